@@ -1,0 +1,102 @@
+/*
+ * Backends: who provides the device.
+ *
+ * A world is N processing elements (PEs), each with memory, one mlx5 device and threads that run driver code. The same
+ * driver objects work in every backend: they see memory, a command channel and a doorbell page. A backend that this
+ * machine lacks says what is missing and how to get it.
+ *
+ *   sim   models in virtual time; PE threads are agents (deterministic)
+ *   live  models on the wall clock; PE threads are real threads
+ *
+ * One thread calls these functions; kernels run where the backend runs them.
+ */
+#ifndef BELFRY_DRIVERS_BACKEND_BACKEND_H
+#define BELFRY_DRIVERS_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drivers/platform/platform.h"
+#include "sim/error.h"
+#include "sim/record.h"
+#include "sim/view.h"
+
+struct bf_world;
+struct bf_fault_plan;
+struct bf_mlx5_profile;
+
+struct bf_world_opts {
+	uint64_t seed;
+	enum bf_ordering ordering;             /* sim only; live runs on the real machine's */
+	const struct bf_mlx5_profile *profile; /* NULL: the default */
+	const char *faults;                    /* fault plan text or NULL; borrowed during open */
+	uint32_t npes;                         /* 1..64 */
+	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
+	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
+	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
+	bool system_scope;                     /* control buffers (rings, records) in host memory: fences of system scope */
+};
+
+/* Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. */
+struct bf_memory {
+	void *ptr;
+	uint64_t va;
+	uint64_t size;
+};
+
+enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU };
+
+struct bf_uar {
+	uint32_t index; /* for the QP and CQ contexts */
+	void *page;     /* 4096 bytes; doorbell register at BF_MLX5_UAR_BF */
+};
+
+enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };
+
+struct bf_world_result {
+	enum bf_world_end end;
+	uint64_t time_ps;  /* virtual, or elapsed wall-clock time */
+	uint64_t events;   /* simulated events; 0 in live mode when not known */
+	uint64_t hash;     /* of the record stream */
+	uint64_t records;
+	char report[4096]; /* deadlock or limit: who waits for what, and where each unfinished QP stands */
+};
+
+struct bf_backend {
+	const char *name;
+	const char *summary; /* one line for help */
+	/*
+	 * 0 when usable here. Otherwise a negative errno and in `why` (cap bytes) what is missing and how to get it; for
+	 * backends that exist in name only in this build, -ENOTSUP.
+	 */
+	int (*probe)(char *why, size_t cap);
+	/* 0 or negative errno with `err` set. */
+	int (*open)(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out);
+	void (*close)(struct bf_world *w);
+	/* Zeroed memory of PE `pe`, in host or GPU memory; reachable by its device. Freed at close. */
+	int (*alloc)(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		     struct bf_memory *out);
+	/* Runs a command mailbox on PE `pe`'s device. */
+	int (*command)(struct bf_world *w, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
+	int (*map_uar)(struct bf_world *w, uint32_t pe, struct bf_uar *out);
+	/* The device's address as it stands in a QP's address path: GID (::ffff:a.b.c.d) and MAC. */
+	int (*address)(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
+	/*
+	 * Starts a grid on PE `pe` when run() is called: `blocks` x `warps` warps of 32 lanes, each lane runs
+	 * kernel(thread, arg) of the backend's platform. `kernel` comes from the kernel table of that platform
+	 * (drivers/ibgda/kernels.h).
+	 */
+	int (*launch)(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg);
+	/* Runs everything that was launched to its end. May be called again after more launches. */
+	int (*run)(struct bf_world *w, struct bf_world_result *out);
+	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */
+	struct bf_sim *(*sim)(struct bf_world *w);
+	enum bf_platform_id platform;
+};
+
+/* All backends that this build knows, NULL-terminated: sim, live, then those named but not usable. */
+const struct bf_backend *const *bf_backends(void);
+const struct bf_backend *bf_backend_find(const char *name);
+
+#endif

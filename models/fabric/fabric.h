@@ -1,0 +1,83 @@
+/*
+ * The fabric: ports, links and packets in flight.
+ *
+ * Each port has one full-duplex link to an ideal output-queued switch: a packet is serialised on its sender's link,
+ * crosses the switch, is serialised on the receiver's link and handed to the receiver when its last byte has arrived.
+ * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. Loss,
+ * duplication, reordering, delay, corruption and cut links come from the fault plan (actor: the sending port).
+ */
+#ifndef BELFRY_MODELS_FABRIC_FABRIC_H
+#define BELFRY_MODELS_FABRIC_FABRIC_H
+
+#include "sim/fault.h"
+#include "sim/sim.h"
+
+#define BF_PACKET_MAX 4352u /* MTU 4096 plus the largest RoCEv2 header stack, ICRC and room */
+
+struct bf_fabric;
+struct bf_port;
+
+/* A frame. `data` is 64-byte aligned. Owned by whoever holds it; bf_packet_free() returns it to its fabric's pool. */
+struct bf_packet {
+	uint64_t id; /* in order of sending, from 1; 0 before it is sent */
+	uint32_t len;
+	uint32_t flags; /* free for the owner */
+	struct bf_packet *next;
+	struct bf_fabric *fabric;
+	uint64_t at_ps; /* the fabric's */
+	uint8_t data[BF_PACKET_MAX] __attribute__((aligned(64)));
+};
+
+/* Called when a frame has arrived. The callee owns the packet. */
+typedef void bf_port_rx_fn(void *owner, struct bf_packet *pkt);
+
+struct bf_port_opts {
+	const char *name;    /* "nic0.p1" */
+	uint32_t ipv4;       /* host order, e.g. 0x0a000001; unique in the fabric */
+	uint8_t mac[6];      /* all zero: derived from ipv4, locally administered */
+	uint64_t latency_ps; /* of the link, one way, switch included half and half */
+	uint64_t ps_per_kib; /* wire time of 1024 bytes */
+	bf_port_rx_fn *rx;
+	void *owner;
+};
+
+int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out);
+void bf_fabric_destroy(struct bf_fabric *f); /* after its ports' owners; frees all packets */
+
+/* Attaches a port. -EEXIST when the address is taken. Ports live as long as the fabric. */
+int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out);
+
+/* Read-only view of a port. */
+struct bf_port_info {
+	const char *name;
+	uint32_t ipv4;
+	uint32_t actor;
+	uint8_t mac[6];
+	bool up;
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, dropped;
+};
+void bf_port_info(const struct bf_port *p, struct bf_port_info *out);
+
+/* MAC of the port that has `ipv4` (what ARP would answer). -ENOENT when nobody has it. */
+int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6]);
+
+/* A fresh packet (len 0), or NULL on lack of memory. The pool grows as needed and is reused. */
+struct bf_packet *bf_packet_alloc(struct bf_fabric *f);
+void bf_packet_free(struct bf_packet *pkt);
+
+/* Sends; takes the packet. Frames for nobody, or over a link that is down, are dropped and counted. */
+void bf_port_send(struct bf_port *p, struct bf_packet *pkt);
+
+/* Time at which the port's transmit side is idle: a sender that wants to pace itself asks. */
+uint64_t bf_port_tx_free_ps(const struct bf_port *p);
+
+/* Cuts (false) or restores (true) the port's link. Frames in flight are lost. */
+void bf_port_set_link(struct bf_port *p, bool up);
+
+/*
+ * Records (class NET, ids 200-): "packet" with u64 packet id, u32 len, u8 dir (0=tx;1=rx), u8 verdict
+ * (0=ok;1=dropped;2=corrupted;3=duplicate;4=delayed;5=reordered;6=no-route;7=link-down), actor = port, tail = frame
+ * bytes (tx only). Emitted on send and on arrival.
+ */
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * RoCEv2 packets: layout, building, parsing, ICRC.
+ *
+ * Ethernet / IPv4 / UDP 4791 / BTH / extension headers / payload / pad / ICRC (InfiniBand Architecture Specification
+ * vol. 1 section 9 and annex A17 "RoCEv2"). Everything works on raw bytes; nothing here knows queue pairs.
+ */
+#ifndef BELFRY_MODELS_FABRIC_ROCE_H
+#define BELFRY_MODELS_FABRIC_ROCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/bytes.h"
+#include "sim/error.h"
+
+#define BF_ROCE_UDP_PORT 4791u
+#define BF_ROCE_ETH_LEN 14u
+#define BF_ROCE_BTH_OFFSET (14u + 20u + 8u)
+#define BF_ROCE_ICRC_LEN 4u
+
+/* BTH opcodes of the RC transport (IBA vol. 1, table "OpCode field"). */
+enum bf_roce_opcode {
+	BF_RC_SEND_FIRST = 0x00,
+	BF_RC_SEND_MIDDLE = 0x01,
+	BF_RC_SEND_LAST = 0x02,
+	BF_RC_SEND_LAST_IMM = 0x03,
+	BF_RC_SEND_ONLY = 0x04,
+	BF_RC_SEND_ONLY_IMM = 0x05,
+	BF_RC_WRITE_FIRST = 0x06,
+	BF_RC_WRITE_MIDDLE = 0x07,
+	BF_RC_WRITE_LAST = 0x08,
+	BF_RC_WRITE_LAST_IMM = 0x09,
+	BF_RC_WRITE_ONLY = 0x0a,
+	BF_RC_WRITE_ONLY_IMM = 0x0b,
+	BF_RC_READ_REQUEST = 0x0c,
+	BF_RC_READ_RESP_FIRST = 0x0d,
+	BF_RC_READ_RESP_MIDDLE = 0x0e,
+	BF_RC_READ_RESP_LAST = 0x0f,
+	BF_RC_READ_RESP_ONLY = 0x10,
+	BF_RC_ACK = 0x11,
+	BF_RC_ATOMIC_ACK = 0x12,
+	BF_RC_COMPARE_SWAP = 0x13,
+	BF_RC_FETCH_ADD = 0x14,
+	BF_RC_SEND_LAST_INV = 0x16,
+	BF_RC_SEND_ONLY_INV = 0x17,
+	/*
+	 * mlx5's extended and masked atomics travel in vendor opcodes whose values are not public; these two are the
+	 * model's own, from the manufacturer range 0xc0-0xff. Header: struct bf_roce_ext_atomic_eth.
+	 */
+	BF_RC_EXT_COMPARE_SWAP = 0xd3,
+	BF_RC_EXT_FETCH_ADD = 0xd4,
+};
+
+struct bf_roce_bth {
+	uint8_t opcode;
+	uint8_t flags; /* SE[7] M[6] Pad[5:4] TVer[3:0] */
+	struct bf_be16 pkey;
+	uint8_t ecn; /* FECN[7] BECN[6] */
+	struct bf_be24 dest_qp;
+	uint8_t ack_req; /* A[7] */
+	struct bf_be24 psn;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_bth) == 12, "BTH");
+
+struct bf_roce_reth {
+	struct bf_be64 va;
+	struct bf_be32 rkey;
+	struct bf_be32 len;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_reth) == 16, "RETH");
+
+struct bf_roce_atomic_eth {
+	struct bf_be64 va;
+	struct bf_be32 rkey;
+	struct bf_be64 swap_add;
+	struct bf_be64 compare;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_atomic_eth) == 28, "AtomicETH");
+
+/* The model's own header for extended atomics: `size` 4 or 8; for FETCH_ADD `compare_mask` is the field boundary. */
+struct bf_roce_ext_atomic_eth {
+	struct bf_be64 va;
+	struct bf_be32 rkey;
+	struct bf_be32 size;
+	struct bf_be64 swap_add;
+	struct bf_be64 compare;
+	struct bf_be64 swap_mask;
+	struct bf_be64 compare_mask;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_ext_atomic_eth) == 48, "ExtAtomicETH");
+
+struct bf_roce_aeth {
+	uint8_t syndrome; /* 000ccccc ACK, 001ttttt RNR NAK, 011nnnnn NAK */
+	struct bf_be24 msn;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_aeth) == 4, "AETH");
+
+#define BF_AETH_ACK 0x1f /* ACK, credits "no limit" */
+#define BF_AETH_RNR 0x20 /* | timer */
+#define BF_AETH_NAK_SEQ 0x60
+#define BF_AETH_NAK_INV_REQ 0x61
+#define BF_AETH_NAK_ACCESS 0x62
+#define BF_AETH_NAK_OP 0x63
+
+/* One packet, decoded. On building: set what the opcode needs, leave the rest zero. */
+struct bf_roce {
+	uint8_t opcode;
+	bool solicited, ack_req;
+	uint8_t pad;
+	uint16_t pkey;
+	uint32_t dest_qp, psn;
+	uint64_t va;                /* RETH, AtomicETH */
+	uint32_t rkey, dma_len;     /* RETH; rkey also AtomicETH */
+	uint64_t swap_add, compare; /* AtomicETH */
+	uint64_t swap_mask, compare_mask;
+	uint32_t atomic_size;   /* extended atomics: 4 or 8 */
+	uint8_t aeth_syndrome;  /* AETH */
+	uint32_t msn;           /* AETH */
+	uint64_t atomic_orig;   /* AtomicAckETH */
+	uint32_t imm;           /* ImmDt or IETH (invalidated rkey), host order */
+	uint32_t src_ipv4, dst_ipv4;
+	uint16_t src_port;      /* UDP source port */
+	uint32_t payload_offset; /* from the start of the frame */
+	uint32_t payload_len;    /* without pad */
+};
+
+/* What each opcode carries. */
+#define BF_ROCE_HAS_RETH 1u
+#define BF_ROCE_HAS_ATOMIC 2u
+#define BF_ROCE_HAS_EXT_ATOMIC 4u
+#define BF_ROCE_HAS_AETH 8u
+#define BF_ROCE_HAS_ATOMIC_ACK 16u
+#define BF_ROCE_HAS_IMM 32u
+#define BF_ROCE_HAS_IETH 64u
+#define BF_ROCE_HAS_PAYLOAD 128u
+#define BF_ROCE_KNOWN 0x8000u
+
+/* Bits above for an opcode; 0 for one that is not RC or not known. */
+uint32_t bf_roce_opcode_info(uint8_t opcode);
+const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", or "UNKNOWN" */
+
+/* A path: what is the same in every packet of a QP. Made once when the QP's address is set. */
+struct bf_roce_path {
+	uint8_t headers[BF_ROCE_BTH_OFFSET]; /* Ethernet, IPv4, UDP with lengths zero */
+	uint32_t ip_sum;                     /* partial IPv4 header checksum */
+};
+struct bf_roce_path_opts {
+	uint8_t src_mac[6], dst_mac[6];
+	uint32_t src_ipv4, dst_ipv4;
+	uint16_t udp_src_port; /* 0xc000..0xffff (annex A17: flow entropy) */
+	uint8_t dscp, ecn, ttl;
+};
+void bf_roce_path_init(struct bf_roce_path *path, const struct bf_roce_path_opts *opts);
+
+/* Bytes of headers that a packet with this opcode has, Ethernet to the last extension header. */
+uint32_t bf_roce_header_len(uint8_t opcode);
+
+/*
+ * Writes all headers of `r` into `frame` (payload_len must be set: it goes into the length fields and the pad count).
+ * Returns the payload's offset. The caller puts the payload there, then bf_roce_finish() pads and appends the ICRC and
+ * returns the frame's length. With `icrc` false four zero bytes stand in its place (a speed option; receivers that
+ * check would drop the packet).
+ */
+uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const struct bf_roce *r);
+uint32_t bf_roce_finish(uint8_t *frame, const struct bf_roce *r, uint32_t payload_offset, bool icrc);
+
+/*
+ * Decodes a frame of `len` bytes. Returns 0, -EPROTONOSUPPORT (not IPv4/UDP/4791), -EBADMSG (lengths do not fit, wrong
+ * TVer, bad pad), -EILSEQ (ICRC wrong, checked when `check_icrc`). `err` may be NULL.
+ */
+int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf_roce *out, struct bf_error *err);
+
+/* ICRC of a frame whose IP total length is right; `len` excludes the ICRC itself. Annex A17 and A16 give the masks. */
+uint32_t bf_roce_icrc(const uint8_t *frame, uint32_t len);
+
+/* CRC-32 (reflected 0xedb88320) of `len` bytes continuing from `crc` (not inverted before or after). */
+uint32_t bf_crc32(uint32_t crc, const void *data, size_t len);
+
+#endif

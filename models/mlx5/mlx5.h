@@ -1,0 +1,102 @@
+/*
+ * The ConnectX model: an mlx5 device on a PCIe link and a fabric port.
+ *
+ * It sees what the hardware sees: command mailboxes (bf_mlx5_cmd), stores to its UAR pages, ring and record bytes read by
+ * DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
+ * order: uar.c (doorbell) -> sq.c (fetch) -> wqe.c (decode) -> requester.c (execute) -> [fabric] -> responder.c ->
+ * requester.c (ACK) -> cq.c (completion).
+ */
+#ifndef BELFRY_MODELS_MLX5_MLX5_H
+#define BELFRY_MODELS_MLX5_MLX5_H
+
+#include <stdio.h>
+
+#include "models/fabric/fabric.h"
+#include "models/mlx5/prm.h"
+#include "sim/pcie.h"
+
+struct bf_mlx5; /* opaque */
+
+/*
+ * Timing and limits. bf_mlx5_cx7 is a ConnectX-7 on PCIe Gen5 x16 with a 400 Gb/s port; each constant has its source,
+ * or "assumed", where it is defined.
+ */
+struct bf_mlx5_profile {
+	const char *name;
+	struct bf_link_profile pcie;
+	uint64_t port_latency_ps, port_ps_per_kib;
+	uint64_t doorbell_ps;    /* doorbell arrival to first fetch */
+	uint64_t wqe_ps;         /* decode and schedule one WQE */
+	uint64_t packet_tx_ps;   /* build one packet */
+	uint64_t packet_rx_ps;   /* check one packet */
+	uint64_t ack_delay_ps;   /* how long a responder may hold an ACK to coalesce; 0 = at once */
+	uint32_t ack_every;      /* packets per ACK while more are coming */
+	uint32_t fetch_wqebbs;   /* most WQEBBs in one fetch */
+	uint32_t max_outstanding; /* unacknowledged packets of a QP */
+	uint32_t log_max_qp, log_max_cq, log_max_mkey;
+	bool host_endian_atomics; /* 8-byte atomic results in host order (mlx5 "host endianness request mode") */
+	bool icrc;                /* compute and check ICRC */
+};
+extern const struct bf_mlx5_profile bf_mlx5_cx7;
+
+struct bf_mlx5_opts {
+	const char *name;                      /* "nic0" */
+	const struct bf_mlx5_profile *profile; /* NULL: bf_mlx5_cx7; copied */
+	struct bf_space *space;                /* where the UAR BAR appears */
+	struct bf_ioas *ioas;                  /* what DMA sees */
+	struct bf_fabric *fabric;
+	uint32_t ipv4;
+	uint32_t uar_pages; /* 0: 64 */
+};
+
+/* Returns 0, -ENOMEM or -EINVAL with sim->error set. */
+int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct bf_mlx5 **out);
+void bf_mlx5_destroy(struct bf_mlx5 *dev);
+
+/*
+ * Executes a command mailbox (Linux mlx5 "mlx5_cmd_exec" shape): big-endian `in`, status and syndrome in `out`. Returns 0
+ * when the command was understood as such (look at the status), -EINVAL when a buffer is shorter than 16 bytes. Anything
+ * a caller may put in a mailbox is answered with a status, never with a crash.
+ */
+int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, size_t out_len);
+
+/* The MMIO region of UAR page `index` (from ALLOC_UAR); NULL when out of range. */
+struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
+
+enum bf_mlx5_object { BF_MLX5_OBJ_QP, BF_MLX5_OBJ_CQ, BF_MLX5_OBJ_MKEY, BF_MLX5_OBJ_PD };
+
+/*
+ * The next CREATE of this kind gets this number (mkey: index, without variant byte), as when a capture is replayed.
+ * -EEXIST when taken, -ERANGE when above the limit.
+ */
+int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t number);
+
+/* The fabric port, its address and the DMA port, for pictures and reports. */
+struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev);
+struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev);
+uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev);
+
+/* Where a QP stands; for "why is there no completion". */
+struct bf_mlx5_qp_info {
+	uint32_t qpn, state, remote_qpn, cqn_snd, cqn_rcv;
+	uint16_t sq_producer; /* last value read from the doorbell record */
+	uint16_t sq_fetched, sq_started, sq_completed; /* WQEBB counters */
+	uint16_t rq_producer, rq_consumed;
+	uint32_t send_psn, acked_psn, recv_psn;
+	uint32_t doorbells, retries, rnr_naks;
+	uint8_t syndrome, vendor_syndrome; /* first error, 0 = none */
+};
+int bf_mlx5_qp_info(struct bf_mlx5 *dev, uint32_t qpn, struct bf_mlx5_qp_info *out);
+
+/* Calls `fn` for each QP in order of number. */
+void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_mlx5_qp_info *info), void *arg);
+
+/* Live mode: looks once at every allocated UAR's doorbell cells in shared memory; non-zero when one had rung. */
+int bf_mlx5_poll_uars(void *dev);
+
+/*
+ * Records (ids 100-): doorbell, wqe_fetch (tail = WQE bytes), wqe_start, wqe_done, cqe (tail = 64 bytes), recv_wqe_fetch,
+ * qp_state, mkey_error, qp_error, retransmit, cmd. Fields in models/mlx5/records.h.
+ */
+
+#endif

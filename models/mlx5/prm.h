@@ -1,0 +1,388 @@
+/*
+ * mlx5 layouts: WQE segments, CQEs, doorbells, command opcodes.
+ *
+ * Sources: rdma-core providers/mlx5/mlx5dv.h, mlx5_ifc.h, wqe.h, cq.c; Linux include/linux/mlx5/{qp,cq,device}.h;
+ * NVSHMEM src/modules/transport/common/mlx5_prm.h. Drivers include this header too; it has layouts and names only.
+ * C and C++ (CUDA) clean.
+ */
+#ifndef BELFRY_MODELS_MLX5_PRM_H
+#define BELFRY_MODELS_MLX5_PRM_H
+
+#include "sim/bytes.h"
+#include "sim/compiler.h"
+
+#define BF_MLX5_WQEBB 64u
+#define BF_MLX5_WQEBB_SHIFT 6
+#define BF_MLX5_DS 16u
+#define BF_MLX5_MAX_WQEBBS 16u
+#define BF_MLX5_MAX_DS 63u
+#define BF_MLX5_INVALID_LKEY 0x100u
+
+/* Send opcodes (mlx5dv.h MLX5_OPCODE_*; DUMP from NVSHMEM mlx5_prm.h). */
+enum bf_mlx5_opcode {
+	BF_MLX5_OP_NOP = 0x00,
+	BF_MLX5_OP_SEND_INVAL = 0x01,
+	BF_MLX5_OP_RDMA_WRITE = 0x08,
+	BF_MLX5_OP_RDMA_WRITE_IMM = 0x09,
+	BF_MLX5_OP_SEND = 0x0a,
+	BF_MLX5_OP_SEND_IMM = 0x0b,
+	BF_MLX5_OP_RDMA_READ = 0x10,
+	BF_MLX5_OP_ATOMIC_CS = 0x11,
+	BF_MLX5_OP_ATOMIC_FA = 0x12,
+	BF_MLX5_OP_ATOMIC_MASKED_CS = 0x14,
+	BF_MLX5_OP_ATOMIC_MASKED_FA = 0x15,
+	BF_MLX5_OP_DUMP = 0x23,
+	BF_MLX5_OP_UMR = 0x25,
+};
+
+/* Control segment, 16 bytes, always at a WQEBB boundary (mlx5dv.h struct mlx5_wqe_ctrl_seg). */
+struct bf_mlx5_ctrl {
+	struct bf_be32 opmod_idx_opcode;
+	struct bf_be32 qpn_ds;
+	uint8_t signature;
+	struct bf_be16 dci_stream;
+	uint8_t fm_ce_se;
+	struct bf_be32 imm;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_ctrl) == 16, "ctrl segment");
+
+#define BF_MLX5_CTRL_OPMOD BF_MASK(31, 24)
+#define BF_MLX5_CTRL_INDEX BF_MASK(23, 8)
+#define BF_MLX5_CTRL_OPCODE BF_MASK(7, 0)
+#define BF_MLX5_CTRL_QPN BF_MASK(31, 8)
+#define BF_MLX5_CTRL_DS BF_MASK(5, 0)
+#define BF_MLX5_CTRL_FM BF_MASK(7, 5)
+#define BF_MLX5_CTRL_CE BF_MASK(3, 2)
+#define BF_MLX5_CTRL_CQ_UPDATE 0x08u /* CE = 2: always a CQE */
+#define BF_MLX5_CTRL_SOLICITED 0x02u
+#define BF_MLX5_FM_NONE 0u
+#define BF_MLX5_FM_SMALL 1u
+#define BF_MLX5_FM_FENCE 2u
+#define BF_MLX5_FM_STRONG 3u
+#define BF_MLX5_FM_FENCE_SMALL 4u
+#define BF_MLX5_OPMOD_EXT_4B 0x08u /* 0x08 | (log2(size) - 2) */
+#define BF_MLX5_OPMOD_EXT_8B 0x09u
+
+struct bf_mlx5_raddr {
+	struct bf_be64 va;
+	struct bf_be32 rkey;
+	struct bf_be32 reserved;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_raddr) == 16, "raddr segment");
+
+struct bf_mlx5_data {
+	struct bf_be32 byte_count; /* 0 means 2^31 */
+	struct bf_be32 lkey;
+	struct bf_be64 va;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_data) == 16, "data segment");
+
+#define BF_MLX5_INLINE_FLAG 0x80000000u /* first word of an inline segment; [9:0] length; payload at byte 4 */
+#define BF_MLX5_INLINE_LEN 0x3ffu
+
+struct bf_mlx5_atomic {
+	struct bf_be64 swap_add;
+	struct bf_be64 compare;
+};
+struct bf_mlx5_masked_fa32 {
+	struct bf_be32 add;
+	struct bf_be32 field_boundary;
+	struct bf_be64 reserved;
+};
+struct bf_mlx5_masked_fa64 {
+	struct bf_be64 add;
+	struct bf_be64 field_boundary;
+};
+struct bf_mlx5_masked_cs32 {
+	struct bf_be32 swap, compare, swap_mask, compare_mask;
+};
+struct bf_mlx5_masked_cs64 {
+	struct bf_be64 swap, compare, swap_mask, compare_mask;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_atomic) == 16, "atomic segment");
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_fa32) == 16, "masked FA 4 B");
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_fa64) == 16, "masked FA 8 B");
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_cs32) == 16, "masked CS 4 B");
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_cs64) == 32, "masked CS 8 B");
+
+/* CQE, 64 bytes (mlx5dv.h struct mlx5_cqe64; the error form is mlx5_err_cqe). */
+struct bf_mlx5_cqe {
+	uint8_t rx[32]; /* receive information or scattered inline data */
+	struct bf_be32 srqn_uidx;
+	struct bf_be32 imm_inval_pkey;
+	uint8_t app[4];
+	struct bf_be32 byte_cnt;
+	struct bf_be64 timestamp; /* error form: bytes 52-55 below */
+	struct bf_be32 sop_drop_qpn;
+	struct bf_be16 wqe_counter;
+	uint8_t signature;
+	uint8_t op_own;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_cqe) == 64, "CQE");
+
+struct bf_mlx5_err_cqe {
+	uint8_t reserved_0[32];
+	struct bf_be32 srqn_uidx;
+	uint8_t reserved_36[16];
+	uint8_t hw_err_synd;
+	uint8_t hw_synd_type;
+	uint8_t vendor_err_synd;
+	uint8_t syndrome;
+	struct bf_be32 s_wqe_opcode_qpn;
+	struct bf_be16 wqe_counter;
+	uint8_t signature;
+	uint8_t op_own;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
+
+#define BF_MLX5_CQE_OPCODE BF_MASK(7, 4) /* of op_own */
+#define BF_MLX5_CQE_FORMAT BF_MASK(3, 2)
+#define BF_MLX5_CQE_SE 0x02u
+#define BF_MLX5_CQE_OWNER 0x01u
+#define BF_MLX5_CQE_SOP BF_MASK(31, 24) /* of sop_drop_qpn */
+#define BF_MLX5_CQE_QPN BF_MASK(23, 0)
+
+enum bf_mlx5_cqe_opcode {
+	BF_MLX5_CQE_REQ = 0,
+	BF_MLX5_CQE_RESP_WRITE_IMM = 1,
+	BF_MLX5_CQE_RESP_SEND = 2,
+	BF_MLX5_CQE_RESP_SEND_IMM = 3,
+	BF_MLX5_CQE_RESP_SEND_INV = 4,
+	BF_MLX5_CQE_RESIZE = 5,
+	BF_MLX5_CQE_SIG_ERR = 12,
+	BF_MLX5_CQE_REQ_ERR = 13,
+	BF_MLX5_CQE_RESP_ERR = 14,
+	BF_MLX5_CQE_INVALID = 15,
+};
+
+/* Syndromes (mlx5dv.h MLX5_CQE_SYNDROME_*). */
+enum bf_mlx5_syndrome {
+	BF_MLX5_SYND_LOCAL_LENGTH = 0x01,
+	BF_MLX5_SYND_LOCAL_QP_OP = 0x02,
+	BF_MLX5_SYND_LOCAL_PROT = 0x04,
+	BF_MLX5_SYND_WR_FLUSH = 0x05,
+	BF_MLX5_SYND_MW_BIND = 0x06,
+	BF_MLX5_SYND_BAD_RESP = 0x10,
+	BF_MLX5_SYND_LOCAL_ACCESS = 0x11,
+	BF_MLX5_SYND_REM_INV_REQ = 0x12,
+	BF_MLX5_SYND_REM_ACCESS = 0x13,
+	BF_MLX5_SYND_REM_OP = 0x14,
+	BF_MLX5_SYND_RETRY_EXC = 0x15,
+	BF_MLX5_SYND_RNR_EXC = 0x16,
+	BF_MLX5_SYND_REM_ABORT = 0x22,
+};
+
+/* Doorbell record: two be32 (mlx5dv.h MLX5_RCV_DBR, MLX5_SND_DBR). */
+#define BF_MLX5_DBR_RCV 0
+#define BF_MLX5_DBR_SND 1
+#define BF_MLX5_DBR_BYTES 8u
+#define BF_MLX5_CQ_DBR_CI 0
+#define BF_MLX5_CQ_DBR_ARM 1
+
+/* UAR page. */
+#define BF_MLX5_UAR_BYTES 4096u
+#define BF_MLX5_UAR_CQ_ARM 0x20u
+#define BF_MLX5_UAR_BF 0x800u
+#define BF_MLX5_BF_REG 512u
+#define BF_MLX5_BF_BUF 256u /* half a register: software alternates */
+
+/* QP states as the device encodes them (mlx5_ifc.h). */
+enum bf_mlx5_qp_state {
+	BF_MLX5_QPS_RST = 0,
+	BF_MLX5_QPS_INIT = 1,
+	BF_MLX5_QPS_RTR = 2,
+	BF_MLX5_QPS_RTS = 3,
+	BF_MLX5_QPS_SQER = 4,
+	BF_MLX5_QPS_SQD = 5,
+	BF_MLX5_QPS_ERR = 6,
+};
+
+/* Command opcodes (mlx5_ifc.h MLX5_CMD_OP_*). */
+enum bf_mlx5_cmd_op {
+	BF_MLX5_CMD_QUERY_HCA_CAP = 0x100,
+	BF_MLX5_CMD_CREATE_MKEY = 0x200,
+	BF_MLX5_CMD_QUERY_MKEY = 0x201,
+	BF_MLX5_CMD_DESTROY_MKEY = 0x202,
+	BF_MLX5_CMD_CREATE_CQ = 0x400,
+	BF_MLX5_CMD_DESTROY_CQ = 0x401,
+	BF_MLX5_CMD_QUERY_CQ = 0x402,
+	BF_MLX5_CMD_CREATE_QP = 0x500,
+	BF_MLX5_CMD_DESTROY_QP = 0x501,
+	BF_MLX5_CMD_RST2INIT_QP = 0x502,
+	BF_MLX5_CMD_INIT2RTR_QP = 0x503,
+	BF_MLX5_CMD_RTR2RTS_QP = 0x504,
+	BF_MLX5_CMD_RTS2RTS_QP = 0x505,
+	BF_MLX5_CMD_SQERR2RTS_QP = 0x506,
+	BF_MLX5_CMD_2ERR_QP = 0x507,
+	BF_MLX5_CMD_2RST_QP = 0x50a,
+	BF_MLX5_CMD_QUERY_QP = 0x50b,
+	BF_MLX5_CMD_SQD_RTS_QP = 0x50c,
+	BF_MLX5_CMD_RTS2SQD_QP = 0x50d,
+	BF_MLX5_CMD_ALLOC_PD = 0x800,
+	BF_MLX5_CMD_DEALLOC_PD = 0x801,
+	BF_MLX5_CMD_ALLOC_UAR = 0x802,
+	BF_MLX5_CMD_DEALLOC_UAR = 0x803,
+	BF_MLX5_CMD_CREATE_UMEM = 0xa08,
+	BF_MLX5_CMD_DESTROY_UMEM = 0xa0a,
+};
+
+/* Command status (mlx5_ifc.h, Linux drivers/net/ethernet/mellanox/mlx5/core/cmd.c MLX5_CMD_STAT_*). */
+enum bf_mlx5_cmd_status {
+	BF_MLX5_CMD_OK = 0x0,
+	BF_MLX5_CMD_INT_ERR = 0x1,
+	BF_MLX5_CMD_BAD_OP = 0x2,
+	BF_MLX5_CMD_BAD_PARAM = 0x3,
+	BF_MLX5_CMD_BAD_SYS_STATE = 0x4,
+	BF_MLX5_CMD_BAD_RES = 0x5,
+	BF_MLX5_CMD_RES_BUSY = 0x6,
+	BF_MLX5_CMD_LIM = 0x8,
+	BF_MLX5_CMD_BAD_RES_STATE = 0x9,
+	BF_MLX5_CMD_IX = 0xa,
+	BF_MLX5_CMD_NO_RES = 0xf,
+	BF_MLX5_CMD_BAD_INP_LEN = 0x50,
+	BF_MLX5_CMD_BAD_OUTP_LEN = 0x51,
+	BF_MLX5_CMD_BAD_QP_STATE = 0x10,
+	BF_MLX5_CMD_BAD_SIZE = 0x40,
+};
+
+/*
+ * Fields of command structures: (byte offset of a big-endian dword, mask). One table serves the model, the drivers that
+ * build commands, and decoders. Offsets in contexts are relative to the context.
+ */
+#define BF_MLX5_GET(base, field) bf_mlx5_field_get((base), field)
+#define BF_MLX5_SET(base, field, value) bf_mlx5_field_set((base), field, (value))
+
+BF_FN uint32_t bf_mlx5_field_get(const void *base, uint32_t off, uint32_t mask)
+{
+	return (uint32_t)BF_FIELD_GET(mask, bf_get_be32((const uint8_t *)base + off));
+}
+BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t value)
+{
+	uint8_t *p = (uint8_t *)base + off;
+	bf_put_be32(p, (bf_get_be32(p) & ~mask) | (uint32_t)BF_FIELD_PREP(mask, value));
+}
+
+/* Every command: input 0x00 opcode, 0x04 op_mod; output 0x00 status, 0x04 syndrome. */
+#define BF_CMD_OPCODE 0x00, 0xffff0000u
+#define BF_CMD_UID 0x00, 0x0000ffffu
+#define BF_CMD_OP_MOD 0x04, 0x0000ffffu
+#define BF_CMD_OUT_STATUS 0x00, 0xff000000u
+#define BF_CMD_OUT_SYNDROME 0x04, 0xffffffffu
+#define BF_CMD_OUT_NUMBER 0x08, 0x00ffffffu /* cqn, qpn, pd, uar, mkey index, umem id */
+#define BF_CMD_IN_NUMBER 0x08, 0x00ffffffu
+
+/* CREATE_CQ input: context at 0x10. */
+#define BF_CREATE_CQ_CQC 0x10
+#define BF_CREATE_CQ_UMEM_OFFSET 0x50 /* be64 */
+#define BF_CREATE_CQ_UMEM_ID 0x58, 0xffffffffu
+#define BF_CREATE_CQ_UMEM_VALID 0x5c, 0x80000000u
+#define BF_CREATE_CQ_LEN 272
+
+#define BF_CQC_LEN 64
+#define BF_CQC_STATUS 0x00, 0xf0000000u
+#define BF_CQC_DBR_UMEM_VALID 0x00, 0x02000000u
+#define BF_CQC_CQE_SZ 0x00, 0x00e00000u /* 0: 64, 1: 128 */
+#define BF_CQC_CC 0x00, 0x00100000u
+#define BF_CQC_OI 0x00, 0x00020000u
+#define BF_CQC_ST 0x00, 0x00000f00u
+#define BF_CQC_DBR_UMEM_ID 0x04, 0xffffffffu
+#define BF_CQC_LOG_SIZE 0x0c, 0x1f000000u
+#define BF_CQC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_CQC_EQN 0x14, 0x000000ffu
+#define BF_CQC_CONSUMER 0x28, 0x00ffffffu
+#define BF_CQC_PRODUCER 0x2c, 0x00ffffffu
+#define BF_CQC_DBR_ADDR 0x38 /* be64 */
+
+/* CREATE_QP input and the modify commands: context at 0x18. */
+#define BF_QP_QPC 0x18
+#define BF_CREATE_QP_UMEM_OFFSET 0x100 /* be64 */
+#define BF_CREATE_QP_UMEM_ID 0x108, 0xffffffffu
+#define BF_CREATE_QP_UMEM_VALID 0x10c, 0x80000000u
+#define BF_CREATE_QP_LEN 272
+#define BF_MODIFY_QP_LEN 272
+
+#define BF_QPC_LEN 232
+#define BF_QPC_STATE 0x00, 0xf0000000u
+#define BF_QPC_ST 0x00, 0x00ff0000u
+#define BF_QPC_PM_STATE 0x00, 0x00001800u
+#define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
+#define BF_QPC_PD 0x04, 0x00ffffffu
+#define BF_QPC_MTU 0x08, 0xe0000000u /* 1: 256 .. 5: 4096 */
+#define BF_QPC_LOG_MSG_MAX 0x08, 0x1f000000u
+#define BF_QPC_LOG_RQ_SIZE 0x08, 0x00780000u
+#define BF_QPC_LOG_RQ_STRIDE 0x08, 0x00070000u
+#define BF_QPC_NO_SQ 0x08, 0x00008000u
+#define BF_QPC_LOG_SQ_SIZE 0x08, 0x00007800u
+#define BF_QPC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_QPC_USER_INDEX 0x10, 0x00ffffffu
+#define BF_QPC_LOG_PAGE_SIZE 0x14, 0x1f000000u
+#define BF_QPC_REMOTE_QPN 0x14, 0x00ffffffu
+#define BF_QPC_PATH 0x18
+#define BF_QPC_LOG_ACK_REQ_FREQ 0x70, 0xf0000000u
+#define BF_QPC_LOG_SRA_MAX 0x70, 0x00e00000u
+#define BF_QPC_RETRY_COUNT 0x70, 0x00070000u
+#define BF_QPC_RNR_RETRY 0x70, 0x0000e000u
+#define BF_QPC_NEXT_SEND_PSN 0x78, 0x00ffffffu
+#define BF_QPC_CQN_SND 0x7c, 0x00ffffffu
+#define BF_QPC_LAST_ACKED_PSN 0x88, 0x00ffffffu
+#define BF_QPC_SSN 0x8c, 0x00ffffffu
+#define BF_QPC_LOG_RRA_MAX 0x90, 0x00e00000u
+#define BF_QPC_ATOMIC_MODE 0x90, 0x000f0000u
+#define BF_QPC_RRE 0x90, 0x00008000u
+#define BF_QPC_RWE 0x90, 0x00004000u
+#define BF_QPC_RAE 0x90, 0x00002000u
+#define BF_QPC_MIN_RNR_NAK 0x94, 0x1f000000u
+#define BF_QPC_NEXT_RCV_PSN 0x94, 0x00ffffffu
+#define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu
+#define BF_QPC_DBR_ADDR 0xa0 /* be64 */
+#define BF_QPC_Q_KEY 0xa8, 0xffffffffu
+#define BF_QPC_RQ_TYPE 0xac, 0x07000000u /* 0: own RQ, 1: SRQ, 3: none */
+#define BF_QPC_SRQN 0xac, 0x00ffffffu
+#define BF_QPC_HW_SQ_COUNTER 0xb4, 0xffff0000u
+#define BF_QPC_SW_SQ_COUNTER 0xb4, 0x0000ffffu
+#define BF_QPC_HW_RQ_COUNTER 0xb8, 0xffffffffu
+#define BF_QPC_SW_RQ_COUNTER 0xbc, 0xffffffffu
+#define BF_QPC_DBR_UMEM_VALID 0xd0, 0x10000000u
+#define BF_QPC_DBR_UMEM_ID 0xe4, 0xffffffffu
+
+/* Address path, relative to itself. RoCEv2 over IPv4: rgid is ::ffff:a.b.c.d. */
+#define BF_PATH_PKEY_INDEX 0x00, 0x0000ffffu
+#define BF_PATH_ACK_TIMEOUT 0x08, 0xf8000000u
+#define BF_PATH_SRC_ADDR_INDEX 0x08, 0x00ff0000u
+#define BF_PATH_HOP_LIMIT 0x08, 0x000000ffu
+#define BF_PATH_RGID 0x10 /* 16 bytes */
+#define BF_PATH_DSCP 0x20, 0x003f0000u
+#define BF_PATH_UDP_SPORT 0x20, 0x0000ffffu
+#define BF_PATH_ETH_PRIO 0x24, 0x70000000u
+#define BF_PATH_PORT 0x24, 0x00ff0000u
+#define BF_PATH_RMAC_HI 0x24, 0x0000ffffu
+#define BF_PATH_RMAC_LO 0x28, 0xffffffffu
+
+/* CREATE_MKEY input: context at 0x10; translation is by address here (access_mode PA over the device's IOAS). */
+#define BF_CREATE_MKEY_MKC 0x10
+#define BF_CREATE_MKEY_LEN 272
+#define BF_MKC_FREE 0x00, 0x40000000u
+#define BF_MKC_ACCESS_MODE 0x00, 0x00000300u
+#define BF_MKC_RELAXED_WRITE 0x00, 0x00040000u
+#define BF_MKC_A 0x00, 0x00004000u
+#define BF_MKC_RW 0x00, 0x00002000u
+#define BF_MKC_RR 0x00, 0x00001000u
+#define BF_MKC_LW 0x00, 0x00000800u
+#define BF_MKC_LR 0x00, 0x00000400u
+#define BF_MKC_QPN 0x04, 0xffffff00u
+#define BF_MKC_KEY 0x04, 0x000000ffu
+#define BF_MKC_LENGTH64 0x0c, 0x80000000u
+#define BF_MKC_PD 0x0c, 0x00ffffffu
+#define BF_MKC_START 0x10 /* be64 */
+#define BF_MKC_SIZE 0x18  /* be64 */
+#define BF_MKC_XLT_OCTOWORDS 0x34, 0xffffffffu
+#define BF_MKC_LOG_PAGE_SIZE 0x38, 0x0000001fu
+
+/* CREATE_UMEM input: context at 0x10, page list (be64, permission bits in [1:0]) behind it. */
+#define BF_CREATE_UMEM_CTX 0x10
+#define BF_UMEM_LOG_PAGE_SIZE 0x04, 0x0000001fu
+#define BF_UMEM_PAGE_OFFSET 0x08, 0xffffffffu
+#define BF_UMEM_NUM_MTT 0x0c, 0xffffffffu
+#define BF_CREATE_UMEM_MTT 0x40
+
+#endif

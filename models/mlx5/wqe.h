@@ -1,0 +1,63 @@
+/*
+ * Decoders of send WQEs, receive WQEs and CQEs: bytes in, fields out, malformed input named. Used by the model, by
+ * `belfry decode`, by rules and by fuzzers. Pure functions, thread-safe, no allocation.
+ */
+#ifndef BELFRY_MODELS_MLX5_WQE_H
+#define BELFRY_MODELS_MLX5_WQE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "models/mlx5/prm.h"
+#include "sim/error.h"
+
+#define BF_MLX5_MAX_SGE 62u
+
+struct bf_mlx5_sge {
+	uint64_t va;
+	uint32_t lkey;
+	uint32_t len;
+};
+
+/* A send WQE, decoded (transport RC: no address vector). Integers in host order. */
+struct bf_mlx5_wqe {
+	uint8_t opcode, opmod;
+	uint16_t index; /* WQEBB counter in the control segment */
+	uint32_t qpn;
+	uint8_t ds, wqebbs;
+	uint8_t signature, fm, ce;
+	bool solicited;
+	uint32_t imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
+	uint8_t atomic_size; /* 4 or 8, 0 = no atomic */
+	bool has_inline;
+	uint32_t length;    /* bytes of payload: sum of SGEs or inline bytes */
+	uint32_t inline_len;
+	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
+	uint32_t nsge;
+	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
+};
+
+/*
+ * Decodes `len` bytes that begin at a control segment and have no wrap (the ring's copy is linearised by the caller).
+ * 0, or -EINVAL with the reason and the offset in `err` (may be NULL): DS of 0, DS beyond `len`, opcode unknown, segments
+ * that do not fit the opcode. On error the control segment's fields are valid when len >= 16.
+ */
+int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+
+/* Receive WQE of `stride` bytes: the list up to lkey 0x100 or the stride's end. Returns the number of SGEs. */
+uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max, uint64_t *total);
+
+const char *bf_mlx5_opcode_name(uint8_t opcode);     /* "RDMA_WRITE", or "?" */
+const char *bf_mlx5_cqe_opcode_name(uint8_t opcode); /* "REQ", "REQ_ERR", ... */
+const char *bf_mlx5_syndrome_text(uint8_t syndrome); /* "remote access error", or "unknown syndrome" */
+/* What field evidence says of (syndrome, vendor syndrome); "" when nothing is known. */
+const char *bf_mlx5_vendor_text(uint8_t syndrome, uint8_t vendor);
+
+/* Prints every field, one per line, with the bytes it came from. Malformed input: what could be read, then why not. */
+void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len);
+void bf_mlx5_cqe_print(FILE *out, const void *cqe64);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Agents: coroutines that run driver code in simulated time.
+ *
+ * An agent is a CPU thread, one lane of a warp, a proxy thread. Its code calls the memory primitives of sim/view.h and
+ * the calls below; each charges simulated time. Charged time accumulates in the agent; bf_agent_sync() lets the rest of
+ * the world catch up (and costs nothing when no event is due before). Interactions that others can order against
+ * (MMIO stores, atomics, fences, polling loads) sync by themselves.
+ *
+ * Instead of spinning, an agent sleeps on memory lines: it wakes when a write touches one of them, or at its time-out,
+ * and time is charged as if it had polled. When no event is left and agents still sleep, bf_sim_run() returns
+ * BF_RUN_DEADLOCK with a report of who waits for what.
+ *
+ * All calls from the simulation's thread; the ones marked "self" only from inside that agent.
+ */
+#ifndef BELFRY_SIM_AGENT_H
+#define BELFRY_SIM_AGENT_H
+
+#include "sim/sim.h"
+
+struct bf_agent;
+struct bf_view;
+
+typedef void bf_agent_fn(struct bf_agent *self, void *arg);
+
+struct bf_agent_opts {
+	const char *name; /* copied; shows in reports and records */
+	bf_agent_fn *main;
+	void *arg;
+	size_t stack_bytes;   /* 0: 64 KiB */
+	struct bf_view *view; /* borrowed; NULL: sequentially consistent with zero costs */
+};
+
+/*
+ * Everything that primitives need is in front. `charge_ps` is time spent but not yet synced. Read-only for drivers.
+ */
+struct bf_agent {
+	struct bf_sim *sim;
+	uint64_t charge_ps;
+	struct bf_view *view;
+	struct bf_event wake;
+	struct bf_coro *coro;
+	uint32_t actor;
+	uint32_t state;
+	const char *waits_for; /* text for the deadlock report, NULL = running */
+	void *user;            /* the platform layer's */
+	struct bf_agent_wait *wait;
+	struct bf_agent *next;
+	char name[32];
+};
+
+/* Creates an agent that starts at the current time. Freed by bf_sim_destroy(). Returns 0 or -ENOMEM. */
+int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out);
+
+/* Self: current local time in ps. */
+static inline uint64_t bf_agent_now(const struct bf_agent *a)
+{
+	return a->sim->now_ps + a->charge_ps;
+}
+
+/* Self: spends time without giving way. */
+static inline void bf_agent_charge(struct bf_agent *a, uint64_t ps)
+{
+	a->charge_ps += ps;
+}
+
+/* Self: everything due up to this agent's local time happens first. */
+void bf_agent_sync(struct bf_agent *a);
+
+/* Self: charge and sync. */
+static inline void bf_agent_delay(struct bf_agent *a, uint64_t ps)
+{
+	a->charge_ps += ps;
+	bf_agent_sync(a);
+}
+
+#define BF_WAIT_LINES 4
+
+/*
+ * Self: sleeps until a write touches one of the `n` (1..BF_WAIT_LINES) lines that hold the given addresses (which must
+ * lie in regions), or `timeout_ps` (BF_NEVER: none) has passed. A write between the caller's last load and this call
+ * cannot be missed as long as no other primitive lies between. On waking, local time is rounded up to a multiple of
+ * `poll_ps` since the call (0: none). Returns 0 or -ETIMEDOUT. `what` (borrowed) says in the report what for, e.g.
+ * "CQE on CQ 0x41".
+ */
+int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint64_t timeout_ps, uint64_t poll_ps,
+		  const char *what);
+
+/* Self: sleeps until somebody calls bf_agent_unpark(). `what` as above. An unpark that came first is not lost. */
+void bf_agent_park(struct bf_agent *a, const char *what);
+void bf_agent_unpark(struct bf_agent *a);
+
+/* True when its main function has returned. */
+int bf_agent_done(const struct bf_agent *a);
+
+/* Number of agents not yet done. */
+uint32_t bf_agents_alive(const struct bf_sim *sim);
+
+/* Internal to sim/: called by bf_mem_touched_slow(). */
+void bf_agents_line_touched(struct bf_sim *sim, const void *line);
+
+#endif

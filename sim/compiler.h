@@ -1,0 +1,30 @@
+/* Small compiler helpers shared by every layer. C and C++ (CUDA) clean. */
+#ifndef BELFRY_SIM_COMPILER_H
+#define BELFRY_SIM_COMPILER_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define BF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define BF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define BF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define BF_NOINLINE __attribute__((noinline))
+#else
+#define BF_LIKELY(x) (x)
+#define BF_UNLIKELY(x) (x)
+#define BF_PRINTF(fmt, args)
+#define BF_NOINLINE
+#endif
+
+#ifdef __cplusplus
+#define BF_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define BF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+
+/* The struct of type `type` whose member `member` lies at `ptr`. */
+#define BF_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
+#define BF_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Coroutines: a stack and a switch. Assembly on x86-64 and aarch64, ucontext elsewhere and under sanitizers (which are
+ * told about each switch). Nothing here knows of time; sim/agent.h and the native platform build on it.
+ */
+#ifndef BELFRY_SIM_CORO_H
+#define BELFRY_SIM_CORO_H
+
+#include <stddef.h>
+
+struct bf_coro; /* opaque */
+
+/*
+ * A coroutine that will run `main(arg)` when first switched to. `stack_bytes` is rounded up to pages; a guard page lies
+ * below. When `main` returns the coroutine is finished and control is back in the last bf_coro_enter(). Returns 0 or
+ * -ENOMEM.
+ */
+int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, size_t stack_bytes);
+
+/* Only when it is not running. A coroutine destroyed before it finished just loses its stack. */
+void bf_coro_destroy(struct bf_coro *co);
+
+/* Runs `co` until it leaves or finishes. Not from inside `co`. May be called from another coroutine (nesting). */
+void bf_coro_enter(struct bf_coro *co);
+
+/* From inside `co`: back to whoever entered it. */
+void bf_coro_leave(struct bf_coro *co);
+
+int bf_coro_finished(const struct bf_coro *co);
+
+#endif

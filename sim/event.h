@@ -1,0 +1,63 @@
+/*
+ * The event queue: things that happen at a time.
+ *
+ * An event is embedded in its owner and found again with BF_CONTAINER_OF: scheduling never allocates. Events fire in
+ * order of (time, insertion): two events of one picosecond fire in the order in which they were scheduled, so that the
+ * order never depends on addresses or hashing. One thread per queue.
+ */
+#ifndef BELFRY_SIM_EVENT_H
+#define BELFRY_SIM_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/compiler.h"
+
+#define BF_NEVER UINT64_MAX
+
+struct bf_sim;
+struct bf_event;
+typedef void bf_event_fn(struct bf_event *ev);
+
+/*
+ * Zero-initialise, then bf_event_init(). `when` is the due time in ps while pending, BF_NEVER otherwise; the other
+ * fields belong to the queue.
+ */
+struct bf_event {
+	uint64_t when;
+	uint64_t seq;
+	bf_event_fn *fire;
+	struct bf_event *next;
+	struct bf_event **link;
+	uint32_t bucket;
+};
+
+struct bf_queue; /* see event_queue.h; embedded in struct bf_sim */
+
+/* Prepares an event that calls `fire`. The event must not be pending. */
+static inline void bf_event_init(struct bf_event *ev, bf_event_fn *fire)
+{
+	*ev = (struct bf_event){ .when = BF_NEVER, .fire = fire };
+}
+
+static inline bool bf_event_pending(const struct bf_event *ev)
+{
+	return ev->when != BF_NEVER;
+}
+
+/*
+ * Schedules `ev` at absolute time `when_ps`. A pending event is moved (and counts as newly inserted). A time before
+ * the current one is clamped to the current one. Events may schedule themselves again from their own callback.
+ */
+void bf_sim_at(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps);
+
+/* The same, `delay_ps` from now. */
+void bf_sim_after(struct bf_sim *sim, struct bf_event *ev, uint64_t delay_ps);
+
+/* Takes a pending event out of the queue; does nothing to one that is not pending. */
+void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev);
+
+/* Time of the earliest pending event, BF_NEVER when there is none. O(1) amortised. */
+uint64_t bf_sim_next(struct bf_sim *sim);
+
+#endif

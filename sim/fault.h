@@ -1,0 +1,62 @@
+/*
+ * The fault plan: what goes wrong, as data.
+ *
+ * Text, one rule a line (or ';' between rules), '#' comments:
+ *
+ *   KIND [on=NAME] [qp=N] [after=TIME] [until=TIME] [skip=N] [count=N] [prob=P] [delay=TIME] [seed=N]
+ *
+ * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
+ * lost-doorbell. NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms, s. N: decimal or 0x.
+ * P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at most `count` times
+ * (default 1, "inf" allowed; default inf when prob or until is given).
+ *
+ * Each rule draws from its own random stream, so plans are deterministic and rules do not disturb each other.
+ */
+#ifndef BELFRY_SIM_FAULT_H
+#define BELFRY_SIM_FAULT_H
+
+#include "sim/sim.h"
+
+enum bf_fault_kind {
+	BF_FAULT_DROP,
+	BF_FAULT_DUPLICATE,
+	BF_FAULT_REORDER,
+	BF_FAULT_DELAY,
+	BF_FAULT_CORRUPT,
+	BF_FAULT_LINK_DOWN,
+	BF_FAULT_DMA,
+	BF_FAULT_LOST_COMPLETION,
+	BF_FAULT_DEVICE_STALL,
+	BF_FAULT_LOST_DOORBELL,
+	BF_FAULT_KINDS
+};
+
+/* Name of a kind as in the text form. */
+const char *bf_fault_kind_name(enum bf_fault_kind k);
+
+/* Parses `text`. -EINVAL with line, column and reason in `err`. Free with bf_fault_plan_destroy(). */
+int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out);
+void bf_fault_plan_destroy(struct bf_fault_plan *plan);
+
+/* A fault that fires. */
+struct bf_fault {
+	enum bf_fault_kind kind;
+	uint64_t delay_ps; /* delay, reorder, device-stall; 0 = the place's default */
+	uint64_t draw;     /* 64 random bits for the place (which bit to corrupt) */
+	uint32_t rule;     /* index in the plan */
+};
+
+bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
+			 struct bf_fault *out);
+
+/*
+ * An opportunity for a fault of `kind` at `actor`, queue or QP number `queue` (0 = none). True when a rule fires: `*out`
+ * says how, and a record was emitted. One branch when there is no plan.
+ */
+static inline bool bf_fault_check(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
+				  struct bf_fault *out)
+{
+	return BF_UNLIKELY(sim->faults != NULL) && bf_fault_check_slow(sim, kind, actor, queue, out);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * An IOMMU's I/O address spaces.
+ *
+ * An IOAS maps page-aligned ranges of I/O virtual addresses (IOVA) to ranges of regions with permissions. Devices
+ * reach memory only through one. A failed translation is a fault: recorded, counted and kept (bf_ioas.last_fault) with
+ * IOVA, access and device. Semantics follow Linux iommufd (include/uapi/linux/iommufd.h): maps may not overlap, unmap
+ * takes whole maps or, with split allowed, parts of them on page boundaries.
+ */
+#ifndef BELFRY_SIM_IOMMU_H
+#define BELFRY_SIM_IOMMU_H
+
+#include "sim/mem.h"
+
+#define BF_IOMMU_READ 1u
+#define BF_IOMMU_WRITE 2u
+
+enum bf_iommu_reason { BF_IOMMU_OK, BF_IOMMU_UNMAPPED, BF_IOMMU_PERM, BF_IOMMU_INJECTED };
+
+struct bf_iommu_fault {
+	uint64_t iova;
+	uint64_t time_ps;
+	uint32_t access; /* BF_IOMMU_* wanted */
+	enum bf_iommu_reason reason;
+	uint32_t actor; /* the device */
+};
+
+struct bf_ioas {
+	struct bf_sim *sim;
+	char name[24];
+	uint64_t page; /* granularity, power of two >= 4096 */
+	struct bf_iomap *maps; /* sorted by IOVA */
+	uint32_t count, cap, last;
+	uint64_t faults;
+	struct bf_iommu_fault last_fault;
+};
+
+int bf_ioas_init(struct bf_ioas *as, struct bf_sim *sim, const char *name, uint64_t page_bytes);
+void bf_ioas_fini(struct bf_ioas *as);
+
+/* Maps `len` bytes at `iova` to region offset `offset`. -EINVAL unaligned or out of the region, -EEXIST overlap. */
+int bf_ioas_map(struct bf_ioas *as, uint64_t iova, struct bf_region *r, uint64_t offset, uint64_t len, uint32_t perm);
+
+/* Identity: maps the whole region at iova = its va. */
+int bf_ioas_map_region(struct bf_ioas *as, struct bf_region *r, uint32_t perm);
+
+/* Unmaps page-aligned [iova, iova + len). -ENOENT when nothing was mapped there. */
+int bf_ioas_unmap(struct bf_ioas *as, uint64_t iova, uint64_t len);
+
+/*
+ * Translates the longest contiguous run at `iova`, at most `len` bytes: `*host` gets the pointer, `*region` the region.
+ * Returns its length in bytes (> 0), or -EFAULT after recording the fault for device `actor`.
+ */
+int64_t bf_ioas_translate(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor, void **host,
+			  struct bf_region **region);
+
+#endif

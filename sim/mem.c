@@ -1,0 +1,294 @@
+#include "sim/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/agent.h"
+#include "sim/pcie.h"
+#include "sim/records_io.h"
+
+/* Regions of at least this size start on a multiple of it, so that spaces with 2 MiB I/O pages can map them. */
+#define LARGE_PAGE (2ull << 20)
+#define VA_LIMIT (1ull << 56)
+
+int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index)
+{
+	if (((uint64_t)index + 2) << 40 > VA_LIMIT)
+		return bf_fail(&sim->error, -EINVAL, "space '%s': index %u is out of range", name, index);
+	*sp = (struct bf_space){ .sim = sim, .next_va = ((uint64_t)index + 1) << 40 };
+	strncpy(sp->name, name, sizeof(sp->name) - 1);
+	return 0;
+}
+
+void bf_space_fini(struct bf_space *sp)
+{
+	while (sp->count)
+		bf_region_destroy(sp->by_va[sp->count - 1]);
+	free(sp->by_va);
+	free(sp->by_host);
+	*sp = (struct bf_space){ 0 };
+}
+
+/* Index of the first region that ends above `va`. */
+static uint32_t first_above_va(const struct bf_space *sp, uint64_t va)
+{
+	uint32_t lo = 0, hi = sp->count;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (sp->by_va[mid]->va + sp->by_va[mid]->size <= va)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static uint32_t first_above_host(const struct bf_space *sp, uintptr_t p)
+{
+	uint32_t lo = 0, hi = sp->count;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if ((uintptr_t)sp->by_host[mid]->bytes + sp->by_host[mid]->size <= p)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool va_is_free(const struct bf_space *sp, uint64_t va, uint64_t size, uint64_t *blocked_until)
+{
+	uint32_t i = first_above_va(sp, va);
+
+	if (i == sp->count || sp->by_va[i]->va >= va + size)
+		return true;
+	*blocked_until = sp->by_va[i]->va + sp->by_va[i]->size;
+	return false;
+}
+
+/* Finds the address that `opts` asks for. One unmapped page stays between automatic neighbours, to catch overruns. */
+static int place(struct bf_space *sp, const struct bf_region_opts *opts, uint64_t size, uint64_t *va)
+{
+	struct bf_error *err = &sp->sim->error;
+	uint64_t align = size >= LARGE_PAGE ? LARGE_PAGE : BF_PAGE, blocked = 0;
+
+	if (opts->va) {
+		if (opts->va % BF_PAGE || opts->va > VA_LIMIT - size)
+			return bf_fail(err, -EINVAL, "region '%s': address 0x%llx is unaligned or out of range", opts->name,
+				       (unsigned long long)opts->va);
+		if (!va_is_free(sp, opts->va, size, &blocked))
+			return bf_fail(err, -EEXIST, "region '%s': address 0x%llx is taken", opts->name,
+				       (unsigned long long)opts->va);
+		*va = opts->va;
+		return 0;
+	}
+	*va = (sp->next_va + align - 1) & ~(align - 1);
+	while (*va <= VA_LIMIT - size && !va_is_free(sp, *va, size, &blocked))
+		*va = (blocked + align - 1) & ~(align - 1);
+	if (*va > VA_LIMIT - size)
+		return bf_fail(err, -ENOMEM, "region '%s': space '%s' has no addresses left", opts->name, sp->name);
+	sp->next_va = *va + size + BF_PAGE;
+	return 0;
+}
+
+/*
+ * An inaccessible page follows, so that a driver that runs over the end of its region stops there. Nobody dereferences
+ * device registers in virtual time, so their whole range is inaccessible.
+ */
+static int map_bytes(struct bf_region *r)
+{
+	int prot = r->kind == BF_MEM_MMIO ? PROT_NONE : PROT_READ | PROT_WRITE;
+	uint8_t *p = mmap(NULL, r->size + BF_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	if (prot != PROT_NONE && mprotect(p, r->size, prot)) {
+		munmap(p, r->size + BF_PAGE);
+		return -ENOMEM;
+	}
+	r->bytes = p;
+	r->owns_bytes = 1;
+	return 0;
+}
+
+static void unmap_bytes(struct bf_region *r)
+{
+	if (r->owns_bytes)
+		munmap(r->bytes, r->size + BF_PAGE);
+}
+
+static int reserve_slot(struct bf_space *sp)
+{
+	uint32_t cap = sp->cap ? sp->cap * 2 : 16;
+	struct bf_region **grown;
+
+	if (sp->count < sp->cap)
+		return 0;
+	grown = realloc(sp->by_va, cap * sizeof(struct bf_region *));
+	if (!grown)
+		return -ENOMEM;
+	sp->by_va = grown;
+	grown = realloc(sp->by_host, cap * sizeof(struct bf_region *));
+	if (!grown)
+		return -ENOMEM;
+	sp->by_host = grown;
+	sp->cap = cap;
+	return 0;
+}
+
+static void insert_at(struct bf_region **list, uint32_t count, uint32_t at, struct bf_region *r)
+{
+	memmove(&list[at + 1], &list[at], (count - at) * sizeof(struct bf_region *));
+	list[at] = r;
+}
+
+static void remove_from(struct bf_region **list, uint32_t count, const struct bf_region *r)
+{
+	uint32_t at = 0;
+
+	while (list[at] != r)
+		at++;
+	memmove(&list[at], &list[at + 1], (count - at - 1) * sizeof(struct bf_region *));
+}
+
+static void record_region(const struct bf_region *r)
+{
+	struct bf_rec_region rec = { .va = r->va, .size = r->size, .kind = r->kind, .id = r->id };
+
+	memcpy(rec.name, r->name, sizeof(rec.name) - 1);
+	memcpy(rec.space, r->space->name, sizeof(r->space->name));
+	bf_record(&r->space->sim->rec, &bf_rec_region_schema, 0, &rec, NULL, 0);
+}
+
+static int enter(struct bf_space *sp, struct bf_region *r)
+{
+	uint32_t at = first_above_host(sp, (uintptr_t)r->bytes);
+
+	if (at < sp->count && (uintptr_t)sp->by_host[at]->bytes < (uintptr_t)r->bytes + r->size)
+		return bf_fail(&sp->sim->error, -EEXIST, "region '%s': its bytes overlap region '%s'", r->name,
+			       sp->by_host[at]->name);
+	insert_at(sp->by_host, sp->count, at, r);
+	insert_at(sp->by_va, sp->count, first_above_va(sp, r->va), r);
+	sp->count++;
+	r->id = ++sp->last_id;
+	if (bf_probe(sp->sim, BF_CLASS_META))
+		record_region(r);
+	return 0;
+}
+
+static int check_opts(struct bf_space *sp, const struct bf_region_opts *opts)
+{
+	struct bf_error *err = &sp->sim->error;
+
+	if (!opts->size || opts->size > VA_LIMIT)
+		return bf_fail(err, -EINVAL, "region '%s': size 0x%llx is out of range", opts->name,
+			       (unsigned long long)opts->size);
+	if ((uintptr_t)opts->bytes % BF_PAGE || (opts->bytes && opts->size % BF_PAGE))
+		return bf_fail(err, -EINVAL, "region '%s': borrowed bytes must be whole pages", opts->name);
+	if ((opts->kind == BF_MEM_MMIO) != (opts->mmio != NULL))
+		return bf_fail(err, -EINVAL, "region '%s': MMIO regions, and only they, need mmio operations",
+			       opts->name);
+	return 0;
+}
+
+int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, struct bf_region **out)
+{
+	struct bf_region *r;
+	int rc = check_opts(sp, opts);
+
+	if (rc)
+		return rc;
+	r = calloc(1, sizeof(*r));
+	if (!r || reserve_slot(sp)) {
+		free(r);
+		return bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory", opts->name);
+	}
+	*r = (struct bf_region){
+		.size = (opts->size + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1),
+		.bytes = opts->bytes,
+		.kind = opts->kind,
+		.space = sp,
+		.mmio = opts->mmio,
+		.owner = opts->owner,
+		.link = opts->link,
+	};
+	strncpy(r->name, opts->name, sizeof(r->name) - 1);
+	rc = place(sp, opts, r->size, &r->va);
+	if (!rc && !r->bytes && map_bytes(r))
+		rc = bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory for %llu bytes", r->name,
+			     (unsigned long long)r->size);
+	if (!rc)
+		rc = enter(sp, r);
+	if (rc) {
+		unmap_bytes(r);
+		free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void bf_region_destroy(struct bf_region *r)
+{
+	struct bf_space *sp = r->space;
+
+	remove_from(sp->by_va, sp->count, r);
+	remove_from(sp->by_host, sp->count, r);
+	sp->count--;
+	if (sp->last == r)
+		sp->last = NULL;
+	if (r->link)
+		bf_link_forget(r->link, r);
+	unmap_bytes(r);
+	free(r);
+}
+
+void bf_space_describe(const struct bf_space *sp)
+{
+	if (!bf_probe(sp->sim, BF_CLASS_META))
+		return;
+	for (uint32_t i = 0; i < sp->count; i++)
+		record_region(sp->by_va[i]);
+}
+
+struct bf_region *bf_space_find(struct bf_space *sp, uint64_t va)
+{
+	struct bf_region *r = sp->last;
+	uint32_t i;
+
+	if (BF_LIKELY(r != NULL) && va - r->va < r->size)
+		return r;
+	i = first_above_va(sp, va);
+	if (i == sp->count || va < sp->by_va[i]->va)
+		return NULL;
+	return sp->last = sp->by_va[i];
+}
+
+struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
+{
+	struct bf_region *r = sp->last;
+	uintptr_t at = (uintptr_t)p;
+	uint32_t i;
+
+	if (BF_LIKELY(r != NULL) && at - (uintptr_t)r->bytes < r->size)
+		return r;
+	i = first_above_host(sp, at);
+	if (i == sp->count || at < (uintptr_t)sp->by_host[i]->bytes)
+		return NULL;
+	return sp->last = sp->by_host[i];
+}
+
+void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)
+{
+	uintptr_t at = (uintptr_t)p & ~(uintptr_t)(BF_LINE - 1);
+	uintptr_t end = (uintptr_t)p + len;
+
+	for (; len && at < end; at += BF_LINE)
+		bf_agents_line_touched(r->space->sim, (const void *)at);
+}

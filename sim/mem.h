@@ -1,0 +1,119 @@
+/*
+ * Memory regions and address spaces.
+ *
+ * A space is the memory map that one host's processor, its GPU and its devices share: DRAM, VRAM and MMIO regions at
+ * simulated virtual addresses that depend only on the order of creation, never on the host's allocator. A region's
+ * bytes are ordinary host memory, so drivers keep ordinary pointers; whatever goes on a wire or into a record is the
+ * simulated address (bf_va()). One thread per space, except region bytes in live mode.
+ */
+#ifndef BELFRY_SIM_MEM_H
+#define BELFRY_SIM_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/sim.h"
+
+#define BF_LINE 64u /* bytes in a memory line: the unit of watching and of store buffers */
+#define BF_PAGE 4096u
+
+enum bf_mem_kind {
+	BF_MEM_DRAM, /* host memory: visible to devices after a system-scope fence */
+	BF_MEM_VRAM, /* GPU memory: its L2 is the point of coherence, a GPU-scope fence suffices */
+	BF_MEM_MMIO, /* device registers: stores have effects */
+};
+
+struct bf_region;
+struct bf_link;
+
+/*
+ * Called when a store of 1..64 bytes arrives at the device (after the link's latency, in posted order), and for loads.
+ * `offset` is inside the region. Unhandled offsets are the device's to ignore.
+ */
+struct bf_mmio_ops {
+	void (*write)(struct bf_region *region, uint64_t offset, const void *data, uint32_t len);
+	uint64_t (*read)(struct bf_region *region, uint64_t offset, uint32_t len);
+};
+
+struct bf_space;
+
+struct bf_region {
+	uint64_t va;
+	uint64_t size;
+	uint8_t *bytes; /* page-aligned; for MMIO an address range that nobody dereferences in virtual time */
+	enum bf_mem_kind kind;
+	uint32_t id; /* in order of creation, from 1 */
+	char name[40];
+	struct bf_space *space;
+	const struct bf_mmio_ops *mmio; /* MMIO only */
+	void *owner;                    /* MMIO: the device */
+	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
+	int owns_bytes;
+};
+
+/* `name` shows in reports. Regions live until the space is destroyed or they are. */
+struct bf_space {
+	struct bf_sim *sim;
+	char name[24];
+	struct bf_region **by_va;   /* sorted */
+	struct bf_region **by_host; /* sorted */
+	uint32_t count, cap;
+	uint32_t last_id;
+	uint64_t next_va;
+	struct bf_region *last; /* the last hit of either lookup */
+};
+
+/* `index` separates the address ranges of several spaces of one simulation (PE number): va = (index + 1) << 40 up. */
+int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index);
+void bf_space_fini(struct bf_space *sp);
+
+struct bf_region_opts {
+	const char *name;
+	enum bf_mem_kind kind;
+	uint64_t size; /* rounded up to pages */
+	uint64_t va;   /* 0: next free address; otherwise page-aligned and free (-EEXIST if not) */
+	void *bytes;   /* NULL: allocated and zeroed; otherwise borrowed, page-aligned (live mode, shared memory) */
+	const struct bf_mmio_ops *mmio;
+	void *owner;
+	struct bf_link *link;
+};
+
+/*
+ * Returns 0, -EINVAL, -EEXIST or -ENOMEM with sim->error set. MMIO regions, and only they, need `mmio`. Automatic
+ * addresses leave one page free behind each region, and regions of 2 MiB and more start on a multiple of 2 MiB. Emits a
+ * region record.
+ */
+int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, struct bf_region **out);
+
+/* Unmap it from every I/O address space first. Stores still on their way to an MMIO region are dropped. */
+void bf_region_destroy(struct bf_region *r);
+
+/* Emits a region record for each region, for a stream that was opened after they were created. */
+void bf_space_describe(const struct bf_space *sp);
+
+/* The region that holds simulated address `va` or host pointer `p`; NULL when none does. */
+struct bf_region *bf_space_find(struct bf_space *sp, uint64_t va);
+struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p);
+
+static inline uint64_t bf_va(const struct bf_region *r, const void *p)
+{
+	return r->va + (uint64_t)((const uint8_t *)p - r->bytes);
+}
+
+static inline void *bf_host(const struct bf_region *r, uint64_t va)
+{
+	return r->bytes + (va - r->va);
+}
+
+/*
+ * Bytes of `va`..`va + len` just changed for everybody (DMA landed, a store drained): wakes agents that sleep on
+ * those lines. One branch when nobody sleeps. Called by whoever changes region bytes behind the memory primitives.
+ */
+void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len);
+static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t len)
+{
+	if (BF_UNLIKELY(r->space->sim->slow & BF_SLOW_WATCH))
+		bf_mem_touched_slow(r, p, len);
+}
+
+#endif

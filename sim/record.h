@@ -1,0 +1,194 @@
+/*
+ * The record stream: everything that happens, as typed records with their schema as data.
+ *
+ * A record is a fixed little-endian struct (its type's schema names each field, its kind and unit) plus an optional
+ * tail of raw bytes (a WQE, a packet). Emitting is off by default: a probe is one load and one predicted branch
+ * (bf_probe()). When on, records go to a sink (the trace writer, a rule engine, both) and into a rolling hash; the hash
+ * depends on the records alone, never on addresses or on how they are buffered. One thread per stream.
+ *
+ * Declaring a type, once, in a header (X-macro; kinds below; `unit` is free text, "" for none):
+ *
+ *   #define BF_REC_DMA_READ_FIELDS(F) \
+ *           F(u64, iova, HEX, "")     \
+ *           F(u32, len, DEC, "B")     \
+ *           F(u32, status, DEC, "")
+ *   BF_RECORD_DECLARE(dma_read, 12, BF_CLASS_DMA, BF_REC_DMA_READ_FIELDS)   -> struct bf_rec_dma_read
+ *
+ * and BF_RECORD_DEFINE(dma_read, ...) with the same arguments in one .c file -> const struct bf_rec_schema
+ * bf_rec_dma_read_schema. Emitting:
+ *
+ *   if (bf_probe(sim, BF_CLASS_DMA)) {
+ *           struct bf_rec_dma_read r = { .iova = iova, .len = len };
+ *           bf_record(&sim->rec, &bf_rec_dma_read_schema, port->actor, &r, NULL, 0);
+ *   }
+ */
+#ifndef BELFRY_SIM_RECORD_H
+#define BELFRY_SIM_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/compiler.h"
+#include "sim/error.h"
+
+/* Classes of records, to switch on in groups. */
+#define BF_CLASS_META (1u << 0)   /* names of actors, run parameters, verdicts */
+#define BF_CLASS_AGENT (1u << 1)  /* agents start, sleep, wake, end; deadlock */
+#define BF_CLASS_MEM (1u << 2)    /* stores, loads, fences, atomics of drivers; when a store became visible */
+#define BF_CLASS_MMIO (1u << 3)   /* doorbells */
+#define BF_CLASS_DMA (1u << 4)    /* DMA reads, writes, translation faults */
+#define BF_CLASS_QUEUE (1u << 5)  /* entries fetched, decoded, executed, completions */
+#define BF_CLASS_NET (1u << 6)    /* packets */
+#define BF_CLASS_FAULT (1u << 7)  /* injected faults, error states */
+#define BF_CLASS_DRIVER (1u << 8) /* what the driver says of itself: reserve, publish, poll, return */
+#define BF_CLASS_ALL 0xffffffffu
+
+/* Type numbers: sim 1-99, mlx5 100-199, fabric 200-249, drivers 250-299, nvme 300-, sdma 400-, hopper 500-. */
+
+enum bf_field_kind {
+	BF_FIELD_DEC = 1, /* unsigned decimal */
+	BF_FIELD_INT,     /* signed decimal */
+	BF_FIELD_HEX,     /* hexadecimal */
+	BF_FIELD_TIME,    /* picoseconds */
+	BF_FIELD_TEXT,    /* char[n], NUL-padded */
+	BF_FIELD_ENUM,    /* index into the type's enum names, see struct bf_rec_field.names */
+};
+
+struct bf_rec_field {
+	const char *name;
+	const char *unit;
+	const char *names; /* BF_FIELD_ENUM: "0=NOP;8=RDMA_WRITE;..." ; NULL otherwise */
+	uint16_t offset;
+	uint16_t size;
+	uint8_t kind;
+};
+
+struct bf_rec_schema {
+	const char *name;
+	const struct bf_rec_field *fields;
+	uint16_t id;
+	uint16_t nfields;
+	uint16_t size;  /* of the fixed part */
+	uint32_t class_;
+};
+
+/* What precedes every record. Little-endian in files as in memory. */
+struct bf_rec_header {
+	uint64_t time_ps;
+	uint32_t actor; /* number from bf_stream_actor(), 0 = none */
+	uint16_t type;
+	uint16_t fixed; /* bytes of the fixed part */
+	uint32_t tail;  /* bytes of the tail */
+	uint32_t reserved;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_rec_header) == 24, "record header");
+
+struct bf_stream;
+
+/*
+ * Where records go. `write` gets whole records, back to back, each 8-byte aligned and padded with zeros to 8 bytes; it
+ * is called when the stream's buffer fills and on flush. `declare` is called once per schema and per actor before the
+ * first record that needs it. Neither may emit records. Errors are negative errno and switch the stream off; the first
+ * one is kept in stream->status.
+ */
+struct bf_sink {
+	int (*declare_type)(struct bf_sink *s, const struct bf_rec_schema *schema);
+	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
+	int (*write)(struct bf_sink *s, const void *records, size_t len);
+};
+
+/* Fields belong to record.c except `mask`, which probes read. */
+struct bf_stream {
+	uint32_t mask; /* BF_CLASS_* that are wanted; 0 = off */
+	int status;
+	const uint64_t *clock_ps;
+	uint8_t *buf;
+	size_t used, cap;
+	uint64_t hash;
+	uint64_t count;
+	struct bf_sink *sink;
+	struct bf_actor *actors;
+	uint32_t nactors, actors_cap;
+	uint8_t declared[128]; /* bit per type number */
+};
+
+/* True when some class in `classes` is wanted. */
+#define bf_probe(sim, classes) BF_UNLIKELY(((sim)->rec.mask & (classes)) != 0)
+
+/*
+ * Switches the stream on for `mask`. `clock_ps` is read for each record's time. `sink` may be NULL: then only the hash
+ * and the count are kept. Borrowed until bf_stream_close(). Returns 0, -ENOMEM, or what the sink said.
+ */
+int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask, struct bf_sink *sink);
+
+/* Flushes and switches off. Returns the first error of the sink, if any. Hash and count stay readable. */
+int bf_stream_close(struct bf_stream *st);
+int bf_stream_flush(struct bf_stream *st);
+void bf_stream_free(struct bf_stream *st);
+
+/*
+ * Gives the actor called `name` (copied) of kind `kind` ("agent", "device", "queue", "link"; copied) its number, from
+ * 1 up in order of the calls. Works with the stream off, so numbers do not depend on tracing. 0 on lack of memory.
+ */
+uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *name);
+const char *bf_stream_actor_name(const struct bf_stream *st, uint32_t actor);
+
+/* Appends a record (unchecked against the mask: probe first). `tail` may be NULL when `tail_len` is 0. */
+void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
+	       const void *tail, uint32_t tail_len);
+
+/* Hash of everything emitted so far: 64 bits, equal for equal record sequences. */
+uint64_t bf_stream_hash(const struct bf_stream *st);
+
+/* X-macro plumbing. Field types: u8 u16 u32 u64, i32 i64; text: use F(text16, name, TEXT, "") or text32. */
+typedef uint8_t bf_ft_u8;
+typedef uint16_t bf_ft_u16;
+typedef uint32_t bf_ft_u32;
+typedef uint64_t bf_ft_u64;
+typedef int32_t bf_ft_i32;
+typedef int64_t bf_ft_i64;
+typedef char bf_ft_text16[16];
+typedef char bf_ft_text32[32];
+
+#define BF_RECORD_MEMBER_(type, name, kind, unit) bf_ft_##type name;
+#define BF_RECORD_SIZE_(type, name, kind, unit) +sizeof(bf_ft_##type)
+
+/*
+ * Members must be declared widest first so that the struct has no padding (asserted). For ENUM fields `unit` holds the
+ * names.
+ */
+#define BF_RECORD_DECLARE(rec, number, cls, FIELDS)                                                                  \
+	struct bf_rec_##rec {                                                                                        \
+		FIELDS(BF_RECORD_MEMBER_)                                                                            \
+	};                                                                                                           \
+	BF_STATIC_ASSERT(sizeof(struct bf_rec_##rec) == 0 FIELDS(BF_RECORD_SIZE_), #rec " has padding");             \
+	enum { BF_REC_ID_##rec = (number), BF_REC_CLASS_##rec = (int)(cls) };                                        \
+	extern const struct bf_rec_schema bf_rec_##rec##_schema
+
+#define BF_RECORD_FIELD_(rec, type, fname, fkind, funit)                                                             \
+	{ .name = #fname,                                                                                            \
+	  .unit = BF_FIELD_##fkind == BF_FIELD_ENUM ? "" : (funit),                                                  \
+	  .names = BF_FIELD_##fkind == BF_FIELD_ENUM ? (funit) : NULL,                                               \
+	  .offset = offsetof(struct bf_rec_##rec, fname),                                                            \
+	  .size = sizeof(bf_ft_##type),                                                                              \
+	  .kind = BF_FIELD_##fkind },
+
+/*
+ * In one .c file, with the record's name bound for the field macro:
+ *   #define F(type, name, kind, unit) BF_RECORD_FIELD_(dma_read, type, name, kind, unit)
+ *   BF_RECORD_DEFINE(dma_read, BF_REC_DMA_READ_FIELDS(F));
+ *   #undef F
+ */
+#define BF_RECORD_DEFINE(rec, ...)                                                                                   \
+	static const struct bf_rec_field bf_rec_##rec##_fields_[] = { __VA_ARGS__ };                                 \
+	const struct bf_rec_schema bf_rec_##rec##_schema = {                                                         \
+		.name = #rec,                                                                                        \
+		.fields = bf_rec_##rec##_fields_,                                                                    \
+		.id = BF_REC_ID_##rec,                                                                               \
+		.nfields = BF_ARRAY_LEN(bf_rec_##rec##_fields_),                                                     \
+		.size = sizeof(struct bf_rec_##rec),                                                                 \
+		.class_ = (uint32_t)BF_REC_CLASS_##rec,                                                              \
+	}
+
+#endif

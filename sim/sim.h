@@ -1,0 +1,74 @@
+/*
+ * The simulation context: one clock, one queue, one record stream, one seed.
+ *
+ * Everything hangs off a struct bf_sim; there are no global variables, so a process may run many simulations, each on
+ * one thread. In virtual time bf_sim_run() jumps from event to event. In live mode (sim/live.h) the same events fire
+ * when the wall clock reaches them. Models cannot tell.
+ */
+#ifndef BELFRY_SIM_SIM_H
+#define BELFRY_SIM_SIM_H
+
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/event.h"
+#include "sim/record.h"
+#include "sim/rng.h"
+
+#define BF_PS 1ull
+#define BF_NS 1000ull
+#define BF_US 1000000ull
+#define BF_MS 1000000000ull
+#define BF_S 1000000000000ull
+
+/* Reasons why memory primitives must leave their fast path (struct bf_sim.slow). */
+#define BF_SLOW_ORDER 1u  /* an ordering other than sc is in force */
+#define BF_SLOW_RECORD 2u /* the record stream wants memory records */
+#define BF_SLOW_WATCH 4u  /* some agent sleeps on a memory line */
+
+struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
+struct bf_fault_plan; /* sim/fault.h */
+struct bf_stats;      /* sim/stats.h */
+struct bf_queue;
+
+struct bf_sim {
+	uint64_t now_ps;
+	uint32_t slow; /* BF_SLOW_* */
+	/*
+	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train of
+	 * completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall clock.
+	 */
+	uint64_t run_until_ps;
+	bool stopped;  /* bf_sim_stop() was called */
+	struct bf_queue *queue;
+	struct bf_stream rec;
+	struct bf_agents *agents;
+	struct bf_fault_plan *faults; /* NULL: no faults. Not owned. */
+	struct bf_stats *stats;
+	uint64_t seed;
+	uint64_t events; /* fired so far */
+	struct bf_error error;
+};
+
+/* Why bf_sim_run() came back. */
+enum bf_run_end {
+	BF_RUN_IDLE,     /* no event left and no agent unfinished: the work is done */
+	BF_RUN_LIMIT,    /* the time limit was reached with work left */
+	BF_RUN_STOPPED,  /* bf_sim_stop() */
+	BF_RUN_DEADLOCK, /* agents wait and nothing can wake them; sim->error.text says who waits for what */
+};
+
+/* A new context, all randomness derived from `seed`. Returns 0 or -ENOMEM. Free with bf_sim_destroy(). */
+int bf_sim_create(uint64_t seed, struct bf_sim **out);
+void bf_sim_destroy(struct bf_sim *sim);
+
+/*
+ * Fires events in order until none is left, bf_sim_stop() is called or the next event lies after `until_ps`
+ * (BF_NEVER: no limit). On BF_RUN_LIMIT the clock stands at `until_ps`.
+ */
+enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps);
+
+/* Makes bf_sim_run() return after the current event. Callable from events and agents of this simulation only. */
+void bf_sim_stop(struct bf_sim *sim);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * Teams: agents that meet. The 32 lanes of a warp are a team; so are the warps of a block at a barrier.
+ *
+ * A meeting is complete when every member in its mask has arrived; all leave at the latest arrival's time. Members that
+ * diverged arrive when they arrive. A member that ends while others wait for it is a deadlock and reported as such
+ * (CUDA C Programming Guide, "Warp Shuffle Functions": all lanes named in the mask must execute the same intrinsic).
+ */
+#ifndef BELFRY_SIM_TEAM_H
+#define BELFRY_SIM_TEAM_H
+
+#include "sim/agent.h"
+
+#define BF_TEAM_MAX 64
+
+struct bf_team; /* opaque */
+
+/* `n` members (1..BF_TEAM_MAX); members join by index. Freed by its creator after the run. Returns 0 or -ENOMEM. */
+int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out);
+void bf_team_destroy(struct bf_team *t);
+
+/* Self: member `index` meets the members of `mask` (which must include it). */
+void bf_team_sync(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
+
+/* Self: the same, and returns what member `from` brought (its own `value` if `from` is not in the mask). */
+uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value,
+			 uint32_t from);
+
+/* Self: the same, and returns the set of members that brought a non-zero value. */
+uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value);
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * Memory visibility: what a thread has stored and who can see it yet.
+ *
+ * Agents store through a view. With BF_ORDER_SC a store is visible at once: the fast path below is a plain store behind
+ * one predicted branch. With the other orderings stores sit in buffers and reach memory by a fence, by an atomic or
+ * release with the right scope, or by a seeded drain:
+ *   tso          one FIFO per agent (x86: Intel SDM vol. 3, "Memory Ordering"); stores drain in order, late.
+ *   gpu          stores to different lines drain in any order (PTX ISA, "Memory Consistency Model"); scopes matter.
+ *   adversarial  like gpu, but each store chooses by seed between at once and as late as nothing forces it.
+ * Buffers form the tree of scopes: thread -> block (CTA) -> GPU -> system. A fence of a scope pushes the thread's
+ * earlier stores up to that level. Members of a level see what has reached it. VRAM's point of coherence is the GPU
+ * level: what has reached it is in memory. DMA sees memory only. Same-address order is always kept and a thread always
+ * sees its own stores.
+ * Weak loads may be served from the block's stale copy (L1) under gpu and adversarial; relaxed, volatile and acquire
+ * loads are not; an acquire (or fence) drops the stale copies.
+ * MMIO stores go to the device by bf_mmio_post() when they drain. Stores to a write-combining mapping (BlueFlame) gather
+ * in a 64-byte buffer which leaves when full, on a fence, or by a seeded eviction, possibly in pieces.
+ * Every buffered store drains in the end, so a missing fence is a race, never a hang by itself.
+ */
+#ifndef BELFRY_SIM_VIEW_H
+#define BELFRY_SIM_VIEW_H
+
+#include <string.h>
+
+#include "sim/agent.h"
+#include "sim/mem.h"
+
+enum bf_ordering { BF_ORDER_SC, BF_ORDER_TSO, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL };
+
+/* "sc", "tso", "gpu", "adversarial" <-> enum. Parse returns -EINVAL for other text. */
+int bf_ordering_parse(const char *text, enum bf_ordering *out);
+const char *bf_ordering_name(enum bf_ordering o);
+
+enum bf_scope { BF_SCOPE_CTA, BF_SCOPE_GPU, BF_SCOPE_SYS };
+
+/* Memory semantics of one access. */
+enum bf_sem { BF_WEAK, BF_RELAXED, BF_ACQUIRE, BF_RELEASE, BF_ACQ_REL };
+
+enum bf_atomic_op { BF_ATOMIC_ADD, BF_ATOMIC_MAX, BF_ATOMIC_EXCH, BF_ATOMIC_CAS, BF_ATOMIC_AND, BF_ATOMIC_OR };
+
+/* What each primitive costs its thread, ps. A profile of the platform, with its source where defined. */
+struct bf_cost {
+	uint64_t load, load_dram, store, atomic, fence_cta, fence_gpu, fence_sys, mmio, poll;
+};
+extern const struct bf_cost bf_cost_zero;
+extern const struct bf_cost bf_cost_gpu; /* H200-like; see view.c for sources */
+extern const struct bf_cost bf_cost_cpu;
+
+/*
+ * One node of the tree of scopes: a GPU (parent NULL) or a block (parent: its GPU). CPU threads use a node of their own
+ * with parent NULL whose GPU and CTA levels are the system level.
+ */
+struct bf_domain;
+int bf_domain_create(struct bf_sim *sim, enum bf_scope level, struct bf_domain *parent, struct bf_domain **out);
+void bf_domain_destroy(struct bf_domain *d); /* after the run; drains what is left */
+
+struct bf_view_opts {
+	enum bf_ordering ordering;
+	struct bf_space *space;
+	struct bf_domain *domain; /* NULL: system level (CPU thread) */
+	const struct bf_cost *cost;
+	const char *name; /* names the random stream of drains */
+};
+
+/* A view per agent. Freed after the run with bf_view_destroy(), which drains what is left. */
+int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out);
+void bf_view_destroy(struct bf_view *v);
+
+/* The part that the fast paths read. */
+struct bf_view {
+	const struct bf_cost *cost;
+	struct bf_space *space;
+	enum bf_ordering ordering;
+	/* private part follows in view.c */
+};
+
+/* Slow paths: any ordering, records, watchers. `len` 1..64, not crossing a line. */
+void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope);
+void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope);
+
+/* Self: stores `len` bytes (1..64, within one line). Plain memory only; MMIO has its own call. */
+static inline void bf_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
+			    enum bf_scope scope)
+{
+	if (BF_UNLIKELY(a->sim->slow)) {
+		bf_store_slow(a, p, data, len, sem, scope);
+		return;
+	}
+	a->charge_ps += a->view->cost->store;
+	memcpy(p, data, len);
+}
+
+/* Self: loads `len` bytes (1..64, within one line). Non-weak loads sync first: they poll. */
+static inline void bf_load(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem,
+			   enum bf_scope scope)
+{
+	a->charge_ps += a->view->cost->load;
+	if (sem != BF_WEAK)
+		bf_agent_sync(a);
+	if (BF_UNLIKELY(a->sim->slow)) {
+		bf_load_slow(a, p, data, len, sem, scope);
+		return;
+	}
+	memcpy(data, p, len);
+}
+
+/* Self: a fence of `scope`. Everything this thread stored before is visible there afterwards; stale copies are gone. */
+void bf_fence(struct bf_agent *a, enum bf_scope scope);
+
+/*
+ * Self: an atomic on 4 or 8 bytes at scope `scope`; returns the old value. `sem` BF_RELAXED orders nothing else,
+ * release and acquire as named. For CAS `compare` is compared and `operand` stored.
+ */
+uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
+		   enum bf_sem sem, enum bf_scope scope);
+
+/* Self: a store of 4 or 8 bytes to an MMIO region. Buffered like any store; release semantics flush earlier ones. */
+void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem);
+
+/* Self: a store of up to 64 bytes into a write-combining mapping of an MMIO region; bf_wc_flush() empties the buffer. */
+void bf_wc_store(struct bf_agent *a, void *p, const void *data, uint32_t len);
+void bf_wc_flush(struct bf_agent *a);
+
+#endif
