@@ -1,0 +1,60 @@
+#!/bin/bash
+# Runs every command of every ```console block in README.md and docs/*.md and compares what it prints with what the page
+# says it prints. Lines after "$ command" are expected output, to the letter; a line "..." stands for any lines.
+# Blocks run in an empty folder with `belfry` on the path and the samples linked as traces/samples.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/bin" "$work/run/traces"
+ln -s "$BELFRY" "$work/bin/belfry"
+ln -s "$BELFRY_SOURCE_DIR/traces/samples" "$work/run/traces/samples"
+export PATH="$work/bin:$PATH"
+bad=0 ran=0
+
+# check PAGE LINE COMMAND EXPECTED-FILE
+check() {
+	local page=$1 line=$2 command=$3 expected=$4
+	ran=$((ran + 1))
+	(cd "$work/run" && bash -c "$command") >"$work/got" 2>&1 </dev/null
+	# awk walks both files: a literal line must be next, "..." lets lines pass until the next literal one is found.
+	if ! awk -v want="$expected" '
+		BEGIN { while ((getline l < want) > 0) w[++n] = l; i = 1; any = 0 }
+		{
+			while (i <= n && w[i] == "...") { any = 1; i++ }
+			if (i <= n && $0 == w[i]) { i++; any = 0; next }
+			if (!any) { print "  line " NR " is: " $0; print "  page says: " (i <= n ? w[i] : "(nothing more)"); bad = 1; exit }
+		}
+		END {
+			while (i <= n && w[i] == "...") i++
+			if (!bad && i <= n) { print "  missing: " w[i]; bad = 1 }
+			exit bad
+		}' "$work/got" >"$work/why"; then
+		echo "$page:$line: \$ $command"
+		cat "$work/why"
+		bad=$((bad + 1))
+	fi
+}
+
+for page in README.md docs/*.md; do
+	[ -f "$BELFRY_SOURCE_DIR/$page" ] || continue
+	inside=0 command="" number=0
+	: >"$work/want"
+	while IFS= read -r text || [ -n "$text" ]; do
+		number=$((number + 1))
+		case $inside$text in
+		'0```console') inside=1 ;;
+		'1```')
+			[ -n "$command" ] && check "$page" "$at" "$command" "$work/want"
+			inside=0 command=""
+			;;
+		'1$ '*)
+			[ -n "$command" ] && check "$page" "$at" "$command" "$work/want"
+			command=${text#\$ } at=$number
+			: >"$work/want"
+			;;
+		1*) printf '%s\n' "$text" >>"$work/want" ;;
+		esac
+	done < <(cd "$BELFRY_SOURCE_DIR" && cat "$page")
+done
+echo "$ran commands run, $bad differ"
+[ "$bad" -eq 0 ] && [ "$ran" -gt 0 ]
