@@ -105,7 +105,8 @@ struct bf_stream {
 	const uint64_t *clock_ps;
 	uint8_t *buf;
 	size_t used, cap;
-	uint64_t hash;
+	uint64_t hash;   /* chain over the flushed records */
+	uint64_t decls;  /* sum over the declarations */
 	uint64_t count;
 	struct bf_sink *sink;
 	struct bf_actor *actors;
@@ -134,12 +135,63 @@ void bf_stream_free(struct bf_stream *st);
 uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *name);
 const char *bf_stream_actor_name(const struct bf_stream *st, uint32_t actor);
 
-/* Appends a record (unchecked against the mask: probe first). `tail` may be NULL when `tail_len` is 0. */
+/* A tail may be this long; a longer one fails the stream with -EMSGSIZE. */
+#define BF_RECORD_TAIL_MAX (16u << 20)
+
+/*
+ * Appends a record (unchecked against the mask: probe first). `tail` may be NULL when `tail_len` is 0. On a stream that
+ * is off the record is dropped. The tail follows the fixed part without a gap.
+ */
 void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
 	       const void *tail, uint32_t tail_len);
 
-/* Hash of everything emitted so far: 64 bits, equal for equal record sequences. */
+/*
+ * Hash of everything emitted so far: 64 bits, equal for equal record sequences and declarations. Covers the padded
+ * bytes of each record in order, and each type used and each actor once, whenever it was declared. docs/trace-format.md
+ * gives the function, for those who recompute it from a file.
+ */
 uint64_t bf_stream_hash(const struct bf_stream *st);
+
+/* The parts of that hash, for readers of records: a chain over the records, a plain sum over the declarations. */
+#define BF_HASH_START 0x6265726c66727931ull
+uint64_t bf_hash_records(uint64_t chain, const void *records, size_t len);
+uint64_t bf_hash_declaration(const void *block, size_t len);
+uint64_t bf_hash_finish(uint64_t chain, uint64_t decls);
+
+/* A fold of any bytes into 64 bits; the step that the hash of a record is made of. Not for hostile input. */
+uint64_t bf_hash_bytes(const void *bytes, size_t len);
+
+/* Bytes that a record takes in a buffer of records. */
+static inline size_t bf_record_span(const struct bf_rec_header *head)
+{
+	return (sizeof(*head) + head->fixed + (size_t)head->tail + 7) & ~(size_t)7;
+}
+
+/*
+ * Declarations as bytes: what the hash covers and what trace files hold. A block is its tag and the length of its body,
+ * 4 bytes each, the body, and zeros up to a multiple of 8. Both functions return the size of the block and write it
+ * when it fits into `cap`; 0 when a text is longer than 65535 bytes.
+ */
+#define BF_BLOCK_TYPE 1u
+#define BF_BLOCK_ACTOR 2u
+size_t bf_type_block(const struct bf_rec_schema *schema, uint8_t *out, size_t cap);
+size_t bf_actor_block(uint32_t actor, const char *kind, const char *name, uint8_t *out, size_t cap);
+
+/* The field called `name`, NULL if the schema has none. Look it up once, outside loops. */
+const struct bf_rec_field *bf_schema_field(const struct bf_rec_schema *schema, const char *name);
+
+/* The value of an integer field in a fixed part; BF_FIELD_INT is sign-extended. 0 for BF_FIELD_TEXT. */
+uint64_t bf_field_u64(const struct bf_rec_field *field, const void *fixed);
+
+/* The name of `value` in a BF_FIELD_ENUM field: not NUL-terminated, `*len` bytes; NULL if it has none. */
+const char *bf_field_enum_name(const struct bf_rec_field *field, uint64_t value, size_t *len);
+
+/* A sink that hands everything to two others, `a` first. Stops at the first error. Both are borrowed. */
+struct bf_sink_tee {
+	struct bf_sink sink;
+	struct bf_sink *a, *b;
+};
+void bf_sink_tee_init(struct bf_sink_tee *tee, struct bf_sink *a, struct bf_sink *b);
 
 /* X-macro plumbing. Field types: u8 u16 u32 u64, i32 i64; text: use F(text16, name, TEXT, "") or text32. */
 typedef uint8_t bf_ft_u8;
