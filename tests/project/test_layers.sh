@@ -1,0 +1,59 @@
+#!/bin/sh
+# A folder includes only headers of folders below it: sim < models < traces < drivers < tools. Drivers see of the models
+# only the layouts that hardware documents (prm.h); a backend, which joins a driver to a model, sees all of them.
+# Includes in quotes are written from the root of the project, so that their folder can be read off.
+set -eu
+
+# Prints "FILE: include of "HEADER": why" for each include of the tree at $1 that points upward.
+upward_includes() {
+	(cd "$1" && find sim models traces drivers tools -name '*.[chS]' -o -name '*.cu' -o -name '*.hip' | LC_ALL=C sort |
+		xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' /dev/null) |
+	sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*include[[:space:]]*(["<])([^">]*)[">].*/\1 \3 \2/' |
+	awk '
+	BEGIN {
+		level["sim"] = 1; level["models"] = 2; level["traces"] = 3; level["drivers"] = 4; level["tools"] = 5
+	}
+	{
+		file = $1; header = $2; system_header = $3 == "<"
+		split(file, f, "/"); split(header, h, "/")
+		if (!(h[1] in level) && system_header)
+			next
+		if (!(h[1] in level))
+			why = "not written from the root of the project"
+		else if (level[h[1]] > level[f[1]])
+			why = f[1] "/ knows nothing of " h[1] "/"
+		else if (f[1] == "drivers" && f[2] != "backend" && h[1] == "models" && header !~ /\/prm\.h$/)
+			why = "outside drivers/backend only prm.h of a model may be included"
+		else
+			next
+		printf "%s: include of \"%s\": %s\n", file, header, why
+	}'
+}
+
+# The check itself must be able to fail: a made-up tree with one wrong include of each kind and the right ones beside.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for folder in sim models/mlx5 traces drivers/ibgda drivers/backend tools; do
+	mkdir -p "$work/$folder"
+done
+printf '#include <stdio.h>\n#include "sim/sim.h"\n' >"$work/sim/good.c"
+printf '#include "models/mlx5/mlx5.h"\n' >"$work/sim/bad.c"
+printf '  #  include <traces/trace.h>\n' >"$work/models/mlx5/bad.h"
+printf '#include "tools/cli.h"\n' >"$work/traces/bad.c"
+printf '#include "models/mlx5/prm.h"\n#include "models/mlx5/mlx5.h"\n' >"$work/drivers/ibgda/bad.h"
+printf '#include "models/mlx5/mlx5.h"\n#include "traces/trace.h"\n' >"$work/drivers/backend/good.c"
+printf '#include "cli.h"\n' >"$work/tools/bad.c"
+expected='drivers/ibgda/bad.h models/mlx5/bad.h sim/bad.c tools/bad.c traces/bad.c'
+found=$(upward_includes "$work" | sed 's/:.*//' | LC_ALL=C sort | tr '\n' ' ')
+if [ "$found" != "$expected " ]; then
+	echo "the check is broken: in the made-up tree it found '$found' instead of '$expected'" >&2
+	exit 1
+fi
+
+wrong=$(upward_includes "$BELFRY_SOURCE_DIR")
+if [ -n "$wrong" ]; then
+	echo "$wrong" >&2
+	exit 1
+fi
+files=$(find "$BELFRY_SOURCE_DIR/sim" "$BELFRY_SOURCE_DIR/models" "$BELFRY_SOURCE_DIR/drivers" -name '*.[ch]' | wc -l)
+[ "$files" -gt 20 ] || { echo "only $files sources found below $BELFRY_SOURCE_DIR" >&2; exit 1; }
