@@ -65,7 +65,16 @@ bool bf_arg_json(const struct bf_args *a);
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRINTF(3, 4);
 
-/* A streaming JSON writer: commas, escapes and nesting are its business. Numbers above 2^53 are written as strings. */
+/*
+ * Runs what the command line asks for: `commands` ends with NULL. Prints help and version texts, reports usage errors
+ * and text that could not be written; returns the exit code. One call per process: it sets what SIGPIPE does.
+ */
+int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv);
+
+/*
+ * A streaming JSON writer: commas, escapes and nesting are its business. Numbers above 2^53 are written as strings;
+ * bytes that are not UTF-8 come out as U+FFFD.
+ */
 struct bf_json {
 	FILE *out;
 	unsigned depth;

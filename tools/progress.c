@@ -1,0 +1,46 @@
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/cli.h"
+
+#define REDRAW_MS 100 /* often enough to look alive, seldom enough to cost nothing */
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void bf_progress_begin(struct bf_progress *p, const struct bf_args *a, const char *what)
+{
+	*p = (struct bf_progress){ .on = isatty(STDERR_FILENO) && !bf_arg_json(a), .what = what };
+	if (p->on)
+		p->last_ms = now_ms();
+}
+
+void bf_progress_update(struct bf_progress *p, uint64_t done, uint64_t total)
+{
+	if (!p->on)
+		return;
+	uint64_t now = now_ms();
+	if (now - p->last_ms < REDRAW_MS)
+		return;
+	p->last_ms = now;
+	if (total)
+		fprintf(stderr, "\r\033[K%s: %" PRIu64 " of %" PRIu64, p->what, done, total);
+	else
+		fprintf(stderr, "\r\033[K%s: %" PRIu64, p->what, done);
+	fflush(stderr);
+}
+
+void bf_progress_end(struct bf_progress *p)
+{
+	if (!p->on)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	p->on = false;
+}
