@@ -76,11 +76,11 @@ BF_RECORD_DECLARE(iommu_fault, 46, BF_CLASS_DMA, BF_REC_IOMMU_FAULT_FIELDS);
 #define BF_REC_FAULT_INJECTED_FIELDS(F)                                                                              \
 	F(u64, delay_ps, TIME, "")                                                                                   \
 	F(u64, draw, HEX, "")                                                                                        \
+	F(u64, queue, HEX, "")                                                                                       \
 	F(u32, kind, ENUM,                                                                                           \
 	  "0=drop;1=duplicate;2=reorder;3=delay;4=corrupt;5=link-down;6=dma-fault;7=lost-completion;"                \
 	  "8=device-stall;9=lost-doorbell")                                                                          \
-	F(u32, rule, DEC, "")                                                                                        \
-	F(u32, queue, HEX, "")
+	F(u32, rule, DEC, "")
 BF_RECORD_DECLARE(fault_injected, 47, BF_CLASS_FAULT, BF_REC_FAULT_INJECTED_FIELDS);
 
 #endif
