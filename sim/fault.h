@@ -8,9 +8,13 @@
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
  * lost-doorbell. NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms, s. N: decimal or 0x.
  * P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at most `count` times
- * (default 1, "inf" allowed; default inf when prob or until is given).
+ * (default 1, "inf" allowed; default inf when prob or until is given). `delay` is how long a delay, reorder, link-down
+ * or device-stall lasts; other kinds refuse it.
  *
- * Each rule draws from its own random stream, so plans are deterministic and rules do not disturb each other.
+ * `qp` limits a rule to one queue or QP number, the times to after <= now < until. Every rule sees every opportunity
+ * that it matches, counts it and draws for it, from its own random stream: plans are deterministic and rules do not
+ * disturb each other. Where several would fire at one opportunity the first in the plan does and the others keep their
+ * count. `seed` of a rule replaces the plan's for that rule's stream.
  */
 #ifndef BELFRY_SIM_FAULT_H
 #define BELFRY_SIM_FAULT_H
@@ -34,14 +38,29 @@ enum bf_fault_kind {
 /* Name of a kind as in the text form. */
 const char *bf_fault_kind_name(enum bf_fault_kind k);
 
-/* Parses `text`. -EINVAL with line, column and reason in `err`. Free with bf_fault_plan_destroy(). */
+/*
+ * Parses `text`. -EINVAL with line, column and reason in `err`, -ENOMEM. An empty plan is fine. Free with
+ * bf_fault_plan_destroy(). A plan serves one simulation at a time, since it counts.
+ */
 int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out);
 void bf_fault_plan_destroy(struct bf_fault_plan *plan);
+
+/* Number of rules; how often rule `rule` had the opportunity and how often it fired. 0 for a rule that is not there. */
+uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan);
+uint64_t bf_fault_plan_seen(const struct bf_fault_plan *plan, uint32_t rule);
+uint64_t bf_fault_plan_fired(const struct bf_fault_plan *plan, uint32_t rule);
+
+/*
+ * Writes the plan as text that parses to the same plan, one rule a line, each with a comment that says how often it
+ * fired. Like snprintf(): at most `cap` bytes with the NUL, returns the length it would have. `buf` may be NULL when
+ * `cap` is 0.
+ */
+size_t bf_fault_plan_describe(const struct bf_fault_plan *plan, char *buf, size_t cap);
 
 /* A fault that fires. */
 struct bf_fault {
 	enum bf_fault_kind kind;
-	uint64_t delay_ps; /* delay, reorder, device-stall; 0 = the place's default */
+	uint64_t delay_ps; /* delay, reorder, link-down, device-stall; 0 = the place's default */
 	uint64_t draw;     /* 64 random bits for the place (which bit to corrupt) */
 	uint32_t rule;     /* index in the plan */
 };

@@ -1,0 +1,503 @@
+#include "sim/fault.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/records_io.h"
+
+#define ALWAYS_PPM 1000000u
+#define NAME_MAX_LEN 63u
+#define DELAYABLE                                                                                                    \
+	((1u << BF_FAULT_REORDER) | (1u << BF_FAULT_DELAY) | (1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_DEVICE_STALL))
+
+enum rule_key { KEY_ON, KEY_QP, KEY_AFTER, KEY_UNTIL, KEY_SKIP, KEY_COUNT, KEY_PROB, KEY_DELAY, KEY_SEED, KEYS };
+
+static const char *const key_names[KEYS] = { "on",    "qp",   "after", "until", "skip",
+					     "count", "prob", "delay", "seed" };
+
+struct rule {
+	enum bf_fault_kind kind;
+	uint32_t given; /* bit per rule_key */
+	char on[NAME_MAX_LEN + 1];
+	uint64_t qp, after_ps, until_ps, skip, count, delay_ps, seed;
+	uint32_t ppm;
+	struct bf_rng rng;
+	uint64_t seen, fired;
+};
+
+struct bf_fault_plan {
+	struct rule *rules;
+	uint32_t count, cap;
+	uint32_t kinds; /* bit per enum bf_fault_kind that some rule has */
+};
+
+static const char *const kind_names[BF_FAULT_KINDS] = {
+	[BF_FAULT_DROP] = "drop",
+	[BF_FAULT_DUPLICATE] = "duplicate",
+	[BF_FAULT_REORDER] = "reorder",
+	[BF_FAULT_DELAY] = "delay",
+	[BF_FAULT_CORRUPT] = "corrupt",
+	[BF_FAULT_LINK_DOWN] = "link-down",
+	[BF_FAULT_DMA] = "dma-fault",
+	[BF_FAULT_LOST_COMPLETION] = "lost-completion",
+	[BF_FAULT_DEVICE_STALL] = "device-stall",
+	[BF_FAULT_LOST_DOORBELL] = "lost-doorbell",
+};
+
+const char *bf_fault_kind_name(enum bf_fault_kind k)
+{
+	return (unsigned int)k < BF_FAULT_KINDS ? kind_names[k] : "?";
+}
+
+/* The text being parsed. `at` moves forward only; line and column of any pointer follow from the start. */
+struct parser {
+	const char *text, *at;
+	struct bf_error *err;
+};
+
+/* A word of the text: neither space nor separator. */
+struct word {
+	const char *at;
+	size_t len;
+};
+
+static int BF_PRINTF(3, 4) parse_error(const struct parser *p, const char *where, const char *fmt, ...)
+{
+	unsigned int line = 1, column = 1;
+	char reason[160];
+	va_list args;
+
+	for (const char *c = p->text; c < where; c++) {
+		column = *c == '\n' ? 1 : column + 1;
+		line += *c == '\n';
+	}
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	return bf_fail(p->err, -EINVAL, "fault plan: line %u, column %u: %s", line, column, reason);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool ends_rule(char c)
+{
+	return c == '\0' || c == '\n' || c == ';' || c == '#';
+}
+
+/* The next word of the current rule; length 0 at its end. */
+static struct word next_word(struct parser *p)
+{
+	struct word w;
+
+	while (is_blank(*p->at))
+		p->at++;
+	w.at = p->at;
+	while (!is_blank(*p->at) && !ends_rule(*p->at))
+		p->at++;
+	w.len = (size_t)(p->at - w.at);
+	return w;
+}
+
+/* Past the comment, if any, and the separator. False at the end of the text. */
+static bool next_rule(struct parser *p)
+{
+	if (*p->at == '#')
+		while (*p->at && *p->at != '\n')
+			p->at++;
+	return *p->at++ != '\0';
+}
+
+static bool word_is(struct word w, const char *text)
+{
+	return strlen(text) == w.len && !memcmp(w.at, text, w.len);
+}
+
+static int digit_of(char c, unsigned int base)
+{
+	int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+
+	return d < (int)base ? d : -1;
+}
+
+/* Reads digits at the start of `w` and takes them off. False when there are none or they overflow. */
+static bool take_digits(struct word *w, unsigned int base, uint64_t *value)
+{
+	const char *start = w->at;
+
+	*value = 0;
+	for (; w->len && digit_of(*w->at, base) >= 0; w->at++, w->len--)
+		if (__builtin_mul_overflow(*value, base, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)digit_of(*w->at, base), value))
+			return false;
+	return w->at != start;
+}
+
+static int parse_number(const struct parser *p, struct word w, uint64_t *value)
+{
+	const char *start = w.at;
+	bool hex = w.len > 2 && w.at[0] == '0' && (w.at[1] == 'x' || w.at[1] == 'X');
+
+	if (hex) {
+		w.at += 2;
+		w.len -= 2;
+	}
+	if (!take_digits(&w, hex ? 16 : 10, value) || w.len)
+		return parse_error(p, start, "expected a 64-bit number");
+	return 0;
+}
+
+/* A decimal number as value * 10^-places, at most `max_places` of them. */
+static bool take_decimal(struct word *w, unsigned int max_places, uint64_t *value, unsigned int *places)
+{
+	uint64_t part;
+
+	*places = 0;
+	if (!take_digits(w, 10, value))
+		return false;
+	if (!w->len || *w->at != '.')
+		return true;
+	for (w->at++, w->len--; w->len && digit_of(*w->at, 10) >= 0; w->at++, w->len--) {
+		part = (uint64_t)digit_of(*w->at, 10);
+		if (++*places > max_places || __builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, part, value))
+			return false;
+	}
+	return *places > 0;
+}
+
+static int parse_time(const struct parser *p, struct word w, uint64_t *ps)
+{
+	static const struct {
+		const char *name;
+		uint64_t ps;
+	} units[] = { { "ps", BF_PS }, { "ns", BF_NS }, { "us", BF_US }, { "ms", BF_MS }, { "s", BF_S } };
+	const char *start = w.at;
+	unsigned int places;
+	uint64_t unit = 0;
+
+	if (!take_decimal(&w, 12, ps, &places))
+		return parse_error(p, start, "expected a time such as 1.5us");
+	for (size_t i = 0; i < BF_ARRAY_LEN(units); i++)
+		if (word_is(w, units[i].name))
+			unit = units[i].ps;
+	if (!unit)
+		return parse_error(p, w.at, "expected a unit: ps, ns, us, ms or s");
+	for (; places; places--) {
+		if (unit % 10)
+			return parse_error(p, start, "time is finer than a picosecond");
+		unit /= 10;
+	}
+	if (__builtin_mul_overflow(*ps, unit, ps))
+		return parse_error(p, start, "time is out of range");
+	return 0;
+}
+
+static int parse_probability(const struct parser *p, struct word w, uint32_t *ppm)
+{
+	const char *start = w.at;
+	unsigned int places;
+	uint64_t value;
+
+	if (!take_decimal(&w, 6, &value, &places) || w.len)
+		return parse_error(p, start, "expected a probability with at most six decimals");
+	for (; places < 6 && value <= ALWAYS_PPM; places++)
+		value *= 10;
+	if (value > ALWAYS_PPM)
+		return parse_error(p, start, "probability is above 1");
+	*ppm = (uint32_t)value;
+	return 0;
+}
+
+static int parse_name(const struct parser *p, struct word w, char *name)
+{
+	if (!w.len || w.len > NAME_MAX_LEN)
+		return parse_error(p, w.at, "expected a name of 1 to %u characters", NAME_MAX_LEN);
+	memcpy(name, w.at, w.len);
+	name[w.len] = '\0';
+	return 0;
+}
+
+static int parse_count(const struct parser *p, struct word w, uint64_t *count)
+{
+	if (word_is(w, "inf")) {
+		*count = UINT64_MAX;
+		return 0;
+	}
+	return parse_number(p, w, count);
+}
+
+static int parse_value(const struct parser *p, struct rule *r, enum rule_key key, struct word w)
+{
+	switch (key) {
+	case KEY_ON:
+		return parse_name(p, w, r->on);
+	case KEY_QP:
+		return parse_number(p, w, &r->qp);
+	case KEY_AFTER:
+		return parse_time(p, w, &r->after_ps);
+	case KEY_UNTIL:
+		return parse_time(p, w, &r->until_ps);
+	case KEY_SKIP:
+		return parse_number(p, w, &r->skip);
+	case KEY_COUNT:
+		return parse_count(p, w, &r->count);
+	case KEY_PROB:
+		return parse_probability(p, w, &r->ppm);
+	case KEY_DELAY:
+		return parse_time(p, w, &r->delay_ps);
+	case KEY_SEED:
+		return parse_number(p, w, &r->seed);
+	case KEYS:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* One KEY=VALUE. */
+static int parse_option(const struct parser *p, struct rule *r, struct word w)
+{
+	const char *equals = memchr(w.at, '=', w.len);
+	struct word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
+	unsigned int key = 0;
+
+	while (key < KEYS && !word_is(name, key_names[key]))
+		key++;
+	if (key == KEYS)
+		return parse_error(p, w.at, "'%.*s' is no option", (int)(name.len < 40 ? name.len : 40), w.at);
+	if (!equals)
+		return parse_error(p, w.at + w.len, "option '%s' needs '=' and a value", key_names[key]);
+	if (r->given & (1u << key))
+		return parse_error(p, w.at, "option '%s' is given twice", key_names[key]);
+	r->given |= 1u << key;
+	return parse_value(p, r, (enum rule_key)key, (struct word){ equals + 1, w.len - name.len - 1 });
+}
+
+static int parse_rule(struct parser *p, struct rule *r, struct word kind)
+{
+	struct word w;
+	int rc;
+
+	*r = (struct rule){ .until_ps = BF_NEVER, .count = 1, .ppm = ALWAYS_PPM };
+	while (r->kind < BF_FAULT_KINDS && !word_is(kind, kind_names[r->kind]))
+		r->kind++;
+	if (r->kind == BF_FAULT_KINDS)
+		return parse_error(p, kind.at, "'%.*s' is no kind of fault", (int)(kind.len < 40 ? kind.len : 40),
+				   kind.at);
+	for (w = next_word(p); w.len; w = next_word(p)) {
+		rc = parse_option(p, r, w);
+		if (rc)
+			return rc;
+	}
+	if (!(r->given & (1u << KEY_COUNT)) && r->given & ((1u << KEY_PROB) | (1u << KEY_UNTIL)))
+		r->count = UINT64_MAX;
+	if (r->after_ps >= r->until_ps)
+		return parse_error(p, kind.at, "rule ends before it begins");
+	if (r->given & (1u << KEY_DELAY) && !(DELAYABLE & (1u << r->kind)))
+		return parse_error(p, kind.at, "'%s' has no use for a delay", kind_names[r->kind]);
+	return 0;
+}
+
+static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, struct bf_error *err)
+{
+	char stream[24];
+
+	if (plan->count == plan->cap) {
+		uint32_t cap = plan->cap ? plan->cap * 2 : 8;
+		struct rule *grown = realloc(plan->rules, cap * sizeof(*grown));
+
+		if (!grown)
+			return bf_fail(err, -ENOMEM, "fault plan: no memory for %u rules", cap);
+		plan->rules = grown;
+		plan->cap = cap;
+	}
+	snprintf(stream, sizeof(stream), "fault:%u", plan->count);
+	bf_rng_init(&r->rng, r->given & (1u << KEY_SEED) ? r->seed : seed, stream);
+	plan->kinds |= 1u << r->kind;
+	plan->rules[plan->count++] = *r;
+	return 0;
+}
+
+int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out)
+{
+	struct parser p = { .text = text, .at = text, .err = err };
+	struct bf_fault_plan *plan = calloc(1, sizeof(*plan));
+	struct rule r;
+	int rc = 0;
+
+	if (!plan)
+		return bf_fail(err, -ENOMEM, "fault plan: no memory");
+	do {
+		struct word kind = next_word(&p);
+
+		if (kind.len)
+			rc = parse_rule(&p, &r, kind);
+		if (kind.len && !rc)
+			rc = add_rule(plan, &r, seed, err);
+	} while (!rc && next_rule(&p));
+	if (rc) {
+		bf_fault_plan_destroy(plan);
+		return rc;
+	}
+	*out = plan;
+	return 0;
+}
+
+void bf_fault_plan_destroy(struct bf_fault_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->rules);
+	free(plan);
+}
+
+uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan)
+{
+	return plan->count;
+}
+
+uint64_t bf_fault_plan_seen(const struct bf_fault_plan *plan, uint32_t rule)
+{
+	return rule < plan->count ? plan->rules[rule].seen : 0;
+}
+
+uint64_t bf_fault_plan_fired(const struct bf_fault_plan *plan, uint32_t rule)
+{
+	return rule < plan->count ? plan->rules[rule].fired : 0;
+}
+
+/* Appends like snprintf() at `used`; counts on when the buffer is full. */
+static void BF_PRINTF(4, 5) append(char *buf, size_t cap, size_t *used, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(*used < cap ? buf + *used : NULL, *used < cap ? cap - *used : 0, fmt, args);
+	va_end(args);
+	*used += n > 0 ? (size_t)n : 0;
+}
+
+static void describe_option(const struct rule *r, enum rule_key key, char *buf, size_t cap, size_t *used)
+{
+	const uint64_t numbers[KEYS] = {
+		[KEY_QP] = r->qp,	    [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
+		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,
+	};
+	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY;
+
+	append(buf, cap, used, " %s=", key_names[key]);
+	if (key == KEY_ON)
+		append(buf, cap, used, "%s", r->on);
+	else if (key == KEY_PROB)
+		append(buf, cap, used, "%u.%06u", r->ppm / ALWAYS_PPM, r->ppm % ALWAYS_PPM);
+	else if (key == KEY_COUNT && r->count == UINT64_MAX)
+		append(buf, cap, used, "inf");
+	else
+		append(buf, cap, used, "%llu%s", (unsigned long long)numbers[key], time ? "ps" : "");
+}
+
+size_t bf_fault_plan_describe(const struct bf_fault_plan *plan, char *buf, size_t cap)
+{
+	size_t used = 0;
+
+	if (cap)
+		*buf = '\0';
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct rule *r = &plan->rules[i];
+
+		append(buf, cap, &used, "%s", bf_fault_kind_name(r->kind));
+		for (unsigned int key = 0; key < KEYS; key++)
+			if (r->given & (1u << key))
+				describe_option(r, (enum rule_key)key, buf, cap, &used);
+		append(buf, cap, &used, " # fired %llu of %llu\n", (unsigned long long)r->fired,
+		       (unsigned long long)r->seen);
+	}
+	return used;
+}
+
+/* Iterative match with one point to fall back to: linear in practice, quadratic at worst. */
+static bool name_matches(const char *pattern, const char *name)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*name) {
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = name;
+		} else if (*pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star + 1;
+			name = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool rule_matches(const struct rule *r, const struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor,
+			 uint32_t queue)
+{
+	const char *name;
+
+	if (r->kind != kind || sim->now_ps < r->after_ps || sim->now_ps >= r->until_ps)
+		return false;
+	if (r->given & (1u << KEY_QP) && r->qp != queue)
+		return false;
+	if (!(r->given & (1u << KEY_ON)))
+		return true;
+	name = bf_stream_actor_name(&sim->rec, actor);
+	return name && name_matches(r->on, name);
+}
+
+/* Counts an opportunity and draws for it, whatever the other rules do. */
+static bool rule_fires(struct rule *r, uint64_t *draw)
+{
+	bool chance;
+
+	if (r->seen++ < r->skip)
+		return false;
+	chance = r->ppm == ALWAYS_PPM || bf_rng_chance(&r->rng, r->ppm);
+	*draw = bf_rng_next(&r->rng);
+	return chance && r->fired < r->count;
+}
+
+bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
+			 struct bf_fault *out)
+{
+	struct bf_fault_plan *plan = sim->faults;
+	struct rule *hit = NULL;
+	uint64_t draw;
+
+	if (!(plan->kinds & (1u << kind)))
+		return false;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		struct rule *r = &plan->rules[i];
+
+		if (!rule_matches(r, sim, kind, actor, queue) || !rule_fires(r, &draw) || hit)
+			continue;
+		hit = r;
+		*out = (struct bf_fault){ .kind = kind, .delay_ps = r->delay_ps, .draw = draw, .rule = i };
+	}
+	if (!hit)
+		return false;
+	hit->fired++;
+	if (bf_probe(sim, BF_CLASS_FAULT)) {
+		struct bf_rec_fault_injected rec = {
+			.delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind, .rule = out->rule
+		};
+
+		bf_record(&sim->rec, &bf_rec_fault_injected_schema, actor, &rec, NULL, 0);
+	}
+	return true;
+}
