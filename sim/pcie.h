@@ -2,13 +2,18 @@
  * PCIe: links and DMA ports.
  *
  * A link has two directions, each with latency, bandwidth and TLP overhead. Transfers are charged in closed form (bytes
- * plus headers per MaxPayload), not per TLP. Ordering (PCIe Base Specification, "Transaction Ordering"): posted writes
- * of one port land in order unless both carry relaxed ordering; a read does not pass an earlier posted write; reads may
- * complete in order only here (one requester tag space). MMIO stores to the device travel the other direction as posted
- * writes, also in order.
+ * plus headers per MaxPayload), not per TLP. Ordering (PCIe Base Specification 5.0, section 2.4.1, "Transaction Ordering
+ * Rules"): a posted write does not pass earlier posted writes unless it carries relaxed ordering (A2a, A2b); a read does
+ * not pass an earlier posted write (B2a); the completion of a load does not pass earlier posted writes (D2a). Reads
+ * complete in order only, as they do for a requester with one tag. MMIO stores to the device travel the other direction
+ * as posted writes, also in order.
  *
  * A DMA port belongs to a device: it translates by an IOAS, splits at page runs, charges the link and touches region
- * bytes at the moment the request is at the memory: a read samples then, its data arrive at the device later.
+ * bytes at the moment the request is at the memory: a read samples then, its data arrive at the device later. A port
+ * keeps its requests in rings of its own and one event in the queue: no allocation in steady state.
+ *
+ * One thread per link. Small aligned accesses to memory (up to BF_DMA_INLINE_MAX bytes) are made of atomic words, the
+ * last word of a write with release order, so that in live mode other threads may poll and post with C11 atomics.
  */
 #ifndef BELFRY_SIM_PCIE_H
 #define BELFRY_SIM_PCIE_H
@@ -22,25 +27,45 @@ struct bf_link_profile {
 	uint32_t max_payload;      /* bytes of data in a write or completion TLP */
 	uint32_t max_read_request; /* bytes of a read request */
 	uint32_t tlp_overhead;     /* header, framing, CRC: bytes charged for each TLP */
+	uint64_t relaxed_ps;       /* a relaxed write may land this much later than it could; 0: never */
 };
+
+/* PCIe 5.0 with 16 lanes; each constant's source is in pcie.c. */
+extern const struct bf_link_profile bf_link_profile_gen5_x16;
 
 struct bf_link {
 	struct bf_sim *sim;
 	struct bf_link_profile profile;
 	uint64_t up_free_ps, down_free_ps; /* when each direction is next idle; up = device to memory */
 	uint64_t up_bytes, down_bytes;     /* statistics, TLP overhead included */
+	uint64_t posted_ps;                /* when the last posted write issued so far is in memory */
 	uint32_t actor;
 	struct bf_link_mmio *mmio; /* stores on their way to the device */
 };
 
+/* `name` and `profile` are copied. Returns 0, -EINVAL (payload or request size 0) or -ENOMEM, text in sim->error. */
 int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const struct bf_link_profile *profile);
+
+/* Drops what is on its way. Its ports and the regions behind it must be gone. */
 void bf_link_fini(struct bf_link *l);
+
+/* Stores on their way to `r` are dropped: it is about to be destroyed. */
+void bf_link_forget(struct bf_link *l, const struct bf_region *r);
 
 /*
  * A processor's store (1..64 bytes) to an MMIO region starts its way down `region->link`; the region's write op runs
- * when it arrives. Never fails towards the caller: a lost doorbell is the fault plan's business.
+ * when it arrives (at once when there is no link). Never fails towards the caller: a lost doorbell is the fault plan's
+ * business. A store outside of the region or of another length is dropped, as hardware drops what no device claims.
  */
 void bf_mmio_post(struct bf_region *region, uint64_t offset, const void *data, uint32_t len);
+
+/*
+ * A processor's load of 1..8 bytes from an MMIO region; all ones when the region has no read op or does not reach that
+ * far. In closed form: stores still on their way on this link arrive now, then the read op runs now, and `*done_ps` is
+ * when the processor has the value: after the round trip behind those stores and behind the device's earlier posted
+ * writes. The caller spends the time.
+ */
+uint64_t bf_mmio_load(struct bf_region *region, uint64_t offset, uint32_t len, uint64_t *done_ps);
 
 struct bf_dma_op;
 typedef void bf_dma_fn(struct bf_dma_op *op);
@@ -48,7 +73,9 @@ typedef void bf_dma_fn(struct bf_dma_op *op);
 /*
  * One DMA read (or read-modify-write), embedded in its owner and owned by the port from the call until `done`.
  * `status` is 0 or -EFAULT (nothing was read). `modify`, if set, is called with the bytes at the moment they are read
- * and may change them in place: that is how the device's atomics stay atomic (length 4, 8, 16, naturally aligned).
+ * and may change them in place: that is how the device's atomics stay atomic (length 4, 8, 16, naturally aligned; else
+ * -EFAULT without a translation). `dst` then gets the bytes from before, and may be NULL. Zero the struct before the
+ * first use; all fields but `status` and `at_ps` are the owner's and survive the operation.
  */
 struct bf_dma_op {
 	uint64_t iova;
@@ -71,16 +98,27 @@ struct bf_dma_port {
 #define BF_DMA_RELAXED 1u /* relaxed ordering attribute */
 #define BF_DMA_INLINE_MAX 64u
 
+/*
+ * A port of device `name` on `link`, translating by `ioas`; both borrowed. The name becomes an actor of kind "dma", the
+ * one that faults and records show. A port needs room of its own: it must not move. Returns 0 or -ENOMEM.
+ */
 int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name, struct bf_link *link,
 		     struct bf_ioas *ioas);
+
+/* Drops what is in flight: no `done` runs any more. Not from a callback of this port. */
 void bf_dma_port_fini(struct bf_dma_port *p);
 
-/* Starts a read; op->done runs when its data (or its failure) are at the device, in the order of the calls. */
+/*
+ * Starts a read; op->done runs when its data (or its failure) are at the device, in the order of the calls. A read of 0
+ * bytes translates nothing and is done after the round trip: it flushes earlier posted writes. `done` may start new
+ * operations. On lack of memory `done` runs before this returns, with -ENOMEM.
+ */
 void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op);
 
 /*
  * Starts a posted write; the bytes are copied now and change memory when they arrive. `flags` BF_DMA_*. Returns 0 or
- * -EFAULT (translation failed, fault recorded; no byte is written).
+ * -EFAULT (translation failed, fault recorded; no byte is written) or -ENOMEM. A write of 0 bytes costs its header on
+ * the link and does nothing else.
  */
 int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t len, uint32_t flags);
 

@@ -1,0 +1,522 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/bytes.h"
+#include "sim/pcie_internal.h"
+#include "sim/records_io.h"
+#include "sim/train.h"
+
+/*
+ * The order of the lanes breaks ties: relaxed writes first (a later strict write must not pass them), reads last (they
+ * must not pass any write).
+ */
+enum { LANE_RELAXED, LANE_RELAXED_LATE, LANE_STRICT, LANES };
+enum { DUE_READ_AT_MEMORY = LANES, DUE_READ_RETURNED, DUES };
+
+/* A posted write on its way, followed by its bytes in the lane's buffer. */
+struct posted {
+	uint64_t at_ps;
+	uint64_t iova;
+	uint8_t *host; /* of the first run */
+	struct bf_region *region;
+	uint64_t generation; /* of the IOAS when `host` was translated */
+	uint32_t len, run;   /* bytes in all, in the first run */
+	uint32_t flags;
+};
+BF_STATIC_ASSERT(sizeof(struct posted) % 8 == 0, "payload alignment");
+
+/*
+ * Writes in order of landing, back to back in a ring of bytes; each lies in one piece. Once `wrapped`, the writes from
+ * `head` to `end` come first and those from 0 to `tail` after them.
+ */
+struct lane {
+	uint8_t *buf;
+	size_t cap, head, tail, end;
+	uint32_t count;
+	bool wrapped;
+	uint64_t last_ps; /* when its youngest write lands */
+};
+
+struct bf_dma_rings {
+	struct bf_event event;
+	struct bf_dma_port *port;
+	struct lane lanes[LANES];
+	/* Reads: [head, mid) are on their way back, [mid, tail) on their way to memory; modulo `cap`. */
+	struct bf_dma_op **ops;
+	uint32_t head, mid, tail, cap;
+	bool busy; /* inside on_due(), which schedules the event itself */
+	uint64_t due[DUES];
+	struct bf_rng rng;
+};
+
+static void on_due(struct bf_event *ev);
+
+int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name, struct bf_link *link,
+		     struct bf_ioas *ioas)
+{
+	struct bf_dma_rings *r = calloc(1, sizeof(*r));
+	uint32_t actor = r ? bf_stream_actor(&sim->rec, "dma", name) : 0;
+	char stream[64] = "dma:";
+
+	if (!actor) {
+		free(r);
+		return bf_fail(&sim->error, -ENOMEM, "DMA port '%s': no memory", name);
+	}
+	strncat(stream, name, sizeof(stream) - 5);
+	bf_rng_init(&r->rng, sim->seed, stream);
+	bf_event_init(&r->event, on_due);
+	r->port = p;
+	for (int i = 0; i < DUES; i++)
+		r->due[i] = BF_NEVER;
+	*p = (struct bf_dma_port){ .sim = sim, .link = link, .ioas = ioas, .actor = actor, .rings = r };
+	return 0;
+}
+
+void bf_dma_port_fini(struct bf_dma_port *p)
+{
+	struct bf_dma_rings *r = p->rings;
+
+	if (r) {
+		bf_sim_cancel(p->sim, &r->event);
+		for (int i = 0; i < LANES; i++)
+			free(r->lanes[i].buf);
+		free(r->ops);
+		free(r);
+	}
+	*p = (struct bf_dma_port){ 0 };
+}
+
+/* Something of kind `which` is due at `when` and nothing of that kind is before it. */
+static void set_due(struct bf_dma_port *p, int which, uint64_t when)
+{
+	struct bf_dma_rings *r = p->rings;
+
+	r->due[which] = when;
+	if (!r->busy && when < r->event.when)
+		bf_sim_at(p->sim, &r->event, when);
+}
+
+/*
+ * Bytes of memory that other threads may look at (doorbell records, completions) move as atomic words. On x86 and
+ * aarch64 these are ordinary loads and stores.
+ */
+static void store_words(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	uint32_t at = 0;
+
+	if (!(((uintptr_t)dst | len) & 7)) {
+		for (; at + 8 < len; at += 8)
+			__atomic_store_n((uint64_t *)(void *)(dst + at), bf_get_le64(src + at), __ATOMIC_RELAXED);
+		__atomic_store_n((uint64_t *)(void *)(dst + at), bf_get_le64(src + at), __ATOMIC_RELEASE);
+	} else if (!(((uintptr_t)dst | len) & 3)) {
+		for (; at + 4 < len; at += 4)
+			__atomic_store_n((uint32_t *)(void *)(dst + at), bf_get_le32(src + at), __ATOMIC_RELAXED);
+		__atomic_store_n((uint32_t *)(void *)(dst + at), bf_get_le32(src + at), __ATOMIC_RELEASE);
+	} else {
+		memcpy(dst, src, len);
+	}
+}
+
+static void load_words(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	if (!(((uintptr_t)src | len) & 7)) {
+		for (uint32_t at = 0; at < len; at += 8)
+			bf_put_le64(dst + at, __atomic_load_n((const uint64_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
+	} else if (!(((uintptr_t)src | len) & 3)) {
+		for (uint32_t at = 0; at < len; at += 4)
+			bf_put_le32(dst + at, __atomic_load_n((const uint32_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
+	} else {
+		memcpy(dst, src, len);
+	}
+}
+
+static struct posted *lane_head(const struct lane *l)
+{
+	return (struct posted *)(void *)(l->buf + l->head);
+}
+
+/* Twice the size, the writes moved to its start in their order. */
+static bool lane_grow(struct lane *l, size_t room)
+{
+	size_t used = l->wrapped ? l->end - l->head + l->tail : l->tail - l->head;
+	size_t cap = l->cap ? l->cap : 4096, first = l->wrapped ? l->end - l->head : used;
+	uint8_t *buf;
+
+	while (cap < l->cap * 2 || cap - used < room)
+		cap *= 2;
+	buf = malloc(cap);
+	if (!buf)
+		return false;
+	if (used) {
+		memcpy(buf, l->buf + l->head, first);
+		memcpy(buf + first, l->buf, used - first);
+	}
+	free(l->buf);
+	l->buf = buf;
+	l->cap = cap;
+	l->head = 0;
+	l->tail = used;
+	l->wrapped = false;
+	return true;
+}
+
+/* What a write of `len` bytes takes in the lane, its header included. */
+static size_t room_of(uint32_t len)
+{
+	return (sizeof(struct posted) + len + 7) & ~(size_t)7;
+}
+
+/* Room in one piece behind the youngest write, or NULL. */
+static struct posted *lane_push(struct lane *l, uint32_t len)
+{
+	size_t room = room_of(len);
+	struct posted *w;
+
+	if (!l->count) {
+		l->head = l->tail = 0;
+		l->wrapped = false;
+	}
+	if (!l->wrapped && l->cap - l->tail < room && l->head >= room) {
+		l->end = l->tail;
+		l->tail = 0;
+		l->wrapped = true;
+	}
+	if ((l->wrapped ? l->head : l->cap) - l->tail < room && !lane_grow(l, room))
+		return NULL;
+	w = (struct posted *)(void *)(l->buf + l->tail);
+	l->tail += room;
+	l->count++;
+	return w;
+}
+
+static void lane_pop(struct lane *l)
+{
+	l->head += room_of(lane_head(l)->len);
+	l->count--;
+	if (l->wrapped && l->head == l->end) {
+		l->head = 0;
+		l->wrapped = false;
+	}
+}
+
+/*
+ * When a write that leaves now lands, and in which lane it waits. A relaxed one may wait for nobody; half of them, by
+ * seed, are late for reasons of their own (another path through the root complex).
+ */
+static uint64_t landing_time(struct bf_dma_port *p, uint32_t len, uint32_t flags, int *lane)
+{
+	struct bf_link *l = p->link;
+	struct bf_dma_rings *r = p->rings;
+	uint64_t tlps = link_tlps(len, l->profile.max_payload);
+	uint64_t at = link_charge_up(l, len + tlps * l->profile.tlp_overhead) + l->profile.latency_ps;
+
+	*lane = LANE_STRICT;
+	if (BF_UNLIKELY(flags & BF_DMA_RELAXED)) {
+		*lane = bf_rng_chance(&r->rng, 500000) ? LANE_RELAXED_LATE : LANE_RELAXED;
+		if (*lane == LANE_RELAXED_LATE)
+			at += bf_rng_below(&r->rng, l->profile.relaxed_ps + 1);
+		if (at < r->lanes[*lane].last_ps)
+			at = r->lanes[*lane].last_ps;
+	} else if (at < l->posted_ps) {
+		at = l->posted_ps;
+	}
+	r->lanes[*lane].last_ps = at;
+	if (l->posted_ps < at)
+		l->posted_ps = at;
+	return at;
+}
+
+/* Translates the whole range for its checks. The first run was translated; the fault plan had its say there. */
+static int check_rest(struct bf_dma_port *p, uint64_t iova, uint64_t len, uint32_t access)
+{
+	while (len) {
+		struct bf_region *region;
+		void *host;
+		int64_t run = bf_ioas_lookup(p->ioas, iova, len, access, p->actor, &host, &region);
+
+		if (run < 0)
+			return -EFAULT;
+		iova += (uint64_t)run;
+		len -= (uint64_t)run;
+	}
+	return 0;
+}
+
+int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t len, uint32_t flags)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_region *region;
+	struct posted *w;
+	void *host;
+	int64_t run;
+	int lane = flags & BF_DMA_RELAXED ? LANE_RELAXED : LANE_STRICT;
+	uint64_t at;
+
+	if (BF_UNLIKELY(!len)) {
+		link_charge_up(p->link, p->link->profile.tlp_overhead);
+		return 0;
+	}
+	run = bf_ioas_translate(p->ioas, iova, len, BF_IOMMU_WRITE, p->actor, &host, &region);
+	if (run < 0 || (run < len && check_rest(p, iova + (uint64_t)run, len - (uint64_t)run, BF_IOMMU_WRITE)))
+		return -EFAULT;
+	at = landing_time(p, len, flags, &lane);
+	w = lane_push(&r->lanes[lane], len);
+	if (!w)
+		return bf_fail(&p->sim->error, -ENOMEM, "DMA port: no memory for a write of %u bytes", len);
+	w->at_ps = at;
+	w->iova = iova;
+	w->host = host;
+	w->region = region;
+	w->generation = p->ioas->generation;
+	w->len = len;
+	w->run = (uint32_t)run;
+	w->flags = flags;
+	memcpy(w + 1, src, len);
+	if (r->lanes[lane].count == 1)
+		set_due(p, lane, at);
+	return 0;
+}
+
+static void record_write(struct bf_dma_port *p, uint64_t iova, uint64_t va, const void *bytes, uint32_t len,
+			 uint32_t flags)
+{
+	struct bf_rec_dma_write rec = { .iova = iova, .va = va, .len = len, .flags = flags };
+
+	bf_record(&p->sim->rec, &bf_rec_dma_write_schema, p->actor, &rec, bytes, len <= BF_DMA_INLINE_MAX ? len : 0);
+}
+
+/* One run of a write changes memory. */
+static void land_run(struct bf_dma_port *p, uint64_t iova, struct bf_region *region, uint8_t *host,
+		     const uint8_t *bytes, uint32_t len, uint32_t flags)
+{
+	if (len <= BF_DMA_INLINE_MAX)
+		store_words(host, bytes, len);
+	else
+		memcpy(host, bytes, len);
+	if (bf_probe(p->sim, BF_CLASS_DMA))
+		record_write(p, iova, bf_va(region, host), bytes, len, flags);
+	bf_mem_touched(region, host, len);
+}
+
+/*
+ * Writes that span runs, target another device's registers, or were overtaken by an unmap. The other device's callback
+ * may write on this port and move the lane's buffer, so nothing keeps a pointer into it over that call.
+ */
+static void BF_NOINLINE land_slowly(struct bf_dma_port *p, struct lane *l)
+{
+	uint32_t done = 0;
+
+	while (done < lane_head(l)->len) {
+		struct posted *w = lane_head(l);
+		const uint8_t *bytes = (const uint8_t *)(w + 1) + done;
+		uint64_t iova = w->iova + done;
+		struct bf_region *region;
+		void *host;
+		int64_t run = bf_ioas_lookup(p->ioas, iova, w->len - done, BF_IOMMU_WRITE, p->actor, &host, &region);
+
+		if (run < 0)
+			return;
+		if (region->kind == BF_MEM_MMIO) {
+			uint8_t store[64];
+
+			run = run < 64 ? run : 64;
+			memcpy(store, bytes, (size_t)run);
+			if (bf_probe(p->sim, BF_CLASS_DMA))
+				record_write(p, iova, bf_va(region, host), store, (uint32_t)run, w->flags);
+			region->mmio->write(region, (uint64_t)((uint8_t *)host - region->bytes), store, (uint32_t)run);
+		} else {
+			land_run(p, iova, region, host, bytes, (uint32_t)run, w->flags);
+		}
+		done += (uint32_t)run;
+	}
+}
+
+static void land(struct bf_dma_port *p, int lane)
+{
+	struct lane *l = &p->rings->lanes[lane];
+	struct posted *w = lane_head(l);
+
+	if (BF_LIKELY(w->generation == p->ioas->generation && w->run == w->len && w->region->kind != BF_MEM_MMIO))
+		land_run(p, w->iova, w->region, w->host, (const uint8_t *)(w + 1), w->len, w->flags);
+	else
+		land_slowly(p, l);
+	lane_pop(l);
+	p->rings->due[lane] = l->count ? lane_head(l)->at_ps : BF_NEVER;
+}
+
+static bool reserve_op(struct bf_dma_rings *r)
+{
+	uint32_t cap = r->cap ? r->cap * 2 : 64;
+	struct bf_dma_op **grown;
+
+	if (r->tail - r->head < r->cap)
+		return true;
+	grown = malloc(cap * sizeof(struct bf_dma_op *));
+	if (!grown)
+		return false;
+	for (uint32_t i = r->head; i != r->tail; i++)
+		grown[i & (cap - 1)] = r->ops[i & (r->cap - 1)];
+	free(r->ops);
+	r->ops = grown;
+	r->cap = cap;
+	return true;
+}
+
+void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_link *l = p->link;
+	uint64_t bytes = (uint64_t)link_tlps(op->len, l->profile.max_read_request) * l->profile.tlp_overhead;
+	uint64_t at;
+
+	op->status = 0;
+	if (BF_UNLIKELY(!reserve_op(r))) {
+		op->status = bf_fail(&p->sim->error, -ENOMEM, "DMA port: no memory for a read");
+		op->done(op);
+		return;
+	}
+	if (op->modify)
+		bytes += op->len; /* an AtomicOp request carries its operands (section 6.15) */
+	at = link_charge_up(l, bytes) + l->profile.latency_ps;
+	if (at < l->posted_ps)
+		at = l->posted_ps;
+	op->at_ps = at + l->profile.mem_ps;
+	r->ops[r->tail++ & (r->cap - 1)] = op;
+	if (r->tail - r->mid == 1)
+		set_due(p, DUE_READ_AT_MEMORY, op->at_ps);
+}
+
+static void read_registers(struct bf_region *region, uint64_t offset, uint8_t *dst, uint32_t len)
+{
+	for (uint32_t at = 0; at < len; at += 8) {
+		uint32_t n = len - at < 8 ? len - at : 8;
+		uint64_t value = region->mmio->read ? region->mmio->read(region, offset + at, n) : UINT64_MAX;
+
+		memcpy(dst + at, &value, n);
+	}
+}
+
+/* Reads memory now. `*va` gets the address of the first byte. */
+static int sample(struct bf_dma_port *p, struct bf_dma_op *op, uint64_t *va)
+{
+	uint32_t done = 0;
+
+	while (done < op->len) {
+		uint64_t iova = op->iova + done;
+		uint32_t left = op->len - done;
+		uint8_t *dst = (uint8_t *)op->dst + done;
+		struct bf_region *region;
+		void *host;
+		int64_t run = (done ? bf_ioas_lookup : bf_ioas_translate)(p->ioas, iova, left, BF_IOMMU_READ, p->actor,
+									  &host, &region);
+
+		if (run < 0)
+			return -EFAULT;
+		if (!done && run < left && check_rest(p, iova + (uint64_t)run, left - (uint64_t)run, BF_IOMMU_READ))
+			return -EFAULT;
+		if (!done)
+			*va = bf_va(region, host);
+		if (region->kind == BF_MEM_MMIO)
+			read_registers(region, (uint64_t)((uint8_t *)host - region->bytes), dst, (uint32_t)run);
+		else if (run <= BF_DMA_INLINE_MAX)
+			load_words(dst, host, (uint32_t)run);
+		else
+			memcpy(dst, host, (size_t)run);
+		done += (uint32_t)run;
+	}
+	return 0;
+}
+
+/* The atomic happens now. Registers of other devices are no target for one. */
+static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma_rmw *rec)
+{
+	struct bf_region *region;
+	void *host;
+	size_t n = op->len < 8 ? op->len : 8;
+
+	if ((op->len != 4 && op->len != 8 && op->len != 16) || op->iova % op->len)
+		return -EFAULT;
+	if (bf_ioas_translate(p->ioas, op->iova, op->len, BF_IOMMU_READ | BF_IOMMU_WRITE, p->actor, &host, &region) <
+	    op->len || region->kind == BF_MEM_MMIO)
+		return -EFAULT;
+	rec->va = bf_va(region, host);
+	memcpy(&rec->before, host, n);
+	if (op->dst)
+		memcpy(op->dst, host, op->len);
+	op->modify(op, host);
+	memcpy(&rec->after, host, n);
+	bf_mem_touched(region, host, op->len);
+	return 0;
+}
+
+/* The read at the head of those on their way is at the memory: it samples and its data start back. */
+static void read_at_memory(struct bf_dma_port *p)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_link *l = p->link;
+	struct bf_rec_dma_rmw rmw = { .iova = op->iova, .len = op->len };
+	uint64_t va = 0, bytes = l->profile.tlp_overhead;
+
+	op->status = op->modify ? modify(p, op, &rmw) : sample(p, op, &va);
+	if (!op->status)
+		bytes = op->len + (uint64_t)link_tlps(op->len, l->profile.max_payload) * l->profile.tlp_overhead;
+	op->at_ps = link_charge_down(l, bytes) + l->profile.latency_ps;
+	if (bf_probe(p->sim, BF_CLASS_DMA)) {
+		struct bf_rec_dma_read rec = {
+			.iova = op->iova, .va = va, .done_ps = op->at_ps, .len = op->len, .status = op->status
+		};
+		uint32_t tail = !op->status && op->len <= BF_DMA_INLINE_MAX ? op->len : 0;
+
+		rmw.done_ps = op->at_ps;
+		rmw.status = op->status;
+		if (op->modify)
+			bf_record(&p->sim->rec, &bf_rec_dma_rmw_schema, p->actor, &rmw, NULL, 0);
+		else
+			bf_record(&p->sim->rec, &bf_rec_dma_read_schema, p->actor, &rec, op->dst, tail);
+	}
+	if (r->head == r->mid)
+		r->due[DUE_READ_RETURNED] = op->at_ps;
+	r->mid++;
+	r->due[DUE_READ_AT_MEMORY] = r->mid != r->tail ? r->ops[r->mid & (r->cap - 1)]->at_ps : BF_NEVER;
+}
+
+/* The owner may start new operations on this port, so the rings are in order before it is called. */
+static void read_returned(struct bf_dma_port *p)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_dma_op *op = r->ops[r->head++ & (r->cap - 1)];
+
+	r->due[DUE_READ_RETURNED] = r->head != r->mid ? r->ops[r->head & (r->cap - 1)]->at_ps : BF_NEVER;
+	op->done(op);
+}
+
+static int earliest(const struct bf_dma_rings *r)
+{
+	int first = 0;
+
+	for (int i = 1; i < DUES; i++)
+		if (r->due[i] < r->due[first])
+			first = i;
+	return first;
+}
+
+static void on_due(struct bf_event *ev)
+{
+	struct bf_dma_rings *r = BF_CONTAINER_OF(ev, struct bf_dma_rings, event);
+	struct bf_dma_port *p = r->port;
+	int which = earliest(r);
+
+	r->busy = true;
+	do {
+		if (which < LANES)
+			land(p, which);
+		else if (which == DUE_READ_AT_MEMORY)
+			read_at_memory(p);
+		else
+			read_returned(p);
+		which = earliest(r);
+	} while (r->due[which] != BF_NEVER && bf_sim_step(p->sim, ev, r->due[which]));
+	r->busy = false;
+}

@@ -1,0 +1,29 @@
+/*
+ * Trains: owners of many things due at known times (a link, a DMA port, a wire) keep them in rings of their own, with
+ * one event in the queue for the earliest. When that event fires, the owner handles what is due and asks here whether
+ * it may go straight on to the next: then the clock moves without a detour through the queue.
+ *
+ * One thread per simulation, from event callbacks only.
+ */
+#ifndef BELFRY_SIM_TRAIN_H
+#define BELFRY_SIM_TRAIN_H
+
+#include "sim/sim.h"
+
+/*
+ * True: nothing else happens before `when_ps`, the clock stands there now and the caller handles what is due then.
+ * False: `ev` was scheduled for `when_ps` and the caller returns. The order of events is the same either way.
+ */
+static inline bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
+{
+	if (sim->stopped || when_ps > sim->run_until_ps || when_ps >= bf_sim_next(sim)) {
+		bf_sim_at(sim, ev, when_ps);
+		return false;
+	}
+	if (when_ps > sim->now_ps)
+		sim->now_ps = when_ps;
+	sim->events++;
+	return true;
+}
+
+#endif
