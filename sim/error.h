@@ -14,7 +14,10 @@ struct bf_error {
 	char text[256]; /* one line, no newline; truncated, never overflown */
 };
 
-/* Formats the text, stores the code and returns it (so that `return bf_fail(...)` reads well). `err` may be NULL. */
+/*
+ * Formats the text, stores the code and returns it (so that `return bf_fail(...)` reads well). `err` may be NULL; its
+ * own text may be among the arguments.
+ */
 int bf_fail(struct bf_error *err, int code, const char *fmt, ...) BF_PRINTF(3, 4);
 
 #endif

@@ -20,19 +20,15 @@ struct bf_event;
 typedef void bf_event_fn(struct bf_event *ev);
 
 /*
- * Zero-initialise, then bf_event_init(). `when` is the due time in ps while pending, BF_NEVER otherwise; the other
- * fields belong to the queue.
+ * Made ready by bf_event_init(). `when` is the due time in ps while pending, BF_NEVER otherwise (also while it fires);
+ * `next` and `link` belong to the queue. The owner must cancel a pending event before it frees or moves it.
  */
 struct bf_event {
 	uint64_t when;
-	uint64_t seq;
 	bf_event_fn *fire;
 	struct bf_event *next;
 	struct bf_event **link;
-	uint32_t bucket;
 };
-
-struct bf_queue; /* see event_queue.h; embedded in struct bf_sim */
 
 /* Prepares an event that calls `fire`. The event must not be pending. */
 static inline void bf_event_init(struct bf_event *ev, bf_event_fn *fire)
@@ -47,14 +43,15 @@ static inline bool bf_event_pending(const struct bf_event *ev)
 
 /*
  * Schedules `ev` at absolute time `when_ps`. A pending event is moved (and counts as newly inserted). A time before
- * the current one is clamped to the current one. Events may schedule themselves again from their own callback.
+ * the current one is clamped to the current one; BF_NEVER cancels. Events may schedule themselves again from their own
+ * callback. O(1).
  */
 void bf_sim_at(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps);
 
-/* The same, `delay_ps` from now. */
+/* The same, `delay_ps` from now. A sum past the end of time is BF_NEVER. */
 void bf_sim_after(struct bf_sim *sim, struct bf_event *ev, uint64_t delay_ps);
 
-/* Takes a pending event out of the queue; does nothing to one that is not pending. */
+/* Takes a pending event out of the queue; does nothing to one that is not pending. O(1). */
 void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev);
 
 /* Time of the earliest pending event, BF_NEVER when there is none. O(1) amortised. */

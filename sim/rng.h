@@ -1,8 +1,13 @@
 /*
  * Random numbers: one documented generator (xoshiro256**, Blackman and Vigna, seeded by splitmix64), streams by name.
  *
- * A stream is the generator seeded with splitmix64(seed XOR fnv1a64(name)): adding a consumer never disturbs another
- * one's numbers. Streams are plain structs owned by their user. Not thread-safe; one thread per stream.
+ * A stream's four state words are the first four outputs of splitmix64 started at seed XOR fnv1a64(name): adding a
+ * consumer never disturbs another one's numbers. Streams are plain structs owned by their user. Not thread-safe; one
+ * thread per stream.
+ *
+ * Sources: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators" (ACM TOMS 47, 2021), with
+ * prng.di.unimi.it for the seeding; Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (OOPSLA
+ * 2014); FNV-1a: draft-eastlake-fnv; Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
  */
 #ifndef BELFRY_SIM_RNG_H
 #define BELFRY_SIM_RNG_H
@@ -15,6 +20,12 @@ __extension__ typedef unsigned __int128 bf_u128;
 struct bf_rng {
 	uint64_t s[4];
 };
+
+/* One step of splitmix64: moves `state` on and returns 64 bits. */
+uint64_t bf_splitmix64(uint64_t *state);
+
+/* FNV-1a, 64 bits, of a NUL-terminated string (the NUL not included). */
+uint64_t bf_fnv1a64(const char *text);
 
 /* Starts the stream called `name` (borrowed during the call only) of simulation seed `seed`. */
 void bf_rng_init(struct bf_rng *r, uint64_t seed, const char *name);

@@ -44,7 +44,7 @@ struct bf_sim {
 	struct bf_stream rec;
 	struct bf_agents *agents;
 	struct bf_fault_plan *faults; /* NULL: no faults. Not owned. */
-	struct bf_stats *stats;
+	struct bf_stats *stats;       /* NULL until the first statistic is asked for */
 	uint64_t seed;
 	uint64_t events; /* fired so far */
 	struct bf_error error;
@@ -58,13 +58,19 @@ enum bf_run_end {
 	BF_RUN_DEADLOCK, /* agents wait and nothing can wake them; sim->error.text says who waits for what */
 };
 
-/* A new context, all randomness derived from `seed`. Returns 0 or -ENOMEM. Free with bf_sim_destroy(). */
+/*
+ * A new context at time 0 with the record stream off; all randomness derives from `seed`. Returns 0 or -ENOMEM. Free
+ * with bf_sim_destroy(), which also frees agents (wherever they are), statistics and the stream. Events that are still
+ * pending just never fire; they belong to their owners.
+ */
 int bf_sim_create(uint64_t seed, struct bf_sim **out);
 void bf_sim_destroy(struct bf_sim *sim);
 
 /*
  * Fires events in order until none is left, bf_sim_stop() is called or the next event lies after `until_ps`
- * (BF_NEVER: no limit). On BF_RUN_LIMIT the clock stands at `until_ps`.
+ * (BF_NEVER: no limit). On BF_RUN_LIMIT the clock stands at `until_ps` (never behind where it stood); otherwise at the
+ * last event. On BF_RUN_DEADLOCK sim->error has -EDEADLK and the report. May be called again in every case. Not from
+ * inside an event or agent.
  */
 enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps);
 

@@ -1,0 +1,186 @@
+/*
+ * The queue behind bf_sim_at(): a radix wheel with exact order.
+ *
+ * Time is read as eleven digits of six bits. An event lies at the level of the highest digit in which its time differs
+ * from `base` (the time of the last event taken out), in the slot of that digit's value; so everything at one level is
+ * earlier than everything above it, and slots of one level are in order of time. The earliest event is in the lowest
+ * non-empty slot of the lowest non-empty level: two bit scans. When it is taken out its time becomes the new base, which
+ * only its slot-mates notice: they now share one more digit with the base and move down. An event therefore moves
+ * at most ten times, in practice two or three times, however the times are distributed: nothing needs tuning to the
+ * spread, nothing collapses when all times are equal, and a far-off timer that is re-armed again and again costs
+ * an unlink and an append.
+ *
+ * Equal times need no sequence number. Slots are FIFO lists, an event can only enter a slot directly once the slots
+ * above it can no longer feed it, and moving down keeps the order; hence of two events of one time the one inserted
+ * first always stands first. The same property makes a slot of level 0 (one exact picosecond) a plain queue.
+ *
+ * A slot knows its earliest time, so asking for the next event is O(1) and moves nothing (the base must not run ahead of
+ * the clock, or earlier events could no longer be inserted). Removing the earliest event of a slot in disorder is the
+ * one case in which that time is lost; the slot is then sorted when somebody asks (bf_queue_settle()), and stays
+ * sorted while events are appended in order, as timers of one period are.
+ *
+ * Used through sim/event.h by everything except the simulation itself and its tests. No allocation. One thread.
+ */
+#ifndef BELFRY_SIM_EVENT_QUEUE_H
+#define BELFRY_SIM_EVENT_QUEUE_H
+
+#include <assert.h>
+
+#include "sim/event.h"
+
+#define BF_QUEUE_BITS 6
+#define BF_QUEUE_SLOTS (1u << BF_QUEUE_BITS)
+#define BF_QUEUE_LEVELS 11 /* ceil(64 / 6) */
+
+struct bf_queue_slot {
+	struct bf_event *head;
+	struct bf_event **tail; /* the last event's `next`, or &head */
+	uint64_t min;           /* earliest time in here, unless the slot's bit in `stale` is set */
+	uint64_t last;          /* latest time as long as the list is in order of time, BF_NEVER when it is not */
+};
+
+struct bf_queue {
+	uint64_t base;                   /* no event is earlier, and none may be inserted that is */
+	uint32_t levels;                 /* bit l: level l has events */
+	uint64_t full[BF_QUEUE_LEVELS];  /* bit d: slot d has events */
+	uint64_t stale[BF_QUEUE_LEVELS]; /* bit d: slot d has lost its earliest event and must be settled before use */
+	struct bf_queue_slot slot[BF_QUEUE_LEVELS][BF_QUEUE_SLOTS];
+};
+
+/* An empty queue whose base is time 0. */
+void bf_queue_init(struct bf_queue *q);
+
+/* Puts a stale slot in order of time (stable), so that its earliest time is known again. */
+void bf_queue_settle(struct bf_queue *q, uint32_t level, uint32_t digit);
+
+/* Level of the highest digit in which two times differ, given their exclusive or. b * 43 / 256 is b / 6 for b < 64. */
+static inline uint32_t bf_queue_level(uint64_t diff)
+{
+	return (uint32_t)(63 - __builtin_clzll(diff | 1)) * 43 >> 8;
+}
+
+static inline uint32_t bf_queue_digit(uint64_t when, uint32_t level)
+{
+	return (uint32_t)(when >> (level * BF_QUEUE_BITS)) & (BF_QUEUE_SLOTS - 1);
+}
+
+static inline void bf_queue_mark_empty(struct bf_queue *q, uint32_t level, uint32_t digit)
+{
+	q->full[level] &= ~(1ull << digit);
+	q->stale[level] &= ~(1ull << digit);
+	if (!q->full[level])
+		q->levels &= ~(1u << level);
+}
+
+/* Appends `ev`, whose time is set and which is in no list, to the slot of its time. */
+static inline void bf_queue_append(struct bf_queue *q, struct bf_event *ev)
+{
+	const uint64_t when = ev->when;
+	const uint32_t level = bf_queue_level(when ^ q->base);
+	const uint32_t digit = bf_queue_digit(when, level);
+	struct bf_queue_slot *slot = &q->slot[level][digit];
+
+	if (!slot->head) {
+		q->levels |= 1u << level;
+		q->full[level] |= 1ull << digit;
+		slot->min = when;
+		slot->last = when;
+	} else {
+		slot->min = when < slot->min ? when : slot->min;
+		slot->last = when < slot->last ? BF_NEVER : when;
+	}
+	ev->next = NULL;
+	ev->link = slot->tail;
+	*slot->tail = ev;
+	slot->tail = &ev->next;
+}
+
+/* Inserts `ev`, which is not pending, at `when`: not before the last event taken out and not BF_NEVER. */
+static inline void bf_queue_insert(struct bf_queue *q, struct bf_event *ev, uint64_t when)
+{
+	assert(when >= q->base && when != BF_NEVER && !bf_event_pending(ev));
+	ev->when = when;
+	bf_queue_append(q, ev);
+}
+
+/* Takes out `ev`, which is pending in `q`. */
+static inline void bf_queue_remove(struct bf_queue *q, struct bf_event *ev)
+{
+	const uint32_t level = bf_queue_level(ev->when ^ q->base);
+	const uint32_t digit = bf_queue_digit(ev->when, level);
+	struct bf_queue_slot *slot = &q->slot[level][digit];
+
+	*ev->link = ev->next;
+	if (ev->next)
+		ev->next->link = ev->link;
+	else
+		slot->tail = ev->link;
+	if (!slot->head)
+		bf_queue_mark_empty(q, level, digit);
+	else if (slot->last != BF_NEVER)
+		slot->min = slot->head->when;
+	else if (ev->when == slot->min)
+		q->stale[level] |= 1ull << digit;
+	ev->when = BF_NEVER;
+}
+
+/* Time of the earliest event, BF_NEVER when there is none. */
+static inline uint64_t bf_queue_next(struct bf_queue *q)
+{
+	uint32_t level, digit;
+
+	if (!q->levels)
+		return BF_NEVER;
+	level = (uint32_t)__builtin_ctz(q->levels);
+	digit = (uint32_t)__builtin_ctzll(q->full[level]);
+	if (BF_UNLIKELY(q->stale[level] >> digit & 1))
+		bf_queue_settle(q, level, digit);
+	return q->slot[level][digit].min;
+}
+
+/* Moves the events of the lowest slot down: their earliest time `min` becomes the base. */
+static inline void bf_queue_cascade(struct bf_queue *q, uint32_t level, uint32_t digit)
+{
+	struct bf_queue_slot *slot = &q->slot[level][digit];
+	struct bf_event *ev = slot->head, *next;
+
+	slot->head = NULL;
+	slot->tail = &slot->head;
+	bf_queue_mark_empty(q, level, digit);
+	q->base = slot->min;
+	do {
+		next = ev->next;
+		bf_queue_append(q, ev);
+		ev = next;
+	} while (ev);
+}
+
+/* Takes out the earliest event, which must exist and be due at `when`, bf_queue_next()'s last answer. */
+static inline struct bf_event *bf_queue_pop(struct bf_queue *q, uint64_t when)
+{
+	uint32_t level = (uint32_t)__builtin_ctz(q->levels);
+	uint32_t digit = (uint32_t)__builtin_ctzll(q->full[level]);
+	struct bf_queue_slot *slot = &q->slot[level][digit];
+	struct bf_event *ev = slot->head;
+
+	if (level != 0 && ev->next) {
+		bf_queue_cascade(q, level, digit);
+		level = 0;
+		digit = bf_queue_digit(when, 0);
+		slot = &q->slot[0][digit];
+		ev = slot->head;
+	}
+	assert(ev->when == when);
+	q->base = when;
+	slot->head = ev->next;
+	if (ev->next) {
+		ev->next->link = &slot->head;
+	} else {
+		slot->tail = &slot->head;
+		bf_queue_mark_empty(q, level, digit);
+	}
+	ev->when = BF_NEVER;
+	return ev;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* The simulation context: its life, the calls that schedule events, and the loop that fires them. */
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/agent_internal.h"
+#include "sim/event_queue.h"
+#include "sim/sim_internal.h"
+#include "sim/stats.h"
+
+/* One allocation; users see the first half. */
+struct sim_block {
+	struct bf_sim sim;
+	struct bf_queue queue;
+};
+
+int bf_sim_create(uint64_t seed, struct bf_sim **out)
+{
+	struct sim_block *block = calloc(1, sizeof(*block));
+	int rc;
+
+	*out = NULL;
+	if (!block)
+		return -ENOMEM;
+	bf_queue_init(&block->queue);
+	block->sim.queue = &block->queue;
+	block->sim.seed = seed;
+	rc = bf_agents_init(&block->sim);
+	if (rc) {
+		free(block);
+		return rc;
+	}
+	*out = &block->sim;
+	return 0;
+}
+
+void bf_sim_destroy(struct bf_sim *sim)
+{
+	if (!sim)
+		return;
+	bf_agents_fini(sim);
+	bf_stats_free(sim);
+	bf_stream_free(&sim->rec);
+	free(BF_CONTAINER_OF(sim, struct sim_block, sim));
+}
+
+void bf_sim_at(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
+{
+	if (bf_event_pending(ev))
+		bf_queue_remove(sim->queue, ev);
+	if (when_ps != BF_NEVER)
+		bf_queue_insert(sim->queue, ev, when_ps > sim->now_ps ? when_ps : sim->now_ps);
+}
+
+void bf_sim_after(struct bf_sim *sim, struct bf_event *ev, uint64_t delay_ps)
+{
+	bf_sim_at(sim, ev, delay_ps < BF_NEVER - sim->now_ps ? sim->now_ps + delay_ps : BF_NEVER);
+}
+
+void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev)
+{
+	if (bf_event_pending(ev))
+		bf_queue_remove(sim->queue, ev);
+}
+
+uint64_t bf_sim_next(struct bf_sim *sim)
+{
+	return bf_queue_next(sim->queue);
+}
+
+uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
+{
+	struct bf_queue *q = sim->queue;
+	uint64_t when;
+
+	while ((when = bf_queue_next(q)) <= until_ps && when != BF_NEVER && !sim->stopped) {
+		struct bf_event *ev = bf_queue_pop(q, when);
+
+		sim->now_ps = when;
+		sim->events++;
+		ev->fire(ev);
+	}
+	return when;
+}
+
+enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps)
+{
+	uint64_t next;
+
+	sim->stopped = false;
+	next = bf_sim_fire_due(sim, until_ps);
+	if (sim->stopped)
+		return BF_RUN_STOPPED;
+	if (next != BF_NEVER) {
+		if (until_ps > sim->now_ps)
+			sim->now_ps = until_ps;
+		return BF_RUN_LIMIT;
+	}
+	if (bf_agents_alive(sim) == 0)
+		return BF_RUN_IDLE;
+	bf_agents_report(sim, &sim->error);
+	return BF_RUN_DEADLOCK;
+}
+
+void bf_sim_stop(struct bf_sim *sim)
+{
+	sim->stopped = true;
+}

@@ -1,0 +1,13 @@
+/* What the live loop needs of sim.c. */
+#ifndef BELFRY_SIM_SIM_INTERNAL_H
+#define BELFRY_SIM_SIM_INTERNAL_H
+
+#include "sim/sim.h"
+
+/*
+ * Fires what is due up to and including `until_ps`, until bf_sim_stop(). The clock is left at the last event. Returns
+ * the time of the next event, BF_NEVER when there is none.
+ */
+uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps);
+
+#endif
