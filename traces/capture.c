@@ -1,0 +1,746 @@
+/*
+ * From a line of a capture to an event: the object's members are found first, then the table of the event's kind says
+ * which of them it needs, and checks each. The same table copies events to and from records.
+ */
+#include "traces/capture.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/bytes.h"
+#include "traces/capture_records.h"
+#include "traces/trace.h"
+
+#define MAX_MEMBERS 64
+#define MAX_DEPTH 32
+#define MAX_LINE (1u << 20)
+#define MAX_FILE (1ull << 32) /* offsets and line numbers are 32 bits */
+
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_mkey, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_mkey, BF_REC_CAPTURE_MKEY_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_qp, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_qp, BF_REC_CAPTURE_QP_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_doorbell, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_doorbell, BF_REC_CAPTURE_DOORBELL_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_wqe, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_wqe, BF_REC_CAPTURE_WQE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_recv_wqe, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_recv_wqe, BF_REC_CAPTURE_WQE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_cqe, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_cqe, BF_REC_CAPTURE_CQE_FIELDS(F));
+#undef F
+
+/* ---- the tables ---- */
+
+enum form { FORM_NUMBER, FORM_HEX }; /* 12, "0x1000" */
+
+struct field {
+	const char *name; /* in the line and in the record */
+	enum form form;
+	uint16_t offset, size; /* in struct bf_capture_event */
+	uint64_t max;
+};
+
+#define FIELD(fname, fform, member, limit)                                                                           \
+	{ .name = fname,                                                                                             \
+	  .form = fform,                                                                                             \
+	  .offset = offsetof(struct bf_capture_event, member),                                                       \
+	  .size = sizeof(((struct bf_capture_event *)0)->member),                                                    \
+	  .max = limit }
+
+#define QPN_MAX 0xffffffu /* queue numbers have 24 bits */
+
+static const struct field mkey_fields[] = {
+	FIELD("key", FORM_HEX, mkey.key, UINT32_MAX),
+	FIELD("addr", FORM_HEX, mkey.addr, UINT64_MAX),
+	FIELD("length", FORM_NUMBER, mkey.length, UINT64_MAX),
+	FIELD("access", FORM_NUMBER, mkey.access, UINT32_MAX),
+	{ 0 },
+};
+static const struct field qp_fields[] = {
+	FIELD("qpn", FORM_HEX, qp.qpn, QPN_MAX),
+	FIELD("dest_qpn", FORM_HEX, qp.dest_qpn, QPN_MAX),
+	FIELD("sq_wqebbs", FORM_NUMBER, qp.sq_wqebbs, 32768),
+	FIELD("rq_wqes", FORM_NUMBER, qp.rq_wqes, 32768),
+	FIELD("rq_stride_log2", FORM_NUMBER, qp.rq_stride_log2, 10),
+	FIELD("user_index", FORM_NUMBER, qp.user_index, QPN_MAX),
+	FIELD("send_cqn", FORM_HEX, qp.send_cqn, QPN_MAX),
+	FIELD("send_cqes", FORM_NUMBER, qp.send_cqes, 1u << 22),
+	FIELD("recv_cqn", FORM_HEX, qp.recv_cqn, QPN_MAX),
+	FIELD("recv_cqes", FORM_NUMBER, qp.recv_cqes, 1u << 22),
+	FIELD("state", FORM_NUMBER, qp.state, 15),
+	{ 0 },
+};
+static const struct field doorbell_fields[] = {
+	FIELD("qpn", FORM_HEX, queue.qpn, QPN_MAX),
+	FIELD("dbrec", FORM_NUMBER, queue.dbrec, 0xffff),
+	{ 0 },
+};
+static const struct field entry_fields[] = {
+	FIELD("qpn", FORM_HEX, queue.qpn, QPN_MAX),
+	FIELD("index", FORM_NUMBER, queue.index, UINT32_MAX),
+	{ 0 },
+};
+static const struct field cqe_fields[] = {
+	FIELD("cqn", FORM_HEX, queue.cqn, QPN_MAX),
+	FIELD("index", FORM_NUMBER, queue.index, UINT32_MAX),
+	{ 0 },
+};
+
+/* `unit` and `most`: how many bytes the "bytes" of this kind may have; 0: it has none. */
+static const struct kind {
+	const char *name;
+	const struct field *fields;
+	const struct bf_rec_schema *schema;
+	uint32_t unit, most;
+} kinds[BF_CAPTURE_KINDS] = {
+	[BF_CAPTURE_MKEY] = { "mkey", mkey_fields, &bf_rec_capture_mkey_schema, 0, 0 },
+	[BF_CAPTURE_QP] = { "qp", qp_fields, &bf_rec_capture_qp_schema, 0, 0 },
+	[BF_CAPTURE_DOORBELL] = { "sq_doorbell", doorbell_fields, &bf_rec_capture_doorbell_schema, 0, 0 },
+	[BF_CAPTURE_WQE] = { "wqe", entry_fields, &bf_rec_capture_wqe_schema, 64, 1024 },
+	[BF_CAPTURE_RECV_WQE] = { "recv_wqe", entry_fields, &bf_rec_capture_recv_wqe_schema, 16, 1024 },
+	[BF_CAPTURE_CQE] = { "cqe", cqe_fields, &bf_rec_capture_cqe_schema, 64, 64 },
+};
+
+const char *bf_capture_kind_name(enum bf_capture_kind kind)
+{
+	return kinds[kind].name;
+}
+
+static void set_field(struct bf_capture_event *ev, const struct field *f, uint64_t value)
+{
+	uint8_t *p = (uint8_t *)ev + f->offset;
+
+	if (f->size == 8)
+		memcpy(p, &value, 8);
+	else
+		memcpy(p, &(uint32_t){ (uint32_t)value }, 4);
+}
+
+static uint64_t get_field(const struct bf_capture_event *ev, const struct field *f)
+{
+	const uint8_t *p = (const uint8_t *)ev + f->offset;
+
+	return f->size == 8 ? bf_get_le64(p) : bf_get_le32(p);
+}
+
+/* ---- storage ---- */
+
+struct bf_arena {
+	struct bf_arena *next;
+	size_t used, cap;
+	uint8_t bytes[];
+};
+
+static uint8_t *arena_take(struct bf_capture *c, size_t len)
+{
+	struct bf_arena *a = c->arena;
+
+	if (!a || a->cap - a->used < len) {
+		size_t cap = 64 * 1024;
+
+		a = malloc(sizeof(*a) + cap);
+		if (!a)
+			return NULL;
+		a->next = c->arena;
+		a->used = 0;
+		a->cap = cap;
+		c->arena = a;
+	}
+	a->used += len;
+	return a->bytes + a->used - len;
+}
+
+static int append(struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
+{
+	if (c->count == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 256;
+		struct bf_capture_event *events = realloc(c->events, cap * sizeof(*events));
+
+		if (!events)
+			return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
+		c->events = events;
+		c->cap = cap;
+	}
+	c->events[c->count++] = *ev;
+	return 0;
+}
+
+void bf_capture_free(struct bf_capture *c)
+{
+	if (!c)
+		return;
+	while (c->arena) {
+		struct bf_arena *next = c->arena->next;
+
+		free(c->arena);
+		c->arena = next;
+	}
+	free(c->events);
+	free(c);
+}
+
+/* ---- JSON, as much of it as a line needs (RFC 8259) ---- */
+
+enum token { TOKEN_STRING, TOKEN_NUMBER, TOKEN_OTHER };
+
+/* A member of the line's object: spans of the text, without quotes. */
+struct member {
+	const char *name, *value;
+	size_t name_len, value_len;
+	enum token token;
+};
+
+struct line {
+	const char *start, *p, *end;
+	uint32_t number;
+	struct bf_error *err;
+	struct member members[MAX_MEMBERS];
+	unsigned count;
+};
+
+static int fail_at(struct line *l, const char *where, const char *what)
+{
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(where - l->start) + 1,
+		       what);
+}
+
+static void skip_space(struct line *l)
+{
+	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t' || *l->p == '\r'))
+		l->p++;
+}
+
+static int scan_string(struct line *l, const char **text, size_t *len)
+{
+	const char *quote = l->p++;
+
+	*text = l->p;
+	while (l->p < l->end && *l->p != '"') {
+		if (*l->p == '\\')
+			l->p++;
+		l->p++;
+	}
+	if (l->p >= l->end) {
+		l->p = l->end;
+		return fail_at(l, quote, "the text has no end");
+	}
+	*len = (size_t)(l->p - *text);
+	l->p++;
+	return 0;
+}
+
+static int scan_word(struct line *l)
+{
+	const char *first = l->p;
+
+	while (l->p < l->end && !strchr(",]} \t\r", *l->p))
+		l->p++;
+	size_t n = (size_t)(l->p - first);
+	if ((n == 4 && (memcmp(first, "true", 4) == 0 || memcmp(first, "null", 4) == 0)) ||
+	    (n == 5 && memcmp(first, "false", 5) == 0))
+		return 0;
+	if (n && (*first == '-' || (*first >= '0' && *first <= '9')))
+		return 0;
+	return fail_at(l, first, "a value was expected");
+}
+
+/* Steps over nested arrays and objects, which no field of ours is: brackets must match, strings may hold any. */
+static int skip_nested(struct line *l)
+{
+	char open[MAX_DEPTH];
+	unsigned depth = 0;
+
+	do {
+		char ch = *l->p;
+
+		if (ch == '"') {
+			const char *text;
+			size_t len;
+			int rc = scan_string(l, &text, &len);
+
+			if (rc)
+				return rc;
+			continue;
+		}
+		if (ch == '[' || ch == '{') {
+			if (depth == MAX_DEPTH)
+				return fail_at(l, l->p, "nested too deeply");
+			open[depth++] = ch;
+		} else if (ch == ']' || ch == '}') {
+			if (open[--depth] != (ch == ']' ? '[' : '{'))
+				return fail_at(l, l->p, "this bracket closes nothing");
+		}
+		l->p++;
+	} while (depth && l->p < l->end);
+	return depth ? fail_at(l, l->p, "the line ends inside a value") : 0;
+}
+
+static int scan_value(struct line *l, struct member *m)
+{
+	int rc;
+
+	if (l->p == l->end)
+		return fail_at(l, l->p, "the line ends where a value was expected");
+	m->value = l->p;
+	if (*l->p == '"') {
+		m->token = TOKEN_STRING;
+		return scan_string(l, &m->value, &m->value_len);
+	}
+	m->token = *l->p == '-' || (*l->p >= '0' && *l->p <= '9') ? TOKEN_NUMBER : TOKEN_OTHER;
+	rc = *l->p == '[' || *l->p == '{' ? skip_nested(l) : scan_word(l);
+	m->value_len = (size_t)(l->p - m->value);
+	return rc;
+}
+
+static int scan_member(struct line *l)
+{
+	struct member *m = &l->members[l->count];
+	int rc;
+
+	if (l->p == l->end || *l->p != '"')
+		return fail_at(l, l->p, "a field name in quotes was expected");
+	if (l->count == MAX_MEMBERS)
+		return fail_at(l, l->p, "more fields than any event has");
+	rc = scan_string(l, &m->name, &m->name_len);
+	if (rc)
+		return rc;
+	skip_space(l);
+	if (l->p == l->end || *l->p != ':')
+		return fail_at(l, l->p, "a colon was expected");
+	l->p++;
+	skip_space(l);
+	rc = scan_value(l, m);
+	l->count++;
+	skip_space(l);
+	return rc;
+}
+
+static int scan_object(struct line *l)
+{
+	int rc;
+
+	l->count = 0;
+	skip_space(l);
+	if (l->p == l->end || *l->p != '{')
+		return fail_at(l, l->p, "an object was expected: {\"ev\": ...}");
+	l->p++;
+	skip_space(l);
+	while (l->p < l->end && *l->p != '}') {
+		if (l->count) {
+			if (*l->p != ',')
+				return fail_at(l, l->p, "a comma or the end of the object was expected");
+			l->p++;
+			skip_space(l);
+		}
+		rc = scan_member(l);
+		if (rc)
+			return rc;
+	}
+	if (l->p == l->end)
+		return fail_at(l, l->p, "the line ends inside an object");
+	l->p++;
+	skip_space(l);
+	return l->p == l->end ? 0 : fail_at(l, l->p, "the object is followed by something else");
+}
+
+static const struct member *find_member(const struct line *l, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (unsigned i = 0; i < l->count; i++) {
+		if (l->members[i].name_len == len && memcmp(l->members[i].name, name, len) == 0)
+			return &l->members[i];
+	}
+	return NULL;
+}
+
+/* ---- from members to an event ---- */
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static int field_error(struct line *l, const struct member *m, const char *name, const char *what)
+{
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: field \"%s\" %s", l->number,
+		       (size_t)(m->value - l->start) + 1, name, what);
+}
+
+static int parse_integer(struct line *l, const struct member *m, const char *name, enum form form, uint64_t max,
+			 uint64_t *out)
+{
+	const uint64_t base = form == FORM_HEX ? 16 : 10;
+	const char *p = m->value;
+	size_t n = m->value_len;
+
+	if (form == FORM_HEX) {
+		if (m->token != TOKEN_STRING || n < 3 || p[0] != '0' || p[1] != 'x')
+			return field_error(l, m, name, "wants a text such as \"0x1000\"");
+		p += 2;
+		n -= 2;
+	} else if (m->token != TOKEN_NUMBER) {
+		return field_error(l, m, name, "wants a number");
+	}
+	*out = 0;
+	for (; n; n--, p++) {
+		int digit = hex_digit(*p);
+
+		if (digit < 0 || (uint64_t)digit >= base)
+			return field_error(l, m, name, form == FORM_HEX ? "has a character that is no hex digit"
+									 : "wants a whole number, not negative");
+		if (*out > (UINT64_MAX - (uint64_t)digit) / base)
+			return field_error(l, m, name, "is too large");
+		*out = *out * base + (uint64_t)digit;
+	}
+	return *out > max ? field_error(l, m, name, "is too large") : 0;
+}
+
+static int parse_bytes(struct bf_capture *c, struct line *l, const struct kind *k, struct bf_capture_event *ev)
+{
+	const struct member *m = find_member(l, "bytes");
+	uint8_t *bytes;
+
+	if (!m)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"bytes\"", l->number, k->name);
+	if (m->token != TOKEN_STRING || m->value_len % 2)
+		return field_error(l, m, "bytes", "wants a text of pairs of hex digits");
+	size_t len = m->value_len / 2;
+	if (len == 0 || len % k->unit || len > k->most)
+		return bf_fail(l->err, -EBADMSG,
+			       "line %" PRIu32 ", column %zu: field \"bytes\" of \"%s\" has %zu bytes; multiples of %" PRIu32
+			       " up to %" PRIu32 " are possible",
+			       l->number, (size_t)(m->value - l->start) + 1, k->name, len, k->unit, k->most);
+	bytes = arena_take(c, len);
+	if (!bytes)
+		return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
+	for (size_t i = 0; i < len; i++) {
+		int high = hex_digit(m->value[2 * i]), low = hex_digit(m->value[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return field_error(l, m, "bytes", "has a character that is no hex digit");
+		bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	ev->bytes = bytes;
+	ev->len = (uint32_t)len;
+	return 0;
+}
+
+static const struct kind *find_kind(const char *name, size_t len)
+{
+	for (int i = 0; i < BF_CAPTURE_KINDS; i++) {
+		if (strlen(kinds[i].name) == len && memcmp(kinds[i].name, name, len) == 0)
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+/* What a table cannot say: depths are rings, rings are powers of two. */
+static int check_qp(const struct bf_capture_event *ev, struct bf_error *err)
+{
+	const struct { const char *name; uint32_t value; bool optional; } depths[] = {
+		{ "sq_wqebbs", ev->qp.sq_wqebbs, true }, { "rq_wqes", ev->qp.rq_wqes, true },
+		{ "send_cqes", ev->qp.send_cqes, false }, { "recv_cqes", ev->qp.recv_cqes, false },
+	};
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(depths); i++) {
+		uint32_t v = depths[i].value;
+
+		if ((v == 0 && !depths[i].optional) || (v & (v - 1)))
+			return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"%s\" is %" PRIu32
+				       ", which is no power of two", ev->line, depths[i].name, v);
+	}
+	if (ev->qp.rq_wqes && ev->qp.rq_stride_log2 < 4)
+		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"rq_stride_log2\" is below 4 (16 bytes)", ev->line);
+	return 0;
+}
+
+static int check_event(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
+{
+	if (c->count && ev->t_ns < c->events[c->count - 1].t_ns)
+		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": time %" PRIu64 " ns lies before the event's in front of it",
+			       ev->line, ev->t_ns);
+	return ev->kind == BF_CAPTURE_QP ? check_qp(ev, err) : 0;
+}
+
+static int parse_event(struct bf_capture *c, struct line *l, struct bf_capture_event *ev)
+{
+	const struct member *m = find_member(l, "ev");
+	const struct kind *k;
+	int rc;
+
+	*ev = (struct bf_capture_event){ .line = l->number };
+	if (!m || m->token != TOKEN_STRING)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": the object has no \"ev\" that names an event", l->number);
+	k = find_kind(m->value, m->value_len);
+	if (!k)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: unknown event \"%.*s\"", l->number,
+			       (size_t)(m->value - l->start) + 1, (int)(m->value_len < 32 ? m->value_len : 32), m->value);
+	ev->kind = (enum bf_capture_kind)(k - kinds);
+	m = find_member(l, "t_ns");
+	if (!m)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"t_ns\"", l->number, k->name);
+	/* Times are picoseconds everywhere else. */
+	rc = parse_integer(l, m, "t_ns", FORM_NUMBER, UINT64_MAX / 2000, &ev->t_ns);
+	for (const struct field *f = k->fields; !rc && f->name; f++) {
+		uint64_t value;
+
+		m = find_member(l, f->name);
+		if (!m)
+			return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"%s\"", l->number, k->name,
+				       f->name);
+		rc = parse_integer(l, m, f->name, f->form, f->max, &value);
+		if (!rc)
+			set_field(ev, f, value);
+	}
+	if (!rc && k->most)
+		rc = parse_bytes(c, l, k, ev);
+	return rc ? rc : check_event(c, ev, l->err);
+}
+
+static int parse_line(struct bf_capture *c, const char *text, size_t len, struct bf_error *err)
+{
+	struct line l = { .start = text, .p = text, .end = text + len, .number = c->line, .err = err };
+	struct bf_capture_event ev;
+	int rc;
+
+	skip_space(&l);
+	if (l.p == l.end)
+		return 0;
+	if (len > MAX_LINE)
+		return bf_fail(err, -EBADMSG, "line %" PRIu32 " is longer than %u bytes", c->line, MAX_LINE);
+	rc = scan_object(&l);
+	if (!rc)
+		rc = parse_event(c, &l, &ev);
+	return rc ? rc : append(c, &ev, err);
+}
+
+int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, struct bf_error *err)
+{
+	struct bf_capture *c = calloc(1, sizeof(*c));
+	int rc = 0;
+
+	*out = c;
+	if (!c)
+		return bf_fail(err, -ENOMEM, "out of memory");
+	if (len >= MAX_FILE)
+		return bf_fail(err, -EBADMSG, "a capture of %zu bytes is longer than this reader takes", len);
+	while (len && !rc) {
+		const char *newline = memchr(text, '\n', len);
+		size_t n = newline ? (size_t)(newline - text) : len;
+
+		c->line++;
+		rc = parse_line(c, text, n, err);
+		if (rc == -EBADMSG && !newline && err) {
+			struct bf_error cause = *err;
+
+			rc = bf_fail(err, -EBADMSG, "the capture ends inside line %" PRIu32 " (%.180s)", c->line, cause.text);
+		}
+		n += newline != NULL;
+		text += n;
+		len -= n;
+	}
+	return rc;
+}
+
+bool bf_capture_probe(const char *text, size_t len)
+{
+	const char *newline = memchr(text, '\n', len);
+	struct line l = { .start = text, .p = text, .end = newline ? newline : text + len };
+
+	scan_object(&l); /* a line that ends too early still shows its first members */
+	return find_member(&l, "ev") != NULL;
+}
+
+/* ---- to and from records ---- */
+
+static uint32_t actor_of(struct bf_stream *st, const struct bf_capture_event *ev)
+{
+	char name[32];
+
+	if (ev->kind == BF_CAPTURE_MKEY)
+		return bf_stream_actor(st, "keys", "capture.keys");
+	if (ev->kind == BF_CAPTURE_CQE)
+		snprintf(name, sizeof(name), "capture.cq%" PRIx32, ev->queue.cqn);
+	else
+		snprintf(name, sizeof(name), "capture.qp%" PRIx32, ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
+	return bf_stream_actor(st, "queue", name);
+}
+
+static void put_record_field(const struct bf_rec_schema *schema, const char *name, uint64_t value, uint8_t *fixed)
+{
+	const struct bf_rec_field *f = bf_schema_field(schema, name);
+
+	if (f->size == 8)
+		bf_put_le64(fixed + f->offset, value);
+	else
+		bf_put_le32(fixed + f->offset, (uint32_t)value);
+}
+
+void bf_capture_record(struct bf_stream *st, const struct bf_capture_event *ev)
+{
+	const struct kind *k = &kinds[ev->kind];
+	_Alignas(8) uint8_t fixed[sizeof(struct bf_rec_capture_qp)] = { 0 };
+
+	BF_STATIC_ASSERT(sizeof(struct bf_rec_capture_mkey) <= sizeof(fixed), "the queue pair's record is the largest");
+	for (const struct field *f = k->fields; f->name; f++)
+		put_record_field(k->schema, f->name, get_field(ev, f), fixed);
+	put_record_field(k->schema, "line", ev->line, fixed);
+	bf_record(st, k->schema, actor_of(st, ev), fixed, ev->bytes, ev->len);
+}
+
+int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_error *err)
+{
+	struct bf_stream st = { 0 };
+	uint64_t clock_ps = 0;
+	int rc = bf_stream_open(&st, &clock_ps, BF_CLASS_ALL, sink);
+
+	for (size_t i = 0; i < c->count && !rc; i++) {
+		clock_ps = c->events[i].t_ns * 1000;
+		bf_capture_record(&st, &c->events[i]);
+		rc = st.status;
+	}
+	int closed = bf_stream_close(&st);
+	bf_stream_free(&st);
+	if (!rc)
+		rc = closed;
+	return rc ? bf_fail(err, rc, "cannot write the records: %s", strerror(-rc)) : 0;
+}
+
+static int event_from_record(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
+			     struct bf_error *err)
+{
+	const struct kind *k = NULL;
+	uint64_t value;
+
+	for (int i = 0; i < BF_CAPTURE_KINDS && !k; i++) {
+		if (strcmp(rec->type->name, kinds[i].schema->name) == 0)
+			k = &kinds[i];
+	}
+	if (!k)
+		return 0;
+	*ev = (struct bf_capture_event){ .kind = (enum bf_capture_kind)(k - kinds), .t_ns = rec->time_ps / 1000 };
+	if (!bf_trace_field_u64(rec, "line", &value) || value > UINT32_MAX)
+		return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has no line", rec->number, rec->type->name);
+	ev->line = (uint32_t)value;
+	for (const struct field *f = k->fields; f->name; f++) {
+		if (!bf_trace_field_u64(rec, f->name, &value) || value > f->max)
+			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s): field \"%s\" is missing or too large",
+				       rec->number, rec->type->name, f->name);
+		set_field(ev, f, value);
+	}
+	if (k->most) {
+		if (rec->tail_len == 0 || rec->tail_len % k->unit || rec->tail_len > k->most)
+			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has %" PRIu32 " bytes", rec->number,
+				       rec->type->name, rec->tail_len);
+		uint8_t *bytes = arena_take(c, rec->tail_len);
+		if (!bytes)
+			return bf_fail(err, -ENOMEM, "out of memory");
+		memcpy(bytes, rec->tail, rec->tail_len);
+		ev->bytes = bytes;
+		ev->len = rec->tail_len;
+	}
+	int rc = check_event(c, ev, err);
+	return rc ? rc : 1;
+}
+
+static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error *err)
+{
+	struct bf_trace_record rec;
+	int rc;
+
+	while ((rc = bf_trace_next(t, &rec)) > 0) {
+		struct bf_capture_event ev;
+
+		rc = event_from_record(c, &rec, &ev, err);
+		if (rc > 0)
+			rc = append(c, &ev, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!rc && c->count == 0)
+		rc = bf_fail(err, -EBADMSG, "the trace holds no captured events");
+	return rc;
+}
+
+/* ---- files ---- */
+
+static int read_all(const char *path, char **text, size_t *len, struct bf_error *err)
+{
+	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+	size_t cap = 1 << 16;
+	int rc = 0;
+
+	*len = 0;
+	*text = NULL;
+	if (!f)
+		return bf_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	for (;;) {
+		char *more = realloc(*text, cap);
+
+		if (!more) {
+			rc = bf_fail(err, -ENOMEM, "%s is too large for this machine's memory", path);
+			break;
+		}
+		*text = more;
+		*len += fread(*text + *len, 1, cap - *len, f);
+		if (*len < cap)
+			break;
+		cap *= 2;
+	}
+	if (!rc && ferror(f))
+		rc = bf_fail(err, -EIO, "cannot read %s: %s", path, strerror(errno));
+	if (f != stdin)
+		fclose(f);
+	return rc;
+}
+
+static int load_records(const char *text, size_t len, struct bf_capture **out, struct bf_error *err)
+{
+	struct bf_trace *t;
+	int rc = bf_trace_open_memory(text, len, &t, err);
+
+	if (rc == -EBADMSG)
+		return bf_fail(err, rc, "neither a capture nor a trace");
+	if (rc)
+		return rc;
+	*out = calloc(1, sizeof(**out));
+	rc = *out ? load_trace(t, *out, err) : bf_fail(err, -ENOMEM, "out of memory");
+	bf_trace_free(t);
+	return rc;
+}
+
+int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *err)
+{
+	struct bf_error cause = { 0 };
+	char *text;
+	size_t len;
+	int rc;
+
+	*out = NULL;
+	rc = read_all(path, &text, &len, err);
+	if (!rc) {
+		if (len == 0)
+			rc = bf_fail(&cause, -EBADMSG, "the file is empty");
+		else if (bf_capture_probe(text, len))
+			rc = bf_capture_parse(text, len, out, &cause);
+		else
+			rc = load_records(text, len, out, &cause);
+		if (rc)
+			bf_fail(err, rc, "%s: %.220s", path, cause.text);
+	}
+	free(text);
+	return rc;
+}
