@@ -41,10 +41,28 @@ struct bf_ibgda_bug {
 	const char *summary;
 };
 
+/*
+ * What an atomic does. SET and SWAP differ in whether the caller looks at the old value; put-with-signal uses ADD or SET.
+ */
+enum bf_ibgda_amo_op {
+	BF_IBGDA_AMO_INC,
+	BF_IBGDA_AMO_ADD,
+	BF_IBGDA_AMO_SET,
+	BF_IBGDA_AMO_SWAP,
+	BF_IBGDA_AMO_AND,
+	BF_IBGDA_AMO_OR,
+	BF_IBGDA_AMO_XOR,
+	BF_IBGDA_AMO_CAS,   /* fetching only */
+	BF_IBGDA_AMO_FETCH, /* fetching only */
+	BF_IBGDA_AMO_OPS
+};
+
 struct bf_ibgda_cq {
-	void *cqe;      /* entry 0: collapsed */
-	uint32_t ncqes; /* nominal depth: the window of the 16-bit test */
+	void *cqe;       /* entry 0; the only one that is used when the CQ is collapsed */
+	uint32_t *dbrec; /* consumer index; used when plain */
+	uint32_t ncqes;  /* depth: the window of the 16-bit test, or the entries of a plain CQ */
 	uint32_t cqn;
+	uint8_t plain;   /* a ring of entries with owner bits instead of a collapsed CQ */
 };
 
 struct bf_ibgda_mvars {
@@ -57,7 +75,10 @@ struct bf_ibgda_mvars {
 	uint64_t get_head;   /* last fetching operation + 1 */
 	uint64_t get_tail;   /* last one made consistent */
 	uint64_t ibuf_head, ibuf_tail;
-	uint64_t pad[7];
+	uint64_t cq_head; /* plain CQ: entries consumed */
+	uint32_t cq_lock; /* plain CQ: one poller at a time */
+	uint32_t reserved;
+	uint64_t pad[5];
 };
 
 struct bf_ibgda_qp {

@@ -4,7 +4,7 @@
  *
  * The work is divided among issuers. An issuer is a warp (its lanes work together through the warp-scope calls; atomics
  * and `p` are issued by lane 0) or, with `per_lane`, one lane. Issuers of a PE are numbered 0..issuers-1: global warp
- * block * warps + warp, or that times 32 plus lane. Each issues `messages` messages, numbered from 0, and uses its own
+ * block * warps + warp, or that times `lanes` plus lane. Each issues `messages` messages, numbered from 0, and uses its own
  * `window` slots in turn (slot = message % window). Which peer a message goes to depends on the slot alone.
  *
  * How to run one:
@@ -41,26 +41,14 @@ enum bf_ibgda_route {
 enum bf_ibgda_qp_choice {
 	BF_IBGDA_QP_BY_WARP,    /* global warp % num_rc_per_pe */
 	BF_IBGDA_QP_BY_MESSAGE, /* (global warp + slot) % num_rc_per_pe */
-	BF_IBGDA_QP_FIRST,      /* all share QP 0 */
-};
-
-enum bf_ibgda_amo_op {
-	BF_IBGDA_AMO_INC,
-	BF_IBGDA_AMO_ADD,
-	BF_IBGDA_AMO_SET,
-	BF_IBGDA_AMO_SWAP,
-	BF_IBGDA_AMO_AND,
-	BF_IBGDA_AMO_OR,
-	BF_IBGDA_AMO_XOR,
-	BF_IBGDA_AMO_CAS,   /* fetching only: repeats until one increment went through */
-	BF_IBGDA_AMO_FETCH, /* fetching only */
-	BF_IBGDA_AMO_OPS
+	BF_IBGDA_QP_FIRST,      /* all share the first */
 };
 
 /* The same on all PEs. */
 struct bf_ibgda_shape {
 	uint32_t blocks, warps; /* grid on each PE: warps per block */
 	bool per_lane;          /* issuers are lanes */
+	uint32_t lanes;         /* with per_lane: how many lanes of each warp take part, 1..32; 0: all */
 	enum bf_ibgda_route route;
 	enum bf_ibgda_qp_choice choice;
 	uint32_t messages; /* of each issuer, >= 1 */

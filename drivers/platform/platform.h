@@ -2,24 +2,73 @@
  * The platform: the few primitives that drivers are written in.
  *
  * Driver code is plain C that also compiles as CUDA or HIP device code. It is kept in headers of static inline functions
- * (as device code always is) and compiled once per platform: `#include` with BF_PLATFORM defined as one of the numbers
- * below gives it the primitives of platform_sim.h, platform_native.h, platform_cuda.h or platform_hip.h. Every primitive
- * takes the calling thread; on a GPU that is an empty struct.
+ * (as device code always is). A source file includes one of platform_sim.h, platform_native.h, platform_cuda.h and
+ * platform_hip.h, then the driver's headers, and thereby compiles the driver for that platform. Every primitive takes
+ * the calling thread `t`; on a GPU that is an empty struct and costs nothing.
  *
- *   loads, stores   bf_ld_*, bf_st_*: 16, 32, 64 bits and 16-byte vectors; weak, relaxed, acquire, release
- *   fences          bf_fence_cta, bf_fence_gpu, bf_fence_sys
- *   atomics         add, max, exchange, compare-and-swap on 32 and 64 bits, at a scope
- *   MMIO            bf_mmio_st64: a doorbell
- *   warps           bf_lane, bf_warp_sync, bf_shfl32, bf_shfl64, bf_ballot, bf_match... over a mask of lanes
- *   waiting         bf_spin(t, addr, what): inside a polling loop, after the load. In simulation the thread sleeps until
- *                   the line changes; elsewhere it yields or pauses.
+ * Who am I
+ *   uint32_t bf_lane(t)                  0..31
+ *   uint32_t bf_warp(t), bf_warps(t)     index in the block; warps of a block
+ *   uint32_t bf_block(t), bf_blocks(t)   index in the grid; blocks of the grid
+ *
+ * Loads and stores. N is the width in bits; 128 is struct bf_vec128, 16-byte aligned. Weak accesses are for data that
+ * nobody else touches meanwhile; relaxed ones are single, never stale, and order nothing; release orders the thread's
+ * earlier accesses before itself and acquire its later ones behind, both as far as `scope` reaches (PTX ISA, "Memory
+ * Consistency Model").
+ *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64
+ *   uintN_t bf_ld_relaxedN(t, p, scope)            N = 32, 64
+ *   uintN_t bf_ld_acquireN(t, p, scope)            N = 32, 64
+ *   void bf_st_weakN(t, p, v)                      N = 8, 16, 32, 64, 128
+ *   void bf_st_relaxedN(t, p, v, scope)            N = 32, 64
+ *   void bf_st_releaseN(t, p, v, scope)            N = 32, 64
+ *
+ * Fences: what this thread stored, and what it has seen of others, is visible within the scope before what follows.
+ *   void bf_fence_cta(t), bf_fence_gpu(t), bf_fence_sys(t), bf_fence_at(t, scope)
+ *
+ * Atomics return the old value and are relaxed, as CUDA's atomicAdd and its like are.
+ *   uintN_t bf_atomic_addN, bf_atomic_maxN, bf_atomic_exchN(t, p, v, scope)   N = 32, 64
+ *   uintN_t bf_atomic_casN(t, p, expected, desired, scope)                    N = 32, 64
+ *
+ * MMIO: one 64-bit store to a device register, never torn, merged or cached. It does not order earlier stores.
+ *   void bf_mmio_st64(t, p, v)
+ *
+ * Warps. All lanes named in `mask` (the caller among them) must call; masks of different calls may coexist.
+ *   void bf_warp_sync(t, mask)             also orders memory among these lanes (CUDA __syncwarp)
+ *   uint32_t bf_shfl32, uint64_t bf_shfl64(t, mask, v, src)   the value that lane `src` brought
+ *   uint32_t bf_ballot(t, mask, predicate)                    lanes that brought non-zero
+ *   uint32_t bf_match64(t, mask, v)                           lanes that brought the same value
+ *
+ * Waiting. In a polling loop, right after the load that found nothing to do. In simulation the thread sleeps until the
+ * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in
+ * reports what the thread waits for. With two addresses, the one loaded last must be the one that is sure to change.
+ *   void bf_spin(t, addr, what), bf_spin2(t, a, b, what)
+ *   void bf_pause(t, ns)                   do nothing for about that long
+ *
+ * Records: a statement about the driver's own doings for the record stream. Empty where no stream can be reached.
+ *   BF_DRIVER_RECORD(t, type, .field = value, ...)
  */
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_H
 
 #include <stdint.h>
 
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define BF_DEVICE static __device__ __forceinline__
+#else
+#define BF_DEVICE static inline
+#endif
+
 enum bf_platform_id { BF_PLATFORM_SIM = 1, BF_PLATFORM_NATIVE, BF_PLATFORM_CUDA, BF_PLATFORM_HIP };
+
+/* How far an ordering reaches: the block, the GPU, everybody including devices and the host. */
+enum bf_thread_scope { BF_AT_CTA, BF_AT_GPU, BF_AT_SYS };
+
+struct bf_vec128 {
+	uint32_t w[4];
+} __attribute__((aligned(16)));
+
+#define BF_LANES 32u
+#define BF_FULL_WARP 0xffffffffu
 
 struct bf_thread; /* per platform */
 

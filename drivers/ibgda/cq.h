@@ -1,0 +1,205 @@
+/*
+ * IBGDA, step 4 of 5: finding out what is complete.
+ *
+ * The usual completion queue is collapsed: the device writes every CQE over entry 0, so a poller sees only the latest
+ * one. All it needs is that entry's 16-bit wqe_counter, the index of the FIRST block of the entry that completed last.
+ * Signalled entries are therefore one block long, and what is complete is wqe_counter + 1. (NVSHMEM ibgda_device.cuh
+ * ibgda_poll_cq, DeepEP ibgda_poll_cq.)
+ */
+#ifndef BELFRY_DRIVERS_IBGDA_CQ_H
+#define BELFRY_DRIVERS_IBGDA_CQ_H
+
+#include "drivers/ibgda/ibgda.h"
+#include "drivers/ibgda/records.h"
+#include "models/mlx5/prm.h"
+#include "sim/compiler.h"
+
+#ifndef BF_PLATFORM
+#error "include one of drivers/platform/platform_*.h first"
+#endif
+
+/* What device functions return when a completion said that an entry failed; the syndrome is in mvars.status. */
+#define BF_IBGDA_FAILED (-1)
+
+/* Fences and accesses that the device must see reach this far. */
+BF_DEVICE enum bf_thread_scope bf_ibgda_scope(const struct bf_ibgda_state *state)
+{
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_CTA_FENCE))
+		return BF_AT_CTA;
+	return state->system_scope ? BF_AT_SYS : BF_AT_GPU;
+}
+
+/*
+ * True while entries below `idx` may be incomplete, seeing `wqe_counter` in a collapsed CQ of nominal depth `ncqes`. With
+ * completed = wqe_counter + 1, waiting is right when 1 <= idx - completed <= ncqes; subtracting 2 lets "equal" wrap to
+ * 0xffff, which is outside the window. It is exact as long as fewer than 65536 - ncqes blocks are in flight. The CQ starts
+ * as all ones, which reads as "completed 0".
+ */
+BF_FN int bf_ibgda_cqe_pending(uint64_t idx, uint16_t wqe_counter, uint32_t ncqes)
+{
+	return (uint16_t)((uint16_t)idx - wqe_counter - 2) < ncqes;
+}
+
+/* The running index up to which all is complete, given that the wait for `idx` ended on `wqe_counter`. */
+BF_FN uint64_t bf_ibgda_cqe_done(uint64_t idx, uint16_t wqe_counter)
+{
+	const uint16_t done = (uint16_t)(wqe_counter + 1);
+	const uint64_t wrapped = (uint16_t)idx > done ? 0x10000 : 0;
+
+	return (idx & ~0xffffull) + done + wrapped;
+}
+
+BF_DEVICE int bf_ibgda_still_pending(const struct bf_ibgda_state *state, uint64_t idx, uint16_t counter, uint32_t ncqes)
+{
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_NO_MINUS2))
+		return (uint16_t)((uint16_t)idx - counter) < ncqes;
+	return bf_ibgda_cqe_pending(idx, counter, ncqes);
+}
+
+/* Bytes 60-63 of a CQE as one big-endian word: wqe_counter, signature, op_own. One load, so they belong together. */
+BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_state *state, const void *cqe)
+{
+	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + 60, bf_ibgda_scope(state)));
+}
+
+/* Whether this poller must report errors at all: DeepEP's looks at the counter only. */
+BF_DEVICE int bf_ibgda_heeds_errors(const struct bf_ibgda_state *state)
+{
+	return state->flavour == BF_IBGDA_NVSHMEM && !(state->bugs & BF_IBGDA_BUG_IGNORE_ERROR);
+}
+
+/* The syndrome of the first error that any poller of this QP has seen; 0 = none. */
+BF_DEVICE uint32_t bf_ibgda_status(struct bf_thread *t, struct bf_ibgda_qp *qp)
+{
+	return bf_ld_relaxed32(t, &qp->mvars.status, BF_AT_GPU);
+}
+
+BF_DEVICE int bf_ibgda_result(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
+{
+	return bf_ibgda_heeds_errors(state) && bf_ibgda_status(t, qp) ? BF_IBGDA_FAILED : 0;
+}
+
+/* Keeps the first syndrome when `op_own` is a requester's error. Returns it, 0 when the entry is a good one. */
+BF_DEVICE uint32_t bf_ibgda_note_error(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				       const void *cqe, uint32_t op_own)
+{
+	uint32_t syndrome;
+
+	if (BF_LIKELY((op_own & 0xffu) >> 4 != BF_MLX5_CQE_REQ_ERR))
+		return 0;
+	syndrome = bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + 52, bf_ibgda_scope(state))) & 0xffu;
+	if (bf_ibgda_heeds_errors(state))
+		bf_atomic_cas32(t, &qp->mvars.status, 0, syndrome, BF_AT_GPU);
+	return syndrome;
+}
+
+BF_DEVICE void bf_ibgda_tell_poll(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t wanted, uint64_t done,
+				  uint32_t syndrome)
+{
+	BF_DRIVER_RECORD(t, ibgda_poll, .wanted = wanted, .done = done, .qpn = qp->qpn, .syndrome = syndrome);
+}
+
+BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				      uint64_t idx)
+{
+	struct bf_ibgda_mvars *mv = &qp->mvars;
+	uint32_t tail, syndrome;
+	uint64_t done;
+
+	for (;;) {
+		/* Another thread of the QP may have got there first. DeepEP does not look: one poller a QP. */
+		if (state->flavour == BF_IBGDA_NVSHMEM && bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx)
+			return bf_ibgda_result(t, state, qp);
+		tail = bf_ibgda_cqe_tail(t, state, qp->cq.cqe);
+		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), qp->cq.ncqes))
+			break;
+		bf_spin2(t, &mv->cons_idx, qp->cq.cqe, "completion in a collapsed CQ");
+	}
+	done = bf_ibgda_cqe_done(idx, (uint16_t)(tail >> 16));
+	if (state->flavour == BF_IBGDA_NVSHMEM)
+		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
+	else
+		bf_st_relaxed64(t, &mv->cons_idx, idx, BF_AT_GPU);
+	syndrome = bf_ibgda_note_error(t, state, qp, qp->cq.cqe, tail);
+	bf_ibgda_tell_poll(t, qp, idx, done, syndrome);
+	return bf_ibgda_result(t, state, qp);
+}
+
+/*
+ * Takes what lies in a plain CQ: entry n belongs to software when its opcode is valid and its owner bit equals the parity
+ * of n / ncqes (rdma-core providers/mlx5/cq.c get_sw_cqe). Called under cq_lock. Returns how many entries were taken.
+ */
+BF_DEVICE uint32_t bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
+{
+	struct bf_ibgda_mvars *mv = &qp->mvars;
+	const uint64_t start = bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU);
+	uint64_t done = bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU);
+	uint64_t head = start;
+	uint32_t syndrome = 0;
+
+	for (;; head++) {
+		const uint8_t *cqe = (const uint8_t *)qp->cq.cqe + (head & (qp->cq.ncqes - 1)) * 64;
+		const uint32_t tail = bf_ibgda_cqe_tail(t, state, cqe);
+
+		if ((tail & 0xff) >> 4 == BF_MLX5_CQE_INVALID || (tail & 1) != ((head / qp->cq.ncqes) & 1))
+			break;
+		if (!syndrome)
+			syndrome = bf_ibgda_note_error(t, state, qp, cqe, tail);
+		done += (uint16_t)((uint16_t)((tail >> 16) + 1) - (uint16_t)done);
+	}
+	if (head != start) {
+		bf_ibgda_tell_poll(t, qp, done, done, syndrome);
+		bf_st_relaxed32(t, qp->cq.dbrec, bf_htobe32((uint32_t)head & 0xffffffu), bf_ibgda_scope(state));
+		bf_st_relaxed64(t, &mv->cq_head, head, BF_AT_GPU);
+		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
+	}
+	return (uint32_t)(head - start);
+}
+
+BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				  uint64_t idx)
+{
+	struct bf_ibgda_mvars *mv = &qp->mvars;
+
+	while (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx) {
+		const uint8_t *cqe;
+		uint32_t taken;
+
+		if (bf_atomic_cas32(t, &mv->cq_lock, 0, 1, BF_AT_GPU)) {
+			bf_spin(t, &mv->cq_lock, "the CQ's lock");
+			continue;
+		}
+		taken = bf_ibgda_drain_plain(t, state, qp);
+		bf_fence_at(t, bf_ibgda_scope(state));
+		bf_st_relaxed32(t, &mv->cq_lock, 0, BF_AT_GPU);
+		cqe = (const uint8_t *)qp->cq.cqe +
+		      (bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU) & (qp->cq.ncqes - 1)) * 64;
+		if (!taken && bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx)
+			bf_spin2(t, &mv->cons_idx, cqe, "completion in a CQ");
+	}
+	return bf_ibgda_result(t, state, qp);
+}
+
+/*
+ * Waits until all entries below `idx` are complete. 0, or BF_IBGDA_FAILED when a completion on this QP reported an error
+ * (mvars.status says which; the DeepEP flavour never looks).
+ */
+BF_DEVICE int bf_ibgda_poll_cq(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+			       uint64_t idx)
+{
+	struct bf_ibgda_mvars *mv = &qp->mvars;
+	int status;
+
+	if (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx)
+		return bf_ibgda_result(t, state, qp);
+	/* The 16-bit test means something only for entries that the device knows of. */
+	if (state->flavour == BF_IBGDA_NVSHMEM)
+		while (bf_ld_relaxed64(t, &mv->prod_idx, BF_AT_GPU) < idx)
+			bf_spin(t, &mv->prod_idx, "a doorbell for these entries");
+	status = qp->cq.plain ? bf_ibgda_poll_plain(t, state, qp, idx) : bf_ibgda_poll_collapsed(t, state, qp, idx);
+	/* What the completed entries brought is read after, not before (DeepEP: memory_fence_cta). */
+	bf_fence_cta(t);
+	return status;
+}
+
+#endif

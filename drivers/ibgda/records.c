@@ -1,0 +1,20 @@
+#include "drivers/ibgda/records.h"
+
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_reserve, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_reserve, BF_REC_IBGDA_RESERVE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_build, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_build, BF_REC_IBGDA_BUILD_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_publish, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_publish, BF_REC_IBGDA_PUBLISH_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_post, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_post, BF_REC_IBGDA_POST_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_poll, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_poll, BF_REC_IBGDA_POLL_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_quiet, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_quiet, BF_REC_IBGDA_QUIET_FIELDS(F));
+#undef F

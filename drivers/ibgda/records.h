@@ -1,0 +1,56 @@
+/*
+ * What the IBGDA driver says of itself (class DRIVER): with the device's records they make the life of an entry complete,
+ * from who reserved its slot to who learned that it was done. Indices count WQEBBs and never wrap; `qpn` names the queue.
+ */
+#ifndef BELFRY_DRIVERS_IBGDA_RECORDS_H
+#define BELFRY_DRIVERS_IBGDA_RECORDS_H
+
+#include "sim/record.h"
+
+/* Slots base..base+count-1 now belong to the actor. */
+#define BF_REC_IBGDA_RESERVE_FIELDS(F)                                                                               \
+	F(u64, base, DEC, "WQEBB")                                                                                   \
+	F(u32, count, DEC, "WQEBB")                                                                                  \
+	F(u32, qpn, HEX, "")
+BF_RECORD_DECLARE(ibgda_reserve, 250, BF_CLASS_DRIVER, BF_REC_IBGDA_RESERVE_FIELDS);
+
+/* The actor has stored an entry (its bytes may not be visible to the device yet). */
+#define BF_REC_IBGDA_BUILD_FIELDS(F)                                                                                 \
+	F(u64, index, DEC, "WQEBB")                                                                                  \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, ds, DEC, "")
+BF_RECORD_DECLARE(ibgda_build, 251, BF_CLASS_DRIVER, BF_REC_IBGDA_BUILD_FIELDS);
+
+/* Slots up to base+count are published (ready_head); `posts`: the actor also rings, otherwise somebody later does. */
+#define BF_REC_IBGDA_PUBLISH_FIELDS(F)                                                                               \
+	F(u64, base, DEC, "WQEBB")                                                                                   \
+	F(u32, count, DEC, "WQEBB")                                                                                  \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, posts, ENUM, "0=no;1=yes")                                                                            \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(ibgda_publish, 252, BF_CLASS_DRIVER, BF_REC_IBGDA_PUBLISH_FIELDS);
+
+/* The actor stored doorbell record and doorbell for entries from..to-1. */
+#define BF_REC_IBGDA_POST_FIELDS(F)                                                                                  \
+	F(u64, from, DEC, "WQEBB")                                                                                   \
+	F(u64, to, DEC, "WQEBB")                                                                                     \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, dbrec, HEX, "")
+BF_RECORD_DECLARE(ibgda_post, 253, BF_CLASS_DRIVER, BF_REC_IBGDA_POST_FIELDS);
+
+/* A poller learned that entries below `done` are complete; it had waited for `wanted`. */
+#define BF_REC_IBGDA_POLL_FIELDS(F)                                                                                  \
+	F(u64, wanted, DEC, "WQEBB")                                                                                 \
+	F(u64, done, DEC, "WQEBB")                                                                                   \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, syndrome, HEX, "")
+BF_RECORD_DECLARE(ibgda_poll, 254, BF_CLASS_DRIVER, BF_REC_IBGDA_POLL_FIELDS);
+
+/* The actor returned from a quiet: all that was published below `upto` on this queue is complete. */
+#define BF_REC_IBGDA_QUIET_FIELDS(F)                                                                                 \
+	F(u64, upto, DEC, "WQEBB")                                                                                   \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(i32, status, INT, "")
+BF_RECORD_DECLARE(ibgda_quiet, 255, BF_CLASS_DRIVER, BF_REC_IBGDA_QUIET_FIELDS);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * The platform in virtual time: a thread is an agent (sim/agent.h), its stores go through its view (sim/view.h), the
+ * lanes of a warp are a team (sim/team.h).
+ */
+#ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_SIM_H
+#define BELFRY_DRIVERS_PLATFORM_PLATFORM_SIM_H
+
+#include "drivers/platform/platform.h"
+#include "sim/team.h"
+#include "sim/view.h"
+
+#ifdef BF_PLATFORM
+#error "one platform a source file"
+#endif
+#define BF_PLATFORM BF_PLATFORM_SIM
+
+/* Shared by the lanes of a warp. `slot` is where they lay values that more than one sibling reads. */
+struct bf_sim_warp {
+	struct bf_team *team;
+	uint64_t slot[BF_LANES];
+};
+
+struct bf_thread {
+	struct bf_agent *agent;
+	struct bf_sim_warp *team;
+	uint32_t lane, warp, warps, block, blocks;
+};
+
+BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)BF_SCOPE_GPU &&
+			 (int)BF_AT_SYS == (int)BF_SCOPE_SYS,
+		 "the platform's scopes are the view's");
+
+static inline uint32_t bf_lane(const struct bf_thread *t)
+{
+	return t->lane;
+}
+static inline uint32_t bf_warp(const struct bf_thread *t)
+{
+	return t->warp;
+}
+static inline uint32_t bf_warps(const struct bf_thread *t)
+{
+	return t->warps;
+}
+static inline uint32_t bf_block(const struct bf_thread *t)
+{
+	return t->block;
+}
+static inline uint32_t bf_blocks(const struct bf_thread *t)
+{
+	return t->blocks;
+}
+
+#define BF_SIM_LOADS(bits)                                                                                           \
+	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                            \
+	{                                                                                                            \
+		uint##bits##_t v;                                                                                    \
+		bf_load(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);                                          \
+		return v;                                                                                            \
+	}                                                                                                            \
+	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                         \
+							 enum bf_thread_scope scope)                                 \
+	{                                                                                                            \
+		uint##bits##_t v;                                                                                    \
+		bf_load(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                               \
+		return v;                                                                                            \
+	}                                                                                                            \
+	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                         \
+							 enum bf_thread_scope scope)                                 \
+	{                                                                                                            \
+		uint##bits##_t v;                                                                                    \
+		bf_load(t->agent, p, &v, sizeof(v), BF_ACQUIRE, (enum bf_scope)scope);                               \
+		return v;                                                                                            \
+	}                                                                                                            \
+	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
+					       enum bf_thread_scope scope)                                           \
+	{                                                                                                            \
+		bf_store(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                              \
+	}                                                                                                            \
+	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
+					       enum bf_thread_scope scope)                                           \
+	{                                                                                                            \
+		bf_store(t->agent, p, &v, sizeof(v), BF_RELEASE, (enum bf_scope)scope);                              \
+	}
+
+BF_SIM_LOADS(32)
+BF_SIM_LOADS(64)
+
+static inline void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
+{
+	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+}
+static inline void bf_st_weak16(struct bf_thread *t, void *p, uint16_t v)
+{
+	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+}
+static inline void bf_st_weak32(struct bf_thread *t, void *p, uint32_t v)
+{
+	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+}
+static inline void bf_st_weak64(struct bf_thread *t, void *p, uint64_t v)
+{
+	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+}
+static inline void bf_st_weak128(struct bf_thread *t, void *p, struct bf_vec128 v)
+{
+	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+}
+
+static inline void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
+{
+	bf_fence(t->agent, (enum bf_scope)scope);
+}
+static inline void bf_fence_cta(struct bf_thread *t)
+{
+	bf_fence_at(t, BF_AT_CTA);
+}
+static inline void bf_fence_gpu(struct bf_thread *t)
+{
+	bf_fence_at(t, BF_AT_GPU);
+}
+static inline void bf_fence_sys(struct bf_thread *t)
+{
+	bf_fence_at(t, BF_AT_SYS);
+}
+
+#define BF_SIM_ATOMIC(name, bits, op)                                                                                \
+	static inline uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,          \
+							    enum bf_thread_scope scope)                              \
+	{                                                                                                            \
+		return (uint##bits##_t)bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope); \
+	}
+#define BF_SIM_CAS(bits)                                                                                             \
+	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,      \
+							 uint##bits##_t desired, enum bf_thread_scope scope)         \
+	{                                                                                                            \
+		return (uint##bits##_t)bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected,            \
+						 BF_RELAXED, (enum bf_scope)scope);                                  \
+	}
+
+BF_SIM_ATOMIC(add, 32, BF_ATOMIC_ADD)
+BF_SIM_ATOMIC(add, 64, BF_ATOMIC_ADD)
+BF_SIM_ATOMIC(max, 32, BF_ATOMIC_MAX)
+BF_SIM_ATOMIC(max, 64, BF_ATOMIC_MAX)
+BF_SIM_ATOMIC(exch, 32, BF_ATOMIC_EXCH)
+BF_SIM_ATOMIC(exch, 64, BF_ATOMIC_EXCH)
+BF_SIM_CAS(32)
+BF_SIM_CAS(64)
+
+static inline void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
+{
+	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
+}
+
+/* A lane that meets only itself need not bother the team. */
+static inline int bf_sim_alone(const struct bf_thread *t, uint32_t mask)
+{
+	return mask == 1u << t->lane;
+}
+
+/* CUDA C++ Programming Guide, "__syncwarp": memory ordering among the participating threads. They share a block. */
+static inline void bf_warp_sync(struct bf_thread *t, uint32_t mask)
+{
+	if (bf_sim_alone(t, mask))
+		return;
+	bf_fence_cta(t);
+	bf_team_sync(t->team->team, t->agent, t->lane, mask);
+}
+
+static inline uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, uint64_t v, uint32_t src)
+{
+	return bf_sim_alone(t, mask) ? v : bf_team_shuffle(t->team->team, t->agent, t->lane, mask, v, src);
+}
+
+static inline uint32_t bf_shfl32(struct bf_thread *t, uint32_t mask, uint32_t v, uint32_t src)
+{
+	return (uint32_t)bf_shfl64(t, mask, v, src);
+}
+
+static inline uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, int predicate)
+{
+	if (bf_sim_alone(t, mask))
+		return predicate ? mask : 0;
+	return (uint32_t)bf_team_ballot(t->team->team, t->agent, t->lane, mask, predicate != 0);
+}
+
+/* The second meeting keeps a fast lane from laying its next value over one that a sibling has yet to read. */
+static inline uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v)
+{
+	uint32_t same = 0;
+
+	if (bf_sim_alone(t, mask))
+		return mask;
+	t->team->slot[t->lane] = v;
+	bf_team_sync(t->team->team, t->agent, t->lane, mask);
+	for (uint32_t i = 0; i < BF_LANES; i++)
+		if (mask >> i & 1 && t->team->slot[i] == v)
+			same |= 1u << i;
+	bf_team_sync(t->team->team, t->agent, t->lane, mask);
+	return same;
+}
+
+static inline void bf_spin(struct bf_thread *t, const void *addr, const char *what)
+{
+	bf_agent_wait(t->agent, &addr, 1, BF_NEVER, t->agent->view->cost->poll, what);
+}
+
+static inline void bf_spin2(struct bf_thread *t, const void *a, const void *b, const char *what)
+{
+	const void *const lines[2] = { a, b };
+
+	bf_agent_wait(t->agent, lines, 2, BF_NEVER, t->agent->view->cost->poll, what);
+}
+
+static inline void bf_pause(struct bf_thread *t, uint32_t ns)
+{
+	bf_agent_delay(t->agent, ns * BF_NS);
+}
+
+#define BF_DRIVER_RECORD(t, type, ...)                                                                               \
+	do {                                                                                                         \
+		if (bf_probe((t)->agent->sim, BF_CLASS_DRIVER)) {                                                    \
+			const struct bf_rec_##type rec_ = { __VA_ARGS__ };                                           \
+			bf_record(&(t)->agent->sim->rec, &bf_rec_##type##_schema, (t)->agent->actor, &rec_, NULL, 0); \
+		}                                                                                                    \
+	} while (0)
+
+#endif
