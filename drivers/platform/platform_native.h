@@ -253,7 +253,7 @@ static inline void bf_pause(struct bf_thread *t, uint32_t ns)
 	bf_native_pause(t, ns);
 }
 
-/* The record stream belongs to the loop thread; native lanes cannot reach it. */
-#define BF_DRIVER_RECORD(t, type, ...) ((void)(t))
+/* The record stream belongs to the loop thread; native lanes cannot reach it. The arguments count as used. */
+#define BF_DRIVER_RECORD(t, type, ...) ((void)(t), (void)(const struct bf_rec_##type){ __VA_ARGS__ })
 
 #endif
