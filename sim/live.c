@@ -1,0 +1,341 @@
+/* The live loop. live.h says what a turn is; the functions below stand in the order of one. */
+#include "sim/live.h"
+
+#include <errno.h>
+
+#ifdef BELFRY_HAVE_LIBUV
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "sim/sim_internal.h"
+
+/* A busy loop looks at its descriptors only so often: a look is a system call. */
+#define TURNS_PER_FD_LOOK 64
+
+struct poller {
+	int (*poll)(void *arg);
+	void *arg;
+};
+
+struct watched_fd {
+	uv_poll_t handle;
+	struct bf_live *live;
+	struct watched_fd *next;
+	void (*ready)(void *arg, int fd);
+	void *arg;
+	int fd;
+};
+
+struct bf_live {
+	struct bf_sim *sim;
+	uv_loop_t loop;
+	uv_async_t wake; /* keeps the loop alive, and wakes it */
+	uv_timer_t timer;
+	struct poller pollers[BF_LIVE_POLLERS];
+	uint32_t npollers;
+	struct watched_fd *fds;
+	uint64_t origin_ns; /* wall clock and ... */
+	uint64_t origin_ps; /* ... simulated time at the start of this run */
+	bool called;        /* libuv called us in this look: that counts as work */
+	atomic_bool stop;   /* the only field that other threads touch, beside what uv_async_send() does */
+};
+
+static void on_wake(uv_async_t *handle)
+{
+	struct bf_live *l = handle->data;
+
+	l->called = true;
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+	(void)handle; /* it only ends the sleep */
+}
+
+static void on_ready(uv_poll_t *handle, int status, int events)
+{
+	struct watched_fd *w = BF_CONTAINER_OF(handle, struct watched_fd, handle);
+	struct bf_live *l = w->live;
+
+	(void)events;
+	l->called = true;
+	w->ready(w->arg, w->fd);
+	/* libuv stops at POLLERR, which on a datagram socket is just one more thing to read. */
+	if (status < 0 && !uv_is_closing((uv_handle_t *)handle))
+		uv_poll_start(handle, UV_READABLE, on_ready);
+}
+
+int bf_live_create(struct bf_sim *sim, struct bf_live **out)
+{
+	struct bf_live *l = calloc(1, sizeof(*l));
+	int rc;
+
+	*out = NULL;
+	if (!l)
+		return bf_fail(&sim->error, -ENOMEM, "no memory for the live loop");
+	l->sim = sim;
+	rc = uv_loop_init(&l->loop);
+	if (rc)
+		goto fail_loop;
+	rc = uv_async_init(&l->loop, &l->wake, on_wake);
+	if (rc)
+		goto fail_async;
+	l->wake.data = l;
+	uv_timer_init(&l->loop, &l->timer);
+	atomic_init(&l->stop, false);
+	*out = l;
+	return 0;
+
+fail_async:
+	uv_loop_close(&l->loop);
+fail_loop:
+	free(l);
+	return bf_fail(&sim->error, rc, "event loop: %s", uv_strerror(rc));
+}
+
+void bf_live_destroy(struct bf_live *l)
+{
+	if (!l)
+		return;
+	while (l->fds)
+		bf_live_remove_fd(l, l->fds->fd);
+	uv_close((uv_handle_t *)&l->wake, NULL);
+	uv_close((uv_handle_t *)&l->timer, NULL);
+	uv_run(&l->loop, UV_RUN_DEFAULT); /* lets the handles finish closing */
+	uv_loop_close(&l->loop);
+	free(l);
+}
+
+int bf_live_add_poller(struct bf_live *l, int (*poll)(void *arg), void *arg)
+{
+	if (l->npollers == BF_LIVE_POLLERS)
+		return bf_fail(&l->sim->error, -ENOSPC, "more than %d pollers", BF_LIVE_POLLERS);
+	l->pollers[l->npollers++] = (struct poller){ poll, arg };
+	return 0;
+}
+
+void bf_live_remove_poller(struct bf_live *l, int (*poll)(void *arg), void *arg)
+{
+	for (uint32_t i = 0; i < l->npollers; i++) {
+		if (l->pollers[i].poll != poll || l->pollers[i].arg != arg)
+			continue;
+		l->npollers--;
+		memmove(&l->pollers[i], &l->pollers[i + 1], (l->npollers - i) * sizeof(l->pollers[0]));
+		return;
+	}
+}
+
+int bf_live_add_fd(struct bf_live *l, int fd, void (*ready)(void *arg, int fd), void *arg)
+{
+	struct watched_fd *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return bf_fail(&l->sim->error, -ENOMEM, "no memory to watch descriptor %d", fd);
+	w->live = l;
+	w->ready = ready;
+	w->arg = arg;
+	w->fd = fd;
+	rc = fd < 0 ? UV_EBADF : uv_poll_init(&l->loop, &w->handle, fd);
+	if (rc) {
+		free(w);
+		return bf_fail(&l->sim->error, rc, "descriptor %d: %s", fd, uv_strerror(rc));
+	}
+	uv_poll_start(&w->handle, UV_READABLE, on_ready);
+	w->next = l->fds;
+	l->fds = w;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(BF_CONTAINER_OF(handle, struct watched_fd, handle));
+}
+
+void bf_live_remove_fd(struct bf_live *l, int fd)
+{
+	for (struct watched_fd **link = &l->fds; *link; link = &(*link)->next) {
+		struct watched_fd *w = *link;
+
+		if (w->fd != fd)
+			continue;
+		*link = w->next;
+		uv_close((uv_handle_t *)&w->handle, on_closed);
+		return;
+	}
+}
+
+static uint64_t wall_ps(const struct bf_live *l)
+{
+	return l->origin_ps + (uv_hrtime() - l->origin_ns) * BF_NS;
+}
+
+static bool stopping(const struct bf_live *l)
+{
+	return l->sim->stopped || atomic_load_explicit(&l->stop, memory_order_acquire);
+}
+
+/* Fires what is due and sets the clock to now. */
+static bool run_events(struct bf_live *l)
+{
+	struct bf_sim *sim = l->sim;
+	const uint64_t before = sim->events, now = wall_ps(l);
+
+	bf_sim_fire_due(sim, now);
+	if (now > sim->now_ps && !sim->stopped)
+		sim->now_ps = now;
+	return sim->events != before;
+}
+
+static bool run_pollers(struct bf_live *l)
+{
+	bool worked = false;
+
+	for (uint32_t i = 0; i < l->npollers && !l->sim->stopped; i++)
+		if (l->pollers[i].poll(l->pollers[i].arg))
+			worked = true;
+	return worked;
+}
+
+static bool look_at_fds(struct bf_live *l, uv_run_mode mode)
+{
+	l->called = false;
+	uv_run(&l->loop, mode);
+	return l->called;
+}
+
+/*
+ * How long the loop may sleep: whole milliseconds, which is what epoll and libuv's timers know. An event that is due
+ * sooner is waited for awake.
+ */
+static uint64_t sleep_ms(const struct bf_live *l)
+{
+	const uint64_t next = bf_sim_next(l->sim), now = wall_ps(l);
+	const uint64_t most = l->npollers ? 1 : UINT64_MAX;
+	uint64_t ms;
+
+	if (next == BF_NEVER)
+		return most;
+	ms = next > now ? (next - now) / BF_MS : 0;
+	return ms < most ? ms : most;
+}
+
+/* A stop or wake that came since the turn began has made the loop's descriptor readable, so the sleep ends at once. */
+static bool sleep_in_kernel(struct bf_live *l)
+{
+	const uint64_t ms = sleep_ms(l);
+
+	if (ms == 0)
+		return false;
+	if (ms != UINT64_MAX) {
+		uv_update_time(&l->loop);
+		uv_timer_start(&l->timer, on_timer, ms, 0);
+	}
+	look_at_fds(l, UV_RUN_ONCE);
+	uv_timer_stop(&l->timer);
+	return l->called;
+}
+
+/* Tells the core that this is a spin, to leave room for a sibling thread. */
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+int bf_live_run(struct bf_live *l, uint32_t idle_us)
+{
+	struct bf_sim *sim = l->sim;
+	uint64_t idle_since;
+	uint32_t turn = 0;
+
+	sim->stopped = false;
+	l->origin_ns = uv_hrtime();
+	l->origin_ps = idle_since = sim->now_ps;
+	while (!stopping(l)) {
+		bool worked = run_events(l);
+
+		worked |= run_pollers(l);
+		if (l->fds && (!worked || ++turn % TURNS_PER_FD_LOOK == 0))
+			worked |= look_at_fds(l, UV_RUN_NOWAIT);
+		if (worked)
+			idle_since = sim->now_ps;
+		else if (idle_us == 0 || sim->now_ps - idle_since < idle_us * BF_US)
+			relax();
+		else if (!stopping(l) && sleep_in_kernel(l))
+			idle_since = wall_ps(l);
+	}
+	atomic_store_explicit(&l->stop, false, memory_order_relaxed);
+	return 0;
+}
+
+void bf_live_stop(struct bf_live *l)
+{
+	atomic_store_explicit(&l->stop, true, memory_order_release);
+	uv_async_send(&l->wake);
+}
+
+void bf_live_wake(struct bf_live *l)
+{
+	uv_async_send(&l->wake);
+}
+
+#else
+
+int bf_live_create(struct bf_sim *sim, struct bf_live **out)
+{
+	*out = NULL;
+	return bf_fail(&sim->error, -ENOTSUP, "this build has no live mode (libuv was not found)");
+}
+
+/* Nobody gets a loop, so nobody can call these with one. */
+void bf_live_destroy(struct bf_live *l)
+{
+	(void)l;
+}
+
+int bf_live_add_poller(struct bf_live *l, int (*poll)(void *arg), void *arg)
+{
+	(void)l, (void)poll, (void)arg;
+	return -ENOTSUP;
+}
+
+void bf_live_remove_poller(struct bf_live *l, int (*poll)(void *arg), void *arg)
+{
+	(void)l, (void)poll, (void)arg;
+}
+
+int bf_live_add_fd(struct bf_live *l, int fd, void (*ready)(void *arg, int fd), void *arg)
+{
+	(void)l, (void)fd, (void)ready, (void)arg;
+	return -ENOTSUP;
+}
+
+void bf_live_remove_fd(struct bf_live *l, int fd)
+{
+	(void)l, (void)fd;
+}
+
+int bf_live_run(struct bf_live *l, uint32_t idle_us)
+{
+	(void)l, (void)idle_us;
+	return -ENOTSUP;
+}
+
+void bf_live_stop(struct bf_live *l)
+{
+	(void)l;
+}
+
+void bf_live_wake(struct bf_live *l)
+{
+	(void)l;
+}
+
+#endif
