@@ -34,7 +34,7 @@ enum bf_ibgda_flavour {
 #define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)       /* poll_cq ignores error CQEs */
 #define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12)    /* WQE bytes written after the slot was published */
 
-/* Table of the bits above: option name and one line of what is wrong, for help texts. NULL-terminated name. */
+/* One of the bits above: option name and one line of what is wrong. The table is in bugs.h. */
 struct bf_ibgda_bug {
 	uint32_t bit;
 	const char *name; /* "no-wqe-fence" */

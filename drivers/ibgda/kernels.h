@@ -48,7 +48,7 @@ enum bf_ibgda_qp_choice {
 struct bf_ibgda_shape {
 	uint32_t blocks, warps; /* grid on each PE: warps per block */
 	bool per_lane;          /* issuers are lanes */
-	uint32_t lanes;         /* with per_lane: how many lanes of each warp take part, 1..32; 0: all */
+	uint32_t lanes;         /* with per_lane: how many lanes of each warp take part, 1..32; 0: 32 */
 	enum bf_ibgda_route route;
 	enum bf_ibgda_qp_choice choice;
 	uint32_t messages; /* of each issuer, >= 1 */
@@ -77,7 +77,7 @@ struct bf_ibgda_job {
 };
 
 /*
- * Fills in `window` and `stride`, and in the DeepEP flavour a `quiet_every` that keeps the WQEs in flight within a ring
+ * Fills in `window`, `stride` and `lanes`, and in the DeepEP flavour a `quiet_every` that keeps the WQEs in flight within a ring
  * of `nwqes` WQEBBs (that flavour has no overflow wait; 0 there means "choose"). -EINVAL with `err` set when a field makes
  * no sense: no peers for the route, an operation that cannot be non-fetching, a size beyond limits, or a quiet interval
  * that overflows the ring in the DeepEP flavour.
@@ -92,7 +92,7 @@ int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint
  *   src      I * W * stride       payload of (this PE, i, k) at index * stride
  *   put_dst  npes * I * W * stride  what PE s put: at (s * I * W + index) * stride
  *   get_dst  I * W * stride       what this PE got from its peer: the peer's src at the same index
- *   word     npes * I * W * 8     what PE s wrote with `p`: at (s * I * W + index) * 8, 4 bytes
+ *   word     npes * I * W * 8     what PE s wrote with `p`: at (s * I * W + index) * 8, 4 bytes: the payload's first
  *   signal   npes * I * 8         counts the puts-with-signal of issuer i of PE s: at (s * I + i) * 8
  *   counter  counters * 8         what atomics hit
  *   fetched  I * messages * 8     old values that this PE's fetching atomics brought back: at (i * messages + m) * 8
@@ -103,7 +103,23 @@ struct bf_ibgda_layout {
 	uint64_t src, put_dst, get_dst, word, signal, counter, fetched, done;
 	uint64_t end; /* heap bytes needed */
 };
-void bf_ibgda_layout(const struct bf_ibgda_shape *s, uint32_t npes, struct bf_ibgda_layout *out);
+BF_FN void bf_ibgda_layout(const struct bf_ibgda_shape *s, uint32_t npes, struct bf_ibgda_layout *out)
+{
+	const uint32_t warps = s->blocks * s->warps;
+	const uint64_t issuers = s->per_lane ? (uint64_t)warps * s->lanes : warps;
+	const uint64_t slots = issuers * s->window;
+
+	out->issuers = (uint32_t)issuers;
+	out->src = s->base;
+	out->put_dst = out->src + slots * s->stride;
+	out->get_dst = out->put_dst + npes * slots * s->stride;
+	out->word = out->get_dst + slots * s->stride;
+	out->signal = out->word + npes * slots * 8;
+	out->counter = out->signal + npes * issuers * 8;
+	out->fetched = out->counter + (uint64_t)s->counters * 8;
+	out->done = out->fetched + issuers * s->messages * 8;
+	out->end = out->done + issuers * 8;
+}
 
 /*
  * Payload: 64-bit little-endian word w of (pe, issuer, slot) is key + w * 0x9e3779b97f4a7c15, where key mixes the three
