@@ -95,6 +95,13 @@ int bf_agent_done(const struct bf_agent *a);
 /* Number of agents not yet done. */
 uint32_t bf_agents_alive(const struct bf_sim *sim);
 
+/*
+ * Who waits for what and for ever: one line for each blocked agent (name, what for, where and what memory holds there,
+ * since when). Writes at most `cap` bytes with the final NUL, returns the length of the whole text as snprintf() does.
+ * For use after BF_RUN_DEADLOCK; sim->error.text has the short form.
+ */
+size_t bf_agents_describe(const struct bf_sim *sim, char *buf, size_t cap);
+
 /* Internal to sim/: called by bf_mem_touched_slow(). */
 void bf_agents_line_touched(struct bf_sim *sim, const void *line);
 

@@ -1,6 +1,8 @@
 /*
  * Coroutines: a stack and a switch. Assembly on x86-64 and aarch64, ucontext elsewhere and under sanitizers (which are
  * told about each switch). Nothing here knows of time; sim/agent.h and the native platform build on it.
+ *
+ * A coroutine stays on the thread that first entered it. No call here blocks or takes a lock.
  */
 #ifndef BELFRY_SIM_CORO_H
 #define BELFRY_SIM_CORO_H
@@ -18,6 +20,15 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 
 /* Only when it is not running. A coroutine destroyed before it finished just loses its stack. */
 void bf_coro_destroy(struct bf_coro *co);
+
+/*
+ * Gives a coroutine that is not running (finished, or abandoned in the middle) a new function to run on the stack that
+ * it has. For owners that keep a pool: no system call.
+ */
+void bf_coro_reset(struct bf_coro *co, void (*main)(void *arg), void *arg);
+
+/* Usable bytes of its stack. */
+size_t bf_coro_stack_bytes(const struct bf_coro *co);
 
 /* Runs `co` until it leaves or finishes. Not from inside `co`. May be called from another coroutine (nesting). */
 void bf_coro_enter(struct bf_coro *co);

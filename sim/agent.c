@@ -1,0 +1,282 @@
+#include "sim/agent.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/agent_internal.h"
+#include "sim/coro.h"
+#include "sim/records_agent.h"
+
+#define STACK_BYTES (64u * 1024)
+
+/* An agent with what belongs to it, in one allocation. */
+struct agent_block {
+	struct bf_agent agent;
+	struct bf_agent_wait wait;
+	bf_agent_fn *main;
+	void *arg;
+};
+
+int bf_agents_init(struct bf_sim *sim)
+{
+	struct bf_agents *ags = calloc(1, sizeof(*ags));
+
+	if (!ags)
+		return -ENOMEM;
+	ags->last = &ags->first;
+	sim->agents = ags;
+	if (bf_watch_reserve(ags, 16) ||
+	    bf_view_create(sim, &(struct bf_view_opts){ .cost = &bf_cost_zero, .name = "sc" }, &ags->sc_view)) {
+		bf_agents_fini(sim);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void bf_agents_fini(struct bf_sim *sim)
+{
+	struct bf_agents *ags = sim->agents;
+
+	if (!ags)
+		return;
+	for (struct bf_agent *a = ags->first, *next; a; a = next) {
+		next = a->next;
+		bf_sim_cancel(sim, &a->wake);
+		bf_coro_destroy(a->coro);
+		free(BF_CONTAINER_OF(a, struct agent_block, agent));
+	}
+	for (uint32_t i = 0; i < ags->nidle; i++)
+		bf_coro_destroy(ags->idle[i]);
+	bf_view_destroy(ags->sc_view);
+	bf_stores_free(ags);
+	free(ags->idle);
+	free(ags->bucket);
+	free(ags);
+	sim->agents = NULL;
+}
+
+/* The outermost function on an agent's stack. */
+static void agent_main(void *arg)
+{
+	struct agent_block *b = arg;
+	struct bf_agent *a = &b->agent;
+
+	if (bf_probe(a->sim, BF_CLASS_AGENT)) {
+		struct bf_rec_agent_start r = { .stack = bf_coro_stack_bytes(a->coro) };
+
+		memcpy(r.name, a->name, sizeof(r.name));
+		bf_record(&a->sim->rec, &bf_rec_agent_start_schema, a->actor, &r, NULL, 0);
+	}
+	b->main(a, b->arg);
+	bf_agent_sync(a);
+	if (bf_probe(a->sim, BF_CLASS_AGENT)) {
+		struct bf_rec_agent_end r = { .ahead = a->charge_ps };
+
+		bf_record(&a->sim->rec, &bf_rec_agent_end_schema, a->actor, &r, NULL, 0);
+	}
+}
+
+/* A stack that somebody else no longer needs saves the system calls for a new one. */
+static void keep_stack(struct bf_agents *ags, struct bf_coro *co)
+{
+	if (ags->nidle == ags->idle_cap) {
+		const uint32_t cap = ags->idle_cap ? 2 * ags->idle_cap : 32;
+		struct bf_coro **idle = realloc(ags->idle, cap * sizeof(*idle));
+
+		if (!idle) {
+			bf_coro_destroy(co);
+			return;
+		}
+		ags->idle = idle;
+		ags->idle_cap = cap;
+	}
+	ags->idle[ags->nidle++] = co;
+}
+
+static int take_stack(struct bf_agents *ags, struct agent_block *b, size_t bytes)
+{
+	if (bytes == STACK_BYTES && ags->nidle) {
+		b->agent.coro = ags->idle[--ags->nidle];
+		bf_coro_reset(b->agent.coro, agent_main, b);
+		return 0;
+	}
+	return bf_coro_create(&b->agent.coro, agent_main, b, bytes);
+}
+
+/* The agent's wake event: runs it until it leaves. */
+static void resume(struct bf_event *ev)
+{
+	struct bf_agent *a = BF_CONTAINER_OF(ev, struct bf_agent, wake);
+	struct bf_sim *sim = a->sim;
+	struct bf_agents *ags = sim->agents;
+
+	bf_view_update_slow(sim);
+	ags->running = a;
+	a->state = BF_AGENT_RUNNING;
+	bf_coro_enter(a->coro);
+	ags->running = NULL;
+	if (BF_LIKELY(!bf_coro_finished(a->coro)))
+		return;
+	a->state = BF_AGENT_DONE;
+	ags->alive--;
+	if (bf_coro_stack_bytes(a->coro) == STACK_BYTES)
+		keep_stack(ags, a->coro);
+	else
+		bf_coro_destroy(a->coro);
+	a->coro = NULL;
+}
+
+int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out)
+{
+	struct bf_agents *ags = sim->agents;
+	struct agent_block *b = calloc(1, sizeof(*b));
+	struct bf_agent *a = b ? &b->agent : NULL;
+
+	if (out)
+		*out = NULL;
+	if (!b || bf_watch_reserve(ags, ags->count + 1) ||
+	    take_stack(ags, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
+		free(b);
+		return bf_fail(&sim->error, -ENOMEM, "no memory for agent '%s'", opts->name);
+	}
+	b->main = opts->main;
+	b->arg = opts->arg;
+	a->sim = sim;
+	a->view = opts->view ? opts->view : ags->sc_view;
+	a->wait = &b->wait;
+	strncpy(a->name, opts->name, sizeof(a->name) - 1);
+	a->actor = bf_stream_actor(&sim->rec, "agent", opts->name);
+	*ags->last = a;
+	ags->last = &a->next;
+	ags->count++;
+	ags->alive++;
+	bf_event_init(&a->wake, resume);
+	bf_sim_at(sim, &a->wake, bf_agents_now(sim));
+	if (out)
+		*out = a;
+	return 0;
+}
+
+uint64_t bf_agents_now(const struct bf_sim *sim)
+{
+	const struct bf_agent *a = sim->agents->running;
+
+	return sim->now_ps + (a ? a->charge_ps : 0);
+}
+
+uint32_t bf_agents_alive(const struct bf_sim *sim)
+{
+	return sim->agents->alive;
+}
+
+int bf_agent_done(const struct bf_agent *a)
+{
+	return a->state == BF_AGENT_DONE;
+}
+
+void bf_agent_sync(struct bf_agent *a)
+{
+	struct bf_sim *sim = a->sim;
+	const uint64_t local = bf_agent_now(a);
+
+	assert(sim->agents->running == a);
+	if (BF_LIKELY(local < bf_sim_next(sim) && local <= sim->run_until_ps && !sim->stopped)) {
+		sim->now_ps = local;
+		a->charge_ps = 0;
+		return;
+	}
+	a->state = BF_AGENT_READY;
+	bf_sim_at(sim, &a->wake, local);
+	a->charge_ps = 0;
+	bf_coro_leave(a->coro);
+}
+
+void bf_agent_sleep(struct bf_agent *a, const char *what)
+{
+	assert(a->sim->agents->running == a);
+	a->wait->since_ps = bf_agent_now(a);
+	a->charge_ps = 0;
+	a->state = BF_AGENT_WAITING;
+	a->waits_for = what;
+	bf_coro_leave(a->coro);
+	a->waits_for = NULL;
+}
+
+void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps)
+{
+	const uint64_t since = a->wait->since_ps;
+
+	assert(a->state == BF_AGENT_WAITING);
+	bf_sim_at(a->sim, &a->wake, when_ps > since ? when_ps : since);
+}
+
+static void record_wait(struct bf_agent *a, const void *line, uint32_t n, uint64_t timeout_ps, const char *what)
+{
+	struct bf_region *r = a->view->space && line ? bf_space_find_host(a->view->space, line) : NULL;
+	struct bf_rec_agent_wait rec = { .va = r ? bf_va(r, line) : 0, .timeout = timeout_ps, .lines = n };
+
+	strncpy(rec.what, what ? what : "", sizeof(rec.what) - 1);
+	bf_record(&a->sim->rec, &bf_rec_agent_wait_schema, a->actor, &rec, NULL, 0);
+}
+
+static void record_wake(struct bf_agent *a, int result)
+{
+	struct bf_rec_agent_wake r = { .slept = bf_agent_now(a) - a->wait->since_ps, .reason = result ? 1 : 0 };
+
+	bf_record(&a->sim->rec, &bf_rec_agent_wake_schema, a->actor, &r, NULL, 0);
+}
+
+int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint64_t timeout_ps, uint64_t poll_ps,
+		  const char *what)
+{
+	struct bf_agent_wait *w = a->wait;
+	const uint64_t local = bf_agent_now(a);
+	int result;
+
+	assert(n >= 1 && n <= BF_WAIT_LINES);
+	if (bf_probe(a->sim, BF_CLASS_AGENT))
+		record_wait(a, lines[0], n, timeout_ps, what);
+	/* A write woke it, the driver looked and was not content: the same polling loop goes on in the same phase. */
+	if (poll_ps != w->poll_ps || !w->touched || local - w->polled_ps >= poll_ps)
+		w->origin_ps = local;
+	w->poll_ps = poll_ps;
+	w->touched = false;
+	w->deadline_ps = timeout_ps >= BF_NEVER - local ? BF_NEVER : local + timeout_ps;
+	bf_watch_add(a, lines, n);
+	if (w->deadline_ps != BF_NEVER)
+		bf_sim_at(a->sim, &a->wake, w->deadline_ps);
+	bf_agent_sleep(a, what);
+	bf_watch_remove(a);
+	w->polled_ps = bf_agent_now(a);
+	result = w->touched ? 0 : -ETIMEDOUT;
+	if (bf_probe(a->sim, BF_CLASS_AGENT))
+		record_wake(a, result);
+	return result;
+}
+
+void bf_agent_park(struct bf_agent *a, const char *what)
+{
+	struct bf_agent_wait *w = a->wait;
+
+	if (!w->unparked) {
+		if (bf_probe(a->sim, BF_CLASS_AGENT))
+			record_wait(a, NULL, 0, BF_NEVER, what);
+		w->parked = true;
+		bf_agent_sleep(a, what);
+		w->parked = false;
+		if (bf_probe(a->sim, BF_CLASS_AGENT))
+			record_wake(a, 0);
+	}
+	w->unparked = false;
+}
+
+void bf_agent_unpark(struct bf_agent *a)
+{
+	struct bf_agent_wait *w = a->wait;
+
+	if (w->parked && !w->unparked)
+		bf_agent_wake_at(a, bf_agents_now(a->sim));
+	w->unparked = true;
+}

@@ -1,0 +1,90 @@
+/*
+ * What the rest of sim/ knows of agents: set-up, the deadlock report, and how teams put members to sleep.
+ */
+#ifndef BELFRY_SIM_AGENT_INTERNAL_H
+#define BELFRY_SIM_AGENT_INTERNAL_H
+
+#include "sim/agent.h"
+#include "sim/view.h"
+
+/* bf_sim_create() and bf_sim_destroy(). Init returns 0 or -ENOMEM. Fini needs the event queue alive: it cancels. */
+int bf_agents_init(struct bf_sim *sim);
+void bf_agents_fini(struct bf_sim *sim);
+
+/*
+ * A run ended with no event left and agents unfinished: emits one `deadlock` record for each of them and puts a summary
+ * into `err` with code -EDEADLK. The full text comes from bf_agents_describe().
+ */
+void bf_agents_report(struct bf_sim *sim, struct bf_error *err);
+
+enum bf_agent_state { BF_AGENT_READY, BF_AGENT_RUNNING, BF_AGENT_WAITING, BF_AGENT_DONE };
+
+/* One agent's place in the queue of those that wait for one line. */
+struct bf_watch {
+	struct bf_agent *agent;
+	struct bf_watch *next, *prev; /* same bucket, in order of arrival */
+	const void *addr;             /* as the caller gave it, for reports */
+};
+
+/* What an agent is asleep for. One per agent, allocated with it. */
+struct bf_agent_wait {
+	struct bf_watch watch[BF_WAIT_LINES];
+	uint32_t n; /* watches in the table */
+	bool touched;  /* a write ended the last wait */
+	bool parked;   /* asleep in bf_agent_park() */
+	bool unparked; /* not to sleep in the next one */
+	uint64_t since_ps;    /* local time of the call */
+	uint64_t deadline_ps; /* BF_NEVER: none */
+	uint64_t poll_ps;
+	uint64_t origin_ps; /* polls happen at origin + k * poll */
+	uint64_t polled_ps; /* when the last one that a write had caused happened */
+	/* Writes what the bare text cannot say (who is missing); NULL: nothing to add. Returns the length as snprintf(). */
+	int (*describe)(const struct bf_agent *a, char *buf, size_t cap);
+	void *describe_arg;
+};
+
+struct bf_watch_bucket {
+	struct bf_watch *first, *last;
+};
+
+struct bf_agents {
+	struct bf_agent *first, **last; /* all, in order of creation */
+	struct bf_agent *running;       /* whose code runs right now; NULL in an event of a model */
+	uint32_t count, alive;
+	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
+	uint32_t bucket_bits, watches;
+	struct bf_coro **idle; /* stacks of agents that ended, for the next ones */
+	uint32_t nidle, idle_cap;
+	struct bf_view *sc_view;        /* for agents without a view of their own */
+	uint32_t weak_views;            /* views with an ordering other than sc: BF_SLOW_ORDER */
+	struct bf_store_slab *slabs;    /* sim/view_buffer.c: memory of buffered stores */
+	struct bf_buffered *free_store;
+};
+
+/* Self: leaves until bf_agent_wake_at(). */
+void bf_agent_sleep(struct bf_agent *a, const char *what);
+
+/* Wakes an agent that is in bf_agent_sleep(), at `when_ps` or at the local time at which it fell asleep. */
+void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);
+
+/* Local time of the running agent, or the clock. */
+uint64_t bf_agents_now(const struct bf_sim *sim);
+
+/* Frees the memory of buffered stores (sim/view_buffer.c). */
+void bf_stores_free(struct bf_agents *ags);
+
+/* The record stream can be switched on between two steps: memory primitives take their slow path while it wants them. */
+static inline void bf_view_update_slow(struct bf_sim *sim)
+{
+	if (BF_UNLIKELY(sim->rec.mask & BF_CLASS_MEM))
+		sim->slow |= BF_SLOW_RECORD;
+	else
+		sim->slow &= ~BF_SLOW_RECORD;
+}
+
+/* sim/agent_watch.c: room for the watches of `agents` agents (0 or -ENOMEM), enter, take out. */
+int bf_watch_reserve(struct bf_agents *ags, uint32_t agents);
+void bf_watch_add(struct bf_agent *a, const void *const *lines, uint32_t n);
+void bf_watch_remove(struct bf_agent *a);
+
+#endif

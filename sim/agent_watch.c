@@ -1,0 +1,138 @@
+/*
+ * Who sleeps on which memory line.
+ *
+ * A hash table of queues. Watches are embedded in their agents, so waiting never allocates; those of one line stand in
+ * order of arrival in their bucket, so the order of waking does not depend on where memory lies.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/agent_internal.h"
+
+static const void *line_of(const void *p)
+{
+	return (const char *)p - ((uintptr_t)p & (BF_LINE - 1));
+}
+
+static struct bf_watch_bucket *bucket_of(struct bf_agents *ags, const void *line)
+{
+	const uint64_t x = ((uint64_t)(uintptr_t)line / BF_LINE) * 0x9e3779b97f4a7c15ull;
+
+	return &ags->bucket[x >> (64 - ags->bucket_bits)];
+}
+
+static void append(struct bf_watch_bucket *b, struct bf_watch *w)
+{
+	w->next = NULL;
+	w->prev = b->last;
+	if (b->last)
+		b->last->next = w;
+	else
+		b->first = w;
+	b->last = w;
+}
+
+int bf_watch_reserve(struct bf_agents *ags, uint32_t agents)
+{
+	struct bf_watch_bucket *old = ags->bucket;
+	const uint32_t n = ags->bucket_bits ? 1u << ags->bucket_bits : 0;
+	uint32_t bits = ags->bucket_bits ? ags->bucket_bits : 6;
+
+	while ((1u << bits) < agents && bits < 24)
+		bits++;
+	if (bits == ags->bucket_bits)
+		return 0;
+	ags->bucket = calloc((size_t)1 << bits, sizeof(*ags->bucket));
+	if (!ags->bucket) {
+		ags->bucket = old;
+		return -ENOMEM;
+	}
+	ags->bucket_bits = bits;
+	/* All watches of one line come from one old bucket, in order. */
+	for (uint32_t i = 0; i < n; i++) {
+		for (struct bf_watch *w = old[i].first, *next; w; w = next) {
+			next = w->next;
+			append(bucket_of(ags, line_of(w->addr)), w);
+		}
+	}
+	free(old);
+	return 0;
+}
+
+void bf_watch_add(struct bf_agent *a, const void *const *lines, uint32_t n)
+{
+	struct bf_agents *ags = a->sim->agents;
+	struct bf_agent_wait *wait = a->wait;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct bf_watch *w = &wait->watch[i];
+
+		w->agent = a;
+		w->addr = lines[i];
+		append(bucket_of(ags, line_of(w->addr)), w);
+	}
+	wait->n = n;
+	ags->watches += n;
+	a->sim->slow |= BF_SLOW_WATCH;
+}
+
+void bf_watch_remove(struct bf_agent *a)
+{
+	struct bf_agents *ags = a->sim->agents;
+	struct bf_agent_wait *wait = a->wait;
+
+	for (uint32_t i = 0; i < wait->n; i++) {
+		struct bf_watch *w = &wait->watch[i];
+		struct bf_watch_bucket *b = bucket_of(ags, line_of(w->addr));
+
+		if (w->prev)
+			w->prev->next = w->next;
+		else
+			b->first = w->next;
+		if (w->next)
+			w->next->prev = w->prev;
+		else
+			b->last = w->prev;
+	}
+	ags->watches -= wait->n;
+	wait->n = 0;
+	if (!ags->watches)
+		a->sim->slow &= ~BF_SLOW_WATCH;
+}
+
+/* A poller would have seen a write of time `at` with its next look, and would have given up at its deadline. */
+static uint64_t next_poll(const struct bf_agent_wait *w, uint64_t at)
+{
+	if (at < w->since_ps)
+		at = w->since_ps;
+	if (w->poll_ps) {
+		const uint64_t polls = (at - w->origin_ps + w->poll_ps - 1) / w->poll_ps;
+
+		at = w->origin_ps + polls * w->poll_ps;
+	}
+	return at < w->deadline_ps ? at : w->deadline_ps;
+}
+
+void bf_agents_line_touched(struct bf_sim *sim, const void *line)
+{
+	struct bf_agents *ags = sim->agents;
+	struct bf_watch_bucket *b;
+
+	if (!ags->watches)
+		return;
+	line = line_of(line);
+	b = bucket_of(ags, line);
+	for (struct bf_watch *w = b->first, *next; w; w = next) {
+		struct bf_agent *a = w->agent;
+
+		next = w->next;
+		if (line_of(w->addr) != line)
+			continue;
+		/* Taking the agent out takes all of its watches: go past those that stand in this bucket too. */
+		while (next && next->agent == a)
+			next = next->next;
+		bf_watch_remove(a);
+		a->wait->touched = true;
+		bf_agent_wake_at(a, next_poll(a->wait, bf_agents_now(sim)));
+	}
+}

@@ -1,0 +1,265 @@
+#include "sim/coro.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sim/compiler.h"
+#include "sim/coro_arch_internal.h"
+
+#define BF_CORO_ASM (BF_CORO_X86_64 || BF_CORO_AARCH64)
+
+#if !BF_CORO_ASM
+#include <ucontext.h>
+#endif
+#if BF_CORO_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if BF_CORO_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+struct bf_coro {
+#if BF_CORO_ASM
+	void *sp;        /* its stack pointer while it is not running */
+	void *caller_sp; /* that of whoever entered it, while it runs */
+#else
+	ucontext_t context, caller;
+#endif
+	void (*main)(void *arg);
+	void *arg;
+	char *map; /* guard page, then the stack */
+	size_t map_bytes, guard_bytes;
+	int finished;
+#if BF_CORO_ASAN
+	void *fake_stack, *caller_fake_stack;
+	const void *caller_bottom;
+	size_t caller_size;
+#endif
+#if BF_CORO_TSAN
+	void *fiber, *caller_fiber;
+#endif
+};
+
+static char *stack_bottom(const struct bf_coro *co)
+{
+	return co->map + co->guard_bytes;
+}
+
+size_t bf_coro_stack_bytes(const struct bf_coro *co)
+{
+	return co->map_bytes - co->guard_bytes;
+}
+
+#if BF_CORO_ASM
+
+void bf_coro_switch(void **save, void *load);
+void bf_coro_start(void);
+
+static void run(void *arg)
+{
+	struct bf_coro *co = arg;
+
+	co->main(co->arg);
+	co->finished = 1;
+	bf_coro_switch(&co->sp, co->caller_sp);
+}
+
+/* The frame that bf_coro_switch() pops: control words, saved registers, return address. */
+static void first_frame(struct bf_coro *co)
+{
+	uint64_t *top = (uint64_t *)(void *)(stack_bottom(co) + bf_coro_stack_bytes(co));
+#if BF_CORO_X86_64
+	/* At a function's first instruction rsp is 8 modulo 16; bf_coro_start() is entered by a jump with 0 modulo 16. */
+	uint64_t *frame = top - 10;
+	uint32_t mxcsr;
+	uint16_t x87;
+
+	__asm__("stmxcsr %0" : "=m"(mxcsr));
+	__asm__("fnstcw %0" : "=m"(x87));
+	frame[0] = ((uint64_t)x87 << 32) | mxcsr;
+	frame[1] = (uint64_t)(uintptr_t)run; /* r12 */
+	frame[2] = (uint64_t)(uintptr_t)co;  /* r13 */
+	frame[3] = frame[4] = frame[5] = frame[6] = 0;
+	frame[7] = (uint64_t)(uintptr_t)bf_coro_start;
+	frame[8] = frame[9] = 0; /* a frame-pointer walk ends here */
+#else
+	uint64_t *frame = top - 22;
+	uint64_t fpcr;
+
+	for (int i = 0; i < 22; i++)
+		frame[i] = 0;
+	__asm__("mrs %0, fpcr" : "=r"(fpcr));
+	frame[0] = (uint64_t)(uintptr_t)run; /* x19 */
+	frame[1] = (uint64_t)(uintptr_t)co;  /* x20 */
+	frame[11] = (uint64_t)(uintptr_t)bf_coro_start;
+	frame[20] = fpcr;
+#endif
+	co->sp = frame;
+}
+
+void bf_coro_enter(struct bf_coro *co)
+{
+	assert(!co->finished);
+	bf_coro_switch(&co->caller_sp, co->sp);
+}
+
+void bf_coro_leave(struct bf_coro *co)
+{
+	bf_coro_switch(&co->sp, co->caller_sp);
+}
+
+#else
+
+/*
+ * Around each switch: ASan must know the stack that comes next before the switch and finish after it; TSan must be told
+ * which fiber runs.
+ */
+static void before_enter(struct bf_coro *co)
+{
+#if BF_CORO_ASAN
+	__sanitizer_start_switch_fiber(&co->caller_fake_stack, stack_bottom(co), bf_coro_stack_bytes(co));
+#endif
+#if BF_CORO_TSAN
+	co->caller_fiber = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(co->fiber, 0);
+#endif
+	(void)co;
+}
+
+static void after_enter(struct bf_coro *co)
+{
+#if BF_CORO_ASAN
+	__sanitizer_finish_switch_fiber(co->caller_fake_stack, NULL, NULL);
+#endif
+	(void)co;
+}
+
+static void before_leave(struct bf_coro *co)
+{
+#if BF_CORO_ASAN
+	/* A null place for the fake stack says that this one is done with. */
+	__sanitizer_start_switch_fiber(co->finished ? NULL : &co->fake_stack, co->caller_bottom, co->caller_size);
+#endif
+#if BF_CORO_TSAN
+	__tsan_switch_to_fiber(co->caller_fiber, 0);
+#endif
+	(void)co;
+}
+
+static void after_leave(struct bf_coro *co)
+{
+#if BF_CORO_ASAN
+	__sanitizer_finish_switch_fiber(co->fake_stack, &co->caller_bottom, &co->caller_size);
+#endif
+	(void)co;
+}
+
+static void run(unsigned high, unsigned low)
+{
+	struct bf_coro *co = (struct bf_coro *)(uintptr_t)(((uint64_t)high << 32) | low);
+
+	after_leave(co);
+	co->main(co->arg);
+	co->finished = 1;
+	before_leave(co);
+	setcontext(&co->caller);
+}
+
+static void first_frame(struct bf_coro *co)
+{
+	const uint64_t self = (uint64_t)(uintptr_t)co;
+
+	getcontext(&co->context);
+	co->context.uc_stack.ss_sp = stack_bottom(co);
+	co->context.uc_stack.ss_size = bf_coro_stack_bytes(co);
+	co->context.uc_link = NULL;
+	/* makecontext() passes ints only (POSIX.1-2001, "makecontext"): the pointer goes in halves. */
+	makecontext(&co->context, (void (*)(void))run, 2, (unsigned)(self >> 32), (unsigned)self);
+#if BF_CORO_ASAN
+	co->fake_stack = NULL;
+#endif
+}
+
+void bf_coro_enter(struct bf_coro *co)
+{
+	assert(!co->finished);
+	before_enter(co);
+	swapcontext(&co->caller, &co->context);
+	after_enter(co);
+}
+
+void bf_coro_leave(struct bf_coro *co)
+{
+	before_leave(co);
+	swapcontext(&co->context, &co->caller);
+	after_leave(co);
+}
+
+#endif
+
+int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, size_t stack_bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct bf_coro *co = calloc(1, sizeof(*co));
+
+	*out = NULL;
+	if (!co)
+		return -ENOMEM;
+	if (stack_bytes > SIZE_MAX - 2 * page)
+		goto fail;
+	co->guard_bytes = page;
+	co->map_bytes = page + (stack_bytes + page - 1) / page * page;
+	co->map = mmap(NULL, co->map_bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (co->map == MAP_FAILED)
+		goto fail;
+	if (mprotect(co->map, page, PROT_NONE)) {
+		munmap(co->map, co->map_bytes);
+		goto fail;
+	}
+#if BF_CORO_TSAN
+	co->fiber = __tsan_create_fiber(0);
+#endif
+	bf_coro_reset(co, main, arg);
+	*out = co;
+	return 0;
+fail:
+	free(co);
+	return -ENOMEM;
+}
+
+void bf_coro_reset(struct bf_coro *co, void (*main)(void *arg), void *arg)
+{
+#if BF_CORO_ASAN
+	/* An abandoned function leaves its redzones behind. */
+	__asan_unpoison_memory_region(stack_bottom(co), bf_coro_stack_bytes(co));
+#endif
+	co->main = main;
+	co->arg = arg;
+	co->finished = 0;
+	first_frame(co);
+}
+
+void bf_coro_destroy(struct bf_coro *co)
+{
+	if (!co)
+		return;
+#if BF_CORO_TSAN
+	__tsan_destroy_fiber(co->fiber);
+#endif
+#if BF_CORO_ASAN
+	__asan_unpoison_memory_region(stack_bottom(co), bf_coro_stack_bytes(co));
+#endif
+	munmap(co->map, co->map_bytes);
+	free(co);
+}
+
+int bf_coro_finished(const struct bf_coro *co)
+{
+	return co->finished;
+}

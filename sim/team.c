@@ -1,0 +1,175 @@
+#include "sim/team.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/agent_internal.h"
+
+enum what { SYNC, SHUFFLE, BALLOT };
+
+/* What a member brought to its meeting and takes home from it. */
+struct member {
+	struct bf_agent *agent; /* NULL: never came */
+	uint64_t mask;          /* of the meeting that it waits in, 0: none */
+	uint64_t value, result;
+	uint32_t from;
+	enum what what;
+};
+
+/* A meeting that is not complete. Its mask names it. */
+struct meeting {
+	uint64_t mask, arrived;
+	uint64_t latest_ps;
+};
+
+struct bf_team {
+	struct bf_sim *sim;
+	uint32_t n, open;
+	struct member member[BF_TEAM_MAX];
+	struct meeting meeting[BF_TEAM_MAX]; /* each has a member that waits in no other: as many as members suffice */
+	char name[32];
+};
+
+int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out)
+{
+	struct bf_team *t;
+
+	*out = NULL;
+	if (n < 1 || n > BF_TEAM_MAX)
+		return bf_fail(&sim->error, -EINVAL, "team '%s': %u members, must be 1 to %u", name, n, BF_TEAM_MAX);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return bf_fail(&sim->error, -ENOMEM, "no memory for team '%s'", name);
+	t->sim = sim;
+	t->n = n;
+	strncpy(t->name, name, sizeof(t->name) - 1);
+	*out = t;
+	return 0;
+}
+
+void bf_team_destroy(struct bf_team *t)
+{
+	free(t);
+}
+
+/* For the deadlock report: which meeting, and who is missing and why. */
+static int describe(const struct bf_agent *a, char *buf, size_t cap)
+{
+	const struct bf_team *t = a->wait->describe_arg;
+	uint64_t mask = 0, missing;
+	int len;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->member[i].agent == a)
+			mask = t->member[i].mask;
+	}
+	missing = mask;
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->member[i].mask == mask)
+			missing &= ~(1ull << i);
+	}
+	len = snprintf(buf, cap, " '%s', mask 0x%" PRIx64 ", without", t->name, mask);
+	for (uint32_t i = 0; missing >> i && i < BF_TEAM_MAX; i++) {
+		const struct member *m = &t->member[i];
+		const size_t at = (size_t)len < cap ? (size_t)len : cap;
+		const char *why = i >= t->n		    ? "no such member" :
+				  !m->agent		    ? "never came" :
+				  bf_agent_done(m->agent) ? "ended" :
+				  m->mask		    ? "is at another meeting" :
+							      "has not come";
+
+		if (missing >> i & 1)
+			len += snprintf(cap > at ? buf + at : NULL, cap - at, " %u (%s)", i, why);
+	}
+	return len;
+}
+
+static struct meeting *find_meeting(struct bf_team *t, uint64_t mask)
+{
+	struct meeting *m = t->meeting;
+
+	for (uint32_t i = 0; i < t->open; i++, m++) {
+		if (m->mask == mask)
+			return m;
+	}
+	t->open++;
+	*m = (struct meeting){ .mask = mask };
+	return m;
+}
+
+/* Gives each member its result before anybody goes: the fast ones may be in the next meeting when the last one wakes. */
+static void complete(struct bf_team *t, struct meeting *meeting, struct bf_agent *last)
+{
+	const struct meeting done = *meeting;
+	uint64_t ballot = 0;
+
+	*meeting = t->meeting[--t->open];
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (done.mask >> i & 1 && t->member[i].value)
+			ballot |= 1ull << i;
+	}
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct member *m = &t->member[i];
+
+		if (!(done.mask >> i & 1))
+			continue;
+		m->mask = 0;
+		m->result = m->value;
+		if (m->what == BALLOT)
+			m->result = ballot;
+		else if (m->what == SHUFFLE && m->from < t->n && done.mask >> m->from & 1)
+			m->result = t->member[m->from].value;
+		if (m->agent != last)
+			bf_agent_wake_at(m->agent, done.latest_ps);
+	}
+	bf_agent_charge(last, done.latest_ps - bf_agent_now(last));
+}
+
+static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, struct member brought)
+{
+	struct bf_agent_wait *w = self->wait;
+	const uint64_t local = bf_agent_now(self);
+	struct meeting *meeting;
+
+	if (index >= t->n || !(mask >> index & 1)) {
+		bf_fail(&t->sim->error, -EINVAL, "agent '%s' meets team '%s' as member %u with mask 0x%" PRIx64
+			": not among them", self->name, t->name, index, mask);
+		bf_sim_stop(t->sim);
+		return brought.value;
+	}
+	meeting = find_meeting(t, mask);
+	brought.agent = self;
+	brought.mask = mask;
+	t->member[index] = brought;
+	meeting->arrived |= 1ull << index;
+	if (local > meeting->latest_ps)
+		meeting->latest_ps = local;
+	if (meeting->arrived == mask) {
+		complete(t, meeting, self);
+	} else {
+		w->describe = describe;
+		w->describe_arg = t;
+		bf_agent_sleep(self, "its team");
+		w->describe = NULL;
+	}
+	return t->member[index].result;
+}
+
+void bf_team_sync(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask)
+{
+	meet(t, self, index, mask, (struct member){ .what = SYNC });
+}
+
+uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value,
+			 uint32_t from)
+{
+	return meet(t, self, index, mask, (struct member){ .what = SHUFFLE, .value = value, .from = from });
+}
+
+uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value)
+{
+	return meet(t, self, index, mask, (struct member){ .what = BALLOT, .value = value });
+}

@@ -1,0 +1,477 @@
+#include "sim/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/pcie.h"
+#include "sim/records_agent.h"
+#include "sim/view_internal.h"
+
+#define THREAD_STORES 64  /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
+#define THREAD_BUCKETS 16
+#define DOMAIN_BUCKETS 256
+
+static const char *const ordering_names[] = { "sc", "tso", "gpu", "adversarial" };
+
+int bf_ordering_parse(const char *text, enum bf_ordering *out)
+{
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(ordering_names); i++) {
+		if (!strcmp(text, ordering_names[i])) {
+			*out = (enum bf_ordering)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *bf_ordering_name(enum bf_ordering o)
+{
+	return (uint32_t)o < BF_ARRAY_LEN(ordering_names) ? ordering_names[o] : "?";
+}
+
+struct bf_domain {
+	struct bf_buffer buffer;
+};
+
+int bf_domain_create(struct bf_sim *sim, enum bf_scope level, struct bf_domain *parent, struct bf_domain **out)
+{
+	struct bf_domain *d;
+	int rc;
+
+	*out = NULL;
+	if (level == BF_SCOPE_SYS || (parent && (level != BF_SCOPE_CTA || parent->buffer.level != BF_LEVEL_GPU)))
+		return bf_fail(&sim->error, -EINVAL, "a domain is a GPU without parent or a block, of a GPU or none");
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return bf_fail(&sim->error, -ENOMEM, "no memory for a domain");
+	rc = bf_buffer_init(&d->buffer, sim, level == BF_SCOPE_CTA ? BF_LEVEL_CTA : BF_LEVEL_GPU,
+			    parent ? &parent->buffer : NULL, DOMAIN_BUCKETS);
+	if (!rc && level == BF_SCOPE_CTA)
+		rc = bf_stale_init(&d->buffer);
+	if (rc) {
+		bf_domain_destroy(d);
+		return bf_fail(&sim->error, rc, "no memory for a domain");
+	}
+	*out = d;
+	return 0;
+}
+
+void bf_domain_destroy(struct bf_domain *d)
+{
+	if (!d)
+		return;
+	if (d->buffer.bucket)
+		bf_buffer_fini(&d->buffer);
+	bf_stale_fini(&d->buffer);
+	free(d);
+}
+
+int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out)
+{
+	struct bf_view_full *v = calloc(1, sizeof(*v));
+	struct bf_buffer *above = opts->domain ? &opts->domain->buffer : NULL;
+	char stream[64] = "drain/";
+
+	*out = NULL;
+	if (!v)
+		return bf_fail(&sim->error, -ENOMEM, "no memory for a view");
+	v->pub = (struct bf_view){ .cost = opts->cost, .space = opts->space, .ordering = opts->ordering };
+	v->sim = sim;
+	if (opts->ordering == BF_ORDER_TSO)
+		above = NULL;
+	if (bf_buffer_init(&v->thread, sim, BF_LEVEL_THREAD, above, THREAD_BUCKETS)) {
+		free(v);
+		return bf_fail(&sim->error, -ENOMEM, "no memory for a view");
+	}
+	if (above && above->stale)
+		v->block = above;
+	strncat(stream, opts->name, sizeof(stream) - sizeof("drain/"));
+	bf_rng_init(&v->rng, sim->seed, stream);
+	bf_wc_init(v);
+	if (opts->ordering != BF_ORDER_SC) {
+		sim->agents->weak_views++;
+		sim->slow |= BF_SLOW_ORDER;
+	}
+	bf_view_update_slow(sim);
+	*out = &v->pub;
+	return 0;
+}
+
+void bf_view_destroy(struct bf_view *view)
+{
+	struct bf_view_full *v;
+
+	if (!view)
+		return;
+	v = bf_view_full(view);
+	bf_sim_cancel(v->sim, &v->wc.evict);
+	bf_buffer_fini(&v->thread);
+	if (view->ordering != BF_ORDER_SC && !--v->sim->agents->weak_views)
+		v->sim->slow &= ~BF_SLOW_ORDER;
+	free(v);
+}
+
+/* What a real processor answers with a fault: the run stops and says whose store or load it was. */
+struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio)
+{
+	struct bf_region *r = a->view->space ? bf_space_find_host(a->view->space, p) : NULL;
+
+	if (r && (r->kind == BF_MEM_MMIO) == mmio && len <= r->size - (bf_va(r, p) - r->va))
+		return r;
+	if (r)
+		bf_fail(&a->sim->error, -EFAULT, "agent '%s': %u bytes at %s+0x%llx %s", a->name, len, r->name,
+			(unsigned long long)(bf_va(r, p) - r->va),
+			(r->kind == BF_MEM_MMIO) == mmio ? "run past its end" :
+			mmio				 ? "are memory, not device registers" :
+							   "are device registers, not memory");
+	else
+		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
+			a->name, len, a->view->space ? a->view->space->name : "");
+	bf_sim_stop(a->sim);
+	return NULL;
+}
+
+uint64_t bf_view_late(struct bf_rng *rng)
+{
+	const uint64_t power = BF_US << bf_rng_below(rng, 8);
+
+	return power + bf_rng_below(rng, power);
+}
+
+/*
+ * One hop's time. tso: store buffers drain within a fraction of a microsecond. gpu: the hops of one store add up to a
+ * few microseconds, and a store to a device needs no cache to make room. adversarial: at once, or as late as the fabric
+ * of a busy machine might ever make it; a doorbell tends to overtake all else.
+ */
+static uint64_t hop_delay(struct bf_view_full *v, bool mmio)
+{
+	switch (v->pub.ordering) {
+	case BF_ORDER_TSO:
+		return bf_rng_below(&v->rng, 500 * BF_NS);
+	case BF_ORDER_GPU:
+		return bf_rng_below(&v->rng, mmio ? 250 * BF_NS : BF_US);
+	default:
+		return bf_rng_chance(&v->rng, mmio ? 62500 : 333333) ? bf_view_late(&v->rng) : 0;
+	}
+}
+
+/* A store as it enters the model; NULL on lack of memory. */
+static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	struct bf_buffered *e = bf_stores_take(a->sim);
+
+	if (!e)
+		return NULL;
+	bf_event_init(&e->drain, bf_buffer_drain);
+	e->region = r;
+	e->at = p;
+	e->seq = v->seq;
+	e->issued_ps = bf_agent_now(a);
+	for (uint32_t i = 0; i < BF_LEVEL_MEMORY; i++)
+		e->delay_ps[i] = hop_delay(v, r->kind == BF_MEM_MMIO);
+	e->actor = a->actor;
+	e->len = (uint8_t)len;
+	e->ordering = (uint8_t)v->pub.ordering;
+	memcpy(e->data, data, len);
+	return e;
+}
+
+static enum bf_level level_of(enum bf_scope scope)
+{
+	return scope == BF_SCOPE_CTA ? BF_LEVEL_CTA : scope == BF_SCOPE_GPU ? BF_LEVEL_GPU : BF_LEVEL_MEMORY;
+}
+
+/* The buffer in which bytes of `r` are visible at `level`; NULL: memory. */
+static struct bf_buffer *buffer_at(struct bf_view_full *v, const struct bf_region *r, enum bf_level level)
+{
+	struct bf_buffer *b = &v->thread;
+
+	while (b && b->level < level)
+		b = bf_buffer_above(b, r);
+	return b;
+}
+
+static void drop_stale_line(struct bf_view_full *v, const void *p)
+{
+	if (v->block)
+		bf_stale_drop_line(v->block, bf_line_of(p));
+}
+
+/* A block's own stores never make its copies stale, so an acquire that looks no further leaves them. */
+static void drop_stale(struct bf_view_full *v, enum bf_scope scope)
+{
+	if (v->block && scope != BF_SCOPE_CTA)
+		bf_stale_drop_all(v->block);
+}
+
+/* Makes a store, with everything older on its line already out of its way, visible at `level` now. */
+static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len,
+		     enum bf_level level, enum bf_cause cause)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	struct bf_buffered *e = new_store(a, r, p, data, len);
+
+	if (e) {
+		bf_buffer_place(buffer_at(v, r, level), e, cause);
+	} else { /* no memory to be late with */
+		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, bf_line_of(p), cause);
+		if (r->kind == BF_MEM_MMIO) {
+			bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
+		} else {
+			memcpy(p, data, len);
+			bf_mem_touched(r, p, len);
+		}
+	}
+	if (level > BF_LEVEL_CTA)
+		drop_stale_line(v, p);
+	bf_buffer_trim(&v->thread, THREAD_STORES);
+}
+
+static uint64_t va_of(struct bf_agent *a, const void *p)
+{
+	struct bf_region *r = a->view->space ? bf_space_find_host(a->view->space, p) : NULL;
+
+	return r ? bf_va(r, p) : 0;
+}
+
+void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	struct bf_region *r;
+
+	a->charge_ps += v->pub.cost->store;
+	v->seq++;
+	if (bf_probe(a->sim, BF_CLASS_MEM)) {
+		struct bf_rec_store rec = { .va = va_of(a, p), .seq = v->seq, .ahead = a->charge_ps, .len = len,
+					    .sem = (uint16_t)sem, .scope = (uint16_t)scope };
+
+		bf_record(&a->sim->rec, &bf_rec_store_schema, a->actor, &rec, data, len);
+	}
+	if (v->pub.ordering == BF_ORDER_SC) {
+		memcpy(p, data, len);
+		bf_agents_line_touched(a->sim, p);
+		return;
+	}
+	r = bf_view_region(a, p, len, false);
+	if (!r)
+		return;
+	/* On x86 a plain store is a release: the FIFO keeps the order by itself. */
+	if (release && v->pub.ordering != BF_ORDER_TSO) {
+		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, level_of(scope), BF_CAUSE_RELEASE);
+	} else {
+		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_CAUSE_DRAIN);
+	}
+}
+
+/* What this thread's buffers hold of `p` from buffer `b` up, over what `out` has of memory. */
+static void overlay_from(const struct bf_buffer *b, const uint8_t *p, uint32_t len, uint8_t *out)
+{
+	if (!b)
+		return;
+	overlay_from(b->above, p, len, out);
+	bf_buffer_overlay(b, p, len, out);
+}
+
+/* First bytes of a load as a number, for records. */
+static uint64_t head_of(const void *data, uint32_t len)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, data, len < 8 ? len : 8);
+	return v;
+}
+
+/* A weak load through the block's copies: true when one of them answered for what lies above the block. */
+static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8_t *out)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	uint8_t *line = bf_line_of(p);
+	const uint8_t *copy = bf_stale_find(v->block, line);
+	uint8_t fresh[BF_LINE];
+
+	if (copy) {
+		memcpy(out, copy + (p - line), len);
+		if (!bf_probe(a->sim, BF_CLASS_MEM))
+			return true;
+		memcpy(fresh, p, len);
+		overlay_from(v->block->above, p, len, fresh);
+		if (memcmp(fresh, out, len)) {
+			struct bf_rec_stale_load r = { .va = va_of(a, p), .value = head_of(out, len),
+						       .fresh = head_of(fresh, len), .len = len };
+
+			bf_record(&a->sim->rec, &bf_rec_stale_load_schema, a->actor, &r, NULL, 0);
+		}
+		return true;
+	}
+	if (bf_rng_chance(&v->rng, 500000) && bf_view_region(a, p, len, false)) {
+		memcpy(fresh, line, BF_LINE);
+		overlay_from(v->block->above, line, BF_LINE, fresh);
+		bf_stale_keep(v->block, line, fresh,
+			      v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng));
+	}
+	return false;
+}
+
+static void record_load(struct bf_agent *a, const void *p, const void *data, uint32_t len, enum bf_sem sem,
+			enum bf_scope scope)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	struct bf_rec_load r = { .va = va_of(a, p), .value = head_of(data, len), .len = len, .sem = (uint16_t)sem,
+				 .scope = (uint16_t)scope };
+
+	if (r.va == v->polled_va && r.value == v->polled_value)
+		return;
+	v->polled_va = r.va;
+	v->polled_value = r.value;
+	bf_record(&a->sim->rec, &bf_rec_load_schema, a->actor, &r, NULL, 0);
+}
+
+void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+
+	if (v->pub.ordering == BF_ORDER_SC) {
+		memcpy(data, p, len);
+	} else if (sem == BF_WEAK && v->block && load_stale(a, p, len, data)) {
+		bf_buffer_overlay(v->block, p, len, data);
+		bf_buffer_overlay(&v->thread, p, len, data);
+	} else {
+		memcpy(data, p, len);
+		overlay_from(&v->thread, p, len, data);
+	}
+	if (sem == BF_WEAK)
+		return;
+	drop_stale_line(v, p);
+	if (sem != BF_RELAXED)
+		drop_stale(v, scope);
+	if (bf_probe(a->sim, BF_CLASS_MEM))
+		record_load(a, p, data, len, sem, scope);
+}
+
+void bf_fence(struct bf_agent *a, enum bf_scope scope)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const struct bf_cost *c = v->pub.cost;
+	uint32_t pushed;
+
+	bf_agent_delay(a, scope == BF_SCOPE_CTA ? c->fence_cta : scope == BF_SCOPE_GPU ? c->fence_gpu : c->fence_sys);
+	pushed = bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_FENCE);
+	if (scope == BF_SCOPE_SYS || !v->thread.above)
+		bf_wc_evict(v, BF_WC_FENCE);
+	drop_stale(v, scope);
+	if (bf_probe(a->sim, BF_CLASS_MEM)) {
+		struct bf_rec_fence r = { .pushed = pushed, .scope = scope };
+
+		bf_record(&a->sim->rec, &bf_rec_fence_schema, a->actor, &r, NULL, 0);
+	}
+}
+
+static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, uint64_t compare)
+{
+	switch (op) {
+	case BF_ATOMIC_ADD:
+		return old + operand;
+	case BF_ATOMIC_MAX:
+		return old > operand ? old : operand;
+	case BF_ATOMIC_EXCH:
+		return operand;
+	case BF_ATOMIC_CAS:
+		return old == compare ? operand : old;
+	case BF_ATOMIC_AND:
+		return old & operand;
+	case BF_ATOMIC_OR:
+		return old | operand;
+	}
+	return old;
+}
+
+/* The read-modify-write where its scope has its point of coherence; nothing comes between since nobody else runs. */
+static uint64_t modify(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand,
+		       uint64_t compare, enum bf_level level)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const bool sc = v->pub.ordering == BF_ORDER_SC;
+	const uint64_t bits = len == 8 ? UINT64_MAX : UINT32_MAX;
+	struct bf_region *r = sc ? NULL : bf_view_region(a, p, len, false);
+	uint64_t old = 0, result;
+
+	if (!sc && !r)
+		return 0;
+	memcpy(&old, p, len);
+	if (!sc)
+		overlay_from(buffer_at(v, r, level), p, len, (uint8_t *)&old);
+	result = combine(op, old, operand & bits, compare & bits) & bits;
+	if (op == BF_ATOMIC_CAS && old != (compare & bits))
+		return old;
+	if (sc) {
+		memcpy(p, &result, len);
+		if (result != old)
+			bf_agents_line_touched(a->sim, p);
+	} else {
+		store_at(a, r, p, &result, len, level, BF_CAUSE_ATOMIC);
+	}
+	return old;
+}
+
+uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
+		   enum bf_sem sem, enum bf_scope scope)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const bool locked = v->pub.ordering == BF_ORDER_TSO; /* LOCK drains all buffers, whatever the code asked for */
+	const enum bf_level level = locked ? BF_LEVEL_MEMORY : level_of(scope);
+	uint64_t old;
+
+	bf_agent_delay(a, v->pub.cost->atomic);
+	v->seq++;
+	if (locked)
+		bf_wc_evict(v, BF_WC_ORDERED);
+	if (locked || sem == BF_RELEASE || sem == BF_ACQ_REL)
+		bf_buffer_push(&v->thread, level, NULL, BF_CAUSE_ATOMIC);
+	else
+		bf_buffer_push(&v->thread, level, bf_line_of(p), BF_CAUSE_ATOMIC);
+	old = modify(a, p, len, op, operand, compare, level);
+	drop_stale_line(v, p);
+	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
+		drop_stale(v, scope);
+	if (bf_probe(a->sim, BF_CLASS_MEM)) {
+		struct bf_rec_atomic r = { .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
+					   .op = (uint16_t)op, .len = (uint16_t)len, .sem = (uint16_t)sem,
+					   .scope = (uint16_t)scope };
+
+		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);
+	}
+	return old;
+}
+
+void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const enum bf_ordering o = v->pub.ordering;
+	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	struct bf_region *r = bf_view_region(a, p, len, true);
+
+	bf_agent_delay(a, v->pub.cost->mmio);
+	if (!r)
+		return;
+	v->seq++;
+	if (bf_probe(a->sim, BF_CLASS_MMIO)) {
+		struct bf_rec_mmio_store rec = { .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem };
+
+		bf_record(&a->sim->rec, &bf_rec_mmio_store_schema, a->actor, &rec, data, len);
+	}
+	/* An uncached store of an x86 core drives write-combining buffers out first (Intel SDM vol. 3, "Memory Types"). */
+	if (o == BF_ORDER_TSO)
+		bf_wc_evict(v, BF_WC_ORDERED);
+	if (o == BF_ORDER_SC) {
+		bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
+	} else if (release && o != BF_ORDER_TSO) {
+		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, BF_LEVEL_MEMORY, BF_CAUSE_RELEASE);
+	} else {
+		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_CAUSE_DRAIN);
+	}
+}

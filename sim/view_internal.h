@@ -1,0 +1,149 @@
+/*
+ * Inside the visibility model: buffers of stores and stale copies.
+ *
+ *   thread ---> block (CTA) ---> GPU ---> memory
+ *
+ * Each arrow is a hop that a store makes by itself after a random time, or at once when a fence, a release or an atomic
+ * pushes it. A thread looks for bytes from its own end: the nearest buffer that holds them wins. VRAM has no GPU buffer
+ * (its L2 is memory); threads outside a GPU hop straight to memory; so do all threads under tso.
+ */
+#ifndef BELFRY_SIM_VIEW_INTERNAL_H
+#define BELFRY_SIM_VIEW_INTERNAL_H
+
+#include "sim/agent_internal.h"
+#include "sim/mem.h"
+#include "sim/view.h"
+
+enum bf_level { BF_LEVEL_THREAD, BF_LEVEL_CTA, BF_LEVEL_GPU, BF_LEVEL_MEMORY };
+
+/* Why a store moved: values of the field `cause` of record store_visible. */
+enum bf_cause {
+	BF_CAUSE_DRAIN,
+	BF_CAUSE_FENCE,
+	BF_CAUSE_RELEASE,
+	BF_CAUSE_ATOMIC,
+	BF_CAUSE_FULL,
+	BF_CAUSE_END,
+	BF_CAUSE_MERGED,
+};
+
+/* One store on its way. Lies in exactly one buffer. */
+struct bf_buffered {
+	struct bf_event drain;                     /* its next hop */
+	struct bf_buffered *next, *prev;           /* the buffer, in order of arrival */
+	struct bf_buffered *line_next, *line_prev; /* the same bucket, likewise */
+	struct bf_buffer *in;
+	struct bf_region *region;
+	uint8_t *at; /* host address */
+	uint64_t seq, issued_ps;
+	uint64_t delay_ps[BF_LEVEL_MEMORY]; /* time in each level; drawn when issued, so that nobody else matters */
+	uint32_t actor;
+	uint8_t len;
+	uint8_t ordering;
+	uint8_t data[BF_LINE];
+};
+
+struct bf_bucket {
+	struct bf_buffered *first, *last;
+};
+
+struct bf_stale;
+
+struct bf_buffer {
+	struct bf_sim *sim;
+	struct bf_buffer *above; /* NULL: memory */
+	enum bf_level level;
+	uint32_t count;
+	struct bf_buffered *first, *last;
+	struct bf_bucket *bucket; /* by line */
+	uint32_t bucket_mask;
+	struct bf_stale *stale; /* blocks only: copies that weak loads may see */
+};
+
+int bf_buffer_init(struct bf_buffer *b, struct bf_sim *sim, enum bf_level level, struct bf_buffer *above,
+		   uint32_t buckets);
+void bf_buffer_fini(struct bf_buffer *b); /* drains */
+
+static inline uint8_t *bf_line_of(const void *p)
+{
+	return (uint8_t *)(uintptr_t)p - ((uintptr_t)p & (BF_LINE - 1));
+}
+
+/* Takes a store from the simulation's stock; NULL on lack of memory. */
+struct bf_buffered *bf_stores_take(struct bf_sim *sim);
+
+/* The event of a buffered store: its next hop. */
+void bf_buffer_drain(struct bf_event *ev);
+
+/* Lays `e` into `b` (NULL: memory), from where it hops on by itself. */
+void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_cause cause);
+
+/* The buffer above `b` for bytes of `r`, NULL for memory. */
+struct bf_buffer *bf_buffer_above(const struct bf_buffer *b, const struct bf_region *r);
+
+/* Pushes all that lies below `level` on the way from `b` up to there; of one line only when `line` is set. Counts. */
+uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_cause cause);
+
+/* Lays what `b` holds of `p`..`p + len` over `out`. */
+void bf_buffer_overlay(const struct bf_buffer *b, const uint8_t *p, uint32_t len, uint8_t *out);
+
+/* Lets the oldest store of a full buffer go. */
+void bf_buffer_trim(struct bf_buffer *b, uint32_t limit);
+
+/* sim/view_stale.c: a block's copies of lines as they were. */
+int bf_stale_init(struct bf_buffer *block);
+void bf_stale_fini(struct bf_buffer *block);
+void bf_stale_drop_line(struct bf_buffer *block, const uint8_t *line);
+void bf_stale_drop_all(struct bf_buffer *block);
+/* The copy of `line`, NULL when there is none. */
+const uint8_t *bf_stale_find(const struct bf_buffer *block, const uint8_t *line);
+/* Keeps a copy of `line`, whose bytes are `bytes`, for `life_ps`. */
+void bf_stale_keep(struct bf_buffer *block, uint8_t *line, const uint8_t *bytes, uint64_t life_ps);
+
+/* The write-combining buffer of one thread (sim/view_wc.c). */
+struct bf_wc {
+	struct bf_event evict;
+	struct bf_region *region;
+	uint64_t offset; /* of the line in its region */
+	uint64_t mask;   /* bit per byte present */
+	uint32_t actor;
+	uint8_t data[BF_LINE];
+};
+
+/* Why it leaves: values of the field `cause` of record wc_evict. */
+enum bf_wc_cause {
+	BF_WC_DRAIN,
+	BF_WC_FENCE,
+	BF_WC_FLUSH,
+	BF_WC_ORDERED,
+	BF_WC_FULL,
+	BF_WC_OTHER_LINE,
+};
+
+/* The whole view. The fast paths see the front. */
+struct bf_view_full {
+	struct bf_view pub;
+	struct bf_sim *sim;
+	struct bf_buffer thread;
+	struct bf_buffer *block; /* its CTA's buffer, NULL without one */
+	struct bf_rng rng;
+	struct bf_wc wc;
+	uint64_t seq;
+	uint64_t polled_va, polled_value; /* what the last record of a load said */
+};
+
+static inline struct bf_view_full *bf_view_full(struct bf_view *v)
+{
+	return BF_CONTAINER_OF(v, struct bf_view_full, pub);
+}
+
+void bf_wc_init(struct bf_view_full *v);
+void bf_wc_evict(struct bf_view_full *v, enum bf_wc_cause cause);
+
+/* A heavy-tailed delay: evenly over the powers of two from 1 to 256 us. */
+uint64_t bf_view_late(struct bf_rng *rng);
+
+/* The region of a driver's address. NULL: none, and the run stops with an error. `mmio`: of that kind, or not. */
+struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio);
+
+#endif
