@@ -1,8 +1,8 @@
-#include "drivers/ibgda/bugs.h"
+#include "drivers/ibgda/ibgda.h"
 
-#include <string.h>
+#include <stddef.h>
 
-static const struct bf_ibgda_bug bugs[] = {
+const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_NO_WQE_FENCE, "no-wqe-fence", "no fence between an entry's bytes and its publication" },
 	{ BF_IBGDA_BUG_NO_DBREC_FENCE, "no-dbrec-fence", "no order between the doorbell record and the doorbell" },
 	{ BF_IBGDA_BUG_DOORBELL_FIRST, "doorbell-first", "the doorbell is rung before its record is stored" },
@@ -18,16 +18,3 @@ static const struct bf_ibgda_bug bugs[] = {
 	{ BF_IBGDA_BUG_WQE_AFTER_READY, "wqe-after-ready", "entries are written after they were published" },
 	{ 0, NULL, NULL },
 };
-
-const struct bf_ibgda_bug *bf_ibgda_bugs(void)
-{
-	return bugs;
-}
-
-uint32_t bf_ibgda_bug_find(const char *name)
-{
-	for (const struct bf_ibgda_bug *b = bugs; b->name; b++)
-		if (!strcmp(b->name, name))
-			return b->bit;
-	return 0;
-}

@@ -34,12 +34,13 @@ enum bf_ibgda_flavour {
 #define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)       /* poll_cq ignores error CQEs */
 #define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12)    /* WQE bytes written after the slot was published */
 
-/* One of the bits above: option name and one line of what is wrong. The table is in bugs.h. */
+/* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {
 	uint32_t bit;
 	const char *name; /* "no-wqe-fence" */
 	const char *summary;
 };
+extern const struct bf_ibgda_bug bf_ibgda_bugs[];
 
 /*
  * What an atomic does. SET and SWAP differ in whether the caller looks at the old value; put-with-signal uses ADD or SET.
