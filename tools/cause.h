@@ -1,0 +1,28 @@
+/*
+ * Why a run failed: the store that came late, the key that did not fit, the doorbell that got lost, read off the records.
+ */
+#ifndef BELFRY_TOOLS_CAUSE_H
+#define BELFRY_TOOLS_CAUSE_H
+
+#include "tools/workload.h"
+
+struct bf_cause {
+	char text[512];            /* sentences; empty when the records do not tell */
+	uint64_t begin_ps, end_ps; /* the records that show it lie in this interval */
+	uint64_t records;          /* so many */
+};
+
+/* The cause that a log of all records of a run shows, whose send rings have `depth` blocks. */
+struct bf_record_log;
+void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_cause *out);
+
+/*
+ * Runs the failing workload `w` once more with all records and names the cause. Only virtual time repeats itself, so
+ * with other backends, and when the records outgrow memory, `out` stays empty.
+ */
+void bf_cause_of(const struct bf_workload *w, struct bf_cause *out);
+
+/* As a member "cause" of the open object. */
+void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
+
+#endif

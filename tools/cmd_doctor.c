@@ -1,0 +1,168 @@
+/*
+ * belfry doctor: what works on this machine, and how to get the rest.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drivers/backend/backend.h"
+#include "tools/cli.h"
+
+/* A library that a build may lack, or a program that some commands call. */
+struct optional_part {
+	const char *name;
+	bool here;
+	const char *use; /* what does not work without it */
+	const char *get; /* how to get it */
+};
+
+#ifdef BELFRY_HAVE_LIBUV
+#define HAVE_LIBUV true
+#else
+#define HAVE_LIBUV false
+#endif
+#ifdef BELFRY_HAVE_ZSTD
+#define HAVE_ZSTD true
+#else
+#define HAVE_ZSTD false
+#endif
+#ifdef BELFRY_HAVE_XXHASH
+#define HAVE_XXHASH true
+#else
+#define HAVE_XXHASH false
+#endif
+#ifdef BELFRY_HAVE_JANSSON
+#define HAVE_JANSSON true
+#else
+#define HAVE_JANSSON false
+#endif
+
+static const struct optional_part libraries[] = {
+	{ "libuv", HAVE_LIBUV, "the live backend", "apt-get install libuv1-dev, then configure again" },
+	{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again" },
+	{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
+	{ "jansson", HAVE_JANSSON, "reading JSON Lines: captures, vectors", "apt-get install libjansson-dev, then configure again" },
+};
+
+static bool runnable(const char *dir, size_t dir_len, const char *name)
+{
+	char path[4096];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)dir_len, dir, name);
+
+	return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* Whether a program called `name` is on the PATH. */
+static bool on_path(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		if (len > 0 && runnable(path, len, name))
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+static void print_backends(struct bf_json *json)
+{
+	if (json)
+		bf_json_open(json, "backends", '[');
+	else
+		puts("Backends");
+	for (const struct bf_backend *const *b = bf_backends(); *b; b++) {
+		char why[512] = "";
+		bool usable = (*b)->probe(why, sizeof(why)) == 0;
+
+		if (json) {
+			bf_json_open(json, NULL, '{');
+			bf_json_text(json, "name", (*b)->name);
+			bf_json_bool(json, "usable", usable);
+			bf_json_text(json, "summary", (*b)->summary);
+			if (!usable)
+				bf_json_text(json, "why", why);
+			bf_json_close(json, '}');
+		} else {
+			printf("  %-8s %-4s %s\n", (*b)->name, usable ? "yes" : "no", (*b)->summary);
+			if (!usable)
+				printf("  %-8s %-4s   %s\n", "", "", why);
+		}
+	}
+	if (json)
+		bf_json_close(json, ']');
+}
+
+static void print_parts(struct bf_json *json, const char *key, const char *title, const struct optional_part *parts,
+			size_t n)
+{
+	if (json)
+		bf_json_open(json, key, '[');
+	else
+		printf("%s\n", title);
+	for (size_t i = 0; i < n; i++) {
+		const struct optional_part *p = &parts[i];
+
+		if (json) {
+			bf_json_open(json, NULL, '{');
+			bf_json_text(json, "name", p->name);
+			bf_json_bool(json, "here", p->here);
+			bf_json_text(json, "use", p->use);
+			if (!p->here)
+				bf_json_text(json, "get", p->get);
+			bf_json_close(json, '}');
+		} else {
+			printf("  %-8s %-4s %s\n", p->name, p->here ? "yes" : "no", p->use);
+			if (!p->here)
+				printf("  %-8s %-4s   %s\n", "", "", p->get);
+		}
+	}
+	if (json)
+		bf_json_close(json, ']');
+}
+
+static int run_doctor(const struct bf_args *args)
+{
+	const struct optional_part programs[] = {
+		{ "tshark", on_path("tshark"), "the test that has exported packets dissected",
+		  "apt-get install tshark" },
+		{ "nvcc", on_path("nvcc"), "the check that the drivers compile as CUDA device code",
+		  "install the CUDA toolkit" },
+	};
+	struct bf_json writer, *json = NULL;
+
+	if (bf_arg_json(args)) {
+		json = &writer;
+		bf_json_begin(json, stdout);
+		bf_json_open(json, NULL, '{');
+	}
+	print_backends(json);
+	print_parts(json, "libraries", "Libraries in this build", libraries, BF_ARRAY_LEN(libraries));
+	print_parts(json, "programs", "Programs on this machine", programs, BF_ARRAY_LEN(programs));
+	if (json) {
+		bf_json_close(json, '}');
+		bf_json_end(json);
+	}
+	return BF_EXIT_GOOD;
+}
+
+static const struct bf_opt options[] = { { .name = NULL } };
+
+const struct bf_command bf_cmd_doctor = {
+	.name = "doctor",
+	.usage = "doctor",
+	.summary = "say which backends work here, and why others do not",
+	.details = "For each backend: whether it can be used on this machine, and if not, which device, module, library or\n"
+		   "permission is missing and how to get it. Then the libraries that this build has or lacks, and programs\n"
+		   "that some tests call.\n"
+		   "\n"
+		   "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
+	.options = options,
+	.run = run_doctor,
+};

@@ -1,0 +1,393 @@
+#include "tools/workload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fault.h"
+#include "tools/member.h"
+#include "tools/profile.h"
+#include "traces/trace.h"
+
+#define PREFIX "ibgda-"
+
+const char *bf_workload_name(enum bf_ibgda_work work)
+{
+	static const char *const names[] = {
+		[BF_IBGDA_PUT] = PREFIX "put",
+		[BF_IBGDA_GET] = PREFIX "get",
+		[BF_IBGDA_AMO] = PREFIX "amo",
+		[BF_IBGDA_MIXED] = PREFIX "mixed",
+	};
+
+	return (size_t)work < BF_ARRAY_LEN(names) ? names[work] : NULL;
+}
+
+static const char *workload_summary(enum bf_ibgda_work work)
+{
+	switch (work) {
+	case BF_IBGDA_PUT:
+		return "each warp puts messages into its peer's memory; every byte is compared";
+	case BF_IBGDA_GET:
+		return "each warp gets messages from its peer's memory; every byte is compared";
+	case BF_IBGDA_AMO:
+		return "atomics on the peer's counters; sums, and with --fetch the sequence of old values";
+	case BF_IBGDA_MIXED:
+		return "puts, gets, inline puts, puts with signal and atomics, drawn by seed";
+	case BF_IBGDA_WORKS:
+	default:
+		return "";
+	}
+}
+
+/* One row of BF_WORKLOAD_OPTIONS. */
+struct row {
+	const char *name;
+	enum bf_opt_kind kind;
+	const char *choices; /* ENUM */
+	const char *initial;
+	size_t offset, size;
+};
+
+#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                 \
+	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_workload, member) },
+
+static const struct row rows[] = { BF_WORKLOAD_OPTIONS(ROW) };
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} classes[] = {
+	{ "meta", BF_CLASS_META },   { "agent", BF_CLASS_AGENT }, { "mem", BF_CLASS_MEM },
+	{ "mmio", BF_CLASS_MMIO },   { "dma", BF_CLASS_DMA },     { "queue", BF_CLASS_QUEUE },
+	{ "net", BF_CLASS_NET },     { "fault", BF_CLASS_FAULT }, { "driver", BF_CLASS_DRIVER },
+	{ "all", BF_CLASS_ALL },     { "none", 0 },
+};
+
+int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
+{
+	size_t len;
+
+	*mask = 0;
+	for (;; text += len + 1) {
+		size_t i;
+
+		len = strcspn(text, ",");
+		for (i = 0; i < BF_ARRAY_LEN(classes); i++)
+			if (strlen(classes[i].name) == len && strncmp(classes[i].name, text, len) == 0)
+				break;
+		if (i == BF_ARRAY_LEN(classes))
+			return bf_fail(err, -EINVAL,
+				       "record class \"%.*s\" is not known; there are meta, agent, mem, mmio, dma, queue, net, "
+				       "fault, driver, all, none",
+				       (int)len, text);
+		*mask |= classes[i].bit;
+		if (!text[len])
+			return 0;
+	}
+}
+
+/* Text of choice `index` in "a|b|c"; "?" past the last. */
+static void choice_text(const char *choices, uint64_t index, char *buf, size_t cap)
+{
+	while (index > 0 && *choices) {
+		choices += strcspn(choices, "|");
+		choices += *choices == '|';
+		index--;
+	}
+	snprintf(buf, cap, "%.*s", *choices ? (int)strcspn(choices, "|") : 1, *choices ? choices : "?");
+}
+
+/* In the largest unit that needs no fraction. */
+static void time_text(uint64_t ps, char *buf, size_t cap)
+{
+	static const char *const units[] = { "ps", "ns", "us", "ms", "s" };
+	size_t unit = 0;
+
+	while (ps && ps % 1000 == 0 && unit + 1 < BF_ARRAY_LEN(units)) {
+		ps /= 1000;
+		unit++;
+	}
+	snprintf(buf, cap, "%" PRIu64 "%s", ps, units[unit]);
+}
+
+static void row_text(const struct row *r, const struct bf_workload *w, char *buf, size_t cap)
+{
+	const uint64_t value = bf_member_get(w, r->offset, r->size);
+
+	if (r->kind == BF_OPT_ENUM)
+		choice_text(r->choices, value, buf, cap);
+	else if (r->kind == BF_OPT_TIME)
+		time_text(value, buf, cap);
+	else
+		snprintf(buf, cap, "%" PRIu64, value);
+}
+
+static int parse_work(const struct bf_args *args, struct bf_workload *w)
+{
+	const char *name;
+
+	if (bf_arg_positional_count(args) == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "which workload? ibgda-put, ibgda-get, ibgda-amo or ibgda-mixed");
+	name = bf_arg_positional(args, 0);
+	for (w->work = BF_IBGDA_PUT; w->work < BF_IBGDA_WORKS; w->work++)
+		if (strcmp(bf_workload_name(w->work), name) == 0)
+			return BF_EXIT_GOOD;
+	return bf_cli_error(args, BF_EXIT_USAGE,
+			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo and ibgda-mixed", name);
+}
+
+static int parse_backend(const struct bf_args *args, struct bf_workload *w)
+{
+	const char *name = bf_arg_text(args, "backend");
+	char why[512] = "";
+
+	w->backend = bf_backend_find(name);
+	if (!w->backend)
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known; `belfry doctor` lists them", name);
+	if (w->backend->probe(why, sizeof(why)) != 0)
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s does not work here: %s", name, why);
+	return BF_EXIT_GOOD;
+}
+
+static int parse_bugs(const struct bf_args *args, struct bf_workload *w)
+{
+	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
+		const char *name = bf_arg_nth(args, "bug", i);
+		const struct bf_ibgda_bug *b = bf_ibgda_bugs;
+
+		while (b->name && strcmp(b->name, name) != 0)
+			b++;
+		if (!b->name)
+			return bf_cli_error(args, BF_EXIT_USAGE, "bug \"%s\" is not known; `belfry run --list` lists them",
+					    name);
+		w->bugs |= b->bit;
+	}
+	return BF_EXIT_GOOD;
+}
+
+/* The text of a plan file, NULL with `err` set. */
+static char *read_plan(const char *path, struct bf_error *err)
+{
+	enum { PLAN_MAX = 1 << 20 };
+	FILE *f = fopen(path, "r");
+	char *text = f ? malloc(PLAN_MAX) : NULL;
+	size_t len;
+
+	if (!text) {
+		bf_fail(err, -errno, "fault plan %s: %s", path, strerror(errno));
+		if (f)
+			fclose(f);
+		return NULL;
+	}
+	len = fread(text, 1, PLAN_MAX, f);
+	if (ferror(f) || len == PLAN_MAX || memchr(text, '\0', len)) {
+		bf_fail(err, -EINVAL, "fault plan %s: %s", path,
+			ferror(f) ? "cannot be read" : len == PLAN_MAX ? "is longer than 1 MiB" : "is not a text");
+		free(text);
+		text = NULL;
+	} else {
+		text[len] = '\0';
+	}
+	fclose(f);
+	return text;
+}
+
+static int parse_faults(const struct bf_args *args, struct bf_workload *w, struct bf_error *err)
+{
+	const char *text = bf_arg_text(args, "faults");
+	struct bf_fault_plan *plan;
+	int rc;
+
+	if (!text)
+		return 0;
+	w->faults = *text == '@' ? read_plan(text + 1, err) : strdup(text);
+	if (!w->faults)
+		return err->code ? err->code : bf_fail(err, -ENOMEM, "out of memory");
+	rc = bf_fault_plan_parse(w->faults, w->seed, err, &plan);
+	if (rc == 0)
+		bf_fault_plan_destroy(plan);
+	return rc;
+}
+
+int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
+{
+	struct bf_error err = { 0 };
+	int code;
+
+	*w = (struct bf_workload){ .ordering = BF_ORDER_GPU };
+	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
+		const struct row *r = &rows[i];
+
+		bf_member_set(w, r->offset, r->size,
+			      r->kind == BF_OPT_FLAG ? bf_arg_flag(args, r->name) : bf_arg_u64(args, r->name));
+	}
+	w->profile_text = bf_arg_text(args, "profile");
+	code = parse_work(args, w);
+	if (code == BF_EXIT_GOOD)
+		code = parse_bugs(args, w);
+	if (code == BF_EXIT_GOOD && (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
+				     parse_faults(args, w, &err) != 0 || bf_workload_check(w, &err) != 0))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (code == BF_EXIT_GOOD)
+		code = parse_backend(args, w);
+	if (code != BF_EXIT_GOOD)
+		bf_workload_free(w);
+	return code;
+}
+
+void bf_workload_free(struct bf_workload *w)
+{
+	free(w->faults);
+	w->faults = NULL;
+}
+
+/* Appends to a command line; `quote` for texts that a shell would take apart. */
+static void append(char *buf, size_t cap, const char *option, const char *value, bool quote)
+{
+	const size_t used = strlen(buf);
+	const char *mark = quote ? "'" : "";
+
+	snprintf(buf + used, cap - used, " --%s%s%s%s%s", option, value ? " " : "", mark, value ? value : "", mark);
+}
+
+void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap)
+{
+	snprintf(buf, cap, "belfry run %s", bf_workload_name(w->work));
+	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
+		const struct row *r = &rows[i];
+		char text[32];
+
+		row_text(r, w, text, sizeof(text));
+		if (r->kind == BF_OPT_FLAG && bf_member_get(w, r->offset, r->size))
+			append(buf, cap, r->name, NULL, false);
+		else if (r->kind != BF_OPT_FLAG && strcmp(text, r->initial) != 0)
+			append(buf, cap, r->name, text, false);
+	}
+	if (w->ordering != BF_ORDER_GPU)
+		append(buf, cap, "ordering", bf_ordering_name(w->ordering), false);
+	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
+		if (w->bugs & b->bit)
+			append(buf, cap, "bug", b->name, false);
+	if (strcmp(w->backend->name, "sim") != 0)
+		append(buf, cap, "backend", w->backend->name, false);
+	if (strcmp(w->profile_text, "cx7") != 0)
+		append(buf, cap, "profile", w->profile_text, false);
+	if (w->faults)
+		append(buf, cap, "faults", w->faults, true);
+}
+
+void bf_workload_json(struct bf_json *j, const struct bf_workload *w)
+{
+	char text[32];
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
+		const struct row *r = &rows[i];
+		const uint64_t value = bf_member_get(w, r->offset, r->size);
+
+		if (r->kind == BF_OPT_FLAG) {
+			bf_json_bool(j, r->name, value);
+		} else if (r->kind == BF_OPT_ENUM) {
+			row_text(r, w, text, sizeof(text));
+			bf_json_text(j, r->name, text);
+		} else {
+			snprintf(text, sizeof(text), "%s%s", r->name, r->kind == BF_OPT_TIME ? "_ps" : "");
+			bf_json_u64(j, text, value);
+		}
+	}
+	bf_json_open(j, "bugs", '[');
+	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
+		if (w->bugs & b->bit)
+			bf_json_text(j, NULL, b->name);
+	bf_json_close(j, ']');
+	if (w->faults)
+		bf_json_text(j, "faults", w->faults);
+	bf_json_open(j, "profile", '{');
+	bf_profile_json(j, &w->profile);
+	bf_json_close(j, '}');
+}
+
+static void list_json(void)
+{
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_open(&j, "workloads", '[');
+	for (enum bf_ibgda_work k = BF_IBGDA_PUT; k < BF_IBGDA_WORKS; k++)
+		bf_json_text(&j, NULL, bf_workload_name(k));
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "backends", '[');
+	for (const struct bf_backend *const *b = bf_backends(); *b; b++)
+		bf_json_text(&j, NULL, (*b)->name);
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "orderings", '[');
+	for (enum bf_ordering o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
+		bf_json_text(&j, NULL, bf_ordering_name(o));
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "profiles", '[');
+	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
+		bf_json_open(&j, NULL, '{');
+		bf_profile_json(&j, *p);
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "bugs", '[');
+	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", b->name);
+		bf_json_text(&j, "summary", b->summary);
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+int bf_workload_list(const struct bf_args *args)
+{
+	if (bf_arg_json(args)) {
+		list_json();
+		return BF_EXIT_GOOD;
+	}
+	puts("Workloads");
+	for (enum bf_ibgda_work k = BF_IBGDA_PUT; k < BF_IBGDA_WORKS; k++)
+		printf("  %-18s %s\n", bf_workload_name(k), workload_summary(k));
+	puts("Backends (belfry doctor says which work here)");
+	for (const struct bf_backend *const *b = bf_backends(); *b; b++)
+		printf("  %-18s %s\n", (*b)->name, (*b)->summary);
+	puts("Orderings\n"
+	     "  sc                 stores are visible at once, in order\n"
+	     "  tso                stores wait in a buffer and leave in order (x86)\n"
+	     "  gpu                stores leave in any order; fences have scopes\n"
+	     "  adversarial        as gpu, each store at once or as late as nothing forces it");
+	puts("Bugs");
+	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
+		printf("  %-18s %s\n", b->name, b->summary);
+	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
+		printf("Profile %s\n", (*p)->name);
+		bf_profile_print(stdout, *p);
+	}
+	return BF_EXIT_GOOD;
+}
+
+int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer **out,
+		      struct bf_error *err)
+{
+	const char *path = bf_arg_text(args, "trace");
+	const size_t len = path ? strlen(path) : 0;
+	const struct bf_trace_options opts = { .jsonl = len > 6 && strcmp(path + len - 6, ".jsonl") == 0 };
+	char command[2048];
+	int rc;
+
+	*out = NULL;
+	if (!path)
+		return 0;
+	rc = bf_trace_create(path, NULL, &opts, out, err);
+	if (rc)
+		return rc;
+	bf_workload_command(w, command, sizeof(command));
+	rc = bf_trace_meta(*out, "command", command);
+	return rc;
+}

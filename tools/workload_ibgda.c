@@ -1,0 +1,316 @@
+/*
+ * Running an IBGDA workload: from the choices to a world, from a finished world to a result.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/bytes.h"
+#include "sim/stats.h"
+#include "tools/workload.h"
+
+/* All heaps together: what a machine for tests can spare. */
+#define HEAPS_MAX (8ull << 30)
+
+static bool power_of_two(uint64_t v)
+{
+	return v != 0 && (v & (v - 1)) == 0;
+}
+
+static uint32_t log2_of(uint64_t power)
+{
+	return (uint32_t)__builtin_ctzll(power);
+}
+
+static void fill_shape(const struct bf_workload *w, struct bf_ibgda_shape *s)
+{
+	*s = bf_ibgda_shape_default;
+	s->blocks = w->blocks;
+	s->warps = w->warps;
+	s->per_lane = w->per_lane;
+	s->lanes = w->lanes;
+	s->route = (enum bf_ibgda_route)w->route;
+	s->choice = (enum bf_ibgda_qp_choice)w->qp_choice;
+	s->messages = w->messages;
+	s->window = w->window;
+	s->bytes = (uint32_t)w->size;
+	s->stride = 0;
+	s->quiet_every = w->quiet_every;
+	s->pace_ns = (uint32_t)(w->pace_ps / BF_NS);
+	s->seed = w->seed;
+	s->fill = w->fill;
+	s->blocking_get = w->blocking_get;
+	s->amo = (enum bf_ibgda_amo_op)w->op;
+	s->amo_bytes = w->op_bytes;
+	s->amo_fetch = w->fetch;
+	s->counters = w->counters;
+}
+
+/* The shape of `w` with everything that was left open chosen, and where its areas lie. */
+static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, struct bf_ibgda_layout *layout,
+			 struct bf_error *err)
+{
+	int rc;
+
+	fill_shape(w, s);
+	rc = bf_ibgda_shape_check(s, w->work, w->pes, (enum bf_ibgda_flavour)w->flavour, w->qps, w->depth, err);
+	if (rc == 0)
+		bf_ibgda_layout(s, w->pes, layout);
+	return rc;
+}
+
+int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
+{
+	struct bf_ibgda_shape shape;
+	struct bf_ibgda_layout layout;
+	int rc;
+
+	if (!power_of_two(w->depth) || !power_of_two(w->batch) || !power_of_two(w->ibuf_slots) || !power_of_two(w->granule))
+		return bf_fail(err, -EINVAL, "--%s must be a power of two",
+			       !power_of_two(w->depth)	      ? "depth"
+			       : !power_of_two(w->batch)      ? "batch"
+			       : !power_of_two(w->ibuf_slots) ? "ibuf-slots"
+							      : "granule");
+	if (w->batch > w->depth)
+		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than the ring holds (--depth %" PRIu32 ")", w->batch,
+			       w->depth);
+	if (w->op_bytes != 4 && w->op_bytes != 8)
+		return bf_fail(err, -EINVAL, "--op-bytes is 4 or 8, not %" PRIu32, w->op_bytes);
+	if (w->pace_ps / BF_NS > UINT32_MAX)
+		return bf_fail(err, -EINVAL, "--pace is at most 4 s");
+	rc = checked_shape(w, &shape, &layout, err);
+	if (rc)
+		return rc;
+	if (layout.end > HEAPS_MAX / w->pes)
+		return bf_fail(err, -EINVAL,
+			       "this needs heaps of %" PRIu64 " bytes on each of %" PRIu32
+			       " PEs, more than 8 GiB in all; --window N reuses message slots",
+			       layout.end, w->pes);
+	return 0;
+}
+
+/* A world with its driver state, while it lasts. */
+struct arena {
+	const struct bf_workload *w;
+	struct bf_world *world;
+	struct bf_ibgda_host *host;
+	struct bf_ibgda_shape shape;
+	struct bf_ibgda_job *jobs; /* [pes] */
+	void **heaps;              /* [pes] */
+};
+
+static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *err)
+{
+	const struct bf_workload *w = a->w;
+	const struct bf_world_opts opts = {
+		.seed = w->seed,
+		.ordering = w->ordering,
+		.profile = &w->profile,
+		.faults = w->faults,
+		.npes = w->pes,
+		.limit_ps = w->limit_ps,
+		.record_mask = w->records,
+		.sink = sink,
+		.system_scope = w->place == BF_PLACE_HOST,
+	};
+
+	return w->backend->open(&opts, err, &a->world);
+}
+
+static int open_host(struct arena *a, struct bf_error *err)
+{
+	const struct bf_workload *w = a->w;
+	struct bf_ibgda_layout layout;
+	struct bf_ibgda_host_opts opts = {
+		.flavour = (enum bf_ibgda_flavour)w->flavour,
+		.bugs = w->bugs,
+		.log2_granularity = log2_of(w->granule),
+		.granules_per_mr = w->granules_per_mr,
+		.num_rc_per_pe = w->qps,
+		.qp_depth = w->depth,
+		.batch = w->batch,
+		.ibuf_slots = w->ibuf_slots,
+		.system_scope = w->place == BF_PLACE_HOST,
+		.plain_cq = w->plain_cq,
+		.ack_timeout = (uint8_t)w->ack_timeout,
+		.retry_count = (uint8_t)w->retries,
+	};
+	int rc = checked_shape(w, &a->shape, &layout, err);
+
+	if (rc)
+		return rc;
+	opts.heap_bytes = layout.end;
+	return bf_ibgda_host_open(w->backend, a->world, w->pes, &opts, err, &a->host);
+}
+
+static int launch(struct arena *a, struct bf_error *err)
+{
+	const struct bf_workload *w = a->w;
+	const struct bf_ibgda_kernels *kernels = bf_ibgda_kernels(w->backend->platform);
+
+	if (!kernels)
+		return bf_fail(err, -ENOTSUP, "this build has no kernels for backend %s", w->backend->name);
+	a->jobs = calloc(w->pes, sizeof(*a->jobs));
+	a->heaps = calloc(w->pes, sizeof(*a->heaps));
+	if (!a->jobs || !a->heaps)
+		return bf_fail(err, -ENOMEM, "out of memory");
+	for (uint32_t pe = 0; pe < w->pes; pe++) {
+		int rc;
+
+		a->jobs[pe].state = bf_ibgda_host_state(a->host, pe);
+		a->jobs[pe].shape = a->shape;
+		a->heaps[pe] = bf_ibgda_host_heap(a->host, pe).ptr;
+		rc = w->backend->launch(a->world, pe, w->blocks, w->warps, kernels->run[w->work], &a->jobs[pe]);
+		if (rc)
+			return bf_fail(err, rc, "PE %" PRIu32 ": the grid cannot be launched: %s", pe, strerror(-rc));
+	}
+	bf_ibgda_prepare(w->work, &a->shape, w->pes, a->heaps);
+	return 0;
+}
+
+static void close_all(struct arena *a)
+{
+	if (a->host)
+		bf_ibgda_host_close(a->host);
+	if (a->world)
+		a->w->backend->close(a->world);
+	free(a->jobs);
+	free(a->heaps);
+}
+
+static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, const struct bf_ibgda_qp *qp)
+{
+	const struct bf_mlx5_cqe *cqe = qp->cq.cqe;
+
+	*q = (struct bf_queue_standing){
+		.pe = pe,
+		.peer = qp->peer,
+		.index = index,
+		.qpn = qp->qpn,
+		.reserved = qp->mvars.resv_head,
+		.ready = qp->mvars.ready_head,
+		.doorbelled = qp->mvars.prod_idx,
+		.completed = qp->mvars.cons_idx,
+		.dbrec = (uint16_t)bf_get_be32(qp->dbrec),
+		.cqe_counter = bf_be16(cqe->wqe_counter),
+		.cqe_opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, cqe->op_own),
+		.syndrome = qp->mvars.status,
+	};
+}
+
+/* Collects the queues that have an error or unfinished work. */
+static void collect_queues(const struct arena *a, struct bf_run_result *r)
+{
+	for (uint32_t pe = 0; pe < a->w->pes; pe++) {
+		for (uint32_t peer = 0; peer < a->w->pes; peer++) {
+			for (uint32_t i = 0; i < a->w->qps; i++) {
+				const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(a->host, pe, peer, i);
+				struct bf_queue_standing q;
+
+				if (!qp)
+					continue;
+				standing(&q, pe, i, qp);
+				if (q.syndrome != 0 && r->verdict == BF_VERDICT_GOOD)
+					r->verdict = BF_VERDICT_ERROR;
+				if (q.syndrome == 0 && q.completed >= q.reserved)
+					continue;
+				if (r->nqueues < BF_RUN_QUEUES)
+					r->queues[r->nqueues++] = q;
+				r->unfinished++;
+			}
+		}
+	}
+}
+
+static void add_stat(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *hist)
+{
+	struct bf_run_result *r = arg;
+	struct bf_run_stat *s;
+
+	if (r->nstats == BF_RUN_STATS || (hist && hist->count == 0) || (counter && *counter == 0))
+		return;
+	s = &r->stats[r->nstats++];
+	*s = (struct bf_run_stat){ .histogram = hist != NULL };
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(s->unit, sizeof(s->unit), "%s", unit);
+	if (counter) {
+		s->value = *counter;
+		return;
+	}
+	s->count = hist->count;
+	s->min = hist->min;
+	s->p50 = bf_hist_quantile(hist, 500000);
+	s->p90 = bf_hist_quantile(hist, 900000);
+	s->p99 = bf_hist_quantile(hist, 990000);
+	s->max = hist->max;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* What the check has looked at when it found nothing wrong. */
+static void count_verified(const struct arena *a, struct bf_run_result *r)
+{
+	const struct bf_ibgda_shape *s = &a->shape;
+	struct bf_ibgda_layout layout;
+	uint64_t slots, issuers;
+
+	bf_ibgda_layout(s, a->w->pes, &layout);
+	issuers = (uint64_t)a->w->pes * layout.issuers;
+	slots = issuers * s->window;
+	r->messages = issuers * s->messages;
+	if (a->w->work == BF_IBGDA_PUT || a->w->work == BF_IBGDA_GET)
+		r->verified_bytes = slots * s->bytes;
+	else
+		r->verified_values = (uint64_t)a->w->pes * s->counters + (s->amo_fetch ? r->messages : 0);
+}
+
+static void judge(struct arena *a, struct bf_run_result *r)
+{
+	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
+		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
+						     : BF_VERDICT_GOOD;
+	collect_queues(a, r);
+	if (r->verdict == BF_VERDICT_DEADLOCK || r->verdict == BF_VERDICT_LIMIT)
+		return;
+	if (bf_ibgda_verify(a->w->work, &a->shape, a->w->pes, a->heaps, &r->mismatch) != 0 &&
+	    r->verdict == BF_VERDICT_GOOD)
+		r->verdict = BF_VERDICT_WRONG_DATA;
+	if (r->verdict == BF_VERDICT_GOOD)
+		count_verified(a, r);
+}
+
+int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err)
+{
+	struct arena a = { .w = w };
+	uint64_t start;
+	int rc;
+
+	*out = (struct bf_run_result){ 0 };
+	rc = open_world(&a, sink, err);
+	if (rc == 0)
+		rc = open_host(&a, err);
+	if (rc == 0)
+		rc = launch(&a, err);
+	if (rc == 0) {
+		start = now_ns();
+		rc = w->backend->run(a.world, &out->world);
+		out->wall_ns = now_ns() - start;
+		if (rc)
+			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
+	}
+	if (rc == 0) {
+		judge(&a, out);
+		if (w->backend->sim(a.world))
+			bf_stats_each(w->backend->sim(a.world), add_stat, out);
+	}
+	close_all(&a);
+	return rc;
+}
