@@ -3,8 +3,15 @@
  *
  * Each port has one full-duplex link to an ideal output-queued switch: a packet is serialised on its sender's link,
  * crosses the switch, is serialised on the receiver's link and handed to the receiver when its last byte has arrived.
- * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. Loss,
- * duplication, reordering, delay, corruption and cut links come from the fault plan (actor: the sending port).
+ * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. On the wire a
+ * frame takes 24 bytes more than its length (IEEE 802.3: preamble 8, FCS 4, gap 12).
+ *
+ * Loss, duplication, reordering, delay, corruption and cut links come from the fault plan. Each frame sent is one
+ * opportunity for each of those kinds: actor is the sending port, queue the destination QP of a RoCEv2 frame (0 of
+ * others). A delayed frame holds up those behind it on its link, a reordered one alone is late and lets them pass. A
+ * corrupted frame has one bit flipped behind its IP header, where only the ICRC finds it.
+ *
+ * Nothing is allocated in steady state. One thread.
  */
 #ifndef BELFRY_MODELS_FABRIC_FABRIC_H
 #define BELFRY_MODELS_FABRIC_FABRIC_H
@@ -24,7 +31,9 @@ struct bf_packet {
 	uint32_t flags; /* free for the owner */
 	struct bf_packet *next;
 	struct bf_fabric *fabric;
-	uint64_t at_ps; /* the fabric's */
+	uint64_t at_ps; /* these three are the fabric's */
+	struct bf_port *from, *to;
+	uint8_t verdict;
 	uint8_t data[BF_PACKET_MAX] __attribute__((aligned(64)));
 };
 
@@ -35,19 +44,28 @@ struct bf_port_opts {
 	const char *name;    /* "nic0.p1" */
 	uint32_t ipv4;       /* host order, e.g. 0x0a000001; unique in the fabric */
 	uint8_t mac[6];      /* all zero: derived from ipv4, locally administered */
-	uint64_t latency_ps; /* of the link, one way, switch included half and half */
+	uint64_t latency_ps; /* of the link and its half of the switch, one way */
 	uint64_t ps_per_kib; /* wire time of 1024 bytes */
 	bf_port_rx_fn *rx;
 	void *owner;
 };
 
-int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out);
-void bf_fabric_destroy(struct bf_fabric *f); /* after its ports' owners; frees all packets */
+/* How long an injected delay, reordering or link outage lasts when its rule does not say. Assumed. */
+#define BF_FABRIC_DELAY_PS (10 * BF_US)
+#define BF_FABRIC_REORDER_PS (5 * BF_US)
+#define BF_FABRIC_OUTAGE_PS (100 * BF_US)
 
-/* Attaches a port. -EEXIST when the address is taken. Ports live as long as the fabric. */
+/* Returns 0 or -ENOMEM. */
+int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out);
+void bf_fabric_destroy(struct bf_fabric *f); /* after its ports' owners; frees all packets. NULL is fine */
+
+/*
+ * Attaches a port. `opts` is copied, its name included, and the name becomes an actor of kind "port". -EEXIST when the
+ * address is taken, -ENOMEM; text in sim->error. Ports live as long as the fabric.
+ */
 int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out);
 
-/* Read-only view of a port. */
+/* Read-only view of a port. `dropped` counts frames that this port sent and nobody got, whatever the reason. */
 struct bf_port_info {
 	const char *name;
 	uint32_t ipv4;
@@ -61,23 +79,25 @@ void bf_port_info(const struct bf_port *p, struct bf_port_info *out);
 /* MAC of the port that has `ipv4` (what ARP would answer). -ENOENT when nobody has it. */
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6]);
 
-/* A fresh packet (len 0), or NULL on lack of memory. The pool grows as needed and is reused. */
+/* A fresh packet (id, len and flags 0, bytes as they are), or NULL on lack of memory. The pool grows and is reused. */
 struct bf_packet *bf_packet_alloc(struct bf_fabric *f);
 void bf_packet_free(struct bf_packet *pkt);
 
-/* Sends; takes the packet. Frames for nobody, or over a link that is down, are dropped and counted. */
+/*
+ * Sends; takes the packet. Frames for nobody, or over a link that is down, are dropped and counted, as are frames longer
+ * than BF_PACKET_MAX.
+ */
 void bf_port_send(struct bf_port *p, struct bf_packet *pkt);
 
 /* Time at which the port's transmit side is idle: a sender that wants to pace itself asks. */
 uint64_t bf_port_tx_free_ps(const struct bf_port *p);
 
-/* Cuts (false) or restores (true) the port's link. Frames in flight are lost. */
+/*
+ * Cuts (false) or restores (true) the port's link. Frames in flight on it are lost; an injected outage that is still on
+ * does not restore it behind the caller's back.
+ */
 void bf_port_set_link(struct bf_port *p, bool up);
 
-/*
- * Records (class NET, ids 200-): "packet" with u64 packet id, u32 len, u8 dir (0=tx;1=rx), u8 verdict
- * (0=ok;1=dropped;2=corrupted;3=duplicate;4=delayed;5=reordered;6=no-route;7=link-down), actor = port, tail = frame
- * bytes (tx only). Emitted on send and on arrival.
- */
+/* Every frame is a `packet` record when it is sent and when it arrives or is lost: models/fabric/records.h. */
 
 #endif
