@@ -46,11 +46,9 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 
 	bf_workload_command(w, command, sizeof(command));
 	printf("%s\n%s", command, bf_verdict_name(r->verdict));
-	if (r->verified_bytes)
-		printf(": %" PRIu64 " messages, %" PRIu64 " bytes compared", r->messages, r->verified_bytes);
-	else if (r->verdict == BF_VERDICT_GOOD)
-		printf(": %" PRIu64 " messages, %" PRIu64 " counters and old values checked", r->messages,
-		       r->verified_values);
+	if (r->verdict == BF_VERDICT_GOOD)
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes and %" PRIu64 " counters and old values as they must be",
+		       r->messages, r->verified_bytes, r->verified_values);
 	print_time("\nsimulated time            ", r->world.time_ps);
 	printf(", %" PRIu64 " messages/s, %" PRIu64 " events\n", rate(r->messages, r->world.time_ps / BF_NS),
 	       r->world.events);

@@ -255,21 +255,46 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Payload bytes of one slot of a mixed run that the check compared: each kind of operation has an area of its own. */
+static uint64_t mixed_slot_bytes(const struct bf_ibgda_shape *s, uint32_t pe, uint32_t issuer, uint32_t slot)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t m = slot; m < s->messages; m += s->window)
+		kinds |= 1u << bf_ibgda_mixed_pick(s->seed, pe, issuer, m);
+	return (kinds & (1u << BF_IBGDA_MIXED_PUT | 1u << BF_IBGDA_MIXED_PUT_SIGNAL) ? s->bytes : 0) +
+	       (kinds & 1u << BF_IBGDA_MIXED_GET ? s->bytes : 0) + (kinds & 1u << BF_IBGDA_MIXED_P ? sizeof(uint32_t) : 0);
+}
+
 /* What the check has looked at when it found nothing wrong. */
 static void count_verified(const struct arena *a, struct bf_run_result *r)
 {
 	const struct bf_ibgda_shape *s = &a->shape;
+	const uint32_t pes = a->w->pes;
 	struct bf_ibgda_layout layout;
-	uint64_t slots, issuers;
 
-	bf_ibgda_layout(s, a->w->pes, &layout);
-	issuers = (uint64_t)a->w->pes * layout.issuers;
-	slots = issuers * s->window;
-	r->messages = issuers * s->messages;
-	if (a->w->work == BF_IBGDA_PUT || a->w->work == BF_IBGDA_GET)
-		r->verified_bytes = slots * s->bytes;
-	else
-		r->verified_values = (uint64_t)a->w->pes * s->counters + (s->amo_fetch ? r->messages : 0);
+	bf_ibgda_layout(s, pes, &layout);
+	r->messages = (uint64_t)pes * layout.issuers * s->messages;
+	r->verified_values = (uint64_t)pes * s->counters;
+	switch (a->w->work) {
+	case BF_IBGDA_AMO:
+		r->verified_values += s->amo_fetch ? r->messages : 0;
+		break;
+	case BF_IBGDA_MIXED:
+		r->verified_values += (uint64_t)pes * layout.issuers * (pes - 1); /* signals */
+		for (uint32_t pe = 0; pe < pes; pe++)
+			for (uint32_t i = 0; i < layout.issuers; i++)
+				for (uint32_t k = 0; k < s->window; k++)
+					r->verified_bytes += mixed_slot_bytes(s, pe, i, k);
+		break;
+	case BF_IBGDA_PUT:
+	case BF_IBGDA_GET:
+	case BF_IBGDA_WORKS:
+	default:
+		r->verified_values = 0;
+		r->verified_bytes = (uint64_t)pes * layout.issuers * s->window * s->bytes;
+		break;
+	}
 }
 
 static void judge(struct arena *a, struct bf_run_result *r)
