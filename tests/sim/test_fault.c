@@ -127,7 +127,7 @@ static uint64_t pattern_of(const char *text, uint32_t rule)
 
 START_TEST(probability_by_seed)
 {
-	uint64_t alone = pattern_of("drop prob=0.25", 0);
+	uint64_t alone = pattern_of("drop prob=0.25", 0), second;
 	int n = 0;
 
 	for (int i = 0; i < 64; i++)
@@ -139,6 +139,8 @@ START_TEST(probability_by_seed)
 	/* A rule for another actor or kind before or after it changes nothing but its index. */
 	ck_assert_uint_eq(pattern_of("drop prob=0.25; drop prob=0.9 on=nic1*; corrupt prob=1", 0), alone);
 	ck_assert_uint_eq(pattern_of("drop prob=0.25\ndrop prob=0.5", 0), alone);
+	second = pattern_of("corrupt\ndrop prob=0.5", 1);
+	ck_assert_uint_eq(pattern_of("drop prob=0.25\ndrop prob=0.5", 1), second & ~alone);
 	ck_assert_uint_eq(pattern_of("drop prob=0", 0), 0);
 	ck_assert_uint_eq(pattern_of("drop prob=1", 0), UINT64_MAX);
 	ck_assert_uint_eq(pattern_of("drop prob=1.0 count=3", 0), 7);

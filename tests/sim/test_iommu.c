@@ -142,6 +142,10 @@ START_TEST(neighbours_in_one_region_are_one_run)
 			 2 * BF_PAGE - 16);
 	ck_assert_int_eq(bf_ioas_translate(&as, BASE + 16, 5 * BF_PAGE, BF_IOMMU_WRITE, 0, &host, &region),
 			 BF_PAGE - 16);
+	for (int64_t len = 1; len < 40; len++)
+		ck_assert_int_eq(bf_ioas_translate(&as, BASE + BF_PAGE - 20, (uint64_t)len, BF_IOMMU_WRITE, 0, &host,
+						   &region),
+				 len < 20 ? len : 20);
 }
 END_TEST
 

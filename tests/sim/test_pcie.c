@@ -151,15 +151,20 @@ START_TEST(a_read_does_not_pass_a_posted_write)
 {
 	struct bf_rng rng;
 	uint64_t got[100];
+	struct bf_link_profile p = profile;
 	struct noted n[100];
 
+	teardown();
+	p.mem_ps = 0; /* so that nothing but the rule holds a read back */
+	start(&p);
+	ck_assert_int_eq(bf_ioas_map_region(&ioas, ram, 3), 0);
 	bf_rng_init(&rng, 3, "test");
 	for (uint64_t i = 0; i < 100; i++) {
 		uint64_t value = i + 1;
 		uint32_t flags = bf_rng_chance(&rng, 700000) ? BF_DMA_RELAXED : 0;
 
-		ck_assert_int_eq(bf_dma_write(&port, IOVA + 8 * i, &value, 8, flags), 0);
-		read_into(&n[i], IOVA + 8 * i, &got[i], 8);
+		ck_assert_int_eq(bf_dma_write(&port, ram->va + 8 * i, &value, 8, flags), 0);
+		read_into(&n[i], ram->va + 8 * i, &got[i], 8);
 	}
 	bf_sim_run(sim, BF_NEVER);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -496,7 +501,8 @@ START_TEST(a_load_comes_behind_stores_and_dma_writes)
 	/* behind the store of 28 bytes: 20 down, latency, 22 up, latency */
 	ck_assert_uint_eq(done, 28 + 20 + 100000 + 22 + 100000);
 	for (int i = 0; i < 1000; i++)
-		bf_dma_write(&port, IOVA, data, 256, 0);
+		bf_dma_write(&port, IOVA, data, 256, BF_DMA_RELAXED);
+	ck_assert_uint_gt(link_.posted_ps, link_.up_free_ps + profile.latency_ps + 100);
 	bf_mmio_load(r, 8, 2, &done);
 	ck_assert_uint_ge(done, link_.posted_ps);
 	ck_assert_int_eq(bf_sim_run(sim, BF_NEVER), BF_RUN_IDLE);
