@@ -44,6 +44,7 @@ struct bf_replay_cqe {
 	uint16_t counter;
 	uint32_t byte_count, imm;
 	uint64_t time_ps;   /* captured: when the recorder saw it; simulated: when memory held it */
+	uint32_t number;    /* in its queue, from the first: as the capture says, or as polled */
 	uint32_t line;      /* of the capture; 0 in simulated ones */
 };
 

@@ -63,7 +63,6 @@ struct bf_replay_cq {
 	uint8_t *dbrec;
 	uint32_t consumer;
 	struct bf_replay_cqe *captured, *simulated;
-	uint32_t *numbering; /* the capture's running numbers */
 	uint32_t ncaptured, captured_cap, nsimulated, simulated_cap;
 	uint32_t seen;       /* captured ones that the walk has passed */
 	uint32_t late_from, late_count; /* stretch of `captured` that was not there in time */

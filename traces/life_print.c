@@ -1,0 +1,97 @@
+/* The story on paper: when, how long after the step before, who, what. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "traces/life.h"
+
+#define WIDTH 100
+#define TEXT_COLUMN 36
+#define RUN_MAX 8u  /* packets in a row that are shown in full */
+#define RUN_HEAD 3u /* of a longer run: the first ... */
+#define RUN_TAIL 2u /* ... and the last */
+
+const char *bf_life_place_name(enum bf_life_place p)
+{
+	static const char *const names[] = { "software", "device", "wire", "remote", "capture" };
+
+	return names[p];
+}
+
+/* Breaks a line that is too long between words. */
+static void print_text(FILE *out, const char *text, unsigned indent)
+{
+	size_t room = WIDTH - TEXT_COLUMN - indent;
+
+	fprintf(out, "%*s", (int)indent, "");
+	while (strlen(text) > room) {
+		size_t n = room;
+
+		while (n > room / 2 && text[n] != ' ')
+			n--;
+		fprintf(out, "%.*s\n%*s", (int)n, text, (int)(TEXT_COLUMN + indent + 2), "");
+		text += n + (text[n] == ' ');
+		room = WIDTH - TEXT_COLUMN - indent - 2;
+	}
+	fprintf(out, "%s\n", text);
+}
+
+static void print_step(FILE *out, const struct bf_life_step *s, const struct bf_life_step *before)
+{
+	char who[24], delta[24] = "";
+	uint64_t ps = before ? s->time_ps - before->time_ps : 0;
+
+	if (s->detail) {
+		fprintf(out, "%*s", TEXT_COLUMN, "");
+		print_text(out, s->text, 2);
+		return;
+	}
+	if (s->place == BF_LIFE_SOFTWARE || s->place == BF_LIFE_CAPTURE)
+		snprintf(who, sizeof(who), "%s", bf_life_place_name(s->place));
+	else
+		snprintf(who, sizeof(who), "%s%s", s->device, s->place == BF_LIFE_REMOTE ? " (peer)" : "");
+	if (ps)
+		snprintf(delta, sizeof(delta), "+%" PRIu64 ".%" PRIu64 " ns", ps / 1000, ps % 1000 / 100);
+	fprintf(out, "%9" PRIu64 ".%03" PRIu64 "  %12s  %-12s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000, delta,
+		who);
+	/* Who has a long name pushes the text by one column, not out of it. */
+	fprintf(out, "%s", strlen(who) > 12 ? " " : "");
+	print_text(out, s->text, 0);
+}
+
+static size_t run_of_packets(const struct bf_life_step *s, size_t n)
+{
+	size_t run = 0;
+
+	while (run < n && s[run].place == BF_LIFE_WIRE)
+		run++;
+	return run;
+}
+
+void bf_life_print(const struct bf_life *l, FILE *out)
+{
+	const struct bf_life_step *before = NULL;
+	size_t n, run = 0, left = 0;
+	const struct bf_life_step *s = bf_life_steps(l, &n);
+
+	if (n == 0) {
+		fprintf(out, "  nothing is known of it: no record of its entry\n");
+		return;
+	}
+	fprintf(out, "%13s  %12s  %-12s%s\n", "time (us)", "", "who", "what");
+	for (size_t i = 0; i < n; i++) {
+		if (left == 0) {
+			run = run_of_packets(s + i, n - i);
+			left = run;
+		}
+		if (run > RUN_MAX && left == run - RUN_HEAD) {
+			fprintf(out, "%*s... %zu packet steps more ...\n", TEXT_COLUMN, "", run - RUN_HEAD - RUN_TAIL);
+			i += run - RUN_HEAD - RUN_TAIL;
+			left = RUN_TAIL;
+			before = &s[i - 1];
+		}
+		print_step(out, &s[i], before);
+		if (!s[i].detail)
+			before = &s[i];
+		left -= left != 0;
+	}
+}

@@ -1,0 +1,280 @@
+/*
+ * Captured completions against simulated ones, queue by queue. Where they part, the next ones say whether one is
+ * missing, one too many, or two changed places; so that one divergence does not make all that follow look wrong.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/mlx5/wqe.h"
+#include "traces/replay_internal.h"
+
+const char *bf_replay_verdict_name(enum bf_replay_verdict v)
+{
+	static const char *const names[] = { "missing", "late", "extra", "swapped", "different", "numbering" };
+
+	return names[v];
+}
+
+static bool same_entry(const struct bf_replay_cqe *a, const struct bf_replay_cqe *b)
+{
+	return a->qpn == b->qpn && a->counter == b->counter && bf_replay_cqe_side(a) == bf_replay_cqe_side(b);
+}
+
+/* The device defines the count for receives, READs and atomics (rdma-core providers/mlx5/cq.c handle_good_req). */
+static bool has_byte_count(const struct bf_replay_cqe *c)
+{
+	if (c->opcode >= BF_MLX5_CQE_RESP_WRITE_IMM && c->opcode <= BF_MLX5_CQE_RESP_SEND_INV)
+		return true;
+	if (c->opcode != BF_MLX5_CQE_REQ)
+		return false;
+	switch (c->wqe_opcode) {
+	case BF_MLX5_OP_RDMA_READ:
+	case BF_MLX5_OP_ATOMIC_CS:
+	case BF_MLX5_OP_ATOMIC_FA:
+	case BF_MLX5_OP_ATOMIC_MASKED_CS:
+	case BF_MLX5_OP_ATOMIC_MASKED_FA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_imm(const struct bf_replay_cqe *c)
+{
+	return c->opcode == BF_MLX5_CQE_RESP_WRITE_IMM || c->opcode == BF_MLX5_CQE_RESP_SEND_IMM ||
+	       c->opcode == BF_MLX5_CQE_RESP_SEND_INV;
+}
+
+struct text {
+	char *buf;
+	size_t cap, used;
+};
+
+static void differs(struct text *t, const char *what, const char *format, uint64_t captured, uint64_t simulated)
+{
+	char a[24], b[24];
+	int n;
+
+	if (captured == simulated || t->used >= t->cap)
+		return;
+	if (format[0] == 'x') {
+		snprintf(a, sizeof(a), "0x%" PRIx64, captured);
+		snprintf(b, sizeof(b), "0x%" PRIx64, simulated);
+	} else {
+		snprintf(a, sizeof(a), "%" PRIu64, captured);
+		snprintf(b, sizeof(b), "%" PRIu64, simulated);
+	}
+	n = snprintf(t->buf + t->used, t->cap - t->used, "%s%s captured %s, simulated %s", t->used ? "; " : "", what, a, b);
+	t->used += n > 0 ? (size_t)n : 0;
+}
+
+/* What is compared, field by field. True when all agree. */
+static bool equal(const struct bf_replay_cqe *c, const struct bf_replay_cqe *s, char *buf, size_t cap)
+{
+	struct text t = { .buf = buf, .cap = cap };
+
+	differs(&t, "opcode", "d", c->opcode, s->opcode);
+	differs(&t, "QP", "x", c->qpn, s->qpn);
+	differs(&t, "wqe_counter", "d", c->counter, s->counter);
+	if (bf_replay_cqe_side(c) == BF_REPLAY_SEND)
+		differs(&t, "WQE opcode", "x", c->wqe_opcode, s->wqe_opcode);
+	if (c->opcode == s->opcode) {
+		differs(&t, "syndrome", "x", c->syndrome, s->syndrome);
+		differs(&t, "vendor syndrome", "x", c->vendor, s->vendor);
+		if (has_byte_count(c))
+			differs(&t, "byte count", "d", c->byte_count, s->byte_count);
+		if (has_imm(c))
+			differs(&t, "immediate", "x", c->imm, s->imm);
+	}
+	return t.used == 0;
+}
+
+static struct bf_replay_queue *row_of(struct bf_replay_result *res, const struct bf_replay_cqe *c)
+{
+	enum bf_replay_side side = bf_replay_cqe_side(c);
+
+	for (size_t i = 0; i < res->nqueues; i++) {
+		if (res->queues[i].qpn == c->qpn && res->queues[i].side == side)
+			return &res->queues[i];
+	}
+	return NULL;
+}
+
+static struct bf_replay_divergence *add(struct bf_replay *r, size_t *cap, const struct bf_replay_cq *cq,
+					enum bf_replay_verdict verdict, const struct bf_replay_cqe *captured,
+					const struct bf_replay_cqe *simulated)
+{
+	struct bf_replay_result *res = r->result;
+	const struct bf_replay_cqe *about = captured ? captured : simulated;
+	struct bf_replay_queue *row = row_of(res, about);
+	struct bf_replay_divergence *d;
+
+	if (bf_replay_grow((void **)&res->divergences, res->ndivergences, cap, sizeof(*d)))
+		return NULL;
+	d = &res->divergences[res->ndivergences++];
+	*d = (struct bf_replay_divergence){ .verdict = verdict, .cqn = cq->cqn, .number = about->number };
+	if (captured)
+		d->captured = *captured;
+	if (simulated)
+		d->simulated = *simulated;
+	if (row)
+		row->divergences++;
+	return d;
+}
+
+static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, size_t *cap)
+{
+	const struct bf_replay_cqe *c = cq->captured, *s = cq->simulated;
+	const struct bf_replay_cqe *c_end = c + cq->ncaptured, *s_end = s + cq->nsimulated;
+	struct bf_replay_divergence *d;
+
+	while (c < c_end || s < s_end) {
+		char text[sizeof(d->text)];
+		enum bf_replay_verdict verdict = BF_REPLAY_DIFFERENT;
+
+		if (c < c_end && s < s_end && equal(c, s, text, sizeof(text))) {
+			c++;
+			s++;
+			continue;
+		}
+		if (s == s_end)
+			verdict = BF_REPLAY_MISSING;
+		else if (c == c_end)
+			verdict = BF_REPLAY_EXTRA;
+		else if (c + 1 < c_end && s + 1 < s_end && same_entry(c, s + 1) && same_entry(c + 1, s))
+			verdict = BF_REPLAY_SWAPPED;
+		else if (!same_entry(c, s) && c + 1 < c_end && same_entry(c + 1, s))
+			verdict = BF_REPLAY_MISSING;
+		else if (!same_entry(c, s) && s + 1 < s_end && same_entry(c, s + 1))
+			verdict = BF_REPLAY_EXTRA;
+		d = add(r, cap, cq, verdict, verdict == BF_REPLAY_EXTRA ? NULL : c,
+			verdict == BF_REPLAY_MISSING ? NULL : s);
+		if (!d)
+			return bf_fail(r->err, -ENOMEM, "out of memory");
+		if (verdict == BF_REPLAY_DIFFERENT)
+			memcpy(d->text, text, sizeof(d->text));
+		if (verdict == BF_REPLAY_SWAPPED)
+			snprintf(d->text, sizeof(d->text), "the capture has wqe_counter %u and then %u, the device wrote them"
+				 " the other way round", c->counter, (c + 1)->counter);
+		c += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_EXTRA;
+		s += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_MISSING;
+	}
+	return 0;
+}
+
+/* What the walk saw: completions that were not there yet, and numbers of the capture that do not follow each other. */
+static int compare_walk(struct bf_replay *r, const struct bf_replay_cq *cq, size_t *cap)
+{
+	struct bf_replay_divergence *d;
+
+	for (uint32_t i = 1; i < cq->ncaptured; i++) {
+		if (cq->captured[i].number == cq->captured[i - 1].number + 1)
+			continue;
+		d = add(r, cap, cq, BF_REPLAY_NUMBERING, &cq->captured[i], NULL);
+		if (!d)
+			return bf_fail(r->err, -ENOMEM, "out of memory");
+		snprintf(d->text, sizeof(d->text), "completion %" PRIu32 " follows completion %" PRIu32 " in the capture",
+			 cq->captured[i].number, cq->captured[i - 1].number);
+	}
+	if (cq->late_count == 0 || cq->late_from >= cq->nsimulated)
+		return 0;
+	d = add(r, cap, cq, BF_REPLAY_LATE, &cq->captured[cq->late_from], &cq->simulated[cq->late_from]);
+	if (!d)
+		return bf_fail(r->err, -ENOMEM, "out of memory");
+	snprintf(d->text, sizeof(d->text), "with all doorbells in front of it rung, the device had nothing left to do;"
+		 " %" PRIu32 " completion%s came later than captured", cq->late_count, cq->late_count == 1 ? "" : "s");
+	return 0;
+}
+
+/* ---- the summary ---- */
+
+static void count_row(const struct bf_replay *r, struct bf_replay_queue *row)
+{
+	for (size_t i = 0; i < r->ncqs; i++) {
+		const struct bf_replay_cq *cq = &r->cqs[i];
+
+		for (uint32_t k = 0; k < cq->ncaptured; k++)
+			row->captured += cq->captured[k].qpn == row->qpn &&
+					 bf_replay_cqe_side(&cq->captured[k]) == row->side;
+		for (uint32_t k = 0; k < cq->nsimulated; k++) {
+			if (cq->simulated[k].qpn != row->qpn || bf_replay_cqe_side(&cq->simulated[k]) != row->side)
+				continue;
+			row->simulated++;
+			row->errors += cq->simulated[k].opcode == BF_MLX5_CQE_REQ_ERR ||
+				       cq->simulated[k].opcode == BF_MLX5_CQE_RESP_ERR;
+		}
+	}
+}
+
+static int summarise(struct bf_replay *r)
+{
+	struct bf_replay_result *res = r->result;
+
+	res->queues = calloc(2 * r->nqps, sizeof(*res->queues));
+	if (!res->queues)
+		return bf_fail(r->err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < r->nqps; i++) {
+		const struct bf_replay_qp *q = &r->qps[i];
+		struct bf_replay_queue send = {
+			.qpn = q->cap->qpn, .cqn = q->cap->send_cqn, .depth = q->cap->sq_wqebbs, .side = BF_REPLAY_SEND,
+			.entries = (uint32_t)q->nentries, .stand_ins = q->send_stand_ins, .doorbells = q->doorbells,
+			.unrung = (uint32_t)(q->nentries - q->next_entry), .made_up_peer = q->peer != NULL,
+		};
+		struct bf_replay_queue recv = {
+			.qpn = q->cap->qpn, .cqn = q->cap->recv_cqn, .depth = q->cap->rq_wqes, .side = BF_REPLAY_RECV,
+			.entries = q->recv_captured, .stand_ins = q->nrecv - q->recv_captured, .made_up_peer = q->peer != NULL,
+		};
+
+		count_row(r, &send);
+		count_row(r, &recv);
+		if (send.entries || send.captured || send.simulated)
+			res->queues[res->nqueues++] = send;
+		if (recv.entries || recv.captured || recv.simulated)
+			res->queues[res->nqueues++] = recv;
+	}
+	for (size_t i = 0; i < r->ncqs; i++) {
+		res->captured += r->cqs[i].ncaptured;
+		res->simulated += r->cqs[i].nsimulated;
+	}
+	return 0;
+}
+
+/* The first completion with an error of its own, else the first of a send, else what the peer sent for the first receive. */
+static void choose_example(struct bf_replay *r)
+{
+	const struct bf_replay_cqe *failed = NULL, *sent = NULL, *received = NULL;
+
+	for (size_t i = 0; i < r->ncqs; i++) {
+		for (uint32_t k = 0; k < r->cqs[i].nsimulated; k++) {
+			const struct bf_replay_cqe *c = &r->cqs[i].simulated[k];
+			const struct bf_replay_cqe **best = bf_replay_cqe_side(c) == BF_REPLAY_RECV ? &received :
+							    c->opcode == BF_MLX5_CQE_REQ_ERR ? &failed : &sent;
+
+			if (!*best || c->time_ps < (*best)->time_ps)
+				*best = c;
+		}
+	}
+	const struct bf_replay_cqe *c = failed ? failed : sent ? sent : received;
+	struct bf_replay_qp *q = c ? bf_replay_find_qp(r, c->qpn) : NULL;
+	if (!q)
+		return;
+	r->result->has_example = true;
+	r->result->example_qpn = c == received ? q->cap->dest_qpn : c->qpn;
+	r->result->example_index = c->counter;
+}
+
+int bf_replay_compare(struct bf_replay *r)
+{
+	size_t cap = 0;
+	int rc = summarise(r);
+
+	for (size_t i = 0; i < r->ncqs && !rc; i++) {
+		rc = compare_queue(r, &r->cqs[i], &cap);
+		if (!rc)
+			rc = compare_walk(r, &r->cqs[i], &cap);
+	}
+	choose_example(r);
+	return rc;
+}
