@@ -63,7 +63,7 @@ static inline void bf_agent_charge(struct bf_agent *a, uint64_t ps)
 	a->charge_ps += ps;
 }
 
-/* Self: everything due up to this agent's local time happens first. */
+/* Self: everything due up to this agent's local time happens first; ties go by the order of scheduling. */
 void bf_agent_sync(struct bf_agent *a);
 
 /* Self: charge and sync. */

@@ -77,12 +77,14 @@ static int describe(const struct bf_agent *a, char *buf, size_t cap)
 		const size_t at = (size_t)len < cap ? (size_t)len : cap;
 		const char *why = i >= t->n		    ? "no such member" :
 				  !m->agent		    ? "never came" :
-				  bf_agent_done(m->agent) ? "ended" :
-				  m->mask		    ? "is at another meeting" :
-							      "has not come";
+				  bf_agent_done(m->agent) ? " ended" :
+				  m->mask		    ? " is at another meeting" :
+							      " has not come";
 
 		if (missing >> i & 1)
-			len += snprintf(cap > at ? buf + at : NULL, cap - at, " %u (%s)", i, why);
+			len += snprintf(cap > at ? buf + at : NULL, cap - at, "%s %u (%s%s)",
+					missing & ((1ull << i) - 1) ? "," : "", i,
+					i < t->n && m->agent ? m->agent->name : "", why);
 	}
 	return len;
 }

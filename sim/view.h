@@ -12,7 +12,9 @@
  * level: what has reached it is in memory. DMA sees memory only. Same-address order is always kept and a thread always
  * sees its own stores.
  * Weak loads may be served from the block's stale copy (L1) under gpu and adversarial; relaxed, volatile and acquire
- * loads are not; an acquire (or fence) drops the stale copies.
+ * loads are not. An acquire or a fence of GPU or system scope drops the block's stale copies; one of block scope has no
+ * need to, since a copy never lacks what its own block has stored.
+ * Fences and releases are cumulative: they push what the thread may have seen of its block (its GPU) as well.
  * MMIO stores go to the device by bf_mmio_post() when they drain. Stores to a write-combining mapping (BlueFlame) gather
  * in a 64-byte buffer which leaves when full, on a fence, or by a seeded eviction, possibly in pieces.
  * Every buffered store drains in the end, so a missing fence is a race, never a hang by itself.
@@ -38,12 +40,16 @@ enum bf_sem { BF_WEAK, BF_RELAXED, BF_ACQUIRE, BF_RELEASE, BF_ACQ_REL };
 
 enum bf_atomic_op { BF_ATOMIC_ADD, BF_ATOMIC_MAX, BF_ATOMIC_EXCH, BF_ATOMIC_CAS, BF_ATOMIC_AND, BF_ATOMIC_OR };
 
-/* What each primitive costs its thread, ps. A profile of the platform, with its source where defined. */
+/*
+ * What each primitive costs its thread, ps. A profile of the platform, with its source where defined. The primitives
+ * below charge all but `load_dram` and `poll`: those are for callers who know that a load goes to host memory (charge
+ * the difference to `load`) and for the period of bf_agent_wait().
+ */
 struct bf_cost {
 	uint64_t load, load_dram, store, atomic, fence_cta, fence_gpu, fence_sys, mmio, poll;
 };
 extern const struct bf_cost bf_cost_zero;
-extern const struct bf_cost bf_cost_gpu; /* H200-like; see view.c for sources */
+extern const struct bf_cost bf_cost_gpu; /* an H200; sources in view_cost.c */
 extern const struct bf_cost bf_cost_cpu;
 
 /*
@@ -52,7 +58,8 @@ extern const struct bf_cost bf_cost_cpu;
  */
 struct bf_domain;
 int bf_domain_create(struct bf_sim *sim, enum bf_scope level, struct bf_domain *parent, struct bf_domain **out);
-void bf_domain_destroy(struct bf_domain *d); /* after the run; drains what is left */
+/* After the run and after its views; blocks before their GPU; drains what is left while the regions still exist. */
+void bf_domain_destroy(struct bf_domain *d);
 
 struct bf_view_opts {
 	enum bf_ordering ordering;
@@ -62,7 +69,10 @@ struct bf_view_opts {
 	const char *name; /* names the random stream of drains */
 };
 
-/* A view per agent. Freed after the run with bf_view_destroy(), which drains what is left. */
+/*
+ * A view per agent. Freed after the run, while its regions still exist, with bf_view_destroy(): stores that a stopped
+ * run left in the buffer reach memory, those to devices are dropped. -ENOMEM with sim->error set.
+ */
 int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out);
 void bf_view_destroy(struct bf_view *v);
 
@@ -71,7 +81,7 @@ struct bf_view {
 	const struct bf_cost *cost;
 	struct bf_space *space;
 	enum bf_ordering ordering;
-	/* private part follows in view.c */
+	/* the private part follows in view_internal.h */
 };
 
 /* Slow paths: any ordering, records, watchers. `len` 1..64, not crossing a line. */
@@ -103,6 +113,11 @@ static inline void bf_load(struct bf_agent *a, const void *p, void *data, uint32
 	}
 	memcpy(data, p, len);
 }
+
+/*
+ * Except under sc, an access to memory outside every region of the view's space, or of the wrong kind, is what a real
+ * processor answers with a fault: sim->error says whose it was and bf_sim_run() returns BF_RUN_STOPPED.
+ */
 
 /* Self: a fence of `scope`. Everything this thread stored before is visible there afterwards; stale copies are gone. */
 void bf_fence(struct bf_agent *a, enum bf_scope scope);

@@ -1,0 +1,253 @@
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/agent.h"
+#include "sim/sim.h"
+#include "sim/team.h"
+
+#define LANES 32u
+#define ALL 0xffffffffull
+
+struct world {
+	struct bf_sim *sim;
+	struct bf_team *team;
+	uint64_t got[LANES][8], when[LANES][8];
+};
+
+struct lane {
+	struct world *w;
+	uint32_t id;
+};
+
+typedef void lane_fn(struct world *w, struct bf_agent *a, uint32_t id);
+
+struct program {
+	lane_fn *fn;
+	struct lane lane[LANES];
+};
+
+static void lane_main(struct bf_agent *a, void *arg)
+{
+	struct lane *l = arg;
+	struct program *p = BF_CONTAINER_OF(l - l->id, struct program, lane);
+
+	p->fn(l->w, a, l->id);
+}
+
+static enum bf_run_end run(struct world *w, lane_fn *fn)
+{
+	struct program p = { .fn = fn };
+
+	*w = (struct world){ 0 };
+	ck_assert_int_eq(bf_sim_create(1, &w->sim), 0);
+	ck_assert_int_eq(bf_team_create(w->sim, LANES, "warp0", &w->team), 0);
+	for (uint32_t i = 0; i < LANES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "lane%u", i);
+		p.lane[i] = (struct lane){ w, i };
+		ck_assert_int_eq(bf_agent_create(w->sim, &(struct bf_agent_opts){ .name = name, .main = lane_main,
+										  .arg = &p.lane[i] }, NULL), 0);
+	}
+	return bf_sim_run(w->sim, BF_NEVER);
+}
+
+static void end(struct world *w)
+{
+	bf_team_destroy(w->team);
+	bf_sim_destroy(w->sim);
+}
+
+/* Lanes arrive at different times and bring different values; all leave with the last. */
+static void meet(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	bf_agent_delay(a, 10 * id);
+	bf_agent_charge(a, id == 3 ? 5000 : 0); /* ahead of the clock */
+	w->got[id][0] = bf_team_shuffle(w->team, a, id, ALL, 100 + id, (id + 1) % LANES);
+	w->when[id][0] = bf_agent_now(a);
+	w->got[id][1] = bf_team_shuffle(w->team, a, id, ALL, id, 40);
+	w->got[id][2] = bf_team_ballot(w->team, a, id, ALL, id % 3 == 0 ? 1ull << 40 : 0);
+	bf_agent_charge(a, 7 * id);
+	bf_team_sync(w->team, a, id, ALL);
+	w->when[id][1] = bf_agent_now(a);
+}
+
+START_TEST(all_meet)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, meet), BF_RUN_IDLE);
+	for (uint32_t i = 0; i < LANES; i++) {
+		ck_assert_uint_eq(w.got[i][0], 100 + (i + 1) % LANES);
+		ck_assert_uint_eq(w.got[i][1], i);
+		ck_assert_uint_eq(w.got[i][2], 0x49249249);
+		ck_assert_uint_eq(w.when[i][0], 5030);
+		ck_assert_uint_eq(w.when[i][1], 5030 + 7 * 31);
+	}
+	end(&w);
+}
+END_TEST
+
+/* A warp of two halves that meet among themselves, unequally often; one lane of each stays out until the end. */
+static void diverge(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	const uint64_t half = id < 16 ? 0x7fff : 0x7fff0000;
+
+	if (id % 16 != 15) {
+		for (uint32_t i = 0; i < (id < 16 ? 3u : 7u); i++) {
+			bf_agent_charge(a, id < 16 ? 1000 : 10);
+			w->got[id][i] = bf_team_shuffle(w->team, a, id, half, id + 100 * i, id < 16 ? 0 : 16);
+		}
+		w->when[id][0] = bf_agent_now(a);
+	}
+	bf_team_sync(w->team, a, id, ALL);
+	w->when[id][1] = bf_agent_now(a);
+}
+
+START_TEST(halves_proceed_apart)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, diverge), BF_RUN_IDLE);
+	for (uint32_t i = 0; i < LANES; i++) {
+		ck_assert_uint_eq(w.when[i][1], 3000);
+		if (i % 16 == 15)
+			continue;
+		ck_assert_uint_eq(w.when[i][0], i < 16 ? 3000 : 70);
+		ck_assert_uint_eq(w.got[i][2], 200 + (i < 16 ? 0 : 16));
+		ck_assert_uint_eq(w.got[i][6], i < 16 ? 0 : 616);
+	}
+	end(&w);
+}
+END_TEST
+
+/* Different masks over common members, one after the other: pairs, then fours, then all, each lane at its own pace. */
+static void butterfly(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	uint64_t sum = id;
+
+	for (uint32_t step = 1; step < LANES; step *= 2) {
+		const uint64_t mask = 1ull << id | 1ull << (id ^ step);
+
+		bf_agent_charge(a, (id * 37 + step * 11) % 101);
+		sum += bf_team_shuffle(w->team, a, id, mask, sum, id ^ step);
+	}
+	w->got[id][0] = sum;
+}
+
+START_TEST(pairs_over_pairs)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, butterfly), BF_RUN_IDLE);
+	for (uint32_t i = 0; i < LANES; i++)
+		ck_assert_uint_eq(w.got[i][0], LANES * (LANES - 1) / 2);
+	end(&w);
+}
+END_TEST
+
+static void many_rounds(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	uint64_t x = id;
+
+	for (uint32_t i = 0; i < 100; i++)
+		x += bf_team_shuffle(w->team, a, id, ALL, x, (id + i) % LANES) & 0xff;
+	w->got[id][0] = x;
+}
+
+START_TEST(one_switch_a_lane)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, many_rounds), BF_RUN_IDLE);
+	/* The last lane of each round goes on without leaving; each of the others takes one event. */
+	ck_assert_uint_le(w.sim->events, LANES + 100 * (LANES - 1) + LANES);
+	end(&w);
+}
+END_TEST
+
+static void desert(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	if (id >= 16)
+		return;
+	if (id != 6)
+		bf_team_sync(w->team, a, id, 0xffbf);
+	if (id == 5)
+		return;
+	if (id == 6 || id == 7)
+		bf_agent_park(a, "nothing");
+	bf_team_sync(w->team, a, id, id == 9 ? 1ull << 9 | 1ull << 40 : id < 8 ? 0xff : 0xff00);
+}
+
+START_TEST(missing_members_are_named)
+{
+	struct world w;
+	char text[4096];
+
+	ck_assert_int_eq(run(&w, desert), BF_RUN_DEADLOCK);
+	bf_agents_describe(w.sim, text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(text, "'lane0' waits for its team 'warp0', mask 0xff, without "
+					   "5 (lane5 ended), 6 (never came), 7 (lane7 has not come), since"));
+	ck_assert_ptr_nonnull(strstr(text, "'lane8' waits for its team 'warp0', mask 0xff00, without 9 (lane9 is at "
+					   "another meeting), since"));
+	ck_assert_ptr_nonnull(strstr(text, "'lane9' waits for its team 'warp0', mask 0x10000000200, without 40 (no such "
+					   "member)"));
+	ck_assert_ptr_nonnull(strstr(w.sim->error.text, "'lane0' waits for its team 'warp0', mask 0xff, without 5"));
+	end(&w);
+}
+END_TEST
+
+static void wrong_mask(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	if (id == 4)
+		bf_team_sync(w->team, a, id, 0xf);
+}
+
+START_TEST(mask_without_self_stops_the_run)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, wrong_mask), BF_RUN_STOPPED);
+	ck_assert_int_eq(w.sim->error.code, -EINVAL);
+	end(&w);
+}
+END_TEST
+
+START_TEST(sizes)
+{
+	struct bf_sim *sim;
+	struct bf_team *t;
+
+	ck_assert_int_eq(bf_sim_create(1, &sim), 0);
+	ck_assert_int_eq(bf_team_create(sim, 0, "none", &t), -EINVAL);
+	ck_assert_int_eq(bf_team_create(sim, BF_TEAM_MAX + 1, "many", &t), -EINVAL);
+	ck_assert_ptr_null(t);
+	ck_assert_int_eq(bf_team_create(sim, BF_TEAM_MAX, "most", &t), 0);
+	bf_team_destroy(t);
+	bf_sim_destroy(sim);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("team");
+	TCase *t = tcase_create("team");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, all_meet);
+	tcase_add_test(t, halves_proceed_apart);
+	tcase_add_test(t, pairs_over_pairs);
+	tcase_add_test(t, one_switch_a_lane);
+	tcase_add_test(t, missing_members_are_named);
+	tcase_add_test(t, mask_without_self_stops_the_run);
+	tcase_add_test(t, sizes);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}
