@@ -52,7 +52,7 @@ struct bf_workload {
 	O("seed", U64, "N", "1", "seed of everything random; explore: the first one", 0, 0, seed)                    \
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)          \
 	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NIC", 2, 64, pes)                    \
-	O("qps", U64, "N", "1", "queue pairs from each PE to each other", 1, 64, qps)                                \
+	O("qps", U64, "N", "1", "queue pairs from each PE to each other", 1, 16, qps)                                \
 	O("blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks)                                    \
 	O("warps", U64, "N", "1", "warps in a block", 1, 32, warps)                                                  \
 	O("per-lane", FLAG, NULL, NULL, "each lane issues messages of its own", 0, 0, per_lane)                      \

@@ -1,0 +1,40 @@
+#!/bin/sh
+# 1000 runs over seeds, orderings, workloads and faults, each twice: the same hash; and, when a second binary is there
+# (BELFRY_OTHER, or a debug build beside this one), the same hash from that one.
+#
+#	BELFRY=build/release/tools/belfry BELFRY_OTHER=build/debug/tools/belfry tests/long/determinism.sh [RUNS]
+set -eu
+runs=${1:-1000}
+other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/debug/tools/belfry}
+[ -x "$other" ] || other=
+
+hash_of() {
+	binary=$1
+	shift
+	"$binary" run --json "$@" | grep -o '"hash": *"0x[0-9a-f]*"' | grep -o '0x[0-9a-f]*' || echo none
+}
+
+bad=0
+n=0
+while [ "$n" -lt "$runs" ]; do
+	case $((n % 4)) in 0) ordering=sc ;; 1) ordering=tso ;; 2) ordering=gpu ;; *) ordering=adversarial ;; esac
+	case $((n / 4 % 4)) in 0) workload=put ;; 1) workload=get ;; 2) workload=amo ;; *) workload=mixed ;; esac
+	case $((n / 16 % 3)) in
+	0) faults= ;;
+	1) faults='drop prob=0.02' ;;
+	*) faults='drop prob=0.01; duplicate prob=0.02; delay prob=0.05 delay=2us; device-stall prob=0.001' ;;
+	esac
+	set -- "ibgda-$workload" --seed "$n" --ordering "$ordering" --warps $((1 + n % 3)) --pes $((2 + n % 2)) \
+		--depth 32 --batch 8 --ack-timeout 4 ${faults:+--faults "$faults"}
+	first=$(hash_of "$BELFRY" "$@")
+	second=$(hash_of "$BELFRY" "$@")
+	third=$first
+	[ -z "$other" ] || third=$(hash_of "$other" "$@")
+	if [ "$first" = none ] || [ "$first" != "$second" ] || [ "$first" != "$third" ]; then
+		echo "belfry run $*: $first, $second${other:+, other build $third}" >&2
+		bad=$((bad + 1))
+	fi
+	n=$((n + 1))
+done
+echo "$runs runs twice${other:+ and once with $other}: $bad differ"
+[ "$bad" -eq 0 ]

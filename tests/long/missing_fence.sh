@@ -1,0 +1,56 @@
+#!/bin/sh
+# Every step that can be done wrong on purpose is found by explore within 200 seeds, with the right cause, and the correct
+# code is never flagged.
+#
+#	BELFRY=build/release/tools/belfry tests/long/missing_fence.sh [SEEDS_FOR_THE_CORRECT_CODE]
+set -eu
+seeds=${1:-625} # times 2 orderings times 4 workloads: 5000 runs
+bad=0
+
+# found BUG CAUSE WORKLOAD OPTIONS...
+found() {
+	bug=$1
+	cause=$2
+	shift 2
+	code=0
+	out=$("$BELFRY" explore "$@" --bug "$bug" --seeds 200) || code=$?
+	first=$(echo "$out" | head -n 1)
+	if [ "$code" -ne 1 ]; then
+		echo "NOT FOUND $bug: belfry explore $* --bug $bug" >&2
+		bad=$((bad + 1))
+	elif ! echo "$out" | grep -E '^cause: ' | grep -Eq "$cause"; then
+		echo "WRONG CAUSE $bug ($first): $(echo "$out" | grep '^cause: ')" >&2
+		bad=$((bad + 1))
+	else
+		echo "$bug: $first"
+		echo "$out" | grep '^cause: '
+	fi
+}
+
+order='--orderings gpu,adversarial'
+shared='--warps 4 --qp-choice first'
+# shellcheck disable=SC2086 # options are words
+{
+	found no-wqe-fence 'store of WQE' ibgda-put $order $shared
+	found no-dbrec-fence 'doorbell record' ibgda-put $order $shared
+	found doorbell-first 'doorbell record' ibgda-put $order $shared
+	found cta-fence 'became visible' ibgda-put $order $shared
+	found wqe-after-ready 'WQE' ibgda-put $order $shared
+	found no-ready-order 'WQE' ibgda-put $order $shared
+	found no-lock 'doorbell record' ibgda-put $order $shared
+	found no-overflow-wait 'overwrote WQE' ibgda-put $order $shared --depth 16 --batch 4 --messages 64
+	found lost-batch 'nobody rang' ibgda-put $order $shared
+	found poll-no-minus2 'poll|complet' ibgda-put $order $shared
+	found dbrec-index 'next free slot' ibgda-put $order $shared
+	found no-chunk 'failed' ibgda-put $order --size 9000 --granule 4096 --granules-per-mr 1
+	found ignore-error 'failed' ibgda-put $order --bug no-chunk --size 9000 --granule 4096 --granules-per-mr 1
+}
+
+for workload in put get amo mixed; do
+	if ! "$BELFRY" explore "ibgda-$workload" --orderings gpu,adversarial --seeds "$seeds" --warps 4 --qp-choice first \
+		--depth 32 --batch 8 --fill; then
+		echo "FLAGGED: correct code, ibgda-$workload" >&2
+		bad=$((bad + 1))
+	fi
+done
+[ "$bad" -eq 0 ]

@@ -1,0 +1,71 @@
+#!/bin/sh
+# The same options and seed give the same records: twice here, and in every build and with every compiler, because the
+# hashes in hashes.txt are those of all of them. After a change that is meant to change what happens:
+#
+#	BELFRY=build/release/tools/belfry tests/tools/test_determinism.sh --update
+set -eu
+here=$(dirname "$0")
+goldens=$here/hashes.txt
+faults='drop prob=0.02; duplicate prob=0.02; delay prob=0.02 delay=3us'
+
+hash_of() {
+	"$BELFRY" run --json "$@" | grep -o '"hash": *"0x[0-9a-f]*"' | grep -o '0x[0-9a-f]*'
+}
+
+# One line for each run: its options.
+runs() {
+	for ordering in sc tso gpu adversarial; do
+		for workload in put get amo mixed; do
+			echo "ibgda-$workload --ordering $ordering --seed 1"
+			echo "ibgda-$workload --ordering $ordering --seed 2 --pes 3 --warps 2 --qps 2 --messages 20 --depth 32 --batch 8"
+		done
+	done
+	echo "ibgda-amo --fetch --warps 4 --qp-choice first --place host"
+	echo "ibgda-put --flavour deepep --messages 40 --depth 64 --fill"
+	echo "ibgda-put --size 9000 --granule 4096 --granules-per-mr 1 --messages 3"
+	echo "ibgda-get --plain-cq --blocking-get --messages 5"
+	echo "ibgda-put --profile cx7,icrc=0 --records queue,net"
+}
+
+if [ "${1-}" = --update ]; then
+	runs | while read -r options; do
+		# shellcheck disable=SC2086 # options are words
+		echo "$(hash_of $options) $options"
+	done >"$goldens"
+	echo "$(wc -l <"$goldens") hashes written to $goldens"
+	exit 0
+fi
+
+bad=0
+while read -r golden options; do
+	# shellcheck disable=SC2086
+	found=$(hash_of $options)
+	if [ "$found" != "$golden" ]; then
+		echo "belfry run $options: hash $found, not $golden" >&2
+		bad=$((bad + 1))
+	fi
+done <"$goldens"
+
+seen=$(mktemp)
+trap 'rm -f "$seen"' EXIT
+for seed in 11 12 13; do
+	for ordering in sc tso gpu adversarial; do
+		for workload in put get amo mixed; do
+			set -- "ibgda-$workload" --seed "$seed" --ordering "$ordering" --warps 2 --ack-timeout 4 --faults "$faults"
+			first=$(hash_of "$@")
+			second=$(hash_of "$@")
+			echo "$first" >>"$seen"
+			if [ "$first" != "$second" ]; then
+				echo "belfry run $*: hashes $first and $second" >&2
+				bad=$((bad + 1))
+			fi
+		done
+	done
+done
+# Were the hash blind, equal hashes would mean nothing.
+different=$(sort -u "$seen" | wc -l)
+if [ "$different" -ne 48 ]; then
+	echo "48 different runs have $different different hashes" >&2
+	bad=$((bad + 1))
+fi
+[ "$bad" -eq 0 ]

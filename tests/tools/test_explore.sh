@@ -1,0 +1,61 @@
+#!/bin/sh
+# belfry explore: finds bugs of order, shrinks them, names the late store, and finds nothing in correct code.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "$1" >&2
+	[ ! -s "$work/out" ] || cat "$work/out" >&2
+	exit 1
+}
+
+expect() {
+	want=$1
+	shift
+	code=0
+	"$BELFRY" explore "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" -eq "$want" ] || { cat "$work/err" >&2; fail "belfry explore $*: exit code $code, not $want"; }
+}
+
+says() {
+	grep -qE -- "$1" "$work/out" || fail "the output does not say '$1'"
+}
+
+# Correct code, every workload.
+for workload in put get amo mixed; do
+	expect 0 "ibgda-$workload" --seeds 10 --warps 2 --messages 6 --depth 32 --batch 8
+	says 'no failure in 40 runs'
+done
+
+# The missing fence: found, made small, explained; the command it prints fails again, and the trace is of that run.
+expect 1 ibgda-put --bug no-wqe-fence --orderings gpu,adversarial --seeds 200 --warps 4 --qp-choice first \
+	--trace "$work/late.bft"
+says 'store of WQE [0-9]+ .* by pe[0-9]+\.[a-z0-9.]+ became visible [0-9.]+ [num]s after'
+[ ! -s "$work/err" ] || fail "progress in a pipe: $(cat "$work/err")"
+[ -s "$work/late.bft" ] || fail "no trace"
+command=$(sed -n 's/^  belfry run /run /p' "$work/out" | head -n 1)
+[ -n "$command" ] || fail "no command that repeats the failure"
+messages=$(echo "$command" | sed -n 's/.*--messages \([0-9]*\).*/\1/p')
+[ "${messages:-16}" -lt 16 ] || fail "not shrunk: $command"
+code=0
+eval "\"$BELFRY\" $command" >"$work/again" || code=$?
+[ "$code" -eq 1 ] || fail "'$command' does not fail"
+grep -q 'became visible' "$work/again" || fail "'$command' has another cause"
+
+# The outcome depends neither on the number of threads nor on the form.
+expect 1 ibgda-mixed --bug no-dbrec-fence --seeds 50 --jobs 1
+mv "$work/out" "$work/one"
+expect 1 ibgda-mixed --bug no-dbrec-fence --seeds 50 --jobs 4
+cmp -s "$work/one" "$work/out" || fail "--jobs 4 found something else than --jobs 1"
+expect 1 ibgda-mixed --bug no-dbrec-fence --seeds 50 --json
+if command -v jq >/dev/null; then
+	jq -e '.found and .smallest.cause.records > 0 and (.smallest.command | startswith("belfry run ibgda-mixed"))' \
+		"$work/out" >/dev/null || fail "--json lacks what it must have"
+fi
+
+expect 2
+expect 2 ibgda-put --orderings sc,weak
+grep -q weak "$work/err" || fail "the wrong ordering is not named"
+expect 2 ibgda-put --seeds 0
+expect 2 ibgda-put --granule 100000

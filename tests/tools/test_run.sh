@@ -1,0 +1,116 @@
+#!/bin/sh
+# belfry run: exit codes, what it refuses, what it prints, and that every workload verifies.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "$1" >&2
+	[ ! -s "$work/out" ] || cat "$work/out" >&2
+	exit 1
+}
+
+# expect CODE ARGUMENTS...: runs, keeps both outputs in $work/out, compares the exit code.
+expect() {
+	want=$1
+	shift
+	code=0
+	"$BELFRY" run "$@" >"$work/out" 2>&1 || code=$?
+	[ "$code" -eq "$want" ] || fail "belfry run $*: exit code $code, not $want"
+}
+
+# says TEXT: the last output has it.
+says() {
+	grep -qF -- "$1" "$work/out" || fail "the output does not say '$1'"
+}
+
+# Every workload, in shapes that differ in what they exercise.
+expect 0 ibgda-put
+says good
+says 'hash '
+expect 0 ibgda-put --size 1 --messages 40 --warps 3 --qps 2 --pes 3 --route all
+expect 0 ibgda-put --size 9000 --messages 4 --granule 4096 --granules-per-mr 1
+expect 0 ibgda-put --depth 16 --batch 4 --messages 100
+expect 0 ibgda-put --flavour deepep --depth 64 --messages 50 --place host
+expect 0 ibgda-put --per-lane --lanes 4 --messages 4 --fill
+expect 0 ibgda-get --blocking-get --messages 8 --ordering adversarial
+expect 0 ibgda-get --size 5000 --messages 6 --pes 4 --route pair --ordering tso
+expect 0 ibgda-amo --fetch --warps 4 --qp-choice first --ordering sc
+expect 0 ibgda-amo --op cas --fetch --messages 5 --warps 2
+expect 0 ibgda-amo --op xor --op-bytes 4 --counters 7
+expect 0 ibgda-mixed --messages 60 --warps 2 --blocks 2 --pes 4 --seed 3
+expect 0 ibgda-mixed --messages 30 --faults 'drop prob=0.02; duplicate prob=0.02' --ack-timeout 6
+expect 0 ibgda-put --records none --profile cx7,icrc=0
+! grep -q 'hash ' "$work/out" || fail "a hash of no records was printed"
+
+# What the JSON form says must not depend on the clock, apart from what stands under "wall".
+"$BELFRY" run ibgda-mixed --json --seed 5 >"$work/a"
+"$BELFRY" run ibgda-mixed --json --seed 5 >"$work/b"
+"$BELFRY" run ibgda-mixed --json --seed 6 >"$work/c"
+if command -v jq >/dev/null; then
+	for f in a b c; do
+		jq -S 'del(.wall)' "$work/$f" >"$work/$f.json" || fail "--json is not JSON"
+	done
+	cmp -s "$work/a.json" "$work/b.json" || fail "the same seed gave two results"
+	! cmp -s "$work/a.json" "$work/c.json" || fail "two seeds gave one result"
+	jq -e '.verdict == "good" and .verified_bytes > 0 and .messages == 32 and (.hash | test("^0x"))' \
+		"$work/a.json" >/dev/null || fail "--json lacks what it must have"
+	# Recording must not change what happens.
+	"$BELFRY" run ibgda-mixed --json --seed 5 --records none >"$work/out"
+	jq -e --slurpfile a "$work/a.json" '.time_ps == $a[0].time_ps and .events == $a[0].events' "$work/out" >/dev/null ||
+		fail "without records the run took another course"
+fi
+
+# A trace has what was recorded.
+expect 0 ibgda-put --messages 4 --trace "$work/t.bft"
+[ -s "$work/t.bft" ] || fail "no trace was written"
+expect 0 ibgda-put --messages 4 --trace "$work/t.jsonl"
+head -c 1 "$work/t.jsonl" | grep -q '{' || fail "$work/t.jsonl is not JSON Lines"
+
+# Failures: exit code 1, the place, the queue, the cause.
+expect 1 ibgda-put --bug dbrec-index --messages 3
+says deadlock
+says 'queues with work left'
+says 'where the index of the next free slot belongs'
+expect 1 ibgda-put --bug no-chunk --size 9000 --messages 2 --granule 4096 --granules-per-mr 1
+says 'error completion'
+says cause:
+expect 1 ibgda-put --faults 'link-down on=nic0* after=0ns' --ack-timeout 4 --retries 2
+says 'error completion'
+says 'fault plan'
+expect 1 ibgda-put --messages 1000 --limit 2us
+says 'time limit'
+
+# What cannot be: exit code 2 and a message that names it.
+expect 2
+says 'which workload'
+expect 2 ibgda-putt
+says ibgda-putt
+expect 2 ibgda-put --bug no-such-bug
+says no-such-bug
+expect 2 ibgda-put --backend nobody
+says nobody
+expect 2 ibgda-put --ordering weak
+expect 2 ibgda-put --records queue,nothing
+says nothing
+expect 2 ibgda-put --profile cx7,wqe_ps=fast
+says wqe_ps
+expect 2 ibgda-put --faults 'drop sometimes'
+says sometimes
+expect 2 ibgda-put --faults "@$work/none"
+says none
+expect 2 ibgda-put --depth 100
+says 'power of two'
+expect 2 ibgda-put --batch 64 --depth 32
+expect 2 ibgda-put --pes 3 --route pair
+expect 2 ibgda-put --messages 0
+expect 2 ibgda-put --size 1G --messages 1M
+says '8 GiB'
+expect 2 ibgda-put --trace "$work/no/such/folder/t.bft"
+expect 2 ibgda-amo --op cas
+expect 2 ibgda-amo --op-bytes 5
+
+expect 0 --list
+for name in ibgda-mixed no-wqe-fence adversarial wqe_ps sim; do
+	says "$name"
+done
