@@ -349,18 +349,19 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
 	       const void *tail, uint32_t tail_len)
 {
-	struct bf_rec_header head = { .actor = actor, .type = schema->id, .fixed = schema->size, .tail = tail_len };
-	size_t span = bf_record_span(&head);
+	size_t span = (sizeof(struct bf_rec_header) + schema->size + (size_t)tail_len + 7) & ~(size_t)7;
 	if (BF_UNLIKELY(span > st->cap - st->used || !(st->declared[schema->id / 8] & (1u << (schema->id % 8)))) &&
 	    !make_ready(st, schema, tail_len, span))
 		return;
-	head.time_ps = *st->clock_ps;
 	uint8_t *p = st->buf + st->used;
 	bf_put_le64(p + span - 8, 0); /* the padding, before what may overlap it */
-	memcpy(p, &head, sizeof(head));
-	copy_small(p + sizeof(head), fixed, schema->size);
+	/* struct bf_rec_header by words: narrow stores that are soon read as words stall the processor. */
+	bf_put_le64(p, *st->clock_ps);
+	bf_put_le64(p + 8, actor | (uint64_t)schema->id << 32 | (uint64_t)schema->size << 48);
+	bf_put_le64(p + 16, tail_len);
+	copy_small(p + sizeof(struct bf_rec_header), fixed, schema->size);
 	if (tail_len)
-		memcpy(p + sizeof(head) + schema->size, tail, tail_len);
+		memcpy(p + sizeof(struct bf_rec_header) + schema->size, tail, tail_len);
 	st->used += span;
 	st->count++;
 }
