@@ -21,13 +21,25 @@
 #endif
 #define BF_PLATFORM BF_PLATFORM_NATIVE
 
-/* ThreadSanitizer knows no fences (and gcc says so); a locked instruction stands in, shared data being all atomic. */
+/*
+ * ThreadSanitizer does not understand fences (gcc says so). For it, relaxed accesses are acquire and release ones, and a
+ * fence is an atomic that all threads of the run hit.
+ */
 #if defined(__SANITIZE_THREAD__)
 #define BF_NATIVE_TSAN
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define BF_NATIVE_TSAN
 #endif
+#endif
+#ifdef BF_NATIVE_TSAN
+#define BF_NATIVE_LOAD memory_order_acquire
+#define BF_NATIVE_STORE memory_order_release
+#define BF_NATIVE_MODIFY memory_order_acq_rel
+#else
+#define BF_NATIVE_LOAD memory_order_relaxed
+#define BF_NATIVE_STORE memory_order_relaxed
+#define BF_NATIVE_MODIFY memory_order_relaxed
 #endif
 
 struct bf_native_warp;
@@ -43,6 +55,7 @@ struct bf_native_warp_opts {
 	bf_kernel_fn *kernel;
 	void *arg;
 	const atomic_bool *stop;
+	atomic_uint *fence; /* one for all warps of a run; 0 at first */
 };
 
 /* Where a warp stood when it was told to stop: lanes not done, and what one of them waited for. */
@@ -62,6 +75,9 @@ enum bf_native_meeting { BF_NATIVE_SYNC, BF_NATIVE_SHUFFLE, BF_NATIVE_BALLOT, BF
 
 /* Lets the siblings run until all lanes of `mask` are here; gives each what it came for. */
 uint64_t bf_native_meet(struct bf_thread *t, enum bf_native_meeting kind, uint32_t mask, uint64_t value, uint32_t src);
+
+/* The fence for ThreadSanitizer. */
+void bf_native_fence(struct bf_thread *t);
 
 /* Lets the siblings run; gives the processor away when all of them do no more than this. */
 void bf_native_yield(struct bf_thread *t, const char *what);
@@ -94,7 +110,7 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                                \
 	{                                                                                                            \
 		(void)t;                                                                                             \
-		return atomic_load_explicit(BF_NATIVE_CELL(bits, p), memory_order_relaxed);                          \
+		return atomic_load_explicit(BF_NATIVE_CELL(bits, p), BF_NATIVE_LOAD);                                \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                      \
 							 enum bf_thread_scope scope)                                 \
@@ -114,7 +130,7 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	{                                                                                                            \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
-		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_relaxed);                             \
+		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_STORE);                                  \
 	}                                                                                                            \
 	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
 					       enum bf_thread_scope scope)                                           \
@@ -128,14 +144,14 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	{                                                                                                            \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
-		return atomic_fetch_add_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_relaxed);                  \
+		return atomic_fetch_add_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                      \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_atomic_exch##bits(struct bf_thread *t, void *p, uint##bits##_t v,            \
 							  enum bf_thread_scope scope)                                \
 	{                                                                                                            \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
-		return atomic_exchange_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_relaxed);                   \
+		return atomic_exchange_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                       \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,      \
 							 uint##bits##_t desired, enum bf_thread_scope scope)         \
@@ -143,7 +159,7 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
 		atomic_compare_exchange_strong_explicit(BF_NATIVE_CELL(bits, p), &expected, desired,                 \
-							memory_order_relaxed, memory_order_relaxed);                 \
+							BF_NATIVE_MODIFY, BF_NATIVE_LOAD);                           \
 		return expected;                                                                                     \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_atomic_max##bits(struct bf_thread *t, void *p, uint##bits##_t v,             \
@@ -153,7 +169,7 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
                                                                                                                      \
 		(void)scope;                                                                                         \
 		while (old < v && !atomic_compare_exchange_weak_explicit(BF_NATIVE_CELL(bits, p), &old, v,           \
-									 memory_order_relaxed, memory_order_relaxed)) \
+									 BF_NATIVE_MODIFY, BF_NATIVE_LOAD))          \
 			;                                                                                            \
 		return old;                                                                                          \
 	}
@@ -164,12 +180,12 @@ BF_NATIVE_ACCESS(64)
 static inline void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
 {
 	(void)t;
-	atomic_store_explicit(BF_NATIVE_CELL(8, p), v, memory_order_relaxed);
+	atomic_store_explicit(BF_NATIVE_CELL(8, p), v, BF_NATIVE_STORE);
 }
 static inline void bf_st_weak16(struct bf_thread *t, void *p, uint16_t v)
 {
 	(void)t;
-	atomic_store_explicit(BF_NATIVE_CELL(16, p), v, memory_order_relaxed);
+	atomic_store_explicit(BF_NATIVE_CELL(16, p), v, BF_NATIVE_STORE);
 }
 static inline void bf_st_weak32(struct bf_thread *t, void *p, uint32_t v)
 {
@@ -191,8 +207,7 @@ static inline void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 	(void)t;
 	(void)scope;
 #ifdef BF_NATIVE_TSAN
-	_Atomic int cell = 0;
-	atomic_fetch_add(&cell, 1);
+	bf_native_fence(t);
 #else
 	atomic_thread_fence(memory_order_seq_cst);
 #endif

@@ -1,0 +1,241 @@
+/*
+ * Backend "sim": the models in virtual time. Every lane of a grid is an agent with a view of its own; blocks and GPUs are
+ * the levels between a lane's stores and memory. Same options, same seed: same records, byte for byte.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/backend/backends_internal.h"
+#include "drivers/backend/machine_internal.h"
+#include "drivers/platform/platform_sim.h"
+
+struct lane {
+	struct bf_thread thread;
+	bf_kernel_fn *kernel;
+	void *arg;
+	struct bf_view *view;
+};
+
+/* A block of a grid: its level in the tree of scopes, its warps and lanes. */
+struct block {
+	struct block *next;
+	struct bf_domain *domain;
+	uint32_t warps;
+	struct bf_sim_warp *warp; /* [warps] */
+	struct lane *lane;        /* [warps * 32] */
+};
+
+struct bf_world {
+	struct bf_machine m;
+	struct bf_domain *gpu[BF_PES_MAX];
+	struct block *blocks; /* that run, or are stuck */
+	bool stuck;           /* a run did not end: agents of it still sleep */
+};
+
+static int probe(char *why, size_t cap)
+{
+	snprintf(why, cap, "always available");
+	return 0;
+}
+
+static void free_blocks(struct bf_world *w)
+{
+	struct block *b;
+
+	while ((b = w->blocks)) {
+		w->blocks = b->next;
+		for (uint32_t i = 0; b->lane && i < b->warps * BF_LANES; i++)
+			bf_view_destroy(b->lane[i].view);
+		for (uint32_t i = 0; b->warp && i < b->warps; i++)
+			bf_team_destroy(b->warp[i].team);
+		bf_domain_destroy(b->domain);
+		free(b->lane);
+		free(b->warp);
+		free(b);
+	}
+}
+
+static void world_close(struct bf_world *w)
+{
+	if (!w)
+		return;
+	free_blocks(w);
+	for (uint32_t i = 0; i < w->m.npes; i++)
+		bf_domain_destroy(w->gpu[i]);
+	bf_machine_close(&w->m);
+	free(w);
+}
+
+static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
+{
+	struct bf_world *w = calloc(1, sizeof(*w));
+	int rc;
+
+	*out = NULL;
+	if (!w)
+		return bf_fail(err, -ENOMEM, "no memory for a world");
+	rc = bf_machine_open(&w->m, opts, err);
+	if (rc) {
+		free(w);
+		return rc;
+	}
+	for (uint32_t i = 0; !rc && i < opts->npes; i++)
+		rc = bf_domain_create(w->m.sim, BF_SCOPE_GPU, NULL, &w->gpu[i]);
+	if (rc) {
+		world_close(w);
+		return bf_fail(err, rc, "no memory for a GPU");
+	}
+	*out = w;
+	return 0;
+}
+
+static int world_alloc(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		       struct bf_memory *out)
+{
+	return bf_machine_alloc(&w->m, pe, place, size, name, out);
+}
+
+static int world_command(struct bf_world *w, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
+{
+	return bf_machine_command(&w->m, pe, in, in_len, out, out_len);
+}
+
+static int world_map_uar(struct bf_world *w, uint32_t pe, struct bf_uar *out)
+{
+	return bf_machine_map_uar(&w->m, pe, out);
+}
+
+static int world_address(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
+{
+	return bf_machine_address(&w->m, pe, gid, mac);
+}
+
+static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
+{
+	return bf_machine_launch(&w->m, pe, blocks, warps, kernel, arg);
+}
+
+static struct bf_sim *world_sim(struct bf_world *w)
+{
+	return w->m.sim;
+}
+
+static void lane_main(struct bf_agent *self, void *arg)
+{
+	struct lane *l = arg;
+
+	l->thread.agent = self;
+	l->kernel(&l->thread, l->arg);
+}
+
+static int start_lane(struct bf_world *w, const struct bf_grid *g, struct block *b, uint32_t index)
+{
+	struct lane *l = &b->lane[index];
+	struct bf_thread *t = &l->thread;
+	char name[32];
+	struct bf_view_opts view = { .ordering = w->m.ordering, .space = &w->m.pe[g->pe].space, .domain = b->domain,
+				     .cost = &bf_cost_gpu, .name = name };
+	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l };
+	int rc;
+
+	snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe, t->block, t->warp, t->lane);
+	l->kernel = g->kernel;
+	l->arg = g->arg;
+	rc = bf_view_create(w->m.sim, &view, &l->view);
+	if (rc)
+		return rc;
+	agent.view = l->view;
+	return bf_agent_create(w->m.sim, &agent, &t->agent);
+}
+
+static int start_block(struct bf_world *w, const struct bf_grid *g, uint32_t index)
+{
+	struct block *b = calloc(1, sizeof(*b));
+	int rc;
+
+	if (!b)
+		return -ENOMEM;
+	b->next = w->blocks;
+	w->blocks = b;
+	b->warps = g->warps;
+	b->warp = calloc(g->warps, sizeof(*b->warp));
+	b->lane = calloc((size_t)g->warps * BF_LANES, sizeof(*b->lane));
+	if (!b->warp || !b->lane)
+		return -ENOMEM;
+	rc = bf_domain_create(w->m.sim, BF_SCOPE_CTA, w->gpu[g->pe], &b->domain);
+	for (uint32_t i = 0; !rc && i < g->warps; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "pe%u.b%u.w%u", g->pe, index, i);
+		rc = bf_team_create(w->m.sim, BF_LANES, name, &b->warp[i].team);
+		for (uint32_t lane = 0; !rc && lane < BF_LANES; lane++) {
+			struct bf_thread *t = &b->lane[i * BF_LANES + lane].thread;
+
+			*t = (struct bf_thread){ .team = &b->warp[i], .lane = lane, .warp = i, .warps = g->warps,
+						 .block = index, .blocks = g->blocks };
+			rc = start_lane(w, g, b, i * BF_LANES + lane);
+		}
+	}
+	return rc;
+}
+
+static int start_grids(struct bf_world *w)
+{
+	struct bf_grid *g;
+	int rc = 0;
+
+	while ((g = bf_machine_next_grid(&w->m))) {
+		for (uint32_t i = 0; !rc && i < g->blocks; i++)
+			rc = start_block(w, g, i);
+		free(g);
+	}
+	return rc;
+}
+
+static int world_run(struct bf_world *w, struct bf_world_result *out)
+{
+	struct bf_sim *sim = w->m.sim;
+	const uint64_t began = sim->now_ps;
+	enum bf_run_end end;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (w->stuck)
+		return bf_fail(w->m.err, -EBUSY, "an earlier run of this world did not end");
+	w->stuck = true;
+	rc = start_grids(w);
+	if (rc)
+		return bf_fail(w->m.err, rc, "cannot start the grid: %s", sim->error.text);
+	end = bf_sim_run(sim, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps);
+	if (end == BF_RUN_STOPPED)
+		return bf_fail(w->m.err, sim->error.code ? sim->error.code : -ECANCELED, "the run was stopped: %s",
+			       sim->error.text);
+	out->end = end == BF_RUN_IDLE ? BF_END_DONE : end == BF_RUN_LIMIT ? BF_END_LIMIT : BF_END_DEADLOCK;
+	if (end == BF_RUN_IDLE) {
+		free_blocks(w);
+		w->stuck = false;
+	} else {
+		bf_machine_describe_qps(&w->m, out->report, sizeof(out->report));
+		bf_agents_describe(sim, out->report + strlen(out->report), sizeof(out->report) - strlen(out->report));
+	}
+	bf_machine_result(&w->m, began, out);
+	return 0;
+}
+
+const struct bf_backend bf_backend_sim = {
+	.name = "sim",
+	.summary = "models in virtual time, deterministic",
+	.probe = probe,
+	.open = world_open,
+	.close = world_close,
+	.alloc = world_alloc,
+	.command = world_command,
+	.map_uar = world_map_uar,
+	.address = world_address,
+	.launch = world_launch,
+	.run = world_run,
+	.sim = world_sim,
+	.platform = BF_PLATFORM_SIM,
+};

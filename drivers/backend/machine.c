@@ -1,0 +1,243 @@
+#include "drivers/backend/machine_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fault.h"
+
+/* Addresses of the ports: 10.0.0.1 up. */
+#define FIRST_IPV4 0x0a000001u
+
+static int open_pe(struct bf_machine *m, uint32_t index, const struct bf_mlx5_profile *profile)
+{
+	struct bf_pe *pe = &m->pe[index];
+	char nic[16];
+	struct bf_mlx5_opts opts = {
+		.name = nic, .profile = profile, .space = &pe->space, .ioas = &pe->ioas, .fabric = m->fabric,
+		.ipv4 = FIRST_IPV4 + index,
+		/* One for each queue pair of up to sixteen to every peer. */
+		.uar_pages = 64 + 16 * (m->npes - 1),
+	};
+	int rc;
+
+	snprintf(pe->name, sizeof(pe->name), "pe%u", index & (BF_PES_MAX - 1));
+	snprintf(nic, sizeof(nic), "nic%u", index);
+	rc = bf_space_init(&pe->space, m->sim, pe->name, index);
+	if (rc)
+		return rc;
+	pe->has_space = true;
+	rc = bf_ioas_init(&pe->ioas, m->sim, pe->name, BF_PAGE);
+	if (rc)
+		return rc;
+	pe->has_ioas = true;
+	return bf_mlx5_create(m->sim, &opts, &pe->nic);
+}
+
+int bf_machine_open(struct bf_machine *m, const struct bf_world_opts *opts, struct bf_error *err)
+{
+	int rc;
+
+	*m = (struct bf_machine){ .err = err, .npes = opts->npes, .ordering = opts->ordering };
+	m->grids_tail = &m->grids;
+	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
+	if (opts->npes < 1 || opts->npes > BF_PES_MAX)
+		return bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u", opts->npes, BF_PES_MAX);
+	rc = bf_sim_create(opts->seed, &m->sim);
+	if (rc)
+		return bf_fail(err, rc, "no memory for a simulation");
+	if (opts->record_mask)
+		rc = bf_stream_open(&m->sim->rec, &m->sim->now_ps, opts->record_mask, opts->sink);
+	if (rc) {
+		bf_fail(err, rc, "cannot open the record stream");
+		goto fail;
+	}
+	if (opts->faults) {
+		rc = bf_fault_plan_parse(opts->faults, opts->seed, err, &m->faults);
+		if (rc)
+			goto fail;
+		m->sim->faults = m->faults;
+	}
+	rc = bf_fabric_create(m->sim, &m->fabric);
+	for (uint32_t i = 0; !rc && i < opts->npes; i++)
+		rc = open_pe(m, i, opts->profile);
+	if (!rc)
+		return 0;
+	bf_fail(err, rc, "cannot build the machine: %s", m->sim->error.text);
+fail:
+	bf_machine_close(m);
+	return rc;
+}
+
+void bf_machine_close(struct bf_machine *m)
+{
+	struct bf_grid *g;
+
+	while ((g = bf_machine_next_grid(m)))
+		free(g);
+	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++)
+		if (m->pe[i].nic)
+			bf_mlx5_destroy(m->pe[i].nic);
+	if (m->fabric)
+		bf_fabric_destroy(m->fabric);
+	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
+		if (m->pe[i].has_ioas)
+			bf_ioas_fini(&m->pe[i].ioas);
+		if (m->pe[i].has_space)
+			bf_space_fini(&m->pe[i].space);
+	}
+	if (m->sim) {
+		bf_stream_close(&m->sim->rec);
+		bf_sim_destroy(m->sim);
+	}
+	bf_fault_plan_destroy(m->faults);
+	*m = (struct bf_machine){ 0 };
+	m->grids_tail = &m->grids;
+}
+
+static int check_pe(struct bf_machine *m, uint32_t pe)
+{
+	return pe < m->npes ? 0 : bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
+}
+
+int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		     struct bf_memory *out)
+{
+	struct bf_region_opts opts = { .name = name, .kind = place == BF_PLACE_GPU ? BF_MEM_VRAM : BF_MEM_DRAM,
+				       .size = size };
+	struct bf_region *r = NULL;
+	int rc = check_pe(m, pe);
+
+	if (rc)
+		return rc;
+	rc = bf_region_create(&m->pe[pe].space, &opts, &r);
+	if (!rc)
+		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+	if (rc)
+		return bf_fail(m->err, rc, "PE %u, memory '%s' of %" PRIu64 " bytes: %s", pe, name, size,
+			       m->sim->error.text);
+	*out = (struct bf_memory){ .ptr = r->bytes, .va = r->va, .size = r->size };
+	return 0;
+}
+
+int bf_machine_command(struct bf_machine *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
+{
+	int rc = check_pe(m, pe);
+
+	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic, in, in_len, out, out_len);
+}
+
+int bf_machine_map_uar(struct bf_machine *m, uint32_t pe, struct bf_uar *out)
+{
+	uint8_t in[16] = { 0 }, reply[16] = { 0 };
+	struct bf_region *r;
+	int rc;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_ALLOC_UAR);
+	rc = bf_machine_command(m, pe, in, sizeof(in), reply, sizeof(reply));
+	if (rc)
+		return rc;
+	if (BF_MLX5_GET(reply, BF_CMD_OUT_STATUS) != BF_MLX5_CMD_OK)
+		return bf_fail(m->err, -ENOSPC, "PE %u: ALLOC_UAR failed with status 0x%x", pe,
+			       BF_MLX5_GET(reply, BF_CMD_OUT_STATUS));
+	out->index = BF_MLX5_GET(reply, BF_CMD_OUT_NUMBER);
+	r = bf_mlx5_uar(m->pe[pe].nic, out->index);
+	if (!r)
+		return bf_fail(m->err, -ENODEV, "PE %u: UAR %u has no page", pe, out->index);
+	out->page = r->bytes;
+	return 0;
+}
+
+/* RoCEv2 over IPv4: the address mapped into IPv6 (InfiniBand Architecture, annex A17). */
+int bf_machine_address(struct bf_machine *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
+{
+	struct bf_port_info info;
+	int rc = check_pe(m, pe);
+
+	if (rc)
+		return rc;
+	bf_port_info(bf_mlx5_port(m->pe[pe].nic), &info);
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	bf_put_be32(gid + 12, info.ipv4);
+	memcpy(mac, info.mac, 6);
+	return 0;
+}
+
+int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+		      void *arg)
+{
+	struct bf_grid *g;
+	int rc = check_pe(m, pe);
+
+	if (rc)
+		return rc;
+	if (!blocks || !warps || (uint64_t)blocks * warps > 1u << 16 || !kernel)
+		return bf_fail(m->err, -EINVAL, "a grid of %u blocks of %u warps: must be 1 to 65536 warps in all", blocks,
+			       warps);
+	g = malloc(sizeof(*g));
+	if (!g)
+		return bf_fail(m->err, -ENOMEM, "no memory for a grid");
+	*g = (struct bf_grid){ .pe = pe, .blocks = blocks, .warps = warps, .kernel = kernel, .arg = arg };
+	*m->grids_tail = g;
+	m->grids_tail = &g->next;
+	return 0;
+}
+
+struct bf_grid *bf_machine_next_grid(struct bf_machine *m)
+{
+	struct bf_grid *g = m->grids;
+
+	if (g) {
+		m->grids = g->next;
+		if (!m->grids)
+			m->grids_tail = &m->grids;
+		g->next = NULL;
+	}
+	return g;
+}
+
+struct describe {
+	const struct bf_pe *pe;
+	char *report;
+	size_t cap;
+};
+
+static void describe_qp(void *arg, const struct bf_mlx5_qp_info *q)
+{
+	static const char *const states[] = { "RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR" };
+	struct describe *d = arg;
+	const size_t used = strlen(d->report);
+
+	if (q->sq_completed == q->sq_producer && !q->syndrome && q->state == BF_MLX5_QPS_RTS)
+		return;
+	snprintf(d->report + used, d->cap - used,
+		 "%s QP 0x%x %s: doorbell record %u, fetched %u, started %u, completed %u; PSN next %u, acknowledged %u; "
+		 "%u doorbells, %u retries",
+		 d->pe->name, q->qpn, q->state < BF_ARRAY_LEN(states) ? states[q->state] : "?", q->sq_producer,
+		 q->sq_fetched, q->sq_started, q->sq_completed, q->send_psn, q->acked_psn, q->doorbells, q->retries);
+	if (q->syndrome)
+		snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "; syndrome 0x%02x vendor 0x%02x",
+			 q->syndrome, q->vendor_syndrome);
+	snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "\n");
+}
+
+void bf_machine_describe_qps(struct bf_machine *m, char *report, size_t cap)
+{
+	for (uint32_t i = 0; i < m->npes; i++) {
+		struct describe d = { &m->pe[i], report, cap };
+
+		bf_mlx5_each_qp(m->pe[i].nic, describe_qp, &d);
+	}
+}
+
+void bf_machine_result(struct bf_machine *m, uint64_t began_ps, struct bf_world_result *out)
+{
+	bf_stream_flush(&m->sim->rec);
+	out->time_ps = m->sim->now_ps - began_ps;
+	out->events = m->sim->events;
+	out->hash = bf_stream_hash(&m->sim->rec);
+	out->records = m->sim->rec.count;
+}

@@ -1,0 +1,63 @@
+/*
+ * The modelled machine behind the backends sim and live: PEs with memory, an IOMMU and a ConnectX each, on one fabric.
+ */
+#ifndef BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
+#define BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
+
+#include "drivers/backend/backend.h"
+#include "models/mlx5/mlx5.h"
+#include "sim/iommu.h"
+
+#define BF_PES_MAX 64u
+
+struct bf_pe {
+	struct bf_space space;
+	struct bf_ioas ioas;
+	struct bf_mlx5 *nic;
+	char name[8];
+	bool has_space, has_ioas;
+};
+
+/* A grid that waits for the next run. */
+struct bf_grid {
+	struct bf_grid *next;
+	uint32_t pe, blocks, warps;
+	bf_kernel_fn *kernel;
+	void *arg;
+};
+
+struct bf_machine {
+	struct bf_sim *sim;
+	struct bf_fabric *fabric;
+	struct bf_fault_plan *faults;
+	struct bf_pe pe[BF_PES_MAX];
+	struct bf_grid *grids, **grids_tail; /* in order of launch */
+	struct bf_error *err;                /* the caller's */
+	uint32_t npes;
+	enum bf_ordering ordering;
+	uint64_t limit_ps;
+};
+
+/* 0 or negative errno with opts->... named in `err`; `err` is kept for later calls. Undoes itself on failure. */
+int bf_machine_open(struct bf_machine *m, const struct bf_world_opts *opts, struct bf_error *err);
+void bf_machine_close(struct bf_machine *m);
+
+/* The backend calls of the same names. */
+int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		     struct bf_memory *out);
+int bf_machine_command(struct bf_machine *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
+int bf_machine_map_uar(struct bf_machine *m, uint32_t pe, struct bf_uar *out);
+int bf_machine_address(struct bf_machine *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
+int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+		      void *arg);
+
+/* Takes the first waiting grid out; NULL when there is none. The caller frees it. */
+struct bf_grid *bf_machine_next_grid(struct bf_machine *m);
+
+/* Appends to the report where each QP stands that has work left or has failed. */
+void bf_machine_describe_qps(struct bf_machine *m, char *report, size_t cap);
+
+/* Fills in what a run has in common: time, events, hash, records. */
+void bf_machine_result(struct bf_machine *m, uint64_t began_ps, struct bf_world_result *out);
+
+#endif
