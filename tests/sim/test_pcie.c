@@ -1,6 +1,7 @@
 /* Links, MMIO and DMA ports: what arrives when and in which order, and that bytes are never wrong. */
 #include <check.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "sim/bytes.h"
@@ -605,6 +606,47 @@ START_TEST(slicing_a_run_changes_nothing)
 }
 END_TEST
 
+/* What a driver thread does in live mode: posts a doorbell record, polls a completion, then reads the payload. */
+static void *poll_completion(void *arg)
+{
+	uint64_t *bad = arg;
+	uint8_t *bytes = ram->bytes;
+
+	for (uint64_t round = 1; round <= 200; round++) {
+		__atomic_store_n((uint32_t *)(void *)(bytes + BF_PAGE), (uint32_t)round, __ATOMIC_RELEASE);
+		while (__atomic_load_n((uint64_t *)(void *)(bytes + 56), __ATOMIC_ACQUIRE) != round)
+			;
+		for (uint32_t i = 0; i < 1000; i++)
+			*bad += bytes[2 * BF_PAGE + i] != (uint8_t)round;
+	}
+	return NULL;
+}
+
+START_TEST(another_thread_may_post_and_poll)
+{
+	uint64_t bad = 0, cqe[8] = { 0 };
+	uint32_t record = 0;
+	uint8_t data[1000];
+	struct noted n;
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, poll_completion, &bad), 0);
+	for (uint64_t round = 1; round <= 200; round++) {
+		while (record != round) {
+			read_into(&n, IOVA + BF_PAGE, &record, 4);
+			bf_sim_run(sim, BF_NEVER);
+		}
+		memset(data, (int)round, sizeof(data));
+		cqe[7] = round;
+		ck_assert_int_eq(bf_dma_write(&port, IOVA + 2 * BF_PAGE, data, sizeof(data), 0), 0);
+		ck_assert_int_eq(bf_dma_write(&port, IOVA, cqe, sizeof(cqe), 0), 0);
+		bf_sim_run(sim, BF_NEVER);
+	}
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(bad, 0);
+}
+END_TEST
+
 START_TEST(profiles_are_checked)
 {
 	struct bf_link_profile p = profile;
@@ -646,6 +688,7 @@ int main(void)
 	tcase_add_test(t, a_destroyed_region_gets_no_store);
 	tcase_add_test(t, dma_reaches_another_devices_registers);
 	tcase_add_test(t, slicing_a_run_changes_nothing);
+	tcase_add_test(t, another_thread_may_post_and_poll);
 	tcase_add_test(t, profiles_are_checked);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);
