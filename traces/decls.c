@@ -327,6 +327,10 @@ static int add_meta(struct bf_decls *d, const uint8_t *block, size_t len, size_t
 int bf_decls_add(struct bf_decls *d, const uint8_t *block, size_t len, struct bf_error *err)
 {
 	uint32_t tag = bf_get_le32(block), body = bf_get_le32(block + 4);
+	for (size_t i = 8 + (size_t)body; i < len; i++) {
+		if (block[i]) /* the hash covers padding, so it must be what another writer would write */
+			return bf_fail(err, -EBADMSG, "a declaration is padded with more than zeros");
+	}
 	switch (tag) {
 	case BF_BLOCK_TYPE:
 		return add_type(d, block, len, body, err);
