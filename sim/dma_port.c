@@ -122,10 +122,12 @@ static void load_words(uint8_t *dst, const uint8_t *src, uint32_t len)
 {
 	if (!(((uintptr_t)src | len) & 7)) {
 		for (uint32_t at = 0; at < len; at += 8)
-			bf_put_le64(dst + at, __atomic_load_n((const uint64_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
+			bf_put_le64(dst + at,
+				    __atomic_load_n((const uint64_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
 	} else if (!(((uintptr_t)src | len) & 3)) {
 		for (uint32_t at = 0; at < len; at += 4)
-			bf_put_le32(dst + at, __atomic_load_n((const uint32_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
+			bf_put_le32(dst + at,
+				    __atomic_load_n((const uint32_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
 	} else {
 		memcpy(dst, src, len);
 	}
@@ -434,11 +436,12 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	struct bf_region *region;
 	void *host;
 	size_t n = op->len < 8 ? op->len : 8;
+	int64_t run;
 
 	if ((op->len != 4 && op->len != 8 && op->len != 16) || op->iova % op->len)
 		return -EFAULT;
-	if (bf_ioas_translate(p->ioas, op->iova, op->len, BF_IOMMU_READ | BF_IOMMU_WRITE, p->actor, &host, &region) <
-	    op->len || region->kind == BF_MEM_MMIO)
+	run = bf_ioas_translate(p->ioas, op->iova, op->len, BF_IOMMU_READ | BF_IOMMU_WRITE, p->actor, &host, &region);
+	if (run < op->len || region->kind == BF_MEM_MMIO)
 		return -EFAULT;
 	rec->va = bf_va(region, host);
 	memcpy(&rec->before, host, n);

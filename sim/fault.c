@@ -10,13 +10,12 @@
 
 #define ALWAYS_PPM 1000000u
 #define NAME_MAX_LEN 63u
-#define DELAYABLE                                                                                                    \
+#define DELAYABLE                                                                                                      \
 	((1u << BF_FAULT_REORDER) | (1u << BF_FAULT_DELAY) | (1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_DEVICE_STALL))
 
 enum rule_key { KEY_ON, KEY_QP, KEY_AFTER, KEY_UNTIL, KEY_SKIP, KEY_COUNT, KEY_PROB, KEY_DELAY, KEY_SEED, KEYS };
 
-static const char *const key_names[KEYS] = { "on",    "qp",   "after", "until", "skip",
-					     "count", "prob", "delay", "seed" };
+static const char *const key_names[KEYS] = { "on", "qp", "after", "until", "skip", "count", "prob", "delay", "seed" };
 
 struct rule {
 	enum bf_fault_kind kind;
@@ -120,8 +119,14 @@ static bool word_is(struct word w, const char *text)
 
 static int digit_of(char c, unsigned int base)
 {
-	int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	int d = 99;
 
+	if (c >= '0' && c <= '9')
+		d = c - '0';
+	else if (c >= 'a' && c <= 'f')
+		d = c - 'a' + 10;
+	else if (c >= 'A' && c <= 'F')
+		d = c - 'A' + 10;
 	return d < (int)base ? d : -1;
 }
 
@@ -386,7 +391,7 @@ static void BF_PRINTF(4, 5) append(char *buf, size_t cap, size_t *used, const ch
 static void describe_option(const struct rule *r, enum rule_key key, char *buf, size_t cap, size_t *used)
 {
 	const uint64_t numbers[KEYS] = {
-		[KEY_QP] = r->qp,	    [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
+		[KEY_QP] = r->qp,       [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
 		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,
 	};
 	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY;

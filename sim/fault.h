@@ -69,8 +69,8 @@ bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t a
 			 struct bf_fault *out);
 
 /*
- * An opportunity for a fault of `kind` at `actor`, queue or QP number `queue` (0 = none). True when a rule fires: `*out`
- * says how, and a record was emitted. One branch when there is no plan.
+ * An opportunity for a fault of `kind` at `actor`, queue or QP number `queue` (0 = none). True when a rule fires:
+ * `*out` says how, and a record was emitted. One branch when there is no plan.
  */
 static inline bool bf_fault_check(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
 				  struct bf_fault *out)

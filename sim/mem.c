@@ -80,8 +80,8 @@ static int place(struct bf_space *sp, const struct bf_region_opts *opts, uint64_
 
 	if (opts->va) {
 		if (opts->va % BF_PAGE || opts->va > VA_LIMIT - size)
-			return bf_fail(err, -EINVAL, "region '%s': address 0x%llx is unaligned or out of range", opts->name,
-				       (unsigned long long)opts->va);
+			return bf_fail(err, -EINVAL, "region '%s': address 0x%llx is unaligned or out of range",
+				       opts->name, (unsigned long long)opts->va);
 		if (!va_is_free(sp, opts->va, size, &blocked))
 			return bf_fail(err, -EEXIST, "region '%s': address 0x%llx is taken", opts->name,
 				       (unsigned long long)opts->va);

@@ -2,11 +2,11 @@
  * PCIe: links and DMA ports.
  *
  * A link has two directions, each with latency, bandwidth and TLP overhead. Transfers are charged in closed form (bytes
- * plus headers per MaxPayload), not per TLP. Ordering (PCIe Base Specification 5.0, section 2.4.1, "Transaction Ordering
- * Rules"): a posted write does not pass earlier posted writes unless it carries relaxed ordering (A2a, A2b); a read does
- * not pass an earlier posted write (B2a); the completion of a load does not pass earlier posted writes (D2a). Reads
- * complete in order only, as they do for a requester with one tag. MMIO stores to the device travel the other direction
- * as posted writes, also in order.
+ * plus headers per MaxPayload), not per TLP. Ordering (PCIe Base Specification 5.0, section 2.4.1, "Transaction
+ * Ordering Rules"): a posted write does not pass earlier posted writes unless it carries relaxed ordering (A2a, A2b); a
+ * read does not pass an earlier posted write (B2a); the completion of a load does not pass earlier posted writes (D2a).
+ * Reads complete in order only, as they do for a requester with one tag. MMIO stores to the device travel the other
+ * direction as posted writes, also in order.
  *
  * A DMA port belongs to a device: it translates by an IOAS, splits at page runs, charges the link and touches region
  * bytes at the moment the request is at the memory: a read samples then, its data arrive at the device later. A port

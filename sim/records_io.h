@@ -1,8 +1,8 @@
 /*
  * Records of memory, links, DMA and faults (type numbers 40 to 79).
  *
- * Times inside the fixed parts are absolute. Payloads of at most BF_DMA_INLINE_MAX bytes (completions, doorbell records,
- * WQEs, doorbells) travel as the record's tail; longer ones are left out.
+ * Times inside the fixed parts are absolute. Payloads of at most BF_DMA_INLINE_MAX bytes (completions, doorbell
+ * records, WQEs, doorbells) travel as the record's tail; longer ones are left out.
  */
 #ifndef BELFRY_SIM_RECORDS_IO_H
 #define BELFRY_SIM_RECORDS_IO_H

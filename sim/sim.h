@@ -35,8 +35,9 @@ struct bf_sim {
 	uint64_t now_ps;
 	uint32_t slow; /* BF_SLOW_* */
 	/*
-	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train of
-	 * completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall clock.
+	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train
+	 * of completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall
+	 * clock.
 	 */
 	uint64_t run_until_ps;
 	bool stopped;  /* bf_sim_stop() was called */

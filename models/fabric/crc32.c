@@ -1,10 +1,10 @@
 /*
- * CRC-32 (reflected 0xedb88320): sixteen bytes at a time from tables, and 64 at a time by carry-less multiplication where
- * the processor has it.
+ * CRC-32 (reflected 0xedb88320): sixteen bytes at a time from tables, and 64 at a time by carry-less multiplication
+ * where the processor has it.
  *
  * Table k holds what a byte value contributes when k more bytes follow it. The CRC is linear, so an entry is the
- * exclusive or of the entries of its bits, and the entry of bit b in table k is x^(8 (k + 1) - b) modulo the polynomial:
- * 128 powers define all sixteen tables, and the preprocessor writes them out.
+ * exclusive or of the entries of its bits, and the entry of bit b in table k is x^(8 (k + 1) - b) modulo the
+ * polynomial: 128 powers define all sixteen tables, and the preprocessor writes them out.
  */
 #include "models/fabric/roce.h"
 
@@ -101,9 +101,9 @@ static inline FOLD_TARGET __m128i fold(__m128i x, __m128i powers, __m128i there)
 }
 
 /*
- * Carry-less multiplication shortens the message: four lanes of 16 bytes move ahead by 64 until one block is left, which
- * has the CRC of everything before it (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
- * Instruction", Intel 2009; the powers of x for 64 and 16 bytes are there).
+ * Carry-less multiplication shortens the message: four lanes of 16 bytes move ahead by 64 until one block is left,
+ * which has the CRC of everything before it (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+ * PCLMULQDQ Instruction", Intel 2009; the powers of x for 64 and 16 bytes are there).
  */
 static FOLD_TARGET uint32_t by_folding(uint32_t crc, const uint8_t *p, size_t len)
 {

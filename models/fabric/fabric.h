@@ -3,8 +3,8 @@
  *
  * Each port has one full-duplex link to an ideal output-queued switch: a packet is serialised on its sender's link,
  * crosses the switch, is serialised on the receiver's link and handed to the receiver when its last byte has arrived.
- * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. On the wire a
- * frame takes 24 bytes more than its length (IEEE 802.3: preamble 8, FCS 4, gap 12).
+ * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. On the wire
+ * a frame takes 24 bytes more than its length (IEEE 802.3: preamble 8, FCS 4, gap 12).
  *
  * Loss, duplication, reordering, delay, corruption and cut links come from the fault plan. Each frame sent is one
  * opportunity for each of those kinds: actor is the sending port, queue the destination QP of a RoCEv2 frame (0 of
@@ -84,8 +84,8 @@ struct bf_packet *bf_packet_alloc(struct bf_fabric *f);
 void bf_packet_free(struct bf_packet *pkt);
 
 /*
- * Sends; takes the packet. Frames for nobody, or over a link that is down, are dropped and counted, as are frames longer
- * than BF_PACKET_MAX.
+ * Sends; takes the packet. Frames for nobody, or over a link that is down, are dropped and counted, as are frames
+ * longer than BF_PACKET_MAX.
  */
 void bf_port_send(struct bf_port *p, struct bf_packet *pkt);
 

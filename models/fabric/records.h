@@ -5,8 +5,8 @@
 #include "sim/record.h"
 
 /*
- * A frame was sent (tail: its bytes as they are on the wire) or has arrived, been dropped or lost. The actor is the port
- * at which that happens, `peer` the actor of the port at the other end (0: no such port).
+ * A frame was sent (tail: its bytes as they are on the wire) or has arrived, been dropped or lost. The actor is the
+ * port at which that happens, `peer` the actor of the port at the other end (0: no such port).
  */
 #define BF_REC_PACKET_FIELDS(F)                                                                                      \
 	F(u64, packet, DEC, "")                                                                                      \

@@ -166,9 +166,9 @@ uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const st
 uint32_t bf_roce_finish(uint8_t *frame, const struct bf_roce *r, uint32_t payload_offset, bool icrc);
 
 /*
- * Decodes a frame of `len` bytes. Returns 0, -EPROTONOSUPPORT (not IPv4/UDP/4791, IP options or fragments, an opcode that
- * bf_roce_opcode_info() does not know), -EBADMSG (lengths do not fit, IP checksum wrong, wrong TVer, bad pad), -EILSEQ
- * (ICRC wrong, checked when `check_icrc`). Bytes behind the IP packet are ignored. `err` may be NULL.
+ * Decodes a frame of `len` bytes. Returns 0, -EPROTONOSUPPORT (not IPv4/UDP/4791, IP options or fragments, an opcode
+ * that bf_roce_opcode_info() does not know), -EBADMSG (lengths do not fit, IP checksum wrong, wrong TVer, bad pad),
+ * -EILSEQ (ICRC wrong, checked when `check_icrc`). Bytes behind the IP packet are ignored. `err` may be NULL.
  */
 int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf_roce *out, struct bf_error *err);
 

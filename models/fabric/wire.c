@@ -25,7 +25,8 @@ static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_
 			.verdict = (uint8_t)verdict,
 		};
 
-		bf_record(&sim->rec, &bf_rec_packet_schema, at->info.actor, &r, pkt->data, dir == DIR_TX ? pkt->len : 0);
+		bf_record(&sim->rec, &bf_rec_packet_schema, at->info.actor, &r, pkt->data,
+			  dir == DIR_TX ? pkt->len : 0);
 	}
 }
 

@@ -86,7 +86,8 @@ static double measure(uint32_t len, uint32_t reads, uint32_t writes, uint64_t ro
 
 	if (!m || bf_sim_create(1, &m->sim) || bf_space_init(&m->space, m->sim, "host", 0) ||
 	    bf_region_create(&m->space, &opts, &m->ram) || bf_ioas_init(&m->ioas, m->sim, "ioas", 4096) ||
-	    bf_ioas_map_region(&m->ioas, m->ram, 3) || bf_link_init(&m->link, m->sim, "link", &bf_link_profile_gen5_x16) ||
+	    bf_ioas_map_region(&m->ioas, m->ram, 3) ||
+	    bf_link_init(&m->link, m->sim, "link", &bf_link_profile_gen5_x16) ||
 	    bf_dma_port_init(&m->port, m->sim, "dev", &m->link, &m->ioas))
 		exit(1);
 	m->len = len;
@@ -144,8 +145,8 @@ int main(int argc, char **argv)
 		const char *name;
 		uint32_t len, reads, writes;
 	} kinds[] = {
-		{ "2 reads + 2 writes", 64, 2, 2 },	{ "reads", 64, 2, 0 },	 { "writes", 64, 0, 2 },
-		{ "2 reads + 2 writes", 4096, 2, 2 },	{ "reads", 4096, 2, 0 }, { "writes", 4096, 0, 2 },
+		{ "2 reads + 2 writes", 64, 2, 2 },   { "reads", 64, 2, 0 },   { "writes", 64, 0, 2 },
+		{ "2 reads + 2 writes", 4096, 2, 2 }, { "reads", 4096, 2, 0 }, { "writes", 4096, 0, 2 },
 	};
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000000;
 

@@ -42,8 +42,15 @@ static void receive(void *owner, struct bf_packet *pkt)
 
 static void send_one(struct setup *s, const uint8_t *payload, uint32_t len, uint32_t psn)
 {
-	struct bf_roce r = { .opcode = BF_RC_WRITE_ONLY, .pkey = 0xffff, .dest_qp = 0x41, .psn = psn, .ack_req = true,
-			     .va = 0x10000000000ull, .rkey = 0x1100, .dma_len = len, .payload_len = len };
+	struct bf_roce r = { .opcode = BF_RC_WRITE_ONLY,
+			     .pkey = 0xffff,
+			     .dest_qp = 0x41,
+			     .psn = psn,
+			     .ack_req = true,
+			     .va = 0x10000000000ull,
+			     .rkey = 0x1100,
+			     .dma_len = len,
+			     .payload_len = len };
 	struct bf_packet *pkt = bf_packet_alloc(s->fabric);
 	uint32_t at;
 
@@ -65,8 +72,12 @@ static double measure(uint32_t len, bool icrc, uint64_t packets)
 	if (bf_sim_create(1, &s.sim) || bf_fabric_create(s.sim, &s.fabric))
 		exit(1);
 	for (uint32_t i = 0; i < 2; i++) {
-		struct bf_port_opts opts = { .name = i ? "b" : "a", .ipv4 = i, .latency_ps = 500 * BF_NS,
-					     .ps_per_kib = 20480, .rx = receive, .owner = &s };
+		struct bf_port_opts opts = { .name = i ? "b" : "a",
+					     .ipv4 = i,
+					     .latency_ps = 500 * BF_NS,
+					     .ps_per_kib = 20480,
+					     .rx = receive,
+					     .owner = &s };
 
 		if (bf_fabric_attach(s.fabric, &opts, &s.ports[i]))
 			exit(1);

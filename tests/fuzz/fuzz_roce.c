@@ -16,7 +16,9 @@ static void blank_unmodelled(uint8_t *bth)
 
 static void rebuild(const uint8_t *frame, const struct bf_roce *r)
 {
-	struct bf_roce_path_opts opts = { .src_ipv4 = r->src_ipv4, .dst_ipv4 = r->dst_ipv4, .udp_src_port = r->src_port };
+	struct bf_roce_path_opts opts = { .src_ipv4 = r->src_ipv4,
+					  .dst_ipv4 = r->dst_ipv4,
+					  .udp_src_port = r->src_port };
 	struct bf_roce_path path;
 	uint32_t at, bth_to_payload = r->payload_offset - BF_ROCE_BTH_OFFSET;
 	uint8_t *again = malloc(r->payload_offset + r->payload_len + 8), *before = malloc(bth_to_payload);

@@ -40,9 +40,10 @@ END_TEST
 START_TEST(icrc_of_a_known_packet)
 {
 	/* IP, UDP, BTH of a WRITE_MIDDLE with 64 zero bytes; its ICRC was computed by another implementation. */
-	static const uint8_t head[40] = { 0x45, 0,    0,    0x6c, 0xd4, 0x31, 0,    0,	  0x80, 0x11, 0x68, 0x4d, 0x7f, 0,
-					  0,	1,    0x7f, 0,	  0,	1,    0x30, 0x39, 0x12, 0xb7, 0,	0x58, 0x09, 0xdc,
-					  0x07, 0,    0,    1,	  0,	0,    0,    3,	  0,	0,    0,    0 };
+	static const uint8_t head[40] = { 0x45, 0,    0,    0x6c, 0xd4, 0x31, 0,    0,    0x80, 0x11,
+					  0x68, 0x4d, 0x7f, 0,    0,    1,    0x7f, 0,    0,    1,
+					  0x30, 0x39, 0x12, 0xb7, 0,    0x58, 0x09, 0xdc, 0x07, 0,
+					  0,    1,    0,    0,    0,    3,    0,    0,    0,    0 };
 	const uint32_t want = 0xbff3abb9u;
 	uint8_t frame[14 + 40 + 64] = { 0 };
 
@@ -79,14 +80,14 @@ static void make_path(struct bf_roce_path *path)
 START_TEST(bytes_of_a_write_with_immediate)
 {
 	static const uint8_t want[] = {
-		2,    0,    10,	  0,	0,    2,    2,	  0,	10,   0,    0,	  1,	0x08, 0x00, /* Ethernet */
-		0x45, 0x6a, 0,	  72,	0,    0,    0x40, 0,	64,   17,   0x26, 0x39,		    /* IPv4 */
-		10,   0,    0,	  1,	10,   0,    0,	  2,					    /* IPv4 */
-		0xc1, 0x23, 0x12, 0xb7, 0,    52,   0,	  0,					    /* UDP */
-		0x0b, 0xf0, 0xff, 0xff, 0,    1,    2,	  3,	0x80, 4,    5,	  6,		    /* BTH: SE, M, pad 3 */
-		1,    2,    3,	  4,	5,    6,    7,	  8,	0,    0,    0x1a, 0x2b, 0,    0,    0, 5, /* RETH */
-		0xde, 0xad, 0xbe, 0xef,							    /* ImmDt */
-		'h',  'e',  'l',  'l',	'o',  0,    0,	  0,					    /* payload, pad */
+		2,    0,    10,   0,    0,   2,  2,    0, 10,   0,  0,    1,    0x08, 0x00, /* Ethernet */
+		0x45, 0x6a, 0,    72,   0,   0,  0x40, 0, 64,   17, 0x26, 0x39,             /* IPv4 */
+		10,   0,    0,    1,    10,  0,  0,    2,                                   /* IPv4 */
+		0xc1, 0x23, 0x12, 0xb7, 0,   52, 0,    0,                                   /* UDP */
+		0x0b, 0xf0, 0xff, 0xff, 0,   1,  2,    3, 0x80, 4,  5,    6,                /* BTH: SE, M, pad 3 */
+		1,    2,    3,    4,    5,   6,  7,    8, 0,    0,  0x1a, 0x2b, 0,    0,    0, 5, /* RETH */
+		0xde, 0xad, 0xbe, 0xef,                                                           /* ImmDt */
+		'h',  'e',  'l',  'l',  'o', 0,  0,    0,                                         /* payload, pad */
 	};
 	struct bf_roce r = { .opcode = BF_RC_WRITE_ONLY_IMM,
 			     .solicited = true,
@@ -317,7 +318,7 @@ START_TEST(refusals_say_why)
 	ck_assert_int_eq(bf_roce_parse(frame, len, false, &back, &err), -EBADMSG);
 	r = (struct bf_roce){ .opcode = BF_RC_WRITE_MIDDLE, .payload_len = 8 };
 	len = build(frame, &r, &rng);
-	ck_assert_int_eq(parse_changed(frame, len, 43, 0x50, &err), 0); /* 7 bytes and a pad */
+	ck_assert_int_eq(parse_changed(frame, len, 43, 0x50, &err), 0);        /* 7 bytes and a pad */
 	ck_assert_int_eq(parse_changed(frame, len, 42, 0x11, &err), -EBADMSG); /* ACK with payload */
 	set_ip_word(frame, 2, (uint16_t)(bf_get_be16(frame + 16) - 1));
 	ck_assert_int_eq(parse_changed(frame, len, 39, (uint8_t)(frame[39] - 1), &err), -EBADMSG);

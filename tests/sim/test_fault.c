@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/fault.h"
+#include "sim/records_io.h"
 
 static struct bf_sim *sim;
 static uint32_t nic0, nic1;
@@ -86,9 +87,9 @@ START_TEST(wildcards)
 	static const struct {
 		const char *pattern;
 		bool matches;
-	} cases[] = { { "*", true },	{ "nic0.p1", true }, { "nic0.p", false }, { "nic0.p11", false }, { "n*0*1", true },
-		      { "**1", true },	{ "*p1*", true },    { "*p2", false },	  { "n*c*.p*2", false },
-		      { "*.*.*", false } };
+	} cases[] = { { "*", true },         { "nic0.p1", true }, { "nic0.p", false }, { "nic0.p11", false },
+		      { "n*0*1", true },     { "**1", true },     { "*p1*", true },    { "*p2", false },
+		      { "n*c*.p*2", false }, { "*.*.*", false } };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(cases); i++) {
 		char text[64];
@@ -231,6 +232,19 @@ START_TEST(a_fault_is_a_record)
 }
 END_TEST
 
+START_TEST(records_name_the_kinds_as_plans_do)
+{
+	char want[300] = "";
+
+	for (int k = 0; k < BF_FAULT_KINDS; k++)
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s%d=%s", k ? ";" : "", k,
+			 bf_fault_kind_name((enum bf_fault_kind)k));
+	for (uint16_t i = 0; i < bf_rec_fault_injected_schema.nfields; i++)
+		if (!strcmp(bf_rec_fault_injected_schema.fields[i].name, "kind"))
+			ck_assert_str_eq(bf_rec_fault_injected_schema.fields[i].names, want);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fault");
@@ -249,6 +263,7 @@ int main(void)
 	tcase_add_test(t, errors_say_where);
 	tcase_add_test(t, a_description_parses_to_the_same_plan);
 	tcase_add_test(t, a_fault_is_a_record);
+	tcase_add_test(t, records_name_the_kinds_as_plans_do);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

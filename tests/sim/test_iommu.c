@@ -40,7 +40,8 @@ struct naive_page {
 	uint32_t perm;
 };
 
-static int naive_map(struct naive_page *table, uint64_t page, struct bf_region *r, uint64_t offset, uint64_t n, uint32_t perm)
+static int naive_map(struct naive_page *table, uint64_t page, struct bf_region *r, uint64_t offset, uint64_t n,
+		     uint32_t perm)
 {
 	for (uint64_t i = 0; i < n; i++)
 		if (table[page + i].perm)
@@ -94,8 +95,8 @@ static void check_translation(const struct naive_page *table, uint64_t at, uint6
 		const struct naive_page *next = &table[(at + (uint64_t)run) / BF_PAGE];
 
 		ck_assert_uint_eq((at + (uint64_t)run) % BF_PAGE, 0);
-		ck_assert(next->host != page->host + (end - at / BF_PAGE * BF_PAGE) || (next->perm & access) != access ||
-			  next->region != page->region);
+		ck_assert(next->host != page->host + (end - at / BF_PAGE * BF_PAGE) ||
+			  (next->perm & access) != access || next->region != page->region);
 	}
 }
 
@@ -115,8 +116,9 @@ START_TEST(random_maps_match_a_page_table)
 			offset = 0;
 		switch (bf_rng_below(&rng, 4)) {
 		case 0:
-			ck_assert_int_eq(bf_ioas_map(&as, BASE + page * BF_PAGE, r, offset * BF_PAGE, n * BF_PAGE, perm),
-					 naive_map(table, page, r, offset, n, perm));
+			ck_assert_int_eq(
+			    bf_ioas_map(&as, BASE + page * BF_PAGE, r, offset * BF_PAGE, n * BF_PAGE, perm),
+			    naive_map(table, page, r, offset, n, perm));
 			break;
 		case 1:
 			ck_assert_int_eq(bf_ioas_unmap(&as, BASE + page * BF_PAGE, n * BF_PAGE),
@@ -143,9 +145,9 @@ START_TEST(neighbours_in_one_region_are_one_run)
 	ck_assert_int_eq(bf_ioas_translate(&as, BASE + 16, 5 * BF_PAGE, BF_IOMMU_WRITE, 0, &host, &region),
 			 BF_PAGE - 16);
 	for (int64_t len = 1; len < 40; len++)
-		ck_assert_int_eq(bf_ioas_translate(&as, BASE + BF_PAGE - 20, (uint64_t)len, BF_IOMMU_WRITE, 0, &host,
-						   &region),
-				 len < 20 ? len : 20);
+		ck_assert_int_eq(
+		    bf_ioas_translate(&as, BASE + BF_PAGE - 20, (uint64_t)len, BF_IOMMU_WRITE, 0, &host, &region),
+		    len < 20 ? len : 20);
 }
 END_TEST
 

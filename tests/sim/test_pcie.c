@@ -252,7 +252,8 @@ START_TEST(random_transfers_match_memcpy)
 	start(&p);
 	bf_rng_init(&rng, (uint64_t)_i, "pcie test");
 	for (uint64_t i = 0; i < RAM_PAGES; i++)
-		ck_assert_int_eq(bf_ioas_map(&ioas, IOVA + i * BF_PAGE, ram, (i ^ (i >> 2 & 3)) * BF_PAGE, BF_PAGE, 3), 0);
+		ck_assert_int_eq(bf_ioas_map(&ioas, IOVA + i * BF_PAGE, ram, (i ^ (i >> 2 & 3)) * BF_PAGE, BF_PAGE, 3),
+				 0);
 	memset(model, 0, sizeof(model));
 	for (int step = 0; step < 2000 && reads < 400; step++) {
 		uint32_t len = (uint32_t)bf_rng_below(&rng, bf_rng_chance(&rng, 500000) ? 100 : 9000);
@@ -339,9 +340,8 @@ START_TEST(atomics_act_at_the_memory)
 
 	bf_put_le64(ram->bytes + 8, 100);
 	for (int i = 0; i < 3; i++) {
-		n[i].op = (struct bf_dma_op){
-			.iova = IOVA + 8, .len = 8, .dst = &old[i], .done = note, .modify = add_three
-		};
+		n[i].op =
+		    (struct bf_dma_op){ .iova = IOVA + 8, .len = 8, .dst = &old[i], .done = note, .modify = add_three };
 		bf_dma_read(&port, &n[i].op);
 	}
 	bf_sim_run(sim, 150000);
