@@ -189,7 +189,7 @@ START_TEST(test_dump)
 	ck_assert_str_eq(text, "{\"time_ps\":0,\"actor\":\"sq0\",\"type\":\"fix_read\",\"fields\":{\"iova\":\"0x0\","
 			       "\"len\":0,\"qpn\":\"0x0\"},\"tail\":\"7461696c206279746573\"}\n");
 	free(text);
-	f.file[400] ^= 1;
+	f.file[100] ^= 1;
 	text = dump(&f, NULL, -EBADMSG);
 	ck_assert_ptr_nonnull(strstr(text, "-- damage: chunk or line 0 at offset 24, "));
 	free(text);
