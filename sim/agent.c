@@ -105,10 +105,8 @@ static int take_stack(struct bf_agents *ags, struct agent_block *b, size_t bytes
 	return bf_coro_create(&b->agent.coro, agent_main, b, bytes);
 }
 
-/* The agent's wake event: runs it until it leaves. */
-static void resume(struct bf_event *ev)
+void bf_agent_resume(struct bf_agent *a)
 {
-	struct bf_agent *a = BF_CONTAINER_OF(ev, struct bf_agent, wake);
 	struct bf_sim *sim = a->sim;
 	struct bf_agents *ags = sim->agents;
 
@@ -126,6 +124,11 @@ static void resume(struct bf_event *ev)
 	else
 		bf_coro_destroy(a->coro);
 	a->coro = NULL;
+}
+
+static void wake(struct bf_event *ev)
+{
+	bf_agent_resume(BF_CONTAINER_OF(ev, struct bf_agent, wake));
 }
 
 int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out)
@@ -152,7 +155,7 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	ags->last = &a->next;
 	ags->count++;
 	ags->alive++;
-	bf_event_init(&a->wake, resume);
+	bf_event_init(&a->wake, wake);
 	bf_sim_at(sim, &a->wake, bf_agents_now(sim));
 	if (out)
 		*out = a;

@@ -67,6 +67,9 @@ void bf_agent_sleep(struct bf_agent *a, const char *what);
 /* Wakes an agent that is in bf_agent_sleep(), at `when_ps` or at the local time at which it fell asleep. */
 void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);
 
+/* In an event, at or after the local time at which `a` fell asleep: runs it until it leaves. */
+void bf_agent_resume(struct bf_agent *a);
+
 /* Local time of the running agent, or the clock. */
 uint64_t bf_agents_now(const struct bf_sim *sim);
 

@@ -25,13 +25,31 @@ struct meeting {
 	uint64_t latest_ps;
 };
 
+/* A complete meeting whose members go home: one event for all of them. */
+struct departure {
+	struct bf_event ev;
+	struct bf_team *team;
+	uint64_t members;
+};
+
+/* A member is in one meeting or departure at a time, so as many of them as members suffice. */
 struct bf_team {
 	struct bf_sim *sim;
 	uint32_t n, open;
 	struct member member[BF_TEAM_MAX];
-	struct meeting meeting[BF_TEAM_MAX]; /* each has a member that waits in no other: as many as members suffice */
+	struct meeting meeting[BF_TEAM_MAX];
+	struct departure departure[BF_TEAM_MAX];
 	char name[32];
 };
+
+static void depart(struct bf_event *ev)
+{
+	struct departure *d = BF_CONTAINER_OF(ev, struct departure, ev);
+	struct bf_team *t = d->team;
+
+	for (uint64_t left = d->members; left; left &= left - 1)
+		bf_agent_resume(t->member[__builtin_ctzll(left)].agent);
+}
 
 int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out)
 {
@@ -46,12 +64,20 @@ int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_t
 	t->sim = sim;
 	t->n = n;
 	strncpy(t->name, name, sizeof(t->name) - 1);
+	for (uint32_t i = 0; i < n; i++) {
+		t->departure[i].team = t;
+		bf_event_init(&t->departure[i].ev, depart);
+	}
 	*out = t;
 	return 0;
 }
 
 void bf_team_destroy(struct bf_team *t)
 {
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->n; i++)
+		bf_sim_cancel(t->sim, &t->departure[i].ev);
 	free(t);
 }
 
@@ -103,31 +129,35 @@ static struct meeting *find_meeting(struct bf_team *t, uint64_t mask)
 }
 
 /* Gives each member its result before anybody goes: the fast ones may be in the next meeting when the last one wakes. */
-static void complete(struct bf_team *t, struct meeting *meeting, struct bf_agent *last)
+static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 {
 	const struct meeting done = *meeting;
+	struct bf_agent *self = t->member[last].agent;
+	struct departure *d = t->departure;
 	uint64_t ballot = 0;
 
 	*meeting = t->meeting[--t->open];
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (done.mask >> i & 1 && t->member[i].value)
-			ballot |= 1ull << i;
+	for (uint64_t left = done.mask; left; left &= left - 1) {
+		if (t->member[__builtin_ctzll(left)].value)
+			ballot |= left & -left;
 	}
-	for (uint32_t i = 0; i < t->n; i++) {
-		struct member *m = &t->member[i];
+	for (uint64_t left = done.mask; left; left &= left - 1) {
+		struct member *m = &t->member[__builtin_ctzll(left)];
 
-		if (!(done.mask >> i & 1))
-			continue;
 		m->mask = 0;
 		m->result = m->value;
 		if (m->what == BALLOT)
 			m->result = ballot;
 		else if (m->what == SHUFFLE && m->from < t->n && done.mask >> m->from & 1)
 			m->result = t->member[m->from].value;
-		if (m->agent != last)
-			bf_agent_wake_at(m->agent, done.latest_ps);
 	}
-	bf_agent_charge(last, done.latest_ps - bf_agent_now(last));
+	bf_agent_charge(self, done.latest_ps - bf_agent_now(self));
+	if (done.mask == 1ull << last)
+		return;
+	while (bf_event_pending(&d->ev))
+		d++;
+	d->members = done.mask & ~(1ull << last);
+	bf_sim_at(t->sim, &d->ev, done.latest_ps);
 }
 
 static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, struct member brought)
@@ -150,7 +180,7 @@ static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, u
 	if (local > meeting->latest_ps)
 		meeting->latest_ps = local;
 	if (meeting->arrived == mask) {
-		complete(t, meeting, self);
+		complete(t, meeting, index);
 	} else {
 		w->describe = describe;
 		w->describe_arg = t;

@@ -14,11 +14,18 @@
 
 struct bf_team; /* opaque */
 
-/* `n` members (1..BF_TEAM_MAX); members join by index. Freed by its creator after the run. Returns 0 or -ENOMEM. */
+/*
+ * `n` members (1..BF_TEAM_MAX); members join by index. Freed by its creator after the run and before the simulation.
+ * `name` (copied) shows in reports. Returns 0, -EINVAL or -ENOMEM with sim->error set.
+ */
 int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out);
 void bf_team_destroy(struct bf_team *t);
 
-/* Self: member `index` meets the members of `mask` (which must include it). */
+/*
+ * Self: member `index` meets the members of `mask`. Meetings with different masks are different meetings; one member
+ * waits in one at a time. A mask without `index` is the driver's mistake: sim->error says so and the run stops. Orders
+ * no memory: code whose real primitive does (__syncwarp, bar.sync) adds a block fence on either side.
+ */
 void bf_team_sync(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
 
 /* Self: the same, and returns what member `from` brought (its own `value` if `from` is not in the mask). */
