@@ -1,0 +1,266 @@
+/* What agents cost the machine that simulates: switches, syncs, sleeps, shuffles, stores. Records are off. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "sim/agent.h"
+#include "sim/coro.h"
+#include "sim/mem.h"
+#include "sim/sim.h"
+#include "sim/team.h"
+#include "sim/view.h"
+
+#define ROUNDS 2000000u
+#define REPEATS 5
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The smallest of several runs of `fn`, for one of its `n` operations. */
+static double best(double (*fn)(void), double n)
+{
+	double b = 1e30;
+
+	for (int i = 0; i < REPEATS; i++) {
+		const double t = fn();
+
+		b = t < b ? t : b;
+	}
+	return b / n;
+}
+
+static struct bf_coro *coro;
+
+static void leave_for_ever(void *arg)
+{
+	(void)arg;
+	for (;;)
+		bf_coro_leave(coro);
+}
+
+static double coro_switches(void)
+{
+	double t;
+
+	if (bf_coro_create(&coro, leave_for_ever, NULL, 65536))
+		exit(1);
+	t = now_ns();
+	for (unsigned i = 0; i < ROUNDS; i++)
+		bf_coro_enter(coro);
+	t = now_ns() - t;
+	bf_coro_destroy(coro);
+	return t;
+}
+
+static ucontext_t inside, outside;
+
+static void swap_for_ever(void)
+{
+	for (;;)
+		swapcontext(&inside, &outside);
+}
+
+static double ucontext_switches(void)
+{
+	static char stack[65536];
+	double t;
+
+	getcontext(&inside);
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = sizeof(stack);
+	makecontext(&inside, swap_for_ever, 0);
+	t = now_ns();
+	for (unsigned i = 0; i < ROUNDS; i++)
+		swapcontext(&outside, &inside);
+	return now_ns() - t;
+}
+
+/* A simulation in which `agents` agents run `fn`, timed from start to end. */
+struct rig {
+	struct bf_sim *sim;
+	struct bf_space space;
+	struct bf_region *mem;
+	struct bf_view *view;
+	struct bf_team *team;
+	double ns;
+};
+
+struct lane {
+	struct rig *rig;
+	uint32_t id;
+};
+
+static double simulate(uint32_t agents, bf_agent_fn *fn, enum bf_ordering ordering)
+{
+	struct rig r = { 0 };
+	struct lane lane[64];
+	struct bf_view_opts vo = { .cost = &bf_cost_gpu, .space = &r.space, .ordering = ordering, .name = "v" };
+	double t;
+
+	if (bf_sim_create(1, &r.sim) || bf_space_init(&r.space, r.sim, "pe0", 0) ||
+	    bf_region_create(&r.space, &(struct bf_region_opts){ .name = "mem", .kind = BF_MEM_VRAM, .size = 65536 }, &r.mem) ||
+	    bf_view_create(r.sim, &vo, &r.view) || bf_team_create(r.sim, 32, "warp", &r.team))
+		exit(1);
+	for (uint32_t i = 0; i < agents; i++) {
+		struct bf_agent_opts o = { .name = "a", .main = fn, .arg = &lane[i], .view = r.view };
+
+		lane[i] = (struct lane){ &r, i };
+		if (bf_agent_create(r.sim, &o, NULL))
+			exit(1);
+	}
+	t = now_ns();
+	if (bf_sim_run(r.sim, BF_NEVER) != BF_RUN_IDLE)
+		exit(1);
+	t = now_ns() - t;
+	bf_team_destroy(r.team);
+	bf_view_destroy(r.view);
+	bf_space_fini(&r.space);
+	bf_sim_destroy(r.sim);
+	return r.ns > 0 ? r.ns : t;
+}
+
+static void sync_only(struct bf_agent *a, void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		bf_agent_delay(a, 1000);
+}
+
+static double syncs_alone(void)
+{
+	return simulate(1, sync_only, BF_ORDER_SC);
+}
+
+static double syncs_in_turns(void)
+{
+	return simulate(2, sync_only, BF_ORDER_SC);
+}
+
+static void ping_pong(struct bf_agent *a, void *arg)
+{
+	const struct lane *l = arg;
+	const void *line = l->rig->mem->bytes;
+
+	for (uint64_t i = 0; i < ROUNDS / 4; i++) {
+		uint64_t v;
+
+		for (;;) {
+			bf_load(a, line, &v, 8, BF_ACQUIRE, BF_SCOPE_GPU);
+			if (v % 2 == l->id)
+				break;
+			bf_agent_wait(a, &line, 1, BF_NEVER, 1000, "its turn");
+		}
+		v++;
+		bf_store(a, l->rig->mem->bytes, &v, 8, BF_RELEASE, BF_SCOPE_GPU);
+	}
+}
+
+static double waits(void)
+{
+	return simulate(2, ping_pong, BF_ORDER_SC);
+}
+
+static void shuffle(struct bf_agent *a, void *arg)
+{
+	const struct lane *l = arg;
+	uint64_t v = l->id;
+
+	for (unsigned i = 0; i < 20000; i++)
+		v += bf_team_shuffle(l->rig->team, a, l->id, 0xffffffff, v, i % 32);
+}
+
+static double shuffles(void)
+{
+	return simulate(32, shuffle, BF_ORDER_SC);
+}
+
+static void store_through_view(struct bf_agent *a, void *arg)
+{
+	struct rig *r = ((struct lane *)arg)->rig;
+	uint8_t *p = r->mem->bytes;
+	const double t = now_ns();
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		bf_store(a, p + (i * 16 & 65535), &(uint64_t[2]){ i, i }, 16, BF_WEAK, BF_SCOPE_CTA);
+		__asm__ volatile("" ::: "memory");
+	}
+	r->ns = now_ns() - t;
+}
+
+static void store_plainly(struct bf_agent *a, void *arg)
+{
+	struct rig *r = ((struct lane *)arg)->rig;
+	uint8_t *p = r->mem->bytes;
+	const double t = now_ns();
+
+	(void)a;
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		memcpy(p + (i * 16 & 65535), &(uint64_t[2]){ i, i }, 16);
+		__asm__ volatile("" ::: "memory");
+	}
+	r->ns = now_ns() - t;
+}
+
+static double sc_stores(void)
+{
+	return simulate(1, store_through_view, BF_ORDER_SC);
+}
+
+static double gpu_stores(void)
+{
+	return simulate(1, store_through_view, BF_ORDER_GPU);
+}
+
+static double plain_stores(void)
+{
+	return simulate(1, store_plainly, BF_ORDER_SC);
+}
+
+static void nothing(struct bf_agent *a, void *arg)
+{
+	(void)a;
+	(void)arg;
+}
+
+static double births(void)
+{
+	struct bf_sim *sim;
+	double t;
+
+	if (bf_sim_create(1, &sim))
+		exit(1);
+	t = now_ns();
+	for (int i = 0; i < 2048; i++) {
+		if (bf_agent_create(sim, &(struct bf_agent_opts){ .name = "lane", .main = nothing }, NULL))
+			exit(1);
+	}
+	bf_sim_run(sim, BF_NEVER);
+	t = now_ns() - t;
+	bf_sim_destroy(sim);
+	return t;
+}
+
+int main(void)
+{
+	const double asm_ns = best(coro_switches, 2.0 * ROUNDS), uc_ns = best(ucontext_switches, 2.0 * ROUNDS);
+	const double sc = best(sc_stores, ROUNDS), plain = best(plain_stores, ROUNDS);
+
+	printf("switch, one way            %8.2f ns   limit 25; swapcontext %.2f ns: %.1f times as fast\n", asm_ns, uc_ns,
+	       uc_ns / asm_ns);
+	printf("sync, nothing due          %8.2f ns\n", best(syncs_alone, ROUNDS));
+	printf("sync, two in turns         %8.2f ns   event, enter and leave\n", best(syncs_in_turns, 2.0 * ROUNDS));
+	printf("wait and wake              %8.2f ns   load, sleep, store, wake, load\n", best(waits, ROUNDS / 2));
+	printf("shuffle of 32 lanes        %8.2f ns   %.1f switches\n", best(shuffles, 20000),
+	       best(shuffles, 20000) / asm_ns);
+	printf("store of 16 bytes, sc      %8.2f ns   plain store %.2f ns: ratio %.2f\n", sc, plain, sc / plain);
+	printf("store of 16 bytes, gpu     %8.2f ns   with its drain scheduled\n", best(gpu_stores, ROUNDS));
+	printf("agent, born and dead       %8.2f ns   2048 at once\n", best(births, 2048));
+	return 0;
+}
