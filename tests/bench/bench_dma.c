@@ -139,6 +139,36 @@ static double measure_memcpy(uint32_t len, uint64_t times)
 	return took;
 }
 
+/* One translation, alternating between four maps as a NIC does between its ring, record, payload and completions. */
+static double measure_translation(uint64_t times)
+{
+	struct bf_region_opts opts = { .name = "ram", .size = 1u << 16 };
+	struct bf_region *regions[4], *region;
+	struct bf_space space;
+	struct bf_ioas ioas;
+	struct bf_sim *sim;
+	uint64_t bytes = 0;
+	double start;
+	void *host;
+
+	if (bf_sim_create(1, &sim) || bf_space_init(&space, sim, "host", 0) || bf_ioas_init(&ioas, sim, "ioas", 4096))
+		exit(1);
+	for (int i = 0; i < 4; i++)
+		if (bf_region_create(&space, &opts, &regions[i]) || bf_ioas_map_region(&ioas, regions[i], 3))
+			exit(1);
+	start = now_ns();
+	for (uint64_t i = 0; i < times; i++)
+		bytes += (uint64_t)bf_ioas_translate(&ioas, regions[i % 4]->va + i % 1021 * 64, 64, BF_IOMMU_READ, 1,
+						     &host, &region);
+	start = now_ns() - start;
+	if (bytes != times * 64)
+		exit(1);
+	bf_ioas_fini(&ioas);
+	bf_space_fini(&space);
+	bf_sim_destroy(sim);
+	return start / (double)times;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -163,5 +193,6 @@ int main(int argc, char **argv)
 		}
 		printf("%-20s %6u %12.1f %12.1f %8.1f\n", kinds[i].name, kinds[i].len, each, copy, each / copy);
 	}
+	printf("%-20s %6u %12.1f\n", "translation", 64u, measure_translation(rounds));
 	return 0;
 }
