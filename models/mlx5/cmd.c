@@ -1,0 +1,176 @@
+/*
+ * The command interface: mailboxes in the shape of the PRM (rdma-core providers/mlx5/mlx5_ifc.h, Linux
+ * drivers/net/ethernet/mellanox/mlx5/core/cmd.c). One table says which commands there are; PDs, UARs and capabilities
+ * are simple enough to live here.
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAIL_MIN 16u
+
+struct command {
+	uint16_t opcode;
+	uint16_t in_min, out_min;
+	const char *name;
+	uint8_t (*run)(struct bf_mlx5_mail *m);
+};
+
+static uint8_t alloc_pd(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return BF_MLX5_CMD_NO_RES;
+	if (bf_mlx5_table_add(&m->dev->pds, pd, &pd->number)) {
+		free(pd);
+		return BF_MLX5_CMD_LIM;
+	}
+	m->number = pd->number;
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t dealloc_pd(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&m->dev->pds, m->number);
+
+	if (!pd)
+		return BF_MLX5_CMD_BAD_RES;
+	if (pd->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	bf_mlx5_table_remove(&m->dev->pds, m->number);
+	free(pd);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t alloc_uar(struct bf_mlx5_mail *m)
+{
+	for (uint32_t i = 0; i < m->dev->uar_count; i++) {
+		struct bf_mlx5_uar *uar = &m->dev->uars[i];
+
+		if (uar->allocated)
+			continue;
+		uar->allocated = true;
+		uar->arm_half = false;
+		memset(uar->bf, 0, sizeof(uar->bf));
+		m->number = i;
+		return BF_MLX5_CMD_OK;
+	}
+	return BF_MLX5_CMD_NO_RES;
+}
+
+static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_uar *uar = m->number < m->dev->uar_count ? &m->dev->uars[m->number] : NULL;
+
+	if (!uar || !uar->allocated)
+		return BF_MLX5_CMD_BAD_RES;
+	if (uar->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	uar->allocated = false;
+	return BF_MLX5_CMD_OK;
+}
+
+/*
+ * General capabilities (op_mod type 0), the limits only; offsets from struct mlx5_ifc_cmd_hca_cap_bits in Linux
+ * include/linux/mlx5/mlx5_ifc.h. Other capability types are answered with zeros: nothing optional is there.
+ */
+static uint8_t query_hca_cap(struct bf_mlx5_mail *m)
+{
+	const struct bf_mlx5_profile *p = &m->dev->profile;
+	uint8_t *cap = m->out + 16;
+	uint32_t type = BF_MLX5_GET(m->in, BF_CMD_OP_MOD) >> 1;
+
+	if (type || m->out_len < 16 + 0x20)
+		return BF_MLX5_CMD_OK;
+	cap[0x11] = 15;                        /* log_max_qp_sz */
+	cap[0x13] = (uint8_t)p->log_max_qp;    /* log_max_qp */
+	cap[0x19] = 22;                        /* log_max_cq_sz */
+	cap[0x1b] = (uint8_t)p->log_max_cq;    /* log_max_cq */
+	cap[0x1d] = (uint8_t)p->log_max_mkey;  /* log_max_mkey */
+	return BF_MLX5_CMD_OK;
+}
+
+/* Least lengths of input and output. */
+#define IN(n) (n), MAIL_MIN
+#define OUT(n) MAIL_MIN, (n)
+#define SIMPLE MAIL_MIN, MAIL_MIN
+
+static const struct command commands[] = {
+	{ BF_MLX5_CMD_QUERY_HCA_CAP, SIMPLE, "QUERY_HCA_CAP", query_hca_cap },
+	{ BF_MLX5_CMD_CREATE_MKEY, IN(BF_CREATE_MKEY_MKC + 64), "CREATE_MKEY", bf_mlx5_cmd_create_mkey },
+	{ BF_MLX5_CMD_QUERY_MKEY, OUT(16 + 64), "QUERY_MKEY", bf_mlx5_cmd_query_mkey },
+	{ BF_MLX5_CMD_DESTROY_MKEY, SIMPLE, "DESTROY_MKEY", bf_mlx5_cmd_destroy_mkey },
+	{ BF_MLX5_CMD_CREATE_CQ, IN(BF_CREATE_CQ_CQC + 0x50), "CREATE_CQ", bf_mlx5_cmd_create_cq },
+	{ BF_MLX5_CMD_DESTROY_CQ, SIMPLE, "DESTROY_CQ", bf_mlx5_cmd_destroy_cq },
+	{ BF_MLX5_CMD_QUERY_CQ, OUT(16 + 64), "QUERY_CQ", bf_mlx5_cmd_query_cq },
+	{ BF_MLX5_CMD_CREATE_QP, IN(BF_CREATE_QP_LEN), "CREATE_QP", bf_mlx5_cmd_create_qp },
+	{ BF_MLX5_CMD_DESTROY_QP, SIMPLE, "DESTROY_QP", bf_mlx5_cmd_destroy_qp },
+	{ BF_MLX5_CMD_RST2INIT_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RST2INIT_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_INIT2RTR_QP, IN(BF_QP_QPC + BF_QPC_LEN), "INIT2RTR_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_RTR2RTS_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RTR2RTS_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_RTS2RTS_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RTS2RTS_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_SQERR2RTS_QP, SIMPLE, "SQERR2RTS_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_2ERR_QP, SIMPLE, "2ERR_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_2RST_QP, SIMPLE, "2RST_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_QUERY_QP, OUT(BF_QP_QPC + BF_QPC_LEN), "QUERY_QP", bf_mlx5_cmd_query_qp },
+	{ BF_MLX5_CMD_SQD_RTS_QP, SIMPLE, "SQD_RTS_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_RTS2SQD_QP, SIMPLE, "RTS2SQD_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_ALLOC_PD, SIMPLE, "ALLOC_PD", alloc_pd },
+	{ BF_MLX5_CMD_DEALLOC_PD, SIMPLE, "DEALLOC_PD", dealloc_pd },
+	{ BF_MLX5_CMD_ALLOC_UAR, SIMPLE, "ALLOC_UAR", alloc_uar },
+	{ BF_MLX5_CMD_DEALLOC_UAR, SIMPLE, "DEALLOC_UAR", dealloc_uar },
+	{ BF_MLX5_CMD_CREATE_UMEM, IN(BF_CREATE_UMEM_MTT), "CREATE_UMEM", bf_mlx5_cmd_create_umem },
+	{ BF_MLX5_CMD_DESTROY_UMEM, SIMPLE, "DESTROY_UMEM", bf_mlx5_cmd_destroy_umem },
+};
+
+static const struct command *find_command(uint32_t opcode)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(commands); i++)
+		if (commands[i].opcode == opcode)
+			return &commands[i];
+	return NULL;
+}
+
+static uint8_t execute(struct bf_mlx5_mail *m, const struct command *c)
+{
+	if (!c)
+		return BF_MLX5_CMD_BAD_OP;
+	if (m->in_len < c->in_min)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	if (m->out_len < c->out_min)
+		return BF_MLX5_CMD_BAD_OUTP_LEN;
+	return c->run(m);
+}
+
+int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, size_t out_len)
+{
+	struct bf_mlx5_mail m = { .dev = dev, .in = in, .out = out, .in_len = in_len, .out_len = out_len };
+	const struct command *c;
+	uint8_t status;
+
+	if (in_len < MAIL_MIN || out_len < MAIL_MIN)
+		return bf_fail(&dev->sim->error, -EINVAL, "%s: command of %zu bytes in, %zu out: both need 16", dev->name,
+			       in_len, out_len);
+	m.opcode = BF_MLX5_GET(in, BF_CMD_OPCODE);
+	m.number = BF_MLX5_GET(in, BF_CMD_IN_NUMBER);
+	c = find_command(m.opcode);
+	memset(out, 0, out_len);
+	status = execute(&m, c);
+	if (status)
+		memset(out, 0, out_len);
+	else if (c->out_min == MAIL_MIN)
+		BF_MLX5_SET(out, BF_CMD_OUT_NUMBER, m.number);
+	BF_MLX5_SET(out, BF_CMD_OUT_STATUS, status);
+	BF_MLX5_SET(out, BF_CMD_OUT_SYNDROME, m.syndrome);
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_cmd rec = {
+			.number = m.number, .syndrome = m.syndrome, .opcode = (uint16_t)m.opcode, .status = status
+		};
+
+		snprintf(rec.name, sizeof(rec.name), "%s", c ? c->name : "?");
+		bf_record(&dev->sim->rec, &bf_rec_cmd_schema, dev->actor, &rec, NULL, 0);
+	}
+	return 0;
+}

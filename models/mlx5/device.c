@@ -1,0 +1,258 @@
+/* The device: creation, destruction, and what reports may ask. */
+#include "models/mlx5/device_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define UAR_PAGES 64u
+#define XFER_BLOCK 128u
+
+struct bf_mlx5_xfer_block {
+	struct bf_mlx5_xfer_block *next;
+	struct bf_mlx5_xfer xfers[XFER_BLOCK];
+};
+
+struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
+{
+	struct bf_mlx5_xfer *x = dev->xfers;
+	struct bf_mlx5_xfer_block *block;
+
+	if (BF_LIKELY(x != NULL)) {
+		dev->xfers = x->next;
+		return x;
+	}
+	block = calloc(1, sizeof(*block));
+	if (!block)
+		return NULL;
+	block->next = dev->xfer_blocks;
+	dev->xfer_blocks = block;
+	for (uint32_t i = 1; i < XFER_BLOCK; i++)
+		bf_mlx5_xfer_put(dev, &block->xfers[i]);
+	return &block->xfers[0];
+}
+
+static int create_uars(struct bf_mlx5 *dev, struct bf_space *space, uint32_t count)
+{
+	dev->uars = calloc(count, sizeof(*dev->uars));
+	if (!dev->uars)
+		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for %u UAR pages", dev->name, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct bf_mlx5_uar *uar = &dev->uars[i];
+		char name[40];
+		struct bf_region_opts opts = {
+			.name = name, .kind = BF_MEM_MMIO, .size = BF_MLX5_UAR_BYTES, .mmio = &bf_mlx5_uar_ops,
+			.owner = uar, .link = &dev->link,
+		};
+		int status;
+
+		snprintf(name, sizeof(name), "%s.uar%u", dev->name, i);
+		uar->dev = dev;
+		uar->index = i;
+		status = bf_region_create(space, &opts, &uar->region);
+		if (status)
+			return status;
+		dev->uar_count++;
+	}
+	return 0;
+}
+
+static void init_tables(struct bf_mlx5 *dev)
+{
+	const struct bf_mlx5_profile *p = &dev->profile;
+
+	/* First numbers are arbitrary; small ones are kept free as hardware reserves them (QP 0 and 1 are special). */
+	dev->qps = (struct bf_mlx5_table){ .limit = 1u << p->log_max_qp, .next = 0x100 };
+	dev->cqs = (struct bf_mlx5_table){ .limit = 1u << p->log_max_cq, .next = 0x40 };
+	dev->mkeys = (struct bf_mlx5_table){ .limit = 1u << p->log_max_mkey, .next = 0x10 };
+	dev->pds = (struct bf_mlx5_table){ .limit = 1u << 16, .next = 1 };
+	dev->umems = (struct bf_mlx5_table){ .limit = 1u << 20, .next = 1 };
+}
+
+static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
+{
+	const struct bf_mlx5_profile *p = &dev->profile;
+	struct bf_port_info info;
+	char name[40];
+	int status;
+
+	snprintf(name, sizeof(name), "%s.pcie", dev->name);
+	status = bf_link_init(&dev->link, dev->sim, name, &p->pcie);
+	if (status)
+		return status;
+	snprintf(name, sizeof(name), "%s.dma", dev->name);
+	status = bf_dma_port_init(&dev->dma, dev->sim, name, &dev->link, opts->ioas);
+	if (status)
+		return status;
+	snprintf(name, sizeof(name), "%s.p1", dev->name);
+	status = bf_fabric_attach(dev->fabric, &(struct bf_port_opts){
+						       .name = name, .ipv4 = opts->ipv4, .latency_ps = p->port_latency_ps,
+						       .ps_per_kib = p->port_ps_per_kib, .rx = bf_mlx5_rx, .owner = dev },
+				  &dev->port);
+	if (status)
+		return status;
+	bf_port_info(dev->port, &info);
+	memcpy(dev->mac, info.mac, sizeof(dev->mac));
+	return create_uars(dev, opts->space, opts->uar_pages ? opts->uar_pages : UAR_PAGES);
+}
+
+static bool profile_is_sane(const struct bf_mlx5_profile *p)
+{
+	return p->fetch_wqebbs >= BF_MLX5_MAX_WQEBBS && p->max_outstanding && p->max_outstanding < BF_PSN_SPAN &&
+	       p->log_max_qp <= 24 && p->log_max_cq <= 24 && p->log_max_mkey <= 24;
+}
+
+int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct bf_mlx5 **out)
+{
+	const struct bf_mlx5_profile *profile = opts->profile ? opts->profile : &bf_mlx5_cx7;
+	struct bf_mlx5 *dev;
+	int status;
+
+	*out = NULL;
+	if (!profile_is_sane(profile))
+		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit that cannot be", opts->name,
+			       profile->name);
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return bf_fail(&sim->error, -ENOMEM, "%s: no memory", opts->name);
+	dev->sim = sim;
+	dev->fabric = opts->fabric;
+	dev->profile = *profile;
+	dev->ipv4 = opts->ipv4;
+	dev->tx.pkey = 0xffff; /* the default partition, full member (IBA vol. 1 section 10.9) */
+	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
+	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
+	init_tables(dev);
+	status = attach(dev, opts);
+	if (status) {
+		bf_mlx5_destroy(dev);
+		return status;
+	}
+	*out = dev;
+	return 0;
+}
+
+static void free_objects(struct bf_mlx5 *dev)
+{
+	void *obj;
+
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->qps, &n)); n++) {
+		bf_mlx5_qp_reset(obj);
+		bf_mlx5_qp_free(obj);
+	}
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->cqs, &n)); n++)
+		bf_mlx5_cq_free(obj);
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->mkeys, &n)); n++)
+		free(obj);
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->pds, &n)); n++)
+		free(obj);
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->umems, &n)); n++)
+		free(obj);
+	while (dev->zombie_qps) {
+		struct bf_mlx5_qp *qp = dev->zombie_qps;
+
+		dev->zombie_qps = qp->next_zombie;
+		bf_mlx5_qp_free(qp);
+	}
+	while (dev->zombie_cqs) {
+		struct bf_mlx5_cq *cq = dev->zombie_cqs;
+
+		dev->zombie_cqs = cq->next_zombie;
+		bf_mlx5_cq_free(cq);
+	}
+}
+
+void bf_mlx5_destroy(struct bf_mlx5 *dev)
+{
+	if (!dev)
+		return;
+	if (dev->dma.rings)
+		bf_dma_port_fini(&dev->dma);
+	free_objects(dev);
+	bf_mlx5_table_fini(&dev->qps);
+	bf_mlx5_table_fini(&dev->cqs);
+	bf_mlx5_table_fini(&dev->mkeys);
+	bf_mlx5_table_fini(&dev->pds);
+	bf_mlx5_table_fini(&dev->umems);
+	for (uint32_t i = 0; i < dev->uar_count; i++)
+		bf_region_destroy(dev->uars[i].region);
+	free(dev->uars);
+	if (dev->link.mmio)
+		bf_link_fini(&dev->link);
+	while (dev->xfer_blocks) {
+		struct bf_mlx5_xfer_block *block = dev->xfer_blocks;
+
+		dev->xfer_blocks = block->next;
+		free(block);
+	}
+	free(dev);
+}
+
+struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index)
+{
+	return index < dev->uar_count ? dev->uars[index].region : NULL;
+}
+
+int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t number)
+{
+	struct bf_mlx5_table *t = kind == BF_MLX5_OBJ_QP   ? &dev->qps
+				  : kind == BF_MLX5_OBJ_CQ ? &dev->cqs
+				  : kind == BF_MLX5_OBJ_PD ? &dev->pds
+							   : &dev->mkeys;
+
+	if (number > 0xffffff)
+		return bf_fail(&dev->sim->error, -ERANGE, "%s: number 0x%x is wider than 24 bits", dev->name, number);
+	if (bf_mlx5_table_get(t, number))
+		return bf_fail(&dev->sim->error, -EEXIST, "%s: number 0x%x is taken", dev->name, number);
+	t->forced = number;
+	t->has_forced = true;
+	return 0;
+}
+
+struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev)
+{
+	return dev->port;
+}
+
+struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev)
+{
+	return &dev->dma;
+}
+
+uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev)
+{
+	return dev->actor;
+}
+
+static void fill_info(const struct bf_mlx5_qp *qp, struct bf_mlx5_qp_info *out)
+{
+	*out = (struct bf_mlx5_qp_info){
+		.qpn = qp->qpn, .state = qp->state, .remote_qpn = qp->remote_qpn, .cqn_snd = qp->send_cq->cqn,
+		.cqn_rcv = qp->recv_cq->cqn, .sq_producer = qp->producer, .sq_fetched = qp->fetched,
+		.sq_started = qp->tx_index, .sq_completed = qp->head, .rq_producer = qp->rq_producer,
+		.rq_consumed = qp->rq_consumed, .send_psn = qp->send_psn,
+		.acked_psn = bf_psn_add(qp->una_psn, BF_PSN_MASK), .recv_psn = qp->expected_psn,
+		.doorbells = qp->doorbells, .retries = qp->retries, .rnr_naks = qp->rnr_naks,
+		.syndrome = qp->err.syndrome, .vendor_syndrome = qp->err.vendor,
+	};
+}
+
+int bf_mlx5_qp_info(struct bf_mlx5 *dev, uint32_t qpn, struct bf_mlx5_qp_info *out)
+{
+	const struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, qpn);
+
+	if (!qp)
+		return bf_fail(&dev->sim->error, -ENOENT, "%s: no QP 0x%x", dev->name, qpn);
+	fill_info(qp, out);
+	return 0;
+}
+
+void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_mlx5_qp_info *info), void *arg)
+{
+	struct bf_mlx5_qp_info info;
+	const struct bf_mlx5_qp *qp;
+
+	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&dev->qps, &n)); n++) {
+		fill_info(qp, &info);
+		fn(arg, &info);
+	}
+}

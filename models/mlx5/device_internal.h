@@ -1,0 +1,462 @@
+/*
+ * What the model's files share: the objects behind the numbers in commands, and who calls whom.
+ *
+ * A send WQE moves through four 16-bit WQEBB counters of its queue pair, in this order (each equal to or behind the one
+ * before, modulo 2^16):
+ *   producer   what the doorbell record said last
+ *   fetched    bytes are in the device's copy of the ring
+ *   decoded    struct bf_mlx5_send is filled in
+ *   tx_index   where the transmitter stands
+ *   head       the oldest WQE without completion
+ */
+#ifndef BELFRY_MODELS_MLX5_DEVICE_INTERNAL_H
+#define BELFRY_MODELS_MLX5_DEVICE_INTERNAL_H
+
+#include "models/fabric/roce.h"
+#include "models/mlx5/mlx5.h"
+#include "models/mlx5/records.h"
+#include "models/mlx5/wqe.h"
+
+#define BF_PSN_MASK 0xffffffu
+#define BF_PSN_SPAN (1u << 22) /* most PSNs in flight: well below half of the 24-bit space */
+
+/* Distance from b to a in the 24-bit circle, -2^23 .. 2^23 - 1. */
+static inline int32_t bf_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & BF_PSN_MASK;
+}
+
+/* Objects by 24-bit number, in two levels: a look-up is two loads. */
+#define BF_MLX5_TABLE_LEAF 4096u
+
+struct bf_mlx5_table {
+	void **leaf[4096];
+	uint32_t count, limit; /* objects now and at most */
+	uint32_t next;         /* where the search for a free number starts */
+	uint32_t forced;       /* bf_mlx5_next_number() */
+	bool has_forced;
+};
+
+static inline void *bf_mlx5_table_get(const struct bf_mlx5_table *t, uint32_t number)
+{
+	void **leaf = t->leaf[number >> 12 & 0xfff];
+
+	return leaf ? leaf[number & (BF_MLX5_TABLE_LEAF - 1)] : NULL;
+}
+/* Puts `obj` under the forced or the next free number. 0, -ENOSPC or -ENOMEM. */
+int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number);
+void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number);
+/* The first object at or above `*number`, which becomes its number; NULL when there is none. */
+void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number);
+void bf_mlx5_table_fini(struct bf_mlx5_table *t);
+
+struct bf_mlx5_pd {
+	uint32_t number, users;
+};
+
+struct bf_mlx5_umem {
+	uint32_t number, users;
+	uint32_t log_page, page_offset;
+	uint64_t size;
+	uint64_t npages;
+	uint64_t pages[]; /* permission bits cleared */
+};
+
+/* A piece of a UMEM: a ring or a doorbell record. `linear`: the pages follow each other, `base` is the first byte. */
+struct bf_mlx5_buf {
+	struct bf_mlx5_umem *umem; /* NULL: plain IOVA */
+	uint64_t offset, base;
+	bool linear;
+};
+/* IOVA of byte `at`; `*run` gets how many of the `len` bytes follow without a gap. */
+uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run);
+
+struct bf_mlx5_mkey {
+	uint64_t start, len;
+	uint32_t index, pd, qpn;
+	uint32_t access; /* BF_MLX5_ACCESS_* */
+	uint8_t variant;
+	bool free, length64, relaxed;
+	uint8_t context[64]; /* as created, for QUERY_MKEY */
+};
+
+#define BF_MLX5_ACCESS_LOCAL_READ 1u
+#define BF_MLX5_ACCESS_LOCAL_WRITE 2u
+#define BF_MLX5_ACCESS_REMOTE_READ 4u
+#define BF_MLX5_ACCESS_REMOTE_WRITE 8u
+#define BF_MLX5_ACCESS_ATOMIC 16u
+
+enum bf_mlx5_key_fault {
+	BF_MLX5_KEY_OK,
+	BF_MLX5_KEY_UNKNOWN,
+	BF_MLX5_KEY_VARIANT,
+	BF_MLX5_KEY_FREE,
+	BF_MLX5_KEY_PD,
+	BF_MLX5_KEY_QP,
+	BF_MLX5_KEY_BOUNDS,
+	BF_MLX5_KEY_ACCESS,
+};
+
+/* An error, as the CQE will tell it. */
+struct bf_mlx5_err {
+	uint8_t syndrome, vendor, hw;
+};
+
+struct bf_mlx5_cq_wait; /* a CQE that waits for room to be known */
+
+struct bf_mlx5_cq {
+	struct bf_mlx5 *dev;
+	struct bf_mlx5_buf buf, dbr;
+	uint32_t cqn, actor, uar;
+	uint32_t mask;     /* entries - 1 */
+	uint32_t cqe_size; /* 64 or 128 */
+	uint32_t producer, consumer;
+	uint32_t users;
+	bool collapsed, ignore_overrun, error, dead;
+	uint8_t arm; /* 0 no, 1 any, 2 solicited only */
+	uint8_t arm_sn;
+	bool reading; /* the doorbell record */
+	struct bf_dma_op op;
+	uint8_t dbr_bytes[8];
+	struct bf_mlx5_cq_wait *wait, **wait_tail;
+	struct bf_mlx5_cq *next_zombie;
+	uint8_t context[64];
+};
+
+#define BF_SEND_STARTED 1u   /* PSNs assigned */
+#define BF_SEND_DONE 2u      /* may complete when it is the oldest */
+#define BF_SEND_INLINE 4u
+#define BF_SEND_SOLICITED 8u
+#define BF_SEND_RDATOMIC 16u /* READ or atomic: answered by data */
+#define BF_SEND_FAILED 32u   /* completes with `err` when it is the oldest */
+
+/* A decoded send WQE, at [index of its first WQEBB & mask]. Its bytes stay in the queue pair's copy of the ring. */
+struct bf_mlx5_send {
+	uint64_t raddr;
+	uint64_t va; /* first SGE */
+	uint32_t lkey, rkey;
+	uint32_t length;
+	uint32_t imm;
+	uint32_t psn, npsn;
+	uint32_t got;      /* READ: response packets that arrived */
+	uint16_t index;
+	uint16_t payload;  /* offset of the first data segment, or of the first inline byte */
+	uint8_t opcode, opmod, wqebbs, nsge;
+	uint8_t fm, ce, flags, atomic_size;
+	struct bf_mlx5_err err;
+};
+
+/* One DMA read on behalf of a packet (or of a DUMP); from the device's pool. */
+struct bf_mlx5_xfer {
+	struct bf_dma_op op;
+	struct bf_mlx5_qp *qp;
+	struct bf_packet *pkt; /* NULL: DUMP */
+	struct bf_mlx5_xfer *next;
+	uint32_t epoch;
+	uint32_t psn;
+	uint32_t payload_len;
+	uint16_t payload_offset;
+	uint16_t index;
+	bool last;     /* the packet is whole when this one is done */
+	bool response; /* READ response of the responder */
+};
+
+#define BF_MLX5_FETCHES 4u
+
+struct bf_mlx5_fetch {
+	struct bf_dma_op op;
+	struct bf_mlx5_qp *qp;
+	uint32_t epoch;
+	uint16_t start, count;
+	bool busy;
+};
+
+/* A READ or atomic that the responder has accepted. Kept after its answer for duplicates (IBA vol. 1 section 9.4.4). */
+struct bf_mlx5_answer {
+	struct bf_dma_op op; /* atomics */
+	struct bf_mlx5_qp *qp;
+	uint64_t va;
+	uint64_t swap_add, compare, swap_mask, compare_mask, old;
+	uint32_t len, rkey;
+	uint32_t psn, npsn, sent;
+	uint32_t from; /* packet that the answer (re)started at */
+	uint32_t msn;
+	uint32_t epoch;
+	uint8_t opcode; /* BTH opcode of the request */
+	uint8_t size;
+	bool busy, executed;
+	bool again; /* for a duplicate: holds no resource */
+};
+
+struct bf_mlx5_qp {
+	/* Requester, in the order of use. */
+	struct bf_mlx5 *dev;
+	struct bf_mlx5_send *sends;
+	uint8_t *sq_bytes;
+	uint32_t qpn, actor;
+	uint16_t sq_mask;
+	uint16_t producer, fetch_issued, fetched, decoded, tx_index, ack_index, head;
+	uint8_t state;
+	uint8_t mtu_shift;
+	bool halted;      /* a failed WQE lies at tx_index: nothing more is sent */
+	bool rnr_waiting;
+	bool in_progress; /* inside the engine: a nested call returns at once */
+	bool has_sq, has_rq;
+	uint32_t tx_packet; /* packets of the WQE at tx_index that are sent */
+	uint32_t tx_psn, send_psn, una_psn;
+	uint32_t read_psns; /* PSNs between una and tx that belong to READs */
+	uint32_t rdatomic, max_rdatomic;
+	uint32_t locals; /* DUMPs that are not done */
+	uint8_t dump_byte;
+	uint32_t remote_qpn, remote_ipv4, pd;
+	uint32_t epoch;     /* counts resets: what was started before one is void */
+	uint32_t inflight;  /* DMA operations that will call back */
+	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
+	struct bf_mlx5_cq *send_cq, *recv_cq;
+	struct bf_roce_path path;
+	struct bf_mlx5_buf sq, dbr, rq;
+	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
+	uint32_t fetch_next;
+	/* Doorbell. */
+	struct bf_event bell_event;
+	struct bf_dma_op dbr_op;
+	uint8_t dbr_bytes[8];
+	uint32_t dbr_epoch;
+	bool dbr_busy, dbr_again, bell_again;
+	uint16_t bell_index;
+	struct bf_mlx5_bf *bf; /* register of the last BlueFlame ring */
+	/* Retries. */
+	struct bf_event rto_event, rnr_event;
+	uint64_t rto_ps, rto_deadline;
+	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
+	bool lost_valid;
+	uint8_t retry_count, retries_left, rnr_retry, rnr_left;
+	uint32_t retries, rnr_naks, doorbells;
+	struct bf_mlx5_err err; /* the first */
+	/* Responder. */
+	uint32_t expected_psn, msn;
+	uint32_t acks_owed;
+	uint32_t access; /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
+	uint8_t atomic_mode, min_rnr_nak;
+	uint8_t rx_op;      /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
+	uint8_t nak;        /* postponed until earlier answers have left; 0 none */
+	uint8_t nak_opcode;
+	uint32_t nak_psn;
+	bool nak_sent;      /* one NAK per gap */
+	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
+	bool rx_relaxed;
+	uint64_t rx_va;
+	uint32_t rx_left, rx_done, rx_rkey;
+	uint32_t log_msg_max;
+	struct bf_event ack_event, answer_event;
+	struct bf_mlx5_answer *answers; /* ring */
+	uint32_t answers_cap, max_answers, answers_head, answers_tail;
+	uint32_t answers_inflight; /* READ response packets that are being gathered */
+	struct bf_packet *hold, **hold_tail; /* requests that wait for a receive WQE */
+	/* Receive queue. */
+	struct bf_dma_op rq_op;
+	uint8_t *rq_bytes;
+	uint8_t rq_dbr[8];
+	struct bf_mlx5_sge *rx_sge;
+	uint32_t rx_nsge, rx_sge_at, rx_sge_done;
+	uint64_t rx_room;
+	uint32_t rq_stride, rq_epoch;
+	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached, rq_index;
+	uint8_t rq_busy;
+	bool rx_has_wqe, rq_was_empty;
+	/* Object. */
+	struct bf_mlx5_qp *next_zombie;
+	bool dead;
+	uint32_t uar, user_index, srqn;
+	uint8_t rq_type;
+	uint8_t context[BF_QPC_LEN];
+};
+
+/* A BlueFlame buffer: half of a register. Bytes that arrived since it last rang are marked. */
+struct bf_mlx5_bf {
+	uint64_t have;
+	uint8_t bytes[64];
+};
+
+#define BF_MLX5_BF_BUFS ((BF_MLX5_UAR_BYTES - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF)
+
+struct bf_mlx5_uar {
+	struct bf_mlx5 *dev;
+	struct bf_region *region;
+	uint32_t index, users;
+	bool allocated;
+	uint64_t arm; /* first half of an arm doorbell that came in two stores */
+	bool arm_half;
+	struct bf_mlx5_bf bf[BF_MLX5_BF_BUFS];
+};
+
+struct bf_mlx5 {
+	struct bf_sim *sim;
+	struct bf_fabric *fabric;
+	struct bf_port *port;
+	struct bf_mlx5_profile profile;
+	uint32_t actor, ipv4;
+	uint8_t mac[6];
+	struct bf_dma_port dma;
+	struct bf_link link;
+	struct bf_roce tx;          /* scratch: fields that the opcode at hand does not use may hold anything */
+	struct bf_mlx5_wqe decoded; /* scratch */
+	struct bf_roce rx;          /* the packet at hand */
+	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
+	struct bf_mlx5_xfer *xfers;
+	struct bf_mlx5_xfer_block *xfer_blocks;
+	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
+	struct bf_mlx5_table qps, cqs, mkeys, pds, umems;
+	struct bf_mlx5_uar *uars;
+	uint32_t uar_count;
+	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
+	struct bf_mlx5_cq *zombie_cqs;
+	char name[24];
+};
+
+/* device.c */
+struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev);
+static inline void bf_mlx5_xfer_put(struct bf_mlx5 *dev, struct bf_mlx5_xfer *x)
+{
+	x->next = dev->xfers;
+	dev->xfers = x;
+}
+
+/* uar.c */
+extern const struct bf_mmio_ops bf_mlx5_uar_ops;
+
+/* sq.c */
+void bf_mlx5_bell_fired(struct bf_event *ev);
+void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp);
+void bf_mlx5_sq_kick(struct bf_mlx5_qp *qp);
+/* Completes what can, sends what can, fetches more: after anything that may have made room. */
+void bf_mlx5_sq_run(struct bf_mlx5_qp *qp);
+static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, uint16_t index)
+{
+	return &qp->sends[index & qp->sq_mask];
+}
+
+/* rc_tx.c */
+void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
+void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, bool whole);
+void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, bool requests, bool responses);
+bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
+			 uint64_t va, uint32_t len);
+/* Fails the WQE: it completes with `err` when it is the oldest, and nothing after it is sent. */
+void bf_mlx5_send_fail(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, struct bf_mlx5_err err, const char *why);
+
+/* rc_sge.c: pieces of a WQE's scatter/gather list. */
+struct bf_mlx5_piece {
+	uint64_t va;
+	uint32_t len, lkey;
+};
+struct bf_mlx5_walk {
+	const struct bf_mlx5_qp *qp;
+	const struct bf_mlx5_send *send;
+	uint32_t at;   /* next SGE */
+	uint64_t skip; /* bytes to leave out before the next piece */
+};
+bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out);
+/* Checks all keys of a WQE. */
+enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access);
+
+/* rc_ack.c */
+void bf_mlx5_rx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+
+/* rc_retry.c */
+void bf_mlx5_rto_fired(struct bf_event *ev);
+void bf_mlx5_rnr_fired(struct bf_event *ev);
+void bf_mlx5_rto_start(struct bf_mlx5_qp *qp);    /* a packet left */
+void bf_mlx5_rto_progress(struct bf_mlx5_qp *qp); /* something was acknowledged */
+void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause);
+/* One retry less; false when none was left and the oldest WQE failed. */
+bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp);
+void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer);
+/* The transmitter's position becomes `psn`, which lies between una and send. */
+void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
+
+/* rc_rx.c */
+void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
+void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
+void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why);
+
+/* rc_answer.c */
+void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r);
+void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r);
+void bf_mlx5_answer_duplicate(struct bf_mlx5_qp *qp, const struct bf_roce *r);
+void bf_mlx5_answer_run(struct bf_mlx5_qp *qp);
+void bf_mlx5_answer_fired(struct bf_event *ev);
+void bf_mlx5_ack_fired(struct bf_event *ev);
+void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once);
+/* Refuses the request at `psn`. Fatal ones (everything but sequence and RNR) put the QP into error once sent. */
+void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode);
+
+/* rq.c */
+enum bf_mlx5_rq_take { BF_MLX5_RQ_WAIT, BF_MLX5_RQ_TAKEN, BF_MLX5_RQ_EMPTY };
+enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp);
+/* Scatters `len` bytes into the receive WQE at hand. 0 or the fault. */
+int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err);
+void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp);
+
+/* cq.c */
+struct bf_mlx5_completion {
+	uint8_t opcode, wqe_opcode;
+	bool solicited;
+	uint16_t index;
+	uint32_t byte_cnt, imm;
+	struct bf_mlx5_err err;
+};
+void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
+void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);
+void bf_mlx5_cq_free(struct bf_mlx5_cq *cq);
+
+/* mkey.c */
+enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
+					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
+/* Syndrome of a local key failure. */
+struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
+
+/* qp.c */
+void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
+int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* room for rings; 0 or -ENOMEM */
+void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause);
+void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause);
+void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp);
+void bf_mlx5_qp_release(struct bf_mlx5_qp *qp); /* a DMA operation of a dead QP has ended */
+void bf_mlx5_qp_free(struct bf_mlx5_qp *qp);
+void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint8_t opcode, uint32_t psn, uint8_t nak,
+		       struct bf_mlx5_err err, const char *why);
+
+/* cmd.c and its parts. A handler fills `out` behind the first 8 bytes and returns a status. */
+struct bf_mlx5_mail {
+	struct bf_mlx5 *dev;
+	const uint8_t *in;
+	uint8_t *out;
+	size_t in_len, out_len;
+	uint32_t opcode;
+	uint32_t syndrome; /* says more than the status: which check failed, see the handlers */
+	uint32_t number;
+};
+uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_mkey(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
+/* A ring or record of `len` bytes at `offset` of UMEM `id` (`valid`) or at IOVA `offset`. 0 or a status. */
+uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
+			 uint64_t len);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Timing and limits of a ConnectX-7.
+ *
+ * Sources: [1] NVIDIA, "NVIDIA ConnectX-7 400G Ethernet" product brief: 400 Gb/s, PCIe Gen5 x16. [2] Kalia, Kaminsky,
+ * Andersen, "Design Guidelines for High Performance RDMA Systems" (USENIX ATC 2016): doorbell and DMA costs of earlier
+ * ConnectX generations, the order of magnitude taken for this one. [3] sim/pcie.c for the link. Everything that says
+ * "assumed" has no public measurement behind it.
+ */
+#include "models/mlx5/mlx5.h"
+
+const struct bf_mlx5_profile bf_mlx5_cx7 = {
+	.name = "cx7",
+	/* [1], [3]: 63 GB/s; 512-byte payloads and 4096-byte requests are what servers negotiate (assumed). */
+	.pcie = {
+		.latency_ps = 150 * BF_NS,
+		.mem_ps = 200 * BF_NS,
+		.ps_per_kib = 16250,
+		.max_payload = 512,
+		.max_read_request = 4096,
+		.tlp_overhead = 24,
+		.relaxed_ps = 100 * BF_NS,
+	},
+	.port_latency_ps = 150 * BF_NS, /* MAC, PHY with RS-FEC, half a switch; two make a way: assumed */
+	.port_ps_per_kib = 20480,       /* [1]: 400 Gb/s */
+	.doorbell_ps = 50 * BF_NS,      /* assumed */
+	.wqe_ps = 4 * BF_NS,            /* assumed: about 250 M WQE/s */
+	.packet_tx_ps = 1 * BF_NS,      /* assumed */
+	.packet_rx_ps = 4 * BF_NS,      /* assumed */
+	.ack_delay_ps = 100 * BF_NS,    /* assumed; that ACKs are coalesced: mlx5.md section 9 */
+	.ack_every = 16,                /* assumed */
+	.fetch_wqebbs = 16,             /* assumed: 1 KiB a fetch */
+	.max_outstanding = 512,         /* assumed */
+	.log_max_qp = 18,               /* what ConnectX-5 and later report (ibv_devinfo max_qp 262144) */
+	.log_max_cq = 24,               /* likewise (max_cq 16777216) */
+	.log_max_mkey = 24,             /* the width of the key's index */
+	.host_endian_atomics = true,    /* mlx5.md section 1.4: what the drivers select where it exists */
+	.icrc = true,
+};

@@ -1,0 +1,174 @@
+/* Queue pairs: states, errors, reset, end. */
+#include "models/mlx5/device_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
+{
+	bf_event_init(&qp->bell_event, bf_mlx5_bell_fired);
+	bf_event_init(&qp->rto_event, bf_mlx5_rto_fired);
+	bf_event_init(&qp->rnr_event, bf_mlx5_rnr_fired);
+	bf_event_init(&qp->ack_event, bf_mlx5_ack_fired);
+	bf_event_init(&qp->answer_event, bf_mlx5_answer_fired);
+	qp->rto_deadline = BF_NEVER;
+	qp->txq_tail = &qp->txq;
+	qp->hold_tail = &qp->hold;
+}
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* Rings are made on the way out of RESET, so that queue pairs that are only created cost little. */
+int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
+{
+	uint32_t slots = qp->sq_mask + 1u;
+
+	if (qp->has_sq && !qp->sends) {
+		qp->sq_bytes = calloc(slots, BF_MLX5_WQEBB);
+		qp->sends = calloc(slots, sizeof(*qp->sends));
+		if (!qp->sq_bytes || !qp->sends)
+			return -ENOMEM;
+	}
+	if (qp->has_rq && !qp->rq_bytes) {
+		qp->rq_bytes = calloc(16, qp->rq_stride);
+		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
+		if (!qp->rq_bytes || !qp->rx_sge)
+			return -ENOMEM;
+	}
+	if (!qp->answers) {
+		qp->answers_cap = power_of_two(2 * 128); /* log_rra_max is 3 bits: at most 128, and as many repeated */
+		qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
+		if (!qp->answers)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
+{
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_qp_state rec = { .qpn = qp->qpn, .from = qp->state, .to = state, .cause = cause };
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_qp_state_schema, qp->actor, &rec, NULL, 0);
+	}
+	qp->state = state;
+}
+
+void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint8_t opcode, uint32_t psn, uint8_t nak,
+		       struct bf_mlx5_err err, const char *why)
+{
+	if (!qp->err.syndrome)
+		qp->err = err;
+	if (bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
+		struct bf_rec_qp_error rec = {
+			.qpn = qp->qpn, .psn = psn, .index = index, .side = side, .opcode = opcode,
+			.syndrome = err.syndrome, .vendor = err.vendor, .hw = err.hw, .nak = nak,
+		};
+
+		snprintf(rec.why, sizeof(rec.why), "%s", why);
+		bf_record(&qp->dev->sim->rec, &bf_rec_qp_error_schema, qp->actor, &rec, NULL, 0);
+	}
+}
+
+static void free_held(struct bf_mlx5_qp *qp)
+{
+	while (qp->hold) {
+		struct bf_packet *pkt = qp->hold;
+
+		qp->hold = pkt->next;
+		bf_packet_free(pkt);
+	}
+	qp->hold_tail = &qp->hold;
+}
+
+static void stop_timers(struct bf_mlx5_qp *qp)
+{
+	struct bf_sim *sim = qp->dev->sim;
+
+	bf_sim_cancel(sim, &qp->rto_event);
+	bf_sim_cancel(sim, &qp->rnr_event);
+	bf_sim_cancel(sim, &qp->ack_event);
+	bf_sim_cancel(sim, &qp->answer_event);
+	qp->rto_deadline = BF_NEVER;
+	qp->rnr_waiting = false;
+}
+
+/*
+ * Into error: nothing leaves any more, and every WQE that is or will be posted completes with a flush error (mlx5.md
+ * section 5). The doorbell record is read once more to learn of receives that no request ever asked for.
+ */
+void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
+{
+	if (qp->state == BF_MLX5_QPS_ERR)
+		return;
+	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_ERR, cause);
+	stop_timers(qp);
+	bf_mlx5_tx_drop(qp, true, true);
+	free_held(qp);
+	qp->answers_head = qp->answers_tail;
+	qp->acks_owed = 0;
+	qp->nak = 0;
+	bf_mlx5_dbrec_read(qp);
+}
+
+/* Back to RESET: what is in flight is void, no CQE says so. */
+void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
+{
+	stop_timers(qp);
+	bf_sim_cancel(qp->dev->sim, &qp->bell_event);
+	bf_mlx5_tx_drop(qp, true, true);
+	free_held(qp);
+	qp->epoch++;
+	qp->producer = qp->fetch_issued = qp->fetched = qp->decoded = qp->tx_index = qp->ack_index = qp->head = 0;
+	qp->tx_packet = qp->read_psns = qp->rdatomic = qp->locals = 0;
+	qp->tx_psn = qp->send_psn = qp->una_psn = qp->expected_psn = qp->msn = 0;
+	qp->halted = qp->bell_again = qp->dbr_again = qp->lost_valid = false;
+	qp->bf = NULL;
+	qp->acks_owed = 0;
+	qp->rx_op = qp->nak = 0;
+	qp->nak_sent = qp->refused = qp->rx_has_wqe = qp->rq_was_empty = false;
+	qp->answers_head = qp->answers_tail = 0;
+	qp->answers_inflight = 0;
+	qp->rq_producer = qp->rq_consumed = qp->rq_cached = 0;
+	qp->err = (struct bf_mlx5_err){ 0 };
+	for (uint32_t i = 0; qp->answers && i < qp->answers_cap; i++)
+		qp->answers[i].npsn = 0;
+}
+
+/* The last DMA operation of a destroyed queue pair has ended. */
+void bf_mlx5_qp_release(struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_qp **link = &qp->dev->zombie_qps;
+
+	if (qp->inflight)
+		return;
+	while (*link != qp)
+		link = &(*link)->next_zombie;
+	*link = qp->next_zombie;
+	bf_mlx5_qp_free(qp);
+}
+
+void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
+{
+	while (qp->txq) {
+		struct bf_packet *pkt = qp->txq;
+
+		qp->txq = pkt->next;
+		bf_packet_free(pkt);
+	}
+	free_held(qp);
+	free(qp->sends);
+	free(qp->sq_bytes);
+	free(qp->rq_bytes);
+	free(qp->rx_sge);
+	free(qp->answers);
+	free(qp);
+}

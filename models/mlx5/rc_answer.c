@@ -1,0 +1,417 @@
+/*
+ * What the responder sends back: READ data, atomic results, ACKs and NAKs, in the order of the requests.
+ *
+ * An ACK or NAK tells the requester that everything before it was answered, so none may overtake a READ response or an
+ * atomic's result: while answers are pending, ACKs wait and are then one, and a NAK waits.
+ */
+#include "models/mlx5/device_internal.h"
+
+#define GATHER_WINDOW 64u         /* READ response packets whose data are on the way from memory: assumed */
+#define PORT_BACKLOG_PS (2 * BF_US) /* no more responses are made while the port has this much to send: assumed */
+
+static const struct bf_mlx5_err err_none = { 0 };
+
+static struct bf_mlx5_answer *answer_at(const struct bf_mlx5_qp *qp, uint32_t i)
+{
+	return &qp->answers[i & (qp->answers_cap - 1)];
+}
+
+static void send_aeth(struct bf_mlx5_qp *qp, uint8_t opcode, uint8_t syndrome, uint32_t psn, uint32_t msn,
+		      uint64_t orig)
+{
+	struct bf_mlx5 *dev = qp->dev;
+	struct bf_roce *r = &dev->tx;
+	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+
+	if (!pkt)
+		return; /* the requester's time-out asks again */
+	r->opcode = opcode;
+	r->solicited = r->ack_req = false;
+	r->pad = 0;
+	r->dest_qp = qp->remote_qpn;
+	r->psn = psn;
+	r->aeth_syndrome = syndrome;
+	r->msn = msn;
+	r->atomic_orig = orig;
+	r->payload_len = 0;
+	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->path, r), dev->profile.icrc);
+	bf_mlx5_tx_push(qp, pkt, true);
+}
+
+static void send_ack(struct bf_mlx5_qp *qp)
+{
+	qp->acks_owed = 0;
+	send_aeth(qp, BF_RC_ACK, BF_AETH_ACK, bf_psn_add(qp->expected_psn, BF_PSN_MASK), qp->msn, 0);
+}
+
+static bool answers_pending(const struct bf_mlx5_qp *qp)
+{
+	return qp->answers_head != qp->answers_tail;
+}
+
+/* A request asked for an ACK. It may wait a little for company, unless `at_once`. */
+void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once)
+{
+	struct bf_mlx5 *dev = qp->dev;
+
+	qp->acks_owed++;
+	if (answers_pending(qp))
+		return;
+	if (at_once || qp->acks_owed >= dev->profile.ack_every || !dev->profile.ack_delay_ps)
+		send_ack(qp);
+	else if (!bf_event_pending(&qp->ack_event))
+		bf_sim_at(dev->sim, &qp->ack_event, dev->rx_busy_ps + dev->profile.ack_delay_ps);
+}
+
+void bf_mlx5_ack_fired(struct bf_event *ev)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, ack_event);
+
+	if (qp->acks_owed && !answers_pending(qp))
+		send_ack(qp);
+}
+
+static bool is_fatal(uint8_t syndrome)
+{
+	return syndrome > BF_AETH_NAK_SEQ;
+}
+
+static void send_nak(struct bf_mlx5_qp *qp)
+{
+	uint8_t syndrome = qp->nak;
+
+	qp->nak = 0;
+	qp->acks_owed = 0; /* a NAK acknowledges what came before it */
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_nak_sent rec = {
+			.qpn = qp->qpn, .psn = qp->nak_psn, .got = qp->dev->rx.psn, .syndrome = syndrome,
+			.opcode = qp->nak_opcode,
+		};
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_nak_sent_schema, qp->actor, &rec, NULL, 0);
+	}
+	send_aeth(qp, BF_RC_ACK, syndrome, qp->nak_psn, qp->msn, 0);
+	if (is_fatal(syndrome)) {
+		bf_mlx5_qp_error(qp, 2);
+		bf_mlx5_sq_run(qp);
+	}
+}
+
+void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode)
+{
+	if (qp->refused)
+		return;
+	qp->refused = is_fatal(syndrome);
+	qp->nak_sent = true;
+	qp->nak = syndrome;
+	qp->nak_psn = psn;
+	qp->nak_opcode = opcode;
+	if (!answers_pending(qp))
+		send_nak(qp);
+}
+
+static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, const char *why)
+{
+	bf_mlx5_qp_report(qp, 1, 0, r->opcode, r->psn, nak, err_none, why);
+	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
+}
+
+/* READ and atomic resources of the responder: log_rra_max (mlx5.md section 5). */
+static uint32_t answers_in_use(const struct bf_mlx5_qp *qp)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = qp->answers_head; i != qp->answers_tail; i++)
+		n += !answer_at(qp, i)->again && answer_at(qp, i)->sent < answer_at(qp, i)->npsn;
+	return n;
+}
+
+static uint32_t response_count(const struct bf_mlx5_qp *qp, uint32_t len)
+{
+	return len ? ((len - 1) >> qp->mtu_shift) + 1 : 1;
+}
+
+/* The next free resource; the oldest answer there is forgotten. NULL while its atomic is still being executed. */
+static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t npsn)
+{
+	struct bf_mlx5_answer *a = answer_at(qp, qp->answers_tail);
+
+	if (a->busy)
+		return NULL;
+	qp->msn = bf_psn_add(qp->msn, 1);
+	a->qp = qp;
+	a->va = r->va;
+	a->len = r->dma_len;
+	a->rkey = r->rkey;
+	a->psn = r->psn;
+	a->npsn = npsn;
+	a->sent = a->from = 0;
+	a->msn = qp->msn;
+	a->opcode = r->opcode;
+	a->executed = a->again = false;
+	qp->answers_tail++;
+	if (qp->answers_tail - qp->answers_head > qp->answers_cap)
+		qp->answers_head++; /* the oldest was being repeated, and is no longer of interest */
+	qp->expected_psn = bf_psn_add(qp->expected_psn, npsn);
+	qp->acks_owed = 0; /* the answer acknowledges what came before it */
+	return a;
+}
+
+void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_READ) || r->dma_len > 1ull << qp->log_msg_max ||
+	    answers_in_use(qp) >= qp->max_answers)
+		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
+	else if (r->dma_len &&
+		 bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL))
+		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
+	else if (new_answer(qp, r, response_count(qp, r->dma_len)))
+		bf_mlx5_answer_run(qp);
+}
+
+static uint64_t load(const void *p, uint8_t size)
+{
+	return size == 4 ? bf_get_le32(p) : bf_get_le64(p);
+}
+
+/* A 1 bit in `boundary` marks the top bit of a field: carries do not leave it (mlx5.md section 1.4). */
+static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t boundary)
+{
+	uint64_t low = (a & ~boundary) + (b & ~boundary);
+
+	return low ^ ((a ^ b) & boundary);
+}
+
+/* At the moment the bytes are read: the atomic itself. Memory is in the host's order. */
+static void modify(struct bf_dma_op *op, void *bytes)
+{
+	struct bf_mlx5_answer *a = BF_CONTAINER_OF(op, struct bf_mlx5_answer, op);
+	uint64_t old = load(bytes, a->size), value = old;
+
+	a->old = old;
+	switch (a->opcode) {
+	case BF_RC_COMPARE_SWAP:
+		value = old == a->compare ? a->swap_add : old;
+		break;
+	case BF_RC_FETCH_ADD:
+		value = old + a->swap_add;
+		break;
+	case BF_RC_EXT_COMPARE_SWAP:
+		if (!((old ^ a->compare) & a->compare_mask))
+			value = (old & ~a->swap_mask) | (a->swap_add & a->swap_mask);
+		break;
+	default:
+		value = masked_add(old, a->swap_add, a->compare_mask);
+		break;
+	}
+	if (a->size == 4)
+		bf_put_le32(bytes, (uint32_t)value);
+	else
+		bf_put_le64(bytes, value);
+}
+
+static void atomic_done(struct bf_dma_op *op)
+{
+	struct bf_mlx5_answer *a = BF_CONTAINER_OF(op, struct bf_mlx5_answer, op);
+	struct bf_mlx5_qp *qp = a->qp;
+
+	a->busy = false;
+	qp->inflight--;
+	if (qp->dead) {
+		bf_mlx5_qp_release(qp);
+		return;
+	}
+	if (a->epoch != qp->epoch)
+		return;
+	a->executed = true;
+	if (op->status) {
+		qp->answers_tail = qp->answers_head;
+		bf_mlx5_nak(qp, BF_AETH_NAK_OP, a->psn, a->opcode);
+		return;
+	}
+	bf_mlx5_answer_run(qp);
+}
+
+/* QPC.atomic_mode: 0 none, 1 the two operations of the InfiniBand specification, above that extended ones up to 8 B. */
+static bool atomic_allowed(const struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t size)
+{
+	bool extended = r->opcode == BF_RC_EXT_COMPARE_SWAP || r->opcode == BF_RC_EXT_FETCH_ADD;
+
+	if (!(qp->access & BF_MLX5_ACCESS_ATOMIC) || !qp->atomic_mode || (extended && qp->atomic_mode == 1))
+		return false;
+	return (size == 4 || size == 8) && !(r->va & (size - 1)) && answers_in_use(qp) < qp->max_answers;
+}
+
+void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	bool plain = r->opcode == BF_RC_COMPARE_SWAP || r->opcode == BF_RC_FETCH_ADD;
+	uint32_t size = plain ? 8 : r->atomic_size;
+	struct bf_mlx5_answer *a;
+
+	if (!atomic_allowed(qp, r, size)) {
+		refuse(qp, r, BF_AETH_NAK_INV_REQ, "atomic not allowed or unaligned");
+		return;
+	}
+	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, NULL)) {
+		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
+		return;
+	}
+	a = new_answer(qp, r, 1);
+	if (!a)
+		return;
+	a->size = (uint8_t)size;
+	a->swap_add = r->swap_add;
+	a->compare = r->compare;
+	a->swap_mask = r->swap_mask;
+	a->compare_mask = r->compare_mask;
+	a->epoch = qp->epoch;
+	a->busy = true;
+	a->op.iova = r->va;
+	a->op.len = size;
+	a->op.dst = NULL;
+	a->op.modify = modify;
+	a->op.done = atomic_done;
+	qp->inflight++;
+	bf_dma_read(&qp->dev->dma, &a->op);
+}
+
+static uint8_t response_opcode(uint32_t k, uint32_t n, uint32_t from)
+{
+	if (k == n - 1)
+		return k == from ? BF_RC_READ_RESP_ONLY : BF_RC_READ_RESP_LAST;
+	return k == from ? BF_RC_READ_RESP_FIRST : BF_RC_READ_RESP_MIDDLE;
+}
+
+/* Starts one packet of a READ's answer. */
+static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+{
+	struct bf_mlx5 *dev = qp->dev;
+	struct bf_roce *r = &dev->tx;
+	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	uint32_t offset = a->sent << qp->mtu_shift, len = a->len - offset, mtu = 1u << qp->mtu_shift, at;
+
+	if (!pkt)
+		return false;
+	if (len > mtu)
+		len = mtu;
+	r->opcode = response_opcode(a->sent, a->npsn, a->from);
+	r->solicited = r->ack_req = false;
+	r->pad = (uint8_t)(-len & 3);
+	r->dest_qp = qp->remote_qpn;
+	r->psn = bf_psn_add(a->psn, a->sent);
+	r->aeth_syndrome = BF_AETH_ACK;
+	r->msn = a->msn;
+	r->payload_len = len;
+	at = bf_roce_build(pkt->data, &qp->path, r);
+	a->sent++;
+	if (len)
+		return bf_mlx5_tx_response(qp, pkt, r->psn, at, a->va + offset, len);
+	pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
+	bf_mlx5_tx_push(qp, pkt, true);
+	return true;
+}
+
+/* False: has to wait. */
+static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+{
+	struct bf_sim *sim = qp->dev->sim;
+
+	if (a->opcode != BF_RC_READ_REQUEST) {
+		if (!a->executed)
+			return false;
+		if (!a->sent)
+			send_aeth(qp, BF_RC_ATOMIC_ACK, BF_AETH_ACK, a->psn, a->msn, a->old);
+		a->sent = 1;
+		return true;
+	}
+	while (a->sent < a->npsn) {
+		uint64_t port_free = bf_port_tx_free_ps(qp->dev->port);
+
+		if (qp->answers_inflight >= GATHER_WINDOW)
+			return false;
+		if (port_free > sim->now_ps + PORT_BACKLOG_PS) {
+			bf_sim_at(sim, &qp->answer_event, port_free - PORT_BACKLOG_PS / 2);
+			return false;
+		}
+		if (!send_response(qp, a))
+			return false;
+	}
+	return true;
+}
+
+/* Sends what is due, in order. */
+void bf_mlx5_answer_run(struct bf_mlx5_qp *qp)
+{
+	while (answers_pending(qp)) {
+		if (!answer_one(qp, answer_at(qp, qp->answers_head)))
+			return;
+		qp->answers_head++;
+	}
+	if (qp->nak)
+		send_nak(qp);
+	else if (qp->acks_owed)
+		send_ack(qp);
+}
+
+void bf_mlx5_answer_fired(struct bf_event *ev)
+{
+	bf_mlx5_answer_run(BF_CONTAINER_OF(ev, struct bf_mlx5_qp, answer_event));
+}
+
+/* The resource whose answer covers `psn`, among those that are remembered. */
+static bool find_answer(const struct bf_mlx5_qp *qp, uint32_t psn, uint32_t *out)
+{
+	for (uint32_t n = 1; n <= qp->answers_cap && n <= qp->answers_tail; n++) {
+		const struct bf_mlx5_answer *a = answer_at(qp, qp->answers_tail - n);
+		int32_t into = bf_psn_diff(psn, a->psn);
+
+		if (a->npsn && into >= 0 && (uint32_t)into < a->npsn) {
+			*out = qp->answers_tail - n;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A READ that was answered is executed again from where the duplicate asks; an atomic gets its saved result. The
+ * answers go out again from there in order; later ones that were complete are sent again only when asked for.
+ */
+static void answer_again(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	struct bf_mlx5_answer *a;
+	uint32_t i;
+
+	if (!find_answer(qp, r->psn, &i))
+		return; /* older than what is remembered: the requester has moved on */
+	a = answer_at(qp, i);
+	if (a->opcode != r->opcode)
+		return;
+	if (r->opcode == BF_RC_READ_REQUEST) {
+		uint32_t skip = (uint32_t)bf_psn_diff(r->psn, a->psn);
+
+		if (r->va != a->va + ((uint64_t)skip << qp->mtu_shift) || r->rkey != a->rkey ||
+		    r->dma_len != a->len - (skip << qp->mtu_shift))
+			return;
+		if (a->len && bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL))
+			return;
+		a->sent = a->from = skip;
+	} else {
+		a->sent = 0;
+	}
+	a->again = true;
+	if ((int32_t)(i - qp->answers_head) < 0)
+		qp->answers_head = i;
+	bf_mlx5_answer_run(qp);
+}
+
+/* A request that was seen before (IBA vol. 1 section 9.7.5.1.4): WRITEs and SENDs are acknowledged, never repeated. */
+void bf_mlx5_answer_duplicate(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	uint32_t info = bf_roce_opcode_info(r->opcode);
+
+	if (r->opcode == BF_RC_READ_REQUEST || info & (BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC))
+		answer_again(qp, r);
+	else if (r->ack_req)
+		bf_mlx5_ack(qp, true);
+}

@@ -1,0 +1,185 @@
+/*
+ * Time-outs, go-back-N and RNR waits (mlx5.md section 6; IBA vol. 1 section 9.7.6).
+ *
+ * One timer a queue pair covers the oldest unacknowledged packet. Progress only moves a deadline; the pending event
+ * looks at it when it fires and goes back to sleep. The event is cancelled when nothing is in flight, so that an idle
+ * simulation ends.
+ */
+#include "models/mlx5/device_internal.h"
+
+/* No ACK within retries (ucx#6669, nccl#426). */
+static const struct bf_mlx5_err err_retries = { BF_MLX5_SYND_RETRY_EXC, 0x81, 0x00 };
+/* Vendor code not evidenced: mlx5.md section 4.7. */
+static const struct bf_mlx5_err err_rnr = { BF_MLX5_SYND_RNR_EXC, 0x87, 0x00 };
+
+/* IBA vol. 1, table "Encoding for RNR NAK Timer Field", in units of 10 us. */
+static const uint16_t rnr_units[32] = {
+	65535, 1,    2,	   3,	 4,    6,    8,	   12,	 16,   24,   32,   48,	 64,   96,    128,   192,
+	256,   384, 512,   768,	 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
+#define RNR_FOREVER 7
+
+static uint64_t rnr_ps(uint8_t timer)
+{
+	return timer ? rnr_units[timer] * (10 * BF_US) : 655360 * BF_US;
+}
+
+void bf_mlx5_rto_start(struct bf_mlx5_qp *qp)
+{
+	struct bf_sim *sim = qp->dev->sim;
+
+	if (qp->rto_deadline != BF_NEVER || !qp->rto_ps)
+		return;
+	qp->rto_deadline = sim->now_ps + qp->rto_ps;
+	if (!bf_event_pending(&qp->rto_event) || qp->rto_event.when > qp->rto_deadline)
+		bf_sim_at(sim, &qp->rto_event, qp->rto_deadline);
+}
+
+static void rto_stop(struct bf_mlx5_qp *qp)
+{
+	qp->rto_deadline = BF_NEVER;
+	if (bf_event_pending(&qp->rto_event))
+		bf_sim_cancel(qp->dev->sim, &qp->rto_event);
+}
+
+void bf_mlx5_rto_progress(struct bf_mlx5_qp *qp)
+{
+	qp->retries_left = qp->retry_count;
+	qp->rnr_left = qp->rnr_retry;
+	qp->lost_valid = false;
+	if (qp->tx_psn == qp->una_psn)
+		rto_stop(qp);
+	else if (qp->rto_ps)
+		qp->rto_deadline = qp->dev->sim->now_ps + qp->rto_ps;
+}
+
+/* READs between una and the transmitter's position. */
+static void count_reads(struct bf_mlx5_qp *qp)
+{
+	uint16_t i = qp->ack_index;
+
+	qp->read_psns = 0;
+	while (i != qp->tx_index) {
+		const struct bf_mlx5_send *s = bf_mlx5_send_at(qp, i);
+
+		if (s->flags & BF_SEND_RDATOMIC && !(s->flags & BF_SEND_DONE))
+			qp->read_psns += s->npsn - s->got;
+		i = (uint16_t)(i + s->wqebbs);
+	}
+}
+
+void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn)
+{
+	uint16_t i = qp->ack_index;
+
+	qp->tx_psn = psn;
+	qp->tx_packet = 0;
+	while (i != qp->decoded) {
+		const struct bf_mlx5_send *s = bf_mlx5_send_at(qp, i);
+
+		if (!(s->flags & BF_SEND_STARTED))
+			break;
+		if (bf_psn_diff(psn, bf_psn_add(s->psn, s->npsn)) < 0) {
+			qp->tx_packet = (uint32_t)bf_psn_diff(psn, s->psn);
+			break;
+		}
+		i = (uint16_t)(i + s->wqebbs);
+	}
+	qp->tx_index = i;
+	count_reads(qp);
+}
+
+void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
+{
+	uint32_t sent = (uint32_t)bf_psn_diff(qp->tx_psn, psn);
+
+	bf_mlx5_tx_drop(qp, true, false);
+	bf_mlx5_tx_seek(qp, psn);
+	qp->retries++;
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_retransmit rec = {
+			.qpn = qp->qpn, .psn = psn, .sent = sent, .index = bf_mlx5_send_at(qp, qp->tx_index)->index,
+			.cause = cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left,
+		};
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_retransmit_schema, qp->actor, &rec, NULL, 0);
+	}
+}
+
+/* The WQE that owns the oldest unacknowledged PSN. */
+static struct bf_mlx5_send *oldest(const struct bf_mlx5_qp *qp)
+{
+	for (uint16_t i = qp->ack_index; i != qp->decoded;) {
+		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, i);
+
+		if (!(s->flags & BF_SEND_STARTED))
+			return NULL;
+		if (s->npsn && !(s->flags & BF_SEND_DONE))
+			return s;
+		i = (uint16_t)(i + s->wqebbs);
+	}
+	return NULL;
+}
+
+bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_send *s;
+
+	if (qp->retries_left) {
+		qp->retries_left--;
+		return true;
+	}
+	s = oldest(qp);
+	if (s)
+		bf_mlx5_send_fail(qp, s, err_retries, "no acknowledgement within retries");
+	rto_stop(qp);
+	return false;
+}
+
+void bf_mlx5_rto_fired(struct bf_event *ev)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, rto_event);
+
+	if (qp->rto_deadline == BF_NEVER)
+		return;
+	if (qp->rto_deadline > qp->dev->sim->now_ps) {
+		bf_sim_at(qp->dev->sim, ev, qp->rto_deadline);
+		return;
+	}
+	qp->rto_deadline = BF_NEVER;
+	if (bf_mlx5_use_retry(qp)) {
+		qp->lost_valid = false;
+		bf_mlx5_go_back(qp, qp->una_psn, 0);
+	}
+	bf_mlx5_sq_run(qp);
+}
+
+/* The receiver was not ready: everything before `psn` is there, the rest is sent again after the wait. */
+void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer)
+{
+	struct bf_mlx5_send *s = oldest(qp);
+
+	qp->rnr_naks++;
+	if (!s || qp->rnr_waiting)
+		return;
+	if (qp->rnr_retry != RNR_FOREVER && !qp->rnr_left) {
+		bf_mlx5_send_fail(qp, s, err_rnr, "receiver not ready within retries");
+		rto_stop(qp);
+		return;
+	}
+	if (qp->rnr_retry != RNR_FOREVER)
+		qp->rnr_left--;
+	bf_mlx5_go_back(qp, psn, 2);
+	rto_stop(qp);
+	qp->rnr_waiting = true;
+	bf_sim_after(qp->dev->sim, &qp->rnr_event, rnr_ps(timer));
+}
+
+void bf_mlx5_rnr_fired(struct bf_event *ev)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, rnr_event);
+
+	qp->rnr_waiting = false;
+	bf_mlx5_sq_run(qp);
+}

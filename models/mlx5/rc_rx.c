@@ -1,0 +1,339 @@
+/*
+ * The responder: packets that arrive, in sequence or not, and the WRITEs and SENDs among them.
+ *
+ * READs and atomics, and everything that goes back to the requester, are in rc_answer.c.
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <errno.h>
+
+enum { DROP_NOT_ROCE, DROP_LENGTH, DROP_ICRC, DROP_NO_QP, DROP_PEER, DROP_STATE, DROP_SEQUENCE, DROP_STALE,
+       DROP_UNEXPECTED, DROP_MEMORY };
+
+/* rx_op: the message in progress. */
+enum { OP_NONE, OP_SEND, OP_WRITE };
+
+/* Receive WQE too short: mlx5.md section 7. */
+static const struct bf_mlx5_err err_too_long = { BF_MLX5_SYND_LOCAL_LENGTH, 0x00, 0x00 };
+static const struct bf_mlx5_err err_inval_key = { BF_MLX5_SYND_LOCAL_ACCESS, 0x00, 0x00 };
+static const struct bf_mlx5_err err_none = { 0 };
+
+void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why)
+{
+	if (bf_probe(dev->sim, BF_CLASS_NET)) {
+		struct bf_rec_rx_drop rec = { .packet = pkt->id, .expected = expected, .why = why };
+
+		if (why > DROP_ICRC) {
+			rec.qpn = dev->rx.dest_qp;
+			rec.psn = dev->rx.psn;
+			rec.opcode = dev->rx.opcode;
+		}
+		bf_record(&dev->sim->rec, &bf_rec_rx_drop_schema, actor, &rec, NULL, 0);
+	}
+}
+
+static bool is_response(uint8_t opcode)
+{
+	return opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK;
+}
+
+static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
+{
+	struct bf_roce *r = &dev->rx;
+	struct bf_mlx5_qp *qp = dev->last_qp;
+	int status = bf_roce_parse(pkt->data, pkt->len, dev->profile.icrc, r, NULL);
+
+	if (BF_UNLIKELY(status)) {
+		bf_mlx5_rx_drop(dev, dev->actor, pkt, 0,
+				status == -EILSEQ ? DROP_ICRC : status == -EBADMSG ? DROP_LENGTH : DROP_NOT_ROCE);
+		bf_packet_free(pkt);
+		return;
+	}
+	if (!qp || qp->qpn != r->dest_qp)
+		qp = dev->last_qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
+	if (BF_UNLIKELY(!qp || qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
+			r->src_ipv4 != qp->remote_ipv4)) {
+		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
+				!qp ? DROP_NO_QP
+				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? DROP_STATE
+											   : DROP_PEER);
+		bf_packet_free(pkt);
+		return;
+	}
+	if (is_response(r->opcode)) {
+		bf_mlx5_rx_response(qp, pkt);
+		bf_packet_free(pkt);
+	} else {
+		bf_mlx5_rx_request(qp, pkt);
+	}
+}
+
+void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
+{
+	struct bf_mlx5 *dev = owner;
+
+	dev->rx_busy_ps = (dev->rx_busy_ps > dev->sim->now_ps ? dev->rx_busy_ps : dev->sim->now_ps) +
+			  dev->profile.packet_rx_ps;
+	receive(dev, pkt);
+}
+
+/* A receive CQE: good (`err` zero) or not. */
+static void complete_receive(struct bf_mlx5_qp *qp, uint8_t opcode, uint32_t byte_cnt, uint32_t imm, bool solicited,
+			     struct bf_mlx5_err err)
+{
+	struct bf_mlx5_completion c = {
+		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR : opcode, .index = qp->rq_index, .byte_cnt = byte_cnt,
+		.imm = imm, .solicited = solicited, .err = err,
+	};
+
+	qp->rx_has_wqe = false;
+	bf_mlx5_cq_write(qp->recv_cq, qp, &c);
+}
+
+/* Refuses the request at hand for good; a receive WQE that was taken for it completes with `err`. */
+static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, struct bf_mlx5_err err,
+		   const char *why)
+{
+	bf_mlx5_qp_report(qp, 1, qp->rq_index, r->opcode, r->psn, nak, err, why);
+	if (err.syndrome && qp->rx_has_wqe)
+		complete_receive(qp, BF_MLX5_CQE_RESP_ERR, 0, 0, false, err);
+	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
+}
+
+static bool is_first(uint8_t opcode)
+{
+	switch (opcode) {
+	case BF_RC_SEND_FIRST:
+	case BF_RC_SEND_ONLY:
+	case BF_RC_SEND_ONLY_IMM:
+	case BF_RC_SEND_ONLY_INV:
+	case BF_RC_WRITE_FIRST:
+	case BF_RC_WRITE_ONLY:
+	case BF_RC_WRITE_ONLY_IMM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_last(uint8_t opcode)
+{
+	return opcode != BF_RC_SEND_FIRST && opcode != BF_RC_SEND_MIDDLE && opcode != BF_RC_WRITE_FIRST &&
+	       opcode != BF_RC_WRITE_MIDDLE;
+}
+
+static bool takes_wqe(uint8_t opcode)
+{
+	return opcode == BF_RC_SEND_FIRST || opcode == BF_RC_SEND_ONLY || opcode == BF_RC_SEND_ONLY_IMM ||
+	       opcode == BF_RC_SEND_ONLY_INV || opcode == BF_RC_WRITE_ONLY_IMM || opcode == BF_RC_WRITE_LAST_IMM;
+}
+
+/* True when a receive WQE is at hand. Otherwise the packet waits for one, or was answered with an RNR NAK. */
+static bool take_wqe(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+{
+	switch (bf_mlx5_rq_take(qp)) {
+	case BF_MLX5_RQ_TAKEN:
+		return true;
+	case BF_MLX5_RQ_WAIT:
+		pkt->next = qp->hold;
+		if (!qp->hold)
+			qp->hold_tail = &pkt->next;
+		qp->hold = pkt;
+		return false;
+	default:
+		bf_mlx5_nak(qp, (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak), r->psn, r->opcode);
+		bf_packet_free(pkt);
+		return false;
+	}
+}
+
+/* The opening packet of a WRITE: rights and bounds for the whole message (mlx5.md section 7). */
+static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	const struct bf_mlx5_mkey *k = NULL;
+
+	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_WRITE) || r->dma_len > 1ull << qp->log_msg_max)
+		return BF_AETH_NAK_INV_REQ;
+	if (r->dma_len &&
+	    bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k))
+		return BF_AETH_NAK_ACCESS;
+	qp->rx_va = r->va;
+	qp->rx_left = r->dma_len;
+	qp->rx_rkey = r->rkey;
+	qp->rx_relaxed = k && k->relaxed;
+	return 0;
+}
+
+/* 0, a NAK syndrome, and for SENDs `err` of the receive WQE. */
+static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8_t *payload, struct bf_mlx5_err *err)
+{
+	if (qp->rx_op == OP_SEND) {
+		if (r->payload_len > qp->rx_room - qp->rx_done) {
+			*err = err_too_long;
+			return BF_AETH_NAK_INV_REQ;
+		}
+		return bf_mlx5_rq_scatter(qp, payload, r->payload_len, err) ? BF_AETH_NAK_OP : 0;
+	}
+	if (r->payload_len > qp->rx_left || (is_last(r->opcode) && r->payload_len != qp->rx_left))
+		return BF_AETH_NAK_INV_REQ;
+	if (r->payload_len && bf_dma_write(&qp->dev->dma, qp->rx_va, payload, r->payload_len,
+					   qp->rx_relaxed ? BF_DMA_RELAXED : 0))
+		return BF_AETH_NAK_OP;
+	qp->rx_va += r->payload_len;
+	qp->rx_left -= r->payload_len;
+	return 0;
+}
+
+static uint8_t receive_opcode(uint8_t opcode)
+{
+	switch (opcode) {
+	case BF_RC_WRITE_ONLY_IMM:
+	case BF_RC_WRITE_LAST_IMM:
+		return BF_MLX5_CQE_RESP_WRITE_IMM;
+	case BF_RC_SEND_ONLY_IMM:
+	case BF_RC_SEND_LAST_IMM:
+		return BF_MLX5_CQE_RESP_SEND_IMM;
+	case BF_RC_SEND_ONLY_INV:
+	case BF_RC_SEND_LAST_INV:
+		return BF_MLX5_CQE_RESP_SEND_INV;
+	default:
+		return BF_MLX5_CQE_RESP_SEND;
+	}
+}
+
+/* SEND with invalidate: the key must be one of this protection domain. */
+static bool invalidate(struct bf_mlx5_qp *qp, uint32_t key)
+{
+	struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, key >> 8);
+
+	if (!k || k->free || k->variant != (key & 0xff) || k->pd != qp->pd)
+		return false;
+	k->free = true;
+	return true;
+}
+
+static void finish_message(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	uint8_t opcode = receive_opcode(r->opcode);
+
+	qp->rx_op = OP_NONE;
+	qp->msn = bf_psn_add(qp->msn, 1);
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_request_done rec = {
+			.va = qp->rx_va - qp->rx_done, .qpn = qp->qpn, .psn = r->psn, .msn = qp->msn,
+			.length = qp->rx_done, .rkey = qp->rx_rkey, .opcode = r->opcode,
+		};
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_request_done_schema, qp->actor, &rec, NULL, 0);
+	}
+	if (qp->rx_has_wqe)
+		complete_receive(qp, opcode, qp->rx_done,
+				 opcode == BF_MLX5_CQE_RESP_SEND ? 0 : r->imm, r->solicited, err_none);
+}
+
+/* A SEND or WRITE packet that is next in sequence. The packet is consumed unless it waits for a receive WQE. */
+static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+{
+	uint8_t op = r->opcode >= BF_RC_WRITE_FIRST && r->opcode <= BF_RC_WRITE_ONLY_IMM ? OP_WRITE : OP_SEND;
+	struct bf_mlx5_err err = { 0 };
+	uint8_t nak = 0;
+
+	if (is_first(r->opcode) ? qp->rx_op != OP_NONE : qp->rx_op != op)
+		nak = BF_AETH_NAK_INV_REQ;
+	else if (!is_last(r->opcode) && r->payload_len != 1u << qp->mtu_shift)
+		nak = BF_AETH_NAK_INV_REQ;
+	else if (r->payload_len > 1u << qp->mtu_shift)
+		nak = BF_AETH_NAK_INV_REQ;
+	else if (takes_wqe(r->opcode) && !qp->has_rq)
+		nak = BF_AETH_NAK_INV_REQ;
+	if (!nak && takes_wqe(r->opcode) && !qp->rx_has_wqe && !take_wqe(qp, pkt, r))
+		return;
+	if (!nak && is_first(r->opcode)) {
+		qp->rx_done = 0;
+		nak = op == OP_WRITE ? begin_write(qp, r) : 0;
+		qp->rx_op = op;
+	}
+	if (!nak)
+		nak = place(qp, r, pkt->data + r->payload_offset, &err);
+	if (!nak && (r->opcode == BF_RC_SEND_LAST_INV || r->opcode == BF_RC_SEND_ONLY_INV) && !invalidate(qp, r->imm)) {
+		nak = BF_AETH_NAK_ACCESS;
+		err = err_inval_key;
+	}
+	if (nak) {
+		refuse(qp, r, nak, err, "SEND or WRITE refused");
+		bf_packet_free(pkt);
+		return;
+	}
+	qp->rx_done += r->payload_len;
+	qp->expected_psn = bf_psn_add(qp->expected_psn, 1);
+	if (is_last(r->opcode))
+		finish_message(qp, r);
+	bf_packet_free(pkt);
+	if (r->ack_req)
+		bf_mlx5_ack(qp, false);
+}
+
+static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+{
+	uint32_t info = bf_roce_opcode_info(r->opcode);
+
+	qp->nak_sent = false;
+	if (r->opcode == BF_RC_READ_REQUEST || info & (BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC)) {
+		if (qp->rx_op != OP_NONE)
+			refuse(qp, r, BF_AETH_NAK_INV_REQ, err_none, "request inside a message");
+		else if (r->opcode == BF_RC_READ_REQUEST)
+			bf_mlx5_answer_read(qp, r);
+		else
+			bf_mlx5_answer_atomic(qp, r);
+		bf_packet_free(pkt);
+	} else if (info) {
+		execute(qp, pkt, r);
+	} else {
+		refuse(qp, r, BF_AETH_NAK_INV_REQ, err_none, "unknown opcode");
+		bf_packet_free(pkt);
+	}
+}
+
+void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &qp->dev->rx;
+	int32_t ahead = bf_psn_diff(r->psn, qp->expected_psn);
+
+	if (BF_UNLIKELY(qp->hold)) {
+		pkt->next = NULL;
+		*qp->hold_tail = pkt;
+		qp->hold_tail = &pkt->next;
+		return;
+	}
+	if (BF_LIKELY(!ahead && !qp->refused)) {
+		in_sequence(qp, pkt, r);
+		return;
+	}
+	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, ahead < 0 ? DROP_STALE : DROP_SEQUENCE);
+	if (!qp->refused && ahead < 0) {
+		bf_mlx5_answer_duplicate(qp, r);
+	} else if (!qp->refused && !qp->nak_sent) {
+		qp->nak_sent = true;
+		bf_mlx5_nak(qp, BF_AETH_NAK_SEQ, qp->expected_psn, r->opcode);
+	}
+	bf_packet_free(pkt);
+}
+
+/* Goes through the packets that waited, in order, until one has to wait again. */
+void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp)
+{
+	struct bf_packet *pkt = qp->hold;
+
+	qp->hold = NULL;
+	qp->hold_tail = &qp->hold;
+	while (pkt) {
+		struct bf_packet *next = pkt->next;
+
+		if (qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
+		    bf_roce_parse(pkt->data, pkt->len, false, &qp->dev->rx, NULL))
+			bf_packet_free(pkt);
+		else
+			bf_mlx5_rx_request(qp, pkt);
+		pkt = next;
+	}
+}

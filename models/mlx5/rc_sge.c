@@ -1,0 +1,57 @@
+/* Scatter/gather lists of send WQEs, read piece by piece from the device's copy of the ring. */
+#include "models/mlx5/device_internal.h"
+
+/* Data segments are 16 bytes at multiples of 16, so none straddles the ring's end. */
+static void read_sge(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t i, struct bf_mlx5_piece *out)
+{
+	const struct bf_mlx5_data *seg;
+
+	if (!i) {
+		*out = (struct bf_mlx5_piece){ .va = s->va, .lkey = s->lkey, .len = s->length };
+		if (s->nsge == 1)
+			return;
+	}
+	seg = (const void *)(qp->sq_bytes + ((((uint32_t)s->index << BF_MLX5_WQEBB_SHIFT) + s->payload + i * BF_MLX5_DS) &
+					     (((uint32_t)qp->sq_mask << BF_MLX5_WQEBB_SHIFT) | (BF_MLX5_WQEBB - 1))));
+	out->va = bf_be64(seg->va);
+	out->lkey = bf_be32(seg->lkey);
+	out->len = bf_be32(seg->byte_count);
+	if (!out->len)
+		out->len = 1u << 31;
+}
+
+/* The next piece of at most `want` bytes. False at the end of the list. */
+bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out)
+{
+	while (w->at < w->send->nsge) {
+		read_sge(w->qp, w->send, w->at, out);
+		if (w->skip >= out->len) {
+			w->skip -= out->len;
+			w->at++;
+			continue;
+		}
+		out->va += w->skip;
+		out->len -= (uint32_t)w->skip;
+		if (out->len <= want) {
+			w->skip = 0;
+			w->at++;
+		} else {
+			out->len = want;
+			w->skip += want;
+		}
+		return true;
+	}
+	return false;
+}
+
+enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access)
+{
+	enum bf_mlx5_key_fault f = BF_MLX5_KEY_OK;
+	struct bf_mlx5_piece p;
+
+	for (uint32_t i = 0; i < s->nsge && !f; i++) {
+		read_sge(qp, s, i, &p);
+		f = bf_mlx5_mkey_check(qp, p.lkey, p.va, p.len, access, s->index, NULL);
+	}
+	return f;
+}

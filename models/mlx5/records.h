@@ -1,0 +1,235 @@
+/*
+ * Records of the mlx5 model (type numbers 100 to 149): the life of each WQE, completion and queue.
+ *
+ * The actor of every record about a queue is that queue ("nic0.qp0x101", "nic0.cq0x41", kind "queue"); the others carry
+ * the device. `index` is always the 16-bit WQEBB counter of a WQE's first block (send) or the receive WQE's counter, so
+ * qpn and index together find all records of one WQE.
+ */
+#ifndef BELFRY_MODELS_MLX5_RECORDS_H
+#define BELFRY_MODELS_MLX5_RECORDS_H
+
+#include "sim/record.h"
+
+#define BF_MLX5_OPCODE_NAMES                                                                                         \
+	"0=NOP;1=SEND_INVAL;8=RDMA_WRITE;9=RDMA_WRITE_IMM;10=SEND;11=SEND_IMM;16=RDMA_READ;17=ATOMIC_CS;"            \
+	"18=ATOMIC_FA;20=ATOMIC_MASKED_CS;21=ATOMIC_MASKED_FA;35=DUMP;37=UMR"
+#define BF_MLX5_STATE_NAMES "0=RST;1=INIT;2=RTR;3=RTS;4=SQER;5=SQD;6=ERR"
+
+/*
+ * A store rang a send queue. `index` is bytes 1-2 of the doorbell: advisory, because libmlx5 writes the last WQE's
+ * index there and NVSHMEM the producer index. `verdict` says what became of it.
+ */
+#define BF_REC_DOORBELL_FIELDS(F)                                                                                    \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, uar, DEC, "")                                                                                         \
+	F(u32, offset, HEX, "")                                                                                      \
+	F(u32, len, DEC, "B")                                                                                        \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u8, opcode, DEC, "")                                                                                       \
+	F(u8, verdict, ENUM, "0=ok;1=no-such-qp;2=wrong-uar;3=no-send-queue;4=not-ready")
+BF_RECORD_DECLARE(doorbell, 100, BF_CLASS_QUEUE, BF_REC_DOORBELL_FIELDS);
+
+/*
+ * A send WQE was fetched and decoded; the tail is its bytes. `index` is the counter the device expects there,
+ * `ctrl_index` what the control segment says. A mismatch executes all the same (assumed: the reference does not say).
+ */
+#define BF_REC_WQE_FETCH_FIELDS(F)                                                                                   \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, ctrl_qpn, HEX, "")                                                                                    \
+	F(u32, length, DEC, "B")                                                                                     \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, ctrl_index, DEC, "")                                                                                  \
+	F(u16, producer, DEC, "")                                                                                    \
+	F(u8, opcode, ENUM, BF_MLX5_OPCODE_NAMES)                                                                    \
+	F(u8, ds, DEC, "")                                                                                           \
+	F(u8, wqebbs, DEC, "")                                                                                       \
+	F(u8, fm_ce_se, HEX, "")                                                                                     \
+	F(u8, source, ENUM, "0=ring;1=blueflame")                                                                    \
+	F(u8, verdict, ENUM, "0=ok;1=index-mismatch;2=qpn-mismatch;3=malformed;4=fetch-failed")                      \
+	F(text32, why, TEXT, "")
+BF_RECORD_DECLARE(wqe_fetch, 101, BF_CLASS_QUEUE, BF_REC_WQE_FETCH_FIELDS);
+
+/* A WQE begins to execute: checks passed, packet sequence numbers assigned (`npsn` 0: nothing goes on the wire). */
+#define BF_REC_WQE_START_FIELDS(F)                                                                                   \
+	F(u64, raddr, HEX, "")                                                                                       \
+	F(u64, va, HEX, "")                                                                                          \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, npsn, DEC, "")                                                                                        \
+	F(u32, length, DEC, "B")                                                                                     \
+	F(u32, lkey, HEX, "")                                                                                        \
+	F(u32, rkey, HEX, "")                                                                                        \
+	F(u32, in_flight, DEC, "")                                                                                   \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u8, opcode, ENUM, BF_MLX5_OPCODE_NAMES)                                                                    \
+	F(u8, nsge, DEC, "")
+BF_RECORD_DECLARE(wqe_start, 102, BF_CLASS_QUEUE, BF_REC_WQE_START_FIELDS);
+
+/* A WQE is finished, in order. `signalled`: a CQE follows. `psn` is the last one it used. */
+#define BF_REC_WQE_DONE_FIELDS(F)                                                                                    \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, length, DEC, "B")                                                                                     \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, next, DEC, "")                                                                                        \
+	F(u8, opcode, ENUM, BF_MLX5_OPCODE_NAMES)                                                                    \
+	F(u8, signalled, DEC, "")                                                                                    \
+	F(u8, syndrome, HEX, "")                                                                                     \
+	F(u8, vendor, HEX, "")
+BF_RECORD_DECLARE(wqe_done, 103, BF_CLASS_QUEUE, BF_REC_WQE_DONE_FIELDS);
+
+/* A CQE was written (or should have been); the tail is its 64 bytes. The actor is the CQ. */
+#define BF_REC_CQE_FIELDS(F)                                                                                         \
+	F(u64, iova, HEX, "")                                                                                        \
+	F(u32, cqn, HEX, "")                                                                                         \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, count, DEC, "")                                                                                       \
+	F(u32, slot, DEC, "")                                                                                        \
+	F(u32, byte_cnt, DEC, "B")                                                                                   \
+	F(u32, imm, HEX, "")                                                                                         \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u8, opcode, ENUM,                                                                                          \
+	  "0=REQ;1=RESP_WRITE_IMM;2=RESP_SEND;3=RESP_SEND_IMM;4=RESP_SEND_INV;12=SIG_ERR;13=REQ_ERR;14=RESP_ERR")    \
+	F(u8, syndrome, HEX, "")                                                                                     \
+	F(u8, vendor, HEX, "")                                                                                       \
+	F(u8, wqe_opcode, ENUM, BF_MLX5_OPCODE_NAMES)                                                                \
+	F(u8, solicited, DEC, "")                                                                                    \
+	F(u8, verdict, ENUM, "0=written;1=lost-by-fault;2=cq-overrun;3=cq-in-error;4=write-failed")
+BF_RECORD_DECLARE(cqe, 104, BF_CLASS_QUEUE, BF_REC_CQE_FIELDS);
+
+/* A receive WQE was taken for an incoming message. The tail is its bytes. */
+#define BF_REC_RECV_WQE_FETCH_FIELDS(F)                                                                              \
+	F(u64, room, DEC, "B")                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, nsge, DEC, "")                                                                                        \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, producer, DEC, "")
+BF_RECORD_DECLARE(recv_wqe_fetch, 105, BF_CLASS_QUEUE, BF_REC_RECV_WQE_FETCH_FIELDS);
+
+#define BF_REC_QP_STATE_FIELDS(F)                                                                                    \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u8, from, ENUM, BF_MLX5_STATE_NAMES)                                                                       \
+	F(u8, to, ENUM, BF_MLX5_STATE_NAMES)                                                                         \
+	F(u8, cause, ENUM, "0=command;1=requester-error;2=responder-error;3=cq-error;4=drained")                     \
+	F(u8, reserved, DEC, "")
+BF_RECORD_DECLARE(qp_state, 106, BF_CLASS_QUEUE, BF_REC_QP_STATE_FIELDS);
+
+/* A key check failed: who asked for what, and why not. */
+#define BF_REC_MKEY_ERROR_FIELDS(F)                                                                                  \
+	F(u64, va, HEX, "")                                                                                          \
+	F(u64, start, HEX, "")                                                                                       \
+	F(u64, size, DEC, "B")                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, key, HEX, "")                                                                                         \
+	F(u32, length, DEC, "B")                                                                                     \
+	F(u8, access, ENUM, "1=local-read;2=local-write;4=remote-read;8=remote-write;16=atomic")                     \
+	F(u8, why, ENUM,                                                                                             \
+	  "0=ok;1=no-such-key;2=variant-mismatch;3=free;4=pd-mismatch;5=qp-mismatch;6=out-of-bounds;7=no-access")    \
+	F(u16, index, DEC, "")
+BF_RECORD_DECLARE(mkey_error, 107, BF_CLASS_FAULT, BF_REC_MKEY_ERROR_FIELDS);
+
+/* The first error of a queue pair: which WQE, which packet, what the CQE will say and why. */
+#define BF_REC_QP_ERROR_FIELDS(F)                                                                                    \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u8, side, ENUM, "0=requester;1=responder")                                                                 \
+	F(u8, opcode, HEX, "")                                                                                       \
+	F(u8, syndrome, HEX, "")                                                                                     \
+	F(u8, vendor, HEX, "")                                                                                       \
+	F(u8, hw, HEX, "")                                                                                           \
+	F(u8, nak, HEX, "")                                                                                          \
+	F(text32, why, TEXT, "")
+BF_RECORD_DECLARE(qp_error, 108, BF_CLASS_FAULT, BF_REC_QP_ERROR_FIELDS);
+
+/* The requester goes back to `psn` and sends again from there. */
+#define BF_REC_RETRANSMIT_FIELDS(F)                                                                                  \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, sent, DEC, "")                                                                                        \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u8, cause, ENUM, "0=time-out;1=nak-sequence;2=rnr-nak;3=response-lost")                                    \
+	F(u8, left, DEC, "")
+BF_RECORD_DECLARE(retransmit, 109, BF_CLASS_QUEUE, BF_REC_RETRANSMIT_FIELDS);
+
+/* A command and its answer. */
+#define BF_REC_CMD_FIELDS(F)                                                                                         \
+	F(u32, number, HEX, "")                                                                                      \
+	F(u32, syndrome, HEX, "")                                                                                    \
+	F(u16, opcode, HEX, "")                                                                                      \
+	F(u8, status, HEX, "")                                                                                       \
+	F(u8, reserved, DEC, "")                                                                                     \
+	F(text32, name, TEXT, "")
+BF_RECORD_DECLARE(cmd, 110, BF_CLASS_QUEUE, BF_REC_CMD_FIELDS);
+
+/*
+ * A doorbell record was read. `doorbell` is the index the last doorbell carried; it should be `producer` (NVSHMEM's
+ * doorbells) or the first block of the last WQE (libmlx5's).
+ */
+#define BF_REC_DBREC_FIELDS(F)                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u16, before, DEC, "")                                                                                      \
+	F(u16, producer, DEC, "")                                                                                    \
+	F(u16, doorbell, DEC, "")                                                                                    \
+	F(u16, rq_producer, DEC, "")                                                                                 \
+	F(u8, verdict, ENUM, "0=advanced;1=unchanged;2=went-back;3=read-failed")                                     \
+	F(u8, mismatch, DEC, "")                                                                                     \
+	F(u16, in_ring, DEC, "")
+BF_RECORD_DECLARE(dbrec, 111, BF_CLASS_QUEUE, BF_REC_DBREC_FIELDS);
+
+/* A CQ was armed by a store to its UAR page. */
+#define BF_REC_CQ_ARM_FIELDS(F)                                                                                      \
+	F(u32, cqn, HEX, "")                                                                                         \
+	F(u32, consumer, DEC, "")                                                                                    \
+	F(u8, sn, DEC, "")                                                                                           \
+	F(u8, solicited_only, DEC, "")                                                                               \
+	F(u8, verdict, ENUM, "0=armed;1=no-such-cq;2=wrong-uar")                                                     \
+	F(u8, reserved, DEC, "")
+BF_RECORD_DECLARE(cq_arm, 112, BF_CLASS_QUEUE, BF_REC_CQ_ARM_FIELDS);
+
+/* An event that an armed CQ raised: what the event queue entry would say. */
+#define BF_REC_CQ_EVENT_FIELDS(F)                                                                                    \
+	F(u32, cqn, HEX, "")                                                                                         \
+	F(u32, producer, DEC, "")                                                                                    \
+	F(u32, consumer, DEC, "")                                                                                    \
+	F(u8, kind, ENUM, "0=completion;1=overrun;2=write-failed")                                                   \
+	F(u8, sn, DEC, "")                                                                                           \
+	F(u16, reserved, DEC, "")
+BF_RECORD_DECLARE(cq_event, 113, BF_CLASS_QUEUE, BF_REC_CQ_EVENT_FIELDS);
+
+/* A packet that arrived and had no effect. */
+#define BF_REC_RX_DROP_FIELDS(F)                                                                                     \
+	F(u64, packet, DEC, "")                                                                                      \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, expected, DEC, "")                                                                                    \
+	F(u8, opcode, HEX, "")                                                                                       \
+	F(u8, why, ENUM,                                                                                             \
+	  "0=not-rocev2;1=bad-length;2=bad-icrc;3=no-such-qp;4=wrong-peer;5=qp-state;6=out-of-sequence;7=stale;"     \
+	  "8=unexpected;9=no-memory")                                                                                \
+	F(u16, reserved, DEC, "")
+BF_RECORD_DECLARE(rx_drop, 114, BF_CLASS_NET, BF_REC_RX_DROP_FIELDS);
+
+/* The responder refused or postponed a request. */
+#define BF_REC_NAK_SENT_FIELDS(F)                                                                                    \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, got, DEC, "")                                                                                         \
+	F(u8, syndrome, HEX, "")                                                                                     \
+	F(u8, opcode, HEX, "")                                                                                       \
+	F(u16, reserved, DEC, "")
+BF_RECORD_DECLARE(nak_sent, 115, BF_CLASS_QUEUE, BF_REC_NAK_SENT_FIELDS);
+
+/* The responder accepted a whole request message. */
+#define BF_REC_REQUEST_DONE_FIELDS(F)                                                                                \
+	F(u64, va, HEX, "")                                                                                          \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u32, msn, DEC, "")                                                                                         \
+	F(u32, length, DEC, "B")                                                                                     \
+	F(u32, rkey, HEX, "")                                                                                        \
+	F(u32, opcode, HEX, "")
+BF_RECORD_DECLARE(request_done, 116, BF_CLASS_QUEUE, BF_REC_REQUEST_DONE_FIELDS);
+
+#endif

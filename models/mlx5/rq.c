@@ -1,0 +1,167 @@
+/*
+ * The receive queue.
+ *
+ * Posting a receive rings no bell: the device reads the doorbell record when it needs a receive WQE and knows of none,
+ * then fetches as many as it caches. Requests that arrive meanwhile wait (rc_rx.c).
+ */
+#include "models/mlx5/device_internal.h"
+
+#define CACHE_WQES 16u /* receive WQEs fetched at once: assumed */
+
+enum { RQ_IDLE, RQ_DBREC, RQ_FETCH };
+
+/* Responder: receive-buffer key (ucx#7801, ucx#9167). */
+static const struct bf_mlx5_err err_key = { BF_MLX5_SYND_LOCAL_PROT, 0x32, 0x92 };
+/* Responder: the buffer cannot be written; vendor code assumed from the requester's side. */
+static const struct bf_mlx5_err err_write = { BF_MLX5_SYND_LOCAL_ACCESS, 0x51, 0x01 };
+static const struct bf_mlx5_err err_flush = { BF_MLX5_SYND_WR_FLUSH, 0xf9, 0x00 };
+
+static void rq_done(struct bf_dma_op *op);
+
+static void read_record(struct bf_mlx5_qp *qp)
+{
+	uint32_t run;
+
+	qp->rq_busy = RQ_DBREC;
+	qp->rq_op.iova = bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_RCV, 4, &run);
+	qp->rq_op.len = 4;
+	qp->rq_op.dst = qp->rq_dbr;
+}
+
+static void read_wqes(struct bf_mlx5_qp *qp)
+{
+	uint32_t slot = qp->rq_consumed & qp->rq_mask, size = qp->rq_mask + 1u, run;
+	uint32_t n = (uint16_t)(qp->rq_producer - qp->rq_consumed);
+
+	n = n < CACHE_WQES ? n : CACHE_WQES;
+	n = n < size - slot ? n : size - slot;
+	qp->rq_busy = RQ_FETCH;
+	qp->rq_op.iova = bf_mlx5_buf_iova(&qp->rq, (uint64_t)slot * qp->rq_stride, n * qp->rq_stride, &run);
+	qp->rq_op.len = run - run % qp->rq_stride;
+	qp->rq_op.dst = qp->rq_bytes;
+}
+
+static void fetch(struct bf_mlx5_qp *qp)
+{
+	if (qp->rq_producer == qp->rq_consumed)
+		read_record(qp);
+	else
+		read_wqes(qp);
+	qp->rq_epoch = qp->epoch;
+	qp->rq_op.done = rq_done;
+	qp->inflight++;
+	bf_dma_read(&qp->dev->dma, &qp->rq_op);
+}
+
+static void rq_done(struct bf_dma_op *op)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(op, struct bf_mlx5_qp, rq_op);
+	uint8_t what = qp->rq_busy;
+
+	qp->rq_busy = RQ_IDLE;
+	qp->inflight--;
+	if (qp->dead) {
+		bf_mlx5_qp_release(qp);
+		return;
+	}
+	if (qp->rq_epoch == qp->epoch && !op->status && qp->state != BF_MLX5_QPS_ERR) {
+		if (what == RQ_DBREC) {
+			qp->rq_producer = (uint16_t)bf_get_be32(qp->rq_dbr);
+			if (qp->rq_producer != qp->rq_consumed) {
+				fetch(qp);
+				return;
+			}
+		} else {
+			qp->rq_cached = (uint16_t)(qp->rq_consumed + op->len / qp->rq_stride);
+		}
+	}
+	qp->rq_was_empty = qp->rq_cached == qp->rq_consumed;
+	bf_mlx5_rx_resume(qp);
+	qp->rq_was_empty = false;
+}
+
+static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
+{
+	qp->rx_nsge = bf_mlx5_recv_decode(bytes, qp->rq_stride, qp->rx_sge, qp->rq_stride / BF_MLX5_DS, &qp->rx_room);
+	qp->rx_sge_at = qp->rx_sge_done = 0;
+	qp->rq_index = qp->rq_consumed;
+	qp->rx_has_wqe = true;
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_recv_wqe_fetch rec = {
+			.room = qp->rx_room, .qpn = qp->qpn, .nsge = qp->rx_nsge, .psn = qp->expected_psn,
+			.index = qp->rq_index, .producer = qp->rq_producer,
+		};
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_recv_wqe_fetch_schema, qp->actor, &rec, bytes, qp->rq_stride);
+	}
+	qp->rq_consumed++;
+}
+
+enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
+{
+	bool was_empty = qp->rq_was_empty;
+
+	if (qp->rq_busy)
+		return BF_MLX5_RQ_WAIT;
+	if (qp->rq_cached == qp->rq_consumed) {
+		qp->rq_was_empty = false;
+		if (was_empty)
+			return BF_MLX5_RQ_EMPTY;
+		fetch(qp);
+		return BF_MLX5_RQ_WAIT;
+	}
+	/* The cache was filled from its start up to rq_cached; what is left of it is its end. */
+	take(qp, qp->rq_bytes + qp->rq_op.len - (size_t)(uint16_t)(qp->rq_cached - qp->rq_consumed) * qp->rq_stride);
+	return BF_MLX5_RQ_TAKEN;
+}
+
+int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err)
+{
+	while (len && qp->rx_sge_at < qp->rx_nsge) {
+		const struct bf_mlx5_sge *sge = &qp->rx_sge[qp->rx_sge_at];
+		const struct bf_mlx5_mkey *k;
+		uint32_t n = sge->len - qp->rx_sge_done;
+
+		n = n < len ? n : len;
+		if (!qp->rx_sge_done && bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len,
+							   BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index, NULL)) {
+			*err = err_key;
+			return -1;
+		}
+		k = bf_mlx5_table_get(&qp->dev->mkeys, sge->lkey >> 8);
+		if (bf_dma_write(&qp->dev->dma, sge->va + qp->rx_sge_done, data, n,
+				 k && k->relaxed ? BF_DMA_RELAXED : 0)) {
+			*err = err_write;
+			return -1;
+		}
+		data += n;
+		len -= n;
+		qp->rx_sge_done += n;
+		if (qp->rx_sge_done == sge->len) {
+			qp->rx_sge_at++;
+			qp->rx_sge_done = 0;
+		}
+	}
+	return 0;
+}
+
+static void flush_one(struct bf_mlx5_qp *qp, uint16_t index)
+{
+	struct bf_mlx5_completion c = { .opcode = BF_MLX5_CQE_RESP_ERR, .index = index, .err = err_flush };
+
+	bf_mlx5_cq_write(qp->recv_cq, qp, &c);
+}
+
+/* In error: every receive that the doorbell record knows of is completed with a flush error, in order. */
+void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp)
+{
+	if (qp->rx_has_wqe) {
+		qp->rx_has_wqe = false;
+		flush_one(qp, qp->rq_index);
+	}
+	if ((uint16_t)(qp->rq_producer - qp->rq_consumed) > qp->rq_mask + 1u)
+		return; /* no ring has that many: the record is not to be believed */
+	while (qp->rq_consumed != qp->rq_producer)
+		flush_one(qp, qp->rq_consumed++);
+	qp->rq_cached = qp->rq_consumed;
+}

@@ -1,0 +1,375 @@
+/*
+ * The send queue: doorbell record, fetch, decode, and the completion of WQEs in order.
+ *
+ * The producer index comes from the doorbell record, read by DMA after the doorbell has arrived. The device makes no
+ * overflow check (mlx5.md section 2): a slot that was written over too early executes what is there by then.
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* WQE rejected by the requester: openucx/ucx#857 in mlx5.md section 4.7. */
+static const struct bf_mlx5_err err_malformed = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01 };
+/* The ring itself could not be read: the vendor code of a data fetch that failed on PCIe, assumed for WQEs too. */
+static const struct bf_mlx5_err err_fetch = { BF_MLX5_SYND_LOCAL_QP_OP, 0x51, 0x01 };
+/* Flushed (dLSM#7, nccl#1405, nvme-cli#3268). */
+static const struct bf_mlx5_err err_flush = { BF_MLX5_SYND_WR_FLUSH, 0xf9, 0x00 };
+
+enum { SOURCE_RING, SOURCE_BLUEFLAME };
+enum { FETCH_OK, FETCH_INDEX, FETCH_QPN, FETCH_MALFORMED, FETCH_FAILED };
+enum { DBREC_ADVANCED, DBREC_UNCHANGED, DBREC_BACK, DBREC_FAILED };
+
+static void dbrec_done(struct bf_dma_op *op);
+
+void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp)
+{
+	uint32_t run;
+
+	if (qp->dbr_busy) {
+		qp->dbr_again = true;
+		return;
+	}
+	qp->dbr_busy = true;
+	qp->dbr_again = false;
+	qp->dbr_epoch = qp->epoch;
+	qp->inflight++;
+	qp->dbr_op.iova = bf_mlx5_buf_iova(&qp->dbr, 0, BF_MLX5_DBR_BYTES, &run);
+	qp->dbr_op.len = BF_MLX5_DBR_BYTES;
+	qp->dbr_op.dst = qp->dbr_bytes;
+	qp->dbr_op.done = dbrec_done;
+	bf_dma_read(&qp->dev->dma, &qp->dbr_op);
+}
+
+void bf_mlx5_bell_fired(struct bf_event *ev)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, bell_event);
+
+	bf_mlx5_dbrec_read(qp);
+	if (qp->bell_again) {
+		qp->bell_again = false;
+		bf_sim_after(qp->dev->sim, ev, qp->dev->profile.doorbell_ps);
+	}
+}
+
+static void record_dbrec(const struct bf_mlx5_qp *qp, uint16_t before, uint8_t verdict)
+{
+	struct bf_rec_dbrec rec = {
+		.qpn = qp->qpn, .before = before, .producer = qp->producer, .doorbell = qp->bell_index,
+		.rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV), .verdict = verdict,
+		.in_ring = (uint16_t)(qp->producer - qp->head),
+	};
+
+	/* libmlx5 rings with the index of its last WQE, which is at most 16 WQEBBs behind the producer index. */
+	rec.mismatch = (uint16_t)(qp->producer - qp->bell_index) > BF_MLX5_MAX_WQEBBS;
+	bf_record(&qp->dev->sim->rec, &bf_rec_dbrec_schema, qp->actor, &rec, NULL, 0);
+}
+
+/*
+ * 16-bit arithmetic. A ring has at most 32768 WQEBBs, so a longer way forward is a way back: an older record was read.
+ * It is not followed (assumed).
+ */
+static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
+{
+	uint16_t ahead = (uint16_t)(value - qp->producer);
+
+	if (!ahead)
+		return DBREC_UNCHANGED;
+	if (ahead > 0x8000)
+		return DBREC_BACK;
+	qp->producer = value;
+	return DBREC_ADVANCED;
+}
+
+static void use_blueflame(struct bf_mlx5_qp *qp);
+
+static void dbrec_done(struct bf_dma_op *op)
+{
+	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(op, struct bf_mlx5_qp, dbr_op);
+	uint16_t before = qp->producer;
+	uint8_t verdict = DBREC_FAILED;
+	bool stale = qp->dbr_epoch != qp->epoch;
+
+	qp->dbr_busy = false;
+	qp->inflight--;
+	if (qp->dead) {
+		bf_mlx5_qp_release(qp);
+		return;
+	}
+	if (stale) {
+		if (qp->dbr_again)
+			bf_mlx5_dbrec_read(qp);
+		return;
+	}
+	if (!op->status && qp->has_sq)
+		verdict = take_producer(qp, (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_SND));
+	if (!op->status && qp->has_rq)
+		qp->rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV);
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		record_dbrec(qp, before, verdict);
+	if (qp->state == BF_MLX5_QPS_ERR && !op->status)
+		bf_mlx5_rq_flush(qp);
+	if (verdict == DBREC_ADVANCED)
+		use_blueflame(qp);
+	if (qp->dbr_again)
+		bf_mlx5_dbrec_read(qp);
+	bf_mlx5_sq_run(qp);
+}
+
+static void copy_from_ring(const struct bf_mlx5_qp *qp, uint16_t index, uint8_t *to, uint32_t wqebbs)
+{
+	for (uint32_t i = 0; i < wqebbs; i++)
+		memcpy(to + i * BF_MLX5_WQEBB,
+		       qp->sq_bytes + ((size_t)((uint16_t)(index + i) & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT),
+		       BF_MLX5_WQEBB);
+}
+
+static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t wqebbs, uint8_t source,
+			 uint8_t verdict, const char *why)
+{
+	const struct bf_mlx5_wqe *w = &qp->dev->decoded;
+	struct bf_rec_wqe_fetch rec = {
+		.qpn = qp->qpn, .ctrl_qpn = w->qpn, .length = verdict >= FETCH_MALFORMED ? 0 : w->length,
+		.index = qp->decoded, .ctrl_index = w->index, .producer = qp->producer, .opcode = w->opcode,
+		.ds = w->ds, .wqebbs = (uint8_t)wqebbs, .fm_ce_se = bytes[11], .source = source, .verdict = verdict,
+	};
+
+	if (why)
+		snprintf(rec.why, sizeof(rec.why), "%.31s", why);
+	bf_record(&qp->dev->sim->rec, &bf_rec_wqe_fetch_schema, qp->actor, &rec, bytes, wqebbs * BF_MLX5_WQEBB);
+}
+
+static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
+{
+	*s = (struct bf_mlx5_send){
+		.raddr = w->raddr, .rkey = w->rkey, .length = w->length, .imm = w->imm, .index = index,
+		.opcode = w->opcode, .opmod = w->opmod, .wqebbs = w->wqebbs, .nsge = (uint8_t)w->nsge,
+		.fm = w->fm, .ce = w->ce, .atomic_size = w->atomic_size,
+		.payload = (uint16_t)w->inline_offset,
+	};
+	if (w->has_inline) {
+		s->flags |= BF_SEND_INLINE;
+	} else if (w->nsge) {
+		s->va = w->sge[0].va;
+		s->lkey = w->sge[0].lkey;
+		s->payload = (uint16_t)((w->ds - w->nsge) * BF_MLX5_DS);
+	}
+	if (w->solicited)
+		s->flags |= BF_SEND_SOLICITED;
+	if (w->opcode == BF_MLX5_OP_RDMA_READ || w->atomic_size)
+		s->flags |= BF_SEND_RDATOMIC;
+}
+
+/* Decodes the WQE at `decoded`. False: more of it has to come first. */
+static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
+{
+	struct bf_mlx5 *dev = qp->dev;
+	struct bf_mlx5_wqe *w = &dev->decoded;
+	uint16_t index = qp->decoded;
+	struct bf_mlx5_send *s = bf_mlx5_send_at(qp, index);
+	uint8_t *bytes = qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
+	uint8_t whole[BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB];
+	uint32_t ds = bytes[7] & 0x3f, wqebbs = ds ? (ds + 3) / 4 : 1;
+	struct bf_error why = { 0 };
+	int status;
+
+	if ((uint16_t)(qp->fetched - index) < wqebbs && wqebbs <= qp->sq_mask + 1u)
+		return false;
+	if (wqebbs > qp->sq_mask + 1u)
+		wqebbs = 1; /* cannot be: DS is garbage, and decoding will say so */
+	if ((index & qp->sq_mask) + wqebbs > qp->sq_mask + 1u) {
+		copy_from_ring(qp, index, whole, wqebbs);
+		bytes = whole;
+	}
+	status = bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
+	if (BF_LIKELY(!status)) {
+		fill_send(s, w, index);
+	} else {
+		*s = (struct bf_mlx5_send){ .index = index, .opcode = w->opcode, .wqebbs = (uint8_t)wqebbs };
+		s->err = err_malformed;
+		s->flags = BF_SEND_FAILED;
+	}
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
+		uint8_t verdict = status	   ? FETCH_MALFORMED
+				  : w->index != index ? FETCH_INDEX
+				  : w->qpn != qp->qpn ? FETCH_QPN
+						      : FETCH_OK;
+
+		record_fetch(qp, bytes, wqebbs, source, verdict, status ? why.text : NULL);
+	}
+	if (status && qp->state == BF_MLX5_QPS_RTS && !qp->halted)
+		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->send_psn, 0, err_malformed, why.text);
+	qp->decoded = (uint16_t)(index + wqebbs);
+	return true;
+}
+
+static void decode(struct bf_mlx5_qp *qp, uint8_t source)
+{
+	uint16_t from = qp->decoded;
+
+	while (qp->decoded != qp->fetched && decode_one(qp, source))
+		;
+	qp->dev->tx_busy_ps = (qp->dev->tx_busy_ps > qp->dev->sim->now_ps ? qp->dev->tx_busy_ps : qp->dev->sim->now_ps) +
+			      (uint16_t)(qp->decoded - from) * qp->dev->profile.wqe_ps;
+}
+
+/*
+ * The first WQEBB of the next expected WQE came with the doorbell: no fetch is needed for it. Only when nothing is
+ * being fetched, so that WQEs stay in order. The doorbell record still bounds what exists.
+ */
+static void use_blueflame(struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_bf *bf = qp->bf;
+	bool next;
+
+	qp->bf = NULL;
+	if (!bf || bf->have != ~0ull || qp->state != BF_MLX5_QPS_RTS || qp->fetch_issued != qp->fetched ||
+	    qp->fetched != qp->decoded)
+		return;
+	next = bf_get_be32(bf->bytes + 4) >> 8 == qp->qpn &&
+	       BF_FIELD_GET(BF_MLX5_CTRL_INDEX, bf_get_be32(bf->bytes)) == qp->fetched;
+	if (!next || (uint16_t)(qp->fetched - qp->head) > qp->sq_mask)
+		return;
+	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->bytes, BF_MLX5_WQEBB);
+	bf->have = 0;
+	qp->fetch_issued++;
+	qp->fetched++;
+	decode(qp, SOURCE_BLUEFLAME);
+}
+
+/* The ring's memory is gone: each WQE of the fetch is one that cannot be executed. */
+static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
+{
+	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
+		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
+		*bf_mlx5_send_at(qp, index) = (struct bf_mlx5_send){
+			.index = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch
+		};
+	}
+	if (qp->state == BF_MLX5_QPS_RTS)
+		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");
+	qp->decoded = qp->fetched;
+}
+
+static void fetch_done(struct bf_dma_op *op)
+{
+	struct bf_mlx5_fetch *f = BF_CONTAINER_OF(op, struct bf_mlx5_fetch, op);
+	struct bf_mlx5_qp *qp = f->qp;
+
+	f->busy = false;
+	qp->inflight--;
+	if (qp->dead) {
+		bf_mlx5_qp_release(qp);
+		return;
+	}
+	if (f->epoch == qp->epoch) {
+		qp->fetched = (uint16_t)(qp->fetched + f->count);
+		if (BF_UNLIKELY(op->status))
+			fetch_failed(qp, f);
+		else
+			decode(qp, SOURCE_RING);
+	}
+	bf_mlx5_sq_run(qp);
+}
+
+/* Starts the next fetch: what is posted, in one piece of the ring, and no slot whose last WQE is not complete. */
+static bool fetch_next(struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_fetch *f = &qp->fetch[qp->fetch_next];
+	uint32_t slot = qp->fetch_issued & qp->sq_mask, size = qp->sq_mask + 1u;
+	uint32_t n = (uint16_t)(qp->producer - qp->fetch_issued);
+	uint32_t room = size - (uint16_t)(qp->fetch_issued - qp->head);
+	uint32_t run;
+
+	if (f->busy)
+		return false;
+	n = n < room ? n : room;
+	n = n < qp->dev->profile.fetch_wqebbs ? n : qp->dev->profile.fetch_wqebbs;
+	n = n < size - slot ? n : size - slot;
+	if (!n)
+		return false;
+	f->op.iova = bf_mlx5_buf_iova(&qp->sq, (uint64_t)slot << BF_MLX5_WQEBB_SHIFT, n << BF_MLX5_WQEBB_SHIFT, &run);
+	n = run >> BF_MLX5_WQEBB_SHIFT;
+	f->op.len = n << BF_MLX5_WQEBB_SHIFT;
+	f->op.dst = qp->sq_bytes + ((size_t)slot << BF_MLX5_WQEBB_SHIFT);
+	f->op.done = fetch_done;
+	f->qp = qp;
+	f->epoch = qp->epoch;
+	f->start = qp->fetch_issued;
+	f->count = (uint16_t)n;
+	f->busy = true;
+	qp->fetch_issued = (uint16_t)(qp->fetch_issued + n);
+	qp->fetch_next = (qp->fetch_next + 1) % BF_MLX5_FETCHES;
+	qp->inflight++;
+	bf_dma_read(&qp->dev->dma, &f->op);
+	return true;
+}
+
+/* In error, too: WQEs are read to learn where they end, so that each gets its flush completion. */
+void bf_mlx5_sq_kick(struct bf_mlx5_qp *qp)
+{
+	if (qp->state != BF_MLX5_QPS_RTS && qp->state != BF_MLX5_QPS_ERR)
+		return;
+	while (qp->fetch_issued != qp->producer && fetch_next(qp))
+		;
+}
+
+static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const struct bf_mlx5_err *err)
+{
+	struct bf_mlx5_completion c = {
+		.opcode = err ? BF_MLX5_CQE_REQ_ERR : BF_MLX5_CQE_REQ, .wqe_opcode = s->opcode, .index = s->index,
+		.byte_cnt = s->length,
+	};
+	bool signalled = err || s->ce >= 2;
+
+	if (err)
+		c.err = *err;
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_wqe_done rec = {
+			.qpn = qp->qpn, .psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn, .length = s->length,
+			.index = s->index, .next = (uint16_t)(s->index + s->wqebbs), .opcode = s->opcode,
+			.signalled = signalled, .syndrome = c.err.syndrome, .vendor = c.err.vendor,
+		};
+
+		bf_record(&qp->dev->sim->rec, &bf_rec_wqe_done_schema, qp->actor, &rec, NULL, 0);
+	}
+	if (signalled)
+		bf_mlx5_cq_write(qp->send_cq, qp, &c);
+}
+
+/* Completes WQEs in order. True when at least one was. */
+static bool retire(struct bf_mlx5_qp *qp)
+{
+	uint16_t from = qp->head;
+
+	while (qp->head != qp->decoded) {
+		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, qp->head);
+		const struct bf_mlx5_err *err = NULL;
+
+		if (qp->state == BF_MLX5_QPS_ERR)
+			err = &err_flush;
+		else if (s->flags & BF_SEND_FAILED)
+			err = &s->err;
+		else if (!(s->flags & BF_SEND_DONE))
+			break;
+		if (qp->ack_index == qp->head)
+			qp->ack_index = (uint16_t)(qp->head + s->wqebbs);
+		qp->head = (uint16_t)(qp->head + s->wqebbs);
+		complete(qp, s, err);
+		if (err && qp->state != BF_MLX5_QPS_ERR)
+			bf_mlx5_qp_error(qp, 1);
+	}
+	return qp->head != from;
+}
+
+void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
+{
+	if (qp->in_progress || !qp->sends)
+		return;
+	qp->in_progress = true;
+	do {
+		bf_mlx5_tx_run(qp);
+	} while (retire(qp) && qp->head != qp->decoded);
+	bf_mlx5_sq_kick(qp);
+	qp->in_progress = false;
+}

@@ -1,0 +1,141 @@
+/* Doorbells: stores to UAR pages. */
+#include "models/mlx5/device_internal.h"
+
+#include "sim/fault.h"
+
+#define RING_BYTES 0xffull /* bits of struct bf_mlx5_bf.have: the eight bytes that ring */
+
+/* The device stopped looking at doorbells for this long, unless the plan says otherwise. */
+#define STALL_PS (100 * BF_US)
+
+enum { BELL_OK, BELL_NO_QP, BELL_WRONG_UAR, BELL_NO_SQ, BELL_NOT_READY };
+
+static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_uar *uar)
+{
+	if (!qp)
+		return BELL_NO_QP;
+	if (qp->uar != uar->index)
+		return BELL_WRONG_UAR;
+	if (!qp->has_sq)
+		return BELL_NO_SQ;
+	return qp->state < BF_MLX5_QPS_RTS ? BELL_NOT_READY : BELL_OK;
+}
+
+/*
+ * The first eight bytes of a control segment are in: take the QPN from them and look at the doorbell record. A queue
+ * pair answers only to its own UAR page (that is what keeps processes apart) and sends only from RTS on; what a too
+ * early ring announced is found by the next one (mlx5.md section 5).
+ */
+static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf, uint32_t len)
+{
+	struct bf_mlx5 *dev = uar->dev;
+	uint32_t qpn = bf_get_be32(bf->bytes + 4) >> 8;
+	uint32_t word = bf_get_be32(bf->bytes);
+	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, qpn);
+	uint8_t verdict = bell_verdict(qp, uar);
+	struct bf_fault stall = { 0 };
+
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_doorbell rec = {
+			.qpn = qpn, .uar = uar->index, .offset = offset, .len = len,
+			.index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word),
+			.opcode = (uint8_t)word, .verdict = verdict,
+		};
+
+		bf_record(&dev->sim->rec, &bf_rec_doorbell_schema, qp ? qp->actor : dev->actor, &rec, NULL, 0);
+	}
+	if (verdict != BELL_OK)
+		return;
+	qp->doorbells++;
+	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
+	qp->bf = bf;
+	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, qpn, &stall))
+		dev->tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
+	if (bf_event_pending(&qp->bell_event)) {
+		qp->bell_again = true;
+		return;
+	}
+	bf_sim_at(dev->sim, &qp->bell_event,
+		  (dev->tx_busy_ps > dev->sim->now_ps ? dev->tx_busy_ps : dev->sim->now_ps) + dev->profile.doorbell_ps);
+}
+
+/*
+ * BlueFlame registers: 0x800 + k * 512, each of two halves of 256 bytes. A ring is the arrival of the half's first
+ * eight bytes, in one store or two; what a write-combining buffer sends around them, before or after and in pieces, is
+ * the rest of the first WQEBB. The device may use it instead of fetching (see sq.c), so only 64 bytes are kept.
+ */
+static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
+{
+	struct bf_mlx5_bf *bf = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF];
+	uint32_t at = offset % BF_MLX5_BF_BUF;
+	uint64_t fresh;
+
+	if (at >= sizeof(bf->bytes))
+		return;
+	if (len > sizeof(bf->bytes) - at)
+		len = (uint32_t)sizeof(bf->bytes) - at;
+	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;
+	if ((bf->have & fresh & RING_BYTES) || (bf->have & RING_BYTES) == RING_BYTES)
+		bf->have &= at < 8 ? 0 : ~0ull; /* a new WQE begins: what is left of the last one is void */
+	memcpy(bf->bytes + at, data, len);
+	bf->have |= fresh;
+	if ((fresh & RING_BYTES) && (bf->have & RING_BYTES) == RING_BYTES)
+		ring(uar, offset & ~7u, bf, len);
+}
+
+/* The CQ arm doorbell is eight bytes; 32-bit hosts send it in two stores, high word first (rdma-core util/mmio.h). */
+static void arm_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
+{
+	if (offset == BF_MLX5_UAR_CQ_ARM && len >= 8) {
+		bf_mlx5_cq_arm(uar, bf_get_be64(data));
+	} else if (offset == BF_MLX5_UAR_CQ_ARM && len == 4) {
+		uar->arm = (uint64_t)bf_get_be32(data) << 32;
+		uar->arm_half = true;
+	} else if (offset == BF_MLX5_UAR_CQ_ARM + 4 && len == 4 && uar->arm_half) {
+		uar->arm_half = false;
+		bf_mlx5_cq_arm(uar, uar->arm | bf_get_be32(data));
+	}
+}
+
+static void uar_write(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
+{
+	struct bf_mlx5_uar *uar = region->owner;
+
+	if (!uar->allocated)
+		return;
+	if (offset >= BF_MLX5_UAR_BF)
+		bf_write(uar, (uint32_t)offset, data, len);
+	else
+		arm_write(uar, (uint32_t)offset, data, len);
+}
+
+const struct bf_mmio_ops bf_mlx5_uar_ops = { .write = uar_write };
+
+/* In live mode stores land in shared memory: a cell that is not zero has rung. */
+static int poll_cell(struct bf_mlx5_uar *uar, uint32_t offset)
+{
+	uint64_t *cell = (uint64_t *)(void *)(uar->region->bytes + offset);
+	uint64_t value;
+
+	if (!__atomic_load_n(cell, __ATOMIC_RELAXED))
+		return 0;
+	value = __atomic_exchange_n(cell, 0, __ATOMIC_ACQ_REL);
+	if (value)
+		uar_write(uar->region, offset, &value, sizeof(value));
+	return value != 0;
+}
+
+int bf_mlx5_poll_uars(void *arg)
+{
+	struct bf_mlx5 *dev = arg;
+	int rung = 0;
+
+	for (uint32_t i = 0; i < dev->uar_count; i++) {
+		if (!dev->uars[i].allocated)
+			continue;
+		rung |= poll_cell(&dev->uars[i], BF_MLX5_UAR_CQ_ARM);
+		for (uint32_t at = BF_MLX5_UAR_BF; at < BF_MLX5_UAR_BYTES; at += BF_MLX5_BF_BUF)
+			rung |= poll_cell(&dev->uars[i], at);
+	}
+	return rung;
+}

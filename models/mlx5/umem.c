@@ -1,0 +1,101 @@
+/* UMEMs: registered pages that rings and doorbell records lie in. */
+#include "models/mlx5/device_internal.h"
+
+#include <stdlib.h>
+
+#define MTT_PERMISSIONS 3ull /* bits [1:0] of a translation entry */
+
+uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
+{
+	const uint8_t *ctx = m->in + BF_CREATE_UMEM_CTX;
+	/* The field counts from 4 KiB pages: 0 is 4 KiB (mlx5_ifc.h struct mlx5_ifc_umem_bits). */
+	uint32_t log_page = BF_MLX5_GET(ctx, BF_UMEM_LOG_PAGE_SIZE) + 12;
+	uint32_t offset = BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), n = BF_MLX5_GET(ctx, BF_UMEM_NUM_MTT);
+	struct bf_mlx5_umem *u;
+
+	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	if (offset >> log_page)
+		return BF_MLX5_CMD_BAD_PARAM;
+	for (uint32_t i = 0; i < n; i++)
+		if (bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ((1ull << log_page) - 1) & ~MTT_PERMISSIONS)
+			return BF_MLX5_CMD_BAD_PARAM;
+	u = calloc(1, sizeof(*u) + n * sizeof(u->pages[0]));
+	if (!u)
+		return BF_MLX5_CMD_NO_RES;
+	u->log_page = log_page;
+	u->page_offset = offset;
+	u->npages = n;
+	u->size = ((uint64_t)n << log_page) - offset;
+	for (uint32_t i = 0; i < n; i++)
+		u->pages[i] = bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ~MTT_PERMISSIONS;
+	if (bf_mlx5_table_add(&m->dev->umems, u, &u->number)) {
+		free(u);
+		return BF_MLX5_CMD_LIM;
+	}
+	m->number = u->number;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_umem *u = bf_mlx5_table_get(&m->dev->umems, m->number);
+
+	if (!u)
+		return BF_MLX5_CMD_BAD_RES;
+	if (u->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	bf_mlx5_table_remove(&m->dev->umems, m->number);
+	free(u);
+	return BF_MLX5_CMD_OK;
+}
+
+/* The page walk of a piece that is not linear. */
+static uint64_t walk(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run)
+{
+	const struct bf_mlx5_umem *u = b->umem;
+	uint64_t byte = u->page_offset + b->offset + at, page = 1ull << u->log_page;
+	uint64_t left = page - (byte & (page - 1));
+
+	*run = left < len ? (uint32_t)left : len;
+	return u->pages[byte >> u->log_page] + (byte & (page - 1));
+}
+
+uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run)
+{
+	if (BF_UNLIKELY(!b->linear))
+		return walk(b, at, len, run);
+	*run = len;
+	return b->base + at;
+}
+
+static bool is_linear(const struct bf_mlx5_umem *u, uint64_t offset, uint64_t len)
+{
+	uint64_t first = (u->page_offset + offset) >> u->log_page;
+	uint64_t last = (u->page_offset + offset + len - 1) >> u->log_page;
+
+	for (uint64_t i = first; i < last; i++)
+		if (u->pages[i] + (1ull << u->log_page) != u->pages[i + 1])
+			return false;
+	return true;
+}
+
+uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
+			 uint64_t len)
+{
+	struct bf_mlx5_umem *u;
+	uint32_t run;
+
+	*b = (struct bf_mlx5_buf){ .offset = offset, .base = offset, .linear = true };
+	if (!valid)
+		return BF_MLX5_CMD_OK;
+	u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
+	if (!u)
+		return BF_MLX5_CMD_BAD_RES;
+	if (offset > u->size || len > u->size - offset)
+		return BF_MLX5_CMD_BAD_SIZE;
+	b->umem = u;
+	b->linear = is_linear(u, offset, len);
+	b->base = walk(b, 0, 1, &run);
+	return BF_MLX5_CMD_OK;
+}
