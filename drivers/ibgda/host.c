@@ -107,7 +107,7 @@ static int create_umem(struct bf_ibgda_host *h, uint32_t pe, const struct bf_mem
 
 	if (!in)
 		return bf_fail(h->err, -ENOMEM, "no memory for a list of %" PRIu64 " pages", pages);
-	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_LOG_PAGE_SIZE, PAGE_SHIFT);
+	/* log_page_size counts from the adapter's 4 KiB pages: 0 is PAGE_SHIFT. */
 	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, (uint32_t)pages);
 	for (uint64_t i = 0; i < pages; i++)
 		bf_put_be64(in + BF_CREATE_UMEM_MTT + i * 8, (m->va + (i << PAGE_SHIFT)) | 3);

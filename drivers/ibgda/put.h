@@ -109,7 +109,7 @@ BF_DEVICE void bf_ibgda_transfer_warp(struct bf_thread *t, const struct bf_ibgda
 	uint64_t roff = bf_ibgda_offset(state, remote), loff = bf_ibgda_offset(state, local);
 
 	do {
-		struct bf_ibgda_chunk mine;
+		struct bf_ibgda_chunk mine = { 0, 0, 0, 0, 0 };
 		const uint32_t chunks = bf_ibgda_warp_chunks(t, state, qp, &loff, &roff, &bytes, &mine);
 		const struct bf_ibgda_signal *tail = bytes ? (const struct bf_ibgda_signal *)0 : signal;
 		const uint32_t total = chunks + bf_ibgda_signal_blocks(tail);
