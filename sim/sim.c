@@ -74,6 +74,7 @@ uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
 	struct bf_queue *q = sim->queue;
 	uint64_t when;
 
+	sim->run_until_ps = until_ps;
 	while ((when = bf_queue_next(q)) <= until_ps && when != BF_NEVER && !sim->stopped) {
 		struct bf_event *ev = bf_queue_pop(q, when);
 
