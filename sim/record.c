@@ -313,8 +313,10 @@ static BF_NOINLINE bool make_ready(struct bf_stream *st, const struct bf_rec_sch
 {
 	if (!st->buf || st->status)
 		return false;
-	if (tail_len > BF_RECORD_TAIL_MAX)
+	if (tail_len > BF_RECORD_TAIL_MAX) {
+		bf_stream_flush(st); /* what came before is good */
 		return fail(st, -EMSGSIZE), false;
+	}
 	if (!(st->declared[schema->id / 8] & (1u << (schema->id % 8)))) {
 		int rc = declare_type(st, schema);
 		if (rc)

@@ -219,7 +219,9 @@ START_TEST(test_large_tails)
 	ck_assert_int_eq(bf_stream_flush(&st), 0);
 	ck_assert_uint_eq(m->len, 32 + 200032 + 32);
 	ck_assert_mem_eq(m->bytes + 32 + 28, tail, len);
+	emit(&st, 1);
 	bf_record(&st, &bf_rec_t_three_schema, 0, &r, tail, BF_RECORD_TAIL_MAX + 1);
+	ck_assert_uint_eq(m->len, 32 + 200032 + 32 + 32);
 	ck_assert_int_eq(st.status, -EMSGSIZE);
 	ck_assert_uint_eq(st.mask, 0);
 	ck_assert_int_eq(bf_stream_close(&st), -EMSGSIZE);

@@ -16,15 +16,17 @@ struct plan {
 	bool renumber;  /* actors in another order */
 	bool later;     /* every time shifted */
 	uint32_t drop_tail;
+	int lead;       /* in place of this record, the next one; negative: none */
+	bool one_actor;
 };
 
-static const struct plan same = { -1, -1, -1, false, false, 0 };
+static const struct plan same = { -1, -1, -1, false, false, 0, -1, false };
 
 static void write_record(struct fix *f, const struct plan *p, unsigned i)
 {
 	struct bf_rec_fix_read r = { .iova = 64ull * i, .len = (int)i == p->change ? 1234 : i, .qpn = i % 3 };
 	f->clock = 1000ull * i + (p->later ? 7 : 0);
-	bf_record(&f->st, &bf_rec_fix_read_schema, f->actors[i % 2], &r, "tail bytes", 10 - p->drop_tail);
+	bf_record(&f->st, &bf_rec_fix_read_schema, f->actors[p->one_actor ? 0 : i % 2], &r, "tail bytes", 10 - p->drop_tail);
 }
 
 static void make(struct fix *f, const struct plan *p)
@@ -38,7 +40,7 @@ static void make(struct fix *f, const struct plan *p)
 		f->actors[p->renumber ? 1 - i : i] = bf_stream_actor(&f->st, "queue", (p->renumber ? i : !i) ? "sq0" : "sq1");
 	for (unsigned i = 0; i < 30; i++) {
 		if ((int)i != p->leave_out)
-			write_record(f, p, i);
+			write_record(f, p, i + ((int)i == p->lead));
 		if ((int)i == p->twice)
 			write_record(f, p, i);
 	}
@@ -110,6 +112,20 @@ START_TEST(test_counts)
 	p.drop_tail = 2;
 	expect(&p, NULL, (struct bf_diff_result){ .changed = 30 });
 	expect(&p, &(struct bf_diff_options){ .ignore_fields = "tail" }, (struct bf_diff_result){ .equal = 30 });
+}
+END_TEST
+
+/* One record that happens to look like its successor is no place to meet again. */
+START_TEST(test_chance_meeting)
+{
+	struct plan a = same, b = same;
+	struct bf_diff_result r;
+	char *text;
+	a.one_actor = b.one_actor = true;
+	b.lead = 12;
+	ck_assert_int_eq(diff(&a, &b, NULL, &r, &text), 1);
+	ck_assert_msg(r.changed == 1 && r.equal == 29 && !r.only_a && !r.only_b, "%s", text);
+	free(text);
 }
 END_TEST
 
@@ -212,6 +228,7 @@ int main(void)
 	TCase *c = tcase_create("diff");
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, test_counts);
+	tcase_add_test(c, test_chance_meeting);
 	tcase_add_test(c, test_text);
 	tcase_add_test(c, test_dump);
 	suite_add_tcase(s, c);

@@ -33,6 +33,9 @@ START_TEST(test_round_trip)
 	uint8_t *records[2];
 	fix_make(&f, 200, NULL);
 	char *jsonl = convert(f.file, f.size, &as_jsonl, &jsonl_size);
+	/* Beyond 2^53 and in hexadecimal, numbers are strings. */
+	static const char strings[] = "\"big\":\"9007199254740993\",\"delta\":\"-9223372036854775807\"";
+	ck_assert_ptr_nonnull(memmem(jsonl, jsonl_size, strings, strlen(strings)));
 	char *back = convert(jsonl, jsonl_size, NULL, &back_size);
 	char *again = convert(back, back_size, &as_jsonl, &again_size);
 	ck_assert_uint_eq(jsonl_size, again_size);
@@ -134,6 +137,7 @@ START_TEST(test_bad_lines)
 		"{\"declare\":\"type\",\"name\":\"x\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"a b\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"z\",\"id\":6,\"class\":1,\"size\":3,\"fields\":[]}\n",
+		"{\"time_ps\":\"18446744073709551616\",\"actor\":4,\"type\":\"x\",\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n",
 		"{\"declare\":\"nothing\"}\n",
 		"{\"meta\":\"\",\"value\":\"v\"}\n",
 		"[]\n",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "traces/trace_internal.h"
 
 #define RECORDS 300u
 #define FEW 20u
@@ -156,6 +157,117 @@ START_TEST(test_missing_chunk)
 	ck_assert_uint_eq(loss->records + n, RECORDS);
 	free(bytes);
 	bf_trace_free(t);
+	free(f.file);
+}
+END_TEST
+
+/* `f` with the bytes [from, to) replaced by `len` others; to be freed. */
+static char *splice(const struct fix *f, size_t from, size_t to, const char *bytes, size_t len, size_t *size)
+{
+	char *out = malloc(f->size + len);
+	memcpy(out, f->file, from);
+	if (len)
+		memcpy(out + from, bytes, len);
+	memcpy(out + from + len, f->file + to, f->size - to);
+	*size = f->size - (to - from) + len;
+	return out;
+}
+
+/* Bytes gone from inside a chunk: the chunks behind it are elsewhere than its header says. */
+START_TEST(test_missing_bytes)
+{
+	struct fix f;
+	unsigned damage;
+	uint8_t *bytes;
+	size_t size, count;
+	fix_make(&f, RECORDS, _i ? &small_raw : &small_chunks);
+	for (unsigned c = 0; chunk_offset(&f, c + 1) < f.size; c++) {
+		size_t from = chunk_offset(&f, c), len = chunk_offset(&f, c + 1) - from;
+		char *cut = splice(&f, from + 100, from + 110, NULL, 0, &size);
+		struct bf_trace *t = open_bytes(cut, size);
+		uint64_t n = fix_read_all(t, &bytes, &size, &damage);
+		const struct bf_trace_loss *loss = bf_trace_losses(t, &count);
+		/* The trailer's offset is wrong too now, which costs the index only. */
+		ck_assert_uint_eq(count, 1);
+		ck_assert_uint_eq(loss->chunk, c);
+		ck_assert_uint_eq(loss->bytes, len - 10);
+		ck_assert_uint_eq(loss->records + n, RECORDS);
+		bf_trace_free(t);
+		free(bytes);
+		free(cut);
+	}
+	free(f.file);
+}
+END_TEST
+
+/* A chunk twice: its records must not come twice. */
+START_TEST(test_repeated_chunk)
+{
+	struct fix f;
+	unsigned damage;
+	uint8_t *bytes;
+	size_t size;
+	fix_make(&f, RECORDS, &small_chunks);
+	size_t from = chunk_offset(&f, 1), to = chunk_offset(&f, 2), at = chunk_offset(&f, 4);
+	char *twice = splice(&f, at, at, f.file + from, to - from, &size);
+	struct bf_trace *t = open_bytes(twice, size);
+	ck_assert_uint_eq(fix_read_all(t, &bytes, &size, &damage), RECORDS);
+	ck_assert_uint_eq(damage, 1);
+	ck_assert_uint_eq(bf_trace_hash(t), f.hash);
+	bf_trace_free(t);
+	free(bytes);
+	free(twice);
+	free(f.file);
+}
+END_TEST
+
+/* Each data chunk can be read with no other part of the file. */
+START_TEST(test_chunk_alone)
+{
+	struct fix f;
+	unsigned damage;
+	uint8_t *bytes;
+	size_t size;
+	uint64_t sum = 0;
+	fix_make(&f, RECORDS, &small_chunks);
+	for (unsigned c = 0; chunk_offset(&f, c + 1) < f.size; c++) {
+		size_t from = chunk_offset(&f, c), len = chunk_offset(&f, c + 1) - from;
+		struct bf_trace *t = open_bytes(f.file + from, len);
+		uint64_t n = fix_read_all(t, &bytes, &size, &damage);
+		ck_assert_uint_gt(n, 0);
+		sum += n;
+		bf_trace_free(t);
+		free(bytes);
+	}
+	ck_assert_uint_eq(sum, RECORDS);
+	free(f.file);
+}
+END_TEST
+
+/* A chunk that was altered and sealed again: only the hash in the footer can tell. */
+START_TEST(test_resealed)
+{
+	struct fix f;
+	unsigned damage;
+	uint8_t *bytes;
+	size_t size;
+	fix_make(&f, FEW, &(struct bf_trace_options){ .level = -1 });
+	size_t at = chunk_offset(&f, 0);
+	struct bf_chunk_header head;
+	memcpy(&head, f.file + at, sizeof(head));
+	char *payload = f.file + at + sizeof(head);
+	payload[bf_get_le32(head.decls.b)] ^= 1; /* the first record's time */
+	const uint8_t *stored;
+	bf_chunk_pack(&head, (uint8_t *)payload, bf_get_le32(head.raw.b), -1, NULL, NULL, &stored);
+	memcpy(f.file + at, &head, sizeof(head));
+	struct bf_error err = { 0 };
+	struct bf_trace *t;
+	ck_assert_int_eq(bf_trace_open_memory(f.file, f.size, &t, &err), 0);
+	ck_assert_uint_eq(fix_read_all(t, &bytes, &size, &damage), FEW);
+	ck_assert_uint_eq(damage, 1);
+	ck_assert_ptr_nonnull(strstr(err.text, "hash"));
+	bf_trace_free(t);
+	free(bytes);
 	free(f.file);
 }
 END_TEST
@@ -411,6 +523,10 @@ int main(void)
 	tcase_add_loop_test(c, test_one_damaged_chunk, 0, 4);
 	tcase_add_test(c, test_damaged_ends);
 	tcase_add_test(c, test_missing_chunk);
+	tcase_add_loop_test(c, test_missing_bytes, 0, 2);
+	tcase_add_test(c, test_repeated_chunk);
+	tcase_add_test(c, test_chunk_alone);
+	tcase_add_test(c, test_resealed);
 	tcase_add_loop_test(c, test_truncation, 0, 2);
 	tcase_add_loop_test(c, test_flipped_bytes, 0, 2);
 	tcase_add_loop_test(c, test_seek, 0, 3);
