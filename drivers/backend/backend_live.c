@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "drivers/backend/backends_internal.h"
@@ -80,6 +81,19 @@ static int init_locks(struct bf_world *w)
 	return -pthread_mutex_init(&w->lock, NULL);
 }
 
+/* Doorbell pages are addresses only until somebody stores to them for real. */
+static int open_doorbells(struct bf_world *w)
+{
+	for (uint32_t pe = 0; pe < w->m.npes; pe++) {
+		struct bf_region *r;
+
+		for (uint32_t i = 0; (r = bf_mlx5_uar(w->m.pe[pe].nic, i)); i++)
+			if (mprotect(r->bytes, r->size, PROT_READ | PROT_WRITE))
+				return bf_fail(&w->m.sim->error, -errno, "cannot map doorbell page %u", i);
+	}
+	return 0;
+}
+
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
 {
 	struct bf_world *w = calloc(1, sizeof(*w));
@@ -94,6 +108,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		return rc;
 	}
 	rc = init_locks(w);
+	if (!rc)
+		rc = open_doorbells(w);
 	if (!rc)
 		rc = bf_live_create(w->m.sim, &w->live);
 	for (uint32_t i = 0; !rc && i < opts->npes; i++)
