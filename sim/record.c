@@ -58,10 +58,11 @@ uint64_t bf_hash_bytes(const void *bytes, size_t len)
 	const uint8_t *p = bytes;
 	size_t whole = len & ~(size_t)15;
 	uint8_t last[16] = { 0 };
-	uint64_t key = (whole / 16 + 1);
+	uint64_t place = whole / 16 + 1;
 	if (len > whole)
 		memcpy(last, p + whole, len - whole);
-	uint64_t sum = hash_words(p, whole) + fold(bf_get_le64(last) ^ (key * KEY_A), bf_get_le64(last + 8) ^ (key * KEY_B));
+	uint64_t sum = hash_words(p, whole);
+	sum += fold(bf_get_le64(last) ^ (place * KEY_A), bf_get_le64(last + 8) ^ (place * KEY_B));
 	return scramble(sum + len * KEY_C);
 }
 

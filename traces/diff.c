@@ -181,7 +181,8 @@ static void print_fields(struct differ *d, const struct bf_trace_record *a, cons
 		print_tails(d, a, b, &n);
 }
 
-static void print_record(struct differ *d, const struct bf_trace *t, const struct bf_trace_record *rec, const char *sign)
+static void print_record(struct differ *d, const struct bf_trace *t, const struct bf_trace_record *rec,
+			 const char *sign)
 {
 	if (d->o->json) {
 		fprintf(d->out, "\"%s\":", sign);

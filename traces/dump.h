@@ -27,7 +27,8 @@ struct bf_dump_options {
 int bf_dump(struct bf_trace *t, const struct bf_dump_options *options, FILE *out, struct bf_error *err);
 
 /* Whether `options` selects the record. */
-bool bf_dump_selects(const struct bf_trace *t, const struct bf_trace_record *rec, const struct bf_dump_options *options);
+bool bf_dump_selects(const struct bf_trace *t, const struct bf_trace_record *rec,
+		     const struct bf_dump_options *options);
 
 /* One record on one line: time in ns, actor, type, fields; with `tail`, the tail below it. */
 void bf_dump_record(FILE *out, const struct bf_trace *t, const struct bf_trace_record *rec, bool tail);

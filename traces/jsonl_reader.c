@@ -80,7 +80,8 @@ static bool get_hex(const json_t *v, uint8_t *out, size_t len)
 	for (size_t i = 0; i < len * 2; i++) {
 		if (!isxdigit((unsigned char)p[i]))
 			return false;
-		unsigned digit = isdigit((unsigned char)p[i]) ? (unsigned)p[i] - '0' : ((unsigned)p[i] | 32u) - 'a' + 10;
+		unsigned c = (unsigned char)p[i];
+		unsigned digit = c <= '9' ? c - '0' : (c | 32u) - 'a' + 10;
 		out[i / 2] = (uint8_t)(i % 2 ? out[i / 2] | digit : digit << 4);
 	}
 	return true;

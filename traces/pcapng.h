@@ -24,8 +24,8 @@ struct bf_pcapng_result {
 
 /*
  * Writes the packets from where the reader stands. `options` NULL: defaults; `result` may be NULL. What became of a
- * packet (dropped, duplicate, ...) is its comment. Returns 0, -EBADMSG when the trace was damaged (the rest is written),
- * or another negative errno with text in `err`.
+ * packet (dropped, duplicate, ...) is its comment. Returns 0, -EBADMSG when the trace was damaged (the rest is
+ * written), or another negative errno with text in `err`.
  */
 int bf_pcapng_export(struct bf_trace *t, const struct bf_pcapng_options *options, FILE *out,
 		     struct bf_pcapng_result *result, struct bf_error *err);

@@ -179,8 +179,8 @@ int main(int argc, char **argv)
 	double tail = recorded(b, &memory, run_tail);
 	printf("probe off                     %8.2f ns   (limit 1)\n", off - plain);
 	printf("record on, hash only          %8.2f ns   (limit 15)\n", hash_only - plain);
-	printf("record on, memory sink        %8.2f ns   (limit 15)  %.2f of a plain copy, loop included\n", kept_on - plain,
-	       kept_on / copy);
+	printf("record on, memory sink        %8.2f ns   (limit 15)  %.2f of a plain copy, loop included\n",
+	       kept_on - plain, kept_on / copy);
 	printf("record with a tail of 64 B    %8.2f ns\n", tail - plain);
 	double speed = copy_speed(b);
 	bench_writer(b, "zstd level 1", &(struct bf_trace_options){ 0 }, speed);

@@ -26,7 +26,8 @@ static void write_record(struct fix *f, const struct plan *p, unsigned i)
 {
 	struct bf_rec_fix_read r = { .iova = 64ull * i, .len = (int)i == p->change ? 1234 : i, .qpn = i % 3 };
 	f->clock = 1000ull * i + (p->later ? 7 : 0);
-	bf_record(&f->st, &bf_rec_fix_read_schema, f->actors[p->one_actor ? 0 : i % 2], &r, "tail bytes", 10 - p->drop_tail);
+	uint32_t actor = f->actors[p->one_actor ? 0 : i % 2];
+	bf_record(&f->st, &bf_rec_fix_read_schema, actor, &r, "tail bytes", 10 - p->drop_tail);
 }
 
 static void make(struct fix *f, const struct plan *p)
@@ -36,8 +37,10 @@ static void make(struct fix *f, const struct plan *p)
 	struct bf_trace_writer *w;
 	ck_assert_int_eq(bf_trace_create(NULL, file, &(struct bf_trace_options){ .chunk_bytes = 1024 }, &w, NULL), 0);
 	bf_stream_open(&f->st, &f->clock, BF_CLASS_ALL, bf_trace_sink(w));
-	for (unsigned i = 0; i < 2; i++)
-		f->actors[p->renumber ? 1 - i : i] = bf_stream_actor(&f->st, "queue", (p->renumber ? i : !i) ? "sq0" : "sq1");
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned queue = p->renumber ? 1 - i : i;
+		f->actors[queue] = bf_stream_actor(&f->st, "queue", queue ? "sq1" : "sq0");
+	}
 	for (unsigned i = 0; i < 30; i++) {
 		if ((int)i != p->leave_out)
 			write_record(f, p, i + ((int)i == p->lead));
@@ -50,8 +53,8 @@ static void make(struct fix *f, const struct plan *p)
 	fclose(file);
 }
 
-static int diff(const struct plan *pa, const struct plan *pb, const struct bf_diff_options *o, struct bf_diff_result *r,
-		char **text)
+static int diff(const struct plan *pa, const struct plan *pb, const struct bf_diff_options *o,
+		struct bf_diff_result *r, char **text)
 {
 	struct fix a, b;
 	struct bf_trace *ta, *tb;
@@ -90,7 +93,8 @@ START_TEST(test_counts)
 	p = same;
 	p.change = 12;
 	expect(&p, NULL, (struct bf_diff_result){ .equal = 29, .changed = 1 });
-	expect(&p, &(struct bf_diff_options){ .ignore_fields = "x,fix_read.len" }, (struct bf_diff_result){ .equal = 30 });
+	expect(&p, &(struct bf_diff_options){ .ignore_fields = "x,fix_read.len" },
+	       (struct bf_diff_result){ .equal = 30 });
 	expect(&p, &(struct bf_diff_options){ .ignore_types = "fix_read" }, (struct bf_diff_result){ 0 });
 	for (int i = 0; i < 30; i++) {
 		p = same;
@@ -199,7 +203,8 @@ START_TEST(test_dump)
 	expect_lines(&f, (struct bf_dump_options){ .by_queue = true, .queue = 2 }, 10);
 	char *text = dump(&f, &(struct bf_dump_options){ .limit = 1, .tails = true }, 0);
 	ck_assert_str_eq(text, "           0.000 ns  sq0            fix_read         iova=0x0 len=0 B qpn=0x0 +10 B\n"
-			       "                      000000  74 61 69 6c 20 62 79 74  65 73                    tail bytes\n");
+			       "                      000000  74 61 69 6c 20 62 79 74  65 73                    "
+			       "tail bytes\n");
 	free(text);
 	text = dump(&f, &(struct bf_dump_options){ .limit = 1, .json = true }, 0);
 	ck_assert_str_eq(text, "{\"time_ps\":0,\"actor\":\"sq0\",\"type\":\"fix_read\",\"fields\":{\"iova\":\"0x0\","

@@ -73,7 +73,8 @@ END_TEST
 	"{\"name\":\"t\",\"size\":4,\"kind\":\"text\",\"unit\":\"\"},"                                                 \
 	"{\"name\":\"e\",\"size\":4,\"kind\":\"enum\",\"unit\":\"\",\"names\":\"1=ONE;2=ONE;3=3x\"}]}\n"               \
 	"{\"declare\":\"actor\",\"number\":4,\"kind\":\"k\",\"name\":\"n\"}\n"
-#define RECORD(u, i, t, e) "{\"time_ps\":1,\"actor\":4,\"type\":\"x\",\"fields\":{\"u\":" u ",\"i\":" i ",\"t\":" t ",\"e\":" e "}"
+#define RECORD(u, i, t, e)                                                                                             \
+	"{\"time_ps\":1,\"actor\":4,\"type\":\"x\",\"fields\":{\"u\":" u ",\"i\":" i ",\"t\":" t ",\"e\":" e "}"
 
 static int first_step(const char *text, struct bf_trace_record *rec, uint8_t *fixed, struct bf_error *err)
 {
@@ -96,7 +97,8 @@ START_TEST(test_values)
 	} good[] = {
 		{ RECORD("7", "-8", "\"abcd\"", "\"ONE\"") "}\n", { 7, (uint32_t)-8, 0x64636261, 1 } },
 		{ RECORD("\"0xffffFFFF\"", "\"-2147483648\"", "\"\"", "2") "}\n", { UINT32_MAX, 0x80000000, 0, 2 } },
-		{ RECORD("\"12\"", "2147483647", "{\"hex\":\"00ff0A01\"}", "\"3\"") "}\n", { 12, 0x7fffffff, 0x010aff00, 3 } },
+		{ RECORD("\"12\"", "2147483647", "{\"hex\":\"00ff0A01\"}", "\"3\"") "}\n",
+		  { 12, 0x7fffffff, 0x010aff00, 3 } },
 	};
 	struct bf_trace_record rec;
 	struct bf_error err = { 0 };
@@ -137,7 +139,8 @@ START_TEST(test_bad_lines)
 		"{\"declare\":\"type\",\"name\":\"x\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"a b\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"z\",\"id\":6,\"class\":1,\"size\":3,\"fields\":[]}\n",
-		"{\"time_ps\":\"18446744073709551616\",\"actor\":4,\"type\":\"x\",\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n",
+		"{\"time_ps\":\"18446744073709551616\",\"actor\":4,\"type\":\"x\","
+		"\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n",
 		"{\"declare\":\"nothing\"}\n",
 		"{\"meta\":\"\",\"value\":\"v\"}\n",
 		"[]\n",

@@ -153,8 +153,9 @@ START_TEST(test_tshark)
 	ck_assert_ptr_nonnull(strstr(tree, "RDMA WRITE Only"));
 	ck_assert_ptr_nonnull(strstr(tree, "Invariant CRC"));
 	/* 0x100000001 ps are 4.294967297 ms. */
-	static const char first[] = "nic0.p1 0.004294967 10 77 16 \nnic1.p1 0.004294968 10 77 16 \nnic0.p1 0.004294968 10 "
-				    "77 16 dropped\n";
+	static const char first[] = "nic0.p1 0.004294967 10 77 16 \n"
+				    "nic1.p1 0.004294968 10 77 16 \n"
+				    "nic0.p1 0.004294968 10 77 16 dropped\n";
 	ck_assert_msg(!strncmp(fields, first, strlen(first)), "%s", fields);
 	free(tree);
 	free(fields);
