@@ -1,6 +1,6 @@
 /*
- * The cost of records: a probe that is off, a record that is on, and the trace writer, each beside a plain copy of the
- * same bytes in the same run.
+ * The cost of records: a probe that is off, a record that is on, the trace writer and reader, beside a plain copy of
+ * the same bytes in the same run.
  *
  *   bench_record [RECORDS]
  */
@@ -152,6 +152,36 @@ static void bench_writer(struct bench *b, const char *what, const struct bf_trac
 	fclose(null);
 }
 
+/* The same records read back, from memory. */
+static void bench_reader(struct bench *b, double copy_gbs)
+{
+	char *bytes;
+	size_t size;
+	FILE *file = open_memstream(&bytes, &size);
+	struct bf_trace_writer *w;
+	struct bf_trace *t;
+	if (!file || bf_trace_create(NULL, file, NULL, &w, NULL))
+		exit(1);
+	bf_stream_open(&b->rec, &b->now_ps, BF_CLASS_ALL, bf_trace_sink(w));
+	for (uint64_t i = 0; i < b->n / 4; i++)
+		step_probed(b);
+	bf_stream_close(&b->rec);
+	bf_trace_close(w);
+	fclose(file);
+	if (bf_trace_open_memory(bytes, size, &t, NULL))
+		exit(1);
+	struct bf_trace_record rec;
+	uint64_t n = 0;
+	double start = now_ns();
+	while (bf_trace_next(t, &rec) == 1)
+		n++;
+	double took = now_ns() - start, moved = (double)n * 40;
+	printf("reader, zstd                  %8.2f ns a record %8.0f MB/s   %6.3f of a copy\n", took / (double)n,
+	       moved / took * 1e3, moved / took / copy_gbs);
+	bf_trace_free(t);
+	free(bytes);
+}
+
 /* Bytes a nanosecond that a copy of 64 MiB in pieces of 16 KiB moves. */
 static double copy_speed(struct bench *b)
 {
@@ -186,6 +216,7 @@ int main(int argc, char **argv)
 	bench_writer(b, "zstd level 1", &(struct bf_trace_options){ 0 }, speed);
 	bench_writer(b, "uncompressed", &(struct bf_trace_options){ .level = -1 }, speed);
 	bench_writer(b, "JSON Lines", &(struct bf_trace_options){ .jsonl = true }, speed);
+	bench_reader(b, speed);
 	printf("(%" PRIu64 ")\n", b->work % 10);
 	bf_stream_free(&b->rec);
 	free(b);
