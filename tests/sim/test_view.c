@@ -53,7 +53,7 @@ struct world {
 	uint64_t hash, end_ps;
 };
 
-/* Variables on lines of their own; the last three share one. */
+/* Variables on lines of their own. */
 static uint64_t *var(struct world *w, unsigned i)
 {
 	return (uint64_t *)(void *)(w->mem->bytes + 64u * i);
@@ -450,6 +450,109 @@ START_TEST(atomics_and_locks)
 }
 END_TEST
 
+/* An atomic acts on what its thread and its block have stored before, wherever that waits. */
+static void add_to_own(struct world *w, struct bf_agent *a, unsigned id)
+{
+	put(a, var(w, id), 5, BF_WEAK, BF_SCOPE_CTA);
+	if (id == 1)
+		bf_fence(a, BF_SCOPE_CTA);
+	w->r[id] = bf_atomic(a, var(w, id), 8, BF_ATOMIC_ADD, 1, 0, BF_RELAXED, w->c.scope);
+	w->r[id + 2] = get(a, var(w, id), BF_WEAK, BF_SCOPE_CTA);
+}
+
+static bool own_bad(struct world *w)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (w->r[i] != 5 || w->r[i + 2] != 6 || *var(w, i) != 6)
+			return true;
+	}
+	return false;
+}
+
+static thread_fn *const own_adders[] = { add_to_own, add_to_own };
+
+START_TEST(atomics_see_own_stores)
+{
+	for (unsigned s = BF_SCOPE_CTA; s <= BF_SCOPE_SYS; s++) {
+		struct config c = { .ordering = (enum bf_ordering)_i, .scope = (enum bf_scope)s };
+
+		expect("add after own store", &c, count(&c, own_adders, 2, own_bad), false);
+		c.kind = BF_MEM_VRAM;
+		expect("add after own store", &c, count(&c, own_adders, 2, own_bad), false);
+	}
+}
+END_TEST
+
+/* All operations, on both widths. */
+static void operate(struct world *w, struct bf_agent *a, unsigned id)
+{
+	uint64_t *p = var(w, 0);
+	uint32_t *half = (uint32_t *)(void *)var(w, 1);
+
+	(void)id;
+	put(a, p, 10, BF_WEAK, BF_SCOPE_CTA);
+#define OP(op, operand, compare) bf_atomic(a, p, 8, op, operand, compare, BF_ACQ_REL, BF_SCOPE_GPU)
+	ck_assert_uint_eq(OP(BF_ATOMIC_ADD, 5, 0), 10);
+	ck_assert_uint_eq(OP(BF_ATOMIC_MAX, 12, 0), 15);
+	ck_assert_uint_eq(OP(BF_ATOMIC_MAX, 20, 0), 15);
+	ck_assert_uint_eq(OP(BF_ATOMIC_CAS, 1, 19), 20);
+	ck_assert_uint_eq(OP(BF_ATOMIC_CAS, 0xf0, 20), 20);
+	ck_assert_uint_eq(OP(BF_ATOMIC_AND, 0x3f, 0), 0xf0);
+	ck_assert_uint_eq(OP(BF_ATOMIC_OR, 1, 0), 0x30);
+	ck_assert_uint_eq(OP(BF_ATOMIC_EXCH, 7, 0), 0x31);
+#undef OP
+	put(a, var(w, 1), 0xaaaaaaaaffffffff, BF_WEAK, BF_SCOPE_CTA);
+	ck_assert_uint_eq(bf_atomic(a, half, 4, BF_ATOMIC_ADD, ~0ull, 0, BF_RELAXED, BF_SCOPE_CTA), 0xffffffff);
+	ck_assert_uint_eq(bf_atomic(a, half, 4, BF_ATOMIC_CAS, 3, 0xffffffff00000000 | 0xfffffffe, BF_RELAXED,
+				    BF_SCOPE_CTA), 0xfffffffe);
+}
+
+static bool operate_bad(struct world *w)
+{
+	return *var(w, 0) != 7 || *var(w, 1) != 0xaaaaaaaa00000003;
+}
+
+static thread_fn *const operator_[] = { operate };
+
+START_TEST(atomic_operations)
+{
+	struct config c = { .ordering = (enum bf_ordering)_i };
+
+	expect("operations", &c, count(&c, operator_, 1, operate_bad), false);
+}
+END_TEST
+
+/* Who sleeps on a line wakes when the store reaches a level that he can see, not when it reaches memory. */
+static void store_for_block(struct world *w, struct bf_agent *a, unsigned id)
+{
+	(void)id;
+	bf_agent_delay(a, BF_US);
+	put(a, flag(w, 0), 1, BF_WEAK, BF_SCOPE_CTA);
+	bf_fence(a, BF_SCOPE_CTA);
+}
+
+static void sleep_in_block(struct world *w, struct bf_agent *a, unsigned id)
+{
+	w->c.scope = BF_SCOPE_CTA;
+	await(w, a, flag(w, 0), 1);
+	w->r[id] = bf_agent_now(a);
+}
+
+static bool woke_late(struct world *w)
+{
+	return w->r[1] > 3 * BF_US / 2;
+}
+
+static thread_fn *const sleepers[] = { store_for_block, sleep_in_block };
+
+START_TEST(wakes_at_the_level_it_sees)
+{
+	struct config c = { .ordering = _i ? BF_ORDER_ADVERSARIAL : BF_ORDER_GPU };
+
+	expect("woke late", &c, count(&c, sleepers, 2, woke_late), false);
+}
+END_TEST
+
 /* The driver's way to the device: entry, doorbell record, doorbell. The device looks when the doorbell arrives. */
 static void device_write(struct bf_region *r, uint64_t offset, const void *data, uint32_t len)
 {
@@ -478,6 +581,8 @@ static void ring(struct world *w, struct bf_agent *a, unsigned id)
 	publish(w, a, flag(w, 0), 7);
 	fence(w, a);
 	bf_mmio_store(a, w->bar->bytes, &(uint64_t){ 42 }, 8, w->c.release ? BF_RELEASE : BF_WEAK);
+	if (w->c.release)
+		ck_assert_uint_eq(w->writes, 1); /* a release does not linger */
 }
 
 static bool ring_bad(struct world *w)
@@ -758,6 +863,9 @@ int main(void)
 	tcase_add_loop_test(t, coherence, 0, 4);
 	tcase_add_loop_test(t, fences_are_cumulative, 0, 4);
 	tcase_add_loop_test(t, atomics_and_locks, 0, 4);
+	tcase_add_loop_test(t, atomics_see_own_stores, 0, 4);
+	tcase_add_loop_test(t, atomic_operations, 0, 4);
+	tcase_add_loop_test(t, wakes_at_the_level_it_sees, 0, 2);
 	tcase_add_loop_test(t, doorbell_order, 0, 4);
 	tcase_add_test(t, doorbell_order_on_a_cpu);
 	tcase_add_loop_test(t, write_combining, 0, 4);
