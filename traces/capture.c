@@ -11,10 +11,9 @@
 
 #include "sim/bytes.h"
 #include "traces/capture_records.h"
+#include "traces/json_line.h"
 #include "traces/trace.h"
 
-#define MAX_MEMBERS 64
-#define MAX_DEPTH 32
 #define MAX_LINE (1u << 20)
 #define MAX_FILE (1ull << 32) /* offsets and line numbers are 32 bits */
 
@@ -39,11 +38,9 @@ BF_RECORD_DEFINE(capture_cqe, BF_REC_CAPTURE_CQE_FIELDS(F));
 
 /* ---- the tables ---- */
 
-enum form { FORM_NUMBER, FORM_HEX }; /* 12, "0x1000" */
-
 struct field {
 	const char *name; /* in the line and in the record */
-	enum form form;
+	enum bf_json_form form;
 	uint16_t offset, size; /* in struct bf_capture_event */
 	uint64_t max;
 };
@@ -58,39 +55,39 @@ struct field {
 #define QPN_MAX 0xffffffu /* queue numbers have 24 bits */
 
 static const struct field mkey_fields[] = {
-	FIELD("key", FORM_HEX, mkey.key, UINT32_MAX),
-	FIELD("addr", FORM_HEX, mkey.addr, UINT64_MAX),
-	FIELD("length", FORM_NUMBER, mkey.length, UINT64_MAX),
-	FIELD("access", FORM_NUMBER, mkey.access, UINT32_MAX),
+	FIELD("key", BF_JSON_HEX, mkey.key, UINT32_MAX),
+	FIELD("addr", BF_JSON_HEX, mkey.addr, UINT64_MAX),
+	FIELD("length", BF_JSON_DECIMAL, mkey.length, UINT64_MAX),
+	FIELD("access", BF_JSON_DECIMAL, mkey.access, UINT32_MAX),
 	{ 0 },
 };
 static const struct field qp_fields[] = {
-	FIELD("qpn", FORM_HEX, qp.qpn, QPN_MAX),
-	FIELD("dest_qpn", FORM_HEX, qp.dest_qpn, QPN_MAX),
-	FIELD("sq_wqebbs", FORM_NUMBER, qp.sq_wqebbs, 32768),
-	FIELD("rq_wqes", FORM_NUMBER, qp.rq_wqes, 32768),
-	FIELD("rq_stride_log2", FORM_NUMBER, qp.rq_stride_log2, 10),
-	FIELD("user_index", FORM_NUMBER, qp.user_index, QPN_MAX),
-	FIELD("send_cqn", FORM_HEX, qp.send_cqn, QPN_MAX),
-	FIELD("send_cqes", FORM_NUMBER, qp.send_cqes, 1u << 22),
-	FIELD("recv_cqn", FORM_HEX, qp.recv_cqn, QPN_MAX),
-	FIELD("recv_cqes", FORM_NUMBER, qp.recv_cqes, 1u << 22),
-	FIELD("state", FORM_NUMBER, qp.state, 15),
+	FIELD("qpn", BF_JSON_HEX, qp.qpn, QPN_MAX),
+	FIELD("dest_qpn", BF_JSON_HEX, qp.dest_qpn, QPN_MAX),
+	FIELD("sq_wqebbs", BF_JSON_DECIMAL, qp.sq_wqebbs, 32768),
+	FIELD("rq_wqes", BF_JSON_DECIMAL, qp.rq_wqes, 32768),
+	FIELD("rq_stride_log2", BF_JSON_DECIMAL, qp.rq_stride_log2, 10),
+	FIELD("user_index", BF_JSON_DECIMAL, qp.user_index, QPN_MAX),
+	FIELD("send_cqn", BF_JSON_HEX, qp.send_cqn, QPN_MAX),
+	FIELD("send_cqes", BF_JSON_DECIMAL, qp.send_cqes, 1u << 22),
+	FIELD("recv_cqn", BF_JSON_HEX, qp.recv_cqn, QPN_MAX),
+	FIELD("recv_cqes", BF_JSON_DECIMAL, qp.recv_cqes, 1u << 22),
+	FIELD("state", BF_JSON_DECIMAL, qp.state, 15),
 	{ 0 },
 };
 static const struct field doorbell_fields[] = {
-	FIELD("qpn", FORM_HEX, queue.qpn, QPN_MAX),
-	FIELD("dbrec", FORM_NUMBER, queue.dbrec, 0xffff),
+	FIELD("qpn", BF_JSON_HEX, queue.qpn, QPN_MAX),
+	FIELD("dbrec", BF_JSON_DECIMAL, queue.dbrec, 0xffff),
 	{ 0 },
 };
 static const struct field entry_fields[] = {
-	FIELD("qpn", FORM_HEX, queue.qpn, QPN_MAX),
-	FIELD("index", FORM_NUMBER, queue.index, UINT32_MAX),
+	FIELD("qpn", BF_JSON_HEX, queue.qpn, QPN_MAX),
+	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT32_MAX),
 	{ 0 },
 };
 static const struct field cqe_fields[] = {
-	FIELD("cqn", FORM_HEX, queue.cqn, QPN_MAX),
-	FIELD("index", FORM_NUMBER, queue.index, UINT32_MAX),
+	FIELD("cqn", BF_JSON_HEX, queue.cqn, QPN_MAX),
+	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT32_MAX),
 	{ 0 },
 };
 
@@ -187,236 +184,17 @@ void bf_capture_free(struct bf_capture *c)
 	free(c);
 }
 
-/* ---- JSON, as much of it as a line needs (RFC 8259) ---- */
-
-enum token { TOKEN_STRING, TOKEN_NUMBER, TOKEN_OTHER };
-
-/* A member of the line's object: spans of the text, without quotes. */
-struct member {
-	const char *name, *value;
-	size_t name_len, value_len;
-	enum token token;
-};
-
-struct line {
-	const char *start, *p, *end;
-	uint32_t number;
-	struct bf_error *err;
-	struct member members[MAX_MEMBERS];
-	unsigned count;
-};
-
-static int fail_at(struct line *l, const char *where, const char *what)
-{
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(where - l->start) + 1,
-		       what);
-}
-
-static void skip_space(struct line *l)
-{
-	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t' || *l->p == '\r'))
-		l->p++;
-}
-
-static int scan_string(struct line *l, const char **text, size_t *len)
-{
-	const char *quote = l->p++;
-
-	*text = l->p;
-	while (l->p < l->end && *l->p != '"') {
-		if (*l->p == '\\')
-			l->p++;
-		l->p++;
-	}
-	if (l->p >= l->end) {
-		l->p = l->end;
-		return fail_at(l, quote, "the text has no end");
-	}
-	*len = (size_t)(l->p - *text);
-	l->p++;
-	return 0;
-}
-
-static int scan_word(struct line *l)
-{
-	const char *first = l->p;
-
-	while (l->p < l->end && !strchr(",]} \t\r", *l->p))
-		l->p++;
-	size_t n = (size_t)(l->p - first);
-	if ((n == 4 && (memcmp(first, "true", 4) == 0 || memcmp(first, "null", 4) == 0)) ||
-	    (n == 5 && memcmp(first, "false", 5) == 0))
-		return 0;
-	if (n && (*first == '-' || (*first >= '0' && *first <= '9')))
-		return 0;
-	return fail_at(l, first, "a value was expected");
-}
-
-/* Steps over nested arrays and objects, which no field of ours is: brackets must match, strings may hold any. */
-static int skip_nested(struct line *l)
-{
-	char open[MAX_DEPTH];
-	unsigned depth = 0;
-
-	do {
-		char ch = *l->p;
-
-		if (ch == '"') {
-			const char *text;
-			size_t len;
-			int rc = scan_string(l, &text, &len);
-
-			if (rc)
-				return rc;
-			continue;
-		}
-		if (ch == '[' || ch == '{') {
-			if (depth == MAX_DEPTH)
-				return fail_at(l, l->p, "nested too deeply");
-			open[depth++] = ch;
-		} else if (ch == ']' || ch == '}') {
-			if (open[--depth] != (ch == ']' ? '[' : '{'))
-				return fail_at(l, l->p, "this bracket closes nothing");
-		}
-		l->p++;
-	} while (depth && l->p < l->end);
-	return depth ? fail_at(l, l->p, "the line ends inside a value") : 0;
-}
-
-static int scan_value(struct line *l, struct member *m)
-{
-	int rc;
-
-	if (l->p == l->end)
-		return fail_at(l, l->p, "the line ends where a value was expected");
-	m->value = l->p;
-	if (*l->p == '"') {
-		m->token = TOKEN_STRING;
-		return scan_string(l, &m->value, &m->value_len);
-	}
-	m->token = *l->p == '-' || (*l->p >= '0' && *l->p <= '9') ? TOKEN_NUMBER : TOKEN_OTHER;
-	rc = *l->p == '[' || *l->p == '{' ? skip_nested(l) : scan_word(l);
-	m->value_len = (size_t)(l->p - m->value);
-	return rc;
-}
-
-static int scan_member(struct line *l)
-{
-	struct member *m = &l->members[l->count];
-	int rc;
-
-	if (l->p == l->end || *l->p != '"')
-		return fail_at(l, l->p, "a field name in quotes was expected");
-	if (l->count == MAX_MEMBERS)
-		return fail_at(l, l->p, "more fields than any event has");
-	rc = scan_string(l, &m->name, &m->name_len);
-	if (rc)
-		return rc;
-	skip_space(l);
-	if (l->p == l->end || *l->p != ':')
-		return fail_at(l, l->p, "a colon was expected");
-	l->p++;
-	skip_space(l);
-	rc = scan_value(l, m);
-	l->count++;
-	skip_space(l);
-	return rc;
-}
-
-static int scan_object(struct line *l)
-{
-	int rc;
-
-	l->count = 0;
-	skip_space(l);
-	if (l->p == l->end || *l->p != '{')
-		return fail_at(l, l->p, "an object was expected: {\"ev\": ...}");
-	l->p++;
-	skip_space(l);
-	while (l->p < l->end && *l->p != '}') {
-		if (l->count) {
-			if (*l->p != ',')
-				return fail_at(l, l->p, "a comma or the end of the object was expected");
-			l->p++;
-			skip_space(l);
-		}
-		rc = scan_member(l);
-		if (rc)
-			return rc;
-	}
-	if (l->p == l->end)
-		return fail_at(l, l->p, "the line ends inside an object");
-	l->p++;
-	skip_space(l);
-	return l->p == l->end ? 0 : fail_at(l, l->p, "the object is followed by something else");
-}
-
-static const struct member *find_member(const struct line *l, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (unsigned i = 0; i < l->count; i++) {
-		if (l->members[i].name_len == len && memcmp(l->members[i].name, name, len) == 0)
-			return &l->members[i];
-	}
-	return NULL;
-}
-
 /* ---- from members to an event ---- */
 
-static int hex_digit(char c)
+static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struct kind *k, struct bf_capture_event *ev)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static int field_error(struct line *l, const struct member *m, const char *name, const char *what)
-{
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: field \"%s\" %s", l->number,
-		       (size_t)(m->value - l->start) + 1, name, what);
-}
-
-static int parse_integer(struct line *l, const struct member *m, const char *name, enum form form, uint64_t max,
-			 uint64_t *out)
-{
-	const uint64_t base = form == FORM_HEX ? 16 : 10;
-	const char *p = m->value;
-	size_t n = m->value_len;
-
-	if (form == FORM_HEX) {
-		if (m->token != TOKEN_STRING || n < 3 || p[0] != '0' || p[1] != 'x')
-			return field_error(l, m, name, "wants a text such as \"0x1000\"");
-		p += 2;
-		n -= 2;
-	} else if (m->token != TOKEN_NUMBER) {
-		return field_error(l, m, name, "wants a number");
-	}
-	*out = 0;
-	for (; n; n--, p++) {
-		int digit = hex_digit(*p);
-
-		if (digit < 0 || (uint64_t)digit >= base)
-			return field_error(l, m, name, form == FORM_HEX ? "has a character that is no hex digit"
-									 : "wants a whole number, not negative");
-		if (*out > (UINT64_MAX - (uint64_t)digit) / base)
-			return field_error(l, m, name, "is too large");
-		*out = *out * base + (uint64_t)digit;
-	}
-	return *out > max ? field_error(l, m, name, "is too large") : 0;
-}
-
-static int parse_bytes(struct bf_capture *c, struct line *l, const struct kind *k, struct bf_capture_event *ev)
-{
-	const struct member *m = find_member(l, "bytes");
+	const struct bf_json_member *m = bf_json_line_find(l, "bytes");
 	uint8_t *bytes;
 
 	if (!m)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"bytes\"", l->number, k->name);
-	if (m->token != TOKEN_STRING || m->value_len % 2)
-		return field_error(l, m, "bytes", "wants a text of pairs of hex digits");
+	if (m->token != BF_JSON_STRING || m->value_len % 2)
+		return bf_json_line_fail(l, m, "bytes", "wants a text of pairs of hex digits");
 	size_t len = m->value_len / 2;
 	if (len == 0 || len % k->unit || len > k->most)
 		return bf_fail(l->err, -EBADMSG,
@@ -427,10 +205,10 @@ static int parse_bytes(struct bf_capture *c, struct line *l, const struct kind *
 	if (!bytes)
 		return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
 	for (size_t i = 0; i < len; i++) {
-		int high = hex_digit(m->value[2 * i]), low = hex_digit(m->value[2 * i + 1]);
+		int high = bf_json_hex_digit(m->value[2 * i]), low = bf_json_hex_digit(m->value[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return field_error(l, m, "bytes", "has a character that is no hex digit");
+			return bf_json_line_fail(l, m, "bytes", "has a character that is no hex digit");
 		bytes[i] = (uint8_t)(high << 4 | low);
 	}
 	ev->bytes = bytes;
@@ -475,33 +253,33 @@ static int check_event(const struct bf_capture *c, const struct bf_capture_event
 	return ev->kind == BF_CAPTURE_QP ? check_qp(ev, err) : 0;
 }
 
-static int parse_event(struct bf_capture *c, struct line *l, struct bf_capture_event *ev)
+static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_capture_event *ev)
 {
-	const struct member *m = find_member(l, "ev");
+	const struct bf_json_member *m = bf_json_line_find(l, "ev");
 	const struct kind *k;
 	int rc;
 
 	*ev = (struct bf_capture_event){ .line = l->number };
-	if (!m || m->token != TOKEN_STRING)
+	if (!m || m->token != BF_JSON_STRING)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": the object has no \"ev\" that names an event", l->number);
 	k = find_kind(m->value, m->value_len);
 	if (!k)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: unknown event \"%.*s\"", l->number,
 			       (size_t)(m->value - l->start) + 1, (int)(m->value_len < 32 ? m->value_len : 32), m->value);
 	ev->kind = (enum bf_capture_kind)(k - kinds);
-	m = find_member(l, "t_ns");
+	m = bf_json_line_find(l, "t_ns");
 	if (!m)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"t_ns\"", l->number, k->name);
 	/* Times are picoseconds everywhere else. */
-	rc = parse_integer(l, m, "t_ns", FORM_NUMBER, UINT64_MAX / 2000, &ev->t_ns);
+	rc = bf_json_line_integer(l, m, "t_ns", BF_JSON_DECIMAL, UINT64_MAX / 2000, &ev->t_ns);
 	for (const struct field *f = k->fields; !rc && f->name; f++) {
 		uint64_t value;
 
-		m = find_member(l, f->name);
+		m = bf_json_line_find(l, f->name);
 		if (!m)
 			return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"%s\"", l->number, k->name,
 				       f->name);
-		rc = parse_integer(l, m, f->name, f->form, f->max, &value);
+		rc = bf_json_line_integer(l, m, f->name, f->form, f->max, &value);
 		if (!rc)
 			set_field(ev, f, value);
 	}
@@ -512,16 +290,15 @@ static int parse_event(struct bf_capture *c, struct line *l, struct bf_capture_e
 
 static int parse_line(struct bf_capture *c, const char *text, size_t len, struct bf_error *err)
 {
-	struct line l = { .start = text, .p = text, .end = text + len, .number = c->line, .err = err };
+	struct bf_json_line l = { .start = text, .p = text, .end = text + len, .number = c->line, .err = err };
 	struct bf_capture_event ev;
 	int rc;
 
-	skip_space(&l);
-	if (l.p == l.end)
+	if (bf_json_line_blank(&l))
 		return 0;
 	if (len > MAX_LINE)
 		return bf_fail(err, -EBADMSG, "line %" PRIu32 " is longer than %u bytes", c->line, MAX_LINE);
-	rc = scan_object(&l);
+	rc = bf_json_line_scan(&l);
 	if (!rc)
 		rc = parse_event(c, &l, &ev);
 	return rc ? rc : append(c, &ev, err);
@@ -558,10 +335,10 @@ int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, stru
 bool bf_capture_probe(const char *text, size_t len)
 {
 	const char *newline = memchr(text, '\n', len);
-	struct line l = { .start = text, .p = text, .end = newline ? newline : text + len };
+	struct bf_json_line l = { .start = text, .p = text, .end = newline ? newline : text + len };
 
-	scan_object(&l); /* a line that ends too early still shows its first members */
-	return find_member(&l, "ev") != NULL;
+	bf_json_line_scan(&l); /* a line that ends too early still shows its first members */
+	return bf_json_line_find(&l, "ev") != NULL;
 }
 
 /* ---- to and from records ---- */
@@ -677,34 +454,24 @@ static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error 
 
 /* ---- files ---- */
 
-static int read_all(const char *path, char **text, size_t *len, struct bf_error *err)
+static int read_all(FILE *f, const char *path, char **text, size_t *len, struct bf_error *err)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
 	size_t cap = 1 << 16;
-	int rc = 0;
 
 	*len = 0;
 	*text = NULL;
-	if (!f)
-		return bf_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
 	for (;;) {
 		char *more = realloc(*text, cap);
 
-		if (!more) {
-			rc = bf_fail(err, -ENOMEM, "%s is too large for this machine's memory", path);
-			break;
-		}
+		if (!more)
+			return bf_fail(err, -ENOMEM, "%s is too large for this machine's memory", path);
 		*text = more;
 		*len += fread(*text + *len, 1, cap - *len, f);
 		if (*len < cap)
 			break;
 		cap *= 2;
 	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read %s: %s", path, strerror(errno));
-	if (f != stdin)
-		fclose(f);
-	return rc;
+	return ferror(f) ? bf_fail(err, -EIO, "cannot read %s: %s", path, strerror(errno)) : 0;
 }
 
 static int load_records(const char *text, size_t len, struct bf_capture **out, struct bf_error *err)
@@ -722,7 +489,7 @@ static int load_records(const char *text, size_t len, struct bf_capture **out, s
 	return rc;
 }
 
-int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *err)
+int bf_capture_load_file(FILE *f, const char *path, struct bf_capture **out, struct bf_error *err)
 {
 	struct bf_error cause = { 0 };
 	char *text;
@@ -730,7 +497,7 @@ int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *
 	int rc;
 
 	*out = NULL;
-	rc = read_all(path, &text, &len, err);
+	rc = read_all(f, path, &text, &len, err);
 	if (!rc) {
 		if (len == 0)
 			rc = bf_fail(&cause, -EBADMSG, "the file is empty");
@@ -742,5 +509,19 @@ int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *
 			bf_fail(err, rc, "%s: %.220s", path, cause.text);
 	}
 	free(text);
+	return rc;
+}
+
+int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *err)
+{
+	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+	int rc;
+
+	*out = NULL;
+	if (!f)
+		return bf_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	rc = bf_capture_load_file(f, path, out, err);
+	if (f != stdin)
+		fclose(f);
 	return rc;
 }

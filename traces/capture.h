@@ -92,6 +92,9 @@ int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, stru
  */
 int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *err);
 
+/* The same with what follows in `f`, which stays the caller's and is called `path` in messages. */
+int bf_capture_load_file(FILE *f, const char *path, struct bf_capture **out, struct bf_error *err);
+
 void bf_capture_free(struct bf_capture *c);
 
 /* True when the bytes begin like a capture: an object with an "ev" in it. For telling captures from traces. */

@@ -33,7 +33,8 @@ struct view {
 
 struct packet_seen {
 	uint64_t id;
-	char text[96];
+	bool request;
+	char text[128];
 };
 
 struct bf_life {
@@ -50,7 +51,8 @@ struct bf_life {
 	char device[16];
 	uint32_t psn, npsn;
 	uint8_t opcode;
-	bool answered, unsignalled;
+	bool arrived, answered, unsignalled;
+	bool expects_recv_cqe;
 	struct packet_seen *packets; /* sent, not yet arrived */
 	size_t npackets, packets_cap;
 	const struct bf_rec_schema *types[MAX_TYPES];
@@ -93,6 +95,10 @@ static void push(struct bf_life *l, struct bf_life_step s)
 		l->steps = steps;
 		l->cap = cap;
 	}
+	if (s.place == BF_LIFE_REMOTE)
+		s.far = true;
+	if (strcmp(s.device, l->device) != 0)
+		s.far = false; /* another device: its name says so */
 	l->steps[l->nsteps++] = s;
 }
 
@@ -201,8 +207,8 @@ static void on_dbrec(struct bf_life *l, const struct view *v)
 		return;
 	if (l->has_rang)
 		push(l, l->rang);
-	push(l, make(v, BF_LIFE_DEVICE, "record", "reads the doorbell record: producer %u, was %u: %u new blocks", producer,
-		     before, (uint16_t)(producer - before)));
+	push(l, make(v, BF_LIFE_DEVICE, "record", "reads the doorbell record: producer %u, was %u: %u new block%s", producer,
+		     before, (uint16_t)(producer - before), (uint16_t)(producer - before) == 1 ? "" : "s"));
 	l->has_record = true;
 }
 
@@ -297,12 +303,14 @@ static bool is_request(uint8_t opcode)
 	return !(opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK);
 }
 
-static void expect_arrival(struct bf_life *l, uint64_t id, const char *text)
+static void expect_arrival(struct bf_life *l, uint64_t id, bool request, const char *text)
 {
+	struct packet_seen *p;
+
 	if (l->npackets == l->packets_cap) {
 		size_t cap = l->packets_cap ? l->packets_cap * 2 : 16;
-		struct packet_seen *p = realloc(l->packets, cap * sizeof(*p));
 
+		p = realloc(l->packets, cap * sizeof(*p));
 		if (!p) {
 			l->status = -ENOMEM;
 			return;
@@ -310,9 +318,9 @@ static void expect_arrival(struct bf_life *l, uint64_t id, const char *text)
 		l->packets = p;
 		l->packets_cap = cap;
 	}
-	l->packets[l->npackets].id = id;
-	snprintf(l->packets[l->npackets].text, sizeof(l->packets->text), "%s", text);
-	l->npackets++;
+	p = &l->packets[l->npackets++];
+	*p = (struct packet_seen){ .id = id, .request = request };
+	snprintf(p->text, sizeof(p->text), "%s", text);
 }
 
 static void describe_answer(const struct bf_roce *p, char *buf, size_t cap)
@@ -343,9 +351,19 @@ static bool answers_me(const struct bf_life *l, const struct bf_roce *p)
 	return ((p->psn - last) & PSN_MASK) < PSN_MASK / 2 && !l->answered;
 }
 
+static void push_packet(struct bf_life *l, const struct view *v, bool far, const char *verb, const char *text,
+			const char *more)
+{
+	struct bf_life_step s = make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s%s", verb, get(v, "packet"), text,
+				     more);
+
+	s.far = far;
+	push(l, s);
+}
+
 static void on_sent(struct bf_life *l, const struct view *v, const struct bf_roce *p)
 {
-	char text[96], verdict[24], answer[48];
+	char text[128], verdict[24], answer[48], more[64];
 	bool mine = is_request(p->opcode) && psn_is_mine(l, p->psn) && from_device(l, v->actor) &&
 		    (!l->has_remote || p->dest_qp == l->remote_qpn);
 
@@ -357,14 +375,28 @@ static void on_sent(struct bf_life *l, const struct view *v, const struct bf_roc
 	} else if (answers_me(l, p)) {
 		l->answered = true;
 		describe_answer(p, answer, sizeof(answer));
-		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " back to QP 0x%" PRIx32, answer, p->psn, p->dest_qp);
+		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32 "%s", answer, p->psn, p->dest_qp,
+			 psn_is_mine(l, p->psn) ? "" : ", which covers this entry");
 	} else {
 		return;
 	}
-	push(l, make(v, BF_LIFE_WIRE, "packet", "sends packet %" PRIu64 ": %s, %" PRIu32 " bytes%s%s", get(v, "packet"), text,
-		     v->tail_len, get(v, "verdict") ? ": " : "",
-		     get(v, "verdict") ? get_name(v, "verdict", verdict, sizeof(verdict)) : ""));
-	expect_arrival(l, get(v, "packet"), text);
+	snprintf(more, sizeof(more), ", %" PRIu32 " bytes%s%s", v->tail_len, get(v, "verdict") ? ": " : "",
+		 get(v, "verdict") ? get_name(v, "verdict", verdict, sizeof(verdict)) : "");
+	push_packet(l, v, !mine, "sends", text, more);
+	expect_arrival(l, get(v, "packet"), mine, text);
+}
+
+static void on_arrived(struct bf_life *l, const struct view *v, struct packet_seen *p)
+{
+	char verdict[24];
+
+	if (get(v, "verdict") == 0) {
+		push_packet(l, v, p->request, "gets", p->text, "");
+		l->arrived = l->arrived || p->request;
+	} else {
+		push_packet(l, v, p->request, get_name(v, "verdict", verdict, sizeof(verdict)), p->text, "");
+	}
+	*p = l->packets[--l->npackets];
 }
 
 static void on_packet(struct bf_life *l, const struct view *v)
@@ -380,14 +412,10 @@ static void on_packet(struct bf_life *l, const struct view *v)
 		return;
 	}
 	for (size_t i = 0; i < l->npackets; i++) {
-		char verdict[24];
-
-		if (l->packets[i].id != id)
-			continue;
-		push(l, make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s", get(v, "verdict") ?
-			     get_name(v, "verdict", verdict, sizeof(verdict)) : "gets", id, l->packets[i].text));
-		l->packets[i] = l->packets[--l->npackets];
-		return;
+		if (l->packets[i].id == id) {
+			on_arrived(l, v, &l->packets[i]);
+			return;
+		}
 	}
 }
 
@@ -418,7 +446,7 @@ static bool concerns_me(const struct bf_life *l, const struct view *v)
 		return false;
 	if (qpn == l->qpn && !(l->has_remote && l->remote_qpn == l->qpn))
 		return is_mine(l, v);
-	return l->stage == STAGE_STARTED && l->has_remote && qpn == l->remote_qpn && !l->answered;
+	return l->stage == STAGE_STARTED && l->has_remote && qpn == l->remote_qpn && l->arrived && !l->answered;
 }
 
 static void on_mkey_error(struct bf_life *l, const struct view *v)
@@ -447,7 +475,10 @@ static void on_qp_state(struct bf_life *l, const struct view *v)
 	char from[8], to[8];
 	uint64_t qpn = get(v, "qpn");
 
-	if (l->stage < STAGE_FETCHED || l->stage == STAGE_ENDED || (qpn != l->qpn && qpn != l->remote_qpn))
+	/* A failing requester changes state right behind the completion that says so. */
+	bool own_end = l->stage == STAGE_ENDED && qpn == l->qpn && l->steps[l->nsteps - 1].time_ps == v->time_ps;
+
+	if (!own_end && (l->stage < STAGE_FETCHED || l->stage == STAGE_ENDED || (qpn != l->qpn && qpn != l->remote_qpn)))
 		return;
 	push(l, make(v, place_of(l, qpn), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
 		     get_name(v, "from", from, sizeof(from)), get_name(v, "to", to, sizeof(to))));
@@ -461,23 +492,28 @@ static bool remote_psn(const struct bf_life *l, const struct view *v)
 
 static void on_recv_fetch(struct bf_life *l, const struct view *v)
 {
-	if (remote_psn(l, v))
-		push(l, make(v, BF_LIFE_REMOTE, "receive", "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %"
-			     PRIu64 " segments", get(v, "index"), get(v, "room"), get(v, "nsge")));
+	uint64_t n = get(v, "nsge");
+
+	if (!remote_psn(l, v))
+		return;
+	push(l, make(v, BF_LIFE_REMOTE, "receive", "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64
+		     " segment%s", get(v, "index"), get(v, "room"), n, n == 1 ? "" : "s"));
+	l->expects_recv_cqe = true;
 }
 
 static void on_request_done(struct bf_life *l, const struct view *v)
 {
-	uint64_t opcode = get(v, "opcode");
+	uint8_t opcode = (uint8_t)get(v, "opcode");
 
 	if (!remote_psn(l, v))
 		return;
-	if (get(v, "rkey"))
+	if (opcode >= BF_RC_WRITE_FIRST && opcode <= BF_RC_READ_REQUEST && get(v, "rkey"))
 		push(l, make(v, BF_LIFE_REMOTE, "execute", "%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%"
-			     PRIx64, bf_roce_opcode_name((uint8_t)opcode), get(v, "rkey"), get(v, "length"), get(v, "va")));
+			     PRIx64, bf_roce_opcode_name(opcode), get(v, "rkey"), get(v, "length"), get(v, "va")));
 	else
-		push(l, make(v, BF_LIFE_REMOTE, "execute", "%s done: %" PRIu64 " bytes placed",
-			     bf_roce_opcode_name((uint8_t)opcode), get(v, "length")));
+		push(l, make(v, BF_LIFE_REMOTE, "execute", "%s done: %" PRIu64 " bytes", bf_roce_opcode_name(opcode),
+			     get(v, "length")));
+	l->expects_recv_cqe = true;
 }
 
 static void on_nak_sent(struct bf_life *l, const struct view *v)
@@ -528,7 +564,8 @@ static void on_cqe(struct bf_life *l, const struct view *v)
 			     is_mine(l, v) ? "" : ", which covers this one too"));
 		describe_syndrome(l, v);
 		l->stage = STAGE_ENDED;
-	} else if (l->has_remote && qpn == l->remote_qpn && !requester && l->stage == STAGE_STARTED && !l->answered) {
+	} else if (l->has_remote && qpn == l->remote_qpn && !requester && l->expects_recv_cqe) {
+		l->expects_recv_cqe = false;
 		push(l, make(v, BF_LIFE_REMOTE, "completion", "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %"
 			     PRIu64 ", %" PRIu64 " bytes", get(v, "count"), get(v, "cqn"), opcode, get(v, "index"),
 			     get(v, "byte_cnt")));

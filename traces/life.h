@@ -20,6 +20,7 @@ struct bf_life_step {
 	char text[160];    /* one line */
 	char device[16];   /* "nic0"; empty for software and the capture */
 	bool detail;       /* belongs to the step before: no time of its own */
+	bool far;          /* done by the other side of a connection of a device with itself */
 };
 
 struct bf_life; /* opaque */

@@ -5,7 +5,7 @@
 #include "traces/life.h"
 
 #define WIDTH 100
-#define TEXT_COLUMN 36
+#define TEXT_COLUMN 37
 #define RUN_MAX 8u  /* packets in a row that are shown in full */
 #define RUN_HEAD 3u /* of a longer run: the first ... */
 #define RUN_TAIL 2u /* ... and the last */
@@ -38,7 +38,8 @@ static void print_text(FILE *out, const char *text, unsigned indent)
 static void print_step(FILE *out, const struct bf_life_step *s, const struct bf_life_step *before)
 {
 	char who[24], delta[24] = "";
-	uint64_t ps = before ? s->time_ps - before->time_ps : 0;
+	/* How late the recorder saw its own device's completion says nothing about this one. */
+	uint64_t ps = before && s->place != BF_LIFE_CAPTURE ? s->time_ps - before->time_ps : 0;
 
 	if (s->detail) {
 		fprintf(out, "%*s", TEXT_COLUMN, "");
@@ -48,13 +49,11 @@ static void print_step(FILE *out, const struct bf_life_step *s, const struct bf_
 	if (s->place == BF_LIFE_SOFTWARE || s->place == BF_LIFE_CAPTURE)
 		snprintf(who, sizeof(who), "%s", bf_life_place_name(s->place));
 	else
-		snprintf(who, sizeof(who), "%s%s", s->device, s->place == BF_LIFE_REMOTE ? " (peer)" : "");
+		snprintf(who, sizeof(who), "%s%s", s->device, s->far ? " (peer)" : "");
 	if (ps)
 		snprintf(delta, sizeof(delta), "+%" PRIu64 ".%" PRIu64 " ns", ps / 1000, ps % 1000 / 100);
-	fprintf(out, "%9" PRIu64 ".%03" PRIu64 "  %12s  %-12s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000, delta,
+	fprintf(out, "%7" PRIu64 ".%03" PRIu64 " %11s  %-12s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000, delta,
 		who);
-	/* Who has a long name pushes the text by one column, not out of it. */
-	fprintf(out, "%s", strlen(who) > 12 ? " " : "");
 	print_text(out, s->text, 0);
 }
 
@@ -77,7 +76,7 @@ void bf_life_print(const struct bf_life *l, FILE *out)
 		fprintf(out, "  nothing is known of it: no record of its entry\n");
 		return;
 	}
-	fprintf(out, "%13s  %12s  %-12s%s\n", "time (us)", "", "who", "what");
+	fprintf(out, "%11s %11s  %-12s%s\n", "time (us)", "", "who", "what");
 	for (size_t i = 0; i < n; i++) {
 		if (left == 0) {
 			run = run_of_packets(s + i, n - i);

@@ -118,9 +118,20 @@ static int run_until(struct bf_replay *r, uint64_t until_ps)
 		bf_sim_run(r->sim, bf_sim_next(r->sim));
 		rc = poll_all(r);
 	}
-	if (!rc && r->sim->now_ps < until_ps)
-		bf_sim_run(r->sim, until_ps);
 	return rc;
+}
+
+/* An event of our own takes the clock through times at which nobody else has anything to do. */
+static void on_tick(struct bf_event *ev)
+{
+	(void)ev;
+}
+
+static int wait_until(struct bf_replay *r, uint64_t until_ps)
+{
+	if (until_ps > r->sim->now_ps)
+		bf_sim_at(r->sim, &r->tick, until_ps);
+	return run_until(r, until_ps);
 }
 
 /* Runs until `cq` has shown `count` completions, nothing is left to do or patience ends. */
@@ -335,12 +346,13 @@ static int walk(struct bf_replay *r)
 	uint64_t limit;
 	int rc = poll_all(r);
 
+	bf_event_init(&r->tick, on_tick);
 	for (size_t i = 0; i < c->count && !rc; i++) {
 		const struct bf_capture_event *ev = &c->events[i];
 
 		if (r->opts->progress)
 			r->opts->progress(r->opts->progress_arg, i, c->count);
-		rc = run_until(r, ev->t_ns * BF_NS);
+		rc = wait_until(r, ev->t_ns * BF_NS);
 		if (rc)
 			break;
 		switch (ev->kind) {
@@ -402,6 +414,7 @@ static int replay(struct bf_replay *r)
 		rc = walk(r);
 	if (!rc)
 		rc = bf_replay_compare(r);
+	bf_sim_cancel(r->sim, &r->tick);
 	closed = bf_stream_close(&r->sim->rec);
 	if (!rc && closed)
 		rc = bf_fail(r->err, closed, "cannot record: %s", strerror(-closed));

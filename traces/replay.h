@@ -86,8 +86,8 @@ struct bf_replay_result {
 	uint32_t captured, simulated; /* completions in all */
 	uint64_t time_ps, events, records, hash;
 	uint64_t packets; /* sent by both devices */
-	/* The entry whose life says most: the first that failed, else the first with a completion. */
-	bool has_example;
+	/* The entry whose life says most: the first that failed, else the first with a completion, else the peer's first. */
+	bool has_example, example_of_peer;
 	uint32_t example_qpn;
 	uint16_t example_index;
 };

@@ -261,6 +261,7 @@ static void choose_example(struct bf_replay *r)
 	if (!q)
 		return;
 	r->result->has_example = true;
+	r->result->example_of_peer = c == received;
 	r->result->example_qpn = c == received ? q->cap->dest_qpn : c->qpn;
 	r->result->example_index = c->counter;
 }

@@ -262,7 +262,7 @@ static int connect_qp(struct bf_replay *r, struct bf_replay_side_state *host, ui
 		BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qpn);
 		BF_MLX5_SET(qpc, BF_QPC_PM_STATE, 3);
 		BF_MLX5_SET(qpc, BF_QPC_MTU, log2_of(r->mtu) - 7);
-		BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 31);
+		BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 30);
 		BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, remote_qpn);
 		set_path(r, qpc + BF_QPC_PATH, remote_ipv4, qpn);
 		BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, 4);

@@ -1,0 +1,67 @@
+/* belfry diff: where two traces part. */
+#include <errno.h>
+
+#include "tools/cli.h"
+#include "tools/input.h"
+#include "traces/diff.h"
+
+static int compare(const struct bf_args *args, struct bf_input *a, struct bf_input *b)
+{
+	const struct bf_diff_options o = {
+		.ignore_types = bf_arg_text(args, "ignore-types"),
+		.ignore_fields = bf_arg_text(args, "ignore-fields"),
+		.limit = bf_arg_u64(args, "limit"),
+		.context = (unsigned)bf_arg_u64(args, "context"),
+		.json = bf_arg_json(args),
+	};
+	struct bf_error err = { 0 };
+	struct bf_diff_result r = { 0 };
+	int rc = bf_input_open(bf_arg_positional(args, 0), a, &err);
+
+	if (!rc)
+		rc = bf_input_open(bf_arg_positional(args, 1), b, &err);
+	if (!rc)
+		rc = bf_diff(a->trace, b->trace, &o, stdout, &r, &err);
+	if (rc < 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (!o.json)
+		printf("%llu records equal, %llu changed, %llu only in the first, %llu only in the second\n",
+		       (unsigned long long)r.equal, (unsigned long long)r.changed, (unsigned long long)r.only_a,
+		       (unsigned long long)r.only_b);
+	if (a->damage || b->damage)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", a->damage ? a->damage_error.text : b->damage_error.text);
+	return rc ? BF_EXIT_FAILED : BF_EXIT_GOOD;
+}
+
+static int diff(const struct bf_args *args)
+{
+	struct bf_input a = { 0 }, b = { 0 };
+	int code = compare(args, &a, &b);
+
+	bf_input_close(&a);
+	bf_input_close(&b);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "ignore-types", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "records of these types count for nothing" },
+	{ .name = "ignore-fields", .kind = BF_OPT_TEXT, .arg = "NAMES",
+	  .help = "fields that may differ: FIELD, TYPE.FIELD, time, tail" },
+	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "10", .help = "divergences to print",
+	  .min = 1, .max = UINT64_MAX },
+	{ .name = "context", .kind = BF_OPT_U64, .arg = "N", .initial = "0", .help = "equal records to print before each",
+	  .min = 0, .max = 16 },
+	{ 0 },
+};
+
+const struct bf_command bf_cmd_diff = {
+	.name = "diff",
+	.usage = "diff TRACE TRACE [options]",
+	.summary = "compare two traces record by record",
+	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each divergence is\n"
+		   "a JSON object on a line of its own.",
+	.options = options,
+	.min_args = 2,
+	.max_args = 2,
+	.run = diff,
+};

@@ -1,0 +1,73 @@
+/* belfry dump: the records of a trace, one a line. */
+#include <errno.h>
+#include <string.h>
+
+#include "tools/cli.h"
+#include "tools/input.h"
+#include "traces/dump.h"
+
+static void print_head(const struct bf_trace *t)
+{
+	const struct bf_trace_meta_entry *m;
+
+	for (size_t i = 0; (m = bf_trace_meta_at(t, i)) != NULL; i++)
+		printf("# %s: %s\n", m->key, m->value);
+}
+
+static int dump(const struct bf_args *args)
+{
+	struct bf_dump_options o = {
+		.types = bf_arg_text(args, "type"),
+		.actors = bf_arg_text(args, "actor"),
+		.from_ps = bf_arg_u64(args, "from"),
+		.to_ps = bf_arg_u64(args, "to"),
+		.by_queue = bf_arg_given(args, "queue"),
+		.queue = bf_arg_u64(args, "queue"),
+		.limit = bf_arg_u64(args, "limit"),
+		.tails = bf_arg_flag(args, "tails"),
+		.json = bf_arg_json(args),
+	};
+	const char *path = bf_arg_positional(args, 0);
+	struct bf_error err = { 0 };
+	struct bf_input in;
+	int code = BF_EXIT_GOOD, rc = bf_input_open(path, &in, &err);
+
+	if (rc) {
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	} else {
+		if (!o.json)
+			print_head(in.trace);
+		rc = bf_dump(in.trace, &o, stdout, &err);
+		if (rc)
+			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+		else if (in.damage)
+			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", in.damage_error.text);
+	}
+	bf_input_close(&in);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "type", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these types (comma between names)" },
+	{ .name = "actor", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these actors" },
+	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair or CQ N" },
+	{ .name = "from", .kind = BF_OPT_TIME, .arg = "TIME", .help = "from this time on" },
+	{ .name = "to", .kind = BF_OPT_TIME, .arg = "TIME", .help = "up to this time" },
+	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .help = "at most N records" },
+	{ .name = "tails", .kind = BF_OPT_FLAG, .help = "show the bytes of entries, completions and packets" },
+	{ 0 },
+};
+
+const struct bf_command bf_cmd_dump = {
+	.name = "dump",
+	.usage = "dump FILE [options]",
+	.summary = "print a trace or a capture, one record a line",
+	.details = "Reads traces of any version, in both forms, and raw captures; '-' is standard input. With --json each record\n"
+		   "is a JSON object on a line of its own.\n"
+		   "\n"
+		   "  belfry dump run.bft --type=doorbell,cqe --queue=0x100001",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = dump,
+};

@@ -1,0 +1,99 @@
+/* belfry export: traces for other programs. */
+#include <errno.h>
+#include <string.h>
+
+#include "tools/cli.h"
+#include "tools/input.h"
+#include "traces/pcapng.h"
+
+enum { TO_PCAPNG, TO_JSONL };
+
+static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	const struct bf_pcapng_options o = { .both = bf_arg_flag(args, "both") };
+	struct bf_pcapng_result r = { 0 };
+	int rc = bf_pcapng_export(t, &o, out, &r, err);
+
+	if ((!rc || rc == -EBADMSG) && out != stdout && !bf_arg_json(args))
+		printf("%s: %llu packets of %llu ports\n", bf_arg_text(args, "o"), (unsigned long long)r.packets,
+		       (unsigned long long)r.interfaces);
+	return rc;
+}
+
+static int export_jsonl(struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	const struct bf_trace_options o = { .jsonl = true };
+	struct bf_trace_writer *w;
+	int rc = bf_trace_create(NULL, out, &o, &w, err), closed;
+
+	if (rc)
+		return rc;
+	rc = bf_trace_copy(t, w);
+	closed = bf_trace_close(w);
+	return rc ? rc : closed;
+}
+
+static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out)
+{
+	struct bf_error err = { 0 };
+	int rc = bf_input_open(bf_arg_positional(args, 0), in, &err);
+
+	if (!rc)
+		rc = bf_arg_u64(args, "to") == TO_PCAPNG ? export_pcapng(args, in->trace, out, &err)
+							 : export_jsonl(in->trace, out, &err);
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (in->damage)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", in->damage_error.text);
+	return BF_EXIT_GOOD;
+}
+
+static int export(const struct bf_args *args)
+{
+	const char *path = bf_arg_text(args, "o");
+	bool to_file = path && strcmp(path, "-") != 0;
+	struct bf_input in = { 0 };
+	FILE *out = stdout;
+	int code;
+
+	if (!bf_arg_given(args, "to"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng or --to=jsonl");
+	if (to_file)
+		out = fopen(path, "wb");
+	if (!out)
+		return bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
+	code = export_to(args, &in, out);
+	bf_input_close(&in);
+	if (to_file && fclose(out) != 0 && code == BF_EXIT_GOOD)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
+	if (to_file && code == BF_EXIT_GOOD && bf_arg_json(args)) {
+		struct bf_json j;
+
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "written", path);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	}
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl", .help = "the form" },
+	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
+	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
+	{ 0 },
+};
+
+const struct bf_command bf_cmd_export = {
+	.name = "export",
+	.usage = "export TRACE --to=FORM [-o FILE]",
+	.summary = "write a trace in another program's form",
+	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads as well.\n"
+		   "\n"
+		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = export,
+};

@@ -1,0 +1,57 @@
+/* belfry life: one entry's story out of a trace. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/cli.h"
+#include "tools/input.h"
+#include "tools/life_out.h"
+
+static int life(const struct bf_args *args)
+{
+	uint32_t qpn;
+	uint16_t index;
+	struct bf_error err = { 0 };
+	struct bf_input in = { 0 };
+	struct bf_life *l;
+	int code = BF_EXIT_GOOD, rc;
+
+	if (!bf_life_parse(bf_arg_positional(args, 1), &qpn, &index))
+		return bf_cli_error(args, BF_EXIT_USAGE, "'%s' is not QPN:INDEX, such as 0x100001:81",
+				    bf_arg_positional(args, 1));
+	if (bf_life_create(qpn, index, &l))
+		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
+	rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
+	if (!rc && in.is_capture)
+		rc = bf_fail(&err, -EINVAL, "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx32
+			     ":%u' runs it", bf_arg_positional(args, 0), qpn, index);
+	if (!rc)
+		rc = bf_life_read(l, in.trace);
+	if (rc && rc != -EBADMSG) {
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	} else {
+		code = bf_life_out(args, l, qpn, index);
+		if (rc)
+			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	}
+	bf_input_close(&in);
+	bf_life_free(l);
+	return code;
+}
+
+static const struct bf_opt options[] = { { 0 } };
+
+const struct bf_command bf_cmd_life = {
+	.name = "life",
+	.usage = "life TRACE QPN:INDEX",
+	.summary = "tell the life of one send entry, from doorbell to completion",
+	.details = "INDEX is the 16-bit counter in the entry's control segment (blocks of 64 bytes since the queue began).\n"
+		   "The trace needs records of queues and packets. Exit code 1: the trace has nothing of that entry.\n"
+		   "\n"
+		   "  belfry run ibgda-put --trace=run.bft && belfry dump run.bft --type=wqe_fetch --limit=3\n"
+		   "  belfry life run.bft 0x1:0",
+	.options = options,
+	.min_args = 2,
+	.max_args = 2,
+	.run = life,
+};

@@ -1,0 +1,105 @@
+#include "tools/input.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool bf_input_is_jsonl(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 6 && strcmp(path + n - 6, ".jsonl") == 0;
+}
+
+int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err)
+{
+	const struct bf_trace_options o = { .jsonl = path && bf_input_is_jsonl(path) };
+	struct bf_trace_writer *w;
+	int rc = bf_trace_create(path, file, &o, &w, err), closed;
+
+	if (rc)
+		return rc;
+	rc = bf_trace_meta(w, "imported-from", "mlx5-capture");
+	if (!rc)
+		rc = bf_trace_meta(w, "source", source);
+	if (rc == -EINVAL)
+		rc = 0; /* a file name that is not UTF-8 */
+	if (!rc)
+		rc = bf_capture_emit(c, bf_trace_sink(w), err);
+	closed = bf_trace_close(w);
+	return rc ? rc : closed;
+}
+
+/* Whatever comes on standard input goes to a file first: telling the forms apart needs a second look. */
+static FILE *spool(FILE *in)
+{
+	char buf[65536];
+	FILE *out = tmpfile();
+	size_t n;
+
+	while (out && (n = fread(buf, 1, sizeof(buf), in)) > 0) {
+		if (fwrite(buf, 1, n, out) != n)
+			break;
+	}
+	if (out && (ferror(in) || ferror(out))) {
+		fclose(out);
+		return NULL;
+	}
+	if (out)
+		rewind(out);
+	return out;
+}
+
+static int open_capture(FILE *f, const char *path, struct bf_input *in, struct bf_error *err)
+{
+	struct bf_capture *c;
+	FILE *trace;
+	int rc = bf_capture_load_file(f, path, &c, &in->damage_error);
+
+	if (!c)
+		return bf_fail(err, rc, "%s", in->damage_error.text);
+	in->damage = rc;
+	in->is_capture = true;
+	trace = tmpfile();
+	if (!trace)
+		rc = bf_fail(err, -errno, "no temporary file: %s", strerror(errno));
+	else
+		rc = bf_input_import(c, path, NULL, trace, err);
+	bf_capture_free(c);
+	fclose(f);
+	in->file = trace;
+	if (rc)
+		return rc;
+	rewind(trace);
+	return bf_trace_open(path, trace, &in->trace, err);
+}
+
+int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
+{
+	char head[4096];
+	size_t n;
+
+	*in = (struct bf_input){ 0 };
+	in->file = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
+	if (!in->file)
+		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
+	n = fread(head, 1, sizeof(head), in->file);
+	if (fseek(in->file, 0, SEEK_SET) != 0) {
+		/* A pipe by name: what was read is gone, unless it is kept. */
+		return bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s", path, path);
+	}
+	if (bf_capture_probe(head, n)) {
+		FILE *f = in->file;
+
+		in->file = NULL;
+		return open_capture(f, path, in, err);
+	}
+	return bf_trace_open(path, in->file, &in->trace, err);
+}
+
+void bf_input_close(struct bf_input *in)
+{
+	if (in->trace)
+		bf_trace_free(in->trace);
+	if (in->file)
+		fclose(in->file);
+}

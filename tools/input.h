@@ -1,0 +1,31 @@
+/* Traces as commands take them: a trace file in either form, or a raw capture, which is imported on the way. */
+#ifndef BELFRY_TOOLS_INPUT_H
+#define BELFRY_TOOLS_INPUT_H
+
+#include <stdio.h>
+
+#include "traces/capture.h"
+#include "traces/trace.h"
+
+struct bf_input {
+	struct bf_trace *trace;
+	FILE *file;
+	bool is_capture;
+	int damage; /* a capture's error, which stands behind the events that could be read; 0: none */
+	struct bf_error damage_error;
+};
+
+/*
+ * Opens `path` ("-": standard input). `err` is kept and takes the texts of later failures of the trace. 0 or a negative
+ * errno. Close with bf_input_close(), also after a failure.
+ */
+int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err);
+void bf_input_close(struct bf_input *in);
+
+/* Imports a capture: into the file `path`, or into `file` if that is not NULL. `source` is what the trace says it came from. */
+int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err);
+
+/* True for names that end in .jsonl: the JSON Lines form of a trace. */
+bool bf_input_is_jsonl(const char *path);
+
+#endif
