@@ -11,6 +11,10 @@
 #include "drivers/backend/machine_internal.h"
 #include "drivers/platform/platform_sim.h"
 
+/* Longest stalls of a lane: a few scheduling slots, and about as long as a message takes to a peer and back. */
+#define STALL_GPU_NS 500u
+#define STALL_ADVERSARIAL_NS 5000u
+
 struct lane {
 	struct bf_thread thread;
 	bf_kernel_fn *kernel;
@@ -134,13 +138,17 @@ static int start_lane(struct bf_world *w, const struct bf_grid *g, struct block 
 {
 	struct lane *l = &b->lane[index];
 	struct bf_thread *t = &l->thread;
-	char name[32];
+	char name[32], stream[48];
 	struct bf_view_opts view = { .ordering = w->m.ordering, .space = &w->m.pe[g->pe].space, .domain = b->domain,
 				     .cost = &bf_cost_gpu, .name = name };
 	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l };
 	int rc;
 
 	snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe, t->block, t->warp, t->lane);
+	snprintf(stream, sizeof(stream), "stall/%s", name);
+	bf_rng_init(&t->stalls, w->m.sim->seed, stream);
+	t->stall_ns = w->m.ordering == BF_ORDER_GPU ? STALL_GPU_NS :
+		      w->m.ordering == BF_ORDER_ADVERSARIAL ? STALL_ADVERSARIAL_NS : 0;
 	l->kernel = g->kernel;
 	l->arg = g->arg;
 	rc = bf_view_create(w->m.sim, &view, &l->view);
@@ -194,6 +202,33 @@ static int start_grids(struct bf_world *w)
 	return rc;
 }
 
+/*
+ * Who waits for what. Lanes that wait only for siblings of their warp are left out as long as the one that they wait for
+ * is in the list itself; a count stands for them.
+ */
+static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
+{
+	const size_t len = bf_agents_describe(sim, NULL, 0) + 1;
+	char *text = malloc(len), *rest = text, *line;
+	uint32_t left_out = 0;
+	size_t used = strlen(report);
+
+	if (!text)
+		return;
+	bf_agents_describe(sim, text, len);
+	while ((line = strsep(&rest, "\n"))) {
+		if (strstr(line, "waits for its team") && strstr(line, "has not come)")) {
+			left_out++;
+			continue;
+		}
+		if (*line && used < cap)
+			used += (size_t)snprintf(report + used, cap - used, "%s\n", line);
+	}
+	if (left_out && used < cap)
+		snprintf(report + used, cap - used, "(and %u lanes that wait for these)\n", left_out);
+	free(text);
+}
+
 static int world_run(struct bf_world *w, struct bf_world_result *out)
 {
 	struct bf_sim *sim = w->m.sim;
@@ -218,7 +253,7 @@ static int world_run(struct bf_world *w, struct bf_world_result *out)
 		w->stuck = false;
 	} else {
 		bf_machine_describe_qps(&w->m, out->report, sizeof(out->report));
-		bf_agents_describe(sim, out->report + strlen(out->report), sizeof(out->report) - strlen(out->report));
+		describe_agents(sim, out->report, sizeof(out->report));
 	}
 	bf_machine_result(&w->m, began, out);
 	return 0;

@@ -24,7 +24,20 @@ struct bf_thread {
 	struct bf_agent *agent;
 	struct bf_sim_warp *team;
 	uint32_t lane, warp, warps, block, blocks;
+	uint32_t stall_ns; /* longest stall; 0: never any */
+	struct bf_rng stalls;
 };
+
+/*
+ * A GPU's scheduler may leave a warp where it stands for as long as it likes. Under the weak orderings a lane stalls now
+ * and then, by seed, right after an atomic: that is where another thread can slip in between two steps of a protocol.
+ */
+#define BF_SIM_STALL_PPM 62500u
+static inline void bf_sim_stall(struct bf_thread *t)
+{
+	if (BF_UNLIKELY(t->stall_ns) && bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM))
+		bf_agent_delay(t->agent, bf_rng_below(&t->stalls, t->stall_ns * BF_NS));
+}
 
 BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)BF_SCOPE_GPU &&
 			 (int)BF_AT_SYS == (int)BF_SCOPE_SYS,
@@ -128,14 +141,21 @@ static inline void bf_fence_sys(struct bf_thread *t)
 	static inline uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,          \
 							    enum bf_thread_scope scope)                              \
 	{                                                                                                            \
-		return (uint##bits##_t)bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope); \
+		const uint64_t old = bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope);   \
+                                                                                                                     \
+		bf_sim_stall(t);                                                                                     \
+		return (uint##bits##_t)old;                                                                          \
 	}
 #define BF_SIM_CAS(bits)                                                                                             \
 	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,      \
 							 uint##bits##_t desired, enum bf_thread_scope scope)         \
 	{                                                                                                            \
-		return (uint##bits##_t)bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected,            \
-						 BF_RELAXED, (enum bf_scope)scope);                                  \
+		const uint64_t old = bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected, BF_RELAXED,  \
+					       (enum bf_scope)scope);                                                \
+                                                                                                                     \
+		if (old == expected)                                                                                 \
+			bf_sim_stall(t);                                                                             \
+		return (uint##bits##_t)old;                                                                          \
 	}
 
 BF_SIM_ATOMIC(add, 32, BF_ATOMIC_ADD)
