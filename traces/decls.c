@@ -383,7 +383,7 @@ int bf_decls_add_meta(struct bf_decls *d, const char *key, const char *value, st
 	memcpy(block + 10 + key_len, value, value_len);
 	int rc = bf_decls_add(d, block, len, err);
 	free(block);
-	return rc == -EBADMSG ? -EINVAL : rc;
+	return rc == -EBADMSG ? bf_fail(err, -EINVAL, "a parameter is not UTF-8, or there are too many") : rc;
 }
 
 struct bf_decl_type *bf_decls_type(const struct bf_decls *d, uint16_t id)

@@ -5,14 +5,20 @@
 
 #include "traces/trace_internal.h"
 
+/* Keeps the first error. `what` NULL: the text is there already. */
 static int fail(struct bf_trace_writer *w, int rc, const char *what)
 {
 	if (rc && !w->status) {
 		w->status = rc;
-		if (!w->err || w->err->code != rc)
+		if (what)
 			bf_fail(w->err, rc, "writing a trace: %s: %s", what, strerror(-rc));
 	}
 	return w->status;
+}
+
+static int fail_declaration(struct bf_trace_writer *w, int rc)
+{
+	return fail(w, rc, rc == -ENOMEM ? "declaration" : NULL);
 }
 
 static int put(struct bf_trace_writer *w, const void *bytes, size_t len)
@@ -93,7 +99,7 @@ static int sink_type(struct bf_sink *s, const struct bf_rec_schema *schema)
 	struct bf_trace_writer *w = BF_CONTAINER_OF(s, struct bf_trace_writer, sink);
 	int rc = w->status ? w->status : bf_decls_add_type(&w->decls, schema, w->err);
 	if (rc)
-		return fail(w, rc, "type");
+		return fail_declaration(w, rc);
 	struct bf_decl_type *type = bf_decls_type(&w->decls, schema->id);
 	return declare_new(w, type->block, type->block_len, &type->chunk);
 }
@@ -103,7 +109,7 @@ static int sink_actor(struct bf_sink *s, uint32_t number, const char *kind, cons
 	struct bf_trace_writer *w = BF_CONTAINER_OF(s, struct bf_trace_writer, sink);
 	int rc = w->status ? w->status : bf_decls_add_actor(&w->decls, number, kind, name, w->err);
 	if (rc)
-		return fail(w, rc, "actor");
+		return fail_declaration(w, rc);
 	struct bf_decl_actor *actor = bf_decls_actor(&w->decls, number);
 	return declare_new(w, actor->block, actor->block_len, &actor->chunk);
 }
@@ -140,7 +146,7 @@ static int sink_write(struct bf_sink *s, const void *records, size_t len)
 		struct bf_trace_record rec;
 		int rc = bf_decls_record(&w->decls, p + at, len - at, &rec, w->err);
 		if (rc)
-			return fail(w, rc, "record");
+			return fail(w, rc, NULL);
 		if (add_record(w, &rec))
 			break;
 		w->chain = bf_hash_records(w->chain, rec.raw, rec.raw_len);
