@@ -23,7 +23,7 @@ struct bench_load {
 extern "C" {
 #endif
 
-/* Seconds on the monotonic clock. */
+/* Seconds of processor time: everything here has one thread and never sleeps. */
 double bench_seconds(void);
 
 /*
