@@ -105,18 +105,8 @@ static int take_stack(struct bf_agents *ags, struct agent_block *b, size_t bytes
 	return bf_coro_create(&b->agent.coro, agent_main, b, bytes);
 }
 
-void bf_agent_resume(struct bf_agent *a)
+static void finish(struct bf_agents *ags, struct bf_agent *a)
 {
-	struct bf_sim *sim = a->sim;
-	struct bf_agents *ags = sim->agents;
-
-	bf_view_update_slow(sim);
-	ags->running = a;
-	a->state = BF_AGENT_RUNNING;
-	bf_coro_enter(a->coro);
-	ags->running = NULL;
-	if (BF_LIKELY(!bf_coro_finished(a->coro)))
-		return;
 	a->state = BF_AGENT_DONE;
 	ags->alive--;
 	if (bf_coro_stack_bytes(a->coro) == STACK_BYTES)
@@ -126,9 +116,50 @@ void bf_agent_resume(struct bf_agent *a)
 	a->coro = NULL;
 }
 
+static struct bf_agent *next_in_line(struct bf_agents *ags)
+{
+	struct bf_agent *a = ags->line;
+
+	ags->running = a;
+	if (a) {
+		ags->line = a->wait->behind;
+		a->state = BF_AGENT_RUNNING;
+	}
+	return a;
+}
+
+/* The one place where an agent stops running: the next in line takes its place, if there is one. */
+static void leave(struct bf_agent *a)
+{
+	struct bf_agent *next = next_in_line(a->sim->agents);
+
+	if (next)
+		bf_coro_hand_over(a->coro, next->coro);
+	else
+		bf_coro_leave(a->coro);
+}
+
+void bf_agents_run(struct bf_sim *sim, struct bf_agent *first)
+{
+	struct bf_agents *ags = sim->agents;
+	struct bf_agent *a;
+
+	bf_view_update_slow(sim);
+	ags->line = first;
+	while ((a = next_in_line(ags))) {
+		bf_coro_enter(a->coro);
+		/* Somebody of the line left with nobody behind him, or came to his end. */
+		if (ags->running)
+			finish(ags, ags->running);
+	}
+}
+
 static void wake(struct bf_event *ev)
 {
-	bf_agent_resume(BF_CONTAINER_OF(ev, struct bf_agent, wake));
+	struct bf_agent *a = BF_CONTAINER_OF(ev, struct bf_agent, wake);
+
+	a->wait->behind = NULL;
+	bf_agents_run(a->sim, a);
 }
 
 int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out)
@@ -193,7 +224,7 @@ void bf_agent_sync(struct bf_agent *a)
 	a->state = BF_AGENT_READY;
 	bf_sim_at(sim, &a->wake, local);
 	a->charge_ps = 0;
-	bf_coro_leave(a->coro);
+	leave(a);
 }
 
 void bf_agent_sleep(struct bf_agent *a, const char *what)
@@ -203,7 +234,7 @@ void bf_agent_sleep(struct bf_agent *a, const char *what)
 	a->charge_ps = 0;
 	a->state = BF_AGENT_WAITING;
 	a->waits_for = what;
-	bf_coro_leave(a->coro);
+	leave(a);
 	a->waits_for = NULL;
 }
 

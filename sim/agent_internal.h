@@ -38,6 +38,7 @@ struct bf_agent_wait {
 	uint64_t poll_ps;
 	uint64_t origin_ps; /* polls happen at origin + k * poll */
 	uint64_t polled_ps; /* when the last one that a write had caused happened */
+	struct bf_agent *behind; /* next in the line of bf_agents_run() */
 	/* Writes what the bare text cannot say (who is missing); NULL: nothing to add. Returns the length as snprintf(). */
 	int (*describe)(const struct bf_agent *a, char *buf, size_t cap);
 	void *describe_arg;
@@ -50,6 +51,7 @@ struct bf_watch_bucket {
 struct bf_agents {
 	struct bf_agent *first, **last; /* all, in order of creation */
 	struct bf_agent *running;       /* whose code runs right now; NULL in an event of a model */
+	struct bf_agent *line;          /* who runs next, in this same event; linked by wait->behind */
 	uint32_t count, alive;
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
@@ -67,8 +69,11 @@ void bf_agent_sleep(struct bf_agent *a, const char *what);
 /* Wakes an agent that is in bf_agent_sleep(), at `when_ps` or at the local time at which it fell asleep. */
 void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);
 
-/* In an event, at or after the local time at which `a` fell asleep: runs it until it leaves. */
-void bf_agent_resume(struct bf_agent *a);
+/*
+ * In an event, at or after the local times at which they fell asleep: runs the agents of a list that is linked by
+ * wait->behind, one after the other, each until it leaves.
+ */
+void bf_agents_run(struct bf_sim *sim, struct bf_agent *first);
 
 /* Local time of the running agent, or the clock. */
 uint64_t bf_agents_now(const struct bf_sim *sim);

@@ -29,6 +29,7 @@ struct bf_coro {
 	void *caller_sp; /* that of whoever entered it, while it runs */
 #else
 	ucontext_t context, caller;
+	struct bf_coro *heir; /* who runs next in its place */
 #endif
 	void (*main)(void *arg);
 	void *arg;
@@ -124,6 +125,13 @@ void bf_coro_leave(struct bf_coro *co)
 	bf_coro_switch(&co->sp, co->caller_sp);
 }
 
+void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
+{
+	assert(!to->finished);
+	to->caller_sp = co->caller_sp;
+	bf_coro_switch(&co->sp, to->sp);
+}
+
 #else
 
 /*
@@ -198,10 +206,14 @@ static void first_frame(struct bf_coro *co)
 
 void bf_coro_enter(struct bf_coro *co)
 {
-	assert(!co->finished);
-	before_enter(co);
-	swapcontext(&co->caller, &co->context);
-	after_enter(co);
+	for (struct bf_coro *next = co; next; next = co->heir) {
+		co = next;
+		co->heir = NULL;
+		assert(!co->finished);
+		before_enter(co);
+		swapcontext(&co->caller, &co->context);
+		after_enter(co);
+	}
 }
 
 void bf_coro_leave(struct bf_coro *co)
@@ -209,6 +221,12 @@ void bf_coro_leave(struct bf_coro *co)
 	before_leave(co);
 	swapcontext(&co->context, &co->caller);
 	after_leave(co);
+}
+
+void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
+{
+	co->heir = to;
+	bf_coro_leave(co);
 }
 
 #endif

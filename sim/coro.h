@@ -36,6 +36,13 @@ void bf_coro_enter(struct bf_coro *co);
 /* From inside `co`: back to whoever entered it. */
 void bf_coro_leave(struct bf_coro *co);
 
+/*
+ * From inside `co`: leaves, and `to` runs in its place for whoever entered `co`: that bf_coro_enter() returns when `to`
+ * leaves or finishes. Half the switches of a round through the enterer, and what returns from calls on `to` is what
+ * the processor expects when both are at the same point of the same code.
+ */
+void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to);
+
 int bf_coro_finished(const struct bf_coro *co);
 
 #endif

@@ -46,9 +46,14 @@ static void depart(struct bf_event *ev)
 {
 	struct departure *d = BF_CONTAINER_OF(ev, struct departure, ev);
 	struct bf_team *t = d->team;
+	struct bf_agent *first = NULL, **end = &first;
 
-	for (uint64_t left = d->members; left; left &= left - 1)
-		bf_agent_resume(t->member[__builtin_ctzll(left)].agent);
+	for (uint64_t left = d->members; left; left &= left - 1) {
+		*end = t->member[__builtin_ctzll(left)].agent;
+		end = &(*end)->wait->behind;
+	}
+	*end = NULL;
+	bf_agents_run(t->sim, first);
 }
 
 int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out)

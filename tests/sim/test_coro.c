@@ -84,6 +84,53 @@ START_TEST(nests)
 }
 END_TEST
 
+/* A ring of three in which each hands over to the next; the last of a round leaves. */
+struct ring {
+	struct bf_coro *co;
+	struct ring *next;
+	int *trace, *used;
+	int id;
+};
+
+static void pass_on(void *arg)
+{
+	struct ring *r = arg;
+
+	for (int round = 0; round < 2; round++) {
+		r->trace[(*r->used)++] = r->id;
+		if (r->next)
+			bf_coro_hand_over(r->co, r->next->co);
+		else
+			bf_coro_leave(r->co);
+	}
+	r->trace[(*r->used)++] = -r->id;
+}
+
+START_TEST(hands_over)
+{
+	static const int expected[] = { 1, 2, 3, 1, 2, 3, -1, -2, -3 };
+	int trace[16], used = 0;
+	struct ring r[3];
+
+	for (int i = 2; i >= 0; i--) {
+		r[i] = (struct ring){ .next = i < 2 ? &r[i + 1] : NULL, .trace = trace, .used = &used, .id = i + 1 };
+		ck_assert_int_eq(bf_coro_create(&r[i].co, pass_on, &r[i], 32768), 0);
+	}
+	bf_coro_enter(r[0].co);
+	ck_assert_int_eq(used, 3);
+	bf_coro_enter(r[0].co);
+	ck_assert_int_eq(used, 6);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(!bf_coro_finished(r[i].co));
+		bf_coro_enter(r[i].co);
+		ck_assert(bf_coro_finished(r[i].co));
+		bf_coro_destroy(r[i].co);
+	}
+	ck_assert_int_eq(used, 9);
+	ck_assert_mem_eq(trace, expected, sizeof(expected));
+}
+END_TEST
+
 /* Callee-saved registers, the stack's alignment and rounding modes are each side's own. */
 struct keeper {
 	struct bf_coro *co;
@@ -237,6 +284,7 @@ int main(void)
 
 	tcase_add_test(t, runs_in_steps_and_finishes);
 	tcase_add_test(t, nests);
+	tcase_add_test(t, hands_over);
 	tcase_add_test(t, keeps_registers_and_modes);
 	tcase_add_test(t, stack_is_as_large_as_asked);
 	tcase_add_test(t, many);
