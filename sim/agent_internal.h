@@ -39,7 +39,7 @@ struct bf_agent_wait {
 	uint64_t origin_ps; /* polls happen at origin + k * poll */
 	uint64_t polled_ps; /* when the last one that a write had caused happened */
 	struct bf_agent *behind; /* next in the line of bf_agents_run() */
-	/* Writes what the bare text cannot say (who is missing); NULL: nothing to add. Returns the length as snprintf(). */
+	/* Writes what the bare text cannot say; NULL: nothing to add. Returns the length as snprintf() does. */
 	int (*describe)(const struct bf_agent *a, char *buf, size_t cap);
 	void *describe_arg;
 };
@@ -81,7 +81,7 @@ uint64_t bf_agents_now(const struct bf_sim *sim);
 /* Frees the memory of buffered stores (sim/view_buffer.c). */
 void bf_stores_free(struct bf_agents *ags);
 
-/* The record stream can be switched on between two steps: memory primitives take their slow path while it wants them. */
+/* Memory primitives take their slow path while the record stream wants them; it can be switched at any time. */
 static inline void bf_view_update_slow(struct bf_sim *sim)
 {
 	if (BF_UNLIKELY(sim->rec.mask & BF_CLASS_MEM))

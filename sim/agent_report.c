@@ -67,8 +67,8 @@ static void describe_place(struct text *t, const struct bf_agent *a)
 		const struct bf_region *r = region_of(a, p);
 
 		if (r)
-			add(t, "%s %s+0x%" PRIx64 " (holds 0x%" PRIx64 ")", i ? "," : " at", r->name, bf_va(r, p) - r->va,
-			    value_at(r, p));
+			add(t, "%s %s+0x%" PRIx64 " (holds 0x%" PRIx64 ")", i ? "," : " at", r->name,
+			    bf_va(r, p) - r->va, value_at(r, p));
 	}
 	if (w->describe) {
 		at = room(t, &cap);

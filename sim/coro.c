@@ -86,7 +86,7 @@ static void first_frame(struct bf_coro *co)
 {
 	uint64_t *top = (uint64_t *)(void *)(stack_bottom(co) + stack_room(co));
 #if BF_CORO_X86_64
-	/* At a function's first instruction rsp is 8 modulo 16; bf_coro_start() is entered by a jump with 0 modulo 16. */
+	/* bf_coro_start() is entered by a jump with rsp at 0 modulo 16; its call makes it the 8 that run() expects. */
 	uint64_t *frame = top - 10;
 	uint32_t mxcsr;
 	uint16_t x87;

@@ -133,7 +133,7 @@ static struct meeting *find_meeting(struct bf_team *t, uint64_t mask)
 	return m;
 }
 
-/* Gives each member its result before anybody goes: the fast ones may be in the next meeting when the last one wakes. */
+/* Gives each member its result before anybody goes: the first may be in the next meeting when the last one wakes. */
 static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 {
 	const struct meeting done = *meeting;

@@ -310,8 +310,8 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 	if (bf_rng_chance(&v->rng, 500000) && bf_view_region(a, p, len, false)) {
 		memcpy(fresh, line, BF_LINE);
 		overlay_from(v->block->above, line, BF_LINE, fresh);
-		bf_stale_keep(v->block, line, fresh,
-			      v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng));
+		bf_stale_keep(v->block, line, fresh, v->pub.ordering == BF_ORDER_GPU ?
+			      bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng));
 	}
 	return false;
 }
@@ -463,7 +463,7 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 
 		bf_record(&a->sim->rec, &bf_rec_mmio_store_schema, a->actor, &rec, data, len);
 	}
-	/* An uncached store of an x86 core drives write-combining buffers out first (Intel SDM vol. 3, "Memory Types"). */
+	/* An uncached store drives write-combining buffers out (Intel SDM vol. 3, "Memory Cache Control"). */
 	if (o == BF_ORDER_TSO)
 		bf_wc_evict(v, BF_WC_ORDERED);
 	if (o == BF_ORDER_SC) {

@@ -15,8 +15,8 @@
  * loads are not. An acquire or a fence of GPU or system scope drops the block's stale copies; one of block scope has no
  * need to, since a copy never lacks what its own block has stored.
  * Fences and releases are cumulative: they push what the thread may have seen of its block (its GPU) as well.
- * MMIO stores go to the device by bf_mmio_post() when they drain. Stores to a write-combining mapping (BlueFlame) gather
- * in a 64-byte buffer which leaves when full, on a fence, or by a seeded eviction, possibly in pieces.
+ * MMIO stores go to the device by bf_mmio_post() when they drain. Stores to a write-combining mapping (BlueFlame)
+ * gather in a 64-byte buffer which leaves when full, on a fence, or by a seeded eviction, possibly in pieces.
  * Every buffered store drains in the end, so a missing fence is a race, never a hang by itself.
  */
 #ifndef BELFRY_SIM_VIEW_H
@@ -124,7 +124,9 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope);
 
 /*
  * Self: an atomic on 4 or 8 bytes at scope `scope`; returns the old value. `sem` BF_RELAXED orders nothing else,
- * release and acquire as named. For CAS `compare` is compared and `operand` stored.
+ * release and acquire as named. For CAS `compare` is compared and `operand` stored. It acts where its scope has its
+ * point of coherence: a scope too narrow for those who take part makes it lose updates, as the PTX ISA permits. Under
+ * tso it is a locked instruction: all of the thread's stores are visible first.
  */
 uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
 		   enum bf_sem sem, enum bf_scope scope);
@@ -132,7 +134,11 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 /* Self: a store of 4 or 8 bytes to an MMIO region. Buffered like any store; release semantics flush earlier ones. */
 void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem);
 
-/* Self: a store of up to 64 bytes into a write-combining mapping of an MMIO region; bf_wc_flush() empties the buffer. */
+/*
+ * Self: a store of any length into a write-combining mapping of an MMIO region. bf_wc_flush() empties the buffer (it
+ * orders nothing else); so does a fence that reaches the system level, and under tso any atomic or MMIO store. Under sc
+ * a part of a line that nothing flushes leaves after 1 us.
+ */
 void bf_wc_store(struct bf_agent *a, void *p, const void *data, uint32_t len);
 void bf_wc_flush(struct bf_agent *a);
 

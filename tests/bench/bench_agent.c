@@ -102,10 +102,11 @@ static double simulate(uint32_t agents, bf_agent_fn *fn, enum bf_ordering orderi
 	struct rig r = { 0 };
 	struct lane lane[64];
 	struct bf_view_opts vo = { .cost = &bf_cost_gpu, .space = &r.space, .ordering = ordering, .name = "v" };
+	const struct bf_region_opts ro = { .name = "mem", .kind = BF_MEM_VRAM, .size = 65536 };
 	double t;
 
 	if (bf_sim_create(1, &r.sim) || bf_space_init(&r.space, r.sim, "pe0", 0) ||
-	    bf_region_create(&r.space, &(struct bf_region_opts){ .name = "mem", .kind = BF_MEM_VRAM, .size = 65536 }, &r.mem) ||
+	    bf_region_create(&r.space, &ro, &r.mem) ||
 	    bf_view_create(r.sim, &vo, &r.view) || bf_team_create(r.sim, 32, "warp", &r.team))
 		exit(1);
 	for (uint32_t i = 0; i < agents; i++) {
@@ -252,8 +253,8 @@ int main(void)
 	const double asm_ns = best(coro_switches, 2.0 * ROUNDS), uc_ns = best(ucontext_switches, 2.0 * ROUNDS);
 	const double sc = best(sc_stores, ROUNDS), plain = best(plain_stores, ROUNDS);
 
-	printf("switch, one way            %8.2f ns   limit 25; swapcontext %.2f ns: %.1f times as fast\n", asm_ns, uc_ns,
-	       uc_ns / asm_ns);
+	printf("switch, one way            %8.2f ns   limit 25; swapcontext %.2f ns: %.1f times as fast\n", asm_ns,
+	       uc_ns, uc_ns / asm_ns);
 	printf("sync, nothing due          %8.2f ns\n", best(syncs_alone, ROUNDS));
 	printf("sync, two in turns         %8.2f ns   event, enter and leave\n", best(syncs_in_turns, 2.0 * ROUNDS));
 	printf("wait and wake              %8.2f ns   load, sleep, store, wake, load\n", best(waits, ROUNDS / 2));

@@ -192,8 +192,8 @@ START_TEST(missing_members_are_named)
 					   "5 (lane5 ended), 6 (never came), 7 (lane7 has not come), since"));
 	ck_assert_ptr_nonnull(strstr(text, "'lane8' waits for its team 'warp0', mask 0xff00, without 9 (lane9 is at "
 					   "another meeting), since"));
-	ck_assert_ptr_nonnull(strstr(text, "'lane9' waits for its team 'warp0', mask 0x10000000200, without 40 (no such "
-					   "member)"));
+	ck_assert_ptr_nonnull(strstr(text, "'lane9' waits for its team 'warp0', mask 0x10000000200, without "
+					   "40 (no such member)"));
 	ck_assert_ptr_nonnull(strstr(w.sim->error.text, "'lane0' waits for its team 'warp0', mask 0xff, without 5"));
 	end(&w);
 }
