@@ -33,10 +33,16 @@
 #endif
 #endif
 #ifdef BF_NATIVE_TSAN
+#include <sanitizer/tsan_interface.h>
 #define BF_NATIVE_LOAD memory_order_acquire
 #define BF_NATIVE_STORE memory_order_release
 #define BF_NATIVE_MODIFY memory_order_acq_rel
+/* The device side moves 8-byte words of what is stored and loaded here as halves; to TSan these are different cells. */
+#define BF_NATIVE_RELEASES(p) __tsan_release((void *)((uintptr_t)(p) & ~(uintptr_t)7))
+#define BF_NATIVE_ACQUIRES(p) __tsan_acquire((void *)((uintptr_t)(p) & ~(uintptr_t)7))
 #else
+#define BF_NATIVE_RELEASES(p) ((void)(p))
+#define BF_NATIVE_ACQUIRES(p) ((void)(p))
 #define BF_NATIVE_LOAD memory_order_relaxed
 #define BF_NATIVE_STORE memory_order_relaxed
 #define BF_NATIVE_MODIFY memory_order_relaxed
@@ -109,8 +115,11 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 #define BF_NATIVE_ACCESS(bits)                                                                                       \
 	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                                \
 	{                                                                                                            \
+		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), BF_NATIVE_LOAD);              \
+                                                                                                                     \
 		(void)t;                                                                                             \
-		return atomic_load_explicit(BF_NATIVE_CELL(bits, p), BF_NATIVE_LOAD);                                \
+		BF_NATIVE_ACQUIRES(p);                                                                               \
+		return v;                                                                                            \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                      \
 							 enum bf_thread_scope scope)                                 \
@@ -121,15 +130,19 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                      \
 							 enum bf_thread_scope scope)                                 \
 	{                                                                                                            \
+		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), memory_order_acquire);        \
+                                                                                                                     \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
-		return atomic_load_explicit(BF_NATIVE_CELL(bits, p), memory_order_acquire);                          \
+		BF_NATIVE_ACQUIRES(p);                                                                               \
+		return v;                                                                                            \
 	}                                                                                                            \
 	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
 					       enum bf_thread_scope scope)                                           \
 	{                                                                                                            \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
+		BF_NATIVE_RELEASES(p);                                                                               \
 		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_STORE);                                  \
 	}                                                                                                            \
 	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
@@ -137,6 +150,7 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	{                                                                                                            \
 		(void)t;                                                                                             \
 		(void)scope;                                                                                         \
+		BF_NATIVE_RELEASES(p);                                                                               \
 		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_release);                             \
 	}                                                                                                            \
 	static inline uint##bits##_t bf_atomic_add##bits(struct bf_thread *t, void *p, uint##bits##_t v,             \

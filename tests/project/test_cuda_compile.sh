@@ -1,0 +1,42 @@
+#!/bin/sh
+# The IBGDA device code compiles as CUDA without a warning: for the H100's generation and for the oldest that nvcc knows.
+set -eu
+
+nvcc=$(command -v nvcc || true)
+[ -n "$nvcc" ] || nvcc=/usr/local/cuda/bin/nvcc
+if [ ! -x "$nvcc" ]; then
+	echo "skipped: no nvcc (CUDA toolkit) on this machine"
+	exit 77
+fi
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+cat > "$dir/kernels.cu" <<'CU'
+#include "drivers/platform/platform_cuda.h"
+
+#include "drivers/ibgda/kernels_internal.h"
+
+__global__ void work(const struct bf_ibgda_job *job, int what)
+{
+	struct bf_thread t;
+
+	bf_ibgda_work(&t, job, (enum bf_ibgda_work)what);
+}
+
+/* What the workloads do not use. */
+__global__ void rest(struct bf_ibgda_state *state, void *dst, void *src, uint64_t *out)
+{
+	struct bf_thread t;
+	struct bf_ibgda_qp *qp = bf_ibgda_rc(state, 1, 0);
+
+	bf_ibgda_p_warp(&t, state, qp, dst, 1, 8, BF_IBGDA_ALWAYS_POST);
+	bf_ibgda_g(&t, BF_FULL_WARP, state, qp, src, 4, out);
+	bf_fence_sys(&t);
+}
+CU
+
+for arch in $("$nvcc" --list-gpu-code | head -n 1) sm_90; do
+	"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/kernels.o" "$dir/kernels.cu"
+	echo "compiled for $arch"
+done
