@@ -146,7 +146,7 @@ static bool crossed_record(const struct bf_facts *f, const struct bf_fact_dbrec 
 			continue;
 		if (!most || (int16_t)(bf_get_be16(s->bytes + 2) - bf_get_be16(most->bytes + 2)) > 0)
 			most = s;
-		if (!last || s->visible_ps >= last->visible_ps)
+		if (!last || s->turn >= last->turn)
 			last = s;
 	}
 	if (!most || bf_get_be16(last->bytes + 2) == bf_get_be16(most->bytes + 2))
@@ -158,6 +158,20 @@ static bool crossed_record(const struct bf_facts *f, const struct bf_fact_dbrec 
 	    bf_record_log_name(f->log, last->actor), lateness(last, most->visible_ps).text,
 	    bf_record_log_name(f->log, most->actor));
 	return true;
+}
+
+/* Whether the thread that stored `record` had rung the doorbell for the same index before. */
+static bool rang_before(const struct bf_facts *f, const struct bf_fact_store *record)
+{
+	for (size_t i = 0; i < f->nstores && &f->stores[i] != record; i++) {
+		const struct bf_fact_store *s = &f->stores[i];
+
+		/* A doorbell carries the index in bytes 1-2, like a control segment. */
+		if (s->actor == record->actor && s->len == 8 && s->va % BF_PAGE == BF_MLX5_UAR_BF &&
+		    bf_get_be16(s->bytes + 1) == bf_get_be16(record->bytes + 2))
+			return true;
+	}
+	return false;
 }
 
 /* The device looked at the record for the last time before its last value was there. */
@@ -175,8 +189,8 @@ static bool late_record(const struct bf_facts *f, const struct bf_fact_dbrec *d,
 	    "%" PRIu16 ", had read %" PRIu16 " there, and no doorbell followed: %s",
 	    bf_get_be16(s->bytes + 2), d->qpn, bf_record_log_name(f->log, s->actor), lateness(s, d->sampled_ps).text,
 	    d->doorbell, d->producer,
-	    s->issued_ps > d->sampled_ps ? "the doorbell was rung before the record was stored"
-					 : "no fence stands between record and doorbell");
+	    rang_before(f, s) ? "the doorbell was rung before the record was stored"
+			      : "no fence stands between record and doorbell");
 	return true;
 }
 
@@ -214,90 +228,133 @@ static bool wrong_post(const struct bf_facts *f, struct bf_cause *out)
 /* How far a queue has come, by the driver's and the device's records. */
 struct progress {
 	uint32_t pe, qpn, publisher;
-	uint64_t published, published_ps, posted, done;
+	uint64_t published, published_ps, posted, done, done_ps, polled;
+	uint16_t counter; /* of the last completion */
+	bool lost;        /* which a fault swallowed */
 };
 
 #define QUEUES_MAX 256
 
-static struct progress *progress_of(struct progress *all, uint32_t *n, uint32_t pe, uint32_t qpn)
+struct progress_table {
+	const struct bf_facts *f;
+	struct progress q[QUEUES_MAX];
+	uint32_t n;
+};
+
+/* The queue's row, made when it is new; a full table gives rows that nobody looks at. */
+static struct progress *progress_of(struct progress_table *t, uint32_t actor, uint32_t qpn)
 {
-	for (uint32_t i = 0; i < *n; i++)
-		if (all[i].pe == pe && all[i].qpn == qpn)
-			return &all[i];
-	if (*n == QUEUES_MAX)
-		return NULL;
-	all[*n] = (struct progress){ .pe = pe, .qpn = qpn };
-	return &all[(*n)++];
+	const uint32_t pe = bf_facts_pe(t->f, actor);
+	struct progress *q = t->q;
+
+	for (; q < t->q + t->n; q++)
+		if (q->pe == pe && q->qpn == qpn)
+			return q;
+	if (t->n + 1 < QUEUES_MAX)
+		t->n++;
+	*q = (struct progress){ .pe = pe, .qpn = qpn };
+	return q;
 }
 
-/* A poller took entries for complete that the device had not completed. */
-static bool early_poll(const struct bf_facts *f, const struct bf_rec_header *head, const struct bf_rec_ibgda_poll *poll,
-		       const struct progress *q, struct bf_cause *out)
-{
-	if (!q || poll->done <= q->done)
-		return false;
-	say(out, head->time_ps, head->time_ps,
-	    "%s took all entries of QP 0x%" PRIx32 " below %" PRIu64 " for complete when the device had completed those below "
-	    "%" PRIu64,
-	    bf_record_log_name(f->log, head->actor), poll->qpn, poll->done, q->done);
-	return true;
-}
-
-static bool take_progress(const struct bf_facts *f, const struct bf_rec_header *head, struct progress *all, uint32_t *n,
-			  struct bf_cause *out)
+static void take_driver(struct progress_table *t, const struct bf_rec_header *head)
 {
 	const void *fixed = head + 1;
-	const uint32_t pe = bf_facts_pe(f, head->actor);
-	struct progress *q;
 
 	if (head->type == BF_REC_ID_ibgda_publish) {
 		const struct bf_rec_ibgda_publish *p = fixed;
+		struct progress *q = progress_of(t, head->actor, p->qpn);
 
-		q = progress_of(all, n, pe, p->qpn);
-		if (q && p->base + p->count > q->published) {
+		if (p->base + p->count > q->published) {
 			q->published = p->base + p->count;
 			q->published_ps = head->time_ps;
 			q->publisher = head->actor;
 		}
 	} else if (head->type == BF_REC_ID_ibgda_post) {
 		const struct bf_rec_ibgda_post *p = fixed;
+		struct progress *q = progress_of(t, head->actor, p->qpn);
 
-		q = progress_of(all, n, pe, p->qpn);
-		if (q && p->to > q->posted)
+		if (p->to > q->posted)
 			q->posted = p->to;
-	} else if (head->type == BF_REC_ID_wqe_done) {
-		const struct bf_rec_wqe_done *d = fixed;
-
-		q = progress_of(all, n, pe, d->qpn);
-		if (q)
-			q->done += (uint16_t)(d->next - (uint16_t)q->done);
 	} else if (head->type == BF_REC_ID_ibgda_poll) {
 		const struct bf_rec_ibgda_poll *p = fixed;
+		struct progress *q = progress_of(t, head->actor, p->qpn);
 
-		return early_poll(f, head, p, progress_of(all, n, pe, p->qpn), out);
+		if (p->done > q->polled)
+			q->polled = p->done;
+	}
+}
+
+static void take_device(struct progress_table *t, const struct bf_rec_header *head)
+{
+	const void *fixed = head + 1;
+
+	if (head->type == BF_REC_ID_wqe_done) {
+		const struct bf_rec_wqe_done *d = fixed;
+		struct progress *q = progress_of(t, head->actor, d->qpn);
+
+		q->done += (uint16_t)(d->next - (uint16_t)q->done);
+		q->done_ps = head->time_ps;
+	} else if (head->type == BF_REC_ID_cqe) {
+		const struct bf_rec_cqe *c = fixed;
+		struct progress *q = progress_of(t, head->actor, c->qpn);
+
+		q->counter = c->index;
+		q->lost = c->verdict != 0;
+	}
+}
+
+/* A poller took entries for complete that the device had not completed. */
+static bool early_poll(const struct bf_facts *f, struct bf_cause *out)
+{
+	struct progress_table t = { .f = f };
+	const struct bf_rec_header *head;
+	size_t offset = 0;
+
+	while ((head = bf_record_log_next(f->log, &offset)) != NULL) {
+		const struct bf_rec_ibgda_poll *p = (const void *)(head + 1);
+		const struct progress *q;
+
+		take_device(&t, head);
+		if (head->type != BF_REC_ID_ibgda_poll)
+			continue;
+		q = progress_of(&t, head->actor, p->qpn);
+		if (p->done <= q->done)
+			continue;
+		say(out, q->done_ps, head->time_ps,
+		    "%s took all entries of QP 0x%" PRIx32 " below %" PRIu64
+		    " for complete when the device had completed those below %" PRIu64 ": it misread the completion's counter",
+		    bf_record_log_name(f->log, head->actor), p->qpn, p->done, q->done);
+		return true;
 	}
 	return false;
 }
 
-/* Entries that nobody rang for, or completions that nobody understood. */
+/* Entries that nobody rang for, or a completion that nobody understood. */
 static bool stuck_queue(const struct bf_facts *f, struct bf_cause *out)
 {
-	struct progress all[QUEUES_MAX];
+	struct progress_table t = { .f = f };
 	const struct bf_rec_header *head;
-	uint32_t n = 0;
 	size_t offset = 0;
 
-	while ((head = bf_record_log_next(f->log, &offset)) != NULL)
-		if (take_progress(f, head, all, &n, out))
-			return true;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct progress *q = &all[i];
-
+	while ((head = bf_record_log_next(f->log, &offset)) != NULL) {
+		take_driver(&t, head);
+		take_device(&t, head);
+	}
+	for (const struct progress *q = t.q; q < t.q + t.n; q++) {
 		if (q->published > q->posted) {
 			say(out, q->published_ps, f->end_ps,
-			    "%s published the entries of QP 0x%" PRIx32 " below %" PRIu64 ", and nobody rang: the last doorbell "
-			    "covered those below %" PRIu64,
+			    "%s published the entries of QP 0x%" PRIx32 " below %" PRIu64
+			    ", and nobody rang: the last doorbell covered those below %" PRIu64,
 			    bf_record_log_name(f->log, q->publisher), q->qpn, q->published, q->posted);
+			return true;
+		}
+		if (q->posted && q->done == q->posted && q->polled < q->posted) {
+			say(out, q->done_ps, f->end_ps,
+			    q->lost ? "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32 " below %" PRIu64
+				      " and its last completion, for entry %" PRIu16 ", was lost"
+				    : "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32 " below %" PRIu64
+				      ", and no poller takes the counter of the last completion, %" PRIu16 ", for that",
+			    q->qpn, q->pe, q->posted, q->counter);
 			return true;
 		}
 	}
@@ -323,12 +380,29 @@ static bool device_error(const struct bf_facts *f, struct bf_cause *out)
 			snprintf(bounds, sizeof(bounds),
 				 " (%" PRIu32 " bytes at 0x%" PRIx64 ", key 0x%" PRIx32 " covers %" PRIu64 " bytes at 0x%" PRIx64 ")",
 				 key->length, key->va, key->key, key->size, key->start);
-		say(out, head->time_ps, head->time_ps, "WQE %" PRIu16 " on %s failed: %s%s%.32s%s", e->index,
-		    bf_record_log_name(f->log, head->actor), bf_mlx5_syndrome_text(e->syndrome), e->why[0] ? ", " : "", e->why,
-		    bounds);
+		if (e->side == 1) /* the responder's: it has the request, not the entry */
+			say(out, head->time_ps, head->time_ps, "%s refused a request: %.32s%s",
+			    bf_record_log_name(f->log, head->actor), e->why, bounds);
+		else
+			say(out, head->time_ps, head->time_ps, "WQE %" PRIu16 " on %s failed: %s%s%.32s%s", e->index,
+			    bf_record_log_name(f->log, head->actor), bf_mlx5_syndrome_text(e->syndrome),
+			    e->why[0] ? ", " : "", e->why, bounds);
 		return true;
 	}
 	return false;
+}
+
+/* Wrong entries make pollers err and the other way round: what came first is the cause. */
+static bool first_misstep(const struct bf_facts *f, uint32_t depth, struct bf_cause *out)
+{
+	struct bf_cause poll = { 0 };
+	const bool entry = wrong_entry(f, depth, out);
+
+	if (early_poll(f, &poll) && (!entry || poll.end_ps < out->begin_ps)) {
+		*out = poll;
+		return true;
+	}
+	return entry;
 }
 
 /* The device read data that the driver had stored before and that nobody could see yet. */
@@ -403,7 +477,7 @@ void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_ca
 	*out = (struct bf_cause){ 0 };
 	if (bf_facts_read(&f, log, depth) != 0)
 		return;
-	if (!wrong_entry(&f, depth, out) && !wrong_post(&f, out) && !wrong_record(&f, out) && !device_error(&f, out) &&
+	if (!first_misstep(&f, depth, out) && !wrong_post(&f, out) && !wrong_record(&f, out) && !device_error(&f, out) &&
 	    !stuck_queue(&f, out))
 		late_payload(&f, out);
 	mention_faults(&f, out);

@@ -33,6 +33,7 @@ struct reader {
 	struct read *reads;
 	struct ring *rings;
 	size_t nreads, nrings;
+	uint64_t turn; /* stores that became visible so far */
 	bool buffered; /* some store was visible later than issued; otherwise all are visible at once */
 };
 
@@ -83,18 +84,24 @@ static int add_store(struct reader *r, const struct bf_rec_header *head, uint64_
 				       .len = head->tail,
 				       .issued_ps = head->time_ps,
 				       .visible_ps = BF_NEVER,
+				       .turn = UINT64_MAX,
 				       .bytes = (const uint8_t *)(head + 1) + head->fixed });
 	return 0;
 }
 
 /* Buffers are short: the store is among the last ones. */
-static void make_visible(struct bf_facts *f, const struct bf_rec_header *head, uint64_t seq)
+static void make_visible(struct reader *r, const struct bf_rec_header *head, uint64_t seq)
 {
+	struct bf_facts *f = r->f;
+
+	r->buffered = true;
+	r->turn++;
 	for (size_t i = f->nstores; i-- > 0;) {
 		struct bf_fact_store *s = &f->stores[i];
 
 		if (s->actor == head->actor && s->seq == seq) {
 			s->visible_ps = head->time_ps;
+			s->turn = r->turn;
 			return;
 		}
 	}
@@ -211,9 +218,13 @@ static int take(struct reader *r, const struct bf_rec_header *head)
 
 		return add_store(r, head, s->va, s->seq);
 	}
+	case BF_REC_ID_mmio_store: {
+		const struct bf_rec_mmio_store *s = fixed;
+
+		return add_store(r, head, s->va, s->seq);
+	}
 	case BF_REC_ID_store_visible:
-		r->buffered = true;
-		make_visible(r->f, head, ((const struct bf_rec_store_visible *)fixed)->seq);
+		make_visible(r, head, ((const struct bf_rec_store_visible *)fixed)->seq);
 		return 0;
 	case BF_REC_ID_ibgda_build:
 		return add_build(r, head, fixed);
@@ -284,8 +295,10 @@ int bf_facts_read(struct bf_facts *f, const struct bf_record_log *log, uint32_t 
 	}
 	free(r.reads);
 	free(r.rings);
-	for (size_t i = 0; !r.buffered && i < f->nstores; i++)
+	for (size_t i = 0; !r.buffered && i < f->nstores; i++) {
 		f->stores[i].visible_ps = f->stores[i].issued_ps;
+		f->stores[i].turn = i;
+	}
 	f->by_va = sorted(f, f->nstores, compare_va);
 	f->by_index = sorted(f, f->nbuilds, compare_index);
 	if (rc == 0 && (!f->by_va || !f->by_index))

@@ -7,12 +7,16 @@
 
 #include "tools/record_log.h"
 
-/* A store, buffered or not. `visible_ps` is BF_NEVER if it was still in a buffer when the records end. */
+/*
+ * A store, buffered or not, to memory or to a device. `visible_ps` is BF_NEVER if it was still in a buffer when the
+ * records end. Stores became visible in order of `turn`, also where their times are equal.
+ */
 struct bf_fact_store {
 	uint32_t actor;
-	uint64_t seq;
+	uint64_t seq; /* counts its actor's stores */
 	uint64_t va, len;
 	uint64_t issued_ps, visible_ps;
+	uint64_t turn;
 	const uint8_t *bytes; /* in the log */
 };
 

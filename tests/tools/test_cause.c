@@ -89,6 +89,15 @@ static uint64_t store_dbrec(struct story *s, uint32_t who, uint32_t value)
 	return store(s, who, DBREC + 4, bytes, 4);
 }
 
+static void ring(struct story *s, uint32_t who, uint32_t index)
+{
+	struct bf_rec_mmio_store r = { .va = 0x10000000000ull + BF_MLX5_UAR_BF, .seq = ++s->seq, .len = 8 };
+	uint8_t bytes[8] = { 0 };
+
+	bf_put_be32(bytes, index << 8);
+	bf_record(&s->st, &bf_rec_mmio_store_schema, who, &r, bytes, 8);
+}
+
 static void read_dbrec(struct story *s, uint16_t producer, uint16_t doorbell)
 {
 	struct bf_rec_dma_read d = { .va = DBREC, .done_ps = s->now + 500, .len = 8 };
@@ -217,8 +226,10 @@ START_TEST(late_record_and_early_doorbell)
 			record = store_dbrec(&s, s.thread, 1);
 		s.now = 1000;
 		read_dbrec(&s, 0, 1);
-		if (early)
+		if (early) {
+			ring(&s, s.thread, 1);
 			record = store_dbrec(&s, s.thread, 1);
+		}
 		s.now = 4000;
 		visible(&s, s.thread, record, DBREC + 4, 4);
 		c = end(&s);
@@ -313,6 +324,41 @@ START_TEST(poll_that_ended_too_early)
 }
 END_TEST
 
+START_TEST(completion_that_nobody_takes)
+{
+	for (int lost = 0; lost <= 1; lost++) {
+		const struct bf_rec_ibgda_post p = { .to = 3, .qpn = QPN, .dbrec = 3 };
+		const struct bf_rec_wqe_done d = { .qpn = QPN, .index = 2, .next = 3 };
+		const struct bf_rec_cqe q = { .qpn = QPN, .index = 2, .verdict = (uint8_t)lost };
+		struct story s;
+		struct bf_cause c;
+
+		begin(&s);
+		bf_record(&s.st, &bf_rec_ibgda_post_schema, s.thread, &p, NULL, 0);
+		bf_record(&s.st, &bf_rec_wqe_done_schema, s.queue, &d, NULL, 0);
+		bf_record(&s.st, &bf_rec_cqe_schema, s.queue, &q, NULL, 0);
+		c = end(&s);
+		says(&c, "the device completed all entries of QP 0x101 on PE 0 below 3");
+		says(&c, lost ? "its last completion, for entry 2, was lost" : "the counter of the last completion, 2");
+	}
+}
+END_TEST
+
+START_TEST(request_that_was_refused)
+{
+	const struct bf_rec_mkey_error k = { .va = 0x1000, .start = 0x2000, .size = 64, .key = 0x77, .length = 8 };
+	const struct bf_rec_qp_error e = { .qpn = QPN, .side = 1, .why = "WRITE refused" };
+	struct story s;
+	struct bf_cause c;
+
+	begin(&s);
+	bf_record(&s.st, &bf_rec_mkey_error_schema, s.queue, &k, NULL, 0);
+	bf_record(&s.st, &bf_rec_qp_error_schema, s.queue, &e, NULL, 0);
+	c = end(&s);
+	says(&c, "nic0.qp0x101 refused a request: WRITE refused (8 bytes at 0x1000, key 0x77 covers 64 bytes at 0x2000)");
+}
+END_TEST
+
 START_TEST(data_that_was_late)
 {
 	const struct bf_rec_dma_read d = { .va = 0x10000400000, .done_ps = 2500, .len = 4096 };
@@ -364,6 +410,8 @@ int main(void)
 	tcase_add_test(tc, entries_that_nobody_rang_for);
 	tcase_add_test(tc, index_of_the_last_entry_in_the_record);
 	tcase_add_test(tc, poll_that_ended_too_early);
+	tcase_add_test(tc, completion_that_nobody_takes);
+	tcase_add_test(tc, request_that_was_refused);
 	tcase_add_test(tc, data_that_was_late);
 	tcase_add_test(tc, log_that_is_full_says_so);
 	suite_add_tcase(s, tc);

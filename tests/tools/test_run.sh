@@ -75,7 +75,7 @@ says 'where the index of the next free slot belongs'
 expect 1 ibgda-put --bug no-chunk --size 9000 --messages 2 --granule 4096 --granules-per-mr 1
 says 'error completion'
 says cause:
-expect 1 ibgda-put --faults 'link-down on=nic0* after=0ns' --ack-timeout 4 --retries 2
+expect 1 ibgda-put --faults 'drop prob=1' --ack-timeout 4 --retries 2
 says 'error completion'
 says 'fault plan'
 expect 1 ibgda-put --messages 1000 --limit 2us
