@@ -72,7 +72,7 @@ static struct bf_packet *make_frame(uint32_t to, uint32_t len, uint32_t tag)
 	ck_assert_ptr_nonnull(pkt);
 	ck_assert_uint_eq((uintptr_t)pkt->data % 64, 0);
 	ck_assert_uint_eq(pkt->len, 0);
-	memset(pkt->data, 0, 64);
+	memset(pkt->data, 0, len > 64 ? len : 64);
 	bf_put_be16(pkt->data + 12, 0x0800);
 	bf_put_be32(pkt->data + 30, 0x0a000004 - to);
 	bf_put_be16(pkt->data + 36, BF_ROCE_UDP_PORT);
