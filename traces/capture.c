@@ -348,11 +348,11 @@ static uint32_t actor_of(struct bf_stream *st, const struct bf_capture_event *ev
 	char name[32];
 
 	if (ev->kind == BF_CAPTURE_MKEY)
-		return bf_stream_actor(st, "keys", "capture.keys");
+		return bf_stream_actor(st, "keys", "cap.keys");
 	if (ev->kind == BF_CAPTURE_CQE)
-		snprintf(name, sizeof(name), "capture.cq%" PRIx32, ev->queue.cqn);
+		snprintf(name, sizeof(name), "cap.cq%" PRIx32, ev->queue.cqn);
 	else
-		snprintf(name, sizeof(name), "capture.qp%" PRIx32, ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
+		snprintf(name, sizeof(name), "cap.qp%" PRIx32, ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
 	return bf_stream_actor(st, "queue", name);
 }
 

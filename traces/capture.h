@@ -104,7 +104,7 @@ const char *bf_capture_kind_name(enum bf_capture_kind kind); /* "mkey", "sq_door
 
 /*
  * Emits one event as a record (traces/capture_records.h) to an open stream, at whatever time its clock shows. The actor
- * is the queue that the event belongs to: "QP 0x101001", "CQ 0x1", "keys".
+ * is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys".
  */
 void bf_capture_record(struct bf_stream *st, const struct bf_capture_event *ev);
 

@@ -346,7 +346,6 @@ static int walk(struct bf_replay *r)
 	uint64_t limit;
 	int rc = poll_all(r);
 
-	bf_event_init(&r->tick, on_tick);
 	for (size_t i = 0; i < c->count && !rc; i++) {
 		const struct bf_capture_event *ev = &c->events[i];
 
@@ -442,6 +441,7 @@ int bf_replay_run(const struct bf_capture *c, const struct bf_replay_opts *opts,
 		free(r.result);
 		return bf_fail(err, -ENOMEM, "out of memory");
 	}
+	bf_event_init(&r.tick, on_tick);
 	rc = replay(&r);
 	bf_replay_world_close(&r);
 	bf_sim_destroy(r.sim);

@@ -75,7 +75,15 @@ static bool equal(const struct bf_replay_cqe *c, const struct bf_replay_cqe *s, 
 {
 	struct text t = { .buf = buf, .cap = cap };
 
-	differs(&t, "opcode", "d", c->opcode, s->opcode);
+	if (c->opcode != s->opcode) {
+		int n = snprintf(buf, cap, "opcode captured %s, simulated %s", bf_mlx5_cqe_opcode_name(c->opcode),
+				 bf_mlx5_cqe_opcode_name(s->opcode));
+
+		if (s->syndrome && n > 0 && (size_t)n < cap)
+			n += snprintf(buf + n, cap - (size_t)n, " (syndrome 0x%02x, %s)", s->syndrome,
+				      bf_mlx5_syndrome_text(s->syndrome));
+		t.used = (size_t)n;
+	}
 	differs(&t, "QP", "x", c->qpn, s->qpn);
 	differs(&t, "wqe_counter", "d", c->counter, s->counter);
 	if (bf_replay_cqe_side(c) == BF_REPLAY_SEND)
@@ -266,6 +274,21 @@ static void choose_example(struct bf_replay *r)
 	r->result->example_index = c->counter;
 }
 
+/* In the order of the capture, so that the first one listed is nearest to the cause; what it lacks comes last. */
+static int by_line(const void *a, const void *b)
+{
+	const struct bf_replay_divergence *x = a, *y = b;
+	uint32_t lx = x->captured.line - 1, ly = y->captured.line - 1;
+
+	if (lx != ly)
+		return lx < ly ? -1 : 1;
+	if (x->cqn != y->cqn)
+		return x->cqn < y->cqn ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (int)x->verdict - (int)y->verdict;
+}
+
 int bf_replay_compare(struct bf_replay *r)
 {
 	size_t cap = 0;
@@ -276,6 +299,8 @@ int bf_replay_compare(struct bf_replay *r)
 		if (!rc)
 			rc = compare_walk(r, &r->cqs[i], &cap);
 	}
+	if (!rc && r->result->ndivergences)
+		qsort(r->result->divergences, r->result->ndivergences, sizeof(*r->result->divergences), by_line);
 	choose_example(r);
 	return rc;
 }

@@ -1,0 +1,81 @@
+#!/bin/sh
+# The frame of belfry: help from the option tables, errors that name what they want, exit codes, output that can end early.
+set -u
+failed=0
+
+# is CODE TEXT command...: the exit code is CODE, and TEXT (a regular expression) is in the output.
+is() {
+	want=$1 text=$2
+	shift 2
+	code=0
+	out=$("$@" 2>&1) || code=$?
+	if [ "$code" -ne "$want" ]; then
+		echo "FAIL: $*: exit code $code, not $want: $out" >&2
+		failed=1
+	elif ! printf '%s\n' "$out" | grep -Eq -e "$text"; then
+		echo "FAIL: $*: no '$text' in: $out" >&2
+		failed=1
+	fi
+}
+
+commands=$("$BELFRY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
+for command in run replay explore life import dump diff export decode check doctor; do
+	echo "$commands" | grep -qx "$command" || {
+		echo "FAIL: help does not list $command" >&2
+		failed=1
+	}
+done
+for command in $commands; do
+	is 0 "^usage: belfry $command" "$BELFRY" "$command" --help
+	is 0 "^usage: belfry $command" "$BELFRY" help "$command"
+	is 0 "^usage: belfry $command" "$BELFRY" "$command" -h
+	is 0 '^  --json ' "$BELFRY" "$command" --help
+	is 2 "^belfry $command: there is no option --no-such-thing" "$BELFRY" "$command" --no-such-thing
+	long=$("$BELFRY" "$command" --help | awk 'length > 120')
+	[ -z "$long" ] || {
+		echo "FAIL: belfry $command --help is too wide: $long" >&2
+		failed=1
+	}
+done
+
+is 0 '^belfry [0-9]+\.[0-9]+\.[0-9]+$' "$BELFRY" --version
+is 2 '^usage: belfry COMMAND' "$BELFRY"
+is 0 '^usage: belfry COMMAND' "$BELFRY" --help
+is 2 "did you mean 'replay'" "$BELFRY" replya x
+is 2 "'belfry help' lists them" "$BELFRY" quux
+is 2 "there is no command 'dmup'; did you mean 'dump'" "$BELFRY" help dmup
+is 2 'did you mean --seed' "$BELFRY" replay x --sede=1
+is 2 "belfry replay: --seed wants a number, got 'x'" "$BELFRY" replay f --seed=x
+is 2 "belfry replay: --seed wants a number, got '-1'" "$BELFRY" replay f --seed=-1
+is 2 "belfry replay: --seed wants a number, got '7Q'" "$BELFRY" replay f --seed 7Q
+is 2 'does not fit into 64 bits' "$BELFRY" replay f --seed=99999999999999999999
+is 2 'does not fit into 64 bits' "$BELFRY" replay f --seed=18014398509481984G
+is 2 '--mtu wants 256 to 4096, got 64' "$BELFRY" replay f --mtu=64
+is 2 'an MTU is 256' "$BELFRY" replay "$BELFRY_SOURCE_DIR/traces/samples/write_lat_inline.client.jsonl" --mtu=300
+is 2 '--seed is given twice' "$BELFRY" replay f --seed=1 --seed=2
+is 2 '--seed wants a value' "$BELFRY" replay f --seed
+is 2 '--tails takes no value' "$BELFRY" dump f --tails=yes
+is 2 '--from wants a time such as 10us' "$BELFRY" dump f --from=10
+is 2 '--to wants one of pcapng\|jsonl' "$BELFRY" export f --to=gif
+is 2 'something is missing' "$BELFRY" replay
+is 2 "'b' is one too many" "$BELFRY" replay a b
+is 2 'cannot open /nonexistent' "$BELFRY" replay /nonexistent
+is 2 'cannot open /nonexistent' "$BELFRY" dump /nonexistent
+is 2 'no option -q' "$BELFRY" dump f -q
+is 2 'cannot open --help' "$BELFRY" dump -- --help
+is 0 '"error":"--seed wants a number' sh -c '"$BELFRY" replay f --seed=x --json 2>/dev/null || [ $? -eq 2 ]'
+
+# Results on standard output, errors on standard error.
+[ -z "$("$BELFRY" replay /nonexistent 2>/dev/null)" ] || { echo "FAIL: an error on standard output" >&2; failed=1; }
+[ -z "$("$BELFRY" --help 2>&1 >/dev/null)" ] || { echo "FAIL: help on standard error" >&2; failed=1; }
+
+# A reader that leaves early, and a disk that is full.
+sample=$BELFRY_SOURCE_DIR/traces/samples/mix_1.client.jsonl
+err=$("$BELFRY" dump "$sample" 2>&1 >/dev/null | head -1)
+[ -z "$err" ] || { echo "FAIL: dump says '$err'" >&2; failed=1; }
+err=$({ "$BELFRY" dump "$sample" --tails || true; } 2>&1 | head -1 | wc -l)
+[ "$err" -eq 1 ] || { echo "FAIL: dump | head" >&2; failed=1; }
+if [ -w /dev/full ]; then
+	is 2 'cannot write' sh -c '"$BELFRY" dump "$0" >/dev/full' "$sample"
+fi
+exit $failed

@@ -1,0 +1,100 @@
+#!/bin/bash
+# decode takes bytes as people paste them; check compares with what was said of them.
+set -u
+failed=0
+fail() {
+	echo "FAIL: $*" >&2
+	failed=1
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rows='00000000 00000000 00000000 00000000
+00000000 00000000 00000000 00000000
+0000000b 00000000 00000000 00000000
+00000000 00008a12 0a00e2dd 000025d2'
+wqe='0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000'
+
+# One completion, many ways to write it.
+"$BELFRY" decode mlx5-cqe $rows >"$work/a" || fail "words as arguments"
+grep -q 'remote invalid request' "$work/a" && grep -q 'qpn *0xe2dd' "$work/a" || fail "fields: $(cat "$work/a")"
+"$BELFRY" decode mlx5-cqe "$rows" | cmp -s - "$work/a" || fail "one argument"
+echo "$rows" | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "standard input"
+"$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ')" | cmp -s - "$work/a" || fail "without blanks"
+"$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ' | sed 's/../&:/g')" | cmp -s - "$work/a" || fail "bytes with colons"
+"$BELFRY" decode mlx5-cqe $(printf '0x%x ' $(for w in $rows; do echo 0x$w; done)) | sed 's/x/x/' >"$work/b" 2>&1
+"$BELFRY" decode mlx5-cqe $(for w in $rows; do echo 0x$w; done) | cmp -s - "$work/a" || fail "words with 0x"
+"$BELFRY" decode mlx5-cqe 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0xb 0x0 0x0 0x0 0x0 0x8a12 0xa00e2dd 0x25d2 | cmp -s - "$work/a" ||
+	fail "words that lost their zeros"
+"$BELFRY" decode mlx5-cqe $(printf '00%.0s' $(seq 64)) $rows | cmp -s - "$work/a" || fail "the long form"
+"$BELFRY" decode mlx5-wqe $wqe | grep -q '0x0a SEND' || fail "an entry"
+
+# Refusals.
+refused() {
+	local text=$1
+	shift
+	"$BELFRY" decode "$@" >"$work/out" 2>"$work/err" </dev/null
+	local code=$?
+	[ $code -eq 2 ] || fail "decode $*: exit code $code, not 2"
+	grep -Eq -e "$text" "$work/err" || fail "decode $*: $(cat "$work/err")"
+}
+refused 'a completion has 64 bytes \(or 128\), not 4' mlx5-cqe 00000000
+refused "'z' in 'zz' is no hex digit" mlx5-cqe zz
+refused 'odd number of hex digits' mlx5-cqe 123
+refused 'no bytes' mlx5-cqe
+refused 'no bytes' mlx5-wqe -
+refused 'no form' mlx4-cqe 00
+refused 'malformed entry' mlx5-wqe 00
+refused 'DS 7 needs 112 bytes' mlx5-wqe "${wqe/02 /07 }"
+refused 'malformed entry' mlx5-wqe "${wqe/0a /ff }"
+refused 'more than 1024 bytes' mlx5-wqe "$(printf '00%.0s' $(seq 1025))"
+
+# JSON: the fields.
+"$BELFRY" decode mlx5-cqe --json "$rows" | python3 -c '
+import json, sys
+c = json.load(sys.stdin)
+assert (c["opcode"], c["syndrome"], c["vendor_syndrome"], c["qpn"]) == ("REQ_ERR", "0x12", "0x8a", "0xe2dd"), c
+' || fail "decode mlx5-cqe --json"
+"$BELFRY" decode mlx5-wqe --json "$wqe" | python3 -c '
+import json, sys
+w = json.load(sys.stdin)
+assert w["opcode"] == "SEND" and w["index"] == 1 and w["qpn"] == "0x101001", w
+assert w["segments"] == [{"address": "0x56051da51000", "length": 64, "lkey": "0x1000"}], w
+' || fail "decode mlx5-wqe --json"
+
+# check: the vectors of real cards.
+vectors=$BELFRY_SOURCE_DIR/traces/samples/mlx5_cqe_dumps.jsonl
+"$BELFRY" check mlx5-cqe "$vectors" >"$work/out" || fail "$(cat "$work/out")"
+grep -q '^12 completions: 12 as said, 0 not, 0 of which nothing is said$' "$work/out" || fail "$(tail -1 "$work/out")"
+"$BELFRY" check mlx5-cqe "$vectors" --json | python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+assert len(r["vectors"]) == 12 and r["good"] == 12 and r["mismatches"] == 0
+assert sum("signature" in v["checked"] for v in r["vectors"]) == 2
+' || fail "check --json"
+
+# Each kind of untruth is found.
+untrue() {
+	sed "$1" "$vectors" >"$work/v.jsonl"
+	cmp -s "$work/v.jsonl" "$vectors" && fail "nothing was altered by $1"
+	"$BELFRY" check mlx5-cqe "$work/v.jsonl" >"$work/out" 2>&1
+	[ $? -eq 1 ] || fail "$1 was not noticed"
+	grep -Eq -e "$2" "$work/out" || fail "$1: $(grep -A4 MISMATCH "$work/out")"
+}
+untrue '1s/92005204/92005205/' 'syndrome should be 0x4, is 0x5'
+untrue '1s/92005204/92005304/' 'vendor syndrome should be 0x52, is 0x53'
+untrue '1s/0a00082f/0a00082e/' 'QP should be 0x82f, is 0x82e'
+untrue '6s/10002c02/08002c02/' 'WQE opcode should be 0x10, is 0x8'
+untrue '10s/status 9/status 10/' 'verbs status should be 0xa, is 0x9'
+untrue '4s/005a98d2/005a99d2/' 'signature should be 0x2, is 0x3'
+untrue '4s/CQ slot 2/CQ slot 3/' 'signature should be 0x3, is 0x2'
+
+bytes=$(echo $rows | tr -d ' ')
+echo "{\"bytes\":\"$bytes\",\"expect\":{\"syndrome\":18,\"vendor\":\"0x8a\",\"qpn\":\"0xe2dd\",\"opcode\":10}}" >"$work/e.jsonl"
+"$BELFRY" check mlx5-cqe "$work/e.jsonl" | grep -q 'as said: syndrome, vendor syndrome, QP, WQE opcode' || fail "expect"
+echo "{\"bytes\":\"$bytes\",\"expect\":{\"qpn\":5}}" | "$BELFRY" check mlx5-cqe - | grep -q 'QP should be 0x5' || fail "expect qpn"
+echo "{\"bytes\":\"$bytes\"}" | "$BELFRY" check mlx5-cqe - | grep -q 'nothing that could be checked' || fail "no note"
+for bad in '{"bytes":"00"}' '{"words":["zz"]}' '{"note":"x"}' '{' '[]' ''; do
+	echo "$bad" | "$BELFRY" check mlx5-cqe - >/dev/null 2>"$work/err"
+	[ $? -eq 2 ] && grep -q . "$work/err" || fail "check takes $bad"
+done
+exit $failed

@@ -1,0 +1,146 @@
+#!/bin/bash
+# Each sample replays without divergence; each kind of altered capture is caught, at the right line.
+set -u
+failed=0
+samples=$BELFRY_SOURCE_DIR/traces/samples
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	failed=1
+}
+
+# --- every sample agrees, twice with the same bytes, imported as well as raw, with every MTU
+count=0
+for capture in "$samples"/*.client.jsonl "$samples"/*.server.jsonl; do
+	name=$(basename "$capture" .jsonl)
+	count=$((count + 1))
+	"$BELFRY" replay "$capture" >"$work/a" 2>"$work/err" || fail "$name: $(cat "$work/a" "$work/err")"
+	"$BELFRY" replay "$capture" >"$work/b"
+	cmp -s "$work/a" "$work/b" || fail "$name: two replays differ"
+	grep -q "^The model agrees with all $(grep -c '"ev":"cqe"' "$capture") completions" "$work/a" ||
+		fail "$name: not all completions were compared"
+	grep -q 'writes CQE' "$work/a" || fail "$name: the life has no completion"
+	awk 'length > 100' "$work/a" | grep -v "^Replay of" | grep -q . && fail "$name: lines wider than 100 columns"
+	"$BELFRY" import mlx5-capture "$capture" -o "$work/t.bft" >/dev/null || fail "$name: import"
+	"$BELFRY" replay "$work/t.bft" | sed 1d | cmp -s - <(sed 1d "$work/a") || fail "$name: imported, it replays otherwise"
+	for mtu in 256 4096; do
+		"$BELFRY" replay "$capture" --mtu=$mtu --life=none >/dev/null || fail "$name: MTU $mtu"
+	done
+done
+[ $count -ge 7 ] || fail "only $count samples"
+
+# --- alterations: altered NAME LINE VERDICT TEXT, the altered capture in $work/NAME
+altered() {
+	"$BELFRY" replay "$work/$1" --life=none >"$work/out" 2>&1
+	local code=$?
+	[ $code -eq 1 ] || fail "$1: exit code $code, not 1: $(cat "$work/out")"
+	grep -A1 -E "^  line $2 +$3 " "$work/out" | grep -Eq -e "$4" || fail "$1: $(cat "$work/out")"
+}
+mix=$samples/mix_1.client.jsonl
+rkey=$samples/mix_3rkey.client.jsonl
+
+# Bytes at their place in an entry or completion, lines deleted or exchanged.
+python3 - "$mix" "$rkey" "$samples" "$work" <<'P' || fail "the alterations could not be made"
+import json, sys
+mix, rkey, samples, work = sys.argv[1:]
+
+def lines(path):
+    return open(path).read().splitlines()
+
+def save(name, text):
+    open(f"{work}/{name}", "w").write("\n".join(text) + "\n")
+
+def patch(text, line, at, value):
+    d = json.loads(text[line - 1])
+    b = bytearray.fromhex(d["bytes"])
+    b[at:at + len(value)] = value
+    d["bytes"] = b.hex()
+    text[line - 1] = json.dumps(d, separators=(",", ":"))
+
+t = lines(mix); patch(t, 23, 60, b"\x00\x06"); save("counter", t)
+t = lines(rkey); patch(t, 182, 55, b"\x14"); save("syndrome", t)
+t = lines(rkey); patch(t, 182, 54, b"\x89"); save("vendor", t)
+t = lines(mix); patch(t, 38, 44, b"\x00\x00\x08\x41"); save("bytes", t)
+t = lines(mix); patch(t, 34, 36, b"\x00\x00\x00\x0b"); save("immediate", t)
+t = lines(mix); patch(t, 67, 56, b"\x08"); save("opcode", t)
+t = lines(mix); patch(t, 60, 57, b"\x10\x00\x02"); save("qpn", t)
+t = lines(mix); del t[25]; save("doorbell", t)
+t = lines(mix); del t[383]; save("last_doorbell", t)
+t = lines(mix)
+a, b = json.loads(t[20]), json.loads(t[21])
+a["bytes"], b["bytes"] = b["bytes"], a["bytes"]
+t[20], t[21] = (json.dumps(x, separators=(",", ":")) for x in (a, b)); save("swapped", t)
+t = lines(mix); del t[40]; save("dropped_cqe", t)
+# The rkey of a WRITE changed: the peer refuses it, and nothing of what follows completes well.
+t = lines(mix); patch(t, 5, 24, b"\x00\x00\x11\x02"); save("rkey", t)
+# A payload that lies outside of its key.
+t = lines(mix); patch(t, 8, 24, b"\x00\x00\x50\x00"); save("lkey", t)
+P
+altered counter 23 different 'wqe_counter captured 6, simulated 5'
+altered syndrome 182 different 'syndrome captured 0x14, simulated 0x13'
+altered vendor 182 different 'vendor syndrome captured 0x89, simulated 0x88'
+altered bytes 38 different 'byte count captured 2113, simulated 2112'
+altered immediate 34 different 'immediate captured 0xb, simulated 0xa'
+altered opcode 67 different 'WQE opcode captured 0x8, simulated 0x10'
+altered qpn 60 different 'QP captured 0x100002, simulated 0x100001'
+altered doorbell 33 late 'the device had nothing left to do'
+altered last_doorbell 388 late 'the device had nothing left to do'
+altered swapped 21 swapped 'wqe_counter 4 and then 3'
+altered dropped_cqe 41 numbering 'completion 9 follows completion 7'
+altered rkey 19 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x13, remote access error\)'
+altered lkey 22 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x04, local protection error\)'
+
+# --- captures that do not add up: exit code 2, with the line
+refused() {
+	"$BELFRY" replay "$work/$1" --life=none >"$work/out" 2>&1
+	local code=$?
+	[ $code -eq 2 ] || fail "$1: exit code $code, not 2"
+	grep -Eq -e "$2" "$work/out" || fail "$1: $(cat "$work/out")"
+}
+sed 6d "$mix" >"$work/gap"
+refused gap 'line 6: entry 3 of QP 0x100001 should be entry 2'
+sed 3d "$mix" >"$work/noqp"
+refused noqp 'line 3: the capture lists no QP 0x100001'
+sed '3s/"send_cqes":128/"send_cqes":100/' "$mix" >"$work/notpow2"
+refused notpow2 'line 3: field "send_cqes" is 100, which is no power of two'
+sed '14s/"send_cqes":128/"send_cqes":64/' "$mix" >"$work/twocq"
+refused twocq 'line 14: CQ 0x1 has 64 entries here and 128 before'
+head -c 20000 "$mix" >"$work/cut"
+refused cut 'the capture ends inside line [0-9]+'
+grep -q '^QP\|  QP 0x100001 send' "$work/out" || fail "cut: the whole lines were not replayed"
+: >"$work/empty"
+refused empty 'the file is empty'
+echo 'hello' >"$work/text"
+refused text 'neither a capture nor a trace'
+
+# --- options
+"$BELFRY" replay "$mix" --life=0x100001:3 | grep -q 'ATOMIC_FA, entry 3' || fail "--life does not tell of entry 3"
+"$BELFRY" replay "$mix" --life=3 2>&1 | grep -q 'wants QPN:INDEX' || fail "--life=3 is taken"
+"$BELFRY" replay "$mix" --life=none | grep -q 'The life' && fail "--life=none tells a life"
+"$BELFRY" replay - --life=none <"$mix" >/dev/null || fail "no capture from standard input"
+"$BELFRY" replay "$mix" --profile=cx7,wqe_ps=50000 --life=none >/dev/null || fail "a slow device diverges"
+"$BELFRY" replay "$mix" --profile=nonsense 2>&1 | grep -q -e '--profile' || fail "--profile=nonsense is taken"
+"$BELFRY" replay "$rkey" --trace="$work/r.bft" --pcapng="$work/r.pcapng" --life=none >/dev/null || fail "--trace --pcapng"
+"$BELFRY" replay "$rkey" --trace="$work/s.bft" --life=none >/dev/null
+cmp -s "$work/r.bft" "$work/s.bft" || fail "the traces of two replays differ"
+"$BELFRY" export "$work/r.bft" --to=pcapng -o "$work/s.pcapng" >/dev/null
+cmp -s "$work/r.pcapng" "$work/s.pcapng" || fail "--pcapng and export differ"
+"$BELFRY" replay "$rkey" --pcapng="$work/t.pcapng" --life=none >/dev/null
+cmp -s "$work/r.pcapng" "$work/t.pcapng" || fail "--pcapng without --trace differs"
+"$BELFRY" life "$work/r.bft" 0x100001:81 | grep -q 'NAK (remote access error)' || fail "life of a trace"
+"$BELFRY" life "$work/r.bft" 0x100001:9999 >/dev/null
+[ $? -eq 1 ] || fail "life of an entry that is not there"
+"$BELFRY" life "$mix" 0x100001:1 2>&1 | grep -q "'belfry replay --life=0x100001:1' runs it" || fail "life of a capture"
+"$BELFRY" replay "$work/r.bft" --life=none >/dev/null || fail "the trace of a replay does not replay"
+
+"$BELFRY" replay "$work/counter" --json | python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+assert not r["agrees"] and r["captured"] == 214 and r["simulated"] == 214
+d = r["divergences"]
+assert len(d) == 1 and d[0]["verdict"] == "different" and d[0]["captured"]["line"] == 23, d
+assert any(s["what"] == "completion" for s in r["life"]["steps"])
+' || fail "--json"
+exit $failed
