@@ -343,8 +343,13 @@ static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, 
 
 /* rc_tx.c */
 void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
-void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, bool whole);
-void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, bool requests, bool responses);
+#define BF_TX_WHOLE 1u    /* payload is in */
+#define BF_TX_REQUEST 2u  /* of the requester */
+#define BF_TX_RESPONSE 4u /* READ data; neither: ACKs, NAKs, atomic results */
+/* Sends `pkt` after everything that is queued, and not before its payload is in. */
+void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t flags);
+/* Queued packets that have one of these flags must not leave any more. */
+void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, uint32_t kinds);
 bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
 			 uint64_t va, uint32_t len);
 /* Fails the WQE: it completes with `err` when it is the oldest, and nothing after it is sent. */

@@ -111,7 +111,7 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
 		return;
 	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_ERR, cause);
 	stop_timers(qp);
-	bf_mlx5_tx_drop(qp, true, true);
+	bf_mlx5_tx_drop(qp, BF_TX_REQUEST | BF_TX_RESPONSE);
 	free_held(qp);
 	qp->answers_head = qp->answers_tail;
 	qp->acks_owed = 0;
@@ -124,7 +124,7 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 {
 	stop_timers(qp);
 	bf_sim_cancel(qp->dev->sim, &qp->bell_event);
-	bf_mlx5_tx_drop(qp, true, true);
+	bf_mlx5_tx_drop(qp, ~0u);
 	free_held(qp);
 	qp->epoch++;
 	qp->producer = qp->fetch_issued = qp->fetched = qp->decoded = qp->tx_index = qp->ack_index = qp->head = 0;

@@ -35,7 +35,7 @@ static void send_aeth(struct bf_mlx5_qp *qp, uint8_t opcode, uint8_t syndrome, u
 	r->atomic_orig = orig;
 	r->payload_len = 0;
 	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->path, r), dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, true);
+	bf_mlx5_tx_push(qp, pkt, BF_TX_WHOLE);
 }
 
 static void send_ack(struct bf_mlx5_qp *qp)
@@ -307,7 +307,7 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	if (len)
 		return bf_mlx5_tx_response(qp, pkt, r->psn, at, a->va + offset, len);
 	pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, true);
+	bf_mlx5_tx_push(qp, pkt, BF_TX_RESPONSE | BF_TX_WHOLE);
 	return true;
 }
 

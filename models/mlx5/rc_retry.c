@@ -94,7 +94,7 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 {
 	uint32_t sent = (uint32_t)bf_psn_diff(qp->tx_psn, psn);
 
-	bf_mlx5_tx_drop(qp, true, false);
+	bf_mlx5_tx_drop(qp, BF_TX_REQUEST);
 	bf_mlx5_tx_seek(qp, psn);
 	qp->retries++;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {

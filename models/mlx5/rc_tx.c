@@ -7,9 +7,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
-#define PKT_WHOLE 1u    /* payload is in */
-#define PKT_DEAD 2u     /* went stale while its payload was on the way */
-#define PKT_RESPONSE 4u /* of the responder */
+#define PKT_DEAD 0x100u /* went stale before it could leave */
 
 /* Fetching local data failed on PCIe (perftest#140, ucx#3564, nccl#928). */
 static const struct bf_mlx5_err err_data = { BF_MLX5_SYND_LOCAL_PROT, 0x51, 0x01 };
@@ -28,7 +26,7 @@ void bf_mlx5_send_fail(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, struct bf_
 
 static void flush_txq(struct bf_mlx5_qp *qp)
 {
-	while (qp->txq && (qp->txq->flags & PKT_WHOLE)) {
+	while (qp->txq && (qp->txq->flags & BF_TX_WHOLE)) {
 		struct bf_packet *pkt = qp->txq;
 
 		qp->txq = pkt->next;
@@ -41,11 +39,10 @@ static void flush_txq(struct bf_mlx5_qp *qp)
 	}
 }
 
-/* Sends `pkt` after everything that is queued. `whole` false: when its payload has arrived. */
-void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, bool whole)
+void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t flags)
 {
-	pkt->flags = whole ? PKT_WHOLE : 0;
-	if (whole && !qp->txq) {
+	pkt->flags = flags;
+	if (flags & BF_TX_WHOLE && !qp->txq) {
 		bf_port_send(qp->dev->port, pkt);
 		return;
 	}
@@ -54,11 +51,10 @@ void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, bool whole)
 	qp->txq_tail = &pkt->next;
 }
 
-/* Packets that still wait must not leave any more. */
-void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, bool requests, bool responses)
+void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, uint32_t kinds)
 {
 	for (struct bf_packet *pkt = qp->txq; pkt; pkt = pkt->next)
-		if (pkt->flags & PKT_RESPONSE ? responses : requests)
+		if (pkt->flags & kinds)
 			pkt->flags |= PKT_DEAD;
 }
 
@@ -67,12 +63,12 @@ static void gather_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 	if (x->pkt)
 		x->pkt->flags |= PKT_DEAD;
 	if (x->response) {
-		bf_mlx5_tx_drop(qp, false, true);
+		bf_mlx5_tx_drop(qp, BF_TX_RESPONSE);
 		qp->answers_head = qp->answers_tail;
 		bf_mlx5_nak(qp, BF_AETH_NAK_OP, x->psn, BF_RC_READ_REQUEST);
 		return;
 	}
-	bf_mlx5_tx_drop(qp, true, false);
+	bf_mlx5_tx_drop(qp, BF_TX_REQUEST);
 	bf_mlx5_send_fail(qp, bf_mlx5_send_at(qp, x->index), err_data, "local data cannot be read");
 }
 
@@ -88,7 +84,7 @@ static void piece_is_last(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x, b
 		r.pad = (uint8_t)(-x->payload_len & 3);
 		if (!(pkt->flags & PKT_DEAD))
 			pkt->len = bf_roce_finish(pkt->data, &r, x->payload_offset, qp->dev->profile.icrc);
-		pkt->flags |= PKT_WHOLE;
+		pkt->flags |= BF_TX_WHOLE;
 		flush_txq(qp);
 	} else if (!stale) {
 		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, x->index);
@@ -173,13 +169,13 @@ static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct b
 	struct bf_mlx5_piece p;
 	uint8_t *to = pkt->data + payload_offset;
 
-	bf_mlx5_tx_push(qp, pkt, false);
+	bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST);
 	while (len && bf_mlx5_walk_next(&w, len, &p)) {
 		bool only = to == pkt->data + payload_offset;
 
 		len -= p.len;
 		if (!gather_piece(qp, &like, p.va, p.len, to, !len))
-			pkt->flags |= PKT_DEAD | (only && !len ? PKT_WHOLE : 0);
+			pkt->flags |= PKT_DEAD | (only && !len ? BF_TX_WHOLE : 0);
 		to += p.len;
 	}
 }
@@ -242,7 +238,7 @@ static bool send_data(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	if (s->flags & BF_SEND_INLINE || !len) {
 		copy_inline(qp, s, offset, pkt->data + at, len);
 		pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
-		bf_mlx5_tx_push(qp, pkt, true);
+		bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
 	} else {
 		gather(qp, s, pkt, qp->tx_psn, at, offset, len);
 	}
@@ -315,7 +311,7 @@ static bool send_request(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	if (s->atomic_size)
 		atomic_operands(qp, s, r);
 	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->path, r), dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, true);
+	bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
 	return true;
 }
 
@@ -482,12 +478,11 @@ bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t 
 		.pkt = pkt, .psn = psn, .payload_len = len, .payload_offset = (uint16_t)payload_offset, .response = true
 	};
 
-	bf_mlx5_tx_push(qp, pkt, false);
-	pkt->flags |= PKT_RESPONSE;
+	bf_mlx5_tx_push(qp, pkt, BF_TX_RESPONSE);
 	if (gather_piece(qp, &like, va, len, pkt->data + payload_offset, true)) {
 		qp->answers_inflight++;
 		return true;
 	}
-	pkt->flags |= PKT_DEAD | PKT_WHOLE;
+	pkt->flags |= PKT_DEAD | BF_TX_WHOLE;
 	return false;
 }
