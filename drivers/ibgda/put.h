@@ -277,10 +277,8 @@ BF_DEVICE void bf_ibgda_p_warp(struct bf_thread *t, const struct bf_ibgda_state 
 	const uint32_t lane = bf_lane(t);
 	const uint32_t ds = 2 + (4 + BF_LANES * bytes + BF_MLX5_DS - 1) / BF_MLX5_DS;
 	const uint32_t total = bf_ibgda_blocks(ds) + 1;
-	struct bf_ibgda_group g;
+	struct bf_ibgda_group g = { BF_FULL_WARP, 0, lane, BF_LANES, 0 };
 
-	g.mask = BF_FULL_WARP;
-	g.leader = 0;
 	bf_ibgda_group_reserve(t, state, qp, &g, total);
 	if (lane == 0) {
 		struct bf_ibgda_wqe w;
