@@ -36,7 +36,9 @@ static struct span span_of(uint64_t ps)
 {
 	struct span s;
 
-	if (ps < BF_NS)
+	if (ps == 0)
+		snprintf(s.text, sizeof(s.text), "immediately");
+	else if (ps < BF_NS)
 		snprintf(s.text, sizeof(s.text), "%" PRIu64 " ps", ps);
 	else if (ps < BF_US)
 		snprintf(s.text, sizeof(s.text), "%" PRIu64 ".%03u ns", ps / 1000, (unsigned)(ps % 1000));
@@ -107,8 +109,8 @@ static bool late_entry(const struct bf_facts *f, const struct bf_fact_fetch *w, 
 		return false;
 	say(out, s->issued_ps, visible_by(f, s),
 	    "store of WQE %" PRIu64 " (its bytes %" PRIu64 "-%" PRIu64 ") of QP 0x%" PRIx32
-	    " by %s became visible %s after the device, told by the doorbell record, had fetched the entry: no fence stands between "
-	    "the entry and the index that announces it",
+	    " by %s became visible %s after the device, told by the doorbell record, had fetched the "
+	    "entry: no fence that reaches it stands between the entry and the index that announces it",
 	    w->index, s->va - w->slot_va, s->va - w->slot_va + s->len - 1, w->qpn, bf_record_log_name(f->log, s->actor),
 	    lateness(s, w->sampled_ps).text);
 	return true;
@@ -185,12 +187,12 @@ static bool late_record(const struct bf_facts *f, const struct bf_fact_dbrec *d,
 	if (!s)
 		return false;
 	say(out, s->issued_ps < d->sampled_ps ? s->issued_ps : d->sampled_ps, visible_by(f, s),
-	    "store of %" PRIu16 " into the doorbell record of QP 0x%" PRIx32 " by %s became visible %s after the device, rung for "
-	    "%" PRIu16 ", had read %" PRIu16 " there, and no doorbell followed: %s",
+	    "store of %" PRIu16 " into the doorbell record of QP 0x%" PRIx32 " by %s became visible %s after the device, "
+	    "rung for %" PRIu16 ", had read %" PRIu16 " there, and no doorbell followed: %s",
 	    bf_get_be16(s->bytes + 2), d->qpn, bf_record_log_name(f->log, s->actor), lateness(s, d->sampled_ps).text,
 	    d->doorbell, d->producer,
 	    rang_before(f, s) ? "the doorbell was rung before the record was stored"
-			      : "no fence stands between record and doorbell");
+			      : "no fence that reaches the device stands between record and doorbell");
 	return true;
 }
 
@@ -421,8 +423,8 @@ static bool late_payload(const struct bf_facts *f, struct bf_cause *out)
 		if (!s)
 			continue;
 		say(out, s->issued_ps, visible_by(f, s),
-		    "store of %" PRIu64 " bytes at 0x%" PRIx64 " by %s became visible %s after the device had read them: no fence "
-		    "stands between the data and the entry that sends them",
+		    "store of %" PRIu64 " bytes at 0x%" PRIx64 " by %s became visible %s after the device had read "
+		    "them: no fence that reaches it stands between the data and the entry that sends them",
 		    s->len, s->va, bf_record_log_name(f->log, s->actor), lateness(s, head->time_ps).text);
 		return true;
 	}

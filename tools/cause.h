@@ -1,6 +1,4 @@
-/*
- * Why a run failed: the store that came late, the key that did not fit, the doorbell that got lost, read off the records.
- */
+/* Why a run failed: the store that came late, the key that did not fit, the doorbell that never rang. */
 #ifndef BELFRY_TOOLS_CAUSE_H
 #define BELFRY_TOOLS_CAUSE_H
 

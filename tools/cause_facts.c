@@ -72,7 +72,7 @@ static struct ring *ring_of(struct reader *r, uint32_t pe, uint32_t qpn)
 	return NULL;
 }
 
-/* Causes and effects are compared on the simulation's clock, so an agent that runs ahead of it is not taken at its word. */
+/* Causes and effects are compared on the simulation's clock; that an agent runs ahead of it does not count. */
 static int add_store(struct reader *r, const struct bf_rec_header *head, uint64_t va, uint64_t seq)
 {
 	struct bf_facts *f = r->f;
@@ -108,8 +108,8 @@ static void make_visible(struct reader *r, const struct bf_rec_header *head, uin
 }
 
 /*
- * The driver says that it has stored an entry. Its control segment, among the stores just before, tells where the ring is
- * (bytes 4-6 are the QPN, mlx5dv.h struct mlx5_wqe_ctrl_seg).
+ * The driver says that it has stored an entry. Its control segment, among the stores just before, tells where the ring
+ * is (bytes 4-6 are the QPN, mlx5dv.h struct mlx5_wqe_ctrl_seg).
  */
 static int add_build(struct reader *r, const struct bf_rec_header *head, const struct bf_rec_ibgda_build *b)
 {

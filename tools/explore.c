@@ -43,7 +43,8 @@ static bool take(struct search *x, uint64_t *k)
 	return more;
 }
 
-static void deliver(struct search *x, uint64_t k, bool counts, const struct bf_run_result *r, const struct bf_error *err)
+static void deliver(struct search *x, uint64_t k, bool counts, const struct bf_run_result *r,
+		    const struct bf_error *err)
 {
 	pthread_mutex_lock(&x->lock);
 	x->done++;
@@ -159,8 +160,8 @@ static int shrink_pass(const struct bf_search *s, uint64_t first_seed, struct bf
 	return smaller;
 }
 
-int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w, struct bf_run_result *result,
-		     uint64_t *runs, struct bf_error *err)
+int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w,
+		     struct bf_run_result *result, uint64_t *runs, struct bf_error *err)
 {
 	enum { PASSES = 4 };
 	struct bf_search one = *s;

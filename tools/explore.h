@@ -17,19 +17,19 @@ struct bf_search {
 
 /*
  * Runs `base` under each seed and ordering until one fails. Returns 1 with the first failure (the lowest seed, then the
- * first ordering, whatever the number of threads) in `*found` and its result in `*result`, 0 when none failed, a negative
- * errno with `err` set when a run could not start. `*found` borrows the texts of `base`. `*runs` counts the runs up to the
- * failure.
+ * first ordering, whatever the number of threads) in `*found` and its result in `*result`, 0 when none failed, a
+ * negative errno with `err` set when a run could not start. `*found` borrows the texts of `base`. Adds to `*runs` the
+ * runs up to the failure.
  */
 int bf_search_run(const struct bf_search *s, const struct bf_workload *base, struct bf_workload *found,
 		  struct bf_run_result *result, uint64_t *runs, struct bf_error *err);
 
 /*
  * Makes a failing run smaller as long as it fails in the same way under one of `s->seeds` seeds from `first_seed`: a
- * simpler ordering, fewer messages, warps, blocks, PEs and queue pairs, smaller payload. `*w` and `*result` are replaced.
- * Returns 0 or a negative errno.
+ * simpler ordering, fewer messages, warps, blocks, PEs and queue pairs, smaller payload. `*w` and `*result` are
+ * replaced. Returns 0 or a negative errno.
  */
-int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w, struct bf_run_result *result,
-		     uint64_t *runs, struct bf_error *err);
+int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w,
+		     struct bf_run_result *result, uint64_t *runs, struct bf_error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Workloads: what `belfry run` and `belfry explore` run.
  *
- * A struct bf_workload holds every choice that a command line can make; the same choices give the same run. Options that
- * both commands share come from one table, from which parsing, the options' help and the command line that reproduces a
- * run are made.
+ * A struct bf_workload holds every choice that a command line can make; the same choices give the same run. Options
+ * that both commands share come from one table, from which parsing, the options' help and the command line that
+ * reproduces a run are made.
  */
 #ifndef BELFRY_TOOLS_WORKLOAD_H
 #define BELFRY_TOOLS_WORKLOAD_H
@@ -174,8 +174,8 @@ struct bf_run_result {
 };
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative errno
- * with `err` set when it could not start. Runs on any thread, several at a time.
+ * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
+ * errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
 int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err);
 

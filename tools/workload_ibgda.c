@@ -180,9 +180,25 @@ static void close_all(struct arena *a)
 	free(a->heaps);
 }
 
+/* The latest completion: entry 0 of a collapsed CQ; of a ring the entry not yet taken, or the last one that was. */
+static const struct bf_mlx5_cqe *latest_cqe(const struct bf_ibgda_qp *qp)
+{
+	const struct bf_mlx5_cqe *ring = qp->cq.cqe;
+	const uint64_t head = qp->mvars.cq_head, n = qp->cq.ncqes;
+	const struct bf_mlx5_cqe *next;
+
+	if (!qp->cq.plain)
+		return ring;
+	next = &ring[head % n];
+	if (BF_FIELD_GET(BF_MLX5_CQE_OPCODE, next->op_own) != BF_MLX5_CQE_INVALID &&
+	    (next->op_own & BF_MLX5_CQE_OWNER) == head / n % 2)
+		return next;
+	return head ? &ring[(head - 1) % n] : ring;
+}
+
 static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, const struct bf_ibgda_qp *qp)
 {
-	const struct bf_mlx5_cqe *cqe = qp->cq.cqe;
+	const struct bf_mlx5_cqe *cqe = latest_cqe(qp);
 
 	*q = (struct bf_queue_standing){
 		.pe = pe,

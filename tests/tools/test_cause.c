@@ -234,7 +234,7 @@ START_TEST(late_record_and_early_doorbell)
 		visible(&s, s.thread, record, DBREC + 4, 4);
 		c = end(&s);
 		says(&c, "store of 1 into the doorbell record of QP 0x101 by pe0.w3.l0 became visible 3.000 ns after");
-		says(&c, early ? "rung before the record was stored" : "no fence stands between record and doorbell");
+		says(&c, early ? "rung before the record was stored" : "no fence that reaches the device stands between record");
 	}
 }
 END_TEST

@@ -1,5 +1,5 @@
 /*
- * The search and the shrinking by themselves: runs are a function of the choices here, so that the right answer is known.
+ * Search and shrinking by themselves: runs are a function of the choices here, so that the right answer is known.
  */
 #include <check.h>
 #include <errno.h>
