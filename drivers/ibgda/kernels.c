@@ -204,7 +204,7 @@ static void check_slot(struct verify *v, uint32_t pe, uint64_t offset, bool writ
 
 	for (uint32_t b = 0; b < v->s->stride; b++) {
 		const uint64_t word = bf_ibgda_pattern_word(key, b / 8);
-		const uint8_t want = written && b < v->s->bytes ? (uint8_t)(word >> (b % 8 * 8)) : 0;
+		const uint8_t want = (uint8_t)(written && b < v->s->bytes ? word >> (b % 8 * 8) : 0);
 
 		if (p[b] == want)
 			continue;
