@@ -93,7 +93,8 @@ static bool unwritten(const struct bf_facts *f, const struct bf_fact_fetch *w, s
 		return true;
 	}
 	say(out, w->sampled_ps, own->at_ps,
-	    "the device fetched WQE %" PRIu64 " of QP 0x%" PRIx32 " on PE %" PRIu32 " %s before %s wrote it: it was announced "
+	    "the device fetched WQE %" PRIu64 " of QP 0x%" PRIx32 " on PE %" PRIu32
+	    " %s before %s wrote it: it was announced "
 	    "too early",
 	    w->index, w->qpn, w->pe, span_of(own->at_ps - w->sampled_ps).text, bf_record_log_name(f->log, own->actor));
 	return true;
@@ -187,7 +188,8 @@ static bool late_record(const struct bf_facts *f, const struct bf_fact_dbrec *d,
 	if (!s)
 		return false;
 	say(out, s->issued_ps < d->sampled_ps ? s->issued_ps : d->sampled_ps, visible_by(f, s),
-	    "store of %" PRIu16 " into the doorbell record of QP 0x%" PRIx32 " by %s became visible %s after the device, "
+	    "store of %" PRIu16 " into the doorbell record of QP 0x%" PRIx32
+	    " by %s became visible %s after the device, "
 	    "rung for %" PRIu16 ", had read %" PRIu16 " there, and no doorbell followed: %s",
 	    bf_get_be16(s->bytes + 2), d->qpn, bf_record_log_name(f->log, s->actor), lateness(s, d->sampled_ps).text,
 	    d->doorbell, d->producer,
@@ -219,7 +221,8 @@ static bool wrong_post(const struct bf_facts *f, struct bf_cause *out)
 		if (head->type != BF_REC_ID_ibgda_post || p->dbrec == (p->to & 0xffff))
 			continue;
 		say(out, head->time_ps, f->end_ps,
-		    "%s stored %" PRIu32 " into the doorbell record of QP 0x%" PRIx32 ", where the index of the next free slot "
+		    "%s stored %" PRIu32 " into the doorbell record of QP 0x%" PRIx32
+		    ", where the index of the next free slot "
 		    "belongs, %" PRIu64 ": the last entry is never fetched",
 		    bf_record_log_name(f->log, head->actor), p->dbrec, p->qpn, p->to & 0xffff);
 		return true;
@@ -324,7 +327,8 @@ static bool early_poll(const struct bf_facts *f, struct bf_cause *out)
 			continue;
 		say(out, q->done_ps, head->time_ps,
 		    "%s took all entries of QP 0x%" PRIx32 " below %" PRIu64
-		    " for complete when the device had completed those below %" PRIu64 ": it misread the completion's counter",
+		    " for complete when the device had completed those below %" PRIu64
+		    ": it misread the completion's counter",
 		    bf_record_log_name(f->log, head->actor), p->qpn, p->done, q->done);
 		return true;
 	}
@@ -352,9 +356,10 @@ static bool stuck_queue(const struct bf_facts *f, struct bf_cause *out)
 		}
 		if (q->posted && q->done == q->posted && q->polled < q->posted) {
 			say(out, q->done_ps, f->end_ps,
-			    q->lost ? "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32 " below %" PRIu64
-				      " and its last completion, for entry %" PRIu16 ", was lost"
-				    : "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32 " below %" PRIu64
+			    q->lost ? "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32
+				      " below %" PRIu64 " and its last completion, for entry %" PRIu16 ", was lost"
+				    : "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32
+				      " below %" PRIu64
 				      ", and no poller takes the counter of the last completion, %" PRIu16 ", for that",
 			    q->qpn, q->pe, q->posted, q->counter);
 			return true;
@@ -380,7 +385,8 @@ static bool device_error(const struct bf_facts *f, struct bf_cause *out)
 			continue;
 		if (key)
 			snprintf(bounds, sizeof(bounds),
-				 " (%" PRIu32 " bytes at 0x%" PRIx64 ", key 0x%" PRIx32 " covers %" PRIu64 " bytes at 0x%" PRIx64 ")",
+				 " (%" PRIu32 " bytes at 0x%" PRIx64 ", key 0x%" PRIx32 " covers %" PRIu64
+				 " bytes at 0x%" PRIx64 ")",
 				 key->length, key->va, key->key, key->size, key->start);
 		if (e->side == 1) /* the responder's: it has the request, not the entry */
 			say(out, head->time_ps, head->time_ps, "%s refused a request: %.32s%s",
@@ -457,8 +463,8 @@ static void mention_faults(const struct bf_facts *f, struct bf_cause *out)
 	}
 	snprintf(out->text + used, sizeof(out->text) - used,
 		 "%sthe fault plan fired %" PRIu64 " time%s, first %.*s at %s, %" PRIu64 " ps", used ? "; " : "", count,
-		 count == 1 ? "" : "s", (int)(kind ? len : 1), kind ? kind : "?", bf_record_log_name(f->log, first->actor),
-		 first->time_ps);
+		 count == 1 ? "" : "s", (int)(kind ? len : 1), kind ? kind : "?",
+		 bf_record_log_name(f->log, first->actor), first->time_ps);
 }
 
 static uint64_t count_window(const struct bf_record_log *log, const struct bf_cause *c)
@@ -479,8 +485,8 @@ void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_ca
 	*out = (struct bf_cause){ 0 };
 	if (bf_facts_read(&f, log, depth) != 0)
 		return;
-	if (!first_misstep(&f, depth, out) && !wrong_post(&f, out) && !wrong_record(&f, out) && !device_error(&f, out) &&
-	    !stuck_queue(&f, out))
+	if (!first_misstep(&f, depth, out) && !wrong_post(&f, out) && !wrong_record(&f, out) &&
+	    !device_error(&f, out) && !stuck_queue(&f, out))
 		late_payload(&f, out);
 	mention_faults(&f, out);
 	if (out->text[0])

@@ -47,13 +47,13 @@ static void *grown(void *array, size_t n, size_t size)
 	return realloc(array, (n ? 2 * n : 16) * size);
 }
 
-#define APPEND(array, n, ...)                                                                                        \
-	do {                                                                                                         \
-		void *more_ = grown(array, n, sizeof(*(array)));                                                     \
-		if (!more_)                                                                                          \
-			return -ENOMEM;                                                                              \
-		(array) = more_;                                                                                     \
-		(array)[(n)++] = __VA_ARGS__;                                                                        \
+#define APPEND(array, n, ...)                                                                                          \
+	do {                                                                                                           \
+		void *more_ = grown(array, n, sizeof(*(array)));                                                       \
+		if (!more_)                                                                                            \
+			return -ENOMEM;                                                                                \
+		(array) = more_;                                                                                       \
+		(array)[(n)++] = __VA_ARGS__;                                                                          \
 	} while (0)
 
 /* The number in "pe3.w0.l0" or "nic3.qp0x101": agents and devices of a PE carry it in front. */
@@ -132,9 +132,7 @@ static int add_build(struct reader *r, const struct bf_rec_header *head, const s
 		    bf_get_be24(s->bytes + 4) != b->qpn || bf_get_be16(s->bytes + 1) != (uint16_t)b->index)
 			continue;
 		APPEND(r->rings, r->nrings,
-		       (struct ring){ .pe = pe,
-				      .qpn = b->qpn,
-				      .base = s->va - b->index % r->depth * BF_MLX5_WQEBB });
+		       (struct ring){ .pe = pe, .qpn = b->qpn, .base = s->va - b->index % r->depth * BF_MLX5_WQEBB });
 		return 0;
 	}
 	return 0;
@@ -158,8 +156,14 @@ static int add_fetch(struct reader *r, const struct bf_rec_header *head, const s
 	const uint32_t pe = bf_facts_pe(f, head->actor);
 	struct ring *ring = ring_of(r, pe, w->qpn);
 	struct bf_fact_fetch fetch = {
-		.actor = head->actor, .pe = pe, .qpn = w->qpn, .index = w->index, .blocks = w->wqebbs,
-		.ctrl_index = w->ctrl_index, .sampled_ps = head->time_ps, .at_ps = head->time_ps,
+		.actor = head->actor,
+		.pe = pe,
+		.qpn = w->qpn,
+		.index = w->index,
+		.blocks = w->wqebbs,
+		.ctrl_index = w->ctrl_index,
+		.sampled_ps = head->time_ps,
+		.at_ps = head->time_ps,
 		.wrong = w->verdict != 0,
 	};
 
@@ -178,8 +182,13 @@ static int add_dbrec(struct reader *r, const struct bf_rec_header *head, const s
 {
 	struct bf_facts *f = r->f;
 	struct bf_fact_dbrec fact = {
-		.actor = head->actor, .pe = bf_facts_pe(f, head->actor), .qpn = d->qpn, .producer = d->producer,
-		.doorbell = d->doorbell, .sampled_ps = head->time_ps, .at_ps = head->time_ps,
+		.actor = head->actor,
+		.pe = bf_facts_pe(f, head->actor),
+		.qpn = d->qpn,
+		.producer = d->producer,
+		.doorbell = d->doorbell,
+		.sampled_ps = head->time_ps,
+		.at_ps = head->time_ps,
 	};
 
 	for (size_t i = r->nreads; i-- > 0;) {

@@ -159,11 +159,12 @@ const struct bf_command bf_cmd_doctor = {
 	.name = "doctor",
 	.usage = "doctor",
 	.summary = "say which backends work here, and why others do not",
-	.details = "For each backend: whether it can be used on this machine, and if not, which device, module, library or\n"
-		   "permission is missing and how to get it. Then the libraries that this build has or lacks, and programs\n"
-		   "that some tests call.\n"
-		   "\n"
-		   "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
+	.details =
+	    "For each backend: whether it can be used on this machine, and if not, which device, module, library or\n"
+	    "permission is missing and how to get it. Then the libraries that this build has or lacks, and programs\n"
+	    "that some tests call.\n"
+	    "\n"
+	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,
 	.run = run_doctor,
 };

@@ -24,7 +24,8 @@ static int parse_orders(const char *text, struct bf_search *s, struct bf_error *
 		len = strcspn(text, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), text);
 		if (bf_ordering_parse(name, &o) != 0)
-			return bf_fail(err, -EINVAL, "ordering \"%s\" is not known; there are sc, tso, gpu and adversarial", name);
+			return bf_fail(err, -EINVAL,
+				       "ordering \"%s\" is not known; there are sc, tso, gpu and adversarial", name);
 		wanted[o] = true;
 		if (!text[len])
 			break;
@@ -78,8 +79,8 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 {
 	char command[2048];
 
-	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", bf_verdict_name(o->verdict), o->first.seed,
-	       bf_ordering_name(o->first.ordering), o->runs);
+	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", bf_verdict_name(o->verdict),
+	       o->first.seed, bf_ordering_name(o->first.ordering), o->runs);
 	bf_workload_command(&o->small, command, sizeof(command));
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
 	bf_run_print_failure(stdout, &o->result);
@@ -220,17 +221,18 @@ const struct bf_command bf_cmd_explore = {
 	.name = "explore",
 	.usage = "explore WORKLOAD [--seeds N] [options]",
 	.summary = "look for a seed and an ordering under which a workload fails",
-	.details = "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
-		   "stays failing the same way (ordering, messages, warps, PEs, queue pairs, payload, seed), says from the\n"
-		   "records what went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
-		   "\n"
-		   "The outcome does not depend on --jobs.\n"
-		   "\n"
-		   "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
-		   "\n"
-		   "Examples:\n"
-		   "  belfry explore ibgda-mixed --seeds 1000 --pes 4 --warps 4\n"
-		   "  belfry explore ibgda-put --bug no-wqe-fence --orderings gpu,adversarial --trace late.bft",
+	.details =
+	    "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
+	    "stays failing the same way (ordering, messages, warps, PEs, queue pairs, payload, seed), says from the\n"
+	    "records what went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
+	    "\n"
+	    "The outcome does not depend on --jobs.\n"
+	    "\n"
+	    "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry explore ibgda-mixed --seeds 1000 --pes 4 --warps 4\n"
+	    "  belfry explore ibgda-put --bug no-wqe-fence --blocks 2 --qp-choice first --trace late.bft",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -33,8 +33,8 @@ static void print_stats(const struct bf_run_result *r)
 			print_time(", 99 %", s->p99);
 			print_time(", max", s->max);
 		} else {
-			printf(", 50 %% %" PRIu64 ", 90 %% %" PRIu64 ", 99 %% %" PRIu64 ", max %" PRIu64 " %s", s->p50, s->p90,
-			       s->p99, s->max, s->unit);
+			printf(", 50 %% %" PRIu64 ", 90 %% %" PRIu64 ", 99 %% %" PRIu64 ", max %" PRIu64 " %s", s->p50,
+			       s->p90, s->p99, s->max, s->unit);
 		}
 		putchar('\n');
 	}
@@ -47,16 +47,18 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	bf_workload_command(w, command, sizeof(command));
 	printf("%s\n%s", command, bf_verdict_name(r->verdict));
 	if (r->verdict == BF_VERDICT_GOOD)
-		printf(": %" PRIu64 " messages, %" PRIu64 " bytes and %" PRIu64 " counters and old values as they must be",
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes and %" PRIu64
+		       " counters and old values as they must be",
 		       r->messages, r->verified_bytes, r->verified_values);
 	print_time("\nsimulated time            ", r->world.time_ps);
 	printf(", %" PRIu64 " messages/s, %" PRIu64 " events\n", rate(r->messages, r->world.time_ps / BF_NS),
 	       r->world.events);
 	print_stats(r);
 	if (w->records)
-		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
-	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " messages/s\n", r->wall_ns / 1000000,
-	       r->wall_ns / 1000 % 1000, rate(r->messages, r->wall_ns));
+		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
+		       r->world.hash);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " messages/s\n",
+	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->messages, r->wall_ns));
 	bf_run_print_failure(stdout, r);
 	if (cause->text[0])
 		printf("cause: %s\n", cause->text);
@@ -191,19 +193,20 @@ const struct bf_command bf_cmd_run = {
 	.name = "run",
 	.usage = "run WORKLOAD [options]",
 	.summary = "run a workload and check every byte that it moved",
-	.details = "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more).\n"
-		   "\n"
-		   "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
-		   "run once more with all records, and the cause is named from them.\n"
-		   "\n"
-		   "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
-		   "2: bad options. 77: the backend is not available here.\n"
-		   "\n"
-		   "Examples:\n"
-		   "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"
-		   "  belfry run ibgda-put --depth 16 --bug no-overflow-wait\n"
-		   "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
-		   "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 100000",
+	.details =
+	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more).\n"
+	    "\n"
+	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
+	    "run once more with all records, and the cause is named from them.\n"
+	    "\n"
+	    "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
+	    "2: bad options. 77: the backend is not available here.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"
+	    "  belfry run ibgda-put --depth 16 --bug no-overflow-wait\n"
+	    "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
+	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 100000",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

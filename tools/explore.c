@@ -68,8 +68,8 @@ static void *worker(void *arg)
 		const struct bf_workload w = nth_run(x, k);
 		struct bf_error err = { 0 };
 		const int rc = bf_workload_run(&w, NULL, &r, &err);
-		const bool failed = r.verdict != BF_VERDICT_GOOD &&
-				    (x->s->want == BF_VERDICT_GOOD || r.verdict == x->s->want);
+		const bool failed =
+		    r.verdict != BF_VERDICT_GOOD && (x->s->want == BF_VERDICT_GOOD || r.verdict == x->s->want);
 
 		deliver(x, k, rc || failed, &r, &err);
 	}
@@ -109,9 +109,9 @@ static const struct {
 	uint64_t least;
 } dimensions[] = {
 	{ BF_MEMBER(struct bf_workload, messages), 1 }, { BF_MEMBER(struct bf_workload, blocks), 1 },
-	{ BF_MEMBER(struct bf_workload, warps), 1 },	{ BF_MEMBER(struct bf_workload, lanes), 1 },
-	{ BF_MEMBER(struct bf_workload, pes), 2 },	{ BF_MEMBER(struct bf_workload, qps), 1 },
-	{ BF_MEMBER(struct bf_workload, size), 1 },	{ BF_MEMBER(struct bf_workload, counters), 1 },
+	{ BF_MEMBER(struct bf_workload, warps), 1 },    { BF_MEMBER(struct bf_workload, lanes), 1 },
+	{ BF_MEMBER(struct bf_workload, pes), 2 },      { BF_MEMBER(struct bf_workload, qps), 1 },
+	{ BF_MEMBER(struct bf_workload, size), 1 },     { BF_MEMBER(struct bf_workload, counters), 1 },
 };
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, ...: the next candidate above `v`. */

@@ -22,8 +22,14 @@ struct field {
 	bool power_of_two;
 };
 
-#define FIELD(member, low, high) { #member, BF_MEMBER(struct bf_mlx5_profile, member), low, high, false }
-#define FIELD_POW2(member, low, high) { #member, BF_MEMBER(struct bf_mlx5_profile, member), low, high, true }
+#define FIELD(member, low, high)                                                                                       \
+	{                                                                                                              \
+#member, BF_MEMBER(struct bf_mlx5_profile, member), low, high, false                                   \
+	}
+#define FIELD_POW2(member, low, high)                                                                                  \
+	{                                                                                                              \
+#member, BF_MEMBER(struct bf_mlx5_profile, member), low, high, true                                    \
+	}
 
 /* A second is far beyond any of these times and keeps their sums far from 2^64. */
 #define TIME_MAX BF_S

@@ -50,7 +50,7 @@ struct row {
 	size_t offset, size;
 };
 
-#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                 \
+#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
 	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_workload, member) },
 
 static const struct row rows[] = { BF_WORKLOAD_OPTIONS(ROW) };
@@ -59,10 +59,17 @@ static const struct {
 	const char *name;
 	uint32_t bit;
 } classes[] = {
-	{ "meta", BF_CLASS_META },   { "agent", BF_CLASS_AGENT }, { "mem", BF_CLASS_MEM },
-	{ "mmio", BF_CLASS_MMIO },   { "dma", BF_CLASS_DMA },     { "queue", BF_CLASS_QUEUE },
-	{ "net", BF_CLASS_NET },     { "fault", BF_CLASS_FAULT }, { "driver", BF_CLASS_DRIVER },
-	{ "all", BF_CLASS_ALL },     { "none", 0 },
+	{ "meta", BF_CLASS_META },
+	{ "agent", BF_CLASS_AGENT },
+	{ "mem", BF_CLASS_MEM },
+	{ "mmio", BF_CLASS_MMIO },
+	{ "dma", BF_CLASS_DMA },
+	{ "queue", BF_CLASS_QUEUE },
+	{ "net", BF_CLASS_NET },
+	{ "fault", BF_CLASS_FAULT },
+	{ "driver", BF_CLASS_DRIVER },
+	{ "all", BF_CLASS_ALL },
+	{ "none", 0 },
 };
 
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
@@ -78,10 +85,11 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 			if (strlen(classes[i].name) == len && strncmp(classes[i].name, text, len) == 0)
 				break;
 		if (i == BF_ARRAY_LEN(classes))
-			return bf_fail(err, -EINVAL,
-				       "record class \"%.*s\" is not known; there are meta, agent, mem, mmio, dma, queue, net, "
-				       "fault, driver, all, none",
-				       (int)len, text);
+			return bf_fail(
+			    err, -EINVAL,
+			    "record class \"%.*s\" is not known; there are meta, agent, mem, mmio, dma, queue, net, "
+			    "fault, driver, all, none",
+			    (int)len, text);
 		*mask |= classes[i].bit;
 		if (!text[len])
 			return 0;
@@ -129,13 +137,15 @@ static int parse_work(const struct bf_args *args, struct bf_workload *w)
 	const char *name;
 
 	if (bf_arg_positional_count(args) == 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "which workload? ibgda-put, ibgda-get, ibgda-amo or ibgda-mixed");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "which workload? ibgda-put, ibgda-get, ibgda-amo or ibgda-mixed");
 	name = bf_arg_positional(args, 0);
 	for (w->work = BF_IBGDA_PUT; w->work < BF_IBGDA_WORKS; w->work++)
 		if (strcmp(bf_workload_name(w->work), name) == 0)
 			return BF_EXIT_GOOD;
 	return bf_cli_error(args, BF_EXIT_USAGE,
-			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo and ibgda-mixed", name);
+			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo and ibgda-mixed",
+			    name);
 }
 
 static int parse_backend(const struct bf_args *args, struct bf_workload *w)
@@ -145,7 +155,8 @@ static int parse_backend(const struct bf_args *args, struct bf_workload *w)
 
 	w->backend = bf_backend_find(name);
 	if (!w->backend)
-		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known; `belfry doctor` lists them", name);
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known; `belfry doctor` lists them",
+				    name);
 	if (w->backend->probe(why, sizeof(why)) != 0)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s does not work here: %s", name, why);
 	return BF_EXIT_GOOD;
@@ -160,8 +171,8 @@ static int parse_bugs(const struct bf_args *args, struct bf_workload *w)
 		while (b->name && strcmp(b->name, name) != 0)
 			b++;
 		if (!b->name)
-			return bf_cli_error(args, BF_EXIT_USAGE, "bug \"%s\" is not known; `belfry run --list` lists them",
-					    name);
+			return bf_cli_error(args, BF_EXIT_USAGE,
+					    "bug \"%s\" is not known; `belfry run --list` lists them", name);
 		w->bugs |= b->bit;
 	}
 	return BF_EXIT_GOOD;
@@ -184,7 +195,9 @@ static char *read_plan(const char *path, struct bf_error *err)
 	len = fread(text, 1, PLAN_MAX, f);
 	if (ferror(f) || len == PLAN_MAX || memchr(text, '\0', len)) {
 		bf_fail(err, -EINVAL, "fault plan %s: %s", path,
-			ferror(f) ? "cannot be read" : len == PLAN_MAX ? "is longer than 1 MiB" : "is not a text");
+			ferror(f)         ? "cannot be read"
+			: len == PLAN_MAX ? "is longer than 1 MiB"
+					  : "is not a text");
 		free(text);
 		text = NULL;
 	} else {

@@ -94,14 +94,16 @@ struct bf_workload {
 	  .help = ohelp,                                                                                             \
 	  .min = omin,                                                                                               \
 	  .max = omax },
+#define BF_WORKLOAD_OPT_TEXT_(oname, okind, oarg, odefault, ohelp)                                                   \
+	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
 #define BF_WORKLOAD_OPT_TABLE                                                                                        \
 	BF_WORKLOAD_OPTIONS(BF_WORKLOAD_OPT_)                                                                        \
-	{ .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose; may be repeated" }, \
-	{ .name = "backend", .kind = BF_OPT_TEXT, .arg = "NAME", .initial = "sim", .help = "who provides the devices" }, \
-	{ .name = "profile", .kind = BF_OPT_TEXT, .arg = "NAME[,FIELD=N]", .initial = "cx7", .help = "device timing" },  \
-	{ .name = "faults", .kind = BF_OPT_TEXT, .arg = "PLAN|@FILE", .help = "fault plan, e.g. 'drop prob=0.01'" },      \
-	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },         \
-	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list workloads, backends, orderings, profiles and bugs" }
+	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose; may be repeated"),          \
+	BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices"),                           \
+	BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                            \
+	BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),              \
+	BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                 \
+	BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list workloads, backends, orderings, profiles and bugs")
 
 /*
  * Fills `w` from the command line: its workload name and all shared options; ordering and records are left at their

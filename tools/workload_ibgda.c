@@ -67,15 +67,16 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
 	struct bf_ibgda_layout layout;
 	int rc;
 
-	if (!power_of_two(w->depth) || !power_of_two(w->batch) || !power_of_two(w->ibuf_slots) || !power_of_two(w->granule))
+	if (!power_of_two(w->depth) || !power_of_two(w->batch) || !power_of_two(w->ibuf_slots) ||
+	    !power_of_two(w->granule))
 		return bf_fail(err, -EINVAL, "--%s must be a power of two",
-			       !power_of_two(w->depth)	      ? "depth"
+			       !power_of_two(w->depth)        ? "depth"
 			       : !power_of_two(w->batch)      ? "batch"
 			       : !power_of_two(w->ibuf_slots) ? "ibuf-slots"
 							      : "granule");
 	if (w->batch > w->depth)
-		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than the ring holds (--depth %" PRIu32 ")", w->batch,
-			       w->depth);
+		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than the ring holds (--depth %" PRIu32 ")",
+			       w->batch, w->depth);
 	if (w->op_bytes != 4 && w->op_bytes != 8)
 		return bf_fail(err, -EINVAL, "--op-bytes is 4 or 8, not %" PRIu32, w->op_bytes);
 	if (w->pace_ps / BF_NS > UINT32_MAX)
@@ -279,7 +280,8 @@ static uint64_t mixed_slot_bytes(const struct bf_ibgda_shape *s, uint32_t pe, ui
 	for (uint32_t m = slot; m < s->messages; m += s->window)
 		kinds |= 1u << bf_ibgda_mixed_pick(s->seed, pe, issuer, m);
 	return (kinds & (1u << BF_IBGDA_MIXED_PUT | 1u << BF_IBGDA_MIXED_PUT_SIGNAL) ? s->bytes : 0) +
-	       (kinds & 1u << BF_IBGDA_MIXED_GET ? s->bytes : 0) + (kinds & 1u << BF_IBGDA_MIXED_P ? sizeof(uint32_t) : 0);
+	       (kinds & 1u << BF_IBGDA_MIXED_GET ? s->bytes : 0) +
+	       (kinds & 1u << BF_IBGDA_MIXED_P ? sizeof(uint32_t) : 0);
 }
 
 /* What the check has looked at when it found nothing wrong. */

@@ -39,7 +39,8 @@ static const char *stuck_at(const struct bf_queue_standing *q)
 static void print_queue(FILE *out, const struct bf_queue_standing *q)
 {
 	fprintf(out, "  %2" PRIu32 " -> %-2" PRIu32 " #%-3" PRIu32 " 0x%-5" PRIx32, q->pe, q->peer, q->index, q->qpn);
-	fprintf(out, " %9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %6" PRIu16, q->reserved, q->ready, q->doorbelled, q->dbrec);
+	fprintf(out, " %9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %6" PRIu16, q->reserved, q->ready, q->doorbelled,
+		q->dbrec);
 	if (q->cqe_opcode == BF_MLX5_CQE_INVALID)
 		fprintf(out, "      -");
 	else

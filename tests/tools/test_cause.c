@@ -71,9 +71,11 @@ static void entry_visible(struct story *s, uint32_t who, uint64_t first, uint64_
 static void fetch(struct story *s, uint64_t index, uint16_t ctrl_index)
 {
 	struct bf_rec_dma_read d = { .va = RING + index % DEPTH * 64, .done_ps = s->now + 500, .len = 64 };
-	struct bf_rec_wqe_fetch w = {
-		.qpn = QPN, .index = (uint16_t)index, .ctrl_index = ctrl_index, .wqebbs = 1, .verdict = index != ctrl_index
-	};
+	struct bf_rec_wqe_fetch w = { .qpn = QPN,
+				      .index = (uint16_t)index,
+				      .ctrl_index = ctrl_index,
+				      .wqebbs = 1,
+				      .verdict = index != ctrl_index };
 	uint8_t bytes[64] = { 0 };
 
 	bf_record(&s->st, &bf_rec_dma_read_schema, s->dma, &d, bytes, sizeof(bytes));
@@ -234,7 +236,8 @@ START_TEST(late_record_and_early_doorbell)
 		visible(&s, s.thread, record, DBREC + 4, 4);
 		c = end(&s);
 		says(&c, "store of 1 into the doorbell record of QP 0x101 by pe0.w3.l0 became visible 3.000 ns after");
-		says(&c, early ? "rung before the record was stored" : "no fence that reaches the device stands between record");
+		says(&c, early ? "rung before the record was stored"
+			       : "no fence that reaches the device stands between record");
 	}
 }
 END_TEST
@@ -277,7 +280,8 @@ START_TEST(records_that_crossed)
 	s.now = 3000;
 	read_dbrec(&s, 4, 7);
 	c = end(&s);
-	says(&c, "went back from 7 to 4: the store by pe0.w3.l0 became visible 1.000 ns after the later one by pe0.w4.l0");
+	says(&c,
+	     "went back from 7 to 4: the store by pe0.w3.l0 became visible 1.000 ns after the later one by pe0.w4.l0");
 }
 END_TEST
 
@@ -320,7 +324,8 @@ START_TEST(poll_that_ended_too_early)
 	bf_record(&s.st, &bf_rec_ibgda_poll_schema, s.other, &good, NULL, 0);
 	bf_record(&s.st, &bf_rec_ibgda_poll_schema, s.thread, &early, NULL, 0);
 	c = end(&s);
-	says(&c, "pe0.w3.l0 took all entries of QP 0x101 below 5 for complete when the device had completed those below 3");
+	says(&c,
+	     "pe0.w3.l0 took all entries of QP 0x101 below 5 for complete when the device had completed those below 3");
 }
 END_TEST
 
@@ -355,7 +360,8 @@ START_TEST(request_that_was_refused)
 	bf_record(&s.st, &bf_rec_mkey_error_schema, s.queue, &k, NULL, 0);
 	bf_record(&s.st, &bf_rec_qp_error_schema, s.queue, &e, NULL, 0);
 	c = end(&s);
-	says(&c, "nic0.qp0x101 refused a request: WRITE refused (8 bytes at 0x1000, key 0x77 covers 64 bytes at 0x2000)");
+	says(&c,
+	     "nic0.qp0x101 refused a request: WRITE refused (8 bytes at 0x1000, key 0x77 covers 64 bytes at 0x2000)");
 }
 END_TEST
 
