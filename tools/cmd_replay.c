@@ -400,8 +400,9 @@ static int replay(const struct bf_args *args)
 	job.damage = bf_capture_load(job.path, &job.capture, &job.damage_error);
 	if (!job.capture || job.capture->count == 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", job.damage ? job.damage_error.text : "the capture is empty");
-	else if (run_all(&job, &err))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", job.path, err.text);
+	else if (run_all(&job, &err)) /* what is wrong with the file comes before what is wrong with the rest of it */
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s%s%s", job.damage ? "" : job.path, job.damage ? "" : ": ",
+				    job.damage ? job.damage_error.text : err.text);
 	else
 		code = show(&job);
 	bf_life_free(job.life);
