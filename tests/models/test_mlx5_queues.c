@@ -1,0 +1,584 @@
+/* Rings, doorbells and completion queues: wraps, BlueFlame, collapsed CQs, overrun, arming. */
+#include <check.h>
+#include <sys/mman.h>
+
+#include "models/mlx5/records.h"
+#include "tests/models/mlx5_rig.h"
+
+static struct rig_qp_opts o;
+static struct rig_pair p;
+static struct rig_node *a, *b;
+
+static void open_pair(void)
+{
+	rig_pair_open(&p, 1, NULL, &o);
+	a = &p.rig.node[0];
+	b = &p.rig.node[1];
+	for (uint32_t i = 0; i < 65536; i++)
+		a->data[i] = (uint8_t)(i * 11 + 1);
+}
+
+static void setup(void)
+{
+	o = (struct rig_qp_opts){ .log_sq = 4, .log_rq = 3, .log_stride = 2, .log_rd = 2 };
+	open_pair();
+}
+
+static void teardown(void)
+{
+	rig_close(&p.rig);
+}
+
+static void again(void)
+{
+	teardown();
+	open_pair();
+}
+
+static void ring_and_run(void)
+{
+	rig_db(&p.q[0]);
+	rig_run(&p.rig);
+}
+
+static const struct bf_mlx5_cqe *expect_good(struct rig_cq *cq, uint16_t index)
+{
+	const struct bf_mlx5_cqe *c = rig_poll(cq);
+
+	ck_assert_ptr_nonnull(c);
+	ck_assert_uint_lt(c->op_own >> 4, 5);
+	ck_assert_uint_eq(bf_be16(c->wqe_counter), index);
+	return c;
+}
+
+static uint16_t write64(uint8_t flags)
+{
+	return rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, flags);
+}
+
+static uint16_t write_inline(uint64_t raddr, const uint8_t *data, uint32_t len)
+{
+	uint8_t w[1024] = { 0 };
+
+	w[11] = RIG_CQE;
+	rig_put_raddr(w + 16, raddr, b->key);
+	bf_put_be32(w + 32, BF_MLX5_INLINE_FLAG | len);
+	memcpy(w + 36, data, len);
+	return rig_post(&p.q[0], w, BF_MLX5_OP_RDMA_WRITE, 0, 2 + (len + 4 + 15) / 16);
+}
+
+/* Inline data that begins before the ring's end and goes on at its start, at every distance from the end. */
+START_TEST(inline_across_the_ring_end)
+{
+	static const uint32_t lengths[] = { 1, 12, 13, 60, 100, 300, 700, 900 };
+
+	for (int k = 0; k < _i; k++)
+		write64(0);
+	for (size_t i = 0; i < BF_ARRAY_LEN(lengths); i++) {
+		uint16_t index = write_inline(b->data_va + 1000 * i, a->data + i, lengths[i]);
+
+		ring_and_run();
+		ck_assert_uint_eq(bf_be32(expect_good(&p.scq[0], index)->byte_cnt), lengths[i]);
+		ck_assert_mem_eq(b->data + 1000 * i, a->data + i, lengths[i]);
+	}
+}
+END_TEST
+
+/* A list of SGEs that wraps. */
+START_TEST(list_across_the_ring_end)
+{
+	uint8_t w[512] = { 0 };
+	uint32_t at = 16;
+
+	for (int k = 0; k < 14; k++)
+		write64(0);
+	ring_and_run();
+	w[11] = RIG_CQE;
+	at += rig_put_raddr(w + at, b->data_va, b->key);
+	for (uint32_t i = 0; i < 20; i++)
+		at += rig_put_data(w + at, 100 + i, a->key, a->data_va + 1000 * i);
+	rig_post(&p.q[0], w, BF_MLX5_OP_RDMA_WRITE, 0, at / 16);
+	ring_and_run();
+	expect_good(&p.scq[0], 14);
+	for (uint32_t i = 0, to = 0; i < 20; to += 100 + i++)
+		ck_assert_mem_eq(b->data + to, a->data + 1000 * i, 100 + i);
+}
+END_TEST
+
+/* Past 65536 WQEBBs the index starts over: every WRITE leaves its number behind and every CQE names its WQE. */
+START_TEST(counters_wrap)
+{
+	uint32_t posted = 0;
+
+	while (posted < 70000) {
+		uint16_t index = 0;
+
+		for (int k = 0; k < 10; k++, posted++) {
+			bf_put_le32(a->data + k * 4, posted);
+			index = rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, (unsigned)k * 4, b->data_va + (unsigned)k * 4,
+					 b->key, 4, k == 9 ? RIG_CQE : 0);
+		}
+		ck_assert_uint_eq(index, (uint16_t)(posted - 1));
+		ring_and_run();
+		expect_good(&p.scq[0], index);
+		ck_assert_mem_eq(b->data, a->data, 40);
+	}
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+}
+END_TEST
+
+/* Receive queue and PSN around their ends at once: PSNs start 100 before 2^24. */
+START_TEST(psn_and_receive_ring_wrap)
+{
+	o.psn = 0xffffff - 100;
+	o.mtu = 1;
+	again();
+	for (uint32_t i = 0; i < 40; i++) {
+		rig_recv(&p.q[1], i * 2048, 2048);
+		rig_send(&p.q[0], BF_MLX5_OP_SEND, i, 2000, 0, 0);
+		rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, 0x80000, b->data_va + i * 2048, b->key, 2000, RIG_CQE | 0x40);
+		ring_and_run();
+		expect_good(&p.scq[0], (uint16_t)(2 * i + 1));
+		expect_good(&p.rcq[1], (uint16_t)i);
+		ck_assert_mem_eq(b->data + i * 2048, a->data + i, 2000);
+		ck_assert_mem_eq(a->data + 0x80000, a->data + i, 2000);
+	}
+}
+END_TEST
+
+/* The doorbell record is what counts: a doorbell without it starts nothing, and one covers what several stored. */
+START_TEST(producer_comes_from_the_record)
+{
+	struct bf_mlx5_qp_info info;
+	uint16_t real;
+
+	write64(RIG_CQE);
+	real = p.q[0].sq_pi;
+	p.q[0].sq_pi = 0;
+	ring_and_run(); /* record still 0, doorbell index irrelevant */
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+	p.q[0].sq_pi = real;
+	write64(RIG_CQE);
+	write64(RIG_CQE);
+	ring_and_run();
+	for (uint16_t i = 0; i < 3; i++)
+		expect_good(&p.scq[0], i);
+	ck_assert(!bf_mlx5_qp_info(a->dev, p.q[0].qpn, &info));
+	ck_assert_uint_eq(info.doorbells, 2);
+	ck_assert_uint_eq(info.sq_producer, 3);
+	ck_assert_uint_eq(info.sq_completed, 3);
+}
+END_TEST
+
+/* A record that went back is not followed; a WQE of two WQEBBs waits until the record covers both. */
+START_TEST(record_covers_part_of_a_wqe)
+{
+	uint8_t data[100];
+
+	memset(data, 0x3c, sizeof(data));
+	write_inline(b->data_va, data, sizeof(data));
+	ck_assert_uint_eq(p.q[0].sq_pi, 3);
+	p.q[0].sq_pi = 1;
+	ring_and_run();
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+	p.q[0].sq_pi = 3;
+	ring_and_run();
+	expect_good(&p.scq[0], 0);
+	p.q[0].sq_pi = 2;
+	ring_and_run();
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+	p.q[0].sq_pi = 3;
+	write64(RIG_CQE);
+	ring_and_run();
+	expect_good(&p.scq[0], 3);
+}
+END_TEST
+
+static void bell(uint32_t offset, const void *bytes, uint32_t len)
+{
+	bf_mmio_post(bf_mlx5_uar(a->dev, a->uar), offset, bytes, len);
+}
+
+/* Fetches of WQE bytes that came from the ring and from BlueFlame, counted from the records. */
+struct sources {
+	struct bf_sink sink;
+	uint32_t ring, blueflame;
+};
+
+static int count_sources(struct bf_sink *s, const void *records, size_t len)
+{
+	struct sources *n = BF_CONTAINER_OF(s, struct sources, sink);
+	const uint8_t *at = records, *end = at + len;
+
+	while (at < end) {
+		struct bf_rec_header h;
+		struct bf_rec_wqe_fetch f;
+
+		memcpy(&h, at, sizeof(h));
+		if (h.type == BF_REC_ID_wqe_fetch) {
+			memcpy(&f, at + sizeof(h), sizeof(f));
+			n->ring += f.source == 0;
+			n->blueflame += f.source == 1;
+		}
+		at += (sizeof(h) + h.fixed + h.tail + 7) & ~7u;
+	}
+	return 0;
+}
+
+static int ignore_type(struct bf_sink *s, const struct bf_rec_schema *schema)
+{
+	(void)s;
+	(void)schema;
+	return 0;
+}
+
+static int ignore_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
+{
+	(void)s;
+	(void)actor;
+	(void)kind;
+	(void)name;
+	return 0;
+}
+
+/*
+ * A whole WQE by BlueFlame: in one piece, or in pieces in either order. What is in the ring is garbage, so only the
+ * pushed bytes can have been executed. In the second half of a register just as well.
+ */
+START_TEST(blueflame)
+{
+	struct sources n = { .sink = { ignore_type, ignore_actor, count_sources } };
+
+	ck_assert(!bf_stream_open(&p.rig.sim->rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
+	for (uint16_t round = 0; round < 4; round++) {
+		uint32_t offset = BF_MLX5_UAR_BF + (round & 3u) * BF_MLX5_BF_BUF;
+		uint8_t wqe[64];
+		uint16_t index = write64(RIG_CQE);
+
+		memcpy(wqe, p.q[0].sq + index * 64u, 64);
+		memset(p.q[0].sq + index * 64u, 0xee, 64);
+		bf_put_be32(p.q[0].dbr + 4, p.q[0].sq_pi);
+		if (round == 0) {
+			bell(offset, wqe, 64);
+		} else if (round == 1) {
+			bell(offset, wqe, 16);
+			bell(offset + 16, wqe + 16, 48);
+		} else if (round == 2) {
+			bell(offset + 32, wqe + 32, 32);
+			bell(offset, wqe, 32);
+		} else {
+			bell(offset, wqe, 4);
+			bell(offset + 4, wqe + 4, 60);
+		}
+		rig_run(&p.rig);
+		expect_good(&p.scq[0], index);
+		ck_assert_mem_eq(b->data, a->data, 64);
+	}
+	ck_assert(!bf_stream_close(&p.rig.sim->rec));
+	ck_assert_uint_eq(n.blueflame, 4);
+	ck_assert_uint_eq(n.ring, 0);
+}
+END_TEST
+
+/* Pushed bytes that are not the next WQE are a doorbell like any other. */
+START_TEST(blueflame_of_another_wqe)
+{
+	uint8_t wqe[64];
+
+	write64(RIG_CQE);
+	write64(RIG_CQE);
+	memcpy(wqe, p.q[0].sq + 64, 64);
+	bf_put_be32(p.q[0].dbr + 4, p.q[0].sq_pi);
+	bell(BF_MLX5_UAR_BF, wqe, 64);
+	rig_run(&p.rig);
+	expect_good(&p.scq[0], 0);
+	expect_good(&p.scq[0], 1);
+}
+END_TEST
+
+START_TEST(doorbells_that_ring_nothing)
+{
+	struct bf_mlx5_qp_info info;
+	uint8_t in[16] = { 0 }, db[8] = { 0 };
+	uint32_t other = rig_do(a, BF_MLX5_CMD_ALLOC_UAR, in, sizeof(in));
+
+	write64(RIG_CQE);
+	bf_put_be32(p.q[0].dbr + 4, 1);
+	bf_put_be32(db + 4, p.q[0].qpn << 8);
+	bf_mmio_post(bf_mlx5_uar(a->dev, other), BF_MLX5_UAR_BF, db, 8); /* not this queue pair's page */
+	bell(BF_MLX5_UAR_BF + 64, db, 8);				 /* not the start of a register's half */
+	bell(0x100, db, 8);
+	bf_put_be32(db + 4, 0xabcdef00); /* nobody */
+	bell(BF_MLX5_UAR_BF, db, 8);
+	rig_run(&p.rig);
+	ck_assert(!bf_mlx5_qp_info(a->dev, p.q[0].qpn, &info));
+	ck_assert_uint_eq(info.doorbells, 0);
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+}
+END_TEST
+
+START_TEST(live_polling_takes_the_cell)
+{
+	uint8_t db[8] = { 0 }, *cell = bf_mlx5_uar(a->dev, a->uar)->bytes + BF_MLX5_UAR_BF + 256;
+
+	/* In live mode whoever maps the pages makes them accessible. */
+	ck_assert(!mprotect(bf_mlx5_uar(a->dev, a->uar)->bytes, 4096, PROT_READ | PROT_WRITE));
+	write64(RIG_CQE);
+	bf_put_be32(p.q[0].dbr + 4, 1);
+	bf_put_be32(db + 4, p.q[0].qpn << 8);
+	ck_assert_int_eq(bf_mlx5_poll_uars(a->dev), 0);
+	memcpy(cell, db, 8);
+	ck_assert_int_ne(bf_mlx5_poll_uars(a->dev), 0);
+	ck_assert_uint_eq(bf_get_le64(cell), 0);
+	ck_assert_int_eq(bf_mlx5_poll_uars(a->dev), 0);
+	rig_run(&p.rig);
+	expect_good(&p.scq[0], 0);
+}
+END_TEST
+
+/* As NVSHMEM: one slot, overrun ignored, the latest counter is all there is. */
+START_TEST(collapsed_cq)
+{
+	struct rig_qp_opts no_rq = o;
+	struct rig_cq cq[2];
+	struct rig_qp q[2];
+	uint32_t total = 0;
+
+	no_rq.no_rq = true;
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_cq_open(&p.rig.node[i], &cq[i], 4, 1);
+		rig_qp_open(&p.rig.node[i], &q[i], &cq[i], &cq[i], &no_rq);
+	}
+	rig_connect(&q[0], &q[1], &no_rq);
+	rig_connect(&q[1], &q[0], &no_rq);
+	for (int round = 0; round < 40; round++) {
+		const struct bf_mlx5_cqe *c = (const void *)cq[0].ring;
+
+		for (int i = 0; i < 8; i++, total++)
+			rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+		rig_db(&q[0]);
+		rig_run(&p.rig);
+		ck_assert_uint_eq(c->op_own >> 4, BF_MLX5_CQE_REQ);
+		ck_assert_uint_eq(bf_be16(c->wqe_counter), (uint16_t)(total - 1));
+	}
+	for (uint32_t i = 64; i < 16 * 64; i++)
+		ck_assert_uint_eq(cq[0].ring[i], 0xff);
+}
+END_TEST
+
+/* Owner bit over several passes, with the driver's consumer index; 128-byte CQEs use their second half. */
+START_TEST(owner_bit_and_128_byte_cqes)
+{
+	struct rig_cq cq[2];
+	struct rig_qp q[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_cq_open(&p.rig.node[i], &cq[i], 2, 2 | 4);
+		rig_qp_open(&p.rig.node[i], &q[i], &cq[i], &cq[i], &o);
+	}
+	rig_connect(&q[0], &q[1], &o);
+	rig_connect(&q[1], &q[0], &o);
+	for (uint32_t i = 0; i < 20; i++) {
+		const uint8_t *slot = cq[0].ring + (i & 3) * 128;
+		uint8_t sum = 0;
+
+		rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+		rig_db(&q[0]);
+		rig_run(&p.rig);
+		ck_assert_uint_eq(slot[127], i / 4 & 1); /* opcode 0, owner */
+		ck_assert_uint_eq(bf_get_be16(slot + 124), i);
+		ck_assert_uint_eq(slot[63], 0xff);
+		for (int k = 64; k < 128; k++)
+			sum ^= slot[k];
+		ck_assert_uint_eq(sum, 0xff ^ i); /* the signature */
+	}
+}
+END_TEST
+
+static uint32_t cq_status(struct rig_node *n, uint32_t cqn)
+{
+	uint8_t in[16] = { 0 }, out[80];
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_CQ);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cqn);
+	ck_assert_uint_eq(rig_cmd(n, in, sizeof(in), out, sizeof(out)), 0);
+	return BF_MLX5_GET(out + 16, BF_CQC_STATUS);
+}
+
+/* Four entries: 4 CQEs fit, a fifth that nobody made room for is an overrun, which fails the queue pair. */
+START_TEST(overrun)
+{
+	struct bf_mlx5_qp_info info;
+	struct rig_cq cq[2];
+	struct rig_qp q[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_cq_open(&p.rig.node[i], &cq[i], 2, 0);
+		rig_qp_open(&p.rig.node[i], &q[i], &cq[i], &cq[i], &o);
+	}
+	rig_connect(&q[0], &q[1], &o);
+	rig_connect(&q[1], &q[0], &o);
+	for (uint32_t i = 0; i < 12; i++) { /* polled in time: any number */
+		rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+		if (i % 4 == 3) {
+			rig_db(&q[0]);
+			rig_run(&p.rig);
+			for (uint32_t k = 0; k < 4; k++)
+				expect_good(&cq[0], (uint16_t)(i - 3 + k));
+		}
+	}
+	ck_assert_uint_eq(cq_status(a, cq[0].cqn), 0);
+	for (uint32_t i = 0; i < 5; i++)
+		rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+	rig_db(&q[0]);
+	rig_run(&p.rig);
+	ck_assert_uint_eq(cq_status(a, cq[0].cqn), 9);
+	ck_assert(!bf_mlx5_qp_info(a->dev, q[0].qpn, &info));
+	ck_assert_uint_eq(info.state, BF_MLX5_QPS_ERR);
+	for (uint16_t i = 12; i < 16; i++)
+		expect_good(&cq[0], i);
+	ck_assert_ptr_null(rig_poll(&cq[0]));
+}
+END_TEST
+
+/* Arm and event, told by the records. */
+struct events {
+	struct bf_sink sink;
+	uint32_t arms, events;
+};
+
+static int count_events(struct bf_sink *s, const void *records, size_t len)
+{
+	struct events *n = BF_CONTAINER_OF(s, struct events, sink);
+	const uint8_t *at = records, *end = at + len;
+
+	while (at < end) {
+		struct bf_rec_header h;
+
+		memcpy(&h, at, sizeof(h));
+		n->arms += h.type == BF_REC_ID_cq_arm;
+		n->events += h.type == BF_REC_ID_cq_event;
+		at += (sizeof(h) + h.fixed + h.tail + 7) & ~7u;
+	}
+	return 0;
+}
+
+static void arm(uint32_t cqn, uint32_t ci, bool solicited_only)
+{
+	uint8_t db[8];
+
+	bf_put_be32(db, 1u << 28 | (solicited_only ? 1u << 24 : 0) | ci);
+	bf_put_be32(db + 4, cqn);
+	bell(BF_MLX5_UAR_CQ_ARM, db, 8);
+	rig_run(&p.rig);
+}
+
+START_TEST(arming)
+{
+	struct events n = { .sink = { ignore_type, ignore_actor, count_events } };
+	struct bf_stream *rec = &p.rig.sim->rec;
+
+	ck_assert(!bf_stream_open(rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
+	write64(RIG_CQE);
+	ring_and_run();
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 0); /* not armed */
+	arm(p.scq[0].cqn, 0, false);
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 1); /* armed with an old consumer index: at once */
+	arm(p.scq[0].cqn, 1, false);
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 1);
+	write64(RIG_CQE);
+	write64(RIG_CQE);
+	ring_and_run();
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 2); /* one event an arming */
+	arm(p.scq[0].cqn, 3, true);
+	write64(RIG_CQE);
+	ring_and_run();
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 2); /* not solicited */
+	ck_assert_uint_eq(n.arms, 3);
+	ck_assert(!bf_stream_close(rec));
+}
+END_TEST
+
+/* Rings and records in a UMEM whose pages are scattered and out of order. */
+START_TEST(scattered_umem)
+{
+	enum { PAGES = 8, RING = 4 * 4096 };
+	uint8_t *mem = rig_alloc(a, PAGES * 4096);
+	uint8_t in[BF_CREATE_UMEM_MTT + PAGES * 8] = { 0 }, qp[BF_CREATE_QP_LEN] = { 0 }, *qpc = qp + BF_QP_QPC;
+	static const uint8_t order[PAGES] = { 5, 2, 7, 0, 3, 6, 1, 4 };
+	uint32_t umem;
+	struct rig_qp q = p.q[0];
+
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, PAGES);
+	for (uint32_t i = 0; i < PAGES; i++)
+		bf_put_be64(in + BF_CREATE_UMEM_MTT + i * 8, rig_va(a, mem + order[i] * 4096) | 3);
+	umem = rig_do(a, BF_MLX5_CMD_CREATE_UMEM, in, sizeof(in));
+	BF_MLX5_SET(qpc, BF_QPC_PD, a->pd);
+	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, 8); /* 16 KiB */
+	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, a->uar);
+	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, p.scq[0].cqn);
+	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, p.rcq[0].cqn);
+	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, 3);
+	BF_MLX5_SET(qpc, BF_QPC_DBR_UMEM_VALID, 1);
+	BF_MLX5_SET(qpc, BF_QPC_DBR_UMEM_ID, umem);
+	bf_put_be64(qpc + BF_QPC_DBR_ADDR, RING + 64);
+	BF_MLX5_SET(qp, BF_CREATE_QP_UMEM_VALID, 1);
+	BF_MLX5_SET(qp, BF_CREATE_QP_UMEM_ID, umem);
+	q.qpn = rig_do(a, BF_MLX5_CMD_CREATE_QP, qp, sizeof(qp));
+	ck_assert_uint_eq(rig_simple(a, BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_RES_BUSY);
+	q.sq = mem; /* the ring as the driver would see it is virtually contiguous: post by page here */
+	q.dbr = mem + order[4] * 4096 + 64;
+	rig_qp_open(b, &p.q[1], &p.scq[1], &p.rcq[1], &o);
+	rig_connect(&q, &p.q[1], &o);
+	rig_connect(&p.q[1], &q, &o);
+	for (uint32_t i = 0; i < 600; i++) {
+		uint32_t slot = i & 255;
+
+		bf_put_le32(a->data, i);
+		q.sq = mem + order[slot / 64] * 4096 - (size_t)(slot & ~63u) * 64;
+		q.sq_size = 256;
+		rig_rdma(&q, BF_MLX5_OP_RDMA_WRITE, 0, b->data_va + i * 4, b->key, 4, RIG_CQE);
+		rig_db(&q);
+		rig_run(&p.rig);
+		expect_good(&p.scq[0], (uint16_t)i);
+		ck_assert_uint_eq(bf_get_le32(b->data + i * 4), i);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("mlx5_queues");
+	TCase *tc = tcase_create("queues");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, inline_across_the_ring_end, 0, 16);
+	tcase_add_test(tc, list_across_the_ring_end);
+	tcase_add_test(tc, counters_wrap);
+	tcase_add_test(tc, psn_and_receive_ring_wrap);
+	tcase_add_test(tc, producer_comes_from_the_record);
+	tcase_add_test(tc, record_covers_part_of_a_wqe);
+	tcase_add_test(tc, blueflame);
+	tcase_add_test(tc, blueflame_of_another_wqe);
+	tcase_add_test(tc, doorbells_that_ring_nothing);
+	tcase_add_test(tc, live_polling_takes_the_cell);
+	tcase_add_test(tc, collapsed_cq);
+	tcase_add_test(tc, owner_bit_and_128_byte_cqes);
+	tcase_add_test(tc, overrun);
+	tcase_add_test(tc, arming);
+	tcase_add_test(tc, scattered_umem);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
