@@ -42,8 +42,7 @@ static uint32_t group_blocks(const struct bf_ibgda_shape *s, enum bf_ibgda_work 
 
 	if (work == BF_IBGDA_AMO)
 		return two ? lanes * 2 + 1 : lanes;
-	/* A get ends with a DUMP, a put perhaps with a signal; a warp's transfer that is cut has a piece a lane. */
-	return lanes + 1;
+	return lanes + 1; /* blocking gets end with a DUMP */
 }
 
 static int check_operation(const struct bf_ibgda_shape *s, enum bf_ibgda_work work, struct bf_error *err)
@@ -86,7 +85,7 @@ int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint
 			 uint32_t num_rc_per_pe, uint32_t nwqes, struct bf_error *err)
 {
 	struct bf_ibgda_layout at;
-	uint32_t group;
+	uint32_t group, most;
 	int rc;
 
 	if (!s->window)
@@ -106,8 +105,10 @@ int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint
 		return rc;
 	bf_ibgda_layout(s, npes, &at);
 	group = group_blocks(s, work);
-	if (group > nwqes)
-		return bf_fail(err, -EINVAL, "%u lanes at once need %u WQEBBs, the queue has %u", s->lanes, group, nwqes);
+	most = nwqes - (nwqes < 128 ? nwqes / 4 : 32) + 1; /* less what a batch may leave unposted: sq.h */
+	if (group > most)
+		return bf_fail(err, -EINVAL, "%u lanes at once take %u WQEBBs, at most %u of a queue of %u are safe", s->lanes,
+			       group, most, nwqes);
 	return flavour == BF_IBGDA_DEEPEP ? check_flight(s, work, at.issuers, nwqes, err) : 0;
 }
 

@@ -75,15 +75,25 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, struct bf_ibgda_qp *qp,
 }
 
 /*
- * One round of a warp's transfer: up to 32 pieces, the one that lane i carries computed by lane i, each length told to
- * all. Advances the offsets; returns the number of pieces, and this lane's in `mine`.
+ * Pieces in one round of a warp's transfer: a lane each, but not more than a quarter of a small ring, so that a round, its
+ * signal and a batch that nobody has rung for fit into the ring together (see bf_ibgda_reserve()).
+ */
+BF_DEVICE uint32_t bf_ibgda_round(const struct bf_ibgda_qp *qp)
+{
+	return qp->nwqes < 4 * BF_LANES ? qp->nwqes / 4u : BF_LANES;
+}
+
+/*
+ * One round: the piece that lane i carries is computed by lane i, each length told to all. Advances the offsets; returns
+ * the number of pieces, and this lane's in `mine`.
  */
 BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 					uint64_t *loff, uint64_t *roff, uint64_t *bytes, struct bf_ibgda_chunk *mine)
 {
+	const uint32_t most = bf_ibgda_round(qp);
 	uint32_t n = 0;
 
-	while (*bytes && n < BF_LANES) {
+	while (*bytes && n < most) {
 		uint64_t size = 0;
 
 		if (bf_lane(t) == n) {
@@ -99,7 +109,7 @@ BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibg
 	return n;
 }
 
-/* The warp's common path of put and get: all lanes call, in rounds of 32 pieces; the last round carries the signal. */
+/* The warp's common path of put and get: all lanes call, in rounds; the last round carries the signal. */
 BF_DEVICE void bf_ibgda_transfer_warp(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				      uint32_t opcode, void *remote, const void *local, uint64_t bytes,
 				      const struct bf_ibgda_signal *signal, uint32_t message)

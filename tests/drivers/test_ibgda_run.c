@@ -100,6 +100,25 @@ START_TEST(tiny_rings)
 }
 END_TEST
 
+/* A message of forty pieces through a ring of sixteen blocks, from several warps at once. */
+START_TEST(pieces_through_a_tiny_ring)
+{
+	for (uint32_t i = 0; i < ORDERINGS; i++) {
+		struct rig r = rig_default(BF_IBGDA_MIXED);
+
+		r.world.ordering = (enum bf_ordering)i;
+		r.host.num_rc_per_pe = 1;
+		r.host.qp_depth = 16;
+		r.host.log2_granularity = 12;
+		r.host.granules_per_mr = 1;
+		r.shape.warps = 3;
+		r.shape.messages = 6;
+		r.shape.bytes = 160000;
+		RIG_GOOD(&r);
+	}
+}
+END_TEST
+
 /* The wire's 16-bit index wraps twice; the collapsed CQ and the plain one. */
 START_TEST(index_wraps)
 {
@@ -313,6 +332,7 @@ START_TEST(shapes_are_checked)
 }
 END_TEST
 
-RIG_MAIN("ibgda_run", workloads, routes_and_queue_choices, atomics, pieces, tiny_rings, index_wraps, deterministic,
+RIG_MAIN("ibgda_run", workloads, routes_and_queue_choices, atomics, pieces, tiny_rings,
+	 pieces_through_a_tiny_ring, index_wraps, deterministic,
 	 recording_disturbs_nothing, survives_loss, runs_again, verify_finds_damage, error_completion_stops_the_kernel,
 	 bad_options, failed_command_is_named, shapes_are_checked)
