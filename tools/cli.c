@@ -157,7 +157,8 @@ static unsigned word_distance(const char *a, const char *b)
 				best = d[i - 1][k] + 1;
 			if (d[i][k - 1] + 1 < best)
 				best = d[i][k - 1] + 1;
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && d[i - 2][k - 2] + 1 < best)
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+			    d[i - 2][k - 2] + 1 < best)
 				best = d[i - 2][k - 2] + 1;
 			d[i][k] = best;
 		}
@@ -288,8 +289,8 @@ static int unknown_option(const struct bf_args *a, const char *dashes, const cha
 	if (best)
 		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
 				    dashes_of(best), best);
-	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s --help' lists them", dashes,
-			    word, a->command->name);
+	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s --help' lists them", dashes, word,
+			    a->command->name);
 }
 
 /*
@@ -330,8 +331,7 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 	if (!text && *i + 1 < argc)
 		text = argv[++*i];
 	if (!text)
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name,
-				    o->arg);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name, o->arg);
 	if (v->given && o->kind != BF_OPT_MULTI)
 		return bf_cli_error(a, BF_EXIT_USAGE, "--%s is given twice", o->name);
 	v->given = true;
@@ -411,8 +411,12 @@ static void print_options(FILE *out, const struct bf_opt *o)
 		int n;
 
 		snprintf(head, sizeof(head), "  %s%s%s%s", dashes_of(o->name), o->name,
-			 o->kind == BF_OPT_FLAG ? "" : o->name[1] ? "=" : " ",
-			 o->kind == BF_OPT_FLAG ? "" : enumerated ? "NAME" : o->arg);
+			 o->kind == BF_OPT_FLAG ? ""
+			 : o->name[1]           ? "="
+						: " ",
+			 o->kind == BF_OPT_FLAG ? ""
+			 : enumerated           ? "NAME"
+						: o->arg);
 		n = fprintf(out, "%-*s", HELP_INDENT, head);
 		if (n > HELP_INDENT)
 			fprintf(out, "\n%*s", HELP_INDENT, "");

@@ -43,11 +43,11 @@ struct bf_args; /* opaque: parsed options and positional arguments */
 
 struct bf_command {
 	const char *name;
-	const char *usage;   /* "run WORKLOAD [options]" */
-	const char *summary; /* one line */
-	const char *details; /* paragraphs for --help, examples included; may be NULL */
-	const struct bf_opt *options; /* ends with name NULL; --help and --json are added to every command */
-	unsigned min_args, max_args;  /* positional */
+	const char *usage;                      /* "run WORKLOAD [options]" */
+	const char *summary;                    /* one line */
+	const char *details;                    /* paragraphs for --help, examples included; may be NULL */
+	const struct bf_opt *options;           /* ends with name NULL; --help and --json are added to every command */
+	unsigned min_args, max_args;            /* positional */
 	int (*run)(const struct bf_args *args); /* returns an exit code */
 };
 
@@ -56,7 +56,7 @@ const char *bf_arg_text(const struct bf_args *a, const char *name); /* NULL when
 uint64_t bf_arg_u64(const struct bf_args *a, const char *name);     /* U64, TIME, ENUM index */
 bool bf_arg_flag(const struct bf_args *a, const char *name);
 bool bf_arg_given(const struct bf_args *a, const char *name);
-unsigned bf_arg_count(const struct bf_args *a, const char *name);             /* MULTI */
+unsigned bf_arg_count(const struct bf_args *a, const char *name);              /* MULTI */
 const char *bf_arg_nth(const struct bf_args *a, const char *name, unsigned n); /* MULTI */
 unsigned bf_arg_positional_count(const struct bf_args *a);
 const char *bf_arg_positional(const struct bf_args *a, unsigned n);

@@ -45,7 +45,8 @@ static int read_expect_field(struct bf_json_line *l, const char *name, int64_t *
 
 	if (!m)
 		return 0;
-	rc = bf_json_line_integer(l, m, name, m->token == BF_JSON_STRING ? BF_JSON_HEX : BF_JSON_DECIMAL, UINT32_MAX, &v);
+	rc = bf_json_line_integer(l, m, name, m->token == BF_JSON_STRING ? BF_JSON_HEX : BF_JSON_DECIMAL, UINT32_MAX,
+				  &v);
 	if (!rc)
 		*out = (int64_t)v;
 	return rc;
@@ -95,8 +96,8 @@ static int read_bytes(struct bf_json_line *l, uint8_t cqe[64])
 	if (bf_hex_append(text, cqe, 64, &len, &err))
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": \"%s\": %.150s", l->number, name, err.text);
 	if (len != 64)
-		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": \"%s\" has %zu bytes, a completion has 64", l->number, name,
-			       len);
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": \"%s\" has %zu bytes, a completion has 64",
+			       l->number, name, len);
 	return 0;
 }
 
@@ -291,7 +292,8 @@ static int check_file(const struct bf_args *args)
 		bf_json_close(&j, '}');
 		bf_json_end(&j);
 	} else if (!rc) {
-		printf("%u completions: %u as said, %u not, %u of which nothing is said\n", t.vectors, t.good, t.bad, t.silent);
+		printf("%u completions: %u as said, %u not, %u of which nothing is said\n", t.vectors, t.good, t.bad,
+		       t.silent);
 	}
 	if (rc) {
 		fflush(stdout);
@@ -307,9 +309,12 @@ const struct bf_command bf_cmd_check = {
 	.name = "check",
 	.usage = "check mlx5-cqe FILE",
 	.summary = "decode recorded completions and compare them with what is said of them",
-	.details = "FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a \"note\" in\n"
-		   "words (\"remote access error\", \"vendor_err 0x88\", \"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome,\n"
-		   "vendor, qpn, opcode, status and slot. With the slot known the signature is checked as well. Exit code 1: some\n"
+	.details = "FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
+		   "\"note\" in\n"
+		   "words (\"remote access error\", \"vendor_err 0x88\", \"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" "
+		   "with syndrome,\n"
+		   "vendor, qpn, opcode, status and slot. With the slot known the signature is checked as well. Exit "
+		   "code 1: some\n"
 		   "completion is not what it should be.\n"
 		   "\n"
 		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl",

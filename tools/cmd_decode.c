@@ -145,7 +145,8 @@ static int decode(const struct bf_args *args)
 	bool wqe = strcmp(what, "mlx5-wqe") == 0;
 
 	if (!wqe && strcmp(what, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe and mlx5-cqe are known", what);
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe and mlx5-cqe are known",
+				    what);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)
@@ -159,7 +160,8 @@ const struct bf_command bf_cmd_decode = {
 	.name = "decode",
 	.usage = "decode mlx5-wqe|mlx5-cqe HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
-	.details = "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard input. The\n"
+	.details = "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard "
+		   "input. The\n"
 		   "rows of words that libmlx5 and the kernel print for error completions can be pasted as they are.\n"
 		   "\n"
 		   "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"

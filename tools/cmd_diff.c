@@ -44,13 +44,28 @@ static int diff(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "ignore-types", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "records of these types count for nothing" },
-	{ .name = "ignore-fields", .kind = BF_OPT_TEXT, .arg = "NAMES",
+	{ .name = "ignore-types",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAMES",
+	  .help = "records of these types count for nothing" },
+	{ .name = "ignore-fields",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAMES",
 	  .help = "fields that may differ: FIELD, TYPE.FIELD, time, tail" },
-	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "10", .help = "divergences to print",
-	  .min = 1, .max = UINT64_MAX },
-	{ .name = "context", .kind = BF_OPT_U64, .arg = "N", .initial = "0", .help = "equal records to print before each",
-	  .min = 0, .max = 16 },
+	{ .name = "limit",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "10",
+	  .help = "divergences to print",
+	  .min = 1,
+	  .max = UINT64_MAX },
+	{ .name = "context",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "0",
+	  .help = "equal records to print before each",
+	  .min = 0,
+	  .max = 16 },
 	{ 0 },
 };
 
@@ -58,7 +73,8 @@ const struct bf_command bf_cmd_diff = {
 	.name = "diff",
 	.usage = "diff TRACE TRACE [options]",
 	.summary = "compare two traces record by record",
-	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each divergence is\n"
+	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
+		   "divergence is\n"
 		   "a JSON object on a line of its own.",
 	.options = options,
 	.min_args = 2,

@@ -48,7 +48,10 @@ static int dump(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "type", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these types (comma between names)" },
+	{ .name = "type",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAMES",
+	  .help = "only records of these types (comma between names)" },
 	{ .name = "actor", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these actors" },
 	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair or CQ N" },
 	{ .name = "from", .kind = BF_OPT_TIME, .arg = "TIME", .help = "from this time on" },
@@ -62,7 +65,8 @@ const struct bf_command bf_cmd_dump = {
 	.name = "dump",
 	.usage = "dump FILE [options]",
 	.summary = "print a trace or a capture, one record a line",
-	.details = "Reads traces of any version, in both forms, and raw captures; '-' is standard input. With --json each record\n"
+	.details = "Reads traces of any version, in both forms, and raw captures; '-' is standard input. With --json "
+		   "each record\n"
 		   "is a JSON object on a line of its own.\n"
 		   "\n"
 		   "  belfry dump run.bft --type=doorbell,cqe --queue=0x100001",

@@ -89,7 +89,8 @@ const struct bf_command bf_cmd_export = {
 	.name = "export",
 	.usage = "export TRACE --to=FORM [-o FILE]",
 	.summary = "write a trace in another program's form",
-	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads as well.\n"
+	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
+		   "as well.\n"
 		   "\n"
 		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng",
 	.options = options,

@@ -7,7 +7,8 @@
 
 static int import(const struct bf_args *args)
 {
-	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1), *out = bf_arg_text(args, "o");
+	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1),
+		   *out = bf_arg_text(args, "o");
 	struct bf_error err = { 0 }, damage = { 0 };
 	struct bf_capture *c;
 	struct bf_json j;
@@ -26,7 +27,8 @@ static int import(const struct bf_args *args)
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (damaged)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu events in front of it are in %s", damage.text, count, out);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu events in front of it are in %s", damage.text,
+				    count, out);
 	if (!bf_arg_json(args)) {
 		printf("%s: %zu events\n", out, count);
 		return BF_EXIT_GOOD;
@@ -49,11 +51,12 @@ const struct bf_command bf_cmd_import = {
 	.name = "import",
 	.usage = "import mlx5-capture FILE -o TRACE",
 	.summary = "turn a capture of queue traffic into a trace",
-	.details = "mlx5-capture is JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and\n"
-		   "completions as raw bytes. Lines in front of damage are imported; the damage is then reported.\n"
-		   "\n"
-		   "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
-		   "  belfry dump mix.bft",
+	.details =
+	    "mlx5-capture is JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and\n"
+	    "completions as raw bytes. Lines in front of damage are imported; the damage is then reported.\n"
+	    "\n"
+	    "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
+	    "  belfry dump mix.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

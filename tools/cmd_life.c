@@ -23,8 +23,9 @@ static int life(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
 	rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
 	if (!rc && in.is_capture)
-		rc = bf_fail(&err, -EINVAL, "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx32
-			     ":%u' runs it", bf_arg_positional(args, 0), qpn, index);
+		rc = bf_fail(&err, -EINVAL,
+			     "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx32 ":%u' runs it",
+			     bf_arg_positional(args, 0), qpn, index);
 	if (!rc)
 		rc = bf_life_read(l, in.trace);
 	if (rc && rc != -EBADMSG) {
@@ -45,11 +46,12 @@ const struct bf_command bf_cmd_life = {
 	.name = "life",
 	.usage = "life TRACE QPN:INDEX",
 	.summary = "tell the life of one send entry, from doorbell to completion",
-	.details = "INDEX is the 16-bit counter in the entry's control segment (blocks of 64 bytes since the queue began).\n"
-		   "The trace needs records of queues and packets. Exit code 1: the trace has nothing of that entry.\n"
-		   "\n"
-		   "  belfry run ibgda-put --trace=run.bft && belfry dump run.bft --type=wqe_fetch --limit=3\n"
-		   "  belfry life run.bft 0x1:0",
+	.details =
+	    "INDEX is the 16-bit counter in the entry's control segment (blocks of 64 bytes since the queue began).\n"
+	    "The trace needs records of queues and packets. Exit code 1: the trace has nothing of that entry.\n"
+	    "\n"
+	    "  belfry run ibgda-put --trace=run.bft && belfry dump run.bft --type=wqe_fetch --limit=3\n"
+	    "  belfry life run.bft 0x1:0",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -153,8 +153,9 @@ static int run_all(struct job *job, struct bf_error *err)
 static const char *completion_text(const struct bf_replay_cqe *c, char *buf, size_t cap)
 {
 	if (c->syndrome)
-		snprintf(buf, cap, "%s of entry %u, syndrome 0x%02x (%s), vendor 0x%02x", bf_mlx5_cqe_opcode_name(c->opcode),
-			 c->counter, c->syndrome, bf_mlx5_syndrome_text(c->syndrome), c->vendor);
+		snprintf(buf, cap, "%s of entry %u, syndrome 0x%02x (%s), vendor 0x%02x",
+			 bf_mlx5_cqe_opcode_name(c->opcode), c->counter, c->syndrome,
+			 bf_mlx5_syndrome_text(c->syndrome), c->vendor);
 	else
 		snprintf(buf, cap, "%s of entry %u", bf_mlx5_cqe_opcode_name(c->opcode), c->counter);
 	return buf;
@@ -171,8 +172,9 @@ static void print_divergence(const struct bf_replay_divergence *d)
 	if (d->text[0])
 		printf("  %-10s %-9s %s\n", "", "", d->text);
 	else
-		printf("  %-10s %-9s %s\n", "", "", d->verdict == BF_REPLAY_EXTRA ? "the device wrote it, the capture has none"
-										  : "the device never wrote it");
+		printf("  %-10s %-9s %s\n", "", "",
+		       d->verdict == BF_REPLAY_EXTRA ? "the device wrote it, the capture has none"
+						     : "the device never wrote it");
 }
 
 static void print_divergences(const struct job *job)
@@ -181,7 +183,8 @@ static void print_divergences(const struct job *job)
 	uint64_t shown = bf_arg_u64(job->args, "limit");
 
 	if (r->ndivergences == 0) {
-		printf("\nThe model agrees with all %" PRIu32 " completions: order, counters, opcodes, byte counts, syndromes.\n",
+		printf("\nThe model agrees with all %" PRIu32
+		       " completions: order, counters, opcodes, byte counts, syndromes.\n",
 		       r->captured);
 		return;
 	}
@@ -189,7 +192,8 @@ static void print_divergences(const struct job *job)
 	for (size_t i = 0; i < r->ndivergences && i < shown; i++)
 		print_divergence(&r->divergences[i]);
 	if (r->ndivergences > shown)
-		printf("  ... and %zu more (--limit=%zu shows all)\n", r->ndivergences - (size_t)shown, r->ndivergences);
+		printf("  ... and %zu more (--limit=%zu shows all)\n", r->ndivergences - (size_t)shown,
+		       r->ndivergences);
 }
 
 static void print_rows(const struct bf_replay_result *r)
@@ -201,11 +205,13 @@ static void print_rows(const struct bf_replay_result *r)
 		const struct bf_replay_queue *q = &r->queues[i];
 		char name[40], doorbells[16] = "-";
 
-		snprintf(name, sizeof(name), "QP 0x%" PRIx32 " %s", q->qpn, q->side == BF_REPLAY_SEND ? "send" : "receive");
+		snprintf(name, sizeof(name), "QP 0x%" PRIx32 " %s", q->qpn,
+			 q->side == BF_REPLAY_SEND ? "send" : "receive");
 		if (q->side == BF_REPLAY_SEND)
 			snprintf(doorbells, sizeof(doorbells), "%" PRIu32, q->doorbells);
-		printf("  %-22s %5" PRIu32 "  %7" PRIu32 "  %9s  %9" PRIu32 "  %10" PRIu32 "  %6" PRIu32 "  %11" PRIu32 "\n", name,
-		       q->depth, q->entries, doorbells, q->captured, q->simulated, q->errors, q->divergences);
+		printf("  %-22s %5" PRIu32 "  %7" PRIu32 "  %9s  %9" PRIu32 "  %10" PRIu32 "  %6" PRIu32 "  %11" PRIu32
+		       "\n",
+		       name, q->depth, q->entries, doorbells, q->captured, q->simulated, q->errors, q->divergences);
 	}
 }
 
@@ -216,14 +222,19 @@ static void print_made_up(const struct bf_replay_result *r)
 		const struct bf_replay_queue *q = &r->queues[i];
 
 		if (q->stand_ins && q->side == BF_REPLAY_SEND)
-			printf("  QP 0x%" PRIx32 ": the capture lacks %" PRIu32 " flushed entr%s: stand-ins have the opcode that "
-			       "completion%s\n", q->qpn, q->stand_ins, q->stand_ins == 1 ? "y" : "ies", q->stand_ins == 1 ? " names" : "s name");
+			printf("  QP 0x%" PRIx32 ": the capture lacks %" PRIu32
+			       " flushed entr%s: stand-ins have the opcode that "
+			       "completion%s\n",
+			       q->qpn, q->stand_ins, q->stand_ins == 1 ? "y" : "ies",
+			       q->stand_ins == 1 ? " names" : "s name");
 		if (q->stand_ins && q->side == BF_REPLAY_RECV)
-			printf("  QP 0x%" PRIx32 ": the capture lacks %" PRIu32 " receive entr%s that no message read; empty ones took "
-			       "the place\n", q->qpn, q->stand_ins, q->stand_ins == 1 ? "y" : "ies");
+			printf("  QP 0x%" PRIx32 ": the capture lacks %" PRIu32
+			       " receive entr%s that no message read; empty ones took "
+			       "the place\n",
+			       q->qpn, q->stand_ins, q->stand_ins == 1 ? "y" : "ies");
 		if (q->unrung)
-			printf("  QP 0x%" PRIx32 ": no doorbell of the capture covers its last %" PRIu32 " entr%s\n", q->qpn,
-			       q->unrung, q->unrung == 1 ? "y" : "ies");
+			printf("  QP 0x%" PRIx32 ": no doorbell of the capture covers its last %" PRIu32 " entr%s\n",
+			       q->qpn, q->unrung, q->unrung == 1 ? "y" : "ies");
 	}
 }
 
@@ -254,7 +265,8 @@ static void print_text(const struct job *job)
 	print_made_up(r);
 	print_divergences(job);
 	if (job->life) {
-		printf("\nThe life of entry %u of QP 0x%" PRIx32 "%s:\n\n", job->life_index, job->life_qpn, why_this_one(job));
+		printf("\nThe life of entry %u of QP 0x%" PRIx32 "%s:\n\n", job->life_index, job->life_qpn,
+		       why_this_one(job));
 		bf_life_print(job->life, stdout);
 	}
 }
@@ -363,8 +375,8 @@ static int parse_choices(struct job *job)
 	job->life_none = life && strcmp(life, "none") == 0;
 	job->life_asked = life && !job->life_none;
 	if (job->life_asked && !bf_life_parse(life, &job->life_qpn, &job->life_index))
-		return bf_cli_error(job->args, BF_EXIT_USAGE, "--life wants QPN:INDEX, such as 0x100001:81, or none; got '%s'",
-				    life);
+		return bf_cli_error(job->args, BF_EXIT_USAGE,
+				    "--life wants QPN:INDEX, such as 0x100001:81, or none; got '%s'", life);
 	job->opts = (struct bf_replay_opts){
 		.seed = bf_arg_u64(job->args, "seed"),
 		.profile = &job->profile,
@@ -399,7 +411,8 @@ static int replay(const struct bf_args *args)
 		return code;
 	job.damage = bf_capture_load(job.path, &job.capture, &job.damage_error);
 	if (!job.capture || job.capture->count == 0)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", job.damage ? job.damage_error.text : "the capture is empty");
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s",
+				    job.damage ? job.damage_error.text : "the capture is empty");
 	else if (run_all(&job, &err)) /* what is wrong with the file comes before what is wrong with the rest of it */
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s%s%s", job.damage ? "" : job.path, job.damage ? "" : ": ",
 				    job.damage ? job.damage_error.text : err.text);
@@ -412,13 +425,21 @@ static int replay(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "life", .kind = BF_OPT_TEXT, .arg = "QPN:INDEX",
-	  .help = "whose life to tell: an entry by queue pair and counter, or none; if not given, the first that failed, else "
+	{ .name = "life",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "QPN:INDEX",
+	  .help = "whose life to tell: an entry by queue pair and counter, or none; if not given, the first that "
+		  "failed, else "
 		  "the first that asked for a completion" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "profile", .kind = BF_OPT_TEXT, .arg = "NAME[,FIELD=N]", .initial = "cx7", .help = "device timing" },
-	{ .name = "mtu", .kind = BF_OPT_U64, .arg = "BYTES", .initial = "1024",
-	  .help = "path MTU, which captures do not tell", .min = 256, .max = 4096 },
+	{ .name = "mtu",
+	  .kind = BF_OPT_U64,
+	  .arg = "BYTES",
+	  .initial = "1024",
+	  .help = "path MTU, which captures do not tell",
+	  .min = 256,
+	  .max = 4096 },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "20", .help = "divergences to print" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
 	{ .name = "pcapng", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write the packets, for Wireshark" },
@@ -429,9 +450,12 @@ const struct bf_command bf_cmd_replay = {
 	.name = "replay",
 	.usage = "replay FILE [options]",
 	.summary = "feed captured entries and doorbells to the model and compare completions",
-	.details = "FILE is a capture of mlx5 queue traffic or a trace that one was imported into; '-' is standard input. The\n"
-		   "captured bytes go into rings at the captured indices, the doorbell record is set, the doorbell rings; the\n"
-		   "device does the rest, over packets, against the captured other end or one that is made up. Its completions\n"
+	.details = "FILE is a capture of mlx5 queue traffic or a trace that one was imported into; '-' is standard "
+		   "input. The\n"
+		   "captured bytes go into rings at the captured indices, the doorbell record is set, the doorbell "
+		   "rings; the\n"
+		   "device does the rest, over packets, against the captured other end or one that is made up. Its "
+		   "completions\n"
 		   "are compared with the captured ones, queue by queue. Exit code 0: no divergence, 1: some.\n"
 		   "\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"

@@ -30,12 +30,9 @@ static const struct {
 	const char *words;
 	uint8_t opcode;
 } operations[] = {
-	{ "on a SEND", BF_MLX5_OP_SEND },
-	{ "send completion", BF_MLX5_OP_SEND },
-	{ "RDMA READ", BF_MLX5_OP_RDMA_READ },
-	{ "RDMA WRITE", BF_MLX5_OP_RDMA_WRITE },
-	{ "ib_write_", BF_MLX5_OP_RDMA_WRITE },
-	{ "ib_read_", BF_MLX5_OP_RDMA_READ },
+	{ "on a SEND", BF_MLX5_OP_SEND },       { "send completion", BF_MLX5_OP_SEND },
+	{ "RDMA READ", BF_MLX5_OP_RDMA_READ },  { "RDMA WRITE", BF_MLX5_OP_RDMA_WRITE },
+	{ "ib_write_", BF_MLX5_OP_RDMA_WRITE }, { "ib_read_", BF_MLX5_OP_RDMA_READ },
 	{ "ib_send_", BF_MLX5_OP_SEND },
 };
 
@@ -103,7 +100,12 @@ static int64_t first_number(const char *note, const char *const *names)
 void bf_cqe_expect_none(struct bf_cqe_expect *e)
 {
 	*e = (struct bf_cqe_expect){
-		.syndrome = -1, .vendor = -1, .qpn = -1, .wqe_opcode = -1, .status = -1, .slot = -1,
+		.syndrome = -1,
+		.vendor = -1,
+		.qpn = -1,
+		.wqe_opcode = -1,
+		.status = -1,
+		.slot = -1,
 	};
 }
 
@@ -138,9 +140,9 @@ int bf_cqe_verbs_status(uint8_t syndrome)
 		int status;
 	} table[] = {
 		{ BF_MLX5_SYND_LOCAL_LENGTH, 1 }, { BF_MLX5_SYND_LOCAL_QP_OP, 2 }, { BF_MLX5_SYND_LOCAL_PROT, 4 },
-		{ BF_MLX5_SYND_WR_FLUSH, 5 }, { BF_MLX5_SYND_MW_BIND, 6 }, { BF_MLX5_SYND_BAD_RESP, 7 },
+		{ BF_MLX5_SYND_WR_FLUSH, 5 },     { BF_MLX5_SYND_MW_BIND, 6 },     { BF_MLX5_SYND_BAD_RESP, 7 },
 		{ BF_MLX5_SYND_LOCAL_ACCESS, 8 }, { BF_MLX5_SYND_REM_INV_REQ, 9 }, { BF_MLX5_SYND_REM_ACCESS, 10 },
-		{ BF_MLX5_SYND_REM_OP, 11 }, { BF_MLX5_SYND_RETRY_EXC, 12 }, { BF_MLX5_SYND_RNR_EXC, 13 },
+		{ BF_MLX5_SYND_REM_OP, 11 },      { BF_MLX5_SYND_RETRY_EXC, 12 },  { BF_MLX5_SYND_RNR_EXC, 13 },
 		{ BF_MLX5_SYND_REM_ABORT, 16 },
 	};
 

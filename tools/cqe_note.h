@@ -1,6 +1,6 @@
 /*
- * What somebody said about a completion, in words: the notes of vectors, which quote what libraries and users wrote into
- * public issue threads. Read like a person would: the first error that is named is this completion's.
+ * What somebody said about a completion, in words: the notes of vectors, which quote what libraries and users wrote
+ * into public issue threads. Read like a person would: the first error that is named is this completion's.
  */
 #ifndef BELFRY_TOOLS_CQE_NOTE_H
 #define BELFRY_TOOLS_CQE_NOTE_H

@@ -85,7 +85,8 @@ int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 	n = fread(head, 1, sizeof(head), in->file);
 	if (fseek(in->file, 0, SEEK_SET) != 0) {
 		/* A pipe by name: what was read is gone, unless it is kept. */
-		return bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s", path, path);
+		return bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s",
+			       path, path);
 	}
 	if (bf_capture_probe(head, n)) {
 		FILE *f = in->file;

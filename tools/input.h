@@ -22,7 +22,8 @@ struct bf_input {
 int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err);
 void bf_input_close(struct bf_input *in);
 
-/* Imports a capture: into the file `path`, or into `file` if that is not NULL. `source` is what the trace says it came from. */
+/* Imports a capture: into the file `path`, or into `file` if that is not NULL. `source` is what the trace says it came
+ * from. */
 int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err);
 
 /* True for names that end in .jsonl: the JSON Lines form of a trace. */

@@ -45,12 +45,11 @@ struct field {
 	uint64_t max;
 };
 
-#define FIELD(fname, fform, member, limit)                                                                           \
-	{ .name = fname,                                                                                             \
-	  .form = fform,                                                                                             \
-	  .offset = offsetof(struct bf_capture_event, member),                                                       \
-	  .size = sizeof(((struct bf_capture_event *)0)->member),                                                    \
-	  .max = limit }
+#define FIELD(fname, fform, member, limit)                                                                             \
+	{                                                                                                              \
+		.name = fname, .form = fform, .offset = offsetof(struct bf_capture_event, member),                     \
+		.size = sizeof(((struct bf_capture_event *)0)->member), .max = limit                                   \
+	}
 
 #define QPN_MAX 0xffffffu /* queue numbers have 24 bits */
 
@@ -192,13 +191,15 @@ static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struc
 	uint8_t *bytes;
 
 	if (!m)
-		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"bytes\"", l->number, k->name);
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"bytes\"", l->number,
+			       k->name);
 	if (m->token != BF_JSON_STRING || m->value_len % 2)
 		return bf_json_line_fail(l, m, "bytes", "wants a text of pairs of hex digits");
 	size_t len = m->value_len / 2;
 	if (len == 0 || len % k->unit || len > k->most)
 		return bf_fail(l->err, -EBADMSG,
-			       "line %" PRIu32 ", column %zu: field \"bytes\" of \"%s\" has %zu bytes; multiples of %" PRIu32
+			       "line %" PRIu32
+			       ", column %zu: field \"bytes\" of \"%s\" has %zu bytes; multiples of %" PRIu32
 			       " up to %" PRIu32 " are possible",
 			       l->number, (size_t)(m->value - l->start) + 1, k->name, len, k->unit, k->most);
 	bytes = arena_take(c, len);
@@ -228,28 +229,37 @@ static const struct kind *find_kind(const char *name, size_t len)
 /* What a table cannot say: depths are rings, rings are powers of two. */
 static int check_qp(const struct bf_capture_event *ev, struct bf_error *err)
 {
-	const struct { const char *name; uint32_t value; bool optional; } depths[] = {
-		{ "sq_wqebbs", ev->qp.sq_wqebbs, true }, { "rq_wqes", ev->qp.rq_wqes, true },
-		{ "send_cqes", ev->qp.send_cqes, false }, { "recv_cqes", ev->qp.recv_cqes, false },
+	const struct {
+		const char *name;
+		uint32_t value;
+		bool optional;
+	} depths[] = {
+		{ "sq_wqebbs", ev->qp.sq_wqebbs, true },
+		{ "rq_wqes", ev->qp.rq_wqes, true },
+		{ "send_cqes", ev->qp.send_cqes, false },
+		{ "recv_cqes", ev->qp.recv_cqes, false },
 	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(depths); i++) {
 		uint32_t v = depths[i].value;
 
 		if ((v == 0 && !depths[i].optional) || (v & (v - 1)))
-			return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"%s\" is %" PRIu32
-				       ", which is no power of two", ev->line, depths[i].name, v);
+			return bf_fail(err, -EBADMSG,
+				       "line %" PRIu32 ": field \"%s\" is %" PRIu32 ", which is no power of two",
+				       ev->line, depths[i].name, v);
 	}
 	if (ev->qp.rq_wqes && ev->qp.rq_stride_log2 < 4)
-		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"rq_stride_log2\" is below 4 (16 bytes)", ev->line);
+		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"rq_stride_log2\" is below 4 (16 bytes)",
+			       ev->line);
 	return 0;
 }
 
 static int check_event(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
 	if (c->count && ev->t_ns < c->events[c->count - 1].t_ns)
-		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": time %" PRIu64 " ns lies before the event's in front of it",
-			       ev->line, ev->t_ns);
+		return bf_fail(err, -EBADMSG,
+			       "line %" PRIu32 ": time %" PRIu64 " ns lies before the event's in front of it", ev->line,
+			       ev->t_ns);
 	return ev->kind == BF_CAPTURE_QP ? check_qp(ev, err) : 0;
 }
 
@@ -261,15 +271,18 @@ static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_c
 
 	*ev = (struct bf_capture_event){ .line = l->number };
 	if (!m || m->token != BF_JSON_STRING)
-		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": the object has no \"ev\" that names an event", l->number);
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": the object has no \"ev\" that names an event",
+			       l->number);
 	k = find_kind(m->value, m->value_len);
 	if (!k)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: unknown event \"%.*s\"", l->number,
-			       (size_t)(m->value - l->start) + 1, (int)(m->value_len < 32 ? m->value_len : 32), m->value);
+			       (size_t)(m->value - l->start) + 1, (int)(m->value_len < 32 ? m->value_len : 32),
+			       m->value);
 	ev->kind = (enum bf_capture_kind)(k - kinds);
 	m = bf_json_line_find(l, "t_ns");
 	if (!m)
-		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"t_ns\"", l->number, k->name);
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"t_ns\"", l->number,
+			       k->name);
 	/* Times are picoseconds everywhere else. */
 	rc = bf_json_line_integer(l, m, "t_ns", BF_JSON_DECIMAL, UINT64_MAX / 2000, &ev->t_ns);
 	for (const struct field *f = k->fields; !rc && f->name; f++) {
@@ -277,8 +290,8 @@ static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_c
 
 		m = bf_json_line_find(l, f->name);
 		if (!m)
-			return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"%s\"", l->number, k->name,
-				       f->name);
+			return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"%s\"", l->number,
+				       k->name, f->name);
 		rc = bf_json_line_integer(l, m, f->name, f->form, f->max, &value);
 		if (!rc)
 			set_field(ev, f, value);
@@ -323,7 +336,8 @@ int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, stru
 		if (rc == -EBADMSG && !newline && err) {
 			struct bf_error cause = *err;
 
-			rc = bf_fail(err, -EBADMSG, "the capture ends inside line %" PRIu32 " (%.180s)", c->line, cause.text);
+			rc = bf_fail(err, -EBADMSG, "the capture ends inside line %" PRIu32 " (%.180s)", c->line,
+				     cause.text);
 		}
 		n += newline != NULL;
 		text += n;

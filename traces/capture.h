@@ -76,8 +76,8 @@ struct bf_capture_event {
 struct bf_capture {
 	struct bf_capture_event *events;
 	size_t count, cap;
-	uint32_t line;           /* lines read */
-	struct bf_arena *arena;  /* bytes of entries and completions */
+	uint32_t line;          /* lines read */
+	struct bf_arena *arena; /* bytes of entries and completions */
 };
 
 /*

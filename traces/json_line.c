@@ -203,8 +203,9 @@ int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m,
 		int digit = bf_json_hex_digit(*p);
 
 		if (digit < 0 || (uint64_t)digit >= base)
-			return bf_json_line_fail(l, m, name, form == BF_JSON_HEX ? "has a character that is no hex digit"
-									 : "wants a whole number, not negative");
+			return bf_json_line_fail(l, m, name,
+						 form == BF_JSON_HEX ? "has a character that is no hex digit"
+								     : "wants a whole number, not negative");
 		if (*out > (UINT64_MAX - (uint64_t)digit) / base)
 			return bf_json_line_fail(l, m, name, "is too large");
 		*out = *out * base + (uint64_t)digit;

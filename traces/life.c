@@ -64,7 +64,7 @@ struct bf_life {
 /* ---- steps ---- */
 
 static struct bf_life_step make(const struct view *v, enum bf_life_place place, const char *what, const char *fmt, ...)
-	BF_PRINTF(4, 5);
+    BF_PRINTF(4, 5);
 
 static struct bf_life_step make(const struct view *v, enum bf_life_place place, const char *what, const char *fmt, ...)
 {
@@ -76,7 +76,8 @@ static struct bf_life_step make(const struct view *v, enum bf_life_place place, 
 	vsnprintf(s.text, sizeof(s.text), fmt, ap);
 	va_end(ap);
 	if (place != BF_LIFE_SOFTWARE && place != BF_LIFE_CAPTURE)
-		snprintf(s.device, sizeof(s.device), "%.*s", (int)(dot ? dot - v->actor : (int)strlen(v->actor)), v->actor);
+		snprintf(s.device, sizeof(s.device), "%.*s", (int)(dot ? dot - v->actor : (int)strlen(v->actor)),
+			 v->actor);
 	return s;
 }
 
@@ -167,8 +168,9 @@ static void on_capture_doorbell(struct bf_life *l, const struct view *v)
 {
 	if (get(v, "qpn") != l->qpn || l->stage != STAGE_WAITING)
 		return;
-	l->posted = make(v, BF_LIFE_SOFTWARE, "post", "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
-			 get(v, "dbrec"), get(v, "line"));
+	l->posted =
+	    make(v, BF_LIFE_SOFTWARE, "post", "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
+		 get(v, "dbrec"), get(v, "line"));
 	l->has_posted = true;
 }
 
@@ -176,8 +178,9 @@ static void on_capture_wqe(struct bf_life *l, const struct view *v)
 {
 	if (!is_mine(l, v) || l->stage != STAGE_WAITING || !l->has_posted)
 		return;
-	push(l, make(v, BF_LIFE_SOFTWARE, "write", "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")",
-		     l->index, v->tail_len, get(v, "line")));
+	push(l,
+	     make(v, BF_LIFE_SOFTWARE, "write", "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")",
+		  l->index, v->tail_len, get(v, "line")));
 	push(l, l->posted);
 	l->has_posted = false;
 }
@@ -190,9 +193,11 @@ static void on_doorbell(struct bf_life *l, const struct view *v)
 
 	if (get(v, "qpn") != l->qpn || l->stage != STAGE_WAITING)
 		return;
-	l->rang = make(v, BF_LIFE_DEVICE, "doorbell", "the doorbell arrives: QP 0x%" PRIx32 ", index %" PRIu64 " (%" PRIu64
-		       " bytes at 0x%" PRIx64 " of UAR page %" PRIu64 ")%s%s", l->qpn, get(v, "index"), get(v, "len"),
-		       get(v, "offset"), get(v, "uar"), get(v, "verdict") ? ", refused: " : "",
+	l->rang = make(v, BF_LIFE_DEVICE, "doorbell",
+		       "the doorbell arrives: QP 0x%" PRIx32 ", index %" PRIu64 " (%" PRIu64 " bytes at 0x%" PRIx64
+		       " of UAR page %" PRIu64 ")%s%s",
+		       l->qpn, get(v, "index"), get(v, "len"), get(v, "offset"), get(v, "uar"),
+		       get(v, "verdict") ? ", refused: " : "",
 		       get(v, "verdict") ? get_name(v, "verdict", verdict, sizeof(verdict)) : "");
 	l->has_rang = true;
 }
@@ -207,8 +212,8 @@ static void on_dbrec(struct bf_life *l, const struct view *v)
 		return;
 	if (l->has_rang)
 		push(l, l->rang);
-	push(l, make(v, BF_LIFE_DEVICE, "record", "reads the doorbell record: producer %u, was %u: %u new block%s", producer,
-		     before, (uint16_t)(producer - before), (uint16_t)(producer - before) == 1 ? "" : "s"));
+	push(l, make(v, BF_LIFE_DEVICE, "record", "reads the doorbell record: producer %u, was %u: %u new block%s",
+		     producer, before, (uint16_t)(producer - before), (uint16_t)(producer - before) == 1 ? "" : "s"));
 	l->has_record = true;
 }
 
@@ -224,11 +229,13 @@ static void describe_completion(struct bf_life *l, const struct view *v, const s
 static void describe_data(struct bf_life *l, const struct view *v, const struct bf_mlx5_wqe *w)
 {
 	if (w->has_inline)
-		detail(l, make(v, BF_LIFE_DEVICE, "fields", "%" PRIu32 " bytes inline, at byte %" PRIu32 " of the entry",
-			       w->inline_len, w->inline_offset));
+		detail(l,
+		       make(v, BF_LIFE_DEVICE, "fields", "%" PRIu32 " bytes inline, at byte %" PRIu32 " of the entry",
+			    w->inline_len, w->inline_offset));
 	for (uint32_t i = 0; i < w->nsge && i < MAX_SGE_LINES; i++)
-		detail(l, make(v, BF_LIFE_DEVICE, "fields", "segment %" PRIu32 ": %" PRIu32 " bytes at 0x%" PRIx64 ", lkey 0x%"
-			       PRIx32, i, w->sge[i].len, w->sge[i].va, w->sge[i].lkey));
+		detail(l, make(v, BF_LIFE_DEVICE, "fields",
+			       "segment %" PRIu32 ": %" PRIu32 " bytes at 0x%" PRIx64 ", lkey 0x%" PRIx32, i,
+			       w->sge[i].len, w->sge[i].va, w->sge[i].lkey));
 	if (w->nsge > MAX_SGE_LINES)
 		detail(l, make(v, BF_LIFE_DEVICE, "fields", "and %" PRIu32 " segments more", w->nsge - MAX_SGE_LINES));
 }
@@ -243,11 +250,12 @@ static void describe_wqe(struct bf_life *l, const struct view *v)
 		return;
 	}
 	l->opcode = w.opcode;
-	detail(l, make(v, BF_LIFE_DEVICE, "fields", "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32
-		       " bytes of data", bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs, w.wqebbs == 1 ? "" : "s",
-		       w.length));
+	detail(l, make(v, BF_LIFE_DEVICE, "fields",
+		       "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32 " bytes of data",
+		       bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs, w.wqebbs == 1 ? "" : "s", w.length));
 	if (w.rkey || w.raddr)
-		detail(l, make(v, BF_LIFE_DEVICE, "fields", "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr, w.rkey));
+		detail(l, make(v, BF_LIFE_DEVICE, "fields", "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr,
+			       w.rkey));
 	if (w.atomic_size)
 		detail(l, make(v, BF_LIFE_DEVICE, "fields", "%u-byte atomic: operand 0x%" PRIx64 ", compare 0x%" PRIx64,
 			       w.atomic_size, w.swap_add, w.compare));
@@ -282,11 +290,14 @@ static void on_start(struct bf_life *l, const struct view *v)
 	if (npsn == 0)
 		push(l, make(v, BF_LIFE_DEVICE, "start", "starts it: nothing goes on the wire"));
 	else if (npsn == 1)
-		push(l, make(v, BF_LIFE_DEVICE, "start", "local keys are good; starts it as PSN %" PRIu32 " with %" PRIu64
-			     " in flight", l->psn, get(v, "in_flight")));
+		push(l, make(v, BF_LIFE_DEVICE, "start",
+			     "local keys are good; starts it as PSN %" PRIu32 " with %" PRIu64 " in flight", l->psn,
+			     get(v, "in_flight")));
 	else
-		push(l, make(v, BF_LIFE_DEVICE, "start", "local keys are good; starts it as PSN %" PRIu32 " to %" PRIu32
-			     " with %" PRIu64 " in flight", l->psn, (l->psn + npsn - 1) & PSN_MASK, get(v, "in_flight")));
+		push(l,
+		     make(v, BF_LIFE_DEVICE, "start",
+			  "local keys are good; starts it as PSN %" PRIu32 " to %" PRIu32 " with %" PRIu64 " in flight",
+			  l->psn, (l->psn + npsn - 1) & PSN_MASK, get(v, "in_flight")));
 }
 
 /* ---- the wire ---- */
@@ -332,9 +343,11 @@ static void describe_answer(const struct bf_roce *p, char *buf, size_t cap)
 	else if (p->aeth_syndrome >> 5 == BF_AETH_RNR >> 5)
 		snprintf(buf, cap, "RNR NAK (timer %u)", p->aeth_syndrome & 0x1f);
 	else if (p->aeth_syndrome >> 5 == BF_AETH_NAK_SEQ >> 5)
-		snprintf(buf, cap, "NAK %s", p->aeth_syndrome == BF_AETH_NAK_SEQ ? "(sequence error)" :
-			 p->aeth_syndrome == BF_AETH_NAK_INV_REQ ? "(invalid request)" :
-			 p->aeth_syndrome == BF_AETH_NAK_ACCESS ? "(remote access error)" : "(remote operational error)");
+		snprintf(buf, cap, "NAK %s",
+			 p->aeth_syndrome == BF_AETH_NAK_SEQ       ? "(sequence error)"
+			 : p->aeth_syndrome == BF_AETH_NAK_INV_REQ ? "(invalid request)"
+			 : p->aeth_syndrome == BF_AETH_NAK_ACCESS  ? "(remote access error)"
+								   : "(remote operational error)");
 	else
 		snprintf(buf, cap, "%s", bf_roce_opcode_name(p->opcode));
 }
@@ -354,8 +367,8 @@ static bool answers_me(const struct bf_life *l, const struct bf_roce *p)
 static void push_packet(struct bf_life *l, const struct view *v, bool far, const char *verb, const char *text,
 			const char *more)
 {
-	struct bf_life_step s = make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s%s", verb, get(v, "packet"), text,
-				     more);
+	struct bf_life_step s =
+	    make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s%s", verb, get(v, "packet"), text, more);
 
 	s.far = far;
 	push(l, s);
@@ -370,8 +383,8 @@ static void on_sent(struct bf_life *l, const struct view *v, const struct bf_roc
 	if (mine) {
 		l->remote_qpn = p->dest_qp;
 		l->has_remote = true;
-		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32, bf_roce_opcode_name(p->opcode), p->psn,
-			 p->dest_qp);
+		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32, bf_roce_opcode_name(p->opcode),
+			 p->psn, p->dest_qp);
 	} else if (answers_me(l, p)) {
 		l->answered = true;
 		describe_answer(p, answer, sizeof(answer));
@@ -455,9 +468,10 @@ static void on_mkey_error(struct bf_life *l, const struct view *v)
 
 	if (!concerns_me(l, v))
 		return;
-	push(l, make(v, place_of(l, get(v, "qpn")), "key", "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%"
-		     PRIx64 ": %s", get(v, "key"), get_name(v, "access", access, sizeof(access)), get(v, "length"),
-		     get(v, "va"), get_name(v, "why", why, sizeof(why))));
+	push(l, make(v, place_of(l, get(v, "qpn")), "key",
+		     "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s", get(v, "key"),
+		     get_name(v, "access", access, sizeof(access)), get(v, "length"), get(v, "va"),
+		     get_name(v, "why", why, sizeof(why))));
 }
 
 static void on_qp_error(struct bf_life *l, const struct view *v)
@@ -467,7 +481,8 @@ static void on_qp_error(struct bf_life *l, const struct view *v)
 
 	if (!concerns_me(l, v))
 		return;
-	push(l, make(v, place_of(l, qpn), "error", "QP 0x%" PRIx64 " fails: %s", qpn, get_text(v, "why", why, sizeof(why))));
+	push(l, make(v, place_of(l, qpn), "error", "QP 0x%" PRIx64 " fails: %s", qpn,
+		     get_text(v, "why", why, sizeof(why))));
 }
 
 static void on_qp_state(struct bf_life *l, const struct view *v)
@@ -478,7 +493,8 @@ static void on_qp_state(struct bf_life *l, const struct view *v)
 	/* A failing requester changes state right behind the completion that says so. */
 	bool own_end = l->stage == STAGE_ENDED && qpn == l->qpn && l->steps[l->nsteps - 1].time_ps == v->time_ps;
 
-	if (!own_end && (l->stage < STAGE_FETCHED || l->stage == STAGE_ENDED || (qpn != l->qpn && qpn != l->remote_qpn)))
+	if (!own_end &&
+	    (l->stage < STAGE_FETCHED || l->stage == STAGE_ENDED || (qpn != l->qpn && qpn != l->remote_qpn)))
 		return;
 	push(l, make(v, place_of(l, qpn), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
 		     get_name(v, "from", from, sizeof(from)), get_name(v, "to", to, sizeof(to))));
@@ -486,8 +502,8 @@ static void on_qp_state(struct bf_life *l, const struct view *v)
 
 static bool remote_psn(const struct bf_life *l, const struct view *v)
 {
-	return l->stage >= STAGE_STARTED && l->stage != STAGE_ENDED && l->has_remote && get(v, "qpn") == l->remote_qpn &&
-	       psn_is_mine(l, (uint32_t)get(v, "psn"));
+	return l->stage >= STAGE_STARTED && l->stage != STAGE_ENDED && l->has_remote &&
+	       get(v, "qpn") == l->remote_qpn && psn_is_mine(l, (uint32_t)get(v, "psn"));
 }
 
 static void on_recv_fetch(struct bf_life *l, const struct view *v)
@@ -496,8 +512,9 @@ static void on_recv_fetch(struct bf_life *l, const struct view *v)
 
 	if (!remote_psn(l, v))
 		return;
-	push(l, make(v, BF_LIFE_REMOTE, "receive", "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64
-		     " segment%s", get(v, "index"), get(v, "room"), n, n == 1 ? "" : "s"));
+	push(l, make(v, BF_LIFE_REMOTE, "receive",
+		     "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64 " segment%s",
+		     get(v, "index"), get(v, "room"), n, n == 1 ? "" : "s"));
 	l->expects_recv_cqe = true;
 }
 
@@ -508,8 +525,9 @@ static void on_request_done(struct bf_life *l, const struct view *v)
 	if (!remote_psn(l, v))
 		return;
 	if (opcode >= BF_RC_WRITE_FIRST && opcode <= BF_RC_READ_REQUEST && get(v, "rkey"))
-		push(l, make(v, BF_LIFE_REMOTE, "execute", "%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%"
-			     PRIx64, bf_roce_opcode_name(opcode), get(v, "rkey"), get(v, "length"), get(v, "va")));
+		push(l, make(v, BF_LIFE_REMOTE, "execute",
+			     "%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%" PRIx64,
+			     bf_roce_opcode_name(opcode), get(v, "rkey"), get(v, "length"), get(v, "va")));
 	else
 		push(l, make(v, BF_LIFE_REMOTE, "execute", "%s done: %" PRIu64 " bytes", bf_roce_opcode_name(opcode),
 			     get(v, "length")));
@@ -519,8 +537,8 @@ static void on_request_done(struct bf_life *l, const struct view *v)
 static void on_nak_sent(struct bf_life *l, const struct view *v)
 {
 	if (remote_psn(l, v))
-		push(l, make(v, BF_LIFE_REMOTE, "nak", "refuses PSN %" PRIu64 " with AETH syndrome 0x%" PRIx64, get(v, "psn"),
-			     get(v, "syndrome")));
+		push(l, make(v, BF_LIFE_REMOTE, "nak", "refuses PSN %" PRIu64 " with AETH syndrome 0x%" PRIx64,
+			     get(v, "psn"), get(v, "syndrome")));
 }
 
 /* ---- the end ---- */
@@ -558,17 +576,19 @@ static void on_cqe(struct bf_life *l, const struct view *v)
 		return;
 	get_name(v, "opcode", opcode, sizeof(opcode));
 	if (qpn == l->qpn && requester && (is_mine(l, v) || (l->stage == STAGE_DONE && l->unsignalled))) {
-		push(l, make(v, BF_LIFE_DEVICE, "completion", "%s CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %" PRIu64
-			     "%s", get(v, "verdict") ? get_name(v, "verdict", verdict, sizeof(verdict)) : "writes",
+		push(l, make(v, BF_LIFE_DEVICE, "completion",
+			     "%s CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %" PRIu64 "%s",
+			     get(v, "verdict") ? get_name(v, "verdict", verdict, sizeof(verdict)) : "writes",
 			     get(v, "count"), get(v, "cqn"), opcode, get(v, "index"),
 			     is_mine(l, v) ? "" : ", which covers this one too"));
 		describe_syndrome(l, v);
 		l->stage = STAGE_ENDED;
 	} else if (l->has_remote && qpn == l->remote_qpn && !requester && l->expects_recv_cqe) {
 		l->expects_recv_cqe = false;
-		push(l, make(v, BF_LIFE_REMOTE, "completion", "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %"
-			     PRIu64 ", %" PRIu64 " bytes", get(v, "count"), get(v, "cqn"), opcode, get(v, "index"),
-			     get(v, "byte_cnt")));
+		push(l, make(v, BF_LIFE_REMOTE, "completion",
+			     "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %" PRIu64 ", %" PRIu64
+			     " bytes",
+			     get(v, "count"), get(v, "cqn"), opcode, get(v, "index"), get(v, "byte_cnt")));
 		describe_syndrome(l, v);
 	}
 }
@@ -584,15 +604,16 @@ static void on_capture_cqe(struct bf_life *l, const struct view *v)
 	if (BF_FIELD_GET(BF_MLX5_CQE_QPN, bf_be32(c->sop_drop_qpn)) != l->qpn || bf_be16(c->wqe_counter) != l->index ||
 	    (opcode != BF_MLX5_CQE_REQ && opcode != BF_MLX5_CQE_REQ_ERR))
 		return;
-	struct bf_life_step s = make(v, BF_LIFE_CAPTURE, "capture", "has completion %" PRIu64 " of CQ 0x%" PRIx64
-				     ": %s, wqe_counter %u (line %" PRIu64 ")", get(v, "index"), get(v, "cqn"),
-				     bf_mlx5_cqe_opcode_name(opcode), bf_be16(c->wqe_counter), get(v, "line"));
+	struct bf_life_step s = make(
+	    v, BF_LIFE_CAPTURE, "capture",
+	    "has completion %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %u (line %" PRIu64 ")", get(v, "index"),
+	    get(v, "cqn"), bf_mlx5_cqe_opcode_name(opcode), bf_be16(c->wqe_counter), get(v, "line"));
 	push(l, s);
 	if (opcode == BF_MLX5_CQE_REQ_ERR) {
 		const struct bf_mlx5_err_cqe *e = (const void *)v->tail;
 
-		detail(l, make(v, BF_LIFE_CAPTURE, "fields", "syndrome 0x%02x (%s), vendor syndrome 0x%02x", e->syndrome,
-			       bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
+		detail(l, make(v, BF_LIFE_CAPTURE, "fields", "syndrome 0x%02x (%s), vendor syndrome 0x%02x",
+			       e->syndrome, bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
 	}
 }
 
@@ -697,8 +718,12 @@ int bf_life_read(struct bf_life *l, struct bf_trace *t)
 			continue;
 		}
 		struct view v = {
-			.time_ps = rec.time_ps, .actor = bf_trace_actor_name(t, rec.actor), .type = rec.type,
-			.fixed = rec.fixed, .tail = rec.tail, .tail_len = rec.tail_len,
+			.time_ps = rec.time_ps,
+			.actor = bf_trace_actor_name(t, rec.actor),
+			.type = rec.type,
+			.fixed = rec.fixed,
+			.tail = rec.tail,
+			.tail_len = rec.tail_len,
 		};
 
 		feed(l, &v);
@@ -712,7 +737,8 @@ int bf_life_create(uint32_t qpn, uint16_t index, struct bf_life **out)
 
 	if (!l)
 		return -ENOMEM;
-	l->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	l->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	l->qpn = qpn;
 	l->index = index;
 	*out = l;

@@ -16,11 +16,11 @@ enum bf_life_place { BF_LIFE_SOFTWARE, BF_LIFE_DEVICE, BF_LIFE_WIRE, BF_LIFE_REM
 struct bf_life_step {
 	uint64_t time_ps;
 	enum bf_life_place place;
-	const char *what;  /* short name: "doorbell", "fetch", "packet", ... */
-	char text[160];    /* one line */
-	char device[16];   /* "nic0"; empty for software and the capture */
-	bool detail;       /* belongs to the step before: no time of its own */
-	bool far;          /* done by the other side of a connection of a device with itself */
+	const char *what; /* short name: "doorbell", "fetch", "packet", ... */
+	char text[160];   /* one line */
+	char device[16];  /* "nic0"; empty for software and the capture */
+	bool detail;      /* belongs to the step before: no time of its own */
+	bool far;         /* done by the other side of a connection of a device with itself */
 };
 
 struct bf_life; /* opaque */

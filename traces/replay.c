@@ -11,7 +11,8 @@
 
 #include "traces/replay_internal.h"
 
-/* A step that waits longer than this in simulated time waits for ever: the longest retry sequence takes half a second. */
+/* A step that waits longer than this in simulated time waits for ever: the longest retry sequence takes half a second.
+ */
 #define PATIENCE_PS (2 * BF_S)
 
 /* Puts the captured event into the record stream, where the replay comes to it. */

@@ -12,9 +12,9 @@
  * software that was captured did. A flush completion of an entry that the capture lacks gets a stand-in entry with the
  * completion's opcode: the device that failed no longer fetched it.
  *
- * Compared are, per completion queue: order, opcode, queue pair, WQE counter, the requester's WQE opcode, the byte count
- * where the device defines it (receive, READ, atomic), immediate data, and the syndromes of errors. Time stamps and
- * signatures are not.
+ * Compared are, per completion queue: order, opcode, queue pair, WQE counter, the requester's WQE opcode, the byte
+ * count where the device defines it (receive, READ, atomic), immediate data, and the syndromes of errors. Time stamps
+ * and signatures are not.
  */
 #ifndef BELFRY_TRACES_REPLAY_H
 #define BELFRY_TRACES_REPLAY_H
@@ -24,10 +24,10 @@
 
 struct bf_replay_opts {
 	uint64_t seed;
-	const struct bf_mlx5_profile *profile; /* NULL: bf_mlx5_cx7 */
-	uint32_t mtu;                          /* 256 .. 4096, a power of two; 0: 1024 */
-	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
-	struct bf_sink *sink;                  /* borrowed; may be NULL */
+	const struct bf_mlx5_profile *profile;                      /* NULL: bf_mlx5_cx7 */
+	uint32_t mtu;                                               /* 256 .. 4096, a power of two; 0: 1024 */
+	uint32_t record_mask;                                       /* BF_CLASS_*; 0 = off */
+	struct bf_sink *sink;                                       /* borrowed; may be NULL */
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* events of the capture; may be NULL */
 	void *progress_arg;
 };
@@ -43,37 +43,37 @@ struct bf_replay_cqe {
 	uint32_t qpn;
 	uint16_t counter;
 	uint32_t byte_count, imm;
-	uint64_t time_ps;   /* captured: when the recorder saw it; simulated: when memory held it */
-	uint32_t number;    /* in its queue, from the first: as the capture says, or as polled */
-	uint32_t line;      /* of the capture; 0 in simulated ones */
+	uint64_t time_ps; /* captured: when the recorder saw it; simulated: when memory held it */
+	uint32_t number;  /* in its queue, from the first: as the capture says, or as polled */
+	uint32_t line;    /* of the capture; 0 in simulated ones */
 };
 
 enum bf_replay_verdict {
-	BF_REPLAY_MISSING,    /* captured, never simulated */
-	BF_REPLAY_LATE,       /* simulated, but not where the capture had it: the device had nothing left to do */
-	BF_REPLAY_EXTRA,      /* simulated, not captured */
-	BF_REPLAY_SWAPPED,    /* this one and the next changed places */
-	BF_REPLAY_DIFFERENT,  /* a field differs */
-	BF_REPLAY_NUMBERING,  /* the capture's own running number jumps */
+	BF_REPLAY_MISSING,   /* captured, never simulated */
+	BF_REPLAY_LATE,      /* simulated, but not where the capture had it: the device had nothing left to do */
+	BF_REPLAY_EXTRA,     /* simulated, not captured */
+	BF_REPLAY_SWAPPED,   /* this one and the next changed places */
+	BF_REPLAY_DIFFERENT, /* a field differs */
+	BF_REPLAY_NUMBERING, /* the capture's own running number jumps */
 };
 
 struct bf_replay_divergence {
 	enum bf_replay_verdict verdict;
-	uint32_t cqn, number; /* place in the queue */
+	uint32_t cqn, number;                     /* place in the queue */
 	struct bf_replay_cqe captured, simulated; /* the one that is not there is zero */
-	char text[160];       /* what differs, with both values */
+	char text[160];                           /* what differs, with both values */
 };
 
 /* One row of the summary: one side of one queue pair. */
 struct bf_replay_queue {
 	uint32_t qpn, cqn, depth;
 	enum bf_replay_side side;
-	uint32_t entries;   /* captured */
-	uint32_t stand_ins; /* posted in place of entries that the capture lacks */
-	uint32_t doorbells; /* send side: rung as captured */
-	uint32_t unrung;    /* send side: captured entries that no doorbell of the capture covers */
+	uint32_t entries;             /* captured */
+	uint32_t stand_ins;           /* posted in place of entries that the capture lacks */
+	uint32_t doorbells;           /* send side: rung as captured */
+	uint32_t unrung;              /* send side: captured entries that no doorbell of the capture covers */
 	uint32_t captured, simulated; /* completions */
-	uint32_t errors;    /* simulated completions that are errors */
+	uint32_t errors;              /* simulated completions that are errors */
 	uint32_t divergences;
 	bool made_up_peer;
 };
@@ -86,7 +86,8 @@ struct bf_replay_result {
 	uint32_t captured, simulated; /* completions in all */
 	uint64_t time_ps, events, records, hash;
 	uint64_t packets; /* sent by both devices */
-	/* The entry whose life says most: the first that failed, else the first with a completion, else the peer's first. */
+	/* The entry whose life says most: the first that failed, else the first with a completion, else the peer's
+	 * first. */
 	bool has_example, example_of_peer;
 	uint32_t example_qpn;
 	uint16_t example_index;
@@ -94,8 +95,8 @@ struct bf_replay_result {
 
 /*
  * Replays `c`. Returns 0 with the comparison in `*out` (free with bf_replay_free()), -EBADMSG when the capture does not
- * add up (with the line), -E2BIG when it needs more memory than a replay may have, -ENOTSUP for a capture that begins in
- * the middle of a queue, or another negative errno; `err` says what. Divergences are no error. One thread.
+ * add up (with the line), -E2BIG when it needs more memory than a replay may have, -ENOTSUP for a capture that begins
+ * in the middle of a queue, or another negative errno; `err` says what. Divergences are no error. One thread.
  */
 int bf_replay_run(const struct bf_capture *c, const struct bf_replay_opts *opts, struct bf_replay_result **out,
 		  struct bf_error *err);

@@ -66,7 +66,8 @@ static void differs(struct text *t, const char *what, const char *format, uint64
 		snprintf(a, sizeof(a), "%" PRIu64, captured);
 		snprintf(b, sizeof(b), "%" PRIu64, simulated);
 	}
-	n = snprintf(t->buf + t->used, t->cap - t->used, "%s%s captured %s, simulated %s", t->used ? "; " : "", what, a, b);
+	n = snprintf(t->buf + t->used, t->cap - t->used, "%s%s captured %s, simulated %s", t->used ? "; " : "", what, a,
+		     b);
 	t->used += n > 0 ? (size_t)n : 0;
 }
 
@@ -164,8 +165,10 @@ static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, siz
 		if (verdict == BF_REPLAY_DIFFERENT)
 			memcpy(d->text, text, sizeof(d->text));
 		if (verdict == BF_REPLAY_SWAPPED)
-			snprintf(d->text, sizeof(d->text), "the capture has wqe_counter %u and then %u, the device wrote them"
-				 " the other way round", c->counter, (c + 1)->counter);
+			snprintf(d->text, sizeof(d->text),
+				 "the capture has wqe_counter %u and then %u, the device wrote them"
+				 " the other way round",
+				 c->counter, (c + 1)->counter);
 		c += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_EXTRA;
 		s += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_MISSING;
 	}
@@ -183,16 +186,19 @@ static int compare_walk(struct bf_replay *r, const struct bf_replay_cq *cq, size
 		d = add(r, cap, cq, BF_REPLAY_NUMBERING, &cq->captured[i], NULL);
 		if (!d)
 			return bf_fail(r->err, -ENOMEM, "out of memory");
-		snprintf(d->text, sizeof(d->text), "completion %" PRIu32 " follows completion %" PRIu32 " in the capture",
-			 cq->captured[i].number, cq->captured[i - 1].number);
+		snprintf(d->text, sizeof(d->text),
+			 "completion %" PRIu32 " follows completion %" PRIu32 " in the capture", cq->captured[i].number,
+			 cq->captured[i - 1].number);
 	}
 	if (cq->late_count == 0 || cq->late_from >= cq->nsimulated)
 		return 0;
 	d = add(r, cap, cq, BF_REPLAY_LATE, &cq->captured[cq->late_from], &cq->simulated[cq->late_from]);
 	if (!d)
 		return bf_fail(r->err, -ENOMEM, "out of memory");
-	snprintf(d->text, sizeof(d->text), "with all doorbells in front of it rung, the device had nothing left to do;"
-		 " %" PRIu32 " completion%s came later than captured", cq->late_count, cq->late_count == 1 ? "" : "s");
+	snprintf(d->text, sizeof(d->text),
+		 "with all doorbells in front of it rung, the device had nothing left to do;"
+		 " %" PRIu32 " completion%s came later than captured",
+		 cq->late_count, cq->late_count == 1 ? "" : "s");
 	return 0;
 }
 
@@ -204,8 +210,8 @@ static void count_row(const struct bf_replay *r, struct bf_replay_queue *row)
 		const struct bf_replay_cq *cq = &r->cqs[i];
 
 		for (uint32_t k = 0; k < cq->ncaptured; k++)
-			row->captured += cq->captured[k].qpn == row->qpn &&
-					 bf_replay_cqe_side(&cq->captured[k]) == row->side;
+			row->captured +=
+			    cq->captured[k].qpn == row->qpn && bf_replay_cqe_side(&cq->captured[k]) == row->side;
 		for (uint32_t k = 0; k < cq->nsimulated; k++) {
 			if (cq->simulated[k].qpn != row->qpn || bf_replay_cqe_side(&cq->simulated[k]) != row->side)
 				continue;
@@ -226,13 +232,24 @@ static int summarise(struct bf_replay *r)
 	for (size_t i = 0; i < r->nqps; i++) {
 		const struct bf_replay_qp *q = &r->qps[i];
 		struct bf_replay_queue send = {
-			.qpn = q->cap->qpn, .cqn = q->cap->send_cqn, .depth = q->cap->sq_wqebbs, .side = BF_REPLAY_SEND,
-			.entries = (uint32_t)q->nentries, .stand_ins = q->send_stand_ins, .doorbells = q->doorbells,
-			.unrung = (uint32_t)(q->nentries - q->next_entry), .made_up_peer = q->peer != NULL,
+			.qpn = q->cap->qpn,
+			.cqn = q->cap->send_cqn,
+			.depth = q->cap->sq_wqebbs,
+			.side = BF_REPLAY_SEND,
+			.entries = (uint32_t)q->nentries,
+			.stand_ins = q->send_stand_ins,
+			.doorbells = q->doorbells,
+			.unrung = (uint32_t)(q->nentries - q->next_entry),
+			.made_up_peer = q->peer != NULL,
 		};
 		struct bf_replay_queue recv = {
-			.qpn = q->cap->qpn, .cqn = q->cap->recv_cqn, .depth = q->cap->rq_wqes, .side = BF_REPLAY_RECV,
-			.entries = q->recv_captured, .stand_ins = q->nrecv - q->recv_captured, .made_up_peer = q->peer != NULL,
+			.qpn = q->cap->qpn,
+			.cqn = q->cap->recv_cqn,
+			.depth = q->cap->rq_wqes,
+			.side = BF_REPLAY_RECV,
+			.entries = q->recv_captured,
+			.stand_ins = q->nrecv - q->recv_captured,
+			.made_up_peer = q->peer != NULL,
 		};
 
 		count_row(r, &send);
@@ -249,7 +266,8 @@ static int summarise(struct bf_replay *r)
 	return 0;
 }
 
-/* The first completion with an error of its own, else the first of a send, else what the peer sent for the first receive. */
+/* The first completion with an error of its own, else the first of a send, else what the peer sent for the first
+ * receive. */
 static void choose_example(struct bf_replay *r)
 {
 	const struct bf_replay_cqe *failed = NULL, *sent = NULL, *received = NULL;
@@ -257,8 +275,9 @@ static void choose_example(struct bf_replay *r)
 	for (size_t i = 0; i < r->ncqs; i++) {
 		for (uint32_t k = 0; k < r->cqs[i].nsimulated; k++) {
 			const struct bf_replay_cqe *c = &r->cqs[i].simulated[k];
-			const struct bf_replay_cqe **best = bf_replay_cqe_side(c) == BF_REPLAY_RECV ? &received :
-							    c->opcode == BF_MLX5_CQE_REQ_ERR ? &failed : &sent;
+			const struct bf_replay_cqe **best = bf_replay_cqe_side(c) == BF_REPLAY_RECV ? &received
+							    : c->opcode == BF_MLX5_CQE_REQ_ERR      ? &failed
+												    : &sent;
 
 			if (!*best || c->time_ps < (*best)->time_ps)
 				*best = c;

@@ -42,8 +42,8 @@ struct bf_replay_qp {
 	uint32_t line;
 	struct bf_replay_qp *loop; /* the other end, when captured too */
 	struct bf_replay_peer *peer;
-	bool sends;      /* has doorbells, so it must reach RTS */
-	bool rnr_error;  /* a captured completion says that receiver-not-ready retries ran out */
+	bool sends;     /* has doorbells, so it must reach RTS */
+	bool rnr_error; /* a captured completion says that receiver-not-ready retries ran out */
 	/* Send queue. */
 	struct bf_replay_entry *entries;
 	size_t nentries, entries_cap, next_entry;
@@ -64,7 +64,7 @@ struct bf_replay_cq {
 	uint32_t consumer;
 	struct bf_replay_cqe *captured, *simulated;
 	uint32_t ncaptured, captured_cap, nsimulated, simulated_cap;
-	uint32_t seen;       /* captured ones that the walk has passed */
+	uint32_t seen;                  /* captured ones that the walk has passed */
 	uint32_t late_from, late_count; /* stretch of `captured` that was not there in time */
 };
 

@@ -85,8 +85,9 @@ static int plan_cq(struct bf_replay *r, uint32_t cqn, uint32_t entries, uint32_t
 		return 0;
 	}
 	if (cq->entries != entries)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": CQ 0x%" PRIx32 " has %" PRIu32 " entries here and %" PRIu32
-			       " before", line, cqn, entries, cq->entries);
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": CQ 0x%" PRIx32 " has %" PRIu32 " entries here and %" PRIu32 " before",
+			       line, cqn, entries, cq->entries);
 	return 0;
 }
 
@@ -102,7 +103,8 @@ static int plan_qp(struct bf_replay *r, const struct bf_capture_event *ev)
 
 		same.state = known->cap->state;
 		if (memcmp(&same, known->cap, sizeof(same)) != 0)
-			return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " is another one than in line %" PRIu32,
+			return bf_fail(r->err, -EBADMSG,
+				       "line %" PRIu32 ": QP 0x%" PRIx32 " is another one than in line %" PRIu32,
 				       ev->line, q->qpn, known->line);
 		return 0;
 	}
@@ -165,12 +167,15 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 		expected = q->entries[q->nentries - 1].at + q->entries[q->nentries - 1].blocks;
 	e.at = unwrap(expected, ev->queue.index);
 	if (q->nentries == 0 && e.at != 0)
-		return bf_fail(r->err, -ENOTSUP, "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
-			       ": the capture starts in the middle of the queue's life", ev->line, q->cap->qpn, ev->queue.index);
+		return bf_fail(r->err, -ENOTSUP,
+			       "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
+			       ": the capture starts in the middle of the queue's life",
+			       ev->line, q->cap->qpn, ev->queue.index);
 	if (e.at != expected)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": entry %" PRIu32 " of QP 0x%" PRIx32 " should be entry %"
-			       PRIu32 ": a line is missing or out of place", ev->line, ev->queue.index, q->cap->qpn,
-			       (uint32_t)(expected & 0xffff));
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": entry %" PRIu32 " of QP 0x%" PRIx32 " should be entry %" PRIu32
+			       ": a line is missing or out of place",
+			       ev->line, ev->queue.index, q->cap->qpn, (uint32_t)(expected & 0xffff));
 	if (e.blocks > q->cap->sq_wqebbs)
 		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the entry is larger than the ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
@@ -201,11 +206,14 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 		return rc;
 	at = unwrap(q->nrecv, ev->queue.index);
 	if (at != q->nrecv)
-		return bf_fail(r->err, q->nrecv ? -EBADMSG : -ENOTSUP, "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%"
-			       PRIx32 " should be entry %" PRIu32, ev->line, ev->queue.index, q->cap->qpn, q->nrecv & 0xffff);
+		return bf_fail(r->err, q->nrecv ? -EBADMSG : -ENOTSUP,
+			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32
+			       " should be entry %" PRIu32,
+			       ev->line, ev->queue.index, q->cap->qpn, q->nrecv & 0xffff);
 	if (q->cap->rq_wqes == 0 || ev->len > 1u << q->cap->rq_stride_log2)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%"
-			       PRIx32, ev->line, q->cap->qpn);
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%" PRIx32,
+			       ev->line, q->cap->qpn);
 	q->recv_captured++;
 	return add_recv(r, q, ev);
 }
@@ -257,7 +265,8 @@ static void plan_outcome(struct bf_replay_qp *q, const struct bf_replay_cqe *cqe
 		q->rnr_error = true;
 }
 
-/* A message that consumes a receive entry without reading it (WRITE with immediate) leaves no line of the entry's own. */
+/* A message that consumes a receive entry without reading it (WRITE with immediate) leaves no line of the entry's own.
+ */
 static int plan_consumed(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
 {
 	uint64_t at = unwrap(q->nrecv, cqe->counter);
@@ -276,8 +285,8 @@ static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 	int rc;
 
 	if (!cq)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": no queue pair of the capture uses CQ 0x%" PRIx32, ev->line,
-			       ev->queue.cqn);
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": no queue pair of the capture uses CQ 0x%" PRIx32,
+			       ev->line, ev->queue.cqn);
 	bf_replay_read_cqe(ev->bytes, &c);
 	c.line = ev->line;
 	c.number = ev->queue.index;
@@ -312,8 +321,8 @@ static int plan_event(struct bf_replay *r, const struct bf_capture_event *ev)
 		if (rc)
 			return rc;
 		if (q->cap->sq_wqebbs == 0)
-			return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " has no send queue", ev->line,
-				       q->cap->qpn);
+			return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " has no send queue",
+				       ev->line, q->cap->qpn);
 		q->sends = true;
 		return 0;
 	default:
@@ -336,11 +345,16 @@ static int plan_listed_key(struct bf_replay *r, const struct bf_capture_event *e
 	const struct bf_capture_mkey *m = &ev->mkey;
 	struct bf_replay_keys *keys = &r->host[0].keys;
 	struct bf_replay_key k = {
-		.key = m->key, .access = m->access, .lo = m->addr, .hi = m->addr + m->length, .listed = true,
+		.key = m->key,
+		.access = m->access,
+		.lo = m->addr,
+		.hi = m->addr + m->length,
+		.listed = true,
 	};
 
 	if (m->length == 0 || k.hi < k.lo)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": key 0x%" PRIx32 " covers no valid range", ev->line, m->key);
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": key 0x%" PRIx32 " covers no valid range", ev->line,
+			       m->key);
 	for (size_t i = 0; i < keys->count; i++) {
 		const struct bf_replay_key *old = &keys->key[i];
 

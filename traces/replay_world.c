@@ -70,8 +70,9 @@ static int build_memory(struct bf_replay *r, struct bf_replay_side_state *host)
 	for (size_t i = 0; i < host->memory.count; i++) {
 		total += host->memory.span[i].hi - host->memory.span[i].lo;
 		if (total > MEMORY_MAX)
-			return bf_fail(r->err, -E2BIG, "the captured entries reach over more than %" PRIu64
-				       " MiB of memory", (uint64_t)(MEMORY_MAX >> 20));
+			return bf_fail(r->err, -E2BIG,
+				       "the captured entries reach over more than %" PRIu64 " MiB of memory",
+				       (uint64_t)(MEMORY_MAX >> 20));
 	}
 	for (size_t i = 0; i < host->memory.count; i++) {
 		const struct bf_replay_span *s = &host->memory.span[i];
@@ -105,15 +106,16 @@ static int command(struct bf_replay *r, struct bf_replay_side_state *host, uint8
 		return bf_fail(r->err, rc, "command 0x%" PRIx32 " was not understood", opcode);
 	status = BF_MLX5_GET(out, BF_CMD_OUT_STATUS);
 	if (status)
-		return bf_fail(r->err, -EINVAL, "command 0x%" PRIx32 " failed with status 0x%" PRIx32 ", syndrome 0x%" PRIx32,
-			       opcode, status, BF_MLX5_GET(out, BF_CMD_OUT_SYNDROME));
+		return bf_fail(r->err, -EINVAL,
+			       "command 0x%" PRIx32 " failed with status 0x%" PRIx32 ", syndrome 0x%" PRIx32, opcode,
+			       status, BF_MLX5_GET(out, BF_CMD_OUT_SYNDROME));
 	if (number)
 		*number = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return 0;
 }
 
-static int take_number(struct bf_replay *r, struct bf_replay_side_state *host, enum bf_mlx5_object kind, uint32_t number,
-		       const char *what)
+static int take_number(struct bf_replay *r, struct bf_replay_side_state *host, enum bf_mlx5_object kind,
+		       uint32_t number, const char *what)
 {
 	int rc = bf_mlx5_next_number(host->dev, kind, number);
 
@@ -172,7 +174,11 @@ int bf_replay_change_key(struct bf_replay *r, const struct bf_capture_mkey *m)
 	struct bf_replay_side_state *host = &r->host[0];
 	struct bf_replay_key *now = bf_replay_find_key(&host->keys, m->key);
 	struct bf_replay_key k = {
-		.key = m->key, .access = m->access, .lo = m->addr, .hi = m->addr + m->length, .listed = true,
+		.key = m->key,
+		.access = m->access,
+		.lo = m->addr,
+		.hi = m->addr + m->length,
+		.listed = true,
 	};
 	int rc;
 
@@ -302,7 +308,11 @@ static int open_host(struct bf_replay *r, int i, const char *name, uint32_t reco
 	host->ioas_ready = true;
 	snprintf(text, sizeof(text), "nic%d", i);
 	const struct bf_mlx5_opts o = {
-		.name = text, .profile = &profile, .space = &host->space, .ioas = &host->ioas, .fabric = r->fabric,
+		.name = text,
+		.profile = &profile,
+		.space = &host->space,
+		.ioas = &host->ioas,
+		.fabric = r->fabric,
 		.ipv4 = host->ipv4,
 	};
 	/* Captured addresses are fixed, everything else lies where they leave room. */
@@ -375,8 +385,12 @@ static int build_qp(struct bf_replay *r, struct bf_replay_qp *q)
 	struct bf_replay_side_state *host = &r->host[0];
 	const struct bf_capture_qp *c = q->cap;
 	struct qp_shape s = {
-		.sq_wqebbs = c->sq_wqebbs, .rq_wqes = c->rq_wqes, .rq_stride_log2 = c->rq_stride_log2,
-		.user_index = c->user_index, .cqn_snd = c->send_cqn, .cqn_rcv = c->recv_cqn,
+		.sq_wqebbs = c->sq_wqebbs,
+		.rq_wqes = c->rq_wqes,
+		.rq_stride_log2 = c->rq_stride_log2,
+		.user_index = c->user_index,
+		.cqn_snd = c->send_cqn,
+		.cqn_rcv = c->recv_cqn,
 	};
 	char name[32];
 	int rc;
@@ -398,7 +412,9 @@ static int build_peer(struct bf_replay *r, struct bf_replay_qp *q)
 {
 	struct bf_replay_side_state *host = &r->host[1];
 	struct bf_replay_peer *p = calloc(1, sizeof(*p));
-	struct qp_shape s = { .sq_wqebbs = PEER_SQ, .rq_stride_log2 = 4, .cqn_snd = r->peer_cqn, .cqn_rcv = r->peer_cqn };
+	struct qp_shape s = {
+		.sq_wqebbs = PEER_SQ, .rq_stride_log2 = 4, .cqn_snd = r->peer_cqn, .cqn_rcv = r->peer_cqn
+	};
 	char name[40];
 	int rc;
 

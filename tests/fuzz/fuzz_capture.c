@@ -1,4 +1,5 @@
-/* Any bytes as a capture: read without harm; what was read is in order, and means the same after a trip through records. */
+/* Any bytes as a capture: read without harm; what was read is in order, and means the same after a trip through
+ * records. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static void check(const struct bf_capture *c)
 			abort();
 		if (i && (e->line <= e[-1].line || e->t_ns < e[-1].t_ns))
 			abort();
-		if (!e->bytes != !e->len || (e->kind == BF_CAPTURE_WQE && e->len % 64) || (e->kind == BF_CAPTURE_CQE && e->len != 64))
+		if (!e->bytes != !e->len || (e->kind == BF_CAPTURE_WQE && e->len % 64) ||
+		    (e->kind == BF_CAPTURE_CQE && e->len != 64))
 			abort();
 		/* Every byte is readable. */
 		uint8_t sum = 0;

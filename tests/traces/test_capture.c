@@ -9,18 +9,24 @@
 #include "traces/capture_records.h"
 #include "traces/trace.h"
 
-#define MKEY "{\"t_ns\":1,\"ev\":\"mkey\",\"key\":\"0x1000\",\"addr\":\"0x563d84d0c000\",\"length\":8192,\"access\":1048585}\n"
-#define QP                                                                                                           \
-	"{\"t_ns\":2,\"ev\":\"qp\",\"qpn\":\"0x101001\",\"dest_qpn\":\"0x100001\",\"sq_wqebbs\":128,\"rq_wqes\":4,"  \
-	"\"rq_stride_log2\":4,\"user_index\":7,\"send_cqn\":\"0x1\",\"send_cqes\":256,\"recv_cqn\":\"0x2\","         \
+#define MKEY                                                                                                           \
+	"{\"t_ns\":1,\"ev\":\"mkey\",\"key\":\"0x1000\",\"addr\":\"0x563d84d0c000\",\"length\":8192,\"access\":"       \
+	"1048585}\n"
+#define QP                                                                                                             \
+	"{\"t_ns\":2,\"ev\":\"qp\",\"qpn\":\"0x101001\",\"dest_qpn\":\"0x100001\",\"sq_wqebbs\":128,\"rq_wqes\":4,"    \
+	"\"rq_stride_log2\":4,\"user_index\":7,\"send_cqn\":\"0x1\",\"send_cqes\":256,\"recv_cqn\":\"0x2\","           \
 	"\"recv_cqes\":16,\"state\":3}\n"
 #define BELL "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x101001\",\"dbrec\":28}\n"
 #define ZEROS_16 "00000000000000000000000000000000"
-#define RECV "{\"t_ns\":4,\"ev\":\"recv_wqe\",\"qpn\":\"0x101001\",\"index\":9,\"bytes\":\"00112233445566778899aAbBcCdDeEfF\"}\n"
-#define WQE                                                                                                          \
-	"{\"t_ns\":5,\"ev\":\"wqe\",\"qpn\":\"0x101001\",\"index\":300,\"bytes\":\"" ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 "\"}\n"
-#define CQE                                                                                                          \
-	"{\"t_ns\":6,\"ev\":\"cqe\",\"cqn\":\"0x2\",\"index\":70000,\"bytes\":\"" ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 "\"}\n"
+#define RECV                                                                                                           \
+	"{\"t_ns\":4,\"ev\":\"recv_wqe\",\"qpn\":\"0x101001\",\"index\":9,\"bytes\":"                                  \
+	"\"00112233445566778899aAbBcCdDeEfF\"}\n"
+#define WQE                                                                                                            \
+	"{\"t_ns\":5,\"ev\":\"wqe\",\"qpn\":\"0x101001\",\"index\":300,\"bytes\":\"" ZEROS_16 ZEROS_16 ZEROS_16        \
+	    ZEROS_16 "\"}\n"
+#define CQE                                                                                                            \
+	"{\"t_ns\":6,\"ev\":\"cqe\",\"cqn\":\"0x2\",\"index\":70000,\"bytes\":\"" ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16  \
+	"\"}\n"
 #define ALL MKEY QP BELL RECV WQE CQE
 
 static struct bf_capture *parse(const char *text, int want, struct bf_error *err)
@@ -95,7 +101,8 @@ START_TEST(test_tolerant)
 	static const char *const texts[] = {
 		"\n  \n" BELL,
 		"{ \"dbrec\" : 28 , \"qpn\" : \"0x101001\",\t\"ev\": \"sq_doorbell\", \"t_ns\":3 } \r\n",
-		"{\"x\":[{\"ev\":\"no\"},[],\"]\\\"\"],\"t_ns\":3,\"ev\":\"sq_doorbell\",\"y\":-1.5e3,\"z\":null,\"qpn\":\"0x101001\","
+		"{\"x\":[{\"ev\":\"no\"},[],\"]\\\"\"],\"t_ns\":3,\"ev\":\"sq_doorbell\",\"y\":-1.5e3,\"z\":null,"
+		"\"qpn\":\"0x101001\","
 		"\"w\":{\"dbrec\":1},\"dbrec\":28,\"v\":true}",
 	};
 
@@ -131,23 +138,28 @@ static const struct {
 	{ "{\"t_ns\":3,\"ev\":\"quux\"}", "line 2, column 17: unknown event \"quux\"" },
 	{ "{\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":1}", "event \"sq_doorbell\" lacks field \"t_ns\"" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\"}", "event \"sq_doorbell\" lacks field \"dbrec\"" },
-	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":1,\"dbrec\":1}", "column 36: field \"qpn\" wants a text such as \"0x1000\"" },
+	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":1,\"dbrec\":1}",
+	  "column 36: field \"qpn\" wants a text such as \"0x1000\"" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x\",\"dbrec\":1}", "field \"qpn\" wants a text" },
-	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0xg\",\"dbrec\":1}", "field \"qpn\" has a character that is no hex digit" },
+	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0xg\",\"dbrec\":1}",
+	  "field \"qpn\" has a character that is no hex digit" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1000000\",\"dbrec\":1}", "field \"qpn\" is too large" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":\"1\"}", "field \"dbrec\" wants a number" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":-1}", "field \"dbrec\" wants a whole number" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":1.5}", "field \"dbrec\" wants a whole number" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":65536}", "field \"dbrec\" is too large" },
-	{ "{\"t_ns\":99999999999999999999,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":1}", "field \"t_ns\" is too large" },
+	{ "{\"t_ns\":99999999999999999999,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":1}",
+	  "field \"t_ns\" is too large" },
 	{ "{\"t_ns\":0,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":1}", "time 0 ns lies before" },
 	{ "{\"t_ns\":3,\"ev\":\"wqe\",\"qpn\":\"0x1\",\"index\":0}", "event \"wqe\" lacks field \"bytes\"" },
-	{ "{\"t_ns\":3,\"ev\":\"wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}", "has 16 bytes; multiples of 64" },
+	{ "{\"t_ns\":3,\"ev\":\"wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}",
+	  "has 16 bytes; multiples of 64" },
 	{ "{\"t_ns\":3,\"ev\":\"wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"\"}", "has 0 bytes" },
 	{ "{\"t_ns\":3,\"ev\":\"recv_wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"000\"}", "pairs of hex digits" },
 	{ "{\"t_ns\":3,\"ev\":\"recv_wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"0000000000000000000000000000000x\"}",
 	  "no hex digit" },
-	{ "{\"t_ns\":3,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}", "multiples of 64 up to 64" },
+	{ "{\"t_ns\":3,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}",
+	  "multiples of 64 up to 64" },
 };
 
 START_TEST(test_refused)
@@ -200,7 +212,8 @@ END_TEST
 
 START_TEST(test_depths)
 {
-	static const char *const names[] = { "\"sq_wqebbs\":128", "\"rq_wqes\":4", "\"send_cqes\":256", "\"recv_cqes\":16" };
+	static const char *const names[] = { "\"sq_wqebbs\":128", "\"rq_wqes\":4", "\"send_cqes\":256",
+					     "\"recv_cqes\":16" };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(names); i++) {
 		char text[1024], *p;
@@ -224,7 +237,9 @@ START_TEST(test_probe)
 	ck_assert(bf_capture_probe(QP, 40)); /* the head of a line that is longer than what was read */
 	ck_assert(!bf_capture_probe("{\"belfry\":1}\n" ALL, 40));
 	ck_assert(!bf_capture_probe("", 0));
-	ck_assert(!bf_capture_probe("\x89" "belfry", 7));
+	ck_assert(!bf_capture_probe("\x89"
+				    "belfry",
+				    7));
 }
 END_TEST
 

@@ -44,9 +44,11 @@ static void begin(struct script *s)
 {
 	*s = (struct script){ 0 };
 	add_key(s, 0, MEMORY, 65536, 15);
-	add(s, "{\"t_ns\":0,\"ev\":\"qp\",\"qpn\":\"0x%x\",\"dest_qpn\":\"0x%x\",\"sq_wqebbs\":16,\"rq_wqes\":8,"
-	       "\"rq_stride_log2\":4,\"user_index\":0,\"send_cqn\":\"0x1\",\"send_cqes\":16,\"recv_cqn\":\"0x1\","
-	       "\"recv_cqes\":16,\"state\":3}\n", QPN, PEER);
+	add(s,
+	    "{\"t_ns\":0,\"ev\":\"qp\",\"qpn\":\"0x%x\",\"dest_qpn\":\"0x%x\",\"sq_wqebbs\":16,\"rq_wqes\":8,"
+	    "\"rq_stride_log2\":4,\"user_index\":0,\"send_cqn\":\"0x1\",\"send_cqes\":16,\"recv_cqn\":\"0x1\","
+	    "\"recv_cqes\":16,\"state\":3}\n",
+	    QPN, PEER);
 }
 
 static void add_bytes(struct script *s, const void *bytes, size_t len)
@@ -81,7 +83,8 @@ static void add_entry(struct script *s, uint64_t t, uint32_t index, uint8_t opco
 	e.ctrl.fm_ce_se = BF_MLX5_CTRL_CQ_UPDATE;
 	add(s, "{\"t_ns\":%llu,\"ev\":\"sq_doorbell\",\"qpn\":\"0x%x\",\"dbrec\":%u}\n", (unsigned long long)t, QPN,
 	    (index + 1) & 0xffff);
-	add(s, "{\"t_ns\":%llu,\"ev\":\"wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, QPN, index);
+	add(s, "{\"t_ns\":%llu,\"ev\":\"wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, QPN,
+	    index);
 	add_bytes(s, &e, sizeof(e));
 }
 
@@ -96,7 +99,8 @@ static void add_cqe(struct script *s, uint64_t t, uint8_t opcode, uint8_t sop, u
 	c.sop_drop_qpn = bf_to_be32((uint32_t)sop << 24 | QPN);
 	c.wqe_counter = bf_to_be16(counter);
 	c.op_own = (uint8_t)(opcode << 4);
-	add(s, "{\"t_ns\":%llu,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, s->cqes++);
+	add(s, "{\"t_ns\":%llu,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":%u,\"bytes\":\"", (unsigned long long)t,
+	    s->cqes++);
 	add_bytes(s, &c, sizeof(c));
 }
 
@@ -104,8 +108,8 @@ static void add_recv(struct script *s, uint64_t t, uint32_t index, uint32_t len,
 {
 	struct bf_mlx5_data d = data(len, va);
 
-	add(s, "{\"t_ns\":%llu,\"ev\":\"recv_wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, QPN,
-	    index);
+	add(s, "{\"t_ns\":%llu,\"ev\":\"recv_wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t,
+	    QPN, index);
 	add_bytes(s, &d, sizeof(d));
 }
 
@@ -152,7 +156,8 @@ static void add_long_entry(struct script *s, uint64_t t, uint32_t index)
 	bf_put_be32(e + 32, BF_MLX5_INLINE_FLAG | 970);
 	add(s, "{\"t_ns\":%llu,\"ev\":\"sq_doorbell\",\"qpn\":\"0x%x\",\"dbrec\":%u}\n", (unsigned long long)t, QPN,
 	    (index + 16) & 0xffff);
-	add(s, "{\"t_ns\":%llu,\"ev\":\"wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, QPN, index);
+	add(s, "{\"t_ns\":%llu,\"ev\":\"wqe\",\"qpn\":\"0x%x\",\"index\":%u,\"bytes\":\"", (unsigned long long)t, QPN,
+	    index);
 	add_bytes(s, e, sizeof(e));
 }
 
@@ -320,9 +325,20 @@ START_TEST(test_records)
 
 	/* Written, rung, fetched, three packets of at most 1024 bytes, acknowledged, completed, as captured. */
 	static const char *const story[] = {
-		"writes entry 0", "sets the doorbell record to 1", "the doorbell arrives", "reads the doorbell record: producer 1",
-		"has the entry", "RDMA_WRITE, entry 0", "starts it as PSN 0 to 2", "WRITE_FIRST PSN 0", "WRITE_MIDDLE PSN 1",
-		"WRITE_LAST PSN 2", "rkey 0x2200 is good, 3000 bytes", "ACK PSN 2", "retires the entry", "writes CQE 0",
+		"writes entry 0",
+		"sets the doorbell record to 1",
+		"the doorbell arrives",
+		"reads the doorbell record: producer 1",
+		"has the entry",
+		"RDMA_WRITE, entry 0",
+		"starts it as PSN 0 to 2",
+		"WRITE_FIRST PSN 0",
+		"WRITE_MIDDLE PSN 1",
+		"WRITE_LAST PSN 2",
+		"rkey 0x2200 is good, 3000 bytes",
+		"ACK PSN 2",
+		"retires the entry",
+		"writes CQE 0",
 		"has completion 0",
 	};
 	const struct bf_life_step *step = bf_life_steps(life, &n);
