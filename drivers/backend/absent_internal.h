@@ -11,8 +11,8 @@
 #include "drivers/backend/backend.h"
 
 /*
- * The first entry of folder `dir`, in order of name, that `accept` (NULL: any) likes; its name in `name`. False when there
- * is none, or no such folder.
+ * The first entry of folder `dir`, in order of name, that `accept` (NULL: any) likes; its name in `name`. False when
+ * there is none, or no such folder.
  */
 bool bf_absent_first(const char *dir, bool (*accept)(const char *dir, const char *entry), char *name, size_t cap);
 

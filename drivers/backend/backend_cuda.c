@@ -14,8 +14,9 @@ static int probe(char *why, size_t cap)
 	if (lib)
 		dlclose(lib);
 	if (!lib)
-		snprintf(why, cap, "this build runs nothing on GPUs, and the machine has no libcuda.so.1: needs an NVIDIA GPU "
-				   "and its driver");
+		snprintf(why, cap,
+			 "this build runs nothing on GPUs, and the machine has no libcuda.so.1: needs an NVIDIA GPU "
+			 "and its driver");
 	else if (access("/dev/nvidiactl", F_OK))
 		snprintf(why, cap, "this build runs nothing on GPUs (libcuda.so.1 is there, but no /dev/nvidiactl)");
 	else

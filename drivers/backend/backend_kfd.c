@@ -9,10 +9,12 @@
 static int probe(char *why, size_t cap)
 {
 	if (access("/dev/kfd", F_OK))
-		snprintf(why, cap, "this build does not drive real GPUs, and the machine has no /dev/kfd: needs an AMD GPU "
-				   "and the amdgpu driver");
+		snprintf(why, cap,
+			 "this build does not drive real GPUs, and the machine has no /dev/kfd: needs an AMD GPU "
+			 "and the amdgpu driver");
 	else if (access("/dev/kfd", R_OK | W_OK))
-		snprintf(why, cap, "this build does not drive real GPUs (/dev/kfd is there; its group is usually 'render')");
+		snprintf(why, cap,
+			 "this build does not drive real GPUs (/dev/kfd is there; its group is usually 'render')");
 	else
 		snprintf(why, cap, "this build does not drive real GPUs (/dev/kfd is there)");
 	return -ENOTSUP;

@@ -144,7 +144,8 @@ static int world_address(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8
 	return bf_machine_address(&w->m, pe, gid, mac);
 }
 
-static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
+static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+			void *arg)
 {
 	return bf_machine_launch(&w->m, pe, blocks, warps, kernel, arg);
 }
@@ -192,9 +193,15 @@ static int plan_warps(struct bf_world *w)
 	while ((g = bf_machine_next_grid(&w->m))) {
 		for (uint32_t i = 0; i < g->blocks * g->warps; i++)
 			w->warps[w->nwarps++] = (struct warp){
-				.world = w, .pe = g->pe,
-				.opts = { .warp = i % g->warps, .warps = g->warps, .block = i / g->warps,
-					  .blocks = g->blocks, .kernel = g->kernel, .arg = g->arg, .stop = &w->stop,
+				.world = w,
+				.pe = g->pe,
+				.opts = { .warp = i % g->warps,
+					  .warps = g->warps,
+					  .block = i / g->warps,
+					  .blocks = g->blocks,
+					  .kernel = g->kernel,
+					  .arg = g->arg,
+					  .stop = &w->stop,
 					  .fence = &w->fence },
 			};
 		free(g);
@@ -219,8 +226,8 @@ static bool wait_for_warps(struct bf_world *w)
 	}
 	pthread_mutex_lock(&w->lock);
 	while (w->running && rc != ETIMEDOUT)
-		rc = w->m.limit_ps == BF_NEVER ? pthread_cond_wait(&w->ended, &w->lock) :
-						 pthread_cond_timedwait(&w->ended, &w->lock, &until);
+		rc = w->m.limit_ps == BF_NEVER ? pthread_cond_wait(&w->ended, &w->lock)
+					       : pthread_cond_timedwait(&w->ended, &w->lock, &until);
 	late = w->running != 0;
 	pthread_mutex_unlock(&w->lock);
 	if (late)
@@ -257,8 +264,9 @@ static void describe_warps(struct bf_world *w, char *report, size_t cap)
 		const size_t used = strlen(report);
 
 		if (p->end.unfinished)
-			snprintf(report + used, cap - used, "pe%u.b%u.w%u: lanes 0x%x wait for %s\n", p->pe, p->opts.block,
-				 p->opts.warp, p->end.unfinished, p->end.waits_for ? p->end.waits_for : "their turn");
+			snprintf(report + used, cap - used, "pe%u.b%u.w%u: lanes 0x%x wait for %s\n", p->pe,
+				 p->opts.block, p->opts.warp, p->end.unfinished,
+				 p->end.waits_for ? p->end.waits_for : "their turn");
 	}
 }
 

@@ -17,8 +17,9 @@ static int probe(char *why, size_t cap)
 	if (bf_absent_first("/sys/class/infiniband", is_mlx5, dev, sizeof(dev)))
 		snprintf(why, cap, "this build does not drive real cards (%s is there)", dev);
 	else
-		snprintf(why, cap, "this build does not drive real cards, and the machine has no ConnectX: no device of "
-				   "vendor 0x15b3 in /sys/class/infiniband");
+		snprintf(why, cap,
+			 "this build does not drive real cards, and the machine has no ConnectX: no device of "
+			 "vendor 0x15b3 in /sys/class/infiniband");
 	return -ENOTSUP;
 }
 

@@ -13,8 +13,9 @@ static int probe(char *why, size_t cap)
 	if (bf_absent_first("/sys/class/infiniband", NULL, dev, sizeof(dev)))
 		snprintf(why, cap, "this build has no verbs executor (RDMA device %s is there)", dev);
 	else
-		snprintf(why, cap, "this build has no verbs executor, and the machine no RDMA device: "
-				   "'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one%s",
+		snprintf(why, cap,
+			 "this build has no verbs executor, and the machine no RDMA device: "
+			 "'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one%s",
 			 geteuid() ? " (as root)" : "");
 	return -ENOTSUP;
 }

@@ -1,6 +1,6 @@
 /*
- * Backend "sim": the models in virtual time. Every lane of a grid is an agent with a view of its own; blocks and GPUs are
- * the levels between a lane's stores and memory. Same options, same seed: same records, byte for byte.
+ * Backend "sim": the models in virtual time. Every lane of a grid is an agent with a view of its own; blocks and GPUs
+ * are the levels between a lane's stores and memory. Same options, same seed: same records, byte for byte.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -116,7 +116,8 @@ static int world_address(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8
 	return bf_machine_address(&w->m, pe, gid, mac);
 }
 
-static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
+static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+			void *arg)
 {
 	return bf_machine_launch(&w->m, pe, blocks, warps, kernel, arg);
 }
@@ -139,16 +140,20 @@ static int start_lane(struct bf_world *w, const struct bf_grid *g, struct block 
 	struct lane *l = &b->lane[index];
 	struct bf_thread *t = &l->thread;
 	char name[32], stream[48];
-	struct bf_view_opts view = { .ordering = w->m.ordering, .space = &w->m.pe[g->pe].space, .domain = b->domain,
-				     .cost = &bf_cost_gpu, .name = name };
+	struct bf_view_opts view = { .ordering = w->m.ordering,
+				     .space = &w->m.pe[g->pe].space,
+				     .domain = b->domain,
+				     .cost = &bf_cost_gpu,
+				     .name = name };
 	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l };
 	int rc;
 
 	snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe, t->block, t->warp, t->lane);
 	snprintf(stream, sizeof(stream), "stall/%s", name);
 	bf_rng_init(&t->stalls, w->m.sim->seed, stream);
-	t->stall_ns = w->m.ordering == BF_ORDER_GPU ? STALL_GPU_NS :
-		      w->m.ordering == BF_ORDER_ADVERSARIAL ? STALL_ADVERSARIAL_NS : 0;
+	t->stall_ns = w->m.ordering == BF_ORDER_GPU           ? STALL_GPU_NS
+		      : w->m.ordering == BF_ORDER_ADVERSARIAL ? STALL_ADVERSARIAL_NS
+							      : 0;
 	l->kernel = g->kernel;
 	l->arg = g->arg;
 	rc = bf_view_create(w->m.sim, &view, &l->view);
@@ -181,8 +186,12 @@ static int start_block(struct bf_world *w, const struct bf_grid *g, uint32_t ind
 		for (uint32_t lane = 0; !rc && lane < BF_LANES; lane++) {
 			struct bf_thread *t = &b->lane[i * BF_LANES + lane].thread;
 
-			*t = (struct bf_thread){ .team = &b->warp[i], .lane = lane, .warp = i, .warps = g->warps,
-						 .block = index, .blocks = g->blocks };
+			*t = (struct bf_thread){ .team = &b->warp[i],
+						 .lane = lane,
+						 .warp = i,
+						 .warps = g->warps,
+						 .block = index,
+						 .blocks = g->blocks };
 			rc = start_lane(w, g, b, i * BF_LANES + lane);
 		}
 	}
@@ -203,8 +212,8 @@ static int start_grids(struct bf_world *w)
 }
 
 /*
- * Who waits for what. Lanes that wait only for siblings of their warp are left out as long as the one that they wait for
- * is in the list itself; a count stands for them.
+ * Who waits for what. Lanes that wait only for siblings of their warp are left out as long as the one that they wait
+ * for is in the list itself; a count stands for them.
  */
 static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
 {

@@ -16,12 +16,15 @@ static int probe(char *why, size_t cap)
 	char dev[64];
 
 	if (access("/dev/vfio/vfio", F_OK) && access("/dev/iommu", F_OK))
-		snprintf(why, cap, "this build does not drive real controllers, and the machine has neither /dev/vfio/vfio "
-				   "nor /dev/iommu: switch the IOMMU on and 'modprobe vfio-pci'");
+		snprintf(why, cap,
+			 "this build does not drive real controllers, and the machine has neither /dev/vfio/vfio "
+			 "nor /dev/iommu: switch the IOMMU on and 'modprobe vfio-pci'");
 	else if (!bf_absent_first("/sys/bus/pci/drivers/vfio-pci", is_nvme, dev, sizeof(dev)))
-		snprintf(why, cap, "this build does not drive real controllers, and no NVMe controller is bound to vfio-pci");
+		snprintf(why, cap,
+			 "this build does not drive real controllers, and no NVMe controller is bound to vfio-pci");
 	else
-		snprintf(why, cap, "this build does not drive real controllers (NVMe controller %s is bound to vfio-pci)", dev);
+		snprintf(why, cap,
+			 "this build does not drive real controllers (NVMe controller %s is bound to vfio-pci)", dev);
 	return -ENOTSUP;
 }
 

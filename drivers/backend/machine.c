@@ -16,7 +16,11 @@ static int open_pe(struct bf_machine *m, uint32_t index, const struct bf_mlx5_pr
 	struct bf_pe *pe = &m->pe[index];
 	char nic[16];
 	struct bf_mlx5_opts opts = {
-		.name = nic, .profile = profile, .space = &pe->space, .ioas = &pe->ioas, .fabric = m->fabric,
+		.name = nic,
+		.profile = profile,
+		.space = &pe->space,
+		.ioas = &pe->ioas,
+		.fabric = m->fabric,
 		.ipv4 = FIRST_IPV4 + index,
 		/* One for each queue pair of up to sixteen to every peer. */
 		.uar_pages = 64 + 16 * (m->npes - 1),
@@ -105,7 +109,8 @@ static int check_pe(struct bf_machine *m, uint32_t pe)
 int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out)
 {
-	struct bf_region_opts opts = { .name = name, .kind = place == BF_PLACE_GPU ? BF_MEM_VRAM : BF_MEM_DRAM,
+	struct bf_region_opts opts = { .name = name,
+				       .kind = place == BF_PLACE_GPU ? BF_MEM_VRAM : BF_MEM_DRAM,
 				       .size = size };
 	struct bf_region *r = NULL;
 	int rc = check_pe(m, pe);
@@ -175,8 +180,8 @@ int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32
 	if (rc)
 		return rc;
 	if (!blocks || !warps || (uint64_t)blocks * warps > 1u << 16 || !kernel)
-		return bf_fail(m->err, -EINVAL, "a grid of %u blocks of %u warps: must be 1 to 65536 warps in all", blocks,
-			       warps);
+		return bf_fail(m->err, -EINVAL, "a grid of %u blocks of %u warps: must be 1 to 65536 warps in all",
+			       blocks, warps);
 	g = malloc(sizeof(*g));
 	if (!g)
 		return bf_fail(m->err, -ENOMEM, "no memory for a grid");
@@ -213,11 +218,12 @@ static void describe_qp(void *arg, const struct bf_mlx5_qp_info *q)
 
 	if (q->sq_completed == q->sq_producer && !q->syndrome && q->state == BF_MLX5_QPS_RTS)
 		return;
-	snprintf(d->report + used, d->cap - used,
-		 "%s QP 0x%x %s: doorbell record %u, fetched %u, started %u, completed %u; PSN next %u, acknowledged %u; "
-		 "%u doorbells, %u retries",
-		 d->pe->name, q->qpn, q->state < BF_ARRAY_LEN(states) ? states[q->state] : "?", q->sq_producer,
-		 q->sq_fetched, q->sq_started, q->sq_completed, q->send_psn, q->acked_psn, q->doorbells, q->retries);
+	snprintf(
+	    d->report + used, d->cap - used,
+	    "%s QP 0x%x %s: doorbell record %u, fetched %u, started %u, completed %u; PSN next %u, acknowledged %u; "
+	    "%u doorbells, %u retries",
+	    d->pe->name, q->qpn, q->state < BF_ARRAY_LEN(states) ? states[q->state] : "?", q->sq_producer,
+	    q->sq_fetched, q->sq_started, q->sq_completed, q->send_psn, q->acked_psn, q->doorbells, q->retries);
 	if (q->syndrome)
 		snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "; syndrome 0x%02x vendor 0x%02x",
 			 q->syndrome, q->vendor_syndrome);

@@ -16,8 +16,8 @@ struct bf_ibgda_amo {
 };
 
 /*
- * Entries of a group: each lane's atomic and, when an atomic is two blocks long, a signalled NOP behind them, because the
- * signalled entry must be one block. Old values go to `lva` of each lane.
+ * Entries of a group: each lane's atomic and, when an atomic is two blocks long, a signalled NOP behind them, because
+ * the signalled entry must be one block. Old values go to `lva` of each lane.
  */
 BF_DEVICE void bf_ibgda_amo_issue(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				  struct bf_ibgda_group *g, const struct bf_ibgda_amo *a, int fetch, uint64_t lva,
@@ -57,9 +57,9 @@ BF_DEVICE void bf_ibgda_amo_nonfetch(struct bf_thread *t, uint32_t mask, const s
 }
 
 /*
- * The same, and waits for the old value, which is 0 when the atomic failed (status BF_IBGDA_FAILED). One ibuf slot a lane.
- * Results of the 4-byte extended atomics are big-endian; 8-byte ones are in host order because the drivers switch the
- * device to host-endian requests (NVSHMEM swaps only when the size is 4).
+ * The same, and waits for the old value, which is 0 when the atomic failed (status BF_IBGDA_FAILED). One ibuf slot a
+ * lane. Results of the 4-byte extended atomics are big-endian; 8-byte ones are in host order because the drivers switch
+ * the device to host-endian requests (NVSHMEM swaps only when the size is 4).
  */
 BF_DEVICE int bf_ibgda_amo_fetch(struct bf_thread *t, uint32_t mask, const struct bf_ibgda_state *state,
 				 struct bf_ibgda_qp *qp, const struct bf_ibgda_amo *a, uint64_t *old)

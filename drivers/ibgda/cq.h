@@ -30,10 +30,10 @@ BF_DEVICE enum bf_thread_scope bf_ibgda_scope(const struct bf_ibgda_state *state
 }
 
 /*
- * True while entries below `idx` may be incomplete, seeing `wqe_counter` in a collapsed CQ of nominal depth `ncqes`. With
- * completed = wqe_counter + 1, waiting is right when 1 <= idx - completed <= ncqes; subtracting 2 lets "equal" wrap to
- * 0xffff, which is outside the window. It is exact as long as fewer than 65536 - ncqes blocks are in flight. The CQ starts
- * as all ones, which reads as "completed 0".
+ * True while entries below `idx` may be incomplete, seeing `wqe_counter` in a collapsed CQ of nominal depth `ncqes`.
+ * With completed = wqe_counter + 1, waiting is right when 1 <= idx - completed <= ncqes; subtracting 2 lets "equal"
+ * wrap to 0xffff, which is outside the window. It is exact as long as fewer than 65536 - ncqes blocks are in flight.
+ * The CQ starts as all ones, which reads as "completed 0".
  */
 BF_FN int bf_ibgda_cqe_pending(uint64_t idx, uint16_t wqe_counter, uint32_t ncqes)
 {
@@ -126,8 +126,9 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 }
 
 /*
- * Takes what lies in a plain CQ: entry n belongs to software when its opcode is valid and its owner bit equals the parity
- * of n / ncqes (rdma-core providers/mlx5/cq.c get_sw_cqe). Called under cq_lock. Returns how many entries were taken.
+ * Takes what lies in a plain CQ: entry n belongs to software when its opcode is valid and its owner bit equals the
+ * parity of n / ncqes (rdma-core providers/mlx5/cq.c get_sw_cqe). Called under cq_lock. Returns how many entries were
+ * taken.
  */
 BF_DEVICE uint32_t bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
@@ -181,8 +182,8 @@ BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_sta
 }
 
 /*
- * Waits until all entries below `idx` are complete. 0, or BF_IBGDA_FAILED when a completion on this QP reported an error
- * (mvars.status says which; the DeepEP flavour never looks).
+ * Waits until all entries below `idx` are complete. 0, or BF_IBGDA_FAILED when a completion on this QP reported an
+ * error (mvars.status says which; the DeepEP flavour never looks).
  */
 BF_DEVICE int bf_ibgda_poll_cq(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 			       uint64_t idx)

@@ -1,6 +1,6 @@
 /*
- * IBGDA, device side: what a GPU thread runs to submit RDMA work by itself. Include one of drivers/platform/platform_*.h
- * first; everything is static inline and compiles as C17, CUDA and HIP.
+ * IBGDA, device side: what a GPU thread runs to submit RDMA work by itself. Include one of
+ * drivers/platform/platform_*.h first; everything is static inline and compiles as C17, CUDA and HIP.
  *
  * A put travels through these files in order:
  *   put.h, get.h, amo.h   cut the transfer at key boundaries (keys.h), one piece a lane

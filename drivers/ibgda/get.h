@@ -14,7 +14,8 @@ BF_DEVICE void bf_ibgda_note_get(struct bf_thread *t, struct bf_ibgda_qp *qp, ui
 	bf_atomic_max64(t, &qp->mvars.get_head, end, BF_AT_GPU);
 }
 
-/* A warp gets `bytes` from `src` at the peer into `dst`; returns when published. bf_ibgda_quiet_with_cst() completes it. */
+/* A warp gets `bytes` from `src` at the peer into `dst`; returns when published. bf_ibgda_quiet_with_cst() completes
+ * it. */
 BF_DEVICE void bf_ibgda_get_nbi_warp(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				     void *dst, void *src, uint64_t bytes, uint32_t message)
 {
@@ -60,8 +61,8 @@ BF_DEVICE int bf_ibgda_get(struct bf_thread *t, uint32_t mask, const struct bf_i
 				     bf_ibgda_flags(state, !blocking && g.rank + 1 == g.count));
 		if (blocking && bf_ibgda_leads(t, &g)) {
 			struct bf_ibgda_wqe w;
-			const uint32_t ds = bf_ibgda_wqe_dump(&w, qp->qpn, g.base + g.count, qp->ibuf.va,
-							      qp->ibuf.lkey, 1, BF_IBGDA_SIGNALLED | BF_IBGDA_FENCED);
+			const uint32_t ds = bf_ibgda_wqe_dump(&w, qp->qpn, g.base + g.count, qp->ibuf.va, qp->ibuf.lkey,
+							      1, BF_IBGDA_SIGNALLED | BF_IBGDA_FENCED);
 
 			bf_ibgda_wqe_store(t, qp, g.base + g.count, &w, ds);
 		}

@@ -74,7 +74,8 @@ int bf_ibgda_cmd_number(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_o
 	return bf_ibgda_cmd(h, pe, op, name, in, sizeof(in), NULL);
 }
 
-int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint64_t size, uint8_t variant, uint32_t *key)
+int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint64_t size, uint8_t variant,
+			uint32_t *key)
 {
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 };
 	uint8_t *mkc = in + BF_CREATE_MKEY_MKC;
@@ -137,13 +138,15 @@ static int check_options(struct bf_ibgda_host *h)
 		o->ibuf_slots = 1024;
 	if (h->npes < 2)
 		return bf_fail(h->err, -EINVAL, "%u PEs: queue pairs need at least two", h->npes);
-	if (o->log2_granularity < PAGE_SHIFT || o->log2_granularity > 40 || !o->heap_bytes || o->heap_bytes > 1ull << 38)
+	if (o->log2_granularity < PAGE_SHIFT || o->log2_granularity > 40 || !o->heap_bytes ||
+	    o->heap_bytes > 1ull << 38)
 		return bf_fail(h->err, -EINVAL, "heap of %" PRIu64 " bytes in granules of 2^%u", o->heap_bytes,
 			       o->log2_granularity);
 	if (!power_of_two(o->qp_depth) || o->qp_depth < 16 || o->qp_depth > 32768)
 		return bf_fail(h->err, -EINVAL, "queue depth %u: must be a power of two, 16 to 32768", o->qp_depth);
 	if (!power_of_two(o->batch) || o->batch > o->qp_depth / 2)
-		return bf_fail(h->err, -EINVAL, "batch %u: must be a power of two up to half the queue depth", o->batch);
+		return bf_fail(h->err, -EINVAL, "batch %u: must be a power of two up to half the queue depth",
+			       o->batch);
 	if (!power_of_two(o->ibuf_slots) || o->ibuf_slots < 32 || o->ibuf_slots > 65536)
 		return bf_fail(h->err, -EINVAL, "%u ibuf slots: must be a power of two, 32 to 65536", o->ibuf_slots);
 	if (o->num_rc_per_pe > 16)
@@ -156,7 +159,8 @@ static int check_options(struct bf_ibgda_host *h)
 
 static int alloc_heap(struct bf_ibgda_host *h, uint32_t pe)
 {
-	return h->be->alloc(h->world, pe, BF_PLACE_GPU, h->granules << h->opts.log2_granularity, "heap", &h->pe[pe].heap);
+	return h->be->alloc(h->world, pe, BF_PLACE_GPU, h->granules << h->opts.log2_granularity, "heap",
+			    &h->pe[pe].heap);
 }
 
 /* Tables for device code, one behind the other; 64-byte aligned where counters are. */
@@ -204,7 +208,8 @@ static int alloc_control(struct bf_ibgda_host *h, uint32_t pe)
 	return h->be->alloc(h->world, pe, BF_PLACE_GPU, nqp * (h->opts.ibuf_slots + 1) * 256, "ibuf", &p->ibuf);
 }
 
-/* One key for each registration of the heap; variants differ so that keys of different PEs do not pass for each other. */
+/* One key for each registration of the heap; variants differ so that keys of different PEs do not pass for each other.
+ */
 static int register_heap(struct bf_ibgda_host *h, uint32_t pe)
 {
 	struct bf_ibgda_pe *p = &h->pe[pe];
@@ -254,7 +259,8 @@ static int open_pe(struct bf_ibgda_host *h, uint32_t pe)
 	return rc;
 }
 
-/* Every granule's entry says where its whole registration ends: an address for local keys, an offset for remote ones. */
+/* Every granule's entry says where its whole registration ends: an address for local keys, an offset for remote ones.
+ */
 static void fill_keys(struct bf_ibgda_host *h, uint32_t pe)
 {
 	struct bf_ibgda_pe *p = &h->pe[pe];
@@ -267,7 +273,7 @@ static void fill_keys(struct bf_ibgda_host *h, uint32_t pe)
 		p->lkeys[g] = (struct bf_ibgda_lkey){ .key = bf_htobe32(p->keys[reg]), .end = p->heap.va + end };
 		for (uint32_t peer = 0; peer < h->npes; peer++)
 			p->rkeys[g * h->npes + peer] =
-				(struct bf_ibgda_rkey){ .key = bf_htobe32(h->pe[peer].keys[reg]), .end = end };
+			    (struct bf_ibgda_rkey){ .key = bf_htobe32(h->pe[peer].keys[reg]), .end = end };
 	}
 	for (uint32_t peer = 0; peer < h->npes; peer++)
 		p->peer_heap_va[peer] = h->pe[peer].heap.va;

@@ -47,10 +47,12 @@ struct bf_ibgda_host {
 int bf_ibgda_cmd(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_op op, const char *name, void *in, size_t len,
 		 uint32_t *number);
 /* The same for commands that carry only an object's number: destroy, dealloc. */
-int bf_ibgda_cmd_number(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_op op, const char *name, uint32_t number);
+int bf_ibgda_cmd_number(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_op op, const char *name,
+			uint32_t number);
 
 /* A memory key over [va, va + size) of a PE: index << 8 | variant. */
-int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint64_t size, uint8_t variant, uint32_t *key);
+int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint64_t size, uint8_t variant,
+			uint32_t *key);
 
 /* Bytes of one QP's completion queue. */
 uint64_t bf_ibgda_cq_bytes(const struct bf_ibgda_host *h);

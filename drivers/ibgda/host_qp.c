@@ -12,16 +12,16 @@
 
 #define MTU_4096 5u
 #define LOG_MSG_MAX 30u
-#define LOG_READS 4u       /* READs and atomics in flight: 16, what ConnectX reports as its limit */
-#define MIN_RNR_NAK 12u    /* 0.64 ms */
-#define RNR_RETRY 7u       /* for ever */
-#define ACK_TIMEOUT 20u    /* 4.096 us * 2^20 */
+#define LOG_READS 4u    /* READs and atomics in flight: 16, what ConnectX reports as its limit */
+#define MIN_RNR_NAK 12u /* 0.64 ms */
+#define RNR_RETRY 7u    /* for ever */
+#define ACK_TIMEOUT 20u /* 4.096 us * 2^20 */
 #define RETRY_COUNT 7u
 #define HOP_LIMIT 255u
-#define UDP_SPORT 0xc000u  /* base of the RoCEv2 range (IBTA annex A17) */
+#define UDP_SPORT 0xc000u /* base of the RoCEv2 range (IBTA annex A17) */
 #define ATOMIC_MODE_8B 3u
 #define PM_MIGRATED 3u
-#define RQ_TYPE_SRQ 1u     /* no receive queue of its own */
+#define RQ_TYPE_SRQ 1u /* no receive queue of its own */
 
 /* The control blocks of a QP lie side by side in three memories: its ring, its records, its completion queue. */
 #define DBR_STRIDE 128u /* the send queue's record, and a line further the completion queue's */
@@ -99,7 +99,8 @@ static void fill_qp(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal, cons
 	struct bf_ibgda_qp *qp = &p->rcs[ordinal];
 	const uint64_t ibuf = (h->opts.ibuf_slots + 1ull) * 256;
 	uint8_t *dbr = (uint8_t *)p->mem[BF_IBGDA_UMEM_DBR].ptr + ordinal * DBR_STRIDE;
-	uint8_t *ring = (uint8_t *)p->mem[BF_IBGDA_UMEM_RING].ptr + (uint64_t)ordinal * h->opts.qp_depth * BF_MLX5_WQEBB;
+	uint8_t *ring =
+	    (uint8_t *)p->mem[BF_IBGDA_UMEM_RING].ptr + (uint64_t)ordinal * h->opts.qp_depth * BF_MLX5_WQEBB;
 
 	qp->qpn = p->obj[ordinal].qpn;
 	qp->nwqes = (uint16_t)h->opts.qp_depth;

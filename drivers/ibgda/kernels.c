@@ -9,7 +9,13 @@
 extern const struct bf_ibgda_kernels bf_ibgda_kernels_sim, bf_ibgda_kernels_native;
 
 const struct bf_ibgda_shape bf_ibgda_shape_default = {
-	.blocks = 1, .warps = 1, .messages = 1, .bytes = 64, .amo = BF_IBGDA_AMO_ADD, .amo_bytes = 8, .counters = 1,
+	.blocks = 1,
+	.warps = 1,
+	.messages = 1,
+	.bytes = 64,
+	.amo = BF_IBGDA_AMO_ADD,
+	.amo_bytes = 8,
+	.counters = 1,
 };
 
 const struct bf_ibgda_kernels *bf_ibgda_kernels(enum bf_platform_id platform)
@@ -76,13 +82,15 @@ static int check_flight(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint3
 	if (!s->quiet_every)
 		s->quiet_every = room > s->messages ? s->messages : (uint32_t)room;
 	if (!room || s->quiet_every > room)
-		return bf_fail(err, -EINVAL, "DeepEP does not wait for free slots: %u issuers on a queue of %u WQEBBs need a "
-			       "quiet after at most %llu messages", issuers, nwqes, (unsigned long long)room);
+		return bf_fail(err, -EINVAL,
+			       "DeepEP does not wait for free slots: %u issuers on a queue of %u WQEBBs need a "
+			       "quiet after at most %llu messages",
+			       issuers, nwqes, (unsigned long long)room);
 	return 0;
 }
 
-int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint32_t npes, enum bf_ibgda_flavour flavour,
-			 uint32_t num_rc_per_pe, uint32_t nwqes, struct bf_error *err)
+int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint32_t npes,
+			 enum bf_ibgda_flavour flavour, uint32_t num_rc_per_pe, uint32_t nwqes, struct bf_error *err)
 {
 	struct bf_ibgda_layout at;
 	uint32_t group, most;
@@ -107,8 +115,8 @@ int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint
 	group = group_blocks(s, work);
 	most = nwqes - (nwqes < 128 ? nwqes / 4 : 32) + 1; /* less what a batch may leave unposted: sq.h */
 	if (group > most)
-		return bf_fail(err, -EINVAL, "%u lanes at once take %u WQEBBs, at most %u of a queue of %u are safe", s->lanes,
-			       group, most, nwqes);
+		return bf_fail(err, -EINVAL, "%u lanes at once take %u WQEBBs, at most %u of a queue of %u are safe",
+			       s->lanes, group, most, nwqes);
 	return flavour == BF_IBGDA_DEEPEP ? check_flight(s, work, at.issuers, nwqes, err) : 0;
 }
 
@@ -209,8 +217,8 @@ static void check_slot(struct verify *v, uint32_t pe, uint64_t offset, bool writ
 
 		if (p[b] == want)
 			continue;
-		mismatch(v, pe, offset + b, "%s of PE %u, issuer %u, slot %u: byte %u is 0x%02x, not 0x%02x%s", what, from,
-			 issuer, k, b, p[b], want, written ? "" : " (nobody should write here)");
+		mismatch(v, pe, offset + b, "%s of PE %u, issuer %u, slot %u: byte %u is 0x%02x, not 0x%02x%s", what,
+			 from, issuer, k, b, p[b], want, written ? "" : " (nobody should write here)");
 		return;
 	}
 }
@@ -230,8 +238,8 @@ static void check_puts(struct verify *v, uint32_t pe, uint32_t from, uint32_t is
 
 		check_slot(v, pe, v->at.put_dst + index * s->stride, put, key, "put", from, issuer, k);
 		if (word != (p ? (uint32_t)key : 0))
-			mismatch(v, pe, v->at.word + index * 8, "p of PE %u, issuer %u, slot %u: 0x%llx, not 0x%x", from,
-				 issuer, k, (unsigned long long)word, p ? (uint32_t)key : 0);
+			mismatch(v, pe, v->at.word + index * 8, "p of PE %u, issuer %u, slot %u: 0x%llx, not 0x%x",
+				 from, issuer, k, (unsigned long long)word, p ? (uint32_t)key : 0);
 	}
 }
 
@@ -274,8 +282,8 @@ struct counter {
 	uint64_t operands;                   /* the same of the operands */
 	uint64_t max_old;
 	uint64_t old_or;
-	uint64_t old_lacks;  /* bits that some old value did not have */
-	bool has_final;      /* some operand equals the final value */
+	uint64_t old_lacks; /* bits that some old value did not have */
+	bool has_final;     /* some operand equals the final value */
 };
 
 static uint64_t hash(uint64_t x)
@@ -370,9 +378,10 @@ static void check_counters(struct verify *v, uint32_t pe)
 		if (v->work == BF_IBGDA_AMO || v->work == BF_IBGDA_MIXED)
 			fold_all(v, &c, pe, i, last);
 		if (v->work != BF_IBGDA_AMO && v->work != BF_IBGDA_MIXED ? last != 0 : !counter_good(v, &c, last))
-			mismatch(v, pe, offset, "counter %u of PE %u: 0x%llx after %llu atomics (operands' sum 0x%llx), or the "
-				 "old values do not fit it", i, pe, (unsigned long long)last, (unsigned long long)c.n,
-				 (unsigned long long)c.sum);
+			mismatch(v, pe, offset,
+				 "counter %u of PE %u: 0x%llx after %llu atomics (operands' sum 0x%llx), or the "
+				 "old values do not fit it",
+				 i, pe, (unsigned long long)last, (unsigned long long)c.n, (unsigned long long)c.sum);
 	}
 }
 

@@ -4,8 +4,8 @@
  *
  * The work is divided among issuers. An issuer is a warp (its lanes work together through the warp-scope calls; atomics
  * and `p` are issued by lane 0) or, with `per_lane`, one lane. Issuers of a PE are numbered 0..issuers-1: global warp
- * block * warps + warp, or that times `lanes` plus lane. Each issues `messages` messages, numbered from 0, and uses its own
- * `window` slots in turn (slot = message % window). Which peer a message goes to depends on the slot alone.
+ * block * warps + warp, or that times `lanes` plus lane. Each issues `messages` messages, numbered from 0, and uses its
+ * own `window` slots in turn (slot = message % window). Which peer a message goes to depends on the slot alone.
  *
  * How to run one:
  *
@@ -51,11 +51,11 @@ struct bf_ibgda_shape {
 	uint32_t lanes;         /* with per_lane: how many lanes of each warp take part, 1..32; 0: 32 */
 	enum bf_ibgda_route route;
 	enum bf_ibgda_qp_choice choice;
-	uint32_t messages; /* of each issuer, >= 1 */
-	uint32_t window;   /* slots of each issuer; 0: = messages */
-	uint32_t bytes;    /* of a put or get, >= 1 */
-	uint32_t stride;   /* between slots in the heap; 0: bytes rounded up to 64 */
-	uint64_t base;     /* heap offset where the layout begins, multiple of 64 */
+	uint32_t messages;    /* of each issuer, >= 1 */
+	uint32_t window;      /* slots of each issuer; 0: = messages */
+	uint32_t bytes;       /* of a put or get, >= 1 */
+	uint32_t stride;      /* between slots in the heap; 0: bytes rounded up to 64 */
+	uint64_t base;        /* heap offset where the layout begins, multiple of 64 */
 	uint32_t quiet_every; /* quiet after this many messages; 0: only at the end. There is always one at the end */
 	uint32_t pace_ns;     /* pause before each message */
 	uint64_t seed;        /* of the mix of operations (mixed) and of which counter is hit */
@@ -77,13 +77,13 @@ struct bf_ibgda_job {
 };
 
 /*
- * Fills in `window`, `stride` and `lanes`, and in the DeepEP flavour a `quiet_every` that keeps the WQEs in flight within a ring
- * of `nwqes` WQEBBs (that flavour has no overflow wait; 0 there means "choose"). -EINVAL with `err` set when a field makes
- * no sense: no peers for the route, an operation that cannot be non-fetching, a size beyond limits, or a quiet interval
- * that overflows the ring in the DeepEP flavour.
+ * Fills in `window`, `stride` and `lanes`, and in the DeepEP flavour a `quiet_every` that keeps the WQEs in flight
+ * within a ring of `nwqes` WQEBBs (that flavour has no overflow wait; 0 there means "choose"). -EINVAL with `err` set
+ * when a field makes no sense: no peers for the route, an operation that cannot be non-fetching, a size beyond limits,
+ * or a quiet interval that overflows the ring in the DeepEP flavour.
  */
-int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint32_t npes, enum bf_ibgda_flavour flavour,
-			 uint32_t num_rc_per_pe, uint32_t nwqes, struct bf_error *err);
+int bf_ibgda_shape_check(struct bf_ibgda_shape *s, enum bf_ibgda_work work, uint32_t npes,
+			 enum bf_ibgda_flavour flavour, uint32_t num_rc_per_pe, uint32_t nwqes, struct bf_error *err);
 
 /*
  * Heap offsets of each area (symmetric: the same on every PE) for a checked shape. I = issuers, W = window; index of

@@ -1,8 +1,8 @@
 /*
  * The kernels of kernels.h as device code: included by one source file for each platform.
  *
- * All lanes of a warp run a kernel together. `crew` is the mask of lanes that act together in one call: the whole warp or,
- * with per_lane, the lanes that take part.
+ * All lanes of a warp run a kernel together. `crew` is the mask of lanes that act together in one call: the whole warp
+ * or, with per_lane, the lanes that take part.
  */
 #ifndef BELFRY_DRIVERS_IBGDA_KERNELS_INTERNAL_H
 #define BELFRY_DRIVERS_IBGDA_KERNELS_INTERNAL_H
@@ -16,9 +16,9 @@ struct bf_ibgda_worker {
 	const struct bf_ibgda_shape *shape;
 	struct bf_ibgda_layout at;
 	uint32_t crew;
-	uint32_t warp;   /* in the grid */
+	uint32_t warp; /* in the grid */
 	uint32_t issuer;
-	uint8_t leads;   /* this lane does what an issuer does once */
+	uint8_t leads; /* this lane does what an issuer does once */
 };
 
 BF_DEVICE struct bf_ibgda_worker bf_ibgda_worker(const struct bf_thread *t, const struct bf_ibgda_job *job)
@@ -84,8 +84,8 @@ BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t messa
 }
 
 /*
- * DeepEP's message index counts messages to one QP. It can stand for a run of them only where all of a worker's messages
- * go to the same QP; the last one before a quiet must ring whatever its index.
+ * DeepEP's message index counts messages to one QP. It can stand for a run of them only where all of a worker's
+ * messages go to the same QP; the last one before a quiet must ring whatever its index.
  */
 BF_DEVICE uint32_t bf_ibgda_message_index(const struct bf_ibgda_worker *w, uint32_t message)
 {
@@ -149,8 +149,8 @@ BF_DEVICE void bf_ibgda_do_put(struct bf_thread *t, const struct bf_ibgda_worker
 }
 
 /* A lane's put and signal are two calls on one QP, which delivers them in order. */
-BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t slot,
-				      uint32_t message)
+BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask,
+				      uint32_t slot, uint32_t message)
 {
 	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(w, slot);
 	const uint64_t at = (uint64_t)w->state->mype * w->at.issuers + w->issuer;
@@ -200,14 +200,15 @@ BF_DEVICE void bf_ibgda_do_p(struct bf_thread *t, const struct bf_ibgda_worker *
 	const uint64_t key = bf_ibgda_pattern_key(w->state->mype, w->issuer, slot);
 
 	bf_ibgda_p(t, mask, w->state, bf_ibgda_qp_for(w, slot),
-		   bf_ibgda_heap(w, w->at.word + bf_ibgda_index_at_peer(w, slot) * 8), (uint32_t)key, 4, BF_IBGDA_NO_IMM,
-		   message);
+		   bf_ibgda_heap(w, w->at.word + bf_ibgda_index_at_peer(w, slot) * 8), (uint32_t)key, 4,
+		   BF_IBGDA_NO_IMM, message);
 }
 
 BF_DEVICE void bf_ibgda_store_fetched(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t message,
 				      uint64_t old)
 {
-	bf_st_weak64(t, bf_ibgda_heap(w, w->at.fetched + ((uint64_t)w->issuer * w->shape->messages + message) * 8), old);
+	bf_st_weak64(t, bf_ibgda_heap(w, w->at.fetched + ((uint64_t)w->issuer * w->shape->messages + message) * 8),
+		     old);
 }
 
 BF_DEVICE int bf_ibgda_do_amo(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t message,
@@ -338,7 +339,10 @@ static void bf_ibgda_run_mixed(struct bf_thread *t, void *arg)
 	bf_ibgda_work(t, (const struct bf_ibgda_job *)arg, BF_IBGDA_MIXED);
 }
 
-#define BF_IBGDA_KERNEL_TABLE { .run = { bf_ibgda_run_put, bf_ibgda_run_get, bf_ibgda_run_amo, bf_ibgda_run_mixed } }
+#define BF_IBGDA_KERNEL_TABLE                                                                                          \
+	{                                                                                                              \
+		.run = { bf_ibgda_run_put, bf_ibgda_run_get, bf_ibgda_run_amo, bf_ibgda_run_mixed }                    \
+	}
 
 extern const struct bf_ibgda_kernels bf_ibgda_kernels_sim, bf_ibgda_kernels_native;
 #endif

@@ -1,8 +1,8 @@
 /*
  * IBGDA: which memory key covers an address, and how far.
  *
- * One operation of the device may not cross from one registration into the next, at either end. Both sides are looked up
- * by granule of the symmetric heap; each entry says where its registration ends. (NVSHMEM ibgda_get_lkey,
+ * One operation of the device may not cross from one registration into the next, at either end. Both sides are looked
+ * up by granule of the symmetric heap; each entry says where its registration ends. (NVSHMEM ibgda_get_lkey,
  * ibgda_get_raddr_rkey.)
  */
 #ifndef BELFRY_DRIVERS_IBGDA_KEYS_H

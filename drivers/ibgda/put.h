@@ -68,15 +68,15 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, struct bf_ibgda_qp *qp,
 				    const struct bf_ibgda_chunk *c, uint32_t flags)
 {
 	struct bf_ibgda_wqe w;
-	const uint32_t ds = bf_ibgda_wqe_rdma(&w, opcode, qp->qpn, idx, c->lva, c->lkey, c->rva, c->rkey,
-					      (uint32_t)c->bytes, flags, 0);
+	const uint32_t ds =
+	    bf_ibgda_wqe_rdma(&w, opcode, qp->qpn, idx, c->lva, c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
 
 	bf_ibgda_wqe_store(t, qp, idx, &w, ds);
 }
 
 /*
- * Pieces in one round of a warp's transfer: a lane each, but not more than a quarter of a small ring, so that a round, its
- * signal and a batch that nobody has rung for fit into the ring together (see bf_ibgda_reserve()).
+ * Pieces in one round of a warp's transfer: a lane each, but not more than a quarter of a small ring, so that a round,
+ * its signal and a batch that nobody has rung for fit into the ring together (see bf_ibgda_reserve()).
  */
 BF_DEVICE uint32_t bf_ibgda_round(const struct bf_ibgda_qp *qp)
 {
@@ -84,8 +84,8 @@ BF_DEVICE uint32_t bf_ibgda_round(const struct bf_ibgda_qp *qp)
 }
 
 /*
- * One round: the piece that lane i carries is computed by lane i, each length told to all. Advances the offsets; returns
- * the number of pieces, and this lane's in `mine`.
+ * One round: the piece that lane i carries is computed by lane i, each length told to all. Advances the offsets;
+ * returns the number of pieces, and this lane's in `mine`.
  */
 BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 					uint64_t *loff, uint64_t *roff, uint64_t *bytes, struct bf_ibgda_chunk *mine)
@@ -143,14 +143,14 @@ BF_DEVICE void bf_ibgda_transfer_warp(struct bf_thread *t, const struct bf_ibgda
 }
 
 /*
- * A warp puts `bytes` from `src` to `dst` at the QP's peer; all 32 lanes call with the same arguments and return once the
- * entries are published. `message`: see bf_ibgda_submit(). (DeepEP nvshmemi_ibgda_put_nbi_warp.)
+ * A warp puts `bytes` from `src` to `dst` at the QP's peer; all 32 lanes call with the same arguments and return once
+ * the entries are published. `message`: see bf_ibgda_submit(). (DeepEP nvshmemi_ibgda_put_nbi_warp.)
  */
 BF_DEVICE void bf_ibgda_put_nbi_warp(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				     void *dst, const void *src, uint64_t bytes, uint32_t message)
 {
-	bf_ibgda_transfer_warp(t, state, qp, BF_MLX5_OP_RDMA_WRITE, dst, src, bytes,
-			       (const struct bf_ibgda_signal *)0, message);
+	bf_ibgda_transfer_warp(t, state, qp, BF_MLX5_OP_RDMA_WRITE, dst, src, bytes, (const struct bf_ibgda_signal *)0,
+			       message);
 }
 
 /* The same, followed by an atomic on the same QP. */
@@ -203,8 +203,9 @@ BF_DEVICE void bf_ibgda_group_submit(struct bf_thread *t, const struct bf_ibgda_
 }
 
 /*
- * Lanes put each on their own (own addresses, sizes, QPs); those in `mask` must call together, one lane alone names only
- * itself. Lanes on the same QP share a reservation and a doorbell; one with many pieces stays after the others have left.
+ * Lanes put each on their own (own addresses, sizes, QPs); those in `mask` must call together, one lane alone names
+ * only itself. Lanes on the same QP share a reservation and a doorbell; one with many pieces stays after the others
+ * have left.
  */
 BF_DEVICE void bf_ibgda_put_nbi(struct bf_thread *t, uint32_t mask, const struct bf_ibgda_state *state,
 				struct bf_ibgda_qp *qp, void *dst, const void *src, uint64_t bytes, uint32_t message)
@@ -239,8 +240,9 @@ BF_DEVICE void bf_ibgda_put_nbi(struct bf_thread *t, uint32_t mask, const struct
  * WRITE_IMM, which consumes a receive entry at the peer (DeepEP nvshmemi_ibgda_rma_p). `mask` as above.
  */
 #define BF_IBGDA_NO_IMM 0xffffffffu
-BF_DEVICE void bf_ibgda_p(struct bf_thread *t, uint32_t mask, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
-			  void *dst, uint64_t value, uint32_t bytes, uint32_t imm, uint32_t message)
+BF_DEVICE void bf_ibgda_p(struct bf_thread *t, uint32_t mask, const struct bf_ibgda_state *state,
+			  struct bf_ibgda_qp *qp, void *dst, uint64_t value, uint32_t bytes, uint32_t imm,
+			  uint32_t message)
 {
 	const uint32_t opcode = imm == BF_IBGDA_NO_IMM ? BF_MLX5_OP_RDMA_WRITE : BF_MLX5_OP_RDMA_WRITE_IMM;
 	struct bf_ibgda_group g = bf_ibgda_join(t, mask, qp);

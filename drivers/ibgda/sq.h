@@ -64,8 +64,8 @@ BF_DEVICE void bf_ibgda_unlock(struct bf_thread *t, const struct bf_ibgda_state 
 }
 
 /*
- * Doorbell record: the index of the next empty block. What was stored before (the entries) must be visible first: a fence
- * in NVSHMEM, a release store in DeepEP.
+ * Doorbell record: the index of the next empty block. What was stored before (the entries) must be visible first: a
+ * fence in NVSHMEM, a release store in DeepEP.
  */
 BF_DEVICE uint32_t bf_ibgda_store_dbrec(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 					uint64_t prod)
@@ -199,8 +199,8 @@ BF_DEVICE int bf_ibgda_quiet(struct bf_thread *t, const struct bf_ibgda_state *s
 }
 
 /*
- * The consistency step: a DUMP of one byte of GPU memory. PCIe lets no read pass the device's earlier writes, so when it
- * completes, data that earlier READs fetched are in memory.
+ * The consistency step: a DUMP of one byte of GPU memory. PCIe lets no read pass the device's earlier writes, so when
+ * it completes, data that earlier READs fetched are in memory.
  */
 BF_DEVICE int bf_ibgda_cst(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
@@ -213,7 +213,8 @@ BF_DEVICE int bf_ibgda_cst(struct bf_thread *t, const struct bf_ibgda_state *sta
 	return bf_ibgda_quiet(t, state, qp);
 }
 
-/* Quiet, and the consistency step when gets were issued since the last one. get_head is read first: later gets may miss. */
+/* Quiet, and the consistency step when gets were issued since the last one. get_head is read first: later gets may
+ * miss. */
 BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
 	const uint64_t gets = bf_ld_relaxed64(t, &qp->mvars.get_head, BF_AT_GPU);

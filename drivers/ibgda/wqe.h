@@ -125,8 +125,8 @@ BF_DEVICE uint32_t bf_ibgda_wqe_dump(struct bf_ibgda_wqe *w, uint32_t qpn, uint6
 /* Size of an atomic's entry in DS, for the reservation that comes before the entry is built. */
 BF_DEVICE uint32_t bf_ibgda_amo_ds(enum bf_ibgda_amo_op op, uint32_t bytes)
 {
-	const int masked_cs = op == BF_IBGDA_AMO_SET || op == BF_IBGDA_AMO_SWAP || op == BF_IBGDA_AMO_AND ||
-			      op == BF_IBGDA_AMO_OR;
+	const int masked_cs =
+	    op == BF_IBGDA_AMO_SET || op == BF_IBGDA_AMO_SWAP || op == BF_IBGDA_AMO_AND || op == BF_IBGDA_AMO_OR;
 
 	return bytes == 8 && masked_cs ? 5 : 4;
 }
@@ -136,8 +136,8 @@ BF_DEVICE uint32_t bf_ibgda_masked_cs(struct bf_ibgda_wqe *w, uint32_t bytes, ui
 				      uint64_t swap_mask, uint64_t compare_mask)
 {
 	if (bytes == 4) {
-		w->ds[2] = bf_ibgda_words32((uint32_t)swap, (uint32_t)compare, (uint32_t)swap_mask,
-					    (uint32_t)compare_mask);
+		w->ds[2] =
+		    bf_ibgda_words32((uint32_t)swap, (uint32_t)compare, (uint32_t)swap_mask, (uint32_t)compare_mask);
 		return 3;
 	}
 	w->ds[2] = bf_ibgda_words64(swap, compare);
@@ -147,8 +147,8 @@ BF_DEVICE uint32_t bf_ibgda_masked_cs(struct bf_ibgda_wqe *w, uint32_t bytes, ui
 
 BF_DEVICE void bf_ibgda_masked_fa(struct bf_ibgda_wqe *w, uint32_t bytes, uint64_t add, uint64_t boundary)
 {
-	w->ds[2] = bytes == 4 ? bf_ibgda_words32((uint32_t)add, (uint32_t)boundary, 0, 0)
-			      : bf_ibgda_words64(add, boundary);
+	w->ds[2] =
+	    bytes == 4 ? bf_ibgda_words32((uint32_t)add, (uint32_t)boundary, 0, 0) : bf_ibgda_words64(add, boundary);
 }
 
 /*

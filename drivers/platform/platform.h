@@ -1,10 +1,10 @@
 /*
  * The platform: the few primitives that drivers are written in.
  *
- * Driver code is plain C that also compiles as CUDA or HIP device code. It is kept in headers of static inline functions
- * (as device code always is). A source file includes one of platform_sim.h, platform_native.h, platform_cuda.h and
- * platform_hip.h, then the driver's headers, and thereby compiles the driver for that platform. Every primitive takes
- * the calling thread `t`; on a GPU that is an empty struct and costs nothing.
+ * Driver code is plain C that also compiles as CUDA or HIP device code. It is kept in headers of static inline
+ * functions (as device code always is). A source file includes one of platform_sim.h, platform_native.h,
+ * platform_cuda.h and platform_hip.h, then the driver's headers, and thereby compiles the driver for that platform.
+ * Every primitive takes the calling thread `t`; on a GPU that is an empty struct and costs nothing.
  *
  * Who am I
  *   uint32_t bf_lane(t)                  0..31

@@ -42,27 +42,27 @@ BF_DEVICE uint32_t bf_blocks(const struct bf_thread *)
 }
 
 /* One access at each scope; the scope is a constant at nearly every call, so one line survives inlining. */
-#define BF_CUDA_LOAD(bits, reg, sem)                                                                                 \
-	BF_DEVICE uint##bits##_t bf_ld_##sem##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)    \
-	{                                                                                                            \
-		uint##bits##_t v;                                                                                    \
-		if (scope == BF_AT_CTA)                                                                              \
-			asm volatile("ld." #sem ".cta.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");       \
-		else if (scope == BF_AT_GPU)                                                                         \
-			asm volatile("ld." #sem ".gpu.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");       \
-		else                                                                                                 \
-			asm volatile("ld." #sem ".sys.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");       \
-		return v;                                                                                            \
+#define BF_CUDA_LOAD(bits, reg, sem)                                                                                   \
+	BF_DEVICE uint##bits##_t bf_ld_##sem##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)      \
+	{                                                                                                              \
+		uint##bits##_t v;                                                                                      \
+		if (scope == BF_AT_CTA)                                                                                \
+			asm volatile("ld." #sem ".cta.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");         \
+		else if (scope == BF_AT_GPU)                                                                           \
+			asm volatile("ld." #sem ".gpu.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");         \
+		else                                                                                                   \
+			asm volatile("ld." #sem ".sys.b" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");         \
+		return v;                                                                                              \
 	}
-#define BF_CUDA_STORE(bits, reg, sem)                                                                                \
-	BF_DEVICE void bf_st_##sem##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope)  \
-	{                                                                                                            \
-		if (scope == BF_AT_CTA)                                                                              \
-			asm volatile("st." #sem ".cta.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");            \
-		else if (scope == BF_AT_GPU)                                                                         \
-			asm volatile("st." #sem ".gpu.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");            \
-		else                                                                                                 \
-			asm volatile("st." #sem ".sys.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");            \
+#define BF_CUDA_STORE(bits, reg, sem)                                                                                  \
+	BF_DEVICE void bf_st_##sem##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope)    \
+	{                                                                                                              \
+		if (scope == BF_AT_CTA)                                                                                \
+			asm volatile("st." #sem ".cta.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");              \
+		else if (scope == BF_AT_GPU)                                                                           \
+			asm volatile("st." #sem ".gpu.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");              \
+		else                                                                                                   \
+			asm volatile("st." #sem ".sys.b" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");              \
 	}
 
 BF_CUDA_LOAD(32, "r", relaxed)
@@ -125,25 +125,25 @@ BF_DEVICE void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 		bf_fence_sys(t);
 }
 
-#define BF_CUDA_ATOMIC(name, bits, type, fn)                                                                         \
-	BF_DEVICE uint##bits##_t bf_atomic_##name##bits(struct bf_thread *, void *p, uint##bits##_t v,               \
-							enum bf_thread_scope scope)                                  \
-	{                                                                                                            \
-		if (scope == BF_AT_CTA)                                                                              \
-			return (uint##bits##_t)fn##_block((type *)p, (type)v);                                       \
-		if (scope == BF_AT_GPU)                                                                              \
-			return (uint##bits##_t)fn((type *)p, (type)v);                                               \
-		return (uint##bits##_t)fn##_system((type *)p, (type)v);                                              \
+#define BF_CUDA_ATOMIC(name, bits, type, fn)                                                                           \
+	BF_DEVICE uint##bits##_t bf_atomic_##name##bits(struct bf_thread *, void *p, uint##bits##_t v,                 \
+							enum bf_thread_scope scope)                                    \
+	{                                                                                                              \
+		if (scope == BF_AT_CTA)                                                                                \
+			return (uint##bits##_t)fn##_block((type *)p, (type)v);                                         \
+		if (scope == BF_AT_GPU)                                                                                \
+			return (uint##bits##_t)fn((type *)p, (type)v);                                                 \
+		return (uint##bits##_t)fn##_system((type *)p, (type)v);                                                \
 	}
-#define BF_CUDA_CAS(bits, type)                                                                                      \
-	BF_DEVICE uint##bits##_t bf_atomic_cas##bits(struct bf_thread *, void *p, uint##bits##_t expected,           \
-						     uint##bits##_t desired, enum bf_thread_scope scope)             \
-	{                                                                                                            \
-		if (scope == BF_AT_CTA)                                                                              \
-			return (uint##bits##_t)atomicCAS_block((type *)p, (type)expected, (type)desired);            \
-		if (scope == BF_AT_GPU)                                                                              \
-			return (uint##bits##_t)atomicCAS((type *)p, (type)expected, (type)desired);                  \
-		return (uint##bits##_t)atomicCAS_system((type *)p, (type)expected, (type)desired);                   \
+#define BF_CUDA_CAS(bits, type)                                                                                        \
+	BF_DEVICE uint##bits##_t bf_atomic_cas##bits(struct bf_thread *, void *p, uint##bits##_t expected,             \
+						     uint##bits##_t desired, enum bf_thread_scope scope)               \
+	{                                                                                                              \
+		if (scope == BF_AT_CTA)                                                                                \
+			return (uint##bits##_t)atomicCAS_block((type *)p, (type)expected, (type)desired);              \
+		if (scope == BF_AT_GPU)                                                                                \
+			return (uint##bits##_t)atomicCAS((type *)p, (type)expected, (type)desired);                    \
+		return (uint##bits##_t)atomicCAS_system((type *)p, (type)expected, (type)desired);                     \
 	}
 
 BF_CUDA_ATOMIC(add, 32, unsigned int, atomicAdd)

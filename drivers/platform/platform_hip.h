@@ -39,75 +39,75 @@ BF_DEVICE uint32_t bf_blocks(const struct bf_thread *)
 	return gridDim.x;
 }
 
-#define BF_HIP_ACCESS(bits)                                                                                          \
-	BF_DEVICE uint##bits##_t bf_ld_weak##bits(struct bf_thread *, const void *p)                                 \
-	{                                                                                                            \
-		return *(const uint##bits##_t *)p;                                                                   \
-	}                                                                                                            \
-	BF_DEVICE void bf_st_weak##bits(struct bf_thread *, void *p, uint##bits##_t v)                               \
-	{                                                                                                            \
-		*(uint##bits##_t *)p = v;                                                                            \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)  \
-	{                                                                                                            \
-		const uint##bits##_t *c = (const uint##bits##_t *)p;                                                 \
-		return scope == BF_AT_SYS ? __hip_atomic_load(c, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)        \
-					  : __hip_atomic_load(c, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);        \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_ld_acquire##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)  \
-	{                                                                                                            \
-		const uint##bits##_t *c = (const uint##bits##_t *)p;                                                 \
-		return scope == BF_AT_SYS ? __hip_atomic_load(c, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM)        \
-					  : __hip_atomic_load(c, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);        \
-	}                                                                                                            \
-	BF_DEVICE void bf_st_relaxed##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope) \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		if (scope == BF_AT_SYS)                                                                              \
-			__hip_atomic_store(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);                       \
-		else                                                                                                 \
-			__hip_atomic_store(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);                        \
-	}                                                                                                            \
-	BF_DEVICE void bf_st_release##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope) \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		if (scope == BF_AT_SYS)                                                                              \
-			__hip_atomic_store(c, v, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);                       \
-		else                                                                                                 \
-			__hip_atomic_store(c, v, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);                        \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_atomic_add##bits(struct bf_thread *, void *p, uint##bits##_t v,                  \
-						     enum bf_thread_scope scope)                                     \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		return scope == BF_AT_SYS ? __hip_atomic_fetch_add(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) \
-					  : __hip_atomic_fetch_add(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_atomic_max##bits(struct bf_thread *, void *p, uint##bits##_t v,                  \
-						     enum bf_thread_scope scope)                                     \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		return scope == BF_AT_SYS ? __hip_atomic_fetch_max(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) \
-					  : __hip_atomic_fetch_max(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_atomic_exch##bits(struct bf_thread *, void *p, uint##bits##_t v,                 \
-						      enum bf_thread_scope scope)                                    \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		return scope == BF_AT_SYS ? __hip_atomic_exchange(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) \
-					  : __hip_atomic_exchange(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
-	}                                                                                                            \
-	BF_DEVICE uint##bits##_t bf_atomic_cas##bits(struct bf_thread *, void *p, uint##bits##_t expected,           \
-						     uint##bits##_t desired, enum bf_thread_scope scope)             \
-	{                                                                                                            \
-		uint##bits##_t *c = (uint##bits##_t *)p;                                                             \
-		if (scope == BF_AT_SYS)                                                                              \
-			__hip_atomic_compare_exchange_strong(c, &expected, desired, __ATOMIC_RELAXED,                \
-							     __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);           \
-		else                                                                                                 \
-			__hip_atomic_compare_exchange_strong(c, &expected, desired, __ATOMIC_RELAXED,                \
-							     __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);            \
-		return expected;                                                                                     \
+#define BF_HIP_ACCESS(bits)                                                                                            \
+	BF_DEVICE uint##bits##_t bf_ld_weak##bits(struct bf_thread *, const void *p)                                   \
+	{                                                                                                              \
+		return *(const uint##bits##_t *)p;                                                                     \
+	}                                                                                                              \
+	BF_DEVICE void bf_st_weak##bits(struct bf_thread *, void *p, uint##bits##_t v)                                 \
+	{                                                                                                              \
+		*(uint##bits##_t *)p = v;                                                                              \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)    \
+	{                                                                                                              \
+		const uint##bits##_t *c = (const uint##bits##_t *)p;                                                   \
+		return scope == BF_AT_SYS ? __hip_atomic_load(c, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)          \
+					  : __hip_atomic_load(c, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);          \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_ld_acquire##bits(struct bf_thread *, const void *p, enum bf_thread_scope scope)    \
+	{                                                                                                              \
+		const uint##bits##_t *c = (const uint##bits##_t *)p;                                                   \
+		return scope == BF_AT_SYS ? __hip_atomic_load(c, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM)          \
+					  : __hip_atomic_load(c, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);          \
+	}                                                                                                              \
+	BF_DEVICE void bf_st_relaxed##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope)  \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		if (scope == BF_AT_SYS)                                                                                \
+			__hip_atomic_store(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);                         \
+		else                                                                                                   \
+			__hip_atomic_store(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);                          \
+	}                                                                                                              \
+	BF_DEVICE void bf_st_release##bits(struct bf_thread *, void *p, uint##bits##_t v, enum bf_thread_scope scope)  \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		if (scope == BF_AT_SYS)                                                                                \
+			__hip_atomic_store(c, v, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);                         \
+		else                                                                                                   \
+			__hip_atomic_store(c, v, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);                          \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_atomic_add##bits(struct bf_thread *, void *p, uint##bits##_t v,                    \
+						     enum bf_thread_scope scope)                                       \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		return scope == BF_AT_SYS ? __hip_atomic_fetch_add(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)  \
+					  : __hip_atomic_fetch_add(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);  \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_atomic_max##bits(struct bf_thread *, void *p, uint##bits##_t v,                    \
+						     enum bf_thread_scope scope)                                       \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		return scope == BF_AT_SYS ? __hip_atomic_fetch_max(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)  \
+					  : __hip_atomic_fetch_max(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);  \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_atomic_exch##bits(struct bf_thread *, void *p, uint##bits##_t v,                   \
+						      enum bf_thread_scope scope)                                      \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		return scope == BF_AT_SYS ? __hip_atomic_exchange(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)   \
+					  : __hip_atomic_exchange(c, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);   \
+	}                                                                                                              \
+	BF_DEVICE uint##bits##_t bf_atomic_cas##bits(struct bf_thread *, void *p, uint##bits##_t expected,             \
+						     uint##bits##_t desired, enum bf_thread_scope scope)               \
+	{                                                                                                              \
+		uint##bits##_t *c = (uint##bits##_t *)p;                                                               \
+		if (scope == BF_AT_SYS)                                                                                \
+			__hip_atomic_compare_exchange_strong(c, &expected, desired, __ATOMIC_RELAXED,                  \
+							     __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);             \
+		else                                                                                                   \
+			__hip_atomic_compare_exchange_strong(c, &expected, desired, __ATOMIC_RELAXED,                  \
+							     __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);              \
+		return expected;                                                                                       \
 	}
 
 BF_HIP_ACCESS(32)

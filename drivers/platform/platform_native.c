@@ -148,8 +148,12 @@ int bf_native_warp_run(const struct bf_native_warp_opts *opts, struct bf_native_
 		struct lane *l = &w->lane[i];
 
 		l->team = w;
-		l->thread = (struct bf_thread){ .team = w, .lane = i, .warp = opts->warp, .warps = opts->warps,
-						.block = opts->block, .blocks = opts->blocks };
+		l->thread = (struct bf_thread){ .team = w,
+						.lane = i,
+						.warp = opts->warp,
+						.warps = opts->warps,
+						.block = opts->block,
+						.blocks = opts->blocks };
 		rc = bf_coro_create(&l->coro, lane_main, l, LANE_STACK);
 		alive |= 1u << i;
 	}

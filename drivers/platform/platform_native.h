@@ -22,8 +22,8 @@
 #define BF_PLATFORM BF_PLATFORM_NATIVE
 
 /*
- * ThreadSanitizer does not understand fences (gcc says so). For it, relaxed accesses are acquire and release ones, and a
- * fence is an atomic that all threads of the run hit.
+ * ThreadSanitizer does not understand fences (gcc says so). For it, relaxed accesses are acquire and release ones, and
+ * a fence is an atomic that all threads of the run hit.
  */
 #if defined(__SANITIZE_THREAD__)
 #define BF_NATIVE_TSAN
@@ -71,8 +71,8 @@ struct bf_native_warp_end {
 };
 
 /*
- * Runs a warp on the calling OS thread until all lanes have ended or, once `*stop` is true, none of them moves any more.
- * Returns 0 or -ENOMEM.
+ * Runs a warp on the calling OS thread until all lanes have ended or, once `*stop` is true, none of them moves any
+ * more. Returns 0 or -ENOMEM.
  */
 int bf_native_warp_run(const struct bf_native_warp_opts *opts, struct bf_native_warp_end *end);
 
@@ -112,80 +112,80 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 
 #define BF_NATIVE_CELL(bits, p) ((_Atomic uint##bits##_t *)(p))
 
-#define BF_NATIVE_ACCESS(bits)                                                                                       \
-	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                                \
-	{                                                                                                            \
-		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), BF_NATIVE_LOAD);              \
-                                                                                                                     \
-		(void)t;                                                                                             \
-		BF_NATIVE_ACQUIRES(p);                                                                               \
-		return v;                                                                                            \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                      \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		(void)scope;                                                                                         \
-		return bf_ld_weak##bits(t, p);                                                                       \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                      \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), memory_order_acquire);        \
-                                                                                                                     \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		BF_NATIVE_ACQUIRES(p);                                                                               \
-		return v;                                                                                            \
-	}                                                                                                            \
-	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
-					       enum bf_thread_scope scope)                                           \
-	{                                                                                                            \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		BF_NATIVE_RELEASES(p);                                                                               \
-		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_STORE);                                  \
-	}                                                                                                            \
-	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
-					       enum bf_thread_scope scope)                                           \
-	{                                                                                                            \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		BF_NATIVE_RELEASES(p);                                                                               \
-		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_release);                             \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_atomic_add##bits(struct bf_thread *t, void *p, uint##bits##_t v,             \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		return atomic_fetch_add_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                      \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_atomic_exch##bits(struct bf_thread *t, void *p, uint##bits##_t v,            \
-							  enum bf_thread_scope scope)                                \
-	{                                                                                                            \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		return atomic_exchange_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                       \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,      \
-							 uint##bits##_t desired, enum bf_thread_scope scope)         \
-	{                                                                                                            \
-		(void)t;                                                                                             \
-		(void)scope;                                                                                         \
-		atomic_compare_exchange_strong_explicit(BF_NATIVE_CELL(bits, p), &expected, desired,                 \
-							BF_NATIVE_MODIFY, BF_NATIVE_LOAD);                           \
-		return expected;                                                                                     \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_atomic_max##bits(struct bf_thread *t, void *p, uint##bits##_t v,             \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		uint##bits##_t old = bf_ld_weak##bits(t, p);                                                         \
-                                                                                                                     \
-		(void)scope;                                                                                         \
-		while (old < v && !atomic_compare_exchange_weak_explicit(BF_NATIVE_CELL(bits, p), &old, v,           \
-									 BF_NATIVE_MODIFY, BF_NATIVE_LOAD))          \
-			;                                                                                            \
-		return old;                                                                                          \
+#define BF_NATIVE_ACCESS(bits)                                                                                         \
+	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                              \
+	{                                                                                                              \
+		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), BF_NATIVE_LOAD);                \
+                                                                                                                       \
+		(void)t;                                                                                               \
+		BF_NATIVE_ACQUIRES(p);                                                                                 \
+		return v;                                                                                              \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                           \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		(void)scope;                                                                                           \
+		return bf_ld_weak##bits(t, p);                                                                         \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                           \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		const uint##bits##_t v = atomic_load_explicit(BF_NATIVE_CELL(bits, p), memory_order_acquire);          \
+                                                                                                                       \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		BF_NATIVE_ACQUIRES(p);                                                                                 \
+		return v;                                                                                              \
+	}                                                                                                              \
+	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
+					       enum bf_thread_scope scope)                                             \
+	{                                                                                                              \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		BF_NATIVE_RELEASES(p);                                                                                 \
+		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_STORE);                                    \
+	}                                                                                                              \
+	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
+					       enum bf_thread_scope scope)                                             \
+	{                                                                                                              \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		BF_NATIVE_RELEASES(p);                                                                                 \
+		atomic_store_explicit(BF_NATIVE_CELL(bits, p), v, memory_order_release);                               \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_atomic_add##bits(struct bf_thread *t, void *p, uint##bits##_t v,               \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		return atomic_fetch_add_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                        \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_atomic_exch##bits(struct bf_thread *t, void *p, uint##bits##_t v,              \
+							  enum bf_thread_scope scope)                                  \
+	{                                                                                                              \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		return atomic_exchange_explicit(BF_NATIVE_CELL(bits, p), v, BF_NATIVE_MODIFY);                         \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,        \
+							 uint##bits##_t desired, enum bf_thread_scope scope)           \
+	{                                                                                                              \
+		(void)t;                                                                                               \
+		(void)scope;                                                                                           \
+		atomic_compare_exchange_strong_explicit(BF_NATIVE_CELL(bits, p), &expected, desired, BF_NATIVE_MODIFY, \
+							BF_NATIVE_LOAD);                                               \
+		return expected;                                                                                       \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_atomic_max##bits(struct bf_thread *t, void *p, uint##bits##_t v,               \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		uint##bits##_t old = bf_ld_weak##bits(t, p);                                                           \
+                                                                                                                       \
+		(void)scope;                                                                                           \
+		while (old < v && !atomic_compare_exchange_weak_explicit(BF_NATIVE_CELL(bits, p), &old, v,             \
+									 BF_NATIVE_MODIFY, BF_NATIVE_LOAD))            \
+			;                                                                                              \
+		return old;                                                                                            \
 	}
 
 BF_NATIVE_ACCESS(32)

@@ -29,8 +29,9 @@ struct bf_thread {
 };
 
 /*
- * A GPU's scheduler may leave a warp where it stands for as long as it likes. Under the weak orderings a lane stalls now
- * and then, by seed, right after an atomic: that is where another thread can slip in between two steps of a protocol.
+ * A GPU's scheduler may leave a warp where it stands for as long as it likes. Under the weak orderings a lane stalls
+ * now and then, by seed, right after an atomic: that is where another thread can slip in between two steps of a
+ * protocol.
  */
 #define BF_SIM_STALL_PPM 62500u
 static inline void bf_sim_stall(struct bf_thread *t)
@@ -40,7 +41,7 @@ static inline void bf_sim_stall(struct bf_thread *t)
 }
 
 BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)BF_SCOPE_GPU &&
-			 (int)BF_AT_SYS == (int)BF_SCOPE_SYS,
+		     (int)BF_AT_SYS == (int)BF_SCOPE_SYS,
 		 "the platform's scopes are the view's");
 
 static inline uint32_t bf_lane(const struct bf_thread *t)
@@ -64,36 +65,36 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	return t->blocks;
 }
 
-#define BF_SIM_LOADS(bits)                                                                                           \
-	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                            \
-	{                                                                                                            \
-		uint##bits##_t v;                                                                                    \
-		bf_load(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);                                          \
-		return v;                                                                                            \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                         \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		uint##bits##_t v;                                                                                    \
-		bf_load(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                               \
-		return v;                                                                                            \
-	}                                                                                                            \
-	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                         \
-							 enum bf_thread_scope scope)                                 \
-	{                                                                                                            \
-		uint##bits##_t v;                                                                                    \
-		bf_load(t->agent, p, &v, sizeof(v), BF_ACQUIRE, (enum bf_scope)scope);                               \
-		return v;                                                                                            \
-	}                                                                                                            \
-	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
-					       enum bf_thread_scope scope)                                           \
-	{                                                                                                            \
-		bf_store(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                              \
-	}                                                                                                            \
-	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                       \
-					       enum bf_thread_scope scope)                                           \
-	{                                                                                                            \
-		bf_store(t->agent, p, &v, sizeof(v), BF_RELEASE, (enum bf_scope)scope);                              \
+#define BF_SIM_LOADS(bits)                                                                                             \
+	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                              \
+	{                                                                                                              \
+		uint##bits##_t v;                                                                                      \
+		bf_load(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);                                            \
+		return v;                                                                                              \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                           \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		uint##bits##_t v;                                                                                      \
+		bf_load(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                                 \
+		return v;                                                                                              \
+	}                                                                                                              \
+	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                           \
+							 enum bf_thread_scope scope)                                   \
+	{                                                                                                              \
+		uint##bits##_t v;                                                                                      \
+		bf_load(t->agent, p, &v, sizeof(v), BF_ACQUIRE, (enum bf_scope)scope);                                 \
+		return v;                                                                                              \
+	}                                                                                                              \
+	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
+					       enum bf_thread_scope scope)                                             \
+	{                                                                                                              \
+		bf_store(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                                \
+	}                                                                                                              \
+	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
+					       enum bf_thread_scope scope)                                             \
+	{                                                                                                              \
+		bf_store(t->agent, p, &v, sizeof(v), BF_RELEASE, (enum bf_scope)scope);                                \
 	}
 
 BF_SIM_LOADS(32)
@@ -137,25 +138,25 @@ static inline void bf_fence_sys(struct bf_thread *t)
 	bf_fence_at(t, BF_AT_SYS);
 }
 
-#define BF_SIM_ATOMIC(name, bits, op)                                                                                \
-	static inline uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,          \
-							    enum bf_thread_scope scope)                              \
-	{                                                                                                            \
-		const uint64_t old = bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope);   \
-                                                                                                                     \
-		bf_sim_stall(t);                                                                                     \
-		return (uint##bits##_t)old;                                                                          \
+#define BF_SIM_ATOMIC(name, bits, op)                                                                                  \
+	static inline uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,            \
+							    enum bf_thread_scope scope)                                \
+	{                                                                                                              \
+		const uint64_t old = bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope);     \
+                                                                                                                       \
+		bf_sim_stall(t);                                                                                       \
+		return (uint##bits##_t)old;                                                                            \
 	}
-#define BF_SIM_CAS(bits)                                                                                             \
-	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,      \
-							 uint##bits##_t desired, enum bf_thread_scope scope)         \
-	{                                                                                                            \
-		const uint64_t old = bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected, BF_RELAXED,  \
-					       (enum bf_scope)scope);                                                \
-                                                                                                                     \
-		if (old == expected)                                                                                 \
-			bf_sim_stall(t);                                                                             \
-		return (uint##bits##_t)old;                                                                          \
+#define BF_SIM_CAS(bits)                                                                                               \
+	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,        \
+							 uint##bits##_t desired, enum bf_thread_scope scope)           \
+	{                                                                                                              \
+		const uint64_t old = bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected, BF_RELAXED,    \
+					       (enum bf_scope)scope);                                                  \
+                                                                                                                       \
+		if (old == expected)                                                                                   \
+			bf_sim_stall(t);                                                                               \
+		return (uint##bits##_t)old;                                                                            \
 	}
 
 BF_SIM_ATOMIC(add, 32, BF_ATOMIC_ADD)
@@ -237,12 +238,12 @@ static inline void bf_pause(struct bf_thread *t, uint32_t ns)
 	bf_agent_delay(t->agent, ns * BF_NS);
 }
 
-#define BF_DRIVER_RECORD(t, type, ...)                                                                               \
-	do {                                                                                                         \
-		if (bf_probe((t)->agent->sim, BF_CLASS_DRIVER)) {                                                    \
-			const struct bf_rec_##type rec_ = { __VA_ARGS__ };                                           \
-			bf_record(&(t)->agent->sim->rec, &bf_rec_##type##_schema, (t)->agent->actor, &rec_, NULL, 0); \
-		}                                                                                                    \
+#define BF_DRIVER_RECORD(t, type, ...)                                                                                 \
+	do {                                                                                                           \
+		if (bf_probe((t)->agent->sim, BF_CLASS_DRIVER)) {                                                      \
+			const struct bf_rec_##type rec_ = { __VA_ARGS__ };                                             \
+			bf_record(&(t)->agent->sim->rec, &bf_rec_##type##_schema, (t)->agent->actor, &rec_, NULL, 0);  \
+		}                                                                                                      \
 	} while (0)
 
 #endif

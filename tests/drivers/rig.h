@@ -49,7 +49,8 @@ static inline void rig_open(struct rig *r)
 	r->world.system_scope = r->host.system_scope;
 	ck_assert_int_eq(bf_ibgda_shape_check(&r->shape, r->work, r->world.npes, r->host.flavour,
 					      r->host.num_rc_per_pe ? r->host.num_rc_per_pe : 2,
-					      r->host.qp_depth ? r->host.qp_depth : 1024, &r->err), 0);
+					      r->host.qp_depth ? r->host.qp_depth : 1024, &r->err),
+			 0);
 	bf_ibgda_layout(&r->shape, r->world.npes, &r->at);
 	if (r->host.heap_bytes < r->at.end)
 		r->host.heap_bytes = r->at.end;
@@ -88,27 +89,27 @@ static inline bool rig_run(struct rig *r)
 	return good;
 }
 
-#define RIG_GOOD(r) ck_assert_msg(rig_run(r), "end %d: %s\n%s", (r)->result.end, (r)->bad.text, (r)->result.report)
+#define RIG_GOOD(r) ck_assert_msg(rig_run(r), "end %d: %s\n%.1500s", (r)->result.end, (r)->bad.text, (r)->result.report)
 
 /* One suite of one case, each test with its own world. */
-#define RIG_MAIN(name, ...)                                                                                          \
-	int main(void)                                                                                               \
-	{                                                                                                            \
-		const TTest *const tests[] = { __VA_ARGS__ };                                                        \
-		Suite *s = suite_create(name);                                                                       \
-		TCase *tc = tcase_create(name);                                                                      \
-		SRunner *sr;                                                                                         \
-		int failed;                                                                                          \
-                                                                                                                     \
-		for (size_t i = 0; i < BF_ARRAY_LEN(tests); i++)                                                     \
-			tcase_add_test(tc, tests[i]);                                                                \
-		tcase_set_timeout(tc, 120);                                                                          \
-		suite_add_tcase(s, tc);                                                                              \
-		sr = srunner_create(s);                                                                              \
-		srunner_run_all(sr, CK_NORMAL);                                                                      \
-		failed = srunner_ntests_failed(sr);                                                                  \
-		srunner_free(sr);                                                                                    \
-		return failed != 0;                                                                                  \
+#define RIG_MAIN(name, ...)                                                                                            \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		const TTest *const tests[] = { __VA_ARGS__ };                                                          \
+		Suite *s = suite_create(name);                                                                         \
+		TCase *tc = tcase_create(name);                                                                        \
+		SRunner *sr;                                                                                           \
+		int failed;                                                                                            \
+                                                                                                                       \
+		for (size_t i = 0; i < BF_ARRAY_LEN(tests); i++)                                                       \
+			tcase_add_test(tc, tests[i]);                                                                  \
+		tcase_set_timeout(tc, 120);                                                                            \
+		suite_add_tcase(s, tc);                                                                                \
+		sr = srunner_create(s);                                                                                \
+		srunner_run_all(sr, CK_NORMAL);                                                                        \
+		failed = srunner_ntests_failed(sr);                                                                    \
+		srunner_free(sr);                                                                                      \
+		return failed != 0;                                                                                    \
 	}
 
 #endif

@@ -94,7 +94,8 @@ START_TEST(sim_deadlock)
 	ck_assert(!rig_run(&r));
 	ck_assert_int_eq(r.result.end, BF_END_DEADLOCK);
 	ck_assert_msg(strstr(r.result.report, "pe0.b0.w0.l0") && strstr(r.result.report, "completion") &&
-			      strstr(r.result.report, "62 lanes"), "%s", r.result.report);
+			  strstr(r.result.report, "62 lanes"),
+		      "%s", r.result.report);
 }
 END_TEST
 

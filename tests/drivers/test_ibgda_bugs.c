@@ -98,7 +98,8 @@ END_TEST
 START_TEST(ignored_errors_look_like_success)
 {
 	for (int ignore = 0; ignore < 2; ignore++) {
-		struct rig r = crowded(BF_IBGDA_BUG_NO_CHUNK | (ignore ? BF_IBGDA_BUG_IGNORE_ERROR : 0), BF_ORDER_SC, 1);
+		struct rig r =
+		    crowded(BF_IBGDA_BUG_NO_CHUNK | (ignore ? BF_IBGDA_BUG_IGNORE_ERROR : 0), BF_ORDER_SC, 1);
 		uint64_t done;
 
 		r.shape.bytes = 9000;

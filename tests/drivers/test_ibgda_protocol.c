@@ -1,4 +1,5 @@
-/* The steps of the send path by themselves: reservation, order of publication, batches, ibuf tickets, records of it all. */
+/* The steps of the send path by themselves: reservation, order of publication, batches, ibuf tickets, records of it
+ * all. */
 #include "drivers/platform/platform_sim.h"
 
 #include "drivers/ibgda/device.h"
@@ -149,9 +150,9 @@ static void batching(struct bf_thread *t, void *arg)
 		return;
 	st.batch = 32;
 	mv->resv_head = 100;
-	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 97, 3), 1);  /* nobody behind */
-	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 97, 2), 0);  /* somebody behind */
-	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 94, 2), 1);  /* reaches batch 96.. */
+	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 97, 3), 1); /* nobody behind */
+	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 97, 2), 0); /* somebody behind */
+	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 94, 2), 1); /* reaches batch 96.. */
 	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 94, 1), 0);
 	ck_assert_int_eq(bf_ibgda_batch_rings(t, &st, first_qp(job), 32, 32), 1); /* a batch by itself */
 	mv->resv_head = 0;
@@ -223,7 +224,8 @@ START_TEST(ibuf_tickets)
 }
 END_TEST
 
-/* What the workloads do not use: a warp's combined p of each size around the ring's end, g, put-with-signal that sets. */
+/* What the workloads do not use: a warp's combined p of each size around the ring's end, g, put-with-signal that sets.
+ */
 static void others(struct bf_thread *t, void *arg)
 {
 	const struct bf_ibgda_job *job = arg;

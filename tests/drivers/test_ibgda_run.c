@@ -139,7 +139,6 @@ START_TEST(index_wraps)
 }
 END_TEST
 
-
 /* Same seed, same records; and the seed matters. */
 START_TEST(deterministic)
 {
@@ -222,8 +221,9 @@ START_TEST(verify_finds_damage)
 	rig_run_kernel(&r, bf_ibgda_kernels(BF_PLATFORM_SIM)->run[r.work]);
 	ck_assert_int_eq(bf_ibgda_verify(r.work, &r.shape, 2, r.heap, &r.bad), 0);
 	for (uint32_t i = 0; i < 7; i++) {
-		const uint64_t areas[] = { r.at.put_dst + 5, r.at.get_dst + 100, r.at.word, r.at.signal, r.at.counter,
-					   r.at.done,	     r.at.put_dst + 29 * 64 };
+		const uint64_t areas[] = { r.at.put_dst + 5,      r.at.get_dst + 100, r.at.word,
+					   r.at.signal,           r.at.counter,       r.at.done,
+					   r.at.put_dst + 29 * 64 };
 		uint8_t *p = (uint8_t *)r.heap[1] + areas[i];
 
 		*p ^= 0x40;
@@ -332,7 +332,6 @@ START_TEST(shapes_are_checked)
 }
 END_TEST
 
-RIG_MAIN("ibgda_run", workloads, routes_and_queue_choices, atomics, pieces, tiny_rings,
-	 pieces_through_a_tiny_ring, index_wraps, deterministic,
-	 recording_disturbs_nothing, survives_loss, runs_again, verify_finds_damage, error_completion_stops_the_kernel,
-	 bad_options, failed_command_is_named, shapes_are_checked)
+RIG_MAIN("ibgda_run", workloads, routes_and_queue_choices, atomics, pieces, tiny_rings, pieces_through_a_tiny_ring,
+	 index_wraps, deterministic, recording_disturbs_nothing, survives_loss, runs_again, verify_finds_damage,
+	 error_completion_stops_the_kernel, bad_options, failed_command_is_named, shapes_are_checked)

@@ -14,8 +14,9 @@ struct shared {
 
 static void run(struct shared *s, bf_kernel_fn *kernel, struct bf_native_warp_end *end)
 {
-	const struct bf_native_warp_opts opts = { .warps = 1, .blocks = 1, .kernel = kernel, .arg = s, .stop = &s->stop,
-						  .fence = &s->fence };
+	const struct bf_native_warp_opts opts = {
+		.warps = 1, .blocks = 1, .kernel = kernel, .arg = s, .stop = &s->stop, .fence = &s->fence
+	};
 
 	ck_assert_int_eq(bf_native_warp_run(&opts, end), 0);
 }
