@@ -15,7 +15,7 @@ uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 
 	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	if (offset >> log_page)
+	if ((uint64_t)offset >> log_page)
 		return BF_MLX5_CMD_BAD_PARAM;
 	for (uint32_t i = 0; i < n; i++)
 		if (bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ((1ull << log_page) - 1) & ~MTT_PERMISSIONS)

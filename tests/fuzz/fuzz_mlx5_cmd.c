@@ -1,0 +1,50 @@
+/*
+ * A sequence of command mailboxes, doorbells and time, as bytes. Each step: one byte kind, one byte length L, L bytes.
+ * Kinds: 0-127 a mailbox that begins with the L bytes (zeros follow, 320 in all), 128-191 a doorbell of up to 64 bytes
+ * at the offset in its first two, 192-255 time passes.
+ */
+#include "tests/models/mlx5_rig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void step(struct rig_pair *p, uint8_t kind, const uint8_t *bytes, uint32_t len)
+{
+	struct rig_node *n = &p->rig.node[kind & 1];
+	uint8_t in[320] = { 0 }, out[320];
+
+	if (kind >= 192) {
+		bf_sim_run(p->rig.sim, p->rig.sim->now_ps + (uint64_t)(kind - 191) * BF_US);
+	} else if (kind >= 128) {
+		if (len > 2)
+			bf_mmio_post(bf_mlx5_uar(n->dev, kind >> 1 & 3), bf_get_be16(bytes) & 0xfff, bytes + 2,
+				     len - 2 > 64 ? 64 : len - 2);
+	} else {
+		memcpy(in, bytes, len < sizeof(in) ? len : sizeof(in));
+		bf_mlx5_cmd(n->dev, in, 16 + (size_t)kind * 4 > sizeof(in) ? sizeof(in) : 16 + (size_t)kind * 4, out,
+			    sizeof(out));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 1, .log_rd = 2 };
+	struct rig_pair p;
+	size_t at = 0;
+
+	rig_pair_open(&p, 1, NULL, &o);
+	rig_recv(&p.q[1], 0, 4096);
+	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 3000, 0, RIG_CQE);
+	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, 0, p.rig.node[1].data_va, p.rig.node[1].key, 9000, RIG_CQE);
+	rig_db(&p.q[0]);
+	while (at + 2 <= size) {
+		uint32_t len = data[at + 1];
+
+		if (len > size - at - 2)
+			len = (uint32_t)(size - at - 2);
+		step(&p, data[at], data + at + 2, len);
+		at += 2 + len;
+	}
+	bf_sim_run(p.rig.sim, p.rig.sim->now_ps + BF_MS);
+	rig_close(&p.rig);
+	return 0;
+}

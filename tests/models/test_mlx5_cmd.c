@@ -1,0 +1,272 @@
+/* The command interface: every mailbox is answered, wrong ones with the status that says why. */
+#include <check.h>
+
+#include "sim/rng.h"
+#include "tests/models/mlx5_rig.h"
+
+static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 0, .log_rd = 2 };
+static struct rig_pair p;
+static struct rig_node *a;
+
+static void setup(void)
+{
+	rig_pair_open(&p, 1, NULL, &o);
+	a = &p.rig.node[0];
+}
+
+static void teardown(void)
+{
+	rig_close(&p.rig);
+}
+
+static uint32_t simple(uint32_t opcode, uint32_t number)
+{
+	return rig_simple(a, opcode, number);
+}
+
+START_TEST(lengths_and_opcodes)
+{
+	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, out[64];
+
+	ck_assert_int_eq(bf_mlx5_cmd(a->dev, in, 15, out, 16), -22);
+	ck_assert_int_eq(bf_mlx5_cmd(a->dev, in, 16, out, 8), -22);
+	ck_assert_uint_eq(simple(0x7777, 0), BF_MLX5_CMD_BAD_OP);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_CREATE_QP, 0), BF_MLX5_CMD_BAD_INP_LEN);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_QUERY_QP, p.q[0].qpn), BF_MLX5_CMD_BAD_OUTP_LEN);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_QUERY_HCA_CAP, 0), BF_MLX5_CMD_OK);
+}
+END_TEST
+
+START_TEST(objects_that_are_not_there)
+{
+	static const uint32_t ops[] = { BF_MLX5_CMD_DESTROY_MKEY, BF_MLX5_CMD_DESTROY_CQ, BF_MLX5_CMD_DESTROY_QP,
+					BF_MLX5_CMD_2ERR_QP,	  BF_MLX5_CMD_2RST_QP,	  BF_MLX5_CMD_DEALLOC_PD,
+					BF_MLX5_CMD_DEALLOC_UAR,  BF_MLX5_CMD_DESTROY_UMEM };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(ops); i++)
+		ck_assert_uint_eq(simple(ops[i], 0xabcdef), BF_MLX5_CMD_BAD_RES);
+}
+END_TEST
+
+START_TEST(busy_objects)
+{
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DEALLOC_PD, a->pd), BF_MLX5_CMD_RES_BUSY);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_CQ, p.scq[0].cqn), BF_MLX5_CMD_RES_BUSY);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DEALLOC_UAR, a->uar), BF_MLX5_CMD_RES_BUSY);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_QP, p.q[0].qpn), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_QP, p.q[0].qpn), BF_MLX5_CMD_BAD_RES);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_CQ, p.scq[0].cqn), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_CQ, p.rcq[0].cqn), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DEALLOC_PD, a->pd), BF_MLX5_CMD_RES_BUSY); /* the data key */
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_MKEY, a->key >> 8), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DEALLOC_PD, a->pd), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DEALLOC_UAR, a->uar), BF_MLX5_CMD_OK);
+}
+END_TEST
+
+START_TEST(transitions)
+{
+	static const struct {
+		uint32_t opcode, status;
+	} steps[] = {
+		{ BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE }, { BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },  { BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_BAD_QP_STATE },  { BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RTS2RTS_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_SQERR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_SQD_RTS_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_2ERR_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_2RST_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },
+	};
+	struct rig_qp q;
+
+	rig_qp_open(a, &q, &p.scq[0], &p.rcq[0], &o);
+	for (size_t i = 0; i < BF_ARRAY_LEN(steps); i++)
+		ck_assert_msg(rig_modify(&q, steps[i].opcode, &p.q[1], &o) == steps[i].status, "step %zu", i);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_QP, q.qpn), 0);
+}
+END_TEST
+
+/* One required attribute at a time is missing or wrong. */
+START_TEST(required_attributes)
+{
+	uint8_t in[BF_MODIFY_QP_LEN], out[16], *qpc = in + BF_QP_QPC;
+	struct rig_qp q;
+
+	rig_qp_open(a, &q, &p.scq[0], &p.rcq[0], &o);
+	for (int wrong = 0; wrong < 2; wrong++) {
+		rig_modify_fill(in, BF_MLX5_CMD_RST2INIT_QP, &q, &p.q[1], &o);
+		if (wrong)
+			BF_MLX5_SET(qpc, BF_QPC_PM_STATE, 0);
+		else
+			BF_MLX5_SET(qpc + BF_QPC_PATH, BF_PATH_PORT, 0);
+		ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	}
+	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_RST2INIT_QP, &p.q[1], &o), 0);
+	for (int wrong = 0; wrong < 5; wrong++) {
+		rig_modify_fill(in, BF_MLX5_CMD_INIT2RTR_QP, &q, &p.q[1], &o);
+		if (wrong == 0)
+			BF_MLX5_SET(qpc, BF_QPC_MTU, 0);
+		else if (wrong == 1)
+			BF_MLX5_SET(qpc, BF_QPC_MTU, 6);
+		else if (wrong == 2)
+			BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 31);
+		else if (wrong == 3)
+			qpc[BF_QPC_PATH + BF_PATH_RGID] = 0xfe;
+		else
+			memset(qpc + BF_QPC_PATH + BF_PATH_RGID + 12, 0, 4);
+		ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	}
+	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_INIT2RTR_QP, &p.q[1], &o), 0);
+}
+END_TEST
+
+START_TEST(wrong_queue_pairs)
+{
+	uint8_t in[BF_CREATE_QP_LEN], out[16], *qpc = in + BF_QP_QPC;
+
+	for (int wrong = 0; wrong < 8; wrong++) {
+		uint32_t expected = BF_MLX5_CMD_BAD_RES;
+
+		memset(in, 0, sizeof(in));
+		BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_QP);
+		BF_MLX5_SET(qpc, BF_QPC_PD, wrong == 0 ? 0xfff : a->pd);
+		BF_MLX5_SET(qpc, BF_QPC_CQN_SND, wrong == 1 ? 0xfff : p.scq[0].cqn);
+		BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, wrong == 2 ? 0xfff : p.scq[0].cqn);
+		BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, wrong == 3 ? 63 : a->uar);
+		BF_MLX5_SET(in, BF_CREATE_QP_UMEM_VALID, wrong == 4);
+		BF_MLX5_SET(in, BF_CREATE_QP_UMEM_ID, 0x123);
+		if (wrong >= 5)
+			expected = BF_MLX5_CMD_BAD_PARAM;
+		if (wrong == 5)
+			BF_MLX5_SET(qpc, BF_QPC_ST, 5);
+		if (wrong == 6)
+			bf_put_be64(qpc + BF_QPC_DBR_ADDR, 4);
+		if (wrong == 7)
+			BF_MLX5_SET(qpc, BF_QPC_WQ_SIGNATURE, 1);
+		ck_assert_msg(rig_cmd(a, in, sizeof(in), out, sizeof(out)) == expected, "case %d", wrong);
+	}
+}
+END_TEST
+
+START_TEST(umems_bound_their_contents)
+{
+	uint8_t in[BF_CREATE_UMEM_MTT + 16] = { 0 }, cq[BF_CREATE_CQ_LEN] = { 0 }, out[16];
+	uint8_t *cqc = cq + BF_CREATE_CQ_CQC;
+	uint32_t umem;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_UMEM);
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, 3);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_INP_LEN);
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, 2);
+	bf_put_be64(in + BF_CREATE_UMEM_MTT, 0x1100); /* not a page */
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	bf_put_be64(in + BF_CREATE_UMEM_MTT, a->data_va | 3);
+	bf_put_be64(in + BF_CREATE_UMEM_MTT + 8, (a->data_va + 4096) | 3);
+	umem = rig_do(a, BF_MLX5_CMD_CREATE_UMEM, in, sizeof(in));
+	BF_MLX5_SET(cq, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_CQ);
+	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, a->uar);
+	BF_MLX5_SET(cq, BF_CREATE_CQ_UMEM_VALID, 1);
+	BF_MLX5_SET(cq, BF_CREATE_CQ_UMEM_ID, umem);
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, 8); /* 16 KiB in 8 KiB */
+	ck_assert_uint_eq(rig_cmd(a, cq, sizeof(cq), out, sizeof(out)), BF_MLX5_CMD_BAD_SIZE);
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, 6);
+	ck_assert_uint_eq(rig_cmd(a, cq, sizeof(cq), out, sizeof(out)), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_RES_BUSY);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_CQ, BF_MLX5_GET(out, BF_CMD_OUT_NUMBER)), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_OK);
+}
+END_TEST
+
+START_TEST(chosen_numbers)
+{
+	struct bf_mlx5_qp_info info;
+	struct rig_qp q;
+
+	ck_assert_int_eq(bf_mlx5_next_number(a->dev, BF_MLX5_OBJ_QP, p.q[0].qpn), -17);
+	ck_assert_int_eq(bf_mlx5_next_number(a->dev, BF_MLX5_OBJ_QP, 1u << 24), -34);
+	ck_assert_int_eq(bf_mlx5_next_number(a->dev, BF_MLX5_OBJ_QP, 0x101001), 0);
+	rig_qp_open(a, &q, &p.scq[0], &p.rcq[0], &o);
+	ck_assert_uint_eq(q.qpn, 0x101001);
+	rig_qp_open(a, &q, &p.scq[0], &p.rcq[0], &o);
+	ck_assert_uint_eq(q.qpn, p.q[0].qpn + 1);
+	ck_assert_int_eq(bf_mlx5_next_number(a->dev, BF_MLX5_OBJ_MKEY, 0x10000), 0);
+	ck_assert_uint_eq(rig_mkey(a, a->pd, 0, 4096, 0, 0x42), 0x1000042);
+	ck_assert_int_eq(bf_mlx5_qp_info(a->dev, 0x999, &info), -2);
+	ck_assert_int_eq(bf_mlx5_qp_info(a->dev, 0x101001, &info), 0);
+	ck_assert_uint_eq(info.state, BF_MLX5_QPS_RST);
+}
+END_TEST
+
+START_TEST(query_says_what_was_set)
+{
+	uint8_t in[16] = { 0 }, out[BF_QP_QPC + BF_QPC_LEN], *qpc = out + BF_QP_QPC;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_QP);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, p.q[0].qpn);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), 0);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_STATE), BF_MLX5_QPS_RTS);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_MTU), 5);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN), p.q[1].qpn);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT), 7);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_RRE), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_USER_INDEX), 0x77);
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_MKEY);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, a->key >> 8);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), 0);
+	ck_assert_uint_eq(bf_get_be64(out + 16 + BF_MKC_START), a->data_va);
+}
+END_TEST
+
+/* Random mailboxes with good opcodes: always a status, never a crash (sanitizers watch), and the device lives on. */
+START_TEST(random_mailboxes)
+{
+	static const uint32_t ops[] = { 0x100, 0x200, 0x201, 0x202, 0x400, 0x401, 0x402, 0x500, 0x501, 0x502, 0x503, 0x504,
+					0x505, 0x506, 0x507, 0x50a, 0x50b, 0x50c, 0x50d, 0x800, 0x801, 0x802, 0x803, 0xa08,
+					0xa0a };
+	struct bf_rng r;
+
+	bf_rng_init(&r, 7, "mail");
+	for (int i = 0; i < 20000; i++) {
+		uint8_t in[320], out[320];
+		size_t in_len = 16 + bf_rng_below(&r, sizeof(in) - 16), out_len = 16 + bf_rng_below(&r, 300);
+
+		for (size_t k = 0; k < sizeof(in); k++)
+			in[k] = bf_rng_chance(&r, 200000) ? (uint8_t)bf_rng_next(&r) : 0;
+		BF_MLX5_SET(in, BF_CMD_OPCODE, ops[bf_rng_below(&r, BF_ARRAY_LEN(ops))]);
+		if (bf_rng_chance(&r, 500000))
+			BF_MLX5_SET(in, BF_CMD_IN_NUMBER, (uint32_t)bf_rng_below(&r, 0x140));
+		memset(out, 0xcc, sizeof(out));
+		ck_assert_int_eq(bf_mlx5_cmd(a->dev, in, in_len, out, out_len), 0);
+		ck_assert_uint_ne(out[0], 0xcc);
+	}
+	rig_run(&p.rig);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("mlx5_cmd");
+	TCase *tc = tcase_create("commands");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, lengths_and_opcodes);
+	tcase_add_test(tc, objects_that_are_not_there);
+	tcase_add_test(tc, busy_objects);
+	tcase_add_test(tc, transitions);
+	tcase_add_test(tc, required_attributes);
+	tcase_add_test(tc, wrong_queue_pairs);
+	tcase_add_test(tc, umems_bound_their_contents);
+	tcase_add_test(tc, chosen_numbers);
+	tcase_add_test(tc, query_says_what_was_set);
+	tcase_add_test(tc, random_mailboxes);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
