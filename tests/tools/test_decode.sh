@@ -1,6 +1,10 @@
 #!/bin/bash
 # decode takes bytes as people paste them; check compares with what was said of them.
 set -u
+command -v python3 >/dev/null || {
+	echo "python3 is not here"
+	exit 77
+}
 failed=0
 fail() {
 	echo "FAIL: $*" >&2
@@ -21,7 +25,6 @@ grep -q 'remote invalid request' "$work/a" && grep -q 'qpn *0xe2dd' "$work/a" ||
 echo "$rows" | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "standard input"
 "$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ')" | cmp -s - "$work/a" || fail "without blanks"
 "$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ' | sed 's/../&:/g')" | cmp -s - "$work/a" || fail "bytes with colons"
-"$BELFRY" decode mlx5-cqe $(printf '0x%x ' $(for w in $rows; do echo 0x$w; done)) | sed 's/x/x/' >"$work/b" 2>&1
 "$BELFRY" decode mlx5-cqe $(for w in $rows; do echo 0x$w; done) | cmp -s - "$work/a" || fail "words with 0x"
 "$BELFRY" decode mlx5-cqe 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0xb 0x0 0x0 0x0 0x0 0x8a12 0xa00e2dd 0x25d2 | cmp -s - "$work/a" ||
 	fail "words that lost their zeros"

@@ -1,6 +1,10 @@
 #!/bin/bash
 # Each sample replays without divergence; each kind of altered capture is caught, at the right line.
 set -u
+command -v python3 >/dev/null || {
+	echo "python3 is not here"
+	exit 77
+}
 failed=0
 samples=$BELFRY_SOURCE_DIR/traces/samples
 work=$(mktemp -d)

@@ -1,6 +1,10 @@
 #!/bin/bash
 # import, dump, diff and export: thin, but wired right, in both forms, with damage reported and exit codes kept.
 set -u
+command -v python3 >/dev/null || {
+	echo "python3 is not here"
+	exit 77
+}
 failed=0
 fail() {
 	echo "FAIL: $*" >&2
