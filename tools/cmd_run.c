@@ -40,6 +40,16 @@ static void print_stats(const struct bf_run_result *r)
 	}
 }
 
+static void print_checked(const struct bf_run_result *r)
+{
+	printf(": %" PRIu64 " messages", r->messages);
+	if (r->verified_bytes)
+		printf(", %" PRIu64 " bytes", r->verified_bytes);
+	if (r->verified_values)
+		printf(", %" PRIu64 " counters and old values", r->verified_values);
+	printf(", all as they must be");
+}
+
 static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause)
 {
 	char command[2048];
@@ -47,18 +57,22 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	bf_workload_command(w, command, sizeof(command));
 	printf("%s\n%s", command, bf_verdict_name(r->verdict));
 	if (r->verdict == BF_VERDICT_GOOD)
-		printf(": %" PRIu64 " messages, %" PRIu64 " bytes and %" PRIu64
-		       " counters and old values as they must be",
-		       r->messages, r->verified_bytes, r->verified_values);
-	print_time("\nsimulated time            ", r->world.time_ps);
-	printf(", %" PRIu64 " messages/s, %" PRIu64 " events\n", rate(r->messages, r->world.time_ps / BF_NS),
-	       r->world.events);
+		print_checked(r);
+	print_time(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
+							   : "\nelapsed time              ",
+		   r->world.time_ps);
+	if (r->messages)
+		printf(", %" PRIu64 " messages/s", rate(r->messages, r->world.time_ps / BF_NS));
+	printf(", %" PRIu64 " events\n", r->world.events);
 	print_stats(r);
 	if (w->records)
 		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
 		       r->world.hash);
-	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " messages/s\n",
-	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->messages, r->wall_ns));
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000,
+	       r->wall_ns / 1000 % 1000);
+	if (r->messages)
+		printf(", %" PRIu64 " messages/s", rate(r->messages, r->wall_ns));
+	putchar('\n');
 	bf_run_print_failure(stdout, r);
 	if (cause->text[0])
 		printf("cause: %s\n", cause->text);

@@ -214,6 +214,25 @@ START_TEST(slot_that_was_reused_too_early)
 }
 END_TEST
 
+/* The next lap's entry comes after the fetch: whatever was wrong with the fetch, that entry did not do it. */
+START_TEST(slot_that_was_reused_in_time)
+{
+	struct story s;
+	struct bf_cause c;
+	uint64_t first;
+
+	begin(&s);
+	first = build(&s, s.thread, 0);
+	entry_visible(&s, s.thread, first, 0);
+	s.now = 1000;
+	fetch(&s, 0, 5);
+	first = build(&s, s.other, DEPTH);
+	entry_visible(&s, s.other, first, DEPTH);
+	c = end(&s);
+	ck_assert_msg(strstr(c.text, "overwrote") == NULL, "%s", c.text);
+}
+END_TEST
+
 START_TEST(late_record_and_early_doorbell)
 {
 	for (int early = 0; early <= 1; early++) {
@@ -410,6 +429,7 @@ int main(void)
 	tcase_add_test(tc, late_entry_is_named);
 	tcase_add_test(tc, entry_that_was_announced_too_early);
 	tcase_add_test(tc, slot_that_was_reused_too_early);
+	tcase_add_test(tc, slot_that_was_reused_in_time);
 	tcase_add_test(tc, late_record_and_early_doorbell);
 	tcase_add_test(tc, late_record_that_a_later_doorbell_covers);
 	tcase_add_test(tc, records_that_crossed);

@@ -62,6 +62,23 @@ for seed in 11 12 13; do
 		done
 	done
 done
+
+# Recording, in part or not at all, must not change what happens.
+course_of() {
+	"$BELFRY" run --json "$@" | grep -oE '"(time_ps|events|messages_per_second)": *[0-9]+' | head -n 3
+}
+for ordering in sc tso gpu adversarial; do
+	set -- ibgda-mixed --seed 21 --ordering "$ordering" --warps 2 --ack-timeout 4 --faults "$faults"
+	full=$(course_of "$@")
+	for records in none queue mem,fault; do
+		if [ "$(course_of "$@" --records $records)" != "$full" ]; then
+			echo "belfry run $*: --records $records takes another course" >&2
+			bad=$((bad + 1))
+		fi
+	done
+	echo "$full" | grep -q time_ps || bad=$((bad + 1))
+done
+
 # Were the hash blind, equal hashes would mean nothing.
 different=$(sort -u "$seen" | wc -l)
 if [ "$different" -ne 48 ]; then
