@@ -1,0 +1,246 @@
+/* The entry at its own queue: written, announced, fetched, started, retired, completed. */
+#include "models/mlx5/wqe.h"
+#include "traces/life_internal.h"
+
+#define MAX_SGE_LINES 4u
+
+/* ---- software ---- */
+
+void bf_life_on_capture_qp(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint32_t qpn = (uint32_t)bf_life_get(v, "qpn"), dest = (uint32_t)bf_life_get(v, "dest_qpn");
+
+	if (qpn == l->qpn || dest == l->qpn) {
+		l->remote_qpn = qpn == l->qpn ? dest : qpn;
+		l->has_remote = true;
+	}
+}
+
+void bf_life_on_capture_doorbell(struct bf_life *l, const struct bf_life_view *v)
+{
+	if (bf_life_get(v, "qpn") != l->qpn || l->stage != BF_LIFE_STAGE_WAITING)
+		return;
+	l->posted = bf_life_make(v, BF_LIFE_SOFTWARE, "post",
+				 "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
+				 bf_life_get(v, "dbrec"), bf_life_get(v, "line"));
+	l->has_posted = true;
+}
+
+void bf_life_on_capture_wqe(struct bf_life *l, const struct bf_life_view *v)
+{
+	if (!bf_life_is_mine(l, v) || l->stage != BF_LIFE_STAGE_WAITING || !l->has_posted)
+		return;
+	bf_life_push(l, bf_life_make(v, BF_LIFE_SOFTWARE, "write",
+				     "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")", l->index,
+				     v->tail_len, bf_life_get(v, "line")));
+	bf_life_push(l, l->posted);
+	l->has_posted = false;
+}
+
+/* ---- doorbell and fetch ---- */
+
+void bf_life_on_doorbell(struct bf_life *l, const struct bf_life_view *v)
+{
+	char verdict[32];
+
+	if (bf_life_get(v, "qpn") != l->qpn || l->stage != BF_LIFE_STAGE_WAITING)
+		return;
+	l->rang =
+	    bf_life_make(v, BF_LIFE_DEVICE, "doorbell",
+			 "the doorbell arrives: QP 0x%" PRIx32 ", index %" PRIu64 " (%" PRIu64 " bytes at 0x%" PRIx64
+			 " of UAR page %" PRIu64 ")%s%s",
+			 l->qpn, bf_life_get(v, "index"), bf_life_get(v, "len"), bf_life_get(v, "offset"),
+			 bf_life_get(v, "uar"), bf_life_get(v, "verdict") ? ", refused: " : "",
+			 bf_life_get(v, "verdict") ? bf_life_get_name(v, "verdict", verdict, sizeof(verdict)) : "");
+	l->has_rang = true;
+}
+
+void bf_life_on_dbrec(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint16_t before = (uint16_t)bf_life_get(v, "before"), producer = (uint16_t)bf_life_get(v, "producer");
+
+	if (bf_life_get(v, "qpn") != l->qpn || l->stage != BF_LIFE_STAGE_WAITING || l->has_record)
+		return;
+	if ((uint16_t)(l->index - before) >= (uint16_t)(producer - before))
+		return;
+	if (l->has_rang)
+		bf_life_push(l, l->rang);
+	bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "record",
+				     "reads the doorbell record: producer %u, was %u: %u new block%s", producer, before,
+				     (uint16_t)(producer - before), (uint16_t)(producer - before) == 1 ? "" : "s"));
+	l->has_record = true;
+}
+
+static void describe_completion(struct bf_life *l, const struct bf_life_view *v, const struct bf_mlx5_wqe *w)
+{
+	static const char *const when[] = { "only on error", "on the first error", "always", "always, with an event" };
+
+	bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields", "completion %s%s%s%s", when[w->ce & 3],
+				       w->fm == BF_MLX5_FM_NONE ? "" : ", fenced: waits for earlier READs and atomics",
+				       w->solicited ? ", solicited" : "", w->signature ? ", signed" : ""));
+}
+
+static void describe_data(struct bf_life *l, const struct bf_life_view *v, const struct bf_mlx5_wqe *w)
+{
+	if (w->has_inline)
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
+					       "%" PRIu32 " bytes inline, at byte %" PRIu32 " of the entry",
+					       w->inline_len, w->inline_offset));
+	for (uint32_t i = 0; i < w->nsge && i < MAX_SGE_LINES; i++)
+		bf_life_detail(l,
+			       bf_life_make(v, BF_LIFE_DEVICE, "fields",
+					    "segment %" PRIu32 ": %" PRIu32 " bytes at 0x%" PRIx64 ", lkey 0x%" PRIx32,
+					    i, w->sge[i].len, w->sge[i].va, w->sge[i].lkey));
+	if (w->nsge > MAX_SGE_LINES)
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields", "and %" PRIu32 " segments more",
+					       w->nsge - MAX_SGE_LINES));
+}
+
+static void describe_wqe(struct bf_life *l, const struct bf_life_view *v)
+{
+	struct bf_mlx5_wqe w;
+	struct bf_error err = { 0 };
+
+	if (bf_mlx5_wqe_decode(v->tail, v->tail_len, &w, &err)) {
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields", "malformed: %.120s", err.text));
+		return;
+	}
+	bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
+				       "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32 " bytes of data",
+				       bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs, w.wqebbs == 1 ? "" : "s",
+				       w.length));
+	if (w.rkey || w.raddr)
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
+					       "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr, w.rkey));
+	if (w.atomic_size)
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
+					       "%u-byte atomic: operand 0x%" PRIx64 ", compare 0x%" PRIx64,
+					       w.atomic_size, w.swap_add, w.compare));
+	describe_data(l, v, &w);
+	describe_completion(l, v, &w);
+}
+
+void bf_life_on_fetch(struct bf_life *l, const struct bf_life_view *v)
+{
+	char verdict[32], source[16];
+	const char *dot = strchr(v->actor, '.');
+
+	if (!bf_life_is_mine(l, v) || l->stage != BF_LIFE_STAGE_WAITING)
+		return;
+	l->stage = BF_LIFE_STAGE_FETCHED;
+	snprintf(l->device, sizeof(l->device), "%.*s", (int)(dot ? dot - v->actor : 0), v->actor);
+	bf_life_push(
+	    l, bf_life_make(v, BF_LIFE_DEVICE, "fetch", "has the entry (%s, %" PRIu32 " bytes) and decodes it%s%s",
+			    bf_life_get_name(v, "source", source, sizeof(source)), v->tail_len,
+			    bf_life_get(v, "verdict") ? ": " : "",
+			    bf_life_get(v, "verdict") ? bf_life_get_name(v, "verdict", verdict, sizeof(verdict)) : ""));
+	describe_wqe(l, v);
+}
+
+void bf_life_on_start(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint32_t npsn;
+
+	if (!bf_life_is_mine(l, v) || l->stage != BF_LIFE_STAGE_FETCHED)
+		return;
+	l->stage = BF_LIFE_STAGE_STARTED;
+	l->psn = (uint32_t)bf_life_get(v, "psn");
+	l->npsn = npsn = (uint32_t)bf_life_get(v, "npsn");
+	if (npsn == 0)
+		bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "start", "starts it: nothing goes on the wire"));
+	else if (npsn == 1)
+		bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "start",
+					     "local keys are good; starts it as PSN %" PRIu32 " with %" PRIu64
+					     " in flight",
+					     l->psn, bf_life_get(v, "in_flight")));
+	else
+		bf_life_push(l,
+			     bf_life_make(v, BF_LIFE_DEVICE, "start",
+					  "local keys are good; starts it as PSN %" PRIu32 " to %" PRIu32
+					  " with %" PRIu64 " in flight",
+					  l->psn, (l->psn + npsn - 1) & BF_LIFE_PSN_MASK, bf_life_get(v, "in_flight")));
+}
+
+/* ---- the end ---- */
+
+void bf_life_on_done(struct bf_life *l, const struct bf_life_view *v)
+{
+	if (!bf_life_is_mine(l, v) || l->stage < BF_LIFE_STAGE_FETCHED || l->stage >= BF_LIFE_STAGE_DONE)
+		return;
+	l->stage = BF_LIFE_STAGE_DONE;
+	l->unsignalled = !bf_life_get(v, "signalled");
+	bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "done", "retires the entry%s; the next one is entry %" PRIu64,
+				     l->unsignalled ? " without a completion of its own" : "", bf_life_get(v, "next")));
+}
+
+static void describe_syndrome(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint8_t syndrome = (uint8_t)bf_life_get(v, "syndrome"), vendor = (uint8_t)bf_life_get(v, "vendor");
+	const char *meaning = bf_mlx5_vendor_text(syndrome, vendor);
+
+	if (!syndrome)
+		return;
+	bf_life_detail(l,
+		       bf_life_make(v, BF_LIFE_DEVICE, "fields", "syndrome 0x%02x (%s), vendor syndrome 0x%02x%s%s",
+				    syndrome, bf_mlx5_syndrome_text(syndrome), vendor, *meaning ? ": " : "", meaning));
+}
+
+void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v)
+{
+	char opcode[24], verdict[24];
+	uint64_t qpn = bf_life_get(v, "qpn"), kind = bf_life_get(v, "opcode");
+	bool requester = kind == BF_MLX5_CQE_REQ || kind == BF_MLX5_CQE_REQ_ERR;
+
+	if (l->stage < BF_LIFE_STAGE_STARTED && !(l->stage == BF_LIFE_STAGE_FETCHED && kind == BF_MLX5_CQE_REQ_ERR))
+		return;
+	if (l->stage == BF_LIFE_STAGE_ENDED)
+		return;
+	bf_life_get_name(v, "opcode", opcode, sizeof(opcode));
+	if (qpn == l->qpn && requester &&
+	    (bf_life_is_mine(l, v) || (l->stage == BF_LIFE_STAGE_DONE && l->unsignalled))) {
+		bf_life_push(
+		    l, bf_life_make(v, BF_LIFE_DEVICE, "completion",
+				    "%s CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %" PRIu64 "%s",
+				    bf_life_get(v, "verdict") ? bf_life_get_name(v, "verdict", verdict, sizeof(verdict))
+							      : "writes",
+				    bf_life_get(v, "count"), bf_life_get(v, "cqn"), opcode, bf_life_get(v, "index"),
+				    bf_life_is_mine(l, v) ? "" : ", which covers this one too"));
+		describe_syndrome(l, v);
+		l->stage = BF_LIFE_STAGE_ENDED;
+	} else if (l->has_remote && qpn == l->remote_qpn && !requester && l->expects_recv_cqe) {
+		l->expects_recv_cqe = false;
+		bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "completion",
+					     "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %" PRIu64
+					     ", %" PRIu64 " bytes",
+					     bf_life_get(v, "count"), bf_life_get(v, "cqn"), opcode,
+					     bf_life_get(v, "index"), bf_life_get(v, "byte_cnt")));
+		describe_syndrome(l, v);
+	}
+}
+
+void bf_life_on_capture_cqe(struct bf_life *l, const struct bf_life_view *v)
+{
+	const struct bf_mlx5_cqe *c = (const void *)v->tail;
+	uint8_t opcode;
+
+	if (l->stage != BF_LIFE_STAGE_ENDED || v->tail_len != sizeof(*c) ||
+	    l->steps[l->nsteps - 1].place == BF_LIFE_CAPTURE)
+		return;
+	opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, c->op_own);
+	if (BF_FIELD_GET(BF_MLX5_CQE_QPN, bf_be32(c->sop_drop_qpn)) != l->qpn || bf_be16(c->wqe_counter) != l->index ||
+	    (opcode != BF_MLX5_CQE_REQ && opcode != BF_MLX5_CQE_REQ_ERR))
+		return;
+	struct bf_life_step s =
+	    bf_life_make(v, BF_LIFE_CAPTURE, "capture",
+			 "has completion %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %u (line %" PRIu64 ")",
+			 bf_life_get(v, "index"), bf_life_get(v, "cqn"), bf_mlx5_cqe_opcode_name(opcode),
+			 bf_be16(c->wqe_counter), bf_life_get(v, "line"));
+	bf_life_push(l, s);
+	if (opcode == BF_MLX5_CQE_REQ_ERR) {
+		const struct bf_mlx5_err_cqe *e = (const void *)v->tail;
+
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_CAPTURE, "fields",
+					       "syndrome 0x%02x (%s), vendor syndrome 0x%02x", e->syndrome,
+					       bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
+	}
+}

@@ -1,0 +1,253 @@
+/* The entry's packets, and what the other end made of them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "models/fabric/roce.h"
+#include "traces/life_internal.h"
+
+static bool from_device(const struct bf_life *l, const char *actor)
+{
+	size_t n = strlen(l->device);
+
+	return strncmp(actor, l->device, n) == 0 && (actor[n] == '.' || actor[n] == '\0');
+}
+
+static bool is_request(uint8_t opcode)
+{
+	return !(opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK);
+}
+
+static void expect_arrival(struct bf_life *l, uint64_t id, bool request, const char *text)
+{
+	struct bf_life_packet *p;
+
+	if (l->npackets == l->packets_cap) {
+		size_t cap = l->packets_cap ? l->packets_cap * 2 : 16;
+
+		p = realloc(l->packets, cap * sizeof(*p));
+		if (!p) {
+			l->status = -ENOMEM;
+			return;
+		}
+		l->packets = p;
+		l->packets_cap = cap;
+	}
+	p = &l->packets[l->npackets++];
+	*p = (struct bf_life_packet){ .id = id, .request = request };
+	snprintf(p->text, sizeof(p->text), "%s", text);
+}
+
+static void describe_answer(const struct bf_roce *p, char *buf, size_t cap)
+{
+	uint32_t info = bf_roce_opcode_info(p->opcode);
+
+	if (!(info & BF_ROCE_HAS_AETH))
+		snprintf(buf, cap, "%s", bf_roce_opcode_name(p->opcode));
+	else if (p->aeth_syndrome >> 5 == BF_AETH_RNR >> 5)
+		snprintf(buf, cap, "RNR NAK (timer %u)", p->aeth_syndrome & 0x1f);
+	else if (p->aeth_syndrome >> 5 == BF_AETH_NAK_SEQ >> 5)
+		snprintf(buf, cap, "NAK %s",
+			 p->aeth_syndrome == BF_AETH_NAK_SEQ       ? "(sequence error)"
+			 : p->aeth_syndrome == BF_AETH_NAK_INV_REQ ? "(invalid request)"
+			 : p->aeth_syndrome == BF_AETH_NAK_ACCESS  ? "(remote access error)"
+								   : "(remote operational error)");
+	else
+		snprintf(buf, cap, "%s", bf_roce_opcode_name(p->opcode));
+}
+
+/* An acknowledgement speaks for every earlier PSN as well. */
+static bool answers_me(const struct bf_life *l, const struct bf_roce *p)
+{
+	uint32_t last = (l->psn + (l->npsn ? l->npsn - 1 : 0)) & BF_LIFE_PSN_MASK;
+
+	if (p->dest_qp != l->qpn || is_request(p->opcode))
+		return false;
+	if (bf_life_psn_is_mine(l, p->psn))
+		return true;
+	return ((p->psn - last) & BF_LIFE_PSN_MASK) < BF_LIFE_PSN_MASK / 2 && !l->answered;
+}
+
+static void push_packet(struct bf_life *l, const struct bf_life_view *v, bool far, const char *verb, const char *text,
+			const char *more)
+{
+	struct bf_life_step s = bf_life_make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s%s", verb,
+					     bf_life_get(v, "packet"), text, more);
+
+	s.far = far;
+	bf_life_push(l, s);
+}
+
+static void bf_life_on_sent(struct bf_life *l, const struct bf_life_view *v, const struct bf_roce *p)
+{
+	char text[128], verdict[24], answer[48], more[64];
+	bool mine = is_request(p->opcode) && bf_life_psn_is_mine(l, p->psn) && from_device(l, v->actor) &&
+		    (!l->has_remote || p->dest_qp == l->remote_qpn);
+
+	if (mine) {
+		l->remote_qpn = p->dest_qp;
+		l->has_remote = true;
+		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32, bf_roce_opcode_name(p->opcode),
+			 p->psn, p->dest_qp);
+	} else if (answers_me(l, p)) {
+		l->answered = true;
+		describe_answer(p, answer, sizeof(answer));
+		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32 "%s", answer, p->psn, p->dest_qp,
+			 bf_life_psn_is_mine(l, p->psn) ? "" : ", which covers this entry");
+	} else {
+		return;
+	}
+	snprintf(more, sizeof(more), ", %" PRIu32 " bytes%s%s", v->tail_len, bf_life_get(v, "verdict") ? ": " : "",
+		 bf_life_get(v, "verdict") ? bf_life_get_name(v, "verdict", verdict, sizeof(verdict)) : "");
+	push_packet(l, v, !mine, "sends", text, more);
+	expect_arrival(l, bf_life_get(v, "packet"), mine, text);
+}
+
+static void bf_life_on_arrived(struct bf_life *l, const struct bf_life_view *v, struct bf_life_packet *p)
+{
+	char verdict[24];
+
+	if (bf_life_get(v, "verdict") == 0) {
+		push_packet(l, v, p->request, "gets", p->text, "");
+		l->arrived = l->arrived || p->request;
+	} else {
+		push_packet(l, v, p->request, bf_life_get_name(v, "verdict", verdict, sizeof(verdict)), p->text, "");
+	}
+	*p = l->packets[--l->npackets];
+}
+
+void bf_life_on_packet(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint64_t id = bf_life_get(v, "packet");
+	struct bf_roce p;
+
+	if (l->stage < BF_LIFE_STAGE_STARTED || l->stage == BF_LIFE_STAGE_ENDED)
+		return;
+	if (bf_life_get(v, "dir") == 0) {
+		if (bf_roce_parse(v->tail, v->tail_len, false, &p, NULL) == 0)
+			bf_life_on_sent(l, v, &p);
+		return;
+	}
+	for (size_t i = 0; i < l->npackets; i++) {
+		if (l->packets[i].id == id) {
+			bf_life_on_arrived(l, v, &l->packets[i]);
+			return;
+		}
+	}
+}
+
+void bf_life_on_retransmit(struct bf_life *l, const struct bf_life_view *v)
+{
+	char cause[24];
+
+	if (bf_life_get(v, "qpn") != l->qpn || l->stage < BF_LIFE_STAGE_STARTED || l->stage >= BF_LIFE_STAGE_DONE)
+		return;
+	l->answered = false;
+	bf_life_push(l,
+		     bf_life_make(v, BF_LIFE_DEVICE, "retry",
+				  "goes back to PSN %" PRIu64 " (%s), %" PRIu64 " retries left", bf_life_get(v, "psn"),
+				  bf_life_get_name(v, "cause", cause, sizeof(cause)), bf_life_get(v, "left")));
+}
+
+/* ---- checks, on either side ---- */
+
+static enum bf_life_place place_of(const struct bf_life *l, uint64_t qpn)
+{
+	return qpn == l->qpn ? BF_LIFE_DEVICE : BF_LIFE_REMOTE;
+}
+
+/* Records of the other side that carry no PSN belong to the message under way there. */
+static bool concerns_me(const struct bf_life *l, const struct bf_life_view *v)
+{
+	uint64_t qpn = bf_life_get(v, "qpn");
+
+	if (l->stage == BF_LIFE_STAGE_ENDED || l->stage == BF_LIFE_STAGE_WAITING)
+		return false;
+	if (qpn == l->qpn && !(l->has_remote && l->remote_qpn == l->qpn))
+		return bf_life_is_mine(l, v);
+	return l->stage == BF_LIFE_STAGE_STARTED && l->has_remote && qpn == l->remote_qpn && l->arrived && !l->answered;
+}
+
+void bf_life_on_mkey_error(struct bf_life *l, const struct bf_life_view *v)
+{
+	char access[24], why[24];
+
+	if (!concerns_me(l, v))
+		return;
+	bf_life_push(l, bf_life_make(v, place_of(l, bf_life_get(v, "qpn")), "key",
+				     "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
+				     bf_life_get(v, "key"), bf_life_get_name(v, "access", access, sizeof(access)),
+				     bf_life_get(v, "length"), bf_life_get(v, "va"),
+				     bf_life_get_name(v, "why", why, sizeof(why))));
+}
+
+void bf_life_on_qp_error(struct bf_life *l, const struct bf_life_view *v)
+{
+	char why[40];
+	uint64_t qpn = bf_life_get(v, "qpn");
+
+	if (!concerns_me(l, v))
+		return;
+	bf_life_push(l, bf_life_make(v, place_of(l, qpn), "error", "QP 0x%" PRIx64 " fails: %s", qpn,
+				     bf_life_get_text(v, "why", why, sizeof(why))));
+}
+
+void bf_life_on_qp_state(struct bf_life *l, const struct bf_life_view *v)
+{
+	char from[8], to[8];
+	uint64_t qpn = bf_life_get(v, "qpn");
+
+	/* A failing requester changes state right behind the completion that says so. */
+	bool own_end =
+	    l->stage == BF_LIFE_STAGE_ENDED && qpn == l->qpn && l->steps[l->nsteps - 1].time_ps == v->time_ps;
+
+	if (!own_end && (l->stage < BF_LIFE_STAGE_FETCHED || l->stage == BF_LIFE_STAGE_ENDED ||
+			 (qpn != l->qpn && qpn != l->remote_qpn)))
+		return;
+	bf_life_push(l, bf_life_make(v, place_of(l, qpn), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
+				     bf_life_get_name(v, "from", from, sizeof(from)),
+				     bf_life_get_name(v, "to", to, sizeof(to))));
+}
+
+static bool remote_psn(const struct bf_life *l, const struct bf_life_view *v)
+{
+	return l->stage >= BF_LIFE_STAGE_STARTED && l->stage != BF_LIFE_STAGE_ENDED && l->has_remote &&
+	       bf_life_get(v, "qpn") == l->remote_qpn && bf_life_psn_is_mine(l, (uint32_t)bf_life_get(v, "psn"));
+}
+
+void bf_life_on_recv_fetch(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint64_t n = bf_life_get(v, "nsge");
+
+	if (!remote_psn(l, v))
+		return;
+	bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "receive",
+				     "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64
+				     " segment%s",
+				     bf_life_get(v, "index"), bf_life_get(v, "room"), n, n == 1 ? "" : "s"));
+	l->expects_recv_cqe = true;
+}
+
+void bf_life_on_request_done(struct bf_life *l, const struct bf_life_view *v)
+{
+	uint8_t opcode = (uint8_t)bf_life_get(v, "opcode");
+
+	if (!remote_psn(l, v))
+		return;
+	if (opcode >= BF_RC_WRITE_FIRST && opcode <= BF_RC_READ_REQUEST && bf_life_get(v, "rkey"))
+		bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "execute",
+					     "%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%" PRIx64,
+					     bf_roce_opcode_name(opcode), bf_life_get(v, "rkey"),
+					     bf_life_get(v, "length"), bf_life_get(v, "va")));
+	else
+		bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "execute", "%s done: %" PRIu64 " bytes",
+					     bf_roce_opcode_name(opcode), bf_life_get(v, "length")));
+	l->expects_recv_cqe = true;
+}
+
+void bf_life_on_nak_sent(struct bf_life *l, const struct bf_life_view *v)
+{
+	if (remote_psn(l, v))
+		bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "nak",
+					     "refuses PSN %" PRIu64 " with AETH syndrome 0x%" PRIx64,
+					     bf_life_get(v, "psn"), bf_life_get(v, "syndrome")));
+}
