@@ -166,7 +166,8 @@ struct bf_mlx5_xfer {
 	bool response; /* READ response of the responder */
 };
 
-#define BF_MLX5_FETCHES 4u
+#define BF_MLX5_FETCHES 4u   /* fetches of one send queue in flight: assumed */
+#define BF_MLX5_RQ_CACHE 16u /* receive WQEs fetched at once: assumed */
 
 struct bf_mlx5_fetch {
 	struct bf_dma_op op;

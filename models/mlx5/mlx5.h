@@ -3,8 +3,11 @@
  *
  * It sees what the hardware sees: command mailboxes (bf_mlx5_cmd), stores to its UAR pages, ring and record bytes read by
  * DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
- * order: uar.c (doorbell) -> sq.c (fetch) -> wqe.c (decode) -> requester.c (execute) -> [fabric] -> responder.c ->
- * requester.c (ACK) -> cq.c (completion).
+ * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> rc_tx.c (packets) -> [fabric] -> rc_rx.c
+ * (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c (completion).
+ * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states), cmd*.c (commands).
+ *
+ * One thread per device, the simulation's.
  */
 #ifndef BELFRY_MODELS_MLX5_MLX5_H
 #define BELFRY_MODELS_MLX5_MLX5_H
@@ -91,12 +94,14 @@ int bf_mlx5_qp_info(struct bf_mlx5 *dev, uint32_t qpn, struct bf_mlx5_qp_info *o
 /* Calls `fn` for each QP in order of number. */
 void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_mlx5_qp_info *info), void *arg);
 
-/* Live mode: looks once at every allocated UAR's doorbell cells in shared memory; non-zero when one had rung. */
+/*
+ * Live mode: looks once at every allocated UAR's doorbell cells in memory; non-zero when one had rung. `dev` is the
+ * struct bf_mlx5. The regions' bytes must have been made readable and writable (they are not in virtual time). A cell
+ * is taken by an atomic exchange with 0, so stores of other threads, processes or GPUs are seen once each. Only the
+ * first eight bytes of a BlueFlame write count here.
+ */
 int bf_mlx5_poll_uars(void *dev);
 
-/*
- * Records (ids 100-): doorbell, wqe_fetch (tail = WQE bytes), wqe_start, wqe_done, cqe (tail = 64 bytes), recv_wqe_fetch,
- * qp_state, mkey_error, qp_error, retransmit, cmd. Fields in models/mlx5/records.h.
- */
+/* Records: models/mlx5/records.h (types 100 to 116). Each QP and CQ is an actor of kind "queue": "nic0.qp0x101". */
 
 #endif

@@ -17,15 +17,6 @@ void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
 	qp->hold_tail = &qp->hold;
 }
 
-static uint32_t power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
 /* Rings are made on the way out of RESET, so that queue pairs that are only created cost little. */
 int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 {
@@ -38,13 +29,13 @@ int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 			return -ENOMEM;
 	}
 	if (qp->has_rq && !qp->rq_bytes) {
-		qp->rq_bytes = calloc(16, qp->rq_stride);
+		qp->rq_bytes = calloc(BF_MLX5_RQ_CACHE, qp->rq_stride);
 		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
 		if (!qp->rq_bytes || !qp->rx_sge)
 			return -ENOMEM;
 	}
 	if (!qp->answers) {
-		qp->answers_cap = power_of_two(2 * 128); /* log_rra_max is 3 bits: at most 128, and as many repeated */
+		qp->answers_cap = 256; /* log_rra_max is 3 bits: at most 128, and as many that are repeated */
 		qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
 		if (!qp->answers)
 			return -ENOMEM;

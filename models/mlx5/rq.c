@@ -6,8 +6,6 @@
  */
 #include "models/mlx5/device_internal.h"
 
-#define CACHE_WQES 16u /* receive WQEs fetched at once: assumed */
-
 enum { RQ_IDLE, RQ_DBREC, RQ_FETCH };
 
 /* Responder: receive-buffer key (ucx#7801, ucx#9167). */
@@ -33,7 +31,7 @@ static void read_wqes(struct bf_mlx5_qp *qp)
 	uint32_t slot = qp->rq_consumed & qp->rq_mask, size = qp->rq_mask + 1u, run;
 	uint32_t n = (uint16_t)(qp->rq_producer - qp->rq_consumed);
 
-	n = n < CACHE_WQES ? n : CACHE_WQES;
+	n = n < BF_MLX5_RQ_CACHE ? n : BF_MLX5_RQ_CACHE;
 	n = n < size - slot ? n : size - slot;
 	qp->rq_busy = RQ_FETCH;
 	qp->rq_op.iova = bf_mlx5_buf_iova(&qp->rq, (uint64_t)slot * qp->rq_stride, n * qp->rq_stride, &run);
