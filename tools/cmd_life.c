@@ -19,7 +19,7 @@ static int life(const struct bf_args *args)
 	if (!bf_life_parse(bf_arg_positional(args, 1), &qpn, &index))
 		return bf_cli_error(args, BF_EXIT_USAGE, "'%s' is not QPN:INDEX, such as 0x100001:81",
 				    bf_arg_positional(args, 1));
-	if (bf_life_create(qpn, index, &l))
+	if (bf_life_create(bf_arg_text(args, "device"), qpn, index, &l))
 		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
 	rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
 	if (!rc && in.is_capture)
@@ -40,18 +40,24 @@ static int life(const struct bf_args *args)
 	return code;
 }
 
-static const struct bf_opt options[] = { { 0 } };
+static const struct bf_opt options[] = {
+	{ .name = "device",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAME",
+	  .help = "whose queue pair, such as nic0, where several devices have one of that number" },
+	{ 0 },
+};
 
 const struct bf_command bf_cmd_life = {
 	.name = "life",
-	.usage = "life TRACE QPN:INDEX",
+	.usage = "life TRACE QPN:INDEX [options]",
 	.summary = "tell the life of one send entry, from doorbell to completion",
 	.details =
 	    "INDEX is the 16-bit counter in the entry's control segment (blocks of 64 bytes since the queue began).\n"
 	    "The trace needs records of queues and packets. Exit code 1: the trace has nothing of that entry.\n"
 	    "\n"
 	    "  belfry run ibgda-put --trace=run.bft && belfry dump run.bft --type=wqe_fetch --limit=3\n"
-	    "  belfry life run.bft 0x1:0",
+	    "  belfry life run.bft 0x100:0 --device=nic0",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -118,6 +118,18 @@ static int write_pcapng(struct job *job, const char *trace_path, const char *pat
 	return rc;
 }
 
+/* The captured device, unless the queue pair is its peer's. */
+static const char *life_device(const struct job *job)
+{
+	if (!job->life_asked)
+		return job->result->example_of_peer ? "nic1" : "nic0";
+	for (size_t i = 0; i < job->result->nqueues; i++) {
+		if (job->result->queues[i].qpn == job->life_qpn)
+			return "nic0";
+	}
+	return "nic1";
+}
+
 /* The same replay once more, for the story: which entry to follow is known only after the first. */
 static int run_life(struct job *job, struct bf_error *err)
 {
@@ -129,7 +141,7 @@ static int run_life(struct job *job, struct bf_error *err)
 		job->life_qpn = job->result->example_qpn;
 		job->life_index = job->result->example_index;
 	}
-	if (bf_life_create(job->life_qpn, job->life_index, &job->life))
+	if (bf_life_create(life_device(job), job->life_qpn, job->life_index, &job->life))
 		return bf_fail(err, -ENOMEM, "out of memory");
 	return run_once(job, bf_life_sink(job->life), LIFE_CLASSES, err);
 }

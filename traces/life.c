@@ -90,9 +90,37 @@ const char *bf_life_get_text(const struct bf_life_view *v, const char *name, cha
 	return buf;
 }
 
+static bool belongs(const char *actor, const char *device)
+{
+	size_t n = strlen(device);
+
+	return n == 0 || (strncmp(actor, device, n) == 0 && (actor[n] == '.' || actor[n] == '\0'));
+}
+
+bool bf_life_from_device(const struct bf_life *l, const char *actor)
+{
+	return belongs(actor, l->device);
+}
+
+bool bf_life_from_far(const struct bf_life *l, const char *actor)
+{
+	return belongs(actor, l->far_device);
+}
+
+bool bf_life_is_own(const struct bf_life *l, const struct bf_life_view *v)
+{
+	return bf_life_get(v, "qpn") == l->qpn && bf_life_from_device(l, v->actor);
+}
+
+bool bf_life_is_far(const struct bf_life *l, const struct bf_life_view *v)
+{
+	return l->has_remote && bf_life_get(v, "qpn") == l->remote_qpn && bf_life_from_far(l, v->actor) &&
+	       !bf_life_is_own(l, v);
+}
+
 bool bf_life_is_mine(const struct bf_life *l, const struct bf_life_view *v)
 {
-	return bf_life_get(v, "qpn") == l->qpn && (uint16_t)bf_life_get(v, "index") == l->index;
+	return bf_life_is_own(l, v) && (uint16_t)bf_life_get(v, "index") == l->index;
 }
 
 bool bf_life_psn_is_mine(const struct bf_life *l, uint32_t psn)
@@ -216,7 +244,7 @@ int bf_life_read(struct bf_life *l, struct bf_trace *t)
 	return l->status ? l->status : first;
 }
 
-int bf_life_create(uint32_t qpn, uint16_t index, struct bf_life **out)
+int bf_life_create(const char *device, uint32_t qpn, uint16_t index, struct bf_life **out)
 {
 	struct bf_life *l = calloc(1, sizeof(*l));
 
@@ -224,6 +252,7 @@ int bf_life_create(uint32_t qpn, uint16_t index, struct bf_life **out)
 		return -ENOMEM;
 	l->sink =
 	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	snprintf(l->device, sizeof(l->device), "%s", device ? device : "");
 	l->qpn = qpn;
 	l->index = index;
 	*out = l;

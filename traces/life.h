@@ -26,10 +26,11 @@ struct bf_life_step {
 struct bf_life; /* opaque */
 
 /*
- * Follows entry `index` (16-bit WQEBB counter) of queue pair `qpn`; the first time when the counter comes round. Free
- * with bf_life_free(). 0 or -ENOMEM.
+ * Follows entry `index` (16-bit WQEBB counter) of queue pair `qpn`; the first time when the counter comes round. Several
+ * devices may have a queue pair of that number: `device` ("nic0") says which is meant, NULL the first that is rung for
+ * the entry. Free with bf_life_free(). 0 or -ENOMEM.
  */
-int bf_life_create(uint32_t qpn, uint16_t index, struct bf_life **out);
+int bf_life_create(const char *device, uint32_t qpn, uint16_t index, struct bf_life **out);
 void bf_life_free(struct bf_life *l);
 
 /* A sink that listens; records of the classes META, QUEUE, NET and FAULT are what it needs. */

@@ -47,7 +47,7 @@ struct bf_life {
 	/* Steps before the fetch that may turn out to be this entry's. */
 	struct bf_life_step posted, rang;
 	bool has_posted, has_rang, has_record;
-	char device[16];
+	char device[16], far_device[16]; /* the far one is known once a packet has arrived there */
 	uint32_t psn, npsn;
 	bool arrived, answered, unsignalled;
 	bool expects_recv_cqe;
@@ -70,6 +70,12 @@ uint64_t bf_life_get(const struct bf_life_view *v, const char *name);
 const char *bf_life_get_name(const struct bf_life_view *v, const char *name, char *buf, size_t cap);
 const char *bf_life_get_text(const struct bf_life_view *v, const char *name, char *buf, size_t cap);
 
+/* The actor belongs to the entry's device (any, while that is unknown). */
+bool bf_life_from_device(const struct bf_life *l, const char *actor);
+bool bf_life_from_far(const struct bf_life *l, const char *actor);
+/* The record is about the entry's queue pair; about the one at the other end. */
+bool bf_life_is_own(const struct bf_life *l, const struct bf_life_view *v);
+bool bf_life_is_far(const struct bf_life *l, const struct bf_life_view *v);
 /* The record is about this entry; the packet number is one of its own. */
 bool bf_life_is_mine(const struct bf_life *l, const struct bf_life_view *v);
 bool bf_life_psn_is_mine(const struct bf_life *l, uint32_t psn);

@@ -28,7 +28,8 @@ void bf_life_on_capture_doorbell(struct bf_life *l, const struct bf_life_view *v
 
 void bf_life_on_capture_wqe(struct bf_life *l, const struct bf_life_view *v)
 {
-	if (!bf_life_is_mine(l, v) || l->stage != BF_LIFE_STAGE_WAITING || !l->has_posted)
+	if (bf_life_get(v, "qpn") != l->qpn || bf_life_get(v, "index") != l->index ||
+	    l->stage != BF_LIFE_STAGE_WAITING || !l->has_posted)
 		return;
 	bf_life_push(l, bf_life_make(v, BF_LIFE_SOFTWARE, "write",
 				     "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")", l->index,
@@ -43,7 +44,7 @@ void bf_life_on_doorbell(struct bf_life *l, const struct bf_life_view *v)
 {
 	char verdict[32];
 
-	if (bf_life_get(v, "qpn") != l->qpn || l->stage != BF_LIFE_STAGE_WAITING)
+	if (!bf_life_is_own(l, v) || l->stage != BF_LIFE_STAGE_WAITING)
 		return;
 	l->rang =
 	    bf_life_make(v, BF_LIFE_DEVICE, "doorbell",
@@ -59,11 +60,12 @@ void bf_life_on_dbrec(struct bf_life *l, const struct bf_life_view *v)
 {
 	uint16_t before = (uint16_t)bf_life_get(v, "before"), producer = (uint16_t)bf_life_get(v, "producer");
 
-	if (bf_life_get(v, "qpn") != l->qpn || l->stage != BF_LIFE_STAGE_WAITING || l->has_record)
+	if (!bf_life_is_own(l, v) || l->stage != BF_LIFE_STAGE_WAITING || l->has_record)
 		return;
 	if ((uint16_t)(l->index - before) >= (uint16_t)(producer - before))
 		return;
-	if (l->has_rang)
+	snprintf(l->device, sizeof(l->device), "%.*s", (int)strcspn(v->actor, "."), v->actor);
+	if (l->has_rang && strcmp(l->rang.device, l->device) == 0)
 		bf_life_push(l, l->rang);
 	bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "record",
 				     "reads the doorbell record: producer %u, was %u: %u new block%s", producer, before,
@@ -188,7 +190,7 @@ static void describe_syndrome(struct bf_life *l, const struct bf_life_view *v)
 void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v)
 {
 	char opcode[24], verdict[24];
-	uint64_t qpn = bf_life_get(v, "qpn"), kind = bf_life_get(v, "opcode");
+	uint64_t kind = bf_life_get(v, "opcode");
 	bool requester = kind == BF_MLX5_CQE_REQ || kind == BF_MLX5_CQE_REQ_ERR;
 
 	if (l->stage < BF_LIFE_STAGE_STARTED && !(l->stage == BF_LIFE_STAGE_FETCHED && kind == BF_MLX5_CQE_REQ_ERR))
@@ -196,7 +198,7 @@ void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v)
 	if (l->stage == BF_LIFE_STAGE_ENDED)
 		return;
 	bf_life_get_name(v, "opcode", opcode, sizeof(opcode));
-	if (qpn == l->qpn && requester &&
+	if (bf_life_is_own(l, v) && requester &&
 	    (bf_life_is_mine(l, v) || (l->stage == BF_LIFE_STAGE_DONE && l->unsignalled))) {
 		bf_life_push(
 		    l, bf_life_make(v, BF_LIFE_DEVICE, "completion",
@@ -207,7 +209,7 @@ void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v)
 				    bf_life_is_mine(l, v) ? "" : ", which covers this one too"));
 		describe_syndrome(l, v);
 		l->stage = BF_LIFE_STAGE_ENDED;
-	} else if (l->has_remote && qpn == l->remote_qpn && !requester && l->expects_recv_cqe) {
+	} else if (!requester && l->expects_recv_cqe && bf_life_is_far(l, v)) {
 		l->expects_recv_cqe = false;
 		bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "completion",
 					     "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %" PRIu64

@@ -5,13 +5,6 @@
 #include "models/fabric/roce.h"
 #include "traces/life_internal.h"
 
-static bool from_device(const struct bf_life *l, const char *actor)
-{
-	size_t n = strlen(l->device);
-
-	return strncmp(actor, l->device, n) == 0 && (actor[n] == '.' || actor[n] == '\0');
-}
-
 static bool is_request(uint8_t opcode)
 {
 	return !(opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK);
@@ -56,11 +49,11 @@ static void describe_answer(const struct bf_roce *p, char *buf, size_t cap)
 }
 
 /* An acknowledgement speaks for every earlier PSN as well. */
-static bool answers_me(const struct bf_life *l, const struct bf_roce *p)
+static bool answers_me(const struct bf_life *l, const struct bf_roce *p, const char *actor)
 {
 	uint32_t last = (l->psn + (l->npsn ? l->npsn - 1 : 0)) & BF_LIFE_PSN_MASK;
 
-	if (p->dest_qp != l->qpn || is_request(p->opcode))
+	if (p->dest_qp != l->qpn || is_request(p->opcode) || !l->arrived || !bf_life_from_far(l, actor))
 		return false;
 	if (bf_life_psn_is_mine(l, p->psn))
 		return true;
@@ -80,7 +73,7 @@ static void push_packet(struct bf_life *l, const struct bf_life_view *v, bool fa
 static void bf_life_on_sent(struct bf_life *l, const struct bf_life_view *v, const struct bf_roce *p)
 {
 	char text[128], verdict[24], answer[48], more[64];
-	bool mine = is_request(p->opcode) && bf_life_psn_is_mine(l, p->psn) && from_device(l, v->actor) &&
+	bool mine = is_request(p->opcode) && bf_life_psn_is_mine(l, p->psn) && bf_life_from_device(l, v->actor) &&
 		    (!l->has_remote || p->dest_qp == l->remote_qpn);
 
 	if (mine) {
@@ -88,7 +81,7 @@ static void bf_life_on_sent(struct bf_life *l, const struct bf_life_view *v, con
 		l->has_remote = true;
 		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32, bf_roce_opcode_name(p->opcode),
 			 p->psn, p->dest_qp);
-	} else if (answers_me(l, p)) {
+	} else if (answers_me(l, p, v->actor)) {
 		l->answered = true;
 		describe_answer(p, answer, sizeof(answer));
 		snprintf(text, sizeof(text), "%s PSN %" PRIu32 " to QP 0x%" PRIx32 "%s", answer, p->psn, p->dest_qp,
@@ -108,7 +101,10 @@ static void bf_life_on_arrived(struct bf_life *l, const struct bf_life_view *v, 
 
 	if (bf_life_get(v, "verdict") == 0) {
 		push_packet(l, v, p->request, "gets", p->text, "");
-		l->arrived = l->arrived || p->request;
+		if (p->request && !l->arrived) {
+			l->arrived = true;
+			snprintf(l->far_device, sizeof(l->far_device), "%.*s", (int)strcspn(v->actor, "."), v->actor);
+		}
 	} else {
 		push_packet(l, v, p->request, bf_life_get_name(v, "verdict", verdict, sizeof(verdict)), p->text, "");
 	}
@@ -139,7 +135,7 @@ void bf_life_on_retransmit(struct bf_life *l, const struct bf_life_view *v)
 {
 	char cause[24];
 
-	if (bf_life_get(v, "qpn") != l->qpn || l->stage < BF_LIFE_STAGE_STARTED || l->stage >= BF_LIFE_STAGE_DONE)
+	if (!bf_life_is_own(l, v) || l->stage < BF_LIFE_STAGE_STARTED || l->stage >= BF_LIFE_STAGE_DONE)
 		return;
 	l->answered = false;
 	bf_life_push(l,
@@ -150,21 +146,19 @@ void bf_life_on_retransmit(struct bf_life *l, const struct bf_life_view *v)
 
 /* ---- checks, on either side ---- */
 
-static enum bf_life_place place_of(const struct bf_life *l, uint64_t qpn)
+static enum bf_life_place place_of(const struct bf_life *l, const struct bf_life_view *v)
 {
-	return qpn == l->qpn ? BF_LIFE_DEVICE : BF_LIFE_REMOTE;
+	return bf_life_is_own(l, v) ? BF_LIFE_DEVICE : BF_LIFE_REMOTE;
 }
 
 /* Records of the other side that carry no PSN belong to the message under way there. */
 static bool concerns_me(const struct bf_life *l, const struct bf_life_view *v)
 {
-	uint64_t qpn = bf_life_get(v, "qpn");
-
 	if (l->stage == BF_LIFE_STAGE_ENDED || l->stage == BF_LIFE_STAGE_WAITING)
 		return false;
-	if (qpn == l->qpn && !(l->has_remote && l->remote_qpn == l->qpn))
+	if (bf_life_is_own(l, v))
 		return bf_life_is_mine(l, v);
-	return l->stage == BF_LIFE_STAGE_STARTED && l->has_remote && qpn == l->remote_qpn && l->arrived && !l->answered;
+	return l->stage == BF_LIFE_STAGE_STARTED && bf_life_is_far(l, v) && l->arrived && !l->answered;
 }
 
 void bf_life_on_mkey_error(struct bf_life *l, const struct bf_life_view *v)
@@ -173,7 +167,7 @@ void bf_life_on_mkey_error(struct bf_life *l, const struct bf_life_view *v)
 
 	if (!concerns_me(l, v))
 		return;
-	bf_life_push(l, bf_life_make(v, place_of(l, bf_life_get(v, "qpn")), "key",
+	bf_life_push(l, bf_life_make(v, place_of(l, v), "key",
 				     "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
 				     bf_life_get(v, "key"), bf_life_get_name(v, "access", access, sizeof(access)),
 				     bf_life_get(v, "length"), bf_life_get(v, "va"),
@@ -187,7 +181,7 @@ void bf_life_on_qp_error(struct bf_life *l, const struct bf_life_view *v)
 
 	if (!concerns_me(l, v))
 		return;
-	bf_life_push(l, bf_life_make(v, place_of(l, qpn), "error", "QP 0x%" PRIx64 " fails: %s", qpn,
+	bf_life_push(l, bf_life_make(v, place_of(l, v), "error", "QP 0x%" PRIx64 " fails: %s", qpn,
 				     bf_life_get_text(v, "why", why, sizeof(why))));
 }
 
@@ -198,20 +192,20 @@ void bf_life_on_qp_state(struct bf_life *l, const struct bf_life_view *v)
 
 	/* A failing requester changes state right behind the completion that says so. */
 	bool own_end =
-	    l->stage == BF_LIFE_STAGE_ENDED && qpn == l->qpn && l->steps[l->nsteps - 1].time_ps == v->time_ps;
+	    l->stage == BF_LIFE_STAGE_ENDED && bf_life_is_own(l, v) && l->steps[l->nsteps - 1].time_ps == v->time_ps;
 
 	if (!own_end && (l->stage < BF_LIFE_STAGE_FETCHED || l->stage == BF_LIFE_STAGE_ENDED ||
-			 (qpn != l->qpn && qpn != l->remote_qpn)))
+			 (!bf_life_is_own(l, v) && !bf_life_is_far(l, v))))
 		return;
-	bf_life_push(l, bf_life_make(v, place_of(l, qpn), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
+	bf_life_push(l, bf_life_make(v, place_of(l, v), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
 				     bf_life_get_name(v, "from", from, sizeof(from)),
 				     bf_life_get_name(v, "to", to, sizeof(to))));
 }
 
 static bool remote_psn(const struct bf_life *l, const struct bf_life_view *v)
 {
-	return l->stage >= BF_LIFE_STAGE_STARTED && l->stage != BF_LIFE_STAGE_ENDED && l->has_remote &&
-	       bf_life_get(v, "qpn") == l->remote_qpn && bf_life_psn_is_mine(l, (uint32_t)bf_life_get(v, "psn"));
+	return l->stage >= BF_LIFE_STAGE_STARTED && l->stage != BF_LIFE_STAGE_ENDED && bf_life_is_far(l, v) &&
+	       bf_life_psn_is_mine(l, (uint32_t)bf_life_get(v, "psn"));
 }
 
 void bf_life_on_recv_fetch(struct bf_life *l, const struct bf_life_view *v)

@@ -137,6 +137,14 @@ cmp -s "$work/r.pcapng" "$work/t.pcapng" || fail "--pcapng without --trace diffe
 "$BELFRY" life "$work/r.bft" 0x100001:9999 >/dev/null
 [ $? -eq 1 ] || fail "life of an entry that is not there"
 "$BELFRY" life "$mix" 0x100001:1 2>&1 | grep -q "'belfry replay --life=0x100001:1' runs it" || fail "life of a capture"
+# Both PEs of a workload have a QP 0x100: the device tells whose entry is meant.
+"$BELFRY" run ibgda-put --trace="$work/put.bft" >/dev/null
+for device in nic0 nic1; do
+	"$BELFRY" life "$work/put.bft" 0x100:0 --device=$device >"$work/out"
+	other=$(echo $device | tr 01 10)
+	grep -q "$device  *writes CQE 0" "$work/out" && grep -q "$other  *sends packet .* ACK PSN 0" "$work/out" ||
+		fail "the life of entry 0 on $device: $(cat "$work/out")"
+done
 "$BELFRY" replay "$work/r.bft" --life=none >/dev/null || fail "the trace of a replay does not replay"
 
 "$BELFRY" replay "$work/counter" --json | python3 -c '

@@ -316,7 +316,7 @@ START_TEST(test_records)
 	add_entry(&s, 10, 0, BF_MLX5_OP_RDMA_WRITE, REMOTE, 3000, MEMORY);
 	add_cqe(&s, 20, BF_MLX5_CQE_REQ, BF_MLX5_OP_RDMA_WRITE, 0, 64, 0, 0);
 	ck_assert_int_eq(run(&s, &opts, &a, &err), 0);
-	ck_assert_int_eq(bf_life_create(QPN, 0, &life), 0);
+	ck_assert_int_eq(bf_life_create("nic0", QPN, 0, &life), 0);
 	opts.sink = bf_life_sink(life);
 	ck_assert_int_eq(run(&s, &opts, &b, &err), 0);
 	ck_assert_uint_eq(a->hash, b->hash);
