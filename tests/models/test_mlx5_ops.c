@@ -378,6 +378,23 @@ START_TEST(both_directions_at_once)
 }
 END_TEST
 
+/* Nothing is lost, so nothing is sent again: no ACK overtakes a READ's answer, no time-out is too short. */
+START_TEST(clean_fabric_needs_no_retry)
+{
+	struct bf_mlx5_qp_info info;
+
+	for (int i = 0; i < 10; i++) {
+		rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, RIG_DATA / 2, b->data_va, b->key, 40000, 0);
+		rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+	}
+	ring_and_run();
+	for (uint16_t i = 0; i < 10; i++)
+		expect(&p.scq[0], BF_MLX5_CQE_REQ, (uint16_t)(2 * i + 1));
+	ck_assert(!bf_mlx5_qp_info(a->dev, p.q[0].qpn, &info));
+	ck_assert_uint_eq(info.retries, 0);
+}
+END_TEST
+
 START_TEST(same_seed_same_records)
 {
 	uint64_t hash[2], count[2];
@@ -431,6 +448,7 @@ int main(void)
 	tcase_add_test(tc, unsignalled_wqes_make_no_cqe);
 	tcase_add_test(tc, queue_pair_connected_to_itself);
 	tcase_add_test(tc, both_directions_at_once);
+	tcase_add_test(tc, clean_fabric_needs_no_retry);
 	tcase_add_test(tc, same_seed_same_records);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
