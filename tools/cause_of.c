@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "tools/cause.h"
 #include "tools/record_log.h"
 
@@ -13,7 +11,7 @@ void bf_cause_of(const struct bf_workload *w, struct bf_cause *out)
 	struct bf_run_result r;
 
 	*out = (struct bf_cause){ 0 };
-	if (strcmp(w->backend->name, "sim") != 0)
+	if (w->backend->platform != BF_PLATFORM_SIM)
 		return;
 	again.records = BF_CLASS_ALL;
 	bf_record_log_init(&log, LOG_MAX);

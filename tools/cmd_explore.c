@@ -164,6 +164,9 @@ static int explore(const struct bf_args *args, const struct bf_workload *w)
 	struct bf_error err = { 0 };
 	int rc;
 
+	if (w->backend->platform != BF_PLATFORM_SIM)
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s does not repeat itself: only sim can be explored",
+				    w->backend->name);
 	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
 	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);

@@ -111,7 +111,8 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_json_open(&j, NULL, '{');
 	bf_json_text(&j, "workload", bf_workload_name(w->work));
 	bf_json_text(&j, "backend", w->backend->name);
-	bf_json_text(&j, "ordering", bf_ordering_name(w->ordering));
+	if (w->backend->platform == BF_PLATFORM_SIM)
+		bf_json_text(&j, "ordering", bf_ordering_name(w->ordering));
 	bf_workload_command(w, text, sizeof(text));
 	bf_json_text(&j, "command", text);
 	bf_json_open(&j, "options", '{');
@@ -179,8 +180,11 @@ static int run_run(const struct bf_args *args)
 	if (code != BF_EXIT_GOOD)
 		return code;
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
-	if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
-	    bf_workload_trace(args, &w, &trace, &err) != 0)
+	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
+				    w.backend->name);
+	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
+		 bf_workload_trace(args, &w, &trace, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
 		code = run_and_report(args, &w, trace, &err);

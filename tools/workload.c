@@ -402,5 +402,9 @@ int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, s
 		return rc;
 	bf_workload_command(w, command, sizeof(command));
 	rc = bf_trace_meta(*out, "command", command);
+	if (rc) {
+		bf_trace_close(*out);
+		*out = NULL;
+	}
 	return rc;
 }

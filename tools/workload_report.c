@@ -45,7 +45,10 @@ static void print_queue(FILE *out, const struct bf_queue_standing *q)
 		fprintf(out, "      -");
 	else
 		fprintf(out, " %6" PRIu16, q->cqe_counter);
-	fprintf(out, " %9" PRIu64 "  %s\n", q->completed, stuck_at(q));
+	fprintf(out, " %9" PRIu64 "  ", q->completed);
+	if (q->syndrome)
+		fprintf(out, "a poller saw syndrome 0x%02" PRIx32 ", ", q->syndrome);
+	fprintf(out, "%s\n", stuck_at(q));
 }
 
 /* Indents each line of `text`. */

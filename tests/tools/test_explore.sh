@@ -58,4 +58,8 @@ expect 2
 expect 2 ibgda-put --orderings sc,weak
 grep -q weak "$work/err" || fail "the wrong ordering is not named"
 expect 2 ibgda-put --seeds 0
+if "$BELFRY" doctor | grep -Eq '^  live +yes'; then
+	expect 2 ibgda-put --backend live
+	grep -q 'only sim' "$work/err" || fail "why live cannot be explored is not said"
+fi
 expect 2 ibgda-put --granule 100000

@@ -110,6 +110,13 @@ expect 2 ibgda-put --trace "$work/no/such/folder/t.bft"
 expect 2 ibgda-amo --op cas
 expect 2 ibgda-amo --op-bytes 5
 
+# The live backend, where it works: the same checks; the ordering is the machine's.
+if "$BELFRY" doctor | grep -Eq '^  live +yes'; then
+	expect 0 ibgda-mixed --backend live --messages 4
+	expect 2 ibgda-put --backend live --ordering sc
+	says '--ordering'
+fi
+
 expect 0 --list
 for name in ibgda-mixed no-wqe-fence adversarial wqe_ps sim; do
 	says "$name"
