@@ -83,9 +83,8 @@ struct bf_json {
 void bf_json_begin(struct bf_json *j, FILE *out);
 void bf_json_open(struct bf_json *j, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
 void bf_json_close(struct bf_json *j, char bracket);                 /* '}' or ']' */
-/* Linker names of their own: traces/jsonl.h has functions of these names, and one program links both. */
-void bf_json_text(struct bf_json *j, const char *key, const char *value) __asm__("bf_cli_json_text"); /* NULL: null */
-void bf_json_u64(struct bf_json *j, const char *key, uint64_t value) __asm__("bf_cli_json_u64");
+void bf_json_text(struct bf_json *j, const char *key, const char *value); /* NULL: null */
+void bf_json_u64(struct bf_json *j, const char *key, uint64_t value);
 void bf_json_hex(struct bf_json *j, const char *key, uint64_t value); /* "0x..." */
 void bf_json_bool(struct bf_json *j, const char *key, bool value);
 void bf_json_end(struct bf_json *j); /* newline */

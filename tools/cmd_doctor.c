@@ -43,7 +43,7 @@ static const struct optional_part libraries[] = {
 	{ "libuv", HAVE_LIBUV, "the live backend", "apt-get install libuv1-dev, then configure again" },
 	{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again" },
 	{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
-	{ "jansson", HAVE_JANSSON, "reading captures and traces in JSON Lines",
+	{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
 	  "apt-get install libjansson-dev, then configure again" },
 };
 

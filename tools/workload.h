@@ -98,7 +98,7 @@ struct bf_workload {
 	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
 #define BF_WORKLOAD_OPT_TABLE                                                                                        \
 	BF_WORKLOAD_OPTIONS(BF_WORKLOAD_OPT_)                                                                        \
-	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose; may be repeated"),          \
+	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),          \
 	BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices"),                           \
 	BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                            \
 	BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),              \

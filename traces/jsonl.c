@@ -10,7 +10,8 @@
 
 #define EXACT_MAX (1ull << 53) /* integers up to here survive a double */
 
-void bf_json_text(FILE *out, const char *text, size_t len)
+/* `text` in quotes, escaped. `len` bytes of UTF-8; bytes that are not are printed as U+FFFD. */
+static void print_text(FILE *out, const char *text, size_t len)
 {
 	putc('"', out);
 	for (size_t i = 0; i < len; i++) {
@@ -35,10 +36,10 @@ void bf_json_text(FILE *out, const char *text, size_t len)
 
 static void json_string(FILE *out, const char *text)
 {
-	bf_json_text(out, text ? text : "", text ? strlen(text) : 0);
+	print_text(out, text ? text : "", text ? strlen(text) : 0);
 }
 
-void bf_json_u64(FILE *out, uint64_t value)
+static void print_u64(FILE *out, uint64_t value)
 {
 	fprintf(out, value <= EXACT_MAX ? "%" PRIu64 : "\"%" PRIu64 "\"", value);
 }
@@ -72,7 +73,7 @@ static void json_text_field(FILE *out, const uint8_t *p, size_t size)
 {
 	size_t n = strnlen((const char *)p, size);
 	if (bf_text_ok((const char *)p, n) && zeros(p + n, size - n)) {
-		bf_json_text(out, (const char *)p, n);
+		print_text(out, (const char *)p, n);
 	} else {
 		fputs("{\"hex\":", out);
 		json_hex(out, p, size);
@@ -105,19 +106,19 @@ void bf_json_field(FILE *out, const struct bf_rec_field *f, const void *fixed)
 		break;
 	case BF_FIELD_ENUM:
 		if (enum_name_exact(f, v, &name, &len)) {
-			bf_json_text(out, name, len);
+			print_text(out, name, len);
 			break;
 		}
 		/* fall through */
 	default:
-		bf_json_u64(out, v);
+		print_u64(out, v);
 	}
 }
 
 void bf_json_record(FILE *out, const struct bf_trace_record *rec, const char *actor)
 {
 	fputs("{\"time_ps\":", out);
-	bf_json_u64(out, rec->time_ps);
+	print_u64(out, rec->time_ps);
 	fputs(",\"actor\":", out);
 	if (actor)
 		json_string(out, actor);

@@ -11,12 +11,6 @@
 
 #include "traces/trace.h"
 
-/* `text` in quotes, escaped. `len` bytes of UTF-8; bytes that are not are printed as U+FFFD. */
-void bf_json_text(FILE *out, const char *text, size_t len);
-
-/* A number as above. */
-void bf_json_u64(FILE *out, uint64_t value);
-
 /* The value of a field. */
 void bf_json_field(FILE *out, const struct bf_rec_field *field, const void *fixed);
 

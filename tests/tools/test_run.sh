@@ -121,3 +121,16 @@ expect 0 --list
 for name in ibgda-mixed no-wqe-fence adversarial wqe_ps sim; do
 	says "$name"
 done
+
+# The examples of --help do what it says.
+"$BELFRY" run --help | sed -n 's/^ *belfry \(run .*\)/\1/p' >"$work/examples"
+[ "$(wc -l <"$work/examples")" -ge 4 ] || fail "--help has no examples"
+cd "$work"
+while read -r example; do
+	code=0
+	eval "\"$BELFRY\" $example" >"$work/out" 2>&1 || code=$?
+	case $example in
+	*--bug*) [ "$code" -eq 1 ] || fail "$example: exit code $code, not 1" ;;
+	*) [ "$code" -eq 0 ] || fail "$example: exit code $code, not 0" ;;
+	esac
+done <"$work/examples"

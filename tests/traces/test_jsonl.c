@@ -139,8 +139,8 @@ START_TEST(test_bad_lines)
 		"{\"declare\":\"type\",\"name\":\"x\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"a b\",\"id\":6,\"class\":1,\"size\":0,\"fields\":[]}\n",
 		"{\"declare\":\"type\",\"name\":\"z\",\"id\":6,\"class\":1,\"size\":3,\"fields\":[]}\n",
-		"{\"time_ps\":\"18446744073709551616\",\"actor\":4,\"type\":\"x\","
-		"\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n",
+		("{\"time_ps\":\"18446744073709551616\",\"actor\":4,\"type\":\"x\","
+		 "\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n"),
 		"{\"declare\":\"nothing\"}\n",
 		"{\"meta\":\"\",\"value\":\"v\"}\n",
 		"[]\n",
