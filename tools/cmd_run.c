@@ -224,7 +224,7 @@ const struct bf_command bf_cmd_run = {
 	    "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"
 	    "  belfry run ibgda-put --bug dbrec-index\n"
 	    "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
-	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 100000",
+	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 10000",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,
