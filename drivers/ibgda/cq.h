@@ -125,12 +125,25 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 	return bf_ibgda_result(t, state, qp);
 }
 
+BF_DEVICE const uint8_t *bf_ibgda_plain_cqe(const struct bf_ibgda_qp *qp, uint64_t n)
+{
+	return (const uint8_t *)qp->cq.cqe + (n & (qp->cq.ncqes - 1)) * 64;
+}
+
 /*
- * Takes what lies in a plain CQ: entry n belongs to software when its opcode is valid and its owner bit equals the
- * parity of n / ncqes (rdma-core providers/mlx5/cq.c get_sw_cqe). Called under cq_lock. Returns how many entries were
- * taken.
+ * Entry n of a plain CQ, whose last word is `tail`, belongs to software when its opcode is valid and its owner bit
+ * equals the parity of n / ncqes (rdma-core providers/mlx5/cq.c get_sw_cqe).
  */
-BF_DEVICE uint32_t bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
+BF_DEVICE int bf_ibgda_plain_owned(const struct bf_ibgda_qp *qp, uint64_t n, uint32_t tail)
+{
+	return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID && (tail & 1) == ((n / qp->cq.ncqes) & 1);
+}
+
+/*
+ * Takes what lies in a plain CQ. Called under cq_lock. cons_idx goes up before cq_head: who sees the new head and
+ * looks at cons_idx then need not wait for it.
+ */
+BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
 	struct bf_ibgda_mvars *mv = &qp->mvars;
 	const uint64_t start = bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU);
@@ -139,10 +152,10 @@ BF_DEVICE uint32_t bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibg
 	uint32_t syndrome = 0;
 
 	for (;; head++) {
-		const uint8_t *cqe = (const uint8_t *)qp->cq.cqe + (head & (qp->cq.ncqes - 1)) * 64;
+		const uint8_t *cqe = bf_ibgda_plain_cqe(qp, head);
 		const uint32_t tail = bf_ibgda_cqe_tail(t, state, cqe);
 
-		if ((tail & 0xff) >> 4 == BF_MLX5_CQE_INVALID || (tail & 1) != ((head / qp->cq.ncqes) & 1))
+		if (!bf_ibgda_plain_owned(qp, head, tail))
 			break;
 		if (!syndrome)
 			syndrome = bf_ibgda_note_error(t, state, qp, cqe, tail);
@@ -151,10 +164,9 @@ BF_DEVICE uint32_t bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibg
 	if (head != start) {
 		bf_ibgda_tell_poll(t, qp, done, done, syndrome);
 		bf_st_relaxed32(t, qp->cq.dbrec, bf_htobe32((uint32_t)head & 0xffffffu), bf_ibgda_scope(state));
-		bf_st_relaxed64(t, &mv->cq_head, head, BF_AT_GPU);
 		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
+		bf_st_relaxed64(t, &mv->cq_head, head, BF_AT_GPU);
 	}
-	return (uint32_t)(head - start);
 }
 
 BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
@@ -163,20 +175,20 @@ BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_sta
 	struct bf_ibgda_mvars *mv = &qp->mvars;
 
 	while (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx) {
-		const uint8_t *cqe;
-		uint32_t taken;
+		uint64_t head;
 
 		if (bf_atomic_cas32(t, &mv->cq_lock, 0, 1, BF_AT_GPU)) {
 			bf_spin(t, &mv->cq_lock, "the CQ's lock");
 			continue;
 		}
-		taken = bf_ibgda_drain_plain(t, state, qp);
+		bf_ibgda_drain_plain(t, state, qp);
 		bf_fence_at(t, bf_ibgda_scope(state));
 		bf_st_relaxed32(t, &mv->cq_lock, 0, BF_AT_GPU);
-		cqe = (const uint8_t *)qp->cq.cqe +
-		      (bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU) & (qp->cq.ncqes - 1)) * 64;
-		if (!taken && bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx)
-			bf_spin2(t, &mv->cons_idx, cqe, "completion in a CQ");
+		/* The look at the entry comes last: whatever happens after it wakes the spin. */
+		head = bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU);
+		if (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx &&
+		    !bf_ibgda_plain_owned(qp, head, bf_ibgda_cqe_tail(t, state, bf_ibgda_plain_cqe(qp, head))))
+			bf_spin2(t, &mv->cons_idx, bf_ibgda_plain_cqe(qp, head), "completion in a CQ");
 	}
 	return bf_ibgda_result(t, state, qp);
 }

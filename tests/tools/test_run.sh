@@ -40,6 +40,9 @@ expect 0 ibgda-amo --op cas --fetch --messages 5 --warps 2
 expect 0 ibgda-amo --op xor --op-bytes 4 --counters 7
 expect 0 ibgda-mixed --messages 60 --warps 2 --blocks 2 --pes 4 --seed 3
 expect 0 ibgda-mixed --messages 30 --faults 'drop prob=0.02; duplicate prob=0.02' --ack-timeout 6
+expect 0 ibgda-mixed --plain-cq --messages 40 --warps 4 --qp-choice first
+# The completion comes while the poller, having found none, still gives the lock back.
+expect 0 ibgda-mixed --plain-cq --seed 2 --messages 1 --size 1 --place host --ordering sc
 expect 0 ibgda-put --records none --profile cx7,icrc=0
 ! grep -q 'hash ' "$work/out" || fail "a hash of no records was printed"
 
