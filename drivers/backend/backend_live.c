@@ -22,7 +22,7 @@
 #define IDLE_US 200u
 
 struct warp {
-	struct bf_world *world;
+	struct live_world *world;
 	struct bf_native_warp_opts opts;
 	struct bf_native_warp_end end;
 	pthread_t thread;
@@ -30,8 +30,8 @@ struct warp {
 	int rc;
 };
 
-struct bf_world {
-	struct bf_machine m;
+struct live_world {
+	struct bf_world m;
 	struct bf_live *live;
 	struct warp *warps; /* of the run in progress */
 	uint32_t nwarps, started;
@@ -43,6 +43,11 @@ struct bf_world {
 	bool has_loop;
 	int loop_rc;
 };
+
+static struct live_world *world_of(struct bf_world *m)
+{
+	return BF_CONTAINER_OF(m, struct live_world, m);
+}
 
 static int probe(char *why, size_t cap)
 {
@@ -59,8 +64,10 @@ static int probe(char *why, size_t cap)
 	return rc;
 }
 
-static void world_close(struct bf_world *w)
+static void world_close(struct bf_world *m)
 {
+	struct live_world *w = m ? world_of(m) : NULL;
+
 	if (!w)
 		return;
 	bf_live_destroy(w->live);
@@ -70,7 +77,7 @@ static void world_close(struct bf_world *w)
 	free(w);
 }
 
-static int init_locks(struct bf_world *w)
+static int init_locks(struct live_world *w)
 {
 	pthread_condattr_t attr;
 
@@ -82,7 +89,7 @@ static int init_locks(struct bf_world *w)
 }
 
 /* Doorbell pages are addresses only until somebody stores to them for real. */
-static int open_doorbells(struct bf_world *w)
+static int open_doorbells(struct live_world *w)
 {
 	for (uint32_t pe = 0; pe < w->m.npes; pe++) {
 		struct bf_region *r;
@@ -96,7 +103,7 @@ static int open_doorbells(struct bf_world *w)
 
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
 {
-	struct bf_world *w = calloc(1, sizeof(*w));
+	struct live_world *w = calloc(1, sizeof(*w));
 	int rc;
 
 	*out = NULL;
@@ -116,48 +123,16 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, w->m.pe[i].nic);
 	if (rc) {
 		bf_fail(err, rc, "live mode: %s", w->m.sim->error.text);
-		world_close(w);
+		world_close(&w->m);
 		return rc;
 	}
-	*out = w;
+	*out = &w->m;
 	return 0;
-}
-
-static int world_alloc(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
-		       struct bf_memory *out)
-{
-	return bf_machine_alloc(&w->m, pe, place, size, name, out);
-}
-
-static int world_command(struct bf_world *w, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
-{
-	return bf_machine_command(&w->m, pe, in, in_len, out, out_len);
-}
-
-static int world_map_uar(struct bf_world *w, uint32_t pe, struct bf_uar *out)
-{
-	return bf_machine_map_uar(&w->m, pe, out);
-}
-
-static int world_address(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
-{
-	return bf_machine_address(&w->m, pe, gid, mac);
-}
-
-static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
-			void *arg)
-{
-	return bf_machine_launch(&w->m, pe, blocks, warps, kernel, arg);
-}
-
-static struct bf_sim *world_sim(struct bf_world *w)
-{
-	return w->m.sim;
 }
 
 static void *loop_main(void *arg)
 {
-	struct bf_world *w = arg;
+	struct live_world *w = arg;
 
 	w->loop_rc = bf_live_run(w->live, IDLE_US);
 	return NULL;
@@ -166,7 +141,7 @@ static void *loop_main(void *arg)
 static void *warp_main(void *arg)
 {
 	struct warp *p = arg;
-	struct bf_world *w = p->world;
+	struct live_world *w = p->world;
 
 	p->rc = bf_native_warp_run(&p->opts, &p->end);
 	pthread_mutex_lock(&w->lock);
@@ -177,7 +152,7 @@ static void *warp_main(void *arg)
 }
 
 /* One entry for each warp of all waiting grids. */
-static int plan_warps(struct bf_world *w)
+static int plan_warps(struct live_world *w)
 {
 	struct bf_grid *g;
 	uint32_t n = 0;
@@ -210,7 +185,7 @@ static int plan_warps(struct bf_world *w)
 }
 
 /* Waits for all warps, or for the time limit; then tells those that still run to stop. True when the limit struck. */
-static bool wait_for_warps(struct bf_world *w)
+static bool wait_for_warps(struct live_world *w)
 {
 	const uint64_t limit_ns = w->m.limit_ps / BF_NS;
 	struct timespec until;
@@ -235,7 +210,7 @@ static bool wait_for_warps(struct bf_world *w)
 	return late;
 }
 
-static int start_threads(struct bf_world *w, pthread_t *loop)
+static int start_threads(struct live_world *w, pthread_t *loop)
 {
 	int rc = -pthread_create(loop, NULL, loop_main, w);
 
@@ -257,7 +232,7 @@ static int start_threads(struct bf_world *w, pthread_t *loop)
 	return rc;
 }
 
-static void describe_warps(struct bf_world *w, char *report, size_t cap)
+static void describe_warps(struct live_world *w, char *report, size_t cap)
 {
 	for (uint32_t i = 0; i < w->nwarps; i++) {
 		const struct warp *p = &w->warps[i];
@@ -270,8 +245,9 @@ static void describe_warps(struct bf_world *w, char *report, size_t cap)
 	}
 }
 
-static int world_run(struct bf_world *w, struct bf_world_result *out)
+static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
+	struct live_world *w = world_of(m);
 	const uint64_t began = w->m.sim->now_ps;
 	pthread_t loop;
 	bool late = false;
@@ -311,12 +287,12 @@ const struct bf_backend bf_backend_live = {
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,
-	.alloc = world_alloc,
-	.command = world_command,
-	.map_uar = world_map_uar,
-	.address = world_address,
-	.launch = world_launch,
+	.alloc = bf_machine_alloc,
+	.command = bf_machine_command,
+	.map_uar = bf_machine_map_uar,
+	.address = bf_machine_address,
+	.launch = bf_machine_launch,
 	.run = world_run,
-	.sim = world_sim,
+	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_NATIVE,
 };

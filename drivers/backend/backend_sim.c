@@ -31,12 +31,17 @@ struct block {
 	struct lane *lane;        /* [warps * 32] */
 };
 
-struct bf_world {
-	struct bf_machine m;
+struct sim_world {
+	struct bf_world m;
 	struct bf_domain *gpu[BF_PES_MAX];
 	struct block *blocks; /* that run, or are stuck */
 	bool stuck;           /* a run did not end: agents of it still sleep */
 };
+
+static struct sim_world *world_of(struct bf_world *m)
+{
+	return BF_CONTAINER_OF(m, struct sim_world, m);
+}
 
 static int probe(char *why, size_t cap)
 {
@@ -44,7 +49,7 @@ static int probe(char *why, size_t cap)
 	return 0;
 }
 
-static void free_blocks(struct bf_world *w)
+static void free_blocks(struct sim_world *w)
 {
 	struct block *b;
 
@@ -61,8 +66,10 @@ static void free_blocks(struct bf_world *w)
 	}
 }
 
-static void world_close(struct bf_world *w)
+static void world_close(struct bf_world *m)
 {
+	struct sim_world *w = m ? world_of(m) : NULL;
+
 	if (!w)
 		return;
 	free_blocks(w);
@@ -74,7 +81,7 @@ static void world_close(struct bf_world *w)
 
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
 {
-	struct bf_world *w = calloc(1, sizeof(*w));
+	struct sim_world *w = calloc(1, sizeof(*w));
 	int rc;
 
 	*out = NULL;
@@ -88,43 +95,11 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	for (uint32_t i = 0; !rc && i < opts->npes; i++)
 		rc = bf_domain_create(w->m.sim, BF_SCOPE_GPU, NULL, &w->gpu[i]);
 	if (rc) {
-		world_close(w);
+		world_close(&w->m);
 		return bf_fail(err, rc, "no memory for a GPU");
 	}
-	*out = w;
+	*out = &w->m;
 	return 0;
-}
-
-static int world_alloc(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
-		       struct bf_memory *out)
-{
-	return bf_machine_alloc(&w->m, pe, place, size, name, out);
-}
-
-static int world_command(struct bf_world *w, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
-{
-	return bf_machine_command(&w->m, pe, in, in_len, out, out_len);
-}
-
-static int world_map_uar(struct bf_world *w, uint32_t pe, struct bf_uar *out)
-{
-	return bf_machine_map_uar(&w->m, pe, out);
-}
-
-static int world_address(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
-{
-	return bf_machine_address(&w->m, pe, gid, mac);
-}
-
-static int world_launch(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
-			void *arg)
-{
-	return bf_machine_launch(&w->m, pe, blocks, warps, kernel, arg);
-}
-
-static struct bf_sim *world_sim(struct bf_world *w)
-{
-	return w->m.sim;
 }
 
 static void lane_main(struct bf_agent *self, void *arg)
@@ -135,7 +110,7 @@ static void lane_main(struct bf_agent *self, void *arg)
 	l->kernel(&l->thread, l->arg);
 }
 
-static int start_lane(struct bf_world *w, const struct bf_grid *g, struct block *b, uint32_t index)
+static int start_lane(struct sim_world *w, const struct bf_grid *g, struct block *b, uint32_t index)
 {
 	struct lane *l = &b->lane[index];
 	struct bf_thread *t = &l->thread;
@@ -163,7 +138,7 @@ static int start_lane(struct bf_world *w, const struct bf_grid *g, struct block 
 	return bf_agent_create(w->m.sim, &agent, &t->agent);
 }
 
-static int start_block(struct bf_world *w, const struct bf_grid *g, uint32_t index)
+static int start_block(struct sim_world *w, const struct bf_grid *g, uint32_t index)
 {
 	struct block *b = calloc(1, sizeof(*b));
 	int rc;
@@ -198,7 +173,7 @@ static int start_block(struct bf_world *w, const struct bf_grid *g, uint32_t ind
 	return rc;
 }
 
-static int start_grids(struct bf_world *w)
+static int start_grids(struct sim_world *w)
 {
 	struct bf_grid *g;
 	int rc = 0;
@@ -238,8 +213,9 @@ static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
 	free(text);
 }
 
-static int world_run(struct bf_world *w, struct bf_world_result *out)
+static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
+	struct sim_world *w = world_of(m);
 	struct bf_sim *sim = w->m.sim;
 	const uint64_t began = sim->now_ps;
 	enum bf_run_end end;
@@ -274,12 +250,12 @@ const struct bf_backend bf_backend_sim = {
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,
-	.alloc = world_alloc,
-	.command = world_command,
-	.map_uar = world_map_uar,
-	.address = world_address,
-	.launch = world_launch,
+	.alloc = bf_machine_alloc,
+	.command = bf_machine_command,
+	.map_uar = bf_machine_map_uar,
+	.address = bf_machine_address,
+	.launch = bf_machine_launch,
 	.run = world_run,
-	.sim = world_sim,
+	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,
 };

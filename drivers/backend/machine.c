@@ -11,7 +11,7 @@
 /* Addresses of the ports: 10.0.0.1 up. */
 #define FIRST_IPV4 0x0a000001u
 
-static int open_pe(struct bf_machine *m, uint32_t index, const struct bf_mlx5_profile *profile)
+static int open_pe(struct bf_world *m, uint32_t index, const struct bf_mlx5_profile *profile)
 {
 	struct bf_pe *pe = &m->pe[index];
 	char nic[16];
@@ -40,11 +40,11 @@ static int open_pe(struct bf_machine *m, uint32_t index, const struct bf_mlx5_pr
 	return bf_mlx5_create(m->sim, &opts, &pe->nic);
 }
 
-int bf_machine_open(struct bf_machine *m, const struct bf_world_opts *opts, struct bf_error *err)
+int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err)
 {
 	int rc;
 
-	*m = (struct bf_machine){ .err = err, .npes = opts->npes, .ordering = opts->ordering };
+	*m = (struct bf_world){ .err = err, .npes = opts->npes, .ordering = opts->ordering };
 	m->grids_tail = &m->grids;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	if (opts->npes < 1 || opts->npes > BF_PES_MAX)
@@ -75,7 +75,7 @@ fail:
 	return rc;
 }
 
-void bf_machine_close(struct bf_machine *m)
+void bf_machine_close(struct bf_world *m)
 {
 	struct bf_grid *g;
 
@@ -97,16 +97,16 @@ void bf_machine_close(struct bf_machine *m)
 		bf_sim_destroy(m->sim);
 	}
 	bf_fault_plan_destroy(m->faults);
-	*m = (struct bf_machine){ 0 };
+	*m = (struct bf_world){ 0 };
 	m->grids_tail = &m->grids;
 }
 
-static int check_pe(struct bf_machine *m, uint32_t pe)
+static int check_pe(struct bf_world *m, uint32_t pe)
 {
 	return pe < m->npes ? 0 : bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
 }
 
-int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out)
 {
 	struct bf_region_opts opts = { .name = name,
@@ -127,14 +127,14 @@ int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place,
 	return 0;
 }
 
-int bf_machine_command(struct bf_machine *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
+int bf_machine_command(struct bf_world *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
 {
 	int rc = check_pe(m, pe);
 
 	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic, in, in_len, out, out_len);
 }
 
-int bf_machine_map_uar(struct bf_machine *m, uint32_t pe, struct bf_uar *out)
+int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out)
 {
 	uint8_t in[16] = { 0 }, reply[16] = { 0 };
 	struct bf_region *r;
@@ -156,7 +156,7 @@ int bf_machine_map_uar(struct bf_machine *m, uint32_t pe, struct bf_uar *out)
 }
 
 /* RoCEv2 over IPv4: the address mapped into IPv6 (InfiniBand Architecture, annex A17). */
-int bf_machine_address(struct bf_machine *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
+int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
 {
 	struct bf_port_info info;
 	int rc = check_pe(m, pe);
@@ -171,8 +171,7 @@ int bf_machine_address(struct bf_machine *m, uint32_t pe, uint8_t gid[16], uint8
 	return 0;
 }
 
-int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
-		      void *arg)
+int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
 {
 	struct bf_grid *g;
 	int rc = check_pe(m, pe);
@@ -191,7 +190,12 @@ int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32
 	return 0;
 }
 
-struct bf_grid *bf_machine_next_grid(struct bf_machine *m)
+struct bf_sim *bf_machine_sim(struct bf_world *m)
+{
+	return m->sim;
+}
+
+struct bf_grid *bf_machine_next_grid(struct bf_world *m)
 {
 	struct bf_grid *g = m->grids;
 
@@ -230,7 +234,7 @@ static void describe_qp(void *arg, const struct bf_mlx5_qp_info *q)
 	snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "\n");
 }
 
-void bf_machine_describe_qps(struct bf_machine *m, char *report, size_t cap)
+void bf_machine_describe_qps(struct bf_world *m, char *report, size_t cap)
 {
 	for (uint32_t i = 0; i < m->npes; i++) {
 		struct describe d = { &m->pe[i], report, cap };
@@ -239,7 +243,7 @@ void bf_machine_describe_qps(struct bf_machine *m, char *report, size_t cap)
 	}
 }
 
-void bf_machine_result(struct bf_machine *m, uint64_t began_ps, struct bf_world_result *out)
+void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out)
 {
 	bf_stream_flush(&m->sim->rec);
 	out->time_ps = m->sim->now_ps - began_ps;

@@ -26,7 +26,8 @@ struct bf_grid {
 	void *arg;
 };
 
-struct bf_machine {
+/* What the worlds of both backends have in common; each embeds it. */
+struct bf_world {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
 	struct bf_fault_plan *faults;
@@ -39,25 +40,27 @@ struct bf_machine {
 };
 
 /* 0 or negative errno with opts->... named in `err`; `err` is kept for later calls. Undoes itself on failure. */
-int bf_machine_open(struct bf_machine *m, const struct bf_world_opts *opts, struct bf_error *err);
-void bf_machine_close(struct bf_machine *m);
+int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err);
+void bf_machine_close(struct bf_world *m);
 
-/* The backend calls of the same names. */
-int bf_machine_alloc(struct bf_machine *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+/* The backend calls of the same names, the same in both. */
+int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
-int bf_machine_command(struct bf_machine *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
-int bf_machine_map_uar(struct bf_machine *m, uint32_t pe, struct bf_uar *out);
-int bf_machine_address(struct bf_machine *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
-int bf_machine_launch(struct bf_machine *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+int bf_machine_command(struct bf_world *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
+int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out);
+int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
+int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
 
+struct bf_sim *bf_machine_sim(struct bf_world *m);
+
 /* Takes the first waiting grid out; NULL when there is none. The caller frees it. */
-struct bf_grid *bf_machine_next_grid(struct bf_machine *m);
+struct bf_grid *bf_machine_next_grid(struct bf_world *m);
 
 /* Appends to the report where each QP stands that has work left or has failed. */
-void bf_machine_describe_qps(struct bf_machine *m, char *report, size_t cap);
+void bf_machine_describe_qps(struct bf_world *m, char *report, size_t cap);
 
 /* Fills in what a run has in common: time, events, hash, records. */
-void bf_machine_result(struct bf_machine *m, uint64_t began_ps, struct bf_world_result *out);
+void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out);
 
 #endif
