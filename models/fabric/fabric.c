@@ -129,6 +129,18 @@ int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struc
 	return 0;
 }
 
+static void nobody(void *owner, struct bf_packet *pkt)
+{
+	(void)owner;
+	bf_packet_free(pkt);
+}
+
+void bf_port_detach(struct bf_port *p)
+{
+	p->rx = nobody;
+	p->owner = NULL;
+}
+
 void bf_port_info(const struct bf_port *p, struct bf_port_info *out)
 {
 	*out = p->info;

@@ -65,6 +65,9 @@ void bf_fabric_destroy(struct bf_fabric *f); /* after its ports' owners; frees a
  */
 int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out);
 
+/* The owner goes away: frames that arrive from now on are thrown away, and the address stays taken. */
+void bf_port_detach(struct bf_port *p);
+
 /* Read-only view of a port. `dropped` counts frames that this port sent and nobody got, whatever the reason. */
 struct bf_port_info {
 	const char *name;

@@ -165,6 +165,8 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 {
 	if (!dev)
 		return;
+	if (dev->port)
+		bf_port_detach(dev->port);
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	free_objects(dev);
