@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define HELP_INDENT 28
-#define HELP_WIDTH 100
+#define TEXT_WIDTH 100
 #define NAME_MAX_SPELT 32 /* longer words are never a slip of the pen */
 
 struct value {
@@ -333,7 +333,7 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 	if (!text)
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name, o->arg);
 	if (v->given && o->kind != BF_OPT_MULTI)
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s is given twice", o->name);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", dashes_of(o->name), o->name);
 	v->given = true;
 	v->text = text;
 	if (o->kind == BF_OPT_MULTI)
@@ -383,22 +383,24 @@ static int parse_defaults(struct bf_args *a)
 
 /* ---- help ---- */
 
-/* Writes `text` from column `column`, wrapped between words, further lines indented to `indent`. */
-static void print_wrapped(FILE *out, const char *text, unsigned indent, unsigned column)
+void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column)
 {
+	bool first = true;
+
 	while (*text) {
 		size_t word = strcspn(text, " ");
 
-		if (column + word + 1 > HELP_WIDTH && column > indent) {
+		if (!first && column + 1 + word > TEXT_WIDTH) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			column = indent;
+		} else if (!first) {
+			putc(' ', out);
+			column++;
 		}
 		column += (unsigned)fprintf(out, "%.*s", (int)word, text);
+		first = false;
 		text += word;
-		if (*text == ' ') {
-			column += (unsigned)fprintf(out, " ");
-			text++;
-		}
+		text += strspn(text, " ");
 	}
 	putc('\n', out);
 }
@@ -423,7 +425,7 @@ static void print_options(FILE *out, const struct bf_opt *o)
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", o->help, enumerated ? ": " : "",
 			 enumerated ? o->arg : "", o->kind == BF_OPT_MULTI ? " (may be repeated)" : "",
 			 o->initial ? " [" : "", o->initial ? o->initial : "", o->initial ? "]" : "");
-		print_wrapped(out, text, HELP_INDENT, HELP_INDENT);
+		bf_cli_wrap(out, text, HELP_INDENT, HELP_INDENT);
 	}
 }
 
@@ -443,7 +445,7 @@ static void print_overview(FILE *out, const struct bf_command *const *commands)
 		     "usage: belfry COMMAND [arguments] [options]\n\ncommands:\n");
 	for (; *commands; commands++) {
 		fprintf(out, "  %-10s", (*commands)->name);
-		print_wrapped(out, (*commands)->summary, 12, 12);
+		bf_cli_wrap(out, (*commands)->summary, 12, 12);
 	}
 	fprintf(out, "\n'belfry COMMAND --help' describes one; 'belfry --version' names this build.\n"
 		     "exit codes: 0 good, 1 the workload or comparison failed, 2 usage or bad input, 3 findings,\n"

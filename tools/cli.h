@@ -65,6 +65,9 @@ bool bf_arg_json(const struct bf_args *a);
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRINTF(3, 4);
 
+/* Writes `text` and a newline from column `column` on, broken between words at 100 columns, the rest at `indent`. */
+void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column);
+
 /*
  * Runs what the command line asks for: `commands` ends with NULL. Prints help and version texts, reports usage errors
  * and text that could not be written; returns the exit code. One call per process: it sets what SIGPIPE does.
