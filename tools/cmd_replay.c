@@ -122,7 +122,7 @@ static int write_pcapng(struct job *job, const char *trace_path, const char *pat
 static const char *life_device(const struct job *job)
 {
 	if (!job->life_asked)
-		return job->result->example_of_peer ? "nic1" : "nic0";
+		return job->result->example == BF_REPLAY_EXAMPLE_PEER ? "nic1" : "nic0";
 	for (size_t i = 0; i < job->result->nqueues; i++) {
 		if (job->result->queues[i].qpn == job->life_qpn)
 			return "nic0";
@@ -133,17 +133,22 @@ static const char *life_device(const struct job *job)
 /* The same replay once more, for the story: which entry to follow is known only after the first. */
 static int run_life(struct job *job, struct bf_error *err)
 {
+	int rc;
+
 	if (job->life_none)
 		return 0;
 	if (!job->life_asked) {
-		if (!job->result->has_example)
+		if (job->result->example == BF_REPLAY_EXAMPLE_NONE)
 			return 0;
 		job->life_qpn = job->result->example_qpn;
 		job->life_index = job->result->example_index;
 	}
 	if (bf_life_create(life_device(job), job->life_qpn, job->life_index, &job->life))
 		return bf_fail(err, -ENOMEM, "out of memory");
-	return run_once(job, bf_life_sink(job->life), LIFE_CLASSES, err);
+	rc = run_once(job, bf_life_sink(job->life), LIFE_CLASSES, err);
+	if (!rc)
+		bf_life_finish(job->life);
+	return rc;
 }
 
 static int run_all(struct job *job, struct bf_error *err)
@@ -181,12 +186,8 @@ static void print_divergence(const struct bf_replay_divergence *d)
 	snprintf(where, sizeof(where), d->captured.line ? "line %" PRIu32 : "not in it", d->captured.line);
 	printf("  %-10s %-9s CQ 0x%" PRIx32 ", completion %" PRIu32 ", QP 0x%" PRIx32 ": %s\n", where,
 	       bf_replay_verdict_name(d->verdict), d->cqn, d->number, c->qpn, completion_text(c, text, sizeof(text)));
-	if (d->text[0])
-		printf("  %-10s %-9s %s\n", "", "", d->text);
-	else
-		printf("  %-10s %-9s %s\n", "", "",
-		       d->verdict == BF_REPLAY_EXTRA ? "the device wrote it, the capture has none"
-						     : "the device never wrote it");
+	printf("  %-10s %-9s ", "", "");
+	bf_cli_wrap(stdout, d->text, 23, 23);
 }
 
 static void print_divergences(const struct job *job)
@@ -241,8 +242,8 @@ static void print_made_up(const struct bf_replay_result *r)
 			       q->stand_ins == 1 ? " names" : "s name");
 		if (q->stand_ins && q->side == BF_REPLAY_RECV)
 			printf("  QP 0x%" PRIx32 ": the capture lacks %" PRIu32
-			       " receive entr%s that no message read; empty ones took "
-			       "the place\n",
+			       " receive entr%s (unread ones have no line); "
+			       "empty ones stand in\n",
 			       q->qpn, q->stand_ins, q->stand_ins == 1 ? "y" : "ies");
 		if (q->unrung)
 			printf("  QP 0x%" PRIx32 ": no doorbell of the capture covers its last %" PRIu32 " entr%s\n",
@@ -252,15 +253,16 @@ static void print_made_up(const struct bf_replay_result *r)
 
 static const char *why_this_one(const struct job *job)
 {
-	if (job->life_asked)
-		return "";
-	if (job->result->example_of_peer)
-		return ", what the peer sent for the first receive";
-	for (size_t i = 0; i < job->result->nqueues; i++) {
-		if (job->result->queues[i].side == BF_REPLAY_SEND && job->result->queues[i].errors)
-			return ", the first that failed";
-	}
-	return ", the first that asked for a completion";
+	static const char *const why[] = {
+		[BF_REPLAY_EXAMPLE_NONE] = "",
+		[BF_REPLAY_EXAMPLE_DIVERGED] = ", the first that diverges",
+		[BF_REPLAY_EXAMPLE_FAILED] = ", the first that failed",
+		[BF_REPLAY_EXAMPLE_UNRUNG] = ", the first that no doorbell covers",
+		[BF_REPLAY_EXAMPLE_SENT] = ", the first that asked for a completion",
+		[BF_REPLAY_EXAMPLE_PEER] = ", what the peer sent for the first receive",
+	};
+
+	return job->life_asked ? "" : why[job->result->example];
 }
 
 static void print_text(const struct job *job)
@@ -441,8 +443,7 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_TEXT,
 	  .arg = "QPN:INDEX",
 	  .help = "whose life to tell: an entry by queue pair and counter, or none; if not given, the first that "
-		  "failed, else "
-		  "the first that asked for a completion" },
+		  "diverges, failed, has no doorbell or asked for a completion" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "profile", .kind = BF_OPT_TEXT, .arg = "NAME[,FIELD=N]", .initial = "cx7", .help = "device timing" },
 	{ .name = "mtu",

@@ -158,6 +158,11 @@ static void feed(struct bf_life *l, const struct bf_life_view *v)
 		{ "capture_cqe", bf_life_on_capture_cqe },
 	};
 
+	l->last_ps = v->time_ps;
+	if (strncmp(v->type->name, "capture_", 8) == 0) {
+		l->capture_ps = v->time_ps;
+		l->capture_line = bf_life_get(v, "line");
+	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(handlers); i++) {
 		if (strcmp(v->type->name, handlers[i].type) == 0) {
 			handlers[i].on(l, v);
@@ -241,7 +246,13 @@ int bf_life_read(struct bf_life *l, struct bf_trace *t)
 
 		feed(l, &v);
 	}
+	bf_life_finish(l);
 	return l->status ? l->status : first;
+}
+
+void bf_life_finish(struct bf_life *l)
+{
+	bf_life_on_end(l);
 }
 
 int bf_life_create(const char *device, uint32_t qpn, uint16_t index, struct bf_life **out)

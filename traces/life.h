@@ -36,7 +36,10 @@ void bf_life_free(struct bf_life *l);
 /* A sink that listens; records of the classes META, QUEUE, NET and FAULT are what it needs. */
 struct bf_sink *bf_life_sink(struct bf_life *l);
 
-/* The same with the rest of a trace. Returns bf_trace_next()'s error, if any, after what could be read. */
+/* After the last record of a sink: adds what the entry still waits for, if it never came to its end. */
+void bf_life_finish(struct bf_life *l);
+
+/* Both with the rest of a trace. Returns bf_trace_next()'s error, if any, after what could be read. */
 int bf_life_read(struct bf_life *l, struct bf_trace *t);
 
 /* The steps in order of time. `*count` may be 0: the stream has nothing of that entry. */

@@ -46,7 +46,14 @@ struct bf_life {
 	size_t nsteps, cap;
 	/* Steps before the fetch that may turn out to be this entry's. */
 	struct bf_life_step posted, rang;
-	bool has_posted, has_rang, has_record;
+	bool has_written, has_posted, has_rang, has_record;
+	uint16_t announced; /* value of the doorbell record in `posted` */
+	uint16_t producer;  /* what the device last read in the doorbell record */
+	bool has_producer;
+	uint64_t last_ps;      /* of the last record */
+	uint64_t capture_line; /* of the last captured event; 0: this is no replay */
+	uint64_t capture_ps;
+	bool own_cqe, in_capture; /* the completion was its own; the capture has it too */
 	char device[16], far_device[16]; /* the far one is known once a packet has arrived there */
 	uint32_t psn, npsn;
 	bool arrived, answered, unsignalled;
@@ -91,6 +98,7 @@ void bf_life_on_start(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_done(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_capture_cqe(struct bf_life *l, const struct bf_life_view *v);
+void bf_life_on_end(struct bf_life *l);
 
 /* life_wire.c */
 void bf_life_on_packet(struct bf_life *l, const struct bf_life_view *v);

@@ -23,19 +23,22 @@ void bf_life_on_capture_doorbell(struct bf_life *l, const struct bf_life_view *v
 	l->posted = bf_life_make(v, BF_LIFE_SOFTWARE, "post",
 				 "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
 				 bf_life_get(v, "dbrec"), bf_life_get(v, "line"));
+	l->announced = (uint16_t)bf_life_get(v, "dbrec");
 	l->has_posted = true;
 }
 
 void bf_life_on_capture_wqe(struct bf_life *l, const struct bf_life_view *v)
 {
 	if (bf_life_get(v, "qpn") != l->qpn || bf_life_get(v, "index") != l->index ||
-	    l->stage != BF_LIFE_STAGE_WAITING || !l->has_posted)
+	    l->stage != BF_LIFE_STAGE_WAITING || l->has_written)
 		return;
+	l->has_written = true;
 	bf_life_push(l, bf_life_make(v, BF_LIFE_SOFTWARE, "write",
 				     "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")", l->index,
 				     v->tail_len, bf_life_get(v, "line")));
-	bf_life_push(l, l->posted);
-	l->has_posted = false;
+	/* A record that does not reach past the entry announces others. */
+	if (l->has_posted && (int16_t)(uint16_t)(l->announced - l->index) > 0)
+		bf_life_push(l, l->posted);
 }
 
 /* ---- doorbell and fetch ---- */
@@ -62,6 +65,8 @@ void bf_life_on_dbrec(struct bf_life *l, const struct bf_life_view *v)
 
 	if (!bf_life_is_own(l, v) || l->stage != BF_LIFE_STAGE_WAITING || l->has_record)
 		return;
+	l->producer = producer;
+	l->has_producer = true;
 	if ((uint16_t)(l->index - before) >= (uint16_t)(producer - before))
 		return;
 	snprintf(l->device, sizeof(l->device), "%.*s", (int)strcspn(v->actor, "."), v->actor);
@@ -208,6 +213,7 @@ void bf_life_on_cqe(struct bf_life *l, const struct bf_life_view *v)
 				    bf_life_get(v, "count"), bf_life_get(v, "cqn"), opcode, bf_life_get(v, "index"),
 				    bf_life_is_mine(l, v) ? "" : ", which covers this one too"));
 		describe_syndrome(l, v);
+		l->own_cqe = bf_life_is_mine(l, v);
 		l->stage = BF_LIFE_STAGE_ENDED;
 	} else if (!requester && l->expects_recv_cqe && bf_life_is_far(l, v)) {
 		l->expects_recv_cqe = false;
@@ -225,13 +231,13 @@ void bf_life_on_capture_cqe(struct bf_life *l, const struct bf_life_view *v)
 	const struct bf_mlx5_cqe *c = (const void *)v->tail;
 	uint8_t opcode;
 
-	if (l->stage != BF_LIFE_STAGE_ENDED || v->tail_len != sizeof(*c) ||
-	    l->steps[l->nsteps - 1].place == BF_LIFE_CAPTURE)
+	if (v->tail_len != sizeof(*c))
 		return;
 	opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, c->op_own);
 	if (BF_FIELD_GET(BF_MLX5_CQE_QPN, bf_be32(c->sop_drop_qpn)) != l->qpn || bf_be16(c->wqe_counter) != l->index ||
-	    (opcode != BF_MLX5_CQE_REQ && opcode != BF_MLX5_CQE_REQ_ERR))
+	    (opcode != BF_MLX5_CQE_REQ && opcode != BF_MLX5_CQE_REQ_ERR) || l->in_capture)
 		return;
+	l->in_capture = true;
 	struct bf_life_step s =
 	    bf_life_make(v, BF_LIFE_CAPTURE, "capture",
 			 "has completion %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %u (line %" PRIu64 ")",
@@ -245,4 +251,53 @@ void bf_life_on_capture_cqe(struct bf_life *l, const struct bf_life_view *v)
 					       "syndrome 0x%02x (%s), vendor syndrome 0x%02x", e->syndrome,
 					       bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
 	}
+}
+
+/* ---- what never came ---- */
+
+static void end_waiting(struct bf_life *l, struct bf_life_step *s)
+{
+	if (l->has_record)
+		snprintf(s->text, sizeof(s->text), "never fetches the entry");
+	else if (l->has_producer)
+		snprintf(s->text, sizeof(s->text),
+			 "never learns of entry %u: the doorbell record said %u when it was last read", l->index,
+			 l->producer);
+	else
+		snprintf(s->text, sizeof(s->text), "never learns of entry %u: nobody rang for QP 0x%" PRIx32, l->index,
+			 l->qpn);
+}
+
+void bf_life_on_end(struct bf_life *l)
+{
+	struct bf_life_step s = { .time_ps = l->last_ps, .place = BF_LIFE_DEVICE, .what = "end" };
+
+	if (l->nsteps == 0 || (l->stage == BF_LIFE_STAGE_ENDED && (!l->own_cqe || l->in_capture || !l->capture_line)))
+		return;
+	snprintf(s.device, sizeof(s.device), "%s", l->device[0] ? l->device : "device");
+	switch (l->stage) {
+	case BF_LIFE_STAGE_WAITING:
+		end_waiting(l, &s);
+		break;
+	case BF_LIFE_STAGE_FETCHED:
+		snprintf(s.text, sizeof(s.text), "has not started it when the records end");
+		break;
+	case BF_LIFE_STAGE_STARTED:
+		snprintf(s.text, sizeof(s.text), "still waits for %s when the records end",
+			 l->npsn ? "an acknowledgement" : "its turn");
+		break;
+	case BF_LIFE_STAGE_DONE:
+		snprintf(s.text, sizeof(s.text), "%s when the records end",
+			 l->unsignalled ? "has no later completion that covers it" : "has not written its completion");
+		break;
+	case BF_LIFE_STAGE_ENDED:
+		s.place = BF_LIFE_CAPTURE;
+		s.time_ps = l->capture_ps > l->steps[l->nsteps - 1].time_ps ? l->capture_ps
+									    : l->steps[l->nsteps - 1].time_ps;
+		s.device[0] = '\0';
+		snprintf(s.text, sizeof(s.text), "ends at line %" PRIu64 " without a completion of this entry",
+			 l->capture_line);
+		break;
+	}
+	bf_life_push(l, s);
 }

@@ -266,14 +266,21 @@ static void publish(struct bf_replay *r, struct bf_replay_qp *q, uint64_t produc
 
 /*
  * Rings as captured: the entries in front of the record's value are in the ring by then. A capture that ends before
- * those entries' lines rings for what it has.
+ * those entries' lines rings for what it has. A value that lies behind the one before rings for nothing new.
  */
-static void walk_doorbell(struct bf_replay *r, const struct bf_capture_event *ev)
+static int walk_doorbell(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_qp *q = bf_replay_find_qp(r, ev->queue.qpn);
-	uint64_t target = q->producer + (uint16_t)(ev->queue.dbrec - (uint32_t)q->producer);
+	const uint16_t ahead = (uint16_t)(ev->queue.dbrec - (uint32_t)q->producer);
+	const bool back = ahead > q->cap->sq_wqebbs && ahead >= 0x8000;
+	const uint64_t target = q->producer + (back ? 0 : ahead);
 	const struct bf_replay_entry *last = NULL;
 
+	if (!back && ahead > q->cap->sq_wqebbs && q->next_entry < q->nentries)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": the doorbell record of QP 0x%" PRIx32 " goes from %" PRIu64
+			       " to %" PRIu32 ", further than its ring of %" PRIu32 " blocks",
+			       ev->line, q->cap->qpn, q->producer & 0xffff, ev->queue.dbrec, q->cap->sq_wqebbs);
 	mark(r, ev);
 	while (q->next_entry < q->nentries) {
 		const struct bf_replay_entry *e = &q->entries[q->next_entry];
@@ -289,6 +296,7 @@ static void walk_doorbell(struct bf_replay *r, const struct bf_capture_event *ev
 		publish(r, q, last->at + last->blocks, last->ev->bytes);
 	else if (q->next_entry)
 		ring_doorbell(&r->host[0], q->entries[q->next_entry - 1].ev->bytes);
+	return 0;
 }
 
 /*
@@ -333,12 +341,21 @@ static int walk_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 		peer_sends(r, q, c);
 	rc = run_for(r, cq, cq->seen);
 	if (!rc && cq->nsimulated < cq->seen) {
-		if (cq->late_count == 0)
+		if (cq->late_count == 0) {
 			cq->late_from = cq->seen - 1;
+			cq->late_producer = q->producer;
+		}
 		cq->late_count++;
 	}
 	mark(r, ev);
 	return rc;
+}
+
+/* Entries that no doorbell of the capture covers stay where the software left them. */
+static void mark_unrung(struct bf_replay *r, const struct bf_replay_qp *q)
+{
+	for (size_t i = q->next_entry; i < q->nentries; i++)
+		mark(r, q->entries[i].ev);
 }
 
 static int walk(struct bf_replay *r)
@@ -357,7 +374,7 @@ static int walk(struct bf_replay *r)
 			break;
 		switch (ev->kind) {
 		case BF_CAPTURE_DOORBELL:
-			walk_doorbell(r, ev);
+			rc = walk_doorbell(r, ev);
 			break;
 		case BF_CAPTURE_CQE:
 			rc = walk_cqe(r, ev);
@@ -373,6 +390,8 @@ static int walk(struct bf_replay *r)
 			break;
 		}
 	}
+	for (size_t i = 0; i < r->nqps && !rc; i++)
+		mark_unrung(r, &r->qps[i]);
 	/* What is still under way comes to its end: the device may say more than the capture does. */
 	limit = r->sim->now_ps + PATIENCE_PS;
 	while (!rc && bf_sim_next(r->sim) <= limit) {

@@ -61,7 +61,7 @@ struct bf_replay_divergence {
 	enum bf_replay_verdict verdict;
 	uint32_t cqn, number;                     /* place in the queue */
 	struct bf_replay_cqe captured, simulated; /* the one that is not there is zero */
-	char text[160];                           /* what differs, with both values */
+	char text[240];                           /* what differs, with both values, or why there is none */
 };
 
 /* One row of the summary: one side of one queue pair. */
@@ -78,6 +78,16 @@ struct bf_replay_queue {
 	bool made_up_peer;
 };
 
+/* Why the life of an entry says most: the first of these that there is. */
+enum bf_replay_example {
+	BF_REPLAY_EXAMPLE_NONE,
+	BF_REPLAY_EXAMPLE_DIVERGED, /* the first send entry with a divergence */
+	BF_REPLAY_EXAMPLE_FAILED,   /* the first with an error completion */
+	BF_REPLAY_EXAMPLE_UNRUNG,   /* the first that no doorbell covers */
+	BF_REPLAY_EXAMPLE_SENT,     /* the first with a completion */
+	BF_REPLAY_EXAMPLE_PEER,     /* what the peer sent for the first receive */
+};
+
 struct bf_replay_result {
 	struct bf_replay_queue *queues;
 	size_t nqueues;
@@ -86,10 +96,8 @@ struct bf_replay_result {
 	uint32_t captured, simulated; /* completions in all */
 	uint64_t time_ps, events, records, hash;
 	uint64_t packets; /* sent by both devices */
-	/* The entry whose life says most: the first that failed, else the first with a completion, else the peer's
-	 * first. */
-	bool has_example, example_of_peer;
-	uint32_t example_qpn;
+	enum bf_replay_example example;
+	uint32_t example_qpn; /* of the peer's queue pair with BF_REPLAY_EXAMPLE_PEER */
 	uint16_t example_index;
 };
 

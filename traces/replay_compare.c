@@ -133,6 +133,55 @@ static struct bf_replay_divergence *add(struct bf_replay *r, size_t *cap, const 
 	return d;
 }
 
+/* Why the device had nothing to say of a captured completion, as far as the capture itself tells. */
+static void explain_missing(const struct bf_replay *r, const struct bf_replay_cqe *c, char *buf, size_t cap)
+{
+	const struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
+	bool known = false;
+
+	if (bf_replay_cqe_side(c) == BF_REPLAY_RECV) {
+		snprintf(buf, cap, "the device never wrote it: no message came for receive entry %u", c->counter);
+		return;
+	}
+	for (size_t i = 0; i < q->nentries; i++) {
+		if ((uint16_t)q->entries[i].at != c->counter)
+			continue;
+		if (i >= q->next_entry) {
+			snprintf(buf, cap,
+				 "the device never wrote it: no doorbell of the capture covers entry %u (record %" PRIu64
+				 ")",
+				 c->counter, q->producer & 0xffff);
+			return;
+		}
+		known = true;
+	}
+	snprintf(buf, cap, "the device never wrote it%s", known ? "" : ": the capture lacks the entry itself");
+}
+
+static void explain_extra(const struct bf_replay *r, const struct bf_replay_cqe *s, char *buf, size_t cap)
+{
+	const struct bf_capture_event *end = &r->capture->events[r->capture->count - 1];
+	uint64_t ns = s->time_ps / BF_NS;
+
+	snprintf(buf, cap,
+		 "the device wrote it at %" PRIu64 ".%03" PRIu64 " us; the capture, which ends at %" PRIu64
+		 ".%03" PRIu64 " us, has none",
+		 ns / 1000, ns % 1000, end->t_ns / 1000, end->t_ns % 1000);
+}
+
+/* A stand-in has no room for a message: an error that comes of that is the capture's fault. */
+static void explain_stand_in(const struct bf_replay *r, const struct bf_replay_cqe *c, const struct bf_replay_cqe *s,
+			     char *buf, size_t cap)
+{
+	const struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
+	size_t used = strlen(buf);
+
+	if (s->opcode == BF_MLX5_CQE_RESP_ERR && s->syndrome != BF_MLX5_SYND_WR_FLUSH && s->counter < q->nrecv &&
+	    !q->recv[s->counter])
+		snprintf(buf + used, cap - used, "; the capture lacks receive entry %u, an empty one took its place",
+			 s->counter);
+}
+
 static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, size_t *cap)
 {
 	const struct bf_replay_cqe *c = cq->captured, *s = cq->simulated;
@@ -162,8 +211,14 @@ static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, siz
 			verdict == BF_REPLAY_MISSING ? NULL : s);
 		if (!d)
 			return bf_fail(r->err, -ENOMEM, "out of memory");
-		if (verdict == BF_REPLAY_DIFFERENT)
+		if (verdict == BF_REPLAY_DIFFERENT) {
 			memcpy(d->text, text, sizeof(d->text));
+			explain_stand_in(r, c, s, d->text, sizeof(d->text));
+		}
+		if (verdict == BF_REPLAY_MISSING)
+			explain_missing(r, c, d->text, sizeof(d->text));
+		if (verdict == BF_REPLAY_EXTRA)
+			explain_extra(r, s, d->text, sizeof(d->text));
 		if (verdict == BF_REPLAY_SWAPPED)
 			snprintf(d->text, sizeof(d->text),
 				 "the capture has wqe_counter %u and then %u, the device wrote them"
@@ -172,6 +227,25 @@ static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, siz
 		c += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_EXTRA;
 		s += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_MISSING;
 	}
+	return 0;
+}
+
+static int add_late(struct bf_replay *r, const struct bf_replay_cq *cq, size_t *cap)
+{
+	const struct bf_replay_cqe *c = &cq->captured[cq->late_from];
+	struct bf_replay_divergence *d = add(r, cap, cq, BF_REPLAY_LATE, c, &cq->simulated[cq->late_from]);
+	char why[80];
+
+	if (!d)
+		return bf_fail(r->err, -ENOMEM, "out of memory");
+	if (bf_replay_cqe_side(c) == BF_REPLAY_SEND &&
+	    bf_replay_unwrap(cq->late_producer, c->counter) >= cq->late_producer)
+		snprintf(why, sizeof(why), "no doorbell in front of it covers entry %u (record %" PRIu64 ")",
+			 c->counter, cq->late_producer & 0xffff);
+	else
+		snprintf(why, sizeof(why), "with all doorbells in front of it rung, the device had nothing left to do");
+	snprintf(d->text, sizeof(d->text), "%s; %" PRIu32 " completion%s came later than captured", why, cq->late_count,
+		 cq->late_count == 1 ? "" : "s");
 	return 0;
 }
 
@@ -190,16 +264,7 @@ static int compare_walk(struct bf_replay *r, const struct bf_replay_cq *cq, size
 			 "completion %" PRIu32 " follows completion %" PRIu32 " in the capture", cq->captured[i].number,
 			 cq->captured[i - 1].number);
 	}
-	if (cq->late_count == 0 || cq->late_from >= cq->nsimulated)
-		return 0;
-	d = add(r, cap, cq, BF_REPLAY_LATE, &cq->captured[cq->late_from], &cq->simulated[cq->late_from]);
-	if (!d)
-		return bf_fail(r->err, -ENOMEM, "out of memory");
-	snprintf(d->text, sizeof(d->text),
-		 "with all doorbells in front of it rung, the device had nothing left to do;"
-		 " %" PRIu32 " completion%s came later than captured",
-		 cq->late_count, cq->late_count == 1 ? "" : "s");
-	return 0;
+	return cq->late_count && cq->late_from < cq->nsimulated ? add_late(r, cq, cap) : 0;
 }
 
 /* ---- the summary ---- */
@@ -266,33 +331,6 @@ static int summarise(struct bf_replay *r)
 	return 0;
 }
 
-/* The first completion with an error of its own, else the first of a send, else what the peer sent for the first
- * receive. */
-static void choose_example(struct bf_replay *r)
-{
-	const struct bf_replay_cqe *failed = NULL, *sent = NULL, *received = NULL;
-
-	for (size_t i = 0; i < r->ncqs; i++) {
-		for (uint32_t k = 0; k < r->cqs[i].nsimulated; k++) {
-			const struct bf_replay_cqe *c = &r->cqs[i].simulated[k];
-			const struct bf_replay_cqe **best = bf_replay_cqe_side(c) == BF_REPLAY_RECV ? &received
-							    : c->opcode == BF_MLX5_CQE_REQ_ERR      ? &failed
-												    : &sent;
-
-			if (!*best || c->time_ps < (*best)->time_ps)
-				*best = c;
-		}
-	}
-	const struct bf_replay_cqe *c = failed ? failed : sent ? sent : received;
-	struct bf_replay_qp *q = c ? bf_replay_find_qp(r, c->qpn) : NULL;
-	if (!q)
-		return;
-	r->result->has_example = true;
-	r->result->example_of_peer = c == received;
-	r->result->example_qpn = c == received ? q->cap->dest_qpn : c->qpn;
-	r->result->example_index = c->counter;
-}
-
 /* In the order of the capture, so that the first one listed is nearest to the cause; what it lacks comes last. */
 static int by_line(const void *a, const void *b)
 {
@@ -306,6 +344,80 @@ static int by_line(const void *a, const void *b)
 	if (x->number != y->number)
 		return x->number < y->number ? -1 : 1;
 	return (int)x->verdict - (int)y->verdict;
+}
+
+/* ---- the entry whose life says most ---- */
+
+static bool has_entry(const struct bf_replay *r, const struct bf_replay_cqe *c)
+{
+	const struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
+
+	for (size_t i = 0; q && i < q->nentries; i++) {
+		if ((uint16_t)q->entries[i].at == c->counter)
+			return true;
+	}
+	return false;
+}
+
+static void set_example(struct bf_replay_result *res, enum bf_replay_example why, uint32_t qpn, uint16_t index)
+{
+	if (res->example != BF_REPLAY_EXAMPLE_NONE)
+		return;
+	res->example = why;
+	res->example_qpn = qpn;
+	res->example_index = index;
+}
+
+static void choose_diverged(const struct bf_replay *r)
+{
+	for (size_t i = 0; i < r->result->ndivergences; i++) {
+		const struct bf_replay_divergence *d = &r->result->divergences[i];
+		const struct bf_replay_cqe *c = d->captured.line ? &d->captured : &d->simulated;
+
+		/* A jump in the capture's numbers says nothing of the entry that comes after it. */
+		if (d->verdict == BF_REPLAY_NUMBERING || bf_replay_cqe_side(c) != BF_REPLAY_SEND || !has_entry(r, c))
+			continue;
+		set_example(r->result, BF_REPLAY_EXAMPLE_DIVERGED, c->qpn, c->counter);
+		return;
+	}
+}
+
+static void choose_unrung(const struct bf_replay *r)
+{
+	for (size_t i = 0; i < r->nqps; i++) {
+		const struct bf_replay_qp *q = &r->qps[i];
+
+		if (q->next_entry < q->nentries)
+			set_example(r->result, BF_REPLAY_EXAMPLE_UNRUNG, q->cap->qpn,
+				    (uint16_t)q->entries[q->next_entry].at);
+	}
+}
+
+static void choose_example(struct bf_replay *r)
+{
+	const struct bf_replay_cqe *failed = NULL, *sent = NULL, *received = NULL;
+	const struct bf_replay_qp *q;
+
+	for (size_t i = 0; i < r->ncqs; i++) {
+		for (uint32_t k = 0; k < r->cqs[i].nsimulated; k++) {
+			const struct bf_replay_cqe *c = &r->cqs[i].simulated[k];
+			const struct bf_replay_cqe **best = bf_replay_cqe_side(c) == BF_REPLAY_RECV ? &received
+							    : c->opcode == BF_MLX5_CQE_REQ_ERR      ? &failed
+												    : &sent;
+
+			if (!*best || c->time_ps < (*best)->time_ps)
+				*best = c;
+		}
+	}
+	choose_diverged(r);
+	if (failed)
+		set_example(r->result, BF_REPLAY_EXAMPLE_FAILED, failed->qpn, failed->counter);
+	choose_unrung(r);
+	if (sent)
+		set_example(r->result, BF_REPLAY_EXAMPLE_SENT, sent->qpn, sent->counter);
+	q = received ? bf_replay_find_qp(r, received->qpn) : NULL;
+	if (q)
+		set_example(r->result, BF_REPLAY_EXAMPLE_PEER, q->cap->dest_qpn, received->counter);
 }
 
 int bf_replay_compare(struct bf_replay *r)

@@ -66,6 +66,7 @@ struct bf_replay_cq {
 	uint32_t ncaptured, captured_cap, nsimulated, simulated_cap;
 	uint32_t seen;                  /* captured ones that the walk has passed */
 	uint32_t late_from, late_count; /* stretch of `captured` that was not there in time */
+	uint64_t late_producer;         /* blocks rung on the late one's queue pair by then */
 };
 
 struct bf_replay_key {
@@ -114,6 +115,8 @@ struct bf_replay {
 };
 
 /* replay_plan.c */
+/* Counts on from `last` to the number whose low 16 bits are `low`: at most half the circle away. */
+uint64_t bf_replay_unwrap(uint64_t last, uint32_t low);
 int bf_replay_plan(struct bf_replay *r);
 void bf_replay_plan_free(struct bf_replay *r);
 struct bf_replay_qp *bf_replay_find_qp(const struct bf_replay *r, uint32_t qpn);

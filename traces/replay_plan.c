@@ -68,8 +68,7 @@ struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint
 	return NULL;
 }
 
-/* Counts on from `last` to the number whose low 16 bits are `low`: at most half the circle away. */
-static uint64_t unwrap(uint64_t last, uint32_t low)
+uint64_t bf_replay_unwrap(uint64_t last, uint32_t low)
 {
 	return last + (uint64_t)(int64_t)(int16_t)(uint16_t)(low - (uint32_t)last);
 }
@@ -165,7 +164,7 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 		return rc;
 	if (q->nentries)
 		expected = q->entries[q->nentries - 1].at + q->entries[q->nentries - 1].blocks;
-	e.at = unwrap(expected, ev->queue.index);
+	e.at = bf_replay_unwrap(expected, ev->queue.index);
 	if (q->nentries == 0 && e.at != 0)
 		return bf_fail(r->err, -ENOTSUP,
 			       "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
@@ -204,16 +203,27 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 
 	if (rc)
 		return rc;
-	at = unwrap(q->nrecv, ev->queue.index);
-	if (at != q->nrecv)
-		return bf_fail(r->err, q->nrecv ? -EBADMSG : -ENOTSUP,
-			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32
-			       " should be entry %" PRIu32,
-			       ev->line, ev->queue.index, q->cap->qpn, q->nrecv & 0xffff);
 	if (q->cap->rq_wqes == 0 || ev->len > 1u << q->cap->rq_stride_log2)
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
+	at = bf_replay_unwrap(q->nrecv, ev->queue.index);
+	if (q->nrecv == 0 && at != 0)
+		return bf_fail(r->err, -ENOTSUP,
+			       "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
+			       ": the capture starts in the middle of the queue's life",
+			       ev->line, q->cap->qpn, ev->queue.index);
+	if (at < q->nrecv || at - q->nrecv >= q->cap->rq_wqes)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32
+			       " should be entry %" PRIu32 ": a line is missing or out of place",
+			       ev->line, ev->queue.index, q->cap->qpn, q->nrecv & 0xffff);
+	/* Consumed without being read, by messages whose completions the capture lacks as well. */
+	while (q->nrecv < at) {
+		rc = add_recv(r, q, NULL);
+		if (rc)
+			return rc;
+	}
 	q->recv_captured++;
 	return add_recv(r, q, ev);
 }
@@ -246,7 +256,7 @@ enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c)
 
 static void plan_outcome(struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
 {
-	uint64_t at = unwrap(q->send_last, cqe->counter);
+	uint64_t at = bf_replay_unwrap(q->send_last, cqe->counter);
 	size_t lo = 0, hi = q->nentries;
 
 	while (lo < hi) {
@@ -269,7 +279,7 @@ static void plan_outcome(struct bf_replay_qp *q, const struct bf_replay_cqe *cqe
  */
 static int plan_consumed(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
 {
-	uint64_t at = unwrap(q->nrecv, cqe->counter);
+	uint64_t at = bf_replay_unwrap(q->nrecv, cqe->counter);
 
 	if (!q->loop && cqe->byte_count > r->max_scratch)
 		r->max_scratch = cqe->byte_count;

@@ -40,7 +40,9 @@ altered() {
 	"$BELFRY" replay "$work/$1" --life=none >"$work/out" 2>&1
 	local code=$?
 	[ $code -eq 1 ] || fail "$1: exit code $code, not 1: $(cat "$work/out")"
-	grep -A1 -E "^  line $2 +$3 " "$work/out" | grep -Eq -e "$4" || fail "$1: $(cat "$work/out")"
+	# What differs stands behind it, up to the next divergence or the empty line.
+	awk -v first="^  (line $2|$2) +$3 " '$0 ~ first { on = 1; print; next } /^  [^ ]|^$/ { on = 0 } on' "$work/out" |
+		tr -s '\n ' ' ' | grep -Eq -e "$4" || fail "$1: $(cat "$work/out")"
 }
 mix=$samples/mix_1.client.jsonl
 rkey=$samples/mix_3rkey.client.jsonl
@@ -77,6 +79,13 @@ a, b = json.loads(t[20]), json.loads(t[21])
 a["bytes"], b["bytes"] = b["bytes"], a["bytes"]
 t[20], t[21] = (json.dumps(x, separators=(",", ":")) for x in (a, b)); save("swapped", t)
 t = lines(mix); del t[40]; save("dropped_cqe", t)
+t = lines(mix); del t[446]; save("no_last_cqe", t)
+t = lines(mix); del t[431]; save("unrung", t)
+t = lines(mix); del t[36]; save("recv", t)
+# Nothing more completed from line 152 on: what a hang leaves.
+t = lines(mix); save("hang", t[:151] + [x for x in t[151:] if '"ev":"cqe"' not in x])
+# A doorbell record further on than the ring reaches.
+t = lines(mix); d = json.loads(t[64]); d["dbrec"] = 300; t[64] = json.dumps(d, separators=(",", ":")); save("record", t)
 # The rkey of a WRITE changed: the peer refuses it, and nothing of what follows completes well.
 t = lines(mix); patch(t, 5, 24, b"\x00\x00\x11\x02"); save("rkey", t)
 # A payload that lies outside of its key.
@@ -90,11 +99,25 @@ altered immediate 34 different 'immediate captured 0xb, simulated 0xa'
 altered opcode 67 different 'WQE opcode captured 0x8, simulated 0x10'
 altered qpn 60 different 'QP captured 0x100002, simulated 0x100001'
 altered doorbell 33 late 'the device had nothing left to do'
-altered last_doorbell 388 late 'the device had nothing left to do'
+altered last_doorbell 388 late 'no doorbell in front of it covers entry 171 \(record 171\)'
+altered no_last_cqe 'not in it' extra 'the device wrote it at 5635[.0-9]+ us; the capture, which ends at .* has none'
+altered unrung 443 missing 'no doorbell of the capture covers entry 193 \(record 193\)'
+altered recv 37 different 'the capture lacks receive entry 4, an empty one took its place'
 altered swapped 21 swapped 'wqe_counter 4 and then 3'
 altered dropped_cqe 41 numbering 'completion 9 follows completion 7'
 altered rkey 19 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x13, remote access error\)'
 altered lkey 22 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x04, local protection error\)'
+
+# --- why is there no completion? The life of the first entry that has none says it.
+life_of() {
+	"$BELFRY" replay "$work/$1" >"$work/out"
+	sed -n '/^The life of/,$p' "$work/out" | tr -s '\n ' ' ' | grep -Eq -e "$2" || fail "$1: $(cat "$work/out")"
+}
+life_of hang '^The life of entry 62 of QP 0x100001, the first that diverges:.*ends at line [0-9]+ without a completion'
+life_of unrung '^The life of entry 193 .*writes entry 193 into the ring.*never learns of entry 193: .* record said 193 '
+life_of rkey '^The life of entry 0 .*the first that diverges:.*remote access error.*has completion 0'
+grep '"ev":"sq_doorbell"\|"ev":"cqe"' -v "$mix" >"$work/silent"
+life_of silent '^The life of entry 0 .*the first that no doorbell covers:.*nobody rang for QP 0x100001'
 
 # --- captures that do not add up: exit code 2, with the line
 refused() {
@@ -105,6 +128,7 @@ refused() {
 }
 sed 6d "$mix" >"$work/gap"
 refused gap 'line 6: entry 3 of QP 0x100001 should be entry 2'
+refused record 'line 65: the doorbell record of QP 0x100001 goes from 31 to 300, further than its ring of 256 blocks'
 sed 3d "$mix" >"$work/noqp"
 refused noqp 'line 3: the capture lists no QP 0x100001'
 sed '3s/"send_cqes":128/"send_cqes":100/' "$mix" >"$work/notpow2"
