@@ -495,13 +495,17 @@ static void read_returned(struct bf_dma_port *p)
 	op->done(op);
 }
 
-static int earliest(const struct bf_dma_rings *r)
+/* What is due first, by the order of the lanes at equal times; `*when` gets its time, BF_NEVER if nothing is due. */
+static int earliest(const struct bf_dma_rings *r, uint64_t *when)
 {
+	uint64_t least = r->due[0];
 	int first = 0;
 
-	for (int i = 1; i < DUES; i++)
-		if (r->due[i] < r->due[first])
-			first = i;
+	for (int i = 1; i < DUES; i++) {
+		first = r->due[i] < least ? i : first;
+		least = r->due[i] < least ? r->due[i] : least;
+	}
+	*when = least;
 	return first;
 }
 
@@ -509,7 +513,8 @@ static void on_due(struct bf_event *ev)
 {
 	struct bf_dma_rings *r = BF_CONTAINER_OF(ev, struct bf_dma_rings, event);
 	struct bf_dma_port *p = r->port;
-	int which = earliest(r);
+	uint64_t when;
+	int which = earliest(r, &when);
 
 	r->busy = true;
 	do {
@@ -519,7 +524,7 @@ static void on_due(struct bf_event *ev)
 			read_at_memory(p);
 		else
 			read_returned(p);
-		which = earliest(r);
-	} while (r->due[which] != BF_NEVER && bf_sim_step(p->sim, ev, r->due[which]));
+		which = earliest(r, &when);
+	} while (when != BF_NEVER && bf_sim_step(p->sim, ev, when));
 	r->busy = false;
 }

@@ -49,7 +49,7 @@ static struct bf_event *sort(struct bf_event *list)
 	return sorted;
 }
 
-void bf_queue_settle(struct bf_queue *q, uint32_t level, uint32_t digit)
+static void settle(struct bf_queue *q, uint32_t level, uint32_t digit)
 {
 	struct bf_queue_slot *slot = &q->slot[level][digit];
 	struct bf_event *ev;
@@ -63,4 +63,15 @@ void bf_queue_settle(struct bf_queue *q, uint32_t level, uint32_t digit)
 	}
 	slot->min = slot->head->when;
 	q->stale[level] &= ~(1ull << digit);
+}
+
+void bf_queue_look(struct bf_queue *q)
+{
+	q->next = bf_queue_peek(q);
+	if (!q->next && q->levels) {
+		uint32_t level = (uint32_t)__builtin_ctz(q->levels);
+
+		settle(q, level, (uint32_t)__builtin_ctzll(q->full[level]));
+		q->next = bf_queue_peek(q);
+	}
 }

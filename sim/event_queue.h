@@ -15,8 +15,8 @@
  * first always stands first. The same property makes a slot of level 0 (one exact picosecond) a plain queue.
  *
  * A slot knows its earliest time, so asking for the next event is O(1) and moves nothing (the base must not run ahead of
- * the clock, or earlier events could no longer be inserted). Removing the earliest event of a slot in disorder is the
- * one case in which that time is lost; the slot is then sorted when somebody asks (bf_queue_settle()), and stays
+ * the clock, or earlier events could no longer be inserted); the answer is kept until that event leaves. Removing the earliest event of a slot in disorder is the
+ * one case in which that time is lost; the slot is then sorted when somebody asks (bf_queue_look()), and stays
  * sorted while events are appended in order, as timers of one period are.
  *
  * Used through sim/event.h by everything except the simulation itself and its tests. No allocation. One thread.
@@ -41,17 +41,18 @@ struct bf_queue_slot {
 
 struct bf_queue {
 	uint64_t base;                   /* no event is earlier, and none may be inserted that is */
+	uint64_t next;                   /* bf_queue_next()'s answer; 0 when it has to look */
 	uint32_t levels;                 /* bit l: level l has events */
 	uint64_t full[BF_QUEUE_LEVELS];  /* bit d: slot d has events */
-	uint64_t stale[BF_QUEUE_LEVELS]; /* bit d: slot d has lost its earliest event and must be settled before use */
+	uint64_t stale[BF_QUEUE_LEVELS]; /* bit d: slot d has lost its earliest event and must be sorted before use */
 	struct bf_queue_slot slot[BF_QUEUE_LEVELS][BF_QUEUE_SLOTS];
 };
 
 /* An empty queue whose base is time 0. */
 void bf_queue_init(struct bf_queue *q);
 
-/* Puts a stale slot in order of time (stable), so that its earliest time is known again. */
-void bf_queue_settle(struct bf_queue *q, uint32_t level, uint32_t digit);
+/* Finds the earliest time again. A stale slot is put in order of time (stable) if it is there. */
+void bf_queue_look(struct bf_queue *q);
 
 /* Level of the highest digit in which two times differ, given their exclusive or. b * 43 / 256 is b / 6 for b < 64. */
 static inline uint32_t bf_queue_level(uint64_t diff)
@@ -67,7 +68,6 @@ static inline uint32_t bf_queue_digit(uint64_t when, uint32_t level)
 static inline void bf_queue_mark_empty(struct bf_queue *q, uint32_t level, uint32_t digit)
 {
 	q->full[level] &= ~(1ull << digit);
-	q->stale[level] &= ~(1ull << digit);
 	if (!q->full[level])
 		q->levels &= ~(1u << level);
 }
@@ -100,6 +100,8 @@ static inline void bf_queue_insert(struct bf_queue *q, struct bf_event *ev, uint
 {
 	assert(when >= q->base && when != BF_NEVER && !bf_event_pending(ev));
 	ev->when = when;
+	if (when < q->next)
+		q->next = when;
 	bf_queue_append(q, ev);
 }
 
@@ -110,22 +112,26 @@ static inline void bf_queue_remove(struct bf_queue *q, struct bf_event *ev)
 	const uint32_t digit = bf_queue_digit(ev->when, level);
 	struct bf_queue_slot *slot = &q->slot[level][digit];
 
+	if (ev->when == q->next)
+		q->next = 0;
 	*ev->link = ev->next;
 	if (ev->next)
 		ev->next->link = ev->link;
 	else
 		slot->tail = ev->link;
-	if (!slot->head)
+	if (!slot->head) {
 		bf_queue_mark_empty(q, level, digit);
-	else if (slot->last != BF_NEVER)
+		q->stale[level] &= ~(1ull << digit);
+	} else if (slot->last != BF_NEVER) {
 		slot->min = slot->head->when;
-	else if (ev->when == slot->min)
+	} else if (ev->when == slot->min) {
 		q->stale[level] |= 1ull << digit;
+	}
 	ev->when = BF_NEVER;
 }
 
-/* Time of the earliest event, BF_NEVER when there is none. */
-static inline uint64_t bf_queue_next(struct bf_queue *q)
+/* Time of the earliest event, BF_NEVER when there is none, 0 when its slot is stale. */
+static inline uint64_t bf_queue_peek(const struct bf_queue *q)
 {
 	uint32_t level, digit;
 
@@ -133,16 +139,25 @@ static inline uint64_t bf_queue_next(struct bf_queue *q)
 		return BF_NEVER;
 	level = (uint32_t)__builtin_ctz(q->levels);
 	digit = (uint32_t)__builtin_ctzll(q->full[level]);
-	if (BF_UNLIKELY(q->stale[level] >> digit & 1))
-		bf_queue_settle(q, level, digit);
-	return q->slot[level][digit].min;
+	return q->stale[level] >> digit & 1 ? 0 : q->slot[level][digit].min;
 }
 
-/* Moves the events of the lowest slot down: their earliest time `min` becomes the base. */
-static inline void bf_queue_cascade(struct bf_queue *q, uint32_t level, uint32_t digit)
+/* Time of the earliest event, BF_NEVER when there is none. */
+static inline uint64_t bf_queue_next(struct bf_queue *q)
+{
+	if (BF_UNLIKELY(!q->next))
+		bf_queue_look(q);
+	return q->next;
+}
+
+/*
+ * The lowest slot holds several events and lies above level 0: its first one of the earliest time is taken out, that
+ * time becomes the base and the others move down.
+ */
+static inline struct bf_event *bf_queue_cascade(struct bf_queue *q, uint32_t level, uint32_t digit)
 {
 	struct bf_queue_slot *slot = &q->slot[level][digit];
-	struct bf_event *ev = slot->head, *next;
+	struct bf_event *ev = slot->head, *first = NULL, *next;
 
 	slot->head = NULL;
 	slot->tail = &slot->head;
@@ -150,35 +165,37 @@ static inline void bf_queue_cascade(struct bf_queue *q, uint32_t level, uint32_t
 	q->base = slot->min;
 	do {
 		next = ev->next;
-		bf_queue_append(q, ev);
+		if (!first && ev->when == q->base)
+			first = ev;
+		else
+			bf_queue_append(q, ev);
 		ev = next;
 	} while (ev);
+	return first;
 }
 
 /* Takes out the earliest event, which must exist and be due at `when`, bf_queue_next()'s last answer. */
 static inline struct bf_event *bf_queue_pop(struct bf_queue *q, uint64_t when)
 {
-	uint32_t level = (uint32_t)__builtin_ctz(q->levels);
-	uint32_t digit = (uint32_t)__builtin_ctzll(q->full[level]);
+	const uint32_t level = (uint32_t)__builtin_ctz(q->levels);
+	const uint32_t digit = (uint32_t)__builtin_ctzll(q->full[level]);
 	struct bf_queue_slot *slot = &q->slot[level][digit];
 	struct bf_event *ev = slot->head;
 
-	if (level != 0 && ev->next) {
-		bf_queue_cascade(q, level, digit);
-		level = 0;
-		digit = bf_queue_digit(when, 0);
-		slot = &q->slot[0][digit];
-		ev = slot->head;
-	}
-	assert(ev->when == when);
-	q->base = when;
-	slot->head = ev->next;
-	if (ev->next) {
-		ev->next->link = &slot->head;
-	} else {
+	if (!ev->next) {
+		slot->head = NULL;
 		slot->tail = &slot->head;
 		bf_queue_mark_empty(q, level, digit);
+		q->base = when;
+	} else if (level == 0) {
+		slot->head = ev->next;
+		ev->next->link = &slot->head;
+		q->base = when;
+	} else {
+		ev = bf_queue_cascade(q, level, digit);
 	}
+	assert(ev->when == when && q->base == when);
+	q->next = bf_queue_peek(q);
 	ev->when = BF_NEVER;
 	return ev;
 }

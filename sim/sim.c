@@ -8,6 +8,7 @@
 #include "sim/event_queue.h"
 #include "sim/sim_internal.h"
 #include "sim/stats.h"
+#include "sim/train.h"
 
 /* One allocation; users see the first half. */
 struct sim_block {
@@ -67,6 +68,23 @@ void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev)
 uint64_t bf_sim_next(struct bf_sim *sim)
 {
 	return bf_queue_next(sim->queue);
+}
+
+/* The event is not pending: it fires. */
+static bool BF_NOINLINE step_later(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
+{
+	bf_queue_insert(sim->queue, ev, when_ps > sim->now_ps ? when_ps : sim->now_ps);
+	return false;
+}
+
+bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
+{
+	if (sim->stopped || when_ps > sim->run_until_ps || when_ps >= bf_queue_next(sim->queue))
+		return step_later(sim, ev, when_ps);
+	if (when_ps > sim->now_ps)
+		sim->now_ps = when_ps;
+	sim->events++;
+	return true;
 }
 
 uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)

@@ -11,19 +11,10 @@
 #include "sim/sim.h"
 
 /*
- * True: nothing else happens before `when_ps`, the clock stands there now and the caller handles what is due then.
- * False: `ev` was scheduled for `when_ps` and the caller returns. The order of events is the same either way.
+ * `ev` is the caller's, which fires. True: nothing else happens before `when_ps`, the clock stands there now and the
+ * caller handles what is due then. False: `ev` was scheduled for `when_ps` and the caller returns. The order of events
+ * is the same either way.
  */
-static inline bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
-{
-	if (sim->stopped || when_ps > sim->run_until_ps || when_ps >= bf_sim_next(sim)) {
-		bf_sim_at(sim, ev, when_ps);
-		return false;
-	}
-	if (when_ps > sim->now_ps)
-		sim->now_ps = when_ps;
-	sim->events++;
-	return true;
-}
+bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps);
 
 #endif
