@@ -100,20 +100,32 @@ static inline FOLD_TARGET __m128i fold(__m128i x, __m128i powers, __m128i there)
 						  _mm_clmulepi64_si128(x, powers, 0x11)));
 }
 
+/* The CRC of the sixteen bytes of `x`: to 96 bits, to 64, and by Barrett reduction to 32. */
+static inline FOLD_TARGET uint32_t reduce(__m128i x, __m128i by_16)
+{
+	const __m128i by_4 = _mm_set_epi64x(0, 0x163cd6124);
+	const __m128i poly_and_inverse = _mm_set_epi64x(0x1f7011641, 0x1db710641);
+	const __m128i low_32 = _mm_set_epi64x(0, 0xffffffff);
+	__m128i q;
+
+	x = _mm_xor_si128(_mm_srli_si128(x, 8), _mm_clmulepi64_si128(x, by_16, 0x10));
+	x = _mm_xor_si128(_mm_srli_si128(x, 4), _mm_clmulepi64_si128(_mm_and_si128(x, low_32), by_4, 0x00));
+	q = _mm_and_si128(_mm_clmulepi64_si128(_mm_and_si128(x, low_32), poly_and_inverse, 0x10), low_32);
+	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(q, poly_and_inverse, 0x00)), 1);
+}
+
 /*
- * Carry-less multiplication shortens the message: four lanes of 16 bytes move ahead by 64 until one block is left,
- * which has the CRC of everything before it (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
- * PCLMULQDQ Instruction", Intel 2009; the powers of x for 64 and 16 bytes are there).
+ * Carry-less multiplication shortens the message: four lanes of 16 bytes, which hold the 64 bytes before `p`, move ahead
+ * by 64 until one block is left, which has the CRC of everything before it (Gopal et al., "Fast CRC Computation for
+ * Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009; the powers of x and the inverse of the polynomial are
+ * there).
  */
-static FOLD_TARGET uint32_t by_folding(uint32_t crc, const uint8_t *p, size_t len)
+static inline FOLD_TARGET uint32_t by_folding(__m128i a, __m128i b, __m128i c, __m128i d, const uint8_t *p, size_t len)
 {
 	const __m128i by_64 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
 	const __m128i by_16 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-	__m128i a = _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)crc));
-	__m128i b = load(p + 16), c = load(p + 32), d = load(p + 48);
-	uint8_t block[16];
 
-	for (p += 64, len -= 64; len >= 64; p += 64, len -= 64) {
+	for (; len >= 64; p += 64, len -= 64) {
 		a = fold(a, by_64, load(p));
 		b = fold(b, by_64, load(p + 16));
 		c = fold(c, by_64, load(p + 32));
@@ -122,8 +134,23 @@ static FOLD_TARGET uint32_t by_folding(uint32_t crc, const uint8_t *p, size_t le
 	a = fold(fold(fold(a, by_16, b), by_16, c), by_16, d);
 	for (; len >= 16; p += 16, len -= 16)
 		a = fold(a, by_16, load(p));
-	_mm_storeu_si128((__m128i *)(void *)block, a);
-	return by_table(by_table(0, block, 16), p, len);
+	return by_table(reduce(a, by_16), p, len);
+}
+
+static FOLD_TARGET uint32_t fold_plain(uint32_t crc, const uint8_t *p, size_t len)
+{
+	__m128i a = _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)crc));
+
+	return by_folding(a, load(p + 16), load(p + 32), load(p + 48), p + 64, len - 64);
+}
+
+static FOLD_TARGET uint32_t fold_masked(uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	__m128i a = _mm_xor_si128(_mm_or_si128(load(p), load(mask)), _mm_cvtsi32_si128((int)crc));
+	__m128i b = _mm_or_si128(load(p + 16), load(mask + 16));
+	__m128i c = _mm_or_si128(load(p + 32), load(mask + 32));
+
+	return by_folding(a, b, c, load(p + 48), p + 64, len - 64);
 }
 #endif
 
@@ -131,7 +158,21 @@ uint32_t bf_crc32(uint32_t crc, const void *data, size_t len)
 {
 #ifdef FOLD_MIN
 	if (len >= FOLD_MIN && can_fold())
-		return by_folding(crc, data, len);
+		return fold_plain(crc, data, len);
 #endif
 	return by_table(crc, data, len);
+}
+
+uint32_t bf_crc32_masked(uint32_t crc, const void *data, size_t len, const uint8_t mask[BF_CRC32_MASK])
+{
+	const uint8_t *p = data;
+	uint8_t head[BF_CRC32_MASK];
+
+#ifdef FOLD_MIN
+	if (len >= FOLD_MIN && can_fold())
+		return fold_masked(crc, data, len, mask);
+#endif
+	for (size_t i = 0; i < BF_CRC32_MASK; i++)
+		head[i] = p[i] | mask[i];
+	return by_table(by_table(crc, head, sizeof(head)), p + sizeof(head), len - sizeof(head));
 }

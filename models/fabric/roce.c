@@ -10,12 +10,20 @@
 #define BTH_LEN 12u
 #define EXT_OFFSET (BF_ROCE_BTH_OFFSET + BTH_LEN)
 
+#define EXTENSION_LEN(info)                                                                                          \
+	(((info)&BF_ROCE_HAS_RETH ? sizeof(struct bf_roce_reth) : 0) +                                               \
+	 ((info)&BF_ROCE_HAS_ATOMIC ? sizeof(struct bf_roce_atomic_eth) : 0) +                                       \
+	 ((info)&BF_ROCE_HAS_EXT_ATOMIC ? sizeof(struct bf_roce_ext_atomic_eth) : 0) +                               \
+	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +     \
+	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0))
+
 /* InfiniBand Architecture Specification vol. 1, tables "OpCode field" and "Packet headers by opcode". */
 static const struct {
 	const char *name;
 	uint16_t info;
+	uint8_t extension_len;
 } opcodes[256] = {
-#define OP(op, bits) [BF_RC_##op] = { #op, (bits) | BF_ROCE_KNOWN }
+#define OP(op, bits) [BF_RC_##op] = { #op, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits) }
 	OP(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
 	OP(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
 	OP(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
@@ -54,28 +62,9 @@ const char *bf_roce_opcode_name(uint8_t opcode)
 	return opcodes[opcode].name ? opcodes[opcode].name : "UNKNOWN";
 }
 
-static uint32_t extension_len(uint32_t info)
-{
-	uint32_t len = 0;
-
-	if (info & BF_ROCE_HAS_RETH)
-		len += sizeof(struct bf_roce_reth);
-	if (info & BF_ROCE_HAS_ATOMIC)
-		len += sizeof(struct bf_roce_atomic_eth);
-	if (info & BF_ROCE_HAS_EXT_ATOMIC)
-		len += sizeof(struct bf_roce_ext_atomic_eth);
-	if (info & BF_ROCE_HAS_AETH)
-		len += sizeof(struct bf_roce_aeth);
-	if (info & BF_ROCE_HAS_ATOMIC_ACK)
-		len += 8;
-	if (info & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH))
-		len += 4;
-	return len;
-}
-
 uint32_t bf_roce_header_len(uint8_t opcode)
 {
-	return EXT_OFFSET + extension_len(bf_roce_opcode_info(opcode));
+	return EXT_OFFSET + opcodes[opcode].extension_len;
 }
 
 /* RFC 1071: sum of 16-bit words, carries not yet folded in. */
@@ -189,7 +178,7 @@ static uint8_t *put_aeth(uint8_t *at, const struct bf_roce *r)
 
 uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const struct bf_roce *r)
 {
-	uint32_t info = bf_roce_opcode_info(r->opcode), offset = EXT_OFFSET + extension_len(info);
+	uint32_t info = bf_roce_opcode_info(r->opcode), offset = bf_roce_header_len(r->opcode);
 	uint8_t *at = frame + EXT_OFFSET;
 
 	memcpy(frame, path->headers, sizeof(path->headers));
@@ -225,23 +214,22 @@ uint32_t bf_roce_finish(uint8_t *frame, const struct bf_roce *r, uint32_t payloa
 /*
  * Annex A17, "ICRC for RoCEv2": over eight bytes of ones in place of a local route header, then from the IP header on,
  * with ones where routers may change bytes: type of service, time to live, both checksums, and BTH's congestion byte.
+ * The bytes of ones take the place of the eight before the IP header.
  */
 uint32_t bf_roce_icrc(const uint8_t *frame, uint32_t len)
 {
-	const uint32_t after_ones = 0xdebb20e3u; /* the state after the eight bytes of ones */
-	uint8_t head[EXT_OFFSET - IP_OFFSET];
-	uint32_t crc;
+	enum { START = IP_OFFSET - 8, IP = 8, UDP = IP + IP_LEN, BTH = UDP + UDP_LEN };
+	static const uint8_t ones[BF_CRC32_MASK] = {
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		[IP + 1] = 0xff, [IP + 8] = 0xff, [IP + 10] = 0xff, [IP + 11] = 0xff,
+		[UDP + 6] = 0xff, [UDP + 7] = 0xff,
+		[BTH + 4] = 0xff,
+	};
 
+	BF_STATIC_ASSERT(EXT_OFFSET - START == BF_CRC32_MASK, "the mask covers the headers up to BTH");
 	if (len < EXT_OFFSET)
 		return 0;
-	memcpy(head, frame + IP_OFFSET, sizeof(head));
-	head[1] = 0xff;
-	head[8] = 0xff;
-	head[10] = head[11] = 0xff;
-	head[UDP_OFFSET - IP_OFFSET + 6] = head[UDP_OFFSET - IP_OFFSET + 7] = 0xff;
-	head[BF_ROCE_BTH_OFFSET - IP_OFFSET + 4] = 0xff;
-	crc = bf_crc32(after_ones, head, sizeof(head));
-	return ~bf_crc32(crc, frame + EXT_OFFSET, len - EXT_OFFSET);
+	return ~bf_crc32_masked(~0u, frame + START, len - START, ones);
 }
 
 /* IPv4 and UDP. `*end` gets the offset behind the ICRC; bytes after it (padding, FCS of a capture) do not count. */
@@ -288,7 +276,7 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 	out->dest_qp = bf_get_be24(bth + 5);
 	out->ack_req = bth[8] >> 7;
 	out->psn = bf_get_be24(bth + 9);
-	out->payload_offset = EXT_OFFSET + extension_len(info);
+	out->payload_offset = bf_roce_header_len(out->opcode);
 	if (end < out->payload_offset + out->pad + BF_ROCE_ICRC_LEN)
 		return bf_fail(err, -EBADMSG, "%s packet of %u bytes is too short for its headers and pad",
 			       bf_roce_opcode_name(out->opcode), end);

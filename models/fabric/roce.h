@@ -178,4 +178,8 @@ uint32_t bf_roce_icrc(const uint8_t *frame, uint32_t len);
 /* CRC-32 (reflected 0xedb88320) of `len` bytes continuing from `crc` (not inverted before or after). */
 uint32_t bf_crc32(uint32_t crc, const void *data, size_t len);
 
+/* The same with the bits of `mask` set in the first bytes of `data`, of which there are at least BF_CRC32_MASK. */
+#define BF_CRC32_MASK 48u
+uint32_t bf_crc32_masked(uint32_t crc, const void *data, size_t len, const uint8_t mask[BF_CRC32_MASK]);
+
 #endif
