@@ -87,6 +87,8 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 	p->info.ipv4 = opts->ipv4;
 	choose_mac(p->info.mac, opts);
 	p->info.actor = bf_stream_actor(&f->sim->rec, "port", opts->name);
+	for (int i = 0; i < LANES; i++)
+		p->lanes[i].due_ps = BF_NEVER;
 	bf_event_init(&p->due, bf_port_on_due);
 	bf_event_init(&p->restore, bf_port_on_restore);
 	if (!p->info.actor) {

@@ -15,6 +15,7 @@ enum bf_port_lane { TO_SWITCH, LATE, TO_PORT, LANES };
 /* Frames in order of at_ps, linked by `next`. `last` is defined while `first` is not NULL. */
 struct bf_lane {
 	struct bf_packet *first, *last;
+	uint64_t due_ps; /* of `first`, or BF_NEVER */
 };
 
 struct bf_port {

@@ -43,11 +43,12 @@ static uint64_t wire_ps(const struct bf_port *p, const struct bf_packet *pkt)
 	return ((pkt->len + WIRE_OVERHEAD) * p->ps_per_kib + 1023) / 1024;
 }
 
-/* The head of a lane changed to `pkt`. */
-static void set_due(struct bf_port *p, const struct bf_packet *pkt)
+/* The head of a lane is due at `when`, not later than the one before. */
+static void set_due(struct bf_port *p, struct bf_lane *l, uint64_t when)
 {
-	if (!p->busy && pkt->at_ps < p->due.when)
-		bf_sim_at(p->fabric->sim, &p->due, pkt->at_ps);
+	l->due_ps = when;
+	if (!p->busy && when < p->due.when)
+		bf_sim_at(p->fabric->sim, &p->due, when);
 }
 
 static void append(struct bf_port *p, int which, struct bf_packet *pkt)
@@ -60,7 +61,7 @@ static void append(struct bf_port *p, int which, struct bf_packet *pkt)
 		l->last = pkt;
 	} else {
 		l->first = l->last = pkt;
-		set_due(p, pkt);
+		set_due(p, l, pkt->at_ps);
 	}
 }
 
@@ -73,7 +74,7 @@ static void insert_late(struct bf_port *p, struct bf_packet *pkt)
 		at = &(*at)->next;
 	pkt->next = *at;
 	*at = pkt;
-	set_due(p, p->lanes[LATE].first);
+	set_due(p, &p->lanes[LATE], p->lanes[LATE].first->at_ps);
 }
 
 static struct bf_packet *take_head(struct bf_lane *l)
@@ -81,6 +82,7 @@ static struct bf_packet *take_head(struct bf_lane *l)
 	struct bf_packet *pkt = l->first;
 
 	l->first = pkt->next;
+	l->due_ps = l->first ? l->first->at_ps : BF_NEVER;
 	return pkt;
 }
 
@@ -248,32 +250,31 @@ static void deliver(struct bf_packet *pkt)
 	to->rx(to->owner, pkt);
 }
 
-/* The lane whose head is due first, by its order in the enum at equal times; -1 when all are empty. */
-static int earliest(const struct bf_port *p)
+/* The lane whose head is due first, by its order in the enum at equal times. */
+static struct bf_lane *earliest(struct bf_port *p)
 {
-	int best = -1;
+	struct bf_lane *first = &p->lanes[0];
 
-	for (int i = 0; i < LANES; i++)
-		if (p->lanes[i].first && (best < 0 || p->lanes[i].first->at_ps < p->lanes[best].first->at_ps))
-			best = i;
-	return best;
+	for (int i = 1; i < LANES; i++)
+		first = p->lanes[i].due_ps < first->due_ps ? &p->lanes[i] : first;
+	return first;
 }
 
 void bf_port_on_due(struct bf_event *ev)
 {
 	struct bf_port *p = BF_CONTAINER_OF(ev, struct bf_port, due);
-	int which = earliest(p);
+	struct bf_lane *l = earliest(p);
 
 	p->busy = true;
 	do {
-		struct bf_packet *pkt = take_head(&p->lanes[which]);
+		struct bf_packet *pkt = take_head(l);
 
-		if (which == TO_PORT)
+		if (l == &p->lanes[TO_PORT])
 			deliver(pkt);
 		else
 			forward(pkt);
-		which = earliest(p);
-	} while (which >= 0 && bf_sim_step(p->fabric->sim, ev, p->lanes[which].first->at_ps));
+		l = earliest(p);
+	} while (l->first && bf_sim_step(p->fabric->sim, ev, l->due_ps));
 	p->busy = false;
 }
 
