@@ -26,30 +26,27 @@ struct source {
 	uint64_t ns;
 };
 
-/*
- * The signature byte makes the XOR of all bytes of the CQE equal to 0xff XOR the bytes of the slot counter: inferred
- * from dumps (mlx5.md section 4.1).
- */
-static uint8_t signature(const void *cqe, uint32_t count)
+static uint8_t xor_of_bytes(uint64_t x)
 {
-	uint64_t x = 0;
-	const uint8_t *b = cqe;
-
-	for (uint32_t i = 0; i < sizeof(struct bf_mlx5_cqe); i += 8)
-		x ^= bf_get_le64(b + i);
 	x ^= x >> 32;
-	x ^= (uint64_t)count ^ x >> 16 ^ (uint64_t)count >> 16;
-	return (uint8_t)(0xff ^ (x ^ x >> 8));
+	x ^= x >> 16;
+	return (uint8_t)(x ^ x >> 8);
 }
 
+/*
+ * The signature byte makes the XOR of all bytes of the CQE equal to 0xff XOR the bytes of the slot counter: inferred
+ * from dumps (mlx5.md section 4.1). `x` collects the fields as numbers: the XOR of their bytes is the same in any order.
+ */
 static void build(const struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c,
 		  struct bf_mlx5_cqe *cqe)
 {
 	uint8_t owner = (cq->producer & (cq->mask + 1)) != 0;
+	uint32_t sop_drop_qpn = (uint32_t)c->wqe_opcode << 24 | from->qpn;
+	uint64_t x = from->user_index ^ sop_drop_qpn ^ c->index ^ cq->producer;
 
 	memset(cqe, 0, sizeof(*cqe));
 	cqe->srqn_uidx = bf_to_be32(from->user_index);
-	cqe->sop_drop_qpn = bf_to_be32((uint32_t)c->wqe_opcode << 24 | from->qpn);
+	cqe->sop_drop_qpn = bf_to_be32(sop_drop_qpn);
 	cqe->wqe_counter = bf_to_be16(c->index);
 	cqe->op_own = (uint8_t)(c->opcode << 4 | owner);
 	if (c->err.syndrome) {
@@ -59,14 +56,16 @@ static void build(const struct bf_mlx5_cq *cq, const struct source *from, const 
 		e->vendor_err_synd = c->err.vendor;
 		e->syndrome = c->err.syndrome;
 		e->op_own |= ERROR_OP_OWN;
+		x ^= c->err.hw ^ c->err.vendor ^ c->err.syndrome;
 	} else {
 		cqe->imm_inval_pkey = bf_to_be32(c->imm);
 		cqe->byte_cnt = bf_to_be32(c->byte_cnt);
 		cqe->timestamp = bf_to_be64(from->ns);
 		if (c->solicited)
 			cqe->op_own |= BF_MLX5_CQE_SE;
+		x ^= c->imm ^ c->byte_cnt ^ from->ns;
 	}
-	cqe->signature = signature(cqe, cq->producer);
+	cqe->signature = (uint8_t)(0xff ^ cqe->op_own ^ xor_of_bytes(x));
 }
 
 static void record_cqe(const struct bf_mlx5_cq *cq, uint32_t qpn, const struct bf_mlx5_completion *c, uint64_t iova,

@@ -170,7 +170,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 	uint8_t *bytes = qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
 	uint8_t whole[BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB];
 	uint32_t ds = bytes[7] & 0x3f, wqebbs = ds ? (ds + 3) / 4 : 1;
-	struct bf_error why = { 0 };
+	struct bf_error why; /* set when decoding fails */
 	int status;
 
 	if ((uint16_t)(qp->fetched - index) < wqebbs && wqebbs <= qp->sq_mask + 1u)
