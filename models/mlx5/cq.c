@@ -11,6 +11,9 @@
 enum { CQE_WRITTEN, CQE_LOST, CQE_OVERRUN, CQE_IN_ERROR, CQE_FAILED };
 enum { EVENT_COMPLETION, EVENT_OVERRUN, EVENT_FAILED };
 
+/* CQC.status (mlx5_ifc.h MLX5_CQC_STATUS_*). */
+enum { CQ_STATUS_OK = 0, CQ_STATUS_OVERRUN = 9, CQ_STATUS_WRITE_FAIL = 10 };
+
 struct bf_mlx5_cq_wait {
 	struct bf_mlx5_cq_wait *next;
 	struct bf_mlx5_completion c;
@@ -101,6 +104,7 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	if (cq->error)
 		return;
 	cq->error = true;
+	cq->status = kind == EVENT_OVERRUN ? CQ_STATUS_OVERRUN : CQ_STATUS_WRITE_FAIL;
 	event(cq, kind);
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&cq->dev->qps, &n)); n++) {
 		if (qp->state != BF_MLX5_QPS_RST && qp->state != BF_MLX5_QPS_ERR &&
@@ -307,7 +311,8 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 
 	if (uar >= dev->uar_count || !dev->uars[uar].allocated)
 		return BF_MLX5_CMD_BAD_RES;
-	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1)
+	/* Compressed CQEs are not modelled. */
+	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
 		return BF_MLX5_CMD_BAD_PARAM;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
@@ -354,7 +359,6 @@ uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-/* CQC.status: 0 good, 9 overrun, 10 write error (mlx5_ifc.h). */
 uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 {
 	const struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
@@ -363,7 +367,7 @@ uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 	if (!cq)
 		return BF_MLX5_CMD_BAD_RES;
 	memcpy(cqc, cq->context, sizeof(cq->context));
-	BF_MLX5_SET(cqc, BF_CQC_STATUS, cq->error ? 9 : 0);
+	BF_MLX5_SET(cqc, BF_CQC_STATUS, cq->status);
 	BF_MLX5_SET(cqc, BF_CQC_ST, cq->arm == 1 ? 9 : cq->arm == 2 ? 6 : 10);
 	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);
 	BF_MLX5_SET(cqc, BF_CQC_PRODUCER, cq->producer & 0xffffff);

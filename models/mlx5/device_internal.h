@@ -118,6 +118,7 @@ struct bf_mlx5_cq {
 	uint32_t producer, consumer;
 	uint32_t users;
 	bool collapsed, ignore_overrun, error, dead;
+	uint8_t status; /* CQC.status */
 	uint8_t arm; /* 0 no, 1 any, 2 solicited only */
 	uint8_t arm_sn;
 	bool reading; /* the doorbell record */
@@ -144,6 +145,7 @@ struct bf_mlx5_send {
 	uint32_t imm;
 	uint32_t psn, npsn;
 	uint32_t got;      /* READ: response packets that arrived */
+	uint32_t keys;     /* dev->key_changes when its local keys were checked */
 	uint16_t index;
 	uint16_t payload;  /* offset of the first data segment, or of the first inline byte */
 	uint8_t opcode, opmod, wqebbs, nsge;
@@ -188,6 +190,7 @@ struct bf_mlx5_answer {
 	uint32_t from; /* packet that the answer (re)started at */
 	uint32_t msn;
 	uint32_t epoch;
+	uint32_t keys;  /* dev->key_changes when its key was checked */
 	uint8_t opcode; /* BTH opcode of the request */
 	uint8_t size;
 	bool busy, executed;
@@ -253,6 +256,7 @@ struct bf_mlx5_qp {
 	bool rx_relaxed;
 	uint64_t rx_va;
 	uint32_t rx_left, rx_done, rx_rkey;
+	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
 	uint32_t log_msg_max;
 	struct bf_event ack_event, answer_event;
 	struct bf_mlx5_answer *answers; /* ring */
@@ -269,7 +273,8 @@ struct bf_mlx5_qp {
 	uint32_t rq_stride, rq_epoch;
 	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached, rq_index;
 	uint8_t rq_busy;
-	bool rx_has_wqe, rq_was_empty;
+	uint8_t rq_found; /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
+	bool rx_has_wqe;
 	/* Object. */
 	struct bf_mlx5_qp *next_zombie;
 	bool dead;
@@ -313,6 +318,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_xfer_block *xfer_blocks;
 	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems;
+	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_mlx5_uar *uars;
 	uint32_t uar_count;
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
@@ -404,7 +410,7 @@ void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once);
 void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode);
 
 /* rq.c */
-enum bf_mlx5_rq_take { BF_MLX5_RQ_WAIT, BF_MLX5_RQ_TAKEN, BF_MLX5_RQ_EMPTY };
+enum bf_mlx5_rq_take { BF_MLX5_RQ_WAIT, BF_MLX5_RQ_TAKEN, BF_MLX5_RQ_EMPTY, BF_MLX5_RQ_BROKEN };
 enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp);
 /* Scatters `len` bytes into the receive WQE at hand. 0 or the fault. */
 int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err);

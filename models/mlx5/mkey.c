@@ -106,6 +106,7 @@ uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	pd = bf_mlx5_table_get(&m->dev->pds, k->pd);
 	pd->users--;
+	m->dev->key_changes++;
 	bf_mlx5_table_remove(&m->dev->mkeys, k->index);
 	free(k);
 	return BF_MLX5_CMD_OK;

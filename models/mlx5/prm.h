@@ -284,6 +284,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CQC_CQE_SZ 0x00, 0x00e00000u /* 0: 64, 1: 128 */
 #define BF_CQC_CC 0x00, 0x00100000u
 #define BF_CQC_OI 0x00, 0x00020000u
+#define BF_CQC_COMP_EN 0x00, 0x00004000u
 #define BF_CQC_ST 0x00, 0x00000f00u
 #define BF_CQC_DBR_UMEM_ID 0x04, 0xffffffffu
 #define BF_CQC_LOG_SIZE 0x0c, 0x1f000000u

@@ -125,7 +125,8 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 	qp->bf = NULL;
 	qp->acks_owed = 0;
 	qp->rx_op = qp->nak = 0;
-	qp->nak_sent = qp->refused = qp->rx_has_wqe = qp->rq_was_empty = false;
+	qp->nak_sent = qp->refused = qp->rx_has_wqe = false;
+	qp->rq_found = BF_MLX5_RQ_WAIT;
 	qp->answers_head = qp->answers_tail = 0;
 	qp->answers_inflight = 0;
 	qp->rq_producer = qp->rq_consumed = qp->rq_cached = 0;

@@ -117,6 +117,20 @@ static int scatter(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t
 	return status;
 }
 
+/* The local keys are still good, although keys may have gone since the request left. */
+static bool keys_hold(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
+{
+	enum bf_mlx5_key_fault f;
+
+	if (BF_LIKELY(s->keys == qp->dev->key_changes))
+		return true;
+	s->keys = qp->dev->key_changes;
+	f = bf_mlx5_check_sges(qp, s, BF_MLX5_ACCESS_LOCAL_WRITE);
+	if (f)
+		bf_mlx5_send_fail(qp, s, bf_mlx5_local_fault(f), "local key");
+	return !f;
+}
+
 /* The READ or atomic that waits for the answer with this PSN; answers come in order, so it is the oldest WQE. */
 static struct bf_mlx5_send *asked(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r, bool atomic)
 {
@@ -131,7 +145,7 @@ static struct bf_mlx5_send *asked(struct bf_mlx5_qp *qp, struct bf_packet *pkt, 
 		bf_mlx5_send_fail(qp, s, err_response, "answer of another kind");
 		return NULL;
 	}
-	return s;
+	return keys_hold(qp, s) ? s : NULL;
 }
 
 static void answered(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)

@@ -99,8 +99,8 @@ static void send_nak(struct bf_mlx5_qp *qp)
 
 void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode)
 {
-	if (qp->refused)
-		return;
+	if (qp->refused && (!qp->nak || bf_psn_diff(psn, qp->nak_psn) >= 0))
+		return; /* one that waits gives way to that of an earlier request only */
 	qp->refused = is_fatal(syndrome);
 	qp->nak_sent = true;
 	qp->nak = syndrome;
@@ -149,6 +149,7 @@ static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_
 	a->msn = qp->msn;
 	a->opcode = r->opcode;
 	a->executed = a->again = false;
+	a->keys = qp->dev->key_changes;
 	qp->answers_tail++;
 	if (qp->answers_tail - qp->answers_head > qp->answers_cap)
 		qp->answers_head++; /* the oldest was being repeated, and is no longer of interest */
@@ -210,6 +211,20 @@ static void modify(struct bf_dma_op *op, void *bytes)
 		bf_put_le64(bytes, value);
 }
 
+/* Answers to earlier requests still go out, and the NAK behind them; later ones do not. */
+static void atomic_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_answer *a)
+{
+	uint32_t i = qp->answers_head;
+
+	while (i != qp->answers_tail && answer_at(qp, i) != a)
+		i++;
+	if (i == qp->answers_tail)
+		return; /* an earlier request failed first */
+	qp->answers_tail = i;
+	bf_mlx5_qp_report(qp, 1, 0, a->opcode, a->psn, BF_AETH_NAK_OP, err_none, "memory cannot be reached");
+	bf_mlx5_nak(qp, BF_AETH_NAK_OP, a->psn, a->opcode);
+}
+
 static void atomic_done(struct bf_dma_op *op)
 {
 	struct bf_mlx5_answer *a = BF_CONTAINER_OF(op, struct bf_mlx5_answer, op);
@@ -224,12 +239,10 @@ static void atomic_done(struct bf_dma_op *op)
 	if (a->epoch != qp->epoch)
 		return;
 	a->executed = true;
-	if (op->status) {
-		qp->answers_tail = qp->answers_head;
-		bf_mlx5_nak(qp, BF_AETH_NAK_OP, a->psn, a->opcode);
-		return;
-	}
-	bf_mlx5_answer_run(qp);
+	if (op->status)
+		atomic_failed(qp, a);
+	else
+		bf_mlx5_answer_run(qp);
 }
 
 /* QPC.atomic_mode: 0 none, 1 the two operations of the InfiniBand specification, above that extended ones up to 8 B. */
@@ -311,6 +324,30 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	return true;
 }
 
+/* The key of the READ is still good, although keys may have gone since its request came. */
+static bool key_holds(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+{
+	uint32_t done = a->sent << qp->mtu_shift;
+
+	if (BF_LIKELY(a->keys == qp->dev->key_changes) || !a->len)
+		return true;
+	a->keys = qp->dev->key_changes;
+	return !bf_mlx5_mkey_check(qp, a->rkey, a->va + done, a->len - done, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL);
+}
+
+/* The rest of the READ is refused; of a repetition, which may be a mere echo of the network, nothing more is sent. */
+static bool key_gone(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+{
+	if (a->again) {
+		a->sent = a->npsn;
+		return true;
+	}
+	qp->answers_tail = qp->answers_head;
+	bf_mlx5_qp_report(qp, 1, 0, a->opcode, bf_psn_add(a->psn, a->sent), BF_AETH_NAK_ACCESS, err_none, "remote key");
+	bf_mlx5_nak(qp, BF_AETH_NAK_ACCESS, bf_psn_add(a->psn, a->sent), a->opcode);
+	return false;
+}
+
 /* False: has to wait. */
 static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 {
@@ -327,6 +364,8 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	while (a->sent < a->npsn) {
 		uint64_t port_free = bf_port_tx_free_ps(qp->dev->port);
 
+		if (!key_holds(qp, a))
+			return key_gone(qp, a);
 		if (qp->answers_inflight >= GATHER_WINDOW)
 			return false;
 		if (port_free > sim->now_ps + PORT_BACKLOG_PS) {

@@ -140,6 +140,10 @@ static bool take_wqe(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct 
 			qp->hold_tail = &pkt->next;
 		qp->hold = pkt;
 		return false;
+	case BF_MLX5_RQ_BROKEN:
+		refuse(qp, r, BF_AETH_NAK_OP, err_none, "receive queue cannot be read");
+		bf_packet_free(pkt);
+		return false;
 	default:
 		bf_mlx5_nak(qp, (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak), r->psn, r->opcode);
 		bf_packet_free(pkt);
@@ -160,14 +164,26 @@ static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	qp->rx_va = r->va;
 	qp->rx_left = r->dma_len;
 	qp->rx_rkey = r->rkey;
+	qp->rx_keys = qp->dev->key_changes;
 	qp->rx_relaxed = k && k->relaxed;
 	return 0;
+}
+
+/* The key of the WRITE at hand is still good, although keys may have gone since its first packet. */
+static bool key_holds(struct bf_mlx5_qp *qp, uint32_t len)
+{
+	if (BF_LIKELY(qp->rx_keys == qp->dev->key_changes))
+		return true;
+	qp->rx_keys = qp->dev->key_changes;
+	return !bf_mlx5_mkey_check(qp, qp->rx_rkey, qp->rx_va, len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, NULL);
 }
 
 /* 0, a NAK syndrome, and for SENDs `err` of the receive WQE. */
 static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8_t *payload, struct bf_mlx5_err *err)
 {
 	if (qp->rx_op == OP_SEND) {
+		if ((uint64_t)qp->rx_done + r->payload_len > 1ull << qp->log_msg_max)
+			return BF_AETH_NAK_INV_REQ;
 		if (r->payload_len > qp->rx_room - qp->rx_done) {
 			*err = err_too_long;
 			return BF_AETH_NAK_INV_REQ;
@@ -176,6 +192,8 @@ static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8
 	}
 	if (r->payload_len > qp->rx_left || (is_last(r->opcode) && r->payload_len != qp->rx_left))
 		return BF_AETH_NAK_INV_REQ;
+	if (r->payload_len && !key_holds(qp, r->payload_len))
+		return BF_AETH_NAK_ACCESS;
 	if (r->payload_len && bf_dma_write(&qp->dev->dma, qp->rx_va, payload, r->payload_len,
 					   qp->rx_relaxed ? BF_DMA_RELAXED : 0))
 		return BF_AETH_NAK_OP;
@@ -209,6 +227,7 @@ static bool invalidate(struct bf_mlx5_qp *qp, uint32_t key)
 	if (!k || k->free || k->variant != (key & 0xff) || k->pd != qp->pd)
 		return false;
 	k->free = true;
+	qp->dev->key_changes++;
 	return true;
 }
 
@@ -242,7 +261,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 		nak = BF_AETH_NAK_INV_REQ;
 	else if (!is_last(r->opcode) && r->payload_len != 1u << qp->mtu_shift)
 		nak = BF_AETH_NAK_INV_REQ;
-	else if (r->payload_len > 1u << qp->mtu_shift)
+	else if (r->payload_len > 1u << qp->mtu_shift || (!is_first(r->opcode) && !r->payload_len))
 		nak = BF_AETH_NAK_INV_REQ;
 	else if (takes_wqe(r->opcode) && !qp->has_rq)
 		nak = BF_AETH_NAK_INV_REQ;
@@ -269,7 +288,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 	if (is_last(r->opcode))
 		finish_message(qp, r);
 	bf_packet_free(pkt);
-	if (r->ack_req)
+	if (r->ack_req && qp->state != BF_MLX5_QPS_ERR) /* the CQ may have failed */
 		bf_mlx5_ack(qp, false);
 }
 
@@ -286,11 +305,8 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 		else
 			bf_mlx5_answer_atomic(qp, r);
 		bf_packet_free(pkt);
-	} else if (info) {
-		execute(qp, pkt, r);
 	} else {
-		refuse(qp, r, BF_AETH_NAK_INV_REQ, err_none, "unknown opcode");
-		bf_packet_free(pkt);
+		execute(qp, pkt, r);
 	}
 }
 

@@ -98,7 +98,7 @@ static void gather_done(struct bf_dma_op *op)
 {
 	struct bf_mlx5_xfer *x = BF_CONTAINER_OF(op, struct bf_mlx5_xfer, op);
 	struct bf_mlx5_qp *qp = x->qp;
-	bool stale = x->epoch != qp->epoch || qp->dead;
+	bool stale = x->epoch != qp->epoch || qp->dead || qp->state == BF_MLX5_QPS_ERR;
 	bool response = x->response, dump = !x->pkt, last = x->last;
 
 	qp->inflight--;
@@ -387,7 +387,8 @@ static bool length_allowed(const struct bf_mlx5_qp *qp, const struct bf_mlx5_sen
 	return (uint64_t)s->length <= 1ull << qp->log_msg_max;
 }
 
-static bool check_start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
+/* Before the first packet, and before later ones when keys have gone since. */
+static bool check_wqe(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
 	uint32_t access = s->flags & BF_SEND_RDATOMIC ? BF_MLX5_ACCESS_LOCAL_WRITE : BF_MLX5_ACCESS_LOCAL_READ;
 	enum bf_mlx5_key_fault f;
@@ -400,6 +401,7 @@ static bool check_start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		bf_mlx5_send_fail(qp, s, err_length, "longer than log_msg_max");
 		return false;
 	}
+	s->keys = qp->dev->key_changes;
 	if (s->flags & BF_SEND_INLINE)
 		return true;
 	f = bf_mlx5_check_sges(qp, s, access);
@@ -430,7 +432,7 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		qp->halted = true;
 		return false;
 	}
-	if (!check_start(qp, s))
+	if (!check_wqe(qp, s))
 		return false;
 	s->psn = qp->send_psn;
 	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_DUMP)
@@ -463,6 +465,8 @@ void bf_mlx5_tx_run(struct bf_mlx5_qp *qp)
 			return;
 		if (s->flags & BF_SEND_FAILED)
 			return; /* what came before it may still be sent again; it and its followers not */
+		if (BF_UNLIKELY(s->keys != qp->dev->key_changes) && !check_wqe(qp, s))
+			return;
 		if (!transmit(qp, s))
 			return;
 		qp->tx_index = (uint16_t)(qp->tx_index + s->wqebbs);

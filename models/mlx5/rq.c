@@ -62,20 +62,22 @@ static void rq_done(struct bf_dma_op *op)
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (qp->rq_epoch == qp->epoch && !op->status && qp->state != BF_MLX5_QPS_ERR) {
-		if (what == RQ_DBREC) {
+	if (qp->rq_epoch == qp->epoch && qp->state != BF_MLX5_QPS_ERR) {
+		if (op->status) {
+			qp->rq_found = BF_MLX5_RQ_BROKEN;
+		} else if (what == RQ_DBREC) {
 			qp->rq_producer = (uint16_t)bf_get_be32(qp->rq_dbr);
 			if (qp->rq_producer != qp->rq_consumed) {
 				fetch(qp);
 				return;
 			}
+			qp->rq_found = BF_MLX5_RQ_EMPTY;
 		} else {
 			qp->rq_cached = (uint16_t)(qp->rq_consumed + op->len / qp->rq_stride);
 		}
 	}
-	qp->rq_was_empty = qp->rq_cached == qp->rq_consumed;
 	bf_mlx5_rx_resume(qp);
-	qp->rq_was_empty = false;
+	qp->rq_found = BF_MLX5_RQ_WAIT;
 }
 
 static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
@@ -97,16 +99,15 @@ static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
 
 enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 {
-	bool was_empty = qp->rq_was_empty;
+	enum bf_mlx5_rq_take found = qp->rq_found;
 
 	if (qp->rq_busy)
 		return BF_MLX5_RQ_WAIT;
 	if (qp->rq_cached == qp->rq_consumed) {
-		qp->rq_was_empty = false;
-		if (was_empty)
-			return BF_MLX5_RQ_EMPTY;
-		fetch(qp);
-		return BF_MLX5_RQ_WAIT;
+		qp->rq_found = BF_MLX5_RQ_WAIT;
+		if (found == BF_MLX5_RQ_WAIT)
+			fetch(qp);
+		return found;
 	}
 	/* The cache was filled from its start up to rq_cached; what is left of it is its end. */
 	take(qp, qp->rq_bytes + qp->rq_op.len - (size_t)(uint16_t)(qp->rq_cached - qp->rq_consumed) * qp->rq_stride);
@@ -121,8 +122,9 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 		uint32_t n = sge->len - qp->rx_sge_done;
 
 		n = n < len ? n : len;
-		if (!qp->rx_sge_done && bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len,
-							   BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index, NULL)) {
+		if ((!qp->rx_sge_done || qp->rx_keys != qp->dev->key_changes) &&
+		    bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len, BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index,
+				       NULL)) {
 			*err = err_key;
 			return -1;
 		}
@@ -140,6 +142,7 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 			qp->rx_sge_done = 0;
 		}
 	}
+	qp->rx_keys = qp->dev->key_changes;
 	return 0;
 }
 

@@ -348,7 +348,7 @@ static bool retire(struct bf_mlx5_qp *qp)
 
 		if (qp->state == BF_MLX5_QPS_ERR)
 			err = &err_flush;
-		else if (s->flags & BF_SEND_FAILED)
+		else if (s->flags & BF_SEND_FAILED && qp->halted)
 			err = &s->err;
 		else if (!(s->flags & BF_SEND_DONE))
 			break;

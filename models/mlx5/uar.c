@@ -75,8 +75,8 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 	if (len > sizeof(bf->bytes) - at)
 		len = (uint32_t)sizeof(bf->bytes) - at;
 	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;
-	if ((bf->have & fresh & RING_BYTES) || (bf->have & RING_BYTES) == RING_BYTES)
-		bf->have &= at < 8 ? 0 : ~0ull; /* a new WQE begins: what is left of the last one is void */
+	if (bf->have == ~0ull || (bf->have & fresh & RING_BYTES))
+		bf->have = 0; /* a new WQE begins: what is left of the last one is void */
 	memcpy(bf->bytes + at, data, len);
 	bf->have |= fresh;
 	if ((fresh & RING_BYTES) && (bf->have & RING_BYTES) == RING_BYTES)

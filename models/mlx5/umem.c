@@ -83,15 +83,20 @@ static bool is_linear(const struct bf_mlx5_umem *u, uint64_t offset, uint64_t le
 uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
 			 uint64_t len)
 {
+	uint64_t align = len == BF_MLX5_DBR_BYTES ? len : BF_MLX5_WQEBB; /* no entry lies on two pages */
 	struct bf_mlx5_umem *u;
 	uint32_t run;
 
+	if (offset & (align - 1))
+		return BF_MLX5_CMD_BAD_PARAM;
 	*b = (struct bf_mlx5_buf){ .offset = offset, .base = offset, .linear = true };
 	if (!valid)
 		return BF_MLX5_CMD_OK;
 	u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
 	if (!u)
 		return BF_MLX5_CMD_BAD_RES;
+	if (u->page_offset & (align - 1))
+		return BF_MLX5_CMD_BAD_PARAM;
 	if (offset > u->size || len > u->size - offset)
 		return BF_MLX5_CMD_BAD_SIZE;
 	b->umem = u;
