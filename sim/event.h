@@ -33,7 +33,10 @@ struct bf_event {
 /* Prepares an event that calls `fire`. The event must not be pending. */
 static inline void bf_event_init(struct bf_event *ev, bf_event_fn *fire)
 {
-	*ev = (struct bf_event){ .when = BF_NEVER, .fire = fire };
+	ev->when = BF_NEVER;
+	ev->fire = fire;
+	ev->next = NULL;
+	ev->link = NULL;
 }
 
 static inline bool bf_event_pending(const struct bf_event *ev)
