@@ -105,11 +105,6 @@ static const struct kind {
 	[BF_CAPTURE_CQE] = { "cqe", cqe_fields, &bf_rec_capture_cqe_schema, 64, 64 },
 };
 
-const char *bf_capture_kind_name(enum bf_capture_kind kind)
-{
-	return kinds[kind].name;
-}
-
 static void set_field(struct bf_capture_event *ev, const struct field *f, uint64_t value)
 {
 	uint8_t *p = (uint8_t *)ev + f->offset;

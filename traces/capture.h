@@ -100,8 +100,6 @@ void bf_capture_free(struct bf_capture *c);
 /* True when the bytes begin like a capture: an object with an "ev" in it. For telling captures from traces. */
 bool bf_capture_probe(const char *text, size_t len);
 
-const char *bf_capture_kind_name(enum bf_capture_kind kind); /* "mkey", "sq_doorbell", ... */
-
 /*
  * Emits one event as a record (traces/capture_records.h) to an open stream, at whatever time its clock shows. The actor
  * is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys".

@@ -185,11 +185,6 @@ const struct bf_rec_schema *bf_trace_type_at(const struct bf_trace *t, size_t i)
 	return i < t->decls.ntypes ? &t->decls.types[i]->schema : NULL;
 }
 
-const struct bf_trace_actor *bf_trace_actor_at(const struct bf_trace *t, size_t i)
-{
-	return i < t->decls.nactors ? &t->decls.actors[i]->actor : NULL;
-}
-
 const struct bf_trace_meta_entry *bf_trace_meta_at(const struct bf_trace *t, size_t i)
 {
 	return i < t->decls.nmetas ? &t->decls.metas[i]->entry : NULL;
@@ -228,12 +223,6 @@ const struct bf_trace_loss *bf_trace_losses(const struct bf_trace *t, size_t *co
 uint64_t bf_trace_hash(const struct bf_trace *t)
 {
 	return bf_hash_finish(t->chain, t->decls.hash);
-}
-
-void bf_trace_progress(const struct bf_trace *t, uint64_t *done, uint64_t *size)
-{
-	*done = t->offset;
-	*size = t->size;
 }
 
 bool bf_trace_field_u64(const struct bf_trace_record *rec, const char *name, uint64_t *value)

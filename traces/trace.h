@@ -121,7 +121,6 @@ int bf_trace_seek_time(struct bf_trace *t, uint64_t time_ps);
  * seek all of it is known from the start, otherwise it grows with bf_trace_next().
  */
 const struct bf_rec_schema *bf_trace_type_at(const struct bf_trace *t, size_t i);
-const struct bf_trace_actor *bf_trace_actor_at(const struct bf_trace *t, size_t i);
 const struct bf_trace_meta_entry *bf_trace_meta_at(const struct bf_trace *t, size_t i);
 
 /* By name, key or number; NULL if the trace has no such thing. */
@@ -137,9 +136,6 @@ const struct bf_trace_loss *bf_trace_losses(const struct bf_trace *t, size_t *co
 
 /* bf_stream_hash() of the records and declarations read so far. Means little after a seek. */
 uint64_t bf_trace_hash(const struct bf_trace *t);
-
-/* How far the reader is, for progress: bytes of the file consumed, and its size or 0 if that is unknown. */
-void bf_trace_progress(const struct bf_trace *t, uint64_t *done, uint64_t *size);
 
 /*
  * The integer field `name` of the record; false if its type has none. In loops, look the field up once with

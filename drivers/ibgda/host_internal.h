@@ -56,7 +56,6 @@ int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint6
 
 /* Bytes of one QP's completion queue. */
 uint64_t bf_ibgda_cq_bytes(const struct bf_ibgda_host *h);
-uint32_t bf_ibgda_cq_entries(const struct bf_ibgda_host *h);
 
 /* host_qp.c: all queues of one PE, in RESET; and what connects `pe`'s QP number `ordinal` to its peer. */
 int bf_ibgda_create_queues(struct bf_ibgda_host *h, uint32_t pe);

@@ -36,7 +36,7 @@ static uint32_t log2_of(uint32_t v)
 	return n;
 }
 
-uint32_t bf_ibgda_cq_entries(const struct bf_ibgda_host *h)
+static uint32_t cq_entries(const struct bf_ibgda_host *h)
 {
 	/* A plain queue is twice as deep as the ring: its consumer index reaches the device late. */
 	return h->opts.plain_cq ? h->opts.qp_depth * 2 : h->opts.qp_depth;
@@ -44,7 +44,7 @@ uint32_t bf_ibgda_cq_entries(const struct bf_ibgda_host *h)
 
 uint64_t bf_ibgda_cq_bytes(const struct bf_ibgda_host *h)
 {
-	return h->opts.plain_cq ? bf_ibgda_cq_entries(h) * 64ull : 64;
+	return h->opts.plain_cq ? cq_entries(h) * 64ull : 64;
 }
 
 static int create_cq(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal)
@@ -58,7 +58,7 @@ static int create_cq(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal)
 	memset(bytes, 0xff, bf_ibgda_cq_bytes(h));
 	BF_MLX5_SET(cqc, BF_CQC_CC, !h->opts.plain_cq);
 	BF_MLX5_SET(cqc, BF_CQC_OI, !h->opts.plain_cq);
-	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(bf_ibgda_cq_entries(h)));
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(cq_entries(h)));
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, p->obj[ordinal].uar);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_VALID, 1);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_ID, p->umem[BF_IBGDA_UMEM_DBR]);
@@ -111,7 +111,7 @@ static void fill_qp(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal, cons
 	qp->bf = (uint8_t *)uar->page + BF_MLX5_UAR_BF;
 	qp->cq.cqe = (uint8_t *)p->mem[BF_IBGDA_UMEM_CQ].ptr + ordinal * bf_ibgda_cq_bytes(h);
 	qp->cq.dbrec = (uint32_t *)(void *)(dbr + DBR_CQ) + BF_MLX5_CQ_DBR_CI;
-	qp->cq.ncqes = bf_ibgda_cq_entries(h);
+	qp->cq.ncqes = cq_entries(h);
 	qp->cq.cqn = p->obj[ordinal].cqn;
 	qp->cq.plain = h->opts.plain_cq;
 	qp->ibuf.nslots = h->opts.ibuf_slots;

@@ -32,13 +32,6 @@ const struct bf_ibgda_kernels *bf_ibgda_kernels(enum bf_platform_id platform)
 	return NULL;
 }
 
-const char *bf_ibgda_work_name(enum bf_ibgda_work work)
-{
-	static const char *const names[] = { "put", "get", "amo", "mixed" };
-
-	return (uint32_t)work < BF_ARRAY_LEN(names) ? names[work] : NULL;
-}
-
 /* Most blocks that one call of a worker's crew reserves, as kernels_internal.h issues them. */
 static uint32_t group_blocks(const struct bf_ibgda_shape *s, enum bf_ibgda_work work)
 {

@@ -59,7 +59,11 @@ struct bf_ibgda_shape {
 	uint32_t quiet_every; /* quiet after this many messages; 0: only at the end. There is always one at the end */
 	uint32_t pace_ns;     /* pause before each message */
 	uint64_t seed;        /* of the mix of operations (mixed) and of which counter is hit */
-	bool fill;            /* the issuer writes the payload itself, right before each put (puts and mixed) */
+	/*
+	 * The issuer writes the payload itself, right before each put (puts and mixed). It is what prepare() had put
+	 * there, so that gets of a mixed run find the same bytes whenever they come.
+	 */
+	bool fill;
 	bool blocking_get;    /* gets wait for their data, with the consistency step; otherwise quiet covers them */
 	enum bf_ibgda_amo_op amo;
 	uint32_t amo_bytes; /* 4 or 8 */
@@ -220,8 +224,5 @@ struct bf_ibgda_kernels {
 	bf_kernel_fn *run[BF_IBGDA_WORKS];
 };
 const struct bf_ibgda_kernels *bf_ibgda_kernels(enum bf_platform_id platform);
-
-/* "put", "get", "amo", "mixed"; NULL out of range. */
-const char *bf_ibgda_work_name(enum bf_ibgda_work work);
 
 #endif
