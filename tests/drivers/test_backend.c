@@ -60,7 +60,8 @@ START_TEST(live_workloads)
 		r.shape.warps = 2;
 		r.shape.messages = 6;
 		r.shape.bytes = 300;
-		r.shape.fill = true;
+		/* In a mixed run the peer gets the bytes that are filled in again: equal ones, but a data race. */
+		r.shape.fill = i % BF_IBGDA_WORKS != BF_IBGDA_MIXED;
 		r.shape.per_lane = i % 3 == 0;
 		r.shape.lanes = 5;
 		RIG_GOOD(&r);
