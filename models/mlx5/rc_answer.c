@@ -76,6 +76,12 @@ static bool is_fatal(uint8_t syndrome)
 	return syndrome > BF_AETH_NAK_SEQ;
 }
 
+/* A fatal one ends everything, so it also lets the READ data leave that are still on the way from memory. */
+static bool nak_may_leave(const struct bf_mlx5_qp *qp)
+{
+	return qp->nak && !answers_pending(qp) && !(is_fatal(qp->nak) && qp->answers_inflight);
+}
+
 static void send_nak(struct bf_mlx5_qp *qp)
 {
 	uint8_t syndrome = qp->nak;
@@ -106,7 +112,7 @@ void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t 
 	qp->nak = syndrome;
 	qp->nak_psn = psn;
 	qp->nak_opcode = opcode;
-	if (!answers_pending(qp))
+	if (nak_may_leave(qp))
 		send_nak(qp);
 }
 
@@ -386,9 +392,9 @@ void bf_mlx5_answer_run(struct bf_mlx5_qp *qp)
 			return;
 		qp->answers_head++;
 	}
-	if (qp->nak)
+	if (nak_may_leave(qp))
 		send_nak(qp);
-	else if (qp->acks_owed)
+	else if (!qp->nak && qp->acks_owed)
 		send_ack(qp);
 }
 
