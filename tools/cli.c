@@ -112,7 +112,11 @@ bool bf_arg_json(const struct bf_args *a)
 static int report(const char *command, bool json, int code, const char *text)
 {
 	fflush(stdout);
-	fprintf(stderr, "belfry%s%s: %s\n", command ? " " : "", command ? command : "", text);
+	fprintf(stderr, "belfry%s%s: ", command ? " " : "", command ? command : "");
+	/* Texts quote what was given, and a terminal must not act on that. */
+	for (const char *c = text; *c; c++)
+		putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stderr);
+	putc('\n', stderr);
 	if (json) {
 		struct bf_json j;
 
@@ -328,9 +332,10 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 		v->given = true;
 		return 0;
 	}
-	if (!text && *i + 1 < argc)
+	/* What looks like an option is one; a value like that can be written behind '='. */
+	if (!text && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
 		text = argv[++*i];
-	if (!text)
+	if (!text || (*text == '\0' && strcmp(o->arg, "FILE") == 0))
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name, o->arg);
 	if (v->given && o->kind != BF_OPT_MULTI)
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", dashes_of(o->name), o->name);
@@ -429,11 +434,39 @@ static void print_options(FILE *out, const struct bf_opt *o)
 	}
 }
 
+/* Paragraphs are filled; lines that begin with a blank, examples, stay as they are. */
+static void print_details(FILE *out, const char *text)
+{
+	char line[2048];
+	size_t used = 0;
+
+	for (bool more = true; more;) {
+		size_t len = strcspn(text, "\n");
+		bool prose = len > 0 && *text != ' ';
+
+		if (used && (!prose || used + len + 2 > sizeof(line))) {
+			bf_cli_wrap(out, line, 0, 0);
+			used = 0;
+		}
+		if (prose)
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.*s", used ? " " : "", (int)len,
+						 text);
+		else
+			fprintf(out, "%.*s\n", (int)len, text);
+		more = text[len] != '\0';
+		text += len + more;
+	}
+	if (used)
+		bf_cli_wrap(out, line, 0, 0);
+}
+
 static void print_command_help(const struct bf_command *c)
 {
 	printf("usage: belfry %s\n\n%s\n", c->usage, c->summary);
-	if (c->details)
-		printf("\n%s\n", c->details);
+	if (c->details) {
+		putchar('\n');
+		print_details(stdout, c->details);
+	}
 	printf("\noptions:\n");
 	print_options(stdout, c->options);
 	print_options(stdout, common_options);

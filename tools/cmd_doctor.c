@@ -72,6 +72,12 @@ static bool on_path(const char *name)
 	return false;
 }
 
+static void print_remark(const char *text)
+{
+	printf("%18s", "");
+	bf_cli_wrap(stdout, text, 18, 18);
+}
+
 static void print_backends(struct bf_json *json)
 {
 	if (json)
@@ -93,7 +99,7 @@ static void print_backends(struct bf_json *json)
 		} else {
 			printf("  %-8s %-4s %s\n", (*b)->name, usable ? "yes" : "no", (*b)->summary);
 			if (!usable)
-				printf("  %-8s %-4s   %s\n", "", "", why);
+				print_remark(why);
 		}
 	}
 	if (json)
@@ -121,7 +127,7 @@ static void print_parts(struct bf_json *json, const char *key, const char *title
 		} else {
 			printf("  %-8s %-4s %s\n", p->name, p->here ? "yes" : "no", p->use);
 			if (!p->here)
-				printf("  %-8s %-4s   %s\n", "", "", p->get);
+				print_remark(p->get);
 		}
 	}
 	if (json)

@@ -10,8 +10,29 @@ static void print_head(const struct bf_trace *t)
 {
 	const struct bf_trace_meta_entry *m;
 
-	for (size_t i = 0; (m = bf_trace_meta_at(t, i)) != NULL; i++)
-		printf("# %s: %s\n", m->key, m->value);
+	for (size_t i = 0; (m = bf_trace_meta_at(t, i)) != NULL; i++) {
+		fputs("# ", stdout);
+		bf_dump_text(stdout, m->key, strlen(m->key));
+		fputs(": ", stdout);
+		bf_dump_text(stdout, m->value, strlen(m->value));
+		putchar('\n');
+	}
+}
+
+/* A name that nothing in the trace has is a slip of the pen, or a class that was not recorded. */
+static void note_unknown_types(const struct bf_trace *t, const char *types)
+{
+	while (types && *types) {
+		int n = (int)strcspn(types, ",");
+		char name[65];
+
+		snprintf(name, sizeof(name), "%.*s", n, types);
+		if (!bf_trace_type(t, name)) {
+			fflush(stdout);
+			fprintf(stderr, "belfry dump: no record of the trace has the type '%s'\n", name);
+		}
+		types += n + (types[n] == ',');
+	}
 }
 
 static int dump(const struct bf_args *args)
@@ -42,6 +63,8 @@ static int dump(const struct bf_args *args)
 			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 		else if (in.damage)
 			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", in.damage_error.text);
+		else
+			note_unknown_types(in.trace, o.types);
 	}
 	bf_input_close(&in);
 	return code;
@@ -56,7 +79,7 @@ static const struct bf_opt options[] = {
 	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair or CQ N" },
 	{ .name = "from", .kind = BF_OPT_TIME, .arg = "TIME", .help = "from this time on" },
 	{ .name = "to", .kind = BF_OPT_TIME, .arg = "TIME", .help = "up to this time" },
-	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .help = "at most N records" },
+	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .help = "at most N records", .min = 1, .max = UINT64_MAX },
 	{ .name = "tails", .kind = BF_OPT_FLAG, .help = "show the bytes of entries, completions and packets" },
 	{ 0 },
 };

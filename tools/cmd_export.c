@@ -58,6 +58,8 @@ static int export(const struct bf_args *args)
 
 	if (!bf_arg_given(args, "to"))
 		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng or --to=jsonl");
+	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
 	if (to_file)
 		out = fopen(path, "wb");
 	if (!out)

@@ -19,18 +19,20 @@ static int import(const struct bf_args *args)
 	if (!out)
 		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
 	damaged = bf_capture_load(path, &c, &damage);
-	if (!c)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", damage.text);
+	if (!c || c->count == 0) {
+		bf_capture_free(c);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", damaged ? damage.text : "the capture is empty");
+	}
 	size_t count = c->count;
 	rc = bf_input_import(c, path, out, NULL, &err);
 	bf_capture_free(c);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (damaged)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu events in front of it are in %s", damage.text,
-				    count, out);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu event%s in front of it %s in %s", damage.text,
+				    count, count == 1 ? "" : "s", count == 1 ? "is" : "are", out);
 	if (!bf_arg_json(args)) {
-		printf("%s: %zu events\n", out, count);
+		printf("%s: %zu event%s\n", out, count, count == 1 ? "" : "s");
 		return BF_EXIT_GOOD;
 	}
 	bf_json_begin(&j, stdout);

@@ -79,10 +79,13 @@ int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 	size_t n;
 
 	*in = (struct bf_input){ 0 };
+	errno = 0;
 	in->file = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
 	if (!in->file)
 		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
 	n = fread(head, 1, sizeof(head), in->file);
+	if (ferror(in->file))
+		return bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno));
 	if (fseek(in->file, 0, SEEK_SET) != 0) {
 		/* A pipe by name: what was read is gone, unless it is kept. */
 		return bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s",

@@ -363,7 +363,7 @@ int bf_diff(struct bf_trace *a, struct bf_trace *b, const struct bf_diff_options
 	if (rc)
 		return rc;
 	if (r.damage)
-		return bf_fail(err, -EBADMSG, "%" PRIu64 " damaged stretches in the traces; the rest was compared",
-			       r.damage);
+		return bf_fail(err, -EBADMSG, "%" PRIu64 " damaged stretch%s in the traces; the rest was compared",
+			       r.damage, r.damage == 1 ? "" : "es");
 	return r.changed || r.only_a || r.only_b;
 }

@@ -30,7 +30,7 @@ static bool on_queue(const struct bf_trace_record *rec, uint64_t queue)
 	return false;
 }
 
-bool bf_dump_selects(const struct bf_trace *t, const struct bf_trace_record *rec, const struct bf_dump_options *o)
+static bool selects(const struct bf_trace *t, const struct bf_trace_record *rec, const struct bf_dump_options *o)
 {
 	return rec->time_ps >= o->from_ps && (!o->to_ps || rec->time_ps <= o->to_ps) &&
 	       (!o->types || bf_dump_listed(o->types, rec->type->name)) &&
@@ -38,8 +38,7 @@ bool bf_dump_selects(const struct bf_trace *t, const struct bf_trace_record *rec
 	       (!o->by_queue || on_queue(rec, o->queue));
 }
 
-/* Text of a trace may hold anything; a terminal must not act on it. */
-static void print_text(FILE *out, const char *text, size_t len)
+void bf_dump_text(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -72,18 +71,19 @@ void bf_dump_field(FILE *out, const struct bf_rec_field *f, const void *fixed)
 		print_time(out, v, 0);
 		return;
 	case BF_FIELD_TEXT:
-		for (len = 0; len < f->size && bytes[len] && bytes[len] < 0x80;)
-			len++;
 		putc('"', out);
-		print_text(out, (const char *)bytes, len);
-		for (; len < f->size && bytes[len]; len++)
-			fprintf(out, bytes[len] < 0x80 ? "%c" : "\\x%02x", bytes[len]);
+		for (len = 0; len < f->size && bytes[len]; len++) {
+			if (bytes[len] < 0x80)
+				bf_dump_text(out, (const char *)bytes + len, 1);
+			else
+				fprintf(out, "\\x%02x", bytes[len]);
+		}
 		putc('"', out);
 		return;
 	case BF_FIELD_ENUM:
 		name = bf_field_enum_name(f, v, &len);
 		if (name) {
-			print_text(out, name, len);
+			bf_dump_text(out, name, len);
 			return;
 		}
 		/* fall through */
@@ -92,7 +92,7 @@ void bf_dump_field(FILE *out, const struct bf_rec_field *f, const void *fixed)
 	}
 	if (f->unit && *f->unit) {
 		putc(' ', out);
-		print_text(out, f->unit, strlen(f->unit));
+		bf_dump_text(out, f->unit, strlen(f->unit));
 	}
 }
 
@@ -121,7 +121,7 @@ void bf_dump_record(FILE *out, const struct bf_trace *t, const struct bf_trace_r
 	size_t len = strlen(actor);
 	print_time(out, rec->time_ps, 12);
 	fputs("  ", out);
-	print_text(out, actor, len);
+	bf_dump_text(out, actor, len);
 	fprintf(out, "%*s %-16s", len < 14 ? 14 - (int)len : 0, "", rec->type->name);
 	for (unsigned i = 0; i < rec->type->nfields; i++) {
 		fprintf(out, " %s=", rec->type->fields[i].name);
@@ -175,7 +175,7 @@ int bf_dump(struct bf_trace *t, const struct bf_dump_options *options, FILE *out
 		}
 		if (rc < 0)
 			return rc;
-		if (!bf_dump_selects(t, &rec, o))
+		if (!selects(t, &rec, o))
 			continue;
 		if (o->json) {
 			bf_json_record(out, &rec, bf_trace_actor_name(t, rec.actor));

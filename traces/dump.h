@@ -26,12 +26,11 @@ struct bf_dump_options {
  */
 int bf_dump(struct bf_trace *t, const struct bf_dump_options *options, FILE *out, struct bf_error *err);
 
-/* Whether `options` selects the record. */
-bool bf_dump_selects(const struct bf_trace *t, const struct bf_trace_record *rec,
-		     const struct bf_dump_options *options);
-
 /* One record on one line: time in ns, actor, type, fields; with `tail`, the tail below it. */
 void bf_dump_record(FILE *out, const struct bf_trace *t, const struct bf_trace_record *rec, bool tail);
+
+/* Text of a trace may hold anything, and a terminal must not act on it: control characters come out as \x1b. */
+void bf_dump_text(FILE *out, const char *text, size_t len);
 
 /* The value of a field with its unit or name. */
 void bf_dump_field(FILE *out, const struct bf_rec_field *field, const void *fixed);

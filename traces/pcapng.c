@@ -75,8 +75,9 @@ static int end_block(struct exporter *x)
 	if (x->err->code == -ENOMEM)
 		return bf_fail(x->err, -ENOMEM, "no memory to export packets");
 	bf_put_le32(x->block.at + 4, len);
+	errno = 0;
 	if (fwrite(x->block.at, 1, len, x->out) != len)
-		return bf_fail(x->err, errno ? -errno : -EIO, "cannot write the capture");
+		return bf_fail(x->err, errno ? -errno : -EIO, "cannot write the packets: %s", strerror(errno ? errno : EIO));
 	return 0;
 }
 
@@ -200,7 +201,7 @@ static int export_all(struct exporter *x)
 			rc = take_packet(x, &rec);
 	}
 	if (!rc && fflush(x->out))
-		rc = bf_fail(x->err, -errno, "cannot write the capture");
+		rc = bf_fail(x->err, -errno, "cannot write the packets: %s", strerror(errno));
 	return rc ? rc : lost;
 }
 

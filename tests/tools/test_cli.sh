@@ -31,9 +31,9 @@ for command in $commands; do
 	is 0 "^usage: belfry $command" "$BELFRY" "$command" -h
 	is 0 '^  --json ' "$BELFRY" "$command" --help
 	is 2 "^belfry $command: there is no option --no-such-thing" "$BELFRY" "$command" --no-such-thing
-	long=$("$BELFRY" "$command" --help | awk 'length > 120')
+	long=$("$BELFRY" "$command" --help | awk 'length > 100 || / $/')
 	[ -z "$long" ] || {
-		echo "FAIL: belfry $command --help is too wide: $long" >&2
+		echo "FAIL: belfry $command --help is too wide or ends in blanks: $long" >&2
 		failed=1
 	}
 done
@@ -61,6 +61,13 @@ is 2 'something is missing' "$BELFRY" replay
 is 2 "'b' is one too many" "$BELFRY" replay a b
 is 2 'cannot open /nonexistent' "$BELFRY" replay /nonexistent
 is 2 'cannot open /nonexistent' "$BELFRY" dump /nonexistent
+is 2 '--from wants a value: TIME' "$BELFRY" dump f --from --json
+is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace --json
+is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace=
+is 2 '^belfry import: -o is given twice' "$BELFRY" import mlx5-capture f -o a -o b
+is 2 '--limit wants 1 to ' "$BELFRY" dump f --limit 0
+is 2 'cannot read /: Is a directory' "$BELFRY" dump /
+is 2 "there is no form '\?\[31m\?'" "$BELFRY" decode "$(printf '\033[31m\177')" 00
 is 2 'no option -q' "$BELFRY" dump f -q
 is 2 'cannot open --help' "$BELFRY" dump -- --help
 is 0 '"error":"--seed wants a number' sh -c '"$BELFRY" replay f --seed=x --json 2>/dev/null || [ $? -eq 2 ]'
