@@ -7,6 +7,31 @@
 #include "tools/input.h"
 #include "tools/life_out.h"
 
+static int not_run(const struct bf_args *args, uint32_t qpn, uint16_t index)
+{
+	return bf_cli_error(args, BF_EXIT_USAGE,
+			    "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx32 ":%u' runs it",
+			    bf_arg_positional(args, 0), qpn, index);
+}
+
+/* What can be read of a damaged trace is told, the damage after it. */
+static int tell(const struct bf_args *args, struct bf_trace *t, struct bf_life *l, uint32_t qpn, uint16_t index,
+		const struct bf_error *err)
+{
+	int rc = bf_life_read(l, t), code;
+
+	if (bf_life_never_ran(l))
+		return not_run(args, qpn, index);
+	if (rc && rc != -EBADMSG)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	code = bf_life_out(args, l, qpn, index, rc ? err->text : NULL);
+	if (!rc)
+		return code;
+	fflush(stdout);
+	fprintf(stderr, "belfry life: %s\n", err->text);
+	return BF_EXIT_USAGE;
+}
+
 static int life(const struct bf_args *args)
 {
 	uint32_t qpn;
@@ -14,27 +39,19 @@ static int life(const struct bf_args *args)
 	struct bf_error err = { 0 };
 	struct bf_input in = { 0 };
 	struct bf_life *l;
-	int code = BF_EXIT_GOOD, rc;
+	int code;
 
 	if (!bf_life_parse(bf_arg_positional(args, 1), &qpn, &index))
 		return bf_cli_error(args, BF_EXIT_USAGE, "'%s' is not QPN:INDEX, such as 0x100001:81",
 				    bf_arg_positional(args, 1));
 	if (bf_life_create(bf_arg_text(args, "device"), qpn, index, &l))
 		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
-	rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
-	if (!rc && in.is_capture)
-		rc = bf_fail(&err, -EINVAL,
-			     "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx32 ":%u' runs it",
-			     bf_arg_positional(args, 0), qpn, index);
-	if (!rc)
-		rc = bf_life_read(l, in.trace);
-	if (rc && rc != -EBADMSG) {
+	if (bf_input_open(bf_arg_positional(args, 0), &in, &err))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	} else {
-		code = bf_life_out(args, l, qpn, index);
-		if (rc)
-			code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	}
+	else if (in.is_capture)
+		code = not_run(args, qpn, index);
+	else
+		code = tell(args, in.trace, l, qpn, index, &err);
 	bf_input_close(&in);
 	bf_life_free(l);
 	return code;

@@ -50,7 +50,7 @@ void bf_life_json(struct bf_json *j, const struct bf_life *l, uint32_t qpn, uint
 	bf_json_close(j, '}');
 }
 
-int bf_life_out(const struct bf_args *args, const struct bf_life *l, uint32_t qpn, uint16_t index)
+int bf_life_out(const struct bf_args *args, const struct bf_life *l, uint32_t qpn, uint16_t index, const char *error)
 {
 	size_t n;
 
@@ -61,10 +61,12 @@ int bf_life_out(const struct bf_args *args, const struct bf_life *l, uint32_t qp
 		bf_json_begin(&j, stdout);
 		bf_json_open(&j, NULL, '{');
 		bf_life_json(&j, l, qpn, index);
+		if (error)
+			bf_json_text(&j, "error", error);
 		bf_json_close(&j, '}');
 		bf_json_end(&j);
 	} else {
-		printf("The life of entry %u of QP 0x%" PRIx32 "\n\n", index, qpn);
+		printf("The life of entry %u of QP 0x%" PRIx32 ":\n\n", index, qpn);
 		bf_life_print(l, stdout);
 	}
 	return n ? BF_EXIT_GOOD : BF_EXIT_FAILED;

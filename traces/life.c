@@ -162,6 +162,8 @@ static void feed(struct bf_life *l, const struct bf_life_view *v)
 	if (strncmp(v->type->name, "capture_", 8) == 0) {
 		l->capture_ps = v->time_ps;
 		l->capture_line = bf_life_get(v, "line");
+	} else {
+		l->ran = true;
 	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(handlers); i++) {
 		if (strcmp(v->type->name, handlers[i].type) == 0) {
@@ -248,6 +250,11 @@ int bf_life_read(struct bf_life *l, struct bf_trace *t)
 	}
 	bf_life_finish(l);
 	return l->status ? l->status : first;
+}
+
+bool bf_life_never_ran(const struct bf_life *l)
+{
+	return l->capture_line && !l->ran;
 }
 
 void bf_life_finish(struct bf_life *l)

@@ -45,6 +45,9 @@ int bf_life_read(struct bf_life *l, struct bf_trace *t);
 /* The steps in order of time. `*count` may be 0: the stream has nothing of that entry. */
 const struct bf_life_step *bf_life_steps(const struct bf_life *l, size_t *count);
 
+/* The stream has captured events and nothing that a device did with them: it was imported, and not replayed. */
+bool bf_life_never_ran(const struct bf_life *l);
+
 /*
  * Prints the story, at most 100 columns wide. Long runs of packets are shortened. Says so when there is none.
  */

@@ -53,6 +53,7 @@ struct bf_life {
 	uint64_t last_ps;      /* of the last record */
 	uint64_t capture_line; /* of the last captured event; 0: this is no replay */
 	uint64_t capture_ps;
+	bool ran;              /* a device has done something */
 	bool own_cqe, in_capture; /* the completion was its own; the capture has it too */
 	char device[16], far_device[16]; /* the far one is known once a packet has arrived there */
 	uint32_t psn, npsn;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "traces/life.h"
+#include "traces/life_internal.h"
 
 #define WIDTH 100
 #define TEXT_COLUMN 37
@@ -73,7 +73,11 @@ void bf_life_print(const struct bf_life *l, FILE *out)
 	const struct bf_life_step *s = bf_life_steps(l, &n);
 
 	if (n == 0) {
-		fprintf(out, "  nothing is known of it: no record of its entry\n");
+		if (l->has_producer)
+			fprintf(out, "  no doorbell covers it: the doorbell record said %u when it was last read\n",
+				l->producer);
+		else
+			fprintf(out, "  nothing is known of it: these records have no doorbell for its queue pair\n");
 		return;
 	}
 	fprintf(out, "%11s %11s  %-12s%s\n", "time (us)", "", "who", "what");

@@ -272,7 +272,8 @@ void bf_life_on_end(struct bf_life *l)
 {
 	struct bf_life_step s = { .time_ps = l->last_ps, .place = BF_LIFE_DEVICE, .what = "end" };
 
-	if (l->nsteps == 0 || (l->stage == BF_LIFE_STAGE_ENDED && (!l->own_cqe || l->in_capture || !l->capture_line)))
+	if (l->nsteps == 0 || bf_life_never_ran(l) ||
+	    (l->stage == BF_LIFE_STAGE_ENDED && (!l->own_cqe || l->in_capture || !l->capture_line)))
 		return;
 	snprintf(s.device, sizeof(s.device), "%s", l->device[0] ? l->device : "device");
 	switch (l->stage) {
@@ -292,8 +293,8 @@ void bf_life_on_end(struct bf_life *l)
 		break;
 	case BF_LIFE_STAGE_ENDED:
 		s.place = BF_LIFE_CAPTURE;
-		s.time_ps = l->capture_ps > l->steps[l->nsteps - 1].time_ps ? l->capture_ps
-									    : l->steps[l->nsteps - 1].time_ps;
+		s.time_ps =
+		    l->capture_ps > l->steps[l->nsteps - 1].time_ps ? l->capture_ps : l->steps[l->nsteps - 1].time_ps;
 		s.device[0] = '\0';
 		snprintf(s.text, sizeof(s.text), "ends at line %" PRIu64 " without a completion of this entry",
 			 l->capture_line);

@@ -71,6 +71,23 @@ sed '16s/"index":0/"index":7/' "$capture" >"$work/changed.jsonl"
 "$BELFRY" export "$work/r.bft" 2>&1 | grep -q 'into which form' || fail "export without a form"
 "$BELFRY" export "$work/r.bft" --to=pcapng -o /nonexistent/x >/dev/null 2>&1
 [ $? -eq 2 ] || fail "export into a folder that is not there"
+"$BELFRY" export "$work/r.bft" --to=jsonl --both 2>&1 | grep -q -e '--both is for --to=pcapng' || fail "--both without pcapng"
+"$BELFRY" dump "$work/r.bft" --type=cqe,nosuch 2>&1 >/dev/null | grep -q "has the type 'nosuch'" || fail "a type that is not there"
+
+# What holds nothing of use: one error, nothing written, one JSON document.
+"$BELFRY" run ibgda-put --messages=1 --records=meta --trace="$work/put.bft" >/dev/null
+"$BELFRY" import mlx5-capture "$work/put.bft" -o "$work/none.bft" 2>&1 | grep -q 'holds no captured events$' || fail "import of a run"
+[ -e "$work/none.bft" ] && fail "import of nothing writes a trace"
+"$BELFRY" import mlx5-capture "$capture" -o "$work/i.bft" >/dev/null
+"$BELFRY" life "$work/i.bft" 0x100001:0 2>&1 | grep -q "'belfry replay --life=0x100001:0' runs it" || fail "life of an import"
+head -c 9000 "$work/r.bft" >"$work/cut.bft"
+for file in "$work/cut.bft" "$work/i.bft" /dev/null; do
+	"$BELFRY" life "$file" 0x100001:0 --json 2>/dev/null >"$work/out"
+	[ $? -eq 2 ] || fail "life of $file: exit code"
+	python3 -c 'import json, sys; assert json.load(sys.stdin)["error"]' <"$work/out" || fail "life --json of $file"
+done
+[ -w /dev/full ] && "$BELFRY" run ibgda-put --trace=/dev/full --json 2>/dev/null >"$work/out"
+[ ! -w /dev/full ] || python3 -c 'import json, sys; assert json.load(sys.stdin)["exit"] == 2' <"$work/out" || fail "run --json with a full disk"
 if command -v tshark >/dev/null; then
 	sent=$("$BELFRY" dump "$work/r.bft" --type=packet | grep -c 'dir=tx')
 	[ "$(tshark -r "$work/r.pcapng" 2>/dev/null | wc -l)" -eq "$sent" ] || fail "tshark sees another number of packets"
