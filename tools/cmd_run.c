@@ -40,13 +40,17 @@ static void print_stats(const struct bf_run_result *r)
 	}
 }
 
-static void print_checked(const struct bf_run_result *r)
+static void print_checked(const struct bf_workload *w, const struct bf_run_result *r)
 {
+	const char *values = w->work == BF_IBGDA_MIXED ? "counters and signals"
+			     : w->fetch                ? "counters and old values"
+						       : "counters";
+
 	printf(": %" PRIu64 " messages", r->messages);
 	if (r->verified_bytes)
 		printf(", %" PRIu64 " bytes", r->verified_bytes);
 	if (r->verified_values)
-		printf(", %" PRIu64 " counters and old values", r->verified_values);
+		printf(", %" PRIu64 " %s", r->verified_values, values);
 	printf(", all as they must be");
 }
 
@@ -57,7 +61,7 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	bf_workload_command(w, command, sizeof(command));
 	printf("%s\n%s", command, bf_verdict_name(r->verdict));
 	if (r->verdict == BF_VERDICT_GOOD)
-		print_checked(r);
+		print_checked(w, r);
 	print_time(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
 							   : "\nelapsed time              ",
 		   r->world.time_ps);
@@ -158,10 +162,10 @@ static int run_and_report(const struct bf_args *args, const struct bf_workload *
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (r.verdict != BF_VERDICT_GOOD)
 		bf_cause_of(w, &cause);
-	if (bf_arg_json(args))
-		json_result(w, &r, &cause);
-	else
+	if (!bf_arg_json(args))
 		print_result(w, &r, &cause);
+	else if (!trace_rc) /* one document, which tells the error otherwise */
+		json_result(w, &r, &cause);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
 	return r.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;

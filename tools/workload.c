@@ -224,6 +224,24 @@ static int parse_faults(const struct bf_args *args, struct bf_workload *w, struc
 	return rc;
 }
 
+/* An option that the workload does not look at was meant for another one. */
+static int check_meant(const struct bf_args *args, const struct bf_workload *w)
+{
+	static const char *const atomics[] = { "op", "op-bytes", "fetch", "counters" };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(atomics); i++) {
+		const bool looks =
+		    w->work == BF_IBGDA_AMO || (w->work == BF_IBGDA_MIXED && strcmp(atomics[i], "counters") == 0);
+
+		if (!looks && bf_arg_given(args, atomics[i]))
+			return bf_cli_error(args, BF_EXIT_USAGE, "--%s means nothing to %s: it is for ibgda-amo",
+					    atomics[i], bf_workload_name(w->work));
+	}
+	if (w->lanes && !w->per_lane)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--lanes means nothing without --per-lane");
+	return BF_EXIT_GOOD;
+}
+
 int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 {
 	struct bf_error err = { 0 };
@@ -238,6 +256,8 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 	}
 	w->profile_text = bf_arg_text(args, "profile");
 	code = parse_work(args, w);
+	if (code == BF_EXIT_GOOD)
+		code = check_meant(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
 	if (code == BF_EXIT_GOOD && (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||

@@ -46,6 +46,18 @@ expect 0 ibgda-mixed --plain-cq --seed 2 --messages 1 --size 1 --place host --or
 expect 0 ibgda-put --records none --profile cx7,icrc=0
 ! grep -q 'hash ' "$work/out" || fail "a hash of no records was printed"
 
+# Options that this workload would not look at.
+expect 2 ibgda-put --op inc
+says '--op means nothing to ibgda-put: it is for ibgda-amo'
+expect 2 ibgda-get --fetch
+expect 2 ibgda-mixed --op-bytes 4
+expect 0 ibgda-mixed --counters 3 --messages 4
+says 'counters and signals'
+expect 0 ibgda-amo
+says '2 counters, all'
+expect 2 ibgda-put --lanes 4
+says 'without --per-lane'
+
 # What the JSON form says must not depend on the clock, apart from what stands under "wall".
 "$BELFRY" run ibgda-mixed --json --seed 5 >"$work/a"
 "$BELFRY" run ibgda-mixed --json --seed 5 >"$work/b"
