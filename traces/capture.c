@@ -352,17 +352,79 @@ bool bf_capture_probe(const char *text, size_t len)
 
 /* ---- to and from records ---- */
 
-static uint32_t actor_of(struct bf_stream *st, const struct bf_capture_event *ev)
+/* A queue's key has its kind above the 24 bits of its number, so none is 0, which marks an empty slot. */
+enum { QUEUE_KEYS = 1u << 24, QUEUE_CQ = 2u << 24, QUEUE_QP = 3u << 24 };
+
+struct bf_capture_actor {
+	uint32_t queue, actor;
+};
+
+static uint32_t queue_of(const struct bf_capture_event *ev)
 {
+	if (ev->kind == BF_CAPTURE_MKEY)
+		return QUEUE_KEYS;
+	if (ev->kind == BF_CAPTURE_CQE)
+		return QUEUE_CQ | ev->queue.cqn;
+	return QUEUE_QP | (ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
+}
+
+/* The slot of `queue`, or the empty one where it belongs. */
+static struct bf_capture_actor *find_slot(const struct bf_capture_actors *as, uint32_t queue)
+{
+	uint32_t at = (queue * 0x9e3779b1u) >> 4 & (as->slots - 1);
+
+	while (as->slot[at].queue && as->slot[at].queue != queue)
+		at = (at + 1) & (as->slots - 1);
+	return &as->slot[at];
+}
+
+/* Twice the slots. False on lack of memory. */
+static bool grow_actors(struct bf_capture_actors *as)
+{
+	struct bf_capture_actors more = { .slots = as->slots ? as->slots * 2 : 64, .count = as->count };
+
+	more.slot = calloc(more.slots, sizeof(*more.slot));
+	if (!more.slot)
+		return false;
+	for (uint32_t i = 0; i < as->slots; i++) {
+		if (as->slot[i].queue)
+			*find_slot(&more, as->slot[i].queue) = as->slot[i];
+	}
+	free(as->slot);
+	*as = more;
+	return true;
+}
+
+static uint32_t new_actor(struct bf_stream *st, uint32_t queue)
+{
+	const uint32_t number = queue & QPN_MAX;
 	char name[32];
 
-	if (ev->kind == BF_CAPTURE_MKEY)
+	if (queue == QUEUE_KEYS)
 		return bf_stream_actor(st, "keys", "cap.keys");
-	if (ev->kind == BF_CAPTURE_CQE)
-		snprintf(name, sizeof(name), "cap.cq%" PRIx32, ev->queue.cqn);
-	else
-		snprintf(name, sizeof(name), "cap.qp%" PRIx32, ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
+	snprintf(name, sizeof(name), "cap.%s%" PRIx32, queue - number == QUEUE_CQ ? "cq" : "qp", number);
 	return bf_stream_actor(st, "queue", name);
+}
+
+static uint32_t actor_of(struct bf_stream *st, struct bf_capture_actors *as, const struct bf_capture_event *ev)
+{
+	const uint32_t queue = queue_of(ev);
+	struct bf_capture_actor *a;
+
+	if (as->count >= as->slots / 2 && !grow_actors(as))
+		return 0;
+	a = find_slot(as, queue);
+	if (!a->queue) {
+		*a = (struct bf_capture_actor){ queue, new_actor(st, queue) };
+		as->count++;
+	}
+	return a->actor;
+}
+
+void bf_capture_actors_free(struct bf_capture_actors *as)
+{
+	free(as->slot);
+	*as = (struct bf_capture_actors){ 0 };
 }
 
 static void put_record_field(const struct bf_rec_schema *schema, const char *name, uint64_t value, uint8_t *fixed)
@@ -375,7 +437,7 @@ static void put_record_field(const struct bf_rec_schema *schema, const char *nam
 		bf_put_le32(fixed + f->offset, (uint32_t)value);
 }
 
-void bf_capture_record(struct bf_stream *st, const struct bf_capture_event *ev)
+void bf_capture_record(struct bf_stream *st, struct bf_capture_actors *actors, const struct bf_capture_event *ev)
 {
 	const struct kind *k = &kinds[ev->kind];
 	_Alignas(8) uint8_t fixed[sizeof(struct bf_rec_capture_qp)] = { 0 };
@@ -384,22 +446,24 @@ void bf_capture_record(struct bf_stream *st, const struct bf_capture_event *ev)
 	for (const struct field *f = k->fields; f->name; f++)
 		put_record_field(k->schema, f->name, get_field(ev, f), fixed);
 	put_record_field(k->schema, "line", ev->line, fixed);
-	bf_record(st, k->schema, actor_of(st, ev), fixed, ev->bytes, ev->len);
+	bf_record(st, k->schema, actor_of(st, actors, ev), fixed, ev->bytes, ev->len);
 }
 
 int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_error *err)
 {
+	struct bf_capture_actors actors = { 0 };
 	struct bf_stream st = { 0 };
 	uint64_t clock_ps = 0;
 	int rc = bf_stream_open(&st, &clock_ps, BF_CLASS_ALL, sink);
 
 	for (size_t i = 0; i < c->count && !rc; i++) {
 		clock_ps = c->events[i].t_ns * 1000;
-		bf_capture_record(&st, &c->events[i]);
+		bf_capture_record(&st, &actors, &c->events[i]);
 		rc = st.status;
 	}
 	int closed = bf_stream_close(&st);
 	bf_stream_free(&st);
+	bf_capture_actors_free(&actors);
 	if (!rc)
 		rc = closed;
 	return rc ? bf_fail(err, rc, "cannot write the records: %s", strerror(-rc)) : 0;

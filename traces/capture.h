@@ -100,11 +100,19 @@ void bf_capture_free(struct bf_capture *c);
 /* True when the bytes begin like a capture: an object with an "ev" in it. For telling captures from traces. */
 bool bf_capture_probe(const char *text, size_t len);
 
+/* Which actor of a stream stands for which captured queue. All zero at first; bf_capture_actors_free() at the end. */
+struct bf_capture_actors {
+	struct bf_capture_actor *slot; /* a hash table */
+	uint32_t slots, count;
+};
+
 /*
  * Emits one event as a record (traces/capture_records.h) to an open stream, at whatever time its clock shows. The actor
- * is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys".
+ * is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys". One `actors` for all events of a
+ * stream; on lack of memory the record has no actor.
  */
-void bf_capture_record(struct bf_stream *st, const struct bf_capture_event *ev);
+void bf_capture_record(struct bf_stream *st, struct bf_capture_actors *actors, const struct bf_capture_event *ev);
+void bf_capture_actors_free(struct bf_capture_actors *actors);
 
 /* Emits all of them; the record's time is the captured one. `sink` as for bf_stream_open(). */
 int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_error *err);

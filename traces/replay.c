@@ -19,7 +19,7 @@
 static void mark(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	if (bf_probe(r->sim, BF_CLASS_QUEUE))
-		bf_capture_record(&r->sim->rec, ev);
+		bf_capture_record(&r->sim->rec, &r->actors, ev);
 }
 
 static void set_dbrec(struct bf_region *records, uint8_t *dbrec, int word, uint32_t value)

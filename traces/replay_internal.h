@@ -101,6 +101,7 @@ struct bf_replay {
 	const struct bf_replay_opts *opts;
 	struct bf_error *err;
 	struct bf_sim *sim;
+	struct bf_capture_actors actors; /* of the captured events in the record stream */
 	struct bf_event tick;
 	struct bf_fabric *fabric;
 	struct bf_replay_side_state host[2];

@@ -522,4 +522,5 @@ void bf_replay_plan_free(struct bf_replay *r)
 	}
 	free(r->qps);
 	free(r->cqs);
+	bf_capture_actors_free(&r->actors);
 }

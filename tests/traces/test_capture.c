@@ -264,7 +264,61 @@ START_TEST(test_through_a_trace)
 }
 END_TEST
 
-/* A sink that takes `left` records and then fails. */
+static int take_type(struct bf_sink *s, const struct bf_rec_schema *schema)
+{
+	(void)s, (void)schema;
+	return 0;
+}
+
+static int take_records(struct bf_sink *s, const void *records, size_t len)
+{
+	(void)s, (void)records, (void)len;
+	return 0;
+}
+
+struct counting {
+	struct bf_sink sink;
+	uint32_t actors;
+	char names[64][32];
+};
+
+static int take_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
+{
+	struct counting *c = (struct counting *)s;
+
+	ck_assert_uint_eq(actor, c->actors + 1);
+	ck_assert_str_eq(kind, strcmp(name, "cap.keys") ? "queue" : "keys");
+	if (c->actors < 64)
+		snprintf(c->names[c->actors], sizeof(c->names[0]), "%s", name);
+	c->actors++;
+	return 0;
+}
+
+/* Each queue is one actor however many events it has; a QP and a CQ of one number are two; the table grows. */
+START_TEST(test_actors)
+{
+	struct counting s = { .sink = { take_type, take_actor, take_records } };
+	struct bf_capture *c;
+	struct bf_error err = { 0 };
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	for (unsigned i = 0; i < 3000; i++)
+		fprintf(f, "{\"t_ns\":%u,\"ev\":\"sq_doorbell\",\"qpn\":\"0x%x\",\"dbrec\":1}\n", i, i % 1000);
+	fprintf(f, "{\"t_ns\":3000,\"ev\":\"cqe\",\"cqn\":\"0x0\",\"index\":0,\"bytes\":\"%0128u\"}\n", 0);
+	fclose(f);
+	ck_assert_msg(bf_capture_parse(text, len, &c, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(bf_capture_emit(c, &s.sink, &err), 0);
+	ck_assert_uint_eq(s.actors, 1001);
+	ck_assert_str_eq(s.names[0], "cap.qp0");
+	ck_assert_str_eq(s.names[63], "cap.qp3f");
+	bf_capture_free(c);
+	free(text);
+}
+END_TEST
+
+/* A sink that takes so many types and then fails. */
 struct stingy {
 	struct bf_sink sink;
 	int declarations;
@@ -282,15 +336,9 @@ static int no_actor(struct bf_sink *s, uint32_t actor, const char *kind, const c
 	return 0;
 }
 
-static int no_write(struct bf_sink *s, const void *records, size_t len)
-{
-	(void)s, (void)records, (void)len;
-	return 0;
-}
-
 START_TEST(test_sink_fails)
 {
-	struct stingy s = { { no_type, no_actor, no_write }, 2 };
+	struct stingy s = { { no_type, no_actor, take_records }, 2 };
 	struct bf_error err;
 	struct bf_capture *c = parse(ALL, 0, &err);
 
@@ -326,6 +374,7 @@ int main(void)
 	tcase_add_test(t, test_depths);
 	tcase_add_test(t, test_probe);
 	tcase_add_loop_test(t, test_through_a_trace, 0, 2);
+	tcase_add_test(t, test_actors);
 	tcase_add_test(t, test_sink_fails);
 	tcase_add_test(t, test_load_errors);
 	suite_add_tcase(s, t);
