@@ -11,7 +11,7 @@
 #define PAIRS 4u
 #define KEYS 4u
 #define STEPS 250u
-#define SEEDS 60u
+#define SEEDS 100u
 #define WINDOW_PAGES 4u /* of each data buffer, at its end: what is unmapped and mapped again */
 
 struct chaos {
