@@ -272,7 +272,7 @@ static int walk_doorbell(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_qp *q = bf_replay_find_qp(r, ev->queue.qpn);
 	const uint16_t ahead = (uint16_t)(ev->queue.dbrec - (uint32_t)q->producer);
-	const bool back = ahead > q->cap->sq_wqebbs && ahead >= 0x8000;
+	const bool back = ahead > q->cap->sq_wqebbs && (uint16_t)-ahead <= q->cap->sq_wqebbs;
 	const uint64_t target = q->producer + (back ? 0 : ahead);
 	const struct bf_replay_entry *last = NULL;
 

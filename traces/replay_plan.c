@@ -166,10 +166,11 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 		expected = q->entries[q->nentries - 1].at + q->entries[q->nentries - 1].blocks;
 	e.at = bf_replay_unwrap(expected, ev->queue.index);
 	if (q->nentries == 0 && e.at != 0)
-		return bf_fail(r->err, -ENOTSUP,
-			       "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
-			       ": the capture starts in the middle of the queue's life",
-			       ev->line, q->cap->qpn, ev->queue.index);
+		return bf_fail(
+		    r->err, -ENOTSUP,
+		    "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
+		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
+		    ev->line, q->cap->qpn, ev->queue.index);
 	if (e.at != expected)
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": entry %" PRIu32 " of QP 0x%" PRIx32 " should be entry %" PRIu32
@@ -209,10 +210,11 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 			       ev->line, q->cap->qpn);
 	at = bf_replay_unwrap(q->nrecv, ev->queue.index);
 	if (q->nrecv == 0 && at != 0)
-		return bf_fail(r->err, -ENOTSUP,
-			       "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
-			       ": the capture starts in the middle of the queue's life",
-			       ev->line, q->cap->qpn, ev->queue.index);
+		return bf_fail(
+		    r->err, -ENOTSUP,
+		    "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
+		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
+		    ev->line, q->cap->qpn, ev->queue.index);
 	if (at < q->nrecv || at - q->nrecv >= q->cap->rq_wqes)
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32

@@ -85,7 +85,8 @@ t = lines(mix); del t[36]; save("recv", t)
 # Nothing more completed from line 152 on: what a hang leaves.
 t = lines(mix); save("hang", t[:151] + [x for x in t[151:] if '"ev":"cqe"' not in x])
 # A doorbell record further on than the ring reaches.
-t = lines(mix); d = json.loads(t[64]); d["dbrec"] = 300; t[64] = json.dumps(d, separators=(",", ":")); save("record", t)
+for name, value in ("record", 300), ("record_back", 20), ("record_far", 60000):
+    t = lines(mix); d = json.loads(t[64]); d["dbrec"] = value; t[64] = json.dumps(d, separators=(",", ":")); save(name, t)
 # The rkey of a WRITE changed: the peer refuses it, and nothing of what follows completes well.
 t = lines(mix); patch(t, 5, 24, b"\x00\x00\x11\x02"); save("rkey", t)
 # A payload that lies outside of its key.
@@ -102,6 +103,7 @@ altered doorbell 33 late 'the device had nothing left to do'
 altered last_doorbell 388 late 'no doorbell in front of it covers entry 171 \(record 171\)'
 altered no_last_cqe 'not in it' extra 'the device wrote it at 5635[.0-9]+ us; the capture, which ends at .* has none'
 altered unrung 443 missing 'no doorbell of the capture covers entry 193 \(record 193\)'
+altered record_back 67 late 'no doorbell in front of it covers entry 31 \(record 31\)'
 altered recv 37 different 'the capture lacks receive entry 4, an empty one took its place'
 altered swapped 21 swapped 'wqe_counter 4 and then 3'
 altered dropped_cqe 41 numbering 'completion 9 follows completion 7'
@@ -129,6 +131,9 @@ refused() {
 sed 6d "$mix" >"$work/gap"
 refused gap 'line 6: entry 3 of QP 0x100001 should be entry 2'
 refused record 'line 65: the doorbell record of QP 0x100001 goes from 31 to 300, further than its ring of 256 blocks'
+refused record_far 'line 65: the doorbell record of QP 0x100001 goes from 31 to 60000, further than its ring'
+sed 4,5d "$mix" >"$work/middle"
+refused middle 'line 4: QP 0x100001 begins at entry 2: .* a replay needs it from entry 0 on'
 sed 3d "$mix" >"$work/noqp"
 refused noqp 'line 3: the capture lists no QP 0x100001'
 sed '3s/"send_cqes":128/"send_cqes":100/' "$mix" >"$work/notpow2"
