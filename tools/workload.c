@@ -32,7 +32,7 @@ static const char *workload_summary(enum bf_ibgda_work work)
 	case BF_IBGDA_GET:
 		return "each warp gets messages from its peer's memory; every byte is compared";
 	case BF_IBGDA_AMO:
-		return "atomics on the peer's counters; sums, and with --fetch the sequence of old values";
+		return "atomics on the peer's counters; sums, and with --fetch the old values";
 	case BF_IBGDA_MIXED:
 		return "puts, gets, inline puts, puts with signal and atomics, drawn by seed";
 	case BF_IBGDA_WORKS:
