@@ -8,7 +8,7 @@ void bf_queue_init(struct bf_queue *q)
 	memset(q, 0, sizeof(*q));
 	for (uint32_t level = 0; level < BF_QUEUE_LEVELS; level++)
 		for (uint32_t digit = 0; digit < BF_QUEUE_SLOTS; digit++)
-			q->slot[level][digit].tail = &q->slot[level][digit].head;
+			bf_queue_clear_slot(q, level, digit);
 }
 
 /* Merges two lists in order of time, of which `a` was inserted before `b`. */

@@ -35,8 +35,9 @@
 struct bf_queue_slot {
 	struct bf_event *head;
 	struct bf_event **tail; /* the last event's `next`, or &head */
-	uint64_t min;           /* earliest time in here, unless the slot's bit in `stale` is set */
-	uint64_t last;          /* latest time as long as the list is in order of time, BF_NEVER when it is not */
+	/* Earliest time in here, BF_NEVER when it is empty. Wrong while the slot's bit in `stale` is set. */
+	uint64_t min;
+	uint64_t last; /* latest time as long as the list is in order of time, BF_NEVER when it is not; 0 when empty */
 };
 
 struct bf_queue {
@@ -65,8 +66,15 @@ static inline uint32_t bf_queue_digit(uint64_t when, uint32_t level)
 	return (uint32_t)(when >> (level * BF_QUEUE_BITS)) & (BF_QUEUE_SLOTS - 1);
 }
 
-static inline void bf_queue_mark_empty(struct bf_queue *q, uint32_t level, uint32_t digit)
+/* The slot's events are gone. */
+static inline void bf_queue_clear_slot(struct bf_queue *q, uint32_t level, uint32_t digit)
 {
+	struct bf_queue_slot *slot = &q->slot[level][digit];
+
+	slot->head = NULL;
+	slot->tail = &slot->head;
+	slot->min = BF_NEVER;
+	slot->last = 0;
 	q->full[level] &= ~(1ull << digit);
 	if (!q->full[level])
 		q->levels &= ~(1u << level);
@@ -80,15 +88,10 @@ static inline void bf_queue_append(struct bf_queue *q, struct bf_event *ev)
 	const uint32_t digit = bf_queue_digit(when, level);
 	struct bf_queue_slot *slot = &q->slot[level][digit];
 
-	if (!slot->head) {
-		q->levels |= 1u << level;
-		q->full[level] |= 1ull << digit;
-		slot->min = when;
-		slot->last = when;
-	} else {
-		slot->min = when < slot->min ? when : slot->min;
-		slot->last = when < slot->last ? BF_NEVER : when;
-	}
+	q->levels |= 1u << level;
+	q->full[level] |= 1ull << digit;
+	slot->min = when < slot->min ? when : slot->min;
+	slot->last = when < slot->last ? BF_NEVER : when;
 	ev->next = NULL;
 	ev->link = slot->tail;
 	*slot->tail = ev;
@@ -120,7 +123,7 @@ static inline void bf_queue_remove(struct bf_queue *q, struct bf_event *ev)
 	else
 		slot->tail = ev->link;
 	if (!slot->head) {
-		bf_queue_mark_empty(q, level, digit);
+		bf_queue_clear_slot(q, level, digit);
 		q->stale[level] &= ~(1ull << digit);
 	} else if (slot->last != BF_NEVER) {
 		slot->min = slot->head->when;
@@ -157,20 +160,19 @@ static inline uint64_t bf_queue_next(struct bf_queue *q)
 static inline struct bf_event *bf_queue_cascade(struct bf_queue *q, uint32_t level, uint32_t digit)
 {
 	struct bf_queue_slot *slot = &q->slot[level][digit];
-	struct bf_event *ev = slot->head, *first = NULL, *next;
+	struct bf_event *ev = slot->head, *first, *next;
 
-	slot->head = NULL;
-	slot->tail = &slot->head;
-	bf_queue_mark_empty(q, level, digit);
 	q->base = slot->min;
-	do {
+	bf_queue_clear_slot(q, level, digit);
+	for (; ev->when != q->base; ev = next) {
 		next = ev->next;
-		if (!first && ev->when == q->base)
-			first = ev;
-		else
-			bf_queue_append(q, ev);
-		ev = next;
-	} while (ev);
+		bf_queue_append(q, ev);
+	}
+	first = ev;
+	for (ev = ev->next; ev; ev = next) {
+		next = ev->next;
+		bf_queue_append(q, ev);
+	}
 	return first;
 }
 
@@ -183,9 +185,7 @@ static inline struct bf_event *bf_queue_pop(struct bf_queue *q, uint64_t when)
 	struct bf_event *ev = slot->head;
 
 	if (!ev->next) {
-		slot->head = NULL;
-		slot->tail = &slot->head;
-		bf_queue_mark_empty(q, level, digit);
+		bf_queue_clear_slot(q, level, digit);
 		q->base = when;
 	} else if (level == 0) {
 		slot->head = ev->next;

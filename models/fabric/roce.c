@@ -120,16 +120,11 @@ static void put_lengths(uint8_t *frame, const struct bf_roce_path *path, uint32_
 
 static void put_bth(uint8_t *at, const struct bf_roce *r)
 {
-	struct bf_roce_bth bth = {
-		.opcode = r->opcode,
-		.flags = (uint8_t)((r->solicited ? 0x80 : 0) | 0x40 | pad_of(r->payload_len) << 4),
-		.pkey = bf_to_be16(r->pkey),
-		.dest_qp = bf_to_be24(r->dest_qp & 0xffffff),
-		.ack_req = r->ack_req ? 0x80 : 0,
-		.psn = bf_to_be24(r->psn & 0xffffff),
-	};
-
-	memcpy(at, &bth, sizeof(bth));
+	at[0] = r->opcode;
+	at[1] = (uint8_t)((r->solicited ? 0x80 : 0) | 0x40 | pad_of(r->payload_len) << 4);
+	bf_put_be16(at + 2, r->pkey);
+	bf_put_be32(at + 4, r->dest_qp & 0xffffff); /* FECN and BECN 0 */
+	bf_put_be32(at + 8, (r->ack_req ? 1u << 31 : 0) | (r->psn & 0xffffff));
 }
 
 static uint8_t *put_reth(uint8_t *at, const struct bf_roce *r)
