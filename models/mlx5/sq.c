@@ -83,6 +83,15 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
 
 static void use_blueflame(struct bf_mlx5_qp *qp);
 
+/* No WQE is known that could be blamed in a CQE: the queue pair fails as a whole (IBA vol. 1 section 11.6.3.1; assumed). */
+static void dbrec_failed(struct bf_mlx5_qp *qp)
+{
+	if (qp->state == BF_MLX5_QPS_ERR)
+		return;
+	bf_mlx5_qp_report(qp, 0, qp->head, 0, qp->send_psn, 0, err_fetch, "doorbell record cannot be read");
+	bf_mlx5_qp_error(qp, 1);
+}
+
 static void dbrec_done(struct bf_dma_op *op)
 {
 	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(op, struct bf_mlx5_qp, dbr_op);
@@ -109,6 +118,8 @@ static void dbrec_done(struct bf_dma_op *op)
 		record_dbrec(qp, before, verdict);
 	if (qp->state == BF_MLX5_QPS_ERR && !op->status)
 		bf_mlx5_rq_flush(qp);
+	if (op->status)
+		dbrec_failed(qp);
 	if (verdict == DBREC_ADVANCED)
 		use_blueflame(qp);
 	if (qp->dbr_again)

@@ -29,7 +29,7 @@ static struct bf_port *peer;
 static struct bf_roce_path path;
 static struct seen seen[SEEN];
 static uint8_t filler[4096]; /* what packets carry */
-static uint32_t nseen, at; /* packets that came; the next one to look at */
+static uint32_t nseen, at;   /* packets that came; the next one to look at */
 
 static inline void peer_rx(void *owner, struct bf_packet *pkt)
 {
@@ -48,8 +48,9 @@ static inline void peer_rx(void *owner, struct bf_packet *pkt)
 
 static inline void open_peer(void)
 {
-	struct bf_port_opts opts = { .name = "peer", .ipv4 = PEER_IPV4, .latency_ps = 100 * BF_NS, .ps_per_kib = 20480,
-				     .rx = peer_rx };
+	struct bf_port_opts opts = {
+		.name = "peer", .ipv4 = PEER_IPV4, .latency_ps = 100 * BF_NS, .ps_per_kib = 20480, .rx = peer_rx
+	};
 	struct bf_roce_path_opts p = { .src_ipv4 = PEER_IPV4, .dst_ipv4 = n->ipv4, .udp_src_port = 0xc001, .ttl = 64 };
 	struct bf_port_info info;
 
@@ -89,8 +90,9 @@ static inline void open_all(void)
 
 static inline void setup(void)
 {
-	o = (struct rig_qp_opts){ .log_sq = 7, .log_rq = 5, .log_stride = 0, .mtu = 3, .log_rd = 2, .psn = 0xfffffe,
-				  .timeout = 8 };
+	o = (struct rig_qp_opts){
+		.log_sq = 7, .log_rq = 5, .log_stride = 0, .mtu = 3, .log_rd = 2, .psn = 0xfffffe, .timeout = 8
+	};
 	open_all();
 }
 

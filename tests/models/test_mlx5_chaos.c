@@ -1,7 +1,7 @@
 /*
- * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, unmapped memory and
- * a bad network, in random order. Nothing crashes or hangs (the point of a run under sanitizers), the same seed gives
- * the same records, and the devices still work afterwards.
+ * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, unmapped memory
+ * and a bad network, in random order. Nothing crashes or hangs (the point of a run under sanitizers), the same seed
+ * gives the same records, and the devices still work afterwards.
  */
 #include <check.h>
 
@@ -88,9 +88,9 @@ static void connect_pair(struct chaos *c, uint32_t pair)
 static void change_state(struct chaos *c, uint32_t pair, uint32_t side)
 {
 	static const uint32_t steps[] = {
-		BF_MLX5_CMD_2ERR_QP,	  BF_MLX5_CMD_2RST_QP,	    BF_MLX5_CMD_RTS2SQD_QP,  BF_MLX5_CMD_SQD_RTS_QP,
-		BF_MLX5_CMD_RST2INIT_QP,  BF_MLX5_CMD_INIT2RTR_QP,  BF_MLX5_CMD_RTR2RTS_QP,  BF_MLX5_CMD_RTS2RTS_QP,
-		BF_MLX5_CMD_SQERR2RTS_QP, BF_MLX5_CMD_RTS2SQD_QP,   BF_MLX5_CMD_SQD_RTS_QP,
+		BF_MLX5_CMD_2ERR_QP,      BF_MLX5_CMD_2RST_QP,     BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_SQD_RTS_QP,
+		BF_MLX5_CMD_RST2INIT_QP,  BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_RTS2RTS_QP,
+		BF_MLX5_CMD_SQERR2RTS_QP, BF_MLX5_CMD_RTS2SQD_QP,  BF_MLX5_CMD_SQD_RTS_QP,
 	};
 
 	step_state(c, pair, side, steps[below(c, BF_ARRAY_LEN(steps))]);
@@ -119,9 +119,9 @@ static uint32_t put_payload(struct chaos *c, uint8_t *w, uint32_t at, uint32_t s
 static void post(struct chaos *c, uint32_t pair, uint32_t side)
 {
 	static const uint8_t opcodes[] = {
-		BF_MLX5_OP_NOP,	      BF_MLX5_OP_SEND_INVAL,	   BF_MLX5_OP_RDMA_WRITE, BF_MLX5_OP_RDMA_WRITE_IMM,
-		BF_MLX5_OP_SEND,      BF_MLX5_OP_SEND_IMM,	   BF_MLX5_OP_RDMA_READ,  BF_MLX5_OP_ATOMIC_CS,
-		BF_MLX5_OP_ATOMIC_FA, BF_MLX5_OP_ATOMIC_MASKED_FA, BF_MLX5_OP_DUMP,	  BF_MLX5_OP_RDMA_WRITE,
+		BF_MLX5_OP_NOP,       BF_MLX5_OP_SEND_INVAL,       BF_MLX5_OP_RDMA_WRITE, BF_MLX5_OP_RDMA_WRITE_IMM,
+		BF_MLX5_OP_SEND,      BF_MLX5_OP_SEND_IMM,         BF_MLX5_OP_RDMA_READ,  BF_MLX5_OP_ATOMIC_CS,
+		BF_MLX5_OP_ATOMIC_FA, BF_MLX5_OP_ATOMIC_MASKED_FA, BF_MLX5_OP_DUMP,       BF_MLX5_OP_RDMA_WRITE,
 		BF_MLX5_OP_RDMA_READ, BF_MLX5_OP_RDMA_WRITE,
 	};
 	uint8_t w[1024 + 64] = { 0 };
@@ -143,7 +143,8 @@ static void post(struct chaos *c, uint32_t pair, uint32_t side)
 	}
 	if (chance(c, 2))
 		w[below(c, at)] ^= (uint8_t)(1u << below(c, 8));
-	rig_post(&c->q[pair][side], w, chance(c, 1) ? below(c, 256) : op, 0, chance(c, 1) ? below(c, 64) : (at + 15) / 16);
+	rig_post(&c->q[pair][side], w, chance(c, 1) ? below(c, 256) : op, 0,
+		 chance(c, 1) ? below(c, 64) : (at + 15) / 16);
 }
 
 static void post_receive(struct chaos *c, uint32_t pair, uint32_t side)
@@ -251,9 +252,14 @@ static void open_chaos(struct chaos *c, uint64_t seed)
 	rig_open(&c->rig, seed, NULL);
 	ck_assert(!bf_stream_open(&c->rig.sim->rec, &c->rig.sim->now_ps, BF_CLASS_ALL, NULL));
 	ck_assert(!bf_fault_plan_parse(plans[seed % BF_ARRAY_LEN(plans)], seed, NULL, &c->plan));
-	c->opts = (struct rig_qp_opts){ .log_sq = 4 + below(c, 3), .log_rq = 3, .log_stride = below(c, 3),
-					.mtu = 1 + below(c, 5), .timeout = 4, .retry = 1 + below(c, 7),
-					.rnr_retry = 1 + below(c, 7), .log_rd = below(c, 4) };
+	c->opts = (struct rig_qp_opts){ .log_sq = 4 + below(c, 3),
+					.log_rq = 3,
+					.log_stride = below(c, 3),
+					.mtu = 1 + below(c, 5),
+					.timeout = 4,
+					.retry = 1 + below(c, 7),
+					.rnr_retry = 1 + below(c, 7),
+					.log_rd = below(c, 4) };
 	c->opts.psn = chance(c, 50) ? 0xffffe0 : below(c, 1u << 24);
 	for (uint32_t side = 0; side < RIG_NODES; side++) {
 		struct rig_node *n = node(c, side);

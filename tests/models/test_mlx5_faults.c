@@ -190,6 +190,77 @@ START_TEST(survives)
 }
 END_TEST
 
+static const uint8_t mix[] = { BF_MLX5_OP_RDMA_WRITE, BF_MLX5_OP_RDMA_READ, BF_MLX5_OP_SEND,
+			       BF_MLX5_OP_ATOMIC_FA,  BF_MLX5_OP_DUMP,	    BF_MLX5_OP_RDMA_WRITE_IMM };
+
+static void post_mix(struct rig_pair *p)
+{
+	struct rig_node *b = &p->rig.node[1];
+
+	for (uint32_t i = 0; i < 4; i++)
+		rig_recv(&p->q[1], 0x1000 * i, 4000);
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(mix); i++) {
+		bool dump = mix[i] == BF_MLX5_OP_DUMP, atomic = mix[i] == BF_MLX5_OP_ATOMIC_FA;
+		uint8_t w[64] = { 0 };
+
+		if (mix[i] == BF_MLX5_OP_SEND) {
+			rig_send(&p->q[0], mix[i], 0, 2000, 0, RIG_CQE);
+			continue;
+		}
+		w[11] = RIG_CQE;
+		if (!dump)
+			rig_put_raddr(w + 16, b->data_va, b->key);
+		rig_put_data(w + (dump ? 16 : atomic ? 48 : 32), atomic ? 8 : 3000, p->rig.node[0].key,
+			     p->rig.node[0].data_va + 0x8000 * i);
+		rig_post(&p->q[0], w, mix[i], 0, dump ? 2 : atomic ? 4 : 3);
+	}
+	rig_db(&p->q[0]);
+}
+
+static bool cq_failed(const struct rig_cq *cq)
+{
+	uint8_t in[16] = { 0 }, out[80];
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_CQ);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq->cqn);
+	ck_assert_uint_eq(rig_cmd(cq->node, in, sizeof(in), out, sizeof(out)), 0);
+	return BF_MLX5_GET(out + 16, BF_CQC_STATUS) == 10; /* write error */
+}
+
+/* The n-th DMA of one side fails, for each n: no WQE is left without a CQE, unless it is the CQ that failed. */
+START_TEST(every_dma_fails_once)
+{
+	struct rig_qp_opts o = { .log_sq = 5, .log_rq = 4, .log_stride = 2, .log_rd = 2, .mtu = 3, .retry = 3, .timeout = 4 };
+	uint64_t fired = 1;
+
+	for (uint32_t skip = 0; fired; skip++) {
+		static struct rig_pair p;
+		struct bf_mlx5_qp_info info;
+		struct bf_fault_plan *plan;
+		const struct bf_mlx5_cqe *c;
+		char text[64];
+		uint32_t n = 0;
+
+		rig_pair_open(&p, 1, NULL, &o);
+		snprintf(text, sizeof(text), "dma-fault on=nic%d.dma skip=%u count=1", _i, skip);
+		ck_assert(!bf_fault_plan_parse(text, 1, NULL, &plan));
+		p.rig.sim->faults = plan;
+		post_mix(&p);
+		rig_run(&p.rig);
+		fired = bf_fault_plan_fired(plan, 0);
+		for (; (c = rig_poll(&p.scq[0])); n++)
+			ck_assert_uint_eq(bf_be16(c->wqe_counter), n);
+		ck_assert(n == BF_ARRAY_LEN(mix) || cq_failed(&p.scq[0]));
+		ck_assert(!bf_mlx5_qp_info(p.rig.node[0].dev, p.q[0].qpn, &info));
+		ck_assert_uint_eq(info.state, fired ? BF_MLX5_QPS_ERR : BF_MLX5_QPS_RTS);
+		p.rig.sim->faults = NULL;
+		bf_fault_plan_destroy(plan);
+		rig_close(&p.rig);
+		ck_assert_uint_lt(skip, 100);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("mlx5_faults");
@@ -199,6 +270,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 280);
 	tcase_add_loop_test(tc, survives, 0, BF_ARRAY_LEN(plans));
+	tcase_add_loop_test(tc, every_dma_fails_once, 0, 2);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -19,8 +19,9 @@ static void aeth(uint8_t syndrome, uint32_t k)
 static void read_response(uint8_t opcode, uint32_t k, uint32_t len, uint8_t fill)
 {
 	memset(filler, fill, sizeof(filler));
-	send_packet((struct bf_roce){ .opcode = opcode, .psn = psn(k), .aeth_syndrome = BF_AETH_ACK, .payload_len = len },
-		    filler);
+	send_packet(
+	    (struct bf_roce){ .opcode = opcode, .psn = psn(k), .aeth_syndrome = BF_AETH_ACK, .payload_len = len },
+	    filler);
 }
 
 static void ring(void)
@@ -112,7 +113,8 @@ START_TEST(go_back_into_a_message)
 }
 END_TEST
 
-/* Each time-out sends from the oldest unacknowledged packet; retry_count of them, and progress gives all of them back. */
+/* Each time-out sends from the oldest unacknowledged packet; retry_count of them, and progress gives all of them back.
+ */
 START_TEST(retries)
 {
 	o.retry = 2;
@@ -139,8 +141,8 @@ START_TEST(retries)
 END_TEST
 
 /* Every entry of the RNR timer table is waited for, and no longer. */
-static const uint32_t rnr_us[32] = { 655360, 10,   20,   30,   40,    60,    80,    120,   160,   240,	320,
-				     480,    640,  960,  1280, 1920,  2560,  3840,  5120,  7680,  10240, 15360,
+static const uint32_t rnr_us[32] = { 655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
+				     480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
 				     20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520 };
 
 START_TEST(rnr_timer)
@@ -342,8 +344,14 @@ END_TEST
 /* Answers that make no sense to whatever is outstanding: nothing crashes, and a fresh connection works. */
 START_TEST(nonsense)
 {
-	static const uint8_t opcodes[] = { BF_RC_ACK, BF_RC_ACK, BF_RC_ACK, BF_RC_READ_RESP_FIRST, BF_RC_READ_RESP_MIDDLE,
-					   BF_RC_READ_RESP_LAST, BF_RC_READ_RESP_ONLY, BF_RC_ATOMIC_ACK };
+	static const uint8_t opcodes[] = { BF_RC_ACK,
+					   BF_RC_ACK,
+					   BF_RC_ACK,
+					   BF_RC_READ_RESP_FIRST,
+					   BF_RC_READ_RESP_MIDDLE,
+					   BF_RC_READ_RESP_LAST,
+					   BF_RC_READ_RESP_ONLY,
+					   BF_RC_ATOMIC_ACK };
 	static const uint8_t syndromes[] = { 0x1f, 0x1f, 0x1f, 0x20, 0x21, 0x60, 0x61, 0x62, 0x63, 0x64, 0x7f, 0xff };
 	struct bf_mlx5_qp_info info;
 	struct bf_rng rng;
@@ -362,7 +370,8 @@ START_TEST(nonsense)
 		rig_db(&q);
 		bf_sim_run(rig.sim, rig.sim->now_ps + bf_rng_below(&rng, 4000) * BF_NS);
 		r.psn = (info.acked_psn + (uint32_t)bf_rng_below(&rng, 8)) & 0xffffff;
-		r.aeth_syndrome = syndromes[bf_rng_below(&rng, bf_rng_chance(&rng, 800000) ? 3 : BF_ARRAY_LEN(syndromes))];
+		r.aeth_syndrome =
+		    syndromes[bf_rng_below(&rng, bf_rng_chance(&rng, 800000) ? 3 : BF_ARRAY_LEN(syndromes))];
 		if (bf_roce_opcode_info(r.opcode) & BF_ROCE_HAS_PAYLOAD)
 			r.payload_len = bf_rng_chance(&rng, 800000) ? 1024 : (uint32_t)bf_rng_below(&rng, 1200);
 		send_packet(r, filler);

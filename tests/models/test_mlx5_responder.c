@@ -4,8 +4,14 @@
 static void write_packet(uint8_t opcode, uint32_t k, uint64_t offset, uint32_t dma_len, uint32_t len, uint8_t fill)
 {
 	memset(filler, fill, sizeof(filler));
-	send_packet((struct bf_roce){ .opcode = opcode, .psn = psn(k), .ack_req = true, .va = n->data_va + offset,
-				      .rkey = n->key, .dma_len = dma_len, .imm = 0x55, .payload_len = len },
+	send_packet((struct bf_roce){ .opcode = opcode,
+				      .psn = psn(k),
+				      .ack_req = true,
+				      .va = n->data_va + offset,
+				      .rkey = n->key,
+				      .dma_len = dma_len,
+				      .imm = 0x55,
+				      .payload_len = len },
 		    filler);
 }
 
@@ -16,16 +22,21 @@ static void write_only(uint32_t k, uint64_t offset, uint8_t fill)
 
 static void read_request(uint32_t k, uint64_t offset, uint32_t len)
 {
-	send_packet((struct bf_roce){ .opcode = BF_RC_READ_REQUEST, .psn = psn(k), .ack_req = true,
-				      .va = n->data_va + offset, .rkey = n->key, .dma_len = len },
+	send_packet((struct bf_roce){ .opcode = BF_RC_READ_REQUEST,
+				      .psn = psn(k),
+				      .ack_req = true,
+				      .va = n->data_va + offset,
+				      .rkey = n->key,
+				      .dma_len = len },
 		    filler);
 }
 
 static void fetch_add(uint32_t k, uint64_t va, uint64_t add)
 {
-	send_packet((struct bf_roce){ .opcode = BF_RC_FETCH_ADD, .psn = psn(k), .ack_req = true, .va = va,
-				      .rkey = n->key, .swap_add = add },
-		    filler);
+	send_packet(
+	    (struct bf_roce){
+		.opcode = BF_RC_FETCH_ADD, .psn = psn(k), .ack_req = true, .va = va, .rkey = n->key, .swap_add = add },
+	    filler);
 }
 
 static void send_only(uint32_t k, uint32_t len)
@@ -268,9 +279,10 @@ END_TEST
 START_TEST(refusal_behind_a_read)
 {
 	read_request(0, 0, 60000); /* 59 packets, all on their way from memory at once */
-	send_packet((struct bf_roce){ .opcode = BF_RC_WRITE_ONLY, .psn = psn(59), .va = 1, .rkey = 0xbad00,
-				      .dma_len = 8, .payload_len = 8 },
-		    filler);
+	send_packet(
+	    (struct bf_roce){
+		.opcode = BF_RC_WRITE_ONLY, .psn = psn(59), .va = 1, .rkey = 0xbad00, .dma_len = 8, .payload_len = 8 },
+	    filler);
 	settle();
 	ck_assert_uint_eq(nseen, 60);
 	at = 58;
@@ -342,20 +354,26 @@ END_TEST
 /* Requests that make no sense, in any order: nothing crashes, and a fresh connection works. */
 START_TEST(nonsense)
 {
-	static const uint8_t opcodes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12, 19, 20, 22, 23, 0xd3, 0xd4, 0x7f };
+	static const uint8_t opcodes[] = { 0,  1,  2,  3,  4,  5,  6,  7,    8,    9,   10,
+					   11, 12, 12, 19, 20, 22, 23, 0xd3, 0xd4, 0x7f };
 	struct bf_mlx5_qp_info info;
 	struct bf_rng rng;
 
 	bf_rng_init(&rng, (uint64_t)_i, "nonsense");
 	for (uint32_t i = 0; i < 2000; i++) {
-		struct bf_roce r = { .opcode = opcodes[bf_rng_below(&rng, BF_ARRAY_LEN(opcodes))], .ack_req = true,
-				     .rkey = n->key, .dma_len = (uint32_t)bf_rng_below(&rng, 5000), .atomic_size = 8,
-				     .swap_add = 3, .imm = n->key + 1 };
+		struct bf_roce r = { .opcode = opcodes[bf_rng_below(&rng, BF_ARRAY_LEN(opcodes))],
+				     .ack_req = true,
+				     .rkey = n->key,
+				     .dma_len = (uint32_t)bf_rng_below(&rng, 5000),
+				     .atomic_size = 8,
+				     .swap_add = 3,
+				     .imm = n->key + 1 };
 
 		ck_assert(!bf_mlx5_qp_info(n->dev, q.qpn, &info));
 		if (info.state == BF_MLX5_QPS_ERR)
 			reconnect();
-		r.psn = (info.recv_psn + (bf_rng_chance(&rng, 700000) ? 0 : (uint32_t)bf_rng_below(&rng, 8) - 4)) & 0xffffff;
+		r.psn = (info.recv_psn + (bf_rng_chance(&rng, 700000) ? 0 : (uint32_t)bf_rng_below(&rng, 8) - 4)) &
+			0xffffff;
 		r.va = n->data_va + 8 * bf_rng_below(&rng, 1000);
 		if (bf_roce_opcode_info(r.opcode) & BF_ROCE_HAS_PAYLOAD)
 			r.payload_len = bf_rng_chance(&rng, 500000) ? 1024 : (uint32_t)bf_rng_below(&rng, 1200);
