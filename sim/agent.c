@@ -171,6 +171,7 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	if (out)
 		*out = NULL;
 	if (!b || bf_watch_reserve(ags, ags->count + 1) ||
+	    !(a->actor = bf_stream_actor(&sim->rec, "agent", opts->name)) ||
 	    take_stack(ags, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
 		free(b);
 		return bf_fail(&sim->error, -ENOMEM, "no memory for agent '%s'", opts->name);
@@ -181,7 +182,6 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	a->view = opts->view ? opts->view : ags->sc_view;
 	a->wait = &b->wait;
 	strncpy(a->name, opts->name, sizeof(a->name) - 1);
-	a->actor = bf_stream_actor(&sim->rec, "agent", opts->name);
 	*ags->last = a;
 	ags->last = &a->next;
 	ags->count++;

@@ -237,6 +237,8 @@ int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask
 		if (rc)
 			fail(st, rc);
 	}
+	if (st->status)
+		bf_stream_close(st);
 	return st->status;
 }
 

@@ -119,7 +119,7 @@ struct bf_stream {
 
 /*
  * Switches the stream on for `mask`. `clock_ps` is read for each record's time. `sink` may be NULL: then only the hash
- * and the count are kept. Borrowed until bf_stream_close(). Returns 0, -ENOMEM, or what the sink said.
+ * and the count are kept. Borrowed until bf_stream_close(). Returns 0, -ENOMEM, or what the sink said; then it is off.
  */
 int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask, struct bf_sink *sink);
 

@@ -274,7 +274,9 @@ int bf_trace_meta(struct bf_trace_writer *w, const char *key, const char *value)
 	if (old && !strcmp(old->entry.value, value))
 		return 0;
 	int rc = bf_decls_add_meta(&w->decls, key, value, w->err);
-	return rc ? rc : w->meta_added(w, bf_decls_meta(&w->decls, key));
+	if (rc)
+		return rc == -ENOMEM ? fail_declaration(w, rc) : rc; /* a bad text leaves the trace as it was */
+	return w->meta_added(w, bf_decls_meta(&w->decls, key));
 }
 
 int bf_trace_flush(struct bf_trace_writer *w)
