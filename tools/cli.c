@@ -337,6 +337,8 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 		text = argv[++*i];
 	if (!text || (*text == '\0' && strcmp(o->arg, "FILE") == 0))
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name, o->arg);
+	if (strcmp(text, "-") == 0 && o->name[1] && strcmp(o->arg, "FILE") == 0)
+		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a file: standard output has the results", o->name);
 	if (v->given && o->kind != BF_OPT_MULTI)
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", dashes_of(o->name), o->name);
 	v->given = true;

@@ -18,6 +18,8 @@ static int import(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-capture is known", form);
 	if (!out)
 		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
+	if (strcmp(out, "-") == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
 	damaged = bf_capture_load(path, &c, &damage);
 	if (!c || c->count == 0) {
 		bf_capture_free(c);

@@ -181,12 +181,14 @@ static const char *completion_text(const struct bf_replay_cqe *c, char *buf, siz
 static void print_divergence(const struct bf_replay_divergence *d)
 {
 	const struct bf_replay_cqe *c = d->captured.line ? &d->captured : &d->simulated;
-	char text[128], where[32];
+	char text[128], where[32], what[192];
 
 	snprintf(where, sizeof(where), d->captured.line ? "line %" PRIu32 : "not in it", d->captured.line);
-	printf("  %-10s %-9s CQ 0x%" PRIx32 ", completion %" PRIu32 ", QP 0x%" PRIx32 ": %s\n", where,
-	       bf_replay_verdict_name(d->verdict), d->cqn, d->number, c->qpn, completion_text(c, text, sizeof(text)));
-	printf("  %-10s %-9s ", "", "");
+	snprintf(what, sizeof(what), "CQ 0x%" PRIx32 ", completion %" PRIu32 ", QP 0x%" PRIx32 ": %s", d->cqn,
+		 d->number, c->qpn, completion_text(c, text, sizeof(text)));
+	printf("  %-10s %-9s ", where, bf_replay_verdict_name(d->verdict));
+	bf_cli_wrap(stdout, what, 23, 23);
+	printf("%23s", "");
 	bf_cli_wrap(stdout, d->text, 23, 23);
 }
 

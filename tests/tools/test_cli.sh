@@ -64,6 +64,8 @@ is 2 'cannot open /nonexistent' "$BELFRY" dump /nonexistent
 is 2 '--from wants a value: TIME' "$BELFRY" dump f --from --json
 is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace --json
 is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace=
+is 2 '--trace wants a file: standard output has the results' "$BELFRY" run ibgda-put --trace -
+is 2 '-o wants a file' "$BELFRY" import mlx5-capture f -o -
 is 2 '^belfry import: -o is given twice' "$BELFRY" import mlx5-capture f -o a -o b
 is 2 '--limit wants 1 to ' "$BELFRY" dump f --limit 0
 is 2 'cannot read /: Is a directory' "$BELFRY" dump /

@@ -40,6 +40,7 @@ altered() {
 	"$BELFRY" replay "$work/$1" --life=none >"$work/out" 2>&1
 	local code=$?
 	[ $code -eq 1 ] || fail "$1: exit code $code, not 1: $(cat "$work/out")"
+	awk 'NR > 1 && (length > 100 || / $/)' "$work/out" | grep . && fail "$1: lines too wide, or with blanks at their end"
 	# What differs stands behind it, up to the next divergence or the empty line.
 	awk -v first="^  (line $2|$2) +$3 " '$0 ~ first { on = 1; print; next } /^  [^ ]|^$/ { on = 0 } on' "$work/out" |
 		tr -s '\n ' ' ' | grep -Eq -e "$4" || fail "$1: $(cat "$work/out")"
