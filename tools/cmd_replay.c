@@ -192,10 +192,38 @@ static void print_divergence(const struct bf_replay_divergence *d)
 	bf_cli_wrap(stdout, d->text, 23, 23);
 }
 
+/* The model's queue pair had failed before this one: what matters is why. */
+static bool is_aftermath(const struct bf_replay_divergence *d)
+{
+	return d->verdict != BF_REPLAY_MISSING && d->verdict != BF_REPLAY_NUMBERING &&
+	       d->simulated.syndrome == BF_MLX5_SYND_WR_FLUSH && d->captured.syndrome != BF_MLX5_SYND_WR_FLUSH;
+}
+
+static void list_divergences(const struct bf_replay_result *r, uint64_t limit)
+{
+	size_t flushed = 0, listed, shown = 0;
+
+	for (size_t i = 0; i < r->ndivergences; i++)
+		flushed += is_aftermath(&r->divergences[i]);
+	if (flushed == r->ndivergences)
+		flushed = 0;
+	listed = r->ndivergences - flushed;
+	for (size_t i = 0; i < r->ndivergences && shown < limit; i++) {
+		if (flushed && is_aftermath(&r->divergences[i]))
+			continue;
+		print_divergence(&r->divergences[i]);
+		shown++;
+	}
+	if (listed > shown)
+		printf("  ... and %zu more (--limit=%zu shows all)\n", listed - shown, listed);
+	if (flushed)
+		printf("  not listed: %zu completion%s that the device only flushed, as its queue pair had failed\n",
+		       flushed, flushed == 1 ? "" : "s");
+}
+
 static void print_divergences(const struct job *job)
 {
 	const struct bf_replay_result *r = job->result;
-	uint64_t shown = bf_arg_u64(job->args, "limit");
 
 	if (r->ndivergences == 0) {
 		printf("\nThe model agrees with all %" PRIu32
@@ -204,11 +232,7 @@ static void print_divergences(const struct job *job)
 		return;
 	}
 	printf("\n%zu divergence%s:\n", r->ndivergences, r->ndivergences == 1 ? "" : "s");
-	for (size_t i = 0; i < r->ndivergences && i < shown; i++)
-		print_divergence(&r->divergences[i]);
-	if (r->ndivergences > shown)
-		printf("  ... and %zu more (--limit=%zu shows all)\n", r->ndivergences - (size_t)shown,
-		       r->ndivergences);
+	list_divergences(r, bf_arg_u64(job->args, "limit"));
 }
 
 static void print_rows(const struct bf_replay_result *r)

@@ -109,6 +109,8 @@ altered recv 37 different 'the capture lacks receive entry 4, an empty one took 
 altered swapped 21 swapped 'wqe_counter 4 and then 3'
 altered dropped_cqe 41 numbering 'completion 9 follows completion 7'
 altered rkey 19 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x13, remote access error\)'
+grep -Eq '^  not listed: [0-9]{3} completions that the device only flushed' "$work/out" || fail "rkey: flushed ones are not counted"
+grep -q 'simulated R[A-Z]*_ERR (syndrome 0x05' "$work/out" && fail "rkey: flushed ones are listed"
 altered lkey 22 different 'opcode captured REQ, simulated REQ_ERR \(syndrome 0x04, local protection error\)'
 
 # --- why is there no completion? The life of the first entry that has none says it.
