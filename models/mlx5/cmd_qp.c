@@ -187,6 +187,7 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
+	memcpy(qp->context + BF_QPC_PATH, path, BF_PATH_LEN);
 	memcpy(opts.src_mac, qp->dev->mac, sizeof(opts.src_mac));
 	bf_put_be16(opts.dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
 	bf_put_be32(opts.dst_mac + 2, BF_MLX5_GET(path, BF_PATH_RMAC_LO));
@@ -208,6 +209,7 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t o
 	qp->remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
 	qp->expected_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_RCV_PSN);
 	qp->max_answers = 1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX);
+	BF_MLX5_SET(qp->context, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	take_access(qp, qpc, optional | OPTPAR_RNR_TIMEOUT);
 	return BF_MLX5_CMD_OK;
 }
@@ -222,6 +224,8 @@ static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t op
 	qp->retry_count = qp->retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
 	qp->rnr_retry = qp->rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
 	qp->max_rdatomic = 1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX);
+	BF_MLX5_SET(qp->context, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	take_access(qp, qpc, optional);
 	return BF_MLX5_CMD_OK;
 }

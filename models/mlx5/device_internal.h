@@ -211,6 +211,7 @@ struct bf_mlx5_qp {
 	bool rnr_waiting;
 	bool in_progress; /* inside the engine: a nested call returns at once */
 	bool has_sq, has_rq;
+	bool drained; /* in SQD, and said so */
 	uint32_t tx_packet; /* packets of the WQE at tx_index that are sent */
 	uint32_t tx_psn, send_psn, una_psn;
 	uint32_t read_psns; /* PSNs between una and tx that belong to READs */

@@ -347,6 +347,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_DBR_UMEM_ID 0xe4, 0xffffffffu
 
 /* Address path, relative to itself. RoCEv2 over IPv4: rgid is ::ffff:a.b.c.d. */
+#define BF_PATH_LEN 44
 #define BF_PATH_PKEY_INDEX 0x00, 0x0000ffffu
 #define BF_PATH_ACK_TIMEOUT 0x08, 0xf8000000u
 #define BF_PATH_SRC_ADDR_INDEX 0x08, 0x00ff0000u

@@ -51,6 +51,7 @@ void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
 		bf_record(&qp->dev->sim->rec, &bf_rec_qp_state_schema, qp->actor, &rec, NULL, 0);
 	}
 	qp->state = state;
+	qp->drained = false;
 }
 
 void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint8_t opcode, uint32_t psn, uint8_t nak,

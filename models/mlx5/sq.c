@@ -373,6 +373,17 @@ static bool retire(struct bf_mlx5_qp *qp)
 	return qp->head != from;
 }
 
+/* In SQD what was started is finished, then there is an event, once (IBA vol. 1 section 10.3.1.5). */
+static void check_drained(struct bf_mlx5_qp *qp)
+{
+	if (qp->drained)
+		return;
+	if (qp->head != qp->decoded && bf_mlx5_send_at(qp, qp->head)->flags & BF_SEND_STARTED)
+		return;
+	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQD, 4);
+	qp->drained = true;
+}
+
 void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
 {
 	if (qp->in_progress || !qp->sends)
@@ -382,5 +393,7 @@ void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
 		bf_mlx5_tx_run(qp);
 	} while (retire(qp) && qp->head != qp->decoded);
 	bf_mlx5_sq_kick(qp);
+	if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
+		check_drained(qp);
 	qp->in_progress = false;
 }

@@ -149,6 +149,32 @@ START_TEST(wrong_queue_pairs)
 }
 END_TEST
 
+/* What is not modelled, or would put an entry on two pages, is refused. */
+START_TEST(wrong_completion_queues)
+{
+	uint8_t in[BF_CREATE_CQ_LEN], out[16], *cqc = in + BF_CREATE_CQ_CQC;
+
+	for (int wrong = 0; wrong < 6; wrong++) {
+		memset(in, 0, sizeof(in));
+		BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_CQ);
+		BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, a->uar);
+		if (wrong == 0)
+			BF_MLX5_SET(cqc, BF_CQC_COMP_EN, 1);
+		else if (wrong == 1)
+			BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, 2);
+		else if (wrong == 2)
+			BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, 23);
+		else if (wrong == 3)
+			bf_put_be64(cqc + BF_CQC_DBR_ADDR, 4);
+		else if (wrong == 4)
+			bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, 4096 - 32);
+		ck_assert_msg(rig_cmd(a, in, sizeof(in), out, sizeof(out)) ==
+				      (wrong < 5 ? BF_MLX5_CMD_BAD_PARAM : BF_MLX5_CMD_OK),
+			      "case %d", wrong);
+	}
+}
+END_TEST
+
 START_TEST(umems_bound_their_contents)
 {
 	uint8_t in[BF_CREATE_UMEM_MTT + 16] = { 0 }, cq[BF_CREATE_CQ_LEN] = { 0 }, out[16];
@@ -210,6 +236,10 @@ START_TEST(query_says_what_was_set)
 	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN), p.q[1].qpn);
 	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT), 7);
 	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_RRE), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX), o.log_rd);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX), o.log_rd);
+	ck_assert_uint_eq(BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT), 8);
+	ck_assert_uint_eq(bf_get_be32(qpc + BF_QPC_PATH + BF_PATH_RGID + 12), p.rig.node[1].ipv4);
 	ck_assert_uint_eq(BF_MLX5_GET(qpc, BF_QPC_USER_INDEX), 0x77);
 	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_MKEY);
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, a->key >> 8);
@@ -259,6 +289,7 @@ int main(void)
 	tcase_add_test(tc, transitions);
 	tcase_add_test(tc, required_attributes);
 	tcase_add_test(tc, wrong_queue_pairs);
+	tcase_add_test(tc, wrong_completion_queues);
 	tcase_add_test(tc, umems_bound_their_contents);
 	tcase_add_test(tc, chosen_numbers);
 	tcase_add_test(tc, query_says_what_was_set);

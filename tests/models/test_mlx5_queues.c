@@ -444,7 +444,7 @@ END_TEST
 /* Arm and event, told by the records. */
 struct events {
 	struct bf_sink sink;
-	uint32_t arms, events;
+	uint32_t arms, events, drains;
 };
 
 static int count_events(struct bf_sink *s, const void *records, size_t len)
@@ -458,6 +458,12 @@ static int count_events(struct bf_sink *s, const void *records, size_t len)
 		memcpy(&h, at, sizeof(h));
 		n->arms += h.type == BF_REC_ID_cq_arm;
 		n->events += h.type == BF_REC_ID_cq_event;
+		if (h.type == BF_REC_ID_qp_state) {
+			struct bf_rec_qp_state st;
+
+			memcpy(&st, at + sizeof(h), sizeof(st));
+			n->drains += st.cause == 4;
+		}
 		at += (sizeof(h) + h.fixed + h.tail + 7) & ~7u;
 	}
 	return 0;
@@ -501,6 +507,58 @@ START_TEST(arming)
 	ck_assert_uint_eq(n.events, 2); /* not solicited */
 	ck_assert_uint_eq(n.arms, 3);
 	ck_assert(!bf_stream_close(rec));
+}
+END_TEST
+
+/* One event when all that was started is done; what was not started waits for RTS. */
+START_TEST(drained_once)
+{
+	struct events n = { .sink = { ignore_type, ignore_actor, count_events } };
+	struct bf_stream *rec = &p.rig.sim->rec;
+
+	ck_assert(!bf_stream_open(rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
+	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 500000, RIG_CQE);
+	rig_db(&p.q[0]);
+	bf_sim_run(p.rig.sim, 5 * BF_US);
+	ck_assert_uint_eq(rig_simple(a, BF_MLX5_CMD_RTS2SQD_QP, p.q[0].qpn), 0);
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.drains, 0);
+	memset(p.q[0].sq + 64, 0, 64); /* a malformed one */
+	p.q[0].sq_pi++;
+	ring_and_run();
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.drains, 1);
+	expect_good(&p.scq[0], 0);
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+	ck_assert_uint_eq(rig_simple(a, BF_MLX5_CMD_SQD_RTS_QP, p.q[0].qpn), 0);
+	rig_run(&p.rig);
+	ck_assert_uint_eq(rig_poll(&p.scq[0])->op_own >> 4, BF_MLX5_CQE_REQ_ERR);
+	ck_assert(!bf_stream_close(rec));
+	ck_assert_uint_eq(n.drains, 1);
+}
+END_TEST
+
+/* Two queue pairs of one device talk to each other, and one to itself. */
+START_TEST(loopback)
+{
+	struct rig_qp q[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		rig_qp_open(a, &q[i], &p.scq[0], &p.rcq[0], &o);
+	rig_connect(&q[0], &q[1], &o);
+	rig_connect(&q[1], &q[0], &o);
+	ck_assert_uint_eq(rig_simple(a, BF_MLX5_CMD_2RST_QP, p.q[0].qpn), 0);
+	rig_connect(&p.q[0], &p.q[0], &o);
+	rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, a->data_va + 0x80000, a->key, 50000, RIG_CQE);
+	rig_rdma(&q[1], BF_MLX5_OP_RDMA_READ, 0xa0000, a->data_va, a->key, 50000, RIG_CQE);
+	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, 0, a->data_va + 0xc0000, a->key, 50000, RIG_CQE);
+	rig_db(&q[0]);
+	rig_db(&q[1]);
+	ring_and_run();
+	for (int i = 0; i < 3; i++)
+		expect_good(&p.scq[0], 0);
+	for (int i = 0; i < 3; i++)
+		ck_assert_mem_eq(a->data + 0x80000 + 0x20000 * i, a->data, 50000);
 }
 END_TEST
 
@@ -574,6 +632,8 @@ int main(void)
 	tcase_add_test(tc, owner_bit_and_128_byte_cqes);
 	tcase_add_test(tc, overrun);
 	tcase_add_test(tc, arming);
+	tcase_add_test(tc, drained_once);
+	tcase_add_test(tc, loopback);
 	tcase_add_test(tc, scattered_umem);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
