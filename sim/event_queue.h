@@ -4,20 +4,20 @@
  * Time is read as eleven digits of six bits. An event lies at the level of the highest digit in which its time differs
  * from `base` (the time of the last event taken out), in the slot of that digit's value; so everything at one level is
  * earlier than everything above it, and slots of one level are in order of time. The earliest event is in the lowest
- * non-empty slot of the lowest non-empty level: two bit scans. When it is taken out its time becomes the new base, which
- * only its slot-mates notice: they now share one more digit with the base and move down. An event therefore moves
+ * non-empty slot of the lowest non-empty level: two bit scans. When it is taken out its time becomes the new base,
+ * which only its slot-mates notice: they now share one more digit with the base and move down. An event therefore moves
  * at most ten times, in practice two or three times, however the times are distributed: nothing needs tuning to the
- * spread, nothing collapses when all times are equal, and a far-off timer that is re-armed again and again costs
- * an unlink and an append.
+ * spread, nothing collapses when all times are equal, and a far-off timer that is re-armed again and again costs an
+ * unlink and an append.
  *
  * Equal times need no sequence number. Slots are FIFO lists, an event can only enter a slot directly once the slots
  * above it can no longer feed it, and moving down keeps the order; hence of two events of one time the one inserted
  * first always stands first. The same property makes a slot of level 0 (one exact picosecond) a plain queue.
  *
- * A slot knows its earliest time, so asking for the next event is O(1) and moves nothing (the base must not run ahead of
- * the clock, or earlier events could no longer be inserted); the answer is kept until that event leaves. Removing the earliest event of a slot in disorder is the
- * one case in which that time is lost; the slot is then sorted when somebody asks (bf_queue_look()), and stays
- * sorted while events are appended in order, as timers of one period are.
+ * A slot knows its earliest time, so asking for the next event is O(1) and moves nothing (the base must not run ahead
+ * of the clock, or earlier events could no longer be inserted); the answer is kept until that event leaves. Removing
+ * the earliest event of a slot in disorder is the one case in which that time is lost; the slot is then sorted when
+ * somebody asks (bf_queue_look()), and stays sorted while events are appended in order, as timers of one period are.
  *
  * Used through sim/event.h by everything except the simulation itself and its tests. No allocation. One thread.
  */

@@ -32,8 +32,8 @@ int bf_live_create(struct bf_sim *sim, struct bf_live **out);
 void bf_live_destroy(struct bf_live *l);
 
 /*
- * Calls `poll(arg)` on each turn, in order of addition; it returns non-zero when it found work. Events that it schedules
- * at the current time fire before its next call. At most BF_LIVE_POLLERS pollers: -ENOSPC.
+ * Calls `poll(arg)` on each turn, in order of addition; it returns non-zero when it found work. Events that it
+ * schedules at the current time fire before its next call. At most BF_LIVE_POLLERS pollers: -ENOSPC.
  */
 int bf_live_add_poller(struct bf_live *l, int (*poll)(void *arg), void *arg);
 

@@ -20,8 +20,8 @@ struct bf_hist {
 };
 
 /*
- * The counter or histogram `name` with unit `unit` (both copied; the unit given first stays), starting at zero or empty;
- * the same pointer for the same name. A counter and a histogram may share a name. NULL on lack of memory.
+ * The counter or histogram `name` with unit `unit` (both copied; the unit given first stays), starting at zero or
+ * empty; the same pointer for the same name. A counter and a histogram may share a name. NULL on lack of memory.
  */
 uint64_t *bf_stats_counter(struct bf_sim *sim, const char *name, const char *unit);
 struct bf_hist *bf_stats_hist(struct bf_sim *sim, const char *name, const char *unit);

@@ -35,7 +35,7 @@ struct bf_world_opts {
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
-	bool system_scope;                     /* control buffers (rings, records) in host memory: fences of system scope */
+	bool system_scope;                     /* rings and records in host memory: fences of system scope */
 };
 
 /* Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. */
@@ -67,8 +67,8 @@ struct bf_backend {
 	const char *name;
 	const char *summary; /* one line for help */
 	/*
-	 * 0 when usable here. Otherwise a negative errno and in `why` (cap bytes) what is missing and how to get it; for
-	 * backends that exist in name only in this build, -ENOTSUP.
+	 * 0 when usable here. Otherwise a negative errno and in `why` (cap bytes) what is missing and how to get it;
+	 * for backends that exist in name only in this build, -ENOTSUP.
 	 */
 	int (*probe)(char *why, size_t cap);
 	/* 0 or negative errno with `err` set. */
@@ -87,7 +87,8 @@ struct bf_backend {
 	 * kernel(thread, arg) of the backend's platform. `kernel` comes from the kernel table of that platform
 	 * (drivers/ibgda/kernels.h).
 	 */
-	int (*launch)(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg);
+	int (*launch)(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
+		      void *arg);
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */

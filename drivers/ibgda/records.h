@@ -1,6 +1,7 @@
 /*
- * What the IBGDA driver says of itself (class DRIVER): with the device's records they make the life of an entry complete,
- * from who reserved its slot to who learned that it was done. Indices count WQEBBs and never wrap; `qpn` names the queue.
+ * What the IBGDA driver says of itself (class DRIVER): with the device's records they make the life of an entry
+ * complete, from who reserved its slot to who learned that it was done. Indices count WQEBBs and never wrap; `qpn`
+ * names the queue.
  */
 #ifndef BELFRY_DRIVERS_IBGDA_RECORDS_H
 #define BELFRY_DRIVERS_IBGDA_RECORDS_H

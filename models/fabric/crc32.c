@@ -115,10 +115,10 @@ static inline FOLD_TARGET uint32_t reduce(__m128i x, __m128i by_16)
 }
 
 /*
- * Carry-less multiplication shortens the message: four lanes of 16 bytes, which hold the 64 bytes before `p`, move ahead
- * by 64 until one block is left, which has the CRC of everything before it (Gopal et al., "Fast CRC Computation for
- * Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009; the powers of x and the inverse of the polynomial are
- * there).
+ * Carry-less multiplication shortens the message: four lanes of 16 bytes, which hold the 64 bytes before `p`, move
+ * ahead by 64 until one block is left, which has the CRC of everything before it (Gopal et al., "Fast CRC Computation
+ * for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009; the powers of x and the inverse of the polynomial
+ * are there).
  */
 static inline FOLD_TARGET uint32_t by_folding(__m128i a, __m128i b, __m128i c, __m128i d, const uint8_t *p, size_t len)
 {

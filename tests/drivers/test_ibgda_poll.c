@@ -11,7 +11,7 @@ struct vector {
 	uint64_t done;
 };
 
-/* Depth 1024. The last two lie outside of the window, where the test answers wrongly: the reason for the overflow wait. */
+/* Depth 1024. The last two lie outside of the window, where the answer is wrong: the reason for the overflow wait. */
 static const struct vector vectors[] = {
 	{ 1, 0xffff, 1, 0 },		 { 1, 0, 0, 1 },	     { 0x10000, 0xffff, 0, 0x10000 },
 	{ 0x10001, 0xffff, 1, 0 },	 { 0x10001, 0, 0, 0x10001 }, { 5, 3, 1, 0 },
@@ -42,7 +42,8 @@ START_TEST(window_agrees_with_wide_arithmetic)
 
 	for (size_t d = 0; d < BF_ARRAY_LEN(depths); d++)
 		for (uint64_t done = 0; done < 0x30000; done += done % 0x10000 > 40 && done % 0x10000 < 0xffd0 ? 61 : 1)
-			for (uint64_t ahead = 0; ahead <= depths[d]; ahead += ahead > 3 && ahead + 70 < depths[d] ? 67 : 1) {
+			for (uint64_t ahead = 0; ahead <= depths[d];
+			     ahead += ahead > 3 && ahead + 70 < depths[d] ? 67 : 1) {
 				const uint64_t idx = done + ahead;
 				const int pending = bf_ibgda_cqe_pending(idx, (uint16_t)(done - 1), depths[d]);
 

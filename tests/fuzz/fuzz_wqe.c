@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!out)
 		out = fopen("/dev/null", "w");
-	if (!bf_mlx5_wqe_decode(data, len, &w, &err) && (w.nsge > BF_MLX5_MAX_SGE || w.inline_offset + w.inline_len > len))
+	if (!bf_mlx5_wqe_decode(data, len, &w, &err) &&
+	    (w.nsge > BF_MLX5_MAX_SGE || w.inline_offset + w.inline_len > len))
 		__builtin_trap();
 	bf_mlx5_wqe_print(out, data, len);
 	if (bf_mlx5_recv_decode(data, len & ~15u, sge, BF_MLX5_MAX_SGE, &total) > BF_MLX5_MAX_SGE)

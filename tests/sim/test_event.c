@@ -13,8 +13,8 @@ struct item {
 };
 
 /*
- * The model: an array of pending items in order of (when, seq), searched and shifted without any cleverness. The test is
- * that the queue agrees with it after every operation.
+ * The model: an array of pending items in order of (when, seq), searched and shifted without any cleverness. The test
+ * is that the queue agrees with it after every operation.
  */
 struct model {
 	struct item **at;

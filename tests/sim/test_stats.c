@@ -43,8 +43,8 @@ static void list(void *arg, const char *name, const char *unit, const uint64_t *
 	size_t len = strlen(text);
 
 	ck_assert((counter != NULL) != (hist != NULL));
-	snprintf(text + len, 256 - len, "%s=%llu%s%s;", name, (unsigned long long)(counter ? *counter : hist->count), unit,
-		 hist ? "(h)" : "");
+	snprintf(text + len, 256 - len, "%s=%llu%s%s;", name, (unsigned long long)(counter ? *counter : hist->count),
+		 unit, hist ? "(h)" : "");
 }
 
 START_TEST(iterates_in_order_of_name)
