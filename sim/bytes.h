@@ -81,6 +81,16 @@ BF_FN struct bf_be24 bf_to_be24(uint32_t v) { struct bf_be24 r; bf_put_be24(r.b,
 BF_FN struct bf_be32 bf_to_be32(uint32_t v) { struct bf_be32 r; bf_put_be32(r.b, v); return r; }
 BF_FN struct bf_be64 bf_to_be64(uint64_t v) { struct bf_be64 r; bf_put_be64(r.b, v); return r; }
 
+/* Value of a hexadecimal digit, -1 if it is none. */
+BF_FN int bf_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /*
  * Fields by mask: BF_FIELD_GET(MASK, word) and BF_FIELD_PREP(MASK, value), with contiguous constant masks.
  * The shift comes from the mask (Linux include/linux/bitfield.h has the same vocabulary).

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
 #include "sim/records_io.h"
 
 #define ALWAYS_PPM 1000000u
@@ -119,14 +120,8 @@ static bool word_is(struct word w, const char *text)
 
 static int digit_of(char c, unsigned int base)
 {
-	int d = 99;
+	int d = bf_hex_digit(c);
 
-	if (c >= '0' && c <= '9')
-		d = c - '0';
-	else if (c >= 'a' && c <= 'f')
-		d = c - 'a' + 10;
-	else if (c >= 'A' && c <= 'F')
-		d = c - 'A' + 10;
 	return d < (int)base ? d : -1;
 }
 

@@ -1,7 +1,6 @@
 #include "tools/cause_facts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* belfry decode: bytes of one entry or completion, field by field. */
-#include <errno.h>
 #include <string.h>
 
 #include "models/mlx5/wqe.h"

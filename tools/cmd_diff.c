@@ -1,5 +1,4 @@
 /* belfry diff: where two traces part. */
-#include <errno.h>
 
 #include "tools/cli.h"
 #include "tools/input.h"

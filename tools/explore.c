@@ -1,8 +1,6 @@
 #include "tools/explore.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "tools/member.h"
 

@@ -1,9 +1,10 @@
 #include "tools/hex.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "traces/json_line.h"
+#include "sim/bytes.h"
 
 #define SEPARATORS " \t\r\n,:;\"'[]"
 
@@ -18,7 +19,7 @@ static int append_group(const char *digits, size_t n, bool word, uint8_t *out, s
 	if (*len + (n + pad) / 2 > cap)
 		return bf_fail(err, -E2BIG, "more than %zu bytes", cap);
 	for (size_t i = 0; i < n + pad; i++) {
-		int digit = i < pad ? 0 : bf_json_hex_digit(digits[i - pad]);
+		int digit = i < pad ? 0 : bf_hex_digit(digits[i - pad]);
 
 		if (digit < 0)
 			return bf_fail(err, -EINVAL, "'%c' in '%.*s' is no hex digit", digits[i - pad],

@@ -2,7 +2,6 @@
 #ifndef BELFRY_TOOLS_HEX_H
 #define BELFRY_TOOLS_HEX_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 /* Reading the binary form: chunks in order, finding the next one behind damage, the index. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +202,7 @@ static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struc
 	if (!bytes)
 		return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
 	for (size_t i = 0; i < len; i++) {
-		int high = bf_json_hex_digit(m->value[2 * i]), low = bf_json_hex_digit(m->value[2 * i + 1]);
+		int high = bf_hex_digit(m->value[2 * i]), low = bf_hex_digit(m->value[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return bf_json_line_fail(l, m, "bytes", "has a character that is no hex digit");

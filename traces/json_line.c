@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sim/bytes.h"
+
 #define MAX_DEPTH 32
 
 static int fail_at(struct bf_json_line *l, const char *where, const char *what)
@@ -168,15 +170,6 @@ bool bf_json_line_blank(struct bf_json_line *l)
 	return l->p == l->end;
 }
 
-int bf_json_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 int bf_json_line_fail(struct bf_json_line *l, const struct bf_json_member *m, const char *name, const char *what)
 {
 	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: field \"%s\" %s", l->number,
@@ -200,7 +193,7 @@ int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m,
 	}
 	*out = 0;
 	for (; n; n--, p++) {
-		int digit = bf_json_hex_digit(*p);
+		int digit = bf_hex_digit(*p);
 
 		if (digit < 0 || (uint64_t)digit >= base)
 			return bf_json_line_fail(l, m, name,

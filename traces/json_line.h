@@ -50,7 +50,4 @@ enum bf_json_form { BF_JSON_DECIMAL, BF_JSON_HEX };
 int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m, const char *name,
 			 enum bf_json_form form, uint64_t max, uint64_t *out);
 
-/* Value of a hexadecimal digit, -1 if it is none. */
-int bf_json_hex_digit(char c);
-
 #endif

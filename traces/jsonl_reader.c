@@ -77,12 +77,11 @@ static bool get_hex(const json_t *v, uint8_t *out, size_t len)
 	if (!json_is_string(v) || json_string_length(v) != len * 2)
 		return false;
 	const char *p = json_string_value(v);
-	for (size_t i = 0; i < len * 2; i++) {
-		if (!isxdigit((unsigned char)p[i]))
+	for (size_t i = 0; i < len; i++) {
+		int high = bf_hex_digit(p[2 * i]), low = bf_hex_digit(p[2 * i + 1]);
+		if (high < 0 || low < 0)
 			return false;
-		unsigned c = (unsigned char)p[i];
-		unsigned digit = c <= '9' ? c - '0' : (c | 32u) - 'a' + 10;
-		out[i / 2] = (uint8_t)(i % 2 ? out[i / 2] | digit : digit << 4);
+		out[i] = (uint8_t)(high << 4 | low);
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 /* Reading traces: input, what both forms share, and the lookups. binary.c and jsonl_reader.c know the forms. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Writing traces: the sink that fills chunks, and the footer with the index. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * Parameters as NVSHMEM sets them (src/modules/transport/ibgda/ibgda.cpp: ibgda_create_cq, ibgda_create_qp,
  * ibgda_rc_init2rtr, ibgda_rc_rtr2rts).
  */
-#include <errno.h>
 #include <string.h>
 
 #include "drivers/ibgda/host_internal.h"

@@ -11,7 +11,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "drivers/platform/platform.h"
 #include "sim/compiler.h"
