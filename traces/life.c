@@ -85,8 +85,15 @@ const char *bf_life_get_text(const struct bf_life_view *v, const char *name, cha
 	const struct bf_rec_field *f = bf_schema_field(v->type, name);
 
 	buf[0] = '\0';
-	if (f && f->kind == BF_FIELD_TEXT)
-		snprintf(buf, cap, "%.*s", (int)f->size, (const char *)v->fixed + f->offset);
+	if (f && f->kind == BF_FIELD_TEXT) {
+		const char *text = (const char *)v->fixed + f->offset;
+		int n = (int)strnlen(text, f->size);
+		bool cut = n + 1 >= f->size; /* the field had no room for more */
+
+		while (cut && n > 0 && text[n - 1] == ' ')
+			n--;
+		snprintf(buf, cap, "%.*s%s", n, text, cut ? "..." : "");
+	}
 	return buf;
 }
 

@@ -35,9 +35,23 @@ static void print_text(FILE *out, const char *text, unsigned indent)
 	fprintf(out, "%s\n", text);
 }
 
+/* Five digits and one behind the point at most, in the smallest unit that does. */
+static void delta_text(uint64_t ps, char *buf, size_t cap)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	uint64_t scale = 1000;
+	unsigned u = 0;
+
+	while (u < 3 && ps / scale >= 100000) {
+		scale *= 1000;
+		u++;
+	}
+	snprintf(buf, cap, "+%" PRIu64 ".%" PRIu64 " %s", ps / scale, ps % scale / (scale / 10), units[u]);
+}
+
 static void print_step(FILE *out, const struct bf_life_step *s, const struct bf_life_step *before)
 {
-	char who[24], delta[24] = "";
+	char who[24], delta[48] = "";
 	/* How late the recorder saw its own device's completion says nothing about this one. */
 	uint64_t ps = before && s->place != BF_LIFE_CAPTURE ? s->time_ps - before->time_ps : 0;
 
@@ -51,7 +65,7 @@ static void print_step(FILE *out, const struct bf_life_step *s, const struct bf_
 	else
 		snprintf(who, sizeof(who), "%s%s", s->device, s->far ? " (peer)" : "");
 	if (ps)
-		snprintf(delta, sizeof(delta), "+%" PRIu64 ".%" PRIu64 " ns", ps / 1000, ps % 1000 / 100);
+		delta_text(ps, delta, sizeof(delta));
 	fprintf(out, "%7" PRIu64 ".%03" PRIu64 " %11s  %-12s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000, delta,
 		who);
 	print_text(out, s->text, 0);
@@ -93,7 +107,8 @@ void bf_life_print(const struct bf_life *l, FILE *out)
 			before = &s[i - 1];
 		}
 		print_step(out, &s[i], before);
-		if (!s[i].detail)
+		/* What the recorder saw, and when, is no step of the device's. */
+		if (!s[i].detail && s[i].place != BF_LIFE_CAPTURE)
 			before = &s[i];
 		left -= left != 0;
 	}

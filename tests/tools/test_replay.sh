@@ -90,6 +90,7 @@ for name, value in ("record", 300), ("record_back", 20), ("record_far", 60000):
     t = lines(mix); d = json.loads(t[64]); d["dbrec"] = value; t[64] = json.dumps(d, separators=(",", ":")); save(name, t)
 # The rkey of a WRITE changed: the peer refuses it, and nothing of what follows completes well.
 t = lines(mix); patch(t, 5, 24, b"\x00\x00\x11\x02"); save("rkey", t)
+t = lines(mix); patch(t, 27, 3, b"\x77"); save("malformed", t)
 # A payload that lies outside of its key.
 t = lines(mix); patch(t, 8, 24, b"\x00\x00\x50\x00"); save("lkey", t)
 P
@@ -123,6 +124,13 @@ life_of unrung '^The life of entry 193 .*writes entry 193 into the ring.*never l
 life_of rkey '^The life of entry 0 .*the first that diverges:.*remote access error.*has completion 0'
 grep '"ev":"sq_doorbell"\|"ev":"cqe"' -v "$mix" >"$work/silent"
 life_of silent '^The life of entry 0 .*the first that no doorbell covers:.*nobody rang for QP 0x100001'
+
+# Long waits keep the columns: a lost packet costs a time-out of seconds.
+"$BELFRY" run ibgda-put --messages=1 --faults drop --trace="$work/drop.bft" >/dev/null
+"$BELFRY" life "$work/drop.bft" 0x100:0 >"$work/out"
+grep -Eq '^ *[0-9]+\.[0-9]{3} +\+[0-9.]+ ms  nic[01] +goes back to PSN 0' "$work/out" || fail "a time-out: $(cat "$work/out")"
+# Reasons that a record had no room for say so.
+"$BELFRY" replay "$work/malformed" | grep -q 'QP 0x100001 fails: .*[^ ]\.\.\.$' || fail "a reason that was cut off"
 
 # --- captures that do not add up: exit code 2, with the line
 refused() {
