@@ -42,7 +42,6 @@ struct bf_agent {
 	uint32_t actor;
 	uint32_t state;
 	const char *waits_for; /* text for the deadlock report, NULL = running */
-	void *user;            /* the platform layer's */
 	struct bf_agent_wait *wait;
 	struct bf_agent *next;
 	char name[32];

@@ -149,7 +149,7 @@ static int check(struct bf_trace_writer *w)
 static int keep(struct bf_trace_writer *w, int rc)
 {
 	if (rc && !w->status)
-		w->status = rc;
+		w->status = rc == -ENOMEM ? bf_fail(w->err, rc, "writing a trace: no memory") : rc;
 	return w->status;
 }
 

@@ -33,8 +33,6 @@ struct bf_replay_peer {
 	uint8_t *dbrec;
 	uint32_t sq_mask, rq_mask;
 	uint16_t sq_producer, rq_producer;
-	uint32_t max_message; /* that captured entries send to it */
-	uint32_t max_reply;   /* that it sends */
 };
 
 struct bf_replay_qp {
@@ -52,7 +50,7 @@ struct bf_replay_qp {
 	/* Receive queue: entries by running number; NULL where the capture has none. */
 	const struct bf_capture_event **recv;
 	uint32_t nrecv, recv_cap, recv_captured, recv_posted, recv_consumed;
-	uint64_t recv_last, send_last; /* running counters of the last captured completion */
+	uint64_t send_last; /* running counter of the last captured completion */
 	struct bf_region *ring;
 	uint8_t *dbrec;
 };
