@@ -1,13 +1,23 @@
 /* Statistics: an array of entries in order of name, each allocated by itself so that handles stay valid. */
 #include "sim/stats.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A count that its owner keeps. */
+struct field {
+	struct field *next;
+	const void *owner;
+	const uint64_t *value;
+};
 
 struct entry {
 	char *name, *unit;
 	struct bf_hist *hist; /* NULL: a counter */
 	uint64_t counter;
+	struct field *fields; /* count too */
 };
 
 struct bf_stats {
@@ -42,6 +52,12 @@ static void entry_free(struct entry *e)
 {
 	if (!e)
 		return;
+	while (e->fields) {
+		struct field *next = e->fields->next;
+
+		free(e->fields);
+		e->fields = next;
+	}
 	free(e->name);
 	free(e->unit);
 	free(e->hist);
@@ -114,6 +130,52 @@ struct bf_hist *bf_stats_hist(struct bf_sim *sim, const char *name, const char *
 	return e ? e->hist : NULL;
 }
 
+int bf_stats_attach(struct bf_sim *sim, const void *owner, const char *name, const char *unit, const uint64_t *field)
+{
+	struct entry *e = find_or_add(sim, name, unit, false);
+	struct field *f = e ? malloc(sizeof(*f)) : NULL;
+
+	if (!f)
+		return bf_fail(&sim->error, -ENOMEM, "statistic '%s': no memory", name);
+	*f = (struct field){ .next = e->fields, .owner = owner, .value = field };
+	e->fields = f;
+	return 0;
+}
+
+int bf_stats_attach_part(struct bf_sim *sim, const void *owner, const char *base, const char *part, const char *unit,
+			 const uint64_t *field)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s.%s", base, part);
+	return bf_stats_attach(sim, owner, name, unit, field);
+}
+
+static void detach(struct entry *e, const void *owner)
+{
+	struct field **link = &e->fields;
+
+	while (*link) {
+		struct field *f = *link;
+
+		if (f->owner != owner) {
+			link = &f->next;
+			continue;
+		}
+		e->counter += *f->value;
+		*link = f->next;
+		free(f);
+	}
+}
+
+void bf_stats_detach(struct bf_sim *sim, const void *owner)
+{
+	struct bf_stats *st = sim->stats;
+
+	for (uint32_t i = 0; st && i < st->count; i++)
+		detach(st->entry[i], owner);
+}
+
 /*
  * Values below 16 have a bucket each. Above, a value with its highest bit at `top` falls into one of the 16 equal parts
  * of 2^top .. 2^(top+1)-1.
@@ -176,8 +238,11 @@ void bf_stats_each(const struct bf_sim *sim,
 
 	for (uint32_t i = 0; st && i < st->count; i++) {
 		const struct entry *e = st->entry[i];
+		uint64_t count = e->counter;
 
-		fn(arg, e->name, e->unit, e->hist ? NULL : &e->counter, e->hist);
+		for (const struct field *f = e->fields; f; f = f->next)
+			count += *f->value;
+		fn(arg, e->name, e->unit, e->hist ? NULL : &count, e->hist);
 	}
 }
 

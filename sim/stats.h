@@ -1,9 +1,9 @@
 /*
  * Statistics: counters and log-linear histograms, by name.
  *
- * Handles are obtained once and then updated without a look-up; they are valid until bf_sim_destroy(). Histograms have
- * 16 linear steps per power of two (error below 1/16, none below 32) over 0..2^64-1. Owned by the simulation. One
- * thread.
+ * Handles are obtained once and then updated without a look-up; they are valid until bf_sim_destroy(). What is counted
+ * in a field of its owner anyway is attached instead and read when somebody asks. Histograms have 16 linear steps per
+ * power of two (error below 1/16, none below 32) over 0..2^64-1. Owned by the simulation. One thread.
  */
 #ifndef BELFRY_SIM_STATS_H
 #define BELFRY_SIM_STATS_H
@@ -25,6 +25,18 @@ struct bf_hist {
  */
 uint64_t *bf_stats_counter(struct bf_sim *sim, const char *name, const char *unit);
 struct bf_hist *bf_stats_hist(struct bf_sim *sim, const char *name, const char *unit);
+
+/*
+ * The counter `name` also counts what `owner` keeps in `*field`: nothing is counted twice, and an update costs its owner
+ * one addition. Several fields under one name add up. 0 or -ENOMEM. The field must live until bf_stats_detach(), which
+ * keeps the last values of all fields of that owner; the names stay.
+ */
+int bf_stats_attach(struct bf_sim *sim, const void *owner, const char *name, const char *unit, const uint64_t *field);
+void bf_stats_detach(struct bf_sim *sim, const void *owner);
+
+/* The same for `base` "." `part`: how models name what belongs to a device ("nic0.cqes"). */
+int bf_stats_attach_part(struct bf_sim *sim, const void *owner, const char *base, const char *part, const char *unit,
+			 const uint64_t *field);
 
 void bf_hist_add(struct bf_hist *h, uint64_t value);
 

@@ -63,6 +63,30 @@ START_TEST(iterates_in_order_of_name)
 }
 END_TEST
 
+/* Fields count from where they are; when their owner goes, their last values stay. */
+START_TEST(fields_of_owners)
+{
+	uint64_t a = 1, b = 20, other = 300;
+	char text[256] = "";
+
+	*bf_stats_counter(sim, "tx", "B") = 4000;
+	ck_assert_int_eq(bf_stats_attach(sim, &a, "tx", "B", &a), 0);
+	ck_assert_int_eq(bf_stats_attach(sim, &a, "tx", "B", &b), 0);
+	ck_assert_int_eq(bf_stats_attach_part(sim, &other, "t", "x", "", &other), 0);
+	ck_assert_int_eq(bf_stats_attach(sim, &other, "tx", "B", &other), 0);
+	a++;
+	bf_stats_each(sim, list, text);
+	ck_assert_str_eq(text, "t.x=300;tx=4322B;");
+	bf_stats_detach(sim, &a);
+	a = b = 0;
+	other++;
+	text[0] = '\0';
+	bf_stats_each(sim, list, text);
+	ck_assert_str_eq(text, "t.x=301;tx=4323B;");
+	bf_stats_detach(sim, &text); /* of nobody's */
+}
+END_TEST
+
 /* Every value lies in its bucket: the median of {v} rounded up is v itself, of {v, max} within 1/16 above v. */
 START_TEST(buckets_hold_their_values)
 {
@@ -118,6 +142,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, handles_are_stable);
 	tcase_add_test(tc, iterates_in_order_of_name);
+	tcase_add_test(tc, fields_of_owners);
 	tcase_add_test(tc, buckets_hold_their_values);
 	tcase_add_test(tc, quantiles_follow_ranks);
 	suite_add_tcase(s, tc);
