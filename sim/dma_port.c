@@ -5,6 +5,7 @@
 #include "sim/bytes.h"
 #include "sim/pcie_internal.h"
 #include "sim/records_io.h"
+#include "sim/stats.h"
 #include "sim/train.h"
 
 /*
@@ -52,6 +53,14 @@ struct bf_dma_rings {
 
 static void on_due(struct bf_event *ev);
 
+static int attach_stats(struct bf_dma_port *p, const char *name)
+{
+	if (bf_stats_attach_part(p->sim, p, name, "reads", "", &p->reads) ||
+	    bf_stats_attach_part(p->sim, p, name, "writes", "", &p->writes))
+		return -ENOMEM;
+	return bf_stats_attach_part(p->sim, p, name, "faults", "", &p->ioas->faults);
+}
+
 int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name, struct bf_link *link,
 		     struct bf_ioas *ioas)
 {
@@ -70,6 +79,10 @@ int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name
 	for (int i = 0; i < DUES; i++)
 		r->due[i] = BF_NEVER;
 	*p = (struct bf_dma_port){ .sim = sim, .link = link, .ioas = ioas, .actor = actor, .rings = r };
+	if (attach_stats(p, name)) {
+		bf_dma_port_fini(p);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -78,6 +91,7 @@ void bf_dma_port_fini(struct bf_dma_port *p)
 	struct bf_dma_rings *r = p->rings;
 
 	if (r) {
+		bf_stats_detach(p->sim, p);
 		bf_sim_cancel(p->sim, &r->event);
 		for (int i = 0; i < LANES; i++)
 			free(r->lanes[i].buf);
@@ -262,6 +276,7 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 	run = bf_ioas_translate(p->ioas, iova, len, BF_IOMMU_WRITE, p->actor, &host, &region);
 	if (run < 0 || (run < len && check_rest(p, iova + (uint64_t)run, len - (uint64_t)run, BF_IOMMU_WRITE)))
 		return -EFAULT;
+	p->writes++;
 	at = landing_time(p, len, flags, &lane);
 	w = lane_push(&r->lanes[lane], len);
 	if (!w)
@@ -380,6 +395,7 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 	}
 	if (op->modify)
 		bytes += op->len; /* an AtomicOp request carries its operands (section 6.15) */
+	p->reads++;
 	at = link_charge_up(l, bytes) + l->profile.latency_ps;
 	if (at < l->posted_ps)
 		at = l->posted_ps;

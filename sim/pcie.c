@@ -7,6 +7,7 @@
 #include "sim/fault.h"
 #include "sim/pcie_internal.h"
 #include "sim/records_io.h"
+#include "sim/stats.h"
 #include "sim/train.h"
 
 /*
@@ -59,7 +60,9 @@ int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const 
 		return bf_fail(&sim->error, -EINVAL, "link '%s': payload and request sizes must not be 0", name);
 	m = calloc(1, sizeof(*m));
 	actor = m ? bf_stream_actor(&sim->rec, "link", name) : 0;
-	if (!actor) {
+	if (!actor || bf_stats_attach_part(sim, l, name, "up_bytes", "B", &l->up_bytes) ||
+	    bf_stats_attach_part(sim, l, name, "down_bytes", "B", &l->down_bytes)) {
+		bf_stats_detach(sim, l);
 		free(m);
 		return bf_fail(&sim->error, -ENOMEM, "link '%s': no memory", name);
 	}
@@ -72,6 +75,7 @@ int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const 
 void bf_link_fini(struct bf_link *l)
 {
 	if (l->mmio) {
+		bf_stats_detach(l->sim, l);
 		bf_sim_cancel(l->sim, &l->mmio->due);
 		free(l->mmio->slots);
 		free(l->mmio);

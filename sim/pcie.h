@@ -43,7 +43,10 @@ struct bf_link {
 	struct bf_link_mmio *mmio; /* stores on their way to the device */
 };
 
-/* `name` and `profile` are copied. Returns 0, -EINVAL (payload or request size 0) or -ENOMEM, text in sim->error. */
+/*
+ * `name` and `profile` are copied. Its bytes count as statistics NAME.up_bytes and NAME.down_bytes. It must not move.
+ * Returns 0, -EINVAL (payload or request size 0) or -ENOMEM, text in sim->error.
+ */
 int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const struct bf_link_profile *profile);
 
 /* Drops what is on its way. Its ports and the regions behind it must be gone. */
@@ -92,6 +95,7 @@ struct bf_dma_port {
 	struct bf_link *link;
 	struct bf_ioas *ioas;
 	uint32_t actor;
+	uint64_t reads, writes;     /* statistics: operations started; atomics are reads */
 	struct bf_dma_rings *rings; /* requests in flight */
 };
 
@@ -100,7 +104,8 @@ struct bf_dma_port {
 
 /*
  * A port of device `name` on `link`, translating by `ioas`; both borrowed. The name becomes an actor of kind "dma", the
- * one that faults and records show. A port needs room of its own: it must not move. Returns 0 or -ENOMEM.
+ * one that faults and records show; statistics are NAME.reads, .writes and .faults (of the address space). A port needs
+ * room of its own: it must not move. Returns 0 or -ENOMEM.
  */
 int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name, struct bf_link *link,
 		     struct bf_ioas *ioas);

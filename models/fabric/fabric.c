@@ -4,6 +4,7 @@
 
 #include "models/fabric/fabric_internal.h"
 #include "sim/bytes.h"
+#include "sim/stats.h"
 
 int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 {
@@ -23,6 +24,7 @@ void bf_fabric_destroy(struct bf_fabric *f)
 	for (uint32_t i = 0; i < f->count; i++) {
 		bf_sim_cancel(f->sim, &f->ports[i]->due);
 		bf_sim_cancel(f->sim, &f->ports[i]->restore);
+		bf_stats_detach(f->sim, f->ports[i]);
 		free(f->ports[i]);
 	}
 	while (f->slabs) {
@@ -69,6 +71,27 @@ static void choose_mac(uint8_t mac[6], const struct bf_port_opts *opts)
 	bf_put_be32(mac + 2, opts->ipv4);
 }
 
+static int attach_stats(struct bf_port *p)
+{
+	const struct {
+		const char *part, *unit;
+		const uint64_t *field;
+	} stats[] = {
+		{ "tx_packets", "", &p->info.tx_packets },
+		{ "tx_bytes", "B", &p->info.tx_bytes },
+		{ "rx_packets", "", &p->info.rx_packets },
+		{ "rx_bytes", "B", &p->info.rx_bytes },
+		{ "lost_injected", "", &p->lost_injected },
+		{ "lost_no_route", "", &p->lost_no_route },
+		{ "lost_link_down", "", &p->lost_link_down },
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(stats) && !status; i++)
+		status = bf_stats_attach_part(p->fabric->sim, p, p->name, stats[i].part, stats[i].unit, stats[i].field);
+	return status;
+}
+
 static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *opts)
 {
 	size_t name_size = strlen(opts->name) + 1;
@@ -91,7 +114,8 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 		p->lanes[i].due_ps = BF_NEVER;
 	bf_event_init(&p->due, bf_port_on_due);
 	bf_event_init(&p->restore, bf_port_on_restore);
-	if (!p->info.actor) {
+	if (!p->info.actor || attach_stats(p)) {
+		bf_stats_detach(f->sim, p);
 		free(p);
 		return NULL;
 	}
@@ -147,6 +171,7 @@ void bf_port_info(const struct bf_port *p, struct bf_port_info *out)
 {
 	*out = p->info;
 	out->up = p->up;
+	out->dropped = p->lost_injected + p->lost_no_route + p->lost_link_down;
 }
 
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])

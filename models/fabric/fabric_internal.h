@@ -31,7 +31,8 @@ struct bf_port {
 	uint64_t latency_ps, ps_per_kib;
 	bf_port_rx_fn *rx;
 	void *owner;
-	struct bf_port_info info;
+	struct bf_port_info info; /* without `dropped`, which is the sum of: */
+	uint64_t lost_injected, lost_no_route, lost_link_down;
 	char name[];
 };
 

@@ -33,8 +33,15 @@ static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_
 /* A frame that nobody gets, lost at port `at`. */
 static void lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum verdict verdict)
 {
+	struct bf_port *from = pkt->from;
+
 	record(at, pkt, dir, verdict);
-	pkt->from->info.dropped++;
+	if (verdict == NO_ROUTE)
+		from->lost_no_route++;
+	else if (verdict == LINK_DOWN)
+		from->lost_link_down++;
+	else
+		from->lost_injected++;
 	bf_packet_free(pkt);
 }
 

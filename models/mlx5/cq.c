@@ -113,7 +113,16 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	}
 }
 
-/* 0 no, else the record's verdict. */
+/* Called right after the CQE was written: the last posted write on the link is it. */
+static void count_cqe(struct bf_mlx5 *dev, const struct bf_mlx5_completion *c)
+{
+	dev->count.cqes++;
+	if (BF_UNLIKELY(c->err.syndrome))
+		dev->count.error_cqes++;
+	else if (c->told_ps)
+		bf_hist_add(dev->latency, dev->link.posted_ps - c->told_ps);
+}
+
 static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
 {
 	struct bf_mlx5 *dev = cq->dev;
@@ -131,6 +140,8 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 		verdict = CQE_FAILED;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
 		record_cqe(cq, from->qpn, c, iova, verdict, &cqe);
+	if (verdict == CQE_WRITTEN)
+		count_cqe(dev, c);
 	cq->producer++;
 	if (cq->arm && verdict == CQE_WRITTEN && (cq->arm == 1 || c->solicited || c->err.syndrome)) {
 		cq->arm = 0;

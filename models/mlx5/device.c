@@ -122,7 +122,9 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
 	init_tables(dev);
-	status = attach(dev, opts);
+	status = bf_mlx5_stats_open(dev);
+	if (!status)
+		status = attach(dev, opts);
 	if (status) {
 		bf_mlx5_destroy(dev);
 		return status;
@@ -165,6 +167,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 {
 	if (!dev)
 		return;
+	bf_mlx5_stats_close(dev);
 	if (dev->port)
 		bf_port_detach(dev->port);
 	if (dev->dma.rings)

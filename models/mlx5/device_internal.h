@@ -16,6 +16,7 @@
 #include "models/mlx5/mlx5.h"
 #include "models/mlx5/records.h"
 #include "models/mlx5/wqe.h"
+#include "sim/stats.h"
 
 #define BF_PSN_MASK 0xffffffu
 #define BF_PSN_SPAN (1u << 22) /* most PSNs in flight: well below half of the 24-bit space */
@@ -234,12 +235,17 @@ struct bf_mlx5_qp {
 	uint32_t dbr_epoch;
 	bool dbr_busy, dbr_again, bell_again;
 	uint16_t bell_index;
+	uint64_t bell_ps, again_ps; /* arrival of the doorbells behind bell_event and bell_again */
+	uint64_t dbr_bell_ps;       /* of the one behind the doorbell record's read */
+	uint64_t *told_ps;          /* by slot of the ring: arrival of the doorbell that announced the WQE */
 	struct bf_mlx5_bf *bf; /* register of the last BlueFlame ring */
 	/* Retries. */
 	struct bf_event rto_event, rnr_event;
 	uint64_t rto_ps, rto_deadline;
 	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
 	bool lost_valid;
+	bool resending;      /* PSNs before resend_end leave again */
+	uint32_t resend_end;
 	uint8_t retry_count, retries_left, rnr_retry, rnr_left;
 	uint32_t retries, rnr_naks, doorbells;
 	struct bf_mlx5_err err; /* the first */
@@ -302,6 +308,42 @@ struct bf_mlx5_uar {
 	struct bf_mlx5_bf bf[BF_MLX5_BF_BUFS];
 };
 
+/*
+ * What a device counts, in the order of the path; published under these names behind the device's ("nic0.cqes"). NAKs
+ * have an array each, by bf_mlx5_nak_kind(), and so have packets that were thrown away, by the record's reason.
+ */
+#define BF_MLX5_COUNTERS(C)                                                                                          \
+	C(doorbells)         /* that a queue pair listened to */                                                     \
+	C(doorbells_ignored) /* no such queue, another's page, not ready to send */                                  \
+	C(dbrec_reads)                                                                                               \
+	C(ring_reads)                                                                                                \
+	C(wqes_fetched)                                                                                              \
+	C(wqes_completed)                                                                                            \
+	C(packets_resent)                                                                                            \
+	C(timeouts)                                                                                                  \
+	C(acks_sent)                                                                                                 \
+	C(acks_received)                                                                                             \
+	C(cqes)       /* written, those with an error included */                                                    \
+	C(error_cqes)
+
+#define BF_MLX5_NAK_KINDS 6u /* RNR, sequence, invalid request, access, operation, reserved codes */
+#define BF_MLX5_DROPS 10u
+
+static inline uint32_t bf_mlx5_nak_kind(uint8_t syndrome)
+{
+	if ((syndrome & 0xe0) == BF_AETH_RNR)
+		return 0;
+	return syndrome >= BF_AETH_NAK_SEQ && syndrome <= BF_AETH_NAK_OP ? syndrome - BF_AETH_NAK_SEQ + 1u : 5;
+}
+
+struct bf_mlx5_counts {
+#define C(name) uint64_t name;
+	BF_MLX5_COUNTERS(C)
+#undef C
+	uint64_t naks_sent[BF_MLX5_NAK_KINDS], naks_received[BF_MLX5_NAK_KINDS];
+	uint64_t rx_drops[BF_MLX5_DROPS];
+};
+
 struct bf_mlx5 {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
@@ -324,8 +366,14 @@ struct bf_mlx5 {
 	uint32_t uar_count;
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;
+	struct bf_mlx5_counts count;
+	struct bf_hist *latency;
 	char name[24];
 };
+
+/* stats.c */
+int bf_mlx5_stats_open(struct bf_mlx5 *dev); /* 0 or -ENOMEM */
+void bf_mlx5_stats_close(struct bf_mlx5 *dev);
 
 /* device.c */
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev);
@@ -424,6 +472,7 @@ struct bf_mlx5_completion {
 	uint16_t index;
 	uint32_t byte_cnt, imm;
 	struct bf_mlx5_err err;
+	uint64_t told_ps; /* a send that succeeded: when its doorbell arrived; 0: none */
 };
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);

@@ -102,6 +102,13 @@ void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_
  */
 int bf_mlx5_poll_uars(void *dev);
 
+/*
+ * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,
+ * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the histogram
+ * `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs without
+ * error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1.
+ */
+
 /* Records: models/mlx5/records.h (types 100 to 116). Each QP and CQ is an actor of kind "queue": "nic0.qp0x101". */
 
 #endif

@@ -25,7 +25,8 @@ int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 	if (qp->has_sq && !qp->sends) {
 		qp->sq_bytes = calloc(slots, BF_MLX5_WQEBB);
 		qp->sends = calloc(slots, sizeof(*qp->sends));
-		if (!qp->sq_bytes || !qp->sends)
+		qp->told_ps = calloc(slots, sizeof(*qp->told_ps));
+		if (!qp->sq_bytes || !qp->sends || !qp->told_ps)
 			return -ENOMEM;
 	}
 	if (qp->has_rq && !qp->rq_bytes) {
@@ -122,7 +123,7 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 	qp->producer = qp->fetch_issued = qp->fetched = qp->decoded = qp->tx_index = qp->ack_index = qp->head = 0;
 	qp->tx_packet = qp->read_psns = qp->rdatomic = qp->locals = 0;
 	qp->tx_psn = qp->send_psn = qp->una_psn = qp->expected_psn = qp->msn = 0;
-	qp->halted = qp->bell_again = qp->dbr_again = qp->lost_valid = false;
+	qp->halted = qp->bell_again = qp->dbr_again = qp->lost_valid = qp->resending = false;
 	qp->bf = NULL;
 	qp->acks_owed = 0;
 	qp->rx_op = qp->nak = 0;
@@ -159,6 +160,7 @@ void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 	}
 	free_held(qp);
 	free(qp->sends);
+	free(qp->told_ps);
 	free(qp->sq_bytes);
 	free(qp->rq_bytes);
 	free(qp->rx_sge);

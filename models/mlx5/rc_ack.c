@@ -90,8 +90,12 @@ static void rx_ack(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	uint8_t kind = r->aeth_syndrome & 0xe0;
 
 	if (kind == 0) {
+		qp->dev->count.acks_received++;
 		acked_before(qp, bf_psn_add(r->psn, 1));
-	} else if (kind == BF_AETH_RNR) {
+		return;
+	}
+	qp->dev->count.naks_received[bf_mlx5_nak_kind(r->aeth_syndrome)]++;
+	if (kind == BF_AETH_RNR) {
 		acked_before(qp, r->psn);
 		bf_mlx5_rnr_nak(qp, qp->una_psn, r->aeth_syndrome & 0x1f);
 	} else {

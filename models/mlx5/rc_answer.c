@@ -41,6 +41,7 @@ static void send_aeth(struct bf_mlx5_qp *qp, uint8_t opcode, uint8_t syndrome, u
 static void send_ack(struct bf_mlx5_qp *qp)
 {
 	qp->acks_owed = 0;
+	qp->dev->count.acks_sent++;
 	send_aeth(qp, BF_RC_ACK, BF_AETH_ACK, bf_psn_add(qp->expected_psn, BF_PSN_MASK), qp->msn, 0);
 }
 
@@ -96,6 +97,7 @@ static void send_nak(struct bf_mlx5_qp *qp)
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_nak_sent_schema, qp->actor, &rec, NULL, 0);
 	}
+	qp->dev->count.naks_sent[bf_mlx5_nak_kind(syndrome)]++;
 	send_aeth(qp, BF_RC_ACK, syndrome, qp->nak_psn, qp->msn, 0);
 	if (is_fatal(syndrome)) {
 		bf_mlx5_qp_error(qp, 2);

@@ -94,6 +94,9 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 {
 	uint32_t sent = (uint32_t)bf_psn_diff(qp->tx_psn, psn);
 
+	if (!qp->resending || bf_psn_diff(qp->tx_psn, qp->resend_end) > 0)
+		qp->resend_end = qp->tx_psn;
+	qp->resending = true;
 	bf_mlx5_tx_drop(qp, BF_TX_REQUEST);
 	bf_mlx5_tx_seek(qp, psn);
 	qp->retries++;
@@ -148,6 +151,7 @@ void bf_mlx5_rto_fired(struct bf_event *ev)
 		return;
 	}
 	qp->rto_deadline = BF_NEVER;
+	qp->dev->count.timeouts++;
 	if (bf_mlx5_use_retry(qp)) {
 		qp->lost_valid = false;
 		bf_mlx5_go_back(qp, qp->una_psn, 0);

@@ -8,7 +8,8 @@
 #include <errno.h>
 
 enum { DROP_NOT_ROCE, DROP_LENGTH, DROP_ICRC, DROP_NO_QP, DROP_PEER, DROP_STATE, DROP_SEQUENCE, DROP_STALE,
-       DROP_UNEXPECTED, DROP_MEMORY };
+       DROP_UNEXPECTED, DROP_MEMORY, DROPS };
+BF_STATIC_ASSERT(DROPS == BF_MLX5_DROPS, "a counter for each reason");
 
 /* rx_op: the message in progress. */
 enum { OP_NONE, OP_SEND, OP_WRITE };
@@ -20,6 +21,7 @@ static const struct bf_mlx5_err err_none = { 0 };
 
 void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why)
 {
+	dev->count.rx_drops[why]++;
 	if (bf_probe(dev->sim, BF_CLASS_NET)) {
 		struct bf_rec_rx_drop rec = { .packet = pkt->id, .expected = expected, .why = why };
 

@@ -315,6 +315,15 @@ static bool send_request(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	return true;
 }
 
+/* A packet leaves while there are some that leave again. */
+static void count_resent(struct bf_mlx5_qp *qp)
+{
+	if (bf_psn_diff(qp->tx_psn, qp->resend_end) < 0)
+		qp->dev->count.packets_resent++;
+	else
+		qp->resending = false;
+}
+
 /*
  * Sends what the window allows of the WQE at tx_index. True when all of it is out. READs do not count against the
  * window of packets (their data travel the other way), only against the PSN space.
@@ -338,6 +347,8 @@ static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 			if (!send_data(qp, s))
 				return false;
 		}
+		if (BF_UNLIKELY(qp->resending))
+			count_resent(qp);
 		qp->dev->tx_busy_ps += qp->dev->profile.packet_tx_ps;
 		qp->tx_packet += n;
 		qp->tx_psn = bf_psn_add(qp->tx_psn, n);

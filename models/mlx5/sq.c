@@ -33,6 +33,8 @@ void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp)
 	qp->dbr_busy = true;
 	qp->dbr_again = false;
 	qp->dbr_epoch = qp->epoch;
+	qp->dbr_bell_ps = qp->bell_ps;
+	qp->dev->count.dbrec_reads++;
 	qp->inflight++;
 	qp->dbr_op.iova = bf_mlx5_buf_iova(&qp->dbr, 0, BF_MLX5_DBR_BYTES, &run);
 	qp->dbr_op.len = BF_MLX5_DBR_BYTES;
@@ -48,6 +50,7 @@ void bf_mlx5_bell_fired(struct bf_event *ev)
 	bf_mlx5_dbrec_read(qp);
 	if (qp->bell_again) {
 		qp->bell_again = false;
+		qp->bell_ps = qp->again_ps;
 		bf_sim_after(qp->dev->sim, ev, qp->dev->profile.doorbell_ps);
 	}
 }
@@ -77,6 +80,9 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
 		return DBREC_UNCHANGED;
 	if (ahead > 0x8000)
 		return DBREC_BACK;
+	/* A queue pair that never left RESET but for error has no ring. */
+	for (uint16_t i = qp->producer; qp->told_ps && i != value; i++)
+		qp->told_ps[i & qp->sq_mask] = qp->dbr_bell_ps;
 	qp->producer = value;
 	return DBREC_ADVANCED;
 }
@@ -211,6 +217,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 	if (status && qp->state == BF_MLX5_QPS_RTS && !qp->halted)
 		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->send_psn, 0, err_malformed, why.text);
 	qp->decoded = (uint16_t)(index + wqebbs);
+	dev->count.wqes_fetched++;
 	return true;
 }
 
@@ -312,6 +319,7 @@ static bool fetch_next(struct bf_mlx5_qp *qp)
 	qp->fetch_issued = (uint16_t)(qp->fetch_issued + n);
 	qp->fetch_next = (qp->fetch_next + 1) % BF_MLX5_FETCHES;
 	qp->inflight++;
+	qp->dev->count.ring_reads++;
 	bf_dma_read(&qp->dev->dma, &f->op);
 	return true;
 }
@@ -333,8 +341,11 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 	};
 	bool signalled = err || s->ce >= 2;
 
+	qp->dev->count.wqes_completed++;
 	if (err)
 		c.err = *err;
+	else
+		c.told_ps = qp->told_ps[s->index & qp->sq_mask];
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_wqe_done rec = {
 			.qpn = qp->qpn, .psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn, .length = s->length,

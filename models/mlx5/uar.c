@@ -44,17 +44,23 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 
 		bf_record(&dev->sim->rec, &bf_rec_doorbell_schema, qp ? qp->actor : dev->actor, &rec, NULL, 0);
 	}
-	if (verdict != BELL_OK)
+	if (verdict != BELL_OK) {
+		dev->count.doorbells_ignored++;
 		return;
+	}
+	dev->count.doorbells++;
 	qp->doorbells++;
 	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
 	qp->bf = bf;
 	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, qpn, &stall))
 		dev->tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
 	if (bf_event_pending(&qp->bell_event)) {
+		if (!qp->bell_again)
+			qp->again_ps = dev->sim->now_ps;
 		qp->bell_again = true;
 		return;
 	}
+	qp->bell_ps = dev->sim->now_ps;
 	bf_sim_at(dev->sim, &qp->bell_event,
 		  (dev->tx_busy_ps > dev->sim->now_ps ? dev->tx_busy_ps : dev->sim->now_ps) + dev->profile.doorbell_ps);
 }
