@@ -14,6 +14,7 @@ void bf_cause_of(const struct bf_workload *w, struct bf_cause *out)
 	if (w->backend->platform != BF_PLATFORM_SIM)
 		return;
 	again.records = BF_CLASS_ALL;
+	again.counts = false;
 	bf_record_log_init(&log, LOG_MAX);
 	if (bf_workload_run(&again, &log.sink, &r, NULL) == 0 && !log.overflow)
 		bf_cause_read(&log, w->depth, out);

@@ -19,27 +19,6 @@ static void print_time(const char *what, uint64_t ps)
 	printf("%s %llu.%03llu us", what, ps / BF_US, ps % BF_US / BF_NS);
 }
 
-static void print_stats(const struct bf_run_result *r)
-{
-	for (uint32_t i = 0; i < r->nstats; i++) {
-		const struct bf_run_stat *s = &r->stats[i];
-
-		if (!s->histogram)
-			continue;
-		printf("%-26s %" PRIu64 " x", s->name, s->count);
-		if (strcmp(s->unit, "ps") == 0) {
-			print_time(", 50 %", s->p50);
-			print_time(", 90 %", s->p90);
-			print_time(", 99 %", s->p99);
-			print_time(", max", s->max);
-		} else {
-			printf(", 50 %% %" PRIu64 ", 90 %% %" PRIu64 ", 99 %% %" PRIu64 ", max %" PRIu64 " %s", s->p50,
-			       s->p90, s->p99, s->max, s->unit);
-		}
-		putchar('\n');
-	}
-}
-
 static void print_checked(const struct bf_workload *w, const struct bf_run_result *r)
 {
 	const char *values = w->work == BF_IBGDA_MIXED ? "counters and signals"
@@ -54,7 +33,8 @@ static void print_checked(const struct bf_workload *w, const struct bf_run_resul
 	printf(", all as they must be");
 }
 
-static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause)
+static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause,
+			 bool stats)
 {
 	char command[2048];
 
@@ -68,7 +48,6 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	if (r->messages)
 		printf(", %" PRIu64 " messages/s", rate(r->messages, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
-	print_stats(r);
 	if (w->records)
 		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
 		       r->world.hash);
@@ -80,33 +59,15 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	bf_run_print_failure(stdout, r);
 	if (cause->text[0])
 		printf("cause: %s\n", cause->text);
-}
-
-static void json_stats(struct bf_json *j, const struct bf_run_result *r)
-{
-	bf_json_open(j, "statistics", '{');
-	for (uint32_t i = 0; i < r->nstats; i++) {
-		const struct bf_run_stat *s = &r->stats[i];
-
-		if (!s->histogram) {
-			bf_json_u64(j, s->name, s->value);
-			continue;
-		}
-		bf_json_open(j, s->name, '{');
-		bf_json_text(j, "unit", s->unit);
-		bf_json_u64(j, "count", s->count);
-		bf_json_u64(j, "min", s->min);
-		bf_json_u64(j, "p50", s->p50);
-		bf_json_u64(j, "p90", s->p90);
-		bf_json_u64(j, "p99", s->p99);
-		bf_json_u64(j, "max", s->max);
-		bf_json_close(j, '}');
-	}
-	bf_json_close(j, '}');
+	if (r->counts)
+		bf_counts_print_faults(stdout, r->counts);
+	if (r->counts && stats)
+		bf_counts_print_stats(stdout, r->counts);
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause)
+static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause,
+			bool stats)
 {
 	char text[2048];
 	struct bf_json j;
@@ -132,10 +93,13 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_json_u64(&j, "records", r->world.records);
 	if (w->records)
 		bf_json_hex(&j, "hash", r->world.hash);
-	json_stats(&j, r);
 	bf_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
+	if (r->counts)
+		bf_counts_json_faults(&j, r->counts);
+	if (r->counts && stats)
+		bf_counts_json_stats(&j, r->counts);
 	bf_json_open(&j, "wall", '{');
 	bf_json_u64(&j, "ns", r->wall_ns);
 	bf_json_u64(&j, "messages_per_second", rate(r->messages, r->wall_ns));
@@ -163,9 +127,10 @@ static int run_and_report(const struct bf_args *args, const struct bf_workload *
 	if (r.verdict != BF_VERDICT_GOOD)
 		bf_cause_of(w, &cause);
 	if (!bf_arg_json(args))
-		print_result(w, &r, &cause);
+		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(w, &r, &cause);
+		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
 	return r.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
@@ -184,6 +149,7 @@ static int run_run(const struct bf_args *args)
 	if (code != BF_EXIT_GOOD)
 		return code;
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	w.counts = bf_arg_flag(args, "stats") || w.faults;
 	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);
@@ -207,6 +173,9 @@ static const struct bf_opt options[] = {
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
+	{ .name = "stats",
+	  .kind = BF_OPT_FLAG,
+	  .help = "print what the devices counted, and how long they took from doorbell to completion" },
 	BF_WORKLOAD_OPT_TABLE,
 	{ .name = NULL },
 };
@@ -219,7 +188,8 @@ const struct bf_command bf_cmd_run = {
 	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
-	    "run once more with all records, and the cause is named from them.\n"
+	    "run once more with all records, and the cause is named from them. With --faults, each rule of the plan\n"
+	    "says how often it fired.\n"
 	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
 	    "2: bad options. 77: the backend is not available here.\n"

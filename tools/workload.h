@@ -13,6 +13,7 @@
 #include "drivers/ibgda/kernels.h"
 #include "models/mlx5/mlx5.h"
 #include "tools/cli.h"
+#include "tools/counts.h"
 
 /* Fields in the order of BF_WORKLOAD_OPTIONS, whose members they are; meanings stand there. */
 struct bf_workload {
@@ -42,6 +43,7 @@ struct bf_workload {
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
+	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
 };
 
 /*
@@ -150,16 +152,6 @@ struct bf_queue_standing {
 	uint32_t syndrome; /* 0 = none */
 };
 
-/* One statistic of a run. Histograms have `count`; counters only `value`. */
-struct bf_run_stat {
-	char name[48];
-	char unit[8];
-	bool histogram;
-	uint64_t value;
-	uint64_t count, min, p50, p90, p99, max;
-};
-
-#define BF_RUN_STATS 64
 #define BF_RUN_QUEUES 16
 
 struct bf_run_result {
@@ -169,10 +161,10 @@ struct bf_run_result {
 	uint64_t messages;        /* issued by all PEs if the run came to its end */
 	uint64_t verified_bytes;  /* payload bytes that were compared */
 	uint64_t verified_values; /* counters and fetched values that were checked */
-	uint32_t nstats, nqueues, unfinished; /* queues that have work left or an error; the first are in `queues` */
-	struct bf_run_stat stats[BF_RUN_STATS];
+	uint32_t nqueues, unfinished; /* queues that have work left or an error; the first are in `queues` */
 	struct bf_queue_standing queues[BF_RUN_QUEUES];
 	uint64_t wall_ns; /* of the run itself, set-up and check left out */
+	struct bf_counts *counts; /* the caller's to free; NULL unless the workload asks */
 };
 
 /*

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "sim/bytes.h"
-#include "sim/stats.h"
 #include "tools/workload.h"
 
 /* All heaps together: what a machine for tests can spare. */
@@ -241,29 +240,6 @@ static void collect_queues(const struct arena *a, struct bf_run_result *r)
 	}
 }
 
-static void add_stat(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *hist)
-{
-	struct bf_run_result *r = arg;
-	struct bf_run_stat *s;
-
-	if (r->nstats == BF_RUN_STATS || (hist && hist->count == 0) || (counter && *counter == 0))
-		return;
-	s = &r->stats[r->nstats++];
-	*s = (struct bf_run_stat){ .histogram = hist != NULL };
-	snprintf(s->name, sizeof(s->name), "%s", name);
-	snprintf(s->unit, sizeof(s->unit), "%s", unit);
-	if (counter) {
-		s->value = *counter;
-		return;
-	}
-	s->count = hist->count;
-	s->min = hist->min;
-	s->p50 = bf_hist_quantile(hist, 500000);
-	s->p90 = bf_hist_quantile(hist, 900000);
-	s->p99 = bf_hist_quantile(hist, 990000);
-	s->max = hist->max;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -349,10 +325,12 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 		if (rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}
-	if (rc == 0) {
+	if (rc == 0)
 		judge(&a, out);
-		if (w->backend->sim(a.world))
-			bf_stats_each(w->backend->sim(a.world), add_stat, out);
+	if (rc == 0 && w->counts && w->backend->sim(a.world)) {
+		out->counts = bf_counts_take(w->backend->sim(a.world));
+		if (!out->counts)
+			rc = bf_fail(err, -ENOMEM, "no memory for statistics");
 	}
 	close_all(&a);
 	return rc;

@@ -76,6 +76,34 @@ if command -v jq >/dev/null; then
 		fail "without records the run took another course"
 fi
 
+# Statistics, when asked for: what the devices counted, in step with what the workload asked of them.
+expect 0 ibgda-put --messages 20 --quiet-every 1 --stats
+says 'statistics (without'
+grep -Eq '^  nic0\.wqes_completed +20$' "$work/out" || fail 'nic0 does not say that it completed 20 entries'
+grep -Eq '^  nic1\.latency +20( +[0-9]+\.[0-9]{3} us){5}$' "$work/out" || fail 'nic1 has no latency of 20 entries'
+expect 0 ibgda-put
+! grep -q statistics "$work/out" || fail 'statistics that nobody asked for'
+if command -v jq >/dev/null; then
+	"$BELFRY" run ibgda-put --messages 20 --quiet-every 1 --stats --json >"$work/out"
+	jq -e '.stats | ."nic0.wqes_completed" == 20 and ."nic0.timeouts" == 0 and
+		."nic0.p1.tx_packets" == ."nic1.p1.rx_packets" and ."nic0.latency".unit == "ps" and
+		."nic0.latency".min <= ."nic0.latency".p50 and ."nic0.latency".p99 <= ."nic0.latency".max' \
+		"$work/out" >/dev/null || fail 'the statistics in --json are not what they must be'
+	jq -e 'has("stats") or has("fault_rules") | not' "$work/a" >/dev/null || fail '--json has more than was asked for'
+fi
+
+# A fault plan says what became of each rule.
+expect 0 ibgda-put --faults 'drop prob=0.1; drop on=nic9.p1; corrupt skip=1000000' --messages 50 --ack-timeout 4
+grep -Eq '^  drop prob=0\.100000 +fired [1-9][0-9]* of [1-9][0-9]* times$' "$work/out" || fail 'no rule fired'
+says 'NEVER FIRED: nothing that it applies to has happened'
+grep -Eq '^  corrupt skip=1000000 +NEVER FIRED in [1-9][0-9]* times$' "$work/out" || fail 'no rule waited in vain'
+if command -v jq >/dev/null; then
+	"$BELFRY" run ibgda-put --faults 'drop count=2; drop on=nic9.p1' --ack-timeout 4 --json >"$work/out"
+	jq -e '.fault_rules | length == 2 and .[0].rule == "drop count=2" and .[0].fired == 2 and
+		.[0].opportunities > 2 and .[1].fired == 0 and .[1].opportunities == 0' "$work/out" >/dev/null ||
+		fail '--json does not say how often rules fired'
+fi
+
 # A trace has what was recorded.
 expect 0 ibgda-put --messages 4 --trace "$work/t.bft"
 [ -s "$work/t.bft" ] || fail "no trace was written"
