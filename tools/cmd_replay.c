@@ -8,6 +8,7 @@
 
 #include "models/mlx5/wqe.h"
 #include "tools/cli.h"
+#include "tools/counts.h"
 #include "tools/input.h"
 #include "tools/life_out.h"
 #include "tools/profile.h"
@@ -25,6 +26,7 @@ struct job {
 	struct bf_replay_result *result;
 	struct bf_progress progress;
 	struct bf_life *life;
+	struct bf_counts *counts; /* with --stats */
 	uint32_t life_qpn;
 	uint16_t life_index;
 	bool life_asked, life_none;
@@ -37,6 +39,14 @@ struct job {
 static void on_progress(void *arg, uint64_t done, uint64_t total)
 {
 	bf_progress_update(arg, done, total);
+}
+
+static void on_done(void *arg, const struct bf_sim *sim)
+{
+	struct job *job = arg;
+
+	bf_counts_free(job->counts);
+	job->counts = bf_counts_take(sim);
 }
 
 static int run_once(struct job *job, struct bf_sink *sink, uint32_t mask, struct bf_error *err)
@@ -53,6 +63,8 @@ static int run_once(struct job *job, struct bf_sink *sink, uint32_t mask, struct
 		bf_replay_free(job->result);
 		job->result = r;
 	}
+	if (!rc && job->opts.done && !job->counts)
+		rc = bf_fail(err, -ENOMEM, "out of memory");
 	return rc;
 }
 
@@ -309,6 +321,10 @@ static void print_text(const struct job *job)
 		       why_this_one(job));
 		bf_life_print(job->life, stdout);
 	}
+	if (job->counts) {
+		putchar('\n');
+		bf_counts_print_stats(stdout, job->counts);
+	}
 }
 
 /* ---- JSON ---- */
@@ -397,6 +413,8 @@ static void print_json(const struct job *job)
 	json_divergences(&j, r);
 	if (job->life)
 		bf_life_json(&j, job->life, job->life_qpn, job->life_index);
+	if (job->counts)
+		bf_counts_json_stats(&j, job->counts);
 	if (job->damage)
 		bf_json_text(&j, "error", job->damage_error.text);
 	bf_json_close(&j, '}');
@@ -423,6 +441,8 @@ static int parse_choices(struct job *job)
 		.mtu = (uint32_t)bf_arg_u64(job->args, "mtu"),
 		.progress = on_progress,
 		.progress_arg = &job->progress,
+		.done = bf_arg_flag(job->args, "stats") ? on_done : NULL,
+		.done_arg = job,
 	};
 	return 0;
 }
@@ -459,6 +479,7 @@ static int replay(const struct bf_args *args)
 	else
 		code = show(&job);
 	bf_life_free(job.life);
+	bf_counts_free(job.counts);
 	bf_replay_free(job.result);
 	bf_capture_free(job.capture);
 	return code;
@@ -480,6 +501,7 @@ static const struct bf_opt options[] = {
 	  .min = 256,
 	  .max = 4096 },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "20", .help = "divergences to print" },
+	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the devices counted" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
 	{ .name = "pcapng", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write the packets, for Wireshark" },
 	{ 0 },

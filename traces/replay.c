@@ -444,6 +444,8 @@ static int replay(struct bf_replay *r)
 	r->result->records = r->sim->rec.count;
 	r->result->hash = bf_stream_hash(&r->sim->rec);
 	r->result->packets = packets_sent(r);
+	if (r->opts->done)
+		r->opts->done(r->opts->done_arg, r->sim);
 	return 0;
 }
 

@@ -30,6 +30,8 @@ struct bf_replay_opts {
 	struct bf_sink *sink;                                       /* borrowed; may be NULL */
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* events of the capture; may be NULL */
 	void *progress_arg;
+	void (*done)(void *arg, const struct bf_sim *sim); /* after a replay, for its statistics; may be NULL */
+	void *done_arg;
 };
 
 /* Sides of a queue pair. */

@@ -164,6 +164,7 @@ refused text 'neither a capture nor a trace'
 "$BELFRY" replay "$mix" --life=3 2>&1 | grep -q 'wants QPN:INDEX' || fail "--life=3 is taken"
 "$BELFRY" replay "$mix" --life=none | grep -q 'The life' && fail "--life=none tells a life"
 "$BELFRY" replay - --life=none <"$mix" >/dev/null || fail "no capture from standard input"
+"$BELFRY" replay "$mix" --life=none --stats | grep -Eq '^  nic0\.wqes_completed +[1-9][0-9]*$' || fail "--stats"
 "$BELFRY" replay "$mix" --profile=cx7,wqe_ps=50000 --life=none >/dev/null || fail "a slow device diverges"
 "$BELFRY" replay "$mix" --profile=nonsense 2>&1 | grep -q -e '--profile' || fail "--profile=nonsense is taken"
 "$BELFRY" replay "$rkey" --trace="$work/r.bft" --pcapng="$work/r.pcapng" --life=none >/dev/null || fail "--trace --pcapng"
