@@ -330,6 +330,7 @@ int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, s
 	struct rule r;
 	int rc = 0;
 
+	*out = NULL;
 	if (!plan)
 		return bf_fail(err, -ENOMEM, "fault plan: no memory");
 	do {

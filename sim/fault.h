@@ -39,8 +39,8 @@ enum bf_fault_kind {
 const char *bf_fault_kind_name(enum bf_fault_kind k);
 
 /*
- * Parses `text`. -EINVAL with line, column and reason in `err`, -ENOMEM. An empty plan is fine. Free with
- * bf_fault_plan_destroy(). A plan serves one simulation at a time, since it counts.
+ * Parses `text`. -EINVAL with line, column and reason in `err`, -ENOMEM; `*out` is NULL then. An empty plan is fine.
+ * Free with bf_fault_plan_destroy(). A plan serves one simulation at a time, and its thread, since it counts.
  */
 int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out);
 void bf_fault_plan_destroy(struct bf_fault_plan *plan);

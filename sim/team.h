@@ -4,6 +4,8 @@
  * A meeting is complete when every member in its mask has arrived; all leave at the latest arrival's time. Members that
  * diverged arrive when they arrive. A member that ends while others wait for it is a deadlock and reported as such
  * (CUDA C Programming Guide, "Warp Shuffle Functions": all lanes named in the mask must execute the same intrinsic).
+ *
+ * All calls from the simulation's thread; the ones marked "self" only from inside that agent.
  */
 #ifndef BELFRY_SIM_TEAM_H
 #define BELFRY_SIM_TEAM_H

@@ -3,7 +3,7 @@
  *
  * Actors and types are compared by name and fields by name, so traces of different programs and versions compare. Where
  * the streams part, the nearest place where they agree again is sought, so that one record more does not make all that
- * follow look different.
+ * follow look different. One thread per comparison and its readers.
  */
 #ifndef BELFRY_TRACES_DIFF_H
 #define BELFRY_TRACES_DIFF_H

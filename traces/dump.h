@@ -1,4 +1,4 @@
-/* Printing traces for people, one record a line; or as JSON, one object a line. */
+/* Printing traces for people, one record a line; or as JSON, one object a line. One thread per reader. */
 #ifndef BELFRY_TRACES_DUMP_H
 #define BELFRY_TRACES_DUMP_H
 

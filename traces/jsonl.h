@@ -2,7 +2,8 @@
  * The JSON Lines form of records, for those who print them: dump and the exchange form share it.
  *
  * Numbers of type BF_FIELD_HEX are strings "0x..."; other numbers are JSON numbers up to 2^53 and decimal strings
- * beyond, because most JSON readers keep numbers as doubles. See docs/trace-format.md.
+ * beyond, because most JSON readers keep numbers as doubles. See docs/trace-format.md. No state: any thread. Errors of
+ * output are left in the FILE for its owner to ask.
  */
 #ifndef BELFRY_TRACES_JSONL_H
 #define BELFRY_TRACES_JSONL_H

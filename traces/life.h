@@ -2,7 +2,8 @@
  * The life of one send entry, told from a record stream: the store that announced it, what the device read and checked,
  * its packets there and back, what the other side did, and its completion.
  *
- * Reads records by the names of their types and fields, live (as a sink) or from a trace of any version.
+ * Reads records by the names of their types and fields, live (as a sink) or from a trace of any version. One thread per
+ * life. Times are picoseconds of the stream.
  */
 #ifndef BELFRY_TRACES_LIFE_H
 #define BELFRY_TRACES_LIFE_H

@@ -3,7 +3,7 @@
  *
  * Takes records of type "packet": a field `packet` or `id` (number of the packet), `dir` (0 sent, 1 arrived), `len`
  * and `verdict` (0: nothing special) where present, and the Ethernet frame as tail. Each actor (port) becomes an
- * interface. Format: draft-ietf-opsawg-pcapng; timestamps count picoseconds.
+ * interface. Format: draft-ietf-opsawg-pcapng; timestamps count picoseconds. One thread per reader.
  */
 #ifndef BELFRY_TRACES_PCAPNG_H
 #define BELFRY_TRACES_PCAPNG_H

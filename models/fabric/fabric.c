@@ -10,6 +10,7 @@ int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 {
 	struct bf_fabric *f = calloc(1, sizeof(*f));
 
+	*out = NULL;
 	if (!f)
 		return bf_fail(&sim->error, -ENOMEM, "fabric: no memory");
 	f->sim = sim;
