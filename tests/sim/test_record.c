@@ -273,6 +273,33 @@ START_TEST(test_probe)
 }
 END_TEST
 
+static int refuse_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
+{
+	(void)s, (void)actor, (void)kind, (void)name;
+	return -ENOSPC;
+}
+
+/* A stream that did not open is off, drops records and can be opened again. */
+START_TEST(test_open_fails)
+{
+	struct bf_stream st = { 0 };
+	struct memory *m = memory();
+	struct bf_sink bad = m->sink;
+	uint64_t clock = 0;
+	bad.declare_actor = refuse_actor;
+	bf_stream_actor(&st, "agent", "x");
+	ck_assert_int_eq(bf_stream_open(&st, &clock, BF_CLASS_ALL, &bad), -ENOSPC);
+	ck_assert_uint_eq(st.mask, 0);
+	emit(&st, 1);
+	ck_assert_int_eq(bf_stream_open(&st, &clock, BF_CLASS_ALL, &m->sink), 0);
+	emit(&st, 1);
+	ck_assert_int_eq(bf_stream_close(&st), 0);
+	ck_assert_uint_eq(st.count, 1);
+	bf_stream_free(&st);
+	free(m);
+}
+END_TEST
+
 START_TEST(test_tee)
 {
 	struct bf_stream st = { 0 };
@@ -332,6 +359,7 @@ int main(void)
 	tcase_add_test(c, test_large_tails);
 	tcase_add_test(c, test_sink_error);
 	tcase_add_test(c, test_probe);
+	tcase_add_test(c, test_open_fails);
 	tcase_add_test(c, test_tee);
 	tcase_add_test(c, test_fields);
 	suite_add_tcase(s, c);
