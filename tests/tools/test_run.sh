@@ -107,6 +107,11 @@ fi
 # A trace has what was recorded.
 expect 0 ibgda-put --messages 4 --trace "$work/t.bft"
 [ -s "$work/t.bft" ] || fail "no trace was written"
+# The names of all memory, which was made before the first event.
+"$BELFRY" dump "$work/t.bft" --type=region >"$work/out"
+says 'name="nic0.uar0" space="pe0"'
+says 'name="nic1.uar0" space="pe1"'
+grep -Eq 'kind=vram .*name="[^"]*heap[^"]*" space="pe1"' "$work/out" || fail "the heap of PE 1 has no region record"
 expect 0 ibgda-put --messages 4 --trace "$work/t.jsonl"
 head -c 1 "$work/t.jsonl" | grep -q '{' || fail "$work/t.jsonl is not JSON Lines"
 
