@@ -27,9 +27,9 @@ uint64_t *bf_stats_counter(struct bf_sim *sim, const char *name, const char *uni
 struct bf_hist *bf_stats_hist(struct bf_sim *sim, const char *name, const char *unit);
 
 /*
- * The counter `name` also counts what `owner` keeps in `*field`: nothing is counted twice, and an update costs its owner
- * one addition. Several fields under one name add up. 0 or -ENOMEM. The field must live until bf_stats_detach(), which
- * keeps the last values of all fields of that owner; the names stay.
+ * The counter `name` also counts what `owner` keeps in `*field`: nothing is counted twice, and an update costs its
+ * owner one addition. Several fields under one name add up. 0 or -ENOMEM. The field must live until bf_stats_detach(),
+ * which keeps the last values of all fields of that owner; the names stay.
  */
 int bf_stats_attach(struct bf_sim *sim, const void *owner, const char *name, const char *unit, const uint64_t *field);
 void bf_stats_detach(struct bf_sim *sim, const void *owner);

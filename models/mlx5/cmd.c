@@ -84,11 +84,11 @@ static uint8_t query_hca_cap(struct bf_mlx5_mail *m)
 
 	if (type || m->out_len < 16 + 0x20)
 		return BF_MLX5_CMD_OK;
-	cap[0x11] = 15;                        /* log_max_qp_sz */
-	cap[0x13] = (uint8_t)p->log_max_qp;    /* log_max_qp */
-	cap[0x19] = 22;                        /* log_max_cq_sz */
-	cap[0x1b] = (uint8_t)p->log_max_cq;    /* log_max_cq */
-	cap[0x1d] = (uint8_t)p->log_max_mkey;  /* log_max_mkey */
+	cap[0x11] = 15;                       /* log_max_qp_sz */
+	cap[0x13] = (uint8_t)p->log_max_qp;   /* log_max_qp */
+	cap[0x19] = 22;                       /* log_max_cq_sz */
+	cap[0x1b] = (uint8_t)p->log_max_cq;   /* log_max_cq */
+	cap[0x1d] = (uint8_t)p->log_max_mkey; /* log_max_mkey */
 	return BF_MLX5_CMD_OK;
 }
 
@@ -151,8 +151,8 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 	uint8_t status;
 
 	if (in_len < MAIL_MIN || out_len < MAIL_MIN)
-		return bf_fail(&dev->sim->error, -EINVAL, "%s: command of %zu bytes in, %zu out: both need 16", dev->name,
-			       in_len, out_len);
+		return bf_fail(&dev->sim->error, -EINVAL, "%s: command of %zu bytes in, %zu out: both need 16",
+			       dev->name, in_len, out_len);
 	m.opcode = BF_MLX5_GET(in, BF_CMD_OPCODE);
 	m.number = BF_MLX5_GET(in, BF_CMD_IN_NUMBER);
 	c = find_command(m.opcode);

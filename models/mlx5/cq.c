@@ -38,7 +38,8 @@ static uint8_t xor_of_bytes(uint64_t x)
 
 /*
  * The signature byte makes the XOR of all bytes of the CQE equal to 0xff XOR the bytes of the slot counter: inferred
- * from dumps (mlx5.md section 4.1). `x` collects the fields as numbers: the XOR of their bytes is the same in any order.
+ * from dumps (mlx5.md section 4.1). `x` collects the fields as numbers: the XOR of their bytes is the same in any
+ * order.
  */
 static void build(const struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c,
 		  struct bf_mlx5_cqe *cqe)
@@ -75,10 +76,20 @@ static void record_cqe(const struct bf_mlx5_cq *cq, uint32_t qpn, const struct b
 		       uint8_t verdict, const struct bf_mlx5_cqe *cqe)
 {
 	struct bf_rec_cqe rec = {
-		.iova = iova, .cqn = cq->cqn, .qpn = qpn, .count = cq->producer,
-		.slot = cq->collapsed ? 0 : cq->producer & cq->mask, .byte_cnt = c->byte_cnt, .imm = c->imm,
-		.index = c->index, .opcode = c->opcode, .syndrome = c->err.syndrome, .vendor = c->err.vendor,
-		.wqe_opcode = c->wqe_opcode, .solicited = c->solicited, .verdict = verdict,
+		.iova = iova,
+		.cqn = cq->cqn,
+		.qpn = qpn,
+		.count = cq->producer,
+		.slot = cq->collapsed ? 0 : cq->producer & cq->mask,
+		.byte_cnt = c->byte_cnt,
+		.imm = c->imm,
+		.index = c->index,
+		.opcode = c->opcode,
+		.syndrome = c->err.syndrome,
+		.vendor = c->err.vendor,
+		.wqe_opcode = c->wqe_opcode,
+		.solicited = c->solicited,
+		.verdict = verdict,
 	};
 
 	bf_record(&cq->dev->sim->rec, &bf_rec_cqe_schema, cq->actor, &rec, cqe, cqe ? sizeof(*cqe) : 0);
@@ -88,7 +99,10 @@ static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 {
 	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_cq_event rec = {
-			.cqn = cq->cqn, .producer = cq->producer & 0xffffff, .consumer = cq->consumer, .kind = kind,
+			.cqn = cq->cqn,
+			.producer = cq->producer & 0xffffff,
+			.consumer = cq->consumer,
+			.kind = kind,
 			.sn = cq->arm_sn,
 		};
 
@@ -224,9 +238,7 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 		fail(cq, EVENT_OVERRUN);
 		return;
 	}
-	*w = (struct bf_mlx5_cq_wait){
-		.c = *c, .qpn = from->qpn, .user_index = from->user_index, .made_ns = from->ns
-	};
+	*w = (struct bf_mlx5_cq_wait){ .c = *c, .qpn = from->qpn, .user_index = from->user_index, .made_ns = from->ns };
 	*cq->wait_tail = w;
 	cq->wait_tail = &w->next;
 	refresh_consumer(cq);
@@ -262,8 +274,11 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_cq_arm rec = {
-			.cqn = cqn, .consumer = word & 0xffffff, .sn = word >> 28 & 3,
-			.solicited_only = word >> 24 & 1, .verdict = verdict,
+			.cqn = cqn,
+			.consumer = word & 0xffffff,
+			.sn = word >> 28 & 3,
+			.solicited_only = word >> 24 & 1,
+			.verdict = verdict,
 		};
 
 		bf_record(&dev->sim->rec, &bf_rec_cq_arm_schema, cq ? cq->actor : dev->actor, &rec, NULL, 0);

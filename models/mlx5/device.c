@@ -40,8 +40,12 @@ static int create_uars(struct bf_mlx5 *dev, struct bf_space *space, uint32_t cou
 		struct bf_mlx5_uar *uar = &dev->uars[i];
 		char name[40];
 		struct bf_region_opts opts = {
-			.name = name, .kind = BF_MEM_MMIO, .size = BF_MLX5_UAR_BYTES, .mmio = &bf_mlx5_uar_ops,
-			.owner = uar, .link = &dev->link,
+			.name = name,
+			.kind = BF_MEM_MMIO,
+			.size = BF_MLX5_UAR_BYTES,
+			.mmio = &bf_mlx5_uar_ops,
+			.owner = uar,
+			.link = &dev->link,
 		};
 		int status;
 
@@ -84,9 +88,13 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	if (status)
 		return status;
 	snprintf(name, sizeof(name), "%s.p1", dev->name);
-	status = bf_fabric_attach(dev->fabric, &(struct bf_port_opts){
-						       .name = name, .ipv4 = opts->ipv4, .latency_ps = p->port_latency_ps,
-						       .ps_per_kib = p->port_ps_per_kib, .rx = bf_mlx5_rx, .owner = dev },
+	status = bf_fabric_attach(dev->fabric,
+				  &(struct bf_port_opts){ .name = name,
+							  .ipv4 = opts->ipv4,
+							  .latency_ps = p->port_latency_ps,
+							  .ps_per_kib = p->port_ps_per_kib,
+							  .rx = bf_mlx5_rx,
+							  .owner = dev },
 				  &dev->port);
 	if (status)
 		return status;
@@ -231,13 +239,25 @@ uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev)
 static void fill_info(const struct bf_mlx5_qp *qp, struct bf_mlx5_qp_info *out)
 {
 	*out = (struct bf_mlx5_qp_info){
-		.qpn = qp->qpn, .state = qp->state, .remote_qpn = qp->remote_qpn, .cqn_snd = qp->send_cq->cqn,
-		.cqn_rcv = qp->recv_cq->cqn, .sq_producer = qp->producer, .sq_fetched = qp->fetched,
-		.sq_started = qp->tx_index, .sq_completed = qp->head, .rq_producer = qp->rq_producer,
-		.rq_consumed = qp->rq_consumed, .send_psn = qp->send_psn,
-		.acked_psn = bf_psn_add(qp->una_psn, BF_PSN_MASK), .recv_psn = qp->expected_psn,
-		.doorbells = qp->doorbells, .retries = qp->retries, .rnr_naks = qp->rnr_naks,
-		.syndrome = qp->err.syndrome, .vendor_syndrome = qp->err.vendor,
+		.qpn = qp->qpn,
+		.state = qp->state,
+		.remote_qpn = qp->remote_qpn,
+		.cqn_snd = qp->send_cq->cqn,
+		.cqn_rcv = qp->recv_cq->cqn,
+		.sq_producer = qp->producer,
+		.sq_fetched = qp->fetched,
+		.sq_started = qp->tx_index,
+		.sq_completed = qp->head,
+		.rq_producer = qp->rq_producer,
+		.rq_consumed = qp->rq_consumed,
+		.send_psn = qp->send_psn,
+		.acked_psn = bf_psn_add(qp->una_psn, BF_PSN_MASK),
+		.recv_psn = qp->expected_psn,
+		.doorbells = qp->doorbells,
+		.retries = qp->retries,
+		.rnr_naks = qp->rnr_naks,
+		.syndrome = qp->err.syndrome,
+		.vendor_syndrome = qp->err.vendor,
 	};
 }
 

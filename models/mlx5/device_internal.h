@@ -389,7 +389,6 @@ extern const struct bf_mmio_ops bf_mlx5_uar_ops;
 /* sq.c */
 void bf_mlx5_bell_fired(struct bf_event *ev);
 void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp);
-void bf_mlx5_sq_kick(struct bf_mlx5_qp *qp);
 /* Completes what can, sends what can, fetches more: after anything that may have made room. */
 void bf_mlx5_sq_run(struct bf_mlx5_qp *qp);
 static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, uint16_t index)
@@ -443,7 +442,6 @@ void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
 
 /* rc_rx.c */
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
-void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
 void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why);
 

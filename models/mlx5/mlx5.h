@@ -1,11 +1,12 @@
 /*
  * The ConnectX model: an mlx5 device on a PCIe link and a fabric port.
  *
- * It sees what the hardware sees: command mailboxes (bf_mlx5_cmd), stores to its UAR pages, ring and record bytes read by
- * DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
- * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> rc_tx.c (packets) -> [fabric] -> rc_rx.c
- * (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c (completion).
- * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states), cmd*.c (commands).
+ * It sees what the hardware sees: command mailboxes (bf_mlx5_cmd), stores to its UAR pages, ring and record bytes read
+ * by DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
+ * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> rc_tx.c (packets) -> [fabric] ->
+ * rc_rx.c (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c
+ * (completion). Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states),
+ * cmd*.c (commands).
  *
  * One thread per device, the simulation's.
  */
@@ -28,13 +29,13 @@ struct bf_mlx5_profile {
 	const char *name;
 	struct bf_link_profile pcie;
 	uint64_t port_latency_ps, port_ps_per_kib;
-	uint64_t doorbell_ps;    /* doorbell arrival to first fetch */
-	uint64_t wqe_ps;         /* decode and schedule one WQE */
-	uint64_t packet_tx_ps;   /* build one packet */
-	uint64_t packet_rx_ps;   /* check one packet */
-	uint64_t ack_delay_ps;   /* how long a responder may hold an ACK to coalesce; 0 = at once */
-	uint32_t ack_every;      /* packets per ACK while more are coming */
-	uint32_t fetch_wqebbs;   /* most WQEBBs in one fetch */
+	uint64_t doorbell_ps;     /* doorbell arrival to first fetch */
+	uint64_t wqe_ps;          /* decode and schedule one WQE */
+	uint64_t packet_tx_ps;    /* build one packet */
+	uint64_t packet_rx_ps;    /* check one packet */
+	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0 = at once */
+	uint32_t ack_every;       /* packets per ACK while more are coming */
+	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */
 	uint32_t max_outstanding; /* unacknowledged packets of a QP */
 	uint32_t log_max_qp, log_max_cq, log_max_mkey;
 	bool host_endian_atomics; /* 8-byte atomic results in host order (mlx5 "host endianness request mode") */
@@ -57,9 +58,9 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 void bf_mlx5_destroy(struct bf_mlx5 *dev);
 
 /*
- * Executes a command mailbox (Linux mlx5 "mlx5_cmd_exec" shape): big-endian `in`, status and syndrome in `out`. Returns 0
- * when the command was understood as such (look at the status), -EINVAL when a buffer is shorter than 16 bytes. Anything
- * a caller may put in a mailbox is answered with a status, never with a crash.
+ * Executes a command mailbox (Linux mlx5 "mlx5_cmd_exec" shape): big-endian `in`, status and syndrome in `out`. Returns
+ * 0 when the command was understood as such (look at the status), -EINVAL when a buffer is shorter than 16 bytes.
+ * Anything a caller may put in a mailbox is answered with a status, never with a crash.
  */
 int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, size_t out_len);
 
@@ -82,7 +83,7 @@ uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev);
 /* Where a QP stands; for "why is there no completion". */
 struct bf_mlx5_qp_info {
 	uint32_t qpn, state, remote_qpn, cqn_snd, cqn_rcv;
-	uint16_t sq_producer; /* last value read from the doorbell record */
+	uint16_t sq_producer;                          /* last value read from the doorbell record */
 	uint16_t sq_fetched, sq_started, sq_completed; /* WQEBB counters */
 	uint16_t rq_producer, rq_consumed;
 	uint32_t send_psn, acked_psn, recv_psn;
@@ -104,9 +105,9 @@ int bf_mlx5_poll_uars(void *dev);
 
 /*
  * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,
- * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the histogram
- * `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs without
- * error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1.
+ * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the
+ * histogram `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs
+ * without error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1.
  */
 
 /* Records: models/mlx5/records.h (types 100 to 116). Each QP and CQ is an actor of kind "queue": "nic0.qp0x101". */

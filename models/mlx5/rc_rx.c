@@ -39,6 +39,8 @@ static bool is_response(uint8_t opcode)
 	return opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK;
 }
 
+static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+
 static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
 {
 	struct bf_roce *r = &dev->rx;
@@ -66,7 +68,7 @@ static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
 		bf_mlx5_rx_response(qp, pkt);
 		bf_packet_free(pkt);
 	} else {
-		bf_mlx5_rx_request(qp, pkt);
+		receive_request(qp, pkt);
 	}
 }
 
@@ -312,7 +314,7 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 	}
 }
 
-void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &qp->dev->rx;
 	int32_t ahead = bf_psn_diff(r->psn, qp->expected_psn);
@@ -351,7 +353,7 @@ void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp)
 		    bf_roce_parse(pkt->data, pkt->len, false, &qp->dev->rx, NULL))
 			bf_packet_free(pkt);
 		else
-			bf_mlx5_rx_request(qp, pkt);
+			receive_request(qp, pkt);
 		pkt = next;
 	}
 }

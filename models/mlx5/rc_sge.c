@@ -11,8 +11,9 @@ static void read_sge(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, 
 		if (s->nsge == 1)
 			return;
 	}
-	seg = (const void *)(qp->sq_bytes + ((((uint32_t)s->index << BF_MLX5_WQEBB_SHIFT) + s->payload + i * BF_MLX5_DS) &
-					     (((uint32_t)qp->sq_mask << BF_MLX5_WQEBB_SHIFT) | (BF_MLX5_WQEBB - 1))));
+	seg =
+	    (const void *)(qp->sq_bytes + ((((uint32_t)s->index << BF_MLX5_WQEBB_SHIFT) + s->payload + i * BF_MLX5_DS) &
+					   (((uint32_t)qp->sq_mask << BF_MLX5_WQEBB_SHIFT) | (BF_MLX5_WQEBB - 1))));
 	out->va = bf_be64(seg->va);
 	out->lkey = bf_be32(seg->lkey);
 	out->len = bf_be32(seg->byte_count);

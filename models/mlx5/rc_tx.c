@@ -162,9 +162,11 @@ static void copy_inline(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *
 static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_packet *pkt, uint32_t psn,
 		   uint32_t payload_offset, uint32_t offset, uint32_t len)
 {
-	struct bf_mlx5_xfer like = {
-		.pkt = pkt, .psn = psn, .payload_len = len, .payload_offset = (uint16_t)payload_offset, .index = s->index
-	};
+	struct bf_mlx5_xfer like = { .pkt = pkt,
+				     .psn = psn,
+				     .payload_len = len,
+				     .payload_offset = (uint16_t)payload_offset,
+				     .index = s->index };
 	struct bf_mlx5_walk w = { .qp = qp, .send = s, .skip = offset };
 	struct bf_mlx5_piece p;
 	uint8_t *to = pkt->data + payload_offset;
@@ -365,8 +367,8 @@ static void start_dump(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	uint32_t left = s->length;
 
 	/*
-	 * The data are read and dropped, so only the first byte of each piece is sampled: what DUMP is for, pushing earlier
-	 * posted writes out (PCIe ordering), a read of any length does.
+	 * The data are read and dropped, so only the first byte of each piece is sampled: what DUMP is for, pushing
+	 * earlier posted writes out (PCIe ordering), a read of any length does.
 	 */
 	qp->locals++;
 	while (left && bf_mlx5_walk_next(&w, left, &p)) {
@@ -424,8 +426,17 @@ static bool check_wqe(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 static void record_start(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 {
 	struct bf_rec_wqe_start rec = {
-		.raddr = s->raddr, .va = s->va, .qpn = qp->qpn, .psn = s->psn, .npsn = s->npsn, .length = s->length,
-		.lkey = s->lkey, .rkey = s->rkey, .in_flight = in_flight(qp), .index = s->index, .opcode = s->opcode,
+		.raddr = s->raddr,
+		.va = s->va,
+		.qpn = qp->qpn,
+		.psn = s->psn,
+		.npsn = s->npsn,
+		.length = s->length,
+		.lkey = s->lkey,
+		.rkey = s->rkey,
+		.in_flight = in_flight(qp),
+		.index = s->index,
+		.opcode = s->opcode,
 		.nsge = s->nsge,
 	};
 

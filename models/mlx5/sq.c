@@ -58,8 +58,12 @@ void bf_mlx5_bell_fired(struct bf_event *ev)
 static void record_dbrec(const struct bf_mlx5_qp *qp, uint16_t before, uint8_t verdict)
 {
 	struct bf_rec_dbrec rec = {
-		.qpn = qp->qpn, .before = before, .producer = qp->producer, .doorbell = qp->bell_index,
-		.rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV), .verdict = verdict,
+		.qpn = qp->qpn,
+		.before = before,
+		.producer = qp->producer,
+		.doorbell = qp->bell_index,
+		.rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV),
+		.verdict = verdict,
 		.in_ring = (uint16_t)(qp->producer - qp->head),
 	};
 
@@ -89,7 +93,9 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
 
 static void use_blueflame(struct bf_mlx5_qp *qp);
 
-/* No WQE is known that could be blamed in a CQE: the queue pair fails as a whole (IBA vol. 1 section 11.6.3.1; assumed). */
+/*
+ * No WQE is known that could be blamed in a CQE: the queue pair fails as a whole (IBA vol. 1 section 11.6.3.1; assumed).
+ */
 static void dbrec_failed(struct bf_mlx5_qp *qp)
 {
 	if (qp->state == BF_MLX5_QPS_ERR)
@@ -146,9 +152,18 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 {
 	const struct bf_mlx5_wqe *w = &qp->dev->decoded;
 	struct bf_rec_wqe_fetch rec = {
-		.qpn = qp->qpn, .ctrl_qpn = w->qpn, .length = verdict >= FETCH_MALFORMED ? 0 : w->length,
-		.index = qp->decoded, .ctrl_index = w->index, .producer = qp->producer, .opcode = w->opcode,
-		.ds = w->ds, .wqebbs = (uint8_t)wqebbs, .fm_ce_se = bytes[11], .source = source, .verdict = verdict,
+		.qpn = qp->qpn,
+		.ctrl_qpn = w->qpn,
+		.length = verdict >= FETCH_MALFORMED ? 0 : w->length,
+		.index = qp->decoded,
+		.ctrl_index = w->index,
+		.producer = qp->producer,
+		.opcode = w->opcode,
+		.ds = w->ds,
+		.wqebbs = (uint8_t)wqebbs,
+		.fm_ce_se = bytes[11],
+		.source = source,
+		.verdict = verdict,
 	};
 
 	if (why)
@@ -159,9 +174,18 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
 {
 	*s = (struct bf_mlx5_send){
-		.raddr = w->raddr, .rkey = w->rkey, .length = w->length, .imm = w->imm, .index = index,
-		.opcode = w->opcode, .opmod = w->opmod, .wqebbs = w->wqebbs, .nsge = (uint8_t)w->nsge,
-		.fm = w->fm, .ce = w->ce, .atomic_size = w->atomic_size,
+		.raddr = w->raddr,
+		.rkey = w->rkey,
+		.length = w->length,
+		.imm = w->imm,
+		.index = index,
+		.opcode = w->opcode,
+		.opmod = w->opmod,
+		.wqebbs = w->wqebbs,
+		.nsge = (uint8_t)w->nsge,
+		.fm = w->fm,
+		.ce = w->ce,
+		.atomic_size = w->atomic_size,
 		.payload = (uint16_t)w->inline_offset,
 	};
 	if (w->has_inline) {
@@ -207,7 +231,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		s->flags = BF_SEND_FAILED;
 	}
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		uint8_t verdict = status	   ? FETCH_MALFORMED
+		uint8_t verdict = status              ? FETCH_MALFORMED
 				  : w->index != index ? FETCH_INDEX
 				  : w->qpn != qp->qpn ? FETCH_QPN
 						      : FETCH_OK;
@@ -227,8 +251,9 @@ static void decode(struct bf_mlx5_qp *qp, uint8_t source)
 
 	while (qp->decoded != qp->fetched && decode_one(qp, source))
 		;
-	qp->dev->tx_busy_ps = (qp->dev->tx_busy_ps > qp->dev->sim->now_ps ? qp->dev->tx_busy_ps : qp->dev->sim->now_ps) +
-			      (uint16_t)(qp->decoded - from) * qp->dev->profile.wqe_ps;
+	qp->dev->tx_busy_ps =
+	    (qp->dev->tx_busy_ps > qp->dev->sim->now_ps ? qp->dev->tx_busy_ps : qp->dev->sim->now_ps) +
+	    (uint16_t)(qp->decoded - from) * qp->dev->profile.wqe_ps;
 }
 
 /*
@@ -260,9 +285,8 @@ static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
 {
 	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
 		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
-		*bf_mlx5_send_at(qp, index) = (struct bf_mlx5_send){
-			.index = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch
-		};
+		*bf_mlx5_send_at(qp, index) =
+		    (struct bf_mlx5_send){ .index = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch };
 	}
 	if (qp->state == BF_MLX5_QPS_RTS)
 		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");
@@ -325,7 +349,7 @@ static bool fetch_next(struct bf_mlx5_qp *qp)
 }
 
 /* In error, too: WQEs are read to learn where they end, so that each gets its flush completion. */
-void bf_mlx5_sq_kick(struct bf_mlx5_qp *qp)
+static void fetch_more(struct bf_mlx5_qp *qp)
 {
 	if (qp->state != BF_MLX5_QPS_RTS && qp->state != BF_MLX5_QPS_ERR)
 		return;
@@ -336,7 +360,9 @@ void bf_mlx5_sq_kick(struct bf_mlx5_qp *qp)
 static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const struct bf_mlx5_err *err)
 {
 	struct bf_mlx5_completion c = {
-		.opcode = err ? BF_MLX5_CQE_REQ_ERR : BF_MLX5_CQE_REQ, .wqe_opcode = s->opcode, .index = s->index,
+		.opcode = err ? BF_MLX5_CQE_REQ_ERR : BF_MLX5_CQE_REQ,
+		.wqe_opcode = s->opcode,
+		.index = s->index,
 		.byte_cnt = s->length,
 	};
 	bool signalled = err || s->ce >= 2;
@@ -348,9 +374,15 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 		c.told_ps = qp->told_ps[s->index & qp->sq_mask];
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_wqe_done rec = {
-			.qpn = qp->qpn, .psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn, .length = s->length,
-			.index = s->index, .next = (uint16_t)(s->index + s->wqebbs), .opcode = s->opcode,
-			.signalled = signalled, .syndrome = c.err.syndrome, .vendor = c.err.vendor,
+			.qpn = qp->qpn,
+			.psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn,
+			.length = s->length,
+			.index = s->index,
+			.next = (uint16_t)(s->index + s->wqebbs),
+			.opcode = s->opcode,
+			.signalled = signalled,
+			.syndrome = c.err.syndrome,
+			.vendor = c.err.vendor,
 		};
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_wqe_done_schema, qp->actor, &rec, NULL, 0);
@@ -403,7 +435,7 @@ void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
 	do {
 		bf_mlx5_tx_run(qp);
 	} while (retire(qp) && qp->head != qp->decoded);
-	bf_mlx5_sq_kick(qp);
+	fetch_more(qp);
 	if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
 		check_drained(qp);
 	qp->in_progress = false;

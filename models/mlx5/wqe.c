@@ -151,9 +151,9 @@ static int decode_data(struct cursor *c, struct bf_mlx5_wqe *w, bool may_inline)
 					       c->at);
 			return decode_inline(c, w);
 		}
-		w->sge[w->nsge++] = (struct bf_mlx5_sge){
-			.va = bf_be64(seg->va), .lkey = bf_be32(seg->lkey), .len = count ? count : 1u << 31
-		};
+		w->sge[w->nsge++] = (struct bf_mlx5_sge){ .va = bf_be64(seg->va),
+							  .lkey = bf_be32(seg->lkey),
+							  .len = count ? count : 1u << 31 };
 		total += w->sge[w->nsge - 1].len;
 		c->at += BF_MLX5_DS;
 	}
@@ -167,7 +167,8 @@ static int decode_data(struct cursor *c, struct bf_mlx5_wqe *w, bool may_inline)
 static int check_whole(struct cursor *c, const struct bf_mlx5_wqe *w)
 {
 	if (w->atomic_size && w->length != w->atomic_size)
-		return bf_fail(c->err, -EINVAL, "atomic of %u bytes: its result buffer has %u", w->atomic_size, w->length);
+		return bf_fail(c->err, -EINVAL, "atomic of %u bytes: its result buffer has %u", w->atomic_size,
+			       w->length);
 	if (w->opcode == BF_MLX5_OP_DUMP && !w->nsge)
 		return bf_fail(c->err, -EINVAL, "DUMP at byte %u: no data segment", c->at);
 	return 0;
@@ -205,8 +206,8 @@ int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out,
 	if (!out->ds)
 		return bf_fail(err, -EINVAL, "control segment at byte 4: DS is 0");
 	if (c.end > len)
-		return bf_fail(err, -EINVAL, "control segment at byte 4: DS %u needs %u bytes, there are %u", out->ds, c.end,
-			       len);
+		return bf_fail(err, -EINVAL, "control segment at byte 4: DS %u needs %u bytes, there are %u", out->ds,
+			       c.end, len);
 	s = shape(out->opcode);
 	if (!s)
 		return bf_fail(err, -EINVAL, "control segment at byte 3: opcode 0x%02x is unknown", out->opcode);
@@ -232,9 +233,9 @@ uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_
 
 		if (bf_be32(seg[i].lkey) == BF_MLX5_INVALID_LKEY)
 			break;
-		sge[n] = (struct bf_mlx5_sge){
-			.va = bf_be64(seg[i].va), .lkey = bf_be32(seg[i].lkey), .len = count ? count : 1u << 31
-		};
+		sge[n] = (struct bf_mlx5_sge){ .va = bf_be64(seg[i].va),
+					       .lkey = bf_be32(seg[i].lkey),
+					       .len = count ? count : 1u << 31 };
 		*total += sge[n++].len;
 	}
 	return n;

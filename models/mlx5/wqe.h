@@ -31,9 +31,9 @@ struct bf_mlx5_wqe {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
-	uint8_t atomic_size; /* 4 or 8, 0 = no atomic */
+	uint8_t atomic_size;                                 /* 4 or 8, 0 = no atomic */
 	bool has_inline;
-	uint32_t length;    /* bytes of payload: sum of SGEs or inline bytes */
+	uint32_t length; /* bytes of payload: sum of SGEs or inline bytes */
 	uint32_t inline_len;
 	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
 	uint32_t nsge;
@@ -42,13 +42,14 @@ struct bf_mlx5_wqe {
 
 /*
  * Decodes `len` bytes that begin at a control segment and have no wrap (the ring's copy is linearised by the caller).
- * 0, or -EINVAL with the reason and the offset in `err` (may be NULL): DS of 0, DS beyond `len`, opcode unknown, segments
- * that do not fit the opcode. On error the control segment's fields are valid when len >= 16.
+ * 0, or -EINVAL with the reason and the offset in `err` (may be NULL): DS of 0, DS beyond `len`, opcode unknown,
+ * segments that do not fit the opcode. On error the control segment's fields are valid when len >= 16.
  */
 int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
 /* Receive WQE of `stride` bytes: the list up to lkey 0x100 or the stride's end. Returns the number of SGEs. */
-uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max, uint64_t *total);
+uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max,
+			     uint64_t *total);
 
 const char *bf_mlx5_opcode_name(uint8_t opcode);     /* "RDMA_WRITE", or "?" */
 const char *bf_mlx5_cqe_opcode_name(uint8_t opcode); /* "REQ", "REQ_ERR", ... */

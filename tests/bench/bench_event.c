@@ -325,8 +325,9 @@ static const struct {
 	uint64_t (*draw)(struct bf_rng *r);
 	bool peers; /* SystemC and ns-3 too */
 } distributions[] = {
-	{ "exponential", exponential, true }, { "uniform", uniform, false }, { "bimodal", bimodal, true },
-	{ "equal", equal, true },	      { "near-sorted", near_sorted, false }, { "ns to hours", ns_to_hours, false },
+	{ "exponential", exponential, true },  { "uniform", uniform, false },
+	{ "bimodal", bimodal, true },          { "equal", equal, true },
+	{ "near-sorted", near_sorted, false }, { "ns to hours", ns_to_hours, false },
 };
 
 static void ratio(double ours, double theirs)
@@ -366,8 +367,8 @@ static void line(const char *name, const struct bench_load *load, bool peers)
 
 static void headline(const char *text)
 {
-	printf("\n%s\n%-12s %8s %8s %8s %8s %8s %8s %7s %7s %7s  %s\n", text, "increments", "pending", "run", "queue", "heap",
-	       "SystemC", "ns-3", "run/SC", "run/ns3", "q/heap", "ns-3's best scheduler");
+	printf("\n%s\n%-12s %8s %8s %8s %8s %8s %8s %7s %7s %7s  %s\n", text, "increments", "pending", "run", "queue",
+	       "heap", "SystemC", "ns-3", "run/SC", "run/ns3", "q/heap", "ns-3's best scheduler");
 }
 
 int main(int argc, char **argv)

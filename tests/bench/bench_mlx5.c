@@ -121,7 +121,8 @@ int main(int argc, char **argv)
 	static const uint32_t sizes[] = { 8, 64, 256, 1024, 4096 };
 	uint64_t total = (uint64_t)((argc > 1 ? atof(argv[1]) : 1.0) * 1e6);
 
-	printf("%6s %5s %8s %10s %9s %14s %7s\n", "bytes", "icrc", "signal", "Mop/s", "ns/op", "copy+crc ns/op", "ratio");
+	printf("%6s %5s %8s %10s %9s %14s %7s\n", "bytes", "icrc", "signal", "Mop/s", "ns/op", "copy+crc ns/op",
+	       "ratio");
 	for (int icrc = 1; icrc >= 0; icrc--) {
 		for (size_t i = 0; i < BF_ARRAY_LEN(sizes); i++) {
 			for (uint32_t every = 1; every <= 16; every += 15) {

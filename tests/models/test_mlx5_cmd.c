@@ -39,8 +39,8 @@ END_TEST
 
 START_TEST(objects_that_are_not_there)
 {
-	static const uint32_t ops[] = { BF_MLX5_CMD_DESTROY_MKEY, BF_MLX5_CMD_DESTROY_CQ, BF_MLX5_CMD_DESTROY_QP,
-					BF_MLX5_CMD_2ERR_QP,	  BF_MLX5_CMD_2RST_QP,	  BF_MLX5_CMD_DEALLOC_PD,
+	static const uint32_t ops[] = { BF_MLX5_CMD_DESTROY_MKEY, BF_MLX5_CMD_DESTROY_CQ,  BF_MLX5_CMD_DESTROY_QP,
+					BF_MLX5_CMD_2ERR_QP,      BF_MLX5_CMD_2RST_QP,     BF_MLX5_CMD_DEALLOC_PD,
 					BF_MLX5_CMD_DEALLOC_UAR,  BF_MLX5_CMD_DESTROY_UMEM };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(ops); i++)
@@ -69,14 +69,22 @@ START_TEST(transitions)
 	static const struct {
 		uint32_t opcode, status;
 	} steps[] = {
-		{ BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE }, { BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
-		{ BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_BAD_QP_STATE },
-		{ BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },  { BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_OK },
-		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_BAD_QP_STATE },  { BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_OK },
-		{ BF_MLX5_CMD_RTS2RTS_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_SQERR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
-		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_SQD_RTS_QP, BF_MLX5_CMD_OK },
-		{ BF_MLX5_CMD_2ERR_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE },
-		{ BF_MLX5_CMD_2RST_QP, BF_MLX5_CMD_OK },	       { BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RTS2RTS_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_SQERR2RTS_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_RTS2SQD_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_SQD_RTS_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_2ERR_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_BAD_QP_STATE },
+		{ BF_MLX5_CMD_2RST_QP, BF_MLX5_CMD_OK },
+		{ BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_OK },
 	};
 	struct rig_qp q;
 
@@ -169,7 +177,7 @@ START_TEST(wrong_completion_queues)
 		else if (wrong == 4)
 			bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, 4096 - 32);
 		ck_assert_msg(rig_cmd(a, in, sizeof(in), out, sizeof(out)) ==
-				      (wrong < 5 ? BF_MLX5_CMD_BAD_PARAM : BF_MLX5_CMD_OK),
+				  (wrong < 5 ? BF_MLX5_CMD_BAD_PARAM : BF_MLX5_CMD_OK),
 			      "case %d", wrong);
 	}
 }
@@ -251,9 +259,9 @@ END_TEST
 /* Random mailboxes with good opcodes: always a status, never a crash (sanitizers watch), and the device lives on. */
 START_TEST(random_mailboxes)
 {
-	static const uint32_t ops[] = { 0x100, 0x200, 0x201, 0x202, 0x400, 0x401, 0x402, 0x500, 0x501, 0x502, 0x503, 0x504,
-					0x505, 0x506, 0x507, 0x50a, 0x50b, 0x50c, 0x50d, 0x800, 0x801, 0x802, 0x803, 0xa08,
-					0xa0a };
+	static const uint32_t ops[] = { 0x100, 0x200, 0x201, 0x202, 0x400, 0x401, 0x402, 0x500, 0x501,
+					0x502, 0x503, 0x504, 0x505, 0x506, 0x507, 0x50a, 0x50b, 0x50c,
+					0x50d, 0x800, 0x801, 0x802, 0x803, 0xa08, 0xa0a };
 	struct bf_rng r;
 
 	bf_rng_init(&r, 7, "mail");

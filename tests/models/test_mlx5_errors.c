@@ -70,8 +70,8 @@ static uint8_t state_of(const struct rig_qp *q)
 }
 
 /*
- * The failing WQE stands between a good one and two more, none of the neighbours signalled except the last: one good CQE
- * is not made, the error CQE names the cause, both followers are flushed, and so is one that is posted later.
+ * The failing WQE stands between a good one and two more, none of the neighbours signalled except the last: one good
+ * CQE is not made, the error CQE names the cause, both followers are flushed, and so is one that is posted later.
  */
 static void expect_failure(uint16_t first, uint16_t bad, uint16_t after, uint8_t syndrome, uint8_t vendor)
 {
@@ -116,13 +116,13 @@ static const struct {
 	uint32_t other_pd;
 	uint8_t vendor;
 } local_faults[] = {
-	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0x7700, 0, 0, 0x52 }, /* no such index */
-	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 1, 0, 0, 0x52 },	/* wrong variant */
-	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0, -1, 0, 0x53 },	/* below */
+	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0x7700, 0, 0, 0x52 },    /* no such index */
+	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 1, 0, 0, 0x52 },         /* wrong variant */
+	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0, -1, 0, 0x53 },        /* below */
 	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0, 4096 - 63, 0, 0x53 }, /* beyond, by one byte */
-	{ BF_MLX5_OP_RDMA_WRITE, LW, 0, 0, 0, 0x53 },		/* not readable */
-	{ BF_MLX5_OP_RDMA_READ, LR, 0, 0, 0, 0x53 },		/* not writable */
-	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0, 0, 1, 0x53 },	/* another protection domain */
+	{ BF_MLX5_OP_RDMA_WRITE, LW, 0, 0, 0, 0x53 },              /* not readable */
+	{ BF_MLX5_OP_RDMA_READ, LR, 0, 0, 0, 0x53 },               /* not writable */
+	{ BF_MLX5_OP_RDMA_WRITE, LR | LW, 0, 0, 1, 0x53 },         /* another protection domain */
 };
 
 START_TEST(local_key_faults)

@@ -1,6 +1,6 @@
 /*
- * Random traffic over a fabric that loses, duplicates, reorders, delays and corrupts: whatever happens, data end up right,
- * atomics happen once, completions come in order. Same seed, same records.
+ * Random traffic over a fabric that loses, duplicates, reorders, delays and corrupts: whatever happens, data end up
+ * right, atomics happen once, completions come in order. Same seed, same records.
  */
 #include <check.h>
 
@@ -191,7 +191,7 @@ START_TEST(survives)
 END_TEST
 
 static const uint8_t mix[] = { BF_MLX5_OP_RDMA_WRITE, BF_MLX5_OP_RDMA_READ, BF_MLX5_OP_SEND,
-			       BF_MLX5_OP_ATOMIC_FA,  BF_MLX5_OP_DUMP,	    BF_MLX5_OP_RDMA_WRITE_IMM };
+			       BF_MLX5_OP_ATOMIC_FA,  BF_MLX5_OP_DUMP,      BF_MLX5_OP_RDMA_WRITE_IMM };
 
 static void post_mix(struct rig_pair *p)
 {
@@ -210,8 +210,10 @@ static void post_mix(struct rig_pair *p)
 		w[11] = RIG_CQE;
 		if (!dump)
 			rig_put_raddr(w + 16, b->data_va, b->key);
-		rig_put_data(w + (dump ? 16 : atomic ? 48 : 32), atomic ? 8 : 3000, p->rig.node[0].key,
-			     p->rig.node[0].data_va + 0x8000 * i);
+		rig_put_data(w + (dump     ? 16
+				  : atomic ? 48
+					   : 32),
+			     atomic ? 8 : 3000, p->rig.node[0].key, p->rig.node[0].data_va + 0x8000 * i);
 		rig_post(&p->q[0], w, mix[i], 0, dump ? 2 : atomic ? 4 : 3);
 	}
 	rig_db(&p->q[0]);
@@ -230,7 +232,9 @@ static bool cq_failed(const struct rig_cq *cq)
 /* The n-th DMA of one side fails, for each n: no WQE is left without a CQE, unless it is the CQ that failed. */
 START_TEST(every_dma_fails_once)
 {
-	struct rig_qp_opts o = { .log_sq = 5, .log_rq = 4, .log_stride = 2, .log_rd = 2, .mtu = 3, .retry = 3, .timeout = 4 };
+	struct rig_qp_opts o = {
+		.log_sq = 5, .log_rq = 4, .log_stride = 2, .log_rd = 2, .mtu = 3, .retry = 3, .timeout = 4
+	};
 	uint64_t fired = 1;
 
 	for (uint32_t skip = 0; fired; skip++) {

@@ -57,8 +57,8 @@ START_TEST(write_moves_bytes_of_every_length)
 	o.mtu = (uint32_t)_i + 1;
 	open_with(&o, NULL);
 	for (size_t i = 0; i < BF_ARRAY_LEN(lengths); i++) {
-		uint16_t index = rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, i * 7, b->data_va + 13 * i, b->key, lengths[i],
-					  RIG_CQE);
+		uint16_t index =
+		    rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, i * 7, b->data_va + 13 * i, b->key, lengths[i], RIG_CQE);
 		const struct bf_mlx5_cqe *c;
 
 		b->data[13 * i + lengths[i]] = 0xa5;
@@ -313,8 +313,8 @@ START_TEST(nop_and_dump_complete_locally)
 END_TEST
 
 /*
- * A READ into a buffer, then a WRITE from that buffer: without a fence the WRITE's payload is read before the READ's data
- * have come; with one it is not.
+ * A READ into a buffer, then a WRITE from that buffer: without a fence the WRITE's payload is read before the READ's
+ * data have come; with one it is not.
  */
 START_TEST(fence_orders_write_after_read)
 {

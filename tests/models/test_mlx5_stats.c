@@ -149,7 +149,8 @@ START_TEST(latency_of_each)
 }
 END_TEST
 
-/* Empty WRITEs leave the moment they are made: on the wire is what was sent for the first time, and what was sent again. */
+/* Empty WRITEs leave the moment they are made: on the wire is what was sent for the first time, and what was sent
+ * again. */
 START_TEST(loss)
 {
 	uint64_t resent;

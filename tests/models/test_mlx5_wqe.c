@@ -23,7 +23,8 @@ static const struct {
 } captured[] = {
 	{ "000000081000010500000008000000000000557c2a17d109000011010000000000000074000010000000557c2a16b1e9"
 	  "00000344000010000000557c2a169e71000000c1000010000000557c2a16950a",
-	  BF_MLX5_OP_RDMA_WRITE, 2, 0, 0, 0x100001, 0x74 + 0x344 + 0xc1, 3, 0, 0, 0x557c2a17d109, 0x557c2a16b1e9, 0, 0 },
+	  BF_MLX5_OP_RDMA_WRITE, 2, 0, 0, 0x100001, 0x74 + 0x344 + 0xc1, 3, 0, 0, 0x557c2a17d109, 0x557c2a16b1e9, 0,
+	  0 },
 	{ "0000020b100001040000000a000abc0100000234000010000000557c2a16ce5b000000f1000010000000557c2a16dd76"
 	  "00000305000010000000557c2a168d62",
 	  BF_MLX5_OP_SEND_IMM, 1, 0, 2, 0x100001, 0x234 + 0xf1 + 0x305, 3, 0, 0xabc01, 0, 0x557c2a16ce5b, 0, 0 },
@@ -37,7 +38,8 @@ static const struct {
 	  BF_MLX5_OP_RDMA_READ, 1, 4, 31, 0x100001, 0xf5, 1, 0, 0, 0x557c2a17cce6, 0x557c2a169a45, 0, 0 },
 	{ "00000f0910000104000000080000000a0000557c2a17b5d9000011010000000000000183000010000000557c2a16a828"
 	  "000001d2000010000000557c2a16cbf1",
-	  BF_MLX5_OP_RDMA_WRITE_IMM, 1, 0, 15, 0x100001, 0x183 + 0x1d2, 2, 0, 10, 0x557c2a17b5d9, 0x557c2a16a828, 0, 0 },
+	  BF_MLX5_OP_RDMA_WRITE_IMM, 1, 0, 15, 0x100001, 0x183 + 0x1d2, 2, 0, 10, 0x557c2a17b5d9, 0x557c2a16a828, 0,
+	  0 },
 	{ "0000040a1000010300000008000000000000031a000010000000557c2a16ee07000000d4000010000000557c2a16ef28",
 	  BF_MLX5_OP_SEND, 1, 0, 4, 0x100001, 0x31a + 0xd4, 2, 0, 0, 0, 0x557c2a16ee07, 0, 0 },
 	{ "00000208100001060000000800000000000056155b41d114000011010000000080000039070707070707070707070707"
@@ -155,7 +157,8 @@ START_TEST(receive_wqes)
 	uint64_t total;
 
 	/* As libmlx5 posts it: two entries, then the terminator; four entries fill the stride without one. */
-	unhex("00001000000011010000557c2a181000000000100000110100000000000000ff00000000000001000000000000000000", bytes);
+	unhex("00001000000011010000557c2a181000000000100000110100000000000000ff00000000000001000000000000000000",
+	      bytes);
 	ck_assert_uint_eq(bf_mlx5_recv_decode(bytes, 64, sge, 4, &total), 2);
 	ck_assert_uint_eq(total, 0x1010);
 	ck_assert_uint_eq(sge[0].va, 0x557c2a181000);
@@ -187,14 +190,16 @@ static char *printed_cqe(const char *hex)
 START_TEST(printed_cqes)
 {
 	/* openucx/ucx#6414 and spdk/spdk#264: dumps of real cards. */
-	const char *t = printed_cqe(ZERO32 "00000001" ZERO16 "92005204" "0a00082f0000c5d2");
+	const char *t = printed_cqe(ZERO32 "00000001" ZERO16 "92005204"
+					   "0a00082f0000c5d2");
 
 	ck_assert_ptr_nonnull(strstr(t, "0x04 local protection error"));
 	ck_assert_ptr_nonnull(strstr(t, "0x52 lkey look-up"));
 	ck_assert_ptr_nonnull(strstr(t, "0x0a SEND\n"));
 	ck_assert_ptr_nonnull(strstr(t, "0x82f"));
 	ck_assert_ptr_nonnull(strstr(t, "REQ_ERR"));
-	t = printed_cqe(ZERO32 "00000004" ZERO16 "00008813" "10002c0200112cd2");
+	t = printed_cqe(ZERO32 "00000004" ZERO16 "00008813"
+			       "10002c0200112cd2");
 	ck_assert_ptr_nonnull(strstr(t, "0x13 remote access error"));
 	ck_assert_ptr_nonnull(strstr(t, "0x10 RDMA_READ"));
 	ck_assert_ptr_nonnull(strstr(t, "0x2c02"));
