@@ -216,7 +216,7 @@ static const struct bf_opt options[] = {
 	  .help = "runs at a time; default: one for each processor",
 	  .min = 1,
 	  .max = 256 },
-	BF_WORKLOAD_OPT_TABLE,
+	BF_WORKLOAD_OPT_TABLE("2", "2", "first"),
 	{ .name = NULL },
 };
 
@@ -228,6 +228,9 @@ const struct bf_command bf_cmd_explore = {
 	    "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
 	    "stays failing the same way (ordering, messages, warps, PEs, queue pairs, payload, seed), says from the\n"
 	    "records what went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
+	    "\n"
+	    "Unless told otherwise several blocks and warps share one queue pair: some mistakes show only between\n"
+	    "threads that see different caches.\n"
 	    "\n"
 	    "The outcome does not depend on --jobs.\n"
 	    "\n"

@@ -176,7 +176,7 @@ static const struct bf_opt options[] = {
 	{ .name = "stats",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print what the devices counted, and how long they took from doorbell to completion" },
-	BF_WORKLOAD_OPT_TABLE,
+	BF_WORKLOAD_OPT_TABLE("1", "1", "warp"),
 	{ .name = NULL },
 };
 

@@ -53,7 +53,7 @@ struct row {
 #define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
 	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_workload, member) },
 
-static const struct row rows[] = { BF_WORKLOAD_OPTIONS(ROW) };
+static const struct row rows[] = { BF_WORKLOAD_OPTIONS(ROW, "1", "1", "warp") };
 
 static const struct {
 	const char *name;

@@ -48,15 +48,16 @@ struct bf_workload {
 
 /*
  * O(name, kind, argument, default, help, least, most, member): the numeric options. Defaults are written as
- * bf_workload_command() prints numbers, so that it can leave out what is not needed. In text order of the help.
+ * bf_workload_command() prints numbers, so that it can leave out what is not needed. In text order of the help. How many
+ * threads share a queue pair by default is the command's to say.
  */
-#define BF_WORKLOAD_OPTIONS(O)                                                                                       \
+#define BF_WORKLOAD_OPTIONS(O, BLOCKS, WARPS, CHOICE)                                                                \
 	O("seed", U64, "N", "1", "seed of everything random; explore: the first one", 0, 0, seed)                    \
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)          \
 	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NIC", 2, 64, pes)                    \
 	O("qps", U64, "N", "1", "queue pairs from each PE to each other", 1, 16, qps)                                \
-	O("blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks)                                    \
-	O("warps", U64, "N", "1", "warps in a block", 1, 32, warps)                                                  \
+	O("blocks", U64, "N", BLOCKS, "blocks of warps on each PE", 1, 1024, blocks)                                 \
+	O("warps", U64, "N", WARPS, "warps in a block", 1, 32, warps)                                                \
 	O("per-lane", FLAG, NULL, NULL, "each lane issues messages of its own", 0, 0, per_lane)                      \
 	O("lanes", U64, "N", "0", "with --per-lane: lanes of each warp that take part; 0: all", 0, 32, lanes)        \
 	O("messages", U64, "N", "16", "messages of each warp (or lane)", 1, 1u << 30, messages)                      \
@@ -64,7 +65,7 @@ struct bf_workload {
 	  window)                                                                                                    \
 	O("size", U64, "BYTES", "64", "payload of a put or get", 1, 1u << 30, size)                                  \
 	O("route", ENUM, "ring|all|pair", "ring", "which peers: the next, all in turn, or PE ^ 1", 0, 0, route)      \
-	O("qp-choice", ENUM, "warp|message|first", "warp", "how messages spread over the queue pairs", 0, 0,         \
+	O("qp-choice", ENUM, "warp|message|first", CHOICE, "how messages spread over the queue pairs", 0, 0,         \
 	  qp_choice)                                                                                                 \
 	O("quiet-every", U64, "N", "0", "wait for completion after N messages; 0: at the end", 0, 1u << 30,          \
 	  quiet_every)                                                                                               \
@@ -98,8 +99,8 @@ struct bf_workload {
 	  .max = omax },
 #define BF_WORKLOAD_OPT_TEXT_(oname, okind, oarg, odefault, ohelp)                                                   \
 	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
-#define BF_WORKLOAD_OPT_TABLE                                                                                        \
-	BF_WORKLOAD_OPTIONS(BF_WORKLOAD_OPT_)                                                                        \
+#define BF_WORKLOAD_OPT_TABLE(BLOCKS, WARPS, CHOICE)                                                                 \
+	BF_WORKLOAD_OPTIONS(BF_WORKLOAD_OPT_, BLOCKS, WARPS, CHOICE)                                                 \
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),          \
 	BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices"),                           \
 	BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                            \

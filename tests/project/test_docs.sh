@@ -36,8 +36,8 @@ check() {
 	fi
 }
 
+cd "$BELFRY_SOURCE_DIR" || exit 1
 for page in README.md docs/*.md; do
-	[ -f "$BELFRY_SOURCE_DIR/$page" ] || continue
 	inside=0 command="" number=0
 	: >"$work/want"
 	while IFS= read -r text || [ -n "$text" ]; do
@@ -55,7 +55,7 @@ for page in README.md docs/*.md; do
 			;;
 		1*) printf '%s\n' "$text" >>"$work/want" ;;
 		esac
-	done < <(cd "$BELFRY_SOURCE_DIR" && cat "$page")
+	done <"$page"
 done
 echo "$ran commands run, $bad differ"
 [ "$bad" -eq 0 ] && [ "$ran" -gt 0 ]
