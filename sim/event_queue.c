@@ -67,11 +67,13 @@ static void settle(struct bf_queue *q, uint32_t level, uint32_t digit)
 
 void bf_queue_look(struct bf_queue *q)
 {
-	q->next = bf_queue_peek(q);
-	if (!q->next && q->levels) {
-		uint32_t level = (uint32_t)__builtin_ctz(q->levels);
+	if (q->levels) {
+		const uint32_t level = (uint32_t)__builtin_ctz(q->levels);
+		const uint32_t digit = (uint32_t)__builtin_ctzll(q->full[level]);
 
-		settle(q, level, (uint32_t)__builtin_ctzll(q->full[level]));
-		q->next = bf_queue_peek(q);
+		/* Not so at time 0, which reads like "unknown" and merely costs this call. */
+		if (q->stale[level] >> digit & 1)
+			settle(q, level, digit);
 	}
+	q->next = bf_queue_peek(q);
 }

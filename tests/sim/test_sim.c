@@ -1,6 +1,7 @@
 /* bf_sim_run(): why it comes back, and where the clock stands then. */
 #include <check.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/agent.h"
@@ -156,6 +157,25 @@ START_TEST(destroy_frees_agents_that_wait)
 }
 END_TEST
 
+/* A run begins with all its agents due at time 0. With work for each of them at each step this would take hours. */
+START_TEST(a_crowd_at_time_zero)
+{
+	enum { CROWD = 300000 };
+	struct ticker *t = calloc(CROWD, sizeof(*t));
+
+	ck_assert_ptr_nonnull(t);
+	for (uint32_t i = 0; i < CROWD; i++) {
+		t[i].left = 1;
+		bf_event_init(&t[i].ev, tick);
+		bf_sim_at(sim, &t[i].ev, 0);
+	}
+	ck_assert_int_eq(bf_sim_run(sim, BF_NEVER), BF_RUN_IDLE);
+	ck_assert_uint_eq(sim->events, CROWD);
+	ck_assert_uint_eq(sim->now_ps, 0);
+	free(t);
+}
+END_TEST
+
 START_TEST(simulations_are_independent)
 {
 	struct bf_sim *first = sim, *second;
@@ -191,6 +211,7 @@ int main(void)
 	tcase_add_test(tc, stop_in_the_last_event_is_still_a_stop);
 	tcase_add_test(tc, waiting_agents_are_a_deadlock);
 	tcase_add_test(tc, destroy_frees_agents_that_wait);
+	tcase_add_test(tc, a_crowd_at_time_zero);
 	tcase_add_test(tc, simulations_are_independent);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_NORMAL);
