@@ -5,7 +5,6 @@
 
 #define QPC_ST_RC 0u
 #define PM_STATE_MIGRATED 3u
-#define RQ_TYPE_NONE 3u
 #define RQ_TYPE_OWN 0u
 #define MTU_MIN 1u
 #define MTU_MAX 5u

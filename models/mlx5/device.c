@@ -231,11 +231,6 @@ struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev)
 	return &dev->dma;
 }
 
-uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev)
-{
-	return dev->actor;
-}
-
 static void fill_info(const struct bf_mlx5_qp *qp, struct bf_mlx5_qp_info *out)
 {
 	*out = (struct bf_mlx5_qp_info){

@@ -78,7 +78,6 @@ int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t 
 /* The fabric port, its address and the DMA port, for pictures and reports. */
 struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev);
 struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev);
-uint32_t bf_mlx5_actor(const struct bf_mlx5 *dev);
 
 /* Where a QP stands; for "why is there no completion". */
 struct bf_mlx5_qp_info {
