@@ -513,6 +513,18 @@ static int unknown_command(const struct bf_command *const *commands, const char 
 	return report(NULL, json, BF_EXIT_USAGE, text);
 }
 
+/* The form of `c` that the words ask for: `c` itself when none of its families does. */
+static const struct bf_command *form_of(const struct bf_command *c, int argc, char **argv)
+{
+	for (int i = 0; c->families && i < argc; i++) {
+		for (const struct bf_command *const *f = c->families; argv[i][0] != '-' && *f; f++) {
+			if (strncmp(argv[i], (*f)->prefix, strlen((*f)->prefix)) == 0)
+				return *f;
+		}
+	}
+	return c;
+}
+
 static int run_command(const struct bf_command *c, int argc, char **argv, bool json)
 {
 	struct bf_args a = { .command = c, .json = json };
@@ -582,7 +594,7 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 	c = find_command(commands, word);
 	if (!c)
 		return unknown_command(commands, word, json);
-	return run_command(c, argc - 2, argv + 2, json);
+	return run_command(form_of(c, argc - 2, argv + 2), argc - 2, argv + 2, json);
 }
 
 int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)

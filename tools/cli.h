@@ -49,6 +49,12 @@ struct bf_command {
 	const struct bf_opt *options;           /* ends with name NULL; --help and --json are added to every command */
 	unsigned min_args, max_args;            /* positional */
 	int (*run)(const struct bf_args *args); /* returns an exit code */
+	/*
+	 * Forms of this command with options of their own, NULL-terminated: the one whose `prefix` the first word that
+	 * is not an option begins with takes over ("run nvme-read": prefix "nvme-"). A family has the command's name.
+	 */
+	const struct bf_command *const *families;
+	const char *prefix;
 };
 
 /* Values. Asking for an option that the table lacks is our own bug (assert). */

@@ -25,12 +25,26 @@
 struct bf_world;
 struct bf_fault_plan;
 struct bf_mlx5_profile;
+struct bf_nvme_profile;
+struct bf_nvme_ns_opts;
+struct bf_sdma_profile;
+
+/* Devices that a PE may have. */
+#define BF_DEVICE_MLX5 1u
+#define BF_DEVICE_NVME 2u
+#define BF_DEVICE_SDMA 4u
 
 struct bf_world_opts {
 	uint64_t seed;
 	enum bf_ordering ordering;             /* sim only; live runs on the real machine's */
 	const struct bf_mlx5_profile *profile; /* NULL: the default */
 	const char *faults;                    /* fault plan text or NULL; borrowed during open */
+	uint32_t devices;                      /* BF_DEVICE_* of each PE; 0: BF_DEVICE_MLX5 */
+	const struct bf_nvme_profile *nvme;    /* NULL: the default */
+	const struct bf_nvme_ns_opts *nvme_ns; /* its only namespace; NULL: the model's default */
+	uint64_t nvme_cmb;                     /* bytes of its controller memory buffer */
+	const char *nvme_errors;               /* media error map or NULL */
+	const struct bf_sdma_profile *sdma;    /* NULL: the default */
 	uint32_t npes;                         /* 1..64 */
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
@@ -45,11 +59,32 @@ struct bf_memory {
 	uint64_t size;
 };
 
-enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU };
+/*
+ * Where memory lies. GPU is memory whose caches DMA keeps coherent (as NVIDIA's is for PCIe). The next two are an AMD
+ * GPU's VRAM (models/gpu): mapped cached, its L2 goes stale under DMA; mapped uncached (MTYPE UC), stores skip the L2.
+ * CMB is the SSD's controller memory buffer.
+ */
+enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB };
 
 struct bf_uar {
 	uint32_t index; /* for the QP and CQ contexts */
 	void *page;     /* 4096 bytes; doorbell register at BF_MLX5_UAR_BF */
+};
+
+/* An NVMe controller's BAR0, mapped. */
+struct bf_nvme_bar {
+	void *regs;
+	uint64_t size;
+};
+
+/* A user queue of a copy engine as the kernel driver creates it; `bf_memory.va` addresses are what it takes. */
+struct bf_sdma_ring {
+	struct bf_memory ring;       /* in */
+	struct bf_memory rptr, wptr; /* in: 8 bytes each */
+	bool wrapped;                /* in: 32-bit indices that wrap (before gfx9) */
+	bool strict;                 /* in: models stop at what is undefined */
+	void *doorbell;              /* out */
+	uint32_t id;                 /* out */
 };
 
 enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };
@@ -89,6 +124,19 @@ struct bf_backend {
 	 */
 	int (*launch)(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
+	/*
+	 * The same for `threads` threads on the CPU of PE `pe`: each is block `i` of `threads` with one warp, and lane 0
+	 * of it. NULL: this backend has no CPU threads of its own.
+	 */
+	int (*launch_cpu)(struct bf_world *w, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
+	/* The PE's NVMe controller; NULL when the backend has none. */
+	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
+	/* Registers of the PE's GPU that invalidate its caches (models/gpu/prm.h); NULL when the backend has none. */
+	int (*gpu_regs)(struct bf_world *w, uint32_t pe, void **out);
+	/* A user queue of the PE's copy engine, its update (ring.ptr NULL: pause) and end; NULL when there is none. */
+	int (*sdma_create)(struct bf_world *w, uint32_t pe, struct bf_sdma_ring *ring);
+	int (*sdma_update)(struct bf_world *w, uint32_t pe, uint32_t id, const struct bf_memory *ring);
+	int (*sdma_destroy)(struct bf_world *w, uint32_t pe, uint32_t id);
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */

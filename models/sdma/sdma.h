@@ -1,0 +1,106 @@
+/*
+ * The SDMA model: AMD's copy engine with user queues.
+ *
+ * It sees what the hardware sees: doorbell stores, ring bytes read by DMA, packets. A packet travels through the files
+ * in this order: queue.c (doorbell, fetch, read pointer) -> decode.c (bytes to a packet, checks) -> exec.c (one
+ * function a packet) -> copy.c and rect.c (data) -> queue.c (retirement, read pointer write-back).
+ *
+ * One thread per engine, the simulation's.
+ */
+#ifndef BELFRY_MODELS_SDMA_SDMA_H
+#define BELFRY_MODELS_SDMA_SDMA_H
+
+#include <stdbool.h>
+
+#include "models/sdma/prm.h"
+#include "sim/pcie.h"
+
+struct bf_sdma;       /* an engine; opaque */
+struct bf_sdma_queue; /* a user queue on it; opaque */
+
+/* Timing, rates and limits; each constant has its source, or "assumed", where it is defined (profile.c). */
+struct bf_sdma_profile {
+	const char *name;
+	enum bf_sdma_gen gen;
+	bool wide_rect; /* sub-window packets in ROCr's gfx12 layout */
+	struct bf_link_profile link;
+	uint64_t doorbell_ps;     /* doorbell arrival to first fetch */
+	uint64_t packet_ps;       /* decode and dispatch one packet */
+	uint64_t row_ps;          /* start one row of a sub-window copy */
+	uint64_t element_ps[5];   /* one element of 1, 2, 4, 8, 16 bytes */
+	uint64_t link_ps_per_kib; /* data that cross the link */
+	uint64_t vram_ps_per_kib; /* data that stay in GPU memory */
+	uint64_t rptr_lag_ps;     /* between retirement and the read pointer in memory */
+	uint64_t poll_ps;         /* unit of POLL_REGMEM's interval */
+	uint32_t fetch_bytes;     /* most ring bytes in one fetch */
+	uint32_t copies;          /* copies that may run at the same time */
+};
+/* One for each generation: Vega/MI200 (v4), RDNA1/2 (v5), RDNA3 (v6), RDNA4 (v7), gfx1250 (v7.1). */
+extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_v7, bf_sdma_v7_1;
+/* The profile called `name` ("v4"); NULL when there is none. */
+const struct bf_sdma_profile *bf_sdma_profile_find(const char *name);
+
+struct bf_sdma_opts {
+	const char *name;                      /* "sdma0" */
+	const struct bf_sdma_profile *profile; /* NULL: bf_sdma_v6; copied */
+	struct bf_space *space;                /* where the doorbell page appears */
+	struct bf_ioas *ioas;                  /* what the engine sees */
+	/* A trap: event `id` was signalled. NULL: nobody listens. */
+	void (*trap)(void *arg, uint32_t id);
+	void *trap_arg;
+};
+
+/* Returns 0, -ENOMEM or -EINVAL with sim->error set. */
+int bf_sdma_create(struct bf_sim *sim, const struct bf_sdma_opts *opts, struct bf_sdma **out);
+void bf_sdma_destroy(struct bf_sdma *dev);
+
+/* As AMDKFD_IOC_CREATE_QUEUE (Linux include/uapi/linux/kfd_ioctl.h) has it. Addresses are the engine's. */
+struct bf_sdma_queue_opts {
+	uint64_t ring;    /* 256-byte aligned */
+	uint64_t bytes;   /* of the ring, power of two, at least 1024 */
+	uint64_t rptr;    /* where the engine writes its read pointer: 8 bytes */
+	uint64_t wptr;    /* where the driver keeps its write pointer: 8 bytes */
+	bool wrapped;     /* indices are 32 bits and stay below `bytes` (before gfx9) instead of growing for ever */
+	bool strict;      /* what is undefined stops the queue: overlap, rows that run into each other */
+};
+
+/* -EINVAL naming the field, -ENOSPC when all queues are in use, -ENOMEM. */
+int bf_sdma_queue_create(struct bf_sdma *dev, const struct bf_sdma_queue_opts *opts, struct bf_sdma_queue **out);
+void bf_sdma_queue_destroy(struct bf_sdma_queue *q);
+
+/*
+ * As AMDKFD_IOC_UPDATE_QUEUE: ring 0 or bytes 0 pauses the queue, a ring lets it go on; nothing is lost meanwhile, nor
+ * is a doorbell.
+ */
+int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes);
+
+/* The region with the queue's doorbell (8 bytes; before gfx9: 4) and its offset there. */
+struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset);
+
+/* Live mode: looks once at all doorbells in memory; non-zero when one had rung. `dev` is the struct bf_sdma. */
+int bf_sdma_poll_doorbells(void *dev);
+
+/* What stopped a queue; also in a record. */
+struct bf_sdma_fault {
+	enum bf_sdma_reason reason; /* prm.h; 0: it runs */
+	uint64_t index;             /* of the packet's first byte, monotonic */
+	uint32_t dword;             /* which dword of the packet */
+	uint32_t value;
+	uint64_t address; /* of a memory fault */
+};
+
+struct bf_sdma_queue_info {
+	uint32_t id;
+	uint64_t doorbell, fetched, retired; /* monotonic byte indices */
+	uint32_t copies;                     /* still running */
+	uint64_t packets, bytes;
+	bool paused;
+	const char *waits; /* what the packet in front waits for ("POLL_REGMEM"); NULL */
+	struct bf_sdma_fault fault;
+};
+void bf_sdma_queue_info(struct bf_sdma_queue *q, struct bf_sdma_queue_info *out);
+
+/* Statistics by name behind the queue's: packets, bytes, doorbells, faults, and so on. */
+/* Records: models/sdma/records.h (types 400 to 449). Each queue is an actor of kind "queue": "sdma0.q0". */
+
+#endif
