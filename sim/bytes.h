@@ -81,6 +81,13 @@ BF_FN struct bf_be24 bf_to_be24(uint32_t v) { struct bf_be24 r; bf_put_be24(r.b,
 BF_FN struct bf_be32 bf_to_be32(uint32_t v) { struct bf_be32 r; bf_put_be32(r.b, v); return r; }
 BF_FN struct bf_be64 bf_to_be64(uint64_t v) { struct bf_be64 r; bf_put_be64(r.b, v); return r; }
 
+BF_FN uint16_t bf_le16(struct bf_le16 v) { return bf_get_le16(v.b); }
+BF_FN uint32_t bf_le32(struct bf_le32 v) { return bf_get_le32(v.b); }
+BF_FN uint64_t bf_le64(struct bf_le64 v) { return bf_get_le64(v.b); }
+BF_FN struct bf_le16 bf_to_le16(uint16_t v) { struct bf_le16 r; bf_put_le16(r.b, v); return r; }
+BF_FN struct bf_le32 bf_to_le32(uint32_t v) { struct bf_le32 r; bf_put_le32(r.b, v); return r; }
+BF_FN struct bf_le64 bf_to_le64(uint64_t v) { struct bf_le64 r; bf_put_le64(r.b, v); return r; }
+
 /* Value of a hexadecimal digit, -1 if it is none. */
 BF_FN int bf_hex_digit(char c)
 {
