@@ -29,8 +29,10 @@
  *   uintN_t bf_atomic_addN, bf_atomic_maxN, bf_atomic_exchN(t, p, v, scope)   N = 32, 64
  *   uintN_t bf_atomic_casN(t, p, expected, desired, scope)                    N = 32, 64
  *
- * MMIO: one 64-bit store to a device register, never torn, merged or cached. It does not order earlier stores.
- *   void bf_mmio_st64(t, p, v)
+ * MMIO: one store to or load from a device register, never torn, merged or cached. A store does not order earlier
+ * stores to memory. A load returns what the device holds after all that this thread stored to it before.
+ *   void bf_mmio_stN(t, p, v)                      N = 32, 64
+ *   uintN_t bf_mmio_ldN(t, p)                      N = 32, 64
  *
  * Warps. All lanes named in `mask` (the caller among them) must call; masks of different calls may coexist.
  *   void bf_warp_sync(t, mask)             also orders memory among these lanes (CUDA __syncwarp)
@@ -42,7 +44,9 @@
  * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in
  * reports what the thread waits for. With two addresses, the one loaded last must be the one that is sure to change.
  *   void bf_spin(t, addr, what), bf_spin2(t, a, b, what)
+ *   void bf_spin_until(t, addr, ns, what)  the same, no longer than until bf_clock_ns() says `ns`
  *   void bf_pause(t, ns)                   do nothing for about that long
+ *   uint64_t bf_clock_ns(t)                a clock that goes on, the same for all threads of a run
  *
  * Records: a statement about the driver's own doings for the record stream. Empty where no stream can be reached.
  *   BF_DRIVER_RECORD(t, type, .field = value, ...)

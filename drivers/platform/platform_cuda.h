@@ -161,6 +161,25 @@ BF_DEVICE void bf_mmio_st64(struct bf_thread *, void *p, uint64_t v)
 	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
+BF_DEVICE void bf_mmio_st32(struct bf_thread *, void *p, uint32_t v)
+{
+	asm volatile("st.mmio.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+BF_DEVICE uint32_t bf_mmio_ld32(struct bf_thread *, const void *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.mmio.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+	return v;
+}
+BF_DEVICE uint64_t bf_mmio_ld64(struct bf_thread *, const void *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.mmio.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+	return v;
+}
+
 BF_DEVICE void bf_warp_sync(struct bf_thread *, uint32_t mask)
 {
 	__syncwarp(mask);
@@ -186,6 +205,16 @@ BF_DEVICE void bf_spin(struct bf_thread *, const void *, const char *)
 {
 }
 BF_DEVICE void bf_spin2(struct bf_thread *, const void *, const void *, const char *)
+{
+}
+BF_DEVICE uint64_t bf_clock_ns(const struct bf_thread *)
+{
+	uint64_t ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+BF_DEVICE void bf_spin_until(struct bf_thread *, const void *, uint64_t, const char *)
 {
 }
 BF_DEVICE void bf_pause(struct bf_thread *, uint32_t ns)

@@ -154,6 +154,19 @@ BF_DEVICE void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 	bf_st_relaxed64(t, p, v, BF_AT_SYS);
 }
 
+BF_DEVICE void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
+{
+	bf_st_relaxed32(t, p, v, BF_AT_SYS);
+}
+BF_DEVICE uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
+{
+	return bf_ld_relaxed32(t, p, BF_AT_SYS);
+}
+BF_DEVICE uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
+{
+	return bf_ld_relaxed64(t, p, BF_AT_SYS);
+}
+
 BF_DEVICE void bf_warp_sync(struct bf_thread *, uint32_t)
 {
 	__builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "wavefront");
@@ -191,6 +204,16 @@ BF_DEVICE void bf_spin(struct bf_thread *, const void *, const char *)
 BF_DEVICE void bf_spin2(struct bf_thread *, const void *, const void *, const char *)
 {
 	__builtin_amdgcn_s_sleep(1);
+}
+
+/* The constant clock of the device runs at 100 MHz (AMD "RDNA3" ISA guide, S_SENDMSG_RTN_B64 REALTIME). */
+BF_DEVICE uint64_t bf_clock_ns(const struct bf_thread *)
+{
+	return (uint64_t)wall_clock64() * 10;
+}
+BF_DEVICE void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t, const char *what)
+{
+	bf_spin(t, addr, what);
 }
 
 /* s_sleep counts in units of 64 cycles, taken as 2 GHz. */

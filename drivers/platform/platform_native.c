@@ -101,7 +101,7 @@ void bf_native_yield(struct bf_thread *t, const char *what)
 	self->waits_for = NULL;
 }
 
-static uint64_t now_ns(void)
+uint64_t bf_native_clock_ns(void)
 {
 	struct timespec ts;
 
@@ -111,11 +111,11 @@ static uint64_t now_ns(void)
 
 void bf_native_pause(struct bf_thread *t, uint32_t ns)
 {
-	const uint64_t until = now_ns() + ns;
+	const uint64_t until = bf_native_clock_ns() + ns;
 
 	do
 		bf_native_yield(t, "a pause");
-	while (now_ns() < until);
+	while (bf_native_clock_ns() < until);
 }
 
 /* One turn: each lane that can run does so until it meets, spins or ends. False when none of them got anywhere. */

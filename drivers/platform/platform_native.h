@@ -87,6 +87,7 @@ void bf_native_fence(struct bf_thread *t);
 /* Lets the siblings run; gives the processor away when all of them do no more than this. */
 void bf_native_yield(struct bf_thread *t, const char *what);
 void bf_native_pause(struct bf_thread *t, uint32_t ns);
+uint64_t bf_native_clock_ns(void);
 
 static inline uint32_t bf_lane(const struct bf_thread *t)
 {
@@ -244,6 +245,19 @@ static inline void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 	bf_st_release64(t, p, v, BF_AT_SYS);
 }
 
+static inline void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
+{
+	bf_st_release32(t, p, v, BF_AT_SYS);
+}
+static inline uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
+{
+	return bf_ld_acquire32(t, p, BF_AT_SYS);
+}
+static inline uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
+{
+	return bf_ld_acquire64(t, p, BF_AT_SYS);
+}
+
 static inline void bf_warp_sync(struct bf_thread *t, uint32_t mask)
 {
 	bf_native_meet(t, BF_NATIVE_SYNC, mask, 0, 0);
@@ -275,6 +289,16 @@ static inline void bf_spin2(struct bf_thread *t, const void *a, const void *b, c
 	(void)a;
 	(void)b;
 	bf_native_yield(t, what);
+}
+static inline uint64_t bf_clock_ns(const struct bf_thread *t)
+{
+	(void)t;
+	return bf_native_clock_ns();
+}
+static inline void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t ns, const char *what)
+{
+	(void)ns; /* whoever spins looks at the clock again */
+	bf_spin(t, addr, what);
 }
 static inline void bf_pause(struct bf_thread *t, uint32_t ns)
 {

@@ -6,6 +6,7 @@
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_SIM_H
 
 #include "drivers/platform/platform.h"
+#include "sim/pcie.h"
 #include "sim/team.h"
 #include "sim/view.h"
 
@@ -173,6 +174,36 @@ static inline void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
+static inline void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
+{
+	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
+}
+
+/* Loads of device memory are rare: they may push everything that the thread has stored ahead of them. */
+static inline uint64_t bf_sim_mmio_load(struct bf_thread *t, const void *p, uint32_t len)
+{
+	struct bf_agent *a = t->agent;
+	struct bf_region *r = bf_space_find_host(a->view->space, p);
+	uint64_t value, done_ps;
+
+	bf_fence(a, BF_SCOPE_SYS);
+	bf_agent_sync(a);
+	if (!r || !r->mmio)
+		return ~0ull;
+	value = bf_mmio_load(r, bf_va(r, p) - r->va, len, &done_ps);
+	if (done_ps > bf_agent_now(a))
+		bf_agent_delay(a, done_ps - bf_agent_now(a));
+	return value;
+}
+static inline uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
+{
+	return (uint32_t)bf_sim_mmio_load(t, p, sizeof(uint32_t));
+}
+static inline uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
+{
+	return bf_sim_mmio_load(t, p, sizeof(uint64_t));
+}
+
 /* A lane that meets only itself need not bother the team. */
 static inline int bf_sim_alone(const struct bf_thread *t, uint32_t mask)
 {
@@ -231,6 +262,19 @@ static inline void bf_spin2(struct bf_thread *t, const void *a, const void *b, c
 	const void *const lines[2] = { a, b };
 
 	bf_agent_wait(t->agent, lines, 2, BF_NEVER, t->agent->view->cost->poll, what);
+}
+
+static inline uint64_t bf_clock_ns(const struct bf_thread *t)
+{
+	return bf_agent_now(t->agent) / BF_NS;
+}
+
+static inline void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t ns, const char *what)
+{
+	const uint64_t now_ps = bf_agent_now(t->agent);
+
+	if (now_ps < ns * BF_NS)
+		bf_agent_wait(t->agent, &addr, 1, ns * BF_NS - now_ps, t->agent->view->cost->poll, what);
 }
 
 static inline void bf_pause(struct bf_thread *t, uint32_t ns)
