@@ -140,11 +140,12 @@ static bool take_turn(struct bf_native_warp *w, uint32_t *alive)
 int bf_native_warp_run(const struct bf_native_warp_opts *opts, struct bf_native_warp_end *end)
 {
 	struct bf_native_warp *w = calloc(1, sizeof(*w));
+	const uint32_t lanes = opts->lanes ? opts->lanes : BF_LANES;
 	uint32_t alive = 0;
 	int rc = w ? 0 : -ENOMEM;
 
 	*end = (struct bf_native_warp_end){ .unfinished = BF_FULL_WARP };
-	for (uint32_t i = 0; !rc && i < BF_LANES; i++) {
+	for (uint32_t i = 0; !rc && i < lanes; i++) {
 		struct lane *l = &w->lane[i];
 
 		l->team = w;

@@ -56,6 +56,7 @@ struct bf_thread {
 
 /* One warp: which, what it runs, and a flag that tells lanes that spin to give up (the run's time limit). */
 struct bf_native_warp_opts {
+	uint32_t lanes; /* 1..32; 0: 32 */
 	uint32_t warp, warps, block, blocks;
 	bf_kernel_fn *kernel;
 	void *arg;
