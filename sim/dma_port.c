@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,10 @@ struct bf_dma_rings {
 	/* Reads: [head, mid) are on their way back, [mid, tail) on their way to memory; modulo `cap`. */
 	struct bf_dma_op **ops;
 	uint32_t head, mid, tail, cap;
+	/* The read at `mid`, while it samples: how far it has come, and the far region that it waits for, if any. */
+	uint64_t sampled_va;
+	uint32_t sampled, asked;
+	struct bf_region *far;
 	bool busy; /* inside on_due(), which schedules the event itself */
 	uint64_t due[DUES];
 	struct bf_rng rng;
@@ -91,6 +96,8 @@ void bf_dma_port_fini(struct bf_dma_port *p)
 	struct bf_dma_rings *r = p->rings;
 
 	if (r) {
+		if (r->far)
+			r->far->far->cancel(r->far, p);
 		bf_stats_detach(p->sim, p);
 		bf_sim_cancel(p->sim, &r->event);
 		for (int i = 0; i < LANES; i++)
@@ -334,7 +341,11 @@ static void BF_NOINLINE land_slowly(struct bf_dma_port *p, struct lane *l)
 
 		if (run < 0)
 			return;
-		if (region->kind == BF_MEM_MMIO) {
+		if (region->far) {
+			region->far->write(region, (uint64_t)((uint8_t *)host - region->bytes), bytes, (uint32_t)run);
+			if (bf_probe(p->sim, BF_CLASS_DMA))
+				record_write(p, iova, bf_va(region, host), bytes, (uint32_t)run, w->flags);
+		} else if (region->kind == BF_MEM_MMIO) {
 			uint8_t store[64];
 
 			run = run < 64 ? run : 64;
@@ -415,33 +426,49 @@ static void read_registers(struct bf_region *region, uint64_t offset, uint8_t *d
 	}
 }
 
-/* Reads memory now. `*va` gets the address of the first byte. */
-static int sample(struct bf_dma_port *p, struct bf_dma_op *op, uint64_t *va)
+/* Asks a far region for at most `len` bytes. */
+static int ask(struct bf_dma_port *p, struct bf_region *region, const void *host, void *dst, uint32_t len)
 {
-	uint32_t done = 0;
+	struct bf_dma_rings *r = p->rings;
+	int64_t n = region->far->read(region, (uint64_t)((const uint8_t *)host - region->bytes), dst, len, p);
 
-	while (done < op->len) {
-		uint64_t iova = op->iova + done;
-		uint32_t left = op->len - done;
-		uint8_t *dst = (uint8_t *)op->dst + done;
+	if (n < 0)
+		return -EFAULT;
+	r->asked = (uint32_t)n;
+	r->far = region;
+	return 0;
+}
+
+/* Reads memory from where the read has come to; stops early when it must wait for a far region. */
+static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
+{
+	struct bf_dma_rings *r = p->rings;
+
+	while (r->sampled < op->len && !r->far) {
+		uint64_t iova = op->iova + r->sampled;
+		uint32_t left = op->len - r->sampled;
+		uint8_t *dst = (uint8_t *)op->dst + r->sampled;
 		struct bf_region *region;
 		void *host;
-		int64_t run = (done ? bf_ioas_lookup : bf_ioas_translate)(p->ioas, iova, left, BF_IOMMU_READ, p->actor,
-									  &host, &region);
+		int64_t run = (r->sampled ? bf_ioas_lookup : bf_ioas_translate)(p->ioas, iova, left, BF_IOMMU_READ,
+										p->actor, &host, &region);
 
 		if (run < 0)
 			return -EFAULT;
-		if (!done && run < left && check_rest(p, iova + (uint64_t)run, left - (uint64_t)run, BF_IOMMU_READ))
+		if (!r->sampled && run < left &&
+		    check_rest(p, iova + (uint64_t)run, left - (uint64_t)run, BF_IOMMU_READ))
 			return -EFAULT;
-		if (!done)
-			*va = bf_va(region, host);
+		if (!r->sampled)
+			r->sampled_va = bf_va(region, host);
+		if (region->far)
+			return ask(p, region, host, dst, (uint32_t)run);
 		if (region->kind == BF_MEM_MMIO)
 			read_registers(region, (uint64_t)((uint8_t *)host - region->bytes), dst, (uint32_t)run);
 		else if (run <= BF_DMA_INLINE_MAX)
 			load_words(dst, host, (uint32_t)run);
 		else
 			memcpy(dst, host, (size_t)run);
-		done += (uint32_t)run;
+		r->sampled += (uint32_t)run;
 	}
 	return 0;
 }
@@ -469,36 +496,70 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	return 0;
 }
 
-/* The read at the head of those on their way is at the memory: it samples and its data start back. */
-static void read_at_memory(struct bf_dma_port *p)
+/* The read at `mid` has sampled, or failed to: its data start back, and the next one may sample. */
+static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw)
 {
 	struct bf_dma_rings *r = p->rings;
 	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
 	struct bf_link *l = p->link;
-	struct bf_rec_dma_rmw rmw = { .iova = op->iova, .len = op->len };
-	uint64_t va = 0, bytes = l->profile.tlp_overhead;
+	uint64_t bytes = l->profile.tlp_overhead;
 
-	op->status = op->modify ? modify(p, op, &rmw) : sample(p, op, &va);
 	if (!op->status)
 		bytes = op->len + (uint64_t)link_tlps(op->len, l->profile.max_payload) * l->profile.tlp_overhead;
 	op->at_ps = link_charge_down(l, bytes) + l->profile.latency_ps;
 	if (bf_probe(p->sim, BF_CLASS_DMA)) {
-		struct bf_rec_dma_read rec = {
-			.iova = op->iova, .va = va, .done_ps = op->at_ps, .len = op->len, .status = op->status
-		};
+		struct bf_rec_dma_rmw atomic = *rmw;
+		struct bf_rec_dma_read rec = { .iova = op->iova,
+					       .va = r->sampled_va,
+					       .done_ps = op->at_ps,
+					       .len = op->len,
+					       .status = op->status };
 		uint32_t tail = !op->status && op->len <= BF_DMA_INLINE_MAX ? op->len : 0;
 
-		rmw.done_ps = op->at_ps;
-		rmw.status = op->status;
+		atomic.done_ps = op->at_ps;
+		atomic.status = op->status;
 		if (op->modify)
-			bf_record(&p->sim->rec, &bf_rec_dma_rmw_schema, p->actor, &rmw, NULL, 0);
+			bf_record(&p->sim->rec, &bf_rec_dma_rmw_schema, p->actor, &atomic, NULL, 0);
 		else
 			bf_record(&p->sim->rec, &bf_rec_dma_read_schema, p->actor, &rec, op->dst, tail);
 	}
 	if (r->head == r->mid)
-		r->due[DUE_READ_RETURNED] = op->at_ps;
+		set_due(p, DUE_READ_RETURNED, op->at_ps);
 	r->mid++;
-	r->due[DUE_READ_AT_MEMORY] = r->mid != r->tail ? r->ops[r->mid & (r->cap - 1)]->at_ps : BF_NEVER;
+	if (r->mid != r->tail) {
+		uint64_t at = r->ops[r->mid & (r->cap - 1)]->at_ps;
+
+		set_due(p, DUE_READ_AT_MEMORY, at > p->sim->now_ps ? at : p->sim->now_ps);
+	}
+}
+
+/* The read at the head of those on their way is at the memory: it samples. */
+static void read_at_memory(struct bf_dma_port *p)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_rec_dma_rmw rmw = { .iova = op->iova, .len = op->len };
+
+	r->due[DUE_READ_AT_MEMORY] = BF_NEVER;
+	r->sampled = 0;
+	r->sampled_va = 0;
+	op->status = op->modify ? modify(p, op, &rmw) : sample(p, op);
+	if (BF_LIKELY(!r->far))
+		read_sampled(p, &rmw);
+}
+
+void bf_dma_answer(struct bf_dma_port *p, int status)
+{
+	struct bf_dma_rings *r = p->rings;
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_rec_dma_rmw none = { 0 };
+
+	assert(r->far);
+	r->far = NULL;
+	r->sampled += r->asked;
+	op->status = status ? -EFAULT : sample(p, op);
+	if (!r->far)
+		read_sampled(p, &none);
 }
 
 /* The owner may start new operations on this port, so the rings are in order before it is called. */

@@ -27,6 +27,7 @@ struct watched_fd {
 	void (*ready)(void *arg, int fd);
 	void *arg;
 	int fd;
+	int events; /* UV_READABLE, UV_WRITABLE */
 };
 
 struct bf_live {
@@ -64,8 +65,8 @@ static void on_ready(uv_poll_t *handle, int status, int events)
 	l->called = true;
 	w->ready(w->arg, w->fd);
 	/* libuv stops at POLLERR, which on a datagram socket is just one more thing to read. */
-	if (status < 0 && !uv_is_closing((uv_handle_t *)handle))
-		uv_poll_start(handle, UV_READABLE, on_ready);
+	if (status < 0 && !uv_is_closing((uv_handle_t *)handle) && w->events)
+		uv_poll_start(handle, w->events, on_ready);
 }
 
 int bf_live_create(struct bf_sim *sim, struct bf_live **out)
@@ -144,10 +145,24 @@ int bf_live_add_fd(struct bf_live *l, int fd, void (*ready)(void *arg, int fd), 
 		free(w);
 		return bf_fail(&l->sim->error, rc, "descriptor %d: %s", fd, uv_strerror(rc));
 	}
-	uv_poll_start(&w->handle, UV_READABLE, on_ready);
+	w->events = UV_READABLE;
+	uv_poll_start(&w->handle, w->events, on_ready);
 	w->next = l->fds;
 	l->fds = w;
 	return 0;
+}
+
+void bf_live_watch(struct bf_live *l, int fd, uint32_t events)
+{
+	for (struct watched_fd *w = l->fds; w; w = w->next) {
+		if (w->fd != fd)
+			continue;
+		w->events = (events & BF_LIVE_READ ? UV_READABLE : 0) | (events & BF_LIVE_WRITE ? UV_WRITABLE : 0);
+		if (w->events)
+			uv_poll_start(&w->handle, w->events, on_ready);
+		else
+			uv_poll_stop(&w->handle);
+	}
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -315,6 +330,11 @@ int bf_live_add_fd(struct bf_live *l, int fd, void (*ready)(void *arg, int fd), 
 {
 	(void)l, (void)fd, (void)ready, (void)arg;
 	return -ENOTSUP;
+}
+
+void bf_live_watch(struct bf_live *l, int fd, uint32_t events)
+{
+	(void)l, (void)fd, (void)events;
 }
 
 void bf_live_remove_fd(struct bf_live *l, int fd)

@@ -48,6 +48,14 @@ void bf_live_remove_poller(struct bf_live *l, int (*poll)(void *arg), void *arg)
  */
 int bf_live_add_fd(struct bf_live *l, int fd, void (*ready)(void *arg, int fd), void *arg);
 
+/*
+ * What `ready` is called for from now on: more to read (what bf_live_add_fd() starts with), room to write, both, or
+ * neither. Does nothing when `fd` was not added. Callable from callbacks, its own included.
+ */
+#define BF_LIVE_READ 1u
+#define BF_LIVE_WRITE 2u
+void bf_live_watch(struct bf_live *l, int fd, uint32_t events);
+
 /* Before closing `fd`. Does nothing when it was not added. Callable from callbacks, its own included. */
 void bf_live_remove_fd(struct bf_live *l, int fd);
 

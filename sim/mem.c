@@ -191,7 +191,7 @@ static int check_opts(struct bf_space *sp, const struct bf_region_opts *opts)
 			       (unsigned long long)opts->size);
 	if ((uintptr_t)opts->bytes % BF_PAGE || (opts->bytes && opts->size % BF_PAGE))
 		return bf_fail(err, -EINVAL, "region '%s': borrowed bytes must be whole pages", opts->name);
-	if ((opts->kind == BF_MEM_MMIO) != (opts->mmio != NULL))
+	if ((opts->kind == BF_MEM_MMIO) != (opts->mmio != NULL) || (opts->far && !opts->mmio))
 		return bf_fail(err, -EINVAL, "region '%s': MMIO regions, and only they, need mmio operations",
 			       opts->name);
 	return 0;
@@ -215,6 +215,7 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 		.kind = opts->kind,
 		.space = sp,
 		.mmio = opts->mmio,
+		.far = opts->far,
 		.owner = opts->owner,
 		.link = opts->link,
 	};

@@ -35,6 +35,24 @@ struct bf_mmio_ops {
 	uint64_t (*read)(struct bf_region *region, uint64_t offset, uint32_t len);
 };
 
+struct bf_dma_port;
+
+/*
+ * An MMIO region whose bytes are beyond a channel of messages: memory of a guest whose monitor does not share it. A DMA
+ * port asks for what it reads there and is answered later (bf_dma_answer() in sim/pcie.h); its writes are sent off.
+ */
+struct bf_far_ops {
+	/*
+	 * Starts to read bytes from `offset` on into `dst` for `port`. Returns how many, 1..len (the port asks for the
+	 * rest afterwards), or -EFAULT; answers never before it returns. A port has one read of this kind at a time.
+	 */
+	int64_t (*read)(struct bf_region *region, uint64_t offset, void *dst, uint32_t len, struct bf_dma_port *port);
+	/* Sends `len` bytes off; in order with the reads that follow. */
+	void (*write)(struct bf_region *region, uint64_t offset, const void *src, uint32_t len);
+	/* `port` is gone: forget its read. */
+	void (*cancel)(struct bf_region *region, struct bf_dma_port *port);
+};
+
 struct bf_space;
 
 struct bf_region {
@@ -46,6 +64,7 @@ struct bf_region {
 	char name[40];
 	struct bf_space *space;
 	const struct bf_mmio_ops *mmio; /* MMIO only */
+	const struct bf_far_ops *far;   /* MMIO only; NULL: DMA makes loads and stores */
 	void *owner;                    /* MMIO: the device */
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
 	int owns_bytes;
@@ -74,6 +93,7 @@ struct bf_region_opts {
 	uint64_t va;   /* 0: next free address; otherwise page-aligned and free (-EEXIST if not) */
 	void *bytes;   /* NULL: allocated and zeroed; otherwise borrowed, page-aligned (live mode, shared memory) */
 	const struct bf_mmio_ops *mmio;
+	const struct bf_far_ops *far;
 	void *owner;
 	struct bf_link *link;
 };

@@ -127,4 +127,11 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op);
  */
 int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t len, uint32_t flags);
 
+/*
+ * The answer to what a far region (struct bf_far_ops) was asked for by this port: `status` 0 when the bytes are in
+ * their place, else the read fails with -EFAULT. Later reads of the port have waited for it; writes have not, as
+ * posted writes may pass reads.
+ */
+void bf_dma_answer(struct bf_dma_port *p, int status);
+
 #endif
