@@ -1,38 +1,15 @@
 /* belfry import: foreign captures into traces. */
 #include <string.h>
 
-#include "tools/input.h"
-
 #include "tools/cli.h"
+#include "tools/input.h"
+#include "traces/ftrace.h"
 
-static int import(const struct bf_args *args)
+/* What is in a trace that was just written. */
+static int tell(const struct bf_args *args, const char *out, size_t count)
 {
-	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1),
-		   *out = bf_arg_text(args, "o");
-	struct bf_error err = { 0 }, damage = { 0 };
-	struct bf_capture *c;
 	struct bf_json j;
-	int rc, damaged;
 
-	if (strcmp(form, "mlx5-capture") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-capture is known", form);
-	if (!out)
-		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
-	if (strcmp(out, "-") == 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
-	damaged = bf_capture_load(path, &c, &damage);
-	if (!c || c->count == 0) {
-		bf_capture_free(c);
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", damaged ? damage.text : "the capture is empty");
-	}
-	size_t count = c->count;
-	rc = bf_input_import(c, path, out, NULL, &err);
-	bf_capture_free(c);
-	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (damaged)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu event%s in front of it %s in %s", damage.text,
-				    count, count == 1 ? "" : "s", count == 1 ? "is" : "are", out);
 	if (!bf_arg_json(args)) {
 		printf("%s: %zu event%s\n", out, count, count == 1 ? "" : "s");
 		return BF_EXIT_GOOD;
@@ -46,6 +23,81 @@ static int import(const struct bf_args *args)
 	return BF_EXIT_GOOD;
 }
 
+/* Damage is told after what stands in front of it was imported. */
+static int end_import(const struct bf_args *args, const char *out, size_t count, int rc, const struct bf_error *err,
+		      const struct bf_error *damage)
+{
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (damage->text[0])
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s; the %zu event%s in front of it %s in %s", damage->text,
+				    count, count == 1 ? "" : "s", count == 1 ? "is" : "are", out);
+	return tell(args, out, count);
+}
+
+static int import_mlx5(const struct bf_args *args, const char *path, const char *out)
+{
+	struct bf_error err = { 0 }, damage = { 0 };
+	struct bf_capture *c;
+	size_t count;
+	int rc;
+
+	bf_capture_load(path, &c, &damage);
+	if (!c || c->count == 0) {
+		bf_capture_free(c);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", damage.text[0] ? damage.text : "the capture is empty");
+	}
+	count = c->count;
+	rc = bf_input_import(c, path, out, NULL, &err);
+	bf_capture_free(c);
+	return end_import(args, out, count, rc, &err, &damage);
+}
+
+static int import_ftrace(const struct bf_args *args, const char *path, const char *out)
+{
+	const struct bf_trace_options o = { .jsonl = bf_input_is_jsonl(out) };
+	struct bf_error err = { 0 }, damage = { 0 };
+	struct bf_trace_writer *w;
+	struct bf_ftrace *t;
+	size_t count;
+	int rc, closed;
+
+	bf_ftrace_load(path, &t, &damage);
+	if (!t || t->count == 0) {
+		bf_ftrace_free(t);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s",
+				    damage.text[0] ? damage.text : "there is no event of an NVMe driver in it");
+	}
+	count = t->count;
+	rc = bf_trace_create(out, NULL, &o, &w, &err);
+	if (!rc) {
+		rc = bf_trace_meta(w, "imported-from", "ftrace");
+		if (!rc && bf_trace_meta(w, "source", path) != 0)
+			rc = 0; /* a file name that is not UTF-8 */
+		if (!rc)
+			rc = bf_ftrace_emit(t, bf_trace_sink(w), &err);
+		closed = bf_trace_close(w);
+		rc = rc ? rc : closed;
+	}
+	bf_ftrace_free(t);
+	return end_import(args, out, count, rc, &err, &damage);
+}
+
+static int import(const struct bf_args *args)
+{
+	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1),
+		   *out = bf_arg_text(args, "o");
+
+	if (strcmp(form, "mlx5-capture") != 0 && strcmp(form, "ftrace") != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-capture and ftrace are known",
+				    form);
+	if (!out)
+		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
+	if (strcmp(out, "-") == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
+	return *form == 'f' ? import_ftrace(args, path, out) : import_mlx5(args, path, out);
+}
+
 static const struct bf_opt options[] = {
 	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "the trace to write; *.jsonl: as JSON Lines" },
 	{ 0 },
@@ -53,14 +105,17 @@ static const struct bf_opt options[] = {
 
 const struct bf_command bf_cmd_import = {
 	.name = "import",
-	.usage = "import mlx5-capture FILE -o TRACE",
+	.usage = "import mlx5-capture|ftrace FILE -o TRACE",
 	.summary = "turn a capture of queue traffic into a trace",
 	.details =
 	    "mlx5-capture is JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and\n"
-	    "completions as raw bytes. Lines in front of damage are imported; the damage is then reported.\n"
+	    "completions as raw bytes. ftrace is what Linux prints for the tracepoints of its nvme and nvmet\n"
+	    "drivers (old and new forms, trace-cmd's too), or what blkparse prints. Lines in front of damage are\n"
+	    "imported; the damage is then reported.\n"
 	    "\n"
 	    "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
-	    "  belfry dump mix.bft",
+	    "  belfry dump mix.bft\n"
+	    "  belfry import ftrace trace.txt -o nvme.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

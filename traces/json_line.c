@@ -205,3 +205,71 @@ int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m,
 	}
 	return *out > max ? bf_json_line_fail(l, m, name, "is too large") : 0;
 }
+
+/* Four hexadecimal digits; -1 when they are not there. */
+static int32_t read_u16(const char *p, const char *end)
+{
+	int32_t v = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (p + i >= end || bf_hex_digit(p[i]) < 0)
+			return -1;
+		v = v << 4 | bf_hex_digit(p[i]);
+	}
+	return v;
+}
+
+/* The character behind a backslash and `u` at `*p`, which moves behind it; surrogates in pairs (RFC 8259, section 7). */
+static int32_t read_unicode(const char **p, const char *end)
+{
+	int32_t v = read_u16(*p, end), low;
+
+	*p += 4;
+	if (v < 0xd800 || v > 0xdfff)
+		return v;
+	if (v > 0xdbff || end - *p < 6 || (*p)[0] != '\\' || (*p)[1] != 'u')
+		return -1;
+	low = read_u16(*p + 2, end);
+	*p += 6;
+	return low < 0xdc00 || low > 0xdfff ? -1 : 0x10000 + ((v & 0x3ff) << 10) + (low & 0x3ff);
+}
+
+static size_t put_utf8(uint32_t c, char *out)
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(n == 1 ? c : (0xf0u << (4 - n) & 0xff) | c);
+	return n;
+}
+
+int64_t bf_json_line_text(struct bf_json_line *l, const struct bf_json_member *m, const char *name, char *out,
+			  size_t cap)
+{
+	static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+	const char *p = m->value, *end = p + m->value_len, *known;
+	size_t used = 0;
+
+	while (p < end) {
+		int32_t c = (unsigned char)*p++;
+
+		if (used + 5 > cap)
+			return bf_fail(l->err, -E2BIG, "line %" PRIu32 ": \"%s\" is too long", l->number, name);
+		if (c != '\\') {
+			out[used++] = (char)c;
+			continue;
+		}
+		known = p < end && *p ? strchr(escapes, *p) : NULL;
+		if (known) {
+			out[used++] = meanings[known - escapes];
+			p++;
+			continue;
+		}
+		if (p == end || *p++ != 'u' || (c = read_unicode(&p, end)) <= 0)
+			return bf_json_line_fail(l, m, name, "has an escape that does not exist");
+		used += put_utf8((uint32_t)c, out + used);
+	}
+	out[used] = '\0';
+	return (int64_t)used;
+}

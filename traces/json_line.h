@@ -44,6 +44,13 @@ const struct bf_json_member *bf_json_line_find(const struct bf_json_line *l, con
 /* Fails with -EBADMSG: line and column of the member, and `what` about field `name`. */
 int bf_json_line_fail(struct bf_json_line *l, const struct bf_json_member *m, const char *name, const char *what);
 
+/*
+ * The text of a string member with its escapes resolved, NUL-terminated; others than ASCII become
+ * UTF-8. Its length, or -EBADMSG for an escape that does not exist or a NUL, -E2BIG when it does not fit into `cap`.
+ */
+int64_t bf_json_line_text(struct bf_json_line *l, const struct bf_json_member *m, const char *name, char *out,
+			  size_t cap);
+
 /* How integers are written: 12, or "0x1000". */
 enum bf_json_form { BF_JSON_DECIMAL, BF_JSON_HEX };
 
