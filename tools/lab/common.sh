@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# Sourced by the scripts of this folder: where the cache is, how a program of an unpacked tree is started, how one fails.
+
+lab=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lab_cache=${BELFRY_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/belfry-lab}
+
+# What stands before the first empty line of a script, without the comment signs, is its help text.
+lab_help() {
+	sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+}
+
+lab_fail() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# Not an error of ours: this machine or its mirror lacks something. Tests count 77 as skipped.
+lab_unavailable() {
+	echo "${0##*/}: $*" >&2
+	exit 77
+}
+
+# lab_in TREE PROGRAM ARGUMENTS...: runs a program of an unpacked tree with that tree's own loader and libraries, so that
+# nothing of it depends on what the host has. fio's ceph library lies in a folder that only an absolute run path names.
+lab_in() {
+	local tree=$1 program=$2 libraries=$1/usr/lib/x86_64-linux-gnu
+	shift 2
+	"$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph" --argv0 "${program##*/}" \
+		"$tree/$program" "$@"
+}
+
+# lab_libraries TREE PROGRAM: the files of the libraries that it needs.
+lab_libraries() {
+	local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu
+	"$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph" --list "$tree/$2" |
+		sed -n 's/.* => \(\/[^ ]*\).*/\1/p'
+}
+
+# lab_key: a short name for what standard input says, for folders and files of the cache.
+lab_key() {
+	sha256sum | cut -c1-16
+}
