@@ -57,28 +57,51 @@ enum bf_nvme_dir { BF_NVME_TO_HOST, BF_NVME_FROM_HOST };
 /* Ends of steps: `status` is a status word, 0 for success. */
 typedef void bf_nvme_done_fn(struct bf_nvme_rq *rq, uint32_t status);
 
-/* Where bf_nvme_data() stands; data.c's own. */
+/*
+ * The device's side of a transfer: where byte `offset` of the command's data lies; `*run` is cut to what lies there
+ * together.
+ */
+typedef uint8_t *bf_nvme_at_fn(struct bf_nvme_rq *rq, uint64_t offset, uint64_t *run);
+
+#define BF_NVME_LIST_BYTES 512u /* of a PRP list or SGL segment in one fetch: assumed, a usual Max_Read_Request_Size */
+
+/* Where a request stands in its data pointer; data*.c's own. Offsets are into the range that the pointer describes. */
 struct bf_nvme_data_state {
 	bf_nvme_done_fn *done;
-	uint8_t *bytes;      /* the device's side */
-	uint64_t len;        /* of this call */
-	uint64_t moved;      /* by earlier calls: where the next one starts in the range of the data pointer */
-	uint64_t at;         /* progress of this call */
-	uint64_t list_iova;  /* next list entry or segment to fetch */
+	bf_nvme_at_fn *at;
+	uint8_t *bytes;              /* of a plain transfer: where byte `begin` lies */
+	uint64_t total;              /* bytes that the pointer describes; 0: not known yet */
+	uint64_t begin, issued, end; /* of this call; DMA was asked for everything before `issued` */
+	uint64_t covered;            /* bytes that the walk has come to */
+	uint64_t run_iova, run_len;  /* what is left of the run at hand */
+	uint64_t list_iova;          /* next entry to fetch */
+	uint64_t segment_left;       /* SGL: bytes of the segment at hand that are not fetched */
 	uint64_t start_ps;
-	uint32_t list_left;  /* entries of it that follow */
-	uint32_t flags;      /* data.c */
-	enum bf_nvme_dir dir;
-	uint8_t *list;       /* one page of PRP list or SGL segment, from the device's pool; NULL without one */
+	uint32_t list_at, list_count; /* entries in `list` */
+	uint32_t fetched;             /* SGL: descriptors so far */
+	uint32_t status;              /* the first error */
+	uint8_t step;                 /* data_prp.c, data_sgl.c */
+	uint8_t dir;                  /* enum bf_nvme_dir */
+	uint8_t place;                /* of the data: unknown, host, controller memory buffer */
+	bool begun, over;             /* the pointer was looked at; the walk is at its end */
+	bool bucket;                  /* the run at hand is a bit bucket */
+	bool last_segment;            /* SGL: the segment at hand is the last */
+	bool fetch;                   /* the walk wants `list` filled */
+	uint8_t list[BF_NVME_LIST_BYTES];
 };
 
 /* Where an NVM command stands; io*.c's own. */
 struct bf_nvme_io_state {
-	uint64_t slba, blocks;
-	uint64_t at;       /* progress in blocks or ranges */
-	uint64_t start_ps; /* of the media's part */
-	uint8_t *bytes;    /* buffer, from malloc() or the device's pool: io*.c frees it in `release` */
-	uint32_t flags, n;
+	uint64_t offset, len; /* bytes in the namespace; Copy: of the source piece at hand */
+	uint64_t to;          /* Copy: where that piece goes */
+	uint8_t *stage;       /* buffer from the device's pool */
+	uint8_t *ranges;      /* Copy: the source ranges, from the pool as well */
+	struct bf_nvme_file_op *file_op;
+	void (*next)(struct bf_nvme_rq *rq);
+	uint32_t stage_class, ranges_class;
+	uint32_t range, nranges;
+	uint64_t range_left;
+	uint32_t status;
 };
 
 enum bf_nvme_rq_state { BF_NVME_RQ_STARTING, BF_NVME_RQ_RUNNING, BF_NVME_RQ_COMPLETING, BF_NVME_RQ_HELD };
