@@ -44,7 +44,7 @@
  * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in
  * reports what the thread waits for. With two addresses, the one loaded last must be the one that is sure to change.
  *   void bf_spin(t, addr, what), bf_spin2(t, a, b, what)
- *   void bf_spin_until(t, addr, ns, what)  the same, no longer than until bf_clock_ns() says `ns`
+ *   void bf_spin2_until(t, a, b, ns, what) the same, no longer than until bf_clock_ns() says `ns`
  *   void bf_pause(t, ns)                   do nothing for about that long
  *   uint64_t bf_clock_ns(t)                a clock that goes on, the same for all threads of a run
  *

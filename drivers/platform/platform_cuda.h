@@ -214,7 +214,7 @@ BF_DEVICE uint64_t bf_clock_ns(const struct bf_thread *)
 	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
 	return ns;
 }
-BF_DEVICE void bf_spin_until(struct bf_thread *, const void *, uint64_t, const char *)
+BF_DEVICE void bf_spin2_until(struct bf_thread *, const void *, const void *, uint64_t, const char *)
 {
 }
 BF_DEVICE void bf_pause(struct bf_thread *, uint32_t ns)

@@ -211,9 +211,9 @@ BF_DEVICE uint64_t bf_clock_ns(const struct bf_thread *)
 {
 	return (uint64_t)wall_clock64() * 10;
 }
-BF_DEVICE void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t, const char *what)
+BF_DEVICE void bf_spin2_until(struct bf_thread *t, const void *a, const void *b, uint64_t, const char *what)
 {
-	bf_spin(t, addr, what);
+	bf_spin2(t, a, b, what);
 }
 
 /* s_sleep counts in units of 64 cycles, taken as 2 GHz. */

@@ -296,10 +296,10 @@ static inline uint64_t bf_clock_ns(const struct bf_thread *t)
 	(void)t;
 	return bf_native_clock_ns();
 }
-static inline void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t ns, const char *what)
+static inline void bf_spin2_until(struct bf_thread *t, const void *a, const void *b, uint64_t ns, const char *what)
 {
 	(void)ns; /* whoever spins looks at the clock again */
-	bf_spin(t, addr, what);
+	bf_spin2(t, a, b, what);
 }
 static inline void bf_pause(struct bf_thread *t, uint32_t ns)
 {

@@ -269,12 +269,13 @@ static inline uint64_t bf_clock_ns(const struct bf_thread *t)
 	return bf_agent_now(t->agent) / BF_NS;
 }
 
-static inline void bf_spin_until(struct bf_thread *t, const void *addr, uint64_t ns, const char *what)
+static inline void bf_spin2_until(struct bf_thread *t, const void *a, const void *b, uint64_t ns, const char *what)
 {
+	const void *const lines[2] = { a, b };
 	const uint64_t now_ps = bf_agent_now(t->agent);
 
 	if (now_ps < ns * BF_NS)
-		bf_agent_wait(t->agent, &addr, 1, ns * BF_NS - now_ps, t->agent->view->cost->poll, what);
+		bf_agent_wait(t->agent, lines, a == b ? 1 : 2, ns * BF_NS - now_ps, t->agent->view->cost->poll, what);
 }
 
 static inline void bf_pause(struct bf_thread *t, uint32_t ns)
