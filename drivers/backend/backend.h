@@ -84,7 +84,16 @@ struct bf_sdma_ring {
 	bool wrapped;                /* in: 32-bit indices that wrap (before gfx9) */
 	bool strict;                 /* in: models stop at what is undefined */
 	void *doorbell;              /* out */
+	uint64_t doorbell_va;        /* out: for other engines that ring it */
 	uint32_t id;                 /* out */
+};
+
+/* Where the engine stands in such a queue. Indices count bytes and grow for ever. */
+struct bf_sdma_standing {
+	uint64_t doorbell, fetched, retired, packets;
+	bool paused;
+	char waits[32];    /* what the packet in front waits for; "": nothing */
+	char stopped[160]; /* why it stopped and where; "": it runs */
 };
 
 enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };
@@ -137,6 +146,9 @@ struct bf_backend {
 	int (*sdma_create)(struct bf_world *w, uint32_t pe, struct bf_sdma_ring *ring);
 	int (*sdma_update)(struct bf_world *w, uint32_t pe, uint32_t id, const struct bf_memory *ring);
 	int (*sdma_destroy)(struct bf_world *w, uint32_t pe, uint32_t id);
+	int (*sdma_standing)(struct bf_world *w, uint32_t pe, uint32_t id, struct bf_sdma_standing *out);
+	/* How often the PE's copy engine has signalled the kernel driver's event `event` (TRAP). */
+	int (*sdma_traps)(struct bf_world *w, uint32_t pe, uint32_t event, uint64_t *out);
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */
