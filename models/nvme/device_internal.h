@@ -70,7 +70,7 @@ struct bf_nvme_data_state {
 	bf_nvme_done_fn *done;
 	bf_nvme_at_fn *at;
 	uint8_t *bytes;              /* of a plain transfer: where byte `begin` lies */
-	uint64_t total;              /* bytes that the pointer describes; 0: not known yet */
+	uint64_t total;              /* bytes that the pointer describes; set before the first of several calls */
 	uint64_t begin, issued, end; /* of this call; DMA was asked for everything before `issued` */
 	uint64_t covered;            /* bytes that the walk has come to */
 	uint64_t run_iova, run_len;  /* what is left of the run at hand */
@@ -83,12 +83,26 @@ struct bf_nvme_data_state {
 	uint8_t step;                 /* data_prp.c, data_sgl.c */
 	uint8_t dir;                  /* enum bf_nvme_dir */
 	uint8_t place;                /* of the data: unknown, host, controller memory buffer */
-	bool begun, over;             /* the pointer was looked at; the walk is at its end */
+	bool begun;                   /* the pointer was looked at */
 	bool bucket;                  /* the run at hand is a bit bucket */
 	bool last_segment;            /* SGL: the segment at hand is the last */
-	bool fetch;                   /* the walk wants `list` filled */
+	bool calling, returned;       /* inside bf_nvme_reads(); which has called back */
+	uint32_t fetch;               /* bytes of `list` that the walk waits for */
+	const struct bf_nvme_walk *walk;
 	uint8_t list[BF_NVME_LIST_BYTES];
 };
+
+/*
+ * How one kind of data pointer turns into runs of contiguous addresses. Each returns 0 or a status word. `begin` looks
+ * at the command's fields and may leave the first run; `next` leaves a run, or asks for bytes of `list` by `fetch`;
+ * `filled` checks them when they are there.
+ */
+struct bf_nvme_walk {
+	uint32_t (*begin)(struct bf_nvme_rq *rq);
+	uint32_t (*next)(struct bf_nvme_rq *rq);
+	uint32_t (*filled)(struct bf_nvme_rq *rq);
+};
+extern const struct bf_nvme_walk bf_nvme_prp_walk, bf_nvme_sgl_walk;
 
 /* Where an NVM command stands; io*.c's own. */
 struct bf_nvme_io_state {
@@ -448,8 +462,9 @@ bool bf_nvme_unhold(struct bf_nvme_rq *rq);
  */
 void bf_nvme_data(struct bf_nvme_rq *rq, enum bf_nvme_dir dir, void *bytes, uint64_t len, bf_nvme_done_fn *done);
 
-/* Drops what data.c holds for the request; called when it is freed. */
-void bf_nvme_data_release(struct bf_nvme_rq *rq);
+/* The same where the device's side is in pieces. Each byte of `at` is asked for once, in order. */
+void bf_nvme_data_at(struct bf_nvme_rq *rq, enum bf_nvme_dir dir, bf_nvme_at_fn *at, uint64_t len,
+		     bf_nvme_done_fn *done);
 
 /* Pools of data.c and io*.c: at creation and destruction of the device. */
 int bf_nvme_io_open(struct bf_nvme *dev);

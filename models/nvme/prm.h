@@ -97,6 +97,22 @@ BF_STATIC_ASSERT(sizeof(struct bf_nvme_sqe) == 64, "submission queue entry");
 #define BF_NVME_PSDT_SGL 1u
 #define BF_NVME_PSDT_SGL_META 2u
 
+/* SGL descriptor (Base specification, section 4.1.2, "Scatter Gather List"). */
+struct bf_nvme_sgl {
+	struct bf_le64 addr;
+	struct bf_le32 len;
+	uint8_t rsvd12[3];
+	uint8_t type; /* type, subtype */
+};
+BF_STATIC_ASSERT(sizeof(struct bf_nvme_sgl) == 16, "SGL descriptor");
+
+#define BF_NVME_SGL_SUBTYPE BF_MASK(3, 0) /* 0: an address */
+#define BF_NVME_SGL_TYPE BF_MASK(7, 4)
+#define BF_NVME_SGL_DATA 0u
+#define BF_NVME_SGL_BUCKET 1u
+#define BF_NVME_SGL_SEGMENT 2u
+#define BF_NVME_SGL_LAST_SEGMENT 3u
+
 /* Completion queue entry (section 3.3.3.2). `status` has the phase tag in bit 0. */
 struct bf_nvme_cqe {
 	struct bf_le32 dw0, dw1;
@@ -150,6 +166,37 @@ enum bf_nvme_io_opcode {
 	BF_NVME_IO_COPY = 0x19,
 };
 
+/* Fields of the NVM commands (NVM Command Set specification, section 3.2). CDW10 and 11 are the first block. */
+#define BF_NVME_RW_NLB BF_MASK(15, 0)     /* CDW12: 0-based */
+#define BF_NVME_RW_DTYPE BF_MASK(23, 20)  /* Write */
+#define BF_NVME_RW_DEAC BF_MASK(25, 25)   /* Write Zeroes */
+#define BF_NVME_RW_PRINFO BF_MASK(29, 26)
+#define BF_NVME_RW_FUA BF_MASK(30, 30)
+#define BF_NVME_RW_LR BF_MASK(31, 31)
+#define BF_NVME_DSM_NR BF_MASK(7, 0) /* CDW10: 0-based */
+#define BF_NVME_DSM_AD BF_MASK(2, 2) /* CDW11 */
+#define BF_NVME_COPY_NR BF_MASK(7, 0)        /* CDW12: 0-based */
+#define BF_NVME_COPY_FORMAT BF_MASK(11, 8)
+#define BF_NVME_COPY_PRINFOR BF_MASK(15, 12)
+
+/* Dataset Management range. */
+struct bf_nvme_dsm_range {
+	struct bf_le32 attributes, blocks; /* not 0-based */
+	struct bf_le64 slba;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_nvme_dsm_range) == 16, "Dataset Management range");
+
+/* Copy source range, descriptor format 0. */
+struct bf_nvme_copy_range {
+	uint8_t rsvd0[8];
+	struct bf_le64 slba;
+	struct bf_le16 nlb; /* 0-based */
+	uint8_t rsvd18[6];
+	struct bf_le32 eilbrt;
+	struct bf_le16 elbat, elbatm;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_nvme_copy_range) == 32, "Copy source range");
+
 /* Status codes as SCT << 8 | SC, without DNR (section 3.3.3.2.1, "Status Field Definition"). */
 enum bf_nvme_status {
 	BF_NVME_SC_SUCCESS = 0x000,
@@ -202,6 +249,7 @@ enum bf_nvme_status {
 	BF_NVME_SC_CONTROLLER_LIST = 0x11c,
 	BF_NVME_SC_SELF_TEST_IN_PROGRESS = 0x11d,
 	BF_NVME_SC_CONFLICTING_ATTRIBUTES = 0x180,
+	BF_NVME_SC_PROTECTION_INFO = 0x181,
 	BF_NVME_SC_READ_ONLY_RANGE = 0x182,
 	BF_NVME_SC_SIZE_LIMIT = 0x183,
 	BF_NVME_SC_WRITE_FAULT = 0x280,
