@@ -310,10 +310,23 @@ static void record_write(struct bf_dma_port *p, uint64_t iova, uint64_t va, cons
 	bf_record(&p->sim->rec, &bf_rec_dma_write_schema, p->actor, &rec, bytes, len <= BF_DMA_INLINE_MAX ? len : 0);
 }
 
+/* Memory behind a GPU's cache is about to be changed, or read. */
+static void BF_NOINLINE tell_cache(struct bf_dma_port *p, struct bf_region *region, const void *host, uint64_t iova,
+				   uint32_t len, bool write)
+{
+	const struct bf_visitor by = { .ioas = p->ioas, .iova = iova, .actor = p->actor };
+	struct bf_cache *c = region->cache;
+
+	if (c)
+		(write ? c->ops->landing : c->ops->sampled)(c, region, bf_va(region, host) - region->va, len, &by);
+}
+
 /* One run of a write changes memory. */
 static void land_run(struct bf_dma_port *p, uint64_t iova, struct bf_region *region, uint8_t *host,
 		     const uint8_t *bytes, uint32_t len, uint32_t flags)
 {
+	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
+		tell_cache(p, region, host, iova, len, true);
 	if (len <= BF_DMA_INLINE_MAX)
 		store_words(host, bytes, len);
 	else
@@ -462,6 +475,8 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 			r->sampled_va = bf_va(region, host);
 		if (region->far)
 			return ask(p, region, host, dst, (uint32_t)run);
+		if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
+			tell_cache(p, region, host, iova, (uint32_t)run, false);
 		if (region->kind == BF_MEM_MMIO)
 			read_registers(region, (uint64_t)((uint8_t *)host - region->bytes), dst, (uint32_t)run);
 		else if (run <= BF_DMA_INLINE_MAX)
@@ -490,6 +505,8 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	memcpy(&rec->before, host, n);
 	if (op->dst)
 		memcpy(op->dst, host, op->len);
+	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
+		tell_cache(p, region, host, op->iova, op->len, true);
 	op->modify(op, host);
 	memcpy(&rec->after, host, n);
 	bf_mem_touched(region, host, op->len);

@@ -235,10 +235,23 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 	return 0;
 }
 
+void bf_region_set_cache(struct bf_region *r, struct bf_cache *cache)
+{
+	struct bf_sim *sim = r->space->sim;
+
+	sim->caches = sim->caches + (cache != NULL) - (r->cache != NULL);
+	sim->slow = sim->caches ? sim->slow | BF_SLOW_CACHE : sim->slow & ~BF_SLOW_CACHE;
+	r->cache = cache;
+	if (cache)
+		r->space->cache = cache;
+}
+
 void bf_region_destroy(struct bf_region *r)
 {
 	struct bf_space *sp = r->space;
 
+	if (r->cache)
+		bf_region_set_cache(r, NULL);
 	remove_from(sp->by_va, sp->count, r);
 	remove_from(sp->by_host, sp->count, r);
 	sp->count--;

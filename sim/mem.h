@@ -9,6 +9,7 @@
 #ifndef BELFRY_SIM_MEM_H
 #define BELFRY_SIM_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,38 @@ struct bf_far_ops {
 };
 
 struct bf_space;
+struct bf_region;
+struct bf_ioas;
+
+/* Who touches memory from outside the GPU that owns it. */
+struct bf_visitor {
+	const struct bf_ioas *ioas; /* that the access was translated by; NULL: a processor's, through the BAR */
+	uint64_t iova;
+	uint32_t actor;
+};
+
+/*
+ * What stands between a GPU's threads and its memory: caches that writes from outside do not update (models/gpu). The
+ * region's bytes are what PCIe sees. Threads whose view belongs to a GPU go through `load` and `store` (within one line
+ * of BF_LINE bytes; `through`: accesses of system scope, which pass caches by); everybody else sees the bytes, and says
+ * so. A region without a cache is coherent, and accesses to it cost nothing more.
+ */
+struct bf_cache;
+struct bf_cache_ops {
+	void (*load)(struct bf_cache *c, struct bf_region *r, uint64_t offset, void *data, uint32_t len, bool through);
+	void (*store)(struct bf_cache *c, struct bf_region *r, uint64_t offset, const void *data, uint32_t len,
+		      bool through, uint32_t actor);
+	/* Stores of all threads reach the bytes: a fence or a release of system scope. */
+	void (*write_back)(struct bf_cache *c);
+	/* A write from outside is about to change bytes; a device is about to read bytes. */
+	void (*landing)(struct bf_cache *c, struct bf_region *r, uint64_t offset, uint64_t len,
+			const struct bf_visitor *by);
+	void (*sampled)(struct bf_cache *c, struct bf_region *r, uint64_t offset, uint64_t len,
+			const struct bf_visitor *by);
+};
+struct bf_cache {
+	const struct bf_cache_ops *ops;
+};
 
 struct bf_region {
 	uint64_t va;
@@ -65,8 +98,9 @@ struct bf_region {
 	struct bf_space *space;
 	const struct bf_mmio_ops *mmio; /* MMIO only */
 	const struct bf_far_ops *far;   /* MMIO only; NULL: DMA makes loads and stores */
-	void *owner;                    /* MMIO: the device */
+	void *owner;                    /* MMIO: the device; behind a cache: the cache's */
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
+	struct bf_cache *cache;         /* what GPU threads go through; NULL: nothing */
 	int owns_bytes;
 };
 
@@ -80,6 +114,7 @@ struct bf_space {
 	uint32_t last_id;
 	uint64_t next_va;
 	struct bf_region *last; /* the last hit of either lookup */
+	struct bf_cache *cache; /* of the GPU of this space: what a system-scope fence of its threads writes back */
 };
 
 /* `index` separates the address ranges of several spaces of one simulation (PE number): va = (index + 1) << 40 up. */
@@ -107,6 +142,9 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 
 /* Unmap it from every I/O address space first. Stores still on their way to an MMIO region are dropped. */
 void bf_region_destroy(struct bf_region *r);
+
+/* Puts `r` behind `cache`, or (NULL) makes it coherent. One cache a space: that of its GPU. */
+void bf_region_set_cache(struct bf_region *r, struct bf_cache *cache);
 
 /* Emits a region record for each region, for a stream that was opened after they were created. */
 void bf_space_describe(const struct bf_space *sp);

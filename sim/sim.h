@@ -25,6 +25,7 @@
 #define BF_SLOW_ORDER 1u  /* an ordering other than sc is in force */
 #define BF_SLOW_RECORD 2u /* the record stream wants memory records */
 #define BF_SLOW_WATCH 4u  /* some agent sleeps on a memory line */
+#define BF_SLOW_CACHE 8u  /* some region lies behind a cache that DMA does not keep coherent */
 
 struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */
@@ -34,6 +35,7 @@ struct bf_queue;
 struct bf_sim {
 	uint64_t now_ps;
 	uint32_t slow; /* BF_SLOW_* */
+	uint32_t caches; /* regions behind a cache (struct bf_region.cache) */
 	/*
 	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train
 	 * of completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall

@@ -67,6 +67,11 @@ void bf_domain_destroy(struct bf_domain *d)
 	free(d);
 }
 
+static bool domain_on_gpu(const struct bf_domain *d)
+{
+	return d && (d->buffer.level == BF_LEVEL_GPU || d->buffer.above);
+}
+
 int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out)
 {
 	struct bf_view_full *v = calloc(1, sizeof(*v));
@@ -86,6 +91,7 @@ int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct b
 	}
 	if (above && above->stale)
 		v->block = above;
+	v->on_gpu = domain_on_gpu(opts->domain);
 	strncat(stream, opts->name, sizeof(stream) - sizeof("drain/"));
 	bf_rng_init(&v->rng, sim->seed, stream);
 	bf_wc_init(v);
@@ -157,7 +163,8 @@ static uint64_t hop_delay(struct bf_view_full *v, bool mmio)
 }
 
 /* A store as it enters the model; NULL on lack of memory. */
-static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len)
+static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len,
+				     enum bf_path path)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	struct bf_buffered *e = bf_stores_take(a->sim);
@@ -174,6 +181,7 @@ static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, vo
 	e->actor = a->actor;
 	e->len = (uint8_t)len;
 	e->ordering = (uint8_t)v->pub.ordering;
+	e->path = (uint8_t)path;
 	memcpy(e->data, data, len);
 	return e;
 }
@@ -208,10 +216,10 @@ static void drop_stale(struct bf_view_full *v, enum bf_scope scope)
 
 /* Makes a store, with everything older on its line already out of its way, visible at `level` now. */
 static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len,
-		     enum bf_level level, enum bf_cause cause)
+		     enum bf_level level, enum bf_path path, enum bf_cause cause)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
-	struct bf_buffered *e = new_store(a, r, p, data, len);
+	struct bf_buffered *e = new_store(a, r, p, data, len, path);
 
 	if (e) {
 		bf_buffer_place(buffer_at(v, r, level), e, cause);
@@ -220,7 +228,7 @@ static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const voi
 		if (r->kind == BF_MEM_MMIO) {
 			bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
 		} else {
-			memcpy(p, data, len);
+			bf_memory_store(r, p, data, len, path, a->actor);
 			bf_mem_touched(r, p, len);
 		}
 	}
@@ -236,10 +244,22 @@ static uint64_t va_of(struct bf_agent *a, const void *p)
 	return r ? bf_va(r, p) : 0;
 }
 
+/* Visible at once, as far as the cache of its region lets it be. */
+static void store_sc(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_path path)
+{
+	struct bf_region *r = NULL;
+
+	if (BF_UNLIKELY(a->sim->slow & BF_SLOW_CACHE) && a->view->space)
+		r = bf_space_find_host(a->view->space, p);
+	bf_memory_store(r, p, data, len, path, a->actor);
+	bf_agents_line_touched(a->sim, p);
+}
+
 void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	const enum bf_path path = bf_path_of(v, sem, scope);
 	struct bf_region *r;
 
 	a->charge_ps += v->pub.cost->store;
@@ -250,9 +270,10 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 
 		bf_record(&a->sim->rec, &bf_rec_store_schema, a->actor, &rec, data, len);
 	}
+	if (release && scope == BF_SCOPE_SYS)
+		bf_memory_write_back(v, BF_CAUSE_RELEASE);
 	if (v->pub.ordering == BF_ORDER_SC) {
-		memcpy(p, data, len);
-		bf_agents_line_touched(a->sim, p);
+		store_sc(a, p, data, len, path);
 		return;
 	}
 	r = bf_view_region(a, p, len, false);
@@ -261,9 +282,9 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	/* On x86 a plain store is a release: the FIFO keeps the order by itself. */
 	if (release && v->pub.ordering != BF_ORDER_TSO) {
 		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
-		store_at(a, r, p, data, len, level_of(scope), BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, level_of(scope), path, BF_CAUSE_RELEASE);
 	} else {
-		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_CAUSE_DRAIN);
+		store_at(a, r, p, data, len, BF_LEVEL_THREAD, path, BF_CAUSE_DRAIN);
 	}
 }
 
@@ -297,7 +318,7 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 		memcpy(out, copy + (p - line), len);
 		if (!bf_probe(a->sim, BF_CLASS_MEM))
 			return true;
-		memcpy(fresh, p, len);
+		bf_memory_load(a, p, fresh, len, false);
 		overlay_from(v->block->above, p, len, fresh);
 		if (memcmp(fresh, out, len)) {
 			struct bf_rec_stale_load r = { .va = va_of(a, p), .value = head_of(out, len),
@@ -308,7 +329,7 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 		return true;
 	}
 	if (bf_rng_chance(&v->rng, 500000) && bf_view_region(a, p, len, false)) {
-		memcpy(fresh, line, BF_LINE);
+		bf_memory_load(a, line, fresh, BF_LINE, false);
 		overlay_from(v->block->above, line, BF_LINE, fresh);
 		bf_stale_keep(v->block, line, fresh, v->pub.ordering == BF_ORDER_GPU ?
 			      bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng));
@@ -333,14 +354,15 @@ static void record_load(struct bf_agent *a, const void *p, const void *data, uin
 void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
+	const bool through = bf_path_of(v, sem, scope) == BF_PATH_THROUGH;
 
 	if (v->pub.ordering == BF_ORDER_SC) {
-		memcpy(data, p, len);
+		bf_memory_load(a, p, data, len, through);
 	} else if (sem == BF_WEAK && v->block && load_stale(a, p, len, data)) {
 		bf_buffer_overlay(v->block, p, len, data);
 		bf_buffer_overlay(&v->thread, p, len, data);
 	} else {
-		memcpy(data, p, len);
+		bf_memory_load(a, p, data, len, through);
 		overlay_from(&v->thread, p, len, data);
 	}
 	if (sem == BF_WEAK)
@@ -360,6 +382,8 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope)
 
 	bf_agent_delay(a, scope == BF_SCOPE_CTA ? c->fence_cta : scope == BF_SCOPE_GPU ? c->fence_gpu : c->fence_sys);
 	pushed = bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_FENCE);
+	if (scope == BF_SCOPE_SYS)
+		bf_memory_write_back(v, BF_CAUSE_FENCE);
 	if (scope == BF_SCOPE_SYS || !v->thread.above)
 		bf_wc_evict(v, BF_WC_FENCE);
 	drop_stale(v, scope);
@@ -395,25 +419,24 @@ static uint64_t modify(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool sc = v->pub.ordering == BF_ORDER_SC;
+	const bool through = v->on_gpu && level == BF_LEVEL_MEMORY;
+	const enum bf_path path = !v->on_gpu ? BF_PATH_OUTSIDE : through ? BF_PATH_THROUGH : BF_PATH_CACHED;
 	const uint64_t bits = len == 8 ? UINT64_MAX : UINT32_MAX;
 	struct bf_region *r = sc ? NULL : bf_view_region(a, p, len, false);
 	uint64_t old = 0, result;
 
 	if (!sc && !r)
 		return 0;
-	memcpy(&old, p, len);
+	bf_memory_load(a, p, &old, len, through);
 	if (!sc)
 		overlay_from(buffer_at(v, r, level), p, len, (uint8_t *)&old);
 	result = combine(op, old, operand & bits, compare & bits) & bits;
 	if (op == BF_ATOMIC_CAS && old != (compare & bits))
 		return old;
-	if (sc) {
-		memcpy(p, &result, len);
-		if (result != old)
-			bf_agents_line_touched(a->sim, p);
-	} else {
-		store_at(a, r, p, &result, len, level, BF_CAUSE_ATOMIC);
-	}
+	if (!sc)
+		store_at(a, r, p, &result, len, level, path, BF_CAUSE_ATOMIC);
+	else if (result != old)
+		store_sc(a, p, &result, len, path);
 	return old;
 }
 
@@ -433,6 +456,8 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 		bf_buffer_push(&v->thread, level, NULL, BF_CAUSE_ATOMIC);
 	else
 		bf_buffer_push(&v->thread, level, bf_line_of(p), BF_CAUSE_ATOMIC);
+	if (scope == BF_SCOPE_SYS && (sem == BF_RELEASE || sem == BF_ACQ_REL))
+		bf_memory_write_back(v, BF_CAUSE_ATOMIC);
 	old = modify(a, p, len, op, operand, compare, level);
 	drop_stale_line(v, p);
 	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
@@ -466,12 +491,14 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	/* An uncached store drives write-combining buffers out (Intel SDM vol. 3, "Memory Cache Control"). */
 	if (o == BF_ORDER_TSO)
 		bf_wc_evict(v, BF_WC_ORDERED);
+	if (release)
+		bf_memory_write_back(v, BF_CAUSE_RELEASE);
 	if (o == BF_ORDER_SC) {
 		bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
 	} else if (release && o != BF_ORDER_TSO) {
 		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_RELEASE);
-		store_at(a, r, p, data, len, BF_LEVEL_MEMORY, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, BF_LEVEL_MEMORY, BF_PATH_OUTSIDE, BF_CAUSE_RELEASE);
 	} else {
-		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_CAUSE_DRAIN);
+		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_PATH_OUTSIDE, BF_CAUSE_DRAIN);
 	}
 }

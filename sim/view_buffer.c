@@ -120,7 +120,7 @@ static void commit(struct bf_sim *sim, struct bf_buffered *e, enum bf_cause caus
 	if (bf_probe(sim, BF_CLASS_MEM))
 		record_visible(sim, e, cause);
 	if (e->region->kind != BF_MEM_MMIO) {
-		memcpy(e->at, e->data, e->len);
+		bf_memory_store(e->region, e->at, e->data, e->len, (enum bf_path)e->path, e->actor);
 		bf_mem_touched(e->region, e->at, e->len);
 	} else if (cause != BF_CAUSE_END) {
 		bf_mmio_post(e->region, (uint64_t)(e->at - e->region->bytes), e->data, e->len);

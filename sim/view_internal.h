@@ -27,6 +27,9 @@ enum bf_cause {
 	BF_CAUSE_MERGED,
 };
 
+/* How an access gets past the cache of its region: it is not the GPU's, it is, or it is and passes the cache by. */
+enum bf_path { BF_PATH_OUTSIDE, BF_PATH_CACHED, BF_PATH_THROUGH };
+
 /* One store on its way. Lies in exactly one buffer. */
 struct bf_buffered {
 	struct bf_event drain;                     /* its next hop */
@@ -40,6 +43,7 @@ struct bf_buffered {
 	uint32_t actor;
 	uint8_t len;
 	uint8_t ordering;
+	uint8_t path; /* enum bf_path */
 	uint8_t data[BF_LINE];
 };
 
@@ -128,6 +132,7 @@ struct bf_view_full {
 	struct bf_buffer *block; /* its CTA's buffer, NULL without one */
 	struct bf_rng rng;
 	struct bf_wc wc;
+	bool on_gpu;             /* its domain belongs to a GPU */
 	uint64_t seq;
 	uint64_t polled_va, polled_value; /* what the last record of a load said */
 };
@@ -142,6 +147,32 @@ void bf_wc_evict(struct bf_view_full *v, enum bf_wc_cause cause);
 
 /* A heavy-tailed delay: evenly over the powers of two from 1 to 256 us. */
 uint64_t bf_view_late(struct bf_rng *rng);
+
+/*
+ * sim/view_cache.c: memory as an agent reaches it, past the cache of its region. `r` may be NULL: unknown, coherent.
+ * Slow paths only; nobody is told that the line has changed.
+ */
+void bf_memory_load_cached(struct bf_agent *a, const void *p, void *data, uint32_t len, bool through);
+static inline void bf_memory_load(struct bf_agent *a, const void *p, void *data, uint32_t len, bool through)
+{
+	if (BF_UNLIKELY(a->sim->slow & BF_SLOW_CACHE))
+		bf_memory_load_cached(a, p, data, len, through);
+	else
+		memcpy(data, p, len);
+}
+void bf_memory_store_cached(struct bf_region *r, void *p, const void *data, uint32_t len, enum bf_path path,
+			    uint32_t actor);
+static inline void bf_memory_store(struct bf_region *r, void *p, const void *data, uint32_t len, enum bf_path path,
+				   uint32_t actor)
+{
+	if (BF_UNLIKELY(r && r->cache))
+		bf_memory_store_cached(r, p, data, len, path, actor);
+	else
+		memcpy(p, data, len);
+}
+enum bf_path bf_path_of(const struct bf_view_full *v, enum bf_sem sem, enum bf_scope scope);
+/* A fence or release of system scope of a GPU thread: what its caches hold goes to memory. */
+void bf_memory_write_back(struct bf_view_full *v, enum bf_cause cause);
 
 /* The region of a driver's address. NULL: none, and the run stops with an error. `mmio`: of that kind, or not. */
 struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio);
