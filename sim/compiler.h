@@ -27,4 +27,7 @@
 
 #define BF_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* 128 bits: products of two 64-bit numbers, and the counters of some logs. */
+__extension__ typedef unsigned __int128 bf_u128;
+
 #endif

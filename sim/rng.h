@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-__extension__ typedef unsigned __int128 bf_u128;
+#include "sim/compiler.h"
 
 struct bf_rng {
 	uint64_t s[4];
