@@ -404,6 +404,7 @@ struct bf_nvme {
 	struct bf_nvme_ns *ns[BF_NVME_NS_MAX];
 	uint64_t capacity; /* TNVMCAP */
 	struct bf_nvme_media_unit *media; /* channels and cache, shared by the namespaces; media*.c */
+	struct bf_live *live;             /* file operations run in its thread pool; NULL: they block */
 	struct bf_nvme_smart smart;
 	struct bf_nvme_counts count;
 	struct bf_hist *hist_doorbell, *hist_fetch, *hist_data, *hist_completion, *hist_media;

@@ -18,6 +18,7 @@
 #include "sim/pcie.h"
 
 struct bf_nvme; /* opaque */
+struct bf_live;
 
 /*
  * Timing of the queue protocol (everything but the media) and limits. bf_nvme_970pro is modelled after published
@@ -31,6 +32,7 @@ struct bf_nvme_profile {
 	uint64_t command_ps;    /* decode and dispatch one command; commands follow each other at this distance */
 	uint64_t completion_ps; /* build one completion */
 	uint64_t ready_ps;      /* CC.EN = 1 to CSTS.RDY = 1 */
+	uint64_t disable_ps;    /* CC.EN = 0 to CSTS.RDY = 0, and the least time of a shutdown */
 	uint32_t fetch_entries; /* most SQEs in one fetch */
 	/* Media. */
 	uint64_t read_ps, program_ps, erase_ps; /* one media page */
@@ -44,6 +46,9 @@ struct bf_nvme_profile {
 	uint32_t mqes;          /* 0-based, as in CAP */
 	uint32_t dstrd, mdts, mpsmax;
 	uint32_t vectors; /* MSI-X */
+	bool cqr;         /* queues must be physically contiguous (CAP.CQR) */
+	/* A completion leaves as two posted writes, the dword with the phase tag last: for drivers that assume one. */
+	bool split_completions;
 };
 extern const struct bf_nvme_profile bf_nvme_970pro;
 /* Queue protocol and media in no time at all: for functional runs and for servers on the wall clock. */
@@ -75,6 +80,11 @@ struct bf_nvme_opts {
 	void (*interrupt)(void *arg, uint32_t vector);
 	void *interrupt_arg;
 	bool direct; /* no PCIe link for the BAR: stores arrive at once (a server whose client is beyond a socket) */
+	/*
+	 * Live mode: file operations run in the loop's thread pool (sim/live.h) and do not block it. NULL: they block,
+	 * as they must in virtual time. It outlives the device.
+	 */
+	struct bf_live *live;
 };
 
 /* Returns 0, -ENOMEM, -EINVAL, or what opening a file said, with sim->error set. */
@@ -91,13 +101,19 @@ struct bf_region *bf_nvme_bar0(struct bf_nvme *dev);
 /* The controller memory buffer's region; NULL without one. */
 struct bf_region *bf_nvme_cmb(struct bf_nvme *dev);
 
-/* What reaches the controller through PCI: function-level or conventional reset; the bus master enable bit. */
+/*
+ * What reaches the controller through PCI: function-level or conventional reset (all registers to their defaults, all
+ * commands dropped; the bus master bit is the caller's to clear); the bus master enable bit, on after creation. While
+ * it is off the controller fetches nothing, posts nothing, interrupts nobody, and data transfers fail.
+ */
 void bf_nvme_reset(struct bf_nvme *dev);
 void bf_nvme_bus_master(struct bf_nvme *dev, bool on);
 
 /*
  * Live mode: looks once at BAR0 as memory (registers and doorbells that others stored to) and acts on what changed;
- * non-zero when something had. `dev` is the struct bf_nvme. Doorbell values between two looks are not seen.
+ * non-zero when something had. `dev` is the struct bf_nvme. Doorbell values between two looks are not seen. Before the
+ * first call the region's bytes must be readable and writable; that call puts the registers there, so make it before
+ * others look. Registers that hosts only read are kept up to date there from then on, with release stores.
  */
 int bf_nvme_poll_bar(void *dev);
 
