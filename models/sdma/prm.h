@@ -117,6 +117,7 @@ enum bf_sdma_reason {
 	BF_SDMA_OUT_OF_SURFACE, /* strict: a rect that leaves its rows or slices */
 	BF_SDMA_OVERLAP,        /* strict: source and destination overlap */
 	BF_SDMA_INDIRECT_BAD,   /* an indirect buffer's address, size or nesting */
+	BF_SDMA_UNMODELLED,     /* the packet exists, and this model does not execute it (tiled surfaces) */
 };
 
 /* Dword 0 of every packet. */
@@ -278,6 +279,13 @@ enum bf_sdma_reason {
 #define BF_SDMA_FILL_CACHE_POLICY BF_MASK(26, 24) /* dword 0, v6 and v7 */
 #define BF_SDMA_FILL_CPV BF_MASK(28, 28)          /* dword 0, v6 and v7 */
 #define BF_SDMA_FILL_SIZE BF_MASK(31, 30)         /* dword 0: 0 byte, 1 half, 2 dword */
+#define BF_SDMA_FILL_MTYPE BF_MASK(17, 16)        /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SYS BF_MASK(20, 20)          /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SNP BF_MASK(22, 22)          /* dword 0, v7.1 */
+#define BF_SDMA_FILL_GPA BF_MASK(23, 23)          /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SCOPE BF_MASK(25, 24)        /* dword 0, v7.1 */
+#define BF_SDMA_FILL_TEMPORAL_HINT BF_MASK(28, 26) /* dword 0, v7.1 */
+#define BF_SDMA_FILL_NPD BF_MASK(29, 29)          /* dword 0, v7.1 */
 #define BF_SDMA_FILL_COUNT BF_MASK(21, 0)         /* dword 4, v4 and v5: bytes minus one */
 #define BF_SDMA_FILL_COUNT_WIDE BF_MASK(29, 0)    /* dword 4, v6 and later: bytes minus one */
 #define BF_SDMA_FILL_BYTES 0u

@@ -22,10 +22,13 @@ struct bf_sdma_queue; /* a user queue on it; opaque */
 struct bf_sdma_profile {
 	const char *name;
 	enum bf_sdma_gen gen;
-	bool wide_rect; /* sub-window packets in ROCr's gfx12 layout */
+	bool wide_rect;  /* sub-window packets in ROCr's gfx12 layout */
+	bool wide_count; /* copy counts of 30 bits where the generation's header has 22 (gfx90a, gfx10.3) */
 	struct bf_link_profile link;
 	uint64_t doorbell_ps;     /* doorbell arrival to first fetch */
 	uint64_t packet_ps;       /* decode and dispatch one packet */
+	uint64_t copy_ps;         /* from a copy's dispatch to its first data */
+	uint64_t jitter_ps;       /* up to so much more, by seed, so that copies overtake each other; 0: none */
 	uint64_t row_ps;          /* start one row of a sub-window copy */
 	uint64_t element_ps[5];   /* one element of 1, 2, 4, 8, 16 bytes */
 	uint64_t link_ps_per_kib; /* data that cross the link */
@@ -33,7 +36,8 @@ struct bf_sdma_profile {
 	uint64_t rptr_lag_ps;     /* between retirement and the read pointer in memory */
 	uint64_t poll_ps;         /* unit of POLL_REGMEM's interval */
 	uint32_t fetch_bytes;     /* most ring bytes in one fetch */
-	uint32_t copies;          /* copies that may run at the same time */
+	uint32_t copies;          /* copies that may run at the same time, 1..64 */
+	uint32_t queues;          /* user queues, 1..512 */
 };
 /* One for each generation: Vega/MI200 (v4), RDNA1/2 (v5), RDNA3 (v6), RDNA4 (v7), gfx1250 (v7.1). */
 extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_v7, bf_sdma_v7_1;
@@ -77,6 +81,9 @@ int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
 /* The region with the queue's doorbell (8 bytes; before gfx9: 4) and its offset there. */
 struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset);
 
+/* The engine's DMA port and its name as an actor; for tests and reports. */
+struct bf_dma_port *bf_sdma_dma(struct bf_sdma *dev);
+
 /* Live mode: looks once at all doorbells in memory; non-zero when one had rung. `dev` is the struct bf_sdma. */
 int bf_sdma_poll_doorbells(void *dev);
 
@@ -86,12 +93,18 @@ struct bf_sdma_fault {
 	uint64_t index;             /* of the packet's first byte, monotonic */
 	uint32_t dword;             /* which dword of the packet */
 	uint32_t value;
-	uint64_t address; /* of a memory fault */
+	uint64_t address;      /* of a memory fault: the page */
+	bool in_indirect;      /* the packet lies in the buffer of the INDIRECT packet at `index` */
+	uint64_t indirect;     /* then its first byte there */
 };
 
 struct bf_sdma_queue_info {
 	uint32_t id;
-	uint64_t doorbell, fetched, retired; /* monotonic byte indices */
+	/*
+	 * Monotonic byte indices: published, read from the ring, and dispatched. A packet counts as retired when the
+	 * engine has gone past it; its copy may still run (sdma.md section 1: rptr == wptr means "fetched").
+	 */
+	uint64_t doorbell, fetched, retired;
 	uint32_t copies;                     /* still running */
 	uint64_t packets, bytes;
 	bool paused;
@@ -99,6 +112,15 @@ struct bf_sdma_queue_info {
 	struct bf_sdma_fault fault;
 };
 void bf_sdma_queue_info(struct bf_sdma_queue *q, struct bf_sdma_queue_info *out);
+
+/*
+ * Order. COPY, WRITE and CONST_FILL of a queue may overlap in time; every other packet waits until all copies and fills
+ * before it are in memory, and what it writes lands after what WRITE packets before it wrote. A WRITE may land before
+ * the copies in front of it have: that is why ROCr signals with FENCE (SubmitCommand). A copy whose source is the
+ * destination of one that still runs reads what happens to be there. Packets of different queues have no order.
+ *
+ * A POLL_REGMEM that never succeeds polls for ever: give bf_sim_run() a limit.
+ */
 
 /* Statistics by name behind the queue's: packets, bytes, doorbells, faults, and so on. */
 /* Records: models/sdma/records.h (types 400 to 449). Each queue is an actor of kind "queue": "sdma0.q0". */
