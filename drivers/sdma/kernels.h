@@ -1,0 +1,45 @@
+/*
+ * What threads of a PE do in the SDMA workloads: each goes through a list of steps that host code prepared.
+ */
+#ifndef BELFRY_DRIVERS_SDMA_KERNELS_H
+#define BELFRY_DRIVERS_SDMA_KERNELS_H
+
+#include "drivers/platform/platform.h"
+#include "drivers/sdma/submission.h"
+
+enum bf_sdma_step_kind {
+	BF_SDMA_STEP_SUBMIT, /* `submission` on `writer` */
+	BF_SDMA_STEP_WAIT,   /* until the 64-bit word at `at` is `value` */
+	BF_SDMA_STEP_STORE,  /* `value` into the 64-bit word at `at`, after everything before */
+	BF_SDMA_STEP_IDLE,   /* until the engine has fetched all of `writer` */
+	BF_SDMA_STEP_DELAY,  /* `value` nanoseconds */
+};
+
+struct bf_sdma_step {
+	enum bf_sdma_step_kind kind;
+	struct bf_sdma_writer *writer;
+	const struct bf_sdma_submission *submission;
+	uint64_t *at;
+	uint64_t va; /* of `at`, for records */
+	uint64_t value;
+};
+
+/* One thread's list. `status` (in memory of the PE) gets 1 when it came to its end, 2 when a submission was refused. */
+struct bf_sdma_thread {
+	const struct bf_sdma_step *steps;
+	uint64_t nsteps;
+	uint64_t *status;
+};
+#define BF_SDMA_THREAD_DONE 1u
+#define BF_SDMA_THREAD_REFUSED 2u
+
+/* Argument of the kernel: block `i` of the grid runs threads[i] on lane 0 of its first warp. */
+struct bf_sdma_job {
+	const struct bf_sdma_thread *threads;
+	uint32_t nthreads;
+};
+
+/* The kernel for a platform: sim and native are built in; NULL for the others. */
+bf_kernel_fn *bf_sdma_kernel(enum bf_platform_id platform);
+
+#endif
