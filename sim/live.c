@@ -30,6 +30,13 @@ struct watched_fd {
 	int events; /* UV_READABLE, UV_WRITABLE */
 };
 
+struct live_call {
+	uv_work_t request;
+	struct bf_live *live;
+	struct bf_live_work *work;
+	struct live_call *next; /* free ones */
+};
+
 struct bf_live {
 	struct bf_sim *sim;
 	uv_loop_t loop;
@@ -38,6 +45,11 @@ struct bf_live {
 	struct poller pollers[BF_LIVE_POLLERS];
 	uint32_t npollers;
 	struct watched_fd *fds;
+	struct live_call *calls;  /* free ones */
+	uint32_t working;         /* calls whose `done` has not run */
+	uint32_t running;         /* calls whose `run` has not returned; under `lock` */
+	uv_mutex_t lock;
+	uv_cond_t settled;
 	uint64_t origin_ns; /* wall clock and ... */
 	uint64_t origin_ps; /* ... simulated time at the start of this run */
 	bool called;        /* libuv called us in this look: that counts as work */
@@ -85,11 +97,22 @@ int bf_live_create(struct bf_sim *sim, struct bf_live **out)
 	if (rc)
 		goto fail_async;
 	l->wake.data = l;
+	rc = uv_mutex_init(&l->lock);
+	if (rc)
+		goto fail_lock;
+	rc = uv_cond_init(&l->settled);
+	if (rc)
+		goto fail_cond;
 	uv_timer_init(&l->loop, &l->timer);
 	atomic_init(&l->stop, false);
 	*out = l;
 	return 0;
 
+fail_cond:
+	uv_mutex_destroy(&l->lock);
+fail_lock:
+	uv_close((uv_handle_t *)&l->wake, NULL);
+	uv_run(&l->loop, UV_RUN_DEFAULT);
 fail_async:
 	uv_loop_close(&l->loop);
 fail_loop:
@@ -105,8 +128,16 @@ void bf_live_destroy(struct bf_live *l)
 		bf_live_remove_fd(l, l->fds->fd);
 	uv_close((uv_handle_t *)&l->wake, NULL);
 	uv_close((uv_handle_t *)&l->timer, NULL);
-	uv_run(&l->loop, UV_RUN_DEFAULT); /* lets the handles finish closing */
+	uv_run(&l->loop, UV_RUN_DEFAULT); /* lets calls end and the handles finish closing */
 	uv_loop_close(&l->loop);
+	uv_cond_destroy(&l->settled);
+	uv_mutex_destroy(&l->lock);
+	while (l->calls) {
+		struct live_call *next = l->calls->next;
+
+		free(l->calls);
+		l->calls = next;
+	}
 	free(l);
 }
 
@@ -181,6 +212,57 @@ void bf_live_remove_fd(struct bf_live *l, int fd)
 		uv_close((uv_handle_t *)&w->handle, on_closed);
 		return;
 	}
+}
+
+static void on_call(uv_work_t *request)
+{
+	struct live_call *c = BF_CONTAINER_OF(request, struct live_call, request);
+	struct bf_live *l = c->live;
+
+	c->work->run(c->work);
+	uv_mutex_lock(&l->lock);
+	if (--l->running == 0)
+		uv_cond_broadcast(&l->settled);
+	uv_mutex_unlock(&l->lock);
+}
+
+static void on_called(uv_work_t *request, int status)
+{
+	struct live_call *c = BF_CONTAINER_OF(request, struct live_call, request);
+	struct bf_live *l = c->live;
+
+	(void)status; /* nobody cancels */
+	c->next = l->calls;
+	l->calls = c;
+	l->working--;
+	l->called = true;
+	c->work->done(c->work);
+}
+
+int bf_live_work(struct bf_live *l, struct bf_live_work *w)
+{
+	struct live_call *c = l->calls ? l->calls : malloc(sizeof(*c));
+
+	if (!c)
+		return bf_fail(&l->sim->error, -ENOMEM, "no memory for a call in the thread pool");
+	if (c == l->calls)
+		l->calls = c->next;
+	c->live = l;
+	c->work = w;
+	uv_mutex_lock(&l->lock);
+	l->running++;
+	uv_mutex_unlock(&l->lock);
+	l->working++;
+	uv_queue_work(&l->loop, &c->request, on_call, on_called);
+	return 0;
+}
+
+void bf_live_settle(struct bf_live *l)
+{
+	uv_mutex_lock(&l->lock);
+	while (l->running)
+		uv_cond_wait(&l->settled, &l->lock);
+	uv_mutex_unlock(&l->lock);
 }
 
 static uint64_t wall_ps(const struct bf_live *l)
@@ -277,7 +359,7 @@ int bf_live_run(struct bf_live *l, uint32_t idle_us)
 		bool worked = run_events(l);
 
 		worked |= run_pollers(l);
-		if (l->fds && (!worked || ++turn % TURNS_PER_FD_LOOK == 0))
+		if ((l->fds || l->working) && (!worked || ++turn % TURNS_PER_FD_LOOK == 0))
 			worked |= look_at_fds(l, UV_RUN_NOWAIT);
 		if (worked)
 			idle_since = sim->now_ps;
@@ -340,6 +422,18 @@ void bf_live_watch(struct bf_live *l, int fd, uint32_t events)
 void bf_live_remove_fd(struct bf_live *l, int fd)
 {
 	(void)l, (void)fd;
+}
+
+int bf_live_work(struct bf_live *l, struct bf_live_work *w)
+{
+	(void)l;
+	(void)w;
+	return -ENOTSUP;
+}
+
+void bf_live_settle(struct bf_live *l)
+{
+	(void)l;
 }
 
 int bf_live_run(struct bf_live *l, uint32_t idle_us)

@@ -60,6 +60,22 @@ void bf_live_watch(struct bf_live *l, int fd, uint32_t events);
 void bf_live_remove_fd(struct bf_live *l, int fd);
 
 /*
+ * A call that may block (file operations), made by a thread of libuv's pool. Embedded in its owner and the loop's from
+ * bf_live_work() until `done`. `run` touches what nobody else uses meanwhile; `done` runs on the loop thread, in
+ * bf_live_run() or, at the latest, in bf_live_destroy().
+ */
+struct bf_live_work {
+	void (*run)(struct bf_live_work *w);
+	void (*done)(struct bf_live_work *w);
+};
+
+/* Returns 0 or -ENOMEM, text in sim->error. Works may run at the same time and end in any order. */
+int bf_live_work(struct bf_live *l, struct bf_live_work *w);
+
+/* Waits until no `run` is under way or to come. Their `done` comes later, as ever. */
+void bf_live_settle(struct bf_live *l);
+
+/*
  * Runs until bf_live_stop() (any thread) or bf_sim_stop() (loop thread). `idle_us`: how long to spin without work
  * before sleeping in the kernel between looks (0: never sleep). Returns 0, or -ENOTSUP when built without libuv. May be
  * called again.
