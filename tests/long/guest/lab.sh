@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# Sourced by tests/long/lab_*.sh. A check is a line "ok PART: NAME" or "FAILED PART: NAME: why", from the host or a guest.
+
+lab=$BELFRY_SOURCE_DIR/tools/lab
+here=$BELFRY_SOURCE_DIR/tests/long
+work=$(mktemp -d)
+server=
+trap 'stop_server; rm -rf "$work"' EXIT
+
+# A lab that cannot be had is no failure of what is tested. Fetching and building is not counted against a guest's time.
+need_images() {
+	local image
+	for image in "$@"; do
+		"$lab/image" "$image" >"$work/image.log" 2>&1 && continue
+		[ $? -ne 77 ] || { echo "SKIPPED lab: $(tail -n 1 "$work/image.log")" && exit 77; }
+		cat "$work/image.log"
+		echo "FAILED lab: the image $image cannot be made"
+		exit 1
+	done
+}
+
+# check PART NAME COMMAND...: a check on the host.
+check() {
+	local part=$1 name=$2
+	shift 2
+	if "$@" >"$work/check.log" 2>&1; then
+		result "ok $part: $name"
+	else
+		result "FAILED $part: $name: $* gave $?: $(tail -n 3 "$work/check.log" | tr '\n' ' ')"
+	fi
+}
+
+result() {
+	echo "$1" | tee -a "$work/results"
+}
+
+# results_of PART: what a guest has printed, its checks under the part's name.
+results_of() {
+	sed -E "s/^(ok|FAILED) /\1 $1: /" "$work/$1.out" | tee -a "$work/results"
+}
+
+# guest PART RUN-ARGUMENTS...: the guest's checks under the part's name, and one more: that it came to its end.
+guest() {
+	local part=$1
+	shift
+	"$lab/run" --logs "$work/$part" "$@" >"$work/$part.out" 2>"$work/$part.err"
+	echo $? >"$work/$part.code"
+	results_of "$part"
+	check "$part" guest-ends grep -qx '[01]' "$work/$part.code"
+	[ "$(cat "$work/$part.code")" -le 1 ] || tail -n 20 "$work/$part.err"
+}
+
+# start_server OPTIONS...: `belfry serve nvme` on $socket and $media, ready for a client.
+start_server() {
+	rm -f "$socket"
+	"$BELFRY" serve nvme --socket "$socket" --media "$media" "$@" >"$work/server.log" 2>&1 &
+	server=$!
+	for _ in $(seq 100); do
+		[ ! -S "$socket" ] || return 0
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	result "FAILED serve: the server does not listen: $(tail -n 3 "$work/server.log" | tr '\n' ' ')"
+	exit 1
+}
+
+# stop_server: by a signal that lets it close the media; prints nothing, returns its exit code.
+stop_server() {
+	local code=0
+	[ -n "$server" ] || return 0
+	kill -TERM "$server" 2>/dev/null
+	wait "$server" || code=$?
+	server=
+	return $code
+}
+
+# verdict: the last line of a script; its exit code tells whether all checks were good.
+verdict() {
+	local good bad
+	good=$(grep -c '^ok ' "$work/results")
+	bad=$(grep -c '^FAILED ' "$work/results")
+	echo "${0##*/}: $good ok, $bad failed"
+	[ "$good" -gt 0 ] && [ "$bad" -eq 0 ]
+}

@@ -1,0 +1,70 @@
+#!/bin/bash
+# A judge that nobody here wrote: QEMU shows the controller of `belfry serve nvme` to a stock Debian kernel, whose driver,
+# file system, nvme-cli and fio use it. Its firmware's driver comes before.
+#
+#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_serve.sh
+set -u
+. "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
+socket=$work/nvme.sock
+media=$work/media
+sectors=$((128 * 2048))
+
+# The firmware's driver has read the namespace's size by Identify, before any kernel.
+firmware_saw_disk() {
+	grep -q "s=$sectors\$" "$work/$1/firmware.log"
+}
+
+every_step() {
+	start_server
+	guest serve --time 180 --reboot --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh all
+	check serve firmware-driver firmware_saw_disk serve
+	check serve server-is-alive kill -0 "$server"
+	check serve server-ends-clean stop_server
+}
+
+behind_iommu() {
+	start_server
+	guest serve-iommu --viommu --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh short
+	check serve-iommu server-is-alive kill -0 "$server"
+}
+
+# The same server takes the next client: no restart between the guest before and this one.
+own_hands() {
+	guest serve-vfio --image vfio --vfio-user "$socket" --add "$work/vfio_probe" -- \
+		sh -c 'vfio_bind.sh 0000:01:00.0 && vfio_probe group 0000:01:00.0 && echo ok probe-by-group'
+	check serve-vfio probe-in-guest grep -q '^ok probe' "$work/serve-vfio.out"
+	stop_server
+}
+
+# Killed without a chance to clean up: QEMU has lost its device and gives up; the media holds what was flushed.
+server_killed() {
+	start_server
+	"$lab/run" --vfio-user "$socket" --logs "$work/killed" --add "$here/guest/nvme_steps.sh" -- \
+		sh /bin/nvme_steps.sh wait-for-death >"$work/killed.out" 2>"$work/killed.err" &
+	local guest=$! code=0 begin
+	for _ in $(seq 600); do
+		! grep -qx written "$work/killed.out" || break
+		kill -0 $guest 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -KILL "$server"
+	wait "$server" 2>/dev/null
+	server=
+	begin=$SECONDS
+	wait $guest || code=$?
+	results_of killed
+	check killed qemu-gives-up test "$code" -eq 125
+	check killed qemu-gives-up-at-once test $((SECONDS - begin)) -lt 20
+	start_server
+	guest restarted --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh survived
+	check restarted server-ends-clean stop_server
+}
+
+need_images nvme vfio
+truncate -s $((sectors * 512)) "$media"
+gcc -std=c17 -D_GNU_SOURCE -O2 -static "$lab/guest/vfio_probe.c" -o "$work/vfio_probe" || exit 1
+every_step
+behind_iommu
+own_hands
+server_killed
+verdict

@@ -1,0 +1,23 @@
+#!/bin/bash
+# Belfry's VFIO backend with a genuine kernel VFIO and a device that nobody here wrote, QEMU's own NVMe controller, behind
+# its IOMMU: by group files, by IOMMUFD, and with a BAR exported as DMA-BUF.
+#
+#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_vfio.sh
+set -u
+. "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
+media=$work/media
+
+# probe IMAGE INTERFACE: whether the lab's kernel has it at all, by a program that is not Belfry.
+probe() {
+	guest "probe-$2" --image "$1" --nvme "$media" --add "$work/vfio_probe" -- \
+		sh -c "vfio_bind.sh 0000:01:00.0 && vfio_probe $2 0000:01:00.0 && echo ok opens"
+	check "probe-$2" registers grep -q '^BAR0 16384 bytes, CAP 0x[0-9a-f]*, VS 0x00010400' "$work/probe-$2.out"
+}
+
+need_images vfio iommufd dmabuf
+truncate -s 64M "$media"
+gcc -std=c17 -D_GNU_SOURCE -O2 -static "$lab/guest/vfio_probe.c" -o "$work/vfio_probe" || exit 1
+probe vfio group
+probe iommufd cdev
+probe dmabuf dmabuf
+verdict
