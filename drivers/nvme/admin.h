@@ -1,0 +1,341 @@
+/*
+ * NVMe: the controller, from reset to shutdown (Base specification, section 3.5, "Controller Initialization", and 3.6,
+ * "Shutdown Processing"). One thread, on the CPU or the GPU.
+ *
+ * Each function returns 0, a status (SCT << 8 | SC, positive) or one of BF_NVM_* (negative); ctrl->step and step_index
+ * say where.
+ */
+#ifndef BELFRY_DRIVERS_NVME_ADMIN_H
+#define BELFRY_DRIVERS_NVME_ADMIN_H
+
+#include "drivers/nvme/cq.h"
+
+BF_DEVICE void bf_nvm_begin(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, enum bf_nvm_step step, uint32_t index)
+{
+	ctrl->step = step;
+	ctrl->step_index = index;
+	BF_DRIVER_RECORD(t, nvm_step, .step = step, .index = index);
+}
+
+BF_DEVICE int bf_nvm_fail(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, int failure)
+{
+	ctrl->failure = failure;
+	ctrl->csts = bf_mmio_ld32(t, ctrl->regs + BF_NVME_CSTS);
+	BF_DRIVER_RECORD(t, nvm_step, .step = ctrl->step, .index = ctrl->step_index, .failure = failure,
+			 .csts = ctrl->csts);
+	return failure;
+}
+
+/*
+ * One admin command and its completion. Failure stands in ctrl->failure as well. A late completion of a command that
+ * was given up is not mistaken for this one's: the identifier counts on.
+ */
+BF_DEVICE int bf_nvm_admin(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, uint32_t *result)
+{
+	struct bf_nvm_qp *qp = &ctrl->admin;
+	const uint64_t until = bf_clock_ns(t) + ctrl->timeout_ns;
+	const uint32_t cid = qp->sq.tail;
+	struct bf_nvm_completion done;
+	int code;
+
+	if (bf_nvm_enqueue(t, ctrl, &qp->sq, c, cid) < 0)
+		return bf_nvm_fail(t, ctrl, BF_NVM_TIMEOUT); /* nothing was fetched for a whole ring */
+	bf_nvm_submit(t, ctrl, &qp->sq);
+	do {
+		if (!bf_nvm_wait(t, ctrl, qp, until, &done)) {
+			bf_nvm_tell_timeout(t, ctrl, qp, 1, 1);
+			return bf_nvm_fail(t, ctrl, BF_NVM_TIMEOUT);
+		}
+		bf_nvm_cq_update(t, ctrl, &qp->cq);
+		if (done.cid >= qp->sq.entries)
+			return bf_nvm_fail(t, ctrl, BF_NVM_STRAY);
+	} while (done.cid != cid);
+	if (result)
+		*result = done.result;
+	code = (int)(done.status & BF_NVM_STATUS_CODE);
+	return code ? bf_nvm_fail(t, ctrl, code) : 0;
+}
+
+/* Waits until CSTS under `mask` is `value`, as long as CAP.TO (in units of 500 ms) grants. */
+BF_DEVICE int bf_nvm_csts_wait(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, uint32_t mask, uint32_t value)
+{
+	const uint64_t to = (ctrl->cap & BF_NVME_CAP_TO) >> 24;
+	const uint64_t until = bf_clock_ns(t) + (to ? to : 1) * 500000000u;
+	uint32_t csts;
+
+	while (((csts = bf_mmio_ld32(t, ctrl->regs + BF_NVME_CSTS)) & mask) != value) {
+		if (csts == 0xffffffffu)
+			return bf_nvm_fail(t, ctrl, BF_NVM_GONE);
+		if (value && csts & BF_NVME_CSTS_CFS)
+			return bf_nvm_fail(t, ctrl, BF_NVM_FATAL);
+		if (bf_clock_ns(t) >= until)
+			return bf_nvm_fail(t, ctrl, BF_NVM_TIMEOUT);
+		bf_pause(t, 10000);
+	}
+	return 0;
+}
+
+/* From whatever state to a controller that holds still. */
+BF_DEVICE int bf_nvm_disable(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
+{
+	uint32_t cc;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_DISABLE, 0);
+	ctrl->cap = bf_mmio_ld64(t, ctrl->regs + BF_NVME_CAP);
+	ctrl->vs = bf_mmio_ld32(t, ctrl->regs + BF_NVME_VS);
+	if (ctrl->cap == ~0ull || bf_mmio_ld32(t, ctrl->regs + BF_NVME_CSTS) == 0xffffffffu)
+		return bf_nvm_fail(t, ctrl, BF_NVM_GONE);
+	ctrl->dstrd = (uint32_t)((ctrl->cap & BF_NVME_CAP_DSTRD) >> 32);
+	cc = bf_mmio_ld32(t, ctrl->regs + BF_NVME_CC);
+	if (cc & BF_NVME_CC_EN)
+		bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc & ~(uint32_t)BF_NVME_CC_EN);
+	return bf_nvm_csts_wait(t, ctrl, BF_NVME_CSTS_RDY, 0);
+}
+
+BF_DEVICE void bf_nvm_queue_start(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *q, int is_cq)
+{
+	q->db = (uint32_t *)(void *)(ctrl->regs + (is_cq ? bf_nvme_cq_doorbell(q->no, ctrl->dstrd)
+							 : bf_nvme_sq_doorbell(q->no, ctrl->dstrd)));
+	q->head = q->tail = q->last = 0;
+	q->phase = 1;
+}
+
+/*
+ * Admin queues and CC.EN. The configuration is written before it is switched on, as Linux has done since 5.19: some
+ * controllers look at it only then.
+ */
+BF_DEVICE int bf_nvm_enable(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
+{
+	struct bf_nvm_qp *qp = &ctrl->admin;
+	const uint32_t asqs = qp->sq.entries - 1, acqs = qp->cq.entries - 1;
+	uint32_t cc = 6u << 16 | 4u << 20; /* entries of 64 and 16 bytes, NVM command set, round robin */
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_ENABLE, 0);
+	for (uint32_t mps = 12; 1u << mps < ctrl->page; mps++)
+		cc += 1u << 7;
+	bf_nvm_queue_start(ctrl, &qp->sq, 0);
+	bf_nvm_queue_start(ctrl, &qp->cq, 1);
+	bf_fence_sys(t);
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_AQA,
+		     ctrl->bugs & BF_NVM_BUG_AQA_SWAPPED ? asqs << 16 | acqs : acqs << 16 | asqs);
+	bf_mmio_st64(t, ctrl->regs + BF_NVME_ASQ, qp->sq.ioaddr);
+	bf_mmio_st64(t, ctrl->regs + BF_NVME_ACQ, qp->cq.ioaddr);
+	bf_fence_sys(t);
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc);
+	bf_mmio_ld32(t, ctrl->regs + BF_NVME_CC);
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc | BF_NVME_CC_EN);
+	return bf_nvm_csts_wait(t, ctrl, BF_NVME_CSTS_RDY, BF_NVME_CSTS_RDY);
+}
+
+/* Bytes of the scratch page, which the controller has just written. */
+BF_DEVICE uint32_t bf_nvm_scratch32(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, uint32_t offset)
+{
+	return bf_ld_relaxed32(t, ctrl->scratch.vaddr + offset, BF_AT_SYS);
+}
+BF_DEVICE uint32_t bf_nvm_scratch8(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, uint32_t offset)
+{
+	return bf_nvm_scratch32(t, ctrl, offset & ~3u) >> offset % 4 * 8 & 0xffu;
+}
+
+/* Identify Controller (CNS 01h) and what this driver needs of it. */
+BF_DEVICE int bf_nvm_identify(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
+{
+	struct bf_nvm_cmd c;
+	uint32_t mdts;
+	int rc;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_IDENTIFY, 0);
+	bf_nvm_cmd_identify(ctrl, &c, 1, 0, ctrl->scratch.ioaddr);
+	rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	if (rc)
+		return rc;
+	bf_nvm_invalidate(t, ctrl);
+	for (uint32_t i = 0; i < 20; i++)
+		ctrl->serial[i] = (char)bf_nvm_scratch8(t, ctrl, 4 + i);
+	for (uint32_t i = 0; i < 40; i++)
+		ctrl->model[i] = (char)bf_nvm_scratch8(t, ctrl, 24 + i);
+	for (uint32_t i = 0; i < 8; i++)
+		ctrl->firmware[i] = (char)bf_nvm_scratch8(t, ctrl, 64 + i);
+	mdts = bf_nvm_scratch8(t, ctrl, 77);
+	ctrl->max_pages = mdts && mdts < 20 ? 1u << mdts : 0;
+	ctrl->oacs = bf_nvm_scratch32(t, ctrl, 256) & 0xffffu;
+	ctrl->lpa = bf_nvm_scratch8(t, ctrl, 261);
+	ctrl->oncs = bf_nvm_scratch32(t, ctrl, 520) & 0xffffu;
+	ctrl->vwc = bf_nvm_scratch8(t, ctrl, 525);
+	return 0;
+}
+
+/* The namespace to work with: the one asked for, or the first active one (CNS 02h); then its format (CNS 00h). */
+BF_DEVICE int bf_nvm_namespace(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, uint32_t nsid)
+{
+	struct bf_nvm_cmd c;
+	uint32_t format;
+	int rc;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_NAMESPACES, nsid);
+	bf_nvm_cmd_identify(ctrl, &c, 2, nsid ? nsid - 1 : 0, ctrl->scratch.ioaddr);
+	rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	if (rc)
+		return rc;
+	bf_nvm_invalidate(t, ctrl);
+	ctrl->nsid = bf_nvm_scratch32(t, ctrl, 0);
+	if (!ctrl->nsid || (nsid && ctrl->nsid != nsid))
+		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_NAMESPACE, ctrl->nsid);
+	bf_nvm_cmd_identify(ctrl, &c, 0, ctrl->nsid, ctrl->scratch.ioaddr);
+	rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	if (rc)
+		return rc;
+	bf_nvm_invalidate(t, ctrl);
+	ctrl->nsze = (uint64_t)bf_nvm_scratch32(t, ctrl, 4) << 32 | bf_nvm_scratch32(t, ctrl, 0);
+	format = bf_nvm_scratch32(t, ctrl, 128 + (bf_nvm_scratch8(t, ctrl, 26) & 0xfu) * 4);
+	ctrl->lba_shift = format >> 16 & 0xffu;
+	/* Metadata would need room of its own. */
+	if (!ctrl->nsze || ctrl->lba_shift < 9 || ctrl->lba_shift > 16 || (format & 0xffffu))
+		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	return 0;
+}
+
+/* Set Features, Number of Queues (07h): the answer may be fewer than asked for. Counts are from 0. */
+BF_DEVICE int bf_nvm_queue_count(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, uint32_t wanted)
+{
+	struct bf_nvm_cmd c;
+	uint32_t got = 0;
+	int rc;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_QUEUE_COUNT, wanted);
+	bf_nvm_cmd_set_feature(ctrl, &c, 7, (wanted - 1) << 16 | (wanted - 1));
+	rc = bf_nvm_admin(t, ctrl, &c, &got);
+	if (rc)
+		return rc;
+	ctrl->step_index = (got & 0xffffu) < got >> 16 ? (got & 0xffffu) + 1 : (got >> 16) + 1;
+	return ctrl->step_index < wanted ? bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED) : 0;
+}
+
+/* Shadow doorbells for the I/O queues; the layout is the registers', from queue 0 on. */
+BF_DEVICE int bf_nvm_dbbuf(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot)
+{
+	struct bf_nvm_cmd c;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_DBBUF, 0);
+	if (!(ctrl->oacs & 1u << 8) || bf_nvme_cq_doorbell(boot->nqps, ctrl->dstrd) - BF_NVME_DOORBELLS >= ctrl->page)
+		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	bf_nvm_cmd_header(ctrl, &c, BF_NVME_ADM_DBBUF, 0);
+	bf_nvm_cmd_data(&c, boot->dbbuf_ioaddr, boot->dbbuf_ioaddr + ctrl->page);
+	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+}
+
+BF_DEVICE void bf_nvm_use_shadow(const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot,
+				 struct bf_nvm_queue *q, int is_cq)
+{
+	const uint32_t at = (is_cq ? bf_nvme_cq_doorbell(q->no, ctrl->dstrd) : bf_nvme_sq_doorbell(q->no, ctrl->dstrd)) -
+			    BF_NVME_DOORBELLS;
+
+	q->shadow = boot->dbbuf + at / 4;
+	q->event = q->shadow + ctrl->page / 4;
+}
+
+/* The completion queue first: the submission queue names it. */
+BF_DEVICE int bf_nvm_create_pair(struct bf_thread *t, const struct bf_nvm_boot *boot, struct bf_nvm_qp *qp)
+{
+	struct bf_nvm_ctrl *ctrl = boot->ctrl;
+	struct bf_nvm_cmd c;
+	int rc;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_CQ, qp->cq.no);
+	bf_nvm_queue_start(ctrl, &qp->cq, 1);
+	bf_nvm_queue_start(ctrl, &qp->sq, 0);
+	if (boot->dbbuf) {
+		bf_nvm_use_shadow(ctrl, boot, &qp->cq, 1);
+		bf_nvm_use_shadow(ctrl, boot, &qp->sq, 0);
+	}
+	bf_nvm_cmd_create_cq(ctrl, &c, &qp->cq);
+	rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	if (rc)
+		return rc;
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_SQ, qp->sq.no);
+	bf_nvm_cmd_create_sq(ctrl, &c, &qp->sq, qp->cq.no);
+	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+}
+
+/* Whether this controller can be driven with these pages, queue sizes and numbers. */
+BF_DEVICE int bf_nvm_suits(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot)
+{
+	const uint32_t mpsmin = (uint32_t)((ctrl->cap & BF_NVME_CAP_MPSMIN) >> 48);
+	const uint32_t mpsmax = (uint32_t)((ctrl->cap & BF_NVME_CAP_MPSMAX) >> 52);
+	const uint32_t mqes = (uint32_t)(ctrl->cap & BF_NVME_CAP_MQES) + 1;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_PAGE_SIZE, 0);
+	ctrl->mpsmin = 4096u << mpsmin;
+	ctrl->page = boot->page;
+	if (ctrl->page < ctrl->mpsmin || ctrl->page > 4096u << mpsmax)
+		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	for (uint32_t i = 0; i < boot->nqps; i++) {
+		ctrl->step_index = i + 1;
+		if (boot->qps[i].sq.entries > mqes || boot->qps[i].cq.entries > mqes ||
+		    bf_nvme_cq_doorbell(boot->qps[i].cq.no, ctrl->dstrd) + 4 > ctrl->regs_bytes)
+			return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	}
+	return 0;
+}
+
+/* Everything from reset to I/O queues that take commands. */
+BF_DEVICE int bf_nvm_bring_up(struct bf_thread *t, struct bf_nvm_boot *boot)
+{
+	struct bf_nvm_ctrl *ctrl = boot->ctrl;
+	int rc = bf_nvm_disable(t, ctrl);
+
+	if (!rc)
+		rc = bf_nvm_suits(t, ctrl, boot);
+	if (!rc && boot->cmb) {
+		/* Base specification, section 3.1.3.16: the buffer has the addresses from CBA on once CRE and CMSE are set. */
+		bf_nvm_begin(t, ctrl, BF_NVM_STEP_CMB, 0);
+		bf_mmio_st64(t, ctrl->regs + BF_NVME_CMBMSC, boot->cmb | 3);
+		if (!bf_mmio_ld32(t, ctrl->regs + BF_NVME_CMBSZ))
+			rc = bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	}
+	if (!rc)
+		rc = bf_nvm_enable(t, ctrl);
+	if (!rc)
+		rc = bf_nvm_identify(t, ctrl);
+	if (!rc)
+		rc = bf_nvm_namespace(t, ctrl, boot->nsid);
+	if (!rc)
+		rc = bf_nvm_queue_count(t, ctrl, boot->nqps);
+	if (!rc && boot->dbbuf)
+		rc = bf_nvm_dbbuf(t, ctrl, boot);
+	for (uint32_t i = 0; !rc && i < boot->nqps; i++)
+		rc = bf_nvm_create_pair(t, boot, &boot->qps[i]);
+	if (!rc)
+		bf_nvm_begin(t, ctrl, BF_NVM_STEP_READY, 0);
+	return rc;
+}
+
+/* Queues in the order that the controller demands, then a normal shutdown, then CC.EN = 0. */
+BF_DEVICE int bf_nvm_shut_down(struct bf_thread *t, struct bf_nvm_boot *boot)
+{
+	struct bf_nvm_ctrl *ctrl = boot->ctrl;
+	struct bf_nvm_cmd c;
+	uint32_t cc;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < boot->nqps; i++) {
+		bf_nvm_begin(t, ctrl, BF_NVM_STEP_DELETE_SQ, boot->qps[i].sq.no);
+		bf_nvm_cmd_delete_queue(ctrl, &c, BF_NVME_ADM_DELETE_SQ, boot->qps[i].sq.no);
+		rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	}
+	for (uint32_t i = 0; !rc && i < boot->nqps; i++) {
+		bf_nvm_begin(t, ctrl, BF_NVM_STEP_DELETE_CQ, boot->qps[i].cq.no);
+		bf_nvm_cmd_delete_queue(ctrl, &c, BF_NVME_ADM_DELETE_CQ, boot->qps[i].cq.no);
+		rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	}
+	if (rc)
+		return rc;
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_SHUTDOWN, 0);
+	cc = bf_mmio_ld32(t, ctrl->regs + BF_NVME_CC);
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, (cc & ~(uint32_t)BF_NVME_CC_SHN) | 1u << 14);
+	rc = bf_nvm_csts_wait(t, ctrl, BF_NVME_CSTS_SHST, 2u << 2);
+	return rc ? rc : bf_nvm_disable(t, ctrl);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * NVMe, step 4 of 4: finding out what is complete.
+ *
+ * An entry is new when its phase tag is the one of this lap. The tag lies in one dword with the identifier and the
+ * status, and the controller writes that dword last: one acquiring load tells all three, and what the loads behind it
+ * find belongs to the same entry.
+ */
+#ifndef BELFRY_DRIVERS_NVME_CQ_H
+#define BELFRY_DRIVERS_NVME_CQ_H
+
+#include "drivers/nvme/sq.h"
+
+struct bf_nvm_completion {
+	uint32_t result; /* DW0 */
+	uint32_t sqhd, cid;
+	uint32_t status; /* SCT << 8 | SC, DNR at bit 14; 0: success */
+};
+
+/* Status without CRD, M and DNR: one of enum bf_nvme_status. */
+#define BF_NVM_STATUS_CODE 0x7ffu
+
+BF_DEVICE uint8_t *bf_nvm_cqe(const struct bf_nvm_queue *cq, uint32_t slot)
+{
+	return cq->vaddr + (uint64_t)slot * BF_NVM_CQE;
+}
+
+/* The dword of slot `head` with identifier, status and phase. It may come from no cache. */
+BF_DEVICE uint32_t bf_nvm_cqe_tag(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_queue *cq,
+				  uint32_t head)
+{
+	const uint8_t *at = bf_nvm_cqe(cq, head) + 12;
+
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PLAIN_POLL))
+		return bf_ld_weak32(t, at);
+	return bf_ld_acquire32(t, at, BF_AT_SYS);
+}
+
+BF_DEVICE int bf_nvm_cqe_new(const struct bf_nvm_ctrl *ctrl, uint32_t tag, uint32_t phase)
+{
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PHASE_INVERTED))
+		phase ^= 1;
+	return (tag >> 16 & 1) == phase;
+}
+
+/* Makes what DMA has written to VRAM visible to this GPU, where that takes doing. */
+BF_DEVICE void bf_nvm_invalidate(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl)
+{
+	if (ctrl->invalidate && !(ctrl->bugs & BF_NVM_BUG_NO_INVALIDATE))
+		bf_mmio_st32(t, ctrl->invalidate, ctrl->invalidate_value);
+}
+
+/* Looks at the entry at head once: 1 with `out` filled in when it is new. It stays until bf_nvm_cq_advance(). */
+BF_DEVICE int bf_nvm_cq_poll(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_queue *cq,
+			     struct bf_nvm_completion *out)
+{
+	const uint32_t tag = bf_nvm_cqe_tag(t, ctrl, cq, cq->head);
+	const uint8_t *cqe = bf_nvm_cqe(cq, cq->head);
+
+	if (!bf_nvm_cqe_new(ctrl, tag, cq->phase))
+		return 0;
+	out->result = bf_ld_relaxed32(t, cqe, BF_AT_SYS);
+	out->sqhd = bf_ld_relaxed32(t, cqe + 8, BF_AT_SYS) & 0xffffu;
+	out->cid = tag & 0xffffu;
+	out->status = ctrl->bugs & BF_NVM_BUG_IGNORE_STATUS ? 0 : tag >> 17;
+	return 1;
+}
+
+BF_DEVICE void bf_nvm_cq_advance(struct bf_nvm_queue *cq)
+{
+	cq->head = bf_nvm_next(cq, cq->head);
+	cq->phase ^= cq->head == 0;
+}
+
+/* Takes the entry at head: 1 with `out`, and the slots that it frees are free; 0 when there is none yet. */
+BF_DEVICE int bf_nvm_dequeue(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp,
+			     struct bf_nvm_completion *out)
+{
+	if (!bf_nvm_cq_poll(t, ctrl, &qp->cq, out))
+		return 0;
+	bf_nvm_sq_update(ctrl, &qp->sq, out->sqhd);
+	BF_DRIVER_RECORD(t, nvm_completion, .qid = qp->sq.no, .slot = qp->cq.head, .cid = out->cid,
+			 .status = out->status, .sqhd = out->sqhd, .freed = qp->sq.head, .phase = qp->cq.phase);
+	bf_nvm_cq_advance(&qp->cq);
+	return 1;
+}
+
+/* Gives the consumed entries back, with one doorbell for all of them. */
+BF_DEVICE void bf_nvm_cq_update(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *cq)
+{
+	int mmio;
+
+	if (cq->last == cq->head || ctrl->bugs & BF_NVM_BUG_CQ_NOT_RUNG)
+		return;
+	mmio = bf_nvm_ring(t, cq, cq->head);
+	BF_DRIVER_RECORD(t, nvm_ring, .qid = cq->no, .queue = 1, .from = cq->last, .to = cq->head, .mmio = mmio != 0,
+			 .entries = cq->entries);
+	(void)mmio;
+	cq->last = cq->head;
+}
+
+/*
+ * Waits for the next completion, no longer than until `until_ns`: 1, or 0 when nothing came. Where DMA leaves stale
+ * copies behind nobody wakes us for what we cannot see: then it looks again every microsecond.
+ */
+#define BF_NVM_LOOK_NS 1000u
+BF_DEVICE int bf_nvm_wait(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp, uint64_t until_ns,
+			  struct bf_nvm_completion *out)
+{
+	while (!bf_nvm_dequeue(t, ctrl, qp, out)) {
+		const uint8_t *at = bf_nvm_cqe(&qp->cq, qp->cq.head) + 12;
+		const uint64_t now = bf_clock_ns(t);
+
+		if (now >= until_ns)
+			return 0;
+		if (ctrl->invalidate) {
+			bf_nvm_invalidate(t, ctrl);
+			bf_pause(t, BF_NVM_LOOK_NS);
+		} else {
+			bf_spin2_until(t, at, at, until_ns, "a completion queue entry");
+		}
+	}
+	return 1;
+}
+
+/* Says why a wait was given up. `batch`: commands that a full doorbell group has. */
+BF_DEVICE void bf_nvm_tell_timeout(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_qp *qp,
+				   uint32_t inflight, uint32_t batch)
+{
+	const uint32_t seen = bf_ld_relaxed32(t, bf_nvm_cqe(&qp->cq, qp->cq.head) + 12, BF_AT_SYS);
+
+	BF_DRIVER_RECORD(t, nvm_timeout, .waited = ctrl->timeout_ns, .qid = qp->sq.no, .inflight = inflight,
+			 .sq_tail = qp->sq.tail, .sq_rung = qp->sq.last, .cq_head = qp->cq.head,
+			 .cq_phase = qp->cq.phase, .seen = seen, .batch = batch);
+	(void)seen;
+	(void)ctrl;
+	(void)qp;
+	(void)inflight;
+	(void)batch;
+}
+
+#endif

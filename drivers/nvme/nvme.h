@@ -1,0 +1,155 @@
+/*
+ * NVMe, polled from user space: the state that device code works on, after the shape of libnvm (enfiskutensykkel/
+ * ssd-gpu-dma, include/nvm_types.h: no, head, tail, phase, last, db, vaddr, ioaddr) with what is wrong there put right.
+ *
+ * A queue pair belongs to one thread, or to several that take tickets for its slots (share.h). Everything here lies in
+ * memory of the PE; the host side fills it in (host.h), device code in device.h works on it. Pointers are
+ * dereferenceable by the PE's threads; what is named ioaddr goes to the controller. C and CUDA clean.
+ */
+#ifndef BELFRY_DRIVERS_NVME_NVME_H
+#define BELFRY_DRIVERS_NVME_NVME_H
+
+#include <stdint.h>
+
+/* Wrong on purpose, for tests and teaching: each bit removes or swaps one step. Never set by default. */
+#define BF_NVM_BUG_AQA_SWAPPED (1u << 0)     /* AQA.ASQS and ACQS exchanged (libnvm ctrl.c) */
+#define BF_NVM_BUG_OPCODE_MASK (1u << 1)     /* opcodes lose bit 7 (libnvm nvm_cmd.h) */
+#define BF_NVM_BUG_STALE_FIELDS (1u << 2)    /* fields that a command does not use are not written (libnvm) */
+#define BF_NVM_BUG_PRP_NO_CHAIN (1u << 3)    /* a PRP list goes on past its page as if it were data (libnvm) */
+#define BF_NVM_BUG_PRP_LIST_OFFSET (1u << 4) /* PRP2 names the page of the list, not where in it the list begins */
+#define BF_NVM_BUG_NUMD (1u << 5)            /* Get Log Page asks for one dword too many (libnvm) */
+#define BF_NVM_BUG_PHASE_INVERTED (1u << 6)  /* the poller starts with the other phase */
+#define BF_NVM_BUG_SQ_BY_COUNT (1u << 7)     /* slots are freed by the number of completions, not by SQHD (libnvm) */
+#define BF_NVM_BUG_NO_FENCE (1u << 8)        /* no fence between entry and doorbell (libnvm without its macros) */
+#define BF_NVM_BUG_CQ_NOT_RUNG (1u << 9)     /* the CQ head doorbell is never rung */
+#define BF_NVM_BUG_LOST_BATCH (1u << 10)     /* only whole batches are announced */
+#define BF_NVM_BUG_CID_BY_TAIL (1u << 11)    /* the command identifier is the slot's number (libnvm) */
+#define BF_NVM_BUG_PLAIN_POLL (1u << 12)     /* completions are polled with plain loads */
+#define BF_NVM_BUG_NO_INVALIDATE (1u << 13)  /* GPU caches in front of VRAM are never invalidated */
+#define BF_NVM_BUG_FLUSH_TYPE (1u << 14)     /* they are, with the wrong flush type */
+#define BF_NVM_BUG_CACHED_SQ (1u << 15)      /* queues in VRAM are mapped cached, and no fence before the doorbell */
+#define BF_NVM_BUG_MOVED_BUFFER (1u << 16)   /* data addresses from before the buffer moved */
+#define BF_NVM_BUG_NO_FULL_CHECK (1u << 17)  /* entries are laid over such that were not fetched */
+#define BF_NVM_BUG_IGNORE_STATUS (1u << 18)  /* error completions are taken for good ones */
+
+/* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
+struct bf_nvm_bug {
+	uint32_t bit;
+	const char *name; /* "aqa-swapped" */
+	const char *summary;
+};
+extern const struct bf_nvm_bug bf_nvm_bugs[];
+
+#define BF_NVM_SQE 64u
+#define BF_NVM_CQE 16u
+
+/* One submission or completion queue. Counters are the owner's; head and tail are slots, never counts. */
+struct bf_nvm_queue {
+	uint32_t no;      /* identifier; 0: admin */
+	uint32_t entries; /* slots in the ring, any number from 2 */
+	uint32_t head, tail;
+	uint32_t phase;    /* CQ: tag of the next new entry */
+	uint32_t last;     /* value that the doorbell was given last */
+	uint8_t *vaddr;    /* the ring, zeroed */
+	uint64_t ioaddr;   /* the same for the controller */
+	uint32_t *db;      /* doorbell register */
+	uint32_t *shadow;  /* shadow doorbell (Doorbell Buffer Config), NULL: none */
+	uint32_t *event;   /* its EventIdx */
+};
+
+/* What threads that share a queue pair have in common; see share.h. */
+struct bf_nvm_share {
+	uint64_t ticket; /* slots handed out; counts, never wraps */
+	uint64_t tail;   /* slots below are stored and announced */
+	uint64_t head;   /* slots below were fetched */
+	uint32_t sq_lock, cq_lock;
+	uint32_t cq_head, cq_phase;
+	uint32_t *filled; /* [sq.entries]: lap of the entry that lies there, from 1 */
+	uint64_t *done;   /* [cids]: 0 while pending, then BF_NVM_DONE with status and result */
+	uint32_t cids, stray; /* completions that nobody waits for */
+};
+
+struct bf_nvm_qp {
+	struct bf_nvm_queue sq, cq;
+	struct bf_nvm_share *share; /* NULL: one thread's own */
+	uint64_t pad[3];
+} __attribute__((aligned(64)));
+
+/* Where a bring-up stands; bf_nvm_step_name() gives the texts. */
+enum bf_nvm_step {
+	BF_NVM_STEP_START,
+	BF_NVM_STEP_DISABLE,
+	BF_NVM_STEP_PAGE_SIZE,
+	BF_NVM_STEP_CMB,
+	BF_NVM_STEP_ENABLE,
+	BF_NVM_STEP_IDENTIFY,
+	BF_NVM_STEP_NAMESPACES,
+	BF_NVM_STEP_NAMESPACE,
+	BF_NVM_STEP_QUEUE_COUNT,
+	BF_NVM_STEP_DBBUF,
+	BF_NVM_STEP_CREATE_CQ,
+	BF_NVM_STEP_CREATE_SQ,
+	BF_NVM_STEP_READY,
+	BF_NVM_STEP_DELETE_SQ,
+	BF_NVM_STEP_DELETE_CQ,
+	BF_NVM_STEP_SHUTDOWN,
+	BF_NVM_STEPS
+};
+
+/* Why a step or a command failed, apart from the status of a completion (which is positive). */
+#define BF_NVM_TIMEOUT (-1)   /* no answer in time */
+#define BF_NVM_GONE (-2)      /* registers read all ones */
+#define BF_NVM_FATAL (-3)     /* CSTS.CFS */
+#define BF_NVM_UNSUITED (-4)  /* the controller cannot do what is asked for */
+#define BF_NVM_STRAY (-5)     /* a completion for a command that is not in flight */
+#define BF_NVM_FULL (-6)      /* no room for the PRP list */
+
+/* Memory for data and lists: contiguous for the CPU or GPU, and for the controller. */
+struct bf_nvm_room {
+	uint8_t *vaddr;
+	uint64_t ioaddr;
+	uint64_t bytes;
+};
+
+struct bf_nvm_ctrl {
+	uint8_t *regs; /* BAR0 */
+	uint64_t regs_bytes;
+	uint32_t bugs;       /* BF_NVM_BUG_* */
+	uint32_t page;       /* bytes: CC.MPS */
+	uint64_t timeout_ns; /* for one command */
+	/* What the bring-up learns. */
+	uint64_t cap;
+	uint32_t vs, dstrd;
+	uint32_t max_pages; /* MDTS in pages of CAP.MPSMIN; 0: no limit */
+	uint32_t mpsmin;    /* bytes */
+	uint32_t vwc, oncs, oacs, lpa;
+	uint32_t nsid, lba_shift;
+	uint64_t nsze; /* blocks */
+	char serial[20], model[40], firmware[8]; /* padded with spaces */
+	/* Where it stands, and what went wrong there: a status (SCT << 8 | SC), or one of BF_NVM_* above. */
+	uint32_t step, step_index;
+	int32_t failure;
+	uint32_t csts; /* read when it failed */
+	/*
+	 * A GPU whose L2 DMA does not reach: the register that makes what arrived visible, and what to store there; see
+	 * models/gpu/prm.h. NULL: there is no need.
+	 */
+	uint32_t *invalidate;
+	uint32_t invalidate_value;
+	struct bf_nvm_qp admin;
+	struct bf_nvm_room scratch; /* pages for Identify and logs; the admin queue's alone */
+};
+
+/* What the bring-up is to make, filled in by the host: queues with their memory, numbers and sizes. */
+struct bf_nvm_boot {
+	struct bf_nvm_ctrl *ctrl;
+	struct bf_nvm_qp *qps;
+	uint32_t nqps;
+	uint32_t page;   /* of CC.MPS, bytes */
+	uint32_t nsid;   /* which namespace; 0: the first that is active */
+	uint64_t cmb;    /* I/O address of the controller memory buffer, when queues lie there; 0: it is not used */
+	uint32_t *dbbuf; /* shadow doorbells and, a page behind, EventIdx; NULL: none */
+	uint64_t dbbuf_ioaddr;
+};
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * NVMe, steps 2 and 3 of 4: a slot of the submission queue, and telling the controller.
+ *
+ *   enqueue   the slot at tail is mine, unless that would make the ring look empty
+ *   submit    fence; the new tail into the doorbell, once for all slots since the last time
+ *
+ * For a queue that belongs to one thread; share.h has the other kind.
+ */
+#ifndef BELFRY_DRIVERS_NVME_SQ_H
+#define BELFRY_DRIVERS_NVME_SQ_H
+
+#include "drivers/nvme/prp.h"
+
+BF_DEVICE uint32_t bf_nvm_next(const struct bf_nvm_queue *q, uint32_t slot)
+{
+	return slot + 1 == q->entries ? 0 : slot + 1;
+}
+
+/* Slots between head and tail. (libnvm subtracts modulo 2^32 first, which is right for powers of two only.) */
+BF_DEVICE uint32_t bf_nvm_used(const struct bf_nvm_queue *q)
+{
+	return q->tail >= q->head ? q->tail - q->head : q->entries - q->head + q->tail;
+}
+
+/*
+ * True when the register must be written: EventIdx lies between the old value and the new one (Base specification,
+ * section 8.2.3, "Doorbell Buffer Config"; all modulo 2^16).
+ */
+BF_FN int bf_nvm_event_due(uint16_t event, uint16_t value, uint16_t old)
+{
+	return (uint16_t)(value - event - 1) < (uint16_t)(value - old);
+}
+
+/*
+ * A doorbell. With a shadow the value goes there first, and to the register only if the controller asked for it: the
+ * fence keeps the look at EventIdx from being older than the store that the controller looks for.
+ */
+BF_DEVICE int bf_nvm_ring(struct bf_thread *t, struct bf_nvm_queue *q, uint32_t value)
+{
+	if (q->shadow) {
+		bf_st_relaxed32(t, q->shadow, value, BF_AT_SYS);
+		bf_fence_sys(t);
+		if (!bf_nvm_event_due((uint16_t)bf_ld_relaxed32(t, q->event, BF_AT_SYS), (uint16_t)value,
+				      (uint16_t)q->last))
+			return 0;
+	}
+	bf_mmio_st32(t, q->db, value);
+	return 1;
+}
+
+/*
+ * Puts the command under identifier `cid` into the next slot; the controller learns of it by bf_nvm_submit(). Returns
+ * the slot, or -1 when the ring is full.
+ */
+BF_DEVICE int32_t bf_nvm_enqueue(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq,
+				 struct bf_nvm_cmd *c, uint32_t cid)
+{
+	const uint32_t slot = sq->tail;
+
+	if (bf_nvm_used(sq) + 1 >= sq->entries && !(ctrl->bugs & BF_NVM_BUG_NO_FULL_CHECK))
+		return -1;
+	c->dw[0].w[0] = (c->dw[0].w[0] & 0xffffu) | cid << 16;
+	bf_nvm_cmd_store(t, ctrl, sq, slot, sq->head, c);
+	sq->tail = bf_nvm_next(sq, slot);
+	return (int32_t)slot;
+}
+
+/* Tells the controller of everything up to tail. What was stored before, entries and data, is visible first. */
+BF_DEVICE void bf_nvm_submit(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq)
+{
+	int mmio;
+
+	if (sq->last == sq->tail)
+		return;
+	if (!(ctrl->bugs & (BF_NVM_BUG_NO_FENCE | BF_NVM_BUG_CACHED_SQ)))
+		bf_fence_sys(t);
+	mmio = bf_nvm_ring(t, sq, sq->tail);
+	BF_DRIVER_RECORD(t, nvm_ring, .qid = sq->no, .queue = 0, .from = sq->last, .to = sq->tail, .mmio = mmio != 0,
+			 .entries = sq->entries);
+	(void)mmio;
+	sq->last = sq->tail;
+}
+
+/* The controller has fetched up to `sqhd`: those slots are free, whether their commands are complete or not. */
+BF_DEVICE void bf_nvm_sq_update(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq, uint32_t sqhd)
+{
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_SQ_BY_COUNT))
+		sq->head = bf_nvm_next(sq, sq->head);
+	else if (sqhd < sq->entries)
+		sq->head = sqhd;
+}
+
+#endif
