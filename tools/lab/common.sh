@@ -4,9 +4,9 @@
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab_cache=${BELFRY_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/belfry-lab}
 
-# A command that fails where no script looks for it would otherwise end the script without a word.
+# A command that fails where no script looks for it would otherwise end the script without a word. 77 has been explained.
 set -E
-trap 'echo "${BASH_SOURCE[0]##*/}:$LINENO: \"$BASH_COMMAND\" failed" >&2' ERR
+trap '[ $? -eq 77 ] || echo "${BASH_SOURCE[0]##*/}:$LINENO: \"$BASH_COMMAND\" failed" >&2' ERR
 
 # What stands before the first empty line of a script, without the comment signs, is its help text.
 lab_help() {

@@ -1,0 +1,33 @@
+#!/bin/bash
+# tools/lab/run itself: a guest's exit code, output and files come back as they are; a guest that hangs or dies is told from
+# one whose command failed.
+#
+#	BELFRY_SOURCE_DIR=. tests/long/lab_run.sh
+set -u
+. "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
+
+# gives CODE RUN-ARGUMENTS...
+gives() {
+	local wanted=$1 code=0
+	shift
+	"$lab/run" "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ $code -eq "$wanted" ] || {
+		echo "exit code $code instead of $wanted"
+		tail -n 2 "$work/err"
+		return 1
+	}
+}
+
+need_images nvme
+head -c 3000000 /dev/urandom >"$work/sent"
+check run exit-code gives 41 -- sh -c 'exit 41'
+check run words-stay-words gives 0 --add "$work/sent" --out "$work/back" -- \
+	sh -c 'printf "%s|" "$@"; cp /bin/sent /out/copy; echo; head -c 4096 /bin/sent' sh "it's" 'a  b' '$HOME' ''
+check run arguments grep -qaxF "it's|a  b|\$HOME||" "$work/out"
+check run binary-output cmp <(tail -c 4096 "$work/out") <(head -c 4096 "$work/sent")
+check run file-comes-back cmp "$work/sent" "$work/back/copy"
+check run program-with-libraries gives 0 --add "$(command -v xz)" -- /bin/xz --version
+check run time-limit gives 124 --time 12 -- sleep 60
+check run kernel-panic gives 125 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 60'
+check run power-cut gives 125 -- poweroff -f
+verdict
