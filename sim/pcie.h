@@ -134,4 +134,35 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
  */
 void bf_dma_answer(struct bf_dma_port *p, int status);
 
+/*
+ * For engines that move data between memories: the move itself and its cost on the link are apart, so that the engine
+ * decides when bytes change and no byte is staged.
+ */
+
+/* Rows of `bytes` bytes, their starts `src_pitch` and `dst_pitch` apart (any, also 0; one row needs none). */
+struct bf_dma_rows {
+	uint64_t dst, src; /* IOVAs of the first row */
+	uint64_t bytes, rows;
+	uint64_t dst_pitch, src_pitch;
+	bool backwards; /* from the last byte of the last row to the first */
+};
+
+/* Bytes that an engine reads before it writes any of them; decides what overlapping rows give. */
+#define BF_DMA_BURST 256u
+
+/*
+ * Copies rows now, in order; watchers and GPU caches are told. Where source and destination meet, the bytes are those
+ * of bursts of BF_DMA_BURST bytes, each read before it is written, one after the other. Returns 0, or -EFAULT: then
+ * port->ioas->last_fault says where, and what comes before it in order has been copied. Registers are read and written
+ * in accesses of at most 8 and 64 bytes; memory that only messages can read cannot be a source. The call is one
+ * opportunity for the fault plan on each side.
+ */
+int bf_dma_copy(struct bf_dma_port *p, const struct bf_dma_rows *c);
+
+/* Sets `len` bytes from `iova` on to the little-endian `pattern` of `unit` (1, 2, 4) bytes, now. Returns as above. */
+int bf_dma_fill(struct bf_dma_port *p, uint64_t iova, uint64_t len, uint32_t pattern, uint32_t unit);
+
+/* Charges the link for data that cross it from now on: `up` bytes to memory, `down` from it. When both are through. */
+uint64_t bf_dma_charge(struct bf_dma_port *p, uint64_t up, uint64_t down);
+
 #endif
