@@ -207,6 +207,16 @@ static char *read_plan(const char *path, struct bf_error *err)
 	return text;
 }
 
+int bf_faults_text(const char *option, char **out, struct bf_error *err)
+{
+	struct bf_error why = { 0 };
+
+	*out = *option == '@' ? read_plan(option + 1, &why) : strdup(option);
+	if (*out)
+		return 0;
+	return bf_fail(err, why.code ? why.code : -ENOMEM, "%s", why.code ? why.text : "out of memory");
+}
+
 static int parse_faults(const struct bf_args *args, struct bf_workload *w, struct bf_error *err)
 {
 	const char *text = bf_arg_text(args, "faults");
@@ -215,9 +225,9 @@ static int parse_faults(const struct bf_args *args, struct bf_workload *w, struc
 
 	if (!text)
 		return 0;
-	w->faults = *text == '@' ? read_plan(text + 1, err) : strdup(text);
-	if (!w->faults)
-		return err->code ? err->code : bf_fail(err, -ENOMEM, "out of memory");
+	rc = bf_faults_text(text, &w->faults, err);
+	if (rc)
+		return rc;
 	rc = bf_fault_plan_parse(w->faults, w->seed, err, &plan);
 	if (rc == 0)
 		bf_fault_plan_destroy(plan);
