@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fault.h"
-#include "tools/member.h"
+#include "tools/choice.h"
 #include "tools/profile.h"
 #include "traces/trace.h"
 
@@ -41,19 +40,10 @@ static const char *workload_summary(enum bf_ibgda_work work)
 	}
 }
 
-/* One row of BF_WORKLOAD_OPTIONS. */
-struct row {
-	const char *name;
-	enum bf_opt_kind kind;
-	const char *choices; /* ENUM */
-	const char *initial;
-	size_t offset, size;
-};
-
 #define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
 	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_workload, member) },
 
-static const struct row rows[] = { BF_WORKLOAD_OPTIONS(ROW, "1", "1", "warp") };
+static const struct bf_choice rows[] = { BF_WORKLOAD_OPTIONS(ROW, "1", "1", "warp") };
 
 static const struct {
 	const char *name;
@@ -96,42 +86,6 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 	}
 }
 
-/* Text of choice `index` in "a|b|c"; "?" past the last. */
-static void choice_text(const char *choices, uint64_t index, char *buf, size_t cap)
-{
-	while (index > 0 && *choices) {
-		choices += strcspn(choices, "|");
-		choices += *choices == '|';
-		index--;
-	}
-	snprintf(buf, cap, "%.*s", *choices ? (int)strcspn(choices, "|") : 1, *choices ? choices : "?");
-}
-
-/* In the largest unit that needs no fraction. */
-static void time_text(uint64_t ps, char *buf, size_t cap)
-{
-	static const char *const units[] = { "ps", "ns", "us", "ms", "s" };
-	size_t unit = 0;
-
-	while (ps && ps % 1000 == 0 && unit + 1 < BF_ARRAY_LEN(units)) {
-		ps /= 1000;
-		unit++;
-	}
-	snprintf(buf, cap, "%" PRIu64 "%s", ps, units[unit]);
-}
-
-static void row_text(const struct row *r, const struct bf_workload *w, char *buf, size_t cap)
-{
-	const uint64_t value = bf_member_get(w, r->offset, r->size);
-
-	if (r->kind == BF_OPT_ENUM)
-		choice_text(r->choices, value, buf, cap);
-	else if (r->kind == BF_OPT_TIME)
-		time_text(value, buf, cap);
-	else
-		snprintf(buf, cap, "%" PRIu64, value);
-}
-
 static int parse_work(const struct bf_args *args, struct bf_workload *w)
 {
 	const char *name;
@@ -148,20 +102,6 @@ static int parse_work(const struct bf_args *args, struct bf_workload *w)
 			    name);
 }
 
-static int parse_backend(const struct bf_args *args, struct bf_workload *w)
-{
-	const char *name = bf_arg_text(args, "backend");
-	char why[512] = "";
-
-	w->backend = bf_backend_find(name);
-	if (!w->backend)
-		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known; `belfry doctor` lists them",
-				    name);
-	if (w->backend->probe(why, sizeof(why)) != 0)
-		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s does not work here: %s", name, why);
-	return BF_EXIT_GOOD;
-}
-
 static int parse_bugs(const struct bf_args *args, struct bf_workload *w)
 {
 	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
@@ -176,62 +116,6 @@ static int parse_bugs(const struct bf_args *args, struct bf_workload *w)
 		w->bugs |= b->bit;
 	}
 	return BF_EXIT_GOOD;
-}
-
-/* The text of a plan file, NULL with `err` set. */
-static char *read_plan(const char *path, struct bf_error *err)
-{
-	enum { PLAN_MAX = 1 << 20 };
-	FILE *f = fopen(path, "r");
-	char *text = f ? malloc(PLAN_MAX) : NULL;
-	size_t len;
-
-	if (!text) {
-		bf_fail(err, -errno, "fault plan %s: %s", path, strerror(errno));
-		if (f)
-			fclose(f);
-		return NULL;
-	}
-	len = fread(text, 1, PLAN_MAX, f);
-	if (ferror(f) || len == PLAN_MAX || memchr(text, '\0', len)) {
-		bf_fail(err, -EINVAL, "fault plan %s: %s", path,
-			ferror(f)         ? "cannot be read"
-			: len == PLAN_MAX ? "is longer than 1 MiB"
-					  : "is not a text");
-		free(text);
-		text = NULL;
-	} else {
-		text[len] = '\0';
-	}
-	fclose(f);
-	return text;
-}
-
-int bf_faults_text(const char *option, char **out, struct bf_error *err)
-{
-	struct bf_error why = { 0 };
-
-	*out = *option == '@' ? read_plan(option + 1, &why) : strdup(option);
-	if (*out)
-		return 0;
-	return bf_fail(err, why.code ? why.code : -ENOMEM, "%s", why.code ? why.text : "out of memory");
-}
-
-static int parse_faults(const struct bf_args *args, struct bf_workload *w, struct bf_error *err)
-{
-	const char *text = bf_arg_text(args, "faults");
-	struct bf_fault_plan *plan;
-	int rc;
-
-	if (!text)
-		return 0;
-	rc = bf_faults_text(text, &w->faults, err);
-	if (rc)
-		return rc;
-	rc = bf_fault_plan_parse(w->faults, w->seed, err, &plan);
-	if (rc == 0)
-		bf_fault_plan_destroy(plan);
-	return rc;
 }
 
 /* An option that the workload does not look at was meant for another one. */
@@ -258,12 +142,7 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 	int code;
 
 	*w = (struct bf_workload){ .ordering = BF_ORDER_GPU };
-	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
-		const struct row *r = &rows[i];
-
-		bf_member_set(w, r->offset, r->size,
-			      r->kind == BF_OPT_FLAG ? bf_arg_flag(args, r->name) : bf_arg_u64(args, r->name));
-	}
+	bf_choices_parse(args, rows, BF_ARRAY_LEN(rows), w);
 	w->profile_text = bf_arg_text(args, "profile");
 	code = parse_work(args, w);
 	if (code == BF_EXIT_GOOD)
@@ -271,10 +150,10 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
 	if (code == BF_EXIT_GOOD && (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
-				     parse_faults(args, w, &err) != 0 || bf_workload_check(w, &err) != 0))
+				     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 || bf_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
-		code = parse_backend(args, w);
+		code = bf_choose_backend(args, &w->backend);
 	if (code != BF_EXIT_GOOD)
 		bf_workload_free(w);
 	return code;
@@ -286,59 +165,26 @@ void bf_workload_free(struct bf_workload *w)
 	w->faults = NULL;
 }
 
-/* Appends to a command line; `quote` for texts that a shell would take apart. */
-static void append(char *buf, size_t cap, const char *option, const char *value, bool quote)
-{
-	const size_t used = strlen(buf);
-	const char *mark = quote ? "'" : "";
-
-	snprintf(buf + used, cap - used, " --%s%s%s%s%s", option, value ? " " : "", mark, value ? value : "", mark);
-}
-
 void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap)
 {
 	snprintf(buf, cap, "belfry run %s", bf_workload_name(w->work));
-	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
-		const struct row *r = &rows[i];
-		char text[32];
-
-		row_text(r, w, text, sizeof(text));
-		if (r->kind == BF_OPT_FLAG && bf_member_get(w, r->offset, r->size))
-			append(buf, cap, r->name, NULL, false);
-		else if (r->kind != BF_OPT_FLAG && strcmp(text, r->initial) != 0)
-			append(buf, cap, r->name, text, false);
-	}
+	bf_choices_command(rows, BF_ARRAY_LEN(rows), w, buf, cap);
 	if (w->ordering != BF_ORDER_GPU)
-		append(buf, cap, "ordering", bf_ordering_name(w->ordering), false);
+		bf_command_append(buf, cap, "ordering", bf_ordering_name(w->ordering), false);
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		if (w->bugs & b->bit)
-			append(buf, cap, "bug", b->name, false);
+			bf_command_append(buf, cap, "bug", b->name, false);
 	if (strcmp(w->backend->name, "sim") != 0)
-		append(buf, cap, "backend", w->backend->name, false);
+		bf_command_append(buf, cap, "backend", w->backend->name, false);
 	if (strcmp(w->profile_text, "cx7") != 0)
-		append(buf, cap, "profile", w->profile_text, false);
+		bf_command_append(buf, cap, "profile", w->profile_text, false);
 	if (w->faults)
-		append(buf, cap, "faults", w->faults, true);
+		bf_command_append(buf, cap, "faults", w->faults, true);
 }
 
 void bf_workload_json(struct bf_json *j, const struct bf_workload *w)
 {
-	char text[32];
-
-	for (size_t i = 0; i < BF_ARRAY_LEN(rows); i++) {
-		const struct row *r = &rows[i];
-		const uint64_t value = bf_member_get(w, r->offset, r->size);
-
-		if (r->kind == BF_OPT_FLAG) {
-			bf_json_bool(j, r->name, value);
-		} else if (r->kind == BF_OPT_ENUM) {
-			row_text(r, w, text, sizeof(text));
-			bf_json_text(j, r->name, text);
-		} else {
-			snprintf(text, sizeof(text), "%s%s", r->name, r->kind == BF_OPT_TIME ? "_ps" : "");
-			bf_json_u64(j, text, value);
-		}
-	}
+	bf_choices_json(j, rows, BF_ARRAY_LEN(rows), w);
 	bf_json_open(j, "bugs", '[');
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		if (w->bugs & b->bit)

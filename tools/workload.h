@@ -12,6 +12,7 @@
 #include "drivers/ibgda/host.h"
 #include "drivers/ibgda/kernels.h"
 #include "models/mlx5/mlx5.h"
+#include "tools/choice.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
 
@@ -120,9 +121,6 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err);
 
 /* "all", "none" or class names separated by commas ("queue,net"). -EINVAL with `err` set. */
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err);
-
-/* A fault plan as options give it, PLAN or @FILE, as text that the caller frees. Not parsed yet. */
-int bf_faults_text(const char *option, char **out, struct bf_error *err);
 
 /* "ibgda-put" and so on; NULL past the last. */
 const char *bf_workload_name(enum bf_ibgda_work work);
