@@ -26,6 +26,9 @@ struct bf_nvme_media;
 #define BF_NVME_MORE 0x2000u
 #define BF_NVME_STATUS_MASK 0x7ffu
 
+#define BF_NVME_VERSION 0x00020000u /* VS and Identify VER: 2.0.0 */
+#define BF_NVME_READY_TIMEOUT 60u   /* CAP.TO and CRTO.CRWMT, in 500 ms: as the 970 PRO's CAP has it */
+#define BF_NVME_CELLS 10u           /* registers that hosts write */
 #define BF_NVME_NS_MAX 64u          /* NN: most namespaces of a controller */
 #define BF_NVME_COMMANDS_MAX 4096u  /* commands that the controller works on at a time: assumed */
 #define BF_NVME_FETCHES 8u          /* fetches of submission queue entries in flight: assumed */
@@ -104,18 +107,20 @@ struct bf_nvme_walk {
 };
 extern const struct bf_nvme_walk bf_nvme_prp_walk, bf_nvme_sgl_walk;
 
-/* Where an NVM command stands; io*.c's own. */
+/* Where an NVM command stands; io*.c's own. Set by each command before use. */
 struct bf_nvme_io_state {
-	uint64_t offset, len; /* bytes in the namespace; Copy: of the source piece at hand */
-	uint64_t to;          /* Copy: where that piece goes */
-	uint8_t *stage;       /* buffer from the device's pool */
-	uint8_t *ranges;      /* Copy: the source ranges, from the pool as well */
-	struct bf_nvme_file_op *file_op;
-	void (*next)(struct bf_nvme_rq *rq);
+	uint64_t offset, len;     /* bytes in the namespace; Copy: the source range at hand */
+	uint64_t delay_ps;        /* that the error map adds */
+	uint8_t *stage, *ranges;  /* buffers from the device's pool; NULL: none */
 	uint32_t stage_class, ranges_class;
-	uint32_t range, nranges;
-	uint64_t range_left;
 	uint32_t status;
+	/* Commands with ranges. */
+	bool (*step)(struct bf_nvme_rq *rq);
+	uint64_t to, range_left, copied; /* Copy: where the range at hand goes, what is left of it, bytes so far */
+	uint32_t range, nranges;
+	bool inside, again;       /* a step is being made; it is over already */
+	bool loaded;              /* Copy: the buffer holds a piece */
+	uint32_t n;               /* queue.c: entries of a queue's page list so far */
 };
 
 enum bf_nvme_rq_state { BF_NVME_RQ_STARTING, BF_NVME_RQ_RUNNING, BF_NVME_RQ_COMPLETING, BF_NVME_RQ_HELD };
@@ -131,7 +136,7 @@ struct bf_nvme_rq {
 	struct bf_nvme_rq *sq_next, **sq_link; /* commands of `sq` that are STARTING or RUNNING */
 	struct bf_nvme_rq *hash_next;          /* by queue and command identifier */
 	struct bf_nvme_sqe sqe;
-	uint16_t sqid, cid, slot;
+	uint16_t sqid, cid, slot, sqhd;
 	uint8_t opcode;
 	uint8_t state;
 	bool dropped;
@@ -152,8 +157,8 @@ struct bf_nvme_rq {
 	void (*release)(struct bf_nvme_rq *rq);
 	uint8_t *buf; /* admin*.c: bytes that go to or come from the host; freed with the request */
 	uint32_t buf_len;
-	/* Times: arrival of the doorbell, start of the fetch, entry here, start, call of bf_nvme_complete(). */
-	uint64_t told_ps, fetch_ps, here_ps, start_ps, end_ps;
+	/* Times: arrival of the doorbell, start of the fetch, entry here, start, end, completion built. */
+	uint64_t told_ps, fetch_ps, here_ps, start_ps, end_ps, post_ps;
 	uint64_t data_ps, media_ps; /* spent so far in data transfer and media, added by data.c and io*.c */
 	uint64_t data_end_ps;       /* when the last data written is in memory */
 	struct bf_nvme_data_state data;
@@ -184,12 +189,15 @@ struct bf_nvme_sq {
 	uint8_t prio;
 	bool ready;     /* in a list of the arbiter */
 	bool ringing;   /* in the list of doorbells on their way to the arbiter */
+	bool dead;      /* deleted: freed when the DMA reads on its behalf are back */
 	bool shadow_busy, shadow_again;
 	uint32_t tail;  /* last doorbell value */
 	uint32_t fetch; /* next slot to fetch */
 	uint32_t head;  /* slots before it have been fetched: SQHD */
-	uint32_t executing; /* STARTING or RUNNING, and entries being fetched */
+	uint32_t executing; /* commands that are STARTING or RUNNING */
+	uint32_t fetching;  /* fetches in flight */
 	uint32_t actor;
+	uint32_t place;     /* in dev->live_sqs */
 	uint32_t seen;  /* live mode: what the doorbell's cell held at the last look */
 	uint32_t shadow_value;
 	struct bf_nvme_rq *rqs;     /* commands, newest first */
@@ -210,16 +218,19 @@ struct bf_nvme_cq {
 	uint16_t qid, vector;
 	bool interrupts;
 	uint8_t phase;  /* of the next entry */
+	bool dead;
 	bool shadow_busy, shadow_again;
 	uint32_t tail, head;
 	uint32_t users; /* submission queues */
 	uint32_t actor;
+	uint32_t place; /* in dev->live_cqs */
 	uint32_t seen;
 	uint32_t shadow_value;
 	uint32_t nheld;
 	struct bf_nvme_list held;
 	uint64_t doorbells;
 	struct bf_dma_op shadow_op;
+	struct bf_nvme_cq *next; /* dead ones */
 };
 
 /*
@@ -311,14 +322,15 @@ struct bf_nvme_event {
 };
 
 struct bf_nvme_vector {
-	bool pending; /* an interrupt is due at `due_ps` */
+	struct bf_event event;
+	struct bf_nvme *dev;
 	bool uncoalesced; /* feature 09h CD */
-	uint32_t waiting; /* completions since the last one */
-	uint64_t due_ps;
+	uint32_t waiting; /* completions since the last interrupt */
 };
 
 struct bf_nvme_fetch; /* sq.c */
 struct bf_nvme_xfer;  /* dma.c */
+struct bf_nvme_xfer_block;
 struct bf_nvme_block; /* pools */
 struct bf_nvme_firmware; /* admin_firmware.c */
 
@@ -348,36 +360,41 @@ struct bf_nvme {
 	enum bf_nvme_phase phase;
 	struct bf_event ctrl_event, shutdown_event;
 	uint32_t page_shift; /* CC.MPS while enabled */
-	uint32_t asq_low, acq_low, cmbmsc_low; /* halves of 64-bit registers are plain stores: unused bits aside */
+	uint32_t cells[BF_NVME_CELLS]; /* live mode: what writable registers' cells held at the last look */
 
 	/* Queues by number; 0 is the admin pair. */
 	struct bf_nvme_sq **sqs;
 	struct bf_nvme_cq **cqs;
 	uint32_t *sq_actors, *cq_actors;
 	uint32_t max_sqs, max_cqs; /* entries of the tables */
-	uint32_t nsqs, ncqs;       /* I/O queues that exist */
-	uint16_t *live;            /* live mode: queue numbers with a queue, unordered */
+	uint16_t *live_sqs, *live_cqs; /* numbers of the queues that exist, in no order */
+	uint32_t nlive_sqs, nlive_cqs;
+	struct bf_nvme_sq *dead_sqs; /* deleted while DMA was in flight */
+	struct bf_nvme_cq *dead_cqs;
 
 	/* sq.c */
 	struct bf_event bell_event, start_event;
 	struct bf_nvme_sq *bell_head, **bell_tail;
 	struct bf_nvme_ready classes[BF_NVME_CLASSES];
 	struct bf_nvme_fetch *fetches; /* free ones */
+	struct bf_nvme_fetch *fetch_memory;
 	struct bf_nvme_list starting;
 	uint64_t processor_ps; /* when the command processor is free */
 	uint32_t executing;    /* I/O commands that hold a request, and entries being fetched */
 	bool arbitrating;
+	bool starved; /* a queue waits for a request to be free */
 	struct bf_nvme_rq *pool;
 	struct bf_nvme_block *blocks;
 	struct bf_nvme_xfer *xfers;
+	struct bf_nvme_xfer_block *xfer_blocks;
 	struct bf_nvme_rq *hash[BF_NVME_COMMANDS_MAX];
-	uint32_t epoch; /* counts resets */
 
 	/* cq.c */
-	struct bf_event completion_event, vector_event;
+	struct bf_event completion_event;
 	struct bf_nvme_list completing;
 	uint64_t completer_ps;
 	struct bf_nvme_vector *vectors;
+	uint32_t nvectors;
 
 	/* event.c */
 	struct bf_nvme_rq *aers[BF_NVME_AER_LIMIT];
@@ -411,7 +428,7 @@ struct bf_nvme {
 	void *io_pool; /* data.c and io*.c */
 };
 
-/* Requests: sq.c. ------------------------------------------------------------------------------------------------ */
+/* Requests: request.c. ------------------------------------------------------------------------------------------------ */
 
 /* Executes an I/O command (io.c) and an admin command (admin.c): each ends with bf_nvme_complete(). Of a fused pair
  * the first is started, once both are here, with rq->mate the second (still STARTING); io.c completes both, the first
@@ -498,17 +515,21 @@ void bf_nvme_io_identify(const struct bf_nvme *dev, uint8_t *page);
 
 /* bar.c */
 extern const struct bf_mmio_ops bf_nvme_bar0_ops;
-extern const struct bf_mmio_ops bf_nvme_cmb_ops;
-void bf_nvme_publish(struct bf_nvme *dev);
 uint32_t bf_nvme_bar_size(const struct bf_nvme *dev);
-
-/* Wrong uses by the driver that the controller notices. `qid` 0xffff: none. */
+/* Live mode: shows the registers as they stand; stores 0 to the doorbell at `offset`. */
+void bf_nvme_publish(struct bf_nvme *dev);
+void bf_nvme_clear_cell(struct bf_nvme *dev, uint32_t offset);
+/* A doorbell value that was found in the shadow buffer. */
+void bf_nvme_shadow_sq(struct bf_nvme_sq *sq, uint32_t value);
+void bf_nvme_shadow_cq(struct bf_nvme_cq *cq, uint32_t value);
+/* A wrong use by the driver that the controller notices. */
 void bf_nvme_driver_error(struct bf_nvme *dev, enum bf_nvme_wrong wrong, uint32_t qid, uint64_t value, uint64_t limit);
 
 /* ctrl.c */
 void bf_nvme_ctrl_init(struct bf_nvme *dev);
 void bf_nvme_write_cc(struct bf_nvme *dev, uint32_t value);
 void bf_nvme_subsystem_reset(struct bf_nvme *dev);
+/* CSTS.CFS: nothing more is fetched or posted until a reset. */
 void bf_nvme_fatal(struct bf_nvme *dev, enum bf_nvme_fatal_reason why, uint64_t value);
 /* True while commands are fetched and completions posted. */
 static inline bool bf_nvme_running(const struct bf_nvme *dev)
@@ -520,58 +541,110 @@ static inline bool bf_nvme_running(const struct bf_nvme *dev)
 int bf_nvme_queue_open(struct bf_nvme *dev);
 void bf_nvme_queue_close(struct bf_nvme *dev);
 int bf_nvme_admin_queues(struct bf_nvme *dev);
-void bf_nvme_drop_queues(struct bf_nvme *dev);
+/* Removes all queues with their commands; returns how many commands there were. */
+uint32_t bf_nvme_drop_queues(struct bf_nvme *dev);
+/* Frees a deleted queue if nothing of it is in flight any more. */
+void bf_nvme_sq_put(struct bf_nvme_sq *sq);
+void bf_nvme_cq_put(struct bf_nvme_cq *cq);
 void bf_nvme_create_sq(struct bf_nvme_rq *rq);
 void bf_nvme_create_cq(struct bf_nvme_rq *rq);
 void bf_nvme_delete_sq(struct bf_nvme_rq *rq);
 void bf_nvme_delete_cq(struct bf_nvme_rq *rq);
+/* Something of `sq` ended: ends its deletion when that was the last. */
 void bf_nvme_sq_idle(struct bf_nvme_sq *sq);
 
 /* sq.c */
 int bf_nvme_sq_open(struct bf_nvme *dev);
 void bf_nvme_sq_close(struct bf_nvme *dev);
 void bf_nvme_sq_tail(struct bf_nvme_sq *sq, uint32_t tail);
+/* Fetches from whatever queue may be fetched from now. */
 void bf_nvme_arbitrate(struct bf_nvme *dev);
+void bf_nvme_sq_ready(struct bf_nvme_sq *sq);
+void bf_nvme_arbiter_forget(struct bf_nvme_sq *sq);
+
+/* request.c */
+int bf_nvme_request_open(struct bf_nvme *dev);
+void bf_nvme_request_close(struct bf_nvme *dev);
+/* An entry has arrived: a request of it, on its way to bf_nvme_io_start() or bf_nvme_admin_start(). */
+bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, uint32_t batch, uint64_t told_ps,
+		    uint64_t fetch_ps);
 struct bf_nvme_rq *bf_nvme_rq_find(struct bf_nvme *dev, uint16_t sqid, uint16_t cid);
+/* Ends a command early with `status` if that is possible; false: it takes its course. */
 bool bf_nvme_rq_take(struct bf_nvme_rq *rq, uint32_t status);
-void bf_nvme_rq_forget(struct bf_nvme_rq *rq);
+void bf_nvme_sq_abort_all(struct bf_nvme_sq *sq);
 void bf_nvme_rq_free(struct bf_nvme_rq *rq);
-void bf_nvme_rq_drop(struct bf_nvme_rq *rq);
-void bf_nvme_sq_reset(struct bf_nvme *dev);
+/* Takes all commands of all queues away; returns their number. */
+uint32_t bf_nvme_drop_commands(struct bf_nvme *dev);
 
 /* cq.c */
-void bf_nvme_cq_head(struct bf_nvme_cq *cq, uint32_t head);
-void bf_nvme_cq_drop_held(struct bf_nvme_cq *cq);
-void bf_nvme_cq_resume(struct bf_nvme *dev);
-void bf_nvme_cq_reset(struct bf_nvme *dev);
 int bf_nvme_cq_open(struct bf_nvme *dev);
 void bf_nvme_cq_close(struct bf_nvme *dev);
+void bf_nvme_post(struct bf_nvme_rq *rq);
+void bf_nvme_cq_head(struct bf_nvme_cq *cq, uint32_t head);
+/* The queue goes: so do the completions that wait for it. */
+void bf_nvme_cq_forget(struct bf_nvme_cq *cq);
+void bf_nvme_cq_resume(struct bf_nvme *dev);
+uint32_t bf_nvme_drop_completions(struct bf_nvme *dev);
+void bf_nvme_unmasked(struct bf_nvme *dev);
 
-/* dma.c */
+/* dma.c: `status` words, 0 or Data Transfer Error. */
 uint32_t bf_nvme_dma_write(struct bf_nvme *dev, uint64_t iova, const void *src, uint32_t len);
 void bf_nvme_dma_read(struct bf_nvme *dev, struct bf_dma_op *op);
 void bf_nvme_dma_close(struct bf_nvme *dev);
 
+/* cmb.c */
+int bf_nvme_cmb_open(struct bf_nvme *dev, struct bf_space *space, uint64_t bytes, struct bf_link *link);
+void bf_nvme_cmb_close(struct bf_nvme *dev);
+void bf_nvme_write_cmbmsc(struct bf_nvme *dev, uint64_t value);
+/* The buffer's bytes for `len` bytes at `iova`, which bf_nvme_in_cmb(); NULL when they reach beyond its end. */
+uint8_t *bf_nvme_cmb_at(const struct bf_nvme *dev, uint64_t iova, uint32_t len);
+
 /* event.c */
 void bf_nvme_async_event(struct bf_nvme *dev, uint8_t type, uint8_t info, uint8_t page);
 void bf_nvme_async_request(struct bf_nvme_rq *rq);
-void bf_nvme_async_gone(struct bf_nvme_rq *rq);
+/* Takes an outstanding Asynchronous Event Request back; false when `rq` is none. */
+bool bf_nvme_async_take(struct bf_nvme_rq *rq);
+/* Log page `page` was read with RAE = 0: events of its type are reported again. */
 void bf_nvme_async_read(struct bf_nvme *dev, uint8_t page);
 void bf_nvme_log_error(struct bf_nvme_rq *rq);
 void bf_nvme_event_reset(struct bf_nvme *dev);
 
 /* dbbuf.c */
 void bf_nvme_dbbuf_config(struct bf_nvme_rq *rq);
+/* Looks at a queue's shadow doorbell. */
+void bf_nvme_shadow_read_sq(struct bf_nvme_sq *sq);
+void bf_nvme_shadow_read_cq(struct bf_nvme_cq *cq);
+/* The controller stops looking at the queue by itself: tells the host to ring, then looks once more. */
+void bf_nvme_shadow_sleep_sq(struct bf_nvme_sq *sq);
+void bf_nvme_shadow_sleep_cq(struct bf_nvme_cq *cq);
 
 /* admin*.c */
 void bf_nvme_identify(struct bf_nvme_rq *rq);
 void bf_nvme_get_log(struct bf_nvme_rq *rq);
 void bf_nvme_get_features(struct bf_nvme_rq *rq);
 void bf_nvme_set_features(struct bf_nvme_rq *rq);
+void bf_nvme_features_init(struct bf_nvme *dev);
+void bf_nvme_features_reset(struct bf_nvme *dev);
+void bf_nvme_format(struct bf_nvme_rq *rq);
+void bf_nvme_ns_manage(struct bf_nvme_rq *rq);
+void bf_nvme_ns_attach(struct bf_nvme_rq *rq);
+void bf_nvme_firmware_download(struct bf_nvme_rq *rq);
+void bf_nvme_firmware_commit(struct bf_nvme_rq *rq);
+void bf_nvme_self_test(struct bf_nvme_rq *rq);
+/* Sends `rq->buf` to the host and completes the command. */
+void bf_nvme_admin_send(struct bf_nvme_rq *rq, uint32_t len);
+/* A zeroed buffer of `len` bytes as rq->buf; NULL: completed with Internal Error. */
+uint8_t *bf_nvme_admin_buf(struct bf_nvme_rq *rq, uint32_t len);
 
 /* stats.c */
 int bf_nvme_stats_open(struct bf_nvme *dev);
 void bf_nvme_stats_close(struct bf_nvme *dev);
+
+/* Slots from `from` forward to `to` in a ring of `size`. */
+static inline uint32_t bf_nvme_ahead(uint32_t to, uint32_t from, uint32_t size)
+{
+	return to >= from ? to - from : to + size - from;
+}
 
 static inline void bf_nvme_list_init(struct bf_nvme_list *l)
 {

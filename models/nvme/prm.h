@@ -64,6 +64,9 @@
 
 #define BF_NVME_AQA_ASQS BF_MASK(11, 0)  /* 0-based */
 #define BF_NVME_AQA_ACQS BF_MASK(27, 16) /* 0-based */
+#define BF_NVME_CMBMSC_CRE BF_MASK(0, 0)
+#define BF_NVME_CMBMSC_CMSE BF_MASK(1, 1)
+#define BF_NVME_CMBMSC_CBA BF_MASK(63, 12)
 #define BF_NVME_NSSR_RESET 0x4e564d65u   /* "NVMe" */
 
 /* Offset of queue `qid`'s doorbells with CAP.DSTRD `dstrd` (section 3.1.3.24 and following). */
