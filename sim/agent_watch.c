@@ -136,3 +136,16 @@ void bf_agents_line_touched(struct bf_sim *sim, const void *line)
 		bf_agent_wake_at(a, next_poll(a->wait, bf_agents_now(sim)));
 	}
 }
+
+const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *addr)
+{
+	struct bf_agents *ags = sim->agents;
+	const void *line = line_of(addr);
+
+	if (!ags->watches)
+		return NULL;
+	for (const struct bf_watch *w = bucket_of(ags, line)->first; w; w = w->next)
+		if (line_of(w->addr) == line)
+			return w->agent;
+	return NULL;
+}

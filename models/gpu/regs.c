@@ -1,0 +1,163 @@
+/* The registers: which invalidation makes memory visible, and what the others do. */
+#include <errno.h>
+#include <string.h>
+
+#include "models/gpu/gpu_internal.h"
+
+enum { HUB_GC, HUB_MM };
+
+/* Values of the field `verdict` of record gpu_invalidate. */
+enum verdict { DONE, OTHER_HUB, OTHER_ENGINE, NOT_HEAVYWEIGHT, NO_VMID };
+
+/* Values of the field `effect` of record gpu_register. */
+enum effect { NO_EFFECT, HDP_FLUSH, RESET, NOT_32_BITS };
+
+static uint32_t field(uint64_t mask, uint32_t word)
+{
+	return (uint32_t)BF_FIELD_GET(mask, word);
+}
+
+static enum verdict judge(uint32_t hub, uint32_t engine, uint32_t request)
+{
+	if (hub != HUB_GC)
+		return OTHER_HUB;
+	if (engine != BF_GPU_GART_ENGINE)
+		return OTHER_ENGINE;
+	if (field(BF_GPU_INVALIDATE_FLUSH_TYPE, request) != BF_GPU_FLUSH_HEAVYWEIGHT)
+		return NOT_HEAVYWEIGHT;
+	return field(BF_GPU_INVALIDATE_VMIDS, request) ? DONE : NO_VMID;
+}
+
+/* The request is through: translations are gone (not modelled), and with the right one so is what was held back. */
+static void on_done(struct bf_event *ev)
+{
+	struct bf_gpu_engine *e = BF_CONTAINER_OF(ev, struct bf_gpu_engine, done);
+	struct bf_gpu *gpu = e->gpu;
+	const enum verdict verdict = judge(e->hub, e->index, e->request);
+	const uint32_t lines = verdict == DONE ? bf_gpu_make_visible(gpu, BF_GPU_BY_REQUEST) : 0;
+
+	e->ack |= field(BF_GPU_INVALIDATE_VMIDS, e->request);
+	gpu->stats.invalidations += verdict == DONE;
+	gpu->stats.ignored += verdict != DONE;
+	if (bf_probe(gpu->sim, BF_CLASS_MMIO)) {
+		struct bf_rec_gpu_invalidate r = {
+			.request = e->request,
+			.lines = lines,
+			.engine = e->index,
+			.vmids = (uint16_t)field(BF_GPU_INVALIDATE_VMIDS, e->request),
+			.flush_type = (uint16_t)field(BF_GPU_INVALIDATE_FLUSH_TYPE, e->request),
+			.hub = e->hub,
+			.verdict = (uint8_t)verdict,
+		};
+
+		bf_record(&gpu->sim->rec, &bf_rec_gpu_invalidate_schema, gpu->actor, &r, NULL, 0);
+	}
+}
+
+/* An engine does one request at a time; a second one finds the first done. */
+static void request(struct bf_gpu_engine *e, uint32_t value)
+{
+	if (bf_event_pending(&e->done)) {
+		bf_sim_cancel(e->gpu->sim, &e->done);
+		on_done(&e->done);
+	}
+	e->request = value;
+	e->ack &= ~field(BF_GPU_INVALIDATE_VMIDS, value);
+	bf_sim_after(e->gpu->sim, &e->done, e->gpu->profile.invalidate_ps);
+}
+
+/* The engine whose registers of the block at `first` hold `offset`; NULL: none. */
+static struct bf_gpu_engine *engine_at(struct bf_gpu *gpu, uint32_t hub, uint64_t first, uint64_t offset)
+{
+	const uint64_t n = (offset - first) / 4;
+
+	return offset >= first && n < BF_GPU_INVALIDATE_ENGINES ? &gpu->engine[hub][n] : NULL;
+}
+
+static void reset(struct bf_gpu *gpu, uint64_t offset)
+{
+	bf_fail(&gpu->sim->error, -EIO, "GPU '%s' was reset by a store to %s: its threads are gone", gpu->name,
+		offset == BF_GPU_GCVM_L2_CNTL2 ? "GCVM_L2_CNTL2" : "GCR_GENERAL_CNTL");
+	bf_sim_stop(gpu->sim);
+}
+
+static enum effect store_other(struct bf_gpu *gpu, uint64_t offset, uint32_t value)
+{
+	switch (offset) {
+	case BF_GPU_HDP_FLUSH_REQ:
+		gpu->hdp |= value;
+		gpu->stats.hdp_flushes++;
+		return HDP_FLUSH;
+	case BF_GPU_HDP_FLUSH_DONE:
+		gpu->hdp = value;
+		return NO_EFFECT;
+	case BF_GPU_GCVM_L2_CNTL2:
+	case BF_GPU_GCR_GENERAL_CNTL:
+		return RESET;
+	default:
+		return NO_EFFECT;
+	}
+}
+
+static void regs_write(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
+{
+	struct bf_gpu *gpu = region->owner;
+	struct bf_gpu_engine *e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset);
+	const uint32_t value = len >= 4 ? bf_get_le32(data) : 0;
+	enum effect effect = NOT_32_BITS;
+
+	if (!e)
+		e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset);
+	if (len == 4 && offset % 4 == 0) {
+		if (e) {
+			request(e, value);
+			return;
+		}
+		effect = store_other(gpu, offset, value);
+	}
+	if (bf_probe(gpu->sim, BF_CLASS_MMIO)) {
+		struct bf_rec_gpu_register r = { .offset = (uint32_t)offset, .value = value, .len = len,
+						 .effect = effect };
+
+		bf_record(&gpu->sim->rec, &bf_rec_gpu_register_schema, gpu->actor, &r, NULL, 0);
+	}
+	if (effect == RESET)
+		reset(gpu, offset);
+}
+
+static uint64_t regs_read(struct bf_region *region, uint64_t offset, uint32_t len)
+{
+	struct bf_gpu *gpu = region->owner;
+	const struct bf_gpu_engine *e;
+
+	if (len != 4 || offset % 4)
+		return UINT64_MAX;
+	if ((e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset)) ||
+	    (e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset)))
+		return e->request;
+	if ((e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_ACK, offset)) ||
+	    (e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_ACK, offset)))
+		return e->ack;
+	return offset == BF_GPU_HDP_FLUSH_DONE ? gpu->hdp : 0;
+}
+
+const struct bf_mmio_ops bf_gpu_regs_ops = { .write = regs_write, .read = regs_read };
+
+void bf_gpu_regs_init(struct bf_gpu *gpu)
+{
+	for (uint32_t hub = 0; hub < 2; hub++) {
+		for (uint32_t i = 0; i < BF_GPU_INVALIDATE_ENGINES; i++) {
+			struct bf_gpu_engine *e = &gpu->engine[hub][i];
+
+			*e = (struct bf_gpu_engine){ .gpu = gpu, .hub = (uint8_t)hub, .index = (uint8_t)i };
+			bf_event_init(&e->done, on_done);
+		}
+	}
+}
+
+void bf_gpu_regs_fini(struct bf_gpu *gpu)
+{
+	for (uint32_t hub = 0; hub < 2; hub++)
+		for (uint32_t i = 0; i < BF_GPU_INVALIDATE_ENGINES; i++)
+			bf_sim_cancel(gpu->sim, &gpu->engine[hub][i].done);
+}
