@@ -27,6 +27,7 @@ struct warp {
 	struct bf_native_warp_end end;
 	pthread_t thread;
 	uint32_t pe;
+	bool cpu;
 	int rc;
 };
 
@@ -88,17 +89,43 @@ static int init_locks(struct live_world *w)
 	return -pthread_mutex_init(&w->lock, NULL);
 }
 
-/* Doorbell pages are addresses only until somebody stores to them for real. */
+/* Doorbell pages and registers are addresses only until somebody stores to them for real. */
+static int open_region(struct live_world *w, struct bf_region *r)
+{
+	if (r && mprotect(r->bytes, r->size, PROT_READ | PROT_WRITE))
+		return bf_fail(&w->m.sim->error, -errno, "cannot map %s", r->name);
+	return 0;
+}
+
 static int open_doorbells(struct live_world *w)
 {
-	for (uint32_t pe = 0; pe < w->m.npes; pe++) {
+	int rc = 0;
+
+	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
+		const struct bf_pe *p = &w->m.pe[pe];
 		struct bf_region *r;
 
-		for (uint32_t i = 0; (r = bf_mlx5_uar(w->m.pe[pe].nic, i)); i++)
-			if (mprotect(r->bytes, r->size, PROT_READ | PROT_WRITE))
-				return bf_fail(&w->m.sim->error, -errno, "cannot map doorbell page %u", i);
+		for (uint32_t i = 0; !rc && p->nic && (r = bf_mlx5_uar(p->nic, i)); i++)
+			rc = open_region(w, r);
+		if (!rc && p->ssd)
+			rc = open_region(w, bf_nvme_bar0(p->ssd));
 	}
-	return 0;
+	return rc;
+}
+
+static int add_pollers(struct live_world *w)
+{
+	int rc = 0;
+
+	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
+		const struct bf_pe *p = &w->m.pe[pe];
+
+		if (p->nic)
+			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic);
+		if (!rc && p->ssd)
+			rc = bf_live_add_poller(w->live, bf_nvme_poll_bar, p->ssd);
+	}
+	return rc;
 }
 
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
@@ -119,8 +146,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		rc = open_doorbells(w);
 	if (!rc)
 		rc = bf_live_create(w->m.sim, &w->live);
-	for (uint32_t i = 0; !rc && i < opts->npes; i++)
-		rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, w->m.pe[i].nic);
+	if (!rc)
+		rc = add_pollers(w);
 	if (rc) {
 		bf_fail(err, rc, "live mode: %s", w->m.sim->error.text);
 		world_close(&w->m);
@@ -170,7 +197,9 @@ static int plan_warps(struct live_world *w)
 			w->warps[w->nwarps++] = (struct warp){
 				.world = w,
 				.pe = g->pe,
-				.opts = { .warp = i % g->warps,
+				.cpu = g->cpu,
+				.opts = { .lanes = g->cpu ? 1 : 0,
+					  .warp = i % g->warps,
 					  .warps = g->warps,
 					  .block = i / g->warps,
 					  .blocks = g->blocks,
@@ -238,7 +267,10 @@ static void describe_warps(struct live_world *w, char *report, size_t cap)
 		const struct warp *p = &w->warps[i];
 		const size_t used = strlen(report);
 
-		if (p->end.unfinished)
+		if (p->end.unfinished && p->cpu)
+			snprintf(report + used, cap - used, "pe%u.cpu%u waits for %s\n", p->pe, p->opts.block,
+				 p->end.waits_for ? p->end.waits_for : "its turn");
+		else if (p->end.unfinished)
 			snprintf(report + used, cap - used, "pe%u.b%u.w%u: lanes 0x%x wait for %s\n", p->pe,
 				 p->opts.block, p->opts.warp, p->end.unfinished,
 				 p->end.waits_for ? p->end.waits_for : "their turn");
@@ -272,7 +304,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	}
 	out->end = late ? BF_END_LIMIT : BF_END_DONE;
 	if (late) {
-		bf_machine_describe_qps(&w->m, out->report, sizeof(out->report));
+		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		describe_warps(w, out->report, sizeof(out->report));
 	}
 	bf_machine_result(&w->m, began, out);
@@ -292,6 +324,8 @@ const struct bf_backend bf_backend_live = {
 	.map_uar = bf_machine_map_uar,
 	.address = bf_machine_address,
 	.launch = bf_machine_launch,
+	.launch_cpu = bf_machine_launch_cpu,
+	.nvme_bar = bf_machine_nvme_bar,
 	.run = world_run,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_NATIVE,

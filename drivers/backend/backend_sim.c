@@ -26,9 +26,9 @@ struct lane {
 struct block {
 	struct block *next;
 	struct bf_domain *domain;
-	uint32_t warps;
+	uint32_t warps, lanes;    /* lanes of each warp: 32, or 1 of a thread of the CPU */
 	struct bf_sim_warp *warp; /* [warps] */
-	struct lane *lane;        /* [warps * 32] */
+	struct lane *lane;        /* [warps * lanes] */
 };
 
 struct sim_world {
@@ -55,7 +55,7 @@ static void free_blocks(struct sim_world *w)
 
 	while ((b = w->blocks)) {
 		w->blocks = b->next;
-		for (uint32_t i = 0; b->lane && i < b->warps * BF_LANES; i++)
+		for (uint32_t i = 0; b->lane && i < b->warps * b->lanes; i++)
 			bf_view_destroy(b->lane[i].view);
 		for (uint32_t i = 0; b->warp && i < b->warps; i++)
 			bf_team_destroy(b->warp[i].team);
@@ -110,20 +110,29 @@ static void lane_main(struct bf_agent *self, void *arg)
 	l->kernel(&l->thread, l->arg);
 }
 
+/* A processor is never as free as a GPU with its stores, unless the world is out to break what it can. */
+static enum bf_ordering cpu_ordering(enum bf_ordering world)
+{
+	return world == BF_ORDER_GPU ? BF_ORDER_TSO : world;
+}
+
 static int start_lane(struct sim_world *w, const struct bf_grid *g, struct block *b, uint32_t index)
 {
 	struct lane *l = &b->lane[index];
 	struct bf_thread *t = &l->thread;
 	char name[32], stream[48];
-	struct bf_view_opts view = { .ordering = w->m.ordering,
+	struct bf_view_opts view = { .ordering = g->cpu ? cpu_ordering(w->m.ordering) : w->m.ordering,
 				     .space = &w->m.pe[g->pe].space,
 				     .domain = b->domain,
-				     .cost = &bf_cost_gpu,
+				     .cost = g->cpu ? &bf_cost_cpu : &bf_cost_gpu,
 				     .name = name };
 	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l };
 	int rc;
 
-	snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe, t->block, t->warp, t->lane);
+	if (g->cpu)
+		snprintf(name, sizeof(name), "pe%u.cpu%u", g->pe, t->block);
+	else
+		snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe, t->block, t->warp, t->lane);
 	snprintf(stream, sizeof(stream), "stall/%s", name);
 	bf_rng_init(&t->stalls, w->m.sim->seed, stream);
 	t->stall_ns = w->m.ordering == BF_ORDER_GPU           ? STALL_GPU_NS
@@ -141,25 +150,27 @@ static int start_lane(struct sim_world *w, const struct bf_grid *g, struct block
 static int start_block(struct sim_world *w, const struct bf_grid *g, uint32_t index)
 {
 	struct block *b = calloc(1, sizeof(*b));
-	int rc;
+	int rc = 0;
 
 	if (!b)
 		return -ENOMEM;
 	b->next = w->blocks;
 	w->blocks = b;
 	b->warps = g->warps;
+	b->lanes = g->cpu ? 1 : BF_LANES;
 	b->warp = calloc(g->warps, sizeof(*b->warp));
-	b->lane = calloc((size_t)g->warps * BF_LANES, sizeof(*b->lane));
+	b->lane = calloc((size_t)g->warps * b->lanes, sizeof(*b->lane));
 	if (!b->warp || !b->lane)
 		return -ENOMEM;
-	rc = bf_domain_create(w->m.sim, BF_SCOPE_CTA, w->gpu[g->pe], &b->domain);
+	if (!g->cpu)
+		rc = bf_domain_create(w->m.sim, BF_SCOPE_CTA, w->gpu[g->pe], &b->domain);
 	for (uint32_t i = 0; !rc && i < g->warps; i++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "pe%u.b%u.w%u", g->pe, index, i);
-		rc = bf_team_create(w->m.sim, BF_LANES, name, &b->warp[i].team);
-		for (uint32_t lane = 0; !rc && lane < BF_LANES; lane++) {
-			struct bf_thread *t = &b->lane[i * BF_LANES + lane].thread;
+		snprintf(name, sizeof(name), "pe%u.%s%u.w%u", g->pe, g->cpu ? "cpu" : "b", index, i);
+		rc = bf_team_create(w->m.sim, b->lanes, name, &b->warp[i].team);
+		for (uint32_t lane = 0; !rc && lane < b->lanes; lane++) {
+			struct bf_thread *t = &b->lane[i * b->lanes + lane].thread;
 
 			*t = (struct bf_thread){ .team = &b->warp[i],
 						 .lane = lane,
@@ -167,7 +178,7 @@ static int start_block(struct sim_world *w, const struct bf_grid *g, uint32_t in
 						 .warps = g->warps,
 						 .block = index,
 						 .blocks = g->blocks };
-			rc = start_lane(w, g, b, i * BF_LANES + lane);
+			rc = start_lane(w, g, b, i * b->lanes + lane);
 		}
 	}
 	return rc;
@@ -237,7 +248,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		free_blocks(w);
 		w->stuck = false;
 	} else {
-		bf_machine_describe_qps(&w->m, out->report, sizeof(out->report));
+		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		describe_agents(sim, out->report, sizeof(out->report));
 	}
 	bf_machine_result(&w->m, began, out);
@@ -255,6 +266,8 @@ const struct bf_backend bf_backend_sim = {
 	.map_uar = bf_machine_map_uar,
 	.address = bf_machine_address,
 	.launch = bf_machine_launch,
+	.launch_cpu = bf_machine_launch_cpu,
+	.nvme_bar = bf_machine_nvme_bar,
 	.run = world_run,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,

@@ -11,12 +11,12 @@
 /* Addresses of the ports: 10.0.0.1 up. */
 #define FIRST_IPV4 0x0a000001u
 
-static int open_pe(struct bf_world *m, uint32_t index, const struct bf_mlx5_profile *profile)
+static int open_nic(struct bf_world *m, uint32_t index, const struct bf_mlx5_profile *profile)
 {
 	struct bf_pe *pe = &m->pe[index];
-	char nic[16];
+	char name[16];
 	struct bf_mlx5_opts opts = {
-		.name = nic,
+		.name = name,
 		.profile = profile,
 		.space = &pe->space,
 		.ioas = &pe->ioas,
@@ -25,10 +25,36 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_mlx5_prof
 		/* One for each queue pair of up to sixteen to every peer. */
 		.uar_pages = 64 + 16 * (m->npes - 1),
 	};
+
+	snprintf(name, sizeof(name), "nic%u", index);
+	return bf_mlx5_create(m->sim, &opts, &pe->nic);
+}
+
+static int open_ssd(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
+{
+	struct bf_pe *pe = &m->pe[index];
+	char name[16];
+	const struct bf_nvme_opts opts = {
+		.name = name,
+		.profile = world->nvme,
+		.space = &pe->space,
+		.ioas = &pe->ioas,
+		.ns = world->nvme_ns,
+		.nns = world->nvme_ns ? 1 : 0,
+		.cmb_bytes = world->nvme_cmb,
+		.media_errors = world->nvme_errors,
+	};
+
+	snprintf(name, sizeof(name), "ssd%u", index);
+	return bf_nvme_create(m->sim, &opts, &pe->ssd);
+}
+
+static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opts *opts)
+{
+	struct bf_pe *pe = &m->pe[index];
 	int rc;
 
 	snprintf(pe->name, sizeof(pe->name), "pe%u", index & (BF_PES_MAX - 1));
-	snprintf(nic, sizeof(nic), "nic%u", index);
 	rc = bf_space_init(&pe->space, m->sim, pe->name, index);
 	if (rc)
 		return rc;
@@ -37,7 +63,11 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_mlx5_prof
 	if (rc)
 		return rc;
 	pe->has_ioas = true;
-	return bf_mlx5_create(m->sim, &opts, &pe->nic);
+	if (m->devices & BF_DEVICE_MLX5)
+		rc = open_nic(m, index, opts->profile);
+	if (!rc && m->devices & BF_DEVICE_NVME)
+		rc = open_ssd(m, index, opts);
+	return rc;
 }
 
 int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err)
@@ -46,6 +76,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 
 	*m = (struct bf_world){ .err = err, .npes = opts->npes, .ordering = opts->ordering };
 	m->grids_tail = &m->grids;
+	m->devices = opts->devices ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	if (opts->npes < 1 || opts->npes > BF_PES_MAX)
 		return bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u", opts->npes, BF_PES_MAX);
@@ -64,9 +95,10 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 			goto fail;
 		m->sim->faults = m->faults;
 	}
-	rc = bf_fabric_create(m->sim, &m->fabric);
+	if (m->devices & BF_DEVICE_MLX5)
+		rc = bf_fabric_create(m->sim, &m->fabric);
 	for (uint32_t i = 0; !rc && i < opts->npes; i++)
-		rc = open_pe(m, i, opts->profile);
+		rc = open_pe(m, i, opts);
 	if (!rc)
 		return 0;
 	bf_fail(err, rc, "cannot build the machine: %s", m->sim->error.text);
@@ -81,9 +113,12 @@ void bf_machine_close(struct bf_world *m)
 
 	while ((g = bf_machine_next_grid(m)))
 		free(g);
-	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++)
+	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
 		if (m->pe[i].nic)
 			bf_mlx5_destroy(m->pe[i].nic);
+		if (m->pe[i].ssd)
+			bf_nvme_destroy(m->pe[i].ssd);
+	}
 	if (m->fabric)
 		bf_fabric_destroy(m->fabric);
 	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
@@ -106,6 +141,30 @@ static int check_pe(struct bf_world *m, uint32_t pe)
 	return pe < m->npes ? 0 : bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
 }
 
+static int check_nic(struct bf_world *m, uint32_t pe)
+{
+	const int rc = check_pe(m, pe);
+
+	return rc || m->pe[pe].nic ? rc : bf_fail(m->err, -ENODEV, "PE %u has no NIC", pe);
+}
+
+/* From the controller's memory buffer: page by page, never given back. */
+static int alloc_cmb(struct bf_world *m, uint32_t pe, uint64_t size, const char *name, struct bf_memory *out)
+{
+	struct bf_pe *p = &m->pe[pe];
+	struct bf_region *r = p->ssd ? bf_nvme_cmb(p->ssd) : NULL;
+
+	size = (size + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1);
+	if (!r || size > r->size - p->cmb_used)
+		return bf_fail(m->err, r ? -ENOSPC : -ENODEV,
+			       "PE %u, '%s' of %" PRIu64 " bytes in the controller memory buffer: it has %" PRIu64
+			       " bytes left",
+			       pe, name, size, r ? r->size - p->cmb_used : 0);
+	*out = (struct bf_memory){ .ptr = r->bytes + p->cmb_used, .va = r->va + p->cmb_used, .size = size };
+	p->cmb_used += size;
+	return 0;
+}
+
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out)
 {
@@ -117,6 +176,8 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 
 	if (rc)
 		return rc;
+	if (place == BF_PLACE_CMB)
+		return alloc_cmb(m, pe, size, name, out);
 	rc = bf_region_create(&m->pe[pe].space, &opts, &r);
 	if (!rc)
 		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
@@ -129,7 +190,7 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 
 int bf_machine_command(struct bf_world *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
 {
-	int rc = check_pe(m, pe);
+	int rc = check_nic(m, pe);
 
 	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic, in, in_len, out, out_len);
 }
@@ -159,7 +220,7 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out)
 int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
 {
 	struct bf_port_info info;
-	int rc = check_pe(m, pe);
+	int rc = check_nic(m, pe);
 
 	if (rc)
 		return rc;
@@ -171,9 +232,35 @@ int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t
 	return 0;
 }
 
+int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out)
+{
+	struct bf_region *r;
+	int rc = check_pe(m, pe);
+
+	if (rc)
+		return rc;
+	if (!m->pe[pe].ssd)
+		return bf_fail(m->err, -ENODEV, "PE %u has no NVMe controller", pe);
+	r = bf_nvme_bar0(m->pe[pe].ssd);
+	*out = (struct bf_nvme_bar){ .regs = r->bytes, .size = r->size };
+	return 0;
+}
+
+static int add_grid(struct bf_world *m, const struct bf_grid *grid)
+{
+	struct bf_grid *g = malloc(sizeof(*g));
+
+	if (!g)
+		return bf_fail(m->err, -ENOMEM, "no memory for a grid");
+	*g = *grid;
+	*m->grids_tail = g;
+	m->grids_tail = &g->next;
+	return 0;
+}
+
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
 {
-	struct bf_grid *g;
+	const struct bf_grid g = { .pe = pe, .blocks = blocks, .warps = warps, .kernel = kernel, .arg = arg };
 	int rc = check_pe(m, pe);
 
 	if (rc)
@@ -181,13 +268,19 @@ int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t
 	if (!blocks || !warps || (uint64_t)blocks * warps > 1u << 16 || !kernel)
 		return bf_fail(m->err, -EINVAL, "a grid of %u blocks of %u warps: must be 1 to 65536 warps in all",
 			       blocks, warps);
-	g = malloc(sizeof(*g));
-	if (!g)
-		return bf_fail(m->err, -ENOMEM, "no memory for a grid");
-	*g = (struct bf_grid){ .pe = pe, .blocks = blocks, .warps = warps, .kernel = kernel, .arg = arg };
-	*m->grids_tail = g;
-	m->grids_tail = &g->next;
-	return 0;
+	return add_grid(m, &g);
+}
+
+int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg)
+{
+	const struct bf_grid g = { .pe = pe, .blocks = threads, .warps = 1, .cpu = true, .kernel = kernel, .arg = arg };
+	int rc = check_pe(m, pe);
+
+	if (rc)
+		return rc;
+	if (!threads || threads > 1u << 16 || !kernel)
+		return bf_fail(m->err, -EINVAL, "%u threads on the CPU: must be 1 to 65536", threads);
+	return add_grid(m, &g);
 }
 
 struct bf_sim *bf_machine_sim(struct bf_world *m)
@@ -234,12 +327,30 @@ static void describe_qp(void *arg, const struct bf_mlx5_qp_info *q)
 	snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "\n");
 }
 
-void bf_machine_describe_qps(struct bf_world *m, char *report, size_t cap)
+/* One that has work left. The driver that waits may have forgotten the doorbell, so also one that it never rang. */
+static void describe_nvme_queue(void *arg, const struct bf_nvme_queue_info *q)
+{
+	struct describe *d = arg;
+	const size_t used = strlen(d->report);
+
+	if (q->sq_tail == q->sq_head && !q->executing && !q->held && !q->errors && q->cq_tail == q->cq_head)
+		return;
+	snprintf(d->report + used, d->cap - used,
+		 "%s SQ %u: tail doorbell %u, fetched up to %u of %u, executing %u, completed %" PRIu64 " (%" PRIu64
+		 " with an error); CQ %u: posted up to %u, head doorbell %u of %u, held back %u\n",
+		 d->pe->name, q->qid, q->sq_tail, q->sq_head, q->sq_size, q->executing, q->completed, q->errors,
+		 q->cqid, q->cq_tail, q->cq_head, q->cq_size, q->held);
+}
+
+void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 {
 	for (uint32_t i = 0; i < m->npes; i++) {
 		struct describe d = { &m->pe[i], report, cap };
 
-		bf_mlx5_each_qp(m->pe[i].nic, describe_qp, &d);
+		if (m->pe[i].nic)
+			bf_mlx5_each_qp(m->pe[i].nic, describe_qp, &d);
+		if (m->pe[i].ssd)
+			bf_nvme_each_queue(m->pe[i].ssd, describe_nvme_queue, &d);
 	}
 }
 

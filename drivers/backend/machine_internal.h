@@ -1,11 +1,13 @@
 /*
- * The modelled machine behind the backends sim and live: PEs with memory, an IOMMU and a ConnectX each, on one fabric.
+ * The modelled machine behind the backends sim and live: PEs with memory, an IOMMU and devices of their own (a ConnectX
+ * on the fabric of all, an NVMe controller).
  */
 #ifndef BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
 #define BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
 
 #include "drivers/backend/backend.h"
 #include "models/mlx5/mlx5.h"
+#include "models/nvme/nvme.h"
 #include "sim/iommu.h"
 
 #define BF_PES_MAX 64u
@@ -13,7 +15,9 @@
 struct bf_pe {
 	struct bf_space space;
 	struct bf_ioas ioas;
-	struct bf_mlx5 *nic;
+	struct bf_mlx5 *nic; /* NULL: it has none */
+	struct bf_nvme *ssd; /* likewise */
+	uint64_t cmb_used;   /* bytes of the SSD's memory buffer that were handed out */
 	char name[8];
 	bool has_space, has_ioas;
 };
@@ -22,6 +26,7 @@ struct bf_pe {
 struct bf_grid {
 	struct bf_grid *next;
 	uint32_t pe, blocks, warps;
+	bool cpu; /* threads of the CPU: one lane in each block */
 	bf_kernel_fn *kernel;
 	void *arg;
 };
@@ -35,6 +40,7 @@ struct bf_world {
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
 	uint32_t npes;
+	uint32_t devices; /* BF_DEVICE_* of each PE */
 	enum bf_ordering ordering;
 	uint64_t limit_ps;
 };
@@ -51,14 +57,16 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out);
 int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
+int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
+int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
 
 /* Takes the first waiting grid out; NULL when there is none. The caller frees it. */
 struct bf_grid *bf_machine_next_grid(struct bf_world *m);
 
-/* Appends to the report where each QP stands that has work left or has failed. */
-void bf_machine_describe_qps(struct bf_world *m, char *report, size_t cap);
+/* Appends to the report where each queue stands that has work left or has failed. */
+void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap);
 
 /* Fills in what a run has in common: time, events, hash, records. */
 void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out);
