@@ -1,6 +1,6 @@
 #!/bin/bash
-# fio in a guest on the controller of `belfry serve nvme` and on QEMU's own `-device nvme`, in turns in the same guest: 4 KiB
-# random reads by a stock kernel at queue depth 1 and 32. Prints figures; judges nothing.
+# fio in a guest on the controller of `belfry serve nvme` and on QEMU's own `-device nvme`, in turns in the same
+# guest: 4 KiB random reads by a stock kernel at queue depth 1 and 32. Prints figures; judges nothing.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/bench/lab_fio.sh [SECONDS_A_RUN [ROUNDS]]
 set -u
@@ -24,8 +24,9 @@ for depth in 1 32; do
 	for round in \$(seq $rounds); do
 		for disk in /dev/nvme0n1 /dev/nvme1n1; do
 			model=\$(sed 's/ *\$//' /sys/class/nvme/\$(basename \${disk%n1})/model)
-			result=\$(fio --name=read --filename=\$disk --direct=1 --rw=randread --bs=4k --iodepth=\$depth --ioengine=libaio \\
-				--runtime=$seconds --time_based --output-format=terse --terse-version=3) || exit 1
+			result=\$(fio --name=read --filename=\$disk --direct=1 --rw=randread --bs=4k --ioengine=libaio \\
+				--iodepth=\$depth --runtime=$seconds --time_based --output-format=terse --terse-version=3) ||
+				exit 1
 			# Terse version 3: field 8 is read IOPS, 40 the mean latency in microseconds.
 			echo "\$depth;\$model;\$(echo "\$result" | cut -d ';' -f 8,40)"
 		done
@@ -38,4 +39,5 @@ GUEST
 	exit 1
 }
 echo "depth  IOPS      latency    controller (best of $rounds runs of $seconds s)"
-sort -t ';' -k 1,1n -k 2,2 -k 3,3nr "$work/figures" | awk -F ';' '!seen[$1 $2]++ { printf "%5d  %-8d  %6.1f us  %s\n", $1, $3, $4, $2 }'
+sort -t ';' -k 1,1n -k 2,2 -k 3,3nr "$work/figures" |
+	awk -F ';' '!seen[$1 $2]++ { printf "%5d  %-8d  %6.1f us  %s\n", $1, $3, $4, $2 }'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/lab/run itself: a guest's exit code, output and files come back as they are; a guest that hangs or dies is told from
-# one whose command failed.
+# tools/lab/run itself: a guest's exit code, output and files come back as they are; a guest that hangs or dies is
+# told from one whose command failed.
 #
 #	BELFRY_SOURCE_DIR=. tests/long/lab_run.sh
 set -u

@@ -1,12 +1,13 @@
 #!/bin/bash
-# A judge that nobody here wrote: QEMU shows the controller of `belfry serve nvme` to a stock Debian kernel, whose driver,
-# file system, nvme-cli and fio use it. Its firmware's driver comes before.
+# A judge that nobody here wrote: QEMU shows the controller of `belfry serve nvme` to a stock Debian kernel, whose
+# driver, file system, nvme-cli and fio use it. Its firmware's driver comes before.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_serve.sh
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
 socket=$work/nvme.sock
 media=$work/media
+steps=$here/guest/nvme_steps.sh
 sectors=$((128 * 2048))
 
 # The firmware's driver has read the namespace's size by Identify, before any kernel.
@@ -16,7 +17,7 @@ firmware_saw_disk() {
 
 every_step() {
 	start_server
-	guest serve --time 180 --reboot --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh all
+	guest serve --time 180 --reboot --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh all
 	check serve firmware-driver firmware_saw_disk serve
 	check serve server-is-alive kill -0 "$server"
 	check serve server-ends-clean stop_server
@@ -24,7 +25,7 @@ every_step() {
 
 behind_iommu() {
 	start_server
-	guest serve-iommu --viommu --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh short
+	guest serve-iommu --viommu --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh short
 	check serve-iommu server-is-alive kill -0 "$server"
 }
 
@@ -39,7 +40,7 @@ own_hands() {
 # Killed without a chance to clean up: QEMU has lost its device and gives up; the media holds what was flushed.
 server_killed() {
 	start_server
-	"$lab/run" --vfio-user "$socket" --logs "$work/killed" --add "$here/guest/nvme_steps.sh" -- \
+	"$lab/run" --vfio-user "$socket" --logs "$work/killed" --add "$steps" -- \
 		sh /bin/nvme_steps.sh wait-for-death >"$work/killed.out" 2>"$work/killed.err" &
 	local guest=$! code=0 begin
 	for _ in $(seq 600); do
@@ -56,7 +57,7 @@ server_killed() {
 	check killed qemu-gives-up test "$code" -eq 125
 	check killed qemu-gives-up-at-once test $((SECONDS - begin)) -lt 20
 	start_server
-	guest restarted --vfio-user "$socket" --add "$here/guest/nvme_steps.sh" -- sh /bin/nvme_steps.sh survived
+	guest restarted --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh survived
 	check restarted server-ends-clean stop_server
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Belfry's VFIO backend with a genuine kernel VFIO and a device that nobody here wrote, QEMU's own NVMe controller, behind
-# its IOMMU: by group files, by IOMMUFD, and with a BAR exported as DMA-BUF.
+# Belfry's VFIO backend with a genuine kernel VFIO and a device that nobody here wrote, QEMU's own NVMe controller,
+# behind its IOMMU: by group files, by IOMMUFD, and with a BAR exported as DMA-BUF.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_vfio.sh
 set -u

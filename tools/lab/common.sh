@@ -1,10 +1,11 @@
-# shellcheck shell=bash
-# Sourced by the scripts of this folder: where the cache is, how a program of an unpacked tree is started, how one fails.
+# shellcheck shell=bash Sourced by the scripts of this folder: where the cache is, how a program of an unpacked tree
+# is started, how one fails.
 
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab_cache=${BELFRY_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/belfry-lab}
 
-# A command that fails where no script looks for it would otherwise end the script without a word. 77 has been explained.
+# A command that fails where no script looks for it would otherwise end the script without a word. 77 has been
+# explained.
 set -E
 trap '[ $? -eq 77 ] || echo "${BASH_SOURCE[0]##*/}:$LINENO: \"$BASH_COMMAND\" failed" >&2' ERR
 
@@ -24,8 +25,9 @@ lab_unavailable() {
 	exit 77
 }
 
-# lab_in TREE PROGRAM ARGUMENTS...: runs a program of an unpacked tree with that tree's own loader and libraries, so that
-# nothing of it depends on what the host has. fio's ceph library lies in a folder that only an absolute run path names.
+# lab_in TREE PROGRAM ARGUMENTS...: runs a program of an unpacked tree with that tree's own loader and libraries, so
+# that nothing of it depends on what the host has. fio's ceph library lies in a folder that only an absolute run path
+# names.
 lab_in() {
 	local tree=$1 program=$2 libraries=$1/usr/lib/x86_64-linux-gnu
 	shift 2
@@ -38,6 +40,11 @@ lab_libraries() {
 	local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu
 	"$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph" --list "$tree/$2" |
 		sed -n 's/.* => \(\/[^ ]*\).*/\1/p'
+}
+
+# lab_archive FOLDER: its contents as an archive for the kernel, all of it root's. Needs $user, the tree of that name.
+lab_archive() {
+	(cd "$1" && find . -mindepth 1 | LC_ALL=C sort | "$user/usr/bin/busybox" cpio -o -H newc -R 0:0 2>/dev/null)
 }
 
 # lab_key: a short name for what standard input says, for folders and files of the cache.

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
-# Sourced by tests/long/lab_*.sh. A check is a line "ok PART: NAME" or "FAILED PART: NAME: why", from the host or a guest.
+# shellcheck shell=bash Sourced by tests/long/lab_*.sh. A check is a line "ok PART: NAME" or "FAILED PART: NAME: why",
+# from the host or a guest.
 
 lab=$BELFRY_SOURCE_DIR/tools/lab
 here=$BELFRY_SOURCE_DIR/tests/long

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs in a guest of the lab: what a stock kernel, nvme-cli, ext4 and fio do with an NVMe controller, one named check each.
+# Runs in a guest of the lab: what a stock kernel, nvme-cli, ext4 and fio do with an NVMe controller, one named check
+# each.
 #
 #	nvme_steps.sh all		everything, then a reboot; after it, whether the data is still there
 #	nvme_steps.sh short		the driver, a file system, fio, a reset
@@ -24,7 +25,8 @@ two_queues() {
 
 # Nothing in the kernel's log that a driver says of a controller that misbehaves.
 no_complaint() {
-	! dmesg | grep -iE 'nvme.*(timeout|abort|not ready|failed|invalid|error|dead|disabl|frozen|I/O Cmd)|AER: .*error|DMAR:.*fault'
+	! dmesg | grep -iE -e 'nvme.*(timeout|abort|not ready|failed|invalid|error|dead|disabl|frozen|I/O Cmd)' \
+		-e 'AER: .*error' -e 'DMAR:.*fault'
 }
 
 random_file() {
@@ -79,15 +81,16 @@ verify() {
 fio_all() {
 	verify 4k-qd1 --rw=randwrite --bs=4k --iodepth=1 --ioengine=libaio --io_size=4m
 	verify 4k-qd32 --rw=randwrite --bs=4k --iodepth=32 --ioengine=libaio
-	verify mixed-sizes --rw=randwrite --bsrange=512-256k --bs_unaligned=0 --blockalign=512 --iodepth=16 --ioengine=libaio \
+	verify mixed-sizes --rw=randwrite --bsrange=512-256k --blockalign=512 --iodepth=16 --ioengine=libaio \
 		--io_size=16m
 	verify large --rw=write --bs=1m --iodepth=8 --ioengine=libaio
 	verify io-uring --rw=randwrite --bs=8k --iodepth=32 --ioengine=io_uring --iodepth_batch=8 --io_size=16m
-	check fio-four-jobs fio --name=jobs --filename=$disk --offset=48m --size=8m --offset_increment=8m --numjobs=4 --direct=1 \
-		--rw=randwrite --bs=4k --iodepth=8 --ioengine=libaio --verify=crc32c --verify_fatal=1 --group_reporting
-	check fio-mixed-load fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randrw --bs=16k --iodepth=16 \
-		--numjobs=2 --ioengine=libaio --runtime=2 --time_based --group_reporting
-	check fio-trim fio --name=trim --filename=$disk --offset=48m --size=8m --direct=1 --rw=randtrim --bs=64k --ioengine=libaio
+	verify four-jobs --rw=randwrite --bs=4k --iodepth=8 --ioengine=libaio --size=8m --offset_increment=8m \
+		--numjobs=4
+	check fio-mixed-load fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randrw --bs=16k \
+		--iodepth=16 --numjobs=2 --ioengine=libaio --runtime=2 --time_based --group_reporting
+	check fio-trim fio --name=trim --filename=$disk --offset=48m --size=8m --direct=1 --rw=randtrim --bs=64k \
+		--ioengine=libaio
 }
 
 # says PATTERN COMMAND...: the command's output has a line that matches.
@@ -118,7 +121,8 @@ nvme_cli() {
 	check flush nvme flush $disk
 	check write-zeroes-and-compare zeroes_compare
 	check deallocate nvme dsm $disk --ad --slbs=$((100 * 2048)) --blocks=64
-	check read-beyond-end says 'LBA Out of Range' nvme read $disk --start-block="$sectors" --block-count=0 --data-size=512
+	check read-beyond-end says 'LBA Out of Range' nvme read $disk --start-block="$sectors" --block-count=0 \
+		--data-size=512
 	check unknown-opcode says 'Invalid Command Opcode' nvme admin-passthru /dev/nvme0 --opcode=0x7f
 	check unknown-log-page says 'Invalid Log Page|Invalid Field' nvme get-log /dev/nvme0 --log-id=0x7f --log-len=512
 }
@@ -151,8 +155,8 @@ remove_and_rescan() {
 
 # Reset while two processes read: what was in flight must come back as success by the driver's own retry.
 reset_under_load() {
-	fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=16 --numjobs=2 \
-		--ioengine=libaio --runtime=3 --time_based >/tmp/load.log 2>&1 &
+	fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=16 \
+		--numjobs=2 --ioengine=libaio --runtime=3 --time_based >/tmp/load.log 2>&1 &
 	sleep 1
 	echo 1 >/sys/class/nvme/nvme0/reset_controller || return 1
 	wait $! && ready
@@ -184,6 +188,7 @@ all)
 		mark
 		echo "$failed failed before the reboot"
 		sync
+		stty -F /dev/ttyS1 raw # once it has sent all that it holds
 		reboot -f
 		sleep 60
 	fi

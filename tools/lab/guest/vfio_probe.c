@@ -1,7 +1,7 @@
 /*
- * Shows which of VFIO's interfaces a kernel has, on one device: opens it, maps a page for its DMA, reads two registers of
- * BAR 0. Independent of Belfry's own VFIO backend on purpose, so that a guest where that fails can be told from a lab that
- * does not work.
+ * Shows which of VFIO's interfaces a kernel has, on one device: opens it, maps a page for its DMA, reads two
+ * registers of BAR 0. Independent of Belfry's own VFIO backend on purpose, so that a guest where that fails can be
+ * told from a lab that does not work.
  *
  *	vfio_probe group ADDRESS	the container and group files
  *	vfio_probe cdev ADDRESS		/dev/vfio/devices and /dev/iommu
