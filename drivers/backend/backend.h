@@ -28,6 +28,7 @@ struct bf_mlx5_profile;
 struct bf_nvme_profile;
 struct bf_nvme_ns_opts;
 struct bf_sdma_profile;
+struct bf_gpu_profile;
 
 /* Devices that a PE may have. */
 #define BF_DEVICE_MLX5 1u
@@ -45,6 +46,7 @@ struct bf_world_opts {
 	uint64_t nvme_cmb;                     /* bytes of its controller memory buffer */
 	const char *nvme_errors;               /* media error map or NULL */
 	const struct bf_sdma_profile *sdma;    /* NULL: the default */
+	const struct bf_gpu_profile *gpu;      /* NULL: the default */
 	uint32_t npes;                         /* 1..64 */
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
@@ -62,7 +64,7 @@ struct bf_memory {
 /*
  * Where memory lies. GPU is memory whose caches DMA keeps coherent (as NVIDIA's is for PCIe). The next two are an AMD
  * GPU's VRAM (models/gpu): mapped cached, its L2 goes stale under DMA; mapped uncached (MTYPE UC), stores skip the L2.
- * CMB is the SSD's controller memory buffer.
+ * Live threads have coherent memory whatever they ask for. CMB is the SSD's controller memory buffer.
  */
 enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB };
 
@@ -140,7 +142,10 @@ struct bf_backend {
 	int (*launch_cpu)(struct bf_world *w, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
 	/* The PE's NVMe controller; NULL when the backend has none. */
 	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
-	/* Registers of the PE's GPU that invalidate its caches (models/gpu/prm.h); NULL when the backend has none. */
+	/*
+	 * Registers of the PE's GPU that invalidate its caches (models/gpu/prm.h); NULL when the backend has none. In
+	 * live mode stores to them do nothing, and every request is acknowledged already.
+	 */
 	int (*gpu_regs)(struct bf_world *w, uint32_t pe, void **out);
 	/* A user queue of the PE's copy engine, its update (ring.ptr NULL: pause) and end; NULL when there is none. */
 	int (*sdma_create)(struct bf_world *w, uint32_t pe, struct bf_sdma_ring *ring);

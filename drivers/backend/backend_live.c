@@ -141,6 +141,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		free(w);
 		return rc;
 	}
+	w->m.live = true;
 	rc = init_locks(w);
 	if (!rc)
 		rc = open_doorbells(w);
@@ -326,6 +327,7 @@ const struct bf_backend bf_backend_live = {
 	.launch = bf_machine_launch,
 	.launch_cpu = bf_machine_launch_cpu,
 	.nvme_bar = bf_machine_nvme_bar,
+	.gpu_regs = bf_machine_gpu_regs,
 	.run = world_run,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_NATIVE,

@@ -248,6 +248,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		free_blocks(w);
 		w->stuck = false;
 	} else {
+		bf_machine_describe_gpus(&w->m, out->report, sizeof(out->report));
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		describe_agents(sim, out->report, sizeof(out->report));
 	}
@@ -268,6 +269,7 @@ const struct bf_backend bf_backend_sim = {
 	.launch = bf_machine_launch,
 	.launch_cpu = bf_machine_launch_cpu,
 	.nvme_bar = bf_machine_nvme_bar,
+	.gpu_regs = bf_machine_gpu_regs,
 	.run = world_run,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,

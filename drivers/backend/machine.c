@@ -78,6 +78,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	m->grids_tail = &m->grids;
 	m->devices = opts->devices ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
+	m->gpu_profile = opts->gpu ? *opts->gpu : bf_gpu_navi31;
 	if (opts->npes < 1 || opts->npes > BF_PES_MAX)
 		return bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u", opts->npes, BF_PES_MAX);
 	rc = bf_sim_create(opts->seed, &m->sim);
@@ -122,6 +123,7 @@ void bf_machine_close(struct bf_world *m)
 	if (m->fabric)
 		bf_fabric_destroy(m->fabric);
 	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
+		bf_gpu_destroy(m->pe[i].gpu);
 		if (m->pe[i].has_ioas)
 			bf_ioas_fini(&m->pe[i].ioas);
 		if (m->pe[i].has_space)
@@ -178,7 +180,10 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 		return rc;
 	if (place == BF_PLACE_CMB)
 		return alloc_cmb(m, pe, size, name, out);
-	rc = bf_region_create(&m->pe[pe].space, &opts, &r);
+	if (place == BF_PLACE_GPU_CACHED || place == BF_PLACE_GPU_UC)
+		rc = bf_machine_alloc_vram(m, pe, place, size, name, &r);
+	else
+		rc = bf_region_create(&m->pe[pe].space, &opts, &r);
 	if (!rc)
 		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
 	if (rc)

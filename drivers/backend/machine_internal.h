@@ -6,6 +6,7 @@
 #define BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
 
 #include "drivers/backend/backend.h"
+#include "models/gpu/gpu.h"
 #include "models/mlx5/mlx5.h"
 #include "models/nvme/nvme.h"
 #include "sim/iommu.h"
@@ -17,6 +18,8 @@ struct bf_pe {
 	struct bf_ioas ioas;
 	struct bf_mlx5 *nic; /* NULL: it has none */
 	struct bf_nvme *ssd; /* likewise */
+	struct bf_gpu *gpu;  /* NULL until somebody asks for its memory or its registers */
+	struct bf_region *gpu_regs; /* what stands for those in live mode */
 	uint64_t cmb_used;   /* bytes of the SSD's memory buffer that were handed out */
 	char name[8];
 	bool has_space, has_ioas;
@@ -42,6 +45,8 @@ struct bf_world {
 	uint32_t npes;
 	uint32_t devices; /* BF_DEVICE_* of each PE */
 	enum bf_ordering ordering;
+	struct bf_gpu_profile gpu_profile;
+	bool live; /* threads are real, and so is their memory */
 	uint64_t limit_ps;
 };
 
@@ -57,6 +62,7 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out);
 int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
+int bf_machine_gpu_regs(struct bf_world *m, uint32_t pe, void **out);
 int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
 int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out);
 
@@ -70,5 +76,12 @@ void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap);
 
 /* Fills in what a run has in common: time, events, hash, records. */
 void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out);
+
+/* VRAM behind the PE's GPU for the placements GPU_CACHED and GPU_UC; not yet mapped for its devices. */
+int bf_machine_alloc_vram(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+			  struct bf_region **out);
+
+/* Appends to the report what GPUs keep from the threads that wait. */
+void bf_machine_describe_gpus(struct bf_world *m, char *report, size_t cap);
 
 #endif
