@@ -29,6 +29,14 @@ struct bf_nvme_media;
 #define BF_NVME_VERSION 0x00020000u /* VS and Identify VER: 2.0.0 */
 #define BF_NVME_READY_TIMEOUT 60u   /* CAP.TO and CRTO.CRWMT, in 500 ms: as the 970 PRO's CAP has it */
 #define BF_NVME_CELLS 10u           /* registers that hosts write */
+#define BF_NVME_VENDOR 0x1b36u      /* VID and SSVID; a controller behind a PCI function has the same (models/pci) */
+#define BF_NVME_CNTLID 1u
+#define BF_NVME_FRMW 0x17u          /* slot 1 read-only (0), three slots (3:1), activation without reset (4) */
+#define BF_NVME_SELF_TEST_LOG 564u
+#define BF_NVME_SELF_TEST_MINUTES 1u
+#define BF_NVME_KELVIN 313u         /* the temperature that it always has */
+#define BF_NVME_WARNING_KELVIN 343u
+#define BF_NVME_CRITICAL_KELVIN 358u
 #define BF_NVME_NS_MAX 64u          /* NN: most namespaces of a controller */
 #define BF_NVME_COMMANDS_MAX 4096u  /* commands that the controller works on at a time: assumed */
 #define BF_NVME_FETCHES 8u          /* fetches of submission queue entries in flight: assumed */
@@ -315,6 +323,7 @@ struct bf_nvme_error {
 	uint64_t count, lba;
 	uint32_t nsid;
 	uint16_t sqid, cid, status, pel;
+	uint8_t opcode;
 };
 
 struct bf_nvme_event {
@@ -413,9 +422,12 @@ struct bf_nvme {
 	uint32_t changed[BF_NVME_NS_MAX]; /* changed namespace list, ascending */
 	uint32_t nchanged;
 	struct bf_nvme_firmware *firmware;
-	struct bf_nvme_rq *formatting;
+	struct bf_nvme_rq *formatting; /* Format NVM, or a deletion of namespaces */
 	struct bf_event selftest_event;
-	uint8_t selftest[564]; /* log page 06h */
+	uint8_t selftest[BF_NVME_SELF_TEST_LOG]; /* log page 06h */
+	uint32_t selftest_nsid;
+	uint64_t selftest_ps; /* when the one that runs began */
+	struct bf_event keep_alive_event;
 
 	/* Namespaces by nsid - 1; NULL where none is allocated. */
 	struct bf_nvme_ns *ns[BF_NVME_NS_MAX];
@@ -619,6 +631,23 @@ void bf_nvme_shadow_sleep_sq(struct bf_nvme_sq *sq);
 void bf_nvme_shadow_sleep_cq(struct bf_nvme_cq *cq);
 
 /* admin*.c */
+void bf_nvme_admin_init(struct bf_nvme *dev);
+int bf_nvme_admin_open(struct bf_nvme *dev);
+void bf_nvme_admin_close(struct bf_nvme *dev);
+void bf_nvme_admin_reset(struct bf_nvme *dev);
+void bf_nvme_keep_alive_restart(struct bf_nvme *dev);
+bool bf_nvme_temperature_alarm(const struct bf_nvme *dev);
+/* While dev->formatting: commands for namespace `nsid` fail with Format in Progress. */
+bool bf_nvme_is_formatting(const struct bf_nvme *dev, uint32_t nsid);
+void bf_nvme_features_log(uint8_t *page);
+int bf_nvme_firmware_open(struct bf_nvme *dev);
+void bf_nvme_firmware_close(struct bf_nvme *dev);
+void bf_nvme_firmware_reset(struct bf_nvme *dev);
+void bf_nvme_firmware_log(const struct bf_nvme *dev, uint8_t *page);
+const char *bf_nvme_firmware_revision(const struct bf_nvme *dev);
+void bf_nvme_self_test_init(struct bf_nvme *dev);
+void bf_nvme_self_test_reset(struct bf_nvme *dev);
+void bf_nvme_self_test_log(const struct bf_nvme *dev, uint8_t *page);
 void bf_nvme_identify(struct bf_nvme_rq *rq);
 void bf_nvme_get_log(struct bf_nvme_rq *rq);
 void bf_nvme_get_features(struct bf_nvme_rq *rq);

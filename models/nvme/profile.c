@@ -25,6 +25,7 @@ const struct bf_nvme_profile bf_nvme_970pro = {
 	.command_ps = 1800 * BF_NS,   /* assumed: at most 555,000 commands a second, the data sheet's 500,000 and a bit */
 	.completion_ps = 300 * BF_NS, /* assumed */
 	.ready_ps = 50 * BF_MS,       /* assumed; drives take from some milliseconds to seconds */
+	.disable_ps = 1 * BF_MS,      /* assumed */
 	.fetch_entries = 16,          /* assumed */
 	.read_ps = 60 * BF_US,        /* MLC page read with ECC: from the depth-1 figure above */
 	.program_ps = 900 * BF_US,    /* MLC page program: assumed */
@@ -34,12 +35,13 @@ const struct bf_nvme_profile bf_nvme_970pro = {
 	.channels = 32,               /* 8 channels of 4: assumed */
 	.media_page = 16384,          /* assumed */
 	.cache_bytes = 512u << 20,    /* LPDDR4 of the 512 GB model, data sheet */
-	.max_io_queues = 128,         /* assumed; the captures in shared use grant 0x7f, 0-based */
-	.mqes = 16383,                /* CAP of a 970 PRO as Linux users print it: 0x3fff */
+	.max_io_queues = 128,         /* assumed: drives of the family grant 127 or 128 */
+	.mqes = 16383,                /* low half of CAP: 0x3c033fff, as nvme-cli prints it */
 	.dstrd = 0,
 	.mdts = 9,                    /* 2 MiB, as nvme-cli prints it for this family */
 	.mpsmax = 0,                  /* 4 KiB pages only, as in that CAP */
-	.vectors = 129,               /* one each for the queues and the admin queue: assumed */
+	.vectors = 33,                /* as lspci prints it for this family */
+	.cqr = true,                  /* CAP again: 0x3c033fff in its low half */
 };
 
 /* Latency and bandwidth of nothing at all; payload sizes keep the number of TLPs that statistics count. */

@@ -20,6 +20,7 @@ enum bf_nvme_fatal_reason {
 	BF_NVME_FATAL_FETCH,   /* a submission queue could not be read */
 	BF_NVME_FATAL_POST,    /* a completion queue could not be written */
 	BF_NVME_FATAL_MEMORY,  /* ours: out of memory */
+	BF_NVME_FATAL_KEEP_ALIVE, /* no Keep Alive command came in time */
 };
 
 /* Wrong uses by the driver. */
@@ -36,7 +37,6 @@ enum bf_nvme_wrong {
 	BF_NVME_WRONG_CID,             /* command identifier in use */
 	BF_NVME_WRONG_FUSED,           /* half of a fused pair */
 	BF_NVME_WRONG_SHADOW,          /* a shadow doorbell with a wrong value */
-	BF_NVME_WRONG_INTERRUPT_MASK,  /* INTMS or INTMC written though MSI-X is in use */
 };
 
 /* A doorbell. `before` is the value that the queue had, `pending` what it now holds for the controller to fetch. */
@@ -112,7 +112,7 @@ BF_RECORD_DECLARE(nvme_held, 304, BF_CLASS_QUEUE, BF_REC_NVME_HELD_FIELDS);
 	F(u32, dropped, DEC, "")                                                                                     \
 	F(u16, state, ENUM, "0=off;1=enabling;2=ready;3=disabling;4=failed;5=shutting-down;6=shut-down;7=reset;"     \
 			    "8=subsystem-reset;9=bus-master")                                                        \
-	F(u16, reason, ENUM, "0=none;1=asq;2=acq;3=aqa;4=mps;5=css;6=ams;7=fetch;8=post;9=memory")
+	F(u16, reason, ENUM, "0=none;1=asq;2=acq;3=aqa;4=mps;5=css;6=ams;7=fetch;8=post;9=memory;10=keep-alive")
 BF_RECORD_DECLARE(nvme_state, 305, BF_CLASS_QUEUE, BF_REC_NVME_STATE_FIELDS);
 
 /* The driver did something that it must not do; `value` is what it wrote, `limit` what it had to stay below. */
@@ -122,7 +122,7 @@ BF_RECORD_DECLARE(nvme_state, 305, BF_CLASS_QUEUE, BF_REC_NVME_STATE_FIELDS);
 	F(u32, qid, DEC, "")                                                                                         \
 	F(u32, wrong, ENUM,                                                                                          \
 	  "0=doorbell-value;1=tail-overrun;2=head-past-tail;3=unchanged;4=no-queue;5=not-ready;6=access;7=enable;"   \
-	  "8=config;9=cid-in-use;10=half-of-fused;11=shadow-doorbell;12=interrupt-mask")
+	  "8=config;9=cid-in-use;10=half-of-fused;11=shadow-doorbell")
 BF_RECORD_DECLARE(nvme_driver_error, 306, BF_CLASS_FAULT, BF_REC_NVME_DRIVER_ERROR_FIELDS);
 
 /* An asynchronous event: reported by a command, kept until one comes, or lost because none was there. */
