@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/fault.h"
+#include "traces/trace.h"
 
 void bf_choices_parse(const struct bf_args *args, const struct bf_choice *c, size_t n, void *to)
 {
@@ -158,5 +159,27 @@ int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, stru
 	rc = bf_fault_plan_parse(*out, seed, err, &plan);
 	if (rc == 0)
 		bf_fault_plan_destroy(plan);
+	return rc;
+}
+
+int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,
+		   struct bf_error *err)
+{
+	const char *path = bf_arg_text(args, "trace");
+	const size_t len = path ? strlen(path) : 0;
+	const struct bf_trace_options opts = { .jsonl = len > 6 && strcmp(path + len - 6, ".jsonl") == 0 };
+	int rc;
+
+	*out = NULL;
+	if (!path)
+		return 0;
+	rc = bf_trace_create(path, NULL, &opts, out, err);
+	if (rc)
+		return rc;
+	rc = bf_trace_meta(*out, "command", command);
+	if (rc) {
+		bf_trace_close(*out);
+		*out = NULL;
+	}
 	return rc;
 }

@@ -42,4 +42,9 @@ int bf_faults_text(const char *option, char **out, struct bf_error *err);
  */
 int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, struct bf_error *err);
 
+/* Opens the file that --trace names and notes what runs in it; NULL without. 0 or a negative errno with `err` set. */
+struct bf_trace_writer;
+int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,
+		   struct bf_error *err);
+
 #endif

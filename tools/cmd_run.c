@@ -180,12 +180,19 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
+extern const struct bf_command bf_cmd_run_nvme;
+
+/* Workloads of other devices, with options of their own. */
+static const struct bf_command *const families[] = { &bf_cmd_run_nvme, NULL };
+
 const struct bf_command bf_cmd_run = {
 	.name = "run",
 	.usage = "run WORKLOAD [options]",
 	.summary = "run a workload and check every byte that it moved",
 	.details =
-	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more).\n"
+	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more). Of an NVMe\n"
+	    "controller: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file, which have options of\n"
+	    "their own (belfry run nvme-read --help).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
 	    "run once more with all records, and the cause is named from them. With --faults, each rule of the plan\n"
@@ -199,6 +206,7 @@ const struct bf_command bf_cmd_run = {
 	    "  belfry run ibgda-put --bug dbrec-index\n"
 	    "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
 	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 10000",
+	.families = families,
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -7,7 +7,6 @@
 
 #include "tools/choice.h"
 #include "tools/profile.h"
-#include "traces/trace.h"
 
 #define PREFIX "ibgda-"
 
@@ -264,23 +263,8 @@ int bf_workload_list(const struct bf_args *args)
 int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer **out,
 		      struct bf_error *err)
 {
-	const char *path = bf_arg_text(args, "trace");
-	const size_t len = path ? strlen(path) : 0;
-	const struct bf_trace_options opts = { .jsonl = len > 6 && strcmp(path + len - 6, ".jsonl") == 0 };
 	char command[2048];
-	int rc;
 
-	*out = NULL;
-	if (!path)
-		return 0;
-	rc = bf_trace_create(path, NULL, &opts, out, err);
-	if (rc)
-		return rc;
 	bf_workload_command(w, command, sizeof(command));
-	rc = bf_trace_meta(*out, "command", command);
-	if (rc) {
-		bf_trace_close(*out);
-		*out = NULL;
-	}
-	return rc;
+	return bf_begin_trace(args, command, out, err);
 }

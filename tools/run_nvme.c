@@ -1,0 +1,296 @@
+/*
+ * belfry run nvme-...: one NVMe workload, once, checked to the last byte.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/workload.h"
+#include "tools/workload_nvme.h"
+#include "traces/trace.h"
+
+/* Operations a second at `ns` for `n` of them. */
+static uint64_t rate(uint64_t n, uint64_t ns)
+{
+	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
+}
+
+static void print_us(const char *what, uint64_t ps)
+{
+	printf("%s %llu.%03llu us", what, ps / BF_US, ps % BF_US / BF_NS);
+}
+
+/* Means of a command: what the protocol of queues costs, apart from what the medium does. */
+static void print_split(const struct bf_nvme_split *s)
+{
+	print_us("a command, on average     ",
+		 s->doorbell_ps + s->fetch_ps + s->data_ps + s->completion_ps + s->media_ps);
+	print_us(": queue protocol", s->doorbell_ps + s->fetch_ps + s->data_ps + s->completion_ps);
+	print_us(" (doorbell", s->doorbell_ps);
+	print_us(", fetch", s->fetch_ps);
+	print_us(", data", s->data_ps);
+	print_us(", completion", s->completion_ps);
+	print_us("), medium", s->media_ps);
+	putchar('\n');
+}
+
+static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
+			 const struct bf_cause *cause, bool stats)
+{
+	char command[2048];
+
+	bf_nvme_workload_command(w, command, sizeof(command));
+	printf("%s\n%s", command, bf_nvme_outcome_name(r->verdict));
+	if (r->verdict == BF_NVME_RUN_GOOD)
+		printf(": %" PRIu64 " commands", r->commands);
+	if (r->verdict == BF_NVME_RUN_GOOD && r->verified_bytes)
+		printf(", %" PRIu64 " bytes compared", r->verified_bytes);
+	print_us(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
+							 : "\nelapsed time              ",
+		 r->world.time_ps);
+	if (r->commands)
+		printf(", %" PRIu64 " IOPS", rate(r->commands, r->world.time_ps / BF_NS));
+	printf(", %" PRIu64 " events\n", r->world.events);
+	if (w->records)
+		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000, r->wall_ns / 1000 % 1000);
+	if (r->commands)
+		printf(", %" PRIu64 " commands/s", rate(r->commands, r->wall_ns));
+	putchar('\n');
+	if (r->split.count && stats)
+		print_split(&r->split);
+	bf_nvme_run_print_failure(stdout, r);
+	if (cause->text[0])
+		printf("cause: %s\n", cause->text);
+	if (r->counts)
+		bf_counts_print_faults(stdout, r->counts);
+	if (r->counts && stats)
+		bf_counts_print_stats(stdout, r->counts);
+}
+
+static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
+{
+	bf_json_open(j, "mean_ps", '{');
+	bf_json_u64(j, "queue_doorbell", s->doorbell_ps);
+	bf_json_u64(j, "queue_fetch", s->fetch_ps);
+	bf_json_u64(j, "queue_data", s->data_ps);
+	bf_json_u64(j, "queue_completion", s->completion_ps);
+	bf_json_u64(j, "media", s->media_ps);
+	bf_json_close(j, '}');
+}
+
+/* Wall-clock figures have a key of their own: everything else is the same in every run. */
+static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
+			const struct bf_cause *cause, bool stats)
+{
+	char text[2048];
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_text(&j, "workload", bf_nvme_workload_name(w->work));
+	bf_json_text(&j, "backend", w->backend->name);
+	if (w->backend->platform == BF_PLATFORM_SIM)
+		bf_json_text(&j, "ordering", bf_ordering_name(w->ordering));
+	bf_nvme_workload_command(w, text, sizeof(text));
+	bf_json_text(&j, "command", text);
+	bf_json_open(&j, "options", '{');
+	bf_nvme_workload_json(&j, w);
+	bf_json_close(&j, '}');
+	bf_json_text(&j, "verdict", bf_nvme_outcome_name(r->verdict));
+	bf_json_text(&j, "model", r->model);
+	bf_json_text(&j, "serial", r->serial);
+	bf_json_u64(&j, "commands", r->commands);
+	bf_json_u64(&j, "verified_bytes", r->verified_bytes);
+	bf_json_u64(&j, "time_ps", r->world.time_ps);
+	bf_json_u64(&j, "iops", rate(r->commands, r->world.time_ps / BF_NS));
+	bf_json_u64(&j, "events", r->world.events);
+	bf_json_u64(&j, "records", r->world.records);
+	if (w->records)
+		bf_json_hex(&j, "hash", r->world.hash);
+	if (r->split.count)
+		json_split(&j, &r->split);
+	bf_nvme_run_json_failure(&j, r);
+	if (cause->text[0])
+		bf_cause_json(&j, cause);
+	if (r->counts)
+		bf_counts_json_faults(&j, r->counts);
+	if (r->counts && stats)
+		bf_counts_json_stats(&j, r->counts);
+	bf_json_open(&j, "wall", '{');
+	bf_json_u64(&j, "ns", r->wall_ns);
+	bf_json_u64(&j, "commands_per_second", rate(r->commands, r->wall_ns));
+	bf_json_close(&j, '}');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static int open_trace(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer **out,
+		      struct bf_error *err)
+{
+	char command[2048];
+
+	bf_nvme_workload_command(w, command, sizeof(command));
+	return bf_begin_trace(args, command, out, err);
+}
+
+/* Runs, finishes the trace, and asks a second run for the cause of a failure; with --audit, of anything wrong. */
+static int run_and_report(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer *trace,
+			  const struct bf_error *trace_err)
+{
+	struct bf_cause cause = { 0 };
+	struct bf_error err = { 0 };
+	struct bf_nvme_run_result r;
+	int rc = bf_nvme_workload_run(w, trace ? bf_trace_sink(trace) : NULL, &r, &err);
+	int trace_rc = 0;
+
+	if (trace) {
+		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_nvme_outcome_name(r.verdict));
+		trace_rc = bf_trace_close(trace);
+	}
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (r.verdict != BF_NVME_RUN_GOOD || bf_arg_flag(args, "audit"))
+		bf_nvme_cause_of(w, &cause);
+	if (!bf_arg_json(args))
+		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+	else if (!trace_rc) /* one document, which tells the error otherwise */
+		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+	bf_counts_free(r.counts);
+	if (trace_rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
+	if (r.verdict != BF_NVME_RUN_GOOD)
+		return BF_EXIT_FAILED;
+	return cause.text[0] ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
+}
+
+static void list_json(void)
+{
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_open(&j, "workloads", '[');
+	for (enum bf_nvm_work k = BF_NVM_READ; k < BF_NVM_WORKS; k++)
+		bf_json_text(&j, NULL, bf_nvme_workload_name(k));
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "profiles", '[');
+	for (const struct bf_nvme_profile *const *p = bf_nvme_profiles(); *p; p++)
+		bf_json_text(&j, NULL, (*p)->name);
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "bugs", '[');
+	for (const struct bf_nvm_bug *b = bf_nvm_bugs; b->name; b++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", b->name);
+		bf_json_text(&j, "summary", b->summary);
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static int list(const struct bf_args *args)
+{
+	if (bf_arg_json(args)) {
+		list_json();
+		return BF_EXIT_GOOD;
+	}
+	puts("Workloads");
+	for (enum bf_nvm_work k = BF_NVM_READ; k < BF_NVM_WORKS; k++)
+		printf("  %-24s %s\n", bf_nvme_workload_name(k), bf_nvme_workload_summary(k));
+	puts("Bugs");
+	for (const struct bf_nvm_bug *b = bf_nvm_bugs; b->name; b++)
+		printf("  %-24s %s\n", b->name, b->summary);
+	puts("Profiles");
+	for (const struct bf_nvme_profile *const *p = bf_nvme_profiles(); *p; p++)
+		printf("  %s\n", (*p)->name);
+	puts("Backends and orderings: belfry run --list");
+	return BF_EXIT_GOOD;
+}
+
+static int run_run(const struct bf_args *args)
+{
+	struct bf_trace_writer *trace;
+	struct bf_error err = { 0 };
+	struct bf_nvme_workload w;
+	int code;
+
+	if (bf_arg_flag(args, "list"))
+		return list(args);
+	code = bf_nvme_workload_parse(args, &w);
+	if (code != BF_EXIT_GOOD)
+		return code;
+	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	w.counts = bf_arg_flag(args, "stats") || w.faults;
+	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
+				    w.backend->name);
+	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
+		 open_trace(args, &w, &trace, &err) != 0)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	else
+		code = run_and_report(args, &w, trace, &err);
+	bf_nvme_workload_free(&w);
+	return code;
+}
+
+#define OPTION(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
+	{ .name = oname,                                                                                               \
+	  .kind = BF_OPT_##okind,                                                                                      \
+	  .arg = oarg,                                                                                                 \
+	  .initial = odefault,                                                                                         \
+	  .help = ohelp,                                                                                               \
+	  .min = omin,                                                                                                 \
+	  .max = omax },
+#define TEXT_OPTION(oname, okind, oarg, odefault, ohelp)                                                               \
+	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
+
+static const struct bf_opt options[] = {
+	TEXT_OPTION("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
+		    "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
+	TEXT_OPTION("records", TEXT, "CLASS[,CLASS]", "all",
+		    "what to record: meta, agent, mem, mmio, dma, queue, fault, driver, all, none"),
+	TEXT_OPTION("stats", FLAG, NULL, NULL,
+		    "print what was counted, and the time of commands: queue protocol apart from the medium"),
+	TEXT_OPTION("audit", FLAG, NULL, NULL, "look for mistakes of the driver in a good run, too (exit code 3)"),
+	BF_NVME_OPTIONS(OPTION)
+	TEXT_OPTION("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),
+	TEXT_OPTION("backend", TEXT, "NAME", "sim", "who provides the controller"),
+	TEXT_OPTION("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),
+	TEXT_OPTION("media", TEXT, "FILE", NULL, "keep the medium's data in this file"),
+	TEXT_OPTION("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'"),
+	TEXT_OPTION("file", TEXT, "FILE", NULL, "nvme-file: what to write; without, bytes that follow from the seed"),
+	TEXT_OPTION("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),
+	TEXT_OPTION("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),
+	TEXT_OPTION("list", FLAG, NULL, NULL, "list workloads, bugs and profiles"),
+	{ .name = NULL },
+};
+
+extern const struct bf_command bf_cmd_run_nvme;
+const struct bf_command bf_cmd_run_nvme = {
+	.name = "run",
+	.prefix = "nvme-",
+	.usage = "run nvme-WORKLOAD [options]",
+	.summary = "run an NVMe workload and check every byte that it moved",
+	.details =
+	    "Workloads: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file\n"
+	    "(belfry run nvme- --list says more).\n"
+	    "\n"
+	    "A thread of the CPU brings the controller up; then each thread of the GPU (or CPU) drives a queue pair of\n"
+	    "its own, or shares one. The same options and seed give the same run, record for record: the hash says so.\n"
+	    "A run that fails is run once more with all records, and the cause is named from them.\n"
+	    "\n"
+	    "Exit code 0: all data as it must be. 1: wrong data, an unexpected completion, a timeout, no controller.\n"
+	    "2: bad options. 3: good, and --audit found a mistake. 77: the backend is not available here.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry run nvme-read --depth 32 --commands 1000 --stats\n"
+	    "  belfry run nvme-file --threads 64 --queues-in vram-uc --data-in vram-uc\n"
+	    "  belfry run nvme-verify --threads 256 --share 32 --size 128K\n"
+	    "  belfry run nvme-mixed --bug cid-by-tail --depth 8 --commands 500\n"
+	    "  belfry run nvme-read --records none --ordering sc --agent cpu --commands 1000000 --capacity 64M",
+	.options = options,
+	.min_args = 0,
+	.max_args = 1,
+	.run = run_run,
+};
