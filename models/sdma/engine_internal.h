@@ -42,7 +42,6 @@ struct bf_sdma_queue {
 	uint32_t id, actor;
 	uint64_t mask; /* of a position in the ring */
 	uint64_t published, retired;
-	uint64_t cell_seen; /* live mode: the doorbell's value at the last look */
 	struct bf_sdma_stream ring, ib;
 	struct bf_sdma_stream *from; /* where packets come from */
 	uint64_t ib_base, ib_bytes;

@@ -463,6 +463,29 @@ struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset)
 	return q->dev->bells;
 }
 
+/*
+ * A doorbell is a cell in memory then. A look replaces what it found by a value that no doorbell has, so that a write
+ * of the old value shows, and so that a queue does not hear the one that had its slot before.
+ */
+static bool look_at_cell(struct bf_sdma_queue *q, uint64_t *value)
+{
+	uint64_t offset;
+	uint8_t *cell = bf_sdma_doorbell(q, &offset)->bytes;
+	uint32_t *narrow = (uint32_t *)(void *)(cell + offset);
+	uint64_t *wide = (uint64_t *)(void *)(cell + offset);
+
+	if (q->opts.wrapped) {
+		if (__atomic_load_n(narrow, __ATOMIC_RELAXED) == UINT32_MAX)
+			return false;
+		*value = __atomic_exchange_n(narrow, UINT32_MAX, __ATOMIC_ACQ_REL);
+		return *value != UINT32_MAX;
+	}
+	if (__atomic_load_n(wide, __ATOMIC_RELAXED) == UINT64_MAX)
+		return false;
+	*value = __atomic_exchange_n(wide, UINT64_MAX, __ATOMIC_ACQ_REL);
+	return *value != UINT64_MAX;
+}
+
 int bf_sdma_poll_doorbells(void *arg)
 {
 	struct bf_sdma *dev = arg;
@@ -470,17 +493,10 @@ int bf_sdma_poll_doorbells(void *arg)
 
 	for (uint32_t i = 0; i < dev->profile.queues; i++) {
 		struct bf_sdma_queue *q = dev->queues[i];
-		uint64_t offset, value;
-		const uint8_t *cell;
+		uint64_t value;
 
-		if (!q)
+		if (!q || !look_at_cell(q, &value) || (!value && !q->published))
 			continue;
-		cell = bf_sdma_doorbell(q, &offset)->bytes + offset;
-		value = q->opts.wrapped ? __atomic_load_n((const uint32_t *)(const void *)cell, __ATOMIC_ACQUIRE)
-					: __atomic_load_n((const uint64_t *)(const void *)cell, __ATOMIC_ACQUIRE);
-		if (value == q->cell_seen)
-			continue;
-		q->cell_seen = value;
 		ring_bell(q, value, q->opts.wrapped ? 4 : 8);
 		rung = 1;
 	}
