@@ -1,5 +1,6 @@
 /*
- * belfry check: completions that others recorded, decoded, against what is said of them.
+ * belfry check: completions that others recorded, decoded, against what is said of them; other forms have files of their
+ * own.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
+#include "tools/check.h"
 #include "tools/cli.h"
 #include "tools/cqe_note.h"
 #include "tools/hex.h"
@@ -260,28 +262,19 @@ static int take_file(FILE *f, struct tally *t, struct bf_error *err)
 	return rc;
 }
 
-static int check_file(const struct bf_args *args)
+static int check_cqes(const struct bf_args *args, const char *path, FILE *f)
 {
-	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1);
 	struct bf_error err = { 0 };
 	struct bf_json j;
 	struct tally t = { .json = bf_arg_json(args) ? &j : NULL };
-	FILE *f;
 	int rc;
 
-	if (strcmp(form, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-cqe is known", form);
-	f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	if (!f)
-		return bf_cli_error(args, BF_EXIT_USAGE, "cannot open %s: %s", path, strerror(errno));
 	if (t.json) {
 		bf_json_begin(&j, stdout);
 		bf_json_open(&j, NULL, '{');
 		bf_json_open(&j, "vectors", '[');
 	}
 	rc = take_file(f, &t, &err);
-	if (f != stdin)
-		fclose(f);
 	if (t.json) {
 		bf_json_close(&j, ']');
 		bf_json_u64(&j, "good", t.good);
@@ -303,13 +296,46 @@ static int check_file(const struct bf_args *args)
 	return t.bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
 }
 
+static const struct {
+	const char *name;
+	int (*check)(const struct bf_args *args, const char *path, FILE *f);
+} forms[] = {
+	{ "mlx5-cqe", check_cqes },
+	{ "nvme", bf_check_nvme },
+};
+
+static int check_file(const struct bf_args *args)
+{
+	const char *form = bf_arg_positional(args, 0), *path = bf_arg_positional(args, 1);
+	char known[128] = "";
+	FILE *f;
+	int code;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++) {
+		if (strcmp(form, forms[i].name) != 0) {
+			size_t n = strlen(known);
+
+			snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "", forms[i].name);
+			continue;
+		}
+		f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+		if (!f)
+			return bf_cli_error(args, BF_EXIT_USAGE, "cannot open %s: %s", path, strerror(errno));
+		code = forms[i].check(args, path, f);
+		if (f != stdin)
+			fclose(f);
+		return code;
+	}
+	return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; known: %s", form, known);
+}
+
 static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe FILE",
-	.summary = "decode recorded completions and compare them with what is said of them",
-	.details = "FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
+	.usage = "check mlx5-cqe|nvme FILE",
+	.summary = "compare the models with what was recorded of real devices",
+	.details = "mlx5-cqe: FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
 		   "\"note\" in\n"
 		   "words (\"remote access error\", \"vendor_err 0x88\", \"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" "
 		   "with syndrome,\n"
@@ -317,7 +343,14 @@ const struct bf_command bf_cmd_check = {
 		   "code 1: some\n"
 		   "completion is not what it should be.\n"
 		   "\n"
-		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl",
+		   "nvme: FILE is JSON Lines with what Linux, nvme-cli and smartctl printed (\"kind\", \"source\", "
+		   "\"text\"). Traces\n"
+		   "run on the model: status, order and queue heads are compared. Identify data and logs are read to "
+		   "bytes and\n"
+		   "printed again, then the model's own are printed in the same form.\n"
+		   "\n"
+		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
+		   "  belfry check nvme traces/samples/nvme_captures.jsonl",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

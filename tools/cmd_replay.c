@@ -12,6 +12,7 @@
 #include "tools/input.h"
 #include "tools/life_out.h"
 #include "tools/profile.h"
+#include "tools/replay_nvme.h"
 #include "traces/pcapng.h"
 #include "traces/replay.h"
 
@@ -461,15 +462,15 @@ static int show(const struct job *job)
 	return job->result->ndivergences ? BF_EXIT_FAILED : BF_EXIT_GOOD;
 }
 
-static int replay(const struct bf_args *args)
+static int replay_mlx5(const struct bf_args *args, const char *path, FILE *f)
 {
-	struct job job = { .args = args, .path = bf_arg_positional(args, 0) };
+	struct job job = { .args = args, .path = path };
 	struct bf_error err = { 0 };
 	int code = parse_choices(&job);
 
 	if (code)
 		return code;
-	job.damage = bf_capture_load(job.path, &job.capture, &job.damage_error);
+	job.damage = bf_capture_load_file(f, path, &job.capture, &job.damage_error);
 	if (!job.capture || job.capture->count == 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s",
 				    job.damage ? job.damage_error.text : "the capture is empty");
@@ -482,6 +483,22 @@ static int replay(const struct bf_args *args)
 	bf_counts_free(job.counts);
 	bf_replay_free(job.result);
 	bf_capture_free(job.capture);
+	return code;
+}
+
+static int replay(const struct bf_args *args)
+{
+	const char *path = bf_arg_positional(args, 0);
+	struct bf_error err = { 0 };
+	char head[4096];
+	size_t len;
+	FILE *f;
+	int code;
+
+	if (bf_input_peek(path, &f, head, sizeof(head), &len, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	code = bf_replay_is_nvme(path, f, head, len) ? bf_replay_nvme(args, path, f) : replay_mlx5(args, path, f);
+	fclose(f);
 	return code;
 }
 
@@ -517,7 +534,10 @@ const struct bf_command bf_cmd_replay = {
 		   "rings; the\n"
 		   "device does the rest, over packets, against the captured other end or one that is made up. Its "
 		   "completions\n"
-		   "are compared with the captured ones, queue by queue. Exit code 0: no divergence, 1: some.\n"
+		   "are compared with the captured ones, queue by queue. A Linux NVMe trace (see import ftrace) "
+		   "runs on the NVMe\n"
+		   "controller instead: status, order and queue heads are compared. Exit code 0: no divergence, 1: "
+		   "some.\n"
 		   "\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"
 		   "  belfry replay traces/samples/mix_1.client.jsonl --life=0x100001:25 --pcapng=mix.pcapng",

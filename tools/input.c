@@ -73,24 +73,39 @@ static int open_capture(FILE *f, const char *path, struct bf_input *in, struct b
 	return bf_trace_open(path, trace, &in->trace, err);
 }
 
+int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *len, struct bf_error *err)
+{
+	FILE *f;
+	int rc = 0;
+
+	errno = 0;
+	*out = f = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
+	if (!f)
+		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
+	*len = fread(head, 1, cap, f);
+	if (ferror(f))
+		rc = bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno));
+	else if (fseek(f, 0, SEEK_SET) != 0) /* a pipe by name: what was read is gone, unless it is kept */
+		rc = bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s",
+			     path, path);
+	if (rc) {
+		fclose(f);
+		*out = NULL;
+	}
+	return rc;
+}
+
 int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 {
 	char head[4096];
 	size_t n;
 
+	int rc;
+
 	*in = (struct bf_input){ 0 };
-	errno = 0;
-	in->file = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
-	if (!in->file)
-		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
-	n = fread(head, 1, sizeof(head), in->file);
-	if (ferror(in->file))
-		return bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno));
-	if (fseek(in->file, 0, SEEK_SET) != 0) {
-		/* A pipe by name: what was read is gone, unless it is kept. */
-		return bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s",
-			       path, path);
-	}
+	rc = bf_input_peek(path, &in->file, head, sizeof(head), &n, err);
+	if (rc)
+		return rc;
 	if (bf_capture_probe(head, n)) {
 		FILE *f = in->file;
 

@@ -22,6 +22,12 @@ struct bf_input {
 int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err);
 void bf_input_close(struct bf_input *in);
 
+/*
+ * Opens `path` ("-": standard input, kept in a temporary file) for reading and looks at its first `cap` bytes without
+ * moving. 0 with the caller's `*out`, or a negative errno with `err` set and NULL.
+ */
+int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *len, struct bf_error *err);
+
 /* Imports a capture: into the file `path`, or into `file` if that is not NULL. `source` is what the trace says it came
  * from. */
 int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err);

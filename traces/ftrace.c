@@ -298,26 +298,29 @@ static int read_point(struct bf_ftrace_line *l, const struct point *point, const
 
 /* ---- the whole ---- */
 
-static int append(struct bf_ftrace *t, struct bf_ftrace_event *ev, uint64_t *first_ns, struct bf_error *err)
+int bf_ftrace_append(struct bf_ftrace *t, const struct bf_ftrace_event *ev, struct bf_error *err)
 {
 	if (t->count == t->cap) {
 		const size_t cap = t->cap ? t->cap * 2 : 256;
 		struct bf_ftrace_event *events = realloc(t->events, cap * sizeof(*events));
 
 		if (!events)
-			return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, t->line);
+			return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
 		t->events = events;
 		t->cap = cap;
 	}
-	/* Lines of different CPUs may stand a little out of order. */
+	t->events[t->count++] = *ev;
+	return 0;
+}
+
+/* Lines of different CPUs may stand a little out of order. */
+static void set_time(const struct bf_ftrace *t, struct bf_ftrace_event *ev, uint64_t *first_ns)
+{
 	if (t->count == 0)
 		*first_ns = ev->t_ns;
 	ev->t_ns = ev->t_ns > *first_ns ? ev->t_ns - *first_ns : 0;
 	if (t->count && ev->t_ns < t->events[t->count - 1].t_ns)
 		ev->t_ns = t->events[t->count - 1].t_ns;
-	ev->line = t->line;
-	t->events[t->count++] = *ev;
-	return 0;
 }
 
 static int take_line(struct bf_ftrace *t, struct bf_ftrace_line *l, uint64_t *first_ns)
@@ -340,7 +343,9 @@ static int take_line(struct bf_ftrace *t, struct bf_ftrace_line *l, uint64_t *fi
 		t->skipped++;
 		return 0;
 	}
-	return append(t, &ev, first_ns, l->err);
+	set_time(t, &ev, first_ns);
+	ev.line = t->line;
+	return bf_ftrace_append(t, &ev, l->err);
 }
 
 int bf_ftrace_parse(const char *text, size_t len, struct bf_ftrace **out, struct bf_error *err)
@@ -368,27 +373,52 @@ int bf_ftrace_parse(const char *text, size_t len, struct bf_ftrace **out, struct
 	return rc;
 }
 
+/* The names of tracepoints, or the first line of a block trace. */
+bool bf_ftrace_probe(const char *text, size_t len)
+{
+	struct bf_error err = { 0 };
+	struct bf_ftrace *t;
+	const char *cut = len ? memrchr(text, '\n', len) : NULL;
+	bool found;
+
+	if (memchr(text, '\0', len))
+		return false;
+	bf_ftrace_parse(text, cut ? (size_t)(cut - text) : len, &t, &err);
+	found = t && (t->count > 0 || (err.text[0] && t->skipped < t->line));
+	bf_ftrace_free(t);
+	return found;
+}
+
 int bf_ftrace_load(const char *path, struct bf_ftrace **out, struct bf_error *err)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	char *text = NULL;
-	size_t len = 0;
-	ssize_t n;
 	int rc;
 
 	*out = NULL;
 	if (!f)
 		return bf_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	rc = bf_ftrace_load_file(f, path, out, err);
+	if (f != stdin)
+		fclose(f);
+	return rc;
+}
+
+int bf_ftrace_load_file(FILE *f, const char *path, struct bf_ftrace **out, struct bf_error *err)
+{
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rc;
+
+	*out = NULL;
 	errno = 0;
-	n = getdelim(&text, &len, '\0', f);
+	n = getdelim(&text, &cap, '\0', f);
 	rc = ferror(f) ? bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno)) : 0;
 	if (!rc && n > 0 && (text[n - 1] == '\0' || !feof(f)))
 		rc = bf_fail(err, -EBADMSG, "%s is no text", path);
 	if (!rc)
-		rc = bf_ftrace_parse(text, n > 0 ? (size_t)n : 0, out, err);
+		rc = bf_ftrace_parse(text ? text : "", n > 0 ? (size_t)n : 0, out, err);
 	free(text);
-	if (f != stdin)
-		fclose(f);
 	return rc;
 }
 

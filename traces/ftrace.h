@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "models/nvme/prm.h"
 #include "sim/error.h"
@@ -77,7 +78,17 @@ int bf_ftrace_parse(const char *text, size_t len, struct bf_ftrace **out, struct
 
 /* Reads `path` ("-": standard input). The same rules; also -errno of opening or reading. */
 int bf_ftrace_load(const char *path, struct bf_ftrace **out, struct bf_error *err);
+
+/* The same with what follows in `f`, which stays the caller's and is called `path` in messages. */
+int bf_ftrace_load_file(FILE *f, const char *path, struct bf_ftrace **out, struct bf_error *err);
+
+/* The same from a trace into which one was imported: the rest of `trace` is read. */
+struct bf_trace;
+int bf_ftrace_from_trace(struct bf_trace *trace, struct bf_ftrace **out, struct bf_error *err);
 void bf_ftrace_free(struct bf_ftrace *t);
+
+/* True when the bytes, the beginning of a file, hold an event of one of these tracepoints. */
+bool bf_ftrace_probe(const char *text, size_t len);
 
 /*
  * The name of a command as Linux prints it: "nvme_cmd_read", "nvme_admin_identify", "nvme_fabrics_type_connect"; NULL

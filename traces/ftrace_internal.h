@@ -25,4 +25,7 @@ bool bf_ftrace_time(struct bf_ftrace_line *l, uint64_t *ns);
 /* A line of blkparse: 1 and the event; 0 when it is of no interest; negative errno. */
 int bf_ftrace_block(struct bf_ftrace_line *l, const struct bf_ftrace *before, struct bf_ftrace_event *ev);
 
+/* Appends an event. 0 or -ENOMEM. */
+int bf_ftrace_append(struct bf_ftrace *t, const struct bf_ftrace_event *ev, struct bf_error *err);
+
 #endif

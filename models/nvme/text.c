@@ -417,6 +417,12 @@ int bf_nvme_text_read(enum bf_nvme_text what, const char *line, uint8_t *bytes)
 		return read_oui(f, value, bytes);
 	if (f->form == UUID)
 		return read_uuid(f, value, bytes);
+	if ((f->form == KELVIN || f->form == CELSIUS) && *value == '-') {
+		if (!number(value + 1, f->size, &v) || v > 273)
+			return -EBADMSG;
+		put(bytes, f, 273 - v);
+		return 1;
+	}
 	if (!number(value, f->size, &v))
 		return -EBADMSG;
 	if (f->form == KELVIN || f->form == CELSIUS)
