@@ -34,8 +34,8 @@ START_TEST(absent_backends_say_why)
 		ck_assert_uint_gt(strlen(why), 10);
 		if (!rc || !strcmp((*b)->name, "live"))
 			continue;
-		ck_assert_int_eq(rc, -ENOTSUP);
-		ck_assert_int_eq((*b)->open(&wo, &err, &w), -ENOTSUP);
+		ck_assert_int_lt(rc, 0);
+		ck_assert_int_lt((*b)->open(&wo, &err, &w), 0);
 		ck_assert_ptr_nonnull(strstr(err.text, (*b)->name));
 	}
 }
