@@ -25,6 +25,7 @@ struct posted {
 	uint64_t generation; /* of the IOAS when `host` was translated */
 	uint32_t len, run;   /* bytes in all, in the first run */
 	uint32_t flags;
+	uint32_t kept; /* bytes behind this header: the data, or where lent ones are */
 };
 BF_STATIC_ASSERT(sizeof(struct posted) % 8 == 0, "payload alignment");
 
@@ -213,9 +214,20 @@ static struct posted *lane_push(struct lane *l, uint32_t len)
 	return w;
 }
 
+/* A write's data. */
+static const uint8_t *bytes_of(const struct posted *w)
+{
+	const uint8_t *lent;
+
+	if (!(w->flags & BF_DMA_LENT))
+		return (const uint8_t *)(w + 1);
+	memcpy(&lent, w + 1, sizeof(lent));
+	return lent;
+}
+
 static void lane_pop(struct lane *l)
 {
-	l->head += room_of(lane_head(l)->len);
+	l->head += room_of(lane_head(l)->kept);
 	l->count--;
 	if (l->wrapped && l->head == l->end) {
 		l->head = 0;
@@ -274,6 +286,7 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 	void *host;
 	int64_t run;
 	int lane = flags & BF_DMA_RELAXED ? LANE_RELAXED : LANE_STRICT;
+	uint32_t kept;
 	uint64_t at;
 
 	if (BF_UNLIKELY(!len)) {
@@ -285,7 +298,8 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 		return -EFAULT;
 	p->writes++;
 	at = landing_time(p, len, flags, &lane);
-	w = lane_push(&r->lanes[lane], len);
+	kept = flags & BF_DMA_LENT ? (uint32_t)sizeof(src) : len;
+	w = lane_push(&r->lanes[lane], kept);
 	if (!w)
 		return bf_fail(&p->sim->error, -ENOMEM, "DMA port: no memory for a write of %u bytes", len);
 	w->at_ps = at;
@@ -296,7 +310,8 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 	w->len = len;
 	w->run = (uint32_t)run;
 	w->flags = flags;
-	memcpy(w + 1, src, len);
+	w->kept = kept;
+	memcpy(w + 1, flags & BF_DMA_LENT ? (const void *)&src : src, kept);
 	if (r->lanes[lane].count == 1)
 		set_due(p, lane, at);
 	return 0;
@@ -305,7 +320,7 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 static void record_write(struct bf_dma_port *p, uint64_t iova, uint64_t va, const void *bytes, uint32_t len,
 			 uint32_t flags)
 {
-	struct bf_rec_dma_write rec = { .iova = iova, .va = va, .len = len, .flags = flags };
+	struct bf_rec_dma_write rec = { .iova = iova, .va = va, .len = len, .flags = flags & BF_DMA_RELAXED };
 
 	bf_record(&p->sim->rec, &bf_rec_dma_write_schema, p->actor, &rec, bytes, len <= BF_DMA_INLINE_MAX ? len : 0);
 }
@@ -346,7 +361,7 @@ static void BF_NOINLINE land_slowly(struct bf_dma_port *p, struct lane *l)
 
 	while (done < lane_head(l)->len) {
 		struct posted *w = lane_head(l);
-		const uint8_t *bytes = (const uint8_t *)(w + 1) + done;
+		const uint8_t *bytes = bytes_of(w) + done;
 		uint64_t iova = w->iova + done;
 		struct bf_region *region;
 		void *host;
@@ -379,7 +394,7 @@ static void land(struct bf_dma_port *p, int lane)
 	struct posted *w = lane_head(l);
 
 	if (BF_LIKELY(w->generation == p->ioas->generation && w->run == w->len && w->region->kind != BF_MEM_MMIO))
-		land_run(p, w->iova, w->region, w->host, (const uint8_t *)(w + 1), w->len, w->flags);
+		land_run(p, w->iova, w->region, w->host, bytes_of(w), w->len, w->flags);
 	else
 		land_slowly(p, l);
 	lane_pop(l);

@@ -100,6 +100,7 @@ struct bf_dma_port {
 };
 
 #define BF_DMA_RELAXED 1u /* relaxed ordering attribute */
+#define BF_DMA_LENT 2u    /* `src` stays in place until the write has landed: no copy is made */
 #define BF_DMA_INLINE_MAX 64u
 
 /*
@@ -121,7 +122,8 @@ void bf_dma_port_fini(struct bf_dma_port *p);
 void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op);
 
 /*
- * Starts a posted write; the bytes are copied now and change memory when they arrive. `flags` BF_DMA_*. Returns 0 or
+ * Starts a posted write; the bytes are copied now (or, with BF_DMA_LENT, when they land, at one moment for what the
+ * IOAS maps in one run) and change memory when they arrive. `flags` BF_DMA_*. Returns 0 or
  * -EFAULT (translation failed, fault recorded; no byte is written) or -ENOMEM. A write of 0 bytes costs its header on
  * the link and does nothing else.
  */
