@@ -14,6 +14,7 @@
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/machine_internal.h"
 #include "drivers/platform/platform_native.h"
+#include "models/sdma/sdma.h"
 #include "sim/live.h"
 
 #define WARPS_MAX 1024u
@@ -113,6 +114,13 @@ static int open_doorbells(struct live_world *w)
 	return rc;
 }
 
+static int world_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
+{
+	const int rc = bf_machine_sdma_create(m, pe, ring);
+
+	return rc ? rc : open_region(world_of(m), bf_machine_sdma_doorbells(m, pe));
+}
+
 static int add_pollers(struct live_world *w)
 {
 	int rc = 0;
@@ -124,6 +132,8 @@ static int add_pollers(struct live_world *w)
 			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic);
 		if (!rc && p->ssd)
 			rc = bf_live_add_poller(w->live, bf_nvme_poll_bar, p->ssd);
+		if (!rc && p->sdma)
+			rc = bf_live_add_poller(w->live, bf_sdma_poll_doorbells, bf_machine_sdma_engine(p));
 	}
 	return rc;
 }
@@ -328,6 +338,11 @@ const struct bf_backend bf_backend_live = {
 	.launch_cpu = bf_machine_launch_cpu,
 	.nvme_bar = bf_machine_nvme_bar,
 	.gpu_regs = bf_machine_gpu_regs,
+	.sdma_create = world_sdma_create,
+	.sdma_update = bf_machine_sdma_update,
+	.sdma_destroy = bf_machine_sdma_destroy,
+	.sdma_standing = bf_machine_sdma_standing,
+	.sdma_traps = bf_machine_sdma_traps,
 	.run = world_run,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_NATIVE,

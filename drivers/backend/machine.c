@@ -67,6 +67,8 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opt
 		rc = open_nic(m, index, opts->profile);
 	if (!rc && m->devices & BF_DEVICE_NVME)
 		rc = open_ssd(m, index, opts);
+	if (!rc && m->devices & BF_DEVICE_SDMA)
+		rc = bf_machine_open_sdma(m, index, opts);
 	return rc;
 }
 
@@ -119,6 +121,7 @@ void bf_machine_close(struct bf_world *m)
 			bf_mlx5_destroy(m->pe[i].nic);
 		if (m->pe[i].ssd)
 			bf_nvme_destroy(m->pe[i].ssd);
+		bf_machine_close_sdma(&m->pe[i]);
 	}
 	if (m->fabric)
 		bf_fabric_destroy(m->fabric);
@@ -186,6 +189,8 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 		rc = bf_region_create(&m->pe[pe].space, &opts, &r);
 	if (!rc)
 		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+	if (!rc)
+		rc = bf_machine_share_with_sdma(m, pe, r);
 	if (rc)
 		return bf_fail(m->err, rc, "PE %u, memory '%s' of %" PRIu64 " bytes: %s", pe, name, size,
 			       m->sim->error.text);
@@ -356,6 +361,7 @@ void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 			bf_mlx5_each_qp(m->pe[i].nic, describe_qp, &d);
 		if (m->pe[i].ssd)
 			bf_nvme_each_queue(m->pe[i].ssd, describe_nvme_queue, &d);
+		bf_machine_describe_sdma(&m->pe[i], report, cap);
 	}
 }
 

@@ -20,6 +20,7 @@ struct bf_pe {
 	struct bf_nvme *ssd; /* likewise */
 	struct bf_gpu *gpu;  /* NULL until somebody asks for its memory or its registers */
 	struct bf_region *gpu_regs; /* what stands for those in live mode */
+	struct bf_pe_sdma *sdma; /* its copy engine, likewise; machine_sdma.c */
 	uint64_t cmb_used;   /* bytes of the SSD's memory buffer that were handed out */
 	char name[8];
 	bool has_space, has_ioas;
@@ -65,6 +66,26 @@ int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t
 int bf_machine_gpu_regs(struct bf_world *m, uint32_t pe, void **out);
 int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
 int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out);
+int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring);
+int bf_machine_sdma_update(struct bf_world *m, uint32_t pe, uint32_t id, const struct bf_memory *ring);
+int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id);
+int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out);
+int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out);
+
+/* A PE's copy engine: its creation with the PE and its end, and itself (NULL: it has none). */
+struct bf_sdma;
+int bf_machine_open_sdma(struct bf_world *m, uint32_t pe, const struct bf_world_opts *opts);
+void bf_machine_close_sdma(struct bf_pe *pe);
+struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe);
+
+/* The page with the doorbells of its queues; NULL before the first. */
+struct bf_region *bf_machine_sdma_doorbells(const struct bf_world *m, uint32_t pe);
+
+/* A copy engine reaches the memory of its peers as well (PCIe or xGMI), at the addresses that those have for it. */
+int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_region *r);
+
+/* Appends to the report where each of its queues stands that has work left or has stopped. */
+void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
 

@@ -105,20 +105,20 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 	uint32_t out[BF_SDMA_RECT_DWORDS];
 
 	if (b->caps->wide_rect) {
-		dw[3] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->soff);
-		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, sp);
+		dw[3] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->soff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->src_y);
+		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, sp) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->src_z);
 		dw[5] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_SLICE, tile->src_slice);
-		dw[8] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->doff);
-		dw[9] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, dp);
+		dw[8] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->doff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->dst_y);
+		dw[9] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, dp) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->dst_z);
 		dw[10] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_SLICE, tile->dst_slice);
 		dw[11] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, x) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->y);
 		dw[12] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->z);
 	} else {
-		dw[3] = BF_FIELD_PREP(BF_SDMA_RECT_X, tile->soff);
-		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_PITCH, sp);
+		dw[3] = BF_FIELD_PREP(BF_SDMA_RECT_X, tile->soff) | BF_FIELD_PREP(BF_SDMA_RECT_Y, tile->src_y);
+		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_PITCH, sp) | BF_FIELD_PREP(BF_SDMA_RECT_Z_V4, tile->src_z);
 		dw[5] = BF_FIELD_PREP(BF_SDMA_RECT_SLICE, tile->src_slice);
-		dw[8] = BF_FIELD_PREP(BF_SDMA_RECT_X, tile->doff);
-		dw[9] = BF_FIELD_PREP(BF_SDMA_RECT_PITCH, dp);
+		dw[8] = BF_FIELD_PREP(BF_SDMA_RECT_X, tile->doff) | BF_FIELD_PREP(BF_SDMA_RECT_Y, tile->dst_y);
+		dw[9] = BF_FIELD_PREP(BF_SDMA_RECT_PITCH, dp) | BF_FIELD_PREP(BF_SDMA_RECT_Z_V4, tile->dst_z);
 		dw[10] = BF_FIELD_PREP(BF_SDMA_RECT_SLICE, tile->dst_slice);
 		dw[11] = BF_FIELD_PREP(BF_SDMA_RECT_X, x) | BF_FIELD_PREP(BF_SDMA_RECT_Y, tile->y);
 		dw[12] = BF_FIELD_PREP(BF_SDMA_RECT_Z_V4, tile->z);

@@ -9,7 +9,9 @@
 
 enum bf_sdma_step_kind {
 	BF_SDMA_STEP_SUBMIT, /* `submission` on `writer` */
+	BF_SDMA_STEP_QUIETLY, /* the same, but somebody else rings the doorbell: an engine that stores to it */
 	BF_SDMA_STEP_WAIT,   /* until the 64-bit word at `at` is `value` */
+	BF_SDMA_STEP_CHECK,  /* the 64-bit word at `at` is `value` by now */
 	BF_SDMA_STEP_STORE,  /* `value` into the 64-bit word at `at`, after everything before */
 	BF_SDMA_STEP_IDLE,   /* until the engine has fetched all of `writer` */
 	BF_SDMA_STEP_DELAY,  /* `value` nanoseconds */
@@ -24,14 +26,15 @@ struct bf_sdma_step {
 	uint64_t value;
 };
 
-/* One thread's list. `status` (in memory of the PE) gets 1 when it came to its end, 2 when a submission was refused. */
+/* One thread's list. `status` (in memory of the PE) gets one of the values below when the thread ends. */
 struct bf_sdma_thread {
 	const struct bf_sdma_step *steps;
 	uint64_t nsteps;
 	uint64_t *status;
 };
 #define BF_SDMA_THREAD_DONE 1u
-#define BF_SDMA_THREAD_REFUSED 2u
+#define BF_SDMA_THREAD_REFUSED 2u /* a submission is too large for the ring; nothing was done behind it */
+#define BF_SDMA_THREAD_WRONG 3u   /* all was done, and a check failed */
 
 /* Argument of the kernel: block `i` of the grid runs threads[i] on lane 0 of its first warp. */
 struct bf_sdma_job {

@@ -5,26 +5,44 @@
 #include "drivers/sdma/kernels.h"
 #include "drivers/sdma/submit.h"
 
-BF_DEVICE int bf_sdma_step(struct bf_thread *t, const struct bf_sdma_step *s)
+/* A plain body into the ring, as if it had been published long ago. */
+BF_DEVICE int bf_sdma_step_quietly(struct bf_thread *t, struct bf_sdma_writer *w, const struct bf_sdma_submission *s)
+{
+	uint64_t from;
+
+	if (bf_sdma_ring_reserve(t, w, s->dwords * 4ull, &from))
+		return 1;
+	bf_sdma_ring_store(t, w, from, s->body, s->dwords);
+	bf_fence_sys(t);
+	bf_st_release64(t, &w->commit, from + s->dwords * 4ull, BF_AT_SYS);
+	return 0;
+}
+
+/* What the step makes of the thread: one of BF_SDMA_THREAD_*. */
+BF_DEVICE uint64_t bf_sdma_step(struct bf_thread *t, const struct bf_sdma_step *s)
 {
 	switch (s->kind) {
 	case BF_SDMA_STEP_SUBMIT:
-		return bf_sdma_submit(t, s->writer, s->submission);
+		return bf_sdma_submit(t, s->writer, s->submission) ? BF_SDMA_THREAD_REFUSED : BF_SDMA_THREAD_DONE;
+	case BF_SDMA_STEP_QUIETLY:
+		return bf_sdma_step_quietly(t, s->writer, s->submission) ? BF_SDMA_THREAD_REFUSED : BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_WAIT:
 		while (bf_ld_acquire64(t, s->at, BF_AT_SYS) != s->value)
 			bf_spin(t, s->at, "a completion");
 		BF_DRIVER_RECORD(t, sdma_waited, .va = s->va, .value = s->value);
-		return 0;
+		return BF_SDMA_THREAD_DONE;
+	case BF_SDMA_STEP_CHECK:
+		return bf_ld_relaxed64(t, s->at, BF_AT_SYS) == s->value ? BF_SDMA_THREAD_DONE : BF_SDMA_THREAD_WRONG;
 	case BF_SDMA_STEP_STORE:
 		bf_st_release64(t, s->at, s->value, BF_AT_SYS);
-		return 0;
+		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_IDLE:
 		bf_sdma_ring_idle(t, s->writer);
-		return 0;
+		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_DELAY:
 	default:
 		bf_pause(t, (uint32_t)s->value);
-		return 0;
+		return BF_SDMA_THREAD_DONE;
 	}
 }
 
@@ -36,9 +54,12 @@ BF_DEVICE void bf_sdma_work(struct bf_thread *t, const struct bf_sdma_job *job)
 	if (bf_lane(t) || bf_warp(t) || bf_block(t) >= job->nthreads)
 		return;
 	self = &job->threads[bf_block(t)];
-	for (uint64_t i = 0; i < self->nsteps && status == BF_SDMA_THREAD_DONE; i++)
-		if (bf_sdma_step(t, &self->steps[i]))
-			status = BF_SDMA_THREAD_REFUSED;
+	for (uint64_t i = 0; i < self->nsteps && status != BF_SDMA_THREAD_REFUSED; i++) {
+		const uint64_t now = bf_sdma_step(t, &self->steps[i]);
+
+		if (now > status || now == BF_SDMA_THREAD_REFUSED)
+			status = now;
+	}
 	bf_st_release64(t, self->status, status, BF_AT_SYS);
 }
 

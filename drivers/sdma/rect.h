@@ -43,6 +43,8 @@ struct bf_sdma_tile {
 	uint64_t sbase, dbase; /* dword aligned */
 	uint32_t element;      /* log2 of bytes */
 	uint32_t soff, doff;   /* x offsets, elements */
+	/* Offsets in rows and slices; cutting folds them into the bases and leaves these 0. */
+	uint32_t src_y, src_z, dst_y, dst_z;
 	uint32_t src_pitch, src_slice, dst_pitch, dst_slice;
 	uint32_t x, y, z;
 };
@@ -182,6 +184,7 @@ BF_FN int bf_sdma_tiles_next(struct bf_sdma_tiles *it, struct bf_sdma_tile *out)
 	}
 	sbase = bf_sdma_tile_address(&r->src, &r->src_off, it);
 	dbase = bf_sdma_tile_address(&r->dst, &r->dst_off, it);
+	out->src_y = out->src_z = out->dst_y = out->dst_z = 0;
 	out->element = element;
 	out->sbase = sbase & ~3ull;
 	out->dbase = dbase & ~3ull;

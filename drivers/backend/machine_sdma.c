@@ -1,0 +1,263 @@
+/* The machine's copy engines: one a PE, its user queues, and the events that it signals. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/backend/machine_internal.h"
+#include "models/sdma/sdma.h"
+
+#define QUEUES_MAX 64u
+#define EVENTS_MAX 64u
+
+struct event {
+	uint32_t id;
+	uint64_t traps;
+};
+
+struct bf_pe_sdma {
+	struct bf_sdma *engine;
+	struct bf_sdma_queue *queue[QUEUES_MAX]; /* by the number that the driver knows it by */
+	struct bf_region *bells; /* once it is mapped, for engines that ring */
+	struct event event[EVENTS_MAX];
+	uint32_t nevents;
+};
+
+/* Events beyond the table go uncounted: it is for drivers that ask, which use few. */
+static void trapped(void *arg, uint32_t id)
+{
+	struct bf_pe_sdma *s = arg;
+	uint32_t i = 0;
+
+	while (i < s->nevents && s->event[i].id != id)
+		i++;
+	if (i == EVENTS_MAX)
+		return;
+	if (i == s->nevents)
+		s->event[s->nevents++] = (struct event){ .id = id };
+	s->event[i].traps++;
+}
+
+int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
+{
+	struct bf_pe *pe = &m->pe[index];
+	char name[16];
+	struct bf_sdma_opts opts = {
+		.name = name,
+		.profile = world->sdma,
+		.space = &pe->space,
+		.ioas = &pe->ioas,
+		.trap = trapped,
+	};
+
+	snprintf(name, sizeof(name), "sdma%u", index);
+	pe->sdma = calloc(1, sizeof(*pe->sdma));
+	if (!pe->sdma)
+		return bf_fail(&m->sim->error, -ENOMEM, "no memory for a copy engine");
+	opts.trap_arg = pe->sdma;
+	return bf_sdma_create(m->sim, &opts, &pe->sdma->engine);
+}
+
+void bf_machine_close_sdma(struct bf_pe *pe)
+{
+	struct bf_pe_sdma *s = pe->sdma;
+
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < QUEUES_MAX; i++)
+		if (s->queue[i])
+			bf_sdma_queue_destroy(s->queue[i]);
+	if (s->bells)
+		bf_ioas_unmap(&pe->ioas, s->bells->va, s->bells->size);
+	if (s->engine)
+		bf_sdma_destroy(s->engine);
+	free(s);
+	pe->sdma = NULL;
+}
+
+struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe)
+{
+	return pe->sdma ? pe->sdma->engine : NULL;
+}
+
+/* A copy engine reaches the memory of its peers as well (PCIe or xGMI), at the addresses that those have for it. */
+int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_region *r)
+{
+	int rc = 0;
+
+	for (uint32_t pe = 0; !rc && pe < m->npes; pe++)
+		if (pe != owner && m->pe[pe].sdma)
+			rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+	return rc;
+}
+
+/* The engine's part of PE `pe`, NULL with the world's error set. */
+static struct bf_pe_sdma *find_engine(struct bf_world *m, uint32_t pe)
+{
+	if (pe < m->npes && m->pe[pe].sdma)
+		return m->pe[pe].sdma;
+	bf_fail(m->err, -ENODEV, "PE %u has no copy engine", pe);
+	return NULL;
+}
+
+static struct bf_sdma_queue *find_queue(struct bf_world *m, uint32_t pe, uint32_t id)
+{
+	struct bf_pe_sdma *s = find_engine(m, pe);
+
+	if (s && id < QUEUES_MAX && s->queue[id])
+		return s->queue[id];
+	if (s)
+		bf_fail(m->err, -ENOENT, "PE %u has no SDMA queue %u", pe, id);
+	return NULL;
+}
+
+int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
+{
+	struct bf_pe_sdma *s = find_engine(m, pe);
+	const struct bf_sdma_queue_opts opts = {
+		.ring = ring->ring.va,
+		.bytes = ring->ring.size,
+		.rptr = ring->rptr.va,
+		.wptr = ring->wptr.va,
+		.wrapped = ring->wrapped,
+		.strict = ring->strict,
+	};
+	struct bf_region *r;
+	uint64_t offset = 0;
+	uint32_t id = 0;
+	int rc;
+
+	if (!s)
+		return -ENODEV;
+	while (id < QUEUES_MAX && s->queue[id])
+		id++;
+	if (id == QUEUES_MAX)
+		return bf_fail(m->err, -ENOSPC, "PE %u: all %u SDMA queues are in use", pe, QUEUES_MAX);
+	rc = bf_sdma_queue_create(s->engine, &opts, &s->queue[id]);
+	if (rc) {
+		s->queue[id] = NULL;
+		return bf_fail(m->err, rc, "PE %u, SDMA queue %u: %s", pe, id, m->sim->error.text);
+	}
+	r = bf_sdma_doorbell(s->queue[id], &offset);
+	if (!s->bells) {
+		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+		if (rc)
+			return bf_fail(m->err, rc, "PE %u: cannot map the doorbells: %s", pe, m->sim->error.text);
+		s->bells = r;
+	}
+	ring->doorbell = r->bytes + offset;
+	ring->doorbell_va = r->va + offset;
+	ring->id = id;
+	return 0;
+}
+
+struct bf_region *bf_machine_sdma_doorbells(const struct bf_world *m, uint32_t pe)
+{
+	return m->pe[pe].sdma ? m->pe[pe].sdma->bells : NULL;
+}
+
+int bf_machine_sdma_update(struct bf_world *m, uint32_t pe, uint32_t id, const struct bf_memory *ring)
+{
+	struct bf_sdma_queue *q = find_queue(m, pe, id);
+	int rc;
+
+	if (!q)
+		return -ENOENT;
+	rc = bf_sdma_queue_update(q, ring->ptr ? ring->va : 0, ring->ptr ? ring->size : 0);
+	return rc ? bf_fail(m->err, rc, "PE %u, SDMA queue %u: %s", pe, id, m->sim->error.text) : 0;
+}
+
+int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id)
+{
+	struct bf_sdma_queue *q = find_queue(m, pe, id);
+
+	if (!q)
+		return -ENOENT;
+	bf_sdma_queue_destroy(q);
+	m->pe[pe].sdma->queue[id] = NULL;
+	return 0;
+}
+
+static const char *reason_text(enum bf_sdma_reason reason)
+{
+	static const char *const texts[] = {
+		[BF_SDMA_RUNS] = "",
+		[BF_SDMA_BAD_OPCODE] = "no such packet on this generation",
+		[BF_SDMA_RESERVED] = "a reserved value in a field that decides",
+		[BF_SDMA_MISALIGNED] = "a misaligned address",
+		[BF_SDMA_TRUNCATED] = "the packet needs more dwords than were published",
+		[BF_SDMA_STRADDLES] = "the packet crosses the end of the ring",
+		[BF_SDMA_MEMORY] = "memory fault",
+		[BF_SDMA_PRIVILEGED] = "a packet that user queues may not use",
+		[BF_SDMA_DOORBELL_BACK] = "the doorbell went back, or more than a ring ahead",
+		[BF_SDMA_OUT_OF_SURFACE] = "a rect leaves its rows or slices",
+		[BF_SDMA_OVERLAP] = "source and destination overlap",
+		[BF_SDMA_INDIRECT_BAD] = "an indirect buffer's address, size or nesting",
+	};
+
+	return (size_t)reason < BF_ARRAY_LEN(texts) && texts[reason] ? texts[reason] : "?";
+}
+
+static void fill_standing(struct bf_sdma_queue *q, struct bf_sdma_standing *out)
+{
+	struct bf_sdma_queue_info info;
+
+	bf_sdma_queue_info(q, &info);
+	*out = (struct bf_sdma_standing){
+		.doorbell = info.doorbell,
+		.fetched = info.fetched,
+		.retired = info.retired,
+		.packets = info.packets,
+		.paused = info.paused,
+	};
+	if (info.waits)
+		snprintf(out->waits, sizeof(out->waits), "%s", info.waits);
+	if (info.fault.reason == BF_SDMA_MEMORY)
+		snprintf(out->stopped, sizeof(out->stopped), "%s at 0x%" PRIx64 ", packet at %" PRIu64,
+			 reason_text(info.fault.reason), info.fault.address, info.fault.index);
+	else if (info.fault.reason != BF_SDMA_RUNS)
+		snprintf(out->stopped, sizeof(out->stopped), "%s: packet at %" PRIu64 ", dword %u = 0x%08x",
+			 reason_text(info.fault.reason), info.fault.index, info.fault.dword, info.fault.value);
+}
+
+int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out)
+{
+	struct bf_sdma_queue *q = find_queue(m, pe, id);
+
+	if (!q)
+		return -ENOENT;
+	fill_standing(q, out);
+	return 0;
+}
+
+int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out)
+{
+	const struct bf_pe_sdma *s = find_engine(m, pe);
+
+	*out = 0;
+	if (!s)
+		return -ENODEV;
+	for (uint32_t i = 0; i < s->nevents; i++)
+		if (s->event[i].id == event)
+			*out = s->event[i].traps;
+	return 0;
+}
+
+void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap)
+{
+	for (uint32_t i = 0; pe->sdma && i < QUEUES_MAX; i++) {
+		const size_t used = strlen(report);
+		struct bf_sdma_standing s;
+
+		if (!pe->sdma->queue[i])
+			continue;
+		fill_standing(pe->sdma->queue[i], &s);
+		if (s.retired == s.doorbell && !s.stopped[0] && !s.paused)
+			continue;
+		snprintf(report + used, cap - used,
+			 "%s SDMA queue %u: doorbell %" PRIu64 ", fetched %" PRIu64 ", retired %" PRIu64 "%s%s%s%s%s\n",
+			 pe->name, i, s.doorbell, s.fetched, s.retired, s.paused ? "; paused" : "",
+			 s.waits[0] ? "; waits for " : "", s.waits, s.stopped[0] ? "; stopped: " : "", s.stopped);
+	}
+}
