@@ -1,0 +1,591 @@
+/*
+ * belfry run sdma-...: the options of the SDMA workloads, and what a run prints.
+ */
+#include "tools/workload_sdma.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/member.h"
+#include "tools/sdma_picture.h"
+#include "tools/sdma_plan.h"
+#include "tools/workload.h"
+#include "traces/trace.h"
+
+/* O(name, kind, argument, default, help, least, most, member): options that are members of struct bf_sdma_workload. */
+#define SDMA_OPTIONS(O)                                                                                                \
+	O("gen", ENUM, "v4|v5|v6|v7|v7.1", "v6", "generation: gfx9, gfx10, gfx11, gfx12, gfx1250", 0, 0, gen)          \
+	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible", 0, 0, ordering)         \
+	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed)                                              \
+	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)            \
+	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: as the workload has it",  \
+	  0, 16, pes)                                                                                                  \
+	O("queues", U64, "N", "0", "user queues of each engine; 0: as the workload has it", 0, 64, queues)             \
+	O("producers", U64, "N", "0", "threads that submit, on queue i % queues; 0: as the workload has it", 0, 256,   \
+	  producers)                                                                                                   \
+	O("commands", U64, "N", "0", "submissions of each thread; 0: as the workload has it", 0, 1u << 20, commands)   \
+	O("size", U64, "BYTES", "0", "of one transfer, a multiple of 8; 0: as the workload has it", 0, 1u << 30, size) \
+	O("hops", U64, "N", "0", "sdma-copy: copies in a row, each of what the one before wrote", 0, 8, hops)          \
+	O("element", U64, "BYTES", "0", "sdma-rect: element size 1, 2, 4, 8 or 16; 0: each of them", 0, 16, element)   \
+	O("ring", U64, "BYTES", "0", "of a ring, power of two; 0: as the workload has it", 0, 1u << 30, ring)          \
+	O("place", ENUM, "host|gpu", "host", "where the data lie", 0, 0, place)                                        \
+	O("wrapped", FLAG, NULL, NULL, "indices of 32 bits that wrap, as before gfx9", 0, 0, wrapped)                  \
+	O("exact-fit", FLAG, NULL, NULL, "fill the ring to its last dword, as KFDTest does and ROCr does not", 0, 0,   \
+	  exact_fit)                                                                                                   \
+	O("wait-idle", FLAG, NULL, NULL, "let the engine catch up before each doorbell (HSA_SDMA_WAIT_IDLE)", 0, 0,    \
+	  wait_idle)                                                                                                   \
+	O("fences", FLAG, NULL, NULL, "signal by FENCE, as without 64-bit PCIe atomics", 0, 0, fences)                 \
+	O("strict", FLAG, NULL, NULL, "what no document defines (overlap, rows run together) stops the queue", 0, 0,   \
+	  strict)
+
+#define CHOICE(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
+	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_sdma_workload, member) },
+
+static const struct bf_choice choices[] = { SDMA_OPTIONS(CHOICE) };
+
+/* Fields of a profile that --profile may set. */
+#define TIME_FIELD(name, member) { name, BF_MEMBER(struct bf_sdma_profile, member) }
+static const struct {
+	const char *name;
+	size_t offset, size;
+} fields[] = {
+	TIME_FIELD("doorbell-ps", doorbell_ps),
+	TIME_FIELD("packet-ps", packet_ps),
+	TIME_FIELD("row-ps", row_ps),
+	TIME_FIELD("link-ps-per-kib", link_ps_per_kib),
+	TIME_FIELD("vram-ps-per-kib", vram_ps_per_kib),
+	TIME_FIELD("rptr-lag-ps", rptr_lag_ps),
+	TIME_FIELD("poll-ps", poll_ps),
+	TIME_FIELD("fetch-bytes", fetch_bytes),
+	TIME_FIELD("copies", copies),
+	TIME_FIELD("wide-rect", wide_rect),
+};
+
+/* A workload's own numbers were not asked for. */
+static void forget(uint32_t *v, uint32_t own)
+{
+	*v = *v == own ? 0 : *v;
+}
+
+void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_t cap)
+{
+	struct bf_sdma_workload own = { .work = w->work }, asked = *w;
+	struct bf_error err = { 0 };
+
+	bf_sdma_work_defaults(&own, &err);
+	forget(&asked.pes, own.pes);
+	forget(&asked.queues, own.queues);
+	forget(&asked.producers, own.producers);
+	forget(&asked.commands, own.commands);
+	forget(&asked.hops, own.hops);
+	asked.size = w->size == own.size ? 0 : w->size;
+	asked.ring = w->ring == own.ring ? 0 : w->ring;
+	if (w->profile_text) /* it says which generation */
+		bf_member_set(&asked, offsetof(struct bf_sdma_workload, gen), sizeof(asked.gen), BF_SDMA_V6);
+	snprintf(buf, cap, "belfry run %s", bf_sdma_work_name(w->work));
+	bf_choices_command(choices, BF_ARRAY_LEN(choices), &asked, buf, cap);
+	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++)
+		if (w->bugs & b->bit)
+			bf_command_append(buf, cap, "bug", b->name, false);
+	if (strcmp(w->backend->name, "sim") != 0)
+		bf_command_append(buf, cap, "backend", w->backend->name, false);
+	if (w->profile_text)
+		bf_command_append(buf, cap, "profile", w->profile_text, false);
+	if (w->faults)
+		bf_command_append(buf, cap, "faults", w->faults, true);
+}
+
+/* ---- parsing ---- */
+
+static int parse_work(const struct bf_args *args, struct bf_sdma_workload *w)
+{
+	const char *name = bf_arg_positional(args, 0);
+	char known[400] = "";
+
+	for (w->work = (enum bf_sdma_work)0; w->work < BF_SDMA_WORKS; w->work++) {
+		if (strcmp(bf_sdma_work_name(w->work), name) == 0)
+			return BF_EXIT_GOOD;
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", w->work ? ", " : "",
+			 bf_sdma_work_name(w->work));
+	}
+	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; there are %s", name, known);
+}
+
+static int parse_backend(const struct bf_args *args, struct bf_sdma_workload *w)
+{
+	const int code = bf_choose_backend(args, &w->backend);
+
+	if (code != BF_EXIT_GOOD)
+		return code;
+	if (!w->backend->sdma_create)
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s has no copy engines", w->backend->name);
+	if (w->backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
+				    w->backend->name);
+	return BF_EXIT_GOOD;
+}
+
+static int parse_bugs(const struct bf_args *args, struct bf_sdma_workload *w)
+{
+	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
+		const char *name = bf_arg_nth(args, "bug", i);
+		const struct bf_sdma_bug *b = bf_sdma_bugs;
+
+		while (b->name && strcmp(b->name, name) != 0)
+			b++;
+		if (!b->name)
+			return bf_cli_error(args, BF_EXIT_USAGE,
+					    "bug \"%s\" is not known; `belfry run %s --list` lists them", name,
+					    bf_sdma_work_name(w->work));
+		w->bugs |= b->bit;
+	}
+	return BF_EXIT_GOOD;
+}
+
+static int set_field(struct bf_sdma_profile *p, const char *text, size_t len, struct bf_error *err)
+{
+	const char *equals = memchr(text, '=', len);
+	const size_t name = equals ? (size_t)(equals - text) : len;
+	char *end;
+	uint64_t value;
+
+	for (size_t i = 0; equals && i < BF_ARRAY_LEN(fields); i++) {
+		if (strlen(fields[i].name) != name || strncmp(fields[i].name, text, name) != 0)
+			continue;
+		value = strtoull(equals + 1, &end, 10);
+		if (equals[1] < '0' || equals[1] > '9' || end != text + len ||
+		    (fields[i].size == 4 && value > UINT32_MAX) || (fields[i].size == 1 && value > 1))
+			break;
+		bf_member_set(p, fields[i].offset, fields[i].size, value);
+		return 0;
+	}
+	return bf_fail(err, -EINVAL,
+		       "--profile: \"%.*s\" is no FIELD=N; there are doorbell-ps, packet-ps, row-ps, link-ps-per-kib, "
+		       "vram-ps-per-kib, rptr-lag-ps, poll-ps, fetch-bytes, copies and wide-rect",
+		       (int)len, text);
+}
+
+/* "v4" or "v4,copies=8": the name chooses the generation, unless --gen did. */
+static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w, struct bf_error *err)
+{
+	const char *text = bf_arg_text(args, "profile");
+	size_t len = text ? strcspn(text, ",") : 0;
+	const struct bf_sdma_profile *p;
+	const struct bf_sdma_caps *caps;
+	char name[16] = "";
+	int rc = 0;
+
+	if (text)
+		snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	else
+		snprintf(name, sizeof(name), "%s", bf_sdma_caps_of((enum bf_sdma_gen)w->gen)->name);
+	p = bf_sdma_profile_find(name);
+	if (!p)
+		return bf_fail(err, -EINVAL, "profile \"%s\" is not known; there are v4, v5, v6, v7 and v7.1", name);
+	if (text && bf_arg_given(args, "gen") && w->gen != (uint32_t)p->gen)
+		return bf_fail(err, -EINVAL, "--profile %s is of another generation than --gen", name);
+	w->profile = *p;
+	w->profile_text = text;
+	w->gen = (uint32_t)p->gen;
+	for (const char *at = text; !rc && at && at[len]; len = strcspn(at, ",")) {
+		at += len + 1;
+		rc = set_field(&w->profile, at, strcspn(at, ","), err);
+	}
+	caps = bf_sdma_caps_of(p->gen);
+	w->caps = *caps;
+	w->caps.wide_rect = w->profile.wide_rect;
+	if (w->fences)
+		w->caps.atomics = 0;
+	return rc;
+}
+
+static int check_meant(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_error *err)
+{
+	if (w->hops && w->work != BF_SDMA_WORK_COPY)
+		return bf_fail(err, -EINVAL, "--hops means nothing to %s: it is for sdma-copy",
+			       bf_sdma_work_name(w->work));
+	if ((w->element || bf_arg_given(args, "picture")) && w->work != BF_SDMA_WORK_RECT)
+		return bf_fail(err, -EINVAL, "--%s means nothing to %s: it is for sdma-rect",
+			       w->element ? "element" : "picture", bf_sdma_work_name(w->work));
+	if (w->element & (w->element - 1))
+		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes", w->element);
+	return 0;
+}
+
+static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
+{
+	struct bf_error err = { 0 };
+	int code;
+
+	*w = (struct bf_sdma_workload){ 0 };
+	bf_choices_parse(args, choices, BF_ARRAY_LEN(choices), w);
+	code = parse_work(args, w);
+	if (code == BF_EXIT_GOOD)
+		code = parse_bugs(args, w);
+	if (code == BF_EXIT_GOOD &&
+	    (check_meant(args, w, &err) || parse_profile(args, w, &err) || bf_choose_faults(args, w->seed, &w->faults, &err) ||
+	     bf_sdma_work_defaults(w, &err) || bf_records_parse(bf_arg_text(args, "records"), &w->records, &err)))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (code == BF_EXIT_GOOD)
+		code = parse_backend(args, w);
+	w->counts = bf_arg_flag(args, "stats") || w->faults;
+	return code;
+}
+
+/* ---- what a run prints ---- */
+
+const char *bf_sdma_verdict_name(enum bf_sdma_verdict v)
+{
+	static const char *const names[] = {
+		[BF_SDMA_GOOD] = "good",         [BF_SDMA_WRONG_DATA] = "wrong data",
+		[BF_SDMA_STOPPED] = "queue stopped", [BF_SDMA_DEADLOCK] = "deadlock",
+		[BF_SDMA_LIMIT] = "time limit",  [BF_SDMA_REFUSED] = "submission refused",
+	};
+
+	return names[v];
+}
+
+static uint64_t rate(uint64_t n, uint64_t ns)
+{
+	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
+}
+
+/* The first step of a queue that has not caught up with the one before it: that is where to look. */
+static const char *stuck_at(const struct bf_sdma_queue_standing *q)
+{
+	if (q->engine.stopped[0])
+		return q->engine.stopped;
+	if (q->engine.paused)
+		return "the queue is paused";
+	if (q->published < q->reserved)
+		return "bytes of the ring were reserved and not published";
+	if (q->engine.doorbell < q->published)
+		return "what was published was never handed to a doorbell";
+	if (q->engine.fetched < q->engine.doorbell)
+		return "the engine has not fetched what the doorbell covers";
+	return "the engine has not finished what it fetched";
+}
+
+static void print_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		const size_t len = strcspn(text, "\n");
+
+		fprintf(out, "  %.*s\n", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void print_queues(const struct bf_sdma_result *r)
+{
+	if (!r->nqueues)
+		return;
+	printf("queues with work left or stopped (%" PRIu32 "), in bytes:\n", r->unfinished);
+	printf("  PE queue    reserved   published    doorbell     fetched     retired        RPTR\n");
+	for (uint32_t i = 0; i < r->nqueues; i++) {
+		const struct bf_sdma_queue_standing *q = &r->queues[i];
+
+		printf("  %2" PRIu32 " %5" PRIu32 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
+		       " %11" PRIu64 "  %s%s%s\n",
+		       q->pe, q->queue, q->reserved, q->published, q->engine.doorbell, q->engine.fetched,
+		       q->engine.retired, q->rptr, stuck_at(q), q->engine.waits[0] ? ": waits for " : "",
+		       q->engine.waits);
+	}
+	if (r->unfinished > r->nqueues)
+		printf("  and %" PRIu32 " more\n", r->unfinished - r->nqueues);
+}
+
+static void print_failure(const struct bf_sdma_result *r)
+{
+	if (r->wrong)
+		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s", r->wrong_text);
+	print_queues(r);
+	if (r->world.report[0]) {
+		printf("at the end:\n");
+		print_lines(stdout, r->world.report);
+	}
+	if (r->cause[0])
+		printf("cause: %s\n", r->cause);
+}
+
+static void print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
+{
+	const uint64_t ns = r->world.time_ps / BF_NS;
+	char command[2048];
+
+	bf_sdma_workload_command(w, command, sizeof(command));
+	printf("%s\n%s%s", command, r->info, bf_sdma_verdict_name(r->verdict));
+	if (r->verdict == BF_SDMA_GOOD)
+		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all as they must be",
+		       r->submissions, r->moved, r->verified);
+	printf("\n%s %llu.%03llu us",
+	       w->backend->platform == BF_PLATFORM_SIM ? "simulated time         " : "elapsed time           ",
+	       r->world.time_ps / BF_US, r->world.time_ps % BF_US / BF_NS);
+	printf(", %" PRIu64 " submissions/s, %" PRIu64 " MB/s, %" PRIu64 " events\n", rate(r->submissions, ns),
+	       rate(r->moved, ns) / 1000000, r->world.events);
+	if (w->records)
+		printf("records                 %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
+	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " submissions/s\n",
+	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->submissions, r->wall_ns));
+	if (r->verdict != BF_SDMA_GOOD)
+		print_failure(r);
+	if (r->counts)
+		bf_counts_print_faults(stdout, r->counts);
+	if (r->counts && stats)
+		bf_counts_print_stats(stdout, r->counts);
+}
+
+static void json_options(struct bf_json *j, const struct bf_sdma_workload *w)
+{
+	bf_json_open(j, "options", '{');
+	bf_choices_json(j, choices, BF_ARRAY_LEN(choices), w);
+	bf_json_open(j, "bugs", '[');
+	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++)
+		if (w->bugs & b->bit)
+			bf_json_text(j, NULL, b->name);
+	bf_json_close(j, ']');
+	bf_json_text(j, "profile", w->profile.name);
+	if (w->faults)
+		bf_json_text(j, "faults", w->faults);
+	bf_json_close(j, '}');
+}
+
+static void json_failure(struct bf_json *j, const struct bf_sdma_result *r)
+{
+	if (r->wrong) {
+		bf_json_open(j, "wrong", '{');
+		bf_json_u64(j, "places", r->wrong);
+		bf_json_text(j, "first", r->wrong_text);
+		bf_json_close(j, '}');
+	}
+	bf_json_open(j, "queues", '[');
+	for (uint32_t i = 0; i < r->nqueues; i++) {
+		const struct bf_sdma_queue_standing *q = &r->queues[i];
+
+		bf_json_open(j, NULL, '{');
+		bf_json_u64(j, "pe", q->pe);
+		bf_json_u64(j, "queue", q->queue);
+		bf_json_u64(j, "reserved", q->reserved);
+		bf_json_u64(j, "published", q->published);
+		bf_json_u64(j, "doorbell", q->engine.doorbell);
+		bf_json_u64(j, "fetched", q->engine.fetched);
+		bf_json_u64(j, "retired", q->engine.retired);
+		bf_json_u64(j, "rptr", q->rptr);
+		if (q->engine.waits[0])
+			bf_json_text(j, "waits_for", q->engine.waits);
+		bf_json_text(j, "stuck", stuck_at(q));
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, ']');
+	bf_json_u64(j, "unfinished_queues", r->unfinished);
+	if (r->world.report[0])
+		bf_json_text(j, "report", r->world.report);
+	if (r->cause[0])
+		bf_json_text(j, "cause", r->cause);
+}
+
+static void json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
+{
+	const uint64_t ns = r->world.time_ps / BF_NS;
+	char command[2048];
+	struct bf_json j;
+
+	bf_sdma_workload_command(w, command, sizeof(command));
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_text(&j, "workload", bf_sdma_work_name(w->work));
+	bf_json_text(&j, "backend", w->backend->name);
+	bf_json_text(&j, "command", command);
+	json_options(&j, w);
+	if (r->info[0])
+		bf_json_text(&j, "info", r->info);
+	bf_json_text(&j, "verdict", bf_sdma_verdict_name(r->verdict));
+	bf_json_u64(&j, "submissions", r->submissions);
+	bf_json_u64(&j, "packets", r->packets);
+	bf_json_u64(&j, "moved_bytes", r->moved);
+	bf_json_u64(&j, "verified_bytes", r->verified);
+	bf_json_u64(&j, "time_ps", r->world.time_ps);
+	bf_json_u64(&j, "submissions_per_second", rate(r->submissions, ns));
+	bf_json_u64(&j, "bytes_per_second", rate(r->moved, ns));
+	bf_json_u64(&j, "events", r->world.events);
+	bf_json_u64(&j, "records", r->world.records);
+	if (w->records)
+		bf_json_hex(&j, "hash", r->world.hash);
+	if (r->verdict != BF_SDMA_GOOD)
+		json_failure(&j, r);
+	if (r->counts)
+		bf_counts_json_faults(&j, r->counts);
+	if (r->counts && stats)
+		bf_counts_json_stats(&j, r->counts);
+	bf_json_open(&j, "wall", '{');
+	bf_json_u64(&j, "ns", r->wall_ns);
+	bf_json_u64(&j, "submissions_per_second", rate(r->submissions, r->wall_ns));
+	bf_json_close(&j, '}');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static int list(const struct bf_args *args)
+{
+	struct bf_json j;
+
+	if (!bf_arg_json(args)) {
+		puts("Workloads");
+		for (enum bf_sdma_work k = (enum bf_sdma_work)0; k < BF_SDMA_WORKS; k++)
+			printf("  %-18s %s\n", bf_sdma_work_name(k), bf_sdma_work_summary(k));
+		puts("Bugs");
+		for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++)
+			printf("  %-18s %s\n", b->name, b->summary);
+		return BF_EXIT_GOOD;
+	}
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_open(&j, "workloads", '[');
+	for (enum bf_sdma_work k = (enum bf_sdma_work)0; k < BF_SDMA_WORKS; k++)
+		bf_json_text(&j, NULL, bf_sdma_work_name(k));
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "bugs", '[');
+	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", b->name);
+		bf_json_text(&j, "summary", b->summary);
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+	return BF_EXIT_GOOD;
+}
+
+/* ---- the command ---- */
+
+/* Opens the trace that --trace names; with --picture alone a picture's records go to memory. */
+static int open_trace(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer **out,
+		      struct bf_error *err)
+{
+	const char *path = bf_arg_text(args, "trace");
+	const size_t len = path ? strlen(path) : 0;
+	const struct bf_trace_options opts = { .jsonl = len > 6 && strcmp(path + len - 6, ".jsonl") == 0 };
+	char command[2048];
+	int rc;
+
+	*out = NULL;
+	if (!path)
+		return 0;
+	rc = bf_trace_create(path, NULL, &opts, out, err);
+	if (rc)
+		return rc;
+	bf_sdma_workload_command(w, command, sizeof(command));
+	return bf_trace_meta(*out, "command", command);
+}
+
+static int run_and_report(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer *trace,
+			  struct bf_error *err)
+{
+	const char *path = bf_arg_text(args, "picture");
+	struct bf_sink_tee tee;
+	struct bf_picture picture;
+	struct bf_sdma_result r;
+	int rc, trace_rc = 0;
+
+	bf_picture_init(&picture);
+	bf_sink_tee_init(&tee, &picture.sink, trace ? bf_trace_sink(trace) : NULL);
+	rc = bf_sdma_workload_run(w, path && trace ? &tee.sink : path ? &picture.sink : trace ? bf_trace_sink(trace) : NULL,
+				  &r, err);
+	if (trace) {
+		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_sdma_verdict_name(r.verdict));
+		trace_rc = bf_trace_close(trace);
+	}
+	if (!rc && !trace_rc && path)
+		trace_rc = bf_picture_write(&picture, path, err);
+	bf_picture_free(&picture);
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (!bf_arg_json(args))
+		print_result(w, &r, bf_arg_flag(args, "stats"));
+	else if (!trace_rc)
+		json_result(w, &r, bf_arg_flag(args, "stats"));
+	bf_counts_free(r.counts);
+	if (trace_rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	return r.verdict == BF_SDMA_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+}
+
+static int run_sdma(const struct bf_args *args)
+{
+	struct bf_trace_writer *trace = NULL;
+	struct bf_error err = { 0 };
+	struct bf_sdma_workload w;
+	int code;
+
+	if (bf_arg_flag(args, "list"))
+		return list(args);
+	code = parse(args, &w);
+	if (code == BF_EXIT_GOOD && open_trace(args, &w, &trace, &err)) {
+		if (trace)
+			bf_trace_close(trace);
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	}
+	if (code == BF_EXIT_GOOD)
+		code = run_and_report(args, &w, trace, &err);
+	free(w.faults);
+	return code;
+}
+
+#define OPTION(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
+	{ .name = oname,                                                                                               \
+	  .kind = BF_OPT_##okind,                                                                                      \
+	  .arg = oarg,                                                                                                 \
+	  .initial = odefault,                                                                                         \
+	  .help = ohelp,                                                                                               \
+	  .min = omin,                                                                                                 \
+	  .max = omax },
+
+static const struct bf_opt options[] = {
+	SDMA_OPTIONS(OPTION)
+	{ .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
+	{ .name = "backend", .kind = BF_OPT_TEXT, .arg = "NAME", .initial = "sim", .help = "who provides the engines" },
+	{ .name = "profile",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAME[,FIELD=N]",
+	  .help = "engine timing; the generation's own if not given" },
+	{ .name = "faults", .kind = BF_OPT_TEXT, .arg = "PLAN|@FILE", .help = "fault plan, e.g. 'dma-fault prob=0.01'" },
+	{ .name = "records",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "CLASS[,CLASS]",
+	  .initial = "all",
+	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
+	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
+	{ .name = "picture",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "sdma-rect: draw the destinations, as SVG" },
+	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the engines counted" },
+	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the SDMA workloads and bugs" },
+	{ .name = NULL },
+};
+
+const struct bf_command bf_cmd_run_sdma = {
+	.name = "run",
+	.prefix = "sdma-",
+	.usage = "run sdma-WORKLOAD [options]",
+	.summary = "run an SDMA workload and check every byte that it moved",
+	.details =
+	    "Workloads: sdma-rect, -tiles, -copy, -fill, -write, -fence, -queues, -concurrent, -wrap, -pause, -doorbell,\n"
+	    "-broadcast, -reset, -memcpy3d (belfry run sdma-rect --list says more). Threads of the processor submit to\n"
+	    "user queues as ROCr does; sdma-rect runs one sub-window copy for each element size.\n"
+	    "\n"
+	    "Exit code 0: all data as it must be. 1: wrong data, a stopped queue, a deadlock or the time limit.\n"
+	    "2: bad options. 77: the backend is not available here.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry run sdma-rect --picture rect.svg\n"
+	    "  belfry run sdma-wrap --bug straddle\n"
+	    "  belfry run sdma-copy --hops 3 --producers 4 --ordering adversarial --bug no-copy-order",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_sdma,
+};
