@@ -64,10 +64,19 @@ static uint64_t capacity_of(const struct bf_nvme_workload *w)
 	return bytes < CAPACITY_LEAST ? CAPACITY_LEAST : (bytes + 4095) & ~4095ull;
 }
 
+/* What the rings take, each in pages of its own. */
+static uint64_t cmb_bytes(const struct bf_nvme_workload *w)
+{
+	const uint64_t sq = entries_of(w) * (uint64_t)BF_NVM_SQE;
+	const uint64_t cq = (w->cq_entries ? w->cq_entries : entries_of(w)) * (uint64_t)BF_NVM_CQE;
+
+	return queue_pairs(w) * ((sq + w->page - 1) / w->page + (cq + w->page - 1) / w->page) * w->page +
+	       (w->page > 4096 ? w->page : 0);
+}
+
 static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
-	const uint64_t ring = entries_of(w) * 64ull + (w->cq_entries ? w->cq_entries : entries_of(w)) * 16ull;
 	const struct bf_nvme_ns_opts ns = {
 		.bytes = w->media && !w->capacity ? 0 : capacity_of(w),
 		.lba = w->lba ? BF_NVME_LBA_4096 : BF_NVME_LBA_512,
@@ -80,7 +89,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.devices = BF_DEVICE_NVME,
 		.nvme = &w->profile,
 		.nvme_ns = &ns,
-		.nvme_cmb = placements[w->queues_in] == BF_PLACE_CMB ? queue_pairs(w) * (ring + 8192) : 0,
+		.nvme_cmb = placements[w->queues_in] == BF_PLACE_CMB ? cmb_bytes(w) : 0,
 		.nvme_errors = w->media_errors,
 		.npes = 1,
 		.limit_ps = w->limit_ps,
@@ -104,6 +113,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.cids = share_of(w) > 1 ? share_of(w) * w->depth : 0,
 		.page = w->page,
 		.place = placements[w->queues_in],
+		.data = placements[w->data_in],
 		.dbbuf = w->dbbuf,
 		.timeout_ns = w->timeout_ps / BF_NS,
 	};
@@ -311,7 +321,13 @@ static int prepare(struct arena *a, struct bf_error *err)
 		a->job.version[i] = BF_NVM_VERSION_UNKNOWN;
 	if (w->work == BF_NVM_FILE)
 		lay_file(a);
-	return w->work == BF_NVM_ADMIN ? 0 : open_service(a, err);
+	if (w->work != BF_NVM_ADMIN)
+		return open_service(a, err);
+	if (w->agent)
+		return 0;
+	rc = add_room(a, BF_PLACE_HOST, sizeof(uint32_t), "nvme mailbox", &versions, err);
+	a->job.mailbox = (uint32_t *)(void *)versions.vaddr;
+	return rc;
 }
 
 /* Runs the service job; true when nothing went wrong. */
@@ -340,10 +356,12 @@ static int launch(struct arena *a, struct bf_error *err)
 	uint64_t start;
 	int rc;
 
-	if (w->agent)
+	if (w->agent || w->work == BF_NVM_ADMIN)
 		rc = w->backend->launch_cpu(a->world, 0, s->threads, kernel, &a->job);
 	else
 		rc = w->backend->launch(a->world, 0, (warps + each - 1) / each, each, kernel, &a->job);
+	if (!rc && a->job.mailbox)
+		rc = w->backend->launch(a->world, 0, 1, 1, bf_nvm_kernels(w->backend->platform)->ring, &a->job);
 	if (rc)
 		return rc;
 	start = now_ns();

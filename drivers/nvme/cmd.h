@@ -148,7 +148,11 @@ BF_DEVICE void bf_nvm_cmd_store(struct bf_thread *t, const struct bf_nvm_ctrl *c
 {
 	uint8_t *slot = sq->vaddr + (uint64_t)index * BF_NVM_SQE;
 
-	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_STALE_FIELDS))
+	if (sq->device)
+		for (uint32_t i = 0; i < 8; i++)
+			bf_mmio_st64(t, slot + i * 8,
+				     (uint64_t)c->dw[i / 2].w[i % 2 * 2 + 1] << 32 | c->dw[i / 2].w[i % 2 * 2]);
+	else if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_STALE_FIELDS))
 		bf_nvm_cmd_store_used(t, slot, c);
 	else
 		for (uint32_t i = 0; i < 4; i++)

@@ -9,6 +9,7 @@
 #define BELFRY_DRIVERS_NVME_CQ_H
 
 #include "drivers/nvme/sq.h"
+#include "models/gpu/prm.h"
 
 struct bf_nvm_completion {
 	uint32_t result; /* DW0 */
@@ -30,6 +31,8 @@ BF_DEVICE uint32_t bf_nvm_cqe_tag(struct bf_thread *t, const struct bf_nvm_ctrl 
 {
 	const uint8_t *at = bf_nvm_cqe(cq, head) + 12;
 
+	if (cq->device)
+		return bf_mmio_ld32(t, at);
 	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PLAIN_POLL))
 		return bf_ld_weak32(t, at);
 	return bf_ld_acquire32(t, at, BF_AT_SYS);
@@ -42,11 +45,27 @@ BF_DEVICE int bf_nvm_cqe_new(const struct bf_nvm_ctrl *ctrl, uint32_t tag, uint3
 	return (tag >> 16 & 1) == phase;
 }
 
-/* Makes what DMA has written to VRAM visible to this GPU, where that takes doing. */
+/*
+ * Makes what DMA has written to VRAM visible to this GPU, where that takes doing: a request, and its acknowledgement for
+ * the VMIDs that it names.
+ */
 BF_DEVICE void bf_nvm_invalidate(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl)
 {
-	if (ctrl->invalidate && !(ctrl->bugs & BF_NVM_BUG_NO_INVALIDATE))
-		bf_mmio_st32(t, ctrl->invalidate, ctrl->invalidate_value);
+	const uint32_t *ack =
+	    ctrl->invalidate + (BF_GPU_GCVM_INVALIDATE_ENG17_ACK - BF_GPU_GCVM_INVALIDATE_ENG17_REQ) / 4;
+	const uint32_t vmids = ctrl->invalidate_value & 0xffffu;
+
+	if (!ctrl->invalidate || ctrl->bugs & BF_NVM_BUG_NO_INVALIDATE)
+		return;
+	bf_mmio_st32(t, ctrl->invalidate, ctrl->invalidate_value);
+	for (uint32_t i = 0; i < 100 && (bf_mmio_ld32(t, ack) & vmids) != vmids; i++)
+		bf_pause(t, 100);
+}
+
+/* A dword of an entry that is known to be new. */
+BF_DEVICE uint32_t bf_nvm_cqe_dword(struct bf_thread *t, const struct bf_nvm_queue *cq, const uint8_t *at)
+{
+	return cq->device ? bf_mmio_ld32(t, at) : bf_ld_relaxed32(t, at, BF_AT_SYS);
 }
 
 /* Looks at the entry at head once: 1 with `out` filled in when it is new. It stays until bf_nvm_cq_advance(). */
@@ -58,8 +77,8 @@ BF_DEVICE int bf_nvm_cq_poll(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl
 
 	if (!bf_nvm_cqe_new(ctrl, tag, cq->phase))
 		return 0;
-	out->result = bf_ld_relaxed32(t, cqe, BF_AT_SYS);
-	out->sqhd = bf_ld_relaxed32(t, cqe + 8, BF_AT_SYS) & 0xffffu;
+	out->result = bf_nvm_cqe_dword(t, cq, cqe);
+	out->sqhd = bf_nvm_cqe_dword(t, cq, cqe + 8) & 0xffffu;
 	out->cid = tag & 0xffffu;
 	out->status = ctrl->bugs & BF_NVM_BUG_IGNORE_STATUS ? 0 : tag >> 17;
 	return 1;
@@ -99,10 +118,22 @@ BF_DEVICE void bf_nvm_cq_update(struct bf_thread *t, const struct bf_nvm_ctrl *c
 }
 
 /*
- * Waits for the next completion, no longer than until `until_ns`: 1, or 0 when nothing came. Where DMA leaves stale
- * copies behind nobody wakes us for what we cannot see: then it looks again every microsecond.
+ * Sleeps until the entry at `at` may have changed. Where DMA leaves stale copies behind nobody wakes us for what we
+ * cannot see, and memory of a device cannot be watched: then it is a microsecond.
  */
 #define BF_NVM_LOOK_NS 1000u
+BF_DEVICE void bf_nvm_rest(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_queue *cq,
+			   const void *at, const void *or_at, uint64_t until_ns)
+{
+	if (ctrl->invalidate)
+		bf_nvm_invalidate(t, ctrl);
+	if (ctrl->invalidate || cq->device)
+		bf_pause(t, BF_NVM_LOOK_NS);
+	else
+		bf_spin2_until(t, at, or_at, until_ns, "a completion queue entry");
+}
+
+/* Waits for the next completion, no longer than until `until_ns`: 1, or 0 when nothing came. */
 BF_DEVICE int bf_nvm_wait(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp, uint64_t until_ns,
 			  struct bf_nvm_completion *out)
 {
@@ -112,12 +143,7 @@ BF_DEVICE int bf_nvm_wait(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, s
 
 		if (now >= until_ns)
 			return 0;
-		if (ctrl->invalidate) {
-			bf_nvm_invalidate(t, ctrl);
-			bf_pause(t, BF_NVM_LOOK_NS);
-		} else {
-			bf_spin2_until(t, at, at, until_ns, "a completion queue entry");
-		}
+		bf_nvm_rest(t, ctrl, &qp->cq, at, at, until_ns);
 	}
 	return 1;
 }
@@ -126,7 +152,7 @@ BF_DEVICE int bf_nvm_wait(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, s
 BF_DEVICE void bf_nvm_tell_timeout(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_qp *qp,
 				   uint32_t inflight, uint32_t batch)
 {
-	const uint32_t seen = bf_ld_relaxed32(t, bf_nvm_cqe(&qp->cq, qp->cq.head) + 12, BF_AT_SYS);
+	const uint32_t seen = bf_nvm_cqe_dword(t, &qp->cq, bf_nvm_cqe(&qp->cq, qp->cq.head) + 12);
 
 	BF_DRIVER_RECORD(t, nvm_timeout, .waited = ctrl->timeout_ns, .qid = qp->sq.no, .inflight = inflight,
 			 .sq_tail = qp->sq.tail, .sq_rung = qp->sq.last, .cq_head = qp->cq.head,

@@ -122,6 +122,7 @@ static int alloc_rings(struct bf_nvm_host *h)
 	const struct bf_nvm_host_opts *o = &h->opts;
 	const uint64_t sq = round_up((uint64_t)o->entries * BF_NVM_SQE, o->page);
 	const uint64_t cq = round_up((uint64_t)o->cq_entries * BF_NVM_CQE, o->page);
+	struct bf_nvm_room scratch;
 	const uint64_t own = round_up(SERVICE_ENTRIES * BF_NVM_SQE, o->page);
 	const uint64_t admin = round_up((uint64_t)ADMIN_SQ_ENTRIES * BF_NVM_SQE, o->page);
 	enum bf_placement place = o->place;
@@ -131,39 +132,47 @@ static int alloc_rings(struct bf_nvm_host *h)
 	if (o->bugs & BF_NVM_BUG_CACHED_SQ && place == BF_PLACE_GPU_UC)
 		place = BF_PLACE_GPU_CACHED;
 	rc = bf_nvm_host_room(h, place, o->nqps * (sq + cq), "nvme queues", &io);
-	if (!rc) /* admin pair, own pair, scratch page, shadow doorbells and EventIdx */
-		rc = bf_nvm_host_room(h, BF_PLACE_HOST, 2 * admin + 2 * own + 4ull * o->page, "nvme admin", &host);
+	if (!rc) /* admin pair, own pair, shadow doorbells and EventIdx */
+		rc = bf_nvm_host_room(h, BF_PLACE_HOST, 2 * admin + 2 * own + 2ull * o->page, "nvme admin", &host);
+	if (!rc)
+		rc = bf_nvm_host_room(h, o->data, 2ull * o->page, "nvme identify", &scratch);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < o->nqps; i++) {
 		set_queue(&h->qps[i].sq, i + 1, o->entries, &io, i * sq);
 		set_queue(&h->qps[i].cq, i + 1, o->cq_entries, &io, o->nqps * sq + i * cq);
+		h->qps[i].sq.device = h->qps[i].cq.device = o->place == BF_PLACE_CMB;
 	}
 	set_queue(&h->ctrl->admin.sq, 0, ADMIN_SQ_ENTRIES, &host, 0);
 	set_queue(&h->ctrl->admin.cq, 0, ADMIN_CQ_ENTRIES, &host, admin);
 	set_queue(&h->qps[o->nqps].sq, o->nqps + 1, SERVICE_ENTRIES, &host, 2 * admin);
 	set_queue(&h->qps[o->nqps].cq, o->nqps + 1, SERVICE_ENTRIES, &host, 2 * admin + own);
-	h->ctrl->scratch = (struct bf_nvm_room){ .vaddr = host.vaddr + 2 * admin + 2 * own,
-						 .ioaddr = host.ioaddr + 2 * admin + 2 * own,
-						 .bytes = 2ull * o->page };
+	h->ctrl->scratch = scratch;
 	if (o->dbbuf) {
-		h->boot->dbbuf = (uint32_t *)(void *)(h->ctrl->scratch.vaddr + 2ull * o->page);
-		h->boot->dbbuf_ioaddr = h->ctrl->scratch.ioaddr + 2ull * o->page;
+		h->boot->dbbuf = (uint32_t *)(void *)(host.vaddr + 2 * admin + 2 * own);
+		h->boot->dbbuf_ioaddr = host.ioaddr + 2 * admin + 2 * own;
 	}
 	if (o->place == BF_PLACE_CMB)
 		h->boot->cmb = io.ioaddr;
 	return 0;
 }
 
-/* The register that makes DMA's writes to VRAM visible, where the queues need it. */
+/* Memory in which a GPU does not see by itself what DMA has written. */
+static bool hidden(enum bf_placement place)
+{
+	return place == BF_PLACE_GPU_CACHED || place == BF_PLACE_GPU_UC;
+}
+
+/* The register that makes DMA's writes to VRAM visible, where that is needed. */
 static int find_invalidate(struct bf_nvm_host *h)
 {
 	uint32_t type = h->opts.bugs & BF_NVM_BUG_FLUSH_TYPE ? BF_GPU_FLUSH_LEGACY : BF_GPU_FLUSH_HEAVYWEIGHT;
 	void *regs;
 	int rc;
 
-	if (h->opts.place != BF_PLACE_GPU_CACHED && h->opts.place != BF_PLACE_GPU_UC)
+	if (!hidden(h->opts.place) && !hidden(h->opts.data))
 		return 0;
+	h->ctrl->data_hidden = !hidden(h->opts.place);
 	if (!h->be->gpu_regs)
 		return bf_fail(h->err, -ENOTSUP, "backend %s has no GPU registers", h->be->name);
 	rc = h->be->gpu_regs(h->world, h->pe, &regs);

@@ -20,6 +20,7 @@ struct bf_nvm_host_opts {
 	uint32_t page;           /* of CC.MPS, a power of two from 4096; 0: 4096 */
 	uint32_t nsid;           /* 0: the first active namespace */
 	enum bf_placement place; /* of the queues */
+	enum bf_placement data;  /* of what threads will read, and of Identify data */
 	bool dbbuf;              /* shadow doorbells */
 	uint64_t timeout_ns;     /* for each command; 0: 1 s */
 };

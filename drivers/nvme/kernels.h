@@ -78,8 +78,11 @@ struct bf_nvm_job {
 	uint32_t requests; /* table size of each thread */
 	struct bf_nvm_request *request;
 	uint32_t *version; /* [threads * span] */
+	uint32_t *mailbox; /* ADMIN: doorbell values plus one, for the thread that rings; NULL: nobody else does */
 	struct bf_nvm_result *result; /* [threads] */
 };
+
+#define BF_NVM_MAILBOX_CLOSED 0xffffffffu
 
 /* Value of 8 bytes at word `i` of a chunk. */
 BF_FN uint64_t bf_nvm_word(uint64_t chunk, uint32_t version, uint64_t i)
@@ -118,6 +121,7 @@ BF_FN uint8_t *bf_nvm_slot(const struct bf_nvm_job *job, uint32_t thread, uint32
 struct bf_nvm_kernels {
 	bf_kernel_fn *bring_up, *shut_down;      /* one thread; struct bf_nvm_boot */
 	bf_kernel_fn *run[BF_NVM_WORKS];         /* struct bf_nvm_job */
+	bf_kernel_fn *ring; /* one thread of the GPU beside ADMIN on the CPU: rings what comes into the mailbox */
 	bf_kernel_fn *fill, *read_back;          /* one thread; struct bf_nvm_job with shape.threads 1: every chunk is
 						    written in version 1; every chunk of a known version is compared */
 };

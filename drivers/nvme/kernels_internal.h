@@ -63,7 +63,10 @@ BF_DEVICE uint64_t bf_nvm_get_word(struct bf_thread *t, const struct bf_nvm_work
 {
 	const uint8_t *p = bf_nvm_byte(w->job, at, i * 8);
 
-	return w->plain ? *(const uint64_t *)(const void *)p : bf_ld_weak64(t, p);
+	if (w->plain)
+		return *(const uint64_t *)(const void *)p;
+	/* Behind a cache that DMA does not keep coherent only loads that pass it by will do. */
+	return w->ctrl->invalidate ? bf_ld_relaxed64(t, p, BF_AT_SYS) : bf_ld_weak64(t, p);
 }
 
 BF_DEVICE void bf_nvm_fill(struct bf_thread *t, const struct bf_nvm_worker *w, const struct bf_nvm_request *r)
@@ -92,6 +95,8 @@ BF_DEVICE void bf_nvm_check(struct bf_thread *t, struct bf_nvm_worker *w, const 
 
 	if (!file && r->version == BF_NVM_VERSION_UNKNOWN)
 		return;
+	if (w->ctrl->data_hidden && !w->plain)
+		bf_nvm_invalidate(t, w->ctrl);
 	for (uint64_t i = 0; i < w->shape->bytes / 8; i++) {
 		const uint64_t found = bf_nvm_get_word(t, w, at, i);
 		const uint64_t wanted = file ? bf_nvm_get_word(t, w, from, i) : bf_nvm_word(r->chunk, r->version, i);
@@ -562,6 +567,7 @@ BF_DEVICE void bf_nvm_work_admin(struct bf_thread *t, const struct bf_nvm_job *j
 
 	if (!bf_nvm_worker(t, job, &w) || w.thread != 0)
 		return;
+	w.ctrl->admin.sq.proxy = job->mailbox;
 	for (uint32_t m = 0; !rc && m < job->shape.commands; m++) {
 		rc = bf_nvm_admin_op(t, &w, m % BF_NVM_ADMIN_OPS);
 		w.result.completed += !rc;
@@ -577,7 +583,28 @@ BF_DEVICE void bf_nvm_work_admin(struct bf_thread *t, const struct bf_nvm_job *j
 		bf_nvm_note(&w, rc, (struct bf_nvm_request *)0);
 		w.result.failed_opcode = 0xff;
 	}
+	w.ctrl->admin.sq.proxy = (uint32_t *)0;
+	if (job->mailbox)
+		bf_st_release32(t, job->mailbox, BF_NVM_MAILBOX_CLOSED, BF_AT_SYS);
 	bf_nvm_end(t, &w);
+}
+
+/* One thread of a GPU that rings the admin queue's doorbell for a thread of the CPU, which does everything else. */
+BF_DEVICE void bf_nvm_work_ring(struct bf_thread *t, const struct bf_nvm_job *job)
+{
+	uint32_t *db = job->ctrl->admin.sq.db;
+	uint32_t value, seen = 0;
+
+	if (bf_block(t) || bf_warp(t) || bf_lane(t))
+		return;
+	while ((value = bf_ld_acquire32(t, job->mailbox, BF_AT_SYS)) != BF_NVM_MAILBOX_CLOSED) {
+		if (value == seen) {
+			bf_spin(t, job->mailbox, "a doorbell to ring");
+			continue;
+		}
+		seen = value;
+		bf_mmio_st32(t, db, value - 1);
+	}
 }
 
 #if !defined(__CUDACC__) && !defined(__HIPCC__)
@@ -613,6 +640,10 @@ static void bf_nvm_run_admin(struct bf_thread *t, void *arg)
 {
 	bf_nvm_work_admin(t, (const struct bf_nvm_job *)arg);
 }
+static void bf_nvm_run_ring(struct bf_thread *t, void *arg)
+{
+	bf_nvm_work_ring(t, (const struct bf_nvm_job *)arg);
+}
 static void bf_nvm_run_fill(struct bf_thread *t, void *arg)
 {
 	bf_nvm_work_service(t, (const struct bf_nvm_job *)arg, BF_NVM_PASS_WRITE);
@@ -627,7 +658,7 @@ static void bf_nvm_run_read_back(struct bf_thread *t, void *arg)
 		.bring_up = bf_nvm_run_bring_up, .shut_down = bf_nvm_run_shut_down,                                    \
 		.run = { bf_nvm_run_read, bf_nvm_run_write, bf_nvm_run_verify, bf_nvm_run_mixed, bf_nvm_run_admin,     \
 			 bf_nvm_run_file },                                                                            \
-		.fill = bf_nvm_run_fill, .read_back = bf_nvm_run_read_back                                             \
+		.ring = bf_nvm_run_ring, .fill = bf_nvm_run_fill, .read_back = bf_nvm_run_read_back                                             \
 	}
 
 extern const struct bf_nvm_kernels bf_nvm_kernels_sim, bf_nvm_kernels_native;

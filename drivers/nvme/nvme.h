@@ -55,6 +55,8 @@ struct bf_nvm_queue {
 	uint32_t *db;      /* doorbell register */
 	uint32_t *shadow;  /* shadow doorbell (Doorbell Buffer Config), NULL: none */
 	uint32_t *event;   /* its EventIdx */
+	uint32_t device;   /* the ring lies in the controller's own memory, which is no memory to us */
+	uint32_t *proxy;   /* somebody else rings: the value plus one goes here; NULL: the owner does */
 };
 
 /* What threads that share a queue pair have in common; see share.h. */
@@ -136,6 +138,7 @@ struct bf_nvm_ctrl {
 	 */
 	uint32_t *invalidate;
 	uint32_t invalidate_value;
+	uint8_t data_hidden; /* data lies there and completions do not: these do not say that those are visible */
 	struct bf_nvm_qp admin;
 	struct bf_nvm_room scratch; /* pages for Identify and logs; the admin queue's alone */
 };

@@ -153,15 +153,10 @@ BF_DEVICE void bf_nvm_share_sleep(struct bf_thread *t, const struct bf_nvm_ctrl 
 	const uint32_t head = bf_ld_relaxed32(t, &s->cq_head, BF_AT_GPU);
 	const uint32_t phase = bf_ld_relaxed32(t, &s->cq_phase, BF_AT_GPU);
 
-	if (ctrl->invalidate) {
-		bf_nvm_invalidate(t, ctrl);
-		bf_pause(t, BF_NVM_LOOK_NS);
-		return;
-	}
 	if (bf_ld_acquire64(t, &s->done[cid], BF_AT_GPU) ||
 	    bf_nvm_cqe_new(ctrl, bf_nvm_cqe_tag(t, ctrl, &qp->cq, head), phase))
 		return;
-	bf_spin2_until(t, &s->done[cid], bf_nvm_cqe(&qp->cq, head), until_ns, "a completion of this thread's");
+	bf_nvm_rest(t, ctrl, &qp->cq, &s->done[cid], bf_nvm_cqe(&qp->cq, head), until_ns);
 }
 
 #endif

@@ -37,6 +37,10 @@ BF_FN int bf_nvm_event_due(uint16_t event, uint16_t value, uint16_t old)
  */
 BF_DEVICE int bf_nvm_ring(struct bf_thread *t, struct bf_nvm_queue *q, uint32_t value)
 {
+	if (q->proxy) {
+		bf_st_release32(t, q->proxy, value + 1, BF_AT_SYS);
+		return 1;
+	}
 	if (q->shadow) {
 		bf_st_relaxed32(t, q->shadow, value, BF_AT_SYS);
 		bf_fence_sys(t);
