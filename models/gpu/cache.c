@@ -317,6 +317,7 @@ static void check_stale(struct bf_gpu_bo *bo, uint32_t line, uint32_t at, const 
 	if (!memcmp(fresh, got, len))
 		return;
 	gpu->stats.stale_loads++;
+	from->missed++;
 	if (from->told || !bf_probe(gpu->sim, BF_CLASS_MEM))
 		return;
 	from->told = true;
@@ -426,6 +427,7 @@ static void hold(struct bf_gpu_bo *bo, uint32_t line, uint64_t va, uint32_t len,
 	held->last_ps = now;
 	held->by = by;
 	held->told = false;
+	held->missed = 0;
 	if (l2 && l2->since_ps == BF_NEVER) {
 		l2->since_ps = now;
 		gpu->nstale++;
@@ -434,6 +436,7 @@ static void hold(struct bf_gpu_bo *bo, uint32_t line, uint64_t va, uint32_t len,
 		l2->last_ps = now;
 		l2->by = by;
 		l2->told = false;
+		l2->missed = 0;
 	}
 	gpu->stats.arrived += first;
 	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {

@@ -191,13 +191,16 @@ static void describe_copy(struct bf_gpu *gpu, const struct bf_gpu_copy *copy, st
 	if (copy->since_ps == BF_NEVER || (!in_l2 && bo->l2[copy->line] && bo->mtype == BF_GPU_MTYPE_RW))
 		return; /* the L2's copy, which is also stale, tells it */
 	a = waiter(gpu, copy);
-	if (!a)
+	if (a)
+		say(o, "%s: '%s' waits for %s: ", gpu->name, a->name, a->waits_for ? a->waits_for : "it");
+	else if (copy->missed)
+		say(o, "%s: missed by %u loads: ", gpu->name, copy->missed);
+	else
 		return;
-	say(o, "%s: '%s' waits for %s: what %s wrote is in memory since %llu ns, but the GPU%s serves line 0x%llx "
-	       "(%s+0x%llx) from before; ",
-	    gpu->name, a->name, a->waits_for ? a->waits_for : "it", bf_stream_actor_name(&gpu->sim->rec, copy->by),
-	    (unsigned long long)(copy->since_ps / BF_NS), in_l2 ? "'s L2" : "",
-	    (unsigned long long)(bo->region->va + offset), bo->region->name, (unsigned long long)offset);
+	say(o, "what %s wrote is in memory since %llu ns, but the GPU%s serves line 0x%llx (%s+0x%llx) from before; ",
+	    bf_stream_actor_name(&gpu->sim->rec, copy->by), (unsigned long long)(copy->since_ps / BF_NS),
+	    in_l2 ? "'s L2" : "", (unsigned long long)(bo->region->va + offset), bo->region->name,
+	    (unsigned long long)offset);
 	if (in_l2)
 		say(o, "needs memory mapped MTYPE_UC or loads past the caches (glc slc dlc)%s",
 		    bo->held[copy->line] ? ", and GCVM_INVALIDATE_ENG17_REQ flush_type 2 with a VMID mask" : "");

@@ -45,6 +45,7 @@ struct bf_gpu_copy {
 	uint32_t next, prev; /* 1 + index; 0: none */
 	uint8_t list;        /* enum bf_gpu_list */
 	bool told;           /* a stale load of it was recorded */
+	uint32_t missed;     /* stale loads since its last change */
 	uint32_t by, dirty_by;
 	uint64_t since_ps, last_ps; /* HELD: first and last unseen write. L2: first one it missed, BF_NEVER if none */
 	uint64_t dirty_ps;          /* first store that memory lacks */
