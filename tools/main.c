@@ -12,6 +12,7 @@ extern const struct bf_command bf_cmd_diff;
 extern const struct bf_command bf_cmd_export;
 extern const struct bf_command bf_cmd_decode;
 extern const struct bf_command bf_cmd_check;
+extern const struct bf_command bf_cmd_serve;
 extern const struct bf_command bf_cmd_doctor;
 
 int main(int argc, char **argv)
@@ -19,7 +20,7 @@ int main(int argc, char **argv)
 	/* In the order in which the overview shows them. */
 	static const struct bf_command *const commands[] = {
 		&bf_cmd_run,  &bf_cmd_replay, &bf_cmd_explore, &bf_cmd_life,  &bf_cmd_import, &bf_cmd_dump,
-		&bf_cmd_diff, &bf_cmd_export, &bf_cmd_decode,  &bf_cmd_check, &bf_cmd_doctor, NULL,
+		&bf_cmd_diff, &bf_cmd_export, &bf_cmd_decode,  &bf_cmd_check, &bf_cmd_serve, &bf_cmd_doctor, NULL,
 	};
 
 	return bf_cli_main(commands, argc, argv);
