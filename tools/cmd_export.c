@@ -4,9 +4,10 @@
 
 #include "tools/cli.h"
 #include "tools/input.h"
+#include "tools/sdma_picture.h"
 #include "traces/pcapng.h"
 
-enum { TO_PCAPNG, TO_JSONL };
+enum { TO_PCAPNG, TO_JSONL, TO_SVG };
 
 static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
@@ -33,14 +34,38 @@ static int export_jsonl(struct bf_trace *t, FILE *out, struct bf_error *err)
 	return rc ? rc : closed;
 }
 
+static int export_svg(struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	struct bf_picture p;
+	int rc;
+
+	bf_picture_init(&p);
+	rc = bf_picture_read(&p, t);
+	if (!rc || rc == -EBADMSG)
+		rc = bf_picture_draw(&p, out, err);
+	bf_picture_free(&p);
+	return rc;
+}
+
+static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	switch (bf_arg_u64(args, "to")) {
+	case TO_PCAPNG:
+		return export_pcapng(args, t, out, err);
+	case TO_SVG:
+		return export_svg(t, out, err);
+	default:
+		return export_jsonl(t, out, err);
+	}
+}
+
 static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out)
 {
 	struct bf_error err = { 0 };
 	int rc = bf_input_open(bf_arg_positional(args, 0), in, &err);
 
 	if (!rc)
-		rc = bf_arg_u64(args, "to") == TO_PCAPNG ? export_pcapng(args, in->trace, out, &err)
-							 : export_jsonl(in->trace, out, &err);
+		rc = export_trace(args, in->trace, out, &err);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (in->damage)
@@ -57,7 +82,7 @@ static int export(const struct bf_args *args)
 	int code;
 
 	if (!bf_arg_given(args, "to"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng or --to=jsonl");
+		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng, --to=jsonl or --to=svg");
 	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
 	if (to_file)
@@ -81,7 +106,7 @@ static int export(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl", .help = "the form" },
+	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg", .help = "the form" },
 	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
 	{ 0 },
@@ -93,6 +118,7 @@ const struct bf_command bf_cmd_export = {
 	.summary = "write a trace in another program's form",
 	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
 		   "as well.\n"
+		   "svg: the surfaces that sub-window copies filled, of a run of sdma-rect.\n"
 		   "\n"
 		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng",
 	.options = options,

@@ -317,6 +317,71 @@ static bool any_refused(const struct arena *a)
 	return false;
 }
 
+/* What a stop says of the code that submitted. */
+static const char *cause_of(uint32_t reason)
+{
+	switch (reason) {
+	case BF_SDMA_BAD_OPCODE:
+	case BF_SDMA_RESERVED:
+	case BF_SDMA_PRIVILEGED:
+		return "the engine read something that is no packet: ring bytes that were not stored yet, bytes of an "
+		       "earlier lap, or a packet that was built wrong";
+	case BF_SDMA_STRADDLES:
+		return "a packet runs over the end of the ring: the rest of the ring must be filled with NOPs, and the "
+		       "packet begin at offset 0";
+	case BF_SDMA_TRUNCATED:
+		return "a doorbell value ends inside a packet: its count is too large, or somebody rang for less than "
+		       "a submission";
+	case BF_SDMA_DOORBELL_BACK:
+		return "a doorbell value is below the one before, or more than a ring above: an offset was published "
+		       "in place of an index that grows, submissions were published out of order, or the ring was "
+		       "overwritten before the engine had read it";
+	case BF_SDMA_MEMORY:
+		return "a packet names an address that is not mapped for the engine";
+	case BF_SDMA_MISALIGNED:
+		return "a packet's address is not aligned as its kind needs";
+	case BF_SDMA_OVERLAP:
+	case BF_SDMA_OUT_OF_SURFACE:
+		return "a copy whose result no document defines (--strict)";
+	default:
+		return NULL;
+	}
+}
+
+static bool any_wrong_thread(const struct arena *a)
+{
+	for (uint32_t i = 0; i < a->plan.nthreads; i++)
+		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_THREAD_WRONG)
+			return true;
+	return false;
+}
+
+/* What the standing of queues and data tells; nothing when it does not. */
+static void name_cause(struct arena *a)
+{
+	const struct bf_sdma_result *r = a->r;
+	const char *cause = NULL;
+
+	for (uint32_t i = 0; !cause && i < r->nqueues; i++) {
+		const struct bf_sdma_queue_standing *q = &r->queues[i];
+
+		cause = cause_of(q->engine.reason);
+		if (!cause && r->verdict != BF_SDMA_WRONG_DATA && q->engine.retired == q->engine.doorbell &&
+		    q->engine.doorbell < q->published)
+			cause = "a doorbell is missing: the engine has done all that it was told of";
+		if (!cause && strcmp(q->engine.waits, "POLL_REGMEM") == 0)
+			cause = "the engine polls a word that nobody sets to the reference";
+	}
+	if (!cause && r->verdict == BF_SDMA_WRONG_DATA && any_wrong_thread(a))
+		cause = "completion was signalled before the data were there, or a copy read its source too early: only "
+			"FENCE, ATOMIC, TRAP and NOP wait for the copies before them";
+	if (!cause && r->verdict == BF_SDMA_DEADLOCK && !r->nqueues)
+		cause = "the engine has retired everything and a thread still waits: the packets that it read are not "
+			"those that were stored, or the word that it waits for was overwritten";
+	if (cause)
+		snprintf(a->r->cause, sizeof(a->r->cause), "%s", cause);
+}
+
 static int judge(struct arena *a)
 {
 	struct bf_sdma_result *r = a->r;
@@ -330,12 +395,14 @@ static int judge(struct arena *a)
 		r->verdict = BF_SDMA_LIMIT;
 	else if (any_refused(a))
 		r->verdict = BF_SDMA_REFUSED;
-	if (rc || r->verdict != BF_SDMA_GOOD)
-		return rc;
-	check_heaps(a);
-	rc = check_traps(a);
-	if (r->wrong)
-		r->verdict = BF_SDMA_WRONG_DATA;
+	if (!rc && r->verdict == BF_SDMA_GOOD) {
+		check_heaps(a);
+		rc = check_traps(a);
+		if (r->wrong)
+			r->verdict = BF_SDMA_WRONG_DATA;
+	}
+	if (r->verdict != BF_SDMA_GOOD)
+		name_cause(a);
 	return rc;
 }
 

@@ -367,7 +367,7 @@ static void plan_concurrent(struct bf_sdma_plan *p)
 	}
 }
 
-/* SdmaQueueWraparound: more pairs than the ring holds, then single WRITEs. */
+/* SdmaQueueWraparound: more pairs than the ring holds, then single WRITEs of all lengths. */
 static void plan_wrap(struct bf_sdma_plan *p)
 {
 	for (uint32_t i = 0; i < p->w->producers; i++) {
@@ -376,12 +376,13 @@ static void plan_wrap(struct bf_sdma_plan *p)
 		for (uint32_t c = 0; c < p->w->commands; c++)
 			copy_and_mark(p, thread, queue_of(p, i), c % 16 == 15);
 		for (uint32_t c = 0; c < p->w->commands; c++) {
-			const uint64_t dst = bf_sdma_plan_area(p, 0, 8, "a write's destination");
+			const uint32_t n = 2 + 2 * (uint32_t)bf_rng_below(&p->rng, 8);
+			const uint64_t dst = bf_sdma_plan_area(p, 0, n * 4ull, "a write's destination");
 			struct bf_sdma_body body;
 
-			bf_sdma_plan_body(p, &body, BF_SDMA_WRITE_DWORDS + 2);
-			add_random_write(p, &body, dst, 2);
-			blocking(p, thread, queue_of(p, i), &body, 1, dst, 8);
+			bf_sdma_plan_body(p, &body, BF_SDMA_WRITE_DWORDS + n);
+			add_random_write(p, &body, dst, n);
+			blocking(p, thread, queue_of(p, i), &body, 1, dst, n * 4ull);
 		}
 	}
 }

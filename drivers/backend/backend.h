@@ -94,8 +94,9 @@ struct bf_sdma_ring {
 struct bf_sdma_standing {
 	uint64_t doorbell, fetched, retired, packets;
 	bool paused;
+	uint32_t reason;   /* enum bf_sdma_reason: why it stopped */
 	char waits[32];    /* what the packet in front waits for; "": nothing */
-	char stopped[160]; /* why it stopped and where; "": it runs */
+	char stopped[160]; /* the same as text, and where; "": it runs */
 };
 
 enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };

@@ -210,6 +210,7 @@ static void fill_standing(struct bf_sdma_queue *q, struct bf_sdma_standing *out)
 		.retired = info.retired,
 		.packets = info.packets,
 		.paused = info.paused,
+		.reason = info.fault.reason,
 	};
 	if (info.waits)
 		snprintf(out->waits, sizeof(out->waits), "%s", info.waits);

@@ -80,10 +80,12 @@ BF_DEVICE void bf_sdma_ring_commit(struct bf_thread *t, struct bf_sdma_writer *w
 	if (!(w->bugs & BF_SDMA_BUG_DOORBELL_FIRST))
 		bf_sdma_ring_doorbell(t, w, to);
 	BF_DRIVER_RECORD(t, sdma_publish, .from = from, .to = to, .queue = w->id);
-	if (in_turn)
-		bf_st_release64(t, &w->commit, to, BF_AT_SYS);
-	else
+	if (BF_UNLIKELY(!in_turn))
 		bf_atomic_max64(t, &w->commit, to, BF_AT_SYS);
+	else if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_NO_FENCE))
+		bf_st_relaxed64(t, &w->commit, to, BF_AT_SYS);
+	else
+		bf_st_release64(t, &w->commit, to, BF_AT_SYS);
 }
 
 /* Fills the ring from `at` to its end with zeros, each a NOP of one dword. Somebody else may come first: then nothing. */
@@ -128,8 +130,10 @@ BF_DEVICE int bf_sdma_ring_reserve(struct bf_thread *t, struct bf_sdma_writer *w
 			continue;
 		*at = from;
 		BF_DRIVER_RECORD(t, sdma_reserve, .from = from, .to = to, .queue = w->id, .pad = 0);
-		if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_DOORBELL_FIRST))
+		if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_DOORBELL_FIRST)) {
 			bf_sdma_ring_doorbell(t, w, to);
+			bf_pause(t, 2000); /* the scheduler takes the thread away where it hurts */
+		}
 		return 0;
 	}
 }
