@@ -63,7 +63,7 @@ static uint32_t move(struct bf_nvme_rq *rq)
 		if (d->dir == BF_NVME_FROM_HOST)
 			bf_nvme_read(rq, d->run_iova, bytes, (uint32_t)run);
 		else
-			status = bf_nvme_write(rq, d->run_iova, bytes, (uint32_t)run);
+			status = (d->lend ? bf_nvme_lend : bf_nvme_write)(rq, d->run_iova, bytes, (uint32_t)run);
 	}
 	d->run_iova += run;
 	d->run_len -= run;

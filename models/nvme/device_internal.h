@@ -96,6 +96,7 @@ struct bf_nvme_data_state {
 	uint8_t place;                /* of the data: unknown, host, controller memory buffer */
 	bool begun;                   /* the pointer was looked at */
 	bool bucket;                  /* the run at hand is a bit bucket */
+	bool lend;                    /* set by the caller: bytes for the host need no copy (bf_nvme_lend()) */
 	bool last_segment;            /* SGL: the segment at hand is the last */
 	bool calling, returned;       /* inside bf_nvme_reads(); which has called back */
 	uint32_t fetch;               /* bytes of `list` that the walk waits for */
@@ -472,6 +473,8 @@ void bf_nvme_wait_until(struct bf_nvme_rq *rq, uint64_t when_ps, void (*wake)(st
 void bf_nvme_read(struct bf_nvme_rq *rq, uint64_t iova, void *dst, uint32_t len);
 void bf_nvme_reads(struct bf_nvme_rq *rq, bf_nvme_done_fn *done);
 uint32_t bf_nvme_write(struct bf_nvme_rq *rq, uint64_t iova, const void *src, uint32_t len);
+/* The same without a copy: `src` stays in place as long as the device. What arrives is what it holds then. */
+uint32_t bf_nvme_lend(struct bf_nvme_rq *rq, uint64_t iova, const void *src, uint32_t len);
 
 /* True when `iova` lies in the controller memory buffer as the host placed it. */
 bool bf_nvme_in_cmb(const struct bf_nvme *dev, uint64_t iova);
@@ -566,6 +569,7 @@ void bf_nvme_delete_cq(struct bf_nvme_rq *rq);
 void bf_nvme_sq_idle(struct bf_nvme_sq *sq);
 
 /* sq.c */
+void bf_nvme_sq_init(struct bf_nvme *dev);
 int bf_nvme_sq_open(struct bf_nvme *dev);
 void bf_nvme_sq_close(struct bf_nvme *dev);
 void bf_nvme_sq_tail(struct bf_nvme_sq *sq, uint32_t tail);
@@ -575,7 +579,7 @@ void bf_nvme_sq_ready(struct bf_nvme_sq *sq);
 void bf_nvme_arbiter_forget(struct bf_nvme_sq *sq);
 
 /* request.c */
-int bf_nvme_request_open(struct bf_nvme *dev);
+void bf_nvme_request_init(struct bf_nvme *dev);
 void bf_nvme_request_close(struct bf_nvme *dev);
 /* An entry has arrived: a request of it, on its way to bf_nvme_io_start() or bf_nvme_admin_start(). */
 bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, uint32_t batch, uint64_t told_ps,
@@ -589,6 +593,7 @@ void bf_nvme_rq_free(struct bf_nvme_rq *rq);
 uint32_t bf_nvme_drop_commands(struct bf_nvme *dev);
 
 /* cq.c */
+void bf_nvme_cq_init(struct bf_nvme *dev);
 int bf_nvme_cq_open(struct bf_nvme *dev);
 void bf_nvme_cq_close(struct bf_nvme *dev);
 void bf_nvme_post(struct bf_nvme_rq *rq);

@@ -99,6 +99,15 @@ uint32_t bf_nvme_write(struct bf_nvme_rq *rq, uint64_t iova, const void *src, ui
 	return bf_nvme_dma_write(rq->dev, iova, src, len);
 }
 
+uint32_t bf_nvme_lend(struct bf_nvme_rq *rq, uint64_t iova, const void *src, uint32_t len)
+{
+	if (BF_UNLIKELY(bf_nvme_in_cmb(rq->dev, iova)))
+		return bf_nvme_dma_write(rq->dev, iova, src, len);
+	if (!rq->dev->bus_master || bf_dma_write(&rq->dev->dma, iova, src, len, BF_DMA_LENT))
+		return BF_NVME_SC_DATA_TRANSFER;
+	return 0;
+}
+
 /* One thing less is under way for the request. False: it was dropped, and is gone if this was the last. */
 static bool ended(struct bf_nvme_rq *rq)
 {

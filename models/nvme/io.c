@@ -169,6 +169,20 @@ uint32_t bf_nvme_check_media(struct bf_nvme_rq *rq, uint64_t offset, uint64_t le
 	return status;
 }
 
+/* A block comes in one piece if nothing cuts the data but page boundaries, and those fall between blocks. */
+bool bf_nvme_in_place(const struct bf_nvme_rq *rq)
+{
+	const uint64_t page = 1ull << rq->dev->page_shift, prp1 = bf_le64(rq->sqe.prp1);
+	struct bf_nvme_sgl s;
+
+	if (rq->ns->media->file)
+		return false;
+	if (!BF_FIELD_GET(BF_NVME_PSDT, rq->sqe.flags))
+		return !(prp1 & ((1u << rq->ns->lba_shift) - 1)) || rq->io.len <= page - (prp1 & (page - 1));
+	memcpy(&s, &rq->sqe.prp1, sizeof(s));
+	return BF_FIELD_GET(BF_NVME_SGL_TYPE, s.type) == BF_NVME_SGL_DATA;
+}
+
 /* What a command is, for the checks. */
 #define RANGE 1u   /* names blocks by CDW10 to 12 */
 #define DATA 2u    /* and moves them: MDTS counts */
@@ -292,6 +306,7 @@ static void staged(struct bf_nvme_rq *rq, uint32_t status)
 
 static void read_ready(struct bf_nvme_rq *rq)
 {
+	rq->data.lend = bf_nvme_in_place(rq);
 	if (BF_UNLIKELY(rq->io.status))
 		bf_nvme_io_end(rq, rq->io.status);
 	else if (!rq->ns->media->file)

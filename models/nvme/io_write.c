@@ -1,23 +1,9 @@
-/*
- * NVM commands that write, and Flush.
- *
- * Data go straight into the media's memory where each DMA read brings whole blocks: a block is then old or new at any
- * time, which is all that AWUN and AWUPF of 0 promise. Where a block could come in two reads it is staged.
- */
+/* NVM commands that write, and Flush. */
 #include "models/nvme/media_internal.h"
 
 static bool writes_through(const struct bf_nvme_rq *rq)
 {
 	return bf_le32(rq->sqe.cdw12) & BF_NVME_RW_FUA || !rq->dev->feat.wce;
-}
-
-static bool in_place(const struct bf_nvme_rq *rq)
-{
-	const uint64_t page = 1ull << rq->dev->page_shift, prp1 = bf_le64(rq->sqe.prp1);
-
-	if (rq->ns->media->file || BF_FIELD_GET(BF_NVME_PSDT, rq->sqe.flags))
-		return false;
-	return !(prp1 & ((1u << rq->ns->lba_shift) - 1)) || rq->io.len <= page - (prp1 & (page - 1));
 }
 
 static uint8_t *writable(struct bf_nvme_rq *rq, uint64_t offset, uint64_t *run)
@@ -63,7 +49,7 @@ void bf_nvme_io_write(struct bf_nvme_rq *rq)
 
 	rq->io.delay_ps = 0;
 	status = bf_nvme_check_media(rq, rq->io.offset, rq->io.len, true, &rq->io.delay_ps);
-	if (!status && in_place(rq)) {
+	if (!status && bf_nvme_in_place(rq)) {
 		bf_nvme_data_at(rq, BF_NVME_FROM_HOST, writable, rq->io.len, arrived_in_place);
 		return;
 	}

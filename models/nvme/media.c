@@ -40,6 +40,12 @@ void bf_nvme_media_close(struct bf_nvme *dev)
 	if (!u)
 		return;
 	bf_nvme_file_quiesce(dev, NULL);
+	while (u->dead) {
+		struct bf_nvme_media *next = u->dead->next_dead;
+
+		bf_nvme_store_close(u->dead);
+		u->dead = next;
+	}
 	for (uint32_t i = 0; i < BF_NVME_STAGE_CLASSES; i++)
 		free_stages(u->stages[i]);
 	bf_nvme_file_free_ops(u->free_ops);

@@ -30,6 +30,7 @@ struct bf_nvme_media {
 	uint64_t allocated;  /* sectors */
 	uint64_t bad;        /* sectors */
 	bool born_allocated; /* all sectors of absent chunks are: a file that was there before */
+	struct bf_nvme_media *next_dead;
 };
 
 #define BF_NVME_STAGE_LOG 12u    /* smallest staging buffer */
@@ -49,12 +50,15 @@ struct bf_nvme_media_unit {
 	uint64_t busy_until_ps;   /* for the SMART log */
 	void *stages[BF_NVME_STAGE_CLASSES];
 	struct bf_nvme_file_op *free_ops, *busy_ops;
+	struct bf_nvme_media *dead; /* of namespaces that went */
 };
 
 /* Opens and closes memory or file; 0 or negative errno with sim->error set. */
 int bf_nvme_store_open(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, uint64_t bytes,
 		       struct bf_nvme_media **out);
 void bf_nvme_store_close(struct bf_nvme_media *m);
+/* Closes the file and forgets the bytes, but keeps their addresses valid: DMA may be on its way from or to them. */
+void bf_nvme_store_retire(struct bf_nvme *dev, struct bf_nvme_media *m);
 
 /* media_memory.c: bytes in place. `*run` is cut to what lies together. Writable: NULL on lack of memory. */
 uint8_t *bf_nvme_media_readable(const struct bf_nvme_media *m, uint64_t offset, uint64_t *run);
@@ -115,6 +119,11 @@ uint32_t bf_nvme_io_range(struct bf_nvme_rq *rq);
 uint32_t bf_nvme_check_range(struct bf_nvme_rq *rq, uint64_t slba, uint64_t blocks);
 /* Whether the media can read or write [offset, offset + len): 0 or a status word; `*delay_ps` grows. */
 uint32_t bf_nvme_check_media(struct bf_nvme_rq *rq, uint64_t offset, uint64_t len, bool write, uint64_t *delay_ps);
+/*
+ * Whether the data may go straight between host memory and the media's memory: if each DMA operation moves whole blocks,
+ * a block is old or new at any time, which is all that AWUN and AWUPF of 0 promise. Otherwise they are staged.
+ */
+bool bf_nvme_in_place(const struct bf_nvme_rq *rq);
 /* Staging buffers of at least `len` bytes, given back with the request; NULL on lack of memory. */
 uint8_t *bf_nvme_stage(struct bf_nvme_rq *rq, uint64_t len);
 uint8_t *bf_nvme_stage_ranges(struct bf_nvme_rq *rq, uint64_t len);

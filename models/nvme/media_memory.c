@@ -1,6 +1,6 @@
 /*
- * Media in memory: chunks that are mapped when they are first written. A chunk that was mapped stays until the namespace
- * goes, since DMA may be on its way to it; what is deallocated goes back to the kernel all the same.
+ * Media in memory: chunks that are mapped when they are first written. A chunk that was mapped stays as long as the
+ * device, since DMA may be on its way; the memory of what is deallocated goes back to the kernel all the same.
  */
 #include "models/nvme/media_internal.h"
 
@@ -169,6 +169,17 @@ int bf_nvme_store_open(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, 
 	m->allocated = m->born_allocated ? m->bytes / 512 : 0;
 	*out = m;
 	return 0;
+}
+
+void bf_nvme_store_retire(struct bf_nvme *dev, struct bf_nvme_media *m)
+{
+	if (m->file)
+		bf_nvme_file_close(m->file);
+	else
+		clear(m, 0, m->bytes);
+	m->file = NULL;
+	m->next_dead = dev->media->dead;
+	dev->media->dead = m;
 }
 
 void bf_nvme_store_close(struct bf_nvme_media *m)

@@ -91,7 +91,7 @@ void bf_nvme_ns_close(struct bf_nvme *dev, uint32_t nsid)
 	if (!ns)
 		return;
 	bf_nvme_file_quiesce(dev, ns->media);
-	bf_nvme_store_close(ns->media);
+	bf_nvme_store_retire(dev, ns->media);
 	free(ns);
 	dev->ns[nsid - 1] = NULL;
 }
