@@ -18,12 +18,16 @@
 static void on_completion(struct bf_event *ev);
 static void on_interrupt(struct bf_event *ev);
 
-int bf_nvme_cq_open(struct bf_nvme *dev)
+void bf_nvme_cq_init(struct bf_nvme *dev)
 {
-	uint32_t n = dev->profile.vectors ? dev->profile.vectors : 1;
-
 	bf_nvme_list_init(&dev->completing);
 	bf_event_init(&dev->completion_event, on_completion);
+}
+
+int bf_nvme_cq_open(struct bf_nvme *dev)
+{
+	uint32_t n = dev->profile.vectors;
+
 	dev->vectors = calloc(n, sizeof(*dev->vectors));
 	if (!dev->vectors)
 		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for %u vectors", dev->name, n);

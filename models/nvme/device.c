@@ -78,8 +78,6 @@ static int open_parts(struct bf_nvme *dev, const struct bf_nvme_opts *opts)
 	if (!status)
 		status = bf_nvme_sq_open(dev);
 	if (!status)
-		status = bf_nvme_request_open(dev);
-	if (!status)
 		status = bf_nvme_cq_open(dev);
 	if (!status)
 		status = bf_nvme_io_open(dev);
@@ -113,8 +111,9 @@ int bf_nvme_create(struct bf_sim *sim, const struct bf_nvme_opts *opts, struct b
 	set_serial(dev, opts->serial);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
 	bf_nvme_admin_init(dev);
-	bf_nvme_list_init(&dev->starting);
-	bf_nvme_list_init(&dev->completing);
+	bf_nvme_sq_init(dev);
+	bf_nvme_request_init(dev);
+	bf_nvme_cq_init(dev);
 	bf_nvme_ctrl_init(dev);
 	status = open_parts(dev, opts);
 	if (status) {

@@ -23,11 +23,10 @@ struct bf_nvme_block {
 static void on_start(struct bf_event *ev);
 static void on_wake(struct bf_event *ev);
 
-int bf_nvme_request_open(struct bf_nvme *dev)
+void bf_nvme_request_init(struct bf_nvme *dev)
 {
 	bf_nvme_list_init(&dev->starting);
 	bf_event_init(&dev->start_event, on_start);
-	return 0;
 }
 
 /* What is still there was dropped while DMA reads were in flight. */

@@ -28,6 +28,14 @@ struct bf_nvme_fetch {
 static void on_bell(struct bf_event *ev);
 static void fetch_done(struct bf_dma_op *op);
 
+void bf_nvme_sq_init(struct bf_nvme *dev)
+{
+	for (uint32_t i = 0; i < BF_NVME_CLASSES; i++)
+		dev->classes[i].tail = &dev->classes[i].head;
+	dev->bell_tail = &dev->bell_head;
+	bf_event_init(&dev->bell_event, on_bell);
+}
+
 int bf_nvme_sq_open(struct bf_nvme *dev)
 {
 	dev->fetch_memory = calloc(BF_NVME_FETCHES, sizeof(*dev->fetch_memory));
@@ -37,10 +45,6 @@ int bf_nvme_sq_open(struct bf_nvme *dev)
 		dev->fetch_memory[i].next = dev->fetches;
 		dev->fetches = &dev->fetch_memory[i];
 	}
-	for (uint32_t i = 0; i < BF_NVME_CLASSES; i++)
-		dev->classes[i].tail = &dev->classes[i].head;
-	dev->bell_tail = &dev->bell_head;
-	bf_event_init(&dev->bell_event, on_bell);
 	return 0;
 }
 
