@@ -491,7 +491,10 @@ START_TEST(doorbells_are_polled_in_live_mode)
 		ck_assert(!mprotect(bells->bytes, bells->size, PROT_READ | PROT_WRITE));
 		write_word(&r, r.host->va, 9);
 		ck_assert_int_eq(bf_sdma_poll_doorbells(r.dev), 0);
-		bf_put_le32(bells->bytes + offset, (uint32_t)r.index);
+		if (wrapped)
+			bf_put_le32(bells->bytes + offset, (uint32_t)r.index);
+		else
+			bf_put_le64(bells->bytes + offset, r.index);
 		ck_assert_int_ne(bf_sdma_poll_doorbells(r.dev), 0);
 		ck_assert_int_eq(bf_sdma_poll_doorbells(r.dev), 0);
 		bf_sim_run(r.sim, RIG_LIMIT);
