@@ -4,7 +4,7 @@
 #
 #	nvme_steps.sh all		everything, then a reboot; after it, whether the data is still there
 #	nvme_steps.sh short		the driver, a file system, fio, a reset
-#	nvme_steps.sh wait-for-death	writes, flushes, says so, and waits for the controller to disappear under it
+#	nvme_steps.sh wait-for-death	writes, flushes, says so, and reads until the controller is gone
 #	nvme_steps.sh survived		whether what wait-for-death wrote is still there
 #
 # Media: a file system in the first 32 MiB, then room for fio, and in the last MiB a mark that outlives a reboot.
@@ -162,6 +162,10 @@ reset_under_load() {
 	wait $! && ready
 }
 
+unreadable() {
+	! dd if=$disk of=/dev/null bs=4k count=1 iflag=direct
+}
+
 marked() {
 	dd if=$disk bs=1M skip=$mark_at count=1 2>/dev/null | grep -q 'second boot'
 }
@@ -205,8 +209,9 @@ short)
 	;;
 wait-for-death)
 	file_system
+	echo 3000 >/sys/block/nvme0n1/queue/io_timeout
 	echo "written"
-	sleep 60
+	check driver-gives-up within 60 unreadable
 	;;
 survived)
 	check data-after-the-server-died still_there
