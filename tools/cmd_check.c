@@ -302,6 +302,7 @@ static const struct {
 } forms[] = {
 	{ "mlx5-cqe", check_cqes },
 	{ "nvme", bf_check_nvme },
+	{ "sdma-rect", bf_check_sdma_rect },
 };
 
 static int check_file(const struct bf_args *args)
@@ -333,7 +334,7 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect FILE",
 	.summary = "compare the models with what was recorded of real devices",
 	.details = "mlx5-cqe: FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
 		   "\"note\" in\n"
@@ -349,8 +350,13 @@ const struct bf_command bf_cmd_check = {
 		   "bytes and\n"
 		   "printed again, then the model's own are printed in the same form.\n"
 		   "\n"
+		   "sdma-rect: FILE is JSON Lines with requests for sub-window copies and the packets that they become.\n"
+		   "Packets are compared dword by dword; then they run on the model, and the result is compared with a\n"
+		   "plain loop.\n"
+		   "\n"
 		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
-		   "  belfry check nvme traces/samples/nvme_captures.jsonl",
+		   "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
+		   "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

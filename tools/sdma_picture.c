@@ -11,7 +11,7 @@
 
 /* Geometry, in pixels: the whole slice on the left, the window and a rim of RIM cells around it on the right. */
 #define LEFT 64
-#define TOP 96
+#define TOP 112
 #define CELL 2u
 #define ZOOM 9u
 #define RIM 4u
@@ -214,12 +214,13 @@ static void draw_elements(FILE *out, const struct bf_picture_surface *s, const s
 {
 	const uint32_t x0 = left + (s->x - p->x) * ZOOM, y0 = top + (s->y - p->y) * ZOOM;
 
-	fprintf(out, "<path d=\"");
-	for (uint32_t x = s->element; x < s->width; x += s->element)
-		fprintf(out, "M%u %uv%u", x0 + x * ZOOM, y0, s->height * ZOOM);
+	fprintf(out, "<g stroke=\"#fff\" shape-rendering=\"crispEdges\"><path stroke-opacity=\".35\" d=\"");
 	for (uint32_t y = 1; y < s->height; y++)
 		fprintf(out, "M%u %uh%u", x0, y0 + y * ZOOM, s->width * ZOOM);
-	fprintf(out, "\" stroke=\"#fff\" stroke-opacity=\".55\" stroke-width=\"1\" shape-rendering=\"crispEdges\"/>\n");
+	fprintf(out, "\"/><path stroke-width=\"%u\" d=\"", s->element > 1 ? 2u : 1u);
+	for (uint32_t x = s->element; x < s->width; x += s->element)
+		fprintf(out, "M%u %uv%u", x0 + x * ZOOM, y0, s->height * ZOOM);
+	fprintf(out, "\"/></g>\n");
 	draw_frame(out, x0, y0, s->width * ZOOM, s->height * ZOOM, "#c8102e", 2);
 }
 
@@ -241,12 +242,12 @@ static void draw_surface(FILE *out, const struct bf_picture_surface *s, uint32_t
 	const struct part p = part_of(s);
 	const uint32_t right = LEFT + s->pitch * CELL + GAP;
 
-	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"h\">One pixel: %u byte%s</text>\n", LEFT, top - 28, s->element,
-		s->element > 1 ? "s" : "");
 	fprintf(out,
-		"<text x=\"%u\" y=\"%u\" class=\"t s\">%u x %u bytes at pixel (%u, %u), pitch %u pixels: %s</text>\n",
-		right, top - 28, s->width, s->height, s->x / s->element, s->y, s->pitch / s->element,
-		s->right ? "every byte as it must be" : "WRONG");
+		"<text x=\"%u\" y=\"%u\" class=\"h\">One pixel: %u byte%s <tspan fill=\"%s\">%s</tspan></text>\n", LEFT,
+		top - 28, s->element, s->element > 1 ? "s" : "", s->right ? "#2a7d3f" : "#c8102e",
+		s->right ? "\xe2\x9c\x93 as it must be" : "\xe2\x9c\x97 wrong");
+	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"t\">%u x %u bytes at pixel (%u, %u), pitch %u pixels</text>\n",
+		right, top - 28, s->width, s->height, s->x / s->element, s->y, s->pitch / s->element);
 	draw_cells(out, s, 0, 0, s->pitch, s->rows, LEFT, top, CELL);
 	draw_frame(out, LEFT, top, s->pitch * CELL, s->rows * CELL, "#8a867d", 1);
 	draw_frame(out, LEFT + s->x * CELL, top + s->y * CELL, s->width * CELL, s->height * CELL, "#c8102e", 2);
@@ -272,8 +273,10 @@ int bf_picture_draw(const struct bf_picture *p, FILE *out, struct bf_error *err)
 		"<style>text{font-family:system-ui,sans-serif;fill:#2b2a27}.t text,.t{font-size:11px;fill:#6b675f}"
 		".e text{text-anchor:end}.h{font-size:15px;font-weight:600}.T{font-size:19px;font-weight:600}"
 		"</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-		"<text x=\"%u\" y=\"34\" class=\"T\">Destination of each sub-window copy</text>\n",
-		width, height, width, height, LEFT);
+		"<text x=\"%u\" y=\"34\" class=\"T\">Destination of each sub-window copy</text>\n"
+		"<text x=\"%u\" y=\"56\" class=\"t\">Left: the slice, in bytes. Right: the window and a rim, pixels "
+		"between white lines.</text>\n",
+		width, height, width, height, LEFT, LEFT);
 	for (uint32_t i = 0; i < p->n; i++) {
 		draw_surface(out, &p->surfaces[i], top);
 		top += height_of(&p->surfaces[i]) + BELOW;

@@ -101,8 +101,10 @@ uint64_t bf_sdma_plan_area(struct bf_sdma_plan *p, uint32_t pe, uint64_t bytes, 
 }
 
 /* Memory of a world that does not run is the host's to write. */
-static void both(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
+void bf_sdma_plan_before(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
 {
+	if (p->rc)
+		return;
 	memcpy((uint8_t *)p->heap[pe].ptr + at, bytes, n);
 	memcpy(p->shadow[pe] + at, bytes, n);
 }
@@ -115,7 +117,7 @@ void bf_sdma_plan_random(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint6
 		uint8_t word[8];
 
 		bf_put_le64(word, bf_rng_next(&p->rng));
-		both(p, pe, at + i, word, bytes - i < 8 ? bytes - i : 8);
+		bf_sdma_plan_before(p, pe, at + i, word, bytes - i < 8 ? bytes - i : 8);
 	}
 }
 
@@ -126,7 +128,7 @@ struct bf_sdma_signal bf_sdma_plan_signal(struct bf_sdma_plan *p, uint32_t pe, u
 
 	if (!p->rc) {
 		bf_put_le64(word, before);
-		both(p, pe, at, word, 8);
+		bf_sdma_plan_before(p, pe, at, word, 8);
 		bf_put_le64(p->shadow[pe] + at, after);
 	}
 	return (struct bf_sdma_signal){

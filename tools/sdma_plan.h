@@ -88,7 +88,8 @@ int bf_sdma_work_defaults(struct bf_sdma_workload *w, struct bf_error *err);
 
 /* A fresh area of zeros, aligned to 64; `name` for messages. Fails the plan when the heap has no room. */
 uint64_t bf_sdma_plan_area(struct bf_sdma_plan *p, uint32_t pe, uint64_t bytes, const char *name);
-/* Puts random bytes there, before the run. */
+/* Puts bytes there, or random ones, before the run. */
+void bf_sdma_plan_before(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n);
 void bf_sdma_plan_random(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint64_t bytes);
 /* A 64-bit word with `before` in it before the run and `after` at the end; returns a signal for it. */
 struct bf_sdma_signal bf_sdma_plan_signal(struct bf_sdma_plan *p, uint32_t pe, uint64_t before, uint64_t after);

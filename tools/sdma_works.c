@@ -83,7 +83,12 @@ static void plan_rect(struct bf_sdma_plan *p)
 	const uint32_t thread = bf_sdma_plan_thread(p, 0);
 	const uint64_t src = bf_sdma_plan_area(p, 0, RECT_BYTES, "the rect's source");
 
-	bf_sdma_plan_random(p, 0, src, RECT_SLICE);
+	/* Neighbours differ, and a picture shows which way is up. */
+	for (uint32_t i = 0; i < RECT_SLICE; i++) {
+		const uint8_t v = (uint8_t)(16 + 3 * (i % RECT_SIDE) + 4 * (i / RECT_SIDE)) | 1;
+
+		bf_sdma_plan_before(p, 0, src + i, &v, 1);
+	}
 	for (uint32_t e = 0; e <= 4; e++)
 		if (!p->w->element || p->w->element == 1u << e)
 			rect_of_element(p, thread, src, e);

@@ -1,0 +1,525 @@
+/*
+ * belfry check sdma-rect: requests and the packets that they must become, dword by dword; then the packets run on the
+ * model and the result is compared with a plain loop.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/sdma/copy.h"
+#include "models/sdma/sdma.h"
+#include "tools/check.h"
+#include "traces/json_line.h"
+
+#define PACKETS_MAX 4096u
+#define RING_BYTES (1u << 20)
+
+/* Surfaces and copies beyond this are compared packet by packet and not run. */
+#define SURFACE_MAX (64ull << 20)
+#define MOVED_MAX (64ull << 20)
+
+struct vector {
+	char id[40], tag[96], error[24];
+	bool wide, submit;
+	struct bf_sdma_rect rect;
+	uint32_t npackets;
+	uint32_t dw[PACKETS_MAX][BF_SDMA_RECT_DWORDS];
+};
+
+enum outcome { AS_IT_MUST, PACKETS_DIFFER, DATA_DIFFER, TOO_LARGE };
+
+struct tally {
+	struct bf_json *json; /* NULL: text */
+	unsigned vectors, good, bad, run, large;
+};
+
+/* ---- reading ---- */
+
+static int read_text(struct bf_json_line *l, const char *name, char *out, size_t cap, bool needed)
+{
+	const struct bf_json_member *m = bf_json_line_find(l, name);
+
+	out[0] = '\0';
+	if (!m)
+		return needed ? bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": no \"%s\"", l->number, name) : 0;
+	if (m->token != BF_JSON_STRING || m->value_len >= cap)
+		return bf_json_line_fail(l, m, name, "is no text, or too long");
+	snprintf(out, cap, "%.*s", (int)m->value_len, m->value);
+	return 0;
+}
+
+static int read_number(struct bf_json_line *l, const char *name, uint64_t max, uint64_t *out)
+{
+	const struct bf_json_member *m = bf_json_line_find(l, name);
+
+	if (!m)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": no \"%s\"", l->number, name);
+	return bf_json_line_integer(l, m, name, BF_JSON_DECIMAL, max, out);
+}
+
+/* Steps over blanks and `c`; false when something else stands there. */
+static bool take(const char **p, const char *end, char c)
+{
+	while (*p < end && (**p == ' ' || **p == '\t'))
+		++*p;
+	if (*p == end || **p != c)
+		return false;
+	++*p;
+	return true;
+}
+
+/* [x, y, z] */
+static int read_triple(struct bf_json_line *l, const char *name, struct bf_sdma_dim3 *out)
+{
+	const struct bf_json_member *m = bf_json_line_find(l, name);
+	uint32_t *const to[3] = { &out->x, &out->y, &out->z };
+	const char *p, *end;
+	bool good = m != NULL;
+
+	if (!m)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": no \"%s\"", l->number, name);
+	p = m->value;
+	end = p + m->value_len;
+	good = take(&p, end, '[');
+	for (int i = 0; good && i < 3; i++) {
+		uint64_t v = 0;
+		unsigned digits = 0;
+
+		while (p < end && *p == ' ')
+			p++;
+		for (; p < end && *p >= '0' && *p <= '9' && digits < 10; p++, digits++)
+			v = v * 10 + (uint64_t)(*p - '0');
+		good = digits && v <= UINT32_MAX && take(&p, end, i < 2 ? ',' : ']');
+		*to[i] = (uint32_t)v;
+	}
+	return good ? 0 : bf_json_line_fail(l, m, name, "is not [x, y, z]");
+}
+
+/* ["80000401", ...]: thirteen of eight digits. */
+static int read_dwords(struct bf_json_line *l, struct bf_json_line *in, uint32_t dw[BF_SDMA_RECT_DWORDS])
+{
+	const struct bf_json_member *m = bf_json_line_find(in, "dw");
+	const char *p, *end;
+	bool good;
+
+	if (!m)
+		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": a packet without \"dw\"", l->number);
+	p = m->value;
+	end = p + m->value_len;
+	good = take(&p, end, '[');
+	for (uint32_t i = 0; good && i < BF_SDMA_RECT_DWORDS; i++) {
+		uint32_t v = 0;
+
+		good = take(&p, end, '"') && end - p > 8;
+		for (int k = 0; good && k < 8; k++, p++) {
+			good = bf_hex_digit(*p) >= 0;
+			v = v << 4 | (uint32_t)(bf_hex_digit(*p) & 15);
+		}
+		dw[i] = v;
+		good = good && take(&p, end, '"') && take(&p, end, i + 1 < BF_SDMA_RECT_DWORDS ? ',' : ']');
+	}
+	return good ? 0 : bf_json_line_fail(in, m, "dw", "is not thirteen dwords of eight hexadecimal digits");
+}
+
+/* From `p` at a '{' to behind its '}'; NULL when it does not end. Strings may hold braces. */
+static const char *object_end(const char *p, const char *end)
+{
+	unsigned depth = 0;
+	bool quoted = false;
+
+	for (; p < end; p++) {
+		if (quoted && *p == '\\')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		else if (!quoted && *p == '{')
+			depth++;
+		else if (!quoted && *p == '}' && !--depth)
+			return p + 1;
+	}
+	return NULL;
+}
+
+static int read_packets(struct bf_json_line *l, struct vector *v)
+{
+	const struct bf_json_member *m = bf_json_line_find(l, "packets");
+	const char *p, *end;
+	int rc = 0;
+
+	if (!m)
+		return v->error[0] ? 0 : bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": neither \"packets\" nor \"error\"",
+						 l->number);
+	if (v->error[0])
+		return bf_json_line_fail(l, m, "packets", "cannot go with an error");
+	p = m->value;
+	end = p + m->value_len;
+	if (!take(&p, end, '['))
+		return bf_json_line_fail(l, m, "packets", "is no list");
+	while (!rc && !take(&p, end, ']')) {
+		struct bf_json_line in = { .start = l->start, .number = l->number, .err = l->err };
+
+		while (p < end && (*p == ' ' || *p == ','))
+			p++;
+		in.p = p;
+		in.end = p < end && *p == '{' ? object_end(p, end) : NULL;
+		if (!in.end)
+			return bf_json_line_fail(l, m, "packets", "is no list of objects");
+		if (v->npackets == PACKETS_MAX)
+			return bf_json_line_fail(l, m, "packets", "has more than 4096 packets");
+		p = in.end;
+		rc = bf_json_line_scan(&in);
+		if (!rc)
+			rc = read_dwords(l, &in, v->dw[v->npackets++]);
+	}
+	return rc;
+}
+
+static int read_vector(struct bf_json_line *l, struct vector *v)
+{
+	struct bf_sdma_rect *r = &v->rect;
+	char gen[16], entry[16];
+	int rc = bf_json_line_scan(l);
+
+	v->npackets = 0;
+	rc = rc ? rc : read_text(l, "id", v->id, sizeof(v->id), true);
+	rc = rc ? rc : read_text(l, "tag", v->tag, sizeof(v->tag), false);
+	rc = rc ? rc : read_text(l, "gen", gen, sizeof(gen), true);
+	rc = rc ? rc : read_text(l, "entry", entry, sizeof(entry), true);
+	rc = rc ? rc : read_text(l, "error", v->error, sizeof(v->error), false);
+	rc = rc ? rc : read_number(l, "src_base", UINT64_MAX, &r->src.base);
+	rc = rc ? rc : read_number(l, "dst_base", UINT64_MAX, &r->dst.base);
+	rc = rc ? rc : read_number(l, "src_pitch", UINT64_MAX, &r->src.pitch);
+	rc = rc ? rc : read_number(l, "dst_pitch", UINT64_MAX, &r->dst.pitch);
+	rc = rc ? rc : read_number(l, "src_slice", UINT64_MAX, &r->src.slice);
+	rc = rc ? rc : read_number(l, "dst_slice", UINT64_MAX, &r->dst.slice);
+	rc = rc ? rc : read_triple(l, "src_off", &r->src_off);
+	rc = rc ? rc : read_triple(l, "dst_off", &r->dst_off);
+	rc = rc ? rc : read_triple(l, "range", &r->range);
+	if (rc)
+		return rc;
+	if (strcmp(gen, "gfx9") != 0 && strcmp(gen, "gfx12") != 0)
+		return bf_json_line_fail(l, bf_json_line_find(l, "gen"), "gen", "is neither gfx9 nor gfx12");
+	if (strcmp(entry, "build") != 0 && strcmp(entry, "submit") != 0)
+		return bf_json_line_fail(l, bf_json_line_find(l, "entry"), "entry", "is neither build nor submit");
+	v->wide = strcmp(gen, "gfx12") == 0;
+	v->submit = strcmp(entry, "submit") == 0;
+	return read_packets(l, v);
+}
+
+/* ---- the packets ---- */
+
+static const struct bf_sdma_caps *caps_of(const struct vector *v)
+{
+	return bf_sdma_caps_of(v->wide ? BF_SDMA_V7 : BF_SDMA_V4);
+}
+
+static enum bf_sdma_rect_error build(const struct vector *v, struct bf_sdma_body *b)
+{
+	return v->submit ? bf_sdma_rect_copy(b, &v->rect) : bf_sdma_rect_tiles(b, &v->rect);
+}
+
+static enum outcome compare_packets(const struct vector *v, uint32_t *dw, char *wrong, size_t cap)
+{
+	const char *expected = v->error[0] ? v->error : "ok";
+	struct bf_sdma_body b;
+	enum bf_sdma_rect_error e;
+
+	bf_sdma_body_begin(&b, caps_of(v), 0, dw, PACKETS_MAX * BF_SDMA_RECT_DWORDS);
+	e = build(v, &b);
+	if (strcmp(bf_sdma_rect_error_name(e), expected) != 0) {
+		snprintf(wrong, cap, "is %s, should be %s", bf_sdma_rect_error_name(e), expected);
+		return PACKETS_DIFFER;
+	}
+	if (b.n != v->npackets * BF_SDMA_RECT_DWORDS) {
+		snprintf(wrong, cap, "%" PRIu32 " packets, should be %" PRIu32, b.n / BF_SDMA_RECT_DWORDS, v->npackets);
+		return PACKETS_DIFFER;
+	}
+	for (uint32_t i = 0; i < b.n; i++) {
+		const uint32_t should = v->dw[i / BF_SDMA_RECT_DWORDS][i % BF_SDMA_RECT_DWORDS];
+
+		if (dw[i] == should)
+			continue;
+		snprintf(wrong, cap, "packet %" PRIu32 ", dword %" PRIu32 ": is %08" PRIx32 ", should be %08" PRIx32,
+			 i / BF_SDMA_RECT_DWORDS, i % BF_SDMA_RECT_DWORDS, dw[i], should);
+		return PACKETS_DIFFER;
+	}
+	return AS_IT_MUST;
+}
+
+/* ---- running them ---- */
+
+/* One engine, its queue and both surfaces at the addresses of the vector. */
+struct stand {
+	struct bf_sim *sim;
+	struct bf_space space;
+	struct bf_ioas ioas;
+	struct bf_sdma *engine;
+	struct bf_sdma_queue *queue;
+	struct bf_region *ring, *pointers, *src, *dst;
+	bool has_space, has_ioas;
+};
+
+/* Bytes from the base on that the request touches on one side. */
+static uint64_t reach(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range)
+{
+	return off->x + (uint64_t)range->x + (off->y + (uint64_t)range->y - 1) * p->pitch +
+	       (off->z + (uint64_t)range->z - 1) * p->slice;
+}
+
+static bool too_large(const struct bf_sdma_rect *r)
+{
+	const uint64_t rows = (uint64_t)r->range.y * r->range.z;
+
+	return rows > MOVED_MAX || rows * r->range.x > MOVED_MAX ||
+	       reach(&r->src, &r->src_off, &r->range) > SURFACE_MAX ||
+	       reach(&r->dst, &r->dst_off, &r->range) > SURFACE_MAX;
+}
+
+static int add_region(struct stand *s, const char *name, uint64_t va, uint64_t bytes, struct bf_region **out)
+{
+	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_DRAM, .va = va, .size = bytes };
+	int rc = bf_region_create(&s->space, &opts, out);
+
+	return rc ? rc : bf_ioas_map_region(&s->ioas, *out, BF_IOMMU_READ | BF_IOMMU_WRITE);
+}
+
+/* A surface from the page of its first byte to that of its last. */
+static int add_surface(struct stand *s, const char *name, const struct bf_sdma_pitched *p,
+		       const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range, struct bf_region **out)
+{
+	const uint64_t va = p->base & ~(uint64_t)(BF_PAGE - 1);
+
+	return add_region(s, name, va, p->base - va + reach(p, off, range) + 4, out);
+}
+
+static int open_stand(struct stand *s, const struct vector *v)
+{
+	const struct bf_sdma_rect *r = &v->rect;
+	struct bf_sdma_opts opts = { .name = "sdma0", .profile = v->wide ? &bf_sdma_v7 : &bf_sdma_v4 };
+	struct bf_sdma_queue_opts queue = { .bytes = RING_BYTES };
+	int rc = bf_sim_create(1, &s->sim);
+
+	if (!rc)
+		rc = bf_space_init(&s->space, s->sim, "check", 0);
+	s->has_space = !rc;
+	if (!rc)
+		rc = bf_ioas_init(&s->ioas, s->sim, "check", BF_PAGE);
+	s->has_ioas = s->has_space && !rc;
+	if (!rc)
+		rc = add_surface(s, "source", &r->src, &r->src_off, &r->range, &s->src);
+	if (!rc)
+		rc = add_surface(s, "destination", &r->dst, &r->dst_off, &r->range, &s->dst);
+	if (!rc)
+		rc = add_region(s, "ring", 0, RING_BYTES, &s->ring);
+	if (!rc)
+		rc = add_region(s, "pointers", 0, BF_PAGE, &s->pointers);
+	opts.space = &s->space;
+	opts.ioas = &s->ioas;
+	if (!rc)
+		rc = bf_sdma_create(s->sim, &opts, &s->engine);
+	if (rc)
+		return rc;
+	queue.ring = s->ring->va;
+	queue.rptr = s->pointers->va;
+	queue.wptr = s->pointers->va + 64;
+	return bf_sdma_queue_create(s->engine, &queue, &s->queue);
+}
+
+static void close_stand(struct stand *s)
+{
+	if (s->engine)
+		bf_sdma_destroy(s->engine);
+	if (s->has_ioas)
+		bf_ioas_fini(&s->ioas);
+	if (s->has_space)
+		bf_space_fini(&s->space);
+	if (s->sim)
+		bf_sim_destroy(s->sim);
+}
+
+static void fill(struct bf_region *r, uint32_t seed)
+{
+	for (uint64_t i = 0; i + 4 <= r->size; i += 4) {
+		seed = seed * 1664525u + 1013904223u;
+		bf_put_le32(r->bytes + i, seed);
+	}
+}
+
+/* The request as loops over slices and rows, on `dst`, a copy of the destination. */
+static void plain_copy(const struct stand *s, const struct bf_sdma_rect *r, uint8_t *dst)
+{
+	for (uint64_t z = 0; z < r->range.z; z++)
+		for (uint64_t y = 0; y < r->range.y; y++)
+			memcpy(dst + (r->dst.base - s->dst->va) + r->dst_off.x + (r->dst_off.y + y) * r->dst.pitch +
+				   (r->dst_off.z + z) * r->dst.slice,
+			       s->src->bytes + (r->src.base - s->src->va) + r->src_off.x +
+				   (r->src_off.y + y) * r->src.pitch + (r->src_off.z + z) * r->src.slice,
+			       r->range.x);
+}
+
+static int run_on(struct stand *s, const struct vector *v, const uint32_t *dw, uint32_t n, uint8_t *should, char *wrong,
+		  size_t cap)
+{
+	const struct bf_sdma_rect *r = &v->rect;
+	struct bf_sdma_queue_info info;
+	struct bf_region *bell;
+	uint64_t offset, at;
+	uint8_t index[8];
+
+	fill(s->src, 1);
+	fill(s->dst, 2);
+	memcpy(should, s->dst->bytes, s->dst->size);
+	plain_copy(s, r, should);
+	for (uint32_t i = 0; i < n; i++)
+		bf_put_le32(s->ring->bytes + i * 4ull, dw[i]);
+	bf_put_le64(index, n * 4ull);
+	bell = bf_sdma_doorbell(s->queue, &offset);
+	bf_mmio_post(bell, offset, index, 8);
+	bf_sim_run(s->sim, BF_NEVER);
+	bf_sdma_queue_info(s->queue, &info);
+	if (info.fault.reason || info.retired != n * 4ull) {
+		snprintf(wrong, cap, "the model stopped at byte %" PRIu64 " of the packets, reason %u, dword %" PRIu32,
+			 info.fault.index, (unsigned)info.fault.reason, info.fault.dword);
+		return DATA_DIFFER;
+	}
+	if (memcmp(should, s->dst->bytes, s->dst->size) == 0)
+		return AS_IT_MUST;
+	for (at = 0; should[at] == s->dst->bytes[at]; at++)
+		;
+	snprintf(wrong, cap, "run on the model, the byte at 0x%" PRIx64 " is 0x%02x, a plain loop has 0x%02x",
+		 s->dst->va + at, s->dst->bytes[at], should[at]);
+	return DATA_DIFFER;
+}
+
+/* The outcome, or a negative errno when the stand cannot be had. */
+static int run_packets(const struct vector *v, const uint32_t *dw, uint32_t n, char *wrong, size_t cap)
+{
+	struct stand s = { 0 };
+	uint8_t *should = NULL;
+	int rc;
+
+	if (too_large(&v->rect) || n * 4ull >= RING_BYTES)
+		return TOO_LARGE;
+	rc = open_stand(&s, v);
+	if (!rc) {
+		should = malloc(s.dst->size);
+		rc = should ? run_on(&s, v, dw, n, should, wrong, cap) : -ENOMEM;
+	}
+	if (rc == -EEXIST || rc == -EINVAL)
+		rc = TOO_LARGE; /* the surfaces lie where a machine of ours has no room for them */
+	free(should);
+	close_stand(&s);
+	return rc;
+}
+
+/* ---- telling ---- */
+
+static void tell(const struct vector *v, const struct tally *t, enum outcome o, bool ran, const char *wrong)
+{
+	const char *how = o == AS_IT_MUST || o == TOO_LARGE ? "ok" : "MISMATCH";
+
+	if (!t->json) {
+		printf("%-9s %s %s: %s%s%" PRIu32 " packets%s\n", how, v->id, v->tag, v->error, v->error[0] ? ", " : "",
+		       v->npackets, ran ? ", run" : o == TOO_LARGE ? ", too large to run" : "");
+		if (wrong[0])
+			printf("          %s\n", wrong);
+		return;
+	}
+	bf_json_open(t->json, NULL, '{');
+	bf_json_text(t->json, "id", v->id);
+	bf_json_u64(t->json, "packets", v->npackets);
+	bf_json_bool(t->json, "ok", o == AS_IT_MUST || o == TOO_LARGE);
+	bf_json_bool(t->json, "run", ran);
+	if (v->error[0])
+		bf_json_text(t->json, "error", v->error);
+	if (wrong[0])
+		bf_json_text(t->json, "wrong", wrong);
+	bf_json_close(t->json, '}');
+}
+
+static int check_vector(const struct vector *v, uint32_t *dw, struct tally *t, struct bf_error *err)
+{
+	char wrong[200] = "";
+	int o = (int)compare_packets(v, dw, wrong, sizeof(wrong));
+	bool ran = false;
+
+	if (o == AS_IT_MUST && v->npackets) {
+		o = run_packets(v, dw, v->npackets * BF_SDMA_RECT_DWORDS, wrong, sizeof(wrong));
+		if (o < 0)
+			return bf_fail(err, o, "%s: no memory to run it", v->id);
+		ran = o != TOO_LARGE;
+	}
+	t->vectors++;
+	t->run += ran;
+	t->large += o == TOO_LARGE;
+	t->good += o == AS_IT_MUST || o == TOO_LARGE;
+	t->bad += o == PACKETS_DIFFER || o == DATA_DIFFER;
+	tell(v, t, (enum outcome)o, ran, wrong);
+	return 0;
+}
+
+static int take_file(FILE *f, struct tally *t, struct bf_error *err)
+{
+	struct vector *v = calloc(1, sizeof(*v));
+	uint32_t *dw = calloc(PACKETS_MAX, BF_SDMA_RECT_DWORDS * sizeof(*dw));
+	char *text = NULL;
+	size_t cap = 0;
+	uint32_t number = 0;
+	ssize_t n;
+	int rc = v && dw ? 0 : bf_fail(err, -ENOMEM, "out of memory");
+
+	while (!rc && (n = getline(&text, &cap, f)) > 0) {
+		struct bf_json_line l = { .start = text, .p = text, .number = ++number, .err = err };
+
+		l.end = text + n - (text[n - 1] == '\n');
+		if (bf_json_line_blank(&l))
+			continue;
+		rc = read_vector(&l, v);
+		if (!rc)
+			rc = check_vector(v, dw, t, err);
+	}
+	if (!rc && ferror(f))
+		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
+	if (!rc && !t->vectors)
+		rc = bf_fail(err, -EBADMSG, "there is no vector in it");
+	free(text);
+	free(dw);
+	free(v);
+	return rc;
+}
+
+int bf_check_sdma_rect(const struct bf_args *args, const char *path, FILE *f)
+{
+	struct bf_error err = { 0 };
+	struct bf_json j;
+	struct tally t = { .json = bf_arg_json(args) ? &j : NULL };
+	int rc;
+
+	if (t.json) {
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		bf_json_open(&j, "vectors", '[');
+	}
+	rc = take_file(f, &t, &err);
+	if (t.json) {
+		bf_json_close(&j, ']');
+		bf_json_u64(&j, "good", t.good);
+		bf_json_u64(&j, "mismatches", t.bad);
+		bf_json_u64(&j, "run", t.run);
+		bf_json_u64(&j, "too_large_to_run", t.large);
+		if (rc)
+			bf_json_text(&j, "error", err.text);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	} else if (!rc) {
+		printf("%u of %u as they must be; %u run on the model, %u too large for that\n", t.good, t.vectors, t.run,
+		       t.large);
+	}
+	if (rc) {
+		fflush(stdout);
+		fprintf(stderr, "belfry check: %s: %s\n", path, err.text);
+		return BF_EXIT_USAGE;
+	}
+	return t.bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
+}
