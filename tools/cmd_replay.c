@@ -13,6 +13,7 @@
 #include "tools/life_out.h"
 #include "tools/profile.h"
 #include "tools/replay_nvme.h"
+#include "tools/replay_sdma.h"
 #include "traces/pcapng.h"
 #include "traces/replay.h"
 
@@ -497,7 +498,12 @@ static int replay(const struct bf_args *args)
 
 	if (bf_input_peek(path, &f, head, sizeof(head), &len, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	code = bf_replay_is_nvme(path, f, head, len) ? bf_replay_nvme(args, path, f) : replay_mlx5(args, path, f);
+	if (bf_replay_is_nvme(path, f, head, len))
+		code = bf_replay_nvme(args, path, f);
+	else if (bf_replay_is_sdma(path, f, head, len))
+		code = bf_replay_sdma(args, path, f);
+	else
+		code = replay_mlx5(args, path, f);
 	fclose(f);
 	return code;
 }
@@ -536,8 +542,11 @@ const struct bf_command bf_cmd_replay = {
 		   "completions\n"
 		   "are compared with the captured ones, queue by queue. A Linux NVMe trace (see import ftrace) "
 		   "runs on the NVMe\n"
-		   "controller instead: status, order and queue heads are compared. Exit code 0: no divergence, 1: "
-		   "some.\n"
+		   "controller instead: status, order and queue heads are compared; --profile is 970pro or instant. A "
+		   "dump of an\n"
+		   "SDMA ring (see import sdma-ring) runs on the copy engine of the generation that --profile names "
+		   "(v4, v5, v6,\n"
+		   "v7, v7.1): it tells where the engine stops and why. Exit code 0: no divergence, 1: some.\n"
 		   "\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"
 		   "  belfry replay traces/samples/mix_1.client.jsonl --life=0x100001:25 --pcapng=mix.pcapng",
