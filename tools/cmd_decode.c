@@ -144,7 +144,7 @@ static int decode(const struct bf_args *args)
 	bool wqe = strcmp(what, "mlx5-wqe") == 0;
 
 	if (!wqe && strcmp(what, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe and mlx5-cqe are known",
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe, mlx5-cqe and sdma are known",
 				    what);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
@@ -154,6 +154,10 @@ static int decode(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = { { 0 } };
+
+extern const struct bf_command bf_cmd_decode_sdma;
+
+static const struct bf_command *const families[] = { &bf_cmd_decode_sdma, NULL };
 
 const struct bf_command bf_cmd_decode = {
 	.name = "decode",
@@ -169,4 +173,5 @@ const struct bf_command bf_cmd_decode = {
 	.min_args = 1,
 	.max_args = 1024,
 	.run = decode,
+	.families = families,
 };
