@@ -442,6 +442,7 @@ static int run_queues(struct machine *m)
 	tell(m, "%u of %u GPU threads are through, %u of them failed", m->done, o->threads, m->bad);
 	m->result->good = m->done == o->threads && !m->failure;
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
+		 m->result->good && m->opts->work == BF_SEED_POLL ? "progress: every completion was seen" :
 		 m->result->good		  ? "all data written and read back" :
 		 m->failure == BF_NVM_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come" :
 		 m->failure == BF_NVM_STRAY   ? "wrong data read back" :

@@ -466,6 +466,25 @@ static void landing(struct bf_cache *cache, struct bf_region *r, uint64_t offset
 	arm(gpu);
 }
 
+/* Keeps the first late store of each thread and reader, for the report. */
+static void note_late(struct bf_gpu *gpu, const struct bf_gpu_copy *c, uint64_t va, uint32_t reader)
+{
+	struct bf_gpu_late *l = gpu->late, *const end = gpu->late + gpu->lates;
+
+	while (l < end && (l->by != c->dirty_by || l->reader != reader))
+		l++;
+	if (l < end) {
+		l->count++;
+		return;
+	}
+	if (gpu->lates == BF_GPU_LATES)
+		return;
+	gpu->lates++;
+	*l = (struct bf_gpu_late){ .time_ps = gpu->sim->now_ps, .since_ps = c->dirty_ps, .va = va, .by = c->dirty_by,
+				   .reader = reader, .count = 1 };
+	memcpy(l->buffer, c->bo->region->name, sizeof(l->buffer) - 1);
+}
+
 static void sampled(struct bf_cache *cache, struct bf_region *r, uint64_t offset, uint64_t len,
 		    const struct bf_visitor *by)
 {
@@ -486,6 +505,7 @@ static void sampled(struct bf_cache *cache, struct bf_region *r, uint64_t offset
 		if (!late)
 			continue;
 		gpu->stats.late_stores++;
+		note_late(gpu, c, line_va(bo, (uint32_t)line) + from, by->actor);
 		if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
 			struct bf_rec_gpu_late_store rec = { .va = line_va(bo, (uint32_t)line) + from,
 							     .since = c->dirty_ps, .len = (uint32_t)(to - from),

@@ -222,12 +222,22 @@ size_t bf_gpu_describe(struct bf_gpu *gpu, char *buf, size_t cap)
 		const struct bf_gpu_stray *s = &gpu->stray[i];
 
 		say(&o,
-		    "%s: %s wrote %u bytes at I/O address 0x%llx at %llu ns (%u writes in all): it was given physical "
+		    "%s: %s wrote %u bytes at I/O address 0x%llx at %llu ns (writes in all: %u): it was given physical "
 		    "address 0x%llx for '%s', which has moved away; %s%s%s\n",
 		    gpu->name, bf_stream_actor_name(&gpu->sim->rec, s->by), s->len, (unsigned long long)s->iova,
 		    (unsigned long long)(s->time_ps / BF_NS), s->count, (unsigned long long)s->paddr, s->meant,
 		    s->owner[0] ? "the memory belongs to '" : "nobody owns the memory", s->owner,
 		    s->owner[0] ? "' now" : "");
+	}
+	for (uint32_t i = 0; i < gpu->lates; i++) {
+		const struct bf_gpu_late *l = &gpu->late[i];
+
+		say(&o,
+		    "%s: %s read 0x%llx ('%s') at %llu ns, and %u lines in all, while the L2 held what %s had stored at "
+		    "%llu ns: it got older bytes; needs a fence of system scope behind the store, or MTYPE_UC\n",
+		    gpu->name, bf_stream_actor_name(&gpu->sim->rec, l->reader), (unsigned long long)l->va, l->buffer,
+		    (unsigned long long)(l->time_ps / BF_NS), l->count, bf_stream_actor_name(&gpu->sim->rec, l->by),
+		    (unsigned long long)(l->since_ps / BF_NS));
 	}
 	return o.len;
 }

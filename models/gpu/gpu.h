@@ -107,8 +107,9 @@ int bf_gpu_bo_export(struct bf_gpu_bo *bo, struct bf_dmabuf **out);
 
 /*
  * Why GPU threads wait: a line for each line of memory that the GPU serves from before a write and that an agent sleeps
- * on or has looked at since, naming the write, its time, who holds the old bytes and what would help; and one for each
- * device that wrote to a moved buffer's old address. Same conventions as bf_agents_describe().
+ * on or has looked at since, naming the write, its time, who holds the old bytes and what would help; one for each
+ * device that wrote to a moved buffer's old address; and one for each that read what a store in the L2 had yet to
+ * change. Same conventions as bf_agents_describe().
  */
 size_t bf_gpu_describe(struct bf_gpu *gpu, char *buf, size_t cap);
 

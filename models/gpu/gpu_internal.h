@@ -75,6 +75,14 @@ struct bf_gpu_stray {
 };
 #define BF_GPU_STRAYS 8u
 
+/* A read by a device of what a store in the L2 had yet to change; likewise. */
+struct bf_gpu_late {
+	uint64_t time_ps, since_ps, va;
+	uint32_t by, reader, count;
+	char buffer[32];
+};
+#define BF_GPU_LATES 8u
+
 /* One invalidation engine. */
 struct bf_gpu_engine {
 	struct bf_event done;
@@ -99,6 +107,8 @@ struct bf_gpu {
 	uint32_t nstray; /* windows */
 	struct bf_gpu_stray stray[BF_GPU_STRAYS];
 	uint32_t strays;
+	struct bf_gpu_late late[BF_GPU_LATES];
+	uint32_t lates;
 	/* cache.c */
 	struct bf_gpu_copy *copies;
 	uint32_t ncopies;
