@@ -6,10 +6,10 @@
  * as in sim/pcie.c. Latency 250 ns one way and 200 ns in root complex and memory: assumed, so that a small DMA read
  * takes the 0.7 us that Neugebauer et al. (SIGCOMM 2018) measured on Gen3.
  *
- * Samsung 970 PRO (data sheet revision 1.0): 512 GB model with 370,000 random reads a second at queue depth 32 and
- * 500,000 at most over all queues, 15,000 at depth 1 with one thread (66 us), 55,000 random writes at depth 1 (18 us),
- * 3,500 MB/s sequential read, 2,300 MB/s sequential write. The parts of those times are assumed so that the sums fit:
- * queue protocol 2 to 3 us, a read of one page 60 us, eight channels with four planes that read at a time.
+ * Samsung 970 PRO of 1 TB (data sheet revision 1.0, 2018): 15,000 random reads of 4 KiB a second at queue depth 1 with
+ * one thread (66 us), 55,000 writes (18 us); 500,000 of either at depth 32 with four threads; 3,500 MB/s sequential
+ * read, 2,700 MB/s sequential write. The parts of those times are assumed so that the sums fit: tests/models/
+ * test_nvme_media.c prints how well they do. Two packages of 16 dies with two planes: 64 pages at a time.
  */
 const struct bf_nvme_profile bf_nvme_970pro = {
 	.name = "970pro",
@@ -22,19 +22,19 @@ const struct bf_nvme_profile bf_nvme_970pro = {
 		.tlp_overhead = 24,
 	},
 	.doorbell_ps = 200 * BF_NS,   /* assumed */
-	.command_ps = 1800 * BF_NS,   /* assumed: at most 555,000 commands a second, the data sheet's 500,000 and a bit */
+	.command_ps = 1950 * BF_NS,   /* from the 500,000 commands a second that reads and writes share */
 	.completion_ps = 300 * BF_NS, /* assumed */
 	.ready_ps = 50 * BF_MS,       /* assumed; drives take from some milliseconds to seconds */
 	.disable_ps = 1 * BF_MS,      /* assumed */
 	.fetch_entries = 16,          /* assumed */
 	.read_ps = 60 * BF_US,        /* MLC page read with ECC: from the depth-1 figure above */
-	.program_ps = 900 * BF_US,    /* MLC page program: assumed */
+	.program_ps = 388 * BF_US,    /* from the sequential write figure: 64 pages at a time */
 	.erase_ps = 5 * BF_MS,        /* block erase: assumed */
 	.cache_write_ps = 12 * BF_US, /* from the depth-1 write figure above */
 	.ps_per_kib = 290000,         /* 3,500 MB/s */
-	.channels = 32,               /* 8 channels of 4: assumed */
+	.channels = 64,               /* planes; see above */
 	.media_page = 16384,          /* assumed */
-	.cache_bytes = 512u << 20,    /* LPDDR4 of the 512 GB model, data sheet */
+	.cache_bytes = 64u << 20,     /* assumed: most of the 1 GiB of LPDDR4 holds the map */
 	.max_io_queues = 128,         /* assumed: drives of the family grant 127 or 128 */
 	.mqes = 16383,                /* low half of CAP: 0x3c033fff, as nvme-cli prints it */
 	.dstrd = 0,
