@@ -8,7 +8,7 @@
 #include "sim/sim.h"
 
 #define RING_MIN_DWORDS 256u
-#define MEMORY_MAX (4ull << 30)
+#define MEMORY_MAX (1ull << 30)
 #define TIME_MAX (10 * BF_S)
 
 struct range {
@@ -218,7 +218,7 @@ static int merge_ranges(struct replay *p)
 	for (size_t i = 0; i < n; i++)
 		p->r->memory += (p->ranges[i].to - p->ranges[i].from) * BF_PAGE;
 	if (p->r->memory > MEMORY_MAX)
-		return bf_fail(p->err, -E2BIG, "the packets reach %" PRIu64 " bytes of memory, more than 4 GiB", p->r->memory);
+		return bf_fail(p->err, -E2BIG, "the packets reach %" PRIu64 " bytes of memory, more than 1 GiB", p->r->memory);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ struct bf_sdma_replay_result {
 
 /*
  * 0 with the result in `*out` (free with bf_sdma_replay_free()), -EBADMSG when pointers and dump do not fit, -E2BIG when
- * the packets reach more than 4 GiB of memory, -ENOMEM; `err` says what. A packet that stops the queue is no error.
+ * the packets reach more than 1 GiB of memory, -ENOMEM; `err` says what. A packet that stops the queue is no error.
  */
 int bf_sdma_replay_run(const struct bf_sdma_dump *d, const struct bf_sdma_replay_opts *opts,
 		       struct bf_sdma_replay_result **out, struct bf_error *err);
