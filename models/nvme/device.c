@@ -80,8 +80,6 @@ static int open_parts(struct bf_nvme *dev, const struct bf_nvme_opts *opts)
 	if (!status)
 		status = bf_nvme_cq_open(dev);
 	if (!status)
-		status = bf_nvme_io_open(dev);
-	if (!status)
 		status = open_namespaces(dev, opts);
 	if (!status)
 		status = bf_nvme_admin_open(dev);
@@ -143,7 +141,6 @@ void bf_nvme_destroy(struct bf_nvme *dev)
 	bf_nvme_media_close(dev);
 	bf_nvme_admin_close(dev);
 	bf_nvme_request_close(dev);
-	bf_nvme_io_close(dev);
 	bf_nvme_cq_close(dev);
 	bf_nvme_sq_close(dev);
 	bf_nvme_queue_close(dev);

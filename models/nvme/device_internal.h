@@ -101,7 +101,7 @@ struct bf_nvme_data_state {
 	bool calling, returned;       /* inside bf_nvme_reads(); which has called back */
 	uint32_t fetch;               /* bytes of `list` that the walk waits for */
 	const struct bf_nvme_walk *walk;
-	uint8_t list[BF_NVME_LIST_BYTES];
+	uint8_t list[BF_NVME_LIST_BYTES]; /* the last one: not cleared for a new request */
 };
 
 /*
@@ -438,7 +438,6 @@ struct bf_nvme {
 	struct bf_nvme_smart smart;
 	struct bf_nvme_counts count;
 	struct bf_hist *hist_doorbell, *hist_fetch, *hist_data, *hist_completion, *hist_media;
-	void *io_pool; /* data.c and io*.c */
 };
 
 /* Requests: request.c. ------------------------------------------------------------------------------------------------ */
@@ -498,10 +497,6 @@ void bf_nvme_data(struct bf_nvme_rq *rq, enum bf_nvme_dir dir, void *bytes, uint
 /* The same where the device's side is in pieces. Each byte of `at` is asked for once, in order. */
 void bf_nvme_data_at(struct bf_nvme_rq *rq, enum bf_nvme_dir dir, bf_nvme_at_fn *at, uint64_t len,
 		     bf_nvme_done_fn *done);
-
-/* Pools of data.c and io*.c: at creation and destruction of the device. */
-int bf_nvme_io_open(struct bf_nvme *dev);
-void bf_nvme_io_close(struct bf_nvme *dev);
 
 /* Namespaces and media: ns.c, media*.c. --------------------------------------------------------------------------- */
 

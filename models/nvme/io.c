@@ -8,7 +8,6 @@
  */
 #include "models/nvme/media_internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static uint32_t cdw12(const struct bf_nvme_rq *rq)
@@ -367,15 +366,4 @@ void bf_nvme_io_identify(const struct bf_nvme *dev, uint8_t *page)
 {
 	(void)dev;
 	(void)page;
-}
-
-int bf_nvme_io_open(struct bf_nvme *dev)
-{
-	(void)dev;
-	return 0;
-}
-
-void bf_nvme_io_close(struct bf_nvme *dev)
-{
-	bf_nvme_file_quiesce(dev, NULL);
 }

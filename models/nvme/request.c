@@ -209,7 +209,7 @@ bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, 
 	rq->fetch_ps = fetch_ps;
 	rq->here_ps = dev->sim->now_ps;
 	rq->data_ps = rq->media_ps = rq->data_end_ps = 0;
-	memset(&rq->data, 0, sizeof(rq->data));
+	memset(&rq->data, 0, offsetof(struct bf_nvme_data_state, list));
 	memset(&rq->io, 0, sizeof(rq->io));
 	name(rq);
 	enlist(sq, rq);
