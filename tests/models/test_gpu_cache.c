@@ -69,6 +69,10 @@ static void late_entry(struct bf_agent *self, void *arg)
 	bf_atomic(self, rw->bytes + 256, 4, BF_ATOMIC_ADD, 5, 0, BF_RELEASE, BF_SCOPE_SYS);
 	ck_assert_uint_eq(gpu_rig_dma_read(&rig, self, rw->va), 4);
 	ck_assert_uint_eq(gpu_rig_dma_read(&rig, self, rw->va + 256), 5);
+	/* So does a releasing store to a device. */
+	gpu_rig_store(self, rw->bytes, 6, false);
+	bf_mmio_store(self, bf_gpu_regs(rig.gpu)->bytes, &(uint32_t){ 0 }, 4, BF_RELEASE);
+	ck_assert_uint_eq(gpu_rig_dma_read(&rig, self, rw->va), 6);
 }
 
 START_TEST(a_cached_store_needs_a_fence_of_system_scope)
@@ -76,6 +80,53 @@ START_TEST(a_cached_store_needs_a_fence_of_system_scope)
 	gpu_rig_open(&rig, 1, orderings[_i], NULL);
 	run(late_entry, gpu_rig_vram(&rig, "rw", BF_PAGE, BF_GPU_MTYPE_RW));
 	ck_assert_uint_ge(bf_gpu_stats(rig.gpu)->late_stores, 1);
+	gpu_rig_close(&rig);
+}
+END_TEST
+
+static void add_one(struct bf_dma_op *op, void *bytes)
+{
+	(void)op;
+	bf_put_le32(bytes, bf_get_le32(bytes) + 1);
+}
+
+static void cpu_store(struct bf_agent *self, void *arg)
+{
+	struct bf_region *uc = arg;
+
+	gpu_rig_store(self, uc->bytes, 3, false);
+	bf_fence(self, BF_SCOPE_SYS);
+	ck_assert_uint_eq(gpu_rig_load(self, uc->bytes, false), 3);
+}
+
+static void outside(struct bf_agent *self, void *arg)
+{
+	struct bf_region *uc = arg;
+	struct {
+		struct bf_dma_op op;
+		bool done;
+	} add = { .op = { .iova = uc->va + 256, .len = 4, .done = gpu_rig_read_done, .modify = add_one } };
+
+	bf_agent_delay(self, BF_MS); /* the CPU's store through the BAR has landed */
+	ck_assert_uint_eq(gpu_rig_load(self, uc->bytes, true), 0);
+	bf_dma_read(&rig.ssd, &add.op);
+	bf_agent_delay(self, 10 * BF_US);
+	ck_assert(add.done);
+	ck_assert_uint_eq(gpu_rig_dma_read(&rig, self, uc->va + 256), 1);
+	ck_assert_uint_eq(gpu_rig_load(self, uc->bytes + 256, true), 0);
+	gpu_rig_reg(&rig, self, BF_GPU_GCVM_INVALIDATE_ENG17_REQ, GPU_RIG_FLUSH);
+	ck_assert_uint_eq(gpu_rig_load(self, uc->bytes, true), 3);
+	ck_assert_uint_eq(gpu_rig_load(self, uc->bytes + 256, true), 1);
+}
+
+START_TEST(processors_and_atomics_write_from_outside_too)
+{
+	struct bf_region *uc;
+
+	gpu_rig_open(&rig, 1, orderings[_i], NULL);
+	uc = gpu_rig_vram(&rig, "uc", BF_PAGE, BF_GPU_MTYPE_UC);
+	gpu_rig_thread(&rig, false, "cpu", cpu_store, uc);
+	run(outside, uc);
 	gpu_rig_close(&rig);
 }
 END_TEST
@@ -288,7 +339,8 @@ static void random_ops(struct bf_agent *self, void *arg)
 	struct random_run *x = arg;
 
 	for (uint32_t i = 0; i < 400; i++) {
-		const uint32_t w = (uint32_t)bf_rng_below(&x->rng, WORDS), v = (uint32_t)bf_rng_next(&x->rng);
+		/* Most of them hit two words again and again. */
+		const uint32_t w = (uint32_t)bf_rng_below(&x->rng, bf_rng_chance(&x->rng, 700000) ? 2 : WORDS), v = (uint32_t)bf_rng_next(&x->rng);
 		const bool through = bf_rng_chance(&x->rng, 500000);
 		uint8_t *p = x->r->bytes + 4 * w;
 
@@ -347,6 +399,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, a_write_arrives_long_before_it_is_visible, 0, 4);
 	tcase_add_loop_test(tc, a_cached_store_needs_a_fence_of_system_scope, 0, 4);
 	tcase_add_loop_test(tc, an_uncached_store_needs_none, 0, 4);
+	tcase_add_loop_test(tc, processors_and_atomics_write_from_outside_too, 0, 4);
 	tcase_add_loop_test(tc, lines_have_the_size_of_the_profile, 0, 2);
 	tcase_add_test(tc, a_full_l2_makes_room);
 	tcase_add_loop_test(tc, other_work_on_the_gpu_unsticks_a_poller, 0, 8);

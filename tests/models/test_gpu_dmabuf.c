@@ -234,7 +234,7 @@ START_TEST(a_buffer_that_moved_leaves_the_device_writing_elsewhere)
 	ck_assert_uint_eq(bf_get_le32(bf_host(bf_gpu_aperture(rig.gpu), old)), 2);
 	ck_assert_uint_eq(bf_gpu_stats(rig.gpu)->stray_writes, 1);
 	/* Somebody gets the place: the write hits them. */
-	heir = alloc("weights", BF_PAGE);
+	heir = alloc("weights", 2 * BF_PAGE);
 	ck_assert_uint_eq(bf_gpu_bo_paddr(heir, 0), old);
 	ck_assert_ptr_eq(bf_gpu_owner(rig.gpu, old), heir);
 	ssd_writes(iova + 8, 3);
