@@ -226,8 +226,8 @@ int bf_hip_plan(const struct bf_hip_memcpy3d *d, const struct bf_hip_plan_opts *
 	out->src.va = src.va;
 	out->dst.va = dst.va;
 	out->to_device_engine = out->src_type == BF_HIP_HOST && out->dst_type == BF_HIP_DEVICE;
-	out->waits = out->dst_type == BF_HIP_HOST;
 	choose_path(out, src.direct && dst.direct, opts);
+	out->waits = out->dst_type == BF_HIP_HOST || out->path == BF_HIP_PATH_HOST;
 	return 0;
 }
 
