@@ -213,13 +213,19 @@ static uint32_t attach(struct bf_nvme_rq *rq)
 	if (sel == SEL_SECOND && !ns->attached)
 		return BF_NVME_SC_NS_NOT_ATTACHED | BF_NVME_DNR;
 	ns->attached = sel == SEL_FIRST;
-	note_change(dev, nsid);
 	return 0;
 }
 
 static void attached(struct bf_nvme_rq *rq, uint32_t status)
 {
-	bf_nvme_complete(rq, status ? status : attach(rq));
+	struct bf_nvme *dev = rq->dev;
+	uint32_t nsid = bf_le32(rq->sqe.nsid);
+
+	if (!status)
+		status = attach(rq);
+	bf_nvme_complete(rq, status);
+	if (!status)
+		note_change(dev, nsid);
 }
 
 void bf_nvme_ns_attach(struct bf_nvme_rq *rq)

@@ -122,10 +122,12 @@ static bool is_full(const struct bf_nvme_cq *cq)
 	return (cq->tail + 1 == cq->ring.size ? 0 : cq->tail + 1) == cq->head;
 }
 
-static void count_times(struct bf_nvme *dev, const struct bf_nvme_rq *rq, uint64_t landed_ps)
+/* Data that are still on their way to memory when the command ends count as its data's time. */
+static void count_times(struct bf_nvme *dev, struct bf_nvme_rq *rq, uint64_t landed_ps)
 {
 	uint64_t ready = rq->data_end_ps > rq->end_ps ? rq->data_end_ps : rq->end_ps;
 
+	rq->data_ps += ready - rq->end_ps;
 	bf_hist_add(dev->hist_doorbell, rq->fetch_ps - rq->told_ps);
 	bf_hist_add(dev->hist_fetch, rq->start_ps - rq->fetch_ps);
 	bf_hist_add(dev->hist_data, rq->data_ps);
