@@ -340,7 +340,8 @@ static void random_ops(struct bf_agent *self, void *arg)
 
 	for (uint32_t i = 0; i < 400; i++) {
 		/* Most of them hit two words again and again. */
-		const uint32_t w = (uint32_t)bf_rng_below(&x->rng, bf_rng_chance(&x->rng, 700000) ? 2 : WORDS), v = (uint32_t)bf_rng_next(&x->rng);
+		const uint32_t w = (uint32_t)bf_rng_below(&x->rng, bf_rng_chance(&x->rng, 700000) ? 2 : WORDS);
+		const uint32_t v = (uint32_t)bf_rng_next(&x->rng);
 		const bool through = bf_rng_chance(&x->rng, 500000);
 		uint8_t *p = x->r->bytes + 4 * w;
 

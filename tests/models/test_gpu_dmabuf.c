@@ -80,6 +80,36 @@ START_TEST(iommufd_maps_video_memory_as_pal)
 }
 END_TEST
 
+START_TEST(a_copy_of_video_memory_keeps_it_pinned)
+{
+	struct bf_gpu_bo *bo;
+	struct bf_dmabuf *buf;
+	uint64_t iova = 0, copy = 0;
+	uint32_t second, pt;
+
+	open_rig(NULL);
+	bo = alloc("data", 2 * BF_PAGE);
+	buf = export(bo);
+	ck_assert_int_eq(map_file(buf, &iova), 0);
+	ck_assert_int_eq(bf_iommufd_ioas_alloc(fd, &second), 0);
+	ck_assert_int_eq(bf_iommufd_copy(fd, second, ioas, BF_IOMMUFD_WRITEABLE, BF_PAGE, iova + BF_PAGE, &copy), 0);
+	ck_assert_int_eq(bf_iommufd_destroy(fd, ioas), -EBUSY);
+	ck_assert_int_eq(bf_iommufd_unmap(fd, ioas, 0, UINT64_MAX, NULL), 0);
+	ck_assert_int_eq(bf_gpu_bo_move(bo, BF_GPU_IN_VRAM), -EBUSY);
+	pt = second;
+	ck_assert_int_eq(bf_iommufd_attach(fd, dev, &pt), 0);
+	ssd_writes(copy + 4, 11);
+	ck_assert_uint_eq(word(bo, BF_PAGE + 4), 11);
+	/* Revoked under both names, both are gone; unmapping what is left is fine. */
+	bf_dmabuf_revoke(buf);
+	ck_assert_int_eq(bf_dma_write(&rig.ssd, copy, &pt, 4, 0), -EFAULT);
+	ck_assert_int_eq(bf_iommufd_unmap(fd, second, 0, UINT64_MAX, NULL), 0);
+	ck_assert_int_eq(bf_gpu_bo_move(bo, BF_GPU_IN_VRAM), 0);
+	bf_dmabuf_put(buf);
+	close_rig();
+}
+END_TEST
+
 START_TEST(a_stock_exporter_has_no_pal)
 {
 	struct bf_gpu_opts o = { .no_pal = true };
@@ -391,6 +421,7 @@ static Suite *suite(void)
 	TCase *tc = tcase_create("dmabuf");
 
 	tcase_add_test(tc, iommufd_maps_video_memory_as_pal);
+	tcase_add_test(tc, a_copy_of_video_memory_keeps_it_pinned);
 	tcase_add_test(tc, a_stock_exporter_has_no_pal);
 	tcase_add_test(tc, host_memory_has_no_address_to_give);
 	tcase_add_test(tc, the_first_type_that_both_have_is_taken);
