@@ -14,8 +14,8 @@
  * Loads and stores. N is the width in bits; 128 is struct bf_vec128, 16-byte aligned. Weak accesses are for data that
  * nobody else touches meanwhile; relaxed ones are single, never stale, and order nothing; release orders the thread's
  * earlier accesses before itself and acquire its later ones behind, both as far as `scope` reaches (PTX ISA, "Memory
- * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones pass by a GPU's caches that DMA does not keep
- * coherent (an AMD GPU's glc slc dlc); what those caches hold of the thread's stores a system fence or release writes back.
+ * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones pass by those caches of a GPU that DMA does not
+ * keep coherent (an AMD GPU's glc slc dlc); what they hold of the thread's stores, a system fence or release writes back.
  *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64
  *   uintN_t bf_ld_relaxedN(t, p, scope)            N = 32, 64
  *   uintN_t bf_ld_acquireN(t, p, scope)            N = 32, 64
