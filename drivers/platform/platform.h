@@ -15,7 +15,8 @@
  * nobody else touches meanwhile; relaxed ones are single, never stale, and order nothing; release orders the thread's
  * earlier accesses before itself and acquire its later ones behind, both as far as `scope` reaches (PTX ISA, "Memory
  * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones pass by those caches of a GPU that DMA does not
- * keep coherent (an AMD GPU's glc slc dlc); what they hold of the thread's stores, a system fence or release writes back.
+ * keep coherent (an AMD GPU's glc slc dlc); what they hold of the thread's stores is written back by a system fence or
+ * release.
  *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64
  *   uintN_t bf_ld_relaxedN(t, p, scope)            N = 32, 64
  *   uintN_t bf_ld_acquireN(t, p, scope)            N = 32, 64
