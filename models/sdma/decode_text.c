@@ -131,7 +131,7 @@ static void print_field(void *arg, const char *name, uint32_t dword, uint64_t ra
 	fprintf(pr->out, "%3u  %08x  %-18s 0x%" PRIx64, dword, pr->dw[dword], name, raw);
 	if (raw > 9 && !text[0])
 		fprintf(pr->out, " (%" PRIu64 ")", raw);
-	fprintf(pr->out, text[0] ? "  %s\n" : "\n", text);
+	fprintf(pr->out, "%s%s\n", text[0] ? "  " : "", text);
 }
 
 void bf_sdma_print(FILE *out, const struct bf_sdma_packet *p, const uint32_t *dw, uint32_t have)
@@ -140,7 +140,9 @@ void bf_sdma_print(FILE *out, const struct bf_sdma_packet *p, const uint32_t *dw
 	const uint64_t bytes = bf_sdma_packet_bytes(p);
 
 	fprintf(out, "%s, %u dword%s", p->name, p->dwords, p->dwords == 1 ? "" : "s");
-	fprintf(out, bytes ? ", moves %" PRIu64 " bytes\n" : "\n", bytes);
+	if (bytes)
+		fprintf(out, ", moves %" PRIu64 " bytes", bytes);
+	fputc('\n', out);
 	bf_sdma_each_field(p, dw, have, print_field, &pr);
 	for (uint32_t i = p->fixed; i < p->dwords && i < have; i++)
 		fprintf(out, "%3u  %08x  %s\n", i, dw[i], p->kind == BF_SDMA_KIND_WRITE ? "data" : "skipped");

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/stats.h"
-
 static const char *profile_fault(const struct bf_sdma_profile *p)
 {
 	if ((unsigned)p->gen >= BF_SDMA_GENS)
@@ -105,11 +103,6 @@ void bf_sdma_destroy(struct bf_sdma *dev)
 	free(dev->queues);
 	free(dev->jobs);
 	free(dev);
-}
-
-struct bf_dma_port *bf_sdma_dma(struct bf_sdma *dev)
-{
-	return &dev->dma;
 }
 
 void bf_sdma_queue_info(struct bf_sdma_queue *q, struct bf_sdma_queue_info *out)

@@ -205,9 +205,14 @@ static void deliver_trap(struct bf_sdma_queue *q)
 
 	q->count.traps++;
 	record_result(q, 0, q->pkt.data, gone ? LOST : DONE);
+	q->op_busy = true; /* the listener may destroy the queue */
 	if (!gone && dev->trap)
 		dev->trap(dev->trap_arg, (uint32_t)q->pkt.data);
-	bf_sdma_packet_over(q);
+	q->op_busy = false;
+	if (q->dead)
+		bf_sdma_queue_bury(q);
+	else
+		bf_sdma_packet_over(q);
 }
 
 static enum bf_sdma_progress gcr(struct bf_sdma_queue *q)

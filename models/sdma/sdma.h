@@ -81,9 +81,6 @@ int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
 /* The region with the queue's doorbell (8 bytes; before gfx9: 4) and its offset there. */
 struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset);
 
-/* The engine's DMA port and its name as an actor; for tests and reports. */
-struct bf_dma_port *bf_sdma_dma(struct bf_sdma *dev);
-
 /* Live mode: looks once at all doorbells in memory; non-zero when one had rung. `dev` is the struct bf_sdma. */
 int bf_sdma_poll_doorbells(void *dev);
 

@@ -1,13 +1,13 @@
 /*
  * What the SDMA model costs, beside what it stands for: a memcpy of the same bytes in the same run.
  *
- * Each line: bytes a second of the model and of the peer, and the ratio; then small packets a second, and random
- * sub-windows compared with a plain loop. The best of several rounds counts, of the model and of the peer in turn.
- * `bench_sdma ROUNDS [RECTS]`.
+ * Each line: bytes a second of the model and of the peer, and the ratio; then small packets a second. The best of
+ * several rounds counts, of the model and of the peer in turn. `bench_sdma ROUNDS RECTS` also compares that many random
+ * sub-windows with a plain loop.
  */
 #include <time.h>
 
-#include "tests/models/sdma_rig.h"
+#include "tests/models/sdma_rects.h"
 
 #define MIB (1u << 20)
 
@@ -121,6 +121,23 @@ static void measure_packets(uint32_t rounds)
 	rig_close(&r);
 }
 
+/* Random sub-windows of each generation's layout against a plain loop. */
+static bool compare_rects(uint64_t count)
+{
+	static const struct bf_sdma_profile *const profiles[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7,
+								  &bf_sdma_v7_1 };
+	bool good = true;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(profiles); i++) {
+		const uint64_t n = count / BF_ARRAY_LEN(profiles), right = rects_run(profiles[i], 101 + i, n);
+
+		printf("%-4s %llu of %llu random sub-windows right\n", profiles[i]->name, (unsigned long long)right,
+		       (unsigned long long)n);
+		good &= right == n;
+	}
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct shape shapes[] = {
@@ -135,5 +152,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < BF_ARRAY_LEN(shapes); i++)
 		measure_copy(&shapes[i], rounds);
 	measure_packets(rounds);
-	return 0;
+	return argc > 2 && !compare_rects(strtoull(argv[2], NULL, 0)) ? 1 : 0;
 }

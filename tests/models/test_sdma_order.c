@@ -3,6 +3,7 @@
 
 #include "models/sdma/decode.h"
 #include "models/sdma/records.h"
+#include "sim/agent.h"
 #include "tests/models/sdma_rig.h"
 
 /* host[0] -> vram[0], then vram[0] -> host[64K], with `between` (0: nothing) in the middle. True when right. */
@@ -158,7 +159,7 @@ END_TEST
 static uint64_t time_of(const uint32_t *dw, uint32_t n, bool vram)
 {
 	struct rig r;
-	uint64_t took, up;
+	uint64_t took;
 	uint32_t copy[13];
 
 	rig_open(&r, &(struct rig_opts){ .no_jitter = true });
@@ -172,8 +173,6 @@ static uint64_t time_of(const uint32_t *dw, uint32_t n, bool vram)
 	took = r.sim->now_ps;
 	bf_sim_run(r.sim, BF_NEVER);
 	took = r.sim->now_ps - took;
-	up = r.vram->bytes[0];
-	(void)up;
 	rig_close(&r);
 	return took;
 }
@@ -189,6 +188,76 @@ START_TEST(time_follows_the_shape)
 	ck_assert_uint_gt(time_of(bytes, 13, false), 3 * fast);
 	ck_assert_uint_gt(time_of(rows, 13, false), fast + 300 * BF_NS);
 	ck_assert_uint_lt(time_of(wide, 13, true), fast);
+}
+END_TEST
+
+/* An agent that sleeps on the last line of a copy's destination wakes when the copy is there, not before. */
+static void wait_for_copy(struct bf_agent *self, void *arg)
+{
+	struct rig *r = arg;
+	const void *line = r->vram->bytes + 65535;
+
+	while (r->vram->bytes[65535] != 1)
+		ck_assert_int_eq(bf_agent_wait(self, &line, 1, BF_NEVER, 0, "the copy"), 0);
+	ck_assert_uint_eq(rig_info(r).bytes, 65536);
+	r->traps = 1;
+}
+
+START_TEST(watchers_see_copies)
+{
+	struct bf_agent *agent;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_opts){ 0 });
+	memset(r.host->bytes, 1, 65536);
+	ck_assert_int_eq(bf_agent_create(r.sim, &(struct bf_agent_opts){ .name = "cpu", .main = wait_for_copy, .arg = &r },
+					 &agent), 0);
+	rig_copy(&r, r.vram->va, r.host->va, 65536);
+	rig_bell(&r);
+	ck_assert_int_eq(bf_sim_run(r.sim, BF_NEVER), BF_RUN_IDLE);
+	ck_assert_uint_eq(r.traps, 1);
+	rig_close(&r);
+}
+END_TEST
+
+/* Whoever hears of a trap may end the queue there and then. */
+static void end_queue(struct rig *r, uint32_t id)
+{
+	(void)id;
+	bf_sdma_queue_destroy(r->q);
+	r->q = NULL;
+}
+
+START_TEST(trap_may_end_the_queue)
+{
+	struct rig r;
+
+	rig_open(&r, &(struct rig_opts){ 0 });
+	r.on_trap = end_queue;
+	RIG_PACKET(&r, BF_SDMA_OP_TRAP, 1);
+	rig_copy(&r, r.vram->va, r.host->va, 64);
+	rig_bell(&r);
+	bf_sim_run(r.sim, RIG_LIMIT);
+	ck_assert_uint_eq(r.traps, 1);
+	rig_close(&r);
+}
+END_TEST
+
+/* A queue that ends takes its copies with it, at any moment; other queues get their slots. */
+START_TEST(queue_ends_with_copies_running)
+{
+	for (uint64_t at = 0; at < 30; at++) {
+		struct rig r;
+
+		rig_open(&r, &(struct rig_opts){ .mem = 1u << 20, .seed = at + 1 });
+		for (uint32_t i = 0; i < 12; i++)
+			rig_copy(&r, r.vram->va, r.host->va, 65536);
+		rig_bell(&r);
+		bf_sim_run(r.sim, at * BF_US / 2);
+		bf_sdma_queue_destroy(r.q);
+		bf_sim_run(r.sim, BF_NEVER);
+		rig_close(&r);
+	}
 }
 END_TEST
 
@@ -297,6 +366,9 @@ int main(void)
 	tcase_add_test(t, read_pointer_is_no_completion);
 	tcase_add_test(t, copy_slots);
 	tcase_add_test(t, time_follows_the_shape);
+	tcase_add_test(t, watchers_see_copies);
+	tcase_add_test(t, trap_may_end_the_queue);
+	tcase_add_test(t, queue_ends_with_copies_running);
 	tcase_add_test(t, records_of_a_queue);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
