@@ -18,6 +18,13 @@
 #include "tools/input.h"
 #include "tools/workload.h"
 
+/*
+ * The vendor of QEMU's devices, as Identify Controller says, too, with a device number that nobody has: for QEMU's own
+ * NVMe number Linux leaves out commands (drivers/nvme/host/pci.c, nvme_id_table).
+ */
+#define PCI_VENDOR 0x1b36u
+#define PCI_DEVICE 0xbf10u
+
 #define NAMESPACES_MAX 64u
 #define BAR_REGISTERS 0u
 #define BAR_CMB 2u
@@ -136,20 +143,6 @@ static void nvme_bus_master(void *dev, bool on)
 	bf_nvme_bus_master(dev, on);
 }
 
-/*
- * The 970 PRO calls itself what lspci shows of the SM981 family. The other has the ids of QEMU's own controller, so
- * that drivers treat both the same.
- */
-static void choose_ids(const struct serve *s, struct bf_pci_opts *o)
-{
-	const bool samsung = !strcmp(s->profile.name, bf_nvme_970pro.name);
-
-	o->vendor = samsung ? 0x144d : 0x1b36;
-	o->device = samsung ? 0xa808 : 0x0010;
-	o->subsystem_vendor = samsung ? 0x144d : 0x1af4;
-	o->subsystem = samsung ? 0xa801 : 0x1100;
-}
-
 static int build_nvme(struct serve *s)
 {
 	static const struct bf_pci_ops ops = { .reset = reset_nvme, .bus_master = nvme_bus_master };
@@ -167,6 +160,10 @@ static int build_nvme(struct serve *s)
 		.live = s->live,
 	};
 	struct bf_pci_opts pci = {
+		.vendor = PCI_VENDOR,
+		.device = PCI_DEVICE,
+		.subsystem_vendor = PCI_VENDOR,
+		.subsystem = PCI_DEVICE,
 		.class_code = 0x010802, /* mass storage, non-volatile memory, NVM Express */
 		.link_speed = 3,
 		.link_width = 4,
@@ -181,7 +178,6 @@ static int build_nvme(struct serve *s)
 		rc = bf_nvme_create(s->sim, &nvme, &s->nvme);
 	if (rc)
 		return rc;
-	choose_ids(s, &pci);
 	pci.bar[BAR_REGISTERS] = bf_nvme_bar0(s->nvme);
 	pci.bar[BAR_CMB] = bf_nvme_cmb(s->nvme);
 	pci.dev = s->nvme;
