@@ -1,4 +1,4 @@
-/* Inside the GPU's memory: what gpu.c, cache.c, regs.c and vram.c share. */
+/* Inside the GPU's memory: what its files share. */
 #ifndef BELFRY_MODELS_GPU_GPU_INTERNAL_H
 #define BELFRY_MODELS_GPU_GPU_INTERNAL_H
 
@@ -143,11 +143,17 @@ extern const struct bf_mmio_ops bf_gpu_regs_ops;
 void bf_gpu_regs_init(struct bf_gpu *gpu);
 void bf_gpu_regs_fini(struct bf_gpu *gpu);
 
-/* vram.c: a write by `by` is about to land in `bo`; says so when it was meant for another buffer. */
-void bf_gpu_check_stray(struct bf_gpu_bo *bo, uint64_t offset, uint64_t len, const struct bf_visitor *by);
-/* Frees all buffers and windows. */
-void bf_gpu_vram_fini(struct bf_gpu *gpu);
-/* A buffer that owns the whole aperture region, for what nobody owns. */
+/* vram.c. A buffer stands for what nobody owns; it is made first. */
 int bf_gpu_vram_init(struct bf_gpu *gpu);
+void bf_gpu_vram_fini(struct bf_gpu *gpu);
+void bf_gpu_bo_pin(struct bf_gpu_bo *bo);
+void bf_gpu_bo_unpin(struct bf_gpu_bo *bo);
+/* Index of the first block that ends above `at`, an offset in VRAM. */
+uint32_t bf_gpu_block_above(const struct bf_gpu *gpu, uint64_t at);
+
+/* export.c. Runs of VRAM changed hands: windows lead to the new owners. */
+void bf_gpu_rewire(struct bf_gpu *gpu, const struct bf_gpu_extent *extents, uint32_t n);
+/* A write by `by` is about to land in `bo`: says so when it was meant for another buffer. */
+void bf_gpu_check_stray(struct bf_gpu_bo *bo, uint64_t offset, uint64_t len, const struct bf_visitor *by);
 
 #endif
