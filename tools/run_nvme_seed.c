@@ -87,7 +87,7 @@ static int try_way(const struct bf_args *args, const struct bf_seed_opts *base, 
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	describe_way(w, request, sizeof(request));
 	if (!j) {
-		printf("%-9s %-12s %-46s %s\n", w->mtype == BF_GPU_MTYPE_UC ? "MTYPE_UC" : "MTYPE_RW",
+		printf("%-9s %-12s %-48s %s\n", w->mtype == BF_GPU_MTYPE_UC ? "MTYPE_UC" : "MTYPE_RW",
 		       w->plain ? "plain" : "glc slc dlc", request, r.good ? "progress" : "timeout");
 		return BF_EXIT_GOOD;
 	}
@@ -119,7 +119,7 @@ static int table(const struct bf_args *args, const struct bf_seed_opts *base)
 		bf_json_begin(&j, stdout);
 		bf_json_open(&j, NULL, '[');
 	} else {
-		printf("%-9s %-12s %-46s %s\n", "mapping", "load", "request", "outcome");
+		printf("%-9s %-12s %-48s %s\n", "mapping", "load", "request", "outcome");
 	}
 	for (uint32_t i = 0; i < 4 * BF_ARRAY_LEN(requests) && code == BF_EXIT_GOOD; i++) {
 		struct way w = requests[i % BF_ARRAY_LEN(requests)];
