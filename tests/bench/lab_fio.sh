@@ -2,17 +2,18 @@
 # fio in a guest on the controller of `belfry serve nvme` and on QEMU's own `-device nvme`, in turns in the same
 # guest: 4 KiB random reads by a stock kernel at queue depth 1 and 32. Prints figures; judges nothing.
 #
-#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/bench/lab_fio.sh [SECONDS_A_RUN [ROUNDS]]
+#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/bench/lab_fio.sh [SECONDS_A_RUN [ROUNDS [SERVER-OPTION...]]]
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
 seconds=${1:-4}
 rounds=${2:-2}
+shift $(($# < 2 ? $# : 2))
 socket=$work/nvme.sock
 media=$work/media
 
 need_images nvme
 truncate -s 64M "$media" "$work/qemu"
-start_server
+start_server "$@"
 cat >"$work/measure.sh" <<GUEST
 . checks.sh
 within 10 test -b /dev/nvme0n1 && within 10 test -b /dev/nvme1n1 || exit 1

@@ -29,6 +29,18 @@ behind_iommu() {
 	check serve-iommu server-is-alive kill -0 "$server"
 }
 
+# variant PART "SERVER-OPTIONS" RUN-OPTIONS...: the short round on another kind of controller or guest.
+variant() {
+	local part=$1 options=$2
+	shift 2
+	rm -f "$media"
+	truncate -s $((sectors * 512)) "$media"
+	# shellcheck disable=SC2086 # options are words
+	start_server $options
+	guest "$part" --vfio-user "$socket" --add "$steps" "$@" -- sh /bin/nvme_steps.sh short
+	check "$part" server-ends-clean stop_server
+}
+
 # The same server takes the next client: no restart between the guest before and this one.
 own_hands() {
 	guest serve-vfio --image vfio --vfio-user "$socket" --add "$work/vfio_probe" -- \
@@ -73,5 +85,8 @@ gcc -std=c17 -D_GNU_SOURCE -O2 -static "$lab/guest/vfio_probe.c" -o "$work/vfio_
 every_step
 behind_iommu
 own_hands
+variant serve-4096-byte-blocks "--lba 4096 --namespaces 2 --cmb 1M"
+variant serve-mapped-doorbells "--doorbells mmap"
+variant serve-by-messages "" --private-memory
 server_killed
 verdict
