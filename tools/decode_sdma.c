@@ -166,8 +166,8 @@ static int decode(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; sdma is known",
 				    bf_arg_positional(args, 0));
 	if (bf_sdma_dialect_find(gen, &dialect))
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no generation '%s'; v4, v5, v6, v7 and v7.1 are known",
-				    gen);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "there is no generation '%s'; v4, v5, v6, v7 and v7.1 are known", gen);
 	if (rect != RECT_AUTO)
 		dialect.wide_rect = rect == RECT_WIDE;
 	dialect.wide_count = bf_arg_flag(args, "wide-count");
@@ -176,12 +176,17 @@ static int decode(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "gen", .kind = BF_OPT_TEXT, .arg = "GEN", .initial = "v6",
+	{ .name = "gen",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "GEN",
+	  .initial = "v6",
 	  .help = "the engine's generation: v4 (gfx9), v5 (gfx10), v6 (gfx11), v7 (gfx12), v7.1 (gfx1250)" },
-	{ .name = "rect", .kind = BF_OPT_ENUM, .arg = "auto|narrow|wide", .initial = "auto",
+	{ .name = "rect",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "auto|narrow|wide",
+	  .initial = "auto",
 	  .help = "layout of sub-window packets; auto: wide from v7 on, as ROCr writes them" },
-	{ .name = "wide-count", .kind = BF_OPT_FLAG,
-	  .help = "copy counts of 30 bits on v4 and v5 (gfx90a, gfx10.3)" },
+	{ .name = "wide-count", .kind = BF_OPT_FLAG, .help = "copy counts of 30 bits on v4 and v5 (gfx90a, gfx10.3)" },
 	{ 0 },
 };
 
@@ -189,12 +194,13 @@ const struct bf_command bf_cmd_decode_sdma = {
 	.name = "decode",
 	.usage = "decode sdma HEX...",
 	.summary = "print the packets of an SDMA ring or indirect buffer",
-	.details = "HEX are dwords in hexadecimal, with or without 0x, between blanks or commas; '-' reads standard "
-		   "input.\n"
-		   "Packets are decoded one after the other; reserved bits that are set and what would stop a queue are\n"
-		   "named.\n"
-		   "\n"
-		   "  belfry decode sdma --gen v4 5e00000a 1000 0 ffffffff ffffffff 0 0 0",
+	.details =
+	    "HEX are dwords in hexadecimal, with or without 0x, between blanks or commas; '-' reads standard "
+	    "input.\n"
+	    "Packets are decoded one after the other; reserved bits that are set and what would stop a queue are\n"
+	    "named.\n"
+	    "\n"
+	    "  belfry decode sdma --gen v4 5e00000a 1000 0 ffffffff ffffffff 0 0 0",
 	.options = options,
 	.min_args = 1,
 	.max_args = 16384,

@@ -67,7 +67,8 @@ static void check_alignment(struct bf_sdma_packet *p)
 /* Six dwords that ROCr's microcode knows as an HDP flush (sdma_registers.h, hdp_flush_cmd). */
 static bool is_hdp_flush(const uint32_t *dw)
 {
-	return dw[0] == BF_SDMA_OP_POLL_REGMEM && !dw[1] && dw[2] == BF_SDMA_HDP_FLUSH_DW2 && !dw[3] && !dw[4] && !dw[5];
+	return dw[0] == BF_SDMA_OP_POLL_REGMEM && !dw[1] && dw[2] == BF_SDMA_HDP_FLUSH_DW2 && !dw[3] && !dw[4] &&
+	       !dw[5];
 }
 
 static void finish_poll(const uint32_t *dw, struct bf_sdma_packet *p)
@@ -175,9 +176,8 @@ uint32_t bf_sdma_atomic_bytes(uint32_t operation)
 {
 	const uint32_t base = operation & 31;
 
-	if (operation > 127 ||
-	    (base != BF_SDMA_ATOMIC_SWAP && base != BF_SDMA_ATOMIC_CMPSWAP &&
-	     (base < BF_SDMA_ATOMIC_ADD || base > BF_SDMA_ATOMIC_DEC)))
+	if (operation > 127 || (base != BF_SDMA_ATOMIC_SWAP && base != BF_SDMA_ATOMIC_CMPSWAP &&
+				(base < BF_SDMA_ATOMIC_ADD || base > BF_SDMA_ATOMIC_DEC)))
 		return 0;
 	return operation & BF_SDMA_ATOMIC_64 ? 8 : 4;
 }
@@ -195,20 +195,34 @@ uint64_t bf_sdma_atomic_apply(uint32_t operation, uint64_t memory, uint64_t sour
 	memory &= ones;
 	source &= ones;
 	switch (operation & 31) {
-	case BF_SDMA_ATOMIC_SWAP: return source;
-	case BF_SDMA_ATOMIC_CMPSWAP: return memory == (compare & ones) ? source : memory;
-	case BF_SDMA_ATOMIC_ADD: return (memory + source) & ones;
-	case BF_SDMA_ATOMIC_SUB: return (memory - source) & ones;
-	case BF_SDMA_ATOMIC_SMIN: return signed_of(memory, bytes) < signed_of(source, bytes) ? memory : source;
-	case BF_SDMA_ATOMIC_UMIN: return memory < source ? memory : source;
-	case BF_SDMA_ATOMIC_SMAX: return signed_of(memory, bytes) > signed_of(source, bytes) ? memory : source;
-	case BF_SDMA_ATOMIC_UMAX: return memory > source ? memory : source;
-	case BF_SDMA_ATOMIC_AND: return memory & source;
-	case BF_SDMA_ATOMIC_OR: return memory | source;
-	case BF_SDMA_ATOMIC_XOR: return memory ^ source;
-	case BF_SDMA_ATOMIC_INC: return memory >= source ? 0 : memory + 1;
-	case BF_SDMA_ATOMIC_DEC: return !memory || memory > source ? source : memory - 1;
-	default: return memory;
+	case BF_SDMA_ATOMIC_SWAP:
+		return source;
+	case BF_SDMA_ATOMIC_CMPSWAP:
+		return memory == (compare & ones) ? source : memory;
+	case BF_SDMA_ATOMIC_ADD:
+		return (memory + source) & ones;
+	case BF_SDMA_ATOMIC_SUB:
+		return (memory - source) & ones;
+	case BF_SDMA_ATOMIC_SMIN:
+		return signed_of(memory, bytes) < signed_of(source, bytes) ? memory : source;
+	case BF_SDMA_ATOMIC_UMIN:
+		return memory < source ? memory : source;
+	case BF_SDMA_ATOMIC_SMAX:
+		return signed_of(memory, bytes) > signed_of(source, bytes) ? memory : source;
+	case BF_SDMA_ATOMIC_UMAX:
+		return memory > source ? memory : source;
+	case BF_SDMA_ATOMIC_AND:
+		return memory & source;
+	case BF_SDMA_ATOMIC_OR:
+		return memory | source;
+	case BF_SDMA_ATOMIC_XOR:
+		return memory ^ source;
+	case BF_SDMA_ATOMIC_INC:
+		return memory >= source ? 0 : memory + 1;
+	case BF_SDMA_ATOMIC_DEC:
+		return !memory || memory > source ? source : memory - 1;
+	default:
+		return memory;
 	}
 }
 
@@ -216,14 +230,22 @@ bool bf_sdma_poll_holds(uint32_t func, uint64_t memory, uint64_t reference, uint
 {
 	memory &= mask;
 	switch (func) {
-	case BF_SDMA_ALWAYS: return true;
-	case BF_SDMA_LT: return memory < reference;
-	case BF_SDMA_LE: return memory <= reference;
-	case BF_SDMA_EQ: return memory == reference;
-	case BF_SDMA_NE: return memory != reference;
-	case BF_SDMA_GE: return memory >= reference;
-	case BF_SDMA_GT: return memory > reference;
-	default: return false;
+	case BF_SDMA_ALWAYS:
+		return true;
+	case BF_SDMA_LT:
+		return memory < reference;
+	case BF_SDMA_LE:
+		return memory <= reference;
+	case BF_SDMA_EQ:
+		return memory == reference;
+	case BF_SDMA_NE:
+		return memory != reference;
+	case BF_SDMA_GE:
+		return memory >= reference;
+	case BF_SDMA_GT:
+		return memory > reference;
+	default:
+		return false;
 	}
 }
 

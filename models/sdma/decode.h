@@ -50,22 +50,22 @@ struct bf_sdma_packet {
 	const struct bf_sdma_form *form; /* NULL: unknown opcode */
 	const char *name;                /* "COPY_LINEAR", or "?" */
 	enum bf_sdma_kind kind;
-	uint32_t dwords;   /* of the whole packet; what follows a stopped queue's packet is not decoded */
-	uint32_t fixed;    /* dwords before the payload (WRITE's data, NOP's skipped dwords) */
-	uint32_t reserved; /* bit n: reserved bits of dword n are set */
+	uint32_t dwords;            /* of the whole packet; what follows a stopped queue's packet is not decoded */
+	uint32_t fixed;             /* dwords before the payload (WRITE's data, NOP's skipped dwords) */
+	uint32_t reserved;          /* bit n: reserved bits of dword n are set */
 	enum bf_sdma_reason reason; /* why it cannot be executed; BF_SDMA_RUNS: it can */
 	uint32_t bad;               /* the dword that says so */
 	uint8_t op, sub_op;
 	bool is64; /* FENCE, POLL: the 64-bit form; ATOMIC: a 64-bit operation */
 
-	uint64_t count;           /* copy and fill: bytes minus one; write: dwords minus one; nop, cond_exe, indirect: dwords */
-	uint64_t src, dst, dst2;  /* addresses; every other packet's only address is `dst` */
+	uint64_t count; /* copy and fill: bytes minus one; write: dwords minus one; nop, cond_exe, indirect: dwords */
+	uint64_t src, dst, dst2; /* addresses; every other packet's only address is `dst` */
 	uint64_t broadcast, backwards;
-	uint64_t element;         /* log2 of the bytes */
+	uint64_t element; /* log2 of the bytes */
 	uint64_t src_x, src_y, src_z, src_pitch, src_slice;
 	uint64_t dst_x, dst_y, dst_z, dst_pitch, dst_slice;
-	uint64_t x, y, z;         /* extents minus one */
-	uint64_t data;            /* fence, fill, timestamp set, trap */
+	uint64_t x, y, z; /* extents minus one */
+	uint64_t data;    /* fence, fill, timestamp set, trap */
 	uint64_t fill_size;
 	uint64_t func, reference, mask, interval, retries, mem_poll, hdp_flush;
 	uint64_t operation, loop, compare; /* atomic; `data` is the source */

@@ -1,4 +1,5 @@
-/* The tables behind the decoder: which bits of which dword are what (decode_forms.c), for decode.c and its text form. */
+/* The tables behind the decoder: which bits of which dword are what (decode_forms.c), for decode.c and its text form.
+ */
 #ifndef BELFRY_MODELS_SDMA_DECODE_INTERNAL_H
 #define BELFRY_MODELS_SDMA_DECODE_INTERNAL_H
 
@@ -8,14 +9,15 @@
 enum bf_sdma_note {
 	BF_SDMA_PLAIN,
 	BF_SDMA_HEX,
-	BF_SDMA_LESS_ONE,  /* stored minus one */
-	BF_SDMA_LOG2,      /* element size */
+	BF_SDMA_LESS_ONE, /* stored minus one */
+	BF_SDMA_LOG2,     /* element size */
 	BF_SDMA_IS_FUNC,
 	BF_SDMA_IS_ATOMIC,
 	BF_SDMA_IS_FILL,
 };
 
-/* Part of a field: bits `mask` of `dword`, moved to bit `up` of the packet's member. Parts of one field are adjacent. */
+/* Part of a field: bits `mask` of `dword`, moved to bit `up` of the packet's member. Parts of one field are adjacent.
+ */
 struct bf_sdma_field {
 	const char *name;
 	uint32_t mask;

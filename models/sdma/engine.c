@@ -19,9 +19,11 @@ static const char *profile_fault(const struct bf_sdma_profile *p)
 
 static int attach(struct bf_sdma *dev, const struct bf_sdma_opts *opts)
 {
-	struct bf_region_opts bells = {
-		.kind = BF_MEM_MMIO, .size = BF_SDMA_BELL_BYTES, .mmio = &bf_sdma_bell_ops, .owner = dev, .link = &dev->link
-	};
+	struct bf_region_opts bells = { .kind = BF_MEM_MMIO,
+					.size = BF_SDMA_BELL_BYTES,
+					.mmio = &bf_sdma_bell_ops,
+					.owner = dev,
+					.link = &dev->link };
 	char name[40];
 	int status;
 
@@ -61,9 +63,9 @@ int bf_sdma_create(struct bf_sim *sim, const struct bf_sdma_opts *opts, struct b
 	}
 	dev->sim = sim;
 	dev->profile = *profile;
-	dev->dialect = (struct bf_sdma_dialect){
-		.gen = profile->gen, .wide_rect = profile->wide_rect, .wide_count = profile->wide_count
-	};
+	dev->dialect = (struct bf_sdma_dialect){ .gen = profile->gen,
+						 .wide_rect = profile->wide_rect,
+						 .wide_count = profile->wide_count };
 	dev->trap = opts->trap;
 	dev->trap_arg = opts->trap_arg;
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);

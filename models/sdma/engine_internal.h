@@ -26,8 +26,9 @@ struct bf_sdma_stream {
 	bool drop; /* what the fetch brings is void */
 };
 
-#define BF_SDMA_QUEUE_COUNTERS(C)                                                                                    \
-	C(packets) C(bytes) C(doorbells) C(doorbells_early) C(fetches) C(rptr_writes) C(polls) C(traps) C(suspects) C(faults)
+#define BF_SDMA_QUEUE_COUNTERS(C)                                                                                      \
+	C(packets)                                                                                                     \
+	C(bytes) C(doorbells) C(doorbells_early) C(fetches) C(rptr_writes) C(polls) C(traps) C(suspects) C(faults)
 
 struct bf_sdma_counts {
 #define C(name) uint64_t name;
@@ -58,11 +59,11 @@ struct bf_sdma_queue {
 	uint32_t tries;
 	uint64_t timestamp_offset;
 
-	const char *waits;  /* what the packet in front waits for */
-	bool in_packet;     /* it has begun and is not over */
-	bool for_slot;      /* it waits for a copy slot */
+	const char *waits; /* what the packet in front waits for */
+	bool in_packet;    /* it has begun and is not over */
+	bool for_slot;     /* it waits for a copy slot */
 	bool paused, dead;
-	uint32_t running;   /* copies and fills */
+	uint32_t running; /* copies and fills */
 	struct bf_sdma_fault fault;
 	struct bf_sdma_counts count;
 };
@@ -82,7 +83,7 @@ struct bf_sdma_job {
 	uint64_t index, indirect;
 	uint64_t start_ps, total;
 	struct bf_sdma_box box;
-	uint64_t slice, row, at; /* where the next piece begins */
+	uint64_t slice, row, at;          /* where the next piece begins */
 	uint64_t piece_bytes, piece_rows; /* the piece on its way; 0 rows: none yet */
 	uint32_t id;
 	uint32_t element; /* log2 */
@@ -104,16 +105,26 @@ struct bf_sdma {
 	struct bf_rng rng;
 	void (*trap)(void *arg, uint32_t id);
 	void *trap_arg;
-	uint64_t front_free_ps; /* when the front end can take the next packet */
-	uint64_t data_free_ps;  /* when the data path can take the next piece */
+	uint64_t front_free_ps;        /* when the front end can take the next packet */
+	uint64_t data_free_ps;         /* when the data path can take the next piece */
 	struct bf_sdma_queue **queues; /* by id */
 	struct bf_sdma_queue *zombies; /* destroyed while a DMA read was on its way */
 	struct bf_sdma_job *jobs;
 	uint64_t free_jobs; /* bit per job */
 };
 
-/* queue.c */
+/* doorbell.c */
 extern const struct bf_mmio_ops bf_sdma_bell_ops;
+
+/* queue_life.c: frees the queue once no DMA read is left that would write into it. */
+void bf_sdma_queue_bury(struct bf_sdma_queue *q);
+
+/* queue.c: callbacks of the queue's events and fetches. */
+void bf_sdma_on_step(struct bf_event *ev);
+void bf_sdma_on_rptr(struct bf_event *ev);
+void bf_sdma_on_fetched(struct bf_dma_op *op);
+/* What was fetched ahead is void: the ring's memory may change while the queue is off. */
+void bf_sdma_forget_fetched(struct bf_sdma_stream *s);
 /* The packet in front is over: the queue goes on to the next one. */
 void bf_sdma_packet_over(struct bf_sdma_queue *q);
 /* The front end looks again at the packet in front. */
@@ -128,8 +139,6 @@ void bf_sdma_suspect(struct bf_sdma_queue *q, uint32_t what, uint32_t dword, uin
 uint64_t bf_sdma_index(const struct bf_sdma_queue *q);
 uint64_t bf_sdma_indirect(const struct bf_sdma_queue *q);
 const uint32_t *bf_sdma_dwords(const struct bf_sdma_queue *q);
-/* Frees the queue once no DMA read is left that would write into it. */
-void bf_sdma_queue_bury(struct bf_sdma_queue *q);
 
 /* exec.c: what became of the packet in front. */
 enum bf_sdma_progress {

@@ -8,18 +8,20 @@
  *
  * AMD publishes no timing of these engines. Everything without a number in brackets is assumed: a clock of about 1.5
  * GHz, 64 bytes a clock between memories, one element a clock for elements smaller than a dword, a packet in some tens
- * of clocks. Rates of one engine are known to be near the link's (KFDTest's P2PBandWidthTest); the rest is there so that
- * small rows and small elements cost more than wide ones, as ROCm/rocm-systems#5646 reports.
+ * of clocks. Rates of one engine are known to be near the link's (KFDTest's P2PBandWidthTest); the rest is there so
+ * that small rows and small elements cost more than wide ones, as ROCm/rocm-systems#5646 reports.
  */
 #include "models/sdma/sdma.h"
 
-#define LINK(ps)                                                                                                     \
-	{ .latency_ps = 150 * BF_NS, .mem_ps = 200 * BF_NS, .ps_per_kib = (ps), .max_payload = 256,                   \
-	  .max_read_request = 512, .tlp_overhead = 24, .relaxed_ps = 100 * BF_NS }
+#define LINK(ps)                                                                                                       \
+	{                                                                                                              \
+		.latency_ps = 150 * BF_NS, .mem_ps = 200 * BF_NS, .ps_per_kib = (ps), .max_payload = 256,              \
+		.max_read_request = 512, .tlp_overhead = 24, .relaxed_ps = 100 * BF_NS                                 \
+	}
 #define GEN4 32500 /* [1] */
 #define GEN5 16250 /* [1] */
 
-#define COMMON                                                                                                       \
+#define COMMON                                                                                                         \
 	.doorbell_ps = 100 * BF_NS, .packet_ps = 20 * BF_NS, .copy_ps = 500 * BF_NS, .jitter_ps = 200 * BF_NS,         \
 	.row_ps = 2 * BF_NS, .element_ps = { 667, 667, 333, 167, 167 }, .rptr_lag_ps = 500 * BF_NS,                    \
 	.poll_ps = 10 * BF_NS, .fetch_bytes = 1024, .queues = 8 /* [3] */

@@ -1,5 +1,5 @@
 /*
- * User queues: doorbells, ring fetch, the front end that takes one packet after the other, and the read pointer.
+ * User queues at work: ring fetch, the front end that takes one packet after the other, and the read pointer.
  *
  * A queue's step event stands for its place in the front end, which all queues of an engine share. A packet that waits
  * leaves the front end to the other queues; who wakes it calls bf_sdma_retry() or bf_sdma_packet_over().
@@ -9,12 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/fault.h"
-#include "sim/stats.h"
 #include "sim/train.h"
-
-/* The engine stopped looking at doorbells for this long, unless the plan says otherwise. */
-#define STALL_PS (100 * BF_US)
 
 uint64_t bf_sdma_index(const struct bf_sdma_queue *q)
 {
@@ -93,7 +88,7 @@ void bf_sdma_retry(struct bf_sdma_queue *q)
 }
 
 /* The read pointer in memory is due to be written. */
-static void on_rptr(struct bf_event *ev)
+void bf_sdma_on_rptr(struct bf_event *ev)
 {
 	struct bf_sdma_queue *q = BF_CONTAINER_OF(ev, struct bf_sdma_queue, rptr);
 	const uint64_t value = q->opts.wrapped ? q->retired & q->mask : q->retired;
@@ -187,7 +182,7 @@ static void fetch(struct bf_sdma_queue *q, struct bf_sdma_stream *s, uint32_t wa
 	bf_dma_read(&dev->dma, &s->op);
 }
 
-static void on_fetched(struct bf_dma_op *op)
+void bf_sdma_on_fetched(struct bf_dma_op *op)
 {
 	struct bf_sdma_stream *s = BF_CONTAINER_OF(op, struct bf_sdma_stream, op);
 	struct bf_sdma_queue *q = s->q;
@@ -332,7 +327,7 @@ static bool step(struct bf_sdma_queue *q)
 	return true;
 }
 
-static void on_step(struct bf_event *ev)
+void bf_sdma_on_step(struct bf_event *ev)
 {
 	struct bf_sdma_queue *q = BF_CONTAINER_OF(ev, struct bf_sdma_queue, step);
 	struct bf_sdma *dev = q->dev;
@@ -341,8 +336,7 @@ static void on_step(struct bf_event *ev)
 		;
 }
 
-/* What was fetched ahead is void: the ring's memory may change while the queue is off. */
-static void forget_fetched(struct bf_sdma_stream *s)
+void bf_sdma_forget_fetched(struct bf_sdma_stream *s)
 {
 	s->head = s->len = 0;
 	s->fetched = s->next;
@@ -355,320 +349,7 @@ void bf_sdma_packet_over(struct bf_sdma_queue *q)
 	q->waits = NULL;
 	advance(q, q->pkt.dwords * 4ull);
 	if (q->paused && q->from == &q->ring)
-		forget_fetched(&q->ring);
+		bf_sdma_forget_fetched(&q->ring);
 	if (!q->paused && !q->fault.reason && !bf_event_pending(&q->step))
 		bf_sim_at(q->dev->sim, &q->step, take_slot(q->dev));
-}
-
-/* ---- doorbells ---- */
-
-enum { BELL_OK, BELL_AGAIN, BELL_WPTR_BEHIND, BELL_UNALIGNED, BELL_BACK, BELL_PAST_RING, BELL_WIDTH, BELL_STOPPED };
-
-/* The write pointer in memory, as the index it means; `published` itself when it cannot be read. */
-static uint64_t peek_wptr(struct bf_sdma_queue *q, uint64_t published)
-{
-	struct bf_region *region;
-	void *host;
-	uint64_t value, ahead;
-
-	if (!q->opts.wptr || bf_ioas_lookup(q->dev->dma.ioas, q->opts.wptr, 8, BF_IOMMU_READ, q->actor, &host,
-					    &region) < 8 || region->kind == BF_MEM_MMIO)
-		return published;
-	value = __atomic_load_n((const uint64_t *)host, __ATOMIC_ACQUIRE);
-	ahead = (value - published) & q->mask;
-	if (q->opts.wrapped)
-		value = ahead < q->opts.bytes / 2 ? published + ahead : published + ahead - q->opts.bytes;
-	return value;
-}
-
-/* Takes the doorbell's index; says what is wrong with it. */
-static uint32_t judge(struct bf_sdma_queue *q, uint64_t value, uint64_t *published, uint64_t *wptr)
-{
-	*published = value & ~3ull;
-	if (q->opts.wrapped)
-		*published = q->published + ((value - q->published) & q->mask & ~3ull);
-	*wptr = q->published;
-	if (q->fault.reason)
-		return BELL_STOPPED;
-	if (q->opts.wrapped && value > q->mask)
-		return BELL_PAST_RING;
-	if (*published < q->published)
-		return BELL_BACK;
-	if (*published - q->retired > q->opts.bytes)
-		return BELL_PAST_RING;
-	*wptr = peek_wptr(q, *published);
-	if (value & 3)
-		return BELL_UNALIGNED;
-	if (*wptr < *published)
-		return BELL_WPTR_BEHIND;
-	return *published == q->published ? BELL_AGAIN : BELL_OK;
-}
-
-/* Before the first fetch of an idle queue. */
-static void start_after_bell(struct bf_sdma_queue *q)
-{
-	struct bf_sdma *dev = q->dev;
-	struct bf_fault stall = { 0 };
-	uint64_t when = dev->sim->now_ps + dev->profile.doorbell_ps;
-
-	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, q->id, &stall))
-		dev->front_free_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
-	if (q->paused || q->in_packet || q->waits || bf_event_pending(&q->step))
-		return;
-	bf_sim_at(dev->sim, &q->step, dev->front_free_ps > when ? dev->front_free_ps : when);
-}
-
-static void ring_bell(struct bf_sdma_queue *q, uint64_t value, uint32_t len)
-{
-	uint64_t published, wptr = 0, before = q->published;
-	uint32_t verdict = BELL_WIDTH;
-
-	published = before;
-	if (len == (q->opts.wrapped ? 4u : 8u))
-		verdict = judge(q, value, &published, &wptr);
-	q->count.doorbells++;
-	q->count.doorbells_early += verdict == BELL_WPTR_BEHIND;
-	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_doorbell rec = { .value = value, .published = published, .before = before,
-						    .wptr = wptr, .retired = q->retired, .len = len,
-						    .verdict = verdict };
-
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_doorbell_schema, q->actor, &rec, NULL, 0);
-	}
-	if (verdict == BELL_BACK || verdict == BELL_PAST_RING) {
-		bf_sdma_stop_at(q, published, 0, BF_SDMA_DOORBELL_BACK, 0, (uint32_t)value, 0);
-	} else if (verdict != BELL_WIDTH && verdict != BELL_STOPPED) {
-		q->published = published;
-		start_after_bell(q);
-	}
-}
-
-static void bell_write(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
-{
-	struct bf_sdma *dev = region->owner;
-	const bool wrapped = offset >= BF_SDMA_BELL_WRAPPED;
-	const uint64_t id = wrapped ? (offset - BF_SDMA_BELL_WRAPPED) / 4 : offset / 8;
-	struct bf_sdma_queue *q = id < dev->profile.queues ? dev->queues[id] : NULL;
-
-	if (!q || q->opts.wrapped != wrapped)
-		return;
-	ring_bell(q, len >= 8 ? bf_get_le64(data) : len >= 4 ? bf_get_le32(data) : 0, offset % (wrapped ? 4 : 8) ? 0 : len);
-}
-
-const struct bf_mmio_ops bf_sdma_bell_ops = { .write = bell_write };
-
-struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset)
-{
-	*offset = q->opts.wrapped ? BF_SDMA_BELL_WRAPPED + q->id * 4 : q->id * 8;
-	return q->dev->bells;
-}
-
-/*
- * A doorbell is a cell in memory then. A look replaces what it found by a value that no doorbell has, so that a write
- * of the old value shows, and so that a queue does not hear the one that had its slot before.
- */
-static bool look_at_cell(struct bf_sdma_queue *q, uint64_t *value)
-{
-	uint64_t offset;
-	uint8_t *cell = bf_sdma_doorbell(q, &offset)->bytes;
-	uint32_t *narrow = (uint32_t *)(void *)(cell + offset);
-	uint64_t *wide = (uint64_t *)(void *)(cell + offset);
-
-	if (q->opts.wrapped) {
-		if (__atomic_load_n(narrow, __ATOMIC_RELAXED) == UINT32_MAX)
-			return false;
-		*value = __atomic_exchange_n(narrow, UINT32_MAX, __ATOMIC_ACQ_REL);
-		return *value != UINT32_MAX;
-	}
-	if (__atomic_load_n(wide, __ATOMIC_RELAXED) == UINT64_MAX)
-		return false;
-	*value = __atomic_exchange_n(wide, UINT64_MAX, __ATOMIC_ACQ_REL);
-	return *value != UINT64_MAX;
-}
-
-int bf_sdma_poll_doorbells(void *arg)
-{
-	struct bf_sdma *dev = arg;
-	int rung = 0;
-
-	for (uint32_t i = 0; i < dev->profile.queues; i++) {
-		struct bf_sdma_queue *q = dev->queues[i];
-		uint64_t value;
-
-		if (!q || !look_at_cell(q, &value) || (!value && !q->published))
-			continue;
-		ring_bell(q, value, q->opts.wrapped ? 4 : 8);
-		rung = 1;
-	}
-	return rung;
-}
-
-/* ---- life ---- */
-
-static void record_queue(struct bf_sdma_queue *q, uint32_t event)
-{
-	const struct bf_sdma *dev = q->dev;
-	uint64_t offset;
-
-	if (!bf_probe(dev->sim, BF_CLASS_QUEUE))
-		return;
-	bf_sdma_doorbell(q, &offset);
-	bf_record(&dev->sim->rec, &bf_rec_sdma_queue_schema, q->actor,
-		  &(struct bf_rec_sdma_queue){ .ring = q->opts.ring, .bytes = q->opts.bytes, .rptr = q->opts.rptr,
-					       .wptr = q->opts.wptr, .doorbell = (uint32_t)offset,
-					       .gen = dev->dialect.gen, .wide_rect = dev->dialect.wide_rect,
-					       .wide_count = dev->dialect.wide_count, .wrapped = q->opts.wrapped,
-					       .strict = q->opts.strict, .event = event },
-		  NULL, 0);
-}
-
-/* The ring as sdma.md sections 1 and 8 want it. */
-static int check_ring(struct bf_sdma *dev, uint64_t ring, uint64_t bytes)
-{
-	struct bf_error *err = &dev->sim->error;
-
-	if (!ring || ring & 255)
-		return bf_fail(err, -EINVAL, "%s: ring 0x%llx is no multiple of 256", dev->name,
-			       (unsigned long long)ring);
-	if (bytes < 1024 || bytes & (bytes - 1))
-		return bf_fail(err, -EINVAL, "%s: bytes %llu is no power of two from 1024 up", dev->name,
-			       (unsigned long long)bytes);
-	return 0;
-}
-
-static int check_queue(struct bf_sdma *dev, const struct bf_sdma_queue_opts *o)
-{
-	struct bf_error *err = &dev->sim->error;
-
-	if (!o->rptr || o->rptr & 7)
-		return bf_fail(err, -EINVAL, "%s: rptr 0x%llx is no multiple of 8", dev->name,
-			       (unsigned long long)o->rptr);
-	if (o->wptr & 7)
-		return bf_fail(err, -EINVAL, "%s: wptr 0x%llx is no multiple of 8", dev->name,
-			       (unsigned long long)o->wptr);
-	if (o->wrapped && o->bytes > 1ull << 31)
-		return bf_fail(err, -EINVAL, "%s: bytes %llu do not suit 32-bit indices", dev->name,
-			       (unsigned long long)o->bytes);
-	return check_ring(dev, o->ring, o->bytes);
-}
-
-static int attach_stats(struct bf_sdma_queue *q, const char *name)
-{
-	struct bf_sim *sim = q->dev->sim;
-	int status = 0;
-
-#define C(counter) status = status ? status : bf_stats_attach_part(sim, q, name, #counter, "", &q->count.counter);
-	BF_SDMA_QUEUE_COUNTERS(C)
-#undef C
-	return status;
-}
-
-static int open_stream(struct bf_sdma_queue *q, struct bf_sdma_stream *s)
-{
-	s->q = q;
-	s->op.done = on_fetched;
-	s->cap = 2 * q->dev->profile.fetch_bytes;
-	s->buf = malloc(s->cap);
-	return s->buf ? 0 : -ENOMEM;
-}
-
-int bf_sdma_queue_create(struct bf_sdma *dev, const struct bf_sdma_queue_opts *opts, struct bf_sdma_queue **out)
-{
-	struct bf_sdma_queue *q;
-	char name[48];
-	uint32_t id = 0;
-	int status = check_queue(dev, opts);
-
-	*out = NULL;
-	if (status)
-		return status;
-	while (id < dev->profile.queues && dev->queues[id])
-		id++;
-	if (id == dev->profile.queues)
-		return bf_fail(&dev->sim->error, -ENOSPC, "%s: all %u queues are in use", dev->name, id);
-	snprintf(name, sizeof(name), "%s.q%u", dev->name, id);
-	q = calloc(1, sizeof(*q));
-	if (!q)
-		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory", name);
-	q->dev = dev;
-	q->id = id;
-	q->opts = *opts;
-	q->mask = opts->bytes - 1;
-	q->from = &q->ring;
-	bf_event_init(&q->step, on_step);
-	bf_event_init(&q->timer, bf_sdma_on_timer);
-	q->op.done = bf_sdma_op_done;
-	bf_event_init(&q->rptr, on_rptr);
-	q->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
-	if (open_stream(q, &q->ring) || open_stream(q, &q->ib) || !q->actor || attach_stats(q, name)) {
-		bf_sdma_queue_bury(q);
-		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory", name);
-	}
-	dev->queues[id] = q;
-	record_queue(q, 0);
-	*out = q;
-	return 0;
-}
-
-void bf_sdma_queue_bury(struct bf_sdma_queue *q)
-{
-	struct bf_sdma_queue **at = &q->dev->zombies;
-
-	if (q->op_busy || q->ring.fetching || q->ib.fetching)
-		return;
-	for (; *at; at = &(*at)->next_zombie) {
-		if (*at == q) {
-			*at = q->next_zombie;
-			break;
-		}
-	}
-	bf_stats_detach(q->dev->sim, q);
-	free(q->ring.buf);
-	free(q->ib.buf);
-	free(q);
-}
-
-void bf_sdma_queue_destroy(struct bf_sdma_queue *q)
-{
-	struct bf_sdma *dev = q->dev;
-
-	record_queue(q, 3);
-	dev->queues[q->id] = NULL;
-	bf_sim_cancel(dev->sim, &q->step);
-	bf_sim_cancel(dev->sim, &q->timer);
-	bf_sim_cancel(dev->sim, &q->rptr);
-	bf_sdma_jobs_cancel(q);
-	q->dead = true;
-	q->next_zombie = dev->zombies;
-	dev->zombies = q;
-	bf_sdma_queue_bury(q);
-}
-
-int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
-{
-	struct bf_sdma *dev = q->dev;
-	int status;
-
-	if (!ring || !bytes) {
-		q->paused = true;
-		bf_sim_cancel(dev->sim, &q->step);
-		if (!q->in_packet && q->from == &q->ring) {
-			forget_fetched(&q->ring);
-			q->waits = NULL;
-			q->for_slot = false;
-		}
-		record_queue(q, 1);
-		return 0;
-	}
-	status = check_ring(dev, ring, bytes);
-	if (status)
-		return status;
-	q->opts.ring = ring;
-	q->opts.bytes = bytes;
-	q->mask = bytes - 1;
-	q->paused = false;
-	record_queue(q, 2);
-	if (!q->in_packet)
-		bf_sdma_retry(q);
-	return 0;
 }

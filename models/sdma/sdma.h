@@ -2,8 +2,8 @@
  * The SDMA model: AMD's copy engine with user queues.
  *
  * It sees what the hardware sees: doorbell stores, ring bytes read by DMA, packets. A packet travels through the files
- * in this order: queue.c (doorbell, fetch, read pointer) -> decode.c (bytes to a packet, checks) -> exec.c (one
- * function a packet) -> copy.c and rect.c (data) -> queue.c (retirement, read pointer write-back).
+ * in this order: doorbell.c -> queue.c (fetch) -> decode.c (dwords to a packet, checks) -> exec.c (one function each)
+ * -> copy.c and rect.c (data) -> queue.c (retirement, read pointer). queue_life.c is the kernel driver's side.
  *
  * One thread per engine, the simulation's.
  */
@@ -60,12 +60,12 @@ void bf_sdma_destroy(struct bf_sdma *dev);
 
 /* As AMDKFD_IOC_CREATE_QUEUE (Linux include/uapi/linux/kfd_ioctl.h) has it. Addresses are the engine's. */
 struct bf_sdma_queue_opts {
-	uint64_t ring;    /* 256-byte aligned */
-	uint64_t bytes;   /* of the ring, power of two, at least 1024 */
-	uint64_t rptr;    /* where the engine writes its read pointer: 8 bytes */
-	uint64_t wptr;    /* where the driver keeps its write pointer: 8 bytes */
-	bool wrapped;     /* indices are 32 bits and stay below `bytes` (before gfx9) instead of growing for ever */
-	bool strict;      /* what is undefined stops the queue: overlap, rows that run into each other */
+	uint64_t ring;  /* 256-byte aligned */
+	uint64_t bytes; /* of the ring, power of two, at least 1024 */
+	uint64_t rptr;  /* where the engine writes its read pointer: 8 bytes */
+	uint64_t wptr;  /* where the driver keeps its write pointer: 8 bytes */
+	bool wrapped;   /* indices are 32 bits and stay below `bytes` (before gfx9) instead of growing for ever */
+	bool strict;    /* what is undefined stops the queue: overlap, rows that run into each other */
 };
 
 /* -EINVAL naming the field, -ENOSPC when all queues are in use, -ENOMEM. */
@@ -90,9 +90,9 @@ struct bf_sdma_fault {
 	uint64_t index;             /* of the packet's first byte, monotonic */
 	uint32_t dword;             /* which dword of the packet */
 	uint32_t value;
-	uint64_t address;      /* of a memory fault: the page */
-	bool in_indirect;      /* the packet lies in the buffer of the INDIRECT packet at `index` */
-	uint64_t indirect;     /* then its first byte there */
+	uint64_t address;  /* of a memory fault: the page */
+	bool in_indirect;  /* the packet lies in the buffer of the INDIRECT packet at `index` */
+	uint64_t indirect; /* then its first byte there */
 };
 
 struct bf_sdma_queue_info {
@@ -102,7 +102,7 @@ struct bf_sdma_queue_info {
 	 * engine has gone past it; its copy may still run (sdma.md section 1: rptr == wptr means "fetched").
 	 */
 	uint64_t doorbell, fetched, retired;
-	uint32_t copies;                     /* still running */
+	uint32_t copies; /* still running */
 	uint64_t packets, bytes;
 	bool paused;
 	const char *waits; /* what the packet in front waits for ("POLL_REGMEM"); NULL */

@@ -31,8 +31,8 @@ static void rect_packet(struct rig *r, const struct shape *s)
 	const uint64_t src = r->host->va, dst = r->vram->va;
 	const uint32_t pitch = ((s->pitch >> s->element) - 1) << 13;
 
-	RIG_PACKET(r, BF_SDMA_OP_COPY | BF_SDMA_COPY_RECT << 8 | s->element << 29, RIG_LO(src), RIG_HI(src), 0, pitch, 0,
-		   RIG_LO(dst), RIG_HI(dst), 0, pitch, 0, ((s->row >> s->element) - 1) | (s->rows - 1) << 16, 0);
+	RIG_PACKET(r, BF_SDMA_OP_COPY | BF_SDMA_COPY_RECT << 8 | s->element << 29, RIG_LO(src), RIG_HI(src), 0, pitch,
+		   0, RIG_LO(dst), RIG_HI(dst), 0, pitch, 0, ((s->row >> s->element) - 1) | (s->rows - 1) << 16, 0);
 }
 
 /* Seconds that the packets of one submission take. */
@@ -61,7 +61,8 @@ static double run_memcpy(struct rig *r, const struct shape *s)
 
 	for (uint32_t k = 0; k < s->packets; k++) {
 		for (uint32_t i = 0; i < s->rows; i++) {
-			memcpy(r->vram->bytes + (uint64_t)i * s->pitch, r->host->bytes + (uint64_t)i * s->pitch, s->row);
+			memcpy(r->vram->bytes + (uint64_t)i * s->pitch, r->host->bytes + (uint64_t)i * s->pitch,
+			       s->row);
 			__asm__ volatile("" : : : "memory");
 		}
 	}

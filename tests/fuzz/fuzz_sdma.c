@@ -1,7 +1,7 @@
 /*
- * Any bytes as a packet stream: byte 0 is generation and flags, the rest goes into the ring (and, from host memory, into
- * indirect buffers) and is rung piece by piece. Nothing outside of the engine's memory changes, the clock's limit is
- * kept, the decoder agrees with itself.
+ * Any bytes as a packet stream: byte 0 is generation and flags, the rest goes into the ring (and, from host memory,
+ * into indirect buffers) and is rung piece by piece. Nothing outside of the engine's memory changes, the clock's limit
+ * is kept, the decoder agrees with itself.
  */
 #include "models/sdma/decode.h"
 #include "tests/models/sdma_rig.h"
@@ -31,7 +31,8 @@ static void check_decoder(const struct bf_sdma_dialect *d, const uint32_t *dw, u
 		bf_sdma_decode(d, exact, have, &p);
 		bf_sdma_each_field(&p, exact, have, count, &sum);
 		if (p.reason == BF_SDMA_RUNS)
-			RIG_MUST(p.dwords <= have && bf_sdma_decode(d, dw, n, &q) == BF_SDMA_RUNS && p.dwords == q.dwords);
+			RIG_MUST(p.dwords <= have && bf_sdma_decode(d, dw, n, &q) == BF_SDMA_RUNS &&
+				 p.dwords == q.dwords);
 		free(exact);
 	}
 }
@@ -64,9 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = (uint32_t)((size - 1) / 4 < BF_ARRAY_LEN(dw) ? (size - 1) / 4 : BF_ARRAY_LEN(dw));
 	memcpy(dw, data + 1, n * 4u);
 	place_addresses(dw, n);
-	rig_open(&r, &(struct rig_opts){ .profile = profiles[data[0] % 5], .wrapped = data[0] & 64,
-					 .strict = data[0] & 128, .mem = 65536 });
-	d = (struct bf_sdma_dialect){ .gen = r.profile.gen, .wide_rect = r.profile.wide_rect,
+	rig_open(
+	    &r, &(struct rig_opts){
+		    .profile = profiles[data[0] % 5], .wrapped = data[0] & 64, .strict = data[0] & 128, .mem = 65536 });
+	d = (struct bf_sdma_dialect){ .gen = r.profile.gen,
+				      .wide_rect = r.profile.wide_rect,
 				      .wide_count = r.profile.wide_count };
 	check_decoder(&d, dw, n);
 	/* A region that the engine may not reach, between others. */

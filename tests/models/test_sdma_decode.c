@@ -26,12 +26,20 @@ START_TEST(reserved_bits)
 		{ &v5, 0x00000001, 7, { 0x0a05ffff, 0x003fffff, 0x03030000, ~0u, ~0u, ~0u, ~0u } },
 		{ &v6, 0x00000001, 7, { 0x0a0dffff, 0x3fffffff, 0x1f1f0000, ~0u, ~0u, ~0u, ~0u } },
 		{ &v7_1, 0x00000001, 7, { 0x1a05ffff, 0x3fffffff, 0x7c7c0000, ~0u, ~0u, ~0u, ~0u } },
-		{ &v4, 0x00000401, 13, { 0xe004ffff, ~0u, ~0u, 0x3fff3fff, 0xffffe7ff, 0x0fffffff, ~0u, ~0u, 0x3fff3fff,
-					 0xffffe7ff, 0x0fffffff, 0x3fff3fff, 0x030307ff } },
-		{ &v5, 0x00000401, 13, { 0xe004ffff, ~0u, ~0u, 0x3fff3fff, ~0u, 0x0fffffff, ~0u, ~0u, 0x3fff3fff, ~0u,
-					 0x0fffffff, 0x3fff3fff, 0x03031fff } },
-		{ &v7, 0x00000401, 13, { 0xe00cffff, ~0u, ~0u, ~0u, 0xffff3fff, ~0u, ~0u, ~0u, ~0u, 0xffff3fff, ~0u,
-					 ~0u, 0x70703fff } },
+		{ &v4,
+		  0x00000401,
+		  13,
+		  { 0xe004ffff, ~0u, ~0u, 0x3fff3fff, 0xffffe7ff, 0x0fffffff, ~0u, ~0u, 0x3fff3fff, 0xffffe7ff,
+		    0x0fffffff, 0x3fff3fff, 0x030307ff } },
+		{ &v5,
+		  0x00000401,
+		  13,
+		  { 0xe004ffff, ~0u, ~0u, 0x3fff3fff, ~0u, 0x0fffffff, ~0u, ~0u, 0x3fff3fff, ~0u, 0x0fffffff,
+		    0x3fff3fff, 0x03031fff } },
+		{ &v7,
+		  0x00000401,
+		  13,
+		  { 0xe00cffff, ~0u, ~0u, ~0u, 0xffff3fff, ~0u, ~0u, ~0u, ~0u, 0xffff3fff, ~0u, ~0u, 0x70703fff } },
 		{ &v4, 0x80000008, 6, { 0xf400ffff, ~0u, ~0u, ~0u, ~0u, 0x0fffffff } },
 		{ &v6, 0x80000008, 6, { 0xf570ffff, ~0u, ~0u, ~0u, ~0u, 0x0fffffff } },
 		{ &v4, 0x1e00000a, 8, { 0xfe05ffff, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x1fff } },
@@ -116,8 +124,8 @@ END_TEST
 /* What ROCr's BuildCopyRectCommand makes of seed 002's example (sdma.md section 5.4): gfx9, 71 x 2 bytes, pitch 256. */
 START_TEST(rocr_tile)
 {
-	const uint32_t dw[13] = { 0x401, 0x10000000, 0, 1, 255u << 13, 0, 0x20000000, 0, 0, 255u << 13, 0, 70 | 1 << 16,
-				  0 };
+	const uint32_t dw[13] = { 0x401, 0x10000000, 0,          1, 255u << 13,   0, 0x20000000,
+				  0,     0,          255u << 13, 0, 70 | 1 << 16, 0 };
 	struct bf_sdma_packet p;
 
 	ck_assert_int_eq(bf_sdma_decode(&v4, dw, 13, &p), BF_SDMA_RUNS);
@@ -133,8 +141,8 @@ END_TEST
 /* Each prefix asks for more; nothing is read past `have` (the sanitizer looks). */
 START_TEST(short_packets)
 {
-	static const uint32_t headers[] = { 1, 0x08000001, 0x401, 0x2401, 2, 4, 5, 6, 0x80000008, 9, 0x5e00000a, 11, 0x20d,
-					    0x111, 3u << 16 };
+	static const uint32_t headers[] = { 1,          0x08000001, 0x401,      0x2401, 2,     4,     5,       6,
+					    0x80000008, 9,          0x5e00000a, 11,     0x20d, 0x111, 3u << 16 };
 	struct bf_sdma_packet p;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(headers); i++) {

@@ -76,8 +76,8 @@ START_TEST(copy_count_width)
 		uint64_t count;
 		uint32_t reserved;
 	} cases[] = {
-		{ { BF_SDMA_V4, false, false }, 0x3fffff, 2 }, { { BF_SDMA_V4, false, true }, 0x3fffffff, 0 },
-		{ { BF_SDMA_V5, false, false }, 0x3fffff, 2 }, { { BF_SDMA_V5, false, true }, 0x3fffffff, 0 },
+		{ { BF_SDMA_V4, false, false }, 0x3fffff, 2 },   { { BF_SDMA_V4, false, true }, 0x3fffffff, 0 },
+		{ { BF_SDMA_V5, false, false }, 0x3fffff, 2 },   { { BF_SDMA_V5, false, true }, 0x3fffffff, 0 },
 		{ { BF_SDMA_V6, false, false }, 0x3fffffff, 0 }, { { BF_SDMA_V7, true, false }, 0x3fffffff, 0 },
 	};
 
@@ -249,7 +249,8 @@ START_TEST(fence_64)
 }
 END_TEST
 
-/* A poll that holds goes on, one that does not waits and says so; memory changes by another queue's, or a CPU's, hand. */
+/* A poll that holds goes on, one that does not waits and says so; memory changes by another queue's, or a CPU's, hand.
+ */
 static bool goes_on(uint32_t func, uint32_t memory, uint32_t reference, uint32_t mask)
 {
 	struct rig r;
@@ -257,8 +258,8 @@ static bool goes_on(uint32_t func, uint32_t memory, uint32_t reference, uint32_t
 
 	rig_open(&r, &(struct rig_opts){ 0 });
 	bf_put_le32(r.host->bytes, memory);
-	RIG_PACKET(&r, (uint32_t)(BF_SDMA_OP_POLL_REGMEM | BF_SDMA_POLL_MEM) | func << 28, VA(r.host, 0), reference, mask,
-		   0x0FFF0004);
+	RIG_PACKET(&r, (uint32_t)(BF_SDMA_OP_POLL_REGMEM | BF_SDMA_POLL_MEM) | func << 28, VA(r.host, 0), reference,
+		   mask, 0x0FFF0004);
 	rig_fence(&r, r.host->va + 8, 1);
 	rig_bell(&r);
 	bf_sim_run(r.sim, BF_MS);
@@ -282,13 +283,13 @@ START_TEST(poll_functions)
 END_TEST
 
 /*
- * Memory is masked, the reference is not: "FUNC(mem_data & MASK, REFERENCE)" is how ROCr's header words the 64-bit form,
- * and tinygrad's mock does the same for the 32-bit one. rocjitsu masks both, gem5 neither. A reference with bits outside
- * of the mask therefore never equals.
+ * Memory is masked, the reference is not: "FUNC(mem_data & MASK, REFERENCE)" is how ROCr's header words the 64-bit
+ * form, and tinygrad's mock does the same for the 32-bit one. rocjitsu masks both, gem5 neither. A reference with bits
+ * outside of the mask therefore never equals.
  */
 START_TEST(poll_masks_memory_only)
 {
-	ck_assert(goes_on(BF_SDMA_EQ, 0xabcd1234, 0x1234, 0xffff));   /* gem5 would wait */
+	ck_assert(goes_on(BF_SDMA_EQ, 0xabcd1234, 0x1234, 0xffff));      /* gem5 would wait */
 	ck_assert(!goes_on(BF_SDMA_EQ, 0xabcd1234, 0xabcd1234, 0xffff)); /* rocjitsu and gem5 would go on */
 }
 END_TEST
@@ -389,8 +390,8 @@ START_TEST(atomics)
 			const bool wide = form & 1;
 
 			memset(r.host->bytes, 0, 16);
-			bf_put_le64(r.host->bytes, wide ? cases[i].memory
-							: (cases[i].memory & UINT32_MAX) | keep << 32);
+			bf_put_le64(r.host->bytes,
+				    wide ? cases[i].memory : (cases[i].memory & UINT32_MAX) | keep << 32);
 			RIG_PACKET(&r, 10u | (cases[i].op + form * 32) << 25, VA(r.host, 0), RIG_LO(cases[i].source),
 				   RIG_HI(cases[i].source), RIG_LO(cases[i].compare), RIG_HI(cases[i].compare), 0);
 			ck_assert_int_eq(rig_go(&r).fault.reason, BF_SDMA_RUNS);
@@ -567,8 +568,10 @@ START_TEST(indirect_buffer)
 
 	rig_open(&r, &(struct rig_opts){ 0 });
 	{
-		const uint32_t dw[] = { BF_SDMA_OP_FENCE, VA(r.host, 0), 5, 0, BF_SDMA_OP_COPY, 63, 0, VA(r.host, 8192),
-					VA(r.vram, 0), BF_SDMA_OP_FENCE, VA(r.host, 4), 6 };
+		const uint32_t dw[] = {
+			BF_SDMA_OP_FENCE, VA(r.host, 0), 5, 0, BF_SDMA_OP_COPY, 63, 0, VA(r.host, 8192), VA(r.vram, 0),
+			BF_SDMA_OP_FENCE, VA(r.host, 4), 6
+		};
 
 		put_buffer(&r, 4096, dw, BF_ARRAY_LEN(dw));
 		memset(r.host->bytes + 8192, 9, 64);
@@ -613,9 +616,9 @@ START_TEST(indirect_rules)
 		RIG_PACKET(&r, BF_SDMA_OP_INDIRECT | 1u << 31, VA(r.host, 4096), 8, 0, 0);
 	}
 	info = rig_go(&r);
-	ck_assert_int_eq(info.fault.reason, _i == 4	? BF_SDMA_TRUNCATED
-					    : _i == 5	? BF_SDMA_PRIVILEGED
-							: BF_SDMA_INDIRECT_BAD);
+	ck_assert_int_eq(info.fault.reason, _i == 4   ? BF_SDMA_TRUNCATED
+					    : _i == 5 ? BF_SDMA_PRIVILEGED
+						      : BF_SDMA_INDIRECT_BAD);
 	ck_assert_int_eq(info.fault.in_indirect, _i == 2 || _i == 4);
 	ck_assert_uint_eq(info.fault.indirect, _i == 2 ? 8 : _i == 4 ? 4 : 0);
 	rig_close(&r);
@@ -647,10 +650,10 @@ START_TEST(refused)
 		enum bf_sdma_reason reason;
 	} cases[] = {
 		{ 0xF000000E, BF_SDMA_PRIVILEGED }, { 0x00C, BF_SDMA_PRIVILEGED }, { 0x10C, BF_SDMA_PRIVILEGED },
-		{ 0x20C, BF_SDMA_PRIVILEGED },	    { 0x30C, BF_SDMA_PRIVILEGED }, { 0x408, BF_SDMA_PRIVILEGED },
-		{ 0x108, BF_SDMA_PRIVILEGED },	    { 0x801, BF_SDMA_PRIVILEGED }, { 0x101, BF_SDMA_UNMODELLED },
-		{ 0x501, BF_SDMA_UNMODELLED },	    { 0x007, BF_SDMA_UNMODELLED }, { 0x003, BF_SDMA_BAD_OPCODE },
-		{ 0x0ff, BF_SDMA_BAD_OPCODE },	    { 0x105, BF_SDMA_BAD_OPCODE }, { 0x1201, BF_SDMA_BAD_OPCODE },
+		{ 0x20C, BF_SDMA_PRIVILEGED },      { 0x30C, BF_SDMA_PRIVILEGED }, { 0x408, BF_SDMA_PRIVILEGED },
+		{ 0x108, BF_SDMA_PRIVILEGED },      { 0x801, BF_SDMA_PRIVILEGED }, { 0x101, BF_SDMA_UNMODELLED },
+		{ 0x501, BF_SDMA_UNMODELLED },      { 0x007, BF_SDMA_UNMODELLED }, { 0x003, BF_SDMA_BAD_OPCODE },
+		{ 0x0ff, BF_SDMA_BAD_OPCODE },      { 0x105, BF_SDMA_BAD_OPCODE }, { 0x1201, BF_SDMA_BAD_OPCODE },
 	};
 	struct bf_sdma_queue_info info;
 	struct rig r;

@@ -360,8 +360,8 @@ START_TEST(queues_do_not_block_each_other)
 	o.wptr = 0;
 	ck_assert_int_eq(bf_sdma_queue_create(r.dev, &o, &stuck), 0);
 	for (uint32_t i = 0; i < 6; i++)
-		bf_put_le32(ring + 4 * i, (const uint32_t[]){ 0xB0000008, RIG_LO(r.host->va + 64), RIG_HI(r.host->va), 1,
-							      ~0u, 0x0FFF0004 }[i]);
+		bf_put_le32(ring + 4 * i, (const uint32_t[]){ 0xB0000008, RIG_LO(r.host->va + 64), RIG_HI(r.host->va),
+							      1, ~0u, 0x0FFF0004 }[i]);
 	rig_ring_value(&r, stuck, 24);
 	write_word(&r, r.host->va, 5);
 	rig_bell(&r);
@@ -402,8 +402,8 @@ START_TEST(engine_rings_a_doorbell)
 	bells = bf_sdma_doorbell(other, &offset);
 	ck_assert_int_eq(bf_ioas_map_region(&r.ioas, bells, BF_IOMMU_WRITE), 0);
 	for (uint32_t i = 0; i < 4; i++)
-		bf_put_le32(ring + 4 * i, (const uint32_t[]){ BF_SDMA_OP_FENCE, RIG_LO(r.host->va), RIG_HI(r.host->va),
-							      0x77 }[i]);
+		bf_put_le32(ring + 4 * i,
+			    (const uint32_t[]){ BF_SDMA_OP_FENCE, RIG_LO(r.host->va), RIG_HI(r.host->va), 0x77 }[i]);
 	RIG_PACKET(&r, BF_SDMA_OP_WRITE, RIG_LO(o.wptr), RIG_HI(o.wptr), 1, 16, 0);
 	RIG_PACKET(&r, BF_SDMA_OP_WRITE, RIG_LO(bells->va + offset), RIG_HI(bells->va + offset), 1, 16, 0);
 	ck_assert_int_eq(rig_go(&r).fault.reason, BF_SDMA_RUNS);

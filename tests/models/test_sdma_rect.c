@@ -81,14 +81,17 @@ START_TEST(bad_fields_stop)
 		enum bf_sdma_reason reason;
 		uint32_t dword;
 	} cases[] = {
-		{ 5, 0, 0, BF_SDMA_RESERVED, 0 },   { 7, 0, 0, BF_SDMA_RESERVED, 0 },
-		{ 0, 2, 0, BF_SDMA_MISALIGNED, 1 }, { 0, 0, 1, BF_SDMA_MISALIGNED, 6 },
+		{ 5, 0, 0, BF_SDMA_RESERVED, 0 },
+		{ 7, 0, 0, BF_SDMA_RESERVED, 0 },
+		{ 0, 2, 0, BF_SDMA_MISALIGNED, 1 },
+		{ 0, 0, 1, BF_SDMA_MISALIGNED, 6 },
 	};
 	struct bf_sdma_queue_info info;
 	struct rig r;
 
 	rig_open(&r, &(struct rig_opts){ 0 });
-	info = narrow(&r, cases[_i].element, r.host->va + cases[_i].src, r.vram->va + cases[_i].dst, 0, 64, 64, 4, 1, 1);
+	info =
+	    narrow(&r, cases[_i].element, r.host->va + cases[_i].src, r.vram->va + cases[_i].dst, 0, 64, 64, 4, 1, 1);
 	ck_assert_int_eq(info.fault.reason, cases[_i].reason);
 	ck_assert_uint_eq(info.fault.dword, cases[_i].dword);
 	rig_close(&r);
@@ -138,8 +141,9 @@ START_TEST(overlap_is_exact)
 		uint32_t off, nx, ny, nz;
 		bool overlap;
 	} cases[] = {
-		{ 32, 32, 8, 4, false },       { 31, 32, 8, 4, true },      { 64 * 8, 64, 8, 1, false },
-		{ 64 * 8 - 1, 64, 8, 1, true }, { 64 * 16 - 32, 32, 8, 2, false }, { 64 * 16 - 31, 32, 8, 2, true },
+		{ 32, 32, 8, 4, false },           { 31, 32, 8, 4, true },
+		{ 64 * 8, 64, 8, 1, false },       { 64 * 8 - 1, 64, 8, 1, true },
+		{ 64 * 16 - 32, 32, 8, 2, false }, { 64 * 16 - 31, 32, 8, 2, true },
 		{ 64 * 16, 64, 16, 1, false },
 	};
 	struct rig r;

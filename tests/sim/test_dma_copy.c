@@ -71,8 +71,9 @@ START_TEST(rows)
 	struct bf_dma_rows r;
 
 	open_bed(&b);
-	r = (struct bf_dma_rows){ .dst = b.b->va + 5, .src = b.a->va + 3, .bytes = 100, .rows = 50, .dst_pitch = 130,
-				  .src_pitch = 700 };
+	r = (struct bf_dma_rows){
+		.dst = b.b->va + 5, .src = b.a->va + 3, .bytes = 100, .rows = 50, .dst_pitch = 130, .src_pitch = 700
+	};
 	ck_assert_int_eq(bf_dma_copy(&b.port, &r), 0);
 	for (uint32_t j = 0; j < 50; j++)
 		ck_assert_mem_eq(b.b->bytes + 5 + j * 130, b.a->bytes + 3 + j * 700, 100);
@@ -90,8 +91,9 @@ START_TEST(endless_pitch)
 	struct bf_dma_rows r;
 
 	open_bed(&b);
-	r = (struct bf_dma_rows){ .dst = b.b->va, .src = b.a->va, .bytes = 8, .rows = 1u << 30, .dst_pitch = 1ull << 60,
-				  .src_pitch = 0 };
+	r = (struct bf_dma_rows){
+		.dst = b.b->va, .src = b.a->va, .bytes = 8, .rows = 1u << 30, .dst_pitch = 1ull << 60, .src_pitch = 0
+	};
 	ck_assert_int_eq(bf_dma_copy(&b.port, &r), -EFAULT);
 	ck_assert_uint_eq(b.ioas.last_fault.iova, b.b->va + (1ull << 60));
 	ck_assert_mem_eq(b.b->bytes, b.a->bytes, 8);
@@ -163,7 +165,10 @@ START_TEST(overlap_moves_in_bursts)
 		open_bed(&b);
 		memcpy(want, b.a->bytes, sizeof(want));
 		bursts(want, to[_i], from[_i], 2000, backwards);
-		r = (struct bf_dma_rows){ .dst = b.a->va + to[_i], .src = b.a->va + from[_i], .bytes = 2000, .rows = 1,
+		r = (struct bf_dma_rows){ .dst = b.a->va + to[_i],
+					  .src = b.a->va + from[_i],
+					  .bytes = 2000,
+					  .rows = 1,
 					  .backwards = backwards };
 		ck_assert_int_eq(bf_dma_copy(&b.port, &r), 0);
 		ck_assert_mem_eq(want, b.a->bytes, sizeof(want));
@@ -181,8 +186,8 @@ START_TEST(fills)
 		memset(b.b->bytes, 0, 65536);
 		ck_assert_int_eq(bf_dma_fill(&b.port, b.b->va + 4, 20000, 0x44332211, unit), 0);
 		for (uint32_t i = 0; i < 20000; i++)
-			ck_assert_msg(b.b->bytes[4 + i] == (uint8_t)(0x44332211 >> (i % unit * 8)), "byte %u of unit %u", i,
-				      unit);
+			ck_assert_msg(b.b->bytes[4 + i] == (uint8_t)(0x44332211 >> (i % unit * 8)),
+				      "byte %u of unit %u", i, unit);
 		ck_assert_uint_eq(b.b->bytes[3] | b.b->bytes[20004], 0);
 	}
 	ck_assert_int_eq(bf_dma_fill(&b.port, b.regs->va, 100, 1, 1), 0);
