@@ -98,8 +98,10 @@ static int add_pollers(struct live_world *w)
 
 		if (p->nic)
 			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic);
-		if (!rc && p->ssd)
+		if (!rc && p->ssd) {
+			bf_nvme_poll_bar(p->ssd); /* the first look fills the registers in, before anybody loads them */
 			rc = bf_live_add_poller(w->live, bf_nvme_poll_bar, p->ssd);
+		}
 		if (!rc && p->sdma)
 			rc = bf_live_add_poller(w->live, bf_sdma_poll_doorbells, bf_machine_sdma_engine(p));
 	}
