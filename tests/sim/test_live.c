@@ -368,6 +368,60 @@ START_TEST(pollers_come_and_go)
 }
 END_TEST
 
+struct call {
+	struct bf_live_work work;
+	pthread_t ran_on;
+	uint32_t rounds;
+	bool ran, done;
+};
+
+static uint32_t calls_done;
+
+static void run_call(struct bf_live_work *w)
+{
+	struct call *c = BF_CONTAINER_OF(w, struct call, work);
+
+	sleep_us(500);
+	c->ran_on = pthread_self();
+	c->ran = true;
+}
+
+static void call_done(struct bf_live_work *w)
+{
+	struct call *c = BF_CONTAINER_OF(w, struct call, work);
+
+	ck_assert(c->ran && !pthread_equal(c->ran_on, pthread_self()));
+	c->ran = false;
+	c->done = true;
+	if (c->rounds--)
+		ck_assert_int_eq(bf_live_work(live, w), 0);
+	else if (++calls_done == 8)
+		bf_live_stop(live);
+}
+
+/* Calls run elsewhere and end here, sleeping loop or not; what is under way when the loop goes ends with it. */
+START_TEST(calls_run_on_other_threads)
+{
+	struct call calls[8] = { 0 };
+
+	calls_done = 0;
+	for (uint32_t i = 0; i < 8; i++) {
+		calls[i] = (struct call){ .work = { .run = run_call, .done = call_done }, .rounds = i };
+		ck_assert_int_eq(bf_live_work(live, &calls[i].work), 0);
+	}
+	ck_assert_int_eq(bf_live_run(live, _i ? 10 : 0), 0);
+	ck_assert_uint_eq(calls_done, 8);
+	calls[0].rounds = 0;
+	calls[0].done = false;
+	ck_assert_int_eq(bf_live_work(live, &calls[0].work), 0);
+	bf_live_settle(live);
+	ck_assert(calls[0].ran && !calls[0].done);
+	tear_down();
+	ck_assert(calls[0].done);
+	set_up();
+}
+END_TEST
+
 START_TEST(refuses_what_cannot_be_watched)
 {
 	FILE *regular = tmpfile();
@@ -413,6 +467,7 @@ int main(void)
 	tcase_add_loop_test(tc, stops_from_another_thread, 0, 2);
 	tcase_add_test(tc, stop_before_the_run_counts);
 	tcase_add_test(tc, pollers_come_and_go);
+	tcase_add_loop_test(tc, calls_run_on_other_threads, 0, 2);
 	tcase_add_test(tc, refuses_what_cannot_be_watched);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_NORMAL);

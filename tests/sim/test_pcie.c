@@ -133,6 +133,26 @@ START_TEST(a_write_lands_when_it_arrives)
 }
 END_TEST
 
+/* Lent bytes are read when the write lands, among copied ones in their order. */
+START_TEST(lent_bytes_are_read_when_they_land)
+{
+	uint8_t lent[300], copied[300], want[300];
+
+	memset(lent, 1, sizeof(lent));
+	memset(copied, 2, sizeof(copied));
+	memset(want, 3, sizeof(want));
+	for (uint32_t i = 0; i < 60; i++)
+		ck_assert_int_eq(bf_dma_write(&port, IOVA + i * 300, i % 3 ? copied : lent, 300,
+					      i % 3 ? 0 : BF_DMA_LENT), 0);
+	memset(lent, 3, sizeof(lent));
+	memset(copied, 4, sizeof(copied));
+	ck_assert_int_eq(bf_sim_run(sim, BF_NEVER), BF_RUN_IDLE);
+	memset(copied, 2, sizeof(copied));
+	for (uint32_t i = 0; i < 60; i++)
+		ck_assert(!memcmp(ram->bytes + i * 300, i % 3 ? copied : want, 300));
+}
+END_TEST
+
 START_TEST(a_read_samples_at_the_memory)
 {
 	struct noted n;
@@ -670,6 +690,7 @@ int main(void)
 	tcase_add_test(t, a_read_takes_the_round_trip);
 	tcase_add_test(t, bandwidth_is_rounded_up_for_each_transfer);
 	tcase_add_test(t, a_write_lands_when_it_arrives);
+	tcase_add_test(t, lent_bytes_are_read_when_they_land);
 	tcase_add_test(t, a_read_samples_at_the_memory);
 	tcase_add_test(t, a_read_does_not_pass_a_posted_write);
 	tcase_add_test(t, strict_writes_land_in_order);
