@@ -223,8 +223,8 @@ int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *er
 			       " each: a queue pair has 65535 command identifiers", share, w->depth);
 	if (w->page & (w->page - 1))
 		return bf_fail(err, -EINVAL, "--page %" PRIu32 " is not a power of two", w->page);
-	if (w->offset % 8 || w->list_offset % 8 || w->offset >= w->page || w->list_offset >= w->page)
-		return bf_fail(err, -EINVAL, "--offset and --list-offset must be multiples of 8 below the page size");
+	if (w->offset % 16 || w->list_offset % 8 || w->offset >= w->page || w->list_offset >= w->page)
+		return bf_fail(err, -EINVAL, "--offset must be a multiple of 16 and --list-offset one of 8, below the page size");
 	if (w->entries && w->entries <= w->depth && w->share == 1)
 		return bf_fail(err, -EINVAL, "--entries %" PRIu32 " cannot hold %" PRIu32 " commands in flight: one slot "
 			       "stays empty", w->entries, w->depth);

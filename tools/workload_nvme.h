@@ -51,7 +51,7 @@ struct bf_nvme_workload {
 	  "where queues lie: host memory, coherent GPU memory, VRAM behind a cache or not, the SSD's buffer", 0, 0,  \
 	  queues_in)                                                                                                 \
 	O("data-in", ENUM, "host|gpu|vram|vram-uc", "host", "where data lies", 0, 0, data_in)                        \
-	O("offset", U64, "BYTES", "0", "of data in its first page, a multiple of 8", 0, 65528, offset)               \
+	O("offset", U64, "BYTES", "0", "of data in its first page, a multiple of 16", 0, 65528, offset)               \
 	O("list-offset", U64, "BYTES", "0", "of PRP lists in their first page, a multiple of 8", 0, 65528,           \
 	  list_offset)                                                                                               \
 	O("scatter", FLAG, NULL, NULL, "the pages of a command lie in memory in reverse order", 0, 0, scatter)       \

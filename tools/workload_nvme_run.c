@@ -204,6 +204,12 @@ static int fill_job(struct arena *a, struct bf_nvm_job *job, enum bf_placement p
 	job->requests = a->w->bugs & BF_NVM_BUG_CID_BY_TAIL && entries_of(a->w) > s->depth ? entries_of(a->w) : s->depth;
 	job->slots = job->work == BF_NVM_FILE ? 2 * s->commands : s->depth;
 	rc = add_room(a, place, s->threads * (uint64_t)job->slots * job->data_stride, name, &job->data, err);
+	if (!rc && a->w->bugs & BF_NVM_BUG_MOVED_BUFFER) {
+		struct bf_nvm_room moved;
+
+		rc = add_room(a, place, job->data.bytes, "nvme data, moved", &moved, err);
+		job->data.vaddr = moved.vaddr;
+	}
 	if (!rc)
 		rc = add_room(a, BF_PLACE_HOST, (uint64_t)s->threads * s->depth * job->list_stride, "nvme PRP lists",
 			      &job->lists, err);

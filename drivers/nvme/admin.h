@@ -199,6 +199,7 @@ BF_DEVICE int bf_nvm_namespace(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, ui
 /* Set Features, Number of Queues (07h): the answer may be fewer than asked for. Counts are from 0. */
 BF_DEVICE int bf_nvm_queue_count(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, uint32_t wanted)
 {
+	const uint64_t mapped = (ctrl->regs_bytes - BF_NVME_DOORBELLS) / (8u << ctrl->dstrd) - 1;
 	struct bf_nvm_cmd c;
 	uint32_t got = 0;
 	int rc;
@@ -209,6 +210,8 @@ BF_DEVICE int bf_nvm_queue_count(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, 
 	if (rc)
 		return rc;
 	ctrl->step_index = (got & 0xffffu) < got >> 16 ? (got & 0xffffu) + 1 : (got >> 16) + 1;
+	if (ctrl->step_index > mapped) /* doorbells that BAR0 does not reach */
+		ctrl->step_index = (uint32_t)mapped;
 	return ctrl->step_index < wanted ? bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED) : 0;
 }
 
@@ -258,7 +261,7 @@ BF_DEVICE int bf_nvm_create_pair(struct bf_thread *t, const struct bf_nvm_boot *
 	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
 }
 
-/* Whether this controller can be driven with these pages, queue sizes and numbers. */
+/* Whether this controller can be driven with these pages and queue sizes. */
 BF_DEVICE int bf_nvm_suits(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot)
 {
 	const uint32_t mpsmin = (uint32_t)((ctrl->cap & BF_NVME_CAP_MPSMIN) >> 48);
@@ -272,8 +275,7 @@ BF_DEVICE int bf_nvm_suits(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const 
 		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
 	for (uint32_t i = 0; i < boot->nqps; i++) {
 		ctrl->step_index = i + 1;
-		if (boot->qps[i].sq.entries > mqes || boot->qps[i].cq.entries > mqes ||
-		    bf_nvme_cq_doorbell(boot->qps[i].cq.no, ctrl->dstrd) + 4 > ctrl->regs_bytes)
+		if (boot->qps[i].sq.entries > mqes || boot->qps[i].cq.entries > mqes)
 			return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "models/gpu/prm.h"
+#include "models/nvme/prm.h"
 
 /* libnvm's: what fits into a page. Admin commands go one at a time, so the ring only has to wrap now and then. */
 #define ADMIN_SQ_ENTRIES 64u
@@ -201,6 +202,11 @@ static int run_one(struct bf_nvm_host *h, bf_kernel_fn *kernel)
 	if (h->ctrl->failure == BF_NVM_UNSUITED && h->ctrl->step == BF_NVM_STEP_QUEUE_COUNT)
 		return bf_fail(h->err, -ENOSPC, "the NVMe controller grants %u I/O queue pairs; %u are needed",
 			       h->ctrl->step_index, h->boot->nqps);
+	if (h->ctrl->failure == BF_NVM_UNSUITED && h->ctrl->step == BF_NVM_STEP_PAGE_SIZE)
+		return bf_fail(h->err, -EINVAL,
+			       "the NVMe controller takes pages of %u to %u bytes and queues of at most %u entries",
+			       h->ctrl->mpsmin, 4096u << BF_FIELD_GET(BF_NVME_CAP_MPSMAX, h->ctrl->cap),
+			       (unsigned)BF_FIELD_GET(BF_NVME_CAP_MQES, h->ctrl->cap) + 1);
 	if (h->ctrl->failure)
 		return bf_fail(h->err, h->ctrl->failure == BF_NVM_TIMEOUT ? -ETIMEDOUT : -EIO,
 			       "NVMe %s (%u) failed: %s; CSTS 0x%x", bf_nvm_step_name(h->ctrl->step),

@@ -36,7 +36,7 @@ struct bf_nvm_shape {
 	uint32_t commands;
 	uint32_t bytes; /* of a command; a multiple of the block size */
 	uint32_t span;  /* chunks of each thread */
-	uint32_t offset;      /* of data in its first page; a multiple of 8 */
+	uint32_t offset;      /* of data in its first page; a multiple of 16 */
 	uint32_t list_offset; /* of a PRP list in its first page; a multiple of 8 */
 	uint8_t scatter; /* a command's pages lie in memory in reverse order */
 	uint8_t check;   /* threads compare what they read */

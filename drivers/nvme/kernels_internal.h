@@ -75,14 +75,18 @@ BF_DEVICE void bf_nvm_fill(struct bf_thread *t, const struct bf_nvm_worker *w, c
 
 	if (w->job->work == BF_NVM_FILE)
 		return; /* the file lies there */
-	for (uint64_t i = 0; i < w->shape->bytes / 8; i++) {
-		const uint64_t word = bf_nvm_word(r->chunk, r->version, i);
-		uint8_t *p = bf_nvm_byte(w->job, at, i * 8);
+	for (uint64_t i = 0; i < w->shape->bytes / 8; i += 2) {
+		const uint64_t lo = bf_nvm_word(r->chunk, r->version, i), hi = bf_nvm_word(r->chunk, r->version, i + 1);
+		struct bf_vec128 v;
 
+		v.w[0] = (uint32_t)lo;
+		v.w[1] = (uint32_t)(lo >> 32);
+		v.w[2] = (uint32_t)hi;
+		v.w[3] = (uint32_t)(hi >> 32);
 		if (w->plain)
-			*(uint64_t *)(void *)p = word;
+			*(struct bf_vec128 *)(void *)bf_nvm_byte(w->job, at, i * 8) = v;
 		else
-			bf_st_weak64(t, p, word);
+			bf_st_weak128(t, bf_nvm_byte(w->job, at, i * 8), v);
 	}
 }
 
