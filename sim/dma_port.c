@@ -503,12 +503,46 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 	return 0;
 }
 
+/*
+ * One atomic access to memory, since other threads may be at the same word: the change is made to a copy, again if
+ * somebody came between. (Those of 16 bytes are not for words that are shared so.)
+ */
+static void modify_word(struct bf_dma_op *op, void *host, struct bf_rec_dma_rmw *rec)
+{
+	uint8_t bytes[16];
+	bool stored = false;
+
+	while (!stored) {
+		uint64_t old64 = op->len == 8 ? __atomic_load_n((uint64_t *)host, __ATOMIC_ACQUIRE) : 0;
+		uint32_t old32 = op->len == 4 ? __atomic_load_n((uint32_t *)host, __ATOMIC_ACQUIRE) : 0;
+
+		if (op->len == 4)
+			bf_put_le32(bytes, old32);
+		else if (op->len == 8)
+			bf_put_le64(bytes, old64);
+		else
+			memcpy(bytes, host, op->len);
+		memcpy(&rec->before, bytes, op->len < 8 ? op->len : 8);
+		if (op->dst)
+			memcpy(op->dst, bytes, op->len);
+		op->modify(op, bytes);
+		if (op->len == 4)
+			stored = __atomic_compare_exchange_n((uint32_t *)host, &old32, bf_get_le32(bytes), false,
+							     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		else if (op->len == 8)
+			stored = __atomic_compare_exchange_n((uint64_t *)host, &old64, bf_get_le64(bytes), false,
+							     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		else
+			memcpy(host, bytes, op->len), stored = true;
+		memcpy(&rec->after, bytes, op->len < 8 ? op->len : 8);
+	}
+}
+
 /* The atomic happens now. Registers of other devices are no target for one. */
 static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma_rmw *rec)
 {
 	struct bf_region *region;
 	void *host;
-	size_t n = op->len < 8 ? op->len : 8;
 	int64_t run;
 
 	if ((op->len != 4 && op->len != 8 && op->len != 16) || op->iova % op->len)
@@ -517,13 +551,9 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	if (run < op->len || region->kind == BF_MEM_MMIO)
 		return -EFAULT;
 	rec->va = bf_va(region, host);
-	memcpy(&rec->before, host, n);
-	if (op->dst)
-		memcpy(op->dst, host, op->len);
 	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
 		tell_cache(p, region, host, op->iova, op->len, true);
-	op->modify(op, host);
-	memcpy(&rec->after, host, n);
+	modify_word(op, host, rec);
 	bf_mem_touched(region, host, op->len);
 	return 0;
 }
@@ -573,6 +603,9 @@ static void read_at_memory(struct bf_dma_port *p)
 	struct bf_rec_dma_rmw rmw = { .iova = op->iova, .len = op->len };
 
 	r->due[DUE_READ_AT_MEMORY] = BF_NEVER;
+	/* For other threads, too, this read does not pass the writes before it: x86 has loads pass stores otherwise. */
+	if (BF_UNLIKELY(p->sim->shared))
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	r->sampled = 0;
 	r->sampled_va = 0;
 	op->status = op->modify ? modify(p, op, &rmw) : sample(p, op);

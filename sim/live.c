@@ -353,6 +353,7 @@ int bf_live_run(struct bf_live *l, uint32_t idle_us)
 	uint32_t turn = 0;
 
 	sim->stopped = false;
+	sim->shared = true;
 	l->origin_ns = uv_hrtime();
 	l->origin_ps = idle_since = sim->now_ps;
 	while (!stopping(l)) {
@@ -368,6 +369,7 @@ int bf_live_run(struct bf_live *l, uint32_t idle_us)
 		else if (!stopping(l) && sleep_in_kernel(l))
 			idle_since = wall_ps(l);
 	}
+	sim->shared = false;
 	atomic_store_explicit(&l->stop, false, memory_order_relaxed);
 	return 0;
 }

@@ -43,6 +43,7 @@ struct bf_sim {
 	 */
 	uint64_t run_until_ps;
 	bool stopped;  /* bf_sim_stop() was called */
+	bool shared;   /* live mode: other threads look at region bytes meanwhile */
 	struct bf_queue *queue;
 	struct bf_stream rec;
 	struct bf_agents *agents;
