@@ -1,5 +1,5 @@
 #!/bin/sh
-# The IBGDA device code compiles as CUDA without a warning: for the H100's generation and for the oldest that nvcc knows.
+# The IBGDA and SDMA device code compiles as CUDA without a warning: for the H100's generation and for the oldest that nvcc knows.
 set -eu
 
 nvcc=$(command -v nvcc || true)
@@ -36,7 +36,34 @@ __global__ void rest(struct bf_ibgda_state *state, void *dst, void *src, uint64_
 }
 CU
 
+cat > "$dir/sdma.cu" <<'CU'
+#include "drivers/platform/platform_cuda.h"
+
+#include "drivers/sdma/copy.h"
+#include "drivers/sdma/kernels_internal.h"
+
+__global__ void work(const struct bf_sdma_job *job)
+{
+	struct bf_thread t;
+
+	bf_sdma_work(&t, job);
+}
+
+__global__ void build(const struct bf_sdma_caps *caps, uint32_t *dw, const struct bf_sdma_rect *rect, uint32_t *n)
+{
+	struct bf_sdma_body b;
+
+	bf_sdma_body_begin(&b, caps, 0, dw, 64);
+	bf_sdma_copy(&b, 4096, 8192, 100);
+	bf_sdma_broadcast(&b, 4096, 8192, 16384, 100);
+	bf_sdma_fill(&b, 4096, 0, 25);
+	bf_sdma_order(&b);
+	*n = bf_sdma_rect_copy(&b, rect) == BF_SDMA_RECT_OK ? b.n : 0;
+}
+CU
+
 for arch in $("$nvcc" --list-gpu-code | head -n 1) sm_90; do
 	"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/kernels.o" "$dir/kernels.cu"
+	"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/sdma.o" "$dir/sdma.cu"
 	echo "compiled for $arch"
 done
