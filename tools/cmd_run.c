@@ -193,7 +193,8 @@ const struct bf_command bf_cmd_run = {
 	.details =
 	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more). Of an NVMe\n"
 	    "controller: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file, which have options of\n"
-	    "their own (belfry run nvme-read --help).\n"
+	    "their own (belfry run nvme-read --help); of a copy engine: sdma-rect, sdma-copy and others, likewise\n"
+	    "(belfry run sdma-rect --help).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
 	    "run once more with all records, and the cause is named from them. With --faults, each rule of the plan\n"
