@@ -130,7 +130,8 @@ uint32_t bf_nvme_check_range(struct bf_nvme_rq *rq, uint64_t slba, uint64_t bloc
 	return BF_NVME_SC_LBA_RANGE | BF_NVME_DNR;
 }
 
-uint32_t bf_nvme_io_range(struct bf_nvme_rq *rq)
+/* The command's blocks as bytes of its namespace, in rq->io. */
+static uint32_t find_blocks(struct bf_nvme_rq *rq)
 {
 	const uint64_t slba = (uint64_t)bf_le32(rq->sqe.cdw11) << 32 | bf_le32(rq->sqe.cdw10);
 	const uint64_t blocks = BF_FIELD_GET(BF_NVME_RW_NLB, cdw12(rq)) + 1;
@@ -260,7 +261,7 @@ uint32_t bf_nvme_io_check(struct bf_nvme_rq *rq)
 	if (!status && c->is & DATA)
 		status = check_size(rq);
 	if (!status && c->is & RANGE)
-		status = bf_nvme_io_range(rq);
+		status = find_blocks(rq);
 	return status;
 }
 

@@ -113,9 +113,9 @@ void bf_nvme_file_quiesce(struct bf_nvme *dev, const struct bf_nvme_media *m);
 
 /* io*.c: what commands have in common. */
 
-/* The command's blocks as bytes of its namespace, in rq->io. 0 or a status word. */
-uint32_t bf_nvme_io_range(struct bf_nvme_rq *rq);
-/* The same for any range, named by byte `byte` of the command: 0 or a status word. */
+/* The checks that a command's fields allow; its blocks are in rq->io as bytes then. 0 or a status word. */
+uint32_t bf_nvme_io_check(struct bf_nvme_rq *rq);
+/* Whether the namespace has these blocks: 0 or a status word. */
 uint32_t bf_nvme_check_range(struct bf_nvme_rq *rq, uint64_t slba, uint64_t blocks);
 /* Whether the media can read or write [offset, offset + len): 0 or a status word; `*delay_ps` grows. */
 uint32_t bf_nvme_check_media(struct bf_nvme_rq *rq, uint64_t offset, uint64_t len, bool write, uint64_t *delay_ps);
@@ -140,6 +140,5 @@ void bf_nvme_io_flush(struct bf_nvme_rq *rq);
 void bf_nvme_io_dsm(struct bf_nvme_rq *rq);
 void bf_nvme_io_copy(struct bf_nvme_rq *rq);
 void bf_nvme_io_fused(struct bf_nvme_rq *rq);
-uint32_t bf_nvme_io_check(struct bf_nvme_rq *rq);
 
 #endif
