@@ -318,14 +318,15 @@ static void check_stale(struct bf_gpu_bo *bo, uint32_t line, uint32_t at, const 
 		return;
 	gpu->stats.stale_loads++;
 	from->missed++;
-	if (from->told || !bf_probe(gpu->sim, BF_CLASS_MEM))
-		return;
-	from->told = true;
-	struct bf_rec_gpu_stale_load r = { .va = line_va(bo, line) + at, .value = head_of(got, len),
-					   .fresh = head_of(fresh, len), .since = from->since_ps, .len = len,
-					   .by = from->by, .from = from->list != BF_GPU_HELD, .through = through };
+	if (!from->told && bf_probe(gpu->sim, BF_CLASS_MEM)) {
+		struct bf_rec_gpu_stale_load r = { .va = line_va(bo, line) + at, .value = head_of(got, len),
+						   .fresh = head_of(fresh, len), .since = from->since_ps, .len = len,
+						   .by = from->by, .from = from->list != BF_GPU_HELD,
+						   .through = through };
 
-	bf_record(&gpu->sim->rec, &bf_rec_gpu_stale_load_schema, gpu->actor, &r, NULL, 0);
+		bf_record(&gpu->sim->rec, &bf_rec_gpu_stale_load_schema, gpu->actor, &r, NULL, 0);
+		from->told = true;
+	}
 }
 
 static void load(struct bf_cache *cache, struct bf_region *r, uint64_t offset, void *data, uint32_t len, bool through)
