@@ -106,7 +106,7 @@ void bf_nvme_io_dsm(struct bf_nvme_rq *rq)
 		bf_nvme_data(rq, BF_NVME_FROM_HOST, rq->io.ranges, len, dsm_arrived);
 }
 
-/* Copy (NVM Command Set specification, section 3.2.2): dword 0 of a failure is the first range that is not copied. --- */
+/* Copy (NVM Command Set specification, section 3.2.2). When it fails, dword 0 is the first range that is not copied. */
 
 static const struct bf_nvme_copy_range *copy_range(const struct bf_nvme_rq *rq, uint32_t i)
 {

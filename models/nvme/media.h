@@ -7,8 +7,8 @@
  *
  * KIND: read-error (Unrecovered Read Error, 2/81), write-error (Write Fault, 2/80), slow=TIME (reads and writes take
  * that much longer; a whole number with ps, ns, us, ms or s). LBA: the first and last block, decimal or 0x. `ns` limits
- * a rule to one namespace, `count` to that many commands (default: all). A rule applies to a command that touches one of
- * its blocks; of several errors the first rule's counts, delays add up.
+ * a rule to one namespace, `count` to that many commands (default: all). A rule applies to a command that touches one
+ * of its blocks; of several errors the first rule's counts, delays add up.
  */
 #ifndef BELFRY_MODELS_NVME_MEDIA_H
 #define BELFRY_MODELS_NVME_MEDIA_H

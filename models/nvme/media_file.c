@@ -1,6 +1,6 @@
 /*
- * Media in a regular file. In virtual time operations block; in live mode they run in the loop's thread pool. Either way
- * run() below makes the system calls and finish() draws the conclusions, on the simulation's thread.
+ * Media in a regular file. In virtual time operations block; in live mode they run in the loop's thread pool. Either
+ * way run() below makes the system calls and conclude() draws the conclusions, on the simulation's thread.
  */
 #include "models/nvme/media_internal.h"
 

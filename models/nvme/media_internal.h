@@ -120,8 +120,8 @@ uint32_t bf_nvme_check_range(struct bf_nvme_rq *rq, uint64_t slba, uint64_t bloc
 /* Whether the media can read or write [offset, offset + len): 0 or a status word; `*delay_ps` grows. */
 uint32_t bf_nvme_check_media(struct bf_nvme_rq *rq, uint64_t offset, uint64_t len, bool write, uint64_t *delay_ps);
 /*
- * Whether the data may go straight between host memory and the media's memory: if each DMA operation moves whole blocks,
- * a block is old or new at any time, which is all that AWUN and AWUPF of 0 promise. Otherwise they are staged.
+ * Whether the data may go straight between host memory and the media's memory: if each DMA operation moves whole
+ * blocks, a block is old or new at any time, which is all that AWUN and AWUPF of 0 promise. Otherwise they are staged.
  */
 bool bf_nvme_in_place(const struct bf_nvme_rq *rq);
 /* Staging buffers of at least `len` bytes, given back with the request; NULL on lack of memory. */

@@ -27,8 +27,8 @@ struct load {
 };
 
 /*
- * Samsung 970 PRO 1 TB, data sheet revision 1.0 (2018): random 4 KiB reads and writes a second at depth 1 with one thread
- * and depth 32 with four, sequential MB/s.
+ * Samsung 970 PRO 1 TB, data sheet revision 1.0 (2018): random 4 KiB reads and writes a second at depth 1 with one
+ * thread and depth 32 with four, sequential MB/s.
  */
 static const struct load loads[] = {
 	{ "random read, depth 1", BF_NVME_IO_READ, false, 1, 1, 4096, 2000, 15000 },
