@@ -302,6 +302,7 @@ static const struct {
 } forms[] = {
 	{ "mlx5-cqe", check_cqes },
 	{ "nvme", bf_check_nvme },
+	{ "hopper-mbarrier", bf_check_hopper_mbarrier },
 	{ "sdma-rect", bf_check_sdma_rect },
 };
 
@@ -334,7 +335,7 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme|sdma-rect FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier FILE",
 	.summary = "compare the models with what was recorded of real devices",
 	.details = "mlx5-cqe: FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
 		   "\"note\" in\n"
@@ -354,9 +355,14 @@ const struct bf_command bf_cmd_check = {
 		   "Packets are compared dword by dword; then they run on the model, and the result is compared with a\n"
 		   "plain loop.\n"
 		   "\n"
+		   "hopper-mbarrier: FILE is JSON Lines with sequences of barrier operations that a GPU ran; words, "
+		   "tokens,\n"
+		   "results and faults are compared step by step.\n"
+		   "\n"
 		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
 		   "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
-		   "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl",
+		   "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
+		   "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,
