@@ -148,8 +148,9 @@ static int read_packets(struct bf_json_line *l, struct vector *v)
 	int rc = 0;
 
 	if (!m)
-		return v->error[0] ? 0 : bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": neither \"packets\" nor \"error\"",
-						 l->number);
+		return v->error[0] ? 0
+				   : bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": neither \"packets\" nor \"error\"",
+					     l->number);
 	if (v->error[0])
 		return bf_json_line_fail(l, m, "packets", "cannot go with an error");
 	p = m->value;
@@ -421,7 +422,10 @@ static void tell(const struct vector *v, const struct tally *t, enum outcome o, 
 
 	if (!t->json) {
 		printf("%-9s %s %s: %s%s%" PRIu32 " packets%s\n", how, v->id, v->tag, v->error, v->error[0] ? ", " : "",
-		       v->npackets, ran ? ", run" : o == TOO_LARGE ? ", too large to run" : "");
+		       v->npackets,
+		       ran              ? ", run"
+		       : o == TOO_LARGE ? ", too large to run"
+					: "");
 		if (wrong[0])
 			printf("          %s\n", wrong);
 		return;
@@ -513,8 +517,8 @@ int bf_check_sdma_rect(const struct bf_args *args, const char *path, FILE *f)
 		bf_json_close(&j, '}');
 		bf_json_end(&j);
 	} else if (!rc) {
-		printf("%u of %u as they must be; %u run on the model, %u too large for that\n", t.good, t.vectors, t.run,
-		       t.large);
+		printf("%u of %u as they must be; %u run on the model, %u too large for that\n", t.good, t.vectors,
+		       t.run, t.large);
 	}
 	if (rc) {
 		fflush(stdout);

@@ -154,8 +154,9 @@ static uint32_t colour(uint8_t v)
 static void draw_cells(FILE *out, const struct bf_picture_surface *s, uint32_t x0, uint32_t y0, uint32_t w, uint32_t h,
 		       uint32_t left, uint32_t top, uint32_t size)
 {
-	fprintf(out, "<g shape-rendering=\"crispEdges\">\n<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
-		     "fill=\"#%06x\"/>\n",
+	fprintf(out,
+		"<g shape-rendering=\"crispEdges\">\n<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+		"fill=\"#%06x\"/>\n",
 		left, top, w * size, h * size, colour(0));
 	for (uint32_t y = 0; y < h; y++) {
 		const uint8_t *row = s->bytes + (uint64_t)(y0 + y) * s->pitch + x0;
@@ -164,8 +165,7 @@ static void draw_cells(FILE *out, const struct bf_picture_surface *s, uint32_t x
 			for (n = 1; x + n < w && row[x + n] == row[x]; n++)
 				;
 			if (row[x])
-				fprintf(out,
-					"<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%06x\"/>\n",
+				fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%06x\"/>\n",
 					left + x * size, top + y * size, n * size, size, colour(row[x]));
 		}
 	}
@@ -174,8 +174,9 @@ static void draw_cells(FILE *out, const struct bf_picture_surface *s, uint32_t x
 
 static void draw_frame(FILE *out, uint32_t x, uint32_t y, uint32_t w, uint32_t h, const char *stroke, uint32_t width)
 {
-	fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"none\" stroke=\"%s\" "
-		     "stroke-width=\"%u\"/>\n",
+	fprintf(out,
+		"<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"none\" stroke=\"%s\" "
+		"stroke-width=\"%u\"/>\n",
 		x, y, w, h, stroke, width);
 }
 
@@ -206,7 +207,8 @@ static struct part part_of(const struct bf_picture_surface *s)
 {
 	const uint32_t x = s->x - less(s->x, RIM), y = s->y - less(s->y, RIM);
 
-	return (struct part){ x, y, less(s->x + s->width + RIM, s->pitch) - x, less(s->y + s->height + RIM, s->rows) - y };
+	return (struct part){ x, y, less(s->x + s->width + RIM, s->pitch) - x,
+			      less(s->y + s->height + RIM, s->rows) - y };
 }
 
 static void draw_elements(FILE *out, const struct bf_picture_surface *s, const struct part *p, uint32_t left,
@@ -242,9 +244,8 @@ static void draw_surface(FILE *out, const struct bf_picture_surface *s, uint32_t
 	const struct part p = part_of(s);
 	const uint32_t right = LEFT + s->pitch * CELL + GAP;
 
-	fprintf(out,
-		"<text x=\"%u\" y=\"%u\" class=\"h\">One pixel: %u byte%s <tspan fill=\"%s\">%s</tspan></text>\n", LEFT,
-		top - 28, s->element, s->element > 1 ? "s" : "", s->right ? "#2a7d3f" : "#c8102e",
+	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"h\">One pixel: %u byte%s <tspan fill=\"%s\">%s</tspan></text>\n",
+		LEFT, top - 28, s->element, s->element > 1 ? "s" : "", s->right ? "#2a7d3f" : "#c8102e",
 		s->right ? "\xe2\x9c\x93 as it must be" : "\xe2\x9c\x97 wrong");
 	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"t\">%u x %u bytes at pixel (%u, %u), pitch %u pixels</text>\n",
 		right, top - 28, s->width, s->height, s->x / s->element, s->y, s->pitch / s->element);

@@ -12,7 +12,13 @@
 #include "tools/workload_sdma.h"
 
 /* Host code between two runs of threads. */
-enum bf_sdma_action { BF_SDMA_ACT_PAUSE, BF_SDMA_ACT_RESUME, BF_SDMA_ACT_UNTOUCHED, BF_SDMA_ACT_HUNG, BF_SDMA_ACT_RESET };
+enum bf_sdma_action {
+	BF_SDMA_ACT_PAUSE,
+	BF_SDMA_ACT_RESUME,
+	BF_SDMA_ACT_UNTOUCHED,
+	BF_SDMA_ACT_HUNG,
+	BF_SDMA_ACT_RESET
+};
 
 struct bf_sdma_plan_thread {
 	uint32_t pe, phase;

@@ -84,8 +84,8 @@ static void wrong_at(struct arena *a, uint32_t pe, uint64_t at, uint8_t is, uint
 	const struct bf_sdma_plan_area *area = area_of(&a->plan, pe, at);
 
 	snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
-		 "PE %" PRIu32 ", heap offset 0x%" PRIx64 ", byte %" PRIu64 " of %s: is 0x%02x, should be 0x%02x", pe, at,
-		 area ? at - area->at : 0, area ? area->name : "no area", is, should);
+		 "PE %" PRIu32 ", heap offset 0x%" PRIx64 ", byte %" PRIu64 " of %s: is 0x%02x, should be 0x%02x", pe,
+		 at, area ? at - area->at : 0, area ? area->name : "no area", is, should);
 }
 
 /* Two timestamps in order; then they count as foretold. */
@@ -373,8 +373,9 @@ static void name_cause(struct arena *a)
 			cause = "the engine polls a word that nobody sets to the reference";
 	}
 	if (!cause && r->verdict == BF_SDMA_WRONG_DATA && any_wrong_thread(a))
-		cause = "completion was signalled before the data were there, or a copy read its source too early: only "
-			"FENCE, ATOMIC, TRAP and NOP wait for the copies before them";
+		cause =
+		    "completion was signalled before the data were there, or a copy read its source too early: only "
+		    "FENCE, ATOMIC, TRAP and NOP wait for the copies before them";
 	if (!cause && r->verdict == BF_SDMA_DEADLOCK && !r->nqueues)
 		cause = "the engine has retired everything and a thread still waits: the packets that it read are not "
 			"those that were stored, or the word that it waits for was overwritten";

@@ -18,7 +18,7 @@
 #define RECT_BYTES ((uint64_t)RECT_SLICE * RECT_SIDE)
 
 #define PAGE 4096u
-#define WINDOW 8u         /* sdma-concurrent: destinations, and submissions between two idle waits, as KFDTest's */
+#define WINDOW 8u /* sdma-concurrent: destinations, and submissions between two idle waits, as KFDTest's */
 #define HEAP_MAX (2ull << 30)
 #define TILES_BYTES (96u << 10) /* most that one surface of sdma-tiles and sdma-memcpy3d takes */
 
@@ -315,9 +315,8 @@ static void copy_and_mark(struct bf_sdma_plan *p, uint32_t thread, uint32_t queu
 	struct bf_sdma_body body;
 
 	bf_sdma_plan_random(p, 0, src, p->w->size);
-	bf_sdma_plan_body(p, &body,
-			  pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS +
-			      BF_SDMA_WRITE_DWORDS + 2);
+	bf_sdma_plan_body(
+	    p, &body, pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS + BF_SDMA_WRITE_DWORDS + 2);
 	bf_sdma_copy(&body, bf_sdma_plan_va(p, 0, dst), bf_sdma_plan_va(p, 0, src), p->w->size);
 	bf_sdma_plan_copied(p, 0, dst, 0, src, p->w->size);
 	add_random_write(p, &body, marker, 2);
@@ -533,7 +532,8 @@ static int resolve(void *arg, const void *ptr, struct bf_hip_pointer *out)
 static void random_call(struct bf_sdma_plan *p, const struct sides *s, struct bf_hip_parms *call)
 {
 	struct bf_rng *g = &p->rng;
-	uint8_t *const host = (uint8_t *)p->heap[0].ptr + s->host, *const device = (uint8_t *)p->heap[0].ptr + s->device;
+	uint8_t *const host = (uint8_t *)p->heap[0].ptr + s->host, *const device =
+								       (uint8_t *)p->heap[0].ptr + s->device;
 	const size_t w = 1 + bf_rng_below(g, 200), h = 1 + bf_rng_below(g, 20), d = 1 + bf_rng_below(g, 4);
 	const uint32_t odd = bf_rng_chance(g, 250000) ? 1 : 4;
 

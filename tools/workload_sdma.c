@@ -46,7 +46,10 @@
 static const struct bf_choice choices[] = { SDMA_OPTIONS(CHOICE) };
 
 /* Fields of a profile that --profile may set. */
-#define TIME_FIELD(name, member) { name, BF_MEMBER(struct bf_sdma_profile, member) }
+#define TIME_FIELD(name, member)                                                                                       \
+	{                                                                                                              \
+		name, BF_MEMBER(struct bf_sdma_profile, member)                                                        \
+	}
 static const struct {
 	const char *name;
 	size_t offset, size;
@@ -210,7 +213,8 @@ static int check_meant(const struct bf_args *args, const struct bf_sdma_workload
 		return bf_fail(err, -EINVAL, "--%s means nothing to %s: it is for sdma-rect",
 			       w->element ? "element" : "picture", bf_sdma_work_name(w->work));
 	if (w->element & (w->element - 1))
-		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes", w->element);
+		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes",
+			       w->element);
 	return 0;
 }
 
@@ -225,8 +229,9 @@ static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
 	if (code == BF_EXIT_GOOD &&
-	    (check_meant(args, w, &err) || parse_profile(args, w, &err) || bf_choose_faults(args, w->seed, &w->faults, &err) ||
-	     bf_sdma_work_defaults(w, &err) || bf_records_parse(bf_arg_text(args, "records"), &w->records, &err)))
+	    (check_meant(args, w, &err) || parse_profile(args, w, &err) ||
+	     bf_choose_faults(args, w->seed, &w->faults, &err) || bf_sdma_work_defaults(w, &err) ||
+	     bf_records_parse(bf_arg_text(args, "records"), &w->records, &err)))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = parse_backend(args, w);
@@ -239,9 +244,12 @@ static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
 const char *bf_sdma_verdict_name(enum bf_sdma_verdict v)
 {
 	static const char *const names[] = {
-		[BF_SDMA_GOOD] = "good",         [BF_SDMA_WRONG_DATA] = "wrong data",
-		[BF_SDMA_STOPPED] = "queue stopped", [BF_SDMA_DEADLOCK] = "deadlock",
-		[BF_SDMA_LIMIT] = "time limit",  [BF_SDMA_REFUSED] = "submission refused",
+		[BF_SDMA_GOOD] = "good",
+		[BF_SDMA_WRONG_DATA] = "wrong data",
+		[BF_SDMA_STOPPED] = "queue stopped",
+		[BF_SDMA_DEADLOCK] = "deadlock",
+		[BF_SDMA_LIMIT] = "time limit",
+		[BF_SDMA_REFUSED] = "submission refused",
 	};
 
 	return names[v];
@@ -300,7 +308,8 @@ static void print_queues(const struct bf_sdma_result *r)
 static void print_failure(const struct bf_sdma_result *r)
 {
 	if (r->wrong)
-		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s", r->wrong_text);
+		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s",
+		       r->wrong_text);
 	print_queues(r);
 	if (r->world.report[0]) {
 		printf("at the end:\n");
@@ -492,7 +501,11 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 
 	bf_picture_init(&picture);
 	bf_sink_tee_init(&tee, &picture.sink, trace ? bf_trace_sink(trace) : NULL);
-	rc = bf_sdma_workload_run(w, path && trace ? &tee.sink : path ? &picture.sink : trace ? bf_trace_sink(trace) : NULL,
+	rc = bf_sdma_workload_run(w,
+				  path && trace ? &tee.sink
+				  : path        ? &picture.sink
+				  : trace       ? bf_trace_sink(trace)
+						: NULL,
 				  &r, err);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_sdma_verdict_name(r.verdict));
@@ -544,24 +557,24 @@ static int run_sdma(const struct bf_args *args)
 	  .max = omax },
 
 static const struct bf_opt options[] = {
-	SDMA_OPTIONS(OPTION)
-	{ .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
+	SDMA_OPTIONS(OPTION){
+	    .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
 	{ .name = "backend", .kind = BF_OPT_TEXT, .arg = "NAME", .initial = "sim", .help = "who provides the engines" },
 	{ .name = "profile",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME[,FIELD=N]",
 	  .help = "engine timing; the generation's own if not given" },
-	{ .name = "faults", .kind = BF_OPT_TEXT, .arg = "PLAN|@FILE", .help = "fault plan, e.g. 'dma-fault prob=0.01'" },
+	{ .name = "faults",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "PLAN|@FILE",
+	  .help = "fault plan, e.g. 'dma-fault prob=0.01'" },
 	{ .name = "records",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
-	{ .name = "picture",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "FILE",
-	  .help = "sdma-rect: draw the destinations, as SVG" },
+	{ .name = "picture", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "sdma-rect: draw the destinations, as SVG" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the engines counted" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the SDMA workloads and bugs" },
 	{ .name = NULL },
@@ -573,8 +586,10 @@ const struct bf_command bf_cmd_run_sdma = {
 	.usage = "run sdma-WORKLOAD [options]",
 	.summary = "run an SDMA workload and check every byte that it moved",
 	.details =
-	    "Workloads: sdma-rect, -tiles, -copy, -fill, -write, -fence, -queues, -concurrent, -wrap, -pause, -doorbell,\n"
-	    "-broadcast, -reset, -memcpy3d (belfry run sdma-rect --list says more). Threads of the processor submit to\n"
+	    "Workloads: sdma-rect, -tiles, -copy, -fill, -write, -fence, -queues, -concurrent, -wrap, -pause, "
+	    "-doorbell,\n"
+	    "-broadcast, -reset, -memcpy3d (belfry run sdma-rect --list says more). Threads of the processor submit "
+	    "to\n"
 	    "user queues as ROCr does; sdma-rect runs one sub-window copy for each element size.\n"
 	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, a stopped queue, a deadlock or the time limit.\n"

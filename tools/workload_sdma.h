@@ -1,8 +1,8 @@
 /*
  * SDMA workloads: what `belfry run sdma-...` runs.
  *
- * A workload is a plan: for each thread a list of steps, and beside it what every byte of every heap must be in the end,
- * computed by plain loops while the plan is made.
+ * A workload is a plan: for each thread a list of steps, and beside it what every byte of every heap must be in the
+ * end, computed by plain loops while the plan is made.
  */
 #ifndef BELFRY_TOOLS_WORKLOAD_SDMA_H
 #define BELFRY_TOOLS_WORKLOAD_SDMA_H
@@ -52,7 +52,7 @@ struct bf_sdma_workload {
 	bool counts;
 };
 
-const char *bf_sdma_work_name(enum bf_sdma_work work);    /* "sdma-rect"; NULL past the last */
+const char *bf_sdma_work_name(enum bf_sdma_work work); /* "sdma-rect"; NULL past the last */
 const char *bf_sdma_work_summary(enum bf_sdma_work work);
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */

@@ -19,7 +19,7 @@ struct event {
 struct bf_pe_sdma {
 	struct bf_sdma *engine;
 	struct bf_sdma_queue *queue[QUEUES_MAX]; /* by the number that the driver knows it by */
-	struct bf_region *bells; /* once it is mapped, for engines that ring */
+	struct bf_region *bells;                 /* once it is mapped, for engines that ring */
 	struct event event[EVENTS_MAX];
 	uint32_t nevents;
 };

@@ -92,8 +92,7 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 	const uint32_t x = b->bugs & BF_SDMA_BUG_RECT_BYTES ? ((tile->x + 1) << tile->element) - 1 : tile->x;
 	const uint64_t sp = tile->src_pitch + more, dp = tile->dst_pitch + more;
 	uint64_t dw[BF_SDMA_RECT_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_RECT) |
-		    BF_FIELD_PREP(BF_SDMA_RECT_ELEMENT, tile->element),
+		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_RECT) | BF_FIELD_PREP(BF_SDMA_RECT_ELEMENT, tile->element),
 		tile->sbase,
 		tile->sbase >> 32,
 		0,
@@ -105,10 +104,12 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 	uint32_t out[BF_SDMA_RECT_DWORDS];
 
 	if (b->caps->wide_rect) {
-		dw[3] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->soff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->src_y);
+		dw[3] =
+		    BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->soff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->src_y);
 		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, sp) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->src_z);
 		dw[5] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_SLICE, tile->src_slice);
-		dw[8] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->doff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->dst_y);
+		dw[8] =
+		    BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->doff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->dst_y);
 		dw[9] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, dp) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->dst_z);
 		dw[10] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_SLICE, tile->dst_slice);
 		dw[11] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, x) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->y);

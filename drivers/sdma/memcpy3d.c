@@ -21,16 +21,16 @@ const char *bf_hip_path_name(enum bf_hip_path p)
 /* What the kind says of each side of a pointer copy. */
 static enum bf_hip_memory src_of(enum bf_hip_kind kind)
 {
-	return kind == BF_HIP_DEFAULT                       ? BF_HIP_UNIFIED
+	return kind == BF_HIP_DEFAULT                     ? BF_HIP_UNIFIED
 	       : kind == BF_HIP_H2H || kind == BF_HIP_H2D ? BF_HIP_HOST
-							    : BF_HIP_DEVICE;
+							  : BF_HIP_DEVICE;
 }
 
 static enum bf_hip_memory dst_of(enum bf_hip_kind kind)
 {
-	return kind == BF_HIP_DEFAULT                       ? BF_HIP_UNIFIED
+	return kind == BF_HIP_DEFAULT                     ? BF_HIP_UNIFIED
 	       : kind == BF_HIP_H2H || kind == BF_HIP_D2H ? BF_HIP_HOST
-							    : BF_HIP_DEVICE;
+							  : BF_HIP_DEVICE;
 }
 
 static void swap(uint32_t *a, uint32_t *b)
@@ -108,11 +108,11 @@ static int make_rect(const char *side, uint32_t x, uint32_t y, uint32_t z, uint3
 	out->row_pitch = pitch ? pitch : d->width_in_bytes;
 	out->slice_pitch = slice ? slice : out->row_pitch * d->height;
 	if (out->row_pitch < d->width_in_bytes)
-		return bf_fail(err, -EINVAL, "%s: the pitch of %" PRIu64 " bytes is narrower than the width of %u", side,
-			       out->row_pitch, d->width_in_bytes);
+		return bf_fail(err, -EINVAL, "%s: the pitch of %" PRIu64 " bytes is narrower than the width of %u",
+			       side, out->row_pitch, d->width_in_bytes);
 	if (out->slice_pitch < d->height * out->row_pitch)
-		return bf_fail(err, -EINVAL, "%s: a slice of %" PRIu64 " bytes has no %u rows of %" PRIu64 " bytes", side,
-			       out->slice_pitch, d->height, out->row_pitch);
+		return bf_fail(err, -EINVAL, "%s: a slice of %" PRIu64 " bytes has no %u rows of %" PRIu64 " bytes",
+			       side, out->slice_pitch, d->height, out->row_pitch);
 	if (out->slice_pitch % out->row_pitch)
 		return bf_fail(err, -EINVAL, "%s: a slice of %" PRIu64 " bytes is no multiple of the pitch of %" PRIu64,
 			       side, out->slice_pitch, out->row_pitch);
@@ -243,8 +243,8 @@ void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_body *body)
 		return;
 	for (uint64_t z = 0; z < plan->depth; z++)
 		for (uint64_t y = 0; y < plan->height; y++)
-			bf_sdma_copy(body,
-				     plan->dst.va + plan->dst.start + z * plan->dst.slice_pitch + y * plan->dst.row_pitch,
-				     plan->src.va + plan->src.start + z * plan->src.slice_pitch + y * plan->src.row_pitch,
-				     plan->width);
+			bf_sdma_copy(
+			    body, plan->dst.va + plan->dst.start + z * plan->dst.slice_pitch + y * plan->dst.row_pitch,
+			    plan->src.va + plan->src.start + z * plan->src.slice_pitch + y * plan->src.row_pitch,
+			    plan->width);
 }

@@ -98,14 +98,14 @@ struct bf_hip_buffer_rect {
 
 struct bf_hip_plan {
 	enum bf_hip_path path;
-	const char *why; /* what led away from the rect path; NULL when nothing did */
-	enum bf_sdma_rect_error refused; /* by the rect path, with path SHADER */
+	const char *why;                       /* what led away from the rect path; NULL when nothing did */
+	enum bf_sdma_rect_error refused;       /* by the rect path, with path SHADER */
 	enum bf_hip_memory src_type, dst_type; /* resolved */
 	struct bf_hip_buffer_rect src, dst;
 	uint32_t width, height, depth; /* bytes, rows, slices */
-	bool to_device_engine; /* the engine for host-to-device copies; otherwise the other one */
-	bool waits;            /* the call returns when the copy is done */
-	uint64_t copies;       /* linear copies or packets that the path takes */
+	bool to_device_engine;         /* the engine for host-to-device copies; otherwise the other one */
+	bool waits;                    /* the call returns when the copy is done */
+	uint64_t copies;               /* linear copies or packets that the path takes */
 };
 
 struct bf_hip_plan_opts {

@@ -129,8 +129,8 @@ BF_FN enum bf_sdma_rect_error bf_sdma_tiles_begin(struct bf_sdma_tiles *it, cons
 	uint32_t cap = bf_sdma_rect_min(bf_sdma_rect_align(r->src.pitch), bf_sdma_rect_align(r->dst.pitch)), worst;
 
 	if (r->range.z != 1)
-		cap = bf_sdma_rect_min(cap, bf_sdma_rect_min(bf_sdma_rect_align(r->src.slice),
-							     bf_sdma_rect_align(r->dst.slice)));
+		cap = bf_sdma_rect_min(
+		    cap, bf_sdma_rect_min(bf_sdma_rect_align(r->src.slice), bf_sdma_rect_align(r->dst.slice)));
 	worst = bf_sdma_rect_min(cap, bf_sdma_rect_align(r->range.x));
 	worst = bf_sdma_rect_min(worst, bf_sdma_rect_align(r->src_off.x % 4));
 	worst = bf_sdma_rect_min(worst, bf_sdma_rect_align(r->dst_off.x % 4));

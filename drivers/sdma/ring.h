@@ -71,8 +71,8 @@ BF_DEVICE void bf_sdma_ring_commit(struct bf_thread *t, struct bf_sdma_writer *w
 
 	while (in_turn && bf_ld_acquire64(t, &w->commit, BF_AT_SYS) != from)
 		bf_spin(t, &w->commit, "earlier submissions of the queue to be published");
-	while (BF_UNLIKELY(w->wait_idle) && bf_ld_acquire64(t, w->rptr, BF_AT_SYS) !=
-						  (w->wrapped ? bf_sdma_ring_offset(w, from) : from))
+	while (BF_UNLIKELY(w->wait_idle) &&
+	       bf_ld_acquire64(t, w->rptr, BF_AT_SYS) != (w->wrapped ? bf_sdma_ring_offset(w, from) : from))
 		bf_spin(t, w->rptr, "the engine to catch up");
 	bf_st_relaxed64(t, w->wptr, w->wrapped ? bf_sdma_ring_offset(w, to) : to, BF_AT_SYS);
 	if (!(w->bugs & BF_SDMA_BUG_NO_FENCE))
@@ -88,7 +88,8 @@ BF_DEVICE void bf_sdma_ring_commit(struct bf_thread *t, struct bf_sdma_writer *w
 		bf_st_release64(t, &w->commit, to, BF_AT_SYS);
 }
 
-/* Fills the ring from `at` to its end with zeros, each a NOP of one dword. Somebody else may come first: then nothing. */
+/* Fills the ring from `at` to its end with zeros, each a NOP of one dword. Somebody else may come first: then nothing.
+ */
 BF_DEVICE void bf_sdma_ring_pad(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t at)
 {
 	const uint64_t end = at + w->bytes - bf_sdma_ring_offset(w, at);

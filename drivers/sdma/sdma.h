@@ -24,15 +24,15 @@ struct bf_sdma_caps {
 	enum bf_sdma_gen gen;
 	/* Sub-window packets: bits of the fields as ROCr uses them (sdma_registers.h). */
 	uint8_t pitch_bits, slice_bits, xy_bits, z_bits;
-	uint8_t wide_rect;     /* the gfx12 layout */
-	uint8_t gcr;           /* cache control packets around the body */
-	uint8_t hdp_flush;     /* flush the host data path before the body */
-	uint8_t uncached;      /* FENCE carries MTYPE UC */
-	uint8_t polls;         /* how often each POLL_REGMEM is repeated: 2 on gfx908, where one may return early */
-	uint8_t atomics;       /* completion by ATOMIC; 0: by FENCE (no 64-bit PCIe atomics) */
-	uint16_t min_dwords;   /* a submission has at least as many (64 on gfx9.0.0 to 9.0.4 and 9.0.12); 0: any */
-	uint32_t copy_max;     /* bytes of one linear copy */
-	uint32_t fill_max;     /* bytes of one fill, a multiple of 4 */
+	uint8_t wide_rect;   /* the gfx12 layout */
+	uint8_t gcr;         /* cache control packets around the body */
+	uint8_t hdp_flush;   /* flush the host data path before the body */
+	uint8_t uncached;    /* FENCE carries MTYPE UC */
+	uint8_t polls;       /* how often each POLL_REGMEM is repeated: 2 on gfx908, where one may return early */
+	uint8_t atomics;     /* completion by ATOMIC; 0: by FENCE (no 64-bit PCIe atomics) */
+	uint16_t min_dwords; /* a submission has at least as many (64 on gfx9.0.0 to 9.0.4 and 9.0.12); 0: any */
+	uint32_t copy_max;   /* bytes of one linear copy */
+	uint32_t fill_max;   /* bytes of one fill, a multiple of 4 */
 };
 
 /* The generation called `name` ("v4", "v5", "v6", "v7", "v7.1"), or with number `gen`; NULL when there is none. */
@@ -75,15 +75,15 @@ struct bf_sdma_writer {
 	uint64_t commit __attribute__((aligned(64)));
 	/* Constant while producers run. */
 	uint8_t *ring __attribute__((aligned(64)));
-	uint64_t bytes;  /* of the ring, power of two */
-	uint64_t *rptr;  /* the engine's read pointer */
-	uint64_t *wptr;  /* ours */
+	uint64_t bytes; /* of the ring, power of two */
+	uint64_t *rptr; /* the engine's read pointer */
+	uint64_t *wptr; /* ours */
 	void *doorbell;
 	uint32_t id;
-	uint32_t bugs; /* BF_SDMA_BUG_* */
-	uint8_t wrapped;    /* indices of 32 bits that stay below `bytes` (before gfx9) */
-	uint8_t exact_fit;  /* a request may end exactly at the ring's end, as in KFDTest; ROCr pads there, too */
-	uint8_t wait_idle;  /* HSA_SDMA_WAIT_IDLE: the engine has caught up before each doorbell */
+	uint32_t bugs;     /* BF_SDMA_BUG_* */
+	uint8_t wrapped;   /* indices of 32 bits that stay below `bytes` (before gfx9) */
+	uint8_t exact_fit; /* a request may end exactly at the ring's end, as in KFDTest; ROCr pads there, too */
+	uint8_t wait_idle; /* HSA_SDMA_WAIT_IDLE: the engine has caught up before each doorbell */
 	struct bf_sdma_caps caps;
 };
 

@@ -36,8 +36,8 @@ static int second(const struct bf_sdma_rect *r, const struct limits *l, struct b
 
 	if (r->range.z != 1)
 		most = smaller(most, smaller(divides(r->src.slice), divides(r->dst.slice)));
-	least = smaller(smaller(most, divides(r->range.x)),
-			smaller(divides(r->src_off.x % 4), divides(r->dst_off.x % 4)));
+	least =
+	    smaller(smaller(most, divides(r->range.x)), smaller(divides(r->src_off.x % 4), divides(r->dst_off.x % 4)));
 	if (r->src.pitch / least > l->pitch || r->dst.pitch / least > l->pitch)
 		return -(int)BF_SDMA_RECT_PITCH_LIMIT;
 	if (r->range.z != 1 && (r->src.slice / least > l->slice || r->dst.slice / least > l->slice))
@@ -46,8 +46,8 @@ static int second(const struct bf_sdma_rect *r, const struct limits *l, struct b
 		for (uint64_t y = 0; y < r->range.y; y += l->xy) {
 			for (uint64_t x = 0; x < r->range.x;) {
 				const uint64_t left = r->range.x - x;
-				const uint64_t start = smaller(most, smaller(divides((r->src_off.x + x) % 4),
-									     divides((r->dst_off.x + x) % 4)));
+				const uint64_t start = smaller(
+				    most, smaller(divides((r->src_off.x + x) % 4), divides((r->dst_off.x + x) % 4)));
 				uint64_t e = smaller(divides(left), start), count = left / e;
 				const uint64_t s = r->src.base + r->src_off.x + x + (r->src_off.y + y) * r->src.pitch +
 						   (r->src_off.z + z) * r->src.slice;
@@ -170,7 +170,9 @@ END_TEST
 /* Each check, and that the first one that strikes is the one that is told. */
 START_TEST(checks_in_order)
 {
-	const struct bf_sdma_rect good = { .src = { 0x1000, 256, 4096 }, .dst = { 0x9000, 128, 2048 }, .range = { 64, 4, 2 } };
+	const struct bf_sdma_rect good = { .src = { 0x1000, 256, 4096 },
+					   .dst = { 0x9000, 128, 2048 },
+					   .range = { 64, 4, 2 } };
 	struct bf_sdma_rect r = good;
 
 	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_OK);

@@ -92,8 +92,8 @@ static void plan_one(const struct race *r, struct field *f, struct bf_sdma_write
 	sub->done = (struct bf_sdma_signal){ .va = heap->va + signal, .value = word(heap, signal) };
 	steps[0] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT, .writer = w, .submission = sub };
 	/* Every fourth is awaited at once, so that data are looked at while others are on their way. */
-	steps[1] = (struct bf_sdma_step){ .kind = i % 4 ? BF_SDMA_STEP_DELAY : BF_SDMA_STEP_WAIT,
-					  .at = word(heap, signal) };
+	steps[1] =
+	    (struct bf_sdma_step){ .kind = i % 4 ? BF_SDMA_STEP_DELAY : BF_SDMA_STEP_WAIT, .at = word(heap, signal) };
 	steps[2] = (struct bf_sdma_step){ .kind = i % 4 ? BF_SDMA_STEP_DELAY : BF_SDMA_STEP_CHECK,
 					  .at = word(heap, dst + bytes - 8),
 					  .value = i % 4 ? 0 : bf_get_le64((uint8_t *)heap->ptr + src + bytes - 8) };
@@ -126,7 +126,8 @@ static void run_race(struct race *r)
 	struct field *f = calloc(1, sizeof(*f));
 	struct bf_error err = { 0 };
 	struct bf_sdma_caps caps = *bf_sdma_caps_of(r->gen);
-	const struct bf_sdma_profile *const profiles[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7, &bf_sdma_v7_1 };
+	const struct bf_sdma_profile *const profiles[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7,
+							   &bf_sdma_v7_1 };
 	const struct bf_world_opts world = { .seed = r->seed,
 					     .ordering = r->ordering,
 					     .devices = BF_DEVICE_SDMA,
@@ -186,8 +187,8 @@ static struct race crowded(uint32_t bugs, uint64_t seed)
 	do {                                                                                                           \
 		run_race(&(r));                                                                                        \
 		ck_assert_msg((r).good, "seed %d: end %d, published %lu, retired %lu, %s\n%.800s", (int)(r).seed,      \
-			      (int)(r).result.end, (unsigned long)(r).published,                                       \
-			      (unsigned long)(r).standing.retired, (r).standing.stopped, (r).result.report);           \
+			      (int)(r).result.end, (unsigned long)(r).published, (unsigned long)(r).standing.retired,  \
+			      (r).standing.stopped, (r).result.report);                                                \
 	} while (0)
 
 START_TEST(right_code_does_no_harm)
@@ -290,10 +291,10 @@ static const struct {
 	uint32_t bit;
 	struct race (*make)(uint32_t bugs, uint64_t seed);
 } cases[] = {
-	{ BF_SDMA_BUG_DOORBELL_FIRST, crowded },  { BF_SDMA_BUG_NO_FENCE, crowded },
-	{ BF_SDMA_BUG_NO_FULL_CHECK, crowded },   { BF_SDMA_BUG_COMMIT_ORDER, crowded },
-	{ BF_SDMA_BUG_STRADDLE, many_laps },      { BF_SDMA_BUG_NO_NOPS, many_laps },
-	{ BF_SDMA_BUG_WRAP_INDEX, many_laps },    { BF_SDMA_BUG_COPY_COUNT, many_laps },
+	{ BF_SDMA_BUG_DOORBELL_FIRST, crowded },    { BF_SDMA_BUG_NO_FENCE, crowded },
+	{ BF_SDMA_BUG_NO_FULL_CHECK, crowded },     { BF_SDMA_BUG_COMMIT_ORDER, crowded },
+	{ BF_SDMA_BUG_STRADDLE, many_laps },        { BF_SDMA_BUG_NO_NOPS, many_laps },
+	{ BF_SDMA_BUG_WRAP_INDEX, many_laps },      { BF_SDMA_BUG_COPY_COUNT, many_laps },
 	{ BF_SDMA_BUG_NO_COPY_ORDER, long_copies }, { BF_SDMA_BUG_SIGNAL_FIRST, long_copies },
 	{ BF_SDMA_BUG_SIGNAL_WRITE, long_copies },
 };
