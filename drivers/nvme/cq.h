@@ -106,14 +106,9 @@ BF_DEVICE int bf_nvm_dequeue(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl
 /* Gives the consumed entries back, with one doorbell for all of them. */
 BF_DEVICE void bf_nvm_cq_update(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *cq)
 {
-	int mmio;
-
 	if (cq->last == cq->head || ctrl->bugs & BF_NVM_BUG_CQ_NOT_RUNG)
 		return;
-	mmio = bf_nvm_ring(t, cq, cq->head);
-	BF_DRIVER_RECORD(t, nvm_ring, .qid = cq->no, .queue = 1, .from = cq->last, .to = cq->head, .mmio = mmio != 0,
-			 .entries = cq->entries);
-	(void)mmio;
+	bf_nvm_tell_ring(t, cq, 1, cq->head, bf_nvm_ring(t, cq, cq->head));
 	cq->last = cq->head;
 }
 
@@ -158,10 +153,6 @@ BF_DEVICE void bf_nvm_tell_timeout(struct bf_thread *t, const struct bf_nvm_ctrl
 			 .sq_tail = qp->sq.tail, .sq_rung = qp->sq.last, .cq_head = qp->cq.head,
 			 .cq_phase = qp->cq.phase, .seen = seen, .batch = batch);
 	(void)seen;
-	(void)ctrl;
-	(void)qp;
-	(void)inflight;
-	(void)batch;
 }
 
 #endif

@@ -52,6 +52,13 @@ BF_DEVICE int bf_nvm_ring(struct bf_thread *t, struct bf_nvm_queue *q, uint32_t 
 	return 1;
 }
 
+/* `queue`: 0 for a submission queue, 1 for a completion queue; `mmio`: what bf_nvm_ring() returned. */
+BF_DEVICE void bf_nvm_tell_ring(struct bf_thread *t, const struct bf_nvm_queue *q, uint32_t queue, uint32_t to, int mmio)
+{
+	BF_DRIVER_RECORD(t, nvm_ring, .qid = q->no, .queue = queue, .from = q->last, .to = to, .mmio = mmio != 0,
+			 .entries = q->entries);
+}
+
 /*
  * Puts the command under identifier `cid` into the next slot; the controller learns of it by bf_nvm_submit(). Returns
  * the slot, or -1 when the ring is full.
@@ -72,16 +79,11 @@ BF_DEVICE int32_t bf_nvm_enqueue(struct bf_thread *t, const struct bf_nvm_ctrl *
 /* Tells the controller of everything up to tail. What was stored before, entries and data, is visible first. */
 BF_DEVICE void bf_nvm_submit(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq)
 {
-	int mmio;
-
 	if (sq->last == sq->tail)
 		return;
 	if (!(ctrl->bugs & (BF_NVM_BUG_NO_FENCE | BF_NVM_BUG_CACHED_SQ)))
 		bf_fence_sys(t);
-	mmio = bf_nvm_ring(t, sq, sq->tail);
-	BF_DRIVER_RECORD(t, nvm_ring, .qid = sq->no, .queue = 0, .from = sq->last, .to = sq->tail, .mmio = mmio != 0,
-			 .entries = sq->entries);
-	(void)mmio;
+	bf_nvm_tell_ring(t, sq, 0, sq->tail, bf_nvm_ring(t, sq, sq->tail));
 	sq->last = sq->tail;
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The IBGDA and SDMA device code compiles as CUDA without a warning: for the H100's generation and for the oldest that nvcc knows.
+# The device code of the IBGDA, NVMe and SDMA drivers compiles as CUDA without a warning: for the H100's generation and
+# for the oldest that nvcc knows.
 set -eu
 
 nvcc=$(command -v nvcc || true)
@@ -62,8 +63,38 @@ __global__ void build(const struct bf_sdma_caps *caps, uint32_t *dw, const struc
 }
 CU
 
+cat > "$dir/nvme.cu" <<'CU'
+#include "drivers/platform/platform_cuda.h"
+
+#include "drivers/nvme/kernels_internal.h"
+
+__global__ void io(const struct bf_nvm_job *job, int what)
+{
+	struct bf_thread t;
+
+	bf_nvm_work_io(&t, job, (enum bf_nvm_work)what);
+}
+
+__global__ void admin(const struct bf_nvm_job *job)
+{
+	struct bf_thread t;
+
+	bf_nvm_work_admin(&t, job);
+	bf_nvm_work_ring(&t, job);
+}
+
+__global__ void bring_up(struct bf_nvm_boot *boot)
+{
+	struct bf_thread t;
+
+	bf_nvm_bring_up(&t, boot);
+	bf_nvm_shut_down(&t, boot);
+}
+CU
+
 for arch in $("$nvcc" --list-gpu-code | head -n 1) sm_90; do
-	"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/kernels.o" "$dir/kernels.cu"
-	"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/sdma.o" "$dir/sdma.cu"
+	for unit in kernels nvme sdma; do
+		"$nvcc" -Werror all-warnings -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/$unit.o" "$dir/$unit.cu"
+	done
 	echo "compiled for $arch"
 done

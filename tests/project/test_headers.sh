@@ -46,7 +46,7 @@ for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h
 		;;
 	esac
 	if grep -q 'include one of drivers/platform' "$header" ||
-		grep -Eq '#include "drivers/ibgda/(amo|cq|get|ibuf|keys|put|sq|wqe)\.h"' "$header"; then
+		grep -Eq '#include "drivers/(ibgda/(amo|cq|get|ibuf|keys|put|sq|wqe)|nvme/(admin|cmd|cq|prp|share|sq))\.h"' "$header"; then
 		compile c "$header" -include drivers/platform/platform_sim.h || :
 		compile c "$header" -include drivers/platform/platform_native.h || :
 		continue
