@@ -28,7 +28,7 @@ struct bf_nvme_firmware {
 	uint32_t active, next;           /* 1-based; next: at a reset, 0 if nothing changes */
 	struct range ranges[RANGES];     /* bytes downloaded since the last commit */
 	uint32_t nranges;
-	uint8_t head[REVISION];          /* the image's first bytes, all that is kept of it */
+	uint8_t head[REVISION]; /* the image's first bytes, all that is kept of it */
 };
 
 int bf_nvme_firmware_open(struct bf_nvme *dev)

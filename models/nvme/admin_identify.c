@@ -28,14 +28,15 @@ static void put_text(uint8_t *at, size_t len, const char *text)
 	memcpy(at, text, n < len ? n : len);
 }
 
-/* One name for each serial number, in the form of section 4.5 that is made of a UUID (version 8: made by the vendor). */
+/* One name for each serial number, in the form of section 4.5 that is made of a UUID (version 8: made by the vendor).
+ */
 static void put_subnqn(const struct bf_nvme *dev, uint8_t *at)
 {
 	uint64_t high = bf_fnv1a64(dev->serial), low = bf_splitmix64(&high);
 
-	snprintf((char *)at, 256, "nqn.2014-08.org.nvmexpress:uuid:%08x-%04x-8%03x-%04x-%012llx", (uint32_t)(high >> 32),
-		 (uint32_t)(high >> 16) & 0xffff, (uint32_t)high & 0xfff, (uint32_t)(low >> 48 & 0x3fff) | 0x8000,
-		 (unsigned long long)(low & 0xffffffffffff));
+	snprintf((char *)at, 256, "nqn.2014-08.org.nvmexpress:uuid:%08x-%04x-8%03x-%04x-%012llx",
+		 (uint32_t)(high >> 32), (uint32_t)(high >> 16) & 0xffff, (uint32_t)high & 0xfff,
+		 (uint32_t)(low >> 48 & 0x3fff) | 0x8000, (unsigned long long)(low & 0xffffffffffff));
 }
 
 static uint64_t unallocated(const struct bf_nvme *dev)
@@ -72,7 +73,7 @@ static void put_admin_part(const struct bf_nvme *dev, uint8_t *page)
 	page[262] = BF_NVME_ERROR_ENTRIES - 1;
 	bf_put_le16(page + 266, BF_NVME_WARNING_KELVIN);
 	bf_put_le16(page + 268, BF_NVME_CRITICAL_KELVIN);
-	bf_put_le64(page + 280, dev->capacity);     /* TNVMCAP */
+	bf_put_le64(page + 280, dev->capacity);    /* TNVMCAP */
 	bf_put_le64(page + 296, unallocated(dev)); /* UNVMCAP */
 	bf_put_le16(page + 316, BF_NVME_SELF_TEST_MINUTES);
 	page[318] = 1; /* DSTO: one self-test at a time */
@@ -96,7 +97,9 @@ static void put_controller(const struct bf_nvme *dev, uint8_t *page)
 /* CNS 00h with the broadcast namespace: what a namespace that is created will have in common with the others. */
 static void put_common_ns(const struct bf_nvme *dev, uint8_t *page)
 {
-	static const struct { uint16_t at, len; } own[] = { { 0, 24 }, { 26, 1 }, { 48, 16 }, { 99, 1 }, { 104, 24 } };
+	static const struct {
+		uint16_t at, len;
+	} own[] = { { 0, 24 }, { 26, 1 }, { 48, 16 }, { 99, 1 }, { 104, 24 } };
 
 	for (uint32_t i = 0; i < BF_NVME_NS_MAX; i++) {
 		if (!dev->ns[i])

@@ -19,7 +19,10 @@ enum {
 	LOG_FEATURES = 0x12,
 };
 
-static const struct { uint8_t lid; uint16_t size; } pages[] = {
+static const struct {
+	uint8_t lid;
+	uint16_t size;
+} pages[] = {
 	{ LOG_SUPPORTED, 1024 },
 	{ LOG_ERROR, BF_NVME_ERROR_ENTRIES * 64 },
 	{ LOG_SMART, 512 },
@@ -91,21 +94,25 @@ static void put_changed(const struct bf_nvme *dev, uint8_t *page)
  * namespace). */
 static void put_effects(uint8_t *page)
 {
-	static const struct { uint8_t op; uint32_t effects; } admin[] = {
-		{ BF_NVME_ADM_DELETE_SQ, 1 },	 { BF_NVME_ADM_CREATE_SQ, 1 },
-		{ BF_NVME_ADM_GET_LOG, 1 },	 { BF_NVME_ADM_DELETE_CQ, 1 },
-		{ BF_NVME_ADM_CREATE_CQ, 1 },	 { BF_NVME_ADM_IDENTIFY, 1 },
-		{ BF_NVME_ADM_ABORT, 1 },	 { BF_NVME_ADM_SET_FEATURES, 1 },
-		{ BF_NVME_ADM_GET_FEATURES, 1 }, { BF_NVME_ADM_ASYNC_EVENT, 1 },
-		{ BF_NVME_ADM_NS_MANAGEMENT, 0x9 }, { BF_NVME_ADM_FW_COMMIT, 0x11 },
-		{ BF_NVME_ADM_FW_DOWNLOAD, 1 },	 { BF_NVME_ADM_SELF_TEST, 1 },
-		{ BF_NVME_ADM_NS_ATTACH, 0x9 },	 { BF_NVME_ADM_KEEP_ALIVE, 1 },
-		{ BF_NVME_ADM_DBBUF, 1 },	 { BF_NVME_ADM_FORMAT, 0x10007 },
+	static const struct {
+		uint8_t op;
+		uint32_t effects;
+	} admin[] = {
+		{ BF_NVME_ADM_DELETE_SQ, 1 },   { BF_NVME_ADM_CREATE_SQ, 1 },       { BF_NVME_ADM_GET_LOG, 1 },
+		{ BF_NVME_ADM_DELETE_CQ, 1 },   { BF_NVME_ADM_CREATE_CQ, 1 },       { BF_NVME_ADM_IDENTIFY, 1 },
+		{ BF_NVME_ADM_ABORT, 1 },       { BF_NVME_ADM_SET_FEATURES, 1 },    { BF_NVME_ADM_GET_FEATURES, 1 },
+		{ BF_NVME_ADM_ASYNC_EVENT, 1 }, { BF_NVME_ADM_NS_MANAGEMENT, 0x9 }, { BF_NVME_ADM_FW_COMMIT, 0x11 },
+		{ BF_NVME_ADM_FW_DOWNLOAD, 1 }, { BF_NVME_ADM_SELF_TEST, 1 },       { BF_NVME_ADM_NS_ATTACH, 0x9 },
+		{ BF_NVME_ADM_KEEP_ALIVE, 1 },  { BF_NVME_ADM_DBBUF, 1 },           { BF_NVME_ADM_FORMAT, 0x10007 },
 	};
-	static const struct { uint8_t op; uint32_t effects; } io[] = {
-		{ BF_NVME_IO_FLUSH, 1 },   { BF_NVME_IO_WRITE, 3 },	   { BF_NVME_IO_READ, 1 },
-		{ BF_NVME_IO_WRITE_UNCORRECTABLE, 3 },			   { BF_NVME_IO_COMPARE, 1 },
-		{ BF_NVME_IO_WRITE_ZEROES, 3 }, { BF_NVME_IO_DSM, 3 },	   { BF_NVME_IO_VERIFY, 1 },
+	static const struct {
+		uint8_t op;
+		uint32_t effects;
+	} io[] = {
+		{ BF_NVME_IO_FLUSH, 1 },   { BF_NVME_IO_WRITE, 3 },
+		{ BF_NVME_IO_READ, 1 },    { BF_NVME_IO_WRITE_UNCORRECTABLE, 3 },
+		{ BF_NVME_IO_COMPARE, 1 }, { BF_NVME_IO_WRITE_ZEROES, 3 },
+		{ BF_NVME_IO_DSM, 3 },     { BF_NVME_IO_VERIFY, 1 },
 		{ BF_NVME_IO_COPY, 3 },
 	};
 
@@ -184,7 +191,8 @@ static void sent(struct bf_nvme_rq *rq, uint32_t status)
 
 void bf_nvme_get_log(struct bf_nvme_rq *rq)
 {
-	uint32_t cdw10 = bf_le32(rq->sqe.cdw10), lid = cdw10 & 0xff, size = page_size(lid), mdts = rq->dev->profile.mdts;
+	uint32_t cdw10 = bf_le32(rq->sqe.cdw10), lid = cdw10 & 0xff, size = page_size(lid),
+		 mdts = rq->dev->profile.mdts;
 	uint64_t offset = bf_le32(rq->sqe.cdw12) | (uint64_t)bf_le32(rq->sqe.cdw13) << 32;
 	uint64_t len = (((uint64_t)(bf_le32(rq->sqe.cdw11) & 0xffff) << 16 | cdw10 >> 16) + 1) * 4;
 	uint32_t status = 0;

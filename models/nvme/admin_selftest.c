@@ -4,7 +4,7 @@
  */
 #include "models/nvme/device_internal.h"
 
-#define SHORT_PS (2 * BF_S)                             /* assumed; two minutes are allowed */
+#define SHORT_PS (2 * BF_S) /* assumed; two minutes are allowed */
 #define EXTENDED_PS (BF_NVME_SELF_TEST_MINUTES * 60 * BF_S)
 #define RESULT 28u
 #define RESULTS 20u

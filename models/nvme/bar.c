@@ -68,7 +68,11 @@ static void ring_sq(struct bf_nvme_sq *sq, uint32_t value, uint8_t source)
 	}
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_doorbell rec = {
-			.qid = sq->qid, .value = value, .before = before, .source = source, .accepted = good,
+			.qid = sq->qid,
+			.value = value,
+			.before = before,
+			.source = source,
+			.accepted = good,
 			.pending = bf_nvme_ahead(good ? value : before, sq->head, size),
 		};
 
@@ -98,7 +102,12 @@ static void ring_cq(struct bf_nvme_cq *cq, uint32_t value, uint8_t source)
 	}
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_doorbell rec = {
-			.qid = cq->qid, .value = value, .before = before, .queue = 1, .source = source, .accepted = good,
+			.qid = cq->qid,
+			.value = value,
+			.before = before,
+			.queue = 1,
+			.source = source,
+			.accepted = good,
 			.pending = bf_nvme_ahead(cq->tail, good ? value : before, size),
 		};
 
@@ -310,7 +319,7 @@ static uint32_t look(const struct bf_nvme *dev, uint32_t offset)
 
 /* Registers that hosts write. CC comes last: see poll_registers(). */
 static const uint8_t writable[BF_NVME_CELLS] = {
-	BF_NVME_AQA,   BF_NVME_ASQ,   BF_NVME_ASQ + 4, BF_NVME_ACQ,	BF_NVME_ACQ + 4,
+	BF_NVME_AQA,   BF_NVME_ASQ,   BF_NVME_ASQ + 4, BF_NVME_ACQ,        BF_NVME_ACQ + 4,
 	BF_NVME_INTMS, BF_NVME_INTMC, BF_NVME_CMBMSC,  BF_NVME_CMBMSC + 4, BF_NVME_CC,
 };
 
@@ -320,8 +329,8 @@ static void publish_writable(struct bf_nvme *dev)
 	for (size_t i = 0; i < BF_NVME_CELLS; i++) {
 		uint32_t want = read32(dev, writable[i]);
 
-		if (want != dev->cells[i] && __atomic_compare_exchange_n(cell(dev, writable[i]), &dev->cells[i], want, false,
-									 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (want != dev->cells[i] && __atomic_compare_exchange_n(cell(dev, writable[i]), &dev->cells[i], want,
+									 false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			dev->cells[i] = want;
 	}
 }
@@ -329,8 +338,8 @@ static void publish_writable(struct bf_nvme *dev)
 /* CSTS is the word that a host waits for, so it is stored last. */
 void bf_nvme_publish(struct bf_nvme *dev)
 {
-	static const uint8_t constant[] = { BF_NVME_CAP, BF_NVME_CAP + 4, BF_NVME_VS, BF_NVME_CMBLOC, BF_NVME_CMBSZ,
-					    BF_NVME_CMBSTS, BF_NVME_CRTO };
+	static const uint8_t constant[] = { BF_NVME_CAP,   BF_NVME_CAP + 4, BF_NVME_VS,  BF_NVME_CMBLOC,
+					    BF_NVME_CMBSZ, BF_NVME_CMBSTS,  BF_NVME_CRTO };
 
 	if (!dev->polled)
 		return;

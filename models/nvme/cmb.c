@@ -30,7 +30,9 @@ static const struct bf_mmio_ops cmb_ops = { .write = cmb_write, .read = cmb_read
 int bf_nvme_cmb_open(struct bf_nvme *dev, struct bf_space *space, uint64_t bytes, struct bf_link *link)
 {
 	char name[40];
-	struct bf_region_opts opts = { .name = name, .kind = BF_MEM_MMIO, .mmio = &cmb_ops, .owner = dev, .link = link };
+	struct bf_region_opts opts = {
+		.name = name, .kind = BF_MEM_MMIO, .mmio = &cmb_ops, .owner = dev, .link = link
+	};
 	void *memory;
 
 	if (!bytes)

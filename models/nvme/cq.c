@@ -87,7 +87,8 @@ static void announce(struct bf_nvme_cq *cq, uint64_t landed_ps)
 		return;
 	due = due_ps(cq, v, message_ps(dev, landed_ps));
 	if (!bf_event_pending(&v->event) || v->waiting > (dev->feat.coalescing & 0xff))
-		bf_sim_at(dev->sim, &v->event, bf_event_pending(&v->event) && v->event.when < due ? v->event.when : due);
+		bf_sim_at(dev->sim, &v->event,
+			  bf_event_pending(&v->event) && v->event.when < due ? v->event.when : due);
 }
 
 static void on_interrupt(struct bf_event *ev)
@@ -139,11 +140,22 @@ static void record_completion(const struct bf_nvme_cq *cq, const struct bf_nvme_
 			      const struct bf_nvme_cqe *cqe)
 {
 	struct bf_rec_nvme_completion rec = {
-		.landed_ps = landed_ps, .doorbell_ps = rq->fetch_ps - rq->told_ps,
-		.fetch_ps = rq->start_ps - rq->fetch_ps, .data_ps = rq->data_ps, .media_ps = rq->media_ps,
-		.dw0 = rq->dw0, .dw1 = rq->dw1, .sqid = rq->sqid, .cqid = cq->qid, .sqslot = rq->slot,
-		.cqslot = (uint16_t)cq->tail, .cid = rq->cid, .sqhd = rq->sqhd, .status = (uint16_t)rq->status,
-		.phase = cq->phase, .opcode = rq->opcode,
+		.landed_ps = landed_ps,
+		.doorbell_ps = rq->fetch_ps - rq->told_ps,
+		.fetch_ps = rq->start_ps - rq->fetch_ps,
+		.data_ps = rq->data_ps,
+		.media_ps = rq->media_ps,
+		.dw0 = rq->dw0,
+		.dw1 = rq->dw1,
+		.sqid = rq->sqid,
+		.cqid = cq->qid,
+		.sqslot = rq->slot,
+		.cqslot = (uint16_t)cq->tail,
+		.cid = rq->cid,
+		.sqhd = rq->sqhd,
+		.status = (uint16_t)rq->status,
+		.phase = cq->phase,
+		.opcode = rq->opcode,
 	};
 
 	bf_record(&cq->dev->sim->rec, &bf_rec_nvme_completion_schema, cq->actor, &rec, cqe, sizeof(*cqe));
@@ -208,7 +220,11 @@ static void hold(struct bf_nvme_cq *cq, struct bf_nvme_rq *rq)
 	dev->count.held++;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_held rec = {
-			.held = cq->nheld, .sqid = rq->sqid, .cqid = cq->qid, .cid = rq->cid, .head = (uint16_t)cq->head,
+			.held = cq->nheld,
+			.sqid = rq->sqid,
+			.cqid = cq->qid,
+			.cid = rq->cid,
+			.head = (uint16_t)cq->head,
 		};
 
 		bf_record(&dev->sim->rec, &bf_rec_nvme_held_schema, cq->actor, &rec, NULL, 0);

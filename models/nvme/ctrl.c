@@ -22,8 +22,12 @@ static void record_state(struct bf_nvme *dev, uint16_t state, uint16_t reason, u
 {
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_state rec = {
-			.value = value, .cc = dev->regs.cc, .csts = dev->regs.csts, .dropped = dropped,
-			.state = state, .reason = reason,
+			.value = value,
+			.cc = dev->regs.cc,
+			.csts = dev->regs.csts,
+			.dropped = dropped,
+			.state = state,
+			.reason = reason,
 		};
 
 		bf_record(&dev->sim->rec, &bf_rec_nvme_state_schema, dev->actor, &rec, NULL, 0);
@@ -190,8 +194,7 @@ static void disable(struct bf_nvme *dev)
 
 /* Fields that a host sets while the controller is disabled; CC.IOSQES and IOCQES it may set later. */
 #define CC_FIXED (BF_NVME_CC_CSS | BF_NVME_CC_MPS | BF_NVME_CC_AMS)
-#define CC_WRITABLE                                                                                                  \
-	(BF_NVME_CC_EN | CC_FIXED | BF_NVME_CC_SHN | BF_NVME_CC_IOSQES | BF_NVME_CC_IOCQES)
+#define CC_WRITABLE (BF_NVME_CC_EN | CC_FIXED | BF_NVME_CC_SHN | BF_NVME_CC_IOSQES | BF_NVME_CC_IOCQES)
 
 void bf_nvme_write_cc(struct bf_nvme *dev, uint32_t value)
 {

@@ -23,7 +23,6 @@ struct bf_nvme_media;
 
 /* Status words: SCT << 8 | SC as in prm.h, or'ed with these. They are the CQE's status field without the phase tag. */
 #define BF_NVME_DNR 0x4000u
-#define BF_NVME_MORE 0x2000u
 #define BF_NVME_STATUS_MASK 0x7ffu
 
 #define BF_NVME_VERSION 0x00020000u /* VS and Identify VER: 2.0.0 */
@@ -151,7 +150,6 @@ struct bf_nvme_rq {
 	bool dropped;
 	bool stuck;      /* cannot be taken back while RUNNING: no abort, deletion waits for its end */
 	bool unnamed;    /* not in the hash: its identifier was in use */
-	uint8_t retries; /* io*.c */
 	uint32_t dw0, dw1;
 	uint32_t status;
 	uint16_t pel; /* error log: byte (7:0) and bit (10:8) of the command that is wrong; 0xffff: none */
@@ -166,8 +164,8 @@ struct bf_nvme_rq {
 	void (*release)(struct bf_nvme_rq *rq);
 	uint8_t *buf; /* admin*.c: bytes that go to or come from the host; freed with the request */
 	uint32_t buf_len;
-	/* Times: arrival of the doorbell, start of the fetch, entry here, start, end, completion built. */
-	uint64_t told_ps, fetch_ps, here_ps, start_ps, end_ps, post_ps;
+	/* Times: arrival of the doorbell, start of the fetch, start, end, completion built. */
+	uint64_t told_ps, fetch_ps, start_ps, end_ps, post_ps;
 	uint64_t data_ps, media_ps; /* spent so far in data transfer and media, added by data.c and io*.c */
 	uint64_t data_end_ps;       /* when the last data written is in memory */
 	struct bf_nvme_data_state data;
@@ -292,8 +290,7 @@ struct bf_nvme_features {
 	uint32_t power;            /* 02h */
 	uint16_t temp_over, temp_under; /* 04h, composite */
 	bool wce;                  /* 06h: the volatile write cache is on */
-	uint32_t queues;           /* 07h: granted, NCQ << 16 | NSQ, 0-based */
-	bool queues_set;
+	uint32_t queues;           /* 07h: all that there can be, NCQ << 16 | NSQ, 0-based */
 	uint32_t coalescing;       /* 08h */
 	uint32_t atomicity;        /* 0Ah: bit 0 disable normal */
 	uint32_t events;           /* 0Bh */
@@ -442,9 +439,11 @@ struct bf_nvme {
 
 /* Requests: request.c. ------------------------------------------------------------------------------------------------ */
 
-/* Executes an I/O command (io.c) and an admin command (admin.c): each ends with bf_nvme_complete(). Of a fused pair
+/*
+ * Executes an I/O command (io.c) and an admin command (admin.c): each ends with bf_nvme_complete(). Of a fused pair
  * the first is started, once both are here, with rq->mate the second (still STARTING); io.c completes both, the first
- * first. */
+ * first.
+ */
 void bf_nvme_io_start(struct bf_nvme_rq *rq);
 void bf_nvme_admin_start(struct bf_nvme_rq *rq);
 
@@ -551,7 +550,7 @@ static inline bool bf_nvme_running(const struct bf_nvme *dev)
 int bf_nvme_queue_open(struct bf_nvme *dev);
 void bf_nvme_queue_close(struct bf_nvme *dev);
 int bf_nvme_admin_queues(struct bf_nvme *dev);
-/* Removes all queues with their commands; returns how many commands there were. */
+/* Removes all queues with their commands; returns how many commands there were. The controller is off then. */
 uint32_t bf_nvme_drop_queues(struct bf_nvme *dev);
 /* Frees a deleted queue if nothing of it is in flight any more. */
 void bf_nvme_sq_put(struct bf_nvme_sq *sq);

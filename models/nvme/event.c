@@ -124,7 +124,7 @@ void bf_nvme_async_read(struct bf_nvme *dev, uint8_t page)
 
 	if (page != 1 && page != 2 && page != 3 && page != 4)
 		return;
-	dev->masked &= (uint8_t)~(1u << type);
+	dev->masked &= (uint8_t) ~(1u << type);
 	report_waiting(dev);
 }
 

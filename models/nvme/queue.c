@@ -2,8 +2,8 @@
  * Queues: creation, deletion, and where their entries lie.
  *
  * Creation checks in this order, and reports the first that fails:
- *   Create CQ: QID (0, above what Set Features granted, in use), QSIZE, vector, contiguity (CAP.CQR), entry size, PRP1
- *   Create SQ: QID, QSIZE, CQID (0 or above the grant; not created), contiguity, entry size, PRP1
+ *   Create CQ: QID (0, above what there can be, in use), QSIZE, vector, contiguity (CAP.CQR), entry size, PRP1
+ *   Create SQ: QID, QSIZE, CQID (0 or above what there can be; not created), contiguity, entry size, PRP1
  */
 #include "models/nvme/device_internal.h"
 
@@ -41,8 +41,12 @@ static void record_sq(const struct bf_nvme_sq *sq, uint8_t what)
 {
 	if (bf_probe(sq->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_queue rec = {
-			.base = sq->ring.pages ? sq->ring.pages[0] : sq->ring.base, .size = sq->ring.size,
-			.qid = sq->qid, .cqid = sq->cq->qid, .what = what, .flags = sq->ring.pages == NULL,
+			.base = sq->ring.pages ? sq->ring.pages[0] : sq->ring.base,
+			.size = sq->ring.size,
+			.qid = sq->qid,
+			.cqid = sq->cq->qid,
+			.what = what,
+			.flags = sq->ring.pages == NULL,
 		};
 
 		bf_record(&sq->dev->sim->rec, &bf_rec_nvme_queue_schema, sq->actor, &rec, NULL, 0);
@@ -53,8 +57,13 @@ static void record_cq(const struct bf_nvme_cq *cq, uint8_t what)
 {
 	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nvme_queue rec = {
-			.base = cq->ring.pages ? cq->ring.pages[0] : cq->ring.base, .size = cq->ring.size,
-			.qid = cq->qid, .cqid = cq->qid, .vector = cq->vector, .queue = 1, .what = what,
+			.base = cq->ring.pages ? cq->ring.pages[0] : cq->ring.base,
+			.size = cq->ring.size,
+			.qid = cq->qid,
+			.cqid = cq->qid,
+			.vector = cq->vector,
+			.queue = 1,
+			.what = what,
 			.flags = (uint32_t)(cq->ring.pages == NULL) | (cq->interrupts ? QUEUE_IEN : 0),
 		};
 
@@ -218,12 +227,8 @@ void bf_nvme_cq_put(struct bf_nvme_cq *cq)
 int bf_nvme_admin_queues(struct bf_nvme *dev)
 {
 	const struct bf_nvme_regs *r = &dev->regs;
-	struct bf_nvme_ring sring = {
-		.base = r->asq, .size = (uint32_t)BF_FIELD_GET(BF_NVME_AQA_ASQS, r->aqa) + 1
-	};
-	struct bf_nvme_ring cring = {
-		.base = r->acq, .size = (uint32_t)BF_FIELD_GET(BF_NVME_AQA_ACQS, r->aqa) + 1
-	};
+	struct bf_nvme_ring sring = { .base = r->asq, .size = (uint32_t)BF_FIELD_GET(BF_NVME_AQA_ASQS, r->aqa) + 1 };
+	struct bf_nvme_ring cring = { .base = r->acq, .size = (uint32_t)BF_FIELD_GET(BF_NVME_AQA_ACQS, r->aqa) + 1 };
 	struct bf_nvme_cq *cq = add_cq(dev, 0, &cring);
 	struct bf_nvme_sq *sq = cq ? add_sq(dev, 0, cq, &sring) : NULL;
 
@@ -238,8 +243,10 @@ int bf_nvme_admin_queues(struct bf_nvme *dev)
 
 uint32_t bf_nvme_drop_queues(struct bf_nvme *dev)
 {
-	uint32_t dropped = bf_nvme_drop_completions(dev) + bf_nvme_drop_commands(dev);
+	uint32_t dropped;
 
+	dev->phase = BF_NVME_OFF; /* what becomes free must not be used for more commands */
+	dropped = bf_nvme_drop_completions(dev) + bf_nvme_drop_commands(dev);
 	while (dev->nlive_sqs) {
 		bf_nvme_arbiter_forget(dev->sqs[dev->live_sqs[0]]);
 		remove_sq(dev->sqs[dev->live_sqs[0]], WHAT_DROPPED);
@@ -247,16 +254,6 @@ uint32_t bf_nvme_drop_queues(struct bf_nvme *dev)
 	while (dev->nlive_cqs)
 		remove_cq(dev->cqs[dev->live_cqs[0]], WHAT_DROPPED);
 	return dropped;
-}
-
-/* Queues that Set Features 07h granted, numbers 1 to this; all that there are before it was asked. */
-static uint32_t granted(const struct bf_nvme *dev, bool completion)
-{
-	uint32_t queues = dev->feat.queues;
-
-	if (!dev->feat.queues_set)
-		return dev->profile.max_io_queues;
-	return (completion ? queues >> 16 : queues & 0xffff) + 1;
 }
 
 /* Creation, the part that is the same for both kinds: a queue of `pages` pages whose addresses come by DMA. -------- */
@@ -365,7 +362,7 @@ static uint32_t check_cq(struct bf_nvme_rq *rq)
 	uint32_t cdw10 = bf_le32(rq->sqe.cdw10), cdw11 = bf_le32(rq->sqe.cdw11);
 	uint32_t qid = cdw10 & 0xffff, size = cdw10 >> 16;
 
-	if (!qid || qid > granted(dev, true) || qid >= dev->max_cqs || dev->cqs[qid])
+	if (!qid || qid >= dev->max_cqs || dev->cqs[qid])
 		return BF_NVME_SC_QID | BF_NVME_DNR;
 	if (!size || size > dev->profile.mqes)
 		return BF_NVME_SC_QUEUE_SIZE | BF_NVME_DNR;
@@ -415,11 +412,11 @@ static uint32_t check_sq(struct bf_nvme_rq *rq)
 	uint32_t cdw10 = bf_le32(rq->sqe.cdw10), cqid = bf_le32(rq->sqe.cdw11) >> 16;
 	uint32_t qid = cdw10 & 0xffff, size = cdw10 >> 16;
 
-	if (!qid || qid > granted(dev, false) || qid >= dev->max_sqs || dev->sqs[qid])
+	if (!qid || qid >= dev->max_sqs || dev->sqs[qid])
 		return BF_NVME_SC_QID | BF_NVME_DNR;
 	if (!size || size > dev->profile.mqes)
 		return BF_NVME_SC_QUEUE_SIZE | BF_NVME_DNR;
-	if (!cqid || cqid > granted(dev, true) || cqid >= dev->max_cqs)
+	if (!cqid || cqid >= dev->max_cqs)
 		return BF_NVME_SC_QID | BF_NVME_DNR;
 	if (!dev->cqs[cqid])
 		return BF_NVME_SC_CQ_INVALID | BF_NVME_DNR;
@@ -518,10 +515,20 @@ void bf_nvme_each_queue(struct bf_nvme *dev, void (*fn)(void *arg, const struct 
 		if (!sq)
 			continue;
 		info = (struct bf_nvme_queue_info){
-			.qid = sq->qid, .cqid = sq->cq->qid, .sq_size = sq->ring.size, .cq_size = sq->cq->ring.size,
-			.sq_tail = sq->tail, .sq_head = sq->head, .cq_tail = sq->cq->tail, .cq_head = sq->cq->head,
-			.cq_phase = sq->cq->phase, .executing = sq->executing, .held = sq->cq->nheld,
-			.doorbells = sq->doorbells, .completed = sq->completed, .errors = sq->errors,
+			.qid = sq->qid,
+			.cqid = sq->cq->qid,
+			.sq_size = sq->ring.size,
+			.cq_size = sq->cq->ring.size,
+			.sq_tail = sq->tail,
+			.sq_head = sq->head,
+			.cq_tail = sq->cq->tail,
+			.cq_head = sq->cq->head,
+			.cq_phase = sq->cq->phase,
+			.executing = sq->executing,
+			.held = sq->cq->nheld,
+			.doorbells = sq->doorbells,
+			.completed = sq->completed,
+			.errors = sq->errors,
 		};
 		fn(arg, &info);
 	}

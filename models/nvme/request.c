@@ -134,8 +134,14 @@ void bf_nvme_rq_free(struct bf_nvme_rq *rq)
 static void record_fetch(const struct bf_nvme_sq *sq, const struct bf_nvme_rq *rq, uint32_t batch)
 {
 	struct bf_rec_nvme_fetch rec = {
-		.nsid = bf_le32(rq->sqe.nsid), .sqid = rq->sqid, .slot = rq->slot, .cid = rq->cid,
-		.sqhd = (uint16_t)sq->head, .opcode = rq->opcode, .flags = rq->sqe.flags, .batch = (uint16_t)batch,
+		.nsid = bf_le32(rq->sqe.nsid),
+		.sqid = rq->sqid,
+		.slot = rq->slot,
+		.cid = rq->cid,
+		.sqhd = (uint16_t)sq->head,
+		.opcode = rq->opcode,
+		.flags = rq->sqe.flags,
+		.batch = (uint16_t)batch,
 	};
 
 	bf_record(&sq->dev->sim->rec, &bf_rec_nvme_fetch_schema, sq->actor, &rec, &rq->sqe, sizeof(rq->sqe));
@@ -196,7 +202,6 @@ bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, 
 	rq->opcode = rq->sqe.opcode;
 	rq->state = BF_NVME_RQ_STARTING;
 	rq->stuck = false;
-	rq->retries = 0;
 	rq->dw0 = rq->dw1 = 0;
 	rq->status = 0;
 	rq->pel = 0xffff;
@@ -207,7 +212,6 @@ bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, 
 	rq->release = NULL;
 	rq->told_ps = told_ps;
 	rq->fetch_ps = fetch_ps;
-	rq->here_ps = dev->sim->now_ps;
 	rq->data_ps = rq->media_ps = rq->data_end_ps = 0;
 	memset(&rq->data, 0, offsetof(struct bf_nvme_data_state, list));
 	memset(&rq->io, 0, sizeof(rq->io));
@@ -235,8 +239,13 @@ static void record_start(const struct bf_nvme_rq *rq)
 {
 	struct bf_rec_nvme_start rec = {
 		.slba = bf_le32(rq->sqe.cdw10) | (uint64_t)bf_le32(rq->sqe.cdw11) << 32,
-		.nsid = bf_le32(rq->sqe.nsid), .cdw12 = bf_le32(rq->sqe.cdw12), .sqid = rq->sqid, .slot = rq->slot,
-		.cid = rq->cid, .opcode = rq->opcode, .admin = !rq->sqid,
+		.nsid = bf_le32(rq->sqe.nsid),
+		.cdw12 = bf_le32(rq->sqe.cdw12),
+		.sqid = rq->sqid,
+		.slot = rq->slot,
+		.cid = rq->cid,
+		.opcode = rq->opcode,
+		.admin = !rq->sqid,
 	};
 
 	bf_record(&rq->dev->sim->rec, &bf_rec_nvme_start_schema, rq->sq->actor, &rec, NULL, 0);

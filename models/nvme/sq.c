@@ -69,8 +69,8 @@ static uint64_t told_at(struct bf_nvme_sq *sq, uint32_t slot)
 {
 	uint32_t size = sq->ring.size, old = 0;
 
-	while (old + 1 < sq->nbells && bf_nvme_ahead(sq->bells[old].tail, sq->head, size) <=
-					   bf_nvme_ahead(slot, sq->head, size))
+	while (old + 1 < sq->nbells &&
+	       bf_nvme_ahead(sq->bells[old].tail, sq->head, size) <= bf_nvme_ahead(slot, sq->head, size))
 		old++;
 	if (old) {
 		sq->nbells -= old;

@@ -23,10 +23,10 @@
 #define PATTERN 0xa7
 #define EVENTS_PER_ITEM 2000000u
 #define ENTRIES 16u
-#define CHECK(x)                                                                                                     \
-	do {                                                                                                         \
-		if (!(x))                                                                                            \
-			abort();                                                                                     \
+#define CHECK(x)                                                                                                       \
+	do {                                                                                                           \
+		if (!(x))                                                                                              \
+			abort();                                                                                       \
 	} while (0)
 
 /* Where things lie in what DMA reaches. */
@@ -127,8 +127,13 @@ static void open_world(struct world *w)
 	};
 	struct bf_nvme_profile profile = bf_nvme_instant;
 	struct bf_nvme_opts o = {
-		.name = "ssd0", .profile = &profile, .space = &w->space, .ioas = &w->ioas,
-		.ns = ns, .nns = 2, .cmb_bytes = 65536,
+		.name = "ssd0",
+		.profile = &profile,
+		.space = &w->space,
+		.ioas = &w->ioas,
+		.ns = ns,
+		.nns = 2,
+		.cmb_bytes = 65536,
 	};
 
 	profile.max_io_queues = 8; /* small tables: an input is a fresh controller */
@@ -137,7 +142,8 @@ static void open_world(struct world *w)
 	CHECK(!bf_sim_create(1, &w->sim));
 	CHECK(!bf_space_init(&w->space, w->sim, "fuzz", 0));
 	CHECK(!bf_ioas_init(&w->ioas, w->sim, "fuzz", 4096));
-	CHECK(!bf_region_create(&w->space, &(struct bf_region_opts){ .name = "mem", .size = REACH + 2 * GUARD }, &w->mem));
+	CHECK(!bf_region_create(&w->space, &(struct bf_region_opts){ .name = "mem", .size = REACH + 2 * GUARD },
+				&w->mem));
 	memset(w->mem->bytes, PATTERN, REACH + 2 * GUARD);
 	memset(reachable(w), 0, REACH);
 	CHECK(!bf_ioas_map(&w->ioas, iova(w, 0), w->mem, GUARD, REACH, BF_IOMMU_READ | BF_IOMMU_WRITE));

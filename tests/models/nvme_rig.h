@@ -1,6 +1,6 @@
 /*
- * Shorthand for the NVMe model's tests of the controller itself, on top of nvme_host.h: raw registers, admin commands in
- * one line, doorbells with any value, and a sink that keeps what the tests ask for.
+ * Shorthand for the NVMe model's tests of the controller itself, on top of nvme_host.h: raw registers, admin commands
+ * in one line, doorbells with any value, and a sink that keeps what the tests ask for.
  */
 #ifndef BELFRY_TESTS_NVME_RIG_H
 #define BELFRY_TESTS_NVME_RIG_H

@@ -139,8 +139,7 @@ START_TEST(test_identify_the_rest)
 	for (uint32_t cns = 5; cns < 8; cns++) /* another command set */
 		ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_IDENTIFY, 1, at, cns, 2u << 24, NULL), FIELD);
 	/* The page may cross a page of memory, and must be readable. */
-	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_IDENTIFY, 0, 0x3000, 1, 0, NULL) & 0x7ff,
-			  BF_NVME_SC_DATA_TRANSFER);
+	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_IDENTIFY, 0, 0x3000, 1, 0, NULL) & 0x7ff, BF_NVME_SC_DATA_TRANSFER);
 }
 END_TEST
 
@@ -208,9 +207,12 @@ END_TEST
 
 START_TEST(test_features)
 {
-	static const struct { uint32_t fid, value; bool save; } simple[] = {
-		{ 0x01, 0x01020304, true }, { 0x04, 350, true }, { 0x06, 0, true },    { 0x08, 0x0503, true },
-		{ 0x0a, 1, true },	    { 0x0b, 0x1ff, true }, { 0x80, 3, true }, { 0x02, 0, false },
+	static const struct {
+		uint32_t fid, value;
+		bool save;
+	} simple[] = {
+		{ 0x01, 0x01020304, true }, { 0x04, 350, true },   { 0x06, 0, true }, { 0x08, 0x0503, true },
+		{ 0x0a, 1, true },          { 0x0b, 0x1ff, true }, { 0x80, 3, true }, { 0x02, 0, false },
 	};
 	uint32_t before, value;
 
@@ -221,7 +223,8 @@ START_TEST(test_features)
 		ck_assert_uint_eq(get(fid | 3u << 8, 0, 0, &value), 0); /* what it can */
 		ck_assert_uint_eq(value, simple[i].save ? 5 : 4);
 		if (!simple[i].save)
-			ck_assert_uint_eq(set(fid | 1u << 31, 0, simple[i].value), RIG_DNR | BF_NVME_SC_FEATURE_NOT_SAVEABLE);
+			ck_assert_uint_eq(set(fid | 1u << 31, 0, simple[i].value),
+					  RIG_DNR | BF_NVME_SC_FEATURE_NOT_SAVEABLE);
 		ck_assert_uint_eq(set(fid, 1, simple[i].value), RIG_DNR | BF_NVME_SC_FEATURE_NOT_PER_NS);
 		ck_assert_uint_eq(set(fid, 0, simple[i].value), 0);
 		ck_assert_uint_eq(get(fid, 0, 0, &value), 0);

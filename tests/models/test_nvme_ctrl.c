@@ -79,8 +79,8 @@ START_TEST(test_64_bit_in_any_order)
 	rig_store32(&h, BF_NVME_ACQ + 4, 0x12345678);
 	rig_store32(&h, BF_NVME_ACQ, 0x9abcdef0);
 	ck_assert_uint_eq(rig_read(&h, BF_NVME_ACQ, 8), value & ~0xfffull);
-	rig_store(&h, BF_NVME_ASQ, &half, 2);    /* too small */
-	rig_store(&h, BF_NVME_AQA, &value, 8);   /* two registers at once */
+	rig_store(&h, BF_NVME_ASQ, &half, 2);      /* too small */
+	rig_store(&h, BF_NVME_AQA, &value, 8);     /* two registers at once */
 	rig_store(&h, BF_NVME_ASQ + 2, &value, 4); /* unaligned */
 	rig_store(&h, 0x1000, &half, 2);
 	ck_assert_uint_eq(rig_read(&h, BF_NVME_ASQ, 8), value & ~0xfffull);
@@ -121,7 +121,11 @@ END_TEST
 /* Each wrong configuration gives CFS, and a reset gets the controller out of it. */
 START_TEST(test_refused)
 {
-	static const struct { uint32_t cc, aqa; uint64_t asq, acq; uint16_t reason; } cases[] = {
+	static const struct {
+		uint32_t cc, aqa;
+		uint64_t asq, acq;
+		uint16_t reason;
+	} cases[] = {
 		{ CC_ENABLE, 0x000f000f, 0, 0x1000, BF_NVME_FATAL_ASQ },
 		{ CC_ENABLE, 0x000f000f, 0x1000, 0, BF_NVME_FATAL_ACQ },
 		{ CC_ENABLE, 0x000f0000, 0x1000, 0x2000, BF_NVME_FATAL_AQA },

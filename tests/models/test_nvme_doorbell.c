@@ -171,8 +171,8 @@ START_TEST(test_faults)
 	struct bf_fault_plan *plan;
 	struct bf_error err = { 0 };
 
-	ck_assert_int_eq(bf_fault_plan_parse("lost-doorbell on=ssd0.pcie skip=1; lost-completion on=ssd0.cq1 skip=2", 1, &err,
-					     &plan),
+	ck_assert_int_eq(bf_fault_plan_parse("lost-doorbell on=ssd0.pcie skip=1; lost-completion on=ssd0.cq1 skip=2", 1,
+					     &err, &plan),
 			 0);
 	h.sim->faults = plan;
 	put(1);

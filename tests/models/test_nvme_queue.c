@@ -1,4 +1,5 @@
-/* Queues: creation, deletion, full completion queues, SQHD, phases, arbitration, identifiers, fused pairs, random use. */
+/* Queues: creation, deletion, full completion queues, SQHD, phases, arbitration, identifiers, fused pairs, random use.
+ */
 #include "tests/models/nvme_rig.h"
 
 static struct host h;
@@ -221,6 +222,28 @@ START_TEST(test_full_cq)
 	ck_assert_uint_gt(rig_info(&h, 1).held, 0);
 	ck_assert_uint_eq(rig_delete(&h, BF_NVME_ADM_DELETE_SQ, 1), 0);
 	ck_assert_uint_eq(rig_delete(&h, BF_NVME_ADM_DELETE_CQ, 1), 0);
+	host_close(&h);
+}
+END_TEST
+
+/* On request a completion is two posted writes, the one with the phase tag last. */
+START_TEST(test_split_completion)
+{
+	struct host_queue q;
+	uint64_t writes;
+
+	patient.split_completions = true;
+	o.nvme.profile = &patient;
+	open_host();
+	host_queue_open(&h, &q, 1, 8);
+	writes = rig_counter(&h, "ssd0.dma.writes");
+	for (int i = 0; i < 5; i++)
+		put_flush(&q);
+	host_ring(&h, &q);
+	host_run(&h);
+	ck_assert_uint_eq(rig_counter(&h, "ssd0.dma.writes") - writes, 10);
+	for (int i = 0; i < 5; i++)
+		ck_assert_uint_eq(bf_le16(q.cq[i].status), 1);
 	host_close(&h);
 }
 END_TEST
@@ -512,6 +535,42 @@ START_TEST(test_fused)
 }
 END_TEST
 
+/* More commands than the controller works on at a time: they wait, the admin queue does not, all complete. */
+START_TEST(test_more_than_fits)
+{
+	enum { DEEP = 2048, N = 3 };
+	struct host_queue q[N];
+	struct bf_nvme_cqe c;
+	uint32_t done = 0;
+
+	open_host();
+	for (uint16_t i = 0; i < N; i++)
+		host_queue_open(&h, &q[i], (uint16_t)(i + 1), DEEP);
+	host_rw(&h, &q[0], BF_NVME_IO_WRITE, 1, 0, 8, host_va(&h, data), 0);
+	ck_assert_uint_eq(host_do(&h, &q[0], NULL), 0);
+	for (uint32_t i = 0; i < N; i++) {
+		for (uint32_t j = 0; j < 2000; j++)
+			put_read(&q[i], 0);
+		host_ring(&h, &q[i]);
+	}
+	/* Reads of one page wait for each other: after 8 ms about 130 are done and 4096 are inside. */
+	bf_sim_run(h.sim, h.sim->now_ps + 8 * BF_MS);
+	ck_assert_uint_eq(rig_info(&h, 1).executing + rig_info(&h, 2).executing + rig_info(&h, 3).executing, 4096);
+	host_slot(&h, &h.admin, BF_NVME_ADM_KEEP_ALIVE, 0);
+	host_ring(&h, &h.admin);
+	bf_sim_run(h.sim, h.sim->now_ps + BF_MS); /* behind what waits for the command processor already */
+	ck_assert_uint_eq(rig_info(&h, 1).executing + rig_info(&h, 2).executing + rig_info(&h, 3).executing, 4096);
+	ck_assert(host_poll(&h, &h.admin, &c));
+	host_run(&h);
+	for (uint32_t i = 0; i < N; i++)
+		while (host_poll(&h, &q[i], &c))
+			done += host_status(&c) == 0;
+	host_run(&h);
+	ck_assert_uint_eq(done, N * 2000);
+	host_close(&h);
+}
+END_TEST
+
 /* Thousands of queue pairs are cheap and each works. */
 START_TEST(test_4096_queue_pairs)
 {
@@ -675,6 +734,7 @@ int main(void)
 	tcase_add_test(c, test_page_list);
 	tcase_add_test(c, test_many_to_one);
 	tcase_add_test(c, test_full_cq);
+	tcase_add_test(c, test_split_completion);
 	tcase_add_test(c, test_delete_outstanding);
 	tcase_add_test(c, test_delete_both_at_once);
 	tcase_add_test(c, test_round_robin);
@@ -682,6 +742,7 @@ int main(void)
 	tcase_add_test(c, test_cid_in_use);
 	tcase_add_test(c, test_abort);
 	tcase_add_test(c, test_fused);
+	tcase_add_test(c, test_more_than_fits);
 	tcase_add_test(c, test_4096_queue_pairs);
 	tcase_add_test(c, test_random_use);
 	tcase_add_test(c, test_same_seed_same_records);
