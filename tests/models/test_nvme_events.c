@@ -139,7 +139,7 @@ START_TEST(test_error_log)
 	ck_assert_uint_eq(bf_get_le64(page), 70); /* newest first */
 	ck_assert_uint_eq(bf_get_le64(page + 63 * 64), 7);
 	ck_assert_uint_eq(bf_get_le16(page + 8), 0);
-	ck_assert_uint_eq(bf_get_le16(page + 10), h.next_cid - 2);
+	ck_assert_uint_eq(bf_get_le16(page + 10), h.next_cid - 2u);
 	ck_assert_uint_eq(bf_get_le16(page + 12), 0x8004); /* with the phase bit's place: DNR, Invalid Field */
 	ck_assert_uint_eq(bf_get_le16(page + 14), 40);     /* CNS */
 	/* The count goes on over resets. */
@@ -169,7 +169,7 @@ START_TEST(test_interrupts)
 		host_slot(&h, &q, BF_NVME_IO_FLUSH, 1);
 		host_ring(&h, &q);
 		host_run(&h);
-		ck_assert_uint_eq(fired[5], i + 1u);
+		ck_assert_uint_eq(fired[5], (uint32_t)i + 1);
 		ck_assert(host_poll(&h, &q, &c));
 	}
 	ck_assert_uint_eq(early, 0);
