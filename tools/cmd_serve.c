@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,18 @@ static int build(struct serve *s)
 	return rc ? rc : open_server(s);
 }
 
+/*
+ * Do not take the processor from the guest that has just rung: it goes on to submit, and what it submits is taken in one
+ * go. With as many processors as threads nothing changes; with fewer, deep queues gain a quarter. Not having it is no
+ * error.
+ */
+static void be_patient(void)
+{
+	const struct sched_param param = { 0 };
+
+	(void)sched_setscheduler(0, SCHED_BATCH, &param);
+}
+
 static uint32_t spin_us(const struct serve *s)
 {
 	const uint64_t asked = bf_arg_u64(s->args, "spin") / BF_US;
@@ -341,6 +354,7 @@ static int serve(struct serve *s)
 	int rc = build(s), trace_rc = 0;
 
 	if (!rc) {
+		be_patient();
 		say_ready(s);
 		rc = bf_live_run(s->live, spin_us(s));
 	}

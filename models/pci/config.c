@@ -51,7 +51,7 @@ static void put_header(struct bf_pci *fn)
 	put16(fn, BF_PCI_DEVICE, o->device, 0);
 	put16(fn, BF_PCI_COMMAND, 0,
 	      BF_PCI_COMMAND_IO | BF_PCI_COMMAND_MEMORY | BF_PCI_COMMAND_MASTER | BF_PCI_COMMAND_PARITY |
-		      BF_PCI_COMMAND_SERR | BF_PCI_COMMAND_INTX_OFF);
+		  BF_PCI_COMMAND_SERR | BF_PCI_COMMAND_INTX_OFF);
 	put16(fn, BF_PCI_STATUS, BF_PCI_STATUS_CAPS, 0);
 	bf_put_le16(&fn->clears[BF_PCI_STATUS], BF_PCI_STATUS_ERRORS);
 	put32(fn, BF_PCI_REVISION, o->class_code << 8 | o->revision);

@@ -16,7 +16,7 @@ static int attach_stats(struct bf_pci *fn)
 		const char *name;
 		const uint64_t *field;
 	} stats[] = {
-		{ "pci.interrupts", &fn->count.interrupts }, { "pci.resets", &fn->count.resets },
+		{ "pci.interrupts", &fn->count.interrupts },       { "pci.resets", &fn->count.resets },
 		{ "pci.config_writes", &fn->count.config_writes }, { "pci.bar_reads", &fn->count.bar_reads },
 		{ "pci.bar_writes", &fn->count.bar_writes },
 	};
@@ -131,8 +131,8 @@ static int check_access(const struct bf_pci *fn, uint32_t bar, uint64_t offset, 
 
 	if (offset <= size && len <= size - offset)
 		return 0;
-	return bf_fail(&fn->sim->error, -EINVAL, "%s: %u bytes at 0x%llx reach out of BAR %u (0x%llx bytes)", fn->name, len,
-		       (unsigned long long)offset, bar, (unsigned long long)size);
+	return bf_fail(&fn->sim->error, -EINVAL, "%s: %u bytes at 0x%llx reach out of BAR %u (0x%llx bytes)", fn->name,
+		       len, (unsigned long long)offset, bar, (unsigned long long)size);
 }
 
 /* MSI-X table or PBA: at most `len` bytes at `offset` of the BAR, or NULL; `*run` gets how many. */

@@ -62,8 +62,8 @@ int bf_pci_create(struct bf_sim *sim, const char *name, struct bf_pci **out);
 void bf_pci_destroy(struct bf_pci *fn);
 
 /*
- * Gives the function its device; once, before anything below. -EINVAL for a BAR, vector count or link that does not fit,
- * -ENOMEM; text in sim->error.
+ * Gives the function its device; once, before anything below. -EINVAL for a BAR, vector count or link that does not
+ * fit, -ENOMEM; text in sim->error.
  */
 int bf_pci_attach(struct bf_pci *fn, const struct bf_pci_opts *opts);
 

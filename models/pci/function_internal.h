@@ -18,7 +18,7 @@ struct bf_pci {
 	uint32_t actor;
 	bool attached;
 	struct bf_pci_opts opts;
-	/* Bytes, which of their bits the host may write, and which it clears by writing one; `initial` after a reset. */
+	/* Bytes, which of their bits the host may write or clears by writing one, and what a reset makes them. */
 	uint8_t config[BF_PCI_CONFIG_USED];
 	uint8_t initial[BF_PCI_CONFIG_USED];
 	uint8_t writable[BF_PCI_CONFIG_USED];

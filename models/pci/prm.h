@@ -2,8 +2,8 @@
  * PCI configuration space: where things lie in a type 0 header and in the capabilities that our functions have.
  *
  * Sources: PCI Express Base Specification 5.0 (PCIe), section 7.5 for header, power management and PCI Express
- * capability, section 7.7.2 for MSI-X; names and offsets checked against Linux include/uapi/linux/pci_regs.h. All fields
- * are little-endian. Names only, no code.
+ * capability, section 7.7.2 for MSI-X; names and offsets checked against Linux include/uapi/linux/pci_regs.h. All
+ * fields are little-endian. Names only, no code.
  */
 #ifndef BELFRY_MODELS_PCI_PRM_H
 #define BELFRY_MODELS_PCI_PRM_H

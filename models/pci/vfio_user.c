@@ -107,12 +107,10 @@ static int attach_stats(struct bf_vfio_user *s)
 		const char *name;
 		const uint64_t *field;
 	} stats[] = {
-		{ "sessions", &c->sessions },     { "messages", &c->messages },
-		{ "posted", &c->posted },         { "refused", &c->refused },
-		{ "descriptors", &c->descriptors }, { "maps", &c->maps },
-		{ "unmaps", &c->unmaps },         { "interrupts", &c->interrupts },
-		{ "dma_reads", &c->dma_reads },   { "dma_writes", &c->dma_writes },
-		{ "dma_errors", &c->dma_errors }, { "receives", &c->receives },
+		{ "sessions", &c->sessions },     { "messages", &c->messages },       { "posted", &c->posted },
+		{ "refused", &c->refused },       { "descriptors", &c->descriptors }, { "maps", &c->maps },
+		{ "unmaps", &c->unmaps },         { "interrupts", &c->interrupts },   { "dma_reads", &c->dma_reads },
+		{ "dma_writes", &c->dma_writes }, { "dma_errors", &c->dma_errors },   { "receives", &c->receives },
 		{ "sends", &c->sends },
 	};
 

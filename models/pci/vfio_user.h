@@ -5,8 +5,8 @@
  * their state between clients, as a card does between resets; DMA maps and interrupt descriptors belong to a
  * connection and end with it. Guest memory appears in a space of its own ("guest"), and the maps fill the I/O address
  * space that the device uses. Memory that comes without a descriptor is reached by DMA_READ and DMA_WRITE messages;
- * while the answer to one is awaited, only the device's DMA waits. An interrupt is raised after the client has confirmed
- * the DMA_WRITE messages before it.
+ * while the answer to one is awaited, only the device's DMA waits. An interrupt is raised after the client has
+ * confirmed the DMA_WRITE messages before it.
  *
  * A message that makes no sense gets an error reply and is counted; the connection ends only where framing is lost (a
  * size below 16), when the client takes more than 256 MiB of answers without reading them, or when it ends it.
@@ -29,7 +29,7 @@ struct bf_vfio_user_opts {
 	struct bf_pci *fn;      /* borrowed, attached */
 	struct bf_ioas *ioas;   /* borrowed, empty: the server fills it; pages of 4096 bytes */
 	struct bf_live *live;   /* borrowed; NULL: the caller calls bf_vfio_user_step() */
-	/* Borrowed; shown to the client for mmap, who then waits for the answer of every other write (QEMU). NULL: none. */
+	/* Borrowed; shown to the client for mmap. QEMU waits for the answer of every other write then. NULL: none. */
 	const struct bf_pci_window *window;
 	/* Says what happened, one line each: clients that come and go, messages that are refused. NULL: silent. */
 	void (*log)(void *arg, const char *text);

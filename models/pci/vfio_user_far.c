@@ -73,7 +73,7 @@ static uint8_t *ask(struct bf_region *region, uint16_t command, uint64_t offset,
 	bf_put_le64(a->iova.b, far->iova + offset);
 	bf_put_le64(a->count.b, len);
 	s->dma[s->dma_tail++ & (s->dma_cap - 1)] =
-		(struct bf_vfu_dma){ .id = s->next_id, .len = len, .region = region, .read = command == BF_VFU_DMA_READ };
+	    (struct bf_vfu_dma){ .id = s->next_id, .len = len, .region = region, .read = command == BF_VFU_DMA_READ };
 	s->next_id++;
 	bf_vfu_work_later(s);
 	return (uint8_t *)(a + 1);

@@ -323,9 +323,9 @@ static ssize_t send_chunk(struct bf_vfio_user *s, struct bf_vfu_chunk *c)
 
 	if (c->fd >= 0 && !c->sent) {
 		memset(&control, 0, sizeof(control));
-		control.align = (struct cmsghdr){
-			.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS
-		};
+		control.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						  .cmsg_level = SOL_SOCKET,
+						  .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(&control.align), &c->fd, sizeof(int));
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control);

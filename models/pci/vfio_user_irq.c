@@ -88,7 +88,8 @@ int bf_vfu_set_irqs(struct bf_vfio_user *s, struct bf_vfu_message *m)
 {
 	const struct bf_vfu_set_irqs *a = (const void *)m->payload;
 	const uint32_t argsz = bf_get_le32(a->argsz.b), flags = bf_get_le32(a->flags.b);
-	const uint32_t index = bf_get_le32(a->index.b), start = bf_get_le32(a->start.b), count = bf_get_le32(a->count.b);
+	const uint32_t index = bf_get_le32(a->index.b), start = bf_get_le32(a->start.b),
+		       count = bf_get_le32(a->count.b);
 	const uint32_t data = flags & (BF_VFU_SET_NONE | BF_VFU_SET_BOOL | BF_VFU_SET_EVENTFD);
 	const uint32_t action = flags & ~data;
 	const uint32_t have = index == BF_VFU_IRQ_MSIX ? bf_pci_vectors(s->o.fn) : 0;

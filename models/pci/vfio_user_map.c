@@ -17,7 +17,9 @@
 static void record_map(struct bf_vfio_user *s, uint32_t what, uint64_t iova, uint64_t size, uint64_t offset,
 		       uint32_t access)
 {
-	struct bf_rec_vfio_user_map r = { .iova = iova, .size = size, .offset = offset, .what = what, .access = access };
+	struct bf_rec_vfio_user_map r = {
+		.iova = iova, .size = size, .offset = offset, .what = what, .access = access
+	};
 
 	if (bf_probe(s->sim, BF_CLASS_DMA))
 		bf_record(&s->sim->rec, &bf_rec_vfio_user_map_schema, s->actor, &r, NULL, 0);
@@ -62,10 +64,9 @@ static int map_file(struct bf_vfio_user *s, struct bf_vfu_file *f, int fd, const
 		return bf_vfu_refuse(s, -errno, "DMA_MAP: a file of 0x%llx bytes: %s", (unsigned long long)size,
 				     strerror(errno));
 	snprintf(name, sizeof(name), "guest%u", s->files_made);
-	rc = bf_region_create(&s->space,
-			      &(struct bf_region_opts){
-				      .name = name, .kind = BF_MEM_DRAM, .size = size, .bytes = bytes },
-			      &f->region);
+	rc = bf_region_create(
+	    &s->space, &(struct bf_region_opts){ .name = name, .kind = BF_MEM_DRAM, .size = size, .bytes = bytes },
+	    &f->region);
 	if (rc) {
 		munmap(bytes, size);
 		return bf_vfu_refuse(s, rc, "DMA_MAP: %s", s->sim->error.text);
@@ -205,7 +206,8 @@ int bf_vfu_dma_map(struct bf_vfio_user *s, struct bf_vfu_message *m)
 	const uint64_t iova = bf_get_le64(a->iova.b), size = bf_get_le64(a->size.b);
 	uint64_t offset = bf_get_le64(a->offset.b);
 	const uint32_t flags = bf_get_le32(a->flags.b);
-	const uint32_t perm = (flags & BF_VFU_MAP_READ ? BF_IOMMU_READ : 0) | (flags & BF_VFU_MAP_WRITE ? BF_IOMMU_WRITE : 0);
+	const uint32_t perm =
+	    (flags & BF_VFU_MAP_READ ? BF_IOMMU_READ : 0) | (flags & BF_VFU_MAP_WRITE ? BF_IOMMU_WRITE : 0);
 	struct bf_vfu_map map = { .iova = iova, .last = iova + (size - 1) };
 	uint32_t at = 0;
 	int rc = check_map(s, a, &at);

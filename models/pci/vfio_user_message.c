@@ -118,7 +118,8 @@ static int version(struct bf_vfio_user *s, struct bf_vfu_message *m)
 		return bf_vfu_refuse(s, -EINVAL, "the text of VERSION is no JSON object that ends with a zero byte");
 	if (!theirs.max_transfer)
 		return bf_vfu_refuse(s, -EINVAL, "VERSION: max_data_xfer_size is 0");
-	s->max_transfer = theirs.max_transfer < BF_VFU_MAX_TRANSFER ? (uint32_t)theirs.max_transfer : BF_VFU_MAX_TRANSFER;
+	s->max_transfer =
+	    theirs.max_transfer < BF_VFU_MAX_TRANSFER ? (uint32_t)theirs.max_transfer : BF_VFU_MAX_TRANSFER;
 	choose_text(&theirs, len, text, sizeof(text));
 	s->negotiated = true;
 	size = (uint32_t)(*text ? strlen(text) + 1 : 0);

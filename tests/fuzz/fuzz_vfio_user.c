@@ -1,12 +1,11 @@
 /*
- * Messages to a vfio-user server, as bytes, without a network: a socket pair and a small device on one thread. Each step
- * is one byte kind, one byte length L and L bytes:
+ * Messages to a vfio-user server, as bytes, without a network: a socket pair and a small device on one thread. Each
+ * step is one byte kind, one byte length L and L bytes:
  *
- *   0-159    a message: the kind modulo 20 is its command, with the no-reply flag from 80 on; the L bytes are its payload
- *   160-175  the same with descriptors: kind modulo 4 of them, a memory file and eventfds in turn
- *   176-207  L raw bytes
- *   208-231  an answer to the last message that the server sent as a command, L bytes of payload
- *   232-255  time passes, or the client goes and another one comes (240 and up)
+ *   0-159    a message: the kind modulo 20 is its command, with the no-reply flag from 80 on; the L bytes are its
+ * payload 160-175  the same with descriptors: kind modulo 4 of them, a memory file and eventfds in turn 176-207  L raw
+ * bytes 208-231  an answer to the last message that the server sent as a command, L bytes of payload 232-255  time
+ * passes, or the client goes and another one comes (240 and up)
  */
 #include "tests/models/vfio_user_rig.h"
 
@@ -63,7 +62,8 @@ static void step(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 	if (kind < 160)
 		rig_send(&f->rig, kind % 20, kind >= 80 ? BF_VFU_NO_REPLY : 0, bytes, len, NULL, 0);
 	else if (kind < 176)
-		rig_send(&f->rig, kind < 168 ? BF_VFU_DMA_MAP : BF_VFU_SET_IRQS, 0, bytes, len, fds + (kind & 1), kind % 4);
+		rig_send(&f->rig, kind < 168 ? BF_VFU_DMA_MAP : BF_VFU_SET_IRQS, 0, bytes, len, fds + (kind & 1),
+			 kind % 4);
 	else if (kind < 208)
 		rig_send_raw(&f->rig, bytes, len, NULL, 0);
 	else if (kind < 232)

@@ -104,9 +104,10 @@ static uint32_t ask(uint32_t command, const void *payload, size_t len)
 	return ask_fds(command, payload, len, NULL, 0);
 }
 
-#define QEMU_TEXT                                                                                                    \
+#define QEMU_TEXT                                                                                                      \
 	"{\"capabilities\": {\"max_msg_fds\": 16, \"max_data_xfer_size\": 1048576, \"max_dma_maps\": 65535, "          \
-	"\"pgsizes\": 4096, \"write_multiple\": true, \"migration\": {\"pgsize\": 4096, \"max_bitmap_size\": 268435456}}}"
+	"\"pgsizes\": 4096, \"write_multiple\": true, \"migration\": {\"pgsize\": 4096, \"max_bitmap_size\": "         \
+	"268435456}}}"
 
 static uint32_t version(uint32_t major, uint32_t minor, const char *text, size_t len)
 {
@@ -161,8 +162,23 @@ END_TEST
 START_TEST(versions_that_make_no_sense_are_refused)
 {
 	static const char *const texts[] = {
-		"{", "[]", "{}x", "{\"a\"}", "{\"a\":}", "{\"a\":01}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u00g0\"}", "{\"a\":tru}",
-		"{\"a\":1,}", "{\"a\":[1,]}", "\"", "", "{\"a\":\"\n\"}", "{\"a\":1.}", "{\"a\":1e}", "{\"a\":-}",
+		"{",
+		"[]",
+		"{}x",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":01}",
+		"{\"a\":\"\\x\"}",
+		"{\"a\":\"\\u00g0\"}",
+		"{\"a\":tru}",
+		"{\"a\":1,}",
+		"{\"a\":[1,]}",
+		"\"",
+		"",
+		"{\"a\":\"\n\"}",
+		"{\"a\":1.}",
+		"{\"a\":1e}",
+		"{\"a\":-}",
 		"{\"capabilities\":{\"max_data_xfer_size\":0}}",
 		"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
 	};
@@ -185,7 +201,7 @@ START_TEST(commands_that_are_not_there)
 	static const struct {
 		uint32_t command, error;
 	} cases[] = {
-		{ 0, ENOSYS }, { 11, EINVAL }, { 12, EINVAL }, { 14, ENOSYS }, { 16, ENOTSUP },
+		{ 0, ENOSYS },   { 11, EINVAL },  { 12, EINVAL }, { 14, ENOSYS },    { 16, ENOTSUP },
 		{ 17, ENOTSUP }, { 18, ENOTSUP }, { 19, ENOSYS }, { 65535, ENOSYS },
 	};
 	uint8_t payload[64] = { 0 };
@@ -510,9 +526,9 @@ START_TEST(accesses_outside_of_regions_are_refused)
 		uint64_t offset;
 		uint32_t count;
 	} cases[] = {
-		{ 0, 0x4000, 1 }, { 0, 0x3ffd, 4 }, { 0, UINT64_MAX, 4 }, { 0, UINT64_MAX - 3, 8 }, { 1, 0, 4 }, { 6, 0, 4 },
-		{ 8, 0, 4 }, { 9, 0, 4 }, { UINT32_MAX, 0, 4 }, { 7, 4096, 1 }, { 7, 0, 4097 }, { 0, 0, 0 },
-		{ 0, 0, UINT32_MAX }, { 7, 1ull << 32, 4 },
+		{ 0, 0x4000, 1 }, { 0, 0x3ffd, 4 }, { 0, UINT64_MAX, 4 }, { 0, UINT64_MAX - 3, 8 }, { 1, 0, 4 },
+		{ 6, 0, 4 },      { 8, 0, 4 },      { 9, 0, 4 },          { UINT32_MAX, 0, 4 },     { 7, 4096, 1 },
+		{ 7, 0, 4097 },   { 0, 0, 0 },      { 0, 0, UINT32_MAX }, { 7, 1ull << 32, 4 },
 	};
 	uint64_t value = 1;
 
@@ -520,7 +536,8 @@ START_TEST(accesses_outside_of_regions_are_refused)
 	for (size_t i = 0; i < BF_ARRAY_LEN(cases); i++) {
 		ck_assert_uint_eq(region_read(cases[i].region, cases[i].offset, cases[i].count), EINVAL);
 		if (cases[i].count <= 8)
-			ck_assert_uint_eq(region_write(cases[i].region, cases[i].offset, &value, cases[i].count), EINVAL);
+			ck_assert_uint_eq(region_write(cases[i].region, cases[i].offset, &value, cases[i].count),
+					  EINVAL);
 	}
 	ck_assert_uint_eq(r.regs[REG_STORES / 8], 0);
 }
@@ -1302,12 +1319,13 @@ static void set_up_live(void)
 	snprintf(path, sizeof(path), "%s/sock", folder);
 	ck_assert_int_eq(rig_open_function(&r), 0);
 	ck_assert_int_eq(bf_live_create(r.sim, &live), 0);
-	ck_assert_int_eq(bf_vfio_user_create(
-				 r.sim,
-				 &(struct bf_vfio_user_opts){
-					 .fn = r.fn, .ioas = &r.ioas, .live = live, .log = rig_log, .ended = rig_ended, .arg = &r },
-				 &server),
-			 0);
+	ck_assert_int_eq(
+	    bf_vfio_user_create(
+		r.sim,
+		&(struct bf_vfio_user_opts){
+		    .fn = r.fn, .ioas = &r.ioas, .live = live, .log = rig_log, .ended = rig_ended, .arg = &r },
+		&server),
+	    0);
 }
 
 static void tear_down_live(void)
@@ -1408,7 +1426,7 @@ START_TEST(sockets_of_the_dead_are_replaced)
 	ck_assert_int_eq(bf_vfio_user_listen(server, path), 0);
 	bf_vfio_user_destroy(server);
 	ck_assert_int_eq(bf_vfio_user_create(
-				 r.sim, &(struct bf_vfio_user_opts){ .fn = r.fn, .ioas = &r.ioas, .live = live }, &server),
+			     r.sim, &(struct bf_vfio_user_opts){ .fn = r.fn, .ioas = &r.ioas, .live = live }, &server),
 			 0);
 	f = fopen(path, "w");
 	fclose(f);

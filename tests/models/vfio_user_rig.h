@@ -83,7 +83,7 @@ static inline void rig_go(struct rig *r, uint64_t what)
 		bf_dma_read(&r->port, &r->op);
 	} else if (what == GO_WRITE) {
 		r->regs[REG_STATUS / 8] =
-			(uint64_t)(int64_t)bf_dma_write(&r->port, r->regs[REG_IOVA / 8], r->buffer, len, 0);
+		    (uint64_t)(int64_t)bf_dma_write(&r->port, r->regs[REG_IOVA / 8], r->buffer, len, 0);
 		if (r->interrupt_after_write)
 			bf_pci_interrupt(r->fn, 1);
 	}
@@ -152,9 +152,18 @@ static inline int rig_open_function(struct rig *r)
 	static const struct bf_link_profile link = { .max_payload = 256, .max_read_request = 512 };
 	static const struct bf_pci_ops ops = { .reset = rig_reset, .bus_master = rig_master };
 	struct bf_pci_opts o = {
-		.vendor = 0x1234, .device = 0x5678, .subsystem_vendor = 0x9abc, .subsystem = 0xdef0,
-		.class_code = 0x010802, .revision = 7, .link_speed = 3, .link_width = 4,
-		.vectors = RIG_VECTORS, .msix_bar = 0, .ops = &ops, .dev = r,
+		.vendor = 0x1234,
+		.device = 0x5678,
+		.subsystem_vendor = 0x9abc,
+		.subsystem = 0xdef0,
+		.class_code = 0x010802,
+		.revision = 7,
+		.link_speed = 3,
+		.link_width = 4,
+		.vectors = RIG_VECTORS,
+		.msix_bar = 0,
+		.ops = &ops,
+		.dev = r,
 	};
 	int rc;
 
@@ -166,13 +175,16 @@ static inline int rig_open_function(struct rig *r)
 	rc = rc ? rc : bf_ioas_init(&r->ioas, r->sim, "guest", BF_PAGE);
 	rc = rc ? rc : bf_link_init(&r->link, r->sim, "link", &link);
 	rc = rc ? rc : bf_dma_port_init(&r->port, r->sim, "dev", &r->link, &r->ioas);
-	rc = rc ? rc : bf_region_create(&r->space,
-					&(struct bf_region_opts){ .name = "bar0", .kind = BF_MEM_MMIO,
-								  .size = RIG_BAR_BYTES, .mmio = &mmio, .owner = r },
-					&r->bar);
-	rc = rc ? rc : bf_region_create(&r->space,
-					&(struct bf_region_opts){ .name = "bar2", .kind = BF_MEM_DRAM, .size = 0x3000 },
-					&r->memory);
+	rc = rc ? rc
+		: bf_region_create(
+		      &r->space,
+		      &(struct bf_region_opts){
+			  .name = "bar0", .kind = BF_MEM_MMIO, .size = RIG_BAR_BYTES, .mmio = &mmio, .owner = r },
+		      &r->bar);
+	rc = rc ? rc
+		: bf_region_create(&r->space,
+				   &(struct bf_region_opts){ .name = "bar2", .kind = BF_MEM_DRAM, .size = 0x3000 },
+				   &r->memory);
 	rc = rc ? rc : bf_pci_create(r->sim, "dev", &r->fn);
 	o.bar[0] = r->bar;
 	o.bar[2] = r->memory;
@@ -292,8 +304,9 @@ static inline bool rig_receive(struct rig *r, struct rig_message *m)
 	} control;
 	uint8_t head[16];
 	struct iovec iov = { head, sizeof(head) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
 	ssize_t n = recvmsg(r->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	uint32_t at = 0;
 
