@@ -4,7 +4,6 @@
  * Everything lives on one thread and one live loop: the model, the server, and the signals that end it.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

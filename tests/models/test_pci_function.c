@@ -213,14 +213,17 @@ END_TEST
 START_TEST(function_level_reset)
 {
 	const uint32_t control = capability(BF_PCI_CAP_PCIE) + BF_PCI_EXP_DEVICE_CONTROL;
+	const uint32_t link = capability(BF_PCI_CAP_PCIE) + BF_PCI_EXP_LINK_CONTROL;
 
 	set_config(BF_PCI_COMMAND, 6, 2);
 	set_config(control, 0x2830, 2);
+	set_config(link, 0x42, 2);
 	set_bar(0, REG_A, 5, 8);
 	bf_pci_interrupt(r.fn, 3);
 	set_config(control, 0xa830, 2);
 	ck_assert_uint_eq(r.resets, 1);
 	ck_assert_uint_eq(config(control, 2), 0x2830); /* initiate reads 0; payload size stays */
+	ck_assert_uint_eq(config(link, 2), 0x42); /* ASPM and common clock, too */
 	ck_assert_uint_eq(config(BF_PCI_COMMAND, 2), 0);
 	ck_assert_uint_eq(bar(0, REG_A, 8), 0);
 	ck_assert_int_eq(bf_pci_next_pending(r.fn, 0), -1);
@@ -230,6 +233,7 @@ START_TEST(function_level_reset)
 	bf_pci_reset(r.fn, BF_PCI_RESET_CONVENTIONAL);
 	ck_assert_uint_eq(r.resets, 3);
 	ck_assert_uint_eq(config(control, 2) & 0xe0, 0);
+	ck_assert_uint_eq(config(link, 2), 0);
 }
 END_TEST
 
