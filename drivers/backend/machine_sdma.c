@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/backend/machine_internal.h"
+#include "models/sdma/decode.h"
 #include "models/sdma/sdma.h"
 
 #define QUEUES_MAX 64u
@@ -179,26 +180,6 @@ int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id)
 	return 0;
 }
 
-static const char *reason_text(enum bf_sdma_reason reason)
-{
-	static const char *const texts[] = {
-		[BF_SDMA_RUNS] = "",
-		[BF_SDMA_BAD_OPCODE] = "no such packet on this generation",
-		[BF_SDMA_RESERVED] = "a reserved value in a field that decides",
-		[BF_SDMA_MISALIGNED] = "a misaligned address",
-		[BF_SDMA_TRUNCATED] = "the packet needs more dwords than were published",
-		[BF_SDMA_STRADDLES] = "the packet crosses the end of the ring",
-		[BF_SDMA_MEMORY] = "memory fault",
-		[BF_SDMA_PRIVILEGED] = "a packet that user queues may not use",
-		[BF_SDMA_DOORBELL_BACK] = "the doorbell went back, or more than a ring ahead",
-		[BF_SDMA_OUT_OF_SURFACE] = "a rect leaves its rows or slices",
-		[BF_SDMA_OVERLAP] = "source and destination overlap",
-		[BF_SDMA_INDIRECT_BAD] = "an indirect buffer's address, size or nesting",
-	};
-
-	return (size_t)reason < BF_ARRAY_LEN(texts) && texts[reason] ? texts[reason] : "?";
-}
-
 static void fill_standing(struct bf_sdma_queue *q, struct bf_sdma_standing *out)
 {
 	struct bf_sdma_queue_info info;
@@ -216,10 +197,10 @@ static void fill_standing(struct bf_sdma_queue *q, struct bf_sdma_standing *out)
 		snprintf(out->waits, sizeof(out->waits), "%s", info.waits);
 	if (info.fault.reason == BF_SDMA_MEMORY)
 		snprintf(out->stopped, sizeof(out->stopped), "%s at 0x%" PRIx64 ", packet at %" PRIu64,
-			 reason_text(info.fault.reason), info.fault.address, info.fault.index);
+			 bf_sdma_reason_name(info.fault.reason), info.fault.address, info.fault.index);
 	else if (info.fault.reason != BF_SDMA_RUNS)
 		snprintf(out->stopped, sizeof(out->stopped), "%s: packet at %" PRIu64 ", dword %u = 0x%08x",
-			 reason_text(info.fault.reason), info.fault.index, info.fault.dword, info.fault.value);
+			 bf_sdma_reason_name(info.fault.reason), info.fault.index, info.fault.dword, info.fault.value);
 }
 
 int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out)

@@ -234,7 +234,10 @@ static void on_due(struct bf_event *ev)
 
 /* ---- start ---- */
 
-/* The engine's fast path moves dwords; anything else goes byte by byte (sdma.md section 3, COPY LINEAR). */
+/*
+ * The engine's fast path moves dwords; anything else goes byte by byte (Mesa src/amd/common/ac_cmdbuf_sdma.c cuts a
+ * copy into an aligned body and a tail for that reason).
+ */
 static uint32_t linear_element(const struct bf_sdma_packet *p, uint64_t bytes)
 {
 	return ((p->src | p->dst | p->dst2 | bytes) & 3) ? 0 : 4;

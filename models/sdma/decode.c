@@ -27,7 +27,10 @@ static void read_fields(const struct bf_sdma_form *f, const uint32_t *dw, struct
 		p->reserved |= (uint32_t)((dw[i] & ~used[i]) != 0) << i;
 }
 
-/* Addresses whose low bits the packet has no room for, or that every driver aligns (sdma.md section 4). */
+/*
+ * Addresses whose low bits the packet has no room for (the generations' headers: FENCE and POLL_REGMEM 31:2, TIMESTAMP
+ * 31:3) or that every driver aligns: sub-windows to a dword, 64-bit atomics to 8 (ROCr amd_blit_sdma.cpp).
+ */
 static void check_alignment(struct bf_sdma_packet *p)
 {
 	switch (p->kind) {
@@ -254,7 +257,7 @@ int bf_sdma_dialect_find(const char *name, struct bf_sdma_dialect *out)
 	for (enum bf_sdma_gen gen = BF_SDMA_V4; gen < BF_SDMA_GENS; gen++) {
 		if (strcmp(name, bf_sdma_gen_name(gen)) != 0)
 			continue;
-		/* ROCr writes the wide layout for every ISA major of 12 and more (sdma.md section 3). */
+		/* ROCr writes the wide layout for every ISA major of 12 and more (amd_blit_sdma.cpp). */
 		*out = (struct bf_sdma_dialect){ .gen = gen, .wide_rect = gen >= BF_SDMA_V7 };
 		return 0;
 	}

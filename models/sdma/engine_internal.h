@@ -10,7 +10,10 @@
 #define BF_SDMA_MAX_COPIES 64u
 #define BF_SDMA_MAX_QUEUES 512u
 
-/* The doorbell area: slots of 8 bytes, and behind them slots of 4 for queues whose indices wrap (sdma.md section 1). */
+/*
+ * The doorbell area: slots of 8 bytes, 1024 a process (libhsakmt src/queues.c, from gfx9 on), and behind them slots of
+ * 4 bytes for queues whose indices wrap (before gfx9).
+ */
 #define BF_SDMA_BELL_WRAPPED 8192u
 #define BF_SDMA_BELL_BYTES 12288u
 

@@ -4,7 +4,8 @@
  * Sources: [1] PCIe Base Specification 5.0: 16 lanes of Gen4 carry 31.5 GB/s, of Gen5 63 GB/s; payload and request
  * sizes are what servers negotiate (assumed). [2] sim/pcie.c for latencies and TLP overhead. [3] Linux
  * drivers/gpu/drm/amd/amdkfd/kfd_device.c: eight user queues an engine from Arcturus on (on gfx11 and later the kernel
- * keeps two of them; not modelled). [4] sdma.md section 3 for counts and layouts.
+ * keeps two of them; not modelled). [4] ROCr amd_gpu_agent.cpp (CreateBlitSdma) for counts,
+ * amd_blit_sdma.cpp for layouts.
  *
  * AMD publishes no timing of these engines. Everything without a number in brackets is assumed: a clock of about 1.5
  * GHz, 64 bytes a clock between memories, one element a clock for elements smaller than a dword, a packet in some tens

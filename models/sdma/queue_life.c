@@ -23,7 +23,10 @@ static void record_queue(struct bf_sdma_queue *q, uint32_t event)
 		  NULL, 0);
 }
 
-/* The ring as sdma.md sections 1 and 8 want it. */
+/*
+ * RB_BASE holds the address >> 8, RB_SIZE the log2 of the size (Linux kfd_mqd_manager_v9.c, update_mqd_sdma); smaller
+ * rings are not taken (kfd_chardev.c, set_queue_properties_from_user).
+ */
 static int check_ring(struct bf_sdma *dev, uint64_t ring, uint64_t bytes)
 {
 	struct bf_error *err = &dev->sim->error;

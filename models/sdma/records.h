@@ -27,7 +27,8 @@ BF_RECORD_DECLARE(sdma_queue, 400, BF_CLASS_QUEUE, BF_REC_SDMA_QUEUE_FIELDS);
 
 /*
  * A doorbell arrived. `value` as stored; `published` is the index that it means, `before` the one in force so far.
- * `wptr` is the write pointer in memory at this moment: a driver stores it first (sdma.md section 1).
+ * `wptr` is the write pointer in memory at this moment: a driver stores it first (ROCr
+ * amd_blit_sdma.cpp, UpdateWriteAndDoorbellRegister).
  */
 #define BF_REC_SDMA_DOORBELL_FIELDS(F)                                                                               \
 	F(u64, value, HEX, "")                                                                                       \

@@ -99,7 +99,8 @@ struct bf_sdma_queue_info {
 	uint32_t id;
 	/*
 	 * Monotonic byte indices: published, read from the ring, and dispatched. A packet counts as retired when the
-	 * engine has gone past it; its copy may still run (sdma.md section 1: rptr == wptr means "fetched").
+	 * engine has gone past it; its copy may still run: rptr == wptr means "taken", and only FENCE,
+	 * ATOMIC and TRAP tell of completion (ROCr amd_blit_sdma.cpp, SubmitCommand).
 	 */
 	uint64_t doorbell, fetched, retired;
 	uint32_t copies; /* still running */

@@ -1,6 +1,7 @@
 /*
  * Random sub-window copies against a plain loop: one byte at a time, from the definition of the address of an element
- * (sdma.md section 3). For the test and, with many more of them, for the benchmark program.
+ * (base + (((x + i) + (y + j) * pitch + (z + k) * slice) << element)). For the test and, with many more of them, for the
+ * benchmark program.
  */
 #ifndef BELFRY_TESTS_SDMA_RECTS_H
 #define BELFRY_TESTS_SDMA_RECTS_H

@@ -121,7 +121,7 @@ START_TEST(layout_is_a_property)
 }
 END_TEST
 
-/* What ROCr's BuildCopyRectCommand makes of seed 002's example (sdma.md section 5.4): gfx9, 71 x 2 bytes, pitch 256. */
+/* What ROCr's BuildCopyRectCommand (amd_blit_sdma.cpp) makes of 71 x 2 bytes at pitch 256 on gfx9. */
 START_TEST(rocr_tile)
 {
 	const uint32_t dw[13] = { 0x401, 0x10000000, 0,          1, 255u << 13,   0, 0x20000000,

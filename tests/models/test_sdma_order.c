@@ -111,7 +111,7 @@ START_TEST(write_is_no_signal)
 }
 END_TEST
 
-/* rptr == wptr says that packets were taken, not that their bytes are there (sdma.md section 1). */
+/* rptr == wptr says that packets were taken, not that their bytes are there: ROCr completes by FENCE or ATOMIC. */
 START_TEST(read_pointer_is_no_completion)
 {
 	struct rig r;
