@@ -7,6 +7,7 @@
  *
  *   sim   models in virtual time; PE threads are agents (deterministic)
  *   live  models on the wall clock; PE threads are real threads
+ *   vfio  a real NVMe controller; PE threads are real threads
  *
  * One thread calls these functions; kernels run where the backend runs them.
  */
@@ -52,6 +53,11 @@ struct bf_world_opts {
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
 	bool system_scope;                     /* rings and records in host memory: fences of system scope */
+	/*
+	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the first
+	 * at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
+	 */
+	const char *device;
 };
 
 /* Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. */
@@ -143,6 +149,15 @@ struct bf_backend {
 	int (*launch_cpu)(struct bf_world *w, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
 	/* The PE's NVMe controller; NULL when the backend has none. */
 	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
+	/*
+	 * Part of its BAR0 as a DMA-BUF, for a GPU or another device that is to ring doorbells: a descriptor, the caller's to
+	 * close, or a negative errno. Offset and size in pages. NULL: models have no such thing.
+	 */
+	int (*nvme_bar_dmabuf)(struct bf_world *w, uint32_t pe, uint64_t offset, uint64_t bytes);
+	/* Whether the PE's device may reach all of [va, va + bytes). NULL: its simulation tells. */
+	bool (*reachable)(struct bf_world *w, uint32_t pe, uint64_t va, uint64_t bytes);
+	/* Which device the PE has, for reports: "0000:01:00.0 by group, /dev/vfio/7". NULL: a model. */
+	void (*describe)(struct bf_world *w, uint32_t pe, char *buf, size_t cap);
 	/*
 	 * Registers of the PE's GPU that invalidate its caches (models/gpu/prm.h); NULL when the backend has none. In
 	 * live mode stores to them do nothing, and every request is acknowledged already.

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/kfd_internal.h"
@@ -430,32 +429,9 @@ static int sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id)
 
 /* ---- running ---- */
 
-static uint64_t now_ps(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * BF_S + (uint64_t)t.tv_nsec * BF_NS;
-}
-
 static int run(struct bf_world *m, struct bf_world_result *out)
 {
-	struct kfd_world *w = world_of(m);
-	const uint64_t began = now_ps();
-	bool late = false;
-	int rc, joined;
-
-	memset(out, 0, sizeof(*out));
-	rc = bf_workers_start(&w->workers, m);
-	if (!rc)
-		late = bf_workers_wait(&w->workers, m->limit_ps);
-	joined = bf_workers_join(&w->workers, m->err);
-	out->end = late ? BF_END_LIMIT : BF_END_DONE;
-	if (late)
-		bf_workers_describe(&w->workers, out->report, sizeof(out->report));
-	out->time_ps = now_ps() - began;
-	bf_workers_clear(&w->workers);
-	return rc ? rc : joined;
+	return bf_workers_run(&world_of(m)->workers, m, out);
 }
 
 static struct bf_sim *no_sim(struct bf_world *m)

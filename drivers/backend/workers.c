@@ -166,3 +166,30 @@ void bf_workers_describe(const struct bf_workers *w, char *report, size_t cap)
 				 p->end.waits_for ? p->end.waits_for : "their turn");
 	}
 }
+
+static uint64_t now_ps(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * BF_S + (uint64_t)t.tv_nsec * BF_NS;
+}
+
+int bf_workers_run(struct bf_workers *w, struct bf_world *m, struct bf_world_result *out)
+{
+	const uint64_t began = now_ps();
+	bool late = false;
+	int rc, joined;
+
+	memset(out, 0, sizeof(*out));
+	rc = bf_workers_start(w, m);
+	if (!rc)
+		late = bf_workers_wait(w, m->limit_ps);
+	joined = bf_workers_join(w, m->err);
+	out->end = late ? BF_END_LIMIT : BF_END_DONE;
+	if (late)
+		bf_workers_describe(w, out->report, sizeof(out->report));
+	out->time_ps = now_ps() - began;
+	bf_workers_clear(w);
+	return rc ? rc : joined;
+}

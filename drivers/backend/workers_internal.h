@@ -40,6 +40,12 @@ bool bf_workers_wait(struct bf_workers *w, uint64_t limit_ps);
 int bf_workers_join(struct bf_workers *w, struct bf_error *err);
 void bf_workers_describe(const struct bf_workers *w, char *report, size_t cap);
 
+/*
+ * bf_backend.run() of a backend whose device is real: start, wait, join, and what became of it in `out`; the report
+ * says who did not end.
+ */
+int bf_workers_run(struct bf_workers *w, struct bf_world *m, struct bf_world_result *out);
+
 /* Forgets the run. */
 void bf_workers_clear(struct bf_workers *w);
 
