@@ -8,16 +8,11 @@
 #include <string.h>
 
 #include "drivers/sdma/copy.h"
-#include "models/sdma/sdma.h"
 #include "tools/check.h"
+#include "tools/sdma_stand.h"
 #include "traces/json_line.h"
 
 #define PACKETS_MAX 4096u
-#define RING_BYTES (1u << 20)
-
-/* Surfaces and copies beyond this are compared packet by packet and not run. */
-#define SURFACE_MAX (64ull << 20)
-#define MOVED_MAX (64ull << 20)
 
 struct vector {
 	char id[40], tag[96], error[24];
@@ -28,6 +23,11 @@ struct vector {
 };
 
 enum outcome { AS_IT_MUST, PACKETS_DIFFER, DATA_DIFFER, TOO_LARGE };
+
+static enum outcome outcome_of(enum bf_stand_result r)
+{
+	return r == BF_STAND_SAME ? AS_IT_MUST : r == BF_STAND_DIFFERS ? DATA_DIFFER : TOO_LARGE;
+}
 
 struct tally {
 	struct bf_json *json; /* NULL: text */
@@ -248,172 +248,6 @@ static enum outcome compare_packets(const struct vector *v, uint32_t *dw, char *
 	return AS_IT_MUST;
 }
 
-/* ---- running them ---- */
-
-/* One engine, its queue and both surfaces at the addresses of the vector. */
-struct stand {
-	struct bf_sim *sim;
-	struct bf_space space;
-	struct bf_ioas ioas;
-	struct bf_sdma *engine;
-	struct bf_sdma_queue *queue;
-	struct bf_region *ring, *pointers, *src, *dst;
-	bool has_space, has_ioas;
-};
-
-/* Bytes from the base on that the request touches on one side. */
-static uint64_t reach(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range)
-{
-	return off->x + (uint64_t)range->x + (off->y + (uint64_t)range->y - 1) * p->pitch +
-	       (off->z + (uint64_t)range->z - 1) * p->slice;
-}
-
-static bool too_large(const struct bf_sdma_rect *r)
-{
-	const uint64_t rows = (uint64_t)r->range.y * r->range.z;
-
-	return rows > MOVED_MAX || rows * r->range.x > MOVED_MAX ||
-	       reach(&r->src, &r->src_off, &r->range) > SURFACE_MAX ||
-	       reach(&r->dst, &r->dst_off, &r->range) > SURFACE_MAX;
-}
-
-static int add_region(struct stand *s, const char *name, uint64_t va, uint64_t bytes, struct bf_region **out)
-{
-	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_DRAM, .va = va, .size = bytes };
-	int rc = bf_region_create(&s->space, &opts, out);
-
-	return rc ? rc : bf_ioas_map_region(&s->ioas, *out, BF_IOMMU_READ | BF_IOMMU_WRITE);
-}
-
-/* A surface from the page of its first byte to that of its last. */
-static int add_surface(struct stand *s, const char *name, const struct bf_sdma_pitched *p,
-		       const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range, struct bf_region **out)
-{
-	const uint64_t va = p->base & ~(uint64_t)(BF_PAGE - 1);
-
-	return add_region(s, name, va, p->base - va + reach(p, off, range) + 4, out);
-}
-
-static int open_stand(struct stand *s, const struct vector *v)
-{
-	const struct bf_sdma_rect *r = &v->rect;
-	struct bf_sdma_opts opts = { .name = "sdma0", .profile = v->wide ? &bf_sdma_v7 : &bf_sdma_v4 };
-	struct bf_sdma_queue_opts queue = { .bytes = RING_BYTES };
-	int rc = bf_sim_create(1, &s->sim);
-
-	if (!rc)
-		rc = bf_space_init(&s->space, s->sim, "check", 0);
-	s->has_space = !rc;
-	if (!rc)
-		rc = bf_ioas_init(&s->ioas, s->sim, "check", BF_PAGE);
-	s->has_ioas = s->has_space && !rc;
-	if (!rc)
-		rc = add_surface(s, "source", &r->src, &r->src_off, &r->range, &s->src);
-	if (!rc)
-		rc = add_surface(s, "destination", &r->dst, &r->dst_off, &r->range, &s->dst);
-	if (!rc)
-		rc = add_region(s, "ring", 0, RING_BYTES, &s->ring);
-	if (!rc)
-		rc = add_region(s, "pointers", 0, BF_PAGE, &s->pointers);
-	opts.space = &s->space;
-	opts.ioas = &s->ioas;
-	if (!rc)
-		rc = bf_sdma_create(s->sim, &opts, &s->engine);
-	if (rc)
-		return rc;
-	queue.ring = s->ring->va;
-	queue.rptr = s->pointers->va;
-	queue.wptr = s->pointers->va + 64;
-	return bf_sdma_queue_create(s->engine, &queue, &s->queue);
-}
-
-static void close_stand(struct stand *s)
-{
-	if (s->engine)
-		bf_sdma_destroy(s->engine);
-	if (s->has_ioas)
-		bf_ioas_fini(&s->ioas);
-	if (s->has_space)
-		bf_space_fini(&s->space);
-	if (s->sim)
-		bf_sim_destroy(s->sim);
-}
-
-static void fill(struct bf_region *r, uint32_t seed)
-{
-	for (uint64_t i = 0; i + 4 <= r->size; i += 4) {
-		seed = seed * 1664525u + 1013904223u;
-		bf_put_le32(r->bytes + i, seed);
-	}
-}
-
-/* The request as loops over slices and rows, on `dst`, a copy of the destination. */
-static void plain_copy(const struct stand *s, const struct bf_sdma_rect *r, uint8_t *dst)
-{
-	for (uint64_t z = 0; z < r->range.z; z++)
-		for (uint64_t y = 0; y < r->range.y; y++)
-			memcpy(dst + (r->dst.base - s->dst->va) + r->dst_off.x + (r->dst_off.y + y) * r->dst.pitch +
-				   (r->dst_off.z + z) * r->dst.slice,
-			       s->src->bytes + (r->src.base - s->src->va) + r->src_off.x +
-				   (r->src_off.y + y) * r->src.pitch + (r->src_off.z + z) * r->src.slice,
-			       r->range.x);
-}
-
-static int run_on(struct stand *s, const struct vector *v, const uint32_t *dw, uint32_t n, uint8_t *should, char *wrong,
-		  size_t cap)
-{
-	const struct bf_sdma_rect *r = &v->rect;
-	struct bf_sdma_queue_info info;
-	struct bf_region *bell;
-	uint64_t offset, at;
-	uint8_t index[8];
-
-	fill(s->src, 1);
-	fill(s->dst, 2);
-	memcpy(should, s->dst->bytes, s->dst->size);
-	plain_copy(s, r, should);
-	for (uint32_t i = 0; i < n; i++)
-		bf_put_le32(s->ring->bytes + i * 4ull, dw[i]);
-	bf_put_le64(index, n * 4ull);
-	bell = bf_sdma_doorbell(s->queue, &offset);
-	bf_mmio_post(bell, offset, index, 8);
-	bf_sim_run(s->sim, BF_NEVER);
-	bf_sdma_queue_info(s->queue, &info);
-	if (info.fault.reason || info.retired != n * 4ull) {
-		snprintf(wrong, cap, "the model stopped at byte %" PRIu64 " of the packets, reason %u, dword %" PRIu32,
-			 info.fault.index, (unsigned)info.fault.reason, info.fault.dword);
-		return DATA_DIFFER;
-	}
-	if (memcmp(should, s->dst->bytes, s->dst->size) == 0)
-		return AS_IT_MUST;
-	for (at = 0; should[at] == s->dst->bytes[at]; at++)
-		;
-	snprintf(wrong, cap, "run on the model, the byte at 0x%" PRIx64 " is 0x%02x, a plain loop has 0x%02x",
-		 s->dst->va + at, s->dst->bytes[at], should[at]);
-	return DATA_DIFFER;
-}
-
-/* The outcome, or a negative errno when the stand cannot be had. */
-static int run_packets(const struct vector *v, const uint32_t *dw, uint32_t n, char *wrong, size_t cap)
-{
-	struct stand s = { 0 };
-	uint8_t *should = NULL;
-	int rc;
-
-	if (too_large(&v->rect) || n * 4ull >= RING_BYTES)
-		return TOO_LARGE;
-	rc = open_stand(&s, v);
-	if (!rc) {
-		should = malloc(s.dst->size);
-		rc = should ? run_on(&s, v, dw, n, should, wrong, cap) : -ENOMEM;
-	}
-	if (rc == -EEXIST || rc == -EINVAL)
-		rc = TOO_LARGE; /* the surfaces lie where a machine of ours has no room for them */
-	free(should);
-	close_stand(&s);
-	return rc;
-}
-
 /* ---- telling ---- */
 
 static void tell(const struct vector *v, const struct tally *t, enum outcome o, bool ran, const char *wrong)
@@ -445,13 +279,17 @@ static void tell(const struct vector *v, const struct tally *t, enum outcome o, 
 static int check_vector(const struct vector *v, uint32_t *dw, struct tally *t, struct bf_error *err)
 {
 	char wrong[200] = "";
-	int o = (int)compare_packets(v, dw, wrong, sizeof(wrong));
+	enum outcome o = compare_packets(v, dw, wrong, sizeof(wrong));
+	enum bf_stand_result r;
 	bool ran = false;
+	int rc;
 
 	if (o == AS_IT_MUST && v->npackets) {
-		o = run_packets(v, dw, v->npackets * BF_SDMA_RECT_DWORDS, wrong, sizeof(wrong));
-		if (o < 0)
-			return bf_fail(err, o, "%s: no memory to run it", v->id);
+		rc = bf_sdma_stand_run(&v->rect, v->wide ? &bf_sdma_v7 : &bf_sdma_v4, dw,
+				       v->npackets * BF_SDMA_RECT_DWORDS, &r, wrong, sizeof(wrong));
+		if (rc)
+			return bf_fail(err, rc, "%s: cannot run it: %s", v->id, strerror(-rc));
+		o = outcome_of(r);
 		ran = o != TOO_LARGE;
 	}
 	t->vectors++;
@@ -459,7 +297,7 @@ static int check_vector(const struct vector *v, uint32_t *dw, struct tally *t, s
 	t->large += o == TOO_LARGE;
 	t->good += o == AS_IT_MUST || o == TOO_LARGE;
 	t->bad += o == PACKETS_DIFFER || o == DATA_DIFFER;
-	tell(v, t, (enum outcome)o, ran, wrong);
+	tell(v, t, o, ran, wrong);
 	return 0;
 }
 
