@@ -33,6 +33,14 @@ static void print_split(const struct bf_nvme_split *s)
 	putchar('\n');
 }
 
+static void print_dmabuf(int64_t bytes)
+{
+	if (bytes < 0)
+		printf("doorbells as DMA-BUF       no: %s\n", strerror((int)-bytes));
+	else
+		printf("doorbells as DMA-BUF       %" PRId64 " bytes\n", bytes);
+}
+
 static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
 			 const struct bf_cause *cause, bool stats)
 {
@@ -50,7 +58,11 @@ static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_
 	if (r->commands)
 		printf(", %" PRIu64 " IOPS", rate(r->commands, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
-	if (w->records)
+	if (r->device[0])
+		printf("device                     %s: %.40s\n", r->device, r->model);
+	if (r->device[0] && stats)
+		print_dmabuf(r->dmabuf_bytes);
+	if (w->records && !r->device[0])
 		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
 	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000, r->wall_ns / 1000 % 1000);
 	if (r->commands)
@@ -99,6 +111,12 @@ static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_r
 	bf_json_text(&j, "verdict", bf_nvme_outcome_name(r->verdict));
 	bf_json_text(&j, "model", r->model);
 	bf_json_text(&j, "serial", r->serial);
+	if (r->device[0])
+		bf_json_text(&j, "device", r->device);
+	if (r->dmabuf_bytes > 0)
+		bf_json_u64(&j, "doorbells_dmabuf_bytes", (uint64_t)r->dmabuf_bytes);
+	else if (r->dmabuf_bytes < 0)
+		bf_json_text(&j, "doorbells_dmabuf", strerror((int)-r->dmabuf_bytes));
 	bf_json_u64(&j, "commands", r->commands);
 	bf_json_u64(&j, "verified_bytes", r->verified_bytes);
 	bf_json_u64(&j, "time_ps", r->world.time_ps);
@@ -222,7 +240,10 @@ static int run_run(const struct bf_args *args)
 		return code;
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
-	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+	if (w.device && strcmp(w.backend->name, "vfio") != 0)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--device: backend %s has no devices to choose from",
+				    w.backend->name);
+	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);
 	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
@@ -256,6 +277,8 @@ static const struct bf_opt options[] = {
 	BF_NVME_OPTIONS(OPTION)
 	TEXT_OPTION("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),
 	TEXT_OPTION("backend", TEXT, "NAME", "sim", "who provides the controller"),
+	TEXT_OPTION("device", TEXT, "ADDRESS[,group|,cdev]", NULL,
+		    "vfio: which controller, and by which interface; without, the first at vfio-pci"),
 	TEXT_OPTION("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),
 	TEXT_OPTION("media", TEXT, "FILE", NULL, "keep the medium's data in this file"),
 	TEXT_OPTION("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'"),
@@ -280,6 +303,9 @@ const struct bf_command bf_cmd_run_nvme = {
 	    "its own, or shares one. The same options and seed give the same run, record for record: the hash says so.\n"
 	    "A run that fails is run once more with all records, and the cause is named from them.\n"
 	    "\n"
+	    "--backend vfio drives a real controller that vfio-pci has: what its medium holds is OVERWRITTEN, and\n"
+	    "nvme-admin formats it.\n"
+	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, an unexpected completion, a timeout, no controller.\n"
 	    "2: bad options. 3: good, and --audit found a mistake. 77: the backend is not available here.\n"
 	    "\n"
@@ -288,6 +314,7 @@ const struct bf_command bf_cmd_run_nvme = {
 	    "  belfry run nvme-file --threads 64 --queues-in vram-uc --data-in vram-uc\n"
 	    "  belfry run nvme-verify --threads 256 --share 32 --size 128K\n"
 	    "  belfry run nvme-mixed --bug cid-by-tail --depth 8 --commands 500\n"
+	    "  belfry run nvme-verify --backend vfio --device 0000:01:00.0,cdev\n"
 	    "  belfry run nvme-read --records none --ordering sc --agent cpu --commands 1000000 --capacity 64M",
 	.options = options,
 	.min_args = 0,

@@ -142,6 +142,7 @@ int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *
 	w->media = bf_arg_text(args, "media");
 	w->media_errors = bf_arg_text(args, "media-errors");
 	w->file = bf_arg_text(args, "file");
+	w->device = bf_arg_text(args, "device");
 	code = parse_work(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
@@ -173,6 +174,8 @@ void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_
 			bf_command_append(buf, cap, "bug", b->name, false);
 	if (strcmp(w->backend->name, "sim") != 0)
 		bf_command_append(buf, cap, "backend", w->backend->name, false);
+	if (w->device)
+		bf_command_append(buf, cap, "device", w->device, false);
 	if (strcmp(w->profile_text, "970pro") != 0)
 		bf_command_append(buf, cap, "profile", w->profile_text, false);
 	if (w->media)

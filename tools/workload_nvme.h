@@ -20,6 +20,7 @@ struct bf_nvme_workload {
 	uint32_t bugs;    /* BF_NVM_BUG_* */
 	struct bf_nvme_profile profile;
 	const char *profile_text, *media, *media_errors, *file; /* borrowed; NULL: none */
+	const char *device; /* of a backend whose controller is real; NULL: its choice */
 	char *faults;                                           /* owned text of the plan, NULL = none */
 	uint64_t seed, limit_ps, timeout_ps;
 	uint32_t threads, agent, lanes, warps, share;
@@ -95,11 +96,19 @@ enum bf_nvme_outcome {
 };
 const char *bf_nvme_outcome_name(enum bf_nvme_outcome v);
 
+/* An entry that names an address which nobody mapped for the controller. */
+struct bf_nvme_unmapped {
+	uint32_t slot, cid;
+	uint32_t prp; /* 1 or 2; 0: there is none */
+	uint64_t iova;
+};
+
 /* A thread that did not come to a good end, and its queue pair as it sees it. */
 struct bf_nvme_standing {
 	uint32_t thread, qid;
 	struct bf_nvm_result result;
 	uint32_t sq_head, sq_tail, sq_rung, cq_head, cq_phase;
+	struct bf_nvme_unmapped unmapped;
 };
 
 #define BF_NVME_STANDINGS 16
@@ -120,6 +129,8 @@ struct bf_nvme_run_result {
 	uint32_t nstandings, bad_threads;
 	struct bf_nvme_standing standings[BF_NVME_STANDINGS];
 	char model[41], serial[21];
+	char device[64];      /* a real controller, and how it was reached; "": a model */
+	int64_t dmabuf_bytes; /* of its doorbells as DMA-BUF; negative errno: cannot be had; 0: nobody asked */
 	struct bf_nvme_split split;
 	uint64_t wall_ns;
 	struct bf_counts *counts; /* the caller's to free; NULL unless the workload asks */
@@ -131,6 +142,14 @@ struct bf_nvme_run_result {
  */
 int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink, struct bf_nvme_run_result *out,
 			 struct bf_error *err);
+
+/* Which controller it is, if it is a real one; with `export`, how much of its doorbells can be had as DMA-BUF. */
+void bf_nvme_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,
+			     struct bf_nvme_run_result *out);
+
+/* Looks through the slots of a submission queue; false when all addresses are mapped, or the backend cannot tell. */
+bool bf_nvme_device_find_unmapped(const struct bf_backend *be, struct bf_world *world, const struct bf_nvm_queue *sq,
+				  struct bf_nvme_unmapped *out);
 
 /* What failed and where threads and queues stand. Prints nothing for a good run. */
 void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r);

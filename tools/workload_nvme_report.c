@@ -89,6 +89,10 @@ void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r)
 			     " %" PRIu64 "\n    %s\n",
 			s->thread == UINT32_MAX ? "check" : name, s->qid, s->sq_head, s->sq_tail, s->sq_rung, s->cq_head,
 			s->cq_phase, s->result.completed, what);
+		if (s->unmapped.prp)
+			fprintf(out, "    slot %" PRIu32 ", command %" PRIu32 ": PRP%" PRIu32 " is 0x%" PRIx64
+				     ", and nothing was ever mapped there\n",
+				s->unmapped.slot, s->unmapped.cid, s->unmapped.prp, s->unmapped.iova);
 	}
 	if (r->bad_threads > r->nstandings)
 		fprintf(out, "  and %" PRIu32 " more\n", r->bad_threads - r->nstandings);
@@ -96,7 +100,7 @@ void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r)
 		fprintf(out, "wrong: %" PRIu64 " words of 8 bytes in memory are not what the medium was given\n",
 			r->mismatches);
 	if (*text)
-		fprintf(out, "the controller's view:\n");
+		fprintf(out, r->device[0] ? "what else is known:\n" : "the controller's view:\n");
 	while (*text) {
 		const size_t len = strcspn(text, "\n");
 
@@ -124,6 +128,8 @@ static void json_standing(struct bf_json *j, const struct bf_nvme_standing *s)
 		bf_json_hex(j, "status", (uint64_t)s->result.failure);
 	thread_text(s, what, sizeof(what));
 	bf_json_text(j, "what", what);
+	if (s->unmapped.prp)
+		bf_json_hex(j, "unmapped_iova", s->unmapped.iova);
 	bf_json_close(j, '}');
 }
 

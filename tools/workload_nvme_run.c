@@ -96,9 +96,13 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.record_mask = w->records,
 		.sink = sink,
 		.system_scope = true,
+		.device = w->device,
 	};
+	const int rc = w->backend->open(&opts, err, &a->world);
 
-	return w->backend->open(&opts, err, &a->world);
+	if (!rc)
+		bf_nvme_device_describe(w->backend, a->world, w->counts, a->out);
+	return rc;
 }
 
 /* A controller that does not come up is a result; one that cannot do what was asked for is the caller's mistake. */
@@ -174,6 +178,9 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 	if (w->size > most || w->size >> ctrl->lba_shift > 65536)
 		return bf_fail(err, -EINVAL, "--size %" PRIu64 ": the controller transfers at most %" PRIu64
 			       " bytes and 65536 blocks with one command", w->size, most);
+	if (w->size & ((1u << ctrl->lba_shift) - 1))
+		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of the medium's blocks of %u bytes",
+			       w->size, 1u << ctrl->lba_shift);
 	if (!chunks || chunks > UINT32_MAX || (w->work == BF_NVM_FILE && chunks < s->commands))
 		return bf_fail(err, -EINVAL, "the medium of %" PRIu64 " bytes is too small for %" PRIu32
 			       " threads; --capacity makes it larger", ctrl->nsze << ctrl->lba_shift, w->threads);
@@ -210,6 +217,8 @@ static int fill_job(struct arena *a, struct bf_nvm_job *job, enum bf_placement p
 		rc = add_room(a, place, job->data.bytes, "nvme data, moved", &moved, err);
 		job->data.vaddr = moved.vaddr;
 	}
+	if (!rc && a->w->bugs & BF_NVM_BUG_UNMAPPED && job->work != BF_NVM_ADMIN && job != &a->service)
+		job->data.ioaddr = job->ctrl->page;
 	if (!rc)
 		rc = add_room(a, BF_PLACE_HOST, (uint64_t)s->threads * s->depth * job->list_stride, "nvme PRP lists",
 			      &job->lists, err);
@@ -322,8 +331,8 @@ static int prepare(struct arena *a, struct bf_error *err)
 	if (rc)
 		return rc;
 	a->job.version = (uint32_t *)(void *)versions.vaddr;
-	/* A new medium reads as zeros; nobody knows what a file holds. */
-	for (uint64_t i = 0; w->media && i < chunks; i++)
+	/* A new medium reads as zeros; nobody knows what a file or a real device holds. */
+	for (uint64_t i = 0; (w->media || a->out->device[0]) && i < chunks; i++)
 		a->job.version[i] = BF_NVM_VERSION_UNKNOWN;
 	if (w->work == BF_NVM_FILE)
 		lay_file(a);
@@ -396,6 +405,7 @@ static void note_standing(struct arena *a, uint32_t thread)
 		.cq_head = qp->cq.head,
 		.cq_phase = qp->cq.phase,
 	};
+	bf_nvme_device_find_unmapped(a->w->backend, a->world, &qp->sq, &s->unmapped);
 	if (!qp->share)
 		return;
 	s->sq_head = (uint32_t)(qp->share->head % qp->sq.entries);

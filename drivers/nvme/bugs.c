@@ -22,5 +22,6 @@ const struct bf_nvm_bug bf_nvm_bugs[] = {
 	{ BF_NVM_BUG_MOVED_BUFFER, "moved-buffer", "data goes to where the buffer was before it moved" },
 	{ BF_NVM_BUG_NO_FULL_CHECK, "no-full-check", "entries are laid over such that were not fetched" },
 	{ BF_NVM_BUG_IGNORE_STATUS, "ignore-status", "error completions are taken for good ones" },
+	{ BF_NVM_BUG_UNMAPPED, "unmapped-buffer", "PRPs name data by its offset, where nothing is mapped for DMA" },
 	{ 0, NULL, NULL },
 };

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "models/gpu/prm.h"
 #include "models/nvme/prm.h"
@@ -209,9 +210,9 @@ static int run_one(struct bf_nvm_host *h, bf_kernel_fn *kernel)
 			       (unsigned)BF_FIELD_GET(BF_NVME_CAP_MQES, h->ctrl->cap) + 1);
 	if (h->ctrl->failure)
 		return bf_fail(h->err, h->ctrl->failure == BF_NVM_TIMEOUT ? -ETIMEDOUT : -EIO,
-			       "NVMe %s (%u) failed: %s; CSTS 0x%x", bf_nvm_step_name(h->ctrl->step),
+			       "NVMe %s (%u) failed: %s; CSTS 0x%x%s%.*s", bf_nvm_step_name(h->ctrl->step),
 			       h->ctrl->step_index, bf_nvm_failure_text(h->ctrl->failure, buf, sizeof(buf)),
-			       h->ctrl->csts);
+			       h->ctrl->csts, r.report[0] ? "; " : "", (int)strcspn(r.report, "\n"), r.report);
 	return 0;
 }
 

@@ -31,6 +31,7 @@
 #define BF_NVM_BUG_MOVED_BUFFER (1u << 16)   /* data addresses from before the buffer moved */
 #define BF_NVM_BUG_NO_FULL_CHECK (1u << 17)  /* entries are laid over such that were not fetched */
 #define BF_NVM_BUG_IGNORE_STATUS (1u << 18)  /* error completions are taken for good ones */
+#define BF_NVM_BUG_UNMAPPED (1u << 19)       /* data addresses are offsets, which are mapped nowhere */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {
