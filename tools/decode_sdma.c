@@ -1,4 +1,5 @@
 /* belfry decode sdma: dwords of a ring or an indirect buffer, packet by packet. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/sdma/decode.h"
@@ -66,7 +67,8 @@ static int add_text(const struct bf_args *args, struct dwords *d, const char *te
 
 static int read_dwords(const struct bf_args *args, struct dwords *d)
 {
-	char line[4096];
+	char *line = NULL;
+	size_t cap = 0;
 	int rc = 0;
 
 	for (unsigned i = 1; i < bf_arg_positional_count(args) && !rc; i++) {
@@ -76,9 +78,10 @@ static int read_dwords(const struct bf_args *args, struct dwords *d)
 			rc = add_text(args, d, word);
 			continue;
 		}
-		while (!rc && fgets(line, sizeof(line), stdin))
+		while (!rc && getline(&line, &cap, stdin) > 0)
 			rc = add_text(args, d, line);
 	}
+	free(line);
 	if (!rc && !d->n)
 		rc = bf_cli_error(args, BF_EXIT_USAGE, "there are no dwords to decode");
 	return rc;
@@ -161,7 +164,6 @@ static int decode(const struct bf_args *args)
 	int rc;
 
 	d.n = 0;
-
 	if (strcmp(bf_arg_positional(args, 0), "sdma") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; sdma is known",
 				    bf_arg_positional(args, 0));

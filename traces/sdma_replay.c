@@ -8,7 +8,7 @@
 #include "sim/sim.h"
 
 #define RING_MIN_DWORDS 256u
-#define MEMORY_MAX (1ull << 30)
+#define MEMORY_MAX (1ull << 30) /* unless the caller says less */
 #define TIME_MAX (10 * BF_S)
 
 struct range {
@@ -127,7 +127,7 @@ static int cut(struct replay *p)
 
 static int add_range(struct replay *p, uint64_t address, uint64_t bytes)
 {
-	const uint64_t from = address / BF_PAGE, to = (address + bytes + BF_PAGE - 1) / BF_PAGE;
+	const uint64_t from = address / BF_PAGE, to = (address + bytes - 1) / BF_PAGE + 1;
 
 	if (bytes == 0 || from == 0 || address + bytes < address)
 		return 0; /* the null page stays unmapped */
@@ -172,7 +172,7 @@ static int add_memory(struct replay *p, const struct bf_sdma_packet *k)
 	case BF_SDMA_KIND_FILL:
 		return add_range(p, k->dst, bytes);
 	case BF_SDMA_KIND_INDIRECT:
-		return add_range(p, k->dst, k->count * 4);
+		return add_range(p, k->src, k->count * 4);
 	case BF_SDMA_KIND_FENCE:
 	case BF_SDMA_KIND_POLL:
 	case BF_SDMA_KIND_ATOMIC:
@@ -202,6 +202,7 @@ static int by_start(const void *a, const void *b)
 
 static int merge_ranges(struct replay *p)
 {
+	const uint64_t most = p->opts->memory_max ? p->opts->memory_max : MEMORY_MAX;
 	size_t n = 0;
 
 	if (p->nranges)
@@ -217,8 +218,9 @@ static int merge_ranges(struct replay *p)
 	p->nranges = n;
 	for (size_t i = 0; i < n; i++)
 		p->r->memory += (p->ranges[i].to - p->ranges[i].from) * BF_PAGE;
-	if (p->r->memory > MEMORY_MAX)
-		return bf_fail(p->err, -E2BIG, "the packets reach %" PRIu64 " bytes of memory, more than 1 GiB", p->r->memory);
+	if (p->r->memory > most)
+		return bf_fail(p->err, -E2BIG, "the packets reach %" PRIu64 " bytes of memory, more than %" PRIu64 " MiB",
+			       p->r->memory, most >> 20);
 	return 0;
 }
 
@@ -264,11 +266,12 @@ static void prepare_memory(struct replay *p)
 		const struct bf_sdma_packet *k = &p->r->packets[i].packet;
 		const uint64_t tries[] = { k->reference, k->reference + 1, k->reference - 1, 0, UINT64_MAX };
 		const uint32_t len = k->is64 ? 8 : 4;
-		uint8_t *at = bytes_at(p, k->dst, k->kind == BF_SDMA_KIND_INDIRECT ? k->count * 4 : len);
+		const bool indirect = k->kind == BF_SDMA_KIND_INDIRECT;
+		uint8_t *at = bytes_at(p, indirect ? k->src : k->dst, indirect ? k->count * 4 : len);
 
 		if (!at)
 			continue;
-		if (k->kind == BF_SDMA_KIND_INDIRECT)
+		if (indirect)
 			memset(at, 0, k->count * 4);
 		for (size_t t = 0; k->kind == BF_SDMA_KIND_POLL && t < BF_ARRAY_LEN(tries); t++) {
 			const uint64_t v = k->is64 ? tries[t] : (uint32_t)tries[t];
@@ -367,11 +370,9 @@ static void judge(struct replay *p)
 static int run(struct replay *p)
 {
 	const struct bf_sdma_profile *profile = p->opts->profile ? p->opts->profile : &bf_sdma_v6;
-	int rc = bf_sdma_dialect_find(bf_sdma_gen_name(profile->gen), &p->dialect);
+	int rc = place(p);
 
-	p->dialect.wide_rect = profile->wide_rect;
-	if (!rc)
-		rc = place(p);
+	p->dialect = (struct bf_sdma_dialect){ profile->gen, profile->wide_rect, profile->wide_count };
 	if (!rc)
 		rc = cut(p);
 	for (size_t i = 0; !rc && i < p->r->npackets; i++)

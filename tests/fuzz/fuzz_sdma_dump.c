@@ -8,7 +8,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct bf_sdma_replay_opts opts = { .seed = 1, .strict = size % 2 };
+	static const struct bf_sdma_profile *const profiles[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7,
+								  &bf_sdma_v7_1 };
+	const struct bf_sdma_replay_opts opts = {
+		.seed = 1, .strict = size % 2, .profile = profiles[size / 2 % 5], .memory_max = 16u << 20
+	};
 	struct bf_sdma_replay_result *r;
 	struct bf_error err = { 0 };
 	struct bf_sdma_dump *d;

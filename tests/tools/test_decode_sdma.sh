@@ -19,6 +19,9 @@ echo "$decrement" | "$BELFRY" decode sdma --gen v4 - | cmp -s - "$work/a" || fai
 "$BELFRY" decode sdma --gen v4 "$(echo $decrement | tr -d ' ')" | cmp -s - "$work/a" || fail "without blanks"
 "$BELFRY" decode sdma --gen v4 $(for w in $decrement; do echo 0x$w,; done) | cmp -s - "$work/a" || fail "0x and commas"
 
+awk 'BEGIN { for (i = 0; i < 1500; i++) printf "00000005 00030000 00000000 %08x ", i; print "" }' |
+	"$BELFRY" decode sdma --gen v4 - | grep -c '^[0-9]*: FENCE' | grep -qx 1500 || fail "a line of 54 KB"
+
 # Several packets; both layouts of a sub-window.
 "$BELFRY" decode sdma $rect 00030005 1000 0 1 0 >"$work/b" || fail "three packets"
 grep -q '^0: COPY_RECT, 13 dwords, moves 142 bytes' "$work/b" && grep -q '^13: FENCE' "$work/b" &&

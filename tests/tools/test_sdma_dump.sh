@@ -44,6 +44,19 @@ is 1 'packet longer than what was published' "$BELFRY" replay - --profile v6 <<'
 00000002 00001000 00000001 00000010 11111111
 DUMP
 
+# An indirect buffer is not in the dump: NOPs. The INDIRECT ends on a multiple of eight dwords.
+is 0 'INDIRECT                   6 dwords' "$BELFRY" replay - <<'DUMP'
+0 0 00000004 00100000 0 10 0 0
+DUMP
+grep -q 'executed' "$work/out"
+# gfx90a's counts have 30 bits: cut and executed alike.
+is 0 '1 packets, 16777216 bytes moved' "$BELFRY" replay - --profile v4 <<'DUMP'
+00000001 00ffffff 0 01000000 0 04000000 0
+DUMP
+is 2 'more than 1024 MiB' "$BELFRY" replay - --profile v6 <<'DUMP'
+00000001 3fffffff 0 01000000 0 80000000 0
+DUMP
+
 # A ring that the dump goes round: 256 dwords, the copy stands over the end, which no packet may.
 awk 'BEGIN { for (i = 250; i < 256; i++) printf "x.sdma0.ring[%4d] == 0x%08x    ...\n", i, i == 253 ? 1 : i == 254 ? 255 : 0
 	for (i = 0; i < 8; i++) printf "x.sdma0.ring[%4d] == 0x%08x    ...\n", i, i == 0 ? 4194304 : i == 2 ? 5242880 : 0 }' >"$work/lap"
