@@ -61,6 +61,7 @@ struct bf_agents {
 	uint32_t weak_views;            /* views with an ordering other than sc: BF_SLOW_ORDER */
 	struct bf_store_slab *slabs;    /* sim/view_buffer.c: memory of buffered stores */
 	struct bf_buffered *free_store;
+	uint32_t stores; /* that are buffered somewhere */
 };
 
 /* Self: leaves until bf_agent_wake_at(). */

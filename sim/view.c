@@ -9,8 +9,9 @@
 #include "sim/view_internal.h"
 
 #define THREAD_STORES 64  /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
-#define THREAD_BUCKETS 16
-#define DOMAIN_BUCKETS 256
+#define ALL_STORES 32768  /* a simulation's: what thousands of threads store at once does not all wait */
+#define THREAD_BUCKET_BITS 3
+#define DOMAIN_BUCKET_BITS 8
 
 static const char *const ordering_names[] = { "sc", "tso", "gpu", "adversarial" };
 
@@ -46,7 +47,7 @@ int bf_domain_create(struct bf_sim *sim, enum bf_scope level, struct bf_domain *
 	if (!d)
 		return bf_fail(&sim->error, -ENOMEM, "no memory for a domain");
 	rc = bf_buffer_init(&d->buffer, sim, level == BF_SCOPE_CTA ? BF_LEVEL_CTA : BF_LEVEL_GPU,
-			    parent ? &parent->buffer : NULL, DOMAIN_BUCKETS);
+			    parent ? &parent->buffer : NULL, DOMAIN_BUCKET_BITS);
 	if (!rc && level == BF_SCOPE_CTA)
 		rc = bf_stale_init(&d->buffer);
 	if (rc) {
@@ -85,7 +86,7 @@ int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct b
 	v->sim = sim;
 	if (opts->ordering == BF_ORDER_TSO)
 		above = NULL;
-	if (bf_buffer_init(&v->thread, sim, BF_LEVEL_THREAD, above, THREAD_BUCKETS)) {
+	if (bf_buffer_init(&v->thread, sim, BF_LEVEL_THREAD, above, THREAD_BUCKET_BITS)) {
 		free(v);
 		return bf_fail(&sim->error, -ENOMEM, "no memory for a view");
 	}
@@ -235,6 +236,8 @@ static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const voi
 	if (level > BF_LEVEL_CTA)
 		drop_stale_line(v, p);
 	bf_buffer_trim(&v->thread, THREAD_STORES);
+	if (BF_UNLIKELY(a->sim->agents->stores > ALL_STORES))
+		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_FULL);
 }
 
 static uint64_t va_of(struct bf_agent *a, const void *p)

@@ -8,6 +8,7 @@
 #include "sim/view_internal.h"
 
 #define SLAB_STORES 64
+#define BUCKET_STORES 4 /* on average, at most */
 
 struct bf_store_slab {
 	struct bf_store_slab *next;
@@ -32,6 +33,7 @@ struct bf_buffered *bf_stores_take(struct bf_sim *sim)
 		}
 	}
 	ags->free_store = e->next;
+	ags->stores++;
 	return e;
 }
 
@@ -39,6 +41,7 @@ static void give_back(struct bf_sim *sim, struct bf_buffered *e)
 {
 	e->next = sim->agents->free_store;
 	sim->agents->free_store = e;
+	sim->agents->stores--;
 }
 
 void bf_stores_free(struct bf_agents *ags)
@@ -52,10 +55,10 @@ void bf_stores_free(struct bf_agents *ags)
 }
 
 int bf_buffer_init(struct bf_buffer *b, struct bf_sim *sim, enum bf_level level, struct bf_buffer *above,
-		   uint32_t buckets)
+		   uint32_t bucket_bits)
 {
-	*b = (struct bf_buffer){ .sim = sim, .level = level, .above = above, .bucket_mask = buckets - 1 };
-	b->bucket = calloc(buckets, sizeof(*b->bucket));
+	*b = (struct bf_buffer){ .sim = sim, .level = level, .above = above, .bucket_bits = bucket_bits };
+	b->bucket = calloc((size_t)1 << bucket_bits, sizeof(*b->bucket));
 	return b->bucket ? 0 : -ENOMEM;
 }
 
@@ -68,22 +71,47 @@ void bf_buffer_fini(struct bf_buffer *b)
 
 static struct bf_bucket *bucket_of(const struct bf_buffer *b, const uint8_t *line)
 {
-	return &b->bucket[((uintptr_t)line / BF_LINE) & b->bucket_mask];
+	const uint64_t x = (uintptr_t)line / BF_LINE;
+
+	/* Neighbours stay neighbours, and rings a power of two apart do not meet. */
+	return &b->bucket[(x ^ x >> b->bucket_bits ^ x >> 2 * b->bucket_bits) & ((1u << b->bucket_bits) - 1)];
+}
+
+static void enter_bucket(struct bf_buffer *b, struct bf_buffered *e)
+{
+	struct bf_bucket *k = bucket_of(b, bf_line_of(e->at));
+
+	e->line_next = NULL;
+	e->line_prev = k->last;
+	*(k->last ? &k->last->line_next : &k->first) = e;
+	k->last = e;
+}
+
+/* Buckets stay short however many threads share a GPU. On lack of memory they grow long instead. */
+static void grow(struct bf_buffer *b)
+{
+	const uint32_t bits = b->bucket_bits + 2;
+	struct bf_bucket *bucket = calloc((size_t)1 << bits, sizeof(*bucket));
+
+	if (!bucket)
+		return;
+	free(b->bucket);
+	b->bucket = bucket;
+	b->bucket_bits = bits;
+	for (struct bf_buffered *e = b->first; e; e = e->next)
+		enter_bucket(b, e);
 }
 
 static void append(struct bf_buffer *b, struct bf_buffered *e)
 {
-	struct bf_bucket *k = bucket_of(b, bf_line_of(e->at));
-
+	if (BF_UNLIKELY(b->count >> b->bucket_bits >= BUCKET_STORES))
+		grow(b);
 	e->in = b;
 	e->next = NULL;
 	e->prev = b->last;
 	*(b->last ? &b->last->next : &b->first) = e;
 	b->last = e;
-	e->line_next = NULL;
-	e->line_prev = k->last;
-	*(k->last ? &k->last->line_next : &k->first) = e;
-	k->last = e;
+	enter_bucket(b, e);
 	b->count++;
 }
 

@@ -59,13 +59,14 @@ struct bf_buffer {
 	enum bf_level level;
 	uint32_t count;
 	struct bf_buffered *first, *last;
-	struct bf_bucket *bucket; /* by line */
-	uint32_t bucket_mask;
+	struct bf_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
+	uint32_t bucket_bits;
 	struct bf_stale *stale; /* blocks only: copies that weak loads may see */
 };
 
+/* Begins with 1 << `bucket_bits` buckets, which grow with what it holds. */
 int bf_buffer_init(struct bf_buffer *b, struct bf_sim *sim, enum bf_level level, struct bf_buffer *above,
-		   uint32_t buckets);
+		   uint32_t bucket_bits);
 void bf_buffer_fini(struct bf_buffer *b); /* drains */
 
 static inline uint8_t *bf_line_of(const void *p)
