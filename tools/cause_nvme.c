@@ -10,6 +10,7 @@
 #include "drivers/nvme/records.h"
 #include "models/gpu/records.h"
 #include "models/nvme/records.h"
+#include "sim/iommu.h"
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
 #include "sim/view.h"
@@ -605,6 +606,33 @@ static bool plain_poll(const struct story *s, struct bf_cause *out)
 	return false;
 }
 
+static bool for_reason(const struct bf_rec_header *head, uint64_t unused, uint64_t reason)
+{
+	(void)unused;
+	return ((const struct bf_rec_iommu_fault *)fixed_of(head))->reason == reason;
+}
+
+/* An address that the driver never mapped, or unmapped too early. */
+static bool unmapped(const struct story *s, struct bf_cause *out)
+{
+	const struct bf_rec_header *head = find(s, BF_REC_ID_iommu_fault, for_reason, 0, BF_IOMMU_UNMAPPED, NULL, false);
+	const struct bf_rec_iommu_fault *f = head ? fixed_of(head) : NULL;
+
+	for (size_t i = 0; f && i < s->nfetches; i++)
+		for (uint32_t prp = 1; prp <= 2; prp++) {
+			const struct entry *e = &s->fetches[i];
+
+			if (bf_get_le64(e->bytes + 16 + prp * 8) != f->iova)
+				continue;
+			say(out, e->head,
+			    "PRP%" PRIu32 " of the entry in slot %" PRIu32 " of SQ %" PRIu32 " is 0x%" PRIx64
+			    ", and nothing is mapped there for the controller: its IOMMU refused the access",
+			    prp, e->slot, e->qid, f->iova);
+			return true;
+		}
+	return false;
+}
+
 /* An error that nobody caused but the medium, a limit or a fault. */
 static bool error_status(const struct story *s, struct bf_cause *out)
 {
@@ -630,7 +658,7 @@ void bf_nvme_cause_read(const struct bf_record_log *log, struct bf_cause *out)
 {
 	static bool (*const questions[])(const struct story *s, struct bf_cause *out) = {
 		wrong_ring, wrong_admin_cq, late_in_cache, wrong_entry,	 wrong_phase, wrong_list,
-		wrong_command, driver_error, timed_out,	   wrong_place, wrong_count, plain_poll, error_status,
+		wrong_command, driver_error, timed_out,	   wrong_place, wrong_count, plain_poll, unmapped, error_status,
 	};
 	struct story s = { .log = log };
 

@@ -540,11 +540,11 @@ BF_DEVICE int bf_nvm_admin_op(struct bf_thread *t, struct bf_nvm_worker *w, uint
 		return bf_nvm_admin_log(t, w, op, 1, 64);
 	case 7: /* Commands Supported and Effects: a whole page */
 		return ctrl->lpa & 2 ? bf_nvm_admin_log(t, w, op, 5, 4096) : 0;
-	case 8: /* arbitration burst: 2^3 */
-		bf_nvm_cmd_set_feature(ctrl, &c, 1, 3);
+	case 8: /* asynchronous event configuration, which controllers let change; arbitration they need not */
+		bf_nvm_cmd_set_feature(ctrl, &c, 0xb, 3);
 		return bf_nvm_admin(t, ctrl, &c, &result);
 	case 9:
-		bf_nvm_cmd_get_feature(ctrl, &c, 1, 0);
+		bf_nvm_cmd_get_feature(ctrl, &c, 0xb, 0);
 		rc = bf_nvm_admin(t, ctrl, &c, &result);
 		bf_nvm_expect(t, w, op, 3, rc ? 3 : result & 7);
 		return rc;

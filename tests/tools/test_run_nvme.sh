@@ -83,6 +83,7 @@ bug wrong-flush-type 'only a heavyweight one' nvme-verify --queues-in vram-uc --
 bug cached-sq 'mapped cached' nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms
 bug moved-buffer 'buffer moved' nvme-verify --commands 8 --size 512
 bug no-full-check 'ring was full' nvme-read --depth 32 --entries 33 --threads 4 --share 4 --batch 32 --timeout 10ms --size 512
+bug unmapped-buffer 'PRP1 of the entry in slot 0 of SQ 1 is 0x1000, and nothing is mapped' nvme-verify --commands 8 --size 512
 for name in $("$BELFRY" run nvme- --list --json | tr -d ' \n' | grep -o '"name":"[a-z0-9-]*"' | cut -d'"' -f4); do
 	case " $bugs ignore-status " in
 	*" $name "*) ;;
@@ -122,6 +123,7 @@ refused 'is not known' nvme-reed
 refused 'no NVMe profile' nvme-read --profile cx7
 refused 'is not known' nvme-read --bug cta-fence
 refused '--file means nothing' nvme-read --file input
+refused 'no devices to choose from' nvme-read --device 0000:01:00.0
 
 # Live: the same driver and model on the wall clock.
 good nvme-verify --backend live --profile instant --threads 4 --commands 50
