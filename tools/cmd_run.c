@@ -180,10 +180,10 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_seed, bf_cmd_run_sdma;
+extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_gpu, bf_cmd_run_sdma;
 
 /* Workloads of other devices, with options of their own. */
-static const struct bf_command *const families[] = { &bf_cmd_run_nvme_seed, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
+static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
 							  NULL };
 
 const struct bf_command bf_cmd_run = {

@@ -22,7 +22,7 @@ START_TEST(random_rects)
 }
 END_TEST
 
-/* The table of seed 002: 128 x 128 x 128 bytes, 32 x 32 x 1 to the centre, once for each element size. */
+/* The published experiment: 128 x 128 x 128 bytes, 32 x 32 x 1 to the centre, once for each element size. */
 START_TEST(centre_of_a_cube)
 {
 	const uint32_t e = (uint32_t)_i;

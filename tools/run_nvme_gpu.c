@@ -1,21 +1,21 @@
 /*
- * belfry run nvme-seed-...: the experiment of an NVMe controller driven by an AMD GPU, told step by step.
+ * belfry run nvme-gpu-...: the experiment of an NVMe controller driven by an AMD GPU, told step by step.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "tools/cli.h"
-#include "tools/seed_nvme.h"
+#include "tools/gpu_nvme.h"
 #include "tools/choice.h"
 #include "traces/trace.h"
 
 static const struct {
 	const char *name, *summary;
 } works[] = {
-	[BF_SEED_IDENTIFY] = { "nvme-seed-identify", "Identify into VRAM; a GPU thread rings, the CPU polls" },
-	[BF_SEED_FILE] = { "nvme-seed-file", "GPU threads write a file and read it back, a queue pair each, in VRAM" },
-	[BF_SEED_POLL] = { "nvme-seed-poll", "GPU threads poll completion queues in VRAM; --table tries every way" },
-	[BF_SEED_MOVED] = { "nvme-seed-moved", "a buffer moves after its physical addresses were handed out" },
+	[BF_GPU_NVME_IDENTIFY] = { "nvme-gpu-identify", "Identify into VRAM; a GPU thread rings, the CPU polls" },
+	[BF_GPU_NVME_FILE] = { "nvme-gpu-file", "GPU threads write a file and read it back, a queue pair each, in VRAM" },
+	[BF_GPU_NVME_POLL] = { "nvme-gpu-poll", "GPU threads poll completion queues in VRAM; --table tries every way" },
+	[BF_GPU_NVME_MOVED] = { "nvme-gpu-moved", "a buffer moves after its physical addresses were handed out" },
 };
 
 static void print_lines(const char *prefix, const char *text)
@@ -28,7 +28,7 @@ static void print_lines(const char *prefix, const char *text)
 	}
 }
 
-static int report(const struct bf_args *args, const struct bf_seed_opts *o, const struct bf_seed_result *r)
+static int report(const struct bf_args *args, const struct bf_gpu_nvme_opts *o, const struct bf_gpu_nvme_result *r)
 {
 	struct bf_json j;
 
@@ -69,10 +69,11 @@ static void describe_way(const struct way *w, char *buf, size_t cap)
 			 w->flush_type, w->vmids);
 }
 
-static int try_way(const struct bf_args *args, const struct bf_seed_opts *base, const struct way *w, struct bf_json *j)
+static int try_way(const struct bf_args *args, const struct bf_gpu_nvme_opts *base, const struct way *w,
+		   struct bf_json *j)
 {
-	struct bf_seed_opts o = *base;
-	struct bf_seed_result r;
+	struct bf_gpu_nvme_opts o = *base;
+	struct bf_gpu_nvme_result r;
 	struct bf_error err = { 0 };
 	char request[64];
 
@@ -83,7 +84,7 @@ static int try_way(const struct bf_args *args, const struct bf_seed_opts *base, 
 	o.engine = w->engine;
 	o.flush_type = w->flush_type;
 	o.vmids = w->vmids;
-	if (bf_seed_run(&o, &r, &err) != 0)
+	if (bf_gpu_nvme_run(&o, &r, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	describe_way(w, request, sizeof(request));
 	if (!j) {
@@ -100,7 +101,7 @@ static int try_way(const struct bf_args *args, const struct bf_seed_opts *base, 
 	return BF_EXIT_GOOD;
 }
 
-static int table(const struct bf_args *args, const struct bf_seed_opts *base)
+static int table(const struct bf_args *args, const struct bf_gpu_nvme_opts *base)
 {
 	static const struct way requests[] = {
 		{ .no_flush = true },
@@ -135,11 +136,11 @@ static int table(const struct bf_args *args, const struct bf_seed_opts *base)
 	return code;
 }
 
-static void parse(const struct bf_args *args, struct bf_seed_opts *o)
+static void parse(const struct bf_args *args, struct bf_gpu_nvme_opts *o)
 {
 	o->ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	o->seed = bf_arg_u64(args, "seed");
-	o->threads = o->work == BF_SEED_POLL && !bf_arg_given(args, "threads") ? 1 :
+	o->threads = o->work == BF_GPU_NVME_POLL && !bf_arg_given(args, "threads") ? 1 :
 										 (uint32_t)bf_arg_u64(args, "threads");
 	o->pages = (uint32_t)bf_arg_u64(args, "pages");
 	o->mtype = bf_arg_u64(args, "mtype") ? BF_GPU_MTYPE_RW : BF_GPU_MTYPE_UC;
@@ -150,7 +151,7 @@ static void parse(const struct bf_args *args, struct bf_seed_opts *o)
 	o->engine = (uint32_t)bf_arg_u64(args, "engine");
 	o->flush_type = (uint32_t)bf_arg_u64(args, "flush-type");
 	o->vmids = (uint32_t)bf_arg_u64(args, "vmids");
-	o->pin = bf_arg_flag(args, "pin") || o->work != BF_SEED_MOVED;
+	o->pin = bf_arg_flag(args, "pin") || o->work != BF_GPU_NVME_MOVED;
 	o->story = bf_arg_json(args) || bf_arg_flag(args, "table") ? NULL : stdout;
 }
 
@@ -164,10 +165,10 @@ static int list(void)
 static int run_run(const struct bf_args *args)
 {
 	const char *name = bf_arg_positional_count(args) ? bf_arg_positional(args, 0) : "";
-	struct bf_seed_opts o = bf_seed_default;
+	struct bf_gpu_nvme_opts o = bf_gpu_nvme_default;
 	struct bf_trace_writer *trace = NULL;
 	struct bf_error err = { 0 };
-	struct bf_seed_result r;
+	struct bf_gpu_nvme_result r;
 	uint32_t work = 0;
 	int rc, trace_rc = 0;
 
@@ -176,17 +177,17 @@ static int run_run(const struct bf_args *args)
 	while (work < BF_ARRAY_LEN(works) && strcmp(works[work].name, name) != 0)
 		work++;
 	if (work == BF_ARRAY_LEN(works))
-		return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; `belfry run nvme-seed- --list` "
+		return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; `belfry run nvme-gpu- --list` "
 							 "lists them", name);
-	o.work = (enum bf_seed_work)work;
+	o.work = (enum bf_gpu_nvme_work)work;
 	parse(args, &o);
 	if (bf_arg_flag(args, "table"))
-		return o.work == BF_SEED_POLL ? table(args, &o) :
-						bf_cli_error(args, BF_EXIT_USAGE, "--table: of nvme-seed-poll only");
+		return o.work == BF_GPU_NVME_POLL ? table(args, &o) :
+						bf_cli_error(args, BF_EXIT_USAGE, "--table: of nvme-gpu-poll only");
 	if (bf_begin_trace(args, name, &trace, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	o.sink = trace ? bf_trace_sink(trace) : NULL;
-	rc = bf_seed_run(&o, &r, &err);
+	rc = bf_gpu_nvme_run(&o, &r, &err);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : r.verdict);
 		trace_rc = bf_trace_close(trace);
@@ -201,7 +202,7 @@ static const struct bf_opt options[] = {
 	  .help = "how late stores become visible; the CPU's are tso where the GPU's are gpu" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "threads", .kind = BF_OPT_U64, .arg = "N", .initial = "8", .min = 1, .max = 64,
-	  .help = "GPU threads, each with a queue pair; one for nvme-seed-poll" },
+	  .help = "GPU threads, each with a queue pair; one for nvme-gpu-poll" },
 	{ .name = "pages", .kind = BF_OPT_U64, .arg = "N", .initial = "4", .min = 1, .max = 1024,
 	  .help = "pages that each thread transfers" },
 	{ .name = "mtype", .kind = BF_OPT_ENUM, .arg = "uc|rw", .initial = "uc",
@@ -217,22 +218,22 @@ static const struct bf_opt options[] = {
 	  .help = "its field; 2: heavyweight" },
 	{ .name = "vmids", .kind = BF_OPT_U64, .arg = "MASK", .initial = "1", .min = 0, .max = 0xffff,
 	  .help = "its field" },
-	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-seed-moved: the exporter pins what it hands out" },
-	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-seed-poll: every combination, and who gets on" },
+	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-gpu-moved: the exporter pins what it hands out" },
+	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-gpu-poll: every combination, and who gets on" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list these workloads" },
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_run_nvme_seed;
-const struct bf_command bf_cmd_run_nvme_seed = {
+extern const struct bf_command bf_cmd_run_nvme_gpu;
+const struct bf_command bf_cmd_run_nvme_gpu = {
 	.name = "run",
-	.prefix = "nvme-seed-",
-	.usage = "run nvme-seed-WORKLOAD [options]",
+	.prefix = "nvme-gpu-",
+	.usage = "run nvme-gpu-WORKLOAD [options]",
 	.summary = "drive an NVMe controller from an AMD GPU, step by step",
 	.details =
-	    "Workloads: nvme-seed-identify, nvme-seed-file, nvme-seed-poll, nvme-seed-moved\n"
-	    "(belfry run nvme-seed- --list says more).\n"
+	    "Workloads: nvme-gpu-identify, nvme-gpu-file, nvme-gpu-poll, nvme-gpu-moved\n"
+	    "(belfry run nvme-gpu- --list says more).\n"
 	    "\n"
 	    "What a published experiment with an RX 7900 XTX did, on models of both devices and of IOMMUFD and DMA-BUF\n"
 	    "between them. What the SSD writes into VRAM stays invisible to the GPU until the right register has the\n"
@@ -241,11 +242,11 @@ const struct bf_command bf_cmd_run_nvme_seed = {
 	    "Exit code 0: good. 1: it hung, or data are wrong; the cause is named. 2: bad options.\n"
 	    "\n"
 	    "Examples:\n"
-	    "  belfry run nvme-seed-identify\n"
-	    "  belfry run nvme-seed-file --threads 16\n"
-	    "  belfry run nvme-seed-poll --no-flush\n"
-	    "  belfry run nvme-seed-poll --table\n"
-	    "  belfry run nvme-seed-moved",
+	    "  belfry run nvme-gpu-identify\n"
+	    "  belfry run nvme-gpu-file --threads 16\n"
+	    "  belfry run nvme-gpu-poll --no-flush\n"
+	    "  belfry run nvme-gpu-poll --table\n"
+	    "  belfry run nvme-gpu-moved",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

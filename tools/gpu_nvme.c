@@ -1,4 +1,4 @@
-#include "tools/seed_nvme.h"
+#include "tools/gpu_nvme.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #define GIVE_UP_NS 20000000u /* a poller's patience, and as long as the host pokes registers */
 #define POKE_NS 20000u
 
-const struct bf_seed_opts bf_seed_default = {
+const struct bf_gpu_nvme_opts bf_gpu_nvme_default = {
 	.ordering = BF_ORDER_GPU,
 	.seed = 1,
 	.records = BF_CLASS_ALL,
@@ -38,8 +38,8 @@ struct actor {
 };
 
 struct machine {
-	const struct bf_seed_opts *opts;
-	struct bf_seed_result *result;
+	const struct bf_gpu_nvme_opts *opts;
+	struct bf_gpu_nvme_result *result;
 	struct bf_sim *sim;
 	struct bf_space space;
 	struct bf_ioas kernel; /* what the controller had before IOMMUFD took over */
@@ -292,7 +292,7 @@ static int run_identify(struct machine *m)
 	int rc = share_vram(m, "result", BF_PAGE, m->opts->mtype, &m->result_bo, &m->result_iova);
 	const uint64_t old = rc ? 0 : bf_gpu_bo_paddr(m->result_bo, 0);
 
-	if (!rc && m->opts->work == BF_SEED_MOVED) {
+	if (!rc && m->opts->work == BF_GPU_NVME_MOVED) {
 		rc = bf_gpu_bo_move(m->result_bo, BF_GPU_IN_VRAM);
 		tell(m, rc ? "the GPU's driver wants to move 'result' and cannot: it is pinned"
 			   : "the GPU's driver moves 'result', which nobody pinned, from 0x%" PRIx64 " to 0x%" PRIx64,
@@ -326,7 +326,7 @@ static int run_identify(struct machine *m)
 static void poke(struct bf_thread *t, void *arg)
 {
 	struct machine *m = arg;
-	const struct bf_seed_opts *o = m->opts;
+	const struct bf_gpu_nvme_opts *o = m->opts;
 	const uint32_t reg = o->mm ? bf_gpu_mmvm_invalidate_req(o->engine) : bf_gpu_gcvm_invalidate_req(o->engine);
 	const uint32_t value = (uint32_t)(BF_FIELD_PREP(BF_GPU_INVALIDATE_FLUSH_TYPE, o->flush_type) |
 					  BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, o->vmids));
@@ -405,7 +405,7 @@ static void file_thread(struct bf_thread *t, void *arg)
 	while (!bf_ld_acquire32(t, word(m, WORD_READY), BF_AT_SYS))
 		bf_spin(t, word(m, WORD_READY), "the controller");
 	for (uint32_t i = 0; !rc && i < m->opts->pages; i++)
-		rc = m->opts->work == BF_SEED_FILE ? move_page(t, m, &m->qps[tid], tid * m->opts->pages + i)
+		rc = m->opts->work == BF_GPU_NVME_FILE ? move_page(t, m, &m->qps[tid], tid * m->opts->pages + i)
 						   : transfer(t, m, &m->qps[tid], BF_NVME_IO_WRITE, i, m->file_iova);
 	if (rc && !m->bad++)
 		m->failure = rc;
@@ -414,7 +414,7 @@ static void file_thread(struct bf_thread *t, void *arg)
 
 static int run_queues(struct machine *m)
 {
-	const struct bf_seed_opts *o = m->opts;
+	const struct bf_gpu_nvme_opts *o = m->opts;
 	const uint64_t data = 2ull * o->threads * o->pages * BF_PAGE;
 	int rc = share_vram(m, "queues", 2ull * o->threads * BF_PAGE, o->mtype, &m->queues_bo, &m->queues_iova);
 	uint8_t *rings;
@@ -442,7 +442,7 @@ static int run_queues(struct machine *m)
 	tell(m, "%u of %u GPU threads are through, %u of them failed", m->done, o->threads, m->bad);
 	m->result->good = m->done == o->threads && !m->failure;
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
-		 m->result->good && m->opts->work == BF_SEED_POLL ? "progress: every completion was seen" :
+		 m->result->good && m->opts->work == BF_GPU_NVME_POLL ? "progress: every completion was seen" :
 		 m->result->good		  ? "all data written and read back" :
 		 m->failure == BF_NVM_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come" :
 		 m->failure == BF_NVM_STRAY   ? "wrong data read back" :
@@ -475,7 +475,7 @@ static void close_machine(struct machine *m)
 	free(m);
 }
 
-static int check_opts(const struct bf_seed_opts *o, struct bf_error *err)
+static int check_opts(const struct bf_gpu_nvme_opts *o, struct bf_error *err)
 {
 	if (o->threads < 1 || o->threads > THREADS_MAX || o->pages < 1 || o->pages > 1024)
 		return bf_fail(err, -EINVAL, "%u threads of %u pages: must be 1 to %u, 1 to 1024", o->threads, o->pages,
@@ -486,12 +486,12 @@ static int check_opts(const struct bf_seed_opts *o, struct bf_error *err)
 	return 0;
 }
 
-int bf_seed_run(const struct bf_seed_opts *opts, struct bf_seed_result *out, struct bf_error *err)
+int bf_gpu_nvme_run(const struct bf_gpu_nvme_opts *opts, struct bf_gpu_nvme_result *out, struct bf_error *err)
 {
 	struct machine *m;
 	int rc = check_opts(opts, err);
 
-	*out = (struct bf_seed_result){ 0 };
+	*out = (struct bf_gpu_nvme_result){ 0 };
 	if (rc)
 		return rc;
 	m = calloc(1, sizeof(*m));
@@ -508,7 +508,7 @@ int bf_seed_run(const struct bf_seed_opts *opts, struct bf_seed_result *out, str
 		rc = open_iommufd(m);
 	if (!rc) {
 		set_ctrl(m);
-		rc = opts->work == BF_SEED_IDENTIFY || opts->work == BF_SEED_MOVED ? run_identify(m) : run_queues(m);
+		rc = opts->work == BF_GPU_NVME_IDENTIFY || opts->work == BF_GPU_NVME_MOVED ? run_identify(m) : run_queues(m);
 	}
 	if (!rc) {
 		bf_stream_flush(&m->sim->rec);

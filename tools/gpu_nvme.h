@@ -2,8 +2,8 @@
  * The experiment of an NVMe controller driven by an AMD GPU, as published for an RX 7900 XTX: a machine with both, the
  * kernel's objects between them (IOMMUFD, DMA-BUF), and four things to try on it. The driver code is drivers/nvme's.
  */
-#ifndef BELFRY_TOOLS_SEED_NVME_H
-#define BELFRY_TOOLS_SEED_NVME_H
+#ifndef BELFRY_TOOLS_GPU_NVME_H
+#define BELFRY_TOOLS_GPU_NVME_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include "models/gpu/gpu.h"
 #include "sim/view.h"
 
-enum bf_seed_work {
-	BF_SEED_IDENTIFY, /* Identify into VRAM, the doorbell rung by a GPU thread, the CPU polls */
-	BF_SEED_FILE,     /* a file written and read back by GPU threads, a queue pair each, queues in VRAM */
-	BF_SEED_POLL,     /* one GPU thread polls a completion queue in VRAM */
-	BF_SEED_MOVED,    /* Identify into a buffer that moved after its addresses were handed out */
+enum bf_gpu_nvme_work {
+	BF_GPU_NVME_IDENTIFY, /* Identify into VRAM, the doorbell rung by a GPU thread, the CPU polls */
+	BF_GPU_NVME_FILE,     /* a file written and read back by GPU threads, a queue pair each, queues in VRAM */
+	BF_GPU_NVME_POLL,     /* one GPU thread polls a completion queue in VRAM */
+	BF_GPU_NVME_MOVED,    /* Identify into a buffer that moved after its addresses were handed out */
 };
 
-struct bf_seed_opts {
-	enum bf_seed_work work;
+struct bf_gpu_nvme_opts {
+	enum bf_gpu_nvme_work work;
 	enum bf_ordering ordering;
 	uint64_t seed;
 	uint32_t records; /* BF_CLASS_* */
@@ -37,9 +37,9 @@ struct bf_seed_opts {
 };
 
 /* The combination that works. */
-extern const struct bf_seed_opts bf_seed_default;
+extern const struct bf_gpu_nvme_opts bf_gpu_nvme_default;
 
-struct bf_seed_result {
+struct bf_gpu_nvme_result {
 	bool good;
 	uint64_t time_ps, hash, records;
 	char verdict[96];
@@ -47,6 +47,6 @@ struct bf_seed_result {
 };
 
 /* 0 when it ran, however it ended; negative errno with `err` set when the machine could not be built. */
-int bf_seed_run(const struct bf_seed_opts *opts, struct bf_seed_result *out, struct bf_error *err);
+int bf_gpu_nvme_run(const struct bf_gpu_nvme_opts *opts, struct bf_gpu_nvme_result *out, struct bf_error *err);
 
 #endif
