@@ -16,8 +16,7 @@
 #include "sim/sim.h"
 #include "tools/cause_facts.h"
 
-static void say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...) BF_PRINTF(4, 5);
-static void say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...)
+void bf_cause_say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,13 +27,9 @@ static void say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const ch
 	c->end_ps = end_ps;
 }
 
-/* A span of time for a sentence: "1.803 us". */
-struct span {
-	char text[32];
-};
-static struct span span_of(uint64_t ps)
+struct bf_span bf_span_of(uint64_t ps)
 {
-	struct span s;
+	struct bf_span s;
 
 	if (ps == 0)
 		snprintf(s.text, sizeof(s.text), "immediately");
@@ -48,11 +43,11 @@ static struct span span_of(uint64_t ps)
 }
 
 /* "became visible 1.8 us after", or "never became visible after": how late a store was for something at `at_ps`. */
-static struct span lateness(const struct bf_fact_store *s, uint64_t at_ps)
+static struct bf_span lateness(const struct bf_fact_store *s, uint64_t at_ps)
 {
-	struct span never = { "not at all, before or" };
+	struct bf_span never = { "not at all, before or" };
 
-	return s->visible_ps == BF_NEVER ? never : span_of(s->visible_ps - at_ps);
+	return s->visible_ps == BF_NEVER ? never : bf_span_of(s->visible_ps - at_ps);
 }
 
 static uint64_t visible_by(const struct bf_facts *f, const struct bf_fact_store *s)
@@ -67,11 +62,11 @@ static bool overwritten(const struct bf_facts *f, const struct bf_fact_fetch *w,
 
 	if (!w->wrong || !next || next->at_ps > w->sampled_ps)
 		return false;
-	say(out, next->at_ps, w->at_ps,
+	bf_cause_say(out, next->at_ps, w->at_ps,
 	    "%s overwrote WQE %" PRIu64 " of QP 0x%" PRIx32 " on PE %" PRIu32 " with WQE %" PRIu64
 	    ", %s before the device fetched it: the ring holds %" PRIu32 " and nobody waited for room",
 	    bf_record_log_name(f->log, next->actor), w->index, w->qpn, w->pe, next->index,
-	    span_of(w->sampled_ps - next->at_ps).text, depth);
+	    bf_span_of(w->sampled_ps - next->at_ps).text, depth);
 	return true;
 }
 
@@ -86,17 +81,17 @@ static bool unwritten(const struct bf_facts *f, const struct bf_fact_fetch *w, s
 		/* Blocks of a longer entry have no build of their own; only wrong bytes make this one suspect. */
 		if (!w->wrong)
 			return false;
-		say(out, w->sampled_ps, f->end_ps,
+		bf_cause_say(out, w->sampled_ps, f->end_ps,
 		    "the device fetched WQE %" PRIu64 " of QP 0x%" PRIx32 " on PE %" PRIu32
 		    ", which was announced and never written",
 		    w->index, w->qpn, w->pe);
 		return true;
 	}
-	say(out, w->sampled_ps, own->at_ps,
+	bf_cause_say(out, w->sampled_ps, own->at_ps,
 	    "the device fetched WQE %" PRIu64 " of QP 0x%" PRIx32 " on PE %" PRIu32
 	    " %s before %s wrote it: it was announced "
 	    "too early",
-	    w->index, w->qpn, w->pe, span_of(own->at_ps - w->sampled_ps).text, bf_record_log_name(f->log, own->actor));
+	    w->index, w->qpn, w->pe, bf_span_of(own->at_ps - w->sampled_ps).text, bf_record_log_name(f->log, own->actor));
 	return true;
 }
 
@@ -108,7 +103,7 @@ static bool late_entry(const struct bf_facts *f, const struct bf_fact_fetch *w, 
 	s = w->slot_va ? bf_facts_late(f, w->slot_va, w->blocks * BF_MLX5_WQEBB, w->sampled_ps) : NULL;
 	if (!s)
 		return false;
-	say(out, s->issued_ps, visible_by(f, s),
+	bf_cause_say(out, s->issued_ps, visible_by(f, s),
 	    "store of WQE %" PRIu64 " (its bytes %" PRIu64 "-%" PRIu64 ") of QP 0x%" PRIx32
 	    " by %s became visible %s after the device, told by the doorbell record, had fetched the "
 	    "entry: no fence that reaches it stands between the entry and the index that announces it",
@@ -154,7 +149,7 @@ static bool crossed_record(const struct bf_facts *f, const struct bf_fact_dbrec 
 	}
 	if (!most || bf_get_be16(last->bytes + 2) == bf_get_be16(most->bytes + 2))
 		return false;
-	say(out, most->issued_ps, visible_by(f, last),
+	bf_cause_say(out, most->issued_ps, visible_by(f, last),
 	    "the doorbell record of QP 0x%" PRIx32 " on PE %" PRIu32 " went back from %" PRIu16 " to %" PRIu16
 	    ": the store by %s became visible %s after the later one by %s",
 	    d->qpn, d->pe, bf_get_be16(most->bytes + 2), bf_get_be16(last->bytes + 2),
@@ -187,7 +182,7 @@ static bool late_record(const struct bf_facts *f, const struct bf_fact_dbrec *d,
 			s = &f->stores[i];
 	if (!s)
 		return false;
-	say(out, s->issued_ps < d->sampled_ps ? s->issued_ps : d->sampled_ps, visible_by(f, s),
+	bf_cause_say(out, s->issued_ps < d->sampled_ps ? s->issued_ps : d->sampled_ps, visible_by(f, s),
 	    "store of %" PRIu16 " into the doorbell record of QP 0x%" PRIx32
 	    " by %s became visible %s after the device, "
 	    "rung for %" PRIu16 ", had read %" PRIu16 " there, and no doorbell followed: %s",
@@ -220,7 +215,7 @@ static bool wrong_post(const struct bf_facts *f, struct bf_cause *out)
 
 		if (head->type != BF_REC_ID_ibgda_post || p->dbrec == (p->to & 0xffff))
 			continue;
-		say(out, head->time_ps, f->end_ps,
+		bf_cause_say(out, head->time_ps, f->end_ps,
 		    "%s stored %" PRIu32 " into the doorbell record of QP 0x%" PRIx32
 		    ", where the index of the next free slot "
 		    "belongs, %" PRIu64 ": the last entry is never fetched",
@@ -325,7 +320,7 @@ static bool early_poll(const struct bf_facts *f, struct bf_cause *out)
 		q = progress_of(&t, head->actor, p->qpn);
 		if (p->done <= q->done)
 			continue;
-		say(out, q->done_ps, head->time_ps,
+		bf_cause_say(out, q->done_ps, head->time_ps,
 		    "%s took all entries of QP 0x%" PRIx32 " below %" PRIu64
 		    " for complete when the device had completed those below %" PRIu64
 		    ": it misread the completion's counter",
@@ -348,14 +343,14 @@ static bool stuck_queue(const struct bf_facts *f, struct bf_cause *out)
 	}
 	for (const struct progress *q = t.q; q < t.q + t.n; q++) {
 		if (q->published > q->posted) {
-			say(out, q->published_ps, f->end_ps,
+			bf_cause_say(out, q->published_ps, f->end_ps,
 			    "%s published the entries of QP 0x%" PRIx32 " below %" PRIu64
 			    ", and nobody rang: the last doorbell covered those below %" PRIu64,
 			    bf_record_log_name(f->log, q->publisher), q->qpn, q->published, q->posted);
 			return true;
 		}
 		if (q->posted && q->done == q->posted && q->polled < q->posted) {
-			say(out, q->done_ps, f->end_ps,
+			bf_cause_say(out, q->done_ps, f->end_ps,
 			    q->lost ? "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32
 				      " below %" PRIu64 " and its last completion, for entry %" PRIu16 ", was lost"
 				    : "the device completed all entries of QP 0x%" PRIx32 " on PE %" PRIu32
@@ -389,10 +384,10 @@ static bool device_error(const struct bf_facts *f, struct bf_cause *out)
 				 " bytes at 0x%" PRIx64 ")",
 				 key->length, key->va, key->key, key->size, key->start);
 		if (e->side == 1) /* the responder's: it has the request, not the entry */
-			say(out, head->time_ps, head->time_ps, "%s refused a request: %.32s%s",
+			bf_cause_say(out, head->time_ps, head->time_ps, "%s refused a request: %.32s%s",
 			    bf_record_log_name(f->log, head->actor), e->why, bounds);
 		else
-			say(out, head->time_ps, head->time_ps, "WQE %" PRIu16 " on %s failed: %s%s%.32s%s", e->index,
+			bf_cause_say(out, head->time_ps, head->time_ps, "WQE %" PRIu16 " on %s failed: %s%s%.32s%s", e->index,
 			    bf_record_log_name(f->log, head->actor), bf_mlx5_syndrome_text(e->syndrome),
 			    e->why[0] ? ", " : "", e->why, bounds);
 		return true;
@@ -428,7 +423,7 @@ static bool late_payload(const struct bf_facts *f, struct bf_cause *out)
 		s = bf_facts_late(f, d->va, d->len, head->time_ps);
 		if (!s)
 			continue;
-		say(out, s->issued_ps, visible_by(f, s),
+		bf_cause_say(out, s->issued_ps, visible_by(f, s),
 		    "store of %" PRIu64 " bytes at 0x%" PRIx64 " by %s became visible %s after the device had read "
 		    "them: no fence that reaches it stands between the data and the entry that sends them",
 		    s->len, s->va, bf_record_log_name(f->log, s->actor), lateness(s, head->time_ps).text);
@@ -437,8 +432,7 @@ static bool late_payload(const struct bf_facts *f, struct bf_cause *out)
 	return false;
 }
 
-/* How many faults of the plan fired and which was first, behind whatever else was found. */
-static void mention_faults(const struct bf_facts *f, struct bf_cause *out)
+void bf_cause_mention_faults(const struct bf_record_log *log, uint64_t end_ps, struct bf_cause *out)
 {
 	const struct bf_rec_header *head, *first = NULL;
 	const struct bf_rec_fault_injected *fault;
@@ -447,7 +441,7 @@ static void mention_faults(const struct bf_facts *f, struct bf_cause *out)
 	size_t offset = 0, len;
 	const char *kind;
 
-	while ((head = bf_record_log_next(f->log, &offset)) != NULL) {
+	while ((head = bf_record_log_next(log, &offset)) != NULL) {
 		if (head->type != BF_REC_ID_fault_injected)
 			continue;
 		first = first ? first : head;
@@ -459,12 +453,12 @@ static void mention_faults(const struct bf_facts *f, struct bf_cause *out)
 	kind = bf_field_enum_name(bf_schema_field(&bf_rec_fault_injected_schema, "kind"), fault->kind, &len);
 	if (used == 0) {
 		out->begin_ps = first->time_ps;
-		out->end_ps = f->end_ps;
+		out->end_ps = end_ps;
 	}
 	snprintf(out->text + used, sizeof(out->text) - used,
 		 "%sthe fault plan fired %" PRIu64 " time%s, first %.*s at %s, %" PRIu64 " ps", used ? "; " : "", count,
 		 count == 1 ? "" : "s", (int)(kind ? len : 1), kind ? kind : "?",
-		 bf_record_log_name(f->log, first->actor), first->time_ps);
+		 bf_record_log_name(log, first->actor), first->time_ps);
 }
 
 static uint64_t count_window(const struct bf_record_log *log, const struct bf_cause *c)
@@ -488,7 +482,7 @@ void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_ca
 	if (!first_misstep(&f, depth, out) && !wrong_post(&f, out) && !wrong_record(&f, out) &&
 	    !device_error(&f, out) && !stuck_queue(&f, out))
 		late_payload(&f, out);
-	mention_faults(&f, out);
+	bf_cause_mention_faults(log, f.end_ps, out);
 	if (out->text[0])
 		out->records = count_window(log, out);
 	bf_facts_free(&f);
