@@ -15,7 +15,7 @@
 #define CHIP                                                                                                           \
 	.cycle_ps = 505, .sms = 132, .shared_bytes = 228 * 1024, .warps = 64, .pool_entries = 32, .tick_cycles = 512,  \
 	.limit_ticks = 15, .arrive_mc = 49800, .test_mc = 59600, .init_mc = 64000, .expect_mc = 49800,                 \
-	.miss_mc = 9000, .op_mc = 7600, .lane_mc = 11000, .merge_mc = 2000, .issue_mc = 8000, .load_mc = 29600,        \
+	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .op_mc = 7400, .lane_mc = 11000, .merge_mc = 2000, .issue_mc = 8000, .load_mc = 29600,        \
 	.atomic_mc = 122500, .wake_mc = 66000, .wake_next_mc = 2000, .wake_part_mc = 9000, .limit_mc = 105000,         \
 	.limit_next_mc = 2000, .hint_true_mc = 45000, .hint_false_mc = 82000, .remote_mc = 80000,                      \
 	.remote_far_mc = 9000, .remote_release_mc = 269000, .remote_store_mc = 20000, .remote_issue_mc = 6900,         \
@@ -72,6 +72,8 @@ const struct bf_hopper_field bf_hopper_fields[] = {
 	TIME(test_mc),
 	TIME(init_mc),
 	TIME(expect_mc),
+	TIME(refuse_mc),
+	TIME(enter_mc),
 	TIME(miss_mc),
 	TIME(op_mc),
 	TIME(lane_mc),

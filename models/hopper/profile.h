@@ -38,6 +38,8 @@ struct bf_hopper_profile {
 	uint32_t test_mc;        /* test_wait, or try_wait that does not park, to a dependent instruction */
 	uint32_t init_mc;        /* init to a dependent instruction */
 	uint32_t expect_mc;      /* expect_tx and complete_tx to a dependent instruction */
+	uint32_t refuse_mc;      /* more for a try_wait that finds no entry, or may not park */
+	uint32_t enter_mc;       /* of all these: until the instruction is at the unit's input */
 	uint32_t miss_mc;        /* more when the barrier is not cached */
 	uint32_t op_mc;          /* the unit's time for one barrier operation */
 	uint32_t lane_mc;        /* ... for each further barrier that the lanes of one instruction name */

@@ -1,0 +1,189 @@
+/*
+ * The try-wait buffer: warps that wait in the unit instead of asking again and again (row kinds wake, wake_order, pool,
+ * timeout, limit_many, limit_pair).
+ *
+ * A tick counter runs while somebody waits; it starts when an entry enters an empty buffer. An entry ends with false at
+ * the limit_ticks-th tick after it came. Waiters of a barrier whose phase flips are let go in order of parking, one
+ * every wake_next, each sub-partition once every wake_part: one that must wait for its sub-partition is overtaken.
+ */
+#include "models/hopper/records.h"
+#include "models/hopper/unit_internal.h"
+
+enum { PARKED, REFUSED, WOKEN, EXPIRED, EVICTED, KILLED };
+
+static void record_wait(const struct bf_sync_unit *u, const struct bf_sync_instr *in, uint64_t at_ps, uint32_t event)
+{
+	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
+		const uint32_t address = bf_sync_lane_address(in, bf_sync_first_lane(in));
+		struct bf_rec_hopper_wait r = {
+			.word = bf_sync_peek(u, address, NULL), .at_ps = at_ps, .address = address, .warp = in->warp,
+			.entries = u->parked, .event = event,
+		};
+
+		bf_record(&u->sim->rec, &bf_rec_hopper_wait_schema, u->opts.actor, &r, NULL, 0);
+	}
+}
+
+static void leave(struct bf_sync_unit *u, struct bf_sync_instr *in)
+{
+	*in->waiter_link = in->next_waiter;
+	if (in->next_waiter)
+		in->next_waiter->waiter_link = in->waiter_link;
+	else
+		u->last = in->waiter_link;
+	u->parked--;
+}
+
+/* Software behind a wait with a hint that timed out: NANOSLEEP, which comes back at once, then a second check. */
+static void check_again(struct bf_event *ev)
+{
+	struct bf_sync_instr *in = BF_CONTAINER_OF(ev, struct bf_sync_instr, event);
+	struct bf_sync_unit *u = in->unit;
+	const uint32_t lane = bf_sync_first_lane(in);
+	const uint64_t word = bf_sync_peek(u, bf_sync_lane_address(in, lane), NULL);
+	bool over = false;
+
+	if (in->op == BF_SYNC_TRY_STATE)
+		bf_mbar_test_state(word, in->token[lane], &over);
+	else
+		bf_mbar_test_parity(word, in->count[lane], &over);
+	in->result = over ? in->active : 0;
+	bf_sync_finish(u, in, u->sim->now_ps + u->t.test);
+}
+
+/* `in` leaves the buffer for good at `at_ps`. */
+static void go_on(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_ps)
+{
+	if (in->hinted && !in->result && !in->killed && !u->killed) {
+		bf_event_init(&in->event, check_again);
+		bf_sim_at(u->sim, &in->event, at_ps + u->t.hint_false - u->t.test);
+		return;
+	}
+	if (in->result)
+		at_ps += (in->hinted ? u->t.hint_true : 0) + (in->release ? u->t.acquire : 0);
+	bf_sync_finish(u, in, at_ps);
+}
+
+/* Those of `batch` may go from `at_ps` on, in order as the port and their sub-partitions are free. */
+static void let_go(struct bf_sync_unit *u, struct bf_sync_instr *batch, uint64_t at_ps, uint64_t next_ps)
+{
+	uint64_t t = at_ps > u->port_ps ? at_ps : u->port_ps;
+
+	while (batch) {
+		struct bf_sync_instr **link = &batch, *in;
+		uint64_t soonest = BF_NEVER;
+
+		while (*link && u->part_ps[(*link)->warp % BF_SYNC_PARTS] > t) {
+			const uint64_t free = u->part_ps[(*link)->warp % BF_SYNC_PARTS];
+
+			soonest = free < soonest ? free : soonest;
+			link = &(*link)->next_waiter;
+		}
+		in = *link;
+		if (!in) {
+			t = soonest;
+			continue;
+		}
+		*link = in->next_waiter;
+		u->part_ps[in->warp % BF_SYNC_PARTS] = t + u->t.wake_part;
+		go_on(u, in, t);
+		t += next_ps;
+		u->port_ps = t;
+	}
+}
+
+static void expire(struct bf_event *ev)
+{
+	struct bf_sync_unit *u = BF_CONTAINER_OF(ev, struct bf_sync_unit, limit);
+	const uint64_t now = u->sim->now_ps;
+	struct bf_sync_instr *batch = NULL, **end = &batch, *in;
+
+	while ((in = u->first) && in->limit_ps <= now) {
+		leave(u, in);
+		u->counts.expired++;
+		record_wait(u, in, now, EXPIRED);
+		in->next_waiter = NULL;
+		*end = in;
+		end = &in->next_waiter;
+	}
+	let_go(u, batch, now + u->t.limit, u->t.limit_next);
+	if (u->first)
+		bf_sim_at(u->sim, &u->limit, u->first->limit_ps);
+}
+
+void bf_sync_pool_init(struct bf_sync_unit *u)
+{
+	u->last = &u->first;
+	bf_event_init(&u->limit, expire);
+}
+
+bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_ps)
+{
+	if (u->parked >= u->profile->pool_entries) {
+		u->counts.refused++;
+		record_wait(u, in, at_ps, REFUSED);
+		return false;
+	}
+	if (u->parked == 0)
+		u->tick_ps = at_ps;
+	in->limit_ps = u->tick_ps + ((at_ps - u->tick_ps) / u->t.tick + u->profile->limit_ticks) * u->t.tick;
+	in->parked = true;
+	in->next_waiter = NULL;
+	in->waiter_link = u->last;
+	*u->last = in;
+	u->last = &in->next_waiter;
+	u->parked++;
+	u->counts.parked++;
+	record_wait(u, in, at_ps, PARKED);
+	if (u->first == in)
+		bf_sim_at(u->sim, &u->limit, in->limit_ps);
+	return true;
+}
+
+void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t at_ps)
+{
+	struct bf_sync_instr *batch = NULL, **end = &batch, *next;
+
+	for (struct bf_sync_instr *in = u->first; in; in = next) {
+		next = in->next_waiter;
+		if (bf_sync_lane_address(in, bf_sync_first_lane(in)) != address)
+			continue;
+		leave(u, in);
+		in->result = in->active;
+		u->counts.woken++;
+		record_wait(u, in, at_ps, WOKEN);
+		in->next_waiter = NULL;
+		*end = in;
+		end = &in->next_waiter;
+	}
+	let_go(u, batch, at_ps, u->t.wake_next);
+	bf_sim_at(u->sim, &u->limit, u->first ? u->first->limit_ps : BF_NEVER);
+}
+
+void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes, bool kill)
+{
+	struct bf_sync_instr *batch = NULL, **end = &batch, *next;
+
+	for (struct bf_sync_instr *in = u->first; in; in = next) {
+		next = in->next_waiter;
+		if (bf_sync_lane_address(in, bf_sync_first_lane(in)) - address >= bytes)
+			continue;
+		leave(u, in);
+		in->killed = kill;
+		record_wait(u, in, u->sim->now_ps, kill ? KILLED : EVICTED);
+		in->next_waiter = NULL;
+		*end = in;
+		end = &in->next_waiter;
+	}
+	let_go(u, batch, u->sim->now_ps + (kill ? 0 : u->t.wake), kill ? 0 : u->t.wake_next);
+	bf_sim_at(u->sim, &u->limit, u->first ? u->first->limit_ps : BF_NEVER);
+}
+
+const struct bf_sync_instr *bf_sync_waiter(const struct bf_sync_unit *u, uint32_t index)
+{
+	const struct bf_sync_instr *in = u->first;
+
+	while (in && index--)
+		in = in->next_waiter;
+	return in;
+}
