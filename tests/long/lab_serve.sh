@@ -44,8 +44,8 @@ variant() {
 # Our own driver in the guest, through VFIO, on our own model: everything between the two is somebody else's. The same
 # server takes this client: no restart between the guest before and this one.
 own_hands() {
-	guest serve-vfio --image vfio --vfio-user "$socket" --add "$BELFRY:/bin/belfry" --add "$here/guest/vfio_steps.sh" -- \
-		sh /bin/vfio_steps.sh group read write verify mixed admin file
+	guest serve-vfio --image vfio --vfio-user "$socket" --add "$BELFRY:/bin/belfry" \
+		--add "$here/guest/vfio_steps.sh" -- sh /bin/vfio_steps.sh group read write verify mixed admin file
 	check serve-vfio server-ends-clean stop_server
 }
 

@@ -17,7 +17,7 @@ probe() {
 # drive IMAGE INTERFACE: Belfry's workloads, data and completions checked.
 drive() {
 	guest "drive-$2" --image "$1" --nvme "$media" --add "$BELFRY:/bin/belfry" --add "$here/guest/vfio_steps.sh" -- \
-		sh /bin/vfio_steps.sh "$2" read write verify mixed file
+		sh /bin/vfio_steps.sh "$2" read write verify mixed file unmapped
 }
 
 need_images vfio iommufd dmabuf
