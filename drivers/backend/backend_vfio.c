@@ -40,7 +40,7 @@ struct vfio_world {
 	struct bf_world m; /* without a simulation */
 	struct bf_vfio_device dev;
 	struct piece *pieces;
-	uint64_t next_iova;
+	uint64_t next[BF_VFIO_RANGES_MAX]; /* free addresses of each of the IOMMU's ranges begin there */
 	int log; /* the kernel's log, for faults; negative: why it cannot be read */
 	struct fault fault[FAULTS_MAX];
 	uint32_t nfaults;
@@ -156,16 +156,15 @@ static bool take_iova(struct vfio_world *w, uint64_t floor, uint64_t size, uint6
 {
 	const uint64_t unit = w->dev.alignment;
 
-	if (floor < w->next_iova)
-		floor = w->next_iova;
 	for (uint32_t i = 0; i < w->dev.nranges; i++) {
 		const struct bf_vfio_range *r = &w->dev.range[i];
-		const uint64_t at = round_up(r->first > floor ? r->first : floor, unit);
+		const uint64_t least = r->first > floor ? r->first : floor;
+		const uint64_t at = round_up(least > w->next[i] ? least : w->next[i], unit);
 
-		if (at < floor || at > r->last || r->last - at < size - 1)
+		if (at < least || at > r->last || r->last - at < size - 1)
 			continue;
 		*out = at;
-		w->next_iova = at + size + unit;
+		w->next[i] = r->last - at - (size - 1) > unit ? at + size + unit : UINT64_MAX;
 		return true;
 	}
 	return false;
