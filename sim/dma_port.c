@@ -262,6 +262,15 @@ static uint64_t landing_time(struct bf_dma_port *p, uint32_t len, uint32_t flags
 	return at;
 }
 
+/*
+ * The device's registers, seen from the device: a request that would come back over the link that it left by is not
+ * completed (QEMU's hw/nvme/ctrl.c refuses the same, nvme_addr_is_iomem()).
+ */
+static inline bool is_own(const struct bf_dma_port *p, const struct bf_region *region)
+{
+	return region->kind == BF_MEM_MMIO && region->link == p->link;
+}
+
 /* Translates the whole range for its checks. The first run was translated; the fault plan had its say there. */
 static int check_rest(struct bf_dma_port *p, uint64_t iova, uint64_t len, uint32_t access)
 {
@@ -272,6 +281,8 @@ static int check_rest(struct bf_dma_port *p, uint64_t iova, uint64_t len, uint32
 
 		if (run < 0)
 			return -EFAULT;
+		if (is_own(p, region))
+			return (int)bf_ioas_fault(p->ioas, iova, len, access, p->actor, BF_IOMMU_OWN);
 		iova += (uint64_t)run;
 		len -= (uint64_t)run;
 	}
@@ -296,6 +307,8 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 	run = bf_ioas_translate(p->ioas, iova, len, BF_IOMMU_WRITE, p->actor, &host, &region);
 	if (run < 0 || (run < len && check_rest(p, iova + (uint64_t)run, len - (uint64_t)run, BF_IOMMU_WRITE)))
 		return -EFAULT;
+	if (BF_UNLIKELY(is_own(p, region)))
+		return (int)bf_ioas_fault(p->ioas, iova, len, BF_IOMMU_WRITE, p->actor, BF_IOMMU_OWN);
 	p->writes++;
 	at = landing_time(p, len, flags, &lane);
 	kept = flags & BF_DMA_LENT ? (uint32_t)sizeof(src) : len;
@@ -486,6 +499,8 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 		if (!r->sampled && run < left &&
 		    check_rest(p, iova + (uint64_t)run, left - (uint64_t)run, BF_IOMMU_READ))
 			return -EFAULT;
+		if (BF_UNLIKELY(is_own(p, region)))
+			return (int)bf_ioas_fault(p->ioas, iova, left, BF_IOMMU_READ, p->actor, BF_IOMMU_OWN);
 		if (!r->sampled)
 			r->sampled_va = bf_va(region, host);
 		if (region->far)

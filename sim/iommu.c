@@ -152,8 +152,8 @@ int bf_ioas_unmap(struct bf_ioas *as, uint64_t iova, uint64_t len)
 	return 0;
 }
 
-static int64_t BF_NOINLINE fault(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor,
-				 enum bf_iommu_reason reason)
+int64_t BF_NOINLINE bf_ioas_fault(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor,
+				  enum bf_iommu_reason reason)
 {
 	as->faults++;
 	as->last_fault = (struct bf_iommu_fault){
@@ -195,12 +195,12 @@ int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t
 	if (BF_UNLIKELY(at >= as->count || iova < as->maps[at].iova || iova > as->maps[at].last)) {
 		at = first_reaching(as, iova);
 		if (at == as->count || iova < as->maps[at].iova)
-			return fault(as, iova, len, access, actor, BF_IOMMU_UNMAPPED);
+			return bf_ioas_fault(as, iova, len, access, actor, BF_IOMMU_UNMAPPED);
 		*hint = at;
 	}
 	m = &as->maps[at];
 	if (BF_UNLIKELY((m->perm & access) != access))
-		return fault(as, iova, len, access, actor, BF_IOMMU_PERM);
+		return bf_ioas_fault(as, iova, len, access, actor, BF_IOMMU_PERM);
 	*host = m->host + (iova - m->iova);
 	*region = m->region;
 	if (BF_LIKELY(len - 1 <= m->last - iova))
@@ -214,6 +214,6 @@ int64_t bf_ioas_translate(struct bf_ioas *as, uint64_t iova, uint64_t len, uint3
 	struct bf_fault injected;
 
 	if (bf_fault_check(as->sim, BF_FAULT_DMA, actor, 0, &injected))
-		return fault(as, iova, len, access, actor, BF_IOMMU_INJECTED);
+		return bf_ioas_fault(as, iova, len, access, actor, BF_IOMMU_INJECTED);
 	return bf_ioas_lookup(as, iova, len, access, actor, host, region);
 }

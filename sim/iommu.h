@@ -14,7 +14,7 @@
 #define BF_IOMMU_READ 1u
 #define BF_IOMMU_WRITE 2u
 
-enum bf_iommu_reason { BF_IOMMU_OK, BF_IOMMU_UNMAPPED, BF_IOMMU_PERM, BF_IOMMU_INJECTED };
+enum bf_iommu_reason { BF_IOMMU_OK, BF_IOMMU_UNMAPPED, BF_IOMMU_PERM, BF_IOMMU_INJECTED, BF_IOMMU_OWN };
 
 struct bf_iommu_fault {
 	uint64_t iova;
@@ -75,5 +75,9 @@ int64_t bf_ioas_translate(struct bf_ioas *as, uint64_t iova, uint64_t len, uint3
 /* The same for the rest of an access whose start was translated: not an opportunity for the fault plan. */
 int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor, void **host,
 		       struct bf_region **region);
+
+/* Records a fault that somebody else has found, and returns -EFAULT. */
+int64_t bf_ioas_fault(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor,
+		      enum bf_iommu_reason reason);
 
 #endif

@@ -69,7 +69,7 @@ BF_RECORD_DECLARE(dma_rmw, 45, BF_CLASS_DMA, BF_REC_DMA_RMW_FIELDS);
 	F(u64, iova, HEX, "")                                                                                        \
 	F(u64, len, DEC, "B")                                                                                        \
 	F(u32, access, ENUM, "1=read;2=write;3=atomic")                                                              \
-	F(u32, reason, ENUM, "1=unmapped;2=permission;3=injected")
+	F(u32, reason, ENUM, "1=unmapped;2=permission;3=injected;4=own-registers")
 BF_RECORD_DECLARE(iommu_fault, 46, BF_CLASS_DMA, BF_REC_IOMMU_FAULT_FIELDS);
 
 /* A rule of the fault plan fired at the actor. */
