@@ -209,10 +209,13 @@ static void log_line(void *arg, const char *text)
 		fprintf(stderr, "belfry serve: %s\n", text);
 }
 
+/* A machine that goes takes the power with it: the next client finds a controller that has just been switched on. */
 static void client_ended(void *arg)
 {
 	struct serve *s = arg;
 
+	bf_nvme_power_cycle(s->nvme);
+	bf_pci_reset(s->fn, BF_PCI_RESET_CONVENTIONAL);
 	if (bf_arg_flag(s->args, "once"))
 		bf_live_stop(s->live);
 }
@@ -476,7 +479,7 @@ const struct bf_command bf_cmd_serve = {
 	    "A client, such as QEMU from version 10.1 on, sees our NVMe controller as a PCI device, and a stock "
 	    "kernel\n"
 	    "in it binds its own driver. Prints \"listening on PATH\" when a client may come (with --json on standard\n"
-	    "error), serves one client after another, the device keeping its state between them, and ends on SIGTERM,\n"
+	    "error), serves one client after another, with the power of the device off between them, and ends on SIGTERM,\n"
 	    "SIGINT or SIGHUP with the trace closed and, with --stats, the statistics printed.\n"
 	    "\n"
 	    "The clock is the wall's, so that the default profile takes no time of its own: what the guest measures "

@@ -9,6 +9,7 @@
 enum {
 	FID_ARBITRATION = 0x01,
 	FID_POWER = 0x02,
+	FID_LBA_RANGES = 0x03,
 	FID_TEMPERATURE = 0x04,
 	FID_ERROR_RECOVERY = 0x05,
 	FID_WRITE_CACHE = 0x06,
@@ -20,6 +21,7 @@ enum {
 	FID_TIMESTAMP = 0x0e,
 	FID_KEEP_ALIVE = 0x0f,
 	FID_HOST_BEHAVIOR = 0x16,
+	FID_COMMAND_SETS = 0x19,
 	FID_PROGRESS = 0x80,
 	FID_HOST_ID = 0x81,
 };
@@ -42,6 +44,7 @@ static const struct {
 } features[] = {
 	{ FID_ARBITRATION, CAN_SAVE | CAN_CHANGE },
 	{ FID_POWER, CAN_CHANGE },
+	{ FID_LBA_RANGES, PER_NS | CAN_CHANGE },
 	{ FID_TEMPERATURE, CAN_SAVE | CAN_CHANGE },
 	{ FID_ERROR_RECOVERY, PER_NS | CAN_CHANGE },
 	{ FID_WRITE_CACHE, CAN_SAVE | CAN_CHANGE },
@@ -53,6 +56,7 @@ static const struct {
 	{ FID_TIMESTAMP, CAN_CHANGE },
 	{ FID_KEEP_ALIVE, CAN_CHANGE },
 	{ FID_HOST_BEHAVIOR, CAN_CHANGE },
+	{ FID_COMMAND_SETS, CAN_CHANGE },
 	{ FID_PROGRESS, CAN_SAVE | CAN_CHANGE },
 	{ FID_HOST_ID, CAN_CHANGE },
 };
@@ -98,6 +102,24 @@ void bf_nvme_features_reset(struct bf_nvme *dev)
 			continue;
 		dev->ns[i]->dulbe = false;
 		dev->ns[i]->tler = 0;
+		bf_nvme_lba_ranges_forget(dev->ns[i]);
+	}
+}
+
+/* Bytes of a feature's data structure; 0: its value is a dword. */
+static uint32_t data_len(uint32_t fid, uint32_t cdw11)
+{
+	switch (fid) {
+	case FID_LBA_RANGES:
+		return BF_NVME_LBA_RANGES * BF_NVME_LBA_RANGE;
+	case FID_TIMESTAMP:
+		return 8;
+	case FID_HOST_BEHAVIOR:
+		return 512;
+	case FID_HOST_ID:
+		return cdw11 & EXHID ? 16 : 8;
+	default:
+		return 0;
 	}
 }
 
@@ -105,8 +127,7 @@ void bf_nvme_features_reset(struct bf_nvme *dev)
 void bf_nvme_features_log(uint8_t *page)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(features); i++) {
-		bool data = features[i].fid == FID_TIMESTAMP || features[i].fid == FID_HOST_BEHAVIOR ||
-			    features[i].fid == FID_HOST_ID;
+		bool data = data_len(features[i].fid, 0) != 0;
 		uint32_t scope = features[i].caps & PER_NS ? 1u : 2u;
 
 		bf_put_le32(page + 4 * features[i].fid, 1u | (uint32_t)data << 1 | scope << 20);
@@ -159,9 +180,9 @@ static void put_timestamp(const struct bf_nvme *dev, uint8_t *at)
 }
 
 /* Features whose value is a data structure. False: `fid` is another. */
-static bool get_data(struct bf_nvme_rq *rq, uint32_t fid, const struct bf_nvme_features *f)
+static bool get_data(struct bf_nvme_rq *rq, uint32_t fid, uint32_t sel, const struct bf_nvme_features *f)
 {
-	uint32_t len = fid == FID_TIMESTAMP ? 8 : fid == FID_HOST_BEHAVIOR ? 512 : fid == FID_HOST_ID ? 16 : 0;
+	uint32_t len = data_len(fid, bf_le32(rq->sqe.cdw11));
 	uint8_t *buf = len ? bf_nvme_admin_buf(rq, len) : NULL;
 
 	if (!len)
@@ -170,10 +191,10 @@ static bool get_data(struct bf_nvme_rq *rq, uint32_t fid, const struct bf_nvme_f
 		return true;
 	if (fid == FID_TIMESTAMP)
 		put_timestamp(rq->dev, buf);
+	else if (fid == FID_LBA_RANGES)
+		rq->dw0 = bf_nvme_lba_ranges_get(rq->ns, sel == SEL_CURRENT, buf);
 	else
 		memcpy(buf, fid == FID_HOST_ID ? f->host_id : f->host_behavior, len);
-	if (fid == FID_HOST_ID && !(bf_le32(rq->sqe.cdw11) & EXHID))
-		len = 8;
 	bf_nvme_admin_send(rq, len);
 	return true;
 }
@@ -215,6 +236,8 @@ static uint32_t get_value(struct bf_nvme_rq *rq, uint32_t fid, uint32_t sel, con
 	case FID_KEEP_ALIVE:
 		rq->dw0 = f->keep_alive;
 		break;
+	case FID_COMMAND_SETS: /* the first combination, which is the only one */
+		break;
 	default:
 		rq->dw0 = f->progress;
 		break;
@@ -239,7 +262,7 @@ void bf_nvme_get_features(struct bf_nvme_rq *rq)
 		status = check_ns(rq, false);
 	if (!status && sel == SEL_CAPABILITIES)
 		rq->dw0 = caps;
-	else if (!status && get_data(rq, fid, f))
+	else if (!status && get_data(rq, fid, sel, f))
 		return;
 	else if (!status)
 		status = get_value(rq, fid, sel, f);
@@ -329,6 +352,8 @@ static uint32_t set_value(struct bf_nvme_rq *rq, uint32_t fid, struct bf_nvme_fe
 	case FID_KEEP_ALIVE:
 		f->keep_alive = (uint32_t)((cdw11 + (uint64_t)KEEP_ALIVE_UNIT - 1) / KEEP_ALIVE_UNIT * KEEP_ALIVE_UNIT);
 		break;
+	case FID_COMMAND_SETS:
+		return cdw11 & 0x1ff ? BF_NVME_SC_COMMAND_SETS | BF_NVME_DNR : 0;
 	default:
 		f->progress = (uint8_t)cdw11;
 		break;
@@ -342,7 +367,9 @@ static void set_data(struct bf_nvme_rq *rq, uint32_t status)
 	struct bf_nvme *dev = rq->dev;
 	uint32_t fid = bf_le32(rq->sqe.cdw10) & 0xff;
 
-	if (!status && fid == FID_TIMESTAMP) {
+	if (!status && fid == FID_LBA_RANGES) {
+		status = bf_nvme_lba_ranges_set(rq);
+	} else if (!status && fid == FID_TIMESTAMP) {
 		dev->feat.timestamp_ms = bf_get_le64(rq->buf) & 0xffffffffffff;
 		dev->feat.timestamp_ps = dev->sim->now_ps;
 		dev->feat.timestamp_origin = 1;
@@ -356,12 +383,10 @@ static void set_data(struct bf_nvme_rq *rq, uint32_t status)
 
 static bool fetch_data(struct bf_nvme_rq *rq, uint32_t fid)
 {
-	uint32_t len = fid == FID_TIMESTAMP ? 8 : fid == FID_HOST_BEHAVIOR ? 512 : fid == FID_HOST_ID ? 16 : 0;
+	uint32_t len = data_len(fid, bf_le32(rq->sqe.cdw11));
 
 	if (!len)
 		return false;
-	if (fid == FID_HOST_ID && !(bf_le32(rq->sqe.cdw11) & EXHID))
-		len = 8;
 	if (bf_nvme_admin_buf(rq, len))
 		bf_nvme_data(rq, BF_NVME_FROM_HOST, rq->buf, len, set_data);
 	return true;
@@ -390,6 +415,8 @@ void bf_nvme_set_features(struct bf_nvme_rq *rq)
 		status = check_ns(rq, true);
 	else if (nsid && nsid != BF_NVME_NSID_ALL)
 		status = BF_NVME_SC_FEATURE_NOT_PER_NS | BF_NVME_DNR;
+	if (!status && fid == FID_LBA_RANGES && !rq->ns) /* of one namespace each */
+		status = BF_NVME_SC_INVALID_NS_OR_FORMAT | BF_NVME_DNR;
 	if (!status && fetch_data(rq, fid))
 		return;
 	if (!status)

@@ -80,7 +80,7 @@ static uint32_t add_range(struct bf_nvme_firmware *fw, uint32_t start, uint32_t 
 {
 	for (uint32_t i = 0; i < fw->nranges; i++)
 		if (start < fw->ranges[i].end && fw->ranges[i].start < end)
-			return BF_NVME_SC_FW_OVERLAP | BF_NVME_DNR;
+			return BF_NVME_SC_OVERLAP | BF_NVME_DNR;
 	for (uint32_t i = 0; i < fw->nranges; i++) {
 		if (fw->ranges[i].end == start) {
 			fw->ranges[i].end = end;

@@ -143,6 +143,7 @@ static void become_ready(struct bf_nvme *dev)
 		bf_nvme_fatal(dev, why, value);
 		return;
 	}
+	dev->unclean = true;
 	dev->regs.csts |= (uint32_t)BF_NVME_CSTS_RDY;
 	set_phase(dev, BF_NVME_ON);
 }
@@ -154,7 +155,7 @@ static void on_ctrl(struct bf_event *ev)
 	if (dev->phase == BF_NVME_ENABLING) {
 		become_ready(dev);
 	} else if (dev->phase == BF_NVME_DISABLING) {
-		dev->regs.csts &= (uint32_t)BF_NVME_CSTS_NSSRO;
+		dev->regs.csts &= ~(uint32_t)(BF_NVME_CSTS_RDY | BF_NVME_CSTS_CFS);
 		set_phase(dev, BF_NVME_OFF);
 		if (dev->regs.cc & BF_NVME_CC_EN)
 			start_enabling(dev);
@@ -179,14 +180,17 @@ static void on_shutdown(struct bf_event *ev)
 	struct bf_nvme *dev = BF_CONTAINER_OF(ev, struct bf_nvme, shutdown_event);
 
 	set_shst(dev, SHST_COMPLETE);
+	dev->unclean = false;
 	record_state(dev, STATE_SHUT_DOWN, 0, 0, 0);
 	bf_nvme_publish(dev);
 }
 
+/* The reset ends a shutdown, too; one that the same write asks for begins after it. */
 static void disable(struct bf_nvme *dev)
 {
 	uint32_t dropped = drop_all(dev);
 
+	set_shst(dev, SHST_NORMAL);
 	dev->phase = BF_NVME_DISABLING;
 	record_state(dev, BF_NVME_DISABLING, 0, 0, dropped);
 	bf_sim_after(dev->sim, &dev->ctrl_event, dev->profile.disable_ps);
@@ -243,6 +247,15 @@ void bf_nvme_reset(struct bf_nvme *dev)
 	reset_registers(dev);
 	record_state(dev, STATE_RESET, 0, 0, dropped);
 	bf_nvme_publish(dev);
+}
+
+/* Section 5.16.1.3, "Unsafe Shutdowns": power that goes without a shutdown notification before it. */
+void bf_nvme_power_cycle(struct bf_nvme *dev)
+{
+	dev->smart.power_cycles++;
+	dev->smart.unsafe_shutdowns += dev->unclean;
+	dev->unclean = false;
+	bf_nvme_reset(dev);
 }
 
 void bf_nvme_bus_master(struct bf_nvme *dev, bool on)

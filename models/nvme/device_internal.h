@@ -45,6 +45,8 @@ struct bf_nvme_media;
 #define BF_NVME_ABORT_LIMIT 4u      /* ACL + 1; no abort waits, so that it is never reached */
 #define BF_NVME_ERROR_ENTRIES 64u   /* ELPE + 1 */
 #define BF_NVME_EVENTS 16u          /* asynchronous events that wait for a command to report them */
+#define BF_NVME_LBA_RANGES 64u      /* feature 03h: most entries, and bytes of one */
+#define BF_NVME_LBA_RANGE 64u
 #define BF_NVME_COPY_RANGES 128u    /* MSRC + 1 */
 #define BF_NVME_COPY_BLOCKS 0x8000u /* MCL: most blocks of a Copy; MSSRL is the same */
 
@@ -250,6 +252,8 @@ struct bf_nvme_ns {
 	bool attached, read_only;
 	bool dulbe; /* feature 05h: reads of deallocated blocks fail */
 	uint16_t tler; /* feature 05h, stored */
+	uint8_t *lba_ranges; /* feature 03h, as the host set it; NULL: one range, the whole namespace */
+	uint32_t nlba_ranges;
 	uint64_t bytes, blocks;
 	uint8_t eui64[8], nguid[16];
 	struct bf_nvme_media *media;
@@ -359,6 +363,7 @@ struct bf_nvme {
 	uint8_t *cmb_bytes;
 	uint64_t cmb_size;
 	bool bus_master, polled;
+	bool unclean; /* enabled since power came or the last shutdown was complete */
 	void (*interrupt)(void *arg, uint32_t vector);
 	void *interrupt_arg;
 
@@ -429,7 +434,8 @@ struct bf_nvme {
 
 	/* Namespaces by nsid - 1; NULL where none is allocated. */
 	struct bf_nvme_ns *ns[BF_NVME_NS_MAX];
-	uint64_t capacity; /* TNVMCAP */
+	uint32_t ns_made[BF_NVME_NS_MAX]; /* by nsid - 1: how many there have been */
+	uint64_t capacity;                /* TNVMCAP */
 	struct bf_nvme_media_unit *media; /* channels and cache, shared by the namespaces; media*.c */
 	struct bf_live *live;             /* file operations run in its thread pool; NULL: they block */
 	struct bf_nvme_smart smart;
@@ -653,6 +659,10 @@ void bf_nvme_get_features(struct bf_nvme_rq *rq);
 void bf_nvme_set_features(struct bf_nvme_rq *rq);
 void bf_nvme_features_init(struct bf_nvme *dev);
 void bf_nvme_features_reset(struct bf_nvme *dev);
+/* The list as it is, or by default; returns DW0. Takes what the host sent in rq->buf; 0 or a status word. */
+uint32_t bf_nvme_lba_ranges_get(const struct bf_nvme_ns *ns, bool current, uint8_t *list);
+uint32_t bf_nvme_lba_ranges_set(struct bf_nvme_rq *rq);
+void bf_nvme_lba_ranges_forget(struct bf_nvme_ns *ns);
 void bf_nvme_format(struct bf_nvme_rq *rq);
 void bf_nvme_ns_manage(struct bf_nvme_rq *rq);
 void bf_nvme_ns_attach(struct bf_nvme_rq *rq);

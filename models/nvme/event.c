@@ -24,11 +24,14 @@ static void record_event(struct bf_nvme *dev, const struct bf_nvme_event *e, uin
 	}
 }
 
-/* Feature 0Bh: SMART events by their bit in the critical warning (7:0), notices by their own bits from 8 up. */
+/*
+ * Feature 0Bh: SMART events by their bit in the critical warning (reliability 2, temperature 1, spare 0), notices by
+ * their own bits from 8 up.
+ */
 static bool wanted(const struct bf_nvme *dev, const struct bf_nvme_event *e)
 {
 	if (e->type == TYPE_SMART)
-		return dev->feat.events & 0xff;
+		return e->info <= 2 && dev->feat.events >> (2 - e->info) & 1;
 	if (e->type == TYPE_NOTICE)
 		return dev->feat.events >> (8 + e->info) & 1;
 	return true;

@@ -14,13 +14,20 @@ struct bf_nvme_ns *bf_nvme_ns_find(struct bf_nvme *dev, uint32_t nsid)
 	return ns && ns->attached ? ns : NULL;
 }
 
-/* EUI64 and NGUID that stay the same from run to run: of the serial number and the namespace's. */
+/*
+ * EUI64 and NGUID that stay the same from run to run: of the serial number, the namespace's, and how many there were
+ * before of that number, since a deleted namespace's identifiers are not for another (section 5.17.2.3).
+ */
 static void make_ids(struct bf_nvme_ns *ns)
 {
 	uint64_t low, high;
+	uint32_t before = ns->dev->ns_made[ns->nsid - 1]++;
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s:%u", ns->dev->serial, ns->nsid);
+	if (before)
+		snprintf(text, sizeof(text), "%s:%u:%u", ns->dev->serial, ns->nsid, before);
+	else
+		snprintf(text, sizeof(text), "%s:%u", ns->dev->serial, ns->nsid);
 	low = bf_fnv1a64(text);
 	high = low;
 	high = bf_splitmix64(&high);
@@ -92,6 +99,7 @@ void bf_nvme_ns_close(struct bf_nvme *dev, uint32_t nsid)
 		return;
 	bf_nvme_file_quiesce(dev, ns->media);
 	bf_nvme_store_retire(dev, ns->media);
+	bf_nvme_lba_ranges_forget(ns);
 	free(ns);
 	dev->ns[nsid - 1] = NULL;
 }
@@ -103,9 +111,11 @@ uint32_t bf_nvme_ns_format(struct bf_nvme_ns *ns, uint8_t lba_shift)
 	if (ns->read_only)
 		return BF_NVME_SC_NS_WRITE_PROTECTED | BF_NVME_DNR;
 	status = bf_nvme_media_erase(ns->media);
-	if (!status)
-		set_format(ns, lba_shift);
-	return status;
+	if (status)
+		return status;
+	set_format(ns, lba_shift);
+	bf_nvme_lba_ranges_forget(ns);
+	return 0;
 }
 
 /* NVM Command Set specification, section 4.1.5.1, "NVM Command Set Identify Namespace Data Structure". */

@@ -107,6 +107,11 @@ struct bf_region *bf_nvme_cmb(struct bf_nvme *dev);
  * it is off the controller fetches nothing, posts nothing, interrupts nobody, and data transfers fail.
  */
 void bf_nvme_reset(struct bf_nvme *dev);
+/*
+ * Power goes and comes back: a reset that the SMART log counts, as an unsafe one when the controller had been enabled
+ * and no shutdown was completed since. What the host was told is written stays: the cache is kept alive to the end.
+ */
+void bf_nvme_power_cycle(struct bf_nvme *dev);
 void bf_nvme_bus_master(struct bf_nvme *dev, bool on);
 
 /*

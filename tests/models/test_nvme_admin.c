@@ -312,6 +312,57 @@ START_TEST(test_feature_data)
 }
 END_TEST
 
+static void put_range(uint32_t i, uint64_t first, uint64_t blocks)
+{
+	memset(page + 64 * i, 0, 64);
+	page[64 * i] = 2; /* a RAID */
+	bf_put_le64(page + 64 * i + 16, first);
+	bf_put_le64(page + 64 * i + 24, blocks - 1);
+	page[64 * i + 32] = (uint8_t)(i + 1);
+}
+
+START_TEST(test_feature_lba_ranges)
+{
+	uint32_t n;
+
+	ck_assert_uint_eq(get(3, 1, 0, &n), 0);
+	ck_assert_uint_eq(n, 0);
+	ck_assert_uint_eq(bf_get_le64(page + 24), 131071);
+	put_range(0, 1000, 1000);
+	put_range(1, 0, 1000);
+	ck_assert_uint_eq(set(3, 1, 1), 0);
+	memset(page, 0xee, 4096);
+	ck_assert_uint_eq(get(3, 1, 0, &n), 0);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_uint_eq(bf_get_le64(page + 16), 1000);
+	ck_assert_uint_eq(page[64 + 32], 2);
+	ck_assert_uint_eq(bf_get_le64(page + 128 + 24), 0);
+	ck_assert_uint_eq(get(1u << 8 | 3, 1, 0, &n), 0); /* the default */
+	ck_assert_uint_eq(n, 0);
+	ck_assert_uint_eq(get(3, 2, 0, &n), 0); /* another namespace */
+	ck_assert_uint_eq(bf_get_le64(page + 24), 8191);
+	put_range(0, 0, 1001);
+	put_range(1, 1000, 1);
+	ck_assert_uint_eq(set(3, 1, 1), RIG_DNR | BF_NVME_SC_OVERLAP);
+	ck_assert_uint_eq(set(3, 1, 0), 0); /* the first alone */
+	put_range(0, 131071, 2);
+	ck_assert_uint_eq(set(3, 1, 0), FIELD);
+	put_range(0, 0, 0); /* 2^64 blocks */
+	ck_assert_uint_eq(set(3, 1, 0), FIELD);
+	ck_assert_uint_eq(set(3, BF_NVME_NSID_ALL, 0), NS);
+	ck_assert_uint_eq(set(3, 3, 0), FIELD);
+	ck_assert_uint_eq(set(1u << 31 | 3, 1, 0), RIG_DNR | BF_NVME_SC_FEATURE_NOT_SAVEABLE);
+	restart();
+	ck_assert_uint_eq(get(3, 1, 0, &n), 0);
+	ck_assert_uint_eq(bf_get_le64(page + 24), 131071);
+	/* There is one combination of command sets. */
+	ck_assert_uint_eq(set(0x19, 0, 0), 0);
+	ck_assert_uint_eq(set(0x19, 0, 1), RIG_DNR | BF_NVME_SC_COMMAND_SETS);
+	ck_assert_uint_eq(get(0x19, 0, 0, &n), 0);
+	ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
 START_TEST(test_keep_alive)
 {
 	struct bf_nvme_sqe *e = host_slot(&h, &h.admin, BF_NVME_ADM_SET_FEATURES, 0);
@@ -496,7 +547,7 @@ START_TEST(test_firmware)
 	ck_assert_uint_eq(download(4096, 4096), 0);
 	ck_assert_uint_eq(commit(2, 1), RIG_DNR | BF_NVME_SC_FW_IMAGE); /* a hole at its start */
 	ck_assert_uint_eq(download(0, 4096), 0);
-	ck_assert_uint_eq(download(2048, 4), RIG_DNR | BF_NVME_SC_FW_OVERLAP);
+	ck_assert_uint_eq(download(2048, 4), RIG_DNR | BF_NVME_SC_OVERLAP);
 	ck_assert_uint_eq(commit(1, 1), RIG_DNR | BF_NVME_SC_FW_SLOT);
 	ck_assert_uint_eq(commit(4, 1), RIG_DNR | BF_NVME_SC_FW_SLOT);
 	ck_assert_uint_eq(commit(2, 6), FIELD);
@@ -606,6 +657,7 @@ int main(void)
 	tcase_add_test(c, test_features);
 	tcase_add_test(c, test_feature_queues);
 	tcase_add_test(c, test_feature_data);
+	tcase_add_test(c, test_feature_lba_ranges);
 	tcase_add_test(c, test_keep_alive);
 	tcase_add_test(c, test_format);
 	tcase_add_test(c, test_format_in_progress);

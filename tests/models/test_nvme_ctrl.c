@@ -295,6 +295,91 @@ START_TEST(test_subsystem_and_function_reset)
 END_TEST
 
 /* Resets at any moment of a busy controller, again and again: nothing is left over, nothing is late. */
+/* A reset in mid-shutdown ends it; a write that disables and shuts down at once does both, in that order. */
+START_TEST(test_shutdown_meets_reset)
+{
+	open_off();
+	program_admin();
+	ck_assert_uint_eq(enable_with(CC_ENABLE), 1);
+	host_write32(&h, BF_NVME_CC, CC_ENABLE | 1u << 14);
+	bf_sim_run(h.sim, h.sim->now_ps + bf_nvme_970pro.disable_ps / 2);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS) & 0xc, 4);
+	host_write32(&h, BF_NVME_CC, CC_ENABLE & ~1u);
+	bf_sim_run(h.sim, h.sim->now_ps + bf_nvme_970pro.disable_ps / 2);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS) & 0xc, 0);
+	host_run(&h);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 0);
+	ck_assert_uint_eq(enable_with(CC_ENABLE), 1);
+	host_write32(&h, BF_NVME_CC, (CC_ENABLE & ~1u) | 1u << 14);
+	bf_sim_run(h.sim, h.sim->now_ps + bf_nvme_970pro.disable_ps / 2);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS) & 0xc, 4);
+	host_run(&h);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 8); /* shut down, not ready */
+	ck_assert_uint_eq(enable_with(CC_ENABLE), 1);
+	host_close(&h);
+}
+END_TEST
+
+static void enable_again(void)
+{
+	h.admin.tail = h.admin.head = 0;
+	h.admin.phase = 1;
+	memset((void *)(uintptr_t)h.admin.cq, 0, h.admin.size * sizeof(*h.admin.cq));
+	program_admin();
+	ck_assert_uint_eq(enable_with(CC_ENABLE), 1);
+}
+
+/* Power cycles and unsafe shutdowns, as the SMART log has them. */
+static uint64_t power_counts(void)
+{
+	uint8_t *page = host_alloc(&h, 4096, 4096);
+
+	ck_assert_uint_eq(rig_log(&h, 2, true, page, 512), 0);
+	return bf_get_le64(page + 112) << 32 | bf_get_le64(page + 144);
+}
+
+START_TEST(test_power)
+{
+	open_off();
+	enable_again();
+	ck_assert_uint_eq(power_counts(), 1ull << 32);
+	rig_store32(&h, BF_NVME_CC, CC_ENABLE | 1u << 14);
+	bf_nvme_power_cycle(h.dev);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 0);
+	enable_again();
+	ck_assert_uint_eq(power_counts(), 2ull << 32);
+	bf_nvme_power_cycle(h.dev);
+	enable_again();
+	ck_assert_uint_eq(power_counts(), 3ull << 32 | 1);
+	/* A reset is no loss of power; nor does it make up for the shutdown. */
+	bf_nvme_reset(h.dev);
+	bf_nvme_power_cycle(h.dev);
+	bf_nvme_power_cycle(h.dev); /* never enabled: nothing to lose */
+	enable_again();
+	ck_assert_uint_eq(power_counts(), 5ull << 32 | 2);
+	host_close(&h);
+}
+END_TEST
+
+/* Commands whose data are the controller's own registers, by their bus address. */
+START_TEST(test_own_registers_are_out_of_reach)
+{
+	struct bf_region *bar;
+
+	open_off();
+	enable_again();
+	bar = bf_nvme_bar0(h.dev);
+	ck_assert_int_eq(bf_ioas_map_region(&h.ioas, bar, BF_IOMMU_READ | BF_IOMMU_WRITE), 0);
+	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_IDENTIFY, 0, bar->va, 1, 0, NULL), BF_NVME_SC_DATA_TRANSFER);
+	ck_assert_int_eq(h.ioas.last_fault.reason, BF_IOMMU_OWN);
+	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 1);
+	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_SET_FEATURES, 0, bar->va, 0x0e, 0, NULL),
+			  BF_NVME_SC_DATA_TRANSFER);
+	ck_assert_uint_eq(h.ioas.faults, 2);
+	host_close(&h);
+}
+END_TEST
+
 START_TEST(test_reset_under_load)
 {
 	struct bf_rng r;
@@ -510,6 +595,9 @@ int main(void)
 	tcase_add_test(c, test_enable_while_falling);
 	tcase_add_test(c, test_shutdown);
 	tcase_add_test(c, test_subsystem_and_function_reset);
+	tcase_add_test(c, test_shutdown_meets_reset);
+	tcase_add_test(c, test_power);
+	tcase_add_test(c, test_own_registers_are_out_of_reach);
 	tcase_add_test(c, test_reset_under_load);
 	tcase_add_test(c, test_bus_master);
 	tcase_add_test(c, test_fatal);
