@@ -57,9 +57,11 @@ static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_
 		 r->world.time_ps);
 	if (r->commands)
 		printf(", %" PRIu64 " IOPS", rate(r->commands, r->world.time_ps / BF_NS));
-	printf(", %" PRIu64 " events\n", r->world.events);
+	if (!r->device[0])
+		printf(", %" PRIu64 " events", r->world.events);
+	putchar('\n');
 	if (r->device[0])
-		printf("device                     %s: %.40s\n", r->device, r->model);
+		printf("device                     %s: %s\n", r->device, r->model);
 	if (r->device[0] && stats)
 		print_dmabuf(r->dmabuf_bytes);
 	if (w->records && !r->device[0])
@@ -123,7 +125,7 @@ static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_r
 	bf_json_u64(&j, "iops", rate(r->commands, r->world.time_ps / BF_NS));
 	bf_json_u64(&j, "events", r->world.events);
 	bf_json_u64(&j, "records", r->world.records);
-	if (w->records)
+	if (w->records && !r->device[0])
 		bf_json_hex(&j, "hash", r->world.hash);
 	if (r->split.count)
 		json_split(&j, &r->split);
@@ -242,6 +244,9 @@ static int run_run(const struct bf_args *args)
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
 	if (w.device && strcmp(w.backend->name, "vfio") != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--device: backend %s has no devices to choose from",
+				    w.backend->name);
+	else if (w.backend->describe && bf_arg_text(args, "trace"))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
 				    w.backend->name);
 	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",

@@ -528,6 +528,15 @@ static void take_hash(struct arena *a)
 	a->out->world.records = sim->rec.count;
 }
 
+/* Texts of Identify are padded with spaces. */
+static void take_text(char *out, const char *from, size_t len)
+{
+	while (len && from[len - 1] == ' ')
+		len--;
+	memcpy(out, from, len);
+	out[len] = '\0';
+}
+
 int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink, struct bf_nvme_run_result *out,
 			 struct bf_error *err)
 {
@@ -542,8 +551,8 @@ int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink,
 	if (rc == 0)
 		rc = open_host(&a, err);
 	if (rc == 0 && a.host) {
-		memcpy(out->model, bf_nvm_host_ctrl(a.host)->model, 40);
-		memcpy(out->serial, bf_nvm_host_ctrl(a.host)->serial, 20);
+		take_text(out->model, bf_nvm_host_ctrl(a.host)->model, 40);
+		take_text(out->serial, bf_nvm_host_ctrl(a.host)->serial, 20);
 		rc = prepare(&a, err);
 		if (rc == 0 && w->work == BF_NVM_READ)
 			rc = serve(&a, bf_nvm_kernels(w->backend->platform)->fill, &filled, err);
