@@ -461,15 +461,14 @@ void bf_cause_mention_faults(const struct bf_record_log *log, uint64_t end_ps, s
 		 bf_record_log_name(log, first->actor), first->time_ps);
 }
 
-static uint64_t count_window(const struct bf_record_log *log, const struct bf_cause *c)
+void bf_cause_count(const struct bf_record_log *log, struct bf_cause *c)
 {
 	const struct bf_rec_header *head;
-	uint64_t n = 0;
 	size_t offset = 0;
 
-	while ((head = bf_record_log_next(log, &offset)) != NULL)
-		n += head->time_ps >= c->begin_ps && head->time_ps <= c->end_ps;
-	return n;
+	c->records = 0;
+	while (c->text[0] && (head = bf_record_log_next(log, &offset)) != NULL)
+		c->records += head->time_ps >= c->begin_ps && head->time_ps <= c->end_ps;
 }
 
 void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_cause *out)
@@ -483,7 +482,6 @@ void bf_cause_read(const struct bf_record_log *log, uint32_t depth, struct bf_ca
 	    !device_error(&f, out) && !stuck_queue(&f, out))
 		late_payload(&f, out);
 	bf_cause_mention_faults(log, f.end_ps, out);
-	if (out->text[0])
-		out->records = count_window(log, out);
+	bf_cause_count(log, out);
 	bf_facts_free(&f);
 }

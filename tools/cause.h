@@ -30,6 +30,9 @@ struct bf_span bf_span_of(uint64_t ps);
 /* How many faults of the plan fired and which was first, behind whatever else was found. */
 void bf_cause_mention_faults(const struct bf_record_log *log, uint64_t end_ps, struct bf_cause *out);
 
+/* Counts the records in the cause's interval. */
+void bf_cause_count(const struct bf_record_log *log, struct bf_cause *c);
+
 /* As a member "cause" of the open object. */
 void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
 

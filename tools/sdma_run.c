@@ -83,6 +83,10 @@ static void wrong_at(struct arena *a, uint32_t pe, uint64_t at, uint8_t is, uint
 {
 	const struct bf_sdma_plan_area *area = area_of(&a->plan, pe, at);
 
+	if (!a->r->wrong_va)
+		a->r->wrong_va = bf_sdma_plan_va(&a->plan, pe, at);
+	if (a->r->wrong++)
+		return;
 	snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
 		 "PE %" PRIu32 ", heap offset 0x%" PRIx64 ", byte %" PRIu64 " of %s: is 0x%02x, should be 0x%02x", pe,
 		 at, area ? at - area->at : 0, area ? area->name : "no area", is, should);
@@ -129,7 +133,7 @@ static void check_heaps(struct arena *a)
 
 		if (memcmp(is, should, a->plan.used[pe]) != 0)
 			for (uint64_t i = 0; i < a->plan.used[pe]; i++)
-				if (is[i] != should[i] && !a->r->wrong++)
+				if (is[i] != should[i])
 					wrong_at(a, pe, i, is[i], should[i]);
 		a->r->verified += a->plan.used[pe];
 	}
@@ -157,7 +161,7 @@ static void check_untouched(struct arena *a)
 	for (uint32_t i = 0; i < a->plan.nthreads; i++)
 		memcpy(a->before + ((const uint8_t *)a->plan.threads[i].status - heap), a->plan.threads[i].status, 8);
 	for (uint64_t i = 0; i < a->plan.used[0]; i++)
-		if (heap[i] != a->before[i] && !a->r->wrong++)
+		if (heap[i] != a->before[i])
 			wrong_at(a, 0, i, heap[i], a->before[i]);
 }
 
@@ -380,7 +384,7 @@ static void name_cause(struct arena *a)
 		cause = "the engine has retired everything and a thread still waits: the packets that it read are not "
 			"those that were stored, or the word that it waits for was overwritten";
 	if (cause)
-		snprintf(a->r->cause, sizeof(a->r->cause), "%s", cause);
+		snprintf(a->r->cause.text, sizeof(a->r->cause.text), "%s", cause);
 }
 
 static int judge(struct arena *a)

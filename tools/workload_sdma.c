@@ -315,8 +315,8 @@ static void print_failure(const struct bf_sdma_result *r)
 		printf("at the end:\n");
 		print_lines(stdout, r->world.report);
 	}
-	if (r->cause[0])
-		printf("cause: %s\n", r->cause);
+	if (r->cause.text[0])
+		printf("cause: %s\n", r->cause.text);
 }
 
 static void print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
@@ -391,8 +391,8 @@ static void json_failure(struct bf_json *j, const struct bf_sdma_result *r)
 	bf_json_u64(j, "unfinished_queues", r->unfinished);
 	if (r->world.report[0])
 		bf_json_text(j, "report", r->world.report);
-	if (r->cause[0])
-		bf_json_text(j, "cause", r->cause);
+	if (r->cause.text[0])
+		bf_cause_json(j, &r->cause);
 }
 
 static void json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
@@ -516,6 +516,12 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 	bf_picture_free(&picture);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (r.verdict != BF_SDMA_GOOD) {
+		struct bf_cause cause;
+
+		bf_sdma_cause_of(w, &r, &cause);
+		r.cause = cause.text[0] ? cause : r.cause;
+	}
 	if (!bf_arg_json(args))
 		print_result(w, &r, bf_arg_flag(args, "stats"));
 	else if (!trace_rc)

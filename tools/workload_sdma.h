@@ -10,6 +10,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
+#include "tools/cause.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
 
@@ -86,7 +87,8 @@ struct bf_sdma_result {
 	uint64_t paths[5];             /* sdma-memcpy3d: calls by path (enum bf_hip_path) */
 	uint64_t wrong;                /* bytes */
 	char wrong_text[240];          /* the first of them */
-	char cause[400];
+	uint64_t wrong_va;             /* its address; 0 when it is no byte */
+	struct bf_cause cause;         /* what the standing of queues tells */
 	uint32_t nqueues, unfinished;
 	struct bf_sdma_queue_standing queues[BF_SDMA_QUEUES_SHOWN];
 	uint64_t wall_ns;
@@ -100,5 +102,15 @@ struct bf_sdma_result {
  */
 int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink, struct bf_sdma_result *out,
 			 struct bf_error *err);
+
+/*
+ * The cause that a log of all records shows; `out` stays empty when it shows none. `wrong_va`: the first byte that is not
+ * what it must be; NULL when the data are right or were not looked at.
+ */
+struct bf_record_log;
+void bf_sdma_cause_read(const struct bf_record_log *log, const uint64_t *wrong_va, struct bf_cause *out);
+
+/* Runs `w`, which ended in `r`, once more with all records and reads the cause from them; empty as with bf_cause_of(). */
+void bf_sdma_cause_of(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, struct bf_cause *out);
 
 #endif
