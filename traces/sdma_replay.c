@@ -10,6 +10,8 @@
 #define RING_MIN_DWORDS 256u
 #define MEMORY_MAX (1ull << 30) /* unless the caller says less */
 #define TIME_MAX (10 * BF_S)
+#define STEP BF_MS
+#define EVENTS_MAX 1000000u
 
 struct range {
 	uint64_t from, to; /* pages */
@@ -313,14 +315,18 @@ static int build(struct replay *p)
 	return bf_sdma_queue_create(p->engine, &qo, &p->queue);
 }
 
+/* A poll that waits for ever ends by the number of its tries, a copy of rows of bytes by the time that it takes. */
 static void ring_doorbell(struct replay *p, uint64_t index)
 {
+	const uint64_t end_ps = p->sim->now_ps + TIME_MAX, end_events = p->sim->events + EVENTS_MAX + p->dump->count * 64;
 	uint64_t offset;
 	struct bf_region *r = bf_sdma_doorbell(p->queue, &offset);
 
 	bf_put_le64(p->pointers->bytes + 64, index);
 	r->mmio->write(r, offset, p->pointers->bytes + 64, 8);
-	bf_sim_run(p->sim, p->sim->now_ps + TIME_MAX);
+	while (p->sim->now_ps < end_ps && p->sim->events < end_events)
+		if (bf_sim_run(p->sim, p->sim->now_ps + STEP) != BF_RUN_LIMIT)
+			break;
 }
 
 /*
