@@ -8,6 +8,7 @@
 #include "models/nvme/device_internal.h"
 
 #define QID_NONE 0xffffu
+#define CELL_SEEN 0xffffffffu
 
 enum { SOURCE_REGISTER, SOURCE_SHADOW, SOURCE_MEMORY };
 
@@ -394,6 +395,26 @@ static int poll_cell(struct bf_nvme *dev, uint32_t offset, uint32_t *seen)
 	return 1;
 }
 
+/*
+ * With shadow doorbells the register says only: look. A host may store the value that it stored last, having gone once
+ * around the ring without the register; so the cell is given a value that no host stores.
+ */
+static int poll_shadowed_cell(struct bf_nvme *dev, uint32_t offset)
+{
+	uint32_t value;
+
+	if (look(dev, offset) == CELL_SEEN)
+		return 0;
+	value = __atomic_exchange_n(cell(dev, offset), CELL_SEEN, __ATOMIC_ACQ_REL);
+	ring(dev, offset, value, SOURCE_MEMORY);
+	return 1;
+}
+
+static int poll_doorbell(struct bf_nvme *dev, uint32_t qid, uint32_t offset, uint32_t *seen)
+{
+	return BF_UNLIKELY(dev->dbbuf_shadow && qid) ? poll_shadowed_cell(dev, offset) : poll_cell(dev, offset, seen);
+}
+
 /* Completion queues first: what they give back makes room for what submission queues ask for. */
 static int poll_doorbells(struct bf_nvme *dev)
 {
@@ -403,12 +424,12 @@ static int poll_doorbells(struct bf_nvme *dev)
 	for (uint32_t i = 0; i < dev->nlive_cqs; i++) {
 		struct bf_nvme_cq *cq = dev->cqs[dev->live_cqs[i]];
 
-		found |= poll_cell(dev, bf_nvme_cq_doorbell(cq->qid, stride), &cq->seen);
+		found |= poll_doorbell(dev, cq->qid, bf_nvme_cq_doorbell(cq->qid, stride), &cq->seen);
 	}
 	for (uint32_t i = 0; i < dev->nlive_sqs; i++) {
 		struct bf_nvme_sq *sq = dev->sqs[dev->live_sqs[i]];
 
-		found |= poll_cell(dev, bf_nvme_sq_doorbell(sq->qid, stride), &sq->seen);
+		found |= poll_doorbell(dev, sq->qid, bf_nvme_sq_doorbell(sq->qid, stride), &sq->seen);
 	}
 	return found;
 }

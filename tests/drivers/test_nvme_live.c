@@ -30,7 +30,7 @@ static struct bf_nvm_room room(struct rig *r, uint64_t bytes)
 	return out;
 }
 
-static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uint32_t share)
+static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uint32_t share, bool dbbuf)
 {
 	const struct bf_world_opts world = { .seed = 1,
 					     .devices = BF_DEVICE_NVME,
@@ -40,6 +40,7 @@ static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uin
 	const struct bf_nvm_host_opts opts = { .nqps = threads / share,
 					       .entries = share * DEPTH + 1,
 					       .cids = share > 1 ? share * DEPTH : 0,
+					       .dbbuf = dbbuf,
 					       .timeout_ns = 30000000000u };
 
 	*r = (struct rig){ .be = bf_backend_find("live"), .threads = threads, .share = share };
@@ -85,13 +86,13 @@ static void rig_run(struct rig *r, bool cpu, uint64_t commands)
 	r->be->close(r->world);
 }
 
-/* Bits of the loop's number: on the CPU, shared. */
+/* Bits of the loop's number: on the CPU, shared, with shadow doorbells. */
 START_TEST(threads_verify_what_they_wrote)
 {
 	const uint32_t share = _i & 2 ? 4 : 1;
 	struct rig r;
 
-	rig_open(&r, BF_NVM_VERIFY, 8, share);
+	rig_open(&r, BF_NVM_VERIFY, 8, share, _i & 4);
 	rig_run(&r, _i & 1, COMMANDS * 2 + 1);
 }
 END_TEST
@@ -100,7 +101,7 @@ START_TEST(a_mix_is_right)
 {
 	struct rig r;
 
-	rig_open(&r, BF_NVM_MIXED, 4, 2);
+	rig_open(&r, BF_NVM_MIXED, 4, 2, false);
 	rig_run(&r, _i, COMMANDS);
 }
 END_TEST
@@ -109,7 +110,7 @@ START_TEST(another_thread_rings_the_doorbell)
 {
 	struct rig r;
 
-	rig_open(&r, BF_NVM_ADMIN, 1, 1);
+	rig_open(&r, BF_NVM_ADMIN, 1, 1, false);
 	r.job.mailbox = (void *)room(&r, 4).vaddr;
 	rig_run(&r, true, COMMANDS);
 }
@@ -123,7 +124,7 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tc, 240);
-	tcase_add_loop_test(tc, threads_verify_what_they_wrote, 0, 4);
+	tcase_add_loop_test(tc, threads_verify_what_they_wrote, 0, 8);
 	tcase_add_loop_test(tc, a_mix_is_right, 0, 2);
 	tcase_add_test(tc, another_thread_rings_the_doorbell);
 	suite_add_tcase(s, tc);
