@@ -93,12 +93,12 @@ static void print_backends(struct bf_json *json)
 			bf_json_text(json, "name", (*b)->name);
 			bf_json_bool(json, "usable", usable);
 			bf_json_text(json, "summary", (*b)->summary);
-			if (!usable)
-				bf_json_text(json, "why", why);
+			if (why[0])
+				bf_json_text(json, usable ? "what" : "why", why);
 			bf_json_close(json, '}');
 		} else {
 			printf("  %-8s %-4s %s\n", (*b)->name, usable ? "yes" : "no", (*b)->summary);
-			if (!usable)
+			if (why[0])
 				print_remark(why);
 		}
 	}
@@ -166,9 +166,9 @@ const struct bf_command bf_cmd_doctor = {
 	.usage = "doctor",
 	.summary = "say which backends work here, and why others do not",
 	.details =
-	    "For each backend: whether it can be used on this machine, and if not, which device, module, library or\n"
-	    "permission is missing and how to get it. Then the libraries that this build has or lacks, and programs\n"
-	    "that some tests call.\n"
+	    "For each backend: whether it can be used on this machine, and on which device; if not, which device, module,\n"
+	    "library or permission is missing and how to get it. Then the libraries that this build has or lacks, and\n"
+	    "programs that some tests call.\n"
 	    "\n"
 	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,

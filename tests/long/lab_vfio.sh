@@ -14,10 +14,12 @@ probe() {
 	check "probe-$2" registers grep -q '^BAR0 16384 bytes, CAP 0x[0-9a-f]*, VS 0x00010400' "$work/probe-$2.out"
 }
 
-# drive IMAGE INTERFACE: Belfry's workloads, data and completions checked.
+# drive IMAGE INTERFACE WORKLOAD...: Belfry's workloads, data and completions checked.
 drive() {
-	guest "drive-$2" --image "$1" --nvme "$media" --add "$BELFRY:/bin/belfry" --add "$here/guest/vfio_steps.sh" -- \
-		sh /bin/vfio_steps.sh "$2" read write verify mixed file unmapped
+	local image=$1
+	shift
+	guest "drive-$image" --image "$image" --nvme "$media" --add "$BELFRY:/bin/belfry" \
+		--add "$here/guest/vfio_steps.sh" -- sh /bin/vfio_steps.sh "$@"
 }
 
 need_images vfio iommufd dmabuf
@@ -26,6 +28,7 @@ gcc -std=c17 -D_GNU_SOURCE -O2 -static "$lab/guest/vfio_probe.c" -o "$work/vfio_
 probe vfio group
 probe iommufd cdev
 probe dmabuf dmabuf
-drive vfio group
-drive iommufd cdev
+drive vfio group read write verify mixed admin file unmapped
+drive iommufd cdev read write verify mixed admin file unmapped
+drive dmabuf group verify dmabuf
 verdict
