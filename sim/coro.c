@@ -58,13 +58,14 @@ size_t bf_coro_stack_bytes(const struct bf_coro *co)
 
 /*
  * Stacks of one size would all have their hot ends in the same few sets of the first-level cache. Each starts at one of
- * sixteen places within its last page instead; speed is all that depends on the address.
+ * sixteen places within the upper half of its last page instead, so that a shallow stack touches no second one; speed
+ * is all that depends on the address.
  */
 static size_t stack_room(const struct bf_coro *co)
 {
 	const uint64_t spread = (uint64_t)(uintptr_t)co->map * 0x9e3779b97f4a7c15ull >> 60;
 
-	return co->map_bytes - co->page_bytes - (size_t)spread * 256;
+	return co->map_bytes - co->page_bytes - (size_t)spread * 128;
 }
 
 #if BF_CORO_ASM
