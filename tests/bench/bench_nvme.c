@@ -5,7 +5,7 @@
  * The limit in the same run is what the bytes cost at least: a copy of 4 KiB from a random place of a buffer as large
  * as the namespace. QEMU's NVMe with a polled guest driver does 0.05 to 0.3 M commands a second in a small VM.
  *
- * bench_nvme [million commands] [MiB of the namespace]
+ * bench_nvme [million commands] [MiB of the namespace] [profile or "live"]
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -257,17 +257,22 @@ int main(int argc, char **argv)
 	};
 	uint64_t total = (uint64_t)((argc > 1 ? atof(argv[1]) : 1.0) * 1e6);
 	uint64_t bytes = (uint64_t)(argc > 2 ? atoi(argv[2]) : 64) << 20;
+	const char *only = argc > 3 ? argv[3] : "";
 
 	printf("%-8s %-6s %6s %6s %8s %9s %8s %14s %7s\n", "profile", "op", "queues", "depth", "records", "Mcmd/s",
 	       "ns/cmd", "4K copy ns", "ratio");
 	for (size_t i = 0; i < BF_ARRAY_LEN(jobs); i++) {
-		double limit = run_limit(bytes, total), ns = run_model(&jobs[i], bytes, total);
+		double limit, ns;
 
+		if (*only && strcmp(only, jobs[i].profile))
+			continue;
+		limit = run_limit(bytes, total);
+		ns = run_model(&jobs[i], bytes, total);
 		printf("%-8s %-6s %6u %6u %8s %9.2f %8.0f %14.0f %7.1f\n", jobs[i].profile,
 		       jobs[i].opcode == BF_NVME_IO_READ ? "read" : "write", jobs[i].queues, jobs[i].depth,
 		       jobs[i].records ? "on" : "off", 1e3 / ns, ns, limit, ns / limit);
 	}
-	for (uint32_t depth = 1; depth <= 1024; depth *= 32) {
+	for (uint32_t depth = 1; depth <= 1024 && (!*only || !strcmp(only, "live")); depth *= 32) {
 		double limit = run_limit(bytes, total), ns = run_live(depth, bytes, total);
 
 		if (ns > 0)
