@@ -24,6 +24,7 @@
 struct host_queue {
 	uint16_t qid;
 	uint32_t size, tail, head, phase;
+	uint32_t cq_size; /* where it is not `size` */
 	struct bf_nvme_sqe *sq;
 	const struct bf_nvme_cqe *cq;
 };
@@ -117,7 +118,7 @@ static inline bool host_poll(struct host *h, struct host_queue *q, struct bf_nvm
 	if ((bf_le16(c->status) & 1u) != q->phase)
 		return false;
 	*out = *c;
-	q->head = q->head + 1 == q->size ? 0 : q->head + 1;
+	q->head = q->head + 1 == (q->cq_size ? q->cq_size : q->size) ? 0 : q->head + 1;
 	q->phase ^= !q->head;
 	host_write32(h, bf_nvme_cq_doorbell(q->qid, 0), q->head);
 	return true;
