@@ -40,7 +40,9 @@ bool bf_nvme_device_find_unmapped(const struct bf_backend *be, struct bf_world *
 
 			if (!prp || be->reachable(world, 0, prp, 1))
 				continue;
-			*out = (struct bf_nvme_unmapped){ .slot = slot, .cid = bf_get_le16(sqe + 2), .prp = i + 1, .iova = prp };
+			*out = (struct bf_nvme_unmapped){
+				.slot = slot, .cid = bf_get_le16(sqe + 2), .prp = i + 1, .iova = prp
+			};
 			return true;
 		}
 	}

@@ -41,7 +41,7 @@ struct vfio_world {
 	struct bf_vfio_device dev;
 	struct piece *pieces;
 	uint64_t next[BF_VFIO_RANGES_MAX]; /* free addresses of each of the IOMMU's ranges begin there */
-	int log; /* the kernel's log, for faults; negative: why it cannot be read */
+	int log;                           /* the kernel's log, for faults; negative: why it cannot be read */
 	struct fault fault[FAULTS_MAX];
 	uint32_t nfaults;
 	struct bf_workers workers;
@@ -71,7 +71,8 @@ static int check(const struct bf_world_opts *o, struct bf_error *err)
 	if (o->nvme_ns && o->nvme_ns->file)
 		return bf_fail(err, -ENOTSUP, "backend vfio: the medium is the device's, not a file");
 	if (o->nvme_cmb)
-		return bf_fail(err, -ENOTSUP, "backend vfio does not use controller memory buffers: queues lie in host memory");
+		return bf_fail(err, -ENOTSUP,
+			       "backend vfio does not use controller memory buffers: queues lie in host memory");
 	return 0;
 }
 
@@ -316,8 +317,8 @@ static void append_fault(const struct vfio_world *w, const struct fault *f, char
 		snprintf(report + used, cap - used, "that is in '%s', mapped at 0x%" PRIx64 "\n", at->name, at->iova);
 	else if (below)
 		snprintf(report + used, cap - used,
-			 "nothing was ever mapped there; the memory below it, '%s', ends at 0x%" PRIx64 "\n", below->name,
-			 below->iova + below->size);
+			 "nothing was ever mapped there; the memory below it, '%s', ends at 0x%" PRIx64 "\n",
+			 below->name, below->iova + below->size);
 	else
 		snprintf(report + used, cap - used, "nothing was ever mapped there or below\n");
 }

@@ -22,7 +22,7 @@ static int bind_device(struct bf_vfio_device *dev, const char *path)
 	if (dev->iommufd < 0)
 		return bf_vfio_fail(dev, dev->iommufd, "open", IOMMU, "modprobe iommufd, or permissions");
 	bind.iommufd = dev->iommufd;
-	rc = dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_BIND_IOMMUFD, &bind);
+	rc = bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_BIND_IOMMUFD, &bind);
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "VFIO_DEVICE_BIND_IOMMUFD", path,
 				    rc == -EBUSY ? "another process has the device or its group" : NULL);
@@ -34,13 +34,13 @@ static int attach(struct bf_vfio_device *dev, const char *path)
 	struct iommu_ioas_alloc alloc = { .size = sizeof(alloc) };
 	struct vfio_device_attach_iommufd_pt pt = { .argsz = sizeof(pt) };
 	char strangers[96];
-	int rc = dev->sys->ioctl(dev->sys->arg, dev->iommufd, IOMMU_IOAS_ALLOC, &alloc);
+	int rc = bf_vfio_ioctl(dev, dev->iommufd, IOMMU_IOAS_ALLOC, &alloc);
 
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "IOMMU_IOAS_ALLOC", IOMMU, NULL);
 	dev->ioas = alloc.out_ioas_id;
 	pt.pt_id = alloc.out_ioas_id;
-	rc = dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_ATTACH_IOMMUFD_PT, &pt);
+	rc = bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_ATTACH_IOMMUFD_PT, &pt);
 	if (rc >= 0)
 		return 0;
 	bf_vfio_group_strangers(dev->sys, &dev->spot, strangers, sizeof(strangers));
@@ -55,7 +55,7 @@ static int ask_ranges(struct bf_vfio_device *dev)
 					    .ioas_id = dev->ioas,
 					    .num_iovas = BF_VFIO_RANGES_MAX,
 					    .allowed_iovas = (uint64_t)(uintptr_t)r };
-	const int rc = dev->sys->ioctl(dev->sys->arg, dev->iommufd, IOMMU_IOAS_IOVA_RANGES, &a);
+	const int rc = bf_vfio_ioctl(dev, dev->iommufd, IOMMU_IOAS_IOVA_RANGES, &a);
 
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "IOMMU_IOAS_IOVA_RANGES", IOMMU,
@@ -89,12 +89,12 @@ int bf_vfio_cdev_map(struct bf_vfio_device *dev, void *at, uint64_t size, uint64
 		.iova = iova,
 	};
 
-	return dev->sys->ioctl(dev->sys->arg, dev->iommufd, IOMMU_IOAS_MAP, &a);
+	return bf_vfio_ioctl(dev, dev->iommufd, IOMMU_IOAS_MAP, &a);
 }
 
 void bf_vfio_cdev_unmap(struct bf_vfio_device *dev, uint64_t iova, uint64_t size)
 {
 	struct iommu_ioas_unmap a = { .size = sizeof(a), .ioas_id = dev->ioas, .iova = iova, .length = size };
 
-	dev->sys->ioctl(dev->sys->arg, dev->iommufd, IOMMU_IOAS_UNMAP, &a);
+	bf_vfio_ioctl(dev, dev->iommufd, IOMMU_IOAS_UNMAP, &a);
 }

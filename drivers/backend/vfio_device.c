@@ -31,7 +31,7 @@ static int ask_region(struct bf_vfio_device *dev, uint32_t index, const char *wh
 	int rc;
 
 	*r = (struct vfio_region_info){ .argsz = sizeof(*r), .index = index };
-	rc = dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_GET_REGION_INFO, r);
+	rc = bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_GET_REGION_INFO, r);
 	snprintf(step, sizeof(step), "VFIO_DEVICE_GET_REGION_INFO(%s)", what);
 	return rc < 0 ? fail_device(dev, rc, step, NULL) : 0;
 }
@@ -58,7 +58,7 @@ static int look(struct bf_vfio_device *dev, struct vfio_region_info *bar)
 {
 	struct vfio_device_info info = { .argsz = sizeof(info) };
 	struct vfio_region_info config;
-	int rc = dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_GET_INFO, &info);
+	int rc = bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_GET_INFO, &info);
 
 	if (rc < 0)
 		return fail_device(dev, rc, "VFIO_DEVICE_GET_INFO", NULL);
@@ -105,8 +105,9 @@ int bf_vfio_device_open(struct bf_vfio_device *dev, const struct bf_vfio_sys *sy
 {
 	int rc;
 
-	*dev = (struct bf_vfio_device){ .sys = sys, .err = err, .spot = *spot, .container = -1, .group = -1,
-					.iommufd = -1, .fd = -1 };
+	*dev = (struct bf_vfio_device){
+		.sys = sys, .err = err, .spot = *spot, .container = -1, .group = -1, .iommufd = -1, .fd = -1
+	};
 	rc = spot->way == BF_VFIO_CDEV ? bf_vfio_cdev_open(dev) : bf_vfio_group_open(dev);
 	if (!rc && !dev->nranges)
 		assume_ranges(dev);
@@ -127,7 +128,7 @@ void bf_vfio_device_quiet(struct bf_vfio_device *dev)
 		return;
 	command(dev, 0, PCI_COMMAND_MASTER);
 	if (dev->resets)
-		dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_RESET, NULL);
+		bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_RESET, NULL);
 	dev->mastering = false;
 }
 
@@ -173,7 +174,7 @@ int bf_vfio_export_bar(struct bf_vfio_device *dev, uint64_t offset, uint64_t byt
 		.offset = offset,
 		.length = bytes,
 	};
-	const int fd = dev->sys->ioctl(dev->sys->arg, dev->fd, VFIO_DEVICE_FEATURE, &a);
+	const int fd = bf_vfio_ioctl(dev, dev->fd, VFIO_DEVICE_FEATURE, &a);
 
 	return fd < 0 ? fail_device(dev, fd, "VFIO_DEVICE_FEATURE(DMA_BUF)",
 				    fd == -ENOTTY ? "kernels from 6.19 on with CONFIG_VFIO_PCI_DMABUF have it" : NULL)

@@ -74,8 +74,8 @@ static int fail_unbound(const struct bf_vfio_sys *sys, const char *address, stru
 static int fail_none(const struct bf_vfio_sys *sys, const struct census *c, struct bf_error *err)
 {
 	if (!c->all)
-		return bf_fail(err, -ENODEV, "this machine has no NVMe controller on PCI (class " NVME_CLASS " in " DEVICES
-					     ")");
+		return bf_fail(err, -ENODEV,
+			       "this machine has no NVMe controller on PCI (class " NVME_CLASS " in " DEVICES ")");
 	return fail_unbound(sys, c->first, err);
 }
 
@@ -89,8 +89,10 @@ static int parse(const char *device, struct bf_vfio_spot *spot, bool *any_way, s
 	*any_way = !way[0];
 	if (len >= sizeof(spot->address) || (way[0] && strcmp(way, "group") != 0 && strcmp(way, "cdev") != 0) ||
 	    (len && (strspn(device, "0123456789abcdefABCDEF:.") != len || !memchr(device, ':', len))))
-		return bf_fail(err, -EINVAL, "device \"%.64s\" is not a PCI address such as 0000:01:00.0, "
-					     "with \",group\" or \",cdev\" behind it or not", device);
+		return bf_fail(err, -EINVAL,
+			       "device \"%.64s\" is not a PCI address such as 0000:01:00.0, "
+			       "with \",group\" or \",cdev\" behind it or not",
+			       device);
 	if (len && memchr(device, ':', len) == memrchr(device, ':', len)) /* the domain is mostly left out */
 		snprintf(spot->address, sizeof(spot->address), "0000:%.*s", (int)len, device);
 	else
@@ -130,17 +132,20 @@ int bf_vfio_find(const struct bf_vfio_sys *sys, const char *device, struct bf_vf
 		return rc;
 	snprintf(path, sizeof(path), DEVICES "/%s/iommu_group", out->address);
 	if (sys->link(sys->arg, path, out->group, sizeof(out->group)) != 0)
-		return bf_fail(err, -ENODEV, "%s has no IOMMU group: switch the IOMMU on, in the firmware and with "
-					     "intel_iommu=on or amd_iommu=on for the kernel", out->address);
+		return bf_fail(err, -ENODEV,
+			       "%s has no IOMMU group: switch the IOMMU on, in the firmware and with "
+			       "intel_iommu=on or amd_iommu=on for the kernel",
+			       out->address);
 	snprintf(path, sizeof(path), DEVICES "/%s/vfio-dev", out->address);
 	if (sys->next(sys->arg, path, "", out->node, sizeof(out->node)) != 0)
 		out->node[0] = '\0';
 	if (any_way && out->node[0] && sys->exists(sys->arg, "/dev/iommu"))
 		out->way = BF_VFIO_CDEV;
 	if (out->way == BF_VFIO_CDEV && !out->node[0])
-		return bf_fail(err, -ENODEV, "%s has no file in /dev/vfio/devices: this kernel's VFIO is built without "
-					     "CONFIG_VFIO_DEVICE_CDEV; \"%s,group\" works without", out->address,
-			       out->address);
+		return bf_fail(err, -ENODEV,
+			       "%s has no file in /dev/vfio/devices: this kernel's VFIO is built without "
+			       "CONFIG_VFIO_DEVICE_CDEV; \"%s,group\" works without",
+			       out->address, out->address);
 	return 0;
 }
 
@@ -184,7 +189,6 @@ int bf_vfio_probe(const struct bf_vfio_sys *sys, char *why, size_t cap)
 	}
 	sys->close(sys->arg, fd);
 	snprintf(why, cap, "%" PRIu32 " NVMe controller%s at vfio-pci, the first %s, by %s", c.bound,
-		 c.bound == 1 ? "" : "s", spot.address,
-		 spot.way == BF_VFIO_CDEV ? "IOMMUFD (cdev) or group" : "group");
+		 c.bound == 1 ? "" : "s", spot.address, spot.way == BF_VFIO_CDEV ? "IOMMUFD (cdev) or group" : "group");
 	return 0;
 }

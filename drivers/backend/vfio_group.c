@@ -20,10 +20,11 @@ static int open_container(struct bf_vfio_device *dev)
 	dev->container = dev->sys->open(dev->sys->arg, CONTAINER);
 	if (dev->container < 0)
 		return bf_vfio_fail(dev, dev->container, "open", CONTAINER, "modprobe vfio, or permissions");
-	rc = dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_GET_API_VERSION, NULL);
+	rc = bf_vfio_ioctl(dev, dev->container, VFIO_GET_API_VERSION, NULL);
 	if (rc != VFIO_API_VERSION)
-		return bf_vfio_fail(dev, rc < 0 ? rc : -EPROTO, "VFIO_GET_API_VERSION", CONTAINER, "version 0 is needed");
-	rc = dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_CHECK_EXTENSION, (void *)(uintptr_t)VFIO_TYPE1v2_IOMMU);
+		return bf_vfio_fail(dev, rc < 0 ? rc : -EPROTO, "VFIO_GET_API_VERSION", CONTAINER,
+				    "version 0 is needed");
+	rc = bf_vfio_ioctl(dev, dev->container, VFIO_CHECK_EXTENSION, (void *)(uintptr_t)VFIO_TYPE1v2_IOMMU);
 	if (rc <= 0)
 		return bf_vfio_fail(dev, rc ? rc : -ENODEV, "VFIO_CHECK_EXTENSION(TYPE1v2)", CONTAINER,
 				    "modprobe vfio_iommu_type1");
@@ -40,20 +41,23 @@ static int join_group(struct bf_vfio_device *dev)
 	dev->group = dev->sys->open(dev->sys->arg, path);
 	if (dev->group < 0)
 		return bf_vfio_fail(dev, dev->group, "open", path,
-				    dev->group == -EBUSY ? "another process has it" : "the user needs access to this file");
-	rc = dev->sys->ioctl(dev->sys->arg, dev->group, VFIO_GROUP_GET_STATUS, &status);
+				    dev->group == -EBUSY ? "another process has it"
+							 : "the user needs access to this file");
+	rc = bf_vfio_ioctl(dev, dev->group, VFIO_GROUP_GET_STATUS, &status);
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "VFIO_GROUP_GET_STATUS", path, NULL);
 	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE)) {
 		bf_vfio_group_strangers(dev->sys, &dev->spot, strangers, sizeof(strangers));
-		return bf_fail(dev->err, -EPERM,
-			       "IOMMU group %s of %s is not viable: other drivers have devices in it, %s; unbind them or bind "
-			       "them to vfio-pci", dev->spot.group, dev->spot.address, strangers);
+		return bf_fail(
+		    dev->err, -EPERM,
+		    "IOMMU group %s of %s is not viable: other drivers have devices in it, %s; unbind them or bind "
+		    "them to vfio-pci",
+		    dev->spot.group, dev->spot.address, strangers);
 	}
-	rc = dev->sys->ioctl(dev->sys->arg, dev->group, VFIO_GROUP_SET_CONTAINER, &dev->container);
+	rc = bf_vfio_ioctl(dev, dev->group, VFIO_GROUP_SET_CONTAINER, &dev->container);
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "VFIO_GROUP_SET_CONTAINER", path, NULL);
-	rc = dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_SET_IOMMU, (void *)(uintptr_t)VFIO_TYPE1v2_IOMMU);
+	rc = bf_vfio_ioctl(dev, dev->container, VFIO_SET_IOMMU, (void *)(uintptr_t)VFIO_TYPE1v2_IOMMU);
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "VFIO_SET_IOMMU(TYPE1v2)", CONTAINER,
 				    "an IOMMU without interrupt remapping needs allow_unsafe_interrupts=1");
@@ -68,12 +72,14 @@ static int take_ranges(struct bf_vfio_device *dev, const uint8_t *info, uint32_t
 
 	while (at) {
 		if (at > len || len - at < sizeof(cap.header))
-			return bf_vfio_fail(dev, -EPROTO, "VFIO_IOMMU_GET_INFO", CONTAINER, "a capability lies outside");
+			return bf_vfio_fail(dev, -EPROTO, "VFIO_IOMMU_GET_INFO", CONTAINER,
+					    "a capability lies outside");
 		memcpy(&cap.header, info + at, sizeof(cap.header));
 		if (cap.header.id == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE)
 			break;
 		if (cap.header.next && cap.header.next <= at)
-			return bf_vfio_fail(dev, -EPROTO, "VFIO_IOMMU_GET_INFO", CONTAINER, "capabilities go in circles");
+			return bf_vfio_fail(dev, -EPROTO, "VFIO_IOMMU_GET_INFO", CONTAINER,
+					    "capabilities go in circles");
 		at = cap.header.next;
 	}
 	if (!at)
@@ -94,7 +100,7 @@ static int ask_ranges(struct bf_vfio_device *dev)
 {
 	struct vfio_iommu_type1_info info = { .argsz = sizeof(info) };
 	uint8_t *all;
-	int rc = dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_IOMMU_GET_INFO, &info);
+	int rc = bf_vfio_ioctl(dev, dev->container, VFIO_IOMMU_GET_INFO, &info);
 
 	if (rc < 0)
 		return bf_vfio_fail(dev, rc, "VFIO_IOMMU_GET_INFO", CONTAINER, NULL);
@@ -108,7 +114,7 @@ static int ask_ranges(struct bf_vfio_device *dev)
 	if (!all)
 		return bf_fail(dev->err, -ENOMEM, "no memory for the IOMMU's capabilities");
 	memcpy(all, &info.argsz, sizeof(info.argsz));
-	rc = dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_IOMMU_GET_INFO, all);
+	rc = bf_vfio_ioctl(dev, dev->container, VFIO_IOMMU_GET_INFO, all);
 	if (rc < 0)
 		rc = bf_vfio_fail(dev, rc, "VFIO_IOMMU_GET_INFO", CONTAINER, NULL);
 	else
@@ -129,8 +135,9 @@ int bf_vfio_group_open(struct bf_vfio_device *dev)
 	if (rc)
 		return rc;
 	snprintf(path, sizeof(path), "/dev/vfio/%s", dev->spot.group);
-	dev->fd = dev->sys->ioctl(dev->sys->arg, dev->group, VFIO_GROUP_GET_DEVICE_FD, dev->spot.address);
-	return dev->fd < 0 ? bf_vfio_fail(dev, dev->fd, "VFIO_GROUP_GET_DEVICE_FD", path, "another process may have it") : 0;
+	dev->fd = bf_vfio_ioctl(dev, dev->group, VFIO_GROUP_GET_DEVICE_FD, dev->spot.address);
+	return dev->fd < 0 ? bf_vfio_fail(dev, dev->fd, "VFIO_GROUP_GET_DEVICE_FD", path, "another process may have it")
+			   : 0;
 }
 
 int bf_vfio_group_map(struct bf_vfio_device *dev, void *at, uint64_t size, uint64_t iova)
@@ -141,12 +148,12 @@ int bf_vfio_group_map(struct bf_vfio_device *dev, void *at, uint64_t size, uint6
 					      .iova = iova,
 					      .size = size };
 
-	return dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_IOMMU_MAP_DMA, &a);
+	return bf_vfio_ioctl(dev, dev->container, VFIO_IOMMU_MAP_DMA, &a);
 }
 
 void bf_vfio_group_unmap(struct bf_vfio_device *dev, uint64_t iova, uint64_t size)
 {
 	struct vfio_iommu_type1_dma_unmap a = { .argsz = sizeof(a), .iova = iova, .size = size };
 
-	dev->sys->ioctl(dev->sys->arg, dev->container, VFIO_IOMMU_UNMAP_DMA, &a);
+	bf_vfio_ioctl(dev, dev->container, VFIO_IOMMU_UNMAP_DMA, &a);
 }

@@ -1,8 +1,8 @@
 /*
  * Backend "vfio": what its files share.
  *
- * vfio_find.c chooses a device and says what is missing, vfio_group.c and vfio_cdev.c open it by one of the kernel's two
- * interfaces, vfio_device.c is what both have in common behind that (registers, configuration space, reset),
+ * vfio_find.c chooses a device and says what is missing, vfio_group.c and vfio_cdev.c open it by one of the kernel's
+ * two interfaces, vfio_device.c is what both have in common behind that (registers, configuration space, reset),
  * backend_vfio.c makes a world of it. vfio_system.c are the system's calls, so that a test can stand in for them.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_VFIO_INTERNAL_H
@@ -28,7 +28,7 @@ struct bf_vfio_sys {
 	int (*read)(void *arg, const char *path, char *buf, size_t cap);
 	/* The last part of what a symbolic link points to; 0. */
 	int (*link)(void *arg, const char *path, char *buf, size_t cap);
-	/* The first name in a folder that sorts behind `after` (""); 0, -ENOENT behind the last or without the folder. */
+	/* The first name in a folder that sorts behind `after` (""). 0; -ENOENT behind the last or without a folder. */
 	int (*next)(void *arg, const char *folder, const char *after, char *buf, size_t cap);
 	bool (*exists)(void *arg, const char *path);
 	/* The kernel's log from here on: a descriptor. Its next line, or -EAGAIN when there is none yet. */
@@ -103,6 +103,11 @@ void bf_vfio_unmap(struct bf_vfio_device *dev, uint64_t iova, uint64_t size);
 
 /* A DMA-BUF of part of BAR0: its descriptor, the caller's to close, or a negative errno with `err` set. */
 int bf_vfio_export_bar(struct bf_vfio_device *dev, uint64_t offset, uint64_t bytes);
+
+static inline int bf_vfio_ioctl(const struct bf_vfio_device *dev, int fd, unsigned long request, void *data)
+{
+	return dev->sys->ioctl(dev->sys->arg, fd, request, data);
+}
 
 /* "STEP of FILE: errno in words; ADVICE" (NULL: none). */
 int bf_vfio_fail(struct bf_vfio_device *dev, int rc, const char *step, const char *file, const char *advice);

@@ -1,7 +1,7 @@
 /*
  * Backend "vfio" against a stand-in of the kernel: which device it takes, the sequence of calls by either interface,
- * refusals, clean-up, what it says of IOMMU faults; and with the NVMe model behind the stand-in's BAR and address space,
- * workloads from end to end.
+ * refusals, clean-up, what it says of IOMMU faults; and with the NVMe model behind the stand-in's BAR and address
+ * space, workloads from end to end.
  */
 #include <check.h>
 #include <errno.h>
@@ -296,14 +296,13 @@ static void map(struct fake *k, uint64_t at, uint64_t iova, uint64_t size)
 	p->iova = iova;
 	p->size = size;
 	pthread_mutex_lock(&k->lock);
-	ck_assert_int_eq(bf_region_create(&k->space,
-					  &(struct bf_region_opts){ .name = "piece",
-								    .kind = BF_MEM_DRAM,
-								    .size = size,
-								    .va = iova,
-								    .bytes = (void *)(uintptr_t)at },
-					  &p->region),
-			 0);
+	ck_assert_int_eq(
+	    bf_region_create(
+		&k->space,
+		&(struct bf_region_opts){
+		    .name = "piece", .kind = BF_MEM_DRAM, .size = size, .va = iova, .bytes = (void *)(uintptr_t)at },
+		&p->region),
+	    0);
 	ck_assert_int_eq(bf_ioas_map_region(&k->ioas, p->region, BF_IOMMU_READ | BF_IOMMU_WRITE), 0);
 	pthread_mutex_unlock(&k->lock);
 }
@@ -333,15 +332,12 @@ static const struct {
 	unsigned long request;
 	const char *name;
 } requests[] = {
-	REQUEST(VFIO_GET_API_VERSION),    REQUEST(VFIO_CHECK_EXTENSION),
-	REQUEST(VFIO_SET_IOMMU),	  REQUEST(VFIO_GROUP_GET_STATUS),
-	REQUEST(VFIO_GROUP_SET_CONTAINER), REQUEST(VFIO_GROUP_GET_DEVICE_FD),
-	REQUEST(VFIO_DEVICE_GET_INFO),    REQUEST(VFIO_DEVICE_GET_REGION_INFO),
-	REQUEST(VFIO_DEVICE_RESET),	  REQUEST(VFIO_IOMMU_GET_INFO),
-	REQUEST(VFIO_IOMMU_MAP_DMA),	  REQUEST(VFIO_IOMMU_UNMAP_DMA),
-	REQUEST(VFIO_DEVICE_FEATURE),	  REQUEST(VFIO_DEVICE_BIND_IOMMUFD),
-	REQUEST(VFIO_DEVICE_ATTACH_IOMMUFD_PT), REQUEST(IOMMU_IOAS_ALLOC),
-	REQUEST(IOMMU_IOAS_IOVA_RANGES),  REQUEST(IOMMU_IOAS_MAP),
+	REQUEST(VFIO_GET_API_VERSION),  REQUEST(VFIO_CHECK_EXTENSION),        REQUEST(VFIO_SET_IOMMU),
+	REQUEST(VFIO_GROUP_GET_STATUS), REQUEST(VFIO_GROUP_SET_CONTAINER),    REQUEST(VFIO_GROUP_GET_DEVICE_FD),
+	REQUEST(VFIO_DEVICE_GET_INFO),  REQUEST(VFIO_DEVICE_GET_REGION_INFO), REQUEST(VFIO_DEVICE_RESET),
+	REQUEST(VFIO_IOMMU_GET_INFO),   REQUEST(VFIO_IOMMU_MAP_DMA),          REQUEST(VFIO_IOMMU_UNMAP_DMA),
+	REQUEST(VFIO_DEVICE_FEATURE),   REQUEST(VFIO_DEVICE_BIND_IOMMUFD),    REQUEST(VFIO_DEVICE_ATTACH_IOMMUFD_PT),
+	REQUEST(IOMMU_IOAS_ALLOC),      REQUEST(IOMMU_IOAS_IOVA_RANGES),      REQUEST(IOMMU_IOAS_MAP),
 	REQUEST(IOMMU_IOAS_UNMAP),
 };
 
@@ -415,7 +411,8 @@ static int answer(struct fake *k, int fd, unsigned long request, void *data)
 		k->open_fds++;
 		return DEVICE;
 	case VFIO_DEVICE_GET_INFO:
-		*(struct vfio_device_info *)data = (struct vfio_device_info){ .flags = 3, .num_regions = 9, .num_irqs = 5 };
+		*(struct vfio_device_info *)data =
+		    (struct vfio_device_info){ .flags = 3, .num_regions = 9, .num_irqs = 5 };
 		return 0;
 	case VFIO_DEVICE_GET_REGION_INFO:
 		return region_info(k, data);
@@ -488,10 +485,20 @@ static int fake_ioctl(void *arg, int fd, unsigned long request, void *data)
 static const struct bf_vfio_sys *system_of(struct fake *k)
 {
 	k->sys = (struct bf_vfio_sys){
-		.arg = k,	       .open = fake_open,     .close = fake_close,       .ioctl = fake_ioctl,
-		.mmap = fake_mmap,     .munmap = fake_munmap, .pread = fake_pread,       .pwrite = fake_pwrite,
-		.read = fake_read,     .link = fake_read,     .next = fake_next,         .exists = fake_exists,
-		.log_open = fake_log_open, .log_read = fake_log_read,
+		.arg = k,
+		.open = fake_open,
+		.close = fake_close,
+		.ioctl = fake_ioctl,
+		.mmap = fake_mmap,
+		.munmap = fake_munmap,
+		.pread = fake_pread,
+		.pwrite = fake_pwrite,
+		.read = fake_read,
+		.link = fake_read,
+		.next = fake_next,
+		.exists = fake_exists,
+		.log_open = fake_log_open,
+		.log_read = fake_log_read,
 	};
 	return &k->sys;
 }
@@ -537,13 +544,12 @@ static void plug_in(struct fake *k)
 	ck_assert_int_eq(bf_sim_create(1, &k->sim), 0);
 	ck_assert_int_eq(bf_space_init(&k->space, k->sim, "host", 0), 0);
 	ck_assert_int_eq(bf_ioas_init(&k->ioas, k->sim, "host", 4096), 0);
-	ck_assert_int_eq(bf_nvme_create(k->sim,
-					&(struct bf_nvme_opts){ .name = "ssd",
-								.profile = &bf_nvme_instant,
-								.space = &k->space,
-								.ioas = &k->ioas },
-					&k->ssd),
-			 0);
+	ck_assert_int_eq(
+	    bf_nvme_create(k->sim,
+			   &(struct bf_nvme_opts){
+			       .name = "ssd", .profile = &bf_nvme_instant, .space = &k->space, .ioas = &k->ioas },
+			   &k->ssd),
+	    0);
 	bar = bf_nvme_bar0(k->ssd);
 	ck_assert_int_eq(mprotect(bar->bytes, bar->size, PROT_READ | PROT_WRITE), 0);
 	bf_nvme_poll_bar(k->ssd);
@@ -653,7 +659,8 @@ START_TEST(refusals)
 			k = new_fake();
 			k->fail_at = n;
 			err = (struct bf_error){ 0 };
-			ck_assert_msg(use(k, ways[way], &w, &err) < 0, "call %u, %s, was refused for nothing", n, k->refused);
+			ck_assert_msg(use(k, ways[way], &w, &err) < 0, "call %u, %s, was refused for nothing", n,
+				      k->refused);
 			ck_assert_msg(strstr(err.text, k->refused) != NULL, "%s: %s", k->refused, err.text);
 			if (!strstr(k->refused, "mmap") && !strstr(k->refused, "memory"))
 				ck_assert_msg(strstr(err.text, "Operation not permitted") != NULL, "%s", err.text);
@@ -823,17 +830,20 @@ START_TEST(faults_are_read_from_the_log)
 		uint64_t iova;
 		bool fault, write;
 	} lines[] = {
-		{ "3,812,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x1000 [fault reason 0x06] PTE "
+		{ "3,812,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x1000 [fault reason 0x06] "
+		  "PTE "
 		  "Read access is not set",
 		  0x1000, true, false },
-		{ "3,812,1,-;DMAR: [DMA Write] Request device [02:00.0] fault addr 12345000 [fault reason 05]", 0x12345000,
-		  true, true },
+		{ "3,812,1,-;DMAR: [DMA Write] Request device [02:00.0] fault addr 12345000 [fault reason 05]",
+		  0x12345000, true, true },
 		{ "3,9,1,-;vfio-pci 0000:02:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x001b address=0xfffe0000 "
 		  "flags=0x0020]",
 		  0xfffe0000, true, true },
-		{ "3,9,1,-;AMD-Vi: Event logged [IO_PAGE_FAULT device=02:00.0 domain=0x001b address=0x2000 flags=0x0000]",
+		{ "3,9,1,-;AMD-Vi: Event logged [IO_PAGE_FAULT device=02:00.0 domain=0x001b address=0x2000 "
+		  "flags=0x0000]",
 		  0x2000, true, false },
-		{ "3,812,1,-;DMAR: [DMA Read] Request device [03:00.0] fault addr 0x1000 [fault reason 06]", 0, false, false },
+		{ "3,812,1,-;DMAR: [DMA Read] Request device [03:00.0] fault addr 0x1000 [fault reason 06]", 0, false,
+		  false },
 		{ "6,1,1,-;nvme nvme0: pci function 0000:02:00.0", 0, false, false },
 		{ "3,812,1,-;DMAR: DRHD: handling fault status reg 2", 0, false, false },
 	};
@@ -886,8 +896,16 @@ static void rig_open(struct rig *r, const char *device)
 		.work = BF_NVM_VERIFY,
 		.ctrl = bf_nvm_host_ctrl(r->host),
 		.qps = bf_nvm_host_qps(r->host),
-		.shape = { .threads = THREADS, .lanes = 2, .share = 1, .depth = DEPTH, .batch = 2, .commands = COMMANDS,
-			   .bytes = BYTES, .span = COMMANDS, .check = 1, .seed = 3 },
+		.shape = { .threads = THREADS,
+			   .lanes = 2,
+			   .share = 1,
+			   .depth = DEPTH,
+			   .batch = 2,
+			   .commands = COMMANDS,
+			   .bytes = BYTES,
+			   .span = COMMANDS,
+			   .check = 1,
+			   .seed = 3 },
 		.requests = DEPTH,
 		.slots = DEPTH,
 		.data_stride = 4096,
@@ -941,8 +959,10 @@ START_TEST(unmapped_memory_is_named)
 	rig_open(&r, ways[_i]);
 	r.job.data.ioaddr = 0x5000;
 	r.k->no_log = false;
-	r.k->messages[0] = "3,1,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x5000 [fault reason 0x06]";
-	r.k->messages[1] = "3,1,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x5200 [fault reason 0x06]";
+	r.k->messages[0] =
+	    "3,1,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x5000 [fault reason 0x06]";
+	r.k->messages[1] =
+	    "3,1,1,-;DMAR: [DMA Read NO_PASID] Request device [02:00.0] fault addr 0x5200 [fault reason 0x06]";
 	r.k->messages[2] = "3,1,1,-;DMAR: [DMA Write NO_PASID] Request device [02:00.0] fault addr 0x900000000 [...]";
 	r.k->nmessages = 3;
 	rig_run(&r);
@@ -950,8 +970,9 @@ START_TEST(unmapped_memory_is_named)
 	ck_assert(!bf_backend_vfio.reachable(r.world, 0, 0x5000, 1));
 	ck_assert_ptr_nonnull(strstr(r.result.report, "a read at 0x5200: nothing was ever mapped there or below\n"));
 	ck_assert_ptr_null(strstr(r.result.report, "0x5000"));
-	ck_assert_ptr_nonnull(strstr(r.result.report, "a write at 0x900000000: nothing was ever mapped there; the memory "
-						      "below it, 'test', ends at 0x"));
+	ck_assert_ptr_nonnull(strstr(r.result.report,
+				     "a write at 0x900000000: nothing was ever mapped there; the memory "
+				     "below it, 'test', ends at 0x"));
 	bf_nvm_host_abandon(r.host);
 	rig_close(&r);
 }
