@@ -91,9 +91,8 @@ void bf_choices_json(struct bf_json *j, const struct bf_choice *c, size_t n, con
 	}
 }
 
-int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out)
+static int take_backend(const struct bf_args *args, const char *name, const struct bf_backend **out)
 {
-	const char *name = bf_arg_text(args, "backend");
 	char why[512] = "";
 
 	*out = bf_backend_find(name);
@@ -103,6 +102,18 @@ int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out)
 	if ((*out)->probe(why, sizeof(why)) != 0)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s does not work here: %s", name, why);
 	return BF_EXIT_GOOD;
+}
+
+int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out)
+{
+	return take_backend(args, bf_arg_text(args, "backend"), out);
+}
+
+int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
+{
+	if (strcmp((*backend)->name, "live") != 0 && strcmp((*backend)->name, "cuda") != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=cuda: a real GPU keeps no virtual time; add --backend=live");
+	return take_backend(args, "cuda", backend);
 }
 
 /* The text of a plan file, NULL with `err` set. */

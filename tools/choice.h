@@ -33,6 +33,9 @@ void bf_choices_json(struct bf_json *j, const struct bf_choice *c, size_t n, con
 /* The backend that --backend names, if it works here. Exit code. */
 int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out);
 
+/* With --agent=cuda: the backend becomes "cuda", if it was "live" and a GPU is here. Exit code. */
+int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend);
+
 /* A fault plan as options give it, PLAN or @FILE, as text that the caller frees. Not parsed yet. */
 int bf_faults_text(const char *option, char **out, struct bf_error *err);
 

@@ -135,6 +135,20 @@ static int check_meant(const struct bf_args *args, const struct bf_workload *w)
 	return BF_EXIT_GOOD;
 }
 
+/* A real GPU reaches rings and records where the models' processor does: in host memory. */
+static int choose_agent(const struct bf_args *args, struct bf_workload *w)
+{
+	int code = w->agent ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
+
+	w->agent = 0; /* the backend says it */
+	if (code != BF_EXIT_GOOD || strcmp(w->backend->name, "cuda") != 0)
+		return code;
+	if (bf_arg_given(args, "place") && w->place != BF_PLACE_HOST)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--place: the rings of a real GPU's threads lie in host memory");
+	w->place = BF_PLACE_HOST;
+	return BF_EXIT_GOOD;
+}
+
 int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 {
 	struct bf_error err = { 0 };
@@ -153,6 +167,8 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, &w->backend);
+	if (code == BF_EXIT_GOOD)
+		code = choose_agent(args, w);
 	if (code != BF_EXIT_GOOD)
 		bf_workload_free(w);
 	return code;

@@ -44,6 +44,7 @@ struct bf_workload {
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
+	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then */
 	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
 };
 
@@ -87,7 +88,9 @@ struct bf_workload {
 	  granules_per_mr)                                                                                           \
 	O("plain-cq", FLAG, NULL, NULL, "completion queues are rings, not one entry written over", 0, 0, plain_cq)   \
 	O("ack-timeout", U64, "N", "20", "retransmission time-out: 4.096 us * 2^N", 1, 31, ack_timeout)              \
-	O("retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, retries)
+	O("retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, retries)                      \
+	O("agent", ENUM, "gpu|cuda", "gpu", "who runs the GPU's threads: a model of it, or a real one (with "        \
+	  "--backend live; the same as --backend cuda)", 0, 0, agent)
 
 /* The numeric options, then those that are texts; both as members of a struct bf_opt array. */
 #define BF_WORKLOAD_OPT_(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                    \

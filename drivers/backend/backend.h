@@ -53,9 +53,10 @@ struct bf_world_opts {
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
 	bool system_scope;                     /* rings and records in host memory: fences of system scope */
+	bool cuda;                             /* live only: a real NVIDIA GPU runs the grids of the GPU */
 	/*
-	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the first
-	 * at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
+	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the
+	 * first at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
 	 */
 	const char *device;
 };
@@ -150,8 +151,8 @@ struct bf_backend {
 	/* The PE's NVMe controller; NULL when the backend has none. */
 	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
 	/*
-	 * Part of its BAR0 as a DMA-BUF, for a GPU or another device that is to ring doorbells: a descriptor, the caller's to
-	 * close, or a negative errno. Offset and size in pages. NULL: models have no such thing.
+	 * Part of its BAR0 as a DMA-BUF, for a GPU or another device that is to ring doorbells: a descriptor, the
+	 * caller's to close, or a negative errno. Offset and size in bytes, whole pages. NULL: models have no such thing.
 	 */
 	int (*nvme_bar_dmabuf)(struct bf_world *w, uint32_t pe, uint64_t offset, uint64_t bytes);
 	/* Whether the PE's device may reach all of [va, va + bytes). NULL: its simulation tells. */

@@ -1,6 +1,7 @@
 /*
- * Backend "live": the models on the wall clock. One thread owns the simulation with all devices and looks at their
- * doorbell pages; each warp of a grid is a thread of this process that knows nothing of it but memory.
+ * Backends "live" and "cuda": the models on the wall clock. One thread owns the simulation with all devices and looks at their
+ * doorbell pages; each warp of a grid is a thread of this process that knows nothing of it but memory, or a warp of a real
+ * GPU that knows no more.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -8,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "drivers/backend/backends_internal.h"
+#include "drivers/backend/cuda_internal.h"
 #include "drivers/backend/workers_internal.h"
+#include "drivers/ibgda/kernels.h"
+#include "drivers/nvme/kernels.h"
 #include "models/sdma/sdma.h"
 #include "sim/live.h"
 
@@ -21,7 +26,9 @@ struct live_world {
 	struct bf_world m;
 	struct bf_live *live;
 	struct bf_workers workers;
+	const struct bf_cuda_api *cuda; /* the real GPU that runs the grids of GPUs; NULL: threads do */
 	bool has_workers;
+	bool stuck; /* a grid of the real GPU did not end: nothing that it may touch is freed before the process ends */
 	int loop_rc;
 };
 
@@ -49,8 +56,10 @@ static void world_close(struct bf_world *m)
 {
 	struct live_world *w = m ? world_of(m) : NULL;
 
-	if (!w)
+	if (!w || w->stuck)
 		return;
+	if (w->cuda)
+		w->cuda->close();
 	bf_live_destroy(w->live);
 	bf_machine_close(&w->m);
 	if (w->has_workers)
@@ -58,12 +67,21 @@ static void world_close(struct bf_world *m)
 	free(w);
 }
 
+/* A real GPU sees what it touches at the same addresses. */
+static int map_for_gpu(struct live_world *w, void *p, uint64_t size, const char *name)
+{
+	char why[160];
+	int rc = w->cuda ? w->cuda->map(p, size, why, sizeof(why)) : 0;
+
+	return rc ? bf_fail(&w->m.sim->error, rc, "%s cannot be mapped for the GPU: %s", name, why) : 0;
+}
+
 /* Doorbell pages and registers are addresses only until somebody stores to them for real. */
 static int open_region(struct live_world *w, struct bf_region *r)
 {
 	if (r && mprotect(r->bytes, r->size, PROT_READ | PROT_WRITE))
 		return bf_fail(&w->m.sim->error, -errno, "cannot map %s", r->name);
-	return 0;
+	return r ? map_for_gpu(w, r->bytes, r->size, r->name) : 0;
 }
 
 static int open_doorbells(struct live_world *w)
@@ -108,6 +126,33 @@ static int add_pollers(struct live_world *w)
 	return rc;
 }
 
+static int open_gpu(struct live_world *w, const struct bf_world_opts *opts)
+{
+	char why[256];
+	int rc;
+
+	if (!opts->cuda)
+		return 0;
+	rc = bf_cuda_load(&w->cuda, why, sizeof(why));
+	if (!rc)
+		rc = w->cuda->open(why, sizeof(why));
+	if (rc) {
+		w->cuda = NULL;
+		bf_fail(&w->m.sim->error, rc, "a real GPU's threads: %s", why);
+	}
+	return rc;
+}
+
+static int world_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		       struct bf_memory *out)
+{
+	int rc = bf_machine_alloc(m, pe, place, size, name, out);
+
+	if (!rc)
+		rc = map_for_gpu(world_of(m), out->ptr, out->size, name);
+	return rc && m->err && !m->err->code ? bf_fail(m->err, rc, "%s", m->sim->error.text) : rc;
+}
+
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
 {
 	struct live_world *w = calloc(1, sizeof(*w));
@@ -124,6 +169,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	w->m.live = true;
 	rc = bf_workers_init(&w->workers);
 	w->has_workers = !rc;
+	if (!rc)
+		rc = open_gpu(w, opts);
 	if (!rc)
 		rc = open_doorbells(w);
 	if (!rc)
@@ -147,6 +194,74 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
+/* Which kernel of which driver it is, in the words of the GPU's part. */
+static bool find_kernel(bf_kernel_fn *kernel, enum bf_cuda_driver *driver, uint32_t *work)
+{
+	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_NATIVE);
+	const struct bf_nvm_kernels *nvme = bf_nvm_kernels(BF_PLATFORM_NATIVE);
+
+	*driver = BF_CUDA_IBGDA;
+	for (*work = 0; *work < BF_IBGDA_WORKS; ++*work)
+		if (ibgda->run[*work] == kernel)
+			return true;
+	*driver = BF_CUDA_NVME;
+	for (*work = 0; *work < BF_NVM_WORKS; ++*work)
+		if (nvme->run[*work] == kernel)
+			return true;
+	*work = BF_CUDA_NVME_RING;
+	return nvme->ring == kernel;
+}
+
+/* Starts the waiting grids of GPUs on the real one; those of CPUs stay in the list. */
+static int start_gpu(struct live_world *w)
+{
+	struct bf_grid **at = &w->m.grids, *g;
+	enum bf_cuda_driver driver;
+	char why[160] = "it has no such kernel";
+	uint32_t work;
+	int rc = 0;
+
+	while (w->cuda && !rc && (g = *at)) {
+		if (g->cpu) {
+			at = &g->next;
+			continue;
+		}
+		rc = find_kernel(g->kernel, &driver, &work)
+			 ? w->cuda->launch(driver, work, g->blocks, g->warps, g->arg, why, sizeof(why))
+			 : -ENOTSUP;
+		if (rc)
+			bf_fail(w->m.err, rc, "the real GPU: %s", why);
+		*at = g->next;
+		free(g);
+	}
+	for (w->m.grids_tail = &w->m.grids; *w->m.grids_tail;)
+		w->m.grids_tail = &(*w->m.grids_tail)->next;
+	return rc;
+}
+
+/* True when the limit strikes first. */
+static bool wait_for_gpu(struct live_world *w, int *rc)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+	struct timespec began, now;
+	char why[160];
+	int done = 1;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	while (w->cuda && (done = w->cuda->done(why, sizeof(why))) == 0) {
+		nanosleep(&nap, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (w->m.limit_ps != BF_NEVER &&
+		    (uint64_t)(now.tv_sec - began.tv_sec) > w->m.limit_ps / BF_S) {
+			w->stuck = true;
+			return true;
+		}
+	}
+	if (done < 0)
+		*rc = bf_fail(w->m.err, done, "the real GPU: %s", why);
+	return false;
+}
+
 static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
 	struct live_world *w = world_of(m);
@@ -159,16 +274,23 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	rc = -pthread_create(&loop, NULL, loop_main, w);
 	if (rc)
 		return bf_fail(w->m.err, rc, "cannot start the loop's thread");
-	rc = bf_workers_start(&w->workers, m);
+	rc = start_gpu(w);
+	if (!rc)
+		rc = bf_workers_start(&w->workers, m);
 	if (!rc)
 		late = bf_workers_wait(&w->workers, m->limit_ps);
 	joined = bf_workers_join(&w->workers, m->err);
+	if (wait_for_gpu(w, &rc))
+		late = true;
 	bf_live_stop(w->live);
 	pthread_join(loop, NULL);
 	out->end = late ? BF_END_LIMIT : BF_END_DONE;
 	if (late) {
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		bf_workers_describe(&w->workers, out->report, sizeof(out->report));
+		if (w->stuck)
+			snprintf(out->report + strlen(out->report), sizeof(out->report) - strlen(out->report),
+				 "threads of the real GPU still run\n");
 	}
 	bf_machine_result(&w->m, began, out);
 	bf_workers_clear(&w->workers);
@@ -176,26 +298,58 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	return rc ? rc : w->loop_rc;
 }
 
+static int probe_gpu(char *why, size_t cap)
+{
+	const struct bf_cuda_api *api;
+	int rc = bf_cuda_load(&api, why, cap);
+
+	if (!rc)
+		rc = api->open(why, cap);
+	if (!rc)
+		api->close();
+	return rc;
+}
+
+static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
+{
+	struct bf_world_opts with_gpu = *opts;
+
+	with_gpu.cuda = true;
+	return world_open(&with_gpu, err, out);
+}
+
+/* What both backends of this file have in common. */
+#define LIVE_OPS \
+	.close = world_close, \
+	.alloc = world_alloc, \
+	.command = bf_machine_command, \
+	.map_uar = bf_machine_map_uar, \
+	.address = bf_machine_address, \
+	.launch = bf_machine_launch, \
+	.launch_cpu = bf_machine_launch_cpu, \
+	.nvme_bar = bf_machine_nvme_bar, \
+	.gpu_regs = bf_machine_gpu_regs, \
+	.sdma_create = world_sdma_create, \
+	.sdma_update = bf_machine_sdma_update, \
+	.sdma_destroy = bf_machine_sdma_destroy, \
+	.sdma_standing = bf_machine_sdma_standing, \
+	.sdma_traps = bf_machine_sdma_traps, \
+	.run = world_run, \
+	.sim = bf_machine_sim, \
+	.platform = BF_PLATFORM_NATIVE
+
 const struct bf_backend bf_backend_live = {
 	.name = "live",
 	.summary = "models on the wall clock, PE threads in parallel",
 	.probe = probe,
 	.open = world_open,
-	.close = world_close,
-	.alloc = bf_machine_alloc,
-	.command = bf_machine_command,
-	.map_uar = bf_machine_map_uar,
-	.address = bf_machine_address,
-	.launch = bf_machine_launch,
-	.launch_cpu = bf_machine_launch_cpu,
-	.nvme_bar = bf_machine_nvme_bar,
-	.gpu_regs = bf_machine_gpu_regs,
-	.sdma_create = world_sdma_create,
-	.sdma_update = bf_machine_sdma_update,
-	.sdma_destroy = bf_machine_sdma_destroy,
-	.sdma_standing = bf_machine_sdma_standing,
-	.sdma_traps = bf_machine_sdma_traps,
-	.run = world_run,
-	.sim = bf_machine_sim,
-	.platform = BF_PLATFORM_NATIVE,
+	LIVE_OPS,
+};
+
+const struct bf_backend bf_backend_cuda = {
+	.name = "cuda",
+	.summary = "the same, and a real NVIDIA GPU runs the GPU's threads as device code",
+	.probe = probe_gpu,
+	.open = world_open_gpu,
+	LIVE_OPS,
 };

@@ -1,0 +1,50 @@
+/*
+ * GPU threads for the live backend: the drivers' device code on a real NVIDIA GPU, against models on the CPU.
+ *
+ * The GPU's part is a library of its own, libbelfry-cuda.so (cuda_agent.cu, built by nvcc with -DBELFRY_CUDA=ON), which
+ * is loaded when it is asked for: Belfry itself needs neither CUDA nor a GPU. Rings, records, doorbell pages and data
+ * stay in host memory, which is pinned and mapped for the GPU at its own addresses.
+ */
+#ifndef BELFRY_DRIVERS_BACKEND_CUDA_INTERNAL_H
+#define BELFRY_DRIVERS_BACKEND_CUDA_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which kernel of which driver; the argument is that driver's job, copied when the grid starts. */
+enum bf_cuda_driver { BF_CUDA_IBGDA, BF_CUDA_NVME };
+
+/*
+ * What the library exports as `bf_cuda_api`. Functions return 0 or a negative errno with the reason in `why` (cap
+ * bytes). One thread calls them.
+ */
+struct bf_cuda_api {
+	uint32_t version; /* BF_CUDA_API */
+	/* Takes the first GPU; its name in `why`. */
+	int (*open)(char *why, size_t cap);
+	void (*close)(void); /* not while a grid runs: the process's end is what ends such a one */
+	/* Pins memory and maps it for the GPU at the same address, until close. */
+	int (*map)(void *p, size_t len, char *why, size_t cap);
+	int (*launch)(enum bf_cuda_driver driver, uint32_t work, uint32_t blocks, uint32_t warps, const void *job,
+		      char *why, size_t cap);
+	/* 1: all grids have ended; 0: not yet; negative: a grid failed. */
+	int (*done)(char *why, size_t cap);
+};
+#define BF_CUDA_API 1u
+#define BF_CUDA_LIBRARY "libbelfry-cuda.so"
+
+/* Loads the library and checks its version. 0 or a negative errno with what is missing in `why`. */
+int bf_cuda_load(const struct bf_cuda_api **out, char *why, size_t cap);
+
+/* The extra work number of the NVMe driver's helper for admin queues. */
+#define BF_CUDA_NVME_RING 100u
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
