@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/bytes.h"
 #include "sim/records_io.h"
+#include "sim/rules_internal.h"
 
 #define ALWAYS_PPM 1000000u
 #define NAME_MAX_LEN 63u
@@ -52,187 +52,50 @@ const char *bf_fault_kind_name(enum bf_fault_kind k)
 	return (unsigned int)k < BF_FAULT_KINDS ? kind_names[k] : "?";
 }
 
-/* The text being parsed. `at` moves forward only; line and column of any pointer follow from the start. */
-struct parser {
-	const char *text, *at;
-	struct bf_error *err;
-};
-
-/* A word of the text: neither space nor separator. */
-struct word {
-	const char *at;
-	size_t len;
-};
-
-static int BF_PRINTF(3, 4) parse_error(const struct parser *p, const char *where, const char *fmt, ...)
-{
-	unsigned int line = 1, column = 1;
-	char reason[160];
-	va_list args;
-
-	for (const char *c = p->text; c < where; c++) {
-		column = *c == '\n' ? 1 : column + 1;
-		line += *c == '\n';
-	}
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, args);
-	va_end(args);
-	return bf_fail(p->err, -EINVAL, "fault plan: line %u, column %u: %s", line, column, reason);
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool ends_rule(char c)
-{
-	return c == '\0' || c == '\n' || c == ';' || c == '#';
-}
-
-/* The next word of the current rule; length 0 at its end. */
-static struct word next_word(struct parser *p)
-{
-	struct word w;
-
-	while (is_blank(*p->at))
-		p->at++;
-	w.at = p->at;
-	while (!is_blank(*p->at) && !ends_rule(*p->at))
-		p->at++;
-	w.len = (size_t)(p->at - w.at);
-	return w;
-}
-
-/* Past the comment, if any, and the separator. False at the end of the text. */
-static bool next_rule(struct parser *p)
-{
-	if (*p->at == '#')
-		while (*p->at && *p->at != '\n')
-			p->at++;
-	return *p->at++ != '\0';
-}
-
-static bool word_is(struct word w, const char *text)
-{
-	return strlen(text) == w.len && !memcmp(w.at, text, w.len);
-}
-
-static int digit_of(char c, unsigned int base)
-{
-	int d = bf_hex_digit(c);
-
-	return d < (int)base ? d : -1;
-}
-
-/* Reads digits at the start of `w` and takes them off. False when there are none or they overflow. */
-static bool take_digits(struct word *w, unsigned int base, uint64_t *value)
-{
-	const char *start = w->at;
-
-	*value = 0;
-	for (; w->len && digit_of(*w->at, base) >= 0; w->at++, w->len--)
-		if (__builtin_mul_overflow(*value, base, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)digit_of(*w->at, base), value))
-			return false;
-	return w->at != start;
-}
-
-static int parse_number(const struct parser *p, struct word w, uint64_t *value)
+static int parse_number(const struct bf_rules *p, struct bf_word w, uint64_t *value)
 {
 	const char *start = w.at;
-	bool hex = w.len > 2 && w.at[0] == '0' && (w.at[1] == 'x' || w.at[1] == 'X');
 
-	if (hex) {
-		w.at += 2;
-		w.len -= 2;
-	}
-	if (!take_digits(&w, hex ? 16 : 10, value) || w.len)
-		return parse_error(p, start, "expected a 64-bit number");
+	if (!bf_word_number(&w, value) || w.len)
+		return bf_rules_fail(p, start, "expected a 64-bit number");
 	return 0;
 }
 
-/* A decimal number as value * 10^-places, at most `max_places` of them. */
-static bool take_decimal(struct word *w, unsigned int max_places, uint64_t *value, unsigned int *places)
-{
-	uint64_t part;
-
-	*places = 0;
-	if (!take_digits(w, 10, value))
-		return false;
-	if (!w->len || *w->at != '.')
-		return true;
-	for (w->at++, w->len--; w->len && digit_of(*w->at, 10) >= 0; w->at++, w->len--) {
-		part = (uint64_t)digit_of(*w->at, 10);
-		if (++*places > max_places || __builtin_mul_overflow(*value, 10, value) ||
-		    __builtin_add_overflow(*value, part, value))
-			return false;
-	}
-	return *places > 0;
-}
-
-static int parse_time(const struct parser *p, struct word w, uint64_t *ps)
-{
-	static const struct {
-		const char *name;
-		uint64_t ps;
-	} units[] = { { "ps", BF_PS }, { "ns", BF_NS }, { "us", BF_US }, { "ms", BF_MS }, { "s", BF_S } };
-	const char *start = w.at;
-	unsigned int places;
-	uint64_t unit = 0;
-
-	if (!take_decimal(&w, 12, ps, &places))
-		return parse_error(p, start, "expected a time such as 1.5us");
-	for (size_t i = 0; i < BF_ARRAY_LEN(units); i++)
-		if (word_is(w, units[i].name))
-			unit = units[i].ps;
-	if (!unit)
-		return parse_error(p, w.at, "expected a unit: ps, ns, us, ms or s");
-	for (; places; places--) {
-		if (unit % 10)
-			return parse_error(p, start, "time is finer than a picosecond");
-		unit /= 10;
-	}
-	if (__builtin_mul_overflow(*ps, unit, ps))
-		return parse_error(p, start, "time is out of range");
-	return 0;
-}
-
-static int parse_probability(const struct parser *p, struct word w, uint32_t *ppm)
+static int parse_probability(const struct bf_rules *p, struct bf_word w, uint32_t *ppm)
 {
 	const char *start = w.at;
 	unsigned int places;
 	uint64_t value;
 
-	if (!take_decimal(&w, 6, &value, &places) || w.len)
-		return parse_error(p, start, "expected a probability with at most six decimals");
+	if (!bf_word_decimal(&w, 6, &value, &places) || w.len)
+		return bf_rules_fail(p, start, "expected a probability with at most six decimals");
 	for (; places < 6 && value <= ALWAYS_PPM; places++)
 		value *= 10;
 	if (value > ALWAYS_PPM)
-		return parse_error(p, start, "probability is above 1");
+		return bf_rules_fail(p, start, "probability is above 1");
 	*ppm = (uint32_t)value;
 	return 0;
 }
 
-static int parse_name(const struct parser *p, struct word w, char *name)
+static int parse_name(const struct bf_rules *p, struct bf_word w, char *name)
 {
 	if (!w.len || w.len > NAME_MAX_LEN)
-		return parse_error(p, w.at, "expected a name of 1 to %u characters", NAME_MAX_LEN);
+		return bf_rules_fail(p, w.at, "expected a name of 1 to %u characters", NAME_MAX_LEN);
 	memcpy(name, w.at, w.len);
 	name[w.len] = '\0';
 	return 0;
 }
 
-static int parse_count(const struct parser *p, struct word w, uint64_t *count)
+static int parse_count(const struct bf_rules *p, struct bf_word w, uint64_t *count)
 {
-	if (word_is(w, "inf")) {
+	if (bf_word_is(w, "inf")) {
 		*count = UINT64_MAX;
 		return 0;
 	}
 	return parse_number(p, w, count);
 }
 
-static int parse_value(const struct parser *p, struct rule *r, enum rule_key key, struct word w)
+static int parse_value(const struct bf_rules *p, struct rule *r, enum rule_key key, struct bf_word w)
 {
 	switch (key) {
 	case KEY_ON:
@@ -240,9 +103,9 @@ static int parse_value(const struct parser *p, struct rule *r, enum rule_key key
 	case KEY_QP:
 		return parse_number(p, w, &r->qp);
 	case KEY_AFTER:
-		return parse_time(p, w, &r->after_ps);
+		return bf_rules_time(p, w, &r->after_ps);
 	case KEY_UNTIL:
-		return parse_time(p, w, &r->until_ps);
+		return bf_rules_time(p, w, &r->until_ps);
 	case KEY_SKIP:
 		return parse_number(p, w, &r->skip);
 	case KEY_COUNT:
@@ -250,7 +113,7 @@ static int parse_value(const struct parser *p, struct rule *r, enum rule_key key
 	case KEY_PROB:
 		return parse_probability(p, w, &r->ppm);
 	case KEY_DELAY:
-		return parse_time(p, w, &r->delay_ps);
+		return bf_rules_time(p, w, &r->delay_ps);
 	case KEY_SEED:
 		return parse_number(p, w, &r->seed);
 	case KEYS:
@@ -260,36 +123,36 @@ static int parse_value(const struct parser *p, struct rule *r, enum rule_key key
 }
 
 /* One KEY=VALUE. */
-static int parse_option(const struct parser *p, struct rule *r, struct word w)
+static int parse_option(const struct bf_rules *p, struct rule *r, struct bf_word w)
 {
 	const char *equals = memchr(w.at, '=', w.len);
-	struct word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
+	struct bf_word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
 	unsigned int key = 0;
 
-	while (key < KEYS && !word_is(name, key_names[key]))
+	while (key < KEYS && !bf_word_is(name, key_names[key]))
 		key++;
 	if (key == KEYS)
-		return parse_error(p, w.at, "'%.*s' is no option", (int)(name.len < 40 ? name.len : 40), w.at);
+		return bf_rules_fail(p, w.at, "'%.*s' is no option", (int)(name.len < 40 ? name.len : 40), w.at);
 	if (!equals)
-		return parse_error(p, w.at + w.len, "option '%s' needs '=' and a value", key_names[key]);
+		return bf_rules_fail(p, w.at + w.len, "option '%s' needs '=' and a value", key_names[key]);
 	if (r->given & (1u << key))
-		return parse_error(p, w.at, "option '%s' is given twice", key_names[key]);
+		return bf_rules_fail(p, w.at, "option '%s' is given twice", key_names[key]);
 	r->given |= 1u << key;
-	return parse_value(p, r, (enum rule_key)key, (struct word){ equals + 1, w.len - name.len - 1 });
+	return parse_value(p, r, (enum rule_key)key, (struct bf_word){ equals + 1, w.len - name.len - 1 });
 }
 
-static int parse_rule(struct parser *p, struct rule *r, struct word kind)
+static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
 {
-	struct word w;
+	struct bf_word w;
 	int rc;
 
 	*r = (struct rule){ .until_ps = BF_NEVER, .count = 1, .ppm = ALWAYS_PPM };
-	while (r->kind < BF_FAULT_KINDS && !word_is(kind, kind_names[r->kind]))
+	while (r->kind < BF_FAULT_KINDS && !bf_word_is(kind, kind_names[r->kind]))
 		r->kind++;
 	if (r->kind == BF_FAULT_KINDS)
-		return parse_error(p, kind.at, "'%.*s' is no kind of fault", (int)(kind.len < 40 ? kind.len : 40),
+		return bf_rules_fail(p, kind.at, "'%.*s' is no kind of fault", (int)(kind.len < 40 ? kind.len : 40),
 				   kind.at);
-	for (w = next_word(p); w.len; w = next_word(p)) {
+	for (w = bf_rules_word(p); w.len; w = bf_rules_word(p)) {
 		rc = parse_option(p, r, w);
 		if (rc)
 			return rc;
@@ -297,9 +160,9 @@ static int parse_rule(struct parser *p, struct rule *r, struct word kind)
 	if (!(r->given & (1u << KEY_COUNT)) && r->given & ((1u << KEY_PROB) | (1u << KEY_UNTIL)))
 		r->count = UINT64_MAX;
 	if (r->after_ps >= r->until_ps)
-		return parse_error(p, kind.at, "rule ends before it begins");
+		return bf_rules_fail(p, kind.at, "rule ends before it begins");
 	if (r->given & (1u << KEY_DELAY) && !(DELAYABLE & (1u << r->kind)))
-		return parse_error(p, kind.at, "'%s' has no use for a delay", kind_names[r->kind]);
+		return bf_rules_fail(p, kind.at, "'%s' has no use for a delay", kind_names[r->kind]);
 	return 0;
 }
 
@@ -325,7 +188,7 @@ static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, s
 
 int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out)
 {
-	struct parser p = { .text = text, .at = text, .err = err };
+	struct bf_rules p = { .what = "fault plan", .text = text, .at = text, .err = err };
 	struct bf_fault_plan *plan = calloc(1, sizeof(*plan));
 	struct rule r;
 	int rc = 0;
@@ -334,13 +197,13 @@ int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, s
 	if (!plan)
 		return bf_fail(err, -ENOMEM, "fault plan: no memory");
 	do {
-		struct word kind = next_word(&p);
+		struct bf_word kind = bf_rules_word(&p);
 
 		if (kind.len)
 			rc = parse_rule(&p, &r, kind);
 		if (kind.len && !rc)
 			rc = add_rule(plan, &r, seed, err);
-	} while (!rc && next_rule(&p));
+	} while (!rc && bf_rules_next(&p));
 	if (rc) {
 		bf_fault_plan_destroy(plan);
 		return rc;
