@@ -268,7 +268,7 @@ static uint64_t landing_time(struct bf_dma_port *p, uint32_t len, uint32_t flags
  */
 static inline bool is_own(const struct bf_dma_port *p, const struct bf_region *region)
 {
-	return region->kind == BF_MEM_MMIO && region->link == p->link;
+	return region->kind == BF_MEM_MMIO && region->link == p->link && !p->loops;
 }
 
 /* Translates the whole range for its checks. The first run was translated; the fault plan had its say there. */

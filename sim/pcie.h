@@ -97,6 +97,7 @@ struct bf_dma_port {
 	uint32_t actor;
 	uint64_t reads, writes;     /* statistics: operations started; atomics are reads */
 	struct bf_dma_rings *rings; /* requests in flight */
+	bool loops;                 /* the device routes requests to its own registers by itself; set after the init */
 };
 
 #define BF_DMA_RELAXED 1u /* relaxed ordering attribute */

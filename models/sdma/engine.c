@@ -35,6 +35,7 @@ static int attach(struct bf_sdma *dev, const struct bf_sdma_opts *opts)
 	status = bf_dma_port_init(&dev->dma, dev->sim, name, &dev->link, opts->ioas);
 	if (status)
 		return status;
+	dev->dma.loops = true; /* an engine may ring: KFDTest, KFDQMTest.GPUDoorbellWrite */
 	snprintf(name, sizeof(name), "%s.doorbells", dev->name);
 	bells.name = name;
 	return bf_region_create(opts->space, &bells, &dev->bells);
