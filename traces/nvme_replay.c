@@ -10,27 +10,14 @@
 #include <string.h>
 
 #include "traces/nvme_host_internal.h"
+#include "traces/nvme_replay_internal.h"
 
 #define CTRLS 16u
 #define NAMESPACES 16u
 #define IO_ENTRIES 1024u /* Linux's default depth */
-#define FABRICS_SET 0
-#define FABRICS_CONNECT 1
-#define FABRICS_GET 4
-
-/* A command of the trace that has been posted and not yet been completed there. */
-struct flight {
-	uint32_t cid, line, opcode;
-	int32_t fctype;
-	struct bf_nvme_sqe sqe;
-	bool done; /* in the simulation */
-	uint64_t order; /* of its completion in the queue */
-	uint32_t status, sqhd;
-	uint64_t result;
-};
 
 struct queue {
-	struct flight *flights;
+	struct bf_nvme_flight *flights;
 	uint32_t count, cap;
 	uint64_t posted, completed; /* by the trace */
 	uint64_t arrived;           /* completions of the model */
@@ -61,34 +48,10 @@ struct replay {
 	struct bf_error *err;
 };
 
-const char *bf_nvme_verdict_name(enum bf_nvme_verdict v)
-{
-	static const char *const names[BF_NVME_VERDICTS] = {
-		[BF_NVME_SAME] = "same",
-		[BF_NVME_STATUS_DIFFERS] = "status differs",
-		[BF_NVME_RESULT_DIFFERS] = "register differs",
-		[BF_NVME_HEAD_DIFFERS] = "head differs",
-		[BF_NVME_NO_COMPLETION] = "no completion",
-		[BF_NVME_REORDERED] = "other order",
-		[BF_NVME_DEVICE_OWN] = "device's own",
-		[BF_NVME_OPTIONAL] = "optional",
-		[BF_NVME_ORPHAN] = "command not in the trace",
-		[BF_NVME_NOT_SENT] = "not sent",
-	};
-
-	return (size_t)v < BF_NVME_VERDICTS ? names[v] : "?";
-}
-
-bool bf_nvme_verdict_bad(enum bf_nvme_verdict v)
-{
-	return v == BF_NVME_STATUS_DIFFERS || v == BF_NVME_RESULT_DIFFERS || v == BF_NVME_HEAD_DIFFERS ||
-	       v == BF_NVME_NO_COMPLETION;
-}
-
 /* ---- findings ---- */
 
-static int note(struct replay *p, const struct bf_ftrace_event *ev, const struct flight *f, enum bf_nvme_verdict v,
-		uint64_t captured, uint64_t simulated, const char *text)
+static int note(struct replay *p, const struct bf_ftrace_event *ev, const struct bf_nvme_flight *f,
+		enum bf_nvme_verdict v, uint64_t captured, uint64_t simulated, const char *text)
 {
 	struct bf_nvme_replay_result *r = p->r;
 	struct bf_nvme_finding *out;
@@ -163,7 +126,7 @@ static int look_at_command(struct replay *p, struct ctrl *c, const struct bf_ftr
 	const uint64_t end = slba + (bf_le32(s->cdw12) & 0xffff) + 1;
 	const uint32_t nsid = bf_le32(s->nsid), qid = bf_le32(s->cdw10) & 0xffff;
 
-	if (ev->setup.fctype == FABRICS_SET && bf_le32(s->cdw11) == BF_NVME_CC)
+	if (ev->setup.fctype == BF_NVME_FABRICS_SET && bf_le32(s->cdw11) == BF_NVME_CC)
 		c->enables = true;
 	if (ev->qid == 0 && ev->setup.fctype < 0 && ev->setup.opcode == BF_NVME_ADM_CREATE_CQ &&
 	    qid < BF_NVME_HOST_QUEUES)
@@ -262,13 +225,13 @@ static int point_at_memory(struct replay *p, struct ctrl *c, const struct bf_ftr
 	return 0;
 }
 
-static struct flight *add_flight(struct queue *q, const struct bf_ftrace_event *ev)
+static struct bf_nvme_flight *add_flight(struct queue *q, const struct bf_ftrace_event *ev)
 {
-	struct flight *f;
+	struct bf_nvme_flight *f;
 
 	if (q->count == q->cap) {
 		const uint32_t cap = q->cap ? q->cap * 2 : 16;
-		struct flight *more = realloc(q->flights, cap * sizeof(*more));
+		struct bf_nvme_flight *more = realloc(q->flights, cap * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -276,7 +239,7 @@ static struct flight *add_flight(struct queue *q, const struct bf_ftrace_event *
 		q->cap = cap;
 	}
 	f = &q->flights[q->count++];
-	*f = (struct flight){ .cid = ev->cid,
+	*f = (struct bf_nvme_flight){ .cid = ev->cid,
 			      .line = ev->line,
 			      .opcode = ev->setup.opcode,
 			      .fctype = ev->setup.fctype,
@@ -285,7 +248,7 @@ static struct flight *add_flight(struct queue *q, const struct bf_ftrace_event *
 }
 
 /* The oldest command with that identifier which has not ended, here (`simulated`) or in the trace. */
-static struct flight *find_flight(struct queue *q, uint32_t cid, bool simulated)
+static struct bf_nvme_flight *find_flight(struct queue *q, uint32_t cid, bool simulated)
 {
 	for (uint32_t i = 0; i < q->count; i++)
 		if (q->flights[i].cid == cid && !(simulated && q->flights[i].done))
@@ -301,7 +264,7 @@ static bool take_completions(struct ctrl *c, uint32_t qid)
 	bool any = false;
 
 	while (c->host.queue[qid].ready && bf_nvme_host_poll(&c->host, qid, &cqe)) {
-		struct flight *f = find_flight(q, bf_le16(cqe.cid), true);
+		struct bf_nvme_flight *f = find_flight(q, bf_le16(cqe.cid), true);
 
 		any = true;
 		if (!f)
@@ -316,7 +279,7 @@ static bool take_completions(struct ctrl *c, uint32_t qid)
 }
 
 /* A property command is an access to the register at its offset. */
-static int access_register(struct replay *p, struct ctrl *c, struct flight *f)
+static int access_register(struct replay *p, struct ctrl *c, struct bf_nvme_flight *f)
 {
 	const uint32_t offset = bf_le32(f->sqe.cdw11), len = bf_le32(f->sqe.cdw10) & 1 ? 8 : 4;
 	const uint64_t value = bf_le32(f->sqe.cdw12) | (uint64_t)bf_le32(f->sqe.cdw13) << 32;
@@ -325,7 +288,7 @@ static int access_register(struct replay *p, struct ctrl *c, struct flight *f)
 		return 0;
 	p->r->registers++;
 	f->done = true;
-	if (f->fctype == FABRICS_GET) {
+	if (f->fctype == BF_NVME_FABRICS_GET) {
 		f->result = bf_nvme_host_read(&c->host, offset, len);
 		return 0;
 	}
@@ -337,13 +300,13 @@ static int access_register(struct replay *p, struct ctrl *c, struct flight *f)
 }
 
 /* A connect to an I/O queue creates it; one to the admin queue has no counterpart. */
-static int take_fabrics(struct replay *p, struct ctrl *c, const struct bf_ftrace_event *ev, struct flight *f)
+static int take_fabrics(struct replay *p, struct ctrl *c, const struct bf_ftrace_event *ev, struct bf_nvme_flight *f)
 {
 	const uint32_t qid = bf_le32(f->sqe.cdw10) >> 16;
 
-	if (f->fctype == FABRICS_SET || f->fctype == FABRICS_GET)
+	if (f->fctype == BF_NVME_FABRICS_SET || f->fctype == BF_NVME_FABRICS_GET)
 		return access_register(p, c, f);
-	if (f->fctype == FABRICS_CONNECT && qid && qid < BF_NVME_HOST_QUEUES && c->up) {
+	if (f->fctype == BF_NVME_FABRICS_CONNECT && qid && qid < BF_NVME_HOST_QUEUES && c->up) {
 		f->done = true;
 		return need_queue(p, c, qid, true);
 	}
@@ -355,7 +318,7 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 	struct ctrl *c = find_ctrl(p, ev->ctrl);
 	struct queue *q = &c->queue[ev->qid];
 	struct bf_nvme_sqe sqe = ev->setup.sqe;
-	struct flight *f;
+	struct bf_nvme_flight *f;
 	int rc;
 
 	if (!c->up && ev->setup.fctype < 0)
@@ -389,73 +352,11 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 
 /* ---- completions ---- */
 
-/* Faults inside of the captured device, and what Linux makes up when it gives up on one (host path errors). */
-static bool device_own(uint32_t status)
+static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct bf_nvme_flight *f)
 {
-	const uint32_t code = status & 0x7ff;
-
-	return code == BF_NVME_SC_INTERNAL || code == BF_NVME_SC_ABORT_REQUESTED ||
-	       code == BF_NVME_SC_ABORT_SQ_DELETION || (code >> 8 >= 2 && code != BF_NVME_SC_COMPARE);
-}
-
-static bool refuses(uint32_t status)
-{
-	const uint32_t code = status & 0x7ff;
-
-	return code == BF_NVME_SC_INVALID_OPCODE || code == BF_NVME_SC_INVALID_FIELD || code == BF_NVME_SC_LOG_PAGE;
-}
-
-/* Commands and pages that a controller may lack: everything but what each must have since version 1.0. */
-static bool is_optional(const struct bf_ftrace_event *ev, const struct flight *f)
-{
-	const uint32_t cdw10 = bf_le32(f->sqe.cdw10);
-	const bool directive = f->opcode == BF_NVME_IO_WRITE && (bf_le32(f->sqe.cdw12) >> 20 & 0xf) != 0;
-
-	if (ev->qid)
-		return directive || (f->opcode != BF_NVME_IO_FLUSH && f->opcode != BF_NVME_IO_READ &&
-				     f->opcode != BF_NVME_IO_WRITE);
-	switch (f->opcode) {
-	case BF_NVME_ADM_IDENTIFY:
-		return (cdw10 & 0xff) >= 2;
-	case BF_NVME_ADM_GET_LOG:
-		return (cdw10 & 0xff) > 3;
-	case BF_NVME_ADM_SET_FEATURES:
-	case BF_NVME_ADM_GET_FEATURES:
-		return (cdw10 & 0xff) > 0xb;
-	default:
-		return f->opcode > BF_NVME_ADM_ASYNC_EVENT;
-	}
-}
-
-/* CAP and VS are what the device is; the rest is what it does. */
-static enum bf_nvme_verdict judge_register(const struct flight *f, uint64_t captured)
-{
-	const uint32_t offset = bf_le32(f->sqe.cdw11);
-
-	if (f->fctype != FABRICS_GET || f->result == captured)
-		return BF_NVME_SAME;
-	return offset == BF_NVME_CAP || offset == BF_NVME_VS ? BF_NVME_DEVICE_OWN : BF_NVME_RESULT_DIFFERS;
-}
-
-static enum bf_nvme_verdict judge_status(const struct bf_ftrace_event *ev, const struct flight *f)
-{
-	/* More points at the error log, which devices fill as they like; CRD at delays that only some have. */
-	const uint32_t mine = f->status & 0x47ff, theirs = ev->complete.status & 0x47ff;
-
-	if (mine == theirs)
-		return BF_NVME_SAME;
-	if (device_own(theirs))
-		return BF_NVME_DEVICE_OWN;
-	if ((refuses(mine) || refuses(theirs)) && is_optional(ev, f))
-		return BF_NVME_OPTIONAL;
-	/* Whether a retry is useless is the device's opinion; the code is not. */
-	return (mine & 0x7ff) == (theirs & 0x7ff) ? BF_NVME_SAME : BF_NVME_STATUS_DIFFERS;
-}
-
-static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct flight *f)
-{
-	const bool is_register = f->fctype == FABRICS_GET || f->fctype == FABRICS_SET;
-	const enum bf_nvme_verdict v = is_register ? judge_register(f, ev->complete.result) : judge_status(ev, f);
+	const bool is_register = f->fctype == BF_NVME_FABRICS_GET || f->fctype == BF_NVME_FABRICS_SET;
+	const enum bf_nvme_verdict v = is_register ? bf_nvme_judge_register(f, ev->complete.result)
+						   : bf_nvme_judge_status(ev, f);
 	char text[160];
 
 	p->r->completions++;
@@ -472,7 +373,7 @@ static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct fl
 	return note(p, ev, f, v, ev->complete.status, f->status, text);
 }
 
-static void remove_flight(struct queue *q, struct flight *f)
+static void remove_flight(struct queue *q, struct bf_nvme_flight *f)
 {
 	const uint32_t index = (uint32_t)(f - q->flights);
 
@@ -484,7 +385,7 @@ static int take_complete(struct replay *p, const struct bf_ftrace_event *ev)
 {
 	struct ctrl *c = find_ctrl(p, ev->ctrl);
 	struct queue *q = &c->queue[ev->qid];
-	struct flight *f = find_flight(q, ev->cid, false);
+	struct bf_nvme_flight *f = find_flight(q, ev->cid, false);
 	int rc;
 
 	if (!f)
@@ -496,7 +397,7 @@ static int take_complete(struct replay *p, const struct bf_ftrace_event *ev)
 		rc = compare(p, ev, f);
 	else if (f->fctype >= 0)
 		rc = 0; /* noted when it was not sent */
-	else if (device_own(ev->complete.status))
+	else if (bf_nvme_device_own(ev->complete.status))
 		rc = note(p, ev, f, BF_NVME_DEVICE_OWN, ev->complete.status, 0, "the captured device gave it up");
 	else
 		rc = note(p, ev, f, BF_NVME_NO_COMPLETION, ev->complete.status, 0, "the model posted no completion");
