@@ -1,5 +1,6 @@
 /*
- * Replay of a Linux NVMe trace, in the order of its lines: a command is posted, a completion is waited for and compared.
+ * Replay of a Linux NVMe trace, in the order of its lines: a command is posted, a completion is waited for and
+ * compared.
  */
 #include "traces/nvme_replay.h"
 
@@ -134,7 +135,8 @@ static int look_at_command(struct replay *p, struct ctrl *c, const struct bf_ftr
 	if (!moves_blocks(ev) || nsid == 0 || nsid > NAMESPACES)
 		return 0;
 	if (end < slba || end > 1ull << 48)
-		return bf_fail(p->err, -E2BIG, "line %" PRIu32 ": block %" PRIu64 " is beyond every disk", ev->line, slba);
+		return bf_fail(p->err, -E2BIG, "line %" PRIu32 ": block %" PRIu64 " is beyond every disk", ev->line,
+			       slba);
 	if (end > c->reach[nsid - 1])
 		c->reach[nsid - 1] = end;
 	return 0;

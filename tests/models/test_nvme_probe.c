@@ -75,7 +75,7 @@ static void run_steps(const struct step *s, size_t n)
 	}
 }
 
-/* Both queues of a pair, as Linux makes them: contiguous, interrupt vector = number. Status of the first that fails. */
+/* Both queues of a pair, as Linux makes them: contiguous, interrupt vector = number. Status of what fails first. */
 static uint32_t linux_queue(struct host_queue *q, uint16_t qid, uint32_t size)
 {
 	uint32_t status;
