@@ -13,6 +13,7 @@
 #define PCI_COMMAND 4u
 #define PCI_COMMAND_MEMORY 2u
 #define PCI_COMMAND_MASTER 4u
+#define PCI_COMMAND_INTX_DISABLE 0x400u
 
 int bf_vfio_fail(struct bf_vfio_device *dev, int rc, const char *step, const char *file, const char *advice)
 {
@@ -84,7 +85,8 @@ static int set_up(struct bf_vfio_device *dev)
 
 	if (rc)
 		return rc;
-	rc = command(dev, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+	/* Nobody would answer the interrupt pin, which admin completions pull otherwise. */
+	rc = command(dev, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE, 0);
 	if (rc)
 		return fail_device(dev, rc, "switching bus mastering on in the configuration space", NULL);
 	dev->mastering = true;

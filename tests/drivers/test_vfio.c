@@ -625,14 +625,14 @@ START_TEST(sequence)
 	char expected[2048];
 
 	ck_assert_msg(use(k, ways[_i], &w, &err) == 0, "%s", err.text);
-	ck_assert_uint_eq(k->command, 6);
+	ck_assert_uint_eq(k->command, 0x406); /* memory, bus master, no interrupt pin */
 	bf_backend_vfio.close(w);
 	snprintf(expected, sizeof(expected),
 		 "%sVFIO_DEVICE_GET_INFO\nVFIO_DEVICE_GET_REGION_INFO\nVFIO_DEVICE_GET_REGION_INFO\n"
-		 "command?\ncommand 0x6\nmmap BAR0 16384 at 0x0\n"
+		 "command?\ncommand 0x406\nmmap BAR0 16384 at 0x0\n"
 		 "memory 8192\n%s\nmap 0x100000000 8192\nmemory 4096\n%s\nmap 0x100003000 4096\n"
 		 "VFIO_DEVICE_FEATURE\nexport region 0 0x1000 4096\nclose dma-buf\n"
-		 "command?\ncommand 0x2\nVFIO_DEVICE_RESET\n"
+		 "command?\ncommand 0x402\nVFIO_DEVICE_RESET\n"
 		 "%s\nunmap 0x100003000 4096\nmunmap 4096\n%s\nunmap 0x100000000 8192\nmunmap 8192\nmunmap 16384\n%s",
 		 by[_i], maps[_i], maps[_i], unmaps[_i], unmaps[_i], ends[_i]);
 	ck_assert_str_eq(k->log, expected);
