@@ -317,23 +317,8 @@ static void read_ready(struct bf_nvme_rq *rq)
 		bf_nvme_media_do(rq, rq->ns, BF_NVME_OP_READ, rq->io.offset, rq->io.len, rq->io.stage, staged);
 }
 
-/*
- * The bytes of random blocks are in no cache, and much happens before they are copied: a few lines fetched ahead start
- * the processor's own prefetcher on the rest.
- */
-static void fetch_ahead(struct bf_nvme_rq *rq)
-{
-	uint64_t run = rq->io.len;
-	const uint8_t *bytes = readable(rq, 0, &run);
-
-	for (uint64_t at = 0; bytes && at < run && at < 4 * BF_LINE; at += BF_LINE)
-		__builtin_prefetch(bytes + at);
-}
-
 static void start_read(struct bf_nvme_rq *rq)
 {
-	if (!rq->ns->media->file)
-		fetch_ahead(rq);
 	read_media(rq, read_ready);
 }
 
