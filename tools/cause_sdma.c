@@ -405,30 +405,56 @@ static bool row_covers(const struct bf_rec_sdma_piece *r, uint64_t va)
 	return va >= r->dst && at < extent(r->dst_pitch, r) && (r->rows == 1 || at % r->dst_pitch < r->len);
 }
 
-/* The wrong byte's last writer, or the copy that ends just before it. */
-static void blame(const struct bf_sdma_facts *f, uint64_t va, struct bf_cause *out)
+/* The copies' pieces that have to do with a byte: its last writer, the last one around it, the nearest one. */
+struct near {
+	const struct bf_sdma_fact_piece *writer, *around, *nearest;
+};
+
+static struct near pieces_near(const struct bf_sdma_facts *f, uint64_t va)
 {
-	const struct bf_sdma_fact_piece *writer = NULL, *near = NULL;
-	const struct bf_sdma_fact_packet *k;
+	struct near n = { 0 };
+	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < f->npieces; i++) {
 		const struct bf_sdma_fact_piece *p = &f->pieces[i];
 		const uint64_t end = p->rec.dst + extent(p->rec.dst_pitch, &p->rec);
 
-		if (row_covers(&p->rec, va))
-			writer = p;
-		else if (p->rec.dst <= va && (!near || end >= near->rec.dst + extent(near->rec.dst_pitch, &near->rec)))
-			near = p;
+		const uint64_t away = va < p->rec.dst ? p->rec.dst - va : va - end;
+
+		if (!packet_of(f, p))
+			continue;
+		if (row_covers(&p->rec, va)) {
+			n.writer = p;
+		} else if (va >= p->rec.dst && va < end) {
+			n.around = p;
+		} else if (away < least) {
+			n.nearest = p;
+			least = away;
+		}
 	}
-	k = writer ? packet_of(f, writer) : near ? packet_of(f, near) : NULL;
+	return n;
+}
+
+/* What a byte that is wrong has to do with the copies. */
+static void blame(const struct bf_sdma_facts *f, uint64_t va, struct bf_cause *out)
+{
+	const struct near n = pieces_near(f, va);
+	const struct bf_sdma_fact_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_fact_packet *k = p ? packet_of(f, p) : NULL;
+	char what[160];
+
 	if (!k)
 		return;
+	if (n.writer)
+		snprintf(what, sizeof(what), "was last written by");
+	else if (n.around)
+		snprintf(what, sizeof(what), "lies between rows, %" PRIu64 " bytes apart, that were written by", p->rec.dst_pitch);
+	else
+		snprintf(what, sizeof(what), "was written by no copy; the nearest is");
 	bf_cause_say(out, k->at_ps, k->done_ps == BF_NEVER ? f->stores.end_ps : k->done_ps,
-		     writer ? "the byte at 0x%" PRIx64 " was last written by %s at byte %" PRIu64 " of %s, which moves %" PRIu64
-			      " bytes to 0x%" PRIx64 ": the packet says something else than what was meant"
-			    : "no packet wrote the byte at 0x%" PRIx64 "; the nearest before it, %s at byte %" PRIu64
-			      " of %s, moves %" PRIu64 " bytes to 0x%" PRIx64 ": its count or extent is too small",
-		     va, k->p.name, k->index, queue_name(f, k->queue), bf_sdma_packet_bytes(&k->p), k->p.dst);
+		     "the byte at 0x%" PRIx64 " %s %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
+		     ": the packet says something else than what was meant",
+		     va, what, k->p.name, k->index, queue_name(f, k->queue), bf_sdma_packet_bytes(&k->p), k->p.dst);
 }
 
 /* A copy wrote over the word that a thread waits for. */

@@ -336,6 +336,18 @@ void bf_sdma_plan_picture(struct bf_sdma_plan *p, uint64_t at, uint32_t element,
 	add_picture(p, &picture);
 }
 
+void bf_sdma_plan_refuse(struct bf_sdma_plan *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->rc)
+		return;
+	p->rc = -ENOTSUP;
+	va_start(ap, fmt);
+	vsnprintf(p->refused, sizeof(p->refused), fmt, ap);
+	va_end(ap);
+}
+
 void bf_sdma_plan_say(struct bf_sdma_plan *p, const char *fmt, ...)
 {
 	const size_t used = strlen(p->result->info);

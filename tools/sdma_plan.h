@@ -75,6 +75,7 @@ struct bf_sdma_plan {
 	uint64_t traps; /* of event BF_SDMA_PLAN_EVENT on PE 0 */
 	uint32_t phase;
 	int rc;
+	char refused[120]; /* with -ENOTSUP */
 };
 
 #define BF_SDMA_PLAN_EVENT 0x2a5u
@@ -134,6 +135,9 @@ void bf_sdma_plan_timed(struct bf_sdma_plan *p, uint32_t pe, struct bf_sdma_subm
 
 void bf_sdma_plan_picture(struct bf_sdma_plan *p, uint64_t at, uint32_t element, uint32_t x, uint32_t y, uint32_t width,
 			  uint32_t height, uint32_t side);
+
+/* The plan cannot be: why. The first reason stays. */
+void bf_sdma_plan_refuse(struct bf_sdma_plan *p, const char *fmt, ...) BF_PRINTF(2, 3);
 
 /* A line for the report. */
 void bf_sdma_plan_say(struct bf_sdma_plan *p, const char *fmt, ...) BF_PRINTF(2, 3);

@@ -63,6 +63,8 @@ static int make_plan(struct arena *a, struct bf_error *err)
 		bf_sdma_work_plan(&a->plan);
 		rc = a->plan.rc;
 	}
+	if (rc == -ENOTSUP)
+		return bf_fail(err, rc, "%s", a->plan.refused);
 	if (rc)
 		return bf_fail(err, rc, rc == -ENOSPC ? "the plan does not fit its heap" : "no memory for the plan");
 	a->threads = calloc(a->plan.nthreads + 1, sizeof(*a->threads));
@@ -113,15 +115,25 @@ static void check_times(struct arena *a)
 	}
 }
 
-/* Threads look at what they waited for as soon as they are told that it is there. */
+/*
+ * Threads look at what they waited for as soon as they are told that it is there. What they say of it is no byte that is
+ * wrong.
+ */
 static void check_threads(struct arena *a)
 {
-	for (uint32_t i = 0; i < a->plan.nthreads; i++)
-		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_THREAD_WRONG && !a->r->wrong++)
+	for (uint32_t i = 0; i < a->plan.nthreads; i++) {
+		const struct bf_sdma_plan_thread *t = &a->plan.threads[i];
+		const uint8_t *heap = a->plan.heap[t->pe].ptr;
+
+		if (bf_get_le64(t->status) != BF_SDMA_THREAD_WRONG)
+			continue;
+		memcpy(a->plan.shadow[t->pe] + ((const uint8_t *)t->status - heap), t->status, 8);
+		if (!a->r->wrong++)
 			snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
 				 "thread %" PRIu32 " of PE %" PRIu32
 				 " was told that a transfer is done and did not find its data",
-				 i, a->plan.threads[i].pe);
+				 i, t->pe);
+	}
 }
 
 static void check_heaps(struct arena *a)

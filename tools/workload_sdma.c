@@ -1,5 +1,5 @@
 /*
- * belfry run sdma-...: the options of the SDMA workloads, and what a run prints.
+ * belfry run sdma-...: the options of the SDMA workloads, and the command. What a run prints: workload_sdma_report.c.
  */
 #include "tools/workload_sdma.h"
 
@@ -28,6 +28,7 @@
 	O("commands", U64, "N", "0", "submissions of each thread; 0: as the workload has it", 0, 1u << 20, commands)   \
 	O("size", U64, "BYTES", "0", "of one transfer, a multiple of 8; 0: as the workload has it", 0, 1u << 30, size) \
 	O("hops", U64, "N", "0", "sdma-copy: copies in a row, each of what the one before wrote", 0, 8, hops)          \
+	O("gang", U64, "N", "0", "sdma-fence: copies on other queues that a completion waits for", 0, 4, gang)         \
 	O("element", U64, "BYTES", "0", "sdma-rect: element size 1, 2, 4, 8 or 16; 0: each of them", 0, 16, element)   \
 	O("ring", U64, "BYTES", "0", "of a ring, power of two; 0: as the workload has it", 0, 1u << 30, ring)          \
 	O("place", ENUM, "host|gpu", "host", "where the data lie", 0, 0, place)                                        \
@@ -85,7 +86,7 @@ void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_
 	forget(&asked.hops, own.hops);
 	asked.size = w->size == own.size ? 0 : w->size;
 	asked.ring = w->ring == own.ring ? 0 : w->ring;
-	if (w->profile_text) /* it says which generation */
+	if (w->profile_text || w->part) /* they say which generation */
 		bf_member_set(&asked, offsetof(struct bf_sdma_workload, gen), sizeof(asked.gen), BF_SDMA_V6);
 	snprintf(buf, cap, "belfry run %s", bf_sdma_work_name(w->work));
 	bf_choices_command(choices, BF_ARRAY_LEN(choices), &asked, buf, cap);
@@ -94,10 +95,29 @@ void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_
 			bf_command_append(buf, cap, "bug", b->name, false);
 	if (strcmp(w->backend->name, "sim") != 0)
 		bf_command_append(buf, cap, "backend", w->backend->name, false);
+	if (w->part)
+		bf_command_append(buf, cap, "part", w->part, false);
 	if (w->profile_text)
 		bf_command_append(buf, cap, "profile", w->profile_text, false);
 	if (w->faults)
 		bf_command_append(buf, cap, "faults", w->faults, true);
+}
+
+void bf_sdma_workload_json(struct bf_json *j, const struct bf_sdma_workload *w)
+{
+	bf_json_open(j, "options", '{');
+	bf_choices_json(j, choices, BF_ARRAY_LEN(choices), w);
+	bf_json_open(j, "bugs", '[');
+	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++)
+		if (w->bugs & b->bit)
+			bf_json_text(j, NULL, b->name);
+	bf_json_close(j, ']');
+	bf_json_text(j, "profile", w->profile.name);
+	if (w->part)
+		bf_json_text(j, "part", w->part);
+	if (w->faults)
+		bf_json_text(j, "faults", w->faults);
+	bf_json_close(j, '}');
 }
 
 /* ---- parsing ---- */
@@ -170,16 +190,38 @@ static int set_field(struct bf_sdma_profile *p, const char *text, size_t len, st
 		       (int)len, text);
 }
 
-/* "v4" or "v4,copies=8": the name chooses the generation, unless --gen did. */
+/* A part by name: what ROCr does for it, and its generation. */
+static int parse_part(const struct bf_args *args, struct bf_sdma_workload *w, struct bf_error *err)
+{
+	const struct bf_sdma_caps *caps;
+	char known[160] = "";
+
+	w->part = bf_arg_text(args, "part");
+	for (uint32_t i = BF_SDMA_GENS; w->part && (caps = bf_sdma_caps_at(i)); i++) {
+		if (strcmp(caps->name, w->part) == 0) {
+			if (bf_arg_given(args, "gen") && w->gen != (uint32_t)caps->gen)
+				return bf_fail(err, -EINVAL, "--part %s is of another generation than --gen", w->part);
+			w->gen = (uint32_t)caps->gen;
+			w->caps = *caps;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "", caps->name);
+	}
+	w->caps = *bf_sdma_caps_of((enum bf_sdma_gen)w->gen);
+	return w->part ? bf_fail(err, -EINVAL, "part \"%s\" is not known; there are %s", w->part, known) : 0;
+}
+
+/* "v4" or "v4,copies=8": the name chooses the generation, unless --gen or --part did. */
 static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w, struct bf_error *err)
 {
 	const char *text = bf_arg_text(args, "profile");
 	size_t len = text ? strcspn(text, ",") : 0;
 	const struct bf_sdma_profile *p;
-	const struct bf_sdma_caps *caps;
 	char name[16] = "";
-	int rc = 0;
+	int rc = parse_part(args, w, err);
 
+	if (rc)
+		return rc;
 	if (text)
 		snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	else
@@ -187,8 +229,9 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	p = bf_sdma_profile_find(name);
 	if (!p)
 		return bf_fail(err, -EINVAL, "profile \"%s\" is not known; there are v4, v5, v6, v7 and v7.1", name);
-	if (text && bf_arg_given(args, "gen") && w->gen != (uint32_t)p->gen)
-		return bf_fail(err, -EINVAL, "--profile %s is of another generation than --gen", name);
+	if (text && (bf_arg_given(args, "gen") || w->part) && w->gen != (uint32_t)p->gen)
+		return bf_fail(err, -EINVAL, "--profile %s is of another generation than --%s", name,
+			       w->part ? "part" : "gen");
 	w->profile = *p;
 	w->profile_text = text;
 	w->gen = (uint32_t)p->gen;
@@ -196,8 +239,8 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 		at += len + 1;
 		rc = set_field(&w->profile, at, strcspn(at, ","), err);
 	}
-	caps = bf_sdma_caps_of(p->gen);
-	w->caps = *caps;
+	if (!w->part)
+		w->caps = *bf_sdma_caps_of(p->gen);
 	w->caps.wide_rect = w->profile.wide_rect;
 	if (w->fences)
 		w->caps.atomics = 0;
@@ -206,6 +249,12 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 
 static int check_meant(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_error *err)
 {
+	if (w->gang && w->work != BF_SDMA_WORK_FENCE)
+		return bf_fail(err, -EINVAL, "--gang means nothing to %s: it is for sdma-fence",
+			       bf_sdma_work_name(w->work));
+	if (w->gang && w->fences)
+		return bf_fail(err, -EINVAL, "--gang with --fences: what a FENCE stores is computed before the members are "
+			       "done, so engines that share a signal need atomics");
 	if (w->hops && w->work != BF_SDMA_WORK_COPY)
 		return bf_fail(err, -EINVAL, "--hops means nothing to %s: it is for sdma-copy",
 			       bf_sdma_work_name(w->work));
@@ -237,203 +286,6 @@ static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
 		code = parse_backend(args, w);
 	w->counts = bf_arg_flag(args, "stats") || w->faults;
 	return code;
-}
-
-/* ---- what a run prints ---- */
-
-const char *bf_sdma_verdict_name(enum bf_sdma_verdict v)
-{
-	static const char *const names[] = {
-		[BF_SDMA_GOOD] = "good",
-		[BF_SDMA_WRONG_DATA] = "wrong data",
-		[BF_SDMA_STOPPED] = "queue stopped",
-		[BF_SDMA_DEADLOCK] = "deadlock",
-		[BF_SDMA_LIMIT] = "time limit",
-		[BF_SDMA_REFUSED] = "submission refused",
-	};
-
-	return names[v];
-}
-
-static uint64_t rate(uint64_t n, uint64_t ns)
-{
-	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
-}
-
-/* The first step of a queue that has not caught up with the one before it: that is where to look. */
-static const char *stuck_at(const struct bf_sdma_queue_standing *q)
-{
-	if (q->engine.stopped[0])
-		return q->engine.stopped;
-	if (q->engine.paused)
-		return "the queue is paused";
-	if (q->published < q->reserved)
-		return "bytes of the ring were reserved and not published";
-	if (q->engine.doorbell < q->published)
-		return "what was published was never handed to a doorbell";
-	if (q->engine.fetched < q->engine.doorbell)
-		return "the engine has not fetched what the doorbell covers";
-	return "the engine has not finished what it fetched";
-}
-
-static void print_lines(FILE *out, const char *text)
-{
-	while (*text) {
-		const size_t len = strcspn(text, "\n");
-
-		fprintf(out, "  %.*s\n", (int)len, text);
-		text += len + (text[len] == '\n');
-	}
-}
-
-static void print_queues(const struct bf_sdma_result *r)
-{
-	if (!r->nqueues)
-		return;
-	printf("queues with work left or stopped (%" PRIu32 "), in bytes:\n", r->unfinished);
-	printf("  PE queue    reserved   published    doorbell     fetched     retired        RPTR\n");
-	for (uint32_t i = 0; i < r->nqueues; i++) {
-		const struct bf_sdma_queue_standing *q = &r->queues[i];
-
-		printf("  %2" PRIu32 " %5" PRIu32 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
-		       " %11" PRIu64 "  %s%s%s\n",
-		       q->pe, q->queue, q->reserved, q->published, q->engine.doorbell, q->engine.fetched,
-		       q->engine.retired, q->rptr, stuck_at(q), q->engine.waits[0] ? ": waits for " : "",
-		       q->engine.waits);
-	}
-	if (r->unfinished > r->nqueues)
-		printf("  and %" PRIu32 " more\n", r->unfinished - r->nqueues);
-}
-
-static void print_failure(const struct bf_sdma_result *r)
-{
-	if (r->wrong)
-		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s",
-		       r->wrong_text);
-	print_queues(r);
-	if (r->world.report[0]) {
-		printf("at the end:\n");
-		print_lines(stdout, r->world.report);
-	}
-	if (r->cause.text[0])
-		printf("cause: %s\n", r->cause.text);
-}
-
-static void print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
-{
-	const uint64_t ns = r->world.time_ps / BF_NS;
-	char command[2048];
-
-	bf_sdma_workload_command(w, command, sizeof(command));
-	printf("%s\n%s%s", command, r->info, bf_sdma_verdict_name(r->verdict));
-	if (r->verdict == BF_SDMA_GOOD)
-		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all as they must be",
-		       r->submissions, r->moved, r->verified);
-	printf("\n%s %llu.%03llu us",
-	       w->backend->platform == BF_PLATFORM_SIM ? "simulated time         " : "elapsed time           ",
-	       r->world.time_ps / BF_US, r->world.time_ps % BF_US / BF_NS);
-	printf(", %" PRIu64 " submissions/s, %" PRIu64 " MB/s, %" PRIu64 " events\n", rate(r->submissions, ns),
-	       rate(r->moved, ns) / 1000000, r->world.events);
-	if (w->records)
-		printf("records                 %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
-	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " submissions/s\n",
-	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->submissions, r->wall_ns));
-	if (r->verdict != BF_SDMA_GOOD)
-		print_failure(r);
-	if (r->counts)
-		bf_counts_print_faults(stdout, r->counts);
-	if (r->counts && stats)
-		bf_counts_print_stats(stdout, r->counts);
-}
-
-static void json_options(struct bf_json *j, const struct bf_sdma_workload *w)
-{
-	bf_json_open(j, "options", '{');
-	bf_choices_json(j, choices, BF_ARRAY_LEN(choices), w);
-	bf_json_open(j, "bugs", '[');
-	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++)
-		if (w->bugs & b->bit)
-			bf_json_text(j, NULL, b->name);
-	bf_json_close(j, ']');
-	bf_json_text(j, "profile", w->profile.name);
-	if (w->faults)
-		bf_json_text(j, "faults", w->faults);
-	bf_json_close(j, '}');
-}
-
-static void json_failure(struct bf_json *j, const struct bf_sdma_result *r)
-{
-	if (r->wrong) {
-		bf_json_open(j, "wrong", '{');
-		bf_json_u64(j, "places", r->wrong);
-		bf_json_text(j, "first", r->wrong_text);
-		bf_json_close(j, '}');
-	}
-	bf_json_open(j, "queues", '[');
-	for (uint32_t i = 0; i < r->nqueues; i++) {
-		const struct bf_sdma_queue_standing *q = &r->queues[i];
-
-		bf_json_open(j, NULL, '{');
-		bf_json_u64(j, "pe", q->pe);
-		bf_json_u64(j, "queue", q->queue);
-		bf_json_u64(j, "reserved", q->reserved);
-		bf_json_u64(j, "published", q->published);
-		bf_json_u64(j, "doorbell", q->engine.doorbell);
-		bf_json_u64(j, "fetched", q->engine.fetched);
-		bf_json_u64(j, "retired", q->engine.retired);
-		bf_json_u64(j, "rptr", q->rptr);
-		if (q->engine.waits[0])
-			bf_json_text(j, "waits_for", q->engine.waits);
-		bf_json_text(j, "stuck", stuck_at(q));
-		bf_json_close(j, '}');
-	}
-	bf_json_close(j, ']');
-	bf_json_u64(j, "unfinished_queues", r->unfinished);
-	if (r->world.report[0])
-		bf_json_text(j, "report", r->world.report);
-	if (r->cause.text[0])
-		bf_cause_json(j, &r->cause);
-}
-
-static void json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
-{
-	const uint64_t ns = r->world.time_ps / BF_NS;
-	char command[2048];
-	struct bf_json j;
-
-	bf_sdma_workload_command(w, command, sizeof(command));
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_text(&j, "workload", bf_sdma_work_name(w->work));
-	bf_json_text(&j, "backend", w->backend->name);
-	bf_json_text(&j, "command", command);
-	json_options(&j, w);
-	if (r->info[0])
-		bf_json_text(&j, "info", r->info);
-	bf_json_text(&j, "verdict", bf_sdma_verdict_name(r->verdict));
-	bf_json_u64(&j, "submissions", r->submissions);
-	bf_json_u64(&j, "packets", r->packets);
-	bf_json_u64(&j, "moved_bytes", r->moved);
-	bf_json_u64(&j, "verified_bytes", r->verified);
-	bf_json_u64(&j, "time_ps", r->world.time_ps);
-	bf_json_u64(&j, "submissions_per_second", rate(r->submissions, ns));
-	bf_json_u64(&j, "bytes_per_second", rate(r->moved, ns));
-	bf_json_u64(&j, "events", r->world.events);
-	bf_json_u64(&j, "records", r->world.records);
-	if (w->records)
-		bf_json_hex(&j, "hash", r->world.hash);
-	if (r->verdict != BF_SDMA_GOOD)
-		json_failure(&j, r);
-	if (r->counts)
-		bf_counts_json_faults(&j, r->counts);
-	if (r->counts && stats)
-		bf_counts_json_stats(&j, r->counts);
-	bf_json_open(&j, "wall", '{');
-	bf_json_u64(&j, "ns", r->wall_ns);
-	bf_json_u64(&j, "submissions_per_second", rate(r->submissions, r->wall_ns));
-	bf_json_close(&j, '}');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
 }
 
 static int list(const struct bf_args *args)
@@ -523,9 +375,9 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 		r.cause = cause.text[0] ? cause : r.cause;
 	}
 	if (!bf_arg_json(args))
-		print_result(w, &r, bf_arg_flag(args, "stats"));
+		bf_sdma_print_result(w, &r, bf_arg_flag(args, "stats"));
 	else if (!trace_rc)
-		json_result(w, &r, bf_arg_flag(args, "stats"));
+		bf_sdma_json_result(w, &r, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
@@ -566,6 +418,10 @@ static const struct bf_opt options[] = {
 	SDMA_OPTIONS(OPTION){
 	    .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
 	{ .name = "backend", .kind = BF_OPT_TEXT, .arg = "NAME", .initial = "sim", .help = "who provides the engines" },
+	{ .name = "part",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "gfxNNN",
+	  .help = "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..." },
 	{ .name = "profile",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME[,FIELD=N]",

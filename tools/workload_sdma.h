@@ -42,10 +42,12 @@ struct bf_sdma_workload {
 	struct bf_sdma_profile profile;
 	struct bf_sdma_caps caps;
 	const char *profile_text; /* what was asked for; NULL: the generation's own */
+	const char *part;         /* likewise */
 	char *faults;             /* owned text of the plan, NULL = none */
 	uint32_t gen;
 	uint64_t seed, limit_ps;
 	uint32_t pes, producers, queues, commands, hops;
+	uint32_t gang; /* sdma-fence: engines' copies that a submission waits for */
 	uint64_t size, ring;
 	uint32_t element; /* sdma-rect: bytes; 0: each of the five sizes */
 	uint32_t place;
@@ -58,6 +60,9 @@ const char *bf_sdma_work_summary(enum bf_sdma_work work);
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
 void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_t cap);
+
+/* The same as a member "options" of the open object. */
+void bf_sdma_workload_json(struct bf_json *j, const struct bf_sdma_workload *w);
 
 enum bf_sdma_verdict {
 	BF_SDMA_GOOD,
@@ -102,6 +107,10 @@ struct bf_sdma_result {
  */
 int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink, struct bf_sdma_result *out,
 			 struct bf_error *err);
+
+/* What a run has to say, on standard output; `stats`: what the engines counted, too. */
+void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats);
+void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats);
 
 /*
  * The cause that a log of all records shows; `out` stays empty when it shows none. `wrong_va`: the first byte that is not

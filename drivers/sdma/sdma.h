@@ -20,7 +20,7 @@
 
 /* What one generation's packets hold and what ROCr does for it. A copy may be changed before it is used. */
 struct bf_sdma_caps {
-	const char *name; /* "v4" */
+	const char *name; /* "v4", "gfx908" */
 	enum bf_sdma_gen gen;
 	/* Sub-window packets: bits of the fields as ROCr uses them (sdma_registers.h). */
 	uint8_t pitch_bits, slice_bits, xy_bits, z_bits;
@@ -35,8 +35,9 @@ struct bf_sdma_caps {
 	uint32_t fill_max;   /* bytes of one fill, a multiple of 4 */
 };
 
-/* The generation called `name` ("v4", "v5", "v6", "v7", "v7.1"), or with number `gen`; NULL when there is none. */
-const struct bf_sdma_caps *bf_sdma_caps_find(const char *name);
+/* The generations in order ("v4", "v5", "v6", "v7", "v7.1"), then parts by name ("gfx908"); NULL past the last. */
+const struct bf_sdma_caps *bf_sdma_caps_at(uint32_t i);
+/* The generation with number `gen`; NULL when there is none. */
 const struct bf_sdma_caps *bf_sdma_caps_of(enum bf_sdma_gen gen);
 
 /*
