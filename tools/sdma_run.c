@@ -154,10 +154,11 @@ static void check_heaps(struct arena *a)
 static int check_traps(struct arena *a)
 {
 	uint64_t traps = 0;
-	int rc = 0;
+	int rc;
 
-	if (a->w->backend->sdma_traps)
-		rc = a->w->backend->sdma_traps(a->world, 0, BF_SDMA_PLAN_EVENT, &traps);
+	if (!a->w->backend->sdma_traps)
+		return 0;
+	rc = a->w->backend->sdma_traps(a->world, 0, BF_SDMA_PLAN_EVENT, &traps);
 	if (!rc && traps != a->plan.traps && !a->r->wrong++)
 		snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
 			 "event 0x%x was signalled %" PRIu64 " times, should be %" PRIu64, BF_SDMA_PLAN_EVENT, traps,

@@ -48,8 +48,12 @@ void bf_sdma_plan_of_fence(struct bf_sdma_plan *p)
 
 		how.deps[0] = dep;
 		how.done = bf_sdma_plan_signal(p, 0, 1, 0);
-		how.done.mailbox_va = bf_sdma_plan_va(p, 0, mailbox);
-		how.done.event = event;
+		if (p->w->backend->sdma_traps) { /* elsewhere events are the kernel's to number */
+			how.done.mailbox_va = bf_sdma_plan_va(p, 0, mailbox);
+			how.done.event = event;
+			bf_sdma_plan_stored(p, 0, mailbox, &event, 4);
+			p->traps++;
+		}
 		bf_sdma_plan_timed(p, 0, &how);
 		bf_sdma_plan_random(p, 0, src, p->w->size);
 		bf_sdma_plan_delay(p, counter, 2000);
@@ -62,13 +66,11 @@ void bf_sdma_plan_of_fence(struct bf_sdma_plan *p)
 				  bf_sdma_pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS);
 		bf_sdma_copy(&body, bf_sdma_plan_va(p, 0, dst), bf_sdma_plan_va(p, 0, src), p->w->size);
 		bf_sdma_plan_copied(p, 0, dst, 0, src, p->w->size);
-		bf_sdma_plan_stored(p, 0, mailbox, &event, 4);
 		add_gang(p, waiter, &how);
 		bf_sdma_plan_submit(p, waiter, 0, &body, &how, body.n / BF_SDMA_COPY_LINEAR_DWORDS);
 		bf_sdma_plan_wait(p, waiter, &how.done, 0);
 		bf_sdma_plan_check(p, waiter, 0, dst, p->w->size);
 		bf_sdma_plan_wait(p, counter, &how.done, 0);
-		p->traps++;
 	}
 }
 

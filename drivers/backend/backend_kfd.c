@@ -4,7 +4,7 @@
  * The sequence is that of ROCm's libhsakmt (ROCR-Runtime libhsakmt/src/{openclose,topology,memory,queues}.c) against
  * the interface of kfd_uapi_internal.h: topology from sysfs, ACQUIRE_VM once, then for each piece of
  * memory an address range of our own, ALLOC_MEMORY_OF_GPU, mmap through the render node, MAP_MEMORY_TO_GPU; for each
- * queue CREATE_QUEUE and a mapping of the doorbell page. A PE is a GPU with its memory; its threads are this process's.
+ * queue CREATE_QUEUE. Doorbells are memory of that kind, too, so that an engine may ring. A PE is a GPU with its memory; its threads are this process's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +29,7 @@ struct gpu {
 	uint32_t engines, queues_per_engine;
 	int render;
 	bool acquired;
+	uint8_t *doorbells; /* once a queue has one */
 };
 
 struct piece {
@@ -41,8 +42,8 @@ struct piece {
 
 struct user_queue {
 	uint32_t id, pe;
-	void *doorbells;
 	uint64_t ring_bytes;
+	const uint64_t *rptr, *wptr;
 	bool live;
 };
 
@@ -245,12 +246,9 @@ static void world_close(struct bf_world *m)
 
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < QUEUES_MAX; i++) {
+	for (uint32_t i = 0; i < QUEUES_MAX; i++)
 		if (w->queue[i].live)
 			end_queue(w, &w->queue[i]);
-		if (w->queue[i].doorbells)
-			w->sys->munmap(w->sys->arg, w->queue[i].doorbells, DOORBELL_AREA);
-	}
 	while ((p = w->pieces)) {
 		w->pieces = p->next;
 		free_piece(w, p);
@@ -300,20 +298,18 @@ static int fail_alloc(struct kfd_world *w, struct piece *p, const char *step, co
 	return bf_fail(w->m.err, rc, "memory '%s' of %" PRIu64 " bytes: %s: %s", name, size, step, strerror(-rc));
 }
 
-static int alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
-		 struct bf_memory *out)
+/* Memory at one address for processor and engine. Doorbells are mapped from the device's file, at `offset`. */
+static int add_piece(struct kfd_world *w, uint32_t pe, uint64_t size, uint32_t flags, uint64_t offset, const char *name,
+		     uint8_t **out)
 {
-	struct kfd_world *w = world_of(m);
-	struct kfd_ioctl_alloc_memory_of_gpu_args a = { 0 };
+	const bool doorbells = flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL;
+	struct kfd_ioctl_alloc_memory_of_gpu_args a = { .gpu_id = w->gpu[pe].id, .flags = flags, .mmap_offset = offset };
 	struct kfd_ioctl_map_memory_args map = { 0 };
-	struct piece *p;
+	struct piece *p = calloc(1, sizeof(*p));
 	int rc;
 
-	if (pe >= m->npes || (place != BF_PLACE_HOST && place != BF_PLACE_GPU))
-		return bf_fail(m->err, -EINVAL, "memory '%s': PE %" PRIu32 ", placement %d", name, pe, (int)place);
-	p = calloc(1, sizeof(*p));
 	if (!p)
-		return bf_fail(m->err, -ENOMEM, "no memory for '%s'", name);
+		return bf_fail(w->m.err, -ENOMEM, "no memory for '%s'", name);
 	p->pe = pe;
 	p->size = (size + 4095) & ~(uint64_t)4095;
 	p->at = w->sys->mmap(w->sys->arg, NULL, p->size, -1, 0);
@@ -321,18 +317,14 @@ static int alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint6
 		return fail_alloc(w, p, "no address space", name, -ENOMEM);
 	a.va_addr = (uint64_t)(uintptr_t)p->at;
 	a.size = p->size;
-	a.gpu_id = w->gpu[pe].id;
-	a.flags = KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
-		  (place == BF_PLACE_GPU ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
-					 : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
-					       KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED);
 	rc = w->sys->ioctl(w->sys->arg, w->fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &a);
 	if (rc < 0)
 		return fail_alloc(w, p, "ALLOC_MEMORY_OF_GPU", name, rc);
 	p->handle = a.handle;
 	p->allocated = true;
-	if (!w->sys->mmap(w->sys->arg, p->at, p->size, w->gpu[pe].render, (off_t)a.mmap_offset))
-		return fail_alloc(w, p, "mmap of the render node", name, -ENOMEM);
+	if (!w->sys->mmap(w->sys->arg, p->at, p->size, doorbells ? w->fd : w->gpu[pe].render,
+			  (off_t)(doorbells ? offset : a.mmap_offset)))
+		return fail_alloc(w, p, doorbells ? "mmap of /dev/kfd" : "mmap of the render node", name, -ENOMEM);
 	map = (struct kfd_ioctl_map_memory_args){ .handle = p->handle,
 							 .device_ids_array_ptr = (uint64_t)(uintptr_t)&w->gpu[pe].id,
 							 .n_devices = 1 };
@@ -342,8 +334,29 @@ static int alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint6
 	p->mapped = true;
 	p->next = w->pieces;
 	w->pieces = p;
-	memset(p->at, 0, p->size);
-	*out = (struct bf_memory){ .ptr = p->at, .va = a.va_addr, .size = p->size };
+	*out = p->at;
+	return 0;
+}
+
+static int alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		 struct bf_memory *out)
+{
+	const uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
+			       (place == BF_PLACE_GPU
+				    ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
+				    : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
+					  KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED);
+	uint8_t *at;
+	int rc;
+
+	if (pe >= m->npes || (place != BF_PLACE_HOST && place != BF_PLACE_GPU))
+		return bf_fail(m->err, -EINVAL, "memory '%s': PE %" PRIu32 ", placement %d", name, pe, (int)place);
+	rc = add_piece(world_of(m), pe, size, flags, 0, name, &at);
+	if (rc)
+		return rc;
+	size = (size + 4095) & ~(uint64_t)4095;
+	memset(at, 0, size);
+	*out = (struct bf_memory){ .ptr = at, .va = (uint64_t)(uintptr_t)at, .size = size };
 	return 0;
 }
 
@@ -357,6 +370,17 @@ static struct user_queue *find_queue(struct kfd_world *w, uint32_t pe, uint32_t 
 	return NULL;
 }
 
+/* The area of a process's doorbells on a GPU is mapped once (libhsakmt queues.c, map_doorbell_dgpu). */
+static int map_doorbells(struct kfd_world *w, uint32_t pe, uint64_t offset)
+{
+	if (w->gpu[pe].doorbells)
+		return 0;
+	return add_piece(w, pe, DOORBELL_AREA,
+			 KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+			     KFD_IOC_ALLOC_MEM_FLAGS_COHERENT,
+			 offset & ~(uint64_t)(DOORBELL_AREA - 1), "doorbells", &w->gpu[pe].doorbells);
+}
+
 static int sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
 {
 	struct kfd_world *w = world_of(m);
@@ -364,7 +388,7 @@ static int sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *rin
 	struct user_queue *q = w->queue;
 	int rc;
 
-	while (q < w->queue + QUEUES_MAX && (q->live || q->doorbells))
+	while (q < w->queue + QUEUES_MAX && q->live)
 		q++;
 	if (pe >= m->npes || q == w->queue + QUEUES_MAX)
 		return bf_fail(m->err, -ENOSPC, "no room for another SDMA queue of PE %" PRIu32, pe);
@@ -383,14 +407,19 @@ static int sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *rin
 	if (rc < 0)
 		return bf_fail(m->err, rc, "CREATE_QUEUE with a ring of %" PRIu64 " bytes on GPU 0x%" PRIx32 ": %s",
 			       ring->ring.size, a.gpu_id, strerror(-rc));
-	*q = (struct user_queue){ .id = a.queue_id, .pe = pe, .ring_bytes = ring->ring.size, .live = true };
-	q->doorbells = w->sys->mmap(w->sys->arg, NULL, DOORBELL_AREA, w->fd,
-				    (off_t)(a.doorbell_offset & ~(uint64_t)(DOORBELL_AREA - 1)));
-	if (!q->doorbells) {
+	*q = (struct user_queue){ .id = a.queue_id,
+				  .pe = pe,
+				  .ring_bytes = ring->ring.size,
+				  .rptr = ring->rptr.ptr,
+				  .wptr = ring->wptr.ptr,
+				  .live = true };
+	rc = map_doorbells(w, pe, a.doorbell_offset);
+	if (rc) {
 		end_queue(w, q);
-		return bf_fail(m->err, -ENOMEM, "cannot map the doorbells of queue %" PRIu32, a.queue_id);
+		return rc;
 	}
-	ring->doorbell = (uint8_t *)q->doorbells + (a.doorbell_offset & (DOORBELL_AREA - 1));
+	ring->doorbell = w->gpu[pe].doorbells + (a.doorbell_offset & (DOORBELL_AREA - 1));
+	ring->doorbell_va = (uint64_t)(uintptr_t)ring->doorbell;
 	ring->id = a.queue_id;
 	return 0;
 }
@@ -422,8 +451,19 @@ static int sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id)
 	if (!q)
 		return bf_fail(m->err, -ENOENT, "PE %" PRIu32 " has no SDMA queue %" PRIu32, pe, id);
 	end_queue(w, q);
-	w->sys->munmap(w->sys->arg, q->doorbells, DOORBELL_AREA);
-	q->doorbells = NULL;
+	return 0;
+}
+
+/* What memory tells: the engine shows its read pointer and nothing else, and that late. */
+static int sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out)
+{
+	const struct user_queue *q = find_queue(world_of(m), pe, id);
+
+	*out = (struct bf_sdma_standing){ 0 };
+	if (!q)
+		return bf_fail(m->err, -ENOENT, "PE %" PRIu32 " has no SDMA queue %" PRIu32, pe, id);
+	out->doorbell = __atomic_load_n(q->wptr, __ATOMIC_ACQUIRE);
+	out->fetched = out->retired = __atomic_load_n(q->rptr, __ATOMIC_ACQUIRE);
 	return 0;
 }
 
@@ -461,6 +501,7 @@ const struct bf_backend bf_backend_kfd = {
 	.sdma_create = sdma_create,
 	.sdma_update = sdma_update,
 	.sdma_destroy = sdma_destroy,
+	.sdma_standing = sdma_standing,
 	.run = run,
 	.sim = no_sim,
 	.platform = BF_PLATFORM_NATIVE,

@@ -93,18 +93,18 @@ static void *fake_mmap(void *arg, void *addr, size_t len, int fd, off_t offset)
 	struct fake *k = arg;
 	void *p;
 
+	if (addr && fd == KFD) {
+		note(k, "mmap doorbells %zu at 0x%jx\n", len, (intmax_t)offset);
+		k->doorbell = (uint64_t *)addr + 5;
+		return addr;
+	}
 	if (addr) { /* memory behind a reserved range */
 		note(k, "mmap render %zu\n", len);
 		return addr;
 	}
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	k->mappings++;
-	if (fd == KFD) {
-		note(k, "mmap doorbells %zu at 0x%jx\n", len, (intmax_t)offset);
-		k->doorbell = (uint64_t *)p + 5;
-	} else {
-		note(k, "reserve %zu\n", len);
-	}
+	note(k, "reserve %zu\n", len);
 	return p == MAP_FAILED ? NULL : p;
 }
 
@@ -304,13 +304,24 @@ START_TEST(sequence)
 	struct fake *k = new_fake();
 	const struct bf_kfd_sys sys = system_of(k);
 	struct bf_error err = { 0 };
+	struct bf_sdma_standing standing;
 	struct bf_sdma_host *h;
 	struct bf_world *w;
 
 	ck_assert_msg(open_host(k, &sys, &w, &h, &err) == 0, "%s", err.text);
 	ck_assert_msg(strncmp(k->log, expected, strlen(expected)) == 0, "%s", k->log);
-	ck_assert_ptr_nonnull(strstr(k->log, "CREATE_QUEUE ring 4096 gpu 0xa1 type 1 percent 100 priority 7\n"
-					     "mmap doorbells 8192 at 0x1240000000000\n"));
+	ck_assert_msg(strstr(k->log, "CREATE_QUEUE ring 4096 gpu 0xa1 type 1 percent 100 priority 7\n"
+				     "reserve 8192\n"
+				     "ALLOC_MEMORY_OF_GPU 8192 gpu 0xa1 flags 0x84000008\n"
+				     "mmap doorbells 8192 at 0x1240000000000\n"
+				     "MAP_MEMORY_TO_GPU 6 gpu 0xa1\n") != NULL, "%s", k->log);
+	ck_assert_uint_eq(bf_sdma_host_ring(h, 0, 0)->doorbell_va, (uintptr_t)k->doorbell);
+	*bf_sdma_host_writer(h, 0, 0)->wptr = 64;
+	*bf_sdma_host_writer(h, 0, 0)->rptr = 48;
+	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 3, &standing), 0);
+	ck_assert_uint_eq(standing.doorbell, 64);
+	ck_assert_uint_eq(standing.retired, 48);
+	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 4, &standing), -ENOENT);
 	ck_assert_ptr_eq(bf_sdma_host_ring(h, 0, 0)->doorbell, k->doorbell);
 	ck_assert_uint_eq(bf_sdma_host_ring(h, 0, 0)->id, 3);
 	ck_assert_int_eq(bf_sdma_host_pause(h, 0, 0), 0);
@@ -441,7 +452,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, sequence);
-	tcase_add_loop_test(tc, refusals, 1, 15);
+	tcase_add_loop_test(tc, refusals, 1, 18);
 	tcase_add_test(tc, what_is_missing_is_said);
 	tcase_add_test(tc, copies_arrive);
 	suite_add_tcase(s, tc);
