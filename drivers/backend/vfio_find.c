@@ -120,6 +120,19 @@ static int find_address(const struct bf_vfio_sys *sys, struct bf_vfio_spot *spot
 	return strcmp(driver, "vfio-pci") == 0 ? 0 : fail_unbound(sys, spot->address, err);
 }
 
+/* The device's file for IOMMUFD. Kernels without those have the folder, but no device number in it. */
+static void find_node(const struct bf_vfio_sys *sys, struct bf_vfio_spot *spot)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DEVICES "/%s/vfio-dev", spot->address);
+	if (sys->next(sys->arg, path, "", spot->node, sizeof(spot->node)) != 0)
+		spot->node[0] = '\0';
+	snprintf(path, sizeof(path), DEVICES "/%s/vfio-dev/%s/dev", spot->address, spot->node);
+	if (!sys->exists(sys->arg, path))
+		spot->node[0] = '\0';
+}
+
 int bf_vfio_find(const struct bf_vfio_sys *sys, const char *device, struct bf_vfio_spot *out, struct bf_error *err)
 {
 	char path[128];
@@ -136,9 +149,7 @@ int bf_vfio_find(const struct bf_vfio_sys *sys, const char *device, struct bf_vf
 			       "%s has no IOMMU group: switch the IOMMU on, in the firmware and with "
 			       "intel_iommu=on or amd_iommu=on for the kernel",
 			       out->address);
-	snprintf(path, sizeof(path), DEVICES "/%s/vfio-dev", out->address);
-	if (sys->next(sys->arg, path, "", out->node, sizeof(out->node)) != 0)
-		out->node[0] = '\0';
+	find_node(sys, out);
 	if (any_way && out->node[0] && sys->exists(sys->arg, "/dev/iommu"))
 		out->way = BF_VFIO_CDEV;
 	if (out->way == BF_VFIO_CDEV && !out->node[0])

@@ -46,6 +46,7 @@ static const struct entry machine[] = {
 	{ PCI "0000:02:00.0/driver", "vfio-pci" },
 	{ PCI "0000:02:00.0/iommu_group", "7" },
 	{ PCI "0000:02:00.0/vfio-dev/vfio0/dev", "510:0" },
+	{ PCI "0000:02:00.0/vfio-dev/vfio0/uevent", "" },
 	{ PCI "0000:03:00.0/class", "0x020000" },
 	{ "/sys/kernel/iommu_groups/7/devices/0000:02:00.0/class", "" },
 	{ "/sys/kernel/iommu_groups/7/devices/0000:03:00.0/class", "" },
