@@ -100,6 +100,38 @@ START_TEST(paths)
 }
 END_TEST
 
+/* Any extent of zero: success, and nobody copies; pointers are not even looked at. */
+START_TEST(nothing_to_do)
+{
+	struct bf_hip_plan_opts o = opts_for(BF_SDMA_V6);
+	struct bf_hip_parms p = call(BF_HIP_H2D);
+	struct bf_hip_plan out;
+	struct bf_error err;
+	size_t *const extents[] = { &p.extent.width, &p.extent.height, &p.extent.depth };
+
+	*extents[_i] = 0;
+	p.src_ptr.ptr = NULL;
+	ck_assert_int_eq(plan(&p, &o, &out, &err), 0);
+	ck_assert_int_eq(out.path, BF_HIP_PATH_NONE);
+}
+END_TEST
+
+/* A pitch of 0 is the width, and the tightest slice follows from it. */
+START_TEST(pitch_of_nothing)
+{
+	struct bf_hip_plan_opts o = opts_for(BF_SDMA_V6);
+	struct bf_hip_parms p = call(BF_HIP_H2D);
+	struct bf_hip_plan out;
+	struct bf_error err;
+
+	p.src_ptr.pitch = 0;
+	ck_assert_int_eq(plan(&p, &o, &out, &err), 0);
+	ck_assert_uint_eq(out.src.row_pitch, p.extent.width);
+	ck_assert_uint_eq(out.src.slice_pitch, p.extent.width * p.extent.height);
+	ck_assert_int_eq(out.path, BF_HIP_PATH_RECT);
+}
+END_TEST
+
 /* The start is part of the base, offsets are zero, slices are pitch times height. */
 START_TEST(rect_packet)
 {
@@ -249,6 +281,8 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(tc, paths, 0, BF_ARRAY_LEN(rows));
+	tcase_add_loop_test(tc, nothing_to_do, 0, 3);
+	tcase_add_test(tc, pitch_of_nothing);
 	tcase_add_test(tc, rect_packet);
 	tcase_add_test(tc, one_copy_a_row);
 	tcase_add_test(tc, arrays);

@@ -146,6 +146,90 @@ static void compare(const struct bf_sdma_rect *r, const struct bf_sdma_caps *cap
 	ck_assert_int_eq(got, n);
 }
 
+#define SRC 0x10000000ull
+#define DST 0x20000000ull
+
+/*
+ * Worked examples of ROCr's rule (amd_blit_sdma.cpp), on gfx9: element, offset of both bases, x offset of the source,
+ * pitch, extents, all as encoded.
+ */
+static const struct {
+	const char *name;
+	struct bf_sdma_rect r;
+	enum bf_sdma_rect_error error;
+	int submit, n;
+	struct {
+		uint32_t element, soff, pitch, x, y, z;
+		uint64_t src, dst;
+	} tiles[6];
+} examples[] = {
+	{ "32 x 32 to the middle of 128 x 128",
+	  { { SRC, 128, 16384 }, { DST, 128, 16384 }, { 0, 0, 0 }, { 48, 48, 0 }, { 32, 32, 1 } },
+	  BF_SDMA_RECT_OK, 0, 1, { { 4, 0, 7, 1, 31, 0, 0, 0x1830 } } },
+	{ "71 x 2 from an odd byte: one packet of bytes",
+	  { { SRC, 256, 512 }, { DST, 256, 512 }, { 1, 0, 0 }, { 0, 0, 0 }, { 71, 2, 1 } },
+	  BF_SDMA_RECT_OK, 0, 1, { { 0, 1, 255, 70, 1, 0, 0, 0 } } },
+	{ "16383 bytes fit a packet of bytes",
+	  { { SRC, 32768, 327680 }, { DST, 32768, 327680 }, { 0, 0, 0 }, { 0, 0, 0 }, { 16383, 10, 1 } },
+	  BF_SDMA_RECT_OK, 0, 1, { { 0, 0, 32767, 16382, 9, 0, 0, 0 } } },
+	{ "16385 bytes: a body of 16-byte elements and a tail",
+	  { { SRC, 32768, 327680 }, { DST, 32768, 327680 }, { 0, 0, 0 }, { 0, 0, 0 }, { 16385, 10, 1 } },
+	  BF_SDMA_RECT_OK, 0, 2, { { 4, 0, 2047, 1023, 9, 0, 0, 0 }, { 0, 0, 32767, 0, 9, 0, 0x4000, 0x4000 } } },
+	{ "300003 bytes at a pitch that is a multiple of 4",
+	  { { SRC, 300004, 300004 }, { DST, 300004, 300004 }, { 0, 0, 0 }, { 0, 0, 0 }, { 300003, 1, 1 } },
+	  BF_SDMA_RECT_OK, 0, 6,
+	  { { 2, 0, 75000, 16383, 0, 0, 0, 0 },
+	    { 2, 0, 75000, 16383, 0, 0, 0x10000, 0x10000 },
+	    { 2, 0, 75000, 16383, 0, 0, 0x20000, 0x20000 },
+	    { 2, 0, 75000, 16383, 0, 0, 0x30000, 0x30000 },
+	    { 2, 0, 75000, 9463, 0, 0, 0x40000, 0x40000 },
+	    { 0, 0, 300003, 2, 0, 0, 0x493e0, 0x493e0 } } },
+	{ "rows too far apart become slices",
+	  { { SRC, 1u << 20, 0 }, { DST, 1u << 20, 0 }, { 0, 0, 0 }, { 16, 0, 0 }, { 64, 5000, 1 } },
+	  BF_SDMA_RECT_OK, 1, 3,
+	  { { 4, 0, 524287, 3, 0, 2047, 0, 16 },
+	    { 4, 0, 524287, 3, 0, 2047, 1ull << 31, (1ull << 31) + 16 },
+	    { 4, 0, 524287, 3, 0, 903, 1ull << 32, (1ull << 32) + 16 } } },
+	{ "too many rows and slices: 2 x 2 packets, rows first",
+	  { { SRC, 64, 1280000 }, { DST, 64, 1280000 }, { 0, 0, 0 }, { 0, 0, 0 }, { 64, 20000, 2100 } },
+	  BF_SDMA_RECT_OK, 0, 4,
+	  { { 4, 0, 3, 3, 16383, 2047, 0, 0 },
+	    { 4, 0, 3, 3, 3615, 2047, 16384 * 64, 16384 * 64 },
+	    { 4, 0, 3, 3, 16383, 51, 2048ull * 1280000, 2048ull * 1280000 },
+	    { 4, 0, 3, 3, 3615, 51, 2048ull * 1280000 + 16384 * 64, 2048ull * 1280000 + 16384 * 64 } } },
+	{ "an odd width at 2 MiB",
+	  { { SRC, 1u << 21, 1u << 22 }, { DST, 1u << 21, 1u << 22 }, { 0, 0, 0 }, { 0, 0, 0 }, { 33, 2, 2 } },
+	  BF_SDMA_RECT_PITCH_LIMIT, 0, 0, { { 0 } } },
+};
+
+START_TEST(worked_examples)
+{
+	const struct bf_sdma_caps *caps = bf_sdma_caps_of(BF_SDMA_V4);
+	struct bf_sdma_rect r = examples[_i].r;
+	struct bf_sdma_tiles it;
+	struct bf_sdma_tile t;
+	int n = 0;
+
+	if (examples[_i].submit) {
+		ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_OK);
+		bf_sdma_rect_xz(&r, caps);
+	}
+	ck_assert_msg(bf_sdma_tiles_begin(&it, &r, caps) == examples[_i].error, "%s", examples[_i].name);
+	for (; examples[_i].error == BF_SDMA_RECT_OK && bf_sdma_tiles_next(&it, &t); n++) {
+		ck_assert_msg(n < examples[_i].n, "%s", examples[_i].name);
+		ck_assert_uint_eq(t.element, examples[_i].tiles[n].element);
+		ck_assert_uint_eq(t.soff, examples[_i].tiles[n].soff);
+		ck_assert_uint_eq(t.src_pitch, examples[_i].tiles[n].pitch);
+		ck_assert_uint_eq(t.x, examples[_i].tiles[n].x);
+		ck_assert_uint_eq(t.y, examples[_i].tiles[n].y);
+		ck_assert_uint_eq(t.z, examples[_i].tiles[n].z);
+		ck_assert_uint_eq(t.sbase, SRC + examples[_i].tiles[n].src);
+		ck_assert_uint_eq(t.dbase, DST + examples[_i].tiles[n].dst);
+	}
+	ck_assert_int_eq(n, examples[_i].n);
+}
+END_TEST
+
 START_TEST(two_splitters_agree)
 {
 	static const struct limits narrow = { 1u << 19, 1u << 28, 1u << 14, 1u << 11 },
@@ -364,6 +448,7 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
+	tcase_add_loop_test(tc, worked_examples, 0, BF_ARRAY_LEN(examples));
 	tcase_add_test(tc, two_splitters_agree);
 	tcase_add_test(tc, checks_in_order);
 	tcase_add_test(tc, rects_run_on_the_model);

@@ -131,6 +131,24 @@ START_TEST(broadcast_is_bit_27)
 }
 END_TEST
 
+/*
+ * Sub op 16 is COPY linear with block compression (navi10_sdma_pkt_open.h, SDMA_SUBOP_COPY_LINEAR_BC); rocjitsu takes it
+ * for a broadcast. The queue stops at it and says that it is not modelled.
+ */
+START_TEST(sub_op_16_is_no_broadcast)
+{
+	struct bf_sdma_queue_info info;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_opts){ .profile = &bf_sdma_v5 });
+	RIG_PACKET(&r, BF_SDMA_OP_COPY | 16u << 8, 63, 0, VA(r.host, 0), VA(r.vram, 0), VA(r.vram, 4096));
+	info = rig_go(&r);
+	ck_assert_int_eq(info.fault.reason, BF_SDMA_UNMODELLED);
+	ck_assert_uint_eq(info.fault.dword, 0);
+	rig_close(&r);
+}
+END_TEST
+
 START_TEST(write_linear)
 {
 	struct rig r;
@@ -747,6 +765,7 @@ int main(void)
 	tcase_add_test(t, copy_count_width);
 	tcase_add_test(t, copy_with_dcc_dword);
 	tcase_add_loop_test(t, broadcast_is_bit_27, 0, 5);
+	tcase_add_test(t, sub_op_16_is_no_broadcast);
 	tcase_add_test(t, write_linear);
 	tcase_add_test(t, write_longer_than_a_fetch);
 	tcase_add_loop_test(t, fill_count_forms, 0, 5);
