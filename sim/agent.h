@@ -105,6 +105,7 @@ size_t bf_agents_describe(const struct bf_sim *sim, char *buf, size_t cap);
 const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *addr);
 
 /* Internal to sim/: called by bf_mem_touched_slow(). */
+void bf_agents_touched(struct bf_sim *sim, const void *p, uint64_t len);
 void bf_agents_line_touched(struct bf_sim *sim, const void *line);
 
 #endif

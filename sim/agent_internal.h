@@ -55,6 +55,7 @@ struct bf_agents {
 	uint32_t count, alive;
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
+	uintptr_t watch_low, watch_high; /* no watch is outside while there are any: most writes are of data, far away */
 	struct bf_coro **idle; /* stacks of agents that ended, for the next ones */
 	uint32_t nidle, idle_cap;
 	struct bf_view *sc_view;        /* for agents without a view of their own */

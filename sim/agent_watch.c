@@ -64,9 +64,16 @@ void bf_watch_add(struct bf_agent *a, const void *const *lines, uint32_t n)
 	struct bf_agents *ags = a->sim->agents;
 	struct bf_agent_wait *wait = a->wait;
 
+	if (!ags->watches) {
+		ags->watch_low = UINTPTR_MAX;
+		ags->watch_high = 0;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		struct bf_watch *w = &wait->watch[i];
+		const uintptr_t line = (uintptr_t)line_of(lines[i]);
 
+		ags->watch_low = line < ags->watch_low ? line : ags->watch_low;
+		ags->watch_high = line + BF_LINE > ags->watch_high ? line + BF_LINE : ags->watch_high;
 		w->agent = a;
 		w->addr = lines[i];
 		append(bucket_of(ags, line_of(w->addr)), w);
@@ -135,6 +142,17 @@ void bf_agents_line_touched(struct bf_sim *sim, const void *line)
 		a->wait->touched = true;
 		bf_agent_wake_at(a, next_poll(a->wait, bf_agents_now(sim)));
 	}
+}
+
+void bf_agents_touched(struct bf_sim *sim, const void *p, uint64_t len)
+{
+	const struct bf_agents *ags = sim->agents;
+	uintptr_t at = (uintptr_t)line_of(p), end = (uintptr_t)p + len;
+
+	if (!ags->watches || end <= ags->watch_low || at >= ags->watch_high)
+		return;
+	for (; len && at < end; at += BF_LINE)
+		bf_agents_line_touched(sim, (const void *)at);
 }
 
 const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *addr)

@@ -300,9 +300,5 @@ struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)
 {
-	uintptr_t at = (uintptr_t)p & ~(uintptr_t)(BF_LINE - 1);
-	uintptr_t end = (uintptr_t)p + len;
-
-	for (; len && at < end; at += BF_LINE)
-		bf_agents_line_touched(r->space->sim, (const void *)at);
+	bf_agents_touched(r->space->sim, p, len);
 }
