@@ -87,7 +87,7 @@ int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name
 	*p = (struct bf_dma_port){ .sim = sim, .link = link, .ioas = ioas, .actor = actor, .rings = r };
 	if (attach_stats(p, name)) {
 		bf_dma_port_fini(p);
-		return -ENOMEM;
+		return bf_fail(&sim->error, -ENOMEM, "DMA port '%s': no memory", name);
 	}
 	return 0;
 }

@@ -370,8 +370,12 @@ static int copy_areas(struct bf_iommufd_ioas *dst, struct bf_iommufd_ioas *src, 
 		if (!rc)
 			done += n;
 	}
-	for (uint32_t i; rc && done; done -= dst->areas[i].last - dst->areas[i].iova + 1, remove_area(dst, i))
-		i = first_reaching(dst, at + done - 1);
+	while (rc && done) { /* undone from the last on */
+		const uint32_t i = first_reaching(dst, at + done - 1);
+
+		done = dst->areas[i].iova - at;
+		remove_area(dst, i);
+	}
 	return rc;
 }
 

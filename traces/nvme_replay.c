@@ -514,6 +514,8 @@ int bf_nvme_replay_run(const struct bf_ftrace *t, const struct bf_nvme_replay_op
 	}
 	if (opts->record_mask)
 		rc = bf_stream_open(&p.sim->rec, &p.sim->now_ps, opts->record_mask, opts->sink);
+	if (rc)
+		bf_fail(err, rc, "no memory for records");
 	if (!rc)
 		rc = look(&p);
 	for (uint32_t i = 0; !rc && i < p.nctrls; i++)

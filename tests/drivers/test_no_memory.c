@@ -11,7 +11,10 @@
 
 #include "rig.h"
 #include "sim/fault.h"
+#include "sim/iommufd.h"
 #include "traces/capture.h"
+#include "traces/ftrace.h"
+#include "traces/nvme_replay.h"
 #include "traces/replay.h"
 #include "traces/trace.h"
 
@@ -272,4 +275,90 @@ START_TEST(test_world)
 }
 END_TEST
 
-RIG_MAIN("no memory", test_traces, test_fault_plan, test_replay, test_world)
+/* Areas enough that the copy's table grows in the middle of it; a copy that fails leaves nothing behind. */
+static int copy_areas(struct bf_sim *sim, struct bf_iommufd *fd, struct bf_region *ram)
+{
+	const uint32_t flags = BF_IOMMUFD_READABLE | BF_IOMMUFD_FIXED_IOVA;
+	uint32_t from, to;
+	uint64_t iova, unmapped;
+	int rc = bf_iommufd_ioas_alloc(fd, &from);
+
+	rc = rc ? rc : bf_iommufd_ioas_alloc(fd, &to);
+	for (uint64_t i = 0; !rc && i < 40; i++) {
+		iova = i * BF_PAGE;
+		rc = bf_iommufd_map(fd, from, flags, ram->va + (i % 2) * BF_PAGE, BF_PAGE, &iova);
+	}
+	if (rc)
+		return rc;
+	iova = 0;
+	rc = bf_iommufd_copy(fd, to, from, flags, 40 * BF_PAGE, 0, &iova);
+	if (rc && bf_iommufd_unmap(fd, to, 0, 40 * BF_PAGE, &unmapped) != -ENOENT)
+		return 1;
+	return rc ? bf_fail(&sim->error, rc, "the copy failed") : 0;
+}
+
+static int copy_ioas(struct bf_error *err)
+{
+	const struct bf_region_opts opts = { .name = "ram", .size = 2 * BF_PAGE };
+	struct bf_sim *sim;
+	struct bf_space space;
+	struct bf_region *ram;
+	struct bf_iommufd *fd;
+	int rc = bf_sim_create(1, &sim);
+
+	if (rc)
+		return bf_fail(err, rc, "no simulation");
+	rc = bf_space_init(&space, sim, "host", 0);
+	if (!rc) {
+		rc = bf_region_create(&space, &opts, &ram);
+		rc = rc ? rc : bf_iommufd_open(sim, &space, &fd);
+		if (!rc) {
+			rc = copy_areas(sim, fd, ram);
+			bf_iommufd_close(fd);
+		}
+		bf_space_fini(&space);
+	}
+	if (rc < 0)
+		bf_fail(err, rc, "%s", sim->error.text);
+	bf_sim_destroy(sim);
+	return rc;
+}
+
+START_TEST(test_iommufd_copy)
+{
+	starve(copy_ioas, 1);
+}
+END_TEST
+
+/* An NVMe controller with a host that brings it up, makes queues and reads. */
+static int replay_nvme(struct bf_error *err)
+{
+	static const char text[] =
+	    "a-1 [0] 1.0: nvme_setup_cmd: nvme0: qid=0, cmdid=1, nsid=0, flags=0x0, meta=0x0, "
+	    "cmd=(nvme_admin_identify cns=1, ctrlid=0)\n"
+	    "a-1 [0] 1.1: nvme_complete_rq: nvme0: qid=0, cmdid=1, res=0x0, retries=0, flags=0x0, status=0x0\n"
+	    "a-1 [0] 1.2: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmdid=2, nsid=1, flags=0x0, meta=0x0, "
+	    "cmd=(nvme_cmd_read slba=0, len=255, ctrl=0x0, dsmgmt=0, reftag=0)\n"
+	    "a-1 [0] 1.3: nvme_complete_rq: nvme0: disk=nvme0n1, qid=1, cmdid=2, res=0x0, retries=0, flags=0x0, "
+	    "status=0x0\n";
+	const struct bf_nvme_replay_opts opts = { .seed = 1, .record_mask = BF_CLASS_ALL };
+	struct bf_nvme_replay_result *result;
+	struct bf_ftrace *t;
+	int rc = bf_ftrace_parse(text, sizeof(text) - 1, &t, err);
+
+	if (rc)
+		return rc;
+	rc = bf_nvme_replay_run(t, &opts, &result, err);
+	if (!rc)
+		bf_nvme_replay_free(result);
+	bf_ftrace_free(t);
+	return rc;
+}
+
+START_TEST(test_nvme)
+{
+	starve(replay_nvme, 1);
+}
+END_TEST
+
+RIG_MAIN("no memory", test_traces, test_fault_plan, test_replay, test_world, test_iommufd_copy, test_nvme)
