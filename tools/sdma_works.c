@@ -79,7 +79,7 @@ static const struct {
 				     bf_sdma_plan_of_broadcast, 8, 1, 1, 2, 1, 1u << 16, 1u << 16 },
 	[BF_SDMA_WORK_RESET] = { "sdma-reset", "a truncated packet hangs one queue; the others live on",
 				 bf_sdma_plan_of_reset, 8, 4, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_MEMCPY3D] = { "sdma-memcpy3d", "hipMemcpy3D calls drawn by seed, and which path does them",
+	[BF_SDMA_WORK_MEMCPY3D] = { "sdma-memcpy3d", "hipMemcpy3D and 2D calls drawn by seed, and which path does them",
 				    bf_sdma_plan_of_memcpy3d, 64, 1, 1, 1, 1, 4096, 1u << 20 },
 };
 

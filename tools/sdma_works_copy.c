@@ -4,8 +4,7 @@
 #include "drivers/sdma/copy.h"
 #include "tools/sdma_works.h"
 
-/* The surfaces of SDMACopyDataRectTest: 128 rows of 128 bytes, 128 slices; 32 x 32 bytes go to the middle of a slice.
- */
+/* 128 rows of 128 bytes, 128 slices; 32 x 32 bytes go to the middle of a slice. */
 #define RECT_SIDE 128u
 #define RECT_COPY 32u
 #define RECT_AT ((RECT_SIDE - RECT_COPY) / 2)
@@ -67,8 +66,10 @@ static void random_side(struct bf_sdma_plan *p, const struct bf_sdma_dim3 *range
 {
 	struct bf_rng *r = &p->rng;
 
-	*off = (struct bf_sdma_dim3){ (uint32_t)bf_rng_below(r, 40), (uint32_t)bf_rng_below(r, 5),
-				      (uint32_t)bf_rng_below(r, 2) };
+	/* One draw a statement: the elements of an initialiser are evaluated in any order. */
+	off->x = (uint32_t)bf_rng_below(r, 40);
+	off->y = (uint32_t)bf_rng_below(r, 5);
+	off->z = (uint32_t)bf_rng_below(r, 2);
 	side->pitch = (off->x + range->x + 3 + bf_rng_below(r, 64)) & ~3ull;
 	if (bf_rng_chance(r, 500000))
 		side->pitch = (side->pitch + 15) & ~15ull;

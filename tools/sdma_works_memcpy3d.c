@@ -1,4 +1,4 @@
-/* The SDMA workload of hipMemcpy3D calls. */
+/* The SDMA workload of hipMemcpy3D and hipMemcpy2D calls. */
 #include "drivers/sdma/memcpy3d.h"
 
 #include <inttypes.h>
@@ -21,6 +21,14 @@ static int resolve(void *arg, const void *ptr, struct bf_hip_pointer *out)
 	return 0;
 }
 
+/* One draw a statement: the elements of an initialiser are evaluated in any order. */
+static void random_pos(struct bf_rng *g, uint32_t step, struct bf_hip_pos *out)
+{
+	out->x = bf_rng_below(g, 8) * step;
+	out->y = bf_rng_below(g, 3);
+	out->z = bf_rng_below(g, 2);
+}
+
 /* A call drawn by seed: small boxes, pitches that are mostly aligned, positions that mostly are. */
 static void random_call(struct bf_sdma_plan *p, const struct sides *s, struct bf_hip_parms *call)
 {
@@ -32,8 +40,8 @@ static void random_call(struct bf_sdma_plan *p, const struct sides *s, struct bf
 
 	*call = (struct bf_hip_parms){ .extent = { w, h, d } };
 	call->kind = (enum bf_hip_kind)bf_rng_below(g, 5);
-	call->src_pos = (struct bf_hip_pos){ bf_rng_below(g, 8) * odd, bf_rng_below(g, 3), bf_rng_below(g, 2) };
-	call->dst_pos = (struct bf_hip_pos){ bf_rng_below(g, 8) * 4, bf_rng_below(g, 3), bf_rng_below(g, 2) };
+	random_pos(g, odd, &call->src_pos);
+	random_pos(g, 4, &call->dst_pos);
 	call->src_ptr = (struct bf_hip_pitched_ptr){ host, (w + 32 + odd - 1) / odd * odd, w, h + 4 };
 	call->dst_ptr = (struct bf_hip_pitched_ptr){ device, (w + 35) & ~(size_t)3, w, h + 4 };
 	if (call->kind == BF_HIP_D2H)
@@ -82,7 +90,11 @@ void bf_sdma_plan_of_memcpy3d(struct bf_sdma_plan *p)
 		bf_sdma_plan_random(p, 0, s.device, BF_SDMA_TILES_BYTES);
 		random_call(p, &s, &call);
 		opts.d2d_by_engine = bf_rng_chance(&p->rng, 500000);
-		bf_hip_describe(&call, &d);
+		if (bf_rng_chance(&p->rng, 250000))
+			bf_hip_describe_2d(call.dst_ptr.ptr, call.dst_ptr.pitch, call.src_ptr.ptr, call.src_ptr.pitch,
+					   call.extent.width, call.extent.height, call.kind, &d);
+		else
+			bf_hip_describe(&call, &d);
 		if (bf_hip_plan(&d, &opts, &plan, &err))
 			continue;
 		p->result->paths[plan.path]++;
