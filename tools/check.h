@@ -9,6 +9,7 @@
 /* Checks what is in `f`, called `path` in messages; returns the exit code. */
 int bf_check_nvme(const struct bf_args *args, const char *path, FILE *f);
 int bf_check_hopper_mbarrier(const struct bf_args *args, const char *path, FILE *f);
+int bf_check_hopper_timing(const struct bf_args *args, const char *path, FILE *f);
 int bf_check_sdma_rect(const struct bf_args *args, const char *path, FILE *f);
 
 #endif

@@ -303,6 +303,7 @@ static const struct {
 	{ "mlx5-cqe", check_cqes },
 	{ "nvme", bf_check_nvme },
 	{ "hopper-mbarrier", bf_check_hopper_mbarrier },
+	{ "hopper-timing", bf_check_hopper_timing },
 	{ "sdma-rect", bf_check_sdma_rect },
 };
 
@@ -335,7 +336,7 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing FILE",
 	.summary = "compare the models with what was recorded of real devices",
 	.details = "mlx5-cqe: FILE is JSON Lines: \"words\" (16 big-endian words) or \"bytes\" (hex), and what they should be: a "
 		   "\"note\" in\n"

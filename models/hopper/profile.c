@@ -12,14 +12,28 @@
 
 #include "sim/compiler.h"
 
+/*
+ * Bulk copies. Latency, spread and rates: rows bulk and bulk_pipe (one SM: 105 B a cycle; several copies queued: 97.5, also
+ * evict_bulk; all SMs: 35 B a cycle each). Sectors, parts of lines, and how they merge: tx_partial. Issue: bulk_pipe with
+ * many stages. The queue: evict_bulk, whose waiter
+ * parks only once, though 15 copies take longer than a wait may. Window, stores and copies between blocks, fences, waits: assumed; the rate to another block is that of
+ * arXiv 2501.12084 (3.28 TB/s over an H800's cluster network), cp.async's latency that of its L2 hits.
+ */
+#define CHIP_BULK                                                                                                      \
+	.bulk_issue_mc = 64000, .bulk_latency_mc = 171000, .bulk_spread_mc = 32000, .bulk_line_mc = 1219,              \
+	.bulk_queued_mc = 1313, .bulk_part_mc = 1750, .bulk_window = 512, .bulk_queue = 8, .bulk_sector_mc = 1300,                      \
+	.bulk_signal_mc = 1800, .bulk_gather_mc = 700, .bulk_gather_spread_mc = 1470, .bulk_read_mc = 100000,          \
+	.bulk_write_mc = 500000, .bulk_peer_mc = 180000, .bulk_peer_line_mc = 9000, .gpcs = 8, .gpc_bytes = 582,                  \
+	.group_wait_mc = 20000, .proxy_fence_mc = 30000, .ldgsts_mc = 258000, .ldgsts_issue_mc = 8000
+
 #define CHIP                                                                                                           \
 	.cycle_ps = 505, .sms = 132, .shared_bytes = 228 * 1024, .warps = 64, .pool_entries = 32, .tick_cycles = 512,  \
-	.limit_ticks = 15, .arrive_mc = 49800, .test_mc = 59600, .init_mc = 64000, .expect_mc = 49800,                 \
-	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .op_mc = 7400, .lane_mc = 11000, .merge_mc = 2000, .issue_mc = 8000, .load_mc = 29600,        \
+	.limit_ticks = 15, .arrive_mc = 47000, .test_mc = 56500, .init_mc = 64000, .expect_mc = 47000,                 \
+	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .op_mc = 7400, .lane_mc = 10980, .merge_mc = 2000, .issue_mc = 8000, .operands_mc = 43000, .load_mc = 29600,        \
 	.atomic_mc = 122500, .wake_mc = 66000, .wake_next_mc = 2000, .wake_part_mc = 9000, .limit_mc = 105000,         \
 	.limit_next_mc = 2000, .hint_true_mc = 45000, .hint_false_mc = 82000, .remote_mc = 80000,                      \
 	.remote_far_mc = 9000, .remote_release_mc = 269000, .remote_store_mc = 20000, .remote_issue_mc = 6900,         \
-	.remote_send_mc = 2070, .remote_recv_mc = 1010, .acquire_cluster_mc = 1800
+	.remote_send_mc = 2070, .remote_recv_mc = 1010, .acquire_cluster_mc = 1800, CHIP_BULK
 
 const struct bf_hopper_profile bf_hopper_h200 = {
 	.name = "h200",
@@ -79,6 +93,7 @@ const struct bf_hopper_field bf_hopper_fields[] = {
 	TIME(lane_mc),
 	TIME(merge_mc),
 	TIME(issue_mc),
+	TIME(operands_mc),
 	TIME(load_mc),
 	TIME(atomic_mc),
 	TIME(wake_mc),
@@ -96,6 +111,28 @@ const struct bf_hopper_field bf_hopper_fields[] = {
 	TIME(remote_send_mc),
 	TIME(remote_recv_mc),
 	TIME(acquire_cluster_mc),
+	TIME(bulk_issue_mc),
+	TIME(bulk_latency_mc),
+	TIME(bulk_spread_mc),
+	FIELD(bulk_line_mc, 1, 1000000),
+	FIELD(bulk_queued_mc, 1, 1000000),
+	FIELD(bulk_part_mc, 1, 1000000),
+	FIELD(bulk_window, 1, 65536),
+	FIELD(bulk_queue, 1, 65536),
+	TIME(bulk_sector_mc),
+	TIME(bulk_signal_mc),
+	TIME(bulk_gather_mc),
+	TIME(bulk_gather_spread_mc),
+	TIME(bulk_read_mc),
+	TIME(bulk_write_mc),
+	TIME(bulk_peer_mc),
+	FIELD(bulk_peer_line_mc, 1, 1000000),
+	FIELD(gpcs, 1, BF_HOPPER_GPCS_MAX),
+	FIELD(gpc_bytes, 1, 1000000),
+	TIME(group_wait_mc),
+	TIME(proxy_fence_mc),
+	TIME(ldgsts_mc),
+	TIME(ldgsts_issue_mc),
 };
 const size_t bf_hopper_fields_count = BF_ARRAY_LEN(bf_hopper_fields);
 

@@ -15,6 +15,7 @@
 #define BF_HOPPER_LINE_BYTES_MAX 64u  /* of one entry */
 #define BF_HOPPER_POOL_MAX 64u        /* try-wait buffer entries: one a warp */
 #define BF_HOPPER_CLUSTER_MAX 16u     /* CTAs of a cluster */
+#define BF_HOPPER_GPCS_MAX 32u
 
 struct bf_hopper_profile {
 	const char *name;
@@ -45,6 +46,7 @@ struct bf_hopper_profile {
 	uint32_t lane_mc;        /* ... for each further barrier that the lanes of one instruction name */
 	uint32_t merge_mc;       /* ... for an arrival that joins one which waits for the unit */
 	uint32_t issue_mc;       /* between two instructions of one warp */
+	uint32_t operands_mc;    /* issue to when the registers of the operands are free again */
 	uint32_t load_mc;        /* plain shared load to a dependent instruction */
 	uint32_t atomic_mc;      /* 64-bit shared atomic add to a dependent instruction */
 
@@ -66,6 +68,32 @@ struct bf_hopper_profile {
 	uint32_t remote_send_mc;    /* ... of one SM */
 	uint32_t remote_recv_mc;    /* ... at the receiving SM */
 	uint32_t acquire_cluster_mc; /* more for a true wait with acquire.cluster */
+
+	/* Bulk copies. */
+	uint32_t bulk_issue_mc;         /* between a bulk copy and its thread's next instruction */
+	uint32_t bulk_latency_mc;       /* issue to the first bytes in shared memory, from the nearest slice of L2 */
+	uint32_t bulk_spread_mc;        /* how much later a line may come */
+	uint32_t bulk_line_mc;          /* an engine's time for a request of a whole 128-byte line */
+	uint32_t bulk_queued_mc;        /* ... while another copy waits behind */
+	uint32_t bulk_part_mc;          /* ... for a request of less */
+	uint32_t bulk_window;           /* requests that an engine may have under way */
+	uint32_t bulk_queue;            /* copies that wait for an engine before the next one's thread does */
+	uint32_t bulk_sector_mc;        /* between two 32-byte sectors of a request that land */
+	uint32_t bulk_signal_mc;        /* between two updates of barriers */
+	uint32_t bulk_gather_mc;        /* how long landed bytes wait for company before they are signalled, at least */
+	uint32_t bulk_gather_spread_mc; /* ... and how much longer at most */
+	uint32_t bulk_read_mc;          /* stores: shared memory read, to the wait for that */
+	uint32_t bulk_write_mc;         /* stores: issue to the bytes in global memory */
+	uint32_t bulk_peer_mc;          /* to another block: issue to the first bytes there */
+	uint32_t bulk_peer_line_mc;     /* ... an engine's time for a line */
+	uint32_t gpcs;                  /* groups of SMs that share a port to L2: SM i is of group i modulo this */
+	uint32_t gpc_bytes;             /* bytes a cycle of a port */
+
+	/* Groups, proxies, and Ampere's copies. */
+	uint32_t group_wait_mc;   /* a wait_group that is over to the next instruction */
+	uint32_t proxy_fence_mc;  /* fence.proxy.async to the next instruction */
+	uint32_t ldgsts_mc;       /* cp.async: issue to the bytes in shared memory, from L2 */
+	uint32_t ldgsts_issue_mc; /* between two of a warp */
 };
 
 extern const struct bf_hopper_profile bf_hopper_h200, bf_hopper_patent;

@@ -45,9 +45,13 @@ void bf_warp_destroy(struct bf_warp *w);
 uint64_t bf_warp_clock(const struct bf_warp *w);
 void bf_warp_spend(struct bf_warp *w, uint64_t cycles);
 
-/* Self: issues w->instr as it is filled in, and waits for the result, or only until the warp may issue again. */
+/*
+ * Self: issues w->instr as it is filled in, and waits for the result; or only until the warp may issue again; or until
+ * the registers of its operands may be written again, as a rolled loop must.
+ */
 void bf_warp_do(struct bf_warp *w);
 void bf_warp_push(struct bf_warp *w);
+void bf_warp_push_rolled(struct bf_warp *w);
 
 /* Self: the operations with one address for all lanes; the token or result of the first lane. */
 void bf_warp_init(struct bf_warp *w, uint32_t address, uint32_t count);
