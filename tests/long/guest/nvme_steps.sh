@@ -12,15 +12,23 @@
 
 device=0000:01:00.0
 pci=/sys/bus/pci/devices/$device
-disk=/dev/nvme0n1
+disk=none
 mark_at=120 # MiB
 
+# Linux looks at namespaces in parallel: the first name need not be namespace 1.
+find_disk() {
+	for block in /sys/block/nvme*n*; do
+		[ "$(cat "$block/nsid" 2>/dev/null)" != 1 ] || disk=/dev/${block##*/}
+	done
+	test -b "$disk"
+}
+
 ready() {
-	within 10 test -b $disk && within 10 grep -qx live /sys/class/nvme/nvme0/state
+	within 10 find_disk && within 10 grep -qx live /sys/class/nvme/nvme0/state
 }
 
 two_queues() {
-	[ "$(ls /sys/block/nvme0n1/mq | wc -l)" -eq 2 ] && grep -q nvme0q2 /proc/interrupts
+	[ "$(ls /sys/block/${disk##*/}/mq | wc -l)" -eq 2 ] && grep -q nvme0q2 /proc/interrupts
 }
 
 # Nothing in the kernel's log that a driver says of a controller that misbehaves.
@@ -105,7 +113,7 @@ says() {
 }
 
 nvme_cli() {
-	sectors=$(cat /sys/block/nvme0n1/size)
+	sectors=$(cat /sys/block/${disk##*/}/size)
 	serial=$(sed 's/ *$//' /sys/class/nvme/nvme0/serial)
 	check list says "^$disk .* $serial " nvme list
 	check id-ctrl says '^nn +: [1-9]' nvme id-ctrl /dev/nvme0
@@ -149,6 +157,18 @@ unbind_and_bind() {
 		echo $device >/sys/bus/pci/drivers/nvme/bind && ready && still_there
 }
 
+# Rings of three entries wrap all the time: indices, phases and shadow doorbells meet values that they had before. What
+# gets lost shows as a timeout in the kernel's log.
+small_rings() {
+	depth=/sys/module/nvme/parameters/io_queue_depth
+	usual=$(cat $depth)
+	echo 3 >$depth && unbind_and_bind && echo 3000 >/sys/block/${disk##*/}/queue/io_timeout &&
+		fio --name=rings --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=4 \
+			--numjobs=2 --ioengine=libaio --runtime=4 --time_based
+	code=$?
+	echo "$usual" >$depth && unbind_and_bind && [ $code -eq 0 ]
+}
+
 remove_and_rescan() {
 	echo 1 >$pci/remove && [ ! -e $disk ] && echo 1 >/sys/bus/pci/rescan && ready && still_there
 }
@@ -186,6 +206,7 @@ all)
 		check controller-reset controller_reset
 		check function-level-reset function_reset
 		check unbind-and-bind unbind_and_bind
+		check small-rings small_rings
 		check remove-and-rescan remove_and_rescan
 		check reset-under-load reset_under_load
 		check no-complaint-of-the-kernel no_complaint
@@ -205,11 +226,12 @@ short)
 	verify 4k-qd32 --rw=randwrite --bs=4k --iodepth=32 --ioengine=libaio --io_size=16m
 	check controller-reset controller_reset
 	check function-level-reset function_reset
+	check small-rings small_rings
 	check no-complaint-of-the-kernel no_complaint
 	;;
 wait-for-death)
 	file_system
-	echo 3000 >/sys/block/nvme0n1/queue/io_timeout
+	echo 3000 >/sys/block/${disk##*/}/queue/io_timeout
 	echo "written"
 	check driver-gives-up within 60 unreadable
 	;;
