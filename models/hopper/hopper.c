@@ -7,6 +7,7 @@
 
 #include "models/hopper/hopper_internal.h"
 #include "models/hopper/records.h"
+#include "sim/mem.h"
 #include "sim/stats.h"
 
 #define SYSTEM_BYTES 1024u /* of shared memory that every resident block takes beside its own (CUDA: "reserved") */
@@ -89,6 +90,8 @@ void bf_hopper_raise(struct bf_hopper *gpu, const struct bf_hopper_fault *fault)
 	if (gpu->fault.kind)
 		return;
 	gpu->fault = f;
+	if (gpu->bulk)
+		bf_bulk_kill(gpu->bulk);
 	for (uint32_t i = 0; i < gpu->profile.sms; i++)
 		if (gpu->sm[i].unit)
 			bf_sync_kill(gpu->sm[i].unit);
@@ -150,7 +153,13 @@ static int equip(struct bf_hopper_sm *sm)
 		return 0;
 	snprintf(name, sizeof(name), "%s.sm%" PRIu32, gpu->name, sm->id);
 	sm->actor = sm->actor ? sm->actor : bf_stream_actor(&gpu->sim->rec, "sm", name);
-	sm->shared = sm->shared ? sm->shared : calloc(1, gpu->profile.shared_bytes);
+	if (!sm->shared) { /* pages of its own: a region (sim/mem.h) may be laid over it */
+		const size_t bytes = (gpu->profile.shared_bytes + BF_PAGE - 1) & ~(size_t)(BF_PAGE - 1);
+
+		sm->shared = aligned_alloc(BF_PAGE, bytes);
+		if (sm->shared)
+			memset(sm->shared, 0, bytes);
+	}
 	if (!sm->shared || !sm->actor)
 		return bf_fail(&gpu->sim->error, -ENOMEM, "out of memory");
 	opts.shared = sm->shared;
@@ -241,6 +250,8 @@ static int place(struct bf_hopper_sm *sm, const struct bf_hopper_launch *l, stru
 	cta->number = gpu->launched++;
 	cta->next = gpu->ctas;
 	gpu->ctas = cta;
+	if (gpu->bulk)
+		bf_bulk_adopt(gpu->bulk, cta);
 	sm->warps |= slot_mask(cta);
 	cluster->cta[rank] = cta;
 	cluster->holds++;
@@ -290,6 +301,8 @@ void bf_hopper_exit(struct bf_hopper_cta *cta)
 		link = &(*link)->next;
 	*link = cta->next;
 	record_cta(cta, 1);
+	if (cta->sm->gpu->bulk)
+		bf_bulk_leave(cta->sm->gpu->bulk, cta);
 	bf_sync_drop(cta->sm->unit, cta->base, cta->bytes);
 	cta->sm->warps &= ~slot_mask(cta);
 	cta->cluster->cta[cta->rank] = NULL;

@@ -87,6 +87,7 @@ enum bf_hopper_fault_kind {
 	BF_HOPPER_FAULT_ADDRESS, /* outside the window, or misaligned */
 	BF_HOPPER_FAULT_GONE,    /* the block of that rank has exited, or never was */
 	BF_HOPPER_FAULT_REMOTE,  /* an operation that cannot be remote */
+	BF_HOPPER_FAULT_COPY,    /* a copy broke a rule: bf_bulk_fault() says which */
 };
 
 /* The first fault ends the kernel: nothing that runs on the GPU goes on ("unspecified launch failure"). */

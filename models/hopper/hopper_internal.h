@@ -51,6 +51,7 @@ struct bf_hopper {
 	struct bf_hopper_fault fault;
 	struct bf_hopper_message *messages; /* all that were ever made */
 	struct bf_hopper_message *idle;     /* those that are free */
+	struct bf_bulk *bulk;               /* copy engines; NULL: none */
 };
 
 static inline uint64_t bf_hopper_mc(const struct bf_hopper *gpu, uint64_t mc)
@@ -67,5 +68,10 @@ void bf_hopper_cluster_put(struct bf_hopper_cluster *cluster);
 /* The instruction has lanes for other blocks: they go on their way. `own` are the lanes that stay here. */
 void bf_hopper_send(struct bf_hopper_cta *cta, struct bf_sync_instr *instr, uint32_t own);
 void bf_hopper_messages_free(struct bf_hopper *gpu);
+
+/* bulk.c, where there are copy engines: a block has come, or goes; the kernel has ended in a fault. */
+void bf_bulk_adopt(struct bf_bulk *bulk, struct bf_hopper_cta *cta);
+void bf_bulk_leave(struct bf_bulk *bulk, struct bf_hopper_cta *cta);
+void bf_bulk_kill(struct bf_bulk *bulk);
 
 #endif

@@ -72,7 +72,7 @@ BF_RECORD_DECLARE(hopper_cta, 504, BF_CLASS_QUEUE, BF_REC_HOPPER_CTA_FIELDS);
 	F(u32, warp, DEC, "")                                                                                        \
 	F(u32, lane, DEC, "")                                                                                        \
 	F(u8, op, ENUM, BF_HOPPER_OPS)                                                                               \
-	F(u8, kind, ENUM, "1=barrier;2=address;3=gone;4=remote")                                                     \
+	F(u8, kind, ENUM, "1=barrier;2=address;3=gone;4=remote;5=copy")                                                     \
 	F(u16, reason, ENUM,                                                                                         \
 	  "0=none;1=not-initialised;2=init-count;3=arrive-count;4=over-arrival;5=tx-count;6=tx-range;7=drop")
 BF_RECORD_DECLARE(hopper_fault, 505, BF_CLASS_FAULT, BF_REC_HOPPER_FAULT_FIELDS);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "models/hopper/bulk.h"
 #include "models/hopper/hopper_internal.h"
 
 struct text {
@@ -78,12 +79,15 @@ static void add_fault(struct text *t, const struct bf_hopper *gpu)
 		[BF_HOPPER_FAULT_ADDRESS] = "address outside the window or misaligned",
 		[BF_HOPPER_FAULT_GONE] = "the block addressed is not there (any more)",
 		[BF_HOPPER_FAULT_REMOTE] = "not possible on another block's barrier",
+		[BF_HOPPER_FAULT_COPY] = "a copy that breaks a rule or leads nowhere",
 	};
 	const struct bf_hopper_fault *f = &gpu->fault;
 
 	add(t, "%s.sm%" PRIu32 ": unspecified launch failure at %" PRIu64 ".%03" PRIu64 " ns: %s of warp slot %" PRIu32
 	    ", lane %" PRIu32 ", address 0x%" PRIx32 ": %s", gpu->name, f->sm, f->when_ps / 1000, f->when_ps % 1000,
 	    bf_sync_op_name(f->op), f->warp, f->lane, f->address, kinds[f->kind]);
+	if (gpu->bulk && bf_bulk_fault(gpu->bulk))
+		add(t, ": %s", bf_bulk_fault_name(bf_bulk_fault(gpu->bulk)));
 	if (f->kind == BF_HOPPER_FAULT_BARRIER)
 		add(t, ": %s (word 0x%016" PRIx64 ")", bf_mbar_fault_name(f->barrier), f->word);
 	add(t, "\n");
