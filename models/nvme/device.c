@@ -7,7 +7,17 @@
 
 static const struct bf_nvme_ns_opts default_ns = { .bytes = 64u << 20, .lba = BF_NVME_LBA_512 };
 
-static int check_profile(struct bf_sim *sim, const struct bf_nvme_opts *opts, const struct bf_nvme_profile *p)
+static bool is_serial(const char *text)
+{
+	const size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return len >= 1 && len <= 20;
+}
+
+static int check_opts(struct bf_sim *sim, const struct bf_nvme_opts *opts, const struct bf_nvme_profile *p)
 {
 	if (!p->max_io_queues || p->max_io_queues > 65535 || !p->mqes || p->mqes > 65535 || p->dstrd > 8 ||
 	    p->mpsmax > 15 || !p->vectors || p->vectors > 2048)
@@ -16,6 +26,9 @@ static int check_profile(struct bf_sim *sim, const struct bf_nvme_opts *opts, co
 	if (opts->nns > BF_NVME_NS_MAX)
 		return bf_fail(&sim->error, -EINVAL, "%s: %u namespaces, %u can be", opts->name, opts->nns,
 			       BF_NVME_NS_MAX);
+	if (opts->serial && !is_serial(opts->serial))
+		return bf_fail(&sim->error, -EINVAL, "%s: '%s' is no serial number of 1 to 20 printable characters",
+			       opts->name, opts->serial);
 	return 0;
 }
 
@@ -59,7 +72,7 @@ static int open_namespaces(struct bf_nvme *dev, const struct bf_nvme_opts *opts)
 	return status;
 }
 
-/* Twenty printable characters, made from the name where none are given. */
+/* Made from the name where none is given. */
 static void set_serial(struct bf_nvme *dev, const char *serial)
 {
 	if (serial)
@@ -94,7 +107,7 @@ int bf_nvme_create(struct bf_sim *sim, const struct bf_nvme_opts *opts, struct b
 	int status;
 
 	*out = NULL;
-	status = check_profile(sim, opts, profile);
+	status = check_opts(sim, opts, profile);
 	if (status)
 		return status;
 	dev = calloc(1, sizeof(*dev));

@@ -71,7 +71,7 @@ struct bf_nvme_opts {
 	const struct bf_nvme_ns_opts *ns;      /* NULL: one of 64 MiB in memory with 512-byte blocks */
 	uint32_t nns;                          /* 0 with NULL */
 	uint64_t cmb_bytes;                    /* controller memory buffer; 0: none */
-	const char *serial;                    /* NULL: made from the name */
+	const char *serial;                    /* 1 to 20 printable characters; NULL: made from the name */
 	const char *media_errors;              /* error map as text, see media.h; NULL: none */
 	/*
 	 * An interrupt: vector `vector` of MSI-X fires. Called after the completion that it announces is in memory. NULL:

@@ -1,6 +1,7 @@
 /* Controller registers, enable, disable, shutdown, resets, bus master, live mode. */
 #include "tests/models/nvme_rig.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #define CC_ENABLE 0x00460001u
@@ -577,6 +578,12 @@ START_TEST(test_bad_options)
 	o.nvme.cmb_bytes = 5000;
 	ck_assert_int_lt(host_try_open(&h, &o), 0);
 	host_close(&h);
+	o.nvme.cmb_bytes = 0;
+	for (int i = 0; i < 3; i++) {
+		o.nvme.serial = (const char *[]){ "", "123456789012345678901", "a\tb" }[i];
+		ck_assert_int_eq(host_try_open(&h, &o), -EINVAL);
+		host_close(&h);
+	}
 }
 END_TEST
 

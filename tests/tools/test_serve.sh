@@ -132,4 +132,21 @@ bad nvme --socket "$socket" --trace "$work/t" --records nothing
 bad nvme --socket "$socket" --media "$work/no/such/folder"
 bad nvme --socket "$work/no/such/folder/socket"
 bad nvme --socket "$socket" --profile none
+bad nvme --socket "$socket" --serial 123456789012345678901
+bad nvme --socket "$socket" --serial ''
+bad nvme --socket "$socket" --cmb 1000
+bad nvme --socket "$socket" --namespaces 65
+bad nvme --socket "$socket" --media "$work/twice" --media "$work/twice" --capacity 1M
+bad nvme --socket "$socket" --media "$work/twice" --capacity 2M
+bad nvme --socket "$socket" --media /dev/null
+
+# A server that is killed leaves the media as they were written, free for the next one.
+start --media "$work/twice"
+timeout 20 "$BELFRY" serve nvme --socket "$socket.2" --media "$work/twice" >"$work/second" 2>&1
+[ $? -eq 2 ] && grep -q 'in use' "$work/second" || fail "two servers on one medium"
+kill -KILL "$server"
+wait "$server" 2>/dev/null
+start --media "$work/twice"
+stop TERM
+[ "$(stat -c %s "$work/twice")" -eq 1048576 ] || fail "the medium of a killed server has another size"
 "$BELFRY" serve --help | grep -q vfio-user-pci || fail "the help has no command line for QEMU"
