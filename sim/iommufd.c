@@ -290,10 +290,3 @@ void bf_iommufd_close(struct bf_iommufd *fd)
 	free(fd->objects);
 	free(fd);
 }
-
-const struct bf_ioas *bf_iommufd_table(struct bf_iommufd *fd, uint32_t ioas)
-{
-	struct bf_iommufd_ioas *found = bf_iommufd_find(fd, ioas, BF_IOMMUFD_IOAS);
-
-	return found ? &found->table : NULL;
-}

@@ -95,7 +95,4 @@ int bf_iommufd_hwpt_alloc(struct bf_iommufd *fd, uint32_t device, uint32_t ioas,
 /* IOMMU_DESTROY. -ENOENT, -EBUSY while another object uses it. */
 int bf_iommufd_destroy(struct bf_iommufd *fd, uint32_t id);
 
-/* The translation behind an IOAS, for reports; NULL when there is none. */
-const struct bf_ioas *bf_iommufd_table(struct bf_iommufd *fd, uint32_t ioas);
-
 #endif

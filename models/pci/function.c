@@ -336,11 +336,6 @@ const char *bf_pci_name(const struct bf_pci *fn)
 	return fn->name;
 }
 
-uint32_t bf_pci_actor(const struct bf_pci *fn)
-{
-	return fn->actor;
-}
-
 struct bf_sim *bf_pci_sim(const struct bf_pci *fn)
 {
 	return fn->sim;

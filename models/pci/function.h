@@ -105,9 +105,8 @@ uint32_t bf_pci_vectors(const struct bf_pci *fn);
 /* The device's region behind a BAR, NULL when there is none. */
 struct bf_region *bf_pci_bar_region(const struct bf_pci *fn, uint32_t bar);
 
-/* The name it was created with; its actor in the record stream; its simulation. */
+/* The name it was created with; its simulation. */
 const char *bf_pci_name(const struct bf_pci *fn);
-uint32_t bf_pci_actor(const struct bf_pci *fn);
 struct bf_sim *bf_pci_sim(const struct bf_pci *fn);
 
 #endif

@@ -51,7 +51,8 @@ static void record_session(struct bf_vfio_user *s, uint32_t what)
 		bf_record(&s->sim->rec, &bf_rec_vfio_user_session_schema, s->actor, &r, NULL, 0);
 }
 
-void bf_vfu_end(struct bf_vfio_user *s)
+/* Ends the connection at once; nobody is in the middle of it. */
+static void end(struct bf_vfio_user *s)
 {
 	bf_sim_cancel(s->sim, &s->end_event);
 	bf_sim_cancel(s->sim, &s->work);
@@ -75,7 +76,7 @@ void bf_vfu_end(struct bf_vfio_user *s)
 
 static void on_end(struct bf_event *ev)
 {
-	bf_vfu_end(BF_CONTAINER_OF(ev, struct bf_vfio_user, end_event));
+	end(BF_CONTAINER_OF(ev, struct bf_vfio_user, end_event));
 }
 
 static void on_work(struct bf_event *ev)
@@ -155,7 +156,7 @@ void bf_vfio_user_destroy(struct bf_vfio_user *s)
 	if (!s)
 		return;
 	s->o.ended = NULL;
-	bf_vfu_end(s);
+	end(s);
 	bf_pci_listen(s->o.fn, NULL, NULL);
 	if (s->listen_fd >= 0) {
 		bf_live_remove_fd(s->o.live, s->listen_fd);

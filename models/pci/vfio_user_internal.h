@@ -135,17 +135,13 @@ void bf_vfu_log(struct bf_vfio_user *s, const char *fmt, ...) BF_PRINTF(2, 3);
 /* The connection cannot go on: it ends as soon as nobody is in the middle of it. */
 void bf_vfu_hang_up(struct bf_vfio_user *s, const char *fmt, ...) BF_PRINTF(2, 3);
 
-/* vfio_user.c. Ends the connection at once; nobody is in the middle of it. */
-void bf_vfu_end(struct bf_vfio_user *s);
-
 /* vfio_user_io.c. Receives and handles; then sends. */
 void bf_vfu_serve(struct bf_vfio_user *s);
 /*
  * Room for `len` bytes in the output, which go out with descriptor `fd` (-1: none); NULL when the connection cannot go
- * on. Sent by bf_vfu_flush(). bf_vfu_shorten() takes back the last `len` bytes of what was just put.
+ * on. Sent by bf_vfu_flush().
  */
 uint8_t *bf_vfu_put(struct bf_vfio_user *s, size_t len, int fd);
-void bf_vfu_shorten(struct bf_vfio_user *s, size_t len);
 void bf_vfu_flush(struct bf_vfio_user *s);
 void bf_vfu_io_close(struct bf_vfio_user *s);
 

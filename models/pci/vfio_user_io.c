@@ -298,12 +298,6 @@ uint8_t *bf_vfu_put(struct bf_vfio_user *s, size_t len, int fd)
 	return p;
 }
 
-void bf_vfu_shorten(struct bf_vfio_user *s, size_t len)
-{
-	s->out_last->len -= len;
-	s->out_bytes -= len;
-}
-
 static void free_chunk(struct bf_vfio_user *s, struct bf_vfu_chunk *c)
 {
 	if (!s->spare && c->cap == BF_VFU_CHUNK)
