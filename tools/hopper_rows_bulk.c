@@ -11,11 +11,11 @@
  * EVICT: the start of the waiter against its clock, in the probe with another warp beside it. CLOCKS: two clock reads
  * around one arrive.
  */
-#define SINGLE 45000
+#define SINGLE 55000
 #define RING 26500
 #define PRODUCER 16500
 #define CONSUMER 34000
-#define EVICT 165000
+#define EVICT 225000
 #define CLOCKS 12000
 
 #define SOURCE (256u * 1024) /* bytes that the rings cycle through */
@@ -387,7 +387,7 @@ void bf_row_tx_partial(struct bf_row *row)
 struct evict {
 	struct bulk_lab *b;
 	uint32_t bytes, copies, pairs;
-	bool ready, over;
+	bool ready, begun, over;
 	int64_t cycles;
 	int64_t during, after; /* sums of cycles */
 	uint32_t during_n, after_n;
@@ -409,6 +409,7 @@ static void evict_main(struct bf_warp *w)
 	expect(w, 0, e->bytes * e->copies, true);
 	for (uint32_t i = 0; i < e->copies; i++)
 		load(w, e->b, 0, DATA, 0, e->bytes);
+	e->begun = true;
 	await(w, 0, 0);
 	e->cycles = bf_lab_clock(w) - start;
 	e->over = true;
@@ -422,11 +423,13 @@ static void other_main(struct bf_warp *w)
 		bf_warp_init(w, other(e, i), 1u << 19);
 	e->ready = true;
 	for (uint32_t i = 0; e->after_n < AFTER; i++) {
-		const bool during = !e->over;
+		const bool before = !e->begun, during = !e->over;
 		const int64_t start = bf_lab_clock(w);
 
 		bf_warp_arrive(w, other(e, i));
 		bf_lab_spend(w, CLOCKS);
+		if (before)
+			continue;
 		*(during ? &e->during : &e->after) += bf_lab_clock(w) - start;
 		*(during ? &e->during_n : &e->after_n) += 1;
 	}

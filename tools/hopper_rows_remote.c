@@ -12,7 +12,9 @@
  * first probe's loop adds.
  */
 #define TURN 53000
-#define POLL 100000
+#define POLL 226500
+#define RELEASES 32000 /* the rolled loop with the fences of a release */
+#define AHEAD 200000   /* the other block waits before the first signal leaves */
 #define ROUNDS 200u
 
 struct turns {
@@ -57,17 +59,17 @@ static void turns_main(struct bf_warp *w)
 	int64_t start;
 
 	bf_warp_init(w, own, 1);
-	bf_lab_spend(w, 1000000);
+	bf_lab_spend(w, rank ? 1000000 - AHEAD : 1000000);
 	start = bf_lab_clock(w);
 	if (rank == 0)
 		signal_other(w, k, other);
 	for (uint32_t n = 0; n < ROUNDS; n++) {
 		if (stores) {
 			bf_lab_instr(w, BF_SYNC_ARRIVE, own, 1)->tx[__builtin_ctz(w->active)] = 8;
-			bf_warp_push(w);
+			bf_warp_do(w);
 		}
 		wait_own(w, k, own, n & 1);
-		bf_lab_spend(w, TURN - (stores ? 8000 : 0));
+		bf_lab_spend(w, k->itself ? 0 : TURN);
 		signal_other(w, k, other);
 	}
 	if (rank == 0)
@@ -144,6 +146,7 @@ static void flood_main(struct bf_warp *w)
 			bf_warp_push_rolled(w);
 		else
 			bf_warp_push(w);
+		bf_lab_spend(w, k->release ? RELEASES : 0);
 	}
 	k->pushed += bf_lab_clock(w) - start;
 }

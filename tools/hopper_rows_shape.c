@@ -14,8 +14,9 @@
 /*
  * Code from a false to the next try, in thousandths of a cycle: of a part of a warp whose other lanes wait; of two parts
  * in branches of their own, which take turns; of a warp that meets again after each try. START: to the first try, since
- * the common start; CODE: in a wait's total beside the tries.
+ * the common start; CLOCK: clock reads around a try; CODE: in a wait's total beside the tries.
  */
+#define CLOCK 7500
 #define ALONE 161000
 #define IN_TURN 232000
 #define REJOINED 126000
@@ -31,7 +32,7 @@ static const struct shape {
 	int64_t loop;
 	bool tokens;        /* every lane has a token of its own of the current phase */
 	bool opposite;      /* the high lanes have tokens of the phase before */
-	uint32_t spins;     /* lanes of the second part only spin, without a barrier */
+	int64_t arrive_at;  /* of the completing arrive; 0: after 6000 cycles */
 } shapes[] = {
 	{ .name = "all lanes, one barrier", .part = { ALL } },
 	{ .name = "halves split by a branch, one barrier", .part = { LOW, HIGH }, .loop = IN_TURN },
@@ -45,8 +46,9 @@ static const struct shape {
 	{ .name = "31 lanes against 1, rejoined after each try", .part = { ALL }, .second = 1u << 31, .loop = REJOINED },
 	{ .name = "halves on two barriers of one pair, rejoined after each try", .part = { ALL }, .second = HIGH, .loop = REJOINED },
 	{ .name = "halves on two barriers, rejoined after each try", .part = { ALL }, .second = HIGH, .loop = REJOINED },
-	{ .name = "all lanes, 32 different tokens of one phase", .part = { ALL }, .tokens = true },
-	{ .name = "halves with tokens of opposite phase", .part = { ALL }, .tokens = true, .opposite = true, .loop = REJOINED },
+	{ .name = "all lanes, 32 different tokens of one phase", .part = { ALL }, .tokens = true, .arrive_at = 1085000 },
+	{ .name = "halves with tokens of opposite phase", .part = { ALL }, .tokens = true, .opposite = true,
+	  .loop = REJOINED + 129000, .arrive_at = 1240000 },
 };
 
 struct park {
@@ -64,7 +66,7 @@ static void park_main(struct bf_warp *w)
 	uint32_t left = w->active;
 	int64_t begin;
 
-	bf_lab_spend(w, START);
+	bf_lab_spend(w, w->active == HIGH ? START + IN_TURN / 2 : START);
 	begin = bf_lab_clock(w);
 	while (left) {
 		const int64_t start = bf_lab_clock(w);
@@ -77,6 +79,7 @@ static void park_main(struct bf_warp *w)
 			in->token[lane] = k->token[lane];
 		}
 		bf_warp_do(w);
+		bf_lab_spend(w, in->parked ? 0 : CLOCK);
 		for (uint32_t lane = 0; lane < BF_WARP_LANES; lane++) {
 			if (!(left >> lane & 1))
 				continue;
@@ -141,7 +144,7 @@ void bf_row_park_shape(struct bf_row *row)
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
-	k.arrive_at = k.shape->tokens ? 1085000 : 5934000; /* after 6000 cycles; tokens were taken in that time */
+	k.arrive_at = k.shape->arrive_at ? k.shape->arrive_at : 5934000;
 	if (bf_lab_open(&lab, row, 1, 2)) {
 		bf_lab_warp(&lab, lab.cta[0], 1, 1, park_init, &k);
 		bf_lab_run(&lab);
@@ -166,7 +169,7 @@ void bf_row_park_shape(struct bf_row *row)
 /* ---- wake_lanes: each lane waits on a barrier of its own ---- */
 
 #define LANES_LOOP 87000 /* from a false to the next try */
-#define LANES_COLD 165000 /* the first pass through that loop's code */
+#define LANES_COLD 248000 /* after the first try: that loop's code is not there sooner */
 #define LANES_ARRIVES 12000
 
 struct lanes {
@@ -190,7 +193,8 @@ static void lanes_main(struct bf_warp *w)
 			in->address[lane] = bf_lab_barrier(w->cta, lane % k->lanes, 8);
 		bf_warp_do(w);
 		if (tries++ == 0) {
-			bf_lab_spend(w, k->lanes > 1 ? LANES_COLD : 0);
+			if (bf_lab_clock(w) - start < LANES_COLD)
+				bf_lab_spend(w, LANES_COLD - (bf_lab_clock(w) - start));
 			k->first += bf_lab_clock(w) - start;
 		}
 		k->attempts += __builtin_popcount(left) * 1000;

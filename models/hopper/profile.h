@@ -43,7 +43,9 @@ struct bf_hopper_profile {
 	uint32_t enter_mc;       /* of all these: until the instruction is at the unit's input */
 	uint32_t miss_mc;        /* more when the barrier is not cached */
 	uint32_t op_mc;          /* the unit's time for one barrier operation */
-	uint32_t lane_mc;        /* ... for each further barrier that the lanes of one instruction name */
+	uint32_t lane_mc;        /* an instruction's, for each further barrier that its lanes name: arrivals */
+	uint32_t lane_test_mc;   /* ... waits */
+	uint32_t lane_busy_mc;   /* the unit's time for it: other warps' instructions may come between */
 	uint32_t merge_mc;       /* ... for an arrival that joins one which waits for the unit */
 	uint32_t issue_mc;       /* between two instructions of one warp */
 	uint32_t operands_mc;    /* issue to when the registers of the operands are free again */
@@ -65,14 +67,16 @@ struct bf_hopper_profile {
 	uint32_t remote_release_mc; /* more for release.cluster: the fences before it */
 	uint32_t remote_store_mc;   /* more for st.async */
 	uint32_t remote_issue_mc;   /* between two remote operations of one warp */
+	uint32_t remote_operands_mc; /* issue to when the registers of the operands are free again */
 	uint32_t remote_send_mc;    /* ... of one SM */
 	uint32_t remote_recv_mc;    /* ... at the receiving SM */
 	uint32_t acquire_cluster_mc; /* more for a true wait with acquire.cluster */
 
 	/* Bulk copies. */
 	uint32_t bulk_issue_mc;         /* between a bulk copy and its thread's next instruction */
-	uint32_t bulk_latency_mc;       /* issue to the first bytes in shared memory, from the nearest slice of L2 */
-	uint32_t bulk_spread_mc;        /* how much later a line may come */
+	uint32_t bulk_latency_mc;       /* issue to the first bytes in shared memory, from L2 */
+	uint32_t bulk_spread_mc;        /* how much later a line may come among many of its engine's under way */
+	uint32_t bulk_spread_requests;  /* ... namely so many; among fewer, less in proportion; a lone one, not at all */
 	uint32_t bulk_line_mc;          /* an engine's time for a request of a whole 128-byte line */
 	uint32_t bulk_queued_mc;        /* ... while another copy waits behind */
 	uint32_t bulk_part_mc;          /* ... for a request of less */

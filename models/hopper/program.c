@@ -105,14 +105,9 @@ void bf_warp_push(struct bf_warp *w)
 
 void bf_warp_push_rolled(struct bf_warp *w)
 {
-	const struct bf_hopper_profile *p = bf_hopper_profile(w->gpu);
-	const uint64_t start = bf_agent_now(w->agent);
-	uint64_t free;
-
 	bf_warp_push(w);
-	free = start + (uint64_t)p->operands_mc * p->cycle_ps / 1000;
-	if (free > bf_agent_now(w->agent))
-		bf_agent_delay(w->agent, free - bf_agent_now(w->agent));
+	if (w->instr.operands_ps > bf_agent_now(w->agent))
+		bf_agent_delay(w->agent, w->instr.operands_ps - bf_agent_now(w->agent));
 }
 
 static uint32_t prepare(struct bf_warp *w, enum bf_sync_op op, uint32_t address, uint32_t count)

@@ -32,7 +32,10 @@ static void set_times(struct bf_sync_unit *u)
 		{ &u->t.init, p->init_mc },	      { &u->t.expect, p->expect_mc },
 		{ &u->t.refuse, p->refuse_mc },	      { &u->t.miss, p->miss_mc },
 		{ &u->t.enter, p->enter_mc },	      { &u->t.op, p->op_mc },
-		{ &u->t.lane, p->lane_mc },	      { &u->t.merge, p->merge_mc },
+		{ &u->t.lane, p->lane_mc },	      { &u->t.lane_test, p->lane_test_mc },
+		{ &u->t.lane_busy, p->lane_busy_mc }, { &u->t.merge, p->merge_mc },
+		{ &u->t.operands, p->operands_mc },   { &u->t.remote_issue, p->remote_issue_mc },
+		{ &u->t.remote_operands, p->remote_operands_mc },
 		{ &u->t.issue, p->issue_mc },	      { &u->t.load, p->load_mc },
 		{ &u->t.atomic, p->atomic_mc },	      { &u->t.recv, p->remote_recv_mc },
 		{ &u->t.wake, p->wake_mc },	      { &u->t.wake_next, p->wake_next_mc },
@@ -285,7 +288,7 @@ static void plain(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t lan
 		if (in->op != BF_SYNC_STORE)
 			in->token[lane] = old;
 	}
-	in->next_ps = now + u->t.issue;
+	in->operands_ps = in->next_ps = now + u->t.issue;
 	bf_sync_finish(u, in, now + (in->op == BF_SYNC_LOAD ? u->t.load : in->op == BF_SYNC_ADD ? u->t.atomic : 0));
 }
 
@@ -342,16 +345,27 @@ static bool is_wait(enum bf_sync_op op)
 	return op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE;
 }
 
+/*
+ * When the last of `more` further barriers of an instruction is done. One instruction's come `each_ps` apart; those of
+ * other warps go in between, and first barriers of instructions before all of them (row kind wake_lanes).
+ */
+static uint64_t do_again(struct bf_sync_unit *u, uint64_t start_ps, uint32_t more, uint64_t each_ps)
+{
+	const uint64_t alone = start_ps + more * each_ps;
+
+	u->again_ps = (u->again_ps > start_ps ? u->again_ps : start_ps) + more * u->t.lane_busy;
+	return u->again_ps > alone ? u->again_ps : alone;
+}
+
 /* Lanes of `lanes`, barrier after barrier: each further barrier takes its time, a miss takes more. */
 static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t lanes)
 {
 	const enum bf_sync_op op = (enum bf_sync_op)in->op;
 	const uint64_t start = take_turn(u, in, lanes);
+	const uint64_t lane = is_wait(op) ? u->t.lane_test : u->t.lane;
 	uint64_t at = start, extra = 0;
+	uint32_t more = 0;
 
-	in->next_ps = u->sim->now_ps + u->t.issue;
-	if (start > in->next_ps)
-		in->next_ps = start;
 	for (uint32_t left = lanes, same; left; left &= ~same) {
 		enum bf_mbar_fault fault;
 		uint32_t flips;
@@ -370,9 +384,15 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 					  at + extra + u->t.wake);
 		if (op == BF_SYNC_INVAL)
 			bf_sync_cache_remove(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)), true);
-		at += left == same ? 0 : u->t.lane;
+		if (left == same)
+			break;
+		at += lane;
+		more++;
 	}
-	u->free_ps += at - start;
+	if (more)
+		at = do_again(u, start, more, lane);
+	in->operands_ps = at - start + u->sim->now_ps + u->t.operands;
+	in->next_ps = at - start + (start > u->sim->now_ps + u->t.issue ? start : u->sim->now_ps + u->t.issue);
 	if (is_wait(op))
 		answer(u, in, start, at + extra + u->t.test);
 	else
@@ -387,7 +407,7 @@ void bf_sync_issue_sent(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32
 	in->parked = false;
 	in->result = 0;
 	if (BF_UNLIKELY(u->killed)) {
-		in->next_ps = u->sim->now_ps;
+		in->operands_ps = in->next_ps = u->sim->now_ps;
 		bf_sync_finish(u, in, u->sim->now_ps);
 		return;
 	}
@@ -400,13 +420,13 @@ void bf_sync_issue_sent(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32
 		return;
 	}
 	/* Remote operations have no result: the instruction is over when its last request has left. */
-	in->next_ps = sent_ps;
-	if (own) {
+	if (own)
 		do_lanes(u, in, own);
-		in->next_ps = in->next_ps > sent_ps ? in->next_ps : sent_ps;
-	} else {
+	else
 		bf_sync_finish(u, in, sent_ps);
-	}
+	in->next_ps = u->sim->now_ps + u->t.remote_issue;
+	in->next_ps = in->next_ps > sent_ps ? in->next_ps : sent_ps;
+	in->operands_ps = sent_ps + u->t.remote_operands;
 }
 
 void bf_sync_issue(struct bf_sync_unit *u, struct bf_sync_instr *in)

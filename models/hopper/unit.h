@@ -72,6 +72,7 @@ struct bf_sync_instr {
 	bool killed;              /* another instruction's fault has ended the kernel */
 	bool parked;              /* the wait held an entry of the try-wait buffer */
 	uint64_t next_ps;         /* set before the issuing call returns: when this warp may issue again */
+	uint64_t operands_ps;     /* ... and when the registers of its operands may be written again */
 
 	/* The unit's. */
 	struct bf_event event;

@@ -11,7 +11,7 @@
 struct bf_sync_times {
 	uint64_t tick, limit, limit_next;
 	uint64_t arrive, test, init, expect, refuse, miss, enter;
-	uint64_t op, lane, merge, issue, load, atomic, recv;
+	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic, recv;
 	uint64_t wake, wake_next, wake_part, hint_true, hint_false, acquire;
 };
 
@@ -43,6 +43,7 @@ struct bf_sync_unit {
 	uint64_t free_ps;
 	uint64_t tail_start_ps;
 	uint32_t tail_address;
+	uint64_t again_ps; /* ... for the further barriers of instructions that name several */
 	uint64_t recv_ps; /* requests from outside */
 
 	/* Barrier cache. */
