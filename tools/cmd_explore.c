@@ -3,10 +3,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/cause.h"
+#include "tools/choice.h"
 #include "tools/explore.h"
 #include "traces/trace.h"
 
@@ -46,27 +47,47 @@ static uint32_t default_jobs(void)
 
 /* What explore has to say. */
 struct outcome {
-	struct bf_workload first, small; /* as found, as shrunk */
-	struct bf_run_result result;     /* of `small` */
+	const struct bf_explore_family *f;
+	void *first, *small; /* workloads as found, as shrunk */
+	void *result;        /* of `small` */
 	struct bf_cause cause;
-	enum bf_verdict verdict;
+	uint32_t verdict;
 	uint64_t runs, shrink_runs;
 };
+
+static uint64_t seed_of(const struct outcome *o, const void *w)
+{
+	return bf_member_get(w, o->f->seed.offset, o->f->seed.size);
+}
+
+static const char *ordering_of(const struct outcome *o, const void *w)
+{
+	return bf_ordering_name((enum bf_ordering)bf_member_get(w, o->f->ordering.offset, o->f->ordering.size));
+}
 
 /* Writes the trace of the shrunk run. */
 static int write_trace(const struct bf_args *args, const struct outcome *o, struct bf_error *err)
 {
-	struct bf_workload w = o->small;
 	struct bf_trace_writer *trace;
-	struct bf_run_result r;
-	char window[64];
-	int rc = bf_workload_trace(args, &w, &trace, err);
+	char command[2048], window[64];
+	void *w, *r;
+	int rc;
 
+	o->f->command(o->small, command, sizeof(command));
+	rc = bf_begin_trace(args, command, &trace, err);
 	if (rc || !trace)
 		return rc;
-	w.records = BF_CLASS_ALL;
-	rc = bf_workload_run(&w, bf_trace_sink(trace), &r, err);
-	bf_trace_meta(trace, "verdict", bf_verdict_name(o->verdict));
+	w = malloc(o->f->choice_bytes);
+	r = calloc(1, o->f->result_bytes);
+	rc = w && r ? 0 : bf_fail(err, -ENOMEM, "no memory for another run");
+	if (!rc) {
+		memcpy(w, o->small, o->f->choice_bytes);
+		bf_member_set(w, o->f->records.offset, o->f->records.size, BF_CLASS_ALL);
+		rc = o->f->run(w, bf_trace_sink(trace), r, err);
+	}
+	free(w);
+	free(r);
+	bf_trace_meta(trace, "verdict", o->f->verdict_name(o->verdict));
 	if (o->cause.text[0]) {
 		snprintf(window, sizeof(window), "%" PRIu64 "..%" PRIu64 " ps", o->cause.begin_ps, o->cause.end_ps);
 		bf_trace_meta(trace, "window", window);
@@ -79,11 +100,11 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 {
 	char command[2048];
 
-	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", bf_verdict_name(o->verdict),
-	       o->first.seed, bf_ordering_name(o->first.ordering), o->runs);
-	bf_workload_command(&o->small, command, sizeof(command));
+	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", o->f->verdict_name(o->verdict),
+	       seed_of(o, o->first), ordering_of(o, o->first), o->runs);
+	o->f->command(o->small, command, sizeof(command));
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
-	bf_run_print_failure(stdout, &o->result);
+	o->f->print_failure(stdout, o->result);
 	if (o->cause.text[0]) {
 		printf("cause: %s\n", o->cause.text);
 		printf("records of it: %" PRIu64 " between %" PRIu64 " ps and %" PRIu64 " ps\n", o->cause.records,
@@ -98,21 +119,20 @@ static void print_json(const struct outcome *o)
 	char command[2048];
 	struct bf_json j;
 
-	bf_workload_command(&o->small, command, sizeof(command));
+	o->f->command(o->small, command, sizeof(command));
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
 	bf_json_bool(&j, "found", true);
 	bf_json_u64(&j, "runs", o->runs);
-	bf_json_text(&j, "verdict", bf_verdict_name(o->verdict));
-	bf_json_u64(&j, "seed", o->first.seed);
-	bf_json_text(&j, "ordering", bf_ordering_name(o->first.ordering));
+	bf_json_text(&j, "verdict", o->f->verdict_name(o->verdict));
+	bf_json_u64(&j, "seed", seed_of(o, o->first));
+	bf_json_text(&j, "ordering", ordering_of(o, o->first));
 	bf_json_open(&j, "smallest", '{');
 	bf_json_text(&j, "command", command);
 	bf_json_u64(&j, "runs", o->shrink_runs);
-	bf_json_u64(&j, "seed", o->small.seed);
-	bf_json_text(&j, "ordering", bf_ordering_name(o->small.ordering));
-	bf_json_u64(&j, "messages", o->small.messages);
-	bf_run_json_failure(&j, &o->result);
+	bf_json_u64(&j, "seed", seed_of(o, o->small));
+	bf_json_text(&j, "ordering", ordering_of(o, o->small));
+	o->f->json_failure(&j, o->result);
 	if (o->cause.text[0])
 		bf_cause_json(&j, &o->cause);
 	bf_json_close(&j, '}');
@@ -120,12 +140,12 @@ static void print_json(const struct outcome *o)
 	bf_json_end(&j);
 }
 
-static void print_none(const struct bf_args *args, const struct bf_workload *w, uint64_t runs)
+static void print_none(const struct bf_args *args, const char *name, uint64_t runs)
 {
 	struct bf_json j;
 
 	if (!bf_arg_json(args)) {
-		printf("no failure in %" PRIu64 " runs of %s\n", runs, bf_workload_name(w->work));
+		printf("no failure in %" PRIu64 " runs of %s\n", runs, name);
 		return;
 	}
 	bf_json_begin(&j, stdout);
@@ -142,11 +162,11 @@ static int shrink_and_report(const struct bf_args *args, struct bf_search *s, st
 
 	s->seeds = s->seeds < SHRINK_SEEDS ? s->seeds : SHRINK_SEEDS;
 	s->progress = NULL;
-	o->small = o->first;
-	o->verdict = o->result.verdict;
-	if (bf_search_shrink(s, first_seed, &o->small, &o->result, &o->shrink_runs, &err) != 0)
+	memcpy(o->small, o->first, o->f->choice_bytes);
+	o->verdict = o->f->verdict(o->result);
+	if (bf_search_shrink(s, first_seed, o->small, o->result, &o->shrink_runs, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	bf_cause_of(&o->small, &o->cause);
+	o->f->cause(o->small, o->result, &o->cause);
 	if (write_trace(args, o, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (bf_arg_json(args))
@@ -156,31 +176,128 @@ static int shrink_and_report(const struct bf_args *args, struct bf_search *s, st
 	return BF_EXIT_FAILED;
 }
 
-static int explore(const struct bf_args *args, const struct bf_workload *w)
+static int search_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, const void *w)
 {
 	struct bf_progress progress;
-	struct bf_search s = { .seeds = bf_arg_u64(args, "seeds"), .progress = &progress };
-	struct outcome o = { .runs = 0 };
 	struct bf_error err = { 0 };
 	int rc;
 
-	if (w->backend->platform != BF_PLATFORM_SIM)
-		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s does not repeat itself: only sim can be explored",
-				    w->backend->name);
-	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
-	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	s->progress = &progress;
 	bf_progress_begin(&progress, args, "exploring");
-	rc = bf_search_run(&s, w, &o.first, &o.result, &o.runs, &err);
+	rc = bf_search_run(s, w, o->first, o->result, &o->runs, &err);
 	bf_progress_end(&progress);
 	if (rc < 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (rc == 0) {
-		print_none(args, w, o.runs);
+		print_none(args, o->f->name(w), o->runs);
 		return BF_EXIT_GOOD;
 	}
-	return shrink_and_report(args, &s, &o, w->seed);
+	return shrink_and_report(args, s, o, seed_of(o, w));
 }
+
+int bf_explore(const struct bf_args *args, const struct bf_explore_family *f, const void *w,
+	       const struct bf_backend *backend)
+{
+	struct bf_search s = { .family = f, .seeds = bf_arg_u64(args, "seeds") };
+	struct outcome o = { .f = f };
+	struct bf_error err = { 0 };
+	int code;
+
+	if (backend->platform != BF_PLATFORM_SIM)
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s does not repeat itself: only sim can be explored",
+				    backend->name);
+	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
+	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	o.first = malloc(f->choice_bytes);
+	o.small = malloc(f->choice_bytes);
+	o.result = calloc(1, f->result_bytes);
+	if (o.first && o.small && o.result)
+		code = search_and_report(args, &s, &o, w);
+	else
+		code = bf_cli_error(args, BF_EXIT_USAGE, "no memory for a search");
+	free(o.first);
+	free(o.small);
+	free(o.result);
+	return code;
+}
+
+/* IBGDA workloads. ----------------------------------------------------------------------------------------------- */
+
+static int check(const void *w, struct bf_error *err)
+{
+	return bf_workload_check(w, err);
+}
+
+static int run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err)
+{
+	return bf_workload_run(w, sink, result, err);
+}
+
+static uint32_t verdict(const void *result)
+{
+	return ((const struct bf_run_result *)result)->verdict;
+}
+
+static const char *verdict_name(uint32_t v)
+{
+	return bf_verdict_name((enum bf_verdict)v);
+}
+
+static const char *name(const void *w)
+{
+	return bf_workload_name(((const struct bf_workload *)w)->work);
+}
+
+static void command(const void *w, char *buf, size_t cap)
+{
+	bf_workload_command(w, buf, cap);
+}
+
+static void print_failure(FILE *out, const void *result)
+{
+	bf_run_print_failure(out, result);
+}
+
+static void json_failure(struct bf_json *j, const void *result)
+{
+	bf_run_json_failure(j, result);
+}
+
+static void cause(const void *w, const void *result, struct bf_cause *out)
+{
+	(void)result;
+	bf_cause_of(w, out);
+}
+
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_workload, member), least                                                           \
+	}
+
+static const struct bf_explore_part parts[] = {
+	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(lanes, 1),
+	PART(pes, 2),      PART(qps, 1),    PART(size, 1),  PART(counters, 1),
+};
+
+static const struct bf_explore_family family = {
+	.choice_bytes = sizeof(struct bf_workload),
+	.result_bytes = sizeof(struct bf_run_result),
+	.seed = PART(seed, 0),
+	.ordering = PART(ordering, 0),
+	.records = PART(records, 0),
+	.parts = parts,
+	.nparts = BF_ARRAY_LEN(parts),
+	.check = check,
+	.run = run,
+	.verdict = verdict,
+	.verdict_name = verdict_name,
+	.name = name,
+	.command = command,
+	.print_failure = print_failure,
+	.json_failure = json_failure,
+	.cause = cause,
+};
 
 static int run_explore(const struct bf_args *args)
 {
@@ -192,33 +309,20 @@ static int run_explore(const struct bf_args *args)
 	code = bf_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
-	code = explore(args, &w);
+	code = bf_explore(args, &family, &w, w.backend);
 	bf_workload_free(&w);
 	return code;
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "seeds",
-	  .kind = BF_OPT_U64,
-	  .arg = "N",
-	  .initial = "200",
-	  .help = "how many seeds, from --seed on",
-	  .min = 1,
-	  .max = 1u << 30 },
-	{ .name = "orderings",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "O[,O]",
-	  .initial = "sc,tso,gpu,adversarial",
-	  .help = "orderings to run each seed under" },
-	{ .name = "jobs",
-	  .kind = BF_OPT_U64,
-	  .arg = "N",
-	  .help = "runs at a time; default: one for each processor",
-	  .min = 1,
-	  .max = 256 },
+	BF_EXPLORE_OPTIONS,
 	BF_WORKLOAD_OPT_TABLE("2", "2", "first"),
 	{ .name = NULL },
 };
+
+extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma;
+
+static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, NULL };
 
 const struct bf_command bf_cmd_explore = {
 	.name = "explore",
@@ -232,7 +336,8 @@ const struct bf_command bf_cmd_explore = {
 	    "Unless told otherwise several blocks and warps share one queue pair: some mistakes show only between\n"
 	    "threads that see different caches.\n"
 	    "\n"
-	    "The outcome does not depend on --jobs.\n"
+	    "The outcome does not depend on --jobs. NVMe and SDMA workloads have options of their own: belfry explore\n"
+	    "nvme- --help, belfry explore sdma- --help.\n"
 	    "\n"
 	    "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
 	    "\n"
@@ -243,4 +348,5 @@ const struct bf_command bf_cmd_explore = {
 	.min_args = 0,
 	.max_args = 1,
 	.run = run_explore,
+	.families = families,
 };

@@ -1,8 +1,9 @@
 #include "tools/explore.h"
 
+#include <errno.h>
 #include <pthread.h>
-
-#include "tools/member.h"
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * What the threads of a search share. Run k is seed k / norders and ordering k % norders; each thread takes the next k.
@@ -11,22 +12,31 @@
  */
 struct search {
 	const struct bf_search *s;
-	const struct bf_workload *base;
+	const struct bf_explore_family *f;
+	const void *base;
 	pthread_mutex_t lock;
 	uint64_t next, total, done;
 	uint64_t lowest; /* failing run, or `total` */
-	struct bf_run_result result;
+	void *result;
 	struct bf_error err; /* of the run `lowest`, when it could not start */
 	struct bf_progress *progress;
 };
 
-static struct bf_workload nth_run(const struct search *x, uint64_t k)
+static uint64_t get(const void *w, const struct bf_explore_part *p)
 {
-	struct bf_workload w = *x->base;
+	return bf_member_get(w, p->offset, p->size);
+}
 
-	w.seed += k / x->s->norders;
-	w.ordering = x->s->orders[k % x->s->norders];
-	return w;
+static void set(void *w, const struct bf_explore_part *p, uint64_t value)
+{
+	bf_member_set(w, p->offset, p->size, value);
+}
+
+static void nth_run(const struct search *x, uint64_t k, void *w)
+{
+	memcpy(w, x->base, x->f->choice_bytes);
+	set(w, &x->f->seed, get(w, &x->f->seed) + k / x->s->norders);
+	set(w, &x->f->ordering, x->s->orders[k % x->s->norders]);
 }
 
 static bool take(struct search *x, uint64_t *k)
@@ -41,14 +51,13 @@ static bool take(struct search *x, uint64_t *k)
 	return more;
 }
 
-static void deliver(struct search *x, uint64_t k, bool counts, const struct bf_run_result *r,
-		    const struct bf_error *err)
+static void deliver(struct search *x, uint64_t k, bool counts, const void *result, const struct bf_error *err)
 {
 	pthread_mutex_lock(&x->lock);
 	x->done++;
 	if (counts && k < x->lowest) {
 		x->lowest = k;
-		x->result = *r;
+		memcpy(x->result, result, x->f->result_bytes);
 		x->err = *err;
 	}
 	if (x->progress)
@@ -56,32 +65,42 @@ static void deliver(struct search *x, uint64_t k, bool counts, const struct bf_r
 	pthread_mutex_unlock(&x->lock);
 }
 
+/* Its own workload and result: runs go on side by side. NULL on lack of memory: the others do the work. */
 static void *worker(void *arg)
 {
 	struct search *x = arg;
-	struct bf_run_result r;
+	void *w = malloc(x->f->choice_bytes), *r = calloc(1, x->f->result_bytes);
 	uint64_t k;
 
-	while (take(x, &k)) {
-		const struct bf_workload w = nth_run(x, k);
+	while (w && r && take(x, &k)) {
 		struct bf_error err = { 0 };
-		const int rc = bf_workload_run(&w, NULL, &r, &err);
-		const bool failed =
-		    r.verdict != BF_VERDICT_GOOD && (x->s->want == BF_VERDICT_GOOD || r.verdict == x->s->want);
+		uint32_t verdict;
+		int rc;
 
-		deliver(x, k, rc || failed, &r, &err);
+		nth_run(x, k, w);
+		rc = x->f->run(w, NULL, r, &err);
+		verdict = rc ? 0 : x->f->verdict(r);
+		deliver(x, k, rc || (verdict && (!x->s->want || verdict == x->s->want)), r, &err);
 	}
+	free(w);
+	free(r);
 	return NULL;
 }
 
-int bf_search_run(const struct bf_search *s, const struct bf_workload *base, struct bf_workload *found,
-		  struct bf_run_result *result, uint64_t *runs, struct bf_error *err)
+int bf_search_run(const struct bf_search *s, const void *base, void *found, void *result, uint64_t *runs,
+		  struct bf_error *err)
 {
 	enum { THREADS_MAX = 256 };
-	struct search x = { .s = s, .base = base, .lock = PTHREAD_MUTEX_INITIALIZER, .progress = s->progress };
+	struct search x = { .s = s, .f = s->family, .lock = PTHREAD_MUTEX_INITIALIZER, .progress = s->progress };
 	pthread_t threads[THREADS_MAX];
+	void *from = malloc(s->family->choice_bytes); /* `found` may be `base` */
 	uint32_t n = 0;
 
+	if (!from)
+		return bf_fail(err, -ENOMEM, "no memory for a search");
+	memcpy(from, base, s->family->choice_bytes);
+	x.base = from;
+	x.result = result;
 	x.total = s->seeds * s->norders;
 	x.lowest = x.total;
 	/* This thread is one of them, so a machine without threads still gets the work done. */
@@ -92,25 +111,13 @@ int bf_search_run(const struct bf_search *s, const struct bf_workload *base, str
 		pthread_join(threads[--n], NULL);
 	pthread_mutex_destroy(&x.lock);
 	*runs += x.lowest < x.total ? x.lowest + 1 : x.total;
+	if (x.lowest < x.total && !x.err.code)
+		nth_run(&x, x.lowest, found);
+	free(from);
 	if (x.lowest == x.total)
-		return 0;
-	if (x.err.code)
-		return bf_fail(err, x.err.code, "%s", x.err.text);
-	*found = nth_run(&x, x.lowest);
-	*result = x.result;
-	return 1;
+		return x.done == x.total ? 0 : bf_fail(err, -ENOMEM, "no memory for a search");
+	return x.err.code ? bf_fail(err, x.err.code, "%s", x.err.text) : 1;
 }
-
-/* What may get smaller, in this order: the first ones shorten the story most. */
-static const struct {
-	size_t offset, size;
-	uint64_t least;
-} dimensions[] = {
-	{ BF_MEMBER(struct bf_workload, messages), 1 }, { BF_MEMBER(struct bf_workload, blocks), 1 },
-	{ BF_MEMBER(struct bf_workload, warps), 1 },    { BF_MEMBER(struct bf_workload, lanes), 1 },
-	{ BF_MEMBER(struct bf_workload, pes), 2 },      { BF_MEMBER(struct bf_workload, qps), 1 },
-	{ BF_MEMBER(struct bf_workload, size), 1 },     { BF_MEMBER(struct bf_workload, counters), 1 },
-};
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, ...: the next candidate above `v`. */
 static uint64_t next_size(uint64_t v)
@@ -120,66 +127,95 @@ static uint64_t next_size(uint64_t v)
 	return (v & (v - 1)) == 0 ? v + v / 2 : v / 3 * 4;
 }
 
-/* Searches for the failure with `candidate`; takes it over when it is still there. */
-static int attempt(const struct bf_search *s, uint64_t first_seed, struct bf_workload candidate, struct bf_workload *w,
-		   struct bf_run_result *result, uint64_t *runs, struct bf_error *err)
-{
-	struct bf_error unfit = { 0 };
+/* What shrinking works on, and room for what it tries. */
+struct shrink {
+	struct bf_search s;
+	uint64_t first_seed, *runs;
+	void *w, *result;
+	void *candidate, *outcome;
+	struct bf_error *err;
+};
 
-	candidate.seed = first_seed;
-	if (bf_workload_check(&candidate, &unfit) != 0)
+/* Searches for the failure with the candidate; takes it over when it is still there. */
+static int attempt(struct shrink *x)
+{
+	const struct bf_explore_family *f = x->s.family;
+	struct bf_error unfit = { 0 };
+	int rc;
+
+	set(x->candidate, &f->seed, x->first_seed);
+	if (f->check(x->candidate, &unfit) != 0)
 		return 0;
-	return bf_search_run(s, &candidate, w, result, runs, err);
+	rc = bf_search_run(&x->s, x->candidate, x->candidate, x->outcome, x->runs, &unfit);
+	if (rc == -EINVAL) /* what does not fit shows only when it starts */
+		return 0;
+	if (rc != 1)
+		return rc < 0 ? bf_fail(x->err, rc, "%s", unfit.text) : 0;
+	memcpy(x->w, x->candidate, f->choice_bytes);
+	memcpy(x->result, x->outcome, f->result_bytes);
+	return 1;
 }
 
-/* One pass over the dimensions. Returns how many became smaller, or a negative errno. */
-static int shrink_pass(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w,
-		       struct bf_run_result *result, uint64_t *runs, struct bf_error *err)
+static int attempt_with(struct shrink *x, const struct bf_explore_part *p, uint64_t value)
 {
+	memcpy(x->candidate, x->w, x->s.family->choice_bytes);
+	set(x->candidate, p, value);
+	return attempt(x);
+}
+
+/* One pass over the parts. Returns how many became smaller, or a negative errno. */
+static int shrink_pass(struct shrink *x)
+{
+	const struct bf_explore_family *f = x->s.family;
 	int smaller = 0;
 
-	for (size_t i = 0; i < BF_ARRAY_LEN(dimensions); i++) {
-		const size_t offset = dimensions[i].offset, size = dimensions[i].size;
-		const uint64_t now = bf_member_get(w, offset, size);
+	for (uint32_t i = 0; i < f->nparts; i++) {
+		const uint64_t now = get(x->w, &f->parts[i]);
+		int rc = 0;
 
-		for (uint64_t v = dimensions[i].least; v < now; v = next_size(v)) {
-			struct bf_workload candidate = *w;
-			int rc;
-
-			bf_member_set(&candidate, offset, size, v);
-			rc = attempt(s, first_seed, candidate, w, result, runs, err);
-			if (rc < 0)
-				return rc;
-			smaller += rc;
-			if (rc)
-				break;
-		}
+		for (uint64_t v = f->parts[i].least; v < now && !rc; v = next_size(v))
+			rc = attempt_with(x, &f->parts[i], v);
+		if (rc < 0)
+			return rc;
+		smaller += rc;
 	}
 	return smaller;
 }
 
-int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, struct bf_workload *w,
-		     struct bf_run_result *result, uint64_t *runs, struct bf_error *err)
+static int shrink(struct shrink *x)
 {
 	enum { PASSES = 4 };
-	struct bf_search one = *s;
+	const struct bf_search all = x->s;
+	const struct bf_explore_part *ordering = &all.family->ordering;
 	int rc = 0;
 
-	one.want = result->verdict;
-	one.norders = 1;
-	for (uint32_t i = 0; i < s->norders && s->orders[i] < w->ordering; i++) {
-		one.orders[0] = s->orders[i];
-		rc = attempt(&one, first_seed, *w, w, result, runs, err);
-		if (rc)
-			break;
+	x->s.want = all.family->verdict(x->result);
+	x->s.norders = 1;
+	for (uint32_t i = 0; i < all.norders && all.orders[i] < get(x->w, ordering) && !rc; i++) {
+		x->s.orders[0] = all.orders[i];
+		rc = attempt_with(x, ordering, all.orders[i]);
 	}
-	one.orders[0] = w->ordering;
+	x->s.orders[0] = (enum bf_ordering)get(x->w, ordering);
 	for (int pass = 0; rc >= 0 && pass < PASSES; pass++) {
-		rc = shrink_pass(&one, first_seed, w, result, runs, err);
+		rc = shrink_pass(x);
 		if (rc == 0)
 			break;
 	}
 	if (rc >= 0) /* the lowest seed that fails in this size */
-		rc = attempt(&one, first_seed, *w, w, result, runs, err);
+		rc = attempt_with(x, ordering, get(x->w, ordering));
 	return rc < 0 ? rc : 0;
+}
+
+int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, void *w, void *result, uint64_t *runs,
+		     struct bf_error *err)
+{
+	struct shrink x = { .s = *s, .first_seed = first_seed, .runs = runs, .w = w, .result = result, .err = err };
+	int rc;
+
+	x.candidate = malloc(s->family->choice_bytes);
+	x.outcome = malloc(s->family->result_bytes);
+	rc = x.candidate && x.outcome ? shrink(&x) : bf_fail(err, -ENOMEM, "no memory for a search");
+	free(x.candidate);
+	free(x.outcome);
+	return rc;
 }

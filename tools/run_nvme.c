@@ -209,7 +209,7 @@ static void list_json(void)
 	bf_json_end(&j);
 }
 
-static int list(const struct bf_args *args)
+int bf_nvme_workload_list(const struct bf_args *args)
 {
 	if (bf_arg_json(args)) {
 		list_json();
@@ -236,7 +236,7 @@ static int run_run(const struct bf_args *args)
 	int code;
 
 	if (bf_arg_flag(args, "list"))
-		return list(args);
+		return bf_nvme_workload_list(args);
 	code = bf_nvme_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
@@ -260,37 +260,15 @@ static int run_run(const struct bf_args *args)
 	return code;
 }
 
-#define OPTION(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
-	{ .name = oname,                                                                                               \
-	  .kind = BF_OPT_##okind,                                                                                      \
-	  .arg = oarg,                                                                                                 \
-	  .initial = odefault,                                                                                         \
-	  .help = ohelp,                                                                                               \
-	  .min = omin,                                                                                                 \
-	  .max = omax },
-#define TEXT_OPTION(oname, okind, oarg, odefault, ohelp)                                                               \
-	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
-
 static const struct bf_opt options[] = {
-	TEXT_OPTION("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
+	BF_NVME_OPT_TEXT("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
 		    "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
-	TEXT_OPTION("records", TEXT, "CLASS[,CLASS]", "all",
+	BF_NVME_OPT_TEXT("records", TEXT, "CLASS[,CLASS]", "all",
 		    "what to record: meta, agent, mem, mmio, dma, queue, fault, driver, all, none"),
-	TEXT_OPTION("stats", FLAG, NULL, NULL,
+	BF_NVME_OPT_TEXT("stats", FLAG, NULL, NULL,
 		    "print what was counted, and the time of commands: queue protocol apart from the medium"),
-	TEXT_OPTION("audit", FLAG, NULL, NULL, "look for mistakes of the driver in a good run, too (exit code 3)"),
-	BF_NVME_OPTIONS(OPTION)
-	TEXT_OPTION("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),
-	TEXT_OPTION("backend", TEXT, "NAME", "sim", "who provides the controller"),
-	TEXT_OPTION("device", TEXT, "ADDRESS[,group|,cdev]", NULL,
-		    "vfio: which controller, and by which interface; without, the first at vfio-pci"),
-	TEXT_OPTION("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),
-	TEXT_OPTION("media", TEXT, "FILE", NULL, "keep the medium's data in this file"),
-	TEXT_OPTION("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'"),
-	TEXT_OPTION("file", TEXT, "FILE", NULL, "nvme-file: what to write; without, bytes that follow from the seed"),
-	TEXT_OPTION("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),
-	TEXT_OPTION("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),
-	TEXT_OPTION("list", FLAG, NULL, NULL, "list workloads, bugs and profiles"),
+	BF_NVME_OPT_TEXT("audit", FLAG, NULL, NULL, "look for mistakes of the driver in a good run, too (exit code 3)"),
+	BF_NVME_OPT_TABLE,
 	{ .name = NULL },
 };
 

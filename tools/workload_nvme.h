@@ -62,6 +62,35 @@ struct bf_nvme_workload {
 	O("lba", ENUM, "512|4096", "512", "block size of the medium", 0, 0, lba)                                     \
 	O("capacity", U64, "BYTES", "0", "of the medium; 0: as the work needs, at least 64 MiB", 0, 0, capacity)
 
+/* The options that bf_nvme_workload_parse() reads, and --trace and --list: rows of a table. */
+#define BF_NVME_OPT_(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                          \
+	{ .name = oname,                                                                                               \
+	  .kind = BF_OPT_##okind,                                                                                      \
+	  .arg = oarg,                                                                                                 \
+	  .initial = odefault,                                                                                         \
+	  .help = ohelp,                                                                                               \
+	  .min = omin,                                                                                                 \
+	  .max = omax },
+#define BF_NVME_OPT_TEXT(oname, okind, oarg, odefault, ohelp)                                                          \
+	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
+#define BF_NVME_OPT_TABLE                                                                                              \
+	BF_NVME_OPTIONS(BF_NVME_OPT_)                                                                                  \
+	BF_NVME_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
+	BF_NVME_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the controller"),                               \
+	BF_NVME_OPT_TEXT("device", TEXT, "ADDRESS[,group|,cdev]", NULL,                                                \
+			 "vfio: which controller, and by which interface; without, the first at vfio-pci"),                    \
+	BF_NVME_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),          \
+	BF_NVME_OPT_TEXT("media", TEXT, "FILE", NULL, "keep the medium's data in this file"),                          \
+	BF_NVME_OPT_TEXT("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'"),                  \
+	BF_NVME_OPT_TEXT("file", TEXT, "FILE", NULL,                                                                   \
+			 "nvme-file: what to write; without, bytes that follow from the seed"),                                \
+	BF_NVME_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),                     \
+	BF_NVME_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                        \
+	BF_NVME_OPT_TEXT("list", FLAG, NULL, NULL, "list workloads, bugs and profiles")
+
+/* What --list prints. Exit code. */
+int bf_nvme_workload_list(const struct bf_args *args);
+
 /* "nvme-read" and so on; NULL past the last. */
 const char *bf_nvme_workload_name(enum bf_nvm_work work);
 const char *bf_nvme_workload_summary(enum bf_nvm_work work);

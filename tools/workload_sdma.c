@@ -14,37 +14,10 @@
 #include "tools/workload.h"
 #include "traces/trace.h"
 
-/* O(name, kind, argument, default, help, least, most, member): options that are members of struct bf_sdma_workload. */
-#define SDMA_OPTIONS(O)                                                                                                \
-	O("gen", ENUM, "v4|v5|v6|v7|v7.1", "v6", "generation: gfx9, gfx10, gfx11, gfx12, gfx1250", 0, 0, gen)          \
-	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible", 0, 0, ordering)         \
-	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed)                                              \
-	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)            \
-	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: as the workload has it",  \
-	  0, 16, pes)                                                                                                  \
-	O("queues", U64, "N", "0", "user queues of each engine; 0: as the workload has it", 0, 64, queues)             \
-	O("producers", U64, "N", "0", "threads that submit, on queue i % queues; 0: as the workload has it", 0, 256,   \
-	  producers)                                                                                                   \
-	O("commands", U64, "N", "0", "submissions of each thread; 0: as the workload has it", 0, 1u << 20, commands)   \
-	O("size", U64, "BYTES", "0", "of one transfer, a multiple of 8; 0: as the workload has it", 0, 1u << 30, size) \
-	O("hops", U64, "N", "0", "sdma-copy: copies in a row, each of what the one before wrote", 0, 8, hops)          \
-	O("gang", U64, "N", "0", "sdma-fence: copies on other queues that a completion waits for", 0, 4, gang)         \
-	O("element", U64, "BYTES", "0", "sdma-rect: element size 1, 2, 4, 8 or 16; 0: each of them", 0, 16, element)   \
-	O("ring", U64, "BYTES", "0", "of a ring, power of two; 0: as the workload has it", 0, 1u << 30, ring)          \
-	O("place", ENUM, "host|gpu", "host", "where the data lie", 0, 0, place)                                        \
-	O("wrapped", FLAG, NULL, NULL, "indices of 32 bits that wrap, as before gfx9", 0, 0, wrapped)                  \
-	O("exact-fit", FLAG, NULL, NULL, "fill the ring to its last dword, as KFDTest does and ROCr does not", 0, 0,   \
-	  exact_fit)                                                                                                   \
-	O("wait-idle", FLAG, NULL, NULL, "let the engine catch up before each doorbell (HSA_SDMA_WAIT_IDLE)", 0, 0,    \
-	  wait_idle)                                                                                                   \
-	O("fences", FLAG, NULL, NULL, "signal by FENCE, as without 64-bit PCIe atomics", 0, 0, fences)                 \
-	O("strict", FLAG, NULL, NULL, "what no document defines (overlap, rows run together) stops the queue", 0, 0,   \
-	  strict)
-
 #define CHOICE(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
 	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_sdma_workload, member) },
 
-static const struct bf_choice choices[] = { SDMA_OPTIONS(CHOICE) };
+static const struct bf_choice choices[] = { BF_SDMA_OPTIONS(CHOICE) };
 
 /* Fields of a profile that --profile may set. */
 #define TIME_FIELD(name, member)                                                                                       \
@@ -205,7 +178,8 @@ static int parse_part(const struct bf_args *args, struct bf_sdma_workload *w, st
 			w->caps = *caps;
 			return 0;
 		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "", caps->name);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "",
+			 caps->name);
 	}
 	w->caps = *bf_sdma_caps_of((enum bf_sdma_gen)w->gen);
 	return w->part ? bf_fail(err, -EINVAL, "part \"%s\" is not known; there are %s", w->part, known) : 0;
@@ -247,27 +221,28 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	return rc;
 }
 
-static int check_meant(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_error *err)
+static int check_meant(const struct bf_sdma_workload *w, struct bf_error *err)
 {
 	if (w->gang && w->work != BF_SDMA_WORK_FENCE)
 		return bf_fail(err, -EINVAL, "--gang means nothing to %s: it is for sdma-fence",
 			       bf_sdma_work_name(w->work));
 	if (w->gang && w->fences)
-		return bf_fail(err, -EINVAL, "--gang with --fences: what a FENCE stores is computed before the members are "
+		return bf_fail(err, -EINVAL,
+			       "--gang with --fences: what a FENCE stores is computed before the members are "
 			       "done, so engines that share a signal need atomics");
 	if (w->hops && w->work != BF_SDMA_WORK_COPY)
 		return bf_fail(err, -EINVAL, "--hops means nothing to %s: it is for sdma-copy",
 			       bf_sdma_work_name(w->work));
-	if ((w->element || bf_arg_given(args, "picture")) && w->work != BF_SDMA_WORK_RECT)
-		return bf_fail(err, -EINVAL, "--%s means nothing to %s: it is for sdma-rect",
-			       w->element ? "element" : "picture", bf_sdma_work_name(w->work));
+	if (w->element && w->work != BF_SDMA_WORK_RECT)
+		return bf_fail(err, -EINVAL, "--element means nothing to %s: it is for sdma-rect",
+			       bf_sdma_work_name(w->work));
 	if (w->element & (w->element - 1))
 		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes",
 			       w->element);
 	return 0;
 }
 
-static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
+int bf_sdma_workload_parse(const struct bf_args *args, struct bf_sdma_workload *w)
 {
 	struct bf_error err = { 0 };
 	int code;
@@ -278,17 +253,15 @@ static int parse(const struct bf_args *args, struct bf_sdma_workload *w)
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
 	if (code == BF_EXIT_GOOD &&
-	    (check_meant(args, w, &err) || parse_profile(args, w, &err) ||
-	     bf_choose_faults(args, w->seed, &w->faults, &err) || bf_sdma_work_defaults(w, &err) ||
-	     bf_records_parse(bf_arg_text(args, "records"), &w->records, &err)))
+	    (check_meant(w, &err) || parse_profile(args, w, &err) ||
+	     bf_choose_faults(args, w->seed, &w->faults, &err) || bf_sdma_work_defaults(w, &err)))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = parse_backend(args, w);
-	w->counts = bf_arg_flag(args, "stats") || w->faults;
 	return code;
 }
 
-static int list(const struct bf_args *args)
+int bf_sdma_workload_list(const struct bf_args *args)
 {
 	struct bf_json j;
 
@@ -392,8 +365,14 @@ static int run_sdma(const struct bf_args *args)
 	int code;
 
 	if (bf_arg_flag(args, "list"))
-		return list(args);
-	code = parse(args, &w);
+		return bf_sdma_workload_list(args);
+	code = bf_sdma_workload_parse(args, &w);
+	w.counts = bf_arg_flag(args, "stats") || w.faults;
+	if (code == BF_EXIT_GOOD && bf_records_parse(bf_arg_text(args, "records"), &w.records, &err))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (code == BF_EXIT_GOOD && bf_arg_given(args, "picture") && w.work != BF_SDMA_WORK_RECT)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--picture means nothing to %s: it is for sdma-rect",
+				    bf_sdma_work_name(w.work));
 	if (code == BF_EXIT_GOOD && open_trace(args, &w, &trace, &err)) {
 		if (trace)
 			bf_trace_close(trace);
@@ -405,40 +384,15 @@ static int run_sdma(const struct bf_args *args)
 	return code;
 }
 
-#define OPTION(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
-	{ .name = oname,                                                                                               \
-	  .kind = BF_OPT_##okind,                                                                                      \
-	  .arg = oarg,                                                                                                 \
-	  .initial = odefault,                                                                                         \
-	  .help = ohelp,                                                                                               \
-	  .min = omin,                                                                                                 \
-	  .max = omax },
-
 static const struct bf_opt options[] = {
-	SDMA_OPTIONS(OPTION){
-	    .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
-	{ .name = "backend", .kind = BF_OPT_TEXT, .arg = "NAME", .initial = "sim", .help = "who provides the engines" },
-	{ .name = "part",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "gfxNNN",
-	  .help = "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..." },
-	{ .name = "profile",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "NAME[,FIELD=N]",
-	  .help = "engine timing; the generation's own if not given" },
-	{ .name = "faults",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "PLAN|@FILE",
-	  .help = "fault plan, e.g. 'dma-fault prob=0.01'" },
+	BF_SDMA_OPT_TABLE,
 	{ .name = "records",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
-	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
 	{ .name = "picture", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "sdma-rect: draw the destinations, as SVG" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the engines counted" },
-	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the SDMA workloads and bugs" },
 	{ .name = NULL },
 };
 

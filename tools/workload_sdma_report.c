@@ -49,37 +49,38 @@ static void print_lines(FILE *out, const char *text)
 	}
 }
 
-static void print_queues(const struct bf_sdma_result *r)
+static void print_queues(FILE *out, const struct bf_sdma_result *r)
 {
 	if (!r->nqueues)
 		return;
-	printf("queues with work left or stopped (%" PRIu32 "), in bytes:\n", r->unfinished);
-	printf("  PE queue    reserved   published    doorbell     fetched     retired        RPTR\n");
+	fprintf(out, "queues with work left or stopped (%" PRIu32 "), in bytes:\n", r->unfinished);
+	fprintf(out, "  PE queue    reserved   published    doorbell     fetched     retired        RPTR\n");
 	for (uint32_t i = 0; i < r->nqueues; i++) {
 		const struct bf_sdma_queue_standing *q = &r->queues[i];
 
-		printf("  %2" PRIu32 " %5" PRIu32 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
-		       " %11" PRIu64 "  %s%s%s\n",
-		       q->pe, q->queue, q->reserved, q->published, q->engine.doorbell, q->engine.fetched,
-		       q->engine.retired, q->rptr, stuck_at(q), q->engine.waits[0] ? ": waits for " : "",
-		       q->engine.waits);
+		fprintf(out,
+			"  %2" PRIu32 " %5" PRIu32 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
+			" %11" PRIu64 "  %s%s%s\n",
+			q->pe, q->queue, q->reserved, q->published, q->engine.doorbell, q->engine.fetched,
+			q->engine.retired, q->rptr, stuck_at(q), q->engine.waits[0] ? ": waits for " : "",
+			q->engine.waits);
 	}
 	if (r->unfinished > r->nqueues)
-		printf("  and %" PRIu32 " more\n", r->unfinished - r->nqueues);
+		fprintf(out, "  and %" PRIu32 " more\n", r->unfinished - r->nqueues);
 }
 
-static void print_failure(const struct bf_sdma_result *r)
+void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r)
 {
 	if (r->wrong)
-		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s",
-		       r->wrong_text);
-	print_queues(r);
+		fprintf(out, "wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s",
+			r->wrong_text);
+	print_queues(out, r);
 	if (r->world.report[0]) {
-		printf("at the end:\n");
-		print_lines(stdout, r->world.report);
+		fprintf(out, "at the end:\n");
+		print_lines(out, r->world.report);
 	}
 	if (r->cause.text[0])
-		printf("cause: %s\n", r->cause.text);
+		fprintf(out, "cause: %s\n", r->cause.text);
 }
 
 void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
@@ -102,14 +103,14 @@ void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma
 	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " submissions/s\n",
 	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->submissions, r->wall_ns));
 	if (r->verdict != BF_SDMA_GOOD)
-		print_failure(r);
+		bf_sdma_print_failure(stdout, r);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
 		bf_counts_print_stats(stdout, r->counts);
 }
 
-static void json_failure(struct bf_json *j, const struct bf_sdma_result *r)
+void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r)
 {
 	if (r->wrong) {
 		bf_json_open(j, "wrong", '{');
@@ -171,7 +172,7 @@ void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_
 	if (w->records)
 		bf_json_hex(&j, "hash", r->world.hash);
 	if (r->verdict != BF_SDMA_GOOD)
-		json_failure(&j, r);
+		bf_sdma_json_failure(&j, r);
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)

@@ -7,14 +7,18 @@
 #include <stdlib.h>
 
 #include "tools/explore.c"
+#include "tools/workload.h"
 
 /* What "fails" in a test: set before the search starts, read by all its threads. */
 static bool (*fails)(const struct bf_workload *w);
 static enum bf_verdict verdict;
 static atomic_uint runs_made;
 
-int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err)
+static int run(const void *choice, struct bf_sink *sink, void *result, struct bf_error *err)
 {
+	const struct bf_workload *w = choice;
+	struct bf_run_result *out = result;
+
 	(void)sink;
 	atomic_fetch_add(&runs_made, 1);
 	*out = (struct bf_run_result){ .verdict = BF_VERDICT_GOOD };
@@ -25,10 +29,38 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 	return 0;
 }
 
-int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
+static int check(const void *choice, struct bf_error *err)
 {
+	const struct bf_workload *w = choice;
+
 	return w->pes == 3 ? bf_fail(err, -EINVAL, "three PEs do not fit") : 0;
 }
+
+static uint32_t verdict_of(const void *result)
+{
+	return ((const struct bf_run_result *)result)->verdict;
+}
+
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_workload, member), least                                                           \
+	}
+
+static const struct bf_explore_part parts[] = {
+	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(pes, 2), PART(qps, 1), PART(size, 1), PART(counters, 1),
+};
+
+static const struct bf_explore_family family = {
+	.choice_bytes = sizeof(struct bf_workload),
+	.result_bytes = sizeof(struct bf_run_result),
+	.seed = PART(seed, 0),
+	.ordering = PART(ordering, 0),
+	.parts = parts,
+	.nparts = BF_ARRAY_LEN(parts),
+	.check = check,
+	.run = run,
+	.verdict = verdict_of,
+};
 
 void bf_progress_update(struct bf_progress *p, uint64_t done, uint64_t total)
 {
@@ -43,7 +75,7 @@ static const struct bf_workload base = {
 static struct bf_search search(uint32_t jobs)
 {
 	return (struct bf_search){
-		.seeds = 40, .orders = { BF_ORDER_SC, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL }, .norders = 3, .jobs = jobs
+		.family = &family, .seeds = 40, .orders = { BF_ORDER_SC, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL }, .norders = 3, .jobs = jobs
 	};
 }
 
