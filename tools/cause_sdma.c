@@ -51,7 +51,8 @@ static bool overrun(const struct bf_sdma_facts *f, struct bf_cause *out)
 			continue;
 		bf_cause_say(out, r->at_ps, r->at_ps,
 			     "%s reserved bytes %" PRIu64 " to %" PRIu64 " of %s when the engine was at %" PRIu64
-			     ": the ring holds %" PRIu64 ", so packets that were not fetched yet are overwritten; nobody "
+			     ": the ring holds %" PRIu64
+			     ", so packets that were not fetched yet are overwritten; nobody "
 			     "looked at the read pointer",
 			     name_of(f, r->actor), r->from, r->to - 1, queue_name(f, r->queue), r->retired, bytes);
 		return true;
@@ -108,25 +109,26 @@ static bool read_too_early(const struct bf_sdma_facts *f, struct bf_cause *out)
 		if (late) {
 			const bool never = late->visible_ps == BF_NEVER;
 
-			bf_cause_say(out, late->issued_ps, never ? f->stores.end_ps : late->visible_ps,
-				     "store of ring byte %" PRIu64 " of %s by %s became visible %s after the engine, told "
-				     "by the doorbell, had fetched it: no fence stands between the packets and the doorbell",
-				     d->index + (late->va - d->va), queue_name(f, d->queue), name_of(f, late->actor),
-				     never ? "not at all, before or" : bf_span_of(late->visible_ps - d->at_ps).text);
+			bf_cause_say(
+			    out, late->issued_ps, never ? f->stores.end_ps : late->visible_ps,
+			    "store of ring byte %" PRIu64 " of %s by %s became visible %s after the engine, told "
+			    "by the doorbell, had fetched it: no fence stands between the packets and the doorbell",
+			    d->index + (late->va - d->va), queue_name(f, d->queue), name_of(f, late->actor),
+			    never ? "not at all, before or" : bf_span_of(late->visible_ps - d->at_ps).text);
 			return true;
 		}
 		late = stored_after(f, d, &owner);
 		if (!late)
 			continue;
 		rang = published_to(f, d->queue, in_force(f, d->queue, d->at_ps));
-		bf_cause_say(out, d->at_ps, late->issued_ps,
-			     "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: %s%s",
-			     d->index + (late->va - d->va), queue_name(f, d->queue),
-			     bf_span_of(late->issued_ps - d->at_ps).text, name_of(f, owner->actor),
-			     rang && rang->from != owner->from ? name_of(f, rang->actor) : "the doorbell was rung first",
-			     rang && rang->from != owner->from
-				     ? " published what comes behind it and did not wait for its turn"
-				     : "");
+		bf_cause_say(
+		    out, d->at_ps, late->issued_ps,
+		    "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: %s%s",
+		    d->index + (late->va - d->va), queue_name(f, d->queue), bf_span_of(late->issued_ps - d->at_ps).text,
+		    name_of(f, owner->actor),
+		    rang && rang->from != owner->from ? name_of(f, rang->actor) : "the doorbell was rung first",
+		    rang && rang->from != owner->from ? " published what comes behind it and did not wait for its turn"
+						      : "");
 		return true;
 	}
 	return false;
@@ -148,7 +150,8 @@ static bool not_padded(const struct bf_sdma_facts *f, uint32_t queue, uint64_t i
 			return false;
 	}
 	bf_cause_say(out, r->at_ps, f->stores.end_ps,
-		     "%s took bytes %" PRIu64 " to %" PRIu64 " of %s, up to the ring's end, as padding and stored no NOPs "
+		     "%s took bytes %" PRIu64 " to %" PRIu64
+		     " of %s, up to the ring's end, as padding and stored no NOPs "
 		     "there: at %" PRIu64 " the engine found what an earlier lap had left",
 		     name_of(f, r->actor), r->from, r->to - 1, queue_name(f, queue), index);
 	return true;
@@ -181,20 +184,22 @@ static bool wrong_doorbell(const struct bf_sdma_facts *f, struct bf_cause *out)
 		p = published_to(f, (uint32_t)q, d->value + lap);
 		before = published_to(f, (uint32_t)q, d->before);
 		if (d->value < f->queues[q].bytes && p && p->to == d->value + lap) {
-			bf_cause_say(out, p->at_ps, head->time_ps,
-				     "%s rang the doorbell of %s with %" PRIu64 ", an offset in the ring, after bytes up to "
-				     "%" PRIu64 " had been published: this queue's indices grow for ever, and the index of that "
-				     "place is %" PRIu64,
-				     name_of(f, p->actor), queue_name(f, (uint32_t)q), d->value, d->before, p->to);
+			bf_cause_say(
+			    out, p->at_ps, head->time_ps,
+			    "%s rang the doorbell of %s with %" PRIu64 ", an offset in the ring, after bytes up to "
+			    "%" PRIu64 " had been published: this queue's indices grow for ever, and the index of that "
+			    "place is %" PRIu64,
+			    name_of(f, p->actor), queue_name(f, (uint32_t)q), d->value, d->before, p->to);
 			return true;
 		}
 		p = published_to(f, (uint32_t)q, d->value);
 		if (!p || !before)
 			continue;
 		bf_cause_say(out, before->at_ps, head->time_ps,
-			     "%s rang the doorbell of %s for bytes up to %" PRIu64 " after %s had rung it for bytes up to %" PRIu64
-			     ": submissions are published out of turn",
-			     name_of(f, p->actor), queue_name(f, (uint32_t)q), p->to, name_of(f, before->actor), d->before);
+			     "%s rang the doorbell of %s for bytes up to %" PRIu64
+			     " after %s had rung it for bytes up to %" PRIu64 ": submissions are published out of turn",
+			     name_of(f, p->actor), queue_name(f, (uint32_t)q), p->to, name_of(f, before->actor),
+			     d->before);
 		return true;
 	}
 	return false;
@@ -229,12 +234,13 @@ static bool read_before_written(const struct bf_sdma_facts *f, struct bf_cause *
 			    w->at_ps < r->at_ps || w->rec.dst >= r->rec.src + extent(r->rec.src_pitch, &r->rec) ||
 			    r->rec.src >= w->rec.dst + extent(w->rec.dst_pitch, &w->rec))
 				continue;
-			bf_cause_say(out, reader->at_ps, w->at_ps,
-				     "%s at byte %" PRIu64 " of %s read 0x%" PRIx64 " %s before %s at byte %" PRIu64
-				     " had written it: consecutive copies overlap in time, and nothing between these two waits "
-				     "(FENCE, ATOMIC, TRAP and NOP do)",
-				     reader->p.name, reader->index, queue_name(f, reader->queue), r->rec.src,
-				     bf_span_of(w->at_ps - r->at_ps).text, writer->p.name, writer->index);
+			bf_cause_say(
+			    out, reader->at_ps, w->at_ps,
+			    "%s at byte %" PRIu64 " of %s read 0x%" PRIx64 " %s before %s at byte %" PRIu64
+			    " had written it: consecutive copies overlap in time, and nothing between these two waits "
+			    "(FENCE, ATOMIC, TRAP and NOP do)",
+			    reader->p.name, reader->index, queue_name(f, reader->queue), r->rec.src,
+			    bf_span_of(w->at_ps - r->at_ps).text, writer->p.name, writer->index);
 			return true;
 		}
 	}
@@ -249,8 +255,8 @@ static const struct bf_sdma_fact_packet *signal_to(const struct bf_sdma_facts *f
 	for (size_t i = 0; i < f->npackets && f->packets[i].at_ps <= by_ps; i++) {
 		const struct bf_sdma_packet *p = &f->packets[i].p;
 
-		if (p->dst == va && (p->kind == BF_SDMA_KIND_ATOMIC || p->kind == BF_SDMA_KIND_FENCE ||
-				     p->kind == BF_SDMA_KIND_WRITE))
+		if (p->dst == va &&
+		    (p->kind == BF_SDMA_KIND_ATOMIC || p->kind == BF_SDMA_KIND_FENCE || p->kind == BF_SDMA_KIND_WRITE))
 			found = &f->packets[i];
 	}
 	return found;
@@ -274,17 +280,19 @@ static bool signalled_early(const struct bf_sdma_facts *f, struct bf_cause *out)
 		for (size_t i = 0; r && i < f->npackets; i++) {
 			const struct bf_sdma_fact_packet *c = &f->packets[i];
 
-			if (c->queue != s->queue || c->index < r->from || c->index >= r->to || c->done_ps <= head->time_ps ||
-			    !bf_sdma_packet_bytes(&c->p))
+			if (c->queue != s->queue || c->index < r->from || c->index >= r->to ||
+			    c->done_ps <= head->time_ps || !bf_sdma_packet_bytes(&c->p))
 				continue;
 			bf_cause_say(out, s->at_ps, c->done_ps == BF_NEVER ? f->stores.end_ps : c->done_ps,
-				     "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
-				     " had written its last byte: %s at %" PRIu64 " signals, %s",
+				     "%s saw the completion of bytes %" PRIu64 " to %" PRIu64
+				     " of %s %s before the %s at %" PRIu64 " had written its last byte: %s at %" PRIu64
+				     " signals, %s",
 				     name_of(f, head->actor), r->from, r->to - 1, queue_name(f, s->queue),
-				     c->done_ps == BF_NEVER ? "for ever" : bf_span_of(c->done_ps - head->time_ps).text, c->p.name,
-				     c->index, s->p.name, s->index,
-				     c->index > s->index ? "and stands in front of the body"
-							 : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
+				     c->done_ps == BF_NEVER ? "for ever" : bf_span_of(c->done_ps - head->time_ps).text,
+				     c->p.name, c->index, s->p.name, s->index,
+				     c->index > s->index
+					 ? "and stands in front of the body"
+					 : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
 			return true;
 		}
 	}
@@ -301,7 +309,8 @@ static uint64_t poll_held(const struct bf_sdma_facts *f, const struct bf_sdma_fa
 		const struct bf_rec_sdma_result *r = (const void *)(head + 1);
 
 		if (head->type == BF_REC_ID_sdma_result && r->op == BF_SDMA_OP_POLL_REGMEM && r->verdict == 0 &&
-		    r->index == k->index && bf_sdma_facts_queue(f, head->actor) == k->queue && head->time_ps >= k->at_ps)
+		    r->index == k->index && bf_sdma_facts_queue(f, head->actor) == k->queue &&
+		    head->time_ps >= k->at_ps)
 			return head->time_ps;
 	}
 	return BF_NEVER;
@@ -325,13 +334,15 @@ static bool polled_low_first(const struct bf_sdma_facts *f, struct bf_cause *out
 			if (s->va != low->p.dst || s->len != 8 || s->visible_ps <= low_ps || s->visible_ps > high_ps ||
 			    !bf_get_le32(s->bytes))
 				continue;
-			bf_cause_say(out, low_ps, high_ps,
-				     "the polls at bytes %" PRIu64 " and %" PRIu64 " of %s look at the low half of the signal at 0x%" PRIx64
-				     " and then at the high half: the low one was 0 before %s stored 0x%" PRIx64
-				     ", the high one after it, and the signal was never 0 as a whole; a counter that falls is "
-				     "polled high half first",
-				     low->index, high->index, queue_name(f, low->queue), low->p.dst, name_of(f, s->actor),
-				     bf_get_le64(s->bytes));
+			bf_cause_say(
+			    out, low_ps, high_ps,
+			    "the polls at bytes %" PRIu64 " and %" PRIu64
+			    " of %s look at the low half of the signal at 0x%" PRIx64
+			    " and then at the high half: the low one was 0 before %s stored 0x%" PRIx64
+			    ", the high one after it, and the signal was never 0 as a whole; a counter that falls is "
+			    "polled high half first",
+			    low->index, high->index, queue_name(f, low->queue), low->p.dst, name_of(f, s->actor),
+			    bf_get_le64(s->bytes));
 			return true;
 		}
 	}
@@ -344,7 +355,8 @@ static bool late_source(const struct bf_sdma_facts *f, struct bf_cause *out)
 	for (size_t i = 0; i < f->npieces; i++) {
 		const struct bf_sdma_fact_piece *r = &f->pieces[i];
 		const struct bf_fact_store *s =
-		    r->rec.src ? bf_facts_late(&f->stores, r->rec.src, extent(r->rec.src_pitch, &r->rec), r->at_ps) : NULL;
+		    r->rec.src ? bf_facts_late(&f->stores, r->rec.src, extent(r->rec.src_pitch, &r->rec), r->at_ps)
+			       : NULL;
 		const struct bf_sdma_fact_packet *reader = packet_of(f, r);
 
 		if (!s || !reader)
@@ -353,7 +365,8 @@ static bool late_source(const struct bf_sdma_facts *f, struct bf_cause *out)
 			     "store at 0x%" PRIx64 " by %s became visible %s after the %s at byte %" PRIu64
 			     " of %s had read it: no fence stands between the data and the doorbell",
 			     s->va, name_of(f, s->actor),
-			     s->visible_ps == BF_NEVER ? "not at all, before or" : bf_span_of(s->visible_ps - r->at_ps).text,
+			     s->visible_ps == BF_NEVER ? "not at all, before or"
+						       : bf_span_of(s->visible_ps - r->at_ps).text,
 			     reader->p.name, reader->index, queue_name(f, reader->queue));
 		return true;
 	}
@@ -380,17 +393,19 @@ static bool stopped(const struct bf_sdma_facts *f, struct bf_cause *out)
 		if (not_padded(f, (uint32_t)q, e->index, out))
 			return true;
 		if (e->reason == BF_SDMA_STRADDLES) {
-			bf_cause_say(out, r->at_ps, head->time_ps,
-				     "%s reserved bytes %" PRIu64 " to %" PRIu64 " of %s, over the ring's end at %" PRIu64
-				     ": the rest of the ring must be filled with NOPs, and the packet begin at offset 0",
-				     name_of(f, r->actor), r->from, r->to - 1, queue_name(f, (uint32_t)q),
-				     (e->index / f->queues[q].bytes + 1) * f->queues[q].bytes);
+			bf_cause_say(
+			    out, r->at_ps, head->time_ps,
+			    "%s reserved bytes %" PRIu64 " to %" PRIu64 " of %s, over the ring's end at %" PRIu64
+			    ": the rest of the ring must be filled with NOPs, and the packet begin at offset 0",
+			    name_of(f, r->actor), r->from, r->to - 1, queue_name(f, (uint32_t)q),
+			    (e->index / f->queues[q].bytes + 1) * f->queues[q].bytes);
 			return true;
 		}
 		if (e->reason == BF_SDMA_MEMORY)
 			snprintf(where, sizeof(where), " at 0x%" PRIx64, e->address);
 		bf_cause_say(out, r->at_ps, head->time_ps,
-			     "%s at byte %" PRIu64 " of %s, submitted by %s: %s%s, by dword %" PRIu32 " (0x%08" PRIx32 ")",
+			     "%s at byte %" PRIu64 " of %s, submitted by %s: %s%s, by dword %" PRIu32 " (0x%08" PRIx32
+			     ")",
 			     k ? k->p.name : "the packet", e->index, queue_name(f, (uint32_t)q), name_of(f, r->actor),
 			     bf_sdma_reason_name((enum bf_sdma_reason)e->reason), where, e->dword, e->value);
 		return true;
@@ -448,12 +463,13 @@ static void blame(const struct bf_sdma_facts *f, uint64_t va, struct bf_cause *o
 	if (n.writer)
 		snprintf(what, sizeof(what), "was last written by");
 	else if (n.around)
-		snprintf(what, sizeof(what), "lies between rows, %" PRIu64 " bytes apart, that were written by", p->rec.dst_pitch);
+		snprintf(what, sizeof(what), "lies between rows, %" PRIu64 " bytes apart, that were written by",
+			 p->rec.dst_pitch);
 	else
 		snprintf(what, sizeof(what), "was written by no copy; the nearest is");
 	bf_cause_say(out, k->at_ps, k->done_ps == BF_NEVER ? f->stores.end_ps : k->done_ps,
-		     "the byte at 0x%" PRIx64 " %s %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
-		     ": the packet says something else than what was meant",
+		     "the byte at 0x%" PRIx64 " %s %s at byte %" PRIu64 " of %s, which moves %" PRIu64
+		     " bytes to 0x%" PRIx64 ": the packet says something else than what was meant",
 		     va, what, k->p.name, k->index, queue_name(f, k->queue), bf_sdma_packet_bytes(&k->p), k->p.dst);
 }
 

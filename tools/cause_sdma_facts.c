@@ -123,8 +123,8 @@ static int add_packet(struct bf_sdma_facts *f, const struct bf_rec_header *head,
 	bf_sdma_decode(dialect, dw, r->dwords, &k.p);
 	k.queue = (uint32_t)q;
 	k.done_ps = k.p.kind == BF_SDMA_KIND_COPY || k.p.kind == BF_SDMA_KIND_RECT || k.p.kind == BF_SDMA_KIND_FILL
-			    ? BF_NEVER
-			    : head->time_ps;
+			? BF_NEVER
+			: head->time_ps;
 	if (!r->indirect)
 		f->queues[q].retired = r->index + r->dwords * 4ull;
 	APPEND(f->packets, f->npackets, k);
@@ -134,10 +134,8 @@ static int add_packet(struct bf_sdma_facts *f, const struct bf_rec_header *head,
 static int add_piece(struct bf_sdma_facts *f, const struct bf_rec_header *head, const struct bf_rec_sdma_piece *r)
 {
 	APPEND(f->pieces, f->npieces,
-	       (struct bf_sdma_fact_piece){ .pe = bf_facts_pe(&f->stores, head->actor),
-					    .packet = SIZE_MAX,
-					    .at_ps = head->time_ps,
-					    .rec = *r });
+	       (struct bf_sdma_fact_piece){
+		   .pe = bf_facts_pe(&f->stores, head->actor), .packet = SIZE_MAX, .at_ps = head->time_ps, .rec = *r });
 	return 0;
 }
 

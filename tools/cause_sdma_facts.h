@@ -13,7 +13,7 @@
 struct bf_sdma_fact_queue {
 	uint32_t actor, pe, id;
 	uint64_t ring, bytes;
-	uint64_t retired; /* how far the engine has come; while reading */
+	uint64_t retired;                               /* how far the engine has come; while reading */
 	uint64_t fetch_index, fetch_address, fetch_len; /* the fetch on its way; while reading */
 };
 

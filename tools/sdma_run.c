@@ -116,8 +116,8 @@ static void check_times(struct arena *a)
 }
 
 /*
- * Threads look at what they waited for as soon as they are told that it is there. What they say of it is no byte that is
- * wrong.
+ * Threads look at what they waited for as soon as they are told that it is there. What they say of it is no byte that
+ * is wrong.
  */
 static void check_threads(struct arena *a)
 {

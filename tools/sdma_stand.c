@@ -227,7 +227,8 @@ static enum bf_stand_result compare_rest(const struct stand *s, char *wrong, siz
 			while (!page[k])
 				k++;
 			snprintf(wrong, cap,
-				 "run on the model, the byte at 0x%" PRIx64 ", which the request does not touch, is 0x%02x",
+				 "run on the model, the byte at 0x%" PRIx64
+				 ", which the request does not touch, is 0x%02x",
 				 s->dst->va + at + i * BF_PAGE + k, page[k]);
 			return BF_STAND_DIFFERS;
 		}

@@ -23,7 +23,8 @@ struct line {
 
 static int fail_at(const struct line *l, const char *p, const char *what)
 {
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(p - l->start) + 1, what);
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(p - l->start) + 1,
+		       what);
 }
 
 static void skip_blanks(struct line *l)
@@ -219,8 +220,10 @@ int bf_sdma_dump_parse(const char *text, size_t len, struct bf_sdma_dump **out, 
 		return bf_fail(err, -ENOMEM, "out of memory");
 	while (!rc && p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p)), *stop = newline ? newline : end;
-		struct line l = { .start = p, .end = stop > p && stop[-1] == '\r' ? stop - 1 : stop,
-				  .number = ++number, .err = err };
+		struct line l = { .start = p,
+				  .end = stop > p && stop[-1] == '\r' ? stop - 1 : stop,
+				  .number = ++number,
+				  .err = err };
 
 		rc = take_line(d, &l);
 		p = newline ? newline + 1 : end;
@@ -327,8 +330,8 @@ int bf_sdma_dump_emit(const struct bf_sdma_dump *d, struct bf_sink *sink, struct
 	memcpy(r.name, d->name, strnlen(d->name, sizeof(r.name)));
 	rc = bf_stream_open(&st, &clock_ps, BF_CLASS_ALL, sink);
 	if (!rc)
-		bf_record(&st, &bf_rec_sdma_dump_schema, bf_stream_actor(&st, "queue", d->name[0] ? d->name : "sdma"), &r,
-			  d->dw, (uint32_t)(d->count * 4));
+		bf_record(&st, &bf_rec_sdma_dump_schema, bf_stream_actor(&st, "queue", d->name[0] ? d->name : "sdma"),
+			  &r, d->dw, (uint32_t)(d->count * 4));
 	closed = bf_stream_close(&st);
 	bf_stream_free(&st);
 	rc = rc ? rc : closed;

@@ -98,7 +98,7 @@ static int cut(struct replay *p)
 {
 	struct bf_sdma_replay_result *r = p->r;
 	const uint32_t total = ((r->to - r->from) & (r->ring_dwords - 1)) ? (r->to - r->from) & (r->ring_dwords - 1)
-									   : (uint32_t)p->dump->count;
+									  : (uint32_t)p->dump->count;
 	uint32_t dw[BF_SDMA_MAX_FIXED];
 	uint32_t done = 0;
 	int rc = 0;
@@ -150,7 +150,8 @@ static int add_range(struct replay *p, uint64_t address, uint64_t bytes)
 static uint64_t rect_bytes(const struct bf_sdma_packet *k, uint64_t x, uint64_t y, uint64_t z, uint64_t pitch,
 			   uint64_t slice)
 {
-	const bf_u128 last = (bf_u128)(x + k->x) + (bf_u128)(y + k->y) * (pitch + 1) + (bf_u128)(z + k->z) * (slice + 1);
+	const bf_u128 last =
+	    (bf_u128)(x + k->x) + (bf_u128)(y + k->y) * (pitch + 1) + (bf_u128)(z + k->z) * (slice + 1);
 	const bf_u128 bytes = (last + 1) << k->element;
 
 	return bytes > MEMORY_MAX * 2 ? MEMORY_MAX * 2 : (uint64_t)bytes;
@@ -164,7 +165,9 @@ static int add_memory(struct replay *p, const struct bf_sdma_packet *k)
 	switch (k->kind) {
 	case BF_SDMA_KIND_RECT:
 		rc = add_range(p, k->src, rect_bytes(k, k->src_x, k->src_y, k->src_z, k->src_pitch, k->src_slice));
-		return rc ? rc : add_range(p, k->dst, rect_bytes(k, k->dst_x, k->dst_y, k->dst_z, k->dst_pitch, k->dst_slice));
+		return rc ? rc
+			  : add_range(p, k->dst,
+				      rect_bytes(k, k->dst_x, k->dst_y, k->dst_z, k->dst_pitch, k->dst_slice));
 	case BF_SDMA_KIND_COPY:
 		rc = add_range(p, k->src, bytes);
 		if (!rc && k->broadcast)
@@ -221,8 +224,9 @@ static int merge_ranges(struct replay *p)
 	for (size_t i = 0; i < n; i++)
 		p->r->memory += (p->ranges[i].to - p->ranges[i].from) * BF_PAGE;
 	if (p->r->memory > most)
-		return bf_fail(p->err, -E2BIG, "the packets reach %" PRIu64 " bytes of memory, more than %" PRIu64 " MiB",
-			       p->r->memory, most >> 20);
+		return bf_fail(p->err, -E2BIG,
+			       "the packets reach %" PRIu64 " bytes of memory, more than %" PRIu64 " MiB", p->r->memory,
+			       most >> 20);
 	return 0;
 }
 
@@ -318,7 +322,8 @@ static int build(struct replay *p)
 /* A poll that waits for ever ends by the number of its tries, a copy of rows of bytes by the time that it takes. */
 static void ring_doorbell(struct replay *p, uint64_t index)
 {
-	const uint64_t end_ps = p->sim->now_ps + TIME_MAX, end_events = p->sim->events + EVENTS_MAX + p->dump->count * 64;
+	const uint64_t end_ps = p->sim->now_ps + TIME_MAX,
+		       end_events = p->sim->events + EVENTS_MAX + p->dump->count * 64;
 	uint64_t offset;
 	struct bf_region *r = bf_sdma_doorbell(p->queue, &offset);
 
@@ -330,8 +335,8 @@ static void ring_doorbell(struct replay *p, uint64_t index)
 }
 
 /*
- * The engine begins at place 0 of a ring of zeros, which are NOPs, and so comes to the dump's beginning; then the dump is
- * put there and published.
+ * The engine begins at place 0 of a ring of zeros, which are NOPs, and so comes to the dump's beginning; then the dump
+ * is put there and published.
  */
 static void execute(struct replay *p)
 {

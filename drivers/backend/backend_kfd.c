@@ -2,9 +2,10 @@
  * Backend "kfd": user queues of real AMD SDMA engines, made by the kernel's compute driver.
  *
  * The sequence is that of ROCm's libhsakmt (ROCR-Runtime libhsakmt/src/{openclose,topology,memory,queues}.c) against
- * the interface of kfd_uapi_internal.h: topology from sysfs, ACQUIRE_VM once, then for each piece of
- * memory an address range of our own, ALLOC_MEMORY_OF_GPU, mmap through the render node, MAP_MEMORY_TO_GPU; for each
- * queue CREATE_QUEUE. Doorbells are memory of that kind, too, so that an engine may ring. A PE is a GPU with its memory; its threads are this process's.
+ * the interface of kfd_uapi_internal.h: topology from sysfs, ACQUIRE_VM once, then for each piece of memory an address
+ * range of our own, ALLOC_MEMORY_OF_GPU, mmap through the render node, MAP_MEMORY_TO_GPU; for each queue CREATE_QUEUE.
+ * Doorbells are memory of that kind, too, so that an engine may ring. A PE is a GPU with its memory; its threads are
+ * this process's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -138,8 +139,10 @@ int bf_kfd_probe(const struct bf_kfd_sys *sys, char *why, size_t cap)
 		snprintf(why, cap, "/dev/kfd is there, but no GPU with SDMA engines in " NODES);
 		rc = -ENODEV;
 	} else {
-		snprintf(why, cap, "%" PRIu32 " GPU%s, the first is gfx%" PRIu32 "%" PRIu32 "%" PRIx32 " with %" PRIu32
-			 " SDMA engines", n, n == 1 ? "" : "s", gpus[0].version / 10000, gpus[0].version / 100 % 100,
+		snprintf(why, cap,
+			 "%" PRIu32 " GPU%s, the first is gfx%" PRIu32 "%" PRIu32 "%" PRIx32 " with %" PRIu32
+			 " SDMA engines",
+			 n, n == 1 ? "" : "s", gpus[0].version / 10000, gpus[0].version / 100 % 100,
 			 gpus[0].version % 100, gpus[0].engines);
 	}
 	sys->close(sys->arg, fd);
@@ -175,8 +178,8 @@ static int check_generation(struct kfd_world *w, const struct bf_world_opts *opt
 
 	if (!opts->sdma || opts->sdma->gen == has)
 		return 0;
-	return bf_fail(w->m.err, -EINVAL, "GPU %" PRIu32 " has SDMA %s (gfx%" PRIu32 "); packets are for %s: --gen=%s", pe,
-		       names[has], w->gpu[pe].version / 10000, names[opts->sdma->gen], names[has]);
+	return bf_fail(w->m.err, -EINVAL, "GPU %" PRIu32 " has SDMA %s (gfx%" PRIu32 "); packets are for %s: --gen=%s",
+		       pe, names[has], w->gpu[pe].version / 10000, names[opts->sdma->gen], names[has]);
 }
 
 static int open_all(struct kfd_world *w, const struct bf_world_opts *opts)
@@ -197,8 +200,9 @@ static int open_all(struct kfd_world *w, const struct bf_world_opts *opts)
 	}
 	n = find_gpus(w->sys, w->gpu, BF_PES_MAX);
 	if (n < opts->npes)
-		return bf_fail(w->m.err, -ENODEV, "%" PRIu32 " PEs, but this machine has %" PRIu32 " GPU%s with SDMA engines",
-			       opts->npes, n, n == 1 ? "" : "s");
+		return bf_fail(w->m.err, -ENODEV,
+			       "%" PRIu32 " PEs, but this machine has %" PRIu32 " GPU%s with SDMA engines", opts->npes,
+			       n, n == 1 ? "" : "s");
 	for (uint32_t pe = 0; !rc && pe < opts->npes; pe++) {
 		rc = check_generation(w, opts, pe);
 		if (!rc)
@@ -214,8 +218,8 @@ static void free_piece(struct kfd_world *w, struct piece *p)
 {
 	if (p->mapped) {
 		struct kfd_ioctl_map_memory_args a = { .handle = p->handle,
-								  .device_ids_array_ptr = (uint64_t)(uintptr_t)&w->gpu[p->pe].id,
-								  .n_devices = 1 };
+						       .device_ids_array_ptr = (uint64_t)(uintptr_t)&w->gpu[p->pe].id,
+						       .n_devices = 1 };
 
 		w->sys->ioctl(w->sys->arg, w->fd, AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, &a);
 	}
@@ -303,7 +307,9 @@ static int add_piece(struct kfd_world *w, uint32_t pe, uint64_t size, uint32_t f
 		     uint8_t **out)
 {
 	const bool doorbells = flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL;
-	struct kfd_ioctl_alloc_memory_of_gpu_args a = { .gpu_id = w->gpu[pe].id, .flags = flags, .mmap_offset = offset };
+	struct kfd_ioctl_alloc_memory_of_gpu_args a = { .gpu_id = w->gpu[pe].id,
+							.flags = flags,
+							.mmap_offset = offset };
 	struct kfd_ioctl_map_memory_args map = { 0 };
 	struct piece *p = calloc(1, sizeof(*p));
 	int rc;
@@ -326,8 +332,8 @@ static int add_piece(struct kfd_world *w, uint32_t pe, uint64_t size, uint32_t f
 			  (off_t)(doorbells ? offset : a.mmap_offset)))
 		return fail_alloc(w, p, doorbells ? "mmap of /dev/kfd" : "mmap of the render node", name, -ENOMEM);
 	map = (struct kfd_ioctl_map_memory_args){ .handle = p->handle,
-							 .device_ids_array_ptr = (uint64_t)(uintptr_t)&w->gpu[pe].id,
-							 .n_devices = 1 };
+						  .device_ids_array_ptr = (uint64_t)(uintptr_t)&w->gpu[pe].id,
+						  .n_devices = 1 };
 	rc = w->sys->ioctl(w->sys->arg, w->fd, AMDKFD_IOC_MAP_MEMORY_TO_GPU, &map);
 	if (rc < 0 || map.n_success != 1)
 		return fail_alloc(w, p, "MAP_MEMORY_TO_GPU", name, rc < 0 ? rc : -EIO);
@@ -342,10 +348,9 @@ static int alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint6
 		 struct bf_memory *out)
 {
 	const uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
-			       (place == BF_PLACE_GPU
-				    ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
-				    : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
-					  KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED);
+			       (place == BF_PLACE_GPU ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
+						      : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
+							    KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED);
 	uint8_t *at;
 	int rc;
 
@@ -393,8 +398,9 @@ static int sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *rin
 	if (pe >= m->npes || q == w->queue + QUEUES_MAX)
 		return bf_fail(m->err, -ENOSPC, "no room for another SDMA queue of PE %" PRIu32, pe);
 	if (ring->wrapped)
-		return bf_fail(m->err, -ENOTSUP, "32-bit indices that wrap are for parts before gfx9, which have no "
-						 "user queues here");
+		return bf_fail(m->err, -ENOTSUP,
+			       "32-bit indices that wrap are for parts before gfx9, which have no "
+			       "user queues here");
 	a.ring_base_address = ring->ring.va;
 	a.ring_size = (uint32_t)ring->ring.size;
 	a.write_pointer_address = ring->wptr.va;

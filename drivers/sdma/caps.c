@@ -11,7 +11,8 @@
 
 #define NARROW .pitch_bits = 19, .slice_bits = 28, .xy_bits = 14, .z_bits = 11, .atomics = 1, .fill_max = FILL_22
 #define WIDE                                                                                                           \
-	.wide_rect = 1, .pitch_bits = 16, .slice_bits = 32, .xy_bits = 16, .z_bits = 14, .atomics = 1, .fill_max = FILL_22
+	.wide_rect = 1, .pitch_bits = 16, .slice_bits = 32, .xy_bits = 16, .z_bits = 14, .atomics = 1,                 \
+	.fill_max = FILL_22
 #define GFX9 .gen = BF_SDMA_V4, NARROW, .hdp_flush = 1
 #define GFX10 .gen = BF_SDMA_V5, NARROW, .gcr = 1, .uncached = 1, .polls = 1
 #define GFX11 .gen = BF_SDMA_V6, NARROW, .gcr = 1, .uncached = 1, .hdp_flush = 1, .polls = 1, .copy_max = COPY_30
