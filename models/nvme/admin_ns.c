@@ -22,6 +22,14 @@ static void note_change(struct bf_nvme *dev, uint32_t nsid)
 	bf_nvme_async_event(dev, 2, 0, 4);
 }
 
+/* A Flush of all namespaces has none of its own: it may be at any of them. */
+static bool concerns(const struct bf_nvme_rq *rq, uint32_t nsid)
+{
+	if (!rq->ns)
+		return bf_le32(rq->sqe.nsid) == BF_NVME_NSID_ALL;
+	return nsid == BF_NVME_NSID_ALL || rq->ns->nsid == nsid;
+}
+
 /* Commands of the namespace, or of any with the broadcast identifier, that are executing. */
 static bool is_busy(const struct bf_nvme *dev, uint32_t nsid)
 {
@@ -29,8 +37,7 @@ static bool is_busy(const struct bf_nvme *dev, uint32_t nsid)
 		const struct bf_nvme_rq *rq = dev->sqs[dev->live_sqs[i]]->rqs;
 
 		for (; rq; rq = rq->sq_next)
-			if (rq->sqid && rq->state == BF_NVME_RQ_RUNNING && rq->ns &&
-			    (nsid == BF_NVME_NSID_ALL || rq->ns->nsid == nsid))
+			if (rq->sqid && rq->state == BF_NVME_RQ_RUNNING && concerns(rq, nsid))
 				return true;
 	}
 	return false;

@@ -413,6 +413,36 @@ START_TEST(test_format)
 END_TEST
 
 /* Format takes its time, waits for the commands before it, refuses those that come meanwhile. */
+/* A Flush of all namespaces is at the one that is to be formatted, too. */
+START_TEST(test_format_waits_for_flush)
+{
+	struct bf_nvme_profile slow = bf_nvme_970pro;
+	struct host_queue q;
+	struct bf_nvme_cqe c;
+
+	teardown();
+	slow.program_ps = 50 * BF_MS;
+	o.nvme.profile = &slow;
+	host_open(&h, &o);
+	page = host_alloc(&h, 8192, 4096);
+	host_queue_open(&h, &q, 1, 16);
+	host_rw(&h, &q, BF_NVME_IO_WRITE, 1, 0, 8, host_va(&h, page), 0);
+	ck_assert_uint_eq(host_do(&h, &q, NULL), 0);
+	host_slot(&h, &q, BF_NVME_IO_FLUSH, BF_NVME_NSID_ALL);
+	host_ring(&h, &q);
+	bf_sim_run(h.sim, h.sim->now_ps + 10 * BF_US);
+	host_slot(&h, &h.admin, BF_NVME_ADM_FORMAT, 1);
+	host_ring(&h, &h.admin);
+	bf_sim_run(h.sim, h.sim->now_ps + 20 * BF_MS);
+	ck_assert(!host_poll(&h, &h.admin, &c));
+	host_run(&h);
+	ck_assert(host_poll(&h, &q, &c));
+	ck_assert_uint_eq(host_status(&c), 0);
+	ck_assert(host_poll(&h, &h.admin, &c));
+	ck_assert_uint_eq(host_status(&c), 0);
+}
+END_TEST
+
 START_TEST(test_format_in_progress)
 {
 	struct bf_nvme_profile slow = bf_nvme_970pro;
@@ -660,6 +690,7 @@ int main(void)
 	tcase_add_test(c, test_feature_lba_ranges);
 	tcase_add_test(c, test_keep_alive);
 	tcase_add_test(c, test_format);
+	tcase_add_test(c, test_format_waits_for_flush);
 	tcase_add_test(c, test_format_in_progress);
 	tcase_add_test(c, test_namespace_management);
 	tcase_add_test(c, test_firmware);
