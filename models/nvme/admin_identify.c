@@ -39,15 +39,6 @@ static void put_subnqn(const struct bf_nvme *dev, uint8_t *at)
 		 (uint32_t)(low >> 48 & 0x3fff) | 0x8000, (unsigned long long)(low & 0xffffffffffff));
 }
 
-static uint64_t unallocated(const struct bf_nvme *dev)
-{
-	uint64_t used = 0;
-
-	for (uint32_t i = 0; i < BF_NVME_NS_MAX; i++)
-		used += dev->ns[i] ? dev->ns[i]->bytes : 0;
-	return dev->capacity > used ? dev->capacity - used : 0;
-}
-
 static void put_admin_part(const struct bf_nvme *dev, uint8_t *page)
 {
 	uint64_t entry_us = dev->profile.disable_ps / BF_US, resume_us = dev->profile.ready_ps / BF_US;
@@ -74,7 +65,7 @@ static void put_admin_part(const struct bf_nvme *dev, uint8_t *page)
 	bf_put_le16(page + 266, BF_NVME_WARNING_KELVIN);
 	bf_put_le16(page + 268, BF_NVME_CRITICAL_KELVIN);
 	bf_put_le64(page + 280, dev->capacity);    /* TNVMCAP */
-	bf_put_le64(page + 296, unallocated(dev)); /* UNVMCAP */
+	bf_put_le64(page + 296, bf_nvme_unallocated(dev)); /* UNVMCAP */
 	bf_put_le16(page + 316, BF_NVME_SELF_TEST_MINUTES);
 	page[318] = 1; /* DSTO: one self-test at a time */
 	bf_put_le16(page + 320, KAS);

@@ -105,15 +105,6 @@ void bf_nvme_format(struct bf_nvme_rq *rq)
 
 /* Namespace Management. ------------------------------------------------------------------------------------------ */
 
-static uint64_t unallocated(const struct bf_nvme *dev)
-{
-	uint64_t used = 0;
-
-	for (uint32_t i = 0; i < BF_NVME_NS_MAX; i++)
-		used += dev->ns[i] ? dev->ns[i]->bytes : 0;
-	return dev->capacity > used ? dev->capacity - used : 0;
-}
-
 static uint32_t create_ns(struct bf_nvme_rq *rq)
 {
 	struct bf_nvme *dev = rq->dev;
@@ -127,7 +118,7 @@ static uint32_t create_ns(struct bf_nvme_rq *rq)
 		return BF_NVME_SC_THIN_PROVISIONING | BF_NVME_DNR;
 	if (!size || size << shift >> shift != size || (size << shift) % PAGE)
 		return BF_NVME_SC_INVALID_FIELD | BF_NVME_DNR;
-	if (size << shift > unallocated(dev))
+	if (size << shift > bf_nvme_unallocated(dev))
 		return BF_NVME_SC_NS_INSUFFICIENT_CAPACITY | BF_NVME_DNR;
 	while (nsid <= BF_NVME_NS_MAX && dev->ns[nsid - 1])
 		nsid++;

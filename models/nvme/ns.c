@@ -91,6 +91,15 @@ int bf_nvme_ns_open(struct bf_nvme *dev, uint32_t nsid, const struct bf_nvme_ns_
 	return 0;
 }
 
+uint64_t bf_nvme_unallocated(const struct bf_nvme *dev)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; i < BF_NVME_NS_MAX; i++)
+		used += dev->ns[i] ? dev->ns[i]->bytes : 0;
+	return dev->capacity > used ? dev->capacity - used : 0;
+}
+
 void bf_nvme_ns_close(struct bf_nvme *dev, uint32_t nsid)
 {
 	struct bf_nvme_ns *ns = dev->ns[nsid - 1];
