@@ -40,17 +40,26 @@ static void command(const void *w, char *buf, size_t cap)
 
 static void print_failure(FILE *out, const void *result)
 {
-	bf_sdma_print_failure(out, result);
+	struct bf_sdma_result r = *(const struct bf_sdma_result *)result;
+
+	r.cause.text[0] = '\0'; /* said later, by cause() */
+	bf_sdma_print_failure(out, &r);
 }
 
 static void json_failure(struct bf_json *j, const void *result)
 {
-	bf_sdma_json_failure(j, result);
+	struct bf_sdma_result r = *(const struct bf_sdma_result *)result;
+
+	r.cause.text[0] = '\0';
+	bf_sdma_json_failure(j, &r);
 }
 
+/* The records know more than how queues stand in the end. */
 static void cause(const void *w, const void *result, struct bf_cause *out)
 {
 	bf_sdma_cause_of(w, result, out);
+	if (!out->text[0])
+		*out = ((const struct bf_sdma_result *)result)->cause;
 }
 
 #define PART(member, least)                                                                                            \
