@@ -219,7 +219,7 @@ static void draw_elements(FILE *out, const struct bf_picture_surface *s, const s
 	fprintf(out, "<g stroke=\"#fff\" shape-rendering=\"crispEdges\"><path stroke-opacity=\".35\" d=\"");
 	for (uint32_t y = 1; y < s->height; y++)
 		fprintf(out, "M%u %uh%u", x0, y0 + y * ZOOM, s->width * ZOOM);
-	fprintf(out, "\"/><path stroke-width=\"%u\" d=\"", s->element > 1 ? 2u : 1u);
+	fprintf(out, "\"/><path %s d=\"", s->element > 1 ? "stroke-width=\"2\"" : "stroke-opacity=\".35\"");
 	for (uint32_t x = s->element; x < s->width; x += s->element)
 		fprintf(out, "M%u %uv%u", x0 + x * ZOOM, y0, s->height * ZOOM);
 	fprintf(out, "\"/></g>\n");
@@ -275,8 +275,8 @@ int bf_picture_draw(const struct bf_picture *p, FILE *out, struct bf_error *err)
 		".e text{text-anchor:end}.h{font-size:15px;font-weight:600}.T{font-size:19px;font-weight:600}"
 		"</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		"<text x=\"%u\" y=\"34\" class=\"T\">Destination of each sub-window copy</text>\n"
-		"<text x=\"%u\" y=\"56\" class=\"t\">Left: the slice, in bytes. Right: the window and a rim, pixels "
-		"between white lines.</text>\n",
+		"<text x=\"%u\" y=\"56\" class=\"t\">Left: the slice. Right: the window and a rim, pixels between white "
+		"lines. Axes count bytes and rows.</text>\n",
 		width, height, width, height, LEFT, LEFT);
 	for (uint32_t i = 0; i < p->n; i++) {
 		draw_surface(out, &p->surfaces[i], top);
