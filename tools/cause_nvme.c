@@ -554,6 +554,51 @@ static bool wrong_place(const struct story *s, struct bf_cause *out)
 	return false;
 }
 
+static bool completes(const struct bf_rec_header *head, uint64_t sqid, uint64_t cid)
+{
+	const struct bf_rec_nvme_completion *c = fixed_of(head);
+
+	return c->sqid == sqid && c->cid == cid;
+}
+
+/* The next command on the queue of `f` that has the same data. */
+static const struct entry *next_with_data(const struct story *s, const struct entry *f)
+{
+	const struct entry *next = NULL;
+
+	for (const struct entry *e = s->fetches; e < s->fetches + s->nfetches; e++)
+		if (e->qid == f->qid && e->order > f->order && (!next || e->order < next->order) &&
+		    bf_get_le64(e->bytes + 24) == bf_get_le64(f->bytes + 24))
+			next = e;
+	return next;
+}
+
+/* Data are wrong, and two commands that were in flight together had one buffer. */
+static bool shared_buffer(const struct story *s, struct bf_cause *out)
+{
+	enum { COMPARED_MAX = 4096 };
+	const struct bf_rec_header *head = find(s, BF_REC_ID_nvm_mismatch, NULL, 0, 0, NULL, false), *done;
+	const struct bf_rec_nvm_mismatch *m = head ? fixed_of(head) : NULL;
+
+	for (size_t i = 0; m && s->nfetches <= COMPARED_MAX && i < s->nfetches; i++) {
+		const struct entry *f = &s->fetches[i];
+		const struct entry *next = f->qid == m->qid && bf_get_le64(f->bytes + 24) ? next_with_data(s, f) : NULL;
+
+		if (!next)
+			continue;
+		done = find(s, BF_REC_ID_nvme_completion, completes, f->qid, bf_get_le16(f->bytes + 2), next->head, true);
+		if (done && done->time_ps >= f->head->time_ps)
+			continue;
+		say(out, next->head,
+		    "the commands in slots %" PRIu32 " and %" PRIu32 " of SQ %" PRIu32
+		    " were in flight together and both name 0x%" PRIx64
+		    ": a buffer was used again before its command was complete",
+		    f->slot, next->slot, f->qid, bf_get_le64(f->bytes + 24));
+		return true;
+	}
+	return false;
+}
+
 /* Slots freed otherwise than SQHD says. */
 static bool wrong_count(const struct story *s, struct bf_cause *out)
 {
@@ -657,8 +702,9 @@ static bool error_status(const struct story *s, struct bf_cause *out)
 void bf_nvme_cause_read(const struct bf_record_log *log, struct bf_cause *out)
 {
 	static bool (*const questions[])(const struct story *s, struct bf_cause *out) = {
-		wrong_ring, wrong_admin_cq, late_in_cache, wrong_entry,	 wrong_phase, wrong_list,
-		wrong_command, driver_error, timed_out,	   wrong_place, wrong_count, plain_poll, unmapped, error_status,
+		wrong_ring,    wrong_admin_cq, late_in_cache, wrong_entry, wrong_phase,
+		wrong_list,    wrong_command,  driver_error,  timed_out,   wrong_place,
+		shared_buffer, wrong_count,    plain_poll,    unmapped,    error_status,
 	};
 	struct story s = { .log = log };
 

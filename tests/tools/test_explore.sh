@@ -54,6 +54,32 @@ if command -v jq >/dev/null; then
 		"$work/out" >/dev/null || fail "--json lacks what it must have"
 fi
 
+# found CAUSE WORKLOAD...: another family's bug is found and made small, the cause is named once, and the command that is
+# printed fails for the same reason. Without the bug nothing is found.
+found() {
+	cause=$1
+	shift
+	expect 1 "$@"
+	[ "$(grep -c "^cause: .*$cause" "$work/out")" -eq 1 ] && [ "$(grep -c '^cause: ' "$work/out")" -eq 1 ] ||
+		fail "the cause '$cause' is not named once"
+	command=$(sed -n 's/^  belfry run /run /p' "$work/out" | head -n 1)
+	code=0
+	eval "\"$BELFRY\" $command" >"$work/again" || code=$?
+	[ "$code" -eq 1 ] && grep -q "^cause: .*$cause" "$work/again" || fail "'$command' does not fail for this reason"
+}
+found 'no fence stands between' nvme-verify --bug no-fence-before-doorbell --threads 4 --commands 16 --depth 4 --seeds 20
+grep -q -- '--commands 1 ' "$work/out" || fail "not shrunk"
+found 'never rang its head doorbell' nvme-verify --bug cq-head-never-rung --commands 16 --depth 4 --seeds 3
+found 'used again before its command was complete' nvme-verify --bug cid-by-tail --commands 16 --depth 4 --seeds 3
+expect 0 nvme-mixed --threads 4 --share 2 --commands 20 --depth 4 --seeds 3
+says 'no failure in 12 runs of nvme-mixed'
+found 'no fence stands between the packets and the doorbell' sdma-copy --bug no-fence --seeds 5
+found 'says something else than what was meant' sdma-copy --bug copy-count --seeds 3
+expect 0 sdma-copy --seeds 3
+says 'no failure in 12 runs of sdma-copy'
+expect 2 sdma-copy --ordering sc
+expect 2 nvme-read --media "$work/disk"
+
 expect 2
 expect 2 ibgda-put --orderings sc,weak
 grep -q weak "$work/err" || fail "the wrong ordering is not named"
