@@ -21,7 +21,8 @@ bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
 		rewind(f);
 		return bf_sdma_dump_probe(head, len);
 	}
-	found = bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "sdma-ring") == 0;
+	found =
+	    bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "sdma-ring") == 0;
 	bf_trace_free(t);
 	rewind(f);
 	return found;
@@ -43,8 +44,8 @@ static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts 
 	return 0;
 }
 
-static int run(const struct bf_args *args, const char *path, const struct bf_sdma_dump *d, struct bf_sdma_replay_opts *o,
-	       struct bf_sdma_replay_result **r, struct bf_error *err)
+static int run(const struct bf_args *args, const char *path, const struct bf_sdma_dump *d,
+	       struct bf_sdma_replay_opts *o, struct bf_sdma_replay_result **r, struct bf_error *err)
 {
 	const char *out = bf_arg_text(args, "trace");
 	struct bf_trace_options form = { .jsonl = out && bf_input_is_jsonl(out) };
@@ -85,7 +86,8 @@ static const struct bf_sdma_replayed *first_stopped(const struct bf_sdma_replay_
 	return NULL;
 }
 
-static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sdma_replayed *k, const struct bf_sdma_dump *d)
+static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sdma_replayed *k,
+		       const struct bf_sdma_dump *d)
 {
 	const uint32_t i = (k->place - d->first) & (r->ring_dwords - 1);
 	const struct bf_sdma_fault *f = &r->end.fault;
@@ -190,7 +192,8 @@ int bf_replay_sdma(const struct bf_args *args, const char *path, FILE *f)
 		code = all_executed(r) ? BF_EXIT_GOOD : BF_EXIT_FAILED;
 		if (damage.text[0]) {
 			fflush(stdout);
-			fprintf(stderr, "belfry replay: %s: %s; the dwords in front of it were replayed\n", path, damage.text);
+			fprintf(stderr, "belfry replay: %s: %s; the dwords in front of it were replayed\n", path,
+				damage.text);
 			code = BF_EXIT_USAGE;
 		}
 	}

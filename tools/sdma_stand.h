@@ -16,9 +16,9 @@ enum bf_stand_result {
 };
 
 /*
- * Runs `n` dwords of packets for `r` on an engine with `profile` and compares every byte that it wrote with what a plain
- * loop over slices and rows writes. 0 with `*result`, and with `wrong` (of `cap` bytes) telling the difference, or
- * -ENOMEM.
+ * Runs `n` dwords of packets for `r` on an engine with `profile` and compares every byte that it wrote with what a
+ * plain loop over slices and rows writes. 0 with `*result`, and with `wrong` (of `cap` bytes) telling the difference,
+ * or -ENOMEM.
  */
 int bf_sdma_stand_run(const struct bf_sdma_rect *r, const struct bf_sdma_profile *profile, const uint32_t *dw,
 		      uint32_t n, enum bf_stand_result *result, char *wrong, size_t cap);

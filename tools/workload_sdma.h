@@ -92,18 +92,20 @@ struct bf_sdma_workload {
 	  .min = omin,                                                                                                 \
 	  .max = omax },
 #define BF_SDMA_OPT_TEXT(oname, okind, oarg, odefault, ohelp)                                                          \
-	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp                 \
+	}
 #define BF_SDMA_OPT_TABLE                                                                                              \
 	BF_SDMA_OPTIONS(BF_SDMA_OPT_)                                                                                  \
 	BF_SDMA_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	BF_SDMA_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the engines"),                                  \
-	BF_SDMA_OPT_TEXT("part", TEXT, "gfxNNN", NULL,                                                                 \
-			 "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..."),                     \
-	BF_SDMA_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", NULL,                                                      \
-			 "engine timing; the generation's own if not given"),                                                  \
-	BF_SDMA_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),                \
-	BF_SDMA_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                        \
-	BF_SDMA_OPT_TEXT("list", FLAG, NULL, NULL, "list the SDMA workloads and bugs")
+	    BF_SDMA_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the engines"),                              \
+	    BF_SDMA_OPT_TEXT("part", TEXT, "gfxNNN", NULL,                                                             \
+			     "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..."),         \
+	    BF_SDMA_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", NULL,                                                  \
+			     "engine timing; the generation's own if not given"),                                      \
+	    BF_SDMA_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),            \
+	    BF_SDMA_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
+	    BF_SDMA_OPT_TEXT("list", FLAG, NULL, NULL, "list the SDMA workloads and bugs")
 
 /*
  * Fills `w` from the command line, records and counts left out. Returns BF_EXIT_GOOD, or the exit code after reporting
@@ -174,13 +176,14 @@ void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r);
 void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r);
 
 /*
- * The cause that a log of all records shows; `out` stays empty when it shows none. `wrong_va`: the first byte that is not
- * what it must be; NULL when the data are right or were not looked at.
+ * The cause that a log of all records shows; `out` stays empty when it shows none. `wrong_va`: the first byte that is
+ * not what it must be; NULL when the data are right or were not looked at.
  */
 struct bf_record_log;
 void bf_sdma_cause_read(const struct bf_record_log *log, const uint64_t *wrong_va, struct bf_cause *out);
 
-/* Runs `w`, which ended in `r`, once more with all records and reads the cause from them; empty as with bf_cause_of(). */
+/* Runs `w`, which ended in `r`, once more with all records and reads the cause from them; empty as with bf_cause_of().
+ */
 void bf_sdma_cause_of(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, struct bf_cause *out);
 
 #endif
