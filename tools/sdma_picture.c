@@ -275,8 +275,8 @@ int bf_picture_draw(const struct bf_picture *p, FILE *out, struct bf_error *err)
 		".e text{text-anchor:end}.h{font-size:15px;font-weight:600}.T{font-size:19px;font-weight:600}"
 		"</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		"<text x=\"%u\" y=\"34\" class=\"T\">Destination of each sub-window copy</text>\n"
-		"<text x=\"%u\" y=\"56\" class=\"t\">Left: the slice. Right: the window and a rim, pixels between white "
-		"lines. Axes count bytes and rows.</text>\n",
+		"<text x=\"%u\" y=\"56\" class=\"t\">Left: the slice. Right: the window and a rim, pixels between "
+		"white lines. Axes count bytes and rows.</text>\n",
 		width, height, width, height, LEFT, LEFT);
 	for (uint32_t i = 0; i < p->n; i++) {
 		draw_surface(out, &p->surfaces[i], top);
