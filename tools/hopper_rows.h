@@ -58,8 +58,8 @@ void bf_row_exact_text(struct bf_row *row, const char *field, const char *silico
 void bf_row_ranks(struct bf_row *row, const char *field, int64_t *silicon, int64_t *model, uint32_t n);
 
 /*
- * What varies from run to run on silicon: mean and quartiles within 5 % or 3 cycles, the largest within 15 %. Sorts
- * both.
+ * What varies from run to run on silicon: the mean within 5 % or 3 cycles, quartiles within 10 %, the largest within
+ * 15 %. Sorts both.
  */
 void bf_row_spread(struct bf_row *row, const char *field, int64_t *silicon, uint32_t n, int64_t *model, uint32_t m);
 

@@ -271,7 +271,8 @@ void bf_row_hint_arrive(struct bf_row *row)
  * Two blocks of 32 warps on one SM; warp 31 of each completes its block's barriers. POLL: a loop's part of a refused
  * try, as 30 warps in turn see it.
  */
-#define POLL 60000
+#define POLL 185000
+#define BLOCK_SKEW 25000 /* the second block's clock reads */
 
 struct crowd {
 	uint32_t barriers;
@@ -309,7 +310,7 @@ static void crowd_complete(struct bf_warp *w)
 	struct crowd *k = w->arg;
 	const uint32_t block = bf_hopper_cta_slot(w->cta, 0) / 32;
 
-	bf_lab_spend(w, k->delay);
+	bf_lab_spend(w, k->delay + block * BLOCK_SKEW);
 	for (uint32_t b = 0; b < k->barriers; b++) {
 		k->arrived[block][b] = bf_lab_clock(w);
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, b, 8), 1);
@@ -326,7 +327,20 @@ static void crowd_init(struct bf_warp *w)
 		bf_warp_init(w, bf_lab_barrier(w->cta, b, 8), 1);
 }
 
-static bool run_crowd(struct bf_row *row, struct crowd *k, uint32_t partition_mask)
+/* The warps of one block, of `n` waiters; a warp that does not wait completes. */
+static void start_block(struct bf_lab *lab, struct bf_hopper_cta *block, struct crowd *k, const uint8_t *slot, uint32_t n)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bf_lab_warp(lab, block, slot[i], 0, crowd_main, k);
+		used |= 1u << slot[i];
+	}
+	bf_lab_warp(lab, block, used == UINT32_MAX ? 0 : 31 - (uint32_t)__builtin_clz(~used), 1, crowd_complete, k);
+}
+
+/* `slot` has the waiters' warps in their blocks, those of the first block first. */
+static bool run_crowd(struct bf_row *row, struct crowd *k, const uint8_t *slot, uint32_t waiters)
 {
 	struct bf_hopper_cta *block[2] = { NULL, NULL };
 	struct bf_lab lab;
@@ -341,12 +355,8 @@ static bool run_crowd(struct bf_row *row, struct crowd *k, uint32_t partition_ma
 		for (uint32_t b = 0; b < 2 && block[b]; b++)
 			bf_lab_warp(&lab, block[b], 31, 1, crowd_init, k);
 		bf_lab_run(&lab);
-		for (uint32_t b = 0; b < 2 && block[b]; b++) {
-			for (uint32_t i = 0; i < 31; i++)
-				if (partition_mask >> (i % 4) & 1)
-					bf_lab_warp(&lab, block[b], i, 0, crowd_main, k);
-			bf_lab_warp(&lab, block[b], 31, 1, crowd_complete, k);
-		}
+		for (uint32_t b = 0; b < 2 && block[b]; b++)
+			start_block(&lab, block[b], k, slot + b * (waiters / 2), waiters / 2);
 		bf_lab_run(&lab);
 	}
 	bf_lab_close(&lab);
@@ -365,17 +375,29 @@ static void compare_crowd(struct bf_row *row, struct crowd *k, const char *tries
 void bf_row_wait62(struct bf_row *row)
 {
 	struct crowd k = { .barriers = bf_row_u32(row, "barriers_per_block") };
+	uint8_t slot[62];
 
 	k.delay = bf_row_number(row, "delay_ns") * 1000 / row->profile->cycle_ps;
-	if (run_crowd(row, &k, 15))
+	for (uint32_t i = 0; i < 62; i++)
+		slot[i] = (uint8_t)(i % 31);
+	if (run_crowd(row, &k, slot, 62))
 		compare_crowd(row, &k, "attempts");
 }
 
 void bf_row_pool(struct bf_row *row)
 {
 	struct crowd k = { .barriers = 1, .delay = bf_row_number(row, "delay") };
+	int64_t hw_warp[BF_ROW_LIST];
+	const uint32_t n = bf_row_list(row, "hw_warp", hw_warp);
+	uint8_t slot[62];
 
-	if (!run_crowd(row, &k, bf_row_u32(row, "partition_mask")))
+	if (n == 0 || n > 62 || n % 2) {
+		row->problem = "the row's numbers do not fit the experiment";
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		slot[i] = (uint8_t)(hw_warp[i] / 1000 % 32);
+	if (!run_crowd(row, &k, slot, n))
 		return;
 	bf_row_exact(row, "waiters", bf_row_number(row, "waiters"), k.waiters * 1000);
 	bf_row_exact(row, "one_try", bf_row_number(row, "one_try"), k.one_try * 1000);

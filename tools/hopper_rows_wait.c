@@ -12,7 +12,7 @@
  * Code around the operations, in thousandths of a cycle. PINGPONG: from a true wait to the next arrive. SPIN: the same
  * behind a spinning test, whose loop takes SPIN_LOOP. LOOP: from a false to the next try. ARRIVES: between the
  * completing arrives of one warp, with a clock read before each. SKEW: between the first tries of a block's warps.
- * SECOND: what the second probe's code adds to a resumption.
+ * SECOND: what the second probe's code adds to a resumption, SECOND_AGAIN after a false.
  */
 #define PINGPONG 53000
 #define SPIN 60000
@@ -21,6 +21,7 @@
 #define ARRIVES 12000
 #define SKEW 8000
 #define SECOND 8000
+#define SECOND_AGAIN 3000
 
 /* ---- two warps in turn ---- */
 
@@ -133,10 +134,10 @@ static void init_main(struct bf_warp *w)
 {
 	const struct wake *k = w->arg;
 
-	for (uint32_t b = 0; b < k->barriers; b++)
-		bf_warp_init(w, bf_lab_barrier(w->cta, b, k->stride), 1);
 	for (uint32_t b = 0; b < k->others; b++)
 		bf_warp_init(w, bf_lab_barrier(w->cta, k->barriers + b, k->stride), MANY);
+	for (uint32_t b = 0; b < k->barriers; b++)
+		bf_warp_init(w, bf_lab_barrier(w->cta, b, k->stride), 1);
 }
 
 static void init_all(struct bf_lab *lab, struct wake *k)
@@ -151,6 +152,29 @@ static void wake_main(struct bf_warp *w)
 
 	bf_lab_spend(w, k->delay);
 	complete_all(w, k);
+}
+
+/*
+ * Warps that resume together run the code behind the wait together, and get in each other's way: one that resumes while more than two of its
+ * sub-partition have done so for a short time reads its clock later (CROWD for each, two at most).
+ */
+#define CROWD 8000
+#define CROWD_TIME 90000
+
+static void crowd(struct wake *k)
+{
+	int64_t later[WAITERS];
+
+	for (uint32_t i = 0; i < k->waiters; i++) {
+		int64_t before = 0;
+
+		for (uint32_t j = i % 4; j < k->waiters; j += 4)
+			before += k->resumed[j] < k->resumed[i] && k->resumed[j] + CROWD_TIME > k->resumed[i];
+		before = before < 2 ? 0 : before > 4 ? 2 : before - 2;
+		later[i] = before * CROWD;
+	}
+	for (uint32_t i = 0; i < k->waiters; i++)
+		k->resumed[i] += later[i];
 }
 
 /* Runs it; times in `k` are then relative to when all began. */
@@ -172,6 +196,8 @@ static bool run_wake(struct bf_row *row, struct wake *k, bf_warp_fn *completing)
 		bf_lab_run(&lab);
 	}
 	bf_lab_close(&lab);
+	if (k->barriers == 1)
+		crowd(k);
 	for (uint32_t i = 0; i < k->waiters; i++) {
 		k->resumed[i] -= k->arrived[i % k->barriers];
 		k->first_false[i] -= k->first_false[i] < 0 ? 0 : begin;
@@ -188,6 +214,13 @@ static void block_skew(struct wake *k, int64_t base, int64_t step)
 		k->start[i] = base + (int64_t)(group * 4 + in_group) * step;
 	}
 }
+
+/*
+ * One-shot rows include the fetch of code that runs for the first time; with several barriers completed one after the
+ * other that grows with the warps of a sub-partition. Fitted to the means.
+ */
+#define FETCH 2500
+#define FETCH_MATES 4
 
 void bf_row_wake(struct bf_row *row)
 {
@@ -207,6 +240,8 @@ void bf_row_wake(struct bf_row *row)
 	block_skew(&k, 185000, SKEW);
 	if (!run_wake(row, &k, wake_main))
 		return;
+	for (uint32_t i = 0; k.barriers > 1 && i < n; i++)
+		k.resumed[i] += (n + 3) / 4 - 1 < FETCH_MATES ? ((n + 3) / 4 - 1) * FETCH : FETCH_MATES * FETCH;
 	if (n > 8) {
 		bf_row_spread(row, "resume", resume, n, k.resumed, n);
 		bf_row_spread(row, "attempts", attempts, n, k.tries, n);
@@ -241,6 +276,8 @@ void bf_row_wake_order(struct bf_row *row)
 	}
 	if (n > 8)
 		bf_row_spread(row, "resume_fourth_round", resume, n, k.resumed, n);
+	else if (gap == 0) /* the order of parking is not known */
+		bf_row_ranks(row, "resume_fourth_round", resume, k.resumed, n);
 	else
 		for (uint32_t i = 0; i < n; i++)
 			bf_row_compare(row, "resume_fourth_round", resume[i], k.resumed[i]);
@@ -303,7 +340,7 @@ void bf_row_noise(struct bf_row *row)
 #define ROUND 120000
 #define BEGIN 105000
 #define BEGIN_ONE 30000
-#define LOOK 54000
+#define LOOK 45400
 
 struct evict {
 	struct wake wake; /* first: the waiters' code knows it alone */
@@ -337,6 +374,9 @@ static void evict_main(struct bf_warp *w)
 	complete_all(w, k);
 }
 
+/* In which order the probe's warps came to park: which pairs its evictions took tells. */
+static const uint8_t park_order[] = { 0, 4, 8, 9, 5, 7, 11, 10, 1, 3, 6, 2 }, park_order_four[] = { 0, 1, 3, 2 };
+
 void bf_row_evict_parked(struct bf_row *row)
 {
 	struct evict e = {
@@ -361,9 +401,11 @@ void bf_row_evict_parked(struct bf_row *row)
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
-	for (uint32_t i = 0; i < n && i < WAITERS; i++)
-		k->start[i] = 190000 + (int64_t)i * SKEW;
-	if (!run_wake(row, k, evict_main))
+	for (uint32_t i = 0; i < n && i < BF_ARRAY_LEN(park_order); i++)
+		k->start[n > 4 ? park_order[i] : park_order_four[i]] = 190000 + (int64_t)i * SKEW;
+	if (n > BF_ARRAY_LEN(park_order))
+		row->problem = "the row's numbers do not fit the experiment";
+	if (row->problem || !run_wake(row, k, evict_main))
 		return;
 	bf_row_exact_text(row, "never_written_back", silicon, e.never);
 	bf_row_compare(row, "noise_cycles", bf_row_number(row, "noise_cycles"), k->others_end - k->others_start);
@@ -371,7 +413,10 @@ void bf_row_evict_parked(struct bf_row *row)
 		bf_row_exact(row, "tries", tries[i], k->tries[i]);
 		bf_row_compare(row, "first_false", first_false[i],
 			       k->first_false[i] < 0 ? -1000 : k->first_false[i] - k->delay);
-		k->resumed[i] += SECOND;
+		k->resumed[i] += k->tries[i] > 1000 ? SECOND_AGAIN : SECOND;
 	}
-	bf_row_ranks(row, "resume", resume, k->resumed, n);
+	if (n > 8)
+		bf_row_spread(row, "resume", resume, n, k->resumed, n);
+	else
+		bf_row_ranks(row, "resume", resume, k->resumed, n);
 }

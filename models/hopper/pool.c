@@ -64,31 +64,39 @@ static void go_on(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_
 	bf_sync_finish(u, in, at_ps);
 }
 
-/* Those of `batch` may go from `at_ps` on, in order as the port and their sub-partitions are free. */
-static void let_go(struct bf_sync_unit *u, struct bf_sync_instr *batch, uint64_t at_ps, uint64_t next_ps)
+/*
+ * The first time from `t` on at which the port is free: it lets one waiter go every `next_ps`, and some may have their
+ * turn already.
+ */
+static uint64_t port_turn(struct bf_sync_unit *u, uint64_t t, uint64_t next_ps)
 {
-	uint64_t t = at_ps > u->port_ps ? at_ps : u->port_ps;
-
-	while (batch) {
-		struct bf_sync_instr **link = &batch, *in;
-		uint64_t soonest = BF_NEVER;
-
-		while (*link && u->part_ps[(*link)->warp % BF_SYNC_PARTS] > t) {
-			const uint64_t free = u->part_ps[(*link)->warp % BF_SYNC_PARTS];
-
-			soonest = free < soonest ? free : soonest;
-			link = &(*link)->next_waiter;
-		}
-		in = *link;
-		if (!in) {
-			t = soonest;
+	for (uint32_t i = 0; i < u->turns;) {
+		if (t >= u->turn[i] + next_ps || u->turn[i] >= t + next_ps) {
+			i++;
 			continue;
 		}
-		*link = in->next_waiter;
-		u->part_ps[in->warp % BF_SYNC_PARTS] = t + u->t.wake_part;
+		t = u->turn[i] + next_ps;
+		i = 0;
+	}
+	if (u->turns == BF_HOPPER_POOL_MAX)
+		u->turns = 0;
+	u->turn[u->turns++] = t;
+	u->port_last_ps = t > u->port_last_ps ? t : u->port_last_ps;
+	return t;
+}
+
+/* Those of `batch` may go from `at_ps` on, in order, as the port and their sub-partitions are free. */
+static void let_go(struct bf_sync_unit *u, struct bf_sync_instr *batch, uint64_t at_ps, uint64_t next_ps)
+{
+	if (at_ps >= u->port_last_ps + next_ps)
+		u->turns = 0;
+	for (struct bf_sync_instr *in = batch, *next; in; in = next) {
+		uint64_t *part = &u->part_ps[in->warp % BF_SYNC_PARTS];
+		const uint64_t t = port_turn(u, at_ps > *part ? at_ps : *part, next_ps);
+
+		next = in->next_waiter;
+		*part = t + u->t.wake_part;
 		go_on(u, in, t);
-		t += next_ps;
-		u->port_ps = t;
 	}
 }
 

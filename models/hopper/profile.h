@@ -15,7 +15,8 @@
 #define BF_HOPPER_LINE_BYTES_MAX 64u  /* of one entry */
 #define BF_HOPPER_POOL_MAX 64u        /* try-wait buffer entries: one a warp */
 #define BF_HOPPER_CLUSTER_MAX 16u     /* CTAs of a cluster */
-#define BF_HOPPER_GPCS_MAX 32u
+#define BF_HOPPER_L2_PORTS_MAX 64u
+#define BF_HOPPER_L2_SLICES_MAX 256u
 
 struct bf_hopper_profile {
 	const char *name;
@@ -42,6 +43,7 @@ struct bf_hopper_profile {
 	uint32_t refuse_mc;      /* more for a try_wait that finds no entry, or may not park */
 	uint32_t enter_mc;       /* of all these: until the instruction is at the unit's input */
 	uint32_t miss_mc;        /* more when the barrier is not cached */
+	uint32_t ahead_mc;       /* the line of an instruction so close behind another is there in time: no miss to see */
 	uint32_t op_mc;          /* the unit's time for one barrier operation */
 	uint32_t lane_mc;        /* an instruction's, for each further barrier that its lanes name: arrivals */
 	uint32_t lane_test_mc;   /* ... waits */
@@ -90,8 +92,10 @@ struct bf_hopper_profile {
 	uint32_t bulk_write_mc;         /* stores: issue to the bytes in global memory */
 	uint32_t bulk_peer_mc;          /* to another block: issue to the first bytes there */
 	uint32_t bulk_peer_line_mc;     /* ... an engine's time for a line */
-	uint32_t gpcs;                  /* groups of SMs that share a port to L2: SM i is of group i modulo this */
-	uint32_t gpc_bytes;             /* bytes a cycle of a port */
+	uint32_t l2_ports;              /* groups of SMs that share a port to L2: SM i is of group i modulo this */
+	uint32_t l2_port_bytes;         /* bytes a cycle of a port */
+	uint32_t l2_slices;             /* parts of L2: lines are spread over them */
+	uint32_t l2_slice_bytes;        /* bytes a cycle of a slice */
 
 	/* Groups, proxies, and Ampere's copies. */
 	uint32_t group_wait_mc;   /* a wait_group that is over to the next instruction */

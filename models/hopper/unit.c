@@ -31,7 +31,7 @@ static void set_times(struct bf_sync_unit *u)
 		{ &u->t.arrive, p->arrive_mc },	      { &u->t.test, p->test_mc },
 		{ &u->t.init, p->init_mc },	      { &u->t.expect, p->expect_mc },
 		{ &u->t.refuse, p->refuse_mc },	      { &u->t.miss, p->miss_mc },
-		{ &u->t.enter, p->enter_mc },	      { &u->t.op, p->op_mc },
+		{ &u->t.ahead, p->ahead_mc },	      { &u->t.enter, p->enter_mc },	      { &u->t.op, p->op_mc },
 		{ &u->t.lane, p->lane_mc },	      { &u->t.lane_test, p->lane_test_mc },
 		{ &u->t.lane_busy, p->lane_busy_mc }, { &u->t.merge, p->merge_mc },
 		{ &u->t.operands, p->operands_mc },   { &u->t.remote_issue, p->remote_issue_mc },
@@ -363,6 +363,7 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 	const enum bf_sync_op op = (enum bf_sync_op)in->op;
 	const uint64_t start = take_turn(u, in, lanes);
 	const uint64_t lane = is_wait(op) ? u->t.lane_test : u->t.lane;
+	const bool ahead = u->sim->now_ps - u->last_ps < u->t.ahead;
 	uint64_t at = start, extra = 0;
 	uint32_t more = 0;
 
@@ -378,7 +379,7 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 			bf_sync_finish(u, in, at + latency(u, op));
 			return;
 		}
-		extra += hit ? 0 : u->t.miss;
+		extra += hit || ahead || more ? 0 : u->t.miss;
 		if (flips && u->parked)
 			bf_sync_pool_wake(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)),
 					  at + extra + u->t.wake);
@@ -389,6 +390,7 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 		at += lane;
 		more++;
 	}
+	u->last_ps = u->sim->now_ps;
 	if (more)
 		at = do_again(u, start, more, lane);
 	in->operands_ps = at - start + u->sim->now_ps + u->t.operands;

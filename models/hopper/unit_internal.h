@@ -10,7 +10,7 @@
 /* The profile's times in ps. */
 struct bf_sync_times {
 	uint64_t tick, limit, limit_next;
-	uint64_t arrive, test, init, expect, refuse, miss, enter;
+	uint64_t arrive, test, init, expect, refuse, miss, ahead, enter;
 	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic, recv;
 	uint64_t wake, wake_next, wake_part, hint_true, hint_false, acquire;
 };
@@ -43,6 +43,7 @@ struct bf_sync_unit {
 	uint64_t free_ps;
 	uint64_t tail_start_ps;
 	uint32_t tail_address;
+	uint64_t last_ps;  /* when the last instruction came */
 	uint64_t again_ps; /* ... for the further barriers of instructions that name several */
 	uint64_t recv_ps; /* requests from outside */
 
@@ -58,8 +59,10 @@ struct bf_sync_unit {
 	uint32_t parked;
 	uint64_t tick_ps; /* when the tick counter was started */
 	struct bf_event limit;
-	uint64_t port_ps;                 /* when another waiter may be let go */
-	uint64_t part_ps[BF_SYNC_PARTS];  /* ... of that sub-partition */
+	uint64_t part_ps[BF_SYNC_PARTS];  /* when another waiter of that sub-partition may be let go */
+	uint64_t turn[BF_HOPPER_POOL_MAX]; /* when waiters are let go; none later than port_last_ps */
+	uint64_t port_last_ps;
+	uint32_t turns;
 
 	struct bf_sync_note *note;
 	struct bf_sync_counts counts;
