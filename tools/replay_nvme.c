@@ -3,11 +3,10 @@
  */
 #include "tools/replay_nvme.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/input.h"
+#include "tools/replay_trace.h"
 #include "traces/nvme_replay.h"
 
 bool bf_replay_is_nvme(const char *path, FILE *f, const char *head, size_t len)
@@ -48,12 +47,11 @@ static int load(const char *path, FILE *f, struct bf_ftrace **out, struct bf_err
 
 static int check_options(const struct bf_args *args, struct bf_nvme_replay_opts *o)
 {
-	static const char *const others[] = { "life", "mtu", "pcapng", "stats" };
 	const char *profile = bf_arg_given(args, "profile") ? bf_arg_text(args, "profile") : "970pro";
+	const int code = bf_replay_check_options(args);
 
-	for (size_t i = 0; i < BF_ARRAY_LEN(others); i++)
-		if (bf_arg_given(args, others[i]))
-			return bf_cli_error(args, BF_EXIT_USAGE, "--%s is for captures of mlx5 queues", others[i]);
+	if (code)
+		return code;
 	if (strcmp(profile, "instant") != 0 && strcmp(profile, "970pro") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--profile: '%s' is no NVMe profile; there are 970pro, instant",
 				    profile);
@@ -65,25 +63,14 @@ static int check_options(const struct bf_args *args, struct bf_nvme_replay_opts 
 static int run(const struct bf_args *args, const char *path, const struct bf_ftrace *t, struct bf_nvme_replay_opts *o,
 	       struct bf_nvme_replay_result **r, struct bf_error *err)
 {
-	const char *out = bf_arg_text(args, "trace");
-	struct bf_trace_options form = { .jsonl = out && bf_input_is_jsonl(out) };
 	struct bf_trace_writer *w;
-	int rc, closed;
+	int rc = bf_replay_trace_open(args, path, o->profile->name, &w, err), closed;
 
-	if (!out)
-		return bf_nvme_replay_run(t, o, r, err);
-	rc = bf_trace_create(out, NULL, &form, &w, err);
-	if (rc)
-		return rc;
-	rc = bf_trace_meta(w, "command", "replay");
-	if (!rc)
-		rc = bf_trace_meta(w, "source", path);
-	if (rc == -EINVAL)
-		rc = 0; /* a file name that is not UTF-8 */
+	if (rc || !w)
+		return rc ? rc : bf_nvme_replay_run(t, o, r, err);
 	o->sink = bf_trace_sink(w);
 	o->record_mask = BF_CLASS_ALL;
-	if (!rc)
-		rc = bf_nvme_replay_run(t, o, r, err);
+	rc = bf_nvme_replay_run(t, o, r, err);
 	closed = bf_trace_close(w);
 	return rc ? rc : closed;
 }

@@ -3,11 +3,10 @@
  */
 #include "tools/replay_sdma.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/input.h"
+#include "tools/replay_trace.h"
 #include "traces/sdma_replay.h"
 
 bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
@@ -30,12 +29,11 @@ bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
 
 static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts *o)
 {
-	static const char *const others[] = { "life", "mtu", "pcapng", "stats" };
 	const char *profile = bf_arg_given(args, "profile") ? bf_arg_text(args, "profile") : "v6";
+	const int code = bf_replay_check_options(args);
 
-	for (size_t i = 0; i < BF_ARRAY_LEN(others); i++)
-		if (bf_arg_given(args, others[i]))
-			return bf_cli_error(args, BF_EXIT_USAGE, "--%s is for captures of mlx5 queues", others[i]);
+	if (code)
+		return code;
 	o->profile = bf_sdma_profile_find(profile);
 	o->seed = bf_arg_u64(args, "seed");
 	if (!o->profile)
@@ -47,25 +45,14 @@ static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts 
 static int run(const struct bf_args *args, const char *path, const struct bf_sdma_dump *d,
 	       struct bf_sdma_replay_opts *o, struct bf_sdma_replay_result **r, struct bf_error *err)
 {
-	const char *out = bf_arg_text(args, "trace");
-	struct bf_trace_options form = { .jsonl = out && bf_input_is_jsonl(out) };
 	struct bf_trace_writer *w;
-	int rc, closed;
+	int rc = bf_replay_trace_open(args, path, o->profile->name, &w, err), closed;
 
-	if (!out)
-		return bf_sdma_replay_run(d, o, r, err);
-	rc = bf_trace_create(out, NULL, &form, &w, err);
-	if (rc)
-		return rc;
-	rc = bf_trace_meta(w, "command", "replay");
-	if (!rc)
-		rc = bf_trace_meta(w, "source", path);
-	if (rc == -EINVAL)
-		rc = 0; /* a file name that is not UTF-8 */
+	if (rc || !w)
+		return rc ? rc : bf_sdma_replay_run(d, o, r, err);
 	o->sink = bf_trace_sink(w);
 	o->record_mask = BF_CLASS_ALL;
-	if (!rc)
-		rc = bf_sdma_replay_run(d, o, r, err);
+	rc = bf_sdma_replay_run(d, o, r, err);
 	closed = bf_trace_close(w);
 	return rc ? rc : closed;
 }
