@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/replay_trace.h"
+#include "traces/capture.h"
 #include "traces/nvme_replay.h"
 
 bool bf_replay_is_nvme(const char *path, FILE *f, const char *head, size_t len)
