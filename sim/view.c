@@ -10,7 +10,7 @@
 
 #define THREAD_STORES 64 /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
 #define ALL_STORES 16384 /* a simulation's: what thousands of threads store at once does not all wait */
-#define THREAD_BUCKET_BITS 4
+#define THREAD_BUCKET_BITS 3
 #define DOMAIN_BUCKET_BITS 8
 
 static const char *const ordering_names[] = { "sc", "tso", "gpu", "adversarial" };

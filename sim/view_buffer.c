@@ -8,7 +8,7 @@
 #include "sim/view_internal.h"
 
 #define SLAB_STORES 64
-#define BUCKET_STORES 8 /* on average, at most */
+#define BUCKET_STORES 10 /* on average, at most */
 
 struct bf_store_slab {
 	struct bf_store_slab *next;

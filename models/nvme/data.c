@@ -8,6 +8,7 @@
 #include "models/nvme/device_internal.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum { PLACE_UNKNOWN, PLACE_HOST, PLACE_CMB };
 
@@ -71,6 +72,12 @@ static uint32_t move(struct bf_nvme_rq *rq)
 	return status;
 }
 
+static uint32_t make_list(struct bf_nvme_data_state *d)
+{
+	d->list = malloc(BF_NVME_LIST_BYTES);
+	return d->list ? 0 : BF_NVME_SC_INTERNAL;
+}
+
 static void reads_back(struct bf_nvme_rq *rq, uint32_t status);
 
 /*
@@ -83,6 +90,8 @@ static bool step(struct bf_nvme_rq *rq)
 
 	while (!d->status && !d->fetch && d->issued < d->end)
 		d->status = d->run_len ? move(rq) : d->walk->next(rq);
+	if (!d->status && d->fetch && BF_UNLIKELY(!d->list))
+		d->status = make_list(d);
 	if (d->status)
 		d->fetch = 0;
 	if (d->fetch)

@@ -36,9 +36,11 @@ void bf_nvme_request_close(struct bf_nvme *dev)
 	while (dev->blocks) {
 		struct bf_nvme_block *block = dev->blocks;
 
-		for (uint32_t i = 0; i < BLOCK; i++)
+		for (uint32_t i = 0; i < BLOCK; i++) {
 			if (block->rqs[i].dropped)
 				bf_nvme_rq_free(&block->rqs[i]);
+			free(block->rqs[i].data.list);
+		}
 		dev->blocks = block->next;
 		free(block);
 	}

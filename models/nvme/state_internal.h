@@ -102,7 +102,7 @@ struct bf_nvme_data_state {
 	bool calling, returned;       /* inside bf_nvme_reads(); which has called back */
 	uint32_t fetch;               /* bytes of `list` that the walk waits for */
 	const struct bf_nvme_walk *walk;
-	uint8_t list[BF_NVME_LIST_BYTES]; /* the last one: not cleared for a new request */
+	uint8_t *list; /* BF_NVME_LIST_BYTES once one is needed; the last member: stays for the next request */
 };
 
 /*
