@@ -1,0 +1,68 @@
+/*
+ * Clusters of thread blocks with shared memory: where code for Hopper's barriers runs without a GPU.
+ *
+ *   sim     models/hopper in virtual time: lanes are agents, those of a warp that ask for the same operation at the same
+ *           time make up one warp instruction; same options, same seed: same records, byte for byte
+ *   native  barriers as words that threads of this machine change atomically, copies at once
+ *
+ * Kernels come from the platform's table (drivers/mbarrier/kernels.h). One thread calls these functions.
+ */
+#ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_H
+#define BELFRY_DRIVERS_BACKEND_CLUSTER_H
+
+#include "drivers/backend/backend.h"
+
+struct bf_cluster_world; /* opaque */
+struct bf_hopper_profile;
+
+struct bf_cluster_opts {
+	enum bf_platform_id platform;            /* BF_PLATFORM_SIM or BF_PLATFORM_NATIVE */
+	uint64_t seed;
+	enum bf_ordering ordering;               /* sim: how late plain stores become visible, how much warps stall */
+	const struct bf_hopper_profile *profile; /* sim; NULL: h200 */
+	uint64_t limit_ps;                       /* of virtual or elapsed time; 0: none */
+	uint32_t record_mask;                    /* sim: BF_CLASS_* */
+	struct bf_sink *sink;                    /* borrowed; may be NULL */
+};
+
+struct bf_cluster_grid {
+	uint32_t clusters, ctas; /* ctas: blocks of each cluster, 1..16 */
+	uint32_t warps;          /* of each block */
+	uint32_t shared_bytes;   /* of each block */
+	bf_kernel_fn *kernel;
+	void *arg;
+};
+
+enum bf_cluster_end {
+	BF_CLUSTER_DONE,
+	BF_CLUSTER_HUNG,  /* nobody will ever go on */
+	BF_CLUSTER_FAULT, /* the kernel ended in a fault ("unspecified launch failure") */
+	BF_CLUSTER_LIMIT,
+};
+
+struct bf_cluster_result {
+	enum bf_cluster_end end;
+	uint64_t time_ps, events, hash, records;
+	uint64_t barrier_ops, phases, waits, parked, bulk_bytes; /* of the units and copy engines */
+	char report[6144];                                       /* not DONE: who waits for what, and who is missing */
+	/*
+	 * What looked wrong on the way, whether it did harm or not: the first finding, with the barrier's name; "" when
+	 * there is none. In a run that failed it is the likely cause.
+	 */
+	char finding[512];
+};
+
+/* 0, -ENOTSUP, -ENOMEM or -EINVAL with `err` set, which is kept for later calls. */
+int bf_cluster_open(const struct bf_cluster_opts *opts, struct bf_error *err, struct bf_cluster_world **out);
+void bf_cluster_close(struct bf_cluster_world *w);
+
+/* Zeroed global memory, freed at close. */
+int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name, struct bf_memory *out);
+
+/* Runs a grid to its end. A world whose grid did not come to its end runs no other. */
+int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out);
+
+/* The simulation behind it, for statistics; NULL for native. */
+struct bf_sim *bf_cluster_sim(struct bf_cluster_world *w);
+
+#endif

@@ -1,0 +1,179 @@
+/* What cluster_sim.c and cluster_watch.c share: the simulated grid, its blocks, warps and lanes. Not installed. */
+#ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_INTERNAL_H
+#define BELFRY_DRIVERS_BACKEND_CLUSTER_INTERNAL_H
+
+#include "drivers/backend/cluster.h"
+#include "drivers/platform/platform_mbarrier_sim.h"
+#include "models/hopper/bulk.h"
+#include "models/hopper/ldgsts.h"
+
+#define BF_WATCH_BARRIERS 128u /* barriers in the first 1024 bytes of a block's window are watched */
+#define BF_WATCH_GRANULE 16u
+
+/* What has come to one barrier since its init, by party (rank * warps + warp). */
+struct bf_watched {
+	struct bf_bar_label label;
+	uint32_t labelled, inits, phases_seen;
+	uint32_t init_warp;
+	uint64_t armed, brought; /* bytes expected; bytes of copies issued for it */
+	uint64_t expects;        /* expect_tx without an arrival */
+	uint64_t async_incs;     /* cp.async.mbarrier.arrive without .noinc */
+	uint32_t *arrived;       /* [ranks * warps] */
+	uint32_t *passed;        /* waits that were over, [warps] */
+	bool observed;           /* the latest phase that is over was seen to be */
+};
+
+/* Who last wrote 16 bytes of shared memory, and what they were if it was by a plain store. */
+struct bf_granule {
+	uint8_t bytes[BF_WATCH_GRANULE];
+	uint16_t valid; /* bytes[] that hold what a plain store brought */
+	uint16_t rank;
+	uint16_t thread; /* in its block */
+	uint16_t async;  /* a cp.async of that thread was the last */
+	uint32_t copies; /* its number there */
+};
+
+/* Threads that meet: the block, a named barrier, a cluster. */
+struct bf_meeting {
+	uint32_t come, round;
+};
+
+struct bf_lane {
+	struct bf_thread thread; /* first: what kernels see */
+	struct bf_warp_of *warp;
+	struct bf_view *view;
+	const struct bf_bar_request *request;    /* what it asks for; one of the two */
+	const struct bf_async_request *copies_now;
+	struct bf_copy_wait copy_wait;
+	uint64_t result;
+	/* A wait that has not been over yet. */
+	bool waits;
+	uint32_t wait_bar, wait_parity;
+	uint64_t wait_since_ps;
+	/* cp.async: copies so far, those in closed groups, those waited for. */
+	uint32_t copies, closed[64], nclosed, landed;
+	/* Where it meets others, if it sleeps there; the cluster barrier's round that it arrived in. */
+	struct bf_meeting *meets;
+	uint32_t cluster_round;
+	bool met, done;
+};
+
+/* One warp instruction on its way. */
+struct bf_flight {
+	struct bf_sync_instr instr;
+	struct bf_event resume;
+	struct bf_warp_of *warp;
+	struct bf_flight *next; /* idle */
+	struct bf_flight *all;  /* the warp's next one, idle or not */
+	uint32_t lanes;
+};
+
+struct bf_warp_of {
+	struct bf_sim_warp team; /* first: what bf_thread.team points at */
+	struct bf_cta_of *cta;
+	uint32_t index, asking, exited;
+	bool stalled;
+	struct bf_event gather;
+	struct bf_rng stalls;
+	struct bf_flight *idle, *all;
+	struct bf_lane *lane; /* [32] */
+};
+
+#define BF_NAMED_BARRIERS 16u
+
+struct bf_cta_of {
+	struct bf_hopper_cta *model; /* NULL: has ended */
+	struct bf_cluster_of *cluster;
+	struct bf_cta_of *next; /* on the same SM */
+	struct bf_domain *domain;
+	uint8_t *window;
+	uint32_t rank, block, alive; /* alive: lanes that have not ended */
+	uint64_t start_ps;
+	struct bf_warp_of *warp;
+	struct bf_lane *lane;
+	struct bf_meeting meeting[BF_NAMED_BARRIERS];
+	struct bf_watched watched[BF_WATCH_BARRIERS];
+	struct bf_granule *granule;
+};
+
+struct bf_cluster_of {
+	struct bf_sim_grid *grid;
+	struct bf_cta_of *cta; /* [ctas] */
+	struct bf_hopper_cta *model[BF_HOPPER_CLUSTER_MAX];
+	struct bf_meeting meeting;
+	uint32_t alive;
+};
+
+/* An SM: its shared memory as a region, and the blocks of the grid there. */
+struct bf_sm_of {
+	struct bf_region *region; /* NULL until a block was there */
+	struct bf_cta_of *ctas;
+	struct bf_sync_unit *unit;
+};
+
+struct bf_sim_grid {
+	struct bf_cluster_world *world;
+	struct bf_cluster_grid opts;
+	struct bf_cluster_of *cluster; /* [clusters] */
+	uint32_t alive;                /* lanes */
+	uint64_t progress_ps;          /* when something last happened that was not a wait in vain */
+	uint64_t bulk_bytes;
+	struct bf_event watchdog;
+	bool hung;
+	uint32_t first_actor, nactors;
+	struct bf_lane **by_actor;
+};
+
+struct bf_cluster_world {
+	struct bf_cluster_opts opts;
+	struct bf_error *err;
+	/* sim */
+	struct bf_sim *sim;
+	struct bf_hopper *gpu;
+	struct bf_bulk *bulk;
+	struct bf_space space;
+	struct bf_domain *domain;
+	struct bf_cache cache;
+	struct bf_sm_of *sm; /* [SMs] */
+	struct bf_sim_grid *grid;
+	bool has_space, stuck;
+	char finding[512];
+};
+
+/* The two kinds of world; each opens, closes, allocates and runs as cluster.h says. */
+int bf_cluster_sim_open(struct bf_cluster_world *w);
+void bf_cluster_sim_close(struct bf_cluster_world *w);
+int bf_cluster_sim_alloc(struct bf_cluster_world *w, uint64_t size, const char *name, struct bf_memory *out);
+int bf_cluster_sim_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out);
+
+static inline struct bf_lane *bf_lane_of(const struct bf_thread *t)
+{
+	return BF_CONTAINER_OF(t, struct bf_lane, thread);
+}
+
+static inline uint32_t bf_shared_offset(uint32_t address)
+{
+	return address & ((1u << BF_SHARED_RANK_SHIFT) - 1);
+}
+
+/* The block that an address names; NULL when there is none of that rank. */
+struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address);
+
+/* ---- watching (cluster_watch.c) ---- */
+
+/* The barrier at an address, if it is one that is watched. */
+struct bf_watched *bf_watch_of(struct bf_cta_of *cta, uint32_t address);
+void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *label);
+void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count);
+void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r);
+void bf_watch_passed(struct bf_lane *l, uint32_t bar);
+void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes);
+void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len);
+void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len);
+void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
+void bf_watch_async(struct bf_lane *l, uint32_t offset, uint32_t len);
+
+/* Writes the report of a run that failed, and the finding. */
+void bf_watch_report(struct bf_cluster_world *w, struct bf_cluster_result *out);
+
+#endif
