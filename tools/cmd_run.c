@@ -181,10 +181,11 @@ static const struct bf_opt options[] = {
 };
 
 extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_gpu, bf_cmd_run_sdma;
+extern const struct bf_command bf_cmd_run_mbarrier;
 
 /* Workloads of other devices, with options of their own. */
 static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
-							  NULL };
+							  &bf_cmd_run_mbarrier, NULL };
 
 const struct bf_command bf_cmd_run = {
 	.name = "run",
@@ -194,7 +195,8 @@ const struct bf_command bf_cmd_run = {
 	    "Workloads: ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed (belfry run --list says more). Of an NVMe\n"
 	    "controller: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file, which have options of\n"
 	    "their own (belfry run nvme-read --help); of a copy engine: sdma-rect, sdma-copy and others, likewise\n"
-	    "(belfry run sdma-rect --help).\n"
+	    "(belfry run sdma-rect --help); of a Hopper GPU's barriers: mbarrier-pipeline and others (belfry run\n"
+	    "mbarrier-pipeline --help).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
 	    "run once more with all records, and the cause is named from them. With --faults, each rule of the plan\n"
