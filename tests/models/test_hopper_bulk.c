@@ -346,6 +346,7 @@ static void run_spread(uint64_t seed, uint32_t spread, uint32_t off, struct watc
 	struct rig r;
 
 	p.bulk_spread_mc = spread * 1000;
+	p.l2_slice_bytes = spread ? p.l2_slice_bytes : 1000000; /* nor do slices hold up one request more than another */
 	*w = watching();
 	rig_open(&r, &(struct rig_opts){ .seed = seed, .profile = &p });
 	ck_assert_int_eq(bf_stream_open(&r.sim->rec, &r.sim->now_ps, BF_CLASS_QUEUE | BF_CLASS_DMA, &w->sink), 0);

@@ -1,5 +1,4 @@
-/* Queues: creation, deletion, full completion queues, SQHD, phases, arbitration, identifiers, fused pairs, random use.
- */
+/* Queues: creation, deletion, full completion queues, SQHD, phases, arbitration, identifiers, fused pairs. */
 #include "tests/models/nvme_rig.h"
 
 static struct host h;
@@ -600,128 +599,6 @@ START_TEST(test_4096_queue_pairs)
 }
 END_TEST
 
-/* Random use, right and wrong: whatever was accepted completes once. ---------------------------------------------- */
-
-enum { QUEUES = 4, DEPTH = 16 };
-
-struct chaos {
-	struct host_queue q[QUEUES];
-	uint32_t size[QUEUES], head[QUEUES]; /* head: SQHD as completions tell it */
-	uint32_t submitted, completed;
-	struct bf_rng r;
-};
-
-static void random_entry(struct chaos *k, struct host_queue *q, uint32_t cid)
-{
-	struct bf_nvme_sqe *e = &q->sq[q->tail];
-	static const uint8_t ops[] = { 0, 1, 2, 4, 5, 8, 9, 0xc, 0x19, 0x33 };
-	uint8_t *raw = (uint8_t *)e;
-
-	if (bf_rng_chance(&k->r, 200000)) {
-		for (int i = 0; i < 64; i++)
-			raw[i] = (uint8_t)bf_rng_next(&k->r);
-	} else {
-		memset(e, 0, sizeof(*e));
-		e->opcode = ops[bf_rng_below(&k->r, sizeof(ops))];
-		bf_put_le32(e->nsid.b, bf_rng_chance(&k->r, 50000) ? 5 : 1);
-		bf_put_le64(e->prp1.b, host_va(&h, data) + bf_rng_below(&k->r, 3) * 4);
-		bf_put_le64(e->prp2.b, host_va(&h, data) + 4096);
-		bf_put_le32(e->cdw10.b, (uint32_t)bf_rng_below(&k->r, 140000));
-		bf_put_le32(e->cdw12.b, (uint32_t)bf_rng_below(&k->r, 20));
-		e->flags = bf_rng_chance(&k->r, 100000) ? (uint8_t)bf_rng_below(&k->r, 4) : 0;
-	}
-	bf_put_le16(e->cid.b, (uint16_t)cid);
-}
-
-static void submit(struct chaos *k, uint32_t i)
-{
-	struct host_queue *q = &k->q[i];
-	uint32_t used = (q->tail + q->size - k->head[i]) % q->size, n;
-
-	n = (uint32_t)bf_rng_below(&k->r, q->size - used);
-	for (uint32_t j = 0; j < n; j++) {
-		random_entry(k, q, k->submitted++ & 0xffff);
-		q->tail = (q->tail + 1) % q->size;
-	}
-	if (n)
-		host_ring(&h, q);
-}
-
-static void collect(struct chaos *k, uint32_t i)
-{
-	struct host_queue *q = &k->q[i];
-	struct bf_nvme_cqe c;
-
-	while (host_poll(&h, q, &c)) {
-		ck_assert_uint_eq(bf_le16(c.sqid), i + 1);
-		k->head[i] = bf_le16(c.sqhd);
-		k->completed++;
-	}
-}
-
-static uint64_t run_chaos(uint64_t seed, int rounds)
-{
-	struct chaos k = { .submitted = 0 };
-	uint64_t hash;
-
-	o.seed = seed;
-	open_host();
-	ck_assert_int_eq(bf_stream_open(&h.sim->rec, &h.sim->now_ps, BF_CLASS_ALL, NULL), 0);
-	bf_rng_init(&k.r, seed, "chaos");
-	for (uint16_t i = 0; i < QUEUES; i++)
-		host_queue_open(&h, &k.q[i], (uint16_t)(i + 1), DEPTH);
-	for (int i = 0; i < rounds; i++) {
-		uint32_t what = (uint32_t)bf_rng_below(&k.r, 100), j = (uint32_t)bf_rng_below(&k.r, QUEUES);
-
-		if (what < 60)
-			submit(&k, j);
-		else if (what < 85)
-			collect(&k, j);
-		else if (what < 90) /* a value that is too high, twice the same, or an absent queue */
-			host_write32(&h, 0x1000 + (uint32_t)bf_rng_below(&k.r, 16) * 4,
-				     DEPTH + (uint32_t)bf_rng_below(&k.r, 70000) % 60000);
-		else if (what < 95)
-			host_write32(&h, bf_nvme_sq_doorbell(j + 1, 0), k.q[j].tail);
-		bf_sim_run(h.sim, h.sim->now_ps + bf_rng_below(&k.r, 100 * BF_US));
-	}
-	host_run(&h);
-	for (int again = 0; again < 3; again++)
-		for (uint32_t i = 0; i < QUEUES; i++) {
-			collect(&k, i);
-			host_run(&h);
-		}
-	ck_assert_uint_eq(k.completed, k.submitted);
-	ck_assert_uint_gt(k.completed, 100);
-	for (uint16_t i = 0; i < QUEUES; i++) {
-		struct bf_nvme_queue_info info = rig_info(&h, (uint16_t)(i + 1));
-
-		ck_assert_uint_eq(info.executing, 0);
-		ck_assert_uint_eq(info.held, 0);
-		ck_assert_uint_eq(info.sq_head, info.sq_tail);
-	}
-	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 1);
-	hash = bf_stream_hash(&h.sim->rec);
-	bf_stream_close(&h.sim->rec);
-	host_close(&h);
-	return hash;
-}
-
-START_TEST(test_random_use)
-{
-	for (uint64_t seed = 1; seed <= 20; seed++)
-		run_chaos(seed, 300);
-}
-END_TEST
-
-START_TEST(test_same_seed_same_records)
-{
-	uint64_t first = run_chaos(42, 300);
-
-	ck_assert_uint_eq(run_chaos(42, 300), first);
-	ck_assert_uint_ne(run_chaos(43, 300), first);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("nvme queues");
@@ -744,8 +621,6 @@ int main(void)
 	tcase_add_test(c, test_fused);
 	tcase_add_test(c, test_more_than_fits);
 	tcase_add_test(c, test_4096_queue_pairs);
-	tcase_add_test(c, test_random_use);
-	tcase_add_test(c, test_same_seed_same_records);
 	suite_add_tcase(s, c);
 	return rig_main(s);
 }
