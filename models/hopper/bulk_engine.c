@@ -175,18 +175,38 @@ static bool sample(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint8_t
 	return good;
 }
 
-/* When the port to L2 that the SM shares with others has passed the request on: first come, first served. */
-static uint64_t through_port(const struct bf_bulk_sm *s, uint64_t now_ps, uint32_t bytes)
+/* Takes `bytes` through something that passes so many a cycle, first come, first served. Returns when they are through. */
+static uint64_t pass(uint64_t *free_fs, uint64_t now_ps, uint32_t bytes, uint32_t cycle_ps, uint32_t bytes_a_cycle)
 {
-	const struct bf_hopper_profile *p = &s->bulk->gpu->profile;
-	uint64_t *free_fs = &s->bulk->port_free_fs[s->sm->id % p->gpcs];
 	const uint64_t now_fs = now_ps * 1000;
 
-	*free_fs = (*free_fs > now_fs ? *free_fs : now_fs) + (uint64_t)bytes * p->cycle_ps * 1000 / p->gpc_bytes;
+	*free_fs = (*free_fs > now_fs ? *free_fs : now_fs) + (uint64_t)bytes * cycle_ps * 1000 / bytes_a_cycle;
 	return *free_fs / 1000;
 }
 
-/* When the first bytes of the request land, not counting how far its slice is. */
+/* When L2 has served the request: both the line's slice and the port that the SM shares with others had to be free. */
+static uint64_t through_l2(const struct bf_bulk_sm *s, uint64_t global, uint64_t now_ps, uint32_t bytes)
+{
+	const struct bf_hopper_profile *p = &s->bulk->gpu->profile;
+	struct bf_bulk *b = s->bulk;
+	uint64_t hash = global / BF_BULK_LINE, port, slice;
+
+	port = pass(&b->port_free_fs[s->sm->id % p->l2_ports], now_ps, bytes, p->cycle_ps, p->l2_port_bytes);
+	slice = pass(&b->slice_free_fs[bf_splitmix64(&hash) % p->l2_slices], now_ps, bytes, p->cycle_ps,
+		     p->l2_slice_bytes);
+	return port > slice ? port : slice;
+}
+
+/* By how much chance delays a request: the more of the engine's are under way, the more they get in each other's way. */
+static uint64_t chance_ps(struct bf_bulk_sm *s)
+{
+	const struct bf_hopper_profile *p = &s->bulk->gpu->profile;
+	const uint64_t crowd = s->under_way < p->bulk_spread_requests ? s->under_way : p->bulk_spread_requests;
+
+	return bf_rng_below(&s->rng, bf_bulk_ps(s, p->bulk_spread_mc * crowd / p->bulk_spread_requests) + 1);
+}
+
+/* When the first bytes of the request land, but for chance. */
 static uint64_t landing_ps(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint64_t now_ps)
 {
 	const struct bf_hopper_profile *p = &j->from->bulk->gpu->profile;
@@ -194,7 +214,7 @@ static uint64_t landing_ps(struct bf_bulk_job *j, const struct bf_tensor_run *r,
 	if (j->copy.kind == BF_BULK_PEER)
 		return now_ps + bf_bulk_ps(j->from, p->bulk_peer_mc);
 	if (!r->outside)
-		now_ps = through_port(j->from, now_ps, r->bytes);
+		now_ps = through_l2(j->from, r->global, now_ps, r->bytes);
 	return now_ps + bf_bulk_ps(j->from, j->copy.kind == BF_BULK_LOAD ? p->bulk_latency_mc : p->bulk_write_mc);
 }
 
@@ -216,9 +236,9 @@ static void send(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint32_t 
 	p->outside = r->outside;
 	memcpy(p->data, data, r->bytes);
 	j->pieces++;
-	s->under_way++;
 	s->bulk->counts.requests++;
-	when += bf_rng_below(&s->rng, bf_bulk_ps(s, s->bulk->gpu->profile.bulk_spread_mc) + 1);
+	when += chance_ps(s);
+	s->under_way++;
 	bf_sim_at(s->bulk->gpu->sim, &p->event, when);
 }
 

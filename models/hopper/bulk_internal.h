@@ -83,7 +83,8 @@ struct bf_bulk {
 	struct bf_hopper *gpu;
 	struct bf_space *global;
 	struct bf_bulk_sm **sm; /* NULL: not used yet */
-	uint64_t port_free_fs[BF_HOPPER_GPCS_MAX]; /* to L2, of each group of SMs; femtoseconds */
+	uint64_t port_free_fs[BF_HOPPER_L2_PORTS_MAX];   /* when each port to L2 is free; femtoseconds */
+	uint64_t slice_free_fs[BF_HOPPER_L2_SLICES_MAX]; /* ... and each slice */
 	struct bf_bulk_job *jobs, *idle_jobs;
 	struct bf_bulk_slab *slabs;
 	struct bf_bulk_piece *idle;
