@@ -1,36 +1,8 @@
 /* The system's calls for backend "kfd". */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "drivers/backend/kfd_internal.h"
-
-static int sys_open(void *arg, const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	(void)arg;
-	return fd < 0 ? -errno : fd;
-}
-
-static void sys_close(void *arg, int fd)
-{
-	(void)arg;
-	close(fd);
-}
-
-static int sys_ioctl(void *arg, int fd, unsigned long request, void *data)
-{
-	int rc;
-
-	(void)arg;
-	do
-		rc = ioctl(fd, request, data);
-	while (rc < 0 && (errno == EINTR || errno == EAGAIN));
-	return rc < 0 ? -errno : rc;
-}
+#include "drivers/backend/system_internal.h"
 
 static void *sys_mmap(void *arg, void *addr, size_t len, int fd, off_t offset)
 {
@@ -42,32 +14,11 @@ static void *sys_mmap(void *arg, void *addr, size_t len, int fd, off_t offset)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void sys_munmap(void *arg, void *addr, size_t len)
-{
-	(void)arg;
-	munmap(addr, len);
-}
-
-static int sys_read(void *arg, const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	(void)arg;
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, cap - 1);
-	if (n >= 0)
-		buf[n] = '\0';
-	close(fd);
-	return n < 0 ? -errno : (int)n;
-}
-
 const struct bf_kfd_sys bf_kfd_system = {
-	.open = sys_open,
-	.close = sys_close,
-	.ioctl = sys_ioctl,
+	.open = bf_sys_open,
+	.close = bf_sys_close,
+	.ioctl = bf_sys_ioctl,
 	.mmap = sys_mmap,
-	.munmap = sys_munmap,
-	.read = sys_read,
+	.munmap = bf_sys_munmap,
+	.read = bf_sys_read,
 };

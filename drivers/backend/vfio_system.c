@@ -4,36 +4,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "drivers/backend/system_internal.h"
 #include "drivers/backend/vfio_internal.h"
-
-static int sys_open(void *arg, const char *path)
-{
-	const int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	(void)arg;
-	return fd < 0 ? -errno : fd;
-}
-
-static void sys_close(void *arg, int fd)
-{
-	(void)arg;
-	close(fd);
-}
-
-static int sys_ioctl(void *arg, int fd, unsigned long request, void *data)
-{
-	int rc;
-
-	(void)arg;
-	do
-		rc = ioctl(fd, request, data);
-	while (rc < 0 && errno == EINTR);
-	return rc < 0 ? -errno : rc;
-}
 
 static void *sys_mmap(void *arg, size_t len, int fd, off_t offset)
 {
@@ -46,12 +21,6 @@ static void *sys_mmap(void *arg, size_t len, int fd, off_t offset)
 	if (fd < 0)
 		madvise(p, len, MADV_NOHUGEPAGE);
 	return p;
-}
-
-static void sys_munmap(void *arg, void *addr, size_t len)
-{
-	(void)arg;
-	munmap(addr, len);
 }
 
 static ssize_t sys_pread(void *arg, int fd, void *buf, size_t len, off_t offset)
@@ -72,19 +41,10 @@ static ssize_t sys_pwrite(void *arg, int fd, const void *buf, size_t len, off_t 
 
 static int sys_read(void *arg, const char *path, char *buf, size_t cap)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-	int rc;
+	const int n = bf_sys_read(arg, path, buf, cap);
 
-	(void)arg;
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, cap - 1);
-	rc = n < 0 ? -errno : 0;
-	close(fd);
-	buf[n < 0 ? 0 : n] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
-	return rc;
+	return n < 0 ? n : 0;
 }
 
 static int sys_link(void *arg, const char *path, char *buf, size_t cap)
@@ -159,11 +119,11 @@ static int sys_log_read(void *arg, int fd, char *buf, size_t cap)
 }
 
 const struct bf_vfio_sys bf_vfio_system = {
-	.open = sys_open,
-	.close = sys_close,
-	.ioctl = sys_ioctl,
+	.open = bf_sys_open,
+	.close = bf_sys_close,
+	.ioctl = bf_sys_ioctl,
 	.mmap = sys_mmap,
-	.munmap = sys_munmap,
+	.munmap = bf_sys_munmap,
 	.pread = sys_pread,
 	.pwrite = sys_pwrite,
 	.read = sys_read,
