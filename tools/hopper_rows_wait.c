@@ -216,7 +216,7 @@ static void block_skew(struct wake *k, int64_t base, int64_t step)
 }
 
 /*
- * One-shot rows include the fetch of code that runs for the first time; with several barriers completed one after the
+ * One-shot rows include the fetch of code that runs for the first time; with more than four barriers completed one after the
  * other that grows with the warps of a sub-partition. Fitted to the means.
  */
 #define FETCH 2500
@@ -240,7 +240,7 @@ void bf_row_wake(struct bf_row *row)
 	block_skew(&k, 185000, SKEW);
 	if (!run_wake(row, &k, wake_main))
 		return;
-	for (uint32_t i = 0; k.barriers > 1 && i < n; i++)
+	for (uint32_t i = 0; k.barriers > 4 && i < n; i++)
 		k.resumed[i] += (n + 3) / 4 - 1 < FETCH_MATES ? ((n + 3) / 4 - 1) * FETCH : FETCH_MATES * FETCH;
 	if (n > 8) {
 		bf_row_spread(row, "resume", resume, n, k.resumed, n);

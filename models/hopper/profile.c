@@ -13,13 +13,13 @@
 #include "sim/compiler.h"
 
 /*
- * Bulk copies. Latency, spread and an engine's rates: rows bulk and bulk_pipe of one SM (105 B a cycle; 96.5 with copies
- * queued, between what bulk_pipe and evict_bulk show). Sectors, parts of lines, and how signals merge: tx_partial. Issue:
- * bulk_pipe with many stages. The queue: evict_bulk, whose waiter parks only once though 15 copies take longer than a wait
- * may. L2: bulk_pipe of all SMs gives the sum (35 B a cycle an SM); that it falls short of that before it is reached
- * fits ports of four SMs and 96 slices, which is a guess at how L2 is built. Window, stores, copies between blocks, fences
- * and group waits: assumed; the rate to another block is that of arXiv 2501.12084 (3.28 TB/s over an H800's cluster
- * network), cp.async's latency that of its L2 hits.
+ * Bulk copies. Latency, spread and an engine's rates: rows bulk and bulk_pipe of one SM (105 B a cycle; 96.5 with
+ * copies queued, between what bulk_pipe and evict_bulk show). Sectors, parts of lines, and how signals merge:
+ * tx_partial. Issue: bulk_pipe with many stages. The queue: evict_bulk, whose waiter parks only once though 15 copies
+ * take longer than a wait may. L2: bulk_pipe of all SMs gives the sum (35 B a cycle an SM); that it falls short of that
+ * before it is reached fits ports of four SMs and 96 slices, which is a guess at how L2 is built. Window, stores, copies
+ * between blocks, fences and group waits: assumed; the rate to another block is that of arXiv 2501.12084 (3.28 TB/s over
+ * an H800's cluster network), cp.async's latency that of its L2 hits.
  */
 #define CHIP_BULK                                                                                                      \
 	.bulk_issue_mc = 64000, .bulk_latency_mc = 172000, .bulk_spread_mc = 40000, .bulk_spread_requests = 10,        \
@@ -34,7 +34,7 @@
 	.limit_ticks = 15, .arrive_mc = 47000, .test_mc = 56500, .init_mc = 58000, .expect_mc = 47000,                 \
 	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .ahead_mc = 16000, .op_mc = 7400, .lane_mc = 10980, .lane_test_mc = 13400, .lane_busy_mc = 5800,\
 	.merge_mc = 2000, .issue_mc = 8000, .operands_mc = 43000, .load_mc = 29600,        \
-	.atomic_mc = 122500, .wake_mc = 66000, .wake_next_mc = 2200, .wake_part_mc = 8800, .limit_mc = 105000,         \
+	.atomic_mc = 122500, .wake_mc = 66000, .wake_next_mc = 2200, .wake_part_mc = 8800, .limit_mc = 106000,         \
 	.limit_next_mc = 2000, .hint_true_mc = 45000, .hint_false_mc = 82000, .remote_mc = 28500,                      \
 	.remote_far_mc = 12000, .remote_release_mc = 269000, .remote_store_mc = 19000, .remote_issue_mc = 6300, .remote_operands_mc = 29330,         \
 	.remote_send_mc = 2070, .remote_recv_mc = 1010, .acquire_cluster_mc = 1800, CHIP_BULK
