@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* kfd answers so while it is busy (libhsakmt tries for ever); a device that stays busy is an error. */
+#define BUSY_TRIES 1000
+
 int bf_sys_open(void *arg, const char *path)
 {
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -22,12 +25,12 @@ void bf_sys_close(void *arg, int fd)
 
 int bf_sys_ioctl(void *arg, int fd, unsigned long request, void *data)
 {
-	int rc;
+	int rc, busy = 0;
 
 	(void)arg;
 	do
 		rc = ioctl(fd, request, data);
-	while (rc < 0 && (errno == EINTR || errno == EAGAIN));
+	while (rc < 0 && (errno == EINTR || (errno == EAGAIN && busy++ < BUSY_TRIES)));
 	return rc < 0 ? -errno : rc;
 }
 
