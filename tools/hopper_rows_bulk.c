@@ -6,10 +6,10 @@
 #include "tools/hopper_rows.h"
 
 /*
- * Code around the operations, in thousandths of a cycle. SINGLE: two clock reads, and the token of arrive.expect_tx on its
- * way. RING: of a stage; address and parity arithmetic, the loop's end. PRODUCER, CONSUMER: the same in a pair of warps.
- * EVICT: the start of the waiter against its clock, in the probe with another warp beside it. CLOCKS: two clock reads
- * around one arrive.
+ * Code around the operations, in thousandths of a cycle. SINGLE: two clock reads, and the token of arrive.expect_tx on
+ * its way. RING: of a stage; address and parity arithmetic, the loop's end. PRODUCER, CONSUMER: the same in a pair of
+ * warps. EVICT: the start of the waiter against its clock, in the probe with another warp beside it. CLOCKS: two clock
+ * reads around one arrive.
  */
 #define SINGLE 55000
 #define RING 26500
@@ -20,8 +20,8 @@
 
 #define SOURCE (256u * 1024) /* bytes that a block's ring cycles through */
 #define BLOCKS 132u
-#define DATA 1024u           /* where data begin in the block's window; barriers lie before */
-#define BLOCK (200u * 1024)  /* shared memory of a block */
+#define DATA 1024u          /* where data begin in the block's window; barriers lie before */
+#define BLOCK (200u * 1024) /* shared memory of a block */
 
 /* A laboratory with copy engines and something to copy. */
 struct bulk_lab {
@@ -34,7 +34,9 @@ struct bulk_lab {
 
 static bool open_lab(struct bulk_lab *b, struct bf_row *row)
 {
-	const struct bf_region_opts source = { .name = "source", .kind = BF_MEM_VRAM, .size = (uint64_t)BLOCKS * SOURCE };
+	const struct bf_region_opts source = { .name = "source",
+					       .kind = BF_MEM_VRAM,
+					       .size = (uint64_t)BLOCKS * SOURCE };
 
 	memset(b, 0, sizeof(*b));
 	if (!bf_lab_open(&b->lab, row, 1, 1))
@@ -81,10 +83,15 @@ static void expect(struct bf_warp *w, uint32_t barrier, uint32_t bytes, bool rol
 		bf_warp_push(w);
 }
 
-static void load(struct bf_warp *w, const struct bulk_lab *b, uint32_t barrier, uint32_t to, uint64_t from, uint32_t bytes)
+static void load(struct bf_warp *w, const struct bulk_lab *b, uint32_t barrier, uint32_t to, uint64_t from,
+		 uint32_t bytes)
 {
 	struct bf_bulk_copy c = {
-		.kind = BF_BULK_LOAD, .global = b->source->va + from, .shared = to, .barrier = barrier, .bytes = bytes,
+		.kind = BF_BULK_LOAD,
+		.global = b->source->va + from,
+		.shared = to,
+		.barrier = barrier,
+		.bytes = bytes,
 	};
 
 	bf_warp_copy(w, &c);
@@ -155,13 +162,19 @@ void bf_row_bulk(struct bf_row *row)
 struct ring {
 	struct bulk_lab *b;
 	uint32_t stages, bytes, count, warm;
-	uint64_t source; /* of this block */
-	bool ready; /* barriers are initialised */
+	uint64_t source;    /* of this block */
+	bool ready;         /* barriers are initialised */
 	int64_t begin, end; /* of the stages that count */
 };
 
-static uint32_t full(uint32_t stage) { return 16 * stage; }
-static uint32_t empty(uint32_t stage) { return 512 + 16 * stage; }
+static uint32_t full(uint32_t stage)
+{
+	return 16 * stage;
+}
+static uint32_t empty(uint32_t stage)
+{
+	return 512 + 16 * stage;
+}
 
 static void produce(struct bf_warp *w, const struct ring *r, uint32_t i, bool rolled)
 {
@@ -227,7 +240,6 @@ static void consumer_main(struct bf_warp *w)
 	r->end = bf_lab_clock(w);
 }
 
-
 static void start_ring(struct bulk_lab *b, struct ring *r, uint32_t sm, bool pair)
 {
 	struct bf_hopper_cta *cta = block(b, sm, 4);
@@ -244,7 +256,8 @@ static void start_ring(struct bulk_lab *b, struct ring *r, uint32_t sm, bool pai
 
 void bf_row_bulk_pipe(struct bf_row *row)
 {
-	const uint32_t ctas = bf_row_u32(row, "ctas"), stages = bf_row_u32(row, "stages"), bytes = bf_row_u32(row, "bytes");
+	const uint32_t ctas = bf_row_u32(row, "ctas"), stages = bf_row_u32(row, "stages"),
+		       bytes = bf_row_u32(row, "bytes");
 	const bool pair = bf_row_is(row, "threads", "producer and consumer");
 	struct ring *rings = calloc(ctas ? ctas : 1, sizeof(*rings));
 	int64_t sum = 0;
@@ -289,11 +302,19 @@ struct partial {
 static bool hits(struct bf_warp *w, const struct partial *p, uint32_t armed)
 {
 	const struct bf_tensor_map map = {
-		.base = p->b->source->va, .rank = 2, .type = BF_TENSOR_U8, .dim = { 512, 64 }, .stride = { 0, 512 },
-		.box = { p->wide, p->rows }, .element_stride = { 1, 1 },
+		.base = p->b->source->va,
+		.rank = 2,
+		.type = BF_TENSOR_U8,
+		.dim = { 512, 64 },
+		.stride = { 0, 512 },
+		.box = { p->wide, p->rows },
+		.element_stride = { 1, 1 },
 	};
 	struct bf_bulk_copy c = {
-		.kind = BF_BULK_LOAD, .global = p->b->source->va + p->offset, .shared = DATA, .bytes = p->bytes,
+		.kind = BF_BULK_LOAD,
+		.global = p->b->source->va + p->offset,
+		.shared = DATA,
+		.bytes = p->bytes,
 		.map = p->rows ? &map : NULL,
 	};
 
@@ -379,8 +400,8 @@ void bf_row_tx_partial(struct bf_row *row)
 	p->copies = 2 * bf_row_u32(row, "copies");
 	p->wide = bf_row_has(row, "box_bytes_wide") ? bf_row_u32(row, "box_bytes_wide") : 0;
 	p->rows = p->wide ? bf_row_u32(row, "box_rows") : 0;
-	if (p->bytes > BLOCK - DATA || p->offset > 4096 || p->values == 0 || p->values > BF_ROW_LIST || p->copies == 0 ||
-	    p->copies > 1024 || (uint64_t)p->from + (uint64_t)p->values * p->step > 1 << 20)
+	if (p->bytes > BLOCK - DATA || p->offset > 4096 || p->values == 0 || p->values > BF_ROW_LIST ||
+	    p->copies == 0 || p->copies > 1024 || (uint64_t)p->from + (uint64_t)p->values * p->step > 1 << 20)
 		row->problem = "the row's numbers do not fit an SM";
 	else if (open_lab(&b, row)) {
 		bf_lab_warp(&b.lab, block(&b, 0, 1), 0, 1, partial_main, p);
@@ -406,7 +427,10 @@ struct evict {
 	uint32_t during_n, after_n;
 };
 
-static uint32_t other(const struct evict *e, uint32_t i) { return 16 * (1 + i % e->pairs); }
+static uint32_t other(const struct evict *e, uint32_t i)
+{
+	return 16 * (1 + i % e->pairs);
+}
 
 static void evict_main(struct bf_warp *w)
 {
@@ -452,7 +476,9 @@ void bf_row_evict_bulk(struct bf_row *row)
 {
 	struct bulk_lab b;
 	struct evict e = {
-		.b = &b, .bytes = bf_row_u32(row, "bytes"), .copies = bf_row_u32(row, "copies"),
+		.b = &b,
+		.bytes = bf_row_u32(row, "bytes"),
+		.copies = bf_row_u32(row, "copies"),
 		.pairs = bf_row_u32(row, "other_pairs"),
 	};
 
@@ -473,7 +499,8 @@ void bf_row_evict_bulk(struct bf_row *row)
 	close_lab(&b);
 	bf_row_compare(row, "median_cycles", bf_row_number(row, "median_cycles"), e.cycles);
 	if (e.pairs) {
-		bf_row_compare(row, "use_during", bf_row_number(row, "use_during"), e.during / (e.during_n ? e.during_n : 1));
+		bf_row_compare(row, "use_during", bf_row_number(row, "use_during"),
+			       e.during / (e.during_n ? e.during_n : 1));
 		bf_row_compare(row, "use_after", bf_row_number(row, "use_after"), e.after / e.after_n);
 	}
 }

@@ -35,9 +35,9 @@ static int attach_counts(struct bf_bulk *b)
 		const char *name;
 		const uint64_t *field;
 	} counts[] = {
-		{ "bulk_copies", &b->counts.copies },	{ "bulk_bytes", &b->counts.bytes },
+		{ "bulk_copies", &b->counts.copies },     { "bulk_bytes", &b->counts.bytes },
 		{ "bulk_requests", &b->counts.requests }, { "bulk_signals", &b->counts.signals },
-		{ "bulk_merged", &b->counts.merged },	{ "bulk_stale", &b->counts.stale },
+		{ "bulk_merged", &b->counts.merged },     { "bulk_stale", &b->counts.stale },
 	};
 	int rc = 0;
 
@@ -178,12 +178,20 @@ void bf_bulk_raise(struct bf_bulk_sm *s, enum bf_bulk_fault why, const struct bf
 	struct bf_hopper *gpu = s->bulk->gpu;
 	const struct bf_hopper_fault f = {
 		.kind = why == BF_BULK_FAULT_GONE ? BF_HOPPER_FAULT_GONE : BF_HOPPER_FAULT_COPY,
-		.op = BF_SYNC_COMPLETE_TX, .sm = s->sm->id, .warp = slot, .lane = copy->lane, .address = copy->shared,
+		.op = BF_SYNC_COMPLETE_TX,
+		.sm = s->sm->id,
+		.warp = slot,
+		.lane = copy->lane,
+		.address = copy->shared,
 	};
 
 	if (bf_probe(gpu->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_hopper_bulk_fault r = {
-			.global = copy->global, .copy = copy->number, .shared = copy->shared, .warp = slot, .reason = why,
+			.global = copy->global,
+			.copy = copy->number,
+			.shared = copy->shared,
+			.warp = slot,
+			.reason = why,
 		};
 
 		bf_record(&gpu->sim->rec, &bf_rec_hopper_bulk_fault_schema, s->sm->actor, &r, NULL, 0);
@@ -304,9 +312,17 @@ static void record_issue(const struct bf_hopper_cta *cta, const struct bf_bulk_c
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_bulk r = {
-			.global = c->map ? c->map->base : c->global, .copy = c->number, .shared = c->shared,
-			.source = c->source, .barrier = c->barrier, .bytes = c->bytes, .cta = cta->number,
-			.ranks = ranks, .warp = (uint16_t)slot, .lane = (uint8_t)c->lane, .kind = (uint8_t)c->kind,
+			.global = c->map ? c->map->base : c->global,
+			.copy = c->number,
+			.shared = c->shared,
+			.source = c->source,
+			.barrier = c->barrier,
+			.bytes = c->bytes,
+			.cta = cta->number,
+			.ranks = ranks,
+			.warp = (uint16_t)slot,
+			.lane = (uint8_t)c->lane,
+			.kind = (uint8_t)c->kind,
 			.rank = c->map ? (uint16_t)c->map->rank : 0,
 		};
 
@@ -349,7 +365,8 @@ static void start(struct bf_bulk_sm *s, struct bf_hopper_cta *cta, const struct 
 	} else {
 		j->walk.end = true;
 		j->run = (struct bf_tensor_run){
-			.global = c->kind == BF_BULK_PEER ? c->source & BF_HOPPER_OFFSET : c->global, .bytes = c->bytes,
+			.global = c->kind == BF_BULK_PEER ? c->source & BF_HOPPER_OFFSET : c->global,
+			.bytes = c->bytes,
 		};
 	}
 	if (c->kind == BF_BULK_STORE)

@@ -11,8 +11,8 @@
  * memory at once; the wait that sees their completion needs no fence. Global memory has no such view here: copies
  * see a region's bytes.
  *
- * Measured on an H200 where profile.c names a row; PTX ISA 9.0, "Data Movement and Conversion Instructions: Bulk copy" for
- * rules. A copy that breaks them ends the kernel (BF_HOPPER_FAULT_COPY). One thread: the simulation's.
+ * Measured on an H200 where profile.c names a row; PTX ISA 9.0, "Data Movement and Conversion Instructions: Bulk copy"
+ * for rules. A copy that breaks them ends the kernel (BF_HOPPER_FAULT_COPY). One thread: the simulation's.
  */
 #ifndef BELFRY_MODELS_HOPPER_BULK_H
 #define BELFRY_MODELS_HOPPER_BULK_H
@@ -26,7 +26,8 @@ struct bf_bulk; /* the engines of a GPU; opaque */
 
 /*
  * Gives `gpu` copy engines that reach the regions of `global` (borrowed; VRAM and DRAM). At most once a GPU, before or
- * after its blocks are launched. Destroy before the GPU; copies under way end in nothing. Returns 0, -EEXIST, or -ENOMEM.
+ * after its blocks are launched. Destroy before the GPU; copies under way end in nothing. Returns 0, -EEXIST, or
+ * -ENOMEM.
  */
 int bf_bulk_create(struct bf_hopper *gpu, struct bf_space *global, struct bf_bulk **out);
 void bf_bulk_destroy(struct bf_bulk *bulk);
@@ -47,8 +48,8 @@ struct bf_bulk_copy {
 	uint32_t barrier;    /* LOAD, PEER: in the block of the destination */
 	uint32_t bytes;      /* plain form; a multiple of 16; 0 does nothing */
 	/*
-	 * LOAD with .multicast::cluster: bit r is the block of rank r; data and signal go to the offsets of `shared` and
-	 * `barrier` in each. 0: the block that `shared` names, which must be the own one.
+	 * LOAD with .multicast::cluster: bit r is the block of rank r; data and signal go to the offsets of `shared`
+	 * and `barrier` in each. 0: the block that both name.
 	 */
 	uint16_t multicast;
 	const struct bf_tensor_map *map; /* tensor form of LOAD and STORE; copied. NULL: plain form */
@@ -61,13 +62,13 @@ struct bf_bulk_copy {
 /* Why a copy was refused, or failed on its way. */
 enum bf_bulk_fault {
 	BF_BULK_OK,
-	BF_BULK_FAULT_SIZE,    /* not a multiple of 16, or above what an operation can count */
-	BF_BULK_FAULT_ALIGN,   /* an address not a multiple of 16 (tensor form: 128 in shared memory), or barrier not of 8 */
-	BF_BULK_FAULT_WINDOW,  /* outside the block's shared memory */
-	BF_BULK_FAULT_TARGET,  /* a block that this kind cannot write to, or none of that rank */
-	BF_BULK_FAULT_MAP,     /* tensor map or form is wrong */
-	BF_BULK_FAULT_GLOBAL,  /* nothing is at the global address */
-	BF_BULK_FAULT_GONE,    /* the destination's block exited while the copy was under way */
+	BF_BULK_FAULT_SIZE,   /* not a multiple of 16, or above what an operation can count */
+	BF_BULK_FAULT_ALIGN,  /* an address not of 16 (tensor form in shared memory: 128), or a barrier not of 8 */
+	BF_BULK_FAULT_WINDOW, /* outside the block's shared memory */
+	BF_BULK_FAULT_TARGET, /* a block that this kind cannot write to, or none of that rank */
+	BF_BULK_FAULT_MAP,    /* tensor map or form is wrong */
+	BF_BULK_FAULT_GLOBAL, /* nothing is at the global address */
+	BF_BULK_FAULT_GONE,   /* the destination's block exited while the copy was under way */
 	BF_BULK_FAULTS
 };
 const char *bf_bulk_fault_name(enum bf_bulk_fault f); /* "size" */
@@ -85,14 +86,14 @@ void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *wait);
 /* ---- the async proxy ---- */
 
 /*
- * fence.proxy.async by a warp: its plain stores to shared memory up to now are there for copies. Returns when the warp may
- * issue again.
+ * fence.proxy.async by a warp: its plain stores to shared memory up to now are there for copies. Returns when the warp
+ * may issue again.
  */
 uint64_t bf_bulk_fence(struct bf_hopper_cta *cta, uint32_t warp);
 
 /*
- * A plain store of `len` bytes by a warp (`warp`: number in its block) into its block's window, now. Stores issued to the
- * sync unit (BF_SYNC_STORE) need no such call.
+ * A plain store of `len` bytes by a warp (`warp`: number in its block) into its block's window, now. Stores issued to
+ * the sync unit (BF_SYNC_STORE) need no such call.
  */
 void bf_bulk_plain_store(struct bf_hopper_cta *cta, uint32_t warp, uint32_t address, const void *data, uint32_t len);
 
@@ -117,9 +118,9 @@ void bf_warp_copy_fence(struct bf_warp *w);
 struct bf_bulk_counts {
 	uint64_t copies, bytes; /* issued; landed, each receiver's */
 	uint64_t requests;
-	uint64_t signals;       /* updates of barriers */
-	uint64_t merged;        /* requests whose last bytes were signalled together with another one's */
-	uint64_t stale;         /* bytes that were read stale */
+	uint64_t signals; /* updates of barriers */
+	uint64_t merged;  /* requests whose last bytes were signalled together with another one's */
+	uint64_t stale;   /* bytes that were read stale */
 };
 const struct bf_bulk_counts *bf_bulk_counts(const struct bf_bulk *bulk);
 /* Statistics by the same names behind "<gpu>.bulk_"; records: models/hopper/records_bulk.h. */

@@ -111,8 +111,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 /*
  * The next request: it crosses no 128-byte line, neither of its source nor of its destination. Only the second explains
- * the sums of tx_partial's rows whose source is 16 bytes off. False: the copy is cut up. What lies outside the tensor is
- * not stored.
+ * the sums of tx_partial's rows whose source is 16 bytes off. False: the copy is cut up. What lies outside the tensor
+ * is not stored.
  */
 static bool next_request(struct bf_bulk_job *j, struct bf_tensor_run *request)
 {
@@ -175,7 +175,7 @@ static bool sample(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint8_t
 	return good;
 }
 
-/* Takes `bytes` through something that passes so many a cycle, first come, first served. Returns when they are through. */
+/* Takes `bytes` through something that passes so many a cycle, first come, first served; returns when that is done. */
 static uint64_t pass(uint64_t *free_fs, uint64_t now_ps, uint32_t bytes, uint32_t cycle_ps, uint32_t bytes_a_cycle)
 {
 	const uint64_t now_fs = now_ps * 1000;
@@ -192,12 +192,12 @@ static uint64_t through_l2(const struct bf_bulk_sm *s, uint64_t global, uint64_t
 	uint64_t hash = global / BF_BULK_LINE, port, slice;
 
 	port = pass(&b->port_free_fs[s->sm->id % p->l2_ports], now_ps, bytes, p->cycle_ps, p->l2_port_bytes);
-	slice = pass(&b->slice_free_fs[bf_splitmix64(&hash) % p->l2_slices], now_ps, bytes, p->cycle_ps,
-		     p->l2_slice_bytes);
+	slice =
+	    pass(&b->slice_free_fs[bf_splitmix64(&hash) % p->l2_slices], now_ps, bytes, p->cycle_ps, p->l2_slice_bytes);
 	return port > slice ? port : slice;
 }
 
-/* By how much chance delays a request: the more of the engine's are under way, the more they get in each other's way. */
+/* By how much chance delays a request: the more of the engine's are under way, the more they meet. */
 static uint64_t chance_ps(struct bf_bulk_sm *s)
 {
 	const struct bf_hopper_profile *p = &s->bulk->gpu->profile;
@@ -219,7 +219,8 @@ static uint64_t landing_ps(struct bf_bulk_job *j, const struct bf_tensor_run *r,
 }
 
 /* One receiver's part of the request goes on its way. */
-static void send(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint32_t rank, const uint8_t *data, uint64_t when)
+static void send(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint32_t rank, const uint8_t *data,
+		 uint64_t when)
 {
 	struct bf_bulk_sm *s = j->from;
 	struct bf_bulk_piece *p = take_piece(s->bulk);
@@ -318,8 +319,10 @@ static void record_piece(const struct bf_bulk_piece *p, uint32_t actor)
 
 	if (bf_probe(sim, BF_CLASS_DMA)) {
 		struct bf_rec_hopper_bulk_piece r = {
-			.global = p->global, .copy = p->job->copy.number,
-			.shared = p->shared | (uint32_t)p->rank << BF_HOPPER_RANK_SHIFT, .bytes = p->bytes,
+			.global = p->global,
+			.copy = p->job->copy.number,
+			.shared = p->shared | (uint32_t)p->rank << BF_HOPPER_RANK_SHIFT,
+			.bytes = p->bytes,
 			.outside = p->outside,
 		};
 

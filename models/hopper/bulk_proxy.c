@@ -1,9 +1,9 @@
 /*
  * The async proxy: what copies see of shared memory.
  *
- * A plain store leaves the byte's former value behind, for as long as its warp has not executed fence.proxy.async; copies
- * read that. A warp's fence is for its own stores only (PTX ISA 9.0, "proxies"): that a barrier orders the warps does not
- * help. What a copy writes is the byte's value for everybody.
+ * A plain store leaves the byte's former value behind, for as long as its warp has not executed fence.proxy.async;
+ * copies read that. A warp's fence is for its own stores only (PTX ISA 9.0, "proxies"): that a barrier orders the warps
+ * does not help. What a copy writes is the byte's value for everybody.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,11 @@ void bf_bulk_plain_store(struct bf_hopper_cta *cta, uint32_t warp, uint32_t addr
 
 	if (address >> BF_HOPPER_RANK_SHIFT != cta->rank || (uint64_t)offset + len > cta->bytes) {
 		const struct bf_hopper_fault f = {
-			.kind = BF_HOPPER_FAULT_ADDRESS, .op = BF_SYNC_STORE, .sm = cta->sm->id,
-			.warp = cta->first_warp + warp, .address = address,
+			.kind = BF_HOPPER_FAULT_ADDRESS,
+			.op = BF_SYNC_STORE,
+			.sm = cta->sm->id,
+			.warp = cta->first_warp + warp,
+			.address = address,
 		};
 
 		bf_hopper_raise(cta->sm->gpu, &f);

@@ -1,7 +1,7 @@
 /*
- * From landed bytes to complete_tx. A request's sectors land one after the other; what has landed for one barrier goes to
- * the sync unit together. The first bytes wait a little for company, and the unit takes one update in a while: so small
- * copies make about one update a request, large ones about one in 200 bytes (row kind tx_partial).
+ * From landed bytes to complete_tx. A request's sectors land one after the other; what has landed for one barrier goes
+ * to the sync unit together. The first bytes wait a little for company, and the unit takes one update in a while: so
+ * small copies make about one update a request, large ones about one in 200 bytes (row kind tx_partial).
  */
 #include "models/hopper/bulk_internal.h"
 #include "models/hopper/records_bulk.h"
@@ -10,7 +10,8 @@
 static uint32_t landed_bytes(const struct bf_bulk_sm *s, const struct bf_bulk_piece *p, uint64_t now_ps)
 {
 	const uint64_t sector_ps = bf_bulk_ps(s, s->bulk->gpu->profile.bulk_sector_mc);
-	const uint64_t sectors = sector_ps ? (now_ps - p->landed_ps) / sector_ps + 1 : BF_BULK_LINE / BF_BULK_SECTOR + 1;
+	const uint64_t sectors =
+	    sector_ps ? (now_ps - p->landed_ps) / sector_ps + 1 : BF_BULK_LINE / BF_BULK_SECTOR + 1;
 	const uint64_t bytes = sectors * BF_BULK_SECTOR - p->lead;
 
 	return bytes < p->bytes ? (uint32_t)bytes : p->bytes;
@@ -79,14 +80,21 @@ static void update(struct bf_bulk_sm *s, uint32_t barrier, uint32_t bytes, uint3
 	bf_sync_update(s->sm->unit, BF_SYNC_COMPLETE_TX, barrier, 0, bytes, slot, &fault);
 	if (fault) {
 		const struct bf_hopper_fault f = {
-			.kind = BF_HOPPER_FAULT_BARRIER, .barrier = fault, .op = BF_SYNC_COMPLETE_TX, .sm = s->sm->id,
-			.warp = slot, .address = barrier, .word = bf_sync_peek(s->sm->unit, barrier, NULL),
+			.kind = BF_HOPPER_FAULT_BARRIER,
+			.barrier = fault,
+			.op = BF_SYNC_COMPLETE_TX,
+			.sm = s->sm->id,
+			.warp = slot,
+			.address = barrier,
+			.word = bf_sync_peek(s->sm->unit, barrier, NULL),
 		};
 
 		bf_hopper_raise(gpu, &f);
 	} else if (bf_probe(gpu->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_bulk_signal r = {
-			.word = bf_sync_peek(s->sm->unit, barrier, NULL), .address = barrier, .bytes = bytes,
+			.word = bf_sync_peek(s->sm->unit, barrier, NULL),
+			.address = barrier,
+			.bytes = bytes,
 		};
 
 		bf_record(&gpu->sim->rec, &bf_rec_hopper_bulk_signal_schema, s->sm->actor, &r, NULL, 0);

@@ -34,7 +34,8 @@ static void wait_over(struct bf_copy_wait *wait)
 bool bf_warp_copy_wait(struct bf_warp *w, uint32_t keep, bool read)
 {
 	struct group_wait g = {
-		.wait = { .warp = w->warp, .lanes = w->active, .keep = keep, .read = read, .done = wait_over }, .warp = w,
+		.wait = { .warp = w->warp, .lanes = w->active, .keep = keep, .read = read, .done = wait_over },
+		.warp = w,
 	};
 
 	bf_agent_sync(w->agent);

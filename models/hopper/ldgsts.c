@@ -130,7 +130,10 @@ static void record_copy(const struct bf_hopper_cta *cta, const struct bf_ldgsts_
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_ldgsts r = {
-			.global = c->global[first], .shared = c->shared[first], .lanes = c->active, .warp = slot,
+			.global = c->global[first],
+			.shared = c->shared[first],
+			.lanes = c->active,
+			.warp = slot,
 			.bytes = c->bytes,
 		};
 
@@ -178,8 +181,8 @@ void bf_ldgsts_issue(struct bf_hopper_cta *cta, struct bf_ldgsts_copy *c)
 	t->active = c->active;
 	t->bytes = c->bytes;
 	bf_groups_add(&s->async_groups, &t->item, slot, c->active);
-	bf_sim_after(gpu->sim, &t->event, bf_hopper_mc(gpu, p->ldgsts_mc) +
-					  bf_rng_below(&s->rng, bf_hopper_mc(gpu, p->bulk_spread_mc) + 1));
+	bf_sim_after(gpu->sim, &t->event,
+		     bf_hopper_mc(gpu, p->ldgsts_mc) + bf_rng_below(&s->rng, bf_hopper_mc(gpu, p->bulk_spread_mc) + 1));
 }
 
 /* ---- groups ---- */
@@ -189,7 +192,9 @@ static void record_group(const struct bf_hopper_cta *cta, uint32_t slot, uint32_
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_group r = { .warp = slot, .lanes = lanes, .group = group, .event = event, .kind = 1 };
+		struct bf_rec_hopper_group r = {
+			.warp = slot, .lanes = lanes, .group = group, .event = event, .kind = 1
+		};
 
 		bf_record(&sim->rec, &bf_rec_hopper_group_schema, cta->sm->actor, &r, NULL, 0);
 	}
@@ -224,8 +229,13 @@ static void barrier_fault(struct bf_hopper_sm *sm, enum bf_mbar_fault why, enum 
 			  uint32_t address, uint64_t word)
 {
 	const struct bf_hopper_fault f = {
-		.kind = BF_HOPPER_FAULT_BARRIER, .barrier = why, .op = op, .sm = sm->id, .warp = slot,
-		.address = address, .word = word,
+		.kind = BF_HOPPER_FAULT_BARRIER,
+		.barrier = why,
+		.op = op,
+		.sm = sm->id,
+		.warp = slot,
+		.address = address,
+		.word = word,
 	};
 
 	bf_hopper_raise(sm->gpu, &f);
@@ -279,7 +289,11 @@ static void record_arrive(const struct bf_bulk_sm *s, uint32_t slot, uint32_t ad
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_ldgsts_arrive r = {
-			.address = address, .lanes = lanes, .warp = slot, .noinc = noinc, .event = event,
+			.address = address,
+			.lanes = lanes,
+			.warp = slot,
+			.noinc = noinc,
+			.event = event,
 		};
 
 		bf_record(&sim->rec, &bf_rec_hopper_ldgsts_arrive_schema, s->sm->actor, &r, NULL, 0);
@@ -377,7 +391,8 @@ void bf_ldgsts_arrive(struct bf_hopper_cta *cta, struct bf_ldgsts_arrive *a)
 
 	a->next_ps = gpu->sim->now_ps + bf_hopper_mc(gpu, gpu->profile.issue_mc);
 	while (s && left && !gpu->fault.kind) {
-		const uint32_t lane = (uint32_t)__builtin_ctz(left), lanes = alike(&s->async_groups.warp[slot], a, left);
+		const uint32_t lane = (uint32_t)__builtin_ctz(left),
+			       lanes = alike(&s->async_groups.warp[slot], a, left);
 
 		if (a->address[lane] % 8 || !own(cta, a->address[lane], 8)) {
 			raise(s, a->address[lane] % 8 ? BF_BULK_FAULT_ALIGN : BF_BULK_FAULT_WINDOW, slot, lane, 0,
@@ -395,7 +410,10 @@ void bf_ldgsts_arrive(struct bf_hopper_cta *cta, struct bf_ldgsts_arrive *a)
 static bool good_address(struct bf_hopper_cta *cta, uint32_t warp, uint32_t address, enum bf_sync_op op)
 {
 	const struct bf_hopper_fault f = {
-		.kind = BF_HOPPER_FAULT_ADDRESS, .op = op, .sm = cta->sm->id, .warp = cta->first_warp + warp,
+		.kind = BF_HOPPER_FAULT_ADDRESS,
+		.op = op,
+		.sm = cta->sm->id,
+		.warp = cta->first_warp + warp,
 		.address = address,
 	};
 

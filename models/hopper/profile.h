@@ -78,7 +78,7 @@ struct bf_hopper_profile {
 	uint32_t bulk_issue_mc;         /* between a bulk copy and its thread's next instruction */
 	uint32_t bulk_latency_mc;       /* issue to the first bytes in shared memory, from L2 */
 	uint32_t bulk_spread_mc;        /* how much later a line may come among many of its engine's under way */
-	uint32_t bulk_spread_requests;  /* ... namely so many; among fewer, less in proportion; a lone one, not at all */
+	uint32_t bulk_spread_requests;  /* ... so many; among fewer less in proportion, a lone one not at all */
 	uint32_t bulk_line_mc;          /* an engine's time for a request of a whole 128-byte line */
 	uint32_t bulk_queued_mc;        /* ... while another copy waits behind */
 	uint32_t bulk_part_mc;          /* ... for a request of less */
@@ -92,7 +92,7 @@ struct bf_hopper_profile {
 	uint32_t bulk_write_mc;         /* stores: issue to the bytes in global memory */
 	uint32_t bulk_peer_mc;          /* to another block: issue to the first bytes there */
 	uint32_t bulk_peer_line_mc;     /* ... an engine's time for a line */
-	uint32_t l2_ports;              /* groups of SMs that share a port to L2: SM i is of group i modulo this */
+	uint32_t l2_ports;              /* groups of SMs that share a port to L2: SM i belongs to i modulo this */
 	uint32_t l2_port_bytes;         /* bytes a cycle of a port */
 	uint32_t l2_slices;             /* parts of L2: lines are spread over them */
 	uint32_t l2_slice_bytes;        /* bytes a cycle of a slice */

@@ -47,7 +47,7 @@ BF_RECORD_DECLARE(hopper_bulk_signal, 532, BF_CLASS_QUEUE, BF_REC_HOPPER_BULK_SI
 	F(u32, event, ENUM, "0=read;1=ended")
 BF_RECORD_DECLARE(hopper_bulk_end, 533, BF_CLASS_QUEUE, BF_REC_HOPPER_BULK_END_FIELDS);
 
-/* Threads closed their group (`group`: the first lane's), or wait for all but the latest `group`, or no longer do. */
+/* Threads closed their group (`group`: the first lane's), or wait for all but the latest `group`. */
 #define BF_REC_HOPPER_GROUP_FIELDS(F)                                                                                \
 	F(u32, warp, DEC, "")                                                                                        \
 	F(u32, lanes, HEX, "")                                                                                       \

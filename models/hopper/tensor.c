@@ -10,14 +10,10 @@ static const struct {
 	uint32_t bytes;
 	uint64_t nan; /* 0: the type has none */
 } types[BF_TENSOR_TYPES] = {
-	[BF_TENSOR_U8] = { 1, 0 },
-	[BF_TENSOR_U16] = { 2, 0 },
-	[BF_TENSOR_U32] = { 4, 0 },
-	[BF_TENSOR_U64] = { 8, 0 },
-	[BF_TENSOR_F16] = { 2, 0x7fff },
-	[BF_TENSOR_BF16] = { 2, 0x7fff },
-	[BF_TENSOR_F32] = { 4, 0x7fffffff },
-	[BF_TENSOR_F64] = { 8, 0xfff8000000000000ull },
+	[BF_TENSOR_U8] = { 1, 0 },           [BF_TENSOR_U16] = { 2, 0 },
+	[BF_TENSOR_U32] = { 4, 0 },          [BF_TENSOR_U64] = { 8, 0 },
+	[BF_TENSOR_F16] = { 2, 0x7fff },     [BF_TENSOR_BF16] = { 2, 0x7fff },
+	[BF_TENSOR_F32] = { 4, 0x7fffffff }, [BF_TENSOR_F64] = { 8, 0xfff8000000000000ull },
 };
 
 uint32_t bf_tensor_element(enum bf_tensor_type type)
@@ -39,19 +35,24 @@ static uint32_t box_count(const struct bf_tensor_map *map, uint32_t d)
 static int check_dimension(const struct bf_tensor_map *m, uint32_t d, struct bf_error *err)
 {
 	if (m->dim[d] == 0 || m->dim[d] > 1ull << 32)
-		return bf_fail(err, -EINVAL, "tensor map: dimension %" PRIu32 " has %" PRIu64 " elements, must be 1..2^32", d,
+		return bf_fail(err, -EINVAL,
+			       "tensor map: dimension %" PRIu32 " has %" PRIu64 " elements, must be 1..2^32", d,
 			       m->dim[d]);
 	if (m->box[d] == 0 || m->box[d] > BF_TENSOR_BOX_MAX)
-		return bf_fail(err, -EINVAL, "tensor map: box of %" PRIu32 " elements in dimension %" PRIu32
-			       ", must be 1..%u", m->box[d], d, BF_TENSOR_BOX_MAX);
+		return bf_fail(err, -EINVAL,
+			       "tensor map: box of %" PRIu32 " elements in dimension %" PRIu32 ", must be 1..%u",
+			       m->box[d], d, BF_TENSOR_BOX_MAX);
 	if (d == 0)
 		return 0;
 	if (m->stride[d] % 16 || m->stride[d] >= 1ull << 40)
-		return bf_fail(err, -EINVAL, "tensor map: stride of %" PRIu64 " bytes in dimension %" PRIu32
-			       ", must be a multiple of 16 below 2^40", m->stride[d], d);
+		return bf_fail(err, -EINVAL,
+			       "tensor map: stride of %" PRIu64 " bytes in dimension %" PRIu32
+			       ", must be a multiple of 16 below 2^40",
+			       m->stride[d], d);
 	if (m->element_stride[d] == 0 || m->element_stride[d] > 8)
-		return bf_fail(err, -EINVAL, "tensor map: element stride %" PRIu32 " in dimension %" PRIu32
-			       ", must be 1..8", m->element_stride[d], d);
+		return bf_fail(err, -EINVAL,
+			       "tensor map: element stride %" PRIu32 " in dimension %" PRIu32 ", must be 1..8",
+			       m->element_stride[d], d);
 	return 0;
 }
 
@@ -61,7 +62,8 @@ int bf_tensor_map_check(const struct bf_tensor_map *m, struct bf_error *err)
 	int rc = 0;
 
 	if (m->rank == 0 || m->rank > BF_TENSOR_RANK_MAX)
-		return bf_fail(err, -EINVAL, "tensor map: rank %" PRIu32 ", must be 1..%u", m->rank, BF_TENSOR_RANK_MAX);
+		return bf_fail(err, -EINVAL, "tensor map: rank %" PRIu32 ", must be 1..%u", m->rank,
+			       BF_TENSOR_RANK_MAX);
 	if ((unsigned)m->type >= BF_TENSOR_TYPES || (unsigned)m->swizzle > BF_TENSOR_SWIZZLE_128)
 		return bf_fail(err, -EINVAL, "tensor map: no such element type or swizzle mode");
 	if (m->base % 16)
@@ -72,10 +74,11 @@ int bf_tensor_map_check(const struct bf_tensor_map *m, struct bf_error *err)
 		return rc;
 	row = m->box[0] * types[m->type].bytes;
 	if (row % 16)
-		return bf_fail(err, -EINVAL, "tensor map: rows of the box have %" PRIu32 " bytes, not a multiple of 16", row);
+		return bf_fail(err, -EINVAL, "tensor map: rows of the box have %" PRIu32 " bytes, not a multiple of 16",
+			       row);
 	if (m->swizzle && row > 16u << m->swizzle)
-		return bf_fail(err, -EINVAL, "tensor map: rows of %" PRIu32 " bytes do not fit a swizzle span of %u", row,
-			       16u << m->swizzle);
+		return bf_fail(err, -EINVAL, "tensor map: rows of %" PRIu32 " bytes do not fit a swizzle span of %u",
+			       row, 16u << m->swizzle);
 	if (m->fill_nan && !types[m->type].nan)
 		return bf_fail(err, -EINVAL, "tensor map: elements of this type have no NaN to fill with");
 	return 0;

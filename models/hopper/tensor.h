@@ -1,9 +1,9 @@
 /*
  * Tensor maps: what a bulk tensor copy knows of the tensor in global memory, and how a box of it is cut into rows.
  *
- * The fields are those of CUDA's CUtensorMap in tiled mode without interleaving (CUDA driver API, cuTensorMapEncodeTiled;
- * PTX ISA 9.0, section 5.5 "Tensors"), as plain numbers: the 128 opaque bytes of the real object are not modelled.
- * Dimension 0 is the innermost one and contiguous. Pure functions; thread-safe.
+ * The fields are those of CUDA's CUtensorMap in tiled mode without interleaving (CUDA driver API,
+ * cuTensorMapEncodeTiled; PTX ISA 9.0, section 5.5 "Tensors"), as plain numbers: the 128 opaque bytes of the real
+ * object are not modelled. Dimension 0 is the innermost one and contiguous. Pure functions; thread-safe.
  */
 #ifndef BELFRY_MODELS_HOPPER_TENSOR_H
 #define BELFRY_MODELS_HOPPER_TENSOR_H
@@ -78,9 +78,9 @@ struct bf_tensor_run {
 /* Goes through a box, row by row. Start with bf_tensor_walk_start(). */
 struct bf_tensor_walk {
 	const struct bf_tensor_map *map;
-	int64_t at[BF_TENSOR_RANK_MAX];      /* corner of the box, in elements; may be outside */
-	uint32_t index[BF_TENSOR_RANK_MAX];  /* row: which element of the box, from dimension 1 up */
-	uint32_t in_row;                     /* elements of this row that are done */
+	int64_t at[BF_TENSOR_RANK_MAX];     /* corner of the box, in elements; may be outside */
+	uint32_t index[BF_TENSOR_RANK_MAX]; /* row: which element of the box, from dimension 1 up */
+	uint32_t in_row;                    /* elements of this row that are done */
 	uint32_t shared;
 	bool end;
 };

@@ -1,6 +1,6 @@
 /*
- * A Hopper GPU with copy engines, global memory and a cluster of blocks, driven without any warp: instructions are issued
- * by the test itself, and the simulation is run until nothing is left. For tests of copies.
+ * A Hopper GPU with copy engines, global memory and a cluster of blocks, driven without any warp: instructions are
+ * issued by the test itself, and the simulation is run until nothing is left. For tests of copies.
  */
 #ifndef BELFRY_TESTS_HOPPER_RIG_H
 #define BELFRY_TESTS_HOPPER_RIG_H
@@ -11,12 +11,12 @@
 
 #include "models/hopper/bulk.h"
 
-#define RIG_MUST(x)                                                                                                  \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define RIG_MUST(x)                                                                                                    \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 #define RIG_SHARED (96u * 1024)
@@ -43,14 +43,17 @@ static inline void rig_open(struct rig *r, const struct rig_opts *o)
 {
 	const struct bf_hopper_launch l = { .ctas = o->ctas, .shared_bytes = RIG_SHARED, .warps = 8 };
 	const struct bf_region_opts global = {
-		.name = "global", .kind = BF_MEM_VRAM, .size = o->global ? o->global : 1u << 20,
+		.name = "global",
+		.kind = BF_MEM_VRAM,
+		.size = o->global ? o->global : 1u << 20,
 	};
 
 	memset(r, 0, sizeof(*r));
 	RIG_MUST(bf_sim_create(o->seed ? o->seed : 1, &r->sim) == 0);
 	RIG_MUST(bf_space_init(&r->space, r->sim, "gpu0", 0) == 0);
 	RIG_MUST(bf_region_create(&r->space, &global, &r->global) == 0);
-	RIG_MUST(bf_hopper_create(r->sim, &(struct bf_hopper_opts){ .name = "gpu0", .profile = o->profile }, &r->gpu) == 0);
+	RIG_MUST(bf_hopper_create(r->sim, &(struct bf_hopper_opts){ .name = "gpu0", .profile = o->profile }, &r->gpu) ==
+		 0);
 	RIG_MUST(bf_bulk_create(r->gpu, &r->space, &r->bulk) == 0);
 	RIG_MUST(bf_hopper_launch(r->gpu, &l, r->cta) == 0);
 	bf_rng_init(&r->rng, o->seed, "rig");
@@ -75,8 +78,8 @@ static inline uint8_t *rig_shared(const struct rig *r, uint32_t rank, uint32_t o
 }
 
 /* One lane of warp 0 does an operation on a barrier of its block; `tx` and `count` as the operation has them. */
-static inline struct bf_sync_instr rig_do(struct rig *r, uint32_t rank, enum bf_sync_op op, uint32_t address, uint32_t count,
-					  uint32_t tx)
+static inline struct bf_sync_instr rig_do(struct rig *r, uint32_t rank, enum bf_sync_op op, uint32_t address,
+					  uint32_t count, uint32_t tx)
 {
 	struct bf_sync_instr in = { .op = (uint8_t)op, .active = 1, .exited = 0xfffffffe };
 

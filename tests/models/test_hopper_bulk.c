@@ -1,11 +1,12 @@
 /*
- * Bulk copies: random boxes and plain copies, byte by byte, against copiers that know nothing of the model's walker; then
- * orders of pieces, rules, multicast, groups, the async proxy, determinism.
+ * Bulk copies: random boxes and plain copies, byte by byte, against copiers that know nothing of the model's walker;
+ * then orders of pieces, rules, multicast, groups, the async proxy, determinism.
  */
 #include <check.h>
 #include <errno.h>
 #include <stdbool.h>
 
+#include "models/hopper/program.h"
 #include "models/hopper/records_bulk.h"
 #include "tests/models/hopper_rig.h"
 
@@ -189,8 +190,13 @@ END_TEST
 START_TEST(test_map_rules)
 {
 	const struct bf_tensor_map good = {
-		.base = 1 << 20, .rank = 2, .type = BF_TENSOR_F16, .dim = { 100, 10 }, .stride = { 0, 208 },
-		.box = { 64, 4 }, .element_stride = { 0, 1 },
+		.base = 1 << 20,
+		.rank = 2,
+		.type = BF_TENSOR_F16,
+		.dim = { 100, 10 },
+		.stride = { 0, 208 },
+		.box = { 64, 4 },
+		.element_stride = { 0, 1 },
 	};
 	struct bf_tensor_map m = good;
 	struct bf_error e = { 0 };
@@ -245,11 +251,15 @@ START_TEST(test_plain)
 	}
 	for (uint32_t i = 0; i < 3000; i++) {
 		const uint32_t from = below(&r, 3), to = below(&r, 3), bytes = 16 * below(&r, 1 + below(&r, 200));
-		const uint32_t a = RIG_BARRIERS + 16 * below(&r, 2000), b = RIG_BARRIERS + 16 * (2300 + below(&r, 2000));
+		const uint32_t a = RIG_BARRIERS + 16 * below(&r, 2000),
+			       b = RIG_BARRIERS + 16 * (2300 + below(&r, 2000));
 		const uint64_t g = 16 * below(&r, 4000);
 		struct bf_bulk_copy c = {
-			.kind = (enum bf_bulk_kind)below(&r, 3), .global = r.global->va + g, .bytes = bytes,
-			.shared = bf_hopper_map(a, from), .barrier = bf_hopper_map(8 * (i % 128), from),
+			.kind = (enum bf_bulk_kind)below(&r, 3),
+			.global = r.global->va + g,
+			.bytes = bytes,
+			.shared = bf_hopper_map(a, from),
+			.barrier = bf_hopper_map(8 * (i % 128), from),
 		};
 
 		if (c.kind == BF_BULK_PEER) {
@@ -269,7 +279,8 @@ START_TEST(test_plain)
 		if (c.kind != BF_BULK_STORE)
 			assert_one_phase(&r, c.barrier >> BF_HOPPER_RANK_SHIFT, c.barrier & 0xffffff);
 		for (uint32_t k = 0; k < 3; k++)
-			ck_assert_mem_eq(shared[k] + RIG_BARRIERS, rig_shared(&r, k, RIG_BARRIERS), RIG_SHARED - RIG_BARRIERS);
+			ck_assert_mem_eq(shared[k] + RIG_BARRIERS, rig_shared(&r, k, RIG_BARRIERS),
+					 RIG_SHARED - RIG_BARRIERS);
 		ck_assert_mem_eq(global, r.global->bytes, 128u << 10);
 	}
 	ck_assert_mem_eq(global, r.global->bytes, 1u << 20);
@@ -346,7 +357,8 @@ static void run_spread(uint64_t seed, uint32_t spread, uint32_t off, struct watc
 	struct rig r;
 
 	p.bulk_spread_mc = spread * 1000;
-	p.l2_slice_bytes = spread ? p.l2_slice_bytes : 1000000; /* nor do slices hold up one request more than another */
+	p.l2_slice_bytes =
+	    spread ? p.l2_slice_bytes : 1000000; /* nor do slices hold up one request more than another */
 	*w = watching();
 	rig_open(&r, &(struct rig_opts){ .seed = seed, .profile = &p });
 	ck_assert_int_eq(bf_stream_open(&r.sim->rec, &r.sim->now_ps, BF_CLASS_QUEUE | BF_CLASS_DMA, &w->sink), 0);
@@ -424,7 +436,12 @@ static const struct bf_tensor_map *const no_map = NULL;
 START_TEST(test_rules)
 {
 	const struct bf_tensor_map map = {
-		.base = 1ull << 41, .rank = 1, .type = BF_TENSOR_U8, .dim = { 64 }, .box = { 64 }, .element_stride = { 1 },
+		.base = 1ull << 41,
+		.rank = 1,
+		.type = BF_TENSOR_U8,
+		.dim = { 64 },
+		.box = { 64 },
+		.element_stride = { 1 },
 	};
 	struct bf_tensor_map odd = map;
 	const uint32_t there = RIG_BARRIERS, peer = bf_hopper_map(RIG_BARRIERS, 1);
@@ -437,18 +454,21 @@ START_TEST(test_rules)
 		{ BF_BULK_FAULT_ALIGN, { .shared = there + 8, .bytes = 16 } },
 		{ BF_BULK_FAULT_ALIGN, { .shared = there, .global = 8, .bytes = 16 } },
 		{ BF_BULK_FAULT_ALIGN, { .shared = there, .barrier = 4, .bytes = 16 } },
-		{ BF_BULK_FAULT_ALIGN, { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = there + 4, .bytes = 16 } },
+		{ BF_BULK_FAULT_ALIGN,
+		  { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = there + 4, .bytes = 16 } },
 		{ BF_BULK_FAULT_ALIGN, { .shared = there + 64, .map = &map } },
 		{ BF_BULK_FAULT_WINDOW, { .shared = RIG_SHARED - 16, .bytes = 32 } },
 		{ BF_BULK_FAULT_WINDOW, { .shared = there, .barrier = RIG_SHARED, .bytes = 16 } },
 		{ BF_BULK_FAULT_WINDOW, { .kind = BF_BULK_STORE, .shared = RIG_SHARED, .bytes = 16 } },
 		{ BF_BULK_FAULT_TARGET, { .shared = there, .barrier = peer, .bytes = 16 } },
 		{ BF_BULK_FAULT_TARGET, { .kind = BF_BULK_STORE, .shared = peer, .bytes = 16 } },
-		{ BF_BULK_FAULT_TARGET, { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = peer, .bytes = 16 } },
+		{ BF_BULK_FAULT_TARGET,
+		  { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = peer, .bytes = 16 } },
 		{ BF_BULK_FAULT_TARGET, { .shared = there, .multicast = 1 << 2, .bytes = 16 } },
 		{ BF_BULK_FAULT_TARGET, { .shared = 0xff000000, .barrier = 0xff000000, .bytes = 16 } },
 		{ BF_BULK_FAULT_MAP, { .shared = there, .map = &odd } },
-		{ BF_BULK_FAULT_MAP, { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = there, .map = &map } },
+		{ BF_BULK_FAULT_MAP,
+		  { .kind = BF_BULK_PEER, .shared = peer, .barrier = peer, .source = there, .map = &map } },
 		{ BF_BULK_FAULT_GLOBAL, { .shared = there, .global = 16, .bytes = 16 } },
 		{ BF_BULK_FAULT_GLOBAL, { .kind = BF_BULK_STORE, .shared = there, .global = 16, .bytes = 16 } },
 		{ BF_BULK_OK, { .kind = BF_BULK_STORE, .shared = there, .global = 0, .bytes = 0 } },
@@ -671,10 +691,80 @@ START_TEST(test_proxy_instruction)
 	bf_hopper_issue(r.cta[0], &in);
 	ck_assert_uint_eq(bf_bulk_stale(r.cta[0]), 32);
 	bf_hopper_exit(r.cta[0]);
-	ck_assert_int_eq(bf_hopper_launch(r.gpu, &(struct bf_hopper_launch){ .shared_bytes = RIG_SHARED, .warps = 1 }, r.cta),
-			 0);
+	ck_assert_int_eq(
+	    bf_hopper_launch(r.gpu, &(struct bf_hopper_launch){ .shared_bytes = RIG_SHARED, .warps = 1 }, r.cta), 0);
 	ck_assert_uint_eq(bf_bulk_stale(r.cta[0]), 0);
 	rig_close(&r);
+}
+END_TEST
+
+/* ---- warps ---- */
+
+/* Loads blocks of 4 KiB, adds one to each byte, and stores them behind; two buffers. */
+#define ROUNDS 16u
+#define BUFFER 4096u
+
+struct adder {
+	struct rig *rig;
+	bool fences;
+	uint32_t rounds;
+};
+
+static void adder_main(struct bf_warp *w)
+{
+	const struct adder *a = w->arg;
+	const uint64_t in = a->rig->global->va, out = in + ROUNDS * BUFFER;
+
+	bf_warp_init(w, 0, 1);
+	for (uint32_t i = 0; i < a->rounds; i++) {
+		const uint32_t at = RIG_BARRIERS + i % 2 * BUFFER;
+		struct bf_bulk_copy load = { .shared = at, .barrier = 0, .bytes = BUFFER, .global = in + i * BUFFER };
+		struct bf_bulk_copy store = {
+			.kind = BF_BULK_STORE, .shared = at, .bytes = BUFFER, .global = out + i * BUFFER,
+		};
+		uint8_t bytes[BUFFER];
+
+		ck_assert(bf_warp_copy_wait(w, 1, true)); /* the store before the last has read this buffer */
+		bf_warp_copy(w, &load);
+		w->instr.tx[0] = BUFFER;
+		w->instr.op = BF_SYNC_ARRIVE;
+		w->instr.active = 1;
+		w->instr.address[0] = 0;
+		w->instr.count[0] = 1;
+		bf_warp_push(w);
+		while (!bf_warp_try(w, 0, i & 1))
+			;
+		for (uint32_t k = 0; k < BUFFER; k++)
+			bytes[k] = (uint8_t)(rig_shared(a->rig, 0, at)[k] + 1);
+		bf_bulk_plain_store(w->cta, w->warp, at, bytes, BUFFER);
+		if (a->fences)
+			bf_warp_copy_fence(w);
+		bf_warp_copy(w, &store);
+		bf_bulk_commit(w->cta, w->warp, 1);
+	}
+	ck_assert(bf_warp_copy_wait(w, 0, false));
+}
+
+START_TEST(test_warp)
+{
+	for (uint32_t fences = 0; fences < 2; fences++) {
+		struct adder a = { .fences = fences, .rounds = ROUNDS };
+		struct bf_warp *w = NULL;
+		struct rig r;
+
+		rig_open(&r, &(struct rig_opts){ .seed = 12 });
+		scramble(&r, r.global->bytes, ROUNDS * BUFFER);
+		a.rig = &r;
+		ck_assert_int_eq(bf_warp_create(&(struct bf_warp_opts){ .cta = r.cta[0], .active = 1, .exited = 0xfffffffe,
+								       .main = adder_main, .arg = &a }, &w), 0);
+		ck_assert_int_eq(bf_sim_run(r.sim, BF_NEVER), BF_RUN_IDLE);
+		ck_assert_ptr_null(bf_hopper_fault(r.gpu));
+		/* Without the fence the loaded bytes go out, not the new ones. */
+		for (uint32_t k = 0; k < ROUNDS * BUFFER; k++)
+			ck_assert_uint_eq((uint8_t)(r.global->bytes[k] + fences), r.global->bytes[ROUNDS * BUFFER + k]);
+		rig_close(&r);
+		bf_warp_destroy(w);
+	}
 }
 END_TEST
 
@@ -720,8 +810,11 @@ static uint64_t hash_of(uint64_t seed)
 	ck_assert_int_eq(bf_stream_open(&r.sim->rec, &r.sim->now_ps, BF_CLASS_ALL, NULL), 0);
 	for (uint32_t i = 0; i < 40; i++) {
 		struct bf_bulk_copy c = {
-			.kind = i % 3 ? BF_BULK_LOAD : BF_BULK_STORE, .shared = bf_hopper_map(RIG_BARRIERS, i % 4),
-			.barrier = bf_hopper_map(8 * i, i % 4), .bytes = 2048 + 16 * i, .global = r.global->va + 16 * i,
+			.kind = i % 3 ? BF_BULK_LOAD : BF_BULK_STORE,
+			.shared = bf_hopper_map(RIG_BARRIERS, i % 4),
+			.barrier = bf_hopper_map(8 * i, i % 4),
+			.bytes = 2048 + 16 * i,
+			.global = r.global->va + 16 * i,
 		};
 
 		if (i % 3)
@@ -763,6 +856,7 @@ int main(void)
 	tcase_add_test(tc, test_groups_killed);
 	tcase_add_test(tc, test_proxy);
 	tcase_add_test(tc, test_proxy_instruction);
+	tcase_add_test(tc, test_warp);
 	tcase_add_test(tc, test_rate);
 	tcase_add_test(tc, test_determinism);
 	suite_add_tcase(s, tc);

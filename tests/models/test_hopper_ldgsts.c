@@ -13,7 +13,8 @@ static void scramble(struct rig *r, uint8_t *bytes, size_t n)
 }
 
 /* All lanes of `active` copy `bytes` each, side by side. */
-static struct bf_ldgsts_copy side_by_side(const struct rig *r, uint32_t active, uint32_t bytes, uint32_t global, uint32_t shared)
+static struct bf_ldgsts_copy side_by_side(const struct rig *r, uint32_t active, uint32_t bytes, uint32_t global,
+					  uint32_t shared)
 {
 	struct bf_ldgsts_copy c = { .active = active, .bytes = bytes };
 
@@ -54,7 +55,8 @@ START_TEST(test_bytes)
 	rig_open(&r, &(struct rig_opts){ .seed = 21 });
 	scramble(&r, r.global->bytes, r.global->size);
 	for (uint32_t i = 0; i < 2000; i++) {
-		struct bf_ldgsts_copy c = { .active = (uint32_t)bf_rng_next(&r.rng), .bytes = 4u << bf_rng_below(&r.rng, 3) };
+		struct bf_ldgsts_copy c = { .active = (uint32_t)bf_rng_next(&r.rng),
+					    .bytes = 4u << bf_rng_below(&r.rng, 3) };
 
 		memcpy(want, rig_shared(&r, 0, 0), RIG_SHARED);
 		for (uint32_t left = c.active; left; left &= left - 1) {
@@ -134,8 +136,8 @@ END_TEST
 /* ---- groups ---- */
 
 /*
- * A pipeline with `ahead` groups in flight beside the one in use and the one just issued: after wait_group N the oldest is
- * there, and N of them still may not be.
+ * A pipeline with `ahead` groups in flight beside the one in use and the one just issued: after wait_group N the oldest
+ * is there, and N of them still may not be.
  */
 START_TEST(test_pipeline)
 {
@@ -255,8 +257,8 @@ START_TEST(test_noinc)
 END_TEST
 
 /*
- * Without noinc the count goes up and down again: on Ampere the pending one, on Hopper the transaction count; the phase waits
- * for the copies all the same, and needs its own arrivals besides.
+ * Without noinc the count goes up and down again: on Ampere the pending one, on Hopper the transaction count; the phase
+ * waits for the copies all the same, and needs its own arrivals besides.
  */
 START_TEST(test_inc)
 {
