@@ -501,7 +501,7 @@ const struct bf_command bf_cmd_serve = {
 	    "\n"
 	    "Examples:\n"
 	    "  belfry serve nvme --socket /tmp/nvme.sock --media disk.img --capacity 1G\n"
-	    "  belfry serve nvme --socket /tmp/nvme.sock --once --stats --trace guest.bft --records queue,mmio,dma\n"
+	    "  belfry serve nvme --socket /tmp/nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
 	    "  belfry serve nvme --socket /tmp/nvme.sock --faults 'dma-fault skip=1000' --verbose",
 	.options = options,
 	.min_args = 1,
