@@ -229,16 +229,16 @@ void bf_row_spread(struct bf_row *row, const char *field, int64_t *silicon, uint
 		bf_row_exact(row, field, n * 1000, m * 1000);
 		return;
 	}
-	snprintf(name, sizeof(name), "%s, mean", field);
+	snprintf(name, sizeof(name), "%.40s, mean", field);
 	bf_row_compare(row, name, mean(silicon, n), mean(model, m));
 	qsort(silicon, n, sizeof(*silicon), by_value);
 	qsort(model, m, sizeof(*model), by_value);
 	for (uint32_t q = 1; q <= 3; q++) {
-		snprintf(name, sizeof(name), "%s, %s", field, names[q - 1]);
+		snprintf(name, sizeof(name), "%.40s, %s", field, names[q - 1]);
 		judge(row, name, silicon[(uint64_t)(n - 1) * q / 4], model[(uint64_t)(m - 1) * q / 4],
 		      bound_of(silicon[(uint64_t)(n - 1) * q / 4], 10));
 	}
-	snprintf(name, sizeof(name), "%s, last", field);
+	snprintf(name, sizeof(name), "%.40s, last", field);
 	judge(row, name, silicon[n - 1], model[m - 1], bound_of(silicon[n - 1], 15));
 }
 

@@ -24,7 +24,7 @@ struct bf_row {
 	int rc;
 	uint32_t values, out; /* compared, and how many of them were out of bounds */
 	/* The value that is furthest out (or nearest to it), as the row's line shows it. */
-	char field[32];
+	char field[64];
 	int64_t silicon, model;
 	uint64_t badness;    /* error in thousandths of the bound: above 1000 is out */
 	const char *problem; /* why the experiment could not run; NULL */

@@ -1,0 +1,66 @@
+#!/bin/sh
+# What an H200's sync unit took, row by row, on the model; and what was changed in the rows is found.
+set -eu
+command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+check() {
+	got=0
+	"$BELFRY" check hopper-timing "$@" >"$work/out" 2>&1 || got=$?
+}
+is() {
+	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
+		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
+		tail -n 40 "$work/out" >&2
+		exit 1
+	fi
+}
+rows() {
+	grep "\"exp\":\"$1\"" "$work/all" >"$work/rows"
+}
+
+xz -dc "$BELFRY_SOURCE_DIR/traces/samples/hopper_timing_h200.jsonl.xz" >"$work/all"
+
+# All rows of these kinds are within bounds.
+for kind in arrive_cycle test_cycle stride plain merge arrive_throughput single_latency stale replacement plain_store \
+	cta_exit pingpong wake_order park_shape timeout timeout_bg limit_spread limit_pair remote_pingpong \
+	remote_throughput cluster_remote_arrive; do
+	rows $kind
+	check "$work/rows"
+	is 0 '(100.0 %)'
+done
+
+# Of all rows that are not about copies at least so many are.
+grep -v '"exp":"bulk\|"exp":"tx_partial\|"exp":"evict_bulk' "$work/all" >"$work/rows"
+check "$work/rows"
+# shellcheck disable=SC2046
+set -- $(sed -n 's/^\([0-9]*\) of \([0-9]*\) rows within.*/\1 \2/p' "$work/out")
+[ "$2" = 819 ] && [ "$1" -ge 730 ] || { echo "FAILED: $1 of $2 rows within bounds" >&2; exit 1; }
+
+# A value that is wrong, a capacity that is wrong, a kind that nobody knows.
+rows stride
+sed 's/"cycles_per_op":49.8[0-9]*/"cycles_per_op":59.8/' "$work/rows" >"$work/bad"
+check "$work/bad"
+is 1 'silicon      59.80  model      49.90    -16.56 %  OUT'
+rows replacement
+sed 's/"still_cached":"0/"still_cached":"1/' "$work/rows" >"$work/bad"
+check "$work/bad"
+is 1 'still_cached             silicon 1'
+echo '{"exp":"warp_speed","cycles":1}' >"$work/bad"
+check "$work/bad"
+is 1 'there is no experiment of this kind'
+
+# Bad files.
+echo '{"exp":"stride","stride":8,"op":"arrive","cycles_per_op":49.85}' >"$work/bad"
+check "$work/bad"
+is 2 'line 1: barriers must be a number'
+echo '{"exp":"stride","stride":8,"barriers":100000,"op":"arrive","cycles_per_op":49.85}' >"$work/bad"
+check "$work/bad"
+is 1 "the row's numbers do not fit an SM"
+echo '{"barriers":1}' >"$work/bad"
+check "$work/bad"
+is 2 'exp must be a text'
+check /dev/null
+is 2 'there is no row in it'
