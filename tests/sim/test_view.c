@@ -837,6 +837,44 @@ START_TEST(access_outside_stops_the_run)
 }
 END_TEST
 
+#define MANY 40000u
+
+/* All at one moment: no store's own delay is over when the last one is issued. */
+static void store_many(struct world *w, struct bf_agent *a, unsigned id)
+{
+	struct bf_region_opts o = { .name = "many", .kind = w->c.kind, .size = MANY * 64u };
+	struct bf_region *many;
+	uint64_t got = 0;
+
+	(void)id;
+	ck_assert_int_eq(bf_region_create(&w->space, &o, &many), 0);
+	for (uint64_t i = 0; i < MANY; i++) {
+		uint64_t *p = (uint64_t *)(void *)(many->bytes + 64 * i);
+
+		put(a, p, i + 1, BF_WEAK, BF_SCOPE_CTA);
+		ck_assert_uint_eq(get(a, p, BF_WEAK, BF_SCOPE_CTA), i + 1);
+		w->r[0] += !*p;
+	}
+	for (uint64_t i = 0; i < MANY; i++)
+		got += *(uint64_t *)(void *)(many->bytes + 64 * i) == i + 1;
+	w->r[1] = got;
+}
+
+/* Stores wait, and each thread sees its own, but a simulation does not hold any number of them back. */
+START_TEST(what_waits_is_bounded)
+{
+	struct config c = { .ordering = BF_ORDER_GPU };
+	struct world w;
+
+	open_world(&w, &c, 1);
+	start(&w, 0, store_many);
+	close_world(&w);
+	ck_assert_uint_ge(w.r[0], MANY / 4);
+	ck_assert_uint_ge(w.r[1], MANY - 16384);
+	free_world(&w);
+}
+END_TEST
+
 START_TEST(names)
 {
 	enum bf_ordering o;
@@ -873,6 +911,7 @@ int main(void)
 	tcase_add_loop_test(t, stale_copies, 0, 2);
 	tcase_add_loop_test(t, deterministic, 0, 4);
 	tcase_add_test(t, access_outside_stops_the_run);
+	tcase_add_test(t, what_waits_is_bounded);
 	tcase_add_test(t, names);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
