@@ -295,7 +295,8 @@ END_TEST
 
 struct watch {
 	struct bf_sink sink;
-	uint32_t pieces, late, bytes, signals, smallest; /* late: before one that landed earlier */
+	uint32_t pieces, late, bytes; /* late: before one that landed earlier */
+	uint32_t signals, smallest, first;
 	uint32_t last;
 	uint64_t sum;
 };
@@ -330,7 +331,7 @@ static int watch_write(struct bf_sink *s, const void *records, size_t len)
 		} else if (head->type == BF_REC_ID_hopper_bulk_signal) {
 			const struct bf_rec_hopper_bulk_signal *signal = (const void *)(head + 1);
 
-			w->signals++;
+			w->first = w->signals++ ? w->first : signal->bytes;
 			w->sum += signal->bytes;
 			if (signal->bytes < w->smallest)
 				w->smallest = signal->bytes;
@@ -350,13 +351,16 @@ static struct watch watching(void)
 }
 
 /* A copy of 16 KiB + 48 from 16 bytes off a line, with latencies that spread over `spread` cycles. */
-static void run_spread(uint64_t seed, uint32_t spread, uint32_t off, struct watch *w)
+static void run_spread(uint64_t seed, uint32_t spread, uint32_t window, uint32_t off, struct watch *w)
 {
 	struct bf_hopper_profile p = bf_hopper_h200;
 	struct bf_bulk_copy c = { .shared = RIG_BARRIERS, .barrier = 64, .bytes = 16384 + 48 };
 	struct rig r;
 
 	p.bulk_spread_mc = spread * 1000;
+	p.bulk_window = window;
+	if (spread == 0)
+		p.bulk_gather_mc = p.bulk_gather_spread_mc = 0;
 	p.l2_slice_bytes =
 	    spread ? p.l2_slice_bytes : 1000000; /* nor do slices hold up one request more than another */
 	*w = watching();
@@ -381,17 +385,20 @@ START_TEST(test_orders)
 	struct watch w;
 	uint32_t late = 0;
 
-	run_spread(1, 0, 16, &w);
-	ck_assert_uint_eq(w.late, 0); /* in order */
+	run_spread(1, 0, 512, 16, &w);
+	ck_assert_uint_eq(w.late, 0);   /* in order */
+	ck_assert_uint_eq(w.first, 16); /* the second half of a sector */
 	ck_assert_uint_gt(w.signals, 16);
 	for (uint32_t seed = 1; seed <= 40; seed++) {
-		run_spread(seed, 32, 16, &w);
+		run_spread(seed, 32, 512, 16, &w);
 		late += w.late;
 		ck_assert_uint_eq(w.smallest, 16);
-		run_spread(seed, 5000, 16, &w);
+		run_spread(seed, 5000, 512, 16, &w);
 		ck_assert_uint_gt(w.late, w.pieces / 4);
-		run_spread(seed, 32, 64, &w);
+		run_spread(seed, 32, 512, 64, &w);
 		ck_assert_uint_ge(w.smallest, 16);
+		run_spread(seed, 5000, 1, 32, &w); /* one request at a time */
+		ck_assert_uint_eq(w.late, 0);
 	}
 	ck_assert_uint_gt(late, 40 * 16);
 }
@@ -627,13 +634,14 @@ START_TEST(test_proxy)
 	scramble(&r, rig_shared(&r, 0, RIG_BARRIERS), 64);
 	memcpy(old, rig_shared(&r, 0, RIG_BARRIERS), 64);
 	scramble(&r, new, 64);
-	memcpy(mixed, new, 32);
-	memcpy(mixed + 32, old + 32, 32);
+	memcpy(mixed, new, 64);
+	memcpy(mixed + 16, old + 16, 32);
 	c.global = r.global->va;
 	load.global = r.global->va + 4096;
 
-	bf_bulk_plain_store(r.cta[0], 1, RIG_BARRIERS, new, 32);
-	bf_bulk_plain_store(r.cta[0], 2, RIG_BARRIERS + 32, new + 32, 32);
+	bf_bulk_plain_store(r.cta[0], 1, RIG_BARRIERS, new, 16);
+	bf_bulk_plain_store(r.cta[0], 1, RIG_BARRIERS + 48, new + 48, 16);
+	bf_bulk_plain_store(r.cta[0], 2, RIG_BARRIERS + 16, new + 16, 32);
 	ck_assert_mem_eq(rig_shared(&r, 0, RIG_BARRIERS), new, 64); /* plain loads see it */
 	ck_assert_uint_eq(bf_bulk_stale(r.cta[0]), 64);
 	issue_good(&r, 0, &c);
