@@ -47,6 +47,8 @@ static const struct kind {
 	{ "remote_pingpong", bf_row_remote_pingpong },
 	{ "remote_throughput", bf_row_remote_throughput },
 	{ "cluster_remote_arrive", bf_row_cluster_remote_arrive },
+	{ "gpu_post_host_48B", bf_row_gpu_post_host },
+	{ "gpu_cpu_pingpong", bf_row_gpu_cpu_pingpong },
 	{ "bulk", bf_row_bulk },
 	{ "bulk_pipe", bf_row_bulk_pipe },
 	{ "tx_partial", bf_row_tx_partial },

@@ -121,6 +121,9 @@ bf_row_fn bf_row_timeout, bf_row_timeout_bg, bf_row_limit_spread, bf_row_limit_m
 /* hopper_rows_remote.c: clusters. */
 bf_row_fn bf_row_remote_pingpong, bf_row_remote_throughput, bf_row_cluster_remote_arrive;
 
+/* hopper_rows_host.c: host memory. */
+bf_row_fn bf_row_gpu_post_host, bf_row_gpu_cpu_pingpong;
+
 /* hopper_rows_bulk.c: bulk copies. */
 bf_row_fn bf_row_bulk, bf_row_bulk_pipe, bf_row_tx_partial, bf_row_evict_bulk;
 

@@ -217,7 +217,7 @@ static void lanes_complete(struct bf_warp *w)
 {
 	const struct lanes *k = w->arg;
 
-	bf_lab_spend(w, 3180000);
+	bf_lab_spend(w, 3100000);
 	for (uint32_t i = 0; i < k->lanes; i++) {
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, i, 8), 1);
 		bf_warp_push(w);

@@ -32,7 +32,7 @@
 #define CHIP                                                                                                           \
 	.cycle_ps = 505, .sms = 132, .shared_bytes = 228 * 1024, .warps = 64, .pool_entries = 32, .tick_cycles = 512,  \
 	.limit_ticks = 15, .arrive_mc = 47000, .test_mc = 56500, .init_mc = 58000, .expect_mc = 47000,                 \
-	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .ahead_mc = 16000, .op_mc = 7400, .lane_mc = 10980, .lane_test_mc = 13400, .lane_busy_mc = 5800,\
+	.refuse_mc = 2000, .enter_mc = 20000, .miss_mc = 9000, .ahead_mc = 16000, .op_mc = 7400, .lane_mc = 10980, .lane_test_mc = 13400, .lane_busy_mc = 7400,\
 	.merge_mc = 2000, .issue_mc = 8000, .operands_mc = 43000, .load_mc = 29600,        \
 	.atomic_mc = 122500, .wake_mc = 66000, .wake_next_mc = 2200, .wake_part_mc = 8800, .limit_mc = 106000,         \
 	.limit_next_mc = 2000, .hint_true_mc = 45000, .hint_false_mc = 82000, .remote_mc = 28500,                      \
