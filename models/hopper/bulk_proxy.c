@@ -5,14 +5,13 @@
  * copies read that. A warp's fence is for its own stores only (PTX ISA 9.0, "proxies"): that a barrier orders the warps
  * does not help. What a copy writes is the byte's value for everybody.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/hopper/bulk_internal.h"
 #include "models/hopper/records_bulk.h"
 #include "sim/error.h"
-
-#include <errno.h>
 
 static bool track(struct bf_bulk_sm *s)
 {
