@@ -84,7 +84,9 @@ static const char *number(int64_t v, char *buf, size_t cap)
 
 static int64_t error_of(const struct bf_row *r)
 {
-	return r->silicon ? (r->model - r->silicon) * 100000 / llabs(r->silicon) : 0;
+	const int64_t error = r->model - r->silicon, most = INT64_MAX / 100000;
+
+	return r->silicon && llabs(error) < most ? error * 100000 / llabs(r->silicon) : 0;
 }
 
 static void print_row(const struct bf_row *r, const char *kind, const char *problem, bool good)

@@ -140,6 +140,10 @@ void bf_row_limit_spread(struct bf_row *row)
 			high = took > high ? took : high;
 		}
 	}
+	if (runs == 0)
+		row->problem = "the row's numbers do not fit the experiment";
+	if (row->problem)
+		return;
 	bf_row_compare(row, "min", bf_row_number(row, "min"), low);
 	bf_row_compare(row, "max", bf_row_number(row, "max"), high);
 }

@@ -64,14 +64,14 @@ static bool run_chain(struct bf_row *row, struct chain *c)
 {
 	struct bf_lab lab;
 
-	if (c->barriers == 0 || c->barriers > 1024 || c->stride % 8 || (uint64_t)c->barriers * c->stride > 65536)
+	if (c->barriers == 0 || c->barriers > 1024 || c->stride % 8 || (uint64_t)c->barriers * c->stride > 65536) {
 		row->problem = "the row's numbers do not fit an SM";
-	else if (bf_lab_open(&lab, row, 1, 1)) {
+		return false;
+	}
+	if (bf_lab_open(&lab, row, 1, 1)) {
 		bf_lab_warp(&lab, lab.cta[0], 0, 1, chain_main, c);
 		bf_lab_run(&lab);
 	}
-	if (row->problem && !strcmp(row->problem, "the row's numbers do not fit an SM"))
-		return false;
 	bf_lab_close(&lab);
 	return !row->problem;
 }

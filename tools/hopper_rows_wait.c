@@ -208,7 +208,7 @@ static bool run_wake(struct bf_row *row, struct wake *k, bf_warp_fn *completing)
 /* A block's warps begin in groups of four, the last group first, and the first warp of a group last. */
 static void block_skew(struct wake *k, int64_t base, int64_t step)
 {
-	for (uint32_t i = 0; i < k->waiters; i++) {
+	for (uint32_t i = 0; i < k->waiters && i < WAITERS; i++) {
 		const uint32_t group = (k->waiters - 1) / 4 - i / 4, in_group = (i + 3) % 4;
 
 		k->start[i] = base + (int64_t)(group * 4 + in_group) * step;

@@ -10,7 +10,7 @@
  * while its results and wake-ups come at their times. (A look from outside the simulation therefore sees a word as much
  * as the length of the unit's queue too early; no instruction can.)
  *
- * Sources: the measured behaviour of an H200 where docs/devices/hopper.md says so, PTX ISA 9.0 section 9.7.13.15, and
+ * Sources: what an H200 did when it was measured (traces/samples/hopper_*_h200), PTX ISA 9.0 section 9.7.13.15, and
  * US20230289242A1 for the `patent` profile. One thread: the simulation's.
  */
 #ifndef BELFRY_MODELS_HOPPER_UNIT_H
