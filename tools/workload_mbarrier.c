@@ -47,7 +47,6 @@ struct arena {
 static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_sink *sink, struct bf_error *err)
 {
 	const struct bf_cluster_opts opts = {
-		.platform = BF_PLATFORM_SIM,
 		.seed = w->seed,
 		.ordering = w->ordering,
 		.profile = &w->profile,

@@ -1,26 +1,966 @@
-/* Worlds of clusters: which of the two kinds does it. */
-#include "drivers/backend/cluster.h"
-
+/*
+ * Clusters in virtual time. A lane's request travels: bf_sim_cluster_mbar() -> the lane parks -> gather(), once all lanes
+ * of the warp that are as far have asked, makes one warp instruction of those that ask for the same -> models/hopper ->
+ * finish() wakes the lanes with their results.
+ *
+ * Plain accesses to shared memory go through the lanes' views (sim/view.h): a store is seen by the block, and by the
+ * cluster, only as far as it has been released. What drains to shared memory passes the async proxy's bookkeeping
+ * (bf_bulk_plain_store()) on its way: struct bf_cache_ops is where.
+ */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
 
+/*
+ * Costs of what the Hopper model does not time: plain accesses. A shared load is 29.6 cycles to its use on an H200; a
+ * store leaves the warp at once; orderings at block scope cost nothing, those at cluster scope are the arrive's
+ * (profile.remote_release_mc).
+ */
+static const struct bf_cost cost = { .load = 15000, .store = 1000, .atomic = 62000, .fence_sys = 500000, .poll = 15000 };
+
+/* How often and how long a warp stands still before an instruction under the weak orderings: other warps get ahead. */
+#define STALL_PPM 30000u
+#define STALL_GPU_PS (500 * BF_NS)
+#define STALL_ADVERSARIAL_PS (4000 * BF_NS)
+
+/* Blocks of a grid do not start together. */
+#define START_SKEW_PS (2000 * BF_NS)
+
+/* Longer than any copy or time limit: who has seen nothing happen for so long will wait for ever. */
+#define HUNG_PS (60 * BF_US)
+#define WATCH_PS (5 * BF_US)
+
+#define LANE_STACK (48u << 10)
+
+/* ---- lanes that ask ---- */
+
+struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address)
+{
+	const uint32_t rank = address >> BF_SHARED_RANK_SHIFT;
+
+	return rank < from->cluster->grid->opts.ctas ? &from->cluster->cta[rank] : NULL;
+}
+
+static struct bf_sim *sim_of(const struct bf_cta_of *cta)
+{
+	return cta->cluster->grid->world->sim;
+}
+
+static void wake_lanes(struct bf_warp_of *w, uint32_t lanes)
+{
+	for (uint32_t i = 0; i < BF_LANES; i++)
+		if (lanes >> i & 1)
+			bf_agent_unpark(w->lane[i].thread.agent);
+}
+
+static void put_flight(struct bf_flight *f)
+{
+	struct bf_warp_of *w = f->warp;
+	const uint32_t lanes = f->lanes;
+
+	f->next = w->idle;
+	w->idle = f;
+	wake_lanes(w, lanes);
+}
+
+static void resume(struct bf_event *ev)
+{
+	put_flight(BF_CONTAINER_OF(ev, struct bf_flight, resume));
+}
+
+static void finish(struct bf_sync_instr *instr)
+{
+	struct bf_flight *f = BF_CONTAINER_OF(instr, struct bf_flight, instr);
+
+	if (instr->killed || instr->fault) {
+		bf_sim_stop(sim_of(f->warp->cta));
+		return;
+	}
+	for (uint32_t i = 0; i < BF_LANES; i++)
+		if (f->lanes >> i & 1)
+			f->warp->lane[i].result = instr->op >= BF_SYNC_TEST_PARITY ? instr->result >> i & 1 : instr->token[i];
+	put_flight(f);
+}
+
+static struct bf_flight *get_flight(struct bf_warp_of *w)
+{
+	struct bf_flight *f = w->idle;
+
+	if (f) {
+		w->idle = f->next;
+		return f;
+	}
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->warp = w;
+	bf_event_init(&f->resume, resume);
+	bf_event_init(&f->instr.event, NULL);
+	f->all = w->all;
+	w->all = f;
+	return f;
+}
+
+static const uint8_t op_of[] = {
+	[BF_BAR_INIT] = BF_SYNC_INIT,
+	[BF_BAR_INVAL] = BF_SYNC_INVAL,
+	[BF_BAR_ARRIVE] = BF_SYNC_ARRIVE,
+	[BF_BAR_DROP] = BF_SYNC_ARRIVE_DROP,
+	[BF_BAR_EXPECT_TX] = BF_SYNC_EXPECT_TX,
+	[BF_BAR_COMPLETE_TX] = BF_SYNC_COMPLETE_TX,
+	[BF_BAR_TEST_PARITY] = BF_SYNC_TEST_PARITY,
+	[BF_BAR_TEST_TOKEN] = BF_SYNC_TEST_STATE,
+	[BF_BAR_TRY_PARITY] = BF_SYNC_TRY_PARITY,
+	[BF_BAR_TRY_TOKEN] = BF_SYNC_TRY_STATE,
+};
+
+static bool same_instruction(const struct bf_bar_request *a, const struct bf_bar_request *b)
+{
+	return a && b && a->op == b->op && a->sem == b->sem && a->result_wanted == b->result_wanted;
+}
+
+/* One warp instruction for all lanes that ask for what lane `first` asks for. */
+static uint32_t issue_barrier(struct bf_warp_of *w, uint32_t first)
+{
+	const struct bf_bar_request *r = w->lane[first].request;
+	struct bf_flight *f = get_flight(w);
+	struct bf_sync_instr *in;
+
+	if (!f) {
+		bf_fail(&sim_of(w->cta)->error, -ENOMEM, "no memory for an instruction");
+		bf_sim_stop(sim_of(w->cta));
+		return w->asking;
+	}
+	in = &f->instr;
+	f->lanes = 0;
+	for (uint32_t i = first; i < BF_LANES; i++) {
+		const struct bf_bar_request *q = w->lane[i].request;
+
+		if (!(w->asking >> i & 1) || !same_instruction(r, q))
+			continue;
+		f->lanes |= 1u << i;
+		in->address[i] = q->bar;
+		in->count[i] = q->count;
+		in->tx[i] = q->tx;
+		in->token[i] = q->token;
+	}
+	in->op = op_of[r->op];
+	in->release = r->sem == BF_BAR_CLUSTER;
+	in->hinted = false;
+	in->warp = (uint8_t)bf_hopper_cta_slot(w->cta->model, w->index);
+	in->active = f->lanes;
+	in->exited = w->exited;
+	in->done = r->op >= BF_BAR_TEST_PARITY || r->result_wanted ? finish : NULL;
+	in->result = 0;
+	in->fault = 0;
+	in->killed = false;
+	for (uint32_t i = 0; i < BF_LANES; i++)
+		if (f->lanes >> i & 1)
+			bf_watch_request(&w->lane[i], w->lane[i].request);
+	{
+		const uint32_t lanes = f->lanes;
+		const bool results = in->done != NULL;
+
+		bf_hopper_issue(w->cta->model, in);
+		if (bf_hopper_fault(w->cta->cluster->grid->world->gpu))
+			bf_sim_stop(sim_of(w->cta));
+		else if (!results)
+			bf_sim_at(sim_of(w->cta), &f->resume, in->next_ps);
+		return lanes;
+	}
+}
+
+static uint32_t issue_copies(struct bf_warp_of *w, uint32_t first)
+{
+	const struct bf_async_request *r = w->lane[first].copies_now;
+	struct bf_flight *f = get_flight(w);
+	struct bf_ldgsts_copy copy = { .warp = w->index, .bytes = 16 };
+	struct bf_ldgsts_arrive arrive = { .warp = w->index, .noinc = r->op == BF_ASYNC_ARRIVE_NOINC };
+	struct bf_space *space = &w->cta->cluster->grid->world->space;
+	uint32_t lanes = 0;
+
+	if (!f) {
+		bf_sim_stop(sim_of(w->cta));
+		return w->asking;
+	}
+	for (uint32_t i = first; i < BF_LANES; i++) {
+		const struct bf_async_request *q = w->lane[i].copies_now;
+		struct bf_region *region;
+
+		if (!(w->asking >> i & 1) || !q || q->op != r->op)
+			continue;
+		lanes |= 1u << i;
+		arrive.address[i] = q->bar;
+		copy.shared[i] = q->shared;
+		copy.source[i] = 16;
+		if (q->op == BF_ASYNC_ARRIVE_NOINC)
+			bf_watch_arrival(&w->lane[i], w->cta, q->bar, 1);
+		else if (q->op == BF_ASYNC_ARRIVE && bf_watch_of(w->cta, q->bar))
+			bf_watch_of(w->cta, q->bar)->async_incs++;
+		if (q->op != BF_ASYNC_LOAD16)
+			continue;
+		region = bf_space_find_host(space, q->global);
+		copy.global[i] = region ? bf_va(region, q->global) : 0;
+		bf_watch_async(&w->lane[i], bf_shared_offset(q->shared), 16);
+	}
+	copy.active = arrive.active = lanes;
+	if (r->op == BF_ASYNC_LOAD16)
+		bf_ldgsts_issue(w->cta->model, &copy);
+	else
+		bf_ldgsts_arrive(w->cta->model, &arrive);
+	f->lanes = lanes;
+	if (bf_hopper_fault(w->cta->cluster->grid->world->gpu))
+		bf_sim_stop(sim_of(w->cta));
+	else
+		bf_sim_at(sim_of(w->cta), &f->resume, r->op == BF_ASYNC_LOAD16 ? copy.next_ps : arrive.next_ps);
+	return lanes;
+}
+
+static bool stalls_now(struct bf_warp_of *w, uint64_t *ps)
+{
+	const struct bf_sim_grid *g = w->cta->cluster->grid;
+	const enum bf_ordering o = g->world->opts.ordering;
+
+	if (o == BF_ORDER_SC || o == BF_ORDER_TSO || w->stalled || !bf_rng_chance(&w->stalls, STALL_PPM))
+		return false;
+	*ps = bf_rng_below(&w->stalls, o == BF_ORDER_GPU ? STALL_GPU_PS : STALL_ADVERSARIAL_PS);
+	return true;
+}
+
+static void gather(struct bf_event *ev)
+{
+	struct bf_warp_of *w = BF_CONTAINER_OF(ev, struct bf_warp_of, gather);
+	uint64_t ps;
+
+	if (stalls_now(w, &ps)) {
+		w->stalled = true;
+		bf_sim_after(sim_of(w->cta), ev, ps);
+		return;
+	}
+	w->stalled = false;
+	while (w->asking && !sim_of(w->cta)->stopped) {
+		const uint32_t first = (uint32_t)__builtin_ctz(w->asking);
+		const uint32_t lanes = w->lane[first].request ? issue_barrier(w, first) : issue_copies(w, first);
+
+		w->asking &= ~lanes;
+	}
+}
+
+static void ask(struct bf_lane *l, const char *what)
+{
+	struct bf_warp_of *w = l->warp;
+
+	bf_agent_sync(l->thread.agent);
+	w->asking |= 1u << l->thread.lane;
+	if (!bf_event_pending(&w->gather))
+		bf_sim_at(sim_of(w->cta), &w->gather, sim_of(w->cta)->now_ps);
+	bf_agent_park(l->thread.agent, what);
+	l->request = NULL;
+	l->copies_now = NULL;
+}
+
+/* ---- the platform's primitives ---- */
+
+static void went_on(struct bf_lane *l)
+{
+	l->waits = false;
+	l->warp->cta->cluster->grid->progress_ps = sim_of(l->warp->cta)->now_ps;
+}
+
+static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
+{
+	if (over) {
+		bf_watch_passed(l, r->bar);
+		went_on(l);
+		return;
+	}
+	if (!l->waits)
+		l->wait_since_ps = sim_of(l->warp->cta)->now_ps;
+	l->waits = true;
+	l->wait_tries = r->op == BF_BAR_TRY_PARITY || r->op == BF_BAR_TRY_TOKEN;
+	l->wait_bar = r->bar;
+	l->wait_parity = r->op == BF_BAR_TEST_TOKEN || r->op == BF_BAR_TRY_TOKEN ? (uint32_t)(r->token >> 63) : r->count & 1;
+}
+
+uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	const bool waits = r->op >= BF_BAR_TEST_PARITY;
+	const enum bf_scope scope = r->sem == BF_BAR_CLUSTER ? BF_SCOPE_GPU : BF_SCOPE_CTA;
+
+	if (!waits && r->sem != BF_BAR_RELAXED)
+		bf_fence(t->agent, scope);
+	l->request = r;
+	ask(l, waits ? "a phase" : "the sync unit");
+	if (!waits) {
+		went_on(l);
+		return l->result;
+	}
+	waited(l, r, l->result != 0);
+	if (l->result)
+		bf_fence(t->agent, scope);
+	return l->result;
+}
+
+void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label)
+{
+	bf_watch_label(bf_lane_of(t), bar, label);
+}
+
+uint32_t bf_sim_cluster_rank(const struct bf_thread *t)
+{
+	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->rank;
+}
+
+uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
+{
+	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->cluster->grid->opts.ctas;
+}
+
+/* An access outside every window is what hardware answers with a fault. */
+static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t len)
+{
+	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
+	struct bf_sim *sim = sim_of(l->warp->cta);
+
+	if (cta && cta->model && bf_shared_offset(address) + len <= cta->cluster->grid->opts.shared_bytes)
+		return cta;
+	bf_fail(&sim->error, -EFAULT, "%s accesses shared memory at 0x%x of rank %u, which %s", l->thread.agent->name,
+		bf_shared_offset(address), address >> BF_SHARED_RANK_SHIFT,
+		cta && !cta->model ? "has exited" : "is not there");
+	bf_sim_stop(sim);
+	bf_agent_park(l->thread.agent, "nothing: it faulted");
+	return NULL;
+}
+
+void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to, uint32_t len)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = access_to(l, address, len);
+
+	memset(to, 0, len);
+	if (!cta)
+		return;
+	bf_load(t->agent, cta->window + bf_shared_offset(address), to, len, BF_RELAXED, BF_SCOPE_CTA);
+	bf_watch_load(l, cta, bf_shared_offset(address), to, len);
+}
+
+void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const void *from, uint32_t len)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = access_to(l, address, len);
+
+	if (!cta)
+		return;
+	bf_watch_store(l, cta, bf_shared_offset(address), from, len);
+	bf_store(t->agent, cta->window + bf_shared_offset(address), from, len, BF_WEAK, BF_SCOPE_CTA);
+}
+
+/* All `threads` have come when the round is over. */
+static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_lane *all, uint32_t n)
+{
+	const uint32_t round = m->round;
+
+	bf_agent_sync(l->thread.agent);
+	if (++m->come < threads) {
+		l->met = true;
+		while (m->round == round)
+			bf_agent_park(l->thread.agent, "other threads of its block");
+		return;
+	}
+	m->come = 0;
+	m->round++;
+	went_on(l);
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].met && all[i].meets == m) {
+			all[i].met = false;
+			bf_agent_unpark(all[i].thread.agent);
+		}
+}
+
+void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = l->warp->cta;
+	const uint32_t all = cta->cluster->grid->opts.warps * BF_LANES;
+	struct bf_meeting *m = &cta->meeting[id % BF_NAMED_BARRIERS];
+
+	bf_fence(t->agent, BF_SCOPE_CTA);
+	l->meets = m;
+	meet(l, m, threads ? threads : all, cta->lane, all);
+}
+
+/* Split in two: a thread that has arrived goes on and comes back. */
+void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_of *c = l->warp->cta->cluster;
+	const struct bf_cluster_grid *g = &c->grid->opts;
+
+	bf_fence(t->agent, BF_SCOPE_GPU);
+	bf_agent_sync(t->agent);
+	l->cluster_round = c->meeting.round;
+	if (++c->meeting.come < g->ctas * g->warps * BF_LANES)
+		return;
+	c->meeting.come = 0;
+	c->meeting.round++;
+	went_on(l);
+	for (uint32_t r = 0; r < g->ctas; r++)
+		for (uint32_t i = 0; i < g->warps * BF_LANES; i++) {
+			struct bf_lane *other = &c->cta[r].lane[i];
+
+			if (other->met && other->meets == &c->meeting) {
+				other->met = false;
+				bf_agent_unpark(other->thread.agent);
+			}
+		}
+}
+
+void bf_sim_cluster_cluster_wait(struct bf_thread *t)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_of *c = l->warp->cta->cluster;
+
+	bf_agent_sync(t->agent);
+	l->meets = &c->meeting;
+	while (c->meeting.round == l->cluster_round) {
+		l->met = true;
+		bf_agent_park(t->agent, "other threads of its cluster");
+	}
+	bf_fence(t->agent, BF_SCOPE_GPU);
+}
+
+/* ---- copies ---- */
+
+static void copy_waited(struct bf_copy_wait *wait)
+{
+	struct bf_lane *l = BF_CONTAINER_OF(wait, struct bf_lane, copy_wait);
+
+	if (wait->killed)
+		bf_sim_stop(sim_of(l->warp->cta));
+	else
+		bf_agent_unpark(l->thread.agent);
+}
+
+static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
+{
+	struct bf_hopper_cta *cta = l->warp->cta->model;
+
+	l->copy_wait = (struct bf_copy_wait){ .warp = l->warp->index,
+					      .lanes = 1u << l->thread.lane,
+					      .keep = r->bytes,
+					      .read = r->op == BF_ASYNC_BULK_WAIT_READ,
+					      .done = copy_waited };
+	if (r->op == BF_ASYNC_WAIT)
+		bf_ldgsts_wait(cta, &l->copy_wait);
+	else
+		bf_bulk_wait(cta, &l->copy_wait);
+	bf_agent_park(l->thread.agent, r->op == BF_ASYNC_WAIT ? "its cp.async groups" : "its bulk stores");
+	went_on(l);
+	if (r->op == BF_ASYNC_WAIT && l->nclosed > r->bytes) {
+		l->landed = l->closed[(l->nclosed - r->bytes - 1) % BF_ARRAY_LEN(l->closed)];
+	}
+}
+
+static void bulk(struct bf_lane *l, const struct bf_async_request *r)
+{
+	struct bf_cluster_world *w = l->warp->cta->cluster->grid->world;
+	struct bf_cta_of *to = l->warp->cta;
+	struct bf_region *region = r->global ? bf_space_find_host(&w->space, r->global) : NULL;
+	struct bf_bulk_copy copy = {
+		.kind = r->op == BF_ASYNC_BULK_LOAD ? BF_BULK_LOAD : r->op == BF_ASYNC_BULK_SEND ? BF_BULK_PEER : BF_BULK_STORE,
+		.warp = l->warp->index,
+		.lane = l->thread.lane,
+		.global = region ? bf_va(region, r->global) : 0,
+		.shared = r->op == BF_ASYNC_BULK_SEND ? r->peer : r->shared,
+		.source = r->shared,
+		.barrier = r->bar,
+		.bytes = r->bytes,
+		.multicast = (uint16_t)r->ranks,
+	};
+
+	for (uint32_t rank = 0; r->op == BF_ASYNC_BULK_LOAD && rank < to->cluster->grid->opts.ctas; rank++) {
+		struct bf_cta_of *cta = &to->cluster->cta[rank];
+
+		if (r->ranks ? !(r->ranks >> rank & 1) : cta != to)
+			continue;
+		bf_watch_brings(cta, r->bar, r->bytes);
+		bf_watch_copied(cta, bf_shared_offset(r->shared), r->bytes);
+	}
+	if (r->op == BF_ASYNC_BULK_SEND && bf_cta_named(to, r->peer)) {
+		bf_watch_brings(bf_cta_named(to, r->peer), r->bar, r->bytes);
+		bf_watch_copied(bf_cta_named(to, r->peer), bf_shared_offset(r->peer), r->bytes);
+	}
+	bf_bulk_issue(to->model, &copy);
+	went_on(l);
+	if (bf_hopper_fault(w->gpu)) {
+		bf_sim_stop(w->sim);
+		bf_agent_park(l->thread.agent, "nothing: it faulted");
+	}
+	if (copy.next_ps > w->sim->now_ps)
+		bf_agent_delay(l->thread.agent, copy.next_ps - w->sim->now_ps);
+}
+
+void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_hopper_cta *cta = l->warp->cta->model;
+	uint64_t until;
+
+	bf_agent_sync(t->agent);
+	switch (r->op) {
+	case BF_ASYNC_BULK_LOAD:
+	case BF_ASYNC_BULK_SEND:
+	case BF_ASYNC_BULK_STORE:
+		bulk(l, r);
+		break;
+	case BF_ASYNC_BULK_COMMIT:
+		bf_bulk_commit(cta, l->warp->index, 1u << t->lane);
+		break;
+	case BF_ASYNC_BULK_WAIT:
+	case BF_ASYNC_BULK_WAIT_READ:
+	case BF_ASYNC_WAIT:
+		wait_for_groups(l, r);
+		break;
+	case BF_ASYNC_PROXY_FENCE:
+		bf_fence(t->agent, BF_SCOPE_GPU);
+		bf_agent_sync(t->agent);
+		until = bf_bulk_fence(cta, l->warp->index);
+		if (until > sim_of(l->warp->cta)->now_ps)
+			bf_agent_delay(t->agent, until - sim_of(l->warp->cta)->now_ps);
+		break;
+	case BF_ASYNC_COMMIT:
+		bf_ldgsts_commit(cta, l->warp->index, 1u << t->lane);
+		l->closed[l->nclosed++ % BF_ARRAY_LEN(l->closed)] = l->copies;
+		break;
+	case BF_ASYNC_LOAD16:
+	case BF_ASYNC_ARRIVE:
+	case BF_ASYNC_ARRIVE_NOINC:
+	default:
+		l->copies_now = r;
+		ask(l, "the copy unit");
+		went_on(l);
+		break;
+	}
+}
+
+/* ---- shared memory below the views ---- */
+
+static void shared_drained(struct bf_cache *c, struct bf_region *r, uint64_t offset, const void *data, uint32_t len,
+			   bool through, uint32_t actor)
+{
+	struct bf_cluster_world *w = BF_CONTAINER_OF(c, struct bf_cluster_world, cache);
+	const struct bf_sm_of *sm = r->owner;
+	const struct bf_sim_grid *g = w->grid;
+	const struct bf_lane *l = actor - g->first_actor < g->nactors ? g->by_actor[actor - g->first_actor] : NULL;
+
+	(void)through;
+	for (struct bf_cta_of *cta = sm->ctas; cta; cta = cta->next) {
+		const uint64_t at = (uint64_t)(cta->window - r->bytes);
+
+		if (!cta->model || offset < at || offset - at >= g->opts.shared_bytes)
+			continue;
+		bf_bulk_plain_store(cta->model, l && l->warp->cta == cta ? l->warp->index : 0,
+				    bf_hopper_map((uint32_t)(offset - at), cta->rank), data, len);
+		return;
+	}
+	memcpy(r->bytes + offset, data, len);
+}
+
+static void shared_loaded(struct bf_cache *c, struct bf_region *r, uint64_t offset, void *data, uint32_t len, bool through)
+{
+	(void)c;
+	(void)through;
+	memcpy(data, r->bytes + offset, len);
+}
+
+static void nothing(struct bf_cache *c)
+{
+	(void)c;
+}
+
+static void no_visit(struct bf_cache *c, struct bf_region *r, uint64_t offset, uint64_t len, const struct bf_visitor *by)
+{
+	(void)c;
+	(void)r;
+	(void)offset;
+	(void)len;
+	(void)by;
+}
+
+static const struct bf_cache_ops shared_ops = {
+	.load = shared_loaded, .store = shared_drained, .write_back = nothing, .landing = no_visit, .sampled = no_visit
+};
+
+static int map_sm(struct bf_cluster_world *w, struct bf_cta_of *cta)
+{
+	struct bf_sm_of *sm = &w->sm[bf_hopper_cta_sm(cta->model)];
+	char name[32];
+	struct bf_region_opts opts = { .name = name,
+				       .kind = BF_MEM_VRAM,
+				       .size = bf_hopper_profile(w->gpu)->shared_bytes,
+				       .bytes = cta->window - bf_hopper_cta_base(cta->model) };
+	int rc;
+
+	cta->next = sm->ctas;
+	sm->ctas = cta;
+	sm->unit = bf_hopper_cta_unit(cta->model);
+	if (sm->region)
+		return 0;
+	snprintf(name, sizeof(name), "shared memory of sm%u", bf_hopper_cta_sm(cta->model));
+	rc = bf_region_create(&w->space, &opts, &sm->region);
+	if (rc)
+		return rc;
+	sm->region->owner = sm;
+	bf_region_set_cache(sm->region, &w->cache);
+	return 0;
+}
+
+/* ---- a grid ---- */
+
+static void lane_ended(struct bf_lane *l)
+{
+	struct bf_cta_of *cta = l->warp->cta;
+	struct bf_sim_grid *g = cta->cluster->grid;
+	struct bf_cta_of **link;
+
+	l->done = true;
+	l->waits = false;
+	l->warp->exited |= 1u << l->thread.lane;
+	g->alive--;
+	g->progress_ps = g->world->sim->now_ps;
+	if (g->alive == 0)
+		bf_sim_cancel(g->world->sim, &g->watchdog);
+	if (--cta->alive)
+		return;
+	for (link = &g->world->sm[bf_hopper_cta_sm(cta->model)].ctas; *link != cta; link = &(*link)->next)
+		;
+	*link = cta->next;
+	bf_hopper_exit(cta->model);
+	cta->model = NULL;
+}
+
+static void lane_main(struct bf_agent *self, void *arg)
+{
+	struct bf_lane *l = arg;
+
+	l->thread.agent = self;
+	bf_agent_delay(self, l->warp->cta->start_ps);
+	l->warp->cta->cluster->grid->opts.kernel(&l->thread, l->warp->cta->cluster->grid->opts.arg);
+	bf_fence(self, BF_SCOPE_GPU); /* what a thread has stored is there for those who come after the kernel */
+	bf_agent_sync(self);
+	lane_ended(l);
+}
+
+static int start_lane(struct bf_sim_grid *g, struct bf_lane *l)
+{
+	struct bf_cluster_world *w = g->world;
+	struct bf_cta_of *cta = l->warp->cta;
+	char name[32];
+	const struct bf_view_opts view = {
+		.ordering = w->opts.ordering, .space = &w->space, .domain = cta->domain, .cost = &cost, .name = name
+	};
+	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l, .stack_bytes = LANE_STACK };
+	int rc;
+
+	snprintf(name, sizeof(name), "b%u.w%u.l%u", cta->block % 65536u, l->warp->index % 64u, l->thread.lane % BF_LANES);
+	rc = bf_view_create(w->sim, &view, &l->view);
+	if (rc)
+		return rc;
+	agent.view = l->view;
+	rc = bf_agent_create(w->sim, &agent, &l->thread.agent);
+	if (rc)
+		return rc;
+	if (!g->first_actor)
+		g->first_actor = l->thread.agent->actor;
+	if (l->thread.agent->actor - g->first_actor < g->nactors)
+		g->by_actor[l->thread.agent->actor - g->first_actor] = l;
+	return 0;
+}
+
+static int start_warp(struct bf_sim_grid *g, struct bf_cta_of *cta, uint32_t index)
+{
+	struct bf_warp_of *w = &cta->warp[index];
+	char name[32];
+	int rc;
+
+	*w = (struct bf_warp_of){ .cta = cta, .index = index, .lane = &cta->lane[index * BF_LANES] };
+	bf_event_init(&w->gather, gather);
+	snprintf(name, sizeof(name), "b%u.w%u", cta->block, index);
+	bf_rng_init(&w->stalls, g->world->opts.seed, name);
+	rc = bf_team_create(g->world->sim, BF_LANES, name, &w->team.team);
+	for (uint32_t i = 0; !rc && i < BF_LANES; i++) {
+		w->lane[i].warp = w;
+		w->lane[i].thread = (struct bf_thread){ .team = &w->team,
+							.lane = i,
+							.warp = index,
+							.warps = g->opts.warps,
+							.block = cta->block,
+							.blocks = g->opts.clusters * g->opts.ctas };
+		rc = start_lane(g, &w->lane[i]);
+	}
+	return rc;
+}
+
+static int start_cta(struct bf_sim_grid *g, struct bf_cluster_of *c, uint32_t rank)
+{
+	struct bf_cta_of *cta = &c->cta[rank];
+	struct bf_cluster_world *w = g->world;
+	struct bf_rng rng;
+	char name[32];
+	int rc;
+
+	cta->cluster = c;
+	cta->rank = rank;
+	cta->model = c->model[rank];
+	cta->window = bf_hopper_cta_bytes(cta->model, NULL);
+	cta->block = (uint32_t)(c - g->cluster) * g->opts.ctas + rank;
+	cta->alive = g->opts.warps * BF_LANES;
+	cta->warp = calloc(g->opts.warps, sizeof(*cta->warp));
+	cta->lane = calloc((size_t)g->opts.warps * BF_LANES, sizeof(*cta->lane));
+	cta->granule = calloc(g->opts.shared_bytes / BF_WATCH_GRANULE + 1, sizeof(*cta->granule));
+	if (!cta->warp || !cta->lane || !cta->granule)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "start of b%u", cta->block);
+	bf_rng_init(&rng, w->opts.seed, name);
+	cta->start_ps = w->opts.ordering == BF_ORDER_SC ? 0 : bf_rng_below(&rng, START_SKEW_PS);
+	rc = map_sm(w, cta);
+	if (!rc)
+		rc = bf_domain_create(w->sim, BF_SCOPE_CTA, w->domain, &cta->domain);
+	for (uint32_t i = 0; !rc && i < g->opts.warps; i++)
+		rc = start_warp(g, cta, i);
+	return rc;
+}
+
+static void free_cta(struct bf_sim_grid *g, struct bf_cta_of *cta)
+{
+	for (uint32_t i = 0; cta->warp && i < g->opts.warps; i++) {
+		struct bf_flight *f;
+
+		bf_sim_cancel(g->world->sim, &cta->warp[i].gather);
+		while ((f = cta->warp[i].all)) {
+			cta->warp[i].all = f->all;
+			bf_sim_cancel(g->world->sim, &f->resume);
+			bf_sim_cancel(g->world->sim, &f->instr.event);
+			free(f);
+		}
+		bf_team_destroy(cta->warp[i].team.team);
+	}
+	for (uint32_t i = 0; cta->lane && i < g->opts.warps * BF_LANES; i++)
+		if (cta->lane[i].view)
+			bf_view_destroy(cta->lane[i].view);
+	bf_domain_destroy(cta->domain);
+	for (uint32_t i = 0; i < BF_WATCH_BARRIERS; i++) {
+		free(cta->watched[i].arrived);
+		free(cta->watched[i].passed);
+	}
+	free(cta->warp);
+	free(cta->lane);
+	free(cta->granule);
+}
+
+/* Blocks that are still there end before what they wait with is freed. */
+static void evict_blocks(struct bf_cluster_world *w)
+{
+	const struct bf_sim_grid *g = w->grid;
+
+	for (uint32_t c = 0; g->cluster && c < g->opts.clusters; c++)
+		for (uint32_t r = 0; g->cluster[c].cta && r < g->opts.ctas; r++) {
+			if (g->cluster[c].cta[r].model)
+				bf_hopper_exit(g->cluster[c].cta[r].model);
+			g->cluster[c].cta[r].model = NULL;
+		}
+	for (uint32_t i = 0; i < bf_hopper_profile(w->gpu)->sms; i++)
+		w->sm[i].ctas = NULL;
+}
+
+static void free_grid(struct bf_cluster_world *w)
+{
+	struct bf_sim_grid *g = w->grid;
+
+	if (!g)
+		return;
+	evict_blocks(w);
+	bf_sim_cancel(w->sim, &g->watchdog);
+	for (uint32_t c = 0; g->cluster && c < g->opts.clusters; c++) {
+		for (uint32_t r = 0; g->cluster[c].cta && r < g->opts.ctas; r++)
+			free_cta(g, &g->cluster[c].cta[r]);
+		free(g->cluster[c].cta);
+	}
+	free(g->cluster);
+	free(g->by_actor);
+	free(g);
+	w->grid = NULL;
+}
+
+/* A lane that neither waits for a phase that does not come, nor sleeps, nor has ended. */
+static bool any_lane_runs(const struct bf_sim_grid *g)
+{
+	for (uint32_t c = 0; c < g->opts.clusters; c++)
+		for (uint32_t r = 0; r < g->opts.ctas; r++)
+			for (uint32_t i = 0; i < g->opts.warps * BF_LANES; i++) {
+				const struct bf_lane *l = &g->cluster[c].cta[r].lane[i];
+
+				if (!l->done && !l->waits && !l->thread.agent->waits_for)
+					return true;
+			}
+	return false;
+}
+
+static void watch(struct bf_event *ev)
+{
+	struct bf_sim_grid *g = BF_CONTAINER_OF(ev, struct bf_sim_grid, watchdog);
+	struct bf_sim *sim = g->world->sim;
+	const uint64_t bytes = bf_bulk_counts(g->world->bulk)->bytes;
+
+	if (bytes != g->bulk_bytes)
+		g->progress_ps = sim->now_ps;
+	g->bulk_bytes = bytes;
+	if (sim->now_ps - g->progress_ps >= HUNG_PS && !any_lane_runs(g)) {
+		g->hung = true;
+		bf_sim_stop(sim);
+		return;
+	}
+	bf_sim_after(sim, ev, WATCH_PS);
+}
+
+static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *opts)
+{
+	const uint32_t sms = bf_hopper_profile(w->gpu)->sms;
+	struct bf_sim_grid *g = calloc(1, sizeof(*g));
+	int rc = 0;
+
+	w->grid = g;
+	if (!g)
+		return -ENOMEM;
+	g->world = w;
+	g->opts = *opts;
+	bf_event_init(&g->watchdog, watch);
+	g->alive = opts->clusters * opts->ctas * opts->warps * BF_LANES;
+	g->nactors = g->alive;
+	g->progress_ps = w->sim->now_ps;
+	g->by_actor = calloc(g->nactors, sizeof(struct bf_lane *));
+	g->cluster = calloc(opts->clusters, sizeof(*g->cluster));
+	if (!g->cluster || !g->by_actor)
+		return -ENOMEM;
+	for (uint32_t c = 0; !rc && c < opts->clusters; c++) {
+		const struct bf_hopper_launch launch = { .sm = c * opts->ctas % sms,
+							 .ctas = opts->ctas,
+							 .shared_bytes = opts->shared_bytes,
+							 .warps = opts->warps };
+
+		g->cluster[c].grid = g;
+		g->cluster[c].cta = calloc(opts->ctas, sizeof(struct bf_cta_of));
+		rc = g->cluster[c].cta ? bf_hopper_launch(w->gpu, &launch, g->cluster[c].model) : -ENOMEM;
+	}
+	/* Lanes come after all blocks, which have actors of their own: so lanes' actors are consecutive. */
+	for (uint32_t c = 0; !rc && c < opts->clusters; c++)
+		for (uint32_t r = 0; !rc && r < opts->ctas; r++)
+			rc = start_cta(g, &g->cluster[c], r);
+	if (!rc)
+		bf_sim_after(w->sim, &g->watchdog, WATCH_PS);
+	return rc;
+}
+
+static void count_units(struct bf_cluster_world *w, const struct bf_sim_grid *g, struct bf_cluster_result *out)
+{
+	(void)g;
+	for (uint32_t i = 0; i < bf_hopper_profile(w->gpu)->sms; i++) {
+		const struct bf_sync_unit *unit = w->sm[i].unit;
+		const struct bf_sync_counts *n = unit ? bf_sync_counts(unit) : NULL;
+
+		out->barrier_ops += n ? n->ops : 0;
+		out->phases += n ? n->completed : 0;
+		out->parked += n ? n->parked : 0;
+		out->waits += n ? n->woken + n->expired + n->refused : 0;
+	}
+	out->bulk_bytes = bf_bulk_counts(w->bulk)->bytes;
+}
+
+int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out)
+{
+	const uint64_t began = w->sim->now_ps;
+	enum bf_run_end end;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (w->stuck)
+		return bf_fail(w->err, -EBUSY, "an earlier grid of this world did not come to its end");
+	w->stuck = true;
+	rc = start_grid(w, grid);
+	if (rc)
+		return bf_fail(w->err, rc, "cannot start the grid: %s",
+			       w->sim->error.code ? w->sim->error.text : strerror(-rc));
+	end = bf_sim_run(w->sim, w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER);
+	if (bf_hopper_fault(w->gpu) || (end == BF_RUN_STOPPED && w->sim->error.code == -EFAULT))
+		out->end = BF_CLUSTER_FAULT;
+	else if (end == BF_RUN_IDLE && w->grid->alive == 0)
+		out->end = BF_CLUSTER_DONE;
+	else if (end == BF_RUN_LIMIT)
+		out->end = BF_CLUSTER_LIMIT;
+	else if (w->grid->hung || end == BF_RUN_DEADLOCK)
+		out->end = BF_CLUSTER_HUNG;
+	else
+		return bf_fail(w->err, w->sim->error.code ? w->sim->error.code : -ECANCELED, "the run was stopped: %s",
+			       w->sim->error.text);
+	count_units(w, w->grid, out);
+	bf_watch_report(w, out);
+	bf_stream_flush(&w->sim->rec);
+	out->hash = bf_stream_hash(&w->sim->rec);
+	out->records = w->sim->rec.count;
+	out->events = w->sim->events;
+	out->time_ps = w->sim->now_ps - began;
+	if (out->end == BF_CLUSTER_DONE) {
+		free_grid(w);
+		w->stuck = false;
+	}
+	return 0;
+}
+
+/* ---- the world ---- */
+
+static int build(struct bf_cluster_world *w)
+{
+	const struct bf_hopper_opts opts = { .name = "gpu0", .profile = w->opts.profile };
+	int rc = bf_sim_create(w->opts.seed, &w->sim);
+
+	if (rc)
+		return bf_fail(w->err, rc, "no memory for a simulation");
+	w->cache.ops = &shared_ops;
+	if (w->opts.record_mask)
+		rc = bf_stream_open(&w->sim->rec, &w->sim->now_ps, w->opts.record_mask, w->opts.sink);
+	if (rc)
+		return bf_fail(w->err, rc, "cannot open the record stream");
+	rc = bf_space_init(&w->space, w->sim, "gpu0", 0);
+	if (rc)
+		return bf_fail(w->err, rc, "no memory for a space");
+	w->has_space = true;
+	rc = bf_hopper_create(w->sim, &opts, &w->gpu);
+	if (!rc)
+		rc = bf_bulk_create(w->gpu, &w->space, &w->bulk);
+	if (!rc)
+		rc = bf_domain_create(w->sim, BF_SCOPE_GPU, NULL, &w->domain);
+	if (!rc) {
+		w->sm = calloc(bf_hopper_profile(w->gpu)->sms, sizeof(*w->sm));
+		rc = w->sm ? 0 : -ENOMEM;
+	}
+	return rc ? bf_fail(w->err, rc, "cannot build the GPU: %s", w->sim->error.text) : 0;
+}
+
 int bf_cluster_open(const struct bf_cluster_opts *opts, struct bf_error *err, struct bf_cluster_world **out)
 {
-	struct bf_cluster_world *w;
+	struct bf_cluster_world *w = calloc(1, sizeof(*w));
 	int rc;
 
 	*out = NULL;
-	if (opts->platform != BF_PLATFORM_SIM)
-		return bf_fail(err, -ENOTSUP, "no clusters of blocks for this platform in this build");
-	w = calloc(1, sizeof(*w));
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
 	w->opts = *opts;
 	w->err = err;
-	rc = bf_cluster_sim_open(w);
+	rc = build(w);
 	if (rc) {
 		bf_cluster_close(w);
 		return rc;
@@ -33,22 +973,36 @@ void bf_cluster_close(struct bf_cluster_world *w)
 {
 	if (!w)
 		return;
-	bf_cluster_sim_close(w);
+	if (w->grid)
+		evict_blocks(w);
+	if (w->bulk)
+		bf_bulk_destroy(w->bulk);
+	free_grid(w);
+	bf_domain_destroy(w->domain);
+	if (w->has_space)
+		bf_space_fini(&w->space);
+	bf_hopper_destroy(w->gpu);
+	free(w->sm);
+	if (w->sim) {
+		bf_stream_close(&w->sim->rec);
+		bf_sim_destroy(w->sim);
+	}
 	free(w);
-}
-
-int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name, struct bf_memory *out)
-{
-	return bf_cluster_sim_alloc(w, size, name, out);
-}
-
-int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out)
-{
-	memset(out, 0, sizeof(*out));
-	return bf_cluster_sim_run(w, grid, out);
 }
 
 struct bf_sim *bf_cluster_sim(struct bf_cluster_world *w)
 {
 	return w->sim;
+}
+
+int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name, struct bf_memory *out)
+{
+	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_VRAM, .size = size };
+	struct bf_region *r;
+	const int rc = bf_region_create(&w->space, &opts, &r);
+
+	if (rc)
+		return bf_fail(w->err, rc, "no memory of %llu bytes: %s", (unsigned long long)size, w->sim->error.text);
+	*out = (struct bf_memory){ .ptr = r->bytes, .va = r->va, .size = r->size };
+	return 0;
 }

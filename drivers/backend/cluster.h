@@ -1,11 +1,9 @@
 /*
  * Clusters of thread blocks with shared memory: where code for Hopper's barriers runs without a GPU.
  *
- *   sim     models/hopper in virtual time: lanes are agents, those of a warp that ask for the same operation at the same
- *           time make up one warp instruction; same options, same seed: same records, byte for byte
- *   native  barriers as words that threads of this machine change atomically, copies at once
- *
- * Kernels come from the platform's table (drivers/mbarrier/kernels.h). One thread calls these functions.
+ * models/hopper in virtual time: lanes are agents; those of a warp that ask for the same operation at the same time make
+ * up one warp instruction. Same options, same seed: same records, byte for byte. Kernels are those of platform sim
+ * (drivers/mbarrier/kernels.h). One thread calls these functions.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_H
 #define BELFRY_DRIVERS_BACKEND_CLUSTER_H
@@ -16,12 +14,11 @@ struct bf_cluster_world; /* opaque */
 struct bf_hopper_profile;
 
 struct bf_cluster_opts {
-	enum bf_platform_id platform;            /* BF_PLATFORM_SIM or BF_PLATFORM_NATIVE */
 	uint64_t seed;
-	enum bf_ordering ordering;               /* sim: how late plain stores become visible, how much warps stall */
-	const struct bf_hopper_profile *profile; /* sim; NULL: h200 */
-	uint64_t limit_ps;                       /* of virtual or elapsed time; 0: none */
-	uint32_t record_mask;                    /* sim: BF_CLASS_* */
+	enum bf_ordering ordering;               /* how late plain stores become visible, how much warps stall */
+	const struct bf_hopper_profile *profile; /* NULL: h200 */
+	uint64_t limit_ps;                       /* of virtual time; 0: none */
+	uint32_t record_mask;                    /* BF_CLASS_* */
 	struct bf_sink *sink;                    /* borrowed; may be NULL */
 };
 
@@ -52,7 +49,7 @@ struct bf_cluster_result {
 	char finding[512];
 };
 
-/* 0, -ENOTSUP, -ENOMEM or -EINVAL with `err` set, which is kept for later calls. */
+/* 0, -ENOMEM or -EINVAL with `err` set, which is kept for later calls. */
 int bf_cluster_open(const struct bf_cluster_opts *opts, struct bf_error *err, struct bf_cluster_world **out);
 void bf_cluster_close(struct bf_cluster_world *w);
 
@@ -62,7 +59,7 @@ int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name
 /* Runs a grid to its end. A world whose grid did not come to its end runs no other. */
 int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out);
 
-/* The simulation behind it, for statistics; NULL for native. */
+/* The simulation behind it, for statistics. */
 struct bf_sim *bf_cluster_sim(struct bf_cluster_world *w);
 
 #endif

@@ -13,14 +13,14 @@
 /* What has come to one barrier since its init, by party (rank * warps + warp). */
 struct bf_watched {
 	struct bf_bar_label label;
-	uint32_t labelled, inits, phases_seen;
+	uint32_t labelled, inits;
 	uint32_t init_warp;
 	uint64_t armed, brought; /* bytes expected; bytes of copies issued for it */
 	uint64_t expects;        /* expect_tx without an arrival */
 	uint64_t async_incs;     /* cp.async.mbarrier.arrive without .noinc */
 	uint32_t *arrived;       /* [ranks * warps] */
 	uint32_t *passed;        /* waits that were over, [warps] */
-	bool observed;           /* the latest phase that is over was seen to be */
+	uint32_t seen;           /* phases that some wait saw to be over */
 };
 
 /* Who last wrote 16 bytes of shared memory, and what they were if it was by a plain store. */
@@ -47,7 +47,7 @@ struct bf_lane {
 	struct bf_copy_wait copy_wait;
 	uint64_t result;
 	/* A wait that has not been over yet. */
-	bool waits;
+	bool waits, wait_tries; /* the latter: with try_wait */
 	uint32_t wait_bar, wait_parity;
 	uint64_t wait_since_ps;
 	/* cp.async: copies so far, those in closed groups, those waited for. */
@@ -127,7 +127,6 @@ struct bf_sim_grid {
 struct bf_cluster_world {
 	struct bf_cluster_opts opts;
 	struct bf_error *err;
-	/* sim */
 	struct bf_sim *sim;
 	struct bf_hopper *gpu;
 	struct bf_bulk *bulk;
@@ -139,12 +138,6 @@ struct bf_cluster_world {
 	bool has_space, stuck;
 	char finding[512];
 };
-
-/* The two kinds of world; each opens, closes, allocates and runs as cluster.h says. */
-int bf_cluster_sim_open(struct bf_cluster_world *w);
-void bf_cluster_sim_close(struct bf_cluster_world *w);
-int bf_cluster_sim_alloc(struct bf_cluster_world *w, uint64_t size, const char *name, struct bf_memory *out);
-int bf_cluster_sim_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out);
 
 static inline struct bf_lane *bf_lane_of(const struct bf_thread *t)
 {

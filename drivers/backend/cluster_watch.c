@@ -121,20 +121,11 @@ static void watch_init(struct bf_lane *l, struct bf_cta_of *cta, struct bf_watch
 	w->inits++;
 	w->init_warp = l->warp->index;
 	w->armed = w->brought = w->expects = w->async_incs = 0;
+	w->seen = 0;
 	if (w->arrived)
 		memset(w->arrived, 0, (size_t)g->ctas * g->warps * sizeof(uint32_t));
 	if (w->passed)
 		memset(w->passed, 0, g->warps * sizeof(uint32_t));
-}
-
-/* Waits that any warp of the block has passed on it. */
-static uint32_t most_passed(const struct bf_watched *w, uint32_t warps)
-{
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < warps; i++)
-		most = w->passed[i] > most ? w->passed[i] : most;
-	return most;
 }
 
 void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count)
@@ -151,7 +142,7 @@ void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, ui
 	if (!w->labelled || !w->label.warps)
 		return;
 	phases = phases_of(cta, bar);
-	if (phases > most_passed(w, warps))
+	if (phases > w->seen)
 		find(world_of(l),
 		     "warp %" PRIu32 " of block %" PRIu32 " arrives on %s for phase %" PRIu32
 		     " though nobody has waited for the phase before to end: whoever that phase told something goes on without it",
@@ -167,7 +158,7 @@ static void watch_wait_given_up(struct bf_lane *l)
 {
 	char name[64];
 
-	if (l->waits)
+	if (l->waits && l->wait_tries)
 		find(world_of(l),
 		     "warp %" PRIu32 " of block %" PRIu32
 		     " went on although its wait on %s had come back false: try_wait may return before the phase is over and "
@@ -222,6 +213,7 @@ void bf_watch_passed(struct bf_lane *l, uint32_t bar)
 		return;
 	k = ++w->passed[l->warp->index];
 	phases = phases_of(cta, bar);
+	w->seen = phases > w->seen ? phases : w->seen;
 	if (w->label.warps && k > phases + w->label.free)
 		find(world_of(l),
 		     "warp %" PRIu32 " of block %" PRIu32 " passed its wait number %" PRIu32 " on %s when %" PRIu32
@@ -532,20 +524,37 @@ static struct bf_warp_of *warp_at(const struct bf_sim_grid *g, uint32_t sm, uint
 	return NULL;
 }
 
-static void find_fault_cause(struct bf_cluster_world *w, const struct bf_hopper_fault *f, const struct bf_warp_of *warp)
+/* The block and address that a fault speaks of: a copy's signal has that of the SM, an instruction the block's. */
+static struct bf_cta_of *fault_at(struct bf_cluster_world *w, const struct bf_hopper_fault *f, const struct bf_warp_of *warp,
+				  uint32_t *address)
 {
 	const uint32_t rank = f->address >> BF_SHARED_RANK_SHIFT;
-	struct bf_cta_of *cta = warp && rank < w->grid->opts.ctas ? &warp->cta->cluster->cta[rank] : NULL;
+
+	*address = f->address;
+	if (f->op != BF_SYNC_COMPLETE_TX)
+		return warp && rank < w->grid->opts.ctas ? &warp->cta->cluster->cta[rank] : NULL;
+	for (struct bf_cta_of *cta = w->sm[f->sm].ctas; cta; cta = cta->next)
+		if (f->address - bf_hopper_cta_base(cta->model) < w->grid->opts.shared_bytes) {
+			*address = f->address - bf_hopper_cta_base(cta->model);
+			return cta;
+		}
+	return NULL;
+}
+
+static void find_fault_cause(struct bf_cluster_world *w, const struct bf_hopper_fault *f, const struct bf_warp_of *warp)
+{
+	uint32_t address;
+	struct bf_cta_of *cta = fault_at(w, f, warp, &address);
 	char name[64];
 
-	name_of(cta, f->address, name, sizeof(name));
+	name_of(cta, address, name, sizeof(name));
 	if (f->kind == BF_HOPPER_FAULT_GONE)
 		find(w, "warp %" PRIu32 " of block %" PRIu32 " arrives in the block of rank %" PRIu32
 		     ", which has exited: a block of a cluster may end only when nobody will reach it any more",
-		     warp ? warp->index : f->warp, warp ? warp->cta->block : 0, rank);
+		     warp ? warp->index : f->warp, warp ? warp->cta->block : 0, address >> BF_SHARED_RANK_SHIFT);
 	else if (f->kind == BF_HOPPER_FAULT_BARRIER && f->barrier == BF_MBAR_FAULT_UNINITIALISED)
 		find(w, "%s was used (%s) before its init: a %s barrier belongs between init and use", name,
-		     bf_sync_op_name(f->op), cta && warp && cta != warp->cta ? "cluster" : "block");
+		     bf_sync_op_name(f->op), w->grid->opts.ctas > 1 ? "cluster" : "block");
 	else if (f->kind == BF_HOPPER_FAULT_BARRIER && f->barrier == BF_MBAR_FAULT_OVER_ARRIVAL)
 		find(w, "%s got more arrivals in a phase than it was initialised for", name);
 }

@@ -3,7 +3,7 @@
 #define BELFRY_DRIVERS_MBARRIER_BARRIER_H
 
 #ifndef BF_PLATFORM
-#error "include one of drivers/platform/platform_mbarrier_{sim,native,cuda}.h first"
+#error "include one of drivers/platform/platform_mbarrier_{sim,cuda}.h first"
 #endif
 
 #include "drivers/mbarrier/mbarrier.h"

@@ -5,7 +5,7 @@
 #include "drivers/mbarrier/mbarrier.h"
 #include "drivers/platform/platform.h"
 
-/* sim and native are built in; NULL for the others. */
+/* sim is built in; NULL for the others. */
 bf_kernel_fn *bf_mbar_kernel(enum bf_platform_id platform);
 
 #endif

@@ -456,7 +456,7 @@ BF_DEVICE uint32_t bf_mbar_halo(struct bf_thread *t, const struct bf_mbar_job *j
 	uint32_t got;
 
 	bf_mbar_wait_cluster(t, empty, (tile & 1) ^ 1);
-	bf_shared_st32(t, bf_shared_map(t, box, next), word);
+	bf_peer_st32(t, bf_shared_map(t, box, next), word);
 	bf_warp_sync(t, BF_FULL_WARP);
 	if (bf_lane(t) == 0 && j->bugs & BF_MBAR_BUG_RELAXED_PEER)
 		bf_bar_arrive_relaxed(t, bf_shared_map(t, full, next), 1);

@@ -2,8 +2,8 @@
  * The platform's part for Hopper: blocks of a cluster with shared memory, barriers in it (PTX's mbarrier), bulk copies,
  * and Ampere's asynchronous copies.
  *
- * A source file includes one of platform_mbarrier_sim.h, platform_mbarrier_native.h and platform_mbarrier_cuda.h, which
- * include platform_sim.h and so on. Sources of the rules below: PTX ISA 9.0, "mbarrier", "cp.async.bulk", "cp.async",
+ * A source file includes one of platform_mbarrier_sim.h and platform_mbarrier_cuda.h, which include platform_sim.h and
+ * platform_cuda.h. Sources of the rules below: PTX ISA 9.0, "mbarrier", "cp.async.bulk", "cp.async",
  * "Async proxy".
  *
  * Shared memory is addressed by 32 bits, as PTX addresses it: `a` below is an address in the calling block's own window
@@ -11,8 +11,9 @@
  *   uint32_t bf_shared_base(t)           where the block's dynamic shared memory begins, aligned to 1024 bytes
  *   uint32_t bf_shared_map(t, a, rank)   what stands at `a` here, in the block of that rank (mapa)
  *   uint32_t bf_rank(t), bf_ranks(t)     index in the cluster; blocks of the cluster
- *   uint32_t bf_shared_ld32, uint64_t bf_shared_ld64(t, c), struct bf_vec128 bf_shared_ld128(t, c)
- *   void bf_shared_st32, bf_shared_st64, bf_shared_st128(t, c, v)
+ *   uint32_t bf_shared_ld32, uint64_t bf_shared_ld64(t, a), struct bf_vec128 bf_shared_ld128(t, a)
+ *   void bf_shared_st32, bf_shared_st64, bf_shared_st128(t, a, v)
+ *   void bf_peer_st32(t, c, v)           (a load through a shared::cluster address takes an H200 five times as long)
  *
  * Meetings of threads; each orders the memory of those who take part.
  *   void bf_block_sync(t)                all threads of the block (bar.sync 0)

@@ -38,43 +38,48 @@ BF_DEVICE uint32_t bf_shared_map(const struct bf_thread *, uint32_t a, uint32_t 
 	return c;
 }
 
-BF_DEVICE uint32_t bf_shared_ld32(struct bf_thread *, uint32_t c)
+BF_DEVICE uint32_t bf_shared_ld32(struct bf_thread *, uint32_t a)
 {
 	uint32_t v;
 
-	asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(c) : "memory");
+	asm volatile("ld.shared::cta.u32 %0, [%1];" : "=r"(v) : "r"(a) : "memory");
 	return v;
 }
-BF_DEVICE uint64_t bf_shared_ld64(struct bf_thread *, uint32_t c)
+BF_DEVICE uint64_t bf_shared_ld64(struct bf_thread *, uint32_t a)
 {
 	uint64_t v;
 
-	asm volatile("ld.shared::cluster.u64 %0, [%1];" : "=l"(v) : "r"(c) : "memory");
+	asm volatile("ld.shared::cta.u64 %0, [%1];" : "=l"(v) : "r"(a) : "memory");
 	return v;
 }
-BF_DEVICE struct bf_vec128 bf_shared_ld128(struct bf_thread *, uint32_t c)
+BF_DEVICE struct bf_vec128 bf_shared_ld128(struct bf_thread *, uint32_t a)
 {
 	struct bf_vec128 v;
 
-	asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+	asm volatile("ld.shared::cta.v4.u32 {%0, %1, %2, %3}, [%4];"
 		     : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-		     : "r"(c)
+		     : "r"(a)
 		     : "memory");
 	return v;
 }
-BF_DEVICE void bf_shared_st32(struct bf_thread *, uint32_t c, uint32_t v)
+BF_DEVICE void bf_shared_st32(struct bf_thread *, uint32_t a, uint32_t v)
 {
-	asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(c), "r"(v) : "memory");
+	asm volatile("st.shared::cta.u32 [%0], %1;" ::"r"(a), "r"(v) : "memory");
 }
-BF_DEVICE void bf_shared_st64(struct bf_thread *, uint32_t c, uint64_t v)
+BF_DEVICE void bf_shared_st64(struct bf_thread *, uint32_t a, uint64_t v)
 {
-	asm volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(c), "l"(v) : "memory");
+	asm volatile("st.shared::cta.u64 [%0], %1;" ::"r"(a), "l"(v) : "memory");
 }
-BF_DEVICE void bf_shared_st128(struct bf_thread *, uint32_t c, struct bf_vec128 v)
+BF_DEVICE void bf_shared_st128(struct bf_thread *, uint32_t a, struct bf_vec128 v)
 {
-	asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(c), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]),
+	asm volatile("st.shared::cta.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(a), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]),
 		     "r"(v.w[3])
 		     : "memory");
+}
+
+BF_DEVICE void bf_peer_st32(struct bf_thread *, uint32_t c, uint32_t v)
+{
+	asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(c), "r"(v) : "memory");
 }
 
 /* ---- meetings ---- */

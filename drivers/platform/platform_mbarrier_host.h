@@ -1,6 +1,6 @@
 /*
- * What the simulated and the native platform have in common: each primitive is one request to whoever runs the blocks
- * (drivers/backend/cluster.h). Include platform_mbarrier_sim.h or platform_mbarrier_native.h, not this.
+ * Platforms without the hardware: each primitive is one request to whoever runs the blocks (drivers/backend/cluster.h).
+ * Include platform_mbarrier_sim.h, not this.
  */
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_MBARRIER_HOST_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_MBARRIER_HOST_H
@@ -85,38 +85,38 @@ static inline uint32_t bf_shared_map(const struct bf_thread *t, uint32_t a, uint
 	return (a & ((1u << BF_SHARED_RANK_SHIFT) - 1)) | rank << BF_SHARED_RANK_SHIFT;
 }
 
-static inline uint32_t bf_shared_ld32(struct bf_thread *t, uint32_t c)
+static inline uint32_t bf_shared_ld32(struct bf_thread *t, uint32_t a)
 {
 	uint32_t v;
 
-	BF_BAR_HOST(shared_load)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_load)(t, a, &v, sizeof(v));
 	return v;
 }
-static inline uint64_t bf_shared_ld64(struct bf_thread *t, uint32_t c)
+static inline uint64_t bf_shared_ld64(struct bf_thread *t, uint32_t a)
 {
 	uint64_t v;
 
-	BF_BAR_HOST(shared_load)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_load)(t, a, &v, sizeof(v));
 	return v;
 }
-static inline struct bf_vec128 bf_shared_ld128(struct bf_thread *t, uint32_t c)
+static inline struct bf_vec128 bf_shared_ld128(struct bf_thread *t, uint32_t a)
 {
 	struct bf_vec128 v;
 
-	BF_BAR_HOST(shared_load)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_load)(t, a, &v, sizeof(v));
 	return v;
 }
-static inline void bf_shared_st32(struct bf_thread *t, uint32_t c, uint32_t v)
+static inline void bf_shared_st32(struct bf_thread *t, uint32_t a, uint32_t v)
 {
-	BF_BAR_HOST(shared_store)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_store)(t, a, &v, sizeof(v));
 }
-static inline void bf_shared_st64(struct bf_thread *t, uint32_t c, uint64_t v)
+static inline void bf_shared_st64(struct bf_thread *t, uint32_t a, uint64_t v)
 {
-	BF_BAR_HOST(shared_store)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_store)(t, a, &v, sizeof(v));
 }
-static inline void bf_shared_st128(struct bf_thread *t, uint32_t c, struct bf_vec128 v)
+static inline void bf_shared_st128(struct bf_thread *t, uint32_t a, struct bf_vec128 v)
 {
-	BF_BAR_HOST(shared_store)(t, c, &v, sizeof(v));
+	BF_BAR_HOST(shared_store)(t, a, &v, sizeof(v));
 }
 
 static inline void bf_block_sync(struct bf_thread *t) { BF_BAR_HOST(meet)(t, 0, 0); }
@@ -130,6 +130,11 @@ static inline void bf_cluster_sync(struct bf_thread *t)
 {
 	bf_cluster_arrive(t);
 	bf_cluster_wait(t);
+}
+
+static inline void bf_peer_st32(struct bf_thread *t, uint32_t c, uint32_t v)
+{
+	BF_BAR_HOST(shared_store)(t, c, &v, sizeof(v));
 }
 
 /* ---- barriers ---- */
@@ -206,11 +211,11 @@ static inline int bf_bar_try_token(struct bf_thread *t, uint32_t a, uint64_t tok
 {
 	return (int)BF_BAR_HOST_REQUEST(.op = BF_BAR_TRY_TOKEN, .sem = BF_BAR_CTA, .bar = a, .token = token);
 }
-/* Bits 62:43 hold minus the count (models/hopper/prm.h). */
+/* Bits 62:43 hold minus the count (models/hopper/prm.h). Of a token with zero there an H200 says 2^20. */
 static inline uint32_t bf_bar_pending_count(struct bf_thread *t, uint64_t token)
 {
 	(void)t;
-	return (0u - (uint32_t)(token >> 43)) & 0xfffffu;
+	return 0x100000u - ((uint32_t)(token >> 43) & 0xfffffu);
 }
 static inline void bf_bar_label(struct bf_thread *t, uint32_t a, struct bf_bar_label label)
 {

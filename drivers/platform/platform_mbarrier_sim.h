@@ -1,4 +1,4 @@
-/* Hopper's primitives in virtual time: requests to the world behind the thread (drivers/backend/cluster_sim.c). */
+/* Hopper's primitives in virtual time: requests to the world behind the thread (drivers/backend/cluster.c). */
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_MBARRIER_SIM_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_MBARRIER_SIM_H
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The device code of the IBGDA, NVMe and SDMA drivers compiles as CUDA without a warning: for the H100's generation and
-# for the oldest that nvcc knows.
+# for the oldest that nvcc knows; that of the barrier driver, and the tools that measure a GPU, for Hopper.
 set -eu
 
 nvcc=$(command -v nvcc || true)
@@ -91,6 +91,40 @@ __global__ void bring_up(struct bf_nvm_boot *boot)
 	bf_nvm_shut_down(&t, boot);
 }
 CU
+
+cat > "$dir/mbarrier.cu" <<'CU'
+#include "drivers/platform/platform_mbarrier_cuda.h"
+
+#include "drivers/mbarrier/kernels_internal.h"
+
+__global__ void __launch_bounds__(992) work(const __grid_constant__ struct bf_mbar_job job)
+{
+	struct bf_thread t;
+
+	bf_mbar_work(&t, &job);
+}
+
+/* What the workloads do not use. */
+__global__ void rest(struct bf_mbar_note *note)
+{
+	struct bf_thread t;
+	const uint32_t a = bf_shared_base(&t), peer = bf_shared_map(&t, a, 0);
+
+	bf_named_sync(&t, 1, 64);
+	bf_tma_send(&t, peer + 1024, a + 1024, 16, peer);
+	bf_bar_arrive_tx_cluster(&t, peer, 16);
+	note->word = bf_bar_arrive_tx_token(&t, a, 16);
+}
+CU
+
+# Barriers need Hopper.
+"$nvcc" -Werror all-warnings -gencode arch=compute_90a,code=sm_90a -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/mbarrier.o" \
+	"$dir/mbarrier.cu"
+for tool in calibrate compare; do
+	"$nvcc" -Werror all-warnings -std=c++17 -gencode arch=compute_90a,code=sm_90a -I "${BELFRY_SOURCE_DIR:-.}" -c \
+		-o "$dir/$tool.o" "${BELFRY_SOURCE_DIR:-.}/tools/calibrate/$tool.cu"
+done
+echo "compiled for sm_90a"
 
 for arch in $("$nvcc" --list-gpu-code | head -n 1) sm_90; do
 	for unit in kernels nvme sdma; do

@@ -41,8 +41,13 @@ have_cxx=true
 command -v "${CXX:-c++}" >/dev/null || have_cxx=false
 for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h' | LC_ALL=C sort); do
 	case $header in
-	drivers/platform/platform_cuda.h | drivers/platform/platform_hip.h)
-		continue # need their vendors' compilers; test_cuda_compile.sh takes the first
+	drivers/platform/platform_cuda.h | drivers/platform/platform_hip.h | drivers/platform/platform_mbarrier_cuda.h)
+		continue # need their vendors' compilers; test_cuda_compile.sh takes NVIDIA's
+		;;
+	drivers/platform/platform_mbarrier_host.h | drivers/mbarrier/barrier.h | drivers/mbarrier/pipeline.h | \
+		drivers/mbarrier/order.h | drivers/mbarrier/ampere.h)
+		compile c "$header" -include drivers/platform/platform_mbarrier_sim.h || :
+		continue
 		;;
 	esac
 	if grep -q 'include one of drivers/platform' "$header" ||
@@ -54,6 +59,7 @@ for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h
 	compile c "$header" || :
 	case $header in
 	drivers/platform/platform_native.h) continue ;; # <stdatomic.h> is C++ from 2023 on
+	drivers/platform/platform_mbarrier_sim.h) continue ;; # designated initialisers are C++ from 2020 on
 	esac
 	! $have_cxx || compile c++ "$header" || :
 done
