@@ -35,7 +35,8 @@ static int from_base(const char *name, size_t len, struct bf_hopper_profile *out
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
 	base = bf_hopper_profile_find(text);
 	if (!base)
-		return bf_fail(err, -EINVAL, "profile \"%s\" is not known; there are h200, patent and files named *.json", text);
+		return bf_fail(err, -EINVAL,
+			       "profile \"%s\" is not known; there are h200, patent and files named *.json", text);
 	*out = *base;
 	return 0;
 }

@@ -13,8 +13,8 @@
 
 /* O(name, kind, argument, default, help, least, most, member): members of struct bf_mbar_workload. */
 #define MBAR_OPTIONS(O)                                                                                                \
-	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible, how long warps stall", 0, \
-	  0, ordering)                                                                                                 \
+	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible, how long warps stall",   \
+	  0, 0, ordering)                                                                                              \
 	O("seed", U64, "N", "1", "seed of everything random", 0, UINT32_MAX, seed)                                     \
 	O("limit", TIME, "TIME", "1s", "simulated time after which a run counts as hung", 0, 0, limit_ps)              \
 	O("ctas", U64, "N", "0", "blocks, one an SM; 0: one cluster", 0, 132, blocks)                                  \
@@ -84,7 +84,8 @@ static int parse_work(const struct bf_args *args, struct bf_mbar_workload *w)
 
 		if (strcmp(work, name) == 0)
 			return BF_EXIT_GOOD;
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%smbarrier-%s", w->job.work ? ", " : "", work);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%smbarrier-%s", w->job.work ? ", " : "",
+			 work);
 	}
 	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"mbarrier-%s\" is not known; there are %s", name, known);
 }
@@ -154,8 +155,8 @@ static void print_lines(const char *text)
 static void print_failure(const struct bf_mbar_result *r)
 {
 	if (r->verdict.wrong)
-		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->verdict.wrong, r->verdict.wrong == 1 ? "" : "s",
-		       r->verdict.text);
+		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->verdict.wrong,
+		       r->verdict.wrong == 1 ? "" : "s", r->verdict.text);
 	if (r->world.report[0]) {
 		printf("at the end:\n");
 		print_lines(r->world.report);
@@ -172,10 +173,12 @@ static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_
 	bf_mbar_workload_command(w, command, sizeof(command));
 	printf("%s\n%s", command, bf_mbar_end_name(r->end));
 	if (r->end == BF_MBAR_GOOD)
-		printf(": %" PRIu64 " bytes, %" PRIu64 " barrier words and %" PRIu64 " tokens compared, all as they must be",
+		printf(": %" PRIu64 " bytes, %" PRIu64 " barrier words and %" PRIu64
+		       " tokens compared, all as they must be",
 		       r->verdict.bytes, r->verdict.words, r->verdict.tokens);
 	printf("\nsimulated time          %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " cycles, %" PRIu64 " events\n",
-	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), cycles, r->world.events);
+	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), cycles,
+	       r->world.events);
 	printf("barriers                %" PRIu64 " operations, %" PRIu64 " phases, %" PRIu64 " waits parked; %" PRIu64
 	       " bytes in bulk\n",
 	       r->world.barrier_ops, r->world.phases, r->world.parked, r->world.bulk_bytes);
@@ -183,8 +186,8 @@ static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_
 		printf("words and tokens        hash %016" PRIx64 "\n", r->notes_hash);
 	if (w->records)
 		printf("records                 %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
-	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " barrier operations/s\n", r->wall_ns / 1000000,
-	       r->wall_ns / 1000 % 1000, rate(r->world.barrier_ops, r->wall_ns));
+	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " barrier operations/s\n",
+	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->world.barrier_ops, r->wall_ns));
 	if (r->end != BF_MBAR_GOOD)
 		print_failure(r);
 	if (r->counts && stats)
@@ -395,11 +398,13 @@ const struct bf_command bf_cmd_run_mbarrier = {
 	.usage = "run mbarrier-WORKLOAD [options]",
 	.summary = "run a barrier workload and check every byte, barrier word and token",
 	.details =
-	    "Workloads: mbarrier-pipeline, -ring, -pingpong, -cluster, -ampere, -stress (belfry run mbarrier-ring --list\n"
+	    "Workloads: mbarrier-pipeline, -ring, -pingpong, -cluster, -ampere, -stress (belfry run mbarrier-ring "
+	    "--list\n"
 	    "says more). Warps of simulated thread blocks synchronise through Hopper's barriers; tiles travel by bulk\n"
 	    "copies, plain stores or cp.async, and every byte is compared in the end.\n"
 	    "\n"
-	    "A run that hangs or faults says which barrier, which phase, what is missing and who should have come; the\n"
+	    "A run that hangs or faults says which barrier, which phase, what is missing and who should have come; "
+	    "the\n"
 	    "likely cause is named.\n"
 	    "\n"
 	    "Exit code 0: all as it must be. 1: wrong data, a deadlock, a fault or the time limit. 2: bad options.\n"

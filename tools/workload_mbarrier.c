@@ -19,8 +19,8 @@ static uint64_t now_ns(void)
 const char *bf_mbar_end_name(enum bf_mbar_end end)
 {
 	static const char *const names[] = {
-		[BF_MBAR_GOOD] = "good",         [BF_MBAR_WRONG_DATA] = "wrong data", [BF_MBAR_DEADLOCK] = "deadlock",
-		[BF_MBAR_FAULT] = "fault",       [BF_MBAR_LIMIT] = "time limit",
+		[BF_MBAR_GOOD] = "good",   [BF_MBAR_WRONG_DATA] = "wrong data", [BF_MBAR_DEADLOCK] = "deadlock",
+		[BF_MBAR_FAULT] = "fault", [BF_MBAR_LIMIT] = "time limit",
 	};
 
 	return names[end];

@@ -1,7 +1,7 @@
 /*
- * Clusters in virtual time. A lane's request travels: bf_sim_cluster_mbar() -> the lane parks -> gather(), once all lanes
- * of the warp that are as far have asked, makes one warp instruction of those that ask for the same -> models/hopper ->
- * finish() wakes the lanes with their results.
+ * Clusters in virtual time: the world, a grid's blocks, and shared memory. A lane's request travels cluster_lane.c
+ * (what a lane does before and after) -> it parks -> cluster_issue.c (one warp instruction for all lanes of a warp that
+ * ask for the same) -> models/hopper, which wakes the lanes with their results.
  *
  * Plain accesses to shared memory go through the lanes' views (sim/view.h): a store is seen by the block, and by the
  * cluster, only as far as it has been released. What drains to shared memory passes the async proxy's bookkeeping
@@ -14,18 +14,6 @@
 
 #include "drivers/backend/cluster_internal.h"
 
-/*
- * Costs of what the Hopper model does not time: plain accesses. A shared load is 29.6 cycles to its use on an H200; a
- * store leaves the warp at once; orderings at block scope cost nothing, those at cluster scope are the arrive's
- * (profile.remote_release_mc).
- */
-static const struct bf_cost cost = { .load = 15000, .store = 1000, .atomic = 62000, .fence_sys = 500000, .poll = 15000 };
-
-/* How often and how long a warp stands still before an instruction under the weak orderings: other warps get ahead. */
-#define STALL_PPM 30000u
-#define STALL_GPU_PS (500 * BF_NS)
-#define STALL_ADVERSARIAL_PS (4000 * BF_NS)
-
 /* Blocks of a grid do not start together. */
 #define START_SKEW_PS (2000 * BF_NS)
 
@@ -35,517 +23,14 @@ static const struct bf_cost cost = { .load = 15000, .store = 1000, .atomic = 620
 
 #define LANE_STACK (48u << 10)
 
-/* ---- lanes that ask ---- */
-
-struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address)
-{
-	const uint32_t rank = address >> BF_SHARED_RANK_SHIFT;
-
-	return rank < from->cluster->grid->opts.ctas ? &from->cluster->cta[rank] : NULL;
-}
-
-static struct bf_sim *sim_of(const struct bf_cta_of *cta)
-{
-	return cta->cluster->grid->world->sim;
-}
-
-static void wake_lanes(struct bf_warp_of *w, uint32_t lanes)
-{
-	for (uint32_t i = 0; i < BF_LANES; i++)
-		if (lanes >> i & 1)
-			bf_agent_unpark(w->lane[i].thread.agent);
-}
-
-static void put_flight(struct bf_flight *f)
-{
-	struct bf_warp_of *w = f->warp;
-	const uint32_t lanes = f->lanes;
-
-	f->next = w->idle;
-	w->idle = f;
-	wake_lanes(w, lanes);
-}
-
-static void resume(struct bf_event *ev)
-{
-	put_flight(BF_CONTAINER_OF(ev, struct bf_flight, resume));
-}
-
-static void finish(struct bf_sync_instr *instr)
-{
-	struct bf_flight *f = BF_CONTAINER_OF(instr, struct bf_flight, instr);
-
-	if (instr->killed || instr->fault) {
-		bf_sim_stop(sim_of(f->warp->cta));
-		return;
-	}
-	for (uint32_t i = 0; i < BF_LANES; i++)
-		if (f->lanes >> i & 1)
-			f->warp->lane[i].result = instr->op >= BF_SYNC_TEST_PARITY ? instr->result >> i & 1 : instr->token[i];
-	put_flight(f);
-}
-
-static struct bf_flight *get_flight(struct bf_warp_of *w)
-{
-	struct bf_flight *f = w->idle;
-
-	if (f) {
-		w->idle = f->next;
-		return f;
-	}
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return NULL;
-	f->warp = w;
-	bf_event_init(&f->resume, resume);
-	bf_event_init(&f->instr.event, NULL);
-	f->all = w->all;
-	w->all = f;
-	return f;
-}
-
-static const uint8_t op_of[] = {
-	[BF_BAR_INIT] = BF_SYNC_INIT,
-	[BF_BAR_INVAL] = BF_SYNC_INVAL,
-	[BF_BAR_ARRIVE] = BF_SYNC_ARRIVE,
-	[BF_BAR_DROP] = BF_SYNC_ARRIVE_DROP,
-	[BF_BAR_EXPECT_TX] = BF_SYNC_EXPECT_TX,
-	[BF_BAR_COMPLETE_TX] = BF_SYNC_COMPLETE_TX,
-	[BF_BAR_TEST_PARITY] = BF_SYNC_TEST_PARITY,
-	[BF_BAR_TEST_TOKEN] = BF_SYNC_TEST_STATE,
-	[BF_BAR_TRY_PARITY] = BF_SYNC_TRY_PARITY,
-	[BF_BAR_TRY_TOKEN] = BF_SYNC_TRY_STATE,
+/*
+ * Costs of what the Hopper model does not time: plain accesses. A shared load is 29.6 cycles to its use on an H200; a
+ * store leaves the warp at once; orderings at block scope cost nothing, those at cluster scope are the arrive's
+ * (profile.remote_release_mc).
+ */
+static const struct bf_cost cost = {
+	.load = 15000, .store = 1000, .atomic = 62000, .fence_sys = 500000, .poll = 15000
 };
-
-static bool same_instruction(const struct bf_bar_request *a, const struct bf_bar_request *b)
-{
-	return a && b && a->op == b->op && a->sem == b->sem && a->result_wanted == b->result_wanted;
-}
-
-/* One warp instruction for all lanes that ask for what lane `first` asks for. */
-static uint32_t issue_barrier(struct bf_warp_of *w, uint32_t first)
-{
-	const struct bf_bar_request *r = w->lane[first].request;
-	struct bf_flight *f = get_flight(w);
-	struct bf_sync_instr *in;
-
-	if (!f) {
-		bf_fail(&sim_of(w->cta)->error, -ENOMEM, "no memory for an instruction");
-		bf_sim_stop(sim_of(w->cta));
-		return w->asking;
-	}
-	in = &f->instr;
-	f->lanes = 0;
-	for (uint32_t i = first; i < BF_LANES; i++) {
-		const struct bf_bar_request *q = w->lane[i].request;
-
-		if (!(w->asking >> i & 1) || !same_instruction(r, q))
-			continue;
-		f->lanes |= 1u << i;
-		in->address[i] = q->bar;
-		in->count[i] = q->count;
-		in->tx[i] = q->tx;
-		in->token[i] = q->token;
-	}
-	in->op = op_of[r->op];
-	in->release = r->sem == BF_BAR_CLUSTER;
-	in->hinted = false;
-	in->warp = (uint8_t)bf_hopper_cta_slot(w->cta->model, w->index);
-	in->active = f->lanes;
-	in->exited = w->exited;
-	in->done = r->op >= BF_BAR_TEST_PARITY || r->result_wanted ? finish : NULL;
-	in->result = 0;
-	in->fault = 0;
-	in->killed = false;
-	for (uint32_t i = 0; i < BF_LANES; i++)
-		if (f->lanes >> i & 1)
-			bf_watch_request(&w->lane[i], w->lane[i].request);
-	{
-		const uint32_t lanes = f->lanes;
-		const bool results = in->done != NULL;
-
-		bf_hopper_issue(w->cta->model, in);
-		if (bf_hopper_fault(w->cta->cluster->grid->world->gpu))
-			bf_sim_stop(sim_of(w->cta));
-		else if (!results)
-			bf_sim_at(sim_of(w->cta), &f->resume, in->next_ps);
-		return lanes;
-	}
-}
-
-static uint32_t issue_copies(struct bf_warp_of *w, uint32_t first)
-{
-	const struct bf_async_request *r = w->lane[first].copies_now;
-	struct bf_flight *f = get_flight(w);
-	struct bf_ldgsts_copy copy = { .warp = w->index, .bytes = 16 };
-	struct bf_ldgsts_arrive arrive = { .warp = w->index, .noinc = r->op == BF_ASYNC_ARRIVE_NOINC };
-	struct bf_space *space = &w->cta->cluster->grid->world->space;
-	uint32_t lanes = 0;
-
-	if (!f) {
-		bf_sim_stop(sim_of(w->cta));
-		return w->asking;
-	}
-	for (uint32_t i = first; i < BF_LANES; i++) {
-		const struct bf_async_request *q = w->lane[i].copies_now;
-		struct bf_region *region;
-
-		if (!(w->asking >> i & 1) || !q || q->op != r->op)
-			continue;
-		lanes |= 1u << i;
-		arrive.address[i] = q->bar;
-		copy.shared[i] = q->shared;
-		copy.source[i] = 16;
-		if (q->op == BF_ASYNC_ARRIVE_NOINC)
-			bf_watch_arrival(&w->lane[i], w->cta, q->bar, 1);
-		else if (q->op == BF_ASYNC_ARRIVE && bf_watch_of(w->cta, q->bar))
-			bf_watch_of(w->cta, q->bar)->async_incs++;
-		if (q->op != BF_ASYNC_LOAD16)
-			continue;
-		region = bf_space_find_host(space, q->global);
-		copy.global[i] = region ? bf_va(region, q->global) : 0;
-		bf_watch_async(&w->lane[i], bf_shared_offset(q->shared), 16);
-	}
-	copy.active = arrive.active = lanes;
-	if (r->op == BF_ASYNC_LOAD16)
-		bf_ldgsts_issue(w->cta->model, &copy);
-	else
-		bf_ldgsts_arrive(w->cta->model, &arrive);
-	f->lanes = lanes;
-	if (bf_hopper_fault(w->cta->cluster->grid->world->gpu))
-		bf_sim_stop(sim_of(w->cta));
-	else
-		bf_sim_at(sim_of(w->cta), &f->resume, r->op == BF_ASYNC_LOAD16 ? copy.next_ps : arrive.next_ps);
-	return lanes;
-}
-
-static bool stalls_now(struct bf_warp_of *w, uint64_t *ps)
-{
-	const struct bf_sim_grid *g = w->cta->cluster->grid;
-	const enum bf_ordering o = g->world->opts.ordering;
-
-	if (o == BF_ORDER_SC || o == BF_ORDER_TSO || w->stalled || !bf_rng_chance(&w->stalls, STALL_PPM))
-		return false;
-	*ps = bf_rng_below(&w->stalls, o == BF_ORDER_GPU ? STALL_GPU_PS : STALL_ADVERSARIAL_PS);
-	return true;
-}
-
-static void gather(struct bf_event *ev)
-{
-	struct bf_warp_of *w = BF_CONTAINER_OF(ev, struct bf_warp_of, gather);
-	uint64_t ps;
-
-	if (stalls_now(w, &ps)) {
-		w->stalled = true;
-		bf_sim_after(sim_of(w->cta), ev, ps);
-		return;
-	}
-	w->stalled = false;
-	while (w->asking && !sim_of(w->cta)->stopped) {
-		const uint32_t first = (uint32_t)__builtin_ctz(w->asking);
-		const uint32_t lanes = w->lane[first].request ? issue_barrier(w, first) : issue_copies(w, first);
-
-		w->asking &= ~lanes;
-	}
-}
-
-static void ask(struct bf_lane *l, const char *what)
-{
-	struct bf_warp_of *w = l->warp;
-
-	bf_agent_sync(l->thread.agent);
-	w->asking |= 1u << l->thread.lane;
-	if (!bf_event_pending(&w->gather))
-		bf_sim_at(sim_of(w->cta), &w->gather, sim_of(w->cta)->now_ps);
-	bf_agent_park(l->thread.agent, what);
-	l->request = NULL;
-	l->copies_now = NULL;
-}
-
-/* ---- the platform's primitives ---- */
-
-static void went_on(struct bf_lane *l)
-{
-	l->waits = false;
-	l->warp->cta->cluster->grid->progress_ps = sim_of(l->warp->cta)->now_ps;
-}
-
-static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
-{
-	if (over) {
-		bf_watch_passed(l, r->bar);
-		went_on(l);
-		return;
-	}
-	if (!l->waits)
-		l->wait_since_ps = sim_of(l->warp->cta)->now_ps;
-	l->waits = true;
-	l->wait_tries = r->op == BF_BAR_TRY_PARITY || r->op == BF_BAR_TRY_TOKEN;
-	l->wait_bar = r->bar;
-	l->wait_parity = r->op == BF_BAR_TEST_TOKEN || r->op == BF_BAR_TRY_TOKEN ? (uint32_t)(r->token >> 63) : r->count & 1;
-}
-
-uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	const bool waits = r->op >= BF_BAR_TEST_PARITY;
-	const enum bf_scope scope = r->sem == BF_BAR_CLUSTER ? BF_SCOPE_GPU : BF_SCOPE_CTA;
-
-	if (!waits && r->sem != BF_BAR_RELAXED)
-		bf_fence(t->agent, scope);
-	l->request = r;
-	ask(l, waits ? "a phase" : "the sync unit");
-	if (!waits) {
-		went_on(l);
-		return l->result;
-	}
-	waited(l, r, l->result != 0);
-	if (l->result)
-		bf_fence(t->agent, scope);
-	return l->result;
-}
-
-void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label)
-{
-	bf_watch_label(bf_lane_of(t), bar, label);
-}
-
-uint32_t bf_sim_cluster_rank(const struct bf_thread *t)
-{
-	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->rank;
-}
-
-uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
-{
-	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->cluster->grid->opts.ctas;
-}
-
-/* An access outside every window is what hardware answers with a fault. */
-static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t len)
-{
-	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
-	struct bf_sim *sim = sim_of(l->warp->cta);
-
-	if (cta && cta->model && bf_shared_offset(address) + len <= cta->cluster->grid->opts.shared_bytes)
-		return cta;
-	bf_fail(&sim->error, -EFAULT, "%s accesses shared memory at 0x%x of rank %u, which %s", l->thread.agent->name,
-		bf_shared_offset(address), address >> BF_SHARED_RANK_SHIFT,
-		cta && !cta->model ? "has exited" : "is not there");
-	bf_sim_stop(sim);
-	bf_agent_park(l->thread.agent, "nothing: it faulted");
-	return NULL;
-}
-
-void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to, uint32_t len)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_cta_of *cta = access_to(l, address, len);
-
-	memset(to, 0, len);
-	if (!cta)
-		return;
-	bf_load(t->agent, cta->window + bf_shared_offset(address), to, len, BF_RELAXED, BF_SCOPE_CTA);
-	bf_watch_load(l, cta, bf_shared_offset(address), to, len);
-}
-
-void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const void *from, uint32_t len)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_cta_of *cta = access_to(l, address, len);
-
-	if (!cta)
-		return;
-	bf_watch_store(l, cta, bf_shared_offset(address), from, len);
-	bf_store(t->agent, cta->window + bf_shared_offset(address), from, len, BF_WEAK, BF_SCOPE_CTA);
-}
-
-/* All `threads` have come when the round is over. */
-static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_lane *all, uint32_t n)
-{
-	const uint32_t round = m->round;
-
-	bf_agent_sync(l->thread.agent);
-	if (++m->come < threads) {
-		l->met = true;
-		while (m->round == round)
-			bf_agent_park(l->thread.agent, "other threads of its block");
-		return;
-	}
-	m->come = 0;
-	m->round++;
-	went_on(l);
-	for (uint32_t i = 0; i < n; i++)
-		if (all[i].met && all[i].meets == m) {
-			all[i].met = false;
-			bf_agent_unpark(all[i].thread.agent);
-		}
-}
-
-void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_cta_of *cta = l->warp->cta;
-	const uint32_t all = cta->cluster->grid->opts.warps * BF_LANES;
-	struct bf_meeting *m = &cta->meeting[id % BF_NAMED_BARRIERS];
-
-	bf_fence(t->agent, BF_SCOPE_CTA);
-	l->meets = m;
-	meet(l, m, threads ? threads : all, cta->lane, all);
-}
-
-/* Split in two: a thread that has arrived goes on and comes back. */
-void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_cluster_of *c = l->warp->cta->cluster;
-	const struct bf_cluster_grid *g = &c->grid->opts;
-
-	bf_fence(t->agent, BF_SCOPE_GPU);
-	bf_agent_sync(t->agent);
-	l->cluster_round = c->meeting.round;
-	if (++c->meeting.come < g->ctas * g->warps * BF_LANES)
-		return;
-	c->meeting.come = 0;
-	c->meeting.round++;
-	went_on(l);
-	for (uint32_t r = 0; r < g->ctas; r++)
-		for (uint32_t i = 0; i < g->warps * BF_LANES; i++) {
-			struct bf_lane *other = &c->cta[r].lane[i];
-
-			if (other->met && other->meets == &c->meeting) {
-				other->met = false;
-				bf_agent_unpark(other->thread.agent);
-			}
-		}
-}
-
-void bf_sim_cluster_cluster_wait(struct bf_thread *t)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_cluster_of *c = l->warp->cta->cluster;
-
-	bf_agent_sync(t->agent);
-	l->meets = &c->meeting;
-	while (c->meeting.round == l->cluster_round) {
-		l->met = true;
-		bf_agent_park(t->agent, "other threads of its cluster");
-	}
-	bf_fence(t->agent, BF_SCOPE_GPU);
-}
-
-/* ---- copies ---- */
-
-static void copy_waited(struct bf_copy_wait *wait)
-{
-	struct bf_lane *l = BF_CONTAINER_OF(wait, struct bf_lane, copy_wait);
-
-	if (wait->killed)
-		bf_sim_stop(sim_of(l->warp->cta));
-	else
-		bf_agent_unpark(l->thread.agent);
-}
-
-static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
-{
-	struct bf_hopper_cta *cta = l->warp->cta->model;
-
-	l->copy_wait = (struct bf_copy_wait){ .warp = l->warp->index,
-					      .lanes = 1u << l->thread.lane,
-					      .keep = r->bytes,
-					      .read = r->op == BF_ASYNC_BULK_WAIT_READ,
-					      .done = copy_waited };
-	if (r->op == BF_ASYNC_WAIT)
-		bf_ldgsts_wait(cta, &l->copy_wait);
-	else
-		bf_bulk_wait(cta, &l->copy_wait);
-	bf_agent_park(l->thread.agent, r->op == BF_ASYNC_WAIT ? "its cp.async groups" : "its bulk stores");
-	went_on(l);
-	if (r->op == BF_ASYNC_WAIT && l->nclosed > r->bytes) {
-		l->landed = l->closed[(l->nclosed - r->bytes - 1) % BF_ARRAY_LEN(l->closed)];
-	}
-}
-
-static void bulk(struct bf_lane *l, const struct bf_async_request *r)
-{
-	struct bf_cluster_world *w = l->warp->cta->cluster->grid->world;
-	struct bf_cta_of *to = l->warp->cta;
-	struct bf_region *region = r->global ? bf_space_find_host(&w->space, r->global) : NULL;
-	struct bf_bulk_copy copy = {
-		.kind = r->op == BF_ASYNC_BULK_LOAD ? BF_BULK_LOAD : r->op == BF_ASYNC_BULK_SEND ? BF_BULK_PEER : BF_BULK_STORE,
-		.warp = l->warp->index,
-		.lane = l->thread.lane,
-		.global = region ? bf_va(region, r->global) : 0,
-		.shared = r->op == BF_ASYNC_BULK_SEND ? r->peer : r->shared,
-		.source = r->shared,
-		.barrier = r->bar,
-		.bytes = r->bytes,
-		.multicast = (uint16_t)r->ranks,
-	};
-
-	for (uint32_t rank = 0; r->op == BF_ASYNC_BULK_LOAD && rank < to->cluster->grid->opts.ctas; rank++) {
-		struct bf_cta_of *cta = &to->cluster->cta[rank];
-
-		if (r->ranks ? !(r->ranks >> rank & 1) : cta != to)
-			continue;
-		bf_watch_brings(cta, r->bar, r->bytes);
-		bf_watch_copied(cta, bf_shared_offset(r->shared), r->bytes);
-	}
-	if (r->op == BF_ASYNC_BULK_SEND && bf_cta_named(to, r->peer)) {
-		bf_watch_brings(bf_cta_named(to, r->peer), r->bar, r->bytes);
-		bf_watch_copied(bf_cta_named(to, r->peer), bf_shared_offset(r->peer), r->bytes);
-	}
-	bf_bulk_issue(to->model, &copy);
-	went_on(l);
-	if (bf_hopper_fault(w->gpu)) {
-		bf_sim_stop(w->sim);
-		bf_agent_park(l->thread.agent, "nothing: it faulted");
-	}
-	if (copy.next_ps > w->sim->now_ps)
-		bf_agent_delay(l->thread.agent, copy.next_ps - w->sim->now_ps);
-}
-
-void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
-{
-	struct bf_lane *l = bf_lane_of(t);
-	struct bf_hopper_cta *cta = l->warp->cta->model;
-	uint64_t until;
-
-	bf_agent_sync(t->agent);
-	switch (r->op) {
-	case BF_ASYNC_BULK_LOAD:
-	case BF_ASYNC_BULK_SEND:
-	case BF_ASYNC_BULK_STORE:
-		bulk(l, r);
-		break;
-	case BF_ASYNC_BULK_COMMIT:
-		bf_bulk_commit(cta, l->warp->index, 1u << t->lane);
-		break;
-	case BF_ASYNC_BULK_WAIT:
-	case BF_ASYNC_BULK_WAIT_READ:
-	case BF_ASYNC_WAIT:
-		wait_for_groups(l, r);
-		break;
-	case BF_ASYNC_PROXY_FENCE:
-		bf_fence(t->agent, BF_SCOPE_GPU);
-		bf_agent_sync(t->agent);
-		until = bf_bulk_fence(cta, l->warp->index);
-		if (until > sim_of(l->warp->cta)->now_ps)
-			bf_agent_delay(t->agent, until - sim_of(l->warp->cta)->now_ps);
-		break;
-	case BF_ASYNC_COMMIT:
-		bf_ldgsts_commit(cta, l->warp->index, 1u << t->lane);
-		l->closed[l->nclosed++ % BF_ARRAY_LEN(l->closed)] = l->copies;
-		break;
-	case BF_ASYNC_LOAD16:
-	case BF_ASYNC_ARRIVE:
-	case BF_ASYNC_ARRIVE_NOINC:
-	default:
-		l->copies_now = r;
-		ask(l, "the copy unit");
-		went_on(l);
-		break;
-	}
-}
 
 /* ---- shared memory below the views ---- */
 
@@ -570,7 +55,8 @@ static void shared_drained(struct bf_cache *c, struct bf_region *r, uint64_t off
 	memcpy(r->bytes + offset, data, len);
 }
 
-static void shared_loaded(struct bf_cache *c, struct bf_region *r, uint64_t offset, void *data, uint32_t len, bool through)
+static void shared_loaded(struct bf_cache *c, struct bf_region *r, uint64_t offset, void *data, uint32_t len,
+			  bool through)
 {
 	(void)c;
 	(void)through;
@@ -582,7 +68,8 @@ static void nothing(struct bf_cache *c)
 	(void)c;
 }
 
-static void no_visit(struct bf_cache *c, struct bf_region *r, uint64_t offset, uint64_t len, const struct bf_visitor *by)
+static void no_visit(struct bf_cache *c, struct bf_region *r, uint64_t offset, uint64_t len,
+		     const struct bf_visitor *by)
 {
 	(void)c;
 	(void)r;
@@ -666,7 +153,8 @@ static int start_lane(struct bf_sim_grid *g, struct bf_lane *l)
 	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l, .stack_bytes = LANE_STACK };
 	int rc;
 
-	snprintf(name, sizeof(name), "b%u.w%u.l%u", cta->block % 65536u, l->warp->index % 64u, l->thread.lane % BF_LANES);
+	snprintf(name, sizeof(name), "b%u.w%u.l%u", cta->block % 65536u, l->warp->index % 64u,
+		 l->thread.lane % BF_LANES);
 	rc = bf_view_create(w->sim, &view, &l->view);
 	if (rc)
 		return rc;
@@ -688,7 +176,7 @@ static int start_warp(struct bf_sim_grid *g, struct bf_cta_of *cta, uint32_t ind
 	int rc;
 
 	*w = (struct bf_warp_of){ .cta = cta, .index = index, .lane = &cta->lane[index * BF_LANES] };
-	bf_event_init(&w->gather, gather);
+	bf_event_init(&w->gather, bf_cluster_gather);
 	snprintf(name, sizeof(name), "b%u.w%u", cta->block, index);
 	bf_rng_init(&w->stalls, g->world->opts.seed, name);
 	rc = bf_team_create(g->world->sim, BF_LANES, name, &w->team.team);

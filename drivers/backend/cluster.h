@@ -1,8 +1,8 @@
 /*
  * Clusters of thread blocks with shared memory: where code for Hopper's barriers runs without a GPU.
  *
- * models/hopper in virtual time: lanes are agents; those of a warp that ask for the same operation at the same time make
- * up one warp instruction. Same options, same seed: same records, byte for byte. Kernels are those of platform sim
+ * models/hopper in virtual time: lanes are agents; those of a warp that ask for the same operation at the same time
+ * make up one warp instruction. Same options, same seed: same records, byte for byte. Kernels are those of platform sim
  * (drivers/mbarrier/kernels.h). One thread calls these functions.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_H

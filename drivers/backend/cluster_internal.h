@@ -1,4 +1,4 @@
-/* What cluster_sim.c and cluster_watch.c share: the simulated grid, its blocks, warps and lanes. Not installed. */
+/* What the files of cluster*.c share: the simulated grid, its blocks, warps and lanes. Not installed. */
 #ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_INTERNAL_H
 #define BELFRY_DRIVERS_BACKEND_CLUSTER_INTERNAL_H
 
@@ -42,7 +42,7 @@ struct bf_lane {
 	struct bf_thread thread; /* first: what kernels see */
 	struct bf_warp_of *warp;
 	struct bf_view *view;
-	const struct bf_bar_request *request;    /* what it asks for; one of the two */
+	const struct bf_bar_request *request; /* what it asks for; one of the two */
 	const struct bf_async_request *copies_now;
 	struct bf_copy_wait copy_wait;
 	uint64_t result;
@@ -149,10 +149,29 @@ static inline uint32_t bf_shared_offset(uint32_t address)
 	return address & ((1u << BF_SHARED_RANK_SHIFT) - 1);
 }
 
+static inline struct bf_sim *bf_cluster_sim_of(const struct bf_cta_of *cta)
+{
+	return cta->cluster->grid->world->sim;
+}
+
+/* The lane's request (l->request or l->copies_now) is done; it sleeps until then. `what` for reports. */
+void bf_cluster_ask(struct bf_lane *l, const char *what);
+
+/* bf_warp_of.gather: makes instructions of what lanes have asked for. */
+void bf_cluster_gather(struct bf_event *ev);
+
 /* The block that an address names; NULL when there is none of that rank. */
 struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address);
 
 /* ---- watching (cluster_watch.c) ---- */
+
+/* Keeps the first finding: what follows is often its consequence. */
+void bf_watch_find(struct bf_cluster_world *w, const char *fmt, ...) BF_PRINTF(2, 3);
+
+/* "full[1] of block 0"; its address when it has no name. And what the unit has of it. */
+const char *bf_watch_name(struct bf_cta_of *cta, uint32_t address, char *buf, size_t cap);
+uint32_t bf_watch_phases(const struct bf_cta_of *cta, uint32_t address);
+uint64_t bf_watch_word(const struct bf_cta_of *cta, uint32_t address);
 
 /* The barrier at an address, if it is one that is watched. */
 struct bf_watched *bf_watch_of(struct bf_cta_of *cta, uint32_t address);
@@ -166,7 +185,7 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
 void bf_watch_async(struct bf_lane *l, uint32_t offset, uint32_t len);
 
-/* Writes the report of a run that failed, and the finding. */
+/* Writes the report of a run that failed, and the finding (cluster_report.c). */
 void bf_watch_report(struct bf_cluster_world *w, struct bf_cluster_result *out);
 
 #endif

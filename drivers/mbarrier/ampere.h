@@ -1,6 +1,6 @@
 /*
- * The pipeline as Ampere runs it: every thread copies its own 16 bytes at a time with cp.async, and learns that they are
- * there by groups (wait_group N) or by a barrier that counts all threads and is polled.
+ * The pipeline as Ampere runs it: every thread copies its own 16 bytes at a time with cp.async, and learns that they
+ * are there by groups (wait_group N) or by a barrier that counts all threads and is polled.
  *
  * With S stages S-1 tiles are under way while one is computed: CUTLASS's MainloopSm80CpAsync waits for all but S-2
  * groups, then for the other threads.
@@ -11,7 +11,8 @@
 #include "drivers/mbarrier/pipeline.h"
 
 /* This thread's share of a tile. */
-BF_DEVICE void bf_mbar_ampere_copy(struct bf_thread *t, const struct bf_mbar_job *j, uint32_t stage, const uint8_t *tile)
+BF_DEVICE void bf_mbar_ampere_copy(struct bf_thread *t, const struct bf_mbar_job *j, uint32_t stage,
+				   const uint8_t *tile)
 {
 	const uint32_t thread = bf_warp(t) * BF_LANES + bf_lane(t);
 	const uint32_t threads = bf_mbar_warps(j) * BF_LANES;

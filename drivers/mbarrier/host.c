@@ -14,7 +14,8 @@
 static const struct {
 	const char *name, *summary;
 } works[] = {
-	[BF_MBAR_PIPELINE] = { "pipeline", "a producer thread loads tiles in bulk, consumer warps transform and store them" },
+	[BF_MBAR_PIPELINE] = { "pipeline",
+			       "a producer thread loads tiles in bulk, consumer warps transform and store them" },
 	[BF_MBAR_RING] = { "ring", "producer warps store tiles into the stages themselves" },
 	[BF_MBAR_PINGPONG] = { "pingpong", "two groups of consumers take tiles and turns alternately" },
 	[BF_MBAR_CLUSTER] = { "cluster", "blocks load a share of each tile for all; releases and a halo cross blocks" },
@@ -60,7 +61,9 @@ void bf_mbar_defaults(struct bf_mbar_job *job, uint32_t *ranks, uint32_t *blocks
 int bf_mbar_check(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks, struct bf_error *err)
 {
 	const uint32_t warps = bf_mbar_warps(job);
-	const uint32_t shares = job->work == BF_MBAR_PINGPONG ? job->consumers : warps > job->consumers ? job->consumers : warps;
+	const uint32_t shares = job->work == BF_MBAR_PINGPONG ? job->consumers
+				: warps > job->consumers      ? job->consumers
+							      : warps;
 
 	if (job->stages < 1 || job->stages > BF_MBAR_STAGES_MAX)
 		return bf_fail(err, -EINVAL, "%u stages: there are 1 to %u", job->stages, BF_MBAR_STAGES_MAX);
@@ -77,12 +80,15 @@ int bf_mbar_check(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks
 	if (blocks > 132)
 		return bf_fail(err, -EINVAL, "%u blocks: one for each of 132 SMs at most", blocks);
 	if (job->bytes % (16 * shares) || job->bytes % (16 * job->producers) || job->bytes % (16 * ranks))
-		return bf_fail(err, -EINVAL, "tiles of %u bytes cannot be shared out in pieces of 16 bytes", job->bytes);
+		return bf_fail(err, -EINVAL, "tiles of %u bytes cannot be shared out in pieces of 16 bytes",
+			       job->bytes);
 	if (job->work == BF_MBAR_CLUSTER && job->bytes < 128 * job->consumers)
-		return bf_fail(err, -EINVAL, "tiles of %u bytes: this workload needs 128 for each consumer", job->bytes);
+		return bf_fail(err, -EINVAL, "tiles of %u bytes: this workload needs 128 for each consumer",
+			       job->bytes);
 	if (bf_mbar_shared_bytes(job) > SHARED_MAX)
-		return bf_fail(err, -EINVAL, "%u stages of %u bytes and a store buffer exceed %u bytes of shared memory",
-			       job->stages, job->bytes, SHARED_MAX);
+		return bf_fail(err, -EINVAL,
+			       "%u stages of %u bytes and a store buffer exceed %u bytes of shared memory", job->stages,
+			       job->bytes, SHARED_MAX);
 	if (bf_mbar_barriers(job) > BF_MBAR_BARRIERS_MAX)
 		return bf_fail(err, -EINVAL, "%u barriers in a block: %u at most", bf_mbar_barriers(job),
 			       BF_MBAR_BARRIERS_MAX);
@@ -139,11 +145,14 @@ static void verify_data(const struct bf_mbar_job *job, uint32_t ranks, uint32_t 
 		for (uint32_t tile = 0; tile < job->iterations; tile++)
 			for (uint32_t at = 0; at < job->bytes; at += 4) {
 				const uint64_t from = ((uint64_t)block * job->iterations + tile) * job->bytes + at;
-				const uint32_t due = word_due(job, ranks, block, tile, at, in), is = bf_get_le32(out + from);
+				const uint32_t due = word_due(job, ranks, block, tile, at, in),
+					       is = bf_get_le32(out + from);
 
 				if (is != due)
-					wrong(v, "block %" PRIu32 ", tile %" PRIu32 ", byte %" PRIu32 ": is 0x%08" PRIx32
-					      ", should be 0x%08" PRIx32, block, tile, at, is, due);
+					wrong(v,
+					      "block %" PRIu32 ", tile %" PRIu32 ", byte %" PRIu32 ": is 0x%08" PRIx32
+					      ", should be 0x%08" PRIx32,
+					      block, tile, at, is, due);
 				v->bytes += 4;
 			}
 }
@@ -187,8 +196,9 @@ static bool word_left(const struct bf_mbar_job *job, uint32_t ranks, uint32_t i,
 		count *= ranks;
 	if ((job->work == BF_MBAR_AMPERE || guide) && full)
 		count = warps * 32;
-	*word = resting((job->work == BF_MBAR_AMPERE && (!job->by_barrier || !full)) || (guide && !full) ? 0 : fills(job, stage),
-			count);
+	*word = resting(
+	    (job->work == BF_MBAR_AMPERE && (!job->by_barrier || !full)) || (guide && !full) ? 0 : fills(job, stage),
+	    count);
 	return true;
 }
 
@@ -207,7 +217,9 @@ static void verify_tokens(const struct bf_mbar_job *job, const struct bf_mbar_no
 			same += notes[k].kind == BF_MBAR_NOTE_TOKEN && notes[k].bar == notes[i].bar &&
 				notes[k].word >> 43 == notes[i].word >> 43;
 		if (notes[i].word >> 63 != (notes[i].order / job->stages & 1) || pending == 0 || same != 1)
-			wrong(v, "block %" PRIu32 ", tile %" PRIu32 ": an arrival on barrier %" PRIu32 " returned 0x%016" PRIx64,
+			wrong(v,
+			      "block %" PRIu32 ", tile %" PRIu32 ": an arrival on barrier %" PRIu32
+			      " returned 0x%016" PRIx64,
 			      block, notes[i].order, notes[i].bar, notes[i].word);
 	}
 }
@@ -220,14 +232,16 @@ static void verify_turns(const struct bf_mbar_job *job, const struct bf_mbar_not
 			const struct bf_mbar_note *at = &notes[section * job->iterations + i];
 
 			if (at->kind != BF_MBAR_NOTE_TURN || at->value != i % 2 || at->word != i)
-				wrong(v, "block %" PRIu32 ": turn %" PRIu32 " of section %" PRIu32 " was group %" PRIu32
-				      "'s, for tile %" PRIu64, block, i, section, at->value, at->word);
+				wrong(v,
+				      "block %" PRIu32 ": turn %" PRIu32 " of section %" PRIu32 " was group %" PRIu32
+				      "'s, for tile %" PRIu64,
+				      block, i, section, at->value, at->word);
 			v->words++;
 		}
 }
 
-static void verify_block(const struct bf_mbar_job *job, uint32_t ranks, uint32_t block, const struct bf_mbar_note *notes,
-			 struct bf_mbar_verdict *v)
+static void verify_block(const struct bf_mbar_job *job, uint32_t ranks, uint32_t block,
+			 const struct bf_mbar_note *notes, struct bf_mbar_verdict *v)
 {
 	const uint32_t barriers = bf_mbar_barriers(job), slots = 1 + bf_mbar_warps(job);
 	const struct bf_mbar_note *rest = notes + barriers;
@@ -238,7 +252,9 @@ static void verify_block(const struct bf_mbar_job *job, uint32_t ranks, uint32_t
 			continue;
 		v->words++;
 		if (notes[i].kind != BF_MBAR_NOTE_WORD || notes[i].word != due)
-			wrong(v, "block %" PRIu32 ": barrier %" PRIu32 " was left at 0x%016" PRIx64 ", should be 0x%016" PRIx64,
+			wrong(v,
+			      "block %" PRIu32 ": barrier %" PRIu32 " was left at 0x%016" PRIx64
+			      ", should be 0x%016" PRIx64,
 			      block, i, notes[i].word, due);
 	}
 	if (job->work == BF_MBAR_PINGPONG) {
@@ -246,19 +262,21 @@ static void verify_block(const struct bf_mbar_job *job, uint32_t ranks, uint32_t
 	} else if (job->work == BF_MBAR_STRESS) {
 		for (uint32_t i = 0; i < job->iterations * job->barriers; i++, v->words++)
 			if (rest[i].word != resting(i / job->barriers + 1, bf_mbar_warps(job) * 32))
-				wrong(v, "block %" PRIu32 ", round %" PRIu32 ": barrier %" PRIu32 " was 0x%016" PRIx64, block,
-				      i / job->barriers, i % job->barriers, rest[i].word);
+				wrong(v, "block %" PRIu32 ", round %" PRIu32 ": barrier %" PRIu32 " was 0x%016" PRIx64,
+				      block, i / job->barriers, i % job->barriers, rest[i].word);
 	} else {
 		for (uint32_t tile = 0; tile < job->iterations; tile++)
 			verify_tokens(job, rest + tile * slots, slots, block, v);
 	}
 	if (job->work == BF_MBAR_PIPELINE && notes[bf_mbar_notes(job) - 1].word != BF_MBAR_REUSE_DATA)
-		wrong(v, "block %" PRIu32 ": data where a barrier was turned into 0x%016" PRIx64 ", should be 0x%016" PRIx64,
+		wrong(v,
+		      "block %" PRIu32 ": data where a barrier was turned into 0x%016" PRIx64
+		      ", should be 0x%016" PRIx64,
 		      block, notes[bf_mbar_notes(job) - 1].word, BF_MBAR_REUSE_DATA);
 }
 
-void bf_mbar_verify(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks, const uint8_t *in, const uint8_t *out,
-		    const struct bf_mbar_note *notes, struct bf_mbar_verdict *v)
+void bf_mbar_verify(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks, const uint8_t *in,
+		    const uint8_t *out, const struct bf_mbar_note *notes, struct bf_mbar_verdict *v)
 {
 	memset(v, 0, sizeof(*v));
 	if (job->work != BF_MBAR_STRESS)
@@ -309,8 +327,10 @@ uint64_t bf_mbar_compare(const struct bf_mbar_job *job, uint32_t blocks, const s
 				v->words++;
 			if (count_like(job, left + first, one ? 1 : slots, &left[i]) !=
 			    count_like(job, right + first, one ? 1 : slots, &left[i]))
-				wrong(v, "block %" PRIu32 ", note %" PRIu32 " (kind %" PRIu32 ", barrier %" PRIu32 ", order %" PRIu32
-				      "): %" PRIu32 " 0x%016" PRIx64 " against %" PRIu32 " 0x%016" PRIx64,
+				wrong(v,
+				      "block %" PRIu32 ", note %" PRIu32 " (kind %" PRIu32 ", barrier %" PRIu32
+				      ", order %" PRIu32 "): %" PRIu32 " 0x%016" PRIx64 " against %" PRIu32
+				      " 0x%016" PRIx64,
 				      block, i, left[i].kind, left[i].bar, left[i].order, left[i].value, left[i].word,
 				      right[i].value, right[i].word);
 		}

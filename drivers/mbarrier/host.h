@@ -31,8 +31,8 @@ struct bf_mbar_verdict {
 	uint64_t wrong;
 	char text[240];
 };
-void bf_mbar_verify(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks, const uint8_t *in, const uint8_t *out,
-		    const struct bf_mbar_note *notes, struct bf_mbar_verdict *v);
+void bf_mbar_verify(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks, const uint8_t *in,
+		    const uint8_t *out, const struct bf_mbar_note *notes, struct bf_mbar_verdict *v);
 
 /*
  * Compares the notes of two runs of one job: every word, the defined half of every token, every answer. Where several

@@ -5,138 +5,8 @@
 #include "drivers/mbarrier/ampere.h"
 #include "drivers/mbarrier/kernels.h"
 #include "drivers/mbarrier/order.h"
-#include "drivers/mbarrier/pipeline.h"
-
-/* ---- what the workloads share ---- */
-
-BF_DEVICE uint32_t bf_mbar_warp_mask(uint32_t first, uint32_t n)
-{
-	return (n < 32 ? (1u << n) - 1 : ~0u) << first;
-}
-
-BF_DEVICE const uint8_t *bf_mbar_tile_in(const struct bf_thread *t, const struct bf_mbar_job *j, uint32_t tile)
-{
-	return j->in + ((uint64_t)bf_block(t) * j->iterations + tile) * j->bytes;
-}
-BF_DEVICE uint8_t *bf_mbar_tile_out(const struct bf_thread *t, const struct bf_mbar_job *j, uint32_t tile)
-{
-	return j->out + ((uint64_t)bf_block(t) * j->iterations + tile) * j->bytes;
-}
-BF_DEVICE struct bf_mbar_note *bf_mbar_notes_of(const struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	return j->notes + (uint64_t)bf_block(t) * bf_mbar_notes(j);
-}
-
-/* The note of a warp's arrival for a tile (not PINGPONG, not STRESS). */
-BF_DEVICE void bf_mbar_note_token(const struct bf_thread *t, const struct bf_mbar_job *j, uint32_t slot, uint32_t bar,
-				  uint32_t tile, uint64_t token)
-{
-	struct bf_mbar_note *at = bf_mbar_notes_of(t, j) + bf_mbar_barriers(j);
-
-	if (bf_lane(t) == 0)
-		bf_mbar_note(&at[tile * (1 + bf_mbar_warps(j)) + slot], BF_MBAR_NOTE_TOKEN, bar, tile, 0, token);
-}
-
-BF_DEVICE struct bf_vec128 bf_mbar_transform128(struct bf_vec128 v, uint32_t tile)
-{
-	for (uint32_t i = 0; i < 4; i++)
-		v.w[i] = bf_mbar_transform(v.w[i], tile);
-	return v;
-}
-
-/* The barriers as the kernel leaves them; one thread, when nobody uses them any more. */
-BF_DEVICE void bf_mbar_note_words(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	struct bf_mbar_note *at = bf_mbar_notes_of(t, j);
-
-	for (uint32_t i = j->bugs & BF_MBAR_BUG_NO_INVAL ? 1 : 0; i < bf_mbar_barriers(j); i++)
-		bf_mbar_note(&at[i], BF_MBAR_NOTE_WORD, i, 0, 0, bf_mbar_retire(t, bf_shared_base(t) + 8 * i));
-}
-
-/*
- * The barriers are no more, and the bytes of the first get data. Then more barriers come to life than the unit caches:
- * an old one that it still has would be written over the data.
- */
-BF_DEVICE void bf_mbar_note_reuse(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	const uint32_t bytes = bf_shared_base(t), other = bytes + BF_MBAR_REUSE_OFFSET;
-	struct bf_mbar_note *at = bf_mbar_notes_of(t, j) + bf_mbar_notes(j) - 1;
-
-	bf_shared_st64(t, bytes, BF_MBAR_REUSE_DATA);
-	bf_fence_cta(t);
-	for (uint32_t i = 0; i < 24; i++)
-		bf_bar_init(t, other + 16 * i, 1);
-	bf_mbar_note(at, BF_MBAR_NOTE_DATA, 0, 0, 0, bf_shared_ld64(t, bytes));
-	for (uint32_t i = 0; i < 24; i++)
-		bf_bar_inval(t, other + 16 * i);
-}
-
-/* Barriers are there for the whole block, or for all blocks of the cluster. */
-BF_DEVICE void bf_mbar_published(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	if (j->work == BF_MBAR_CLUSTER && !(j->bugs & BF_MBAR_BUG_NO_ENTRY_SYNC))
-		bf_cluster_sync(t);
-	else if (!(j->bugs & BF_MBAR_BUG_NO_INIT_SYNC))
-		bf_block_sync(t);
-}
-
-/* The same at the end: nobody uses them any more. */
-BF_DEVICE void bf_mbar_abandoned(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	if (j->work == BF_MBAR_CLUSTER && !(j->bugs & BF_MBAR_BUG_EARLY_EXIT))
-		bf_cluster_sync(t);
-	else
-		bf_block_sync(t);
-	if (bf_warp(t) || bf_lane(t))
-		return;
-	bf_mbar_note_words(t, j);
-	if (j->work == BF_MBAR_PIPELINE)
-		bf_mbar_note_reuse(t, j);
-}
-
-/*
- * A consumer warp's share of a tile goes from the stage to its share of the store buffer, and from there to global
- * memory by a bulk store, which sees only what has been fenced for the async proxy.
- */
-BF_DEVICE void bf_mbar_consume(struct bf_thread *t, const struct bf_mbar_job *j, uint32_t stage, uint32_t tile,
-			       uint32_t share, uint32_t shares)
-{
-	const uint32_t bytes = j->bytes / shares, from = share * bytes;
-	const uint32_t buffer = bf_mbar_stage(t, j, j->stages) + from, source = bf_mbar_stage(t, j, stage) + from;
-
-	if (bf_lane(t) == 0)
-		bf_tma_wait_read(t, 0);
-	bf_warp_sync(t, BF_FULL_WARP);
-	for (uint32_t at = 16 * bf_lane(t); at < bytes; at += 16 * BF_LANES)
-		bf_shared_st128(t, buffer + at, bf_mbar_transform128(bf_shared_ld128(t, source + at), tile));
-	if (!(j->bugs & BF_MBAR_BUG_NO_PROXY_FENCE))
-		bf_proxy_fence(t);
-	bf_warp_sync(t, BF_FULL_WARP);
-	if (bf_lane(t) == 0) {
-		bf_tma_store(t, bf_mbar_tile_out(t, j, tile) + from, buffer, bytes);
-		bf_tma_commit(t);
-	}
-}
-
-BF_DEVICE void bf_mbar_stores_done(struct bf_thread *t)
-{
-	if (bf_lane(t) == 0)
-		bf_tma_wait(t, 0);
-}
-
-/* Lane 0 of the producer warp: a tile into a stage, armed first. */
-BF_DEVICE uint64_t bf_mbar_load_tile(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_state *s,
-				     uint32_t tile)
-{
-	uint64_t token;
-
-	if (j->pace_ns)
-		bf_pause(t, j->pace_ns);
-	bf_mbar_acquire(t, j, s);
-	token = bf_mbar_arm(t, j, s, j->bytes);
-	bf_tma_load(t, bf_mbar_stage(t, j, s->index), bf_mbar_tile_in(t, j, tile), j->bytes, bf_mbar_full(t, s->index));
-	return token;
-}
+#include "drivers/mbarrier/share_internal.h"
+#include "drivers/mbarrier/stress_internal.h"
 
 /* ---- pipeline: one thread loads, consumer warps transform and store ---- */
 
@@ -323,14 +193,16 @@ BF_DEVICE void bf_mbar_ring(struct bf_thread *t, const struct bf_mbar_job *j)
 /* ---- ping-pong: tiles go to two groups in turn, and so do the two sections of the work on them ---- */
 
 /* Notes whose turn it is; whoever finds another group inside says so by the group that it names. */
-BF_DEVICE void bf_mbar_turn(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_order *o, uint32_t tile)
+BF_DEVICE void bf_mbar_turn(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_order *o,
+			    uint32_t tile)
 {
 	const uint32_t at = bf_shared_base(t) + BF_MBAR_TURN_OFFSET + 8 * o->section;
 	struct bf_mbar_note *notes = bf_mbar_notes_of(t, j) + bf_mbar_barriers(j);
 	const uint32_t turns = bf_shared_ld32(t, at + 4);
 
 	if (turns < j->iterations)
-		bf_mbar_note(&notes[o->section * j->iterations + turns], BF_MBAR_NOTE_TURN, o->section, turns, o->group, tile);
+		bf_mbar_note(&notes[o->section * j->iterations + turns], BF_MBAR_NOTE_TURN, o->section, turns, o->group,
+			     tile);
 	bf_shared_st32(t, at + 4, turns + 1);
 }
 
@@ -423,7 +295,7 @@ BF_DEVICE void bf_mbar_cluster_producer(struct bf_thread *t, const struct bf_mba
 		bf_mbar_note_token(t, j, 0, s.index, i,
 				   bf_mbar_arm(t, j, &s, j->bugs & BF_MBAR_BUG_MULTICAST_BYTES ? bytes : j->bytes));
 		bf_tma_load_all(t, bf_mbar_stage(t, j, s.index) + from, bf_mbar_cluster_tile(t, j, i) + from, bytes,
-				 bf_mbar_full(t, s.index), bf_mbar_warp_mask(0, ranks));
+				bf_mbar_full(t, s.index), bf_mbar_warp_mask(0, ranks));
 		bf_mbar_advance(j, &s);
 	}
 	bf_mbar_tail(t, j, s);
@@ -494,7 +366,9 @@ BF_DEVICE void bf_mbar_cluster_consumer(struct bf_thread *t, const struct bf_mba
 			bf_st_weak32(t, out + 4 * bf_lane(t), bf_mbar_halo(t, j, i, own + bf_rank(t)));
 		bf_mbar_advance_consumer(j, &s);
 	}
-	if (share == 0 && !(j->bugs & BF_MBAR_BUG_EARLY_EXIT)) /* the last arrival from the block behind, too, is here before this block ends */
+	if (share == 0 &&
+	    !(j->bugs &
+	      BF_MBAR_BUG_EARLY_EXIT)) /* the last arrival from the block behind, too, is here before this block ends */
 		bf_mbar_wait_cluster(t, bf_shared_base(t) + 16 * j->stages + 8, (trips & 1) ^ 1);
 }
 
@@ -549,149 +423,12 @@ BF_DEVICE void bf_mbar_ampere(struct bf_thread *t, const struct bf_mbar_job *j)
 
 		bf_mbar_ampere_wait(t, j, i);
 		for (uint32_t at = 4 * bf_lane(t); at < bytes; at += 4 * BF_LANES)
-			bf_st_weak32(t, out + at,
-				     bf_mbar_transform(bf_shared_ld32(t, bf_mbar_stage(t, j, i % j->stages) + from + at), i));
+			bf_st_weak32(
+			    t, out + at,
+			    bf_mbar_transform(bf_shared_ld32(t, bf_mbar_stage(t, j, i % j->stages) + from + at), i));
 		bf_block_sync(t); /* the stage of the tile before is loaded again */
 		bf_mbar_ampere_load(t, j, i + j->stages - 1);
 	}
-	bf_mbar_abandoned(t, j);
-}
-
-/* ---- stress ---- */
-
-/* A round: each warp arrives 32 times on each shared barrier, in an order and in pieces of its own. */
-BF_DEVICE void bf_mbar_stress_round(struct bf_thread *t, const struct bf_mbar_job *j, uint32_t *random, uint32_t round)
-{
-	const uint32_t start = bf_mbar_random(random) % j->barriers;
-
-	for (uint32_t k = 0; k < j->barriers; k++) {
-		const uint32_t bar = bf_shared_base(t) + 8 * ((start + k) % j->barriers);
-		const uint32_t how = bf_mbar_random(random), tx = how >> 8 & 0xfff, split = 1 + (how >> 20) % 31;
-
-		if (how & 1 && bf_lane(t) == 0)
-			bf_bar_expect_tx(t, bar, tx);
-		bf_warp_sync(t, BF_FULL_WARP);
-		if (how & 2)
-			bf_bar_arrive(t, bar, 1);
-		else if (bf_lane(t) == split)
-			bf_bar_arrive(t, bar, split);
-		else if (bf_lane(t) == 0)
-			bf_bar_arrive(t, bar, BF_LANES - split);
-		bf_warp_sync(t, BF_FULL_WARP);
-		if (how & 1 && bf_lane(t) == 0)
-			bf_bar_complete_tx(t, bar, tx);
-	}
-	for (uint32_t k = 0; k < j->barriers; k++)
-		bf_mbar_wait_warp(t, j, bf_shared_base(t) + 8 * k, round & 1);
-}
-
-/* One step of the sequence on the warp's own barrier: legal whatever came before, as the counts kept here say. */
-struct bf_mbar_walk {
-	uint32_t bar, random;
-	uint32_t expected, pending, phase;
-	int32_t tx;
-	uint64_t token;
-};
-
-BF_DEVICE void bf_mbar_walk_settle(struct bf_mbar_walk *w)
-{
-	if (w->pending || w->tx)
-		return;
-	w->pending = w->expected;
-	w->phase ^= 1;
-}
-
-BF_DEVICE uint64_t bf_mbar_walk_arrive(struct bf_thread *t, struct bf_mbar_walk *w, uint32_t n, uint32_t drop)
-{
-	const uint64_t token = drop ? bf_bar_drop_token(t, w->bar, n) : bf_bar_arrive_token(t, w->bar, n);
-
-	w->expected -= drop ? n : 0;
-	w->pending -= n;
-	bf_mbar_walk_settle(w);
-	return token;
-}
-
-BF_DEVICE void bf_mbar_walk_step(struct bf_thread *t, struct bf_mbar_walk *w, uint32_t step, struct bf_mbar_note *note)
-{
-	const uint32_t random = bf_mbar_random(&w->random), what = random % 8, n = 1 + (random >> 8) % 3;
-	const uint32_t bytes = 1 + (random >> 12) % 5000;
-
-	if (step == 0 || (what == 0 && n == 1)) {
-		w->expected = w->pending = 2 + (random >> 16) % 12;
-		w->tx = 0;
-		w->phase = 0;
-		bf_bar_init(t, w->bar, w->expected);
-		bf_mbar_note(note, BF_MBAR_NOTE_WORD, w->bar - bf_shared_base(t), step, 0, 0);
-	} else if (what <= 2 && w->pending >= n) {
-		w->token = bf_mbar_walk_arrive(t, w, n, 0);
-		bf_mbar_note(note, BF_MBAR_NOTE_TOKEN, w->bar - bf_shared_base(t), step, n, w->token);
-	} else if (what == 3 && w->pending >= n && w->expected > n) {
-		w->token = bf_mbar_walk_arrive(t, w, n, 1);
-		bf_mbar_note(note, BF_MBAR_NOTE_TOKEN, w->bar - bf_shared_base(t), step, n, w->token);
-	} else if (what == 4 && w->pending && w->tx < 500000) {
-		bf_bar_expect_tx(t, w->bar, bytes);
-		w->tx += (int32_t)bytes;
-		bf_mbar_walk_settle(w);
-		bf_mbar_note(note, BF_MBAR_NOTE_TEST, w->bar - bf_shared_base(t), step, bytes, 0);
-	} else if (what == 5 && w->tx > -500000) {
-		const uint32_t settle = w->tx > 0 && random >> 30 ? (uint32_t)w->tx : bytes;
-
-		bf_bar_complete_tx(t, w->bar, settle);
-		w->tx -= (int32_t)settle;
-		bf_mbar_walk_settle(w);
-		bf_mbar_note(note, BF_MBAR_NOTE_TEST, w->bar - bf_shared_base(t), step, settle, 0);
-	} else if (what == 6) {
-		bf_mbar_note(note, BF_MBAR_NOTE_COUNT, w->bar - bf_shared_base(t), step,
-			     bf_bar_pending_count(t, w->token), 0);
-	} else {
-		bf_mbar_note(note, BF_MBAR_NOTE_TEST, w->bar - bf_shared_base(t), step,
-			     (uint32_t)bf_bar_test(t, w->bar, random >> 9 & 1) << 1 |
-				     (uint32_t)bf_bar_test_token(t, w->bar, w->token),
-			     0);
-	}
-}
-
-BF_DEVICE void bf_mbar_stress_walk(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	struct bf_mbar_note *notes = bf_mbar_notes_of(t, j) + bf_mbar_barriers(j) + j->iterations * j->barriers +
-				     bf_warp(t) * BF_MBAR_STEPS;
-	struct bf_mbar_walk w;
-
-	if (bf_lane(t))
-		return;
-	w.bar = bf_shared_base(t) + 8 * (j->barriers + bf_warp(t));
-	w.random = bf_mbar_random_seed(j->seed ^ 0x5bd1e995u, bf_block(t), bf_warp(t));
-	w.expected = w.pending = w.phase = 0;
-	w.tx = 0;
-	w.token = 0;
-	for (uint32_t i = 0; i < BF_MBAR_STEPS; i++)
-		bf_mbar_walk_step(t, &w, i, &notes[i]);
-}
-
-BF_DEVICE void bf_mbar_stress(struct bf_thread *t, const struct bf_mbar_job *j)
-{
-	const uint32_t warps = bf_mbar_warps(j);
-	struct bf_mbar_note *notes = bf_mbar_notes_of(t, j) + bf_mbar_barriers(j);
-	uint32_t random = bf_mbar_random_seed(j->seed, bf_block(t), bf_warp(t));
-
-	if (bf_warp(t) == 0 && bf_lane(t) == 0)
-		for (uint32_t i = 0; i < j->barriers; i++) {
-			const struct bf_bar_label label = { "shared", "all warps", i,
-							    1,        bf_mbar_warp_mask(0, warps), BF_LANES, 0 };
-
-			bf_bar_init(t, bf_shared_base(t) + 8 * i, warps * BF_LANES);
-			bf_bar_label(t, bf_shared_base(t) + 8 * i, label);
-		}
-	bf_mbar_published(t, j);
-	for (uint32_t i = 0; i < j->iterations; i++) {
-		bf_mbar_stress_round(t, j, &random, i);
-		bf_block_sync(t);
-		for (uint32_t k = 0; bf_warp(t) == 0 && bf_lane(t) == 0 && k < j->barriers; k++)
-			bf_mbar_note(&notes[i * j->barriers + k], BF_MBAR_NOTE_WORD, k, i, 0,
-				     bf_mbar_retire(t, bf_shared_base(t) + 8 * k));
-		bf_block_sync(t);
-	}
-	bf_mbar_stress_walk(t, j);
 	bf_mbar_abandoned(t, j);
 }
 

@@ -2,12 +2,11 @@
  * Code that synchronises through Hopper's barriers: what host and device code share.
  *
  * A tile travels through these files:
- *   kernels_internal.h  the workloads: who loads, who computes, who waits for whom
- *   pipeline.h          stages with a full and an empty barrier each, stage index and phase (CUTLASS's PipelineTmaAsync)
- *   order.h             two groups of consumers in turns (CUTLASS's OrderedSequenceBarrier)
- *   ampere.h            the same pipeline with cp.async, by groups or by barriers
- *   barrier.h           loops around the waits, wrong on purpose where asked
- * C and CUDA clean.
+ *   kernels_internal.h  the workloads: who loads, who computes, who waits for whom (share_internal.h,
+ * stress_internal.h) pipeline.h          stages with a full and an empty barrier each, stage index and phase (CUTLASS's
+ * PipelineTmaAsync) order.h             two groups of consumers in turns (CUTLASS's OrderedSequenceBarrier) ampere.h
+ * the same pipeline with cp.async, by groups or by barriers barrier.h           loops around the waits, wrong on
+ * purpose where asked C and CUDA clean.
  */
 #ifndef BELFRY_DRIVERS_MBARRIER_MBARRIER_H
 #define BELFRY_DRIVERS_MBARRIER_MBARRIER_H
@@ -33,28 +32,28 @@ enum bf_mbar_style {
 /*
  * Wrong on purpose, for tests and teaching: each bit removes or swaps one step. Never set by default.
  */
-#define BF_MBAR_BUG_FIRST_PHASE (1u << 0)   /* the producer's first wait has the consumer's parity */
-#define BF_MBAR_BUG_EMPTY_COUNT (1u << 1)   /* empty barriers expect every lane, one lane a warp arrives */
-#define BF_MBAR_BUG_NO_INIT_SYNC (1u << 2)  /* no block barrier behind the inits */
-#define BF_MBAR_BUG_NO_PROXY_FENCE (1u << 3) /* plain stores, then a bulk store of the same bytes, no proxy fence */
-#define BF_MBAR_BUG_TWO_BEHIND (1u << 4)    /* the parity does not flip with the lap */
-#define BF_MBAR_BUG_TX_OVER (1u << 5)       /* more bytes are expected than come */
-#define BF_MBAR_BUG_TX_UNDER (1u << 6)      /* fewer */
-#define BF_MBAR_BUG_EXPECT_ONLY (1u << 7)   /* expect_tx without the arrival */
-#define BF_MBAR_BUG_CLUSTER_COUNT (1u << 8) /* empty barriers are counted for one block, all blocks arrive */
-#define BF_MBAR_BUG_NO_WARP_SYNC (1u << 9)  /* one lane arrives for 32 lanes' stores */
-#define BF_MBAR_BUG_TRY_ONCE (1u << 10)     /* a try_wait that returns counts as over */
-#define BF_MBAR_BUG_INIT_TWICE (1u << 11)   /* another warp inits the barriers, too */
-#define BF_MBAR_BUG_NO_INVAL (1u << 12)     /* a barrier's bytes are used for data with the barrier still alive */
-#define BF_MBAR_BUG_RELAXED_PEER (1u << 13) /* the arrival for a peer does not release at cluster scope */
-#define BF_MBAR_BUG_EARLY_EXIT (1u << 14)   /* a block ends while peers still arrive in it */
-#define BF_MBAR_BUG_LOCAL_ARRIVE (1u << 15) /* the release for a peer goes to the own barrier */
-#define BF_MBAR_BUG_NO_ENTRY_SYNC (1u << 16) /* peers are used before they have started */
-#define BF_MBAR_BUG_TRIPS (1u << 17)        /* one block of the cluster goes round once less */
-#define BF_MBAR_BUG_EARLY_COMMIT (1u << 18) /* the group is closed before the copies that it should cover */
-#define BF_MBAR_BUG_ASYNC_INC (1u << 19)    /* the counted arrival is of the kind that counts itself */
-#define BF_MBAR_BUG_ORDER_PHASE (1u << 20)  /* both groups believe that the first turn is theirs */
-#define BF_MBAR_BUG_NO_EMPTY_WAIT (1u << 21) /* the producer does not wait for the stage to be empty */
+#define BF_MBAR_BUG_FIRST_PHASE (1u << 0)      /* the producer's first wait has the consumer's parity */
+#define BF_MBAR_BUG_EMPTY_COUNT (1u << 1)      /* empty barriers expect every lane, one lane a warp arrives */
+#define BF_MBAR_BUG_NO_INIT_SYNC (1u << 2)     /* no block barrier behind the inits */
+#define BF_MBAR_BUG_NO_PROXY_FENCE (1u << 3)   /* plain stores, then a bulk store of the same bytes, no proxy fence */
+#define BF_MBAR_BUG_TWO_BEHIND (1u << 4)       /* the parity does not flip with the lap */
+#define BF_MBAR_BUG_TX_OVER (1u << 5)          /* more bytes are expected than come */
+#define BF_MBAR_BUG_TX_UNDER (1u << 6)         /* fewer */
+#define BF_MBAR_BUG_EXPECT_ONLY (1u << 7)      /* expect_tx without the arrival */
+#define BF_MBAR_BUG_CLUSTER_COUNT (1u << 8)    /* empty barriers are counted for one block, all blocks arrive */
+#define BF_MBAR_BUG_NO_WARP_SYNC (1u << 9)     /* one lane arrives for 32 lanes' stores */
+#define BF_MBAR_BUG_TRY_ONCE (1u << 10)        /* a try_wait that returns counts as over */
+#define BF_MBAR_BUG_INIT_TWICE (1u << 11)      /* another warp inits the barriers, too */
+#define BF_MBAR_BUG_NO_INVAL (1u << 12)        /* a barrier's bytes are used for data with the barrier still alive */
+#define BF_MBAR_BUG_RELAXED_PEER (1u << 13)    /* the arrival for a peer does not release at cluster scope */
+#define BF_MBAR_BUG_EARLY_EXIT (1u << 14)      /* a block ends while peers still arrive in it */
+#define BF_MBAR_BUG_LOCAL_ARRIVE (1u << 15)    /* the release for a peer goes to the own barrier */
+#define BF_MBAR_BUG_NO_ENTRY_SYNC (1u << 16)   /* peers are used before they have started */
+#define BF_MBAR_BUG_TRIPS (1u << 17)           /* one block of the cluster goes round once less */
+#define BF_MBAR_BUG_EARLY_COMMIT (1u << 18)    /* the group is closed before the copies that it should cover */
+#define BF_MBAR_BUG_ASYNC_INC (1u << 19)       /* the counted arrival is of the kind that counts itself */
+#define BF_MBAR_BUG_ORDER_PHASE (1u << 20)     /* both groups believe that the first turn is theirs */
+#define BF_MBAR_BUG_NO_EMPTY_WAIT (1u << 21)   /* the producer does not wait for the stage to be empty */
 #define BF_MBAR_BUG_MULTICAST_BYTES (1u << 22) /* each block expects its own share of the tile only */
 
 /* Table of the bits above: option name, what is wrong, and the workloads (as a mask) that it shows in. */

@@ -77,10 +77,13 @@ struct bf_mbar_parties {
 BF_DEVICE void bf_mbar_pipeline_init(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_parties *p)
 {
 	for (uint32_t i = 0; i < j->stages; i++) {
-		const struct bf_bar_label full = { "full",        p->full_who,   i,
-						   p->full_ranks, p->full_warps, p->full_each, 0 };
+		const struct bf_bar_label full = {
+			"full", p->full_who, i, p->full_ranks, p->full_warps, p->full_each, 0
+		};
 		const uint32_t readers = i & 1 ? p->odd_empty_warps : p->empty_warps;
-		const struct bf_bar_label empty = { "empty", "consumers", i, p->empty_ranks, readers, p->empty_each, 1 };
+		const struct bf_bar_label empty = {
+			"empty", "consumers", i, p->empty_ranks, readers, p->empty_each, 1
+		};
 
 		bf_bar_init(t, bf_mbar_full(t, i), p->full_count);
 		bf_bar_init(t, bf_mbar_empty(t, j, i), p->empty_count);
@@ -121,7 +124,8 @@ BF_DEVICE uint64_t bf_mbar_release(struct bf_thread *t, const struct bf_mbar_job
 	return bf_lane(t) == 0 ? bf_bar_arrive_token(t, bf_mbar_empty(t, j, s->index), 1) : 0;
 }
 
-/* Before a producer ends: every stage has come back, so nobody will arrive any more. A stage never used is free at once. */
+/* Before a producer ends: every stage has come back, so nobody will arrive any more. A stage never used is free at
+ * once. */
 BF_DEVICE void bf_mbar_tail(struct bf_thread *t, const struct bf_mbar_job *j, struct bf_mbar_state s)
 {
 	if (j->bugs & (BF_MBAR_BUG_NO_EMPTY_WAIT | BF_MBAR_BUG_EARLY_EXIT))

@@ -35,16 +35,14 @@
  *   uint32_t bf_bar_pending_count(t, token)
  *   void bf_bar_label(t, a, label)      nothing but a name and its parties for reports (struct bf_bar_label)
  *
- * Asynchronous copies. Bulk ones go through the async proxy: it sees a thread's plain stores after bf_proxy_fence(), and
- * a thread sees its writes after a wait on the barrier that they complete bytes on. Sizes and addresses are multiples of
- * 16 bytes.
- *   void bf_tma_load(t, a, global, bytes, bar)                 to own shared memory
- *   void bf_tma_load_all(t, a, global, bytes, bar, ranks)      the same offset of each block in the mask (multicast)
- *   void bf_tma_send(t, c, a, bytes, bar)                      own shared memory to a peer's; `bar` of the peer
- *   void bf_tma_store(t, global, a, bytes)                     own shared memory to global
- *   void bf_tma_commit(t), bf_tma_wait(t, n), bf_tma_wait_read(t, n)
- *       stores in groups: all but the last `n` groups are done, or (read) have read their source; n is a constant 0..3
- *   void bf_proxy_fence(t)                                      fence.proxy.async.shared::cta
+ * Asynchronous copies. Bulk ones go through the async proxy: it sees a thread's plain stores after bf_proxy_fence(),
+ * and a thread sees its writes after a wait on the barrier that they complete bytes on. Sizes and addresses are
+ * multiples of 16 bytes. void bf_tma_load(t, a, global, bytes, bar)                 to own shared memory void
+ * bf_tma_load_all(t, a, global, bytes, bar, ranks)      the same offset of each block in the mask (multicast) void
+ * bf_tma_send(t, c, a, bytes, bar)                      own shared memory to a peer's; `bar` of the peer void
+ * bf_tma_store(t, global, a, bytes)                     own shared memory to global void bf_tma_commit(t),
+ * bf_tma_wait(t, n), bf_tma_wait_read(t, n) stores in groups: all but the last `n` groups are done, or (read) have read
+ * their source; n is a constant 0..3 void bf_proxy_fence(t) fence.proxy.async.shared::cta
  *
  *   void bf_async_load16(t, a, global)                          cp.async, 16 bytes
  *   void bf_async_commit(t), bf_async_wait(t, n)                groups of the thread; n is a constant 0..7

@@ -135,7 +135,8 @@ BF_DEVICE void bf_bar_arrive_cluster(struct bf_thread *, uint32_t c, uint32_t n)
 }
 BF_DEVICE void bf_bar_arrive_tx(struct bf_thread *, uint32_t a, uint32_t bytes)
 {
-	asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(a), "r"(bytes) : "memory");
+	asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(a), "r"(bytes)
+		     : "memory");
 }
 BF_DEVICE void bf_bar_arrive_tx_cluster(struct bf_thread *, uint32_t c, uint32_t bytes)
 {
@@ -146,7 +147,10 @@ BF_DEVICE uint64_t bf_bar_arrive_token(struct bf_thread *, uint32_t a, uint32_t 
 {
 	uint64_t token;
 
-	asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], %2;" : "=l"(token) : "r"(a), "r"(n) : "memory");
+	asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], %2;"
+		     : "=l"(token)
+		     : "r"(a), "r"(n)
+		     : "memory");
 	return token;
 }
 BF_DEVICE uint64_t bf_bar_arrive_tx_token(struct bf_thread *, uint32_t a, uint32_t bytes)
@@ -171,11 +175,13 @@ BF_DEVICE uint64_t bf_bar_drop_token(struct bf_thread *, uint32_t a, uint32_t n)
 }
 BF_DEVICE void bf_bar_expect_tx(struct bf_thread *, uint32_t c, uint32_t bytes)
 {
-	asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(c), "r"(bytes) : "memory");
+	asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(c), "r"(bytes)
+		     : "memory");
 }
 BF_DEVICE void bf_bar_complete_tx(struct bf_thread *, uint32_t c, uint32_t bytes)
 {
-	asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(c), "r"(bytes) : "memory");
+	asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(c), "r"(bytes)
+		     : "memory");
 }
 
 /* One wait: the instruction, its operand, and the register that says whether it is over. */
@@ -216,25 +222,26 @@ BF_DEVICE void bf_tma_load(struct bf_thread *, uint32_t a, const void *global, u
 		     : "memory");
 }
 BF_DEVICE void bf_tma_load_all(struct bf_thread *, uint32_t a, const void *global, uint32_t bytes, uint32_t bar,
-				uint32_t ranks)
+			       uint32_t ranks)
 {
-	asm volatile(
-	    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::
-		"r"(a),
-	    "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(bar), "h"((uint16_t)ranks)
-	    : "memory");
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], "
+		     "%2, [%3], %4;" ::"r"(a),
+		     "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(bar), "h"((uint16_t)ranks)
+		     : "memory");
 }
 BF_DEVICE void bf_tma_send(struct bf_thread *, uint32_t c, uint32_t a, uint32_t bytes, uint32_t bar)
 {
-	asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(c),
-		     "r"(a), "r"(bytes), "r"(bar)
-		     : "memory");
+	asm volatile(
+	    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(c),
+	    "r"(a), "r"(bytes), "r"(bar)
+	    : "memory");
 }
 BF_DEVICE void bf_tma_store(struct bf_thread *, void *global, uint32_t a, uint32_t bytes)
 {
-	asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
-		     "r"(a), "r"(bytes)
-		     : "memory");
+	asm volatile(
+	    "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+	    "r"(a), "r"(bytes)
+	    : "memory");
 }
 BF_DEVICE void bf_tma_commit(struct bf_thread *)
 {
@@ -273,7 +280,8 @@ BF_DEVICE void bf_proxy_fence(struct bf_thread *)
 
 BF_DEVICE void bf_async_load16(struct bf_thread *, uint32_t a, const void *global)
 {
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(a), "l"(__cvta_generic_to_global(global)) : "memory");
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(a), "l"(__cvta_generic_to_global(global))
+		     : "memory");
 }
 BF_DEVICE void bf_async_commit(struct bf_thread *)
 {

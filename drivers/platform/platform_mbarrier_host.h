@@ -73,8 +73,14 @@ uint32_t BF_BAR_HOST(ranks)(const struct bf_thread *t);
 
 /* Addresses are as the Hopper model has them: the rank in bits 31:24. */
 #define BF_SHARED_RANK_SHIFT 24
-static inline uint32_t bf_rank(const struct bf_thread *t) { return BF_BAR_HOST(rank)(t); }
-static inline uint32_t bf_ranks(const struct bf_thread *t) { return BF_BAR_HOST(ranks)(t); }
+static inline uint32_t bf_rank(const struct bf_thread *t)
+{
+	return BF_BAR_HOST(rank)(t);
+}
+static inline uint32_t bf_ranks(const struct bf_thread *t)
+{
+	return BF_BAR_HOST(ranks)(t);
+}
 static inline uint32_t bf_shared_base(const struct bf_thread *t)
 {
 	return bf_rank(t) << BF_SHARED_RANK_SHIFT;
@@ -119,13 +125,22 @@ static inline void bf_shared_st128(struct bf_thread *t, uint32_t a, struct bf_ve
 	BF_BAR_HOST(shared_store)(t, a, &v, sizeof(v));
 }
 
-static inline void bf_block_sync(struct bf_thread *t) { BF_BAR_HOST(meet)(t, 0, 0); }
+static inline void bf_block_sync(struct bf_thread *t)
+{
+	BF_BAR_HOST(meet)(t, 0, 0);
+}
 static inline void bf_named_sync(struct bf_thread *t, uint32_t id, uint32_t threads)
 {
 	BF_BAR_HOST(meet)(t, id, threads);
 }
-static inline void bf_cluster_arrive(struct bf_thread *t) { BF_BAR_HOST(cluster_arrive)(t); }
-static inline void bf_cluster_wait(struct bf_thread *t) { BF_BAR_HOST(cluster_wait)(t); }
+static inline void bf_cluster_arrive(struct bf_thread *t)
+{
+	BF_BAR_HOST(cluster_arrive)(t);
+}
+static inline void bf_cluster_wait(struct bf_thread *t)
+{
+	BF_BAR_HOST(cluster_wait)(t);
+}
 static inline void bf_cluster_sync(struct bf_thread *t)
 {
 	bf_cluster_arrive(t);
@@ -148,7 +163,10 @@ static inline void bf_bar_inval(struct bf_thread *t, uint32_t a)
 	BF_BAR_HOST_REQUEST(.op = BF_BAR_INVAL, .bar = a);
 }
 /* No instruction (ptxas 13.0 emits none): the cluster barrier behind it waits for the inits. */
-static inline void bf_bar_init_fence(struct bf_thread *t) { (void)t; }
+static inline void bf_bar_init_fence(struct bf_thread *t)
+{
+	(void)t;
+}
 
 static inline void bf_bar_arrive(struct bf_thread *t, uint32_t a, uint32_t n)
 {
@@ -177,7 +195,7 @@ static inline uint64_t bf_bar_arrive_token(struct bf_thread *t, uint32_t a, uint
 static inline uint64_t bf_bar_arrive_tx_token(struct bf_thread *t, uint32_t a, uint32_t bytes)
 {
 	return BF_BAR_HOST_REQUEST(.op = BF_BAR_ARRIVE, .sem = BF_BAR_CTA, .bar = a, .count = 1, .tx = bytes,
-				    .result_wanted = 1);
+				   .result_wanted = 1);
 }
 static inline uint64_t bf_bar_drop_token(struct bf_thread *t, uint32_t a, uint32_t n)
 {
@@ -226,14 +244,14 @@ static inline void bf_bar_label(struct bf_thread *t, uint32_t a, struct bf_bar_l
 
 static inline void bf_tma_load(struct bf_thread *t, uint32_t a, const void *global, uint32_t bytes, uint32_t bar)
 {
-	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_LOAD, .shared = a, .global = (void *)(uintptr_t)global, .bytes = bytes,
-			      .bar = bar);
+	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_LOAD, .shared = a, .global = (void *)(uintptr_t)global,
+			      .bytes = bytes, .bar = bar);
 }
 static inline void bf_tma_load_all(struct bf_thread *t, uint32_t a, const void *global, uint32_t bytes, uint32_t bar,
-				    uint32_t ranks)
+				   uint32_t ranks)
 {
-	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_LOAD, .shared = a, .global = (void *)(uintptr_t)global, .bytes = bytes,
-			      .bar = bar, .ranks = ranks);
+	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_LOAD, .shared = a, .global = (void *)(uintptr_t)global,
+			      .bytes = bytes, .bar = bar, .ranks = ranks);
 }
 static inline void bf_tma_send(struct bf_thread *t, uint32_t c, uint32_t a, uint32_t bytes, uint32_t bar)
 {
@@ -243,7 +261,10 @@ static inline void bf_tma_store(struct bf_thread *t, void *global, uint32_t a, u
 {
 	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_STORE, .shared = a, .global = global, .bytes = bytes);
 }
-static inline void bf_tma_commit(struct bf_thread *t) { BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_COMMIT); }
+static inline void bf_tma_commit(struct bf_thread *t)
+{
+	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_COMMIT);
+}
 static inline void bf_tma_wait(struct bf_thread *t, uint32_t n)
 {
 	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_WAIT, .bytes = n);
@@ -252,13 +273,19 @@ static inline void bf_tma_wait_read(struct bf_thread *t, uint32_t n)
 {
 	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_BULK_WAIT_READ, .bytes = n);
 }
-static inline void bf_proxy_fence(struct bf_thread *t) { BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_PROXY_FENCE); }
+static inline void bf_proxy_fence(struct bf_thread *t)
+{
+	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_PROXY_FENCE);
+}
 
 static inline void bf_async_load16(struct bf_thread *t, uint32_t a, const void *global)
 {
 	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_LOAD16, .shared = a, .global = (void *)(uintptr_t)global, .bytes = 16);
 }
-static inline void bf_async_commit(struct bf_thread *t) { BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_COMMIT); }
+static inline void bf_async_commit(struct bf_thread *t)
+{
+	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_COMMIT);
+}
 static inline void bf_async_wait(struct bf_thread *t, uint32_t n)
 {
 	BF_ASYNC_HOST_REQUEST(.op = BF_ASYNC_WAIT, .bytes = n);

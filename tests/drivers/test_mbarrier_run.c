@@ -59,11 +59,17 @@ static void run_job(struct run *r, enum bf_ordering ordering, uint64_t seed)
 /* Jobs that cover each workload's forms; small. */
 static const struct run shapes[] = {
 	{ .job = { .work = BF_MBAR_PIPELINE, .iterations = 9 } },
-	{ .job = { .work = BF_MBAR_PIPELINE, .iterations = 6, .stages = 2, .lane_waits = 1, .bytes = 2048 }, .blocks = 2 },
+	{ .job = { .work = BF_MBAR_PIPELINE, .iterations = 6, .stages = 2, .lane_waits = 1, .bytes = 2048 },
+	  .blocks = 2 },
 	{ .job = { .work = BF_MBAR_PIPELINE, .style = BF_MBAR_STYLE_GUIDE, .iterations = 5 } },
 	{ .job = { .work = BF_MBAR_PIPELINE, .iterations = 2, .pace_ns = 9000 } }, /* waits that run into their limit */
 	{ .job = { .work = BF_MBAR_RING, .iterations = 9, .bytes = 2048, .lag = 3 } },
-	{ .job = { .work = BF_MBAR_RING, .iterations = 5, .bytes = 1024, .stages = 1, .producers = 1, .consumers = 1 } },
+	{ .job = { .work = BF_MBAR_RING,
+		   .iterations = 5,
+		   .bytes = 1024,
+		   .stages = 1,
+		   .producers = 1,
+		   .consumers = 1 } },
 	{ .job = { .work = BF_MBAR_PINGPONG, .iterations = 9 } },
 	{ .job = { .work = BF_MBAR_PINGPONG, .iterations = 8, .stages = 3 } },
 	{ .job = { .work = BF_MBAR_CLUSTER, .iterations = 6 } },

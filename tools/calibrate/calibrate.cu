@@ -2,10 +2,11 @@
  * calibrate: measures this machine's Hopper GPU with the probes behind the shipped profile, and writes a profile for
  * `belfry run mbarrier-... --profile FILE.json`.
  *
- * Sizes (cache entries, bytes of one, entries of the try-wait buffer) are read off directly. A time of the profile is not
- * what a probe sees: instructions around the operation add to it. So a field becomes what the shipped profile has, plus
- * the difference between this GPU's figure and the one that the same probe gave on the H200 that the shipped profile was
- * made from (`reference`): on such an H200 the profile comes out as shipped, within the noise of the probes.
+ * Sizes (cache entries, bytes of one, entries of the try-wait buffer) are read off directly. A time of the profile is
+ * not what a probe sees: instructions around the operation add to it. So a field becomes what the shipped profile has,
+ * plus the difference between this GPU's figure and the one that the same probe gave on the H200 that the shipped
+ * profile was made from (`reference`): on such an H200 the profile comes out as shipped, within the noise of the
+ * probes.
  */
 #include <algorithm>
 #include <cstdio>
@@ -261,16 +262,17 @@ static uint32_t median(std::vector<uint64_t> v)
 }
 
 struct figures {
-	uint32_t arrive, miss, test, init, load, atomic, limit, wake, wake_next, relaxed, release, bulk_small, bulk_large;
+	uint32_t arrive, miss, test, init, load, atomic, limit, wake, wake_next, relaxed, release, bulk_small,
+	    bulk_large;
 	uint32_t lines, line_bytes, pool;
 };
 
 /*
- * What these probes gave on NVIDIA H200s at 1980 MHz, in milli-cycles: the same in every run but for bulk copies, whose 64
- * KiB took 966 to 1019 cycles on different cards.
+ * What these probes gave on NVIDIA H200s at 1980 MHz, in milli-cycles: the same in every run but for bulk copies, whose
+ * 64 KiB took 966 to 1019 cycles on different cards.
  */
-static const struct figures reference = { 62390,  9000,   62390,  90312,  40761,  126326, 7764000, 96000,
-					  2000,   191000, 445000, 328000, 992000, 16,     16,      32 };
+static const struct figures reference = { 62390, 9000,   62390,  90312,  40761,  126326, 7764000, 96000,
+					  2000,  191000, 445000, 328000, 992000, 16,     16,      32 };
 
 static void measure_sizes(struct figures *f)
 {
@@ -363,8 +365,8 @@ static void print_figures(const struct figures *f)
 		"time limit %u, wake %u, next %u, remote relaxed %u, release %u\n"
 		"bulk of 64 B %u, of 64 KiB %u (milli-cycles)\n"
 		"cache: %u entries of %u bytes; try-wait buffer: %u entries\n",
-		f->arrive, f->miss, f->test, f->init, f->load, f->atomic, f->limit, f->wake, f->wake_next, f->relaxed, f->release,
-		f->bulk_small, f->bulk_large, f->lines, f->line_bytes, f->pool);
+		f->arrive, f->miss, f->test, f->init, f->load, f->atomic, f->limit, f->wake, f->wake_next, f->relaxed,
+		f->release, f->bulk_small, f->bulk_large, f->lines, f->line_bytes, f->pool);
 }
 
 static void field(FILE *out, const char *name, long long base, long long here, long long there)
@@ -385,10 +387,11 @@ static void write_profile(FILE *out, const struct figures *f, const cudaDevicePr
 	const long long line_there = ((long long)r->bulk_large - r->bulk_small) * 2 / 1023;
 
 	fprintf(out, "{\n  \"profile\": \"%s\",\n  \"base\": \"h200\"", prop.name);
-	fprintf(out, ",\n  \"cycle_ps\": %u", khz ? (unsigned)((1000000000ull + (unsigned)khz / 2) / (unsigned)khz) : b->cycle_ps);
+	fprintf(out, ",\n  \"cycle_ps\": %u",
+		khz ? (unsigned)((1000000000ull + (unsigned)khz / 2) / (unsigned)khz) : b->cycle_ps);
 	fprintf(out, ",\n  \"sms\": %d", prop.multiProcessorCount);
-	fprintf(out, ",\n  \"cache_lines\": %u,\n  \"cache_line_bytes\": %u,\n  \"pool_entries\": %u", f->lines, f->line_bytes,
-		f->pool);
+	fprintf(out, ",\n  \"cache_lines\": %u,\n  \"cache_line_bytes\": %u,\n  \"pool_entries\": %u", f->lines,
+		f->line_bytes, f->pool);
 	field(out, "arrive_mc", b->arrive_mc, f->arrive, r->arrive);
 	field(out, "expect_mc", b->expect_mc, f->arrive, r->arrive);
 	field(out, "miss_mc", b->miss_mc, f->miss, r->miss);
@@ -415,7 +418,9 @@ int main(int argc, char **argv)
 	FILE *out = stdout;
 
 	if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-		fprintf(stderr, "usage: calibrate [FILE.json]\nMeasures GPU 0 and writes a profile for `belfry run --profile`.\n");
+		fprintf(
+		    stderr,
+		    "usage: calibrate [FILE.json]\nMeasures GPU 0 and writes a profile for `belfry run --profile`.\n");
 		return 2;
 	}
 	CUDA(cudaGetDeviceProperties(&prop, 0));

@@ -88,7 +88,8 @@ static void run_gpu(struct bf_mbar_job job, uint32_t ranks, uint32_t blocks, str
 }
 
 struct shape {
-	uint32_t work, style, stages, bytes, producers, consumers, iterations, barriers, by_barrier, lane_waits, ranks, blocks;
+	uint32_t work, style, stages, bytes, producers, consumers, iterations, barriers, by_barrier, lane_waits, ranks,
+	    blocks;
 };
 
 static const struct shape shapes[] = {
@@ -146,11 +147,13 @@ static bool compare(const struct shape &s, uint32_t seed, uint64_t *words, uint6
 	}
 	bf_mbar_compare(&job, blocks, r.notes.data(), model, &both);
 	free(model);
-	printf("%-9s seed %u: %2u x %u blocks, %2u warps, %3u tiles of %5u: %7llu bytes, %5llu words, %5llu tokens; GPU %.1f us, "
+	printf("%-9s seed %u: %2u x %u blocks, %2u warps, %3u tiles of %5u: %7llu bytes, %5llu words, %5llu tokens; "
+	       "GPU %.1f us, "
 	       "model %llu cycles%s\n",
-	       bf_mbar_work_name((enum bf_mbar_work)s.work), seed, blocks / ranks, ranks, bf_mbar_warps(&job), job.iterations,
-	       job.bytes, (unsigned long long)gpu.bytes, (unsigned long long)both.words, (unsigned long long)both.tokens,
-	       r.ms * 1000, (unsigned long long)cycles, gpu.wrong || both.wrong ? "" : ", same");
+	       bf_mbar_work_name((enum bf_mbar_work)s.work), seed, blocks / ranks, ranks, bf_mbar_warps(&job),
+	       job.iterations, job.bytes, (unsigned long long)gpu.bytes, (unsigned long long)both.words,
+	       (unsigned long long)both.tokens, r.ms * 1000, (unsigned long long)cycles,
+	       gpu.wrong || both.wrong ? "" : ", same");
 	if (gpu.wrong)
 		printf("  GPU: %llu wrong: %s\n", (unsigned long long)gpu.wrong, gpu.text);
 	if (both.wrong)

@@ -1,0 +1,297 @@
+/*
+ * The primitives of platform_mbarrier_sim.h: what a lane does before and after its request, its plain accesses to
+ * shared memory, its meetings and copies.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/backend/cluster_internal.h"
+
+/* ---- the platform's primitives ---- */
+
+static void went_on(struct bf_lane *l)
+{
+	l->waits = false;
+	l->warp->cta->cluster->grid->progress_ps = bf_cluster_sim_of(l->warp->cta)->now_ps;
+}
+
+static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
+{
+	if (over) {
+		bf_watch_passed(l, r->bar);
+		went_on(l);
+		return;
+	}
+	if (!l->waits)
+		l->wait_since_ps = bf_cluster_sim_of(l->warp->cta)->now_ps;
+	l->waits = true;
+	l->wait_tries = r->op == BF_BAR_TRY_PARITY || r->op == BF_BAR_TRY_TOKEN;
+	l->wait_bar = r->bar;
+	l->wait_parity =
+	    r->op == BF_BAR_TEST_TOKEN || r->op == BF_BAR_TRY_TOKEN ? (uint32_t)(r->token >> 63) : r->count & 1;
+}
+
+uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	const bool waits = r->op >= BF_BAR_TEST_PARITY;
+	const enum bf_scope scope = r->sem == BF_BAR_CLUSTER ? BF_SCOPE_GPU : BF_SCOPE_CTA;
+
+	if (!waits && r->sem != BF_BAR_RELAXED)
+		bf_fence(t->agent, scope);
+	l->request = r;
+	bf_cluster_ask(l, waits ? "a phase" : "the sync unit");
+	if (!waits) {
+		went_on(l);
+		return l->result;
+	}
+	waited(l, r, l->result != 0);
+	if (l->result)
+		bf_fence(t->agent, scope);
+	return l->result;
+}
+
+void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label)
+{
+	bf_watch_label(bf_lane_of(t), bar, label);
+}
+
+uint32_t bf_sim_cluster_rank(const struct bf_thread *t)
+{
+	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->rank;
+}
+
+uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
+{
+	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->cluster->grid->opts.ctas;
+}
+
+/* An access outside every window is what hardware answers with a fault. */
+static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t len)
+{
+	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
+	struct bf_sim *sim = bf_cluster_sim_of(l->warp->cta);
+
+	if (cta && cta->model && bf_shared_offset(address) + len <= cta->cluster->grid->opts.shared_bytes)
+		return cta;
+	bf_fail(&sim->error, -EFAULT, "%s accesses shared memory at 0x%x of rank %u, which %s", l->thread.agent->name,
+		bf_shared_offset(address), address >> BF_SHARED_RANK_SHIFT,
+		cta && !cta->model ? "has exited" : "is not there");
+	bf_sim_stop(sim);
+	bf_agent_park(l->thread.agent, "nothing: it faulted");
+	return NULL;
+}
+
+void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to, uint32_t len)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = access_to(l, address, len);
+
+	memset(to, 0, len);
+	if (!cta)
+		return;
+	bf_load(t->agent, cta->window + bf_shared_offset(address), to, len, BF_RELAXED, BF_SCOPE_CTA);
+	bf_watch_load(l, cta, bf_shared_offset(address), to, len);
+}
+
+void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const void *from, uint32_t len)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = access_to(l, address, len);
+
+	if (!cta)
+		return;
+	bf_watch_store(l, cta, bf_shared_offset(address), from, len);
+	bf_store(t->agent, cta->window + bf_shared_offset(address), from, len, BF_WEAK, BF_SCOPE_CTA);
+}
+
+/* All `threads` have come when the round is over. */
+static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_lane *all, uint32_t n)
+{
+	const uint32_t round = m->round;
+
+	bf_agent_sync(l->thread.agent);
+	if (++m->come < threads) {
+		l->met = true;
+		while (m->round == round)
+			bf_agent_park(l->thread.agent, "other threads of its block");
+		return;
+	}
+	m->come = 0;
+	m->round++;
+	went_on(l);
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].met && all[i].meets == m) {
+			all[i].met = false;
+			bf_agent_unpark(all[i].thread.agent);
+		}
+}
+
+void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta = l->warp->cta;
+	const uint32_t all = cta->cluster->grid->opts.warps * BF_LANES;
+	struct bf_meeting *m = &cta->meeting[id % BF_NAMED_BARRIERS];
+
+	bf_fence(t->agent, BF_SCOPE_CTA);
+	l->meets = m;
+	meet(l, m, threads ? threads : all, cta->lane, all);
+}
+
+/* Split in two: a thread that has arrived goes on and comes back. */
+void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_of *c = l->warp->cta->cluster;
+	const struct bf_cluster_grid *g = &c->grid->opts;
+
+	bf_fence(t->agent, BF_SCOPE_GPU);
+	bf_agent_sync(t->agent);
+	l->cluster_round = c->meeting.round;
+	if (++c->meeting.come < g->ctas * g->warps * BF_LANES)
+		return;
+	c->meeting.come = 0;
+	c->meeting.round++;
+	went_on(l);
+	for (uint32_t r = 0; r < g->ctas; r++)
+		for (uint32_t i = 0; i < g->warps * BF_LANES; i++) {
+			struct bf_lane *other = &c->cta[r].lane[i];
+
+			if (other->met && other->meets == &c->meeting) {
+				other->met = false;
+				bf_agent_unpark(other->thread.agent);
+			}
+		}
+}
+
+void bf_sim_cluster_cluster_wait(struct bf_thread *t)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_of *c = l->warp->cta->cluster;
+
+	bf_agent_sync(t->agent);
+	l->meets = &c->meeting;
+	while (c->meeting.round == l->cluster_round) {
+		l->met = true;
+		bf_agent_park(t->agent, "other threads of its cluster");
+	}
+	bf_fence(t->agent, BF_SCOPE_GPU);
+}
+
+/* ---- copies ---- */
+
+static void copy_waited(struct bf_copy_wait *wait)
+{
+	struct bf_lane *l = BF_CONTAINER_OF(wait, struct bf_lane, copy_wait);
+
+	if (wait->killed)
+		bf_sim_stop(bf_cluster_sim_of(l->warp->cta));
+	else
+		bf_agent_unpark(l->thread.agent);
+}
+
+static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
+{
+	struct bf_hopper_cta *cta = l->warp->cta->model;
+
+	l->copy_wait = (struct bf_copy_wait){ .warp = l->warp->index,
+					      .lanes = 1u << l->thread.lane,
+					      .keep = r->bytes,
+					      .read = r->op == BF_ASYNC_BULK_WAIT_READ,
+					      .done = copy_waited };
+	if (r->op == BF_ASYNC_WAIT)
+		bf_ldgsts_wait(cta, &l->copy_wait);
+	else
+		bf_bulk_wait(cta, &l->copy_wait);
+	bf_agent_park(l->thread.agent, r->op == BF_ASYNC_WAIT ? "its cp.async groups" : "its bulk stores");
+	went_on(l);
+	if (r->op == BF_ASYNC_WAIT && l->nclosed > r->bytes) {
+		l->landed = l->closed[(l->nclosed - r->bytes - 1) % BF_ARRAY_LEN(l->closed)];
+	}
+}
+
+static void bulk(struct bf_lane *l, const struct bf_async_request *r)
+{
+	struct bf_cluster_world *w = l->warp->cta->cluster->grid->world;
+	struct bf_cta_of *to = l->warp->cta;
+	struct bf_region *region = r->global ? bf_space_find_host(&w->space, r->global) : NULL;
+	struct bf_bulk_copy copy = {
+		.kind = r->op == BF_ASYNC_BULK_LOAD   ? BF_BULK_LOAD
+			: r->op == BF_ASYNC_BULK_SEND ? BF_BULK_PEER
+						      : BF_BULK_STORE,
+		.warp = l->warp->index,
+		.lane = l->thread.lane,
+		.global = region ? bf_va(region, r->global) : 0,
+		.shared = r->op == BF_ASYNC_BULK_SEND ? r->peer : r->shared,
+		.source = r->shared,
+		.barrier = r->bar,
+		.bytes = r->bytes,
+		.multicast = (uint16_t)r->ranks,
+	};
+
+	for (uint32_t rank = 0; r->op == BF_ASYNC_BULK_LOAD && rank < to->cluster->grid->opts.ctas; rank++) {
+		struct bf_cta_of *cta = &to->cluster->cta[rank];
+
+		if (r->ranks ? !(r->ranks >> rank & 1) : cta != to)
+			continue;
+		bf_watch_brings(cta, r->bar, r->bytes);
+		bf_watch_copied(cta, bf_shared_offset(r->shared), r->bytes);
+	}
+	if (r->op == BF_ASYNC_BULK_SEND && bf_cta_named(to, r->peer)) {
+		bf_watch_brings(bf_cta_named(to, r->peer), r->bar, r->bytes);
+		bf_watch_copied(bf_cta_named(to, r->peer), bf_shared_offset(r->peer), r->bytes);
+	}
+	bf_bulk_issue(to->model, &copy);
+	went_on(l);
+	if (bf_hopper_fault(w->gpu)) {
+		bf_sim_stop(w->sim);
+		bf_agent_park(l->thread.agent, "nothing: it faulted");
+	}
+	if (copy.next_ps > w->sim->now_ps)
+		bf_agent_delay(l->thread.agent, copy.next_ps - w->sim->now_ps);
+}
+
+void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
+{
+	struct bf_lane *l = bf_lane_of(t);
+	struct bf_hopper_cta *cta = l->warp->cta->model;
+	uint64_t until;
+
+	bf_agent_sync(t->agent);
+	switch (r->op) {
+	case BF_ASYNC_BULK_LOAD:
+	case BF_ASYNC_BULK_SEND:
+	case BF_ASYNC_BULK_STORE:
+		bulk(l, r);
+		break;
+	case BF_ASYNC_BULK_COMMIT:
+		bf_bulk_commit(cta, l->warp->index, 1u << t->lane);
+		break;
+	case BF_ASYNC_BULK_WAIT:
+	case BF_ASYNC_BULK_WAIT_READ:
+	case BF_ASYNC_WAIT:
+		wait_for_groups(l, r);
+		break;
+	case BF_ASYNC_PROXY_FENCE:
+		bf_fence(t->agent, BF_SCOPE_GPU);
+		bf_agent_sync(t->agent);
+		until = bf_bulk_fence(cta, l->warp->index);
+		if (until > bf_cluster_sim_of(l->warp->cta)->now_ps)
+			bf_agent_delay(t->agent, until - bf_cluster_sim_of(l->warp->cta)->now_ps);
+		break;
+	case BF_ASYNC_COMMIT:
+		bf_ldgsts_commit(cta, l->warp->index, 1u << t->lane);
+		l->closed[l->nclosed++ % BF_ARRAY_LEN(l->closed)] = l->copies;
+		break;
+	case BF_ASYNC_LOAD16:
+	case BF_ASYNC_ARRIVE:
+	case BF_ASYNC_ARRIVE_NOINC:
+	default:
+		l->copies_now = r;
+		bf_cluster_ask(l, "the copy unit");
+		went_on(l);
+		break;
+	}
+}
