@@ -159,7 +159,7 @@ static void judge(struct bf_row *row, const char *field, int64_t silicon, int64_
 	row->out += badness > 1000;
 	if (row->values++ && badness <= row->badness)
 		return;
-	snprintf(row->field, sizeof(row->field), "%.31s", field);
+	snprintf(row->field, sizeof(row->field), "%.63s", field);
 	row->silicon = silicon;
 	row->model = model;
 	row->badness = badness;

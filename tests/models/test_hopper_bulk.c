@@ -49,10 +49,10 @@ static void assert_one_phase(const struct rig *r, uint32_t rank, uint32_t barrie
 /* What an element outside the tensor becomes. */
 static void reference_fill(const struct bf_tensor_map *m, uint8_t *out, uint32_t size)
 {
-	memset(out, 0, size);
+	for (uint32_t i = 0; i < size; i++)
+		out[i] = m->fill_nan ? 0xff : 0;
 	if (!m->fill_nan)
 		return;
-	memset(out, 0xff, size);
 	if (m->type == BF_TENSOR_F64)
 		bf_put_le64(out, 0xfff8000000000000ull);
 	else
