@@ -456,8 +456,9 @@ static const struct bf_opt options[] = {
 	{ .name = "spin",
 	  .kind = BF_OPT_TIME,
 	  .arg = "TIME",
-	  .initial = "0us",
-	  .help = "look for work so long before sleeping (mmap: 2ms)" },
+	  .initial = "200us",
+	  .help = "look for work so long before sleeping: waking up costs more than a guest's next request "
+		  "(mmap: 2ms)" },
 	{ .name = "faults", .kind = BF_OPT_TEXT, .arg = "PLAN|@FILE", .help = "fault plan, e.g. 'dma-fault skip=100'" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
 	{ .name = "records",

@@ -131,9 +131,13 @@ static int parse_bugs(const struct bf_args *args, struct bf_nvme_workload *w)
 	return BF_EXIT_GOOD;
 }
 
+/* The third choice of --agent. */
+#define AGENT_CUDA 2u
+
 int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *w)
 {
 	struct bf_error err = { 0 };
+	bool cuda;
 	int code;
 
 	*w = (struct bf_nvme_workload){ .ordering = BF_ORDER_GPU };
@@ -143,6 +147,9 @@ int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *
 	w->media_errors = bf_arg_text(args, "media-errors");
 	w->file = bf_arg_text(args, "file");
 	w->device = bf_arg_text(args, "device");
+	cuda = w->agent == AGENT_CUDA;
+	if (cuda)
+		w->agent = 0; /* the backend says it */
 	code = parse_work(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
@@ -152,6 +159,8 @@ int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, &w->backend);
+	if (code == BF_EXIT_GOOD && cuda)
+		code = bf_choose_gpu(args, &w->backend);
 	if (code != BF_EXIT_GOOD)
 		bf_nvme_workload_free(w);
 	return code;

@@ -38,7 +38,8 @@ struct bf_nvme_workload {
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)          \
 	O("timeout", TIME, "TIME", "1s", "how long a thread waits for a completion", 0, 0, timeout_ps)               \
 	O("threads", U64, "N", "1", "threads that submit commands", 1, 1u << 16, threads)                            \
-	O("agent", ENUM, "gpu|cpu", "gpu", "where they run; nvme-admin: who rings the doorbell", 0, 0, agent)                                         \
+	O("agent", ENUM, "gpu|cpu|cuda", "gpu", "where they run; cuda: on a real GPU (with --backend live; the same as "  \
+	  "--backend cuda). nvme-admin: who rings the doorbell", 0, 0, agent)                                        \
 	O("lanes", U64, "N", "32", "GPU: threads in each warp", 1, 32, lanes)                                        \
 	O("warps", U64, "N", "4", "GPU: warps in a block", 1, 32, warps)                                             \
 	O("share", U64, "N", "1", "threads that share a queue pair", 1, 1024, share)                                 \

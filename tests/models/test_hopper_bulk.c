@@ -92,7 +92,7 @@ static void reference_copy(const struct rig *r, const struct box *b, bool store,
 			from += outside ? 0 : (uint64_t)c * (d ? m->stride[d] : size);
 		}
 		for (uint32_t i = 0; i < size; i++) {
-			uint8_t fill[8];
+			uint8_t fill[8] = { 0 };
 			uint8_t *s = shared + reference_swizzle(m->swizzle, to + i);
 
 			reference_fill(m, fill, size);
