@@ -501,9 +501,9 @@ const struct bf_command bf_cmd_serve = {
 	    "build has no live loop (libuv).\n"
 	    "\n"
 	    "Examples:\n"
-	    "  belfry serve nvme --socket /tmp/nvme.sock --media disk.img --capacity 1G\n"
-	    "  belfry serve nvme --socket /tmp/nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
-	    "  belfry serve nvme --socket /tmp/nvme.sock --faults 'dma-fault skip=1000' --verbose",
+	    "  belfry serve nvme --socket nvme.sock --media disk.img --capacity 1G\n"
+	    "  belfry serve nvme --socket nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
+	    "  belfry serve nvme --socket nvme.sock --faults 'dma-fault skip=1000' --verbose",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,
