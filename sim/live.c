@@ -320,7 +320,11 @@ static uint64_t sleep_ms(const struct bf_live *l)
 	return ms < most ? ms : most;
 }
 
-/* A stop or wake that came since the turn began has made the loop's descriptor readable, so the sleep ends at once. */
+/*
+ * A stop or wake that came since the turn began has made the loop's descriptor readable, so the sleep ends at once. The
+ * timer repeats, because libuv fires what is due before it goes to sleep: of a thread that lost its processor right here
+ * a timer of one shot would be gone by then, and the sleep without end.
+ */
 static bool sleep_in_kernel(struct bf_live *l)
 {
 	const uint64_t ms = sleep_ms(l);
@@ -329,7 +333,7 @@ static bool sleep_in_kernel(struct bf_live *l)
 		return false;
 	if (ms != UINT64_MAX) {
 		uv_update_time(&l->loop);
-		uv_timer_start(&l->timer, on_timer, ms, 0);
+		uv_timer_start(&l->timer, on_timer, ms, 1);
 	}
 	look_at_fds(l, UV_RUN_ONCE);
 	uv_timer_stop(&l->timer);
