@@ -58,20 +58,18 @@ static int run(const struct bf_args *args, const char *path, const struct bf_sdm
 	return rc ? rc : closed;
 }
 
-static bool all_executed(const struct bf_sdma_replay_result *r)
-{
-	for (size_t i = 0; i < r->npackets; i++)
-		if (r->packets[i].fate != BF_SDMA_EXECUTED)
-			return false;
-	return true;
-}
-
+/* NULL: all were executed. */
 static const struct bf_sdma_replayed *first_stopped(const struct bf_sdma_replay_result *r)
 {
 	for (size_t i = 0; i < r->npackets; i++)
 		if (r->packets[i].fate != BF_SDMA_EXECUTED)
 			return &r->packets[i];
 	return NULL;
+}
+
+static bool all_executed(const struct bf_sdma_replay_result *r)
+{
+	return !first_stopped(r);
 }
 
 static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sdma_replayed *k,

@@ -419,27 +419,35 @@ void bf_bulk_issue(struct bf_hopper_cta *cta, struct bf_bulk_copy *c)
 
 /* ---- groups ---- */
 
-static void record_group(const struct bf_hopper_cta *cta, uint32_t slot, uint32_t lanes, uint32_t group, uint16_t event)
+static struct bf_groups *groups_of(struct bf_bulk_sm *s, enum bf_bulk_groups kind)
+{
+	return kind == BF_GROUPS_ASYNC ? &s->async_groups : &s->groups;
+}
+
+static void record_group(const struct bf_hopper_cta *cta, enum bf_bulk_groups kind, uint32_t slot, uint32_t lanes,
+			 uint32_t group, uint16_t event)
 {
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_group r = { .warp = slot, .lanes = lanes, .group = group, .event = event };
+		struct bf_rec_hopper_group r = {
+			.warp = slot, .lanes = lanes, .group = group, .event = event, .kind = (uint16_t)kind
+		};
 
 		bf_record(&sim->rec, &bf_rec_hopper_group_schema, cta->sm->actor, &r, NULL, 0);
 	}
 }
 
-void bf_bulk_commit(struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes)
+void bf_bulk_group_commit(struct bf_hopper_cta *cta, enum bf_bulk_groups kind, uint32_t warp, uint32_t lanes)
 {
 	struct bf_bulk_sm *s = bf_bulk_sm(cta->sm);
 	const uint32_t slot = cta->first_warp + warp;
 
 	if (s)
-		record_group(cta, slot, lanes, bf_groups_commit(&s->groups, slot, lanes), 0);
+		record_group(cta, kind, slot, lanes, bf_groups_commit(groups_of(s, kind), slot, lanes), 0);
 }
 
-void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *w)
+void bf_bulk_group_wait(struct bf_hopper_cta *cta, enum bf_bulk_groups kind, struct bf_copy_wait *w)
 {
 	struct bf_hopper *gpu = cta->sm->gpu;
 	struct bf_bulk_sm *s = bf_bulk_sm(cta->sm);
@@ -448,8 +456,18 @@ void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *w)
 		return;
 	w->slot = cta->first_warp + w->warp;
 	w->killed = gpu->fault.kind != BF_HOPPER_FAULT_NONE;
-	record_group(cta, w->slot, w->lanes, w->keep, w->read ? 2 : 1);
-	bf_groups_wait(&s->groups, w, false, bf_hopper_mc(gpu, gpu->profile.group_wait_mc));
+	record_group(cta, kind, w->slot, w->lanes, w->keep, w->read ? 2 : 1);
+	bf_groups_wait(groups_of(s, kind), w, false, bf_hopper_mc(gpu, gpu->profile.group_wait_mc));
+}
+
+void bf_bulk_commit(struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes)
+{
+	bf_bulk_group_commit(cta, BF_GROUPS_BULK, warp, lanes);
+}
+
+void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *w)
+{
+	bf_bulk_group_wait(cta, BF_GROUPS_BULK, w);
 }
 
 /* ---- global memory ---- */

@@ -98,6 +98,13 @@ struct bf_bulk {
 /* The SM's part of the engines; NULL (and sim->error): no memory, or the GPU has no copy engines. */
 struct bf_bulk_sm *bf_bulk_sm(struct bf_hopper_sm *sm);
 
+/* Whose groups: of bulk stores, or of cp.async. The number stands in the records. */
+enum bf_bulk_groups { BF_GROUPS_BULK, BF_GROUPS_ASYNC };
+
+/* commit_group and wait_group of the lanes of a warp, with their records. A wait for sources alone has `read` set. */
+void bf_bulk_group_commit(struct bf_hopper_cta *cta, enum bf_bulk_groups kind, uint32_t warp, uint32_t lanes);
+void bf_bulk_group_wait(struct bf_hopper_cta *cta, enum bf_bulk_groups kind, struct bf_copy_wait *w);
+
 static inline uint64_t bf_bulk_ps(const struct bf_bulk_sm *s, uint64_t mc)
 {
 	return bf_hopper_mc(s->bulk->gpu, mc);

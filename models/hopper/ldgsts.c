@@ -187,40 +187,15 @@ void bf_ldgsts_issue(struct bf_hopper_cta *cta, struct bf_ldgsts_copy *c)
 
 /* ---- groups ---- */
 
-static void record_group(const struct bf_hopper_cta *cta, uint32_t slot, uint32_t lanes, uint32_t group, uint16_t event)
-{
-	struct bf_sim *sim = cta->sm->gpu->sim;
-
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_group r = {
-			.warp = slot, .lanes = lanes, .group = group, .event = event, .kind = 1
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_group_schema, cta->sm->actor, &r, NULL, 0);
-	}
-}
-
 void bf_ldgsts_commit(struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes)
 {
-	struct bf_bulk_sm *s = bf_bulk_sm(cta->sm);
-	const uint32_t slot = cta->first_warp + warp;
-
-	if (s)
-		record_group(cta, slot, lanes, bf_groups_commit(&s->async_groups, slot, lanes), 0);
+	bf_bulk_group_commit(cta, BF_GROUPS_ASYNC, warp, lanes);
 }
 
 void bf_ldgsts_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *w)
 {
-	struct bf_hopper *gpu = cta->sm->gpu;
-	struct bf_bulk_sm *s = bf_bulk_sm(cta->sm);
-
-	if (!s)
-		return;
-	w->slot = cta->first_warp + w->warp;
-	w->killed = gpu->fault.kind != BF_HOPPER_FAULT_NONE;
 	w->read = false;
-	record_group(cta, w->slot, w->lanes, w->keep, 1);
-	bf_groups_wait(&s->async_groups, w, false, bf_hopper_mc(gpu, gpu->profile.group_wait_mc));
+	bf_bulk_group_wait(cta, BF_GROUPS_ASYNC, w);
 }
 
 /* ---- arriving on barriers ---- */
