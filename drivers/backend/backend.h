@@ -24,6 +24,7 @@
 #include "sim/view.h"
 
 struct bf_world;
+struct bf_boot;
 struct bf_fault_plan;
 struct bf_mlx5_profile;
 struct bf_nvme_profile;
@@ -48,7 +49,15 @@ struct bf_world_opts {
 	const char *nvme_errors;               /* media error map or NULL */
 	const struct bf_sdma_profile *sdma;    /* NULL: the default */
 	const struct bf_gpu_profile *gpu;      /* NULL: the default */
-	uint32_t npes;                         /* 1..64 */
+	uint32_t npes;                         /* 1..4096; live: 1..64 */
+	uint32_t nics;                         /* of each PE, each on a PCIe link of its own; 0: 1, at most 8 */
+	uint32_t ports;                        /* of each NIC; 0: 1, at most 2 */
+	const char *topology;                  /* models/fabric/topology.h; NULL: one ideal switch */
+	/*
+	 * sim only: the processes that share the simulation (drivers/bootstrap/bootstrap.h), each with an equal run of
+	 * the PEs in order. NULL: all PEs are here. Calls for a PE of another process fail with -EREMOTE. Borrowed.
+	 */
+	struct bf_boot *ranks;
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
@@ -74,6 +83,15 @@ struct bf_memory {
  * Live threads have coherent memory whatever they ask for. CMB is the SSD's controller memory buffer.
  */
 enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB };
+
+/* One NIC of a PE, as a driver finds it in the system. All of a PE's memory is reachable by all of its NICs. */
+struct bf_nic_info {
+	char name[16]; /* "mlx5_0" */
+	uint32_t ports;
+	char pcie[64];         /* path of its PCI function in sysfs */
+	bool atomics;          /* 4 and 8 bytes, masked ones included */
+	uint32_t max_qp_depth; /* in WQEBBs */
+};
 
 struct bf_uar {
 	uint32_t index; /* for the QP and CQ contexts */
@@ -131,11 +149,16 @@ struct bf_backend {
 	/* Zeroed memory of PE `pe`, in host or GPU memory; reachable by its device. Freed at close. */
 	int (*alloc)(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
-	/* Runs a command mailbox on PE `pe`'s device. */
-	int (*command)(struct bf_world *w, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
-	int (*map_uar)(struct bf_world *w, uint32_t pe, struct bf_uar *out);
-	/* The device's address as it stands in a QP's address path: GID (::ffff:a.b.c.d) and MAC. */
-	int (*address)(struct bf_world *w, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
+	int (*nic_info)(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
+	/* Runs a command mailbox on NIC `nic` (from 0) of PE `pe`. */
+	int (*command)(struct bf_world *w, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
+		       size_t out_len);
+	int (*map_uar)(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_uar *out);
+	/*
+	 * A port's address as it stands in a QP's address path: GID (::ffff:a.b.c.d) and MAC. Ports count from 0; port
+	 * q of NIC n of PE p has 10.(2n+q).(p>>8).(p&255) + 1 on the models' network.
+	 */
+	int (*address)(struct bf_world *w, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6]);
 	/*
 	 * Starts a grid on PE `pe` when run() is called: `blocks` x `warps` warps of 32 lanes, each lane runs
 	 * kernel(thread, arg) of the backend's platform. `kernel` comes from the kernel table of that platform

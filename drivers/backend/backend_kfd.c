@@ -52,7 +52,7 @@ struct kfd_world {
 	struct bf_world m; /* without a simulation */
 	const struct bf_kfd_sys *sys;
 	int fd;
-	struct gpu gpu[BF_PES_MAX];
+	struct gpu gpu[NODES_MAX];
 	struct piece *pieces;
 	struct user_queue queue[QUEUES_MAX];
 	struct bf_workers workers;
@@ -121,7 +121,7 @@ static enum bf_sdma_gen generation(uint32_t version)
 int bf_kfd_probe(const struct bf_kfd_sys *sys, char *why, size_t cap)
 {
 	struct kfd_ioctl_get_version_args v = { 0 };
-	struct gpu gpus[BF_PES_MAX];
+	struct gpu gpus[NODES_MAX];
 	int fd = sys->open(sys->arg, "/dev/kfd"), rc = 0;
 	uint32_t n;
 
@@ -198,7 +198,7 @@ static int open_all(struct kfd_world *w, const struct bf_world_opts *opts)
 		rc = bf_kfd_probe(w->sys, why, sizeof(why));
 		return bf_fail(w->m.err, rc ? rc : w->fd, "backend kfd: %s", why);
 	}
-	n = find_gpus(w->sys, w->gpu, BF_PES_MAX);
+	n = find_gpus(w->sys, w->gpu, NODES_MAX);
 	if (n < opts->npes)
 		return bf_fail(w->m.err, -ENODEV,
 			       "%" PRIu32 " PEs, but this machine has %" PRIu32 " GPU%s with SDMA engines", opts->npes,
@@ -257,7 +257,7 @@ static void world_close(struct bf_world *m)
 		w->pieces = p->next;
 		free_piece(w, p);
 	}
-	for (uint32_t i = 0; i < BF_PES_MAX; i++)
+	for (uint32_t i = 0; i < NODES_MAX; i++)
 		if (w->gpu[i].acquired || w->gpu[i].render > 0)
 			w->sys->close(w->sys->arg, w->gpu[i].render);
 	if (w->fd >= 0)

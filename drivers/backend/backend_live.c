@@ -92,8 +92,9 @@ static int open_doorbells(struct live_world *w)
 		const struct bf_pe *p = &w->m.pe[pe];
 		struct bf_region *r;
 
-		for (uint32_t i = 0; !rc && p->nic && (r = bf_mlx5_uar(p->nic, i)); i++)
-			rc = open_region(w, r);
+		for (uint32_t nic = 0; nic < BF_NICS_MAX && p->nic[nic]; nic++)
+			for (uint32_t i = 0; !rc && (r = bf_mlx5_uar(p->nic[nic], i)); i++)
+				rc = open_region(w, r);
 		if (!rc && p->ssd)
 			rc = open_region(w, bf_nvme_bar0(p->ssd));
 	}
@@ -114,8 +115,8 @@ static int add_pollers(struct live_world *w)
 	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
 		const struct bf_pe *p = &w->m.pe[pe];
 
-		if (p->nic)
-			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic);
+		for (uint32_t nic = 0; !rc && nic < BF_NICS_MAX && p->nic[nic]; nic++)
+			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic[nic]);
 		if (!rc && p->ssd) {
 			bf_nvme_poll_bar(p->ssd); /* the first look fills the registers in, before anybody loads them */
 			rc = bf_live_add_poller(w->live, bf_nvme_poll_bar, p->ssd);
@@ -161,7 +162,9 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	*out = NULL;
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
-	rc = bf_machine_open(&w->m, opts, err);
+	rc = opts->npes > BF_PES_MAX_LIVE
+		 ? bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u in live mode", opts->npes, BF_PES_MAX_LIVE)
+		 : bf_machine_open(&w->m, opts, err);
 	if (rc) {
 		free(w);
 		return rc;
@@ -322,6 +325,7 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 #define LIVE_OPS \
 	.close = world_close, \
 	.alloc = world_alloc, \
+	.nic_info = bf_machine_nic_info, \
 	.command = bf_machine_command, \
 	.map_uar = bf_machine_map_uar, \
 	.address = bf_machine_address, \

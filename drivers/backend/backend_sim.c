@@ -33,7 +33,7 @@ struct block {
 
 struct sim_world {
 	struct bf_world m;
-	struct bf_domain *gpu[BF_PES_MAX];
+	struct bf_domain **gpu; /* [npes] */
 	struct block *blocks; /* that run, or are stuck */
 	bool stuck;           /* a run did not end: agents of it still sleep */
 };
@@ -73,8 +73,9 @@ static void world_close(struct bf_world *m)
 	if (!w)
 		return;
 	free_blocks(w);
-	for (uint32_t i = 0; i < w->m.npes; i++)
+	for (uint32_t i = 0; w->gpu && i < w->m.npes; i++)
 		bf_domain_destroy(w->gpu[i]);
+	free(w->gpu);
 	bf_machine_close(&w->m);
 	free(w);
 }
@@ -92,6 +93,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		free(w);
 		return rc;
 	}
+	w->gpu = calloc(opts->npes, sizeof(struct bf_domain *));
+	rc = w->gpu ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !rc && i < opts->npes; i++)
 		rc = bf_domain_create(w->m.sim, BF_SCOPE_GPU, NULL, &w->gpu[i]);
 	if (rc) {
@@ -264,6 +267,7 @@ const struct bf_backend bf_backend_sim = {
 	.open = world_open,
 	.close = world_close,
 	.alloc = bf_machine_alloc,
+	.nic_info = bf_machine_nic_info,
 	.command = bf_machine_command,
 	.map_uar = bf_machine_map_uar,
 	.address = bf_machine_address,

@@ -8,26 +8,33 @@
 
 #include "sim/fault.h"
 
-/* Addresses of the ports: 10.0.0.1 up. */
-#define FIRST_IPV4 0x0a000001u
+/* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
+static uint32_t port_ipv4(uint32_t pe, uint32_t nic, uint32_t port)
+{
+	return (10u << 24 | (nic * BF_NIC_PORTS_MAX + port) << 16) + pe + 1;
+}
 
-static int open_nic(struct bf_world *m, uint32_t index, const struct bf_mlx5_profile *profile)
+static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const struct bf_mlx5_profile *profile)
 {
 	struct bf_pe *pe = &m->pe[index];
-	char name[16];
+	char name[32];
 	struct bf_mlx5_opts opts = {
 		.name = name,
 		.profile = profile,
 		.space = &pe->space,
 		.ioas = &pe->ioas,
 		.fabric = m->fabric,
-		.ipv4 = FIRST_IPV4 + index,
+		.ports = m->ports,
+		.ipv4 = { port_ipv4(index, nic, 0), port_ipv4(index, nic, 1) },
 		/* One for each queue pair of up to sixteen to every peer. */
 		.uar_pages = 64 + 16 * (m->npes - 1),
 	};
 
-	snprintf(name, sizeof(name), "nic%u", index);
-	return bf_mlx5_create(m->sim, &opts, &pe->nic);
+	if (m->nics == 1)
+		snprintf(name, sizeof(name), "nic%u", index);
+	else
+		snprintf(name, sizeof(name), "nic%u.%u", index, nic);
+	return bf_mlx5_create(m->sim, &opts, &pe->nic[nic]);
 }
 
 static int open_ssd(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
@@ -54,7 +61,7 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opt
 	struct bf_pe *pe = &m->pe[index];
 	int rc;
 
-	snprintf(pe->name, sizeof(pe->name), "pe%u", index & (BF_PES_MAX - 1));
+	snprintf(pe->name, sizeof(pe->name), "pe%u", index);
 	rc = bf_space_init(&pe->space, m->sim, pe->name, index);
 	if (rc)
 		return rc;
@@ -63,13 +70,25 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opt
 	if (rc)
 		return rc;
 	pe->has_ioas = true;
-	if (m->devices & BF_DEVICE_MLX5)
-		rc = open_nic(m, index, opts->profile);
+	for (uint32_t nic = 0; !rc && m->devices & BF_DEVICE_MLX5 && nic < m->nics; nic++)
+		rc = open_nic(m, index, nic, opts->profile);
 	if (!rc && m->devices & BF_DEVICE_NVME)
 		rc = open_ssd(m, index, opts);
 	if (!rc && m->devices & BF_DEVICE_SDMA)
 		rc = bf_machine_open_sdma(m, index, opts);
 	return rc;
+}
+
+static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err)
+{
+	if (m->npes < 1 || m->npes > BF_PES_MAX)
+		return bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u", m->npes, BF_PES_MAX);
+	if (m->nics > BF_NICS_MAX || m->ports > BF_NIC_PORTS_MAX)
+		return bf_fail(err, -EINVAL, "%u NICs of %u ports: must be 1 to %u of 1 to %u", m->nics, m->ports,
+			       BF_NICS_MAX, BF_NIC_PORTS_MAX);
+	if (opts->topology || opts->ranks)
+		return bf_fail(err, -ENOTSUP, "a topology and ranks are not supported by this build");
+	return 0;
 }
 
 int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err)
@@ -81,11 +100,17 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	m->devices = opts->devices ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	m->gpu_profile = opts->gpu ? *opts->gpu : bf_gpu_navi31;
-	if (opts->npes < 1 || opts->npes > BF_PES_MAX)
-		return bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u", opts->npes, BF_PES_MAX);
-	rc = bf_sim_create(opts->seed, &m->sim);
+	m->nics = opts->nics ? opts->nics : 1;
+	m->ports = opts->ports ? opts->ports : 1;
+	rc = check_opts(m, opts, err);
 	if (rc)
-		return bf_fail(err, rc, "no memory for a simulation");
+		return rc;
+	m->pe = calloc(m->npes, sizeof(*m->pe));
+	rc = m->pe ? bf_sim_create(opts->seed, &m->sim) : -ENOMEM;
+	if (rc) {
+		bf_fail(err, rc, "no memory for a simulation");
+		goto fail;
+	}
 	if (opts->record_mask)
 		rc = bf_stream_open(&m->sim->rec, &m->sim->now_ps, opts->record_mask, opts->sink);
 	if (rc) {
@@ -116,16 +141,16 @@ void bf_machine_close(struct bf_world *m)
 
 	while ((g = bf_machine_next_grid(m)))
 		free(g);
-	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
-		if (m->pe[i].nic)
-			bf_mlx5_destroy(m->pe[i].nic);
+	for (uint32_t i = 0; m->pe && i < m->npes; i++) {
+		for (uint32_t nic = 0; nic < BF_NICS_MAX && m->pe[i].nic[nic]; nic++)
+			bf_mlx5_destroy(m->pe[i].nic[nic]);
 		if (m->pe[i].ssd)
 			bf_nvme_destroy(m->pe[i].ssd);
 		bf_machine_close_sdma(&m->pe[i]);
 	}
 	if (m->fabric)
 		bf_fabric_destroy(m->fabric);
-	for (uint32_t i = 0; i < m->npes && i < BF_PES_MAX; i++) {
+	for (uint32_t i = 0; m->pe && i < m->npes; i++) {
 		bf_gpu_destroy(m->pe[i].gpu);
 		if (m->pe[i].has_ioas)
 			bf_ioas_fini(&m->pe[i].ioas);
@@ -137,6 +162,7 @@ void bf_machine_close(struct bf_world *m)
 		bf_sim_destroy(m->sim);
 	}
 	bf_fault_plan_destroy(m->faults);
+	free(m->pe);
 	*m = (struct bf_world){ 0 };
 	m->grids_tail = &m->grids;
 }
@@ -146,11 +172,13 @@ static int check_pe(struct bf_world *m, uint32_t pe)
 	return pe < m->npes ? 0 : bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
 }
 
-static int check_nic(struct bf_world *m, uint32_t pe)
+static int check_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
 {
 	const int rc = check_pe(m, pe);
 
-	return rc || m->pe[pe].nic ? rc : bf_fail(m->err, -ENODEV, "PE %u has no NIC", pe);
+	return rc || (nic < BF_NICS_MAX && m->pe[pe].nic[nic])
+		   ? rc
+		   : bf_fail(m->err, -ENODEV, "PE %u has no NIC %u", pe, nic);
 }
 
 /* From the controller's memory buffer: page by page, never given back. */
@@ -198,28 +226,50 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 	return 0;
 }
 
-int bf_machine_command(struct bf_world *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len)
-{
-	int rc = check_nic(m, pe);
+/* In the general capabilities: struct mlx5_ifc_cmd_hca_cap_bits, include/linux/mlx5/mlx5_ifc.h in Linux. */
+#define HCA_CAP_LOG_MAX_QP_SZ 0x11
 
-	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic, in, in_len, out, out_len);
+/* Each NIC is the only function behind a root port of its own. */
+int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out)
+{
+	uint8_t in[16] = { 0 }, cap[16 + 0x20] = { 0 };
+	int rc;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_HCA_CAP);
+	rc = bf_machine_command(m, pe, nic, in, sizeof(in), cap, sizeof(cap));
+	if (rc)
+		return rc;
+	*out = (struct bf_nic_info){ .ports = m->ports, .atomics = true };
+	out->max_qp_depth = 1u << (cap[16 + HCA_CAP_LOG_MAX_QP_SZ] & 31);
+	snprintf(out->name, sizeof(out->name), "mlx5_%u", nic);
+	snprintf(out->pcie, sizeof(out->pcie), "/sys/devices/pci0000:00/0000:00:%02x.0/0000:%02x:00.0", nic + 1,
+		 nic + 1);
+	return 0;
 }
 
-int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out)
+int bf_machine_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
+		       size_t out_len)
+{
+	int rc = check_nic(m, pe, nic);
+
+	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic[nic], in, in_len, out, out_len);
+}
+
+int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
 {
 	uint8_t in[16] = { 0 }, reply[16] = { 0 };
 	struct bf_region *r;
 	int rc;
 
 	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_ALLOC_UAR);
-	rc = bf_machine_command(m, pe, in, sizeof(in), reply, sizeof(reply));
+	rc = bf_machine_command(m, pe, nic, in, sizeof(in), reply, sizeof(reply));
 	if (rc)
 		return rc;
 	if (BF_MLX5_GET(reply, BF_CMD_OUT_STATUS) != BF_MLX5_CMD_OK)
 		return bf_fail(m->err, -ENOSPC, "PE %u: ALLOC_UAR failed with status 0x%x", pe,
 			       BF_MLX5_GET(reply, BF_CMD_OUT_STATUS));
 	out->index = BF_MLX5_GET(reply, BF_CMD_OUT_NUMBER);
-	r = bf_mlx5_uar(m->pe[pe].nic, out->index);
+	r = bf_mlx5_uar(m->pe[pe].nic[nic], out->index);
 	if (!r)
 		return bf_fail(m->err, -ENODEV, "PE %u: UAR %u has no page", pe, out->index);
 	out->page = r->bytes;
@@ -227,14 +277,16 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out)
 }
 
 /* RoCEv2 over IPv4: the address mapped into IPv6 (InfiniBand Architecture, annex A17). */
-int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6])
+int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6])
 {
 	struct bf_port_info info;
-	int rc = check_nic(m, pe);
+	int rc = check_nic(m, pe, nic);
 
 	if (rc)
 		return rc;
-	bf_port_info(bf_mlx5_port(m->pe[pe].nic), &info);
+	if (port >= m->ports)
+		return bf_fail(m->err, -EINVAL, "PE %u, NIC %u: no port %u", pe, nic, port);
+	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), &info);
 	memset(gid, 0, 10);
 	gid[10] = gid[11] = 0xff;
 	bf_put_be32(gid + 12, info.ipv4);
@@ -357,8 +409,8 @@ void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 	for (uint32_t i = 0; i < m->npes; i++) {
 		struct describe d = { &m->pe[i], report, cap };
 
-		if (m->pe[i].nic)
-			bf_mlx5_each_qp(m->pe[i].nic, describe_qp, &d);
+		for (uint32_t nic = 0; nic < BF_NICS_MAX && m->pe[i].nic[nic]; nic++)
+			bf_mlx5_each_qp(m->pe[i].nic[nic], describe_qp, &d);
 		if (m->pe[i].ssd)
 			bf_nvme_each_queue(m->pe[i].ssd, describe_nvme_queue, &d);
 		bf_machine_describe_sdma(&m->pe[i], report, cap);

@@ -11,18 +11,21 @@
 #include "models/nvme/nvme.h"
 #include "sim/iommu.h"
 
-#define BF_PES_MAX 64u
+#define BF_PES_MAX 4096u
+#define BF_PES_MAX_LIVE 64u
+#define BF_NICS_MAX 8u
+#define BF_NIC_PORTS_MAX 2u
 
 struct bf_pe {
 	struct bf_space space;
 	struct bf_ioas ioas;
-	struct bf_mlx5 *nic; /* NULL: it has none */
+	struct bf_mlx5 *nic[BF_NICS_MAX]; /* NULL: it has no more */
 	struct bf_nvme *ssd; /* likewise */
 	struct bf_gpu *gpu;  /* NULL until somebody asks for its memory or its registers */
 	struct bf_region *gpu_regs; /* what stands for those in live mode */
 	struct bf_pe_sdma *sdma; /* its copy engine, likewise; machine_sdma.c */
 	uint64_t cmb_used;   /* bytes of the SSD's memory buffer that were handed out */
-	char name[8];
+	char name[16];
 	bool has_space, has_ioas;
 };
 
@@ -40,10 +43,10 @@ struct bf_world {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
 	struct bf_fault_plan *faults;
-	struct bf_pe pe[BF_PES_MAX];
+	struct bf_pe *pe;                    /* [npes]; those of other processes stay empty */
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
-	uint32_t npes;
+	uint32_t npes, nics, ports;
 	uint32_t devices; /* BF_DEVICE_* of each PE */
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;
@@ -58,9 +61,11 @@ void bf_machine_close(struct bf_world *m);
 /* The backend calls of the same names, the same in both. */
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
-int bf_machine_command(struct bf_world *m, uint32_t pe, const void *in, size_t in_len, void *out, size_t out_len);
-int bf_machine_map_uar(struct bf_world *m, uint32_t pe, struct bf_uar *out);
-int bf_machine_address(struct bf_world *m, uint32_t pe, uint8_t gid[16], uint8_t mac[6]);
+int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
+int bf_machine_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
+		       size_t out_len);
+int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out);
+int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6]);
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
 int bf_machine_gpu_regs(struct bf_world *m, uint32_t pe, void **out);

@@ -54,7 +54,7 @@ int bf_ibgda_cmd(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_op op, c
 	int rc;
 
 	BF_MLX5_SET(in, BF_CMD_OPCODE, (uint32_t)op);
-	rc = h->be->command(h->world, pe, in, len, out, sizeof(out));
+	rc = h->be->command(h->world, pe, 0, in, len, out, sizeof(out));
 	if (rc)
 		return bf_fail(h->err, rc, "PE %u: %s did not reach the device", pe, name);
 	status = BF_MLX5_GET(out, BF_CMD_OUT_STATUS);
@@ -245,7 +245,7 @@ static int open_pe(struct bf_ibgda_host *h, uint32_t pe)
 		return bf_fail(h->err, -ENOMEM, "no memory for %u queue pairs", nqp);
 	rc = bf_ibgda_cmd(h, pe, BF_MLX5_CMD_ALLOC_PD, "ALLOC_PD", in, sizeof(in), &p->pd);
 	if (!rc)
-		rc = h->be->address(h->world, pe, p->gid, p->mac);
+		rc = h->be->address(h->world, pe, 0, 0, p->gid, p->mac);
 	if (!rc)
 		rc = alloc_heap(h, pe);
 	if (!rc)

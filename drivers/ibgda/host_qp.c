@@ -126,7 +126,7 @@ static int create_queue(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal)
 	struct bf_uar uar;
 	int rc;
 
-	rc = h->be->map_uar(h->world, pe, &uar);
+	rc = h->be->map_uar(h->world, pe, 0, &uar);
 	if (rc)
 		return rc;
 	p->obj[ordinal].uar = uar.index;
