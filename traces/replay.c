@@ -412,7 +412,7 @@ static uint64_t packets_sent(const struct bf_replay *r)
 
 		if (!r->host[i].dev)
 			continue;
-		bf_port_info(bf_mlx5_port(r->host[i].dev), &info);
+		bf_port_info(bf_mlx5_port(r->host[i].dev, 1), &info);
 		n += info.tx_packets;
 	}
 	return n;

@@ -313,7 +313,7 @@ static int open_host(struct bf_replay *r, int i, const char *name, uint32_t reco
 		.space = &host->space,
 		.ioas = &host->ioas,
 		.fabric = r->fabric,
-		.ipv4 = host->ipv4,
+		.ipv4 = { host->ipv4 },
 	};
 	/* Captured addresses are fixed, everything else lies where they leave room. */
 	rc = build_memory(r, host);

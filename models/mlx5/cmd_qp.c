@@ -95,6 +95,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	if (!qp)
 		return BF_MLX5_CMD_NO_RES;
 	qp->dev = m->dev;
+	qp->port = &m->dev->ports[0];
 	bf_mlx5_qp_init(qp);
 	status = qp_shape(qp, qpc);
 	if (!status)
@@ -155,11 +156,23 @@ static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t whic
 		qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_MIN_RNR_NAK);
 }
 
+/* Port 0 in a path leaves what was said before; at first that is port 1. */
+static uint8_t set_port(struct bf_mlx5_qp *qp, uint32_t port)
+{
+	if (!port)
+		return BF_MLX5_CMD_OK;
+	if (port > qp->dev->port_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	qp->port = &qp->dev->ports[port - 1];
+	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_PORT, port);
+	return BF_MLX5_CMD_OK;
+}
+
 static uint8_t rst_to_init(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	uint32_t port = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT);
 
-	if (port != 1 || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
+	if (set_port(qp, port ? port : 1) || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (bf_mlx5_qp_prepare(qp))
 		return BF_MLX5_CMD_NO_RES;
@@ -174,20 +187,24 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
 {
 	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	uint32_t port = BF_MLX5_GET(path, BF_PATH_PORT);
 	struct bf_roce_path_opts opts = {
-		.src_ipv4 = qp->dev->ipv4,
 		.dst_ipv4 = bf_get_be32(path + BF_PATH_RGID + 12),
 		.udp_src_port = (uint16_t)BF_MLX5_GET(path, BF_PATH_UDP_SPORT),
 		.dscp = (uint8_t)BF_MLX5_GET(path, BF_PATH_DSCP),
 		.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT),
 	};
 
-	if (memcmp(path + BF_PATH_RGID, mapped, sizeof(mapped)) || !opts.dst_ipv4)
+	if (memcmp(path + BF_PATH_RGID, mapped, sizeof(mapped)) || !opts.dst_ipv4 || port > qp->dev->port_count)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
+	set_port(qp, port);
+	port = BF_MLX5_GET(qp->context + BF_QPC_PATH, BF_PATH_PORT);
 	memcpy(qp->context + BF_QPC_PATH, path, BF_PATH_LEN);
-	memcpy(opts.src_mac, qp->dev->mac, sizeof(opts.src_mac));
+	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_PORT, port);
+	opts.src_ipv4 = qp->port->ipv4;
+	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
 	bf_put_be16(opts.dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
 	bf_put_be32(opts.dst_mac + 2, BF_MLX5_GET(path, BF_PATH_RMAC_LO));
 	qp->remote_ipv4 = opts.dst_ipv4;

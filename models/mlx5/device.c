@@ -72,10 +72,35 @@ static void init_tables(struct bf_mlx5 *dev)
 	dev->umems = (struct bf_mlx5_table){ .limit = 1u << 20, .next = 1 };
 }
 
+static int attach_port(struct bf_mlx5 *dev, uint32_t i, uint32_t ipv4)
+{
+	struct bf_mlx5_port *p = &dev->ports[i];
+	char name[40];
+	struct bf_port_opts opts = {
+		.name = name,
+		.ipv4 = ipv4,
+		.latency_ps = dev->profile.port_latency_ps,
+		.ps_per_kib = dev->profile.port_ps_per_kib,
+		.rx = bf_mlx5_rx,
+		.owner = p,
+	};
+	struct bf_port_info info;
+	int status;
+
+	snprintf(name, sizeof(name), "%s.p%u", dev->name, i + 1);
+	p->dev = dev;
+	p->ipv4 = ipv4;
+	status = bf_fabric_attach(dev->fabric, &opts, &p->port);
+	if (status)
+		return status;
+	bf_port_info(p->port, &info);
+	memcpy(p->mac, info.mac, sizeof(p->mac));
+	return 0;
+}
+
 static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 {
 	const struct bf_mlx5_profile *p = &dev->profile;
-	struct bf_port_info info;
 	char name[40];
 	int status;
 
@@ -87,19 +112,10 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	status = bf_dma_port_init(&dev->dma, dev->sim, name, &dev->link, opts->ioas);
 	if (status)
 		return status;
-	snprintf(name, sizeof(name), "%s.p1", dev->name);
-	status = bf_fabric_attach(dev->fabric,
-				  &(struct bf_port_opts){ .name = name,
-							  .ipv4 = opts->ipv4,
-							  .latency_ps = p->port_latency_ps,
-							  .ps_per_kib = p->port_ps_per_kib,
-							  .rx = bf_mlx5_rx,
-							  .owner = dev },
-				  &dev->port);
+	for (uint32_t i = 0; i < dev->port_count && !status; i++)
+		status = attach_port(dev, i, opts->ipv4[i]);
 	if (status)
 		return status;
-	bf_port_info(dev->port, &info);
-	memcpy(dev->mac, info.mac, sizeof(dev->mac));
 	return create_uars(dev, opts->space, opts->uar_pages ? opts->uar_pages : UAR_PAGES);
 }
 
@@ -119,13 +135,16 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	if (!profile_is_sane(profile))
 		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit that cannot be", opts->name,
 			       profile->name);
+	if (opts->ports > BF_MLX5_PORTS)
+		return bf_fail(&sim->error, -EINVAL, "%s: %u ports; a device has at most %u", opts->name, opts->ports,
+			       BF_MLX5_PORTS);
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return bf_fail(&sim->error, -ENOMEM, "%s: no memory", opts->name);
 	dev->sim = sim;
 	dev->fabric = opts->fabric;
 	dev->profile = *profile;
-	dev->ipv4 = opts->ipv4;
+	dev->port_count = opts->ports ? opts->ports : 1;
 	dev->tx.pkey = 0xffff; /* the default partition, full member (IBA vol. 1 section 10.9) */
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
@@ -176,8 +195,9 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (!dev)
 		return;
 	bf_mlx5_stats_close(dev);
-	if (dev->port)
-		bf_port_detach(dev->port);
+	for (uint32_t i = 0; i < dev->port_count; i++)
+		if (dev->ports[i].port)
+			bf_port_detach(dev->ports[i].port);
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	free_objects(dev);
@@ -221,9 +241,9 @@ int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t 
 	return 0;
 }
 
-struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev)
+struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev, uint32_t port)
 {
-	return dev->port;
+	return port - 1 < dev->port_count ? dev->ports[port - 1].port : NULL;
 }
 
 struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev)

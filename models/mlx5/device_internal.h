@@ -56,6 +56,16 @@ void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number);
 void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number);
 void bf_mlx5_table_fini(struct bf_mlx5_table *t);
 
+#define BF_MLX5_PORTS 2u
+
+/* A network port. Packets arrive here and leave by the one that their queue pair names. */
+struct bf_mlx5_port {
+	struct bf_mlx5 *dev;
+	struct bf_port *port;
+	uint32_t ipv4;
+	uint8_t mac[6];
+};
+
 struct bf_mlx5_pd {
 	uint32_t number, users;
 };
@@ -224,6 +234,7 @@ struct bf_mlx5_qp {
 	uint32_t inflight;  /* DMA operations that will call back */
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
 	struct bf_mlx5_cq *send_cq, *recv_cq;
+	struct bf_mlx5_port *port;
 	struct bf_roce_path path;
 	struct bf_mlx5_buf sq, dbr, rq;
 	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
@@ -347,10 +358,10 @@ struct bf_mlx5_counts {
 struct bf_mlx5 {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
-	struct bf_port *port;
+	struct bf_mlx5_port ports[BF_MLX5_PORTS];
+	uint32_t port_count;
 	struct bf_mlx5_profile profile;
-	uint32_t actor, ipv4;
-	uint8_t mac[6];
+	uint32_t actor;
 	struct bf_dma_port dma;
 	struct bf_link link;
 	struct bf_roce tx;          /* scratch: fields that the opcode at hand does not use may hold anything */

@@ -49,7 +49,8 @@ struct bf_mlx5_opts {
 	struct bf_space *space;                /* where the UAR BAR appears */
 	struct bf_ioas *ioas;                  /* what DMA sees */
 	struct bf_fabric *fabric;
-	uint32_t ipv4;
+	uint32_t ports;   /* 1 or 2; 0: 1 */
+	uint32_t ipv4[2]; /* of each port */
 	uint32_t uar_pages; /* 0: 64 */
 };
 
@@ -75,8 +76,8 @@ enum bf_mlx5_object { BF_MLX5_OBJ_QP, BF_MLX5_OBJ_CQ, BF_MLX5_OBJ_MKEY, BF_MLX5_
  */
 int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t number);
 
-/* The fabric port, its address and the DMA port, for pictures and reports. */
-struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev);
+/* Fabric port number `port`, from 1 as in the PRM; NULL when there is none. And the DMA port. */
+struct bf_port *bf_mlx5_port(struct bf_mlx5 *dev, uint32_t port);
 struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev);
 
 /* Where a QP stands; for "why is there no completion". */
@@ -106,7 +107,7 @@ int bf_mlx5_poll_uars(void *dev);
  * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,
  * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the
  * histogram `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs
- * without error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1.
+ * without error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1, NAME.p2.
  */
 
 /* Records: models/mlx5/records.h (types 100 to 116). Each QP and CQ is an actor of kind "queue": "nic0.qp0x101". */

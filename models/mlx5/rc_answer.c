@@ -370,7 +370,7 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 		return true;
 	}
 	while (a->sent < a->npsn) {
-		uint64_t port_free = bf_port_tx_free_ps(qp->dev->port);
+		uint64_t port_free = bf_port_tx_free_ps(qp->port->port);
 
 		if (!key_holds(qp, a))
 			return key_gone(qp, a);

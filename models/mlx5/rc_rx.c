@@ -41,7 +41,7 @@ static bool is_response(uint8_t opcode)
 
 static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 
-static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
+static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_roce *r = &dev->rx;
 	struct bf_mlx5_qp *qp = dev->last_qp;
@@ -56,7 +56,7 @@ static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
 	if (!qp || qp->qpn != r->dest_qp)
 		qp = dev->last_qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
 	if (BF_UNLIKELY(!qp || qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
-			r->src_ipv4 != qp->remote_ipv4)) {
+			r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
 		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
 				!qp ? DROP_NO_QP
 				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? DROP_STATE
@@ -74,11 +74,12 @@ static void receive(struct bf_mlx5 *dev, struct bf_packet *pkt)
 
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
 {
-	struct bf_mlx5 *dev = owner;
+	struct bf_mlx5_port *port = owner;
+	struct bf_mlx5 *dev = port->dev;
 
 	dev->rx_busy_ps = (dev->rx_busy_ps > dev->sim->now_ps ? dev->rx_busy_ps : dev->sim->now_ps) +
 			  dev->profile.packet_rx_ps;
-	receive(dev, pkt);
+	receive(dev, port, pkt);
 }
 
 /* A receive CQE: good (`err` zero) or not. */

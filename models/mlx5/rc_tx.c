@@ -35,7 +35,7 @@ static void flush_txq(struct bf_mlx5_qp *qp)
 		if (pkt->flags & PKT_DEAD)
 			bf_packet_free(pkt);
 		else
-			bf_port_send(qp->dev->port, pkt);
+			bf_port_send(qp->port->port, pkt);
 	}
 }
 
@@ -43,7 +43,7 @@ void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t flag
 {
 	pkt->flags = flags;
 	if (flags & BF_TX_WHOLE && !qp->txq) {
-		bf_port_send(qp->dev->port, pkt);
+		bf_port_send(qp->port->port, pkt);
 		return;
 	}
 	pkt->next = NULL;

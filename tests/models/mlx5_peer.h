@@ -57,7 +57,7 @@ static inline void open_peer(void)
 	RIG_MUST(!bf_fabric_attach(rig.fabric, &opts, &peer));
 	bf_port_info(peer, &info);
 	memcpy(p.src_mac, info.mac, 6);
-	bf_port_info(bf_mlx5_port(n->dev), &info);
+	bf_port_info(bf_mlx5_port(n->dev, 1), &info);
 	memcpy(p.dst_mac, info.mac, 6);
 	bf_roce_path_init(&path, &p);
 }

@@ -139,7 +139,7 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 
 	snprintf(name, sizeof(name), "nic%u", i);
 	n->rig = r;
-	n->ipv4 = opts.ipv4 = 0x0a000001 + i;
+	n->ipv4 = opts.ipv4[0] = 0x0a000001 + i;
 	opts.name = name;
 	RIG_MUST(!bf_space_init(&n->space, r->sim, name, i));
 	RIG_MUST(!bf_ioas_init(&n->ioas, r->sim, name, 4096));
@@ -227,7 +227,7 @@ static inline void rig_modify_fill(uint8_t in[BF_MODIFY_QP_LEN], uint32_t opcode
 	struct bf_port_info info;
 
 	memset(in, 0, BF_MODIFY_QP_LEN);
-	bf_port_info(bf_mlx5_port(peer->node->dev), &info);
+	bf_port_info(bf_mlx5_port(peer->node->dev, 1), &info);
 	BF_MLX5_SET(in, BF_CMD_OPCODE, opcode);
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, q->qpn);
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, 3);

@@ -286,7 +286,7 @@ static void still_works(struct chaos *c)
 	const struct bf_mlx5_cqe *cqe;
 
 	for (uint32_t side = 0; side < RIG_NODES; side++) {
-		bf_port_set_link(bf_mlx5_port(node(c, side)->dev), true);
+		bf_port_set_link(bf_mlx5_port(node(c, side)->dev, 1), true);
 		rig_cq_open(node(c, side), &cq[side], 4, 0);
 		rig_qp_open(node(c, side), &q[side], &cq[side], &cq[side], &c->opts);
 	}

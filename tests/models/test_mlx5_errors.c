@@ -384,7 +384,7 @@ START_TEST(dead_peer)
 	again();
 	first = good();
 	ring_and_run();
-	bf_port_set_link(bf_mlx5_port(b->dev), false);
+	bf_port_set_link(bf_mlx5_port(b->dev, 1), false);
 	bad = good();
 	expect_failure(first, bad, (uint16_t)(bad + 1), BF_MLX5_SYND_RETRY_EXC, 0x81);
 	/* Three retries and the first try, each a time-out apart. */

@@ -219,7 +219,7 @@ START_TEST(silence)
 	struct rig_node *peer = &p.rig.node[1];
 
 	open_with(NULL);
-	bf_port_set_link(bf_mlx5_port(peer->dev), false);
+	bf_port_set_link(bf_mlx5_port(peer->dev, 1), false);
 	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, 0, peer->data_va, peer->key, 8, RIG_CQE);
 	rig_db(&p.q[0]);
 	rig_run(&p.rig);
