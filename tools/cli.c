@@ -1,7 +1,8 @@
 /*
- * The frame of `belfry`: find the command, parse its options by its table, print help from the same table.
+ * The frame of `belfry`: find the command, parse its options by its table. The same tables make the help (cli_help.c),
+ * manual pages (cli_man.c) and what shells complete (cli_complete.c).
  */
-#include "tools/cli.h"
+#include "tools/cli_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELP_INDENT 28
-#define TEXT_WIDTH 100
 #define NAME_MAX_SPELT 32 /* longer words are never a slip of the pen */
 
 struct value {
@@ -36,7 +35,7 @@ struct bf_args {
 	bool json, help;
 };
 
-static const struct bf_opt common_options[] = {
+const struct bf_opt bf_cli_common_options[] = {
 	{ .name = "json", .kind = BF_OPT_FLAG, .help = "results as one JSON document on standard output" },
 	{ .name = "help", .kind = BF_OPT_FLAG, .help = "this text" },
 	{ 0 },
@@ -276,11 +275,6 @@ static int parse_value(const struct bf_args *a, const struct bf_opt *o, const ch
 	return 0;
 }
 
-static const char *dashes_of(const char *name)
-{
-	return name[1] ? "--" : "-";
-}
-
 static int unknown_option(const struct bf_args *a, const char *dashes, const char *word)
 {
 	const char *best = NULL;
@@ -288,11 +282,11 @@ static int unknown_option(const struct bf_args *a, const char *dashes, const cha
 
 	for (const struct bf_opt *o = a->command->options; o && o->name; o++)
 		consider(word, o->name, &best, &distance);
-	for (const struct bf_opt *o = common_options; o->name; o++)
+	for (const struct bf_opt *o = bf_cli_common_options; o->name; o++)
 		consider(word, o->name, &best, &distance);
 	if (best)
 		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
-				    dashes_of(best), best);
+				    bf_cli_dashes(best), best);
 	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s --help' lists them", dashes, word,
 			    a->command->name);
 }
@@ -336,11 +330,12 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 	if (!text && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
 		text = argv[++*i];
 	if (!text || (*text == '\0' && strcmp(o->arg, "FILE") == 0))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", dashes_of(o->name), o->name, o->arg);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", bf_cli_dashes(o->name), o->name,
+				    o->arg);
 	if (strcmp(text, "-") == 0 && o->name[1] && strcmp(o->arg, "FILE") == 0)
 		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a file: standard output has the results", o->name);
 	if (v->given && o->kind != BF_OPT_MULTI)
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", dashes_of(o->name), o->name);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", bf_cli_dashes(o->name), o->name);
 	v->given = true;
 	v->text = text;
 	if (o->kind == BF_OPT_MULTI)
@@ -386,105 +381,6 @@ static int parse_defaults(struct bf_args *a)
 		return bf_cli_error(a, BF_EXIT_USAGE, "'%s' is one too many: belfry %s",
 				    a->positional[a->command->max_args], a->command->usage);
 	return 0;
-}
-
-/* ---- help ---- */
-
-void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column)
-{
-	bool first = true;
-
-	while (*text) {
-		size_t word = strcspn(text, " ");
-
-		if (!first && column + 1 + word > TEXT_WIDTH) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (!first) {
-			putc(' ', out);
-			column++;
-		}
-		column += (unsigned)fprintf(out, "%.*s", (int)word, text);
-		first = false;
-		text += word;
-		text += strspn(text, " ");
-	}
-	putc('\n', out);
-}
-
-static void print_options(FILE *out, const struct bf_opt *o)
-{
-	for (; o && o->name; o++) {
-		bool enumerated = o->kind == BF_OPT_ENUM;
-		char head[80], text[1024];
-		int n;
-
-		snprintf(head, sizeof(head), "  %s%s%s%s", dashes_of(o->name), o->name,
-			 o->kind == BF_OPT_FLAG ? ""
-			 : o->name[1]           ? "="
-						: " ",
-			 o->kind == BF_OPT_FLAG ? ""
-			 : enumerated           ? "NAME"
-						: o->arg);
-		n = fprintf(out, "%-*s", HELP_INDENT, head);
-		if (n > HELP_INDENT)
-			fprintf(out, "\n%*s", HELP_INDENT, "");
-		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", o->help, enumerated ? ": " : "",
-			 enumerated ? o->arg : "", o->kind == BF_OPT_MULTI ? " (may be repeated)" : "",
-			 o->initial ? " [" : "", o->initial ? o->initial : "", o->initial ? "]" : "");
-		bf_cli_wrap(out, text, HELP_INDENT, HELP_INDENT);
-	}
-}
-
-/* Paragraphs are filled; lines that begin with a blank, examples, stay as they are. */
-static void print_details(FILE *out, const char *text)
-{
-	char line[2048];
-	size_t used = 0;
-
-	for (bool more = true; more;) {
-		size_t len = strcspn(text, "\n");
-		bool prose = len > 0 && *text != ' ';
-
-		if (used && (!prose || used + len + 2 > sizeof(line))) {
-			bf_cli_wrap(out, line, 0, 0);
-			used = 0;
-		}
-		if (prose)
-			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.*s", used ? " " : "", (int)len,
-						 text);
-		else
-			fprintf(out, "%.*s\n", (int)len, text);
-		more = text[len] != '\0';
-		text += len + more;
-	}
-	if (used)
-		bf_cli_wrap(out, line, 0, 0);
-}
-
-static void print_command_help(const struct bf_command *c)
-{
-	printf("usage: belfry %s\n\n%s\n", c->usage, c->summary);
-	if (c->details) {
-		putchar('\n');
-		print_details(stdout, c->details);
-	}
-	printf("\noptions:\n");
-	print_options(stdout, c->options);
-	print_options(stdout, common_options);
-}
-
-static void print_overview(FILE *out, const struct bf_command *const *commands)
-{
-	fprintf(out, "belfry runs the code that submits work to hardware, with no hardware present.\n\n"
-		     "usage: belfry COMMAND [arguments] [options]\n\ncommands:\n");
-	for (; *commands; commands++) {
-		fprintf(out, "  %-10s", (*commands)->name);
-		bf_cli_wrap(out, (*commands)->summary, 12, 12);
-	}
-	fprintf(out, "\n'belfry COMMAND --help' describes one; 'belfry --version' names this build.\n"
-		     "exit codes: 0 good, 1 the workload or comparison failed, 2 usage or bad input, 3 findings,\n"
-		     "77 not available here\n");
 }
 
 /* ---- commands ---- */
@@ -543,7 +439,7 @@ static int run_command(const struct bf_command *c, int argc, char **argv, bool j
 	}
 	code = parse_words(&a, argc, argv);
 	if (!code && a.help) {
-		print_command_help(c);
+		bf_cli_help(c);
 		goto out;
 	}
 	if (!code)
@@ -555,6 +451,23 @@ out:
 	free(a.repeated);
 	free(a.values);
 	return code;
+}
+
+static int print_man(const struct bf_command *const *commands, const char *word, bool json)
+{
+	const struct bf_command *c = word ? find_command(commands, word) : NULL;
+
+	if (word && !c)
+		return unknown_command(commands, word, json);
+	bf_cli_man(commands, c);
+	return BF_EXIT_GOOD;
+}
+
+static int print_completion(const struct bf_command *const *commands, const char *shell, bool json)
+{
+	if (bf_cli_completion(commands, shell))
+		return report("completion", json, BF_EXIT_USAGE, "for which shell? bash, zsh or fish");
+	return BF_EXIT_GOOD;
 }
 
 static bool wants_json(int argc, char **argv)
@@ -573,7 +486,7 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 	const struct bf_command *c;
 
 	if (!word) {
-		print_overview(stderr, commands);
+		bf_cli_overview(stderr, commands);
 		return BF_EXIT_USAGE;
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
@@ -584,11 +497,15 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 		c = find_command(commands, argv[2]);
 		if (!c)
 			return unknown_command(commands, argv[2], json);
-		print_command_help(c);
+		bf_cli_help(c);
 		return BF_EXIT_GOOD;
 	}
+	if (strcmp(word, "man") == 0)
+		return print_man(commands, argc > 2 ? argv[2] : NULL, json);
+	if (strcmp(word, "completion") == 0)
+		return print_completion(commands, argc > 2 ? argv[2] : "", json);
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-		print_overview(stdout, commands);
+		bf_cli_overview(stdout, commands);
 		return BF_EXIT_GOOD;
 	}
 	c = find_command(commands, word);

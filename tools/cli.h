@@ -55,6 +55,8 @@ struct bf_command {
 	 */
 	const struct bf_command *const *families;
 	const char *prefix;
+	/* What the first argument may be, separated by '|', for shells that complete; NULL: a file, or nothing. */
+	const char *words;
 };
 
 /* Values. Asking for an option that the table lacks is our own bug (assert). */

@@ -368,6 +368,7 @@ const struct bf_command bf_cmd_check = {
 		   "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
 		   "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
 		   "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
+	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

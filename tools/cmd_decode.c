@@ -173,5 +173,6 @@ const struct bf_command bf_cmd_decode = {
 	.min_args = 1,
 	.max_args = 1024,
 	.run = decode,
+	.words = "mlx5-wqe|mlx5-cqe|sdma",
 	.families = families,
 };

@@ -348,5 +348,6 @@ const struct bf_command bf_cmd_explore = {
 	.min_args = 0,
 	.max_args = 1,
 	.run = run_explore,
+	.words = "ibgda-put|ibgda-get|ibgda-amo|ibgda-mixed",
 	.families = families,
 };

@@ -172,6 +172,7 @@ const struct bf_command bf_cmd_import = {
 	    "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
 	    "  belfry dump mix.bft\n"
 	    "  belfry import ftrace trace.txt -o nvme.bft",
+	.words = "mlx5-capture|ftrace|sdma-ring",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -210,6 +210,7 @@ const struct bf_command bf_cmd_run = {
 	    "  belfry run ibgda-put --bug dbrec-index\n"
 	    "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
 	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 10000",
+	.words = "ibgda-put|ibgda-get|ibgda-amo|ibgda-mixed",
 	.families = families,
 	.options = options,
 	.min_args = 0,

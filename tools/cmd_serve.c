@@ -504,6 +504,7 @@ const struct bf_command bf_cmd_serve = {
 	    "  belfry serve nvme --socket nvme.sock --media disk.img --capacity 1G\n"
 	    "  belfry serve nvme --socket nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
 	    "  belfry serve nvme --socket nvme.sock --faults 'dma-fault skip=1000' --verbose",
+	.words = "nvme",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -121,6 +121,7 @@ const struct bf_command bf_cmd_explore_nvme = {
 	    "Examples:\n"
 	    "  belfry explore nvme-verify --bug no-fence-before-doorbell --threads 4 --commands 16\n"
 	    "  belfry explore nvme-mixed --threads 8 --share 4 --seeds 1000",
+	.words = "nvme-read|nvme-write|nvme-verify|nvme-mixed|nvme-admin|nvme-file",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -130,6 +130,7 @@ const struct bf_command bf_cmd_explore_sdma = {
 	    "Examples:\n"
 	    "  belfry explore sdma-copy --bug no-copy-order --hops 3 --producers 4\n"
 	    "  belfry explore sdma-concurrent --producers 8 --queues 1 --seeds 1000",
+	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -414,6 +414,7 @@ const struct bf_command bf_cmd_run_mbarrier = {
 	    "  belfry run mbarrier-cluster --cluster 4 --bug trips\n"
 	    "  belfry run mbarrier-ring --ordering adversarial --bug no-warp-sync\n"
 	    "  belfry run mbarrier-stress --profile patent --stats",
+	.words = "mbarrier-pipeline|mbarrier-ring|mbarrier-pingpong|mbarrier-cluster|mbarrier-ampere|mbarrier-stress",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -299,6 +299,7 @@ const struct bf_command bf_cmd_run_nvme = {
 	    "  belfry run nvme-mixed --bug cid-by-tail --depth 8 --commands 500\n"
 	    "  belfry run nvme-verify --backend vfio --device 0000:01:00.0,cdev\n"
 	    "  belfry run nvme-read --records none --ordering sc --agent cpu --commands 1000000 --capacity 64M",
+	.words = "nvme-read|nvme-write|nvme-verify|nvme-mixed|nvme-admin|nvme-file",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -247,6 +247,7 @@ const struct bf_command bf_cmd_run_nvme_gpu = {
 	    "  belfry run nvme-gpu-poll --no-flush\n"
 	    "  belfry run nvme-gpu-poll --table\n"
 	    "  belfry run nvme-gpu-moved",
+	.words = "nvme-gpu-identify|nvme-gpu-file|nvme-gpu-poll|nvme-gpu-moved",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -45,3 +45,17 @@ test "$("$work/app2")" = "RDMA_WRITE 1"
 
 # The installed program runs from where it is.
 "$work/prefix/bin/belfry" --version >/dev/null
+test -s "$work/prefix/share/bash-completion/completions/belfry"
+for command in '' -run -dump; do
+	grep -q '^\.SH SYNOPSIS' "$work/prefix/share/man/man1/belfry$command.1"
+done
+
+# The Debian package holds the same.
+if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+	cpack --config "$BELFRY_BUILD_DIR/CPackConfig.cmake" -B "$work/deb" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	dpkg-deb -x "$work"/deb/belfry_*.deb "$work/root"
+	"$work/root/usr/bin/belfry" --version >/dev/null
+	test -s "$work/root/usr/share/man/man1/belfry-run.1"
+	test -s "$work/root/usr/include/belfry/sim/sim.h"
+	dpkg-deb -f "$work"/deb/belfry_*.deb Depends | grep -q libc6
+fi
