@@ -1,4 +1,7 @@
-/* Statistics: an array of entries in order of name, each allocated by itself so that handles stay valid. */
+/*
+ * Statistics: entries by name, each allocated by itself so that handles stay valid. A simulation of thousands of devices
+ * has some forty of them each, so they are found by hash, and put in order when somebody asks for all.
+ */
 #include "sim/stats.h"
 
 #include <errno.h>
@@ -6,14 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/rng.h"
+
+struct entry;
+
 /* A count that its owner keeps. */
 struct field {
-	struct field *next;
+	struct field *next;       /* of its entry */
+	struct field *owner_next; /* in the bucket of its owner */
+	struct entry *entry;
 	const void *owner;
 	const uint64_t *value;
 };
 
 struct entry {
+	struct entry *next; /* in the bucket of its name */
 	char *name, *unit;
 	struct bf_hist *hist; /* NULL: a counter */
 	uint64_t counter;
@@ -21,31 +31,30 @@ struct entry {
 };
 
 struct bf_stats {
-	struct entry **entry;
+	struct entry **entry; /* in order of name as far as `sorted` says */
 	uint32_t count, cap;
+	uint32_t sorted; /* `count` when all are in order, less otherwise */
+	/* Buckets, `cap` of each, a power of two; looked up, never walked, so that addresses decide nothing. */
+	struct entry **by_name;
+	struct field **by_owner;
 };
 
-static int compare(const struct entry *e, const char *name, bool is_hist)
+static struct entry **name_bucket(const struct bf_stats *st, const char *name)
 {
-	int order = strcmp(e->name, name);
-
-	return order ? order : (e->hist != NULL) - is_hist;
+	return &st->by_name[bf_fnv1a64(name) & (st->cap - 1)];
 }
 
-/* Index of the first entry that does not stand before (name, is_hist). */
-static uint32_t lower_bound(const struct bf_stats *st, const char *name, bool is_hist)
+static struct field **owner_bucket(const struct bf_stats *st, const void *owner)
 {
-	uint32_t lo = 0, hi = st->count;
+	return &st->by_owner[((uint64_t)(uintptr_t)owner * 0x9e3779b97f4a7c15ull >> 32) & (st->cap - 1)];
+}
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
+static int compare(const void *a, const void *b)
+{
+	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+	const int order = strcmp(x->name, y->name);
 
-		if (compare(st->entry[mid], name, is_hist) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return order ? order : (x->hist != NULL) - (y->hist != NULL);
 }
 
 static void entry_free(struct entry *e)
@@ -79,19 +88,51 @@ static struct entry *entry_new(const char *name, const char *unit, bool is_hist)
 	return NULL;
 }
 
-/* Makes room for one more at `at`. False on lack of memory, nothing changed. */
-static bool make_room(struct bf_stats *st, uint32_t at)
+static void enter_name(struct bf_stats *st, struct entry *e)
 {
-	if (st->count == st->cap) {
-		uint32_t cap = st->cap ? st->cap * 2 : 16;
-		struct entry **more = realloc(st->entry, cap * sizeof(struct entry *));
+	struct entry **bucket = name_bucket(st, e->name);
 
-		if (!more)
-			return false;
+	e->next = *bucket;
+	*bucket = e;
+}
+
+static void enter_owner(struct bf_stats *st, struct field *f)
+{
+	struct field **bucket = owner_bucket(st, f->owner);
+
+	f->owner_next = *bucket;
+	*bucket = f;
+}
+
+/* Makes room for one more. False on lack of memory, nothing changed. */
+static bool make_room(struct bf_stats *st)
+{
+	const uint32_t cap = st->cap ? st->cap * 2 : 64;
+	struct entry **more, **by_name;
+	struct field **by_owner;
+
+	if (st->count < st->cap)
+		return true;
+	more = realloc(st->entry, cap * sizeof(struct entry *));
+	if (more)
 		st->entry = more;
-		st->cap = cap;
+	by_name = calloc(cap, sizeof(struct entry *));
+	by_owner = calloc(cap, sizeof(struct field *));
+	if (!more || !by_name || !by_owner) {
+		free(by_name);
+		free(by_owner);
+		return false;
 	}
-	memmove(&st->entry[at + 1], &st->entry[at], (st->count - at) * sizeof(struct entry *));
+	free(st->by_name);
+	free(st->by_owner);
+	st->by_name = by_name;
+	st->by_owner = by_owner;
+	st->cap = cap;
+	for (uint32_t i = 0; i < st->count; i++) {
+		enter_name(st, st->entry[i]);
+		for (struct field *f = st->entry[i]->fields; f; f = f->next)
+			enter_owner(st, f);
+	}
 	return true;
 }
 
@@ -99,20 +140,19 @@ static struct entry *find_or_add(struct bf_sim *sim, const char *name, const cha
 {
 	struct bf_stats *st = sim->stats;
 	struct entry *e;
-	uint32_t at;
 
 	if (!st && !(st = sim->stats = calloc(1, sizeof(*st))))
 		return NULL;
-	at = lower_bound(st, name, is_hist);
-	if (at < st->count && compare(st->entry[at], name, is_hist) == 0)
-		return st->entry[at];
+	for (e = st->cap ? *name_bucket(st, name) : NULL; e; e = e->next)
+		if ((e->hist != NULL) == is_hist && !strcmp(e->name, name))
+			return e;
 	e = entry_new(name, unit, is_hist);
-	if (!e || !make_room(st, at)) {
+	if (!e || !make_room(st)) {
 		entry_free(e);
 		return NULL;
 	}
-	st->entry[at] = e;
-	st->count++;
+	st->entry[st->count++] = e;
+	enter_name(st, e);
 	return e;
 }
 
@@ -137,8 +177,9 @@ int bf_stats_attach(struct bf_sim *sim, const void *owner, const char *name, con
 
 	if (!f)
 		return bf_fail(&sim->error, -ENOMEM, "statistic '%s': no memory", name);
-	*f = (struct field){ .next = e->fields, .owner = owner, .value = field };
+	*f = (struct field){ .next = e->fields, .entry = e, .owner = owner, .value = field };
 	e->fields = f;
+	enter_owner(sim->stats, f);
 	return 0;
 }
 
@@ -151,29 +192,33 @@ int bf_stats_attach_part(struct bf_sim *sim, const void *owner, const char *base
 	return bf_stats_attach(sim, owner, name, unit, field);
 }
 
-static void detach(struct entry *e, const void *owner)
+/* Its entry keeps the last value. */
+static void detach(struct field *f)
 {
-	struct field **link = &e->fields;
+	struct field **link = &f->entry->fields;
 
-	while (*link) {
-		struct field *f = *link;
-
-		if (f->owner != owner) {
-			link = &f->next;
-			continue;
-		}
-		e->counter += *f->value;
-		*link = f->next;
-		free(f);
-	}
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	f->entry->counter += *f->value;
+	free(f);
 }
 
 void bf_stats_detach(struct bf_sim *sim, const void *owner)
 {
 	struct bf_stats *st = sim->stats;
+	struct field **link = st && st->cap ? owner_bucket(st, owner) : NULL;
 
-	for (uint32_t i = 0; st && i < st->count; i++)
-		detach(st->entry[i], owner);
+	while (link && *link) {
+		struct field *f = *link;
+
+		if (f->owner != owner) {
+			link = &f->owner_next;
+			continue;
+		}
+		*link = f->owner_next;
+		detach(f);
+	}
 }
 
 /*
@@ -234,8 +279,12 @@ void bf_stats_each(const struct bf_sim *sim,
 			      const struct bf_hist *hist),
 		   void *arg)
 {
-	const struct bf_stats *st = sim->stats;
+	struct bf_stats *st = sim->stats;
 
+	if (st && st->sorted < st->count) {
+		qsort(st->entry, st->count, sizeof(struct entry *), compare);
+		st->sorted = st->count;
+	}
 	for (uint32_t i = 0; st && i < st->count; i++) {
 		const struct entry *e = st->entry[i];
 		uint64_t count = e->counter;
@@ -255,6 +304,8 @@ void bf_stats_free(struct bf_sim *sim)
 	for (uint32_t i = 0; i < st->count; i++)
 		entry_free(st->entry[i]);
 	free(st->entry);
+	free(st->by_name);
+	free(st->by_owner);
 	free(st);
 	sim->stats = NULL;
 }

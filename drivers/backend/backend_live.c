@@ -90,15 +90,18 @@ static int open_doorbells(struct live_world *w)
 
 	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
 		const struct bf_pe *p = &w->m.pe[pe];
-		struct bf_region *r;
 
-		for (uint32_t nic = 0; nic < BF_NICS_MAX && p->nic[nic]; nic++)
-			for (uint32_t i = 0; !rc && (r = bf_mlx5_uar(p->nic[nic], i)); i++)
-				rc = open_region(w, r);
-		if (!rc && p->ssd)
+		if (p->ssd)
 			rc = open_region(w, bf_nvme_bar0(p->ssd));
 	}
 	return rc;
+}
+
+static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
+{
+	const int rc = bf_machine_map_uar(m, pe, nic, out);
+
+	return rc ? rc : open_region(world_of(m), bf_mlx5_uar(m->pe[pe].nic[nic], out->index));
 }
 
 static int world_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
@@ -327,7 +330,7 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 	.alloc = world_alloc, \
 	.nic_info = bf_machine_nic_info, \
 	.command = bf_machine_command, \
-	.map_uar = bf_machine_map_uar, \
+	.map_uar = world_map_uar, \
 	.address = bf_machine_address, \
 	.launch = bf_machine_launch, \
 	.launch_cpu = bf_machine_launch_cpu, \

@@ -46,29 +46,32 @@ static uint8_t dealloc_pd(struct bf_mlx5_mail *m)
 
 static uint8_t alloc_uar(struct bf_mlx5_mail *m)
 {
-	for (uint32_t i = 0; i < m->dev->uar_count; i++) {
-		struct bf_mlx5_uar *uar = &m->dev->uars[i];
+	struct bf_mlx5 *dev = m->dev;
+	struct bf_mlx5_uar *uar;
 
-		if (uar->allocated)
-			continue;
-		uar->allocated = true;
-		uar->arm_half = false;
-		memset(uar->bf, 0, sizeof(uar->bf));
-		m->number = i;
-		return BF_MLX5_CMD_OK;
-	}
-	return BF_MLX5_CMD_NO_RES;
+	while (bf_mlx5_uar_find(dev, dev->uar_free))
+		dev->uar_free++;
+	uar = bf_mlx5_uar_get(dev, dev->uar_free);
+	if (!uar)
+		return BF_MLX5_CMD_NO_RES;
+	uar->allocated = true;
+	uar->arm_half = false;
+	memset(uar->bf, 0, sizeof(uar->bf));
+	m->number = dev->uar_free++;
+	return BF_MLX5_CMD_OK;
 }
 
 static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
 {
-	struct bf_mlx5_uar *uar = m->number < m->dev->uar_count ? &m->dev->uars[m->number] : NULL;
+	struct bf_mlx5_uar *uar = bf_mlx5_uar_find(m->dev, m->number);
 
-	if (!uar || !uar->allocated)
+	if (!uar)
 		return BF_MLX5_CMD_BAD_RES;
 	if (uar->users)
 		return BF_MLX5_CMD_RES_BUSY;
 	uar->allocated = false;
+	if (m->number < m->dev->uar_free)
+		m->dev->uar_free = m->number;
 	return BF_MLX5_CMD_OK;
 }
 

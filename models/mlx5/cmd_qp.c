@@ -28,7 +28,7 @@ static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 	qp->send_cq->users += by;
 	qp->recv_cq->users += by;
 	pd->users += by;
-	qp->dev->uars[qp->uar].users += by;
+	qp->dev->uars[qp->uar]->users += by;
 }
 
 /*
@@ -64,8 +64,7 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	qp->uar = BF_MLX5_GET(qpc, BF_QPC_UAR_PAGE);
 	qp->send_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
-	if (!bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || qp->uar >= dev->uar_count ||
-	    !dev->uars[qp->uar].allocated)
+	if (!bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
 		return BF_MLX5_CMD_BAD_RES;
 	return BF_MLX5_CMD_OK;
 }

@@ -323,7 +323,7 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 		cq->buf.umem->users += by;
 	if (cq->dbr.umem)
 		cq->dbr.umem->users += by;
-	dev->uars[cq->uar].users += by;
+	dev->uars[cq->uar]->users += by;
 }
 
 uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
@@ -335,7 +335,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	char name[64];
 	uint8_t status;
 
-	if (uar >= dev->uar_count || !dev->uars[uar].allocated)
+	if (!bf_mlx5_uar_find(dev, uar))
 		return BF_MLX5_CMD_BAD_RES;
 	/* Compressed CQEs are not modelled. */
 	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))

@@ -31,32 +31,44 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 	return &block->xfers[0];
 }
 
+/* A device for thousands of peers has a page for each of its queue pairs: they appear when they are asked for. */
+struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
+{
+	struct bf_mlx5_uar *uar = index < dev->uar_count ? dev->uars[index] : NULL;
+	char name[40];
+	struct bf_region_opts opts = {
+		.name = name,
+		.kind = BF_MEM_MMIO,
+		.size = BF_MLX5_UAR_BYTES,
+		.mmio = &bf_mlx5_uar_ops,
+		.link = &dev->link,
+	};
+
+	if (uar || index >= dev->uar_count)
+		return uar;
+	uar = calloc(1, sizeof(*uar));
+	if (!uar)
+		return NULL;
+	uar->dev = dev;
+	uar->index = index;
+	opts.owner = uar;
+	snprintf(name, sizeof(name), "%s.uar%u", dev->name, index);
+	if (bf_region_create(dev->space, &opts, &uar->region)) {
+		free(uar);
+		return NULL;
+	}
+	if (index >= dev->uar_end)
+		dev->uar_end = index + 1;
+	return dev->uars[index] = uar;
+}
+
 static int create_uars(struct bf_mlx5 *dev, struct bf_space *space, uint32_t count)
 {
-	dev->uars = calloc(count, sizeof(*dev->uars));
+	dev->uars = calloc(count, sizeof(struct bf_mlx5_uar *));
 	if (!dev->uars)
 		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for %u UAR pages", dev->name, count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct bf_mlx5_uar *uar = &dev->uars[i];
-		char name[40];
-		struct bf_region_opts opts = {
-			.name = name,
-			.kind = BF_MEM_MMIO,
-			.size = BF_MLX5_UAR_BYTES,
-			.mmio = &bf_mlx5_uar_ops,
-			.owner = uar,
-			.link = &dev->link,
-		};
-		int status;
-
-		snprintf(name, sizeof(name), "%s.uar%u", dev->name, i);
-		uar->dev = dev;
-		uar->index = i;
-		status = bf_region_create(space, &opts, &uar->region);
-		if (status)
-			return status;
-		dev->uar_count++;
-	}
+	dev->space = space;
+	dev->uar_count = count;
 	return 0;
 }
 
@@ -206,8 +218,11 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->mkeys);
 	bf_mlx5_table_fini(&dev->pds);
 	bf_mlx5_table_fini(&dev->umems);
-	for (uint32_t i = 0; i < dev->uar_count; i++)
-		bf_region_destroy(dev->uars[i].region);
+	for (uint32_t i = 0; i < dev->uar_end; i++) {
+		if (dev->uars[i])
+			bf_region_destroy(dev->uars[i]->region);
+		free(dev->uars[i]);
+	}
 	free(dev->uars);
 	if (dev->link.mmio)
 		bf_link_fini(&dev->link);
@@ -222,7 +237,9 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index)
 {
-	return index < dev->uar_count ? dev->uars[index].region : NULL;
+	const struct bf_mlx5_uar *uar = bf_mlx5_uar_get(dev, index);
+
+	return uar ? uar->region : NULL;
 }
 
 int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t number)

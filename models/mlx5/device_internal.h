@@ -373,8 +373,10 @@ struct bf_mlx5 {
 	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems;
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
-	struct bf_mlx5_uar *uars;
-	uint32_t uar_count;
+	struct bf_space *space;
+	struct bf_mlx5_uar **uars; /* NULL: not there yet */
+	uint32_t uar_count, uar_end; /* pages that there may be; behind the last one that is there */
+	uint32_t uar_free;           /* all before are allocated */
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;
 	struct bf_mlx5_counts count;
@@ -387,6 +389,15 @@ int bf_mlx5_stats_open(struct bf_mlx5 *dev); /* 0 or -ENOMEM */
 void bf_mlx5_stats_close(struct bf_mlx5 *dev);
 
 /* device.c */
+/* UAR page `index`, made when it is first asked for; NULL when out of range or on lack of memory. */
+struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index);
+/* The same if it is allocated to a driver, else NULL. */
+static inline struct bf_mlx5_uar *bf_mlx5_uar_find(const struct bf_mlx5 *dev, uint32_t index)
+{
+	struct bf_mlx5_uar *uar = index < dev->uar_end ? dev->uars[index] : NULL;
+
+	return uar && uar->allocated ? uar : NULL;
+}
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev);
 static inline void bf_mlx5_xfer_put(struct bf_mlx5 *dev, struct bf_mlx5_xfer *x)
 {

@@ -136,12 +136,14 @@ int bf_mlx5_poll_uars(void *arg)
 	struct bf_mlx5 *dev = arg;
 	int rung = 0;
 
-	for (uint32_t i = 0; i < dev->uar_count; i++) {
-		if (!dev->uars[i].allocated)
+	for (uint32_t i = 0; i < dev->uar_end; i++) {
+		struct bf_mlx5_uar *uar = bf_mlx5_uar_find(dev, i);
+
+		if (!uar)
 			continue;
-		rung |= poll_cell(&dev->uars[i], BF_MLX5_UAR_CQ_ARM);
+		rung |= poll_cell(uar, BF_MLX5_UAR_CQ_ARM);
 		for (uint32_t at = BF_MLX5_UAR_BF; at < BF_MLX5_UAR_BYTES; at += BF_MLX5_BF_BUF)
-			rung |= poll_cell(&dev->uars[i], at);
+			rung |= poll_cell(uar, at);
 	}
 	return rung;
 }

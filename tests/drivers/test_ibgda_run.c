@@ -279,7 +279,7 @@ START_TEST(bad_options)
 		ck_assert_uint_gt(strlen(err.text), 5);
 	}
 	be->close(w);
-	wo.npes = 65;
+	wo.npes = 4097;
 	ck_assert_int_eq(be->open(&wo, &err, &w), -EINVAL);
 	wo = (struct bf_world_opts){ .npes = 2, .faults = "nonsense" };
 	ck_assert_int_eq(be->open(&wo, &err, &w), -EINVAL);
