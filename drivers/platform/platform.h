@@ -17,7 +17,8 @@
  * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones pass by those caches of a GPU that DMA does not
  * keep coherent (an AMD GPU's glc slc dlc); what they hold of the thread's stores is written back by a system fence or
  * release.
- *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64
+ *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64, 128
+ *   bf_vec128 bf_ld_beside128(t, p)                weak; issued while the load before it is still on its way
  *   uintN_t bf_ld_relaxedN(t, p, scope)            N = 32, 64
  *   uintN_t bf_ld_acquireN(t, p, scope)            N = 32, 64
  *   void bf_st_weakN(t, p, v)                      N = 8, 16, 32, 64, 128

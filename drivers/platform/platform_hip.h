@@ -113,6 +113,14 @@ BF_DEVICE uint32_t bf_blocks(const struct bf_thread *)
 BF_HIP_ACCESS(32)
 BF_HIP_ACCESS(64)
 
+BF_DEVICE struct bf_vec128 bf_ld_weak128(struct bf_thread *, const void *p)
+{
+	return *(const struct bf_vec128 *)p;
+}
+BF_DEVICE struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
+{
+	return bf_ld_weak128(t, p);
+}
 BF_DEVICE void bf_st_weak8(struct bf_thread *, void *p, uint8_t v)
 {
 	*(uint8_t *)p = v;

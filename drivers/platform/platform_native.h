@@ -192,6 +192,17 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 BF_NATIVE_ACCESS(32)
 BF_NATIVE_ACCESS(64)
 
+static inline struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
+{
+	const uint64_t lo = bf_ld_weak64(t, p), hi = bf_ld_weak64(t, (const uint8_t *)p + 8);
+
+	return (struct bf_vec128){ { (uint32_t)lo, (uint32_t)(lo >> 32), (uint32_t)hi, (uint32_t)(hi >> 32) } };
+}
+static inline struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
+{
+	return bf_ld_weak128(t, p);
+}
+
 static inline void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
 {
 	(void)t;

@@ -101,6 +101,27 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 BF_SIM_LOADS(32)
 BF_SIM_LOADS(64)
 
+static inline struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
+{
+	struct bf_vec128 v;
+
+	bf_load(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+	return v;
+}
+
+/* Its latency hides behind that of the load before: what is left is to issue it, which takes as long as for a store. */
+static inline struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
+{
+	struct bf_vec128 v;
+
+	bf_agent_charge(t->agent, t->agent->view->cost->store);
+	if (BF_UNLIKELY(t->agent->sim->slow))
+		bf_load_slow(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
+	else
+		memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static inline void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
