@@ -1,0 +1,188 @@
+/*
+ * For those who write rules.
+ *
+ * A rule is one file, traces/rules/<family>_<name>.c, that defines one `const struct bf_rule bf_rule_<family>_<name>`,
+ * and one line in the list of its family (traces/rules/<family>.c). It says what it is about (rules.h), which records
+ * it looks at, and has a function that is called for each of them, in the stream's order, after the family's facts have
+ * taken the record in. State is zeroed memory of the run or of a queue; nothing is freed, so it holds no pointers that
+ * own anything.
+ *
+ * Facts are what several rules need: bf_stores_late() (stores.h) for what was stored and could not be seen yet, and a
+ * family's own (mlx5.h, nvme.h, sdma.h), reached by bf_rule_facts(queue).
+ *
+ * A finding is made when the evidence is there. bf_rule_find() gives room for the first one of a rule at a queue (or
+ * thread, where there is no queue) and counts the others. What shows only later (when a late store became visible) goes
+ * into the text by `tell`, which is called once for each finding at the end.
+ *
+ * Root causes: the finding with the lowest `rank` is the root cause, among equals the one that went wrong first.
+ * BF_RANK_* say what explains what.
+ */
+#ifndef BELFRY_TRACES_RULES_RULE_H
+#define BELFRY_TRACES_RULES_RULE_H
+
+#include <stddef.h>
+
+#include "sim/compiler.h"
+#include "sim/event.h"
+#include "traces/rules/rules.h"
+#include "traces/rules/seen.h"
+#include "traces/rules/stores.h"
+
+struct bf_rule_queue;
+
+/* One record. Valid during the call. */
+struct bf_seen {
+	uint64_t time_ps;
+	uint64_t number;     /* place in the stream, from 0 */
+	uint32_t actor;
+	uint32_t pe;         /* the first number in the actor's name */
+	enum bf_seen_kind kind;
+	uint32_t tail_len;
+	const uint8_t *tail;
+	const uint8_t *fixed;              /* as the stream has it; for bf_seen_u64() */
+	const struct bf_rec_schema *type;
+	struct bf_rule_queue *queue;       /* NULL when the record names none */
+	union {
+		uint64_t field[BF_SEEN_FIELDS_MAX];
+#define BF_SEEN_MEMBER_(name, FIELDS, key) struct bf_seen_##name name;
+		BF_SEEN_ALL(BF_SEEN_MEMBER_)
+#undef BF_SEEN_MEMBER_
+	};
+};
+
+/* A field that seen_*.h does not list; 0, false or "" when the type has none. Slow: for findings, not for each record. */
+uint64_t bf_seen_u64(const struct bf_seen *e, const char *field);
+/* The name of an enumerated field's value, or a text field; copied into `buf`, which is returned. */
+const char *bf_seen_text(const struct bf_seen *e, const char *field, char *buf, size_t cap);
+
+/* A queue: number `number` of processing element `pe` in the terms of `family`. */
+struct bf_rule_queue {
+	const struct bf_rule_family *family;
+	uint32_t pe;
+	uint64_t number;
+	uint32_t actor;      /* the device's queue, 0 until one of its records came */
+	uint32_t place;      /* in order of appearance */
+	uint8_t *memory;     /* facts, then the states of rules */
+};
+
+/* A rule on duty in a run. */
+struct bf_rule_run {
+	struct bf_rules *rules;
+	const struct bf_rule *rule;
+	void *state;          /* rule->state_bytes, zeroed */
+	uint32_t queue_offset;
+};
+
+/* What explains what: lower ranks explain higher ones. In between there is room. */
+enum {
+	BF_RANK_SET_UP = 10,    /* wrong before the first entry: sizes, configuration, wrong peer */
+	BF_RANK_ENTRY = 20,     /* the device got other entries than were meant */
+	BF_RANK_INDEX = 30,     /* it was told a wrong index, or the record came late */
+	BF_RANK_DATA = 36,      /* it got other data than were meant */
+	BF_RANK_REFUSED = 40,   /* it found fault with a request */
+	BF_RANK_COMPLETION = 50, /* completions were misread */
+	BF_RANK_STUCK = 60,     /* something did not happen */
+	BF_RANK_EFFECT = 70,    /* what follows from errors: flushes, retries, time-outs */
+	BF_RANK_LUCK = 80,      /* warnings */
+	BF_RANK_SPEED = 90,     /* performance */
+};
+
+struct bf_finding {
+	struct bf_found found;
+	const struct bf_rule *rule;
+	uint32_t actor;           /* whose name becomes `where` */
+	struct bf_rule_queue *queue;
+	uint64_t n[6];            /* the rule's own, for tell() */
+	struct bf_store late;     /* of bf_finding_watch(): `visible_ps` is filled in when it is known */
+	uint32_t len;
+	char text[800];
+};
+
+struct bf_rule {
+	struct bf_rule_about about;
+	uint8_t rank;
+	const uint8_t *records;   /* BF_SEEN_*, ends with 0: the records that `on` is called for */
+	const uint8_t *needs;     /* those without which it cannot judge, ends with 0; NULL: none in particular */
+	uint32_t state_bytes, queue_bytes;
+	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
+	/* May be NULL. No more records come; `complete` as in bf_rules_finish(). For each queue, then for the run. */
+	void (*end_queue)(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete);
+	void (*end)(struct bf_rule_run *r, bool complete);
+	/* May be NULL. Writes or completes the finding's text and interval. */
+	void (*tell)(struct bf_rule_run *r, struct bf_finding *f);
+};
+
+/* Rules with common facts. */
+struct bf_rule_family {
+	const char *name;
+	uint32_t classes;               /* BF_CLASS_* of the records that it looks at */
+	const struct bf_rule *const *rules; /* ends with NULL */
+	const uint8_t *signs;           /* BF_SEEN_*, ends with 0: a stream with one of them has such a device */
+	const uint8_t *records;         /* BF_SEEN_*, ends with 0: what `on` is called for */
+	uint32_t run_bytes, queue_bytes; /* facts, zeroed */
+	void (*on)(struct bf_rules *r, void *run, const struct bf_seen *e);
+	void (*forget)(void *queue_facts); /* a queue's facts are about to be freed; may be NULL */
+	void (*forget_run)(void *run);     /* the run's facts are; may be NULL */
+};
+extern const struct bf_rule_family *const bf_rule_families[]; /* ends with NULL */
+
+static inline void *bf_rule_queue_state(const struct bf_rule_run *r, const struct bf_rule_queue *q)
+{
+	return q->memory + r->queue_offset;
+}
+
+/* A queue's facts, a struct of its family. */
+static inline void *bf_rule_facts(const struct bf_rule_queue *q)
+{
+	return q->memory;
+}
+
+/* The facts of a family's run; NULL when the family is not on. */
+void *bf_rule_run_facts(struct bf_rules *r, const struct bf_rule_family *family);
+
+/* The queue, made when `make` and it is new; NULL when there is none or no memory. */
+struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
+				    uint64_t number, bool make);
+
+/* The queues of the run in order of appearance; NULL past the last. */
+struct bf_rule_queue *bf_rule_queue_at(struct bf_rules *r, uint32_t i);
+
+/* Names of actors; "?" for one that was not declared. */
+const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor);
+/* The name of a queue: the device's, or "queue N of PE M" before the device has said anything. */
+const char *bf_rule_queue_name(const struct bf_rules *r, const struct bf_rule_queue *q);
+
+/* Stores that are not visible yet; stores.h. */
+struct bf_stores *bf_rule_stores(struct bf_rules *r);
+
+/* The latest record's time and place: "the end" in end_queue() and tell(). */
+uint64_t bf_rule_now(const struct bf_rules *r);
+
+/*
+ * The finding of rule `r` at `queue` (or, if that is NULL, at the record's actor): begin, end, at and records are those
+ * of `e` (NULL: of the latest record). NULL when there is one already, which then counts one more.
+ */
+struct bf_finding *bf_rule_find(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue);
+
+/* The finding that a rule has made at a queue; NULL. */
+struct bf_finding *bf_rule_found(struct bf_rule_run *r, const struct bf_rule_queue *queue);
+
+/* The entry that it is about. */
+void bf_finding_index(struct bf_finding *f, uint64_t index);
+/* Appends to the text. */
+void bf_finding_say(struct bf_finding *f, const char *fmt, ...) BF_PRINTF(2, 3);
+/* The records that show it begin earlier, or end later. */
+void bf_finding_since(struct bf_finding *f, uint64_t ps, uint64_t record);
+void bf_finding_until(struct bf_finding *f, uint64_t ps, uint64_t record);
+/* The finding is about a late store: f->late is a copy, which learns when the store becomes visible. */
+void bf_finding_watch(struct bf_rules *r, struct bf_finding *f, const struct bf_store *late);
+
+/* A span of time for a sentence: "1.803 us". */
+struct bf_span {
+	char text[32];
+};
+struct bf_span bf_span_of(uint64_t ps);
+/* How late a store was for something at `at_ps`: "1.803 us", or "not at all, before or" (... after). */
+struct bf_span bf_store_lateness(const struct bf_store *s, uint64_t at_ps);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Which stores could not be seen yet: the part of memory's history that still matters.
+ *
+ * A store record names a buffered store by its thread and `seq`; its store_visible record ends the wait. Only stores
+ * in between are kept, so the table is as large as the store buffers of the run. Streams without any store_visible
+ * record (ordering sc, real machines) have no late stores, and nothing is kept for long: what a table of fixed size no
+ * longer holds counts as visible.
+ *
+ * Rings are stretches of memory that a device fetches entries from: for each entry the last two times that DMA sampled
+ * it are kept, each with the store that was late then, if one was.
+ */
+#ifndef BELFRY_TRACES_RULES_STORES_H
+#define BELFRY_TRACES_RULES_STORES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bf_stores;
+struct bf_rule_queue;
+
+struct bf_store {
+	uint32_t actor;
+	uint32_t len;
+	uint64_t seq, va;
+	uint64_t issued_ps, visible_ps; /* BF_NEVER while it is in a buffer */
+	uint64_t record, visible_record; /* places in the stream */
+	uint8_t bytes[16];              /* the first ones */
+};
+
+/* The store into [va, va + len) that was issued last and is not visible yet; NULL when all of it is. */
+const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len);
+
+/* The latest stores, visible or not: number 0 is the last one; NULL when that is no longer known. At least 128. */
+const struct bf_store *bf_stores_recent(const struct bf_stores *s, uint32_t back);
+
+/* When the bytes of an entry left memory, and the store that was late then (late.seq 0: none). */
+struct bf_sample {
+	uint64_t sampled_ps, done_ps;
+	uint64_t record;
+	struct bf_store late;
+};
+
+struct bf_ring; /* the table's */
+
+/*
+ * From now on, DMA reads from entries of `bytes` bytes each at va.. are noted. The ring of `queue` is replaced. NULL on
+ * lack of memory, or when the numbers make no sense.
+ */
+struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_rule_queue *queue, uint64_t va, uint32_t bytes,
+			       uint32_t entries);
+uint64_t bf_ring_va(const struct bf_ring *r);
+uint32_t bf_ring_entries(const struct bf_ring *r);
+
+/* How the device had got entry `slot` by `by_ps`; NULL when no read is known. */
+const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps);
+
+/* The ring that an address lies in, and whose it is; NULL. */
+struct bf_ring *bf_stores_ring_at(const struct bf_stores *s, uint64_t va);
+struct bf_rule_queue *bf_ring_queue(const struct bf_ring *r);
+
+#endif
