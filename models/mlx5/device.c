@@ -31,10 +31,27 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 	return &block->xfers[0];
 }
 
+static bool reserve_uar(struct bf_mlx5 *dev, uint32_t index)
+{
+	uint32_t end = dev->uar_end ? dev->uar_end * 2 : 16;
+	struct bf_mlx5_uar **grown;
+
+	if (index < dev->uar_end)
+		return true;
+	end = end > index ? end : index + 1;
+	grown = realloc(dev->uars, end * sizeof(struct bf_mlx5_uar *));
+	if (!grown)
+		return false;
+	memset(grown + dev->uar_end, 0, (end - dev->uar_end) * sizeof(struct bf_mlx5_uar *));
+	dev->uars = grown;
+	dev->uar_end = end;
+	return true;
+}
+
 /* A device for thousands of peers has a page for each of its queue pairs: they appear when they are asked for. */
 struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 {
-	struct bf_mlx5_uar *uar = index < dev->uar_count ? dev->uars[index] : NULL;
+	struct bf_mlx5_uar *uar = index < dev->uar_end ? dev->uars[index] : NULL;
 	char name[40];
 	struct bf_region_opts opts = {
 		.name = name,
@@ -44,7 +61,7 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 		.link = &dev->link,
 	};
 
-	if (uar || index >= dev->uar_count)
+	if (uar || index >= dev->uar_count || !reserve_uar(dev, index))
 		return uar;
 	uar = calloc(1, sizeof(*uar));
 	if (!uar)
@@ -57,19 +74,7 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 		free(uar);
 		return NULL;
 	}
-	if (index >= dev->uar_end)
-		dev->uar_end = index + 1;
 	return dev->uars[index] = uar;
-}
-
-static int create_uars(struct bf_mlx5 *dev, struct bf_space *space, uint32_t count)
-{
-	dev->uars = calloc(count, sizeof(struct bf_mlx5_uar *));
-	if (!dev->uars)
-		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for %u UAR pages", dev->name, count);
-	dev->space = space;
-	dev->uar_count = count;
-	return 0;
 }
 
 static void init_tables(struct bf_mlx5 *dev)
@@ -126,9 +131,9 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 		return status;
 	for (uint32_t i = 0; i < dev->port_count && !status; i++)
 		status = attach_port(dev, i, opts->ipv4[i]);
-	if (status)
-		return status;
-	return create_uars(dev, opts->space, opts->uar_pages ? opts->uar_pages : UAR_PAGES);
+	dev->space = opts->space;
+	dev->uar_count = opts->uar_pages ? opts->uar_pages : UAR_PAGES;
+	return status;
 }
 
 static bool profile_is_sane(const struct bf_mlx5_profile *p)

@@ -32,11 +32,16 @@ static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
 	return (psn + n) & BF_PSN_MASK;
 }
 
-/* Objects by 24-bit number, in two levels: a look-up is two loads. */
-#define BF_MLX5_TABLE_LEAF 4096u
+/*
+ * Objects by 24-bit number, in two levels: a look-up is two loads. Both take memory only up to the highest number,
+ * since a simulation may have thousands of devices with a few objects each.
+ */
+#define BF_MLX5_TABLE_SHIFT 9u
+#define BF_MLX5_TABLE_LEAF (1u << BF_MLX5_TABLE_SHIFT)
 
 struct bf_mlx5_table {
-	void **leaf[4096];
+	void ***leaf;          /* [leaves] */
+	uint32_t leaves;
 	uint32_t count, limit; /* objects now and at most */
 	uint32_t next;         /* where the search for a free number starts */
 	uint32_t forced;       /* bf_mlx5_next_number() */
@@ -45,7 +50,7 @@ struct bf_mlx5_table {
 
 static inline void *bf_mlx5_table_get(const struct bf_mlx5_table *t, uint32_t number)
 {
-	void **leaf = t->leaf[number >> 12 & 0xfff];
+	void **leaf = number >> BF_MLX5_TABLE_SHIFT < t->leaves ? t->leaf[number >> BF_MLX5_TABLE_SHIFT] : NULL;
 
 	return leaf ? leaf[number & (BF_MLX5_TABLE_LEAF - 1)] : NULL;
 }
@@ -374,8 +379,8 @@ struct bf_mlx5 {
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems;
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
-	struct bf_mlx5_uar **uars; /* NULL: not there yet */
-	uint32_t uar_count, uar_end; /* pages that there may be; behind the last one that is there */
+	struct bf_mlx5_uar **uars;   /* [uar_end]; NULL: not there yet */
+	uint32_t uar_count, uar_end; /* uar_count: pages that there may be */
 	uint32_t uar_free;           /* all before are allocated */
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;

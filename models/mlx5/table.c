@@ -3,11 +3,29 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+static bool reserve(struct bf_mlx5_table *t, uint32_t leaves)
+{
+	const uint32_t grown = leaves < 2 * t->leaves ? 2 * t->leaves : leaves;
+	void ***leaf = realloc(t->leaf, grown * sizeof(void **));
+
+	if (!leaf)
+		return false;
+	memset(leaf + t->leaves, 0, (grown - t->leaves) * sizeof(void **));
+	t->leaf = leaf;
+	t->leaves = grown;
+	return true;
+}
 
 static int set(struct bf_mlx5_table *t, uint32_t number, void *obj)
 {
-	void ***leaf = &t->leaf[number >> 12];
+	const uint32_t at = number >> BF_MLX5_TABLE_SHIFT;
+	void ***leaf;
 
+	if (at >= t->leaves && !reserve(t, at + 1))
+		return -ENOMEM;
+	leaf = &t->leaf[at];
 	if (!*leaf)
 		*leaf = calloc(BF_MLX5_TABLE_LEAF, sizeof(void *));
 	if (!*leaf)
@@ -38,14 +56,14 @@ int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number)
 
 void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number)
 {
-	t->leaf[number >> 12][number & (BF_MLX5_TABLE_LEAF - 1)] = NULL;
+	t->leaf[number >> BF_MLX5_TABLE_SHIFT][number & (BF_MLX5_TABLE_LEAF - 1)] = NULL;
 	t->count--;
 }
 
 void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number)
 {
-	for (uint32_t n = *number; n <= 0xffffff;) {
-		void **leaf = t->leaf[n >> 12];
+	for (uint32_t n = *number; n >> BF_MLX5_TABLE_SHIFT < t->leaves;) {
+		void **leaf = t->leaf[n >> BF_MLX5_TABLE_SHIFT];
 
 		if (!leaf) {
 			n = (n | (BF_MLX5_TABLE_LEAF - 1)) + 1;
@@ -62,6 +80,7 @@ void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number)
 
 void bf_mlx5_table_fini(struct bf_mlx5_table *t)
 {
-	for (uint32_t i = 0; i < BF_ARRAY_LEN(t->leaf); i++)
+	for (uint32_t i = 0; i < t->leaves; i++)
 		free(t->leaf[i]);
+	free(t->leaf);
 }
