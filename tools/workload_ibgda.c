@@ -183,11 +183,11 @@ static void close_all(struct arena *a)
 /* The latest completion: entry 0 of a collapsed CQ; of a ring the entry not yet taken, or the last one that was. */
 static const struct bf_mlx5_cqe *latest_cqe(const struct bf_ibgda_qp *qp)
 {
-	const struct bf_mlx5_cqe *ring = qp->cq.cqe;
-	const uint64_t head = qp->mvars.cq_head, n = qp->cq.ncqes;
+	const struct bf_mlx5_cqe *ring = qp->tx_wq.cq->cqe;
+	const uint64_t head = qp->mvars.cq_head, n = qp->tx_wq.cq->ncqes;
 	const struct bf_mlx5_cqe *next;
 
-	if (!qp->cq.plain)
+	if (!qp->tx_wq.cq->plain)
 		return ring;
 	next = &ring[head % n];
 	if (BF_FIELD_GET(BF_MLX5_CQE_OPCODE, next->op_own) != BF_MLX5_CQE_INVALID &&
@@ -209,7 +209,7 @@ static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, c
 		.ready = qp->mvars.ready_head,
 		.doorbelled = qp->mvars.prod_idx,
 		.completed = qp->mvars.cons_idx,
-		.dbrec = (uint16_t)bf_get_be32(qp->dbrec),
+		.dbrec = (uint16_t)bf_get_be32(qp->tx_wq.dbrec),
 		.cqe_counter = bf_be16(cqe->wqe_counter),
 		.cqe_opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, cqe->op_own),
 		.syndrome = qp->mvars.status,

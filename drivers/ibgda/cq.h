@@ -110,24 +110,24 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 		/* Another thread of the QP may have got there first. DeepEP does not look: one poller a QP. */
 		if (state->flavour == BF_IBGDA_NVSHMEM && bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx)
 			return bf_ibgda_result(t, state, qp);
-		tail = bf_ibgda_cqe_tail(t, state, qp->cq.cqe);
-		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), qp->cq.ncqes))
+		tail = bf_ibgda_cqe_tail(t, state, qp->tx_wq.cq->cqe);
+		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), qp->tx_wq.cq->ncqes))
 			break;
-		bf_spin2(t, &mv->cons_idx, qp->cq.cqe, "completion in a collapsed CQ");
+		bf_spin2(t, &mv->cons_idx, qp->tx_wq.cq->cqe, "completion in a collapsed CQ");
 	}
 	done = bf_ibgda_cqe_done(idx, (uint16_t)(tail >> 16));
 	if (state->flavour == BF_IBGDA_NVSHMEM)
 		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
 	else
 		bf_st_relaxed64(t, &mv->cons_idx, idx, BF_AT_GPU);
-	syndrome = bf_ibgda_note_error(t, state, qp, qp->cq.cqe, tail);
+	syndrome = bf_ibgda_note_error(t, state, qp, qp->tx_wq.cq->cqe, tail);
 	bf_ibgda_tell_poll(t, qp, idx, done, syndrome);
 	return bf_ibgda_result(t, state, qp);
 }
 
 BF_DEVICE const uint8_t *bf_ibgda_plain_cqe(const struct bf_ibgda_qp *qp, uint64_t n)
 {
-	return (const uint8_t *)qp->cq.cqe + (n & (qp->cq.ncqes - 1)) * 64;
+	return (const uint8_t *)qp->tx_wq.cq->cqe + (n & (qp->tx_wq.cq->ncqes - 1)) * 64;
 }
 
 /*
@@ -136,7 +136,7 @@ BF_DEVICE const uint8_t *bf_ibgda_plain_cqe(const struct bf_ibgda_qp *qp, uint64
  */
 BF_DEVICE int bf_ibgda_plain_owned(const struct bf_ibgda_qp *qp, uint64_t n, uint32_t tail)
 {
-	return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID && (tail & 1) == ((n / qp->cq.ncqes) & 1);
+	return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID && (tail & 1) == ((n / qp->tx_wq.cq->ncqes) & 1);
 }
 
 /*
@@ -163,7 +163,7 @@ BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_s
 	}
 	if (head != start) {
 		bf_ibgda_tell_poll(t, qp, done, done, syndrome);
-		bf_st_relaxed32(t, qp->cq.dbrec, bf_htobe32((uint32_t)head & 0xffffffu), bf_ibgda_scope(state));
+		bf_st_relaxed32(t, qp->tx_wq.cq->dbrec, bf_htobe32((uint32_t)head & 0xffffffu), bf_ibgda_scope(state));
 		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
 		bf_st_relaxed64(t, &mv->cq_head, head, BF_AT_GPU);
 	}
@@ -209,7 +209,8 @@ BF_DEVICE int bf_ibgda_poll_cq(struct bf_thread *t, const struct bf_ibgda_state 
 	if (state->flavour == BF_IBGDA_NVSHMEM)
 		while (bf_ld_relaxed64(t, &mv->prod_idx, BF_AT_GPU) < idx)
 			bf_spin(t, &mv->prod_idx, "a doorbell for these entries");
-	status = qp->cq.plain ? bf_ibgda_poll_plain(t, state, qp, idx) : bf_ibgda_poll_collapsed(t, state, qp, idx);
+	status =
+	    qp->tx_wq.cq->plain ? bf_ibgda_poll_plain(t, state, qp, idx) : bf_ibgda_poll_collapsed(t, state, qp, idx);
 	/* What the completed entries brought is read after, not before (DeepEP: memory_fence_cta). */
 	bf_fence_cta(t);
 	return status;

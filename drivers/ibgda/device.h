@@ -23,7 +23,8 @@
 /* The QP number `id` (modulo how many there are) towards `pe`, which must not be the caller's own PE. */
 BF_DEVICE struct bf_ibgda_qp *bf_ibgda_rc(const struct bf_ibgda_state *state, uint32_t pe, uint32_t id)
 {
-	return &state->rcs[pe * state->num_rc_per_pe + id % state->num_rc_per_pe];
+	return &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe, pe,
+						       id % state->num_rc_per_pe)];
 }
 
 #endif

@@ -163,27 +163,50 @@ static int alloc_heap(struct bf_ibgda_host *h, uint32_t pe)
 			    &h->pe[pe].heap);
 }
 
+struct bf_ibgda_counts bf_ibgda_counts_of(const struct bf_ibgda_host *h, uint32_t pe)
+{
+	return (struct bf_ibgda_counts){
+		.layout = BF_IBGDA_L3,
+		.mype = pe,
+		.npes = h->npes,
+		.num_rc_per_pe = h->opts.num_rc_per_pe,
+	};
+}
+
+/* Entries of a key table that do not fit into the state itself. */
+static uint64_t overflow(uint64_t entries)
+{
+	return entries > BF_IBGDA_CONST_KEYS ? entries - BF_IBGDA_CONST_KEYS : 0;
+}
+
 /* Tables for device code, one behind the other; 64-byte aligned where counters are. */
 static int alloc_tables(struct bf_ibgda_host *h, uint32_t pe)
 {
 	struct bf_ibgda_pe *p = &h->pe[pe];
 	const uint32_t nqp = h->npes * h->opts.num_rc_per_pe;
+	const struct bf_ibgda_counts counts = bf_ibgda_counts_of(h, pe);
 	const uint64_t rcs = (sizeof(*p->state) + 63) & ~63ull;
-	const uint64_t rkeys = rcs + nqp * sizeof(*p->rcs);
-	const uint64_t lkeys = rkeys + h->granules * h->npes * sizeof(*p->rkeys);
-	const uint64_t heaps = lkeys + h->granules * sizeof(*p->lkeys);
+	const uint64_t cqs = rcs + nqp * sizeof(*p->rcs);
+	const uint64_t rkeys = cqs + bf_ibgda_cq_count(&counts) * sizeof(*p->cqs);
+	const uint64_t lkeys = rkeys + overflow(h->granules * h->npes) * sizeof(*p->rkeys);
+	const uint64_t heaps = lkeys + overflow(h->granules) * sizeof(*p->lkeys);
+	const uint64_t switches = heaps + h->npes * sizeof(uint64_t);
 	uint8_t *base;
 	int rc;
 
-	rc = h->be->alloc(h->world, pe, BF_PLACE_GPU, heaps + h->npes * sizeof(uint64_t), "ibgda state", &p->tables);
+	rc = h->be->alloc(h->world, pe, BF_PLACE_GPU, switches + BF_IBGDA_SWITCHES, "ibgda state", &p->tables);
 	if (rc)
 		return rc;
 	base = p->tables.ptr;
 	p->state = (struct bf_ibgda_state *)(void *)base;
 	p->rcs = (struct bf_ibgda_qp *)(void *)(base + rcs);
+	p->cqs = (struct bf_ibgda_cq *)(void *)(base + cqs);
 	p->rkeys = (struct bf_ibgda_rkey *)(void *)(base + rkeys);
 	p->lkeys = (struct bf_ibgda_lkey *)(void *)(base + lkeys);
 	p->peer_heap_va = (uint64_t *)(void *)(base + heaps);
+	p->switches = base + switches;
+	for (uint32_t i = 0; i < nqp; i++)
+		p->rcs[i].qpn = BF_IBGDA_UNUSED;
 	return 0;
 }
 
@@ -259,6 +282,16 @@ static int open_pe(struct bf_ibgda_host *h, uint32_t pe)
 	return rc;
 }
 
+static struct bf_ibgda_lkey *lkey_at(struct bf_ibgda_pe *p, uint64_t i)
+{
+	return i < BF_IBGDA_CONST_KEYS ? &p->state->constmem.lkeys[i] : &p->lkeys[i - BF_IBGDA_CONST_KEYS];
+}
+
+static struct bf_ibgda_rkey *rkey_at(struct bf_ibgda_pe *p, uint64_t i)
+{
+	return i < BF_IBGDA_CONST_KEYS ? &p->state->constmem.rkeys[i] : &p->rkeys[i - BF_IBGDA_CONST_KEYS];
+}
+
 /* Every granule's entry says where its whole registration ends: an address for local keys, an offset for remote ones.
  */
 static void fill_keys(struct bf_ibgda_host *h, uint32_t pe)
@@ -270,9 +303,9 @@ static void fill_keys(struct bf_ibgda_host *h, uint32_t pe)
 		const uint64_t reg = (g << h->opts.log2_granularity) / h->reg_bytes;
 		const uint64_t end = (reg + 1) * h->reg_bytes < heap ? (reg + 1) * h->reg_bytes : heap;
 
-		p->lkeys[g] = (struct bf_ibgda_lkey){ .key = bf_htobe32(p->keys[reg]), .end = p->heap.va + end };
+		*lkey_at(p, g) = (struct bf_ibgda_lkey){ .key = bf_htobe32(p->keys[reg]), .end = p->heap.va + end };
 		for (uint32_t peer = 0; peer < h->npes; peer++)
-			p->rkeys[g * h->npes + peer] =
+			*rkey_at(p, g * h->npes + peer) =
 			    (struct bf_ibgda_rkey){ .key = bf_htobe32(h->pe[peer].keys[reg]), .end = end };
 	}
 	for (uint32_t peer = 0; peer < h->npes; peer++)
@@ -283,25 +316,32 @@ static void fill_state(struct bf_ibgda_host *h, uint32_t pe)
 {
 	struct bf_ibgda_pe *p = &h->pe[pe];
 
-	fill_keys(h, pe);
 	*p->state = (struct bf_ibgda_state){
+		.version = BF_IBGDA_VERSION(BF_IBGDA_L3, *p->state),
 		.flavour = h->opts.flavour,
+		.layout = BF_IBGDA_L3,
 		.bugs = h->opts.bugs,
 		.mype = pe,
 		.npes = h->npes,
-		.num_rc_per_pe = h->opts.num_rc_per_pe,
 		.num_devices = 1,
+		.num_rc_per_pe = h->opts.num_rc_per_pe,
+		.num_default_rc_per_pe = h->opts.num_rc_per_pe,
 		.batch = h->opts.batch,
 		.log2_granularity = h->opts.log2_granularity,
 		.system_scope = h->opts.system_scope,
 		.heap_va = p->heap.va,
 		.heap_size = h->granules << h->opts.log2_granularity,
 		.heap = p->heap.ptr,
-		.lkeys = p->lkeys,
-		.rkeys = p->rkeys,
-		.peer_heap_va = p->peer_heap_va,
-		.rcs = p->rcs,
+		.globalmem = {
+			.lkeys = p->lkeys,
+			.rkeys = p->rkeys,
+			.peer_heap_va = p->peer_heap_va,
+			.rcs = p->rcs,
+			.cqs = p->cqs,
+			.qp_group_switches = p->switches,
+		},
 	};
+	fill_keys(h, pe);
 }
 
 static int connect_all(struct bf_ibgda_host *h)
@@ -310,7 +350,7 @@ static int connect_all(struct bf_ibgda_host *h)
 
 	for (uint32_t pe = 0; !rc && pe < h->npes; pe++) {
 		for (uint32_t i = 0; !rc && i < h->npes * h->opts.num_rc_per_pe; i++)
-			if (i / h->opts.num_rc_per_pe != pe)
+			if (bf_ibgda_rc_pe(BF_IBGDA_L3, h->npes, h->opts.num_rc_per_pe, i) != pe)
 				rc = bf_ibgda_connect(h, pe, i);
 		if (!rc)
 			fill_state(h, pe);
@@ -400,5 +440,5 @@ struct bf_ibgda_qp *bf_ibgda_host_qp(struct bf_ibgda_host *h, uint32_t pe, uint3
 {
 	if (pe >= h->npes || peer >= h->npes || pe == peer || i >= h->opts.num_rc_per_pe)
 		return NULL;
-	return &h->pe[pe].rcs[peer * h->opts.num_rc_per_pe + i];
+	return &h->pe[pe].rcs[bf_ibgda_rc_index(BF_IBGDA_L3, h->npes, h->opts.num_rc_per_pe, peer, i)];
 }

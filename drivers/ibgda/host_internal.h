@@ -25,6 +25,8 @@ struct bf_ibgda_pe {
 	struct bf_ibgda_rkey *rkeys;
 	uint64_t *peer_heap_va;
 	struct bf_ibgda_qp *rcs;
+	struct bf_ibgda_cq *cqs;
+	uint8_t *switches;
 	uint8_t gid[16], mac[6];
 };
 
@@ -53,6 +55,9 @@ int bf_ibgda_cmd_number(struct bf_ibgda_host *h, uint32_t pe, enum bf_mlx5_cmd_o
 /* A memory key over [va, va + size) of a PE: index << 8 | variant. */
 int bf_ibgda_create_key(struct bf_ibgda_host *h, uint32_t pe, uint64_t va, uint64_t size, uint8_t variant,
 			uint32_t *key);
+
+/* What the numbering of a PE's CQs depends on. */
+struct bf_ibgda_counts bf_ibgda_counts_of(const struct bf_ibgda_host *h, uint32_t pe);
 
 /* Bytes of one QP's completion queue. */
 uint64_t bf_ibgda_cq_bytes(const struct bf_ibgda_host *h);

@@ -95,24 +95,37 @@ static int create_qp(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal)
 static void fill_qp(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal, const struct bf_uar *uar)
 {
 	struct bf_ibgda_pe *p = &h->pe[pe];
+	const struct bf_ibgda_counts counts = bf_ibgda_counts_of(h, pe);
 	struct bf_ibgda_qp *qp = &p->rcs[ordinal];
+	struct bf_ibgda_cq *cq = &p->cqs[bf_ibgda_cq_index(&counts, ordinal, 0)];
 	const uint64_t ibuf = (h->opts.ibuf_slots + 1ull) * 256;
 	uint8_t *dbr = (uint8_t *)p->mem[BF_IBGDA_UMEM_DBR].ptr + ordinal * DBR_STRIDE;
 	uint8_t *ring =
 	    (uint8_t *)p->mem[BF_IBGDA_UMEM_RING].ptr + (uint64_t)ordinal * h->opts.qp_depth * BF_MLX5_WQEBB;
 
+	qp->version = BF_IBGDA_VERSION(BF_IBGDA_L3, *qp);
+	qp->qp_type = BF_IBGDA_RC;
 	qp->qpn = p->obj[ordinal].qpn;
-	qp->nwqes = (uint16_t)h->opts.qp_depth;
-	qp->peer = (uint16_t)(ordinal / h->opts.num_rc_per_pe);
+	qp->peer = (uint16_t)bf_ibgda_rc_pe(BF_IBGDA_L3, h->npes, h->opts.num_rc_per_pe, ordinal);
 	qp->ordinal = ordinal;
-	qp->wqe = ring;
-	qp->dbrec = (uint32_t *)(void *)dbr + BF_MLX5_DBR_SND;
-	qp->bf = (uint8_t *)uar->page + BF_MLX5_UAR_BF;
-	qp->cq.cqe = (uint8_t *)p->mem[BF_IBGDA_UMEM_CQ].ptr + ordinal * bf_ibgda_cq_bytes(h);
-	qp->cq.dbrec = (uint32_t *)(void *)(dbr + DBR_CQ) + BF_MLX5_CQ_DBR_CI;
-	qp->cq.ncqes = cq_entries(h);
-	qp->cq.cqn = p->obj[ordinal].cqn;
-	qp->cq.plain = h->opts.plain_cq;
+	qp->tx_wq.nwqes = (uint16_t)h->opts.qp_depth;
+	qp->tx_wq.wqe = ring;
+	qp->tx_wq.dbrec = (uint32_t *)(void *)dbr + BF_MLX5_DBR_SND;
+	qp->tx_wq.bf = (uint8_t *)uar->page + BF_MLX5_UAR_BF;
+	qp->tx_wq.cq = cq;
+	qp->tx_wq.prod_idx = &qp->mvars.prod_idx;
+	cq->version = BF_IBGDA_VERSION(BF_IBGDA_L3, *cq);
+	cq->qp_type = BF_IBGDA_RC;
+	cq->plain = h->opts.plain_cq;
+	cq->cqe = (uint8_t *)p->mem[BF_IBGDA_UMEM_CQ].ptr + ordinal * bf_ibgda_cq_bytes(h);
+	cq->dbrec = (uint32_t *)(void *)(dbr + DBR_CQ) + BF_MLX5_CQ_DBR_CI;
+	cq->prod_idx = &qp->mvars.prod_idx;
+	cq->cons_idx = &qp->mvars.cons_idx;
+	cq->resv_head = &qp->mvars.resv_head;
+	cq->ready_head = &qp->mvars.ready_head;
+	cq->ncqes = cq_entries(h);
+	cq->cqn = p->obj[ordinal].cqn;
+	cq->qpn = qp->qpn;
 	qp->ibuf.nslots = h->opts.ibuf_slots;
 	qp->ibuf.lkey = qp->ibuf.rkey = bf_htobe32(p->obj[ordinal].ibuf_key);
 	qp->ibuf.buf = (uint8_t *)p->ibuf.ptr + ordinal * ibuf;
@@ -148,7 +161,9 @@ int bf_ibgda_create_queues(struct bf_ibgda_host *h, uint32_t pe)
 
 	for (uint32_t i = 0; !rc && i < h->opts.num_rc_per_pe; i++)
 		for (uint32_t j = 1; !rc && j < h->npes; j++)
-			rc = create_queue(h, pe, (pe + j) % h->npes * h->opts.num_rc_per_pe + i);
+			rc = create_queue(
+			    h, pe,
+			    bf_ibgda_rc_index(BF_IBGDA_L3, h->npes, h->opts.num_rc_per_pe, (pe + j) % h->npes, i));
 	return rc;
 }
 
@@ -206,9 +221,11 @@ static int ready_to_send(struct bf_ibgda_host *h, uint32_t pe, uint32_t qpn)
 
 int bf_ibgda_connect(struct bf_ibgda_host *h, uint32_t pe, uint32_t ordinal)
 {
-	const uint32_t rcs = h->opts.num_rc_per_pe, peer = ordinal / rcs;
+	const uint32_t rcs = h->opts.num_rc_per_pe;
+	const uint32_t peer = bf_ibgda_rc_pe(BF_IBGDA_L3, h->npes, rcs, ordinal);
+	const uint32_t i = bf_ibgda_rc_number(BF_IBGDA_L3, h->npes, rcs, ordinal);
 	const uint32_t qpn = h->pe[pe].obj[ordinal].qpn;
-	const uint32_t remote = h->pe[peer].obj[pe * rcs + ordinal % rcs].qpn;
+	const uint32_t remote = h->pe[peer].obj[bf_ibgda_rc_index(BF_IBGDA_L3, h->npes, rcs, pe, i)].qpn;
 	int rc = init_qp(h, pe, qpn);
 
 	if (!rc)

@@ -34,6 +34,15 @@ BF_DEVICE uint64_t bf_ibgda_offset(const struct bf_ibgda_state *state, const voi
 	return (uint64_t)((const uint8_t *)p - (const uint8_t *)state->heap);
 }
 
+BF_DEVICE const struct bf_ibgda_lkey *bf_ibgda_lkey_at(const struct bf_ibgda_state *state, uint64_t i)
+{
+	return i < BF_IBGDA_CONST_KEYS ? &state->constmem.lkeys[i] : &state->globalmem.lkeys[i - BF_IBGDA_CONST_KEYS];
+}
+BF_DEVICE const struct bf_ibgda_rkey *bf_ibgda_rkey_at(const struct bf_ibgda_state *state, uint64_t i)
+{
+	return i < BF_IBGDA_CONST_KEYS ? &state->constmem.rkeys[i] : &state->globalmem.rkeys[i - BF_IBGDA_CONST_KEYS];
+}
+
 /* The remote address and key of heap offset `off` on the QP's peer; returns how many bytes of it the key covers. */
 BF_DEVICE uint64_t bf_ibgda_remote(const struct bf_ibgda_state *state, const struct bf_ibgda_qp *qp, uint64_t off,
 				   uint64_t *rva, uint32_t *rkey)
@@ -41,11 +50,11 @@ BF_DEVICE uint64_t bf_ibgda_remote(const struct bf_ibgda_state *state, const str
 	const uint64_t granule = off >> state->log2_granularity;
 	const struct bf_ibgda_rkey *k;
 
-	*rva = state->peer_heap_va[qp->peer] + off;
+	*rva = state->globalmem.peer_heap_va[qp->peer] + off;
 	*rkey = 0;
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return ~0ull;
-	k = &state->rkeys[(granule * state->npes + qp->peer) * state->num_devices + qp->dev_idx];
+	k = bf_ibgda_rkey_at(state, (granule * state->npes + qp->peer) * state->num_devices + qp->dev_idx);
 	*rkey = k->key;
 	return k->end - off;
 }
@@ -60,7 +69,7 @@ BF_DEVICE uint64_t bf_ibgda_local(const struct bf_ibgda_state *state, const stru
 	*lkey = 0;
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return ~0ull;
-	k = &state->lkeys[granule * state->num_devices + qp->dev_idx];
+	k = bf_ibgda_lkey_at(state, granule * state->num_devices + qp->dev_idx);
 	*lkey = k->key;
 	return bf_ibgda_min(k->end - *lva, BF_IBGDA_MAX_LOCAL);
 }

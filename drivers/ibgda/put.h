@@ -80,7 +80,7 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, struct bf_ibgda_qp *qp,
  */
 BF_DEVICE uint32_t bf_ibgda_round(const struct bf_ibgda_qp *qp)
 {
-	return qp->nwqes < 4 * BF_LANES ? qp->nwqes / 4u : BF_LANES;
+	return qp->tx_wq.nwqes < 4 * BF_LANES ? qp->tx_wq.nwqes / 4u : BF_LANES;
 }
 
 /*

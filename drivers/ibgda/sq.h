@@ -17,7 +17,7 @@
 /* Where the block with running index `idx` lies; the ring wraps between blocks. */
 BF_DEVICE uint8_t *bf_ibgda_slot(const struct bf_ibgda_qp *qp, uint64_t idx)
 {
-	return (uint8_t *)qp->wqe + ((idx & (qp->nwqes - 1u)) << BF_MLX5_WQEBB_SHIFT);
+	return (uint8_t *)qp->tx_wq.wqe + ((idx & (qp->tx_wq.nwqes - 1u)) << BF_MLX5_WQEBB_SHIFT);
 }
 
 /* Lays `ds` segments of a built entry into the ring at `idx`. Weak stores: submit makes them visible. */
@@ -41,8 +41,8 @@ BF_DEVICE uint64_t bf_ibgda_reserve(struct bf_thread *t, const struct bf_ibgda_s
 
 	BF_DRIVER_RECORD(t, ibgda_reserve, .base = base, .count = n, .qpn = qp->qpn);
 	if (state->flavour == BF_IBGDA_NVSHMEM && !(state->bugs & BF_IBGDA_BUG_NO_OVERFLOW_WAIT) &&
-	    base + n > qp->nwqes)
-		bf_ibgda_poll_cq(t, state, qp, base + n - qp->nwqes);
+	    base + n > qp->tx_wq.nwqes)
+		bf_ibgda_poll_cq(t, state, qp, base + n - qp->tx_wq.nwqes);
 	return base;
 }
 
@@ -78,11 +78,11 @@ BF_DEVICE uint32_t bf_ibgda_store_dbrec(struct bf_thread *t, const struct bf_ibg
 		prod--;
 	dbrec = bf_htobe32((uint32_t)prod & 0xffffu);
 	if (state->flavour == BF_IBGDA_DEEPEP && ordered) {
-		bf_st_release32(t, qp->dbrec, dbrec, scope);
+		bf_st_release32(t, qp->tx_wq.dbrec, dbrec, scope);
 	} else {
 		if (ordered)
 			bf_fence_at(t, scope);
-		bf_st_relaxed32(t, qp->dbrec, dbrec, scope);
+		bf_st_relaxed32(t, qp->tx_wq.dbrec, dbrec, scope);
 	}
 	return bf_htobe32(dbrec);
 }
@@ -99,7 +99,7 @@ BF_DEVICE void bf_ibgda_ring(struct bf_thread *t, const struct bf_ibgda_state *s
 
 	if (!(state->bugs & BF_IBGDA_BUG_NO_DBREC_FENCE))
 		bf_fence_at(t, bf_ibgda_scope(state));
-	bf_mmio_st64(t, qp->bf, hi << 32 | lo);
+	bf_mmio_st64(t, qp->tx_wq.bf, hi << 32 | lo);
 }
 
 BF_DEVICE void bf_ibgda_tell_post(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t from, uint64_t to,
