@@ -63,9 +63,15 @@ static bool answers_me(const struct bf_life *l, const struct bf_roce *p, const c
 static void push_packet(struct bf_life *l, const struct bf_life_view *v, bool far, const char *verb, const char *text,
 			const char *more)
 {
-	struct bf_life_step s = bf_life_make(v, BF_LIFE_WIRE, "packet", "%s packet %" PRIu64 ": %s%s", verb,
-					     bf_life_get(v, "packet"), text, more);
+	uint64_t id = bf_life_get(v, "packet");
+	struct bf_life_step s;
+	char sender[16];
 
+	/* An id is the sender's address and its count of packets; in older traces a count alone. */
+	snprintf(sender, sizeof(sender), "%u.%u.%u.%u", (unsigned int)(id >> 56), (unsigned int)(id >> 48 & 0xff),
+		 (unsigned int)(id >> 40 & 0xff), (unsigned int)(id >> 32 & 0xff));
+	s = bf_life_make(v, BF_LIFE_WIRE, "packet", "%s packet %s%s%" PRIu32 ": %s%s", verb, id >> 32 ? sender : "",
+			 id >> 32 ? "#" : "", (uint32_t)id, text, more);
 	s.far = far;
 	bf_life_push(l, s);
 }

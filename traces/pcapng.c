@@ -158,9 +158,15 @@ static int write_packet(struct exporter *x, const struct bf_trace_record *rec, u
 	return end_block(x);
 }
 
+/* Ids are a sender's address above its count: senders that count alike must not meet. */
+static struct frame *in_flight(struct exporter *x, uint64_t id)
+{
+	return &x->in_flight[((uint32_t)id + (id >> 32) * 0x9e3779b1u) % IN_FLIGHT];
+}
+
 static int remember(struct exporter *x, uint64_t id, const struct bf_trace_record *rec)
 {
-	struct frame *f = &x->in_flight[id % IN_FLIGHT];
+	struct frame *f = in_flight(x, id);
 	f->id = id;
 	f->bytes.len = 0;
 	return bf_bytes_add(&f->bytes, rec->tail, rec->tail_len) ?
@@ -181,7 +187,7 @@ static int take_packet(struct exporter *x, const struct bf_trace_record *rec)
 		return 0;
 	if (rec->tail_len)
 		return write_packet(x, rec, id, true, rec->tail, rec->tail_len);
-	const struct frame *f = &x->in_flight[id % IN_FLIGHT];
+	const struct frame *f = in_flight(x, id);
 	if (id && f->id == id)
 		return write_packet(x, rec, id, true, f->bytes.at, f->bytes.len);
 	x->result.frameless++;

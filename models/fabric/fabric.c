@@ -14,6 +14,7 @@ int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 	if (!f)
 		return bf_fail(&sim->error, -ENOMEM, "fabric: no memory");
 	f->sim = sim;
+	f->min_latency_ps = BF_NEVER;
 	*out = f;
 	return 0;
 }
@@ -23,42 +24,37 @@ void bf_fabric_destroy(struct bf_fabric *f)
 	if (!f)
 		return;
 	for (uint32_t i = 0; i < f->count; i++) {
-		bf_sim_cancel(f->sim, &f->ports[i]->due);
+		for (int lane = 0; lane < LANES; lane++)
+			bf_sim_cancel(f->sim, &f->ports[i]->lanes[lane].due);
 		bf_sim_cancel(f->sim, &f->ports[i]->restore);
 		bf_stats_detach(f->sim, f->ports[i]);
 		free(f->ports[i]);
 	}
+	bf_stats_detach(f->sim, f);
 	while (f->slabs) {
 		struct bf_packet_slab *next = f->slabs->next;
 
 		free(f->slabs);
 		f->slabs = next;
 	}
+	free(f->by_ipv4);
 	free(f->ports);
 	free(f);
 }
 
-/* Index of the first port whose address is at least `ipv4`. */
-static uint32_t first_from(const struct bf_fabric *f, uint32_t ipv4)
+/* The place of an address, or the empty one where it would be. There is always an empty place. */
+static struct bf_port **place_of(struct bf_port **table, uint32_t log2, uint32_t ipv4)
 {
-	uint32_t lo = 0, hi = f->count;
+	uint32_t mask = (1u << log2) - 1, at = (ipv4 * 0x9e3779b1u) >> (32 - log2); /* Knuth's multiplicative hash */
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (f->ports[mid]->info.ipv4 < ipv4)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	while (table[at] && table[at]->info.ipv4 != ipv4)
+		at = (at + 1) & mask;
+	return &table[at];
 }
 
 struct bf_port *bf_fabric_find(const struct bf_fabric *f, uint32_t ipv4)
 {
-	uint32_t at = first_from(f, ipv4);
-
-	return at < f->count && f->ports[at]->info.ipv4 == ipv4 ? f->ports[at] : NULL;
+	return f->count ? *place_of(f->by_ipv4, f->by_ipv4_log2, ipv4) : NULL;
 }
 
 static void choose_mac(uint8_t mac[6], const struct bf_port_opts *opts)
@@ -82,9 +78,10 @@ static int attach_stats(struct bf_port *p)
 		{ "tx_bytes", "B", &p->info.tx_bytes },
 		{ "rx_packets", "", &p->info.rx_packets },
 		{ "rx_bytes", "B", &p->info.rx_bytes },
-		{ "lost_injected", "", &p->lost_injected },
-		{ "lost_no_route", "", &p->lost_no_route },
-		{ "lost_link_down", "", &p->lost_link_down },
+		{ "lost_injected", "", &p->own_lost.injected },
+		{ "lost_no_route", "", &p->own_lost.no_route },
+		{ "lost_link_down", "", &p->own_lost.link_down },
+		{ "lost_overflow", "", &p->own_lost.overflow },
 	};
 	int status = 0;
 
@@ -102,25 +99,41 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 		return NULL;
 	p->fabric = f;
 	p->up = true;
+	p->lost = &p->own_lost;
 	p->latency_ps = opts->latency_ps;
 	p->ps_per_kib = opts->ps_per_kib;
+	p->tie_ps = BF_NEVER;
 	p->rx = opts->rx;
+	p->link = opts->link;
 	p->owner = opts->owner;
+	p->host = opts->host;
+	p->rail = opts->rail;
 	memcpy(p->name, opts->name, name_size);
 	p->info.name = p->name;
 	p->info.ipv4 = opts->ipv4;
 	choose_mac(p->info.mac, opts);
-	p->info.actor = bf_stream_actor(&f->sim->rec, "port", opts->name);
-	for (int i = 0; i < LANES; i++)
-		p->lanes[i].due_ps = BF_NEVER;
-	bf_event_init(&p->due, bf_port_on_due);
+	bf_port_init_lanes(p);
 	bf_event_init(&p->restore, bf_port_on_restore);
-	if (!p->info.actor || attach_stats(p)) {
-		bf_stats_detach(f->sim, p);
-		free(p);
-		return NULL;
-	}
 	return p;
+}
+
+/* A table at most half full. */
+static int reserve_place(struct bf_fabric *f)
+{
+	uint32_t log2 = f->by_ipv4_log2 ? f->by_ipv4_log2 + 1 : 4;
+	struct bf_port **grown;
+
+	if (f->by_ipv4 && f->count < 1u << (f->by_ipv4_log2 - 1))
+		return 0;
+	grown = calloc((size_t)1 << log2, sizeof(struct bf_port *));
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->count; i++)
+		*place_of(grown, log2, f->ports[i]->info.ipv4) = f->ports[i];
+	free(f->by_ipv4);
+	f->by_ipv4 = grown;
+	f->by_ipv4_log2 = log2;
+	return 0;
 }
 
 static int reserve_port(struct bf_fabric *f)
@@ -129,31 +142,80 @@ static int reserve_port(struct bf_fabric *f)
 	struct bf_port **grown;
 
 	if (f->count < f->cap)
-		return 0;
+		return reserve_place(f);
 	grown = realloc(f->ports, cap * sizeof(struct bf_port *));
 	if (!grown)
 		return -ENOMEM;
 	f->ports = grown;
 	f->cap = cap;
-	return 0;
+	return reserve_place(f);
 }
 
-int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)
+static int attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)
 {
-	uint32_t at = first_from(f, opts->ipv4);
 	struct bf_port *p;
 
+	*out = NULL;
 	if (bf_fabric_find(f, opts->ipv4))
 		return bf_fail(&f->sim->error, -EEXIST, "fabric: port '%s': address 0x%08x is taken", opts->name,
 			       opts->ipv4);
 	p = reserve_port(f) ? NULL : new_port(f, opts);
 	if (!p)
 		return bf_fail(&f->sim->error, -ENOMEM, "fabric: port '%s': no memory", opts->name);
-	memmove(&f->ports[at + 1], &f->ports[at], (f->count - at) * sizeof(struct bf_port *));
-	f->ports[at] = p;
-	f->count++;
+	*place_of(f->by_ipv4, f->by_ipv4_log2, opts->ipv4) = p;
+	f->ports[f->count++] = p;
 	*out = p;
 	return 0;
+}
+
+/* Takes back the port attached last. */
+static void take_back(struct bf_fabric *f)
+{
+	struct bf_port *p = f->ports[--f->count];
+
+	memset(f->by_ipv4, 0, sizeof(struct bf_port *) << f->by_ipv4_log2);
+	for (uint32_t i = 0; i < f->count; i++)
+		*place_of(f->by_ipv4, f->by_ipv4_log2, f->ports[i]->info.ipv4) = f->ports[i];
+	bf_stats_detach(f->sim, p);
+	free(p);
+}
+
+int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)
+{
+	struct bf_port *p;
+	int rc = attach(f, opts, &p);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	p->rank = f->my_rank;
+	p->info.actor = bf_stream_actor(&f->sim->rec, "port", opts->name);
+	if (!p->info.actor || attach_stats(p)) {
+		take_back(f);
+		return bf_fail(&f->sim->error, -ENOMEM, "fabric: port '%s': no memory", opts->name);
+	}
+	f->min_latency_ps = opts->latency_ps < f->min_latency_ps ? opts->latency_ps : f->min_latency_ps;
+	*out = p;
+	return 0;
+}
+
+int bf_fabric_attach_remote_at(struct bf_fabric *f, uint32_t ipv4, uint32_t rank, uint32_t host, uint32_t rail)
+{
+	struct bf_port_opts opts = { .name = "remote", .ipv4 = ipv4, .host = host, .rail = rail };
+	struct bf_port *p;
+	int rc = attach(f, &opts, &p);
+
+	if (rc)
+		return rc;
+	p->remote = true;
+	p->lost = &f->remote_lost;
+	p->rank = rank;
+	return 0;
+}
+
+int bf_fabric_attach_remote(struct bf_fabric *f, uint32_t ipv4, uint32_t rank)
+{
+	return bf_fabric_attach_remote_at(f, ipv4, rank, 0, 0);
 }
 
 static void nobody(void *owner, struct bf_packet *pkt)
@@ -165,6 +227,7 @@ static void nobody(void *owner, struct bf_packet *pkt)
 void bf_port_detach(struct bf_port *p)
 {
 	p->rx = nobody;
+	p->link = NULL;
 	p->owner = NULL;
 }
 
@@ -172,7 +235,7 @@ void bf_port_info(const struct bf_port *p, struct bf_port_info *out)
 {
 	*out = p->info;
 	out->up = p->up;
-	out->dropped = p->lost_injected + p->lost_no_route + p->lost_link_down;
+	out->dropped = p->own_lost.injected + p->own_lost.no_route + p->own_lost.link_down + p->own_lost.overflow;
 }
 
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])

@@ -1,10 +1,15 @@
 /*
  * The fabric: ports, links and packets in flight.
  *
- * Each port has one full-duplex link to an ideal output-queued switch: a packet is serialised on its sender's link,
- * crosses the switch, is serialised on the receiver's link and handed to the receiver when its last byte has arrived.
- * Packets are real Ethernet frames in pooled buffers; the destination is found by destination IPv4 address. On the wire
- * a frame takes 24 bytes more than its length (IEEE 802.3: preamble 8, FCS 4, gap 12).
+ * Unless a topology is set (models/fabric/topology.h), each port has one full-duplex link to an ideal output-queued
+ * switch: a packet is serialised on its sender's link, crosses the switch, is serialised on the receiver's link and
+ * handed to the receiver when its last byte has arrived. Frames that reach the switch in one picosecond queue in order
+ * of packet id, that is by sender's address. Packets are real Ethernet frames in pooled buffers; the destination is
+ * found by destination IPv4 address. On the wire a frame takes 24 bytes more than its length (IEEE 802.3: preamble 8,
+ * FCS 4, gap 12).
+ *
+ * A cut happens at the port's end of the cable: a frame that it sends survives once its last bit has left, a frame for
+ * it is lost until its last bit is in.
  *
  * Loss, duplication, reordering, delay, corruption and cut links come from the fault plan. Each frame sent is one
  * opportunity for each of those kinds: actor is the sending port, queue the destination QP of a RoCEv2 frame (0 of
@@ -26,7 +31,7 @@ struct bf_port;
 
 /* A frame. `data` is 64-byte aligned. Owned by whoever holds it; bf_packet_free() returns it to its fabric's pool. */
 struct bf_packet {
-	uint64_t id; /* in order of sending, from 1; 0 before it is sent */
+	uint64_t id; /* sender's address above, its count of frames (from 1) below 2^32; 0 before it is sent */
 	uint32_t len;
 	uint32_t flags; /* free for the owner */
 	struct bf_packet *next;
@@ -40,6 +45,9 @@ struct bf_packet {
 /* Called when a frame has arrived. The callee owns the packet. */
 typedef void bf_port_rx_fn(void *owner, struct bf_packet *pkt);
 
+/* Called when a port's link has gone down or come up, whoever did that. Must not send. */
+typedef void bf_port_link_fn(void *owner, bool up);
+
 struct bf_port_opts {
 	const char *name;    /* "nic0.p1" */
 	uint32_t ipv4;       /* host order, e.g. 0x0a000001; unique in the fabric */
@@ -47,7 +55,9 @@ struct bf_port_opts {
 	uint64_t latency_ps; /* of the link and its half of the switch, one way */
 	uint64_t ps_per_kib; /* wire time of 1024 bytes */
 	bf_port_rx_fn *rx;
+	bf_port_link_fn *link; /* may be NULL */
 	void *owner;
+	uint32_t host, rail; /* where it is in a topology: number of the host, of the NIC (and port) in it */
 };
 
 /* How long an injected delay, reordering or link outage lasts when its rule does not say. Assumed. */
@@ -101,6 +111,34 @@ uint64_t bf_port_tx_free_ps(const struct bf_port *p);
  * does not restore it behind the caller's back.
  */
 void bf_port_set_link(struct bf_port *p, bool up);
+
+/*
+ * Simulations spread over processes ("ranks"): each process has the ports of its part, and knows the others' as remote
+ * ones. What happens to a frame does not depend on who simulates which port.
+ *
+ * bf_fabric_attach_remote() tells that the port `ipv4` is simulated by `rank`; in a topology of several switches say
+ * where with bf_fabric_attach_remote_at(). -EEXIST, -ENOMEM, -EINVAL (no such place); text in sim->error. Its MAC is
+ * taken to be the one derived from the address.
+ */
+int bf_fabric_attach_remote(struct bf_fabric *f, uint32_t ipv4, uint32_t rank);
+int bf_fabric_attach_remote_at(struct bf_fabric *f, uint32_t ipv4, uint32_t rank, uint32_t host, uint32_t rail);
+
+/*
+ * Called with something that leaves for another rank, as opaque bytes (at most BF_FABRIC_MESSAGE_MAX, valid during the
+ * call) that bf_fabric_deliver() there takes. `at_ps` is when it matters there: bf_fabric_lookahead_ps() after now, or
+ * later. Messages from one rank to another must be delivered in the order of these calls.
+ */
+typedef void bf_fabric_out_fn(void *owner, uint32_t rank, uint64_t at_ps, const void *bytes, size_t len);
+#define BF_FABRIC_MESSAGE_MAX (BF_PACKET_MAX + 64u)
+
+/* This process is `my_rank` and sends through `out`. Before the first port is attached. */
+void bf_fabric_set_gateway(struct bf_fabric *f, uint32_t my_rank, bf_fabric_out_fn *out, void *owner);
+
+/* Takes a message of another rank's. -EBADMSG for bytes that are none or come too late, -ENOMEM; text in sim->error. */
+int bf_fabric_deliver(struct bf_fabric *f, const void *bytes, size_t len);
+
+/* How far ahead this process sees: the shortest latency of its links; BF_NEVER without ports. */
+uint64_t bf_fabric_lookahead_ps(const struct bf_fabric *f);
 
 /* Every frame is a `packet` record when it is sent and when it arrives or is lost: models/fabric/records.h. */
 

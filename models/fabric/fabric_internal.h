@@ -1,4 +1,4 @@
-/* The fabric's inside, shared by its ports and packets (fabric.c) and what travels between them (wire.c). */
+/* The fabric's inside: ports and packets (fabric.c), the ideal switch (wire.c), other ranks (gateway.c). */
 #ifndef BELFRY_MODELS_FABRIC_FABRIC_INTERNAL_H
 #define BELFRY_MODELS_FABRIC_FABRIC_INTERNAL_H
 
@@ -6,33 +6,71 @@
 
 #define SLAB_PACKETS 16u
 
-/*
- * Where a port's frames are. Both FIFOs are in order of time; so is LATE, a list for the few frames that a fault holds
- * back.
- */
-enum bf_port_lane { TO_SWITCH, LATE, TO_PORT, LANES };
+/* What became of a frame: `verdict` of its records. */
+enum bf_verdict {
+	BF_FRAME_OK,
+	BF_FRAME_DROPPED,
+	BF_FRAME_CORRUPTED,
+	BF_FRAME_DUPLICATE,
+	BF_FRAME_DELAYED,
+	BF_FRAME_REORDERED,
+	BF_FRAME_NO_ROUTE,
+	BF_FRAME_LINK_DOWN,
+	BF_FRAME_OVERFLOW,
+	BF_FRAME_VERDICTS
+};
 
-/* Frames in order of at_ps, linked by `next`. `last` is defined while `first` is not NULL. */
+enum { BF_DIR_TX, BF_DIR_RX };
+
+/*
+ * Frames in order of at_ps, linked by `next`, with an event at the first one's time. `last` is defined while `first` is
+ * not NULL.
+ */
 struct bf_lane {
+	struct bf_event due;
 	struct bf_packet *first, *last;
-	uint64_t due_ps; /* of `first`, or BF_NEVER */
+	struct bf_sim *sim;
+	bool busy; /* inside bf_lane_run(), which schedules the event itself */
+};
+
+/*
+ * Where a port's frames are: on the way to the switch, there late because of a fault, on the way to a gateway (until
+ * their last bit has left, since a cut may still take them until then), on the way from the switch. Each has an event
+ * of its own, and what concerns the port's owner (TO_PORT) is scheduled at moments that do not depend on the others:
+ * otherwise the order of events of one picosecond would depend on which rank simulates whom.
+ */
+enum bf_port_lane { TO_SWITCH, LATE, TO_GATEWAY, LATE_TO_GATEWAY, TO_PORT, LANES };
+
+/* Frames that a port sent and nobody got. */
+struct bf_lost {
+	uint64_t injected, no_route, link_down, overflow;
 };
 
 struct bf_port {
-	struct bf_event due; /* at the earliest head of the lanes */
+	struct bf_lane lanes[LANES];
 	struct bf_event restore;
 	struct bf_fabric *fabric;
-	struct bf_lane lanes[LANES];
-	bool busy; /* inside on_due(), which schedules the event itself */
 	bool up;
+	bool remote;   /* simulated by `rank`; only its lanes towards the switch are used here */
+	uint32_t rank;
+	uint32_t sent; /* frames, modulo 2^32 */
 	uint64_t tx_free_ps, rx_free_ps; /* when the link's two directions are idle */
 	uint64_t order_ps;               /* no frame in order reaches the switch before: a delayed one is ahead */
+	/*
+	 * Frames that reached the switch for this port at tie_ps, the last to do so: they stand behind tie_before
+	 * (NULL: first) in TO_PORT, in order of id, and the link was free at tie_free_ps when the first of them came.
+	 */
+	uint64_t tie_ps, tie_free_ps;
+	struct bf_packet *tie_before;
 	struct bf_port *last_to;         /* where the last frame went */
 	uint64_t latency_ps, ps_per_kib;
 	bf_port_rx_fn *rx;
+	bf_port_link_fn *link;
 	void *owner;
-	struct bf_port_info info; /* without `dropped`, which is the sum of: */
-	uint64_t lost_injected, lost_no_route, lost_link_down;
+	uint32_t host, rail;
+	struct bf_port_info info; /* without `dropped`, which is the sum of `lost` */
+	struct bf_lost *lost;     /* `own_lost`, or the fabric's for all remote ports */
+	struct bf_lost own_lost;
 	char name[];
 };
 
@@ -43,18 +81,46 @@ struct bf_packet_slab {
 
 struct bf_fabric {
 	struct bf_sim *sim;
-	struct bf_port **ports; /* sorted by address */
+	struct bf_port **ports; /* in order of attachment */
 	uint32_t count, cap;
-	uint64_t sent;
+	struct bf_port **by_ipv4; /* open addressing, 2^by_ipv4_log2 places */
+	uint32_t by_ipv4_log2;
+	uint64_t min_latency_ps;
 	struct bf_packet_slab *slabs;
 	struct bf_packet *unused;
+	uint32_t my_rank;
+	struct bf_lost remote_lost;
+	bf_fabric_out_fn *out; /* NULL: one process */
+	void *out_owner;
 };
 
 /* Finds the port with an address, NULL when nobody has it. */
 struct bf_port *bf_fabric_find(const struct bf_fabric *f, uint32_t ipv4);
 
-/* Events of a port: the earliest head of its lanes is due; an injected outage is over. */
-void bf_port_on_due(struct bf_event *ev);
+/* Makes a lane ready; `fire` calls bf_lane_run(). */
+void bf_lane_init(struct bf_lane *l, struct bf_sim *sim, bf_event_fn *fire);
+
+/* Puts a frame in by its at_ps, behind those of the same time. */
+void bf_lane_add(struct bf_lane *l, struct bf_packet *pkt);
+struct bf_packet *bf_lane_take(struct bf_lane *l);
+
+/* The lane's event: hands each frame that is due to `fn`, which owns it then. */
+void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_packet *pkt));
+
+/* Time on the wire of a frame of `len` bytes. */
+static inline uint64_t bf_wire_ps(uint64_t ps_per_kib, uint32_t len)
+{
+	return ((len + 24ull) * ps_per_kib + 1023) / 1024; /* IEEE 802.3: preamble and start 8, FCS 4, gap 12 */
+}
+
+/* Events of a port: one for each lane; an injected outage is over. */
+void bf_port_init_lanes(struct bf_port *p);
 void bf_port_on_restore(struct bf_event *ev);
+
+/* A frame that nobody gets, lost at port `at`: recorded, counted for its sender, freed. */
+void bf_port_lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);
+
+/* The last bit of a frame for another rank's port has left. */
+void bf_gateway_send(struct bf_packet *pkt);
 
 #endif

@@ -6,15 +6,16 @@
 
 /*
  * A frame was sent (tail: its bytes as they are on the wire) or has arrived, been dropped or lost. The actor is the
- * port at which that happens, `peer` the actor of the port at the other end (0: no such port).
+ * port at which that happens, `peer` the IPv4 address of the port at the other end (0: no such port). `packet` is the
+ * sender's address and its count of frames. Nothing here depends on which process simulates which port.
  */
 #define BF_REC_PACKET_FIELDS(F)                                                                                      \
-	F(u64, packet, DEC, "")                                                                                      \
-	F(u32, len, DEC, "B")                                                                                        \
-	F(u16, peer, DEC, "")                                                                                        \
+	F(u64, packet, HEX, "")                                                                                      \
+	F(u32, peer, HEX, "")                                                                                        \
+	F(u16, len, DEC, "B")                                                                                        \
 	F(u8, dir, ENUM, "0=tx;1=rx")                                                                                \
 	F(u8, verdict, ENUM,                                                                                         \
-	  "0=ok;1=dropped;2=corrupted;3=duplicate;4=delayed;5=reordered;6=no-route;7=link-down")
+	  "0=ok;1=dropped;2=corrupted;3=duplicate;4=delayed;5=reordered;6=no-route;7=link-down;8=overflow")
 BF_RECORD_DECLARE(packet, 200, BF_CLASS_NET, BF_REC_PACKET_FIELDS);
 
 /* A port's link was cut or restored. */

@@ -1,3 +1,9 @@
+/*
+ * The ideal switch: what travels between ports.
+ *
+ * Each direction of a link is a lane of frames with known times. A frame that reaches the switch queues for its
+ * receiver's link at once; those that come in the same picosecond do so in order of id, whichever event was first.
+ */
 #include <string.h>
 
 #include "models/fabric/fabric_internal.h"
@@ -5,13 +11,8 @@
 #include "models/fabric/roce.h"
 #include "sim/train.h"
 
-#define WIRE_OVERHEAD 24u /* IEEE 802.3: preamble and start 8, FCS 4, inter-packet gap 12 */
-
-enum { DIR_TX, DIR_RX };
-enum verdict { OK, DROPPED, CORRUPTED, DUPLICATE, DELAYED, REORDERED, NO_ROUTE, LINK_DOWN };
-
 /* What happens to a frame at port `at`. Sent frames carry their bytes, once. */
-static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_t dir, enum verdict verdict)
+static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
 {
 	struct bf_sim *sim = at->fabric->sim;
 	const struct bf_port *peer = at == pkt->from ? pkt->to : pkt->from;
@@ -19,78 +20,72 @@ static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_
 	if (bf_probe(sim, BF_CLASS_NET)) {
 		struct bf_rec_packet r = {
 			.packet = pkt->id,
-			.len = pkt->len,
-			.peer = peer ? (uint16_t)peer->info.actor : 0,
+			.peer = peer ? peer->info.ipv4 : 0,
+			.len = (uint16_t)pkt->len,
 			.dir = dir,
 			.verdict = (uint8_t)verdict,
 		};
 
 		bf_record(&sim->rec, &bf_rec_packet_schema, at->info.actor, &r, pkt->data,
-			  dir == DIR_TX ? pkt->len : 0);
+			  dir == BF_DIR_TX ? pkt->len : 0);
 	}
 }
 
-/* A frame that nobody gets, lost at port `at`. */
-static void lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum verdict verdict)
+void bf_port_lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
 {
-	struct bf_port *from = pkt->from;
+	struct bf_lost *lost = pkt->from->lost;
 
 	record(at, pkt, dir, verdict);
-	if (verdict == NO_ROUTE)
-		from->lost_no_route++;
-	else if (verdict == LINK_DOWN)
-		from->lost_link_down++;
+	if (verdict == BF_FRAME_NO_ROUTE)
+		lost->no_route++;
+	else if (verdict == BF_FRAME_LINK_DOWN)
+		lost->link_down++;
+	else if (verdict == BF_FRAME_OVERFLOW)
+		lost->overflow++;
 	else
-		from->lost_injected++;
+		lost->injected++;
 	bf_packet_free(pkt);
 }
 
-static uint64_t wire_ps(const struct bf_port *p, const struct bf_packet *pkt)
+void bf_lane_init(struct bf_lane *l, struct bf_sim *sim, bf_event_fn *fire)
 {
-	return ((pkt->len + WIRE_OVERHEAD) * p->ps_per_kib + 1023) / 1024;
+	l->first = l->last = NULL;
+	l->sim = sim;
+	l->busy = false;
+	bf_event_init(&l->due, fire);
 }
 
-/* The head of a lane is due at `when`, not later than the one before. */
-static void set_due(struct bf_port *p, struct bf_lane *l, uint64_t when)
+void bf_lane_add(struct bf_lane *l, struct bf_packet *pkt)
 {
-	l->due_ps = when;
-	if (!p->busy && when < p->due.when)
-		bf_sim_at(p->fabric->sim, &p->due, when);
-}
+	struct bf_packet **at = &l->first;
 
-static void append(struct bf_port *p, int which, struct bf_packet *pkt)
-{
-	struct bf_lane *l = &p->lanes[which];
-
-	pkt->next = NULL;
-	if (l->first) {
-		l->last->next = pkt;
+	if (BF_LIKELY(!l->first || l->last->at_ps <= pkt->at_ps)) {
+		at = l->first ? &l->last->next : at;
 		l->last = pkt;
-	} else {
-		l->first = l->last = pkt;
-		set_due(p, l, pkt->at_ps);
 	}
-}
-
-/* Into the list of late frames, behind those of the same time. */
-static void insert_late(struct bf_port *p, struct bf_packet *pkt)
-{
-	struct bf_packet **at = &p->lanes[LATE].first;
-
-	while (*at && (*at)->at_ps <= pkt->at_ps)
+	while (*at && l->last != pkt && (*at)->at_ps <= pkt->at_ps)
 		at = &(*at)->next;
-	pkt->next = *at;
+	pkt->next = l->last == pkt ? NULL : *at;
 	*at = pkt;
-	set_due(p, &p->lanes[LATE], p->lanes[LATE].first->at_ps);
+	if (l->first == pkt && !l->busy)
+		bf_sim_at(l->sim, &l->due, pkt->at_ps);
 }
 
-static struct bf_packet *take_head(struct bf_lane *l)
+struct bf_packet *bf_lane_take(struct bf_lane *l)
 {
 	struct bf_packet *pkt = l->first;
 
 	l->first = pkt->next;
-	l->due_ps = l->first ? l->first->at_ps : BF_NEVER;
 	return pkt;
+}
+
+void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_packet *pkt))
+{
+	l->busy = true;
+	do
+		fn(bf_lane_take(l));
+	while (l->first && bf_sim_step(l->sim, &l->due, l->first->at_ps));
+	l->busy = false;
 }
 
 static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
@@ -125,8 +120,19 @@ static void corrupt(struct bf_packet *pkt, uint64_t draw)
 	pkt->data[at] ^= (uint8_t)(1u << (draw & 7));
 }
 
+/* On its way to the switch, or to the rank that has the receiver. */
+static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
+{
+	if (BF_UNLIKELY(pkt->to->remote)) {
+		pkt->at_ps -= p->latency_ps; /* when its last bit leaves */
+		bf_lane_add(&p->lanes[late ? LATE_TO_GATEWAY : TO_GATEWAY], pkt);
+	} else {
+		bf_lane_add(&p->lanes[late ? LATE : TO_SWITCH], pkt);
+	}
+}
+
 /* Sends a second copy right behind the first. Without memory there is none, which is a loss that networks have too. */
-static void duplicate(struct bf_port *p, const struct bf_packet *pkt)
+static void duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t at_ps)
 {
 	struct bf_packet *copy = bf_packet_alloc(p->fabric);
 
@@ -138,9 +144,9 @@ static void duplicate(struct bf_port *p, const struct bf_packet *pkt)
 	copy->flags = pkt->flags;
 	copy->from = pkt->from;
 	copy->to = pkt->to;
-	copy->at_ps = pkt->at_ps;
-	copy->verdict = DUPLICATE;
-	append(p, TO_SWITCH, copy);
+	copy->at_ps = at_ps;
+	copy->verdict = BF_FRAME_DUPLICATE;
+	append(p, copy, false);
 }
 
 static uint64_t or_default(uint64_t delay_ps, uint64_t default_ps)
@@ -167,35 +173,37 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 	bool is_out_of_order = bf_fault_check(sim, BF_FAULT_REORDER, actor, qp, &out_of_order);
 
 	if (is_down) {
-		lose(p, pkt, DIR_TX, LINK_DOWN);
+		bf_port_lose(p, pkt, BF_DIR_TX, BF_FRAME_LINK_DOWN);
 		set_link(p, false);
 		bf_sim_after(sim, &p->restore, or_default(down.delay_ps, BF_FABRIC_OUTAGE_PS));
 		return true;
 	}
 	if (is_drop) {
-		lose(p, pkt, DIR_TX, DROPPED);
+		bf_port_lose(p, pkt, BF_DIR_TX, BF_FRAME_DROPPED);
 		return true;
 	}
 	if (is_bad && pkt->len) {
 		corrupt(pkt, bad.draw);
-		pkt->verdict = CORRUPTED;
+		pkt->verdict = BF_FRAME_CORRUPTED;
 	}
 	if (is_late) {
 		pkt->at_ps += or_default(late.delay_ps, BF_FABRIC_DELAY_PS);
 		p->order_ps = pkt->at_ps;
-		pkt->verdict = DELAYED;
+		pkt->verdict = BF_FRAME_DELAYED;
 	}
 	if (is_out_of_order) {
 		pkt->at_ps += or_default(out_of_order.delay_ps, BF_FABRIC_REORDER_PS);
-		pkt->verdict = REORDERED;
-		record(p, pkt, DIR_TX, REORDERED);
-		insert_late(p, pkt);
+		pkt->verdict = BF_FRAME_REORDERED;
+		record(p, pkt, BF_DIR_TX, BF_FRAME_REORDERED);
+		append(p, pkt, true);
 		return true;
 	}
 	if (is_dup) {
-		record(p, pkt, DIR_TX, pkt->verdict);
-		append(p, TO_SWITCH, pkt);
-		duplicate(p, pkt);
+		uint64_t at_ps = pkt->at_ps;
+
+		record(p, pkt, BF_DIR_TX, pkt->verdict);
+		append(p, pkt, false);
+		duplicate(p, pkt, at_ps);
 		return true;
 	}
 	return false;
@@ -205,25 +213,25 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 {
 	struct bf_sim *sim = p->fabric->sim;
 
-	pkt->id = ++p->fabric->sent;
+	pkt->id = (uint64_t)p->info.ipv4 << 32 | ++p->sent;
 	pkt->from = p;
-	pkt->verdict = OK;
+	pkt->verdict = BF_FRAME_OK;
 	pkt->to = pkt->len <= BF_PACKET_MAX ? route(p, pkt) : NULL;
 	p->info.tx_packets++;
 	p->info.tx_bytes += pkt->len;
 	if (BF_UNLIKELY(!pkt->to || !p->up)) {
 		pkt->len = pkt->len <= BF_PACKET_MAX ? pkt->len : BF_PACKET_MAX;
-		lose(p, pkt, DIR_TX, p->up ? NO_ROUTE : LINK_DOWN);
+		bf_port_lose(p, pkt, BF_DIR_TX, p->up ? BF_FRAME_NO_ROUTE : BF_FRAME_LINK_DOWN);
 		return;
 	}
-	p->tx_free_ps = (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) + wire_ps(p, pkt);
+	p->tx_free_ps = (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) + bf_wire_ps(p->ps_per_kib, pkt->len);
 	pkt->at_ps = p->tx_free_ps + p->latency_ps;
 	if (BF_UNLIKELY(pkt->at_ps < p->order_ps))
 		pkt->at_ps = p->order_ps;
 	if (BF_UNLIKELY(sim->faults != NULL) && injected(p, pkt))
 		return;
-	record(p, pkt, DIR_TX, pkt->verdict);
-	append(p, TO_SWITCH, pkt);
+	record(p, pkt, BF_DIR_TX, pkt->verdict);
+	append(p, pkt, false);
 }
 
 uint64_t bf_port_tx_free_ps(const struct bf_port *p)
@@ -231,19 +239,53 @@ uint64_t bf_port_tx_free_ps(const struct bf_port *p)
 	return p->tx_free_ps;
 }
 
+/*
+ * The frame has come to the switch after others of the same picosecond that have higher ids: it goes in front of them,
+ * and they leave later.
+ */
+static void BF_NOINLINE forward_before(struct bf_port *to, struct bf_packet *pkt)
+{
+	struct bf_lane *l = &to->lanes[TO_PORT];
+	struct bf_packet **at = to->tie_before ? &to->tie_before->next : &l->first;
+	uint64_t free_ps = to->tie_free_ps;
+
+	while ((*at)->id <= pkt->id) {
+		free_ps = (*at)->at_ps - to->latency_ps;
+		at = &(*at)->next;
+	}
+	pkt->next = *at;
+	*at = pkt;
+	for (; pkt; pkt = pkt->next) {
+		free_ps += bf_wire_ps(to->ps_per_kib, pkt->len);
+		pkt->at_ps = free_ps + to->latency_ps;
+	}
+	to->rx_free_ps = free_ps;
+	bf_sim_at(to->fabric->sim, &l->due, l->first->at_ps);
+}
+
 /* The frame is in the switch and queues for its receiver's link. */
 static void forward(struct bf_packet *pkt)
 {
 	struct bf_port *to = pkt->to;
+	struct bf_lane *l = &to->lanes[TO_PORT];
 	uint64_t now = to->fabric->sim->now_ps;
 
 	if (BF_UNLIKELY(!to->up)) {
-		lose(to, pkt, DIR_RX, LINK_DOWN);
+		bf_port_lose(to, pkt, BF_DIR_RX, BF_FRAME_LINK_DOWN);
 		return;
 	}
-	to->rx_free_ps = (to->rx_free_ps > now ? to->rx_free_ps : now) + wire_ps(to, pkt);
+	if (to->tie_ps != now) {
+		to->tie_ps = now;
+		to->tie_free_ps = to->rx_free_ps > now ? to->rx_free_ps : now;
+		to->tie_before = l->first ? l->last : NULL;
+		to->rx_free_ps = to->tie_free_ps;
+	} else if (BF_UNLIKELY(l->first && l->last != to->tie_before && l->last->id > pkt->id)) {
+		forward_before(to, pkt);
+		return;
+	}
+	to->rx_free_ps += bf_wire_ps(to->ps_per_kib, pkt->len);
 	pkt->at_ps = to->rx_free_ps + to->latency_ps;
-	append(to, TO_PORT, pkt);
+	bf_lane_add(l, pkt);
 }
 
 /* The frame's last byte is at its receiver, who owns it from here on and may send. */
@@ -251,38 +293,61 @@ static void deliver(struct bf_packet *pkt)
 {
 	struct bf_port *to = pkt->to;
 
+	if (BF_UNLIKELY(pkt == to->tie_before))
+		to->tie_before = NULL;
 	to->info.rx_packets++;
 	to->info.rx_bytes += pkt->len;
-	record(to, pkt, DIR_RX, pkt->verdict);
+	record(to, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
 	to->rx(to->owner, pkt);
 }
 
-/* The lane whose head is due first, by its order in the enum at equal times. */
-static struct bf_lane *earliest(struct bf_port *p)
+static void on_at_switch(struct bf_event *ev)
 {
-	struct bf_lane *first = &p->lanes[0];
-
-	for (int i = 1; i < LANES; i++)
-		first = p->lanes[i].due_ps < first->due_ps ? &p->lanes[i] : first;
-	return first;
+	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), forward);
 }
 
-void bf_port_on_due(struct bf_event *ev)
+static void on_leaves(struct bf_event *ev)
 {
-	struct bf_port *p = BF_CONTAINER_OF(ev, struct bf_port, due);
-	struct bf_lane *l = earliest(p);
+	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), bf_gateway_send);
+}
 
-	p->busy = true;
-	do {
-		struct bf_packet *pkt = take_head(l);
+static void on_arrived(struct bf_event *ev)
+{
+	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), deliver);
+}
 
-		if (l == &p->lanes[TO_PORT])
-			deliver(pkt);
-		else
-			forward(pkt);
-		l = earliest(p);
-	} while (l->first && bf_sim_step(p->fabric->sim, ev, l->due_ps));
-	p->busy = false;
+void bf_port_init_lanes(struct bf_port *p)
+{
+	static bf_event_fn *const fire[LANES] = {
+		[TO_SWITCH] = on_at_switch,	 [LATE] = on_at_switch,	   [TO_GATEWAY] = on_leaves,
+		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived,
+	};
+
+	for (int i = 0; i < LANES; i++)
+		bf_lane_init(&p->lanes[i], p->fabric->sim, fire[i]);
+}
+
+/* The link is cut at the port: what has not left, and what has not arrived, is lost. */
+static void cut(struct bf_port *p)
+{
+	for (int i = 0; i < LANES; i++) {
+		struct bf_lane *l = &p->lanes[i];
+		uint64_t left_ps = p->fabric->sim->now_ps + (i == TO_SWITCH || i == LATE ? p->latency_ps : 0);
+		struct bf_packet *gone = l->first, **at = &l->first;
+
+		for (; *at && i != TO_PORT && (*at)->at_ps <= left_ps; at = &(*at)->next)
+			l->last = *at;
+		gone = *at;
+		*at = NULL;
+		while (gone) {
+			struct bf_packet *next = gone->next;
+
+			bf_port_lose(p, gone, BF_DIR_RX, BF_FRAME_LINK_DOWN);
+			gone = next;
+		}
+		if (!l->first && !l->busy)
+			bf_sim_cancel(p->fabric->sim, &l->due);
+	}
 }
 
 static void set_link(struct bf_port *p, bool up)
@@ -297,12 +362,12 @@ static void set_link(struct bf_port *p, bool up)
 
 		bf_record(&sim->rec, &bf_rec_link_schema, p->info.actor, &r, NULL, 0);
 	}
-	for (int i = 0; !up && i < LANES; i++)
-		while (p->lanes[i].first)
-			lose(p, take_head(&p->lanes[i]), DIR_RX, LINK_DOWN);
-	if (!p->busy)
-		bf_sim_cancel(sim, &p->due);
+	if (!up)
+		cut(p);
 	p->tx_free_ps = p->rx_free_ps = p->order_ps = sim->now_ps;
+	p->tie_ps = BF_NEVER;
+	if (p->link)
+		p->link(p->owner, up);
 }
 
 void bf_port_set_link(struct bf_port *p, bool up)

@@ -1,0 +1,73 @@
+/*
+ * Topologies as text: which switches there are, how they are joined, and how they queue.
+ *
+ *   switch                         one ideal switch (the default; see fabric.h). Takes no options.
+ *   leaf-spine [OPTION]...         hosts on leaves, every leaf joined to every spine
+ *   rail [OPTION]...               the same, but NIC n of every host hangs on a leaf of rail n, so that traffic between
+ *                                  equal NICs of nearby hosts needs one switch; spines=0 leaves the rails apart
+ *
+ *   leaves=N            1..1024 (rail: of each rail)                                        [2; rail: 1]
+ *   rails=N             1..16, rail only                                                    [8]
+ *   spines=N            1..256; rail: 0..256                                                [2]
+ *   hosts-per-leaf=N    1..4096                                                             [32]
+ *   host-link=RATE      of the links to hosts, 1G..1600G                                    [400G]
+ *   uplink=RATE         of the links between leaf and spine                                 [400G]
+ *   latency=TIME        of every link with its share of the switch, 1ns..1ms                [300ns]
+ *   buffer=SIZE         of each switch, shared by its queues, 64K..1G                       [32M]
+ *   queue=SIZE          most that one queue may take of it (a lossy switch drops behind it) [a quarter]
+ *   pfc=on|off          lossless by priority flow control                                   [on]
+ *   xoff=SIZE xon=SIZE  bytes of one ingress and priority that stop and restart its sender  [256K, 128K]
+ *   ecn=on|off          marking between kmin and kmax                                       [on]
+ *   kmin=SIZE kmax=SIZE queue depth at which marking begins and above which all are marked  [100K, 400K]
+ *   pmax=PERCENT        probability just below kmax, 0..100                                 [20]
+ *   detect=TIME         until all switches route around a link that went down               [50us]
+ *
+ * A host of several NICs in a leaf-spine has them all on its leaf. SIZE: bytes, or with K, M, G (powers of 1024).
+ * RATE: gigabits a second, with G. TIME as in fault plans. Words are separated by blanks. Defaults are of the order of
+ * published ones where there are any (kmin, kmax, pmax: Zhu et al., "Congestion Control for Large-Scale RDMA
+ * Deployments", SIGCOMM 2015, scaled from 40G) and otherwise assumed.
+ *
+ * Parsing needs no simulation and has no state: any thread.
+ */
+#ifndef BELFRY_MODELS_FABRIC_TOPOLOGY_H
+#define BELFRY_MODELS_FABRIC_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+
+struct bf_fabric;
+
+enum bf_topology_kind { BF_TOPOLOGY_SWITCH, BF_TOPOLOGY_LEAF_SPINE, BF_TOPOLOGY_RAIL };
+
+/* What a text says, defaults filled in. */
+struct bf_topology {
+	enum bf_topology_kind kind;
+	bool pfc, ecn;
+	uint64_t leaves; /* of each rail */
+	uint64_t rails;  /* 1 in a leaf-spine */
+	uint64_t spines, hosts_per_leaf;
+	uint64_t host_gbps, up_gbps;
+	uint64_t latency_ps, detect_ps;
+	uint64_t buffer, queue, xoff, xon, kmin, kmax; /* bytes */
+	uint64_t pmax; /* percent */
+};
+
+/* -EINVAL with column and reason in `err`; `*out` is cleared then. NULL and "" are "switch". */
+int bf_topology_parse(const char *text, struct bf_topology *out, struct bf_error *err);
+
+/* The topology as text that parses to the same; like snprintf(). */
+size_t bf_topology_describe(const struct bf_topology *t, char *buf, size_t cap);
+
+/* Hosts that have a place, UINT32_MAX for the ideal switch. */
+uint32_t bf_topology_hosts(const struct bf_topology *t);
+
+/*
+ * Before the first port is attached. `t` is copied. -EBUSY afterwards, -EINVAL for values that no text gives, -ENOMEM;
+ * text in the simulation's error. Ports then name their place (bf_port_opts.host and .rail).
+ */
+int bf_fabric_set_topology(struct bf_fabric *f, const struct bf_topology *t);
+
+#endif
