@@ -58,6 +58,11 @@ struct bf_world_opts {
 	 * the PEs in order. NULL: all PEs are here. Calls for a PE of another process fail with -EREMOTE. Borrowed.
 	 */
 	struct bf_boot *ranks;
+	/*
+	 * Lanes that run of each warp of a GPU, the lowest; 0: all 32. A lane is an agent with a stack: a world of
+	 * thousands of PEs whose kernels work with one lane (per_lane in drivers/ibgda/kernels.h) has only that one.
+	 */
+	uint32_t lanes;
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
@@ -160,7 +165,7 @@ struct bf_backend {
 	 */
 	int (*address)(struct bf_world *w, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6]);
 	/*
-	 * Starts a grid on PE `pe` when run() is called: `blocks` x `warps` warps of 32 lanes, each lane runs
+	 * Starts a grid on PE `pe` when run() is called: `blocks` x `warps` warps of 32 lanes (opts.lanes), each runs
 	 * kernel(thread, arg) of the backend's platform. `kernel` comes from the kernel table of that platform
 	 * (drivers/ibgda/kernels.h).
 	 */

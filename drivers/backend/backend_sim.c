@@ -161,7 +161,7 @@ static int start_block(struct sim_world *w, const struct bf_grid *g, uint32_t in
 	b->next = w->blocks;
 	w->blocks = b;
 	b->warps = g->warps;
-	b->lanes = g->cpu ? 1 : BF_LANES;
+	b->lanes = g->cpu ? 1 : w->m.lanes;
 	b->warp = calloc(g->warps, sizeof(*b->warp));
 	b->lane = calloc((size_t)g->warps * b->lanes, sizeof(*b->lane));
 	if (!b->warp || !b->lane)
@@ -203,13 +203,14 @@ static int start_grids(struct sim_world *w)
 
 /*
  * Who waits for what. Lanes that wait only for siblings of their warp are left out as long as the one that they wait
- * for is in the list itself; a count stands for them.
+ * for is in the list itself; a count stands for them, and for those that find no room.
  */
 static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
 {
 	const size_t len = bf_agents_describe(sim, NULL, 0) + 1;
 	char *text = malloc(len), *rest = text, *line;
-	uint32_t left_out = 0;
+	const size_t last = 96; /* room for the counts */
+	uint32_t left_out = 0, more = 0;
 	size_t used = strlen(report);
 
 	if (!text)
@@ -220,10 +221,14 @@ static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
 			left_out++;
 			continue;
 		}
-		if (*line && used < cap)
+		if (*line && used + strlen(line) + 1 + last < cap)
 			used += (size_t)snprintf(report + used, cap - used, "%s\n", line);
+		else
+			more += *line != '\0';
 	}
-	if (left_out && used < cap)
+	if (more)
+		used += (size_t)snprintf(report + used, cap - used, "(and %u more that wait)\n", more);
+	if (left_out)
 		snprintf(report + used, cap - used, "(and %u lanes that wait for these)\n", left_out);
 	free(text);
 }

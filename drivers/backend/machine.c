@@ -86,6 +86,8 @@ static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts
 	if (m->nics > BF_NICS_MAX || m->ports > BF_NIC_PORTS_MAX)
 		return bf_fail(err, -EINVAL, "%u NICs of %u ports: must be 1 to %u of 1 to %u", m->nics, m->ports,
 			       BF_NICS_MAX, BF_NIC_PORTS_MAX);
+	if (m->lanes > BF_LANES)
+		return bf_fail(err, -EINVAL, "%u lanes of each warp: must be 1 to %u", m->lanes, BF_LANES);
 	if (opts->topology || opts->ranks)
 		return bf_fail(err, -ENOTSUP, "a topology and ranks are not supported by this build");
 	return 0;
@@ -102,6 +104,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	m->gpu_profile = opts->gpu ? *opts->gpu : bf_gpu_navi31;
 	m->nics = opts->nics ? opts->nics : 1;
 	m->ports = opts->ports ? opts->ports : 1;
+	m->lanes = opts->lanes ? opts->lanes : BF_LANES;
 	rc = check_opts(m, opts, err);
 	if (rc)
 		return rc;
@@ -363,25 +366,41 @@ struct bf_grid *bf_machine_next_grid(struct bf_world *m)
 	return g;
 }
 
+/* Queues have at most this part of a report: the threads that wait for them come after. */
+#define QUEUES_PART(cap) ((cap) / 2)
+
 struct describe {
 	const struct bf_pe *pe;
 	char *report;
 	size_t cap;
+	uint32_t nic, nics;
+	uint32_t left_out;
 };
+
+static bool has_room(struct describe *d)
+{
+	if (strlen(d->report) < QUEUES_PART(d->cap))
+		return true;
+	d->left_out++;
+	return false;
+}
 
 static void describe_qp(void *arg, const struct bf_mlx5_qp_info *q)
 {
 	static const char *const states[] = { "RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR" };
 	struct describe *d = arg;
 	const size_t used = strlen(d->report);
+	char nic[8] = "";
 
-	if (q->sq_completed == q->sq_producer && !q->syndrome && q->state == BF_MLX5_QPS_RTS)
+	if ((q->sq_completed == q->sq_producer && !q->syndrome && q->state == BF_MLX5_QPS_RTS) || !has_room(d))
 		return;
+	if (d->nics > 1)
+		snprintf(nic, sizeof(nic), ".nic%u", d->nic % BF_NICS_MAX);
 	snprintf(
 	    d->report + used, d->cap - used,
-	    "%s QP 0x%x %s: doorbell record %u, fetched %u, started %u, completed %u; PSN next %u, acknowledged %u; "
+	    "%s%s QP 0x%x %s: doorbell record %u, fetched %u, started %u, completed %u; PSN next %u, acknowledged %u; "
 	    "%u doorbells, %u retries",
-	    d->pe->name, q->qpn, q->state < BF_ARRAY_LEN(states) ? states[q->state] : "?", q->sq_producer,
+	    d->pe->name, nic, q->qpn, q->state < BF_ARRAY_LEN(states) ? states[q->state] : "?", q->sq_producer,
 	    q->sq_fetched, q->sq_started, q->sq_completed, q->send_psn, q->acked_psn, q->doorbells, q->retries);
 	if (q->syndrome)
 		snprintf(d->report + strlen(d->report), d->cap - strlen(d->report), "; syndrome 0x%02x vendor 0x%02x",
@@ -395,7 +414,8 @@ static void describe_nvme_queue(void *arg, const struct bf_nvme_queue_info *q)
 	struct describe *d = arg;
 	const size_t used = strlen(d->report);
 
-	if (q->sq_tail == q->sq_head && !q->executing && !q->held && !q->errors && q->cq_tail == q->cq_head)
+	if ((q->sq_tail == q->sq_head && !q->executing && !q->held && !q->errors && q->cq_tail == q->cq_head) ||
+	    !has_room(d))
 		return;
 	snprintf(d->report + used, d->cap - used,
 		 "%s SQ %u: tail doorbell %u, fetched up to %u of %u, executing %u, completed %" PRIu64 " (%" PRIu64
@@ -406,15 +426,20 @@ static void describe_nvme_queue(void *arg, const struct bf_nvme_queue_info *q)
 
 void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 {
-	for (uint32_t i = 0; i < m->npes; i++) {
-		struct describe d = { &m->pe[i], report, cap };
+	struct describe d = { .report = report, .cap = cap, .nics = m->nics };
 
-		for (uint32_t nic = 0; nic < BF_NICS_MAX && m->pe[i].nic[nic]; nic++)
-			bf_mlx5_each_qp(m->pe[i].nic[nic], describe_qp, &d);
-		if (m->pe[i].ssd)
-			bf_nvme_each_queue(m->pe[i].ssd, describe_nvme_queue, &d);
-		bf_machine_describe_sdma(&m->pe[i], report, cap);
+	for (uint32_t i = 0; i < m->npes; i++) {
+		d.pe = &m->pe[i];
+		for (d.nic = 0; d.nic < BF_NICS_MAX && d.pe->nic[d.nic]; d.nic++)
+			bf_mlx5_each_qp(d.pe->nic[d.nic], describe_qp, &d);
+		if (d.pe->ssd)
+			bf_nvme_each_queue(d.pe->ssd, describe_nvme_queue, &d);
+		if (strlen(report) < QUEUES_PART(cap))
+			bf_machine_describe_sdma(d.pe, report, cap);
 	}
+	if (d.left_out)
+		snprintf(report + strlen(report), cap - strlen(report), "(and %u more queues with work or an error)\n",
+			 d.left_out);
 }
 
 void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out)

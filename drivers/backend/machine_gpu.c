@@ -71,7 +71,7 @@ void bf_machine_describe_gpus(struct bf_world *m, char *report, size_t cap)
 	for (uint32_t i = 0; i < m->npes; i++) {
 		const size_t used = strlen(report);
 
-		if (m->pe[i].gpu && used < cap)
+		if (m->pe[i].gpu && used < cap / 4)
 			bf_gpu_describe(m->pe[i].gpu, report + used, cap - used);
 	}
 }

@@ -47,6 +47,7 @@ struct bf_world {
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
 	uint32_t npes, nics, ports;
+	uint32_t lanes;   /* that run of each warp of a GPU */
 	uint32_t devices; /* BF_DEVICE_* of each PE */
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;

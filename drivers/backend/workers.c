@@ -77,7 +77,7 @@ static int plan(struct bf_workers *w, struct bf_world *m)
 				.all = w,
 				.pe = g->pe,
 				.cpu = g->cpu,
-				.opts = { .lanes = g->cpu ? 1 : 0,
+				.opts = { .lanes = g->cpu ? 1 : m->lanes,
 					  .warp = i % g->warps,
 					  .warps = g->warps,
 					  .block = i / g->warps,
