@@ -21,6 +21,19 @@
 
 #include "sim/error.h"
 
+/* A message of any length, borrowed; and room for one, which is malloc()ed and grows. */
+struct bf_boot_part {
+	const void *data;
+	size_t bytes;
+};
+struct bf_boot_buf {
+	void *data;
+	size_t bytes, cap;
+};
+
+/* The longest that one call may carry from one PE to another. */
+#define BF_BOOT_BYTES_MAX ((size_t)1 << 30)
+
 struct bf_boot {
 	uint32_t pe, npes;
 	/*
@@ -32,9 +45,33 @@ struct bf_boot {
 	/* `in`: npes * bytes, the part for PE j at j * bytes; `out`: what PE j sent here at j * bytes. */
 	int (*alltoall)(struct bf_boot *b, const void *in, void *out, size_t bytes);
 	int (*barrier)(struct bf_boot *b);
+	/*
+	 * An alltoall of messages of any length: out[j] goes to PE j, in[j] gets what PE j sent here. One message each
+	 * way, lengths included. NULL: this kind has no such call of its own; bf_boot_exchange() makes one of the others.
+	 */
+	int (*exchange)(struct bf_boot *b, const struct bf_boot_part *out, struct bf_boot_buf *in);
 	/* This PE gives up: collective calls of all others fail from now on instead of waiting for it. */
 	void (*abort)(struct bf_boot *b);
+	/* NULL: it belongs to the call that made it. */
+	void (*close)(struct bf_boot *b);
 };
+
+/*
+ * The handle of this process among those that were started together: by `belfry launch` (socket.h names its variables)
+ * or by MPI's mpirun. `kind`: "auto" looks for either, "socket", "mpi", or "none". *out is NULL, with 0, when there are
+ * no others to be found. Otherwise 0 or a negative errno with text in `err`, which is kept for later calls; -ENOTSUP:
+ * this build or machine lacks what it takes. For bf_boot_close().
+ */
+int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **out);
+
+/* Leaves the others; does nothing with NULL. Whoever still calls gets -ECONNRESET. */
+void bf_boot_close(struct bf_boot *b);
+
+/* Whatever kind `b` is. `in`: npes rooms, zeroed before their first use; free() their data. */
+int bf_boot_exchange(struct bf_boot *b, const struct bf_boot_part *out, struct bf_boot_buf *in);
+
+/* Makes room for `bytes` and sets the length; what was in there is lost. 0 or -ENOMEM. */
+int bf_boot_buf_reserve(struct bf_boot_buf *buf, size_t bytes);
 
 /*
  * Local: runs fn(boot, arg) for each of `npes` PEs, from the first on, each as a coroutine that gives way inside
