@@ -15,7 +15,9 @@
 	 ((info)&BF_ROCE_HAS_ATOMIC ? sizeof(struct bf_roce_atomic_eth) : 0) +                                       \
 	 ((info)&BF_ROCE_HAS_EXT_ATOMIC ? sizeof(struct bf_roce_ext_atomic_eth) : 0) +                               \
 	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +     \
-	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0))
+	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0) +                                                   \
+	 ((info)&BF_ROCE_HAS_DCETH ? sizeof(struct bf_roce_dceth) : 0) +                                             \
+	 ((info)&BF_ROCE_HAS_DC_KEY ? sizeof(struct bf_roce_dc_key) : 0) + ((info)&BF_ROCE_HAS_DC_INFO ? 4 : 0))
 
 /* InfiniBand Architecture Specification vol. 1, tables "OpCode field" and "Packet headers by opcode". */
 static const struct {
@@ -23,7 +25,11 @@ static const struct {
 	uint16_t info;
 	uint8_t extension_len;
 } opcodes[256] = {
-#define OP(op, bits) [BF_RC_##op] = { #op, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits) }
+#define ENTRY(name, bits) { name, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits) }
+/* An RC opcode and its twin in the DC transport. */
+#define OP(op, bits)                                                                                                 \
+	[BF_RC_##op] = ENTRY(#op, bits),                                                                             \
+	[BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
 	OP(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
 	OP(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
 	OP(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
@@ -47,9 +53,18 @@ static const struct {
 	OP(FETCH_ADD, BF_ROCE_HAS_ATOMIC),
 	OP(SEND_LAST_INV, BF_ROCE_HAS_IETH | BF_ROCE_HAS_PAYLOAD),
 	OP(SEND_ONLY_INV, BF_ROCE_HAS_IETH | BF_ROCE_HAS_PAYLOAD),
+#undef OP
+#define OP(op, bits) [BF_RC_##op] = ENTRY(#op, bits), [BF_DC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
 	OP(EXT_COMPARE_SWAP, BF_ROCE_HAS_EXT_ATOMIC),
 	OP(EXT_FETCH_ADD, BF_ROCE_HAS_EXT_ATOMIC),
 #undef OP
+#define OP(op, bits) [BF_DC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
+	OP(CONNECT, BF_ROCE_HAS_DC_KEY),
+	OP(CONNECT_ACK, BF_ROCE_HAS_DC_INFO),
+	OP(DISCONNECT, 0),
+	OP(CNAK, BF_ROCE_HAS_DC_INFO),
+#undef OP
+#undef ENTRY
 };
 
 uint32_t bf_roce_opcode_info(uint8_t opcode)
@@ -60,6 +75,24 @@ uint32_t bf_roce_opcode_info(uint8_t opcode)
 const char *bf_roce_opcode_name(uint8_t opcode)
 {
 	return opcodes[opcode].name ? opcodes[opcode].name : "UNKNOWN";
+}
+
+uint8_t bf_roce_wire_opcode(const struct bf_roce *r)
+{
+	if (BF_LIKELY(!r->dc) || r->opcode >= BF_DC_CONNECT)
+		return r->opcode;
+	if (r->opcode == BF_RC_EXT_COMPARE_SWAP)
+		return BF_DC_EXT_COMPARE_SWAP;
+	return r->opcode == BF_RC_EXT_FETCH_ADD ? BF_DC_EXT_FETCH_ADD : (uint8_t)(BF_DC_FIRST + r->opcode);
+}
+
+uint8_t bf_roce_rc_opcode(uint8_t wire)
+{
+	if (wire == BF_DC_EXT_COMPARE_SWAP)
+		return BF_RC_EXT_COMPARE_SWAP;
+	if (wire == BF_DC_EXT_FETCH_ADD)
+		return BF_RC_EXT_FETCH_ADD;
+	return wire >= BF_DC_FIRST && wire <= BF_DC_LAST_RC ? (uint8_t)(wire - BF_DC_FIRST) : wire;
 }
 
 uint32_t bf_roce_header_len(uint8_t opcode)
@@ -118,13 +151,23 @@ static void put_lengths(uint8_t *frame, const struct bf_roce_path *path, uint32_
 	bf_put_be16(frame + UDP_OFFSET + 4, (uint16_t)after_ip);
 }
 
-static void put_bth(uint8_t *at, const struct bf_roce *r)
+static void put_bth(uint8_t *at, const struct bf_roce *r, uint8_t opcode)
 {
-	at[0] = r->opcode;
+	at[0] = opcode;
 	at[1] = (uint8_t)((r->solicited ? 0x80 : 0) | 0x40 | pad_of(r->payload_len) << 4);
 	bf_put_be16(at + 2, r->pkey);
 	bf_put_be32(at + 4, r->dest_qp & 0xffffff); /* FECN and BECN 0 */
 	bf_put_be32(at + 8, (r->ack_req ? 1u << 31 : 0) | (r->psn & 0xffffff));
+}
+
+static uint8_t *put_dceth(uint8_t *at, const struct bf_roce *r)
+{
+	at[0] = r->dc_flags;
+	bf_put_be24(at + 1, r->src_qp & 0xffffff);
+	bf_put_be16(at + 4, r->stream);
+	bf_put_be16(at + 6, 0);
+	bf_put_be32(at + 8, r->session);
+	return at + sizeof(struct bf_roce_dceth);
 }
 
 static uint8_t *put_reth(uint8_t *at, const struct bf_roce *r)
@@ -173,12 +216,15 @@ static uint8_t *put_aeth(uint8_t *at, const struct bf_roce *r)
 
 uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const struct bf_roce *r)
 {
-	uint32_t info = bf_roce_opcode_info(r->opcode), offset = bf_roce_header_len(r->opcode);
+	uint8_t opcode = bf_roce_wire_opcode(r);
+	uint32_t info = bf_roce_opcode_info(opcode), offset = bf_roce_header_len(opcode);
 	uint8_t *at = frame + EXT_OFFSET;
 
 	memcpy(frame, path->headers, sizeof(path->headers));
 	put_lengths(frame, path, offset - UDP_OFFSET + r->payload_len + pad_of(r->payload_len) + BF_ROCE_ICRC_LEN);
-	put_bth(frame + BF_ROCE_BTH_OFFSET, r);
+	put_bth(frame + BF_ROCE_BTH_OFFSET, r, opcode);
+	if (BF_UNLIKELY(info & BF_ROCE_HAS_DCETH))
+		at = put_dceth(at, r);
 	if (info & BF_ROCE_HAS_RETH)
 		at = put_reth(at, r);
 	if (info & BF_ROCE_HAS_ATOMIC)
@@ -193,6 +239,10 @@ uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const st
 	}
 	if (info & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH))
 		bf_put_be32(at, r->imm);
+	if (info & BF_ROCE_HAS_DC_KEY)
+		bf_put_be64(at, r->dc_key);
+	if (info & BF_ROCE_HAS_DC_INFO)
+		bf_put_be32(at, r->dc_info);
 	return offset;
 }
 
@@ -259,30 +309,39 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 
 	if (end < EXT_OFFSET + BF_ROCE_ICRC_LEN)
 		return bf_fail(err, -EBADMSG, "packet ends in its BTH or ICRC");
-	out->opcode = bth[0];
-	info = bf_roce_opcode_info(out->opcode);
+	info = bf_roce_opcode_info(bth[0]);
+	out->opcode = bf_roce_rc_opcode(bth[0]);
+	out->dc = info & BF_ROCE_HAS_DCETH;
 	if (bth[1] & 0x0f)
 		return bf_fail(err, -EBADMSG, "BTH version %u is not 0", bth[1] & 0x0f);
 	if (!info)
-		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of the RC transport", out->opcode);
+		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of the RC or DC transport", bth[0]);
 	out->solicited = bth[1] >> 7;
 	out->pad = bth[1] >> 4 & 3;
 	out->pkey = bf_get_be16(bth + 2);
 	out->dest_qp = bf_get_be24(bth + 5);
 	out->ack_req = bth[8] >> 7;
 	out->psn = bf_get_be24(bth + 9);
-	out->payload_offset = bf_roce_header_len(out->opcode);
+	out->payload_offset = bf_roce_header_len(bth[0]);
 	if (end < out->payload_offset + out->pad + BF_ROCE_ICRC_LEN)
 		return bf_fail(err, -EBADMSG, "%s packet of %u bytes is too short for its headers and pad",
-			       bf_roce_opcode_name(out->opcode), end);
+			       bf_roce_opcode_name(bth[0]), end);
 	body = end - out->payload_offset - out->pad - BF_ROCE_ICRC_LEN;
 	if (body && !(info & BF_ROCE_HAS_PAYLOAD))
-		return bf_fail(err, -EBADMSG, "%s packet carries %u bytes of payload", bf_roce_opcode_name(out->opcode),
-			       body);
+		return bf_fail(err, -EBADMSG, "%s packet carries %u bytes of payload", bf_roce_opcode_name(bth[0]), body);
 	if ((body + out->pad) & 3)
 		return bf_fail(err, -EBADMSG, "payload of %u bytes and pad of %u are no multiple of 4", body, out->pad);
 	out->payload_len = body;
 	return 0;
+}
+
+static const uint8_t *get_dceth(const uint8_t *at, struct bf_roce *out)
+{
+	out->dc_flags = at[0];
+	out->src_qp = bf_get_be24(at + 1);
+	out->stream = bf_get_be16(at + 4);
+	out->session = bf_get_be32(at + 8);
+	return at + sizeof(struct bf_roce_dceth);
 }
 
 static const uint8_t *get_reth(const uint8_t *at, struct bf_roce *out)
@@ -323,9 +382,11 @@ static const uint8_t *get_ext_atomic(const uint8_t *at, struct bf_roce *out)
 /* The lengths were checked by parse_bth(). */
 static void parse_extensions(const uint8_t *frame, struct bf_roce *out)
 {
-	uint32_t info = bf_roce_opcode_info(out->opcode);
+	uint32_t info = bf_roce_opcode_info(frame[BF_ROCE_BTH_OFFSET]);
 	const uint8_t *at = frame + EXT_OFFSET;
 
+	if (BF_UNLIKELY(out->dc))
+		at = get_dceth(at, out);
 	if (info & BF_ROCE_HAS_RETH)
 		at = get_reth(at, out);
 	if (info & BF_ROCE_HAS_ATOMIC)
@@ -343,6 +404,10 @@ static void parse_extensions(const uint8_t *frame, struct bf_roce *out)
 	}
 	if (info & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH))
 		out->imm = bf_get_be32(at);
+	if (info & BF_ROCE_HAS_DC_KEY)
+		out->dc_key = bf_get_be64(at);
+	if (info & BF_ROCE_HAS_DC_INFO)
+		out->dc_info = bf_get_be32(at);
 }
 
 int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf_roce *out, struct bf_error *err)
@@ -357,8 +422,8 @@ int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf
 	if (rc)
 		return rc;
 	if (check_icrc && bf_get_le32(frame + end - BF_ROCE_ICRC_LEN) != bf_roce_icrc(frame, end - BF_ROCE_ICRC_LEN))
-		return bf_fail(err, -EILSEQ, "ICRC of %s packet with PSN %u is wrong", bf_roce_opcode_name(out->opcode),
-			       out->psn);
+		return bf_fail(err, -EILSEQ, "ICRC of %s packet with PSN %u is wrong",
+			       bf_roce_opcode_name(frame[BF_ROCE_BTH_OFFSET]), out->psn);
 	parse_extensions(frame, out);
 	return 0;
 }

@@ -51,6 +51,29 @@ enum bf_roce_opcode {
 	 */
 	BF_RC_EXT_COMPARE_SWAP = 0xd3,
 	BF_RC_EXT_FETCH_ADD = 0xd4,
+	/*
+	 * The DC transport. What it does is known (US patents 8,213,315 and 8,761,189: connect packets that name the
+	 * initiator, data behind them at once or after an acknowledgement with a session number, one connection at a
+	 * time; mlx5_ifc.h: source QP number, access key, connection NAKs); its packets are not. These opcodes are the
+	 * model's own, from the manufacturer range: requests and responses as of RC, each 0xe0 above it, with
+	 * struct bf_roce_dceth behind BTH.
+	 */
+	BF_DC_FIRST = 0xe0,
+	BF_DC_LAST_RC = 0xe0 + BF_RC_SEND_ONLY_INV,
+	BF_DC_EXT_COMPARE_SWAP = 0xf9,
+	BF_DC_EXT_FETCH_ADD = 0xfa,
+	BF_DC_CONNECT = 0xfc,     /* struct bf_roce_dc_key follows; PSN: the first that will be sent */
+	BF_DC_CONNECT_ACK = 0xfd, /* 4 bytes follow: the responder's session number */
+	BF_DC_DISCONNECT = 0xfe,
+	BF_DC_CNAK = 0xff, /* 4 bytes follow: enum bf_roce_cnak */
+};
+
+/* Why a DC target refuses a packet. */
+enum bf_roce_cnak {
+	BF_CNAK_NO_CONTEXT = 1, /* not connected, or no longer: connect again */
+	BF_CNAK_BUSY = 2,       /* all responder contexts are in use: later */
+	BF_CNAK_KEY = 3,        /* access key violation */
+	BF_CNAK_HANDSHAKE = 4,  /* the target wants a full handshake */
 };
 
 struct bf_roce_bth {
@@ -91,6 +114,24 @@ struct bf_roce_ext_atomic_eth {
 };
 BF_STATIC_ASSERT(sizeof(struct bf_roce_ext_atomic_eth) == 48, "ExtAtomicETH");
 
+/*
+ * Behind BTH in every DC packet. Requests name the initiator and its session; responses the target, and the session of
+ * the request. In a full handshake requests carry the session that the target gave, so that old packets cannot pass.
+ */
+struct bf_roce_dceth {
+	uint8_t flags; /* BF_DCETH_* */
+	struct bf_be24 src_qp;
+	struct bf_be16 stream;
+	struct bf_be16 reserved;
+	struct bf_be32 session;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_dceth) == 12, "DCETH");
+#define BF_DCETH_FULL 1u /* full handshake */
+
+struct bf_roce_dc_key {
+	struct bf_be64 key;
+};
+
 struct bf_roce_aeth {
 	uint8_t syndrome; /* 000ccccc ACK, 001ttttt RNR NAK, 011nnnnn NAK */
 	struct bf_be24 msn;
@@ -106,7 +147,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_roce_aeth) == 4, "AETH");
 
 /* One packet, decoded. On building: set what the opcode needs, leave the rest zero. */
 struct bf_roce {
-	uint8_t opcode;
+	uint8_t opcode; /* of a DC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
+	bool dc;        /* with DCETH */
 	bool solicited, ack_req;
 	uint8_t pad;
 	uint16_t pkey;
@@ -120,6 +162,11 @@ struct bf_roce {
 	uint32_t msn;           /* AETH */
 	uint64_t atomic_orig;   /* AtomicAckETH */
 	uint32_t imm;           /* ImmDt or IETH (invalidated rkey), host order */
+	uint32_t src_qp, session; /* DCETH */
+	uint16_t stream;          /* DCETH */
+	uint8_t dc_flags;         /* DCETH */
+	uint32_t dc_info;         /* CONNECT_ACK: session; CNAK: reason */
+	uint64_t dc_key;          /* CONNECT */
 	uint32_t src_ipv4, dst_ipv4;
 	uint16_t src_port;      /* UDP source port */
 	uint32_t payload_offset; /* from the start of the frame */
@@ -135,11 +182,17 @@ struct bf_roce {
 #define BF_ROCE_HAS_IMM 32u
 #define BF_ROCE_HAS_IETH 64u
 #define BF_ROCE_HAS_PAYLOAD 128u
+#define BF_ROCE_HAS_DCETH 256u
+#define BF_ROCE_HAS_DC_KEY 512u
+#define BF_ROCE_HAS_DC_INFO 1024u
 #define BF_ROCE_KNOWN 0x8000u
 
-/* Bits above for an opcode; 0 for one that is not RC or not known. */
+/* Bits above for an opcode as it is on the wire; 0 for one that is not RC or DC or not known. */
 uint32_t bf_roce_opcode_info(uint8_t opcode);
-const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", or "UNKNOWN" */
+const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", "DC_WRITE_ONLY", or "UNKNOWN" */
+/* The opcode of `r` on the wire, and what one on the wire corresponds to (RC opcodes: themselves). */
+uint8_t bf_roce_wire_opcode(const struct bf_roce *r);
+uint8_t bf_roce_rc_opcode(uint8_t wire);
 
 /* A path: what is the same in every packet of a QP. Made once when the QP's address is set. */
 struct bf_roce_path {
@@ -154,7 +207,7 @@ struct bf_roce_path_opts {
 };
 void bf_roce_path_init(struct bf_roce_path *path, const struct bf_roce_path_opts *opts);
 
-/* Bytes of headers that a packet with this opcode has, Ethernet to the last extension header. */
+/* Bytes of headers that a packet with this opcode on the wire has, Ethernet to the last extension header. */
 uint32_t bf_roce_header_len(uint8_t opcode);
 
 /*

@@ -63,6 +63,31 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_ctrl) == 16, "ctrl segment");
 #define BF_MLX5_OPMOD_EXT_4B 0x08u /* 0x08 | (log2(size) - 2) */
 #define BF_MLX5_OPMOD_EXT_8B 0x09u
 
+/*
+ * Address vector of a DC WQE, between control and remote address segment (mlx5dv.h struct mlx5_wqe_av): the first 16
+ * bytes (compact form), or all 48 when BF_MLX5_AV_EXT is set. Compact vectors name the peer by LID. Ethernet has none:
+ * the model takes `rlid` as the low 16 bits of the peer's IPv4 address in the sending port's /16 network, so that the
+ * form can be used (assumed). In the full form it is the UDP source port, 0 for one of the device's choice.
+ */
+struct bf_mlx5_av {
+	struct bf_be64 dc_key;
+	struct bf_be32 dqp_dct;
+	uint8_t stat_rate_sl, fl_mlid;
+	struct bf_be16 rlid;
+	/* Full form. */
+	uint8_t reserved[4];
+	uint8_t rmac[6];
+	uint8_t tclass, hop_limit;
+	struct bf_be32 grh_gid_fl;
+	uint8_t rgid[16]; /* ::ffff:a.b.c.d */
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_av) == 48, "address vector");
+
+#define BF_MLX5_AV_COMPACT 16u /* bytes */
+#define BF_MLX5_AV_FULL 48u
+#define BF_MLX5_AV_EXT 0x80000000u /* of dqp_dct */
+#define BF_MLX5_AV_DCT BF_MASK(23, 0)
+
 struct bf_mlx5_raddr {
 	struct bf_be64 va;
 	struct bf_be32 rkey;
@@ -218,10 +243,15 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_QUERY_QP = 0x50b,
 	BF_MLX5_CMD_SQD_RTS_QP = 0x50c,
 	BF_MLX5_CMD_RTS2SQD_QP = 0x50d,
+	BF_MLX5_CMD_CREATE_DCT = 0x710,
+	BF_MLX5_CMD_DESTROY_DCT = 0x711, /* drained first */
+	BF_MLX5_CMD_DRAIN_DCT = 0x712,
+	BF_MLX5_CMD_QUERY_DCT = 0x713,
 	BF_MLX5_CMD_ALLOC_PD = 0x800,
 	BF_MLX5_CMD_DEALLOC_PD = 0x801,
 	BF_MLX5_CMD_ALLOC_UAR = 0x802,
 	BF_MLX5_CMD_DEALLOC_UAR = 0x803,
+	BF_MLX5_CMD_ACCESS_REG = 0x805,
 	BF_MLX5_CMD_CREATE_UMEM = 0xa08,
 	BF_MLX5_CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -302,9 +332,18 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CREATE_QP_LEN 272
 #define BF_MODIFY_QP_LEN 272
 
+/* RTS2RTS with an extended context: resets an errored stream of a DCI (libmlx5 mlx5dv_dci_stream_id_reset()). */
+#define BF_MODIFY_QP_EXT 0x08, 0x80000000u
+#define BF_MODIFY_QP_EXT_MASK 0x108 /* be64 */
+#define BF_MODIFY_QP_EXT_MASK_STREAM 1ull
+#define BF_MODIFY_QP_EXT_STREAM 0x110, 0x0000ffffu
+#define BF_MODIFY_QP_EXT_LEN 0x1d0
+
 #define BF_QPC_LEN 232
 #define BF_QPC_STATE 0x00, 0xf0000000u
 #define BF_QPC_ST 0x00, 0x00ff0000u
+#define BF_QPC_ST_RC 0u
+#define BF_QPC_ST_DCI 5u
 #define BF_QPC_PM_STATE 0x00, 0x00001800u
 #define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
 #define BF_QPC_PD 0x04, 0x00ffffffu
@@ -315,6 +354,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_NO_SQ 0x08, 0x00008000u
 #define BF_QPC_LOG_SQ_SIZE 0x08, 0x00007800u
 #define BF_QPC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_QPC_FULL_HANDSHAKE 0x10, 0x10000000u /* DCI: data wait for the connection's acknowledgement */
 #define BF_QPC_USER_INDEX 0x10, 0x00ffffffu
 #define BF_QPC_LOG_PAGE_SIZE 0x14, 0x1f000000u
 #define BF_QPC_REMOTE_QPN 0x14, 0x00ffffffu
@@ -324,7 +364,9 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_RETRY_COUNT 0x70, 0x00070000u
 #define BF_QPC_RNR_RETRY 0x70, 0x0000e000u
 #define BF_QPC_NEXT_SEND_PSN 0x78, 0x00ffffffu
+#define BF_QPC_LOG_DCI_STREAMS 0x7c, 0x1f000000u
 #define BF_QPC_CQN_SND 0x7c, 0x00ffffffu
+#define BF_QPC_LOG_DCI_ERRORED 0x80, 0x1f000000u /* this many streams in error put the DCI into error, too */
 #define BF_QPC_LAST_ACKED_PSN 0x88, 0x00ffffffu
 #define BF_QPC_SSN 0x8c, 0x00ffffffu
 #define BF_QPC_LOG_RRA_MAX 0x90, 0x00e00000u
@@ -343,6 +385,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_SW_SQ_COUNTER 0xb4, 0x0000ffffu
 #define BF_QPC_HW_RQ_COUNTER 0xb8, 0xffffffffu
 #define BF_QPC_SW_RQ_COUNTER 0xbc, 0xffffffffu
+#define BF_QPC_DC_ACCESS_KEY 0xc8 /* be64 */
 #define BF_QPC_DBR_UMEM_VALID 0xd0, 0x10000000u
 #define BF_QPC_DBR_UMEM_ID 0xe4, 0xffffffffu
 
@@ -359,6 +402,90 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_PATH_PORT 0x24, 0x00ff0000u
 #define BF_PATH_RMAC_HI 0x24, 0x0000ffffu
 #define BF_PATH_RMAC_LO 0x28, 0xffffffffu
+
+/* CREATE_DCT input, QUERY_DCT output: context at 0x10. The SRQ is not looked at: see dct.c. */
+#define BF_DCT_DCTC 0x10
+#define BF_CREATE_DCT_LEN 128
+
+#define BF_DCTC_LEN 64
+#define BF_DCTC_STATE 0x00, 0x0f000000u
+#define BF_DCTC_STATE_ACTIVE 0u
+#define BF_DCTC_STATE_DRAINING 1u
+#define BF_DCTC_STATE_DRAINED 2u
+#define BF_DCTC_USER_INDEX 0x04, 0x00ffffffu
+#define BF_DCTC_CQN 0x08, 0x00ffffffu
+#define BF_DCTC_ATOMIC_MODE 0x0c, 0x00f00000u
+#define BF_DCTC_RRE 0x0c, 0x00080000u
+#define BF_DCTC_RWE 0x0c, 0x00040000u
+#define BF_DCTC_RAE 0x0c, 0x00020000u
+#define BF_DCTC_FULL_HANDSHAKE 0x0c, 0x00002000u /* refuses initiators that do half a handshake */
+#define BF_DCTC_MIN_RNR_NAK 0x10, 0x00001f00u
+#define BF_DCTC_SRQN 0x14, 0x00ffffffu
+#define BF_DCTC_PD 0x18, 0x00ffffffu
+#define BF_DCTC_TCLASS 0x1c, 0xff000000u
+#define BF_DCTC_ACCESS_KEY 0x20 /* be64 */
+#define BF_DCTC_MTU 0x28, 0x07000000u
+#define BF_DCTC_PORT 0x28, 0x00ff0000u
+#define BF_DCTC_GID_INDEX 0x2c, 0x00ff0000u
+#define BF_DCTC_HOP_LIMIT 0x2c, 0x000000ffu
+#define BF_DCTC_KEY_VIOLATIONS 0x30, 0xffffffffu
+#define BF_DCTC_DSCP 0x34, 0x0000003fu
+
+/* ACCESS_REG: register number at 0x08, register at 0x10; op_mod 1 reads. PAOS tells a port's state. */
+#define BF_ACCESS_REG_ID 0x08, 0x0000ffffu
+#define BF_ACCESS_REG_READ 1u
+#define BF_ACCESS_REG_DATA 0x10
+#define BF_REG_PAOS 0x5006u
+#define BF_PAOS_LEN 16
+#define BF_PAOS_PORT 0x00, 0x00ff0000u
+#define BF_PAOS_ADMIN 0x00, 0x00000f00u
+#define BF_PAOS_OPER 0x00, 0x0000000fu
+#define BF_PAOS_UP 1u
+#define BF_PAOS_DOWN 2u
+
+/* QUERY_HCA_CAP: op_mod = type << 1 | 1 for the current values; capabilities at 0x10 (mlx5_ifc.h cmd_hca_cap). */
+#define BF_HCA_CAP 0x10
+#define BF_HCA_CAP_GENERAL 0u
+#define BF_HCA_CAP_ATOMIC 3u
+#define BF_CAP_LOG_MAX_QP_SZ 0x10, 0x00ff0000u
+#define BF_CAP_LOG_MAX_QP 0x10, 0x0000001fu
+#define BF_CAP_LOG_MAX_CQ_SZ 0x18, 0x00ff0000u
+#define BF_CAP_LOG_MAX_CQ 0x18, 0x0000001fu
+#define BF_CAP_LOG_MAX_MKEY 0x1c, 0x003f0000u
+#define BF_CAP_LOG_MAX_RA_REQ_DC 0x24, 0x003f0000u
+#define BF_CAP_LOG_MAX_RA_RES_DC 0x24, 0x0000003fu
+#define BF_CAP_LOG_MAX_RA_REQ_QP 0x28, 0x003f0000u
+#define BF_CAP_LOG_MAX_RA_RES_QP 0x28, 0x0000003fu
+#define BF_CAP_PORT_TYPE 0x34, 0x00000300u /* 1: Ethernet */
+#define BF_CAP_NUM_PORTS 0x34, 0x000000ffu
+#define BF_CAP_LOG_MAX_MSG 0x38, 0x1f000000u
+#define BF_CAP_CQE_VERSION 0x3c, 0x0000000fu
+#define BF_CAP_COMPACT_AV 0x40, 0x80000000u
+#define BF_CAP_DC_REQ_SCAT_CQE 0x40, 0x00080000u
+#define BF_CAP_DCT 0x40, 0x00000020u
+#define BF_CAP_ROCE 0x40, 0x00000004u
+#define BF_CAP_ATOMIC 0x40, 0x00000002u
+#define BF_CAP_CQ_OI 0x44, 0x80000000u
+#define BF_CAP_RC 0x44, 0x00000001u
+#define BF_CAP_UAR_4K 0x48, 0x80000000u
+#define BF_CAP_BF 0x4c, 0x80000000u
+#define BF_CAP_LOG_BF_REG_SIZE 0x4c, 0x001f0000u
+#define BF_CAP_MAX_WQE_SQ 0x50, 0x0000ffffu
+#define BF_CAP_MAX_WQE_SQ_DC 0x58, 0x0000ffffu
+#define BF_CAP_LOG_MAX_DCT_CONNECTIONS 0xac, 0x0000001fu
+#define BF_CAP_LOG_MAX_DCI_STREAMS 0xb0, 0x001f0000u
+#define BF_CAP_LOG_MAX_DCI_ERRORED 0xb0, 0x00001f00u
+#define BF_CAP_NUM_VHCA_PORTS 0xc0, 0x0000ff00u
+#define BF_HCA_CAP_LEN 0xc4
+#define BF_ATOMIC_CAP_8B_HOST 0x08, 0xc0000000u
+#define BF_ATOMIC_CAP_OPERATIONS 0x10, 0x0000ffffu
+#define BF_ATOMIC_CS 1u
+#define BF_ATOMIC_FA 2u
+#define BF_ATOMIC_MASKED_CS 4u
+#define BF_ATOMIC_MASKED_FA 8u
+#define BF_ATOMIC_CAP_SIZE_QP 0x14, 0x0000ffffu /* a bit for each size in bytes, at its value */
+#define BF_ATOMIC_CAP_SIZE_DC 0x18, 0x0000ffffu
+#define BF_ATOMIC_CAP_LEN 0x1c
 
 /* CREATE_MKEY input: context at 0x10; translation is by address here (access_mode PA over the device's IOAS). */
 #define BF_CREATE_MKEY_MKC 0x10

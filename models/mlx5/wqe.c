@@ -3,23 +3,23 @@
 
 #include <errno.h>
 
-/* What each opcode's segments are, in order: ctrl, [raddr], [atomic], data or inline (mlx5.md section 1.3). */
+/* What each opcode's segments are, in order: ctrl, [AV], [raddr], [atomic], data or inline (mlx5.md section 1.3). */
 #define HAS_RADDR 1u
 #define HAS_ATOMIC 2u
 #define HAS_DATA 4u
 #define MAY_INLINE 8u
 #define NO_CHECK 16u /* what follows the control segment is not read */
 #define KNOWN 32u
+#define LOCAL 64u /* nothing goes to the wire: no address vector on any transport */
 
 static uint32_t shape(uint8_t opcode)
 {
 	switch (opcode) {
 	case BF_MLX5_OP_NOP:
-		return KNOWN | NO_CHECK;
 	case BF_MLX5_OP_UMR:
-		return KNOWN | NO_CHECK;
+		return KNOWN | NO_CHECK | LOCAL;
 	case BF_MLX5_OP_DUMP:
-		return KNOWN | HAS_DATA;
+		return KNOWN | HAS_DATA | LOCAL;
 	case BF_MLX5_OP_SEND:
 	case BF_MLX5_OP_SEND_IMM:
 	case BF_MLX5_OP_SEND_INVAL:
@@ -56,6 +56,28 @@ static const void *segment(struct cursor *c, uint32_t len, const char *what)
 	}
 	c->at += len;
 	return p;
+}
+
+static int decode_av(struct cursor *c, struct bf_mlx5_wqe *w)
+{
+	const struct bf_mlx5_av *av = segment(c, BF_MLX5_AV_COMPACT, "address vector");
+
+	if (!av)
+		return -EINVAL;
+	w->dc_key = bf_be64(av->dc_key);
+	w->dct = (uint32_t)BF_FIELD_GET(BF_MLX5_AV_DCT, bf_be32(av->dqp_dct));
+	w->udp_sport = bf_be16(av->rlid);
+	w->av_len = BF_MLX5_AV_COMPACT;
+	if (!(bf_be32(av->dqp_dct) & BF_MLX5_AV_EXT))
+		return 0;
+	if (!segment(c, BF_MLX5_AV_FULL - BF_MLX5_AV_COMPACT, "rest of the address vector"))
+		return -EINVAL;
+	memcpy(w->rmac, av->rmac, sizeof(w->rmac));
+	memcpy(w->rgid, av->rgid, sizeof(w->rgid));
+	w->tclass = av->tclass;
+	w->hop_limit = av->hop_limit;
+	w->av_len = BF_MLX5_AV_FULL;
+	return 0;
 }
 
 static int decode_raddr(struct cursor *c, struct bf_mlx5_wqe *w)
@@ -189,9 +211,10 @@ static void decode_ctrl(const struct bf_mlx5_ctrl *ctrl, struct bf_mlx5_wqe *out
 	out->ce = (uint8_t)BF_FIELD_GET(BF_MLX5_CTRL_CE, ctrl->fm_ce_se);
 	out->solicited = ctrl->fm_ce_se & BF_MLX5_CTRL_SOLICITED;
 	out->imm = bf_be32(ctrl->imm);
+	out->stream = bf_be16(ctrl->dci_stream);
 }
 
-int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
+static int decode(const void *bytes, uint32_t len, bool dc, struct bf_mlx5_wqe *out, struct bf_error *err)
 {
 	struct cursor c = { .bytes = bytes, .at = sizeof(struct bf_mlx5_ctrl), .err = err };
 	uint32_t s;
@@ -213,13 +236,25 @@ int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out,
 		return bf_fail(err, -EINVAL, "control segment at byte 3: opcode 0x%02x is unknown", out->opcode);
 	if (s & NO_CHECK)
 		return 0;
-	if (s & HAS_RADDR)
+	if (dc && !(s & LOCAL))
+		status = decode_av(&c, out);
+	if (!status && s & HAS_RADDR)
 		status = decode_raddr(&c, out);
 	if (!status && s & HAS_ATOMIC)
 		status = decode_atomic(&c, out);
 	if (!status && s & HAS_DATA)
 		status = decode_data(&c, out, s & MAY_INLINE);
 	return status ? status : check_whole(&c, out);
+}
+
+int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
+{
+	return decode(bytes, len, false, out, err);
+}
+
+int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
+{
+	return decode(bytes, len, true, out, err);
 }
 
 uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max, uint64_t *total)

@@ -19,7 +19,7 @@ struct bf_mlx5_sge {
 	uint32_t len;
 };
 
-/* A send WQE, decoded (transport RC: no address vector). Integers in host order. */
+/* A send WQE, decoded. Integers in host order. */
 struct bf_mlx5_wqe {
 	uint8_t opcode, opmod;
 	uint16_t index; /* WQEBB counter in the control segment */
@@ -28,6 +28,13 @@ struct bf_mlx5_wqe {
 	uint8_t signature, fm, ce;
 	bool solicited;
 	uint32_t imm;
+	uint16_t stream;   /* DC: channel in the control segment */
+	uint8_t av_len;    /* DC: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
+	uint8_t tclass, hop_limit;
+	uint32_t dct;      /* DC: this and the rest from the address vector */
+	uint64_t dc_key;
+	uint16_t udp_sport; /* compact form: LID */
+	uint8_t rmac[6], rgid[16];
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
@@ -47,6 +54,12 @@ struct bf_mlx5_wqe {
  */
 int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
+/*
+ * The same for a WQE of a DC initiator: all that go to the wire (not NOP, DUMP, UMR) have an address vector. Nothing in
+ * the bytes tells the two apart.
+ */
+int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+
 /* Receive WQE of `stride` bytes: the list up to lkey 0x100 or the stride's end. Returns the number of SGEs. */
 uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max,
 			     uint64_t *total);
@@ -59,6 +72,7 @@ const char *bf_mlx5_vendor_text(uint8_t syndrome, uint8_t vendor);
 
 /* Prints every field, one per line, with the bytes it came from. Malformed input: what could be read, then why not. */
 void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len);
+void bf_mlx5_dc_wqe_print(FILE *out, const void *bytes, uint32_t len);
 void bf_mlx5_cqe_print(FILE *out, const void *cqe64);
 
 #endif

@@ -100,7 +100,7 @@ static void line(FILE *out, const uint8_t *bytes, uint32_t at, uint32_t len, con
 	fprintf(out, "%*s  %-14s ", 16 - width, "", name);
 }
 
-static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w, bool dc)
 {
 	static const char *const fences[8] = { "none",	     "initiator small fence", "fence", "strong ordering",
 					       "fence + small", "reserved",	      "reserved", "reserved" };
@@ -118,17 +118,43 @@ static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
 	fprintf(out, "%u (%u bytes, %u WQEBB)\n", w->ds, w->ds * BF_MLX5_DS, w->wqebbs);
 	line(out, b, 8, 1, "signature");
 	fprintf(out, "0x%02x\n", w->signature);
+	if (dc) {
+		line(out, b, 9, 2, "dci_stream");
+		fprintf(out, "%u\n", w->stream);
+	}
 	line(out, b, 11, 1, "fm_ce_se");
 	fprintf(out, "fence: %s; completion: %s%s\n", fences[w->fm], ces[w->ce], w->solicited ? "; solicited" : "");
 	line(out, b, 12, 4, "imm");
 	fprintf(out, "0x%08x\n", w->imm);
 }
 
+static void print_av(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+{
+	line(out, b, 16, 8, "dc_key");
+	fprintf(out, "0x%llx\n", (unsigned long long)w->dc_key);
+	line(out, b, 24, 4, "dqp_dct");
+	fprintf(out, "DCT 0x%x, %s address vector\n", w->dct, w->av_len == BF_MLX5_AV_FULL ? "full" : "compact");
+	line(out, b, 30, 2, w->av_len == BF_MLX5_AV_FULL ? "udp_sport" : "rlid");
+	fprintf(out, "0x%x\n", w->udp_sport);
+	if (w->av_len == BF_MLX5_AV_COMPACT)
+		return;
+	line(out, b, 36, 6, "rmac");
+	fprintf(out, "%02x:%02x:%02x:%02x:%02x:%02x\n", w->rmac[0], w->rmac[1], w->rmac[2], w->rmac[3], w->rmac[4],
+		w->rmac[5]);
+	line(out, b, 42, 1, "tclass");
+	fprintf(out, "0x%02x\n", w->tclass);
+	line(out, b, 43, 1, "hop_limit");
+	fprintf(out, "%u\n", w->hop_limit);
+	line(out, b, 48, 8, "rgid");
+	fprintf(out, "%08x:%08x:%08x:%08x\n", bf_get_be32(w->rgid), bf_get_be32(w->rgid + 4), bf_get_be32(w->rgid + 8),
+		bf_get_be32(w->rgid + 12));
+}
+
 static void print_atomic(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
 {
 	bool cs = w->opcode == BF_MLX5_OP_ATOMIC_CS || w->opcode == BF_MLX5_OP_ATOMIC_MASKED_CS;
 	bool masked = w->opcode == BF_MLX5_OP_ATOMIC_MASKED_CS || w->opcode == BF_MLX5_OP_ATOMIC_MASKED_FA;
-	uint32_t at = 32, n = w->atomic_size;
+	uint32_t at = 32u + w->av_len, n = w->atomic_size;
 
 	line(out, b, at, n, cs ? "swap" : "add");
 	fprintf(out, "0x%llx\n", (unsigned long long)w->swap_add);
@@ -167,31 +193,43 @@ static void print_payload(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe 
 	}
 }
 
-void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len)
+static void print_wqe(FILE *out, const void *bytes, uint32_t len, bool dc)
 {
 	const uint8_t *b = bytes;
 	struct bf_mlx5_wqe w;
 	struct bf_error err = { 0 };
-	int status = bf_mlx5_wqe_decode(bytes, len, &w, &err);
+	int status = dc ? bf_mlx5_dc_wqe_decode(bytes, len, &w, &err) : bf_mlx5_wqe_decode(bytes, len, &w, &err);
 
 	if (len >= sizeof(struct bf_mlx5_ctrl))
-		print_ctrl(out, b, &w);
+		print_ctrl(out, b, &w, dc);
 	if (status) {
 		fprintf(out, "malformed: %s\n", err.text);
 		return;
 	}
 	if (w.opcode == BF_MLX5_OP_NOP || w.opcode == BF_MLX5_OP_UMR)
 		return;
+	if (w.av_len)
+		print_av(out, b, &w);
 	if (w.opcode == BF_MLX5_OP_RDMA_WRITE || w.opcode == BF_MLX5_OP_RDMA_WRITE_IMM ||
 	    w.opcode == BF_MLX5_OP_RDMA_READ || w.atomic_size) {
-		line(out, b, 16, 8, "raddr");
+		line(out, b, 16u + w.av_len, 8, "raddr");
 		fprintf(out, "0x%llx\n", (unsigned long long)w.raddr);
-		line(out, b, 24, 4, "rkey");
+		line(out, b, 24u + w.av_len, 4, "rkey");
 		fprintf(out, "0x%x\n", w.rkey);
 	}
 	if (w.atomic_size)
 		print_atomic(out, b, &w);
 	print_payload(out, b, &w);
+}
+
+void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len)
+{
+	print_wqe(out, bytes, len, false);
+}
+
+void bf_mlx5_dc_wqe_print(FILE *out, const void *bytes, uint32_t len)
+{
+	print_wqe(out, bytes, len, true);
 }
 
 static void print_error(FILE *out, const uint8_t *b)
