@@ -6,8 +6,18 @@
 #include "tools/input.h"
 #include "tools/sdma_picture.h"
 #include "traces/pcapng.h"
+#include "traces/perfetto.h"
+#include "traces/vcd.h"
 
-enum { TO_PCAPNG, TO_JSONL, TO_SVG };
+enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD };
+
+/* "run.pf: 12 tracks, 3456 events" on standard output, when that is not where the export goes. */
+static void tell(const struct bf_args *args, FILE *out, uint64_t n, const char *what, uint64_t m, const char *of)
+{
+	if (out != stdout && !bf_arg_json(args))
+		printf("%s: %llu %s, %llu %s\n", bf_arg_text(args, "o"), (unsigned long long)n, what,
+		       (unsigned long long)m, of);
+}
 
 static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
@@ -15,9 +25,8 @@ static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *o
 	struct bf_pcapng_result r = { 0 };
 	int rc = bf_pcapng_export(t, &o, out, &r, err);
 
-	if ((!rc || rc == -EBADMSG) && out != stdout && !bf_arg_json(args))
-		printf("%s: %llu packets of %llu ports\n", bf_arg_text(args, "o"), (unsigned long long)r.packets,
-		       (unsigned long long)r.interfaces);
+	if (!rc || rc == -EBADMSG)
+		tell(args, out, r.packets, "packets of", r.interfaces, "ports");
 	return rc;
 }
 
@@ -47,6 +56,27 @@ static int export_svg(struct bf_trace *t, FILE *out, struct bf_error *err)
 	return rc;
 }
 
+static int export_perfetto(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	const struct bf_timeline_options o = { .memory = bf_arg_flag(args, "memory") };
+	struct bf_perfetto_result r = { 0 };
+	int rc = bf_perfetto_export(t, &o, out, &r, err);
+
+	if (!rc || rc == -EBADMSG)
+		tell(args, out, r.tracks, "tracks", r.events, "events");
+	return rc;
+}
+
+static int export_vcd(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+{
+	struct bf_vcd_result r = { 0 };
+	int rc = bf_vcd_export(t, out, &r, err);
+
+	if (!rc || rc == -EBADMSG)
+		tell(args, out, r.signals, "signals", r.changes, "changes");
+	return rc;
+}
+
 static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
 	switch (bf_arg_u64(args, "to")) {
@@ -54,6 +84,10 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 		return export_pcapng(args, t, out, err);
 	case TO_SVG:
 		return export_svg(t, out, err);
+	case TO_PERFETTO:
+		return export_perfetto(args, t, out, err);
+	case TO_VCD:
+		return export_vcd(args, t, out, err);
 	default:
 		return export_jsonl(t, out, err);
 	}
@@ -82,9 +116,11 @@ static int export(const struct bf_args *args)
 	int code;
 
 	if (!bf_arg_given(args, "to"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng, --to=jsonl or --to=svg");
+		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng, jsonl, svg, perfetto or vcd");
 	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
+	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto");
 	if (to_file)
 		out = fopen(path, "wb");
 	if (!out)
@@ -106,9 +142,10 @@ static int export(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg", .help = "the form" },
+	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg|perfetto|vcd", .help = "the form" },
 	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
+	{ .name = "memory", .kind = BF_OPT_FLAG, .help = "perfetto: drivers' single stores, loads and atomics, too" },
 	{ 0 },
 };
 
@@ -116,11 +153,15 @@ const struct bf_command bf_cmd_export = {
 	.name = "export",
 	.usage = "export TRACE --to=FORM [-o FILE]",
 	.summary = "write a trace in another program's form",
-	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
-		   "as well.\n"
-		   "svg: the surfaces that sub-window copies filled, of a run of sdma-rect.\n"
-		   "\n"
-		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng",
+	.details =
+	    "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
+	    "as well.\n"
+	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect.\n"
+	    "perfetto: tracks of agents, queues, ports and engines, with arrows from doorbell to completion, for\n"
+	    "ui.perfetto.dev. vcd: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
+	    "\n"
+	    "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
+	    "  belfry export run.bft --to=perfetto -o run.perfetto-trace",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,
