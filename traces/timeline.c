@@ -292,13 +292,9 @@ static void span_key(const struct type *k, const struct bf_trace_record *rec, co
 	key[0] = (uint64_t)k->row->group << 32 | (k->key[0] ? a->group : rec->actor);
 	key[1] = value_of(k->key[0], rec);
 	key[2] = value_of(k->key[1], rec);
-	if (k->row->verb == BF_ROW_PACKET) {
-		uint64_t peer = 0, rx = 0;
-
-		bf_trace_field_u64(rec, "peer", &peer);
-		bf_trace_field_u64(rec, "dir", &rx);
-		key[0] = (uint64_t)k->row->group << 32 | (uint32_t)(rx ? peer : rec->actor);
-	}
+	/* A packet's number is its own wherever it is seen. */
+	if (k->row->verb == BF_ROW_PACKET)
+		key[0] = (uint64_t)k->row->group << 32;
 }
 
 static struct span *new_span(struct timeline *t)
