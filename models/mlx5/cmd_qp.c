@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define QPC_ST_RC 0u
 #define PM_STATE_MIGRATED 3u
 #define RQ_TYPE_OWN 0u
 #define MTU_MIN 1u
@@ -71,17 +70,37 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
-	if (BF_MLX5_GET(qpc, BF_QPC_ST) != QPC_ST_RC || BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
-		return BF_MLX5_CMD_BAD_PARAM; /* reliable connections without WQE signatures are what is modelled */
+	uint32_t st = BF_MLX5_GET(qpc, BF_QPC_ST);
+
+	/* Reliable connections and DC initiators without WQE signatures are what is modelled. */
+	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_DCI) || BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
+		return BF_MLX5_CMD_BAD_PARAM;
 	qp->rq_type = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE);
 	qp->srqn = BF_MLX5_GET(qpc, BF_QPC_SRQN);
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
-	qp->has_rq = qp->rq_type == RQ_TYPE_OWN;
+	qp->has_rq = qp->rq_type == RQ_TYPE_OWN && st == BF_QPC_ST_RC;
 	qp->sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
 	qp->rq_stride = 16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE);
-	return BF_MLX5_CMD_OK;
+	return st == BF_QPC_ST_DCI ? (uint8_t)bf_mlx5_dci_create(qp, qpc) : BF_MLX5_CMD_OK;
+}
+
+static void record_config(const struct bf_mlx5_qp *qp)
+{
+	struct bf_rec_qp_config rec = {
+		.dbrec = bf_get_be64(qp->context + BF_QPC_DBR_ADDR),
+		.qpn = qp->qpn,
+		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0,
+		.rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
+		.rq_stride = qp->rq_stride,
+		.send_cqn = BF_MLX5_GET(qp->context, BF_QPC_CQN_SND),
+		.recv_cqn = BF_MLX5_GET(qp->context, BF_QPC_CQN_RCV),
+		.pd = qp->pd,
+		.uar = qp->uar,
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_qp_config_schema, qp->actor, &rec, NULL, 0);
 }
 
 uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
@@ -104,13 +123,15 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->qpn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
-		free(qp);
+		bf_mlx5_qp_free(qp);
 		return status;
 	}
 	memcpy(qp->context, qpc, sizeof(qp->context));
 	hold(qp, 1);
 	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->qpn);
 	qp->actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
+	if (bf_probe(m->dev->sim, BF_CLASS_QUEUE))
+		record_config(qp);
 	m->number = qp->qpn;
 	return BF_MLX5_CMD_OK;
 }
@@ -217,7 +238,8 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t o
 
 	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
-	if (set_path(qp, qpc + BF_QPC_PATH))
+	/* A DC initiator gets its address from each WQE. */
+	if (!qp->dci && set_path(qp, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
 	qp->mtu_shift = (uint8_t)(7 + mtu);
 	qp->log_msg_max = msg;
@@ -227,6 +249,26 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t o
 	BF_MLX5_SET(qp->context, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	take_access(qp, qpc, optional | OPTPAR_RNR_TIMEOUT);
 	return BF_MLX5_CMD_OK;
+}
+
+static void record_path(const struct bf_mlx5_qp *qp, uint32_t timeout)
+{
+	struct bf_rec_qp_path rec = {
+		.qpn = qp->qpn,
+		.remote_qpn = qp->remote_qpn,
+		.remote_ipv4 = qp->remote_ipv4,
+		.ipv4 = qp->port->ipv4,
+		.max_reads = qp->max_rdatomic,
+		.max_answers = qp->max_answers,
+		.mtu = 1u << qp->mtu_shift,
+		.access = qp->access,
+		.retries = qp->retry_count,
+		.rnr_retries = qp->rnr_retry,
+		.timeout = (uint8_t)timeout,
+		.min_rnr_timer = qp->min_rnr_nak,
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_qp_path_schema, qp->actor, &rec, NULL, 0);
 }
 
 static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
@@ -242,6 +284,8 @@ static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t op
 	BF_MLX5_SET(qp->context, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
 	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	take_access(qp, qpc, optional);
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		record_path(qp, timeout);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -263,6 +307,16 @@ static uint8_t rts_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t op
 {
 	take_access(qp, qpc, optional);
 	return BF_MLX5_CMD_OK;
+}
+
+/* An extended context asks for one thing that is modelled: a stream out of its error. */
+static uint8_t take_extension(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
+{
+	if (m->in_len < BF_MODIFY_QP_EXT_STREAM_END)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	if (!qp->dci || bf_get_be64(m->in + BF_MODIFY_QP_EXT_MASK) != BF_MODIFY_QP_EXT_MASK_STREAM)
+		return BF_MLX5_CMD_BAD_PARAM;
+	return bf_mlx5_dci_stream_reset(qp, BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT_STREAM));
 }
 
 #define FROM(s) (1u << BF_MLX5_QPS_##s)
@@ -316,6 +370,8 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_QP_STATE;
 	if (t->step)
 		status = t->step(qp, m->in + BF_QP_QPC, m->in_len > BF_QP_QPC ? BF_MLX5_GET(m->in, OPT_PARAM_MASK) : 0);
+	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP && BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT))
+		status = take_extension(qp, m);
 	if (!status)
 		enter(qp, t->to);
 	return status;

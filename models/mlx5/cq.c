@@ -326,6 +326,21 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 	dev->uars[cq->uar]->users += by;
 }
 
+static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
+{
+	struct bf_rec_cq_config rec = {
+		.dbrec = bf_get_be64(cqc + BF_CQC_DBR_ADDR),
+		.cqn = cq->cqn,
+		.cqes = cq->mask + 1,
+		.cqe_size = cq->cqe_size,
+		.uar = cq->uar,
+		.collapsed = cq->collapsed,
+		.overrun_ignore = cq->ignore_overrun,
+	};
+
+	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
+}
+
 uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5 *dev = m->dev;
@@ -361,6 +376,8 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	hold(dev, cq, 1);
 	snprintf(name, sizeof(name), "%s.cq0x%x", dev->name, cq->cqn);
 	cq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_config(cq, cqc);
 	m->number = cq->cqn;
 	return BF_MLX5_CMD_OK;
 }

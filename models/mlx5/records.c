@@ -51,3 +51,30 @@ BF_RECORD_DEFINE(nak_sent, BF_REC_NAK_SENT_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(request_done, type, name, kind, unit)
 BF_RECORD_DEFINE(request_done, BF_REC_REQUEST_DONE_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(qp_config, type, name, kind, unit)
+BF_RECORD_DEFINE(qp_config, BF_REC_QP_CONFIG_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(cq_config, type, name, kind, unit)
+BF_RECORD_DEFINE(cq_config, BF_REC_CQ_CONFIG_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(qp_path, type, name, kind, unit)
+BF_RECORD_DEFINE(qp_path, BF_REC_QP_PATH_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dc_wqe, type, name, kind, unit)
+BF_RECORD_DEFINE(dc_wqe, BF_REC_DC_WQE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dc_connection, type, name, kind, unit)
+BF_RECORD_DEFINE(dc_connection, BF_REC_DC_CONNECTION_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dc_context, type, name, kind, unit)
+BF_RECORD_DEFINE(dc_context, BF_REC_DC_CONTEXT_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dct_state, type, name, kind, unit)
+BF_RECORD_DEFINE(dct_state, BF_REC_DCT_STATE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dc_cnak, type, name, kind, unit)
+BF_RECORD_DEFINE(dc_cnak, BF_REC_DC_CNAK_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(dci_stream, type, name, kind, unit)
+BF_RECORD_DEFINE(dci_stream, BF_REC_DCI_STREAM_FIELDS(F));
+#undef F

@@ -232,4 +232,118 @@ BF_RECORD_DECLARE(nak_sent, 115, BF_CLASS_QUEUE, BF_REC_NAK_SENT_FIELDS);
 	F(u32, opcode, HEX, "")
 BF_RECORD_DECLARE(request_done, 116, BF_CLASS_QUEUE, BF_REC_REQUEST_DONE_FIELDS);
 
+/*
+ * The DC transport. A WQE of a DC initiator was decoded: the address vector that follows its control segment; wqe_fetch
+ * has come before. `ipv4` is the LID when the vector is compact.
+ */
+#define BF_REC_DC_WQE_FIELDS(F)                                                                                      \
+	F(u64, dc_key, HEX, "")                                                                                      \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, dct, HEX, "")                                                                                         \
+	F(u32, ipv4, HEX, "")                                                                                        \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, stream, DEC, "")                                                                                      \
+	F(u32, av_len, DEC, "B")
+BF_RECORD_DECLARE(dc_wqe, 120, BF_CLASS_QUEUE, BF_REC_DC_WQE_FIELDS);
+
+/* An initiator's connection. `psn` is the first of the connection, or from which it goes on. */
+#define BF_REC_DC_CONNECTION_FIELDS(F)                                                                               \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, dct, HEX, "")                                                                                         \
+	F(u32, ipv4, HEX, "")                                                                                        \
+	F(u32, session, DEC, "")                                                                                     \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u16, stream, DEC, "")                                                                                      \
+	F(u16, attempt, DEC, "")                                                                                     \
+	F(u32, what, ENUM, "0=chosen;1=connect-sent;2=acknowledged;3=disconnect-sent")                               \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(dc_connection, 121, BF_CLASS_QUEUE, BF_REC_DC_CONNECTION_FIELDS);
+
+/* A responder context of a DC target, or why there is none. `qpn` and `ipv4` are the initiator's. */
+#define BF_REC_DC_CONTEXT_FIELDS(F)                                                                                  \
+	F(u32, dct, HEX, "")                                                                                         \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, ipv4, HEX, "")                                                                                        \
+	F(u32, session, DEC, "")                                                                                     \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u16, stream, DEC, "")                                                                                      \
+	F(u16, contexts, DEC, "")                                                                                    \
+	F(u32, what, ENUM,                                                                                           \
+	  "0=opened;1=opened-again;2=evicted;3=closed;4=no-context;5=all-busy;6=key-violation;7=wants-full-handshake") \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(dc_context, 122, BF_CLASS_QUEUE, BF_REC_DC_CONTEXT_FIELDS);
+
+/* A DC target changed its state. */
+#define BF_REC_DCT_STATE_FIELDS(F)                                                                                   \
+	F(u32, dct, HEX, "")                                                                                         \
+	F(u16, contexts, DEC, "")                                                                                    \
+	F(u8, to, ENUM, "0=active;1=draining;2=drained;3=destroyed")                                                 \
+	F(u8, reserved, DEC, "")
+BF_RECORD_DECLARE(dct_state, 123, BF_CLASS_QUEUE, BF_REC_DCT_STATE_FIELDS);
+
+/* A DC target's refusal reached the initiator. */
+#define BF_REC_DC_CNAK_FIELDS(F)                                                                                     \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, dct, HEX, "")                                                                                         \
+	F(u32, session, DEC, "")                                                                                     \
+	F(u32, psn, DEC, "")                                                                                         \
+	F(u16, stream, DEC, "")                                                                                      \
+	F(u16, reason, ENUM, "1=no-context;2=busy;3=key-violation;4=wants-full-handshake")                           \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(dc_cnak, 124, BF_CLASS_QUEUE, BF_REC_DC_CNAK_FIELDS);
+
+/* A stream channel of a DC initiator failed, or was reset. */
+#define BF_REC_DCI_STREAM_FIELDS(F)                                                                                  \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, errored, DEC, "")                                                                                     \
+	F(u16, stream, DEC, "")                                                                                      \
+	F(u8, syndrome, HEX, "")                                                                                     \
+	F(u8, what, ENUM, "0=failed;1=reset")                                                                        \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(dci_stream, 125, BF_CLASS_QUEUE, BF_REC_DCI_STREAM_FIELDS);
+
+/* A queue pair was created: its rings in WQEBBs and entries, what it completes to, and its doorbell record's address. */
+#define BF_REC_QP_CONFIG_FIELDS(F)                                                                                   \
+	F(u64, dbrec, HEX, "")                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, sq_wqebbs, DEC, "")                                                                                   \
+	F(u32, rq_wqes, DEC, "")                                                                                     \
+	F(u32, rq_stride, DEC, "B")                                                                                  \
+	F(u32, send_cqn, HEX, "")                                                                                    \
+	F(u32, recv_cqn, HEX, "")                                                                                    \
+	F(u32, pd, HEX, "")                                                                                          \
+	F(u32, uar, DEC, "")
+BF_RECORD_DECLARE(qp_config, 117, BF_CLASS_QUEUE, BF_REC_QP_CONFIG_FIELDS);
+
+/* A completion queue was created. `collapsed`: each entry goes to slot 0. */
+#define BF_REC_CQ_CONFIG_FIELDS(F)                                                                                   \
+	F(u64, dbrec, HEX, "")                                                                                       \
+	F(u32, cqn, HEX, "")                                                                                         \
+	F(u32, cqes, DEC, "")                                                                                        \
+	F(u32, cqe_size, DEC, "B")                                                                                   \
+	F(u32, uar, DEC, "")                                                                                         \
+	F(u32, collapsed, ENUM, "0=no;1=yes")                                                                        \
+	F(u32, overrun_ignore, ENUM, "0=no;1=yes")
+BF_RECORD_DECLARE(cq_config, 118, BF_CLASS_QUEUE, BF_REC_CQ_CONFIG_FIELDS);
+
+/*
+ * A queue pair became ready to send: its peer, and what both sides agreed on. `timeout` is the exponent of the local
+ * ACK time-out, `rnr_retries` 7 means for ever; `max_reads` may be outstanding, `max_answers` are answered.
+ */
+#define BF_REC_QP_PATH_FIELDS(F)                                                                                     \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, remote_qpn, HEX, "")                                                                                  \
+	F(u32, remote_ipv4, HEX, "")                                                                                 \
+	F(u32, ipv4, HEX, "")                                                                                        \
+	F(u32, max_reads, DEC, "")                                                                                   \
+	F(u32, max_answers, DEC, "")                                                                                 \
+	F(u32, mtu, DEC, "B")                                                                                        \
+	F(u32, access, HEX, "")                                                                                      \
+	F(u8, retries, DEC, "")                                                                                      \
+	F(u8, rnr_retries, DEC, "")                                                                                  \
+	F(u8, timeout, DEC, "")                                                                                      \
+	F(u8, min_rnr_timer, DEC, "")                                                                                \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(qp_path, 119, BF_CLASS_QUEUE, BF_REC_QP_PATH_FIELDS);
+
 #endif
