@@ -1,4 +1,4 @@
-/* What the live loop needs of sim.c. */
+/* What those who fire events themselves need of sim.c: the live loop, simulations in several processes. */
 #ifndef BELFRY_SIM_SIM_INTERNAL_H
 #define BELFRY_SIM_SIM_INTERNAL_H
 

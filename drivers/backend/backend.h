@@ -66,6 +66,7 @@ struct bf_world_opts {
 	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
 	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
+	bool pe_hashes;                        /* sim only: keep bf_backend.pe_hashes */
 	bool system_scope;                     /* rings and records in host memory: fences of system scope */
 	bool cuda;                             /* live only: a real NVIDIA GPU runs the grids of the GPU */
 	/*
@@ -201,6 +202,11 @@ struct bf_backend {
 	int (*sdma_traps)(struct bf_world *w, uint32_t pe, uint32_t event, uint64_t *out);
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
+	/*
+	 * A hash of what each PE ([npes]) and its devices recorded: times, names of actors and bytes, in order. The same
+	 * however the PEs are spread over processes; all of which make this call. NULL: this backend has none.
+	 */
+	int (*pe_hashes)(struct bf_world *w, uint64_t *out);
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */
 	struct bf_sim *(*sim)(struct bf_world *w);
 	enum bf_platform_id platform;

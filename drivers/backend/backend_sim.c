@@ -9,6 +9,7 @@
 
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/machine_internal.h"
+#include "drivers/backend/ranks_internal.h"
 #include "drivers/platform/platform_sim.h"
 
 /* Longest stalls of a lane: a few scheduling slots, and about as long as a message takes to a peer and back. */
@@ -95,7 +96,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	}
 	w->gpu = calloc(opts->npes, sizeof(struct bf_domain *));
 	rc = w->gpu ? 0 : -ENOMEM;
-	for (uint32_t i = 0; !rc && i < opts->npes; i++)
+	for (uint32_t i = w->m.first; !rc && i < w->m.first + w->m.count; i++)
 		rc = bf_domain_create(w->m.sim, BF_SCOPE_GPU, NULL, &w->gpu[i]);
 	if (rc) {
 		world_close(&w->m);
@@ -233,6 +234,14 @@ static void describe_agents(struct bf_sim *sim, char *report, size_t cap)
 	free(text);
 }
 
+static int run_all(struct sim_world *w, uint64_t until_ps, enum bf_run_end *end)
+{
+	if (w->m.ranks)
+		return bf_ranks_run(w->m.ranks, until_ps, end);
+	*end = bf_sim_run(w->m.sim, until_ps);
+	return 0;
+}
+
 static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
 	struct sim_world *w = world_of(m);
@@ -248,7 +257,9 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	rc = start_grids(w);
 	if (rc)
 		return bf_fail(w->m.err, rc, "cannot start the grid: %s", sim->error.text);
-	end = bf_sim_run(sim, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps);
+	rc = run_all(w, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps, &end);
+	if (rc)
+		return rc;
 	if (end == BF_RUN_STOPPED)
 		return bf_fail(w->m.err, sim->error.code ? sim->error.code : -ECANCELED, "the run was stopped: %s",
 			       sim->error.text);
@@ -262,7 +273,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		describe_agents(sim, out->report, sizeof(out->report));
 	}
 	bf_machine_result(&w->m, began, out);
-	return 0;
+	return w->m.ranks ? bf_ranks_merge(w->m.ranks, out) : 0;
 }
 
 const struct bf_backend bf_backend_sim = {
@@ -286,6 +297,7 @@ const struct bf_backend bf_backend_sim = {
 	.sdma_standing = bf_machine_sdma_standing,
 	.sdma_traps = bf_machine_sdma_traps,
 	.run = world_run,
+	.pe_hashes = bf_machine_pe_hashes,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,
 };

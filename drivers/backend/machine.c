@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/pe_hash_internal.h"
+#include "drivers/backend/ranks_internal.h"
+#include "models/fabric/fabric.h"
 #include "sim/fault.h"
 
 /* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
@@ -88,16 +91,60 @@ static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts
 			       BF_NICS_MAX, BF_NIC_PORTS_MAX);
 	if (m->lanes > BF_LANES)
 		return bf_fail(err, -EINVAL, "%u lanes of each warp: must be 1 to %u", m->lanes, BF_LANES);
-	if (opts->topology || opts->ranks)
-		return bf_fail(err, -ENOTSUP, "a topology and ranks are not supported by this build");
+	if (opts->topology)
+		return bf_fail(err, -ENOTSUP, "a topology is not supported by this build");
+	if (opts->ranks && m->devices & ~BF_DEVICE_MLX5)
+		return bf_fail(err, -ENOTSUP, "PEs in several processes can have NICs only: the others reach their peers "
+					      "without the network");
 	return 0;
+}
+
+/* What the others' PEs are here: addresses on the network. */
+static int attach_remote(struct bf_world *m, uint32_t pe, uint32_t rank)
+{
+	int rc = 0;
+
+	for (uint32_t nic = 0; nic < m->nics; nic++)
+		for (uint32_t port = 0; !rc && port < m->ports; port++)
+			rc = bf_fabric_attach_remote(m->fabric, port_ipv4(pe, nic, port), rank);
+	return rc;
+}
+
+/* In order of PE, so that ports are attached in the same order in every process. */
+static int open_pes(struct bf_world *m, const struct bf_world_opts *opts)
+{
+	int rc = 0;
+
+	if (opts->ranks) {
+		m->first = bf_ranks_first(m->npes, opts->ranks->npes, opts->ranks->pe);
+		m->count = bf_ranks_first(m->npes, opts->ranks->npes, opts->ranks->pe + 1) - m->first;
+		rc = bf_ranks_open(m, opts->ranks, &m->ranks);
+	}
+	for (uint32_t i = 0; !rc && i < m->npes; i++)
+		rc = i - m->first < m->count ? open_pe(m, i, opts)
+					     : attach_remote(m, i, bf_ranks_of(m->npes, opts->ranks->npes, i));
+	return rc;
+}
+
+static int open_stream(struct bf_world *m, const struct bf_world_opts *opts)
+{
+	struct bf_sink *sink = opts->sink;
+	int rc = 0;
+
+	if (!opts->record_mask)
+		return 0;
+	if (opts->pe_hashes)
+		rc = bf_pe_hash_create(m->npes, sink, &m->pe_hash);
+	if (!rc && m->pe_hash)
+		sink = bf_pe_hash_sink(m->pe_hash);
+	return rc ? rc : bf_stream_open(&m->sim->rec, &m->sim->now_ps, opts->record_mask, sink);
 }
 
 int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err)
 {
 	int rc;
 
-	*m = (struct bf_world){ .err = err, .npes = opts->npes, .ordering = opts->ordering };
+	*m = (struct bf_world){ .err = err, .npes = opts->npes, .count = opts->npes, .ordering = opts->ordering };
 	m->grids_tail = &m->grids;
 	m->devices = opts->devices ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
@@ -114,8 +161,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 		bf_fail(err, rc, "no memory for a simulation");
 		goto fail;
 	}
-	if (opts->record_mask)
-		rc = bf_stream_open(&m->sim->rec, &m->sim->now_ps, opts->record_mask, opts->sink);
+	rc = open_stream(m, opts);
 	if (rc) {
 		bf_fail(err, rc, "cannot open the record stream");
 		goto fail;
@@ -128,11 +174,11 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	}
 	if (m->devices & BF_DEVICE_MLX5)
 		rc = bf_fabric_create(m->sim, &m->fabric);
-	for (uint32_t i = 0; !rc && i < opts->npes; i++)
-		rc = open_pe(m, i, opts);
+	if (!rc)
+		rc = open_pes(m, opts);
 	if (!rc)
 		return 0;
-	bf_fail(err, rc, "cannot build the machine: %s", m->sim->error.text);
+	bf_fail(err, rc, "cannot build the machine: %s", m->sim->error.code ? m->sim->error.text : err->text);
 fail:
 	bf_machine_close(m);
 	return rc;
@@ -164,6 +210,8 @@ void bf_machine_close(struct bf_world *m)
 		bf_stream_close(&m->sim->rec);
 		bf_sim_destroy(m->sim);
 	}
+	bf_pe_hash_destroy(m->pe_hash);
+	bf_ranks_close(m->ranks);
 	bf_fault_plan_destroy(m->faults);
 	free(m->pe);
 	*m = (struct bf_world){ 0 };
@@ -172,7 +220,9 @@ void bf_machine_close(struct bf_world *m)
 
 static int check_pe(struct bf_world *m, uint32_t pe)
 {
-	return pe < m->npes ? 0 : bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
+	if (pe >= m->npes)
+		return bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
+	return pe - m->first < m->count ? 0 : bf_fail(m->err, -EREMOTE, "PE %u is in another process", pe);
 }
 
 static int check_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
@@ -440,6 +490,15 @@ void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 	if (d.left_out)
 		snprintf(report + strlen(report), cap - strlen(report), "(and %u more queues with work or an error)\n",
 			 d.left_out);
+}
+
+int bf_machine_pe_hashes(struct bf_world *m, uint64_t *out)
+{
+	if (!m->pe_hash)
+		return bf_fail(m->err, -ENOTSUP, "hashes of PEs: not asked for, or without records");
+	bf_stream_flush(&m->sim->rec);
+	bf_pe_hash_get(m->pe_hash, out);
+	return m->ranks ? bf_ranks_merge_pes(m->ranks, out) : 0;
 }
 
 void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out)

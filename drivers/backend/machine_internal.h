@@ -47,6 +47,9 @@ struct bf_world {
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
 	uint32_t npes, nics, ports;
+	uint32_t first, count;               /* PEs of this process */
+	struct bf_ranks *ranks;              /* NULL: the only process; ranks_internal.h */
+	struct bf_pe_hash *pe_hash;          /* NULL: nobody asked; pe_hash_internal.h */
 	uint32_t lanes;   /* that run of each warp of a GPU */
 	uint32_t devices; /* BF_DEVICE_* of each PE */
 	enum bf_ordering ordering;
@@ -94,6 +97,7 @@ int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_reg
 void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
+int bf_machine_pe_hashes(struct bf_world *m, uint64_t *out);
 
 /* Takes the first waiting grid out; NULL when there is none. The caller frees it. */
 struct bf_grid *bf_machine_next_grid(struct bf_world *m);
