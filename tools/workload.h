@@ -178,6 +178,12 @@ struct bf_run_result {
  */
 int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err);
 
+/*
+ * Puts the queues with an error or unfinished work into the result; an error makes a good verdict one of an error
+ * completion. `qps` queue pairs from each PE to each other.
+ */
+void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r);
+
 /* What failed and where every unfinished queue stands, as text. Prints nothing for a good run. */
 void bf_run_print_failure(FILE *out, const struct bf_run_result *r);
 void bf_run_json_failure(struct bf_json *j, const struct bf_run_result *r);

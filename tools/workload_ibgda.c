@@ -216,13 +216,12 @@ static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, c
 	};
 }
 
-/* Collects the queues that have an error or unfinished work. */
-static void collect_queues(const struct arena *a, struct bf_run_result *r)
+void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r)
 {
-	for (uint32_t pe = 0; pe < a->w->pes; pe++) {
-		for (uint32_t peer = 0; peer < a->w->pes; peer++) {
-			for (uint32_t i = 0; i < a->w->qps; i++) {
-				const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(a->host, pe, peer, i);
+	for (uint32_t pe = 0; pe < pes; pe++) {
+		for (uint32_t peer = 0; peer < pes; peer++) {
+			for (uint32_t i = 0; i < qps; i++) {
+				const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(host, pe, peer, i);
 				struct bf_queue_standing q;
 
 				if (!qp)
@@ -296,7 +295,7 @@ static void judge(struct arena *a, struct bf_run_result *r)
 	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
 						     : BF_VERDICT_GOOD;
-	collect_queues(a, r);
+	bf_run_collect_queues(a->host, a->w->pes, a->w->qps, r);
 	if (r->verdict == BF_VERDICT_DEADLOCK || r->verdict == BF_VERDICT_LIMIT)
 		return;
 	if (bf_ibgda_verify(a->w->work, &a->shape, a->w->pes, a->heaps, &r->mismatch) != 0 &&
