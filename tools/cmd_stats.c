@@ -1,0 +1,203 @@
+/* belfry stats: how long entries took, stage by stage, and how busy the engines were, from a trace. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/cli.h"
+#include "tools/input.h"
+#include "traces/stages.h"
+
+#define BAR 40u
+
+/* "1.803 us" in the unit that leaves up to four digits before the point. */
+static const char *span(uint64_t ps, char out[32])
+{
+	if (ps < 10000)
+		snprintf(out, 32, "%" PRIu64 " ps", ps);
+	else if (ps < 10000000)
+		snprintf(out, 32, "%" PRIu64 ".%03" PRIu64 " ns", ps / 1000, ps % 1000);
+	else if (ps < UINT64_C(10000000000))
+		snprintf(out, 32, "%" PRIu64 ".%03" PRIu64 " us", ps / 1000000, ps / 1000 % 1000);
+	else
+		snprintf(out, 32, "%" PRIu64 ".%03" PRIu64 " ms", ps / UINT64_C(1000000000), ps / 1000000 % 1000);
+	return out;
+}
+
+static void print_row(const char *name, const struct bf_hist *h, uint64_t whole)
+{
+	static const uint32_t ppm[] = { 500000, 900000, 990000, 1000000 };
+	char text[32];
+
+	if (!h->count)
+		return;
+	printf("    %-12s %8" PRIu64 " %12s", name, h->count, span(h->min, text));
+	for (size_t i = 0; i < BF_ARRAY_LEN(ppm); i++)
+		printf(" %12s", span(bf_hist_quantile(h, ppm[i]), text));
+	if (whole)
+		printf("  %3" PRIu64 " %%", (uint64_t)((double)h->sum * 100 / (double)whole + 0.5));
+	putchar('\n');
+}
+
+/* A bar for each power of two that has something. */
+static void print_histogram(const struct bf_hist *h)
+{
+	uint64_t of[65] = { 0 }, most = 0;
+
+	for (uint32_t i = 0; i < BF_HIST_BUCKETS; i++) {
+		/* The first steps are exact; from then on there are BF_HIST_SUB in each power of two. */
+		const uint32_t power = i < BF_HIST_SUB ? 0 : i / BF_HIST_SUB + 3;
+
+		of[power] += h->bucket[i];
+	}
+	for (uint32_t i = 0; i < 65; i++)
+		most = of[i] > most ? of[i] : most;
+	for (uint32_t i = 0; i < 64; i++) {
+		char text[32];
+
+		if (!of[i])
+			continue;
+		printf("      below %12s %8" PRIu64 "  ", span(2ull << i, text), of[i]);
+		for (uint64_t n = (of[i] * BAR + most - 1) / most; n; n--)
+			putchar('#');
+		putchar('\n');
+	}
+}
+
+static void print_queue(const struct bf_stage_queue *q, bool histogram)
+{
+	printf("\n  %s (%s): %" PRIu64 " entries", q->name, q->kind, q->entries);
+	if (q->unfinished)
+		printf(", %" PRIu64 " of them unfinished when the trace ends", q->unfinished);
+	printf("\n    %-12s %8s %12s %12s %12s %12s %12s  share\n", "until", "count", "min", "50 %", "90 %", "99 %",
+	       "max");
+	for (uint32_t i = 0; i < q->nstages; i++)
+		print_row(q->stage[i], &q->hist[i], q->whole.sum);
+	print_row("all of it", &q->whole, 0);
+	if (histogram)
+		print_histogram(&q->whole);
+}
+
+static void print_stats(const struct bf_stages *s, const char *queue, bool histogram)
+{
+	const struct bf_stage_queue *q;
+	const struct bf_stage_busy *b;
+	const uint64_t end_ps = bf_stages_end_ps(s);
+	char text[32];
+
+	printf("Time from the point before, for each queue\n");
+	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++) {
+		if (!queue || strstr(q->name, queue))
+			print_queue(q, histogram);
+	}
+	if (!bf_stages_queue(s, 0))
+		printf("\n  nothing: the trace has no records of entries\n");
+	if (!bf_stages_busy(s, 0))
+		return;
+	printf("\nHow busy engines were, of %s\n\n  %-20s %8s %12s %12s %7s\n", span(end_ps, text), "", "times",
+	       "bytes", "busy", "share");
+	for (uint32_t i = 0; (b = bf_stages_busy(s, i)); i++)
+		printf("  %-20s %8" PRIu64 " %12" PRIu64 " %12s %5.1f %%\n", b->name, b->count, b->bytes,
+		       span(b->busy_ps, text), end_ps ? (double)b->busy_ps * 100 / (double)end_ps : 0);
+}
+
+static void json_hist(struct bf_json *j, const char *name, const struct bf_hist *h)
+{
+	bf_json_open(j, NULL, '{');
+	bf_json_text(j, "until", name);
+	bf_json_u64(j, "count", h->count);
+	bf_json_u64(j, "sum_ps", h->sum);
+	bf_json_u64(j, "min_ps", h->min);
+	bf_json_u64(j, "p50_ps", bf_hist_quantile(h, 500000));
+	bf_json_u64(j, "p90_ps", bf_hist_quantile(h, 900000));
+	bf_json_u64(j, "p99_ps", bf_hist_quantile(h, 990000));
+	bf_json_u64(j, "max_ps", h->max);
+	bf_json_close(j, '}');
+}
+
+static void json_stats(const struct bf_stages *s)
+{
+	const struct bf_stage_queue *q;
+	const struct bf_stage_busy *b;
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
+	bf_json_open(&j, "queues", '[');
+	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", q->name);
+		bf_json_text(&j, "kind", q->kind);
+		bf_json_u64(&j, "entries", q->entries);
+		bf_json_u64(&j, "unfinished", q->unfinished);
+		bf_json_open(&j, "stages", '[');
+		for (uint32_t k = 0; k < q->nstages; k++) {
+			if (q->hist[k].count)
+				json_hist(&j, q->stage[k], &q->hist[k]);
+		}
+		json_hist(&j, "all", &q->whole);
+		bf_json_close(&j, ']');
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "engines", '[');
+	for (uint32_t i = 0; (b = bf_stages_busy(s, i)); i++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", b->name);
+		bf_json_u64(&j, "count", b->count);
+		bf_json_u64(&j, "bytes", b->bytes);
+		bf_json_u64(&j, "busy_ps", b->busy_ps);
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static int stats(const struct bf_args *args)
+{
+	struct bf_error err = { 0 };
+	struct bf_stages *s = NULL;
+	struct bf_input in;
+	int rc = bf_input_open(bf_arg_positional(args, 0), &in, &err), code = BF_EXIT_GOOD;
+
+	if (!rc)
+		rc = bf_stages_read(in.trace, &s, &err);
+	if (s && bf_arg_json(args))
+		json_stats(s);
+	else if (s)
+		print_stats(s, bf_arg_text(args, "queue"), bf_arg_flag(args, "histogram"));
+	if (rc)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	else if (in.damage)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", in.damage_error.text);
+	bf_stages_free(s);
+	bf_input_close(&in);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "queue", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "only queues with this in their names" },
+	{ .name = "histogram", .kind = BF_OPT_FLAG, .help = "with a bar for each power of two of the whole time" },
+	{ 0 },
+};
+
+extern const struct bf_command bf_cmd_stats;
+const struct bf_command bf_cmd_stats = {
+	.name = "stats",
+	.usage = "stats TRACE [options]",
+	.summary = "how long entries took, stage by stage, and how busy engines were",
+	.details =
+	    "For each queue of a trace: the time that entries spent between two points of their lives, from the\n"
+	    "slot that the driver reserves to the poll that sees the completion; of barriers, how long warps were\n"
+	    "parked; of bulk copies, until their source was read and until all had landed. Points that a trace\n"
+	    "lacks are left out: a capture has the device's side only.\n"
+	    "\n"
+	    "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
+	    "  belfry stats put.bft --histogram",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = stats,
+};
