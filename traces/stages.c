@@ -32,8 +32,10 @@ enum entries {
 	RANGE, /* from `first` to before `second` */
 	BELOW, /* all before `first` that have not been there yet */
 	UPTO,  /* those from now on up to `first`, which come later */
-	CID,   /* the NVMe command `first` */
 };
+
+/* From here on an NVMe command is known by its identifier: its slot may hold another one before it is complete. */
+#define NVME_FETCH 3u
 
 struct row {
 	const char *type;
@@ -60,10 +62,10 @@ static const struct row rows[] = {
 	{ "nvm_build", NVME, 0, ONE, "qid", "slot", NULL, NULL, 0, true },
 	{ "nvm_ring", NVME, 1, RANGE, "qid", "from", "to", "queue", 0, true },
 	{ "nvme_doorbell", NVME, 2, RANGE, "qid", "before", "value", "queue", 0, false },
-	{ "nvme_fetch", NVME, 3, ONE, "sqid", "slot", NULL, NULL, 0, false },
-	{ "nvme_start", NVME, 4, ONE, "sqid", "slot", NULL, NULL, 0, false },
-	{ "nvme_completion", NVME, 5, ONE, "sqid", "sqslot", NULL, NULL, 0, true },
-	{ "nvm_completion", NVME, 6, CID, "qid", "cid", NULL, NULL, 0, true },
+	{ "nvme_fetch", NVME, 3, ONE, "sqid", "slot", "cid", NULL, 0, false },
+	{ "nvme_start", NVME, 4, ONE, "sqid", "cid", NULL, NULL, 0, false },
+	{ "nvme_completion", NVME, 5, ONE, "sqid", "cid", NULL, NULL, 0, true },
+	{ "nvm_completion", NVME, 6, ONE, "qid", "cid", NULL, NULL, 0, true },
 	{ "sdma_doorbell", SDMA, 0, UPTO, NULL, "published", NULL, "verdict", 0, false },
 	{ "sdma_packet", SDMA, 1, ONE, NULL, "index", NULL, "indirect", 0, false },
 	{ "sdma_copied", SDMA, 2, ONE, NULL, "index", NULL, "indirect", 0, false },
@@ -119,13 +121,13 @@ struct type {
 		const struct bf_rec_field *queue, *first, *second, *when;
 	} rows[2];
 	const struct busy_row *busy;
-	const struct bf_rec_field *other, *bytes, *size, *cid;
+	const struct bf_rec_field *other, *bytes, *size;
 };
 
 struct bf_stages {
 	struct bf_trace *trace;
 	struct bf_error *err;
-	struct bf_number_map queues, entries, busies, cids;
+	struct bf_number_map queues, entries, busies;
 	struct queue **queue;
 	struct busy **busy;
 	uint32_t nqueues, nbusies;
@@ -198,7 +200,8 @@ static struct entry *new_entry(struct bf_stages *s)
 static int mark(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point, uint64_t time_ps, bool begins)
 {
 	struct queue *q = s->queue[at];
-	const uint64_t key[3] = { at, q->size ? index % q->size : index, 0 };
+	const bool fetched = q->kind == NVME && point > NVME_FETCH;
+	const uint64_t key[3] = { at, q->size && !fetched ? index % q->size : index, fetched };
 	const uint64_t number = bf_number_get(&s->entries, key);
 	struct entry *e = number ? &s->entry[number - 1] : NULL;
 	uint32_t first = 0, last = q->q.nstages;
@@ -227,6 +230,22 @@ static int mark(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point
 	if (point + 1 == q->q.nstages)
 		finish(s, q, e);
 	return 0;
+}
+
+/* The entry in `slot` goes by `cid` now. */
+static int rename_entry(struct bf_stages *s, uint32_t at, uint64_t slot, uint64_t cid)
+{
+	struct queue *q = s->queue[at];
+	const uint64_t old[3] = { at, q->size ? slot % q->size : slot, 0 }, key[3] = { at, cid, 1 };
+	const uint64_t number = bf_number_get(&s->entries, old), other = bf_number_get(&s->entries, key);
+
+	if (other)
+		finish(s, q, &s->entry[other - 1]);
+	if (!number)
+		return 0;
+	bf_number_take_out(&s->entries, bf_number_find(&s->entries, old));
+	memcpy(s->entry[number - 1].key, key, sizeof(key));
+	return bf_number_put(&s->entries, key, number) ? no_memory(s) : 0;
 }
 
 /* ---- queues ---- */
@@ -346,23 +365,14 @@ static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const
 		return rc;
 	case UPTO:
 		return tell_upto(s, q, first, rec->time_ps);
-	case CID: {
-		const uint64_t key[3] = { at, first, 0 };
-		const uint64_t slot = bf_number_get(&s->cids, key);
-
-		return slot ? mark(s, at, slot - 1, row->point, rec->time_ps, false) : 0;
-	}
 	case ONE:
 	default:
 		told = told_at(q, first);
 		if (told)
 			rc = mark(s, at, first, 0, told - 1, true);
-		if (!rc && k->cid) {
-			const uint64_t key[3] = { at, value_of(k->cid, rec), 0 };
-
-			rc = bf_number_put(&s->cids, key, first + 1) ? no_memory(s) : 0;
-		}
-		return rc ? rc : mark(s, at, first, row->point, rec->time_ps, begins);
+		if (!rc)
+			rc = mark(s, at, first, row->point, rec->time_ps, begins);
+		return rc || row->kind != NVME || row->point != NVME_FETCH ? rc : rename_entry(s, at, first, second);
 	}
 }
 
@@ -422,10 +432,8 @@ static struct type *type_of(struct bf_stages *s, const struct bf_rec_schema *sch
 		k->rows[k->nrows].first = field_of(schema, rows[i].first);
 		k->rows[k->nrows].second = field_of(schema, rows[i].second);
 		k->rows[k->nrows++].when = field_of(schema, rows[i].when);
-		if (rows[i].kind == NVME) {
+		if (rows[i].kind == NVME)
 			k->size = field_of(schema, "entries");
-			k->cid = strcmp(schema->name, "nvme_completion") == 0 ? field_of(schema, "cid") : NULL;
-		}
 	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(busy_rows); i++) {
 		if (strcmp(busy_rows[i].type, schema->name) != 0)
@@ -500,7 +508,6 @@ void bf_stages_free(struct bf_stages *s)
 	bf_number_map_free(&s->queues);
 	bf_number_map_free(&s->entries);
 	bf_number_map_free(&s->busies);
-	bf_number_map_free(&s->cids);
 	free(s);
 }
 
