@@ -320,9 +320,10 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma;
+extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll;
 
-static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, NULL };
+static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, &bf_cmd_explore_ll,
+							  NULL };
 
 const struct bf_command bf_cmd_explore = {
 	.name = "explore",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "drivers/bootstrap/bootstrap.h"
 #include "tools/cause.h"
 #include "tools/workload.h"
 #include "traces/trace.h"
@@ -33,6 +34,21 @@ static void print_checked(const struct bf_workload *w, const struct bf_run_resul
 	printf(", all as they must be");
 }
 
+/* Record streams of several processes have no order among each other, so only hashes of PEs say that they agree. */
+static void print_hashes(const struct bf_workload *w, const struct bf_run_result *r)
+{
+	if (w->records)
+		printf("records                    %" PRIu64, r->world.records);
+	if (w->records && !w->ranks)
+		printf(", hash %016" PRIx64, r->world.hash);
+	if (w->records)
+		putchar('\n');
+	for (uint32_t pe = 0; r->pe_hashes && pe < w->pes; pe++)
+		printf("PE %-4" PRIu32 "                    hash %016" PRIx64 "\n", pe, r->pe_hashes[pe]);
+	if (r->pe_hashes)
+		printf("all PEs                    hash %016" PRIx64 "\n", bf_run_pes_hash(r->pe_hashes, w->pes));
+}
+
 static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause,
 			 bool stats)
 {
@@ -48,9 +64,7 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	if (r->messages)
 		printf(", %" PRIu64 " messages/s", rate(r->messages, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
-	if (w->records)
-		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
-		       r->world.hash);
+	print_hashes(w, r);
 	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000,
 	       r->wall_ns / 1000 % 1000);
 	if (r->messages)
@@ -63,6 +77,23 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
 		bf_counts_print_stats(stdout, r->counts);
+}
+
+static void json_hashes(struct bf_json *j, const struct bf_workload *w, const struct bf_run_result *r)
+{
+	if (!r->pe_hashes)
+		return;
+	bf_json_hex(j, "pes_hash", bf_run_pes_hash(r->pe_hashes, w->pes));
+	bf_json_open(j, "pe_hashes", '[');
+	for (uint32_t pe = 0; pe < w->pes; pe++)
+		bf_json_hex(j, NULL, r->pe_hashes[pe]);
+	bf_json_close(j, ']');
+}
+
+/* Of several processes the first one tells what all have found. */
+static bool speaks(const struct bf_workload *w)
+{
+	return !w->ranks || w->ranks->pe == 0;
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
@@ -91,8 +122,9 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_json_u64(&j, "messages_per_second", rate(r->messages, r->world.time_ps / BF_NS));
 	bf_json_u64(&j, "events", r->world.events);
 	bf_json_u64(&j, "records", r->world.records);
-	if (w->records)
+	if (w->records && !w->ranks)
 		bf_json_hex(&j, "hash", r->world.hash);
+	json_hashes(&j, w, r);
 	bf_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
@@ -106,6 +138,19 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_json_close(&j, '}');
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
+}
+
+/*
+ * The cause of a failure, from a second run with all records. In one process, which is enough: the PEs do the same
+ * however they are spread.
+ */
+static void find_cause(const struct bf_workload *w, struct bf_cause *cause)
+{
+	struct bf_workload alone = *w;
+
+	alone.ranks = NULL;
+	alone.hashes = false;
+	bf_cause_of(&alone, cause);
 }
 
 /* Runs, finishes the trace, and asks a second run for the cause of a failure. */
@@ -124,16 +169,39 @@ static int run_and_report(const struct bf_args *args, const struct bf_workload *
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (r.verdict != BF_VERDICT_GOOD)
-		bf_cause_of(w, &cause);
-	if (!bf_arg_json(args))
+	if (r.verdict != BF_VERDICT_GOOD && speaks(w))
+		find_cause(w, &cause);
+	if (!speaks(w))
+		trace_rc = 0; /* rank 0 tells */
+	else if (!bf_arg_json(args))
 		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
 		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
-	bf_counts_free(r.counts);
+	bf_run_result_free(&r);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
 	return r.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+}
+
+/* Whether this process is one of several that share the simulation. Exit code. */
+static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct bf_error *err)
+{
+	static const char *const kinds[] = { "auto", "none", "socket", "mpi" };
+
+	if (bf_boot_env_open(kinds[bf_arg_u64(args, "boot")], err, &w->ranks))
+		return bf_cli_error(args, err->code == -ENOTSUP ? BF_EXIT_UNAVAILABLE : BF_EXIT_USAGE, "%s", err->text);
+	w->hashes = bf_arg_flag(args, "hashes");
+	if (w->hashes && (!w->records || !w->backend->pe_hashes))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--hashes: needs records, of a simulation (--backend sim)");
+	if (!w->ranks || w->ranks->npes == 1)
+		return BF_EXIT_GOOD;
+	if (strcmp(w->backend->name, "sim") != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s cannot be spread over processes: only sim can",
+				    w->backend->name);
+	if (bf_arg_text(args, "trace"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--trace: a trace is of a simulation in one process, where the "
+							 "PEs do the same");
+	return BF_EXIT_GOOD;
 }
 
 static int run_run(const struct bf_args *args)
@@ -153,11 +221,15 @@ static int run_run(const struct bf_args *args)
 	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);
-	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
-		 bf_workload_trace(args, &w, &trace, &err) != 0)
+	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
+		code = join_ranks(args, &w, &err);
+	if (code == BF_EXIT_GOOD && bf_workload_trace(args, &w, &trace, &err) != 0)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	else if (code == BF_EXIT_GOOD)
 		code = run_and_report(args, &w, trace, &err);
+	bf_boot_close(w.ranks);
 	bf_workload_free(&w);
 	return code;
 }
@@ -173,6 +245,14 @@ static const struct bf_opt options[] = {
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
+	{ .name = "hashes",
+	  .kind = BF_OPT_FLAG,
+	  .help = "print a hash of each PE's records, which is the same however PEs are spread over processes" },
+	{ .name = "boot",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "auto|none|socket|mpi",
+	  .initial = "auto",
+	  .help = "how the processes that share the simulation find each other; auto: as belfry launch or mpirun says" },
 	{ .name = "stats",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print what the devices counted, and how long they took from doorbell to completion" },
@@ -181,11 +261,11 @@ static const struct bf_opt options[] = {
 };
 
 extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_gpu, bf_cmd_run_sdma;
-extern const struct bf_command bf_cmd_run_mbarrier;
+extern const struct bf_command bf_cmd_run_mbarrier, bf_cmd_run_ll;
 
 /* Workloads of other devices, with options of their own. */
 static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
-							  &bf_cmd_run_mbarrier, NULL };
+							  &bf_cmd_run_mbarrier, &bf_cmd_run_ll, NULL };
 
 const struct bf_command bf_cmd_run = {
 	.name = "run",
@@ -209,6 +289,7 @@ const struct bf_command bf_cmd_run = {
 	    "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"
 	    "  belfry run ibgda-put --bug dbrec-index\n"
 	    "  belfry run ibgda-mixed --faults 'drop prob=0.01' --trace mixed.bft\n"
+	    "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
 	    "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 10000",
 	.words = "ibgda-put|ibgda-get|ibgda-amo|ibgda-mixed",
 	.families = families,
