@@ -29,8 +29,8 @@ static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const stru
 		.fabric = m->fabric,
 		.ports = m->ports,
 		.ipv4 = { port_ipv4(index, nic, 0), port_ipv4(index, nic, 1) },
-		/* One for each queue pair of up to sixteen to every peer. */
-		.uar_pages = 64 + 16 * (m->npes - 1),
+		/* One for each queue pair of up to 64 to every peer: DeepEP has one for each expert of a PE. */
+		.uar_pages = 64 + 64 * (m->npes - 1),
 	};
 
 	if (m->nics == 1)

@@ -149,8 +149,8 @@ static int check_options(struct bf_ibgda_host *h)
 			       o->batch);
 	if (!power_of_two(o->ibuf_slots) || o->ibuf_slots < 32 || o->ibuf_slots > 65536)
 		return bf_fail(h->err, -EINVAL, "%u ibuf slots: must be a power of two, 32 to 65536", o->ibuf_slots);
-	if (o->num_rc_per_pe > 16)
-		return bf_fail(h->err, -EINVAL, "%u queue pairs to each PE: at most 16", o->num_rc_per_pe);
+	if (o->num_rc_per_pe > 64)
+		return bf_fail(h->err, -EINVAL, "%u queue pairs to each PE: at most 64", o->num_rc_per_pe);
 	if (o->ack_timeout > 31 || o->retry_count > 7)
 		return bf_fail(h->err, -EINVAL, "ACK timeout %u (at most 31), retries %u (at most 7)", o->ack_timeout,
 			       o->retry_count);
