@@ -1,8 +1,9 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fabric/fabric_internal.h"
+#include "models/fabric/net_internal.h"
 #include "sim/bytes.h"
 #include "sim/stats.h"
 
@@ -31,6 +32,7 @@ void bf_fabric_destroy(struct bf_fabric *f)
 		free(f->ports[i]);
 	}
 	bf_stats_detach(f->sim, f);
+	bf_net_destroy(f->net);
 	while (f->slabs) {
 		struct bf_packet_slab *next = f->slabs->next;
 
@@ -190,27 +192,36 @@ int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struc
 		return rc;
 	p->rank = f->my_rank;
 	p->info.actor = bf_stream_actor(&f->sim->rec, "port", opts->name);
-	if (!p->info.actor || attach_stats(p)) {
+	rc = !p->info.actor || attach_stats(p) ? -ENOMEM : f->net ? bf_net_place(f->net, p) : 0;
+	if (rc) {
 		take_back(f);
-		return bf_fail(&f->sim->error, -ENOMEM, "fabric: port '%s': no memory", opts->name);
+		return rc == -EINVAL ? rc : bf_fail(&f->sim->error, rc, "fabric: port '%s': no memory", opts->name);
 	}
-	f->min_latency_ps = opts->latency_ps < f->min_latency_ps ? opts->latency_ps : f->min_latency_ps;
+	if (!f->net && opts->latency_ps < f->min_latency_ps)
+		f->min_latency_ps = opts->latency_ps;
 	*out = p;
 	return 0;
 }
 
 int bf_fabric_attach_remote_at(struct bf_fabric *f, uint32_t ipv4, uint32_t rank, uint32_t host, uint32_t rail)
 {
-	struct bf_port_opts opts = { .name = "remote", .ipv4 = ipv4, .host = host, .rail = rail };
+	char name[16];
+	struct bf_port_opts opts = { .name = name, .ipv4 = ipv4, .host = host, .rail = rail };
 	struct bf_port *p;
-	int rc = attach(f, &opts, &p);
+	int rc;
+
+	snprintf(name, sizeof(name), "%u.%u.%u.%u", ipv4 >> 24, ipv4 >> 16 & 0xff, ipv4 >> 8 & 0xff, ipv4 & 0xff);
+	rc = attach(f, &opts, &p);
 
 	if (rc)
 		return rc;
 	p->remote = true;
 	p->lost = &f->remote_lost;
 	p->rank = rank;
-	return 0;
+	rc = f->net ? bf_net_place(f->net, p) : 0;
+	if (rc)
+		take_back(f);
+	return rc;
 }
 
 int bf_fabric_attach_remote(struct bf_fabric *f, uint32_t ipv4, uint32_t rank)

@@ -38,8 +38,11 @@ struct bf_lane {
  * their last bit has left, since a cut may still take them until then), on the way from the switch. Each has an event
  * of its own, and what concerns the port's owner (TO_PORT) is scheduled at moments that do not depend on the others:
  * otherwise the order of events of one picosecond would depend on which rank simulates whom.
+ *
+ * In a topology of several switches (net_internal.h) TO_SWITCH and LATE hold what a fault keeps from the port's queue,
+ * and frames come by LANDING, a picosecond before they are in TO_PORT.
  */
-enum bf_port_lane { TO_SWITCH, LATE, TO_GATEWAY, LATE_TO_GATEWAY, TO_PORT, LANES };
+enum bf_port_lane { TO_SWITCH, LATE, TO_GATEWAY, LATE_TO_GATEWAY, TO_PORT, LANDING, LANES };
 
 /* Frames that a port sent and nobody got. */
 struct bf_lost {
@@ -68,6 +71,7 @@ struct bf_port {
 	bf_port_link_fn *link;
 	void *owner;
 	uint32_t host, rail;
+	struct bf_hop *up_hop, *down_hop; /* of a topology, otherwise NULL */
 	struct bf_port_info info; /* without `dropped`, which is the sum of `lost` */
 	struct bf_lost *lost;     /* `own_lost`, or the fabric's for all remote ports */
 	struct bf_lost own_lost;
@@ -81,6 +85,7 @@ struct bf_packet_slab {
 
 struct bf_fabric {
 	struct bf_sim *sim;
+	struct bf_net *net; /* NULL: one ideal switch */
 	struct bf_port **ports; /* in order of attachment */
 	uint32_t count, cap;
 	struct bf_port **by_ipv4; /* open addressing, 2^by_ipv4_log2 places */
@@ -102,10 +107,13 @@ void bf_lane_init(struct bf_lane *l, struct bf_sim *sim, bf_event_fn *fire);
 
 /* Puts a frame in by its at_ps, behind those of the same time. */
 void bf_lane_add(struct bf_lane *l, struct bf_packet *pkt);
+
+/* The same by at_ps and id. */
+void bf_lane_add_by_id(struct bf_lane *l, struct bf_packet *pkt);
 struct bf_packet *bf_lane_take(struct bf_lane *l);
 
 /* The lane's event: hands each frame that is due to `fn`, which owns it then. */
-void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_packet *pkt));
+void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_lane *l, struct bf_packet *pkt));
 
 /* Time on the wire of a frame of `len` bytes. */
 static inline uint64_t bf_wire_ps(uint64_t ps_per_kib, uint32_t len)
@@ -117,10 +125,13 @@ static inline uint64_t bf_wire_ps(uint64_t ps_per_kib, uint32_t len)
 void bf_port_init_lanes(struct bf_port *p);
 void bf_port_on_restore(struct bf_event *ev);
 
-/* A frame that nobody gets, lost at port `at`: recorded, counted for its sender, freed. */
-void bf_port_lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);
+/* A frame that nobody gets: recorded at `actor`, counted for its sender, freed. */
+void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);
+
+/* Flips one bit; not in the byte of BTH that the ICRC leaves out, nor in headers with a check of their own. */
+void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw);
 
 /* The last bit of a frame for another rank's port has left. */
-void bf_gateway_send(struct bf_packet *pkt);
+void bf_gateway_send(struct bf_lane *l, struct bf_packet *pkt);
 
 #endif

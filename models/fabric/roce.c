@@ -165,7 +165,7 @@ static uint8_t *put_dceth(uint8_t *at, const struct bf_roce *r)
 	at[0] = r->dc_flags;
 	bf_put_be24(at + 1, r->src_qp & 0xffffff);
 	bf_put_be16(at + 4, r->stream);
-	bf_put_be16(at + 6, 0);
+	bf_put_be16(at + 6, r->attempt);
 	bf_put_be32(at + 8, r->session);
 	return at + sizeof(struct bf_roce_dceth);
 }
@@ -340,6 +340,7 @@ static const uint8_t *get_dceth(const uint8_t *at, struct bf_roce *out)
 	out->dc_flags = at[0];
 	out->src_qp = bf_get_be24(at + 1);
 	out->stream = bf_get_be16(at + 4);
+	out->attempt = bf_get_be16(at + 6);
 	out->session = bf_get_be32(at + 8);
 	return at + sizeof(struct bf_roce_dceth);
 }

@@ -122,7 +122,7 @@ struct bf_roce_dceth {
 	uint8_t flags; /* BF_DCETH_* */
 	struct bf_be24 src_qp;
 	struct bf_be16 stream;
-	struct bf_be16 reserved;
+	struct bf_be16 attempt; /* counts connects of a session; a CNAK repeats that of the packet it refuses */
 	struct bf_be32 session;
 };
 BF_STATIC_ASSERT(sizeof(struct bf_roce_dceth) == 12, "DCETH");
@@ -163,7 +163,7 @@ struct bf_roce {
 	uint64_t atomic_orig;   /* AtomicAckETH */
 	uint32_t imm;           /* ImmDt or IETH (invalidated rkey), host order */
 	uint32_t src_qp, session; /* DCETH */
-	uint16_t stream;          /* DCETH */
+	uint16_t stream, attempt; /* DCETH */
 	uint8_t dc_flags;         /* DCETH */
 	uint32_t dc_info;         /* CONNECT_ACK: session; CNAK: reason */
 	uint64_t dc_key;          /* CONNECT */

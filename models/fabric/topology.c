@@ -151,6 +151,8 @@ static const char *contradiction(const struct bf_topology *t)
 		return "kmin is above kmax";
 	if (t->queue > t->buffer)
 		return "queue is larger than buffer";
+	if (t->detect_ps < t->latency_ps)
+		return "detect is below latency";
 	if (t->pfc && t->xoff > t->buffer)
 		return "xoff is larger than buffer";
 	return NULL;

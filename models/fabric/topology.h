@@ -20,12 +20,19 @@
  *   ecn=on|off          marking between kmin and kmax                                       [on]
  *   kmin=SIZE kmax=SIZE queue depth at which marking begins and above which all are marked  [100K, 400K]
  *   pmax=PERCENT        probability just below kmax, 0..100                                 [20]
- *   detect=TIME         until all switches route around a link that went down               [50us]
+ *   detect=TIME         until all switches route around a link that went down, at least latency  [50us]
  *
  * A host of several NICs in a leaf-spine has them all on its leaf. SIZE: bytes, or with K, M, G (powers of 1024).
  * RATE: gigabits a second, with G. TIME as in fault plans. Words are separated by blanks. Defaults are of the order of
  * published ones where there are any (kmin, kmax, pmax: Zhu et al., "Congestion Control for Large-Scale RDMA
  * Deployments", SIGCOMM 2015, scaled from 40G) and otherwise assumed.
+ *
+ * Switches store and forward. A frame's priority is the upper three bits of its DSCP; of the frames that wait for a link
+ * the highest priority goes first. Leaves spread flows over the spines that lead to the destination by a hash of
+ * addresses and UDP source port, seeded by switch; when the set of working links changes (detect later, everywhere at
+ * once) flows move. With pfc every priority is lossless as long as the buffer holds xoff and what is under way for each
+ * neighbour: links stay stopped until xon (frames that renew a pause are not modelled). Marking follows the depth of
+ * the queue of the frame's priority when it joins; frames whose IP header does not say ECT are not marked.
  *
  * Parsing needs no simulation and has no state: any thread.
  */
@@ -69,5 +76,35 @@ uint32_t bf_topology_hosts(const struct bf_topology *t);
  * text in the simulation's error. Ports then name their place (bf_port_opts.host and .rail).
  */
 int bf_fabric_set_topology(struct bf_fabric *f, const struct bf_topology *t);
+
+/*
+ * One direction of a link in a topology of several switches, and what it has carried. An actor of kind "link" has its
+ * name ("leaf0-spine1"; "leaf0-host3", or "leaf0-host3.1" for rail 1), which fault plans use as well: link-down cuts
+ * both directions, drop and corrupt meet frames of this one. From a host to its leaf the port is the actor.
+ */
+enum bf_fabric_link_kind { BF_LINK_FROM_HOST, BF_LINK_TO_HOST, BF_LINK_UP, BF_LINK_DOWN };
+struct bf_fabric_link {
+	const char *name, *from, *to;
+	enum bf_fabric_link_kind kind;
+	uint32_t actor;
+	uint32_t gbps;
+	bool up;
+	bool here; /* simulated by this process; otherwise nothing is counted */
+	uint64_t packets, bytes;
+	uint64_t dropped; /* here: full buffer or queue, link down, fault plan */
+	uint64_t marked;  /* ECN */
+	uint64_t pauses, pause_ps; /* times that its sender was told to stop; how long some priority stood still */
+	uint64_t busy_ps;          /* time in which it was sending */
+	uint64_t queue_max, queue_mean; /* bytes that wait for it or are being sent */
+};
+
+/* Calls `fn` for each direction of each link: between switches first, then of hosts in order of attachment. */
+void bf_fabric_links(const struct bf_fabric *f, void (*fn)(void *arg, const struct bf_fabric_link *link), void *arg);
+
+/* Cuts or restores a link by the name of one of its directions. -ENOENT; text in the simulation's error. */
+int bf_fabric_set_link(struct bf_fabric *f, const char *name, bool up);
+
+/* Emits a `link_load` record for each of them (BF_CLASS_NET), for pictures drawn from traces. At the end of a run. */
+void bf_fabric_report(struct bf_fabric *f);
 
 #endif

@@ -6,16 +6,16 @@
  */
 #include <string.h>
 
-#include "models/fabric/fabric_internal.h"
+#include "models/fabric/net_internal.h"
 #include "models/fabric/records.h"
 #include "models/fabric/roce.h"
 #include "sim/train.h"
 
-/* What happens to a frame at port `at`. Sent frames carry their bytes, once. */
-static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
+/* What happens to a frame at a port or link, `peer` being who is at the other end. Sent frames carry their bytes. */
+static void record(uint32_t actor, const struct bf_port *peer, const struct bf_packet *pkt, uint8_t dir,
+		   enum bf_verdict verdict)
 {
-	struct bf_sim *sim = at->fabric->sim;
-	const struct bf_port *peer = at == pkt->from ? pkt->to : pkt->from;
+	struct bf_sim *sim = pkt->fabric->sim;
 
 	if (bf_probe(sim, BF_CLASS_NET)) {
 		struct bf_rec_packet r = {
@@ -26,16 +26,20 @@ static void record(const struct bf_port *at, const struct bf_packet *pkt, uint8_
 			.verdict = (uint8_t)verdict,
 		};
 
-		bf_record(&sim->rec, &bf_rec_packet_schema, at->info.actor, &r, pkt->data,
-			  dir == BF_DIR_TX ? pkt->len : 0);
+		bf_record(&sim->rec, &bf_rec_packet_schema, actor, &r, pkt->data, dir == BF_DIR_TX ? pkt->len : 0);
 	}
 }
 
-void bf_port_lose(const struct bf_port *at, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
+static void record_sent(const struct bf_packet *pkt)
+{
+	record(pkt->from->info.actor, pkt->to, pkt, BF_DIR_TX, (enum bf_verdict)pkt->verdict);
+}
+
+void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
 {
 	struct bf_lost *lost = pkt->from->lost;
 
-	record(at, pkt, dir, verdict);
+	record(actor, actor == pkt->from->info.actor ? pkt->to : pkt->from, pkt, dir, verdict);
 	if (verdict == BF_FRAME_NO_ROUTE)
 		lost->no_route++;
 	else if (verdict == BF_FRAME_LINK_DOWN)
@@ -71,6 +75,23 @@ void bf_lane_add(struct bf_lane *l, struct bf_packet *pkt)
 		bf_sim_at(l->sim, &l->due, pkt->at_ps);
 }
 
+void bf_lane_add_by_id(struct bf_lane *l, struct bf_packet *pkt)
+{
+	struct bf_packet **at = &l->first;
+
+	if (BF_LIKELY(!l->first || l->last->at_ps < pkt->at_ps ||
+		      (l->last->at_ps == pkt->at_ps && l->last->id <= pkt->id))) {
+		bf_lane_add(l, pkt);
+		return;
+	}
+	while ((*at)->at_ps < pkt->at_ps || ((*at)->at_ps == pkt->at_ps && (*at)->id <= pkt->id))
+		at = &(*at)->next;
+	pkt->next = *at;
+	*at = pkt;
+	if (l->first == pkt && !l->busy)
+		bf_sim_at(l->sim, &l->due, pkt->at_ps);
+}
+
 struct bf_packet *bf_lane_take(struct bf_lane *l)
 {
 	struct bf_packet *pkt = l->first;
@@ -79,11 +100,11 @@ struct bf_packet *bf_lane_take(struct bf_lane *l)
 	return pkt;
 }
 
-void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_packet *pkt))
+void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_lane *l, struct bf_packet *pkt))
 {
 	l->busy = true;
 	do
-		fn(bf_lane_take(l));
+		fn(l, bf_lane_take(l));
 	while (l->first && bf_sim_step(l->sim, &l->due, l->first->at_ps));
 	l->busy = false;
 }
@@ -109,8 +130,7 @@ static uint32_t queue_of(const struct bf_packet *pkt)
 	return bf_get_be24(pkt->data + BF_ROCE_BTH_OFFSET + 5);
 }
 
-/* Flips one bit; not in the byte of BTH that the ICRC leaves out, nor in headers with a check of their own. */
-static void corrupt(struct bf_packet *pkt, uint64_t draw)
+void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw)
 {
 	uint32_t from = pkt->len > BF_ROCE_BTH_OFFSET ? BF_ROCE_BTH_OFFSET : 0;
 	uint32_t at = from + (uint32_t)((draw >> 3) % (pkt->len - from));
@@ -123,7 +143,12 @@ static void corrupt(struct bf_packet *pkt, uint64_t draw)
 /* On its way to the switch, or to the rank that has the receiver. */
 static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 {
-	if (BF_UNLIKELY(pkt->to->remote)) {
+	if (BF_UNLIKELY(p->fabric->net != NULL)) {
+		if (pkt->at_ps <= p->fabric->sim->now_ps)
+			bf_net_send(p, pkt);
+		else
+			bf_lane_add(&p->lanes[late ? LATE : TO_SWITCH], pkt);
+	} else if (BF_UNLIKELY(pkt->to->remote)) {
 		pkt->at_ps -= p->latency_ps; /* when its last bit leaves */
 		bf_lane_add(&p->lanes[late ? LATE_TO_GATEWAY : TO_GATEWAY], pkt);
 	} else {
@@ -146,6 +171,7 @@ static void duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t a
 	copy->to = pkt->to;
 	copy->at_ps = at_ps;
 	copy->verdict = BF_FRAME_DUPLICATE;
+	copy->kind = BF_NET_FRAME;
 	append(p, copy, false);
 }
 
@@ -154,7 +180,7 @@ static uint64_t or_default(uint64_t delay_ps, uint64_t default_ps)
 	return delay_ps ? delay_ps : default_ps;
 }
 
-static void set_link(struct bf_port *p, bool up);
+static void cut_or_restore(struct bf_port *p, bool up);
 
 /*
  * The fault plan's say on a frame that is about to enter TO_SWITCH. True when it has taken the frame. All kinds are
@@ -173,17 +199,17 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 	bool is_out_of_order = bf_fault_check(sim, BF_FAULT_REORDER, actor, qp, &out_of_order);
 
 	if (is_down) {
-		bf_port_lose(p, pkt, BF_DIR_TX, BF_FRAME_LINK_DOWN);
-		set_link(p, false);
+		bf_frame_lose(p->info.actor, pkt, BF_DIR_TX, BF_FRAME_LINK_DOWN);
+		cut_or_restore(p, false);
 		bf_sim_after(sim, &p->restore, or_default(down.delay_ps, BF_FABRIC_OUTAGE_PS));
 		return true;
 	}
 	if (is_drop) {
-		bf_port_lose(p, pkt, BF_DIR_TX, BF_FRAME_DROPPED);
+		bf_frame_lose(p->info.actor, pkt, BF_DIR_TX, BF_FRAME_DROPPED);
 		return true;
 	}
 	if (is_bad && pkt->len) {
-		corrupt(pkt, bad.draw);
+		bf_frame_corrupt(pkt, bad.draw);
 		pkt->verdict = BF_FRAME_CORRUPTED;
 	}
 	if (is_late) {
@@ -194,14 +220,14 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 	if (is_out_of_order) {
 		pkt->at_ps += or_default(out_of_order.delay_ps, BF_FABRIC_REORDER_PS);
 		pkt->verdict = BF_FRAME_REORDERED;
-		record(p, pkt, BF_DIR_TX, BF_FRAME_REORDERED);
+		record_sent(pkt);
 		append(p, pkt, true);
 		return true;
 	}
 	if (is_dup) {
 		uint64_t at_ps = pkt->at_ps;
 
-		record(p, pkt, BF_DIR_TX, pkt->verdict);
+		record_sent(pkt);
 		append(p, pkt, false);
 		duplicate(p, pkt, at_ps);
 		return true;
@@ -216,27 +242,33 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	pkt->id = (uint64_t)p->info.ipv4 << 32 | ++p->sent;
 	pkt->from = p;
 	pkt->verdict = BF_FRAME_OK;
+	pkt->kind = BF_NET_FRAME;
 	pkt->to = pkt->len <= BF_PACKET_MAX ? route(p, pkt) : NULL;
 	p->info.tx_packets++;
 	p->info.tx_bytes += pkt->len;
 	if (BF_UNLIKELY(!pkt->to || !p->up)) {
 		pkt->len = pkt->len <= BF_PACKET_MAX ? pkt->len : BF_PACKET_MAX;
-		bf_port_lose(p, pkt, BF_DIR_TX, p->up ? BF_FRAME_NO_ROUTE : BF_FRAME_LINK_DOWN);
+		bf_frame_lose(p->info.actor, pkt, BF_DIR_TX, p->up ? BF_FRAME_NO_ROUTE : BF_FRAME_LINK_DOWN);
 		return;
 	}
-	p->tx_free_ps = (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) + bf_wire_ps(p->ps_per_kib, pkt->len);
-	pkt->at_ps = p->tx_free_ps + p->latency_ps;
+	if (BF_UNLIKELY(p->fabric->net != NULL)) {
+		pkt->at_ps = sim->now_ps;
+	} else {
+		p->tx_free_ps = (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) +
+				bf_wire_ps(p->ps_per_kib, pkt->len);
+		pkt->at_ps = p->tx_free_ps + p->latency_ps;
+	}
 	if (BF_UNLIKELY(pkt->at_ps < p->order_ps))
 		pkt->at_ps = p->order_ps;
 	if (BF_UNLIKELY(sim->faults != NULL) && injected(p, pkt))
 		return;
-	record(p, pkt, BF_DIR_TX, pkt->verdict);
+	record_sent(pkt);
 	append(p, pkt, false);
 }
 
 uint64_t bf_port_tx_free_ps(const struct bf_port *p)
 {
-	return p->tx_free_ps;
+	return p->up_hop ? bf_hop_free_ps(p->up_hop) : p->tx_free_ps;
 }
 
 /*
@@ -264,14 +296,14 @@ static void BF_NOINLINE forward_before(struct bf_port *to, struct bf_packet *pkt
 }
 
 /* The frame is in the switch and queues for its receiver's link. */
-static void forward(struct bf_packet *pkt)
+static void forward(struct bf_lane *from, struct bf_packet *pkt)
 {
 	struct bf_port *to = pkt->to;
 	struct bf_lane *l = &to->lanes[TO_PORT];
-	uint64_t now = to->fabric->sim->now_ps;
+	uint64_t now = from->sim->now_ps;
 
 	if (BF_UNLIKELY(!to->up)) {
-		bf_port_lose(to, pkt, BF_DIR_RX, BF_FRAME_LINK_DOWN);
+		bf_frame_lose(to->info.actor, pkt, BF_DIR_RX, BF_FRAME_LINK_DOWN);
 		return;
 	}
 	if (to->tie_ps != now) {
@@ -288,22 +320,48 @@ static void forward(struct bf_packet *pkt)
 	bf_lane_add(l, pkt);
 }
 
-/* The frame's last byte is at its receiver, who owns it from here on and may send. */
-static void deliver(struct bf_packet *pkt)
+/* A fault has held the frame back from its port's queue. */
+static void queue_late(struct bf_lane *l, struct bf_packet *pkt)
 {
-	struct bf_port *to = pkt->to;
+	(void)l;
+	bf_net_send(pkt->from, pkt);
+}
 
+void bf_port_land(struct bf_port *p, struct bf_packet *pkt)
+{
+	bf_lane_add(&p->lanes[LANDING], pkt);
+}
+
+static void landed(struct bf_lane *l, struct bf_packet *pkt)
+{
+	struct bf_port *p = BF_CONTAINER_OF(l, struct bf_port, lanes[LANDING]);
+
+	pkt->at_ps++;
+	bf_lane_add_by_id(&p->lanes[TO_PORT], pkt);
+}
+
+/* The frame's last byte is at its receiver, who owns it from here on and may send. */
+static void deliver(struct bf_lane *l, struct bf_packet *pkt)
+{
+	struct bf_port *to = BF_CONTAINER_OF(l, struct bf_port, lanes[TO_PORT]);
+
+	if (BF_UNLIKELY(pkt->kind != BF_NET_FRAME)) {
+		bf_hop_take_pause(pkt);
+		return;
+	}
 	if (BF_UNLIKELY(pkt == to->tie_before))
 		to->tie_before = NULL;
 	to->info.rx_packets++;
 	to->info.rx_bytes += pkt->len;
-	record(to, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
+	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
 	to->rx(to->owner, pkt);
 }
 
 static void on_at_switch(struct bf_event *ev)
 {
-	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), forward);
+	struct bf_lane *l = BF_CONTAINER_OF(ev, struct bf_lane, due);
+
+	bf_lane_run(l, l->first->fabric->net ? queue_late : forward);
 }
 
 static void on_leaves(struct bf_event *ev)
@@ -316,38 +374,53 @@ static void on_arrived(struct bf_event *ev)
 	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), deliver);
 }
 
+static void on_landed(struct bf_event *ev)
+{
+	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), landed);
+}
+
 void bf_port_init_lanes(struct bf_port *p)
 {
 	static bf_event_fn *const fire[LANES] = {
 		[TO_SWITCH] = on_at_switch,	 [LATE] = on_at_switch,	   [TO_GATEWAY] = on_leaves,
-		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived,
+		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived, [LANDING] = on_landed,
 	};
 
 	for (int i = 0; i < LANES; i++)
 		bf_lane_init(&p->lanes[i], p->fabric->sim, fire[i]);
 }
 
+/* The frames of a lane that are later than `after_ps` are lost. */
+static void lose_after(struct bf_port *p, struct bf_lane *l, uint64_t after_ps)
+{
+	struct bf_packet **at = &l->first, *gone, *next;
+
+	for (; *at && (*at)->at_ps <= after_ps; at = &(*at)->next)
+		l->last = *at;
+	gone = *at;
+	*at = NULL;
+	for (; gone; gone = next) {
+		next = gone->next;
+		if (gone->kind == BF_NET_FRAME)
+			bf_frame_lose(p->info.actor, gone, BF_DIR_RX, BF_FRAME_LINK_DOWN);
+		else
+			bf_packet_free(gone); /* what was to be stopped is gone, too */
+	}
+	if (!l->first && !l->busy)
+		bf_sim_cancel(l->sim, &l->due);
+}
+
 /* The link is cut at the port: what has not left, and what has not arrived, is lost. */
 static void cut(struct bf_port *p)
 {
-	for (int i = 0; i < LANES; i++) {
-		struct bf_lane *l = &p->lanes[i];
-		uint64_t left_ps = p->fabric->sim->now_ps + (i == TO_SWITCH || i == LATE ? p->latency_ps : 0);
-		struct bf_packet *gone = l->first, **at = &l->first;
+	uint64_t now = p->fabric->sim->now_ps, left = p->fabric->net ? 0 : now + p->latency_ps;
 
-		for (; *at && i != TO_PORT && (*at)->at_ps <= left_ps; at = &(*at)->next)
-			l->last = *at;
-		gone = *at;
-		*at = NULL;
-		while (gone) {
-			struct bf_packet *next = gone->next;
-
-			bf_port_lose(p, gone, BF_DIR_RX, BF_FRAME_LINK_DOWN);
-			gone = next;
-		}
-		if (!l->first && !l->busy)
-			bf_sim_cancel(p->fabric->sim, &l->due);
-	}
+	lose_after(p, &p->lanes[TO_SWITCH], left);
+	lose_after(p, &p->lanes[LATE], left);
+	lose_after(p, &p->lanes[TO_GATEWAY], now);
+	lose_after(p, &p->lanes[LATE_TO_GATEWAY], now);
+	lose_after(p, &p->lanes[TO_PORT], 0);
+	lose_after(p, &p->lanes[LANDING], 0);
 }
 
 static void set_link(struct bf_port *p, bool up)
@@ -366,17 +439,32 @@ static void set_link(struct bf_port *p, bool up)
 		cut(p);
 	p->tx_free_ps = p->rx_free_ps = p->order_ps = sim->now_ps;
 	p->tie_ps = BF_NEVER;
+	if (p->up_hop)
+		bf_hop_set(p->up_hop, up);
 	if (p->link)
 		p->link(p->owner, up);
+}
+
+void bf_port_far_link(struct bf_port *p, bool up)
+{
+	set_link(p, up);
+}
+
+/* At this end of the link: the other one is told. */
+static void cut_or_restore(struct bf_port *p, bool up)
+{
+	if (p->up != up && p->up_hop)
+		bf_net_announce(p->up_hop, up);
+	set_link(p, up);
 }
 
 void bf_port_set_link(struct bf_port *p, bool up)
 {
 	bf_sim_cancel(p->fabric->sim, &p->restore);
-	set_link(p, up);
+	cut_or_restore(p, up);
 }
 
 void bf_port_on_restore(struct bf_event *ev)
 {
-	set_link(BF_CONTAINER_OF(ev, struct bf_port, restore), true);
+	cut_or_restore(BF_CONTAINER_OF(ev, struct bf_port, restore), true);
 }
