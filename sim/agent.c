@@ -216,7 +216,9 @@ void bf_agent_sync(struct bf_agent *a)
 	const uint64_t local = bf_agent_now(a);
 
 	assert(sim->agents->running == a);
-	if (BF_LIKELY(local < bf_sim_next(sim) && local <= sim->run_until_ps && !sim->stopped)) {
+	/* Who stands in line behind this agent is due now: the clock may not go on without them. */
+	if (BF_LIKELY(local < bf_sim_next(sim) && local <= sim->run_until_ps && !sim->stopped) &&
+	    (local == sim->now_ps || !sim->agents->line)) {
 		sim->now_ps = local;
 		a->charge_ps = 0;
 		return;
