@@ -1,6 +1,7 @@
 /*
  * belfry run: one workload, once, checked to the last byte.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -155,12 +156,11 @@ static void find_cause(const struct bf_workload *w, struct bf_cause *cause)
 
 /* Runs, finishes the trace, and asks a second run for the cause of a failure. */
 static int run_and_report(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer *trace,
-			  const struct bf_error *trace_err)
+			  struct bf_error *err)
 {
 	struct bf_cause cause = { 0 };
-	struct bf_error err = { 0 };
 	struct bf_run_result r;
-	int rc = bf_workload_run(w, trace ? bf_trace_sink(trace) : NULL, &r, &err);
+	int rc = bf_workload_run(w, trace ? bf_trace_sink(trace) : NULL, &r, err);
 	int trace_rc = 0;
 
 	if (trace) {
@@ -168,7 +168,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_workload *
 		trace_rc = bf_trace_close(trace);
 	}
 	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	if (r.verdict != BF_VERDICT_GOOD && speaks(w))
 		find_cause(w, &cause);
 	if (!speaks(w))
@@ -179,7 +179,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_workload *
 		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
 	bf_run_result_free(&r);
 	if (trace_rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	return r.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
 }
 

@@ -1,9 +1,11 @@
 #include "tools/counts.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/bootstrap/bootstrap.h"
 #include "sim/fault.h"
 #include "sim/stats.h"
 
@@ -113,6 +115,159 @@ void bf_counts_free(struct bf_counts *c)
 	free(c->rules);
 	free(c);
 }
+
+/* ---- those of other processes ---- */
+
+#define STAT_NUMBERS 7u
+
+/* One statistic or rule on its way to rank 0; two texts follow, then zeros up to a multiple of 8. */
+struct packed {
+	uint32_t is_rule, histogram;
+	uint32_t len[2];
+	uint64_t numbers[STAT_NUMBERS];
+};
+
+/* Appends to `out` when that is not NULL; returns the size. */
+static size_t pack(uint8_t *out, const struct packed *p, const char *first, const char *second)
+{
+	const size_t texts = (size_t)p->len[0] + p->len[1], span = sizeof(*p) + ((texts + 7) & ~(size_t)7);
+
+	if (out) {
+		memset(out + span - 8, 0, 8);
+		memcpy(out, p, sizeof(*p));
+		memcpy(out + sizeof(*p), first, p->len[0]);
+		memcpy(out + sizeof(*p) + p->len[0], second, p->len[1]);
+	}
+	return span;
+}
+
+static size_t pack_all(const struct bf_counts *c, uint8_t *out)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < c->nstats; i++) {
+		const struct stat *s = &c->stats[i];
+		const struct packed p = { .histogram = s->histogram,
+					  .len = { (uint32_t)strlen(s->name), (uint32_t)strlen(s->unit) },
+					  .numbers = { s->value, s->count, s->min, s->p50, s->p90, s->p99, s->max } };
+
+		used += pack(out ? out + used : NULL, &p, s->name, s->unit);
+	}
+	for (uint32_t i = 0; i < c->nrules; i++) {
+		const struct rule *r = &c->rules[i];
+		const struct packed p = { .is_rule = 1,
+					  .len = { (uint32_t)strlen(r->text) },
+					  .numbers = { r->fired, r->seen } };
+
+		used += pack(out ? out + used : NULL, &p, r->text, "");
+	}
+	return used;
+}
+
+static struct stat *find_counter(struct bf_counts *c, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < c->nstats; i++)
+		if (!c->stats[i].histogram && strlen(c->stats[i].name) == len &&
+		    strncmp(c->stats[i].name, name, len) == 0)
+			return &c->stats[i];
+	return NULL;
+}
+
+static bool add_stat(struct bf_counts *c, uint32_t own, const struct packed *p, const char *texts)
+{
+	struct bf_counts mine = { .stats = c->stats, .nstats = own };
+	struct stat *same = p->histogram ? NULL : find_counter(&mine, texts, p->len[0]), *s;
+
+	if (same) {
+		same->value += p->numbers[0];
+		return true;
+	}
+	s = &c->stats[c->nstats++];
+	*s = (struct stat){ .name = strndup(texts, p->len[0]),
+			    .unit = strndup(texts + p->len[0], p->len[1]),
+			    .histogram = p->histogram != 0,
+			    .value = p->numbers[0],
+			    .count = p->numbers[1],
+			    .min = p->numbers[2],
+			    .p50 = p->numbers[3],
+			    .p90 = p->numbers[4],
+			    .p99 = p->numbers[5],
+			    .max = p->numbers[6] };
+	return s->name && s->unit;
+}
+
+/* One process's. Rules are those of the same plan, in the same order. */
+static int unpack(struct bf_counts *c, uint32_t own, const struct bf_boot_buf *in)
+{
+	const uint8_t *data = in->data;
+	uint32_t rule = 0;
+	size_t span;
+
+	for (size_t at = 0; at < in->bytes; at += span) {
+		struct packed p;
+		size_t texts;
+
+		if (in->bytes - at < sizeof(p))
+			return -EPROTO;
+		memcpy(&p, data + at, sizeof(p));
+		texts = (size_t)p.len[0] + p.len[1];
+		span = sizeof(p) + ((texts + 7) & ~(size_t)7);
+		if (span > in->bytes - at)
+			return -EPROTO;
+		if (p.is_rule && rule < c->nrules) {
+			c->rules[rule].fired += p.numbers[0];
+			c->rules[rule++].seen += p.numbers[1];
+		} else if (!p.is_rule && !add_stat(c, own, &p, (const char *)data + at + sizeof(p))) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* As a simulation lists them. */
+static int by_name(const void *a, const void *b)
+{
+	const struct stat *x = a, *y = b;
+	const int order = strcmp(x->name, y->name);
+
+	return order ? order : (int)x->histogram - (int)y->histogram;
+}
+
+int bf_counts_gather(struct bf_counts *c, struct bf_boot *ranks, struct bf_error *err)
+{
+	const uint32_t n = ranks->npes, own = c->nstats;
+	struct bf_boot_part *out = calloc(n, sizeof(*out));
+	struct bf_boot_buf *in = calloc(n, sizeof(*in));
+	const size_t bytes = pack_all(c, NULL);
+	uint8_t *packed = malloc(bytes ? bytes : 1);
+	int rc = out && in && packed ? 0 : -ENOMEM;
+	size_t more = 0;
+
+	if (!rc && ranks->pe != 0)
+		out[0] = (struct bf_boot_part){ packed, pack_all(c, packed) };
+	if (!rc)
+		rc = bf_boot_exchange(ranks, out, in);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		more += in[i].bytes / sizeof(struct packed);
+	if (!rc && more) {
+		struct stat *stats = realloc(c->stats, (own + more) * sizeof(*stats));
+
+		rc = stats ? 0 : -ENOMEM;
+		c->stats = stats ? stats : c->stats;
+	}
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = unpack(c, own, &in[i]);
+	if (!rc)
+		qsort(c->stats, c->nstats, sizeof(*c->stats), by_name);
+	for (uint32_t i = 0; in && i < n; i++)
+		free(in[i].data);
+	free(in);
+	free(out);
+	free(packed);
+	return rc && err->code != rc ? bf_fail(err, rc, "the statistics of the ranks do not come together") : rc;
+}
+
+/* ---- output ---- */
 
 /* Times in the unit that leaves one to three digits in front of the point. */
 static void scaled(uint64_t value, const char *unit, char *buf, size_t cap)

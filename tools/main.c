@@ -3,6 +3,7 @@
 #include "tools/cli.h"
 
 extern const struct bf_command bf_cmd_run;
+extern const struct bf_command bf_cmd_launch;
 extern const struct bf_command bf_cmd_replay;
 extern const struct bf_command bf_cmd_explore;
 extern const struct bf_command bf_cmd_life;
@@ -20,7 +21,7 @@ int main(int argc, char **argv)
 {
 	/* In the order in which the overview shows them. */
 	static const struct bf_command *const commands[] = {
-		&bf_cmd_run,    &bf_cmd_replay, &bf_cmd_explore, &bf_cmd_life,   &bf_cmd_stats,
+		&bf_cmd_run,    &bf_cmd_launch, &bf_cmd_replay, &bf_cmd_explore, &bf_cmd_life,   &bf_cmd_stats,
 		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
 		&bf_cmd_check,  &bf_cmd_serve,  &bf_cmd_doctor,  NULL,
 	};

@@ -45,6 +45,9 @@ struct bf_workload {
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
 	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then */
+	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted. */
+	struct bf_boot *ranks;
+	bool hashes;
 	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
 };
 
@@ -169,8 +172,11 @@ struct bf_run_result {
 	uint32_t nqueues, unfinished; /* queues that have work left or an error; the first are in `queues` */
 	struct bf_queue_standing queues[BF_RUN_QUEUES];
 	uint64_t wall_ns; /* of the run itself, set-up and check left out */
-	struct bf_counts *counts; /* the caller's to free; NULL unless the workload asks */
+	/* For bf_run_result_free(); NULL unless the workload asks. */
+	struct bf_counts *counts;
+	uint64_t *pe_hashes; /* [pes] */
 };
+void bf_run_result_free(struct bf_run_result *r);
 
 /*
  * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
@@ -183,6 +189,20 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
  * completion. `qps` queue pairs from each PE to each other.
  */
 void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r);
+
+/*
+ * Of workloads whose PEs are spread over processes (workload_ranks.c): what the check needs of other PEs' heaps, and one
+ * result for all. Both are collective.
+ */
+int bf_workload_fetch_remote(const struct bf_workload *w, uint64_t from, uint64_t to, void **heaps,
+			     struct bf_error *err);
+int bf_workload_merge(const struct bf_workload *w, struct bf_run_result *r, struct bf_error *err);
+
+/* Whether this process simulates PE `pe`. */
+bool bf_workload_has_pe(const struct bf_workload *w, uint32_t pe);
+
+/* The hashes of all PEs as one number. */
+uint64_t bf_run_pes_hash(const uint64_t *pe_hashes, uint32_t pes);
 
 /* What failed and where every unfinished queue stands, as text. Prints nothing for a good run. */
 void bf_run_print_failure(FILE *out, const struct bf_run_result *r);

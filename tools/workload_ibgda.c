@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "drivers/bootstrap/bootstrap.h"
 #include "sim/bytes.h"
 #include "tools/workload.h"
 
@@ -98,7 +99,7 @@ struct arena {
 	struct bf_ibgda_host *host;
 	struct bf_ibgda_shape shape;
 	struct bf_ibgda_job *jobs; /* [pes] */
-	void **heaps;              /* [pes] */
+	void **heaps;              /* [pes]; of PEs of other processes our own, for the check */
 };
 
 static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *err)
@@ -114,6 +115,8 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.record_mask = w->records,
 		.sink = sink,
 		.system_scope = w->place == BF_PLACE_HOST,
+		.ranks = w->ranks,
+		.pe_hashes = w->hashes,
 	};
 
 	return w->backend->open(&opts, err, &a->world);
@@ -136,6 +139,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.plain_cq = w->plain_cq,
 		.ack_timeout = (uint8_t)w->ack_timeout,
 		.retry_count = (uint8_t)w->retries,
+		.ranks = w->ranks,
 	};
 	int rc = checked_shape(w, &a->shape, &layout, err);
 
@@ -159,6 +163,8 @@ static int launch(struct arena *a, struct bf_error *err)
 	for (uint32_t pe = 0; pe < w->pes; pe++) {
 		int rc;
 
+		if (!bf_workload_has_pe(w, pe))
+			continue;
 		a->jobs[pe].state = bf_ibgda_host_state(a->host, pe);
 		a->jobs[pe].shape = a->shape;
 		a->heaps[pe] = bf_ibgda_host_heap(a->host, pe).ptr;
@@ -176,6 +182,9 @@ static void close_all(struct arena *a)
 		bf_ibgda_host_close(a->host);
 	if (a->world)
 		a->w->backend->close(a->world);
+	for (uint32_t pe = 0; a->heaps && pe < a->w->pes; pe++)
+		if (!bf_workload_has_pe(a->w, pe))
+			free(a->heaps[pe]);
 	free(a->jobs);
 	free(a->heaps);
 }
@@ -290,19 +299,74 @@ static void count_verified(const struct arena *a, struct bf_run_result *r)
 	}
 }
 
-static void judge(struct arena *a, struct bf_run_result *r)
+/* Each process checks its own PEs. What atomics brought back to others counts for their counters, too. */
+static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
+	const struct bf_workload *w = a->w;
+	const bool fetches = w->work == BF_IBGDA_MIXED || (w->work == BF_IBGDA_AMO && a->shape.amo_fetch);
+	const uint32_t rank = w->ranks ? w->ranks->pe : 0, ranks = w->ranks ? w->ranks->npes : 1;
+	const uint32_t first = bf_ranks_first(w->pes, ranks, rank);
+	struct bf_ibgda_layout at;
+	int rc = 0;
+
+	bf_ibgda_layout(&a->shape, w->pes, &at);
+	if (w->ranks)
+		rc = bf_workload_fetch_remote(w, at.fetched, fetches ? at.done : at.fetched, a->heaps, err);
+	if (rc)
+		return rc;
+	if (bf_ibgda_verify_some(w->work, &a->shape, w->pes, first, bf_ranks_first(w->pes, ranks, rank + 1) - first,
+				 a->heaps, &r->mismatch) != 0 &&
+	    r->verdict == BF_VERDICT_GOOD)
+		r->verdict = BF_VERDICT_WRONG_DATA;
+	return 0;
+}
+
+/* How it ended is the same in all processes, so all take the same way through here. */
+static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
+{
+	int rc = 0;
+
 	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
 						     : BF_VERDICT_GOOD;
 	bf_run_collect_queues(a->host, a->w->pes, a->w->qps, r);
-	if (r->verdict == BF_VERDICT_DEADLOCK || r->verdict == BF_VERDICT_LIMIT)
-		return;
-	if (bf_ibgda_verify(a->w->work, &a->shape, a->w->pes, a->heaps, &r->mismatch) != 0 &&
-	    r->verdict == BF_VERDICT_GOOD)
-		r->verdict = BF_VERDICT_WRONG_DATA;
-	if (r->verdict == BF_VERDICT_GOOD)
+	if (r->world.end == BF_END_DONE)
+		rc = check_data(a, r, err);
+	if (!rc && a->w->ranks)
+		rc = bf_workload_merge(a->w, r, err);
+	if (!rc && r->verdict == BF_VERDICT_GOOD)
 		count_verified(a, r);
+	return rc;
+}
+
+/* What the caller asked for beside the verdict. */
+static int take_extras(struct arena *a, struct bf_run_result *r, struct bf_error *err)
+{
+	const struct bf_workload *w = a->w;
+
+	if (w->hashes && w->backend->pe_hashes) {
+		r->pe_hashes = calloc(w->pes, sizeof(*r->pe_hashes));
+		if (!r->pe_hashes)
+			return bf_fail(err, -ENOMEM, "no memory for hashes");
+		if (w->backend->pe_hashes(a->world, r->pe_hashes))
+			return err->code;
+	}
+	if (w->counts && w->backend->sim(a->world)) {
+		r->counts = bf_counts_take(w->backend->sim(a->world));
+		if (!r->counts)
+			return bf_fail(err, -ENOMEM, "no memory for statistics");
+		if (w->ranks)
+			return bf_counts_gather(r->counts, w->ranks, err);
+	}
+	return 0;
+}
+
+void bf_run_result_free(struct bf_run_result *r)
+{
+	bf_counts_free(r->counts);
+	free(r->pe_hashes);
+	r->counts = NULL;
+	r->pe_hashes = NULL;
 }
 
 int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err)
@@ -321,15 +385,17 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 		start = now_ns();
 		rc = w->backend->run(a.world, &out->world);
 		out->wall_ns = now_ns() - start;
-		if (rc)
+		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}
 	if (rc == 0)
-		judge(&a, out);
-	if (rc == 0 && w->counts && w->backend->sim(a.world)) {
-		out->counts = bf_counts_take(w->backend->sim(a.world));
-		if (!out->counts)
-			rc = bf_fail(err, -ENOMEM, "no memory for statistics");
+		rc = judge(&a, out, err);
+	if (rc == 0)
+		rc = take_extras(&a, out, err);
+	if (rc) {
+		bf_run_result_free(out);
+		if (w->ranks)
+			w->ranks->abort(w->ranks);
 	}
 	close_all(&a);
 	return rc;

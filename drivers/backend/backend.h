@@ -9,7 +9,9 @@
  *   live  models on the wall clock; PE threads are real threads
  *   vfio  a real NVMe controller; PE threads are real threads
  *
- * One thread calls these functions; kernels run where the backend runs them.
+ * One thread calls these functions; kernels run where the backend runs them. While a grid runs, its threads on the CPU
+ * may call command(), map_uar(), alloc() and port_up(): in virtual time these take none, so such a thread pauses for
+ * what the command would have cost, and that also brings the simulation to its time.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_BACKEND_H
 #define BELFRY_DRIVERS_BACKEND_BACKEND_H
@@ -75,6 +77,18 @@ struct bf_world_opts {
 	 */
 	const char *device;
 };
+
+/* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal (bf_world_opts.ranks). */
+static inline uint32_t bf_ranks_first(uint32_t npes, uint32_t ranks, uint32_t rank)
+{
+	return (uint32_t)((uint64_t)npes * rank / ranks);
+}
+
+/* Which rank has PE `pe`. */
+static inline uint32_t bf_ranks_of(uint32_t npes, uint32_t ranks, uint32_t pe)
+{
+	return (uint32_t)((((uint64_t)pe + 1) * ranks - 1) / npes);
+}
 
 /* Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. */
 struct bf_memory {
@@ -160,6 +174,8 @@ struct bf_backend {
 	int (*command)(struct bf_world *w, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
 		       size_t out_len);
 	int (*map_uar)(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_uar *out);
+	/* Whether the port's link is up: 1 or 0, or a negative errno (ibv_query_port()). */
+	int (*port_up)(struct bf_world *w, uint32_t pe, uint32_t nic, uint32_t port);
 	/*
 	 * A port's address as it stands in a QP's address path: GID (::ffff:a.b.c.d) and MAC. Ports count from 0; port
 	 * q of NIC n of PE p has 10.(2n+q).(p>>8).(p&255) + 1 on the models' network.

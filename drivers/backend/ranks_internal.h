@@ -23,18 +23,6 @@
 
 struct bf_ranks; /* opaque */
 
-/* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal. */
-static inline uint32_t bf_ranks_first(uint32_t npes, uint32_t ranks, uint32_t rank)
-{
-	return (uint32_t)((uint64_t)npes * rank / ranks);
-}
-
-/* Which rank has PE `pe`. */
-static inline uint32_t bf_ranks_of(uint32_t npes, uint32_t ranks, uint32_t pe)
-{
-	return (uint32_t)((((uint64_t)pe + 1) * ranks - 1) / npes);
-}
-
 /*
  * For a world whose simulation and fabric are there and whose ports are not: from now on its fabric sends to other
  * ranks. `boot` is borrowed. 0, -ENOMEM, or -EINVAL for fewer PEs than ranks; text in m->err.

@@ -316,15 +316,16 @@ static int socket_exchange(struct bf_boot *b, const struct bf_boot_part *out, st
 	return rc;
 }
 
+/* The others hear what this process knows of its failure. */
 static void socket_abort(struct bf_boot *b)
 {
 	struct bf_sockets *s = sockets_of(b);
-	char why[64];
+	char why[BF_WIRE_TEXT + 1];
 
 	if (s->broken)
 		return;
-	snprintf(why, sizeof(why), "rank %" PRIu32 " gave up", b->pe);
-	bf_fail(s->err, -ECONNRESET, "%s", why);
+	snprintf(why, sizeof(why), "rank %" PRIu32 " gave up%s%.160s", b->pe, s->err && s->err->code ? ": " : "",
+		 s->err && s->err->code ? s->err->text : "");
 	fail(s, -ECONNRESET, why);
 }
 

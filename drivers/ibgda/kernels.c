@@ -139,6 +139,8 @@ void bf_ibgda_prepare(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, u
 	for (uint32_t pe = 0; pe < npes; pe++) {
 		uint8_t *heap = heaps[pe];
 
+		if (!heap)
+			continue;
 		memset(heap + at.src, 0, at.end - at.src);
 		for (uint32_t c = 0; c < s->counters; c++)
 			bf_put_le64(heap + at.counter + c * 8ull, counter_start(work, s));
@@ -381,11 +383,17 @@ static void check_counters(struct verify *v, uint32_t pe)
 int bf_ibgda_verify(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, uint32_t npes, void *const *heaps,
 		    struct bf_ibgda_mismatch *out)
 {
+	return bf_ibgda_verify_some(work, s, npes, 0, npes, heaps, out);
+}
+
+int bf_ibgda_verify_some(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, uint32_t npes, uint32_t first,
+			 uint32_t count, void *const *heaps, struct bf_ibgda_mismatch *out)
+{
 	struct verify v = { .work = work, .s = s, .npes = npes, .heaps = heaps, .out = out };
 
 	*out = (struct bf_ibgda_mismatch){ 0 };
 	bf_ibgda_layout(s, npes, &v.at);
-	for (uint32_t pe = 0; pe < npes; pe++) {
+	for (uint32_t pe = first; pe < first + count; pe++) {
 		for (uint32_t i = 0; i < v.at.issuers; i++)
 			check_own(&v, pe, i);
 		for (uint32_t from = 0; from < npes; from++)

@@ -204,7 +204,10 @@ BF_FN uint64_t bf_ibgda_operand(const struct bf_ibgda_shape *s, uint32_t pe, uin
 	}
 }
 
-/* Fills the sources and clears everything else of the layout on each PE. heaps[pe] is the heap as host code sees it. */
+/*
+ * Fills the sources and clears everything else of the layout on each PE. heaps[pe] is the heap as host code sees it,
+ * NULL for a PE of another process.
+ */
 void bf_ibgda_prepare(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, uint32_t npes, void *const *heaps);
 
 /* The first difference between what a run left behind and what it must have. */
@@ -218,6 +221,13 @@ struct bf_ibgda_mismatch {
 /* Checks every area after a run. Returns 0 when all is right, -EBADMSG with `out` filled in otherwise. */
 int bf_ibgda_verify(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, uint32_t npes, void *const *heaps,
 		    struct bf_ibgda_mismatch *out);
+
+/*
+ * The same for PEs first..first + count - 1, whose heaps are here. Of the others it looks at what atomics brought back
+ * to them, from bf_ibgda_layout.fetched to .done of heaps[pe].
+ */
+int bf_ibgda_verify_some(enum bf_ibgda_work work, const struct bf_ibgda_shape *s, uint32_t npes, uint32_t first,
+			 uint32_t count, void *const *heaps, struct bf_ibgda_mismatch *out);
 
 /* The kernels of a platform: sim and native are built in; NULL for the others. Argument: struct bf_ibgda_job. */
 struct bf_ibgda_kernels {
