@@ -1,7 +1,7 @@
 /*
  * The command interface: mailboxes in the shape of the PRM (rdma-core providers/mlx5/mlx5_ifc.h, Linux
- * drivers/net/ethernet/mellanox/mlx5/core/cmd.c). One table says which commands there are; PDs, UARs and capabilities
- * are simple enough to live here.
+ * drivers/net/ethernet/mellanox/mlx5/core/cmd.c). One table says which commands there are; PDs and UARs are
+ * simple enough to live here.
  */
 #include "models/mlx5/device_internal.h"
 
@@ -56,7 +56,8 @@ static uint8_t alloc_uar(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_NO_RES;
 	uar->allocated = true;
 	uar->arm_half = false;
-	memset(uar->bf, 0, sizeof(uar->bf));
+	if (uar->bf)
+		memset(uar->bf, 0, BF_MLX5_BF_BUFS * sizeof(*uar->bf));
 	m->number = dev->uar_free++;
 	return BF_MLX5_CMD_OK;
 }
@@ -75,33 +76,13 @@ static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-/*
- * General capabilities (op_mod type 0), the limits only; offsets from struct mlx5_ifc_cmd_hca_cap_bits in Linux
- * include/linux/mlx5/mlx5_ifc.h. Other capability types are answered with zeros: nothing optional is there.
- */
-static uint8_t query_hca_cap(struct bf_mlx5_mail *m)
-{
-	const struct bf_mlx5_profile *p = &m->dev->profile;
-	uint8_t *cap = m->out + 16;
-	uint32_t type = BF_MLX5_GET(m->in, BF_CMD_OP_MOD) >> 1;
-
-	if (type || m->out_len < 16 + 0x20)
-		return BF_MLX5_CMD_OK;
-	cap[0x11] = 15;                       /* log_max_qp_sz */
-	cap[0x13] = (uint8_t)p->log_max_qp;   /* log_max_qp */
-	cap[0x19] = 22;                       /* log_max_cq_sz */
-	cap[0x1b] = (uint8_t)p->log_max_cq;   /* log_max_cq */
-	cap[0x1d] = (uint8_t)p->log_max_mkey; /* log_max_mkey */
-	return BF_MLX5_CMD_OK;
-}
-
 /* Least lengths of input and output. */
 #define IN(n) (n), MAIL_MIN
 #define OUT(n) MAIL_MIN, (n)
 #define SIMPLE MAIL_MIN, MAIL_MIN
 
 static const struct command commands[] = {
-	{ BF_MLX5_CMD_QUERY_HCA_CAP, SIMPLE, "QUERY_HCA_CAP", query_hca_cap },
+	{ BF_MLX5_CMD_QUERY_HCA_CAP, SIMPLE, "QUERY_HCA_CAP", bf_mlx5_cmd_query_hca_cap },
 	{ BF_MLX5_CMD_CREATE_MKEY, IN(BF_CREATE_MKEY_MKC + 64), "CREATE_MKEY", bf_mlx5_cmd_create_mkey },
 	{ BF_MLX5_CMD_QUERY_MKEY, OUT(16 + 64), "QUERY_MKEY", bf_mlx5_cmd_query_mkey },
 	{ BF_MLX5_CMD_DESTROY_MKEY, SIMPLE, "DESTROY_MKEY", bf_mlx5_cmd_destroy_mkey },
@@ -120,10 +101,16 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_QUERY_QP, OUT(BF_QP_QPC + BF_QPC_LEN), "QUERY_QP", bf_mlx5_cmd_query_qp },
 	{ BF_MLX5_CMD_SQD_RTS_QP, SIMPLE, "SQD_RTS_QP", bf_mlx5_cmd_modify_qp },
 	{ BF_MLX5_CMD_RTS2SQD_QP, SIMPLE, "RTS2SQD_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_CREATE_DCT, IN(BF_DCT_DCTC + BF_DCTC_LEN), "CREATE_DCT", bf_mlx5_cmd_create_dct },
+	{ BF_MLX5_CMD_DESTROY_DCT, SIMPLE, "DESTROY_DCT", bf_mlx5_cmd_destroy_dct },
+	{ BF_MLX5_CMD_DRAIN_DCT, SIMPLE, "DRAIN_DCT", bf_mlx5_cmd_drain_dct },
+	{ BF_MLX5_CMD_QUERY_DCT, OUT(BF_DCT_DCTC + BF_DCTC_LEN), "QUERY_DCT", bf_mlx5_cmd_query_dct },
 	{ BF_MLX5_CMD_ALLOC_PD, SIMPLE, "ALLOC_PD", alloc_pd },
 	{ BF_MLX5_CMD_DEALLOC_PD, SIMPLE, "DEALLOC_PD", dealloc_pd },
 	{ BF_MLX5_CMD_ALLOC_UAR, SIMPLE, "ALLOC_UAR", alloc_uar },
 	{ BF_MLX5_CMD_DEALLOC_UAR, SIMPLE, "DEALLOC_UAR", dealloc_uar },
+	{ BF_MLX5_CMD_ACCESS_REG, BF_ACCESS_REG_DATA + BF_PAOS_LEN, BF_ACCESS_REG_DATA + BF_PAOS_LEN, "ACCESS_REG",
+	  bf_mlx5_cmd_access_reg },
 	{ BF_MLX5_CMD_CREATE_UMEM, IN(BF_CREATE_UMEM_MTT), "CREATE_UMEM", bf_mlx5_cmd_create_umem },
 	{ BF_MLX5_CMD_DESTROY_UMEM, SIMPLE, "DESTROY_UMEM", bf_mlx5_cmd_destroy_umem },
 };

@@ -85,17 +85,21 @@ static void init_tables(struct bf_mlx5 *dev)
 	dev->qps = (struct bf_mlx5_table){ .limit = 1u << p->log_max_qp, .next = 0x100 };
 	dev->cqs = (struct bf_mlx5_table){ .limit = 1u << p->log_max_cq, .next = 0x40 };
 	dev->mkeys = (struct bf_mlx5_table){ .limit = 1u << p->log_max_mkey, .next = 0x10 };
+	/* Far from queue pairs, so that a number says what it is of. */
+	dev->dcts = (struct bf_mlx5_table){ .limit = 1u << 16, .next = 0x400000 };
 	dev->pds = (struct bf_mlx5_table){ .limit = 1u << 16, .next = 1 };
 	dev->umems = (struct bf_mlx5_table){ .limit = 1u << 20, .next = 1 };
 }
 
-static int attach_port(struct bf_mlx5 *dev, uint32_t i, uint32_t ipv4)
+static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uint32_t i)
 {
 	struct bf_mlx5_port *p = &dev->ports[i];
 	char name[40];
 	struct bf_port_opts opts = {
 		.name = name,
-		.ipv4 = ipv4,
+		.ipv4 = from->ipv4[i],
+		.host = from->host,
+		.rail = from->rail + i,
 		.latency_ps = dev->profile.port_latency_ps,
 		.ps_per_kib = dev->profile.port_ps_per_kib,
 		.rx = bf_mlx5_rx,
@@ -106,7 +110,7 @@ static int attach_port(struct bf_mlx5 *dev, uint32_t i, uint32_t ipv4)
 
 	snprintf(name, sizeof(name), "%s.p%u", dev->name, i + 1);
 	p->dev = dev;
-	p->ipv4 = ipv4;
+	p->ipv4 = from->ipv4[i];
 	status = bf_fabric_attach(dev->fabric, &opts, &p->port);
 	if (status)
 		return status;
@@ -130,7 +134,7 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < dev->port_count && !status; i++)
-		status = attach_port(dev, i, opts->ipv4[i]);
+		status = attach_port(dev, opts, i);
 	dev->space = opts->space;
 	dev->uar_count = opts->uar_pages ? opts->uar_pages : UAR_PAGES;
 	return status;
@@ -185,6 +189,8 @@ static void free_objects(struct bf_mlx5 *dev)
 		bf_mlx5_qp_reset(obj);
 		bf_mlx5_qp_free(obj);
 	}
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->dcts, &n)); n++)
+		bf_mlx5_dct_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->cqs, &n)); n++)
 		bf_mlx5_cq_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->mkeys, &n)); n++)
@@ -218,14 +224,18 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	free_objects(dev);
+	bf_mlx5_sq_copies_fini(dev);
 	bf_mlx5_table_fini(&dev->qps);
+	bf_mlx5_table_fini(&dev->dcts);
 	bf_mlx5_table_fini(&dev->cqs);
 	bf_mlx5_table_fini(&dev->mkeys);
 	bf_mlx5_table_fini(&dev->pds);
 	bf_mlx5_table_fini(&dev->umems);
 	for (uint32_t i = 0; i < dev->uar_end; i++) {
-		if (dev->uars[i])
-			bf_region_destroy(dev->uars[i]->region);
+		if (!dev->uars[i])
+			continue;
+		bf_region_destroy(dev->uars[i]->region);
+		free(dev->uars[i]->bf);
 		free(dev->uars[i]);
 	}
 	free(dev->uars);
@@ -252,6 +262,7 @@ int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t 
 	struct bf_mlx5_table *t = kind == BF_MLX5_OBJ_QP   ? &dev->qps
 				  : kind == BF_MLX5_OBJ_CQ ? &dev->cqs
 				  : kind == BF_MLX5_OBJ_PD ? &dev->pds
+				  : kind == BF_MLX5_OBJ_DCT ? &dev->dcts
 							   : &dev->mkeys;
 
 	if (number > 0xffffff)

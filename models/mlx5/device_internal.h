@@ -80,6 +80,7 @@ struct bf_mlx5_umem {
 	uint32_t log_page, page_offset;
 	uint64_t size;
 	uint64_t npages;
+	bool contiguous;  /* each page follows the one before: only the first is kept */
 	uint64_t pages[]; /* permission bits cleared */
 };
 
@@ -151,6 +152,7 @@ struct bf_mlx5_cq {
 #define BF_SEND_SOLICITED 8u
 #define BF_SEND_RDATOMIC 16u /* READ or atomic: answered by data */
 #define BF_SEND_FAILED 32u   /* completes with `err` when it is the oldest */
+#define BF_SEND_TOLD 64u     /* completed by its stream */
 
 /* A decoded send WQE, at [index of its first WQEBB & mask]. Its bytes stay in the queue pair's copy of the ring. */
 struct bf_mlx5_send {
@@ -162,10 +164,12 @@ struct bf_mlx5_send {
 	uint32_t psn, npsn;
 	uint32_t got;      /* READ: response packets that arrived */
 	uint32_t keys;     /* dev->key_changes when its local keys were checked */
-	uint16_t index;
+	uint16_t index;    /* where its bytes are, and what its CQE says */
+	uint16_t slot;     /* counter of the queue that executes it: the index, unless that is a stream of a DCI */
 	uint16_t payload;  /* offset of the first data segment, or of the first inline byte */
 	uint8_t opcode, opmod, wqebbs, nsge;
 	uint8_t fm, ce, flags, atomic_size;
+	uint8_t av; /* bytes of address vector */
 	struct bf_mlx5_err err;
 };
 
@@ -179,7 +183,7 @@ struct bf_mlx5_xfer {
 	uint32_t psn;
 	uint32_t payload_len;
 	uint16_t payload_offset;
-	uint16_t index;
+	uint16_t slot;
 	bool last;     /* the packet is whole when this one is done */
 	bool response; /* READ response of the responder */
 };
@@ -213,6 +217,50 @@ struct bf_mlx5_answer {
 	bool again; /* for a duplicate: holds no resource */
 };
 
+/*
+ * What a DC initiator adds to a queue pair: one connection at a time. A DCI with stream channels has a queue pair behind
+ * each channel that was used, with a connection, PSNs and errors of its own; the DCI itself then only fetches, decodes
+ * and deals the WQEs out.
+ */
+struct bf_mlx5_dci {
+	struct bf_mlx5_qp *parent;   /* of a stream: its DCI */
+	struct bf_mlx5_qp **streams; /* by channel; NULL: not used yet */
+	uint32_t stream_count;       /* 0: no channels */
+	uint32_t errored, max_errored;
+	uint32_t session, peer_session;
+	uint64_t key;
+	uint16_t stream, attempt;
+	bool full;     /* handshake */
+	bool open;     /* connected, or about to be, to remote_qpn at remote_ipv4 */
+	bool announce; /* CONNECT leaves before the next packet */
+	bool waiting;  /* for its acknowledgement */
+};
+
+/* What a responder context of a DCT adds to a queue pair without queues. */
+struct bf_mlx5_dc_context {
+	struct bf_mlx5_dct *dct;
+	struct bf_mlx5_qp *next; /* in its bucket */
+	uint64_t used_ps;
+	uint32_t session, my_session;
+	uint16_t stream;
+	bool full, open;
+};
+
+#define BF_MLX5_DCT_BUCKETS 64u
+
+struct bf_mlx5_dct {
+	struct bf_mlx5 *dev;
+	struct bf_mlx5_port *port;
+	struct bf_mlx5_cq *cq;
+	uint32_t dctn, actor, pd;
+	uint8_t state; /* BF_DCTC_STATE_* */
+	uint32_t contexts;
+	uint32_t sessions;
+	uint32_t violations;
+	struct bf_mlx5_qp *bucket[BF_MLX5_DCT_BUCKETS];
+	uint8_t context[BF_DCTC_LEN];
+};
+
 struct bf_mlx5_qp {
 	/* Requester, in the order of use. */
 	struct bf_mlx5 *dev;
@@ -235,6 +283,8 @@ struct bf_mlx5_qp {
 	uint32_t locals; /* DUMPs that are not done */
 	uint8_t dump_byte;
 	uint32_t remote_qpn, remote_ipv4, pd;
+	struct bf_mlx5_dci *dci;            /* NULL: none */
+	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
 	uint32_t epoch;     /* counts resets: what was started before one is void */
 	uint32_t inflight;  /* DMA operations that will call back */
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
@@ -242,7 +292,7 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_port *port;
 	struct bf_roce_path path;
 	struct bf_mlx5_buf sq, dbr, rq;
-	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
+	struct bf_mlx5_fetch *fetch; /* [BF_MLX5_FETCHES] */
 	uint32_t fetch_next;
 	/* Doorbell. */
 	struct bf_event bell_event;
@@ -321,7 +371,7 @@ struct bf_mlx5_uar {
 	bool allocated;
 	uint64_t arm; /* first half of an arm doorbell that came in two stores */
 	bool arm_half;
-	struct bf_mlx5_bf bf[BF_MLX5_BF_BUFS];
+	struct bf_mlx5_bf *bf; /* [BF_MLX5_BF_BUFS]; NULL: nothing was ever stored there */
 };
 
 /*
@@ -340,7 +390,10 @@ struct bf_mlx5_uar {
 	C(acks_sent)                                                                                                 \
 	C(acks_received)                                                                                             \
 	C(cqes)       /* written, those with an error included */                                                    \
-	C(error_cqes)
+	C(error_cqes)                                                                                                \
+	C(dc_connects)   /* connections that DC initiators chose */                                                  \
+	C(dc_cnaks_sent) /* refusals by DC targets */                                                                \
+	C(dct_evictions) /* responder contexts that another initiator got */
 
 #define BF_MLX5_NAK_KINDS 6u /* RNR, sequence, invalid request, access, operation, reserved codes */
 #define BF_MLX5_DROPS 10u
@@ -375,8 +428,10 @@ struct bf_mlx5 {
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
+	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
-	struct bf_mlx5_table qps, cqs, mkeys, pds, umems;
+	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts;
+	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
 	struct bf_mlx5_uar **uars;   /* [uar_end]; NULL: not there yet */
@@ -388,6 +443,8 @@ struct bf_mlx5 {
 	struct bf_hist *latency;
 	char name[24];
 };
+
+struct bf_mlx5_mail;
 
 /* stats.c */
 int bf_mlx5_stats_open(struct bf_mlx5 *dev); /* 0 or -ENOMEM */
@@ -423,6 +480,58 @@ static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, 
 	return &qp->sends[index & qp->sq_mask];
 }
 
+/* dci.c */
+int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc); /* 0 or a command status */
+void bf_mlx5_dci_free(struct bf_mlx5_qp *qp);
+void bf_mlx5_dci_reset(struct bf_mlx5_qp *qp);
+/* The connection that WQE `s` needs is there or chosen. False: not yet, or the WQE failed. */
+bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);
+/* A packet may leave now; opens the connection when that has not been done. */
+bool bf_mlx5_dci_gate(struct bf_mlx5_qp *qp);
+void bf_mlx5_dci_again(struct bf_mlx5_qp *qp); /* before the next packet the connection is opened anew */
+void bf_mlx5_dci_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
+/* Streams. */
+void bf_mlx5_dci_deal(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint16_t stream);
+void bf_mlx5_dci_run(struct bf_mlx5_qp *qp);
+void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s); /* a stream has completed the WQE */
+void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp);
+uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream);
+
+/* dct.c */
+void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
+void bf_mlx5_dct_free(struct bf_mlx5_dct *dct);
+uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_dct(struct bf_mlx5_mail *m);
+
+/* Where a packet of this queue goes, and of what connection it is. */
+static inline void bf_mlx5_address(const struct bf_mlx5_qp *qp, struct bf_roce *r)
+{
+	r->dest_qp = qp->remote_qpn;
+	r->dc = qp->dci || qp->context_of;
+	if (BF_LIKELY(!r->dc))
+		return;
+	r->src_qp = qp->qpn;
+	if (qp->dci) {
+		r->session = qp->dci->full ? qp->dci->peer_session : qp->dci->session;
+		r->stream = qp->dci->stream;
+		r->attempt = qp->dci->attempt;
+		r->dc_flags = qp->dci->full ? BF_DCETH_FULL : 0;
+	} else {
+		r->session = qp->context_of->session;
+		r->stream = qp->context_of->stream;
+		r->attempt = 0;
+		r->dc_flags = 0;
+	}
+}
+
+/* sq_copy.c: qp->sends, sq_bytes, told_ps and fetch */
+bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp); /* false on lack of memory; true when it has one */
+void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp);
+void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp);
+void bf_mlx5_sq_copies_fini(struct bf_mlx5 *dev);
+
 /* rc_tx.c */
 void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
 #define BF_TX_WHOLE 1u    /* payload is in */
@@ -448,6 +557,8 @@ struct bf_mlx5_walk {
 	uint32_t at;   /* next SGE */
 	uint64_t skip; /* bytes to leave out before the next piece */
 };
+/* Copies `len` bytes from `at` of the WQE. */
+void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to, uint32_t len);
 bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out);
 /* Checks all keys of a WQE. */
 enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access);
@@ -464,13 +575,32 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause);
 /* One retry less; false when none was left and the oldest WQE failed. */
 bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp);
 void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer);
+/* Nothing is sent for that long, then from the oldest packet on. */
+void bf_mlx5_pause(struct bf_mlx5_qp *qp, uint64_t ps);
+/* The WQE that owns the oldest unacknowledged PSN; NULL: none. */
+struct bf_mlx5_send *bf_mlx5_oldest(const struct bf_mlx5_qp *qp);
 /* The transmitter's position becomes `psn`, which lies between una and send. */
 void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
 
 /* rc_rx.c */
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
+void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
-void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why);
+/* Why a packet had no effect, in the order of the drop record's reasons. */
+enum bf_mlx5_drop {
+	BF_MLX5_DROP_NOT_ROCE,
+	BF_MLX5_DROP_LENGTH,
+	BF_MLX5_DROP_ICRC,
+	BF_MLX5_DROP_NO_QP,
+	BF_MLX5_DROP_PEER,
+	BF_MLX5_DROP_STATE,
+	BF_MLX5_DROP_SEQUENCE,
+	BF_MLX5_DROP_STALE,
+	BF_MLX5_DROP_UNEXPECTED,
+	BF_MLX5_DROP_MEMORY,
+};
+void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected,
+		     enum bf_mlx5_drop why);
 
 /* rc_answer.c */
 void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r);
@@ -511,7 +641,9 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
-int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* room for rings; 0 or -ENOMEM */
+int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* room for the receive queue; 0 or -ENOMEM */
+/* Room for answers, if there is none yet; false on lack of memory. */
+bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp);
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause);
 void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause);
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp);
@@ -540,6 +672,8 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_mkey(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
 /* A ring or record of `len` bytes at `offset` of UMEM `id` (`valid`) or at IOVA `offset`. 0 or a status. */

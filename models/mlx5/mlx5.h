@@ -5,7 +5,9 @@
  * by DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
  * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> rc_tx.c (packets) -> [fabric] ->
  * rc_rx.c (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c
- * (completion). Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states),
+ * (completion). A DC initiator chooses and opens its connection
+ * in dci.c before rc_tx.c sends, a DC target finds the responder context in dct.c before rc_rx.c takes the packet.
+ * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states),
  * cmd*.c (commands).
  *
  * One thread per device, the simulation's.
@@ -38,6 +40,10 @@ struct bf_mlx5_profile {
 	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */
 	uint32_t max_outstanding; /* unacknowledged packets of a QP */
 	uint32_t log_max_qp, log_max_cq, log_max_mkey;
+	uint32_t dct_contexts;    /* responder contexts of a DC target; 0: no DC transport */
+	uint64_t dct_idle_ps;     /* a connected one that was silent for this long may be given to another initiator */
+	uint64_t dc_busy_ps;      /* how long an initiator waits when all are taken */
+	uint32_t log_dci_streams; /* most stream channels of a DC initiator */
 	bool host_endian_atomics; /* 8-byte atomic results in host order (mlx5 "host endianness request mode") */
 	bool icrc;                /* compute and check ICRC */
 };
@@ -52,6 +58,7 @@ struct bf_mlx5_opts {
 	uint32_t ports;   /* 1 or 2; 0: 1 */
 	uint32_t ipv4[2]; /* of each port */
 	uint32_t uar_pages; /* 0: 64 */
+	uint32_t host, rail; /* place in a topology (bf_port_opts) of the first port; the second has the next rail */
 };
 
 /* Returns 0, -ENOMEM or -EINVAL with sim->error set. */
@@ -68,7 +75,7 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 /* The MMIO region of UAR page `index` (from ALLOC_UAR); NULL when out of range. */
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
 
-enum bf_mlx5_object { BF_MLX5_OBJ_QP, BF_MLX5_OBJ_CQ, BF_MLX5_OBJ_MKEY, BF_MLX5_OBJ_PD };
+enum bf_mlx5_object { BF_MLX5_OBJ_QP, BF_MLX5_OBJ_CQ, BF_MLX5_OBJ_MKEY, BF_MLX5_OBJ_PD, BF_MLX5_OBJ_DCT };
 
 /*
  * The next CREATE of this kind gets this number (mkey: index, without variant byte), as when a capture is replayed.
@@ -110,6 +117,8 @@ int bf_mlx5_poll_uars(void *dev);
  * without error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1, NAME.p2.
  */
 
-/* Records: models/mlx5/records.h (types 100 to 116). Each QP and CQ is an actor of kind "queue": "nic0.qp0x101". */
+/*
+ * Records: models/mlx5/records.h (types 100 to 125). Each QP, CQ and DCT is an actor of kind "queue": "nic0.qp0x101".
+ */
 
 #endif

@@ -337,6 +337,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_MODIFY_QP_EXT_MASK 0x108 /* be64 */
 #define BF_MODIFY_QP_EXT_MASK_STREAM 1ull
 #define BF_MODIFY_QP_EXT_STREAM 0x110, 0x0000ffffu
+#define BF_MODIFY_QP_EXT_STREAM_END 0x114u /* least length of the command */
 #define BF_MODIFY_QP_EXT_LEN 0x1d0
 
 #define BF_QPC_LEN 232

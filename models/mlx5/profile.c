@@ -33,6 +33,10 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.log_max_qp = 18,               /* what ConnectX-5 and later report (ibv_devinfo max_qp 262144) */
 	.log_max_cq = 24,               /* likewise (max_cq 16777216) */
 	.log_max_mkey = 24,             /* the width of the key's index */
+	.dct_contexts = 128,            /* assumed */
+	.dct_idle_ps = 100 * BF_MS,     /* assumed */
+	.dc_busy_ps = 10 * BF_US,       /* assumed */
+	.log_dci_streams = 6,           /* assumed */
 	.host_endian_atomics = true,    /* mlx5.md section 1.4: what the drivers select where it exists */
 	.icrc = true,
 };

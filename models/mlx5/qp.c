@@ -17,28 +17,31 @@ void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
 	qp->hold_tail = &qp->hold;
 }
 
-/* Rings are made on the way out of RESET, so that queue pairs that are only created cost little. */
+/*
+ * Room for answers: as many as may be asked for at once, and as many that are repeated. A queue pair that was reset may allow more than
+ * in its last life, whose atomics may still be under way.
+ */
+bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
+{
+	if (BF_LIKELY(qp->answers && qp->answers_cap >= 2 * qp->max_answers))
+		return true;
+	if (qp->answers && (qp->inflight || qp->answers_tail))
+		return false;
+	free(qp->answers);
+	qp->answers_cap = 2 * qp->max_answers;
+	qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
+	return qp->answers != NULL;
+}
+
 int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 {
-	uint32_t slots = qp->sq_mask + 1u;
-
-	if (qp->has_sq && !qp->sends) {
-		qp->sq_bytes = calloc(slots, BF_MLX5_WQEBB);
-		qp->sends = calloc(slots, sizeof(*qp->sends));
-		qp->told_ps = calloc(slots, sizeof(*qp->told_ps));
-		if (!qp->sq_bytes || !qp->sends || !qp->told_ps)
-			return -ENOMEM;
-	}
+	/* Streams of a DCI share its copies from the start. */
+	if (qp->has_sq && qp->dci && !bf_mlx5_sq_copy_take(qp))
+		return -ENOMEM;
 	if (qp->has_rq && !qp->rq_bytes) {
 		qp->rq_bytes = calloc(BF_MLX5_RQ_CACHE, qp->rq_stride);
 		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
 		if (!qp->rq_bytes || !qp->rx_sge)
-			return -ENOMEM;
-	}
-	if (!qp->answers) {
-		qp->answers_cap = 256; /* log_rra_max is 3 bits: at most 128, and as many that are repeated */
-		qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
-		if (!qp->answers)
 			return -ENOMEM;
 	}
 	return 0;
@@ -100,16 +103,24 @@ static void stop_timers(struct bf_mlx5_qp *qp)
  */
 void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
 {
+	bool whole = !qp->context_of && !(qp->dci && qp->dci->parent);
+
 	if (qp->state == BF_MLX5_QPS_ERR)
 		return;
-	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_ERR, cause);
+	if (whole)
+		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_ERR, cause);
+	else
+		qp->state = BF_MLX5_QPS_ERR;
 	stop_timers(qp);
 	bf_mlx5_tx_drop(qp, BF_TX_REQUEST | BF_TX_RESPONSE);
 	free_held(qp);
 	qp->answers_head = qp->answers_tail;
 	qp->acks_owed = 0;
 	qp->nak = 0;
-	bf_mlx5_dbrec_read(qp);
+	if (qp->dci)
+		bf_mlx5_dci_stream_error(qp);
+	if (whole)
+		bf_mlx5_dbrec_read(qp);
 }
 
 /* Back to RESET: what is in flight is void, no CQE says so. */
@@ -135,6 +146,8 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 	qp->err = (struct bf_mlx5_err){ 0 };
 	for (uint32_t i = 0; qp->answers && i < qp->answers_cap; i++)
 		qp->answers[i].npsn = 0;
+	if (qp->dci)
+		bf_mlx5_dci_reset(qp);
 }
 
 /* The last DMA operation of a destroyed queue pair has ended. */
@@ -159,9 +172,13 @@ void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 		bf_packet_free(pkt);
 	}
 	free_held(qp);
-	free(qp->sends);
-	free(qp->told_ps);
-	free(qp->sq_bytes);
+	if (qp->dci && qp->dci->parent) /* a stream uses its DCI's */
+		free(qp->sends);
+	else
+		bf_mlx5_sq_copy_free(qp);
+	if (qp->dci)
+		bf_mlx5_dci_free(qp);
+	free(qp->context_of);
 	free(qp->rq_bytes);
 	free(qp->rx_sge);
 	free(qp->answers);

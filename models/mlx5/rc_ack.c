@@ -142,7 +142,7 @@ static struct bf_mlx5_send *asked(struct bf_mlx5_qp *qp, struct bf_packet *pkt, 
 	uint32_t expected = s ? bf_psn_add(s->psn, s->got) : qp->una_psn;
 
 	if (!s || !(s->flags & BF_SEND_STARTED) || !(s->flags & BF_SEND_RDATOMIC) || r->psn != expected) {
-		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, expected, 7);
+		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, expected, BF_MLX5_DROP_STALE);
 		return NULL;
 	}
 	if (atomic != (s->atomic_size != 0)) {
@@ -221,11 +221,11 @@ void bf_mlx5_rx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 	const struct bf_roce *r = &qp->dev->rx;
 
 	if (qp->state != BF_MLX5_QPS_RTS && qp->state != BF_MLX5_QPS_SQD) {
-		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->una_psn, 5);
+		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->una_psn, BF_MLX5_DROP_STATE);
 		return;
 	}
 	if (bf_psn_diff(r->psn, qp->una_psn) < 0 || bf_psn_diff(r->psn, qp->send_psn) >= 0) {
-		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->una_psn, 7);
+		bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->una_psn, BF_MLX5_DROP_STALE);
 		return;
 	}
 	if (r->opcode == BF_RC_ACK)

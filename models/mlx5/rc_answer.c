@@ -28,7 +28,7 @@ static void send_aeth(struct bf_mlx5_qp *qp, uint8_t opcode, uint8_t syndrome, u
 	r->opcode = opcode;
 	r->solicited = r->ack_req = false;
 	r->pad = 0;
-	r->dest_qp = qp->remote_qpn;
+	bf_mlx5_address(qp, r);
 	r->psn = psn;
 	r->aeth_syndrome = syndrome;
 	r->msn = msn;
@@ -139,12 +139,15 @@ static uint32_t response_count(const struct bf_mlx5_qp *qp, uint32_t len)
 	return len ? ((len - 1) >> qp->mtu_shift) + 1 : 1;
 }
 
-/* The next free resource; the oldest answer there is forgotten. NULL while its atomic is still being executed. */
+/*
+ * The next free resource; the oldest answer there is forgotten. NULL while its atomic is still being executed, and on
+ * lack of memory: the requester's time-out asks again.
+ */
 static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t npsn)
 {
-	struct bf_mlx5_answer *a = answer_at(qp, qp->answers_tail);
+	struct bf_mlx5_answer *a = bf_mlx5_qp_make_answers(qp) ? answer_at(qp, qp->answers_tail) : NULL;
 
-	if (a->busy)
+	if (!a || a->busy)
 		return NULL;
 	qp->msn = bf_psn_add(qp->msn, 1);
 	a->qp = qp;
@@ -318,7 +321,7 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	r->opcode = response_opcode(a->sent, a->npsn, a->from);
 	r->solicited = r->ack_req = false;
 	r->pad = (uint8_t)(-len & 3);
-	r->dest_qp = qp->remote_qpn;
+	bf_mlx5_address(qp, r);
 	r->psn = bf_psn_add(a->psn, a->sent);
 	r->aeth_syndrome = BF_AETH_ACK;
 	r->msn = a->msn;

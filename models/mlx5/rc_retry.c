@@ -102,7 +102,7 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 	qp->retries++;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_retransmit rec = {
-			.qpn = qp->qpn, .psn = psn, .sent = sent, .index = bf_mlx5_send_at(qp, qp->tx_index)->index,
+			.qpn = qp->qpn, .psn = psn, .sent = sent, .index = qp->tx_index,
 			.cause = cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left,
 		};
 
@@ -110,8 +110,7 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 	}
 }
 
-/* The WQE that owns the oldest unacknowledged PSN. */
-static struct bf_mlx5_send *oldest(const struct bf_mlx5_qp *qp)
+struct bf_mlx5_send *bf_mlx5_oldest(const struct bf_mlx5_qp *qp)
 {
 	for (uint16_t i = qp->ack_index; i != qp->decoded;) {
 		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, i);
@@ -133,7 +132,7 @@ bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp)
 		qp->retries_left--;
 		return true;
 	}
-	s = oldest(qp);
+	s = bf_mlx5_oldest(qp);
 	if (s)
 		bf_mlx5_send_fail(qp, s, err_retries, "no acknowledgement within retries");
 	rto_stop(qp);
@@ -154,6 +153,8 @@ void bf_mlx5_rto_fired(struct bf_event *ev)
 	qp->dev->count.timeouts++;
 	if (bf_mlx5_use_retry(qp)) {
 		qp->lost_valid = false;
+		if (qp->dci)
+			bf_mlx5_dci_again(qp);
 		bf_mlx5_go_back(qp, qp->una_psn, 0);
 	}
 	bf_mlx5_sq_run(qp);
@@ -162,7 +163,7 @@ void bf_mlx5_rto_fired(struct bf_event *ev)
 /* The receiver was not ready: everything before `psn` is there, the rest is sent again after the wait. */
 void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer)
 {
-	struct bf_mlx5_send *s = oldest(qp);
+	struct bf_mlx5_send *s = bf_mlx5_oldest(qp);
 
 	qp->rnr_naks++;
 	if (!s || qp->rnr_waiting)
@@ -175,9 +176,14 @@ void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer)
 	if (qp->rnr_retry != RNR_FOREVER)
 		qp->rnr_left--;
 	bf_mlx5_go_back(qp, psn, 2);
+	bf_mlx5_pause(qp, rnr_ps(timer));
+}
+
+void bf_mlx5_pause(struct bf_mlx5_qp *qp, uint64_t ps)
+{
 	rto_stop(qp);
 	qp->rnr_waiting = true;
-	bf_sim_after(qp->dev->sim, &qp->rnr_event, rnr_ps(timer));
+	bf_sim_after(qp->dev->sim, &qp->rnr_event, ps);
 }
 
 void bf_mlx5_rnr_fired(struct bf_event *ev)

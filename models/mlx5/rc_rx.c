@@ -7,9 +7,7 @@
 
 #include <errno.h>
 
-enum { DROP_NOT_ROCE, DROP_LENGTH, DROP_ICRC, DROP_NO_QP, DROP_PEER, DROP_STATE, DROP_SEQUENCE, DROP_STALE,
-       DROP_UNEXPECTED, DROP_MEMORY, DROPS };
-BF_STATIC_ASSERT(DROPS == BF_MLX5_DROPS, "a counter for each reason");
+BF_STATIC_ASSERT(BF_MLX5_DROP_MEMORY + 1 == BF_MLX5_DROPS, "a counter for each reason");
 
 /* rx_op: the message in progress. */
 enum { OP_NONE, OP_SEND, OP_WRITE };
@@ -19,13 +17,14 @@ static const struct bf_mlx5_err err_too_long = { BF_MLX5_SYND_LOCAL_LENGTH, 0x00
 static const struct bf_mlx5_err err_inval_key = { BF_MLX5_SYND_LOCAL_ACCESS, 0x00, 0x00 };
 static const struct bf_mlx5_err err_none = { 0 };
 
-void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected, uint8_t why)
+void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected,
+		     enum bf_mlx5_drop why)
 {
 	dev->count.rx_drops[why]++;
 	if (bf_probe(dev->sim, BF_CLASS_NET)) {
-		struct bf_rec_rx_drop rec = { .packet = pkt->id, .expected = expected, .why = why };
+		struct bf_rec_rx_drop rec = { .packet = pkt->id, .expected = expected, .why = (uint8_t)why };
 
-		if (why > DROP_ICRC) {
+		if (why > BF_MLX5_DROP_ICRC) {
 			rec.qpn = dev->rx.dest_qp;
 			rec.psn = dev->rx.psn;
 			rec.opcode = dev->rx.opcode;
@@ -39,8 +38,6 @@ static bool is_response(uint8_t opcode)
 	return opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK;
 }
 
-static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
-
 static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_roce *r = &dev->rx;
@@ -49,18 +46,25 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 
 	if (BF_UNLIKELY(status)) {
 		bf_mlx5_rx_drop(dev, dev->actor, pkt, 0,
-				status == -EILSEQ ? DROP_ICRC : status == -EBADMSG ? DROP_LENGTH : DROP_NOT_ROCE);
+				status == -EILSEQ ? BF_MLX5_DROP_ICRC : status == -EBADMSG ? BF_MLX5_DROP_LENGTH : BF_MLX5_DROP_NOT_ROCE);
 		bf_packet_free(pkt);
+		return;
+	}
+	if (BF_UNLIKELY(r->dc)) {
+		if (is_response(r->opcode) || r->opcode == BF_DC_CONNECT_ACK || r->opcode == BF_DC_CNAK)
+			bf_mlx5_dci_rx(dev, port, pkt);
+		else
+			bf_mlx5_dct_rx(dev, port, pkt);
 		return;
 	}
 	if (!qp || qp->qpn != r->dest_qp)
 		qp = dev->last_qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
-	if (BF_UNLIKELY(!qp || qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
+	if (BF_UNLIKELY(!qp || qp->dci || qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
 			r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
 		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
-				!qp ? DROP_NO_QP
-				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? DROP_STATE
-											   : DROP_PEER);
+				!qp ? BF_MLX5_DROP_NO_QP
+				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? BF_MLX5_DROP_STATE
+											   : BF_MLX5_DROP_PEER);
 		bf_packet_free(pkt);
 		return;
 	}
@@ -68,7 +72,7 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 		bf_mlx5_rx_response(qp, pkt);
 		bf_packet_free(pkt);
 	} else {
-		receive_request(qp, pkt);
+		bf_mlx5_rx_request(qp, pkt);
 	}
 }
 
@@ -315,7 +319,7 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 	}
 }
 
-static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &qp->dev->rx;
 	int32_t ahead = bf_psn_diff(r->psn, qp->expected_psn);
@@ -330,7 +334,7 @@ static void receive_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 		in_sequence(qp, pkt, r);
 		return;
 	}
-	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, ahead < 0 ? DROP_STALE : DROP_SEQUENCE);
+	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, ahead < 0 ? BF_MLX5_DROP_STALE : BF_MLX5_DROP_SEQUENCE);
 	if (!qp->refused && ahead < 0) {
 		bf_mlx5_answer_duplicate(qp, r);
 	} else if (!qp->refused && !qp->nak_sent) {
@@ -354,7 +358,7 @@ void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp)
 		    bf_roce_parse(pkt->data, pkt->len, false, &qp->dev->rx, NULL))
 			bf_packet_free(pkt);
 		else
-			receive_request(qp, pkt);
+			bf_mlx5_rx_request(qp, pkt);
 		pkt = next;
 	}
 }

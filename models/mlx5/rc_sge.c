@@ -21,6 +21,16 @@ static void read_sge(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, 
 		out->len = 1u << 31;
 }
 
+void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to, uint32_t len)
+{
+	uint32_t size = (qp->sq_mask + 1u) << BF_MLX5_WQEBB_SHIFT, first;
+
+	at = (((uint32_t)s->index << BF_MLX5_WQEBB_SHIFT) + at) & (size - 1);
+	first = len < size - at ? len : size - at;
+	memcpy(to, qp->sq_bytes + at, first);
+	memcpy(to + first, qp->sq_bytes, len - first);
+}
+
 /* The next piece of at most `want` bytes. False at the end of the list. */
 bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out)
 {

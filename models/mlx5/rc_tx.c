@@ -69,7 +69,7 @@ static void gather_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 		return;
 	}
 	bf_mlx5_tx_drop(qp, BF_TX_REQUEST);
-	bf_mlx5_send_fail(qp, bf_mlx5_send_at(qp, x->index), err_data, "local data cannot be read");
+	bf_mlx5_send_fail(qp, bf_mlx5_send_at(qp, x->slot), err_data, "local data cannot be read");
 }
 
 /* The last piece of a packet or of a DUMP is in (reads complete in order). */
@@ -87,7 +87,7 @@ static void piece_is_last(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x, b
 		pkt->flags |= BF_TX_WHOLE;
 		flush_txq(qp);
 	} else if (!stale) {
-		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, x->index);
+		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, x->slot);
 
 		s->flags |= BF_SEND_DONE;
 		qp->locals--;
@@ -135,7 +135,7 @@ static bool gather_piece(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *like,
 	x->psn = like->psn;
 	x->payload_len = like->payload_len;
 	x->payload_offset = like->payload_offset;
-	x->index = like->index;
+	x->slot = like->slot;
 	x->response = like->response;
 	x->last = last;
 	x->op.iova = va;
@@ -147,17 +147,6 @@ static bool gather_piece(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *like,
 	return true;
 }
 
-static void copy_inline(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t offset, uint8_t *to,
-			uint32_t len)
-{
-	uint32_t size = (qp->sq_mask + 1u) << BF_MLX5_WQEBB_SHIFT;
-	uint32_t at = (((uint32_t)s->index << BF_MLX5_WQEBB_SHIFT) + s->payload + offset) & (size - 1);
-	uint32_t first = len < size - at ? len : size - at;
-
-	memcpy(to, qp->sq_bytes + at, first);
-	memcpy(to + first, qp->sq_bytes, len - first);
-}
-
 /* Reads `len` payload bytes from `offset` of the message into the packet and queues it. */
 static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_packet *pkt, uint32_t psn,
 		   uint32_t payload_offset, uint32_t offset, uint32_t len)
@@ -166,7 +155,7 @@ static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct b
 				     .psn = psn,
 				     .payload_len = len,
 				     .payload_offset = (uint16_t)payload_offset,
-				     .index = s->index };
+				     .slot = s->slot };
 	struct bf_mlx5_walk w = { .qp = qp, .send = s, .skip = offset };
 	struct bf_mlx5_piece p;
 	uint8_t *to = pkt->data + payload_offset;
@@ -229,7 +218,7 @@ static bool send_data(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	r->solicited = last && (s->flags & BF_SEND_SOLICITED);
 	r->ack_req = true; /* log_ack_req_freq 0: every packet asks (mlx5.md section 9) */
 	r->pad = (uint8_t)(-len & 3);
-	r->dest_qp = qp->remote_qpn;
+	bf_mlx5_address(qp, r);
 	r->psn = qp->tx_psn;
 	r->va = s->raddr;
 	r->rkey = s->rkey;
@@ -238,7 +227,7 @@ static bool send_data(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	r->payload_len = len;
 	at = bf_roce_build(pkt->data, &qp->path, r);
 	if (s->flags & BF_SEND_INLINE || !len) {
-		copy_inline(qp, s, offset, pkt->data + at, len);
+		bf_mlx5_copy_wqe(qp, s, s->payload + offset, pkt->data + at, len);
 		pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
 		bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
 	} else {
@@ -249,12 +238,10 @@ static bool send_data(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 
 static void atomic_operands(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r)
 {
-	const uint32_t at = sizeof(struct bf_mlx5_ctrl) + sizeof(struct bf_mlx5_raddr);
-	struct bf_mlx5_send view = *s;
+	const uint32_t at = sizeof(struct bf_mlx5_ctrl) + s->av + sizeof(struct bf_mlx5_raddr);
 	uint8_t b[32];
 
-	view.payload = 0;
-	copy_inline(qp, &view, at, b, sizeof(b));
+	bf_mlx5_copy_wqe(qp, s, at, b, sizeof(b));
 	r->swap_mask = r->compare_mask = 0;
 	if (s->opcode == BF_MLX5_OP_ATOMIC_CS || s->opcode == BF_MLX5_OP_ATOMIC_FA) {
 		r->swap_add = bf_get_be64(b);
@@ -286,7 +273,7 @@ static bool send_request(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	r->solicited = false;
 	r->ack_req = true;
 	r->pad = 0;
-	r->dest_qp = qp->remote_qpn;
+	bf_mlx5_address(qp, r);
 	r->psn = qp->tx_psn;
 	r->va = s->raddr + offset;
 	r->rkey = s->rkey;
@@ -335,6 +322,8 @@ static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 	while (qp->tx_packet < s->npsn) {
 		uint32_t n = 1;
 
+		if (BF_UNLIKELY(qp->dci != NULL) && !bf_mlx5_dci_gate(qp))
+			return false;
 		if (s->flags & BF_SEND_RDATOMIC) {
 			n = s->npsn - qp->tx_packet;
 			if (in_flight(qp) && in_flight(qp) + n > BF_PSN_SPAN)
@@ -362,7 +351,7 @@ static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 static void start_dump(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
 	struct bf_mlx5_walk w = { .qp = qp, .send = s };
-	struct bf_mlx5_xfer like = { .index = s->index };
+	struct bf_mlx5_xfer like = { .slot = s->slot };
 	struct bf_mlx5_piece p;
 	uint32_t left = s->length;
 
@@ -391,7 +380,7 @@ static bool fence_holds(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *
 	case BF_MLX5_FM_FENCE_SMALL:
 		return qp->rdatomic != 0 || qp->locals != 0;
 	default:
-		return qp->head != s->index;
+		return qp->head != s->slot;
 	}
 }
 
@@ -455,6 +444,8 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		return false;
 	}
 	if (!check_wqe(qp, s))
+		return false;
+	if (BF_UNLIKELY(qp->dci != NULL) && !bf_mlx5_dci_ready(qp, s))
 		return false;
 	s->psn = qp->send_psn;
 	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_DUMP)

@@ -149,7 +149,7 @@ BF_RECORD_DECLARE(qp_error, 108, BF_CLASS_FAULT, BF_REC_QP_ERROR_FIELDS);
 	F(u32, psn, DEC, "")                                                                                         \
 	F(u32, sent, DEC, "")                                                                                        \
 	F(u16, index, DEC, "")                                                                                       \
-	F(u8, cause, ENUM, "0=time-out;1=nak-sequence;2=rnr-nak;3=response-lost")                                    \
+	F(u8, cause, ENUM, "0=time-out;1=nak-sequence;2=rnr-nak;3=response-lost;4=no-dc-context;5=dc-target-busy")      \
 	F(u8, left, DEC, "")
 BF_RECORD_DECLARE(retransmit, 109, BF_CLASS_QUEUE, BF_REC_RETRANSMIT_FIELDS);
 
@@ -243,7 +243,8 @@ BF_RECORD_DECLARE(request_done, 116, BF_CLASS_QUEUE, BF_REC_REQUEST_DONE_FIELDS)
 	F(u32, ipv4, HEX, "")                                                                                        \
 	F(u16, index, DEC, "")                                                                                       \
 	F(u16, stream, DEC, "")                                                                                      \
-	F(u32, av_len, DEC, "B")
+	F(u32, av_len, DEC, "B")                                                                                     \
+	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(dc_wqe, 120, BF_CLASS_QUEUE, BF_REC_DC_WQE_FIELDS);
 
 /* An initiator's connection. `psn` is the first of the connection, or from which it goes on. */

@@ -84,8 +84,9 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
 		return DBREC_UNCHANGED;
 	if (ahead > 0x8000)
 		return DBREC_BACK;
-	/* A queue pair that never left RESET but for error has no ring. */
-	for (uint16_t i = qp->producer; qp->told_ps && i != value; i++)
+	if (!bf_mlx5_sq_copy_take(qp))
+		return DBREC_FAILED;
+	for (uint16_t i = qp->producer; i != value; i++)
 		qp->told_ps[i & qp->sq_mask] = qp->dbr_bell_ps;
 	qp->producer = value;
 	return DBREC_ADVANCED;
@@ -130,7 +131,7 @@ static void dbrec_done(struct bf_dma_op *op)
 		record_dbrec(qp, before, verdict);
 	if (qp->state == BF_MLX5_QPS_ERR && !op->status)
 		bf_mlx5_rq_flush(qp);
-	if (op->status)
+	if (verdict == DBREC_FAILED && (op->status || qp->has_sq))
 		dbrec_failed(qp);
 	if (verdict == DBREC_ADVANCED)
 		use_blueflame(qp);
@@ -171,6 +172,21 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 	bf_record(&qp->dev->sim->rec, &bf_rec_wqe_fetch_schema, qp->actor, &rec, bytes, wqebbs * BF_MLX5_WQEBB);
 }
 
+static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
+{
+	struct bf_rec_dc_wqe rec = {
+		.dc_key = w->dc_key,
+		.qpn = qp->qpn,
+		.dct = w->dct,
+		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_get_be32(w->rgid + 12) : w->udp_sport,
+		.index = index,
+		.stream = w->stream,
+		.av_len = w->av_len,
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_dc_wqe_schema, qp->actor, &rec, NULL, 0);
+}
+
 static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
 {
 	*s = (struct bf_mlx5_send){
@@ -187,6 +203,8 @@ static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint1
 		.ce = w->ce,
 		.atomic_size = w->atomic_size,
 		.payload = (uint16_t)w->inline_offset,
+		.slot = index,
+		.av = w->av_len,
 	};
 	if (w->has_inline) {
 		s->flags |= BF_SEND_INLINE;
@@ -222,11 +240,14 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
+	status = qp->dci ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+			 : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
 	if (BF_LIKELY(!status)) {
 		fill_send(s, w, index);
 	} else {
-		*s = (struct bf_mlx5_send){ .index = index, .opcode = w->opcode, .wqebbs = (uint8_t)wqebbs };
+		*s = (struct bf_mlx5_send){
+			.index = index, .slot = index, .opcode = w->opcode, .wqebbs = (uint8_t)wqebbs
+		};
 		s->err = err_malformed;
 		s->flags = BF_SEND_FAILED;
 	}
@@ -238,9 +259,13 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 
 		record_fetch(qp, bytes, wqebbs, source, verdict, status ? why.text : NULL);
 	}
+	if (BF_UNLIKELY(qp->dci != NULL) && !status && w->av_len && bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_av(qp, w, index);
 	if (status && qp->state == BF_MLX5_QPS_RTS && !qp->halted)
 		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->send_psn, 0, err_malformed, why.text);
 	qp->decoded = (uint16_t)(index + wqebbs);
+	if (BF_UNLIKELY(qp->dci && qp->dci->stream_count) && qp->state != BF_MLX5_QPS_ERR)
+		bf_mlx5_dci_deal(qp, s, w->stream);
 	dev->count.wqes_fetched++;
 	return true;
 }
@@ -266,7 +291,7 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 	bool next;
 
 	qp->bf = NULL;
-	if (!bf || bf->have != ~0ull || qp->state != BF_MLX5_QPS_RTS || qp->fetch_issued != qp->fetched ||
+	if (!bf || !qp->sends || bf->have != ~0ull || qp->state != BF_MLX5_QPS_RTS || qp->fetch_issued != qp->fetched ||
 	    qp->fetched != qp->decoded)
 		return;
 	next = bf_get_be32(bf->bytes + 4) >> 8 == qp->qpn &&
@@ -286,7 +311,7 @@ static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
 	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
 		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
 		*bf_mlx5_send_at(qp, index) =
-		    (struct bf_mlx5_send){ .index = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch };
+		    (struct bf_mlx5_send){ .index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch };
 	}
 	if (qp->state == BF_MLX5_QPS_RTS)
 		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");
@@ -400,6 +425,10 @@ static bool retire(struct bf_mlx5_qp *qp)
 		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, qp->head);
 		const struct bf_mlx5_err *err = NULL;
 
+		if (BF_UNLIKELY(s->flags & BF_SEND_TOLD)) {
+			qp->head = qp->ack_index = qp->tx_index = (uint16_t)(qp->head + s->wqebbs);
+			continue;
+		}
 		if (qp->state == BF_MLX5_QPS_ERR)
 			err = &err_flush;
 		else if (s->flags & BF_SEND_FAILED && qp->halted)
@@ -410,6 +439,8 @@ static bool retire(struct bf_mlx5_qp *qp)
 			qp->ack_index = (uint16_t)(qp->head + s->wqebbs);
 		qp->head = (uint16_t)(qp->head + s->wqebbs);
 		complete(qp, s, err);
+		if (BF_UNLIKELY(qp->dci && qp->dci->parent))
+			bf_mlx5_dci_told(qp, s);
 		if (err && qp->state != BF_MLX5_QPS_ERR)
 			bf_mlx5_qp_error(qp, 1);
 	}
@@ -427,16 +458,35 @@ static void check_drained(struct bf_mlx5_qp *qp)
 	qp->drained = true;
 }
 
+/* Nothing is left to do with the copy, and nothing that is under way will ask for it. */
+static bool is_idle(const struct bf_mlx5_qp *qp)
+{
+	return qp->head == qp->producer && !qp->inflight && qp->state == BF_MLX5_QPS_RTS;
+}
+
 void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
 {
-	if (qp->in_progress || !qp->sends)
+	if (qp->in_progress)
 		return;
+	if (!qp->sends) {
+		if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
+			check_drained(qp);
+		return;
+	}
 	qp->in_progress = true;
 	do {
-		bf_mlx5_tx_run(qp);
+		if (BF_UNLIKELY(qp->dci && qp->dci->stream_count))
+			bf_mlx5_dci_run(qp);
+		else
+			bf_mlx5_tx_run(qp);
 	} while (retire(qp) && qp->head != qp->decoded);
 	fetch_more(qp);
 	if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
 		check_drained(qp);
 	qp->in_progress = false;
+	if (is_idle(qp) && !qp->dci)
+		bf_mlx5_sq_copy_give(qp);
+	/* A stream has made progress, perhaps: its DCI may have room for more WQEs. */
+	if (BF_UNLIKELY(qp->dci && qp->dci->parent))
+		bf_mlx5_sq_run(qp->dci->parent);
 }

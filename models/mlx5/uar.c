@@ -1,6 +1,8 @@
 /* Doorbells: stores to UAR pages. */
 #include "models/mlx5/device_internal.h"
 
+#include <stdlib.h>
+
 #include "sim/fault.h"
 
 #define RING_BYTES 0xffull /* bits of struct bf_mlx5_bf.have: the eight bytes that ring */
@@ -72,12 +74,15 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
  */
 static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
-	struct bf_mlx5_bf *bf = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF];
+	struct bf_mlx5_bf *bf;
 	uint32_t at = offset % BF_MLX5_BF_BUF;
 	uint64_t fresh;
 
-	if (at >= sizeof(bf->bytes))
+	if (!uar->bf)
+		uar->bf = calloc(BF_MLX5_BF_BUFS, sizeof(*uar->bf));
+	if (!uar->bf || at >= sizeof(bf->bytes))
 		return;
+	bf = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF];
 	if (len > sizeof(bf->bytes) - at)
 		len = (uint32_t)sizeof(bf->bytes) - at;
 	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;

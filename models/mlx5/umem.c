@@ -5,30 +5,39 @@
 
 #define MTT_PERMISSIONS 3ull /* bits [1:0] of a translation entry */
 
+static uint64_t page_at(const struct bf_mlx5_mail *m, uint32_t i)
+{
+	return bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ~MTT_PERMISSIONS;
+}
+
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 {
 	const uint8_t *ctx = m->in + BF_CREATE_UMEM_CTX;
 	/* The field counts from 4 KiB pages: 0 is 4 KiB (mlx5_ifc.h struct mlx5_ifc_umem_bits). */
 	uint32_t log_page = BF_MLX5_GET(ctx, BF_UMEM_LOG_PAGE_SIZE) + 12;
 	uint32_t offset = BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), n = BF_MLX5_GET(ctx, BF_UMEM_NUM_MTT);
+	bool contiguous = true;
 	struct bf_mlx5_umem *u;
 
 	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
 	if ((uint64_t)offset >> log_page)
 		return BF_MLX5_CMD_BAD_PARAM;
-	for (uint32_t i = 0; i < n; i++)
-		if (bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ((1ull << log_page) - 1) & ~MTT_PERMISSIONS)
+	for (uint32_t i = 0; i < n; i++) {
+		if (page_at(m, i) & ((1ull << log_page) - 1))
 			return BF_MLX5_CMD_BAD_PARAM;
-	u = calloc(1, sizeof(*u) + n * sizeof(u->pages[0]));
+		contiguous = contiguous && page_at(m, i) == page_at(m, 0) + ((uint64_t)i << log_page);
+	}
+	u = calloc(1, sizeof(*u) + (contiguous ? 1 : n) * sizeof(u->pages[0]));
 	if (!u)
 		return BF_MLX5_CMD_NO_RES;
 	u->log_page = log_page;
 	u->page_offset = offset;
 	u->npages = n;
 	u->size = ((uint64_t)n << log_page) - offset;
-	for (uint32_t i = 0; i < n; i++)
-		u->pages[i] = bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ~MTT_PERMISSIONS;
+	u->contiguous = contiguous;
+	for (uint32_t i = 0; i < (contiguous ? 1 : n); i++)
+		u->pages[i] = page_at(m, i);
 	if (bf_mlx5_table_add(&m->dev->umems, u, &u->number)) {
 		free(u);
 		return BF_MLX5_CMD_LIM;
@@ -58,6 +67,8 @@ static uint64_t walk(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uin
 	uint64_t left = page - (byte & (page - 1));
 
 	*run = left < len ? (uint32_t)left : len;
+	if (u->contiguous)
+		return u->pages[0] + byte;
 	return u->pages[byte >> u->log_page] + (byte & (page - 1));
 }
 
@@ -74,7 +85,7 @@ static bool is_linear(const struct bf_mlx5_umem *u, uint64_t offset, uint64_t le
 	uint64_t first = (u->page_offset + offset) >> u->log_page;
 	uint64_t last = (u->page_offset + offset + len - 1) >> u->log_page;
 
-	for (uint64_t i = first; i < last; i++)
+	for (uint64_t i = first; !u->contiguous && i < last; i++)
 		if (u->pages[i] + (1ull << u->log_page) != u->pages[i + 1])
 			return false;
 	return true;

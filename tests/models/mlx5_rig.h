@@ -40,6 +40,7 @@ struct rig {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
 	struct rig_node node[RIG_NODES];
+	uint32_t ports;
 };
 
 struct rig_cq {
@@ -59,6 +60,10 @@ struct rig_qp_opts {
 	uint32_t log_rd; /* both limits */
 	uint32_t no_access, atomic_mode;
 	bool no_retry, no_rq, no_timeout;
+	uint32_t port;        /* 0: 1; the peer is reached at the same */
+	uint32_t st;          /* BF_QPC_ST_* */
+	uint32_t log_streams, log_errored;
+	bool full;            /* handshake */
 };
 
 struct rig_qp {
@@ -129,6 +134,8 @@ static inline uint32_t rig_mkey(struct rig_node *n, uint32_t pd, uint64_t va, ui
 	return rig_do(n, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in)) << 8 | variant;
 }
 
+#define RIG_PORT_IPV4(ipv4, port) ((ipv4) + ((port)-1) * 0x10000)
+
 static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5_profile *profile)
 {
 	struct rig_node *n = &r->node[i];
@@ -140,6 +147,8 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 	snprintf(name, sizeof(name), "nic%u", i);
 	n->rig = r;
 	n->ipv4 = opts.ipv4[0] = 0x0a000001 + i;
+	opts.ipv4[1] = RIG_PORT_IPV4(n->ipv4, 2);
+	opts.ports = r->ports;
 	opts.name = name;
 	RIG_MUST(!bf_space_init(&n->space, r->sim, name, i));
 	RIG_MUST(!bf_ioas_init(&n->ioas, r->sim, name, 4096));
@@ -154,13 +163,19 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 	n->key = rig_mkey(n, n->pd, n->data_va, RIG_DATA, RIG_ALL_RIGHTS, 0x11);
 }
 
-static inline void rig_open(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile)
+static inline void rig_open_ports(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile, uint32_t ports)
 {
 	memset(r, 0, sizeof(*r));
+	r->ports = ports;
 	RIG_MUST(!bf_sim_create(seed, &r->sim));
 	RIG_MUST(!bf_fabric_create(r->sim, &r->fabric));
 	for (uint32_t i = 0; i < RIG_NODES; i++)
 		rig_open_node(r, i, profile);
+}
+
+static inline void rig_open(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile)
+{
+	rig_open_ports(r, seed, profile, 1);
 }
 
 static inline void rig_close(struct rig *r)
@@ -205,6 +220,10 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 	q->rq = rig_alloc(n, q->rq_size * q->stride + q->sq_size * 64 + 64);
 	q->sq = q->rq + ((q->rq_size * q->stride + 63) & ~63u);
 	q->dbr = rig_alloc(n, 8);
+	BF_MLX5_SET(qpc, BF_QPC_ST, o->st);
+	BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_STREAMS, o->log_streams);
+	BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_ERRORED, o->log_errored);
+	BF_MLX5_SET(qpc, BF_QPC_FULL_HANDSHAKE, o->full);
 	BF_MLX5_SET(qpc, BF_QPC_PD, n->pd);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, o->log_rq);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, o->log_stride);
@@ -224,14 +243,15 @@ static inline void rig_modify_fill(uint8_t in[BF_MODIFY_QP_LEN], uint32_t opcode
 				   const struct rig_qp *peer, const struct rig_qp_opts *o)
 {
 	uint8_t *qpc = in + BF_QP_QPC, *path = qpc + BF_QPC_PATH;
+	uint32_t port = o->port ? o->port : 1;
 	struct bf_port_info info;
 
 	memset(in, 0, BF_MODIFY_QP_LEN);
-	bf_port_info(bf_mlx5_port(peer->node->dev, 1), &info);
+	bf_port_info(bf_mlx5_port(peer->node->dev, port), &info);
 	BF_MLX5_SET(in, BF_CMD_OPCODE, opcode);
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, q->qpn);
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, 3);
-	BF_MLX5_SET(path, BF_PATH_PORT, 1);
+	BF_MLX5_SET(path, BF_PATH_PORT, port);
 	BF_MLX5_SET(qpc, BF_QPC_RRE, !(o->no_access & 1));
 	BF_MLX5_SET(qpc, BF_QPC_RWE, !(o->no_access & 2));
 	BF_MLX5_SET(qpc, BF_QPC_RAE, !(o->no_access & 4));
@@ -249,7 +269,7 @@ static inline void rig_modify_fill(uint8_t in[BF_MODIFY_QP_LEN], uint32_t opcode
 	BF_MLX5_SET(path, BF_PATH_ACK_TIMEOUT, o->no_timeout ? 0 : o->timeout ? o->timeout : 8);
 	BF_MLX5_SET(path, BF_PATH_HOP_LIMIT, 64);
 	path[BF_PATH_RGID + 10] = path[BF_PATH_RGID + 11] = 0xff;
-	bf_put_be32(path + BF_PATH_RGID + 12, peer->node->ipv4);
+	bf_put_be32(path + BF_PATH_RGID + 12, info.ipv4);
 	BF_MLX5_SET(path, BF_PATH_RMAC_HI, bf_get_be16(info.mac));
 	BF_MLX5_SET(path, BF_PATH_RMAC_LO, bf_get_be32(info.mac + 2));
 }

@@ -126,12 +126,24 @@ static void fill(struct bf_roce *r, uint8_t opcode, struct bf_rng *rng)
 {
 	uint32_t info = bf_roce_opcode_info(opcode);
 
-	*r = (struct bf_roce){ .opcode = opcode,
+	*r = (struct bf_roce){ .opcode = bf_roce_rc_opcode(opcode),
+			       .dc = info & BF_ROCE_HAS_DCETH,
 			       .solicited = bf_rng_next(rng) & 1,
 			       .ack_req = bf_rng_next(rng) & 1,
 			       .pkey = (uint16_t)bf_rng_next(rng),
 			       .dest_qp = bf_rng_next(rng) & 0xffffff,
 			       .psn = bf_rng_next(rng) & 0xffffff };
+	if (r->dc) {
+		r->src_qp = bf_rng_next(rng) & 0xffffff;
+		r->session = (uint32_t)bf_rng_next(rng);
+		r->stream = (uint16_t)bf_rng_next(rng);
+		r->attempt = (uint16_t)bf_rng_next(rng);
+		r->dc_flags = (uint8_t)bf_rng_next(rng);
+	}
+	if (info & BF_ROCE_HAS_DC_KEY)
+		r->dc_key = bf_rng_next(rng);
+	if (info & BF_ROCE_HAS_DC_INFO)
+		r->dc_info = (uint32_t)bf_rng_next(rng);
 	if (info & (BF_ROCE_HAS_RETH | BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC)) {
 		r->va = bf_rng_next(rng);
 		r->rkey = (uint32_t)bf_rng_next(rng);
@@ -201,11 +213,13 @@ START_TEST(every_opcode_comes_back)
 			SAME(va), SAME(rkey), SAME(dma_len), SAME(swap_add), SAME(compare), SAME(swap_mask);
 			SAME(compare_mask), SAME(atomic_size), SAME(aeth_syndrome), SAME(msn), SAME(atomic_orig);
 			SAME(imm), SAME(src_ipv4), SAME(dst_ipv4), SAME(src_port), SAME(payload_offset);
-			SAME(payload_len);
+			SAME(payload_len), SAME(dc), SAME(src_qp), SAME(session), SAME(stream), SAME(attempt);
+			SAME(dc_flags), SAME(dc_key), SAME(dc_info);
+			ck_assert_uint_eq(bf_roce_wire_opcode(&back), op);
 #undef SAME
 		}
 	}
-	ck_assert_int_eq(known, 25);
+	ck_assert_int_eq(known, 25 + 25 + 4); /* RC, DC, and DC's own */
 }
 END_TEST
 

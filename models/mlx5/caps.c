@@ -1,0 +1,89 @@
+/* What a device tells about itself: capabilities and port state. */
+#include "models/mlx5/device_internal.h"
+
+#define LOG_MAX_RA 4u  /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
+#define LOG_MAX_MSG 30u
+#define MAX_WQE (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
+
+static void general(const struct bf_mlx5 *dev, uint8_t *cap)
+{
+	const struct bf_mlx5_profile *p = &dev->profile;
+
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_QP_SZ, 15);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_QP, p->log_max_qp);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_CQ_SZ, 22);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_CQ, p->log_max_cq);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MKEY, p->log_max_mkey);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_REQ_QP, LOG_MAX_RA);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_RES_QP, LOG_MAX_RA);
+	BF_MLX5_SET(cap, BF_CAP_PORT_TYPE, 1);
+	BF_MLX5_SET(cap, BF_CAP_NUM_PORTS, dev->port_count);
+	BF_MLX5_SET(cap, BF_CAP_NUM_VHCA_PORTS, dev->port_count);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MSG, LOG_MAX_MSG);
+	BF_MLX5_SET(cap, BF_CAP_CQE_VERSION, 1);
+	BF_MLX5_SET(cap, BF_CAP_ROCE, 1);
+	BF_MLX5_SET(cap, BF_CAP_ATOMIC, 1);
+	BF_MLX5_SET(cap, BF_CAP_CQ_OI, 1);
+	BF_MLX5_SET(cap, BF_CAP_RC, 1);
+	BF_MLX5_SET(cap, BF_CAP_UAR_4K, 1);
+	BF_MLX5_SET(cap, BF_CAP_BF, 1);
+	BF_MLX5_SET(cap, BF_CAP_LOG_BF_REG_SIZE, 9);
+	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_SQ, MAX_WQE);
+	if (!p->dct_contexts)
+		return;
+	BF_MLX5_SET(cap, BF_CAP_DCT, 1);
+	BF_MLX5_SET(cap, BF_CAP_COMPACT_AV, 1);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_REQ_DC, LOG_MAX_RA);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_RES_DC, LOG_MAX_RA);
+	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_SQ_DC, MAX_WQE);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_DCT_CONNECTIONS, 31u - (uint32_t)__builtin_clz(p->dct_contexts));
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_DCI_STREAMS, p->log_dci_streams);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_DCI_ERRORED, p->log_dci_streams);
+}
+
+static void atomics(const struct bf_mlx5 *dev, uint8_t *cap)
+{
+	BF_MLX5_SET(cap, BF_ATOMIC_CAP_8B_HOST, dev->profile.host_endian_atomics);
+	BF_MLX5_SET(cap, BF_ATOMIC_CAP_OPERATIONS,
+		    BF_ATOMIC_CS | BF_ATOMIC_FA | BF_ATOMIC_MASKED_CS | BF_ATOMIC_MASKED_FA);
+	BF_MLX5_SET(cap, BF_ATOMIC_CAP_SIZE_QP, 4 | 8);
+	BF_MLX5_SET(cap, BF_ATOMIC_CAP_SIZE_DC, dev->profile.dct_contexts ? 4 | 8 : 0);
+}
+
+/*
+ * General and atomic capabilities, as much as fits `out`; offsets from struct mlx5_ifc_cmd_hca_cap_bits and
+ * mlx5_ifc_atomic_caps_bits in Linux include/linux/mlx5/mlx5_ifc.h. Other types are answered with zeros: nothing
+ * optional is there.
+ */
+uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
+{
+	uint32_t type = BF_MLX5_GET(m->in, BF_CMD_OP_MOD) >> 1;
+	uint8_t cap[BF_HCA_CAP_LEN] = { 0 };
+	size_t room = m->out_len - BF_HCA_CAP;
+
+	if (type == BF_HCA_CAP_GENERAL)
+		general(m->dev, cap);
+	else if (type == BF_HCA_CAP_ATOMIC)
+		atomics(m->dev, cap);
+	memcpy(m->out + BF_HCA_CAP, cap, room < sizeof(cap) ? room : sizeof(cap));
+	return BF_MLX5_CMD_OK;
+}
+
+/* PAOS tells whether a port's link is up; the model's ports are always enabled. */
+uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m)
+{
+	const uint8_t *in = m->in + BF_ACCESS_REG_DATA;
+	uint8_t *out = m->out + BF_ACCESS_REG_DATA;
+	uint32_t port = BF_MLX5_GET(in, BF_PAOS_PORT);
+	struct bf_port_info info;
+
+	if (BF_MLX5_GET(m->in, BF_ACCESS_REG_ID) != BF_REG_PAOS ||
+	    BF_MLX5_GET(m->in, BF_CMD_OP_MOD) != BF_ACCESS_REG_READ || port - 1 >= m->dev->port_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	bf_port_info(m->dev->ports[port - 1].port, &info);
+	memset(out, 0, BF_PAOS_LEN);
+	BF_MLX5_SET(out, BF_PAOS_PORT, port);
+	BF_MLX5_SET(out, BF_PAOS_ADMIN, BF_PAOS_UP);
+	BF_MLX5_SET(out, BF_PAOS_OPER, info.up ? BF_PAOS_UP : BF_PAOS_DOWN);
+	return BF_MLX5_CMD_OK;
+}

@@ -1,0 +1,453 @@
+/*
+ * The DC target: its commands, and the responder contexts that initiators connect to.
+ *
+ * A context is a queue pair without queues: what rc_rx.c and rc_answer.c know of the initiator. A target has a bounded
+ * number. A new initiator gets a fresh one, or that of an initiator that has disconnected, or that of one that was
+ * silent for the profile's dct_idle_ps; otherwise it is told to come again. Contexts of closed connections stay until
+ * their place is needed, so that late copies of old packets are known as such. Behind an eviction they are not, when
+ * only half a handshake was made: a copy of an old CONNECT opens a connection then, and what follows it is executed
+ * again. A full handshake closes that hole, because data carry a number that the target gave (US patent 8,761,189).
+ *
+ * WRITE, READ and atomics are served. SEND and WRITE with immediate need a shared receive queue, which is not modelled:
+ * they are refused as invalid requests.
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOG_ANSWERS 4u /* READs and atomics of one context at a time: assumed, as devices report max_res for RC */
+#define MTU_MIN 1u
+#define MTU_MAX 5u
+#define TTL 64u
+
+enum { OPENED, OPENED_AGAIN, EVICTED, CLOSED, NO_CONTEXT, ALL_BUSY, KEY_VIOLATION, WANTS_FULL };
+#define STATE_DESTROYED 3u
+
+static struct bf_mlx5_qp **bucket_of(struct bf_mlx5_dct *dct, uint32_t ipv4, uint32_t qpn, uint32_t stream)
+{
+	uint32_t h = (ipv4 * 31 + qpn) * 31 + stream;
+
+	return &dct->bucket[(h ^ h >> 8) % BF_MLX5_DCT_BUCKETS];
+}
+
+static struct bf_mlx5_qp *find(struct bf_mlx5_dct *dct, const struct bf_roce *r)
+{
+	struct bf_mlx5_qp *qp = *bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
+
+	while (qp && (qp->remote_ipv4 != r->src_ipv4 || qp->remote_qpn != r->src_qp ||
+		      qp->context_of->stream != r->stream))
+		qp = qp->context_of->next;
+	return qp;
+}
+
+static void record_context(const struct bf_mlx5_dct *dct, const struct bf_roce *r, uint32_t what)
+{
+	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_dc_context rec = {
+			.dct = dct->dctn,
+			.qpn = r->src_qp,
+			.ipv4 = r->src_ipv4,
+			.session = r->session,
+			.psn = r->psn,
+			.stream = r->stream,
+			.contexts = (uint16_t)dct->contexts,
+			.what = what,
+		};
+
+		bf_record(&dct->dev->sim->rec, &bf_rec_dc_context_schema, dct->actor, &rec, NULL, 0);
+	}
+}
+
+static void record_state(const struct bf_mlx5_dct *dct, uint8_t to)
+{
+	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_dct_state rec = { .dct = dct->dctn, .contexts = (uint16_t)dct->contexts, .to = to };
+
+		bf_record(&dct->dev->sim->rec, &bf_rec_dct_state_schema, dct->actor, &rec, NULL, 0);
+	}
+}
+
+/* The way back to whom a frame came from. */
+static void way_back(const struct bf_mlx5_dct *dct, const struct bf_packet *pkt, struct bf_roce_path *path)
+{
+	struct bf_roce_path_opts opts = {
+		.src_ipv4 = dct->port->ipv4,
+		.dst_ipv4 = dct->dev->rx.src_ipv4,
+		.udp_src_port = (uint16_t)(0xc000 | (dct->dctn & 0x3fff)),
+		.dscp = (uint8_t)BF_MLX5_GET(dct->context, BF_DCTC_DSCP),
+		.ttl = (uint8_t)BF_MLX5_GET(dct->context, BF_DCTC_HOP_LIMIT),
+	};
+
+	if (!opts.ttl)
+		opts.ttl = TTL;
+	memcpy(opts.src_mac, dct->port->mac, sizeof(opts.src_mac));
+	memcpy(opts.dst_mac, pkt->data + 6, sizeof(opts.dst_mac));
+	bf_roce_path_init(path, &opts);
+}
+
+/* An answer about the connection itself. On lack of memory there is none: the initiator asks again. */
+static void reply(struct bf_mlx5_dct *dct, const struct bf_packet *to, uint8_t opcode, uint32_t info)
+{
+	struct bf_mlx5 *dev = dct->dev;
+	const struct bf_roce *r = &dev->rx;
+	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	struct bf_roce out = {
+		.opcode = opcode,
+		.dc = true,
+		.pkey = r->pkey,
+		.dest_qp = r->src_qp,
+		.psn = r->psn,
+		.src_qp = dct->dctn,
+		.session = r->session,
+		.stream = r->stream,
+		.attempt = r->attempt,
+		.dc_info = info,
+	};
+	struct bf_roce_path path;
+
+	if (!pkt)
+		return;
+	way_back(dct, to, &path);
+	pkt->len = bf_roce_finish(pkt->data, &out, bf_roce_build(pkt->data, &path, &out), dev->profile.icrc);
+	bf_port_send(dct->port->port, pkt);
+}
+
+static void refuse(struct bf_mlx5_dct *dct, const struct bf_packet *pkt, uint32_t reason, uint32_t what)
+{
+	record_context(dct, &dct->dev->rx, what);
+	dct->dev->count.dc_cnaks_sent++;
+	reply(dct, pkt, BF_DC_CNAK, reason);
+}
+
+static bool is_quiet(const struct bf_mlx5_qp *qp)
+{
+	return !qp->inflight && !qp->txq && !qp->hold && qp->answers_head == qp->answers_tail && !qp->rx_op;
+}
+
+static void take_out(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_qp **link = bucket_of(dct, qp->remote_ipv4, qp->remote_qpn, qp->context_of->stream);
+
+	while (*link != qp)
+		link = &(*link)->context_of->next;
+	*link = qp->context_of->next;
+	dct->contexts--;
+}
+
+/* The context that was used longest ago among those that may go; closed ones first. */
+static struct bf_mlx5_qp *victim(const struct bf_mlx5_dct *dct)
+{
+	uint64_t now = dct->dev->sim->now_ps, idle = dct->dev->profile.dct_idle_ps;
+	struct bf_mlx5_qp *best = NULL;
+
+	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++) {
+		for (struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next) {
+			const struct bf_mlx5_dc_context *c = qp->context_of;
+
+			if (!is_quiet(qp) || (c->open && now - c->used_ps < idle))
+				continue;
+			if (!best || c->open < best->context_of->open ||
+			    (c->open == best->context_of->open && c->used_ps < best->context_of->used_ps))
+				best = qp;
+		}
+	}
+	return best;
+}
+
+static struct bf_mlx5_qp *evict(struct bf_mlx5_dct *dct)
+{
+	struct bf_mlx5_qp *qp = victim(dct);
+
+	if (!qp)
+		return NULL;
+	take_out(dct, qp);
+	dct->dev->count.dct_evictions++;
+	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_roce who = { .src_qp = qp->remote_qpn,
+				       .src_ipv4 = qp->remote_ipv4,
+				       .session = qp->context_of->session,
+				       .stream = qp->context_of->stream,
+				       .psn = qp->expected_psn };
+
+		record_context(dct, &who, EVICTED);
+	}
+	bf_mlx5_qp_reset(qp);
+	return qp;
+}
+
+static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
+{
+	struct bf_mlx5_qp *qp = calloc(1, sizeof(*qp));
+	struct bf_mlx5_dc_context *c = calloc(1, sizeof(*c));
+	const uint8_t *dctc = dct->context;
+
+	if (!qp || !c) {
+		free(qp);
+		free(c);
+		return NULL;
+	}
+	bf_mlx5_qp_init(qp);
+	qp->dev = dct->dev;
+	qp->port = dct->port;
+	qp->qpn = dct->dctn;
+	qp->actor = dct->actor;
+	qp->pd = dct->pd;
+	qp->send_cq = qp->recv_cq = dct->cq;
+	qp->mtu_shift = (uint8_t)(7 + BF_MLX5_GET(dctc, BF_DCTC_MTU));
+	qp->log_msg_max = 30;
+	qp->max_answers = 1u << LOG_ANSWERS;
+	qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_MIN_RNR_NAK);
+	qp->atomic_mode = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_ATOMIC_MODE);
+	qp->access = (BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
+		     (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
+		     (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0);
+	qp->context_of = c;
+	c->dct = dct;
+	return qp;
+}
+
+/* A context for the initiator of the CONNECT at hand; NULL: none can be had now. */
+static struct bf_mlx5_qp *new_context(struct bf_mlx5_dct *dct, const struct bf_roce *r)
+{
+	struct bf_mlx5_qp *qp = dct->contexts < dct->dev->profile.dct_contexts ? make_context(dct) : evict(dct);
+	struct bf_mlx5_qp **bucket;
+
+	if (!qp)
+		return NULL;
+	qp->remote_ipv4 = r->src_ipv4;
+	qp->remote_qpn = r->src_qp;
+	qp->context_of->stream = r->stream;
+	bucket = bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
+	qp->context_of->next = *bucket;
+	*bucket = qp;
+	dct->contexts++;
+	return qp;
+}
+
+static void begin(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &dct->dev->rx;
+	struct bf_mlx5_dc_context *c = qp->context_of;
+
+	way_back(dct, pkt, &qp->path);
+	qp->state = BF_MLX5_QPS_RTR;
+	qp->expected_psn = r->psn;
+	c->session = r->session;
+	c->full = r->dc_flags & BF_DCETH_FULL;
+	c->my_session = ++dct->sessions;
+	c->open = true;
+	c->used_ps = dct->dev->sim->now_ps;
+}
+
+static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &dct->dev->rx;
+	int32_t newer = qp ? (int32_t)(r->session - qp->context_of->session) : 1;
+
+	if (dct->state != BF_DCTC_STATE_ACTIVE) {
+		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, 0, BF_MLX5_DROP_STATE);
+	} else if (newer < 0 || (!newer && !qp->context_of->open)) {
+		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STALE);
+	} else if (r->dc_key != bf_get_be64(dct->context + BF_DCTC_ACCESS_KEY)) {
+		dct->violations++;
+		refuse(dct, pkt, BF_CNAK_KEY, KEY_VIOLATION);
+	} else if (BF_MLX5_GET(dct->context, BF_DCTC_FULL_HANDSHAKE) && !(r->dc_flags & BF_DCETH_FULL)) {
+		refuse(dct, pkt, BF_CNAK_HANDSHAKE, WANTS_FULL);
+	} else if (newer) {
+		bool again = qp != NULL;
+
+		if (again)
+			bf_mlx5_qp_reset(qp);
+		else
+			qp = new_context(dct, r);
+		if (!qp) {
+			refuse(dct, pkt, BF_CNAK_BUSY, ALL_BUSY);
+			return;
+		}
+		begin(dct, qp, pkt);
+		record_context(dct, r, again ? OPENED_AGAIN : OPENED);
+	}
+	if (qp && qp->context_of->open && qp->context_of->session == r->session && qp->context_of->full)
+		reply(dct, pkt, BF_DC_CONNECT_ACK, qp->context_of->my_session);
+}
+
+static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
+{
+	const struct bf_roce *r = &dct->dev->rx;
+
+	if (!qp || qp->context_of->session != r->session || !qp->context_of->open)
+		return;
+	qp->context_of->open = false;
+	record_context(dct, r, CLOSED);
+}
+
+/* A request on a connection. */
+static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+{
+	struct bf_mlx5 *dev = dct->dev;
+	const struct bf_roce *r = &dev->rx;
+	int32_t newer = 1;
+
+	if (qp)
+		newer = (int32_t)(r->session - (qp->context_of->full ? qp->context_of->my_session
+								     : qp->context_of->session));
+	if (newer > 0) {
+		refuse(dct, pkt, BF_CNAK_NO_CONTEXT, NO_CONTEXT);
+	} else if (newer < 0 || !qp->context_of->open) {
+		bf_mlx5_rx_drop(dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STALE);
+	} else if (qp->state == BF_MLX5_QPS_ERR) {
+		bf_mlx5_rx_drop(dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STATE);
+	} else {
+		qp->context_of->used_ps = dev->sim->now_ps;
+		bf_mlx5_rx_request(qp, pkt);
+		return;
+	}
+	bf_packet_free(pkt);
+}
+
+void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &dev->rx;
+	struct bf_mlx5_dct *dct = bf_mlx5_table_get(&dev->dcts, r->dest_qp);
+
+	if (!dct || dct->port != port || dct->state == BF_DCTC_STATE_DRAINED) {
+		bf_mlx5_rx_drop(dev, dct ? dct->actor : dev->actor, pkt, 0,
+				!dct                ? BF_MLX5_DROP_NO_QP
+				: dct->port != port ? BF_MLX5_DROP_PEER
+						    : BF_MLX5_DROP_STATE);
+		bf_packet_free(pkt);
+	} else if (r->opcode == BF_DC_CONNECT || r->opcode == BF_DC_DISCONNECT) {
+		if (r->opcode == BF_DC_CONNECT)
+			connect(dct, find(dct, r), pkt);
+		else
+			disconnect(dct, find(dct, r));
+		bf_packet_free(pkt);
+	} else {
+		request(dct, find(dct, r), pkt);
+	}
+}
+
+uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5 *dev = m->dev;
+	const uint8_t *dctc = m->in + BF_DCT_DCTC;
+	uint32_t port = BF_MLX5_GET(dctc, BF_DCTC_PORT), mtu = BF_MLX5_GET(dctc, BF_DCTC_MTU);
+	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&dev->pds, BF_MLX5_GET(dctc, BF_DCTC_PD));
+	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(dctc, BF_DCTC_CQN));
+	struct bf_mlx5_dct *dct;
+	char name[64];
+
+	if (!dev->profile.dct_contexts)
+		return BF_MLX5_CMD_BAD_OP;
+	if (!pd || !cq)
+		return BF_MLX5_CMD_BAD_RES;
+	if (port > dev->port_count || mtu < MTU_MIN || mtu > MTU_MAX)
+		return BF_MLX5_CMD_BAD_PARAM;
+	dct = calloc(1, sizeof(*dct));
+	if (!dct)
+		return BF_MLX5_CMD_NO_RES;
+	if (bf_mlx5_table_add(&dev->dcts, dct, &dct->dctn)) {
+		free(dct);
+		return BF_MLX5_CMD_LIM;
+	}
+	dct->dev = dev;
+	dct->port = &dev->ports[port ? port - 1 : 0];
+	dct->cq = cq;
+	dct->pd = pd->number;
+	memcpy(dct->context, dctc, sizeof(dct->context));
+	pd->users++;
+	cq->users++;
+	snprintf(name, sizeof(name), "%s.dct0x%x", dev->name, dct->dctn);
+	dct->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
+	record_state(dct, BF_DCTC_STATE_ACTIVE);
+	m->number = dct->dctn;
+	return BF_MLX5_CMD_OK;
+}
+
+/* A target that drains is drained when nothing is going on in any context; looked at when somebody asks. */
+static void settle(struct bf_mlx5_dct *dct)
+{
+	if (dct->state != BF_DCTC_STATE_DRAINING)
+		return;
+	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++)
+		for (const struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next)
+			if (!is_quiet(qp))
+				return;
+	dct->state = BF_DCTC_STATE_DRAINED;
+	record_state(dct, dct->state);
+}
+
+/* New connections are refused from now on: the initiator sees a peer that does not answer (assumed). */
+uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_dct *dct = bf_mlx5_table_get(&m->dev->dcts, m->number);
+
+	if (!dct)
+		return BF_MLX5_CMD_BAD_RES;
+	if (dct->state != BF_DCTC_STATE_ACTIVE)
+		return BF_MLX5_CMD_BAD_RES_STATE;
+	dct->state = BF_DCTC_STATE_DRAINING;
+	record_state(dct, dct->state);
+	settle(dct);
+	return BF_MLX5_CMD_OK;
+}
+
+static void free_context(struct bf_mlx5_qp *qp)
+{
+	bf_mlx5_qp_reset(qp);
+	if (!qp->inflight) {
+		bf_mlx5_qp_free(qp);
+		return;
+	}
+	qp->dead = true;
+	qp->next_zombie = qp->dev->zombie_qps;
+	qp->dev->zombie_qps = qp;
+}
+
+void bf_mlx5_dct_free(struct bf_mlx5_dct *dct)
+{
+	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++) {
+		while (dct->bucket[i]) {
+			struct bf_mlx5_qp *qp = dct->bucket[i];
+
+			take_out(dct, qp);
+			free_context(qp);
+		}
+	}
+	free(dct);
+}
+
+uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_dct *dct = bf_mlx5_table_get(&m->dev->dcts, m->number);
+	struct bf_mlx5_pd *pd;
+
+	if (!dct)
+		return BF_MLX5_CMD_BAD_RES;
+	settle(dct);
+	/* Linux drains first and waits for the event that says so (drivers/infiniband/hw/mlx5/qpc.c). */
+	if (dct->state != BF_DCTC_STATE_DRAINED)
+		return BF_MLX5_CMD_BAD_RES_STATE;
+	record_state(dct, STATE_DESTROYED);
+	pd = bf_mlx5_table_get(&m->dev->pds, dct->pd);
+	pd->users--;
+	dct->cq->users--;
+	bf_mlx5_table_remove(&m->dev->dcts, dct->dctn);
+	bf_mlx5_dct_free(dct);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_dct(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_dct *dct = bf_mlx5_table_get(&m->dev->dcts, m->number);
+	uint8_t *dctc = m->out + BF_DCT_DCTC;
+
+	if (!dct)
+		return BF_MLX5_CMD_BAD_RES;
+	settle(dct);
+	memcpy(dctc, dct->context, sizeof(dct->context));
+	BF_MLX5_SET(dctc, BF_DCTC_STATE, dct->state);
+	BF_MLX5_SET(dctc, BF_DCTC_KEY_VIOLATIONS, dct->violations);
+	return BF_MLX5_CMD_OK;
+}
