@@ -28,7 +28,6 @@
 
 struct bf_fabric;
 struct bf_port;
-struct bf_hop;
 
 /* A frame. `data` is 64-byte aligned. Owned by whoever holds it; bf_packet_free() returns it to its fabric's pool. */
 struct bf_packet {
@@ -37,11 +36,10 @@ struct bf_packet {
 	uint32_t flags; /* free for the owner */
 	struct bf_packet *next;
 	struct bf_fabric *fabric;
-	uint64_t at_ps; /* from here to `priority`: the fabric's */
+	uint64_t at_ps; /* from here to `value`: the fabric's */
 	struct bf_port *from, *to;
-	struct bf_hop *hop;
-	uint16_t value;
-	uint8_t verdict, kind, priority;
+	uint32_t hop;
+	uint8_t verdict, kind, priority, value;
 	uint8_t data[BF_PACKET_MAX] __attribute__((aligned(64)));
 };
 

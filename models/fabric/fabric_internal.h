@@ -6,6 +6,9 @@
 
 #define SLAB_PACKETS 16u
 
+/* What a frame's way touches is one cache line. */
+BF_STATIC_ASSERT(offsetof(struct bf_packet, data) == 64, "packet head");
+
 /* What became of a frame: `verdict` of its records. */
 enum bf_verdict {
 	BF_FRAME_OK,
@@ -21,6 +24,8 @@ enum bf_verdict {
 };
 
 enum { BF_DIR_TX, BF_DIR_RX };
+
+struct bf_hop;
 
 /*
  * Frames in order of at_ps, linked by `next`, with an event at the first one's time. `last` is defined while `first` is

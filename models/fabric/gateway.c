@@ -24,10 +24,9 @@ struct head {
 	struct bf_le64 id, at_ps;
 	struct bf_le32 from, to; /* addresses */
 	struct bf_le32 flags;
-	struct bf_le16 value;
-	uint8_t what, verdict, kind, priority, back;
-	uint8_t down;              /* direction of a host's link */
-	struct bf_le32 hop, port;  /* index of a link between switches, or address of a host */
+	uint8_t what, verdict, kind, priority, value, back;
+	uint8_t down[2];          /* direction of a host's link */
+	struct bf_le32 hop, port; /* index of a link between switches, or address of a host */
 };
 BF_STATIC_ASSERT(sizeof(struct head) == 52 && sizeof(struct head) <= BF_FABRIC_MESSAGE_MAX - BF_PACKET_MAX, "head");
 
@@ -54,7 +53,7 @@ static void send(struct bf_fabric *f, uint32_t rank, uint64_t at_ps, struct head
 	if (pkt) {
 		bf_put_le64(h->id.b, pkt->id);
 		bf_put_le32(h->flags.b, pkt->flags);
-		bf_put_le16(h->value.b, pkt->kind == BF_NET_PAUSE ? pkt->value : 0);
+		h->value = pkt->kind == BF_NET_PAUSE ? pkt->value : 0;
 		h->verdict = pkt->verdict;
 		h->kind = pkt->kind;
 		h->priority = pkt->priority;
@@ -83,7 +82,7 @@ static void put_hop(struct head *h, const struct bf_hop *hop)
 {
 	bf_put_le32(h->hop.b, hop->index);
 	bf_put_le32(h->port.b, hop->port ? hop->port->info.ipv4 : 0);
-	h->down = hop->from != BF_NET_NONE;
+	h->down[0] = hop->from != BF_NET_NONE;
 }
 
 void bf_gateway_arrive(const struct bf_hop *hop, bool back, struct bf_packet *pkt, uint32_t rank, uint64_t at_ps)
@@ -103,7 +102,7 @@ void bf_gateway_announce(const struct bf_hop *hop, bool up, uint32_t rank)
 
 	put_hop(&h, hop);
 	bf_put_le64(h.at_ps.b, f->sim->now_ps);
-	bf_put_le16(h.value.b, up);
+	h.value = up;
 	send(f, rank, f->sim->now_ps + f->min_latency_ps, &h, NULL);
 }
 
@@ -119,7 +118,7 @@ static struct bf_hop *get_hop(const struct bf_fabric *f, const struct head *h)
 		return index < 2 * (uint64_t)n->nleaves * n->nspines ? &n->hops[index] : NULL;
 	if (!p)
 		return NULL;
-	return h->down ? p->down_hop : p->up_hop;
+	return h->down[0] ? p->down_hop : p->up_hop;
 }
 
 static int refuse(const struct bf_fabric *f, const char *why)
@@ -145,7 +144,7 @@ static int take_arrival(struct bf_fabric *f, const struct head *h, struct bf_pac
 	uint64_t at_ps = bf_le64(h->at_ps);
 
 	if (!hop || (pkt->kind == BF_NET_FRAME) == h->back || pkt->kind > BF_NET_PAUSE ||
-	    pkt->priority >= BF_NET_PRIORITIES || (pkt->value & 0xff) >= BF_NET_PRIORITIES)
+	    pkt->priority >= BF_NET_PRIORITIES || (pkt->value & 0x7f) >= BF_NET_PRIORITIES)
 		return refuse(f, "an arrival at no link");
 	if (at_ps <= f->sim->now_ps || at_ps == BF_NEVER)
 		return refuse(f, "an arrival that is late");
@@ -160,7 +159,7 @@ static int take_announcement(struct bf_fabric *f, const struct head *h)
 
 	if (!hop || when_ps > f->sim->now_ps + BF_S || when_ps + f->min_latency_ps < f->sim->now_ps)
 		return refuse(f, "news of no link, or late ones");
-	return bf_net_announce_here(hop, bf_le16(h->value) != 0, when_ps);
+	return bf_net_announce_here(hop, h->value != 0, when_ps);
 }
 
 static int take_packet(struct bf_fabric *f, const struct head *h, const uint8_t *data, struct bf_packet *pkt)
@@ -170,7 +169,7 @@ static int take_packet(struct bf_fabric *f, const struct head *h, const uint8_t 
 	pkt->id = bf_le64(h->id);
 	pkt->len = bf_le32(h->len);
 	pkt->flags = bf_le32(h->flags);
-	pkt->value = bf_le16(h->value);
+	pkt->value = h->value;
 	pkt->verdict = h->verdict;
 	pkt->kind = h->kind;
 	pkt->priority = h->priority;

@@ -63,14 +63,14 @@ static int build_uplinks(struct bf_net *n)
 			struct bf_hop *up = bf_net_up(n, l, s), *down = up + 1;
 			struct bf_switch *leaf = &n->switches[l], *spine = &n->switches[n->nleaves + s];
 
-			bf_hop_init(up, n, rate, leaf->index, spine->index);
-			bf_hop_init(down, n, rate, spine->index, leaf->index);
+			rc = bf_hop_init(up, n, rate, leaf->index, spine->index);
+			rc = rc ? rc : bf_hop_init(down, n, rate, spine->index, leaf->index);
 			join(up, down);
 			up->index = (uint32_t)(up - n->hops);
 			down->index = up->index + 1;
 			up->load.kind = BF_LINK_UP;
 			down->load.kind = BF_LINK_DOWN;
-			rc = name_hop(up, leaf->name, spine->name);
+			rc = rc ? rc : name_hop(up, leaf->name, spine->name);
 			rc = rc ? rc : name_hop(down, spine->name, leaf->name);
 		}
 	return rc;
@@ -155,6 +155,7 @@ void bf_net_destroy(struct bf_net *n)
 		drop_hop(sim, &n->hops[i]);
 	while (n->pairs)
 		remove_pair(n);
+	free(n->by_slot);
 	free(n->hops);
 	free(n->switches);
 	free(n);
@@ -179,6 +180,7 @@ int bf_net_place(struct bf_net *n, struct bf_port *p)
 	uint64_t leaf = rail * n->t.leaves + p->host / n->t.hosts_per_leaf;
 	struct bf_hop_pair *pair;
 	struct bf_switch *sw;
+	int rc;
 
 	if (rail >= n->t.rails || p->host / n->t.hosts_per_leaf >= n->t.leaves)
 		return bf_fail(&n->fabric->sim->error, -EINVAL, "fabric: port '%s': the topology has no host %u, rail %u",
@@ -187,8 +189,8 @@ int bf_net_place(struct bf_net *n, struct bf_port *p)
 	if (!pair)
 		return -ENOMEM;
 	sw = &n->switches[leaf];
-	bf_hop_init(&pair->up, n, ps_of(n->t.host_gbps), BF_NET_NONE, sw->index);
-	bf_hop_init(&pair->down, n, ps_of(n->t.host_gbps), sw->index, BF_NET_NONE);
+	rc = bf_hop_init(&pair->up, n, ps_of(n->t.host_gbps), BF_NET_NONE, sw->index);
+	rc = rc ? rc : bf_hop_init(&pair->down, n, ps_of(n->t.host_gbps), sw->index, BF_NET_NONE);
 	join(&pair->up, &pair->down);
 	pair->up.port = pair->down.port = p;
 	pair->up.load.kind = BF_LINK_FROM_HOST;
@@ -202,7 +204,7 @@ int bf_net_place(struct bf_net *n, struct bf_port *p)
 		sw->rank = p->rank;
 	}
 	n->sealed = false;
-	if (name_pair(pair, sw, p)) {
+	if (rc || name_pair(pair, sw, p)) {
 		remove_pair(n);
 		p->up_hop = p->down_hop = NULL;
 		return -ENOMEM;
@@ -237,7 +239,7 @@ void bf_net_land(struct bf_hop *h, bool back, struct bf_packet *pkt, uint64_t at
 	uint32_t node = back ? h->from : h->to;
 	struct bf_switch *sw;
 
-	pkt->hop = h;
+	pkt->hop = h->slot;
 	pkt->at_ps = at_ps - 1;
 	if (node == BF_NET_NONE) {
 		bf_port_land(h->port, pkt);
@@ -275,7 +277,7 @@ static int notice(struct bf_hop *h, enum bf_net_kind kind, bool up, uint64_t at_
 	if (!pkt)
 		return bf_fail(&h->net->fabric->sim->error, -ENOMEM, "fabric: no memory to tell of a link");
 	pkt->kind = (uint8_t)kind;
-	pkt->hop = h;
+	pkt->hop = h->slot;
 	pkt->value = up;
 	pkt->id = h->port ? (uint64_t)h->port->info.ipv4 << 32 | (h->from == BF_NET_NONE) : h->index;
 	pkt->at_ps = at_ps - CHANGE_EARLY_PS;
@@ -327,7 +329,7 @@ static void reroute(struct bf_hop *h, bool up)
 
 static void change(struct bf_lane *l, struct bf_packet *pkt)
 {
-	struct bf_hop *h = pkt->hop;
+	struct bf_hop *h = bf_net_hop(pkt);
 	bool up = pkt->value;
 
 	(void)l;

@@ -1,7 +1,8 @@
 /*
  * One direction of a link: frames wait by priority, go out one at a time, and stand still while the receiver says so.
  */
-#include <string.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "models/fabric/net_internal.h"
 #include "models/fabric/records.h"
@@ -78,7 +79,24 @@ static void on_restore(struct bf_event *ev)
 	bf_hop_cut_or_restore(BF_CONTAINER_OF(ev, struct bf_hop, restore), true);
 }
 
-void bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_t from, uint32_t to)
+static int take_slot(struct bf_hop *h, struct bf_net *n)
+{
+	uint32_t cap = n->slots_cap ? n->slots_cap * 2 : 16;
+	struct bf_hop **grown = n->by_slot;
+
+	if (n->slots == n->slots_cap) {
+		grown = realloc(n->by_slot, cap * sizeof(struct bf_hop *));
+		if (!grown)
+			return -ENOMEM;
+		n->by_slot = grown;
+		n->slots_cap = cap;
+	}
+	h->slot = n->slots;
+	grown[n->slots++] = h;
+	return 0;
+}
+
+int bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_t from, uint32_t to)
 {
 	h->net = n;
 	h->ps_per_kib = ps_per_kib;
@@ -88,6 +106,7 @@ void bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32
 	h->up = true;
 	bf_event_init(&h->done, on_done);
 	bf_event_init(&h->restore, on_restore);
+	return take_slot(h, n);
 }
 
 void bf_hop_queue(struct bf_hop *h, struct bf_packet *pkt)
@@ -195,17 +214,17 @@ void bf_hop_tell(struct bf_hop *in, uint32_t priority, bool on)
 	in->pausing = (uint8_t)((in->pausing & ~(1u << priority)) | (uint32_t)on << priority);
 	in->load.pauses += on;
 	pkt->kind = BF_NET_PAUSE;
-	pkt->value = (uint16_t)(priority | (uint32_t)on << 8);
+	pkt->value = (uint8_t)(priority | (uint32_t)on << 7);
 	pkt->id = in->index;
 	bf_net_arrive(in, true, pkt, from + bf_wire_ps(out->ps_per_kib, PAUSE_BYTES) + in->net->t.latency_ps);
 }
 
 void bf_hop_take_pause(struct bf_packet *pkt)
 {
-	struct bf_hop *h = pkt->hop;
+	struct bf_hop *h = bf_net_hop(pkt);
 	struct bf_sim *sim = sim_of(h);
-	uint32_t priority = pkt->value & 0xff, bit = 1u << priority;
-	bool on = pkt->value >> 8;
+	uint32_t priority = pkt->value & 0x7f, bit = 1u << priority;
+	bool on = pkt->value >> 7;
 
 	bf_packet_free(pkt);
 	if (!h->up)

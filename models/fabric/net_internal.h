@@ -24,7 +24,7 @@
 /* What travels: `kind` of a packet. */
 enum bf_net_kind {
 	BF_NET_FRAME,
-	BF_NET_PAUSE, /* to the sender of `hop`: stop or restart a priority; `value` is priority | on << 8 */
+	BF_NET_PAUSE, /* to the sender of `hop`: stop or restart a priority; `value` is priority | on << 7 */
 	BF_NET_FAR,   /* the sender of `hop` sees that the other end of the link went down or came up (`value`) */
 	BF_NET_ROUTE, /* all leaves learn that the link of `hop` is down or up (`value`) */
 };
@@ -44,7 +44,8 @@ struct bf_hop {
 	struct bf_hop *reverse;
 	struct bf_port *port;  /* of a link to a host, otherwise NULL */
 	uint32_t from, to;     /* switches; BF_NET_NONE for the port */
-	uint32_t index, actor; /* index: of a link between switches */
+	uint32_t slot;         /* in bf_net.by_slot: what pkt->hop says; this process's own */
+	uint32_t index, actor; /* index: of a link between switches, everybody's */
 	bool up;
 	uint8_t waiting; /* bit p: queue[p] has frames */
 	uint8_t paused;  /* bit p: the receiver has stopped priority p */
@@ -79,6 +80,8 @@ struct bf_net {
 	uint32_t nleaves, nspines;
 	struct bf_hop *hops; /* leaf l to spine s: [2 * (l * nspines + s)], its reverse behind it */
 	struct bf_hop_pair *pairs; /* of hosts */
+	struct bf_hop **by_slot;
+	uint32_t slots, slots_cap;
 	struct bf_lane changes, changes_ready; /* FAR and ROUTE; two picoseconds early, so ahead of frames */
 	uint32_t nranks; /* highest rank and one */
 	bool sealed;
@@ -89,6 +92,12 @@ struct bf_hop_pair {
 	struct bf_hop_pair *next;
 	struct bf_hop up, down;
 };
+
+/* The hop that a packet names. */
+static inline struct bf_hop *bf_net_hop(const struct bf_packet *pkt)
+{
+	return pkt->fabric->net->by_slot[pkt->hop];
+}
 
 static inline bool bf_net_is_leaf(const struct bf_switch *sw)
 {
@@ -111,7 +120,7 @@ void bf_net_seal(struct bf_net *n);
 void bf_net_send(struct bf_port *p, struct bf_packet *pkt);
 
 /* Hops (net_hop.c). */
-void bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_t from, uint32_t to);
+int bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_t from, uint32_t to); /* or -ENOMEM */
 void bf_hop_queue(struct bf_hop *h, struct bf_packet *pkt);
 void bf_hop_set(struct bf_hop *h, bool up);          /* this direction, at its sender */
 void bf_hop_cut_or_restore(struct bf_hop *h, bool up); /* the same of a switch's; the other end is told */

@@ -86,10 +86,10 @@ static bool mark(struct bf_switch *sw, struct bf_hop *h, struct bf_packet *pkt)
 	return true;
 }
 
-/* The frame takes room that it has come by pkt->hop for, whose sender may have to stop. */
+/* The frame takes room, and the sender of the link that it came by may have to stop. */
 static void admit(struct bf_switch *sw, struct bf_packet *pkt)
 {
-	struct bf_hop *in = pkt->hop;
+	struct bf_hop *in = bf_net_hop(pkt);
 	uint32_t p = pkt->priority;
 
 	sw->used += pkt->len;
@@ -101,7 +101,7 @@ static void admit(struct bf_switch *sw, struct bf_packet *pkt)
 
 void bf_switch_release(struct bf_switch *sw, const struct bf_packet *pkt)
 {
-	struct bf_hop *in = pkt->hop;
+	struct bf_hop *in = bf_net_hop(pkt);
 	uint32_t p = pkt->priority;
 
 	sw->used -= pkt->len;
@@ -138,7 +138,7 @@ static void forward(struct bf_switch *sw, struct bf_packet *pkt)
 	bool marked;
 
 	if (BF_UNLIKELY(!h)) {
-		bf_hop_lose(pkt->hop, pkt, BF_FRAME_NO_ROUTE);
+		bf_hop_lose(bf_net_hop(pkt), pkt, BF_FRAME_NO_ROUTE);
 		return;
 	}
 	if (BF_UNLIKELY(sim->faults != NULL) && injected(h, pkt))
