@@ -27,7 +27,11 @@ struct live_world {
 	struct bf_live *live;
 	struct bf_workers workers;
 	const struct bf_cuda_api *cuda; /* the real GPU that runs the grids of GPUs; NULL: threads do */
-	bool has_workers;
+	struct loop_call *calls; /* of other threads, for the loop's; under `lock` */
+	pthread_mutex_t lock;
+	pthread_cond_t called;
+	bool has_workers, has_lock;
+	bool runs;  /* the loop owns the simulation; changed while no other thread is there */
 	bool stuck; /* a grid of the real GPU did not end: nothing that it may touch is freed before the process ends */
 	int loop_rc;
 };
@@ -64,6 +68,10 @@ static void world_close(struct bf_world *m)
 	bf_machine_close(&w->m);
 	if (w->has_workers)
 		bf_workers_fini(&w->workers);
+	if (w->has_lock) {
+		pthread_cond_destroy(&w->called);
+		pthread_mutex_destroy(&w->lock);
+	}
 	free(w);
 }
 
@@ -97,11 +105,114 @@ static int open_doorbells(struct live_world *w)
 	return rc;
 }
 
+/*
+ * What a thread of a running grid asks of the simulation, which is the loop's: it is done there, and the thread waits.
+ */
+struct loop_call {
+	struct loop_call *next;
+	int (*fn)(struct bf_world *m, void *arg);
+	void *arg;
+	int rc;
+	bool done;
+};
+
+static int on_loop(struct bf_world *m, int (*fn)(struct bf_world *m, void *arg), void *arg)
+{
+	struct live_world *w = world_of(m);
+	struct loop_call call = { .fn = fn, .arg = arg }, **at;
+
+	if (!w->runs)
+		return fn(m, arg);
+	pthread_mutex_lock(&w->lock);
+	for (at = &w->calls; *at; at = &(*at)->next)
+		;
+	*at = &call;
+	bf_live_wake(w->live);
+	while (!call.done)
+		pthread_cond_wait(&w->called, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	return call.rc;
+}
+
+static int serve_calls(struct live_world *w)
+{
+	int served = 0;
+
+	if (!__atomic_load_n(&w->calls, __ATOMIC_RELAXED))
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	while (w->calls) {
+		struct loop_call *c = w->calls;
+
+		c->rc = c->fn(&w->m, c->arg);
+		__atomic_store_n(&w->calls, c->next, __ATOMIC_RELAXED);
+		c->done = true;
+		served++;
+	}
+	if (served)
+		pthread_cond_broadcast(&w->called);
+	pthread_mutex_unlock(&w->lock);
+	return served;
+}
+
+struct command_args {
+	const void *in;
+	void *out;
+	size_t in_len, out_len;
+	uint32_t pe, nic;
+};
+
+static int do_command(struct bf_world *m, void *arg)
+{
+	const struct command_args *a = arg;
+
+	return bf_machine_command(m, a->pe, a->nic, a->in, a->in_len, a->out, a->out_len);
+}
+
+static int world_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
+			 size_t out_len)
+{
+	struct command_args a = { in, out, in_len, out_len, pe, nic };
+
+	return on_loop(m, do_command, &a);
+}
+
+struct port_args {
+	uint32_t pe, nic, port;
+};
+
+static int do_port_up(struct bf_world *m, void *arg)
+{
+	const struct port_args *a = arg;
+
+	return bf_machine_port_up(m, a->pe, a->nic, a->port);
+}
+
+static int world_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port)
+{
+	struct port_args a = { pe, nic, port };
+
+	return on_loop(m, do_port_up, &a);
+}
+
+struct uar_args {
+	uint32_t pe, nic;
+	struct bf_uar *out;
+};
+
+static int do_map_uar(struct bf_world *m, void *arg)
+{
+	const struct uar_args *a = arg;
+	const int rc = bf_machine_map_uar(m, a->pe, a->nic, a->out);
+
+	return rc ? rc : open_region(world_of(m), bf_mlx5_uar(m->pe[a->pe].nic[a->nic], a->out->index));
+}
+
 static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
 {
-	const int rc = bf_machine_map_uar(m, pe, nic, out);
+	struct uar_args a = { pe, nic, out };
 
-	return rc ? rc : open_region(world_of(m), bf_mlx5_uar(m->pe[pe].nic[nic], out->index));
+	return on_loop(m, do_map_uar, &a);
 }
 
 static int world_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
@@ -111,23 +222,30 @@ static int world_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_rin
 	return rc ? rc : open_region(world_of(m), bf_machine_sdma_doorbells(m, pe));
 }
 
-static int add_pollers(struct live_world *w)
+/* One turn's look at the doorbells of all devices, of which there may be more than the loop has room for pollers. */
+static int poll_devices(void *arg)
 {
-	int rc = 0;
+	struct live_world *w = arg;
+	int found = serve_calls(w);
 
-	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
+	for (uint32_t pe = 0; pe < w->m.npes; pe++) {
 		const struct bf_pe *p = &w->m.pe[pe];
 
-		for (uint32_t nic = 0; !rc && nic < BF_NICS_MAX && p->nic[nic]; nic++)
-			rc = bf_live_add_poller(w->live, bf_mlx5_poll_uars, p->nic[nic]);
-		if (!rc && p->ssd) {
-			bf_nvme_poll_bar(p->ssd); /* the first look fills the registers in, before anybody loads them */
-			rc = bf_live_add_poller(w->live, bf_nvme_poll_bar, p->ssd);
-		}
-		if (!rc && p->sdma)
-			rc = bf_live_add_poller(w->live, bf_sdma_poll_doorbells, bf_machine_sdma_engine(p));
+		for (uint32_t nic = 0; nic < BF_NICS_MAX && p->nic[nic]; nic++)
+			found |= bf_mlx5_poll_uars(p->nic[nic]);
+		if (p->ssd)
+			found |= bf_nvme_poll_bar(p->ssd);
+		if (p->sdma)
+			found |= bf_sdma_poll_doorbells(bf_machine_sdma_engine(p));
 	}
-	return rc;
+	return found;
+}
+
+static int add_poller(struct live_world *w)
+{
+	/* The first look fills NVMe's registers in, before anybody loads them. */
+	poll_devices(w);
+	return bf_live_add_poller(w->live, poll_devices, w);
 }
 
 static int open_gpu(struct live_world *w, const struct bf_world_opts *opts)
@@ -147,14 +265,30 @@ static int open_gpu(struct live_world *w, const struct bf_world_opts *opts)
 	return rc;
 }
 
+struct alloc_args {
+	uint32_t pe;
+	enum bf_placement place;
+	uint64_t size;
+	const char *name;
+	struct bf_memory *out;
+};
+
+static int do_alloc(struct bf_world *m, void *arg)
+{
+	const struct alloc_args *a = arg;
+	int rc = bf_machine_alloc(m, a->pe, a->place, a->size, a->name, a->out);
+
+	if (!rc)
+		rc = map_for_gpu(world_of(m), a->out->ptr, a->out->size, a->name);
+	return rc && m->err && !m->err->code ? bf_fail(m->err, rc, "%s", m->sim->error.text) : rc;
+}
+
 static int world_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		       struct bf_memory *out)
 {
-	int rc = bf_machine_alloc(m, pe, place, size, name, out);
+	struct alloc_args a = { pe, place, size, name, out };
 
-	if (!rc)
-		rc = map_for_gpu(world_of(m), out->ptr, out->size, name);
-	return rc && m->err && !m->err->code ? bf_fail(m->err, rc, "%s", m->sim->error.text) : rc;
+	return on_loop(m, do_alloc, &a);
 }
 
 static int world_open(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out)
@@ -173,8 +307,13 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		return rc;
 	}
 	w->m.live = true;
-	rc = bf_workers_init(&w->workers);
-	w->has_workers = !rc;
+	rc = -pthread_mutex_init(&w->lock, NULL);
+	w->has_lock = !rc;
+	if (!rc) {
+		pthread_cond_init(&w->called, NULL);
+		rc = bf_workers_init(&w->workers);
+		w->has_workers = !rc;
+	}
 	if (!rc)
 		rc = open_gpu(w, opts);
 	if (!rc)
@@ -182,7 +321,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	if (!rc)
 		rc = bf_live_create(w->m.sim, &w->live);
 	if (!rc)
-		rc = add_pollers(w);
+		rc = add_poller(w);
 	if (rc) {
 		bf_fail(err, rc, "live mode: %s", w->m.sim->error.text);
 		world_close(&w->m);
@@ -277,7 +416,9 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	int rc, joined;
 
 	memset(out, 0, sizeof(*out));
+	w->runs = true;
 	rc = -pthread_create(&loop, NULL, loop_main, w);
+	w->runs = !rc;
 	if (rc)
 		return bf_fail(w->m.err, rc, "cannot start the loop's thread");
 	rc = start_gpu(w);
@@ -290,6 +431,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		late = true;
 	bf_live_stop(w->live);
 	pthread_join(loop, NULL);
+	w->runs = false;
 	out->end = late ? BF_END_LIMIT : BF_END_DONE;
 	if (late) {
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
@@ -329,8 +471,9 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 	.close = world_close, \
 	.alloc = world_alloc, \
 	.nic_info = bf_machine_nic_info, \
-	.command = bf_machine_command, \
+	.command = world_command, \
 	.map_uar = world_map_uar, \
+	.port_up = world_port_up, \
 	.address = bf_machine_address, \
 	.launch = bf_machine_launch, \
 	.launch_cpu = bf_machine_launch_cpu, \

@@ -286,6 +286,7 @@ const struct bf_backend bf_backend_sim = {
 	.nic_info = bf_machine_nic_info,
 	.command = bf_machine_command,
 	.map_uar = bf_machine_map_uar,
+	.port_up = bf_machine_port_up,
 	.address = bf_machine_address,
 	.launch = bf_machine_launch,
 	.launch_cpu = bf_machine_launch_cpu,

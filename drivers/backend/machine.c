@@ -8,7 +8,7 @@
 
 #include "drivers/backend/pe_hash_internal.h"
 #include "drivers/backend/ranks_internal.h"
-#include "models/fabric/fabric.h"
+#include "models/fabric/topology.h"
 #include "sim/fault.h"
 
 /* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
@@ -29,6 +29,8 @@ static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const stru
 		.fabric = m->fabric,
 		.ports = m->ports,
 		.ipv4 = { port_ipv4(index, nic, 0), port_ipv4(index, nic, 1) },
+		.host = index,
+		.rail = nic * m->ports,
 		/* One for each queue pair of up to 64 to every peer: DeepEP has one for each expert of a PE. */
 		.uar_pages = 64 + 64 * (m->npes - 1),
 	};
@@ -91,12 +93,21 @@ static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts
 			       BF_NICS_MAX, BF_NIC_PORTS_MAX);
 	if (m->lanes > BF_LANES)
 		return bf_fail(err, -EINVAL, "%u lanes of each warp: must be 1 to %u", m->lanes, BF_LANES);
-	if (opts->topology)
-		return bf_fail(err, -ENOTSUP, "a topology is not supported by this build");
 	if (opts->ranks && m->devices & ~BF_DEVICE_MLX5)
 		return bf_fail(err, -ENOTSUP, "PEs in several processes can have NICs only: the others reach their peers "
 					      "without the network");
 	return 0;
+}
+
+static int open_fabric(struct bf_world *m, const char *text)
+{
+	struct bf_topology topology;
+	int rc = bf_fabric_create(m->sim, &m->fabric);
+
+	if (rc || !text)
+		return rc;
+	rc = bf_topology_parse(text, &topology, &m->sim->error);
+	return rc ? rc : bf_fabric_set_topology(m->fabric, &topology);
 }
 
 /* What the others' PEs are here: addresses on the network. */
@@ -106,7 +117,8 @@ static int attach_remote(struct bf_world *m, uint32_t pe, uint32_t rank)
 
 	for (uint32_t nic = 0; nic < m->nics; nic++)
 		for (uint32_t port = 0; !rc && port < m->ports; port++)
-			rc = bf_fabric_attach_remote(m->fabric, port_ipv4(pe, nic, port), rank);
+			rc = bf_fabric_attach_remote_at(m->fabric, port_ipv4(pe, nic, port), rank, pe,
+							nic * m->ports + port);
 	return rc;
 }
 
@@ -168,12 +180,14 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	}
 	if (opts->faults) {
 		rc = bf_fault_plan_parse(opts->faults, opts->seed, err, &m->faults);
+		if (!rc && opts->ranks && opts->ranks->npes > 1)
+			rc = bf_fault_plan_check_spread(m->faults, err);
 		if (rc)
 			goto fail;
 		m->sim->faults = m->faults;
 	}
 	if (m->devices & BF_DEVICE_MLX5)
-		rc = bf_fabric_create(m->sim, &m->fabric);
+		rc = open_fabric(m, opts->topology);
 	if (!rc)
 		rc = open_pes(m, opts);
 	if (!rc)
@@ -345,6 +359,19 @@ int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t p
 	bf_put_be32(gid + 12, info.ipv4);
 	memcpy(mac, info.mac, 6);
 	return 0;
+}
+
+int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port)
+{
+	struct bf_port_info info;
+	int rc = check_nic(m, pe, nic);
+
+	if (rc)
+		return rc;
+	if (port >= m->ports)
+		return bf_fail(m->err, -EINVAL, "PE %u, NIC %u: no port %u", pe, nic, port);
+	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), &info);
+	return info.up;
 }
 
 int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out)
