@@ -147,7 +147,8 @@ void bf_net_destroy(struct bf_net *n)
 		if (n->switches[i].net) {
 			bf_sim_cancel(sim, &n->switches[i].landing.due);
 			bf_sim_cancel(sim, &n->switches[i].control.due);
-			bf_sim_cancel(sim, &n->switches[i].ready.due);
+			bf_sim_cancel(sim, &n->switches[i].ready);
+			free(n->switches[i].due);
 		}
 	bf_sim_cancel(sim, &n->changes.due);
 	bf_sim_cancel(sim, &n->changes_ready.due);

@@ -58,10 +58,21 @@ struct bf_hop {
 	char from_name[BF_NET_NAME_MAX], to_name[BF_NET_NAME_MAX], name[2 * BF_NET_NAME_MAX + 2];
 };
 
+struct bf_net_due {
+	uint64_t at_ps, id;
+	struct bf_packet *pkt;
+};
+
 struct bf_switch {
 	struct bf_lane landing; /* frames, one latency after they left */
 	struct bf_lane control; /* what is no frame, and frames of other ranks: not in order of the above */
-	struct bf_lane ready;   /* all of this picosecond, in order of id */
+	/*
+	 * What is due in this picosecond or the next, in order of (time, id): entries first..last - 1. An array and not
+	 * a list of packets, since hundreds may come at once in any order.
+	 */
+	struct bf_event ready;
+	struct bf_net_due *due;
+	uint32_t first, last, due_cap;
 	struct bf_net *net;
 	uint32_t index, rank;
 	uint64_t used, used_max; /* of the buffer, bytes */

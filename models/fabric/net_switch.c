@@ -2,6 +2,8 @@
  * A switch: what lands is put in order, routed, admitted to the shared buffer, perhaps marked, and queued for a link.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "models/fabric/net_internal.h"
 #include "models/fabric/records.h"
@@ -167,24 +169,73 @@ static void forward(struct bf_switch *sw, struct bf_packet *pkt)
 	bf_hop_queue(h, pkt);
 }
 
-static void come(struct bf_lane *l, struct bf_packet *pkt)
+static void come(struct bf_switch *sw, struct bf_packet *pkt)
 {
 	if (pkt->kind == BF_NET_PAUSE)
 		bf_hop_take_pause(pkt);
 	else
-		forward(BF_CONTAINER_OF(l, struct bf_switch, ready), pkt);
+		forward(sw, pkt);
+}
+
+static bool reserve_due(struct bf_switch *sw)
+{
+	uint32_t cap = sw->due_cap ? sw->due_cap * 2 : 16;
+	struct bf_net_due *grown;
+
+	if (sw->last < sw->due_cap)
+		return true;
+	grown = realloc(sw->due, cap * sizeof(*grown));
+	if (!grown)
+		return false;
+	sw->due = grown;
+	sw->due_cap = cap;
+	return true;
+}
+
+/* A picosecond after it landed. Without memory it comes at once, ahead of its turn. */
+static void stage(struct bf_switch *sw, struct bf_packet *pkt)
+{
+	uint64_t at_ps = pkt->at_ps + 1;
+	uint32_t at;
+
+	if (!reserve_due(sw)) {
+		come(sw, pkt);
+		return;
+	}
+	for (at = sw->last++; at > sw->first; at--) {
+		const struct bf_net_due *before = &sw->due[at - 1];
+
+		if (before->at_ps < at_ps || (before->at_ps == at_ps && before->id <= pkt->id))
+			break;
+		sw->due[at] = *before;
+	}
+	sw->due[at] = (struct bf_net_due){ at_ps, pkt->id, pkt };
+	if (at == sw->first)
+		bf_sim_at(sw->net->fabric->sim, &sw->ready, at_ps);
+}
+
+static void on_ready(struct bf_event *ev)
+{
+	struct bf_switch *sw = BF_CONTAINER_OF(ev, struct bf_switch, ready);
+	struct bf_sim *sim = sw->net->fabric->sim;
+
+	while (sw->first < sw->last && sw->due[sw->first].at_ps <= sim->now_ps)
+		come(sw, sw->due[sw->first++].pkt);
+	memmove(sw->due, sw->due + sw->first, (sw->last - sw->first) * sizeof(*sw->due));
+	sw->last -= sw->first;
+	sw->first = 0;
+	if (sw->last)
+		bf_sim_at(sim, ev, sw->due[0].at_ps);
 }
 
 static void landed(struct bf_lane *l, struct bf_packet *pkt)
 {
-	pkt->at_ps++;
-	bf_lane_add_by_id(&BF_CONTAINER_OF(l, struct bf_switch, landing)->ready, pkt);
+	stage(BF_CONTAINER_OF(l, struct bf_switch, landing), pkt);
 }
 
 static void control_landed(struct bf_lane *l, struct bf_packet *pkt)
 {
-	pkt->at_ps++;
-	bf_lane_add_by_id(&BF_CONTAINER_OF(l, struct bf_switch, control)->ready, pkt);
+	stage(BF_CONTAINER_OF(l, struct bf_switch, control), pkt);
 }
 
 static void on_landing(struct bf_event *ev)
@@ -195,11 +246,6 @@ static void on_landing(struct bf_event *ev)
 static void on_control(struct bf_event *ev)
 {
 	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), control_landed);
-}
-
-static void on_ready(struct bf_event *ev)
-{
-	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), come);
 }
 
 void bf_switch_init(struct bf_switch *sw, struct bf_net *n, uint32_t index)
@@ -219,5 +265,5 @@ void bf_switch_init(struct bf_switch *sw, struct bf_net *n, uint32_t index)
 	sw->hash_seed = bf_rng_next(&sw->rng);
 	bf_lane_init(&sw->landing, sim, on_landing);
 	bf_lane_init(&sw->control, sim, on_control);
-	bf_lane_init(&sw->ready, sim, on_ready);
+	bf_event_init(&sw->ready, on_ready);
 }
