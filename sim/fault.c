@@ -24,8 +24,14 @@ struct rule {
 	char on[NAME_MAX_LEN + 1];
 	uint64_t qp, after_ps, until_ps, skip, count, delay_ps, seed;
 	uint32_t ppm;
-	struct bf_rng rng;
+	struct stream *streams; /* by actor; made when the actor has its first opportunity */
+	uint32_t nstreams;
 	uint64_t seen, fired;
+};
+
+struct stream {
+	struct bf_rng rng;
+	bool begun;
 };
 
 struct bf_fault_plan {
@@ -168,8 +174,6 @@ static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
 
 static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, struct bf_error *err)
 {
-	char stream[24];
-
 	if (plan->count == plan->cap) {
 		uint32_t cap = plan->cap ? plan->cap * 2 : 8;
 		struct rule *grown = realloc(plan->rules, cap * sizeof(*grown));
@@ -179,8 +183,8 @@ static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, s
 		plan->rules = grown;
 		plan->cap = cap;
 	}
-	snprintf(stream, sizeof(stream), "fault:%u", plan->count);
-	bf_rng_init(&r->rng, r->given & (1u << KEY_SEED) ? r->seed : seed, stream);
+	if (!(r->given & (1u << KEY_SEED)))
+		r->seed = seed;
 	plan->kinds |= 1u << r->kind;
 	plan->rules[plan->count++] = *r;
 	return 0;
@@ -216,8 +220,24 @@ void bf_fault_plan_destroy(struct bf_fault_plan *plan)
 {
 	if (!plan)
 		return;
+	for (uint32_t i = 0; i < plan->count; i++)
+		free(plan->rules[i].streams);
 	free(plan->rules);
 	free(plan);
+}
+
+int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error *err)
+{
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct rule *r = &plan->rules[i];
+
+		if ((r->skip || r->count != UINT64_MAX) && (!(r->given & (1u << KEY_ON)) || strchr(r->on, '*')))
+			return bf_fail(err, -ENOTSUP,
+				       "fault plan: rule %u (%s) counts opportunities of several devices, which only a "
+				       "simulation in one process can: say which with on=NAME, or count=inf without skip",
+				       i + 1, kind_names[r->kind]);
+	}
+	return 0;
 }
 
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan)
@@ -324,15 +344,50 @@ static bool rule_matches(const struct rule *r, const struct bf_sim *sim, enum bf
 	return name && name_matches(r->on, name);
 }
 
-/* Counts an opportunity and draws for it, whatever the other rules do. */
-static bool rule_fires(struct rule *r, uint64_t *draw)
+/* What an actor draws does not depend on when others draw, nor on the numbers that actors have. */
+static struct bf_rng *stream_of(struct bf_sim *sim, uint32_t rule, uint32_t actor)
 {
+	struct rule *r = &sim->faults->rules[rule];
+	struct stream *s;
+
+	if (BF_UNLIKELY(actor >= r->nstreams)) {
+		const uint32_t n = actor < 8 ? 16 : actor * 2;
+
+		s = realloc(r->streams, n * sizeof(*s));
+		if (!s) {
+			bf_fail(&sim->error, -ENOMEM, "fault plan: no memory for %u random streams", n);
+			bf_sim_stop(sim);
+			return NULL;
+		}
+		memset(s + r->nstreams, 0, (n - r->nstreams) * sizeof(*s));
+		r->streams = s;
+		r->nstreams = n;
+	}
+	s = &r->streams[actor];
+	if (BF_UNLIKELY(!s->begun)) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "fault:%u:%s", rule, bf_stream_actor_name(&sim->rec, actor));
+		bf_rng_init(&s->rng, r->seed, name);
+		s->begun = true;
+	}
+	return &s->rng;
+}
+
+/* Counts an opportunity and draws for it, whatever the other rules do. */
+static bool rule_fires(struct bf_sim *sim, uint32_t rule, uint32_t actor, uint64_t *draw)
+{
+	struct rule *r = &sim->faults->rules[rule];
+	struct bf_rng *rng;
 	bool chance;
 
 	if (r->seen++ < r->skip)
 		return false;
-	chance = r->ppm == ALWAYS_PPM || bf_rng_chance(&r->rng, r->ppm);
-	*draw = bf_rng_next(&r->rng);
+	rng = stream_of(sim, rule, actor);
+	if (!rng)
+		return false;
+	chance = r->ppm == ALWAYS_PPM || bf_rng_chance(rng, r->ppm);
+	*draw = bf_rng_next(rng);
 	return chance && r->fired < r->count;
 }
 
@@ -348,7 +403,7 @@ bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t a
 	for (uint32_t i = 0; i < plan->count; i++) {
 		struct rule *r = &plan->rules[i];
 
-		if (!rule_matches(r, sim, kind, actor, queue) || !rule_fires(r, &draw) || hit)
+		if (!rule_matches(r, sim, kind, actor, queue) || !rule_fires(sim, i, actor, &draw) || hit)
 			continue;
 		hit = r;
 		*out = (struct bf_fault){ .kind = kind, .delay_ps = r->delay_ps, .draw = draw, .rule = i };

@@ -12,9 +12,9 @@
  * or device-stall lasts; other kinds refuse it.
  *
  * `qp` limits a rule to one queue or QP number, the times to after <= now < until. Every rule sees every opportunity
- * that it matches, counts it and draws for it, from its own random stream: plans are deterministic and rules do not
- * disturb each other. Where several would fire at one opportunity the first in the plan does and the others keep their
- * count. `seed` of a rule replaces the plan's for that rule's stream.
+ * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic, and
+ * neither rules nor actors disturb each other. Where several would fire at one opportunity the first in the plan does and the others keep their
+ * count. `seed` of a rule replaces the plan's for that rule's streams.
  */
 #ifndef BELFRY_SIM_FAULT_H
 #define BELFRY_SIM_FAULT_H
@@ -44,6 +44,12 @@ const char *bf_fault_kind_name(enum bf_fault_kind k);
  */
 int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out);
 void bf_fault_plan_destroy(struct bf_fault_plan *plan);
+
+/*
+ * Whether each rule decides for each actor by itself, as it must when the actors are in several processes. -ENOTSUP with
+ * the rule in `err`: one that counts (skip, count) must name one actor.
+ */
+int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error *err);
 
 /* Number of rules; how often rule `rule` had the opportunity and how often it fired. 0 for a rule that is not there. */
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan);

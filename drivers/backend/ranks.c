@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/fabric/fabric.h"
-#include "sim/agent.h"
+#include "sim/agent_internal.h"
 #include "sim/bytes.h"
 #include "sim/sim_internal.h"
 
@@ -317,6 +317,8 @@ int bf_ranks_run(struct bf_ranks *r, uint64_t until_ps, enum bf_run_end *end)
 		if (all.first_ps > until_ps || all.first_ps == BF_NEVER) {
 			*end = all.first_ps != BF_NEVER ? BF_RUN_LIMIT : all.agents ? BF_RUN_DEADLOCK : BF_RUN_IDLE;
 			sim->now_ps = *end == BF_RUN_LIMIT && until_ps > all.now_ps ? until_ps : all.now_ps;
+			if (*end == BF_RUN_DEADLOCK && bf_agents_alive(sim))
+				bf_agents_report(sim, &sim->error); /* as bf_sim_run() does */
 			return 0;
 		}
 		to = horizon(r);
