@@ -86,7 +86,7 @@ BF_DEVICE void bf_ll_send_back(struct bf_thread *t, const struct bf_ll_lane *l, 
 
 	if (token >= l->s->tokens)
 		return;
-	bf_ll_copy(t, l, qp ? buffer : bf_ll_answer(l, expert, token), from, bytes);
+	bf_ibgda_copy_warp(t, qp ? buffer : bf_ll_answer(l, expert, token), from, bytes);
 	bf_warp_sync(t, BF_FULL_WARP);
 	if (l->lane == 0)
 		BF_DRIVER_RECORD(t, ll_send, .round = l->round, .phase = 1, .expert = expert, .dst = dst, .slot = nth,
@@ -117,7 +117,8 @@ BF_DEVICE void bf_ll_combine_send(struct bf_thread *t, const struct bf_ll_lane *
 	}
 	for (uint32_t e = l->first; e < l->s->experts; e += l->step) {
 		const uint32_t dst = e / l->local, id = e % l->local;
-		const uint64_t range = bf_ld_weak64(t, l->out + l->job->at.layout_range + ((uint64_t)id * l->npes + dst) * 8);
+		const uint64_t range =
+		    bf_ld_weak64(t, l->out + l->job->at.layout_range + ((uint64_t)id * l->npes + dst) * 8);
 		const uint32_t n = (uint32_t)(range >> 32), first = (uint32_t)range;
 		const int flags = l->sub == l->s->group_warps - 1 && l->lane == 0;
 

@@ -87,7 +87,7 @@ BF_DEVICE void bf_ll_send(struct bf_thread *t, const struct bf_ll_lane *l, uint3
 	if (qp)
 		bf_ibgda_put_nbi_warp(t, l->state, qp, to, row, bf_ll_dispatch_bytes(l->s), slot);
 	else
-		bf_ll_copy(t, l, to, row, bf_ll_dispatch_bytes(l->s));
+		bf_ibgda_copy_warp(t, to, row, bf_ll_dispatch_bytes(l->s));
 	bf_warp_sync(t, BF_FULL_WARP);
 	if (l->lane == 0)
 		bf_ll_add_release(t, bf_ll_word(l, l->area.finished, expert), 1);
@@ -157,7 +157,7 @@ BF_DEVICE void bf_ll_count(struct bf_thread *t, const struct bf_ll_lane *l)
 	for (uint32_t i = l->lane; i < pairs; i += BF_LANES) {
 		const uint8_t *p = idx + i * 16ull;
 		const struct bf_vec128 v =
-		    i / BF_LANES % BF_LL_UNROLL ? bf_ld_beside128(t, p) : bf_ld_weak128(t, p);
+		    i / BF_LANES % BF_IBGDA_COPY_UNROLL ? bf_ld_beside128(t, p) : bf_ld_weak128(t, p);
 
 		bf_ll_count_choice(l, (int64_t)((uint64_t)v.w[1] << 32 | v.w[0]), count);
 		bf_ll_count_choice(l, (int64_t)((uint64_t)v.w[3] << 32 | v.w[2]), count);
@@ -230,7 +230,7 @@ BF_DEVICE void bf_ll_pack(struct bf_thread *t, const struct bf_ll_lane *l, const
 
 	if (l->lane == 0)
 		bf_st_weak32(t, l->out + at->src_info + index * 4, bf_ld_weak32(t, message));
-	bf_ll_copy(t, l, l->out + at->packed_x + index * hidden, message + 16, hidden);
+	bf_ibgda_copy_warp(t, l->out + at->packed_x + index * hidden, message + 16, hidden);
 	if (l->s->dtype != BF_LL_FP8)
 		return;
 	for (uint32_t c = l->lane; c < scales; c += BF_LANES) {

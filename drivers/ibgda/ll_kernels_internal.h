@@ -40,7 +40,7 @@ BF_DEVICE void bf_ll_barrier(struct bf_thread *t, const struct bf_ll_lane *l)
 			bf_ibgda_quiet(t, l->state, bf_ibgda_rc(l->state, pe, 0));
 }
 
-/* The send queues must not be left as soon as a peer is content: each kernel takes the other set of buffers. */
+/* Each kernel takes the other set of buffers; nothing is under way when the last block leaves. */
 BF_DEVICE void bf_ll_run(struct bf_thread *t, const struct bf_ll_job *job, enum bf_ll_work work)
 {
 	struct bf_ll_lane l = bf_ll_lane(t, job);

@@ -1,9 +1,4 @@
-/*
- * The low-latency kernels: who is who in the grid, where they meet, how a warp copies.
- *
- * Meeting points are counters in GPU memory that only grow. They stand for bar.sync, for a named barrier of some warps
- * and for cooperative groups' grid sync; the real ones of a block cost some 20 cycles, these an atomic and a poll.
- */
+/* The low-latency kernels: who is who in the grid, where they meet, and the count behind all messages. */
 #ifndef BELFRY_DRIVERS_IBGDA_LL_MEET_INTERNAL_H
 #define BELFRY_DRIVERS_IBGDA_LL_MEET_INTERNAL_H
 
@@ -11,6 +6,7 @@
 #include "drivers/ibgda/ll.h"
 #include "drivers/ibgda/ll_area_internal.h"
 #include "drivers/ibgda/ll_records.h"
+#include "drivers/ibgda/warp.h"
 
 /* A lane's view of its place and work. */
 struct bf_ll_lane {
@@ -21,9 +17,9 @@ struct bf_ll_lane {
 	struct bf_ll_work_area area;
 	uint32_t npes, mype, local; /* local: experts on each PE */
 	uint32_t lane, warp, warps, block;
-	uint32_t group, sub; /* group in the block, warp in the group */
+	uint32_t group, sub;  /* group in the block, warp in the group */
 	uint32_t first, step; /* this group takes experts first, first + step, ... */
-	uint32_t round, set; /* which set of buffers */
+	uint32_t round, set;  /* which set of buffers */
 };
 
 BF_DEVICE struct bf_ll_lane bf_ll_lane(const struct bf_thread *t, const struct bf_ll_job *job)
@@ -59,42 +55,25 @@ BF_DEVICE uint8_t *bf_ll_word(const struct bf_ll_lane *l, uint64_t array, uint32
 	return l->work + array + (uint64_t)expert * 4;
 }
 
-/* Two processors of a block, or all of the grid: `members` warps meet, and each sees what the others stored before. */
-BF_DEVICE void bf_ll_meet(struct bf_thread *t, const struct bf_ll_lane *l, uint8_t *cell, uint32_t members,
-			  enum bf_thread_scope scope)
-{
-	bf_warp_sync(t, BF_FULL_WARP);
-	if (l->lane == 0 && members > 1) {
-		uint64_t ticket, last;
-
-		bf_fence_at(t, scope);
-		ticket = bf_atomic_add64(t, cell, 1, scope);
-		last = (ticket / members + 1) * members;
-		while (bf_ld_acquire64(t, cell, scope) < last)
-			bf_spin(t, cell, "the other warps at a barrier");
-	}
-	bf_warp_sync(t, BF_FULL_WARP);
-}
-
 BF_DEVICE uint8_t *bf_ll_block_cell(const struct bf_ll_lane *l, uint32_t which)
 {
 	return l->work + l->area.block + ((uint64_t)l->block * (2 + l->s->groups) + which) * BF_LL_CELL;
 }
 BF_DEVICE void bf_ll_meet_casters(struct bf_thread *t, const struct bf_ll_lane *l)
 {
-	bf_ll_meet(t, l, bf_ll_block_cell(l, 0), l->warps - 1, BF_AT_CTA);
+	bf_ibgda_meet(t, bf_ll_block_cell(l, 0), l->warps - 1, BF_AT_CTA);
 }
 BF_DEVICE void bf_ll_meet_block(struct bf_thread *t, const struct bf_ll_lane *l)
 {
-	bf_ll_meet(t, l, bf_ll_block_cell(l, 1), l->warps, BF_AT_CTA);
+	bf_ibgda_meet(t, bf_ll_block_cell(l, 1), l->warps, BF_AT_CTA);
 }
 BF_DEVICE void bf_ll_meet_group(struct bf_thread *t, const struct bf_ll_lane *l)
 {
-	bf_ll_meet(t, l, bf_ll_block_cell(l, 2 + l->group), l->s->group_warps, BF_AT_CTA);
+	bf_ibgda_meet(t, bf_ll_block_cell(l, 2 + l->group), l->s->group_warps, BF_AT_CTA);
 }
 BF_DEVICE void bf_ll_meet_grid(struct bf_thread *t, const struct bf_ll_lane *l)
 {
-	bf_ll_meet(t, l, l->work + l->area.grid, l->warps * l->s->blocks, BF_AT_GPU);
+	bf_ibgda_meet(t, l->work + l->area.grid, l->warps * l->s->blocks, BF_AT_GPU);
 }
 
 /* DeepEP's atomic_add_release_global: one lane, for what its warp has done. */
@@ -117,24 +96,6 @@ BF_DEVICE uint32_t bf_ll_wait_change(struct bf_thread *t, const void *p, enum bf
 	while ((v = bf_ld_acquire32(t, p, scope)) == 0)
 		bf_spin(t, p, what);
 	return v;
-}
-
-/* A warp copies a multiple of 16 bytes, eight loads on their way in each lane. */
-#define BF_LL_UNROLL 8u
-BF_DEVICE void bf_ll_copy(struct bf_thread *t, const struct bf_ll_lane *l, uint8_t *dst, const uint8_t *src,
-			  uint32_t bytes)
-{
-	const uint32_t n = bytes / 16;
-
-	for (uint32_t i = l->lane; i < n; i += BF_LANES * BF_LL_UNROLL) {
-		struct bf_vec128 v[BF_LL_UNROLL];
-		uint32_t k = 0;
-
-		for (uint32_t at = i; k < BF_LL_UNROLL && at < n; k++, at += BF_LANES)
-			v[k] = k ? bf_ld_beside128(t, src + at * 16ull) : bf_ld_weak128(t, src + at * 16ull);
-		for (uint32_t at = i; k > 0; k--, at += BF_LANES)
-			bf_st_weak128(t, dst + at * 16ull, v[(at - i) / BF_LANES]);
-	}
 }
 
 /* The queue pair for an expert of another PE: DeepEP takes the expert's number there (or here, in a combine) as id. */

@@ -1,0 +1,53 @@
+/*
+ * What kernels of several warps do beside IBGDA: meet, wait for a word, copy.
+ *
+ * Meeting points are counters in GPU memory that only grow. They stand for bar.sync, for named barriers of some warps
+ * and for a grid-wide sync; the real ones of a block cost some 20 cycles, these an atomic and a poll. Each is 8 bytes,
+ * zero before a run, best in a cache line of its own.
+ */
+#ifndef BELFRY_DRIVERS_IBGDA_WARP_H
+#define BELFRY_DRIVERS_IBGDA_WARP_H
+
+#include "drivers/platform/platform.h"
+
+#ifndef BF_PLATFORM
+#error "include one of drivers/platform/platform_*.h first"
+#endif
+
+/*
+ * `members` warps meet, all lanes of each calling; each sees what the others stored before, as far as `scope` reaches.
+ * One member needs no meeting.
+ */
+BF_DEVICE void bf_ibgda_meet(struct bf_thread *t, uint8_t *cell, uint32_t members, enum bf_thread_scope scope)
+{
+	bf_warp_sync(t, BF_FULL_WARP);
+	if (bf_lane(t) == 0 && members > 1) {
+		uint64_t ticket, last;
+
+		bf_fence_at(t, scope);
+		ticket = bf_atomic_add64(t, cell, 1, scope);
+		last = (ticket / members + 1) * members;
+		while (bf_ld_acquire64(t, cell, scope) < last)
+			bf_spin(t, cell, "the other warps at a barrier");
+	}
+	bf_warp_sync(t, BF_FULL_WARP);
+}
+
+/* A warp copies a multiple of 16 bytes between aligned places, eight loads on their way in each lane. */
+#define BF_IBGDA_COPY_UNROLL 8u
+BF_DEVICE void bf_ibgda_copy_warp(struct bf_thread *t, uint8_t *dst, const uint8_t *src, uint64_t bytes)
+{
+	const uint64_t n = bytes / 16;
+
+	for (uint64_t i = bf_lane(t); i < n; i += BF_LANES * BF_IBGDA_COPY_UNROLL) {
+		struct bf_vec128 v[BF_IBGDA_COPY_UNROLL];
+		uint32_t k = 0;
+
+		for (uint64_t at = i; k < BF_IBGDA_COPY_UNROLL && at < n; k++, at += BF_LANES)
+			v[k] = k ? bf_ld_beside128(t, src + at * 16) : bf_ld_weak128(t, src + at * 16);
+		for (uint64_t at = i; k > 0; k--, at += BF_LANES)
+			bf_st_weak128(t, dst + at * 16, v[(at - i) / BF_LANES]);
+	}
+}
+
+#endif
