@@ -27,8 +27,9 @@ static int create_cq(struct bf_ibgda_transport *t, struct bf_ibgda_device *d)
 	struct bf_uar uar;
 	int rc = bf_ibgda_create_block(t, d->nic, 1, 0, 1, BF_PLACE_HOST, &d->dct_block);
 
-	if (!rc)
-		rc = t->be->map_uar(t->world, t->pe, d->nic->index, &uar);
+	if (rc)
+		return rc;
+	rc = t->be->map_uar(t->world, t->pe, d->nic->index, &uar);
 	if (rc)
 		return bf_fail(t->err, rc, "PE %u, %s: no doorbell page for DC targets", t->pe, d->nic->info.name);
 	t->live[BF_IBGDA_KIND_UAR]++;

@@ -10,6 +10,8 @@
 #include "drivers/ibgda/host_internal.h"
 
 #define CANDIDATES (BF_IBGDA_NICS_MAX * BF_IBGDA_PORTS_MAX)
+#define CQE_VERSION 1u /* 64-byte CQEs with a user index: what the poller reads */
+#define RC_ATOMICS (BF_ATOMIC_CS | BF_ATOMIC_FA | BF_ATOMIC_MASKED_CS | BF_ATOMIC_MASKED_FA)
 
 struct candidate {
 	uint32_t nic, port;
@@ -56,20 +58,39 @@ static int query_caps(struct search *s, const struct candidate *c, uint32_t type
 	return query(s, c, in, sizeof(in), out, 272);
 }
 
+static bool port_is_up(struct search *s, const struct candidate *c)
+{
+	uint8_t in[BF_ACCESS_REG_DATA + BF_PAOS_LEN] = { 0 }, out[BF_ACCESS_REG_DATA + BF_PAOS_LEN] = { 0 };
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_ACCESS_REG);
+	BF_MLX5_SET(in, BF_CMD_OP_MOD, BF_ACCESS_REG_READ);
+	BF_MLX5_SET(in, BF_ACCESS_REG_ID, BF_REG_PAOS);
+	BF_MLX5_SET(in + BF_ACCESS_REG_DATA, BF_PAOS_PORT, c->port + 1);
+	return !query(s, c, in, sizeof(in), out, sizeof(out)) &&
+	       BF_MLX5_GET(out + BF_ACCESS_REG_DATA, BF_PAOS_OPER) == BF_PAOS_UP;
+}
+
 /* Text after the name when the NIC cannot do what this transport needs; NULL when it can. */
 static const char *lacks(struct search *s, struct candidate *c)
 {
 	const struct bf_ibgda_host_opts *o = &s->t->opts;
-	uint8_t general[272] = { 0 };
+	uint8_t general[272] = { 0 }, atomic[272] = { 0 };
 	const uint8_t *cap = general + BF_HCA_CAP;
 
-	if (query_caps(s, c, BF_HCA_CAP_GENERAL, general))
+	if (query_caps(s, c, BF_HCA_CAP_GENERAL, general) || query_caps(s, c, BF_HCA_CAP_ATOMIC, atomic))
 		return "does not answer QUERY_HCA_CAP: no mlx5 device";
+	if (BF_MLX5_GET(cap, BF_CAP_CQE_VERSION) != CQE_VERSION)
+		return "has CQEs of another version";
+	if (!o->no_rc && !BF_MLX5_GET(cap, BF_CAP_RC))
+		return "has no RC transport";
 	if (s->t->dc_wanted && !BF_MLX5_GET(cap, BF_CAP_DCT))
 		return "has no DC transport";
-	if (c->info.max_qp_depth < o->qp_depth)
+	if (!o->plain_cq && !BF_MLX5_GET(cap, BF_CAP_CQ_OI))
+		return "cannot ignore CQ overruns, which collapsed CQs need";
+	if (1ull << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_QP_SZ) < o->qp_depth || c->info.max_qp_depth < o->qp_depth)
 		return "has shorter queues than QP_DEPTH";
-	if (!c->info.atomics)
+	if (!c->info.atomics || !BF_MLX5_GET(cap, BF_CAP_ATOMIC) ||
+	    (BF_MLX5_GET(atomic + BF_HCA_CAP, BF_ATOMIC_CAP_OPERATIONS) & RC_ATOMICS) != RC_ATOMICS)
 		return "lacks atomics of 4 and 8 bytes, masked ones included";
 	c->compact_av = BF_MLX5_GET(cap, BF_CAP_COMPACT_AV);
 	c->dc = BF_MLX5_GET(cap, BF_CAP_DCT);
@@ -115,6 +136,8 @@ static void consider(struct search *s, const struct candidate *nic, uint32_t por
 	why = filtered(&s->t->env, &c);
 	if (!why)
 		why = lacks(s, &c);
+	if (!why && !port_is_up(s, &c))
+		why = "is down";
 	if (!why && s->t->env.ib_gid_index > 0)
 		why = "has only GID 0, not IB_GID_INDEX";
 	if (why)

@@ -264,7 +264,7 @@ START_TEST(bad_options)
 		{ .heap_bytes = 1 << 20, .qp_depth = 65536 },
 		{ .heap_bytes = 1 << 20, .qp_depth = 64, .batch = 64 },
 		{ .heap_bytes = 1 << 20, .ibuf_slots = 33 },
-		{ .heap_bytes = 1 << 20, .num_rc_per_pe = 17 },
+		{ .heap_bytes = 1 << 20, .num_rc_per_pe = 65 },
 		{ .heap_bytes = 1 << 20, .log2_granularity = 8 },
 	};
 	struct bf_world_opts wo = { .npes = 2 };
