@@ -9,7 +9,7 @@
 #ifndef BELFRY_DRIVERS_IBGDA_CQ_H
 #define BELFRY_DRIVERS_IBGDA_CQ_H
 
-#include "drivers/ibgda/ibgda.h"
+#include "drivers/ibgda/live.h"
 #include "drivers/ibgda/records.h"
 #include "models/mlx5/prm.h"
 #include "sim/compiler.h"
@@ -17,9 +17,6 @@
 #ifndef BF_PLATFORM
 #error "include one of drivers/platform/platform_*.h first"
 #endif
-
-/* What device functions return when a completion said that an entry failed; the syndrome is in mvars.status. */
-#define BF_IBGDA_FAILED (-1)
 
 /* Fences and accesses that the device must see reach this far. */
 BF_DEVICE enum bf_thread_scope bf_ibgda_scope(const struct bf_ibgda_state *state)
@@ -62,10 +59,12 @@ BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_
 	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + 60, bf_ibgda_scope(state)));
 }
 
-/* Whether this poller must report errors at all: DeepEP's looks at the counter only. */
+/* Whether pollers report errors at all: DeepEP's look at the counter only, unless there is a backup to go to. */
 BF_DEVICE int bf_ibgda_heeds_errors(const struct bf_ibgda_state *state)
 {
-	return state->flavour == BF_IBGDA_NVSHMEM && !(state->bugs & BF_IBGDA_BUG_IGNORE_ERROR);
+	if (state->bugs & BF_IBGDA_BUG_IGNORE_ERROR)
+		return 0;
+	return state->flavour == BF_IBGDA_NVSHMEM || state->globalmem.failover != (uint32_t *)0;
 }
 
 /* The syndrome of the first error that any poller of this QP has seen; 0 = none. */
@@ -74,9 +73,20 @@ BF_DEVICE uint32_t bf_ibgda_status(struct bf_thread *t, struct bf_ibgda_qp *qp)
 	return bf_ld_relaxed32(t, &qp->mvars.status, BF_AT_GPU);
 }
 
+/*
+ * What a poller says once cons_idx is where it wanted it. An error of the past makes it a failure, unless the traffic
+ * can move: then cons_idx never passes an entry that failed.
+ */
 BF_DEVICE int bf_ibgda_result(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
+	if (bf_ibgda_moves(state, qp))
+		return 0;
 	return bf_ibgda_heeds_errors(state) && bf_ibgda_status(t, qp) ? BF_IBGDA_FAILED : 0;
+}
+
+BF_DEVICE int bf_ibgda_is_error(uint32_t op_own)
+{
+	return (op_own & 0xffu) >> 4 == BF_MLX5_CQE_REQ_ERR;
 }
 
 /* Keeps the first syndrome when `op_own` is a requester's error. Returns it, 0 when the entry is a good one. */
@@ -85,7 +95,7 @@ BF_DEVICE uint32_t bf_ibgda_note_error(struct bf_thread *t, const struct bf_ibgd
 {
 	uint32_t syndrome;
 
-	if (BF_LIKELY((op_own & 0xffu) >> 4 != BF_MLX5_CQE_REQ_ERR))
+	if (BF_LIKELY(!bf_ibgda_is_error(op_own)))
 		return 0;
 	syndrome = bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + 52, bf_ibgda_scope(state))) & 0xffu;
 	if (bf_ibgda_heeds_errors(state))
@@ -99,28 +109,54 @@ BF_DEVICE void bf_ibgda_tell_poll(struct bf_thread *t, const struct bf_ibgda_qp 
 	BF_DRIVER_RECORD(t, ibgda_poll, .wanted = wanted, .done = done, .qpn = qp->qpn, .syndrome = syndrome);
 }
 
+/*
+ * An error on a queue that has a backup. cons_idx must stay at what surely was done, because the rest is going to be
+ * replayed: the entry that failed first, or, when flushes already lie over that one's completion, what was known
+ * before. The fence keeps the syndrome from being older than the counter: an old cause with a flushed entry's counter
+ * would pass for more than was done.
+ */
+BF_DEVICE int bf_ibgda_poll_failed(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				   const void *cqe, uint32_t tail, uint64_t idx)
+{
+	uint64_t *cons_idx = qp->tx_wq.cq->cons_idx;
+	const uint64_t known = bf_ld_relaxed64(t, cons_idx, BF_AT_GPU);
+	uint64_t done = known;
+	uint32_t syndrome;
+
+	bf_fence_at(t, bf_ibgda_scope(state));
+	syndrome = bf_ibgda_note_error(t, state, qp, cqe, tail);
+	if (syndrome != BF_MLX5_SYND_WR_FLUSH) {
+		done += (uint16_t)((tail >> 16) - (uint16_t)known);
+		bf_atomic_max64(t, cons_idx, done, BF_AT_GPU);
+	}
+	bf_ibgda_tell_poll(t, qp, idx, done, syndrome);
+	return done >= idx ? 0 : BF_IBGDA_FAILED;
+}
+
 BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				      uint64_t idx)
 {
-	struct bf_ibgda_mvars *mv = &qp->mvars;
+	const struct bf_ibgda_cq *cq = qp->tx_wq.cq;
 	uint32_t tail, syndrome;
 	uint64_t done;
 
 	for (;;) {
 		/* Another thread of the QP may have got there first. DeepEP does not look: one poller a QP. */
-		if (state->flavour == BF_IBGDA_NVSHMEM && bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx)
+		if (state->flavour == BF_IBGDA_NVSHMEM && bf_ld_relaxed64(t, cq->cons_idx, BF_AT_GPU) >= idx)
 			return bf_ibgda_result(t, state, qp);
-		tail = bf_ibgda_cqe_tail(t, state, qp->tx_wq.cq->cqe);
-		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), qp->tx_wq.cq->ncqes))
+		tail = bf_ibgda_cqe_tail(t, state, cq->cqe);
+		if (bf_ibgda_moves(state, qp) && bf_ibgda_is_error(tail))
+			return bf_ibgda_poll_failed(t, state, qp, cq->cqe, tail, idx);
+		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), cq->ncqes))
 			break;
-		bf_spin2(t, &mv->cons_idx, qp->tx_wq.cq->cqe, "completion in a collapsed CQ");
+		bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
 	}
 	done = bf_ibgda_cqe_done(idx, (uint16_t)(tail >> 16));
 	if (state->flavour == BF_IBGDA_NVSHMEM)
-		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
+		bf_atomic_max64(t, cq->cons_idx, done, BF_AT_GPU);
 	else
-		bf_st_relaxed64(t, &mv->cons_idx, idx, BF_AT_GPU);
-	syndrome = bf_ibgda_note_error(t, state, qp, qp->tx_wq.cq->cqe, tail);
+		bf_st_relaxed64(t, cq->cons_idx, idx, BF_AT_GPU);
+	syndrome = bf_ibgda_note_error(t, state, qp, cq->cqe, tail);
 	bf_ibgda_tell_poll(t, qp, idx, done, syndrome);
 	return bf_ibgda_result(t, state, qp);
 }
@@ -157,6 +193,13 @@ BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_s
 
 		if (!bf_ibgda_plain_owned(qp, head, tail))
 			break;
+		if (bf_ibgda_moves(state, qp) && bf_ibgda_is_error(tail)) {
+			/* It stays for all to see; what precedes its entry is done. */
+			syndrome = bf_ibgda_note_error(t, state, qp, cqe, tail);
+			done += (uint16_t)((tail >> 16) - (uint16_t)done);
+			bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
+			break;
+		}
 		if (!syndrome)
 			syndrome = bf_ibgda_note_error(t, state, qp, cqe, tail);
 		done += (uint16_t)((uint16_t)((tail >> 16) + 1) - (uint16_t)done);
@@ -184,6 +227,8 @@ BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_sta
 		bf_ibgda_drain_plain(t, state, qp);
 		bf_fence_at(t, bf_ibgda_scope(state));
 		bf_st_relaxed32(t, &mv->cq_lock, 0, BF_AT_GPU);
+		if (bf_ibgda_moves(state, qp) && bf_ibgda_status(t, qp))
+			return bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx ? 0 : BF_IBGDA_FAILED;
 		/* The look at the entry comes last: whatever happens after it wakes the spin. */
 		head = bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU);
 		if (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx &&
@@ -193,24 +238,39 @@ BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_sta
 	return bf_ibgda_result(t, state, qp);
 }
 
+/* Waits until the device knows of the entries below `idx`. BF_IBGDA_FAILED when nobody is going to tell it. */
+BF_DEVICE int bf_ibgda_await_doorbell(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				      uint64_t idx)
+{
+	const struct bf_ibgda_cq *cq = qp->tx_wq.cq;
+
+	for (;;) {
+		if (bf_ibgda_moves(state, qp) &&
+		    (bf_ld_relaxed64(t, cq->resv_head, BF_AT_GPU) >= BF_IBGDA_SEALED || bf_ibgda_status(t, qp)))
+			return BF_IBGDA_FAILED;
+		if (bf_ld_relaxed64(t, cq->prod_idx, BF_AT_GPU) >= idx)
+			return 0;
+		bf_ibgda_nap(t, state, qp, cq->prod_idx, "a doorbell for these entries");
+	}
+}
+
 /*
  * Waits until all entries below `idx` are complete. 0, or BF_IBGDA_FAILED when a completion on this QP reported an
- * error (mvars.status says which; the DeepEP flavour never looks).
+ * error (mvars.status says which; the DeepEP flavour never looks). A queue that has a backup reports it only when `idx`
+ * was not reached; the caller then goes on with whatever carries the traffic.
  */
 BF_DEVICE int bf_ibgda_poll_cq(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 			       uint64_t idx)
 {
-	struct bf_ibgda_mvars *mv = &qp->mvars;
+	const struct bf_ibgda_cq *cq = qp->tx_wq.cq;
 	int status;
 
-	if (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) >= idx)
+	if (bf_ld_relaxed64(t, cq->cons_idx, BF_AT_GPU) >= idx)
 		return bf_ibgda_result(t, state, qp);
 	/* The 16-bit test means something only for entries that the device knows of. */
-	if (state->flavour == BF_IBGDA_NVSHMEM)
-		while (bf_ld_relaxed64(t, &mv->prod_idx, BF_AT_GPU) < idx)
-			bf_spin(t, &mv->prod_idx, "a doorbell for these entries");
-	status =
-	    qp->tx_wq.cq->plain ? bf_ibgda_poll_plain(t, state, qp, idx) : bf_ibgda_poll_collapsed(t, state, qp, idx);
+	if (state->flavour == BF_IBGDA_NVSHMEM && bf_ibgda_await_doorbell(t, state, qp, idx))
+		return BF_IBGDA_FAILED;
+	status = cq->plain ? bf_ibgda_poll_plain(t, state, qp, idx) : bf_ibgda_poll_collapsed(t, state, qp, idx);
 	/* What the completed entries brought is read after, not before (DeepEP: memory_fence_cta). */
 	bf_fence_cta(t);
 	return status;

@@ -148,7 +148,8 @@ struct bf_ibgda_mvars {
 	uint64_t rx_cons_idx;  /* of them known to be consumed */
 	/* All ones less the lowest index whose slots were given up when the queue failed; 0: none (failover.h). */
 	uint64_t abandoned;
-	uint64_t pad[2];
+	uint64_t given_up; /* WQEBBs of all slots that were given up */
+	uint64_t pad[1];
 };
 
 /* A send or receive queue. */
@@ -228,7 +229,8 @@ enum bf_ibgda_switch {
 /* The failover word of an RC: which queue carries its traffic. Changed by compare-and-swap only (failover.h). */
 #define BF_IBGDA_ON_BACKUP 1u /* the backup carries it */
 #define BF_IBGDA_MOVING 2u    /* on its way: posters wait for this bit to go */
-#define BF_IBGDA_EPOCH 4u     /* what is added by each move */
+#define BF_IBGDA_LOST 4u      /* neither queue works: posters and waiters give up */
+#define BF_IBGDA_EPOCH 8u     /* what is added by each move */
 
 struct bf_ibgda_state {
 	uint32_t version;

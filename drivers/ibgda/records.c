@@ -18,3 +18,12 @@ BF_RECORD_DEFINE(ibgda_poll, BF_REC_IBGDA_POLL_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_quiet, type, name, kind, unit)
 BF_RECORD_DEFINE(ibgda_quiet, BF_REC_IBGDA_QUIET_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_handoff, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_handoff, BF_REC_IBGDA_HANDOFF_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_move, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_move, BF_REC_IBGDA_MOVE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_replay, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_replay, BF_REC_IBGDA_REPLAY_FIELDS(F));
+#undef F

@@ -20,29 +20,61 @@ BF_DEVICE uint8_t *bf_ibgda_slot(const struct bf_ibgda_qp *qp, uint64_t idx)
 	return (uint8_t *)qp->tx_wq.wqe + ((idx & (qp->tx_wq.nwqes - 1u)) << BF_MLX5_WQEBB_SHIFT);
 }
 
-/* Lays `ds` segments of a built entry into the ring at `idx`. Weak stores: submit makes them visible. */
+/* Segment `i` of the entry at `idx`. Weak stores: submit makes them visible. */
+BF_DEVICE void bf_ibgda_segment_store(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t idx, uint32_t i,
+				      struct bf_vec128 v)
+{
+	bf_st_weak128(t, bf_ibgda_slot(qp, idx + i / 4) + (i % 4) * BF_MLX5_DS, v);
+}
+
+BF_DEVICE void bf_ibgda_tell_build(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t idx, uint32_t ds)
+{
+	BF_DRIVER_RECORD(t, ibgda_build, .index = idx, .qpn = qp->qpn, .ds = ds);
+}
+
+/* Lays `ds` segments of a built entry into the ring at `idx`. */
 BF_DEVICE void bf_ibgda_wqe_store(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t idx,
 				  const struct bf_ibgda_wqe *w, uint32_t ds)
 {
 	for (uint32_t i = 0; i < ds; i++)
-		bf_st_weak128(t, bf_ibgda_slot(qp, idx + i / 4) + (i % 4) * BF_MLX5_DS, w->ds[i]);
-	BF_DRIVER_RECORD(t, ibgda_build, .index = idx, .qpn = qp->qpn, .ds = ds);
+		bf_ibgda_segment_store(t, qp, idx, i, w->ds[i]);
+	bf_ibgda_tell_build(t, qp, idx, ds);
+}
+
+/* What a reservation returns on a queue that was closed or has failed. */
+#define BF_IBGDA_NO_SLOT (~0ull)
+
+/*
+ * Leaves slots without ever filling them, on a queue that is going to be replayed. Nobody can publish behind them, so
+ * all who come later leave as well; the sum tells the one who replays that everybody is gone.
+ */
+BF_DEVICE void bf_ibgda_give_up(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t base, uint32_t n)
+{
+	bf_atomic_max64(t, &qp->mvars.abandoned, ~base, BF_AT_GPU);
+	bf_fence_gpu(t);
+	bf_atomic_add64(t, &qp->mvars.given_up, n, BF_AT_GPU);
 }
 
 /*
  * Takes `n` slots and returns the first one's index. In the NVSHMEM flavour it then waits until the ring has room for
  * them, inside the reservation: earlier entries must be able to complete without the caller, which is why a group of
  * slots may not exceed nwqes - batch. DeepEP does not wait; there the caller keeps what is in flight below nwqes.
+ * BF_IBGDA_NO_SLOT, only with backups: the queue was closed, or failed before there was room.
  */
 BF_DEVICE uint64_t bf_ibgda_reserve(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				    uint32_t n)
 {
 	const uint64_t base = bf_atomic_add64(t, &qp->mvars.resv_head, n, BF_AT_GPU);
 
+	if (BF_UNLIKELY(base >= BF_IBGDA_SEALED))
+		return BF_IBGDA_NO_SLOT;
 	BF_DRIVER_RECORD(t, ibgda_reserve, .base = base, .count = n, .qpn = qp->qpn);
 	if (state->flavour == BF_IBGDA_NVSHMEM && !(state->bugs & BF_IBGDA_BUG_NO_OVERFLOW_WAIT) &&
-	    base + n > qp->tx_wq.nwqes)
-		bf_ibgda_poll_cq(t, state, qp, base + n - qp->tx_wq.nwqes);
+	    base + n > qp->tx_wq.nwqes && bf_ibgda_poll_cq(t, state, qp, base + n - qp->tx_wq.nwqes) &&
+	    bf_ibgda_moves(state, qp)) {
+		bf_ibgda_give_up(t, qp, base, n);
+		return BF_IBGDA_NO_SLOT;
+	}
 	return base;
 }
 
@@ -162,69 +194,93 @@ BF_DEVICE int bf_ibgda_message_rings(const struct bf_ibgda_state *state, uint32_
 }
 
 /*
+ * The CPU proxy's doorbell: the highest producer index, in the slot that stands in for the register (NVSHMEM
+ * ibgda_proxy_post_send). Entries must be visible to the device before the CPU sees the number.
+ */
+BF_DEVICE void bf_ibgda_hand_over(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				  uint64_t prod)
+{
+	const uint64_t old = bf_atomic_max64(t, &qp->mvars.prod_idx, prod, BF_AT_GPU);
+
+	if (prod <= old && !(state->suspects & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
+		return;
+	if (!(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE))
+		bf_fence_sys(t);
+	bf_atomic_max64(t, qp->tx_wq.bf, prod, BF_AT_SYS);
+	BF_DRIVER_RECORD(t, ibgda_handoff, .from = old, .to = prod, .qpn = qp->qpn);
+}
+
+/* Whether slots from `base` on will never have their turn: somebody before them left, or the queue began anew. */
+BF_DEVICE int bf_ibgda_blocked(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t base)
+{
+	const uint64_t abandoned = bf_ld_relaxed64(t, &qp->mvars.abandoned, BF_AT_GPU);
+
+	return abandoned && ~abandoned <= base;
+}
+
+/* Waits for its turn and publishes. DeepEP's older asynchronous path took turns by prod_idx instead. */
+BF_DEVICE int bf_ibgda_publish(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+			       uint64_t base, uint32_t n)
+{
+	uint64_t *turn = &qp->mvars.ready_head;
+
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_READY_ORDER)) {
+		bf_atomic_max64(t, turn, base + n, BF_AT_GPU);
+		return 0;
+	}
+	if (BF_UNLIKELY(state->use_async_postsend && state->suspects & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
+		turn = &qp->mvars.prod_idx;
+	while (bf_atomic_cas64(t, turn, base, base + n, BF_AT_GPU) != base) {
+		if (bf_ibgda_moves(state, qp) && bf_ibgda_blocked(t, qp, base)) {
+			bf_ibgda_give_up(t, qp, base, n);
+			return BF_IBGDA_MOVED;
+		}
+		bf_ibgda_nap(t, state, qp, turn, "earlier slots of the QP to be published");
+	}
+	return 0;
+}
+
+/*
  * Publishes slots base..base+n-1, whose entries have been stored, and rings if it falls to us. `message` is DeepEP's
  * message index or BF_IBGDA_ALWAYS_POST; NVSHMEM ignores it. A warp calls this on one lane, after bf_warp_sync().
+ * Returns 0, or BF_IBGDA_MOVED when the queue has failed and the slots were given up.
  */
-BF_DEVICE void bf_ibgda_submit(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
-			       uint64_t base, uint32_t n, uint32_t message)
+BF_DEVICE int bf_ibgda_submit(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+			      uint64_t base, uint32_t n, uint32_t message)
 {
-	uint64_t *ready = &qp->mvars.ready_head;
 	int rings;
 
 	if (!(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE))
 		bf_fence_at(t, bf_ibgda_scope(state));
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_READY_ORDER))
-		bf_atomic_max64(t, ready, base + n, BF_AT_GPU);
-	else
-		while (bf_atomic_cas64(t, ready, base, base + n, BF_AT_GPU) != base)
-			bf_spin(t, ready, "earlier slots of the QP to be published");
+	if (bf_ibgda_publish(t, state, qp, base, n))
+		return BF_IBGDA_MOVED;
 	rings = state->flavour == BF_IBGDA_NVSHMEM ? bf_ibgda_batch_rings(t, state, qp, base, n)
 						   : bf_ibgda_message_rings(state, message);
 	BF_DRIVER_RECORD(t, ibgda_publish, .base = base, .count = n, .qpn = qp->qpn, .posts = rings != 0);
-	if (rings)
+	if (rings && state->use_async_postsend)
+		bf_ibgda_hand_over(t, state, qp, base + n);
+	else if (rings)
 		bf_ibgda_post_send(t, state, qp, base + n);
+	return 0;
 }
 
 /*
- * Waits until everything that was published on the QP is complete. Whoever published last also rings (or is about to),
- * so this needs no doorbell of its own.
+ * Waits until everything that was published on the RC (or DCI) is complete. Whoever published last also rings (or is
+ * about to), so this needs no doorbell of its own. With backups it follows the traffic: what was in flight on a queue
+ * that failed is complete when its replay is.
  */
 BF_DEVICE int bf_ibgda_quiet(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
-	const uint64_t upto = bf_ld_relaxed64(t, &qp->mvars.ready_head, BF_AT_GPU);
-	const int status = bf_ibgda_poll_cq(t, state, qp, upto);
+	for (;;) {
+		struct bf_ibgda_qp *live = bf_ibgda_rc_of(t, state, qp);
+		const uint64_t upto = bf_ld_relaxed64(t, &live->mvars.ready_head, BF_AT_GPU);
+		const int status = bf_ibgda_poll_cq(t, state, live, upto);
 
-	BF_DRIVER_RECORD(t, ibgda_quiet, .upto = upto, .qpn = qp->qpn, .status = status);
-	return status;
-}
-
-/*
- * The consistency step: a DUMP of one byte of GPU memory. PCIe lets no read pass the device's earlier writes, so when
- * it completes, data that earlier READs fetched are in memory.
- */
-BF_DEVICE int bf_ibgda_cst(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
-{
-	const uint64_t idx = bf_ibgda_reserve(t, state, qp, 1);
-	struct bf_ibgda_wqe w;
-	const uint32_t ds = bf_ibgda_wqe_dump(&w, qp->qpn, idx, qp->ibuf.va, qp->ibuf.lkey, 1, BF_IBGDA_SIGNALLED);
-
-	bf_ibgda_wqe_store(t, qp, idx, &w, ds);
-	bf_ibgda_submit(t, state, qp, idx, 1, BF_IBGDA_ALWAYS_POST);
-	return bf_ibgda_quiet(t, state, qp);
-}
-
-/* Quiet, and the consistency step when gets were issued since the last one. get_head is read first: later gets may
- * miss. */
-BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
-{
-	const uint64_t gets = bf_ld_relaxed64(t, &qp->mvars.get_head, BF_AT_GPU);
-	int status = bf_ibgda_quiet(t, state, qp);
-
-	if (!status && bf_ld_relaxed64(t, &qp->mvars.get_tail, BF_AT_GPU) < gets) {
-		status = bf_ibgda_cst(t, state, qp);
-		bf_atomic_max64(t, &qp->mvars.get_tail, gets, BF_AT_GPU);
+		if (status && bf_ibgda_moves(state, live) && !bf_ibgda_await_move(t, state, live))
+			continue;
+		BF_DRIVER_RECORD(t, ibgda_quiet, .upto = upto, .qpn = live->qpn, .status = status);
+		return status;
 	}
-	return status;
 }
 
 #endif
