@@ -288,6 +288,23 @@ struct bf_ibgda_to {
 #define BF_IBGDA_QP_DEFAULT 0xfffffffeu
 #define BF_IBGDA_QP_ANY 0xffffffffu
 
+/* A send queue as the CPU proxy (proxy.h) sees it. */
+struct bf_ibgda_proxy_queue {
+	const uint64_t *slot; /* what tx_wq.bf of the queue points to */
+	uint32_t *dbrec;      /* send word of the doorbell record */
+	void *bf;             /* doorbell register */
+	uint32_t qpn;
+	uint64_t posted; /* the proxy's own: what the device was told */
+};
+
+/* What a proxy thread works on; `stop` is set by whoever ends it, after the last quiet. */
+struct bf_ibgda_proxy {
+	struct bf_ibgda_proxy_queue *queues;
+	uint32_t nqueues;
+	uint32_t stop;
+	uint32_t idle_ns; /* pause after a look that found nothing */
+};
+
 /* Place of RC `i` towards `pe` in tables of RCs. */
 BF_FN uint32_t bf_ibgda_rc_index(enum bf_ibgda_layout_id layout, uint32_t npes, uint32_t num_rc_per_pe, uint32_t pe,
 				 uint32_t i)

@@ -14,23 +14,6 @@
 #error "include one of drivers/platform/platform_*.h first"
 #endif
 
-/* A send queue as the proxy sees it. */
-struct bf_ibgda_proxy_queue {
-	const uint64_t *slot; /* what tx_wq.bf of the queue points to */
-	uint32_t *dbrec;      /* send word of the doorbell record */
-	void *bf;             /* doorbell register */
-	uint32_t qpn;
-	uint64_t posted; /* the proxy's own: what the device was told */
-};
-
-/* What a proxy thread works on; `stop` is set by whoever ends it, after the last quiet. */
-struct bf_ibgda_proxy {
-	struct bf_ibgda_proxy_queue *queues;
-	uint32_t nqueues;
-	uint32_t stop;
-	uint32_t idle_ns; /* pause after a look that found nothing */
-};
-
 /* Rings for one queue if there is more than the device was told. The GPU fenced before it stored the slot. */
 BF_DEVICE int bf_ibgda_progress_queue(struct bf_thread *t, struct bf_ibgda_proxy_queue *q)
 {
