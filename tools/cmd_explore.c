@@ -320,10 +320,10 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll;
+extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem;
 
 static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, &bf_cmd_explore_ll,
-							  NULL };
+							  &bf_cmd_explore_shmem, NULL };
 
 const struct bf_command bf_cmd_explore = {
 	.name = "explore",

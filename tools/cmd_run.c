@@ -261,11 +261,11 @@ static const struct bf_opt options[] = {
 };
 
 extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_gpu, bf_cmd_run_sdma;
-extern const struct bf_command bf_cmd_run_mbarrier, bf_cmd_run_ll;
+extern const struct bf_command bf_cmd_run_mbarrier, bf_cmd_run_ll, bf_cmd_run_shmem;
 
 /* Workloads of other devices, with options of their own. */
 static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
-							  &bf_cmd_run_mbarrier, &bf_cmd_run_ll, NULL };
+							  &bf_cmd_run_mbarrier, &bf_cmd_run_ll, &bf_cmd_run_shmem, NULL };
 
 const struct bf_command bf_cmd_run = {
 	.name = "run",
@@ -276,7 +276,8 @@ const struct bf_command bf_cmd_run = {
 	    "controller: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file, which have options of\n"
 	    "their own (belfry run nvme-read --help); of a copy engine: sdma-rect, sdma-copy and others, likewise\n"
 	    "(belfry run sdma-rect --help); of a Hopper GPU's barriers: mbarrier-pipeline and others (belfry run\n"
-	    "mbarrier-pipeline --help).\n"
+	    "mbarrier-pipeline --help). DeepEP's low-latency exchange: ll-dispatch, ll-combine (belfry run ll- --help).\n"
+	    "NVSHMEM's calls, checked and measured: shmem-put, shmem-put-bw and others (belfry run shmem- --help).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
 	    "run once more with all records, and the cause is named from them. With --faults, each rule of the plan\n"
