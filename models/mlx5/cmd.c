@@ -56,8 +56,9 @@ static uint8_t alloc_uar(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_NO_RES;
 	uar->allocated = true;
 	uar->arm_half = false;
-	if (uar->bf)
-		memset(uar->bf, 0, BF_MLX5_BF_BUFS * sizeof(*uar->bf));
+	for (uint32_t i = 0; i < BF_MLX5_BF_BUFS; i++)
+		if (uar->bf[i])
+			*uar->bf[i] = (struct bf_mlx5_bf){ 0 };
 	m->number = dev->uar_free++;
 	return BF_MLX5_CMD_OK;
 }

@@ -235,7 +235,8 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 		if (!dev->uars[i])
 			continue;
 		bf_region_destroy(dev->uars[i]->region);
-		free(dev->uars[i]->bf);
+		for (uint32_t k = 0; k < BF_MLX5_BF_BUFS; k++)
+			free(dev->uars[i]->bf[k]);
 		free(dev->uars[i]);
 	}
 	free(dev->uars);

@@ -371,7 +371,7 @@ struct bf_mlx5_uar {
 	bool allocated;
 	uint64_t arm; /* first half of an arm doorbell that came in two stores */
 	bool arm_half;
-	struct bf_mlx5_bf *bf; /* [BF_MLX5_BF_BUFS]; NULL: nothing was ever stored there */
+	struct bf_mlx5_bf *bf[BF_MLX5_BF_BUFS]; /* NULL: nothing was ever stored there */
 };
 
 /*

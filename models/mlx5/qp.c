@@ -18,8 +18,8 @@ void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
 }
 
 /*
- * Room for answers: as many as may be asked for at once, and as many that are repeated. A queue pair that was reset may allow more than
- * in its last life, whose atomics may still be under way.
+ * Room for answers: as many as may be asked for at once, and as many that are repeated. A queue pair that was reset may
+ * allow more than in its last life, whose atomics may still be under way.
  */
 bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
 {

@@ -74,15 +74,16 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
  */
 static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
-	struct bf_mlx5_bf *bf;
+	struct bf_mlx5_bf **slot = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF], *bf = *slot;
 	uint32_t at = offset % BF_MLX5_BF_BUF;
 	uint64_t fresh;
 
-	if (!uar->bf)
-		uar->bf = calloc(BF_MLX5_BF_BUFS, sizeof(*uar->bf));
-	if (!uar->bf || at >= sizeof(bf->bytes))
+	if (at >= sizeof(bf->bytes))
 		return;
-	bf = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF];
+	if (BF_UNLIKELY(!bf))
+		bf = *slot = calloc(1, sizeof(*bf));
+	if (!bf)
+		return; /* a doorbell that is lost: the next one tells more */
 	if (len > sizeof(bf->bytes) - at)
 		len = (uint32_t)sizeof(bf->bytes) - at;
 	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;

@@ -40,7 +40,7 @@ struct rig {
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
 	struct rig_node node[RIG_NODES];
-	uint32_t ports;
+	uint32_t ports, uar_pages; /* of each device; 0: what it is by itself */
 };
 
 struct rig_cq {
@@ -149,6 +149,7 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 	n->ipv4 = opts.ipv4[0] = 0x0a000001 + i;
 	opts.ipv4[1] = RIG_PORT_IPV4(n->ipv4, 2);
 	opts.ports = r->ports;
+	opts.uar_pages = r->uar_pages;
 	opts.name = name;
 	RIG_MUST(!bf_space_init(&n->space, r->sim, name, i));
 	RIG_MUST(!bf_ioas_init(&n->ioas, r->sim, name, 4096));
@@ -163,14 +164,21 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 	n->key = rig_mkey(n, n->pd, n->data_va, RIG_DATA, RIG_ALL_RIGHTS, 0x11);
 }
 
-static inline void rig_open_ports(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile, uint32_t ports)
+static inline void rig_open_as(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile, uint32_t ports,
+			       uint32_t uar_pages)
 {
 	memset(r, 0, sizeof(*r));
 	r->ports = ports;
+	r->uar_pages = uar_pages;
 	RIG_MUST(!bf_sim_create(seed, &r->sim));
 	RIG_MUST(!bf_fabric_create(r->sim, &r->fabric));
 	for (uint32_t i = 0; i < RIG_NODES; i++)
 		rig_open_node(r, i, profile);
+}
+
+static inline void rig_open_ports(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile, uint32_t ports)
+{
+	rig_open_as(r, seed, profile, ports, 0);
 }
 
 static inline void rig_open(struct rig *r, uint64_t seed, const struct bf_mlx5_profile *profile)
