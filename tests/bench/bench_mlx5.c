@@ -6,12 +6,15 @@
  * packet, packet to memory) and, with ICRC on, put through the CRC on both sides. soft-RoCE in a small VM does 0.02 to
  * 0.04 M operations a second.
  *
+ * Then the same for many queue pairs that are all at work (a mesh seen from one PE), and for one DC initiator that goes
+ * from target to target.
+ *
  * bench_mlx5 [million operations]
  */
 #include <time.h>
 
 #include "models/fabric/roce.h"
-#include "tests/models/mlx5_rig.h"
+#include "tests/models/mlx5_dc.h"
 
 #define WINDOW 256u
 #define BATCH 32u
@@ -116,6 +119,112 @@ static double run_floor(uint32_t size, bool icrc, uint64_t total)
 	return (now_s() - start) / (double)total * 1e9;
 }
 
+#define PEERS_MAX 512u
+#define MANY_BATCH 8u
+#define MANY_SIZE 64u
+
+/* Queue pairs to as many peers, or one DC initiator to as many targets; each has one batch under way. */
+struct many {
+	struct rig rig;
+	struct rig_cq cq[2];
+	struct rig_qp q[2][PEERS_MAX];
+	struct dc_target target[PEERS_MAX];
+	struct bf_event poll;
+	uint32_t peers, next;
+	bool dc;
+	uint64_t total, posted, done;
+};
+
+static void post_batch(struct many *m, struct rig_qp *q, uint32_t to)
+{
+	struct rig_node *peer = &m->rig.node[1];
+
+	for (uint32_t i = 0; i < MANY_BATCH; i++) {
+		uint64_t slot = m->posted++ % 4096 * MANY_SIZE;
+		uint8_t flags = i == MANY_BATCH - 1 ? RIG_CQE : 0;
+
+		if (m->dc)
+			dc_rdma(q, &m->target[to], DC_FULL, BF_MLX5_OP_RDMA_WRITE, slot, slot, MANY_SIZE, flags);
+		else
+			rig_rdma(q, BF_MLX5_OP_RDMA_WRITE, slot, peer->data_va + slot, peer->key, MANY_SIZE, flags);
+	}
+	rig_db(q);
+}
+
+static void on_many(struct bf_event *ev)
+{
+	struct many *m = BF_CONTAINER_OF(ev, struct many, poll);
+	const struct bf_mlx5_cqe *c;
+
+	while ((c = rig_poll(&m->cq[0]))) {
+		RIG_MUST(c->op_own >> 4 == BF_MLX5_CQE_REQ);
+		m->done += MANY_BATCH;
+		if (m->posted == m->total)
+			continue;
+		if (m->dc)
+			post_batch(m, &m->q[0][0], m->next++ % m->peers);
+		else
+			post_batch(m, &m->q[0][(bf_be32(c->sop_drop_qpn) & 0xffffff) - m->q[0][0].qpn], 0);
+	}
+	if (m->done < m->total)
+		bf_sim_after(m->rig.sim, ev, 200 * BF_NS);
+}
+
+static double run_many(uint32_t peers, bool dc, uint64_t total)
+{
+	struct rig_qp_opts opts = { .log_sq = dc ? 9 : 5, .no_rq = true, .mtu = 5, .log_rd = 4 };
+	struct many *m = calloc(1, sizeof(*m));
+	double start, took;
+
+	RIG_MUST(m);
+	m->peers = peers;
+	m->dc = dc;
+	m->total = total / MANY_BATCH * MANY_BATCH;
+	rig_open(&m->rig, 1, NULL);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_cq_open(&m->rig.node[i], &m->cq[i], 12, 4);
+	for (uint32_t i = 0; i < peers && dc; i++)
+		dc_target_open(&m->rig.node[1], &m->target[i], &m->cq[1], DC_KEY, &(struct dc_target_opts){ 0 });
+	for (uint32_t i = 0; i < peers && !dc; i++)
+		for (uint32_t k = 0; k < 2; k++)
+			rig_qp_open(&m->rig.node[k], &m->q[k][i], &m->cq[k], &m->cq[k], &opts);
+	for (uint32_t i = 0; i < peers && !dc; i++) {
+		rig_connect(&m->q[0][i], &m->q[1][i], &opts);
+		rig_connect(&m->q[1][i], &m->q[0][i], &opts);
+	}
+	if (dc)
+		dc_initiator_open(&m->rig.node[0], &m->q[0][0], &m->cq[0], &opts);
+	bf_event_init(&m->poll, on_many);
+	bf_sim_at(m->rig.sim, &m->poll, BF_US);
+	start = now_s();
+	for (uint32_t i = 0; i < (dc ? 16 : peers) && m->posted < m->total; i++)
+		post_batch(m, &m->q[0][dc ? 0 : i], m->next++ % peers);
+	rig_run(&m->rig);
+	took = now_s() - start;
+	RIG_MUST(m->done == m->total);
+	rig_close(&m->rig);
+	took = took / (double)m->total * 1e9;
+	free(m);
+	return took;
+}
+
+static void many_rows(uint64_t total)
+{
+	static const uint32_t peers[] = { 8, 64, 512 };
+	double first = 0;
+
+	printf("\n%6s %8s %10s %9s %14s\n", "peers", "kind", "Mop/s", "ns/op", "of 8 peers");
+	for (int dc = 0; dc < 2; dc++) {
+		for (size_t i = 0; i < BF_ARRAY_LEN(peers); i++) {
+			double ns = run_many(peers[i], dc, total);
+
+			first = i ? first : ns;
+			printf("%6u %8s %10.2f %9.0f %14.2f\n", peers[i], dc ? "DC" : "RC", 1e3 / ns, ns, ns / first);
+		}
+	}
+	printf("%6u %8s %10.2f\n", 1, "DC", 1e3 / run_many(1, true, total));
+}
+
 int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = { 8, 64, 256, 1024, 4096 };
@@ -134,5 +243,6 @@ int main(int argc, char **argv)
 			}
 		}
 	}
+	many_rows(total);
 	return 0;
 }
