@@ -182,8 +182,6 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 		rc = bf_fault_plan_parse(opts->faults, opts->seed, err, &m->faults);
 		if (!rc && opts->ranks && opts->ranks->npes > 1)
 			rc = bf_fault_plan_check_spread(m->faults, err);
-		if (!rc && opts->ranks && opts->ranks->npes > 1)
-			rc = bf_fault_plan_check_spread(m->faults, err);
 		if (rc)
 			goto fail;
 		m->sim->faults = m->faults;
