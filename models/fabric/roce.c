@@ -337,6 +337,8 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 
 static const uint8_t *get_dceth(const uint8_t *at, struct bf_roce *out)
 {
+	out->dc_info = 0;
+	out->dc_key = 0;
 	out->dc_flags = at[0];
 	out->src_qp = bf_get_be24(at + 1);
 	out->stream = bf_get_be16(at + 4);
@@ -416,7 +418,7 @@ int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf
 	uint32_t end = 0;
 	int rc;
 
-	*out = (struct bf_roce){ 0 };
+	memset(out, 0, offsetof(struct bf_roce, src_qp));
 	rc = parse_ip(frame, len, out, &end, err);
 	if (!rc)
 		rc = parse_bth(frame, end, out, err);

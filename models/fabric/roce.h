@@ -162,15 +162,16 @@ struct bf_roce {
 	uint32_t msn;           /* AETH */
 	uint64_t atomic_orig;   /* AtomicAckETH */
 	uint32_t imm;           /* ImmDt or IETH (invalidated rkey), host order */
-	uint32_t src_qp, session; /* DCETH */
-	uint16_t stream, attempt; /* DCETH */
-	uint8_t dc_flags;         /* DCETH */
-	uint32_t dc_info;         /* CONNECT_ACK: session; CNAK: reason */
-	uint64_t dc_key;          /* CONNECT */
 	uint32_t src_ipv4, dst_ipv4;
 	uint16_t src_port;      /* UDP source port */
 	uint32_t payload_offset; /* from the start of the frame */
 	uint32_t payload_len;    /* without pad */
+	/* DCETH and what follows it; parsing leaves them alone unless `dc`. */
+	uint32_t src_qp, session;
+	uint16_t stream, attempt;
+	uint8_t dc_flags;
+	uint32_t dc_info; /* CONNECT_ACK: session; CNAK: reason */
+	uint64_t dc_key;  /* CONNECT */
 };
 
 /* What each opcode carries. */

@@ -28,13 +28,8 @@ struct bf_mlx5_wqe {
 	uint8_t signature, fm, ce;
 	bool solicited;
 	uint32_t imm;
-	uint16_t stream;   /* DC: channel in the control segment */
-	uint8_t av_len;    /* DC: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
-	uint8_t tclass, hop_limit;
-	uint32_t dct;      /* DC: this and the rest from the address vector */
-	uint64_t dc_key;
-	uint16_t udp_sport; /* compact form: LID */
-	uint8_t rmac[6], rgid[16];
+	uint16_t stream; /* DC: channel in the control segment */
+	uint8_t av_len;  /* DC: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
@@ -45,6 +40,12 @@ struct bf_mlx5_wqe {
 	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
 	uint32_t nsge;
 	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
+	/* Address vector: the first three when there is one, the others when it is full. */
+	uint64_t dc_key;
+	uint32_t dct;
+	uint16_t udp_sport; /* compact form: LID */
+	uint8_t tclass, hop_limit;
+	uint8_t rmac[6], rgid[16];
 };
 
 /*
