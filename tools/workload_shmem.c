@@ -197,4 +197,5 @@ const struct bf_pes_family bf_shmem_family = {
 	.verify = verify,
 	.print = print,
 	.json = json,
+	.cause = bf_shmem_cause,
 };

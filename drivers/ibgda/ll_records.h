@@ -11,7 +11,7 @@
 #define BF_REC_LL_CAST_FIELDS(F)                                                                                       \
 	F(u32, round, DEC, "")                                                                                         \
 	F(u32, token, DEC, "")
-BF_RECORD_DECLARE(ll_cast, 256, BF_CLASS_DRIVER, BF_REC_LL_CAST_FIELDS);
+BF_RECORD_DECLARE(ll_cast, 265, BF_CLASS_DRIVER, BF_REC_LL_CAST_FIELDS);
 
 /* A message was handed to its queue pair. */
 #define BF_REC_LL_SEND_FIELDS(F)                                                                                       \
@@ -23,7 +23,7 @@ BF_RECORD_DECLARE(ll_cast, 256, BF_CLASS_DRIVER, BF_REC_LL_CAST_FIELDS);
 	F(u32, token, DEC, "")                                                                                         \
 	F(u32, qpn, HEX, "")                                                                                           \
 	F(u32, reserved, DEC, "")
-BF_RECORD_DECLARE(ll_send, 257, BF_CLASS_DRIVER, BF_REC_LL_SEND_FIELDS);
+BF_RECORD_DECLARE(ll_send, 266, BF_CLASS_DRIVER, BF_REC_LL_SEND_FIELDS);
 
 /* The count (or flag) behind them is about to be handed to its queue pair. */
 #define BF_REC_LL_COUNT_FIELDS(F)                                                                                      \
@@ -33,7 +33,7 @@ BF_RECORD_DECLARE(ll_send, 257, BF_CLASS_DRIVER, BF_REC_LL_SEND_FIELDS);
 	F(u32, dst, DEC, "")                                                                                           \
 	F(i32, value, INT, "")                                                                                         \
 	F(u32, qpn, HEX, "")
-BF_RECORD_DECLARE(ll_count, 258, BF_CLASS_DRIVER, BF_REC_LL_COUNT_FIELDS);
+BF_RECORD_DECLARE(ll_count, 267, BF_CLASS_DRIVER, BF_REC_LL_COUNT_FIELDS);
 
 /* A receiver saw a count (or flag) that is not zero, and goes on to read messages. */
 #define BF_REC_LL_RECV_FIELDS(F)                                                                                       \
@@ -43,6 +43,6 @@ BF_RECORD_DECLARE(ll_count, 258, BF_CLASS_DRIVER, BF_REC_LL_COUNT_FIELDS);
 	F(u32, src, DEC, "")                                                                                           \
 	F(i32, value, INT, "")                                                                                         \
 	F(u32, reserved, DEC, "")
-BF_RECORD_DECLARE(ll_recv, 259, BF_CLASS_DRIVER, BF_REC_LL_RECV_FIELDS);
+BF_RECORD_DECLARE(ll_recv, 268, BF_CLASS_DRIVER, BF_REC_LL_RECV_FIELDS);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/shmem.h"
+#include "drivers/ibgda/shmem_records.h"
 #include "drivers/ibgda/warp.h"
 
 /* A lane's context; the same in all lanes of a warp. */
@@ -41,14 +42,24 @@ BF_DEVICE struct bf_ibgda_qp *bf_shmem_qp(struct bf_shmem *c, uint32_t pe)
 	return bf_ibgda_rc(c->state, pe, c->turn++);
 }
 
+BF_DEVICE void bf_shmem_tell(struct bf_thread *t, uint32_t call, uint32_t pe, const struct bf_ibgda_qp *qp)
+{
+	if (bf_lane(t) == 0)
+		BF_DRIVER_RECORD(t, shmem_call, .call = call, .pe = pe, .qpn = qp ? qp->qpn : 0, .reserved = 0);
+}
+
 BF_DEVICE void bf_shmem_put(struct bf_thread *t, struct bf_shmem *c, void *dst, const void *src, uint64_t bytes,
 			    uint32_t pe)
 {
+	struct bf_ibgda_qp *qp;
+
 	if (pe == c->mype) {
 		bf_ibgda_copy_warp(t, (uint8_t *)dst, (const uint8_t *)src, bytes);
 		return;
 	}
-	bf_ibgda_put_nbi_warp(t, c->state, bf_shmem_qp(c, pe), dst, src, bytes, BF_IBGDA_ALWAYS_POST);
+	qp = bf_shmem_qp(c, pe);
+	bf_shmem_tell(t, BF_SHMEM_CALL_PUT, pe, qp);
+	bf_ibgda_put_nbi_warp(t, c->state, qp, dst, src, bytes, BF_IBGDA_ALWAYS_POST);
 }
 
 BF_DEVICE void bf_shmem_get_nbi(struct bf_thread *t, struct bf_shmem *c, void *dst, void *src, uint64_t bytes,
@@ -70,14 +81,13 @@ BF_DEVICE void bf_shmem_get(struct bf_thread *t, struct bf_shmem *c, void *dst, 
 		bf_ibgda_get_warp(t, c->state, bf_shmem_qp(c, pe), dst, src, bytes);
 }
 
-/* One lane puts a value of 8 bytes; lanes may call apart. */
+/* One lane puts a value of 8 bytes to another PE; lanes may call apart. */
 BF_DEVICE void bf_shmem_p(struct bf_thread *t, struct bf_shmem *c, void *dst, uint64_t value, uint32_t pe)
 {
-	if (pe == c->mype)
-		bf_st_release64(t, dst, value, BF_AT_SYS);
-	else
-		bf_ibgda_p(t, 1u << bf_lane(t), c->state, bf_shmem_qp(c, pe), dst, value, 8, BF_IBGDA_NO_IMM,
-			   BF_IBGDA_ALWAYS_POST);
+	struct bf_ibgda_qp *qp = bf_shmem_qp(c, pe);
+
+	bf_shmem_tell(t, BF_SHMEM_CALL_FLAG, pe, qp);
+	bf_ibgda_p(t, 1u << bf_lane(t), c->state, qp, dst, value, 8, BF_IBGDA_NO_IMM, BF_IBGDA_ALWAYS_POST);
 }
 
 /* One lane adds to 8 bytes at another PE; `old` (may be NULL) waits for what was there. */
@@ -103,6 +113,7 @@ BF_DEVICE void bf_shmem_put_signal(struct bf_thread *t, struct bf_shmem *c, void
 				   void *signal, uint64_t value, uint32_t pe)
 {
 	struct bf_ibgda_signal s;
+	struct bf_ibgda_qp *qp;
 
 	if (pe == c->mype) {
 		bf_ibgda_copy_warp(t, (uint8_t *)dst, (const uint8_t *)src, bytes);
@@ -114,6 +125,7 @@ BF_DEVICE void bf_shmem_put_signal(struct bf_thread *t, struct bf_shmem *c, void
 		return;
 	}
 	if (BF_UNLIKELY(c->s->bugs & BF_SHMEM_BUG_SIGNAL_FIRST)) {
+		bf_shmem_tell(t, BF_SHMEM_CALL_SIGNAL, pe, bf_ibgda_rc(c->state, pe, c->turn));
 		if (bf_lane(t) == 0)
 			bf_shmem_add(t, c, signal, value, pe, (uint64_t *)0);
 		c->turn += bf_lane(t) ? 1 : 0;
@@ -123,7 +135,10 @@ BF_DEVICE void bf_shmem_put_signal(struct bf_thread *t, struct bf_shmem *c, void
 	s.addr = signal;
 	s.value = value;
 	s.op = BF_IBGDA_AMO_ADD;
-	bf_ibgda_put_signal_warp(t, c->state, bf_shmem_qp(c, pe), dst, src, bytes, &s, BF_IBGDA_ALWAYS_POST);
+	qp = bf_shmem_qp(c, pe);
+	bf_shmem_tell(t, BF_SHMEM_CALL_PUT, pe, qp);
+	bf_shmem_tell(t, BF_SHMEM_CALL_SIGNAL, pe, qp);
+	bf_ibgda_put_signal_warp(t, c->state, qp, dst, src, bytes, &s, BF_IBGDA_ALWAYS_POST);
 }
 
 /* All lanes wait until a word is at least `value`; what was put before it can be read then. */
@@ -154,6 +169,7 @@ BF_DEVICE void bf_shmem_complete(struct bf_thread *t, struct bf_shmem *c, int co
 			bf_ibgda_quiet(t, c->state, qp);
 	}
 	bf_warp_sync(t, BF_FULL_WARP);
+	bf_shmem_tell(t, BF_SHMEM_CALL_COMPLETE, 0, (struct bf_ibgda_qp *)0);
 }
 BF_DEVICE void bf_shmem_quiet(struct bf_thread *t, struct bf_shmem *c)
 {
@@ -178,6 +194,7 @@ BF_DEVICE void bf_shmem_barrier(struct bf_thread *t, struct bf_shmem *c)
 	c->epoch++;
 	if (!(c->s->bugs & BF_SHMEM_BUG_SYNC_ONLY))
 		bf_shmem_quiet(t, c);
+	bf_shmem_tell(t, BF_SHMEM_CALL_MEET, 0, (struct bf_ibgda_qp *)0);
 	bf_shmem_meet(t, c);
 	for (uint32_t k = 0; c->warp == 0 && 1u << k < c->npes; k++) {
 		if (bf_lane(t) == 0)

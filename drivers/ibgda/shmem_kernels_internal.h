@@ -14,6 +14,7 @@ BF_DEVICE void bf_shmem_fill(struct bf_thread *t, const struct bf_shmem *c, uint
 {
 	uint8_t *p = bf_shmem_block(c, c->at->src, pe);
 
+	bf_shmem_tell(t, BF_SHMEM_CALL_OVERWRITE, pe, (struct bf_ibgda_qp *)0);
 	for (uint32_t i = bf_lane(t); i < c->s->bytes / 8; i += BF_LANES)
 		bf_st_weak64(t, p + i * 8ull, word);
 	bf_warp_sync(t, BF_FULL_WARP);
