@@ -27,21 +27,6 @@ void bf_cause_say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const 
 	c->end_ps = end_ps;
 }
 
-struct bf_span bf_span_of(uint64_t ps)
-{
-	struct bf_span s;
-
-	if (ps == 0)
-		snprintf(s.text, sizeof(s.text), "immediately");
-	else if (ps < BF_NS)
-		snprintf(s.text, sizeof(s.text), "%" PRIu64 " ps", ps);
-	else if (ps < BF_US)
-		snprintf(s.text, sizeof(s.text), "%" PRIu64 ".%03u ns", ps / 1000, (unsigned)(ps % 1000));
-	else
-		snprintf(s.text, sizeof(s.text), "%" PRIu64 ".%03u us", ps / 1000000, (unsigned)(ps / 1000 % 1000));
-	return s;
-}
-
 /* "became visible 1.8 us after", or "never became visible after": how late a store was for something at `at_ps`. */
 static struct bf_span lateness(const struct bf_fact_store *s, uint64_t at_ps)
 {

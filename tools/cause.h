@@ -2,13 +2,9 @@
 #ifndef BELFRY_TOOLS_CAUSE_H
 #define BELFRY_TOOLS_CAUSE_H
 
+#include "tools/findings.h"
+#include "traces/rules/rule.h"
 #include "tools/workload.h"
-
-struct bf_cause {
-	char text[512];            /* sentences; empty when the records do not tell */
-	uint64_t begin_ps, end_ps; /* the records that show it lie in this interval */
-	uint64_t records;          /* so many */
-};
 
 /* The cause that a log of all records of a run shows, whose send rings have `depth` blocks. */
 struct bf_record_log;
@@ -22,18 +18,10 @@ void bf_cause_of(const struct bf_workload *w, struct bf_cause *out);
 
 /* For those who name causes: the sentence and the interval of records that shows it. */
 void bf_cause_say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...) BF_PRINTF(4, 5);
-/* A span of time for a sentence: "1.803 us". */
-struct bf_span {
-	char text[32];
-};
-struct bf_span bf_span_of(uint64_t ps);
 /* How many faults of the plan fired and which was first, behind whatever else was found. */
 void bf_cause_mention_faults(const struct bf_record_log *log, uint64_t end_ps, struct bf_cause *out);
 
 /* Counts the records in the cause's interval. */
 void bf_cause_count(const struct bf_record_log *log, struct bf_cause *c);
-
-/* As a member "cause" of the open object. */
-void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
 
 #endif

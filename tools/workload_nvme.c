@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tools/choice.h"
-#include "tools/record_log.h"
 
 #define PREFIX "nvme-"
 
@@ -251,20 +250,20 @@ int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *er
 	return 0;
 }
 
-void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out)
+static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
-	struct bf_nvme_workload again = *w;
-	struct bf_record_log log;
+	struct bf_nvme_workload again = *(const struct bf_nvme_workload *)w;
 	struct bf_nvme_run_result r;
 
+	again.records = classes;
+	again.counts = false;
+	return bf_nvme_workload_run(&again, sink, &r, NULL);
+}
+
+void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out)
+{
 	*out = (struct bf_cause){ 0 };
 	/* A file that the first run wrote to is not what it was. */
-	if (w->backend->platform != BF_PLATFORM_SIM)
-		return;
-	again.records = BF_CLASS_ALL;
-	again.counts = false;
-	bf_record_log_init(&log, (size_t)1 << 30);
-	if (bf_nvme_workload_run(&again, &log.sink, &r, NULL) == 0 && !log.overflow)
-		bf_nvme_cause_read(&log, out);
-	bf_record_log_free(&log);
+	if (w->backend->platform == BF_PLATFORM_SIM)
+		bf_cause_find(run_again, w, out);
 }

@@ -7,7 +7,7 @@
 
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
-#include "tools/cause.h"
+#include "tools/findings.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
 
@@ -186,12 +186,9 @@ void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r);
 void bf_nvme_run_json_failure(struct bf_json *j, const struct bf_nvme_run_result *r);
 
 /*
- * The cause that a log of all records shows, good run or bad: `out` stays empty when the driver did nothing wrong and
- * nothing went wrong.
+ * Runs `w` once more with all rules and takes the cause, good run or bad; only virtual time repeats itself, so `out` stays
+ * empty with other backends.
  */
-void bf_nvme_cause_read(const struct bf_record_log *log, struct bf_cause *out);
-
-/* Runs `w` once more with all records and reads the cause from them; empty as with bf_cause_of(). */
 void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out);
 
 #endif

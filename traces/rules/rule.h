@@ -24,6 +24,7 @@
 
 #include "sim/compiler.h"
 #include "sim/event.h"
+#include "sim/sim.h"
 #include "traces/rules/rules.h"
 #include "traces/rules/seen.h"
 #include "traces/rules/stores.h"
@@ -94,6 +95,7 @@ struct bf_finding {
 	struct bf_rule_queue *queue;
 	uint64_t n[6];            /* the rule's own, for tell() */
 	struct bf_store late;     /* of bf_finding_watch(): `visible_ps` is filled in when it is known */
+	bool dropped;             /* what came later took it back */
 	uint32_t len;
 	char text[800];
 };
@@ -108,7 +110,7 @@ struct bf_rule {
 	/* May be NULL. No more records come; `complete` as in bf_rules_finish(). For each queue, then for the run. */
 	void (*end_queue)(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete);
 	void (*end)(struct bf_rule_run *r, bool complete);
-	/* May be NULL. Writes or completes the finding's text and interval. */
+	/* May be NULL. Writes or completes the finding's text and interval, or sets `dropped`. */
 	void (*tell)(struct bf_rule_run *r, struct bf_finding *f);
 };
 

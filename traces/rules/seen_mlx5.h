@@ -22,11 +22,11 @@
 #define BF_SEEN_RX_DROP(F) F(qpn) F(psn) F(expected) F(opcode) F(why)
 #define BF_SEEN_NAK_SENT(F) F(qpn) F(psn) F(syndrome) F(opcode)
 #define BF_SEEN_QP_CONFIG(F)                                                                                           \
-	F(sq_iova) F(dbrec_iova) F(qpn) F(sq_wqebbs) F(rq_wqes) F(send_cqn) F(recv_cqn) F(pd) F(uar) F(sq_bytes_at)
-#define BF_SEEN_CQ_CONFIG(F) F(iova) F(dbrec_iova) F(cqn) F(cqes) F(uar) F(collapsed) F(overrun_ignore) F(first_op_own)
+	F(dbrec) F(qpn) F(sq_wqebbs) F(rq_wqes) F(rq_stride) F(send_cqn) F(recv_cqn) F(pd) F(uar)
+#define BF_SEEN_CQ_CONFIG(F) F(dbrec) F(cqn) F(cqes) F(cqe_size) F(uar) F(collapsed) F(overrun_ignore)
 #define BF_SEEN_QP_PATH(F)                                                                                             \
-	F(qpn) F(remote_qpn) F(remote_ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout) F(access) \
-	F(mtu)
+	F(qpn) F(remote_qpn) F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout) F(access) \
+	F(mtu) F(min_rnr_timer)
 
 #define BF_SEEN_IBGDA_RESERVE(F) F(base) F(count) F(qpn)
 #define BF_SEEN_IBGDA_BUILD(F) F(index) F(qpn) F(ds)

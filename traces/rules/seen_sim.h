@@ -7,6 +7,7 @@
 #define BF_SEEN_STORE(F) F(va) F(seq) F(len) F(sem) F(scope)
 #define BF_SEEN_STORE_VISIBLE(F) F(va) F(seq) F(age) F(len) F(cause)
 #define BF_SEEN_LOAD(F) F(va) F(value) F(len) F(sem) F(scope)
+#define BF_SEEN_FENCE(F) F(pushed) F(scope)
 #define BF_SEEN_ATOMIC(F) F(va) F(old) F(operand) F(compare) F(op) F(len) F(sem) F(scope)
 #define BF_SEEN_MMIO_STORE(F) F(va) F(seq) F(len) F(sem)
 #define BF_SEEN_STALE_LOAD(F) F(va) F(value) F(fresh) F(len)
@@ -23,6 +24,7 @@
 	X(store, BF_SEEN_STORE, none)                                                                                  \
 	X(store_visible, BF_SEEN_STORE_VISIBLE, none)                                                                  \
 	X(load, BF_SEEN_LOAD, none)                                                                                    \
+	X(fence, BF_SEEN_FENCE, none)                                                                                  \
 	X(atomic, BF_SEEN_ATOMIC, none)                                                                                \
 	X(mmio_store, BF_SEEN_MMIO_STORE, none)                                                                        \
 	X(stale_load, BF_SEEN_STALE_LOAD, none)                                                                        \

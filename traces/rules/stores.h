@@ -30,29 +30,41 @@ struct bf_store {
 /* The store into [va, va + len) that was issued last and is not visible yet; NULL when all of it is. */
 const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len);
 
+/*
+ * Some store was visible later than it was issued. As long as there is none, memory shows all at once, and findings about
+ * late stores are dropped at the end.
+ */
+bool bf_stores_buffered(const struct bf_stores *s);
+
+/* The store that the latest store_visible record was about; false when it is not known. */
+bool bf_stores_shown(const struct bf_stores *s, struct bf_store *out);
+
 /* The latest stores, visible or not: number 0 is the last one; NULL when that is no longer known. At least 128. */
 const struct bf_store *bf_stores_recent(const struct bf_stores *s, uint32_t back);
 
-/* When the bytes of an entry left memory, and the store that was late then (late.seq 0: none). */
+/* When the bytes of an entry left memory. */
 struct bf_sample {
 	uint64_t sampled_ps, done_ps;
-	uint64_t record;
-	struct bf_store late;
+	uint64_t record; /* place of the DMA read in the stream, plus one */
+	uint64_t late;   /* for bf_sample_late() */
 };
 
 struct bf_ring; /* the table's */
 
 /*
- * From now on, DMA reads from entries of `bytes` bytes each at va.. are noted. The ring of `queue` is replaced. NULL on
- * lack of memory, or when the numbers make no sense.
+ * From now on, DMA reads from `entries` entries of `bytes` bytes each at va.. are noted. `old`, the queue's ring so far,
+ * is replaced; NULL: it has none. NULL on lack of memory, or when the numbers make no sense.
  */
-struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_rule_queue *queue, uint64_t va, uint32_t bytes,
-			       uint32_t entries);
+struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
+			       uint32_t bytes, uint32_t entries);
 uint64_t bf_ring_va(const struct bf_ring *r);
 uint32_t bf_ring_entries(const struct bf_ring *r);
 
 /* How the device had got entry `slot` by `by_ps`; NULL when no read is known. */
 const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps);
+
+/* The store into the sampled bytes that was late then; NULL: none was, or it is long ago. */
+const struct bf_store *bf_sample_late(const struct bf_stores *s, const struct bf_sample *sample);
 
 /* The ring that an address lies in, and whose it is; NULL. */
 struct bf_ring *bf_stores_ring_at(const struct bf_stores *s, uint64_t va);

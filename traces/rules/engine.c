@@ -1,0 +1,468 @@
+/* The engine: a sink that hands each record to the facts and rules that asked for its type. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/rules/engine_internal.h"
+#include "traces/trace.h"
+
+/* ---- setting up ---- */
+
+static bool wanted(const struct bf_rules_opts *o, const struct bf_rule *rule)
+{
+	if (!o || !o->only)
+		return true;
+	for (uint32_t i = 0; i < o->nonly; i++)
+		if (bf_rule_by_id(o->only[i]) == &rule->about)
+			return true;
+	return false;
+}
+
+static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_rule *rule)
+{
+	struct bf_rule_run *run = &r->runs[r->nruns++];
+
+	*run = (struct bf_rule_run){ .rules = r, .rule = rule, .queue_offset = f->queue_bytes };
+	f->queue_bytes += (rule->queue_bytes + 7u) & ~7u;
+	if (rule->state_bytes)
+		run->state = calloc(1, rule->state_bytes);
+	return rule->state_bytes && !run->state ? -ENOMEM : 0;
+}
+
+static int add_family(struct bf_rules *r, const struct bf_rule_family *family, const struct bf_rules_opts *o)
+{
+	struct bf_family_run *f = &r->families[r->nfamilies++];
+	int rc = 0;
+
+	*f = (struct bf_family_run){ .family = family, .queue_bytes = (family->queue_bytes + 7u) & ~7u };
+	if (family->run_bytes) {
+		f->facts = calloc(1, family->run_bytes);
+		rc = f->facts ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; !rc && family->rules[i]; i++)
+		if (wanted(o, family->rules[i])) {
+			f->on = true;
+			rc = add_run(r, f, family->rules[i]);
+		}
+	return rc;
+}
+
+static bool lists(const uint8_t *kinds, enum bf_seen_kind kind)
+{
+	for (; kinds && *kinds; kinds++)
+		if (*kinds == kind)
+			return true;
+	return false;
+}
+
+/* A family whose rules are all off needs no facts. */
+static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
+{
+	for (uint32_t i = 0; i < r->nfamilies; i++) {
+		if (!r->families[i].on || !lists(r->families[i].family->records, kind))
+			continue;
+		assert(l->nfacts < BF_ARRAY_LEN(l->facts));
+		l->owner = l->owner ? l->owner : r->families[i].family;
+		l->facts[l->nfacts++] = &r->families[i];
+	}
+}
+
+static int listen(struct bf_rules *r)
+{
+	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
+		struct bf_listeners *l = &r->listeners[kind];
+
+		for (uint32_t i = 0; i < r->nruns; i++)
+			l->nrules += lists(r->runs[i].rule->records, kind);
+		l->rules = l->nrules ? calloc(l->nrules, sizeof(struct bf_rule_run *)) : NULL;
+		if (l->nrules && !l->rules)
+			return -ENOMEM;
+		add_facts(r, l, kind);
+		l->nrules = 0;
+		for (uint32_t i = 0; i < r->nruns; i++)
+			if (lists(r->runs[i].rule->records, kind))
+				l->rules[l->nrules++] = &r->runs[i];
+	}
+	return 0;
+}
+
+static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
+{
+	uint32_t nfamilies = 0, nrules = 0;
+	int rc = 0;
+
+	while (bf_rule_families[nfamilies]) {
+		const struct bf_rule_family *f = bf_rule_families[nfamilies++];
+
+		for (uint32_t i = 0; f->rules[i]; i++)
+			nrules++;
+	}
+	r->families = calloc(nfamilies + 1, sizeof(*r->families));
+	r->runs = calloc(nrules + 1, sizeof(*r->runs));
+	r->stores = bf_stores_open();
+	if (!r->families || !r->runs || !r->stores)
+		return -ENOMEM;
+	for (uint32_t i = 0; !rc && i < nfamilies; i++)
+		rc = add_family(r, bf_rule_families[i], o);
+	return rc ? rc : listen(r);
+}
+
+static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
+static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name);
+static int write_records(struct bf_sink *sink, const void *records, size_t len);
+
+int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err)
+{
+	struct bf_rules *r;
+	int rc;
+
+	*out = NULL;
+	for (uint32_t i = 0; opts && opts->only && i < opts->nonly; i++)
+		if (!bf_rule_by_id(opts->only[i]))
+			return bf_fail(err, -ENOENT, "there is no rule \"%s\"; `belfry rules` lists them", opts->only[i]);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return bf_fail(err, -ENOMEM, "no memory for rules");
+	r->sink = (struct bf_sink){ declare_type, declare_actor, write_records };
+	r->suppress = opts ? opts->suppress : NULL;
+	rc = set_up(r, opts);
+	if (rc) {
+		bf_rules_free(r);
+		return bf_fail(err, rc, "no memory for rules");
+	}
+	*out = r;
+	return 0;
+}
+
+void bf_rules_free(struct bf_rules *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->nqueues; i++) {
+		if (r->queues[i]->family->forget)
+			r->queues[i]->family->forget(r->queues[i]->memory);
+		free(r->queues[i]->memory);
+		free(r->queues[i]);
+	}
+	for (uint32_t i = 0; i < r->nfamilies; i++) {
+		if (r->families[i].facts && r->families[i].family->forget_run)
+			r->families[i].family->forget_run(r->families[i].facts);
+		free(r->families[i].facts);
+	}
+	for (uint32_t i = 0; i < r->nruns; i++)
+		free(r->runs[i].state);
+	for (uint32_t i = 0; i < BF_SEEN_KINDS; i++)
+		free(r->listeners[i].rules);
+	for (uint32_t i = 0; i < BF_RULES_TYPES; i++)
+		free(r->plans[i]);
+	bf_findings_free(r);
+	bf_stores_close(r->stores);
+	free(r->families);
+	free(r->runs);
+	free(r->actors);
+	free(r->queues);
+	free(r->queue_table);
+	free(r->unable);
+	free(r->unable_text);
+	free(r);
+}
+
+struct bf_sink *bf_rules_sink(struct bf_rules *r)
+{
+	return &r->sink;
+}
+
+uint32_t bf_rules_classes(const struct bf_rules *r)
+{
+	uint32_t classes = BF_CLASS_META | BF_CLASS_FAULT;
+
+	for (uint32_t f = 0; f < r->nfamilies; f++)
+		if (r->families[f].on)
+			classes |= r->families[f].family->classes;
+	return classes;
+}
+
+/* ---- what the stream declares ---- */
+
+static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	struct bf_plan *p;
+	int rc;
+
+	if (type->id >= BF_RULES_TYPES || r->plans[type->id])
+		return 0;
+	rc = bf_plan_make(type, &p);
+	if (rc || !p)
+		return rc;
+	r->plans[type->id] = p;
+	r->types[type->id] = type;
+	r->listeners[p->kind].seen = true;
+	for (uint32_t i = 0; i < r->nfamilies; i++)
+		if (lists(r->families[i].family->signs, p->kind))
+			r->families[i].present = true;
+	return 0;
+}
+
+static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	const char *queue = strstr(name, ".q");
+	struct bf_rules_actor *a;
+
+	if (actor >= r->nactors) {
+		const uint32_t n = actor + actor / 2 + 16;
+		struct bf_rules_actor *grown = actor < 1u << 24 ? realloc(r->actors, n * sizeof(*grown)) : NULL;
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + r->nactors, 0, (n - r->nactors) * sizeof(*grown));
+		r->actors = grown;
+		r->nactors = n;
+	}
+	a = &r->actors[actor];
+	snprintf(a->name, sizeof(a->name), "%s", name);
+	a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
+	a->queue = queue ? strtoul(queue + 2, NULL, 10) : 0;
+	a->is_queue = strcmp(kind, "queue") == 0;
+	return 0;
+}
+
+const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor)
+{
+	return actor < r->nactors && r->actors[actor].name[0] ? r->actors[actor].name : "?";
+}
+
+/* ---- queues ---- */
+
+static uint32_t queue_place(const struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe, uint64_t number)
+{
+	uint64_t x = number * 0x9e3779b97f4a7c15ull ^ (pe + 1) * 0xc2b2ae3d27d4eb4full ^ (uint64_t)family->name[0] << 40;
+
+	return (uint32_t)(x * 0x9e3779b97f4a7c15ull >> 32) & (r->table_cap - 1);
+}
+
+static struct bf_rule_queue **queue_slot(const struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
+					 uint64_t number)
+{
+	uint32_t i = queue_place(r, family, pe, number);
+
+	for (;; i = (i + 1) & (r->table_cap - 1)) {
+		const struct bf_rule_queue *q = r->queue_table[i];
+
+		if (!q || (q->number == number && q->pe == pe && q->family == family))
+			return &r->queue_table[i];
+	}
+}
+
+/* Room for one more; both tables hold the same queues. */
+static bool grow_queues(struct bf_rules *r)
+{
+	const uint32_t cap = r->queue_cap ? 2 * r->queue_cap : 64;
+	struct bf_rule_queue **list, **table;
+
+	if (r->nqueues < r->queue_cap)
+		return true;
+	list = realloc(r->queues, cap * sizeof(*list));
+	if (!list)
+		return false;
+	r->queues = list;
+	table = calloc((size_t)cap * 2, sizeof(*table));
+	if (!table)
+		return false;
+	free(r->queue_table);
+	r->queue_table = table;
+	r->queue_cap = cap;
+	r->table_cap = cap * 2;
+	for (uint32_t i = 0; i < r->nqueues; i++)
+		*queue_slot(r, list[i]->family, list[i]->pe, list[i]->number) = list[i];
+	return true;
+}
+
+static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule_family *family)
+{
+	for (uint32_t i = 0; i < r->nfamilies; i++)
+		if (r->families[i].family == family)
+			return &r->families[i];
+	return NULL;
+}
+
+struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
+				    uint64_t number, bool make)
+{
+	struct bf_rule_queue *q = r->table_cap ? *queue_slot(r, family, pe, number) : NULL;
+
+	if (q || !make)
+		return q;
+	q = calloc(1, sizeof(*q));
+	if (q)
+		q->memory = calloc(1, family_run(r, family)->queue_bytes + 8);
+	if (!q || !q->memory || !grow_queues(r)) {
+		if (q)
+			free(q->memory);
+		free(q);
+		r->status = -ENOMEM;
+		return NULL;
+	}
+	q->family = family;
+	q->pe = pe;
+	q->number = number;
+	q->place = r->nqueues;
+	r->queues[r->nqueues++] = q;
+	*queue_slot(r, family, pe, number) = q;
+	return q;
+}
+
+struct bf_rule_queue *bf_rule_queue_at(struct bf_rules *r, uint32_t i)
+{
+	return i < r->nqueues ? r->queues[i] : NULL;
+}
+
+const char *bf_rule_queue_name(const struct bf_rules *r, const struct bf_rule_queue *q)
+{
+	return q->actor ? bf_rule_actor(r, q->actor) : "a queue that its device never spoke of";
+}
+
+void *bf_rule_run_facts(struct bf_rules *r, const struct bf_rule_family *family)
+{
+	const struct bf_family_run *f = family_run(r, family);
+
+	return f ? f->facts : NULL;
+}
+
+struct bf_stores *bf_rule_stores(struct bf_rules *r)
+{
+	return r->stores;
+}
+
+uint64_t bf_rule_now(const struct bf_rules *r)
+{
+	return r->now_ps;
+}
+
+/* ---- records ---- */
+
+static void find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
+{
+	const struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
+	const struct bf_rule_family *family = p->key == -1 ? NULL : r->listeners[p->kind].owner;
+
+	if (!family || !a)
+		return;
+	e->queue = bf_rule_queue(r, family, e->pe, p->key == -2 ? a->queue : e->field[p->key], true);
+	if (e->queue && a->is_queue && p->kind != BF_SEEN_cqe)
+		e->queue->actor = e->actor;
+}
+
+static void note_fault(struct bf_rules *r, const struct bf_seen *e)
+{
+	char kind[32];
+
+	if (r->faults++ == 0)
+		snprintf(r->fault_text, sizeof(r->fault_text), "first %s at %s, %llu ps",
+			 bf_seen_text(e, "kind", kind, sizeof(kind)), bf_rule_actor(r, e->actor),
+			 (unsigned long long)e->time_ps);
+}
+
+static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_header *head)
+{
+	const struct bf_listeners *l = &r->listeners[p->kind];
+	struct bf_seen e;
+
+	e.time_ps = head->time_ps;
+	e.number = r->records;
+	e.actor = head->actor;
+	e.pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
+	e.kind = p->kind;
+	e.fixed = (const uint8_t *)(head + 1);
+	e.tail = e.fixed + head->fixed;
+	e.tail_len = head->tail;
+	e.type = r->types[head->type];
+	e.queue = NULL;
+	bf_plan_read(p, e.fixed, &e);
+	if (p->kind <= BF_SEEN_fault_injected) {
+		const struct bf_store *visible = bf_stores_note(r->stores, &e);
+
+		if (visible && r->nwatched)
+			bf_findings_store_visible(r, visible);
+		if (p->kind == BF_SEEN_fault_injected)
+			note_fault(r, &e);
+	}
+	find_queue(r, p, &e);
+	for (uint32_t i = 0; i < l->nfacts; i++)
+		l->facts[i]->family->on(r, l->facts[i]->facts, &e);
+	for (uint32_t i = 0; i < l->nrules; i++)
+		l->rules[i]->rule->on(l->rules[i], &e);
+}
+
+static int write_records(struct bf_sink *sink, const void *records, size_t len)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	const uint8_t *at = records, *end = at + len;
+
+	while (at < end) {
+		const struct bf_rec_header *head = (const void *)at;
+		const struct bf_plan *p = head->type < BF_RULES_TYPES ? r->plans[head->type] : NULL;
+
+		r->now_ps = head->time_ps;
+		if (p && head->fixed == p->fixed_len)
+			take(r, p, head);
+		r->records++;
+		at += bf_record_span(head);
+	}
+	return r->status;
+}
+
+int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
+{
+	struct bf_trace_record rec;
+	uint32_t actor = UINT32_MAX;
+	bool damaged = false;
+	int rc;
+
+	while ((rc = bf_trace_next(t, &rec)) != 0) {
+		const struct bf_trace_actor *a;
+
+		if (rc == -EBADMSG) {
+			damaged = true;
+			continue;
+		}
+		if (rc < 0)
+			return rc;
+		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
+			a = bf_trace_actor(t, rec.actor);
+			rc = a ? declare_actor(&r->sink, a->number, a->kind, a->name) : 0;
+		} else {
+			rc = 0;
+		}
+		actor = rec.actor;
+		if (!rc && (rec.type->id >= BF_RULES_TYPES || r->types[rec.type->id] != rec.type))
+			rc = declare_type(&r->sink, rec.type);
+		r->records = rec.number;
+		if (!rc)
+			rc = write_records(&r->sink, rec.raw, rec.raw_len);
+		if (rc)
+			return bf_fail(err, rc, "no memory for rules");
+	}
+	return damaged ? -EBADMSG : 0;
+}
+
+void bf_rules_finish(struct bf_rules *r, bool complete)
+{
+	if (r->finished)
+		return;
+	r->finished = true;
+	for (uint32_t i = 0; i < r->nruns; i++) {
+		struct bf_rule_run *run = &r->runs[i];
+
+		for (uint32_t q = 0; run->rule->end_queue && q < r->nqueues; q++)
+			if (strcmp(r->queues[q]->family->name, run->rule->about.family) == 0)
+				run->rule->end_queue(run, r->queues[q], complete);
+		if (run->rule->end)
+			run->rule->end(run, complete);
+	}
+	bf_findings_settle(r);
+	bf_rules_note_unable(r);
+}

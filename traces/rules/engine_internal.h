@@ -1,0 +1,92 @@
+/* The engine's inside: what its files share. */
+#ifndef BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
+#define BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
+
+#include "traces/rules/stores_internal.h"
+
+#define BF_RULES_TYPES 1024u
+/* A run with more is not read to the end by anybody. */
+#define BF_FINDINGS_MAX 512u
+
+/* How the fields of one type of the stream become members of struct bf_seen. */
+struct bf_plan {
+	enum bf_seen_kind kind;
+	uint32_t nfields;
+	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
+	uint16_t fixed_len;
+	struct {
+		uint16_t offset;
+		uint8_t size;
+		bool is_signed;
+	} field[BF_SEEN_FIELDS_MAX];
+};
+
+struct bf_rules_actor {
+	char name[48];
+	uint32_t pe;
+	uint64_t queue; /* the number behind ".q" */
+	bool is_queue;
+};
+
+struct bf_family_run {
+	const struct bf_rule_family *family;
+	bool on;               /* some rule of it is */
+	bool present;          /* the stream has such a device */
+	uint32_t queue_bytes;  /* facts and states */
+	void *facts;           /* of the run */
+};
+
+/* Who wants a kind of record. */
+struct bf_listeners {
+	const struct bf_rule_family *owner; /* whose queues its key names */
+	struct bf_family_run *facts[8];     /* families that take it in */
+	uint32_t nfacts;
+	struct bf_rule_run **rules;
+	uint32_t nrules;
+	bool seen;
+};
+
+struct bf_rules {
+	struct bf_sink sink;
+	const struct bf_suppressions *suppress;
+	struct bf_family_run *families;
+	uint32_t nfamilies;
+	struct bf_rule_run *runs;
+	uint32_t nruns;
+	struct bf_listeners listeners[BF_SEEN_KINDS];
+	struct bf_plan *plans[BF_RULES_TYPES];
+	const struct bf_rec_schema *types[BF_RULES_TYPES];
+	struct bf_rules_actor *actors;
+	uint32_t nactors;
+	struct bf_stores *stores;
+	struct bf_rule_queue **queues;      /* in order of appearance */
+	struct bf_rule_queue **queue_table; /* open addressing */
+	uint32_t nqueues, queue_cap, table_cap;
+	struct bf_finding **findings;
+	uint32_t nfindings, nwatched, problems;
+	bool finished;
+	int status;
+	uint64_t now_ps, records;
+	uint64_t faults;
+	char fault_text[200];
+	struct bf_unable *unable;
+	uint32_t nunable;
+	char *unable_text;
+};
+
+/* Findings: order them, name the root cause; see finding.c. */
+void bf_findings_settle(struct bf_rules *r);
+void bf_findings_store_visible(struct bf_rules *r, const struct bf_store *s);
+void bf_findings_free(struct bf_rules *r);
+
+/* Who could not judge; see finding.c. */
+void bf_rules_note_unable(struct bf_rules *r);
+
+/* "store" for BF_SEEN_store; see seen.c. */
+const char *bf_seen_name(enum bf_seen_kind kind);
+/* The plan for a type of the stream; NULL in `*out` when no rule knows it. 0 or -ENOMEM. */
+int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out);
+/* Fills in the fields of `e` from the record's fixed part. */
+void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e);
+
+#endif

@@ -1,0 +1,279 @@
+/* Facts of NVMe queue pairs, and the list of their rules. */
+#include "traces/rules/nvme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/bytes.h"
+
+struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot)
+{
+	if (slot >= BF_NVME_QUEUE_MAX)
+		return NULL;
+	if (slot >= q->nslots) {
+		uint32_t n = q->nslots ? q->nslots : 32;
+		struct bf_nvme_slot *grown;
+
+		while (n <= slot)
+			n *= 2;
+		grown = realloc(q->slots, n * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		memset(grown + q->nslots, 0, (n - q->nslots) * sizeof(*grown));
+		q->slots = grown;
+		q->nslots = n;
+	}
+	return &q->slots[slot];
+}
+
+bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why)
+{
+	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+
+	return run->timeouts == 1 && run->stuck == why;
+}
+
+/* ---- memory ---- */
+
+static uint32_t word_place(uint64_t va)
+{
+	return (uint32_t)((va / 8 * 0x9e3779b97f4a7c15ull) >> 40) % BF_NVME_WORDS;
+}
+
+const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va)
+{
+	const struct bf_nvme_run *run = bf_rule_run_facts(r, &bf_rules_nvme);
+	const struct bf_nvme_word *w = &run->words[word_place(va)];
+
+	return w->set && w->va == va ? w : NULL;
+}
+
+static void note_store(struct bf_nvme_run *run, const struct bf_seen *e)
+{
+	if (run->present && e->store.len == 8 && e->store.va % 8 == 0 && e->tail_len >= 8)
+		run->words[word_place(e->store.va)] =
+		    (struct bf_nvme_word){ e->store.va, bf_get_le64(e->tail), e->actor, true };
+}
+
+/* ---- entries ---- */
+
+static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvm_build.slot);
+	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_ENTRY;
+
+	if (!s)
+		return;
+	q->entries = (uint32_t)e->nvm_build.entries;
+	if (q->entries && (!q->ring || bf_ring_va(q->ring) != base || bf_ring_entries(q->ring) != q->entries))
+		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_ENTRY, q->entries);
+	s->built[1] = s->built[0];
+	s->built[0] = (struct bf_nvme_built){
+		.va = e->nvm_build.va, .at_ps = e->time_ps, .record = e->number, .actor = e->actor, .set = true
+	};
+	for (uint32_t i = 0; i < 8; i++)
+		bf_put_le64(s->built[0].bytes + i * 8, e->field[i]);
+	s->nbuilt++;
+}
+
+static bool same_data(const struct bf_nvme_slot *s, const uint8_t *entry)
+{
+	return s->in_flight && bf_get_le64(s->fetched + 24) && bf_get_le64(s->fetched + 24) == bf_get_le64(entry + 24);
+}
+
+static void note_sharing(struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	for (uint32_t i = 0; !q->shared.set && i < q->nslots; i++) {
+		if (i == e->nvme_fetch.slot || !same_data(&q->slots[i], e->tail))
+			continue;
+		q->shared.set = true;
+		q->shared.slot = i;
+		q->shared.other = (uint32_t)e->nvme_fetch.slot;
+		q->shared.data = bf_get_le64(e->tail + 24);
+		q->shared.at_ps = e->time_ps;
+		q->shared.record = e->number;
+	}
+}
+
+static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)
+{
+	const struct bf_sample *x = q->ring ? bf_ring_sample(q->ring, q->fetch.slot, e->time_ps) : NULL;
+	const struct bf_store *late = x ? bf_sample_late(bf_rule_stores(r), x) : NULL;
+	/* Use number n of a slot is its n-th entry. */
+	const uint64_t behind = s->nbuilt - 1 - s->nfetched;
+
+	if (s->nbuilt <= s->nfetched || behind > 1)
+		return;
+	q->fetch.sampled_ps = x ? x->sampled_ps : e->time_ps;
+	q->fetch.own = s->built[behind];
+	if (behind == 1)
+		q->fetch.next = s->built[0];
+	if (memcmp(q->fetch.own.bytes, e->tail, BF_NVME_ENTRY) == 0)
+		return;
+	while (q->fetch.dword < 15 &&
+	       memcmp(q->fetch.own.bytes + q->fetch.dword * 4, e->tail + q->fetch.dword * 4, 4) == 0)
+		q->fetch.dword++;
+	if (late)
+		q->fetch.late = *late;
+	q->fetch.what = q->fetch.next.set ? BF_NVME_FETCHED_OVERWRITTEN
+			: late		  ? BF_NVME_FETCHED_LATE
+					  : BF_NVME_FETCHED_FIELD;
+}
+
+static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvme_fetch.slot);
+
+	memset(&q->fetch, 0, sizeof(q->fetch));
+	if (!s || e->tail_len < BF_NVME_ENTRY)
+		return;
+	q->fetch.slot = (uint32_t)e->nvme_fetch.slot;
+	q->fetch.bytes = e->tail;
+	judge(r, q, s, e);
+	s->early = s->nbuilt <= s->nfetched;
+	s->nfetched++;
+	s->fetched_ps = e->time_ps;
+	s->fetched_record = e->number;
+	note_sharing(q, e);
+	memcpy(s->fetched, e->tail, BF_NVME_ENTRY);
+	s->in_flight = true;
+}
+
+static void note_completion(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	struct bf_nvme_slot *posted = bf_nvme_slot(q, e->nvme_completion.cqslot);
+	struct bf_rule_queue *sq = bf_rule_queue(r, &bf_rules_nvme, e->pe, e->nvme_completion.sqid, false);
+	struct bf_nvme_queue *from = sq ? bf_nvme_of(sq) : NULL;
+
+	q->completions++;
+	if (e->nvme_completion.cqslot > q->most_cq_slot)
+		q->most_cq_slot = (uint32_t)e->nvme_completion.cqslot;
+	if (posted) {
+		posted->posted = true;
+		posted->posted_phase = (uint8_t)e->nvme_completion.phase;
+		posted->posted_ps = e->time_ps;
+		posted->posted_record = e->number;
+	}
+	/* By identifier: the slot that a completion names is the controller's word for it. */
+	for (uint32_t i = 0; from && i < from->nslots; i++)
+		if (from->slots[i].in_flight && bf_get_le16(from->slots[i].fetched + 2) == e->nvme_completion.cid) {
+			from->slots[i].in_flight = false;
+			break;
+		}
+}
+
+/* ---- giving up ---- */
+
+static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
+	const struct bf_nvme_slot *rung = bf_nvme_slot(q, e->nvm_timeout.sq_rung);
+
+	if (e->nvm_timeout.sq_tail != e->nvm_timeout.sq_rung)
+		return BF_NVME_STUCK_NOT_RUNG;
+	if (q->held && !q->cq_rung)
+		return BF_NVME_STUCK_CQ_NOT_RUNG;
+	/* Growing the table for one slot may have moved the other. */
+	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
+	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
+		return run->stale && run->stale_from == 1  ? BF_NVME_STUCK_L2
+		       : run->stale && !run->invalidated ? BF_NVME_STUCK_NO_INVALIDATE
+		       : run->stale			    ? BF_NVME_STUCK_FLUSH_TYPE
+							    : BF_NVME_STUCK_UNSEEN;
+	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
+}
+
+static void on_run(struct bf_nvme_run *run, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_gpu_invalidate) {
+		run->invalidated = true;
+		run->flush_type = e->gpu_invalidate.flush_type;
+		run->vmids = e->gpu_invalidate.vmids;
+		run->engine = e->gpu_invalidate.engine;
+		run->invalidated_ps = e->time_ps;
+		run->invalidated_record = e->number;
+	} else if (e->kind == BF_SEEN_gpu_stale_load) {
+		run->stale = true;
+		run->stale_from = e->gpu_stale_load.from;
+	}
+}
+
+static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+{
+	struct bf_nvme_run *run = facts;
+	struct bf_nvme_queue *q = e->queue ? bf_nvme_of(e->queue) : NULL;
+	struct bf_nvme_slot *s;
+
+	on_run(run, e);
+	if (e->kind == BF_SEEN_store)
+		note_store(run, e);
+	if (!q)
+		return;
+	run->present = true;
+	switch (e->kind) {
+	case BF_SEEN_nvm_build:
+		note_build(r, q, e);
+		break;
+	case BF_SEEN_nvme_fetch:
+		note_fetch(r, q, e);
+		break;
+	case BF_SEEN_nvme_completion:
+		note_completion(r, q, e);
+		break;
+	case BF_SEEN_nvme_held:
+		q->held = true;
+		break;
+	case BF_SEEN_nvm_ring:
+		q->cq_rung |= e->nvm_ring.queue == 1;
+		break;
+	case BF_SEEN_nvme_doorbell:
+		s = e->nvme_doorbell.queue == 0 ? bf_nvme_slot(q, e->nvme_doorbell.value) : NULL;
+		if (s)
+			s->rung = true;
+		break;
+	case BF_SEEN_nvm_timeout:
+		if (run->timeouts++ == 0)
+			run->stuck = why_stuck(run, q, e);
+		break;
+	default:
+		break;
+	}
+}
+
+static void forget(void *facts)
+{
+	free(((struct bf_nvme_queue *)facts)->slots);
+}
+
+#define BF_NVME_RULES(R)                                                                                               \
+	R(aqa_swapped) R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(phase) R(prp_offset)  \
+	R(prp_chain) R(opcode_bit7) R(numd) R(cid_in_use) R(tail_overrun) R(head_past_tail) R(doorbell_ignored)        \
+	R(not_rung) R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(doorbell_lost) R(no_answer)   \
+	R(moved_buffer) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped) R(error_status)
+
+#define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
+BF_NVME_RULES(DECLARE)
+#define LIST(name) &bf_rule_nvme_##name,
+static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
+
+static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell, 0 };
+
+static const uint8_t records[] = {
+	BF_SEEN_store,
+	BF_SEEN_nvm_build,	 BF_SEEN_nvm_ring,	BF_SEEN_nvm_completion, BF_SEEN_nvm_timeout,	   BF_SEEN_nvm_mismatch,
+	BF_SEEN_nvme_fetch,	 BF_SEEN_nvme_doorbell, BF_SEEN_nvme_completion, BF_SEEN_nvme_held,
+	BF_SEEN_nvme_driver_error, BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load, 0,
+};
+
+const struct bf_rule_family bf_rules_nvme = {
+	.name = "nvme",
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
+		   BF_CLASS_DRIVER,
+	.rules = rules,
+	.signs = signs,
+	.records = records,
+	.run_bytes = sizeof(struct bf_nvme_run),
+	.queue_bytes = sizeof(struct bf_nvme_queue),
+	.on = on,
+	.forget = forget,
+};

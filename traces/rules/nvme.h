@@ -1,0 +1,110 @@
+/*
+ * Facts about NVMe queue pairs that several rules need: entries as the driver meant them and as the controller fetched
+ * them, completions as they were posted, and what a driver that gave up was waiting for.
+ */
+#ifndef BELFRY_TRACES_RULES_NVME_H
+#define BELFRY_TRACES_RULES_NVME_H
+
+#include "traces/rules/rule.h"
+
+#define BF_NVME_ENTRY 64u
+#define BF_NVME_QUEUE_MAX 65536u
+
+struct bf_nvme_built {
+	uint8_t bytes[BF_NVME_ENTRY];
+	uint64_t va, at_ps, record;
+	uint32_t actor;
+	bool set;
+};
+
+struct bf_nvme_slot {
+	struct bf_nvme_built built[2]; /* the last entry that was built here, and the one before */
+	uint64_t nbuilt, nfetched;
+	uint64_t fetched_ps, fetched_record;
+	uint8_t fetched[BF_NVME_ENTRY]; /* the last one that the controller fetched */
+	bool early;                     /* it was fetched before it was built */
+	bool in_flight;
+	bool posted, rung; /* the controller has posted here; a tail doorbell of this value came */
+	uint8_t posted_phase;
+	uint64_t posted_ps, posted_record;
+};
+
+enum bf_nvme_fetched {
+	BF_NVME_FETCHED_GOOD,
+	BF_NVME_FETCHED_OVERWRITTEN, /* by the next entry in this slot */
+	BF_NVME_FETCHED_LATE,        /* part of it was still in a store buffer */
+	BF_NVME_FETCHED_FIELD,       /* a dword is not what the driver meant */
+};
+
+struct bf_nvme_queue {
+	struct bf_nvme_slot *slots; /* owned */
+	uint32_t nslots;
+	uint32_t entries; /* of the submission queue, by its driver; 0: not known */
+	struct bf_ring *ring;
+	/* The last fetch. */
+	struct {
+		enum bf_nvme_fetched what;
+		uint32_t slot, dword;
+		uint64_t sampled_ps;
+		struct bf_nvme_built own, next;
+		struct bf_store late;
+		const uint8_t *bytes; /* during the record only */
+	} fetch;
+	uint64_t completions; /* posted to the completion queue */
+	uint32_t most_cq_slot;
+	bool held, cq_rung;
+	/* A command that began while another one with its data was in flight. */
+	struct {
+		bool set;
+		uint32_t slot, other;
+		uint64_t data, at_ps, record;
+	} shared;
+};
+
+/* Why a driver gave up: what the first nvm_timeout record of a run is about. */
+enum bf_nvme_stuck {
+	BF_NVME_STUCK_NOT,
+	BF_NVME_STUCK_NOT_RUNG,
+	BF_NVME_STUCK_CQ_NOT_RUNG,
+	BF_NVME_STUCK_L2,           /* the completion is in VRAM, polls are served from an old copy */
+	BF_NVME_STUCK_NO_INVALIDATE,
+	BF_NVME_STUCK_FLUSH_TYPE,
+	BF_NVME_STUCK_UNSEEN,       /* it is in memory, and nobody takes it */
+	BF_NVME_STUCK_DOORBELL,     /* the doorbell never arrived */
+	BF_NVME_STUCK_NO_ANSWER,
+};
+
+/* The last 8-byte store to an address; the table forgets addresses that share a place. */
+#define BF_NVME_WORDS 16384u
+struct bf_nvme_word {
+	uint64_t va, value;
+	uint32_t actor;
+	bool set;
+};
+
+struct bf_nvme_run {
+	bool present; /* some record of an NVMe driver or controller has come */
+	struct bf_nvme_word words[BF_NVME_WORDS];
+	uint32_t timeouts;
+	enum bf_nvme_stuck stuck;
+	bool invalidated, stale;
+	uint64_t flush_type, vmids, engine, invalidated_ps, invalidated_record, stale_from;
+};
+
+extern const struct bf_rule_family bf_rules_nvme;
+
+static inline struct bf_nvme_queue *bf_nvme_of(const struct bf_rule_queue *q)
+{
+	return bf_rule_facts(q);
+}
+
+/* The queue's slot, made when it is new; NULL for numbers that no queue has. */
+struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot);
+
+/* What was last stored to the eight bytes at `va`; NULL when that is not known. */
+const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va);
+
+/* The record is the driver's first nvm_timeout, and this is why. */
+bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why);
+
+#endif

@@ -1,0 +1,450 @@
+#include "traces/rules/stores_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+
+#define NONE UINT32_MAX
+#define HASH_BITS 13u
+#define BUCKETS (1u << HASH_BITS)
+#define RECENT 256u
+#define LATES 1024u
+/* More stores than any machine buffers: a stream that comes here has no store_visible records. */
+#define PENDING_MAX (1u << 16)
+#define PAGE_BITS 12u
+#define RING_ENTRIES_MAX (1u << 20)
+
+struct pending {
+	struct bf_store store;
+	uint64_t late;                /* its latest number in `lates`, 0: none */
+	uint32_t next_key, next_line; /* in their buckets; next_key also links the free ones */
+};
+
+struct bf_ring {
+	struct bf_rule_queue *queue;
+	struct bf_ring *next; /* of all */
+	uint64_t va;
+	uint32_t bytes, entries;
+	struct bf_sample *samples; /* two for each entry: the last one, the one before */
+};
+
+struct page {
+	uint64_t number;
+	struct bf_ring *ring; /* NULL: free */
+};
+
+struct bf_stores {
+	struct pending *pool;
+	uint32_t npool, cap, free, count;
+	uint32_t by_key[BUCKETS], by_line[BUCKETS];
+	struct bf_store recent[RECENT];
+	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
+	uint64_t nlates;
+	uint64_t nrecent;
+	struct bf_store visible; /* the answer of bf_stores_note() */
+	bool has_visible, buffered, unbuffered, failed;
+	struct bf_ring *rings;
+	struct page *pages; /* open addressing */
+	uint32_t npages, page_cap;
+};
+
+static uint32_t mixed(uint64_t x)
+{
+	return (uint32_t)(x * 0x9e3779b97f4a7c15ull >> (64 - HASH_BITS));
+}
+
+static uint32_t key_of(uint32_t actor, uint64_t seq)
+{
+	return mixed(seq * 64 + actor);
+}
+
+static uint32_t line_of(uint64_t va)
+{
+	return mixed(va / BF_LINE);
+}
+
+static void clear(struct bf_stores *s)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		s->by_key[i] = s->by_line[i] = NONE;
+	s->free = NONE;
+	s->npool = s->count = 0;
+}
+
+struct bf_stores *bf_stores_open(void)
+{
+	struct bf_stores *s = calloc(1, sizeof(*s));
+
+	if (s)
+		clear(s);
+	return s;
+}
+
+void bf_stores_close(struct bf_stores *s)
+{
+	struct bf_ring *next;
+
+	if (!s)
+		return;
+	for (struct bf_ring *r = s->rings; r; r = next) {
+		next = r->next;
+		free(r->samples);
+		free(r);
+	}
+	free(s->pages);
+	free(s->pool);
+	free(s);
+}
+
+bool bf_stores_buffered(const struct bf_stores *s)
+{
+	return s->buffered;
+}
+
+bool bf_stores_failed(const struct bf_stores *s)
+{
+	return s->failed;
+}
+
+/* ---- stores ---- */
+
+static uint32_t take_free(struct bf_stores *s)
+{
+	uint32_t i = s->free;
+
+	if (i != NONE) {
+		s->free = s->pool[i].next_key;
+		return i;
+	}
+	if (s->npool == s->cap) {
+		const uint32_t cap = s->cap ? 2 * s->cap : 256;
+		struct pending *grown = realloc(s->pool, cap * sizeof(*grown));
+
+		if (!grown) {
+			s->failed = true;
+			return NONE;
+		}
+		s->pool = grown;
+		s->cap = cap;
+	}
+	return s->npool++;
+}
+
+static void issue(struct bf_stores *s, const struct bf_store *store)
+{
+	uint32_t i, *key, *line;
+
+	s->recent[s->nrecent++ % RECENT] = *store;
+	if (s->unbuffered)
+		return;
+	if (s->count == PENDING_MAX) {
+		s->unbuffered = !s->buffered;
+		clear(s);
+	}
+	i = take_free(s);
+	if (i == NONE)
+		return;
+	key = &s->by_key[key_of(store->actor, store->seq)];
+	line = &s->by_line[line_of(store->va)];
+	s->pool[i] = (struct pending){ .store = *store, .next_key = *key, .next_line = *line };
+	*key = *line = i;
+	s->count++;
+}
+
+static void unlink_line(struct bf_stores *s, uint32_t i)
+{
+	uint32_t *at = &s->by_line[line_of(s->pool[i].store.va)];
+
+	while (*at != i)
+		at = &s->pool[*at].next_line;
+	*at = s->pool[i].next_line;
+}
+
+static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
+{
+	uint32_t *at = &s->by_key[key_of(e->actor, e->store_visible.seq)], i;
+
+	s->buffered = true;
+	s->unbuffered = false;
+	for (; (i = *at) != NONE; at = &s->pool[i].next_key)
+		if (s->pool[i].store.actor == e->actor && s->pool[i].store.seq == e->store_visible.seq)
+			break;
+	s->has_visible = i != NONE;
+	if (i == NONE)
+		return NULL;
+	s->visible = s->pool[i].store;
+	s->visible.visible_ps = e->time_ps;
+	s->visible.visible_record = e->number;
+	*at = s->pool[i].next_key;
+	if (s->pool[i].late && s->nlates - s->pool[i].late < LATES)
+		s->lates[s->pool[i].late % LATES] = s->visible;
+	unlink_line(s, i);
+	s->pool[i].next_key = s->free;
+	s->free = i;
+	s->count--;
+	return &s->visible;
+}
+
+bool bf_stores_shown(const struct bf_stores *s, struct bf_store *out)
+{
+	*out = s->visible;
+	return s->has_visible;
+}
+
+const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len)
+{
+	const struct bf_store *late = NULL;
+
+	if (s->count == 0 || len == 0)
+		return NULL;
+	/* A store is at most a line long and may begin in the line before. */
+	for (uint64_t line = va / BF_LINE - (va >= BF_LINE); line <= (va + len - 1) / BF_LINE; line++)
+		for (uint32_t i = s->by_line[line_of(line * BF_LINE)]; i != NONE; i = s->pool[i].next_line) {
+			const struct bf_store *x = &s->pool[i].store;
+
+			if (x->va < va + len && va < x->va + x->len && x->va / BF_LINE == line &&
+			    (!late || x->record > late->record))
+				late = x;
+		}
+	return late;
+}
+
+const struct bf_store *bf_stores_recent(const struct bf_stores *s, uint32_t back)
+{
+	return back < s->nrecent && back < RECENT ? &s->recent[(s->nrecent - 1 - back) % RECENT] : NULL;
+}
+
+/* ---- rings ---- */
+
+static uint32_t page_place(const struct bf_stores *s, uint64_t number)
+{
+	return (uint32_t)(number * 0x9e3779b97f4a7c15ull >> 32) & (s->page_cap - 1);
+}
+
+static void put_page(struct bf_stores *s, uint64_t number, struct bf_ring *ring)
+{
+	uint32_t i = page_place(s, number);
+
+	while (s->pages[i].ring)
+		i = (i + 1) & (s->page_cap - 1);
+	s->pages[i] = (struct page){ number, ring };
+	s->npages++;
+}
+
+static bool grow_pages(struct bf_stores *s, uint32_t more)
+{
+	const uint32_t old_cap = s->page_cap;
+	struct page *old = s->pages;
+
+	if ((s->npages + more) * 2 <= s->page_cap)
+		return true;
+	while ((s->npages + more) * 2 > s->page_cap)
+		s->page_cap = s->page_cap ? s->page_cap * 2 : 64;
+	s->pages = calloc(s->page_cap, sizeof(*s->pages));
+	if (!s->pages) {
+		s->pages = old;
+		s->page_cap = old_cap;
+		return false;
+	}
+	s->npages = 0;
+	for (uint32_t i = 0; i < old_cap; i++)
+		if (old[i].ring)
+			put_page(s, old[i].number, old[i].ring);
+	free(old);
+	return true;
+}
+
+static void drop_pages(struct bf_stores *s, const struct bf_ring *ring)
+{
+	const uint32_t cap = s->page_cap;
+	struct page *old = s->pages;
+
+	/* Rings are replaced rarely: building the table anew is simpler than deleting from it. */
+	s->pages = calloc(cap, sizeof(*s->pages));
+	if (!s->pages) {
+		s->pages = old;
+		s->failed = true;
+		return;
+	}
+	s->npages = 0;
+	for (uint32_t i = 0; i < cap; i++)
+		if (old[i].ring && old[i].ring != ring)
+			put_page(s, old[i].number, old[i].ring);
+	free(old);
+}
+
+static struct bf_ring *empty_ring(struct bf_stores *s, struct bf_ring *old)
+{
+	struct bf_ring *r = old ? old : calloc(1, sizeof(*r));
+
+	if (old) {
+		drop_pages(s, old);
+		free(old->samples);
+		old->samples = NULL;
+	} else if (r) {
+		r->next = s->rings;
+		s->rings = r;
+	}
+	return r;
+}
+
+struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
+			       uint32_t bytes, uint32_t entries)
+{
+	const uint64_t len = (uint64_t)bytes * entries;
+	struct bf_ring *r;
+
+	if (!len || entries > RING_ENTRIES_MAX || bytes > 4096 || va + len < va)
+		return NULL;
+	r = empty_ring(s, old);
+	if (!r)
+		return NULL;
+	*r = (struct bf_ring){ .queue = queue, .next = r->next, .va = va, .bytes = bytes, .entries = entries };
+	r->samples = calloc((size_t)entries * 2, sizeof(*r->samples));
+	if (!r->samples || !grow_pages(s, (uint32_t)(len >> PAGE_BITS) + 2)) {
+		r->entries = 0;
+		s->failed = true;
+		return NULL;
+	}
+	for (uint64_t page = va >> PAGE_BITS; page <= (va + len - 1) >> PAGE_BITS; page++)
+		put_page(s, page, r);
+	return r;
+}
+
+uint64_t bf_ring_va(const struct bf_ring *r)
+{
+	return r->va;
+}
+
+uint32_t bf_ring_entries(const struct bf_ring *r)
+{
+	return r->entries;
+}
+
+struct bf_rule_queue *bf_ring_queue(const struct bf_ring *r)
+{
+	return r->queue;
+}
+
+/* `*i` is where to go on looking; start with page_place(). */
+static struct bf_ring *next_on_page(const struct bf_stores *s, uint64_t number, uint32_t *i)
+{
+	while (s->pages[*i].ring) {
+		const struct page *p = &s->pages[*i];
+
+		*i = (*i + 1) & (s->page_cap - 1);
+		if (p->number == number)
+			return p->ring;
+	}
+	return NULL;
+}
+
+struct bf_ring *bf_stores_ring_at(const struct bf_stores *s, uint64_t va)
+{
+	struct bf_ring *r;
+	uint32_t i;
+
+	if (!s->npages)
+		return NULL;
+	i = page_place(s, va >> PAGE_BITS);
+	while ((r = next_on_page(s, va >> PAGE_BITS, &i)) != NULL)
+		if (va - r->va < (uint64_t)r->bytes * r->entries)
+			return r;
+	return NULL;
+}
+
+/* Remembers the late store in these bytes. Its number; 0: all is visible. */
+static uint64_t note_late(struct bf_stores *s, uint64_t va, uint64_t len)
+{
+	const struct bf_store *late = bf_stores_late(s, va, len);
+	struct pending *p = late ? BF_CONTAINER_OF(late, struct pending, store) : NULL;
+
+	if (!p)
+		return 0;
+	if (!p->late || s->nlates - p->late >= LATES) {
+		p->late = ++s->nlates;
+		s->lates[p->late % LATES] = *late;
+	}
+	return p->late;
+}
+
+const struct bf_store *bf_sample_late(const struct bf_stores *s, const struct bf_sample *sample)
+{
+	return sample->late && s->nlates - sample->late < LATES ? &s->lates[sample->late % LATES] : NULL;
+}
+
+static void sample(struct bf_stores *s, struct bf_ring *r, uint64_t va, uint64_t end, const struct bf_seen *e)
+{
+	const uint64_t ring_end = r->va + (uint64_t)r->bytes * r->entries;
+	const uint64_t from = va > r->va ? va : r->va, to = end < ring_end ? end : ring_end;
+
+	if (from >= to)
+		return;
+	for (uint64_t slot = (from - r->va) / r->bytes; slot <= (to - 1 - r->va) / r->bytes; slot++) {
+		struct bf_sample *two = &r->samples[slot * 2];
+
+		two[1] = two[0];
+		two[0] = (struct bf_sample){ .sampled_ps = e->time_ps,
+					     .done_ps = e->dma_read.done_ps,
+					     .record = e->number + 1,
+					     .late = note_late(s, r->va + slot * r->bytes, r->bytes) };
+	}
+}
+
+static void take_read(struct bf_stores *s, const struct bf_seen *e)
+{
+	const uint64_t va = e->dma_read.va, end = va + e->dma_read.len;
+
+	if (!s->npages || e->dma_read.status || end <= va)
+		return;
+	for (uint64_t page = va >> PAGE_BITS; page <= (end - 1) >> PAGE_BITS; page++) {
+		const uint64_t from = page << PAGE_BITS, to = from + (1u << PAGE_BITS);
+		uint32_t i = page_place(s, page);
+		struct bf_ring *r;
+
+		while ((r = next_on_page(s, page, &i)) != NULL)
+			sample(s, r, va > from ? va : from, end < to ? end : to, e);
+	}
+}
+
+const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps)
+{
+	if (slot >= r->entries)
+		return NULL;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct bf_sample *x = &r->samples[slot * 2 + i];
+
+		if (x->record && x->done_ps <= by_ps)
+			return x;
+	}
+	return NULL;
+}
+
+const struct bf_store *bf_stores_note(struct bf_stores *s, const struct bf_seen *e)
+{
+	struct bf_store store;
+
+	switch (e->kind) {
+	case BF_SEEN_store:
+	case BF_SEEN_mmio_store:
+		store = (struct bf_store){ .actor = e->actor,
+					   .len = e->tail_len,
+					   .seq = e->kind == BF_SEEN_store ? e->store.seq : e->mmio_store.seq,
+					   .va = e->kind == BF_SEEN_store ? e->store.va : e->mmio_store.va,
+					   .issued_ps = e->time_ps,
+					   .visible_ps = BF_NEVER,
+					   .record = e->number,
+					   .visible_record = UINT64_MAX };
+		memcpy(store.bytes, e->tail, e->tail_len < sizeof(store.bytes) ? e->tail_len : sizeof(store.bytes));
+		issue(s, &store);
+		return NULL;
+	case BF_SEEN_store_visible:
+		return show(s, e);
+	case BF_SEEN_dma_read:
+		take_read(s, e);
+		return NULL;
+	default:
+		return NULL;
+	}
+}
