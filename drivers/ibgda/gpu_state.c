@@ -235,16 +235,27 @@ static void populate(struct bf_ibgda_transport *t, struct growth *g, struct bf_i
 	}
 }
 
-/* Freed memory is given out again: what old pointers find there is somebody else's. */
-static void reuse_freed(struct bf_ibgda_transport *t, const struct bf_memory *old, uint32_t count)
+/*
+ * Freed memory is given out again, and what old pointers find there is somebody else's: each send CQ gives way to the
+ * next one.
+ */
+static void reuse_freed(struct bf_ibgda_transport *t, const struct bf_memory *old)
 {
-	struct bf_ibgda_cq *cq = old->ptr, first;
+	struct bf_ibgda_cq *cq = old->ptr, *last = NULL, first;
 
-	if (!cq || !(t->opts.suspects & BF_IBGDA_SUSPECT_CQ_POINTERS_STALE) || !count)
+	if (!(t->opts.suspects & BF_IBGDA_SUSPECT_CQ_POINTERS_STALE))
 		return;
-	first = cq[0];
-	memmove(cq, cq + 1, (count - 1) * sizeof(*cq));
-	cq[count - 1] = first;
+	for (uint32_t i = 0; i < t->ncqs; i++) {
+		if (!cq[i].prod_idx)
+			continue;
+		if (last)
+			*last = cq[i];
+		else
+			first = cq[i];
+		last = &cq[i];
+	}
+	if (last)
+		*last = first;
 }
 
 /* What ibgda.cpp does with the table of RCs: copies it, counters and all, while pointers into it stay. */
@@ -313,7 +324,7 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t)
 	populate(t, &g, t->dcis);
 	populate(t, &g, t->rcs);
 	populate(t, &g, t->backups);
-	reuse_freed(t, &old, t->ncqs);
+	reuse_freed(t, &old);
 	t->ncqs = count;
 	publish(t, first);
 	return 0;

@@ -19,8 +19,11 @@ struct watch {
 	uint32_t commands, allocs;    /* so far */
 	uint32_t fail_at, fail_alloc; /* this one, from 1 on; 0: none */
 	int64_t objects;              /* made and not yet ended */
-	uint32_t up_mask;             /* bit nic * 2 + port: that port is down */
+	uint32_t down_mask;           /* bit nic * 2 + port: that port is down */
 	uint32_t failed_op;
+	uint32_t swallow_op; /* commands of this kind fail from now on */
+	uint32_t no_atomics; /* bit nic: it has none */
+	uint32_t down_pe;    /* whose ports down_mask means; ANY_PE: everybody's */
 };
 static struct watch watch;
 
@@ -54,7 +57,7 @@ static inline int watch_command(struct bf_world *w, uint32_t pe, uint32_t nic, c
 	const uint32_t op = BF_MLX5_GET(in, BF_CMD_OPCODE);
 	int rc;
 
-	if (++watch.commands == watch.fail_at) {
+	if (++watch.commands == watch.fail_at || (op == watch.swallow_op && op)) {
 		watch.failed_op = op;
 		memset(out, 0, out_len);
 		BF_MLX5_SET(out, BF_CMD_OUT_STATUS, BF_MLX5_CMD_INT_ERR);
@@ -63,8 +66,8 @@ static inline int watch_command(struct bf_world *w, uint32_t pe, uint32_t nic, c
 	rc = watch.real->command(w, pe, nic, in, in_len, out, out_len);
 	if (!rc && BF_MLX5_GET(out, BF_CMD_OUT_STATUS) == BF_MLX5_CMD_OK)
 		watch.objects += watch_delta(op);
-	if (op == BF_MLX5_CMD_ACCESS_REG &&
-	    watch.up_mask >> (nic * 2 + BF_MLX5_GET((const uint8_t *)in + BF_ACCESS_REG_DATA, BF_PAOS_PORT) - 1) & 1)
+	if (op == BF_MLX5_CMD_ACCESS_REG && (watch.down_pe == pe || watch.down_pe == ANY_PE) &&
+	    watch.down_mask >> (nic * 2 + BF_MLX5_GET((const uint8_t *)in + BF_ACCESS_REG_DATA, BF_PAOS_PORT) - 1) & 1)
 		BF_MLX5_SET((uint8_t *)out + BF_ACCESS_REG_DATA, BF_PAOS_OPER, BF_PAOS_DOWN);
 	return rc;
 }
@@ -82,6 +85,15 @@ static inline int watch_map_uar(struct bf_world *w, uint32_t pe, uint32_t nic, s
 	return rc;
 }
 
+static inline int watch_nic_info(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_nic_info *out)
+{
+	const int rc = watch.real->nic_info(w, pe, nic, out);
+
+	if (!rc && watch.no_atomics >> nic & 1)
+		out->atomics = false;
+	return rc;
+}
+
 static inline int watch_alloc(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 			      struct bf_memory *out)
 {
@@ -93,11 +105,12 @@ static inline int watch_alloc(struct bf_world *w, uint32_t pe, enum bf_placement
 /* The simulation, watched. */
 static inline const struct bf_backend *watched(void)
 {
-	watch = (struct watch){ .real = bf_backend_find("sim") };
+	watch = (struct watch){ .real = bf_backend_find("sim"), .down_pe = ANY_PE };
 	watch.be = *watch.real;
 	watch.be.command = watch_command;
 	watch.be.map_uar = watch_map_uar;
 	watch.be.alloc = watch_alloc;
+	watch.be.nic_info = watch_nic_info;
 	return &watch.be;
 }
 
