@@ -304,7 +304,7 @@ BF_DEVICE struct bf_ibgda_qp *bf_ibgda_other(const struct bf_ibgda_state *state,
  * Moves the traffic of the RC whose queue `from` failed to the other one. One thread calls this; on the conditions at
  * the top of this file. `sure`: an index below which the host knows all to be executed, 0 if it knows of none. Returns
  * 0 with `out` filled in; BF_IBGDA_MOVED when `from` does not carry the traffic or a move is under way; BF_IBGDA_FAILED
- * when the other queue has failed as well, and the RC is lost: all that wait for it return.
+ * when there is no other queue or it has failed as well, and the RC is lost: all that wait for it return.
  */
 BF_DEVICE int bf_ibgda_fail_over(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *from,
 				 uint64_t sure, struct bf_ibgda_replay *out)
@@ -321,7 +321,7 @@ BF_DEVICE int bf_ibgda_fail_over(struct bf_thread *t, const struct bf_ibgda_stat
 	out->from = bf_ld_acquire64(t, &from->mvars.cons_idx, BF_AT_SYS);
 	out->from = sure > out->from ? sure : out->from;
 	out->to = bf_ld_acquire64(t, &from->mvars.ready_head, BF_AT_SYS);
-	status = bf_ibgda_status(t, to) ? BF_IBGDA_FAILED : 0;
+	status = !to->tx_wq.cq || bf_ibgda_status(t, to) ? BF_IBGDA_FAILED : 0;
 	if (!status && bf_ld_relaxed64(t, &to->mvars.resv_head, BF_AT_SYS) >= BF_IBGDA_SEALED)
 		bf_ibgda_unseal(t, to);
 	if (!status)
