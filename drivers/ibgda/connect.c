@@ -1,10 +1,11 @@
 /*
  * IBGDA, host side: connecting (ibgda.cpp nvshmemt_ibgda_connect_endpoints). The first call goes through five phases:
  *
- *   1 global_setup  what all PEs must agree on, and how large the GPU is
- *   2 calculate     how many endpoints of each kind, and whether that makes
- * sense 3 resources     room for them, and the objects that they share 4 endpoints     DC targets, DC initiators, RCs
- * and their backups, created, exchanged and brought to RTS 5 GPU state     gpu_state.c
+ *   1 global setup  transport.c did it: what the GPU and the devices are, and that all PEs agree
+ *   2 calculate     how many endpoints of each kind, and whether that makes sense
+ *   3 resources     room for them, and the objects that they share
+ *   4 endpoints     DC targets, DC initiators, RCs and their backups: created, exchanged and brought to RTS
+ *   5 GPU state     gpu_state.c
  *
  * Later calls add RCs only. What exists is not touched by them until the last step, so traffic goes on.
  */
@@ -14,41 +15,6 @@
 #include "drivers/ibgda/host_internal.h"
 
 #define WARPS_PER_SM 32u
-
-/* ---- phase 1 ---- */
-
-/* What must be the same everywhere, as handles and tables are cut by it. */
-struct agreement {
-	uint32_t devices, backups, layout, num_rc, num_dct, depth;
-};
-
-static int global_setup(struct bf_ibgda_transport *t)
-{
-	struct agreement mine = { .devices = t->ndevs,
-				  .layout = t->opts.layout,
-				  .num_rc = t->opts.no_rc ? 0 : t->opts.num_rc_per_pe,
-				  .num_dct = t->opts.no_dc ? 0 : t->opts.num_dct,
-				  .depth = t->opts.qp_depth };
-	struct agreement *all = calloc(t->npes, sizeof(*all));
-	int rc;
-
-	for (uint32_t i = 0; t->opts.backup && i < t->ndevs; i++)
-		mine.backups |= (t->dev[i].backup_nic ? 1u : 0u) << i;
-	rc = all ? t->boot->allgather(t->boot, &mine, all, sizeof(mine))
-		 : bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u PEs", t->pe, t->npes);
-	for (uint32_t pe = 0; !rc && pe < t->npes; pe++)
-		if (all[pe].devices != mine.devices || all[pe].backups != mine.backups ||
-		    all[pe].layout != mine.layout || all[pe].num_rc != mine.num_rc || all[pe].num_dct != mine.num_dct ||
-		    all[pe].depth != mine.depth)
-			rc = bf_fail(t->err, -EINVAL,
-				     "PE %u has %u devices, layout L%u, %u RCs, %u DCTs, depth "
-				     "%u; PE %u has %u, L%u, %u, "
-				     "%u, %u: must be the same",
-				     t->pe, mine.devices, mine.layout, mine.num_rc, mine.num_dct, mine.depth, pe,
-				     all[pe].devices, all[pe].layout, all[pe].num_rc, all[pe].num_dct, all[pe].depth);
-	free(all);
-	return rc;
-}
 
 /* ---- phase 2 ---- */
 
@@ -123,10 +89,8 @@ static int endpoints(struct bf_ibgda_transport *t, uint32_t dev)
 
 static int connect_first(struct bf_ibgda_transport *t)
 {
-	int rc = global_setup(t);
+	int rc = calculate(t);
 
-	if (!rc)
-		rc = calculate(t);
 	for (uint32_t dev = 0; !rc && dev < t->ndevs; dev++) {
 		rc = resources(t, dev);
 		if (!rc)

@@ -1,6 +1,7 @@
 /* IBGDA, host side: the start of one PE's transport (ibgda.cpp nvshmemt_init): options, devices, heap, connections. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "drivers/ibgda/host_internal.h"
 
@@ -87,6 +88,39 @@ static int check(struct bf_ibgda_transport *t)
 	return 0;
 }
 
+/* What must be the same everywhere, as handles and tables are cut by it. */
+struct agreement {
+	uint32_t devices, backups, layout, num_rc, num_dct, depth;
+};
+
+static int agree(struct bf_ibgda_transport *t)
+{
+	struct agreement mine = { .devices = t->ndevs,
+				  .layout = t->opts.layout,
+				  .num_rc = t->opts.no_rc ? 0 : t->opts.num_rc_per_pe,
+				  .num_dct = t->opts.no_dc ? 0 : t->opts.num_dct,
+				  .depth = t->opts.qp_depth };
+	struct agreement *all = calloc(t->npes, sizeof(*all));
+	int rc;
+
+	for (uint32_t i = 0; t->opts.backup && i < t->ndevs; i++)
+		mine.backups |= (t->dev[i].backup_nic ? 1u : 0u) << i;
+	rc = all ? t->boot->allgather(t->boot, &mine, all, sizeof(mine))
+		 : bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u PEs", t->pe, t->npes);
+	for (uint32_t pe = 0; !rc && pe < t->npes; pe++)
+		if (all[pe].devices != mine.devices || all[pe].backups != mine.backups ||
+		    all[pe].layout != mine.layout || all[pe].num_rc != mine.num_rc || all[pe].num_dct != mine.num_dct ||
+		    all[pe].depth != mine.depth)
+			rc = bf_fail(t->err, -EINVAL,
+				     "PE %u has %u devices, layout L%u, %u RCs, %u DCTs, depth "
+				     "%u; PE %u has %u, L%u, %u, "
+				     "%u, %u: must be the same",
+				     t->pe, mine.devices, mine.layout, mine.num_rc, mine.num_dct, mine.depth, pe,
+				     all[pe].devices, all[pe].layout, all[pe].num_rc, all[pe].num_dct, all[pe].depth);
+	free(all);
+	return rc;
+}
+
 /* Whole granules of the heap for the start. */
 static uint64_t first_bytes(const struct bf_ibgda_transport *t)
 {
@@ -109,6 +143,8 @@ int bf_ibgda_start(struct bf_ibgda_transport *t)
 		rc = check(t);
 	if (!rc)
 		rc = bf_ibgda_open_devices(t);
+	if (!rc)
+		rc = agree(t);
 	if (!rc)
 		rc = bf_ibgda_open_state(t);
 	if (!rc)
