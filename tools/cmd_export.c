@@ -4,12 +4,14 @@
 
 #include "tools/cli.h"
 #include "tools/input.h"
+#include "tools/page.h"
 #include "tools/sdma_picture.h"
+#include "tools/topology_picture.h"
 #include "traces/pcapng.h"
 #include "traces/perfetto.h"
 #include "traces/vcd.h"
 
-enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD };
+enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG };
 
 /* "run.pf: 12 tracks, 3456 events" on standard output, when that is not where the export goes. */
 static void tell(const struct bf_args *args, FILE *out, uint64_t n, const char *what, uint64_t m, const char *of)
@@ -84,6 +86,8 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 		return export_pcapng(args, t, out, err);
 	case TO_SVG:
 		return export_svg(t, out, err);
+	case TO_TOPOLOGY_SVG:
+		return bf_topology_picture(t, out, err);
 	case TO_PERFETTO:
 		return export_perfetto(args, t, out, err);
 	case TO_VCD:
@@ -93,10 +97,26 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 	}
 }
 
+static int export_html(const struct bf_args *args, FILE *out)
+{
+	struct bf_error err = { 0 };
+	struct bf_page_result r;
+	int rc = bf_page_export(bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, &err);
+
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	tell(args, out, r.items, "items", r.findings, "findings");
+	return BF_EXIT_GOOD;
+}
+
 static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out)
 {
 	struct bf_error err = { 0 };
-	int rc = bf_input_open(bf_arg_positional(args, 0), in, &err);
+	int rc;
+
+	if (bf_arg_u64(args, "to") == TO_HTML)
+		return export_html(args, out);
+	rc = bf_input_open(bf_arg_positional(args, 0), in, &err);
 
 	if (!rc)
 		rc = export_trace(args, in->trace, out, &err);
@@ -116,11 +136,12 @@ static int export(const struct bf_args *args)
 	int code;
 
 	if (!bf_arg_given(args, "to"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=pcapng, jsonl, svg, perfetto or vcd");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html or topology-svg");
 	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
-	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto");
+	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO && bf_arg_u64(args, "to") != TO_HTML)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
 	if (to_file)
 		out = fopen(path, "wb");
 	if (!out)
@@ -142,10 +163,12 @@ static int export(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg|perfetto|vcd", .help = "the form" },
+	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg", .help = "the form" },
 	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
-	{ .name = "memory", .kind = BF_OPT_FLAG, .help = "perfetto: drivers' single stores, loads and atomics, too" },
+	{ .name = "memory",
+	  .kind = BF_OPT_FLAG,
+	  .help = "perfetto, html: drivers' single stores, loads and atomics, too" },
 	{ 0 },
 };
 
@@ -156,9 +179,12 @@ const struct bf_command bf_cmd_export = {
 	.details =
 	    "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
 	    "as well.\n"
-	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect.\n"
+	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect. topology-svg: switches, links and\n"
+	    "hosts of a run with --topology, and how busy they were.\n"
 	    "perfetto: tracks of agents, queues, ports and engines, with arrows from doorbell to completion, for\n"
 	    "ui.perfetto.dev. vcd: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
+	    "html: one page for any browser, without a network: timeline, queues byte by byte, late stores, findings\n"
+	    "and statistics.\n"
 	    "\n"
 	    "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
 	    "  belfry export run.bft --to=perfetto -o run.perfetto-trace",

@@ -6,7 +6,7 @@
 
 #include "tools/cli.h"
 #include "tools/input.h"
-#include "traces/stages.h"
+#include "tools/stats_out.h"
 
 #define BAR 40u
 
@@ -42,17 +42,12 @@ static void print_row(const char *name, const struct bf_hist *h, uint64_t whole)
 /* A bar for each power of two that has something. */
 static void print_histogram(const struct bf_hist *h)
 {
-	uint64_t of[65] = { 0 }, most = 0;
+	uint64_t of[64], most = 0;
 
-	for (uint32_t i = 0; i < BF_HIST_BUCKETS; i++) {
-		/* The first steps are exact; from then on there are BF_HIST_SUB in each power of two. */
-		const uint32_t power = i < BF_HIST_SUB ? 0 : i / BF_HIST_SUB + 3;
-
-		of[power] += h->bucket[i];
-	}
-	for (uint32_t i = 0; i < 65; i++)
+	bf_hist_by_power(h, of);
+	for (uint32_t i = 0; i < 63; i++)
 		most = of[i] > most ? of[i] : most;
-	for (uint32_t i = 0; i < 64; i++) {
+	for (uint32_t i = 0; i < 63; i++) {
 		char text[32];
 
 		if (!of[i])
@@ -101,60 +96,6 @@ static void print_stats(const struct bf_stages *s, const char *queue, bool histo
 		       span(b->busy_ps, text), end_ps ? (double)b->busy_ps * 100 / (double)end_ps : 0);
 }
 
-static void json_hist(struct bf_json *j, const char *name, const struct bf_hist *h)
-{
-	bf_json_open(j, NULL, '{');
-	bf_json_text(j, "until", name);
-	bf_json_u64(j, "count", h->count);
-	bf_json_u64(j, "sum_ps", h->sum);
-	bf_json_u64(j, "min_ps", h->min);
-	bf_json_u64(j, "p50_ps", bf_hist_quantile(h, 500000));
-	bf_json_u64(j, "p90_ps", bf_hist_quantile(h, 900000));
-	bf_json_u64(j, "p99_ps", bf_hist_quantile(h, 990000));
-	bf_json_u64(j, "max_ps", h->max);
-	bf_json_close(j, '}');
-}
-
-static void json_stats(const struct bf_stages *s)
-{
-	const struct bf_stage_queue *q;
-	const struct bf_stage_busy *b;
-	struct bf_json j;
-
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
-	bf_json_open(&j, "queues", '[');
-	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++) {
-		bf_json_open(&j, NULL, '{');
-		bf_json_text(&j, "name", q->name);
-		bf_json_text(&j, "kind", q->kind);
-		bf_json_u64(&j, "entries", q->entries);
-		bf_json_u64(&j, "unfinished", q->unfinished);
-		bf_json_open(&j, "stages", '[');
-		for (uint32_t k = 0; k < q->nstages; k++) {
-			if (q->hist[k].count)
-				json_hist(&j, q->stage[k], &q->hist[k]);
-		}
-		json_hist(&j, "all", &q->whole);
-		bf_json_close(&j, ']');
-		bf_json_close(&j, '}');
-	}
-	bf_json_close(&j, ']');
-	bf_json_open(&j, "engines", '[');
-	for (uint32_t i = 0; (b = bf_stages_busy(s, i)); i++) {
-		bf_json_open(&j, NULL, '{');
-		bf_json_text(&j, "name", b->name);
-		bf_json_u64(&j, "count", b->count);
-		bf_json_u64(&j, "bytes", b->bytes);
-		bf_json_u64(&j, "busy_ps", b->busy_ps);
-		bf_json_close(&j, '}');
-	}
-	bf_json_close(&j, ']');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
-}
-
 static int stats(const struct bf_args *args)
 {
 	struct bf_error err = { 0 };
@@ -164,9 +105,17 @@ static int stats(const struct bf_args *args)
 
 	if (!rc)
 		rc = bf_stages_read(in.trace, &s, &err);
-	if (s && bf_arg_json(args))
-		json_stats(s);
-	else if (s)
+	if (s && bf_arg_json(args)) {
+		struct bf_json j;
+
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
+		bf_stats_json(&j, s);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	}
+	if (s && !bf_arg_json(args))
 		print_stats(s, bf_arg_text(args, "queue"), bf_arg_flag(args, "histogram"));
 	if (rc)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);

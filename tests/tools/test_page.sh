@@ -1,0 +1,64 @@
+#!/bin/bash
+# The page of a trace: its data are what the trace has, and a browser shows each view without an error.
+set -u
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+
+fail() {
+	echo "$*"
+	failed=1
+}
+
+# page NAME ARGUMENTS: the page of a run's trace, and its data as NAME.json.
+page() {
+	local name=$1
+	shift
+	"$BELFRY" run "$@" --trace "$work/$name.bft" >/dev/null
+	"$BELFRY" export "$work/$name.bft" --to html -o "$work/$name.html" >/dev/null || fail "$name: no page"
+	sed -n 's/.*type="application\/json">\(.*\)<\/script>.*/\1/p' "$work/$name.html" >"$work/$name.json"
+}
+
+holds() {
+	jq -e "$2" "$work/$1.json" >/dev/null || fail "$1: not so: $2"
+}
+
+page put ibgda-put --messages 5
+page late ibgda-put --messages 3 --size 1 --qp-choice first --ordering adversarial --bug cta-fence --seed 2
+page nvme nvme-read --commands 4
+page sdma sdma-rect
+page barrier mbarrier-ring
+holds put '.rings | map(select(.name | test("qp"))) | map(.entries | length) == [5, 5]'
+holds put '.rings[].entries[0] | (.bytes | length) >= 128 and (.text | test("opcode"))'
+holds put '.items | length % 7 == 0'
+holds put '.findings == []'
+holds late '.findings | length > 0 and .[0].root'
+holds late '[.stores[] | select(.[5] | length > 0)] | length > 0'
+holds nvme '[.rings[] | select(.name == "ssd0.sq1")][0].entries | length == 4'
+holds sdma '.rings[0].entries[] | select(.label | test("COPY_RECT")) | .text | test("element")'
+holds barrier '.tracks | map(.[0]) | index("gpu0.sm0") != null'
+"$BELFRY" export - --to html <"$work/put.bft" >/dev/null 2>"$work/error" && fail "a pipe was taken"
+grep -q 'not from a pipe' "$work/error" || fail "a pipe: no reason"
+# Two elements of script, whatever texts the trace has.
+grep -c '</script>' "$work/put.html" | grep -qx 2 || fail "the page's script elements"
+
+if ! command -v chromium >/dev/null; then
+	[ $failed -eq 0 ] && echo "chromium is not installed: the page's data were checked, its looks were not" && exit 77
+	exit 1
+fi
+see() {
+	timeout 60 chromium --headless=new --no-sandbox --disable-gpu --virtual-time-budget=4000 --user-data-dir="$work/profile" \
+		--dump-dom "file://$work/$1.html#$2" 2>/dev/null >"$work/dom"
+	grep -q 'id="verdict"[^>]*>This page failed' "$work/dom" && fail "$1#$2: $(grep -o '>This page failed[^<]*' "$work/dom")"
+	grep -q "$3" "$work/dom" || fail "$1#$2: does not show $3"
+}
+see put timeline 'Click a bar'
+see put queues 'RDMA_WRITE'
+see put statistics 'nic0.dma'
+see late findings 'Root cause'
+see late memory '<svg'
+see nvme queues 'ssd0.sq1: 4 entries'
+see sdma queues 'COPY_RECT'
+see barrier statistics 'barrier waits'
+exit $failed
