@@ -21,6 +21,13 @@ static void json_wqe(struct bf_json *j, const struct bf_mlx5_wqe *w)
 	bf_json_u64(j, "completion", w->ce);
 	bf_json_bool(j, "solicited", w->solicited);
 	bf_json_hex(j, "immediate", w->imm);
+	if (w->av_len) {
+		bf_json_u64(j, "stream", w->stream);
+		bf_json_hex(j, "dct", w->dct);
+		bf_json_hex(j, "dc_key", w->dc_key);
+		bf_json_u64(j, "address_vector", w->av_len);
+		bf_json_hex(j, w->av_len == BF_MLX5_AV_FULL ? "udp_source_port" : "lid", w->udp_sport);
+	}
 	bf_json_hex(j, "remote_address", w->raddr);
 	bf_json_hex(j, "rkey", w->rkey);
 	if (w->atomic_size) {
@@ -76,14 +83,17 @@ static void json_cqe(struct bf_json *j, const struct bf_mlx5_cqe *c)
 	}
 }
 
-static int decode_wqe(const struct bf_args *args, const uint8_t *bytes, size_t len)
+static int decode_wqe(const struct bf_args *args, const uint8_t *bytes, size_t len, bool dc)
 {
 	struct bf_mlx5_wqe w;
 	struct bf_error err = { 0 };
 	struct bf_json j;
-	int rc = bf_mlx5_wqe_decode(bytes, (uint32_t)len, &w, &err);
+	int rc = dc ? bf_mlx5_dc_wqe_decode(bytes, (uint32_t)len, &w, &err)
+		    : bf_mlx5_wqe_decode(bytes, (uint32_t)len, &w, &err);
 
-	if (!bf_arg_json(args))
+	if (!bf_arg_json(args) && dc)
+		bf_mlx5_dc_wqe_print(stdout, bytes, (uint32_t)len);
+	else if (!bf_arg_json(args))
 		bf_mlx5_wqe_print(stdout, bytes, (uint32_t)len);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "malformed entry: %s", err.text);
@@ -141,16 +151,15 @@ static int decode(const struct bf_args *args)
 	uint8_t bytes[BYTES_MAX];
 	struct bf_error err = { 0 };
 	size_t len = 0;
-	bool wqe = strcmp(what, "mlx5-wqe") == 0;
+	bool dc = strcmp(what, "mlx5-dc-wqe") == 0, wqe = dc || strcmp(what, "mlx5-wqe") == 0;
 
 	if (!wqe && strcmp(what, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe, mlx5-cqe and sdma are known",
-				    what);
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-cqe and sdma are known", what);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there are no bytes to decode");
-	return wqe ? decode_wqe(args, bytes, len) : decode_cqe(args, bytes, len);
+	return wqe ? decode_wqe(args, bytes, len, dc) : decode_cqe(args, bytes, len);
 }
 
 static const struct bf_opt options[] = { { 0 } };
@@ -161,11 +170,12 @@ static const struct bf_command *const families[] = { &bf_cmd_decode_sdma, NULL }
 
 const struct bf_command bf_cmd_decode = {
 	.name = "decode",
-	.usage = "decode mlx5-wqe|mlx5-cqe HEX...",
+	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-cqe HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
 	.details = "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard "
 		   "input. The\n"
 		   "rows of words that libmlx5 and the kernel print for error completions can be pasted as they are.\n"
+		   "mlx5-dc-wqe: of a DC initiator, with an address vector; nothing in the bytes says so.\n"
 		   "\n"
 		   "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
 		   "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
@@ -173,6 +183,6 @@ const struct bf_command bf_cmd_decode = {
 	.min_args = 1,
 	.max_args = 1024,
 	.run = decode,
-	.words = "mlx5-wqe|mlx5-cqe|sdma",
+	.words = "mlx5-wqe|mlx5-dc-wqe|mlx5-cqe|sdma",
 	.families = families,
 };

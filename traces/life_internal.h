@@ -58,6 +58,7 @@ struct bf_life {
 	char device[16], far_device[16]; /* the far one is known once a packet has arrived there */
 	uint32_t psn, npsn;
 	bool arrived, answered, unsignalled;
+	bool dc; /* the entry has an address vector */
 	bool expects_recv_cqe;
 	struct bf_life_packet *packets; /* sent, not yet arrived */
 	size_t npackets, packets_cap;
@@ -94,6 +95,7 @@ void bf_life_on_capture_doorbell(struct bf_life *l, const struct bf_life_view *v
 void bf_life_on_capture_wqe(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_doorbell(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_dbrec(struct bf_life *l, const struct bf_life_view *v);
+void bf_life_on_dc_wqe(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_fetch(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_start(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_done(struct bf_life *l, const struct bf_life_view *v);
@@ -103,6 +105,9 @@ void bf_life_on_end(struct bf_life *l);
 
 /* life_wire.c */
 void bf_life_on_packet(struct bf_life *l, const struct bf_life_view *v);
+void bf_life_on_dc_connection(struct bf_life *l, const struct bf_life_view *v);
+void bf_life_on_dc_context(struct bf_life *l, const struct bf_life_view *v);
+void bf_life_on_dc_cnak(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_retransmit(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_mkey_error(struct bf_life *l, const struct bf_life_view *v);
 void bf_life_on_qp_error(struct bf_life *l, const struct bf_life_view *v);

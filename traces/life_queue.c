@@ -108,7 +108,8 @@ static void describe_wqe(struct bf_life *l, const struct bf_life_view *v)
 	struct bf_mlx5_wqe w;
 	struct bf_error err = { 0 };
 
-	if (bf_mlx5_wqe_decode(v->tail, v->tail_len, &w, &err)) {
+	if (l->dc ? bf_mlx5_dc_wqe_decode(v->tail, v->tail_len, &w, &err)
+		  : bf_mlx5_wqe_decode(v->tail, v->tail_len, &w, &err)) {
 		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields", "malformed: %.120s", err.text));
 		return;
 	}
@@ -116,6 +117,11 @@ static void describe_wqe(struct bf_life *l, const struct bf_life_view *v)
 				       "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32 " bytes of data",
 				       bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs, w.wqebbs == 1 ? "" : "s",
 				       w.length));
+	if (w.av_len)
+		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
+					       "for DCT 0x%" PRIx32 " with key 0x%" PRIx64
+					       ", stream %u (%u bytes of address vector)",
+					       w.dct, w.dc_key, w.stream, w.av_len));
 	if (w.rkey || w.raddr)
 		bf_life_detail(l, bf_life_make(v, BF_LIFE_DEVICE, "fields",
 					       "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr, w.rkey));
@@ -125,6 +131,13 @@ static void describe_wqe(struct bf_life *l, const struct bf_life_view *v)
 					       w.atomic_size, w.swap_add, w.compare));
 	describe_data(l, v, &w);
 	describe_completion(l, v, &w);
+}
+
+/* Comes right before the fetch that it explains. */
+void bf_life_on_dc_wqe(struct bf_life *l, const struct bf_life_view *v)
+{
+	if (bf_life_is_mine(l, v) && l->stage == BF_LIFE_STAGE_WAITING)
+		l->dc = true;
 }
 
 void bf_life_on_fetch(struct bf_life *l, const struct bf_life_view *v)

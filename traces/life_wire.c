@@ -208,6 +208,46 @@ void bf_life_on_qp_state(struct bf_life *l, const struct bf_life_view *v)
 				     bf_life_get_name(v, "to", to, sizeof(to))));
 }
 
+/* ---- the connection of a DC initiator ---- */
+
+void bf_life_on_dc_connection(struct bf_life *l, const struct bf_life_view *v)
+{
+	static const char *const verbs[] = { "needs a connection to", "connects to", "is connected to",
+					     "disconnects from" };
+	uint64_t what = bf_life_get(v, "what");
+
+	if (!l->dc || !bf_life_is_own(l, v) || l->stage < BF_LIFE_STAGE_FETCHED || l->stage == BF_LIFE_STAGE_ENDED)
+		return;
+	bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "connection",
+				     "%s DCT 0x%" PRIx64 " (session %" PRIu64 ", PSN %" PRIu64 ")",
+				     verbs[what < BF_ARRAY_LEN(verbs) ? what : 0], bf_life_get(v, "dct"),
+				     bf_life_get(v, "session"), bf_life_get(v, "psn")));
+}
+
+void bf_life_on_dc_context(struct bf_life *l, const struct bf_life_view *v)
+{
+	char what[32];
+
+	if (!l->dc || bf_life_get(v, "qpn") != l->qpn || l->stage < BF_LIFE_STAGE_FETCHED ||
+	    l->stage == BF_LIFE_STAGE_ENDED)
+		return;
+	bf_life_push(l, bf_life_make(v, BF_LIFE_REMOTE, "context",
+				     "DCT 0x%" PRIx64 ", context for initiator 0x%" PRIx64 ": %s (%" PRIu64 " in use)",
+				     bf_life_get(v, "dct"), bf_life_get(v, "qpn"),
+				     bf_life_get_name(v, "what", what, sizeof(what)), bf_life_get(v, "contexts")));
+}
+
+void bf_life_on_dc_cnak(struct bf_life *l, const struct bf_life_view *v)
+{
+	char reason[32];
+
+	if (!l->dc || !bf_life_is_own(l, v) || l->stage < BF_LIFE_STAGE_FETCHED || l->stage == BF_LIFE_STAGE_ENDED)
+		return;
+	bf_life_push(l, bf_life_make(v, BF_LIFE_DEVICE, "refused", "DCT 0x%" PRIx64 " refuses PSN %" PRIu64 ": %s",
+				     bf_life_get(v, "dct"), bf_life_get(v, "psn"),
+				     bf_life_get_name(v, "reason", reason, sizeof(reason))));
+}
+
 static bool remote_psn(const struct bf_life *l, const struct bf_life_view *v)
 {
 	return l->stage >= BF_LIFE_STAGE_STARTED && l->stage != BF_LIFE_STAGE_ENDED && bf_life_is_far(l, v) &&

@@ -234,7 +234,7 @@ BF_RECORD_DECLARE(request_done, 116, BF_CLASS_QUEUE, BF_REC_REQUEST_DONE_FIELDS)
 
 /*
  * The DC transport. A WQE of a DC initiator was decoded: the address vector that follows its control segment; wqe_fetch
- * has come before. `ipv4` is the LID when the vector is compact.
+ * comes next, and its bytes are to be read with this in mind. `ipv4` is the LID when the vector is compact.
  */
 #define BF_REC_DC_WQE_FIELDS(F)                                                                                      \
 	F(u64, dc_key, HEX, "")                                                                                      \

@@ -251,6 +251,8 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		s->err = err_malformed;
 		s->flags = BF_SEND_FAILED;
 	}
+	if (BF_UNLIKELY(qp->dci != NULL) && !status && w->av_len && bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_av(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		uint8_t verdict = status              ? FETCH_MALFORMED
 				  : w->index != index ? FETCH_INDEX
@@ -259,8 +261,6 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 
 		record_fetch(qp, bytes, wqebbs, source, verdict, status ? why.text : NULL);
 	}
-	if (BF_UNLIKELY(qp->dci != NULL) && !status && w->av_len && bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_av(qp, w, index);
 	if (status && qp->state == BF_MLX5_QPS_RTS && !qp->halted)
 		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->send_psn, 0, err_malformed, why.text);
 	qp->decoded = (uint16_t)(index + wqebbs);

@@ -1,9 +1,10 @@
 /*
  * A sequence of command mailboxes, doorbells and time, as bytes. Each step: one byte kind, one byte length L, L bytes.
  * Kinds: 0-127 a mailbox that begins with the L bytes (zeros follow, 320 in all), 128-191 a doorbell of up to 64 bytes
- * at the offset in its first two, 192-255 time passes.
+ * at the offset in its first two, 192-255 time passes. Besides a connected pair there is a DC initiator at work, with
+ * four streams, and the target that it works on.
  */
-#include "tests/models/mlx5_rig.h"
+#include "tests/models/mlx5_dc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,6 +29,9 @@ static void step(struct rig_pair *p, uint8_t kind, const uint8_t *bytes, uint32_
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 1, .log_rd = 2 };
+	static const struct rig_qp_opts dci = { .log_sq = 4, .log_rd = 2, .log_streams = 2, .timeout = 2 };
+	struct dc_target target;
+	struct rig_qp initiator;
 	struct rig_pair p;
 	size_t at = 0;
 
@@ -36,6 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 3000, 0, RIG_CQE);
 	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, 0, p.rig.node[1].data_va, p.rig.node[1].key, 9000, RIG_CQE);
 	rig_db(&p.q[0]);
+	dc_target_open(&p.rig.node[1], &target, &p.rcq[1], DC_KEY, &(struct dc_target_opts){ 0 });
+	dc_initiator_open(&p.rig.node[0], &initiator, &p.scq[0], &dci);
+	for (uint32_t i = 0; i < 4; i++)
+		dc_rdma(&initiator, &target, (i & 1) | i * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0, 5000, RIG_CQE);
+	rig_db(&initiator);
 	while (at + 2 <= size) {
 		uint32_t len = data[at + 1];
 

@@ -1,6 +1,7 @@
 /* The DC transport: commands, every operation in both forms of address vector, connections, contexts, errors, streams. */
 #include <check.h>
 
+#include "models/fabric/roce.h"
 #include "sim/fault.h"
 #include "sim/rng.h"
 #include "sim/stats.h"
@@ -659,6 +660,66 @@ START_TEST(streams_share_a_ring)
 }
 END_TEST
 
+/* Packets that nobody of ours sent: spoofed, random, in any order. The work under way is not harmed by those of others. */
+static void nobody_home(void *owner, struct bf_packet *pkt)
+{
+	(void)owner;
+	bf_packet_free(pkt);
+}
+
+START_TEST(hostile_packets)
+{
+	const struct bf_port_opts po = { .name = "stranger", .ipv4 = 0x0a000063, .ps_per_kib = 20480, .rx = nobody_home };
+	struct bf_roce_path_opts ro = { .src_ipv4 = po.ipv4, .dst_ipv4 = b->ipv4, .udp_src_port = 0xc001, .ttl = 64 };
+	struct bf_roce_path path;
+	struct bf_port *port;
+	struct dc_target t;
+	struct bf_rng rng;
+	struct rig_qp q;
+	uint32_t added = 0;
+
+	open_pair(&q, &t, false);
+	ck_assert(!bf_fabric_attach(rig.fabric, &po, &port));
+	bf_rng_init(&rng, 7, "hostile");
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct bf_packet *pkt = bf_packet_alloc(rig.fabric);
+		uint8_t op = (uint8_t)(BF_DC_FIRST + bf_rng_below(&rng, 32));
+		struct bf_roce r = {
+			.opcode = bf_roce_rc_opcode(op), .dc = true, .ack_req = true, .pkey = 0xffff,
+			.dest_qp = bf_rng_chance(&rng, 500000) ? t.dctn : q.qpn,
+			.psn = (uint32_t)bf_rng_below(&rng, 4), .va = b->data_va + 0x70000, .rkey = b->key,
+			.dma_len = (uint32_t)bf_rng_below(&rng, 200), .atomic_size = 8,
+			.src_qp = bf_rng_chance(&rng, 500000) ? t.dctn : (uint32_t)bf_rng_below(&rng, 3),
+			.session = (uint32_t)bf_rng_below(&rng, 3), .stream = (uint16_t)bf_rng_below(&rng, 2),
+			.dc_key = bf_rng_chance(&rng, 800000) ? DC_KEY : 1,
+			.dc_flags = (uint8_t)bf_rng_below(&rng, 2), .dc_info = (uint32_t)bf_rng_below(&rng, 6),
+		};
+
+		if (!bf_roce_opcode_info(op)) {
+			bf_packet_free(pkt);
+			continue;
+		}
+		if (bf_roce_opcode_info(op) & BF_ROCE_HAS_PAYLOAD)
+			r.payload_len = r.dma_len;
+		ro.dst_ipv4 = bf_rng_chance(&rng, 700000) ? b->ipv4 : a->ipv4;
+		bf_roce_path_init(&path, &ro);
+		pkt->len = bf_roce_finish(pkt->data, &r, bf_roce_build(pkt->data, &path, &r), true);
+		bf_port_send(port, pkt);
+		if (i % 50 == 0) {
+			uint16_t index = dc_add(&q, &t, DC_FULL, 0x6000, 0x9000, 1, RIG_CQE);
+
+			rig_db(&q);
+			rig_run(&rig);
+			expect_good(index);
+			added++;
+		}
+	}
+	rig_run(&rig);
+	ck_assert_uint_eq(bf_get_le64(b->data + 0x9000), added);
+	ck_assert_uint_eq(state_of(&q), BF_MLX5_QPS_RTS);
+}
+END_TEST
+
 /* Faults: whatever the network does, data are right and atomics happen once. */
 
 static const char *const plans[] = {
@@ -790,6 +851,7 @@ int main(void)
 	tcase_add_test(tc, too_many_streams_fail);
 	tcase_add_test(tc, a_stream_that_is_not_there);
 	tcase_add_test(tc, streams_share_a_ring);
+	tcase_add_test(tc, hostile_packets);
 	tcase_add_loop_test(tc, faults, 0, PLANS);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

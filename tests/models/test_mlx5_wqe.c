@@ -235,6 +235,64 @@ START_TEST(texts)
 }
 END_TEST
 
+/* The same WRITE with both forms of address vector; nothing else of it changes. */
+START_TEST(dc_address_vectors)
+{
+	for (uint32_t full = 0; full < 2; full++) {
+		uint8_t bytes[128] = { 0 };
+		uint32_t at = full ? 64 : 32, ds = at / 16 + 2;
+		struct bf_mlx5_wqe w;
+		struct bf_error err;
+		char *text = NULL;
+		size_t size = 0;
+		FILE *f;
+
+		bf_put_be32(bytes, 5u << 8 | BF_MLX5_OP_RDMA_WRITE);
+		bf_put_be32(bytes + 4, 0x123u << 8 | ds);
+		bf_put_be16(bytes + 9, 6);
+		bf_put_be64(bytes + 16, 0x5623ceaf);
+		bf_put_be32(bytes + 24, 0x400012 | (full ? BF_MLX5_AV_EXT : 0));
+		bf_put_be16(bytes + 30, 0xc0de);
+		if (full) {
+			memcpy(bytes + 36, "\x02\x01\x0a\x00\x00\x07", 6);
+			bytes[42] = 0x68;
+			bytes[43] = 64;
+			bf_put_be32(bytes + 60, 0x0a000007);
+		}
+		bf_put_be64(bytes + at, 0x7000);
+		bf_put_be32(bytes + at + 8, 0x99);
+		bf_put_be32(bytes + at + 16, 100);
+		bf_put_be64(bytes + at + 24, 0x8000);
+		ck_assert_msg(!bf_mlx5_dc_wqe_decode(bytes, sizeof(bytes), &w, &err), "%s", err.text);
+		ck_assert_uint_eq(w.av_len, full ? 48 : 16);
+		ck_assert_uint_eq(w.stream, 6);
+		ck_assert_uint_eq(w.dct, 0x400012);
+		ck_assert_uint_eq(w.dc_key, 0x5623ceaf);
+		ck_assert_uint_eq(w.udp_sport, 0xc0de);
+		ck_assert_uint_eq(w.raddr, 0x7000);
+		ck_assert_uint_eq(w.rkey, 0x99);
+		ck_assert_uint_eq(w.length, 100);
+		ck_assert_uint_eq(w.wqebbs, full ? 2 : 1);
+		if (full) {
+			ck_assert_uint_eq(bf_get_be32(w.rgid + 12), 0x0a000007);
+			ck_assert_uint_eq(w.rmac[5], 7);
+			ck_assert_uint_eq(w.tclass, 0x68);
+			ck_assert_uint_eq(w.hop_limit, 64);
+		}
+		f = open_memstream(&text, &size);
+		bf_mlx5_dc_wqe_print(f, bytes, sizeof(bytes));
+		fclose(f);
+		ck_assert_ptr_nonnull(strstr(text, full ? "full address vector" : "compact address vector"));
+		ck_assert_ptr_nonnull(strstr(text, "0x7000"));
+		free(text);
+		/* DS cuts the address vector. */
+		bytes[7] = full ? 3 : 1;
+		ck_assert_int_eq(bf_mlx5_dc_wqe_decode(bytes, sizeof(bytes), &w, &err), -22);
+		ck_assert_ptr_nonnull(strstr(err.text, "address vector"));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("mlx5_wqe");
@@ -250,6 +308,7 @@ int main(void)
 	tcase_add_test(tc, printed_cqes);
 	tcase_add_test(tc, printed_wqe);
 	tcase_add_test(tc, texts);
+	tcase_add_test(tc, dc_address_vectors);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
