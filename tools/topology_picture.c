@@ -24,7 +24,7 @@
 #define HOST_MAX 34u   /* a host with its number is as wide as this where there is room, */
 #define HOST_MIN 20u   /* and at least this; otherwise */
 #define HOST_SMALL 10u /* it is a cell */
-#define HOST_ROW 110u   /* between leaves and hosts that are drawn with their cables */
+#define HOST_ROW 110u  /* between leaves and hosts that are drawn with their cables */
 #define HOT_MAX 10u
 #define HOT_PPM 500000u /* from half of the line rate on a link may be called hot */
 
@@ -85,10 +85,18 @@ static int take(struct picture *p, const struct bf_trace_record *rec)
 		const char *name;
 		uint64_t *value;
 	} fields[] = {
-		{ "packets", &l.packets },     { "bytes", &l.bytes },           { "dropped", &l.dropped },
-		{ "marked", &l.marked },       { "pauses", &l.pauses },         { "pause_ps", &l.pause_ps },
-		{ "busy_ps", &l.busy_ps },     { "queue_max", &l.queue_max },   { "queue_mean", &l.queue_mean },
-		{ "gbps", &gbps },             { "kind", &kind },               { "up", &up },
+		{ "packets", &l.packets },
+		{ "bytes", &l.bytes },
+		{ "dropped", &l.dropped },
+		{ "marked", &l.marked },
+		{ "pauses", &l.pauses },
+		{ "pause_ps", &l.pause_ps },
+		{ "busy_ps", &l.busy_ps },
+		{ "queue_max", &l.queue_max },
+		{ "queue_mean", &l.queue_mean },
+		{ "gbps", &gbps },
+		{ "kind", &kind },
+		{ "up", &up },
 	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(fields); i++)
@@ -270,13 +278,15 @@ static uint32_t host_y(const struct picture *p, const struct host *h)
 	return leaf_y(p) + BOX_HEIGHT + (p->small ? 18 : HOST_ROW) + h->row * p->cell;
 }
 
-/* A stroke from (x0, y0) to (x1, y1), to the side of the cable's middle; lettered ones get a disc where nobody meets. */
+/* A stroke from (x0, y0) to (x1, y1), to the side of the cable's middle; lettered ones get a disc where nobody meets.
+ */
 static void draw_link(FILE *out, const struct link *l, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, double side)
 {
 	double width = 0.8 + l->load_ppm * 4.2 / 1000000;
 
-	fprintf(out, "<path d=\"M%.1f %uL%.1f %u\" stroke=\"#%06x\" stroke-width=\"%.1f\"%s/>\n", x0 + side, y0, x1 + side, y1,
-		l->up ? colour(l->load_ppm) : 0xbe1622, l->up ? width : 1.5, l->up ? "" : " stroke-dasharray=\"4 4\"");
+	fprintf(out, "<path d=\"M%.1f %uL%.1f %u\" stroke=\"#%06x\" stroke-width=\"%.1f\"%s/>\n", x0 + side, y0,
+		x1 + side, y1, l->up ? colour(l->load_ppm) : 0xbe1622, l->up ? width : 1.5,
+		l->up ? "" : " stroke-dasharray=\"4 4\"");
 }
 
 static void draw_letter(FILE *out, char letter, double x, double y)
@@ -292,7 +302,8 @@ static void draw_uplinks(const struct picture *p, FILE *out, bool letters)
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct link *l = &p->links[i];
 		bool up = l->kind == BF_LINK_UP;
-		int64_t leaf = number_of(up ? l->from : l->to, "leaf"), spine = number_of(up ? l->to : l->from, "spine");
+		int64_t leaf = number_of(up ? l->from : l->to, "leaf"),
+			spine = number_of(up ? l->to : l->from, "spine");
 		double x0, x1, at;
 
 		if ((!up && l->kind != BF_LINK_DOWN) || leaf < 0 || spine < 0 || (letters && !l->letter))
@@ -334,11 +345,12 @@ static void draw_hosts(const struct picture *p, FILE *out)
 		const struct host *h = &p->hosts[i];
 		uint32_t x = host_x(p, h), y = host_y(p, h), half = p->cell / 2 - 1, tall = p->small ? p->cell - 2 : 18;
 
-		fprintf(out,
-			"<g><title>%s: sends %u %%, gets %u %%</title><rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
-			"fill=\"#%06x\"/><rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%06x\"/></g>\n",
-			h->name, load_of(h->from) / 10000, load_of(h->to) / 10000, x - half, y, half, tall,
-			colour(load_of(h->from)), x, y, half, tall, colour(load_of(h->to)));
+		fprintf(
+		    out,
+		    "<g><title>%s: sends %u %%, gets %u %%</title><rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+		    "fill=\"#%06x\"/><rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%06x\"/></g>\n",
+		    h->name, load_of(h->from) / 10000, load_of(h->to) / 10000, x - half, y, half, tall,
+		    colour(load_of(h->from)), x, y, half, tall, colour(load_of(h->to)));
 		if (!p->small)
 			fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"n\">%s</text>\n", x, y + 31,
 				strncmp(h->name, "host", 4) == 0 ? h->name + 4 : h->name);
@@ -371,7 +383,8 @@ static void draw_box(FILE *out, uint32_t x, uint32_t y, uint32_t room, const cha
 	fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" rx=\"4\" fill=\"#2f3e4d\"/>", x - width / 2, y,
 		width, BOX_HEIGHT);
 	if (room >= ROOM_FOR_NUMBER)
-		fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"b\">%s%u</text>", x, y + 17, room > 60 ? what : "", number);
+		fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"b\">%s%u</text>", x, y + 17, room > 60 ? what : "",
+			number);
 	else if (number % 4 == 0)
 		fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"n\">%u</text>", x, y + BOX_HEIGHT + 11, number);
 	fprintf(out, "\n");
@@ -390,8 +403,8 @@ static void draw_switches(const struct picture *p, FILE *out)
 static void draw_scale(FILE *out, uint32_t right)
 {
 	for (uint32_t i = 0; i < 50; i++)
-		fprintf(out, "<rect x=\"%u\" y=\"26\" width=\"4\" height=\"10\" fill=\"#%06x\"/>\n", right - 200 + i * 4,
-			colour(i * 20000));
+		fprintf(out, "<rect x=\"%u\" y=\"26\" width=\"4\" height=\"10\" fill=\"#%06x\"/>\n",
+			right - 200 + i * 4, colour(i * 20000));
 	fprintf(out,
 		"<text x=\"%u\" y=\"52\" class=\"t\">idle</text><text x=\"%u\" y=\"52\" class=\"t e\">sending all the "
 		"time</text>\n",
@@ -411,9 +424,11 @@ static void put_size(FILE *out, uint64_t bytes)
 static void describe(FILE *out, const struct link *l, uint32_t y)
 {
 	draw_letter(out, l->letter, LEFT + 8, y - 4.0);
-	fprintf(out, "<text x=\"%u\" y=\"%u\"><tspan font-weight=\"600\">%s to %s</tspan> %s%u.%u %% of %u Gb/s, queue up to ",
-		LEFT + 26, y, l->from, l->to, l->up ? "" : "(down at the end) ", l->load_ppm / 10000,
-		l->load_ppm / 1000 % 10, l->gbps);
+	fprintf(
+	    out,
+	    "<text x=\"%u\" y=\"%u\"><tspan font-weight=\"600\">%s to %s</tspan> %s%u.%u %% of %u Gb/s, queue up to ",
+	    LEFT + 26, y, l->from, l->to, l->up ? "" : "(down at the end) ", l->load_ppm / 10000,
+	    l->load_ppm / 1000 % 10, l->gbps);
 	put_size(out, l->queue_max);
 	fprintf(out, ", on average ");
 	put_size(out, l->queue_mean);
@@ -435,15 +450,16 @@ static void draw(struct picture *p, FILE *out, struct link **hot)
 	p->height = foot + 24 + nhot * 22;
 	for (uint32_t i = 0; i < p->nhosts; i++)
 		bytes += p->hosts[i].to ? p->hosts[i].to->bytes : 0;
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" height=\"%u\">\n"
-		"<style>text{font-family:system-ui,sans-serif;fill:#2b2a27;font-size:13px}.t{font-size:11px;fill:#6b675f}"
-		".e{text-anchor:end}.T{font-size:19px;font-weight:600}.b{fill:#fff;font-size:12px;text-anchor:middle}"
-		".n{font-size:10px;fill:#6b675f;text-anchor:middle}.l{font-size:11px;font-weight:600;text-anchor:middle}"
-		"</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-		"<text x=\"%u\" y=\"34\" class=\"T\">%u hosts' links, %u leaves, %u spines</text>\n"
-		"<text x=\"%u\" y=\"56\" class=\"t\">",
-		p->width, p->height, p->width, p->height, LEFT, p->nhosts, p->leaves, p->spines, LEFT);
+	fprintf(
+	    out,
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" height=\"%u\">\n"
+	    "<style>text{font-family:system-ui,sans-serif;fill:#2b2a27;font-size:13px}.t{font-size:11px;fill:#6b675f}"
+	    ".e{text-anchor:end}.T{font-size:19px;font-weight:600}.b{fill:#fff;font-size:12px;text-anchor:middle}"
+	    ".n{font-size:10px;fill:#6b675f;text-anchor:middle}.l{font-size:11px;font-weight:600;text-anchor:middle}"
+	    "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+	    "<text x=\"%u\" y=\"34\" class=\"T\">%u hosts' links, %u leaves, %u spines</text>\n"
+	    "<text x=\"%u\" y=\"56\" class=\"t\">",
+	    p->width, p->height, p->width, p->height, LEFT, p->nhosts, p->leaves, p->spines, LEFT);
 	put_size(out, bytes);
 	fprintf(out,
 		" arrived in %llu.%03llu us. Left: what goes up, or what a host sends. Right: down, or what "
@@ -459,7 +475,8 @@ static void draw(struct picture *p, FILE *out, struct link **hot)
 	draw_uplinks(p, out, true);
 	draw_host_letters(p, out);
 	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"t\">%s</text>\n", LEFT, foot - 6,
-		nhot ? "Links that stand out:" : "No link was busy for half of the time, lost, marked or stopped anything.");
+		nhot ? "Links that stand out:"
+		     : "No link was busy for half of the time, lost, marked or stopped anything.");
 	for (uint32_t i = 0; i < nhot; i++)
 		describe(out, hot[i], foot + 18 + i * 22);
 	fprintf(out, "</svg>\n");
@@ -483,9 +500,10 @@ int bf_topology_picture(struct bf_trace *t, FILE *out, struct bf_error *err)
 	int rc = read_all(&p, t);
 
 	if ((!rc || rc == -EBADMSG) && !p.n)
-		rc = rc ? rc :
-			  bf_fail(err, -ENOENT,
-				  "there is no topology to draw: a run with --topology and records of class net has one");
+		rc = rc ? rc
+			: bf_fail(
+			      err, -ENOENT,
+			      "there is no topology to draw: a run with --topology and records of class net has one");
 	else if (!rc || rc == -EBADMSG) {
 		hot = calloc(p.n, sizeof(struct link *));
 		if (!hot || arrange(&p))

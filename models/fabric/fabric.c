@@ -76,14 +76,10 @@ static int attach_stats(struct bf_port *p)
 		const char *part, *unit;
 		const uint64_t *field;
 	} stats[] = {
-		{ "tx_packets", "", &p->info.tx_packets },
-		{ "tx_bytes", "B", &p->info.tx_bytes },
-		{ "rx_packets", "", &p->info.rx_packets },
-		{ "rx_bytes", "B", &p->info.rx_bytes },
-		{ "lost_injected", "", &p->own_lost.injected },
-		{ "lost_no_route", "", &p->own_lost.no_route },
-		{ "lost_link_down", "", &p->own_lost.link_down },
-		{ "lost_overflow", "", &p->own_lost.overflow },
+		{ "tx_packets", "", &p->info.tx_packets },        { "tx_bytes", "B", &p->info.tx_bytes },
+		{ "rx_packets", "", &p->info.rx_packets },        { "rx_bytes", "B", &p->info.rx_bytes },
+		{ "lost_injected", "", &p->own_lost.injected },   { "lost_no_route", "", &p->own_lost.no_route },
+		{ "lost_link_down", "", &p->own_lost.link_down }, { "lost_overflow", "", &p->own_lost.overflow },
 	};
 	int status = 0;
 

@@ -13,7 +13,7 @@
 #include "models/fabric/net_internal.h"
 #include "sim/bytes.h"
 
-#define MAGIC 0x30464642u /* "BFF0" */
+#define MAGIC 0x30464642u                 /* "BFF0" */
 #define IP_END (BF_ROCE_TOS_OFFSET + 19u) /* switches read the IPv4 header */
 
 enum what { FRAME, ARRIVAL, ANNOUNCEMENT, WHATS };

@@ -11,6 +11,7 @@
 #include "models/fabric/records.h"
 #include "sim/stats.h"
 
+#define LEAVES_MAX 1024u
 #define CHANGE_EARLY_PS 2u /* ahead of what lands, which is 1 ps early */
 
 static uint64_t ps_of(uint64_t gbps)
@@ -33,7 +34,8 @@ static int attach_stats(struct bf_hop *h)
 	int rc = 0;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(stats) && !rc; i++)
-		rc = bf_stats_attach_part(h->net->fabric->sim, h, h->name, stats[i].part, stats[i].unit, stats[i].field);
+		rc =
+		    bf_stats_attach_part(h->net->fabric->sim, h, h->name, stats[i].part, stats[i].unit, stats[i].field);
 	return rc;
 }
 
@@ -97,8 +99,9 @@ int bf_fabric_set_topology(struct bf_fabric *f, const struct bf_topology *t)
 		return bf_fail(&f->sim->error, -EBUSY, "fabric: a topology is set once, before the first port");
 	if (t->kind == BF_TOPOLOGY_SWITCH)
 		return 0;
-	if (!t->leaves || !t->rails || !t->host_gbps || !t->up_gbps || t->spines > BF_NET_SPINES_MAX ||
-	    t->latency_ps <= CHANGE_EARLY_PS || t->detect_ps < t->latency_ps)
+	if (!t->leaves || !t->rails || t->leaves * t->rails > LEAVES_MAX || t->spines > BF_NET_SPINES_MAX ||
+	    !t->hosts_per_leaf || !t->host_gbps || !t->up_gbps || t->latency_ps <= CHANGE_EARLY_PS ||
+	    t->detect_ps < t->latency_ps)
 		return bf_fail(&f->sim->error, -EINVAL, "fabric: no topology text gives these values");
 	n = calloc(1, sizeof(*n));
 	if (!n)
@@ -184,8 +187,8 @@ int bf_net_place(struct bf_net *n, struct bf_port *p)
 	int rc;
 
 	if (rail >= n->t.rails || p->host / n->t.hosts_per_leaf >= n->t.leaves)
-		return bf_fail(&n->fabric->sim->error, -EINVAL, "fabric: port '%s': the topology has no host %u, rail %u",
-			       p->name, p->host, p->rail);
+		return bf_fail(&n->fabric->sim->error, -EINVAL,
+			       "fabric: port '%s': the topology has no host %u, rail %u", p->name, p->host, p->rail);
 	pair = calloc(1, sizeof(*pair));
 	if (!pair)
 		return -ENOMEM;

@@ -42,7 +42,7 @@ static void start(struct bf_hop *h)
 	q->first = h->wire->next;
 	q->bytes -= h->wire->len;
 	if (!q->first)
-		h->waiting &= (uint8_t)~(1u << h->wire->priority);
+		h->waiting &= (uint8_t) ~(1u << h->wire->priority);
 	took = bf_wire_ps(h->ps_per_kib, h->wire->len);
 	h->load.busy_ps += took;
 	bf_sim_after(sim_of(h), &h->done, took);

@@ -2,8 +2,8 @@
  * Switches and the links between them: what a topology of several switches is made of.
  *
  * A hop is one direction of a link: queues by priority at its sender, the frame that is being sent, and what its
- * receiver knows of it. A frame goes: port or switch -> queue of a hop (net_hop.c) -> its last bit leaves -> one latency
- * later it lands at the other end (net_switch.c), is routed, admitted, marked and queued again.
+ * receiver knows of it. A frame goes: port or switch -> queue of a hop (net_hop.c) -> its last bit leaves -> one
+ * latency later it lands at the other end (net_switch.c), is routed, admitted, marked and queued again.
  *
  * Everything that comes to a switch or port from outside lands there 1 ps early and is handled one event later, in
  * order of id. What a switch does in a picosecond is therefore: first frames finish leaving, then arrivals by id; and

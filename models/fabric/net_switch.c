@@ -66,7 +66,8 @@ static void set_ce(uint8_t *frame)
 	uint32_t before = bf_get_be16(frame + BF_ROCE_ETH_LEN), sum;
 
 	frame[IP_TOS] |= ECN_MASK;
-	sum = (uint32_t)(uint16_t)~bf_get_be16(frame + IP_SUM) + (uint16_t)~before + bf_get_be16(frame + BF_ROCE_ETH_LEN);
+	sum =
+	    (uint32_t)(uint16_t)~bf_get_be16(frame + IP_SUM) + (uint16_t)~before + bf_get_be16(frame + BF_ROCE_ETH_LEN);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	bf_put_be16(frame + IP_SUM, (uint16_t)~sum);
@@ -80,8 +81,7 @@ static bool mark(struct bf_switch *sw, struct bf_hop *h, struct bf_packet *pkt)
 
 	if (!t->ecn || depth < t->kmin || !(pkt->data[IP_TOS] & ECN_MASK))
 		return false;
-	if (depth < t->kmax &&
-	    bf_rng_below(&sw->rng, (t->kmax - t->kmin) * 100) >= t->pmax * (depth - t->kmin))
+	if (depth < t->kmax && bf_rng_below(&sw->rng, (t->kmax - t->kmin) * 100) >= t->pmax * (depth - t->kmin))
 		return false;
 	set_ce(pkt->data);
 	h->load.marked++;

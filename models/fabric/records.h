@@ -23,8 +23,8 @@ BF_RECORD_DECLARE(packet, 200, BF_CLASS_NET, BF_REC_PACKET_FIELDS);
 BF_RECORD_DECLARE(link, 201, BF_CLASS_NET, BF_REC_LINK_FIELDS);
 
 /*
- * A frame joined the queue of a link of a topology (the actor), which then holds `depth` bytes of its priority. `marked`:
- * it got an ECN mark. Frames that a switch loses are `packet` records of the link.
+ * A frame joined the queue of a link of a topology (the actor), which then holds `depth` bytes of its priority.
+ * `marked`: it got an ECN mark. Frames that a switch loses are `packet` records of the link.
  */
 #define BF_REC_HOP_FIELDS(F)                                                                                         \
 	F(u64, packet, HEX, "")                                                                                      \

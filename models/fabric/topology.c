@@ -130,8 +130,8 @@ static int parse_option(const struct bf_rules *p, struct bf_topology *t, struct 
 	if (rc)
 		return rc;
 	if (value < o->min || value > o->max)
-		return bf_rules_fail(p, equals + 1, "'%s' is out of range (%" PRIu64 " to %" PRIu64 ")", o->name, o->min,
-				     o->max);
+		return bf_rules_fail(p, equals + 1, "'%s' is out of range (%" PRIu64 " to %" PRIu64 ")", o->name,
+				     o->min, o->max);
 	set(t, o, value);
 	return 0;
 }

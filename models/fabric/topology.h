@@ -27,8 +27,8 @@
  * published ones where there are any (kmin, kmax, pmax: Zhu et al., "Congestion Control for Large-Scale RDMA
  * Deployments", SIGCOMM 2015, scaled from 40G) and otherwise assumed.
  *
- * Switches store and forward. A frame's priority is the upper three bits of its DSCP; of the frames that wait for a link
- * the highest priority goes first. Leaves spread flows over the spines that lead to the destination by a hash of
+ * Switches store and forward. A frame's priority is the upper three bits of its DSCP; of the frames that wait for a
+ * link the highest priority goes first. Leaves spread flows over the spines that lead to the destination by a hash of
  * addresses and UDP source port, seeded by switch; when the set of working links changes (detect later, everywhere at
  * once) flows move. With pfc every priority is lossless as long as the buffer holds xoff and what is under way for each
  * neighbour: links stay stopped until xon (frames that renew a pause are not modelled). Marking follows the depth of

@@ -254,8 +254,8 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	if (BF_UNLIKELY(p->fabric->net != NULL)) {
 		pkt->at_ps = sim->now_ps;
 	} else {
-		p->tx_free_ps = (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) +
-				bf_wire_ps(p->ps_per_kib, pkt->len);
+		p->tx_free_ps =
+		    (p->tx_free_ps > sim->now_ps ? p->tx_free_ps : sim->now_ps) + bf_wire_ps(p->ps_per_kib, pkt->len);
 		pkt->at_ps = p->tx_free_ps + p->latency_ps;
 	}
 	if (BF_UNLIKELY(pkt->at_ps < p->order_ps))
@@ -382,7 +382,7 @@ static void on_landed(struct bf_event *ev)
 void bf_port_init_lanes(struct bf_port *p)
 {
 	static bf_event_fn *const fire[LANES] = {
-		[TO_SWITCH] = on_at_switch,	 [LATE] = on_at_switch,	   [TO_GATEWAY] = on_leaves,
+		[TO_SWITCH] = on_at_switch,    [LATE] = on_at_switch,  [TO_GATEWAY] = on_leaves,
 		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived, [LANDING] = on_landed,
 	};
 

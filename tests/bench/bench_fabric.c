@@ -1,6 +1,7 @@
 /*
- * What a packet costs: building it, its ICRC, its way through the fabric, parsing it; beside a memcpy of its bytes. Then
- * its way alone, in fabrics of many ports: every port sends to every other in turn, and no receiver looks at anything.
+ * What a packet costs: building it, its ICRC, its way through the fabric, parsing it; beside a memcpy of its bytes.
+ * Then its way alone, in fabrics of many ports: every port sends to every other in turn, and no receiver looks at
+ * anything.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -137,8 +138,13 @@ static void build_many(struct many *m, const char *text, uint32_t nports)
 		exit(1);
 	for (uint32_t i = 0; i < nports; i++) {
 		char name[16];
-		struct bf_port_opts opts = { .name = name, .ipv4 = i + 1, .latency_ps = 150 * BF_NS,
-					     .ps_per_kib = 20480, .rx = ignore, .owner = &m->received, .host = i };
+		struct bf_port_opts opts = { .name = name,
+					     .ipv4 = i + 1,
+					     .latency_ps = 150 * BF_NS,
+					     .ps_per_kib = 20480,
+					     .rx = ignore,
+					     .owner = &m->received,
+					     .host = i };
 
 		snprintf(name, sizeof(name), "nic%u.p1", i);
 		if (bf_fabric_attach(m->fabric, &opts, &m->ports[i]))

@@ -103,8 +103,15 @@ static inline void rig_attach(struct rig *r, uint32_t rank, uint32_t host, const
 	uint32_t rails = t->kind == BF_TOPOLOGY_RAIL ? (uint32_t)t->rails : 1;
 	char name[16];
 	struct bf_port_opts opts = {
-		.name = name, .ipv4 = rig_ip(host), .latency_ps = 150 * BF_NS, .ps_per_kib = 20480, .rx = rig_rx,
-		.link = rig_link, .owner = &r->ports[host], .host = host / rails, .rail = host % rails,
+		.name = name,
+		.ipv4 = rig_ip(host),
+		.latency_ps = 150 * BF_NS,
+		.ps_per_kib = 20480,
+		.rx = rig_rx,
+		.link = rig_link,
+		.owner = &r->ports[host],
+		.host = host / rails,
+		.rail = host % rails,
 	};
 	int rc;
 
@@ -167,8 +174,12 @@ static inline void rig_send(struct rig *r, uint32_t from, uint32_t to, uint32_t 
 			    uint32_t seq)
 {
 	struct bf_packet *pkt = bf_packet_alloc(r->fabric[rig_rank(r, from)]);
-	struct bf_roce_path_opts opts = { .src_ipv4 = rig_ip(from), .dst_ipv4 = rig_ip(to), .ttl = 64,
-					  .udp_src_port = (uint16_t)(0xc000 + flow), .dscp = tos >> 2, .ecn = tos & 3 };
+	struct bf_roce_path_opts opts = { .src_ipv4 = rig_ip(from),
+					  .dst_ipv4 = rig_ip(to),
+					  .ttl = 64,
+					  .udp_src_port = (uint16_t)(0xc000 + flow),
+					  .dscp = tos >> 2,
+					  .ecn = tos & 3 };
 	struct bf_roce q = { .opcode = BF_RC_WRITE_ONLY, .payload_len = len, .psn = seq };
 	struct bf_roce_path path;
 	uint32_t at;

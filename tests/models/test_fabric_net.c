@@ -228,7 +228,9 @@ START_TEST(a_marked_frame_still_checks)
 {
 	struct rig *r = rig_new(LEAF_SPINE "kmin=0 kmax=8K pmax=100", 15, 1, NULL);
 	uint64_t marked = 0;
-	struct bf_port_opts opts = { .name = "judge", .ipv4 = 0x0a000010, .rx = parse_it, .owner = &marked, .host = 15 };
+	struct bf_port_opts opts = {
+		.name = "judge", .ipv4 = 0x0a000010, .rx = parse_it, .owner = &marked, .host = 15
+	};
 	struct bf_port *judge;
 
 	bad_frames = 0;
