@@ -220,7 +220,8 @@ static int read_prefix(const struct pair *p, char out[24])
 
 	if (!len || len >= 24)
 		return bad(p, "1 to 23 characters");
-	memcpy(out, p->value, len + 1);
+	memset(out, 0, 24);
+	memcpy(out, p->value, len);
 	return 0;
 }
 
