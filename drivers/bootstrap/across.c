@@ -164,9 +164,9 @@ int bf_across_begin(struct bf_across *a, struct bf_boot *ranks, struct bf_meet *
 	for (uint32_t r = 0; r < ranks->npes; r++) {
 		const struct bf_across_say *s = &a->said[r];
 
-		if (s->first != next || s->count > npes - next)
-			return bf_fail(m->err, -EPROTO, "rank %u has PEs %u to %u of %u, expected them from %u on", r,
-				       s->first, s->first + s->count, npes, next);
+		if (s->first != next || s->count > npes - next || !s->count)
+			return bf_fail(m->err, -EPROTO, "rank %u has %u PEs from %u on, of %u; expected some from %u on", r,
+				       s->count, s->first, npes, next);
 		next += s->count;
 		a->count[r] = s->count;
 		a->most = s->count > a->most ? s->count : a->most;
@@ -176,6 +176,12 @@ int bf_across_begin(struct bf_across *a, struct bf_boot *ranks, struct bf_meet *
 	m->exchange = exchange;
 	m->exchange_arg = a;
 	return 0;
+}
+
+/* Which failure tells most: a PE's own, two that do not agree, somebody is gone. */
+static int weight_of(const struct outcome *o)
+{
+	return !o->cut ? 0 : o->rc == -ECONNRESET ? 2 : 1;
 }
 
 int bf_across_end(struct bf_across *a, struct bf_meet *m, int rc, uint32_t pe)
@@ -198,7 +204,7 @@ int bf_across_end(struct bf_across *a, struct bf_meet *m, int rc, uint32_t pe)
 	if (rc)
 		rc = lose(a, rc);
 	for (uint32_t r = 0; !rc && r < a->ranks->npes; r++)
-		if (all[r].rc && (!first || (first->cut && !all[r].cut)))
+		if (all[r].rc && (!first || weight_of(&all[r]) < weight_of(first)))
 			first = &all[r];
 	if (first)
 		rc = bf_fail(m->err, first->rc, "%.*s", (int)sizeof(first->text) - 1, first->text);

@@ -79,7 +79,8 @@ int bf_boot_buf_reserve(struct bf_boot_buf *buf, size_t bytes);
  * -ECONNRESET only because another one gave up. A PE that returns non-zero counts as having given up.
  *
  * With `ranks` (may be NULL) the PEs are spread over processes: `ranks` is a handle whose PEs are the processes, this
- * one runs PEs first..first + count - 1 of `npes`, and collective calls go across.
+ * one runs PEs first..first + count - 1 of `npes` (at least one, in order of process), and collective calls go across.
+ * All processes return the same.
  */
 typedef int bf_boot_fn(struct bf_boot *boot, void *arg);
 int bf_boot_local_run(uint32_t npes, bf_boot_fn *fn, void *arg, struct bf_error *err);

@@ -6,8 +6,6 @@
 #ifdef BELFRY_HAVE_LIBUV
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,32 +172,6 @@ static void receive_from(struct bf_conn *c, uint32_t op, const struct leg *leg)
 	uv_read_start(&c->u.stream, alloc_room, on_bytes);
 }
 
-/*
- * Writing to a peer that is gone must not end this process. The signal is this thread's own, so it can be held back and
- * taken away without touching what the program does with it.
- */
-static void hold_sigpipe(sigset_t *before)
-{
-	sigset_t pipe;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, before);
-}
-
-static void release_sigpipe(const struct bf_sockets *s, const sigset_t *before)
-{
-	const struct timespec now = { 0 };
-	sigset_t pipe;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	if (s->broken && !sigismember(before, SIGPIPE))
-		while (sigtimedwait(&pipe, NULL, &now) == SIGPIPE)
-			continue;
-	pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
 /* A message to each peer and one from each. `legs`: [ranks]. */
 static int transfer(struct bf_sockets *s, uint32_t op, const struct leg *legs)
 {
@@ -223,9 +195,9 @@ static int call(struct bf_sockets *s, uint32_t op, const struct leg *legs)
 	sigset_t before;
 	int rc;
 
-	hold_sigpipe(&before);
+	bf_sigpipe_hold(&before);
 	rc = transfer(s, op, legs);
-	release_sigpipe(s, &before);
+	bf_sigpipe_release(&before, s->broken != 0);
 	return rc;
 }
 
@@ -234,9 +206,9 @@ static int fail(struct bf_sockets *s, int rc, const char *why)
 {
 	sigset_t before;
 
-	hold_sigpipe(&before);
+	bf_sigpipe_hold(&before);
 	give_up(s, rc, why);
-	release_sigpipe(s, &before);
+	bf_sigpipe_release(&before, s->broken != 0);
 	return rc;
 }
 

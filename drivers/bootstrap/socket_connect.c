@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,28 @@
 #define WAIT_MS 30000u
 
 static int call_peer(struct bf_sockets *s, uint32_t rank);
+
+void bf_sigpipe_hold(sigset_t *before)
+{
+	sigset_t pipe;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, before);
+}
+
+void bf_sigpipe_release(const sigset_t *before, bool take)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	if (take && !sigismember(before, SIGPIPE))
+		while (sigtimedwait(&pipe, NULL, &now) == SIGPIPE)
+			continue;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
 
 static void on_conn_closed(uv_handle_t *h)
 {
@@ -304,6 +327,7 @@ static void end_connecting(struct bf_sockets *s)
 int bf_sockets_connect(struct bf_sockets *s, const char *address, uint64_t wait_ms)
 {
 	int rc = uv_loop_init(&s->loop);
+	sigset_t before;
 
 	if (rc)
 		return bf_fail(s->err, rc, "event loop: %s", uv_strerror(rc));
@@ -318,7 +342,9 @@ int bf_sockets_connect(struct bf_sockets *s, const char *address, uint64_t wait_
 		uv_update_time(&s->loop);
 		s->deadline_ms = uv_now(&s->loop) + (wait_ms ? wait_ms : WAIT_MS);
 		uv_timer_start(&s->timer, on_retry, 0, RETRY_MS);
+		bf_sigpipe_hold(&before);
 		uv_run(&s->loop, UV_RUN_DEFAULT);
+		bf_sigpipe_release(&before, true);
 		rc = s->broken;
 	}
 	end_connecting(s);

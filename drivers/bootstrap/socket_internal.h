@@ -2,6 +2,7 @@
 #ifndef BELFRY_DRIVERS_BOOTSTRAP_SOCKET_INTERNAL_H
 #define BELFRY_DRIVERS_BOOTSTRAP_SOCKET_INTERNAL_H
 
+#include <signal.h>
 #include <uv.h>
 
 #include "drivers/bootstrap/socket.h"
@@ -62,5 +63,12 @@ int bf_sockets_connect(struct bf_sockets *s, const char *address, uint64_t wait_
 void bf_sockets_free(struct bf_sockets *s);
 
 void bf_conn_close(struct bf_conn *c);
+
+/*
+ * Writing to a peer that is gone must not end this process. The signal is this thread's own, so it can be held back and
+ * taken away (`take`: it may have come) without touching what the program does with it.
+ */
+void bf_sigpipe_hold(sigset_t *before);
+void bf_sigpipe_release(const sigset_t *before, bool take);
 
 #endif
