@@ -8,6 +8,8 @@ extern const struct bf_command bf_cmd_replay;
 extern const struct bf_command bf_cmd_explore;
 extern const struct bf_command bf_cmd_life;
 extern const struct bf_command bf_cmd_stats;
+extern const struct bf_command bf_cmd_lint;
+extern const struct bf_command bf_cmd_rules;
 extern const struct bf_command bf_cmd_import;
 extern const struct bf_command bf_cmd_dump;
 extern const struct bf_command bf_cmd_diff;
@@ -22,6 +24,7 @@ int main(int argc, char **argv)
 	/* In the order in which the overview shows them. */
 	static const struct bf_command *const commands[] = {
 		&bf_cmd_run,    &bf_cmd_launch, &bf_cmd_replay, &bf_cmd_explore, &bf_cmd_life,   &bf_cmd_stats,
+		&bf_cmd_lint,   &bf_cmd_rules,
 		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
 		&bf_cmd_check,  &bf_cmd_serve,  &bf_cmd_doctor,  NULL,
 	};

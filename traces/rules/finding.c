@@ -284,3 +284,11 @@ const struct bf_unable *bf_rules_unable(const struct bf_rules *r, uint32_t i)
 {
 	return i < r->nunable ? &r->unable[i] : NULL;
 }
+
+const struct bf_rule_about *bf_rules_judging(const struct bf_rules *r, uint32_t i)
+{
+	for (uint32_t k = 0; k < r->nruns; k++)
+		if (family_present(r, r->runs[k].rule) && i-- == 0)
+			return &r->runs[k].rule->about;
+	return NULL;
+}

@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_mlx5_dbrec_index = {
 	},
 	.rank = BF_RANK_INDEX,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
 	.on = on,
 };

@@ -80,7 +80,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 	},
 	.rank = BF_RANK_INDEX + 1,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_store_visible, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_ibgda_post, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_ibgda_build, 0 },
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 };

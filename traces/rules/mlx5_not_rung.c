@@ -38,6 +38,6 @@ const struct bf_rule bf_rule_mlx5_not_rung = {
 	},
 	.rank = BF_RANK_STUCK,
 	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
 	.end_queue = end_queue,
 };

@@ -39,6 +39,6 @@ const struct bf_rule bf_rule_mlx5_poll_early = {
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_poll, BF_SEEN_wqe_done, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
 	.on = on,
 };

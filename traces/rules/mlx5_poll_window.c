@@ -40,6 +40,6 @@ const struct bf_rule bf_rule_mlx5_poll_window = {
 	},
 	.rank = BF_RANK_STUCK,
 	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_post, BF_SEEN_ibgda_poll, BF_SEEN_wqe_done, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
 	.end_queue = end_queue,
 };

@@ -1,0 +1,24 @@
+/* What `belfry lint` has found in several traces, and the forms in which it is handed on. */
+#ifndef BELFRY_TOOLS_LINT_H
+#define BELFRY_TOOLS_LINT_H
+
+#include "tools/findings.h"
+
+struct bf_lint_file {
+	char *path;
+	struct bf_rules *rules; /* finished */
+	struct bf_error err;    /* of a damaged trace, whose rest was read */
+};
+
+struct bf_lint {
+	struct bf_lint_file *files;
+	uint32_t nfiles;
+};
+
+/* SARIF 2.1.0, for code review: one run, whose artifacts are the traces. 0 or -errno with `err` set. */
+int bf_lint_sarif(const struct bf_lint *l, const char *path, struct bf_error *err);
+
+/* JUnit XML, for CI: a suite for each trace, a case for each rule that looked at it. */
+int bf_lint_junit(const struct bf_lint *l, const char *path, struct bf_error *err);
+
+#endif
