@@ -2,7 +2,32 @@
 
 #include "tools/cli.h"
 #include "tools/input.h"
+#include "tools/queue_diff.h"
 #include "traces/diff.h"
+
+static int compare_queues(const struct bf_args *args, struct bf_input *a, struct bf_input *b, struct bf_error *err)
+{
+	struct bf_queue_diff r;
+	struct bf_json j;
+	int rc;
+
+	if (!bf_arg_json(args)) {
+		rc = bf_queue_diff(a->trace, b->trace, stdout, NULL, &r, err);
+	} else {
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		rc = bf_queue_diff(a->trace, b->trace, stdout, &j, &r, err);
+		if (rc < 0)
+			bf_json_text(&j, "error", err->text);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	}
+	if (rc < 0 && bf_arg_json(args))
+		return BF_EXIT_USAGE;
+	if (rc < 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	return rc ? BF_EXIT_FAILED : BF_EXIT_GOOD;
+}
 
 static int compare(const struct bf_args *args, struct bf_input *a, struct bf_input *b)
 {
@@ -19,6 +44,8 @@ static int compare(const struct bf_args *args, struct bf_input *a, struct bf_inp
 
 	if (!rc)
 		rc = bf_input_open(bf_arg_positional(args, 1), b, &err);
+	if (!rc && bf_arg_flag(args, "queues"))
+		return compare_queues(args, a, b, &err);
 	if (!rc)
 		rc = bf_diff(a->trace, b->trace, &o, stdout, &r, &err);
 	if (rc < 0)
@@ -43,6 +70,9 @@ static int diff(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
+	{ .name = "queues",
+	  .kind = BF_OPT_FLAG,
+	  .help = "compare the work of each queue pair, whatever numbers queues have" },
 	{ .name = "ignore-types",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAMES",
@@ -74,7 +104,15 @@ const struct bf_command bf_cmd_diff = {
 	.summary = "compare two traces record by record",
 	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
 		   "divergence is\n"
-		   "a JSON object on a line of its own.",
+		   "a JSON object on a line of its own.\n"
+		   "\n"
+		   "--queues is for runs whose tables have another order (belfry run --layout): queue pairs are matched by\n"
+		   "what they connect, other numbers of queue pairs, completion queues and table entries are named, and\n"
+		   "entries and completions must be the same. belfry replay TRACE --layout does both in one.\n"
+		   "\n"
+		   "  belfry run ibgda-mixed --trace l3.bft\n"
+		   "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
+		   "  belfry diff --queues l3.bft l2.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -12,6 +12,7 @@
 #include "tools/input.h"
 #include "tools/life_out.h"
 #include "tools/profile.h"
+#include "tools/replay_layout.h"
 #include "tools/replay_nvme.h"
 #include "tools/replay_sdma.h"
 #include "traces/pcapng.h"
@@ -498,7 +499,9 @@ static int replay(const struct bf_args *args)
 
 	if (bf_input_peek(path, &f, head, sizeof(head), &len, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (bf_replay_is_nvme(path, f, head, len))
+	if (bf_arg_given(args, "layout"))
+		code = bf_replay_layout(args, path, f);
+	else if (bf_replay_is_nvme(path, f, head, len))
 		code = bf_replay_nvme(args, path, f);
 	else if (bf_replay_is_sdma(path, f, head, len))
 		code = bf_replay_sdma(args, path, f);
@@ -523,6 +526,10 @@ static const struct bf_opt options[] = {
 	  .help = "path MTU, which captures do not tell",
 	  .min = 256,
 	  .max = 4096 },
+	{ .name = "layout",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "l1|l2|l3",
+	  .help = "FILE is the trace of a run with IBGDA: run it again with its tables in this order" },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "20", .help = "divergences to print" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the devices counted" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
@@ -547,6 +554,10 @@ const struct bf_command bf_cmd_replay = {
 		   "SDMA ring (see import sdma-ring) runs on the copy engine of the generation that --profile names "
 		   "(v4, v5, v6,\n"
 		   "v7, v7.1): it tells where the engine stops and why. Exit code 0: no divergence, 1: some.\n"
+		   "\n"
+		   "With --layout, FILE is the trace of a run (belfry run ibgda-..., ll-..., shmem-...): its command, which the\n"
+		   "trace holds, runs again with the tables of queues in another order, and the two are compared as belfry diff\n"
+		   "--queues does: numbers of queues may differ, their work may not.\n"
 		   "\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"
 		   "  belfry replay traces/samples/mix_1.client.jsonl --life=0x100001:25 --pcapng=mix.pcapng",

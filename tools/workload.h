@@ -38,7 +38,7 @@ struct bf_workload {
 	uint32_t op, op_bytes;
 	bool fetch;
 	uint32_t counters;
-	uint32_t flavour, place;
+	uint32_t flavour, layout, place;
 	uint32_t depth, batch, ibuf_slots;
 	uint64_t granule;
 	uint32_t granules_per_mr;
@@ -82,6 +82,8 @@ struct bf_workload {
 	O("fetch", FLAG, NULL, NULL, "ibgda-amo: fetch and check old values", 0, 0, fetch)                           \
 	O("counters", U64, "N", "1", "words on each PE that atomics hit", 1, 1u << 20, counters)                     \
 	O("flavour", ENUM, "nvshmem|deepep", "nvshmem", "whose rules the device code follows", 0, 0, flavour)        \
+	O("layout", ENUM, "l1|l2|l3", "l3", "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive " \
+	  "queues", 0, 0, layout)                                                                                    \
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, place)           \
 	O("depth", U64, "N", "1024", "WQEBBs in a send ring, power of two", 16, 32768, depth)                        \
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, batch)                           \

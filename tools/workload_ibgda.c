@@ -128,6 +128,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 	struct bf_ibgda_layout layout;
 	struct bf_ibgda_host_opts opts = {
 		.flavour = (enum bf_ibgda_flavour)w->flavour,
+		.layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + w->layout),
 		.bugs = w->bugs,
 		.log2_granularity = log2_of(w->granule),
 		.granules_per_mr = w->granules_per_mr,

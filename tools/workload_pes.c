@@ -153,6 +153,7 @@ static int open_world(struct bf_pes_arena *a, struct bf_sink *sink, struct bf_er
 	};
 	const struct bf_ibgda_host_opts host = {
 		.flavour = (enum bf_ibgda_flavour)p->flavour,
+		.layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + p->layout),
 		.bugs = p->bugs,
 		.heap_bytes = p->family->heap_bytes(p),
 		.log2_granularity = (uint32_t)__builtin_ctzll(p->granule),

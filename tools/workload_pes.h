@@ -25,7 +25,7 @@ struct bf_pes {
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */
 	uint64_t seed, limit_ps;
-	uint32_t pes, qps, flavour, place, depth, batch, ibuf_slots;
+	uint32_t pes, qps, flavour, layout, place, depth, batch, ibuf_slots;
 	uint64_t granule;
 	uint32_t granules_per_mr;
 	bool plain_cq;
@@ -40,6 +40,8 @@ struct bf_pes {
 	O("pes", U64, "N", PES, "processing elements, each with memory, GPU and NIC", 2, 4096, P.pes)                  \
 	O("qps", U64, "N", QPS, "queue pairs from each PE to each other; 0: what is needed", 0, 1024, P.qps)           \
 	O("flavour", ENUM, "nvshmem|deepep", FLAVOUR, "whose rules the device code follows", 0, 0, P.flavour)          \
+	O("layout", ENUM, "l1|l2|l3", "l3", "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive "   \
+	  "queues", 0, 0, P.layout)                                                                                    \
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, P.place)           \
 	O("depth", U64, "N", DEPTH, "WQEBBs in a send ring, power of two; 0: what is needed", 0, 32768, P.depth)       \
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, P.batch)                           \
