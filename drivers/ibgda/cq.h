@@ -53,10 +53,12 @@ BF_DEVICE int bf_ibgda_still_pending(const struct bf_ibgda_state *state, uint64_
 	return bf_ibgda_cqe_pending(idx, counter, ncqes);
 }
 
+#define BF_IBGDA_CQE_TAIL 60u
+
 /* Bytes 60-63 of a CQE as one big-endian word: wqe_counter, signature, op_own. One load, so they belong together. */
 BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_state *state, const void *cqe)
 {
-	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + 60, bf_ibgda_scope(state)));
+	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + BF_IBGDA_CQE_TAIL, bf_ibgda_scope(state)));
 }
 
 /* Whether pollers report errors at all: DeepEP's look at the counter only, unless there is a backup to go to. */

@@ -330,9 +330,23 @@ BF_DEVICE int bf_ibgda_fail_over(struct bf_thread *t, const struct bf_ibgda_stat
 	return status;
 }
 
+/* Passes over what a ring of CQEs still says of the failed queue. The ring itself outlives a reset of the queue pair.
+ */
+BF_DEVICE void bf_ibgda_discard_cqes(struct bf_thread *t, struct bf_ibgda_qp *qp)
+{
+	uint64_t head = bf_ld_relaxed64(t, &qp->mvars.cq_head, BF_AT_SYS);
+
+	while (bf_ibgda_plain_owned(
+	    qp, head, bf_htobe32(bf_ld_relaxed32(t, bf_ibgda_plain_cqe(qp, head) + BF_IBGDA_CQE_TAIL, BF_AT_SYS))))
+		head++;
+	bf_st_relaxed32(t, qp->tx_wq.cq->dbrec, bf_htobe32((uint32_t)head & 0xffffffu), BF_AT_SYS);
+	bf_st_relaxed64(t, &qp->mvars.cq_head, head, BF_AT_SYS);
+}
+
 /*
  * A queue that failed begins anew: after the host has reset the queue pair and connected it again (2RST_QP to RTS),
- * cleared its doorbell record and filled its CQ with ones. It stays closed to posters until traffic moves to it.
+ * cleared its doorbell record and, if its CQ is collapsed, filled that with ones. It stays closed to posters until
+ * traffic moves to it.
  */
 BF_DEVICE void bf_ibgda_reopen(struct bf_thread *t, struct bf_ibgda_qp *qp)
 {
@@ -340,8 +354,9 @@ BF_DEVICE void bf_ibgda_reopen(struct bf_thread *t, struct bf_ibgda_qp *qp)
 	const uint64_t ready = bf_ld_relaxed64(t, &mv->ready_head, BF_AT_SYS);
 	const uint64_t begin = (ready + bf_ld_relaxed64(t, &mv->given_up, BF_AT_SYS) + 0xffff) & ~0xffffull;
 
+	if (qp->tx_wq.cq->plain)
+		bf_ibgda_discard_cqes(t, qp);
 	bf_st_relaxed32(t, &mv->status, 0, BF_AT_SYS);
-	bf_st_relaxed64(t, &mv->cq_head, 0, BF_AT_SYS);
 	bf_st_relaxed64(t, &mv->cons_idx, begin, BF_AT_SYS);
 	bf_st_relaxed64(t, &mv->prod_idx, begin, BF_AT_SYS);
 	bf_st_relaxed64(t, &mv->get_tail, begin, BF_AT_SYS);

@@ -149,7 +149,8 @@ int bf_ibgda_reconnect(struct bf_ibgda_transport *t, const struct bf_ibgda_qp *q
 	rc = bf_ibgda_cmd(t, b->nic, BF_MLX5_CMD_2RST_QP, "2RST_QP", in, sizeof(in), NULL);
 	if (rc)
 		return rc;
-	for (uint32_t c = 0; c < ep->block->cqs; c++)
+	/* A ring of CQEs goes on where it is: its owner bits tell new from old. */
+	for (uint32_t c = 0; !t->opts.plain_cq && c < ep->block->cqs; c++)
 		memset(bf_ibgda_cq_at(t, ep->block, ep->slot, c), 0xff, bf_ibgda_cq_bytes(t));
 	memset(bf_ibgda_dbr_at(ep->block, ep->slot), 0, BF_MLX5_DBR_BYTES);
 	return connect_ep(t, b, i - b->first, peer);

@@ -1,6 +1,6 @@
 /*
  * IBGDA: receive queues. A WRITE_IMM consumes an empty receive entry at its target, and its completion there says that
- * the data have arrived (DeepEP's receive patch: entries of 16 bytes, a receive CQ beside the send CQ).
+ * the data have arrived (DeepEP's receive patch: entries of 16 bytes, a receive CQ beside the send CQ, collapsed).
  */
 #ifndef BELFRY_DRIVERS_IBGDA_RECV_H
 #define BELFRY_DRIVERS_IBGDA_RECV_H
