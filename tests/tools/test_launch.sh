@@ -1,0 +1,146 @@
+#!/bin/sh
+# belfry launch: exit codes, endings, signals and output; and that a simulation spread over processes does the same.
+set -eu
+# shellcheck disable=SC2016 # the processes expand their own variables
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+TMPDIR=$work/tmp
+export TMPDIR
+mkdir "$TMPDIR"
+
+fail() {
+	echo "$1" >&2
+	[ ! -s "$work/out" ] || cat "$work/out" >&2
+	[ ! -s "$work/err" ] || cat "$work/err" >&2
+	exit 1
+}
+
+# expect CODE ARGUMENTS...: launches, keeps the outputs, compares the exit code; nothing may be left behind.
+expect() {
+	want=$1
+	shift
+	code=0
+	"$BELFRY" launch "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" -eq "$want" ] || fail "belfry launch $*: exit code $code, not $want"
+	[ -z "$(ls -A "$TMPDIR")" ] || fail "belfry launch $*: left $(ls -A "$TMPDIR")"
+}
+
+says() {
+	grep -qF -- "$1" "$work/out" "$work/err" || fail "the output does not say '$1'"
+}
+
+"$BELFRY" launch -n 2 -- "$BELFRY" run ibgda-put --messages 1 >"$work/out" 2>&1 ||
+	if grep -q 'libuv was not found' "$work/out"; then
+		echo "this build has no libuv"
+		exit 77
+	else
+		fail "two processes do not run"
+	fi
+
+# What processes get and how their output comes.
+expect 0 -n 3 -- sh -c 'echo "$BELFRY_RANK of $BELFRY_RANKS in ${BELFRY_BOOT%%:*}"'
+[ "$(sort "$work/out")" = "0 of 3 in unix
+1 of 3 in unix
+2 of 3 in unix" ] || fail "the environment is not as it must be"
+expect 0 -n 2 --tcp 23456 -- sh -c '[ "$BELFRY_BOOT" = tcp:23456 ]'
+expect 0 -n 2 --prefix -- sh -c 'echo hello; echo trouble >&2; printf "no newline"'
+[ "$(sort "$work/out")" = "[0] hello
+[0] no newline
+[1] hello
+[1] no newline" ] || fail "standard output is not prefixed as it must be"
+[ "$(sort "$work/err")" = "[0] trouble
+[1] trouble" ] || fail "standard error is not prefixed as it must be"
+expect 0 -n 2 -- sh -c '! read -r line' </dev/null
+
+# The first failure is the exit code, and the others do not outlive it.
+expect 7 -n 3 --grace 0s -- sh -c '[ "$BELFRY_RANK" = 1 ] && exit 7; exec sleep 100'
+says 'rank 1 ended with exit code 7'
+expect 7 -n 2 --grace 10s -- sh -c '[ "$BELFRY_RANK" = 1 ] && exit 7; sleep 0.2; touch "'"$work"'/ended"; exit 9'
+[ -e "$work/ended" ] || fail "there was no grace"
+expect 5 -n 2 --grace 0s -- sh -c '[ "$BELFRY_RANK" = 0 ] && exit 5; trap "" TERM; sleep 100 & wait; sleep 100'
+expect 127 -n 2 -- "$work/nothing"
+says 'cannot run'
+expect 0 -n 2 --json -- sh -c 'echo text'
+grep -q '"exit": *0' "$work/out" || fail "no JSON document"
+! grep -q text "$work/out" || fail "the processes write into the document"
+expect 2 -n 0 -- true
+expect 2 -n 2
+
+# One that is killed names itself; in the middle of a simulation the others hear of it instead of waiting.
+expect 137 -n 2 --grace 5s -- sh -c '[ "$BELFRY_RANK" = 1 ] && kill -9 $$; exec sleep 100'
+says 'rank 1 was killed by signal 9'
+expect 137 -n 3 --grace 20s --timeout 60s --prefix -- sh -c '
+	if [ "$BELFRY_RANK" = 2 ]; then
+		"'"$BELFRY"'" run ibgda-put --pes 6 --messages 1000000 --records none >/dev/null &
+		pid=$!
+		sleep 1
+		kill -9 $pid
+		wait $pid
+	else
+		exec "'"$BELFRY"'" run ibgda-put --pes 6 --messages 1000000 --records none
+	fi'
+says 'rank 2 is gone'
+
+# Time and signals.
+expect 124 -n 2 --timeout 200ms -- sleep 100
+says 'the time is over'
+"$BELFRY" launch -n 2 --prefix -- sh -c 'trap "echo told; exit 0" TERM; echo ready; while :; do sleep 0.05; done' \
+	>"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 200); do
+	[ "$(grep -c ready "$work/out")" = 2 ] && break
+	sleep 0.05
+done
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+[ "$code" -eq 143 ] || fail "after SIGTERM the exit code is $code, not 143"
+[ "$(grep -c told "$work/out")" = 2 ] || fail "the signal was not passed on"
+[ -z "$(ls -A "$TMPDIR")" ] || fail "a launch that was told to end left $(ls -A "$TMPDIR")"
+
+# The same hash of each PE, the same time and the same verdict on 1, 2 and 4 processes.
+result() {
+	grep -E '^(good|wrong|deadlock|time limit|error|simulated|PE |all PEs|  .* fired)' "$work/out" |
+		sed 's/, [0-9]* events//'
+}
+same() {
+	code=0
+	"$BELFRY" run "$@" --hashes >"$work/out" 2>&1 || code=$?
+	alone=$(result)
+	[ -n "$alone" ] || fail "belfry run $*: says nothing"
+	for n in 1 2 4; do
+		expect "$code" -n $n --grace 60s -- "$BELFRY" run "$@" --hashes
+		[ "$(result)" = "$alone" ] || {
+			echo "$alone" >&2
+			fail "belfry run $*: $n processes do something else"
+		}
+	done
+}
+for ordering in sc tso gpu adversarial; do
+	for workload in put get amo mixed; do
+		same ibgda-$workload --ordering $ordering --pes 4 --warps 2 --messages 30 --route all
+	done
+done
+same ibgda-put --pes 8 --size 20000 --messages 8 --qps 2 --depth 32 --batch 8
+same ibgda-amo --pes 4 --fetch --op cas --messages 20 --warps 2 --counters 3
+same ibgda-mixed --pes 8 --warps 2 --messages 40 --ack-timeout 6 \
+	--faults 'drop prob=0.02; duplicate prob=0.02; reorder prob=0.02; delay prob=0.02; corrupt prob=0.01'
+same ibgda-put --pes 4 --messages 60 --ack-timeout 6 --faults 'drop on=nic2 skip=7 count=2; link-down prob=0.01 delay=9us'
+same ibgda-put --pes 4 --fill --messages 40 --ordering adversarial --bug dbrec-index
+same ibgda-put --pes 4 --messages 100 --limit 20us
+
+# Statistics of all come together.
+"$BELFRY" run ibgda-put --pes 4 --messages 20 --stats | sed -n '/^statistics/,$p' >"$work/alone"
+expect 0 -n 4 -- "$BELFRY" run ibgda-put --pes 4 --messages 20 --stats
+sed -n '/^statistics/,$p' "$work/out" | diff "$work/alone" - >&2 || fail "the statistics differ"
+
+# What cannot be spread is refused with the reason.
+expect 2 -n 2 -- "$BELFRY" run ibgda-put --pes 4 --faults 'drop skip=3'
+says 'on=NAME'
+expect 2 -n 2 -- "$BELFRY" run ibgda-put --trace "$work/t.bft"
+says '--trace'
+[ ! -e "$work/t.bft" ] || fail "a trace was begun"
+expect 2 -n 2 -- "$BELFRY" run ibgda-put --backend live
+says 'cannot be spread over processes'
+expect 2 -n 4 -- "$BELFRY" run ibgda-put --pes 2
+says 'ranks'
