@@ -138,15 +138,32 @@ int bf_ibgda_failover_launch(struct bf_ibgda_failover *f, uint32_t pe, uint32_t 
 	return rc ? rc : f->be->launch_cpu(f->world, pe, 1, k->supervisor, s);
 }
 
-int bf_ibgda_failover_stop(struct bf_failover_pe *s, const struct bf_failover_end *e)
+static int command(struct bf_failover_pe *s, const struct bf_failover_end *e, enum bf_mlx5_cmd_op op, uint32_t number,
+		   uint8_t *out, size_t len)
 {
-	uint8_t in[16] = { 0 }, out[16] = { 0 };
+	uint8_t in[16] = { 0 };
 	int rc;
 
-	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_2ERR_QP);
-	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, e->qp->qpn);
-	rc = s->f->be->command(s->f->world, s->pe, e->nic, in, sizeof(in), out, sizeof(out));
+	BF_MLX5_SET(in, BF_CMD_OPCODE, (uint32_t)op);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, number);
+	rc = s->f->be->command(s->f->world, s->pe, e->nic, in, sizeof(in), out, len);
 	return rc ? rc : BF_MLX5_GET(out, BF_CMD_OUT_STATUS) != BF_MLX5_CMD_OK ? -EIO : 0;
+}
+
+int bf_ibgda_failover_stop(struct bf_failover_pe *s, const struct bf_failover_end *e)
+{
+	uint8_t out[16] = { 0 };
+
+	return command(s, e, BF_MLX5_CMD_2ERR_QP, e->qp->qpn, out, sizeof(out));
+}
+
+int bf_ibgda_failover_ask_cq(struct bf_failover_pe *s, const struct bf_failover_end *e, uint32_t *producer)
+{
+	uint8_t out[16 + BF_CQC_LEN] = { 0 };
+	const int rc = command(s, e, BF_MLX5_CMD_QUERY_CQ, e->qp->tx_wq.cq->cqn, out, sizeof(out));
+
+	*producer = BF_MLX5_GET(out + 16, BF_CQC_PRODUCER);
+	return rc;
 }
 
 static void add(struct bf_ibgda_failover_totals *to, const struct bf_ibgda_failover_totals *from)

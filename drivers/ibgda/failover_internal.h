@@ -59,6 +59,8 @@ struct bf_ibgda_failover {
 };
 
 /* Puts an end into the error state. 0 or a negative errno. */
+/* The producer index of its send CQ, 24 bits. */
+int bf_ibgda_failover_ask_cq(struct bf_failover_pe *s, const struct bf_failover_end *e, uint32_t *producer);
 int bf_ibgda_failover_stop(struct bf_failover_pe *s, const struct bf_failover_end *e);
 
 /* The two kernels, for each platform: a grid's with a count of its threads at the end, and a supervisor. */

@@ -109,6 +109,27 @@ static void bf_failover_close(struct bf_thread *t, struct bf_failover_pe *s, str
 	rc->moving = true;
 }
 
+/*
+ * A collapsed CQ is full of ones and begins anew by itself. A plain one goes on where the device stands: resetting the
+ * queue pair does not reset its CQ.
+ */
+static void bf_failover_resume_cq(struct bf_thread *t, struct bf_failover_pe *s, struct bf_failover_end *e)
+{
+	const struct bf_ibgda_cq *cq = e->qp->tx_wq.cq;
+	uint32_t producer;
+
+	if (!cq->plain || bf_ibgda_failover_ask_cq(s, e, &producer))
+		return;
+	bf_st_relaxed32(t, cq->dbrec, bf_htobe32(producer), BF_AT_SYS);
+	bf_st_relaxed64(t, &e->qp->mvars.cq_head, producer, BF_AT_SYS);
+}
+
+static void bf_failover_begin_anew(struct bf_thread *t, struct bf_failover_pe *s, struct bf_failover_end *e)
+{
+	bf_ibgda_reopen(t, e->qp);
+	bf_failover_resume_cq(t, s, e);
+}
+
 /* The second half, when there is where to go. */
 static void bf_failover_replay(struct bf_thread *t, struct bf_failover_pe *s, struct bf_failover_rc *rc)
 {
@@ -122,7 +143,7 @@ static void bf_failover_replay(struct bf_thread *t, struct bf_failover_pe *s, st
 	bf_ibgda_release(t, s->state, from->qp, to->qp, status != 0);
 	rc->moving = false;
 	if (from->fresh) {
-		bf_ibgda_reopen(t, from->qp);
+		bf_failover_begin_anew(t, s, from);
 		from->fresh = false;
 	}
 	s->totals.moved++;
@@ -157,7 +178,7 @@ static void bf_failover_bring_back(struct bf_thread *t, struct bf_failover_pe *s
 		return;
 	e->fresh = rc->moving && rc->from == q;
 	if (!e->fresh)
-		bf_ibgda_reopen(t, e->qp);
+		bf_failover_begin_anew(t, s, e);
 	e->count++;
 	s->totals.reconnected++;
 	bf_failover_tell(t, s, rc, q);

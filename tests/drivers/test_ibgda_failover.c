@@ -1,318 +1,454 @@
 /*
- * An RC whose connection fails under load: posters, waiters and the thread that moves the traffic to the backup, under
- * every ordering; what is repeated, what is not, and the way back.
+ * Failover under load: links are cut while traffic runs, and afterwards every byte is where it belongs and every atomic
+ * is accounted for. BELFRY_FAILOVER_SEEDS and BELFRY_FAILOVER_FIRST say how many random runs there are (default 50, from
+ * seed 1); see tests/long/failover.sh.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "drivers/platform/platform_sim.h"
 
 #include "drivers/ibgda/device.h"
+#include "drivers/ibgda/failover_host.h"
+#include "sim/fault.h"
+#include "sim/rng.h"
 #include "tests/drivers/rig.h"
 
-/* A CPU thread of each PE that breaks its connections at a time and moves their traffic. */
-struct guard {
-	struct rig *r;
-	uint32_t pe;
-	uint64_t fail_ns, back_ns; /* when; back_ns 0: never */
-	uint32_t *broken;          /* ends in the error state, of both PEs */
-	uint32_t *mended;          /* ends that are connected again */
-	uint32_t *idle;            /* PEs whose traffic is on backups */
-	struct bf_ibgda_replay replay[4];
-	int over, back;
+enum traffic { PUTS, GETS, ADDS, SIGNALS, TRAFFICS };
+static const char *const traffic_names[] = { "puts", "gets", "adds", "puts with signals" };
+
+#define MESSAGES 60u /* of each warp */
+#define WARPS 2u
+#define QUIET_EVERY 8u
+#define DEPTH 128u
+
+struct run {
+	/* In. */
+	const char *backend, *faults;
+	enum traffic traffic;
+	uint64_t seed;
+	enum bf_ordering ordering;
+	uint32_t npes, ports, bytes, pace_ns;
+	bool no_fail_back, plain_cq;
+	/* Out. */
+	struct bf_ibgda_failover_totals totals;
+	struct bf_world_result result;
+	struct bf_ibgda_mismatch bad;
+	uint64_t wanted, found; /* of atomics: what counters would hold if all were done, and what they hold */
+	uint64_t cuts;
 };
 
-static void to_error(const struct guard *g, const struct bf_ibgda_qp *qp)
+static struct run run_default(enum traffic traffic)
 {
-	uint8_t in[16] = { 0 }, out[16] = { 0 };
-	uint32_t nic, port;
-
-	ck_assert_int_eq(bf_ibgda_host_device(g->r->h, g->pe, qp->dev_idx, &nic, &port), 0);
-	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_2ERR_QP);
-	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
-	ck_assert_int_eq(g->r->be->command(g->r->w, g->pe, nic, in, sizeof(in), out, sizeof(out)), 0);
-	ck_assert_uint_eq(BF_MLX5_GET(out, BF_CMD_OUT_STATUS), BF_MLX5_CMD_OK);
+	return (struct run){ .backend = "sim", .traffic = traffic, .seed = 1, .npes = 2, .ports = 1, .bytes = 1000 };
 }
 
-static void wait_for(struct bf_thread *t, const uint32_t *count, uint32_t n)
+/* ---- puts with signals ---- */
+
+struct signals {
+	struct bf_ibgda_state *state;
+	uint8_t *heap;
+	uint32_t bytes, pace_ns;
+};
+
+/* Heap: what is put, what was put by PE and warp, a counter for each PE and warp. */
+static uint64_t signal_slot(const struct signals *s, uint32_t pe, uint32_t warp, uint32_t message)
 {
-	while (*count < n)
-		bf_pause(t, 300);
+	return ((uint64_t)(pe * WARPS + warp) * MESSAGES + message) * s->bytes;
+}
+static uint64_t signal_source(const struct signals *s)
+{
+	return signal_slot(s, s->state->npes, 0, 0);
+}
+static uint64_t signal_word(const struct signals *s, uint32_t pe, uint32_t warp)
+{
+	return (2 * signal_source(s) + 63) / 64 * 64 + (uint64_t)(pe * WARPS + warp) * 8;
 }
 
-static void guard_rcs(struct bf_thread *t, void *arg)
+static void signal_kernel(struct bf_thread *t, void *arg)
 {
-	struct guard *g = arg;
-	struct bf_ibgda_state *st = g->r->job[g->pe].state;
-	const uint32_t n = st->num_rc_per_pe;
+	const struct signals *s = arg;
+	const struct bf_ibgda_state *st = s->state;
+	const uint32_t me = st->mype, warp = bf_warp(t);
 
-	bf_pause(t, (uint32_t)g->fail_ns + g->pe * 700);
-	for (uint32_t i = 0; i < n; i++)
-		to_error(g, bf_ibgda_rc(st, 1 - g->pe, i));
-	++*g->broken;
-	wait_for(t, g->broken, 2);
-	for (uint32_t i = 0; i < n; i++)
-		g->over |= bf_ibgda_fail_over(t, st, bf_ibgda_rc(st, 1 - g->pe, i), 0, &g->replay[i]);
-	++*g->idle;
-	if (!g->back_ns)
-		return;
-	bf_pause(t, (uint32_t)g->back_ns);
-	wait_for(t, g->idle, 2);
-	for (uint32_t i = 0; i < n; i++) {
-		struct bf_ibgda_qp *qp = bf_ibgda_rc(st, 1 - g->pe, i);
+	for (uint32_t m = 0; m < MESSAGES; m++) {
+		const uint32_t peer = (me + 1 + m % (st->npes - 1)) % st->npes, i = m / 3 % st->num_rc_per_pe;
+		const uint64_t slot = signal_slot(s, me, warp, m);
+		const struct bf_ibgda_signal signal = { s->heap + signal_word(s, me, warp), 1, BF_IBGDA_AMO_ADD };
+		struct bf_ibgda_qp *qp =
+		    &st->globalmem.rcs[bf_ibgda_rc_index(st->layout, st->npes, st->num_rc_per_pe, peer, i)];
 
-		ck_assert_int_eq(bf_ibgda_host_reconnect(g->r->h, g->pe, qp), 0);
-		bf_ibgda_reopen(t, qp);
+		if (s->pace_ns)
+			bf_pause(t, s->pace_ns);
+		bf_ibgda_put_signal_warp_to(t, st, bf_ibgda_to_rc(qp), s->heap + slot,
+					    s->heap + signal_source(s) + slot, s->bytes, &signal, m);
+		bf_warp_sync(t, BF_FULL_WARP);
+		if ((m + 1) % QUIET_EVERY && m + 1 < MESSAGES)
+			continue;
+		for (uint32_t p = 0; bf_lane(t) == 0 && p < st->npes * st->num_rc_per_pe; p++)
+			if (st->globalmem.rcs[p].qpn != BF_IBGDA_UNUSED)
+				bf_ibgda_quiet(t, st, &st->globalmem.rcs[p]);
+		bf_warp_sync(t, BF_FULL_WARP);
 	}
-	++*g->mended;
-	wait_for(t, g->mended, 2);
-	for (uint32_t i = 0; i < n; i++)
-		g->back |= bf_ibgda_fail_back(t, st, &st->globalmem.backups[bf_ibgda_rc(st, 1 - g->pe, i)->ordinal]);
 }
 
-static struct rig guarded(enum bf_ibgda_work work)
+static void prepare_signals(const struct signals *s)
 {
-	struct rig r = rig_default(work);
-
-	r.world.nics = 2;
-	r.world.limit_ps = 200 * BF_MS;
-	r.host.backup = true;
-	r.host.no_dc = true;
-	r.host.devices = 2;
-	r.host.num_rc_per_pe = 1; /* on each device, with its backup on the other one */
-	r.host.qp_depth = 64;
-	r.host.log2_granularity = 12;
-	r.host.granules_per_mr = 1;
-	r.shape.blocks = 2;
-	r.shape.warps = 2;
-	r.shape.messages = 60;
-	r.shape.bytes = 600;
-	r.shape.stride = 640;
-	return r;
+	for (uint64_t i = 0; i < signal_source(s); i++)
+		s->heap[signal_source(s) + i] = (uint8_t)(i * 7 + s->state->mype + i / 251);
 }
 
-/* The run with guards on both PEs. Returns how many entries were replayed. */
-static uint32_t run_guarded(struct rig *r, uint64_t fail_ns, uint64_t back_ns, struct guard g[2])
+static void check_signals(struct run *r, const struct signals *all)
 {
-	static uint32_t broken, mended, idle;
-	uint32_t replayed = 0;
+	for (uint32_t pe = 0; pe < r->npes; pe++) {
+		for (uint32_t from = 0; from < r->npes; from++) {
+			for (uint32_t warp = 0; from != pe && warp < WARPS; warp++) {
+				const uint64_t count = bf_get_le64(all[pe].heap + signal_word(&all[pe], from, warp));
+				uint64_t sent = 0;
 
-	broken = mended = idle = 0;
-	rig_open(r);
-	for (uint32_t pe = 0; pe < 2; pe++) {
-		g[pe] = (struct guard){ .r = r, .pe = pe, .fail_ns = fail_ns, .back_ns = back_ns };
-		g[pe].broken = &broken;
-		g[pe].mended = &mended;
-		g[pe].idle = &idle;
-		ck_assert_int_eq(r->be->launch_cpu(r->w, pe, 1, guard_rcs, &g[pe]), 0);
-	}
-	rig_run_kernel(r, bf_ibgda_kernels(r->be->platform)->run[r->work]);
-	ck_assert_msg(r->result.end == BF_END_DONE, "%s", r->result.report);
-	ck_assert_msg(!bf_ibgda_verify(r->work, &r->shape, 2, r->heap, &r->bad), "%s", r->bad.text);
-	for (uint32_t pe = 0; pe < 2; pe++) {
-		ck_assert_int_eq(g[pe].over, 0);
-		ck_assert_int_eq(g[pe].back, 0);
-		for (uint32_t i = 0; i < 2; i++) {
-			const struct bf_ibgda_qp *b = bf_ibgda_host_backup_qp(r->h, pe, 1 - pe, i);
+				for (uint32_t m = 0; m < MESSAGES; m++) {
+					const uint64_t slot = signal_slot(&all[pe], from, warp, m);
 
-			replayed += g[pe].replay[i].fates[BF_IBGDA_REPLAYED];
-			ck_assert_uint_eq(g[pe].replay[i].fates[BF_IBGDA_NO_KEY], 0);
-			ck_assert_uint_eq(b->mvars.cons_idx, b->mvars.ready_head);
-		}
-	}
-	return replayed;
-}
-
-/* Moments from before the first message to after the last: nothing is lost, every worker ends well. */
-START_TEST(nothing_is_lost)
-{
-	static const enum bf_ibgda_work works[] = { BF_IBGDA_PUT, BF_IBGDA_GET };
-	uint32_t replayed[2] = { 0 }, on_backup = 0;
-
-	for (uint32_t k = 0; k < 2; k++)
-		for (uint32_t o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
-			for (uint64_t seed = 1; seed <= 12; seed++) {
-				struct rig r = guarded(works[k]);
-				struct guard g[2];
-
-				r.world.ordering = (enum bf_ordering)o;
-				r.world.seed = seed;
-				r.shape.quiet_every = seed % 2 ? 0 : 20;
-				r.host.qp_depth = seed % 3 ? 64 : 16; /* the ring is full most of the time */
-				r.host.plain_cq = seed % 5 == 0;
-				r.host.system_scope = seed % 4 == 0;
-				replayed[k] += run_guarded(&r, 2000 + 2300 * (seed - 1) + 777 * o, 0, g);
-				on_backup += bf_ibgda_host_backup_qp(r.h, 0, 1, 0)->mvars.cons_idx > 0;
-				rig_close(&r);
+					if ((from + 1 + m % (r->npes - 1)) % r->npes != pe)
+						continue;
+					sent++;
+					r->bad.count += memcmp(all[pe].heap + slot,
+							       all[from].heap + signal_source(&all[from]) + slot,
+							       r->bytes) != 0;
+				}
+				ck_assert_uint_le(count, sent); /* never one twice */
+				r->wanted += sent;
+				r->found += count;
 			}
-	ck_assert_uint_gt(replayed[0], 100);
-	ck_assert_uint_gt(replayed[1], 100);
-	ck_assert_uint_gt(on_backup, 30);
-}
-END_TEST
-
-/* And back again, while workers go on. Counters of the mended queue go on from a multiple of 65536. */
-START_TEST(there_and_back)
-{
-	uint32_t again = 0;
-
-	for (uint32_t o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
-		for (uint64_t seed = 1; seed <= 4; seed++) {
-			struct rig r = guarded(seed % 2 ? BF_IBGDA_PUT : BF_IBGDA_GET);
-			const struct bf_ibgda_qp *qp;
-			struct guard g[2];
-
-			r.world.ordering = (enum bf_ordering)o;
-			r.world.seed = seed;
-			r.shape.messages = 200;
-			r.shape.window = 8;
-			r.shape.quiet_every = 8;
-			run_guarded(&r, 3000 + 1500 * seed, 12000, g);
-			qp = bf_ibgda_host_qp(r.h, 0, 1, 0);
-			ck_assert_uint_ge(qp->mvars.cons_idx, 0x10000);
-			ck_assert_uint_eq(qp->mvars.cons_idx, qp->mvars.ready_head);
-			ck_assert_uint_eq(r.job[0].state->globalmem.failover[qp->ordinal], 2 * BF_IBGDA_EPOCH);
-			again += qp->mvars.cons_idx > 0x10000;
-			rig_close(&r);
 		}
-	ck_assert_uint_gt(again, 8);
+	}
+}
+
+/* ---- a run ---- */
+
+static struct bf_ibgda_shape shape_of(const struct run *r)
+{
+	struct bf_ibgda_shape s = bf_ibgda_shape_default;
+
+	s.warps = WARPS;
+	s.messages = MESSAGES;
+	s.bytes = r->bytes;
+	s.quiet_every = QUIET_EVERY;
+	s.route = r->npes > 2 ? BF_IBGDA_ALL : BF_IBGDA_RING;
+	s.choice = BF_IBGDA_QP_BY_MESSAGE;
+	s.fill = r->traffic == PUTS;
+	s.pace_ns = r->pace_ns;
+	s.seed = r->seed;
+	return s;
+}
+
+static void count_adds(struct run *r, const struct bf_ibgda_shape *s, const struct bf_ibgda_layout *at, void **heap)
+{
+	for (uint32_t pe = 0; pe < r->npes; pe++)
+		for (uint32_t c = 0; c < s->counters; c++)
+			r->found += bf_get_le64((uint8_t *)heap[pe] + at->counter + c * 8ull);
+	r->wanted = (uint64_t)r->npes * at->issuers * s->messages;
+}
+
+static void run(struct run *r)
+{
+	static const enum bf_ibgda_work works[] = { BF_IBGDA_PUT, BF_IBGDA_GET, BF_IBGDA_AMO, BF_IBGDA_PUT };
+	const struct bf_backend *be = bf_backend_find(r->backend);
+	const enum bf_ibgda_work work = works[r->traffic];
+	const struct bf_world_opts wo = { .seed = r->seed,
+					  .ordering = r->ordering,
+					  .npes = r->npes,
+					  .nics = r->ports == 1 ? 2 : 1,
+					  .ports = r->ports,
+					  .faults = r->faults,
+					  .limit_ps = strcmp(r->backend, "sim") ? 30 * BF_S : 3 * BF_S };
+	struct bf_ibgda_host_opts ho = { .backup = true, .devices = 2, .no_dc = true, .ack_timeout = 3, .retry_count = 3,
+					 .qp_depth = DEPTH, .plain_cq = r->plain_cq };
+	const struct bf_ibgda_failover_opts fo = { .no_fail_back = r->no_fail_back };
+	struct bf_ibgda_shape shape = shape_of(r);
+	struct bf_ibgda_layout at;
+	struct bf_ibgda_job job[RIG_PES];
+	struct signals signals[RIG_PES];
+	void *heap[RIG_PES];
+	struct bf_error err = { 0 };
+	struct bf_ibgda_failover *f;
+	struct bf_ibgda_host *h;
+	struct bf_world *w;
+
+	ck_assert_int_eq(bf_ibgda_shape_check(&shape, work, r->npes, BF_IBGDA_NVSHMEM, 4, DEPTH, &err), 0);
+	bf_ibgda_layout(&shape, r->npes, &at);
+	ho.heap_bytes = at.end + 2ull * r->npes * WARPS * MESSAGES * r->bytes + 4096;
+	ck_assert_msg(!be->open(&wo, &err, &w), "%s", err.text);
+	ck_assert_msg(!bf_ibgda_host_open(be, w, r->npes, &ho, &err, &h), "%s", err.text);
+	ck_assert_msg(!bf_ibgda_failover_open(be, w, h, r->npes, &fo, &err, &f), "%s", err.text);
+	for (uint32_t pe = 0; pe < r->npes; pe++) {
+		heap[pe] = bf_ibgda_host_heap(h, pe).ptr;
+		job[pe] = (struct bf_ibgda_job){ bf_ibgda_host_state(h, pe), shape };
+		signals[pe] = (struct signals){ job[pe].state, heap[pe], r->bytes, r->pace_ns };
+		if (r->traffic == SIGNALS)
+			prepare_signals(&signals[pe]);
+	}
+	if (r->traffic != SIGNALS)
+		bf_ibgda_prepare(work, &shape, r->npes, heap);
+	for (uint32_t pe = 0; pe < r->npes; pe++) {
+		const bool own = r->traffic == SIGNALS;
+		bf_kernel_fn *kernel = own ? signal_kernel : bf_ibgda_kernels(be->platform)->run[work];
+		void *arg = own ? (void *)&signals[pe] : &job[pe];
+
+		ck_assert_int_eq(bf_ibgda_failover_launch(f, pe, 1, WARPS, kernel, arg), 0);
+	}
+	ck_assert_msg(!be->run(w, &r->result), "%s", err.text);
+	bf_ibgda_failover_totals(f, UINT32_MAX, &r->totals);
+	for (uint32_t i = 0; be->sim(w)->faults && i < bf_fault_plan_rules(be->sim(w)->faults); i++)
+		r->cuts += bf_fault_plan_fired(be->sim(w)->faults, i);
+	if (r->traffic == SIGNALS)
+		check_signals(r, signals);
+	else if (r->traffic == ADDS)
+		count_adds(r, &shape, &at, heap);
+	else
+		bf_ibgda_verify(work, &shape, r->npes, heap, &r->bad);
+	bf_ibgda_failover_close(f);
+	bf_ibgda_host_close(h);
+	be->close(w);
+}
+
+/* It ended, all bytes are there, no atomic was done twice, and those that are missing are among those in doubt. */
+static bool is_good(const struct run *r)
+{
+	return r->result.end == BF_END_DONE && !r->bad.count && !r->totals.lost && !r->totals.no_key &&
+	       r->found <= r->wanted && r->wanted - r->found <= r->totals.unknown;
+}
+
+#define GOOD(r)                                                                                                        \
+	do {                                                                                                           \
+		run(r);                                                                                                \
+		ck_assert_msg(is_good(r), "%s, seed %llu, '%s': end %d, %llu wrong (%s), lost %llu, no key %llu, "      \
+					  "%llu of %llu atomics, %llu in doubt\n%.1500s",                              \
+			      traffic_names[(r)->traffic], (unsigned long long)(r)->seed, (r)->faults,                 \
+			      (int)(r)->result.end, (unsigned long long)(r)->bad.count, (r)->bad.text,                 \
+			      (unsigned long long)(r)->totals.lost, (unsigned long long)(r)->totals.no_key,            \
+			      (unsigned long long)(r)->found, (unsigned long long)(r)->wanted,                         \
+			      (unsigned long long)(r)->totals.unknown, (r)->result.report);                            \
+	} while (0)
+
+/* ---- one thing at a time ---- */
+
+START_TEST(nothing_happens)
+{
+	for (uint32_t i = 0; i < TRAFFICS; i++) {
+		struct run r = run_default((enum traffic)i);
+
+		GOOD(&r);
+		ck_assert_uint_eq(r.found, r.wanted);
+		ck_assert_uint_eq(r.totals.stopped + r.totals.moved + r.totals.back + r.totals.reconnected, 0);
+	}
 }
 END_TEST
 
-/* What lane 0 leaves in flight on a queue that is already in the error state, for the replay to judge. */
-struct judged {
-	struct guard g;
-	int fetch, g_status, set_quiet;
-	uint64_t value;
-	uint32_t posted;
-};
-
-static void leave_in_flight(struct bf_thread *t, void *arg)
+/* A NIC's link goes and does not come back: everything moves to the other NIC, once, and stays there. */
+START_TEST(link_stays_down)
 {
-	struct judged *j = arg;
-	const struct bf_ibgda_state *st = j->g.r->job[0].state;
-	struct bf_ibgda_qp *qp = bf_ibgda_rc(st, 1, 0);
-	uint8_t *heap = st->heap;
-	struct bf_ibgda_amo a = { .op = BF_IBGDA_AMO_ADD, .bytes = 8, .addr = heap + 0x8000, .operand = 5 };
-	struct bf_ibgda_signal set = { .addr = heap + 0x8040, .value = 77, .op = BF_IBGDA_AMO_SET };
-	uint64_t old;
+	for (uint32_t ports = 1; ports <= 2; ports++) {
+		struct run r = run_default(PUTS);
 
-	if (bf_warp(t) == 1) { /* values that a thread waits for */
-		if (bf_lane(t) == 0)
-			j->g_status = bf_ibgda_g(t, 1, st, bf_ibgda_rc(st, 1, 1), heap + 0x9000, 8, &j->value);
+		r.ports = ports;
+		r.faults = ports == 1 ? "link-down on=nic0.0.p1 skip=30 delay=1s" : "link-down on=nic0.p1 skip=30 delay=1s";
+		GOOD(&r);
+		ck_assert_uint_eq(r.cuts, 1);
+		/* Of each PE two RCs and the backups of the other two, all of which have an end at the dead port. */
+		ck_assert_uint_eq(r.totals.stopped, 8);
+		ck_assert_uint_eq(r.totals.moved, 4);
+		ck_assert_uint_eq(r.totals.back, 0);
+		/* The peer's ports are up: its ends come back, and wait. */
+		ck_assert_uint_eq(r.totals.reconnected, 4);
+		ck_assert_uint_gt(r.totals.replayed, 0);
+	}
+}
+END_TEST
+
+/* It comes back while traffic goes on: so does the traffic, and for that nothing is repeated. */
+START_TEST(fail_back)
+{
+	struct run r = run_default(PUTS), stays = run_default(PUTS);
+
+	r.faults = stays.faults = "link-down on=nic1.0.p1 skip=30 delay=150us";
+	r.pace_ns = stays.pace_ns = 20000;
+	stays.no_fail_back = true;
+	GOOD(&r);
+	ck_assert_uint_eq(r.totals.moved, 4);
+	ck_assert_uint_eq(r.totals.back, 4);
+	ck_assert_uint_eq(r.totals.reconnected, r.totals.stopped);
+	GOOD(&stays);
+	ck_assert_uint_eq(stays.totals.back, 0);
+	ck_assert_uint_eq(stays.totals.replayed, r.totals.replayed);
+}
+END_TEST
+
+/* A cut that is over before anybody gives the port up is RC's own business. */
+START_TEST(short_flap)
+{
+	struct run r = run_default(PUTS);
+
+	r.faults = "link-down on=nic0.0.p1 skip=30 delay=5us";
+	GOOD(&r);
+	ck_assert_uint_eq(r.cuts, 1);
+	ck_assert_uint_eq(r.totals.stopped, 0);
+}
+END_TEST
+
+/* Both paths of a PE are away for a while: its traffic waits, and is whole in the end. */
+START_TEST(both_paths_at_once)
+{
+	for (uint32_t ports = 1; ports <= 2; ports++) {
+		struct run r = run_default(PUTS);
+
+		r.ports = ports;
+		r.faults = ports == 1 ? "link-down on=nic0.0.p1 skip=20 delay=400us; link-down on=nic0.1.p1 skip=25 delay=600us"
+				      : "link-down on=nic0.p1 skip=20 delay=400us; link-down on=nic0.p2 skip=25 delay=600us";
+		GOOD(&r);
+		ck_assert_uint_eq(r.cuts, 2);
+		ck_assert_uint_gt(r.totals.moved, 0);
+		ck_assert_uint_gt(r.result.time_ps, 400 * BF_US);
+	}
+}
+END_TEST
+
+/* Atomics in flight are in doubt; what is missing is among them, and nothing is there twice. */
+START_TEST(atomics_in_doubt)
+{
+	uint64_t unknown = 0, missing = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct run r = run_default(seed % 2 ? ADDS : SIGNALS);
+		char faults[64];
+
+		snprintf(faults, sizeof(faults), "link-down on=nic*.0.p1 skip=%u delay=1s", (unsigned)(20 + 7 * seed));
+		r.faults = faults;
+		r.seed = seed;
+		GOOD(&r);
+		unknown += r.totals.unknown;
+		missing += r.wanted - r.found;
+	}
+	ck_assert_uint_gt(unknown, 0);
+	ck_assert_uint_gt(missing, 0);
+	ck_assert_uint_gt(unknown, missing); /* some were done although nobody could tell */
+}
+END_TEST
+
+START_TEST(plain_cqs)
+{
+	struct run r = run_default(SIGNALS);
+
+	r.plain_cq = true;
+	r.faults = "link-down on=nic0.*.p1 skip=30 prob=0.01 count=3 delay=200us";
+	GOOD(&r);
+	ck_assert_uint_gt(r.totals.moved, 0);
+}
+END_TEST
+
+START_TEST(refused)
+{
+	const struct bf_backend *be = bf_backend_find("sim");
+	const struct bf_world_opts wo = { .npes = 2, .nics = 2 };
+	const struct bf_ibgda_host_opts ho = { .heap_bytes = 4096 };
+	struct bf_ibgda_failover *f;
+	struct bf_error err = { 0 };
+	struct bf_ibgda_host *h;
+	struct bf_world *w;
+
+	ck_assert_int_eq(be->open(&wo, &err, &w), 0);
+	ck_assert_int_eq(bf_ibgda_host_open(be, w, 2, &ho, &err, &h), 0);
+	ck_assert_int_eq(bf_ibgda_failover_open(be, w, h, 2, NULL, &err, &f), -EINVAL);
+	ck_assert_ptr_null(f);
+	ck_assert_ptr_nonnull(strstr(err.text, "backups"));
+	bf_ibgda_host_close(h);
+	be->close(w);
+}
+END_TEST
+
+/* Real threads, and a device whose commands are another thread's to execute. */
+START_TEST(live)
+{
+	struct run r = run_default(PUTS);
+	char why[200];
+
+	if (bf_backend_find("live")->probe(why, sizeof(why)))
 		return;
-	}
-	bf_ibgda_p_warp(t, st, qp, heap + 0x7000, 0x1111 + bf_lane(t), 4, BF_IBGDA_ALWAYS_POST);
-	if (bf_lane(t))
-		return;
-	bf_ibgda_put_signal(t, 1, st, qp, heap + 0x5000, heap + 0x1000, 100, &set, BF_IBGDA_ALWAYS_POST);
-	bf_ibgda_amo_nonfetch(t, 1, st, qp, &a, BF_IBGDA_ALWAYS_POST);
-	bf_ibgda_get(t, 1, st, qp, heap + 0x6000, heap + 0x9000, 64, 0, BF_IBGDA_ALWAYS_POST);
-	bf_ibgda_p(t, 1, st, qp, heap + 0x8080, 9, 4, 3, BF_IBGDA_ALWAYS_POST);
-	a.addr = heap + 0x80c0;
-	j->posted = 1;
-	j->fetch = bf_ibgda_amo_fetch(t, 1, st, qp, &a, &old);
-	j->set_quiet = bf_ibgda_quiet_with_cst(t, st, qp);
-}
-
-static void judge(struct bf_thread *t, void *arg)
-{
-	struct judged *j = arg;
-	struct bf_ibgda_state *st = j->g.r->job[0].state;
-
-	for (uint32_t i = 0; i < 2; i++)
-		to_error(&j->g, bf_ibgda_rc(st, 1, i));
-	while (!j->posted)
-		bf_pause(t, 1000);
-	bf_pause(t, 20000);
-	for (uint32_t i = 0; i < 2; i++)
-		j->g.over |= bf_ibgda_fail_over(t, st, bf_ibgda_rc(st, 1, i), 0, &j->g.replay[i]);
-	/* It is not there any more. */
-	ck_assert_int_eq(bf_ibgda_fail_over(t, st, bf_ibgda_rc(st, 1, 0), 0, &j->g.replay[2]), BF_IBGDA_MOVED);
-}
-
-START_TEST(what_is_repeated)
-{
-	struct rig r = guarded(BF_IBGDA_PUT);
-	struct judged j = { .g = { .r = &r } };
-	uint8_t *here, *there;
-
-	r.host.heap_bytes = 1 << 20;
-	r.host.log2_granularity = 0;
-	rig_open(&r);
-	here = r.heap[0];
-	there = r.heap[1];
-	memset(here, 0, 1 << 20);
-	memset(there, 0, 1 << 20);
-	memset(here + 0x1000, 0x5a, 100);
-	for (uint32_t i = 0; i < 64; i++)
-		there[0x9000 + i] = (uint8_t)(i + 1);
-	ck_assert_int_eq(r.be->launch_cpu(r.w, 0, 1, judge, &j), 0);
-	ck_assert_int_eq(r.be->launch(r.w, 0, 1, 2, leave_in_flight, &j), 0);
-	ck_assert_int_eq(r.be->run(r.w, &r.result), 0);
-	ck_assert_msg(r.result.end == BF_END_DONE, "%s", r.result.report);
-	ck_assert_int_eq(j.g.over, 0);
-	ck_assert_int_eq(j.set_quiet, 0);
-	/* A warp's p, a put with SET, a get; not an add, a WRITE_IMM, a fetching add. NOPs come anew. */
-	ck_assert_uint_eq(j.g.replay[0].fates[BF_IBGDA_REPLAYED], 4);
-	ck_assert_uint_eq(j.g.replay[0].fates[BF_IBGDA_IN_DOUBT], 3);
-	ck_assert_uint_eq(j.g.replay[0].fates[BF_IBGDA_NOT_NEEDED], 2);
-	ck_assert_uint_eq(j.g.replay[0].first_unknown, 4 + 4);
-	ck_assert_int_eq(j.fetch, BF_IBGDA_UNKNOWN);
-	for (uint32_t i = 0; i < BF_LANES; i++)
-		ck_assert_uint_eq(bf_get_le32(there + 0x7000 + i * 4), 0x1111 + i);
-	ck_assert_mem_eq(there + 0x5000, here + 0x1000, 100);
-	ck_assert_uint_eq(bf_get_le64(there + 0x8040), 77);
-	ck_assert_uint_eq(bf_get_le64(there + 0x8000), 0);
-	ck_assert_uint_eq(bf_get_le32(there + 0x8080), 0);
-	ck_assert_mem_eq(here + 0x6000, there + 0x9000, 64);
-	/* The value was asked for once more by its own thread. */
-	ck_assert_int_eq(j.g_status, 0);
-	ck_assert_uint_eq(j.value, bf_get_le64(there + 0x9000));
-	ck_assert_uint_eq(j.g.replay[1].fates[BF_IBGDA_REPLAYED], 0);
-	rig_close(&r);
+	r.backend = "live";
+	r.faults = "link-down on=nic*.p1 skip=20 prob=0.01 count=3 delay=2ms";
+	GOOD(&r);
 }
 END_TEST
 
-/* Both queues fail: nobody waits for ever, and everybody learns it. */
-static void lose(struct bf_thread *t, void *arg)
+/* ---- anything ---- */
+
+static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
-	struct judged *j = arg;
-	struct bf_ibgda_state *st = j->g.r->job[0].state;
+	const char *text = getenv(variable);
 
-	for (uint32_t i = 0; i < 2; i++) {
-		struct bf_ibgda_qp *qp = bf_ibgda_rc(st, 1, i);
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
 
-		to_error(&j->g, qp);
-		to_error(&j->g, &st->globalmem.backups[qp->ordinal]);
-	}
-	while (!j->posted)
-		bf_pause(t, 1000);
-	for (uint32_t i = 0; i < 2; i++) {
-		struct bf_ibgda_qp *qp = bf_ibgda_rc(st, 1, i);
+/* One to three rules, each for some ports, at a random moment or again and again, for a random time. */
+static void random_plan(struct bf_rng *rng, char *text, size_t cap)
+{
+	const uint32_t rules = 1 + (uint32_t)bf_rng_below(rng, 3);
 
-		j->g.over |= bf_ibgda_fail_over(t, st, qp, 0, &j->g.replay[i]);
-		bf_pause(t, 20000);
-		/* The backup takes the replay and fails it; the primary is as it was, so there is no third way. */
-		j->g.back = bf_ibgda_fail_over(t, st, &st->globalmem.backups[qp->ordinal], 0, &j->g.replay[2]);
-		ck_assert_int_eq(j->g.back, BF_IBGDA_FAILED);
+	text[0] = '\0';
+	for (uint32_t i = 0; i < rules; i++) {
+		static const char *const where[] = { "nic0*", "nic1*", "nic*", "nic*.p1", "nic0.*" };
+		const size_t used = strlen(text);
+		const unsigned on = (unsigned)bf_rng_below(rng, BF_ARRAY_LEN(where));
+		const unsigned after = (unsigned)bf_rng_below(rng, 400), delay = 1 + (unsigned)bf_rng_below(rng, 500);
+
+		if (bf_rng_below(rng, 2))
+			snprintf(text + used, cap - used, "%slink-down on=%s after=%uus delay=%uus", i ? "; " : "",
+				 where[on], after, delay);
+		else
+			snprintf(text + used, cap - used,
+				 "%slink-down on=%s after=%uus prob=0.00%u count=%u delay=%uus", i ? "; " : "",
+				 where[on], after, 1 + (unsigned)bf_rng_below(rng, 9),
+				 1 + (unsigned)bf_rng_below(rng, 6), delay);
 	}
 }
 
-START_TEST(lost_for_good)
+START_TEST(random_cuts)
 {
-	struct rig r = guarded(BF_IBGDA_PUT);
-	struct judged j = { .g = { .r = &r } };
+	const uint64_t first = number_of("BELFRY_FAILOVER_FIRST", 1), seeds = number_of("BELFRY_FAILOVER_SEEDS", 50);
+	uint64_t cuts = 0, moved = 0, back = 0, replayed = 0, unknown = 0, missing = 0, atomics = 0;
 
-	r.host.heap_bytes = 1 << 20;
-	r.host.log2_granularity = 0;
-	rig_open(&r);
-	memset(r.heap[0], 0, 1 << 20);
-	ck_assert_int_eq(r.be->launch_cpu(r.w, 0, 1, lose, &j), 0);
-	ck_assert_int_eq(r.be->launch(r.w, 0, 1, 2, leave_in_flight, &j), 0);
-	ck_assert_int_eq(r.be->run(r.w, &r.result), 0);
-	ck_assert_msg(r.result.end == BF_END_DONE, "%s", r.result.report);
-	ck_assert_int_eq(j.set_quiet, BF_IBGDA_FAILED);
-	ck_assert_int_eq(j.g_status, BF_IBGDA_FAILED);
-	rig_close(&r);
+	for (uint64_t seed = first; seed < first + seeds; seed++) {
+		struct run r = run_default((enum traffic)(seed % TRAFFICS));
+		struct bf_rng rng;
+		char plan[400];
+
+		bf_rng_init(&rng, seed, "failover");
+		random_plan(&rng, plan, sizeof(plan));
+		r.seed = seed;
+		r.faults = plan;
+		r.npes = 2 + (uint32_t)bf_rng_below(&rng, 3);
+		r.ports = 1 + (uint32_t)bf_rng_below(&rng, 2);
+		r.ordering = (enum bf_ordering)bf_rng_below(&rng, 4);
+		r.bytes = 1 + (uint32_t)bf_rng_below(&rng, 3000);
+		r.pace_ns = (uint32_t)bf_rng_below(&rng, 3) * 4000;
+		GOOD(&r);
+		cuts += r.cuts;
+		moved += r.totals.moved;
+		back += r.totals.back;
+		replayed += r.totals.replayed;
+		unknown += r.totals.unknown;
+		atomics += r.wanted;
+		missing += r.wanted - r.found;
+	}
+	printf("%llu runs: %llu cuts, %llu moves, %llu moves back, %llu entries replayed; of %llu atomics %llu in doubt, "
+	       "%llu of them not done\n",
+	       (unsigned long long)seeds, (unsigned long long)cuts, (unsigned long long)moved, (unsigned long long)back,
+	       (unsigned long long)replayed, (unsigned long long)atomics, (unsigned long long)unknown,
+	       (unsigned long long)missing);
+	ck_assert_uint_gt(moved, 0);
 }
 END_TEST
 
-RIG_MAIN("ibgda_failover", nothing_is_lost, there_and_back, what_is_repeated, lost_for_good)
+RIG_MAIN("ibgda_failover", nothing_happens, link_stays_down, fail_back, short_flap, both_paths_at_once,
+	 atomics_in_doubt, plain_cqs, refused, live, random_cuts)
