@@ -304,7 +304,7 @@ static void count_verified(const struct arena *a, struct bf_run_result *r)
 static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
 	const struct bf_workload *w = a->w;
-	const bool fetches = w->work == BF_IBGDA_MIXED || (w->work == BF_IBGDA_AMO && a->shape.amo_fetch);
+	const bool atomics = w->work == BF_IBGDA_MIXED || w->work == BF_IBGDA_AMO;
 	const uint32_t rank = w->ranks ? w->ranks->pe : 0, ranks = w->ranks ? w->ranks->npes : 1;
 	const uint32_t first = bf_ranks_first(w->pes, ranks, rank);
 	struct bf_ibgda_layout at;
@@ -312,7 +312,7 @@ static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error 
 
 	bf_ibgda_layout(&a->shape, w->pes, &at);
 	if (w->ranks)
-		rc = bf_workload_fetch_remote(w, at.fetched, fetches ? at.done : at.fetched, a->heaps, err);
+		rc = bf_workload_fetch_remote(w, at.fetched, atomics ? at.done : at.fetched, a->heaps, err);
 	if (rc)
 		return rc;
 	if (bf_ibgda_verify_some(w->work, &a->shape, w->pes, first, bf_ranks_first(w->pes, ranks, rank + 1) - first,
