@@ -298,6 +298,7 @@ START_TEST(contexts_are_given_on)
 		for (uint32_t i = 0; i < 4; i++)
 			ck_assert_ptr_nonnull(rig_poll(&acq));
 		expect_no_more();
+		ck_assert_uint_ge(rig.sim->now_ps, BF_MS); /* the first two had to be silent for so long */
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		ck_assert_uint_eq(bf_get_le64(b->data + 0x9000 + 8 * i), 6);
@@ -354,6 +355,67 @@ START_TEST(an_evicted_initiator_comes_back)
 	ck_assert_uint_eq(count(b, "dct_evictions"), 2);
 	ck_assert_uint_ge(count(b, "dc_cnaks_sent"), 1);
 	ck_assert_uint_eq(count(a, "error_cqes"), 0);
+}
+END_TEST
+
+/* CONNECT is lost, twenty packets arrive behind it: each is refused, and they are sent again once. */
+START_TEST(a_lost_connect)
+{
+	struct bf_fault_plan *plan;
+	struct dc_target t;
+	struct rig_qp q;
+	uint16_t index;
+
+	open_pair(&q, &t, false);
+	ck_assert(!bf_fault_plan_parse("drop on=nic0.p1 count=1", 1, NULL, &plan));
+	rig.sim->faults = plan;
+	index = dc_rdma(&q, &t, DC_FULL, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 20 * 4096, RIG_CQE);
+	rig_db(&q);
+	rig_run(&rig);
+	expect_good(index);
+	ck_assert(!memcmp(b->data + 0x20000, a->data, 20 * 4096));
+	ck_assert_uint_gt(count(b, "dc_cnaks_sent"), 1);
+	ck_assert_uint_le(count(a, "packets_resent"), 20);
+	ck_assert_uint_eq(count(a, "timeouts"), 0);
+	rig.sim->faults = NULL;
+	bf_fault_plan_destroy(plan);
+}
+END_TEST
+
+static void nobody_home(void *owner, struct bf_packet *pkt)
+{
+	(void)owner;
+	bf_packet_free(pkt);
+}
+
+/* An acknowledgement of another session is none: only that of this one completes the WRITE. */
+START_TEST(sessions_are_kept_apart)
+{
+	const struct bf_port_opts po = { .name = "stranger", .ipv4 = 0x0a000063, .ps_per_kib = 20480, .rx = nobody_home };
+	struct bf_roce_path_opts ro = { .src_ipv4 = b->ipv4, .dst_ipv4 = a->ipv4, .udp_src_port = 0xc001, .ttl = 64 };
+	struct bf_roce_path path;
+	struct bf_port *port;
+	struct dc_target t;
+	struct rig_qp q;
+
+	open_pair(&q, &t, false);
+	ck_assert(!bf_fabric_attach(rig.fabric, &po, &port));
+	bf_port_set_link(bf_mlx5_port(b->dev, 1), false);
+	bf_roce_path_init(&path, &ro);
+	dc_rdma(&q, &t, DC_FULL, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
+	rig_db(&q);
+	for (uint32_t session = 3; session; session--) {
+		struct bf_packet *pkt = bf_packet_alloc(rig.fabric);
+		struct bf_roce r = { .opcode = BF_RC_ACK, .dc = true, .pkey = 0xffff, .dest_qp = q.qpn,
+				     .aeth_syndrome = BF_AETH_ACK, .src_qp = t.dctn, .session = session };
+
+		bf_sim_run(rig.sim, rig.sim->now_ps + 5 * BF_US);
+		expect_no_more();
+		pkt->len = bf_roce_finish(pkt->data, &r, bf_roce_build(pkt->data, &path, &r), true);
+		bf_port_send(port, pkt);
+	}
+	bf_sim_run(rig.sim, rig.sim->now_ps + 5 * BF_US);
+	expect_good(0);
 }
 END_TEST
 
@@ -661,12 +723,6 @@ START_TEST(streams_share_a_ring)
 END_TEST
 
 /* Packets that nobody of ours sent: spoofed, random, in any order. The work under way is not harmed by those of others. */
-static void nobody_home(void *owner, struct bf_packet *pkt)
-{
-	(void)owner;
-	bf_packet_free(pkt);
-}
-
 START_TEST(hostile_packets)
 {
 	const struct bf_port_opts po = { .name = "stranger", .ipv4 = 0x0a000063, .ps_per_kib = 20480, .rx = nobody_home };
@@ -843,6 +899,8 @@ int main(void)
 	tcase_add_test(tc, contexts_are_given_on);
 	tcase_add_test(tc, disconnected_contexts_go_first);
 	tcase_add_test(tc, an_evicted_initiator_comes_back);
+	tcase_add_test(tc, a_lost_connect);
+	tcase_add_test(tc, sessions_are_kept_apart);
 	tcase_add_loop_test(tc, errors_reach_the_initiator, 0, ERRORS);
 	tcase_add_test(tc, an_initiator_recovers);
 	tcase_add_loop_test(tc, a_queue_pair_uses_its_port, 0, 8);
