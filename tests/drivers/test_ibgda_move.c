@@ -184,7 +184,7 @@ START_TEST(there_and_back)
 }
 END_TEST
 
-#define COUNTS 150u
+#define COUNTS 24u
 
 /* Each warp counts up in a word of its own at the peer, without ever waiting. */
 static void count_up(struct bf_thread *t, void *arg)
@@ -205,7 +205,7 @@ static void count_up(struct bf_thread *t, void *arg)
 START_TEST(nothing_is_overtaken)
 {
 	for (uint32_t o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
-		for (uint64_t seed = 1; seed <= 12; seed++) {
+		for (uint64_t seed = 1; seed <= 24; seed++) {
 			struct rig r = guarded(BF_IBGDA_PUT);
 			struct guard g[2];
 
@@ -213,7 +213,7 @@ START_TEST(nothing_is_overtaken)
 			r.world.seed = seed;
 			r.host.heap_bytes = 1 << 16;
 			r.shape.messages = 1;
-			start(&r, 3000 + 1300 * seed, 0, g);
+			start(&r, 1000 + 300 * seed, 0, g);
 			memset((uint8_t *)r.heap[0] + 0x4000, 0, 64);
 			memset((uint8_t *)r.heap[1] + 0x4000, 0, 64);
 			rig_run_kernel(&r, count_up);
