@@ -75,8 +75,8 @@ static int alloc_qps(struct bf_ibgda_transport *t)
 		rc = alloc_once(t, backups * sizeof(struct bf_ibgda_qp), "backups", &t->backups_mem);
 	if (!rc)
 		rc = alloc_once(t, backups * sizeof(uint32_t), "failover words", &t->failover_mem);
-	if (!rc && t->opts.cpu_proxy)
-		rc = alloc_once(t, (t->num_dci + rcs + backups) * sizeof(uint64_t), "proxy slots", &t->slots_mem);
+	if (!rc)
+		rc = bf_ibgda_open_proxy(t);
 	return rc;
 }
 
@@ -118,18 +118,6 @@ static void fill_wq(struct bf_ibgda_wq *wq, uint32_t entries, uint8_t *ring, uin
 	wq->prod_idx = prod_idx;
 }
 
-/* The register, or the 64-bit word that the CPU proxy looks at: DCIs first, then RCs, then backups. */
-static void *bell_of(const struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b, const struct bf_ibgda_ep *ep)
-{
-	uint64_t slot = ep->ordinal;
-
-	if (!t->opts.cpu_proxy)
-		return ep->bf;
-	if (b->type == BF_IBGDA_RC)
-		slot += t->num_dci + (b->backup ? (uint64_t)t->rc_room * t->npes : 0);
-	return (uint64_t *)t->slots_mem.ptr + slot;
-}
-
 static void fill_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b, const struct bf_ibgda_ep *ep,
 		    uint32_t place)
 {
@@ -150,7 +138,7 @@ static void fill_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b
 	if (b->type == BF_IBGDA_RC)
 		qp->peer = (uint16_t)bf_ibgda_rc_pe(t->opts.layout, t->npes, t->default_rc, ep->ordinal);
 	fill_wq(&qp->tx_wq, t->opts.qp_depth, ring + rq, dbr + BF_MLX5_DBR_SND, &qp->mvars.prod_idx);
-	qp->tx_wq.bf = bell_of(t, b, ep);
+	qp->tx_wq.bf = t->proxy ? bf_ibgda_proxy_slot(t, b, ep) : ep->bf;
 	if (rq)
 		fill_wq(&qp->rx_wq, t->opts.qp_depth, ring, dbr + BF_MLX5_DBR_RCV, &qp->mvars.rx_resv_head);
 	qp->ibuf.nslots = b->nslots;
@@ -202,6 +190,8 @@ static void populate_ep(struct bf_ibgda_transport *t, struct growth *g, const st
 		counters = (struct bf_ibgda_qp *)g->old_rcs.ptr + ep->ordinal;
 	for (uint32_t i = 0; i < ep->block->cqs; i++)
 		fill_cq(t, b, ep, i, counters, cq + i);
+	if (!b->populated && t->proxy)
+		bf_ibgda_add_proxy_queue(t, b, ep);
 	if (b->populated && t->opts.suspects & BF_IBGDA_SUSPECT_CQ_POINTERS_STALE)
 		return;
 	__atomic_store_n(&qp->tx_wq.cq, cq, __ATOMIC_RELEASE);
@@ -332,8 +322,9 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t)
 
 void bf_ibgda_close_state(struct bf_ibgda_transport *t)
 {
-	struct bf_memory *const tables[] = { &t->slots_mem, &t->cqs_mem,  &t->failover_mem, &t->backups_mem,
-					     &t->rcs_mem,   &t->dcis_mem, &t->switches_mem, &t->state_mem };
+	struct bf_memory *const tables[] = { &t->proxy_mem,    &t->slots_mem,    &t->cqs_mem,
+					     &t->failover_mem, &t->backups_mem,  &t->rcs_mem,
+					     &t->dcis_mem,     &t->switches_mem, &t->state_mem };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
 		bf_ibgda_release(t, tables[i]);
@@ -343,4 +334,5 @@ void bf_ibgda_close_state(struct bf_ibgda_transport *t)
 	t->retired = NULL;
 	t->nretired = 0;
 	t->state = NULL;
+	t->proxy = NULL;
 }

@@ -252,6 +252,13 @@ struct bf_ibgda_qp *bf_ibgda_host_dci(struct bf_ibgda_host *h, uint32_t pe, uint
 	return t && i < t->num_dci ? &t->state->globalmem.dcis[i] : NULL;
 }
 
+struct bf_ibgda_proxy *bf_ibgda_host_proxy(struct bf_ibgda_host *h, uint32_t pe)
+{
+	const struct bf_ibgda_transport *t = transport_of(h, pe);
+
+	return t ? t->proxy : NULL;
+}
+
 int bf_ibgda_host_device(const struct bf_ibgda_host *h, uint32_t pe, uint32_t dev, uint32_t *nic, uint32_t *port)
 {
 	const struct bf_ibgda_transport *t = transport_of(h, pe);

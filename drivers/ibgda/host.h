@@ -106,6 +106,12 @@ struct bf_ibgda_qp *bf_ibgda_host_backup_qp(struct bf_ibgda_host *h, uint32_t pe
 /* DC initiator `i` of `pe`; NULL out of range. */
 struct bf_ibgda_qp *bf_ibgda_host_dci(struct bf_ibgda_host *h, uint32_t pe, uint32_t i);
 
+/*
+ * What the CPU proxy of `pe` works on, for a thread of the CPU that runs bf_ibgda_proxy_run() (proxy.h) beside the
+ * kernels; NULL without cpu_proxy.
+ */
+struct bf_ibgda_proxy *bf_ibgda_host_proxy(struct bf_ibgda_host *h, uint32_t pe);
+
 /* The NIC, as the backend numbers them, and the port (from 0) of device `dev` of a PE; -EINVAL out of range. */
 int bf_ibgda_host_device(const struct bf_ibgda_host *h, uint32_t pe, uint32_t dev, uint32_t *nic, uint32_t *port);
 

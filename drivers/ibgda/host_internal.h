@@ -7,7 +7,7 @@
  *   connect.c    the five phases of the first connection; later growth
  *   queue.c      buffers, completion queues, queue pairs and their transitions
  *   dc.c, rc.c   DC targets and initiators; reliable connections and their backups
- *   gpu_state.c  what device code sees
+ *   gpu_state.c  what device code sees; proxy_queues.c: what the CPU proxy sees
  *   finalize.c   the way back, and what was left behind
  *
  * host.c runs all PEs of a world through it; command.c is how any of them talks to a NIC.
@@ -175,11 +175,12 @@ struct bf_ibgda_transport {
 
 	/* What device code sees. `retired`: tables that kernels may still look at after they were replaced. */
 	struct bf_memory state_mem, rcs_mem, backups_mem, failover_mem, dcis_mem, cqs_mem, dcts_mem, lkeys_mem,
-	    rkeys_mem, heaps_mem, switches_mem, slots_mem;
+	    rkeys_mem, heaps_mem, switches_mem, slots_mem, proxy_mem;
 	uint32_t ncqs; /* entries of the table */
 	struct bf_memory *retired;
 	uint32_t nretired;
 	struct bf_ibgda_state *state;
+	struct bf_ibgda_proxy *proxy; /* NULL: GPU threads ring themselves */
 };
 
 /* ---- command.c ---- */
@@ -297,6 +298,16 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t);
 /* Replaces a table that kernels may be looking at. */
 int bf_ibgda_retire(struct bf_ibgda_transport *t, struct bf_memory *m);
 void bf_ibgda_close_state(struct bf_ibgda_transport *t);
+
+/* ---- proxy_queues.c ---- */
+
+/* Makes room for all queues that there may be, once, if a CPU thread rings. */
+int bf_ibgda_open_proxy(struct bf_ibgda_transport *t);
+/* Where GPU threads leave the producer index of a queue, and the proxy's attention to it. */
+uint64_t *bf_ibgda_proxy_slot(const struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b,
+			      const struct bf_ibgda_ep *ep);
+void bf_ibgda_add_proxy_queue(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b,
+			      const struct bf_ibgda_ep *ep);
 
 /* ---- finalize.c ---- */
 
