@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fabric/net_internal.h"
+#include "models/fabric/cc_internal.h"
 #include "sim/bytes.h"
 #include "sim/stats.h"
 
@@ -28,6 +28,7 @@ void bf_fabric_destroy(struct bf_fabric *f)
 		for (int lane = 0; lane < LANES; lane++)
 			bf_sim_cancel(f->sim, &f->ports[i]->lanes[lane].due);
 		bf_sim_cancel(f->sim, &f->ports[i]->restore);
+		bf_cc_destroy(f->ports[i]);
 		bf_stats_detach(f->sim, f->ports[i]);
 		free(f->ports[i]);
 	}
@@ -103,6 +104,7 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 	p->tie_ps = BF_NEVER;
 	p->rx = opts->rx;
 	p->link = opts->link;
+	p->peer = opts->peer;
 	p->owner = opts->owner;
 	p->host = opts->host;
 	p->rail = opts->rail;
@@ -235,6 +237,7 @@ void bf_port_detach(struct bf_port *p)
 {
 	p->rx = nobody;
 	p->link = NULL;
+	p->peer = NULL;
 	p->owner = NULL;
 }
 

@@ -49,6 +49,12 @@ typedef void bf_port_rx_fn(void *owner, struct bf_packet *pkt);
 /* Called when a port's link has gone down or come up, whoever did that. Must not send. */
 typedef void bf_port_link_fn(void *owner, bool up);
 
+/*
+ * Who talks to the owner's queue pair `qpn`: the number of the one queue pair at the other end, 0 when there is none or
+ * more than one. Congestion control asks, since packets name only where they go.
+ */
+typedef uint32_t bf_port_peer_fn(void *owner, uint32_t qpn);
+
 struct bf_port_opts {
 	const char *name;    /* "nic0.p1" */
 	uint32_t ipv4;       /* host order, e.g. 0x0a000001; unique in the fabric */
@@ -57,6 +63,7 @@ struct bf_port_opts {
 	uint64_t ps_per_kib; /* wire time of 1024 bytes */
 	bf_port_rx_fn *rx;
 	bf_port_link_fn *link; /* may be NULL */
+	bf_port_peer_fn *peer; /* may be NULL: then this port neither sends CNPs nor heeds them */
 	void *owner;
 	uint32_t host, rail; /* where it is in a topology: number of the host, of the NIC (and port) in it */
 };
@@ -103,6 +110,11 @@ void bf_packet_free(struct bf_packet *pkt);
  * longer than BF_PACKET_MAX.
  */
 void bf_port_send(struct bf_port *p, struct bf_packet *pkt);
+
+/*
+ * What the owner puts into the ECN bits of RoCEv2 frames: 2 (ECT(0)) when switches here may mark them, otherwise 0.
+ */
+uint8_t bf_port_ecn(const struct bf_port *p);
 
 /* Time at which the port's transmit side is idle: a sender that wants to pace itself asks. */
 uint64_t bf_port_tx_free_ps(const struct bf_port *p);

@@ -26,6 +26,7 @@ enum bf_verdict {
 enum { BF_DIR_TX, BF_DIR_RX };
 
 struct bf_hop;
+struct bf_cc;
 
 /*
  * Frames in order of at_ps, linked by `next`, with an event at the first one's time. `last` is defined while `first` is
@@ -77,6 +78,8 @@ struct bf_port {
 	void *owner;
 	uint32_t host, rail;
 	struct bf_hop *up_hop, *down_hop; /* of a topology, otherwise NULL */
+	struct bf_cc *cc;                 /* NULL until congestion is seen */
+	bf_port_peer_fn *peer;
 	struct bf_port_info info; /* without `dropped`, which is the sum of `lost` */
 	struct bf_lost *lost;     /* `own_lost`, or the fabric's for all remote ports */
 	struct bf_lost own_lost;
@@ -132,6 +135,9 @@ void bf_port_on_restore(struct bf_event *ev);
 
 /* A frame that nobody gets: recorded at `actor`, counted for its sender, freed. */
 void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);
+
+/* Destination QP of a RoCEv2 frame, 0 of others. */
+uint32_t bf_frame_queue(const struct bf_packet *pkt);
 
 /* Flips one bit; not in the byte of BTH that the ICRC leaves out, nor in headers with a check of their own. */
 void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw);

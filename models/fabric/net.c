@@ -1,7 +1,7 @@
 /*
  * A topology of several switches: building it, giving ports their place, telling everybody what broke.
  */
-#include "models/fabric/net_internal.h"
+#include "models/fabric/cc_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -235,7 +235,8 @@ void bf_net_send(struct bf_port *p, struct bf_packet *pkt)
 		return;
 	}
 	pkt->priority = pkt->data[BF_ROCE_TOS_OFFSET] >> 5;
-	bf_hop_queue(p->up_hop, pkt);
+	if (BF_LIKELY(!p->cc) || !bf_cc_hold(p, pkt))
+		bf_hop_queue(p->up_hop, pkt);
 }
 
 void bf_net_land(struct bf_hop *h, bool back, struct bf_packet *pkt, uint64_t at_ps, bool far)

@@ -23,3 +23,7 @@ BF_RECORD_DEFINE(reroute, BF_REC_REROUTE_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(link_load, type, name, kind, unit)
 BF_RECORD_DEFINE(link_load, BF_REC_LINK_LOAD_FIELDS(F));
 #undef F
+
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(rate, type, name, kind, unit)
+BF_RECORD_DEFINE(rate, BF_REC_RATE_FIELDS(F));
+#undef F

@@ -44,6 +44,13 @@ BF_RECORD_DECLARE(pause, 211, BF_CLASS_NET, BF_REC_PAUSE_FIELDS);
 #define BF_REC_REROUTE_FIELDS(F) F(u32, up, ENUM, "0=down;1=up")
 BF_RECORD_DECLARE(reroute, 212, BF_CLASS_NET, BF_REC_REROUTE_FIELDS);
 
+/* Congestion control has cut the rate of what this port sends to a queue pair of an address. */
+#define BF_REC_RATE_FIELDS(F)                                                                                        \
+	F(u32, peer, HEX, "")                                                                                        \
+	F(u32, qp, HEX, "")                                                                                          \
+	F(u64, mbps, DEC, "Mb/s")
+BF_RECORD_DECLARE(rate, 214, BF_CLASS_NET, BF_REC_RATE_FIELDS);
+
 /* What one direction of a link has carried in the whole run: struct bf_fabric_link. Names are cut at 31 bytes. */
 #define BF_REC_LINK_LOAD_FIELDS(F)                                                                                   \
 	F(text32, from, TEXT, "")                                                                                    \

@@ -43,6 +43,7 @@ static const struct option options[] = {
 	{ "kmin", SIZE, ANY_SWITCHES, AT(kmin), 0, K * K * K, 100 * K },
 	{ "kmax", SIZE, ANY_SWITCHES, AT(kmax), 0, K * K * K, 400 * K },
 	{ "pmax", COUNT, ANY_SWITCHES, AT(pmax), 0, 100, 20 },
+	{ "cc", FLAG, ANY_SWITCHES, AT(cc), 0, 1, 0 },
 	{ "detect", TIME, ANY_SWITCHES, AT(detect_ps), BF_NS, BF_S, 50 * BF_US },
 };
 
@@ -151,6 +152,8 @@ static const char *contradiction(const struct bf_topology *t)
 		return "kmin is above kmax";
 	if (t->queue > t->buffer)
 		return "queue is larger than buffer";
+	if (t->cc && !t->ecn)
+		return "cc without ecn: nothing would be marked";
 	if (t->detect_ps < t->latency_ps)
 		return "detect is below latency";
 	if (t->pfc && t->xoff > t->buffer)

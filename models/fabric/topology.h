@@ -20,7 +20,8 @@
  *   ecn=on|off          marking between kmin and kmax                                       [on]
  *   kmin=SIZE kmax=SIZE queue depth at which marking begins and above which all are marked  [100K, 400K]
  *   pmax=PERCENT        probability just below kmax, 0..100                                 [20]
- *   detect=TIME         until all switches route around a link that went down, at least latency  [50us]
+ *   cc=on|off           NICs answer marks by CNPs and slow flows down (DCQCN); needs ecn    [off]
+ *   detect=TIME         until all switches route around a broken link, at least latency     [50us]
  *
  * A host of several NICs in a leaf-spine has them all on its leaf. SIZE: bytes, or with K, M, G (powers of 1024).
  * RATE: gigabits a second, with G. TIME as in fault plans. Words are separated by blanks. Defaults are of the order of
@@ -52,7 +53,7 @@ enum bf_topology_kind { BF_TOPOLOGY_SWITCH, BF_TOPOLOGY_LEAF_SPINE, BF_TOPOLOGY_
 /* What a text says, defaults filled in. */
 struct bf_topology {
 	enum bf_topology_kind kind;
-	bool pfc, ecn;
+	bool pfc, ecn, cc;
 	uint64_t leaves; /* of each rail */
 	uint64_t rails;  /* 1 in a leaf-spine */
 	uint64_t spines, hosts_per_leaf;

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "models/fabric/net_internal.h"
+#include "models/fabric/cc_internal.h"
 #include "models/fabric/records.h"
 #include "models/fabric/roce.h"
 #include "sim/train.h"
@@ -121,8 +121,7 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 	return p->last_to;
 }
 
-/* Destination QP of a RoCEv2 frame, for rules of the fault plan that name one. */
-static uint32_t queue_of(const struct bf_packet *pkt)
+uint32_t bf_frame_queue(const struct bf_packet *pkt)
 {
 	if (pkt->len < BF_ROCE_BTH_OFFSET + sizeof(struct bf_roce_bth) ||
 	    bf_get_be16(pkt->data + BF_ROCE_BTH_OFFSET - 6) != BF_ROCE_UDP_PORT)
@@ -189,7 +188,7 @@ static void cut_or_restore(struct bf_port *p, bool up);
 static bool injected(struct bf_port *p, struct bf_packet *pkt)
 {
 	struct bf_sim *sim = p->fabric->sim;
-	uint32_t actor = p->info.actor, qp = queue_of(pkt);
+	uint32_t actor = p->info.actor, qp = bf_frame_queue(pkt);
 	struct bf_fault down, drop, bad, dup, late, out_of_order;
 	bool is_down = bf_fault_check(sim, BF_FAULT_LINK_DOWN, actor, qp, &down);
 	bool is_drop = bf_fault_check(sim, BF_FAULT_DROP, actor, qp, &drop);
@@ -266,9 +265,16 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	append(p, pkt, false);
 }
 
+uint8_t bf_port_ecn(const struct bf_port *p)
+{
+	return p->fabric->net && p->fabric->net->t.ecn ? 2 : 0;
+}
+
 uint64_t bf_port_tx_free_ps(const struct bf_port *p)
 {
-	return p->up_hop ? bf_hop_free_ps(p->up_hop) : p->tx_free_ps;
+	if (!p->up_hop)
+		return p->tx_free_ps;
+	return bf_hop_free_ps(p->up_hop) + bf_cc_held(p) * p->up_hop->ps_per_kib / 1024;
 }
 
 /*
@@ -354,7 +360,10 @@ static void deliver(struct bf_lane *l, struct bf_packet *pkt)
 	to->info.rx_packets++;
 	to->info.rx_bytes += pkt->len;
 	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
-	to->rx(to->owner, pkt);
+	if (BF_UNLIKELY(to->up_hop != NULL) && to->fabric->net->t.cc && bf_cc_receive(to, pkt))
+		bf_packet_free(pkt);
+	else
+		to->rx(to->owner, pkt);
 }
 
 static void on_at_switch(struct bf_event *ev)
@@ -421,6 +430,7 @@ static void cut(struct bf_port *p)
 	lose_after(p, &p->lanes[LATE_TO_GATEWAY], now);
 	lose_after(p, &p->lanes[TO_PORT], 0);
 	lose_after(p, &p->lanes[LANDING], 0);
+	bf_cc_lose(p);
 }
 
 static void set_link(struct bf_port *p, bool up)

@@ -73,6 +73,14 @@ static inline void rig_rx(void *owner, struct bf_packet *pkt)
 	bf_packet_free(pkt);
 }
 
+/* Queue pairs are numbered by the host at their other end. */
+static inline uint32_t rig_peer(void *owner, uint32_t qpn)
+{
+	struct rig_port *p = owner;
+
+	return qpn >= 0x100 ? 0x100 + (uint32_t)(p - p->rig->ports) : 0;
+}
+
 static inline void rig_link(void *owner, bool up)
 {
 	struct rig_port *p = owner;
@@ -109,6 +117,7 @@ static inline void rig_attach(struct rig *r, uint32_t rank, uint32_t host, const
 		.ps_per_kib = 20480,
 		.rx = rig_rx,
 		.link = rig_link,
+		.peer = rig_peer,
 		.owner = &r->ports[host],
 		.host = host / rails,
 		.rail = host % rails,
@@ -180,7 +189,7 @@ static inline void rig_send(struct rig *r, uint32_t from, uint32_t to, uint32_t 
 					  .udp_src_port = (uint16_t)(0xc000 + flow),
 					  .dscp = tos >> 2,
 					  .ecn = tos & 3 };
-	struct bf_roce q = { .opcode = BF_RC_WRITE_ONLY, .payload_len = len, .psn = seq };
+	struct bf_roce q = { .opcode = BF_RC_WRITE_ONLY, .payload_len = len, .psn = seq, .dest_qp = 0x100 + from };
 	struct bf_roce_path path;
 	uint32_t at;
 

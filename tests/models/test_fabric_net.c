@@ -213,6 +213,48 @@ START_TEST(congestion_marks_who_can_be_marked)
 }
 END_TEST
 
+/* Fifteen senders that keep 2 us of work in their port, for 2 ms. Bytes that the receiver got. */
+static struct rig *keep_sending(const char *text, uint32_t ranks)
+{
+	struct rig *r = rig_new(text, 16, ranks, NULL);
+	uint32_t n = 0;
+
+	for (uint64_t t = BF_US; t <= 2 * BF_MS; t += BF_US) {
+		for (uint32_t h = 1; h < 16; h++)
+			while (bf_port_tx_free_ps(r->ports[h].port) < t + BF_US)
+				rig_send(r, h, 0, 0, 4096, DATA, ++n);
+		rig_run(r, t);
+	}
+	ck_assert(rig_run(r, BF_NEVER));
+	return r;
+}
+
+START_TEST(senders_slow_down)
+{
+	static const char text[] = LEAF_SPINE "buffer=8M xoff=256K xon=128K kmin=50K kmax=200K";
+	struct rig *off = keep_sending(text, 1), *on, *again;
+	char with[256];
+
+	snprintf(with, sizeof(with), "%s cc=on", text);
+	on = keep_sending(with, 1);
+	ck_assert_uint_gt(total(off, "").sum.pauses, 500);
+	ck_assert_uint_lt(total(on, "").sum.pauses, total(off, "").sum.pauses / 4);
+	ck_assert_uint_lt(total(on, "leaf0-host0").sum.queue_mean, total(off, "leaf0-host0").sum.queue_mean / 2);
+	/* The price: alpha starts at one and falls slowly, so that for a start each CNP halves a rate. */
+	ck_assert_uint_gt(total(on, "leaf0-host0").sum.bytes, total(off, "leaf0-host0").sum.bytes * 4 / 10);
+	ck_assert_uint_eq(total(on, "").sum.dropped, 0);
+	ck_assert_uint_gt(rig_info(on, 0).tx_packets, 100); /* CNPs */
+	ck_assert_uint_eq(rig_info(off, 0).tx_packets, 0);
+	ck_assert(!on->ports[0].disordered);
+	again = keep_sending(with, 1);
+	for (uint32_t h = 0; h < 16; h++)
+		ck_assert_uint_eq(on->ports[h].chain, again->ports[h].chain);
+	rig_free(off);
+	rig_free(on);
+	rig_free(again);
+}
+END_TEST
+
 static uint32_t bad_frames;
 
 static void parse_it(void *owner, struct bf_packet *pkt)
@@ -372,7 +414,8 @@ START_TEST(ranks_see_what_one_process_sees)
 		{ LEAF_SPINE "buffer=2M xoff=64K xon=32K kmin=16K kmax=64K", NULL },
 		{ "leaf-spine leaves=3 spines=2 hosts-per-leaf=6 buffer=1M pfc=off queue=128K", NULL },
 		{ "rail rails=4 leaves=2 spines=2 hosts-per-leaf=2 buffer=2M xoff=32K xon=16K", NULL },
-		{ LEAF_SPINE "buffer=2M xoff=64K xon=32K detect=5us",
+		{ LEAF_SPINE "buffer=2M xoff=64K xon=32K kmin=8K kmax=32K cc=on", NULL },
+		{ LEAF_SPINE "buffer=2M xoff=64K xon=32K detect=5us kmin=8K kmax=32K cc=on",
 		  "link-down on=leaf1-spine0 skip=40 delay=11us; link-down on=spine2-leaf3 skip=30 delay=20us;"
 		  "link-down on=nic6.p1 skip=60 delay=8us; link-down on=leaf3-host14 skip=50 delay=8us" },
 	};
@@ -456,11 +499,12 @@ int main(void)
 	tcase_add_test(t, pauses_lose_nothing_and_end);
 	tcase_add_test(t, a_paused_priority_lets_others_pass);
 	tcase_add_test(t, congestion_marks_who_can_be_marked);
+	tcase_add_test(t, senders_slow_down);
 	tcase_add_test(t, a_marked_frame_still_checks);
 	tcase_add_test(t, a_broken_link_is_routed_around);
 	tcase_add_test(t, a_link_flaps_under_load);
 	tcase_add_test(t, a_switch_can_cut_a_host_off);
-	tcase_add_loop_test(t, ranks_see_what_one_process_sees, 0, 6);
+	tcase_add_loop_test(t, ranks_see_what_one_process_sees, 0, 7);
 	tcase_add_loop_test(t, bad_messages_are_refused, 0, 2);
 	tcase_add_test(t, places_that_are_none);
 	tcase_set_timeout(t, 60);
