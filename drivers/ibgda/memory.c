@@ -131,11 +131,28 @@ static int register_piece(struct bf_ibgda_transport *t, uint64_t bytes)
 	return rc;
 }
 
+/* Takes back what a registration of several pieces has made before one of them failed, here or at another PE. */
+static void undo_pieces(struct bf_ibgda_transport *t, struct bf_ibgda_region **tail, uint64_t registered)
+{
+	struct bf_error *err = t->err;
+	struct bf_ibgda_region *r;
+
+	t->err = NULL; /* the first failure is the one to tell */
+	while ((r = *tail)) {
+		*tail = r->next;
+		drop_region(t, r);
+	}
+	t->heap_tail = tail;
+	t->registered = registered;
+	t->err = err;
+}
+
 int bf_ibgda_register_heap(struct bf_ibgda_transport *t, uint64_t bytes)
 {
 	const uint64_t granule = 1ull << t->opts.log2_granularity;
 	const uint64_t piece = t->opts.granules_per_mr ? t->opts.granules_per_mr * granule : bytes;
-	const uint64_t goal = t->registered + bytes;
+	const uint64_t before = t->registered, goal = before + bytes;
+	struct bf_ibgda_region **tail = t->heap_tail;
 	int rc = 0;
 
 	if (!bytes || bytes % granule)
@@ -147,7 +164,9 @@ int bf_ibgda_register_heap(struct bf_ibgda_transport *t, uint64_t bytes)
 	while (!rc && t->registered < goal)
 		rc = register_piece(t, goal - t->registered < piece ? goal - t->registered : piece);
 	/* Last: a kernel that sees the new size finds the keys. */
-	if (!rc)
+	if (rc)
+		undo_pieces(t, tail, before);
+	else
 		__atomic_store_n(&t->state->heap_size, t->registered, __ATOMIC_RELEASE);
 	return rc;
 }
