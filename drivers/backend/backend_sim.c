@@ -11,6 +11,7 @@
 #include "drivers/backend/machine_internal.h"
 #include "drivers/backend/ranks_internal.h"
 #include "drivers/platform/platform_sim.h"
+#include "models/fabric/topology.h"
 
 /* Longest stalls of a lane: a few scheduling slots, and about as long as a message takes to a peer and back. */
 #define STALL_GPU_NS 500u
@@ -272,6 +273,8 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		describe_agents(sim, out->report, sizeof(out->report));
 	}
+	if (w->m.fabric && !w->m.ranks)
+		bf_fabric_report(w->m.fabric);
 	bf_machine_result(&w->m, began, out);
 	return w->m.ranks ? bf_ranks_merge(w->m.ranks, out) : 0;
 }
