@@ -77,15 +77,15 @@ static int grow_heap(struct bf_ibgda_transport *t, const struct step *s)
 	return bf_ibgda_register_heap(t, s->bytes);
 }
 
-/* Which PEs are here: equal runs in order, as the world has them (struct bf_world_opts). */
+/* Which PEs are here: runs in order, as the world has them (struct bf_world_opts). */
 static int choose_pes(struct bf_ibgda_host *h)
 {
-	const uint32_t ranks = h->ranks ? h->ranks->npes : 1;
+	const uint32_t ranks = h->ranks ? h->ranks->npes : 1, rank = h->ranks ? h->ranks->pe : 0;
 
-	if (!h->npes || h->npes % ranks)
-		return bf_fail(h->err, -EINVAL, "%u PEs on %u processes: must be spread evenly", h->npes, ranks);
-	h->count = h->npes / ranks;
-	h->first = h->ranks ? h->ranks->pe * h->count : 0;
+	if (h->npes < ranks || !h->npes)
+		return bf_fail(h->err, -EINVAL, "%u PEs on %u processes: each needs at least one", h->npes, ranks);
+	h->first = bf_ranks_first(h->npes, ranks, rank);
+	h->count = bf_ranks_first(h->npes, ranks, rank + 1) - h->first;
 	h->pe = calloc(h->count, sizeof(*h->pe));
 	return h->pe ? 0 : bf_fail(h->err, -ENOMEM, "no memory for %u PEs", h->count);
 }
