@@ -6,10 +6,16 @@
 
 #define UAR_PAGES 64u
 #define XFER_BLOCK 128u
+#define ATOMIC_BLOCK 32u
 
 struct bf_mlx5_xfer_block {
 	struct bf_mlx5_xfer_block *next;
 	struct bf_mlx5_xfer xfers[XFER_BLOCK];
+};
+
+struct bf_mlx5_atomic_block {
+	struct bf_mlx5_atomic_block *next;
+	struct bf_mlx5_atomic_op ops[ATOMIC_BLOCK];
 };
 
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
@@ -29,6 +35,25 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 	for (uint32_t i = 1; i < XFER_BLOCK; i++)
 		bf_mlx5_xfer_put(dev, &block->xfers[i]);
 	return &block->xfers[0];
+}
+
+struct bf_mlx5_atomic_op *bf_mlx5_atomic_get(struct bf_mlx5 *dev)
+{
+	struct bf_mlx5_atomic_op *x = dev->atomics;
+	struct bf_mlx5_atomic_block *block;
+
+	if (BF_LIKELY(x != NULL)) {
+		dev->atomics = x->next;
+		return x;
+	}
+	block = calloc(1, sizeof(*block));
+	if (!block)
+		return NULL;
+	block->next = dev->atomic_blocks;
+	dev->atomic_blocks = block;
+	for (uint32_t i = 1; i < ATOMIC_BLOCK; i++)
+		bf_mlx5_atomic_put(dev, &block->ops[i]);
+	return &block->ops[0];
 }
 
 static bool reserve_uar(struct bf_mlx5 *dev, uint32_t index)
@@ -242,6 +267,12 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	free(dev->uars);
 	if (dev->link.mmio)
 		bf_link_fini(&dev->link);
+	while (dev->atomic_blocks) {
+		struct bf_mlx5_atomic_block *block = dev->atomic_blocks;
+
+		dev->atomic_blocks = block->next;
+		free(block);
+	}
 	while (dev->xfer_blocks) {
 		struct bf_mlx5_xfer_block *block = dev->xfer_blocks;
 

@@ -201,20 +201,27 @@ struct bf_mlx5_fetch {
 
 /* A READ or atomic that the responder has accepted. Kept after its answer for duplicates (IBA vol. 1 section 9.4.4). */
 struct bf_mlx5_answer {
-	struct bf_dma_op op; /* atomics */
-	struct bf_mlx5_qp *qp;
 	uint64_t va;
-	uint64_t swap_add, compare, swap_mask, compare_mask, old;
+	uint64_t old; /* atomic: the value that was there */
 	uint32_t len, rkey;
 	uint32_t psn, npsn, sent;
 	uint32_t from; /* packet that the answer (re)started at */
 	uint32_t msn;
-	uint32_t epoch;
 	uint32_t keys;  /* dev->key_changes when its key was checked */
 	uint8_t opcode; /* BTH opcode of the request */
-	uint8_t size;
 	bool busy, executed;
 	bool again; /* for a duplicate: holds no resource */
+};
+
+/* An atomic on its way to memory and back; from the device's pool. */
+struct bf_mlx5_atomic_op {
+	struct bf_dma_op op;
+	struct bf_mlx5_qp *qp;
+	struct bf_mlx5_answer *answer;
+	struct bf_mlx5_atomic_op *next;
+	uint64_t swap_add, compare, swap_mask, compare_mask;
+	uint32_t epoch;
+	uint8_t size;
 };
 
 /*
@@ -428,6 +435,8 @@ struct bf_mlx5 {
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
+	struct bf_mlx5_atomic_op *atomics; /* free ones */
+	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts;
@@ -461,6 +470,12 @@ static inline struct bf_mlx5_uar *bf_mlx5_uar_find(const struct bf_mlx5 *dev, ui
 	return uar && uar->allocated ? uar : NULL;
 }
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev);
+struct bf_mlx5_atomic_op *bf_mlx5_atomic_get(struct bf_mlx5 *dev);
+static inline void bf_mlx5_atomic_put(struct bf_mlx5 *dev, struct bf_mlx5_atomic_op *x)
+{
+	x->next = dev->atomics;
+	dev->atomics = x;
+}
 static inline void bf_mlx5_xfer_put(struct bf_mlx5 *dev, struct bf_mlx5_xfer *x)
 {
 	x->next = dev->xfers;

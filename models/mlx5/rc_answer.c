@@ -150,7 +150,6 @@ static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_
 	if (!a || a->busy)
 		return NULL;
 	qp->msn = bf_psn_add(qp->msn, 1);
-	a->qp = qp;
 	a->va = r->va;
 	a->len = r->dma_len;
 	a->rkey = r->rkey;
@@ -197,26 +196,26 @@ static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t boundary)
 /* At the moment the bytes are read: the atomic itself. Memory is in the host's order. */
 static void modify(struct bf_dma_op *op, void *bytes)
 {
-	struct bf_mlx5_answer *a = BF_CONTAINER_OF(op, struct bf_mlx5_answer, op);
-	uint64_t old = load(bytes, a->size), value = old;
+	struct bf_mlx5_atomic_op *x = BF_CONTAINER_OF(op, struct bf_mlx5_atomic_op, op);
+	uint64_t old = load(bytes, x->size), value = old;
 
-	a->old = old;
-	switch (a->opcode) {
+	x->answer->old = old;
+	switch (x->answer->opcode) {
 	case BF_RC_COMPARE_SWAP:
-		value = old == a->compare ? a->swap_add : old;
+		value = old == x->compare ? x->swap_add : old;
 		break;
 	case BF_RC_FETCH_ADD:
-		value = old + a->swap_add;
+		value = old + x->swap_add;
 		break;
 	case BF_RC_EXT_COMPARE_SWAP:
-		if (!((old ^ a->compare) & a->compare_mask))
-			value = (old & ~a->swap_mask) | (a->swap_add & a->swap_mask);
+		if (!((old ^ x->compare) & x->compare_mask))
+			value = (old & ~x->swap_mask) | (x->swap_add & x->swap_mask);
 		break;
 	default:
-		value = masked_add(old, a->swap_add, a->compare_mask);
+		value = masked_add(old, x->swap_add, x->compare_mask);
 		break;
 	}
-	if (a->size == 4)
+	if (x->size == 4)
 		bf_put_le32(bytes, (uint32_t)value);
 	else
 		bf_put_le64(bytes, value);
@@ -238,19 +237,22 @@ static void atomic_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_answer *a)
 
 static void atomic_done(struct bf_dma_op *op)
 {
-	struct bf_mlx5_answer *a = BF_CONTAINER_OF(op, struct bf_mlx5_answer, op);
-	struct bf_mlx5_qp *qp = a->qp;
+	struct bf_mlx5_atomic_op *x = BF_CONTAINER_OF(op, struct bf_mlx5_atomic_op, op);
+	struct bf_mlx5_answer *a = x->answer;
+	struct bf_mlx5_qp *qp = x->qp;
+	bool stale = x->epoch != qp->epoch, failed = op->status;
 
 	a->busy = false;
+	bf_mlx5_atomic_put(qp->dev, x);
 	qp->inflight--;
 	if (qp->dead) {
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (a->epoch != qp->epoch)
+	if (stale)
 		return;
 	a->executed = true;
-	if (op->status)
+	if (failed)
 		atomic_failed(qp, a);
 	else
 		bf_mlx5_answer_run(qp);
@@ -270,6 +272,7 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
 	bool plain = r->opcode == BF_RC_COMPARE_SWAP || r->opcode == BF_RC_FETCH_ADD;
 	uint32_t size = plain ? 8 : r->atomic_size;
+	struct bf_mlx5_atomic_op *x;
 	struct bf_mlx5_answer *a;
 
 	if (!atomic_allowed(qp, r, size)) {
@@ -280,23 +283,29 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 		return;
 	}
-	a = new_answer(qp, r, 1);
-	if (!a)
+	x = bf_mlx5_atomic_get(qp->dev);
+	a = x ? new_answer(qp, r, 1) : NULL;
+	if (!a) {
+		if (x)
+			bf_mlx5_atomic_put(qp->dev, x);
 		return;
-	a->size = (uint8_t)size;
-	a->swap_add = r->swap_add;
-	a->compare = r->compare;
-	a->swap_mask = r->swap_mask;
-	a->compare_mask = r->compare_mask;
-	a->epoch = qp->epoch;
+	}
 	a->busy = true;
-	a->op.iova = r->va;
-	a->op.len = size;
-	a->op.dst = NULL;
-	a->op.modify = modify;
-	a->op.done = atomic_done;
+	x->qp = qp;
+	x->answer = a;
+	x->size = (uint8_t)size;
+	x->swap_add = r->swap_add;
+	x->compare = r->compare;
+	x->swap_mask = r->swap_mask;
+	x->compare_mask = r->compare_mask;
+	x->epoch = qp->epoch;
+	x->op.iova = r->va;
+	x->op.len = size;
+	x->op.dst = NULL;
+	x->op.modify = modify;
+	x->op.done = atomic_done;
 	qp->inflight++;
-	bf_dma_read(&qp->dev->dma, &a->op);
+	bf_dma_read(&qp->dev->dma, &x->op);
 }
 
 static uint8_t response_opcode(uint32_t k, uint32_t n, uint32_t from)
