@@ -16,7 +16,7 @@ enum kind { OVER_RC, COMPACT, FULL, KINDS };
 #define AT_COUNT 0x14000u
 #define AT_SIGNAL 0x15000u /* a word for each lane, data at AT_PAIR */
 #define AT_PAIR 0x16000u
-#define AT_GET 0x18000u /* of this PE: what was fetched */
+#define AT_GET 0x18000u  /* of this PE: what was fetched */
 #define AT_TOLD 0x20000u /* of this PE: what g and a fetching add returned, and blocks of operations */
 
 /* Operations to `pe` whose results the host checks. Lanes act together or each for itself. */
@@ -48,7 +48,8 @@ static int operate(struct bf_thread *t, const struct bf_ibgda_state *st, uint32_
 	bad |= bf_ibgda_pe_quiet(t, BF_FULL_WARP, st);
 	bad |= bf_ibgda_pe_get(t, BF_FULL_WARP, st, pe, BF_IBGDA_QP_DEFAULT, heap + mine + AT_GET + lane * 24,
 			       heap + AT_SRC + lane * 8, 24, 1);
-	bad |= bf_ibgda_pe_get_warp(t, st, pe, BF_IBGDA_QP_DEFAULT, heap + mine + AT_GET + 0x400, heap + AT_SRC, 300, 1);
+	bad |=
+	    bf_ibgda_pe_get_warp(t, st, pe, BF_IBGDA_QP_DEFAULT, heap + mine + AT_GET + 0x400, heap + AT_SRC, 300, 1);
 	bad |= bf_ibgda_pe_g(t, BF_FULL_WARP, st, pe, BF_IBGDA_QP_DEFAULT, heap + AT_SRC + lane * 8, 8, &v);
 	amo.op = BF_IBGDA_AMO_ADD;
 	amo.addr = heap + mine + AT_COUNT + 8;
@@ -251,11 +252,9 @@ START_TEST(address_vector_in_entries)
 		ck_assert_uint_eq(bf_get_be32(e + 4), dci->qpn << 8 | (3 + av));
 		ck_assert_uint_eq(e[11], kind == COMPACT ? BF_IBGDA_SIGNALLED : 0);
 		ck_assert_mem_eq(e + 16, dct->w, av * 16);
-		ck_assert_uint_eq(bf_get_be64(e + 16),
-				  BF_IBGDA_DC_KEY);
+		ck_assert_uint_eq(bf_get_be64(e + 16), BF_IBGDA_DC_KEY);
 		ck_assert_uint_eq(bf_get_be32(e + 24) >> 31, kind == FULL);
-		ck_assert_uint_eq(bf_get_be64(e + 16 + av * 16),
-				  r.job[0].state->globalmem.peer_heap_va[1] + AT_PUT);
+		ck_assert_uint_eq(bf_get_be64(e + 16 + av * 16), r.job[0].state->globalmem.peer_heap_va[1] + AT_PUT);
 		ck_assert_uint_eq(bf_get_be32(e + 32 + av * 16), 64);
 		if (kind == FULL)
 			ck_assert_uint_eq(bf_get_be32(e + 128), 2u << 8 | BF_MLX5_OP_NOP);
