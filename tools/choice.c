@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/fabric/topology.h"
 #include "sim/fault.h"
 #include "traces/trace.h"
 
@@ -171,6 +172,22 @@ int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, stru
 	if (rc == 0)
 		bf_fault_plan_destroy(plan);
 	return rc;
+}
+
+int bf_choose_topology(const struct bf_args *args, uint32_t hosts, const char **out, struct bf_error *err)
+{
+	const char *text = bf_arg_text(args, "topology");
+	struct bf_topology t;
+	int rc = bf_topology_parse(text, &t, err);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	if (bf_topology_hosts(&t) < hosts)
+		return bf_fail(err, -EINVAL, "--topology has places for %" PRIu32 " hosts, fewer than %" PRIu32 " PEs",
+			       bf_topology_hosts(&t), hosts);
+	*out = t.kind == BF_TOPOLOGY_SWITCH ? NULL : text;
+	return 0;
 }
 
 int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,

@@ -45,6 +45,12 @@ int bf_faults_text(const char *option, char **out, struct bf_error *err);
  */
 int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, struct bf_error *err);
 
+/*
+ * The topology that --topology gives, looked at and found to have places for `hosts`; NULL without, and for the one
+ * ideal switch. Borrowed from `args`. 0 or -EINVAL with `err` set.
+ */
+int bf_choose_topology(const struct bf_args *args, uint32_t hosts, const char **out, struct bf_error *err);
+
 /* Opens the file that --trace names and notes what runs in it; NULL without. 0 or a negative errno with `err` set. */
 struct bf_trace_writer;
 int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,

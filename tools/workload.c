@@ -163,7 +163,9 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
 	if (code == BF_EXIT_GOOD && (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
-				     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 || bf_workload_check(w, &err) != 0))
+				     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 ||
+				     bf_choose_topology(args, w->pes, &w->topology, &err) != 0 ||
+				     bf_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, &w->backend);
@@ -193,6 +195,8 @@ void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap)
 		bf_command_append(buf, cap, "backend", w->backend->name, false);
 	if (strcmp(w->profile_text, "cx7") != 0)
 		bf_command_append(buf, cap, "profile", w->profile_text, false);
+	if (w->topology)
+		bf_command_append(buf, cap, "topology", w->topology, true);
 	if (w->faults)
 		bf_command_append(buf, cap, "faults", w->faults, true);
 }
@@ -205,6 +209,8 @@ void bf_workload_json(struct bf_json *j, const struct bf_workload *w)
 		if (w->bugs & b->bit)
 			bf_json_text(j, NULL, b->name);
 	bf_json_close(j, ']');
+	if (w->topology)
+		bf_json_text(j, "topology", w->topology);
 	if (w->faults)
 		bf_json_text(j, "faults", w->faults);
 	bf_json_open(j, "profile", '{');

@@ -26,6 +26,7 @@ struct bf_workload {
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */
+	const char *topology; /* NULL: one ideal switch */
 	uint64_t seed, limit_ps;
 	uint32_t pes, qps, blocks, warps, messages, window;
 	uint64_t size;
@@ -113,6 +114,7 @@ struct bf_workload {
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),          \
 	BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices"),                           \
 	BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                            \
+	BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'"),  \
 	BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),              \
 	BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                 \
 	BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list workloads, backends, orderings, profiles and bugs")

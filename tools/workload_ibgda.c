@@ -110,6 +110,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.ordering = w->ordering,
 		.profile = &w->profile,
 		.faults = w->faults,
+		.topology = w->topology,
 		.npes = w->pes,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,

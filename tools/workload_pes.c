@@ -56,7 +56,8 @@ static int parse_texts(const struct bf_args *args, struct bf_pes *p)
 	if (p->family->fill)
 		p->family->fill(p);
 	if (bf_profile_parse(p->profile_text, &p->profile, &err) != 0 ||
-	    bf_choose_faults(args, p->seed, &p->faults, &err) != 0 || bf_pes_check(p, &err) != 0)
+	    bf_choose_faults(args, p->seed, &p->faults, &err) != 0 ||
+	    bf_choose_topology(args, p->pes, &p->topology, &err) != 0 || bf_pes_check(p, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	return BF_EXIT_GOOD;
 }
@@ -131,6 +132,8 @@ void bf_pes_command(const struct bf_pes *p, char *buf, size_t cap)
 		bf_command_append(buf, cap, "backend", p->backend->name, false);
 	if (strcmp(p->profile_text, "cx7") != 0)
 		bf_command_append(buf, cap, "profile", p->profile_text, false);
+	if (p->topology)
+		bf_command_append(buf, cap, "topology", p->topology, true);
 	if (p->faults)
 		bf_command_append(buf, cap, "faults", p->faults, true);
 }
@@ -145,6 +148,7 @@ static int open_world(struct bf_pes_arena *a, struct bf_sink *sink, struct bf_er
 		.ordering = p->ordering,
 		.profile = &p->profile,
 		.faults = p->faults,
+		.topology = p->topology,
 		.npes = p->pes,
 		.limit_ps = p->limit_ps,
 		.record_mask = p->records,

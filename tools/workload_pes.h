@@ -24,6 +24,7 @@ struct bf_pes {
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */
+	const char *topology; /* NULL: one ideal switch */
 	uint64_t seed, limit_ps;
 	uint32_t pes, qps, flavour, layout, place, depth, batch, ibuf_slots;
 	uint64_t granule;
@@ -58,6 +59,7 @@ struct bf_pes {
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                             \
 	    BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices: sim or live"),            \
 	    BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                          \
+    	BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'"),  \
 	    BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),            \
 	    BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
 	    BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list the workloads and bugs")
