@@ -300,8 +300,13 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out)
 {
 	uint8_t in[16] = { 0 }, cap[16 + 0x20] = { 0 };
-	int rc;
+	int rc = check_pe(m, pe);
 
+	if (rc)
+		return rc;
+	/* Who counts NICs asks for one too many: that is no error to tell of. */
+	if (nic >= BF_NICS_MAX || !m->pe[pe].nic[nic])
+		return -ENODEV;
 	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_HCA_CAP);
 	rc = bf_machine_command(m, pe, nic, in, sizeof(in), cap, sizeof(cap));
 	if (rc)

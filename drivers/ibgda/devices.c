@@ -162,8 +162,6 @@ static int find_candidates(struct search *s)
 		for (uint32_t port = 0; port < c.info.ports && port < BF_IBGDA_PORTS_MAX; port++)
 			consider(s, &c, port);
 	}
-	if (t->err) /* that there is no next NIC is no error */
-		*t->err = (struct bf_error){ 0 };
 	if (!s->count)
 		return bf_fail(t->err, -ENODEV, "PE %u has no device left: %s", t->pe, s->reasons);
 	return 0;
