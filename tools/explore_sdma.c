@@ -57,7 +57,7 @@ static void json_failure(struct bf_json *j, const void *result)
 /* The records know more than how queues stand in the end. */
 static void cause(const void *w, const void *result, struct bf_cause *out)
 {
-	bf_sdma_cause_of(w, result, out);
+	bf_sdma_cause_of(w, out);
 	if (!out->text[0])
 		*out = ((const struct bf_sdma_result *)result)->cause;
 }

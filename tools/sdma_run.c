@@ -81,12 +81,32 @@ static const struct bf_sdma_plan_area *area_of(const struct bf_sdma_plan *p, uin
 	return NULL;
 }
 
+static void keep_hash(struct arena *a, struct bf_sim *sim)
+{
+	bf_stream_flush(&sim->rec);
+	a->r->world.hash = bf_stream_hash(&sim->rec);
+	a->r->world.records = sim->rec.count;
+}
+
+static void record_mismatch(struct arena *a, uint8_t is, uint8_t should)
+{
+	struct bf_rec_sdma_mismatch rec = { .va = a->r->wrong_va, .wanted = should, .found = is };
+	struct bf_sim *sim = a->w->backend->sim(a->world);
+
+	if (!sim || !bf_probe(sim, BF_CLASS_DRIVER))
+		return;
+	bf_record(&sim->rec, &bf_rec_sdma_mismatch_schema, bf_stream_actor(&sim->rec, "host", "workload"), &rec, NULL, 0);
+	keep_hash(a, sim);
+}
+
 static void wrong_at(struct arena *a, uint32_t pe, uint64_t at, uint8_t is, uint8_t should)
 {
 	const struct bf_sdma_plan_area *area = area_of(&a->plan, pe, at);
 
-	if (!a->r->wrong_va)
+	if (!a->r->wrong_va) {
 		a->r->wrong_va = bf_sdma_plan_va(&a->plan, pe, at);
+		record_mismatch(a, is, should);
+	}
 	if (a->r->wrong++)
 		return;
 	snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
@@ -452,9 +472,7 @@ static void record_surfaces(struct arena *a)
 		snprintf(rec.what, sizeof(rec.what), "element of %u byte%s", rec.element, rec.element > 1 ? "s" : "");
 		bf_record(&sim->rec, &bf_rec_sdma_surface_schema, actor, &rec, at, bytes);
 	}
-	bf_stream_flush(&sim->rec);
-	a->r->world.hash = bf_stream_hash(&sim->rec);
-	a->r->world.records = sim->rec.count;
+	keep_hash(a, sim);
 }
 
 static void close_all(struct arena *a)

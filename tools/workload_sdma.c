@@ -315,6 +315,24 @@ static int open_trace(const struct bf_args *args, const struct bf_sdma_workload 
 	return bf_trace_meta(*out, "command", command);
 }
 
+static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+{
+	struct bf_sdma_workload again = *(const struct bf_sdma_workload *)w;
+	struct bf_sdma_result r;
+	struct bf_error err = { 0 };
+
+	again.records = classes;
+	again.counts = false;
+	return bf_sdma_workload_run(&again, sink, &r, &err);
+}
+
+void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out)
+{
+	*out = (struct bf_cause){ 0 };
+	if (w->backend->platform == BF_PLATFORM_SIM)
+		bf_cause_find(run_again, w, out);
+}
+
 static int run_and_report(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer *trace,
 			  struct bf_error *err)
 {
@@ -344,7 +362,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 	if (r.verdict != BF_SDMA_GOOD) {
 		struct bf_cause cause;
 
-		bf_sdma_cause_of(w, &r, &cause);
+		bf_sdma_cause_of(w, &cause);
 		r.cause = cause.text[0] ? cause : r.cause;
 	}
 	if (!bf_arg_json(args))

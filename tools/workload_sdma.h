@@ -10,7 +10,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
-#include "tools/cause.h"
+#include "tools/findings.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
 
@@ -176,14 +176,9 @@ void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r);
 void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r);
 
 /*
- * The cause that a log of all records shows; `out` stays empty when it shows none. `wrong_va`: the first byte that is
- * not what it must be; NULL when the data are right or were not looked at.
+ * Runs `w` once more with all rules and takes the cause; only virtual time repeats itself, so `out` stays empty with
+ * other backends.
  */
-struct bf_record_log;
-void bf_sdma_cause_read(const struct bf_record_log *log, const uint64_t *wrong_va, struct bf_cause *out);
-
-/* Runs `w`, which ended in `r`, once more with all records and reads the cause from them; empty as with bf_cause_of().
- */
-void bf_sdma_cause_of(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, struct bf_cause *out);
+void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out);
 
 #endif

@@ -12,3 +12,6 @@ BF_RECORD_DEFINE(sdma_waited, BF_REC_SDMA_WAITED_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(sdma_surface, type, name, kind, unit)
 BF_RECORD_DEFINE(sdma_surface, BF_REC_SDMA_SURFACE_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(sdma_mismatch, type, name, kind, unit)
+BF_RECORD_DEFINE(sdma_mismatch, BF_REC_SDMA_MISMATCH_FIELDS(F));
+#undef F

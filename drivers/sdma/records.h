@@ -46,4 +46,11 @@ BF_RECORD_DECLARE(sdma_waited, 282, BF_CLASS_DRIVER, BF_REC_SDMA_WAITED_FIELDS);
 	F(text32, what, TEXT, "")
 BF_RECORD_DECLARE(sdma_surface, 283, BF_CLASS_DRIVER, BF_REC_SDMA_SURFACE_FIELDS);
 
+/* The first byte that is not what the workload meant, found after the run. */
+#define BF_REC_SDMA_MISMATCH_FIELDS(F)                                                                               \
+	F(u64, va, HEX, "")                                                                                          \
+	F(u32, wanted, HEX, "")                                                                                      \
+	F(u32, found, HEX, "")
+BF_RECORD_DECLARE(sdma_mismatch, 284, BF_CLASS_DRIVER, BF_REC_SDMA_MISMATCH_FIELDS);
+
 #endif

@@ -3,9 +3,9 @@
 
 #include "traces/rules/rule.h"
 
-extern const struct bf_rule_family bf_rules_mlx5, bf_rules_nvme;
+extern const struct bf_rule_family bf_rules_mlx5, bf_rules_nvme, bf_rules_sdma;
 
-const struct bf_rule_family *const bf_rule_families[] = { &bf_rules_mlx5, &bf_rules_nvme, NULL };
+const struct bf_rule_family *const bf_rule_families[] = { &bf_rules_mlx5, &bf_rules_nvme, &bf_rules_sdma, NULL };
 
 const struct bf_rule_about *bf_rule_at(uint32_t i)
 {

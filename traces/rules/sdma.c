@@ -1,0 +1,441 @@
+/* Facts of SDMA queues, and the list of their rules. */
+#include "traces/rules/sdma.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY 64u
+
+/* ---- looking up ---- */
+
+struct bf_sdma_span *bf_sdma_reserve(const struct bf_sdma_queue *q, uint64_t back)
+{
+	if (!q->w || back >= q->w->nreserves || back >= BF_SDMA_SPANS)
+		return NULL;
+	return &q->w->reserves[(q->w->nreserves - 1 - back) % BF_SDMA_SPANS];
+}
+
+struct bf_sdma_begun *bf_sdma_packet_back(const struct bf_sdma_queue *q, uint64_t back)
+{
+	if (!q->w || back >= q->w->npackets || back >= BF_SDMA_PACKETS)
+		return NULL;
+	return &q->w->packets[(q->w->npackets - 1 - back) % BF_SDMA_PACKETS];
+}
+
+struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back)
+{
+	if (back >= run->npieces || back >= BF_SDMA_PIECES)
+		return NULL;
+	return &run->pieces[(run->npieces - 1 - back) % BF_SDMA_PIECES];
+}
+
+struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index)
+{
+	struct bf_sdma_span *s;
+
+	for (uint64_t back = 0; (s = bf_sdma_reserve(q, back)) != NULL; back++)
+		if (index >= s->from && index < s->to)
+			return s;
+	return NULL;
+}
+
+const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, uint64_t to)
+{
+	for (uint64_t back = 0; q->w && to && back < q->w->npublishes && back < BF_SDMA_SPANS; back++) {
+		const struct bf_sdma_span *s = &q->w->publishes[(q->w->npublishes - 1 - back) % BF_SDMA_SPANS];
+
+		if (to - 1 >= s->from && to - 1 < s->to)
+			return s;
+	}
+	return NULL;
+}
+
+const struct bf_sdma_begun *bf_sdma_packet_at(const struct bf_sdma_queue *q, uint64_t index)
+{
+	const struct bf_sdma_begun *k;
+
+	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+		if (k->index == index && !k->indirect)
+			return k;
+	return NULL;
+}
+
+const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p)
+{
+	const struct bf_sdma_queue *q = p->done ? bf_sdma_of(p->queue) : NULL;
+
+	if (!q || !q->w || q->w->npackets - p->packet_at > BF_SDMA_PACKETS)
+		return NULL;
+	return &q->w->packets[p->packet_at % BF_SDMA_PACKETS];
+}
+
+uint64_t bf_sdma_extent(uint64_t pitch, const struct bf_sdma_piece *p)
+{
+	return p->rec.rows ? (p->rec.rows - 1) * pitch + p->rec.len : 0;
+}
+
+bool bf_sdma_writes(const struct bf_sdma_piece *p, uint64_t va)
+{
+	const uint64_t at = va - p->rec.dst;
+
+	return va >= p->rec.dst && at < bf_sdma_extent(p->rec.dst_pitch, p) &&
+	       (p->rec.rows == 1 || at % p->rec.dst_pitch < p->rec.len);
+}
+
+bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index)
+{
+	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, index);
+
+	return s && s->pad && !s->stored;
+}
+
+/* The copies' pieces that have to do with a byte: its last writer, the last one around it, the nearest one. */
+struct near {
+	const struct bf_sdma_piece *writer, *around, *nearest;
+};
+
+static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
+{
+	const struct bf_sdma_piece *p;
+	uint64_t least = UINT64_MAX;
+	struct near n = { 0 };
+
+	for (uint64_t back = 0; (p = bf_sdma_piece_back(run, back)) != NULL; back++) {
+		const uint64_t end = p->rec.dst + bf_sdma_extent(p->rec.dst_pitch, p);
+		const uint64_t away = va < p->rec.dst ? p->rec.dst - va : va - end;
+
+		if (!bf_sdma_packet_of(p))
+			continue;
+		if (bf_sdma_writes(p, va)) {
+			n.writer = n.writer ? n.writer : p;
+		} else if (va >= p->rec.dst && va < end) {
+			n.around = n.around ? n.around : p;
+		} else if (away < least) {
+			n.nearest = p;
+			least = away;
+		}
+	}
+	return n;
+}
+
+bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
+{
+	const struct near n = pieces_near(bf_sdma_run(r), va);
+	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_begun *k = p ? bf_sdma_packet_of(p) : NULL;
+
+	if (!k)
+		return false;
+	bf_finding_say(f, "the byte at 0x%" PRIx64 " ", va);
+	if (n.writer)
+		bf_finding_say(f, "was last written by");
+	else if (n.around)
+		bf_finding_say(f, "lies between rows, %" PRIu64 " bytes apart, that were written by", p->rec.dst_pitch);
+	else
+		bf_finding_say(f, "was written by no copy; the nearest is");
+	bf_finding_say(f,
+		       " %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
+		       ": the packet says something else than what was meant",
+		       k->p.name, k->index, bf_rule_queue_name(r->rules, p->queue), bf_sdma_packet_bytes(&k->p), k->p.dst);
+	f->found.at_ps = k->at_ps;
+	bf_finding_since(f, k->at_ps, k->record);
+	bf_finding_index(f, k->index);
+	return true;
+}
+
+bool bf_sdma_stored_after(struct bf_rules *r, const struct bf_seen *e, struct bf_sdma_after *out)
+{
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
+	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
+	const struct bf_sdma_queue *q = queue && queue->family == &bf_rules_sdma ? bf_sdma_of(queue) : NULL;
+	const struct bf_sdma_span *s;
+
+	for (uint64_t back = 0; q && q->bytes && (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++) {
+		const uint64_t offset = e->store.va - bf_ring_va(ring);
+		const uint64_t index = s->from + (offset + q->bytes - s->from % q->bytes) % q->bytes;
+
+		if (s->actor != e->actor || index >= s->to)
+			continue;
+		if (index >= q->read_to)
+			return false;
+		for (uint64_t i = 0; i < q->w->nreads && i < BF_SDMA_READS; i++) {
+			const struct bf_sdma_read *d = &q->w->reads[(q->w->nreads - 1 - i) % BF_SDMA_READS];
+
+			if (index - d->index >= d->len || s->at_ps > d->at_ps)
+				continue;
+			*out = (struct bf_sdma_after){ queue, s, bf_sdma_published_to(q, d->in_force), d, index };
+			return true;
+		}
+		return false;
+	}
+	return false;
+}
+
+/* ---- the driver's ---- */
+
+static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
+{
+	const bool publish = e->kind == BF_SEEN_sdma_publish;
+	struct bf_sdma_span s = { .at_ps = e->time_ps, .record = e->number, .actor = e->actor, .set = true };
+
+	if (!q->w)
+		return;
+	s.from = publish ? e->sdma_publish.from : e->sdma_reserve.from;
+	s.to = publish ? e->sdma_publish.to : e->sdma_reserve.to;
+	s.pad = !publish && e->sdma_reserve.pad;
+	s.told_ps = BF_NEVER;
+	if (publish)
+		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
+	else
+		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
+}
+
+/* A thread stores into padding that it has reserved. */
+static void note_store(struct bf_rules *r, const struct bf_seen *e)
+{
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
+	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
+	const struct bf_sdma_queue *q = queue && queue->family == &bf_rules_sdma ? bf_sdma_of(queue) : NULL;
+	struct bf_sdma_span *s;
+
+	for (uint64_t back = 0; q && (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++)
+		if (s->pad && s->actor == e->actor && e->store.va - bf_ring_va(ring) >= s->from % q->bytes)
+			s->stored = true;
+}
+
+/* ---- the engine's ---- */
+
+static void note_queue(struct bf_sdma_queue *q, const struct bf_seen *e)
+{
+	if (e->sdma_queue.event != 0)
+		return;
+	free(q->w);
+	/* The one that replaces a queue after a reset is another. */
+	*q = (struct bf_sdma_queue){ .w = calloc(1, sizeof(*q->w)),
+				     .ring = q->ring,
+				     .bytes = e->sdma_queue.bytes,
+				     .dialect = { (enum bf_sdma_gen)e->sdma_queue.gen, e->sdma_queue.wide_rect != 0,
+						  e->sdma_queue.wide_count != 0 } };
+}
+
+/* A queue has one fetch of its ring on its way at a time. */
+static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
+{
+	struct bf_rule_queue *queue;
+
+	run->read_queue = NULL;
+	run->read = NULL;
+	for (uint32_t i = 0; !e->dma_read.status && (queue = bf_rule_queue_at(r, i)) != NULL; i++) {
+		struct bf_sdma_queue *q = queue->family == &bf_rules_sdma && queue->pe == e->pe ? bf_sdma_of(queue) : NULL;
+		uint64_t index;
+
+		if (!q || !q->w || e->dma_read.iova - q->fetch_address >= q->fetch_len)
+			continue;
+		index = q->fetch_index + (e->dma_read.iova - q->fetch_address);
+		if (!q->ring || bf_ring_va(q->ring) != e->dma_read.va - index % q->bytes)
+			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes, ENTRY,
+						 (uint32_t)(q->bytes / ENTRY));
+		run->read = &q->w->reads[q->w->nreads % BF_SDMA_READS];
+		run->read_queue = queue;
+		q->w->reads[q->w->nreads++ % BF_SDMA_READS] =
+		    (struct bf_sdma_read){ index, e->dma_read.va, e->dma_read.len, e->time_ps, e->number, q->published };
+		if (index + e->dma_read.len > q->read_to)
+			q->read_to = index + e->dma_read.len;
+		return;
+	}
+}
+
+static void note_packet(struct bf_sdma_queue *q, const struct bf_seen *e)
+{
+	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
+	struct bf_sdma_begun *k;
+
+	if (!q->w)
+		return;
+	k = &q->w->packets[q->w->npackets++ % BF_SDMA_PACKETS];
+	*k = (struct bf_sdma_begun){ .index = e->sdma_packet.index,
+				     .indirect = e->sdma_packet.indirect,
+				     .at_ps = e->time_ps,
+				     .record = e->number,
+				     .held_ps = BF_NEVER };
+	memcpy(dw, e->tail, e->tail_len < sizeof(dw) ? e->tail_len : sizeof(dw));
+	bf_sdma_decode(&q->dialect, dw, (uint32_t)e->sdma_packet.dwords, &k->p);
+	k->done_ps = k->p.kind == BF_SDMA_KIND_COPY || k->p.kind == BF_SDMA_KIND_RECT || k->p.kind == BF_SDMA_KIND_FILL
+			 ? BF_NEVER
+			 : e->time_ps;
+	if (!k->indirect)
+		q->retired = k->index + e->sdma_packet.dwords * 4;
+}
+
+static void note_piece(struct bf_sdma_run *run, const struct bf_seen *e)
+{
+	run->pieces[run->npieces++ % BF_SDMA_PIECES] = (struct bf_sdma_piece){
+		.rec = e->sdma_piece, .at_ps = e->time_ps, .record = e->number, .pe = e->pe, .set = true
+	};
+}
+
+/* The copy is done: its packet, and the pieces that its job moved since the job's copy before. */
+static void note_copied(struct bf_sdma_run *run, struct bf_rule_queue *queue, const struct bf_seen *e)
+{
+	const struct bf_sdma_queue *q = bf_sdma_of(queue);
+	struct bf_sdma_begun *k;
+	struct bf_sdma_piece *p;
+	uint64_t back = 0;
+
+	run->copied = NULL;
+	while ((k = bf_sdma_packet_back(q, back)) != NULL &&
+	       (k->index != e->sdma_copied.index || k->indirect != e->sdma_copied.indirect))
+		back++;
+	if (!k)
+		return;
+	k->done_ps = e->time_ps;
+	run->copied = k;
+	for (uint64_t i = 0; (p = bf_sdma_piece_back(run, i)) != NULL; i++) {
+		if (p->pe != e->pe || p->rec.job != e->sdma_copied.job)
+			continue;
+		if (p->done)
+			break;
+		p->done = true;
+		p->queue = queue;
+		p->packet_at = q->w->npackets - 1 - back;
+		p->packet_index = k->index;
+	}
+}
+
+/* A thread was told that a submission is done: by the last packet that stored to where it looked. */
+static void note_waited(struct bf_rules *r, const struct bf_seen *e)
+{
+	const struct bf_sdma_begun *signal = NULL, *k;
+	struct bf_rule_queue *queue, *of = NULL;
+	struct bf_sdma_span *s;
+
+	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)) != NULL; i++)
+		for (uint64_t back = 0; queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back));
+		     back++)
+			if (k->p.dst == e->sdma_waited.va && (!signal || k->record > signal->record) &&
+			    (k->p.kind == BF_SDMA_KIND_ATOMIC || k->p.kind == BF_SDMA_KIND_FENCE ||
+			     k->p.kind == BF_SDMA_KIND_WRITE)) {
+				signal = k;
+				of = queue;
+			}
+	s = signal ? bf_sdma_reserve_of(bf_sdma_of(of), signal->index) : NULL;
+	if (!s)
+		return;
+	s->told_ps = e->time_ps;
+	s->told_record = e->number;
+	s->told_actor = e->actor;
+	s->signal_index = signal->index;
+	s->signal_name = signal->p.name;
+}
+
+static void note_result(struct bf_sdma_queue *q, const struct bf_seen *e)
+{
+	struct bf_sdma_begun *k;
+
+	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+		if (k->index == e->sdma_result.index && k->p.kind == BF_SDMA_KIND_POLL && e->sdma_result.verdict == 0) {
+			k->held_ps = e->time_ps;
+			return;
+		}
+}
+
+static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
+{
+	struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+
+	switch (e->kind) {
+	case BF_SEEN_sdma_queue:
+		note_queue(q, e);
+		break;
+	case BF_SEEN_sdma_reserve:
+		q->reserved_retired = q->retired;
+		note_span(q, e);
+		break;
+	case BF_SEEN_sdma_publish:
+		note_span(q, e);
+		break;
+	case BF_SEEN_sdma_doorbell:
+		q->published = e->sdma_doorbell.published;
+		break;
+	case BF_SEEN_sdma_fetch:
+		if (e->sdma_fetch.ring) {
+			q->fetch_index = e->sdma_fetch.index;
+			q->fetch_address = e->sdma_fetch.address;
+			q->fetch_len = e->sdma_fetch.len;
+		}
+		break;
+	case BF_SEEN_sdma_packet:
+		note_packet(q, e);
+		break;
+	case BF_SEEN_sdma_copied:
+		note_copied(run, e->queue, e);
+		break;
+	case BF_SEEN_sdma_result:
+		note_result(q, e);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+{
+	struct bf_sdma_run *run = facts;
+
+	run->present |= e->queue != NULL;
+	if (!run->present)
+		return;
+	switch (e->kind) {
+	case BF_SEEN_store:
+		note_store(r, e);
+		break;
+	case BF_SEEN_dma_read:
+		note_read(r, run, e);
+		break;
+	case BF_SEEN_sdma_piece:
+		note_piece(run, e);
+		break;
+	case BF_SEEN_sdma_waited:
+		note_waited(r, e);
+		break;
+	default:
+		if (e->queue)
+			on_queue(run, e);
+		break;
+	}
+}
+
+static void forget(void *facts)
+{
+	free(((struct bf_sdma_queue *)facts)->w);
+}
+
+#define BF_SDMA_RULES(R)                                                                                               \
+	R(ring_overrun) R(doorbell_wrap) R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle)        \
+	R(packet) R(poll_halves) R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
+
+#define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
+BF_SDMA_RULES(DECLARE)
+#define LIST(name) &bf_rule_sdma_##name,
+static const struct bf_rule *const rules[] = { BF_SDMA_RULES(LIST) NULL };
+
+static const uint8_t signs[] = { BF_SEEN_sdma_queue, BF_SEEN_sdma_packet, BF_SEEN_sdma_reserve, 0 };
+
+static const uint8_t records[] = {
+	BF_SEEN_store,	     BF_SEEN_dma_read,	   BF_SEEN_sdma_queue, BF_SEEN_sdma_doorbell, BF_SEEN_sdma_fetch,
+	BF_SEEN_sdma_packet, BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece, BF_SEEN_sdma_fault,    BF_SEEN_sdma_result,
+	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish, BF_SEEN_sdma_waited, 0,
+};
+
+const struct bf_rule_family bf_rules_sdma = {
+	.name = "sdma",
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT | BF_CLASS_DRIVER,
+	.rules = rules,
+	.signs = signs,
+	.records = records,
+	.run_bytes = sizeof(struct bf_sdma_run),
+	.queue_bytes = sizeof(struct bf_sdma_queue),
+	.on = on,
+	.forget = forget,
+};

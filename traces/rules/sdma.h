@@ -1,0 +1,126 @@
+/*
+ * Facts about SDMA queues that several rules need: who had which bytes of a ring, what the engine read there, which
+ * packets it found and what their copies moved. Indices count bytes and never wrap. Each list keeps what is recent.
+ */
+#ifndef BELFRY_TRACES_RULES_SDMA_H
+#define BELFRY_TRACES_RULES_SDMA_H
+
+#include "models/sdma/decode.h"
+#include "traces/rules/rule.h"
+
+#define BF_SDMA_SPANS 1024u
+#define BF_SDMA_READS 256u
+#define BF_SDMA_PACKETS 512u
+#define BF_SDMA_PIECES 2048u
+
+/* Bytes from..to-1 that a thread reserved, or published. */
+struct bf_sdma_span {
+	uint64_t from, to, at_ps, record;
+	uint32_t actor;
+	bool set, pad, stored;
+	/* A thread was told that what was reserved here is done: when, by the packet at which index. */
+	uint64_t told_ps, told_record, signal_index;
+	uint32_t told_actor;
+	const char *signal_name;
+};
+
+/* Ring bytes as the engine sampled them. */
+struct bf_sdma_read {
+	uint64_t index, va, len, at_ps, record;
+	uint64_t in_force; /* what the doorbell had published */
+};
+
+/* A packet that began; `done_ps` of copies and fills: when their last byte was in memory, or BF_NEVER. */
+struct bf_sdma_begun {
+	uint64_t index, indirect, at_ps, done_ps, record;
+	uint64_t held_ps; /* POLL: when it was satisfied, BF_NEVER */
+	struct bf_sdma_packet p;
+};
+
+struct bf_sdma_windows {
+	struct bf_sdma_span reserves[BF_SDMA_SPANS], publishes[BF_SDMA_SPANS];
+	struct bf_sdma_read reads[BF_SDMA_READS];
+	struct bf_sdma_begun packets[BF_SDMA_PACKETS];
+	uint64_t nreserves, npublishes, nreads, npackets; /* in all; the last ones are kept */
+};
+
+struct bf_sdma_queue {
+	struct bf_sdma_windows *w; /* owned; NULL before the queue was created */
+	struct bf_ring *ring;
+	uint64_t bytes, retired, published, read_to;
+	struct bf_sdma_dialect dialect;
+	uint64_t fetch_index, fetch_address, fetch_len; /* the fetch on its way */
+	uint64_t reserved_retired; /* where the engine was at the last reservation */
+};
+
+/* Bytes that a copy or fill moved at one moment; `packet` is NULL while the copy is not done, or no longer kept. */
+struct bf_sdma_piece {
+	struct bf_seen_sdma_piece rec;
+	uint64_t at_ps, record;
+	uint32_t pe;
+	bool set, done;
+	struct bf_rule_queue *queue; /* done */
+	uint64_t packet_at;          /* its packet's number in the queue */
+	uint64_t packet_index;
+};
+
+struct bf_sdma_run {
+	struct bf_sdma_piece pieces[BF_SDMA_PIECES];
+	uint64_t npieces;
+	bool present; /* an engine has spoken */
+	/* The queue and read that the last dma_read was; NULL when it was none of a ring. */
+	struct bf_rule_queue *read_queue;
+	const struct bf_sdma_read *read;
+	/* The packet that the last sdma_copied ended. */
+	const struct bf_sdma_begun *copied;
+};
+
+extern const struct bf_rule_family bf_rules_sdma;
+
+static inline struct bf_sdma_queue *bf_sdma_of(const struct bf_rule_queue *q)
+{
+	return bf_rule_facts(q);
+}
+
+/* Number `back` of the kept ones, 0 is the last; NULL past them. */
+struct bf_sdma_span *bf_sdma_reserve(const struct bf_sdma_queue *q, uint64_t back);
+struct bf_sdma_begun *bf_sdma_packet_back(const struct bf_sdma_queue *q, uint64_t back);
+struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back);
+
+/* The reservation (publication) that covers byte `index`; NULL. */
+struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index);
+const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, uint64_t to);
+
+/* The packet of the ring that began at `index`; NULL. */
+const struct bf_sdma_begun *bf_sdma_packet_at(const struct bf_sdma_queue *q, uint64_t index);
+
+/* The packet that a piece belongs to; NULL while it is not known. */
+const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p);
+
+/* Bytes between the first and the last of a piece, rows included. */
+uint64_t bf_sdma_extent(uint64_t pitch, const struct bf_sdma_piece *p);
+
+/* The piece writes this byte. */
+bool bf_sdma_writes(const struct bf_sdma_piece *p, uint64_t va);
+
+/* The `store` record is into ring bytes that the engine had read before, by the thread that has them. */
+struct bf_sdma_after {
+	struct bf_rule_queue *queue;
+	const struct bf_sdma_span *owner, *rang; /* whose bytes they are; who had published up to there, or NULL */
+	const struct bf_sdma_read *read;
+	uint64_t index;
+};
+bool bf_sdma_stored_after(struct bf_rules *r, const struct bf_seen *e, struct bf_sdma_after *out);
+
+/* A sentence about what a byte that is wrong has to do with the copies; false when none is known. */
+bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va);
+
+/* Bytes up to the ring's end that were reserved as padding and not stored: the rule about them speaks for them. */
+bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index);
+
+static inline struct bf_sdma_run *bf_sdma_run(struct bf_rule_run *r)
+{
+	return bf_rule_run_facts(r->rules, &bf_rules_sdma);
+}
+
+#endif

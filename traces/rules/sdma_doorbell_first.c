@@ -1,0 +1,40 @@
+#include <inttypes.h>
+
+#include "traces/rules/sdma.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_sdma_after a;
+	struct bf_finding *f;
+
+	if (!bf_sdma_stored_after(r->rules, e, &a) || (a.rang && a.rang->from != a.owner->from))
+		return;
+	f = bf_rule_find(r, e, a.queue);
+	if (!f)
+		return;
+	f->found.at_ps = a.read->at_ps;
+	bf_finding_since(f, a.read->at_ps, a.read->record);
+	bf_finding_index(f, a.index);
+	bf_finding_say(f, "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: ", a.index,
+		       bf_rule_queue_name(r->rules, a.queue), bf_span_of(e->time_ps - a.read->at_ps).text,
+		       bf_rule_actor(r->rules, a.owner->actor));
+	bf_finding_say(f, "the doorbell was rung first");
+}
+
+const struct bf_rule bf_rule_sdma_doorbell_first = {
+	.about = {
+		.id = "SDMA-DOORBELL-FIRST",
+		.family = "sdma",
+		.title = "the doorbell is rung before the packets are stored",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A doorbell makes the engine fetch up to the published index at once.",
+		.wrong = "Program order is the wrong way round: the engine fetched ring bytes before their packets were there.",
+		.fix = "Store the packets, fence, store the write pointer, then ring.",
+		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
+		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug doorbell-first",
+		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
+	},
+	.rank = BF_RANK_ENTRY + 2,
+	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.on = on,
+};
