@@ -220,6 +220,7 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
 	set_port(qp, port);
+	opts.ecn = bf_port_ecn(qp->port->port);
 	port = BF_MLX5_GET(qp->context + BF_QPC_PATH, BF_PATH_PORT);
 	memcpy(qp->context + BF_QPC_PATH, path, BF_PATH_LEN);
 	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_PORT, port);

@@ -142,6 +142,7 @@ static int read_target(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s
 	t->key = bf_be64(av.dc_key);
 	t->dct = (uint32_t)BF_FIELD_GET(BF_MLX5_AV_DCT, bf_be32(av.dqp_dct));
 	t->path = (struct bf_roce_path_opts){ .src_ipv4 = qp->port->ipv4,
+					      .ecn = bf_port_ecn(qp->port->port),
 					      .udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff)) };
 	memcpy(t->path.src_mac, qp->port->mac, sizeof(t->path.src_mac));
 	if (s->av == BF_MLX5_AV_COMPACT) {

@@ -75,6 +75,7 @@ static void way_back(const struct bf_mlx5_dct *dct, const struct bf_packet *pkt,
 		.src_ipv4 = dct->port->ipv4,
 		.dst_ipv4 = dct->dev->rx.src_ipv4,
 		.udp_src_port = (uint16_t)(0xc000 | (dct->dctn & 0x3fff)),
+		.ecn = bf_port_ecn(dct->port->port),
 		.dscp = (uint8_t)BF_MLX5_GET(dct->context, BF_DCTC_DSCP),
 		.ttl = (uint8_t)BF_MLX5_GET(dct->context, BF_DCTC_HOP_LIMIT),
 	};

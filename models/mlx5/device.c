@@ -116,6 +116,15 @@ static void init_tables(struct bf_mlx5 *dev)
 	dev->umems = (struct bf_mlx5_table){ .limit = 1u << 20, .next = 1 };
 }
 
+/* For congestion control: reliable connections know who is at the other end, DC targets do not. */
+static uint32_t peer_of(void *owner, uint32_t qpn)
+{
+	const struct bf_mlx5_port *p = owner;
+	const struct bf_mlx5_qp *qp = bf_mlx5_table_get(&p->dev->qps, qpn);
+
+	return qp ? qp->remote_qpn : 0;
+}
+
 static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uint32_t i)
 {
 	struct bf_mlx5_port *p = &dev->ports[i];
@@ -128,6 +137,7 @@ static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uin
 		.latency_ps = dev->profile.port_latency_ps,
 		.ps_per_kib = dev->profile.port_ps_per_kib,
 		.rx = bf_mlx5_rx,
+		.peer = peer_of,
 		.owner = p,
 	};
 	struct bf_port_info info;
