@@ -25,6 +25,15 @@ runs() {
 	echo "ibgda-put --size 9000 --granule 4096 --granules-per-mr 1 --messages 3"
 	echo "ibgda-get --plain-cq --blocking-get --messages 5"
 	echo "ibgda-put --profile cx7,icrc=0 --records queue,net"
+	for ordering in sc tso gpu adversarial; do
+		echo "ll-dispatch --ordering $ordering --rounds 3 --routing zipf"
+		echo "ll-combine --ordering $ordering --rounds 2 --scales ue8m0 --blocks 2"
+		echo "shmem-ring --ordering $ordering --pes 3"
+	done
+	echo "ll-combine --dtype bf16 --routing hot --place host --layout l2"
+	for workload in put get put-signal amo fence quiet barrier alltoall broadcast put-bw p-latency; do
+		echo "shmem-$workload --pes 3 --warps 2 --rounds 2 --max-size 256"
+	done
 }
 
 if [ "${1-}" = --update ]; then
