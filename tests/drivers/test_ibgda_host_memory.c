@@ -243,6 +243,7 @@ START_TEST(initiators_by_mapping)
 	if (!dcis[_i].want) {
 		ck_assert_int_eq(host_try(&r), -EINVAL);
 		ck_assert_msg(strstr(r.err.text, "IBGDA_NUM_SHARED_DCI"), "%s", r.err.text);
+		r.be->close(r.w);
 		return;
 	}
 	host_open(&r);
