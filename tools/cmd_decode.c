@@ -154,7 +154,8 @@ static int decode(const struct bf_args *args)
 	bool dc = strcmp(what, "mlx5-dc-wqe") == 0, wqe = dc || strcmp(what, "mlx5-wqe") == 0;
 
 	if (!wqe && strcmp(what, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-cqe and sdma are known", what);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-cqe and sdma are known", what);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)

@@ -328,7 +328,8 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 			       bf_roce_opcode_name(bth[0]), end);
 	body = end - out->payload_offset - out->pad - BF_ROCE_ICRC_LEN;
 	if (body && !(info & BF_ROCE_HAS_PAYLOAD))
-		return bf_fail(err, -EBADMSG, "%s packet carries %u bytes of payload", bf_roce_opcode_name(bth[0]), body);
+		return bf_fail(err, -EBADMSG, "%s packet carries %u bytes of payload", bf_roce_opcode_name(bth[0]),
+			       body);
 	if ((body + out->pad) & 3)
 		return bf_fail(err, -EBADMSG, "payload of %u bytes and pad of %u are no multiple of 4", body, out->pad);
 	out->payload_len = body;

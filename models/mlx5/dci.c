@@ -1,8 +1,8 @@
 /*
  * The DC initiator: which target a WQE is for, opening and changing the connection, refusals, stream channels.
  *
- * A DCI talks to one target at a time. A WQE for another one waits until all that was sent is acknowledged; then the old
- * target is told, and CONNECT leaves in front of the first packet for the new one: with data right behind it (half a
+ * A DCI talks to one target at a time. A WQE for another one waits until all that was sent is acknowledged; then the
+ * old target is told, and CONNECT leaves in front of the first packet for the new one: with data right behind it (half a
  * handshake), or waiting for its acknowledgement (full). PSNs run on over all connections; CONNECT uses none, it says
  * where they stand. What is assumed of the packets is in models/fabric/roce.h.
  */
@@ -409,7 +409,11 @@ static void record_stream(const struct bf_mlx5_qp *dci, uint16_t stream, uint8_t
 {
 	if (bf_probe(dci->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_dci_stream rec = {
-			.qpn = dci->qpn, .errored = dci->dci->errored, .stream = stream, .syndrome = syndrome, .what = what
+			.qpn = dci->qpn,
+			.errored = dci->dci->errored,
+			.stream = stream,
+			.syndrome = syndrome,
+			.what = what,
 		};
 
 		bf_record(&dci->dev->sim->rec, &bf_rec_dci_stream_schema, dci->actor, &rec, NULL, 0);

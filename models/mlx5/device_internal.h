@@ -225,9 +225,9 @@ struct bf_mlx5_atomic_op {
 };
 
 /*
- * What a DC initiator adds to a queue pair: one connection at a time. A DCI with stream channels has a queue pair behind
- * each channel that was used, with a connection, PSNs and errors of its own; the DCI itself then only fetches, decodes
- * and deals the WQEs out.
+ * What a DC initiator adds to a queue pair: one connection at a time. A DCI with stream channels has a queue pair
+ * behind each channel that was used, with a connection, PSNs and errors of its own; the DCI itself then only fetches,
+ * decodes and deals the WQEs out.
  */
 struct bf_mlx5_dci {
 	struct bf_mlx5_qp *parent;   /* of a stream: its DCI */
@@ -247,10 +247,12 @@ struct bf_mlx5_dci {
 struct bf_mlx5_dc_context {
 	struct bf_mlx5_dct *dct;
 	struct bf_mlx5_qp *next; /* in its bucket */
+	struct bf_mlx5_qp *older, *newer; /* among those that are open, or closed, in order of use */
 	uint64_t used_ps;
 	uint32_t session, my_session;
 	uint16_t stream;
 	bool full, open;
+	bool listed;
 };
 
 #define BF_MLX5_DCT_BUCKETS 64u
@@ -265,6 +267,7 @@ struct bf_mlx5_dct {
 	uint32_t sessions;
 	uint32_t violations;
 	struct bf_mlx5_qp *bucket[BF_MLX5_DCT_BUCKETS];
+	struct bf_mlx5_qp *oldest[2], *newest[2]; /* contexts in order of use: closed ones, open ones */
 	uint8_t context[BF_DCTC_LEN];
 };
 
@@ -573,7 +576,8 @@ struct bf_mlx5_walk {
 	uint64_t skip; /* bytes to leave out before the next piece */
 };
 /* Copies `len` bytes from `at` of the WQE. */
-void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to, uint32_t len);
+void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to,
+		      uint32_t len);
 bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out);
 /* Checks all keys of a WQE. */
 enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access);
@@ -656,7 +660,8 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
-int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* room for the receive queue; 0 or -ENOMEM */
+int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* what is needed from INIT on; 0 or -ENOMEM */
+bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp); /* false on lack of memory */
 /* Room for answers, if there is none yet; false on lack of memory. */
 bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp);
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause);

@@ -46,7 +46,9 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 
 	if (BF_UNLIKELY(status)) {
 		bf_mlx5_rx_drop(dev, dev->actor, pkt, 0,
-				status == -EILSEQ ? BF_MLX5_DROP_ICRC : status == -EBADMSG ? BF_MLX5_DROP_LENGTH : BF_MLX5_DROP_NOT_ROCE);
+				status == -EILSEQ    ? BF_MLX5_DROP_ICRC
+				: status == -EBADMSG ? BF_MLX5_DROP_LENGTH
+						     : BF_MLX5_DROP_NOT_ROCE);
 		bf_packet_free(pkt);
 		return;
 	}
@@ -334,7 +336,8 @@ void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 		in_sequence(qp, pkt, r);
 		return;
 	}
-	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, ahead < 0 ? BF_MLX5_DROP_STALE : BF_MLX5_DROP_SEQUENCE);
+	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn,
+			ahead < 0 ? BF_MLX5_DROP_STALE : BF_MLX5_DROP_SEQUENCE);
 	if (!qp->refused && ahead < 0) {
 		bf_mlx5_answer_duplicate(qp, r);
 	} else if (!qp->refused && !qp->nak_sent) {

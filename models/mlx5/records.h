@@ -149,7 +149,7 @@ BF_RECORD_DECLARE(qp_error, 108, BF_CLASS_FAULT, BF_REC_QP_ERROR_FIELDS);
 	F(u32, psn, DEC, "")                                                                                         \
 	F(u32, sent, DEC, "")                                                                                        \
 	F(u16, index, DEC, "")                                                                                       \
-	F(u8, cause, ENUM, "0=time-out;1=nak-sequence;2=rnr-nak;3=response-lost;4=no-dc-context;5=dc-target-busy")      \
+	F(u8, cause, ENUM, "0=time-out;1=nak-sequence;2=rnr-nak;3=response-lost;4=no-dc-context;5=dc-target-busy")     \
 	F(u8, left, DEC, "")
 BF_RECORD_DECLARE(retransmit, 109, BF_CLASS_QUEUE, BF_REC_RETRANSMIT_FIELDS);
 

@@ -311,7 +311,8 @@ static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
 	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
 		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
 		*bf_mlx5_send_at(qp, index) =
-		    (struct bf_mlx5_send){ .index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch };
+		    (struct bf_mlx5_send){ .index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED,
+					   .err = err_fetch };
 	}
 	if (qp->state == BF_MLX5_QPS_RTS)
 		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");

@@ -220,7 +220,7 @@ static int decode(const void *bytes, uint32_t len, bool dc, struct bf_mlx5_wqe *
 	uint32_t s;
 	int status = 0;
 
-	/* Everything up to the list; entries of the list are valid up to nsge only, and the address vector by its length. */
+	/* Everything up to the list; its entries are valid up to nsge only, the address vector as far as it is long. */
 	memset(out, 0, offsetof(struct bf_mlx5_wqe, sge));
 	if (len < sizeof(struct bf_mlx5_ctrl))
 		return bf_fail(err, -EINVAL, "%u bytes are no control segment (16)", len);
