@@ -75,6 +75,24 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 /* The MMIO region of UAR page `index` (from ALLOC_UAR); NULL when out of range. */
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
 
+/*
+ * Ports. A queue pair names its port in the primary address path (0 in RST2INIT: port 1), a DC target in its context;
+ * packets that arrive at the other one do not reach it. A port whose link is down looks like a peer that does not
+ * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
+ *
+ * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target; WRITE, READ and atomics go between
+ * them. SEND and WRITE with immediate need a shared receive queue at the target, which is not modelled: they end in
+ * syndrome 0x12. An initiator with stream channels completes in order only within a channel. What becomes of errors:
+ *
+ *   access key wrong                                0x13, the target counts it (QUERY_DCT)
+ *   target wants a full handshake                   0x12
+ *   no such target, drained, other port             0x15
+ *   rkey, rights, length at the target              as RC; the target's context fails, the target does not
+ *   address vector or stream that cannot be         0x02
+ *
+ * The first three are assumed. Each puts the initiator into error, or the stream alone (mlx5dv_dci_stream_id_reset(3)).
+ */
+
 enum bf_mlx5_object { BF_MLX5_OBJ_QP, BF_MLX5_OBJ_CQ, BF_MLX5_OBJ_MKEY, BF_MLX5_OBJ_PD, BF_MLX5_OBJ_DCT };
 
 /*
