@@ -115,7 +115,7 @@ START_TEST(uar_pages)
 	ck_assert_uint_eq(uar.index, 20);
 	for (count = 21; !sim()->map_uar(w, 0, 0, &uar); count++)
 		ck_assert_uint_eq(uar.index, count);
-	ck_assert_uint_eq(count, 64 + 16);
+	ck_assert_uint_eq(count, 64 + 64);
 	sim()->close(w);
 }
 END_TEST

@@ -1,0 +1,254 @@
+/*
+ * IBGDA with many PEs: what a queue pair costs in memory and in time to start, and what a message costs, against the
+ * world of 8 PEs of the same run.
+ *
+ *   bench_ibgda_scale [--quick] [rc:PES|dc:PES]...      without any: rc:64 rc:512 dc:4096, with --quick rc:64 dc:512
+ *
+ * RC worlds are full meshes with two queue pairs for each pair of PEs (NVSHMEM's default); DC worlds have its default of
+ * one initiator and two targets on each PE. The traffic is an all-to-all: each PE's one lane puts 64 bytes to every
+ * other PE in turn, with one queue pair of each two in one round and the other in the next, and is quiet after each
+ * round. So each message is alone on its queue pair, whatever the number of PEs. The first two rounds touch every ring
+ * and are not timed. (In the biggest worlds a round is a part of one; a PE then goes on where it stopped.)
+ *
+ * Memory is what the process grew by while connecting, when no ring has been touched; times are of the processor, since
+ * one thread does it all. Each world has a process of its own. Exit code 1: a figure misses its limit.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drivers/platform/platform_sim.h"
+
+#include "drivers/backend/backend.h"
+#include "drivers/ibgda/device.h"
+#include "drivers/ibgda/host.h"
+
+#define QPS_PER_PAIR 2u
+#define MESSAGE 64u
+#define MESSAGES_MAX 400000u /* in all, of a timed run */
+#define BYTES_PER_QP_LIMIT 2048.0
+#define SPEED_LIMIT 0.5 /* of 8 PEs' */
+
+struct figures {
+	bool dc;
+	uint32_t npes;
+	uint64_t qps;
+	double open_s, connect_s, run_s, world_bytes, bytes;
+	uint64_t messages, events;
+};
+
+struct job {
+	const struct bf_ibgda_state *state;
+	uint8_t *heap; /* [npes] messages to send, then [npes] received */
+	uint32_t next; /* message number, over all runs */
+	uint32_t count, round;
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return (double)pages * 4096;
+}
+
+static void fail(const char *what, const struct bf_error *err)
+{
+	fprintf(stderr, "bench_ibgda_scale: %s: %s\n", what, err->text);
+	exit(2);
+}
+
+static void all_to_all(struct bf_thread *t, void *arg)
+{
+	struct job *j = arg;
+	const struct bf_ibgda_state *st = j->state;
+	uint8_t *to = j->heap + (uint64_t)(st->npes + st->mype) * MESSAGE;
+
+	for (uint32_t n = 1; n <= j->count; n++, j->next++) {
+		const uint32_t peer = (st->mype + 1 + j->next % (st->npes - 1)) % st->npes;
+		const uint8_t *from = j->heap + (uint64_t)peer * MESSAGE;
+		const uint32_t handle = j->next / (st->npes - 1) % QPS_PER_PAIR * st->npes;
+		int status = bf_ibgda_pe_put_nbi(t, 1, st, peer, handle, to, from, MESSAGE);
+
+		if (n % j->round == 0 || n == j->count)
+			status |= bf_ibgda_pe_quiet(t, 1, st);
+		if (status)
+			return;
+	}
+}
+
+static uint64_t pattern(uint32_t from, uint32_t to)
+{
+	return ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15ull;
+}
+
+/* Starts a run on all PEs; how long it took. */
+static double run_once(const struct bf_backend *be, struct bf_world *w, struct job *job, uint32_t npes, uint32_t count,
+		       uint64_t *events)
+{
+	struct bf_world_result result;
+	const double began = now_s();
+
+	for (uint32_t pe = 0; pe < npes; pe++) {
+		job[pe].count = count;
+		be->launch(w, pe, 1, 1, all_to_all, &job[pe]);
+	}
+	if (be->run(w, &result) || result.end != BF_END_DONE) {
+		fprintf(stderr, "bench_ibgda_scale: %u PEs: end %d\n%s", npes, (int)result.end, result.report);
+		exit(2);
+	}
+	*events = result.events;
+	return now_s() - began;
+}
+
+static void check(const struct job *job, uint32_t npes, uint32_t sent)
+{
+	for (uint32_t pe = 0; pe < npes; pe++) {
+		for (uint32_t k = 0; k < sent && k < npes - 1; k++) {
+			const uint32_t peer = (pe + 1 + k) % npes;
+			uint64_t got;
+
+			memcpy(&got, job[peer].heap + (uint64_t)(npes + pe) * MESSAGE, sizeof(got));
+			if (got == pattern(pe, peer))
+				continue;
+			fprintf(stderr, "bench_ibgda_scale: PE %u did not get PE %u's message\n", peer, pe);
+			exit(2);
+		}
+	}
+}
+
+static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, struct figures *f)
+{
+	const uint32_t npes = f->npes, rounds = QPS_PER_PAIR * (npes - 1);
+	const uint32_t most = MESSAGES_MAX / npes, count = most > 8 * rounds ? most : rounds < most ? rounds : most;
+	struct job *job = calloc(npes, sizeof(*job));
+	uint64_t before, after;
+
+	if (!job)
+		exit(2);
+	for (uint32_t pe = 0; pe < npes; pe++) {
+		job[pe].state = bf_ibgda_host_state(h, pe);
+		job[pe].heap = bf_ibgda_host_heap(h, pe).ptr;
+		job[pe].round = npes - 1 < count ? npes - 1 : count;
+		for (uint32_t peer = 0; peer < npes; peer++) {
+			const uint64_t v = pattern(pe, peer);
+
+			memcpy(job[pe].heap + (uint64_t)peer * MESSAGE, &v, sizeof(v));
+		}
+	}
+	run_once(be, w, job, npes, rounds < most ? rounds : most, &before);
+	f->run_s = run_once(be, w, job, npes, count, &after);
+	check(job, npes, count);
+	f->messages = (uint64_t)npes * count;
+	f->events = after - before;
+	free(job);
+}
+
+static struct figures measure(bool dc, uint32_t npes)
+{
+	const struct bf_backend *be = bf_backend_find("sim");
+	const struct bf_world_opts wo = { .seed = 1, .npes = npes, .lanes = 1 };
+	struct bf_ibgda_host_opts ho = { .num_rc_per_pe = QPS_PER_PAIR, .rc_room = QPS_PER_PAIR, .no_rc = dc, .no_dc = !dc,
+					 .heap_bytes = 2ull * npes * MESSAGE };
+	struct figures f = { .dc = dc, .npes = npes };
+	struct bf_ibgda_host *h;
+	struct bf_world *w;
+	struct bf_error err = { 0 };
+	double at = now_s(), rss = resident_bytes();
+
+	f.qps = dc ? 3ull * npes : (uint64_t)npes * (npes - 1) * QPS_PER_PAIR;
+	if (be->open(&wo, &err, &w))
+		fail("world", &err);
+	f.open_s = now_s() - at;
+	f.world_bytes = resident_bytes() - rss;
+	at = now_s();
+	rss = resident_bytes();
+	if (bf_ibgda_host_open(be, w, npes, &ho, &err, &h))
+		fail("connecting", &err);
+	f.connect_s = now_s() - at;
+	f.bytes = resident_bytes() - rss;
+	run_traffic(be, w, h, &f);
+	bf_ibgda_host_close(h);
+	be->close(w);
+	return f;
+}
+
+/* In a process of its own, so that memory that an earlier world has left free does not hide what this one takes. */
+static struct figures measure_apart(bool dc, uint32_t npes)
+{
+	struct figures f = { 0 };
+	int ends[2], status = 0;
+	pid_t child;
+
+	if (pipe(ends) || (child = fork()) < 0)
+		exit(2);
+	if (!child) {
+		f = measure(dc, npes);
+		_exit(write(ends[1], &f, sizeof(f)) == (ssize_t)sizeof(f) ? 0 : 2);
+	}
+	close(ends[1]);
+	if (read(ends[0], &f, sizeof(f)) != (ssize_t)sizeof(f))
+		exit(2);
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	return f;
+}
+
+static double speed(const struct figures *f)
+{
+	return (double)f->messages / f->run_s;
+}
+
+/* True when all limits hold. Those of memory are of RC queue pairs in worlds that have thousands. */
+static bool show(const struct figures *f, const struct figures *first)
+{
+	const double each = f->bytes / (double)f->qps, ratio = speed(f) / speed(first);
+	const bool fits = f->dc || f->qps < 4000 || each <= BYTES_PER_QP_LIMIT;
+	const bool fast = ratio >= SPEED_LIMIT || f->npes > 512;
+
+	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue%s; "
+	       "%.0f k messages/s, %.2f of 8 PEs'%s; %.1f events/message\n",
+	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, fits ? "" : " (TOO MUCH)", speed(f) * 1e-3,
+	       ratio, fast ? "" : " (TOO SLOW)", (double)f->events / (double)f->messages);
+	fflush(stdout);
+	return fits && fast;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const usual[] = { "rc:64", "rc:512", "dc:4096" }, *const quick[] = { "rc:64", "dc:512" };
+	const bool is_quick = argc > 1 && !strcmp(argv[1], "--quick");
+	const char *const *which = is_quick ? quick : usual;
+	int n = is_quick ? 2 : 3;
+	const struct figures first[2] = { measure_apart(false, 8), measure_apart(true, 8) };
+	bool good = show(&first[0], &first[0]) & show(&first[1], &first[1]);
+
+	if (argc > 1 + is_quick) {
+		which = (const char *const *)argv + 1 + is_quick;
+		n = argc - 1 - is_quick;
+	}
+	for (int i = 0; i < n; i++) {
+		const bool dc = !strncmp(which[i], "dc:", 3);
+		const struct figures f = measure_apart(dc, (uint32_t)strtoul(which[i] + 3, NULL, 10));
+
+		good &= show(&f, &first[dc]);
+	}
+	return good ? 0 : 1;
+}
