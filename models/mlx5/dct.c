@@ -126,6 +126,31 @@ static bool is_quiet(const struct bf_mlx5_qp *qp)
 	return !qp->inflight && !qp->txq && !qp->hold && qp->answers_head == qp->answers_tail && !qp->rx_op;
 }
 
+static void unlist(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_dc_context *c = qp->context_of;
+
+	if (!c->listed)
+		return;
+	*(c->older ? &c->older->context_of->newer : &dct->oldest[c->open]) = c->newer;
+	*(c->newer ? &c->newer->context_of->older : &dct->newest[c->open]) = c->older;
+	c->listed = false;
+}
+
+/* Of those that are open, or closed, this one was used last. */
+static void list_newest(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, bool open)
+{
+	struct bf_mlx5_dc_context *c = qp->context_of;
+
+	unlist(dct, qp);
+	c->open = open;
+	c->listed = true;
+	c->newer = NULL;
+	c->older = dct->newest[open];
+	*(c->older ? &c->older->context_of->newer : &dct->oldest[open]) = qp;
+	dct->newest[open] = qp;
+}
+
 static void take_out(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_qp **link = bucket_of(dct, qp->remote_ipv4, qp->remote_qpn, qp->context_of->stream);
@@ -133,27 +158,23 @@ static void take_out(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
 	while (*link != qp)
 		link = &(*link)->context_of->next;
 	*link = qp->context_of->next;
+	unlist(dct, qp);
 	dct->contexts--;
 }
 
-/* The context that was used longest ago among those that may go; closed ones first. */
+/* The one that was closed first; if there is none, the one that was used longest ago among those that may go. */
 static struct bf_mlx5_qp *victim(const struct bf_mlx5_dct *dct)
 {
-	uint64_t now = dct->dev->sim->now_ps, idle = dct->dev->profile.dct_idle_ps;
-	struct bf_mlx5_qp *best = NULL;
+	const uint64_t now = dct->dev->sim->now_ps, idle = dct->dev->profile.dct_idle_ps;
 
-	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++) {
-		for (struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next) {
-			const struct bf_mlx5_dc_context *c = qp->context_of;
-
-			if (!is_quiet(qp) || (c->open && now - c->used_ps < idle))
-				continue;
-			if (!best || c->open < best->context_of->open ||
-			    (c->open == best->context_of->open && c->used_ps < best->context_of->used_ps))
-				best = qp;
+	for (uint32_t open = 0; open < 2; open++)
+		for (struct bf_mlx5_qp *qp = dct->oldest[open]; qp; qp = qp->context_of->newer) {
+			if (open && now - qp->context_of->used_ps < idle)
+				break; /* and so were all behind it */
+			if (is_quiet(qp))
+				return qp;
 		}
-	}
-	return best;
+	return NULL;
 }
 
 static struct bf_mlx5_qp *evict(struct bf_mlx5_dct *dct)
@@ -237,8 +258,8 @@ static void begin(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct b
 	c->session = r->session;
 	c->full = r->dc_flags & BF_DCETH_FULL;
 	c->my_session = ++dct->sessions;
-	c->open = true;
 	c->used_ps = dct->dev->sim->now_ps;
+	list_newest(dct, qp, true);
 }
 
 static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct bf_packet *pkt)
@@ -279,7 +300,7 @@ static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
 
 	if (!qp || qp->context_of->session != r->session || !qp->context_of->open)
 		return;
-	qp->context_of->open = false;
+	list_newest(dct, qp, false);
 	record_context(dct, r, CLOSED);
 }
 
@@ -301,6 +322,7 @@ static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, struct bf_pa
 		bf_mlx5_rx_drop(dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STATE);
 	} else {
 		qp->context_of->used_ps = dev->sim->now_ps;
+		list_newest(dct, qp, true);
 		bf_mlx5_rx_request(qp, pkt);
 		return;
 	}

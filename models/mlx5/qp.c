@@ -33,18 +33,20 @@ bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
 	return qp->answers != NULL;
 }
 
+/* Room for receive WQEs, with the first one that is needed: most receive queues of a mesh never are. */
+bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp)
+{
+	if (!qp->rq_bytes)
+		qp->rq_bytes = calloc(BF_MLX5_RQ_CACHE, qp->rq_stride);
+	if (!qp->rx_sge)
+		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
+	return qp->rq_bytes && qp->rx_sge;
+}
+
+/* Streams of a DCI share its copies from the start. */
 int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 {
-	/* Streams of a DCI share its copies from the start. */
-	if (qp->has_sq && qp->dci && !bf_mlx5_sq_copy_take(qp))
-		return -ENOMEM;
-	if (qp->has_rq && !qp->rq_bytes) {
-		qp->rq_bytes = calloc(BF_MLX5_RQ_CACHE, qp->rq_stride);
-		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
-		if (!qp->rq_bytes || !qp->rx_sge)
-			return -ENOMEM;
-	}
-	return 0;
+	return qp->has_sq && qp->dci && !bf_mlx5_sq_copy_take(qp) ? -ENOMEM : 0;
 }
 
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)

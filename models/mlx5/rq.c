@@ -41,7 +41,8 @@ static void read_wqes(struct bf_mlx5_qp *qp)
 
 static void fetch(struct bf_mlx5_qp *qp)
 {
-	if (qp->rq_producer == qp->rq_consumed)
+	/* Without memory the record is read again and again, until there is some. */
+	if (qp->rq_producer == qp->rq_consumed || !bf_mlx5_qp_make_receives(qp))
 		read_record(qp);
 	else
 		read_wqes(qp);
