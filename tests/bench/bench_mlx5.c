@@ -6,7 +6,7 @@
  * packet, packet to memory) and, with ICRC on, put through the CRC on both sides. soft-RoCE in a small VM does 0.02 to
  * 0.04 M operations a second.
  *
- * Then the same for many queue pairs that are all at work (a mesh seen from one PE), and for one DC initiator that goes
+ * Then the same for many queue pairs served in turn (a mesh seen from one PE), and for one DC initiator that goes
  * from target to target.
  *
  * bench_mlx5 [million operations]
@@ -121,9 +121,10 @@ static double run_floor(uint32_t size, bool icrc, uint64_t total)
 
 #define PEERS_MAX 512u
 #define MANY_BATCH 8u
+#define MANY_WINDOW 64u /* batches under way, over all peers */
 #define MANY_SIZE 64u
 
-/* Queue pairs to as many peers, or one DC initiator to as many targets; each has one batch under way. */
+/* Queue pairs to as many peers, or one DC initiator to as many targets, served in turn. */
 struct many {
 	struct rig rig;
 	struct rig_cq cq[2];
@@ -135,9 +136,11 @@ struct many {
 	uint64_t total, posted, done;
 };
 
-static void post_batch(struct many *m, struct rig_qp *q, uint32_t to)
+static void post_batch(struct many *m)
 {
 	struct rig_node *peer = &m->rig.node[1];
+	uint32_t to = m->next++ % m->peers;
+	struct rig_qp *q = &m->q[0][m->dc ? 0 : to];
 
 	for (uint32_t i = 0; i < MANY_BATCH; i++) {
 		uint64_t slot = m->posted++ % 4096 * MANY_SIZE;
@@ -159,12 +162,8 @@ static void on_many(struct bf_event *ev)
 	while ((c = rig_poll(&m->cq[0]))) {
 		RIG_MUST(c->op_own >> 4 == BF_MLX5_CQE_REQ);
 		m->done += MANY_BATCH;
-		if (m->posted == m->total)
-			continue;
-		if (m->dc)
-			post_batch(m, &m->q[0][0], m->next++ % m->peers);
-		else
-			post_batch(m, &m->q[0][(bf_be32(c->sop_drop_qpn) & 0xffffff) - m->q[0][0].qpn], 0);
+		if (m->posted < m->total)
+			post_batch(m);
 	}
 	if (m->done < m->total)
 		bf_sim_after(m->rig.sim, ev, 200 * BF_NS);
@@ -172,7 +171,7 @@ static void on_many(struct bf_event *ev)
 
 static double run_many(uint32_t peers, bool dc, uint64_t total)
 {
-	struct rig_qp_opts opts = { .log_sq = dc ? 9 : 5, .no_rq = true, .mtu = 5, .log_rd = 4 };
+	struct rig_qp_opts opts = { .log_sq = dc ? 11 : 7, .no_rq = true, .mtu = 5, .log_rd = 4 };
 	struct many *m = calloc(1, sizeof(*m));
 	double start, took;
 
@@ -197,8 +196,8 @@ static double run_many(uint32_t peers, bool dc, uint64_t total)
 	bf_event_init(&m->poll, on_many);
 	bf_sim_at(m->rig.sim, &m->poll, BF_US);
 	start = now_s();
-	for (uint32_t i = 0; i < (dc ? 16 : peers) && m->posted < m->total; i++)
-		post_batch(m, &m->q[0][dc ? 0 : i], m->next++ % peers);
+	for (uint32_t i = 0; i < MANY_WINDOW && m->posted < m->total; i++)
+		post_batch(m);
 	rig_run(&m->rig);
 	took = now_s() - start;
 	RIG_MUST(m->done == m->total);
