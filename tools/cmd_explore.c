@@ -9,6 +9,7 @@
 
 #include "tools/choice.h"
 #include "tools/explore.h"
+#include "tools/workload.h"
 #include "traces/trace.h"
 
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
@@ -106,7 +107,7 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
 	o->f->print_failure(stdout, o->result);
 	if (o->cause.text[0]) {
-		printf("cause: %s\n", o->cause.text);
+		bf_cause_print(stdout, &o->cause);
 		printf("records of it: %" PRIu64 " between %" PRIu64 " ps and %" PRIu64 " ps\n", o->cause.records,
 		       o->cause.begin_ps, o->cause.end_ps);
 	}

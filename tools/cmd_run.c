@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "drivers/bootstrap/bootstrap.h"
-#include "tools/cause.h"
+#include "tools/findings.h"
 #include "tools/workload.h"
 #include "traces/trace.h"
 
@@ -50,8 +50,8 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 		printf("all PEs                    hash %016" PRIx64 "\n", bf_run_pes_hash(r->pe_hashes, w->pes));
 }
 
-static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause,
-			 bool stats)
+static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
+			 const struct bf_cause *cause, bool stats)
 {
 	char command[2048];
 
@@ -72,8 +72,12 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 		printf(", %" PRIu64 " messages/s", rate(r->messages, r->wall_ns));
 	putchar('\n');
 	bf_run_print_failure(stdout, r);
-	if (cause->text[0])
-		printf("cause: %s\n", cause->text);
+	bf_cause_print(stdout, cause);
+	if (rules) {
+		if (!bf_rules_problems(rules))
+			puts("lint: nothing found");
+		bf_findings_print(stdout, rules);
+	}
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
@@ -98,8 +102,8 @@ static bool speaks(const struct bf_workload *w)
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_cause *cause,
-			bool stats)
+static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
+			const struct bf_cause *cause, bool stats)
 {
 	char text[2048];
 	struct bf_json j;
@@ -129,6 +133,11 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
+	if (rules) {
+		bf_json_open(&j, "lint", '{');
+		bf_findings_json(&j, rules);
+		bf_json_close(&j, '}');
+	}
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)
@@ -154,33 +163,82 @@ static void find_cause(const struct bf_workload *w, struct bf_cause *cause)
 	bf_cause_of(&alone, cause);
 }
 
-/* Runs, finishes the trace, and asks a second run for the cause of a failure. */
-static int run_and_report(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer *trace,
-			  struct bf_error *err)
-{
-	struct bf_cause cause = { 0 };
+/* One run, and who listens to it. */
+struct job {
+	const struct bf_workload *w;
+	struct bf_trace_writer *trace; /* NULL: none */
+	struct bf_rules *rules;        /* NULL: without --lint */
 	struct bf_run_result r;
-	int rc = bf_workload_run(w, trace ? bf_trace_sink(trace) : NULL, &r, err);
-	int trace_rc = 0;
+	struct bf_cause cause;
+};
 
-	if (trace) {
-		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_verdict_name(r.verdict));
-		trace_rc = bf_trace_close(trace);
+static int run_with_sinks(struct job *j, struct bf_error *err)
+{
+	struct bf_sink *trace = j->trace ? bf_trace_sink(j->trace) : NULL;
+	struct bf_sink *rules = j->rules ? bf_rules_sink(j->rules) : NULL;
+	struct bf_sink_tee tee;
+
+	if (!trace || !rules)
+		return bf_workload_run(j->w, trace ? trace : rules, &j->r, err);
+	bf_sink_tee_init(&tee, trace, rules);
+	return bf_workload_run(j->w, &tee.sink, &j->r, err);
+}
+
+/* The rules that listened know the cause; otherwise a second run is asked. */
+static void say_why(struct job *j)
+{
+	if (j->rules) {
+		bf_rules_finish(j->rules, true);
+		bf_cause_take(j->rules, &j->cause);
+	}
+	if (j->r.verdict == BF_VERDICT_GOOD)
+		j->cause = (struct bf_cause){ 0 };
+	else if (!j->rules && speaks(j->w))
+		find_cause(j->w, &j->cause);
+}
+
+/* Runs, finishes the trace, and says what came of it. */
+static int run_and_report(const struct bf_args *args, struct job *j, struct bf_error *err)
+{
+	int rc = run_with_sinks(j, err), trace_rc = 0;
+
+	if (j->trace) {
+		bf_trace_meta(j->trace, "verdict", rc ? "not run" : bf_verdict_name(j->r.verdict));
+		trace_rc = bf_trace_close(j->trace);
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	if (r.verdict != BF_VERDICT_GOOD && speaks(w))
-		find_cause(w, &cause);
-	if (!speaks(w))
+	say_why(j);
+	if (!speaks(j->w))
 		trace_rc = 0; /* rank 0 tells */
 	else if (!bf_arg_json(args))
-		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+		print_result(j->w, &j->r, j->rules, &j->cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
-	bf_run_result_free(&r);
+		json_result(j->w, &j->r, j->rules, &j->cause, bf_arg_flag(args, "stats"));
+	bf_run_result_free(&j->r);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	return r.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+	if (j->r.verdict != BF_VERDICT_GOOD)
+		return BF_EXIT_FAILED;
+	return j->rules && bf_rules_problems(j->rules) ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
+}
+
+/* Opens what listens to the run. */
+static int listen_and_run(const struct bf_args *args, const struct bf_workload *w, struct bf_error *err)
+{
+	struct job j = { .w = w };
+	int code;
+
+	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
+	if (bf_arg_flag(args, "lint") && bf_rules_open(NULL, &j.rules, err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (bf_workload_trace(args, w, &j.trace, err) != 0)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	else
+		code = run_and_report(args, &j, err);
+	bf_rules_free(j.rules);
+	return code;
 }
 
 /* Whether this process is one of several that share the simulation. Exit code. */
@@ -206,7 +264,6 @@ static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct 
 
 static int run_run(const struct bf_args *args)
 {
-	struct bf_trace_writer *trace;
 	struct bf_error err = { 0 };
 	struct bf_workload w;
 	int code;
@@ -225,10 +282,8 @@ static int run_run(const struct bf_args *args)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
 		code = join_ranks(args, &w, &err);
-	if (code == BF_EXIT_GOOD && bf_workload_trace(args, &w, &trace, &err) != 0)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else if (code == BF_EXIT_GOOD)
-		code = run_and_report(args, &w, trace, &err);
+	if (code == BF_EXIT_GOOD)
+		code = listen_and_run(args, &w, &err);
 	bf_boot_close(w.ranks);
 	bf_workload_free(&w);
 	return code;
@@ -245,6 +300,9 @@ static const struct bf_opt options[] = {
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
+	{ .name = "lint",
+	  .kind = BF_OPT_FLAG,
+	  .help = "put the run before all rules while it goes on, and print what they find (belfry rules)" },
 	{ .name = "hashes",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print a hash of each PE's records, which is the same however PEs are spread over processes" },
@@ -284,7 +342,7 @@ const struct bf_command bf_cmd_run = {
 	    "says how often it fired.\n"
 	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
-	    "2: bad options. 77: the backend is not available here.\n"
+	    "2: bad options. 3: good, and --lint found something. 77: the backend is not available here.\n"
 	    "\n"
 	    "Examples:\n"
 	    "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"

@@ -79,6 +79,8 @@ static void *worker(void *arg)
 
 		nth_run(x, k, w);
 		rc = x->f->run(w, NULL, r, &err);
+		if (!rc) /* it says what could not be had, too, and was done without */
+			err = (struct bf_error){ 0 };
 		verdict = rc ? 0 : x->f->verdict(r);
 		deliver(x, k, rc || (verdict && (!x->s->want || verdict == x->s->want)), r, &err);
 	}

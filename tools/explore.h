@@ -5,8 +5,8 @@
 #define BELFRY_TOOLS_EXPLORE_H
 
 #include "drivers/backend/backend.h"
-#include "tools/cause.h"
 #include "tools/cli.h"
+#include "tools/findings.h"
 #include "tools/member.h"
 
 /* A number among the choices that may get smaller. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/findings.h"
+
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *schema)
 {
 	(void)sink;
@@ -83,4 +85,14 @@ const struct bf_rec_header *bf_record_log_next(const struct bf_record_log *log, 
 const char *bf_record_log_name(const struct bf_record_log *log, uint32_t actor)
 {
 	return actor < log->nnames && log->names[actor][0] ? log->names[actor] : "?";
+}
+
+void bf_cause_count(const struct bf_record_log *log, struct bf_cause *c)
+{
+	const struct bf_rec_header *head;
+	size_t offset = 0;
+
+	c->records = 0;
+	while (c->text[0] && (head = bf_record_log_next(log, &offset)) != NULL)
+		c->records += head->time_ps >= c->begin_ps && head->time_ps <= c->end_ps;
 }

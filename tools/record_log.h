@@ -20,6 +20,10 @@ void bf_record_log_free(struct bf_record_log *log);
 /* The record at `*offset`, which then moves to the next one; NULL at the end. */
 const struct bf_rec_header *bf_record_log_next(const struct bf_record_log *log, size_t *offset);
 
+/* Counts the records in the cause's interval. */
+struct bf_cause;
+void bf_cause_count(const struct bf_record_log *log, struct bf_cause *c);
+
 /* "?" for an actor that was not declared. */
 const char *bf_record_log_name(const struct bf_record_log *log, uint32_t actor);
 

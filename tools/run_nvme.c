@@ -73,8 +73,7 @@ static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_
 	if (r->split.count && stats)
 		print_split(&r->split);
 	bf_nvme_run_print_failure(stdout, r);
-	if (cause->text[0])
-		printf("cause: %s\n", cause->text);
+	bf_cause_print(stdout, cause);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)

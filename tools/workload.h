@@ -217,4 +217,11 @@ struct bf_trace_writer;
 int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer **out,
 		      struct bf_error *err);
 
+/*
+ * Runs the failing workload `w` once more with all rules and takes the cause. Only virtual time repeats itself, so with
+ * other backends `out` stays empty.
+ */
+struct bf_cause;
+void bf_cause_of(const struct bf_workload *w, struct bf_cause *out);
+
 #endif

@@ -6,7 +6,7 @@
 #ifndef BELFRY_TOOLS_WORKLOAD_PES_H
 #define BELFRY_TOOLS_WORKLOAD_PES_H
 
-#include "tools/cause.h"
+#include "tools/findings.h"
 #include "tools/explore.h"
 #include "tools/workload.h"
 

@@ -79,8 +79,7 @@ void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r)
 		fprintf(out, "at the end:\n");
 		print_lines(out, r->world.report);
 	}
-	if (r->cause.text[0])
-		fprintf(out, "cause: %s\n", r->cause.text);
+	bf_cause_print(out, &r->cause);
 }
 
 void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)

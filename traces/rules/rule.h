@@ -179,11 +179,6 @@ void bf_finding_until(struct bf_finding *f, uint64_t ps, uint64_t record);
 /* The finding is about a late store: f->late is a copy, which learns when the store becomes visible. */
 void bf_finding_watch(struct bf_rules *r, struct bf_finding *f, const struct bf_store *late);
 
-/* A span of time for a sentence: "1.803 us". */
-struct bf_span {
-	char text[32];
-};
-struct bf_span bf_span_of(uint64_t ps);
 /* How late a store was for something at `at_ps`: "1.803 us", or "not at all, before or" (... after). */
 struct bf_span bf_store_lateness(const struct bf_store *s, uint64_t at_ps);
 

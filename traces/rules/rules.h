@@ -127,4 +127,10 @@ int bf_suppress_text(struct bf_suppressions *s, const char *text, const char *wh
 /* The reason why findings of `id` do not count; NULL when they do. */
 const char *bf_suppressed(const struct bf_suppressions *s, const char *id);
 
+/* A span of time for a sentence: "1.803 us". */
+struct bf_span {
+	char text[32];
+};
+struct bf_span bf_span_of(uint64_t ps);
+
 #endif

@@ -43,10 +43,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *low = NULL, *high;
 	struct state *s = r->state;
+	const struct bf_store *shown;
 
 	if (e->kind == BF_SEEN_store_visible) {
-		if (e->store_visible.len == 8 && bf_stores_shown(bf_rule_stores(r->rules), &s->shown[s->n % 16]))
-			s->n++;
+		shown = e->store_visible.len == 8 ? bf_stores_shown(bf_rule_stores(r->rules), 0) : NULL;
+		if (shown)
+			s->shown[s->n++ % BF_ARRAY_LEN(s->shown)] = *shown;
 		return;
 	}
 	for (uint64_t back = 0; (high = bf_sdma_packet_back(bf_sdma_of(e->queue), back)) != NULL; back++) {

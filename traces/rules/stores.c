@@ -10,6 +10,7 @@
 #define BUCKETS (1u << HASH_BITS)
 #define RECENT 256u
 #define LATES 1024u
+#define SHOWN 64u
 /* More stores than any machine buffers: a stream that comes here has no store_visible records. */
 #define PENDING_MAX (1u << 16)
 #define PAGE_BITS 12u
@@ -42,8 +43,9 @@ struct bf_stores {
 	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
 	uint64_t nlates;
 	uint64_t nrecent;
-	struct bf_store visible; /* the answer of bf_stores_note() */
-	bool has_visible, buffered, unbuffered, failed;
+	struct bf_store shown[SHOWN]; /* the last ones that became visible; seq 0: not known */
+	uint64_t nshown;
+	bool buffered, unbuffered, failed;
 	struct bf_ring *rings;
 	struct page *pages; /* open addressing */
 	uint32_t npages, page_cap;
@@ -164,32 +166,35 @@ static void unlink_line(struct bf_stores *s, uint32_t i)
 static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
 {
 	uint32_t *at = &s->by_key[key_of(e->actor, e->store_visible.seq)], i;
+	struct bf_store *shown;
 
 	s->buffered = true;
 	s->unbuffered = false;
 	for (; (i = *at) != NONE; at = &s->pool[i].next_key)
 		if (s->pool[i].store.actor == e->actor && s->pool[i].store.seq == e->store_visible.seq)
 			break;
-	s->has_visible = i != NONE;
+	shown = &s->shown[s->nshown++ % SHOWN];
+	*shown = (struct bf_store){ 0 };
 	if (i == NONE)
 		return NULL;
-	s->visible = s->pool[i].store;
-	s->visible.visible_ps = e->time_ps;
-	s->visible.visible_record = e->number;
+	*shown = s->pool[i].store;
+	shown->visible_ps = e->time_ps;
+	shown->visible_record = e->number;
 	*at = s->pool[i].next_key;
 	if (s->pool[i].late && s->nlates - s->pool[i].late < LATES)
-		s->lates[s->pool[i].late % LATES] = s->visible;
+		s->lates[s->pool[i].late % LATES] = *shown;
 	unlink_line(s, i);
 	s->pool[i].next_key = s->free;
 	s->free = i;
 	s->count--;
-	return &s->visible;
+	return shown;
 }
 
-bool bf_stores_shown(const struct bf_stores *s, struct bf_store *out)
+const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back)
 {
-	*out = s->visible;
-	return s->has_visible;
+	const struct bf_store *x = back < s->nshown && back < SHOWN ? &s->shown[(s->nshown - 1 - back) % SHOWN] : NULL;
+
+	return x && x->len ? x : NULL;
 }
 
 const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len)

@@ -36,8 +36,11 @@ const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, ui
  */
 bool bf_stores_buffered(const struct bf_stores *s);
 
-/* The store that the latest store_visible record was about; false when it is not known. */
-bool bf_stores_shown(const struct bf_stores *s, struct bf_store *out);
+/*
+ * The stores that became visible last: number 0 is the one that the latest store_visible record was about. NULL when it
+ * is not known. At least 64.
+ */
+const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back);
 
 /* The latest stores, visible or not: number 0 is the last one; NULL when that is no longer known. At least 128. */
 const struct bf_store *bf_stores_recent(const struct bf_stores *s, uint32_t back);

@@ -1,4 +1,5 @@
-#include "tools/cause.h"
+#include "tools/findings.h"
+#include "tools/workload.h"
 
 static int run(const void *w, uint32_t classes, struct bf_sink *sink)
 {
