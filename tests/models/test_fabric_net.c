@@ -210,6 +210,11 @@ START_TEST(congestion_marks_who_can_be_marked)
 	ck_assert_uint_eq(deaf->ports[0].frames, 1500);
 	ck_assert_uint_eq(deaf->ports[0].marked, 0);
 	rig_free(deaf);
+	/* Far below kmax: about one in a hundred at a depth of a tenth of the way and pmax 10. */
+	r = incast(LEAF_SPINE "kmin=64K kmax=4M pmax=10 xoff=1M", 100, DATA, NULL, 1);
+	ck_assert_uint_gt(r->ports[0].marked, 5);
+	ck_assert_uint_lt(r->ports[0].marked, 150);
+	rig_free(r);
 }
 END_TEST
 
@@ -360,8 +365,9 @@ START_TEST(a_switch_can_cut_a_host_off)
 	struct rig *r = rig_new(LEAF_SPINE, 16, 1, NULL);
 
 	ck_assert_int_eq(bf_fabric_set_link(r->fabric[0], "leaf1-host5", false), 0);
+	rig_run(r, 299 * BF_NS);
 	ck_assert(rig_info(r, 5).up); /* not seen yet */
-	rig_run(r, BF_US);
+	rig_run(r, 301 * BF_NS);
 	ck_assert(!rig_info(r, 5).up);
 	ck_assert_uint_eq(r->ports[5].downs, 1);
 	rig_send(r, 5, 6, 0, 100, DATA, 1);
@@ -376,6 +382,33 @@ START_TEST(a_switch_can_cut_a_host_off)
 	ck_assert_uint_eq(r->ports[6].frames, 1);
 	ck_assert_uint_eq(r->ports[5].frames, 1);
 	ck_assert_uint_eq(r->ports[5].ups, 1);
+	rig_free(r);
+}
+END_TEST
+
+START_TEST(a_pause_outlives_a_flap)
+{
+	struct rig *r = rig_new(LEAF_SPINE "buffer=2M xoff=64K xon=32K", 16, 1, NULL);
+	uint64_t pauses, frames;
+
+	for (uint32_t i = 0; i < 200; i++)
+		for (uint32_t h = 1; h < 16; h++)
+			rig_send(r, h, 0, 0, 4096, DATA, i + 1);
+	rig_run(r, 20 * BF_US);
+	pauses = total(r, "host5").sum.pauses;
+	ck_assert_uint_gt(pauses, 0);
+	ck_assert_int_eq(bf_fabric_set_link(r->fabric[0], "host5-leaf1", false), 0);
+	bf_fabric_set_link(r->fabric[0], "host5-leaf1", true);
+	for (uint32_t i = 0; i < 200; i++)
+		rig_send(r, 5, 0, 0, 4096, DATA, 300 + i);
+	frames = total(r, "host5").sum.packets;
+	rig_run(r, 21 * BF_US);
+	ck_assert_uint_gt(total(r, "host5").sum.pauses, pauses); /* told again: it had forgotten */
+	rig_run(r, 26 * BF_US);
+	ck_assert_uint_lt(total(r, "host5").sum.packets, frames + 50); /* and heeds it: 60 would have fitted */
+	ck_assert(rig_run(r, BF_NEVER));
+	ck_assert_uint_eq(total(r, "leaf").sum.dropped + total(r, "spine").sum.dropped, 0);
+	expect_all(r, 15 * 200 + 200);
 	rig_free(r);
 }
 END_TEST
@@ -504,6 +537,7 @@ int main(void)
 	tcase_add_test(t, a_broken_link_is_routed_around);
 	tcase_add_test(t, a_link_flaps_under_load);
 	tcase_add_test(t, a_switch_can_cut_a_host_off);
+	tcase_add_test(t, a_pause_outlives_a_flap);
 	tcase_add_loop_test(t, ranks_see_what_one_process_sees, 0, 7);
 	tcase_add_loop_test(t, bad_messages_are_refused, 0, 2);
 	tcase_add_test(t, places_that_are_none);
