@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "drivers/backend/backend.h"
+#include "drivers/bootstrap/mpi.h"
 #include "tools/cli.h"
 
 /* A library that a build may lack, or a program that some commands call. */
@@ -38,14 +39,6 @@ struct optional_part {
 #else
 #define HAVE_JANSSON false
 #endif
-
-static const struct optional_part libraries[] = {
-	{ "libuv", HAVE_LIBUV, "the live backend", "apt-get install libuv1-dev, then configure again" },
-	{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again" },
-	{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
-	{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
-	  "apt-get install libjansson-dev, then configure again" },
-};
 
 static bool runnable(const char *dir, size_t dir_len, const char *name)
 {
@@ -136,6 +129,18 @@ static void print_parts(struct bf_json *json, const char *key, const char *title
 
 static int run_doctor(const struct bf_args *args)
 {
+	const struct bf_mpi_api *mpi;
+	char why[240];
+	const struct optional_part libraries[] = {
+		{ "libuv", HAVE_LIBUV, "the live backend, processes of belfry launch",
+		  "apt-get install libuv1-dev, then configure again" },
+		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again" },
+		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
+		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
+		  "apt-get install libjansson-dev, then configure again" },
+		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
+		  "apt-get install libopenmpi-dev, then configure again" },
+	};
 	const struct optional_part programs[] = {
 		{ "tshark", on_path("tshark"), "the test that has exported packets dissected",
 		  "apt-get install tshark" },

@@ -18,7 +18,6 @@
 struct bf_mpi_api {
 	uint32_t version;
 	int (*open)(struct bf_error *err, struct bf_boot **out);
-	void (*describe)(char *buf, size_t cap); /* which MPI */
 };
 
 /* 0 or a negative errno with what is missing in `why`. */

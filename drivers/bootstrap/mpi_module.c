@@ -179,14 +179,5 @@ static int mpi_open(struct bf_error *err, struct bf_boot **out)
 	return 0;
 }
 
-static void describe(char *buf, size_t cap)
-{
-	char text[MPI_MAX_LIBRARY_VERSION_STRING];
-	int len = 0;
-
-	MPI_Get_library_version(text, &len);
-	snprintf(buf, cap, "%.*s", len, text);
-}
-
 extern const struct bf_mpi_api bf_mpi_api;
-const struct bf_mpi_api bf_mpi_api = { BF_MPI_API, mpi_open, describe };
+const struct bf_mpi_api bf_mpi_api = { BF_MPI_API, mpi_open };
