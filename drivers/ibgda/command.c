@@ -7,6 +7,8 @@
 
 #define PAGE_SHIFT 12u
 #define KEY_VARIANTS 0x7fu
+#define MANY_PES 512u
+#define CHUNK_BYTES (2ull << 20)
 
 /* For those who read the error text; names of Linux drivers/net/ethernet/mellanox/mlx5/core/cmd.c. */
 static const char *status_text(uint32_t status)
@@ -146,13 +148,43 @@ int bf_ibgda_create_umem(struct bf_ibgda_transport *t, const struct bf_ibgda_nic
 	return rc;
 }
 
+/*
+ * With thousands of PEs, regions of their own for all the small parts would be more mappings than a process may have
+ * (Linux vm.max_map_count: 65530): then a PE's small parts lie in a few larger ones.
+ */
+static bool shares_region(const struct bf_ibgda_transport *t, enum bf_placement place, uint64_t size)
+{
+	return t->npes > MANY_PES && size <= CHUNK_BYTES / 4 && (place == BF_PLACE_GPU || place == BF_PLACE_HOST);
+}
+
+static int carve(struct bf_ibgda_transport *t, enum bf_placement place, uint64_t size, struct bf_memory *out)
+{
+	struct bf_ibgda_arena *c = &t->arena[place == BF_PLACE_HOST];
+	int rc;
+
+	size = (size + (1u << PAGE_SHIFT) - 1) & ~((1ull << PAGE_SHIFT) - 1);
+	if (!c->memory.ptr || size > c->memory.size - c->used) {
+		rc = t->be->alloc(t->world, t->pe, place, CHUNK_BYTES, "ibgda", &c->memory);
+		if (rc)
+			return rc;
+		c->used = 0;
+	}
+	*out =
+	    (struct bf_memory){ .ptr = (uint8_t *)c->memory.ptr + c->used, .va = c->memory.va + c->used, .size = size };
+	c->used += size;
+	return 0;
+}
+
 int bf_ibgda_alloc(struct bf_ibgda_transport *t, enum bf_placement place, uint64_t size, const char *name,
 		   struct bf_memory *out)
 {
 	int rc;
 
 	*out = (struct bf_memory){ 0 };
-	rc = t->be->alloc(t->world, t->pe, place, size, name, out);
+	if (shares_region(t, place, size))
+		rc = carve(t, place, size, out);
+	else
+		rc = t->be->alloc(t->world, t->pe, place, size, name, out);
 	if (rc)
 		return bf_fail(t->err, rc, "PE %u: no memory for '%s' of %" PRIu64 " bytes", t->pe, name, size);
 	t->live[BF_IBGDA_KIND_MEMORY]++;

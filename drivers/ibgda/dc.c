@@ -58,6 +58,36 @@ static int create_dct(struct bf_ibgda_transport *t, const struct bf_ibgda_device
 			       dctn);
 }
 
+static struct bf_ibgda_dct *dct_at(struct bf_ibgda_transport *t, uint32_t i)
+{
+	return i < BF_IBGDA_CONST_DCTS ? &t->state->constmem.dcts[i]
+				       : (struct bf_ibgda_dct *)t->dcts_mem.ptr + (i - BF_IBGDA_CONST_DCTS);
+}
+
+/* The full form, which says so in bit 31 of the target's number. */
+static void fill_av(struct bf_ibgda_dct *out, const struct bf_ibgda_dct_handle *h)
+{
+	struct bf_mlx5_av av = { .hop_limit = HOP_LIMIT };
+
+	av.dc_key = bf_to_be64(BF_IBGDA_DC_KEY);
+	av.dqp_dct = bf_to_be32(h->dctn | BF_MLX5_AV_EXT);
+	av.grh_gid_fl = bf_to_be32(AV_GRH);
+	memcpy(av.rmac, h->at.mac, sizeof(av.rmac));
+	memcpy(av.rgid, h->at.gid, sizeof(av.rgid));
+	memcpy(out, &av, sizeof(*out));
+}
+
+/* The compact form names the peer by its LID, for which the end of its GID stands on Ethernet (models/mlx5/prm.h). */
+static void make_compact(struct bf_ibgda_dct *dct)
+{
+	struct bf_mlx5_av av;
+
+	memcpy(&av, dct, sizeof(av));
+	av.dqp_dct = bf_to_be32(bf_be32(av.dqp_dct) & ~BF_MLX5_AV_EXT);
+	memcpy(&av.rlid, av.rgid + 14, sizeof(av.rlid));
+	memcpy(dct, &av, sizeof(*dct));
+}
+
 /* Entries p * num_dct + k * devices + device of the table are this device's. */
 static int exchange(struct bf_ibgda_transport *t, uint32_t dev)
 {
@@ -74,12 +104,23 @@ static int exchange(struct bf_ibgda_transport *t, uint32_t dev)
 		rc = bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u handles", t->pe, n * t->npes);
 	else
 		rc = t->boot->allgather(t->boot, mine, all, n * sizeof(*mine));
-	for (uint32_t pe = 0; !rc && pe < t->npes; pe++)
-		for (uint32_t i = 0; i < n; i++)
-			t->dct_handles[pe * t->num_dct + i * t->ndevs + dev] = all[pe * n + i];
+	for (uint32_t i = 0; !rc && i < n * t->npes; i++) {
+		fill_av(dct_at(t, i / n * t->num_dct + i % n * t->ndevs + dev), &all[i]);
+		t->full_av |= !all[i].compact;
+	}
 	free(mine);
 	free(all);
 	return rc;
+}
+
+static int alloc_table(struct bf_ibgda_transport *t)
+{
+	const uint32_t count = t->num_dct * t->npes;
+
+	if (t->dcts_mem.ptr || count <= BF_IBGDA_CONST_DCTS)
+		return 0;
+	return bf_ibgda_alloc(t, BF_PLACE_GPU, (count - BF_IBGDA_CONST_DCTS) * sizeof(struct bf_ibgda_dct), "DCTs",
+			      &t->dcts_mem);
 }
 
 int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev)
@@ -88,61 +129,28 @@ int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev)
 	const uint32_t n = t->opts.num_dct;
 	int rc;
 
-	if (!t->dct_handles)
-		t->dct_handles = calloc((size_t)t->num_dct * t->npes, sizeof(*t->dct_handles));
 	d->dctns = malloc(n * sizeof(*d->dctns));
 	if (d->dctns)
 		memset(d->dctns, 0xff, n * sizeof(*d->dctns));
-	if (!d->dctns || !t->dct_handles)
+	if (!d->dctns)
 		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u DC targets", t->pe, n);
-	rc = create_cq(t, d);
+	rc = alloc_table(t);
+	if (!rc)
+		rc = create_cq(t, d);
 	for (uint32_t i = 0; !rc && i < n; i++)
 		rc = create_dct(t, d, i * t->ndevs + dev, &d->dctns[i]);
 	return rc ? rc : exchange(t, dev);
 }
 
-/* Bit 31 of the target's number says that the full form follows; the compact one names the peer by its LID. */
-static void fill_av(struct bf_ibgda_dct *out, const struct bf_ibgda_dct_handle *h, bool compact)
+void bf_ibgda_show_dcts(struct bf_ibgda_transport *t)
 {
-	struct bf_mlx5_av av = { .hop_limit = HOP_LIMIT };
+	const bool compact = !t->full_av && !t->opts.full_av;
 
-	av.dc_key = bf_to_be64(BF_IBGDA_DC_KEY);
-	av.dqp_dct = bf_to_be32(h->dctn | (compact ? 0 : BF_MLX5_AV_EXT));
-	av.grh_gid_fl = bf_to_be32(AV_GRH);
-	memcpy(av.rmac, h->at.mac, sizeof(av.rmac));
-	memcpy(av.rgid, h->at.gid, sizeof(av.rgid));
-	if (compact)
-		memcpy(&av.rlid, h->at.gid + 14, sizeof(av.rlid));
-	memcpy(out, &av, sizeof(*out));
-}
-
-static struct bf_ibgda_dct *dct_at(struct bf_ibgda_transport *t, uint32_t i)
-{
-	return i < BF_IBGDA_CONST_DCTS ? &t->state->constmem.dcts[i]
-				       : (struct bf_ibgda_dct *)t->dcts_mem.ptr + (i - BF_IBGDA_CONST_DCTS);
-}
-
-int bf_ibgda_fill_dcts(struct bf_ibgda_transport *t)
-{
-	const uint32_t count = t->num_dct * t->npes;
-	bool compact = !t->opts.full_av;
-	int rc = 0;
-
-	if (count > BF_IBGDA_CONST_DCTS)
-		rc = bf_ibgda_alloc(t, BF_PLACE_GPU, (count - BF_IBGDA_CONST_DCTS) * sizeof(struct bf_ibgda_dct),
-				    "DCTs", &t->dcts_mem);
-	if (rc)
-		return rc;
-	for (uint32_t i = 0; i < count; i++)
-		compact &= t->dct_handles[i].compact != 0;
-	for (uint32_t i = 0; i < count; i++)
-		fill_av(dct_at(t, i), &t->dct_handles[i], compact);
+	for (uint32_t i = 0; compact && i < t->num_dct * t->npes; i++)
+		make_compact(dct_at(t, i));
 	t->state->support_half_av_seg = compact;
 	t->state->num_dct_per_pe = t->num_dct;
 	t->state->globalmem.dcts = t->dcts_mem.ptr;
-	free(t->dct_handles);
-	t->dct_handles = NULL;
-	return 0;
 }
 
 void bf_ibgda_destroy_dcts(struct bf_ibgda_transport *t)
@@ -165,8 +173,6 @@ void bf_ibgda_destroy_dcts(struct bf_ibgda_transport *t)
 		bf_ibgda_destroy(t, d->nic, BF_MLX5_CMD_DEALLOC_UAR, "DEALLOC_UAR", BF_IBGDA_KIND_UAR, &d->dct_uar);
 		bf_ibgda_destroy_blocks(t, d->nic, &d->dct_block);
 	}
-	free(t->dct_handles);
-	t->dct_handles = NULL;
 	bf_ibgda_release(t, &t->dcts_mem);
 }
 

@@ -303,12 +303,12 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t)
 		rc = bf_ibgda_retire(t, &t->cqs_mem);
 	if (!rc)
 		rc = move_rcs(t, &g);
-	if (!rc && first && t->num_dct)
-		rc = bf_ibgda_fill_dcts(t);
 	if (rc) {
 		bf_ibgda_release(t, &g.cqs);
 		return rc;
 	}
+	if (first && t->num_dct)
+		bf_ibgda_show_dcts(t);
 	t->cqs_mem = g.cqs;
 	mark_new(t, g.old_rc);
 	populate(t, &g, t->dcis);

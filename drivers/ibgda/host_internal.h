@@ -138,6 +138,12 @@ struct bf_ibgda_region {
 	uint32_t key[BF_IBGDA_MAX_DEVICES];
 };
 
+/* A region that small parts are carved from. */
+struct bf_ibgda_arena {
+	struct bf_memory memory;
+	uint64_t used;
+};
+
 struct bf_ibgda_transport {
 	const struct bf_backend *be;
 	struct bf_world *world;
@@ -156,6 +162,7 @@ struct bf_ibgda_transport {
 	uint32_t keys_made;
 	int64_t live[BF_IBGDA_KINDS];
 	uint64_t host_bytes;
+	struct bf_ibgda_arena arena[2]; /* in GPU memory, in host memory */
 
 	/* Heap: regions in order, tables by granule. */
 	struct bf_memory heap;
@@ -171,7 +178,7 @@ struct bf_ibgda_transport {
 	uint32_t next_device;                        /* that takes the next added RC */
 	uint32_t rc_slots, dci_slots;                /* for results */
 	struct bf_ibgda_batch *rcs, *backups, *dcis; /* in order of creation */
-	struct bf_ibgda_dct_handle *dct_handles;     /* of all PEs, until the table is made */
+	bool full_av;                                /* some port does not take compact address vectors */
 
 	/* What device code sees. `retired`: tables that kernels may still look at after they were replaced. */
 	struct bf_memory state_mem, rcs_mem, backups_mem, failover_mem, dcis_mem, cqs_mem, dcts_mem, lkeys_mem,
@@ -286,7 +293,8 @@ int bf_ibgda_new_dcis(struct bf_ibgda_transport *t, uint32_t dev);
 int bf_ibgda_connect_dcis(struct bf_ibgda_transport *t, uint32_t dev);
 /* Collective. Creates the targets of a device and learns of everybody's. */
 int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev);
-int bf_ibgda_fill_dcts(struct bf_ibgda_transport *t);
+/* The table to device code, in the form that everybody takes. */
+void bf_ibgda_show_dcts(struct bf_ibgda_transport *t);
 void bf_ibgda_destroy_dcts(struct bf_ibgda_transport *t);
 
 /* ---- gpu_state.c ---- */
