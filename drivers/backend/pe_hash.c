@@ -1,6 +1,7 @@
 #include "drivers/backend/pe_hash_internal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,15 @@ struct bf_pe_hash {
 
 static uint32_t pe_of(const struct bf_pe_hash *h, const char *name)
 {
+	static const char *const owned[] = { "pe", "nic", "ssd", "sdma", "gpu" };
+	const size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+	bool known = false;
 	uint64_t pe = 0;
 
-	while (*name >= 'a' && *name <= 'z')
-		name++;
-	if (*name < '0' || *name > '9')
+	for (size_t i = 0; i < BF_ARRAY_LEN(owned); i++)
+		known |= strlen(owned[i]) == letters && strncmp(name, owned[i], letters) == 0;
+	name += letters;
+	if (!known || *name < '0' || *name > '9')
 		return NO_PE;
 	for (; *name >= '0' && *name <= '9' && pe < h->npes; name++)
 		pe = pe * 10 + (uint64_t)(*name - '0');

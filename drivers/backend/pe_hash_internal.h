@@ -1,7 +1,8 @@
 /*
  * A hash of what each PE recorded, which does not depend on who else is in the simulation or in this process.
  *
- * A PE's actors are those whose name is letters, its number, and an end or a dot: "pe3.b0.w1.l0", "nic3", "nic3.1.p1".
+ * A PE's actors are those that are named after its devices or itself (pe, nic, ssd, sdma, gpu), with its number and an
+ * end or a dot: "pe3.b0.w1.l0", "nic3", "nic3.1.p1". Switches belong to nobody.
  * A record counts with its time, its actor's name (numbers of actors come in the order of their creation, which other
  * PEs take part in), its type and its bytes, in the order of emission.
  */

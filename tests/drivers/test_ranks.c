@@ -19,9 +19,9 @@
 struct work {
 	enum bf_ibgda_work work;
 	enum bf_ordering ordering;
-	const char *faults;
+	const char *faults, *topology;
 	uint64_t limit_ps;
-	uint32_t messages, bugs, nics;
+	uint32_t messages, nics, ports;
 	uint32_t runs; /* one after the other in the same world */
 };
 
@@ -58,6 +58,8 @@ static void run_rank(const struct work *w, struct bf_boot *boot, struct outcome 
 	const struct bf_world_opts wo = { .seed = 7,
 					  .npes = PES,
 					  .nics = w->nics,
+					  .ports = w->ports,
+					  .topology = w->topology,
 					  .ordering = w->ordering,
 					  .faults = w->faults,
 					  .limit_ps = w->limit_ps ? w->limit_ps : BF_S,
@@ -65,7 +67,7 @@ static void run_rank(const struct work *w, struct bf_boot *boot, struct outcome 
 					  .pe_hashes = true,
 					  .ranks = boot };
 	struct bf_ibgda_shape shape = shape_of(w);
-	struct bf_ibgda_host_opts ho = { .bugs = w->bugs, .ack_timeout = 6, .ranks = boot };
+	struct bf_ibgda_host_opts ho = { .ack_timeout = 6, .ranks = boot };
 	struct bf_ibgda_job job[PES] = { 0 };
 	struct bf_ibgda_mismatch bad;
 	struct bf_ibgda_layout at;
@@ -127,6 +129,13 @@ static const struct work works[] = {
 	{ .work = BF_IBGDA_PUT, .messages = 30, .faults = "link-down on=nic4.p1 skip=9 delay=7us" },
 	{ .work = BF_IBGDA_PUT, .messages = 10, .runs = 3 },
 	{ .work = BF_IBGDA_PUT, .messages = 100, .limit_ps = 15 * BF_US },
+	{ .work = BF_IBGDA_MIXED, .messages = 20, .nics = 2, .ports = 2 },
+	{ .work = BF_IBGDA_PUT, .messages = 30, .topology = "leaf-spine leaves=3 spines=2 hosts-per-leaf=2" },
+	{ .work = BF_IBGDA_MIXED,
+	  .messages = 30,
+	  .nics = 2,
+	  .topology = "rail rails=2 leaves=2 spines=2 hosts-per-leaf=3",
+	  .faults = "drop prob=0.02; reorder prob=0.02" },
 };
 
 static void check_same(const struct outcome *alone, const struct outcome *o, uint32_t ranks, uint32_t rank)
