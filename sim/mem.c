@@ -12,6 +12,7 @@
 /* Regions of at least this size start on a multiple of it, so that spaces with 2 MiB I/O pages can map them. */
 #define LARGE_PAGE (2ull << 20)
 #define VA_LIMIT (1ull << 56)
+#define GUARDED_REGIONS 8192u
 
 int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index)
 {
@@ -97,21 +98,32 @@ static int place(struct bf_space *sp, const struct bf_region_opts *opts, uint64_
 	return 0;
 }
 
+static uint64_t mapped_bytes(const struct bf_region *r)
+{
+	return r->size + (r->guarded ? BF_PAGE : 0);
+}
+
 /*
  * An inaccessible page follows, so that a driver that runs over the end of its region stops there. Nobody dereferences
- * device registers in virtual time, so their whole range is inaccessible.
+ * device registers in virtual time, so their whole range is inaccessible. A process has room for 65,530 mappings (Linux
+ * vm.max_map_count), and a page that is different makes two: simulations with thousands of regions go without, and
+ * neighbours become one mapping.
  */
 static int map_bytes(struct bf_region *r)
 {
 	int prot = r->kind == BF_MEM_MMIO ? PROT_NONE : PROT_READ | PROT_WRITE;
-	uint8_t *p = mmap(NULL, r->size + BF_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p;
 
+	r->guarded = r->space->sim->regions < GUARDED_REGIONS;
+	p = mmap(NULL, mapped_bytes(r), r->guarded ? PROT_NONE : prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	if (prot != PROT_NONE && mprotect(p, r->size, prot)) {
-		munmap(p, r->size + BF_PAGE);
+	if (r->guarded && prot != PROT_NONE && mprotect(p, r->size, prot)) {
+		munmap(p, mapped_bytes(r));
 		return -ENOMEM;
 	}
+	r->space->sim->regions++;
 	r->bytes = p;
 	r->owns_bytes = 1;
 	return 0;
@@ -120,7 +132,7 @@ static int map_bytes(struct bf_region *r)
 static void unmap_bytes(struct bf_region *r)
 {
 	if (r->owns_bytes)
-		munmap(r->bytes, r->size + BF_PAGE);
+		munmap(r->bytes, mapped_bytes(r));
 }
 
 static int reserve_slot(struct bf_space *sp)

@@ -102,6 +102,7 @@ struct bf_region {
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
 	struct bf_cache *cache;         /* what GPU threads go through; NULL: nothing */
 	int owns_bytes;
+	bool guarded;           /* an inaccessible page follows */
 };
 
 /* `name` shows in reports. Regions live until the space is destroyed or they are. */

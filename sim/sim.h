@@ -36,6 +36,7 @@ struct bf_sim {
 	uint64_t now_ps;
 	uint32_t slow; /* BF_SLOW_* */
 	uint32_t caches; /* regions behind a cache (struct bf_region.cache) */
+	uint32_t regions; /* that have got memory of their own so far */
 	/*
 	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train
 	 * of completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall

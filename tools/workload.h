@@ -28,7 +28,7 @@ struct bf_workload {
 	char *faults; /* owned text of the plan, NULL = none */
 	const char *topology; /* NULL: one ideal switch */
 	uint64_t seed, limit_ps;
-	uint32_t pes, qps, blocks, warps, messages, window;
+	uint32_t pes, nics, ports, qps, blocks, warps, messages, window;
 	uint64_t size;
 	bool per_lane;
 	uint32_t lanes;
@@ -45,6 +45,7 @@ struct bf_workload {
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
+	bool backup;
 	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then */
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted. */
 	struct bf_boot *ranks;
@@ -60,8 +61,10 @@ struct bf_workload {
 #define BF_WORKLOAD_OPTIONS(O, BLOCKS, WARPS, CHOICE)                                                                \
 	O("seed", U64, "N", "1", "seed of everything random; explore: the first one", 0, 0, seed)                    \
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)          \
-	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NIC", 2, 64, pes)                    \
-	O("qps", U64, "N", "1", "queue pairs from each PE to each other", 1, 16, qps)                                \
+	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NICs", 2, 4096, pes)                 \
+	O("nics", U64, "N", "1", "NICs of each PE", 1, 8, nics)                                                      \
+	O("ports", U64, "N", "1", "ports of each NIC", 1, 2, ports)                                                  \
+	O("qps", U64, "N", "1", "queue pairs from each PE to each other, on each port", 1, 16, qps)                  \
 	O("blocks", U64, "N", BLOCKS, "blocks of warps on each PE", 1, 1024, blocks)                                 \
 	O("warps", U64, "N", WARPS, "warps in a block", 1, 32, warps)                                                \
 	O("per-lane", FLAG, NULL, NULL, "each lane issues messages of its own", 0, 0, per_lane)                      \
@@ -95,6 +98,8 @@ struct bf_workload {
 	O("plain-cq", FLAG, NULL, NULL, "completion queues are rings, not one entry written over", 0, 0, plain_cq)   \
 	O("ack-timeout", U64, "N", "20", "retransmission time-out: 4.096 us * 2^N", 1, 31, ack_timeout)              \
 	O("retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, retries)                      \
+	O("backup", FLAG, NULL, NULL, "a second queue pair behind each on the neighbour port or NIC, and a "         \
+	  "supervisor that moves traffic when a link is cut", 0, 0, backup)                                          \
 	O("agent", ENUM, "gpu|cuda", "gpu", "who runs the GPU's threads: a model of it, or a real one (with "        \
 	  "--backend live; the same as --backend cuda)", 0, 0, agent)
 

