@@ -35,9 +35,10 @@ BF_DEVICE int bf_ibgda_progress_queue(struct bf_thread *t, struct bf_ibgda_proxy
 /* One look at every queue. Returns for how many it rang. */
 BF_DEVICE uint32_t bf_ibgda_progress(struct bf_thread *t, struct bf_ibgda_proxy *p)
 {
+	const uint32_t n = bf_ld_acquire32(t, &p->nqueues, BF_AT_SYS); /* the host may add some at the end meanwhile */
 	uint32_t rang = 0;
 
-	for (uint32_t i = 0; i < p->nqueues; i++)
+	for (uint32_t i = 0; i < n; i++)
 		rang += (uint32_t)bf_ibgda_progress_queue(t, &p->queues[i]);
 	return rang;
 }
