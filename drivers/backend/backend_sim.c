@@ -273,7 +273,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
 		describe_agents(sim, out->report, sizeof(out->report));
 	}
-	if (w->m.fabric && !w->m.ranks)
+	if (w->m.fabric)
 		bf_fabric_report(w->m.fabric);
 	bf_machine_result(&w->m, began, out);
 	return w->m.ranks ? bf_ranks_merge(w->m.ranks, out) : 0;

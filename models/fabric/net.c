@@ -175,6 +175,10 @@ static int name_pair(struct bf_hop_pair *pair, const struct bf_switch *sw, const
 	snprintf(pair->up.to_name, sizeof(pair->up.to_name), "%s", sw->name);
 	snprintf(pair->up.name, sizeof(pair->up.name), "%s-%s", host, sw->name);
 	pair->up.actor = p->info.actor;
+	/* The sum at the end is the link's own: what a port's actor records is the same on any number of ranks. */
+	pair->up.load.actor = bf_stream_actor(&p->fabric->sim->rec, "link", pair->up.name);
+	if (!pair->up.load.actor)
+		return -ENOMEM;
 	return p->remote || !attach_stats(&pair->up) ? name_hop(&pair->down, sw->name, host) : -ENOMEM;
 }
 

@@ -247,7 +247,7 @@ void bf_hop_load(const struct bf_hop *h, struct bf_fabric_link *out)
 	out->name = h->name;
 	out->from = h->from_name;
 	out->to = h->to_name;
-	out->actor = h->actor;
+	out->actor = h->from == BF_NET_NONE ? h->load.actor : h->actor;
 	out->up = h->up;
 	out->here = (h->from == BF_NET_NONE ? h->port->rank : h->net->switches[h->from].rank) == f->my_rank;
 	out->gbps = (uint32_t)(h->port ? h->net->t.host_gbps : h->net->t.up_gbps);

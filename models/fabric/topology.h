@@ -81,7 +81,8 @@ int bf_fabric_set_topology(struct bf_fabric *f, const struct bf_topology *t);
 /*
  * One direction of a link in a topology of several switches, and what it has carried. An actor of kind "link" has its
  * name ("leaf0-spine1"; "leaf0-host3", or "leaf0-host3.1" for rail 1), which fault plans use as well: link-down cuts
- * both directions, drop and corrupt meet frames of this one. From a host to its leaf the port is the actor.
+ * both directions, drop and corrupt meet frames of this one. What happens on the way from a host to its leaf is
+ * recorded at its port, and faults there name the port; only `link_load` is of the link ("host3-leaf0").
  */
 enum bf_fabric_link_kind { BF_LINK_FROM_HOST, BF_LINK_TO_HOST, BF_LINK_UP, BF_LINK_DOWN };
 struct bf_fabric_link {

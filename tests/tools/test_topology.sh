@@ -45,6 +45,14 @@ expect 0 export "$work/hot.bft" --to=jsonl -o "$work/hot.jsonl"
 says '"marked":"yes"' "$work/hot.jsonl"
 says '"type":"rate"' "$work/hot.jsonl"
 
+# Two processes share the switches: every PE sees what it sees in one.
+spread="ibgda-put --pes 8 --route all --messages 40 --size 6000 --hashes"
+expect 0 run $spread --topology "$net kmin=2K kmax=16K xoff=16K xon=8K cc=on"
+grep '^PE ' "$work/out" >"$work/one"
+expect 0 launch -n 2 -- "$BELFRY" run $spread --topology "$net kmin=2K kmax=16K xoff=16K xon=8K cc=on"
+grep '^PE ' "$work/out" >"$work/two"
+[ -s "$work/one" ] && cmp -s "$work/one" "$work/two" || fail "two processes give other hashes than one"
+
 expect 0 run $put --topology 'rail rails=1 leaves=2 spines=1 hosts-per-leaf=4'
 expect 0 run $put --topology switch --trace "$work/one.bft"
 expect 2 export "$work/one.bft" --to=topology-svg
