@@ -45,7 +45,7 @@ BF_DEVICE void bf_ll_run(struct bf_thread *t, const struct bf_ll_job *job, enum 
 {
 	struct bf_ll_lane l = bf_ll_lane(t, job);
 
-	for (; l.round < l.s->rounds; l.round++) {
+	for (; l.round != l.s->rounds; l.round++) {
 		l.in = job->tensors + l.round * job->at.in_step;
 		l.out = job->tensors + l.round * job->at.out_step;
 		bf_ll_stamp(t, &l, 0);
