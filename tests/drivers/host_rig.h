@@ -20,6 +20,7 @@ struct watch {
 	uint32_t fail_at, fail_alloc; /* this one, from 1 on; 0: none */
 	int64_t objects;              /* made and not yet ended */
 	uint32_t down_mask;           /* bit nic * 2 + port: that port is down */
+	uint32_t inits[3];            /* RST2INIT by port, from 1 on */
 	uint32_t failed_op;
 	uint32_t swallow_op; /* commands of this kind fail from now on */
 	uint32_t no_atomics; /* bit nic: it has none */
@@ -63,6 +64,8 @@ static inline int watch_command(struct bf_world *w, uint32_t pe, uint32_t nic, c
 		BF_MLX5_SET(out, BF_CMD_OUT_STATUS, BF_MLX5_CMD_INT_ERR);
 		return 0;
 	}
+	if (op == BF_MLX5_CMD_RST2INIT_QP)
+		watch.inits[BF_MLX5_GET((const uint8_t *)in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_PORT) % 3]++;
 	rc = watch.real->command(w, pe, nic, in, in_len, out, out_len);
 	if (!rc && BF_MLX5_GET(out, BF_CMD_OUT_STATUS) == BF_MLX5_CMD_OK)
 		watch.objects += watch_delta(op);

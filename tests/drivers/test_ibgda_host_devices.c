@@ -172,6 +172,9 @@ START_TEST(ports_back_each_other)
 	r.opts.devices = (uint32_t)_i + 1;
 	r.opts.backup = true;
 	host_open(&r);
+	/* Of 2 PEs: 2 RCs on each device, as many backups on the other port, 1 DCI on each device. */
+	ck_assert_uint_eq(watch.inits[1], _i ? 10 : 6);
+	ck_assert_uint_eq(watch.inits[2], _i ? 10 : 4);
 	for (uint32_t i = 0; i < 2 * r.opts.devices; i++) {
 		const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(r.h, 1, 0, i);
 
