@@ -24,7 +24,7 @@ static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_
 {
 	struct bf_rule_run *run = &r->runs[r->nruns++];
 
-	*run = (struct bf_rule_run){ .rules = r, .rule = rule, .queue_offset = f->queue_bytes };
+	*run = (struct bf_rule_run){ .rules = r, .rule = rule, .family = f, .queue_offset = f->queue_bytes };
 	f->queue_bytes += (rule->queue_bytes + 7u) & ~7u;
 	if (rule->state_bytes)
 		run->state = calloc(1, rule->state_bytes);
@@ -57,34 +57,61 @@ static bool lists(const uint8_t *kinds, enum bf_seen_kind kind)
 	return false;
 }
 
+/* Records that are many: a family gets them once the stream has its device. */
+static bool many(enum bf_seen_kind kind)
+{
+	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_load || kind == BF_SEEN_atomic ||
+	       kind == BF_SEEN_fence || kind == BF_SEEN_mmio_store || kind == BF_SEEN_mmio_load || kind == BF_SEEN_dma_read ||
+	       kind == BF_SEEN_dma_write;
+}
+
 /* A family whose rules are all off needs no facts. */
 static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
 {
+	l->nfacts = 0;
 	for (uint32_t i = 0; i < r->nfamilies; i++) {
-		if (!r->families[i].on || !lists(r->families[i].family->records, kind))
+		struct bf_family_run *f = &r->families[i];
+
+		if (!f->on || !lists(f->family->records, kind))
+			continue;
+		l->owner = l->owner ? l->owner : f->family;
+		if (many(kind) && !f->present)
 			continue;
 		assert(l->nfacts < BF_ARRAY_LEN(l->facts));
-		l->owner = l->owner ? l->owner : r->families[i].family;
-		l->facts[l->nfacts++] = &r->families[i];
+		l->facts[l->nfacts++] = f;
 	}
 }
 
-static int listen(struct bf_rules *r)
+static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
+{
+	l->nrules = 0;
+	for (uint32_t i = 0; i < r->nruns; i++)
+		if (lists(r->runs[i].rule->records, kind) && (!many(kind) || r->runs[i].family->present))
+			l->rules[l->nrules++] = &r->runs[i];
+}
+
+/* Who listens to what, by the families that are present. */
+static void listen(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
 		struct bf_listeners *l = &r->listeners[kind];
 
-		for (uint32_t i = 0; i < r->nruns; i++)
-			l->nrules += lists(r->runs[i].rule->records, kind);
-		l->rules = l->nrules ? calloc(l->nrules, sizeof(struct bf_rule_run *)) : NULL;
-		if (l->nrules && !l->rules)
-			return -ENOMEM;
 		add_facts(r, l, kind);
-		l->nrules = 0;
-		for (uint32_t i = 0; i < r->nruns; i++)
-			if (lists(r->runs[i].rule->records, kind))
-				l->rules[l->nrules++] = &r->runs[i];
+		add_rules(r, l, kind);
+		/* The table of stores wants its own, and the count of faults. */
+		l->wanted = l->nfacts || l->nrules || kind == BF_SEEN_store || kind == BF_SEEN_store_visible ||
+			    kind == BF_SEEN_mmio_store || kind == BF_SEEN_dma_read || kind == BF_SEEN_fault_injected;
 	}
+}
+
+static int make_listeners(struct bf_rules *r)
+{
+	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
+		r->listeners[kind].rules = calloc(r->nruns + 1, sizeof(struct bf_rule_run *));
+		if (!r->listeners[kind].rules)
+			return -ENOMEM;
+	}
+	listen(r);
 	return 0;
 }
 
@@ -106,7 +133,7 @@ static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 		return -ENOMEM;
 	for (uint32_t i = 0; !rc && i < nfamilies; i++)
 		rc = add_family(r, bf_rule_families[i], o);
-	return rc ? rc : listen(r);
+	return rc ? rc : make_listeners(r);
 }
 
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
@@ -201,8 +228,10 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	r->types[type->id] = type;
 	r->listeners[p->kind].seen = true;
 	for (uint32_t i = 0; i < r->nfamilies; i++)
-		if (lists(r->families[i].family->signs, p->kind))
+		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
+			listen(r);
+		}
 	return 0;
 }
 
@@ -407,7 +436,7 @@ static int write_records(struct bf_sink *sink, const void *records, size_t len)
 		const struct bf_plan *p = head->type < BF_RULES_TYPES ? r->plans[head->type] : NULL;
 
 		r->now_ps = head->time_ps;
-		if (p && head->fixed == p->fixed_len)
+		if (p && r->listeners[p->kind].wanted && head->fixed == p->fixed_len)
 			take(r, p, head);
 		r->records++;
 		at += bf_record_span(head);

@@ -43,7 +43,8 @@ struct bf_listeners {
 	uint32_t nfacts;
 	struct bf_rule_run **rules;
 	uint32_t nrules;
-	bool seen;
+	bool seen;   /* the stream has this type */
+	bool wanted;
 };
 
 struct bf_rules {

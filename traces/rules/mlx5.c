@@ -126,8 +126,22 @@ static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const 
 		q->most = d;
 }
 
+/* The record's place is known from now on; what was stored there before is made up for. */
+static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
+{
+	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+
+	q->dbrec_ring = bf_stores_ring(bf_rule_stores(r), q->dbrec_ring, queue, va, 8, 1);
+	for (uint32_t back = 128; back-- > 0;) {
+		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
+
+		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND)
+			note_dbrec_store(r, q, s);
+	}
+}
+
 /* The driver says that it has stored record and doorbell: the store tells where the record lies. */
-static void find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+static void find_dbrec(struct bf_rules *r, const struct bf_seen *e)
 {
 	for (uint32_t back = 0; back < 64; back++) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
@@ -137,8 +151,7 @@ static void find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 		if (s->actor != e->actor || s->len != 4 || s->va % 8 != 4 ||
 		    bf_get_be16(s->bytes + 2) != (uint16_t)e->ibgda_post.dbrec)
 			continue;
-		q->dbrec_ring = bf_stores_ring(bf_rule_stores(r), q->dbrec_ring, e->queue, s->va - 4, 8, 1);
-		note_dbrec_store(r, q, s);
+		learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
 		return;
 	}
 }
@@ -268,7 +281,7 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 	q->dbrec.producer = (uint16_t)e->dbrec.producer;
 	q->dbrec.doorbell = (uint16_t)e->dbrec.doorbell;
 	if (d && !q->dbrec_ring)
-		q->dbrec_ring = bf_stores_ring(bf_rule_stores(r), NULL, e->queue, d->va, 8, 1);
+		learn_dbrec(r, e->queue, d->va);
 	/* What was visible when the device looked is seen; a store that was in a buffer then is still to come. */
 	if (q->after.set && (int16_t)(q->after.value - q->dbrec.producer) <= 0)
 		q->after.set = false;
@@ -286,6 +299,12 @@ static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
 	return bf_mlx5_of(queue);
 }
 
+static void show_dbrec_store(struct bf_mlx5_dbrec_store *d, const struct bf_store *shown)
+{
+	if (d->set && d->store.actor == shown->actor && d->store.seq == shown->seq)
+		d->store = *shown;
+}
+
 /* ---- progress and configuration ---- */
 
 static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
@@ -297,7 +316,7 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		break;
 	case BF_SEEN_ibgda_post:
 		if (!q->dbrec_ring)
-			find_dbrec(r, q, e);
+			find_dbrec(r, e);
 		if (e->ibgda_post.to > q->posted) {
 			q->posted = e->ibgda_post.to;
 			q->posted_ps = e->time_ps;
@@ -416,6 +435,14 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		if (s)
 			note_dbrec_store(r, q, s);
 		break;
+	case BF_SEEN_store_visible:
+		q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
+		s = q ? bf_stores_shown(bf_rule_stores(r), 0) : NULL;
+		if (s) {
+			show_dbrec_store(&q->after, s);
+			show_dbrec_store(&q->most, s);
+		}
+		break;
 	case BF_SEEN_fence:
 		note_fence(run, e);
 		break;
@@ -447,7 +474,7 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_store,	     BF_SEEN_fence,	    BF_SEEN_dma_read,	   BF_SEEN_doorbell,	 BF_SEEN_wqe_fetch,
+	BF_SEEN_store,	     BF_SEEN_store_visible, BF_SEEN_fence,	    BF_SEEN_dma_read,	   BF_SEEN_doorbell,	 BF_SEEN_wqe_fetch,
 	BF_SEEN_wqe_start,   BF_SEEN_wqe_done,	    BF_SEEN_cqe,	   BF_SEEN_qp_state,	 BF_SEEN_mkey_error,
 	BF_SEEN_qp_error,    BF_SEEN_retransmit,    BF_SEEN_dbrec,	   BF_SEEN_rx_drop,	 BF_SEEN_nak_sent,
 	BF_SEEN_qp_config,   BF_SEEN_qp_path,	    BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,  BF_SEEN_ibgda_publish,

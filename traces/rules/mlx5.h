@@ -66,7 +66,6 @@ struct bf_mlx5_queue {
 		bool set;
 	} dbrec;
 	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
-	struct bf_mlx5_dbrec_store shown; /* the store that became visible last */
 	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
 	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, done, done_ps, done_record, polled;

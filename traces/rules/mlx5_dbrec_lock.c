@@ -41,7 +41,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 		       bf_store_lateness(now, s->most.visible_ps).text, bf_rule_actor(r->rules, s->most.actor));
 }
 
-/* The first post tells where the record lies: what became visible there before is made up for. */
+/* The first post, or the device's first look, tells where the record lies: what became visible there before is made up for. */
 static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_mlx5_of(e->queue)->dbrec_ring;
@@ -64,7 +64,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_store *shown;
 	struct bf_store now;
 
-	if (e->kind == BF_SEEN_ibgda_post) {
+	if (e->kind == BF_SEEN_ibgda_post || e->kind == BF_SEEN_dbrec) {
 		catch_up(r, e);
 	} else if (e->kind == BF_SEEN_store_visible) {
 		queue = e->store_visible.len == 4 ? record_at(r, e->store_visible.va) : NULL;
@@ -98,7 +98,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --batch 1 --seed 10",
 	},
 	.rank = BF_RANK_INDEX + 1,
-	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_store_visible, BF_SEEN_ibgda_post, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_store_visible, BF_SEEN_ibgda_post, BF_SEEN_dbrec, 0 },
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_ibgda_build, 0 },
 	.queue_bytes = sizeof(struct state),
 	.on = on,

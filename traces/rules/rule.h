@@ -30,6 +30,7 @@
 #include "traces/rules/stores.h"
 
 struct bf_rule_queue;
+struct bf_family_run;
 
 /* One record. Valid during the call. */
 struct bf_seen {
@@ -70,6 +71,7 @@ struct bf_rule_queue {
 struct bf_rule_run {
 	struct bf_rules *rules;
 	const struct bf_rule *rule;
+	const struct bf_family_run *family; /* the engine's */
 	void *state;          /* rule->state_bytes, zeroed */
 	uint32_t queue_offset;
 };
