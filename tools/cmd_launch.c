@@ -451,9 +451,9 @@ const struct bf_command bf_cmd_launch = {
 	.usage = "launch -n N [options] -- COMMAND [ARGUMENT...]",
 	.summary = "start the same command as several processes that find each other",
 	.details = "Each process gets BELFRY_RANK (0 to N-1), BELFRY_RANKS and BELFRY_BOOT, by which `belfry run` and\n"
-		   "programs that use Belfry's bootstrap find the others, on this machine. `belfry run` spreads its PEs\n"
-		   "over the processes; rank 0 prints the result, and every PE does the same as in one process. For\n"
-		   "several machines start it with mpirun instead.\n"
+		   "programs that use Belfry's bootstrap find the others, on this machine. `belfry run ibgda-put` and its\n"
+		   "kin spread their PEs over the processes: rank 0 prints the result, and every PE does the same as in\n"
+		   "one process. For several machines start it with mpirun instead.\n"
 		   "\n"
 		   "When one fails, or this program is told to end, the others are ended: first they have time to do so\n"
 		   "by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals INT, TERM, HUP, QUIT,\n"

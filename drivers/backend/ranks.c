@@ -35,7 +35,6 @@ struct bf_ranks {
 	struct bf_world *m;
 	struct bf_boot *boot;
 	uint64_t lookahead_ps; /* of all ranks; 0: not yet asked for */
-	uint64_t rounds;
 	size_t head_bytes;
 	int failed; /* this rank cannot go on */
 	struct round_head *head;
@@ -228,7 +227,6 @@ static int meet(struct bf_ranks *r, struct round *all)
 	const uint32_t n = r->boot->npes;
 	int rc;
 
-	r->rounds++;
 	r->head->next_ps = bf_sim_next(sim);
 	r->head->now_ps = sim->now_ps;
 	r->head->agents = bf_agents_alive(sim);
@@ -326,11 +324,6 @@ int bf_ranks_run(struct bf_ranks *r, uint64_t until_ps, enum bf_run_end *end)
 			bf_sim_fire_due(sim, to - 1 < until_ps ? to - 1 : until_ps);
 	}
 	return rc;
-}
-
-uint64_t bf_ranks_rounds(const struct bf_ranks *r)
-{
-	return r->rounds;
 }
 
 /* ---- results ---- */

@@ -42,7 +42,4 @@ int bf_ranks_merge(struct bf_ranks *r, struct bf_world_result *out);
 /* The same for a number of each PE ([npes]), of which each rank knows its own PEs'. */
 int bf_ranks_merge_pes(struct bf_ranks *r, uint64_t *of_pe);
 
-/* How many rounds there were: for measurements. */
-uint64_t bf_ranks_rounds(const struct bf_ranks *r);
-
 #endif
