@@ -33,7 +33,27 @@ __global__ void rest(struct bf_ibgda_state *state, void *dst, void *src, uint64_
 
 	bf_ibgda_p_warp(&t, state, qp, dst, 1, 8, BF_IBGDA_ALWAYS_POST);
 	bf_ibgda_g(&t, BF_FULL_WARP, state, qp, src, 4, out);
+	bf_ibgda_post_recv(&t, state, qp, 1);
+	bf_ibgda_poll_recv(&t, state, qp, 1);
 	bf_fence_sys(&t);
+}
+
+__global__ void by_pe(struct bf_ibgda_state *state, void *dst, void *src, struct bf_ibgda_signal *signal)
+{
+	struct bf_thread t;
+
+	bf_ibgda_pe_put_signal(&t, BF_FULL_WARP, state, 1, BF_IBGDA_QP_ANY, dst, src, 64, signal);
+	bf_ibgda_pe_fence(&t, BF_FULL_WARP, state);
+	bf_ibgda_enforce_consistency(&t, state, 1);
+}
+
+__global__ void move(struct bf_ibgda_state *state, struct bf_ibgda_replay *out)
+{
+	struct bf_thread t;
+
+	bf_ibgda_fail_over(&t, state, &state->globalmem.rcs[1], 0, out);
+	bf_ibgda_reopen(&t, &state->globalmem.rcs[1]);
+	bf_ibgda_fail_back(&t, state, &state->globalmem.backups[1]);
 }
 CU
 
