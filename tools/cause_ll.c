@@ -89,8 +89,10 @@ static bool sent_unfinished(struct story *s)
 			    y->head->time_ps <= x->head->time_ps)
 				continue;
 			bf_cause_say(s->out, x->head->time_ps, y->head->time_ps,
-				     "%s sent token %" PRIu32 " of round %" PRIu32 " to expert %" PRIu32 " %s before %s had stored "
-				     "its part of the message: no barrier stands between the warps that cast and the one that sends",
+				     "%s sent token %" PRIu32 " of round %" PRIu32 " to expert %" PRIu32
+				     " %s before %s had stored "
+				     "its part of the message: no barrier stands between the warps that cast and the "
+				     "one that sends",
 				     name_of(s, x), send->token, send->round, send->expert,
 				     bf_span_of(y->head->time_ps - x->head->time_ps).text, name_of(s, y));
 			return true;
@@ -133,24 +135,28 @@ static bool wrong_count(struct story *s)
 		const struct messages m = messages_of(s, x);
 
 		if (c->phase == 0 && c->value != -(int32_t)m.n - 1) {
-			bf_cause_say(s->out, x->head->time_ps, s->end_ps,
-				     "%s sent %" PRIi32 " as the count of %" PRIu32 " tokens to expert %" PRIu32 ", where -%" PRIu32
-				     " - 1 belongs: the receiver takes 0 for \"not yet\" and anything else for one token less",
-				     name_of(s, x), c->value, m.n, c->expert, m.n);
+			bf_cause_say(
+			    s->out, x->head->time_ps, s->end_ps,
+			    "%s sent %" PRIi32 " as the count of %" PRIu32 " tokens to expert %" PRIu32
+			    ", where -%" PRIu32
+			    " - 1 belongs: the receiver takes 0 for \"not yet\" and anything else for one token less",
+			    name_of(s, x), c->value, m.n, c->expert, m.n);
 			return true;
 		}
 		if (m.elsewhere) {
 			const struct bf_rec_ll_send *send = m.elsewhere->fixed;
 
 			bf_cause_say(s->out, m.elsewhere->head->time_ps, x->head->time_ps,
-				     "in the %s of round %" PRIu32 " %s sent the count for expert %" PRIu32 " by QP 0x%" PRIx32
-				     " and the messages by QP 0x%" PRIx32 ": nothing orders one queue pair behind another",
+				     "in the %s of round %" PRIu32 " %s sent the count for expert %" PRIu32
+				     " by QP 0x%" PRIx32 " and the messages by QP 0x%" PRIx32
+				     ": nothing orders one queue pair behind another",
 				     kernel(c->phase), c->round, name_of(s, x), c->expert, c->qpn, send->qpn);
 			return true;
 		}
 		if (m.last && m.last->head->time_ps > x->head->time_ps) {
 			bf_cause_say(s->out, x->head->time_ps, m.last->head->time_ps,
-				     "in the %s of round %" PRIu32 " %s sent the count for expert %" PRIu32 " %s before %s sent the "
+				     "in the %s of round %" PRIu32 " %s sent the count for expert %" PRIu32
+				     " %s before %s sent the "
 				     "last of the messages that it stands for",
 				     kernel(c->phase), c->round, name_of(s, x), c->expert,
 				     bf_span_of(m.last->head->time_ps - x->head->time_ps).text, name_of(s, m.last));
@@ -186,12 +192,13 @@ static bool stale_count(struct story *s)
 		if (c && c->value == r->value && y->head->time_ps <= x->head->time_ps)
 			continue;
 		bf_cause_say(s->out, x->head->time_ps, y ? y->head->time_ps : s->end_ps,
-			     "in the %s of round %" PRIu32 " %s took %" PRIi32 " for the count of expert %" PRIu32 " from PE %" PRIu32
+			     "in the %s of round %" PRIu32 " %s took %" PRIi32 " for the count of expert %" PRIu32
+			     " from PE %" PRIu32
 			     ", which %s: the buffer's counts were not cleared after their last use",
 			     kernel(r->phase), r->round, name_of(s, x), r->value, r->expert, r->src,
-			     !c                      ? "had sent none"
-			     : c->value != r->value  ? "sent another one"
-						     : "sent it later");
+			     !c                     ? "had sent none"
+			     : c->value != r->value ? "sent another one"
+						    : "sent it later");
 		return true;
 	}
 	return false;

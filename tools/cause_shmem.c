@@ -1,5 +1,6 @@
 /*
- * Why an NVSHMEM-style workload failed, by the calls of each warp: what it told others of while its puts were under way.
+ * Why an NVSHMEM-style workload failed, by the calls of each warp: what it told others of while its puts were under
+ * way.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,8 +64,8 @@ static bool told_too_early(struct calls *c, const struct bf_rec_header *head, co
 
 	if (call->call == BF_SHMEM_CALL_SIGNAL && !put) {
 		bf_cause_say(c->out, head->time_ps, head->time_ps,
-			     "%s sent a signal to PE %" PRIu32 " by QP 0x%" PRIx32 " before the put that it stands for", who,
-			     call->pe, call->qpn);
+			     "%s sent a signal to PE %" PRIu32 " by QP 0x%" PRIx32 " before the put that it stands for",
+			     who, call->pe, call->qpn);
 		return true;
 	}
 	if (!put || call->call == BF_SHMEM_CALL_SIGNAL)

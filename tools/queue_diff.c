@@ -110,8 +110,8 @@ static void take_path(struct side *s, struct queue *q, const struct bf_trace_rec
 	if (q->connected)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		q->nth += s->queue[i].connected && s->queue[i].remote == remote &&
-			  strcmp(s->queue[i].device, q->device) == 0;
+		q->nth +=
+		    s->queue[i].connected && s->queue[i].remote == remote && strcmp(s->queue[i].device, q->device) == 0;
 	q->remote = remote;
 	q->connected = true;
 	if (remote && q->nth + 1 > s->rcs)

@@ -43,7 +43,8 @@ static int arguments(char *command, const char *layout, const char *trace, char 
 	int argc = 0;
 
 	if (n < 3 || strcmp(words[0], "belfry") != 0 || strcmp(words[1], "run") != 0 ||
-	    (strncmp(words[2], "ibgda-", 6) != 0 && strncmp(words[2], "ll-", 3) != 0 && strncmp(words[2], "shmem-", 6) != 0))
+	    (strncmp(words[2], "ibgda-", 6) != 0 && strncmp(words[2], "ll-", 3) != 0 &&
+	     strncmp(words[2], "shmem-", 6) != 0))
 		return -EINVAL;
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "--layout") == 0)
@@ -123,8 +124,8 @@ static int replay(const struct bf_args *args, struct bf_trace *t, const char *pa
 		rc = run_self(argv);
 	free(copy);
 	if (rc == -EINVAL)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s: --layout wants the trace of a run with IBGDA, whose command it holds",
-				    path);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "%s: --layout wants the trace of a run with IBGDA, whose command it holds", path);
 	if (rc < 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "cannot run again: %s", strerror(-rc));
 	if (rc > BF_EXIT_FAILED)

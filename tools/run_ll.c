@@ -16,7 +16,7 @@ static int run_run(const struct bf_args *args)
 static int run_explore(const struct bf_args *args)
 {
 	static const struct bf_explore_part parts[] = {
-		PART(rounds, 1), PART(tokens, 1),  PART(topk, 1),        PART(experts, 2), PART(pes.pes, 2),
+		PART(rounds, 1), PART(tokens, 1), PART(topk, 1),        PART(experts, 2), PART(pes.pes, 2),
 		PART(blocks, 1), PART(groups, 1), PART(group_warps, 1), PART(pes.qps, 1), PART(hidden, 512),
 	};
 	struct bf_ll_workload w;
@@ -43,7 +43,8 @@ const struct bf_command bf_cmd_run_ll = {
 	    "buffers, counts and batches of doorbells are those of DeepEP's internode_ll.cu. Every token of every\n"
 	    "expert is compared with a plain computation of the same routing, and every sum bit for bit.\n"
 	    "\n"
-	    "--qps 0 takes a queue pair for each expert of a PE, as DeepEP does; --depth 0 takes rings that nobody has to\n"
+	    "--qps 0 takes a queue pair for each expert of a PE, as DeepEP does; --depth 0 takes rings that nobody has "
+	    "to\n"
 	    "look after.\n"
 	    "\n"
 	    "Exit code 0: all as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
@@ -65,15 +66,15 @@ const struct bf_command bf_cmd_explore_ll = {
 	.prefix = "ll-",
 	.usage = "explore ll-WORKLOAD [--seeds N] [options]",
 	.summary = "look for a seed and an ordering under which the low-latency exchange fails",
-	.details =
-	    "As belfry explore; a failing run is made smaller by rounds, tokens, choices, experts, PEs, blocks, groups,\n"
-	    "warps and queue pairs.\n"
-	    "\n"
-	    "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry explore ll-dispatch --bug ll-no-barrier --seeds 20\n"
-	    "  belfry explore ll-combine --bug no-wqe-fence --rounds 2",
+	.details = "As belfry explore; a failing run is made smaller by rounds, tokens, choices, experts, PEs, blocks, "
+		   "groups,\n"
+		   "warps and queue pairs.\n"
+		   "\n"
+		   "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry explore ll-dispatch --bug ll-no-barrier --seeds 20\n"
+		   "  belfry explore ll-combine --bug no-wqe-fence --rounds 2",
 	.options = explore_options,
 	.min_args = 0,
 	.max_args = 1,

@@ -14,12 +14,14 @@ static void print_result(const struct bf_pes *p, const struct bf_pes_result *res
 	bf_pes_command(p, command, sizeof(command));
 	printf("%s\n%s", command, bf_verdict_name(r->verdict));
 	if (r->verdict == BF_VERDICT_GOOD)
-		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all as they must be", r->messages, r->verified_bytes);
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all as they must be", r->messages,
+		       r->verified_bytes);
 	printf("\n%s %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " events\n",
 	       p->backend->platform == BF_PLATFORM_SIM ? "simulated time            " : "elapsed time              ",
 	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), r->world.events);
 	if (p->records)
-		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
+		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
+		       r->world.hash);
 	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms\n", r->wall_ns / 1000000,
 	       r->wall_ns / 1000 % 1000);
 	if (r->verdict == BF_VERDICT_GOOD)

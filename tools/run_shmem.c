@@ -40,8 +40,10 @@ const struct bf_command bf_cmd_run_shmem = {
 	.details =
 	    "Checks: shmem-put, -get, -put-signal, -amo, -fence, -quiet, -barrier, -alltoall, -broadcast, -ring.\n"
 	    "Measurements, which print the tables of NVSHMEM's perftest: shmem-put-bw, -get-bw, -put-latency,\n"
-	    "-get-latency, -p-latency, -g-latency, -amo-latency, -put-signal-ping-pong-latency (belfry run shmem- --list\n"
-	    "says more). Each warp uses the queue pairs to a PE in turn, as NVSHMEM does: only fence, quiet, signals and\n"
+	    "-get-latency, -p-latency, -g-latency, -amo-latency, -put-signal-ping-pong-latency (belfry run shmem- "
+	    "--list\n"
+	    "says more). Each warp uses the queue pairs to a PE in turn, as NVSHMEM does: only fence, quiet, signals "
+	    "and\n"
 	    "barriers order one put behind another.\n"
 	    "\n"
 	    "Exit code 0: all as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"

@@ -158,8 +158,8 @@ static int verify(const struct bf_pes_arena *a, struct bf_pes_result *r)
 {
 	const struct ll_own *own = a->own;
 	struct bf_ll_checked checked;
-	int rc = bf_ll_verify((enum bf_ll_work)a->p->work, &own->jobs[0].shape, a->p->pes, own->tensors, &r->run.mismatch,
-			      &checked);
+	int rc = bf_ll_verify((enum bf_ll_work)a->p->work, &own->jobs[0].shape, a->p->pes, own->tensors,
+			      &r->run.mismatch, &checked);
 
 	r->run.messages = checked.messages;
 	r->run.verified_bytes = checked.bytes;
@@ -181,8 +181,8 @@ static const struct published {
 	uint32_t pes;
 	uint32_t dispatch_rdma, combine_rdma, dispatch_nvlink, combine_nvlink; /* us */
 } published[] = {
-	{ 8, 163, 318, 77, 114 },    { 16, 173, 329, 118, 195 },  { 32, 182, 350, 155, 273 },
-	{ 64, 186, 353, 173, 314 },  { 128, 192, 369, 192, 369 }, { 256, 194, 360, 194, 360 },
+	{ 8, 163, 318, 77, 114 },   { 16, 173, 329, 118, 195 },  { 32, 182, 350, 155, 273 },
+	{ 64, 186, 353, 173, 314 }, { 128, 192, 369, 192, 369 }, { 256, 194, 360, 194, 360 },
 };
 
 static const struct published *find_published(const struct bf_pes *p)
@@ -197,7 +197,8 @@ static const struct published *find_published(const struct bf_pes *p)
 	return NULL;
 }
 
-/* Bytes that a PE sends in a kernel, its own share included, as DeepEP counts them (tests/legacy/test_low_latency.py). */
+/* Bytes that a PE sends in a kernel, its own share included, as DeepEP counts them (tests/legacy/test_low_latency.py).
+ */
 static uint64_t sent_bytes(const struct bf_pes *p, bool combine)
 {
 	const struct bf_ll_workload *w = ll_of(p);
@@ -211,8 +212,9 @@ static void print_kernel(FILE *out, const struct bf_pes *p, const char *name, co
 {
 	const uint64_t bytes = sent_bytes(p, combine), ns = f[MEAN] ? f[MEAN] : 1;
 
-	fprintf(out, "%-10s %6" PRIu64 ".%" PRIu64 " us (%" PRIu64 ".%" PRIu64 " to %" PRIu64 ".%" PRIu64
-		     " us), %" PRIu64 ".%" PRIu64 " GB/s\n",
+	fprintf(out,
+		"%-10s %6" PRIu64 ".%" PRIu64 " us (%" PRIu64 ".%" PRIu64 " to %" PRIu64 ".%" PRIu64 " us), %" PRIu64
+		".%" PRIu64 " GB/s\n",
 		name, f[MEAN] / 1000, f[MEAN] / 100 % 10, f[LEAST] / 1000, f[LEAST] / 100 % 10, f[MOST] / 1000,
 		f[MOST] / 100 % 10, bytes / ns, bytes * 10 / ns % 10);
 }
@@ -223,22 +225,25 @@ static void print(FILE *out, const struct bf_pes *p, const struct bf_pes_result 
 
 	print_kernel(out, p, "dispatch", &r->figures[FIGURE_DISPATCH], false);
 	if (known)
-		fprintf(out, "  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
-			     " us with NVLink\n",
+		fprintf(out,
+			"  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
+			" us with NVLink\n",
 			known->pes, known->dispatch_rdma, known->dispatch_nvlink);
 	if (p->work == BF_LL_COMBINE)
 		print_kernel(out, p, "combine", &r->figures[FIGURE_COMBINE], true);
 	if (p->work == BF_LL_COMBINE && known)
-		fprintf(out, "  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
-			     " us with NVLink\n",
+		fprintf(out,
+			"  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
+			" us with NVLink\n",
 			known->pes, known->combine_rdma, known->combine_nvlink);
 	fprintf(out, "tokens of an expert        %" PRIu64 " to %" PRIu64 "\n", r->figures[FIGURE_LEAST],
 		r->figures[FIGURE_MOST]);
 	if (!known)
 		return;
-	fprintf(out, "modelled: NIC and wire by profile %s, each lane's loads, stores, fences and atomics at an idle\n"
-		     "H200's latencies. Not modelled: how SMs share issue slots and memory bandwidth, the cost of\n"
-		     "arithmetic, NVLink, and blocks beyond --blocks.\n",
+	fprintf(out,
+		"modelled: NIC and wire by profile %s, each lane's loads, stores, fences and atomics at an idle\n"
+		"H200's latencies. Not modelled: how SMs share issue slots and memory bandwidth, the cost of\n"
+		"arithmetic, NVLink, and blocks beyond --blocks.\n",
 		p->profile.name);
 }
 
@@ -262,7 +267,8 @@ static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_
 	const struct published none = { 0 }, *known = find_published(p);
 
 	known = known ? known : &none;
-	json_kernel(j, p, "dispatch", &r->figures[FIGURE_DISPATCH], false, known->dispatch_rdma, known->dispatch_nvlink);
+	json_kernel(j, p, "dispatch", &r->figures[FIGURE_DISPATCH], false, known->dispatch_rdma,
+		    known->dispatch_nvlink);
 	if (p->work == BF_LL_COMBINE)
 		json_kernel(j, p, "combine", &r->figures[FIGURE_COMBINE], true, known->combine_rdma,
 			    known->combine_nvlink);
@@ -273,8 +279,10 @@ static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_
 /* ---- the family ---- */
 
 static const struct bf_pes_work works[] = {
-	[BF_LL_DISPATCH] = { "ll-dispatch", "tokens to the experts that their router chose, as DeepEP's low-latency kernel" },
-	[BF_LL_COMBINE] = { "ll-combine", "the same, then the experts' answers back, added up with the router's weights" },
+	[BF_LL_DISPATCH] = { "ll-dispatch",
+			     "tokens to the experts that their router chose, as DeepEP's low-latency kernel" },
+	[BF_LL_COMBINE] = { "ll-combine",
+			    "the same, then the experts' answers back, added up with the router's weights" },
 	{ NULL, NULL },
 };
 

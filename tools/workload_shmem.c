@@ -35,7 +35,8 @@ static int check(const struct bf_pes *p, struct bf_error *err)
 
 	fill_shape(p, &s);
 	if (p->flavour != BF_IBGDA_NVSHMEM)
-		return bf_fail(err, -EINVAL, "--flavour deepep waits neither for room nor for a second poller: NVSHMEM's calls do");
+		return bf_fail(err, -EINVAL,
+			       "--flavour deepep waits neither for room nor for a second poller: NVSHMEM's calls do");
 	if ((s.bugs & BF_SHMEM_BUG_SIGNAL_FIRST) && p->qps < 2)
 		return bf_fail(err, -EINVAL, "a signal on another queue pair needs two of them");
 	return bf_shmem_shape_check(&s, p->pes, err);
@@ -159,7 +160,8 @@ static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_
 static const struct bf_pes_work works[] = {
 	[BF_SHMEM_PUT] = { "shmem-put", "each warp puts a block to every PE; quiet, barrier" },
 	[BF_SHMEM_GET] = { "shmem-get", "each warp gets a block from every PE" },
-	[BF_SHMEM_PUT_SIGNAL] = { "shmem-put-signal", "puts with signal to every PE: behind the signal the data are there" },
+	[BF_SHMEM_PUT_SIGNAL] = { "shmem-put-signal",
+				  "puts with signal to every PE: behind the signal the data are there" },
 	[BF_SHMEM_AMO] = { "shmem-amo", "tickets by fetching adds, sums by others" },
 	[BF_SHMEM_FENCE] = { "shmem-fence", "data, fence, flag to one PE: behind the flag the data are there" },
 	[BF_SHMEM_QUIET] = { "shmem-quiet", "behind a quiet the source may be written over" },

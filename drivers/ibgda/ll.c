@@ -56,10 +56,11 @@ static int check_queues(const struct bf_ll_shape *s, uint32_t npes, uint32_t num
 	const uint64_t need = sharing * (s->tokens + 1) * 2;
 
 	if (nwqes < need)
-		return bf_fail(err, -EINVAL,
-			       "nothing waits for room: %u tokens to each of %llu experts of a queue pair, there and back, "
-			       "need a ring of %llu WQEBBs, not %u",
-			       s->tokens, (unsigned long long)sharing, (unsigned long long)need, nwqes);
+		return bf_fail(
+		    err, -EINVAL,
+		    "nothing waits for room: %u tokens to each of %llu experts of a queue pair, there and back, "
+		    "need a ring of %llu WQEBBs, not %u",
+		    s->tokens, (unsigned long long)sharing, (unsigned long long)need, nwqes);
 	if ((s->bugs & BF_LL_BUG_COUNT_QP) && num_rc_per_pe < 2)
 		return bf_fail(err, -EINVAL, "a count on another queue pair needs two of them");
 	return 0;
@@ -69,8 +70,9 @@ int bf_ll_shape_check(const struct bf_ll_shape *s, uint32_t npes, uint32_t num_r
 		      struct bf_error *err)
 {
 	if (npes < 2 || !num_rc_per_pe || !nwqes)
-		return bf_fail(err, -EINVAL, "%u PEs, %u queue pairs, %u WQEBBs: at least two PEs and some of the others",
-			       npes, num_rc_per_pe, nwqes);
+		return bf_fail(err, -EINVAL,
+			       "%u PEs, %u queue pairs, %u WQEBBs: at least two PEs and some of the others", npes,
+			       num_rc_per_pe, nwqes);
 	if (s->tokens < 1 || s->tokens > BF_LL_DONE)
 		return bf_fail(err, -EINVAL, "%u tokens: 1 to %u", s->tokens, BF_LL_DONE);
 	if (s->hidden < 512 || s->hidden > 8192 || s->hidden % 512)
@@ -78,11 +80,13 @@ int bf_ll_shape_check(const struct bf_ll_shape *s, uint32_t npes, uint32_t num_r
 	if (s->experts % npes || s->experts < npes || s->experts > 4096)
 		return bf_fail(err, -EINVAL, "%u experts: a multiple of the %u PEs, at most 4096", s->experts, npes);
 	if (s->topk < 1 || s->topk > 16 || s->topk > s->experts)
-		return bf_fail(err, -EINVAL, "top %u of %u experts: 1 to 16 and no more than there are", s->topk, s->experts);
+		return bf_fail(err, -EINVAL, "top %u of %u experts: 1 to 16 and no more than there are", s->topk,
+			       s->experts);
 	if (!s->rounds || !s->blocks || !s->groups || !s->group_warps)
 		return bf_fail(err, -EINVAL, "rounds, blocks, groups and warps must not be 0");
 	if (s->groups * s->group_warps < 2 || s->groups * s->group_warps > 32)
-		return bf_fail(err, -EINVAL, "%u groups of %u warps: 2 to 32 warps in a block", s->groups, s->group_warps);
+		return bf_fail(err, -EINVAL, "%u groups of %u warps: 2 to 32 warps in a block", s->groups,
+			       s->group_warps);
 	if ((uint64_t)(s->experts + s->blocks * s->groups - 1) / (s->blocks * s->groups) * s->groups >
 	    BF_LL_BLOCK_EXPERTS_MAX)
 		return bf_fail(err, -EINVAL, "%u experts in %u blocks: more than %u for the counting warp of each",

@@ -4,8 +4,8 @@
  *
  * Roles, buffers and protocol follow deepseek-ai/DeepEP csrc/kernels/legacy/internode_ll.cu and csrc/legacy/config.hpp
  * (LowLatencyLayout):
- *   - in each block all warps but the last cast tokens and send them, one warp a chosen expert; the last warp counts how
- *     many go to each expert;
+ *   - in each block all warps but the last cast tokens and send them, one warp a chosen expert; the last warp counts
+ * how many go to each expert;
  *   - a message is 16 bytes whose first word is the token's index at its source, the hidden values as FP8 with a float
  *     for every 128 or as BF16; it lands in the slot [expert of the destination][source][n] of the receive buffer;
  *   - messages to one expert use one queue pair; a doorbell rings for every fourth; when the last one is published, the
@@ -115,14 +115,15 @@ struct bf_ll_tensors {
 	uint64_t weights;  /* tokens * topk * 4 */
 	uint64_t out_step; /* likewise for outputs */
 	uint64_t packed_x; /* L * rows * hidden bytes */
-	uint64_t packed_scales; /* L * scales * rows * 4: scale c of row r at (c * rows + r) * 4; UE8M0: four to a word */
-	uint64_t src_info;      /* L * rows * 4: the token's index at its source */
-	uint64_t layout_range;  /* L * R * 8: count << 32 | first row, of each source */
-	uint64_t packed_count;  /* L * 4 */
-	uint64_t expert_out;    /* L * rows * hidden * 2 */
-	uint64_t combined;      /* tokens * hidden * 2 */
-	uint64_t times;         /* 4 * 8: clock at the start and end of dispatch, of combine, ns */
-	uint64_t work;          /* counters and meeting points of the kernels, see ll_area_internal.h */
+	uint64_t
+	    packed_scales; /* L * scales * rows * 4: scale c of row r at (c * rows + r) * 4; UE8M0: four to a word */
+	uint64_t src_info; /* L * rows * 4: the token's index at its source */
+	uint64_t layout_range; /* L * R * 8: count << 32 | first row, of each source */
+	uint64_t packed_count; /* L * 4 */
+	uint64_t expert_out;   /* L * rows * hidden * 2 */
+	uint64_t combined;     /* tokens * hidden * 2 */
+	uint64_t times;        /* 4 * 8: clock at the start and end of dispatch, of combine, ns */
+	uint64_t work;         /* counters and meeting points of the kernels, see ll_area_internal.h */
 	uint64_t end;
 };
 
@@ -143,8 +144,8 @@ int bf_ll_prepare(const struct bf_ll_shape *s, uint32_t npes, uint32_t pe, uint8
 
 /* What a check looked at. */
 struct bf_ll_checked {
-	uint64_t messages; /* dispatched or combined tokens */
-	uint64_t bytes;    /* compared */
+	uint64_t messages;    /* dispatched or combined tokens */
+	uint64_t bytes;       /* compared */
 	uint32_t least, most; /* tokens that an expert got in one round */
 };
 

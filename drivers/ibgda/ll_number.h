@@ -1,7 +1,7 @@
 /*
  * Number formats of the low-latency kernels, bit for bit: BF16, FP8 (E4M3) with a scale for every 128 elements, and the
- * scale as a power of two (UE8M0). The same operations run in kernels of every platform and in the check on the host, so
- * that results are compared by their bytes.
+ * scale as a power of two (UE8M0). The same operations run in kernels of every platform and in the check on the host,
+ * so that results are compared by their bytes.
  *
  * Each float operation below stands alone and is rounded once, as IEEE 754 says; nothing depends on contraction.
  * (deepseek-ai/DeepEP csrc/kernels/legacy/utils.cuh calculate_fp8_scales, fast_log2_ceil; OCP "8-bit Floating Point
@@ -15,9 +15,9 @@
 
 #include "sim/bytes.h"
 
-#define BF_LL_CHANNELS 128u     /* elements that share a scale */
-#define BF_LL_E4M3_MAX 448.0f   /* largest finite value */
-#define BF_LL_AMAX_LEAST 1e-4f  /* DeepEP's kFP8Margin: keeps the scale of an all-zero group finite */
+#define BF_LL_CHANNELS 128u    /* elements that share a scale */
+#define BF_LL_E4M3_MAX 448.0f  /* largest finite value */
+#define BF_LL_AMAX_LEAST 1e-4f /* DeepEP's kFP8Margin: keeps the scale of an all-zero group finite */
 
 BF_FN uint32_t bf_ll_bits(float f)
 {

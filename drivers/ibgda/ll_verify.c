@@ -123,8 +123,9 @@ static void check_scales(struct verify *v, uint32_t pe, uint32_t id, uint32_t ro
 
 		if (found == (bytes ? want >> 23 : want))
 			continue;
-		wrong(v, pe, at, "scale %" PRIu32 " of token %" PRIu32 " of PE %" PRIu32 " is 0x%" PRIx32 ", not 0x%" PRIx32,
-		      c, token, src, found, bytes ? want >> 23 : want);
+		wrong(v, pe, at,
+		      "scale %" PRIu32 " of token %" PRIu32 " of PE %" PRIu32 " is 0x%" PRIx32 ", not 0x%" PRIx32, c,
+		      token, src, found, bytes ? want >> 23 : want);
 		return;
 	}
 }
@@ -138,8 +139,9 @@ static void check_row(struct verify *v, uint32_t pe, uint32_t id, uint32_t row, 
 
 	if (token >= v->s->tokens || !goes_to(v, src, token, expert) || v->seen[token]++) {
 		wrong(v, pe, v->at.src_info + index * 4,
-		      "row %" PRIu32 " of expert %" PRIu32 " says token %" PRIu32 " of PE %" PRIu32 ", %s", row, expert, token,
-		      src, token < v->s->tokens && v->seen[token] > 1 ? "once too often" : "which was not sent there");
+		      "row %" PRIu32 " of expert %" PRIu32 " says token %" PRIu32 " of PE %" PRIu32 ", %s", row, expert,
+		      token, src,
+		      token < v->s->tokens && v->seen[token] > 1 ? "once too often" : "which was not sent there");
 		return;
 	}
 	want = v->message + token * message_step(v);
@@ -151,8 +153,9 @@ static void check_row(struct verify *v, uint32_t pe, uint32_t id, uint32_t row, 
 		while (found[i] == want[i])
 			i++;
 		wrong(v, pe, v->at.packed_x + index * bytes + i,
-		      "token %" PRIu32 " of PE %" PRIu32 " at expert %" PRIu32 ": byte %" PRIu32 " is 0x%02x, not 0x%02x", token,
-		      src, expert, i, found[i], want[i]);
+		      "token %" PRIu32 " of PE %" PRIu32 " at expert %" PRIu32 ": byte %" PRIu32
+		      " is 0x%02x, not 0x%02x",
+		      token, src, expert, i, found[i], want[i]);
 	}
 	if (v->s->dtype == BF_LL_FP8)
 		check_scales(v, pe, id, row, src, token, want);
@@ -170,8 +173,10 @@ static void check_source(struct verify *v, uint32_t pe, uint32_t id, uint32_t sr
 		want += goes_to(v, src, token, pe * v->local + id);
 	*total += want;
 	if (n != want || (uint64_t)first + n > v->at.rows) {
-		wrong(v, pe, at, "PE %" PRIu32 " sent %" PRIu32 " tokens to expert %" PRIu32 ", the range is %" PRIu32
-		      " from row %" PRIu32, src, want, pe * v->local + id, n, first);
+		wrong(v, pe, at,
+		      "PE %" PRIu32 " sent %" PRIu32 " tokens to expert %" PRIu32 ", the range is %" PRIu32
+		      " from row %" PRIu32,
+		      src, want, pe * v->local + id, n, first);
 		return;
 	}
 	memset(v->seen, 0, v->s->tokens * sizeof(*v->seen));
@@ -188,8 +193,8 @@ static void check_count(struct verify *v, uint32_t pe, uint32_t id, uint32_t wan
 	const uint32_t found = bf_get_le32(output(v, pe, v->at.packed_count + id * 4ull));
 
 	if (found != want)
-		wrong(v, pe, v->at.packed_count + id * 4ull, "expert %" PRIu32 " counts %" PRIu32 " tokens, not %" PRIu32,
-		      pe * v->local + id, found, want);
+		wrong(v, pe, v->at.packed_count + id * 4ull,
+		      "expert %" PRIu32 " counts %" PRIu32 " tokens, not %" PRIu32, pe * v->local + id, found, want);
 	if (want < v->checked->least)
 		v->checked->least = want;
 	if (want > v->checked->most)
@@ -243,8 +248,8 @@ static void check_combined(struct verify *v, uint32_t pe, uint32_t token)
 		want = bf_ll_to_bf16(sum);
 		if (bf_get_le16(found + i * 2ull) == want)
 			continue;
-		wrong(v, pe, at + i * 2ull, "sum of token %" PRIu32 ", element %" PRIu32 ": 0x%04x, not 0x%04x", token, i,
-		      bf_get_le16(found + i * 2ull), want);
+		wrong(v, pe, at + i * 2ull, "sum of token %" PRIu32 ", element %" PRIu32 ": 0x%04x, not 0x%04x", token,
+		      i, bf_get_le16(found + i * 2ull), want);
 		break;
 	}
 	v->checked->messages += n;

@@ -59,8 +59,9 @@ int bf_shmem_shape_check(const struct bf_shmem_shape *s, uint32_t npes, struct b
 		return 0;
 	if (!power_of_two(s->min_bytes) || !power_of_two(s->max_bytes) || !power_of_two(s->step) || s->step < 2 ||
 	    s->min_bytes < 4 || s->max_bytes < s->min_bytes || s->max_bytes > 1u << 30)
-		return bf_fail(err, -EINVAL, "sizes %" PRIu32 " to %" PRIu32 ", each times %" PRIu32
-			       ": powers of two from 4 to 2^30", s->min_bytes, s->max_bytes, s->step);
+		return bf_fail(err, -EINVAL,
+			       "sizes %" PRIu32 " to %" PRIu32 ", each times %" PRIu32 ": powers of two from 4 to 2^30",
+			       s->min_bytes, s->max_bytes, s->step);
 	return 0;
 }
 
@@ -110,7 +111,8 @@ void bf_shmem_prepare(const struct bf_shmem_shape *s, uint32_t npes, void *const
 			bf_put_le32(src + i * 4ull, (uint32_t)(word_of(pe, 0, 0, i) >> 32));
 		for (uint32_t slot = 0; !bf_shmem_measures(s->work) && slot < npes * warps; slot++)
 			for (uint32_t i = 0; i < s->bytes / 8; i++)
-				bf_put_le64(src + slot * at.stride + i * 8ull, word_of(pe, slot % warps, slot / warps, i));
+				bf_put_le64(src + slot * at.stride + i * 8ull,
+					    word_of(pe, slot % warps, slot / warps, i));
 	}
 }
 
@@ -156,8 +158,9 @@ static void check_block(struct verify *v, uint32_t pe, uint64_t area, uint32_t p
 
 		if (found == want)
 			continue;
-		wrong(v, pe, at + i * 8ull, "block of PE %" PRIu32 ", warp %" PRIu32 ": word %" PRIu32 " is 0x%" PRIx64
-		      ", not 0x%" PRIx64, from, warp, i, found, want);
+		wrong(v, pe, at + i * 8ull,
+		      "block of PE %" PRIu32 ", warp %" PRIu32 ": word %" PRIu32 " is 0x%" PRIx64 ", not 0x%" PRIx64,
+		      from, warp, i, found, want);
 		return;
 	}
 }
@@ -174,8 +177,9 @@ static void check_sum(struct verify *v, uint32_t pe, uint32_t chunk, uint32_t wa
 			want += word_of(from, warp, chunk, i);
 		if (word_at(v, pe, at + i * 8ull) == want)
 			continue;
-		wrong(v, pe, at + i * 8ull, "sum of chunk %" PRIu32 ", warp %" PRIu32 ": word %" PRIu32 " is 0x%" PRIx64
-		      ", not 0x%" PRIx64, chunk, warp, i, word_at(v, pe, at + i * 8ull), want);
+		wrong(v, pe, at + i * 8ull,
+		      "sum of chunk %" PRIu32 ", warp %" PRIu32 ": word %" PRIu32 " is 0x%" PRIx64 ", not 0x%" PRIx64,
+		      chunk, warp, i, word_at(v, pe, at + i * 8ull), want);
 		return;
 	}
 }
@@ -208,13 +212,14 @@ static int check_counters(struct verify *v, uint32_t pe)
 		const uint64_t ticket = word_at(v, from, v->at.value + i * 8ull);
 
 		if (ticket >= n || seen[ticket]++)
-			wrong(v, from, v->at.value + i * 8ull, "ticket %" PRIu64 " of PE %" PRIu32 "'s %" PRIu32 ": %s", ticket,
-			      pe, n, ticket < n ? "given twice" : "more than there are");
+			wrong(v, from, v->at.value + i * 8ull, "ticket %" PRIu64 " of PE %" PRIu32 "'s %" PRIu32 ": %s",
+			      ticket, pe, n, ticket < n ? "given twice" : "more than there are");
 		sum += i / v->warps + i % v->warps;
 	}
 	free(seen);
 	if (word_at(v, pe, v->at.counter) != n)
-		wrong(v, pe, v->at.counter, "counter after %" PRIu32 " increments: %" PRIu64, n, word_at(v, pe, v->at.counter));
+		wrong(v, pe, v->at.counter, "counter after %" PRIu32 " increments: %" PRIu64, n,
+		      word_at(v, pe, v->at.counter));
 	if (word_at(v, pe, v->at.counter + 8) != sum)
 		wrong(v, pe, v->at.counter + 8, "sum of PE %" PRIu32 "'s adds: %" PRIu64 ", not %" PRIu64, adder,
 		      word_at(v, pe, v->at.counter + 8), sum);
@@ -256,8 +261,8 @@ static void check_warp(struct verify *v, uint32_t pe, uint32_t warp)
 /* The largest block of a measurement, at the end that it went to. */
 static void check_measured(struct verify *v)
 {
-	const bool gets = v->s->work == BF_SHMEM_GET_LATENCY || v->s->work == BF_SHMEM_G_LATENCY ||
-			  v->s->work == BF_SHMEM_GET_BW;
+	const bool gets =
+	    v->s->work == BF_SHMEM_GET_LATENCY || v->s->work == BF_SHMEM_G_LATENCY || v->s->work == BF_SHMEM_GET_BW;
 	const uint32_t pe = gets ? 0 : 1, sizes = bf_shmem_sizes(v->s);
 	const uint64_t count = (uint64_t)sizes * (v->s->rounds + 1);
 
@@ -284,7 +289,9 @@ static void check_measured(struct verify *v)
 int bf_shmem_verify(const struct bf_shmem_shape *s, uint32_t npes, void *const *heaps, struct bf_ibgda_mismatch *bad,
 		    uint64_t *bytes)
 {
-	struct verify v = { .s = s, .npes = npes, .warps = s->blocks * s->warps, .heaps = heaps, .bad = bad, .bytes = bytes };
+	struct verify v = {
+		.s = s, .npes = npes, .warps = s->blocks * s->warps, .heaps = heaps, .bad = bad, .bytes = bytes
+	};
 	int rc = 0;
 
 	*bad = (struct bf_ibgda_mismatch){ 0 };

@@ -2,8 +2,8 @@
  * NVSHMEM-style workloads on IBGDA: what its one-sided calls promise, checked on many PEs, and forms of its perftest.
  *
  * Addresses are symmetric: pointers into the caller's heap stand for the same offset at another PE. Each warp uses the
- * queue pairs to a PE in turn, as NVSHMEM's default handle does, so that nothing but fence, quiet and signals orders one
- * put behind another. A PE's puts to itself are plain copies (NVSHMEM: peers with a P2P mapping).
+ * queue pairs to a PE in turn, as NVSHMEM's default handle does, so that nothing but fence, quiet and signals orders
+ * one put behind another. A PE's puts to itself are plain copies (NVSHMEM: peers with a P2P mapping).
  *
  * Every work runs in one launch on every PE; the device code is in shmem_calls_internal.h and
  * shmem_kernels_internal.h.
@@ -14,24 +14,24 @@
 #include "drivers/ibgda/kernels.h"
 
 enum bf_shmem_work {
-	BF_SHMEM_PUT,        /* each warp puts a block to every PE; quiet, barrier */
-	BF_SHMEM_GET,        /* each warp gets a block from every PE */
-	BF_SHMEM_PUT_SIGNAL, /* put with signal to every PE; who waits for the signal finds the data */
-	BF_SHMEM_AMO,        /* tickets by fetching adds, and sums by others */
-	BF_SHMEM_FENCE,      /* data, fence, flag: who sees the flag sees the data */
-	BF_SHMEM_QUIET,      /* after a quiet the source may be written over */
-	BF_SHMEM_BARRIER,    /* after a barrier everybody has what was put before it */
-	BF_SHMEM_ALLTOALL,   /* block j of PE i becomes block i of PE j */
-	BF_SHMEM_BROADCAST,  /* PE 0's block to all, along a binomial tree */
-	BF_SHMEM_RING,       /* ring all-reduce: sums of 64-bit words */
-	BF_SHMEM_PUT_LATENCY,  /* put and quiet, one after the other */
-	BF_SHMEM_GET_LATENCY,  /* blocking gets */
-	BF_SHMEM_P_LATENCY,    /* 4-byte puts by lanes, and quiet */
-	BF_SHMEM_G_LATENCY,    /* 4-byte gets by lanes */
-	BF_SHMEM_AMO_LATENCY,  /* fetching adds of 8 bytes */
-	BF_SHMEM_PING_PONG,    /* put with signal there and back; half of it */
-	BF_SHMEM_PUT_BW,       /* puts by all warps, quiet at the end */
-	BF_SHMEM_GET_BW,       /* gets by all warps, quiet at the end */
+	BF_SHMEM_PUT,         /* each warp puts a block to every PE; quiet, barrier */
+	BF_SHMEM_GET,         /* each warp gets a block from every PE */
+	BF_SHMEM_PUT_SIGNAL,  /* put with signal to every PE; who waits for the signal finds the data */
+	BF_SHMEM_AMO,         /* tickets by fetching adds, and sums by others */
+	BF_SHMEM_FENCE,       /* data, fence, flag: who sees the flag sees the data */
+	BF_SHMEM_QUIET,       /* after a quiet the source may be written over */
+	BF_SHMEM_BARRIER,     /* after a barrier everybody has what was put before it */
+	BF_SHMEM_ALLTOALL,    /* block j of PE i becomes block i of PE j */
+	BF_SHMEM_BROADCAST,   /* PE 0's block to all, along a binomial tree */
+	BF_SHMEM_RING,        /* ring all-reduce: sums of 64-bit words */
+	BF_SHMEM_PUT_LATENCY, /* put and quiet, one after the other */
+	BF_SHMEM_GET_LATENCY, /* blocking gets */
+	BF_SHMEM_P_LATENCY,   /* 4-byte puts by lanes, and quiet */
+	BF_SHMEM_G_LATENCY,   /* 4-byte gets by lanes */
+	BF_SHMEM_AMO_LATENCY, /* fetching adds of 8 bytes */
+	BF_SHMEM_PING_PONG,   /* put with signal there and back; half of it */
+	BF_SHMEM_PUT_BW,      /* puts by all warps, quiet at the end */
+	BF_SHMEM_GET_BW,      /* gets by all warps, quiet at the end */
 	BF_SHMEM_WORKS
 };
 
@@ -49,7 +49,8 @@ struct bf_shmem_shape {
 	uint32_t blocks, warps;
 	uint32_t rounds; /* of a check; iterations of each size of a measurement */
 	uint32_t bytes;  /* of a block, multiple of 8 */
-	uint32_t min_bytes, max_bytes, step; /* measurements: min, min * step, ... up to max; powers of two, at least 4 */
+	uint32_t min_bytes, max_bytes,
+	    step;      /* measurements: min, min * step, ... up to max; powers of two, at least 4 */
 	uint32_t bugs; /* BF_SHMEM_BUG_* */
 };
 

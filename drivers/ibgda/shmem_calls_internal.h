@@ -1,8 +1,8 @@
 /*
  * NVSHMEM's calls as device code over IBGDA, at warp scope unless said otherwise: put, get, put with signal, p, g,
  * atomics, fence, quiet, wait, barrier. (NVIDIA/nvshmem src/include/non_abi/device/pt-to-pt/ibgda_device.cuh; its
- * barrier is the dissemination of src/include/non_abi/device/coll/barrier.cuh: quiet, then rounds in which each PE tells
- * the one 2^k further on.)
+ * barrier is the dissemination of src/include/non_abi/device/coll/barrier.cuh: quiet, then rounds in which each PE
+ * tells the one 2^k further on.)
  */
 #ifndef BELFRY_DRIVERS_IBGDA_SHMEM_CALLS_INTERNAL_H
 #define BELFRY_DRIVERS_IBGDA_SHMEM_CALLS_INTERNAL_H
@@ -198,8 +198,8 @@ BF_DEVICE void bf_shmem_barrier(struct bf_thread *t, struct bf_shmem *c)
 	bf_shmem_meet(t, c);
 	for (uint32_t k = 0; c->warp == 0 && 1u << k < c->npes; k++) {
 		if (bf_lane(t) == 0)
-			bf_ibgda_p(t, 1u, c->state, bf_ibgda_rc(c->state, (c->mype + (1u << k)) % c->npes, 0), sync + k * 8,
-				   c->epoch, 8, BF_IBGDA_NO_IMM, BF_IBGDA_ALWAYS_POST);
+			bf_ibgda_p(t, 1u, c->state, bf_ibgda_rc(c->state, (c->mype + (1u << k)) % c->npes, 0),
+				   sync + k * 8, c->epoch, 8, BF_IBGDA_NO_IMM, BF_IBGDA_ALWAYS_POST);
 		bf_shmem_wait(t, sync + k * 8, c->epoch, "a PE at the barrier");
 	}
 	bf_shmem_meet(t, c);

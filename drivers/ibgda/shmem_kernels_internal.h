@@ -1,4 +1,5 @@
-/* The kernels of shmem.h: included by one source file for each platform, after it. Checks first, measurements behind. */
+/* The kernels of shmem.h: included by one source file for each platform, after it. Checks first, measurements behind.
+ */
 #ifndef BELFRY_DRIVERS_IBGDA_SHMEM_KERNELS_INTERNAL_H
 #define BELFRY_DRIVERS_IBGDA_SHMEM_KERNELS_INTERNAL_H
 
@@ -38,7 +39,8 @@ BF_DEVICE void bf_shmem_run_put(struct bf_thread *t, struct bf_shmem *c)
 	for (uint32_t k = 0; k < c->npes; k++) {
 		const uint32_t pe = bf_shmem_peer(c, k);
 
-		bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, pe), c->s->bytes, pe);
+		bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, pe),
+			     c->s->bytes, pe);
 	}
 	bf_shmem_quiet(t, c);
 }
@@ -48,7 +50,8 @@ BF_DEVICE void bf_shmem_run_get(struct bf_thread *t, struct bf_shmem *c)
 	for (uint32_t k = 0; k < c->npes; k++) {
 		const uint32_t pe = bf_shmem_peer(c, k);
 
-		bf_shmem_get(t, c, bf_shmem_block(c, c->at->dst, pe), bf_shmem_block(c, c->at->src, c->mype), c->s->bytes, pe);
+		bf_shmem_get(t, c, bf_shmem_block(c, c->at->dst, pe), bf_shmem_block(c, c->at->src, c->mype),
+			     c->s->bytes, pe);
 	}
 }
 
@@ -64,7 +67,8 @@ BF_DEVICE void bf_shmem_run_put_signal(struct bf_thread *t, struct bf_shmem *c, 
 		const uint32_t pe = bf_shmem_peer(c, k);
 
 		bf_shmem_wait(t, bf_shmem_word(c, c->at->signal, pe), round + 1, "a signal");
-		bf_ibgda_copy_warp(t, bf_shmem_block(c, c->at->out, pe), bf_shmem_block(c, c->at->dst, pe), c->s->bytes);
+		bf_ibgda_copy_warp(t, bf_shmem_block(c, c->at->out, pe), bf_shmem_block(c, c->at->dst, pe),
+				   c->s->bytes);
 	}
 }
 
@@ -90,7 +94,8 @@ BF_DEVICE void bf_shmem_run_fence(struct bf_thread *t, struct bf_shmem *c, uint3
 	const uint32_t next = bf_shmem_peer(c, 1), before = bf_shmem_peer(c, c->npes - 1);
 
 	bf_shmem_fill(t, c, next, round + 1);
-	bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, next), c->s->bytes, next);
+	bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, next), c->s->bytes,
+		     next);
 	if (!(c->s->bugs & BF_SHMEM_BUG_NO_FENCE))
 		bf_shmem_fence(t, c);
 	if (bf_lane(t) == 0)
@@ -105,7 +110,8 @@ BF_DEVICE void bf_shmem_run_quiet(struct bf_thread *t, struct bf_shmem *c, uint3
 	const uint32_t next = bf_shmem_peer(c, 1), before = bf_shmem_peer(c, c->npes - 1);
 
 	bf_shmem_fill(t, c, next, round + 1);
-	bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, next), c->s->bytes, next);
+	bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, next), c->s->bytes,
+		     next);
 	if (!(c->s->bugs & BF_SHMEM_BUG_NO_QUIET))
 		bf_shmem_quiet(t, c);
 	bf_shmem_fill(t, c, next, 0);
@@ -120,7 +126,8 @@ BF_DEVICE void bf_shmem_run_barrier(struct bf_thread *t, struct bf_shmem *c, uin
 		const uint32_t pe = bf_shmem_peer(c, k);
 
 		bf_shmem_fill(t, c, pe, round + 1);
-		bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, pe), c->s->bytes, pe);
+		bf_shmem_put(t, c, bf_shmem_block(c, c->at->dst, c->mype), bf_shmem_block(c, c->at->src, pe),
+			     c->s->bytes, pe);
 	}
 	bf_shmem_barrier(t, c);
 	for (uint32_t k = 1; k < c->npes; k++)
@@ -135,7 +142,8 @@ BF_DEVICE void bf_shmem_run_alltoall(struct bf_thread *t, struct bf_shmem *c)
 		const uint32_t pe = bf_shmem_peer(c, k);
 		const uint64_t step = c->warps * c->at->stride;
 
-		bf_shmem_put(t, c, c->heap + c->at->dst + c->mype * step, c->heap + c->at->src + pe * step, c->s->bytes, pe);
+		bf_shmem_put(t, c, c->heap + c->at->dst + c->mype * step, c->heap + c->at->src + pe * step, c->s->bytes,
+			     pe);
 	}
 	bf_shmem_barrier(t, c);
 }
@@ -181,7 +189,8 @@ BF_DEVICE void bf_shmem_run_ring(struct bf_thread *t, struct bf_shmem *c, uint32
 	const uint64_t second = (uint64_t)n * c->warps * 8;
 
 	for (uint32_t pe = 0; pe < n; pe++)
-		bf_ibgda_copy_warp(t, bf_shmem_block(c, c->at->out, pe), bf_shmem_block(c, c->at->src, pe), c->s->bytes);
+		bf_ibgda_copy_warp(t, bf_shmem_block(c, c->at->out, pe), bf_shmem_block(c, c->at->src, pe),
+				   c->s->bytes);
 	bf_shmem_barrier(t, c);
 	for (uint32_t s = 0; s + 1 < n; s++) {
 		const uint32_t give = (c->mype + n - s) % n, take = (c->mype + n - s - 1) % n;
@@ -327,7 +336,8 @@ BF_DEVICE void bf_shmem_share(struct bf_thread *t, struct bf_shmem *c, uint32_t 
 		bf_shmem_put(t, c, c->heap + c->at->dst + from, c->heap + c->at->src + from, end - from, 1);
 }
 
-BF_DEVICE void bf_shmem_iterate(struct bf_thread *t, struct bf_shmem *c, uint32_t bytes, uint32_t times, uint64_t *count)
+BF_DEVICE void bf_shmem_iterate(struct bf_thread *t, struct bf_shmem *c, uint32_t bytes, uint32_t times,
+				uint64_t *count)
 {
 	const int bandwidth = c->s->work == BF_SHMEM_PUT_BW || c->s->work == BF_SHMEM_GET_BW;
 
