@@ -320,6 +320,7 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		if (e->ibgda_post.to > q->posted) {
 			q->posted = e->ibgda_post.to;
 			q->posted_ps = e->time_ps;
+			q->posted_record = e->number;
 		}
 		break;
 	case BF_SEEN_ibgda_publish:
@@ -349,6 +350,13 @@ static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	q->cqe_syndrome = (uint8_t)e->cqe.syndrome;
 	q->cqe_record = e->number;
 	q->cqes++;
+	if (q->cqe_syndrome && !q->error_syndrome) {
+		q->error_syndrome = q->cqe_syndrome;
+		q->error_index = q->done > 0 ? q->done - 1 : 0;
+		q->error_index += (uint16_t)((uint16_t)e->cqe.index - (uint16_t)q->error_index);
+		q->error_ps = e->time_ps;
+		q->error_record = e->number;
+	}
 }
 
 static void note_config(struct bf_mlx5_queue *q, const struct bf_seen *e)
@@ -405,6 +413,9 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		break;
 	case BF_SEEN_cqe:
 		note_cqe(q, e);
+		break;
+	case BF_SEEN_qp_error:
+		q->failed = true;
 		break;
 	case BF_SEEN_qp_state:
 		q->state = (uint8_t)e->qp_state.to;
@@ -464,7 +475,11 @@ static void forget(void *facts)
 #define BF_MLX5_RULES(R)                                                                                               \
 	R(entry_order) R(fence_scope) R(entry_early) R(publish_order) R(ring_overrun) R(dbrec_index) R(dbrec_order)     \
 	R(doorbell_first) R(dbrec_lock) R(not_rung) R(key_bounds) R(key_unknown) R(key_access) R(poll_early)           \
-	R(poll_window) R(completion_lost) R(data_order)
+	R(poll_window) R(completion_lost) R(data_order) R(retry_exceeded) R(rnr_exceeded) R(remote_access)             \
+	R(local_length) R(local_qp) R(local_protection) R(flushed) R(error_ignored) R(quiet_early)                     \
+	R(doorbell_refused) R(doorbell_lost) R(wrong_peer) R(read_depth) R(rnr_finite) R(cq_overrun)                   \
+	R(cq_config) R(entry_index) R(entry_qpn) R(capture_error) R(doorbell_each) R(retransmits) R(read_zero)         \
+	R(shared_queue)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
 BF_MLX5_RULES(DECLARE)

@@ -68,12 +68,15 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
 	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
-	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, done, done_ps, done_record, polled;
+	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, posted_record, done, done_ps, done_record, polled;
 	uint32_t publisher;
 	uint64_t doorbells;    /* that reached the device */
 	uint16_t cqe_counter;  /* of the last completion */
 	uint8_t cqe_verdict, cqe_opcode, cqe_syndrome;
 	uint64_t cqe_record, cqes;
+	/* The first error completion; syndrome 0: none. */
+	uint64_t error_index, error_ps, error_record;
+	uint8_t error_syndrome;
 	/* Configuration. */
 	bool configured, connected;
 	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout;

@@ -1,0 +1,39 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5.h"
+
+#define SYNDROME 0x01u
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+	char why[40];
+
+	if (e->qp_error.syndrome != SYNDROME || e->qp_error.side != 0)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->qp_error.index);
+	bf_seen_text(e, "why", why, sizeof(why));
+	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64 ": %s%s%s",
+		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), SYNDROME, e->qp_error.vendor,
+		       bf_mlx5_syndrome(SYNDROME), why[0] ? ", " : "", why);
+}
+
+const struct bf_rule bf_rule_mlx5_local_length = {
+	.about = {
+		.id = "MLX5-LOCAL-LENGTH",
+		.family = "mlx5",
+		.title = "an entry that moves more than it may",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The length of a message is bounded by log_msg_max, and a READ's result by its buffers.",
+		.wrong = "The entry asks for more.",
+		.fix = "Cut transfers at the queue pair's log_msg_max and at the end of buffers.",
+		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 4.3",
+		.test = "tests/traces/test_rules_mlx5.c",
+	},
+	.rank = BF_RANK_REFUSED,
+	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.on = on,
+};

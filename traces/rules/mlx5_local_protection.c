@@ -1,0 +1,39 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5.h"
+
+#define SYNDROME 0x04u
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+	char why[40];
+
+	if (e->qp_error.syndrome != SYNDROME || e->qp_error.side != 0)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->qp_error.index);
+	bf_seen_text(e, "why", why, sizeof(why));
+	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64 ": %s%s%s",
+		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), SYNDROME, e->qp_error.vendor,
+		       bf_mlx5_syndrome(SYNDROME), why[0] ? ", " : "", why);
+}
+
+const struct bf_rule bf_rule_mlx5_local_protection = {
+	.about = {
+		.id = "MLX5-LOCAL-PROTECTION",
+		.family = "mlx5",
+		.title = "the NIC may not read or write local memory",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "Each scatter-gather element names a local key; the NIC checks it, and with GPU memory the PCIe path must let it through.",
+		.wrong = "The key does not fit, or the access to memory failed on the way (ACS or IOMMU between NIC and GPU): vendor 51 or 52.",
+		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and peer-memory support.",
+		.sources = "FDio/csit#3988; openucx/ucx#3564; NVIDIA/nccl#928, #523",
+		.test = "tests/traces/test_rules_mlx5.c",
+	},
+	.rank = BF_RANK_REFUSED + 1,
+	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.on = on,
+};

@@ -1,0 +1,39 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5.h"
+
+#define SYNDROME 0x13u
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+	char why[40];
+
+	if (e->qp_error.syndrome != SYNDROME || e->qp_error.side != 0)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->qp_error.index);
+	bf_seen_text(e, "why", why, sizeof(why));
+	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64 ": %s%s%s",
+		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), SYNDROME, e->qp_error.vendor,
+		       bf_mlx5_syndrome(SYNDROME), why[0] ? ", " : "", why);
+}
+
+const struct bf_rule bf_rule_mlx5_remote_access = {
+	.about = {
+		.id = "MLX5-REMOTE-ACCESS",
+		.family = "mlx5",
+		.title = "the peer refused the access",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The responder checks the remote key and answers with a NAK; the requester's entry fails with syndrome 13, vendor 88.",
+		.wrong = "The other side's record of the same request says which check failed; this completion only reports it.",
+		.fix = "Find the refusal of the responder (MLX5-KEY-*) and look at remote address and key of this entry.",
+		.sources = "open-mpi/ompi#1241; meta-pytorch/monarch#3759; InfiniBand Architecture vol. 1, 9.9.3",
+		.test = "tests/traces/test_rules_mlx5.c",
+	},
+	.rank = BF_RANK_EFFECT - 1,
+	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.on = on,
+};
