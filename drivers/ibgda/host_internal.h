@@ -262,8 +262,6 @@ int bf_ibgda_rst2init(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 int bf_ibgda_init2rtr(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b, const struct bf_ibgda_ep *ep,
 		      const struct bf_ibgda_rc_handle *to);
 int bf_ibgda_rtr2rts(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b, const struct bf_ibgda_ep *ep);
-void bf_ibgda_put_path(uint8_t *path, uint32_t port, const struct bf_ibgda_address *to);
-uint32_t bf_ibgda_log2(uint32_t v);
 
 /* Shape of queues, the same for all of one kind: bytes of the receive ring, CQs, entries and bytes of a CQ. */
 uint64_t bf_ibgda_rq_bytes(const struct bf_ibgda_transport *t, enum bf_ibgda_qp_type type);

@@ -29,7 +29,7 @@
 #define CQE_BYTES 64u
 #define IBUF_SLOT 256u
 
-uint32_t bf_ibgda_log2(uint32_t v)
+static uint32_t log2_of(uint32_t v)
 {
 	uint32_t n = 0;
 
@@ -249,7 +249,7 @@ int bf_ibgda_create_cq(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *
 	memset(bf_ibgda_cq_at(t, b, slot, index), 0xff, bf_ibgda_cq_bytes(t));
 	BF_MLX5_SET(cqc, BF_CQC_CC, !t->opts.plain_cq);
 	BF_MLX5_SET(cqc, BF_CQC_OI, !t->opts.plain_cq);
-	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, bf_ibgda_log2(bf_ibgda_cq_entries(t)));
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(bf_ibgda_cq_entries(t)));
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, uar);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_VALID, 1);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_ID, b->dbr_umem);
@@ -269,8 +269,8 @@ static int create_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *
 	BF_MLX5_SET(qpc, BF_QPC_ST, b->type == BF_IBGDA_DCI ? BF_QPC_ST_DCI : BF_QPC_ST_RC);
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, PM_MIGRATED);
 	BF_MLX5_SET(qpc, BF_QPC_PD, b->nic->pd);
-	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, bf_ibgda_log2(t->opts.qp_depth));
-	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, rq ? bf_ibgda_log2(t->opts.qp_depth) : 0);
+	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, log2_of(t->opts.qp_depth));
+	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, rq ? log2_of(t->opts.qp_depth) : 0);
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, b->nic->uar_index);
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, ep->ordinal);
 	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, rq ? RQ_TYPE_OWN : RQ_TYPE_SRQ);
@@ -364,7 +364,7 @@ int bf_ibgda_rst2init(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 	return modify(t, b, ep, BF_MLX5_CMD_RST2INIT_QP, "RST2INIT_QP", in);
 }
 
-void bf_ibgda_put_path(uint8_t *path, uint32_t port, const struct bf_ibgda_address *to)
+static void put_path(uint8_t *path, uint32_t port, const struct bf_ibgda_address *to)
 {
 	BF_MLX5_SET(path, BF_PATH_HOP_LIMIT, HOP_LIMIT);
 	BF_MLX5_SET(path, BF_PATH_PORT, port + 1);
@@ -392,7 +392,7 @@ int bf_ibgda_init2rtr(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, LOG_READS);
 		BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, MIN_RNR_NAK);
 	}
-	bf_ibgda_put_path(path, b->port, to ? &to->at : NULL);
+	put_path(path, b->port, to ? &to->at : NULL);
 	return modify(t, b, ep, BF_MLX5_CMD_INIT2RTR_QP, "INIT2RTR_QP", in);
 }
 
