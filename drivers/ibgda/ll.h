@@ -68,7 +68,7 @@ struct bf_ll_shape {
 extern const struct bf_ll_shape bf_ll_shape_default;
 
 /* The most experts that the counting warp of one block looks after. */
-#define BF_LL_BLOCK_EXPERTS_MAX 64u
+#define BF_LL_BLOCK_EXPERTS_MAX 256u
 
 /*
  * -EINVAL with `err` set when something does not fit: the shape itself, or the queues. `nwqes` must hold what a round

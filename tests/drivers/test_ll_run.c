@@ -269,7 +269,7 @@ START_TEST(what_does_not_fit_is_refused)
 		{ "experts", { 8, 512, 2, 9, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 2, 64 },
 		{ "warps", { 8, 512, 2, 8, .rounds = 1, .blocks = 1, .groups = 1, .group_warps = 1 }, 2, 64 },
 		{ "ring of 36", { 8, 512, 2, 8, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 1, 32 },
-		{ "counting warp", { 8, 512, 2, 256, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 64, 64 },
+		{ "counting warp", { 8, 512, 2, 1024, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 64, 64 },
 		{ "rounds", { 8, 512, 2, 8, .rounds = 0, .blocks = 1, .groups = 2, .group_warps = 2 }, 2, 64 },
 	};
 
