@@ -1,8 +1,8 @@
 /*
  * belfry launch: the same program N times, as processes that find each other.
  *
- * One loop waits for signals, output and time. Each process leads a group of its own, so that ending it ends what it has
- * started, too; and it dies with this one, however that ends.
+ * One loop waits for signals, output and time. Each process leads a group of its own, so that ending it ends what it
+ * has started, too; and it dies with this one, however that ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,11 +46,11 @@ struct launch {
 	uint32_t n, running;
 	struct process *processes;
 	struct pollfd *polls; /* signals first, then two of each process */
-	sigset_t before; /* signals that processes start with */
+	sigset_t before;      /* signals that processes start with */
 	int signals, code;
-	bool ending;            /* one has failed, or we were told to end */
-	uint64_t term_ms;       /* when those that are left are told to end; 0: not decided */
-	uint64_t kill_ms;       /* when they are killed */
+	bool ending;      /* one has failed, or we were told to end */
+	uint64_t term_ms; /* when those that are left are told to end; 0: not decided */
+	uint64_t kill_ms; /* when they are killed */
 	char dir[64], address[80];
 };
 
@@ -426,7 +426,9 @@ static const struct bf_opt options[] = {
 	  .help = "processes",
 	  .min = 1,
 	  .max = BF_BOOT_RANKS_MAX },
-	{ .name = "prefix", .kind = BF_OPT_FLAG, .help = "put the number of the process before each line that it writes" },
+	{ .name = "prefix",
+	  .kind = BF_OPT_FLAG,
+	  .help = "put the number of the process before each line that it writes" },
 	{ .name = "timeout",
 	  .kind = BF_OPT_TIME,
 	  .arg = "TIME",
@@ -450,21 +452,22 @@ const struct bf_command bf_cmd_launch = {
 	.name = "launch",
 	.usage = "launch -n N [options] -- COMMAND [ARGUMENT...]",
 	.summary = "start the same command as several processes that find each other",
-	.details = "Each process gets BELFRY_RANK (0 to N-1), BELFRY_RANKS and BELFRY_BOOT, by which `belfry run` and\n"
-		   "programs that use Belfry's bootstrap find the others, on this machine. `belfry run ibgda-put` and its\n"
-		   "kin spread their PEs over the processes: rank 0 prints the result, and every PE does the same as in\n"
-		   "one process. For several machines start it with mpirun instead.\n"
-		   "\n"
-		   "When one fails, or this program is told to end, the others are ended: first they have time to do so\n"
-		   "by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals INT, TERM, HUP, QUIT,\n"
-		   "USR1 and USR2 are passed on. With --json the processes write to standard error.\n"
-		   "\n"
-		   "Exit code: that of the process that failed first, 128 + N when signal N ended it; 124: the time was\n"
-		   "over; 127: the command cannot be run; 0: all were good.\n"
-		   "\n"
-		   "Examples:\n"
-		   "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
-		   "  belfry launch -n 4 --prefix --timeout 60s -- ./my_program",
+	.details =
+	    "Each process gets BELFRY_RANK (0 to N-1), BELFRY_RANKS and BELFRY_BOOT, by which `belfry run` and\n"
+	    "programs that use Belfry's bootstrap find the others, on this machine. `belfry run ibgda-put` and its\n"
+	    "kin spread their PEs over the processes: rank 0 prints the result, and every PE does the same as in\n"
+	    "one process. For several machines start it with mpirun instead.\n"
+	    "\n"
+	    "When one fails, or this program is told to end, the others are ended: first they have time to do so\n"
+	    "by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals INT, TERM, HUP, QUIT,\n"
+	    "USR1 and USR2 are passed on. With --json the processes write to standard error.\n"
+	    "\n"
+	    "Exit code: that of the process that failed first, 128 + N when signal N ended it; 124: the time was\n"
+	    "over; 127: the command cannot be run; 0: all were good.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
+	    "  belfry launch -n 4 --prefix --timeout 60s -- ./my_program",
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

@@ -14,8 +14,8 @@
 struct round_head {
 	uint64_t next_ps; /* its next event, BF_NEVER: none */
 	uint64_t now_ps;
-	uint64_t agents;  /* not yet done */
-	uint64_t stopped; /* its simulation was stopped, or it has failed: the error as a positive number */
+	uint64_t agents;    /* not yet done */
+	uint64_t stopped;   /* its simulation was stopped, or it has failed: the error as a positive number */
 	uint64_t sent_ps[]; /* when the first message in this round matters at each rank, BF_NEVER: none goes there */
 };
 
@@ -38,10 +38,10 @@ struct bf_ranks {
 	size_t head_bytes;
 	int failed; /* this rank cannot go on */
 	struct round_head *head;
-	struct outgoing *out;         /* [ranks] */
-	struct bf_boot_part *parts;   /* [ranks] */
-	struct bf_boot_buf *in;       /* [ranks] */
-	uint64_t *next_ps;            /* [ranks] next event of each, messages on the way included */
+	struct outgoing *out;       /* [ranks] */
+	struct bf_boot_part *parts; /* [ranks] */
+	struct bf_boot_buf *in;     /* [ranks] */
+	uint64_t *next_ps;          /* [ranks] next event of each, messages on the way included */
 };
 
 static void fail(struct bf_ranks *r, int rc, const char *text)

@@ -47,7 +47,8 @@ static int reserve(struct bf_meet *m, uint8_t **buf, size_t *cap, size_t need)
 	return 0;
 }
 
-/* Blocks of the process with most PEs are the size of everybody's; they are all the same unless npes does not divide. */
+/* Blocks of the process with most PEs are the size of everybody's; they are all the same unless npes does not divide.
+ */
 static int allgather(struct bf_across *a, struct bf_meet *m, size_t bytes)
 {
 	const size_t block = a->most * bytes;
@@ -97,7 +98,8 @@ static int check_said(struct bf_across *a, struct bf_meet *m, const struct bf_ac
 
 		if (s->op == SAY_ENDED) {
 			a->over = true;
-			return bf_fail(m->err, -ECONNRESET, "PEs of rank %u have ended before the others, or given up", r);
+			return bf_fail(m->err, -ECONNRESET, "PEs of rank %u have ended before the others, or given up",
+				       r);
 		}
 	}
 	for (uint32_t r = 0; r < a->ranks->npes; r++) {
@@ -106,9 +108,8 @@ static int check_said(struct bf_across *a, struct bf_meet *m, const struct bf_ac
 		if (s->op == mine->op && s->bytes == mine->bytes)
 			continue;
 		a->over = true;
-		return bf_fail(m->err, -EPROTO,
-			       "PE %u calls %s of %llu bytes while PE %u calls %s of %llu bytes", mine->first,
-			       bf_boot_op_name(mine->op), (unsigned long long)mine->bytes, s->first,
+		return bf_fail(m->err, -EPROTO, "PE %u calls %s of %llu bytes while PE %u calls %s of %llu bytes",
+			       mine->first, bf_boot_op_name(mine->op), (unsigned long long)mine->bytes, s->first,
 			       bf_boot_op_name(s->op), (unsigned long long)s->bytes);
 	}
 	return 0;
@@ -129,8 +130,7 @@ static int exchange(struct bf_meet *m, void *arg)
 
 		no_memory = reserve(m, &a->in, &a->in_cap, in);
 		if (!no_memory)
-			no_memory = reserve(m, &a->out, &a->out_cap,
-					    p->op == BF_BOOT_ALLTOALL ? in : blocks * bytes);
+			no_memory = reserve(m, &a->out, &a->out_cap, p->op == BF_BOOT_ALLTOALL ? in : blocks * bytes);
 		if (no_memory)
 			mine.op = SAY_ENDED;
 	}
@@ -165,8 +165,9 @@ int bf_across_begin(struct bf_across *a, struct bf_boot *ranks, struct bf_meet *
 		const struct bf_across_say *s = &a->said[r];
 
 		if (s->first != next || s->count > npes - next || !s->count)
-			return bf_fail(m->err, -EPROTO, "rank %u has %u PEs from %u on, of %u; expected some from %u on", r,
-				       s->count, s->first, npes, next);
+			return bf_fail(m->err, -EPROTO,
+				       "rank %u has %u PEs from %u on, of %u; expected some from %u on", r, s->count,
+				       s->first, npes, next);
 		next += s->count;
 		a->count[r] = s->count;
 		a->most = s->count > a->most ? s->count : a->most;

@@ -2,8 +2,8 @@
  * PEs as agents of a running simulation: collective calls that take simulated time, as those of a launcher's network do
  * beside the devices' (PMIx over TCP). For what has to be agreed on while traffic goes on, such as more queue pairs.
  *
- * All agents are of one simulation and one process. The order in which they come decides nothing; a call ends for all at
- * the same time, which is the last one's arrival and the cost. Each call is a `boot_call` record of its agent.
+ * All agents are of one simulation and one process. The order in which they come decides nothing; a call ends for all
+ * at the same time, which is the last one's arrival and the cost. Each call is a `boot_call` record of its agent.
  */
 #ifndef BELFRY_DRIVERS_BOOTSTRAP_AGENTS_H
 #define BELFRY_DRIVERS_BOOTSTRAP_AGENTS_H
@@ -32,8 +32,8 @@ int bf_boot_agents_create(struct bf_sim *sim, uint32_t npes, const struct bf_boo
 void bf_boot_agents_destroy(struct bf_boot_agents *g);
 
 /*
- * Self: the handle by which agent `self` is PE `pe` from now on. Calls only from this agent. It gives up (abort) when it
- * ends before the others do; a PE that nobody is leaves the others waiting, which the deadlock report then says.
+ * Self: the handle by which agent `self` is PE `pe` from now on. Calls only from this agent. It gives up (abort) when
+ * it ends before the others do; a PE that nobody is leaves the others waiting, which the deadlock report then says.
  */
 struct bf_boot *bf_boot_agents_join(struct bf_boot_agents *g, uint32_t pe, struct bf_agent *self);
 

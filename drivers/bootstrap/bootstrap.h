@@ -47,7 +47,8 @@ struct bf_boot {
 	int (*barrier)(struct bf_boot *b);
 	/*
 	 * An alltoall of messages of any length: out[j] goes to PE j, in[j] gets what PE j sent here. One message each
-	 * way, lengths included. NULL: this kind has no such call of its own; bf_boot_exchange() makes one of the others.
+	 * way, lengths included. NULL: this kind has no such call of its own; bf_boot_exchange() makes one of the
+	 * others.
 	 */
 	int (*exchange)(struct bf_boot *b, const struct bf_boot_part *out, struct bf_boot_buf *in);
 	/* This PE gives up: collective calls of all others fail from now on instead of waiting for it. */

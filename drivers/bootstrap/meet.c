@@ -79,8 +79,7 @@ static int check_same(struct bf_meet *m)
 {
 	for (uint32_t i = 1; i < m->npes; i++)
 		if (m->pe[i].op != m->pe[0].op || m->pe[i].bytes != m->pe[0].bytes)
-			return bf_fail(m->err, -EPROTO,
-				       "PE %u calls %s of %zu bytes while PE %u calls %s of %zu bytes",
+			return bf_fail(m->err, -EPROTO, "PE %u calls %s of %zu bytes while PE %u calls %s of %zu bytes",
 				       m->first, bf_boot_op_name(m->pe[0].op), m->pe[0].bytes, m->first + i,
 				       bf_boot_op_name(m->pe[i].op), m->pe[i].bytes);
 	return 0;

@@ -20,11 +20,11 @@ struct bf_meet_pe {
 	const uint8_t *in;
 	uint8_t *out;
 	size_t bytes;
-	int rc;      /* of the call that it made last */
-	uint8_t op;  /* of the call that it waits in; BF_BOOT_NONE: it is not waiting */
-	bool gone;   /* gave up, or returned */
-	bool cut;    /* it was told -ECONNRESET because another one is gone */
-	int ended;   /* what it returned, once `gone` */
+	int rc;     /* of the call that it made last */
+	uint8_t op; /* of the call that it waits in; BF_BOOT_NONE: it is not waiting */
+	bool gone;  /* gave up, or returned */
+	bool cut;   /* it was told -ECONNRESET because another one is gone */
+	int ended;  /* what it returned, once `gone` */
 };
 
 struct bf_meet {
@@ -32,7 +32,7 @@ struct bf_meet {
 	uint32_t npes;
 	uint32_t first; /* number of pe[0], for texts */
 	uint32_t waiting, gone;
-	int broken;     /* 0, or what every call fails with from now on */
+	int broken; /* 0, or what every call fails with from now on */
 	struct bf_error *err;
 	/*
 	 * Does the exchange that all have arrived for and that pe[0] describes. NULL: among themselves. Returns 0 or a
@@ -47,8 +47,8 @@ int bf_meet_init(struct bf_meet *m, uint32_t npes, uint32_t first, struct bf_err
 void bf_meet_fini(struct bf_meet *m);
 
 /*
- * PE `pe` (counted from 0 here) makes a call. True: it is answered, for all, and its result is in pe[].rc. False: it has
- * to wait until pe[].op is BF_BOOT_NONE.
+ * PE `pe` (counted from 0 here) makes a call. True: it is answered, for all, and its result is in pe[].rc. False: it
+ * has to wait until pe[].op is BF_BOOT_NONE.
  */
 bool bf_meet_arrive(struct bf_meet *m, uint32_t pe, enum bf_boot_op op, const void *in, void *out, size_t bytes);
 

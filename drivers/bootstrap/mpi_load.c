@@ -13,7 +13,8 @@ int bf_mpi_load(const struct bf_mpi_api **out, char *why, size_t cap)
 
 	*out = NULL;
 	if (!library) {
-		snprintf(why, cap, "no " BF_MPI_LIBRARY ": build on a machine that has MPI, e.g. libopenmpi-dev (%.120s)",
+		snprintf(why, cap,
+			 "no " BF_MPI_LIBRARY ": build on a machine that has MPI, e.g. libopenmpi-dev (%.120s)",
 			 dlerror());
 		return -ENOTSUP;
 	}

@@ -102,9 +102,9 @@ static int mpi_exchange(struct bf_boot *b, const struct bf_boot_part *out, struc
 	for (uint32_t i = 0; !rc && i < b->npes; i++) {
 		const uint32_t to = (b->pe + i) % b->npes;
 
-		rc = check(m, "MPI_Isend",
-			   MPI_Isend(out[to].data, (int)out[to].bytes, MPI_BYTE, (int)to, m->tag, m->comm,
-				     &m->requests[to]));
+		rc = check(
+		    m, "MPI_Isend",
+		    MPI_Isend(out[to].data, (int)out[to].bytes, MPI_BYTE, (int)to, m->tag, m->comm, &m->requests[to]));
 	}
 	if (!rc)
 		rc = receive(m, in);
@@ -118,7 +118,8 @@ static void mpi_abort(struct bf_boot *b)
 {
 	struct mpi *m = mpi_of(b);
 
-	fprintf(stderr, "belfry: rank %u gives up: %s\n", b->pe, m->err && m->err->text[0] ? m->err->text : "no reason");
+	fprintf(stderr, "belfry: rank %u gives up: %s\n", b->pe,
+		m->err && m->err->text[0] ? m->err->text : "no reason");
 	fflush(stdout);
 	MPI_Abort(m->comm, 1);
 }

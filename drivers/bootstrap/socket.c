@@ -93,7 +93,8 @@ static void on_written(uv_write_t *w, int status)
 	struct bf_conn *c = BF_CONTAINER_OF(w, struct bf_conn, write);
 
 	c->all->writing--;
-	/* The reader sees what a peer that is gone has said last, if anything. Nobody reads what is complete, though. */
+	/* The reader sees what a peer that is gone has said last, if anything. Nobody reads what is complete, though.
+	 */
 	if (status < 0 && c->in.done)
 		lose(c, status);
 }
@@ -217,8 +218,9 @@ static struct leg *new_legs(struct bf_sockets *s, size_t bytes)
 	struct leg *legs = bytes <= BF_BOOT_BYTES_MAX ? calloc(s->boot.npes, sizeof(*legs)) : NULL;
 
 	if (!legs)
-		fail(s, bf_fail(s->err, bytes <= BF_BOOT_BYTES_MAX ? -ENOMEM : -EINVAL,
-				"rank %" PRIu32 ": no room for messages of %zu bytes", s->boot.pe, bytes),
+		fail(s,
+		     bf_fail(s->err, bytes <= BF_BOOT_BYTES_MAX ? -ENOMEM : -EINVAL,
+			     "rank %" PRIu32 ": no room for messages of %zu bytes", s->boot.pe, bytes),
 		     s->err ? s->err->text : "");
 	return legs;
 }
@@ -237,10 +239,9 @@ static int fixed(struct bf_boot *b, enum bf_boot_op op, const uint8_t *in, uint8
 	if (!legs)
 		return s->broken;
 	for (uint32_t r = 0; bytes && r < b->npes; r++)
-		legs[r] = (struct leg){ .out = in + r * stride,
-					.out_bytes = bytes,
-					.in = out + r * bytes,
-					.in_bytes = bytes };
+		legs[r] = (struct leg){
+			.out = in + r * stride, .out_bytes = bytes, .in = out + r * bytes, .in_bytes = bytes
+		};
 	if (bytes)
 		memcpy(out + b->pe * bytes, in + b->pe * stride, bytes);
 	rc = call(s, op, legs);

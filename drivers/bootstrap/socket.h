@@ -9,8 +9,8 @@
  * By hand the same works, also with BELFRY_BOOT=tcp:PORT (127.0.0.1; rank I listens at PORT + I). A directory should be
  * its owner's alone: whoever can connect can speak. Strangers that do not greet as they must are turned away.
  *
- * A process that ends, however it does, or gives up, makes all calls of the others fail with -ECONNRESET and a text that
- * names it; nothing waits for ever for somebody who is gone.
+ * A process that ends, however it does, or gives up, makes all calls of the others fail with -ECONNRESET and a text
+ * that names it; nothing waits for ever for somebody who is gone.
  */
 #ifndef BELFRY_DRIVERS_BOOTSTRAP_SOCKET_H
 #define BELFRY_DRIVERS_BOOTSTRAP_SOCKET_H

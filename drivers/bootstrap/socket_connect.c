@@ -230,8 +230,9 @@ static void name_missing(struct bf_sockets *s)
 
 	while (first == s->boot.pe || s->peer[first])
 		first++;
-	bf_fail(s->err, -ETIMEDOUT, "rank %" PRIu32 ": %" PRIu32 " of %" PRIu32 " processes came, not rank %" PRIu32 "%s%s",
-		s->boot.pe, s->present, s->boot.npes, first, s->refused[0] ? "; turned away: " : "", s->refused);
+	bf_fail(s->err, -ETIMEDOUT,
+		"rank %" PRIu32 ": %" PRIu32 " of %" PRIu32 " processes came, not rank %" PRIu32 "%s%s", s->boot.pe,
+		s->present, s->boot.npes, first, s->refused[0] ? "; turned away: " : "", s->refused);
 }
 
 static void on_retry(uv_timer_t *t)
@@ -257,8 +258,7 @@ static void on_caller(uv_stream_t *listener, int status)
 
 	if (!c)
 		return;
-	if (uv_accept(listener, &c->u.stream) ||
-	    uv_read_start(&c->u.stream, alloc_greeting, on_greeting_bytes))
+	if (uv_accept(listener, &c->u.stream) || uv_read_start(&c->u.stream, alloc_greeting, on_greeting_bytes))
 		bf_conn_close(c);
 	else if (s->port)
 		uv_tcp_nodelay(&c->u.tcp, 1);

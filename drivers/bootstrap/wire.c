@@ -65,9 +65,9 @@ static int begin_body(struct bf_inbox *in, struct bf_error *err)
 	if (in->aborting) {
 		memset(in->text, 0, sizeof(in->text));
 		in->at = (uint8_t *)in->text;
-		return bytes <= BF_WIRE_TEXT ? 0
-					     : bf_fail(err, -EPROTO, "rank %" PRIu32 " gives up in %" PRIu64 " bytes",
-						       in->rank, bytes);
+		return bytes <= BF_WIRE_TEXT
+			   ? 0
+			   : bf_fail(err, -EPROTO, "rank %" PRIu32 " gives up in %" PRIu64 " bytes", in->rank, bytes);
 	}
 	if (op != in->op || seq != in->seq || (!in->room && bytes != in->bytes))
 		return bf_fail(err, -EPROTO,

@@ -41,7 +41,7 @@ struct bf_inbox {
 	/* What is expected. */
 	uint32_t op;
 	uint64_t seq;
-	uint8_t *to;              /* `bytes` bytes, exactly, or: */
+	uint8_t *to; /* `bytes` bytes, exactly, or: */
 	size_t bytes;
 	struct bf_boot_buf *room; /* any number up to BF_BOOT_BYTES_MAX */
 	char text[BF_WIRE_TEXT + 1];

@@ -1,4 +1,5 @@
-/* Collective calls of PEs in one process: coroutines, threads, agents, and both spread over "processes" that are PEs. */
+/* Collective calls of PEs in one process: coroutines, threads, agents, and both spread over "processes" that are PEs.
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -285,7 +286,7 @@ START_TEST(failures_are_told_to_all)
 			struct script s = { .fault = f, .guilty = guilty, .bytes = 24 };
 			struct bf_error err = { 0 };
 			const int rc = kinds[_i].run(5, play, &s, &err);
-			const int want = f == RETURNS_ERROR		     ? -EIO
+			const int want = f == RETURNS_ERROR                   ? -EIO
 					 : f == OTHER_CALL || f == OTHER_SIZE ? -EPROTO
 									      : -ECONNRESET;
 
@@ -313,7 +314,8 @@ START_TEST(texts_name_who_is_gone)
 	ck_assert_str_eq(err.text, "PE 3 gave up");
 	s.fault = OTHER_SIZE;
 	ck_assert_int_eq(run_3_ranks(5, play, &s, &err), -EPROTO);
-	ck_assert_ptr_nonnull(strstr(err.text, "PE 3 calls allgather of 9 bytes while PE 4 calls allgather of 8 bytes"));
+	ck_assert_ptr_nonnull(
+	    strstr(err.text, "PE 3 calls allgather of 9 bytes while PE 4 calls allgather of 8 bytes"));
 }
 END_TEST
 
@@ -362,7 +364,9 @@ static int rank_with_bad_parts(struct bf_boot *ranks, void *arg)
 
 START_TEST(parts_must_fit_together)
 {
-	struct parts bad[] = { { { 0, 3 }, { 2, 1 } }, { { 0, 1 }, { 2, 3 } }, { { 0, 2 }, { 2, 1 } }, { { 0, 4 }, { 4, 0 } } };
+	struct parts bad[] = {
+		{ { 0, 3 }, { 2, 1 } }, { { 0, 1 }, { 2, 3 } }, { { 0, 2 }, { 2, 1 } }, { { 0, 4 }, { 4, 0 } }
+	};
 	struct bf_error err = { 0 };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

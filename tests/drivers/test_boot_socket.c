@@ -1,4 +1,5 @@
-/* Processes on sockets: bytes arrive, deaths are named, strangers and nonsense are turned away, nothing is left behind. */
+/* Processes on sockets: bytes arrive, deaths are named, strangers and nonsense are turned away, nothing is left behind.
+ */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -290,8 +291,8 @@ END_TEST
 
 START_TEST(bad_addresses_are_refused)
 {
-	static const char *const bad[] = { "",	     "unix:",	  "unix", "tcp:",  "tcp:0",	"tcp:65535",
-					   "tcp:12x", "pigeon:1", "tcp:-1", "unix:/nonexistent/dir" };
+	static const char *const bad[] = { "",          "unix:",   "unix",     "tcp:",   "tcp:0",
+					   "tcp:65535", "tcp:12x", "pigeon:1", "tcp:-1", "unix:/nonexistent/dir" };
 	char longer[200] = "unix:/tmp/";
 	struct bf_boot_socket_opts o = { .rank = 0, .ranks = 2, .wait_ms = 20 };
 	struct bf_error err;
@@ -344,7 +345,10 @@ static void *late_peer(void *arg)
 static void *annoy(void *arg)
 {
 	const struct bf_wire_greeting wrong[] = {
-		{ BF_WIRE_VERSION + 1, 2, 1 }, { BF_WIRE_VERSION, 3, 1 }, { BF_WIRE_VERSION, 2, 0 }, { BF_WIRE_VERSION, 2, 9 },
+		{ BF_WIRE_VERSION + 1, 2, 1 },
+		{ BF_WIRE_VERSION, 3, 1 },
+		{ BF_WIRE_VERSION, 2, 0 },
+		{ BF_WIRE_VERSION, 2, 9 },
 	};
 	uint8_t bytes[BF_WIRE_GREETING], reply[BF_WIRE_GREETING];
 
@@ -460,9 +464,9 @@ START_TEST(nonsense_ends_the_connection)
 		uint64_t seq, bytes;
 		int want;
 	} heads[] = {
-		{ BF_BOOT_ALLGATHER, 2, 8, -EPROTO },	{ BF_BOOT_ALLGATHER, 1, 9, -EPROTO },
-		{ BF_BOOT_ALLTOALL, 1, 8, -EPROTO },	{ 77, 1, 8, -EPROTO },
-		{ BF_WIRE_ABORT, 0, 1u << 20, -EPROTO }, { BF_WIRE_ABORT, 0, 3, -ECONNRESET },
+		{ BF_BOOT_ALLGATHER, 2, 8, -EPROTO },     { BF_BOOT_ALLGATHER, 1, 9, -EPROTO },
+		{ BF_BOOT_ALLTOALL, 1, 8, -EPROTO },      { 77, 1, 8, -EPROTO },
+		{ BF_WIRE_ABORT, 0, 1u << 20, -EPROTO },  { BF_WIRE_ABORT, 0, 3, -ECONNRESET },
 		{ BF_BOOT_ALLGATHER, 1, ~0ull, -EPROTO },
 	};
 

@@ -1,6 +1,6 @@
 /*
- * One simulation in several "processes", here threads with a bootstrap between them: each PE does and records the same as
- * in one, ends are agreed on, and what one rank cannot do alone is told to all.
+ * One simulation in several "processes", here threads with a bootstrap between them: each PE does and records the same
+ * as in one, ends are agreed on, and what one rank cannot do alone is told to all.
  */
 #include <check.h>
 #include <errno.h>
@@ -84,9 +84,8 @@ static void run_rank(const struct work *w, struct bf_boot *boot, struct outcome 
 		for (uint32_t pe = first; pe < end; pe++) {
 			job[pe] = (struct bf_ibgda_job){ .state = bf_ibgda_host_state(h, pe), .shape = shape };
 			heap[pe] = bf_ibgda_host_heap(h, pe).ptr;
-			ck_assert_int_eq(be->launch(world, pe, 1, 2, bf_ibgda_kernels(be->platform)->run[w->work],
-						    &job[pe]),
-					 0);
+			ck_assert_int_eq(
+			    be->launch(world, pe, 1, 2, bf_ibgda_kernels(be->platform)->run[w->work], &job[pe]), 0);
 		}
 		bf_ibgda_prepare(w->work, &shape, PES, heap);
 		o->rc = be->run(world, &o->result);
@@ -306,7 +305,8 @@ static int sends_nonsense(struct bf_boot *boot, void *arg)
 
 	(void)p;
 	if (boot->pe == 1) {
-		bytes[48 + 9] = 200; /* behind the head of a round of two: a message that is longer than what there is */
+		bytes[48 + 9] =
+		    200; /* behind the head of a round of two: a message that is longer than what there is */
 		rc = boot->allgather(boot, &lookahead, all, sizeof(lookahead));
 		if (!rc)
 			rc = bf_boot_exchange(boot, out, in);
