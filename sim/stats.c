@@ -1,6 +1,6 @@
 /*
- * Statistics: entries by name, each allocated by itself so that handles stay valid. A simulation of thousands of devices
- * has some forty of them each, so they are found by hash, and put in order when somebody asks for all.
+ * Statistics: entries by name, each allocated by itself so that handles stay valid. A simulation of thousands of
+ * devices has some forty of them each, so they are found by hash, and put in order when somebody asks for all.
  */
 #include "sim/stats.h"
 

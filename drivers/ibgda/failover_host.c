@@ -28,7 +28,8 @@ static void fill_opts(struct bf_ibgda_failover *f, const struct bf_ibgda_failove
 }
 
 /* A backup on the device of its primary is on that NIC's other port. */
-static int find_port(struct bf_ibgda_failover *f, uint32_t pe, struct bf_failover_end *e, const struct bf_ibgda_qp *first)
+static int find_port(struct bf_ibgda_failover *f, uint32_t pe, struct bf_failover_end *e,
+		     const struct bf_ibgda_qp *first)
 {
 	int rc = bf_ibgda_host_device(f->host, pe, e->qp->dev_idx, &e->nic, &e->port);
 
@@ -66,9 +67,9 @@ static int attach_stats(struct bf_failover_pe *s)
 		const char *name;
 		const uint64_t *field;
 	} stats[] = {
-		{ "stopped", &n->stopped },   { "moved", &n->moved },     { "back", &n->back },
+		{ "stopped", &n->stopped },         { "moved", &n->moved },       { "back", &n->back },
 		{ "reconnected", &n->reconnected }, { "replayed", &n->replayed }, { "unknown", &n->unknown },
-		{ "no_key", &n->no_key },     { "lost", &n->lost },
+		{ "no_key", &n->no_key },           { "lost", &n->lost },
 	};
 	char base[24];
 	int rc = 0;
@@ -149,8 +150,8 @@ void bf_ibgda_failover_close(struct bf_ibgda_failover *f)
 int bf_ibgda_failover_launch(struct bf_ibgda_failover *f, uint32_t pe, uint32_t blocks, uint32_t warps,
 			     bf_kernel_fn *kernel, void *arg)
 {
-	const struct bf_failover_kernels *k = f->be->platform == BF_PLATFORM_SIM ? &bf_ibgda_failover_sim
-										 : &bf_ibgda_failover_native;
+	const struct bf_failover_kernels *k =
+	    f->be->platform == BF_PLATFORM_SIM ? &bf_ibgda_failover_sim : &bf_ibgda_failover_native;
 	struct bf_failover_pe *s = &f->pe[pe];
 	int rc;
 

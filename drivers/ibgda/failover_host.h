@@ -14,11 +14,12 @@
  *
  * When a primary path has worked at both ends for a while, its traffic moves back; for that nothing is repeated.
  *
- * Guarantees, in addition to what failover.h says of one move: each end may lose its paths in any order and number, even
- * both at once. Then its traffic waits until one of them is back. Entries in flight are lost in one case only, when the
- * path that they are being repeated on dies meanwhile and they do not fit into its ring (those that are there twice the
- * blocks, at worst): the RC is given up and everybody who waits for it returns BF_IBGDA_FAILED (`lost` below). Packets
- * are taken to be gone from the network after drain_ns; the device's numbers start anew when a path is brought back.
+ * Guarantees, in addition to what failover.h says of one move: each end may lose its paths in any order and number,
+ * even both at once. Then its traffic waits until one of them is back. Entries in flight are lost in one case only: the
+ * path that they are being repeated on dies before its ring had room for all of them (an entry longer than a block takes
+ * one block more there than it did). Then the RC is given up, and everybody who waits for it returns BF_IBGDA_FAILED
+ * (`lost` below). Packets are taken to be gone from the network after drain_ns, because the device's packet numbers
+ * start anew when a path is brought back.
  *
  * Virtual time and live mode; all PEs in one process.
  */

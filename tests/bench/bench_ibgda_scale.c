@@ -4,13 +4,13 @@
  *
  *   bench_ibgda_scale [--quick] [rc:PES|dc:PES]...      without any: rc:64 rc:512 dc:4096, with --quick rc:64 dc:512
  *
- * RC worlds are full meshes with two queue pairs for each pair of PEs (NVSHMEM's default); DC worlds have its default of
- * one initiator and two targets on each PE. The traffic is an all-to-all in two forms: each PE's one lane puts 64 bytes
- * to every other PE in turn, with one queue pair of each two in one round and the other in the next; `bursts`: sixteen
- * times, then quiet, then the next PE; `singles`: once, and quiet after a round. The second form is the worst there can
- * be for a cache: each message finds its two queue pairs and their rings as cold as hundreds of thousands of others
- * have left them. Rings were touched before a run is timed. (In big worlds a round is a part of
- * one; a PE then goes on where it stopped.)
+ * RC worlds are full meshes with two queue pairs for each pair of PEs (NVSHMEM's default); DC worlds have its default
+ * of one initiator and two targets on each PE. The traffic is an all-to-all in two forms: each PE's one lane puts 64
+ * bytes to every other PE in turn, with one queue pair of each two in one round and the other in the next; `bursts`:
+ * sixteen times, then quiet, then the next PE; `singles`: once, and quiet after a round. The second form is the worst
+ * there can be for a cache: each message finds its two queue pairs and their rings as cold as hundreds of thousands of
+ * others have left them. Rings were touched before a run is timed. (In big worlds a round is a part of one; a PE then
+ * goes on where it stopped.)
  *
  * Memory is what the process grew by while connecting, when no ring has been touched; times are of the processor, since
  * one thread does it all. Each world has a process of its own. Exit code 1: a figure misses its limit.
@@ -95,7 +95,9 @@ static void all_to_all(struct bf_thread *t, void *arg)
 		int status = bf_ibgda_pe_put_nbi(t, 1, st, peer, handle, to, from, MESSAGE);
 
 		if (n % j->round == 0 || n == j->count)
-			status |= bf_ibgda_pe_quiet(t, 1, st);
+			status |= j->burst > 1 && st->num_rc_per_pe
+				      ? bf_ibgda_quiet(t, st, bf_ibgda_rc_by_handle(t, st, peer, handle))
+				      : bf_ibgda_pe_quiet(t, 1, st);
 		if (status)
 			return;
 	}
@@ -172,7 +174,10 @@ static struct figures measure(bool dc, uint32_t npes)
 {
 	const struct bf_backend *be = bf_backend_find("sim");
 	const struct bf_world_opts wo = { .seed = 1, .npes = npes, .lanes = 1 };
-	struct bf_ibgda_host_opts ho = { .num_rc_per_pe = QPS_PER_PAIR, .rc_room = QPS_PER_PAIR, .no_rc = dc, .no_dc = !dc,
+	struct bf_ibgda_host_opts ho = { .num_rc_per_pe = QPS_PER_PAIR,
+					 .rc_room = QPS_PER_PAIR,
+					 .no_rc = dc,
+					 .no_dc = !dc,
 					 .heap_bytes = 2ull * npes * MESSAGE };
 	struct figures f = { .dc = dc, .npes = npes };
 	struct bf_ibgda_host *h;
@@ -227,11 +232,12 @@ static bool show(const struct figures *f, const struct figures *first)
 	const bool fits = f->dc || f->qps < 4000 || each - own <= BYTES_PER_QP_LIMIT;
 	const bool fast = ratio >= SPEED_LIMIT || f->npes > SPEED_LIMIT_PES;
 
-	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue (driver's %.0f)%s; "
+	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue "
+	       "(driver's %.0f)%s; "
 	       "messages: %.0f k/s in bursts, %.2f of 8 PEs'%s, %.0f k/s as singles, %.2f\n",
 	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
-	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, own, fits ? "" : " (TOO MUCH)", f->bursts * 1e-3,
-	       ratio, fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, own, fits ? "" : " (TOO MUCH)",
+	       f->bursts * 1e-3, ratio, fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
 	fflush(stdout);
 	return fits && fast;
 }

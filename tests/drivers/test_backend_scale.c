@@ -127,12 +127,9 @@ START_TEST(limits)
 		struct bf_world_opts opts;
 		const char *says;
 	} bad[] = {
-		{ "sim", { .npes = 4097 }, "4097 PEs" },
-		{ "sim", { .npes = 0 }, "0 PEs" },
-		{ "sim", { .npes = 1, .nics = 9 }, "9 NICs" },
-		{ "sim", { .npes = 1, .ports = 3 }, "3 ports" },
-		{ "sim", { .npes = 1, .lanes = 33 }, "33 lanes" },
-		{ "live", { .npes = 65 }, "65 PEs" },
+		{ "sim", { .npes = 4097 }, "4097 PEs" },           { "sim", { .npes = 0 }, "0 PEs" },
+		{ "sim", { .npes = 1, .nics = 9 }, "9 NICs" },     { "sim", { .npes = 1, .ports = 3 }, "3 ports" },
+		{ "sim", { .npes = 1, .lanes = 33 }, "33 lanes" }, { "live", { .npes = 65 }, "65 PEs" },
 	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(bad); i++) {

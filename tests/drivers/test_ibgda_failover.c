@@ -1,7 +1,7 @@
 /*
  * Failover under load: links are cut while traffic runs, and afterwards every byte is where it belongs and every atomic
- * is accounted for. BELFRY_FAILOVER_SEEDS and BELFRY_FAILOVER_FIRST say how many random runs there are (default 50, from
- * seed 1); see tests/long/failover.sh.
+ * is accounted for. BELFRY_FAILOVER_SEEDS and BELFRY_FAILOVER_FIRST say how many random runs there are (default 50,
+ * from seed 1); see tests/long/failover.sh.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -113,9 +113,9 @@ static void check_signals(struct run *r, const struct signals *all)
 					if ((from + 1 + m % (r->npes - 1)) % r->npes != pe)
 						continue;
 					sent++;
-					r->bad.count += memcmp(all[pe].heap + slot,
-							       all[from].heap + signal_source(&all[from]) + slot,
-							       r->bytes) != 0;
+					r->bad.count +=
+					    memcmp(all[pe].heap + slot,
+						   all[from].heap + signal_source(&all[from]) + slot, r->bytes) != 0;
 				}
 				ck_assert_uint_le(count, sent); /* never one twice */
 				r->wanted += sent;
@@ -163,8 +163,13 @@ static void run(struct run *r)
 					  .ports = r->ports,
 					  .faults = r->faults,
 					  .limit_ps = strcmp(r->backend, "sim") ? 30 * BF_S : 3 * BF_S };
-	struct bf_ibgda_host_opts ho = { .backup = true, .devices = 2, .no_dc = true, .ack_timeout = 3, .retry_count = 3,
-					 .qp_depth = DEPTH, .plain_cq = r->plain_cq };
+	struct bf_ibgda_host_opts ho = { .backup = true,
+					 .devices = 2,
+					 .no_dc = true,
+					 .ack_timeout = 3,
+					 .retry_count = 3,
+					 .qp_depth = DEPTH,
+					 .plain_cq = r->plain_cq };
 	const struct bf_ibgda_failover_opts fo = { .no_fail_back = r->no_fail_back };
 	struct bf_ibgda_shape shape = shape_of(r);
 	struct bf_ibgda_layout at;
@@ -223,8 +228,9 @@ static bool is_good(const struct run *r)
 #define GOOD(r)                                                                                                        \
 	do {                                                                                                           \
 		run(r);                                                                                                \
-		ck_assert_msg(is_good(r), "%s, seed %llu, '%s': end %d, %llu wrong (%s), lost %llu, no key %llu, "      \
-					  "%llu of %llu atomics, %llu in doubt\n%.1500s",                              \
+		ck_assert_msg(is_good(r),                                                                              \
+			      "%s, seed %llu, '%s': end %d, %llu wrong (%s), lost %llu, no key %llu, "                 \
+			      "%llu of %llu atomics, %llu in doubt\n%.1500s",                                          \
 			      traffic_names[(r)->traffic], (unsigned long long)(r)->seed, (r)->faults,                 \
 			      (int)(r)->result.end, (unsigned long long)(r)->bad.count, (r)->bad.text,                 \
 			      (unsigned long long)(r)->totals.lost, (unsigned long long)(r)->totals.no_key,            \
@@ -253,7 +259,8 @@ START_TEST(link_stays_down)
 		struct run r = run_default(PUTS);
 
 		r.ports = ports;
-		r.faults = ports == 1 ? "link-down on=nic0.0.p1 skip=30 delay=1s" : "link-down on=nic0.p1 skip=30 delay=1s";
+		r.faults =
+		    ports == 1 ? "link-down on=nic0.0.p1 skip=30 delay=1s" : "link-down on=nic0.p1 skip=30 delay=1s";
 		GOOD(&r);
 		ck_assert_uint_eq(r.cuts, 1);
 		/* Of each PE two RCs and the backups of the other two, all of which have an end at the dead port. */
@@ -304,8 +311,10 @@ START_TEST(both_paths_at_once)
 		struct run r = run_default(PUTS);
 
 		r.ports = ports;
-		r.faults = ports == 1 ? "link-down on=nic0.0.p1 skip=20 delay=400us; link-down on=nic0.1.p1 skip=25 delay=600us"
-				      : "link-down on=nic0.p1 skip=20 delay=400us; link-down on=nic0.p2 skip=25 delay=600us";
+		r.faults =
+		    ports == 1
+			? "link-down on=nic0.0.p1 skip=20 delay=400us; link-down on=nic0.1.p1 skip=25 delay=600us"
+			: "link-down on=nic0.p1 skip=20 delay=400us; link-down on=nic0.p2 skip=25 delay=600us";
 		GOOD(&r);
 		ck_assert_uint_eq(r.cuts, 2);
 		ck_assert_uint_gt(r.totals.moved, 0);
@@ -441,11 +450,12 @@ START_TEST(random_cuts)
 		atomics += r.wanted;
 		missing += r.wanted - r.found;
 	}
-	printf("%llu runs: %llu cuts, %llu moves, %llu moves back, %llu entries replayed; of %llu atomics %llu in doubt, "
-	       "%llu of them not done\n",
-	       (unsigned long long)seeds, (unsigned long long)cuts, (unsigned long long)moved, (unsigned long long)back,
-	       (unsigned long long)replayed, (unsigned long long)atomics, (unsigned long long)unknown,
-	       (unsigned long long)missing);
+	printf(
+	    "%llu runs: %llu cuts, %llu moves, %llu moves back, %llu entries replayed; of %llu atomics %llu in doubt, "
+	    "%llu of them not done\n",
+	    (unsigned long long)seeds, (unsigned long long)cuts, (unsigned long long)moved, (unsigned long long)back,
+	    (unsigned long long)replayed, (unsigned long long)atomics, (unsigned long long)unknown,
+	    (unsigned long long)missing);
 	ck_assert_uint_gt(moved, 0);
 }
 END_TEST
