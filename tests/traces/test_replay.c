@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/mlx5/prm.h"
-#include "traces/life.h"
+#include "traces/explain.h"
 #include "traces/replay.h"
 
 #define QPN 0x101001u
@@ -308,7 +308,7 @@ START_TEST(test_records)
 	struct bf_replay_opts opts = { .seed = 7, .record_mask = BF_CLASS_ALL };
 	struct bf_replay_result *a, *b;
 	struct bf_error err;
-	struct bf_life *life;
+	struct bf_explain *life;
 	struct script s;
 	size_t n;
 
@@ -316,8 +316,8 @@ START_TEST(test_records)
 	add_entry(&s, 10, 0, BF_MLX5_OP_RDMA_WRITE, REMOTE, 3000, MEMORY);
 	add_cqe(&s, 20, BF_MLX5_CQE_REQ, BF_MLX5_OP_RDMA_WRITE, 0, 64, 0, 0);
 	ck_assert_int_eq(run(&s, &opts, &a, &err), 0);
-	ck_assert_int_eq(bf_life_create("nic0", QPN, 0, &life), 0);
-	opts.sink = bf_life_sink(life);
+	ck_assert_int_eq(bf_explain_create("nic0", QPN, 0, &life), 0);
+	opts.sink = bf_explain_sink(life);
 	ck_assert_int_eq(run(&s, &opts, &b, &err), 0);
 	ck_assert_uint_eq(a->hash, b->hash);
 	ck_assert_uint_eq(a->records, b->records);
@@ -341,14 +341,14 @@ START_TEST(test_records)
 		"writes CQE 0",
 		"has completion 0",
 	};
-	const struct bf_life_step *step = bf_life_steps(life, &n);
+	const struct bf_explain_step *step = bf_explain_steps(life, &n);
 	size_t at = 0;
 	for (size_t i = 0; i < n && at < BF_ARRAY_LEN(story); i++) {
 		ck_assert(i == 0 || step[i].time_ps >= step[i - 1].time_ps);
 		at += strstr(step[i].text, story[at]) != NULL;
 	}
 	ck_assert_msg(at == BF_ARRAY_LEN(story), "the story lacks '%s'", at < BF_ARRAY_LEN(story) ? story[at] : "");
-	bf_life_free(life);
+	bf_explain_free(life);
 	bf_replay_free(a);
 	bf_replay_free(b);
 }

@@ -440,6 +440,7 @@ START_TEST(data_that_was_late)
 	visible(&s, s.thread, seq, 0x10000400040, 8);
 	c = end(&s);
 	says(&c, "store of 8 bytes at 0x10000400040 by pe0.w3.l0 became visible 700 ps after the device had read them");
+	is(&c, "MLX5-DATA-ORDER");
 }
 END_TEST
 

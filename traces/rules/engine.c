@@ -378,10 +378,10 @@ static void find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_se
 	const struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
 	const struct bf_rule_family *family = p->key == -1 ? NULL : r->listeners[p->kind].owner;
 
-	if (!family || !a)
+	if (!family)
 		return;
-	e->queue = bf_rule_queue(r, family, e->pe, p->key == -2 ? a->queue : e->field[p->key], true);
-	if (e->queue && a->is_queue && p->kind != BF_SEEN_cqe)
+	e->queue = bf_rule_queue(r, family, e->pe, p->key != -2 ? e->field[p->key] : a ? a->queue : 0, true);
+	if (e->queue && a && a->is_queue && p->kind != BF_SEEN_cqe)
 		e->queue->actor = e->actor;
 }
 
@@ -420,6 +420,8 @@ static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_re
 			note_fault(r, &e);
 	}
 	find_queue(r, p, &e);
+	if (p->key != -1 && !e.queue) /* no memory, which the stream learns */
+		return;
 	for (uint32_t i = 0; i < l->nfacts; i++)
 		l->facts[i]->family->on(r, l->facts[i]->facts, &e);
 	for (uint32_t i = 0; i < l->nrules; i++)

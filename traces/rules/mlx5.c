@@ -162,6 +162,7 @@ static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 {
 	struct bf_mlx5_slot *slot;
 
+	q->driver_speaks = true;
 	if (!q->depth)
 		return;
 	if (!q->ring)
@@ -200,7 +201,7 @@ static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, s
 	}
 	if (wrong && f->over.index)
 		return BF_MLX5_FETCHED_OVERWRITTEN;
-	if ((!f->own.index && !f->over.index && wrong) || (f->own.index && f->own.at_ps > f->sampled_ps))
+	if ((q->driver_speaks && !f->own.index && !f->over.index && wrong) || (f->own.index && f->own.at_ps > f->sampled_ps))
 		return BF_MLX5_FETCHED_UNBUILT;
 	late = late_part(r, q, f->index, f->blocks, e->time_ps);
 	if (late && f->own.after_publish)

@@ -57,6 +57,7 @@ struct bf_mlx5_queue {
 	struct bf_ring *ring, *dbrec_ring;
 	struct bf_mlx5_slot *slots; /* owned */
 	uint32_t depth;
+	bool driver_speaks;         /* it says which entries it has built */
 	uint64_t fetched;           /* entries below have been fetched */
 	struct bf_mlx5_fetch fetch; /* the last one */
 	/* The doorbell record as the device read it last. */

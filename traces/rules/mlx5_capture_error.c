@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_mlx5_capture_error = {
 		.wrong = "The machine that was captured had this error. What it did wrong shows only when the capture is replayed, or when memory was captured, too.",
 		.fix = "belfry replay runs the captured entries on the model and says where it differs.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426; reference mlx5 4.3",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_EFFECT,
 	.records = (const uint8_t[]){ BF_SEEN_capture_cqe, 0 },

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_mlx5_cq_config = {
 		.wrong = "With cc and without oi the CQ fails after as many completions as it has slots.",
 		.fix = "Set oi together with cc.",
 		.sources = "ROCm/rocSHMEM#371; ROCm/rocm-systems PR#4431, #4574; NVIDIA/nvshmem#20",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_SET_UP + 3,
 	.records = (const uint8_t[]){ BF_SEEN_cq_config, 0 },

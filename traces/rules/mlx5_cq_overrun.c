@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_mlx5_cq_overrun = {
 		.wrong = "More completions were due than the consumer had given slots back for: the CQ is too small for its queue pairs, or the consumer's doorbell record is not updated.",
 		.fix = "Give the CQ as many slots as all its send and receive queues can have signalled entries, or create it collapsed with overrun-ignore, as IBGDA does.",
 		.sources = "ofiwg/libfabric#4525; ROCm/TransferBench#239; ROCm/rocSHMEM#371",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED - 2,
 	.records = (const uint8_t[]){ BF_SEEN_cq_event, 0 },

@@ -8,7 +8,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !q->posted || q->posted < q->published || q->fetched >= q->posted ||
+	if (!complete || !q->posted || q->posted < q->published || q->fetched >= q->posted || q->done >= q->posted ||
 	    (q->dbrec.set && q->dbrec.at_ps >= q->posted_ps))
 		return;
 	f = bf_rule_find(r, NULL, queue);

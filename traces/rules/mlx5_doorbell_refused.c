@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_refused = {
 		.wrong = "The NIC ignored it: no such queue pair, another one's UAR page, or a state before RTS.",
 		.fix = "Ring through the queue pair's own UAR page, after RTR2RTS has succeeded.",
 		.sources = "mlx5 PRM, Ringing Doorbell and QP state machine; reference mlx5 5",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_SET_UP + 2,
 	.records = (const uint8_t[]){ BF_SEEN_doorbell, 0 },

@@ -43,7 +43,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 
-	for (uint32_t i = 0; complete && q->slots && i < q->depth; i++) {
+	for (uint32_t i = 0; complete && q->driver_speaks && q->slots && i < q->depth; i++) {
 		const struct bf_mlx5_slot *slot = &q->slots[i];
 		struct bf_finding *f;
 

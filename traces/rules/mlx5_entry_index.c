@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_mlx5_entry_index = {
 		.wrong = "The index was computed from another counter than the slot: completions then name other entries, or none that exists.",
 		.fix = "wqe_idx = index of the first WQEBB & 0xffff; entries of two blocks count two.",
 		.sources = "mlx5 PRM, Control Segment; rdma-core providers/mlx5/wqe.h mlx5_wqe_ctrl_seg",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_ENTRY + 1,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_capture_wqe, 0 },

@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_mlx5_entry_qpn = {
 		.wrong = "The entry was built for another queue pair: a table was read with another layout, or a pointer is wrong.",
 		.fix = "qpn_ds = htobe32(qpn << 8 | ds) with the QPN of the ring that the entry is stored to.",
 		.sources = "mlx5 PRM, Control Segment; deepseek-ai/DeepEP PR#564",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_ENTRY + 1,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_capture_wqe, 0 },

@@ -4,10 +4,13 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	const bool quiet = e->kind == BF_SEEN_ibgda_quiet;
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const uint64_t below = quiet ? e->ibgda_quiet.upto : e->ibgda_poll.done;
 	struct bf_finding *f;
 
-	if (e->ibgda_poll.syndrome || !q->error_syndrome || e->ibgda_poll.done <= q->error_index)
+	if ((quiet ? e->ibgda_quiet.status != 0 : e->ibgda_poll.syndrome != 0) || !q->error_syndrome ||
+	    below <= q->error_index)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -18,7 +21,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s took the entries of QP 0x%" PRIx64 " below %" PRIu64
 		       " for complete although WQE %" PRIu64 " had failed with syndrome %02x (%s): it looked at the counter and not "
 		       "at the opcode of the completion",
-		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->error_index,
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, below, q->error_index,
 		       q->error_syndrome, bf_mlx5_syndrome(q->error_syndrome));
 }
 
@@ -36,6 +39,6 @@ const struct bf_rule bf_rule_mlx5_error_ignored = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_COMPLETION + 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, BF_SEEN_ibgda_quiet, 0 },
 	.on = on,
 };

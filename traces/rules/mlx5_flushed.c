@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_mlx5_flushed = {
 		.wrong = "Flushes tell nothing about their own entries: the first error does.",
 		.fix = "Report the first completion with another syndrome than 05.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_EFFECT + 2,
 	.records = (const uint8_t[]){ BF_SEEN_cqe, 0 },

@@ -16,7 +16,7 @@ const struct bf_rule bf_rule_mlx5_key_access = {
 		.wrong = "The region was registered without this right, or by another protection domain than the queue pair's.",
 		.fix = "Register with every right that the operations need (IBV_ACCESS_REMOTE_ATOMIC for atomics) in the queue pair's domain.",
 		.sources = "open-mpi/ompi#1241; linux-rdma/perftest#394; InfiniBand Architecture vol. 1, 10.6.3",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_mkey_error, 0 },

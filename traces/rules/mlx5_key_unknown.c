@@ -16,7 +16,7 @@ const struct bf_rule bf_rule_mlx5_key_unknown = {
 		.wrong = "The key was never given out, is freed, or belongs to an earlier registration of that memory.",
 		.fix = "Exchange keys after registration, in the byte order that the entry wants, and exchange them anew after registering again.",
 		.sources = "mlx5 PRM, Memory Key; NVIDIA/nccl#523, #928; openucx/ucx#3564",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_mkey_error, 0 },

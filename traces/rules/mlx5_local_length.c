@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_local_length = {
 		.wrong = "The entry asks for more.",
 		.fix = "Cut transfers at the queue pair's log_msg_max and at the end of buffers.",
 		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 4.3",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_local_protection = {
 		.wrong = "The key does not fit, or the access to memory failed on the way (ACS or IOMMU between NIC and GPU): vendor 51 or 52.",
 		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and peer-memory support.",
 		.sources = "FDio/csit#3988; openucx/ucx#3564; NVIDIA/nccl#928, #523",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED + 1,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

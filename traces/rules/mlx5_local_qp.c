@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_local_qp = {
 		.wrong = "The entry is malformed, or asks for what this transport does not have.",
 		.fix = "Compare the entry with belfry decode wqe; check ds, opcode modifier and segment types.",
 		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 3",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_mlx5_quiet_early = {
 		.wrong = "The caller was told that all is complete while the NIC still had entries to do: what it does next may overtake its data.",
 		.fix = "Wait for the index that was published when quiet began, on every queue pair that was used; do not start from an uninitialised counter.",
 		.sources = "ROCm/rocm-systems PR#4698; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_COMPLETION + 2,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_quiet, 0 },

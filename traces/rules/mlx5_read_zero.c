@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_mlx5_read_zero = {
 		.wrong = "The address was never set, or came from a handle that was not exchanged.",
 		.fix = "Check that the peer's base address was exchanged before the first access.",
 		.sources = "meta-pytorch/monarch#3759",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_REFUSED - 3,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_start, 0 },

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_remote_access = {
 		.wrong = "The other side's record of the same request says which check failed; this completion only reports it.",
 		.fix = "Find the refusal of the responder (MLX5-KEY-*) and look at remote address and key of this entry.",
 		.sources = "open-mpi/ompi#1241; meta-pytorch/monarch#3759; InfiniBand Architecture vol. 1, 9.9.3",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_EFFECT - 1,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_mlx5_retransmits = {
 		.wrong = "It works, at the price of a time-out or of the window sent twice.",
 		.fix = "Look at the path: loss, reordering by multiple paths, PFC, or an ACK time-out that is too short.",
 		.sources = "InfiniBand Architecture vol. 1, 9.7.5; deepseek-ai/DeepEP#74, #137",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_SPEED,
 	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_rnr_exceeded = {
 		.wrong = "rnr_retry is finite and ran out before the receiver posted buffers.",
 		.fix = "Post receives before the sender may send (or use credits), and set rnr_retry to 7.",
 		.sources = "spdk/spdk#2429; InfiniBand Architecture vol. 1, 9.7.5.2.8",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_EFFECT,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_mlx5_rnr_finite = {
 		.wrong = "It worked this time; a slower receiver makes the queue pair fail.",
 		.fix = "Set rnr_retry to 7, or post receives before the sender may send.",
 		.sources = "spdk/spdk#2429",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },

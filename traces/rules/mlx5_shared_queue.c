@@ -5,7 +5,7 @@
 #define MANY 8u
 
 struct state {
-	uint32_t actors[MANY], n; /* the first threads that posted */
+	uint32_t actors[MANY], n; /* the first threads that published */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -22,7 +22,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
-		bf_finding_say(f, "at least %u threads post to QP 0x%" PRIx64 " on PE %" PRIu32, MANY, e->queue->number,
+		bf_finding_say(f, "at least %u threads publish entries of QP 0x%" PRIx64 " on PE %" PRIu32, MANY, e->queue->number,
 			       e->queue->pe);
 }
 
@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_mlx5_shared_queue = {
 	.about = {
 		.id = "MLX5-SHARED-QUEUE",
 		.family = "mlx5",
-		.title = "many threads post to one queue pair",
+		.title = "many threads share one queue pair",
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A queue pair executes in order, and its lock, its record and its ring are one for all.",
 		.wrong = "Right, and slower than it has to be: the threads wait for each other at the lock and at the ring.",
@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_mlx5_shared_queue = {
 		.twin = "run ibgda-put --warps 4 --qps 4",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_ibgda_publish, 0 },
 	.on = on,
 	.queue_bytes = sizeof(struct state),
 };

@@ -53,7 +53,7 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 		.wrong = "The other end names another peer: tables of handles were read in another order than they were written (RC tables by PE and by index differ between NVSHMEM versions), and traffic goes to the wrong PE or is dropped.",
 		.fix = "Compute the table index of (pe, i) in one place for writer and reader, and check the version of the state's layout.",
 		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; reference ibgda 6.7",
-		.test = "tests/traces/test_rules_mlx5.c",
+		.test = "tests/traces/test_rules_errors.c",
 	},
 	.rank = BF_RANK_SET_UP,
 	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },

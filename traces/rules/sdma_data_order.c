@@ -66,7 +66,7 @@ const struct bf_rule bf_rule_sdma_data_order = {
 		.wrong = "The data was still in a store buffer when the engine read it: old bytes were copied.",
 		.fix = "A release fence of system scope between the data and the doorbell.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
-		.test = "tests/traces/test_rules_sdma.c",
+		.test = "tests/traces/test_rules_nvme.c",
 	},
 	.rank = BF_RANK_INDEX + 3,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_piece, BF_SEEN_sdma_copied, 0 },

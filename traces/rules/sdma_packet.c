@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_sdma_packet = {
 		.wrong = "The packet says something that this generation of the engine does not do.",
 		.fix = "Look at the dword that the finding names: counts and pitches are stored minus one, extents in elements.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
-		.test = "tests/traces/test_rules_sdma.c",
+		.test = "tests/traces/test_rules_nvme.c",
 	},
 	.rank = BF_RANK_ENTRY + 4,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },

@@ -1,0 +1,116 @@
+#!/bin/sh
+# belfry rules and belfry lint: exit codes, forms of output, suppressions, several files, damaged and foreign input.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "$*" >&2
+	exit 1
+}
+
+# expect CODE COMMAND...: output in $work/out.
+expect() {
+	want=$1
+	shift
+	code=0
+	"$BELFRY" "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ $code -eq "$want" ] || { cat "$work/out" "$work/err" >&2; fail "exit code $code instead of $want: belfry $*"; }
+}
+says() {
+	grep -qF -- "$1" "$work/out" "$work/err" || { cat "$work/out" "$work/err" >&2; fail "does not say: $1"; }
+}
+
+mkdir "$work/d"
+expect 1 run ibgda-put --bug dbrec-index --trace "$work/d/bad.bft"
+says 'rule: MLX5-DBREC-INDEX'
+expect 0 run ibgda-put --trace "$work/d/good.bft"
+
+# What is found, and what is not.
+expect 3 lint "$work/d/bad.bft"
+says 'MLX5-DBREC-INDEX, the root cause'
+says 'where the index of the next free slot belongs, 1: the last entry is never fetched'
+expect 0 lint "$work/d/good.bft"
+says 'nothing found'
+expect 3 lint "$work/d"
+says 'd/good.bft: nothing found'
+expect 3 lint - <"$work/d/bad.bft"
+
+# Some rules only; findings that do not count.
+expect 0 lint "$work/d/bad.bft" --rule MLX5-DBREC-ORDER
+expect 3 lint "$work/d/bad.bft" --rule mlx5-dbrec-index
+expect 0 lint "$work/d/bad.bft" --suppress 'MLX5-DBREC-INDEX=a test of it'
+says 'suppressed: a test of it'
+printf '# known\nMLX5-DBREC-*  the driver is old\n' >"$work/known"
+expect 0 lint "$work/d" --suppress "@$work/known"
+says 'suppressed: the driver is old'
+expect 2 lint "$work/d" --suppress 'MLX5-DBREC-INDEX='
+expect 2 lint "$work/d" --suppress 'MLX5-NOTHING=why'
+expect 2 lint "$work/d" --rule MLX5-NOTHING
+says 'there is no rule "MLX5-NOTHING"'
+expect 2 lint "$work/known"
+expect 2 lint "$work/nothing"
+expect 2 lint
+mkdir "$work/empty"
+expect 2 lint "$work/empty"
+
+# A trace that was cut gives what it has; that something did not happen is not held against it.
+head -c 20000 "$work/d/bad.bft" >"$work/cut.bft"
+code=0
+"$BELFRY" lint "$work/cut.bft" >"$work/out" 2>&1 || code=$?
+[ $code -eq 0 ] || [ $code -eq 3 ] || fail "a cut trace gives exit code $code"
+grep -q 'the trace is damaged' "$work/out" || fail "a cut trace is not called damaged"
+
+# Captures, and what they cannot show.
+expect 0 lint "$BELFRY_SOURCE_DIR/traces/samples/rc_pingpong.client.jsonl"
+says 'cannot judge: MLX5-ENTRY-ORDER, for lack of records store'
+
+# Live.
+expect 0 run ibgda-put --lint
+says 'lint: nothing found'
+expect 1 run ibgda-put --lint --bug dbrec-index --json
+python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["lint"]["root"] == d["cause"]["rule"] == "MLX5-DBREC-INDEX"' \
+	"$work/out"
+
+# One rule in full.
+expect 0 rules mlx5-dbrec-order
+says 'What the hardware does'
+says 'belfry run ibgda-put'
+expect 2 rules MLX5-NOTHING
+expect 0 rules --json
+python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))) > 40' "$work/out"
+
+# Forms for others.
+expect 3 lint "$work/d" --sarif "$work/s.sarif" --junit "$work/j.xml" --json
+python3 - "$work" <<'PY'
+import json, sys, xml.etree.ElementTree as ET
+work = sys.argv[1]
+lint = json.load(open(work + "/out"))
+assert lint["problems"] == 2 and len(lint["files"]) == 2, lint["problems"]
+sarif = json.load(open(work + "/s.sarif"))
+run = sarif["runs"][0]
+assert sarif["version"] == "2.1.0"
+rules = run["tool"]["driver"]["rules"]
+for r in run["results"]:
+    assert rules[r["ruleIndex"]]["id"] == r["ruleId"]
+    place = r["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert run["artifacts"][place["index"]]["location"]["uri"] == place["uri"]
+assert sum(r["properties"]["root"] for r in run["results"]) == 1
+suites = ET.parse(work + "/j.xml").getroot()
+assert suites.tag == "testsuites" and len(suites) == 2
+for s in suites:
+    assert int(s.get("tests")) == len(s.findall("testcase"))
+    assert int(s.get("failures")) == len(s.findall("testcase/failure"))
+    assert int(s.get("skipped")) == len(s.findall("testcase/skipped"))
+bad, good = suites
+assert bad.get("failures") == "1" and good.get("failures") == "0", (bad.attrib, good.attrib)
+PY
+
+# Against the schema of the standard, where it and a validator are installed.
+schema=${SARIF_SCHEMA:-/usr/share/sarif/sarif-schema-2.1.0.json}
+if [ -r "$schema" ] && python3 -c 'import jsonschema' 2>"$work/err"; then
+	python3 -c 'import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' \
+		"$work/s.sarif" "$schema" || fail "the SARIF file does not fit its schema"
+else
+	echo "the schema of SARIF or a validator for it is not installed: that check is left out"
+fi

@@ -1,0 +1,264 @@
+/* Rules that no command of belfry can show, on records made by hand: mlx5 errors and set-up, captures. */
+#include "drivers/ibgda/records.h"
+#include "models/mlx5/prm.h"
+#include "models/mlx5/records.h"
+#include "sim/bytes.h"
+#include "tests/traces/rules_story.h"
+#include "traces/capture_records.h"
+
+#define QPN 0x101u
+#define DEPTH 16u
+
+struct rig {
+	struct story s;
+	uint32_t qp, cq, thread;
+};
+
+static void begin(struct rig *r)
+{
+	story_begin(&r->s);
+	r->qp = story_actor(&r->s, "queue", "nic0.qp0x101");
+	r->cq = story_actor(&r->s, "queue", "nic0.cq0x41");
+	r->thread = story_actor(&r->s, "agent", "pe0.b0.w0.l0");
+	STORY(&r->s, qp_config, r->qp, .qpn = QPN, .sq_wqebbs = DEPTH);
+}
+
+START_TEST(keys)
+{
+	static const struct {
+		uint8_t why;
+		const char *id;
+	} cases[] = { { 1, "MLX5-KEY-UNKNOWN" }, { 2, "MLX5-KEY-UNKNOWN" }, { 3, "MLX5-KEY-UNKNOWN" },
+		      { 4, "MLX5-KEY-ACCESS" },	 { 5, "MLX5-KEY-ACCESS" },  { 7, "MLX5-KEY-ACCESS" } };
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, mkey_error, r.qp, .qpn = QPN, .why = cases[_i].why, .access = 1, .index = 7, .key = 0x99);
+	/* What the completion says about it explains nothing. */
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 7, .syndrome = 0x04);
+	story_ends(&r.s, cases[_i].id, "WQE 7 on nic0.qp0x101 was refused: local-read");
+}
+END_TEST
+
+START_TEST(syndromes)
+{
+	static const struct {
+		uint8_t syndrome;
+		const char *id;
+	} cases[] = { { 0x16, "MLX5-RNR-EXCEEDED" },	 { 0x13, "MLX5-REMOTE-ACCESS" }, { 0x01, "MLX5-LOCAL-LENGTH" },
+		      { 0x02, "MLX5-LOCAL-QP-OP" }, { 0x04, "MLX5-LOCAL-PROTECTION" }, { 0x15, "MLX5-RETRY-EXCEEDED" } };
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = cases[_i].syndrome, .vendor = 0x81);
+	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = 0x05, .vendor = 0xf9);
+	story_ends(&r.s, cases[_i].id, "WQE 3 on nic0.qp0x101 failed with syndrome");
+}
+END_TEST
+
+/* The peer's refusal explains the requester's error. */
+START_TEST(refusal_comes_first)
+{
+	struct rig r;
+	uint32_t far;
+
+	begin(&r);
+	far = story_actor(&r.s, "queue", "nic1.qp0x101");
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = 0x13);
+	STORY(&r.s, mkey_error, far, .qpn = QPN, .why = 6, .access = 8);
+	story_ends(&r.s, "MLX5-KEY-BOUNDS", "nic1.qp0x101 refused a request: remote-write, out-of-bounds");
+}
+END_TEST
+
+START_TEST(flushes_are_told)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = 0x05, .vendor = 0xf9);
+	story_ends(&r.s, "MLX5-FLUSHED", "from WQE 4 on were flushed (05/f9)");
+}
+END_TEST
+
+START_TEST(early_poll_and_quiet)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, wqe_done, r.qp, .qpn = QPN, .index = 2, .next = 3);
+	if (_i == 0)
+		STORY(&r.s, ibgda_poll, r.thread, .qpn = QPN, .done = 5);
+	else
+		STORY(&r.s, ibgda_quiet, r.thread, .qpn = QPN, .upto = 5);
+	story_ends(&r.s, _i == 0 ? "MLX5-POLL-EARLY" : "MLX5-QUIET-EARLY", "had completed those below 3");
+}
+END_TEST
+
+START_TEST(doorbell_before_rts)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .index = 1, .verdict = 4);
+	story_ends(&r.s, "MLX5-DOORBELL-REFUSED", "had no effect: not-ready");
+}
+END_TEST
+
+START_TEST(connections)
+{
+	struct rig r;
+	uint32_t far;
+
+	begin(&r);
+	far = story_actor(&r.s, "queue", "nic1.qp0x102");
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 1, .remote_ipv4 = 2, .max_reads = 16,
+	      .max_answers = 16);
+	STORY(&r.s, qp_path, far, .qpn = 0x102, .remote_qpn = _i == 1 ? 0x777 : QPN, .ipv4 = 2, .remote_ipv4 = 1,
+	      .max_reads = 16, .max_answers = _i == 2 ? 8 : 16);
+	/* The first end learns of the second one when it looks again. */
+	if (_i == 1)
+		STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 1, .remote_ipv4 = 2);
+	story_ends(&r.s, _i == 0 ? NULL : _i == 1 ? "MLX5-WRONG-PEER" : "MLX5-READ-DEPTH",
+		   _i == 1 ? "connected to QP 0x777" : "answers 8");
+}
+END_TEST
+
+START_TEST(receiver_not_ready)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .rnr_retries = _i ? 7 : 3);
+	STORY(&r.s, retransmit, r.qp, .qpn = QPN, .index = 9, .cause = 2, .left = 2);
+	if (_i)
+		story_ends(&r.s, "MLX5-RETRANSMITS", "(rnr-nak)");
+	else
+		story_ends(&r.s, "MLX5-RNR-FINITE", "rnr_retry is 3: 2 more");
+}
+END_TEST
+
+START_TEST(completion_queues)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, cq_config, r.cq, .cqn = 0x41, .cqes = 64, .collapsed = _i == 0, .overrun_ignore = 0);
+	if (_i)
+		STORY(&r.s, cq_event, r.cq, .cqn = 0x41, .kind = 1, .producer = 64, .consumer = 0);
+	story_ends(&r.s, _i ? "MLX5-CQ-OVERRUN" : "MLX5-CQ-CONFIG", _i ? "overran at completion 64" : "fails after 64");
+}
+END_TEST
+
+START_TEST(control_segments)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, wqe_fetch, r.qp, .qpn = QPN, .index = 2, .ctrl_index = _i ? 2 : 9, .ctrl_qpn = _i ? 0x55 : QPN,
+	      .wqebbs = 1, .verdict = _i ? 2 : 1);
+	STORY(&r.s, ibgda_build, r.thread, .qpn = 0x999);
+	story_ends(&r.s, _i ? "MLX5-ENTRY-QPN" : "MLX5-ENTRY-INDEX", _i ? "names QP 0x55" : "says index 9");
+}
+END_TEST
+
+START_TEST(remote_address_zero)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, wqe_start, r.qp, .qpn = QPN, .index = 1, .opcode = 16, .rkey = 0x1234);
+	story_ends(&r.s, "MLX5-RADDR-ZERO", "RDMA_READ, names remote address 0 with key 0x1234");
+}
+END_TEST
+
+START_TEST(captures)
+{
+	uint8_t wqe[64] = { 0, 0, 5, 8 }, cqe[64] = { 0 };
+	struct story s;
+
+	story_begin(&s);
+	bf_put_be32(wqe + 4, QPN << 8 | 3);
+	bf_put_be16(cqe + 60, 5);
+	cqe[55] = 0x04;
+	cqe[54] = 0x51;
+	cqe[63] = 0xd2;
+	STORY_TAIL(&s, capture_wqe, 0, wqe, 64, .qpn = _i == 2 ? 0x77 : QPN, .index = _i == 1 ? 6 : 5, .line = 1);
+	if (_i == 0)
+		STORY_TAIL(&s, capture_cqe, 0, cqe, 64, .cqn = 0x41, .index = 0, .line = 2);
+	story_ends(&s, _i == 0 ? "MLX5-CAPTURED-ERROR" : _i == 1 ? "MLX5-ENTRY-INDEX" : "MLX5-ENTRY-QPN",
+		   _i == 0 ? "WQE 5 of QP 0x0 failed with syndrome 04, vendor 51" : "control segment");
+}
+END_TEST
+
+START_TEST(suppressed_findings_do_not_count)
+{
+	struct bf_suppressions *sup;
+	struct bf_error err = { 0 };
+	struct bf_rules_opts o = { 0 };
+	struct rig r;
+
+	ck_assert_int_eq(bf_suppressions_new(&sup), 0);
+	ck_assert_int_lt(bf_suppress_text(sup, "MLX5-NO-SUCH-RULE why\n", "list", &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "list, line 1"));
+	ck_assert_int_lt(bf_suppress_text(sup, "# nothing\n\nMLX5-FLUSHED  \n", "list", &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "line 3"));
+	ck_assert_int_eq(bf_suppress_text(sup, " mlx5-doorbell-* the test does so # and so\n", "list", &err), 0);
+	ck_assert_str_eq(bf_suppressed(sup, "MLX5-DOORBELL-REFUSED"), "the test does so");
+	ck_assert_ptr_null(bf_suppressed(sup, "MLX5-DBREC-ORDER"));
+	begin(&r);
+	bf_stream_close(&r.s.st);
+	bf_rules_free(r.s.rules);
+	o.suppress = sup;
+	ck_assert_int_eq(bf_rules_open(&o, &r.s.rules, &err), 0);
+	ck_assert_int_eq(bf_stream_open(&r.s.st, &r.s.now, BF_CLASS_ALL, bf_rules_sink(r.s.rules)), 0);
+	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .verdict = 4);
+	story_ends(&r.s, NULL, NULL);
+	bf_suppressions_free(sup);
+}
+END_TEST
+
+START_TEST(one_rule_alone)
+{
+	const char *const only[] = { "mlx5-flushed" }, *const none[] = { "MLX5-NOTHING" };
+	struct bf_error err = { 0 };
+	struct rig r;
+
+	begin(&r);
+	bf_stream_close(&r.s.st);
+	bf_rules_free(r.s.rules);
+	ck_assert_int_lt(bf_rules_open(&(struct bf_rules_opts){ .only = none, .nonly = 1 }, &r.s.rules, &err), 0);
+	ck_assert_int_eq(bf_rules_open(&(struct bf_rules_opts){ .only = only, .nonly = 1 }, &r.s.rules, &err), 0);
+	ck_assert_int_eq(bf_stream_open(&r.s.st, &r.s.now, BF_CLASS_ALL, bf_rules_sink(r.s.rules)), 0);
+	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .verdict = 4);
+	story_ends(&r.s, NULL, NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("rules_errors");
+	TCase *t = tcase_create("rules");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_loop_test(t, keys, 0, 6);
+	tcase_add_loop_test(t, syndromes, 0, 6);
+	tcase_add_test(t, refusal_comes_first);
+	tcase_add_test(t, flushes_are_told);
+	tcase_add_loop_test(t, early_poll_and_quiet, 0, 2);
+	tcase_add_test(t, doorbell_before_rts);
+	tcase_add_loop_test(t, connections, 0, 3);
+	tcase_add_loop_test(t, receiver_not_ready, 0, 2);
+	tcase_add_loop_test(t, completion_queues, 0, 2);
+	tcase_add_loop_test(t, control_segments, 0, 2);
+	tcase_add_test(t, remote_address_zero);
+	tcase_add_loop_test(t, captures, 0, 3);
+	tcase_add_test(t, suppressed_findings_do_not_count);
+	tcase_add_test(t, one_rule_alone);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
