@@ -123,6 +123,7 @@ static void become(const struct launch *l, uint32_t rank, pid_t parent, int out,
 	if (getppid() != parent)
 		_exit(EXIT_EXEC);
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
+	signal(SIGPIPE, SIG_DFL);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
 	if (bf_arg_json(l->args)) /* standard output is for one document */
@@ -351,6 +352,8 @@ static void supervise(struct launch *l)
 			if (l->processes[i].err.fd >= 0 && l->polls[2 + 2 * i].revents)
 				on_output(&l->processes[i].err);
 		}
+		if (ferror(stdout) || ferror(stderr)) /* nobody reads any more: what SIGPIPE would have done */
+			begin_end(l, 128 + SIGPIPE, 0);
 		on_signals(l);
 		on_time(l, deadline_ms);
 	}
@@ -402,6 +405,7 @@ static int run_launch(const struct bf_args *args)
 	for (size_t i = 0; i < BF_ARRAY_LEN(watched); i++)
 		sigaddset(&set, watched[i]);
 	sigprocmask(SIG_BLOCK, &set, &l.before);
+	signal(SIGPIPE, SIG_IGN); /* who reads our texts may go; processes and directory are still ours to end */
 	l.processes = calloc(l.n, sizeof(*l.processes));
 	l.polls = calloc(1 + 2 * (size_t)l.n, sizeof(*l.polls));
 	l.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -93,6 +93,7 @@ static void on_written(uv_write_t *w, int status)
 	struct bf_conn *c = BF_CONTAINER_OF(w, struct bf_conn, write);
 
 	c->all->writing--;
+	c->all->write_failed |= status < 0;
 	/* The reader sees what a peer that is gone has said last, if anything. Nobody reads what is complete, though.
 	 */
 	if (status < 0 && c->in.done)
@@ -197,8 +198,10 @@ static int call(struct bf_sockets *s, uint32_t op, const struct leg *legs)
 	int rc;
 
 	bf_sigpipe_hold(&before);
+	s->write_failed = false;
 	rc = transfer(s, op, legs);
-	bf_sigpipe_release(&before, s->broken != 0);
+	/* Also of a call that has gone well: a peer may have sent its part and died before it took ours. */
+	bf_sigpipe_release(&before, s->broken || s->write_failed);
 	return rc;
 }
 
@@ -209,7 +212,7 @@ static int fail(struct bf_sockets *s, int rc, const char *why)
 
 	bf_sigpipe_hold(&before);
 	give_up(s, rc, why);
-	bf_sigpipe_release(&before, s->broken != 0);
+	bf_sigpipe_release(&before, true);
 	return rc;
 }
 

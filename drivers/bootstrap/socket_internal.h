@@ -47,7 +47,8 @@ struct bf_sockets {
 	struct bf_conn **peer; /* [ranks] NULL: self, or not there yet */
 	uint64_t seq;
 	uint32_t waiting, writing;
-	int broken; /* what all calls fail with */
+	bool write_failed; /* in this call: SIGPIPE may have come */
+	int broken;        /* what all calls fail with */
 	/* While connecting. */
 	uint32_t port; /* 0: unix */
 	char dir[96];

@@ -81,6 +81,11 @@ expect 137 -n 3 --grace 20s --timeout 60s --prefix -- sh -c '
 	fi'
 says 'rank 2 is gone'
 
+# A reader that goes away ends the processes, as it would end one, and leaves nothing.
+"$BELFRY" launch -n 2 --prefix --grace 0s -- sh -c 'while echo text && echo trouble >&2; do :; done' 2>&1 | head -n 1 >/dev/null
+"$BELFRY" launch -n 2 --grace 0s -- sh -c 'while echo text; do :; done' 2>&1 | head -n 1 >/dev/null
+[ -z "$(ls -A "$TMPDIR")" ] || fail "a launch whose reader went away left $(ls -A "$TMPDIR")"
+
 # Time and signals.
 expect 124 -n 2 --timeout 200ms -- sleep 100
 says 'the time is over'
