@@ -60,9 +60,9 @@ static bool lists(const uint8_t *kinds, enum bf_seen_kind kind)
 /* Records that are many: a family gets them once the stream has its device. */
 static bool many(enum bf_seen_kind kind)
 {
-	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_load || kind == BF_SEEN_atomic ||
-	       kind == BF_SEEN_fence || kind == BF_SEEN_mmio_store || kind == BF_SEEN_mmio_load || kind == BF_SEEN_dma_read ||
-	       kind == BF_SEEN_dma_write;
+	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_load ||
+	       kind == BF_SEEN_atomic || kind == BF_SEEN_fence || kind == BF_SEEN_mmio_store ||
+	       kind == BF_SEEN_mmio_load || kind == BF_SEEN_dma_read || kind == BF_SEEN_dma_write;
 }
 
 /* A family whose rules are all off needs no facts. */
@@ -148,7 +148,8 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 	*out = NULL;
 	for (uint32_t i = 0; opts && opts->only && i < opts->nonly; i++)
 		if (!bf_rule_by_id(opts->only[i]))
-			return bf_fail(err, -ENOENT, "there is no rule \"%s\"; `belfry rules` lists them", opts->only[i]);
+			return bf_fail(err, -ENOENT, "there is no rule \"%s\"; `belfry rules` lists them",
+				       opts->only[i]);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return bf_fail(err, -ENOMEM, "no memory for rules");
@@ -268,7 +269,8 @@ const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor)
 
 static uint32_t queue_place(const struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe, uint64_t number)
 {
-	uint64_t x = number * 0x9e3779b97f4a7c15ull ^ (pe + 1) * 0xc2b2ae3d27d4eb4full ^ (uint64_t)family->name[0] << 40;
+	uint64_t x =
+	    number * 0x9e3779b97f4a7c15ull ^ (pe + 1) * 0xc2b2ae3d27d4eb4full ^ (uint64_t)family->name[0] << 40;
 
 	return (uint32_t)(x * 0x9e3779b97f4a7c15ull >> 32) & (r->table_cap - 1);
 }

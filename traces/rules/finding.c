@@ -130,7 +130,8 @@ void bf_findings_store_visible(struct bf_rules *r, const struct bf_store *s)
 	for (uint32_t i = 0; i < r->nfindings; i++) {
 		struct bf_finding *f = r->findings[i];
 
-		if (f->late.seq != s->seq || f->late.actor != s->actor || f->late.visible_ps != BF_NEVER || !f->late.len)
+		if (f->late.seq != s->seq || f->late.actor != s->actor || f->late.visible_ps != BF_NEVER ||
+		    !f->late.len)
 			continue;
 		f->late.visible_ps = s->visible_ps;
 		f->late.visible_record = s->visible_record;

@@ -12,7 +12,7 @@
 
 #define BF_MLX5_RING_MAX 65536u
 
-/* The last two entries that a driver built in a slot: [0] the last one, [1] the one before. `index` is plus one, 0: none. */
+/* The last two entries that a driver built in a slot: [0] the last, [1] the one before. `index` is plus 1, 0: none. */
 struct bf_mlx5_built {
 	uint64_t index, at_ps, record;
 	uint32_t actor;
@@ -69,7 +69,8 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
 	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
-	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, posted_record, done, done_ps, done_record, polled;
+	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, posted_record;
+	uint64_t done, done_ps, done_record, polled;
 	uint32_t publisher;
 	uint64_t doorbells;    /* that reached the device */
 	uint16_t cqe_counter;  /* of the last completion */

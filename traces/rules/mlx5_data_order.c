@@ -70,11 +70,11 @@ const struct bf_rule bf_rule_mlx5_data_order = {
 		.family = "mlx5",
 		.title = "the device read data that a thread had stored and nobody could see yet",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC reads a message's payload from memory when it executes the entry, past the caches and "
-			    "buffers of the threads that wrote it.",
+		.hardware = "The NIC reads a message's payload from memory when it executes the entry, past the "
+			    "caches and buffers of the threads that wrote it.",
 		.wrong = "The payload was still in a buffer, so the old bytes went out; the entry itself was right.",
-		.fix = "Between writing the data and posting the entry put a fence that reaches the NIC, executed by (or ordered "
-		       "after) each thread that wrote.",
+		.fix = "Between writing the data and posting the entry put a fence that reaches the NIC, executed "
+		       "by (or ordered after) each thread that wrote.",
 		.sources = "PTX ISA, Memory Consistency Model; deepseek-ai/DeepEP#74, #137",
 		.test = "tests/traces/test_rules_mlx5.c",
 	},

@@ -15,7 +15,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s stored %" PRIu64 " into the doorbell record of QP 0x%" PRIx64
 		       ", where the index of the next free slot belongs, %" PRIu64 ": the last entry is never fetched",
-		       bf_rule_actor(r->rules, e->actor), e->ibgda_post.dbrec, e->queue->number, e->ibgda_post.to & 0xffff);
+		       bf_rule_actor(r->rules, e->actor), e->ibgda_post.dbrec, e->queue->number,
+		       e->ibgda_post.to & 0xffff);
 }
 
 const struct bf_rule bf_rule_mlx5_dbrec_index = {
@@ -24,10 +25,10 @@ const struct bf_rule bf_rule_mlx5_dbrec_index = {
 		.family = "mlx5",
 		.title = "the doorbell record holds another index than that of the next free slot",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The send counter of the doorbell record counts WQEBBs modulo 65536: it is the index behind the "
-			    "last entry, in bits 15:0, big-endian.",
-		.wrong = "With the last entry's own index there, the NIC stops one entry short, and that entry waits for the "
-			 "next post.",
+		.hardware = "The send counter of the doorbell record counts WQEBBs modulo 65536: it is the index "
+			    "behind the last entry, in bits 15:0, big-endian.",
+		.wrong = "With the last entry's own index there, the NIC stops one entry short, and that entry "
+			 "waits for the next post.",
 		.fix = "Store htobe32(index of the next free slot & 0xffff).",
 		.sources = "mlx5 PRM, Doorbell Record; rdma-core providers/mlx5/qp.c post_send_db; NVIDIA/nvshmem "
 			   "ibgda_device.cuh ibgda_update_dbr",

@@ -13,12 +13,14 @@ static struct bf_rule_queue *record_at(struct bf_rule_run *r, uint64_t va)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), va);
 	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != bf_ring_va(ring) + 4)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring ||
+	    va != bf_ring_va(ring) + 4)
 		return NULL;
 	return queue;
 }
 
-static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue, const struct bf_store *now)
+static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue,
+		  const struct bf_store *now)
 {
 	struct state *s = bf_rule_queue_state(r, queue);
 	const uint16_t value = bf_get_be16(now->bytes + 2), most = bf_get_be16(s->most.bytes + 2);
@@ -35,13 +37,14 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 	bf_finding_index(f, most);
 	bf_finding_since(f, s->most.issued_ps, s->most.record);
 	bf_finding_say(f,
-		       "the doorbell record of QP 0x%" PRIx64 " on PE %" PRIu32 " went back from %" PRIu16 " to %" PRIu16
-		       ": the store by %s became visible %s after the later one by %s",
+		       "the doorbell record of QP 0x%" PRIx64 " on PE %" PRIu32 " went back from %" PRIu16
+		       " to %" PRIu16 ": the store by %s became visible %s after the later one by %s",
 		       queue->number, queue->pe, most, value, bf_rule_actor(r->rules, now->actor),
 		       bf_store_lateness(now, s->most.visible_ps).text, bf_rule_actor(r->rules, s->most.actor));
 }
 
-/* The first post, or the device's first look, tells where the record lies: what became visible there before is made up for. */
+/* The first post, or the device's first look, tells where the record lies: what became visible there before is made up
+ * for. */
 static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_mlx5_of(e->queue)->dbrec_ring;
@@ -87,13 +90,14 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 		.family = "mlx5",
 		.title = "two threads' stores into one doorbell record crossed",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The record holds one index per queue, and the last store that becomes visible wins. The NIC believes "
-			    "whatever it reads.",
-		.wrong = "A smaller index was stored over a larger one: entries that had been announced are taken back, and "
-			 "the NIC does not fetch them.",
-		.fix = "Store record and doorbell while holding the queue's lock, from the index read under the lock, and let "
-		       "the lock's release order the stores; or use an atomic maximum.",
-		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send (post_send_lock); deepseek-ai/DeepEP#181",
+		.hardware = "The record holds one index per queue, and the last store that becomes visible wins. "
+			    "The NIC believes whatever it reads.",
+		.wrong = "A smaller index was stored over a larger one: entries that had been announced are taken "
+			 "back, and the NIC does not fetch them.",
+		.fix = "Store record and doorbell while holding the queue's lock, from the index read under the "
+		       "lock, and let the lock's release order the stores; or use an atomic maximum.",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send (post_send_lock); "
+			   "deepseek-ai/DeepEP#181",
 		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --batch 1 --seed 10 --bug no-lock",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --batch 1 --seed 10",
 	},

@@ -25,9 +25,12 @@ const struct bf_rule bf_rule_mlx5_doorbell_each = {
 		.family = "mlx5",
 		.title = "a doorbell for each entry",
 		.severity = BF_SEVERITY_NOTE,
-		.hardware = "A doorbell is a posted write of its own through PCIe, and makes the NIC read the doorbell record.",
-		.wrong = "Right, and slower than it has to be: one doorbell for many entries costs the same as one for one.",
-		.fix = "Publish several entries and ring once (NVSHMEM_IBGDA_NUM_REQUESTS_IN_BATCH); ring at the latest when somebody waits.",
+		.hardware = "A doorbell is a posted write of its own through PCIe, and makes the NIC read the "
+			    "doorbell record.",
+		.wrong = "Right, and slower than it has to be: one doorbell for many entries costs the same as one "
+			 "for one.",
+		.fix = "Publish several entries and ring once (NVSHMEM_IBGDA_NUM_REQUESTS_IN_BATCH); ring at the "
+		       "latest when somebody waits.",
 		.sources = "NVIDIA/nvshmem NVSHMEM_IBGDA_NUM_REQUESTS_IN_BATCH",
 		.example = "run ibgda-put --messages 64 --batch 1",
 		.twin = "run ibgda-put --warps 4 --per-lane --lanes 8 --qp-choice first",

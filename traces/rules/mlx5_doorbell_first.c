@@ -36,13 +36,14 @@ const struct bf_rule bf_rule_mlx5_doorbell_first = {
 		.family = "mlx5",
 		.title = "the doorbell is rung before its record is stored",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A doorbell makes the NIC read the doorbell record from memory; the index in the doorbell itself is "
-			    "only a hint.",
-		.wrong = "Program order is the wrong way round: the NIC reads the record before the new index is in it, and "
-			 "nobody rings again.",
+		.hardware = "A doorbell makes the NIC read the doorbell record from memory; the index in the "
+			    "doorbell itself is only a hint.",
+		.wrong = "Program order is the wrong way round: the NIC reads the record before the new index is in "
+			 "it, and nobody rings again.",
 		.fix = "Store the record, fence, then ring.",
 		.sources = "mlx5 PRM, Ringing Doorbell; rdma-core providers/mlx5/qp.c post_send_db",
-		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug doorbell-first",
+		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "
+			   "doorbell-first",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_INDEX + 2,

@@ -29,9 +29,11 @@ const struct bf_rule bf_rule_mlx5_doorbell_lost = {
 		.family = "mlx5",
 		.title = "a doorbell never reached the device",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A doorbell is a posted write to the UAR page: nobody acknowledges it, and the NIC looks at a queue only after one.",
+		.hardware = "A doorbell is a posted write to the UAR page: nobody acknowledges it, and the NIC "
+			    "looks at a queue only after one.",
 		.wrong = "The driver posted and the NIC never looked at the doorbell record afterwards.",
-		.fix = "Check that the UAR is mapped write-combining or uncached as the doorbell method wants, that write-combining is flushed, and that IoMemory registration succeeded.",
+		.fix = "Check that the UAR is mapped write-combining or uncached as the doorbell method wants, that "
+		       "write-combining is flushed, and that IoMemory registration succeeded.",
 		.sources = "deepseek-ai/DeepEP#163, commit 91848ed; mlx5 PRM, Ringing Doorbell",
 		.example = "run ibgda-put --faults 'lost-doorbell prob=1' --limit 10ms",
 		.twin = "run ibgda-put",

@@ -20,7 +20,8 @@ const struct bf_rule bf_rule_mlx5_doorbell_refused = {
 		.family = "mlx5",
 		.title = "a doorbell for a queue pair that cannot take it",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A doorbell names a queue pair, comes through the UAR page that it was created with, and is obeyed in state RTS.",
+		.hardware = "A doorbell names a queue pair, comes through the UAR page that it was created with, "
+			    "and is obeyed in state RTS.",
 		.wrong = "The NIC ignored it: no such queue pair, another one's UAR page, or a state before RTS.",
 		.fix = "Ring through the queue pair's own UAR page, after RTR2RTS has succeeded.",
 		.sources = "mlx5 PRM, Ringing Doorbell and QP state machine; reference mlx5 5",

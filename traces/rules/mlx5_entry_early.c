@@ -26,12 +26,12 @@ void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool pu
 			       bf_span_of(slot->built[0].at_ps - slot->early_ps).text,
 			       bf_rule_actor(r->rules, slot->built[0].actor));
 	else
-		bf_finding_say(f,
-			       "%s published %s before it wrote it, and the device fetched it %s after the last store into it, "
-			       "which was in a store buffer: it was announced too early",
-			       bf_rule_actor(r->rules, slot->built[0].actor),
-			       bf_mlx5_entry(e->queue, slot->early_index - 1).text,
-			       bf_span_of(slot->early_ps - slot->built[0].at_ps).text);
+		bf_finding_say(
+		    f,
+		    "%s published %s before it wrote it, and the device fetched it %s after the last store into it, "
+		    "which was in a store buffer: it was announced too early",
+		    bf_rule_actor(r->rules, slot->built[0].actor), bf_mlx5_entry(e->queue, slot->early_index - 1).text,
+		    bf_span_of(slot->early_ps - slot->built[0].at_ps).text);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -67,14 +67,16 @@ const struct bf_rule bf_rule_mlx5_entry_early = {
 		.family = "mlx5",
 		.title = "an entry was announced before it was written",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The doorbell record is a promise: every WQE below the index in it is complete. The NIC fetches up "
-			    "to there at once.",
-		.wrong = "It fetched a slot whose entry had not been stored, so it executed what was there before: an entry "
-			 "of an earlier lap, again, or zeros.",
-		.fix = "Write all entries of a reservation, fence, and only then publish it (ready_head); a submitter rings "
-		       "for what is published, never for what is merely reserved.",
-		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; reference ibgda 6.5",
-		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug wqe-after-ready",
+		.hardware = "The doorbell record is a promise: every WQE below the index in it is complete. The NIC "
+			    "fetches up to there at once.",
+		.wrong = "It fetched a slot whose entry had not been stored, so it executed what was there before: "
+			 "an entry of an earlier lap, again, or zeros.",
+		.fix = "Write all entries of a reservation, fence, and only then publish it (ready_head); a "
+		       "submitter rings for what is published, never for what is merely reserved.",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; "
+			   "reference ibgda 6.5",
+		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "
+			   "wqe-after-ready",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,

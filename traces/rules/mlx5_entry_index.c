@@ -35,8 +35,10 @@ const struct bf_rule bf_rule_mlx5_entry_index = {
 		.family = "mlx5",
 		.title = "an entry's index is not that of its slot",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Bytes 1-2 of the control segment hold the entry's index in WQEBBs modulo 65536; the NIC copies it into the completion.",
-		.wrong = "The index was computed from another counter than the slot: completions then name other entries, or none that exists.",
+		.hardware = "Bytes 1-2 of the control segment hold the entry's index in WQEBBs modulo 65536; the "
+			    "NIC copies it into the completion.",
+		.wrong = "The index was computed from another counter than the slot: completions then name other "
+			 "entries, or none that exists.",
 		.fix = "wqe_idx = index of the first WQEBB & 0xffff; entries of two blocks count two.",
 		.sources = "mlx5 PRM, Control Segment; rdma-core providers/mlx5/wqe.h mlx5_wqe_ctrl_seg",
 		.test = "tests/traces/test_rules_errors.c",

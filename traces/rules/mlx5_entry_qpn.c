@@ -10,8 +10,10 @@ static void report(struct bf_rule_run *r, const struct bf_seen *e, uint64_t inde
 	if (!f)
 		return;
 	bf_finding_index(f, index);
-	bf_finding_say(f, "the control segment of WQE %" PRIu64 " in the ring of QP 0x%" PRIx64 " on PE %" PRIu32
-		       " names QP 0x%" PRIx64, index, e->queue->number, e->queue->pe, says);
+	bf_finding_say(f,
+		       "the control segment of WQE %" PRIu64 " in the ring of QP 0x%" PRIx64 " on PE %" PRIu32
+		       " names QP 0x%" PRIx64,
+		       index, e->queue->number, e->queue->pe, says);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -32,7 +34,8 @@ const struct bf_rule bf_rule_mlx5_entry_qpn = {
 		.title = "an entry names another queue pair",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Bytes 4-6 of the control segment hold the QPN of the queue that the entry is in.",
-		.wrong = "The entry was built for another queue pair: a table was read with another layout, or a pointer is wrong.",
+		.wrong = "The entry was built for another queue pair: a table was read with another layout, or a "
+			 "pointer is wrong.",
 		.fix = "qpn_ds = htobe32(qpn << 8 | ds) with the QPN of the ring that the entry is stored to.",
 		.sources = "mlx5 PRM, Control Segment; deepseek-ai/DeepEP PR#564",
 		.test = "tests/traces/test_rules_errors.c",

@@ -18,11 +18,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, q->error_ps, q->error_record);
 	bf_finding_index(f, q->error_index);
 	bf_finding_say(f,
-		       "%s took the entries of QP 0x%" PRIx64 " below %" PRIu64
-		       " for complete although WQE %" PRIu64 " had failed with syndrome %02x (%s): it looked at the counter and not "
+		       "%s took the entries of QP 0x%" PRIx64 " below %" PRIu64 " for complete although WQE %" PRIu64
+		       " had failed with syndrome %02x (%s): it looked at the counter and not "
 		       "at the opcode of the completion",
-		       bf_rule_actor(r->rules, e->actor), e->queue->number, below, q->error_index,
-		       q->error_syndrome, bf_mlx5_syndrome(q->error_syndrome));
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, below, q->error_index, q->error_syndrome,
+		       bf_mlx5_syndrome(q->error_syndrome));
 }
 
 const struct bf_rule bf_rule_mlx5_error_ignored = {
@@ -31,11 +31,14 @@ const struct bf_rule bf_rule_mlx5_error_ignored = {
 		.family = "mlx5",
 		.title = "a poller takes an error completion for a good one",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Opcode 13 (requester error) in a completion means that the entry failed; its counter field looks like that of a good one.",
+		.hardware = "Opcode 13 (requester error) in a completion means that the entry failed; its counter "
+			    "field looks like that of a good one.",
 		.wrong = "The poller looks at the counter only, so the caller believes that its data has arrived.",
-		.fix = "Look at the opcode (bits 7:4 of op_own) before the counter, stop on 13 and 14, and report the syndrome.",
+		.fix = "Look at the opcode (bits 7:4 of op_own) before the counter, stop on 13 and 14, and report "
+		       "the syndrome.",
 		.sources = "deepseek-ai/DeepEP#558; reference ibgda 6.3",
-		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s --bug ignore-error",
+		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s --bug "
+			   "ignore-error",
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_COMPLETION + 1,

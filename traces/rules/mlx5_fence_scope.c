@@ -40,11 +40,13 @@ static void tell(struct bf_rule_run *r, struct bf_finding *f)
 	if (f->n[1])
 		bf_finding_say(f, "WQE %" PRIu64 " of QP 0x%" PRIx64, f->found.index, f->queue->number);
 	else
-		bf_finding_say(f, "%" PRIu64 " into the doorbell record of QP 0x%" PRIx64, f->found.index, f->queue->number);
-	bf_finding_say(f,
-		       " by %s became visible %s after the device had read there, although the thread has fenced since: no "
-		       "fence that reaches the device stands in between, those of this thread reach its block only",
-		       bf_rule_actor(r->rules, f->late.actor), bf_store_lateness(&f->late, f->n[0]).text);
+		bf_finding_say(f, "%" PRIu64 " into the doorbell record of QP 0x%" PRIx64, f->found.index,
+			       f->queue->number);
+	bf_finding_say(
+	    f,
+	    " by %s became visible %s after the device had read there, although the thread has fenced since: no "
+	    "fence that reaches the device stands in between, those of this thread reach its block only",
+	    bf_rule_actor(r->rules, f->late.actor), bf_store_lateness(&f->late, f->n[0]).text);
 }
 
 const struct bf_rule bf_rule_mlx5_fence_scope = {
@@ -53,19 +55,22 @@ const struct bf_rule bf_rule_mlx5_fence_scope = {
 		.family = "mlx5",
 		.title = "a fence that does not reach the device",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A fence of CTA scope orders stores for the threads of one block: it leaves them in the SM's "
-			    "buffers, where neither other SMs nor the NIC look.",
-		.wrong = "The entry (or the doorbell record) and the index that announces it are ordered for the wrong "
-			 "observers, so the NIC may still see them the other way round.",
-		.fix = "Use the scope of whoever reads: __threadfence_system() (fence.acq_rel.sys) before what the NIC reads "
-		       "in host memory, at least __threadfence() (gpu) for what it reads in GPU memory.",
-		.sources = "PTX ISA, Memory Consistency Model, Scope; NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send",
-		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug cta-fence",
+		.hardware = "A fence of CTA scope orders stores for the threads of one block: it leaves them in the "
+			    "SM's buffers, where neither other SMs nor the NIC look.",
+		.wrong = "The entry (or the doorbell record) and the index that announces it are ordered for the "
+			 "wrong observers, so the NIC may still see them the other way round.",
+		.fix = "Use the scope of whoever reads: __threadfence_system() (fence.acq_rel.sys) before what the "
+		       "NIC reads in host memory, at least __threadfence() (gpu) for what it reads in GPU memory.",
+		.sources = "PTX ISA, Memory Consistency Model, Scope; NVIDIA/nvshmem ibgda_device.cuh "
+			   "ibgda_post_send",
+		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "
+			   "cta-fence",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_fence, BF_SEEN_dma_read, BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_fence, BF_SEEN_dma_read, BF_SEEN_ibgda_build,
+				    BF_SEEN_wqe_fetch, 0 },
 	.on = on,
 	.end_queue = end_queue,
 	.tell = tell,

@@ -11,7 +11,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, e->cqe.index);
-	bf_finding_say(f, "entries of QP 0x%" PRIx64 " on PE %" PRIu32 " from WQE %" PRIu64
+	bf_finding_say(f,
+		       "entries of QP 0x%" PRIx64 " on PE %" PRIu32 " from WQE %" PRIu64
 		       " on were flushed (05/%02" PRIx64 "): look for the first error of this queue pair",
 		       e->queue->number, e->queue->pe, e->cqe.index, e->cqe.vendor);
 }
@@ -22,7 +23,8 @@ const struct bf_rule bf_rule_mlx5_flushed = {
 		.family = "mlx5",
 		.title = "entries were flushed because of an earlier error",
 		.severity = BF_SEVERITY_NOTE,
-		.hardware = "After the first error a queue pair is in error state, and each entry that waits completes with syndrome 05.",
+		.hardware = "After the first error a queue pair is in error state, and each entry that waits "
+			    "completes with syndrome 05.",
 		.wrong = "Flushes tell nothing about their own entries: the first error does.",
 		.fix = "Report the first completion with another syndrome than 05.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426",

@@ -15,10 +15,11 @@ void bf_mlx5_key_finding(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->mkey_error.access >= 4) /* remote: the responder has the request, not the entry */
 		bf_finding_say(f, "%s refused a request", bf_rule_actor(r->rules, e->actor));
 	else
-		bf_finding_say(f, "WQE %" PRIu64 " on %s was refused", e->mkey_error.index, bf_rule_actor(r->rules, e->actor));
+		bf_finding_say(f, "WQE %" PRIu64 " on %s was refused", e->mkey_error.index,
+			       bf_rule_actor(r->rules, e->actor));
 	bf_finding_say(f,
-		       ": %s, %s (%" PRIu64 " bytes at 0x%" PRIx64 ", key 0x%" PRIx64 " covers %" PRIu64 " bytes at 0x%" PRIx64
-		       ")",
+		       ": %s, %s (%" PRIu64 " bytes at 0x%" PRIx64 ", key 0x%" PRIx64 " covers %" PRIu64
+		       " bytes at 0x%" PRIx64 ")",
 		       access, why, e->mkey_error.length, e->mkey_error.va, e->mkey_error.key, e->mkey_error.size,
 		       e->mkey_error.start);
 }

@@ -27,9 +27,12 @@ const struct bf_rule bf_rule_mlx5_local_protection = {
 		.family = "mlx5",
 		.title = "the NIC may not read or write local memory",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Each scatter-gather element names a local key; the NIC checks it, and with GPU memory the PCIe path must let it through.",
-		.wrong = "The key does not fit, or the access to memory failed on the way (ACS or IOMMU between NIC and GPU): vendor 51 or 52.",
-		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and peer-memory support.",
+		.hardware = "Each scatter-gather element names a local key; the NIC checks it, and with GPU memory "
+			    "the PCIe path must let it through.",
+		.wrong = "The key does not fit, or the access to memory failed on the way (ACS or IOMMU between NIC "
+			 "and GPU): vendor 51 or 52.",
+		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and "
+		       "peer-memory support.",
 		.sources = "FDio/csit#3988; openucx/ucx#3564; NVIDIA/nccl#928, #523",
 		.test = "tests/traces/test_rules_errors.c",
 	},

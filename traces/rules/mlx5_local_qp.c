@@ -27,7 +27,8 @@ const struct bf_rule bf_rule_mlx5_local_qp = {
 		.family = "mlx5",
 		.title = "an entry that the queue pair cannot execute",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC decodes each entry: opcode, number of segments, inline lengths, the QPN in the control segment.",
+		.hardware = "The NIC decodes each entry: opcode, number of segments, inline lengths, the QPN in the "
+			    "control segment.",
 		.wrong = "The entry is malformed, or asks for what this transport does not have.",
 		.fix = "Compare the entry with belfry decode wqe; check ds, opcode modifier and segment types.",
 		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 3",

@@ -28,12 +28,14 @@ const struct bf_rule bf_rule_mlx5_poll_early = {
 		.family = "mlx5",
 		.title = "a poller took entries for complete that were not",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A completion names the first WQEBB of its entry by 16 bits. A collapsed CQ has one slot, which is "
-			    "written over: before the first completion it holds what the driver put there.",
-		.wrong = "The poller computed a larger index than the NIC had reached: a stale or unwritten counter, or one "
-			 "widened against the wrong base. What follows reuses memory and slots that are still in use.",
-		.fix = "Widen the counter against an index that is at most 65535 behind, treat the initial 0xffff as \"none\", "
-		       "and let pollers move the common counter forward only (atomic maximum).",
+		.hardware = "A completion names the first WQEBB of its entry by 16 bits. A collapsed CQ has one "
+			    "slot, which is written over: before the first completion it holds what the driver put "
+			    "there.",
+		.wrong = "The poller computed a larger index than the NIC had reached: a stale or unwritten "
+			 "counter, or one widened against the wrong base. What follows reuses memory and slots that "
+			 "are still in use.",
+		.fix = "Widen the counter against an index that is at most 65535 behind, treat the initial 0xffff "
+		       "as \"none\", and let pollers move the common counter forward only (atomic maximum).",
 		.sources = "ROCm/mori PR#622, PR#607; deepseek-ai/DeepEP PR#702, PR#371; ROCm/rocm-systems PR#4698",
 		.test = "tests/traces/test_rules_errors.c",
 	},

@@ -8,7 +8,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	/* A completion that was written: one that was lost, or never due, has a rule of its own. */
-	if (!complete || !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 || q->failed)
+	if (!complete || !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 ||
+	    q->failed)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -28,13 +29,14 @@ const struct bf_rule bf_rule_mlx5_poll_window = {
 		.family = "mlx5",
 		.title = "a completion is there and no poller understands it",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A completion's counter is 16 bits and wraps. The collapsed CQ's slot starts as the driver left it, "
-			    "usually 0xff.",
-		.wrong = "The poller's comparison in 16 bits takes \"done\" for \"not yet\": off by the size of an entry, or "
-			 "with the initial value inside the window.",
-		.fix = "Compare as NVSHMEM does: (uint16_t)(wanted - counter - 2) >= number of slots means done; or widen the "
-		       "counter and compare in 64 bits.",
-		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq; deepseek-ai/DeepEP PR#371; NVIDIA/nvshmem#20",
+		.hardware = "A completion's counter is 16 bits and wraps. The collapsed CQ's slot starts as the "
+			    "driver left it, usually 0xff.",
+		.wrong = "The poller's comparison in 16 bits takes \"done\" for \"not yet\": off by the size of an "
+			 "entry, or with the initial value inside the window.",
+		.fix = "Compare as NVSHMEM does: (uint16_t)(wanted - counter - 2) >= number of slots means done; or "
+		       "widen the counter and compare in 64 bits.",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq; deepseek-ai/DeepEP PR#371; "
+			   "NVIDIA/nvshmem#20",
 		.example = "run ibgda-put --bug poll-no-minus2",
 		.twin = "run ibgda-put",
 	},

@@ -26,8 +26,10 @@ const struct bf_rule bf_rule_mlx5_quiet_early = {
 		.title = "quiet returned before its entries were complete",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion, and nothing else, says that an entry is done.",
-		.wrong = "The caller was told that all is complete while the NIC still had entries to do: what it does next may overtake its data.",
-		.fix = "Wait for the index that was published when quiet began, on every queue pair that was used; do not start from an uninitialised counter.",
+		.wrong = "The caller was told that all is complete while the NIC still had entries to do: what it "
+			 "does next may overtake its data.",
+		.fix = "Wait for the index that was published when quiet began, on every queue pair that was used; "
+		       "do not start from an uninitialised counter.",
 		.sources = "ROCm/rocm-systems PR#4698; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",
 		.test = "tests/traces/test_rules_errors.c",
 	},

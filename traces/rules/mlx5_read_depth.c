@@ -2,7 +2,8 @@
 
 #include "traces/rules/mlx5.h"
 
-static void compare(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *from, struct bf_rule_queue *to)
+static void compare(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *from,
+		    struct bf_rule_queue *to)
 {
 	const struct bf_mlx5_queue *a = bf_mlx5_of(from), *b = bf_mlx5_of(to);
 	struct bf_finding *f = a->max_reads > b->max_answers ? bf_rule_find(r, e, from) : NULL;
@@ -39,9 +40,12 @@ const struct bf_rule bf_rule_mlx5_read_depth = {
 		.family = "mlx5",
 		.title = "more reads and atomics outstanding than the peer answers",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "max_rd_atomic of the requester bounds its outstanding READs and atomics; max_dest_rd_atomic of the responder bounds those that it keeps.",
-		.wrong = "The requester may have more outstanding than the responder keeps: it answers with a NAK (12/8a), or RTR2RTS fails with a bad parameter.",
-		.fix = "max_rd_atomic of each side must not exceed max_dest_rd_atomic of the other; exchange them with the handles.",
+		.hardware = "max_rd_atomic of the requester bounds its outstanding READs and atomics; "
+			    "max_dest_rd_atomic of the responder bounds those that it keeps.",
+		.wrong = "The requester may have more outstanding than the responder keeps: it answers with a NAK "
+			 "(12/8a), or RTR2RTS fails with a bad parameter.",
+		.fix = "max_rd_atomic of each side must not exceed max_dest_rd_atomic of the other; exchange them "
+		       "with the handles.",
 		.sources = "charmplusplus/charm#2532; InfiniBand Architecture vol. 1, 9.7.7.1 and 12.7.29",
 		.test = "tests/traces/test_rules_errors.c",
 	},

@@ -13,9 +13,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, e->wqe_start.index);
-	bf_finding_say(f, "WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32 ", %s, names remote address 0 with key 0x%" PRIx64,
-		       e->wqe_start.index, e->queue->number, e->queue->pe, bf_seen_text(e, "opcode", opcode, sizeof(opcode)),
-		       e->wqe_start.rkey);
+	bf_finding_say(
+	    f, "WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32 ", %s, names remote address 0 with key 0x%" PRIx64,
+	    e->wqe_start.index, e->queue->number, e->queue->pe, bf_seen_text(e, "opcode", opcode, sizeof(opcode)),
+	    e->wqe_start.rkey);
 }
 
 const struct bf_rule bf_rule_mlx5_read_zero = {

@@ -10,9 +10,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, e->retransmit.index);
-	bf_finding_say(f, "QP 0x%" PRIx64 " on PE %" PRIu32 " went back to PSN %" PRIu64 " (%s) and sent %" PRIu64
-		       " again", e->queue->number, e->queue->pe, e->retransmit.psn,
-		       bf_seen_text(e, "cause", why, sizeof(why)), e->retransmit.sent);
+	bf_finding_say(
+	    f, "QP 0x%" PRIx64 " on PE %" PRIu32 " went back to PSN %" PRIu64 " (%s) and sent %" PRIu64 " again",
+	    e->queue->number, e->queue->pe, e->retransmit.psn, bf_seen_text(e, "cause", why, sizeof(why)),
+	    e->retransmit.sent);
 }
 
 const struct bf_rule bf_rule_mlx5_retransmits = {
@@ -21,9 +22,11 @@ const struct bf_rule bf_rule_mlx5_retransmits = {
 		.family = "mlx5",
 		.title = "packets had to be sent again",
 		.severity = BF_SEVERITY_NOTE,
-		.hardware = "After a loss or a time-out the requester goes back and sends everything from there again.",
+		.hardware = "After a loss or a time-out the requester goes back and sends everything from there "
+			    "again.",
 		.wrong = "It works, at the price of a time-out or of the window sent twice.",
-		.fix = "Look at the path: loss, reordering by multiple paths, PFC, or an ACK time-out that is too short.",
+		.fix = "Look at the path: loss, reordering by multiple paths, PFC, or an ACK time-out that is too "
+		       "short.",
 		.sources = "InfiniBand Architecture vol. 1, 9.7.5; deepseek-ai/DeepEP#74, #137",
 		.test = "tests/traces/test_rules_errors.c",
 	},

@@ -16,7 +16,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, e->qp_error.index);
 	bf_seen_text(e, "why", why, sizeof(why));
-	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64 ": %s%s%s: the path is dead, and later flushes are its consequence",
+	bf_finding_say(f,
+		       "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64
+		       ": %s%s%s: the path is dead, and later flushes are its consequence",
 		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), SYNDROME, e->qp_error.vendor,
 		       bf_mlx5_syndrome(SYNDROME), why[0] ? ", " : "", why);
 }
@@ -27,9 +29,12 @@ const struct bf_rule bf_rule_mlx5_retry_exceeded = {
 		.family = "mlx5",
 		.title = "the path is dead: nobody answered any of the retries",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt times, and then fails the queue pair with syndrome 15, vendor 81.",
-		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the way. What follows on this queue pair is flushed with 05/f9 and tells nothing.",
-		.fix = "Look at the other side first: its queue pair's state and its first error; then at the path (GID, VLAN, MTU, PFC, link).",
+		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt "
+			    "times, and then fails the queue pair with syndrome 15, vendor 81.",
+		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the "
+			 "way. What follows on this queue pair is flushed with 05/f9 and tells nothing.",
+		.fix = "Look at the other side first: its queue pair's state and its first error; then at the path "
+		       "(GID, VLAN, MTU, PFC, link).",
 		.sources = "NVIDIA/nccl#426, #1405, #1664; openucx/ucx#6669; InfiniBand Architecture vol. 1, 9.7.6",
 		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s",
 		.twin = "run ibgda-put",

@@ -18,8 +18,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s overwrote %s with WQE %" PRIu64 ", %s before the device fetched it: the ring holds %" PRIu32
 		       " and nobody waited for room",
-		       bf_rule_actor(r->rules, w->over.actor), bf_mlx5_entry(e->queue, w->index).text, w->over.index - 1,
-		       bf_span_of(w->sampled_ps - w->over.at_ps).text, q->depth);
+		       bf_rule_actor(r->rules, w->over.actor), bf_mlx5_entry(e->queue, w->index).text,
+		       w->over.index - 1, bf_span_of(w->sampled_ps - w->over.at_ps).text, q->depth);
 }
 
 const struct bf_rule bf_rule_mlx5_ring_overrun = {
@@ -28,12 +28,13 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 		.family = "mlx5",
 		.title = "entries were laid over such that the device had not fetched",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The send ring holds a fixed number of WQEBBs and the NIC keeps no copy of those that wait. Nothing "
-			    "in hardware stops a driver from storing into a slot that is still due.",
-		.wrong = "More entries were reserved than the ring has room for, so the NIC executes the newer entry in the "
-			 "older one's turn, twice, and the older one never.",
-		.fix = "Before writing, wait until reserved index - completed index fits the ring: poll the CQ in the "
-		       "reservation, not only in quiet. Counters of 16 bits must be widened before they are compared.",
+		.hardware = "The send ring holds a fixed number of WQEBBs and the NIC keeps no copy of those that "
+			    "wait. Nothing in hardware stops a driver from storing into a slot that is still due.",
+		.wrong = "More entries were reserved than the ring has room for, so the NIC executes the newer "
+			 "entry in the older one's turn, twice, and the older one never.",
+		.fix = "Before writing, wait until reserved index - completed index fits the ring: poll the CQ in "
+		       "the reservation, not only in quiet. Counters of 16 bits must be widened before they are "
+		       "compared.",
 		.sources = "deepseek-ai/DeepEP#180; ROCm/mori#20, PR#622; NVIDIA/nvshmem ibgda_device.cuh "
 			   "ibgda_reserve_wqe_slots",
 		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --depth 16 --batch 4 --messages 64 "

@@ -27,7 +27,9 @@ const struct bf_rule bf_rule_mlx5_rnr_exceeded = {
 		.family = "mlx5",
 		.title = "the peer had no receive buffer for too long",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A SEND or WRITE with immediate takes a receive entry; without one the responder answers RNR NAK and the requester waits and sends again, rnr_retry times; 7 means for ever.",
+		.hardware = "A SEND or WRITE with immediate takes a receive entry; without one the responder "
+			    "answers RNR NAK and the requester waits and sends again, rnr_retry times; 7 means for "
+			    "ever.",
 		.wrong = "rnr_retry is finite and ran out before the receiver posted buffers.",
 		.fix = "Post receives before the sender may send (or use credits), and set rnr_retry to 7.",
 		.sources = "spdk/spdk#2429; InfiniBand Architecture vol. 1, 9.7.5.2.8",

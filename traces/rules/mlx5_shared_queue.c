@@ -22,8 +22,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
-		bf_finding_say(f, "at least %u threads publish entries of QP 0x%" PRIx64 " on PE %" PRIu32, MANY, e->queue->number,
-			       e->queue->pe);
+		bf_finding_say(f, "at least %u threads publish entries of QP 0x%" PRIx64 " on PE %" PRIu32, MANY,
+			       e->queue->number, e->queue->pe);
 }
 
 const struct bf_rule bf_rule_mlx5_shared_queue = {
@@ -33,8 +33,10 @@ const struct bf_rule bf_rule_mlx5_shared_queue = {
 		.title = "many threads share one queue pair",
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A queue pair executes in order, and its lock, its record and its ring are one for all.",
-		.wrong = "Right, and slower than it has to be: the threads wait for each other at the lock and at the ring.",
-		.fix = "Spread threads over several queue pairs to the same peer (NVSHMEM_IBGDA_NUM_RC_PER_PE, a handle for each warp or SM).",
+		.wrong = "Right, and slower than it has to be: the threads wait for each other at the lock and at "
+			 "the ring.",
+		.fix = "Spread threads over several queue pairs to the same peer (NVSHMEM_IBGDA_NUM_RC_PER_PE, a "
+		       "handle for each warp or SM).",
 		.sources = "deepseek-ai/DeepEP PR#181; NVIDIA/nvshmem NVSHMEM_IBGDA_RC_MAP_BY",
 		.example = "run ibgda-put --warps 16 --messages 8 --qp-choice first",
 		.twin = "run ibgda-put --warps 4 --qps 4",

@@ -50,8 +50,11 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 		.title = "a queue pair is connected to one that is connected elsewhere",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A reliable connection has two ends, each of which names the other's QPN and address.",
-		.wrong = "The other end names another peer: tables of handles were read in another order than they were written (RC tables by PE and by index differ between NVSHMEM versions), and traffic goes to the wrong PE or is dropped.",
-		.fix = "Compute the table index of (pe, i) in one place for writer and reader, and check the version of the state's layout.",
+		.wrong = "The other end names another peer: tables of handles were read in another order than they "
+			 "were written (RC tables by PE and by index differ between NVSHMEM versions), and traffic "
+			 "goes to the wrong PE or is dropped.",
+		.fix = "Compute the table index of (pe, i) in one place for writer and reader, and check the "
+		       "version of the state's layout.",
 		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; reference ibgda 6.7",
 		.test = "tests/traces/test_rules_errors.c",
 	},

@@ -116,7 +116,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	if (late)
 		q->fetch.late = *late;
 	q->fetch.what = q->fetch.next.set ? BF_NVME_FETCHED_OVERWRITTEN
-			: late		  ? BF_NVME_FETCHED_LATE
+			: late            ? BF_NVME_FETCHED_LATE
 					  : BF_NVME_FETCHED_FIELD;
 }
 
@@ -176,10 +176,10 @@ static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvm
 	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
-		return run->stale && run->stale_from == 1  ? BF_NVME_STUCK_L2
-		       : run->stale && !run->invalidated ? BF_NVME_STUCK_NO_INVALIDATE
-		       : run->stale			    ? BF_NVME_STUCK_FLUSH_TYPE
-							    : BF_NVME_STUCK_UNSEEN;
+		return run->stale && run->stale_from == 1 ? BF_NVME_STUCK_L2
+		       : run->stale && !run->invalidated  ? BF_NVME_STUCK_NO_INVALIDATE
+		       : run->stale                       ? BF_NVME_STUCK_FLUSH_TYPE
+							  : BF_NVME_STUCK_UNSEEN;
 	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
 }
 
@@ -246,23 +246,35 @@ static void forget(void *facts)
 }
 
 #define BF_NVME_RULES(R)                                                                                               \
-	R(aqa_swapped) R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(phase) R(prp_offset)  \
-	R(prp_chain) R(opcode_bit7) R(numd) R(cid_in_use) R(tail_overrun) R(head_past_tail) R(doorbell_ignored)        \
-	R(not_rung) R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(doorbell_lost) R(no_answer)   \
-	R(moved_buffer) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped) R(error_status)
+	R(aqa_swapped)                                                                                                 \
+	R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(phase) R(prp_offset) R(prp_chain)    \
+	    R(opcode_bit7) R(numd) R(cid_in_use) R(tail_overrun) R(head_past_tail) R(doorbell_ignored) R(not_rung)     \
+		R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(doorbell_lost) R(no_answer)       \
+		    R(moved_buffer) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped) R(error_status)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
 BF_NVME_RULES(DECLARE)
 #define LIST(name) &bf_rule_nvme_##name,
 static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
 
-static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell, 0 };
+static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell,
+				 0 };
 
 static const uint8_t records[] = {
 	BF_SEEN_store,
-	BF_SEEN_nvm_build,	 BF_SEEN_nvm_ring,	BF_SEEN_nvm_completion, BF_SEEN_nvm_timeout,	   BF_SEEN_nvm_mismatch,
-	BF_SEEN_nvme_fetch,	 BF_SEEN_nvme_doorbell, BF_SEEN_nvme_completion, BF_SEEN_nvme_held,
-	BF_SEEN_nvme_driver_error, BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load, 0,
+	BF_SEEN_nvm_build,
+	BF_SEEN_nvm_ring,
+	BF_SEEN_nvm_completion,
+	BF_SEEN_nvm_timeout,
+	BF_SEEN_nvm_mismatch,
+	BF_SEEN_nvme_fetch,
+	BF_SEEN_nvme_doorbell,
+	BF_SEEN_nvme_completion,
+	BF_SEEN_nvme_held,
+	BF_SEEN_nvme_driver_error,
+	BF_SEEN_gpu_invalidate,
+	BF_SEEN_gpu_stale_load,
+	0,
 };
 
 const struct bf_rule_family bf_rules_nvme = {

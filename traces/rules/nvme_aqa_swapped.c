@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
@@ -46,8 +45,10 @@ const struct bf_rule bf_rule_nvme_aqa_swapped = {
 		.family = "nvme",
 		.title = "the sizes of the admin queues are exchanged",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "AQA holds ASQS in bits 11:0 and ACQS in bits 27:16, both counted from 0. The controller takes a ring's length from there and from nowhere else.",
-		.wrong = "The controller goes on behind the ring that the driver gave it, or begins again before its end: it fetches other memory as commands, or posts where nobody looks.",
+		.hardware = "AQA holds ASQS in bits 11:0 and ACQS in bits 27:16, both counted from 0. The "
+			    "controller takes a ring's length from there and from nowhere else.",
+		.wrong = "The controller goes on behind the ring that the driver gave it, or begins again before "
+			 "its end: it fetches other memory as commands, or posts where nobody looks.",
 		.fix = "AQA = (ACQ entries - 1) << 16 | (ASQ entries - 1).",
 		.sources = "NVM Express Base 2.0, 3.1.3.8 AQA; reference nvme, section 14",
 		.example = "run nvme-admin --commands 100 --bug aqa-swapped",

@@ -1,21 +1,16 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_CQ_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
 
-	(void)run;
 	if (!f)
 		return;
-	if (head && head->posted && BF_NVME_STUCK_CQ_NOT_RUNG >= BF_NVME_STUCK_L2 && BF_NVME_STUCK_CQ_NOT_RUNG <= BF_NVME_STUCK_UNSEEN)
-		bf_finding_since(f, head->posted_ps, head->posted_record);
-	bf_finding_say(f, "the controller holds completions back because CQ %" PRIu64 " is full: the driver never rang its head doorbell",
+	bf_finding_say(f,
+		       "the controller holds completions back because CQ %" PRIu64
+		       " is full: the driver never rang its head doorbell",
 		       e->nvm_timeout.qid);
 }
 
@@ -26,8 +21,10 @@ const struct bf_rule bf_rule_nvme_cq_not_rung = {
 		.title = "the controller never learns of consumed completions",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A controller posts completions only into slots that the head doorbell has given back.",
-		.wrong = "The completion queue is full, so completions are held back and everything stops after one lap.",
-		.fix = "Ring the completion queue's head doorbell after consuming entries, at the latest before the queue is full.",
+		.wrong = "The completion queue is full, so completions are held back and everything stops after one "
+			 "lap.",
+		.fix = "Ring the completion queue's head doorbell after consuming entries, at the latest before the "
+		       "queue is full.",
 		.sources = "NVM Express Base 2.0, 3.3.1.2.2; reference nvme, section 14",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --bug cq-head-never-rung",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",

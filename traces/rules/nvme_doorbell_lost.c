@@ -1,21 +1,15 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_DOORBELL) ? bf_rule_find(r, e, e->queue) : NULL;
 
-	(void)run;
 	if (!f)
 		return;
-	if (head && head->posted && BF_NVME_STUCK_DOORBELL >= BF_NVME_STUCK_L2 && BF_NVME_STUCK_DOORBELL <= BF_NVME_STUCK_UNSEEN)
-		bf_finding_since(f, head->posted_ps, head->posted_record);
-	bf_finding_say(f, "doorbell %" PRIu64 " of SQ %" PRIu64 " never reached the controller", e->nvm_timeout.sq_rung, e->nvm_timeout.qid);
+	bf_finding_say(f, "doorbell %" PRIu64 " of SQ %" PRIu64 " never reached the controller", e->nvm_timeout.sq_rung,
+		       e->nvm_timeout.qid);
 }
 
 const struct bf_rule bf_rule_nvme_doorbell_lost = {
@@ -26,7 +20,8 @@ const struct bf_rule bf_rule_nvme_doorbell_lost = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell is a posted write: nobody acknowledges it.",
 		.wrong = "The driver rang, and the controller never saw that tail.",
-		.fix = "Flush write-combining before the doorbell; check the BAR mapping, and with shadow doorbells when an MMIO write is due.",
+		.fix = "Flush write-combining before the doorbell; check the BAR mapping, and with shadow doorbells "
+		       "when an MMIO write is due.",
 		.sources = "NVM Express Base 2.0, 3.1.4 and 5.8",
 		.example = "run nvme-read --commands 8 --timeout 1ms --faults 'lost-doorbell skip=5 count=1'",
 		.twin = "run nvme-read --commands 8 --timeout 1ms",

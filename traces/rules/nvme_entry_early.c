@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -18,7 +17,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, s->fetched_ps, s->fetched_record);
 	bf_finding_index(f, e->nvm_build.slot);
 	bf_finding_say(f,
-		       "the controller fetched slot %" PRIu64 " of SQ %" PRIu64 " %s before %s had stored an entry there: it "
+		       "the controller fetched slot %" PRIu64 " of SQ %" PRIu64
+		       " %s before %s had stored an entry there: it "
 		       "was announced too early",
 		       e->nvm_build.slot, e->queue->number, bf_span_of(e->time_ps - s->fetched_ps).text,
 		       bf_rule_actor(r->rules, e->actor));
@@ -30,9 +30,12 @@ const struct bf_rule bf_rule_nvme_entry_early = {
 		.family = "nvme",
 		.title = "an entry was announced before it was stored",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The tail doorbell is a promise: every slot before it holds a command. The controller fetches at once.",
-		.wrong = "The controller fetched a slot before the driver had stored an entry there, so it executed what an earlier lap left.",
-		.fix = "Store the whole entry, fence, then ring; threads that share a queue ring only for slots that are filled.",
+		.hardware = "The tail doorbell is a promise: every slot before it holds a command. The controller "
+			    "fetches at once.",
+		.wrong = "The controller fetched a slot before the driver had stored an entry there, so it executed "
+			 "what an earlier lap left.",
+		.fix = "Store the whole entry, fence, then ring; threads that share a queue ring only for slots "
+		       "that are filled.",
 		.sources = "NVM Express Base 2.0, 3.3.1.2; reference nvme, section 14",
 		.test = "tests/traces/test_rules_nvme.c",
 	},

@@ -26,7 +26,8 @@ const struct bf_rule bf_rule_nvme_entry_field = {
 		.title = "a field of an entry holds what the slot's last user left",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The controller looks at all 64 bytes. Reserved and unused fields are to be 0.",
-		.wrong = "The driver wrote only the fields that its command uses; another one, from the slot's last command, was still there and meant something.",
+		.wrong = "The driver wrote only the fields that its command uses; another one, from the slot's last "
+			 "command, was still there and meant something.",
 		.fix = "Clear or copy the whole entry, all 16 dwords, each time.",
 		.sources = "NVM Express Base 2.0, 3.3.3.1; reference nvme, section 14",
 		.example = "run nvme-mixed --commands 60 --size 512 --bug stale-cdw12",

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -20,12 +19,13 @@ static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
 	const uint64_t first = f->late.va - f->n[0];
 
-	bf_finding_say(f,
-		       "store of bytes %" PRIu64 "-%" PRIu64 " of the entry in slot %" PRIu64 " of SQ %" PRIu64
-		       " by %s became visible %s after the controller, told by the doorbell, had fetched it: no fence stands "
-		       "between entry and doorbell",
-		       first, first + f->late.len - 1, f->found.index, f->queue->number,
-		       bf_rule_actor(r->rules, f->late.actor), bf_store_lateness(&f->late, f->n[1]).text);
+	bf_finding_say(
+	    f,
+	    "store of bytes %" PRIu64 "-%" PRIu64 " of the entry in slot %" PRIu64 " of SQ %" PRIu64
+	    " by %s became visible %s after the controller, told by the doorbell, had fetched it: no fence stands "
+	    "between entry and doorbell",
+	    first, first + f->late.len - 1, f->found.index, f->queue->number, bf_rule_actor(r->rules, f->late.actor),
+	    bf_store_lateness(&f->late, f->n[1]).text);
 }
 
 const struct bf_rule bf_rule_nvme_entry_order = {
@@ -34,10 +34,14 @@ const struct bf_rule bf_rule_nvme_entry_order = {
 		.family = "nvme",
 		.title = "no fence between an entry and its doorbell",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The controller fetches by DMA what memory shows when the doorbell arrives, not what a store buffer or write-combining buffer still holds.",
-		.wrong = "Part of the entry became visible after the controller had fetched it: it executed a mixture of two commands.",
-		.fix = "Between the last store into the entry and the doorbell put a release fence that reaches the device (sfence or dma_wmb() on a CPU, __threadfence_system() on a GPU).",
-		.sources = "NVM Express Base 2.0, 3.3.1.2; Linux Documentation/memory-barriers.txt; reference nvme, section 14",
+		.hardware = "The controller fetches by DMA what memory shows when the doorbell arrives, not what a "
+			    "store buffer or write-combining buffer still holds.",
+		.wrong = "Part of the entry became visible after the controller had fetched it: it executed a "
+			 "mixture of two commands.",
+		.fix = "Between the last store into the entry and the doorbell put a release fence that reaches the "
+		       "device (sfence or dma_wmb() on a CPU, __threadfence_system() on a GPU).",
+		.sources = "NVM Express Base 2.0, 3.3.1.2; Linux Documentation/memory-barriers.txt; reference nvme, "
+			   "section 14",
 		.example = "run nvme-verify --commands 8 --size 512 --bug no-fence-before-doorbell",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

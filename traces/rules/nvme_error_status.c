@@ -31,9 +31,11 @@ const struct bf_rule bf_rule_nvme_error_status = {
 		.family = "nvme",
 		.title = "the controller answered with an error",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "Each completion carries a status code; anything but 0 means that the command did not do what it says.",
+		.hardware = "Each completion carries a status code; anything but 0 means that the command did not "
+			    "do what it says.",
 		.wrong = "The medium, a limit or an earlier mistake of the driver made a command fail.",
-		.fix = "Look the status up; a driver that goes on as if the command had succeeded uses data that never came.",
+		.fix = "Look the status up; a driver that goes on as if the command had succeeded uses data that "
+		       "never came.",
 		.sources = "NVM Express Base 2.0, 3.3.3.2.1",
 		.example = "run nvme-verify --media-errors 'read-error 3' --size 512",
 		.twin = "run nvme-verify --size 512",

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -8,8 +7,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f = e->nvme_driver_error.wrong == 2 ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
-		bf_finding_say(f, "head %" PRIu64 " on CQ %" PRIu64 " gives back entries that were never posted: the driver takes old entries for new ones, "
-				  "so its phase is wrong", e->nvme_driver_error.value, e->nvme_driver_error.qid);
+		bf_finding_say(f,
+			       "head %" PRIu64 " on CQ %" PRIu64
+			       " gives back entries that were never posted: the driver takes old entries for new ones, "
+			       "so its phase is wrong",
+			       e->nvme_driver_error.value, e->nvme_driver_error.qid);
 }
 
 const struct bf_rule bf_rule_nvme_head_past_tail = {
@@ -19,7 +21,8 @@ const struct bf_rule bf_rule_nvme_head_past_tail = {
 		.title = "completions are given back that were never posted",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The head doorbell of a completion queue gives slots back to the controller.",
-		.wrong = "It passes the last posted entry: the driver takes old entries for new ones, so its phase is wrong.",
+		.wrong = "It passes the last posted entry: the driver takes old entries for new ones, so its phase "
+			 "is wrong.",
 		.fix = "Advance the head only past entries whose phase tag is the one of this lap.",
 		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14",
 		.test = "tests/traces/test_rules_nvme.c",

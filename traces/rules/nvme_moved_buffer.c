@@ -80,8 +80,8 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e)
 			return;
 		bf_finding_since(f, n->place[i].at_ps, n->place[i].record);
 		bf_finding_say(f,
-			       "%s looks for its data at 0x%" PRIx64 ", and the commands of SQ %" PRIu64 " name 0x%" PRIx64
-			       ": the buffer moved after its addresses were taken",
+			       "%s looks for its data at 0x%" PRIx64 ", and the commands of SQ %" PRIu64
+			       " name 0x%" PRIx64 ": the buffer moved after its addresses were taken",
 			       bf_rule_actor(r->rules, e->actor), looks, e->queue->number, n->place[i].va);
 	}
 }
@@ -131,15 +131,18 @@ const struct bf_rule bf_rule_nvme_moved_buffer = {
 		.family = "nvme",
 		.title = "data went to where the buffer was before it moved",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A controller holds bus addresses. A GPU's memory manager may move a buffer unless it is pinned, and then other memory lies there.",
+		.hardware = "A controller holds bus addresses. A GPU's memory manager may move a buffer unless it "
+			    "is pinned, and then other memory lies there.",
 		.wrong = "The addresses were taken before the move and used after it.",
-		.fix = "Pin the buffer (or map it as a dynamic importer and take its addresses anew after each move) for as long as commands name it.",
+		.fix = "Pin the buffer (or map it as a dynamic importer and take its addresses anew after each "
+		       "move) for as long as commands name it.",
 		.sources = "Linux Documentation/driver-api/dma-buf.rst; reference nvme, section 12",
 		.example = "run nvme-verify --commands 8 --size 512 --bug moved-buffer",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_STUCK + 2,
-	.records = (const uint8_t[]){ BF_SEEN_region, BF_SEEN_load, BF_SEEN_nvme_fetch, BF_SEEN_nvm_mismatch, BF_SEEN_gpu_stray_write, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_region, BF_SEEN_load, BF_SEEN_nvme_fetch, BF_SEEN_nvm_mismatch,
+				      BF_SEEN_gpu_stray_write, 0 },
 	.on = on,
 	.state_bytes = sizeof(struct state),
 	.queue_bytes = sizeof(struct named),

@@ -1,21 +1,16 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NO_ANSWER) ? bf_rule_find(r, e, e->queue) : NULL;
 
-	(void)run;
 	if (!f)
 		return;
-	if (head && head->posted && BF_NVME_STUCK_NO_ANSWER >= BF_NVME_STUCK_L2 && BF_NVME_STUCK_NO_ANSWER <= BF_NVME_STUCK_UNSEEN)
-		bf_finding_since(f, head->posted_ps, head->posted_record);
-	bf_finding_say(f, "the controller knows of all commands on SQ %" PRIu64 " up to slot %" PRIu64 " and did not complete %" PRIu64 " of them",
+	bf_finding_say(f,
+		       "the controller knows of all commands on SQ %" PRIu64 " up to slot %" PRIu64
+		       " and did not complete %" PRIu64 " of them",
 		       e->nvm_timeout.qid, e->nvm_timeout.sq_rung, e->nvm_timeout.inflight);
 }
 
@@ -25,7 +20,8 @@ const struct bf_rule bf_rule_nvme_no_answer = {
 		.family = "nvme",
 		.title = "the controller knows of commands and does not complete them",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Commands take as long as they take; a controller that has failed completes none (CSTS.CFS).",
+		.hardware = "Commands take as long as they take; a controller that has failed completes none "
+			    "(CSTS.CFS).",
 		.wrong = "Nothing that the driver did explains it.",
 		.fix = "Abort, then reset the controller; look at CSTS and at the medium.",
 		.sources = "NVM Express Base 2.0, 5.1 and 3.7",

@@ -1,24 +1,18 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
 
-	(void)run;
 	if (!f)
 		return;
-	if (head && head->posted && BF_NVME_STUCK_NOT_RUNG >= BF_NVME_STUCK_L2 && BF_NVME_STUCK_NOT_RUNG <= BF_NVME_STUCK_UNSEEN)
-		bf_finding_since(f, head->posted_ps, head->posted_record);
-	bf_finding_say(f, "%s waits for commands that the controller was never told of: slots %" PRIu64 " to %" PRIu64 " of SQ %" PRIu64
-			  " are filled, and the doorbell was rung for %" PRIu64 " only",
-		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.sq_rung, e->nvm_timeout.sq_tail, e->nvm_timeout.qid,
-		       e->nvm_timeout.sq_rung);
+	bf_finding_say(f,
+		       "%s waits for commands that the controller was never told of: slots %" PRIu64 " to %" PRIu64
+		       " of SQ %" PRIu64 " are filled, and the doorbell was rung for %" PRIu64 " only",
+		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.sq_rung, e->nvm_timeout.sq_tail,
+		       e->nvm_timeout.qid, e->nvm_timeout.sq_rung);
 }
 
 const struct bf_rule bf_rule_nvme_not_rung = {
@@ -29,7 +23,8 @@ const struct bf_rule bf_rule_nvme_not_rung = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The controller looks at a submission queue only after a tail doorbell.",
 		.wrong = "Slots were filled and the doorbell was left to a later submission, which did not come.",
-		.fix = "Ring after the last command of a batch, whatever its number; a thread that waits rings first.",
+		.fix = "Ring after the last command of a batch, whatever its number; a thread that waits rings "
+		       "first.",
 		.sources = "NVM Express Base 2.0, 3.3.1.2; reference nvme, section 14",
 		.example = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512 --bug doorbell-per-n",
 		.twin = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512",

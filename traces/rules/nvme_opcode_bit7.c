@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
@@ -13,8 +11,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, e->nvme_fetch.slot);
-	bf_finding_say(f, "the controller got opcode 00h (Delete I/O Submission Queue) with a namespace: opcode 80h (Format "
-			  "NVM) lost its bit 7");
+	bf_finding_say(
+	    f, "the controller got opcode 00h (Delete I/O Submission Queue) with a namespace: opcode 80h (Format "
+	       "NVM) lost its bit 7");
 }
 
 const struct bf_rule bf_rule_nvme_opcode_bit7 = {
@@ -23,10 +22,12 @@ const struct bf_rule bf_rule_nvme_opcode_bit7 = {
 		.family = "nvme",
 		.title = "an opcode lost its bit 7",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Opcodes are eight bits; from 80h on they are commands of the command set and of vendors.",
+		.hardware = "Opcodes are eight bits; from 80h on they are commands of the command set and of "
+			    "vendors.",
 		.wrong = "With bit 7 masked off, Format NVM (80h) is Delete I/O Submission Queue (00h).",
 		.fix = "Keep opcodes in eight bits.",
-		.sources = "NVM Express Base 2.0, figure 138 (opcodes for admin commands); reference nvme, section 14",
+		.sources = "NVM Express Base 2.0, figure 138 (opcodes for admin commands); reference nvme, section "
+			   "14",
 		.example = "run nvme-admin --commands 13 --bug opcode-mask",
 		.twin = "run nvme-admin --commands 13",
 	},

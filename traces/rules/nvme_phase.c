@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -26,9 +25,12 @@ const struct bf_rule bf_rule_nvme_phase = {
 		.family = "nvme",
 		.title = "the poller takes old entries for new ones",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A completion is new when its phase tag differs from what the slot held before: 1 in the first lap, then 0, in turn. Memory starts as zeros.",
-		.wrong = "The driver waits for the other phase tag, so it takes a slot that the controller has not written.",
-		.fix = "Start with phase 1 and invert it each time the head wraps; clear the queue's memory before creating it.",
+		.hardware = "A completion is new when its phase tag differs from what the slot held before: 1 in "
+			    "the first lap, then 0, in turn. Memory starts as zeros.",
+		.wrong = "The driver waits for the other phase tag, so it takes a slot that the controller has not "
+			 "written.",
+		.fix = "Start with phase 1 and invert it each time the head wraps; clear the queue's memory before "
+		       "creating it.",
 		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4; reference nvme, section 14",
 		.example = "run nvme-verify --commands 8 --size 512 --bug phase-inverted",
 		.twin = "run nvme-verify --commands 8 --size 512",

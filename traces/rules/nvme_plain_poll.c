@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 #define THREADS 4096u
@@ -19,14 +18,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	/* The dword that tells a completion; MMIO when the queue lies in the controller. */
-	if (e->kind == BF_SEEN_mmio_load || (e->kind == BF_SEEN_load && e->load.sem == ACQUIRE && e->load.va % 16 == 12))
+	if (e->kind == BF_SEEN_mmio_load ||
+	    (e->kind == BF_SEEN_load && e->load.sem == ACQUIRE && e->load.va % 16 == 12))
 		*bits |= bit;
 	if (e->kind != BF_SEEN_nvm_completion || e->nvm_completion.stray || *bits & bit)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
 		bf_finding_say(f,
-			       "%s took a completion from CQ %" PRIu64 " and never polled with an acquiring load: nothing keeps a "
+			       "%s took a completion from CQ %" PRIu64
+			       " and never polled with an acquiring load: nothing keeps a "
 			       "cache from serving what was there before, or later loads from being older",
 			       bf_rule_actor(r->rules, e->actor), e->nvm_completion.qid);
 }
@@ -37,7 +38,8 @@ const struct bf_rule bf_rule_nvme_plain_poll = {
 		.family = "nvme",
 		.title = "completions are polled with plain loads",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A plain load may be served by a cache or moved by compiler and processor; loads behind it may be older than it.",
+		.hardware = "A plain load may be served by a cache or moved by compiler and processor; loads behind "
+			    "it may be older than it.",
 		.wrong = "It worked because nothing was cached or reordered this time.",
 		.fix = "Poll the dword with the phase tag with an acquiring load of system scope.",
 		.sources = "PTX ISA, Memory Consistency Model; reference nvme, section 12",

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme_prp.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -21,9 +20,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, e->nvme_fetch.slot);
 	bf_finding_say(f,
-		       "the PRP list at 0x%" PRIx64 " of the entry in slot %" PRIu64 " of SQ %" PRIu64 " (PRP1 0x%" PRIx64
-		       ") goes on behind its page, and the last slot of the page, 0x%" PRIx64 ", holds 0x%" PRIx64
-		       " instead of a pointer to the next page: the list is not chained",
+		       "the PRP list at 0x%" PRIx64 " of the entry in slot %" PRIu64 " of SQ %" PRIu64
+		       " (PRP1 0x%" PRIx64 ") goes on behind its page, and the last slot of the page, 0x%" PRIx64
+		       ", holds 0x%" PRIx64 " instead of a pointer to the next page: the list is not chained",
 		       p.prp2, e->nvme_fetch.slot, e->queue->number, p.prp1, p.end, link->value);
 }
 
@@ -33,8 +32,10 @@ const struct bf_rule bf_rule_nvme_prp_chain = {
 		.family = "nvme",
 		.title = "a PRP list runs on past its page instead of chaining",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "When more entries follow than fit the page, its last slot holds the address of the list's next page.",
-		.wrong = "The last slot holds a data address and the list goes on behind the page: the controller takes data for a list.",
+		.hardware = "When more entries follow than fit the page, its last slot holds the address of the "
+			    "list's next page.",
+		.wrong = "The last slot holds a data address and the list goes on behind the page: the controller "
+			 "takes data for a list.",
 		.fix = "Put the address of the next page into the last slot and go on at that page's start.",
 		.sources = "NVM Express Base 2.0, 4.1.1; reference nvme, section 14",
 		.example = "run nvme-verify --size 64K --list-offset 4032 --commands 4 --bug prp-no-chain",

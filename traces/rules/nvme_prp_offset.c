@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme_prp.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -30,8 +29,10 @@ const struct bf_rule bf_rule_nvme_prp_offset = {
 		.family = "nvme",
 		.title = "PRP2 names the list's page, not where the list begins",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A PRP list may begin anywhere in its page, on eight bytes; PRP2 is the address of its first entry.",
-		.wrong = "The controller takes what stands at the start of the page for addresses: zeros, or another command's list.",
+		.hardware = "A PRP list may begin anywhere in its page, on eight bytes; PRP2 is the address of its "
+			    "first entry.",
+		.wrong = "The controller takes what stands at the start of the page for addresses: zeros, or "
+			 "another command's list.",
 		.fix = "PRP2 = I/O address of the page + offset of the list.",
 		.sources = "NVM Express Base 2.0, 4.1.1; reference nvme, section 14",
 		.example = "run nvme-verify --size 64K --list-offset 512 --commands 4 --bug prp-list-offset",

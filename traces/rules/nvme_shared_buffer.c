@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -25,8 +24,10 @@ const struct bf_rule bf_rule_nvme_shared_buffer = {
 		.family = "nvme",
 		.title = "two commands in flight had one buffer",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A controller moves data of a command whenever it likes until it completes, in pieces and in any order.",
-		.wrong = "A buffer was used again before its command was complete, so one read overwrites what another delivered.",
+		.hardware = "A controller moves data of a command whenever it likes until it completes, in pieces "
+			    "and in any order.",
+		.wrong = "A buffer was used again before its command was complete, so one read overwrites what "
+			 "another delivered.",
 		.fix = "Give a buffer back when its command's own completion has come, not when its slot is free.",
 		.sources = "NVM Express Base 2.0, 3.4",
 		.test = "tests/traces/test_rules_nvme.c",

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -12,7 +11,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
 		bf_finding_say(f,
-			       "%s took a completion on SQ %" PRIu64 " that says SQHD %" PRIu64 ", and goes on with head %" PRIu64
+			       "%s took a completion on SQ %" PRIu64 " that says SQHD %" PRIu64
+			       ", and goes on with head %" PRIu64
 			       ": it counts completions, which tell nothing of what was fetched",
 			       bf_rule_actor(r->rules, e->actor), e->nvm_completion.qid, e->nvm_completion.sqhd,
 			       e->nvm_completion.freed);
@@ -24,8 +24,10 @@ const struct bf_rule bf_rule_nvme_sqhd_count = {
 		.family = "nvme",
 		.title = "slots are freed by counting completions",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "SQHD in a completion says how far the controller has fetched. Commands complete in any order and the fetch runs ahead of completions.",
-		.wrong = "The driver counts completions instead, so it frees slots that are due and keeps such that are free.",
+		.hardware = "SQHD in a completion says how far the controller has fetched. Commands complete in any "
+			    "order and the fetch runs ahead of completions.",
+		.wrong = "The driver counts completions instead, so it frees slots that are due and keeps such that "
+			 "are free.",
 		.fix = "Take the head from SQHD of the newest completion.",
 		.sources = "NVM Express Base 2.0, 3.3.3.2; reference nvme, section 14",
 		.example = "run nvme-verify --commands 40 --size 512 --bug sq-update-by-count",

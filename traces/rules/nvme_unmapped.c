@@ -20,17 +20,19 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			for (uint32_t prp = 1; prp <= 2; prp++) {
 				struct bf_finding *f;
 
-				if (!q->slots[i].nfetched || bf_get_le64(q->slots[i].fetched + 16 + prp * 8) != e->iommu_fault.iova)
+				if (!q->slots[i].nfetched ||
+				    bf_get_le64(q->slots[i].fetched + 16 + prp * 8) != e->iommu_fault.iova)
 					continue;
 				f = bf_rule_find(r, e, queue);
 				if (!f)
 					return;
 				bf_finding_since(f, q->slots[i].fetched_ps, q->slots[i].fetched_record);
 				bf_finding_index(f, i);
-				bf_finding_say(f,
-					       "PRP%" PRIu32 " of the entry in slot %" PRIu32 " of SQ %" PRIu64 " is 0x%" PRIx64
-					       ", and nothing is mapped there for the controller: its IOMMU refused the access",
-					       prp, i, queue->number, e->iommu_fault.iova);
+				bf_finding_say(
+				    f,
+				    "PRP%" PRIu32 " of the entry in slot %" PRIu32 " of SQ %" PRIu64 " is 0x%" PRIx64
+				    ", and nothing is mapped there for the controller: its IOMMU refused the access",
+				    prp, i, queue->number, e->iommu_fault.iova);
 				return;
 			}
 	}
@@ -43,7 +45,8 @@ const struct bf_rule bf_rule_nvme_unmapped = {
 		.title = "a PRP names memory that is not mapped for the controller",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "With an IOMMU the controller reaches only what was mapped for it, by I/O address.",
-		.wrong = "The entry holds an address that was never mapped or is unmapped already: an offset, a virtual address, a physical one.",
+		.wrong = "The entry holds an address that was never mapped or is unmapped already: an offset, a "
+			 "virtual address, a physical one.",
 		.fix = "Use the I/O address that mapping the buffer gave, until the command is complete.",
 		.sources = "Linux Documentation/core-api/dma-api.rst",
 		.example = "run nvme-verify --commands 8 --size 512 --bug unmapped-buffer",

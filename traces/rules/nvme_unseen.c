@@ -1,23 +1,19 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
+	const struct bf_nvme_slot *head = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_UNSEEN) ? bf_rule_find(r, e, e->queue) : NULL;
 
-	(void)run;
-	if (!f)
+	if (!f || !head)
 		return;
-	if (head && head->posted && BF_NVME_STUCK_UNSEEN >= BF_NVME_STUCK_L2 && BF_NVME_STUCK_UNSEEN <= BF_NVME_STUCK_UNSEEN)
-		bf_finding_since(f, head->posted_ps, head->posted_record);
-	bf_finding_say(f, "the completion in slot %" PRIu64 " of CQ %" PRIu64 " has been in memory since %" PRIu64
-			  " ns, and %s does not take it: its phase tag or its address is wrong",
-		       e->nvm_timeout.cq_head, e->nvm_timeout.qid, head && head->posted ? head->posted_ps / (uint64_t)BF_NS : 0,
+	bf_finding_since(f, head->posted_ps, head->posted_record);
+	bf_finding_say(f,
+		       "the completion in slot %" PRIu64 " of CQ %" PRIu64 " has been in memory since %" PRIu64
+		       " ns, and %s does not take it: its phase tag or its address is wrong",
+		       e->nvm_timeout.cq_head, e->nvm_timeout.qid, head->posted_ps / (uint64_t)BF_NS,
 		       bf_rule_actor(r->rules, e->actor));
 }
 
@@ -28,7 +24,8 @@ const struct bf_rule bf_rule_nvme_unseen = {
 		.title = "a completion is in memory and nobody takes it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The phase tag of the slot at the head tells whether an entry is new.",
-		.wrong = "The controller has posted, and the driver looks for another phase tag, at another slot, or at other memory.",
+		.wrong = "The controller has posted, and the driver looks for another phase tag, at another slot, "
+			 "or at other memory.",
 		.fix = "Compare head and phase with the controller's; check the queue's address.",
 		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4",
 		.test = "tests/traces/test_rules_nvme.c",

@@ -52,7 +52,7 @@ struct bf_seen {
 	};
 };
 
-/* A field that seen_*.h does not list; 0, false or "" when the type has none. Slow: for findings, not for each record. */
+/* A field that seen_*.h does not list; 0, false or "" when the type has none. Slow: for findings only. */
 uint64_t bf_seen_u64(const struct bf_seen *e, const char *field);
 /* The name of an enumerated field's value, or a text field; copied into `buf`, which is returned. */
 const char *bf_seen_text(const struct bf_seen *e, const char *field, char *buf, size_t cap);

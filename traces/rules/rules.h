@@ -39,7 +39,8 @@ struct bf_rule_about {
 	const char *fix;      /* what to write instead */
 	const char *sources;  /* documents and threads, separated by "; " */
 	/*
-	 * Arguments of `belfry` that show the finding and nothing worse ("run ibgda-put --bug ..."), and the same done right.
+	 * Arguments of `belfry` that show the finding and nothing worse ("run ibgda-put --bug ..."), and the same done
+	 * right.
 	 * NULL when only a trace can: then `test` names the test that makes one.
 	 */
 	const char *example, *twin;

@@ -137,7 +137,8 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	bf_finding_say(f,
 		       " %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
 		       ": the packet says something else than what was meant",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, p->queue), bf_sdma_packet_bytes(&k->p), k->p.dst);
+		       k->p.name, k->index, bf_rule_queue_name(r->rules, p->queue), bf_sdma_packet_bytes(&k->p),
+		       k->p.dst);
 	f->found.at_ps = k->at_ps;
 	bf_finding_since(f, k->at_ps, k->record);
 	bf_finding_index(f, k->index);
@@ -227,19 +228,21 @@ static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct 
 	run->read_queue = NULL;
 	run->read = NULL;
 	for (uint32_t i = 0; !e->dma_read.status && (queue = bf_rule_queue_at(r, i)) != NULL; i++) {
-		struct bf_sdma_queue *q = queue->family == &bf_rules_sdma && queue->pe == e->pe ? bf_sdma_of(queue) : NULL;
+		struct bf_sdma_queue *q =
+		    queue->family == &bf_rules_sdma && queue->pe == e->pe ? bf_sdma_of(queue) : NULL;
 		uint64_t index;
 
 		if (!q || !q->w || e->dma_read.iova - q->fetch_address >= q->fetch_len)
 			continue;
 		index = q->fetch_index + (e->dma_read.iova - q->fetch_address);
 		if (!q->ring || bf_ring_va(q->ring) != e->dma_read.va - index % q->bytes)
-			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes, ENTRY,
-						 (uint32_t)(q->bytes / ENTRY));
+			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes,
+						 ENTRY, (uint32_t)(q->bytes / ENTRY));
 		run->read = &q->w->reads[q->w->nreads % BF_SDMA_READS];
 		run->read_queue = queue;
-		q->w->reads[q->w->nreads++ % BF_SDMA_READS] =
-		    (struct bf_sdma_read){ index, e->dma_read.va, e->dma_read.len, e->time_ps, e->number, q->published };
+		q->w->reads[q->w->nreads++ % BF_SDMA_READS] = (struct bf_sdma_read){ index,           e->dma_read.va,
+										     e->dma_read.len, e->time_ps,
+										     e->number,       q->published };
 		if (index + e->dma_read.len > q->read_to)
 			q->read_to = index + e->dma_read.len;
 		return;
@@ -311,8 +314,8 @@ static void note_waited(struct bf_rules *r, const struct bf_seen *e)
 	struct bf_sdma_span *s;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)) != NULL; i++)
-		for (uint64_t back = 0; queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back));
-		     back++)
+		for (uint64_t back = 0;
+		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)); back++)
 			if (k->p.dst == e->sdma_waited.va && (!signal || k->record > signal->record) &&
 			    (k->p.kind == BF_SDMA_KIND_ATOMIC || k->p.kind == BF_SDMA_KIND_FENCE ||
 			     k->p.kind == BF_SDMA_KIND_WRITE)) {
@@ -412,8 +415,9 @@ static void forget(void *facts)
 }
 
 #define BF_SDMA_RULES(R)                                                                                               \
-	R(ring_overrun) R(doorbell_wrap) R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle)        \
-	R(packet) R(poll_halves) R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
+	R(ring_overrun)                                                                                                \
+	R(doorbell_wrap) R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle) R(packet)              \
+	    R(poll_halves) R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)
@@ -423,9 +427,13 @@ static const struct bf_rule *const rules[] = { BF_SDMA_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_sdma_queue, BF_SEEN_sdma_packet, BF_SEEN_sdma_reserve, 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_store,	     BF_SEEN_dma_read,	   BF_SEEN_sdma_queue, BF_SEEN_sdma_doorbell, BF_SEEN_sdma_fetch,
-	BF_SEEN_sdma_packet, BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece, BF_SEEN_sdma_fault,    BF_SEEN_sdma_result,
-	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish, BF_SEEN_sdma_waited, 0,
+	BF_SEEN_store,        BF_SEEN_dma_read,
+	BF_SEEN_sdma_queue,   BF_SEEN_sdma_doorbell,
+	BF_SEEN_sdma_fetch,   BF_SEEN_sdma_packet,
+	BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece,
+	BF_SEEN_sdma_fault,   BF_SEEN_sdma_result,
+	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish,
+	BF_SEEN_sdma_waited,  0,
 };
 
 const struct bf_rule_family bf_rules_sdma = {

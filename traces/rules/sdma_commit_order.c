@@ -20,8 +20,8 @@ static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, before->at_ps, before->record);
 	bf_finding_index(f, p->from);
 	bf_finding_say(f,
-		       "%s rang the doorbell of %s for bytes up to %" PRIu64 " after %s had rung it for bytes up to %" PRIu64
-		       ": submissions are published out of turn",
+		       "%s rang the doorbell of %s for bytes up to %" PRIu64
+		       " after %s had rung it for bytes up to %" PRIu64 ": submissions are published out of turn",
 		       bf_rule_actor(r->rules, p->actor), bf_rule_queue_name(r->rules, e->queue), p->to,
 		       bf_rule_actor(r->rules, before->actor), e->sdma_doorbell.before);
 }
@@ -57,7 +57,8 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 		.title = "a submission is published before earlier ones are filled",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The engine takes ring bytes in order up to one index.",
-		.wrong = "A thread published past bytes that another one had reserved and not filled, or out of turn: the engine runs what was there before.",
+		.wrong = "A thread published past bytes that another one had reserved and not filled, or out of "
+			 "turn: the engine runs what was there before.",
 		.fix = "Publish in the order of reservation: wait until everything in front has been published.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp ReleaseWriteAddress",
 		.example = "run sdma-wrap --producers 4 --ordering adversarial --limit 10ms --bug commit-order",

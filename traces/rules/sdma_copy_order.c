@@ -23,12 +23,13 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 	f->found.at_ps = reader->at_ps;
 	bf_finding_since(f, from->at_ps, from->record);
 	bf_finding_index(f, from->index);
-	bf_finding_say(f,
-		       "%s at byte %" PRIu64 " of %s read 0x%" PRIx64 " %s before %s at byte %" PRIu64
-		       " had written it: consecutive copies overlap in time, and nothing between these two waits (FENCE, ATOMIC, "
-		       "TRAP and NOP do)",
-		       from->p.name, from->index, bf_rule_queue_name(r->rules, reader->queue), reader->rec.src,
-		       bf_span_of(writer->at_ps - reader->at_ps).text, to->p.name, to->index);
+	bf_finding_say(
+	    f,
+	    "%s at byte %" PRIu64 " of %s read 0x%" PRIx64 " %s before %s at byte %" PRIu64
+	    " had written it: consecutive copies overlap in time, and nothing between these two waits (FENCE, ATOMIC, "
+	    "TRAP and NOP do)",
+	    from->p.name, from->index, bf_rule_queue_name(r->rules, reader->queue), reader->rec.src,
+	    bf_span_of(writer->at_ps - reader->at_ps).text, to->p.name, to->index);
 }
 
 /* The copy that is done now against those that were under way with it. */
@@ -55,9 +56,11 @@ const struct bf_rule bf_rule_sdma_copy_order = {
 		.family = "sdma",
 		.title = "a copy follows the one it depends on with nothing between",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Consecutive copies overlap in time: the engine begins the next one while the last bytes of the one before are still on their way.",
+		.hardware = "Consecutive copies overlap in time: the engine begins the next one while the last "
+			    "bytes of the one before are still on their way.",
 		.wrong = "A copy read memory before the copy in front of it, on the same queue, had written it.",
-		.fix = "Between copies that depend on each other put a packet that waits (FENCE, ATOMIC, TRAP, or a NOP that does).",
+		.fix = "Between copies that depend on each other put a packet that waits (FENCE, ATOMIC, TRAP, or a "
+		       "NOP that does).",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-copy --hops 2 --limit 10ms --bug no-copy-order",
 		.twin = "run sdma-copy --hops 2 --limit 10ms",

@@ -44,14 +44,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_watch(r->rules, f, &s->late);
 		bf_finding_index(f, k->index);
 		f->n[0] = s->read_ps;
-		bf_finding_say(f, "%s at byte %" PRIu64 " of %s", k->p.name, k->index, bf_rule_queue_name(r->rules, p->queue));
+		bf_finding_say(f, "%s at byte %" PRIu64 " of %s", k->p.name, k->index,
+			       bf_rule_queue_name(r->rules, p->queue));
 	}
 }
 
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
 	bf_finding_say(f,
-		       " read 0x%" PRIx64 " before a store there by %s was visible, %s later: no fence stands between the data "
+		       " read 0x%" PRIx64
+		       " before a store there by %s was visible, %s later: no fence stands between the data "
 		       "and the doorbell",
 		       f->late.va, bf_rule_actor(r->rules, f->late.actor), bf_store_lateness(&f->late, f->n[0]).text);
 }

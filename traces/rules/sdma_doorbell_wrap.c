@@ -23,12 +23,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_since(f, p->at_ps, p->record);
 	bf_finding_index(f, p->to);
-	bf_finding_say(f,
-		       "%s rang the doorbell of %s with %" PRIu64
-		       ", an offset in the ring, after bytes up to %" PRIu64
-		       " had been published: this queue's indices grow for ever, and the index of that place is %" PRIu64,
-		       bf_rule_actor(r->rules, p->actor), bf_rule_queue_name(r->rules, e->queue), e->sdma_doorbell.value,
-		       e->sdma_doorbell.before, p->to);
+	bf_finding_say(
+	    f,
+	    "%s rang the doorbell of %s with %" PRIu64 ", an offset in the ring, after bytes up to %" PRIu64
+	    " had been published: this queue's indices grow for ever, and the index of that place is %" PRIu64,
+	    bf_rule_actor(r->rules, p->actor), bf_rule_queue_name(r->rules, e->queue), e->sdma_doorbell.value,
+	    e->sdma_doorbell.before, p->to);
 }
 
 const struct bf_rule bf_rule_sdma_doorbell_wrap = {
@@ -37,8 +37,10 @@ const struct bf_rule bf_rule_sdma_doorbell_wrap = {
 		.family = "sdma",
 		.title = "growing indices are published as offsets in the ring",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Doorbell and write pointer of a user queue count bytes and never wrap; the engine reduces them itself.",
-		.wrong = "After the first lap the doorbell goes back to a small number, which the engine takes for old.",
+		.hardware = "Doorbell and write pointer of a user queue count bytes and never wrap; the engine "
+			    "reduces them itself.",
+		.wrong = "After the first lap the doorbell goes back to a small number, which the engine takes for "
+			 "old.",
 		.fix = "Publish the 64-bit index itself, not index % ring size.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-wrap --limit 10ms --bug wrap-index",

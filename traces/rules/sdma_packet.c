@@ -36,9 +36,11 @@ const struct bf_rule bf_rule_sdma_packet = {
 		.family = "sdma",
 		.title = "a packet that the engine cannot execute",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The engine stops the queue at a packet with a wrong opcode, reserved value, alignment or address.",
+		.hardware = "The engine stops the queue at a packet with a wrong opcode, reserved value, alignment "
+			    "or address.",
 		.wrong = "The packet says something that this generation of the engine does not do.",
-		.fix = "Look at the dword that the finding names: counts and pitches are stored minus one, extents in elements.",
+		.fix = "Look at the dword that the finding names: counts and pitches are stored minus one, extents "
+		       "in elements.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
 		.test = "tests/traces/test_rules_nvme.c",
 	},

@@ -23,7 +23,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s took bytes %" PRIu64 " to %" PRIu64
 		       " of %s, up to the ring's end, as padding and stored no NOPs there: at %" PRIu64
 		       " the engine found what an earlier lap had left",
-		       bf_rule_actor(r->rules, s->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue), index);
+		       bf_rule_actor(r->rules, s->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
+		       index);
 }
 
 const struct bf_rule bf_rule_sdma_padding = {
@@ -33,7 +34,8 @@ const struct bf_rule bf_rule_sdma_padding = {
 		.title = "the rest of the ring is skipped, not filled with NOPs",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The engine executes every dword of the ring up to its end.",
-		.wrong = "Bytes that were reserved as padding hold what an earlier lap left: the engine runs old packets again.",
+		.wrong = "Bytes that were reserved as padding hold what an earlier lap left: the engine runs old "
+			 "packets again.",
 		.fix = "Fill the rest of the ring with NOPs (or one NOP with a count) before publishing past it.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
 		.example = "run sdma-wrap --limit 10ms --bug no-nops",

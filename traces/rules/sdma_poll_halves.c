@@ -30,13 +30,14 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 		return;
 	bf_finding_index(f, low->index);
 	bf_finding_since(f, low->held_ps, low->record);
-	bf_finding_say(f,
-		       "the polls at bytes %" PRIu64 " and %" PRIu64 " of %s look at the low half of the signal at 0x%" PRIx64
-		       " and then at the high half: the low one was 0 before %s stored 0x%" PRIx64
-		       ", the high one after it, and the signal was never 0 as a whole; a counter that falls is polled high half "
-		       "first",
-		       low->index, high->index, bf_rule_queue_name(r->rules, e->queue), low->p.dst,
-		       bf_rule_actor(r->rules, s->actor), bf_get_le64(s->bytes));
+	bf_finding_say(
+	    f,
+	    "the polls at bytes %" PRIu64 " and %" PRIu64 " of %s look at the low half of the signal at 0x%" PRIx64
+	    " and then at the high half: the low one was 0 before %s stored 0x%" PRIx64
+	    ", the high one after it, and the signal was never 0 as a whole; a counter that falls is polled high half "
+	    "first",
+	    low->index, high->index, bf_rule_queue_name(r->rules, e->queue), low->p.dst,
+	    bf_rule_actor(r->rules, s->actor), bf_get_le64(s->bytes));
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -56,8 +57,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		if (high->index == e->sdma_result.index)
 			break;
 	}
-	if (high && low && high->held_ps == e->time_ps && low->held_ps != BF_NEVER && low->p.kind == BF_SDMA_KIND_POLL &&
-	    high->p.dst == low->p.dst + 4)
+	if (high && low && high->held_ps == e->time_ps && low->held_ps != BF_NEVER &&
+	    low->p.kind == BF_SDMA_KIND_POLL && high->p.dst == low->p.dst + 4)
 		judge(r, e, low, high);
 }
 
@@ -67,8 +68,10 @@ const struct bf_rule bf_rule_sdma_poll_halves = {
 		.family = "sdma",
 		.title = "a 64-bit dependency is polled low half first",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "POLL_REGMEM compares 32 bits (before v7: no 64-bit form). A counter that falls borrows from its high half.",
-		.wrong = "The low half was 0 before a store and the high half after it: the signal was never 0 as a whole, and both polls held.",
+		.hardware = "POLL_REGMEM compares 32 bits (before v7: no 64-bit form). A counter that falls borrows "
+			    "from its high half.",
+		.wrong = "The low half was 0 before a store and the high half after it: the signal was never 0 as a "
+			 "whole, and both polls held.",
 		.fix = "Poll the high half first, then the low one, when the counter falls.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand",
 		.example = "run sdma-fence --limit 10ms --bug poll-low-first",

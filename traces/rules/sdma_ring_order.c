@@ -19,7 +19,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
 	bf_finding_say(f,
-		       "store of ring byte %" PRIu64 " of %s by %s became visible %s after the engine, told by the doorbell, had "
+		       "store of ring byte %" PRIu64
+		       " of %s by %s became visible %s after the engine, told by the doorbell, had "
 		       "fetched it: no fence stands between the packets and the doorbell",
 		       f->found.index, bf_rule_queue_name(r->rules, f->queue), bf_rule_actor(r->rules, f->late.actor),
 		       bf_store_lateness(&f->late, f->n[0]).text);
@@ -31,9 +32,11 @@ const struct bf_rule bf_rule_sdma_ring_order = {
 		.family = "sdma",
 		.title = "no fence between packets and doorbell",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The engine fetches ring bytes by DMA: what memory shows, not what a store buffer holds.",
+		.hardware = "The engine fetches ring bytes by DMA: what memory shows, not what a store buffer "
+			    "holds.",
 		.wrong = "Part of a packet became visible after the engine had fetched it.",
-		.fix = "A release fence of system scope between the packets and the write pointer, and another one before the doorbell.",
+		.fix = "A release fence of system scope between the packets and the write pointer, and another one "
+		       "before the doorbell.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug no-fence",
 		.twin = "run sdma-copy --ordering adversarial --limit 10ms",

@@ -27,7 +27,8 @@ const struct bf_rule bf_rule_sdma_ring_overrun = {
 		.family = "sdma",
 		.title = "packets were laid over such that the engine had not taken",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The ring holds what it holds, and the engine's read pointer tells how far it has come. Nothing stops a driver from storing over packets that are due.",
+		.hardware = "The ring holds what it holds, and the engine's read pointer tells how far it has come. "
+			    "Nothing stops a driver from storing over packets that are due.",
 		.wrong = "The reservation reaches further than a ring ahead of the read pointer.",
 		.fix = "Wait in the reservation until index + bytes - read pointer fits the ring.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp AcquireWriteAddress",

@@ -5,7 +5,8 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *c = bf_sdma_run(r)->copied;
-	const struct bf_sdma_span *s = c && bf_sdma_packet_bytes(&c->p) ? bf_sdma_reserve_of(bf_sdma_of(e->queue), c->index) : NULL;
+	const struct bf_sdma_span *s =
+	    c && bf_sdma_packet_bytes(&c->p) ? bf_sdma_reserve_of(bf_sdma_of(e->queue), c->index) : NULL;
 	struct bf_finding *f;
 
 	if (!s || s->told_ps == BF_NEVER || s->told_ps >= e->time_ps)
@@ -16,13 +17,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f->found.at_ps = s->told_ps;
 	bf_finding_since(f, s->told_ps, s->told_record);
 	bf_finding_index(f, c->index);
-	bf_finding_say(f,
-		       "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
-		       " had written its last byte: %s at %" PRIu64 " signals, %s",
-		       bf_rule_actor(r->rules, s->told_actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
-		       bf_span_of(e->time_ps - s->told_ps).text, c->p.name, c->index, s->signal_name, s->signal_index,
-		       c->index > s->signal_index ? "and stands in front of the body"
-						  : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
+	bf_finding_say(
+	    f,
+	    "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
+	    " had written its last byte: %s at %" PRIu64 " signals, %s",
+	    bf_rule_actor(r->rules, s->told_actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
+	    bf_span_of(e->time_ps - s->told_ps).text, c->p.name, c->index, s->signal_name, s->signal_index,
+	    c->index > s->signal_index ? "and stands in front of the body"
+				       : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
 }
 
 const struct bf_rule bf_rule_sdma_signal_early = {
@@ -31,8 +33,10 @@ const struct bf_rule bf_rule_sdma_signal_early = {
 		.family = "sdma",
 		.title = "completion is signalled before the copies are done",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Copies overlap in time with the packets behind them; FENCE, ATOMIC and TRAP wait for all copies before them, WRITE does not.",
-		.wrong = "The signal stands in front of the body, or is a packet that may overtake it: a thread was told that a submission is done while a copy ran.",
+		.hardware = "Copies overlap in time with the packets behind them; FENCE, ATOMIC and TRAP wait for "
+			    "all copies before them, WRITE does not.",
+		.wrong = "The signal stands in front of the body, or is a packet that may overtake it: a thread was "
+			 "told that a submission is done while a copy ran.",
 		.fix = "Put the signal last, and make it a FENCE or an ATOMIC.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
 		.example = "run sdma-copy --limit 10ms --bug signal-first",

@@ -24,8 +24,10 @@ const struct bf_rule bf_rule_sdma_signal_overwritten = {
 		.family = "sdma",
 		.title = "a copy wrote over the word that a thread waits for",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A copy writes what its packet says: counts are minus one, pitches in elements or bytes as the form wants.",
-		.wrong = "The copy went further than was meant and destroyed a signal: whoever waits for it waits for ever.",
+		.hardware = "A copy writes what its packet says: counts are minus one, pitches in elements or bytes "
+			    "as the form wants.",
+		.wrong = "The copy went further than was meant and destroyed a signal: whoever waits for it waits "
+			 "for ever.",
 		.fix = "Check the packet that the finding names.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-copy --limit 10ms --bug copy-count",

@@ -31,8 +31,10 @@ const struct bf_rule bf_rule_sdma_straddle = {
 		.title = "packets run over the end of the ring",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A packet must not cross the ring's end: the engine does not wrap within one.",
-		.wrong = "A reservation goes over the end, so a packet begins before it and ends at the ring's start.",
-		.fix = "When a submission does not fit before the end, fill the rest with NOPs and begin at offset 0.",
+		.wrong = "A reservation goes over the end, so a packet begins before it and ends at the ring's "
+			 "start.",
+		.fix = "When a submission does not fit before the end, fill the rest with NOPs and begin at offset "
+		       "0.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
 		.example = "run sdma-wrap --limit 10ms --bug straddle",
 		.twin = "run sdma-wrap --limit 10ms",

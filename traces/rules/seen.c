@@ -17,7 +17,8 @@ struct shape {
 static const struct shape shapes[] = { BF_SEEN_ALL(SHAPE) };
 
 #define FITS(name, FIELDS, key)                                                                                        \
-	BF_STATIC_ASSERT(sizeof(struct bf_seen_##name) <= BF_SEEN_FIELDS_MAX * sizeof(uint64_t), #name " is too long");
+	BF_STATIC_ASSERT(sizeof(struct bf_seen_##name) <= BF_SEEN_FIELDS_MAX * sizeof(uint64_t), #name " is too "      \
+												       "long");
 BF_SEEN_ALL(FITS)
 
 const char *bf_seen_name(enum bf_seen_kind kind)

@@ -25,8 +25,8 @@
 	F(dbrec) F(qpn) F(sq_wqebbs) F(rq_wqes) F(rq_stride) F(send_cqn) F(recv_cqn) F(pd) F(uar)
 #define BF_SEEN_CQ_CONFIG(F) F(dbrec) F(cqn) F(cqes) F(cqe_size) F(uar) F(collapsed) F(overrun_ignore)
 #define BF_SEEN_QP_PATH(F)                                                                                             \
-	F(qpn) F(remote_qpn) F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout) F(access) \
-	F(mtu) F(min_rnr_timer)
+	F(qpn) F(remote_qpn) F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout)   \
+	F(access) F(mtu) F(min_rnr_timer)
 
 #define BF_SEEN_IBGDA_RESERVE(F) F(base) F(count) F(qpn)
 #define BF_SEEN_IBGDA_BUILD(F) F(index) F(qpn) F(ds)

@@ -5,7 +5,8 @@
 #define BF_SEEN_NVM_BUILD(F) F(q0) F(q1) F(q2) F(q3) F(q4) F(q5) F(q6) F(q7) F(va) F(qid) F(slot) F(head) F(entries)
 #define BF_SEEN_NVM_RING(F) F(qid) F(queue) F(from) F(to) F(mmio) F(entries)
 #define BF_SEEN_NVM_COMPLETION(F) F(qid) F(slot) F(cid) F(status) F(sqhd) F(freed) F(phase) F(stray)
-#define BF_SEEN_NVM_TIMEOUT(F) F(waited) F(qid) F(inflight) F(sq_tail) F(sq_rung) F(cq_head) F(cq_phase) F(seen) F(batch)
+#define BF_SEEN_NVM_TIMEOUT(F)                                                                                         \
+	F(waited) F(qid) F(inflight) F(sq_tail) F(sq_rung) F(cq_head) F(cq_phase) F(seen) F(batch)
 #define BF_SEEN_NVM_MISMATCH(F) F(block) F(wanted) F(found) F(va) F(qid) F(offset)
 
 #define BF_SEEN_NVME_FETCH(F) F(sqid) F(slot)

@@ -31,8 +31,8 @@ struct bf_store {
 const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len);
 
 /*
- * Some store was visible later than it was issued. As long as there is none, memory shows all at once, and findings about
- * late stores are dropped at the end.
+ * Some store was visible later than it was issued. As long as there is none, memory shows all at once, and findings
+ * about late stores are dropped at the end.
  */
 bool bf_stores_buffered(const struct bf_stores *s);
 

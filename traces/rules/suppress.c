@@ -73,7 +73,8 @@ static int suppress(struct bf_suppressions *s, const char *id, size_t id_len, co
 	x->prefix = prefix;
 	if (!names_a_rule(x)) {
 		free(x);
-		return bf_fail(err, -EINVAL, "there is no rule \"%.*s\" to suppress; `belfry rules` lists them", (int)id_len, id);
+		return bf_fail(err, -EINVAL, "there is no rule \"%.*s\" to suppress; `belfry rules` lists them",
+			       (int)id_len, id);
 	}
 	x->next = s->first;
 	s->first = x;
