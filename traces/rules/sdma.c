@@ -80,7 +80,7 @@ bool bf_sdma_writes(const struct bf_sdma_piece *p, uint64_t va)
 	const uint64_t at = va - p->rec.dst;
 
 	return va >= p->rec.dst && at < bf_sdma_extent(p->rec.dst_pitch, p) &&
-	       (p->rec.rows == 1 || at % p->rec.dst_pitch < p->rec.len);
+	       (p->rec.rows == 1 || !p->rec.dst_pitch || at % p->rec.dst_pitch < p->rec.len);
 }
 
 bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index)
@@ -209,7 +209,7 @@ static void note_store(struct bf_rules *r, const struct bf_seen *e)
 
 static void note_queue(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
-	if (e->sdma_queue.event != 0)
+	if (e->sdma_queue.event != 0 || !e->sdma_queue.bytes)
 		return;
 	free(q->w);
 	/* The one that replaces a queue after a reset is another. */
@@ -416,8 +416,9 @@ static void forget(void *facts)
 
 #define BF_SDMA_RULES(R)                                                                                               \
 	R(ring_overrun)                                                                                                \
-	R(doorbell_wrap) R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle) R(packet)              \
-	    R(poll_halves) R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
+	R(doorbell_wrap)                                                                                               \
+	R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle) R(packet) R(poll_halves)                \
+	    R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)

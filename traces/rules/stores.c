@@ -197,21 +197,34 @@ const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back)
 	return x && x->len ? x : NULL;
 }
 
+/* The latest store of a bucket that lies in [va, va + len), of those that begin in `line`, or in any line. */
+static const struct bf_store *latest_in(const struct bf_stores *s, uint32_t bucket, uint64_t va, uint64_t len,
+					uint64_t line, bool any_line, const struct bf_store *late)
+{
+	for (uint32_t i = s->by_line[bucket]; i != NONE; i = s->pool[i].next_line) {
+		const struct bf_store *x = &s->pool[i].store;
+
+		if (x->va < va + len && va < x->va + x->len && (any_line || x->va / BF_LINE == line) &&
+		    (!late || x->record > late->record))
+			late = x;
+	}
+	return late;
+}
+
 const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len)
 {
 	const struct bf_store *late = NULL;
 
-	if (s->count == 0 || len == 0)
+	if (s->count == 0 || len == 0 || va + len < va)
 		return NULL;
+	if (len / BF_LINE > BUCKETS) {
+		for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
+			late = latest_in(s, bucket, va, len, 0, true, late);
+		return late;
+	}
 	/* A store is at most a line long and may begin in the line before. */
 	for (uint64_t line = va / BF_LINE - (va >= BF_LINE); line <= (va + len - 1) / BF_LINE; line++)
-		for (uint32_t i = s->by_line[line_of(line * BF_LINE)]; i != NONE; i = s->pool[i].next_line) {
-			const struct bf_store *x = &s->pool[i].store;
-
-			if (x->va < va + len && va < x->va + x->len && x->va / BF_LINE == line &&
-			    (!late || x->record > late->record))
-				late = x;
-		}
+		late = latest_in(s, line_of(line * BF_LINE), va, len, line, false, late);
 	return late;
 }
 
@@ -401,7 +414,8 @@ static void take_read(struct bf_stores *s, const struct bf_seen *e)
 {
 	const uint64_t va = e->dma_read.va, end = va + e->dma_read.len;
 
-	if (!s->npages || e->dma_read.status || end <= va)
+	/* No fetch of entries is much longer than all rings together. */
+	if (!s->npages || e->dma_read.status || end <= va || (end - va) >> PAGE_BITS > s->npages + 16)
 		return;
 	for (uint64_t page = va >> PAGE_BITS; page <= (end - 1) >> PAGE_BITS; page++) {
 		const uint64_t from = page << PAGE_BITS, to = from + (1u << PAGE_BITS);
