@@ -7,11 +7,12 @@
 #include "tools/page.h"
 #include "tools/sdma_picture.h"
 #include "tools/topology_picture.h"
+#include "traces/fst.h"
 #include "traces/pcapng.h"
 #include "traces/perfetto.h"
 #include "traces/vcd.h"
 
-enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG };
+enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG, TO_FST };
 
 /* "run.pf: 12 tracks, 3456 events" on standard output, when that is not where the export goes. */
 static void tell(const struct bf_args *args, FILE *out, uint64_t n, const char *what, uint64_t m, const char *of)
@@ -69,10 +70,10 @@ static int export_perfetto(const struct bf_args *args, struct bf_trace *t, FILE 
 	return rc;
 }
 
-static int export_vcd(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+static int export_waves(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
 	struct bf_vcd_result r = { 0 };
-	int rc = bf_vcd_export(t, out, &r, err);
+	int rc = bf_arg_u64(args, "to") == TO_FST ? bf_fst_export(t, out, &r, err) : bf_vcd_export(t, out, &r, err);
 
 	if (!rc || rc == -EBADMSG)
 		tell(args, out, r.signals, "signals", r.changes, "changes");
@@ -91,7 +92,8 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 	case TO_PERFETTO:
 		return export_perfetto(args, t, out, err);
 	case TO_VCD:
-		return export_vcd(args, t, out, err);
+	case TO_FST:
+		return export_waves(args, t, out, err);
 	default:
 		return export_jsonl(t, out, err);
 	}
@@ -136,8 +138,9 @@ static int export(const struct bf_args *args)
 	int code;
 
 	if (!bf_arg_given(args, "to"))
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html or topology-svg");
+		return bf_cli_error(
+		    args, BF_EXIT_USAGE,
+		    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html, topology-svg or fst");
 	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
 	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO && bf_arg_u64(args, "to") != TO_HTML)
@@ -163,7 +166,10 @@ static int export(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "to", .kind = BF_OPT_ENUM, .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg", .help = "the form" },
+	{ .name = "to",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst",
+	  .help = "the form" },
 	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
 	{ .name = "memory",
@@ -179,10 +185,11 @@ const struct bf_command bf_cmd_export = {
 	.details =
 	    "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
 	    "as well.\n"
-	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect. topology-svg: switches, links and\n"
+	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect. topology-svg: switches, links "
+	    "and\n"
 	    "hosts of a run with --topology, and how busy they were.\n"
 	    "perfetto: tracks of agents, queues, ports and engines, with arrows from doorbell to completion, for\n"
-	    "ui.perfetto.dev. vcd: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
+	    "ui.perfetto.dev. vcd and fst: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
 	    "html: one page for any browser, without a network: timeline, queues byte by byte, late stores, findings\n"
 	    "and statistics.\n"
 	    "\n"

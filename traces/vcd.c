@@ -30,7 +30,7 @@ struct vcd {
 };
 
 /* Names are words: what separates the parts of an actor's name stays readable. */
-static void copy_name(char *out, size_t cap, const char *name)
+void bf_vcd_name(const char *name, char *out, size_t cap)
 {
 	size_t i = 0;
 
@@ -78,7 +78,7 @@ static int add_track(struct bf_timeline_out *o, uint32_t track, uint32_t parent,
 	v->scopes = more;
 	v->nscopes = track + 1;
 	v->scopes[track].parent = parent;
-	copy_name(v->scopes[track].name, sizeof(v->scopes[track].name), name);
+	bf_vcd_name(name, v->scopes[track].name, sizeof(v->scopes[track].name));
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int add_signal(struct bf_timeline_out *o, uint32_t signal, uint32_t track
 	v->signals = more;
 	v->nsignals = signal;
 	v->signals[signal - 1] = (struct signal){ .track = track, .bits = bits };
-	copy_name(v->signals[signal - 1].name, sizeof(v->signals[signal - 1].name), name);
+	bf_vcd_name(name, v->signals[signal - 1].name, sizeof(v->signals[signal - 1].name));
 	return 0;
 }
 

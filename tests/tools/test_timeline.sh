@@ -43,6 +43,20 @@ for t in $traces; do
 		function bad(why) { print FILENAME ": line " NR ": " why; wrong = 1 }
 		END { exit wrong || !ended || !seen }' "$t.vcd" || fail "$t.vcd"
 done
+# GTKWave's reader gives back of an FST what the value change dump says.
+changes() {
+	awk '/^#/ { now = substr($0, 2) + 0; next }
+		/^\$scope/ { scope[++depth] = $3; next }
+		/^\$upscope/ { depth--; next }
+		/^\$var/ { path = ""; for (i = 1; i <= depth; i++) path = path "/" scope[i]; name[$4] = path "/" $5; next }
+		/^[01]/ { print now, name[substr($0, 2)], substr($0, 1, 1) }
+		/^b[01]/ { value = substr($1, 2); sub(/^0+/, "", value); print now, name[$2], value == "" ? 0 : value }' "$1" | sort
+}
+for t in $(command -v fst2vcd >/dev/null && echo $traces); do
+	"$BELFRY" export "$t.bft" --to fst -o "$t.fst" >/dev/null || fail "$t: export to fst"
+	fst2vcd "$t.fst" >"$t.back" 2>/dev/null || fail "$t.fst: fst2vcd cannot read it"
+	cmp -s <(changes "$t.vcd") <(changes "$t.back") || fail "$t.fst: other changes than $t.vcd"
+done
 grep -q 'reg 1 . phase_address' barrier.vcd || fail "no phase of a barrier among the waveforms"
 
 if ! command -v protoc >/dev/null; then
