@@ -6,8 +6,8 @@
 #define BELFRY_TOOLS_CHOICE_H
 
 #include "drivers/backend/backend.h"
+#include "sim/member.h"
 #include "tools/cli.h"
-#include "tools/member.h"
 
 /* One option and the member that holds it. */
 struct bf_choice {

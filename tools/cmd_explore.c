@@ -58,12 +58,14 @@ struct outcome {
 
 static uint64_t seed_of(const struct outcome *o, const void *w)
 {
-	return bf_member_get(w, o->f->seed.offset, o->f->seed.size);
+	return bf_member_get(w, o->f->search.seed.offset, o->f->search.seed.size);
 }
 
 static const char *ordering_of(const struct outcome *o, const void *w)
 {
-	return bf_ordering_name((enum bf_ordering)bf_member_get(w, o->f->ordering.offset, o->f->ordering.size));
+	const struct bf_search_part *p = &o->f->search.ordering;
+
+	return bf_ordering_name((enum bf_ordering)bf_member_get(w, p->offset, p->size));
 }
 
 /* Writes the trace of the shrunk run. */
@@ -78,13 +80,13 @@ static int write_trace(const struct bf_args *args, const struct outcome *o, stru
 	rc = bf_begin_trace(args, command, &trace, err);
 	if (rc || !trace)
 		return rc;
-	w = malloc(o->f->choice_bytes);
-	r = calloc(1, o->f->result_bytes);
+	w = malloc(o->f->search.choice_bytes);
+	r = calloc(1, o->f->search.result_bytes);
 	rc = w && r ? 0 : bf_fail(err, -ENOMEM, "no memory for another run");
 	if (!rc) {
-		memcpy(w, o->small, o->f->choice_bytes);
+		memcpy(w, o->small, o->f->search.choice_bytes);
 		bf_member_set(w, o->f->records.offset, o->f->records.size, BF_CLASS_ALL);
-		rc = o->f->run(w, bf_trace_sink(trace), r, err);
+		rc = o->f->search.run(w, bf_trace_sink(trace), r, err);
 	}
 	free(w);
 	free(r);
@@ -163,8 +165,8 @@ static int shrink_and_report(const struct bf_args *args, struct bf_search *s, st
 
 	s->seeds = s->seeds < SHRINK_SEEDS ? s->seeds : SHRINK_SEEDS;
 	s->progress = NULL;
-	memcpy(o->small, o->first, o->f->choice_bytes);
-	o->verdict = o->f->verdict(o->result);
+	memcpy(o->small, o->first, o->f->search.choice_bytes);
+	o->verdict = o->f->search.verdict(o->result);
 	if (bf_search_shrink(s, first_seed, o->small, o->result, &o->shrink_runs, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	o->f->cause(o->small, o->result, &o->cause);
@@ -177,13 +179,19 @@ static int shrink_and_report(const struct bf_args *args, struct bf_search *s, st
 	return BF_EXIT_FAILED;
 }
 
+static void show_progress(void *owner, uint64_t done, uint64_t total)
+{
+	bf_progress_update(owner, done, total);
+}
+
 static int search_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, const void *w)
 {
 	struct bf_progress progress;
 	struct bf_error err = { 0 };
 	int rc;
 
-	s->progress = &progress;
+	s->progress = show_progress;
+	s->owner = &progress;
 	bf_progress_begin(&progress, args, "exploring");
 	rc = bf_search_run(s, w, o->first, o->result, &o->runs, &err);
 	bf_progress_end(&progress);
@@ -199,7 +207,7 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 int bf_explore(const struct bf_args *args, const struct bf_explore_family *f, const void *w,
 	       const struct bf_backend *backend)
 {
-	struct bf_search s = { .family = f, .seeds = bf_arg_u64(args, "seeds") };
+	struct bf_search s = { .family = &f->search, .seeds = bf_arg_u64(args, "seeds") };
 	struct outcome o = { .f = f };
 	struct bf_error err = { 0 };
 	int code;
@@ -210,9 +218,9 @@ int bf_explore(const struct bf_args *args, const struct bf_explore_family *f, co
 	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
 	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	o.first = malloc(f->choice_bytes);
-	o.small = malloc(f->choice_bytes);
-	o.result = calloc(1, f->result_bytes);
+	o.first = malloc(f->search.choice_bytes);
+	o.small = malloc(f->search.choice_bytes);
+	o.result = calloc(1, f->search.result_bytes);
 	if (o.first && o.small && o.result)
 		code = search_and_report(args, &s, &o, w);
 	else
@@ -276,22 +284,22 @@ static void cause(const void *w, const void *result, struct bf_cause *out)
 		BF_MEMBER(struct bf_workload, member), least                                                           \
 	}
 
-static const struct bf_explore_part parts[] = {
+static const struct bf_search_part parts[] = {
 	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(lanes, 1),
 	PART(pes, 2),      PART(qps, 1),    PART(size, 1),  PART(counters, 1),
 };
 
 static const struct bf_explore_family family = {
-	.choice_bytes = sizeof(struct bf_workload),
-	.result_bytes = sizeof(struct bf_run_result),
-	.seed = PART(seed, 0),
-	.ordering = PART(ordering, 0),
+	.search.choice_bytes = sizeof(struct bf_workload),
+	.search.result_bytes = sizeof(struct bf_run_result),
+	.search.seed = PART(seed, 0),
+	.search.ordering = PART(ordering, 0),
 	.records = PART(records, 0),
-	.parts = parts,
-	.nparts = BF_ARRAY_LEN(parts),
-	.check = check,
-	.run = run,
-	.verdict = verdict,
+	.search.parts = parts,
+	.search.nparts = BF_ARRAY_LEN(parts),
+	.search.check = check,
+	.search.run = run,
+	.search.verdict = verdict,
 	.verdict_name = verdict_name,
 	.name = name,
 	.command = command,

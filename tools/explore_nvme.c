@@ -54,22 +54,22 @@ static void cause(const void *w, const void *result, struct bf_cause *out)
 	}
 
 /* Batch before depth, which it may not exceed. */
-static const struct bf_explore_part parts[] = {
+static const struct bf_search_part parts[] = {
 	PART(commands, 1), PART(threads, 1), PART(share, 1), PART(warps, 1), PART(lanes, 1),
 	PART(batch, 1),    PART(depth, 1),   PART(size, 512),
 };
 
 static const struct bf_explore_family family = {
-	.choice_bytes = sizeof(struct bf_nvme_workload),
-	.result_bytes = sizeof(struct bf_nvme_run_result),
-	.seed = PART(seed, 0),
-	.ordering = PART(ordering, 0),
+	.search.choice_bytes = sizeof(struct bf_nvme_workload),
+	.search.result_bytes = sizeof(struct bf_nvme_run_result),
+	.search.seed = PART(seed, 0),
+	.search.ordering = PART(ordering, 0),
 	.records = PART(records, 0),
-	.parts = parts,
-	.nparts = BF_ARRAY_LEN(parts),
-	.check = check,
-	.run = run,
-	.verdict = verdict,
+	.search.parts = parts,
+	.search.nparts = BF_ARRAY_LEN(parts),
+	.search.check = check,
+	.search.run = run,
+	.search.verdict = verdict,
 	.verdict_name = verdict_name,
 	.name = name,
 	.command = command,

@@ -67,21 +67,21 @@ static void cause(const void *w, const void *result, struct bf_cause *out)
 		BF_MEMBER(struct bf_sdma_workload, member), least                                                      \
 	}
 
-static const struct bf_explore_part parts[] = {
+static const struct bf_search_part parts[] = {
 	PART(commands, 1), PART(producers, 1), PART(queues, 1), PART(pes, 1), PART(hops, 1), PART(size, 8),
 };
 
 static const struct bf_explore_family family = {
-	.choice_bytes = sizeof(struct bf_sdma_workload),
-	.result_bytes = sizeof(struct bf_sdma_result),
-	.seed = PART(seed, 0),
-	.ordering = PART(ordering, 0),
+	.search.choice_bytes = sizeof(struct bf_sdma_workload),
+	.search.result_bytes = sizeof(struct bf_sdma_result),
+	.search.seed = PART(seed, 0),
+	.search.ordering = PART(ordering, 0),
 	.records = PART(records, 0),
-	.parts = parts,
-	.nparts = BF_ARRAY_LEN(parts),
-	.check = check,
-	.run = run,
-	.verdict = verdict,
+	.search.parts = parts,
+	.search.nparts = BF_ARRAY_LEN(parts),
+	.search.check = check,
+	.search.run = run,
+	.search.verdict = verdict,
 	.verdict_name = verdict_name,
 	.name = name,
 	.command = command,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/member.h"
+#include "sim/member.h"
 
 static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7, NULL };
 

@@ -251,19 +251,19 @@ static void cause(const void *w, const void *result, struct bf_cause *out)
 	}
 
 int bf_pes_cmd_explore(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p,
-		       const struct bf_explore_part *parts, uint32_t nparts)
+		       const struct bf_search_part *parts, uint32_t nparts)
 {
 	const struct bf_explore_family f = {
-		.choice_bytes = family->choice_bytes,
-		.result_bytes = sizeof(struct bf_pes_result),
-		.seed = PART(seed),
-		.ordering = PART(ordering),
+		.search.choice_bytes = family->choice_bytes,
+		.search.result_bytes = sizeof(struct bf_pes_result),
+		.search.seed = PART(seed),
+		.search.ordering = PART(ordering),
 		.records = PART(records),
-		.parts = parts,
-		.nparts = nparts,
-		.check = check,
-		.run = run,
-		.verdict = verdict,
+		.search.parts = parts,
+		.search.nparts = nparts,
+		.search.check = check,
+		.search.run = run,
+		.search.verdict = verdict,
 		.verdict_name = verdict_name,
 		.name = name,
 		.command = command,

@@ -15,7 +15,7 @@ static int run_run(const struct bf_args *args)
 
 static int run_explore(const struct bf_args *args)
 {
-	static const struct bf_explore_part parts[] = {
+	static const struct bf_search_part parts[] = {
 		PART(rounds, 1), PART(blocks, 1), PART(warps, 1), PART(pes.pes, 2), PART(pes.qps, 1), PART(bytes, 16),
 	};
 	struct bf_shmem_workload w;

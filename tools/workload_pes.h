@@ -21,6 +21,7 @@ struct bf_pes {
 	enum bf_ordering ordering;
 	uint32_t records;        /* BF_CLASS_* */
 	uint32_t bugs, own_bugs; /* BF_IBGDA_BUG_*; the family's */
+	uint64_t suspects;       /* BF_IBGDA_SUSPECT_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */
@@ -131,6 +132,6 @@ void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out);
 /* The whole of `belfry run` and `belfry explore` for a family; `p` has room for its struct. Exit code. */
 int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p);
 int bf_pes_cmd_explore(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p,
-		       const struct bf_explore_part *parts, uint32_t nparts);
+		       const struct bf_search_part *parts, uint32_t nparts);
 
 #endif

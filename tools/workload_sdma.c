@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/member.h"
+#include "sim/member.h"
 #include "tools/sdma_picture.h"
 #include "tools/sdma_plan.h"
 #include "tools/workload.h"

@@ -1,6 +1,6 @@
 /* Numbers in structs by offset and size, for tables that name a struct's fields. */
-#ifndef BELFRY_TOOLS_MEMBER_H
-#define BELFRY_TOOLS_MEMBER_H
+#ifndef BELFRY_SIM_MEMBER_H
+#define BELFRY_SIM_MEMBER_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "tools/explore.h"
+#include "drivers/trial/search.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,22 +12,21 @@
  */
 struct search {
 	const struct bf_search *s;
-	const struct bf_explore_family *f;
+	const struct bf_search_family *f;
 	const void *base;
 	pthread_mutex_t lock;
 	uint64_t next, total, done;
 	uint64_t lowest; /* failing run, or `total` */
 	void *result;
 	struct bf_error err; /* of the run `lowest`, when it could not start */
-	struct bf_progress *progress;
 };
 
-static uint64_t get(const void *w, const struct bf_explore_part *p)
+static uint64_t get(const void *w, const struct bf_search_part *p)
 {
 	return bf_member_get(w, p->offset, p->size);
 }
 
-static void set(void *w, const struct bf_explore_part *p, uint64_t value)
+static void set(void *w, const struct bf_search_part *p, uint64_t value)
 {
 	bf_member_set(w, p->offset, p->size, value);
 }
@@ -60,8 +59,8 @@ static void deliver(struct search *x, uint64_t k, bool counts, const void *resul
 		memcpy(x->result, result, x->f->result_bytes);
 		x->err = *err;
 	}
-	if (x->progress)
-		bf_progress_update(x->progress, x->done, x->total);
+	if (x->s->progress)
+		x->s->progress(x->s->owner, x->done, x->total);
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -93,7 +92,7 @@ int bf_search_run(const struct bf_search *s, const void *base, void *found, void
 		  struct bf_error *err)
 {
 	enum { THREADS_MAX = 256 };
-	struct search x = { .s = s, .f = s->family, .lock = PTHREAD_MUTEX_INITIALIZER, .progress = s->progress };
+	struct search x = { .s = s, .f = s->family, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t threads[THREADS_MAX];
 	void *from = malloc(s->family->choice_bytes); /* `found` may be `base` */
 	uint32_t n = 0;
@@ -141,7 +140,7 @@ struct shrink {
 /* Searches for the failure with the candidate; takes it over when it is still there. */
 static int attempt(struct shrink *x)
 {
-	const struct bf_explore_family *f = x->s.family;
+	const struct bf_search_family *f = x->s.family;
 	struct bf_error unfit = { 0 };
 	int rc;
 
@@ -158,7 +157,7 @@ static int attempt(struct shrink *x)
 	return 1;
 }
 
-static int attempt_with(struct shrink *x, const struct bf_explore_part *p, uint64_t value)
+static int attempt_with(struct shrink *x, const struct bf_search_part *p, uint64_t value)
 {
 	memcpy(x->candidate, x->w, x->s.family->choice_bytes);
 	set(x->candidate, p, value);
@@ -168,7 +167,7 @@ static int attempt_with(struct shrink *x, const struct bf_explore_part *p, uint6
 /* One pass over the parts. Returns how many became smaller, or a negative errno. */
 static int shrink_pass(struct shrink *x)
 {
-	const struct bf_explore_family *f = x->s.family;
+	const struct bf_search_family *f = x->s.family;
 	int smaller = 0;
 
 	for (uint32_t i = 0; i < f->nparts; i++) {
@@ -188,7 +187,7 @@ static int shrink(struct shrink *x)
 {
 	enum { PASSES = 4 };
 	const struct bf_search all = x->s;
-	const struct bf_explore_part *ordering = &all.family->ordering;
+	const struct bf_search_part *ordering = &all.family->ordering;
 	int rc = 0;
 
 	x->s.want = all.family->verdict(x->result);
