@@ -90,6 +90,7 @@ static void record_config(const struct bf_mlx5_qp *qp)
 {
 	struct bf_rec_qp_config rec = {
 		.dbrec = bf_get_be64(qp->context + BF_QPC_DBR_ADDR),
+		.sq = qp->has_sq && qp->sq.linear ? qp->sq.base : 0,
 		.qpn = qp->qpn,
 		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0,
 		.rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,

@@ -303,9 +303,13 @@ BF_RECORD_DECLARE(dc_cnak, 124, BF_CLASS_QUEUE, BF_REC_DC_CNAK_FIELDS);
 	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(dci_stream, 125, BF_CLASS_QUEUE, BF_REC_DCI_STREAM_FIELDS);
 
-/* A queue pair was created: its rings in WQEBBs and entries, what it completes to, and its doorbell record's address. */
+/*
+ * A queue pair was created: its rings in WQEBBs and entries, what it completes to, its doorbell record's address, and
+ * the I/O address of its send ring (0: there is none, or it is in pieces).
+ */
 #define BF_REC_QP_CONFIG_FIELDS(F)                                                                                   \
 	F(u64, dbrec, HEX, "")                                                                                       \
+	F(u64, sq, HEX, "")                                                                                          \
 	F(u32, qpn, HEX, "")                                                                                         \
 	F(u32, sq_wqebbs, DEC, "")                                                                                   \
 	F(u32, rq_wqes, DEC, "")                                                                                     \

@@ -284,6 +284,9 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 	q->dbrec.doorbell = (uint16_t)e->dbrec.doorbell;
 	if (d && !q->dbrec_ring)
 		learn_dbrec(r, e->queue, d->va);
+	/* Fetches follow. A driver that says nothing of its entries has its ring where the device knows it to be. */
+	if (!q->ring && q->sq && q->depth)
+		q->ring = bf_stores_ring(bf_rule_stores(r), NULL, e->queue, q->sq, BF_MLX5_WQEBB, q->depth);
 	/* What was visible when the device looked is seen; a store that was in a buffer then is still to come. */
 	if (q->after.set && (int16_t)(q->after.value - q->dbrec.producer) <= 0)
 		q->after.set = false;
@@ -374,6 +377,7 @@ static void note_config(struct bf_mlx5_queue *q, const struct bf_seen *e)
 		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = q->dbrec_ring };
 		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
 		q->pd = (uint32_t)e->qp_config.pd;
+		q->sq = e->qp_config.sq;
 		set_depth(q, e->qp_config.sq_wqebbs);
 	}
 	q->configured = true;

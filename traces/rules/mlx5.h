@@ -2,8 +2,8 @@
  * Facts about mlx5 queue pairs that several rules need: entries as the driver built and the device fetched them, what
  * doorbell records said, how far a queue has come. Indices are unwrapped.
  *
- * The ring's depth comes from the device's qp_config record (or a capture's), its address from the first entry that a
- * driver says it has built.
+ * The ring's depth and address come from the device's qp_config record (or a capture's); where that has no address, from
+ * the first entry that a driver says it has built.
  */
 #ifndef BELFRY_TRACES_RULES_MLX5_H
 #define BELFRY_TRACES_RULES_MLX5_H
@@ -55,6 +55,7 @@ struct bf_mlx5_dbrec_store {
 
 struct bf_mlx5_queue {
 	struct bf_ring *ring, *dbrec_ring;
+	uint64_t sq;                /* where the device has the ring; 0: not known */
 	struct bf_mlx5_slot *slots; /* owned */
 	uint32_t depth;
 	bool driver_speaks;         /* it says which entries it has built */

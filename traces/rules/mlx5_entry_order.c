@@ -55,7 +55,7 @@ const struct bf_rule bf_rule_mlx5_entry_order = {
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dma_read, BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dma_read, BF_SEEN_qp_config, BF_SEEN_wqe_fetch, 0 },
 	.on = on,
 	.tell = tell,
 };

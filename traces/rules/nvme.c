@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/nvme/prm.h"
 #include "sim/bytes.h"
 
 struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot)
@@ -64,6 +65,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 
 	if (!s)
 		return;
+	q->driver_speaks = true;
 	q->entries = (uint32_t)e->nvm_build.entries;
 	if (q->entries && (!q->ring || bf_ring_va(q->ring) != base || bf_ring_entries(q->ring) != q->entries))
 		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_ENTRY, q->entries);
@@ -102,6 +104,14 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	/* Use number n of a slot is its n-th entry. */
 	const uint64_t behind = s->nbuilt - 1 - s->nfetched;
 
+	/* A driver that says nothing of its entries: that part of one was late is all that can be known. */
+	if (!q->driver_speaks && late) {
+		q->fetch.sampled_ps = x->sampled_ps;
+		q->fetch.own.va = bf_ring_va(q->ring) + (uint64_t)q->fetch.slot * BF_NVME_ENTRY;
+		q->fetch.late = *late;
+		q->fetch.what = BF_NVME_FETCHED_LATE;
+		return;
+	}
 	if (s->nbuilt <= s->nfetched || behind > 1)
 		return;
 	q->fetch.sampled_ps = x ? x->sampled_ps : e->time_ps;
@@ -118,6 +128,26 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	q->fetch.what = q->fetch.next.set ? BF_NVME_FETCHED_OVERWRITTEN
 			: late            ? BF_NVME_FETCHED_LATE
 					  : BF_NVME_FETCHED_FIELD;
+}
+
+/* Create I/O Submission Queue: where a ring lies, whoever drives it (Base specification, section 5.2.2). */
+static void note_create(struct bf_rules *r, const struct bf_seen *e)
+{
+	const uint64_t va = bf_get_le64(e->tail + 24);
+	const uint32_t cdw10 = bf_get_le32(e->tail + 40), entries = (cdw10 >> 16) + 1;
+	const bool contiguous = bf_get_le32(e->tail + 44) & 1;
+	struct bf_rule_queue *queue;
+	struct bf_nvme_queue *q;
+
+	if (e->nvme_fetch.sqid != 0 || e->tail[0] != BF_NVME_ADM_CREATE_SQ || !contiguous)
+		return;
+	queue = bf_rule_queue(r, &bf_rules_nvme, e->pe, cdw10 & 0xffff, true);
+	if (!queue)
+		return;
+	q = bf_nvme_of(queue);
+	q->entries = entries;
+	if (!q->ring || bf_ring_va(q->ring) != va || bf_ring_entries(q->ring) != entries)
+		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, va, BF_NVME_ENTRY, entries);
 }
 
 static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
@@ -137,6 +167,7 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	note_sharing(q, e);
 	memcpy(s->fetched, e->tail, BF_NVME_ENTRY);
 	s->in_flight = true;
+	note_create(r, e);
 }
 
 static void note_completion(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)

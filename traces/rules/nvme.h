@@ -39,7 +39,8 @@ enum bf_nvme_fetched {
 struct bf_nvme_queue {
 	struct bf_nvme_slot *slots; /* owned */
 	uint32_t nslots;
-	uint32_t entries; /* of the submission queue, by its driver; 0: not known */
+	uint32_t entries; /* of the submission queue, by its driver or its creation; 0: not known */
+	bool driver_speaks; /* it says which entries it has built */
 	struct bf_ring *ring;
 	/* The last fetch. */
 	struct {

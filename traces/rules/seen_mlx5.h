@@ -22,7 +22,7 @@
 #define BF_SEEN_RX_DROP(F) F(qpn) F(psn) F(expected) F(opcode) F(why)
 #define BF_SEEN_NAK_SENT(F) F(qpn) F(psn) F(syndrome) F(opcode)
 #define BF_SEEN_QP_CONFIG(F)                                                                                           \
-	F(dbrec) F(qpn) F(sq_wqebbs) F(rq_wqes) F(rq_stride) F(send_cqn) F(recv_cqn) F(pd) F(uar)
+	F(dbrec) F(sq) F(qpn) F(sq_wqebbs) F(rq_wqes) F(rq_stride) F(send_cqn) F(recv_cqn) F(pd) F(uar)
 #define BF_SEEN_CQ_CONFIG(F) F(dbrec) F(cqn) F(cqes) F(cqe_size) F(uar) F(collapsed) F(overrun_ignore)
 #define BF_SEEN_QP_PATH(F)                                                                                             \
 	F(qpn) F(remote_qpn) F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout)   \
