@@ -1,0 +1,167 @@
+/* Trials under one seed or many, and the trace of what failed. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "drivers/trial/search.h"
+#include "drivers/trial/trial_internal.h"
+#include "traces/trace.h"
+
+#define SEEDS 50u
+/* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
+#define SHRINK_SEEDS 32u
+
+static struct bf_trial_choice first_choice(const struct bf_trial_spec *spec)
+{
+	struct bf_trial_choice c = { .spec = spec, .seed = spec->world.seed, .ordering = spec->world.ordering };
+
+	for (uint32_t i = 0; i < spec->nsizes && i < BF_TRIAL_SIZES; i++)
+		c.size[i] = spec->sizes[i].value;
+	return c;
+}
+
+static bool repeats(const struct bf_trial_spec *spec)
+{
+	return !spec->backend || spec->backend->platform == BF_PLATFORM_SIM;
+}
+
+/* The same run once more, into a file. */
+static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_result *r)
+{
+	struct bf_trial_result *again = malloc(sizeof(*again));
+	struct bf_trace_writer *w = NULL;
+	char seed[32];
+
+	if (!again || bf_trace_create(c->spec->trace, NULL, NULL, &w, NULL) != 0) {
+		free(again);
+		return;
+	}
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)c->seed);
+	bf_trace_meta(w, "trial", c->spec->name ? c->spec->name : "trial");
+	bf_trace_meta(w, "seed", seed);
+	bf_trace_meta(w, "ordering", bf_ordering_name(c->ordering));
+	bf_trial_once(c, bf_trace_sink(w), again);
+	bf_trace_meta(w, "verdict", bf_trial_verdict_name(r->verdict));
+	if (r->nfindings && r->finding[0].root)
+		bf_trace_meta(w, "cause", r->finding[0].text);
+	bf_trace_close(w);
+	free(again);
+}
+
+static bool finish(const struct bf_trial_choice *c, uint64_t runs, struct bf_trial_result *r)
+{
+	r->runs = runs;
+	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN && c->spec->trace && repeats(c->spec))
+		write_trace(c, r);
+	bf_trial_tell(c->spec, r);
+	return r->ok;
+}
+
+bool bf_trial_run(const struct bf_trial_spec *spec, struct bf_trial_result *r)
+{
+	const struct bf_trial_choice c = first_choice(spec);
+
+	bf_trial_once(&c, NULL, r);
+	return finish(&c, 1, r);
+}
+
+/* ---- search ---- */
+
+static int check(const void *w, struct bf_error *err)
+{
+	(void)w;
+	(void)err;
+	return 0;
+}
+
+static int run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err)
+{
+	(void)err;
+	bf_trial_once(w, sink, result);
+	return 0;
+}
+
+/* Runs that fail the same way have the same root cause, too. */
+static uint32_t verdict(const void *result)
+{
+	const struct bf_trial_result *r = result;
+	uint32_t rule = 0;
+
+	if (r->verdict == BF_TRIAL_GOOD)
+		return 0;
+	for (uint32_t i = 0; r->root && bf_rule_at(i) && !rule; i++)
+		if (bf_rule_at(i) == r->root)
+			rule = i + 1;
+	return rule << 8 | (uint32_t)r->verdict;
+}
+
+static void family_of(const struct bf_trial_spec *spec, struct bf_search_part *parts, struct bf_search_family *f)
+{
+	*f = (struct bf_search_family){
+		.choice_bytes = sizeof(struct bf_trial_choice),
+		.result_bytes = sizeof(struct bf_trial_result),
+		.seed = { BF_MEMBER(struct bf_trial_choice, seed), 0 },
+		.ordering = { BF_MEMBER(struct bf_trial_choice, ordering), 0 },
+		.parts = parts,
+		.nparts = spec->nsizes,
+		.check = check,
+		.run = run,
+		.verdict = verdict,
+	};
+	for (uint32_t i = 0; i < spec->nsizes; i++)
+		parts[i] = (struct bf_search_part){ offsetof(struct bf_trial_choice, size) + i * sizeof(uint64_t),
+						    sizeof(uint64_t), spec->sizes[i].least };
+}
+
+static void orders_of(const struct bf_trial_search_opts *o, struct bf_search *s)
+{
+	if (!o->orderings) {
+		for (enum bf_ordering k = BF_ORDER_SC; k <= BF_ORDER_ADVERSARIAL; k++)
+			s->orders[s->norders++] = k;
+		return;
+	}
+	for (uint32_t i = 0; i < o->norderings && i < BF_ARRAY_LEN(s->orders); i++)
+		s->orders[s->norders++] = o->orderings[i];
+}
+
+static bool cannot(const struct bf_trial_choice *c, const char *why, struct bf_trial_result *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->verdict = BF_TRIAL_NOT_RUN;
+	snprintf(r->reason, sizeof(r->reason), "%s", why);
+	return finish(c, 0, r);
+}
+
+bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_search_opts *opts,
+		     struct bf_trial_result *r)
+{
+	const struct bf_trial_search_opts zero = { 0 }, *o = opts ? opts : &zero;
+	struct bf_search_part parts[BF_TRIAL_SIZES];
+	struct bf_trial_choice c = first_choice(spec);
+	struct bf_search_family family;
+	struct bf_search s = { .family = &family, .seeds = o->seeds ? o->seeds : SEEDS, .jobs = o->jobs ? o->jobs : 1 };
+	struct bf_error err = { 0 };
+	uint64_t runs = 0;
+	int rc;
+
+	if (!repeats(spec))
+		return cannot(&c, "a search needs a backend that repeats itself: sim", r);
+	if (spec->nsizes > BF_TRIAL_SIZES)
+		return cannot(&c, "too many sizes", r);
+	family_of(spec, parts, &family);
+	orders_of(o, &s);
+	if (!s.norders)
+		return cannot(&c, "no ordering to search", r);
+	rc = bf_search_run(&s, &c, &c, r, &runs, &err);
+	if (rc == 1 && r->verdict != BF_TRIAL_NOT_RUN && !o->no_shrinking) {
+		s.seeds = s.seeds < SHRINK_SEEDS ? s.seeds : SHRINK_SEEDS;
+		rc = bf_search_shrink(&s, spec->world.seed, &c, r, &runs, &err) ? -1 : 1;
+	}
+	if (rc < 0)
+		return cannot(&c, err.text, r);
+	if (rc == 0) { /* none failed: the last one speaks for all */
+		c.seed += s.seeds - 1;
+		c.ordering = s.orders[s.norders - 1];
+		bf_trial_once(&c, NULL, r);
+	}
+	return finish(&c, runs, r);
+}

@@ -1,0 +1,234 @@
+/*
+ * Trials: tests of submission code, run on a modelled machine and judged by the rules.
+ *
+ * A trial is a setup function, which makes memory and queues and launches the code under test, and a verify function,
+ * which looks at what came of it. The harness opens the machine, attaches every rule (traces/rules/rules.h), runs it in
+ * virtual time to its end, and says why a failed run failed. It knows no test framework: the result is a bool and a
+ * text, for an assertion of any of them.
+ *
+ *	static void submit(struct bf_thread *t, void *arg);          // the code under test (platform.h)
+ *	static int setup(struct bf_trial *t, void *state);           // bf_trial_mlx5(), ..., bf_trial_launch()
+ *	static int verify(struct bf_trial *t, void *state);          // bf_trial_equal(), bf_trial_check()
+ *
+ *	const struct bf_trial_spec spec = { .name = "submit", .world = { .npes = 2, .lanes = 1 },
+ *	                                    .setup = setup, .verify = verify, .state_bytes = sizeof(struct mine) };
+ *	struct bf_trial_result r;
+ *
+ *	ck_assert_msg(bf_trial_search(&spec, NULL, &r), "%s", r.text);   // Check
+ *	EXPECT_TRUE(bf_trial_search(&spec, NULL, &r)) << r.text;         // GoogleTest
+ *
+ * Code that is right under one timing may be wrong under the next one: bf_trial_search() runs the trial under many
+ * seeds and memory orderings and makes the first failure small, bf_trial_run() runs it under one. Same seed, same
+ * ordering, same sizes: the same run, record for record.
+ *
+ * Code that has its own control path needs none of the helpers for queues: bf_trial_backend() and bf_trial_world() are
+ * the machine, with its command mailboxes, doorbell pages and registers (drivers/backend/backend.h).
+ *
+ * Functions of a trial are called from one thread at a time, on the thread that runs it; different trials may run on
+ * different threads. Functions that return int return 0 or a negative errno, and say why in the result.
+ */
+#ifndef BELFRY_DRIVERS_TRIAL_TRIAL_H
+#define BELFRY_DRIVERS_TRIAL_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "drivers/backend/backend.h"
+#include "sim/compiler.h"
+#include "traces/rules/rules.h"
+
+/* A machine, from setup to verify. */
+struct bf_trial;
+
+/* 0: go on. Anything else ends the trial; what bf_trial_fail() was told, or the error of a call, is the reason. */
+typedef int bf_trial_fn(struct bf_trial *t, void *state);
+
+#define BF_TRIAL_SIZES 8u
+#define BF_TRIAL_FINDINGS 8u
+
+/* A number that the trial depends on and that a search may make smaller, down to `least`: messages, bytes, warps. */
+struct bf_trial_size {
+	const char *name;
+	uint64_t value, least;
+};
+
+struct bf_trial_spec {
+	const char *name; /* for texts */
+	/*
+	 * The machine: PEs (0: 1), devices, ordering, seed, limit_ps (0: 1 s), lanes (1: kernels run on one lane of
+	 * each warp), ... `sink`, `record_mask` and `ranks` are the harness's own.
+	 */
+	struct bf_world_opts world;
+	const struct bf_backend *backend; /* NULL: sim. Others are not repeatable, so they cannot be searched */
+	bf_trial_fn *setup;
+	bf_trial_fn *verify; /* after a run that came to its end; NULL: the rules alone judge */
+	/*
+	 * What both functions get: `state_bytes` of memory, zeroed for each run, or `arg` itself if that is 0. Memory of
+	 * the host, not of the machine: kernels may read it freely (their `arg` usually points there), devices cannot.
+	 */
+	size_t state_bytes;
+	void *arg;
+	const struct bf_trial_size *sizes; /* bf_trial_size(t, 0..nsizes-1) */
+	uint32_t nsizes;                   /* at most BF_TRIAL_SIZES */
+	/* Findings this bad fail the trial even if verify is content: errors (the default), warnings, notes. */
+	enum bf_severity fail_on;
+	/* Rules that do not count, each with its reason: "MLX5-DOORBELL-EACH one at a time is meant", one a line. */
+	const char *accept;
+	const char *trace; /* the file that gets the records of a failed run (sim only); NULL: none */
+};
+
+enum bf_trial_verdict {
+	BF_TRIAL_GOOD,
+	BF_TRIAL_WRONG,   /* verify was not content */
+	BF_TRIAL_STUCK,   /* threads wait for what cannot come any more */
+	BF_TRIAL_LIMIT,   /* the time limit came first */
+	BF_TRIAL_STOPPED, /* an access that a real processor would not have survived */
+	BF_TRIAL_FOUND,   /* the result is right, by luck: a rule found an error */
+	BF_TRIAL_NOT_RUN, /* setup failed, or the machine could not be had */
+};
+const char *bf_trial_verdict_name(enum bf_trial_verdict v); /* "wrong result", ... */
+
+struct bf_trial_finding {
+	const struct bf_rule_about *rule; /* static */
+	bool root;
+	uint64_t at_ps;
+	char where[64];
+	char text[800];
+};
+
+struct bf_trial_result {
+	bool ok;
+	enum bf_trial_verdict verdict;
+	/* The run that this is about: of a search the smallest one that failed, or the last one. */
+	uint64_t seed;
+	enum bf_ordering ordering;
+	uint64_t size[BF_TRIAL_SIZES];
+	uint64_t runs;                 /* how many there were in all */
+	struct bf_world_result world;  /* how the run ended, who waits for what */
+	char reason[256];              /* what verify, setup or the machine said; "" */
+	const struct bf_rule_about *root; /* the rule whose finding is the root cause; NULL: none found any. Static */
+	uint32_t nfindings;
+	struct bf_trial_finding finding[BF_TRIAL_FINDINGS]; /* the root cause first */
+	char text[8192]; /* all of it, for people: lines without a final newline */
+};
+
+/* Runs the trial once. Returns result->ok. */
+bool bf_trial_run(const struct bf_trial_spec *spec, struct bf_trial_result *result);
+
+struct bf_trial_search_opts {
+	uint64_t seeds;                     /* from spec->world.seed on; 0: 50 */
+	const enum bf_ordering *orderings;  /* simplest first; NULL: all of them */
+	uint32_t norderings;
+	uint32_t jobs;     /* threads; 0: 1. More than one: setup, verify and code under test share nothing by `arg` */
+	bool no_shrinking; /* the first failure as it is */
+};
+
+/*
+ * Runs the trial under each seed and ordering until one fails; then looks for the smallest run that fails in the same
+ * way (verdict and root cause): a simpler ordering, smaller sizes, a lower seed. The outcome does not depend on `jobs`.
+ * `opts` may be NULL. Returns result->ok: true when none failed.
+ */
+bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_search_opts *opts,
+		     struct bf_trial_result *result);
+
+/* Whether the rule `id` ("MLX5-ENTRY-ORDER") is among the findings. */
+bool bf_trial_found(const struct bf_trial_result *result, const char *id);
+
+/* ---- for setup and verify ---- */
+
+void *bf_trial_arg(const struct bf_trial *t); /* of the spec */
+uint64_t bf_trial_seed(const struct bf_trial *t);
+/* The size of that number in this run; 0 past the last. */
+uint64_t bf_trial_size(const struct bf_trial *t, uint32_t i);
+const struct bf_backend *bf_trial_backend(const struct bf_trial *t);
+struct bf_world *bf_trial_world(const struct bf_trial *t);
+
+/* Why the trial fails; the first reason is kept. Returns `code`, which is a negative errno. */
+int bf_trial_fail(struct bf_trial *t, int code, const char *fmt, ...) BF_PRINTF(3, 4);
+/* The same if `good` is false. Returns `good`. */
+bool bf_trial_check(struct bf_trial *t, bool good, const char *fmt, ...) BF_PRINTF(3, 4);
+/* Whether `bytes` bytes are equal; names the first that is not. */
+bool bf_trial_equal(struct bf_trial *t, const char *what, const void *got, const void *wanted, size_t bytes);
+
+/* Zeroed memory of PE `pe` that its devices reach, page-aligned. Freed after verify. */
+int bf_trial_memory(struct bf_trial *t, uint32_t pe, enum bf_placement place, uint64_t bytes, const char *name,
+		    struct bf_memory *out);
+
+/* A grid on the GPU of `pe`, or threads on its CPU, that start when setup has returned. `arg` must outlive the run. */
+int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *code, void *arg);
+int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_kernel_fn *code, void *arg);
+
+/* ---- mlx5: reliable connections between all PEs, made by command mailboxes (drivers/ibgda/host.h) ---- */
+
+struct bf_trial_mlx5_opts {
+	uint64_t heap_bytes;     /* of registered memory of each PE; 0: 2 MiB */
+	uint32_t queues;         /* to each other PE; 0: 1 */
+	uint32_t wqebbs;         /* of each send ring, a power of two 16..32768; 0: 64 */
+	bool collapsed;          /* completions go to one entry; otherwise to a ring of twice as many as the send ring */
+	bool rings_in_host;      /* rings and doorbell records in host memory, not in the GPU's */
+	uint8_t ack_timeout;     /* 4.096 us * 2^n; 0: 20 */
+	uint8_t retry_count;     /* 0: 7 */
+};
+
+/* Once, in setup. `opts` may be NULL. */
+int bf_trial_mlx5(struct bf_trial *t, const struct bf_trial_mlx5_opts *opts);
+
+/*
+ * One end of a connection, ready to send, all that a driver gets from its control path. Pointers are for threads of the
+ * PE, addresses (_va) and keys for entries. Numbers are in the CPU's byte order.
+ */
+struct bf_trial_mlx5_queue {
+	uint32_t qpn, cqn;
+	uint32_t wqebbs;        /* send ring */
+	uint32_t cqes;          /* completion ring; collapsed: only entry 0 is used */
+	uint8_t *sq;            /* wqebbs * BF_MLX5_WQEBB bytes, zeroed */
+	uint8_t *cq;            /* cqes * 64 bytes, all ones: opcode 15, owner 1 */
+	uint32_t *dbrec;        /* be32: WQEBBs produced, 16 bits count */
+	uint32_t *cq_dbrec;     /* be32: CQEs consumed, 24 bits count; not read when collapsed */
+	void *doorbell;         /* 8 bytes of the last control segment go here, in one store */
+	uint8_t *local;         /* the PE's heap, heap_bytes long */
+	uint64_t local_va;
+	uint64_t remote_va;     /* the peer's heap */
+	uint64_t heap_bytes;
+	uint32_t lkey, rkey;
+};
+
+/* Queue `i` of `pe` towards `peer`. -EINVAL for a pair that has none. */
+int bf_trial_mlx5_queue(struct bf_trial *t, uint32_t pe, uint32_t peer, uint32_t i, struct bf_trial_mlx5_queue *out);
+/* The heap of a PE, for setup and verify. */
+struct bf_memory bf_trial_heap(const struct bf_trial *t, uint32_t pe);
+
+/* ---- NVMe: a controller brought up to its I/O queues (drivers/nvme/host.h) ---- */
+
+struct bf_trial_nvme_opts {
+	uint32_t queues;         /* I/O queue pairs; 0: 1 */
+	uint32_t entries;        /* of each queue, 2..65536; 0: 64 */
+	enum bf_placement place; /* of the queues; BF_PLACE_HOST is 0 */
+};
+
+/* Once a PE, in setup, before any launch: brings it up by running a thread. spec.world.devices has BF_DEVICE_NVME. */
+int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_opts *opts);
+
+struct bf_trial_nvme_queue {
+	uint32_t id, entries;
+	uint8_t *sq;                /* entries of 64 bytes */
+	uint8_t *cq;                /* entries of 16 bytes, zeroed; the first lap's phase is 1 */
+	uint32_t *sq_tail, *cq_head; /* doorbell registers, stored by bf_mmio_st32() */
+	uint32_t nsid, block_bytes;
+	uint64_t blocks;            /* of the namespace */
+};
+
+/* I/O queue pair `i` of `pe`. */
+int bf_trial_nvme_queue(struct bf_trial *t, uint32_t pe, uint32_t i, struct bf_trial_nvme_queue *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* What the files of the harness share. */
+#ifndef BELFRY_DRIVERS_TRIAL_TRIAL_INTERNAL_H
+#define BELFRY_DRIVERS_TRIAL_TRIAL_INTERNAL_H
+
+#include "drivers/trial/trial.h"
+
+struct bf_ibgda_host;
+struct bf_nvm_host;
+
+/* All that one run depends on. */
+struct bf_trial_choice {
+	const struct bf_trial_spec *spec;
+	uint64_t seed;
+	enum bf_ordering ordering;
+	uint64_t size[BF_TRIAL_SIZES];
+};
+
+struct bf_trial {
+	const struct bf_trial_choice *choice;
+	const struct bf_trial_spec *spec;
+	const struct bf_backend *be;
+	struct bf_world *world;
+	uint32_t npes;
+	void *state;
+	struct bf_error err; /* of the machine and its calls */
+	char reason[256];    /* the first one; "" */
+	struct bf_ibgda_host *mlx5;
+	uint64_t heap_bytes;
+	struct bf_nvm_host **nvme; /* [npes] */
+	uint32_t *nvme_queues;     /* [npes] */
+};
+
+/* One run. `records` (may be NULL) gets everything. Always fills in `result`, but for `runs` and `text`. */
+void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, struct bf_trial_result *result);
+
+/* Frees what bf_trial_mlx5() and bf_trial_nvme() made; `ended`: the world runs threads still. */
+void bf_trial_close_queues(struct bf_trial *t, bool ended);
+
+/* Writes result->text. */
+void bf_trial_tell(const struct bf_trial_spec *spec, struct bf_trial_result *result);
+
+#endif
