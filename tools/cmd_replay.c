@@ -10,7 +10,7 @@
 #include "tools/cli.h"
 #include "tools/counts.h"
 #include "tools/input.h"
-#include "tools/life_out.h"
+#include "tools/explain_out.h"
 #include "tools/profile.h"
 #include "tools/replay_layout.h"
 #include "tools/replay_nvme.h"
@@ -28,7 +28,7 @@ struct job {
 	struct bf_capture *capture;
 	struct bf_replay_result *result;
 	struct bf_progress progress;
-	struct bf_life *life;
+	struct bf_explain *life;
 	struct bf_counts *counts; /* with --stats */
 	uint32_t life_qpn;
 	uint16_t life_index;
@@ -158,11 +158,11 @@ static int run_life(struct job *job, struct bf_error *err)
 		job->life_qpn = job->result->example_qpn;
 		job->life_index = job->result->example_index;
 	}
-	if (bf_life_create(life_device(job), job->life_qpn, job->life_index, &job->life))
+	if (bf_explain_create(life_device(job), job->life_qpn, job->life_index, &job->life))
 		return bf_fail(err, -ENOMEM, "out of memory");
-	rc = run_once(job, bf_life_sink(job->life), LIFE_CLASSES, err);
+	rc = run_once(job, bf_explain_sink(job->life), LIFE_CLASSES, err);
 	if (!rc)
-		bf_life_finish(job->life);
+		bf_explain_finish(job->life);
 	return rc;
 }
 
@@ -322,7 +322,7 @@ static void print_text(const struct job *job)
 	if (job->life) {
 		printf("\nThe life of entry %u of QP 0x%" PRIx32 "%s:\n\n", job->life_index, job->life_qpn,
 		       why_this_one(job));
-		bf_life_print(job->life, stdout);
+		bf_explain_print(job->life, stdout);
 	}
 	if (job->counts) {
 		putchar('\n');
@@ -415,7 +415,7 @@ static void print_json(const struct job *job)
 	json_rows(&j, r);
 	json_divergences(&j, r);
 	if (job->life)
-		bf_life_json(&j, job->life, job->life_qpn, job->life_index);
+		bf_explain_json(&j, job->life);
 	if (job->counts)
 		bf_counts_json_stats(&j, job->counts);
 	if (job->damage)
@@ -435,7 +435,7 @@ static int parse_choices(struct job *job)
 		return bf_cli_error(job->args, BF_EXIT_USAGE, "--profile: %s", err.text);
 	job->life_none = life && strcmp(life, "none") == 0;
 	job->life_asked = life && !job->life_none;
-	if (job->life_asked && !bf_life_parse(life, &job->life_qpn, &job->life_index))
+	if (job->life_asked && !bf_explain_entry(life, &job->life_qpn, &job->life_index))
 		return bf_cli_error(job->args, BF_EXIT_USAGE,
 				    "--life wants QPN:INDEX, such as 0x100001:81, or none; got '%s'", life);
 	job->opts = (struct bf_replay_opts){
@@ -481,7 +481,7 @@ static int replay_mlx5(const struct bf_args *args, const char *path, FILE *f)
 				    job.damage ? job.damage_error.text : err.text);
 	else
 		code = show(&job);
-	bf_life_free(job.life);
+	bf_explain_free(job.life);
 	bf_counts_free(job.counts);
 	bf_replay_free(job.result);
 	bf_capture_free(job.capture);

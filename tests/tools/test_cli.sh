@@ -19,7 +19,7 @@ is() {
 }
 
 commands=$("$BELFRY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-for command in run replay explore life import dump diff export decode check doctor; do
+for command in run replay explore explain import dump diff export decode check doctor; do
 	echo "$commands" | grep -qx "$command" || {
 		echo "FAIL: help does not list $command" >&2
 		failed=1

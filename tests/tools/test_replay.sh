@@ -127,7 +127,10 @@ life_of silent '^The life of entry 0 .*the first that no doorbell covers:.*nobod
 
 # Long waits keep the columns: a lost packet costs a time-out of seconds.
 "$BELFRY" run ibgda-put --messages=1 --faults drop --trace="$work/drop.bft" >/dev/null
-"$BELFRY" life "$work/drop.bft" 0x100:0 >"$work/out"
+qpn_of() {
+	"$BELFRY" dump "$1" --type=wqe_fetch --limit=1 | grep -o 'qpn=0x[0-9a-f]*' | head -n 1 | cut -d= -f2
+}
+"$BELFRY" explain "$work/drop.bft" "$(qpn_of "$work/drop.bft"):0" >"$work/out"
 grep -Eq '^ *[0-9]+\.[0-9]{3} +\+[0-9.]+ ms  nic[01] +goes back to PSN 0' "$work/out" || fail "a time-out: $(cat "$work/out")"
 # Reasons that a record had no room for say so.
 "$BELFRY" replay "$work/malformed" | grep -q 'QP 0x100001 fails: .*[^ ]\.\.\.$' || fail "a reason that was cut off"
@@ -174,14 +177,14 @@ cmp -s "$work/r.bft" "$work/s.bft" || fail "the traces of two replays differ"
 cmp -s "$work/r.pcapng" "$work/s.pcapng" || fail "--pcapng and export differ"
 "$BELFRY" replay "$rkey" --pcapng="$work/t.pcapng" --life=none >/dev/null
 cmp -s "$work/r.pcapng" "$work/t.pcapng" || fail "--pcapng without --trace differs"
-"$BELFRY" life "$work/r.bft" 0x100001:81 | grep -q 'NAK (remote access error)' || fail "life of a trace"
-"$BELFRY" life "$work/r.bft" 0x100001:9999 >/dev/null
+"$BELFRY" explain "$work/r.bft" 0x100001:81 | grep -q 'NAK (remote access error)' || fail "life of a trace"
+"$BELFRY" explain "$work/r.bft" 0x100001:9999 >/dev/null
 [ $? -eq 1 ] || fail "life of an entry that is not there"
-"$BELFRY" life "$mix" 0x100001:1 2>&1 | grep -q "'belfry replay --life=0x100001:1' runs it" || fail "life of a capture"
-# Both PEs of a workload have a QP 0x100: the device tells whose entry is meant.
+"$BELFRY" explain "$mix" 0x100001:1 2>&1 | grep -q "'belfry replay --life=0x100001:1' runs it" || fail "life of a capture"
+# Both PEs of a workload have a queue pair of the same number: the device tells whose entry is meant.
 "$BELFRY" run ibgda-put --trace="$work/put.bft" >/dev/null
 for device in nic0 nic1; do
-	"$BELFRY" life "$work/put.bft" 0x100:0 --device=$device >"$work/out"
+	"$BELFRY" explain "$work/put.bft" "$(qpn_of "$work/put.bft"):0" --device=$device >"$work/out"
 	other=$(echo $device | tr 01 10)
 	grep -q "$device  *writes CQE 0" "$work/out" && grep -q "$other  *sends packet .* ACK PSN 0" "$work/out" ||
 		fail "the life of entry 0 on $device: $(cat "$work/out")"

@@ -79,10 +79,10 @@ sed '16s/"index":0/"index":7/' "$capture" >"$work/changed.jsonl"
 "$BELFRY" import mlx5-capture "$work/put.bft" -o "$work/none.bft" 2>&1 | grep -q 'holds no captured events$' || fail "import of a run"
 [ -e "$work/none.bft" ] && fail "import of nothing writes a trace"
 "$BELFRY" import mlx5-capture "$capture" -o "$work/i.bft" >/dev/null
-"$BELFRY" life "$work/i.bft" 0x100001:0 2>&1 | grep -q "'belfry replay --life=0x100001:0' runs it" || fail "life of an import"
+"$BELFRY" explain "$work/i.bft" 0x100001:0 2>&1 | grep -q "'belfry replay --life=0x100001:0' runs it" || fail "life of an import"
 head -c 9000 "$work/r.bft" >"$work/cut.bft"
 for file in "$work/cut.bft" "$work/i.bft" /dev/null; do
-	"$BELFRY" life "$file" 0x100001:0 --json 2>/dev/null >"$work/out"
+	"$BELFRY" explain "$file" 0x100001:0 --json 2>/dev/null >"$work/out"
 	[ $? -eq 2 ] || fail "life of $file: exit code"
 	python3 -c 'import json, sys; assert json.load(sys.stdin)["error"]' <"$work/out" || fail "life --json of $file"
 done

@@ -1,0 +1,131 @@
+/*
+ * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come, explain_stuck_rows.c knows
+ * which record moves which entry, explain_stuck_text.c finds the first missing step and says what shows it.
+ */
+#ifndef BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
+#define BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "traces/explain_stuck.h"
+#include "traces/number_map_internal.h"
+
+enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_NVME, BF_STUCK_SDMA, BF_STUCK_CAPTURE, BF_STUCK_FTRACE, BF_STUCK_KINDS };
+
+/* The points of an entry's life, in order; a kind of queue uses those that it has. */
+enum bf_stuck_point {
+	BF_STUCK_RESERVE,
+	BF_STUCK_BUILD,
+	BF_STUCK_PUBLISH,
+	BF_STUCK_RING,
+	BF_STUCK_DOORBELL,
+	BF_STUCK_FETCH,
+	BF_STUCK_START,
+	BF_STUCK_DONE,
+	BF_STUCK_COMPLETION,
+	BF_STUCK_SEEN,
+	BF_STUCK_POINTS
+};
+
+struct bf_stuck_entry {
+	uint64_t key[3];  /* in the map: queue, index or identifier, which of the two */
+	uint64_t index;   /* as its driver counts; SDMA: of the first byte */
+	uint64_t to;      /* SDMA: behind the last byte */
+	uint64_t last_ps; /* of its last point */
+	uint64_t order;   /* of its beginning */
+	uint32_t points;  /* bits of those that it has passed */
+	uint32_t who[BF_STUCK_RING + 1]; /* actors plus one: reserved, built, published, rang */
+	uint32_t slot, cid, nth; /* NVMe: the n-th command of its slot, from 1 */
+	uint32_t line;    /* of a capture */
+	bool open, posts; /* posts: its publisher said that it rings itself */
+	bool signalled, lost, held, retried, empty;
+	bool early; /* the device had fetched it before it was even reserved */
+	uint64_t next_free; /* plus one */
+};
+
+struct bf_stuck_queue {
+	enum bf_stuck_kind kind;
+	uint32_t pe;
+	uint64_t number;
+	char name[64];     /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
+	char device[24];
+	uint64_t size;     /* of the ring, in its own terms; 0: not known */
+	uint64_t completed, polled, fetched; /* mlx5: entries below are */
+	uint64_t rung, doorbells;   /* last index rung by the driver; doorbells that arrived */
+	uint64_t dbrec;             /* what the device read last in the doorbell record, or got by the last doorbell */
+	uint64_t packets, signals;  /* SDMA: dispatched, and those that signal */
+	uint64_t passed;            /* SDMA: the read pointer */
+	uint32_t ringer;            /* actor plus one */
+	uint64_t completed_ps;
+	uint32_t state;             /* of a queue pair */
+	uint64_t remote_qpn, remote_ipv4, ipv4;
+	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
+	char trouble[120];          /* a fault or an error of the queue, as a sentence */
+};
+
+struct bf_stuck_barrier {
+	uint32_t actor;
+	uint64_t address, word, phases, parked, asking, since_ps, by[64];
+	uint64_t arrived, arrived_before; /* warps, a bit each */
+	bool live;
+};
+
+struct bf_stuck_thread {
+	uint32_t actor;
+	bool waits, deadlock, ended;
+	uint64_t since_ps, va, value;
+	char what[40];
+};
+
+struct bf_stuck {
+	struct bf_trace *trace;
+	struct bf_error *err;
+	struct bf_number_map queues, entries, barriers, threads, counts;
+	struct bf_stuck_queue *queue;
+	struct bf_stuck_entry *entry;
+	struct bf_stuck_barrier *barrier;
+	struct bf_stuck_thread *thread;
+	size_t nqueues, cap_queues, nentries, cap_entries, nbarriers, cap_barriers, nthreads, cap_threads;
+	uint64_t free_entry, order, end_ps;
+	uint32_t last_actor;
+	size_t last_thread;
+	bool ran, device, deadlock; /* ran, device: some device did, or said, something */
+	struct {
+		const struct bf_rec_schema *type;
+		const struct bf_stuck_row *row;
+	} cache[1024];
+	struct bf_stuck_group *groups;
+	uint32_t ngroups, cap_groups;
+	char (*unknown)[200];
+	uint32_t nunknown;
+};
+
+/* A type of record and who takes it. 0 or -ENOMEM. */
+struct bf_stuck_row {
+	const char *type;
+	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
+};
+extern const struct bf_stuck_row bf_stuck_rows[]; /* ends with a NULL type */
+
+/* explain_stuck.c */
+int bf_stuck_no_memory(struct bf_stuck *s);
+uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
+/* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
+struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind kind, const char *actor, bool device,
+					 uint64_t number);
+/* An open entry; NULL. `space` tells indices from identifiers. */
+struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space);
+/* A new one in place of what was there; NULL on lack of memory. */
+struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space);
+/* The entry goes by another number from now on. 0 or -ENOMEM. */
+int bf_stuck_rename(struct bf_stuck *s, struct bf_stuck_entry *e, uint64_t index, uint64_t space);
+void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e);
+void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct bf_trace_record *rec);
+struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
+struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
+
+/* explain_stuck_text.c: groups what is left. 0 or -ENOMEM. */
+int bf_stuck_conclude(struct bf_stuck *s);
+
+#endif
