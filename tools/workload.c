@@ -105,14 +105,21 @@ static int parse_bugs(const struct bf_args *args, struct bf_workload *w)
 {
 	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
 		const char *name = bf_arg_nth(args, "bug", i);
-		const struct bf_ibgda_bug *b = bf_ibgda_bugs;
 
-		while (b->name && strcmp(b->name, name) != 0)
-			b++;
-		if (!b->name)
+		if (!bf_ibgda_set_wrong(name, &w->bugs, &w->suspects))
 			return bf_cli_error(args, BF_EXIT_USAGE,
 					    "bug \"%s\" is not known; `belfry run --list` lists them", name);
-		w->bugs |= b->bit;
+	}
+	for (unsigned i = 0; i < bf_arg_count(args, "without"); i++) {
+		const struct bf_ibgda_bug *l = bf_ibgda_lacks;
+
+		while (l->name && strcmp(l->name, bf_arg_nth(args, "without", i)) != 0)
+			l++;
+		if (!l->name)
+			return bf_cli_error(args, BF_EXIT_USAGE,
+					    "--without %s: `belfry run --list` lists what a machine may lack",
+					    bf_arg_nth(args, "without", i));
+		w->lacks |= l->bit;
 	}
 	return BF_EXIT_GOOD;
 }
@@ -191,6 +198,12 @@ void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap)
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		if (w->bugs & b->bit)
 			bf_command_append(buf, cap, "bug", b->name, false);
+	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
+		if (w->suspects & s->bit)
+			bf_command_append(buf, cap, "bug", s->name, false);
+	for (const struct bf_ibgda_bug *l = bf_ibgda_lacks; l->name; l++)
+		if (w->lacks & l->bit)
+			bf_command_append(buf, cap, "without", l->name, false);
 	if (strcmp(w->backend->name, "sim") != 0)
 		bf_command_append(buf, cap, "backend", w->backend->name, false);
 	if (strcmp(w->profile_text, "cx7") != 0)
@@ -208,6 +221,9 @@ void bf_workload_json(struct bf_json *j, const struct bf_workload *w)
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		if (w->bugs & b->bit)
 			bf_json_text(j, NULL, b->name);
+	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
+		if (w->suspects & s->bit)
+			bf_json_text(j, NULL, s->name);
 	bf_json_close(j, ']');
 	if (w->topology)
 		bf_json_text(j, "topology", w->topology);
@@ -250,6 +266,12 @@ static void list_json(void)
 		bf_json_text(&j, "summary", b->summary);
 		bf_json_close(&j, '}');
 	}
+	for (const struct bf_ibgda_suspect *b = bf_ibgda_suspects; b->name; b++) {
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "name", b->name);
+		bf_json_text(&j, "summary", b->summary);
+		bf_json_close(&j, '}');
+	}
 	bf_json_close(&j, ']');
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
@@ -275,6 +297,12 @@ int bf_workload_list(const struct bf_args *args)
 	puts("Bugs");
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		printf("  %-18s %s\n", b->name, b->summary);
+	puts("Bugs that readers suspect in NVSHMEM and DeepEP");
+	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
+		printf("  %-18s %s\n", s->name, s->summary);
+	puts("What a machine may lack");
+	for (const struct bf_ibgda_bug *l = bf_ibgda_lacks; l->name; l++)
+		printf("  %-18s %s\n", l->name, l->summary);
 	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
 		printf("Profile %s\n", (*p)->name);
 		bf_profile_print(stdout, *p);

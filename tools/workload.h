@@ -23,6 +23,8 @@ struct bf_workload {
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
 	uint32_t bugs;    /* BF_IBGDA_BUG_* */
+	uint64_t suspects; /* BF_IBGDA_SUSPECT_* */
+	uint32_t lacks;    /* BF_IBGDA_LACKS_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */
@@ -45,7 +47,7 @@ struct bf_workload {
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
-	bool backup;
+	bool backup, proxy;
 	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then */
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted. */
 	struct bf_boot *ranks;
@@ -100,6 +102,7 @@ struct bf_workload {
 	O("retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, retries)                      \
 	O("backup", FLAG, NULL, NULL, "a second queue pair behind each on the neighbour port or NIC, and a "         \
 	  "supervisor that moves traffic when a link is cut", 0, 0, backup)                                          \
+	O("proxy", FLAG, NULL, NULL, "a thread of the CPU rings doorbells for the GPU's", 0, 0, proxy)              \
 	O("agent", ENUM, "gpu|cuda", "gpu", "who runs the GPU's threads: a model of it, or a real one (with "        \
 	  "--backend live; the same as --backend cuda)", 0, 0, agent)
 
@@ -117,6 +120,7 @@ struct bf_workload {
 #define BF_WORKLOAD_OPT_TABLE(BLOCKS, WARPS, CHOICE)                                                                 \
 	BF_WORKLOAD_OPTIONS(BF_WORKLOAD_OPT_, BLOCKS, WARPS, CHOICE)                                                 \
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),          \
+	BF_WORKLOAD_OPT_TEXT_("without", MULTI, "NAME", NULL, "what the machine is to lack"),        \
 	BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices"),                           \
 	BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                            \
 	BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'"),  \

@@ -10,6 +10,7 @@
 
 #include "drivers/bootstrap/bootstrap.h"
 #include "drivers/ibgda/failover_host.h"
+#include "drivers/ibgda/launch.h"
 #include "sim/bytes.h"
 #include "tools/workload.h"
 
@@ -92,6 +93,8 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
 	if (w->backup && (w->work == BF_IBGDA_MIXED || w->fetch || (w->op != BF_IBGDA_AMO_INC && w->op != BF_IBGDA_AMO_ADD)))
 		return bf_fail(err, -EINVAL, "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
 					     "--op inc or add, without --fetch)");
+	if (w->proxy && w->backup)
+		return bf_fail(err, -EINVAL, "--proxy: the thread that rings does not follow traffic to backups");
 	if (w->pace_ps / BF_NS > UINT32_MAX)
 		return bf_fail(err, -EINVAL, "--pace is at most 4 s");
 	rc = checked_shape(w, &shape, &layout, err);
@@ -156,6 +159,9 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.flavour = (enum bf_ibgda_flavour)w->flavour,
 		.layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + w->layout),
 		.bugs = w->bugs,
+		.suspects = w->suspects,
+		.lacks = w->lacks,
+		.cpu_proxy = w->proxy,
 		.log2_granularity = log2_of(w->granule),
 		.granules_per_mr = w->granules_per_mr,
 		.num_rc_per_pe = w->qps,
@@ -183,6 +189,7 @@ static int launch(struct arena *a, struct bf_error *err)
 {
 	const struct bf_workload *w = a->w;
 	const struct bf_ibgda_kernels *kernels = bf_ibgda_kernels(w->backend->platform);
+	const struct bf_ibgda_grid grid = { w->blocks, w->warps, w->per_lane ? w->lanes : 0 };
 
 	if (!kernels)
 		return bf_fail(err, -ENOTSUP, "this build has no kernels for backend %s", w->backend->name);
@@ -202,7 +209,7 @@ static int launch(struct arena *a, struct bf_error *err)
 			rc = bf_ibgda_failover_launch(a->failover, pe, w->blocks, w->warps, kernels->run[w->work],
 						      &a->jobs[pe]);
 		else
-			rc = w->backend->launch(a->world, pe, w->blocks, w->warps, kernels->run[w->work], &a->jobs[pe]);
+			rc = bf_ibgda_launch(w->backend, a->world, a->host, pe, &grid, kernels->run[w->work], &a->jobs[pe]);
 		if (rc)
 			return bf_fail(err, rc, "PE %" PRIu32 ": the grid cannot be launched: %s", pe, strerror(-rc));
 	}

@@ -38,12 +38,11 @@ static int parse_bugs(const struct bf_args *args, struct bf_pes *p)
 {
 	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
 		const char *name = bf_arg_nth(args, "bug", i);
-		const struct bf_ibgda_bug *own = find_bug(p->family->bugs, name), *b = find_bug(bf_ibgda_bugs, name);
+		const struct bf_ibgda_bug *own = find_bug(p->family->bugs, name);
 
-		if (!own && !b)
+		if (!own && !bf_ibgda_set_wrong(name, &p->bugs, &p->suspects))
 			return bf_cli_error(args, BF_EXIT_USAGE, "bug \"%s\" is not known; --list lists them", name);
 		p->own_bugs |= own ? own->bit : 0;
-		p->bugs |= own ? 0 : b->bit;
 	}
 	return BF_EXIT_GOOD;
 }
@@ -128,6 +127,9 @@ void bf_pes_command(const struct bf_pes *p, char *buf, size_t cap)
 		bf_command_append(buf, cap, "ordering", bf_ordering_name(p->ordering), false);
 	append_bugs(bf_ibgda_bugs, p->bugs, buf, cap);
 	append_bugs(p->family->bugs, p->own_bugs, buf, cap);
+	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
+		if (p->suspects & s->bit)
+			bf_command_append(buf, cap, "bug", s->name, false);
 	if (strcmp(p->backend->name, "sim") != 0)
 		bf_command_append(buf, cap, "backend", p->backend->name, false);
 	if (strcmp(p->profile_text, "cx7") != 0)
@@ -159,6 +161,7 @@ static int open_world(struct bf_pes_arena *a, struct bf_sink *sink, struct bf_er
 		.flavour = (enum bf_ibgda_flavour)p->flavour,
 		.layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + p->layout),
 		.bugs = p->bugs,
+		.suspects = p->suspects,
 		.heap_bytes = p->family->heap_bytes(p),
 		.log2_granularity = (uint32_t)__builtin_ctzll(p->granule),
 		.granules_per_mr = p->granules_per_mr,

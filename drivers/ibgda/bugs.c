@@ -1,6 +1,7 @@
 #include "drivers/ibgda/ibgda.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_NO_WQE_FENCE, "no-wqe-fence", "no fence between an entry's bytes and its publication" },
@@ -16,6 +17,23 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_NO_CHUNK, "no-chunk", "transfers cross memory-key boundaries" },
 	{ BF_IBGDA_BUG_IGNORE_ERROR, "ignore-error", "the poller takes error completions for good ones" },
 	{ BF_IBGDA_BUG_WQE_AFTER_READY, "wqe-after-ready", "entries are written after they were published" },
+	{ BF_IBGDA_BUG_POLL_STORE, "poll-store", "pollers store what they know over what others know, back or forth" },
+	{ BF_IBGDA_BUG_POLL_WIDEN, "poll-widen", "the poller takes the counter that nobody has written yet for 65535" },
+	{ BF_IBGDA_BUG_QUIET_NO_WAIT, "quiet-no-wait", "quiet returns without having waited" },
+	{ BF_IBGDA_BUG_CQ_NO_CONSUMER, "cq-no-consumer", "with --plain-cq: the device never hears of entries taken" },
+	{ BF_IBGDA_BUG_LKEY_SWAPPED, "lkey-swapped", "local keys go into entries in the processor's byte order" },
+	{ BF_IBGDA_BUG_NO_REMOTE_CHUNK, "no-remote-chunk", "transfers cross memory-key boundaries of the peer" },
+	{ BF_IBGDA_BUG_WRITE_IMM, "write-imm", "puts carry an immediate, and nobody has posted a receive for it" },
+	{ BF_IBGDA_BUG_CQ_NOT_CLEARED, "cq-not-cleared", "completion queues start with what was in their memory" },
+	{ BF_IBGDA_BUG_CQ_NO_OI, "cq-no-oi", "collapsed completion queues mind overrun" },
+	{ BF_IBGDA_BUG_CQ_TOO_SMALL, "cq-too-small", "with --plain-cq: an eighth of the send ring's entries" },
+	{ BF_IBGDA_BUG_CQ_NOT_COLLAPSED, "cq-not-collapsed", "completion queues are rings, and pollers look at entry 0" },
+	{ BF_IBGDA_BUG_READ_DEPTH, "read-depth", "more reads and atomics may be outstanding than the peer answers" },
+	{ BF_IBGDA_BUG_KEY_NO_ATOMIC, "key-no-atomic", "memory is registered without remote atomics" },
+	{ BF_IBGDA_BUG_RNR_FINITE, "rnr-finite", "a receiver that is not ready is asked once more, not for ever" },
+	{ BF_IBGDA_BUG_RADDR_ZERO, "raddr-zero", "the addresses of the peers' heaps were not exchanged" },
+	{ BF_IBGDA_BUG_QP_LEAK, "qp-leak", "queue pairs are not destroyed at the end" },
+	{ BF_IBGDA_BUG_RTS_SKIPPED, "rts-skipped", "queue pairs are used in state RTR" },
 	{ 0, NULL, NULL },
 };
 
@@ -58,4 +76,33 @@ const struct bf_ibgda_suspect bf_ibgda_suspects[] = {
 	  "with several devices may_skip_cst is cleared after the state went to the GPU" },
 	{ BF_IBGDA_SUSPECT_DCI_EP_LEAK, HOST, "dci-ep-leak", "creating a DCI leaks one endpoint's memory" },
 	{ 0, DEVICE, NULL, NULL },
+};
+
+int bf_ibgda_set_wrong(const char *name, uint32_t *bugs, uint64_t *suspects)
+{
+	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
+		if (strcmp(b->name, name) == 0) {
+			*bugs |= b->bit;
+			return 1;
+		}
+	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
+		if (strcmp(s->name, name) == 0) {
+			*suspects |= s->bit;
+			return 1;
+		}
+	return 0;
+}
+
+const struct bf_ibgda_bug bf_ibgda_lacks[] = {
+	{ BF_IBGDA_LACKS_GPU_UAR, "gpu-uar",
+	  "the GPU may not map doorbell pages (cudaHostRegister with IoMemory: error 800, not permitted); set the "
+	  "driver's PeerMappingOverride, or let a CPU thread ring" },
+	{ BF_IBGDA_LACKS_PEER_MEMORY, "peer-memory",
+	  "the NIC cannot register GPU memory: neither dma-buf nor nvidia-peermem is there" },
+	{ BF_IBGDA_LACKS_ADDRESS_HANDLE, "address-handle",
+	  "no address handle can be made: the port's GID is zero, so the link is down, has no IP address, or the GID "
+	  "index is wrong" },
+	{ BF_IBGDA_LACKS_GPU_BUFFERS, "gpu-buffers",
+	  "no GPU memory that the NIC can use for rings, records and completion queues; put them into host memory" },
+	{ 0, NULL, NULL },
 };

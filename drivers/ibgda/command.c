@@ -68,6 +68,17 @@ int bf_ibgda_cmd(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, e
 	return 0;
 }
 
+int bf_ibgda_precheck(struct bf_ibgda_transport *t, uint32_t lack)
+{
+	const struct bf_ibgda_bug *l = bf_ibgda_lacks;
+
+	if (!(t->opts.lacks & lack) || (lack == BF_IBGDA_LACKS_GPU_UAR && t->opts.cpu_proxy))
+		return 0;
+	while (l->bit != lack)
+		l++;
+	return bf_fail(t->err, -ENODEV, "PE %u: %s: %s", t->pe, l->name, l->summary);
+}
+
 int bf_ibgda_create(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, enum bf_mlx5_cmd_op op,
 		    const char *name, void *in, size_t len, enum bf_ibgda_kind kind, uint32_t *number)
 {
@@ -102,7 +113,7 @@ int bf_ibgda_create_key(struct bf_ibgda_transport *t, const struct bf_ibgda_nic 
 	int rc;
 
 	BF_MLX5_SET(mkc, BF_MKC_RELAXED_WRITE, t->relaxed_ordering);
-	BF_MLX5_SET(mkc, BF_MKC_A, 1);
+	BF_MLX5_SET(mkc, BF_MKC_A, !(t->opts.bugs & BF_IBGDA_BUG_KEY_NO_ATOMIC));
 	BF_MLX5_SET(mkc, BF_MKC_RW, 1);
 	BF_MLX5_SET(mkc, BF_MKC_RR, 1);
 	BF_MLX5_SET(mkc, BF_MKC_LW, 1);

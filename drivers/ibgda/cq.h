@@ -50,6 +50,8 @@ BF_DEVICE int bf_ibgda_still_pending(const struct bf_ibgda_state *state, uint64_
 {
 	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_NO_MINUS2))
 		return (uint16_t)((uint16_t)idx - counter) < ncqes;
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_WIDEN))
+		return (uint64_t)counter + 1 < idx;
 	return bf_ibgda_cqe_pending(idx, counter, ncqes);
 }
 
@@ -154,7 +156,12 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 		bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
 	}
 	done = bf_ibgda_cqe_done(idx, (uint16_t)(tail >> 16));
-	if (state->flavour == BF_IBGDA_NVSHMEM)
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_WIDEN))
+		done = (uint64_t)(tail >> 16) + 1;
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_STORE)) {
+		bf_st_relaxed64(t, cq->cons_idx, done, BF_AT_GPU);
+		BF_DRIVER_RECORD(t, ibgda_consume, .to = done, .qpn = qp->qpn);
+	} else if (state->flavour == BF_IBGDA_NVSHMEM)
 		bf_atomic_max64(t, cq->cons_idx, done, BF_AT_GPU);
 	else
 		bf_st_relaxed64(t, cq->cons_idx, idx, BF_AT_GPU);
@@ -208,7 +215,9 @@ BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_s
 	}
 	if (head != start) {
 		bf_ibgda_tell_poll(t, qp, done, done, syndrome);
-		bf_st_relaxed32(t, qp->tx_wq.cq->dbrec, bf_htobe32((uint32_t)head & 0xffffffu), bf_ibgda_scope(state));
+		if (BF_LIKELY(!(state->bugs & BF_IBGDA_BUG_CQ_NO_CONSUMER)))
+			bf_st_relaxed32(t, qp->tx_wq.cq->dbrec, bf_htobe32((uint32_t)head & 0xffffffu),
+					bf_ibgda_scope(state));
 		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);
 		bf_st_relaxed64(t, &mv->cq_head, head, BF_AT_GPU);
 	}

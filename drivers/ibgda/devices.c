@@ -205,6 +205,9 @@ static int open_nic(struct bf_ibgda_transport *t, const struct candidate *c, str
 		rc = t->be->address(t->world, t->pe, c->nic, p, nic->port[p].gid, nic->port[p].mac);
 	if (rc)
 		return bf_fail(t->err, rc, "PE %u, %s: a port has no address", t->pe, c->info.name);
+	rc = bf_ibgda_precheck(t, BF_IBGDA_LACKS_ADDRESS_HANDLE);
+	if (rc)
+		return rc;
 	return bf_ibgda_create(t, nic, BF_MLX5_CMD_ALLOC_PD, "ALLOC_PD", in, sizeof(in), BF_IBGDA_KIND_PD, &nic->pd);
 }
 

@@ -52,6 +52,23 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_NO_CHUNK (1u << 10)        /* ignores memory-key boundaries */
 #define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)    /* poll_cq ignores error CQEs */
 #define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12) /* WQE bytes written after the slot was published */
+#define BF_IBGDA_BUG_POLL_STORE (1u << 13)      /* pollers store cons_idx, where it takes an atomic maximum */
+#define BF_IBGDA_BUG_POLL_WIDEN (1u << 14)      /* poll_cq widens the counter by itself, without the index it waits for */
+#define BF_IBGDA_BUG_QUIET_NO_WAIT (1u << 15)   /* quiet does not wait */
+#define BF_IBGDA_BUG_CQ_NO_CONSUMER (1u << 16)  /* plain CQ: the consumer index is not told to the device */
+#define BF_IBGDA_BUG_LKEY_SWAPPED (1u << 17)    /* local keys in the processor's byte order */
+#define BF_IBGDA_BUG_NO_REMOTE_CHUNK (1u << 18) /* ignores memory-key boundaries of the remote side only */
+#define BF_IBGDA_BUG_WRITE_IMM (1u << 19)       /* puts carry an immediate, for which nobody has posted a receive */
+#define BF_IBGDA_BUG_CQ_NOT_CLEARED (1u << 20)  /* host: CQs start with what was in their memory */
+#define BF_IBGDA_BUG_CQ_NO_OI (1u << 21)        /* host: collapsed CQs mind overrun */
+#define BF_IBGDA_BUG_CQ_TOO_SMALL (1u << 22)    /* host: plain CQs have an eighth of the send ring's entries */
+#define BF_IBGDA_BUG_CQ_NOT_COLLAPSED (1u << 23) /* host: CQs are rings, and device code looks at entry 0 */
+#define BF_IBGDA_BUG_READ_DEPTH (1u << 24)      /* host: more reads outstanding than the peer answers */
+#define BF_IBGDA_BUG_KEY_NO_ATOMIC (1u << 25)   /* host: memory keys do not allow atomics */
+#define BF_IBGDA_BUG_RNR_FINITE (1u << 26)      /* host: a receiver that is not ready is asked once more, not for ever */
+#define BF_IBGDA_BUG_RADDR_ZERO (1u << 27)      /* host: addresses of the peers' heaps are not exchanged */
+#define BF_IBGDA_BUG_QP_LEAK (1u << 28)         /* host: queue pairs are not destroyed at the end */
+#define BF_IBGDA_BUG_RTS_SKIPPED (1u << 29)     /* host: queue pairs stay in RTR */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {
@@ -94,6 +111,19 @@ struct bf_ibgda_suspect {
 	const char *summary;
 };
 extern const struct bf_ibgda_suspect bf_ibgda_suspects[];
+
+/* Sets the bit of the bug or suspect called `name`; 0 when there is neither. */
+int bf_ibgda_set_wrong(const char *name, uint32_t *bugs, uint64_t *suspects);
+
+/*
+ * What a machine may lack, as a bit each: what host code then says at the start (host.h). Table: option name, and what
+ * it tells whoever meets it. Ends with a NULL name.
+ */
+#define BF_IBGDA_LACKS_GPU_UAR (1u << 0)        /* doorbell pages cannot be mapped to the GPU */
+#define BF_IBGDA_LACKS_PEER_MEMORY (1u << 1)    /* NICs cannot register GPU memory */
+#define BF_IBGDA_LACKS_ADDRESS_HANDLE (1u << 2) /* ports have no address that a peer could be reached by */
+#define BF_IBGDA_LACKS_GPU_BUFFERS (1u << 3)    /* no GPU memory for rings, records and completion queues */
+extern const struct bf_ibgda_bug bf_ibgda_lacks[];
 
 /*
  * What an atomic does. SET and SWAP differ in whether the caller looks at the old value; put-with-signal uses ADD or

@@ -69,11 +69,16 @@ BF_DEVICE uint32_t bf_ibgda_qp_index(const struct bf_ibgda_worker *w, uint32_t s
 	}
 }
 
-BF_DEVICE struct bf_ibgda_qp *bf_ibgda_qp_for(const struct bf_ibgda_worker *w, uint32_t slot)
+/* What is found in the table must lead where it is said to: two versions of its order are about. */
+BF_DEVICE struct bf_ibgda_qp *bf_ibgda_qp_for(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t slot)
 {
 	const uint32_t peer = bf_ibgda_peer(w->shape, w->state->npes, w->state->mype, slot);
+	const uint32_t i = bf_ibgda_qp_index(w, slot);
+	struct bf_ibgda_qp *qp = bf_ibgda_rc(w->state, peer, i);
 
-	return bf_ibgda_rc(w->state, peer, bf_ibgda_qp_index(w, slot));
+	if (BF_UNLIKELY(qp->peer != peer))
+		BF_DRIVER_RECORD(t, ibgda_astray, .meant = peer, .peer = qp->peer, .qpn = qp->qpn, .index = i);
+	return qp;
 }
 
 BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t message)
@@ -136,7 +141,7 @@ BF_DEVICE int bf_ibgda_quiet_all(struct bf_thread *t, const struct bf_ibgda_work
 BF_DEVICE void bf_ibgda_do_put(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t slot,
 			       uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(w, slot);
+	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
 	void *src = bf_ibgda_heap(w, w->at.src + bf_ibgda_index(w, slot) * w->shape->stride);
 	void *dst = bf_ibgda_heap(w, w->at.put_dst + bf_ibgda_index_at_peer(w, slot) * w->shape->stride);
 
@@ -152,7 +157,7 @@ BF_DEVICE void bf_ibgda_do_put(struct bf_thread *t, const struct bf_ibgda_worker
 BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask,
 				      uint32_t slot, uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(w, slot);
+	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
 	const uint64_t at = (uint64_t)w->state->mype * w->at.issuers + w->issuer;
 	void *src = bf_ibgda_heap(w, w->at.src + bf_ibgda_index(w, slot) * w->shape->stride);
 	void *dst = bf_ibgda_heap(w, w->at.put_dst + bf_ibgda_index_at_peer(w, slot) * w->shape->stride);
@@ -180,7 +185,7 @@ BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda
 BF_DEVICE int bf_ibgda_do_get(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t slot,
 			      uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(w, slot);
+	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
 	const uint64_t at = bf_ibgda_index(w, slot) * w->shape->stride;
 	void *src = bf_ibgda_heap(w, w->at.src + at), *dst = bf_ibgda_heap(w, w->at.get_dst + at);
 
@@ -199,7 +204,7 @@ BF_DEVICE void bf_ibgda_do_p(struct bf_thread *t, const struct bf_ibgda_worker *
 {
 	const uint64_t key = bf_ibgda_pattern_key(w->state->mype, w->issuer, slot);
 
-	bf_ibgda_p(t, mask, w->state, bf_ibgda_qp_for(w, slot),
+	bf_ibgda_p(t, mask, w->state, bf_ibgda_qp_for(t, w, slot),
 		   bf_ibgda_heap(w, w->at.word + bf_ibgda_index_at_peer(w, slot) * 8), (uint32_t)key, 4,
 		   BF_IBGDA_NO_IMM, message);
 }
@@ -214,7 +219,7 @@ BF_DEVICE void bf_ibgda_store_fetched(struct bf_thread *t, const struct bf_ibgda
 BF_DEVICE int bf_ibgda_do_amo(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t message,
 			      enum bf_ibgda_amo_op op, uint32_t bytes, int fetch, uint64_t operand, uint32_t index)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(w, bf_ibgda_slot_of(w, message));
+	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, bf_ibgda_slot_of(w, message));
 	struct bf_ibgda_amo a;
 	uint64_t old;
 	int status;

@@ -109,7 +109,7 @@ BF_DEVICE uint64_t bf_ibgda_local(const struct bf_ibgda_state *state, uint32_t d
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return bf_ibgda_local_only(state, dev, p, lva, lkey, sysmem);
 	k = bf_ibgda_lkey_at(state, (off >> state->log2_granularity) * state->num_devices + dev);
-	*lkey = k->key;
+	*lkey = BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_LKEY_SWAPPED) ? bf_htobe32(k->key) : k->key;
 	return bf_ibgda_min(k->end - *lva, BF_IBGDA_MAX_LOCAL);
 }
 
@@ -124,8 +124,10 @@ BF_DEVICE struct bf_ibgda_chunk bf_ibgda_chunk(const struct bf_ibgda_state *stat
 	near = bf_ibgda_local(state, to->qp->dev_idx, local, &c.lva, &c.lkey, &c.sysmem);
 	far = bf_ibgda_remote(state, to, roff, &c.rva, &c.rkey);
 	c.bytes = bf_ibgda_min(bytes, BF_IBGDA_MAX_TRANSFER);
-	if (BF_LIKELY(!(state->bugs & BF_IBGDA_BUG_NO_CHUNK)))
+	if (BF_LIKELY(!(state->bugs & (BF_IBGDA_BUG_NO_CHUNK | BF_IBGDA_BUG_NO_REMOTE_CHUNK))))
 		c.bytes = bf_ibgda_min(c.bytes, bf_ibgda_min(near, far));
+	else if (state->bugs & BF_IBGDA_BUG_NO_REMOTE_CHUNK)
+		c.bytes = bf_ibgda_min(c.bytes, near);
 	return c;
 }
 

@@ -37,8 +37,10 @@ static int alloc_tables(struct bf_ibgda_transport *t)
 int bf_ibgda_open_heap(struct bf_ibgda_transport *t)
 {
 	const uint64_t granule = 1ull << t->opts.log2_granularity;
-	int rc;
+	int rc = bf_ibgda_precheck(t, BF_IBGDA_LACKS_PEER_MEMORY);
 
+	if (rc)
+		return rc;
 	t->granules = (t->opts.heap_bytes + granule - 1) >> t->opts.log2_granularity;
 	t->heap_tail = &t->heap_regions;
 	rc = bf_ibgda_alloc(t, BF_PLACE_GPU, t->granules * granule, "heap", &t->heap);
@@ -49,6 +51,8 @@ int bf_ibgda_open_heap(struct bf_ibgda_transport *t)
 	t->state->heap = t->heap.ptr;
 	t->state->heap_va = t->heap.va;
 	t->state->log2_granularity = t->opts.log2_granularity;
+	if (t->opts.bugs & BF_IBGDA_BUG_RADDR_ZERO)
+		return 0;
 	return t->boot->allgather(t->boot, &t->heap.va, t->heaps_mem.ptr, sizeof(t->heap.va));
 }
 

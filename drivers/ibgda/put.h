@@ -43,9 +43,11 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, const struct bf_ibgda_s
 				    const struct bf_ibgda_to *to, uint64_t idx, uint32_t opcode,
 				    const struct bf_ibgda_chunk *c, uint32_t flags)
 {
+	const int imm = (state->bugs & BF_IBGDA_BUG_WRITE_IMM) && opcode == BF_MLX5_OP_RDMA_WRITE;
 	struct bf_ibgda_wqe w;
-	const uint32_t ds = bf_ibgda_wqe_rdma(&w, opcode, to->qp->qpn, idx, c->lva, c->lkey, c->rva, c->rkey,
-					      (uint32_t)c->bytes, flags, 0);
+	const uint32_t ds =
+	    bf_ibgda_wqe_rdma(&w, BF_UNLIKELY(imm) ? BF_MLX5_OP_RDMA_WRITE_IMM : opcode, to->qp->qpn, idx, c->lva,
+			      c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
 
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
 	/* The device reads the source itself: what the CPU's memory is to hold must have got there. */

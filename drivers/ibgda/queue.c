@@ -28,6 +28,7 @@
 #define DC_ACCESS_KEY 0xc8 /* be64 in the context */
 #define CQE_BYTES 64u
 #define IBUF_SLOT 256u
+#define LEFT_THERE 0xdd /* bytes of somebody else's past: they read as an error completion */
 
 static uint32_t log2_of(uint32_t v)
 {
@@ -53,12 +54,20 @@ uint32_t bf_ibgda_cqs_of(const struct bf_ibgda_transport *t, enum bf_ibgda_qp_ty
 uint32_t bf_ibgda_cq_entries(const struct bf_ibgda_transport *t)
 {
 	/* A plain queue is twice as deep as the ring: its consumer index reaches the device late. */
+	if (t->opts.plain_cq && t->opts.bugs & BF_IBGDA_BUG_CQ_TOO_SMALL)
+		return t->opts.qp_depth / 8;
 	return t->opts.plain_cq ? t->opts.qp_depth * 2 : t->opts.qp_depth;
+}
+
+/* Whether the device takes CQs for rings. */
+static bool is_ring(const struct bf_ibgda_transport *t)
+{
+	return t->opts.plain_cq || t->opts.bugs & BF_IBGDA_BUG_CQ_NOT_COLLAPSED;
 }
 
 uint64_t bf_ibgda_cq_bytes(const struct bf_ibgda_transport *t)
 {
-	return t->opts.plain_cq ? (uint64_t)bf_ibgda_cq_entries(t) * CQE_BYTES : CQE_BYTES;
+	return is_ring(t) ? (uint64_t)bf_ibgda_cq_entries(t) * CQE_BYTES : CQE_BYTES;
 }
 
 /* ---- control memory ---- */
@@ -98,11 +107,14 @@ uint8_t *bf_ibgda_cq_at(const struct bf_ibgda_transport *t, const struct bf_ibgd
 static int map_part(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, enum bf_placement place,
 		    uint64_t bytes, const char *name, struct bf_memory *m, uint32_t *umem)
 {
-	int rc;
+	int rc = 0;
 
 	if (!bytes)
 		return 0;
-	rc = bf_ibgda_alloc(t, place, bytes, name, m);
+	if (place == BF_PLACE_GPU)
+		rc = bf_ibgda_precheck(t, BF_IBGDA_LACKS_GPU_BUFFERS);
+	if (!rc)
+		rc = bf_ibgda_alloc(t, place, bytes, name, m);
 	return rc ? rc : bf_ibgda_create_umem(t, nic, m, umem);
 }
 
@@ -204,7 +216,8 @@ static void destroy_ep(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *
 {
 	if (!ep->block)
 		return;
-	bf_ibgda_destroy(t, nic, BF_MLX5_CMD_DESTROY_QP, "DESTROY_QP", BF_IBGDA_KIND_QP, &ep->qpn);
+	if (!(t->opts.bugs & BF_IBGDA_BUG_QP_LEAK))
+		bf_ibgda_destroy(t, nic, BF_MLX5_CMD_DESTROY_QP, "DESTROY_QP", BF_IBGDA_KIND_QP, &ep->qpn);
 	bf_ibgda_destroy(t, nic, BF_MLX5_CMD_DESTROY_CQ, "DESTROY_CQ", BF_IBGDA_KIND_CQ, &ep->send_cqn);
 	bf_ibgda_destroy(t, nic, BF_MLX5_CMD_DESTROY_CQ, "DESTROY_CQ", BF_IBGDA_KIND_CQ, &ep->recv_cqn);
 	t->live[BF_IBGDA_KIND_EP]--;
@@ -246,9 +259,10 @@ int bf_ibgda_create_cq(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *
 	uint8_t *cqc = in + BF_CREATE_CQ_CQC;
 
 	/* All ones: opcode 15 is "invalid", and counter 0xffff reads as "nothing completed" (cq.h). */
-	memset(bf_ibgda_cq_at(t, b, slot, index), 0xff, bf_ibgda_cq_bytes(t));
-	BF_MLX5_SET(cqc, BF_CQC_CC, !t->opts.plain_cq);
-	BF_MLX5_SET(cqc, BF_CQC_OI, !t->opts.plain_cq);
+	memset(bf_ibgda_cq_at(t, b, slot, index),
+	       t->opts.bugs & BF_IBGDA_BUG_CQ_NOT_CLEARED ? LEFT_THERE : 0xff, bf_ibgda_cq_bytes(t));
+	BF_MLX5_SET(cqc, BF_CQC_CC, !is_ring(t));
+	BF_MLX5_SET(cqc, BF_CQC_OI, !t->opts.plain_cq && !(t->opts.bugs & BF_IBGDA_BUG_CQ_NO_OI));
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(bf_ibgda_cq_entries(t)));
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, uar);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_VALID, 1);
@@ -295,6 +309,9 @@ static int take_uar(struct bf_ibgda_transport *t, struct bf_ibgda_nic *nic, stru
 	int rc;
 
 	if (!nic->uar_room) {
+		rc = bf_ibgda_precheck(t, BF_IBGDA_LACKS_GPU_UAR);
+		if (rc)
+			return rc;
 		rc = t->be->map_uar(t->world, t->pe, nic->index, &uar);
 		if (rc)
 			return bf_fail(t->err, rc, "PE %u, %s: no doorbell page for another queue pair", t->pe,
@@ -389,7 +406,7 @@ int bf_ibgda_init2rtr(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 	if (to) {
 		BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, to->qpn);
 		BF_MLX5_SET(qpc, BF_QPC_NEXT_RCV_PSN, 0);
-		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, LOG_READS);
+		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, t->opts.bugs & BF_IBGDA_BUG_READ_DEPTH ? 0 : LOG_READS);
 		BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, MIN_RNR_NAK);
 	}
 	put_path(path, b->port, to ? &to->at : NULL);
@@ -405,7 +422,7 @@ int bf_ibgda_rtr2rts(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *
 	BF_MLX5_SET(qpc, BF_QPC_LOG_ACK_REQ_FREQ, 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, LOG_READS);
 	BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, t->opts.retry_count ? t->opts.retry_count : RETRY_COUNT);
-	BF_MLX5_SET(qpc, BF_QPC_RNR_RETRY, RNR_RETRY);
+	BF_MLX5_SET(qpc, BF_QPC_RNR_RETRY, t->opts.bugs & BF_IBGDA_BUG_RNR_FINITE ? 1 : RNR_RETRY);
 	BF_MLX5_SET(qpc, BF_QPC_NEXT_SEND_PSN, 0);
 	BF_MLX5_SET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	return modify(t, b, ep, BF_MLX5_CMD_RTR2RTS_QP, "RTR2RTS_QP", in);

@@ -39,7 +39,7 @@ static int connect_ep(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 
 	if (!rc)
 		rc = bf_ibgda_init2rtr(t, b, ep, &b->peers[b->n * peer + i]);
-	if (!rc)
+	if (!rc && !(t->opts.bugs & BF_IBGDA_BUG_RTS_SKIPPED))
 		rc = bf_ibgda_rtr2rts(t, b, ep);
 	return rc;
 }

@@ -27,3 +27,9 @@ BF_RECORD_DEFINE(ibgda_move, BF_REC_IBGDA_MOVE_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_replay, type, name, kind, unit)
 BF_RECORD_DEFINE(ibgda_replay, BF_REC_IBGDA_REPLAY_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_consume, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_consume, BF_REC_IBGDA_CONSUME_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_astray, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_astray, BF_REC_IBGDA_ASTRAY_FIELDS(F));
+#undef F

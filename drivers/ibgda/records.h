@@ -80,4 +80,19 @@ BF_RECORD_DECLARE(ibgda_move, 257, BF_CLASS_DRIVER, BF_REC_IBGDA_MOVE_FIELDS);
 	F(u32, fate, ENUM, "0=replayed;1=not needed;2=unknown;3=no key")
 BF_RECORD_DECLARE(ibgda_replay, 258, BF_CLASS_DRIVER, BF_REC_IBGDA_REPLAY_FIELDS);
 
+/* A poller stored `to` as what is complete, whatever other pollers had put there. */
+#define BF_REC_IBGDA_CONSUME_FIELDS(F)                                                                                 \
+	F(u64, to, DEC, "WQEBB")                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                           \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(ibgda_consume, 259, BF_CLASS_DRIVER, BF_REC_IBGDA_CONSUME_FIELDS);
+
+/* What was meant for PE `meant` goes by a queue pair that leads to PE `peer`. */
+#define BF_REC_IBGDA_ASTRAY_FIELDS(F)                                                                                  \
+	F(u32, meant, DEC, "")                                                                                         \
+	F(u32, peer, DEC, "")                                                                                          \
+	F(u32, qpn, HEX, "")                                                                                           \
+	F(u32, index, DEC, "")
+BF_RECORD_DECLARE(ibgda_astray, 260, BF_CLASS_DRIVER, BF_REC_IBGDA_ASTRAY_FIELDS);
+
 #endif

@@ -27,9 +27,14 @@ BF_DEVICE struct bf_ibgda_qp *bf_ibgda_rc(const struct bf_ibgda_state *state, ui
 {
 	const uint32_t i = id % state->num_rc_per_pe;
 
-	/* DeepEP's order is that of NVSHMEM before 3.5: the queue of another PE, or none. */
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_RC_ORDER_V1))
-		return &state->globalmem.rcs[pe * state->num_rc_per_pe + i];
+	/* DeepEP's order is that of NVSHMEM before 3.5: the queue of another PE. Where it is none, the next one is. */
+	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_RC_ORDER_V1)) {
+		uint32_t at = pe * state->num_rc_per_pe + i;
+
+		while (state->globalmem.rcs[at].qpn == BF_IBGDA_UNUSED)
+			at = (at + 1) % (state->num_rc_per_pe * state->npes);
+		return &state->globalmem.rcs[at];
+	}
 	return &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe, pe, i)];
 }
 

@@ -274,7 +274,8 @@ BF_DEVICE int bf_ibgda_quiet(struct bf_thread *t, const struct bf_ibgda_state *s
 	for (;;) {
 		struct bf_ibgda_qp *live = bf_ibgda_rc_of(t, state, qp);
 		const uint64_t upto = bf_ld_relaxed64(t, &live->mvars.ready_head, BF_AT_GPU);
-		const int status = bf_ibgda_poll_cq(t, state, live, upto);
+		const int waits = !(state->bugs & BF_IBGDA_BUG_QUIET_NO_WAIT);
+		const int status = waits ? bf_ibgda_poll_cq(t, state, live, upto) : 0;
 
 		if (status && bf_ibgda_moves(state, live) && !bf_ibgda_await_move(t, state, live))
 			continue;
