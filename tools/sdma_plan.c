@@ -132,7 +132,7 @@ struct bf_sdma_signal bf_sdma_plan_signal(struct bf_sdma_plan *p, uint32_t pe, u
 		bf_put_le64(p->shadow[pe] + at, after);
 	}
 	return (struct bf_sdma_signal){
-		.va = bf_sdma_plan_va(p, pe, at),
+		.va = bf_sdma_plan_va(p, pe, at) + (p->w->bugs & BF_SDMA_BUG_SIGNAL_ALIGN ? 4 : 0),
 		.value = (uint64_t *)(void *)((uint8_t *)p->heap[pe].ptr + at),
 	};
 }
@@ -290,7 +290,8 @@ void bf_sdma_plan_store(struct bf_sdma_plan *p, uint32_t thread, uint32_t pe, ui
 {
 	if (!p->rc)
 		bf_put_le64(p->shadow[pe] + at, value);
-	add_word(p, thread, BF_SDMA_STEP_STORE, word_at(p, pe, at), bf_sdma_plan_va(p, pe, at), value);
+	add_word(p, thread, p->w->bugs & BF_SDMA_BUG_WEAK_DATA ? BF_SDMA_STEP_STORE_WEAK : BF_SDMA_STEP_STORE,
+		 word_at(p, pe, at), bf_sdma_plan_va(p, pe, at), value);
 }
 
 void bf_sdma_plan_check(struct bf_sdma_plan *p, uint32_t thread, uint32_t pe, uint64_t at, uint64_t bytes)
@@ -314,7 +315,7 @@ static int add_times(struct bf_sdma_plan *p, uint32_t pe, uint64_t first, uint64
 
 void bf_sdma_plan_timed(struct bf_sdma_plan *p, uint32_t pe, struct bf_sdma_submission *how)
 {
-	const uint64_t at = bf_sdma_plan_area(p, pe, 64, "timestamps");
+	const uint64_t at = bf_sdma_plan_area(p, pe, 64, "timestamps") + (p->w->bugs & BF_SDMA_BUG_TIME_ALIGN ? 8 : 0);
 
 	how->start_va = bf_sdma_plan_va(p, pe, at);
 	how->end_va = bf_sdma_plan_va(p, pe, at + 32);

@@ -26,8 +26,15 @@ void bf_sdma_plan_blocking(struct bf_sdma_plan *p, uint32_t thread, uint32_t que
 			   uint32_t packets, uint64_t dst, uint64_t bytes)
 {
 	const uint32_t pe = p->nthreads ? p->threads[thread].pe : 0;
-	const struct bf_sdma_submission how = { .done = bf_sdma_plan_signal(p, pe, 1, 0) };
+	struct bf_sdma_submission how = { .plain = 1 };
 
+	if (p->w->bugs & BF_SDMA_BUG_RPTR_DONE) {
+		bf_sdma_plan_submit(p, thread, queue, body, &how, packets);
+		bf_sdma_plan_idle(p, thread, queue);
+		bf_sdma_plan_check(p, thread, pe, dst, bytes);
+		return;
+	}
+	how = (struct bf_sdma_submission){ .done = bf_sdma_plan_signal(p, pe, 1, 0) };
 	bf_sdma_plan_submit(p, thread, queue, body, &how, packets);
 	bf_sdma_plan_wait(p, thread, &how.done, 0);
 	bf_sdma_plan_check(p, thread, pe, dst, bytes);

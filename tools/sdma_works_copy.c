@@ -106,6 +106,11 @@ void bf_sdma_plan_of_tiles(struct bf_sdma_plan *p)
 	const uint32_t thread = bf_sdma_plan_thread(p, 0);
 	uint64_t packets = 0;
 
+	if (p->w->bugs & BF_SDMA_BUG_ZERO_EXTENT) {
+		const struct bf_sdma_signal nobodys = bf_sdma_plan_signal(p, 0, 1, 0);
+
+		bf_sdma_plan_wait(p, thread, &nobodys, 0);
+	}
 	for (uint32_t c = 0; c < p->w->commands && !p->rc; c++) {
 		const uint64_t src = bf_sdma_plan_area(p, 0, BF_SDMA_TILES_BYTES, "a rect's source");
 		const uint64_t dst = bf_sdma_plan_area(p, 0, BF_SDMA_TILES_BYTES, "a rect's destination");
@@ -150,6 +155,8 @@ static void copy_along(struct bf_sdma_plan *p, uint32_t thread, uint32_t queue)
 	bf_sdma_plan_body(p, &body, p->w->hops * (each * BF_SDMA_COPY_LINEAR_DWORDS + 1));
 	for (uint32_t h = 0; h < p->w->hops; h++) {
 		to = bf_sdma_plan_area(p, 0, bytes, "a copy's destination");
+		if (p->w->bugs & BF_SDMA_BUG_OVERLAP)
+			to = from + 64;
 		if (h)
 			bf_sdma_order(&body);
 		bf_sdma_copy(&body, bf_sdma_plan_va(p, 0, to), bf_sdma_plan_va(p, 0, from), bytes);

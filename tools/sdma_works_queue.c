@@ -119,7 +119,7 @@ void bf_sdma_plan_of_concurrent(struct bf_sdma_plan *p)
 		struct bf_sdma_signal left = { 0 };
 		uint64_t src[BF_SDMA_WINDOW], dst[BF_SDMA_WINDOW];
 
-		if (p->w->caps.atomics)
+		if (p->w->caps.atomics || p->w->bugs & BF_SDMA_BUG_SHARED_FENCE)
 			left = bf_sdma_plan_signal(p, 0, p->w->commands, 0);
 		for (uint32_t k = 0; k < BF_SDMA_WINDOW; k++) {
 			src[k] = bf_sdma_plan_area(p, 0, p->w->size, "a source");
@@ -132,7 +132,7 @@ void bf_sdma_plan_of_concurrent(struct bf_sdma_plan *p)
 			struct bf_sdma_body body;
 
 			/* What a FENCE stores is computed too early to be shared. */
-			if (!p->w->caps.atomics)
+			if (!p->w->caps.atomics && !(p->w->bugs & BF_SDMA_BUG_SHARED_FENCE))
 				left = bf_sdma_plan_signal(p, 0, 1, 0);
 			how.done = left;
 			bf_sdma_plan_body(p, &body,
@@ -184,7 +184,8 @@ void bf_sdma_plan_of_pause(struct bf_sdma_plan *p)
 	bf_sdma_plan_delay(p, thread, 2000000);
 	bf_sdma_plan_next_phase(p);
 	bf_sdma_plan_act(p, BF_SDMA_ACT_UNTOUCHED, 0, 0);
-	bf_sdma_plan_act(p, BF_SDMA_ACT_RESUME, 0, 0);
+	if (!(p->w->bugs & BF_SDMA_BUG_NO_RESUME))
+		bf_sdma_plan_act(p, BF_SDMA_ACT_RESUME, 0, 0);
 	thread = bf_sdma_plan_thread(p, 0);
 	copy_and_mark(p, thread, 0, true);
 }

@@ -38,7 +38,7 @@ struct bf_sdma_workload {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
-	uint32_t bugs;    /* BF_SDMA_BUG_* */
+	uint64_t bugs;    /* BF_SDMA_BUG_* */
 	struct bf_sdma_profile profile;
 	struct bf_sdma_caps caps;
 	const char *profile_text; /* what was asked for; NULL: the generation's own */

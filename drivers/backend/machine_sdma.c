@@ -66,9 +66,6 @@ void bf_machine_close_sdma(struct bf_pe *pe)
 
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < QUEUES_MAX; i++)
-		if (s->queue[i])
-			bf_sdma_queue_destroy(s->queue[i]);
 	if (s->bells)
 		bf_ioas_unmap(&pe->ioas, s->bells->va, s->bells->size);
 	if (s->engine)

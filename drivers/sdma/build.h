@@ -12,12 +12,12 @@
 
 struct bf_sdma_body {
 	const struct bf_sdma_caps *caps;
-	uint32_t bugs; /* BF_SDMA_BUG_* */
+	uint64_t bugs; /* BF_SDMA_BUG_* */
 	uint32_t *dw;
 	uint32_t n, cap; /* dwords */
 };
 
-BF_FN void bf_sdma_body_begin(struct bf_sdma_body *b, const struct bf_sdma_caps *caps, uint32_t bugs, uint32_t *dw,
+BF_FN void bf_sdma_body_begin(struct bf_sdma_body *b, const struct bf_sdma_caps *caps, uint64_t bugs, uint32_t *dw,
 			      uint32_t cap)
 {
 	b->caps = caps;
@@ -43,8 +43,9 @@ BF_FN uint32_t bf_sdma_header(enum bf_sdma_op op, uint32_t sub_op)
 /* One NOP that skips `payload` dwords of zeros behind it. */
 BF_FN void bf_sdma_add_nop(struct bf_sdma_body *b, uint32_t payload)
 {
-	const uint32_t zero = 0,
-		       header = bf_sdma_header(BF_SDMA_OP_NOP, 0) | (uint32_t)BF_FIELD_PREP(BF_SDMA_NOP_COUNT, payload);
+	const uint32_t zero = 0, more = b->bugs & BF_SDMA_BUG_NOP_COUNT ? 1 : 0,
+		       header = bf_sdma_header(BF_SDMA_OP_NOP, 0) |
+				(uint32_t)BF_FIELD_PREP(BF_SDMA_NOP_COUNT, payload + more);
 
 	bf_sdma_body_add(b, &header, 1);
 	for (uint32_t i = 0; i < payload; i++)
@@ -62,7 +63,7 @@ BF_FN void bf_sdma_add_copy(struct bf_sdma_body *b, uint64_t dst, uint64_t src, 
 		(uint32_t)src,
 		(uint32_t)(src >> 32),
 		(uint32_t)dst,
-		(uint32_t)(dst >> 32),
+		b->bugs & BF_SDMA_BUG_SHORT_ADDRESS ? 0 : (uint32_t)(dst >> 32),
 	};
 
 	bf_sdma_body_add(b, dw, BF_SDMA_COPY_LINEAR_DWORDS);
@@ -71,7 +72,8 @@ BF_FN void bf_sdma_add_copy(struct bf_sdma_body *b, uint64_t dst, uint64_t src, 
 BF_FN void bf_sdma_add_broadcast(struct bf_sdma_body *b, uint64_t dst1, uint64_t dst2, uint64_t src, uint32_t bytes)
 {
 	const uint32_t dw[BF_SDMA_COPY_BROADCAST_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) | (uint32_t)BF_SDMA_COPY_BROADCAST,
+		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
+		    (b->bugs & BF_SDMA_BUG_CAST_BIT ? 1u << 28 : (uint32_t)BF_SDMA_COPY_BROADCAST),
 		bytes - 1,
 		0,
 		(uint32_t)src,
@@ -91,6 +93,7 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 	const uint32_t more = b->bugs & BF_SDMA_BUG_RECT_PITCH ? 1 : 0;
 	const uint32_t x = b->bugs & BF_SDMA_BUG_RECT_BYTES ? ((tile->x + 1) << tile->element) - 1 : tile->x;
 	const uint64_t sp = tile->src_pitch + more, dp = tile->dst_pitch + more;
+	const int wide = !b->caps->wide_rect == !!(b->bugs & BF_SDMA_BUG_RECT_LAYOUT);
 	uint64_t dw[BF_SDMA_RECT_DWORDS] = {
 		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_RECT) | BF_FIELD_PREP(BF_SDMA_RECT_ELEMENT, tile->element),
 		tile->sbase,
@@ -103,7 +106,7 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 	};
 	uint32_t out[BF_SDMA_RECT_DWORDS];
 
-	if (b->caps->wide_rect) {
+	if (wide) {
 		dw[3] =
 		    BF_FIELD_PREP(BF_SDMA_RECT_WIDE_X, tile->soff) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Y, tile->src_y);
 		dw[4] = BF_FIELD_PREP(BF_SDMA_RECT_WIDE_PITCH, sp) | BF_FIELD_PREP(BF_SDMA_RECT_WIDE_Z, tile->src_z);
@@ -124,6 +127,12 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_body *b, const struct bf_sdma_tile *t
 		dw[11] = BF_FIELD_PREP(BF_SDMA_RECT_X, x) | BF_FIELD_PREP(BF_SDMA_RECT_Y, tile->y);
 		dw[12] = BF_FIELD_PREP(BF_SDMA_RECT_Z_V4, tile->z);
 	}
+	if (b->bugs & BF_SDMA_BUG_RECT_LIMIT) /* shifted, not masked */
+		dw[11] = x | (uint64_t)tile->y << 16;
+	if (b->bugs & BF_SDMA_BUG_RECT_BASE && !wide) {
+		dw[1] += (uint64_t)tile->soff << tile->element;
+		dw[3] -= tile->soff;
+	}
 	for (uint32_t i = 0; i < BF_SDMA_RECT_DWORDS; i++)
 		out[i] = (uint32_t)dw[i];
 	bf_sdma_body_add(b, out, BF_SDMA_RECT_DWORDS);
@@ -136,7 +145,7 @@ BF_FN void bf_sdma_add_write(struct bf_sdma_body *b, uint64_t dst, const uint32_
 		bf_sdma_header(BF_SDMA_OP_WRITE, BF_SDMA_WRITE_LINEAR),
 		(uint32_t)dst,
 		(uint32_t)(dst >> 32),
-		n - 1,
+		b->bugs & BF_SDMA_BUG_WRITE_COUNT ? n : n - 1,
 	};
 
 	bf_sdma_body_add(b, dw, BF_SDMA_WRITE_DWORDS);
@@ -152,7 +161,9 @@ BF_FN void bf_sdma_add_fill(struct bf_sdma_body *b, uint64_t dst, uint32_t value
 		(uint32_t)dst,
 		(uint32_t)(dst >> 32),
 		value,
-		b->bugs & BF_SDMA_BUG_FILL_COUNT ? dwords - 1 : (dwords - 1) * 4,
+		b->bugs & BF_SDMA_BUG_FILL_COUNT  ? dwords - 1
+		: b->bugs & BF_SDMA_BUG_FILL_OVER ? dwords * 4
+						  : (dwords - 1) * 4,
 	};
 
 	bf_sdma_body_add(b, dw, BF_SDMA_FILL_DWORDS);
@@ -162,7 +173,8 @@ BF_FN void bf_sdma_add_fence(struct bf_sdma_body *b, uint64_t va, uint32_t value
 {
 	const uint32_t dw[BF_SDMA_FENCE_DWORDS] = {
 		bf_sdma_header(BF_SDMA_OP_FENCE, BF_SDMA_FENCE_32) |
-		    (uint32_t)BF_FIELD_PREP(BF_SDMA_FENCE_MTYPE, b->caps->uncached ? 3 : 0),
+		    (uint32_t)BF_FIELD_PREP(BF_SDMA_FENCE_MTYPE,
+					    b->caps->uncached || b->bugs & BF_SDMA_BUG_FENCE_MTYPE ? 3 : 0),
 		(uint32_t)va,
 		(uint32_t)(va >> 32),
 		value,
@@ -174,15 +186,16 @@ BF_FN void bf_sdma_add_fence(struct bf_sdma_body *b, uint64_t va, uint32_t value
 /* Waits for ever until the 32-bit word at `va` is `value`: ROCr's interval of 4, all bits compared. */
 BF_FN void bf_sdma_add_poll(struct bf_sdma_body *b, uint64_t va, uint32_t value)
 {
+	const uint32_t retries = b->bugs & BF_SDMA_BUG_POLL_RETRIES ? 10 : BF_SDMA_POLL_FOREVER;
 	const uint32_t dw[BF_SDMA_POLL_DWORDS] = {
 		bf_sdma_header(BF_SDMA_OP_POLL_REGMEM, BF_SDMA_POLL_REGMEM) |
-		    (uint32_t)(BF_SDMA_POLL_MEM | BF_FIELD_PREP(BF_SDMA_POLL_FUNC, BF_SDMA_EQ)),
+		    (b->bugs & BF_SDMA_BUG_POLL_REGISTER ? 0 : (uint32_t)BF_SDMA_POLL_MEM) |
+		    (uint32_t)BF_FIELD_PREP(BF_SDMA_POLL_FUNC, BF_SDMA_EQ),
 		(uint32_t)va,
 		(uint32_t)(va >> 32),
-		value,
-		0xffffffffu,
-		(uint32_t)(BF_FIELD_PREP(BF_SDMA_POLL_RETRIES, BF_SDMA_POLL_FOREVER) |
-			   BF_FIELD_PREP(BF_SDMA_POLL_INTERVAL, 4)),
+		b->bugs & BF_SDMA_BUG_POLL_VALUE ? value + 1 : value,
+		b->bugs & BF_SDMA_BUG_POLL_MASK ? 0 : 0xffffffffu,
+		(uint32_t)(BF_FIELD_PREP(BF_SDMA_POLL_RETRIES, retries) | BF_FIELD_PREP(BF_SDMA_POLL_INTERVAL, 4)),
 	};
 
 	for (uint32_t i = 0; i < b->caps->polls; i++)
@@ -194,7 +207,8 @@ BF_FN void bf_sdma_add_atomic_add(struct bf_sdma_body *b, uint64_t va, uint64_t 
 {
 	const uint32_t dw[BF_SDMA_ATOMIC_DWORDS] = {
 		bf_sdma_header(BF_SDMA_OP_ATOMIC, 0) |
-		    (uint32_t)BF_FIELD_PREP(BF_SDMA_ATOMIC_OPERATION, BF_SDMA_ATOMIC_ADD64),
+		    (uint32_t)BF_FIELD_PREP(BF_SDMA_ATOMIC_OPERATION,
+					    b->bugs & BF_SDMA_BUG_ATOMIC_OP ? 1 : BF_SDMA_ATOMIC_ADD64),
 		(uint32_t)va,
 		(uint32_t)(va >> 32),
 		(uint32_t)value,

@@ -40,6 +40,7 @@ static void fill_writer(const struct bf_sdma_host *h, struct queue *q)
 		.ring = q->ring.ring.ptr,
 		.bytes = q->ring.ring.size,
 		.rptr = q->ring.rptr.ptr,
+		.rptr_va = q->ring.rptr.va,
 		.wptr = q->ring.wptr.ptr,
 		.doorbell = q->ring.doorbell,
 		.id = q->ring.id,
@@ -148,7 +149,7 @@ void bf_sdma_host_close(struct bf_sdma_host *h)
 {
 	if (!h)
 		return;
-	for (uint32_t i = 0; h->queues && i < h->npes * h->opts.queues; i++)
+	for (uint32_t i = h->opts.bugs & BF_SDMA_BUG_LEAK ? 1 : 0; h->queues && i < h->npes * h->opts.queues; i++)
 		if (h->queues[i].created)
 			h->backend->sdma_destroy(h->world, i / h->opts.queues, h->queues[i].ring.id);
 	free(h->queues);

@@ -13,7 +13,7 @@ struct bf_sdma_host; /* opaque */
 
 struct bf_sdma_host_opts {
 	const struct bf_sdma_caps *caps; /* copied */
-	uint32_t bugs;                   /* BF_SDMA_BUG_* */
+	uint64_t bugs;                   /* BF_SDMA_BUG_* */
 	uint32_t queues;                 /* of each PE, 1..64 */
 	uint64_t ring_bytes;             /* power of two */
 	uint64_t heap_bytes;             /* of each PE */

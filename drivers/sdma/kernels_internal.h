@@ -33,11 +33,15 @@ BF_DEVICE uint64_t bf_sdma_step(struct bf_thread *t, const struct bf_sdma_step *
 		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_CHECK:
 		return bf_ld_relaxed64(t, s->at, BF_AT_SYS) == s->value ? BF_SDMA_THREAD_DONE : BF_SDMA_THREAD_WRONG;
+	case BF_SDMA_STEP_STORE_WEAK:
+		bf_st_weak64(t, s->at, s->value);
+		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_STORE:
 		bf_st_release64(t, s->at, s->value, BF_AT_SYS);
 		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_IDLE:
 		bf_sdma_ring_idle(t, s->writer);
+		BF_DRIVER_RECORD(t, sdma_waited, .va = s->writer->rptr_va, .value = s->writer->commit);
 		return BF_SDMA_THREAD_DONE;
 	case BF_SDMA_STEP_DELAY:
 	default:

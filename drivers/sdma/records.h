@@ -23,7 +23,7 @@ BF_RECORD_DECLARE(sdma_reserve, 280, BF_CLASS_DRIVER, BF_REC_SDMA_RESERVE_FIELDS
 	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(sdma_publish, 281, BF_CLASS_DRIVER, BF_REC_SDMA_PUBLISH_FIELDS);
 
-/* The actor saw that what it waited for has come: the 64-bit word at `va` is `value`. */
+/* The actor saw that what it waited for has come: the 64-bit word at `va`, a signal or a read pointer, is `value`. */
 #define BF_REC_SDMA_WAITED_FIELDS(F)                                                                                 \
 	F(u64, va, HEX, "")                                                                                          \
 	F(u64, value, HEX, "")

@@ -16,6 +16,7 @@
 #error "include one of drivers/platform/platform_*.h first"
 #endif
 
+#include "drivers/sdma/build.h"
 #include "drivers/sdma/records.h"
 #include "drivers/sdma/sdma.h"
 
@@ -43,7 +44,7 @@ BF_DEVICE int bf_sdma_ring_free_upto(struct bf_thread *t, struct bf_sdma_writer 
 {
 	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_NO_FULL_CHECK))
 		return 1;
-	return (int64_t)(upto - bf_sdma_ring_read(t, w)) < (int64_t)w->bytes;
+	return (int64_t)(upto - bf_sdma_ring_read(t, w)) < (int64_t)w->bytes + !!(w->bugs & BF_SDMA_BUG_FULL_RING);
 }
 
 /* Stores `n` dwords at byte index `at`. Weak stores: publishing makes them visible. */
@@ -56,30 +57,50 @@ BF_DEVICE void bf_sdma_ring_store(struct bf_thread *t, struct bf_sdma_writer *w,
 
 BF_DEVICE void bf_sdma_ring_doorbell(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t index)
 {
-	if (w->wrapped)
-		bf_mmio_st32(t, w->doorbell, (uint32_t)bf_sdma_ring_offset(w, index));
-	else if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_WRAP_INDEX))
-		bf_mmio_st64(t, w->doorbell, bf_sdma_ring_offset(w, index));
+	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_WRAP_INDEX))
+		index = bf_sdma_ring_offset(w, index);
+	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_INDEX_16))
+		index &= 0xffff;
+	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_DWORD_INDEX))
+		index /= 4;
+	if (w->wrapped && !(w->bugs & BF_SDMA_BUG_GROW_INDEX))
+		index = bf_sdma_ring_offset(w, index);
+	if (w->wrapped || BF_UNLIKELY(w->bugs & BF_SDMA_BUG_BELL_WIDTH))
+		bf_mmio_st32(t, w->doorbell, (uint32_t)index);
 	else
 		bf_mmio_st64(t, w->doorbell, index);
+}
+
+BF_DEVICE void bf_sdma_ring_write_pointer(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t index)
+{
+	bf_st_relaxed64(t, w->wptr, w->wrapped ? bf_sdma_ring_offset(w, index) : index, BF_AT_SYS);
+	if (!(w->bugs & BF_SDMA_BUG_NO_FENCE))
+		bf_fence_sys(t);
 }
 
 /* Publishes bytes from..to-1, which the caller reserved and has stored. */
 BF_DEVICE void bf_sdma_ring_commit(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t from, uint64_t to)
 {
 	const int in_turn = !(w->bugs & BF_SDMA_BUG_COMMIT_ORDER);
+	const uint64_t index = w->bugs & BF_SDMA_BUG_SHORT_INDEX ? to - 8 : to;
+	/* Whoever fills the page rings for all of it. */
+	const int left = w->bugs & BF_SDMA_BUG_NO_DOORBELL && !((from ^ to) >> 12);
 
 	while (in_turn && bf_ld_acquire64(t, &w->commit, BF_AT_SYS) != from)
 		bf_spin(t, &w->commit, "earlier submissions of the queue to be published");
 	while (BF_UNLIKELY(w->wait_idle) &&
 	       bf_ld_acquire64(t, w->rptr, BF_AT_SYS) != (w->wrapped ? bf_sdma_ring_offset(w, from) : from))
 		bf_spin(t, w->rptr, "the engine to catch up");
-	bf_st_relaxed64(t, w->wptr, w->wrapped ? bf_sdma_ring_offset(w, to) : to, BF_AT_SYS);
-	if (!(w->bugs & BF_SDMA_BUG_NO_FENCE))
+	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_WPTR_LATE)) {
 		bf_fence_sys(t);
-	if (!(w->bugs & BF_SDMA_BUG_DOORBELL_FIRST))
-		bf_sdma_ring_doorbell(t, w, to);
-	BF_DRIVER_RECORD(t, sdma_publish, .from = from, .to = to, .queue = w->id);
+		bf_sdma_ring_doorbell(t, w, index);
+		bf_pause(t, 2000);
+	}
+	bf_sdma_ring_write_pointer(t, w, index);
+	if (!(w->bugs & (BF_SDMA_BUG_DOORBELL_FIRST | BF_SDMA_BUG_WPTR_LATE)) && !left)
+		bf_sdma_ring_doorbell(t, w, index);
+	if (!left)
+		BF_DRIVER_RECORD(t, sdma_publish, .from = from, .to = to, .queue = w->id);
 	if (BF_UNLIKELY(!in_turn))
 		bf_atomic_max64(t, &w->commit, to, BF_AT_SYS);
 	else if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_NO_FENCE))
@@ -93,7 +114,8 @@ BF_DEVICE void bf_sdma_ring_commit(struct bf_thread *t, struct bf_sdma_writer *w
 BF_DEVICE void bf_sdma_ring_pad(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t at)
 {
 	const uint64_t end = at + w->bytes - bf_sdma_ring_offset(w, at);
-	const uint32_t nop = 0;
+	const uint32_t nop = 0, rest = (uint32_t)(end - at) / 4;
+	const uint32_t counted = bf_sdma_header(BF_SDMA_OP_NOP, 0) | (uint32_t)BF_FIELD_PREP(BF_SDMA_NOP_COUNT, rest);
 
 	if (!bf_sdma_ring_free_upto(t, w, end)) {
 		bf_spin(t, w->rptr, "room in the ring");
@@ -103,7 +125,7 @@ BF_DEVICE void bf_sdma_ring_pad(struct bf_thread *t, struct bf_sdma_writer *w, u
 		return;
 	BF_DRIVER_RECORD(t, sdma_reserve, .from = at, .to = end, .queue = w->id, .pad = 1);
 	for (uint64_t i = at; i < end && !(w->bugs & BF_SDMA_BUG_NO_NOPS); i += 4)
-		bf_sdma_ring_store(t, w, i, &nop, 1);
+		bf_sdma_ring_store(t, w, i, w->bugs & BF_SDMA_BUG_NOP_COUNT && i == at ? &counted : &nop, 1);
 	bf_sdma_ring_commit(t, w, at, end);
 }
 

@@ -68,7 +68,7 @@ BF_DEVICE void bf_sdma_submit_before(struct bf_thread *t, struct bf_sdma_body *b
 		return;
 	if (b->caps->hdp_flush)
 		bf_sdma_add_hdp_flush(b);
-	if (b->caps->gcr)
+	if ((b->caps->gcr && !(b->bugs & BF_SDMA_BUG_NO_INVALIDATE)) || b->bugs & BF_SDMA_BUG_FOREIGN_GCR)
 		bf_sdma_add_gcr(b, BF_SDMA_GCR_DW2_INVALIDATE);
 }
 
@@ -81,9 +81,12 @@ BF_DEVICE void bf_sdma_submit_done(struct bf_thread *t, struct bf_sdma_body *b, 
 	if (!s->done.va)
 		return;
 	bf_sdma_submit_signal(t, b, &s->done);
+	if (s->done.mailbox_va && b->bugs & BF_SDMA_BUG_TRAP_FIRST)
+		bf_sdma_add_trap(b, s->done.event);
 	if (s->done.mailbox_va) {
 		bf_sdma_add_fence(b, s->done.mailbox_va, s->done.event);
-		bf_sdma_add_trap(b, s->done.event);
+		if (!(b->bugs & BF_SDMA_BUG_TRAP_FIRST))
+			bf_sdma_add_trap(b, s->done.event);
 	}
 }
 
@@ -92,7 +95,7 @@ BF_DEVICE void bf_sdma_submit_after(struct bf_thread *t, struct bf_sdma_body *b,
 {
 	uint32_t total;
 
-	if (!s->plain && b->caps->gcr)
+	if (!s->plain && b->caps->gcr && !(b->bugs & BF_SDMA_BUG_NO_WRITEBACK))
 		bf_sdma_add_gcr(b, BF_SDMA_GCR_DW2_WRITEBACK);
 	if (s->end_va)
 		bf_sdma_add_timestamp(b, s->end_va);

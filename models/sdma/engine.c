@@ -87,6 +87,7 @@ void bf_sdma_destroy(struct bf_sdma *dev)
 {
 	if (!dev)
 		return;
+	dev->going = true;
 	for (uint32_t i = 0; dev->queues && i < dev->profile.queues; i++)
 		if (dev->queues[i])
 			bf_sdma_queue_destroy(dev->queues[i]);

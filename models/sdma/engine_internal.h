@@ -114,6 +114,7 @@ struct bf_sdma {
 	struct bf_sdma_queue *zombies; /* destroyed while a DMA read was on its way */
 	struct bf_sdma_job *jobs;
 	uint64_t free_jobs; /* bit per job */
+	bool going;         /* it is being destroyed, and its queues with it */
 };
 
 /* doorbell.c */

@@ -29,6 +29,8 @@ const uint32_t *bf_sdma_dwords(const struct bf_sdma_queue *q)
 void bf_sdma_stop_at(struct bf_sdma_queue *q, uint64_t index, uint64_t indirect, enum bf_sdma_reason reason,
 		     uint32_t dword, uint32_t value, uint64_t address)
 {
+	const bool front = index == bf_sdma_index(q) && indirect == bf_sdma_indirect(q) && q->from->len >= 4;
+
 	if (q->fault.reason)
 		return;
 	q->count.faults++;
@@ -43,7 +45,7 @@ void bf_sdma_stop_at(struct bf_sdma_queue *q, uint64_t index, uint64_t indirect,
 	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE | BF_CLASS_FAULT)) {
 		struct bf_rec_sdma_fault rec = { .index = index, .indirect = indirect, .address = address,
 						 .dword = dword, .value = value, .reason = (uint32_t)reason,
-						 .running = q->running };
+						 .running = q->running, .header = front ? bf_sdma_dwords(q)[0] : 0 };
 
 		bf_record(&q->dev->sim->rec, &bf_rec_sdma_fault_schema, q->actor, &rec, NULL, 0);
 	}

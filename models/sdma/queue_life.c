@@ -136,7 +136,7 @@ void bf_sdma_queue_destroy(struct bf_sdma_queue *q)
 {
 	struct bf_sdma *dev = q->dev;
 
-	record_queue(q, 3);
+	record_queue(q, dev->going ? 4 : 3);
 	dev->queues[q->id] = NULL;
 	bf_sim_cancel(dev->sim, &q->step);
 	bf_sim_cancel(dev->sim, &q->timer);

@@ -10,7 +10,7 @@
 
 #include "sim/record.h"
 
-/* The queue was created, paused, resumed or destroyed. */
+/* The queue was created, paused, resumed or destroyed, or went away with its engine (left). */
 #define BF_REC_SDMA_QUEUE_FIELDS(F)                                                                                  \
 	F(u64, ring, HEX, "")                                                                                        \
 	F(u64, bytes, DEC, "B")                                                                                      \
@@ -22,7 +22,7 @@
 	F(u8, wide_count, DEC, "")                                                                                   \
 	F(u8, wrapped, DEC, "")                                                                                      \
 	F(u8, strict, DEC, "")                                                                                       \
-	F(u32, event, ENUM, "0=created;1=paused;2=resumed;3=destroyed")
+	F(u32, event, ENUM, "0=created;1=paused;2=resumed;3=destroyed;4=left")
 BF_RECORD_DECLARE(sdma_queue, 400, BF_CLASS_QUEUE, BF_REC_SDMA_QUEUE_FIELDS);
 
 /*
@@ -91,7 +91,7 @@ BF_RECORD_DECLARE(sdma_piece, 405, BF_CLASS_DMA, BF_REC_SDMA_PIECE_FIELDS);
 	F(u64, index, HEX, "")
 BF_RECORD_DECLARE(sdma_rptr, 406, BF_CLASS_QUEUE, BF_REC_SDMA_RPTR_FIELDS);
 
-/* The queue stopped: which dword of which packet, and why. */
+/* The queue stopped: which dword of which packet, and why. `header`: its first dword, 0 when it is not at hand. */
 #define BF_REC_SDMA_FAULT_FIELDS(F)                                                                                  \
 	F(u64, index, HEX, "")                                                                                       \
 	F(u64, indirect, DEC, "")                                                                                    \
@@ -101,7 +101,9 @@ BF_RECORD_DECLARE(sdma_rptr, 406, BF_CLASS_QUEUE, BF_REC_SDMA_RPTR_FIELDS);
 	F(u32, reason, ENUM,                                                                                         \
 	  "1=bad-opcode;2=reserved-value;3=misaligned;4=truncated;5=straddles;6=memory;7=privileged;"                \
 	  "8=doorbell-back;9=out-of-surface;10=overlap;11=indirect;12=unmodelled")                                   \
-	F(u32, running, DEC, "")
+	F(u32, running, DEC, "")                                                                                   \
+	F(u32, header, HEX, "")                                                                                    \
+	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(sdma_fault, 407, BF_CLASS_QUEUE, BF_REC_SDMA_FAULT_FIELDS);
 
 /* Something that works here and is not defined, or not wise: for rules. `value` is the dword, or its offending bits. */
