@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
+
 #define ENTRY 64u
+
+/* What a sdma_queue record says. */
+enum { CREATED, PAUSED, RESUMED };
 
 /* ---- looking up ---- */
 
@@ -90,6 +95,36 @@ bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index)
 	return s && s->pad && !s->stored;
 }
 
+const struct bf_sdma_begun *bf_sdma_packet_in(const struct bf_sdma_queue *q, uint64_t index, uint64_t indirect)
+{
+	const struct bf_sdma_begun *k;
+
+	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+		if (k->index == index && k->indirect == indirect)
+			return k;
+	return NULL;
+}
+
+bool bf_sdma_is_data(const struct bf_sdma_packet *p)
+{
+	return p->kind == BF_SDMA_KIND_COPY || p->kind == BF_SDMA_KIND_RECT || p->kind == BF_SDMA_KIND_FILL ||
+	       p->kind == BF_SDMA_KIND_WRITE;
+}
+
+static bool side_fits(uint64_t off_x, uint64_t off_y, uint64_t pitch, uint64_t slice, const struct bf_sdma_packet *p)
+{
+	if (p->y && off_x + p->x >= pitch + 1)
+		return false;
+	return !slice || ((slice + 1) % (pitch + 1) == 0 && (off_y + p->y + 1) * (pitch + 1) <= slice + 1);
+}
+
+bool bf_sdma_rect_fits(const struct bf_sdma_packet *p)
+{
+	return p->kind == BF_SDMA_KIND_RECT && !p->reserved &&
+	       side_fits(p->src_x, p->src_y, p->src_pitch, p->src_slice, p) &&
+	       side_fits(p->dst_x, p->dst_y, p->dst_pitch, p->dst_slice, p);
+}
+
 /* The copies' pieces that have to do with a byte: its last writer, the last one around it, the nearest one. */
 struct near {
 	const struct bf_sdma_piece *writer, *around, *nearest;
@@ -117,6 +152,50 @@ static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
 		}
 	}
 	return n;
+}
+
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, bool *written)
+{
+	const struct near n = pieces_near(bf_sdma_run(r), va);
+	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+
+	*written = n.writer != NULL;
+	return p ? bf_sdma_packet_of(p) : NULL;
+}
+
+bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header)
+{
+	const struct bf_sdma_begun *k =
+	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_fault.index, e->sdma_fault.indirect);
+
+	*header = k ? k->dw[0] : (uint32_t)(e->sdma_fault.dword ? e->sdma_fault.header : e->sdma_fault.value);
+	return k || e->sdma_fault.header;
+}
+
+struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, e->sdma_fault.index);
+	struct bf_finding *f = bf_rule_find(r, e, e->queue);
+	struct bf_sdma_packet p;
+	uint32_t header;
+
+	if (!f)
+		return NULL;
+	bf_sdma_fault_header(e, &header);
+	bf_sdma_decode(&q->dialect, &header, 1, &p);
+	bf_finding_index(f, e->sdma_fault.index);
+	bf_finding_say(f, "%s at byte %" PRIu64 " of %s", p.form ? p.name : "the packet", e->sdma_fault.index,
+		       bf_rule_queue_name(r->rules, e->queue));
+	if (s) {
+		bf_finding_since(f, s->at_ps, s->record);
+		bf_finding_say(f, ", submitted by %s", bf_rule_actor(r->rules, s->actor));
+	}
+	bf_finding_say(f, ": %s", bf_sdma_reason_name((enum bf_sdma_reason)e->sdma_fault.reason));
+	if (e->sdma_fault.reason == BF_SDMA_MEMORY)
+		bf_finding_say(f, " at 0x%" PRIx64, e->sdma_fault.address);
+	bf_finding_say(f, ", by dword %" PRIu64 " (0x%08" PRIx64 ")", e->sdma_fault.dword, e->sdma_fault.value);
+	return f;
 }
 
 bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
@@ -186,6 +265,10 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 	s.to = publish ? e->sdma_publish.to : e->sdma_reserve.to;
 	s.pad = !publish && e->sdma_reserve.pad;
 	s.told_ps = BF_NEVER;
+	if (publish && s.to > q->last_publish.to)
+		q->last_publish = s;
+	else if (!publish && s.to > q->last_reserve.to)
+		q->last_reserve = s;
 	if (publish)
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
 	else
@@ -209,12 +292,17 @@ static void note_store(struct bf_rules *r, const struct bf_seen *e)
 
 static void note_queue(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
-	if (e->sdma_queue.event != 0 || !e->sdma_queue.bytes)
+	if (e->sdma_queue.event == PAUSED || e->sdma_queue.event == RESUMED)
+		q->paused = e->sdma_queue.event == PAUSED;
+	if (e->sdma_queue.event != CREATED || !e->sdma_queue.bytes)
 		return;
 	free(q->w);
 	/* The one that replaces a queue after a reset is another. */
 	*q = (struct bf_sdma_queue){ .w = calloc(1, sizeof(*q->w)),
 				     .ring = q->ring,
+				     .address = e->sdma_queue.ring,
+				     .rptr = e->sdma_queue.rptr,
+				     .wrapped = e->sdma_queue.wrapped != 0,
 				     .bytes = e->sdma_queue.bytes,
 				     .dialect = { (enum bf_sdma_gen)e->sdma_queue.gen, e->sdma_queue.wide_rect != 0,
 						  e->sdma_queue.wide_count != 0 } };
@@ -263,6 +351,8 @@ static void note_packet(struct bf_sdma_queue *q, const struct bf_seen *e)
 				     .record = e->number,
 				     .held_ps = BF_NEVER };
 	memcpy(dw, e->tail, e->tail_len < sizeof(dw) ? e->tail_len : sizeof(dw));
+	memcpy(k->dw, dw, sizeof(k->dw));
+	k->last = e->tail_len < 4 ? 0 : bf_get_le32(e->tail + (e->tail_len & ~3u) - 4);
 	bf_sdma_decode(&q->dialect, dw, (uint32_t)e->sdma_packet.dwords, &k->p);
 	k->done_ps = k->p.kind == BF_SDMA_KIND_COPY || k->p.kind == BF_SDMA_KIND_RECT || k->p.kind == BF_SDMA_KIND_FILL
 			 ? BF_NEVER
@@ -377,6 +467,9 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 	case BF_SEEN_sdma_result:
 		note_result(q, e);
 		break;
+	case BF_SEEN_sdma_fault:
+		q->stopped = true;
+		break;
 	default:
 		break;
 	}
@@ -416,9 +509,16 @@ static void forget(void *facts)
 
 #define BF_SDMA_RULES(R)                                                                                               \
 	R(ring_overrun)                                                                                                \
-	R(doorbell_wrap)                                                                                               \
-	R(commit_order) R(doorbell_first) R(ring_order) R(padding) R(straddle) R(packet) R(poll_halves)                \
-	    R(signal_early) R(copy_order) R(data_order) R(signal_overwritten) R(wrong_bytes)
+	R(ring_full)                                                                                                   \
+	R(doorbell_width) R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order)                  \
+	    R(doorbell_first) R(ring_order) R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count)           \
+		R(count_limit) R(copy_count) R(fill_count) R(rect_pitch) R(surface) R(rect_limit) R(rect_layout)       \
+		    R(rect_base) R(overlap) R(broadcast_bit) R(align) R(unmapped) R(opcode) R(privileged) R(truncated) \
+			R(packet) R(reserved_bits) R(poll_mask) R(poll_timeout) R(poll_halves) R(poll_stuck)           \
+			    R(gcr_pair) R(trap_first) R(time_align) R(signal_early) R(rptr_done) R(copy_order)         \
+				R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)    \
+				    R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element)      \
+					R(doorbell_each)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)
@@ -428,13 +528,9 @@ static const struct bf_rule *const rules[] = { BF_SDMA_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_sdma_queue, BF_SEEN_sdma_packet, BF_SEEN_sdma_reserve, 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_store,        BF_SEEN_dma_read,
-	BF_SEEN_sdma_queue,   BF_SEEN_sdma_doorbell,
-	BF_SEEN_sdma_fetch,   BF_SEEN_sdma_packet,
-	BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece,
-	BF_SEEN_sdma_fault,   BF_SEEN_sdma_result,
-	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish,
-	BF_SEEN_sdma_waited,  0,
+	BF_SEEN_store,        BF_SEEN_dma_read,     BF_SEEN_sdma_queue,  BF_SEEN_sdma_doorbell, BF_SEEN_sdma_fetch,
+	BF_SEEN_sdma_packet,  BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece,  BF_SEEN_sdma_fault,    BF_SEEN_sdma_result,
+	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish, BF_SEEN_sdma_waited, BF_SEEN_sdma_suspect,  0,
 };
 
 const struct bf_rule_family bf_rules_sdma = {

@@ -35,6 +35,8 @@ struct bf_sdma_begun {
 	uint64_t index, indirect, at_ps, done_ps, record;
 	uint64_t held_ps; /* POLL: when it was satisfied, BF_NEVER */
 	struct bf_sdma_packet p;
+	uint32_t dw[BF_SDMA_RECT_DWORDS]; /* as they stand; longer packets' first ones */
+	uint32_t last;                    /* dword of those that the record has */
 };
 
 struct bf_sdma_windows {
@@ -48,9 +50,12 @@ struct bf_sdma_queue {
 	struct bf_sdma_windows *w; /* owned; NULL before the queue was created */
 	struct bf_ring *ring;
 	uint64_t bytes, retired, published, read_to;
+	uint64_t address, rptr; /* of the ring, and where the read pointer goes */
+	bool wrapped, paused, stopped;
+	struct bf_sdma_span last_reserve, last_publish; /* those that reach furthest */
 	struct bf_sdma_dialect dialect;
 	uint64_t fetch_index, fetch_address, fetch_len; /* the fetch on its way */
-	uint64_t reserved_retired; /* where the engine was at the last reservation */
+	uint64_t reserved_retired;                      /* where the engine was at the last reservation */
 };
 
 /* Bytes that a copy or fill moved at one moment; `packet` is NULL while the copy is not done, or no longer kept. */
@@ -114,6 +119,23 @@ bool bf_sdma_stored_after(struct bf_rules *r, const struct bf_seen *e, struct bf
 
 /* A sentence about what a byte that is wrong has to do with the copies; false when none is known. */
 bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va);
+
+/* The packet that a record of the engine is about, if it has begun; NULL. */
+const struct bf_sdma_begun *bf_sdma_packet_in(const struct bf_sdma_queue *q, uint64_t index, uint64_t indirect);
+
+/* `p` moves data: a copy, a fill, a write. */
+bool bf_sdma_is_data(const struct bf_sdma_packet *p);
+
+/* A finding at the fault `e`: which packet, by whom, why, by which dword. NULL when there is one already. */
+struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_seen *e);
+/* The header of the packet at which the queue stopped; false when it is not known. */
+bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header);
+
+/* The copy or fill that wrote the byte last, is around it, or is nearest to it; NULL when no copy is known. */
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, bool *written);
+
+/* A sub-window's rows and slices lie in the surfaces that its pitches make. */
+bool bf_sdma_rect_fits(const struct bf_sdma_packet *p);
 
 /* Bytes up to the ring's end that were reserved as padding and not stored: the rule about them speaks for them. */
 bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index);

@@ -2,15 +2,13 @@
 
 #include "traces/rules/sdma.h"
 
-#define STRADDLES 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
 	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, e->sdma_fault.index);
 	struct bf_finding *f;
 
-	if (e->sdma_fault.reason != STRADDLES || !s || bf_sdma_unpadded(q, e->sdma_fault.index))
+	if (e->sdma_fault.reason != BF_SDMA_STRADDLES || !s || s->pad || bf_sdma_unpadded(q, e->sdma_fault.index))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

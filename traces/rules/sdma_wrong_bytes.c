@@ -25,8 +25,8 @@ const struct bf_rule bf_rule_sdma_wrong_bytes = {
 		.fix = "Counts are bytes minus one; pitches minus one, in elements or bytes as the form wants; "
 		       "extents minus one in elements.",
 		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
-		.example = "run sdma-rect --limit 10ms --bug rect-pitch",
-		.twin = "run sdma-rect --limit 10ms",
+		.example = "run sdma-copy --size 4104 --limit 10ms --bug copy-tail",
+		.twin = "run sdma-copy --size 4104 --limit 10ms",
 	},
 	.rank = BF_RANK_EFFECT,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_mismatch, 0 },

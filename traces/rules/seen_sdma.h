@@ -2,13 +2,13 @@
 #ifndef BELFRY_TRACES_RULES_SEEN_SDMA_H
 #define BELFRY_TRACES_RULES_SEEN_SDMA_H
 
-#define BF_SEEN_SDMA_QUEUE(F) F(ring) F(bytes) F(gen) F(wide_rect) F(wide_count) F(wrapped) F(event)
-#define BF_SEEN_SDMA_DOORBELL(F) F(value) F(published) F(before) F(retired) F(verdict)
+#define BF_SEEN_SDMA_QUEUE(F) F(ring) F(bytes) F(rptr) F(gen) F(wide_rect) F(wide_count) F(wrapped) F(event)
+#define BF_SEEN_SDMA_DOORBELL(F) F(value) F(published) F(before) F(wptr) F(retired) F(len) F(verdict)
 #define BF_SEEN_SDMA_FETCH(F) F(index) F(address) F(len) F(ring)
 #define BF_SEEN_SDMA_PACKET(F) F(index) F(indirect) F(bytes) F(dwords) F(op) F(sub_op)
 #define BF_SEEN_SDMA_COPIED(F) F(index) F(indirect) F(start_ps) F(bytes) F(job)
 #define BF_SEEN_SDMA_PIECE(F) F(src) F(dst) F(len) F(src_pitch) F(dst_pitch) F(rows) F(job)
-#define BF_SEEN_SDMA_FAULT(F) F(index) F(indirect) F(address) F(dword) F(value) F(reason)
+#define BF_SEEN_SDMA_FAULT(F) F(index) F(indirect) F(address) F(dword) F(value) F(reason) F(header)
 #define BF_SEEN_SDMA_SUSPECT(F) F(index) F(indirect) F(address) F(dword) F(value) F(what)
 #define BF_SEEN_SDMA_RESULT(F) F(index) F(indirect) F(address) F(before) F(after) F(op) F(verdict)
 

@@ -1,0 +1,46 @@
+#include <inttypes.h>
+
+#include "traces/rules/sdma.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const uint64_t va = e->sdma_mismatch.va;
+	bool written;
+	const struct bf_sdma_begun *k = bf_sdma_near(r, va, &written);
+	struct bf_finding *f;
+	uint64_t bytes;
+
+	if (written || !k || k->p.kind != BF_SDMA_KIND_FILL || k->p.fill_size != BF_SDMA_FILL_WORDS)
+		return;
+	bytes = bf_sdma_packet_bytes(&k->p);
+	if (va < k->p.dst + bytes || va >= k->p.dst + (k->p.count + 1) * 4)
+		return;
+	f = bf_rule_find(r, e, NULL);
+	if (!f)
+		return;
+	if (!bf_sdma_blame(r, f, va))
+		f->dropped = true;
+	bf_finding_say(
+	    f, ". The byte would be part of the fill if its count, 0x%" PRIx64 ", were in dwords: it is in bytes",
+	    k->p.count);
+}
+
+const struct bf_rule bf_rule_sdma_fill_count = {
+	.about = {
+		.id = "SDMA-FILL-COUNT",
+		.family = "sdma",
+		.title = "a fill's count is in dwords",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The count of CONST_FILL is bytes minus one whatever the fill size; with dwords its low "
+"two bits are ignored.",
+		.wrong = "The fill ends after a quarter of what was meant.",
+		.fix = "Store dwords * 4 - 1, or (dwords - 1) * 4 as ROCr does.",
+		.sources = "reference sdma; Mesa src/amd/common/ac_cmdbuf_sdma.c; ROCR-Runtime amd_blit_sdma.cpp "
+"BuildFillCommand",
+		.example = "run sdma-fill --limit 10ms --bug fill-count",
+		.twin = "run sdma-fill --limit 10ms",
+	},
+	.rank = BF_RANK_EFFECT - 12,
+	.records = (const uint8_t[]){ BF_SEEN_sdma_mismatch, 0 },
+	.on = on,
+};
