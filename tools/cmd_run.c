@@ -274,8 +274,11 @@ static int run_run(const struct bf_args *args)
 	if (code != BF_EXIT_GOOD)
 		return code;
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	w.top = bf_arg_flag(args, "top");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
-	if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || !w.backend->sim))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--top is for models on the wall clock: --backend live");
+	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);
 	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0)
@@ -311,6 +314,7 @@ static const struct bf_opt options[] = {
 	  .arg = "auto|none|socket|mpi",
 	  .initial = "auto",
 	  .help = "how the processes that share the simulation find each other; auto: as belfry launch or mpirun says" },
+	{ .name = "top", .kind = BF_OPT_FLAG, .help = "live: show on standard error what devices do, as it goes on" },
 	{ .name = "stats",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print what the devices counted, and how long they took from doorbell to completion" },

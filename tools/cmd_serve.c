@@ -16,6 +16,7 @@
 #include "sim/fault.h"
 #include "tools/counts.h"
 #include "tools/input.h"
+#include "tools/top.h"
 #include "tools/workload.h"
 
 /*
@@ -356,9 +357,13 @@ static int serve(struct serve *s)
 	int rc = build(s), trace_rc = 0;
 
 	if (!rc) {
+		struct bf_top *top;
+
 		be_patient();
 		say_ready(s);
+		top = bf_arg_flag(s->args, "top") ? bf_top_start(s->sim, "belfry serve nvme") : NULL;
 		rc = bf_live_run(s->live, spin_us(s));
+		bf_top_stop(top);
 	}
 	tear_down(s);
 	if (!rc)
@@ -467,6 +472,7 @@ static const struct bf_opt options[] = {
 	  .initial = "all",
 	  .help = "what to trace: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print at the end what the device and the server counted" },
+	{ .name = "top", .kind = BF_OPT_FLAG, .help = "show on standard error what the device does, as it goes on" },
 	{ .name = "once", .kind = BF_OPT_FLAG, .help = "end when the first client has gone" },
 	{ .name = "verbose", .kind = BF_OPT_FLAG, .help = "say on standard error who comes and what is refused" },
 	{ .name = NULL },

@@ -52,6 +52,7 @@ struct bf_workload {
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted. */
 	struct bf_boot *ranks;
 	bool hashes;
+	bool top;    /* show what devices do while they do it; live only */
 	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
 };
 

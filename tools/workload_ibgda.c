@@ -12,6 +12,7 @@
 #include "drivers/ibgda/failover_host.h"
 #include "drivers/ibgda/launch.h"
 #include "sim/bytes.h"
+#include "tools/top.h"
 #include "tools/workload.h"
 
 /* All heaps together: what a machine for tests can spare. */
@@ -455,7 +456,7 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 		rc = launch(&a, err);
 	if (rc == 0) {
 		start = now_ns();
-		rc = w->backend->run(a.world, &out->world);
+		rc = bf_top_run(w->backend, a.world, &out->world, w->top, bf_workload_name(w->work));
 		out->wall_ns = now_ns() - start;
 		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
