@@ -45,8 +45,8 @@ struct bf_memory bf_trial_heap(const struct bf_trial *t, uint32_t pe)
 /* One registration for the whole heap, so granule 0 has its keys; one device. */
 static uint32_t rkey_of(const struct bf_ibgda_state *s, uint32_t peer)
 {
-	const struct bf_ibgda_rkey *k = peer < BF_IBGDA_CONST_KEYS ? &s->constmem.rkeys[peer]
-								   : &s->globalmem.rkeys[peer - BF_IBGDA_CONST_KEYS];
+	const struct bf_ibgda_rkey *k =
+	    peer < BF_IBGDA_CONST_KEYS ? &s->constmem.rkeys[peer] : &s->globalmem.rkeys[peer - BF_IBGDA_CONST_KEYS];
 
 	return bf_htobe32(k->key);
 }

@@ -8,12 +8,8 @@
 const char *bf_trial_verdict_name(enum bf_trial_verdict v)
 {
 	static const char *const names[] = {
-		[BF_TRIAL_GOOD] = "good",
-		[BF_TRIAL_WRONG] = "wrong result",
-		[BF_TRIAL_STUCK] = "stuck",
-		[BF_TRIAL_LIMIT] = "time limit",
-		[BF_TRIAL_STOPPED] = "bad access",
-		[BF_TRIAL_FOUND] = "right by luck",
+		[BF_TRIAL_GOOD] = "good",        [BF_TRIAL_WRONG] = "wrong result", [BF_TRIAL_STUCK] = "stuck",
+		[BF_TRIAL_LIMIT] = "time limit", [BF_TRIAL_STOPPED] = "bad access", [BF_TRIAL_FOUND] = "right by luck",
 		[BF_TRIAL_NOT_RUN] = "not run",
 	};
 

@@ -73,8 +73,8 @@ bool bf_trial_equal(struct bf_trial *t, const char *what, const void *got, const
 	first = i;
 	for (; i < bytes; i++)
 		wrong += a[i] != b[i];
-	return bf_trial_check(t, false, "%s: byte %zu is 0x%02x and should be 0x%02x (%zu of %zu bytes are wrong)", what,
-			      first, a[first], b[first], wrong, bytes);
+	return bf_trial_check(t, false, "%s: byte %zu is 0x%02x and should be 0x%02x (%zu of %zu bytes are wrong)",
+			      what, first, a[first], b[first], wrong, bytes);
 }
 
 /* What a call of the machine had to say; it may have said nothing. */

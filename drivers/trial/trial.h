@@ -69,8 +69,9 @@ struct bf_trial_spec {
 	bf_trial_fn *setup;
 	bf_trial_fn *verify; /* after a run that came to its end; NULL: the rules alone judge */
 	/*
-	 * What both functions get: `state_bytes` of memory, zeroed for each run, or `arg` itself if that is 0. Memory of
-	 * the host, not of the machine: kernels may read it freely (their `arg` usually points there), devices cannot.
+	 * What both functions get: `state_bytes` of memory, zeroed for each run, or `arg` itself if that is 0. Memory
+	 * of the host, not of the machine: kernels may read it freely (their `arg` usually points there), devices
+	 * cannot.
 	 */
 	size_t state_bytes;
 	void *arg;
@@ -109,21 +110,21 @@ struct bf_trial_result {
 	uint64_t seed;
 	enum bf_ordering ordering;
 	uint64_t size[BF_TRIAL_SIZES];
-	uint64_t runs;                 /* how many there were in all */
-	struct bf_world_result world;  /* how the run ended, who waits for what */
-	char reason[256];              /* what verify, setup or the machine said; "" */
+	uint64_t runs;                    /* how many there were in all */
+	struct bf_world_result world;     /* how the run ended, who waits for what */
+	char reason[256];                 /* what verify, setup or the machine said; "" */
 	const struct bf_rule_about *root; /* the rule whose finding is the root cause; NULL: none found any. Static */
 	uint32_t nfindings;
 	struct bf_trial_finding finding[BF_TRIAL_FINDINGS]; /* the root cause first */
-	char text[8192]; /* all of it, for people: lines without a final newline */
+	char text[8192];                                    /* all of it, for people: lines without a final newline */
 };
 
 /* Runs the trial once. Returns result->ok. */
 bool bf_trial_run(const struct bf_trial_spec *spec, struct bf_trial_result *result);
 
 struct bf_trial_search_opts {
-	uint64_t seeds;                     /* from spec->world.seed on; 0: 50 */
-	const enum bf_ordering *orderings;  /* simplest first; NULL: all of them */
+	uint64_t seeds;                    /* from spec->world.seed on; 0: 50 */
+	const enum bf_ordering *orderings; /* simplest first; NULL: all of them */
 	uint32_t norderings;
 	uint32_t jobs;     /* threads; 0: 1. More than one: setup, verify and code under test share nothing by `arg` */
 	bool no_shrinking; /* the first failure as it is */
@@ -167,13 +168,13 @@ int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_ke
 /* ---- mlx5: reliable connections between all PEs, made by command mailboxes (drivers/ibgda/host.h) ---- */
 
 struct bf_trial_mlx5_opts {
-	uint64_t heap_bytes;     /* of registered memory of each PE; 0: 2 MiB */
-	uint32_t queues;         /* to each other PE; 0: 1 */
-	uint32_t wqebbs;         /* of each send ring, a power of two 16..32768; 0: 64 */
-	bool collapsed;          /* completions go to one entry; otherwise to a ring of twice as many as the send ring */
-	bool rings_in_host;      /* rings and doorbell records in host memory, not in the GPU's */
-	uint8_t ack_timeout;     /* 4.096 us * 2^n; 0: 20 */
-	uint8_t retry_count;     /* 0: 7 */
+	uint64_t heap_bytes; /* of registered memory of each PE; 0: 2 MiB */
+	uint32_t queues;     /* to each other PE; 0: 1 */
+	uint32_t wqebbs;     /* of each send ring, a power of two 16..32768; 0: 64 */
+	bool collapsed;      /* completions go to one entry; otherwise to a ring of twice as many as the send ring */
+	bool rings_in_host;  /* rings and doorbell records in host memory, not in the GPU's */
+	uint8_t ack_timeout; /* 4.096 us * 2^n; 0: 20 */
+	uint8_t retry_count; /* 0: 7 */
 };
 
 /* Once, in setup. `opts` may be NULL. */
@@ -185,16 +186,16 @@ int bf_trial_mlx5(struct bf_trial *t, const struct bf_trial_mlx5_opts *opts);
  */
 struct bf_trial_mlx5_queue {
 	uint32_t qpn, cqn;
-	uint32_t wqebbs;        /* send ring */
-	uint32_t cqes;          /* completion ring; collapsed: only entry 0 is used */
-	uint8_t *sq;            /* wqebbs * BF_MLX5_WQEBB bytes, zeroed */
-	uint8_t *cq;            /* cqes * 64 bytes, all ones: opcode 15, owner 1 */
-	uint32_t *dbrec;        /* be32: WQEBBs produced, 16 bits count */
-	uint32_t *cq_dbrec;     /* be32: CQEs consumed, 24 bits count; not read when collapsed */
-	void *doorbell;         /* 8 bytes of the last control segment go here, in one store */
-	uint8_t *local;         /* the PE's heap, heap_bytes long */
+	uint32_t wqebbs;    /* send ring */
+	uint32_t cqes;      /* completion ring; collapsed: only entry 0 is used */
+	uint8_t *sq;        /* wqebbs * BF_MLX5_WQEBB bytes, zeroed */
+	uint8_t *cq;        /* cqes * 64 bytes, all ones: opcode 15, owner 1 */
+	uint32_t *dbrec;    /* be32: WQEBBs produced, 16 bits count */
+	uint32_t *cq_dbrec; /* be32: CQEs consumed, 24 bits count; not read when collapsed */
+	void *doorbell;     /* the first 8 bytes of the last entry go here, in one store */
+	uint8_t *local;     /* the PE's heap, heap_bytes long */
 	uint64_t local_va;
-	uint64_t remote_va;     /* the peer's heap */
+	uint64_t remote_va; /* the peer's heap */
 	uint64_t heap_bytes;
 	uint32_t lkey, rkey;
 };
@@ -217,11 +218,11 @@ int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_op
 
 struct bf_trial_nvme_queue {
 	uint32_t id, entries;
-	uint8_t *sq;                /* entries of 64 bytes */
-	uint8_t *cq;                /* entries of 16 bytes, zeroed; the first lap's phase is 1 */
+	uint8_t *sq;                 /* entries of 64 bytes */
+	uint8_t *cq;                 /* entries of 16 bytes, zeroed; the first lap's phase is 1 */
 	uint32_t *sq_tail, *cq_head; /* doorbell registers, stored by bf_mmio_st32() */
 	uint32_t nsid, block_bytes;
-	uint64_t blocks;            /* of the namespace */
+	uint64_t blocks; /* of the namespace */
 };
 
 /* I/O queue pair `i` of `pe`. */

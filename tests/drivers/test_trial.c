@@ -201,10 +201,10 @@ START_TEST(orderings_can_be_chosen)
 	const struct bf_trial_spec spec = spec_of(&c);
 	struct bf_trial_result r;
 
-	ck_assert_msg(bf_trial_search(&spec,
-				      &(struct bf_trial_search_opts){ .seeds = 20, .orderings = strong, .norderings = 2 },
-				      &r),
-		      "%s", r.text);
+	ck_assert_msg(
+	    bf_trial_search(&spec, &(struct bf_trial_search_opts){ .seeds = 20, .orderings = strong, .norderings = 2 },
+			    &r),
+	    "%s", r.text);
 	ck_assert_uint_eq(r.runs, 40);
 }
 END_TEST
