@@ -175,7 +175,7 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 	};
 	if (a->file)
 		s->commands = (uint32_t)((a->file_bytes + w->size * w->threads - 1) / (w->size * w->threads));
-	if (w->size > most || w->size >> ctrl->lba_shift > 65536)
+	if ((w->size > most && !(w->bugs & BF_NVM_BUG_MDTS)) || w->size >> ctrl->lba_shift > 65536)
 		return bf_fail(err, -EINVAL, "--size %" PRIu64 ": the controller transfers at most %" PRIu64
 			       " bytes and 65536 blocks with one command", w->size, most);
 	if (w->size & ((1u << ctrl->lba_shift) - 1))

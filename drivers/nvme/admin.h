@@ -94,10 +94,30 @@ BF_DEVICE int bf_nvm_disable(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
 
 BF_DEVICE void bf_nvm_queue_start(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *q, int is_cq)
 {
-	q->db = (uint32_t *)(void *)(ctrl->regs + (is_cq ? bf_nvme_cq_doorbell(q->no, ctrl->dstrd)
-							 : bf_nvme_sq_doorbell(q->no, ctrl->dstrd)));
+	const uint32_t dstrd = ctrl->bugs & BF_NVM_BUG_STRIDE ? 0 : ctrl->dstrd;
+
+	q->db = (uint32_t *)(void *)(ctrl->regs +
+				     (is_cq ? bf_nvme_cq_doorbell(q->no, dstrd) : bf_nvme_sq_doorbell(q->no, dstrd)));
 	q->head = q->tail = q->last = 0;
 	q->phase = 1;
+}
+
+/* Where the admin queues lie. */
+BF_DEVICE void bf_nvm_set_admin(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl)
+{
+	const uint32_t asqs = ctrl->admin.sq.entries - 1, acqs = ctrl->admin.cq.entries - 1;
+
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_AQA,
+		     ctrl->bugs & BF_NVM_BUG_AQA_SWAPPED ? asqs << 16 | acqs : acqs << 16 | asqs);
+	bf_mmio_st64(t, ctrl->regs + BF_NVME_ASQ, ctrl->admin.sq.ioaddr);
+	bf_mmio_st64(t, ctrl->regs + BF_NVME_ACQ, ctrl->admin.cq.ioaddr);
+}
+
+/* BF_NVM_BUG_NO_RESET_WAIT: off and on again, and whoever looks at CSTS.RDY sees it as it was. */
+BF_DEVICE void bf_nvm_enable_again(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, uint32_t cc)
+{
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc & ~(uint32_t)BF_NVME_CC_EN);
+	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc);
 }
 
 /*
@@ -107,24 +127,37 @@ BF_DEVICE void bf_nvm_queue_start(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_
 BF_DEVICE int bf_nvm_enable(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
 {
 	struct bf_nvm_qp *qp = &ctrl->admin;
-	const uint32_t asqs = qp->sq.entries - 1, acqs = qp->cq.entries - 1;
-	uint32_t cc = 6u << 16 | 4u << 20; /* entries of 64 and 16 bytes, NVM command set, round robin */
+	const uint64_t bugs = ctrl->bugs;
+	/* Entries of 64 and 16 bytes, NVM command set, round robin. */
+	uint32_t cc = bugs & BF_NVM_BUG_IOSQES ? 0 : 6u << 16 | 4u << 20;
+	int rc;
 
 	bf_nvm_begin(t, ctrl, BF_NVM_STEP_ENABLE, 0);
 	for (uint32_t mps = 12; 1u << mps < ctrl->page; mps++)
 		cc += 1u << 7;
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_CC_MPS))
+		cc |= 0xfu << 7;
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_ASQ_OFFSET)) {
+		qp->sq.vaddr += BF_NVM_SQE;
+		qp->sq.ioaddr += BF_NVM_SQE;
+	}
 	bf_nvm_queue_start(ctrl, &qp->sq, 0);
 	bf_nvm_queue_start(ctrl, &qp->cq, 1);
 	bf_fence_sys(t);
-	bf_mmio_st32(t, ctrl->regs + BF_NVME_AQA,
-		     ctrl->bugs & BF_NVM_BUG_AQA_SWAPPED ? asqs << 16 | acqs : acqs << 16 | asqs);
-	bf_mmio_st64(t, ctrl->regs + BF_NVME_ASQ, qp->sq.ioaddr);
-	bf_mmio_st64(t, ctrl->regs + BF_NVME_ACQ, qp->cq.ioaddr);
+	if (!(bugs & BF_NVM_BUG_LATE_AQA))
+		bf_nvm_set_admin(t, ctrl);
 	bf_fence_sys(t);
 	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc);
 	bf_mmio_ld32(t, ctrl->regs + BF_NVME_CC);
 	bf_mmio_st32(t, ctrl->regs + BF_NVME_CC, cc | BF_NVME_CC_EN);
-	return bf_nvm_csts_wait(t, ctrl, BF_NVME_CSTS_RDY, BF_NVME_CSTS_RDY);
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_LATE_AQA))
+		bf_nvm_set_admin(t, ctrl);
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_NO_READY_WAIT))
+		return 0;
+	rc = bf_nvm_csts_wait(t, ctrl, BF_NVME_CSTS_RDY, BF_NVME_CSTS_RDY);
+	if (!rc && BF_UNLIKELY(bugs & BF_NVM_BUG_NO_RESET_WAIT))
+		bf_nvm_enable_again(t, ctrl, cc | BF_NVME_CC_EN);
+	return rc;
 }
 
 /* Bytes of the scratch page, which the controller has just written. */
@@ -224,7 +257,10 @@ BF_DEVICE int bf_nvm_dbbuf(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const 
 	if (!(ctrl->oacs & 1u << 8) || bf_nvme_cq_doorbell(boot->nqps, ctrl->dstrd) - BF_NVME_DOORBELLS >= ctrl->page)
 		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
 	bf_nvm_cmd_header(ctrl, &c, BF_NVME_ADM_DBBUF, 0);
-	bf_nvm_cmd_data(&c, boot->dbbuf_ioaddr, boot->dbbuf_ioaddr + ctrl->page);
+	if (ctrl->bugs & BF_NVM_BUG_SHADOW_SWAPPED)
+		bf_nvm_cmd_data(&c, boot->dbbuf_ioaddr + ctrl->page, boot->dbbuf_ioaddr);
+	else
+		bf_nvm_cmd_data(&c, boot->dbbuf_ioaddr, boot->dbbuf_ioaddr + ctrl->page);
 	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
 }
 
@@ -238,27 +274,43 @@ BF_DEVICE void bf_nvm_use_shadow(const struct bf_nvm_ctrl *ctrl, const struct bf
 	q->event = q->shadow + ctrl->page / 4;
 }
 
+BF_DEVICE int bf_nvm_create_cq(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp)
+{
+	struct bf_nvm_cmd c;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_CQ, qp->cq.no);
+	bf_nvm_cmd_create_cq(ctrl, &c, &qp->cq);
+	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+}
+
+BF_DEVICE int bf_nvm_create_sq(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp)
+{
+	struct bf_nvm_cmd c;
+
+	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_SQ, qp->sq.no);
+	bf_nvm_cmd_create_sq(ctrl, &c, &qp->sq, qp->cq.no);
+	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+}
+
 /* The completion queue first: the submission queue names it. */
 BF_DEVICE int bf_nvm_create_pair(struct bf_thread *t, const struct bf_nvm_boot *boot, struct bf_nvm_qp *qp)
 {
 	struct bf_nvm_ctrl *ctrl = boot->ctrl;
-	struct bf_nvm_cmd c;
-	int rc;
+	int rc = 0;
 
-	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_CQ, qp->cq.no);
 	bf_nvm_queue_start(ctrl, &qp->cq, 1);
 	bf_nvm_queue_start(ctrl, &qp->sq, 0);
 	if (boot->dbbuf) {
 		bf_nvm_use_shadow(ctrl, boot, &qp->cq, 1);
 		bf_nvm_use_shadow(ctrl, boot, &qp->sq, 0);
 	}
-	bf_nvm_cmd_create_cq(ctrl, &c, &qp->cq);
-	rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
-	if (rc)
-		return rc;
-	bf_nvm_begin(t, ctrl, BF_NVM_STEP_CREATE_SQ, qp->sq.no);
-	bf_nvm_cmd_create_sq(ctrl, &c, &qp->sq, qp->cq.no);
-	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
+	if (ctrl->bugs & BF_NVM_BUG_SQ_FIRST)
+		rc = bf_nvm_create_sq(t, ctrl, qp);
+	if (!rc)
+		rc = bf_nvm_create_cq(t, ctrl, qp);
+	if (!rc && !(ctrl->bugs & (BF_NVM_BUG_SQ_FIRST | BF_NVM_BUG_NO_QUEUE)))
+		rc = bf_nvm_create_sq(t, ctrl, qp);
+	return rc;
 }
 
 /* Whether this controller can be driven with these pages and queue sizes. */
@@ -302,14 +354,31 @@ BF_DEVICE int bf_nvm_bring_up(struct bf_thread *t, struct bf_nvm_boot *boot)
 		rc = bf_nvm_identify(t, ctrl);
 	if (!rc)
 		rc = bf_nvm_namespace(t, ctrl, boot->nsid);
-	if (!rc)
+	if (!rc && !(ctrl->bugs & BF_NVM_BUG_LATE_COUNT))
 		rc = bf_nvm_queue_count(t, ctrl, boot->nqps);
 	if (!rc && boot->dbbuf)
 		rc = bf_nvm_dbbuf(t, ctrl, boot);
 	for (uint32_t i = 0; !rc && i < boot->nqps; i++)
 		rc = bf_nvm_create_pair(t, boot, &boot->qps[i]);
+	if (!rc && BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_LATE_COUNT))
+		rc = bf_nvm_queue_count(t, ctrl, boot->nqps);
 	if (!rc)
 		bf_nvm_begin(t, ctrl, BF_NVM_STEP_READY, 0);
+	return rc;
+}
+
+/* All queues of a kind. */
+BF_DEVICE int bf_nvm_delete_queues(struct bf_thread *t, struct bf_nvm_boot *boot, uint32_t opcode)
+{
+	const enum bf_nvm_step step = opcode == BF_NVME_ADM_DELETE_SQ ? BF_NVM_STEP_DELETE_SQ : BF_NVM_STEP_DELETE_CQ;
+	struct bf_nvm_cmd c;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < boot->nqps; i++) {
+		bf_nvm_begin(t, boot->ctrl, step, boot->qps[i].sq.no); /* both of a pair have one number */
+		bf_nvm_cmd_delete_queue(boot->ctrl, &c, opcode, boot->qps[i].sq.no);
+		rc = bf_nvm_admin(t, boot->ctrl, &c, (uint32_t *)0);
+	}
 	return rc;
 }
 
@@ -317,20 +386,12 @@ BF_DEVICE int bf_nvm_bring_up(struct bf_thread *t, struct bf_nvm_boot *boot)
 BF_DEVICE int bf_nvm_shut_down(struct bf_thread *t, struct bf_nvm_boot *boot)
 {
 	struct bf_nvm_ctrl *ctrl = boot->ctrl;
-	struct bf_nvm_cmd c;
+	const int cq_first = (ctrl->bugs & BF_NVM_BUG_CQ_DELETED_FIRST) != 0;
 	uint32_t cc;
-	int rc = 0;
+	int rc = bf_nvm_delete_queues(t, boot, cq_first ? BF_NVME_ADM_DELETE_CQ : BF_NVME_ADM_DELETE_SQ);
 
-	for (uint32_t i = 0; !rc && i < boot->nqps; i++) {
-		bf_nvm_begin(t, ctrl, BF_NVM_STEP_DELETE_SQ, boot->qps[i].sq.no);
-		bf_nvm_cmd_delete_queue(ctrl, &c, BF_NVME_ADM_DELETE_SQ, boot->qps[i].sq.no);
-		rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
-	}
-	for (uint32_t i = 0; !rc && i < boot->nqps; i++) {
-		bf_nvm_begin(t, ctrl, BF_NVM_STEP_DELETE_CQ, boot->qps[i].cq.no);
-		bf_nvm_cmd_delete_queue(ctrl, &c, BF_NVME_ADM_DELETE_CQ, boot->qps[i].cq.no);
-		rc = bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
-	}
+	if (!rc)
+		rc = bf_nvm_delete_queues(t, boot, cq_first ? BF_NVME_ADM_DELETE_SQ : BF_NVME_ADM_DELETE_CQ);
 	if (rc)
 		return rc;
 	bf_nvm_begin(t, ctrl, BF_NVM_STEP_SHUTDOWN, 0);

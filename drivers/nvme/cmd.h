@@ -58,9 +58,16 @@ BF_DEVICE void bf_nvm_cmd_data(struct bf_nvm_cmd *c, uint64_t prp1, uint64_t prp
 
 /* Which blocks; `blocks` from 1. `control` is bits 31:16 of CDW12 (FUA, LR, PRINFO), as they stand there. */
 #define BF_NVM_FUA (1u << 30)
+#define BF_NVM_PRACT (1u << 29)
 BF_DEVICE void bf_nvm_cmd_blocks(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, uint64_t slba, uint32_t blocks,
 				 uint32_t control)
 {
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_LBA_UNITS))
+		slba <<= ctrl->lba_shift - 9;
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_NLB))
+		blocks++;
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PRACT))
+		control |= BF_NVM_PRACT;
 	bf_nvm_cmd_set64(c, 10, slba);
 	bf_nvm_cmd_set(c, 12, ((blocks - 1) & 0xffffu) | (control & 0xffff0000u));
 	/* libnvm changes the low half only. */
@@ -103,21 +110,27 @@ BF_DEVICE void bf_nvm_cmd_set_feature(const struct bf_nvm_ctrl *ctrl, struct bf_
 	bf_nvm_cmd_set(c, 11, value);
 }
 
+/* Where a queue to be created lies, its number, and its size from 0. */
+BF_DEVICE void bf_nvm_cmd_ring(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, const struct bf_nvm_queue *q)
+{
+	bf_nvm_cmd_data(c, q->ioaddr + (ctrl->bugs & BF_NVM_BUG_QUEUE_OFFSET ? BF_NVM_SQE : 0), 0);
+	bf_nvm_cmd_set(c, 10, q->no | (q->entries - (ctrl->bugs & BF_NVM_BUG_QSIZE ? 0 : 1)) << 16);
+}
+
 /* A queue in one piece of memory, polled: no interrupt. A submission queue also names its completion queue. */
 BF_DEVICE void bf_nvm_cmd_create_cq(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, const struct bf_nvm_queue *q)
 {
 	bf_nvm_cmd_header(ctrl, c, BF_NVME_ADM_CREATE_CQ, 0);
-	bf_nvm_cmd_data(c, q->ioaddr, 0);
-	bf_nvm_cmd_set(c, 10, q->no | (q->entries - 1) << 16);
-	bf_nvm_cmd_set(c, 11, 1);
+	bf_nvm_cmd_ring(ctrl, c, q);
+	bf_nvm_cmd_set(c, 11, ctrl->bugs & BF_NVM_BUG_VECTOR ? 3u | 0xffffu << 16 : 1);
 }
 BF_DEVICE void bf_nvm_cmd_create_sq(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, const struct bf_nvm_queue *q,
 				    uint32_t cqid)
 {
 	bf_nvm_cmd_header(ctrl, c, BF_NVME_ADM_CREATE_SQ, 0);
-	bf_nvm_cmd_data(c, q->ioaddr, 0);
-	bf_nvm_cmd_set(c, 10, q->no | (q->entries - 1) << 16);
-	bf_nvm_cmd_set(c, 11, 1 | cqid << 16);
+	bf_nvm_cmd_ring(ctrl, c, q);
+	bf_nvm_cmd_set(
+	    c, 11, (ctrl->bugs & BF_NVM_BUG_QUEUE_PIECES ? 0 : 1) | (ctrl->bugs & BF_NVM_BUG_CQID ? 0 : cqid) << 16);
 }
 BF_DEVICE void bf_nvm_cmd_delete_queue(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c, uint32_t opcode,
 				       uint32_t qid)

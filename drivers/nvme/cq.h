@@ -42,6 +42,8 @@ BF_DEVICE int bf_nvm_cqe_new(const struct bf_nvm_ctrl *ctrl, uint32_t tag, uint3
 {
 	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PHASE_INVERTED))
 		phase ^= 1;
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_PHASE_BIT))
+		tag <<= 1;
 	return (tag >> 16 & 1) == phase;
 }
 
@@ -78,16 +80,18 @@ BF_DEVICE int bf_nvm_cq_poll(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl
 	if (!bf_nvm_cqe_new(ctrl, tag, cq->phase))
 		return 0;
 	out->result = bf_nvm_cqe_dword(t, cq, cqe);
-	out->sqhd = bf_nvm_cqe_dword(t, cq, cqe + 8) & 0xffffu;
+	/* BF_NVM_BUG_CQE_EARLY: what bf_nvm_wait() found there before; a completion queue has no other use for `tail`.
+	 */
+	out->sqhd = (ctrl->bugs & BF_NVM_BUG_CQE_EARLY ? cq->tail : bf_nvm_cqe_dword(t, cq, cqe + 8)) & 0xffffu;
 	out->cid = tag & 0xffffu;
 	out->status = ctrl->bugs & BF_NVM_BUG_IGNORE_STATUS ? 0 : tag >> 17;
 	return 1;
 }
 
-BF_DEVICE void bf_nvm_cq_advance(struct bf_nvm_queue *cq)
+BF_DEVICE void bf_nvm_cq_advance(const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *cq)
 {
 	cq->head = bf_nvm_next(cq, cq->head);
-	cq->phase ^= cq->head == 0;
+	cq->phase ^= cq->head == 0 && !(ctrl->bugs & BF_NVM_BUG_PHASE_KEPT);
 }
 
 /* Takes the entry at head: 1 with `out`, and the slots that it frees are free; 0 when there is none yet. */
@@ -99,7 +103,7 @@ BF_DEVICE int bf_nvm_dequeue(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl
 	bf_nvm_sq_update(ctrl, &qp->sq, out->sqhd);
 	BF_DRIVER_RECORD(t, nvm_completion, .qid = qp->sq.no, .slot = qp->cq.head, .cid = out->cid,
 			 .status = out->status, .sqhd = out->sqhd, .freed = qp->sq.head, .phase = qp->cq.phase);
-	bf_nvm_cq_advance(&qp->cq);
+	bf_nvm_cq_advance(ctrl, &qp->cq);
 	return 1;
 }
 
@@ -108,7 +112,8 @@ BF_DEVICE void bf_nvm_cq_update(struct bf_thread *t, const struct bf_nvm_ctrl *c
 {
 	if (cq->last == cq->head || ctrl->bugs & BF_NVM_BUG_CQ_NOT_RUNG)
 		return;
-	bf_nvm_tell_ring(t, cq, 1, cq->head, bf_nvm_ring(t, cq, cq->head));
+	bf_nvm_tell_ring(t, cq, 1, cq->head,
+			 bf_nvm_ring(t, cq, ctrl->bugs & BF_NVM_BUG_CQ_AHEAD ? bf_nvm_next(cq, cq->head) : cq->head));
 	cq->last = cq->head;
 }
 
@@ -132,6 +137,8 @@ BF_DEVICE void bf_nvm_rest(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, 
 BF_DEVICE int bf_nvm_wait(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_qp *qp, uint64_t until_ns,
 			  struct bf_nvm_completion *out)
 {
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_CQE_EARLY))
+		qp->cq.tail = bf_nvm_cqe_dword(t, &qp->cq, bf_nvm_cqe(&qp->cq, qp->cq.head) + 8);
 	while (!bf_nvm_dequeue(t, ctrl, qp, out)) {
 		const uint8_t *at = bf_nvm_cqe(&qp->cq, qp->cq.head) + 12;
 		const uint64_t now = bf_clock_ns(t);

@@ -144,6 +144,8 @@ static int alloc_rings(struct bf_nvm_host *h)
 		set_queue(&h->qps[i].sq, i + 1, o->entries, &io, i * sq);
 		set_queue(&h->qps[i].cq, i + 1, o->cq_entries, &io, o->nqps * sq + i * cq);
 		h->qps[i].sq.device = h->qps[i].cq.device = o->place == BF_PLACE_CMB;
+		if (o->bugs & BF_NVM_BUG_QUEUE_UNMAPPED)
+			h->qps[i].sq.ioaddr = o->page + i * sq;
 	}
 	set_queue(&h->ctrl->admin.sq, 0, ADMIN_SQ_ENTRIES, &host, 0);
 	set_queue(&h->ctrl->admin.cq, 0, ADMIN_CQ_ENTRIES, &host, admin);

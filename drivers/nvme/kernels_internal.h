@@ -157,10 +157,16 @@ BF_DEVICE int bf_nvm_build(struct bf_thread *t, struct bf_nvm_worker *w, uint32_
 	uint8_t *at = bf_nvm_slot(job, w->thread, r->slot);
 	const uint64_t place =
 	    ((uint64_t)w->thread * w->shape->depth + index % w->shape->depth) * job->list_stride + w->shape->list_offset;
+	const uint64_t bugs = w->ctrl->bugs;
 	struct bf_nvm_pages data;
 	struct bf_nvm_room list;
 
-	bf_nvm_cmd_header(w->ctrl, c, bf_nvm_opcode((enum bf_nvm_kind)r->kind), w->ctrl->nsid);
+	bf_nvm_cmd_header(w->ctrl, c, bf_nvm_opcode((enum bf_nvm_kind)r->kind),
+			  bugs & BF_NVM_BUG_NSID ? 0 : w->ctrl->nsid);
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_FUSED_HALF) && r->kind == BF_NVM_DO_COMPARE)
+		c->dw[0].w[0] |= 1u << 8;
+	if (BF_UNLIKELY(bugs & BF_NVM_BUG_PSDT) && r->kind != BF_NVM_DO_FLUSH)
+		c->dw[0].w[0] |= 1u << 14;
 	if (r->kind == BF_NVM_DO_FLUSH)
 		return 0;
 	bf_nvm_cmd_blocks(w->ctrl, c, (uint64_t)r->chunk * blocks, blocks, control);
@@ -223,7 +229,8 @@ BF_DEVICE int bf_nvm_choose(struct bf_nvm_worker *w, enum bf_nvm_pass pass, uint
 
 	r->chunk = BF_NVM_NO_CHUNK;
 	r->kind = BF_NVM_DO_FLUSH;
-	if (pass == BF_NVM_PASS_FLUSH)
+	if (pass == BF_NVM_PASS_FLUSH ||
+	    (pass == BF_NVM_PASS_WRITE && BF_UNLIKELY(w->ctrl->bugs & BF_NVM_BUG_FLUSH_EARLY) && m + 1 == s->commands))
 		return 1;
 	if (pass == BF_NVM_PASS_READ_ANY) {
 		const uint64_t chunks = (uint64_t)s->span * s->threads;
@@ -270,6 +277,8 @@ BF_DEVICE int bf_nvm_start(struct bf_thread *t, struct bf_nvm_worker *w, enum bf
 	if (!by_tail)
 		w->free = r->next;
 	r->slot = bf_nvm_data_slot(w, index, r);
+	if (BF_UNLIKELY(w->ctrl->bugs & BF_NVM_BUG_DOORBELL_FIRST) && !w->qp->share)
+		bf_nvm_submit_next(t, &w->qp->sq);
 	if (r->kind == BF_NVM_DO_WRITE || r->kind == BF_NVM_DO_COMPARE || r->kind == BF_NVM_DO_COMPARE_OTHER)
 		bf_nvm_fill(t, w, r);
 	control = pass == BF_NVM_PASS_MIXED && r->kind == BF_NVM_DO_WRITE && m % 3 == 0 ? BF_NVM_FUA : 0;
@@ -443,7 +452,8 @@ BF_DEVICE void bf_nvm_work_io(struct bf_thread *t, const struct bf_nvm_job *job,
 		rc = bf_nvm_pass_run(t, &w, BF_NVM_PASS_WRITE, job->shape.commands);
 		if (rc || work == BF_NVM_WRITE)
 			break;
-		rc = bf_nvm_pass_run(t, &w, BF_NVM_PASS_FLUSH, 1);
+		if (!(w.ctrl->bugs & BF_NVM_BUG_FLUSH_EARLY))
+			rc = bf_nvm_pass_run(t, &w, BF_NVM_PASS_FLUSH, 1);
 		if (!rc)
 			bf_nvm_pass_run(t, &w, BF_NVM_PASS_READ, job->shape.span);
 		break;
@@ -533,7 +543,7 @@ BF_DEVICE int bf_nvm_admin_op(struct bf_thread *t, struct bf_nvm_worker *w, uint
 	case 2:
 		return bf_nvm_admin_identify(t, w, op, 0, ctrl->nsid);
 	case 3:
-		return bf_nvm_admin_identify(t, w, op, 3, ctrl->nsid);
+		return bf_nvm_admin_identify(t, w, op, ctrl->bugs & BF_NVM_BUG_CNS ? 0x7f : 3, ctrl->nsid);
 	case 4:
 		return bf_nvm_admin_log(t, w, op, 2, 512);
 	case 5:
@@ -554,10 +564,11 @@ BF_DEVICE int bf_nvm_admin_op(struct bf_thread *t, struct bf_nvm_worker *w, uint
 		bf_nvm_cmd_get_feature(ctrl, &c, 7, 0);
 		return bf_nvm_admin(t, ctrl, &c, &result);
 	case 11: /* temperature threshold */
-		bf_nvm_cmd_get_feature(ctrl, &c, 4, 0);
+		bf_nvm_cmd_get_feature(ctrl, &c, ctrl->bugs & BF_NVM_BUG_FEATURE_NSID ? 5 : 4, 0);
 		return bf_nvm_admin(t, ctrl, &c, &result);
 	default: /* Abort of what is not there: success, and bit 0 says that nothing was aborted */
-		bf_nvm_cmd_header(ctrl, &c, BF_NVME_ADM_ABORT, 0);
+		bf_nvm_cmd_header(ctrl, &c,
+				  ctrl->bugs & BF_NVM_BUG_AER_WAITED ? BF_NVME_ADM_ASYNC_EVENT : BF_NVME_ADM_ABORT, 0);
 		bf_nvm_cmd_set(&c, 10, 0xfffeu << 16);
 		rc = bf_nvm_admin(t, ctrl, &c, &result);
 		bf_nvm_expect(t, w, op, 1, rc ? 1 : result & 1);

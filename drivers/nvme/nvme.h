@@ -12,30 +12,71 @@
 #include <stdint.h>
 
 /* Wrong on purpose, for tests and teaching: each bit removes or swaps one step. Never set by default. */
-#define BF_NVM_BUG_AQA_SWAPPED (1u << 0)     /* AQA.ASQS and ACQS exchanged (libnvm ctrl.c) */
-#define BF_NVM_BUG_OPCODE_MASK (1u << 1)     /* opcodes lose bit 7 (libnvm nvm_cmd.h) */
-#define BF_NVM_BUG_STALE_FIELDS (1u << 2)    /* fields that a command does not use are not written (libnvm) */
-#define BF_NVM_BUG_PRP_NO_CHAIN (1u << 3)    /* a PRP list goes on past its page as if it were data (libnvm) */
-#define BF_NVM_BUG_PRP_LIST_OFFSET (1u << 4) /* PRP2 names the page of the list, not where in it the list begins */
-#define BF_NVM_BUG_NUMD (1u << 5)            /* Get Log Page asks for one dword too many (libnvm) */
-#define BF_NVM_BUG_PHASE_INVERTED (1u << 6)  /* the poller starts with the other phase */
-#define BF_NVM_BUG_SQ_BY_COUNT (1u << 7)     /* slots are freed by the number of completions, not by SQHD (libnvm) */
-#define BF_NVM_BUG_NO_FENCE (1u << 8)        /* no fence between entry and doorbell (libnvm without its macros) */
-#define BF_NVM_BUG_CQ_NOT_RUNG (1u << 9)     /* the CQ head doorbell is never rung */
-#define BF_NVM_BUG_LOST_BATCH (1u << 10)     /* only whole batches are announced */
-#define BF_NVM_BUG_CID_BY_TAIL (1u << 11)    /* the command identifier is the slot's number (libnvm) */
-#define BF_NVM_BUG_PLAIN_POLL (1u << 12)     /* completions are polled with plain loads */
-#define BF_NVM_BUG_NO_INVALIDATE (1u << 13)  /* GPU caches in front of VRAM are never invalidated */
-#define BF_NVM_BUG_FLUSH_TYPE (1u << 14)     /* they are, with the wrong flush type */
-#define BF_NVM_BUG_CACHED_SQ (1u << 15)      /* queues in VRAM are mapped cached, and no fence before the doorbell */
-#define BF_NVM_BUG_MOVED_BUFFER (1u << 16)   /* data addresses from before the buffer moved */
-#define BF_NVM_BUG_NO_FULL_CHECK (1u << 17)  /* entries are laid over such that were not fetched */
-#define BF_NVM_BUG_IGNORE_STATUS (1u << 18)  /* error completions are taken for good ones */
-#define BF_NVM_BUG_UNMAPPED (1u << 19)       /* data addresses are offsets, which are mapped nowhere */
+#define BF_NVM_BUG_AQA_SWAPPED (1ull << 0)     /* AQA.ASQS and ACQS exchanged (libnvm ctrl.c) */
+#define BF_NVM_BUG_OPCODE_MASK (1ull << 1)     /* opcodes lose bit 7 (libnvm nvm_cmd.h) */
+#define BF_NVM_BUG_STALE_FIELDS (1ull << 2)    /* fields that a command does not use are not written (libnvm) */
+#define BF_NVM_BUG_PRP_NO_CHAIN (1ull << 3)    /* a PRP list goes on past its page as if it were data (libnvm) */
+#define BF_NVM_BUG_PRP_LIST_OFFSET (1ull << 4) /* PRP2 names the page of the list, not where in it the list begins */
+#define BF_NVM_BUG_NUMD (1ull << 5)            /* Get Log Page asks for one dword too many (libnvm) */
+#define BF_NVM_BUG_PHASE_INVERTED (1ull << 6)  /* the poller starts with the other phase */
+#define BF_NVM_BUG_SQ_BY_COUNT (1ull << 7)     /* slots are freed by the number of completions, not by SQHD (libnvm) */
+#define BF_NVM_BUG_NO_FENCE (1ull << 8)        /* no fence between entry and doorbell (libnvm without its macros) */
+#define BF_NVM_BUG_CQ_NOT_RUNG (1ull << 9)     /* the CQ head doorbell is never rung */
+#define BF_NVM_BUG_LOST_BATCH (1ull << 10)     /* only whole batches are announced */
+#define BF_NVM_BUG_CID_BY_TAIL (1ull << 11)    /* the command identifier is the slot's number (libnvm) */
+#define BF_NVM_BUG_PLAIN_POLL (1ull << 12)     /* completions are polled with plain loads */
+#define BF_NVM_BUG_NO_INVALIDATE (1ull << 13)  /* GPU caches in front of VRAM are never invalidated */
+#define BF_NVM_BUG_FLUSH_TYPE (1ull << 14)     /* they are, with the wrong flush type */
+#define BF_NVM_BUG_CACHED_SQ (1ull << 15)      /* queues in VRAM are mapped cached, and no fence before the doorbell */
+#define BF_NVM_BUG_MOVED_BUFFER (1ull << 16)   /* data addresses from before the buffer moved */
+#define BF_NVM_BUG_NO_FULL_CHECK (1ull << 17)  /* entries are laid over such that were not fetched */
+#define BF_NVM_BUG_IGNORE_STATUS (1ull << 18)  /* error completions are taken for good ones */
+#define BF_NVM_BUG_UNMAPPED (1ull << 19)       /* data addresses are offsets, which are mapped nowhere */
+#define BF_NVM_BUG_DOORBELL_FIRST (1ull << 20) /* the doorbell comes before the entry */
+#define BF_NVM_BUG_PHASE_KEPT (1ull << 21)     /* the phase tag is not inverted when the queue wraps */
+#define BF_NVM_BUG_CQE_EARLY (1ull << 22)      /* a completion's SQHD is read before its phase tag */
+#define BF_NVM_BUG_PHASE_BIT (1ull << 23)      /* the poller looks at the bit beside the phase tag */
+#define BF_NVM_BUG_DOORBELL_WIDE (1ull << 24)  /* doorbells are 8-byte stores */
+#define BF_NVM_BUG_STRIDE (1ull << 25)         /* CAP.DSTRD is taken for 0 (QEMU's decoder, libnvm's map) */
+#define BF_NVM_BUG_QSIZE (1ull << 26)          /* QSIZE holds the number of slots, not that minus one */
+#define BF_NVM_BUG_SQ_FIRST (1ull << 27)       /* a submission queue is created before its completion queue */
+#define BF_NVM_BUG_CQ_DELETED_FIRST (1ull << 28) /* a completion queue is deleted before its submission queue */
+#define BF_NVM_BUG_QUEUE_OFFSET (1ull << 29)     /* queues begin inside a page */
+#define BF_NVM_BUG_QUEUE_PIECES (1ull << 30)     /* PC is clear, and PRP1 names the ring, not a list of pages */
+#define BF_NVM_BUG_CQID (1ull << 31)             /* submission queues name completion queue 0 */
+#define BF_NVM_BUG_NO_READY_WAIT (1ull << 32)    /* commands are sent before CSTS.RDY */
+#define BF_NVM_BUG_NO_RESET_WAIT (1ull << 33)    /* CC.EN is set again before CSTS.RDY has fallen */
+#define BF_NVM_BUG_LATE_AQA (1ull << 34)         /* admin queues are named after CC.EN */
+#define BF_NVM_BUG_ASQ_OFFSET (1ull << 35)       /* the admin submission queue begins inside a page */
+#define BF_NVM_BUG_CC_MPS (1ull << 36)           /* CC.MPS is larger than CAP.MPSMAX */
+#define BF_NVM_BUG_QUEUE_UNMAPPED (1ull << 37)   /* queues lie where nothing is mapped */
+#define BF_NVM_BUG_MDTS (1ull << 38)             /* the largest transfer is not looked at */
+#define BF_NVM_BUG_FUSED_HALF (1ull << 39)       /* a Compare says that it is fused, and no Write follows */
+#define BF_NVM_BUG_PSDT (1ull << 40)             /* entries with PRPs say that they hold an SGL */
+#define BF_NVM_BUG_PRP_OFFSETS (1ull << 41)      /* each PRP keeps the offset of the first */
+#define BF_NVM_BUG_LBA_UNITS (1ull << 42)        /* blocks are counted in 512 bytes, whatever the format */
+#define BF_NVM_BUG_NLB (1ull << 43)              /* NLB holds the number of blocks, not that minus one */
+#define BF_NVM_BUG_NSID (1ull << 44)             /* commands name namespace 0 */
+#define BF_NVM_BUG_FEATURE_NSID (1ull << 45)     /* Get Features, Error Recovery, names namespace 0 */
+#define BF_NVM_BUG_CNS (1ull << 46)              /* Identify asks for a structure that there is not */
+#define BF_NVM_BUG_AER_WAITED (1ull << 47)       /* an Asynchronous Event Request is waited for like any command */
+#define BF_NVM_BUG_LATE_COUNT (1ull << 48)       /* the number of queues is set after they were created */
+#define BF_NVM_BUG_VECTOR (1ull << 49)           /* completion queues have a vector that there is not */
+#define BF_NVM_BUG_SHADOW_SWAPPED (1ull << 50)   /* shadow doorbells and EventIdx exchanged in Doorbell Buffer Config */
+#define BF_NVM_BUG_SHADOW_NO_FENCE (1ull << 51)  /* EventIdx is read before the shadow doorbell is visible */
+#define BF_NVM_BUG_SHADOW_COMPARE (1ull << 52)   /* EventIdx is compared without regard to wrapping */
+#define BF_NVM_BUG_CQ_AHEAD (1ull << 53)         /* the CQ head doorbell gives back one entry more than was taken */
+#define BF_NVM_BUG_TAIL_COUNTER (1ull << 54)     /* the tail doorbell gets a count that does not wrap */
+#define BF_NVM_BUG_DOORBELL_TWICE (1ull << 55)   /* each tail doorbell is rung twice */
+#define BF_NVM_BUG_DOORBELL_REORDER (1ull << 56) /* an older tail arrives after a newer one (rocm-xio#114) */
+#define BF_NVM_BUG_FLUSH_EARLY (1ull << 57)      /* the only Flush is sent while writes are in flight */
+#define BF_NVM_BUG_PRACT (1ull << 58)            /* protection information is asked for and the format has none */
+#define BF_NVM_BUG_IOSQES (1ull << 59)           /* CC.IOSQES and CC.IOCQES stay 0 */
+#define BF_NVM_BUG_NO_QUEUE (1ull << 60)         /* submission queues are used and never created */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {
-	uint32_t bit;
+	uint64_t bit;
 	const char *name; /* "aqa-swapped" */
 	const char *summary;
 };
@@ -117,7 +158,7 @@ struct bf_nvm_room {
 struct bf_nvm_ctrl {
 	uint8_t *regs; /* BAR0 */
 	uint64_t regs_bytes;
-	uint32_t bugs;       /* BF_NVM_BUG_* */
+	uint64_t bugs;       /* BF_NVM_BUG_* */
 	uint32_t page;       /* bytes: CC.MPS */
 	uint64_t timeout_ns; /* for one command */
 	/* What the bring-up learns. */

@@ -23,7 +23,8 @@ struct bf_nvm_pages {
 /* I/O address of page `i` of the data, its beginning from 1 on. */
 BF_DEVICE uint64_t bf_nvm_page_at(const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_pages *p, uint32_t i)
 {
-	const uint64_t base = i ? p->first & ~(uint64_t)(ctrl->page - 1) : p->first;
+	const uint64_t base =
+	    i && !(ctrl->bugs & BF_NVM_BUG_PRP_OFFSETS) ? p->first & ~(uint64_t)(ctrl->page - 1) : p->first;
 
 	return base + (uint64_t)((int64_t)i * p->step);
 }

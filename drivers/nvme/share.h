@@ -56,7 +56,7 @@ BF_DEVICE uint32_t bf_nvm_share_poll(struct bf_thread *t, const struct bf_nvm_ct
 					BF_AT_GPU);
 		else
 			bf_atomic_add32(t, &s->stray, 1, BF_AT_GPU);
-		bf_nvm_cq_advance(&cq);
+		bf_nvm_cq_advance(ctrl, &cq);
 	}
 	if (n) {
 		bf_nvm_cq_update(t, ctrl, &cq);

@@ -59,6 +59,45 @@ BF_DEVICE void bf_nvm_tell_ring(struct bf_thread *t, const struct bf_nvm_queue *
 			 .entries = q->entries);
 }
 
+/* A tail doorbell that is wrong in one of the ways that BF_NVM_BUGS_RING names. Returns as bf_nvm_ring() does. */
+#define BF_NVM_BUGS_RING                                                                                               \
+	(BF_NVM_BUG_DOORBELL_WIDE | BF_NVM_BUG_SHADOW_NO_FENCE | BF_NVM_BUG_SHADOW_COMPARE | BF_NVM_BUG_TAIL_COUNTER | \
+	 BF_NVM_BUG_DOORBELL_TWICE | BF_NVM_BUG_DOORBELL_REORDER)
+BF_DEVICE int bf_nvm_ring_wrong(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq)
+{
+	const uint64_t bugs = ctrl->bugs;
+	const uint32_t tail = sq->tail;
+
+	if (bugs & BF_NVM_BUG_DOORBELL_WIDE) {
+		bf_mmio_st64(t, (uint64_t *)(void *)sq->db, tail);
+		return 1;
+	}
+	if (bugs & (BF_NVM_BUG_SHADOW_NO_FENCE | BF_NVM_BUG_SHADOW_COMPARE) && sq->shadow) {
+		uint32_t event;
+
+		bf_st_relaxed32(t, sq->shadow, tail, BF_AT_SYS);
+		if (!(bugs & BF_NVM_BUG_SHADOW_NO_FENCE))
+			bf_fence_sys(t);
+		event = bf_ld_relaxed32(t, sq->event, BF_AT_SYS);
+		if (bugs & BF_NVM_BUG_SHADOW_COMPARE
+			? tail <= event
+			: !bf_nvm_event_due((uint16_t)event, (uint16_t)tail, (uint16_t)sq->last))
+			return 0;
+		bf_mmio_st32(t, sq->db, tail);
+		return 1;
+	}
+	if (bugs & BF_NVM_BUG_TAIL_COUNTER) { /* `phase`, which a submission queue does not use, counts the laps */
+		sq->phase += tail < sq->last;
+		return bf_nvm_ring(t, sq, tail + (sq->phase - 1) * sq->entries);
+	}
+	bf_nvm_ring(t, sq, tail);
+	if (bugs & BF_NVM_BUG_DOORBELL_TWICE)
+		bf_nvm_ring(t, sq, tail);
+	if (bugs & BF_NVM_BUG_DOORBELL_REORDER)
+		bf_nvm_ring(t, sq, sq->last);
+	return 1;
+}
+
 /*
  * Puts the command under identifier `cid` into the next slot; the controller learns of it by bf_nvm_submit(). Returns
  * the slot, or -1 when the ring is full.
@@ -83,8 +122,19 @@ BF_DEVICE void bf_nvm_submit(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl
 		return;
 	if (!(ctrl->bugs & (BF_NVM_BUG_NO_FENCE | BF_NVM_BUG_CACHED_SQ)))
 		bf_fence_sys(t);
-	bf_nvm_tell_ring(t, sq, 0, sq->tail, bf_nvm_ring(t, sq, sq->tail));
+	bf_nvm_tell_ring(t, sq, 0, sq->tail,
+			 BF_UNLIKELY(ctrl->bugs & BF_NVM_BUGS_RING) ? bf_nvm_ring_wrong(t, ctrl, sq)
+								    : bf_nvm_ring(t, sq, sq->tail));
 	sq->last = sq->tail;
+}
+
+/* BF_NVM_BUG_DOORBELL_FIRST: announces the slot that is filled next. */
+BF_DEVICE void bf_nvm_submit_next(struct bf_thread *t, struct bf_nvm_queue *sq)
+{
+	const uint32_t tail = bf_nvm_next(sq, sq->tail);
+
+	bf_nvm_tell_ring(t, sq, 0, tail, bf_nvm_ring(t, sq, tail));
+	sq->last = tail;
 }
 
 /* The controller has fetched up to `sqhd`: those slots are free, whether their commands are complete or not. */

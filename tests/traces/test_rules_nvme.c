@@ -68,7 +68,8 @@ START_TEST(giving_up)
 		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = 0, .phase = 1);
 	if (_i == 1)
 		STORY(&r.s, nvme_doorbell, r.device, .qid = 1, .value = 2);
-	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = _i == 3 ? 4 : 2, .sq_rung = 2, .inflight = 2, .cq_phase = 1);
+	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = _i == 3 ? 4 : 2, .sq_rung = 2, .inflight = 2, .cq_phase = 1,
+	      .seen = 1u << 16);
 	story_ends(&r.s, ids[_i], "1");
 }
 END_TEST

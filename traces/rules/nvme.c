@@ -34,6 +34,25 @@ bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why)
 	return run->timeouts == 1 && run->stuck == why;
 }
 
+const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin)
+{
+	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+	const struct bf_nvme_answer *a = &run->answer;
+
+	return a->queue && a->code && (a->queue->number == 0) == admin ? a : NULL;
+}
+
+struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a)
+{
+	struct bf_finding *f = bf_rule_find(r, e, a->queue);
+
+	if (!f)
+		return NULL;
+	bf_finding_since(f, a->fetched_ps, a->fetched_record);
+	bf_finding_index(f, a->slot);
+	return f;
+}
+
 /* ---- memory ---- */
 
 static uint32_t word_place(uint64_t va)
@@ -76,6 +95,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	for (uint32_t i = 0; i < 8; i++)
 		bf_put_le64(s->built[0].bytes + i * 8, e->field[i]);
 	s->nbuilt++;
+	q->built++;
 }
 
 static bool same_data(const struct bf_nvme_slot *s, const uint8_t *entry)
@@ -167,14 +187,43 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	note_sharing(q, e);
 	memcpy(s->fetched, e->tail, BF_NVME_ENTRY);
 	s->in_flight = true;
+	if (++q->in_flight > q->most_in_flight)
+		q->most_in_flight = q->in_flight;
 	note_create(r, e);
 }
 
-static void note_completion(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+/* The command of queue `sq` that a completion ends: by identifier, since the slot is the controller's word for it. */
+static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const struct bf_seen *e)
+{
+	struct bf_nvme_queue *q = bf_nvme_of(sq);
+	struct bf_nvme_answer *a = &run->answer;
+
+	for (uint32_t i = 0; i < q->nslots; i++) {
+		struct bf_nvme_slot *s = &q->slots[i];
+
+		if (!s->in_flight || bf_get_le16(s->fetched + 2) != e->nvme_completion.cid)
+			continue;
+		s->in_flight = false;
+		q->in_flight--;
+		a->queue = sq;
+		a->slot = i;
+		a->code = (uint32_t)e->nvme_completion.status & 0x7ff;
+		memcpy(a->entry, s->fetched, BF_NVME_ENTRY);
+		a->fetched_ps = s->fetched_ps;
+		a->fetched_record = s->fetched_record;
+		if (sq->number == 0 && s->fetched[0] == BF_NVME_ADM_DBBUF && !a->code) {
+			run->shadow = bf_get_le64(s->fetched + 24);
+			run->event = bf_get_le64(s->fetched + 32);
+		}
+		return;
+	}
+}
+
+static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q,
+			    const struct bf_seen *e)
 {
 	struct bf_nvme_slot *posted = bf_nvme_slot(q, e->nvme_completion.cqslot);
 	struct bf_rule_queue *sq = bf_rule_queue(r, &bf_rules_nvme, e->pe, e->nvme_completion.sqid, false);
-	struct bf_nvme_queue *from = sq ? bf_nvme_of(sq) : NULL;
 
 	q->completions++;
 	if (e->nvme_completion.cqslot > q->most_cq_slot)
@@ -184,16 +233,86 @@ static void note_completion(struct bf_rules *r, struct bf_nvme_queue *q, const s
 		posted->posted_phase = (uint8_t)e->nvme_completion.phase;
 		posted->posted_ps = e->time_ps;
 		posted->posted_record = e->number;
+		posted->posted_cid = (uint16_t)e->nvme_completion.cid;
+		posted->posted_status = (uint16_t)e->nvme_completion.status;
+		posted->posted_sqhd = (uint16_t)e->nvme_completion.sqhd;
+		posted->nposted++;
 	}
-	/* By identifier: the slot that a completion names is the controller's word for it. */
-	for (uint32_t i = 0; from && i < from->nslots; i++)
-		if (from->slots[i].in_flight && bf_get_le16(from->slots[i].fetched + 2) == e->nvme_completion.cid) {
-			from->slots[i].in_flight = false;
-			break;
-		}
+	run->answer.queue = NULL;
+	if (sq)
+		note_answer(run, sq, e);
+}
+
+/* ---- what the controller says of its queues ---- */
+
+static void note_ring(struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	uint64_t slot = e->nvm_ring.from;
+	struct bf_nvme_slot *s;
+
+	q->shadow_only = !e->nvm_ring.mmio;
+	if (e->nvm_ring.from >= e->nvm_ring.entries || e->nvm_ring.to >= e->nvm_ring.entries)
+		return;
+	while (slot != e->nvm_ring.to && (s = bf_nvme_slot(q, slot)) != NULL) {
+		s->nrung++;
+		slot = slot + 1 == e->nvm_ring.entries ? 0 : slot + 1;
+	}
+}
+
+/* The driver looks elsewhere when a queue comes or goes, so that it counts anew. */
+static void forget_queue(struct bf_nvme_queue *q, bool is_cq)
+{
+	for (uint32_t i = 0; i < q->nslots; i++) {
+		struct bf_nvme_slot *s = &q->slots[i];
+
+		if (is_cq)
+			s->nposted = s->ntaken = 0;
+		else
+			s->in_flight = false;
+	}
+	if (!is_cq) {
+		q->in_flight = 0;
+		q->ntails = 0;
+	}
+}
+
+static void note_doorbell(struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	struct bf_nvme_slot *s = e->nvme_doorbell.queue == 0 ? bf_nvme_slot(q, e->nvme_doorbell.value) : NULL;
+
+	if (!s)
+		return;
+	s->rung = true;
+	if (!e->nvme_doorbell.accepted)
+		return;
+	memmove(q->tails + 1, q->tails, sizeof(q->tails) - sizeof(q->tails[0]));
+	q->tails[0] = (uint32_t)e->nvme_doorbell.value;
+	q->ntails += q->ntails < BF_ARRAY_LEN(q->tails);
+}
+
+enum { CREATED, DELETING };
+
+/* A queue that is created anew begins with nothing in it. */
+static void note_queue(struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	const bool created = e->nvme_queue.what == CREATED;
+
+	if (e->nvme_queue.queue) {
+		q->cq_size = created ? (uint32_t)e->nvme_queue.size : 0;
+		q->cq_base = created ? e->nvme_queue.base : 0;
+		forget_queue(q, true);
+		return;
+	}
+	if (e->nvme_queue.what == DELETING)
+		return;
+	forget_queue(q, false);
+	q->sq_size = created ? (uint32_t)e->nvme_queue.size : 0;
+	q->sq_base = created ? e->nvme_queue.base : 0;
 }
 
 /* ---- giving up ---- */
+
+#define PHASE_BIT 16u /* of the last dword of a completion */
 
 static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
 {
@@ -204,13 +323,16 @@ static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvm
 		return BF_NVME_STUCK_NOT_RUNG;
 	if (q->held && !q->cq_rung)
 		return BF_NVME_STUCK_CQ_NOT_RUNG;
+	if (q->shadow_only && q->ntails && q->tails[0] != e->nvm_timeout.sq_rung)
+		return BF_NVME_STUCK_SHADOW;
 	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
-		return run->stale && run->stale_from == 1 ? BF_NVME_STUCK_L2
-		       : run->stale && !run->invalidated  ? BF_NVME_STUCK_NO_INVALIDATE
-		       : run->stale                       ? BF_NVME_STUCK_FLUSH_TYPE
-							  : BF_NVME_STUCK_UNSEEN;
+		return run->stale && run->stale_from == 1                                  ? BF_NVME_STUCK_L2
+		       : run->stale && !run->invalidated                                   ? BF_NVME_STUCK_NO_INVALIDATE
+		       : run->stale                                                        ? BF_NVME_STUCK_FLUSH_TYPE
+		       : (e->nvm_timeout.seen >> PHASE_BIT & 1) == e->nvm_timeout.cq_phase ? BF_NVME_STUCK_UNSEEN
+											   : BF_NVME_STUCK_LOST;
 	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
 }
 
@@ -249,18 +371,26 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		note_fetch(r, q, e);
 		break;
 	case BF_SEEN_nvme_completion:
-		note_completion(r, q, e);
+		note_completion(r, run, q, e);
 		break;
 	case BF_SEEN_nvme_held:
 		q->held = true;
 		break;
 	case BF_SEEN_nvm_ring:
 		q->cq_rung |= e->nvm_ring.queue == 1;
+		if (e->nvm_ring.queue == 0)
+			note_ring(q, e);
+		break;
+	case BF_SEEN_nvm_completion:
+		s = e->nvm_completion.stray ? NULL : bf_nvme_slot(q, e->nvm_completion.slot);
+		if (s)
+			s->ntaken++;
 		break;
 	case BF_SEEN_nvme_doorbell:
-		s = e->nvme_doorbell.queue == 0 ? bf_nvme_slot(q, e->nvme_doorbell.value) : NULL;
-		if (s)
-			s->rung = true;
+		note_doorbell(q, e);
+		break;
+	case BF_SEEN_nvme_queue:
+		note_queue(q, e);
 		break;
 	case BF_SEEN_nvm_timeout:
 		if (run->timeouts++ == 0)
@@ -276,12 +406,21 @@ static void forget(void *facts)
 	free(((struct bf_nvme_queue *)facts)->slots);
 }
 
+/* clang-format off */
 #define BF_NVME_RULES(R)                                                                                               \
-	R(aqa_swapped)                                                                                                 \
-	R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(phase) R(prp_offset) R(prp_chain)    \
-	    R(opcode_bit7) R(numd) R(cid_in_use) R(tail_overrun) R(head_past_tail) R(doorbell_ignored) R(not_rung)     \
-		R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(doorbell_lost) R(no_answer)       \
-		    R(moved_buffer) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped) R(error_status)
+	R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
+	R(not_ready) R(bus_master) R(queue_unreachable) R(queue_order) R(queue_align) R(queue_pieces)                  \
+	R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride) R(doorbell_width)               \
+	R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(nlb) R(prp_offset)                   \
+	R(prp_chain) R(prp_align) R(sgl) R(fused_half) R(opcode_bit7) R(numd) R(cid_in_use)                            \
+	R(doorbell_reordered) R(tail_overrun) R(doorbell_ignored) R(doorbell_unchanged) R(shadow_swapped)              \
+	R(shadow_missed) R(phase) R(phase_wrap) R(cqe_misread) R(head_past_tail) R(status_ignored)                     \
+	R(not_rung) R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(completion_lost)              \
+	R(doorbell_lost) R(no_answer) R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer)                     \
+	R(sqhd_count) R(plain_poll) R(unmapped) R(mdts) R(lba_range) R(nsid) R(protection) R(cns)                      \
+	R(request_limit) R(error_status) R(flush_early) R(doorbell_each) R(depth_one) R(small_io)                      \
+	R(shared_queue)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
 BF_NVME_RULES(DECLARE)
@@ -292,20 +431,10 @@ static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_
 				 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_store,
-	BF_SEEN_nvm_build,
-	BF_SEEN_nvm_ring,
-	BF_SEEN_nvm_completion,
-	BF_SEEN_nvm_timeout,
-	BF_SEEN_nvm_mismatch,
-	BF_SEEN_nvme_fetch,
-	BF_SEEN_nvme_doorbell,
-	BF_SEEN_nvme_completion,
-	BF_SEEN_nvme_held,
-	BF_SEEN_nvme_driver_error,
-	BF_SEEN_gpu_invalidate,
-	BF_SEEN_gpu_stale_load,
-	0,
+	BF_SEEN_store,           BF_SEEN_nvm_build,      BF_SEEN_nvm_ring,          BF_SEEN_nvm_completion,
+	BF_SEEN_nvm_timeout,     BF_SEEN_nvm_mismatch,   BF_SEEN_nvme_fetch,        BF_SEEN_nvme_doorbell,
+	BF_SEEN_nvme_completion, BF_SEEN_nvme_held,      BF_SEEN_nvme_driver_error, BF_SEEN_nvme_state,
+	BF_SEEN_nvme_queue,      BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load,    0,
 };
 
 const struct bf_rule_family bf_rules_nvme = {

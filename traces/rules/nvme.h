@@ -5,6 +5,7 @@
 #ifndef BELFRY_TRACES_RULES_NVME_H
 #define BELFRY_TRACES_RULES_NVME_H
 
+#include "sim/bytes.h"
 #include "traces/rules/rule.h"
 
 #define BF_NVME_ENTRY 64u
@@ -18,14 +19,16 @@ struct bf_nvme_built {
 };
 
 struct bf_nvme_slot {
-	struct bf_nvme_built built[2]; /* the last entry that was built here, and the one before */
-	uint64_t nbuilt, nfetched;
+	struct bf_nvme_built built[2];    /* the last entry that was built here, and the one before */
+	uint64_t nbuilt, nfetched, nrung; /* how often an entry came here, was fetched, was announced by its driver */
 	uint64_t fetched_ps, fetched_record;
 	uint8_t fetched[BF_NVME_ENTRY]; /* the last one that the controller fetched */
 	bool early;                     /* it was fetched before it was built */
 	bool in_flight;
 	bool posted, rung; /* the controller has posted here; a tail doorbell of this value came */
 	uint8_t posted_phase;
+	uint16_t posted_cid, posted_status, posted_sqhd;
+	uint64_t nposted, ntaken; /* completions that came to lie here, and that the driver took */
 	uint64_t posted_ps, posted_record;
 };
 
@@ -39,7 +42,7 @@ enum bf_nvme_fetched {
 struct bf_nvme_queue {
 	struct bf_nvme_slot *slots; /* owned */
 	uint32_t nslots;
-	uint32_t entries; /* of the submission queue, by its driver or its creation; 0: not known */
+	uint32_t entries;   /* of the submission queue, by its driver or its creation; 0: not known */
 	bool driver_speaks; /* it says which entries it has built */
 	struct bf_ring *ring;
 	/* The last fetch. */
@@ -51,6 +54,14 @@ struct bf_nvme_queue {
 		struct bf_store late;
 		const uint8_t *bytes; /* during the record only */
 	} fetch;
+	/* As the controller has them; 0: it was not told. */
+	uint64_t sq_base, cq_base;
+	uint32_t sq_size, cq_size;
+	uint32_t in_flight, most_in_flight;
+	uint64_t built;    /* entries */
+	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
+	uint32_t ntails;
+	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
 	uint64_t completions; /* posted to the completion queue */
 	uint32_t most_cq_slot;
 	bool held, cq_rung;
@@ -67,12 +78,23 @@ enum bf_nvme_stuck {
 	BF_NVME_STUCK_NOT,
 	BF_NVME_STUCK_NOT_RUNG,
 	BF_NVME_STUCK_CQ_NOT_RUNG,
-	BF_NVME_STUCK_L2,           /* the completion is in VRAM, polls are served from an old copy */
+	BF_NVME_STUCK_L2, /* the completion is in VRAM, polls are served from an old copy */
 	BF_NVME_STUCK_NO_INVALIDATE,
 	BF_NVME_STUCK_FLUSH_TYPE,
-	BF_NVME_STUCK_UNSEEN,       /* it is in memory, and nobody takes it */
-	BF_NVME_STUCK_DOORBELL,     /* the doorbell never arrived */
+	BF_NVME_STUCK_SHADOW,   /* the doorbell is in memory, and the controller does not look there */
+	BF_NVME_STUCK_LOST,     /* the completion was posted, and is not in memory */
+	BF_NVME_STUCK_UNSEEN,   /* it is in memory, and nobody takes it */
+	BF_NVME_STUCK_DOORBELL, /* the doorbell never arrived */
 	BF_NVME_STUCK_NO_ANSWER,
+};
+
+/* The command that the nvme_completion record at hand answers. */
+struct bf_nvme_answer {
+	struct bf_rule_queue *queue; /* its submission queue; NULL: not known */
+	uint32_t slot;
+	uint32_t code; /* SCT << 8 | SC */
+	uint8_t entry[BF_NVME_ENTRY];
+	uint64_t fetched_ps, fetched_record;
 };
 
 /* The last 8-byte store to an address; the table forgets addresses that share a place. */
@@ -87,6 +109,8 @@ struct bf_nvme_run {
 	bool present; /* some record of an NVMe driver or controller has come */
 	struct bf_nvme_word words[BF_NVME_WORDS];
 	uint32_t timeouts;
+	struct bf_nvme_answer answer;
+	uint64_t shadow, event; /* buffers of Doorbell Buffer Config; 0: none */
 	enum bf_nvme_stuck stuck;
 	bool invalidated, stale;
 	uint64_t flush_type, vmids, engine, invalidated_ps, invalidated_record, stale_from;
@@ -104,6 +128,25 @@ struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
 const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va);
+
+/*
+ * What the nvme_completion record at hand answers, if the controller refused an admin command (`admin`) or one of an
+ * I/O queue with a code of its own; NULL otherwise.
+ */
+const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin);
+
+/* The finding about that command: at its queue and slot, since it was fetched. NULL as bf_rule_find(). */
+struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a);
+
+/* Fields of an entry. */
+static inline uint32_t bf_nvme_dword(const struct bf_nvme_answer *a, uint32_t i)
+{
+	return bf_get_le32(a->entry + i * 4);
+}
+static inline uint64_t bf_nvme_prp1(const struct bf_nvme_answer *a)
+{
+	return bf_get_le64(a->entry + 24);
+}
 
 /* The record is the driver's first nvm_timeout, and this is why. */
 bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why);

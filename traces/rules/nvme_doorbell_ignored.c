@@ -2,18 +2,31 @@
 
 #include "traces/rules/nvme.h"
 
+/* Of enum bf_nvme_wrong; others have rules of their own. */
+enum { VALUE = 0, ACCESS = 6, SHADOW = 11 };
+#define DOORBELLS 0x1000u
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f =
-	    e->nvme_driver_error.wrong != 1 && e->nvme_driver_error.wrong != 2 && e->nvme_driver_error.wrong != 9
-		? bf_rule_find(r, e, e->queue)
-		: NULL;
+	struct bf_finding *f;
 
+	if (e->nvme_driver_error.wrong == ACCESS && e->nvme_driver_error.value < DOORBELLS) {
+		f = bf_rule_find(r, e, NULL);
+		if (f)
+			bf_finding_say(f, "an access of %" PRIu64 " bytes to register 0x%" PRIx64 ", which the controller ignores",
+				       e->nvme_driver_error.limit, e->nvme_driver_error.value);
+		return;
+	}
+	if (e->nvme_driver_error.wrong != VALUE && e->nvme_driver_error.wrong != SHADOW)
+		return;
+	f = bf_rule_find(r, e, e->queue);
 	if (f)
 		bf_finding_say(f,
-			       "the driver wrote 0x%" PRIx64 " to a doorbell or register of queue %" PRIu64
-			       ", which the controller ignores",
-			       e->nvme_driver_error.value, e->nvme_driver_error.qid);
+			       "the driver wrote 0x%" PRIx64 " to a %s of queue %" PRIu64 ", which must be below %" PRIu64
+			       ": the controller ignores it",
+			       e->nvme_driver_error.value,
+			       e->nvme_driver_error.wrong == SHADOW ? "shadow doorbell" : "doorbell",
+			       e->nvme_driver_error.qid, e->nvme_driver_error.limit);
 }
 
 const struct bf_rule bf_rule_nvme_doorbell_ignored = {
@@ -27,7 +40,8 @@ const struct bf_rule bf_rule_nvme_doorbell_ignored = {
 		.wrong = "The write had no effect, or one that differs from controller to controller.",
 		.fix = "Look at the value and at the controller's state that the finding names.",
 		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14",
-		.test = "tests/traces/test_rules_nvme.c",
+		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug tail-not-wrapped",
+		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},
 	.rank = BF_RANK_INDEX,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },

@@ -7,19 +7,26 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_nvme_slot *s = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_build.slot);
 	struct bf_finding *f;
 
-	if (!s || !s->early)
+	if (!s || (!s->early && s->nrung < s->nbuilt))
 		return;
-	s->early = false;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
+	if (!s->early) {
+		bf_finding_index(f, e->nvm_build.slot);
+		bf_finding_say(f,
+			       "the doorbell for slot %" PRIu64 " of SQ %" PRIu64
+			       " was rung before %s had stored an entry there",
+			       e->nvm_build.slot, e->queue->number, bf_rule_actor(r->rules, e->actor));
+		return;
+	}
+	s->early = false;
 	f->found.at_ps = s->fetched_ps;
 	bf_finding_since(f, s->fetched_ps, s->fetched_record);
 	bf_finding_index(f, e->nvm_build.slot);
 	bf_finding_say(f,
 		       "the controller fetched slot %" PRIu64 " of SQ %" PRIu64
-		       " %s before %s had stored an entry there: it "
-		       "was announced too early",
+		       " %s before %s had stored an entry there: it was announced too early",
 		       e->nvm_build.slot, e->queue->number, bf_span_of(e->time_ps - s->fetched_ps).text,
 		       bf_rule_actor(r->rules, e->actor));
 }
@@ -37,7 +44,8 @@ const struct bf_rule bf_rule_nvme_entry_early = {
 		.fix = "Store the whole entry, fence, then ring; threads that share a queue ring only for slots "
 		       "that are filled.",
 		.sources = "NVM Express Base 2.0, 3.3.1.2; reference nvme, section 14",
-		.test = "tests/traces/test_rules_nvme.c",
+		.example = "run nvme-verify --commands 8 --size 512 --bug doorbell-first",
+		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_build, 0 },

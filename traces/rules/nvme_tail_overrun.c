@@ -2,9 +2,19 @@
 
 #include "traces/rules/nvme.h"
 
+#define TAIL_OVERRUN 1u
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->nvme_driver_error.wrong == 1 ? bf_rule_find(r, e, e->queue) : NULL;
+	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	struct bf_finding *f;
+
+	if (e->nvme_driver_error.wrong != TAIL_OVERRUN)
+		return;
+	for (uint32_t i = 1; i < q->ntails; i++) /* NVME-DOORBELL-REORDERED */
+		if (q->tails[i] == e->nvme_driver_error.value)
+			return;
+	f = bf_rule_find(r, e, e->queue);
 
 	if (f)
 		bf_finding_say(f,

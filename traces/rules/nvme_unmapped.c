@@ -20,7 +20,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			for (uint32_t prp = 1; prp <= 2; prp++) {
 				struct bf_finding *f;
 
-				if (!q->slots[i].nfetched ||
+				/* A PRP2 of 0 is none: see NVME-NLB. */
+				if (!q->slots[i].in_flight || (prp == 2 && !e->iommu_fault.iova) ||
 				    bf_get_le64(q->slots[i].fetched + 16 + prp * 8) != e->iommu_fault.iova)
 					continue;
 				f = bf_rule_find(r, e, queue);

@@ -10,14 +10,16 @@
 #define BF_SEEN_NVM_MISMATCH(F) F(block) F(wanted) F(found) F(va) F(qid) F(offset)
 
 #define BF_SEEN_NVME_FETCH(F) F(sqid) F(slot)
-#define BF_SEEN_NVME_DOORBELL(F) F(qid) F(queue) F(value)
-#define BF_SEEN_NVME_COMPLETION(F) F(sqid) F(cqid) F(cqslot) F(sqslot) F(cid) F(status) F(phase) F(opcode)
+#define BF_SEEN_NVME_DOORBELL(F) F(qid) F(queue) F(value) F(accepted)
+#define BF_SEEN_NVME_COMPLETION(F) F(sqid) F(cqid) F(cqslot) F(sqslot) F(cid) F(status) F(sqhd) F(phase) F(opcode)
 #define BF_SEEN_NVME_HELD(F) F(cqid)
-#define BF_SEEN_NVME_DRIVER_ERROR(F) F(value) F(qid) F(wrong)
+#define BF_SEEN_NVME_DRIVER_ERROR(F) F(value) F(limit) F(qid) F(wrong)
+#define BF_SEEN_NVME_STATE(F) F(value) F(cc) F(csts) F(state) F(reason)
+#define BF_SEEN_NVME_QUEUE(F) F(base) F(size) F(qid) F(cqid) F(queue) F(what)
 
 #define BF_SEEN_GPU_LATE_STORE(F) F(va) F(len) F(by)
 #define BF_SEEN_GPU_INVALIDATE(F) F(flush_type) F(vmids) F(engine)
-#define BF_SEEN_GPU_STALE_LOAD(F) F(from)
+#define BF_SEEN_GPU_STALE_LOAD(F) F(va) F(from)
 #define BF_SEEN_GPU_STRAY_WRITE(F) F(iova)
 
 #define BF_SEEN_NVME(X)                                                                                                \
@@ -31,6 +33,8 @@
 	X(nvme_completion, BF_SEEN_NVME_COMPLETION, cqid)                                                              \
 	X(nvme_held, BF_SEEN_NVME_HELD, cqid)                                                                          \
 	X(nvme_driver_error, BF_SEEN_NVME_DRIVER_ERROR, qid)                                                           \
+	X(nvme_state, BF_SEEN_NVME_STATE, none)                                                                        \
+	X(nvme_queue, BF_SEEN_NVME_QUEUE, qid)                                                                         \
 	X(gpu_late_store, BF_SEEN_GPU_LATE_STORE, none)                                                                \
 	X(gpu_invalidate, BF_SEEN_GPU_INVALIDATE, none)                                                                \
 	X(gpu_stale_load, BF_SEEN_GPU_STALE_LOAD, none)                                                                \
