@@ -1,6 +1,5 @@
 #!/bin/sh
-# Installs into an empty prefix and builds an outside project against it, once with CMake's package and once with
-# pkg-config.
+# Installs into an empty prefix and builds outside projects against it, with CMake's package and with pkg-config.
 set -eu
 command -v pkg-config >/dev/null || { echo "pkg-config is not installed"; exit 77; }
 work=$(mktemp -d)
@@ -43,6 +42,52 @@ export PKG_CONFIG_PATH
 cc $(pkg-config --cflags belfry) "$work/app/main.c" $(pkg-config --static --libs belfry) -o "$work/app2"
 test "$("$work/app2")" = "RDMA_WRITE 1"
 
+# The example of an outside project, which tests a driver of its own: good as it is, and each of its mistakes is named.
+# It takes nothing but <belfry.h>.
+examples=$work/examples
+cp -r "$BELFRY_SOURCE_DIR/tests/examples" "$examples"
+cmake -S "$examples" -B "$work/e" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" \
+	-DCMAKE_CXX_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
+	cmake --build "$work/e" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+(cd "$work/e" && ctest --output-on-failure >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+# fails_with BUG RULE PROGRAM: the program fails, and its text has the rule as the cause.
+fails_with() {
+	if MY_BUG=$1 MY_TRACE=$work/$3.bft "$work/e/$3" >"$work/out" 2>&1; then
+		echo "$3 does not notice $1"
+		exit 1
+	fi
+	grep -q "^cause: $2 at " "$work/out" || { cat "$work/out"; exit 1; }
+}
+for program in test_mlx5_check test_mlx5_gtest test_mlx5_assert; do
+	[ -x "$work/e/$program" ] || { echo "without $program: its framework is not installed"; continue; }
+	fails_with no-doorbell-fence MLX5-DBREC-ORDER $program
+	fails_with no-entry-fence MLX5-ENTRY-ORDER $program
+done
+fails_with no-entry-fence NVME-ENTRY-ORDER test_nvme
+# The traces that they left say the same to a program that reads them, and to belfry lint.
+for pair in test_mlx5_assert:MLX5-ENTRY-ORDER test_nvme:NVME-ENTRY-ORDER; do
+	code=0
+	"$work/e/lint_trace" "$work/${pair%:*}.bft" >"$work/out" || code=$?
+	[ $code -eq 1 ] && grep -q "^root cause: ${pair#*:} at " "$work/out" || { cat "$work/out"; exit 1; }
+	! "$work/prefix/bin/belfry" lint "$work/${pair%:*}.bft" >"$work/out"
+	grep -q "${pair#*:}" "$work/out"
+done
+
+# The version is the same everywhere.
+cat >"$work/app/version.c" <<'C'
+#include <belfry.h>
+
+int main(void)
+{
+	printf("%d.%d.%d %s\n", BELFRY_VERSION_MAJOR, BELFRY_VERSION_MINOR, BELFRY_VERSION_PATCH, bf_version());
+	return 0;
+}
+C
+cc $(pkg-config --cflags belfry) "$work/app/version.c" $(pkg-config --static --libs belfry) -o "$work/version"
+version=$(pkg-config --modversion belfry)
+test "$("$work/version")" = "$version $version"
+test "$("$work/prefix/bin/belfry" --version)" = "belfry $version"
+
 # The installed program runs from where it is.
 "$work/prefix/bin/belfry" --version >/dev/null
 test -s "$work/prefix/share/bash-completion/completions/belfry"
@@ -57,5 +102,6 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
 	"$work/root/usr/bin/belfry" --version >/dev/null
 	test -s "$work/root/usr/share/man/man1/belfry-run.1"
 	test -s "$work/root/usr/include/belfry/sim/sim.h"
+	test -s "$work/root/usr/include/belfry/belfry.h"
 	dpkg-deb -f "$work"/deb/belfry_*.deb Depends | grep -q libc6
 fi
