@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_sdma_overlap = {
 		.example = "run sdma-copy --limit 10ms --bug overlap",
 		.twin = "run sdma-copy --limit 10ms",
 	},
-	.rank = BF_RANK_ENTRY + 6,
+	.rank = BF_RANK_EFFECT - 10,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
 	.on = on,
 };

@@ -7,8 +7,15 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
 	struct bf_finding *f;
 
-	if (!q->bytes || e->sdma_reserve.to != q->reserved_retired + q->bytes)
+	if (!q->bytes || e->sdma_reserve.to < q->reserved_retired + q->bytes)
 		return;
+	/* Who goes further has not looked at all, unless full was taken for empty before. */
+	if (e->sdma_reserve.to > q->reserved_retired + q->bytes) {
+		f = q->wrapped ? NULL : bf_rule_found(r, e->queue);
+		if (f)
+			f->dropped = true;
+		return;
+	}
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
