@@ -1,13 +1,14 @@
 #!/bin/bash
-# Runs every command of every ```console block in README.md and docs/*.md and compares what it prints with what the page
-# says it prints. Lines after "$ command" are expected output, to the letter; a line "..." stands for any lines.
-# Blocks run in an empty folder with `belfry` on the path and the samples linked as traces/samples.
+# Runs every command of every ```console block in the pages that are named, README.md and docs/*.md if none is, and
+# compares what it prints with what the page says it prints. Lines after "$ command" are expected output, to the letter;
+# a line "..." stands for any lines. A block that begins with ```LANGUAGE FILE is saved as that file.
+# Each page runs in an empty folder of its own, with `belfry` on the path, and the samples and the drivers' sources
+# where they are in the repository.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work/run/traces"
+mkdir -p "$work/bin"
 ln -s "$BELFRY" "$work/bin/belfry"
-ln -s "$BELFRY_SOURCE_DIR/traces/samples" "$work/run/traces/samples"
 export PATH="$work/bin:$PATH"
 bad=0 ran=0
 
@@ -37,13 +38,24 @@ check() {
 }
 
 cd "$BELFRY_SOURCE_DIR" || exit 1
-for page in README.md docs/*.md; do
+[ $# -gt 0 ] || set -- README.md docs/*.md
+for page; do
 	inside=0 command="" number=0
 	: >"$work/want"
+	rm -rf "$work/run"
+	mkdir -p "$work/run/traces"
+	ln -s "$BELFRY_SOURCE_DIR/traces/samples" "$work/run/traces/samples"
+	ln -s "$BELFRY_SOURCE_DIR/drivers" "$work/run/drivers"
 	while IFS= read -r text || [ -n "$text" ]; do
 		number=$((number + 1))
 		case $inside$text in
 		'0```console') inside=1 ;;
+		'0```'[a-z]*' '[a-z]*)
+			inside=2 file=$work/run/${text##* }
+			: >"$file"
+			;;
+		'2```') inside=0 ;;
+		2*) printf '%s\n' "$text" >>"$file" ;;
 		'1```')
 			[ -n "$command" ] && check "$page" "$at" "$command" "$work/want"
 			inside=0 command=""
