@@ -240,8 +240,11 @@ static int run_run(const struct bf_args *args)
 	if (code != BF_EXIT_GOOD)
 		return code;
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	w.top = bf_arg_flag(args, "top");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
-	if (w.device && strcmp(w.backend->name, "vfio") != 0)
+	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || !w.backend->sim))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--top is for models on the wall clock: --backend live");
+	else if (w.device && strcmp(w.backend->name, "vfio") != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--device: backend %s has no devices to choose from",
 				    w.backend->name);
 	else if (w.backend->describe && bf_arg_text(args, "trace"))
@@ -264,6 +267,7 @@ static const struct bf_opt options[] = {
 		    "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
 	BF_NVME_OPT_TEXT("records", TEXT, "CLASS[,CLASS]", "all",
 		    "what to record: meta, agent, mem, mmio, dma, queue, fault, driver, all, none"),
+	BF_NVME_OPT_TEXT("top", FLAG, NULL, NULL, "live: show on standard error what devices do, as it goes on"),
 	BF_NVME_OPT_TEXT("stats", FLAG, NULL, NULL,
 		    "print what was counted, and the time of commands: queue protocol apart from the medium"),
 	BF_NVME_OPT_TEXT("audit", FLAG, NULL, NULL, "look for mistakes of the driver in a good run, too (exit code 3)"),
