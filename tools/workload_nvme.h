@@ -29,6 +29,7 @@ struct bf_nvme_workload {
 	uint32_t lba, queues_in, data_in, page;
 	uint32_t offset, list_offset;
 	bool scatter, check, dbbuf;
+	bool top;    /* show what devices do while they do it; live only */
 	bool counts; /* no option of its own: somebody wants bf_nvme_run_result.counts */
 };
 
