@@ -60,5 +60,8 @@ const struct bf_sdma_bug bf_sdma_bugs[] = {
 	  "nothing is submitted for an empty rect, and its signal is awaited all the same" },
 	{ BF_SDMA_BUG_WEAK_DATA, "weak-data",
 	  "a dependency is satisfied without a fence behind the data that it stands for" },
+	{ BF_SDMA_BUG_CPV_SHORT, "cpv-short", "a copy has the bit of an eighth dword, and seven" },
+	{ BF_SDMA_BUG_NO_HDP_FLUSH, "no-hdp-flush", "the host data path is not flushed before the body" },
+	{ BF_SDMA_BUG_NO_GANG_POLL, "no-gang-poll", "a gang's leader does not wait for its members" },
 	{ 0, NULL, NULL },
 };

@@ -57,7 +57,8 @@ BF_FN void bf_sdma_add_copy(struct bf_sdma_body *b, uint64_t dst, uint64_t src, 
 {
 	const uint32_t count = b->bugs & BF_SDMA_BUG_COPY_COUNT ? bytes : bytes - 1;
 	const uint32_t dw[BF_SDMA_COPY_LINEAR_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR),
+		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
+		    (b->bugs & BF_SDMA_BUG_CPV_SHORT ? (uint32_t)BF_SDMA_COPY_CPV : 0),
 		count,
 		0,
 		(uint32_t)src,

@@ -66,7 +66,7 @@ BF_DEVICE void bf_sdma_submit_before(struct bf_thread *t, struct bf_sdma_body *b
 		bf_sdma_add_timestamp(b, s->start_va);
 	if (s->plain)
 		return;
-	if (b->caps->hdp_flush)
+	if (b->caps->hdp_flush && !(b->bugs & BF_SDMA_BUG_NO_HDP_FLUSH))
 		bf_sdma_add_hdp_flush(b);
 	if ((b->caps->gcr && !(b->bugs & BF_SDMA_BUG_NO_INVALIDATE)) || b->bugs & BF_SDMA_BUG_FOREIGN_GCR)
 		bf_sdma_add_gcr(b, BF_SDMA_GCR_DW2_INVALIDATE);
@@ -75,7 +75,8 @@ BF_DEVICE void bf_sdma_submit_before(struct bf_thread *t, struct bf_sdma_body *b
 BF_DEVICE void bf_sdma_submit_done(struct bf_thread *t, struct bf_sdma_body *b, const struct bf_sdma_submission *s)
 {
 	for (uint32_t i = 0; i < s->ngang; i++) {
-		bf_sdma_add_poll(b, s->gang[i].va, 1);
+		if (!(b->bugs & BF_SDMA_BUG_NO_GANG_POLL))
+			bf_sdma_add_poll(b, s->gang[i].va, 1);
 		bf_sdma_submit_signal(t, b, &s->gang[i]);
 	}
 	if (!s->done.va)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/mem.h"
 
 #define ENTRY 64u
 
@@ -103,6 +104,14 @@ const struct bf_sdma_begun *bf_sdma_packet_in(const struct bf_sdma_queue *q, uin
 		if (k->index == index && k->indirect == indirect)
 			return k;
 	return NULL;
+}
+
+bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va)
+{
+	for (uint32_t i = 0; i < run->nvram; i++)
+		if (va - run->vram[i].va < run->vram[i].size)
+			return true;
+	return false;
 }
 
 bool bf_sdma_is_data(const struct bf_sdma_packet *p)
@@ -475,10 +484,21 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 	}
 }
 
+/* Memory may be there before the engine is. */
+static void note_region(struct bf_sdma_run *run, const struct bf_seen *e)
+{
+	if (e->region.kind != BF_MEM_VRAM || run->nvram == BF_SDMA_VRAMS)
+		return;
+	run->vram[run->nvram].va = e->region.va;
+	run->vram[run->nvram++].size = e->region.size;
+}
+
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct bf_sdma_run *run = facts;
 
+	if (e->kind == BF_SEEN_region)
+		note_region(run, e);
 	run->present |= e->queue != NULL;
 	if (!run->present)
 		return;
@@ -510,15 +530,16 @@ static void forget(void *facts)
 #define BF_SDMA_RULES(R)                                                                                               \
 	R(ring_overrun)                                                                                                \
 	R(ring_full)                                                                                                   \
-	R(doorbell_width) R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order)                  \
-	    R(doorbell_first) R(ring_order) R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count)           \
-		R(count_limit) R(copy_count) R(fill_count) R(rect_pitch) R(surface) R(rect_limit) R(rect_layout)       \
-		    R(rect_base) R(overlap) R(broadcast_bit) R(align) R(unmapped) R(opcode) R(privileged) R(truncated) \
-			R(packet) R(reserved_bits) R(poll_mask) R(poll_timeout) R(poll_halves) R(poll_stuck)           \
-			    R(gcr_pair) R(trap_first) R(time_align) R(signal_early) R(rptr_done) R(copy_order)         \
-				R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)    \
-				    R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element)      \
-					R(doorbell_each)
+	R(doorbell_width)                                                                                              \
+	R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order) R(doorbell_first) R(ring_order)    \
+	    R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count) R(copy_dcc) R(count_limit) R(copy_count)  \
+		R(fill_count) R(rect_pitch) R(surface) R(rect_limit) R(rect_layout) R(rect_base) R(overlap)            \
+		    R(broadcast_bit) R(align) R(unmapped) R(opcode) R(privileged) R(truncated) R(packet)               \
+			R(reserved_bits) R(poll_mask) R(poll_timeout) R(poll_halves) R(poll_stuck) R(gcr_pair)         \
+			    R(hdp_flush) R(trap_first) R(time_align) R(signal_early) R(gang_poll) R(rptr_done)         \
+				R(copy_order) R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody)     \
+				    R(wrong_bytes) R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies)        \
+					R(small_element) R(doorbell_each)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)
@@ -528,9 +549,10 @@ static const struct bf_rule *const rules[] = { BF_SDMA_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_sdma_queue, BF_SEEN_sdma_packet, BF_SEEN_sdma_reserve, 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_store,        BF_SEEN_dma_read,     BF_SEEN_sdma_queue,  BF_SEEN_sdma_doorbell, BF_SEEN_sdma_fetch,
-	BF_SEEN_sdma_packet,  BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece,  BF_SEEN_sdma_fault,    BF_SEEN_sdma_result,
-	BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish, BF_SEEN_sdma_waited, BF_SEEN_sdma_suspect,  0,
+	BF_SEEN_store,       BF_SEEN_dma_read,     BF_SEEN_sdma_queue,   BF_SEEN_sdma_doorbell,
+	BF_SEEN_sdma_fetch,  BF_SEEN_sdma_packet,  BF_SEEN_sdma_copied,  BF_SEEN_sdma_piece,
+	BF_SEEN_sdma_fault,  BF_SEEN_sdma_result,  BF_SEEN_sdma_reserve, BF_SEEN_sdma_publish,
+	BF_SEEN_sdma_waited, BF_SEEN_sdma_suspect, BF_SEEN_region,       0,
 };
 
 const struct bf_rule_family bf_rules_sdma = {

@@ -12,6 +12,7 @@
 #define BF_SDMA_READS 256u
 #define BF_SDMA_PACKETS 512u
 #define BF_SDMA_PIECES 2048u
+#define BF_SDMA_VRAMS 64u /* regions of GPU memory that are kept */
 
 /* Bytes from..to-1 that a thread reserved, or published. */
 struct bf_sdma_span {
@@ -72,6 +73,10 @@ struct bf_sdma_piece {
 struct bf_sdma_run {
 	struct bf_sdma_piece pieces[BF_SDMA_PIECES];
 	uint64_t npieces;
+	struct {
+		uint64_t va, size;
+	} vram[BF_SDMA_VRAMS];
+	uint32_t nvram;
 	bool present; /* an engine has spoken */
 	/* The queue and read that the last dma_read was; NULL when it was none of a ring. */
 	struct bf_rule_queue *read_queue;
@@ -133,6 +138,9 @@ bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header);
 
 /* The copy or fill that wrote the byte last, is around it, or is nearest to it; NULL when no copy is known. */
 const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, bool *written);
+
+/* The address is in GPU memory. */
+bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va);
 
 /* A sub-window's rows and slices lie in the surfaces that its pitches make. */
 bool bf_sdma_rect_fits(const struct bf_sdma_packet *p);

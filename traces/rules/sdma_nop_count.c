@@ -24,11 +24,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const bool fault = e->kind == BF_SEEN_sdma_fault;
 	const uint64_t index = fault ? e->sdma_fault.index : e->sdma_packet.index;
 	const struct bf_sdma_begun *k = fault ? NULL : bf_sdma_packet_back(q, 0);
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, index);
+	const struct bf_sdma_span *s;
 	struct bf_sdma_packet p;
 	uint32_t header;
 
-	if (k && k->p.kind == BF_SDMA_KIND_NOP && !k->indirect && s && index + k->p.dwords * 4ull > s->to)
+	if (!fault && (!k || k->p.kind != BF_SDMA_KIND_NOP || k->indirect))
+		return;
+	s = bf_sdma_reserve_of(q, index);
+	if (k && s && index + k->p.dwords * 4ull > s->to)
 		reaches_past(r, e, s, index, k->p.dwords);
 	/* One that crosses the ring's end stops the queue. */
 	if (!fault || !s || (e->sdma_fault.reason != BF_SDMA_STRADDLES && e->sdma_fault.reason != BF_SDMA_TRUNCATED) ||
