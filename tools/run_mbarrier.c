@@ -142,30 +142,29 @@ static uint64_t rate(uint64_t n, uint64_t ns)
 	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
 }
 
-static void print_lines(const char *text)
+static void print_lines(FILE *out, const char *text)
 {
 	while (*text) {
 		const size_t len = strcspn(text, "\n");
 
-		printf("  %.*s\n", (int)len, text);
+		fprintf(out, "  %.*s\n", (int)len, text);
 		text += len + (text[len] == '\n');
 	}
 }
 
-static void print_failure(const struct bf_mbar_result *r)
+void bf_mbar_print_failure(FILE *out, const struct bf_mbar_result *r)
 {
 	if (r->verdict.wrong)
-		printf("wrong: %" PRIu64 " place%s, the first: %s\n", r->verdict.wrong,
-		       r->verdict.wrong == 1 ? "" : "s", r->verdict.text);
+		fprintf(out, "wrong: %" PRIu64 " place%s, the first: %s\n", r->verdict.wrong,
+			r->verdict.wrong == 1 ? "" : "s", r->verdict.text);
 	if (r->world.report[0]) {
-		printf("at the end:\n");
-		print_lines(r->world.report);
+		fprintf(out, "at the end:\n");
+		print_lines(out, r->world.report);
 	}
-	if (r->world.finding[0])
-		printf("cause: %s\n", r->world.finding);
 }
 
-static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, bool stats)
+static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, const struct bf_cause *cause,
+			 bool stats)
 {
 	const uint64_t cycles = r->world.time_ps / w->profile.cycle_ps;
 	char command[2048];
@@ -188,8 +187,10 @@ static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_
 		printf("records                 %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
 	printf("wall clock              %" PRIu64 ".%03" PRIu64 " ms, %" PRIu64 " barrier operations/s\n",
 	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->world.barrier_ops, r->wall_ns));
-	if (r->end != BF_MBAR_GOOD)
-		print_failure(r);
+	if (r->end != BF_MBAR_GOOD) {
+		bf_mbar_print_failure(stdout, r);
+		bf_cause_print(stdout, cause);
+	}
 	if (r->counts && stats)
 		bf_counts_print_stats(stdout, r->counts);
 }
@@ -207,7 +208,7 @@ static void json_options(struct bf_json *j, const struct bf_mbar_workload *w)
 	bf_json_close(j, '}');
 }
 
-static void json_failure(struct bf_json *j, const struct bf_mbar_result *r)
+void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r)
 {
 	if (r->verdict.wrong) {
 		bf_json_open(j, "wrong", '{');
@@ -217,12 +218,11 @@ static void json_failure(struct bf_json *j, const struct bf_mbar_result *r)
 	}
 	if (r->world.report[0])
 		bf_json_text(j, "report", r->world.report);
-	if (r->world.finding[0])
-		bf_json_text(j, "cause", r->world.finding);
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, bool stats)
+static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, const struct bf_cause *cause,
+			bool stats)
 {
 	char command[2048];
 	struct bf_json j;
@@ -249,7 +249,9 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 	if (w->records)
 		bf_json_hex(&j, "hash", r->world.hash);
 	if (r->end != BF_MBAR_GOOD)
-		json_failure(&j, r);
+		bf_mbar_json_failure(&j, r);
+	if (cause->text[0])
+		bf_cause_json(&j, cause);
 	if (r->counts && stats)
 		bf_counts_json_stats(&j, r->counts);
 	bf_json_open(&j, "wall", '{');
@@ -325,6 +327,7 @@ static int list(const struct bf_args *args)
 static int run_and_report(const struct bf_args *args, const struct bf_mbar_workload *w, struct bf_trace_writer *trace,
 			  struct bf_error *err)
 {
+	struct bf_cause cause = { 0 };
 	struct bf_mbar_result r;
 	int rc = bf_mbar_workload_run(w, trace ? bf_trace_sink(trace) : NULL, NULL, &r, err);
 	int trace_rc = 0;
@@ -335,10 +338,12 @@ static int run_and_report(const struct bf_args *args, const struct bf_mbar_workl
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (r.end != BF_MBAR_GOOD)
+		bf_mbar_cause_of(w, &cause);
 	if (!bf_arg_json(args))
-		print_result(w, &r, bf_arg_flag(args, "stats"));
+		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc)
-		json_result(w, &r, bf_arg_flag(args, "stats"));
+		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);

@@ -136,3 +136,18 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 	bf_cluster_close(a.world);
 	return rc;
 }
+
+static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+{
+	struct bf_mbar_workload again = *(const struct bf_mbar_workload *)w;
+	struct bf_mbar_result r;
+
+	again.records = classes;
+	again.counts = false;
+	return bf_mbar_workload_run(&again, sink, NULL, &r, NULL);
+}
+
+void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out)
+{
+	bf_cause_find(run_again, w, out);
+}

@@ -8,6 +8,7 @@
 #include "drivers/mbarrier/host.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
+#include "tools/findings.h"
 #include "tools/hopper_profile.h"
 
 /* Every choice of a command line; 0 where the workload has a number of its own. */
@@ -44,5 +45,12 @@ void bf_mbar_workload_command(const struct bf_mbar_workload *w, char *buf, size_
  */
 int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink, struct bf_mbar_note **notes,
 			 struct bf_mbar_result *out, struct bf_error *err);
+
+/* Runs `w` once more with all records that rules ask for; `out` stays empty when they find nothing. */
+void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out);
+
+/* What is wrong with a run that did not end well, and how its barriers and warps stand; nothing for one that did. */
+void bf_mbar_print_failure(FILE *out, const struct bf_mbar_result *r);
+void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r);
 
 #endif

@@ -241,10 +241,8 @@ static void free_cta(struct bf_sim_grid *g, struct bf_cta_of *cta)
 		if (cta->lane[i].view)
 			bf_view_destroy(cta->lane[i].view);
 	bf_domain_destroy(cta->domain);
-	for (uint32_t i = 0; i < BF_WATCH_BARRIERS; i++) {
+	for (uint32_t i = 0; i < BF_WATCH_BARRIERS; i++)
 		free(cta->watched[i].arrived);
-		free(cta->watched[i].passed);
-	}
 	free(cta->warp);
 	free(cta->lane);
 	free(cta->granule);

@@ -42,11 +42,6 @@ struct bf_cluster_result {
 	uint64_t time_ps, events, hash, records;
 	uint64_t barrier_ops, phases, waits, parked, bulk_bytes; /* of the units and copy engines */
 	char report[6144];                                       /* not DONE: who waits for what, and who is missing */
-	/*
-	 * What looked wrong on the way, whether it did harm or not: the first finding, with the barrier's name; "" when
-	 * there is none. In a run that failed it is the likely cause.
-	 */
-	char finding[512];
 };
 
 /* 0, -ENOMEM or -EINVAL with `err` set, which is kept for later calls. */

@@ -14,23 +14,18 @@
 struct bf_watched {
 	struct bf_bar_label label;
 	uint32_t labelled, inits;
-	uint32_t init_warp;
 	uint64_t armed, brought; /* bytes expected; bytes of copies issued for it */
-	uint64_t expects;        /* expect_tx without an arrival */
-	uint64_t async_incs;     /* cp.async.mbarrier.arrive without .noinc */
 	uint32_t *arrived;       /* [ranks * warps] */
-	uint32_t *passed;        /* waits that were over, [warps] */
-	uint32_t seen;           /* phases that some wait saw to be over */
 };
 
-/* Who last wrote 16 bytes of shared memory, and what they were if it was by a plain store. */
+/* What a plain store brought to 16 bytes of shared memory, and whose it was; which warp has read them since when. */
 struct bf_granule {
 	uint8_t bytes[BF_WATCH_GRANULE];
 	uint16_t valid; /* bytes[] that hold what a plain store brought */
 	uint16_t rank;
 	uint16_t thread; /* in its block */
-	uint16_t async;  /* a cp.async of that thread was the last */
-	uint32_t copies; /* its number there */
+	uint16_t reader; /* warp of the block + 1 */
+	uint32_t fences; /* how often it had executed fence.proxy.async */
 };
 
 /* Threads that meet: the block, a named barrier, a cluster. */
@@ -50,8 +45,6 @@ struct bf_lane {
 	bool waits, wait_tries; /* the latter: with try_wait */
 	uint32_t wait_bar, wait_parity;
 	uint64_t wait_since_ps;
-	/* cp.async: copies so far, those in closed groups, those waited for. */
-	uint32_t copies, closed[64], nclosed, landed;
 	/* Where it meets others, if it sleeps there; the cluster barrier's round that it arrived in. */
 	struct bf_meeting *meets;
 	uint32_t cluster_round;
@@ -72,6 +65,7 @@ struct bf_warp_of {
 	struct bf_sim_warp team; /* first: what bf_thread.team points at */
 	struct bf_cta_of *cta;
 	uint32_t index, asking, exited;
+	uint32_t fences; /* of the async proxy */
 	bool stalled;
 	struct bf_event gather;
 	struct bf_rng stalls;
@@ -136,7 +130,6 @@ struct bf_cluster_world {
 	struct bf_sm_of *sm; /* [SMs] */
 	struct bf_sim_grid *grid;
 	bool has_space, stuck;
-	char finding[512];
 };
 
 static inline struct bf_lane *bf_lane_of(const struct bf_thread *t)
@@ -165,9 +158,6 @@ struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address);
 
 /* ---- watching (cluster_watch.c) ---- */
 
-/* Keeps the first finding: what follows is often its consequence. */
-void bf_watch_find(struct bf_cluster_world *w, const char *fmt, ...) BF_PRINTF(2, 3);
-
 /* "full[1] of block 0"; its address when it has no name. And what the unit has of it. */
 const char *bf_watch_name(struct bf_cta_of *cta, uint32_t address, char *buf, size_t cap);
 uint32_t bf_watch_phases(const struct bf_cta_of *cta, uint32_t address);
@@ -178,14 +168,17 @@ struct bf_watched *bf_watch_of(struct bf_cta_of *cta, uint32_t address);
 void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *label);
 void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count);
 void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r);
-void bf_watch_passed(struct bf_lane *l, uint32_t bar);
+void bf_watch_init_fence(struct bf_lane *l);
+/* The lane's access goes to a block that is not there. */
+void bf_watch_nobody(struct bf_lane *l, uint32_t address);
 void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes);
 void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len);
 void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len);
+/* A copy will write there; before that, of a bulk copy that this lane issues into its own block. */
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
-void bf_watch_async(struct bf_lane *l, uint32_t offset, uint32_t len);
+void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len);
 
-/* Writes the report of a run that failed, and the finding (cluster_report.c). */
+/* Writes the report of a run that failed, and records of how its warps stand (cluster_report.c). */
 void bf_watch_report(struct bf_cluster_world *w, struct bf_cluster_result *out);
 
 #endif

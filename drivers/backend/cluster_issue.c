@@ -169,13 +169,11 @@ static uint32_t issue_copies(struct bf_warp_of *w, uint32_t first)
 		copy.source[i] = 16;
 		if (q->op == BF_ASYNC_ARRIVE_NOINC)
 			bf_watch_arrival(&w->lane[i], w->cta, q->bar, 1);
-		else if (q->op == BF_ASYNC_ARRIVE && bf_watch_of(w->cta, q->bar))
-			bf_watch_of(w->cta, q->bar)->async_incs++;
 		if (q->op != BF_ASYNC_LOAD16)
 			continue;
 		region = bf_space_find_host(space, q->global);
 		copy.global[i] = region ? bf_va(region, q->global) : 0;
-		bf_watch_async(&w->lane[i], bf_shared_offset(q->shared), 16);
+		bf_watch_copied(w->cta, bf_shared_offset(q->shared), 16);
 	}
 	copy.active = arrive.active = lanes;
 	if (r->op == BF_ASYNC_LOAD16)

@@ -19,7 +19,6 @@ static void went_on(struct bf_lane *l)
 static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
 {
 	if (over) {
-		bf_watch_passed(l, r->bar);
 		went_on(l);
 		return;
 	}
@@ -52,6 +51,11 @@ uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r
 	return l->result;
 }
 
+void bf_sim_cluster_init_fence(struct bf_thread *t)
+{
+	bf_watch_init_fence(bf_lane_of(t));
+}
+
 void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label)
 {
 	bf_watch_label(bf_lane_of(t), bar, label);
@@ -78,6 +82,7 @@ static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t
 	bf_fail(&sim->error, -EFAULT, "%s accesses shared memory at 0x%x of rank %u, which %s", l->thread.agent->name,
 		bf_shared_offset(address), address >> BF_SHARED_RANK_SHIFT,
 		cta && !cta->model ? "has exited" : "is not there");
+	bf_watch_nobody(l, address);
 	bf_sim_stop(sim);
 	bf_agent_park(l->thread.agent, "nothing: it faulted");
 	return NULL;
@@ -207,9 +212,6 @@ static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
 		bf_bulk_wait(cta, &l->copy_wait);
 	bf_agent_park(l->thread.agent, r->op == BF_ASYNC_WAIT ? "its cp.async groups" : "its bulk stores");
 	went_on(l);
-	if (r->op == BF_ASYNC_WAIT && l->nclosed > r->bytes) {
-		l->landed = l->closed[(l->nclosed - r->bytes - 1) % BF_ARRAY_LEN(l->closed)];
-	}
 }
 
 static void bulk(struct bf_lane *l, const struct bf_async_request *r)
@@ -237,6 +239,8 @@ static void bulk(struct bf_lane *l, const struct bf_async_request *r)
 		if (r->ranks ? !(r->ranks >> rank & 1) : cta != to)
 			continue;
 		bf_watch_brings(cta, r->bar, r->bytes);
+		if (cta == to)
+			bf_watch_bulk(l, bf_shared_offset(r->shared), r->bytes);
 		bf_watch_copied(cta, bf_shared_offset(r->shared), r->bytes);
 	}
 	if (r->op == BF_ASYNC_BULK_SEND && bf_cta_named(to, r->peer)) {
@@ -278,12 +282,12 @@ void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
 		bf_fence(t->agent, BF_SCOPE_GPU);
 		bf_agent_sync(t->agent);
 		until = bf_bulk_fence(cta, l->warp->index);
+		l->warp->fences++;
 		if (until > bf_cluster_sim_of(l->warp->cta)->now_ps)
 			bf_agent_delay(t->agent, until - bf_cluster_sim_of(l->warp->cta)->now_ps);
 		break;
 	case BF_ASYNC_COMMIT:
 		bf_ldgsts_commit(cta, l->warp->index, 1u << t->lane);
-		l->closed[l->nclosed++ % BF_ARRAY_LEN(l->closed)] = l->copies;
 		break;
 	case BF_ASYNC_LOAD16:
 	case BF_ASYNC_ARRIVE:

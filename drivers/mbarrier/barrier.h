@@ -9,8 +9,10 @@
 #include "drivers/mbarrier/mbarrier.h"
 
 /* A wait may come back before the phase is over (PTX ISA 9.0, "mbarrier.try_wait": potentially blocking). */
-BF_DEVICE void bf_mbar_wait(struct bf_thread *t, uint32_t bar, uint32_t parity, uint32_t bugs)
+BF_DEVICE void bf_mbar_wait(struct bf_thread *t, uint32_t bar, uint32_t parity, uint64_t bugs)
 {
+	while (bugs & BF_MBAR_BUG_SPIN && !bf_bar_test(t, bar, parity))
+		;
 	while (!bf_bar_try(t, bar, parity))
 		if (bugs & BF_MBAR_BUG_TRY_ONCE)
 			return;
@@ -34,11 +36,13 @@ BF_DEVICE void bf_mbar_poll(struct bf_thread *t, uint32_t bar, uint32_t parity)
 }
 
 /*
- * A whole warp waits. With every lane in the instruction the warp parks; with one lane in it, the others at the warp
- * barrier, it polls (hopper's rule: who may park must be all of the warp that has not exited).
+ * A whole warp waits. With every lane in the instruction the warp parks, so they meet first; with one lane in it, the
+ * others at the warp barrier, it polls (hopper's rule: who may park must be all of the warp that has not exited).
  */
 BF_DEVICE void bf_mbar_wait_warp(struct bf_thread *t, const struct bf_mbar_job *j, uint32_t bar, uint32_t parity)
 {
+	if (!j->lane_waits && !(j->bugs & BF_MBAR_BUG_NO_WARP_SYNC))
+		bf_warp_sync(t, BF_FULL_WARP);
 	if (!j->lane_waits || bf_lane(t) == 0)
 		bf_mbar_wait(t, bar, parity, j->bugs);
 	if (j->lane_waits)

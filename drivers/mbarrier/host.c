@@ -40,8 +40,11 @@ static void or_else(uint32_t *v, uint32_t own)
 
 void bf_mbar_defaults(struct bf_mbar_job *job, uint32_t *ranks, uint32_t *blocks)
 {
-	const bool guide = job->work == BF_MBAR_PIPELINE && job->style == BF_MBAR_STYLE_GUIDE;
+	bool guide;
 
+	if (job->bugs & (BF_MBAR_BUG_ELECTED_WAIT | BF_MBAR_BUG_READ_AGAIN | BF_MBAR_BUG_SPLIT_ARRIVE))
+		job->style = BF_MBAR_STYLE_GUIDE;
+	guide = job->work == BF_MBAR_PIPELINE && job->style == BF_MBAR_STYLE_GUIDE;
 	or_else(ranks, job->work == BF_MBAR_CLUSTER ? 2 : 1);
 	or_else(blocks, *ranks);
 	or_else(&job->stages, guide ? 1 : job->work == BF_MBAR_AMPERE ? 3 : 4);

@@ -20,7 +20,33 @@ BF_DEVICE void bf_mbar_pipeline_producer(struct bf_thread *t, const struct bf_mb
 		bf_mbar_note_token(t, j, 0, s.index, i, bf_mbar_load_tile(t, j, &s, i));
 		bf_mbar_advance(j, &s);
 	}
+	for (uint32_t i = 0; i < j->stages && j->bugs & BF_MBAR_BUG_EARLY_INVAL; i++) {
+		bf_bar_inval(t, bf_mbar_full(t, i));
+		bf_bar_init(t, bf_mbar_full(t, i), 1);
+	}
 	bf_mbar_tail(t, j, s);
+}
+
+/* A consumer warp waits for the tile in a stage, in one of several ways that are wrong where asked. */
+BF_DEVICE void bf_mbar_await_tile(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_state *s)
+{
+	const uint32_t full = bf_mbar_full(t, s->index);
+
+	if (j->bugs & BF_MBAR_BUG_PEEK_WORD) {
+		while (bf_lane(t) == 0 && (uint32_t)(bf_shared_ld64(t, full) >> 63) == s->phase)
+			bf_pause(t, 500);
+		bf_warp_sync(t, BF_FULL_WARP);
+		return;
+	}
+	bf_mbar_wait_warp(t, j, j->bugs & BF_MBAR_BUG_WRONG_WAIT ? bf_mbar_empty(t, j, s->index) : full, s->phase);
+	if (j->bugs & BF_MBAR_BUG_DOUBLE_WAIT)
+		bf_mbar_wait_warp(t, j, full, s->phase ^ 1);
+}
+
+/* The first consumer warp may forget its third tile. */
+BF_DEVICE int bf_mbar_forgets(const struct bf_thread *t, const struct bf_mbar_job *j, uint32_t tile)
+{
+	return j->bugs & BF_MBAR_BUG_SKIP_ARRIVE && tile == 2 && bf_warp(t) == j->producers;
 }
 
 BF_DEVICE void bf_mbar_pipeline_consumer(struct bf_thread *t, const struct bf_mbar_job *j)
@@ -28,9 +54,10 @@ BF_DEVICE void bf_mbar_pipeline_consumer(struct bf_thread *t, const struct bf_mb
 	struct bf_mbar_state s = bf_mbar_consumer_start();
 
 	for (uint32_t i = 0; i < j->iterations; i++) {
-		bf_mbar_wait_warp(t, j, bf_mbar_full(t, s.index), s.phase);
+		bf_mbar_await_tile(t, j, &s);
 		bf_mbar_consume(t, j, s.index, i, bf_warp(t) - 1, j->consumers);
-		bf_mbar_note_token(t, j, 1 + bf_warp(t), j->stages + s.index, i, bf_mbar_release(t, j, &s));
+		if (!bf_mbar_forgets(t, j, i))
+			bf_mbar_note_token(t, j, 1 + bf_warp(t), j->stages + s.index, i, bf_mbar_release(t, j, &s));
 		bf_mbar_advance_consumer(j, &s);
 	}
 	bf_mbar_stores_done(t);
@@ -85,6 +112,14 @@ BF_DEVICE void bf_mbar_guide_tile(struct bf_thread *t, const struct bf_mbar_job 
 	const uint32_t bar = bf_mbar_full(t, 0);
 	uint64_t token;
 
+	if (j->bugs & BF_MBAR_BUG_ELECTED_WAIT && bf_warp(t) == 0) {
+		if (bf_lane(t))
+			bf_mbar_wait_token(t, bar, bf_bar_arrive_token(t, bar, 1));
+		bf_warp_sync(t, BF_FULL_WARP);
+	}
+	if (j->bugs & BF_MBAR_BUG_SPLIT_ARRIVE)
+		for (uint32_t lane = 0; lane <= bf_lane(t); lane++) /* each its own instruction */
+			bf_pause(t, 20);
 	if (bf_warp(t) == 0 && bf_lane(t) == 0) {
 		bf_tma_load(t, bf_mbar_stage(t, j, 0), bf_mbar_tile_in(t, j, tile), j->bytes, bar);
 		token = bf_mbar_arm(t, j, &s, j->bytes);
@@ -156,7 +191,7 @@ BF_DEVICE void bf_mbar_ring_consumer(struct bf_thread *t, const struct bf_mbar_j
 	for (uint32_t i = 0; i < j->iterations; i++) {
 		uint8_t *out = bf_mbar_tile_out(t, j, i) + from;
 
-		bf_mbar_wait_warp(t, j, bf_mbar_full(t, s.index), s.phase);
+		bf_mbar_await_tile(t, j, &s);
 		if (j->lag && bf_mbar_random(&random) % j->lag == 0)
 			bf_pause(t, 2000);
 		for (uint32_t at = 16 * bf_lane(t); at < bytes; at += 16 * BF_LANES) {
@@ -165,7 +200,8 @@ BF_DEVICE void bf_mbar_ring_consumer(struct bf_thread *t, const struct bf_mbar_j
 			for (uint32_t k = 0; k < 4; k++)
 				bf_st_weak32(t, out + at + 4 * k, bf_mbar_transform(v.w[k], i));
 		}
-		bf_mbar_note_token(t, j, bf_warp(t), j->stages + s.index, i, bf_mbar_release(t, j, &s));
+		if (!bf_mbar_forgets(t, j, i))
+			bf_mbar_note_token(t, j, bf_warp(t), j->stages + s.index, i, bf_mbar_release(t, j, &s));
 		bf_mbar_advance_consumer(j, &s);
 	}
 }
@@ -293,7 +329,10 @@ BF_DEVICE void bf_mbar_cluster_producer(struct bf_thread *t, const struct bf_mba
 			bf_pause(t, j->pace_ns);
 		bf_mbar_acquire(t, j, &s);
 		bf_mbar_note_token(t, j, 0, s.index, i,
-				   bf_mbar_arm(t, j, &s, j->bugs & BF_MBAR_BUG_MULTICAST_BYTES ? bytes : j->bytes));
+				   bf_mbar_arm(t, j, &s,
+					       j->bugs & BF_MBAR_BUG_MULTICAST_BYTES ? bytes
+					       : j->bugs & BF_MBAR_BUG_TX_RANKS	    ? j->bytes * ranks
+										    : j->bytes));
 		bf_tma_load_all(t, bf_mbar_stage(t, j, s.index) + from, bf_mbar_cluster_tile(t, j, i) + from, bytes,
 				bf_mbar_full(t, s.index), bf_mbar_warp_mask(0, ranks));
 		bf_mbar_advance(j, &s);
@@ -391,7 +430,8 @@ BF_DEVICE void bf_mbar_cluster(struct bf_thread *t, const struct bf_mbar_job *j)
 		bf_bar_init(t, full + 8, 1);
 		bf_bar_label(t, full, box_full);
 		bf_bar_label(t, full + 8, box_empty);
-		bf_bar_init_fence(t);
+		if (!(j->bugs & BF_MBAR_BUG_NO_INIT_FENCE))
+			bf_bar_init_fence(t);
 	}
 	bf_mbar_published(t, j);
 	if (bf_warp(t) == 0)

@@ -55,10 +55,35 @@ enum bf_mbar_style {
 #define BF_MBAR_BUG_ORDER_PHASE (1u << 20)     /* both groups believe that the first turn is theirs */
 #define BF_MBAR_BUG_NO_EMPTY_WAIT (1u << 21)   /* the producer does not wait for the stage to be empty */
 #define BF_MBAR_BUG_MULTICAST_BYTES (1u << 22) /* each block expects its own share of the tile only */
+#define BF_MBAR_BUG_NO_INIT_FENCE (1u << 23)   /* inits are not fenced for copies and other blocks */
+#define BF_MBAR_BUG_NO_INIT (1u << 24)         /* an arrival stands where a barrier's init should */
+#define BF_MBAR_BUG_NO_EXPECT (1u << 25)       /* the arrival expects no bytes */
+#define BF_MBAR_BUG_LATE_EXPECT (1u << 26)     /* bytes are expected after the arrival and the copy */
+#define BF_MBAR_BUG_TX_RANKS (1u << 27)        /* each block expects the bytes of all blocks, times their number */
+#define BF_MBAR_BUG_TX_RANGE (1u << 28)        /* more bytes than a barrier can count */
+#define BF_MBAR_BUG_COMPLETE_MORE (1u << 29)   /* complete_tx of more than was expected */
+#define BF_MBAR_BUG_SHORT_TILE (1u << 30)      /* the last tile is half as long and expected whole */
+#define BF_MBAR_BUG_DOUBLE_WAIT (1u << 31)     /* consumers wait twice for a tile */
+#define BF_MBAR_BUG_WRONG_WAIT (1ull << 32)    /* consumers wait on the empty barrier */
+#define BF_MBAR_BUG_ELECTED_WAIT (1ull << 33)  /* a warp waits for what its elected lane does afterwards */
+#define BF_MBAR_BUG_PEEK_WORD (1ull << 34)     /* consumers look at the barrier's word in place of waiting */
+#define BF_MBAR_BUG_SKIP_ARRIVE (1ull << 35)   /* a consumer forgets to release one tile */
+#define BF_MBAR_BUG_EXTRA_ARRIVE (1ull << 36)  /* a consumer releases each tile twice */
+#define BF_MBAR_BUG_LANES_ARRIVE (1ull << 37)  /* all lanes arrive where one a warp is counted */
+#define BF_MBAR_BUG_EARLY_INVAL (1ull << 38)   /* barriers are made anew while copies still signal them */
+#define BF_MBAR_BUG_NO_STORE_WAIT (1ull << 39) /* the store buffer is filled again without waiting for its reader */
+#define BF_MBAR_BUG_NO_COMMIT (1ull << 40)     /* bulk stores are in no group */
+#define BF_MBAR_BUG_ODD_SIZE (1ull << 41)      /* a copy's size is no multiple of 16 */
+#define BF_MBAR_BUG_ODD_ADDRESS (1ull << 42)   /* a copy's destination is not aligned */
+#define BF_MBAR_BUG_FAR_STAGE (1ull << 43)     /* a copy's destination is outside the block's memory */
+#define BF_MBAR_BUG_READ_AGAIN (1ull << 44)    /* a stage is read after the fence that lets a copy overwrite it */
+#define BF_MBAR_BUG_SPLIT_ARRIVE (1ull << 45)  /* lanes arrive one after the other */
+#define BF_MBAR_BUG_SPIN (1ull << 46)          /* waits spin on test_wait */
+#define BF_MBAR_BUG_COUNT_ARRIVE (1ull << 47)  /* one arrival for all lanes where one a warp is counted */
 
 /* Table of the bits above: option name, what is wrong, and the workloads (as a mask) that it shows in. */
 struct bf_mbar_bug {
-	uint32_t bit;
+	uint64_t bit;
 	uint32_t works;
 	const char *name; /* "first-phase" */
 	const char *summary;
@@ -79,8 +104,8 @@ struct bf_mbar_job {
 	uint32_t lane_waits; /* one lane of a warp waits and the others at a warp barrier */
 	uint32_t pace_ns;    /* the producer pauses that long before each tile */
 	uint32_t lag;        /* RING: 1 in so many tiles a consumer takes its time; 0: never */
-	uint32_t bugs;       /* BF_MBAR_BUG_* */
 	uint32_t seed;
+	uint64_t bugs;       /* BF_MBAR_BUG_* */
 	const uint8_t *in;          /* iterations * bytes of each block */
 	uint8_t *out;               /* the same size */
 	struct bf_mbar_note *notes; /* bf_mbar_notes() of each block */

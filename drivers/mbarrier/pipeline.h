@@ -85,19 +85,23 @@ BF_DEVICE void bf_mbar_pipeline_init(struct bf_thread *t, const struct bf_mbar_j
 			"empty", "consumers", i, p->empty_ranks, readers, p->empty_each, 1
 		};
 
-		bf_bar_init(t, bf_mbar_full(t, i), p->full_count);
+		if (j->bugs & BF_MBAR_BUG_NO_INIT && i == j->stages - 1)
+			bf_bar_arrive(t, bf_mbar_full(t, i), p->full_count);
+		else
+			bf_bar_init(t, bf_mbar_full(t, i), p->full_count);
 		bf_bar_init(t, bf_mbar_empty(t, j, i), p->empty_count);
 		bf_bar_label(t, bf_mbar_full(t, i), full);
 		bf_bar_label(t, bf_mbar_empty(t, j, i), empty);
 	}
-	bf_bar_init_fence(t);
+	if (!(j->bugs & BF_MBAR_BUG_NO_INIT_FENCE))
+		bf_bar_init_fence(t);
 }
 
 /* The stage is ours to fill. */
 BF_DEVICE void bf_mbar_acquire(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_state *s)
 {
 	if (!(j->bugs & BF_MBAR_BUG_NO_EMPTY_WAIT))
-		bf_mbar_wait(t, bf_mbar_empty(t, j, s->index), s->phase, j->bugs & ~BF_MBAR_BUG_TRY_ONCE);
+		bf_mbar_wait(t, bf_mbar_empty(t, j, s->index), s->phase, j->bugs & ~(uint64_t)BF_MBAR_BUG_TRY_ONCE);
 }
 
 /* Arms the full barrier for the bytes that come; the token is what it was before. */
@@ -110,18 +114,28 @@ BF_DEVICE uint64_t bf_mbar_arm(struct bf_thread *t, const struct bf_mbar_job *j,
 		bytes += 16;
 	if (j->bugs & BF_MBAR_BUG_TX_UNDER)
 		bytes -= 16;
+	if (j->bugs & BF_MBAR_BUG_TX_RANGE)
+		bytes = 1u << 20;
 	if (j->bugs & BF_MBAR_BUG_EXPECT_ONLY) {
 		bf_bar_expect_tx(t, bar, bytes);
 		return 0;
 	}
+	if (j->bugs & (BF_MBAR_BUG_NO_EXPECT | BF_MBAR_BUG_LATE_EXPECT))
+		return bf_bar_arrive_token(t, bar, 1);
 	return bf_bar_arrive_tx_token(t, bar, bytes);
 }
 
 /* All lanes of a consumer warp have read the stage: one arrives for all. */
 BF_DEVICE uint64_t bf_mbar_release(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_state *s)
 {
+	const uint32_t empty = bf_mbar_empty(t, j, s->index);
+
 	bf_warp_sync(t, BF_FULL_WARP);
-	return bf_lane(t) == 0 ? bf_bar_arrive_token(t, bf_mbar_empty(t, j, s->index), 1) : 0;
+	if (j->bugs & BF_MBAR_BUG_LANES_ARRIVE || (j->bugs & BF_MBAR_BUG_EXTRA_ARRIVE && bf_lane(t) == 0))
+		bf_bar_arrive(t, empty, 1);
+	if (bf_lane(t) || j->bugs & BF_MBAR_BUG_LANES_ARRIVE)
+		return 0;
+	return bf_bar_arrive_token(t, empty, j->bugs & BF_MBAR_BUG_COUNT_ARRIVE ? BF_LANES : 1);
 }
 
 /* Before a producer ends: every stage has come back, so nobody will arrive any more. A stage never used is free at

@@ -99,7 +99,7 @@ BF_DEVICE void bf_mbar_consume(struct bf_thread *t, const struct bf_mbar_job *j,
 	const uint32_t bytes = j->bytes / shares, from = share * bytes;
 	const uint32_t buffer = bf_mbar_stage(t, j, j->stages) + from, source = bf_mbar_stage(t, j, stage) + from;
 
-	if (bf_lane(t) == 0)
+	if (bf_lane(t) == 0 && !(j->bugs & BF_MBAR_BUG_NO_STORE_WAIT))
 		bf_tma_wait_read(t, 0);
 	bf_warp_sync(t, BF_FULL_WARP);
 	for (uint32_t at = 16 * bf_lane(t); at < bytes; at += 16 * BF_LANES)
@@ -109,14 +109,31 @@ BF_DEVICE void bf_mbar_consume(struct bf_thread *t, const struct bf_mbar_job *j,
 	bf_warp_sync(t, BF_FULL_WARP);
 	if (bf_lane(t) == 0) {
 		bf_tma_store(t, bf_mbar_tile_out(t, j, tile) + from, buffer, bytes);
-		bf_tma_commit(t);
+		if (!(j->bugs & BF_MBAR_BUG_NO_COMMIT))
+			bf_tma_commit(t);
 	}
+	if (j->bugs & BF_MBAR_BUG_READ_AGAIN)
+		bf_shared_ld128(t, source + 16 * bf_lane(t));
 }
 
 BF_DEVICE void bf_mbar_stores_done(struct bf_thread *t)
 {
 	if (bf_lane(t) == 0)
 		bf_tma_wait(t, 0);
+}
+
+/* A tile on its way to a stage; the last one, where asked, is a short one. */
+BF_DEVICE void bf_mbar_start_tile(struct bf_thread *t, const struct bf_mbar_job *j, const struct bf_mbar_state *s,
+				  uint32_t tile)
+{
+	uint32_t to = bf_mbar_stage(t, j, s->index), bytes = j->bytes;
+
+	if (j->bugs & BF_MBAR_BUG_SHORT_TILE && tile == j->iterations - 1)
+		bytes /= 2;
+	bytes -= j->bugs & BF_MBAR_BUG_ODD_SIZE ? 8 : 0;
+	to += j->bugs & BF_MBAR_BUG_ODD_ADDRESS ? 8 : 0;
+	to += j->bugs & BF_MBAR_BUG_FAR_STAGE ? bf_mbar_shared_bytes(j) : 0;
+	bf_tma_load(t, to, bf_mbar_tile_in(t, j, tile), bytes, bf_mbar_full(t, s->index));
 }
 
 /* Lane 0 of the producer warp: a tile into a stage, armed first. */
@@ -129,7 +146,9 @@ BF_DEVICE uint64_t bf_mbar_load_tile(struct bf_thread *t, const struct bf_mbar_j
 		bf_pause(t, j->pace_ns);
 	bf_mbar_acquire(t, j, s);
 	token = bf_mbar_arm(t, j, s, j->bytes);
-	bf_tma_load(t, bf_mbar_stage(t, j, s->index), bf_mbar_tile_in(t, j, tile), j->bytes, bf_mbar_full(t, s->index));
+	bf_mbar_start_tile(t, j, s, tile);
+	if (j->bugs & BF_MBAR_BUG_LATE_EXPECT)
+		bf_bar_expect_tx(t, bf_mbar_full(t, s->index), j->bytes);
 	return token;
 }
 

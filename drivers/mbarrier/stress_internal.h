@@ -27,7 +27,7 @@ BF_DEVICE void bf_mbar_stress_round(struct bf_thread *t, const struct bf_mbar_jo
 			bf_bar_arrive(t, bar, BF_LANES - split);
 		bf_warp_sync(t, BF_FULL_WARP);
 		if (how & 1 && bf_lane(t) == 0)
-			bf_bar_complete_tx(t, bar, tx);
+			bf_bar_complete_tx(t, bar, tx + (j->bugs & BF_MBAR_BUG_COMPLETE_MORE ? 16 : 0));
 	}
 	for (uint32_t k = 0; k < j->barriers; k++)
 		bf_mbar_wait_warp(t, j, bf_shared_base(t) + 8 * k, round & 1);

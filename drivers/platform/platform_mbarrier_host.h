@@ -62,6 +62,7 @@ struct bf_async_request {
 
 uint64_t BF_BAR_HOST(mbar)(struct bf_thread *t, const struct bf_bar_request *r);
 void BF_BAR_HOST(async)(struct bf_thread *t, const struct bf_async_request *r);
+void BF_BAR_HOST(init_fence)(struct bf_thread *t);
 void BF_BAR_HOST(label)(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label);
 void BF_BAR_HOST(shared_load)(struct bf_thread *t, uint32_t address, void *to, uint32_t len);
 void BF_BAR_HOST(shared_store)(struct bf_thread *t, uint32_t address, const void *from, uint32_t len);
@@ -165,7 +166,7 @@ static inline void bf_bar_inval(struct bf_thread *t, uint32_t a)
 /* No instruction (ptxas 13.0 emits none): the cluster barrier behind it waits for the inits. */
 static inline void bf_bar_init_fence(struct bf_thread *t)
 {
-	(void)t;
+	BF_BAR_HOST(init_fence)(t);
 }
 
 static inline void bf_bar_arrive(struct bf_thread *t, uint32_t a, uint32_t n)

@@ -38,7 +38,8 @@ expect 1 "empty[0] of block 0, phase 0 (parity 0): 4 of 4 arrivals and 0 bytes m
 grep -q "consumers, warp 1 of block 0, has arrived 0 of 1 times; it waits for full\[0\] of block 0" "$work/out" ||
 	fail "the report does not name who should have come: $(cat "$work/out")"
 expect 1 "full[0] of block 0 expects 16 bytes that no copy brings" mbarrier-pipeline --bug tx-over
-expect 1 "of block 0 was used (complete_tx) before its init: a cluster barrier" mbarrier-cluster --bug no-entry-sync
+expect 1 "by another block of the cluster before its init: a cluster barrier" mbarrier-cluster --bug no-entry-sync
+expect 1 "rule: HOPPER-ENTRY-SYNC" mbarrier-cluster --bug no-entry-sync
 
 # What a GPU's profile changes is timing: the words and tokens of a run stay.
 "$BELFRY" run mbarrier-stress --ordering sc --iterations 3 --json >"$work/a.json"

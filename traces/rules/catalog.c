@@ -3,9 +3,12 @@
 
 #include "traces/rules/rule.h"
 
-extern const struct bf_rule_family bf_rules_mlx5, bf_rules_nvme, bf_rules_sdma;
+extern const struct bf_rule_family bf_rules_ll, bf_rules_shmem;
+extern const struct bf_rule_family bf_rules_mlx5, bf_rules_nvme, bf_rules_sdma, bf_rules_hopper;
 
-const struct bf_rule_family *const bf_rule_families[] = { &bf_rules_mlx5, &bf_rules_nvme, &bf_rules_sdma, NULL };
+const struct bf_rule_family *const bf_rule_families[] = {
+	&bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, &bf_rules_nvme, &bf_rules_sdma, &bf_rules_hopper, NULL,
+};
 
 const struct bf_rule_about *bf_rule_at(uint32_t i)
 {

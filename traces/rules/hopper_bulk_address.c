@@ -1,0 +1,39 @@
+#include <inttypes.h>
+
+#include "traces/rules/hopper.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+	char why[32];
+
+	if (e->hopper_bulk_fault.reason < 3 || e->hopper_bulk_fault.reason == 7)
+		return;
+	f = bf_rule_find(r, e, NULL);
+	if (!f)
+		return;
+	bf_finding_index(f, e->hopper_bulk_fault.copy);
+	bf_finding_say(f,
+		       "the copy between global memory at 0x%" PRIx64 " and shared memory at 0x%" PRIx64
+		       ", of warp slot %" PRIu64 ", was refused: %s",
+		       e->hopper_bulk_fault.global, e->hopper_bulk_fault.shared, e->hopper_bulk_fault.warp,
+		       bf_seen_text(e, "reason", why, sizeof(why)));
+}
+
+const struct bf_rule bf_rule_hopper_bulk_address = {
+	.about = {
+		.id = "HOPPER-BULK-ADDRESS",
+		.family = "hopper",
+		.title = "a bulk copy to where nothing is",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A copy's ends lie in the window of a block of the cluster and in mapped global memory; a tensor map describes the latter.",
+		.wrong = "A copy was issued to an address outside of the block's shared memory, to a block that is not there, or with a tensor map that says nothing valid.",
+		.fix = "Check the offset of the stage against the dynamic shared memory of the launch.",
+		.sources = "PTX ISA 9.0, cp.async.bulk; reference hopper_sync section 3",
+		.example = "run mbarrier-pipeline --bug far-stage",
+		.twin = "run mbarrier-pipeline",
+	},
+	.rank = BF_RANK_REFUSED,
+	.records = (const uint8_t[]){ BF_SEEN_hopper_bulk_fault, 0 },
+	.on = on,
+};
