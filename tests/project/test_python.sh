@@ -1,0 +1,123 @@
+#!/bin/sh
+# The Python package against the shared library of this build: the layouts that it declares are the compiler's, and what
+# it says of traces is what the program says. The example of docs/embedding.md runs, too.
+set -eu
+library=$(find "$BELFRY_BUILD_DIR" -maxdepth 1 -name 'libbelfry.so' | head -n 1)
+[ -n "$library" ] || { echo "skipped: no shared library; configure with -DBUILD_SHARED_LIBS=ON"; exit 77; }
+grep -q '^BELFRY_SANITIZE:[A-Z]*=.' "$BELFRY_BUILD_DIR/CMakeCache.txt" && { echo "skipped: sanitizer build"; exit 77; }
+python=
+for p in python3 /usr/bin/python3; do
+	[ -n "$python" ] || ! "$p" -c 'import cffi' 2>/dev/null || python=$p
+done
+[ -n "$python" ] || { echo "skipped: no cffi for Python 3 (Debian: apt-get install python3-cffi)"; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export BELFRY_LIBRARY="$library" PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python" PYTHONDONTWRITEBYTECODE=1
+cd "$work"
+
+# Every struct that is declared in Python, as the C compiler lays it out.
+"$python" - <<'PY'
+import re
+from belfry._library import ffi
+
+lines = []
+for name in ("bf_error", "bf_rec_field", "bf_rec_schema", "bf_trace_record", "bf_trace_meta_entry", "bf_rule_about",
+             "bf_found", "bf_hist", "bf_stage_queue"):
+    t = ffi.typeof("struct " + name)
+    lines.append('_Static_assert(sizeof(struct %s) == %d, "%s");' % (name, ffi.sizeof(t), name))
+    for member, field in t.fields:
+        lines.append('_Static_assert(offsetof(struct %s, %s) == %d, "%s.%s");'
+                     % (name, member, field.offset, name, member))
+assert len(lines) > 60
+open("layout.c", "w").write("#include <drivers/belfry.h>\n" + "\n".join(lines) + "\n")
+PY
+"${CC:-cc}" -std=c17 -D_GNU_SOURCE -I "$BELFRY_SOURCE_DIR" -fsyntax-only layout.c
+
+"$BELFRY" run ibgda-put --messages 200 --trace good.bft >out
+"$BELFRY" run ibgda-put --messages 200 --trace good.jsonl >out
+"$BELFRY" run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug no-dbrec-fence \
+	--trace bad.bft >out || :
+head -c $(($(wc -c <good.bft) * 2 / 3)) good.bft >cut.bft
+"$BELFRY" lint --json bad.bft >lint.json || :
+"$BELFRY" dump --json good.bft >dump.jsonl
+
+"$python" - <<'PY'
+import json, warnings
+import belfry
+
+t = belfry.Trace("good.bft")
+assert "ibgda-put" in t.meta["command"], t.meta
+assert "qpn" in t.types["cqe"] and t.types["cqe"]["qpn"].size == 4
+
+# Record by record what the program says.
+dumped = [json.loads(line) for line in open("dump.jsonl")]
+records = list(t)
+assert len(records) > 1000
+numbers = [d for d in dumped if "t" in d or "time_ps" in d]
+assert len(numbers) == len(records), (len(numbers), len(records))
+assert [r.number for r in records] == list(range(len(records)))
+assert all(a.time_ps <= b.time_ps for a, b in zip(records, records[1:]))
+for form in ("good.jsonl",):
+    assert [r.asdict() for r in belfry.Trace(form)] == [r.asdict() for r in records]
+
+cqes = list(t.records("cqe"))
+assert cqes and {r.type for r in cqes} == {"cqe"}
+assert [r.asdict() for r in records if r.type == "cqe"] == [r.asdict() for r in cqes]
+assert "qpn" in cqes[0] and "no_such_field" not in cqes[0]
+assert cqes[0].name_of("opcode") == "REQ" or cqes[0].name_of("opcode"), cqes[0]
+assert cqes[0].actor.startswith("nic")
+middle = records[len(records) // 2].time_ps
+assert [r.number for r in t.records(begin_ps=middle)] == [r.number for r in records if r.time_ps >= middle]
+assert [r.number for r in t.records(end_ps=middle)] == [r.number for r in records if r.time_ps < middle]
+assert any(len(r.tail) == 64 for r in t.records("wqe_fetch"))
+
+c = t.columns("cqe", "qpn", "index")
+assert list(c) == ["time_ps", "actor", "qpn", "index"]
+assert list(c["time_ps"]) == [r.time_ps for r in cqes] and list(c["index"]) == [r["index"] for r in cqes]
+assert set(t.columns("cqe")) == {"time_ps", "actor"} | set(t.types["cqe"])
+assert len(t.columns("no_such_type", "x")["x"]) == 0
+
+# Findings as belfry lint has them.
+lint = json.load(open("lint.json"))
+lint = lint[0] if isinstance(lint, list) else lint
+while "findings" not in lint:
+    lint = next(v[0] if isinstance(v, list) else v for v in lint.values() if isinstance(v, (dict, list)) and v)
+found = belfry.findings("bad.bft")
+assert [(f.rule, f.at_ps, f.text, f.root) for f in found] == [
+    (f["rule"], f["at_ps"], f["text"], f["root"]) for f in lint["findings"]]
+assert found[0].root and found[0].rule == "MLX5-DBREC-ORDER" and found[0].fix
+assert not [f for f in belfry.findings("good.bft") if f.severity == "error"]
+ids = {r.id for r in belfry.rules()}
+assert found[0].rule in ids and len(ids) > 50
+
+# Stages: every entry of every queue, and quantiles that are in order.
+queues = belfry.stages("good.bft")
+sends = [q for q in queues if q.kind == "mlx5 send"]
+assert sum(q.entries for q in sends) > 0 and all(q.unfinished == 0 for q in sends)
+for q in sends:
+    assert q.whole.min_ps <= q.whole.quantile(0.5) <= q.whole.quantile(1) == q.whole.max_ps
+    assert q.stages[0].name and q.stages[-1].count > 0
+
+# A truncated trace gives every whole record and a warning; what is no trace is an error with a text.
+with warnings.catch_warnings(record=True) as w:
+    warnings.simplefilter("always")
+    part = list(belfry.Trace("cut.bft"))
+assert w and "cut.bft" in str(w[0].message), w
+assert 0 < len(part) < len(records) and [r.asdict() for r in part] == [r.asdict() for r in records[: len(part)]]
+for path in ("layout.c", "no-such-file"):
+    try:
+        belfry.Trace(path)
+    except belfry.Error as e:
+        assert e.code < 0 and path in str(e), e
+    else:
+        raise AssertionError(path)
+print("%d records, %d findings, %d queues" % (len(records), len(found), len(queues)))
+PY
+
+# The page's example.
+cp bad.bft run.bft
+awk '/^```python$/{ on = 1; next } /^```$/{ on = 0 } on' "$BELFRY_SOURCE_DIR/docs/embedding.md" >example.py
+[ -s example.py ]
+"$python" example.py >out
+grep -q MLX5-DBREC-ORDER out
