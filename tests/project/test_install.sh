@@ -64,6 +64,16 @@ for program in test_mlx5_check test_mlx5_gtest test_mlx5_assert; do
 	fails_with no-entry-fence MLX5-ENTRY-ORDER $program
 done
 fails_with no-entry-fence NVME-ENTRY-ORDER test_nvme
+# docs/embedding.md shows parts of these files, and what one of them prints.
+page=$BELFRY_SOURCE_DIR/docs/embedding.md
+MY_BUG=no-entry-fence "$work/e/test_mlx5_assert" >"$work/out" || :
+awk '/^```text no-entry-fence$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" | diff - "$work/out"
+awk '/^```(c|cpp) [a-z]/ { file = $2; next } /^```$/ { file = "" } file && NF { print file "\t" $0 }' "$page" >"$work/shown"
+[ "$(wc -l <"$work/shown")" -gt 20 ]
+while IFS= read -r line; do
+	file=${line%%	*}
+	grep -Fxq -e "${line#*	}" "$examples/$file" || { echo "$page shows what $file has not: ${line#*	}"; exit 1; }
+done <"$work/shown"
 # The traces that they left say the same to a program that reads them, and to belfry lint.
 for pair in test_mlx5_assert:MLX5-ENTRY-ORDER test_nvme:NVME-ENTRY-ORDER; do
 	code=0
