@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+"""
+Mutation run: breaks the drivers' device code in one place at a time and looks whether belfry finds that out, and whether
+its rules name what was done.
+
+mutants.txt lists the places: a file, a function, what is replaced there by what, and the rules that may name it. Each
+mutant is compiled (only the objects that include the file), linked, and run through the battery of its workloads
+(mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace. The unchanged program goes first:
+what it does in each run is what a mutant must not do differently.
+
+  mutants.py --build DIR [--only TEXT] [--jobs N] [--markdown FILE] [--list]
+
+DIR is a build directory of this source tree with belfry built in it; nothing in it is changed.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RUN_SECONDS = 5
+
+# ---- the list of mutants ----
+
+
+class Mutant:
+    def __init__(self, number, fields, line):
+        self.path, self.function, self.kind, rules, change = fields
+        self.name = "%s:%s" % (self.path, self.function)
+        self.number, self.listed = number, line
+        self.path = "drivers/" + self.path
+        self.rules = [r for r in rules.split(",") if r and r != "-"]
+        self.swap = " <=> " in change
+        self.old, self.new = re.split(r" <=> | =>(?: |$)", change, maxsplit=1)
+        self.change = change
+        self.reason = ""
+
+    def pattern(self, text):
+        """Literal text; blanks match any blanks. `@N` at the end: the Nth of them."""
+        nth = re.search(r" @(\d+)$", text)
+        body = text[: nth.start()] if nth else text
+        words = [re.escape(w) for w in body.split()]
+        return r"\s+".join(words), int(nth.group(1)) if nth else 0
+
+    def find(self, source, text):
+        begin, end = function_of(source, self.function)
+        regex, nth = self.pattern(text)
+        hits = list(re.finditer(regex, source[begin:end]))
+        if not hits or (nth == 0 and len(hits) != 1) or nth > len(hits):
+            raise ValueError("line %d: %d places in %s of %s are '%s'" % (self.listed, len(hits), self.function,
+                                                                            self.path, text))
+        hit = hits[nth - 1 if nth else 0]
+        return begin + hit.start(), begin + hit.end()
+
+    def mutate(self):
+        """The file's text with the change, and the line it is in."""
+        with open(os.path.join(ROOT, self.path)) as f:
+            source = f.read()
+        a, b = self.find(source, self.old)
+        at = source.count("\n", 0, a) + 1
+        if not self.swap:
+            # A statement that goes leaves an empty one, so that an `if` before it stays whole.
+            new = self.new or (";" if source[b - 1] == ";" else "")
+            return source[:a] + new + source[b:], at
+        c, d = self.find(source, self.new)
+        if c < a:
+            a, b, c, d = c, d, a, b
+        return source[:a] + source[c:d] + source[b:c] + source[a:b] + source[d:], at
+
+
+def function_of(source, name):
+    """From the function's name where it is defined to the brace that ends it."""
+    for hit in re.finditer(r"\b%s\((?!\))[^;{]*?\)\s*\{" % re.escape(name), source):
+        end = source.find("\n}", hit.end())
+        if end > 0:
+            return hit.start(), end + 2
+    hit = re.search(r"#define %s\b(?:.*\\\n)*.*" % re.escape(name), source)
+    if hit:
+        return hit.start(), hit.end()
+    raise ValueError("there is no function " + name)
+
+
+def read_list(path):
+    mutants, survivors = [], {}
+    with open(path) as f:
+        for number, line in enumerate(f, 1):
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("  "):
+                # why the mutant before may live
+                mutants[-1].reason = (mutants[-1].reason + " " + line.strip()).strip()
+                continue
+            fields = [x.strip() for x in line.split(" | ", 4)]
+            if len(fields) != 5:
+                sys.exit("%s, line %d: not five fields" % (path, number))
+            mutants.append(Mutant(len(mutants) + 1, fields, number))
+    return mutants
+
+
+# ---- the battery ----
+
+
+def read_battery(path):
+    """Sections by folder of drivers/ or file; each line a command of belfry, with {a,b} and {1..3} as shells do."""
+    sections, name = {}, None
+    with open(path) as f:
+        for line in f:
+            line = line.strip()
+            if line.startswith("["):
+                name = line[1:-1]
+                sections[name] = []
+            elif line and not line.startswith("#"):
+                sections[name] += expand(line)
+    return sections
+
+
+def expand(text):
+    hit = re.search(r"\{([^{}]*)\}", text)
+    if not hit:
+        return [text]
+    span = re.fullmatch(r"(\d+)\.\.(\d+)", hit.group(1))
+    values = range(int(span.group(1)), int(span.group(2)) + 1) if span else hit.group(1).split(",")
+    return [y for v in values for y in expand(text[: hit.start()] + str(v) + text[hit.end() :])]
+
+
+def section_for(sections, path):
+    best = max((s for s in sections if path.startswith("drivers/" + s)), key=len, default=None)
+    if best is None:
+        sys.exit("no battery for " + path)
+    return best
+
+
+class Outcome:
+    """What a run came to: its exit code ("hang", "signal N"), what lint calls the root cause, the cause it printed."""
+
+    def __init__(self, code, root, cause, findings):
+        self.code, self.root, self.cause, self.findings = code, root, cause, findings
+
+    def same(self, other):
+        return (self.code, self.root) == (other.code, other.root)
+
+
+def lint(belfry, trace):
+    try:
+        p = subprocess.run([belfry, "lint", trace, "--json"], capture_output=True, timeout=60)
+        found = json.loads(p.stdout)["files"][0]
+    except (subprocess.TimeoutExpired, ValueError, KeyError, IndexError):
+        return None, []
+    bad = [f["rule"] for f in found["findings"] if f["severity"] != "note"]
+    return found.get("root"), bad
+
+
+def outcome(belfry, judge, command, folder):
+    trace = os.path.join(folder, "t.bft")
+    if os.path.exists(trace):
+        os.unlink(trace)
+    words = shlex.split(command)
+    try:
+        p = subprocess.run([belfry] + words + ["--trace", trace], capture_output=True, timeout=RUN_SECONDS)
+        code, text = p.returncode, p.stdout.decode(errors="replace") + p.stderr.decode(errors="replace")
+    except subprocess.TimeoutExpired as e:
+        code, text = "hang", (e.stdout or b"").decode(errors="replace")
+    if code not in (0, 1, 2, 3, 77, "hang"):
+        code = "signal %d" % -code if isinstance(code, int) else code
+    cause = re.search(r"^cause: (.*)$", text, re.M)
+    rule = re.search(r"^rule: (\S+)$", text, re.M)
+    root, findings = lint(judge, trace) if os.path.exists(trace) else (None, [])
+    if not root and rule:
+        root = rule.group(1)
+    return Outcome(code, root, cause.group(1) if cause else "", findings)
+
+
+# ---- compiling ----
+
+
+class Builder:
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        with open(os.path.join(self.build, "compile_commands.json")) as f:
+            self.commands = {}
+            for c in json.load(f):
+                out = re.search(r" -o (\S+) ", c["command"])
+                self.commands[os.path.normpath(os.path.join(c["directory"], out.group(1)))] = c
+        self.deps = self.read_deps()
+        link = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "tools/belfry"], capture_output=True,
+                              check=True, text=True).stdout.splitlines()[-1]
+        self.link = shlex.split(link.removeprefix(": && ").removesuffix(" && :"))
+
+    def read_deps(self):
+        text = subprocess.run(["ninja", "-C", self.build, "-t", "deps"], capture_output=True, check=True,
+                              text=True).stdout
+        deps, out = {}, None
+        for line in text.splitlines():
+            if line and not line[0].isspace():
+                out = os.path.normpath(os.path.join(self.build, line.split(":")[0]))
+            elif line.strip().startswith(ROOT + "/"):
+                deps.setdefault(os.path.relpath(line.strip(), ROOT), set()).add(out)
+        return deps
+
+    def objects(self, path):
+        """Of belfry, those that include the file; kernels for real threads do not run here."""
+        mine = (os.path.join(self.build, "CMakeFiles/belfry.dir/"), os.path.join(self.build, "tools/CMakeFiles/belfry-cli"))
+        return sorted(o for o in self.deps.get(path, ()) if o.startswith(mine) and "_native" not in o)
+
+    def make(self, mutant, text, folder):
+        """The mutated belfry, or None and the compiler's words."""
+        at = os.path.join(folder, mutant.path)
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        with open(at, "w") as f:
+            f.write(text)
+        replaced, extra = {}, []
+        for i, obj in enumerate(self.objects(mutant.path)):
+            c = self.commands[obj]
+            out = os.path.join(folder, "%d.o" % i)
+            words = [w for w in shlex.split(c["command"]) if w not in ("-Werror",) and not w.endswith("ccache")]
+            words = [w if w not in ("-O3", "-O2") else "-O1" for w in words]
+            words[words.index("-o") + 1] = out
+            words[1:1] = ["-w", "-I" + folder]
+            p = subprocess.run(words, cwd=c["directory"], capture_output=True, text=True)
+            if p.returncode:
+                return None, p.stderr
+            if "/belfry.dir/" in obj:
+                extra.append(out)
+            else:
+                replaced[os.path.relpath(obj, self.build)] = out
+        os.unlink(at)
+        belfry = os.path.join(folder, "belfry")
+        words = [replaced.get(w, w) for w in self.link]
+        words[words.index("-o") + 1] = belfry
+        lib = next(i for i, w in enumerate(words) if w.endswith("libbelfry.a"))
+        words[lib:lib] = extra
+        p = subprocess.run(words, cwd=self.build, capture_output=True, text=True)
+        return (belfry, "") if p.returncode == 0 else (None, p.stderr)
+
+
+# ---- judging ----
+
+
+class Result:
+    def __init__(self, mutant, line):
+        self.mutant, self.line = mutant, line
+        self.state = "survived"  # killed, survived, broken
+        self.command, self.outcome, self.named = "", None, False
+        self.text = ""
+
+
+def named(mutant, o):
+    for r in mutant.rules:
+        if r.startswith("cause~"):
+            if re.search(r[6:], o.cause):
+                return True
+        elif o.root and (o.root == r or o.root.split("-", 1)[1] == r):
+            return True
+    return False
+
+
+def judge(mutant, builder, belfry, battery, clean, folder):
+    text, line = mutant.mutate()
+    result = Result(mutant, line)
+    os.makedirs(folder)
+    program, words = builder.make(mutant, text, folder)
+    if not program:
+        result.state, result.text = "broken", words
+        return result
+    for command in battery:
+        o = outcome(program, belfry, command, folder)
+        if o.same(clean[command]) and not (o.findings and not clean[command].findings):
+            continue
+        result.state, result.command, result.outcome = "killed", command, o
+        result.named = named(mutant, o)
+        break
+    shutil.rmtree(folder)
+    return result
+
+
+def describe(r):
+    head = "%3d %s:%d %s: %s" % (r.mutant.number, r.mutant.path, r.line, r.mutant.kind, r.state)
+    if r.state == "broken":
+        return head + "\n" + r.text
+    if r.state == "survived":
+        return "%s (%s)\n      %s" % (head, r.mutant.change, r.mutant.reason or "NO REASON KNOWN")
+    o = r.outcome
+    return "%s, %s; %s%s, expected %s\n      %s\n      belfry %s%s" % (
+        head, "named" if r.named else "NOT NAMED", o.root or "no rule", "" if o.code in (0, 1) else " (%s)" % o.code,
+        " ".join(r.mutant.rules) or "none", r.mutant.change, r.command, "\n      " + o.cause if o.cause else "")
+
+
+def share(a, b):
+    return "%d of %d (%.1f %%)" % (a, b, 100.0 * a / b if b else 0)
+
+
+def summary(results):
+    families = sorted({r.mutant.path.split("/")[1] for r in results})
+    rows = []
+    for f in families + ["all"]:
+        mine = [r for r in results if f == "all" or r.mutant.path.split("/")[1] == f]
+        dead = [r for r in mine if r.state == "killed"]
+        rows.append((f, len(mine), len(dead), sum(r.named for r in dead)))
+    return rows
+
+
+def markdown(results):
+    """Tables for docs/mutants.md: by family, by kind, survivors, and what has another name than expected."""
+    out = ["| driver | mutants | killed | named right |", "| --- | --- | --- | --- |"]
+    for f, n, dead, right in summary(results):
+        out.append("| %s | %d | %s | %s |" % (f, n, share(dead, n), share(right, dead)))
+    out += ["", "| kind | mutants | killed | named right |", "| --- | --- | --- | --- |"]
+    for k in sorted({r.mutant.kind for r in results}):
+        mine = [r for r in results if r.mutant.kind == k]
+        dead = [r for r in mine if r.state == "killed"]
+        out.append("| %s | %d | %d | %d |" % (k, len(mine), len(dead), sum(r.named for r in dead)))
+    out += ["", "| survivor | change | reason |", "| --- | --- | --- |"]
+    for r in results:
+        if r.state == "survived":
+            out.append("| %s:%d | `%s` | %s |" % (r.mutant.path, r.line, r.mutant.change.replace("|", "\\|"),
+                                                   r.mutant.reason or "not known"))
+    out += ["", "| killed under another name | change | found | expected |", "| --- | --- | --- | --- |"]
+    for r in results:
+        if r.state == "killed" and not r.named:
+            code = r.outcome.code
+            found = r.outcome.root or (code if isinstance(code, str) else "wrong data or a hang, no rule")
+            out.append("| %s:%d | `%s` | %s | %s |" % (r.mutant.path, r.line, r.mutant.change.replace("|", "\\|"), found,
+                                                      " ".join(r.mutant.rules).replace("|", "\\|") or "no rule"))
+    return "\n".join(out) + "\n"
+
+
+def list_only(mutants):
+    for m in mutants:
+        text, line = m.mutate()
+        del text
+        print("%3d %s:%d %s %s: %s [%s]" % (m.number, m.path, line, m.function, m.kind, m.change, " ".join(m.rules)))
+    return 0
+
+
+def main():
+    ap = argparse.ArgumentParser(description="Mutation run over the drivers' device code.")
+    ap.add_argument("--build", help="build directory of this tree, generator Ninja")
+    ap.add_argument("--only", default="", help="mutants with this text in file, function or kind, or this number")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--markdown", help="write tables there")
+    ap.add_argument("--list", action="store_true", help="list the places and what is done there")
+    ap.add_argument("--killed", type=float, default=0, help="fail when fewer percent are killed")
+    ap.add_argument("--named", type=float, default=0, help="fail when fewer percent of those are named right")
+    args = ap.parse_args()
+    mutants = [m for m in read_list(os.path.join(HERE, "mutants.txt"))
+               if args.only in ("%s %s" % (m.name, m.kind)) or args.only == str(m.number)]
+    if args.list:
+        return list_only(mutants)
+    if not args.build:
+        ap.error("--build is needed")
+    builder = Builder(args.build)
+    belfry = os.path.join(builder.build, "tools/belfry")
+    sections = read_battery(os.path.join(HERE, "mutants_battery.txt"))
+    work = tempfile.mkdtemp(prefix="mutants")
+    lock = threading.Lock()
+    results = []
+    try:
+        wanted = sorted({section_for(sections, m.path) for m in mutants})
+        clean = {}
+        for s in wanted:
+            for command in sections[s]:
+                o = clean[command] = outcome(belfry, belfry, command, work)
+                if o.code not in (0, 1) or (o.code == 0 and o.findings) or (o.code == 1 and not o.root):
+                    sys.exit("unchanged, belfry %s ends with %s, %s %s" % (command, o.code, o.root, o.findings))
+        print("unchanged: %d runs as they must be" % len(clean), flush=True)
+
+        def one(m):
+            r = judge(m, builder, belfry, sections[section_for(sections, m.path)], clean,
+                      os.path.join(work, "m%d" % m.number))
+            with lock:
+                results.append(r)
+                print(describe(r), flush=True)
+
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(one, mutants))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    results.sort(key=lambda r: r.mutant.number)
+    for f, n, dead, right in summary(results):
+        print("%-10s killed %s, named right %s" % (f, share(dead, n), share(right, dead)))
+    if args.markdown:
+        with open(args.markdown, "w") as f:
+            f.write(markdown(results))
+    f, n, dead, right = summary(results)[-1]
+    broken = [r for r in results if r.state == "broken"]
+    return 1 if broken or dead < n * args.killed / 100 or right < dead * args.named / 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
