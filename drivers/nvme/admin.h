@@ -256,6 +256,9 @@ BF_DEVICE int bf_nvm_dbbuf(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const 
 	bf_nvm_begin(t, ctrl, BF_NVM_STEP_DBBUF, 0);
 	if (!(ctrl->oacs & 1u << 8) || bf_nvme_cq_doorbell(boot->nqps, ctrl->dstrd) - BF_NVME_DOORBELLS >= ctrl->page)
 		return bf_nvm_fail(t, ctrl, BF_NVM_UNSUITED);
+	if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_SHADOW_KEPT))
+		for (uint32_t i = 0; i < ctrl->page / 4; i++)
+			bf_st_relaxed32(t, boot->dbbuf + ctrl->page / 4 + i, 0x4000, BF_AT_SYS);
 	bf_nvm_cmd_header(ctrl, &c, BF_NVME_ADM_DBBUF, 0);
 	if (ctrl->bugs & BF_NVM_BUG_SHADOW_SWAPPED)
 		bf_nvm_cmd_data(&c, boot->dbbuf_ioaddr + ctrl->page, boot->dbbuf_ioaddr);

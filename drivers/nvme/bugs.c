@@ -66,5 +66,8 @@ const struct bf_nvm_bug bf_nvm_bugs[] = {
 	{ BF_NVM_BUG_PRACT, "pract", "protection information is asked for and the format has none" },
 	{ BF_NVM_BUG_IOSQES, "iosqes-unset", "CC.IOSQES and CC.IOCQES stay 0" },
 	{ BF_NVM_BUG_NO_QUEUE, "queue-not-created", "submission queues are used and never created" },
+	{ BF_NVM_BUG_LIST_SHARED, "prp-list-shared", "commands in flight have one PRP list" },
+	{ BF_NVM_BUG_SHADOW_KEPT, "shadow-not-cleared", "shadow doorbells hold what was there before a reset" },
+	{ BF_NVM_BUG_FLUSH_VMID, "flush-no-vmid", "GPU caches are invalidated for no VMID" },
 	{ 0, NULL, NULL },
 };

@@ -183,8 +183,9 @@ static int find_invalidate(struct bf_nvm_host *h)
 	if (rc)
 		return rc;
 	h->ctrl->invalidate = (uint32_t *)(void *)((uint8_t *)regs + BF_GPU_GCVM_INVALIDATE_ENG17_REQ);
-	h->ctrl->invalidate_value = (uint32_t)(BF_FIELD_PREP(BF_GPU_INVALIDATE_FLUSH_TYPE, type) |
-					       BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, 0xffff));
+	h->ctrl->invalidate_value =
+	    (uint32_t)(BF_FIELD_PREP(BF_GPU_INVALIDATE_FLUSH_TYPE, type) |
+		       BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, h->opts.bugs & BF_NVM_BUG_FLUSH_VMID ? 0 : 0xffff));
 	return 0;
 }
 

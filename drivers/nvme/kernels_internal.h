@@ -155,8 +155,9 @@ BF_DEVICE int bf_nvm_build(struct bf_thread *t, struct bf_nvm_worker *w, uint32_
 	const struct bf_nvm_job *job = w->job;
 	const uint32_t blocks = w->shape->bytes >> w->ctrl->lba_shift;
 	uint8_t *at = bf_nvm_slot(job, w->thread, r->slot);
+	const uint32_t list_of = w->ctrl->bugs & BF_NVM_BUG_LIST_SHARED ? 0 : index % w->shape->depth;
 	const uint64_t place =
-	    ((uint64_t)w->thread * w->shape->depth + index % w->shape->depth) * job->list_stride + w->shape->list_offset;
+	    ((uint64_t)w->thread * w->shape->depth + list_of) * job->list_stride + w->shape->list_offset;
 	const uint64_t bugs = w->ctrl->bugs;
 	struct bf_nvm_pages data;
 	struct bf_nvm_room list;

@@ -73,6 +73,9 @@
 #define BF_NVM_BUG_PRACT (1ull << 58)            /* protection information is asked for and the format has none */
 #define BF_NVM_BUG_IOSQES (1ull << 59)           /* CC.IOSQES and CC.IOCQES stay 0 */
 #define BF_NVM_BUG_NO_QUEUE (1ull << 60)         /* submission queues are used and never created */
+#define BF_NVM_BUG_LIST_SHARED (1ull << 61)      /* commands in flight have one PRP list (rocm-xio PR#164) */
+#define BF_NVM_BUG_SHADOW_KEPT (1ull << 62)      /* shadow doorbells and EventIdx hold what was there before a reset */
+#define BF_NVM_BUG_FLUSH_VMID (1ull << 63)       /* GPU caches are invalidated for no VMID */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {

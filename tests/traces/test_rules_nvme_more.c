@@ -83,6 +83,36 @@ START_TEST(completion_that_is_not_taken)
 }
 END_TEST
 
+/* The driver sleeps: other vectors fire, its own does not, or only for what came before. */
+START_TEST(interrupt_that_did_not_come)
+{
+	struct rig r;
+	uint32_t cq;
+
+	begin(&r);
+	cq = story_actor(&r.s, "queue", "ssd0.cq0");
+	STORY(&r.s, nvme_queue, cq, .size = 16, .vector = 3, .queue = 1, .flags = _i == 2 ? 1 : 3);
+	STORY(&r.s, nvme_interrupt, r.controller, .vector = 3, .completions = 1);
+	admin_command(&r, ABORT, 0, 0);
+	STORY(&r.s, nvme_interrupt, r.controller, .vector = _i == 1 ? 3 : 0, .completions = 1);
+	STORY(&r.s, nvm_timeout, r.driver, .sq_tail = 1, .sq_rung = 1, .inflight = 1, .cq_phase = 1, .seen = 1u << 16);
+	story_ends(&r.s, _i ? "NVME-COMPLETION-UNSEEN" : "NVME-NO-INTERRUPT",
+		   _i ? "does not take it" : "vector 3 did not fire");
+}
+END_TEST
+
+START_TEST(nobody_keeps_it_alive)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, nvme_fetch, r.queue, .slot = 0);
+	STORY(&r.s, nvme_state, r.controller, .state = 4, .reason = 10, .csts = 3);
+	STORY(&r.s, nvm_timeout, r.driver, .sq_tail = 1, .sq_rung = 1, .inflight = 1, .cq_phase = 1);
+	story_ends(&r.s, "NVME-KEEP-ALIVE", "CSTS 0x3");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rules_nvme_more");
@@ -93,6 +123,8 @@ int main(void)
 	tcase_add_loop_test(t, bus_master_is_off, 0, 2);
 	tcase_add_loop_test(t, too_many_outstanding, 0, 4);
 	tcase_add_loop_test(t, completion_that_is_not_taken, 0, 2);
+	tcase_add_loop_test(t, interrupt_that_did_not_come, 0, 3);
+	tcase_add_test(t, nobody_keeps_it_alive);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

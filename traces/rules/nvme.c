@@ -192,30 +192,40 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	note_create(r, e);
 }
 
-/* The command of queue `sq` that a completion ends: by identifier, since the slot is the controller's word for it. */
+/* The command of `q` that a completion ends: by identifier, since the slot is no more than the controller's word for
+ * it. */
+static struct bf_nvme_slot *waiting_slot(struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	for (uint32_t i = 0; i <= q->nslots; i++) {
+		const uint64_t at = i ? i - 1 : e->nvme_completion.sqslot;
+
+		if (at < q->nslots && q->slots[at].in_flight &&
+		    bf_get_le16(q->slots[at].fetched + 2) == e->nvme_completion.cid)
+			return &q->slots[at];
+	}
+	return NULL;
+}
+
 static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const struct bf_seen *e)
 {
 	struct bf_nvme_queue *q = bf_nvme_of(sq);
-	struct bf_nvme_answer *a = &run->answer;
+	struct bf_nvme_slot *s = waiting_slot(q, e);
 
-	for (uint32_t i = 0; i < q->nslots; i++) {
-		struct bf_nvme_slot *s = &q->slots[i];
-
-		if (!s->in_flight || bf_get_le16(s->fetched + 2) != e->nvme_completion.cid)
-			continue;
-		s->in_flight = false;
-		q->in_flight--;
-		a->queue = sq;
-		a->slot = i;
-		a->code = (uint32_t)e->nvme_completion.status & 0x7ff;
-		memcpy(a->entry, s->fetched, BF_NVME_ENTRY);
-		a->fetched_ps = s->fetched_ps;
-		a->fetched_record = s->fetched_record;
-		if (sq->number == 0 && s->fetched[0] == BF_NVME_ADM_DBBUF && !a->code) {
-			run->shadow = bf_get_le64(s->fetched + 24);
-			run->event = bf_get_le64(s->fetched + 32);
-		}
+	if (!s)
 		return;
+	s->in_flight = false;
+	q->in_flight--;
+	run->answer = (struct bf_nvme_answer){
+		.queue = sq,
+		.slot = (uint32_t)(s - q->slots),
+		.code = (uint32_t)e->nvme_completion.status & 0x7ff,
+		.fetched_ps = s->fetched_ps,
+		.fetched_record = s->fetched_record,
+	};
+	memcpy(run->answer.entry, s->fetched, BF_NVME_ENTRY);
+	if (sq->number == 0 && s->fetched[0] == BF_NVME_ADM_DBBUF && !run->answer.code) {
+		run->shadow = bf_get_le64(s->fetched + 24);
+		run->event = bf_get_le64(s->fetched + 32);
 	}
 }
 
@@ -323,7 +333,7 @@ static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvm
 		return BF_NVME_STUCK_NOT_RUNG;
 	if (q->held && !q->cq_rung)
 		return BF_NVME_STUCK_CQ_NOT_RUNG;
-	if (q->shadow_only && q->ntails && q->tails[0] != e->nvm_timeout.sq_rung)
+	if (q->shadow_only && (!q->ntails || q->tails[0] != e->nvm_timeout.sq_rung))
 		return BF_NVME_STUCK_SHADOW;
 	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
@@ -409,17 +419,17 @@ static void forget(void *facts)
 /* clang-format off */
 #define BF_NVME_RULES(R)                                                                                               \
 	R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
-	R(not_ready) R(bus_master) R(queue_unreachable) R(queue_order) R(queue_align) R(queue_pieces)                  \
-	R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride) R(doorbell_width)               \
-	R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(nlb) R(prp_offset)                   \
-	R(prp_chain) R(prp_align) R(sgl) R(fused_half) R(opcode_bit7) R(numd) R(cid_in_use)                            \
-	R(doorbell_reordered) R(tail_overrun) R(doorbell_ignored) R(doorbell_unchanged) R(shadow_swapped)              \
-	R(shadow_missed) R(phase) R(phase_wrap) R(cqe_misread) R(head_past_tail) R(status_ignored)                     \
-	R(not_rung) R(cq_not_rung) R(l2_poll) R(no_invalidate) R(flush_type) R(unseen) R(completion_lost)              \
-	R(doorbell_lost) R(no_answer) R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer)                     \
-	R(sqhd_count) R(plain_poll) R(unmapped) R(mdts) R(lba_range) R(nsid) R(protection) R(cns)                      \
-	R(request_limit) R(error_status) R(flush_early) R(doorbell_each) R(depth_one) R(small_io)                      \
-	R(shared_queue)
+	R(not_ready) R(bus_master) R(keep_alive) R(queue_unreachable) R(queue_order) R(queue_align)                    \
+	R(queue_pieces) R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride)                 \
+	R(doorbell_width) R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(nlb)               \
+	R(prp_offset) R(prp_chain) R(prp_list_shared) R(prp_align) R(sgl) R(fused_half) R(opcode_bit7)                 \
+	R(numd) R(cid_in_use) R(doorbell_reordered) R(tail_overrun) R(doorbell_ignored)                                \
+	R(doorbell_unchanged) R(shadow_swapped) R(shadow_missed) R(phase) R(phase_wrap) R(cqe_misread)                 \
+	R(head_past_tail) R(status_ignored) R(not_rung) R(cq_not_rung) R(l2_poll) R(no_invalidate)                     \
+	R(flush_type) R(no_interrupt) R(unseen) R(completion_lost) R(doorbell_lost) R(no_answer)                       \
+	R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped)           \
+	R(mdts) R(lba_range) R(nsid) R(protection) R(cns) R(request_limit) R(error_status) R(flush_early)              \
+	R(doorbell_each) R(depth_one) R(small_io) R(shared_queue)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
@@ -430,11 +440,23 @@ static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell,
 				 0 };
 
+/* Those that name a queue are here whether facts need them or not: that makes them the family's. */
 static const uint8_t records[] = {
-	BF_SEEN_store,           BF_SEEN_nvm_build,      BF_SEEN_nvm_ring,          BF_SEEN_nvm_completion,
-	BF_SEEN_nvm_timeout,     BF_SEEN_nvm_mismatch,   BF_SEEN_nvme_fetch,        BF_SEEN_nvme_doorbell,
-	BF_SEEN_nvme_completion, BF_SEEN_nvme_held,      BF_SEEN_nvme_driver_error, BF_SEEN_nvme_state,
-	BF_SEEN_nvme_queue,      BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load,    0,
+	BF_SEEN_store,
+	BF_SEEN_nvm_build,
+	BF_SEEN_nvm_ring,
+	BF_SEEN_nvm_completion,
+	BF_SEEN_nvm_timeout,
+	BF_SEEN_nvm_mismatch,
+	BF_SEEN_nvme_fetch,
+	BF_SEEN_nvme_doorbell,
+	BF_SEEN_nvme_completion,
+	BF_SEEN_nvme_held,
+	BF_SEEN_nvme_driver_error,
+	BF_SEEN_nvme_queue,
+	BF_SEEN_gpu_invalidate,
+	BF_SEEN_gpu_stale_load,
+	0,
 };
 
 const struct bf_rule_family bf_rules_nvme = {

@@ -12,7 +12,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			       "tail %" PRIu64 " of SQ %" PRIu64
 			       " stands in the shadow doorbell; the register was not written, "
 			       "and the controller still has tail %" PRIu32,
-			       e->nvm_timeout.sq_rung, e->nvm_timeout.qid, q->tails[0]);
+			       e->nvm_timeout.sq_rung, e->nvm_timeout.qid, q->ntails ? q->tails[0] : 0);
 }
 
 const struct bf_rule bf_rule_nvme_shadow_missed = {
@@ -23,12 +23,12 @@ const struct bf_rule bf_rule_nvme_shadow_missed = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "With shadow doorbells the controller sleeps until the register is written, after it has "
 			    "stored EventIdx. The register is due when EventIdx lies in [old, new), modulo 2^16.",
-		.wrong = "The host left the register alone: it compared without regard to wrapping, or read EventIdx "
-			 "before its own store was visible.",
-		.fix = "Store the shadow doorbell, full fence, read EventIdx, ring when (u16)(new - event - 1) < "
-		       "(u16)(new - old).",
+		.wrong = "The host left the register alone: it compared without regard to wrapping, read EventIdx "
+			 "before its own store was visible, or found in EventIdx what was there before a reset.",
+		.fix = "Clear both buffers before Doorbell Buffer Config. Store the shadow doorbell, full fence, read "
+		       "EventIdx, ring when (u16)(new - event - 1) < (u16)(new - old).",
 		.sources = "NVM Express Base 2.0, 5.8 and annex B.5; Linux drivers/nvme/host/pci.c, "
-			   "nvme_dbbuf_need_event()",
+			   "nvme_dbbuf_need_event(); microsoft/openvmm PR#4011",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms --bug "
 			   "shadow-compare",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms",

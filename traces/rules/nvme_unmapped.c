@@ -49,7 +49,8 @@ const struct bf_rule bf_rule_nvme_unmapped = {
 		.wrong = "The entry holds an address that was never mapped or is unmapped already: an offset, a "
 			 "virtual address, a physical one.",
 		.fix = "Use the I/O address that mapping the buffer gave, until the command is complete.",
-		.sources = "Linux Documentation/core-api/dma-api.rst",
+		.sources = "Linux Documentation/core-api/dma-api.rst; enfiskutensykkel/ssd-gpu-dma PR#23; "
+			   "xnvme/xnvme#735",
 		.example = "run nvme-verify --commands 8 --size 512 --bug unmapped-buffer",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -15,7 +15,8 @@
 #define BF_SEEN_NVME_HELD(F) F(cqid)
 #define BF_SEEN_NVME_DRIVER_ERROR(F) F(value) F(limit) F(qid) F(wrong)
 #define BF_SEEN_NVME_STATE(F) F(value) F(cc) F(csts) F(state) F(reason)
-#define BF_SEEN_NVME_QUEUE(F) F(base) F(size) F(qid) F(cqid) F(queue) F(what)
+#define BF_SEEN_NVME_QUEUE(F) F(base) F(size) F(qid) F(cqid) F(vector) F(queue) F(what) F(flags)
+#define BF_SEEN_NVME_INTERRUPT(F) F(vector)
 
 #define BF_SEEN_GPU_LATE_STORE(F) F(va) F(len) F(by)
 #define BF_SEEN_GPU_INVALIDATE(F) F(flush_type) F(vmids) F(engine)
@@ -35,6 +36,7 @@
 	X(nvme_driver_error, BF_SEEN_NVME_DRIVER_ERROR, qid)                                                           \
 	X(nvme_state, BF_SEEN_NVME_STATE, none)                                                                        \
 	X(nvme_queue, BF_SEEN_NVME_QUEUE, qid)                                                                         \
+	X(nvme_interrupt, BF_SEEN_NVME_INTERRUPT, none)                                                                \
 	X(gpu_late_store, BF_SEEN_GPU_LATE_STORE, none)                                                                \
 	X(gpu_invalidate, BF_SEEN_GPU_INVALIDATE, none)                                                                \
 	X(gpu_stale_load, BF_SEEN_GPU_STALE_LOAD, none)                                                                \
