@@ -32,7 +32,7 @@ __all__ = ["Error", "Field", "Finding", "Queue", "Record", "Rule", "Stage", "Tra
 __version__ = ffi.string(lib.bf_version()).decode()
 
 _EBADMSG = 74
-_INT, _TEXT, _ENUM = 2, 5, 6  # enum bf_field_kind
+_INT, _HEX, _TEXT, _ENUM = 2, 3, 5, 6  # enum bf_field_kind
 
 
 class Error(Exception):
@@ -97,13 +97,16 @@ class Record:
         value = self[name]
         return self._type.fields[name].names.get(value, str(value))
 
+    def _shown(self, name):
+        return hex(self[name]) if self._type.fields[name].kind == _HEX else self.name_of(name)
+
     def asdict(self):
         d = {"number": self.number, "time_ps": self.time_ps, "type": self.type, "actor": self.actor}
         d.update((name, self[name]) for name in self._type.fields)
         return d
 
     def __repr__(self):
-        fields = " ".join("%s=%s" % (n, self.name_of(n)) for n in self._type.fields)
+        fields = " ".join("%s=%s" % (n, self._shown(n)) for n in self._type.fields)
         return "<%d ps %s %s %s>" % (self.time_ps, self.actor, self.type, fields)
 
 
