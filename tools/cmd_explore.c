@@ -329,10 +329,11 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem;
+extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem,
+    bf_cmd_explore_mbarrier;
 
 static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, &bf_cmd_explore_ll,
-							  &bf_cmd_explore_shmem, NULL };
+							  &bf_cmd_explore_shmem, &bf_cmd_explore_mbarrier, NULL };
 
 const struct bf_command bf_cmd_explore = {
 	.name = "explore",

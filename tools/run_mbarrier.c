@@ -1,139 +1,14 @@
 /*
- * belfry run mbarrier-...: the options of the barrier workloads, and what a run prints.
+ * belfry run mbarrier-...: what a run prints.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/choice.h"
 #include "tools/workload.h"
 #include "tools/workload_mbarrier.h"
 #include "traces/trace.h"
-
-/* O(name, kind, argument, default, help, least, most, member): members of struct bf_mbar_workload. */
-#define MBAR_OPTIONS(O)                                                                                                \
-	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible, how long warps stall",   \
-	  0, 0, ordering)                                                                                              \
-	O("seed", U64, "N", "1", "seed of everything random", 0, UINT32_MAX, seed)                                     \
-	O("limit", TIME, "TIME", "1s", "simulated time after which a run counts as hung", 0, 0, limit_ps)              \
-	O("ctas", U64, "N", "0", "blocks, one an SM; 0: one cluster", 0, 132, blocks)                                  \
-	O("cluster", U64, "N", "0", "blocks of a cluster; 0: as the workload has it", 0, 16, cluster)                  \
-	O("stages", U64, "N", "0", "stages of the pipeline; 0: as the workload has it", 0, 16, job.stages)             \
-	O("bytes", U64, "BYTES", "0", "of a tile; 0: 4096", 0, 1u << 20, job.bytes)                                    \
-	O("warps", U64, "N", "0", "consumer warps (of each group); 0: as the workload has it", 0, 31, job.consumers)   \
-	O("producers", U64, "N", "0", "mbarrier-ring: producer warps; 0: 2", 0, 30, job.producers)                     \
-	O("iterations", U64, "N", "0", "tiles of each block, or rounds; 0: 16", 0, 1u << 24, job.iterations)           \
-	O("barriers", U64, "N", "0", "mbarrier-stress: shared barriers; 0: 24", 0, 64, job.barriers)                   \
-	O("style", ENUM, "one|guide", "one",                                                                           \
-	  "mbarrier-pipeline: who arrives on a full barrier, the thread that loads or all threads", 0, 0, job.style)   \
-	O("by-barrier", FLAG, NULL, NULL, "mbarrier-ampere: barriers that are polled in place of groups", 0, 0,        \
-	  job.by_barrier)                                                                                              \
-	O("lane-waits", FLAG, NULL, NULL, "one lane of a warp waits (and polls) for 32 that would park", 0, 0,         \
-	  job.lane_waits)                                                                                              \
-	O("pace", TIME, "TIME", "0ps", "pause of the producer before each tile", 0, 0, pace_ps)                        \
-	O("lag", U64, "N", "0", "mbarrier-ring: 1 in N tiles takes a consumer 2 us longer; 0: none", 0, 1u << 20,      \
-	  job.lag)
-
-#define CHOICE(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
-	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_mbar_workload, member) },
-
-static const struct bf_choice choices[] = { MBAR_OPTIONS(CHOICE) };
-
-/* Numbers that the workload has of its own were not asked for. */
-static void forget(uint32_t *v, uint32_t own)
-{
-	*v = *v == own ? 0 : *v;
-}
-
-void bf_mbar_workload_command(const struct bf_mbar_workload *w, char *buf, size_t cap)
-{
-	struct bf_mbar_workload own = { .job = { .work = w->job.work, .style = w->job.style, .bugs = w->job.bugs } };
-	struct bf_mbar_workload asked = *w;
-
-	bf_mbar_defaults(&own.job, &own.cluster, &own.blocks);
-	own.blocks = w->cluster;
-	forget(&asked.blocks, own.blocks);
-	forget(&asked.cluster, own.cluster);
-	forget(&asked.job.stages, own.job.stages);
-	forget(&asked.job.bytes, own.job.bytes);
-	forget(&asked.job.consumers, own.job.consumers);
-	forget(&asked.job.producers, own.job.producers);
-	forget(&asked.job.iterations, own.job.iterations);
-	forget(&asked.job.barriers, own.job.barriers);
-	asked.job.by_barrier = w->job.by_barrier && !own.job.by_barrier;
-	asked.pace_ps = w->job.pace_ns == own.job.pace_ns ? 0 : w->job.pace_ns * BF_NS;
-	snprintf(buf, cap, "belfry run mbarrier-%s", bf_mbar_work_name((enum bf_mbar_work)w->job.work));
-	bf_choices_command(choices, BF_ARRAY_LEN(choices), &asked, buf, cap);
-	for (const struct bf_mbar_bug *b = bf_mbar_bugs; b->name; b++)
-		if (w->job.bugs & b->bit)
-			bf_command_append(buf, cap, "bug", b->name, false);
-	if (w->profile_text)
-		bf_command_append(buf, cap, "profile", w->profile_text, false);
-}
-
-/* ---- parsing ---- */
-
-static int parse_work(const struct bf_args *args, struct bf_mbar_workload *w)
-{
-	const char *name = bf_arg_positional(args, 0) + strlen("mbarrier-");
-	char known[200] = "";
-
-	for (w->job.work = 0; w->job.work < BF_MBAR_WORKS; w->job.work++) {
-		const char *work = bf_mbar_work_name((enum bf_mbar_work)w->job.work);
-
-		if (strcmp(work, name) == 0)
-			return BF_EXIT_GOOD;
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%smbarrier-%s", w->job.work ? ", " : "",
-			 work);
-	}
-	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"mbarrier-%s\" is not known; there are %s", name, known);
-}
-
-static int parse_bugs(const struct bf_args *args, struct bf_mbar_workload *w)
-{
-	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
-		const char *name = bf_arg_nth(args, "bug", i);
-		const struct bf_mbar_bug *b = bf_mbar_bugs;
-
-		while (b->name && strcmp(b->name, name) != 0)
-			b++;
-		if (!b->name)
-			return bf_cli_error(args, BF_EXIT_USAGE,
-					    "bug \"%s\" is not known; `belfry run %s --list` lists them", name,
-					    bf_arg_positional(args, 0));
-		if (!(b->works >> w->job.work & 1))
-			return bf_cli_error(args, BF_EXIT_USAGE, "bug \"%s\" means nothing to mbarrier-%s", name,
-					    bf_mbar_work_name((enum bf_mbar_work)w->job.work));
-		w->job.bugs |= b->bit;
-	}
-	return BF_EXIT_GOOD;
-}
-
-static int parse(const struct bf_args *args, struct bf_mbar_workload *w)
-{
-	const char *profile = bf_arg_text(args, "profile");
-	struct bf_error err = { 0 };
-	int code;
-
-	*w = (struct bf_mbar_workload){ 0 };
-	bf_choices_parse(args, choices, BF_ARRAY_LEN(choices), w);
-	code = parse_work(args, w);
-	if (code == BF_EXIT_GOOD)
-		code = parse_bugs(args, w);
-	if (code != BF_EXIT_GOOD)
-		return code;
-	w->job.seed = (uint32_t)w->seed;
-	w->job.pace_ns = (uint32_t)(w->pace_ps / BF_NS);
-	w->profile_text = bf_arg_given(args, "profile") ? profile : NULL;
-	w->counts = bf_arg_flag(args, "stats");
-	bf_mbar_defaults(&w->job, &w->cluster, &w->blocks);
-	if (bf_mbar_check(&w->job, w->cluster, w->blocks, &err) ||
-	    bf_hopper_profile_parse(profile, w->profile_name, &w->profile, &err) ||
-	    bf_records_parse(bf_arg_text(args, "records"), &w->records, &err))
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	return BF_EXIT_GOOD;
-}
 
 /* ---- what a run prints ---- */
 
@@ -195,19 +70,6 @@ static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_
 		bf_counts_print_stats(stdout, r->counts);
 }
 
-static void json_options(struct bf_json *j, const struct bf_mbar_workload *w)
-{
-	bf_json_open(j, "options", '{');
-	bf_choices_json(j, choices, BF_ARRAY_LEN(choices), w);
-	bf_json_open(j, "bugs", '[');
-	for (const struct bf_mbar_bug *b = bf_mbar_bugs; b->name; b++)
-		if (w->job.bugs & b->bit)
-			bf_json_text(j, NULL, b->name);
-	bf_json_close(j, ']');
-	bf_json_text(j, "profile", w->profile.name);
-	bf_json_close(j, '}');
-}
-
 void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r)
 {
 	if (r->verdict.wrong) {
@@ -232,7 +94,9 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 	bf_json_open(&j, NULL, '{');
 	bf_json_text(&j, "workload", bf_mbar_work_name((enum bf_mbar_work)w->job.work));
 	bf_json_text(&j, "command", command);
-	json_options(&j, w);
+	bf_json_open(&j, "options", '{');
+	bf_mbar_workload_json(&j, w);
+	bf_json_close(&j, '}');
 	bf_json_text(&j, "verdict", bf_mbar_end_name(r->end));
 	bf_json_u64(&j, "verified_bytes", r->verdict.bytes);
 	bf_json_u64(&j, "verified_words", r->verdict.words);
@@ -260,66 +124,6 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 	bf_json_close(&j, '}');
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
-}
-
-/* ---- --list ---- */
-
-static void works_text(uint32_t works, char *buf, size_t cap)
-{
-	*buf = 0;
-	for (uint32_t k = 0; k < BF_MBAR_WORKS; k++)
-		if (works >> k & 1)
-			snprintf(buf + strlen(buf), cap - strlen(buf), "%s%s", *buf ? ", " : "",
-				 bf_mbar_work_name((enum bf_mbar_work)k));
-}
-
-static void list_text(void)
-{
-	char works[100];
-
-	puts("Workloads");
-	for (uint32_t k = 0; k < BF_MBAR_WORKS; k++)
-		printf("  mbarrier-%-10s %s\n", bf_mbar_work_name((enum bf_mbar_work)k),
-		       bf_mbar_work_summary((enum bf_mbar_work)k));
-	puts("Profiles");
-	for (const struct bf_hopper_profile *const *p = bf_hopper_profiles(); *p; p++)
-		printf("  %s\n", (*p)->name);
-	puts("  FILE.json, as calibrate writes it");
-	puts("Bugs");
-	for (const struct bf_mbar_bug *b = bf_mbar_bugs; b->name; b++) {
-		works_text(b->works, works, sizeof(works));
-		printf("  %-17s %s (%s)\n", b->name, b->summary, works);
-	}
-}
-
-static int list(const struct bf_args *args)
-{
-	struct bf_json j;
-	char works[100];
-
-	if (!bf_arg_json(args)) {
-		list_text();
-		return BF_EXIT_GOOD;
-	}
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_open(&j, "workloads", '[');
-	for (uint32_t k = 0; k < BF_MBAR_WORKS; k++)
-		bf_json_text(&j, NULL, bf_mbar_work_name((enum bf_mbar_work)k));
-	bf_json_close(&j, ']');
-	bf_json_open(&j, "bugs", '[');
-	for (const struct bf_mbar_bug *b = bf_mbar_bugs; b->name; b++) {
-		works_text(b->works, works, sizeof(works));
-		bf_json_open(&j, NULL, '{');
-		bf_json_text(&j, "name", b->name);
-		bf_json_text(&j, "summary", b->summary);
-		bf_json_text(&j, "workloads", works);
-		bf_json_close(&j, '}');
-	}
-	bf_json_close(&j, ']');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
-	return BF_EXIT_GOOD;
 }
 
 /* ---- the command ---- */
@@ -359,41 +163,27 @@ static int run_mbarrier(const struct bf_args *args)
 	int code;
 
 	if (bf_arg_flag(args, "list"))
-		return list(args);
-	code = parse(args, &w);
+		return bf_mbar_workload_list(args);
+	code = bf_mbar_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
+	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	w.counts = bf_arg_flag(args, "stats");
+	if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	bf_mbar_workload_command(&w, command, sizeof(command));
 	if (bf_begin_trace(args, command, &trace, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	return run_and_report(args, &w, trace, &err);
 }
 
-#define OPTION(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
-	{ .name = oname,                                                                                               \
-	  .kind = BF_OPT_##okind,                                                                                      \
-	  .arg = oarg,                                                                                                 \
-	  .initial = odefault,                                                                                         \
-	  .help = ohelp,                                                                                               \
-	  .min = omin,                                                                                                 \
-	  .max = omax },
-
 static const struct bf_opt options[] = {
-	MBAR_OPTIONS(OPTION){
-	    .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "a step done wrong on purpose" },
-	{ .name = "profile",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "NAME[,FIELD=N]|FILE.json",
-	  .initial = "h200",
-	  .help = "sizes and timing of the sync unit and copy engine" },
-	{ .name = "records",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "CLASS[,CLASS]",
-	  .initial = "all",
-	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
-	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
-	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what sync units and copy engines counted" },
-	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the barrier workloads, profiles and bugs" },
+	BF_MBAR_OPT_TEXT("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
+			 "how late stores become visible, how long warps stall"),
+	BF_MBAR_OPT_TABLE,
+	BF_MBAR_OPT_TEXT("records", TEXT, "CLASS[,CLASS]", "all",
+			 "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),
+	BF_MBAR_OPT_TEXT("stats", FLAG, NULL, NULL, "print what sync units and copy engines counted"),
 	{ .name = NULL },
 };
 
@@ -410,7 +200,7 @@ const struct bf_command bf_cmd_run_mbarrier = {
 	    "\n"
 	    "A run that hangs or faults says which barrier, which phase, what is missing and who should have come; "
 	    "the\n"
-	    "likely cause is named.\n"
+	    "cause is named from the records of a second run.\n"
 	    "\n"
 	    "Exit code 0: all as it must be. 1: wrong data, a deadlock, a fault or the time limit. 2: bad options.\n"
 	    "\n"
