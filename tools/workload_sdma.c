@@ -216,6 +216,7 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	if (!w->part)
 		w->caps = *bf_sdma_caps_of(p->gen);
 	w->caps.wide_rect = w->profile.wide_rect;
+	w->profile.early_polls = w->part && w->caps.polls > 1;
 	if (w->part && w->caps.copy_max < 1u << 22)
 		w->profile.wide_count = false;
 	if (w->fences)

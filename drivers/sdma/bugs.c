@@ -63,5 +63,6 @@ const struct bf_sdma_bug bf_sdma_bugs[] = {
 	{ BF_SDMA_BUG_CPV_SHORT, "cpv-short", "a copy has the bit of an eighth dword, and seven" },
 	{ BF_SDMA_BUG_NO_HDP_FLUSH, "no-hdp-flush", "the host data path is not flushed before the body" },
 	{ BF_SDMA_BUG_NO_GANG_POLL, "no-gang-poll", "a gang's leader does not wait for its members" },
+	{ BF_SDMA_BUG_POLL_ONCE, "poll-once", "each poll stands in the ring once, where it may return early" },
 	{ 0, NULL, NULL },
 };

@@ -199,7 +199,7 @@ BF_FN void bf_sdma_add_poll(struct bf_sdma_body *b, uint64_t va, uint32_t value)
 		(uint32_t)(BF_FIELD_PREP(BF_SDMA_POLL_RETRIES, retries) | BF_FIELD_PREP(BF_SDMA_POLL_INTERVAL, 4)),
 	};
 
-	for (uint32_t i = 0; i < b->caps->polls; i++)
+	for (uint32_t i = 0; i < (b->bugs & BF_SDMA_BUG_POLL_ONCE ? 1u : b->caps->polls); i++)
 		bf_sdma_body_add(b, dw, BF_SDMA_POLL_DWORDS);
 }
 

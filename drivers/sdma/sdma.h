@@ -99,6 +99,7 @@ const struct bf_sdma_caps *bf_sdma_caps_of(enum bf_sdma_gen gen);
 #define BF_SDMA_BUG_CPV_SHORT (1ull << 52)
 #define BF_SDMA_BUG_NO_HDP_FLUSH (1ull << 53)
 #define BF_SDMA_BUG_NO_GANG_POLL (1ull << 54)
+#define BF_SDMA_BUG_POLL_ONCE (1ull << 55)
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_sdma_bug {

@@ -60,6 +60,7 @@ struct bf_sdma_queue {
 	uint64_t rptr_written;
 	struct bf_sdma_packet pkt; /* the packet in front */
 	uint32_t tries;
+	uint64_t polled, polled_end; /* the last poll: its address, and where it ended in its stream */
 	uint64_t timestamp_offset;
 
 	const char *waits; /* what the packet in front waits for */

@@ -102,21 +102,33 @@ static bool retries_left(const struct bf_sdma_queue *q)
 	return q->tries <= most;
 }
 
+/* One in four of those that have to wait (assumed). */
+#define EARLY_PPM 250000u
+
+static bool ends_early(struct bf_sdma_queue *q)
+{
+	const bool again = q->polled == q->pkt.dst && q->polled_end == q->from->next;
+
+	return q->dev->profile.early_polls && !again && bf_rng_chance(&q->dev->rng, EARLY_PPM);
+}
+
 /* What follows a poll that ran out of retries runs: no document says that it does not (assumed). */
 static void poll_done(struct bf_sdma_queue *q)
 {
 	const struct bf_sdma_packet *p = &q->pkt;
 	const bool holds = bf_sdma_poll_holds((uint32_t)p->func, q->op_value, p->reference, p->mask);
 
-	if (!holds && retries_left(q)) {
+	if (!holds && retries_left(q) && !ends_early(q)) {
 		if (q->tries == 1)
 			record_result(q, q->op_value, p->reference, AGAIN);
 		bf_sim_after(q->dev->sim, &q->timer, p->interval * q->dev->profile.poll_ps);
 		return;
 	}
-	if (!holds)
+	if (!holds && !retries_left(q))
 		bf_sdma_suspect(q, 5, p->is64 ? 7 : 5, (uint32_t)p->retries, p->dst);
-	record_result(q, q->op_value, p->reference, holds ? DONE : TIMED_OUT);
+	record_result(q, q->op_value, p->reference, holds || retries_left(q) ? DONE : TIMED_OUT);
+	q->polled = p->dst;
+	q->polled_end = q->from->next + p->dwords * 4ull;
 	bf_sdma_packet_over(q);
 }
 

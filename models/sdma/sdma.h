@@ -38,6 +38,11 @@ struct bf_sdma_profile {
 	uint32_t fetch_bytes;     /* most ring bytes in one fetch */
 	uint32_t copies;          /* copies that may run at the same time, 1..64 */
 	uint32_t queues;          /* user queues, 1..512 */
+	/*
+	 * A POLL_REGMEM may end unsatisfied, as on gfx908 and its relatives (ROCm/rocm-systems#1469). The same poll right
+	 * behind it does not: ROCr relies on that.
+	 */
+	bool early_polls;
 };
 /* One for each generation: Vega/MI200 (v4), RDNA1/2 (v5), RDNA3 (v6), RDNA4 (v7), gfx1250 (v7.1). */
 extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_v7, bf_sdma_v7_1;
