@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs every command of every ```console block in the pages that are named, README.md and docs/*.md if none is, and
 # compares what it prints with what the page says it prints. Lines after "$ command" are expected output, to the letter;
-# a line "..." stands for any lines. A block that begins with ```LANGUAGE FILE is saved as that file.
+# a line "..." stands for any lines. A command that ends with a backslash goes on in the next line. A block that begins
+# with ```LANGUAGE FILE is saved as that file.
 # Each page runs in an empty folder of its own, with `belfry` on the path, and the samples and the drivers' sources
 # where they are in the repository.
 set -u
@@ -40,7 +41,7 @@ check() {
 cd "$BELFRY_SOURCE_DIR" || exit 1
 [ $# -gt 0 ] || set -- README.md docs/*.md
 for page; do
-	inside=0 command="" number=0
+	inside=0 command="" number=0 more=0
 	: >"$work/want"
 	rm -rf "$work/run"
 	mkdir -p "$work/run/traces"
@@ -48,6 +49,11 @@ for page; do
 	ln -s "$BELFRY_SOURCE_DIR/drivers" "$work/run/drivers"
 	while IFS= read -r text || [ -n "$text" ]; do
 		number=$((number + 1))
+		if [ $more = 1 ]; then
+			command=${command%\\}${text#"${text%%[! ]*}"}
+			[ "${text%\\}" != "$text" ] || more=0
+			continue
+		fi
 		case $inside$text in
 		'0```console') inside=1 ;;
 		'0```'[a-z]*' '[a-z]*)
@@ -63,6 +69,7 @@ for page; do
 		'1$ '*)
 			[ -n "$command" ] && check "$page" "$at" "$command" "$work/want"
 			command=${text#\$ } at=$number
+			[ "${text%\\}" = "$text" ] || more=1
 			: >"$work/want"
 			;;
 		1*) printf '%s\n' "$text" >>"$work/want" ;;
