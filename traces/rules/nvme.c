@@ -39,7 +39,7 @@ const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin)
 	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
 	const struct bf_nvme_answer *a = &run->answer;
 
-	return a->queue && a->code && (a->queue->number == 0) == admin ? a : NULL;
+	return a->queue && a->code && !a->other && (a->queue->number == 0) == admin ? a : NULL;
 }
 
 struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a)
@@ -150,27 +150,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 					  : BF_NVME_FETCHED_FIELD;
 }
 
-/* Create I/O Submission Queue: where a ring lies, whoever drives it (Base specification, section 5.2.2). */
-static void note_create(struct bf_rules *r, const struct bf_seen *e)
-{
-	const uint64_t va = bf_get_le64(e->tail + 24);
-	const uint32_t cdw10 = bf_get_le32(e->tail + 40), entries = (cdw10 >> 16) + 1;
-	const bool contiguous = bf_get_le32(e->tail + 44) & 1;
-	struct bf_rule_queue *queue;
-	struct bf_nvme_queue *q;
-
-	if (e->nvme_fetch.sqid != 0 || e->tail[0] != BF_NVME_ADM_CREATE_SQ || !contiguous)
-		return;
-	queue = bf_rule_queue(r, &bf_rules_nvme, e->pe, cdw10 & 0xffff, true);
-	if (!queue)
-		return;
-	q = bf_nvme_of(queue);
-	q->entries = entries;
-	if (!q->ring || bf_ring_va(q->ring) != va || bf_ring_entries(q->ring) != entries)
-		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, va, BF_NVME_ENTRY, entries);
-}
-
-static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
 {
 	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvme_fetch.slot);
 
@@ -181,6 +161,8 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	q->fetch.bytes = e->tail;
 	judge(r, q, s, e);
 	s->early = s->nbuilt <= s->nfetched;
+	s->other = s->nbuilt && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
+	run->admin_other |= s->other && !e->nvme_fetch.sqid;
 	s->nfetched++;
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
@@ -189,7 +171,6 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	s->in_flight = true;
 	if (++q->in_flight > q->most_in_flight)
 		q->most_in_flight = q->in_flight;
-	note_create(r, e);
 }
 
 /* The command of `q` that a completion ends: by identifier, since the slot is no more than the controller's word for
@@ -219,6 +200,7 @@ static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const
 		.queue = sq,
 		.slot = (uint32_t)(s - q->slots),
 		.code = (uint32_t)e->nvme_completion.status & 0x7ff,
+		.other = s->other,
 		.fetched_ps = s->fetched_ps,
 		.fetched_record = s->fetched_record,
 	};
@@ -301,14 +283,17 @@ static void note_doorbell(struct bf_nvme_queue *q, const struct bf_seen *e)
 }
 
 enum { CREATED, DELETING };
+#define CONTIGUOUS 1u
 
 /* A queue that is created anew begins with nothing in it. */
-static void note_queue(struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
+		       const struct bf_seen *e)
 {
 	const bool created = e->nvme_queue.what == CREATED;
+	const bool known = created && !run->admin_other;
 
 	if (e->nvme_queue.queue) {
-		q->cq_size = created ? (uint32_t)e->nvme_queue.size : 0;
+		q->cq_size = known ? (uint32_t)e->nvme_queue.size : 0;
 		q->cq_base = created ? e->nvme_queue.base : 0;
 		forget_queue(q, true);
 		return;
@@ -316,8 +301,11 @@ static void note_queue(struct bf_nvme_queue *q, const struct bf_seen *e)
 	if (e->nvme_queue.what == DELETING)
 		return;
 	forget_queue(q, false);
-	q->sq_size = created ? (uint32_t)e->nvme_queue.size : 0;
-	q->sq_base = created ? e->nvme_queue.base : 0;
+	q->sq_size = known ? (uint32_t)e->nvme_queue.size : 0;
+	q->sq_base = known ? e->nvme_queue.base : 0;
+	/* A driver that says nothing of its entries has its ring where the controller knows it to be. */
+	if (known && e->nvme_queue.flags & CONTIGUOUS && !q->driver_speaks)
+		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, q->sq_base, BF_NVME_ENTRY, q->sq_size);
 }
 
 /* ---- giving up ---- */
@@ -378,7 +366,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		note_build(r, q, e);
 		break;
 	case BF_SEEN_nvme_fetch:
-		note_fetch(r, q, e);
+		note_fetch(r, run, q, e);
 		break;
 	case BF_SEEN_nvme_completion:
 		note_completion(r, run, q, e);
@@ -400,7 +388,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		note_doorbell(q, e);
 		break;
 	case BF_SEEN_nvme_queue:
-		note_queue(q, e);
+		note_queue(r, run, q, e);
 		break;
 	case BF_SEEN_nvm_timeout:
 		if (run->timeouts++ == 0)
