@@ -114,7 +114,9 @@ static int run_explain(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "stuck", .kind = BF_OPT_FLAG, .help = "why is there no completion? All that is unfinished at the end" },
+	{ .name = "stuck",
+	  .kind = BF_OPT_FLAG,
+	  .help = "why is there no completion? All that is unfinished at the end" },
 	{ .name = "device",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
@@ -137,10 +139,12 @@ const struct bf_command bf_cmd_explain = {
 	    "Each step has its time, how long after the step before, and who did it. What was stored, and whether the\n"
 	    "device could see it when it read, comes from records of the class mem; what the trace lacks is named.\n"
 	    "\n"
-	    "--stuck lists what is unfinished at the end of the trace, in groups: the first missing step of the oldest\n"
+	    "--stuck lists what is unfinished at the end of the trace, in groups: the first missing step of the "
+	    "oldest\n"
 	    "one with what shows it, and above all the root cause as the rules see it.\n"
 	    "\n"
-	    "Exit code 0: told, or nothing is stuck. 1: the trace has nothing of WHAT. 2: bad options, or damage in the\n"
+	    "Exit code 0: told, or nothing is stuck. 1: the trace has nothing of WHAT. 2: bad options, or damage in "
+	    "the\n"
 	    "trace. 3: something is stuck.\n"
 	    "\n"
 	    "  belfry run ibgda-put --trace=run.bft && belfry explain run.bft nic0.cq0x42:#0\n"

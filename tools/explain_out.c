@@ -195,11 +195,11 @@ static void print_cause(const struct bf_rules *r)
 
 	if (root)
 		snprintf(text, sizeof(text), "root cause: %s [%s]", root->text, root->rule->id);
-	else if (bf_rules_faults(r, &fault))
-		snprintf(text, sizeof(text), "the fault plan: %s", fault);
 	else
 		snprintf(text, sizeof(text), "no rule names a root cause");
 	bf_cli_wrap(stdout, text, 2, 0);
+	if (bf_rules_faults(r, &fault))
+		bf_cli_wrap(stdout, fault, 2, 0);
 }
 
 int bf_stuck_out(const struct bf_args *args, const struct bf_stuck *s, const struct bf_rules *r, const char *damage)

@@ -1,7 +1,7 @@
 /*
  * Following one thing through a record stream. Of a send entry, what happens before the device has fetched it is kept
- * aside until a doorbell record covers it; from then on the queue pair, the counter and the packet sequence numbers tell
- * which records are its own. Commands, packets and barriers have handlers of their own.
+ * aside until a doorbell record covers it; from then on the queue pair, the counter and the packet sequence numbers
+ * tell which records are its own. Commands, packets and barriers have handlers of their own.
  */
 #include "traces/explain.h"
 
@@ -16,7 +16,7 @@
 /* ---- steps ---- */
 
 struct bf_explain_step bf_explain_make(const struct bf_explain_view *v, enum bf_explain_place place, const char *what,
-				 const char *fmt, ...)
+				       const char *fmt, ...)
 {
 	struct bf_explain_step s = { .time_ps = v->time_ps, .record = v->number, .place = place, .what = what };
 	va_list ap;
@@ -31,7 +31,9 @@ struct bf_explain_step bf_explain_make(const struct bf_explain_view *v, enum bf_
 
 struct bf_explain_step bf_explain_by(const struct bf_explain_view *v, const char *what, const char *fmt, ...)
 {
-	struct bf_explain_step s = { .time_ps = v->time_ps, .record = v->number, .place = BF_EXPLAIN_SOFTWARE, .what = what };
+	struct bf_explain_step s = {
+		.time_ps = v->time_ps, .record = v->number, .place = BF_EXPLAIN_SOFTWARE, .what = what
+	};
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -1,8 +1,8 @@
 /*
- * The life of one thing, told from a record stream: of an entry of a queue (an mlx5 send entry, an NVMe command, an SDMA
- * packet), of a completion, or of a barrier in shared memory. Who reserved, built, published and rang, what the device
- * read and whether those bytes were visible by then, what it did, its completion, who saw that, and the slot's return.
- * For a barrier: phase by phase, who arrived, which bytes came, who waits.
+ * The life of one thing, told from a record stream: of an entry of a queue (an mlx5 send entry, an NVMe command, an
+ * SDMA packet), of a completion, or of a barrier in shared memory. Who reserved, built, published and rang, what the
+ * device read and whether those bytes were visible by then, what it did, its completion, who saw that, and the slot's
+ * return. For a barrier: phase by phase, who arrived, which bytes came, who waits.
  *
  * Reads records by the names of their types and fields, live (as a sink) or from a trace of any version. One thread per
  * life. Times are picoseconds of the stream.
@@ -28,12 +28,12 @@ struct bf_explain_target {
 	uint64_t queue;  /* its number: QPN, CQN, SQ, SDMA queue, SM */
 	/*
 	 * Of an entry: its counter in WQEBBs, which goes on counting where its 16 bits come round. Of a command: its
-	 * identifier, or its slot. Of a packet: its byte index. Of a barrier: its address. Of a completion: its number in
-	 * its queue, from 0.
+	 * identifier, or its slot. Of a packet: its byte index. Of a barrier: its address. Of a completion: its number
+	 * in its queue, from 0.
 	 */
 	uint64_t index;
-	bool by_slot;   /* a command by its slot */
-	uint32_t nth;   /* commands: which one of that slot or identifier, from 1; 0 is 1 */
+	bool by_slot; /* a command by its slot */
+	uint32_t nth; /* commands: which one of that slot or identifier, from 1; 0 is 1 */
 };
 
 /*
@@ -72,9 +72,9 @@ struct bf_explain_step {
 struct bf_explain; /* opaque */
 
 /*
- * Follows entry `index` (16-bit WQEBB counter) of queue pair `qpn`; the first time when the counter comes round. Several
- * devices may have a queue pair of that number: `device` ("nic0") says which is meant, NULL the first that is rung for
- * the entry. Free with bf_explain_free(). 0 or -ENOMEM.
+ * Follows entry `index` (16-bit WQEBB counter) of queue pair `qpn`; the first time when the counter comes round.
+ * Several devices may have a queue pair of that number: `device` ("nic0") says which is meant, NULL the first that is
+ * rung for the entry. Free with bf_explain_free(). 0 or -ENOMEM.
  */
 int bf_explain_create(const char *device, uint32_t qpn, uint16_t index, struct bf_explain **out);
 

@@ -1,4 +1,5 @@
-/* A barrier phase by phase: who arrived, which bytes were expected and came, who waited; of the last one, who is missing. */
+/* A barrier phase by phase: who arrived, which bytes were expected and came, who waited; of the last one, who is
+ * missing. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -96,8 +97,9 @@ static void end_phase(struct bf_explain *l, struct bf_explain_barrier *b, const 
 					   b->number, by, text));
 	if (b->now.waits) {
 		warps_text(b->now.waits, warps, sizeof(warps));
-		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "waits", "%s waited for it; it took %" PRIu64 " ns",
-						     warps, (v->time_ps - b->now.begin_ps) / 1000));
+		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "waits",
+						     "%s waited for it; it took %" PRIu64 " ns", warps,
+						     (v->time_ps - b->now.begin_ps) / 1000));
 	}
 	b->before = b->now;
 	b->has_before = true;
@@ -139,12 +141,14 @@ static void on_op(struct bf_explain *l, const struct bf_explain_view *v)
 		b->live = true;
 		b->has_before = false;
 		b->now = (struct phase){ .begin_ps = v->time_ps };
-		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "init", "warp %" PRIu64 " initialises it for %u arrivals a phase",
-						   warp, bf_mbar_expected(after)));
+		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "init",
+						   "warp %" PRIu64 " initialises it for %u arrivals a phase", warp,
+						   bf_mbar_expected(after)));
 		return;
 	case OP_INVAL:
 		b->live = false;
-		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "inval", "warp %" PRIu64 " invalidates it", warp));
+		bf_explain_push(
+		    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "inval", "warp %" PRIu64 " invalidates it", warp));
 		return;
 	case OP_ARRIVE:
 	case OP_ARRIVE_DROP:
@@ -193,7 +197,8 @@ static void on_fault(struct bf_explain *l, const struct bf_explain_view *v)
 
 	if (!barrier_of(l, v))
 		return;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fault", "fault of warp %" PRIu64 ": %s", bf_explain_get(v, "warp"),
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fault", "fault of warp %" PRIu64 ": %s",
+					   bf_explain_get(v, "warp"),
 					   bf_explain_get_name(v, "reason", reason, sizeof(reason))));
 }
 
@@ -212,15 +217,16 @@ void bf_explain_barrier_end(struct bf_explain *l)
 	tx = bf_mbar_tx(b->word);
 	phase_text(&b->now, text, sizeof(text));
 	warps_text(b->parked | b->asking, warps, sizeof(warps));
-	bf_explain_missing(l, BF_EXPLAIN_DEVICE, "phase", "phase %" PRIu64 " never ends: %s; %.70s still wait", b->number, text,
-			   warps);
+	bf_explain_missing(l, BF_EXPLAIN_DEVICE, "phase", "phase %" PRIu64 " never ends: %s; %.70s still wait",
+			   b->number, text, warps);
 	if (bf_mbar_pending(b->word))
-		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "arrivals", "missing: %u of %u arrivals", bf_mbar_pending(b->word),
-				   bf_mbar_expected(b->word));
+		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "arrivals", "missing: %u of %u arrivals",
+				   bf_mbar_pending(b->word), bf_mbar_expected(b->word));
 	missing = b->has_before ? arrived_mask(&b->before) & ~arrived_mask(&b->now) : 0;
 	if (bf_mbar_pending(b->word) && missing) {
 		warps_text(missing, warps, sizeof(warps));
-		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "arrivals", "of those who arrived in the phase before: %s", warps);
+		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "arrivals", "of those who arrived in the phase before: %s",
+				   warps);
 	}
 	if (tx)
 		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "bytes", "%s: %u bytes, where a phase ends at none",

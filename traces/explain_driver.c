@@ -69,8 +69,9 @@ void bf_explain_on_publish(struct bf_explain *l, const struct bf_explain_view *v
 		return;
 	l->published = true;
 	range_text(base, base + count, range, sizeof(range));
-	bf_explain_push(l, bf_explain_by(v, "publish", "publishes %s, and %s", range,
-					 bf_explain_get(v, "posts") ? "goes on to ring" : "leaves it to others to ring"));
+	bf_explain_push(l,
+			bf_explain_by(v, "publish", "publishes %s, and %s", range,
+				      bf_explain_get(v, "posts") ? "goes on to ring" : "leaves it to others to ring"));
 }
 
 void bf_explain_on_handoff(struct bf_explain *l, const struct bf_explain_view *v)
@@ -117,8 +118,8 @@ void bf_explain_on_store_visible(struct bf_explain *l, const struct bf_explain_v
 		return;
 	l->ring_seq = 0;
 	bf_explain_push(l, bf_explain_by(v, "doorbell-leaves",
-					 "its store to the doorbell sets out for the device (%s), %" PRIu64
-					 ".%" PRIu64 " ns after it was issued",
+					 "its store to the doorbell sets out for the device (%s), %" PRIu64 ".%" PRIu64
+					 " ns after it was issued",
 					 bf_explain_get_name(v, "cause", cause, sizeof(cause)),
 					 bf_explain_get(v, "age") / 1000, bf_explain_get(v, "age") % 1000 / 100));
 }
@@ -155,11 +156,15 @@ void bf_explain_on_poll(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	l->polled = true;
 	if (syndrome)
-		bf_explain_push(l, bf_explain_by(v, "seen", "learns that entries below %" PRIu64
-						 " are complete, with syndrome 0x%02x", done, (unsigned int)syndrome));
+		bf_explain_push(l, bf_explain_by(v, "seen",
+						 "learns that entries below %" PRIu64
+						 " are complete, with syndrome 0x%02x",
+						 done, (unsigned int)syndrome));
 	else
-		bf_explain_push(l, bf_explain_by(v, "seen", "learns that entries below %" PRIu64
-						 " are complete: the slot is free again", done));
+		bf_explain_push(l, bf_explain_by(v, "seen",
+						 "learns that entries below %" PRIu64
+						 " are complete: the slot is free again",
+						 done));
 	if (l->stage == BF_EXPLAIN_STAGE_WAITING)
 		bf_explain_detail(l, bf_explain_by(v, "seen", "although the device has not fetched the entry"));
 }
@@ -179,7 +184,8 @@ void bf_explain_on_driver_replay(struct bf_explain *l, const struct bf_explain_v
 
 	if (!is_ours(l, v, "from_qpn") || bf_explain_get(v, "index") != l->target.index)
 		return;
-	bf_explain_push(l, bf_explain_by(v, "failover", "hands the failed entry on to QP 0x%" PRIx64 " as entry %" PRIu64 ": %s",
+	bf_explain_push(l, bf_explain_by(v, "failover",
+					 "hands the failed entry on to QP 0x%" PRIx64 " as entry %" PRIu64 ": %s",
 					 bf_explain_get(v, "to_qpn"), bf_explain_get(v, "again"),
 					 bf_explain_get_name(v, "fate", fate, sizeof(fate))));
 }
@@ -191,18 +197,21 @@ bool bf_explain_driver_end(struct bf_explain *l)
 	if (!l->reserved || l->has_record)
 		return false;
 	if (!l->built)
-		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "build", "%s has reserved the slot and never filled it", l->builder);
+		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "build", "%s has reserved the slot and never filled it",
+				   l->builder);
 	else if (!l->published)
 		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "publish", "%s has filled the slot and never published it",
 				   l->builder);
 	else if (!l->posted_by_driver)
-		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "ring", "nobody rings for it: it was left to others to do so");
+		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "ring",
+				   "nobody rings for it: it was left to others to do so");
 	else if (l->has_producer)
 		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell",
 				   "never learns of entry %u: %s has rung, and the doorbell record said %u when it was "
 				   "last read",
 				   l->index, l->ringer, l->producer);
 	else
-		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell", "%s has rung, and no doorbell has arrived", l->ringer);
+		bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell", "%s has rung, and no doorbell has arrived",
+				   l->ringer);
 	return true;
 }

@@ -83,7 +83,7 @@ struct bf_explain {
 	uint64_t last_ps;      /* of the last record */
 	uint64_t capture_line; /* of the last captured event; 0: this is no replay */
 	uint64_t capture_ps;
-	bool ran;              /* a device has done something */
+	bool ran;                 /* a device has done something */
 	bool own_cqe, in_capture; /* the completion was its own; the capture has it too */
 	/* A driver's part of the story, by its own records. */
 	bool reserved, built, published, posted_by_driver, handed_off, polled, recycled, quiet;
@@ -104,7 +104,7 @@ struct bf_explain {
 	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, span_from, span_to, signal_va, ring_va, ring_bytes;
 	bool cid_known, slot_known, span_known, signal_known, given_up, failed, started;
 	struct bf_explain_barrier *barrier;
-	
+
 	unsigned nunknown;
 	char unknown[8][160];
 	char device[24], far_device[24]; /* the far one is known once a packet has arrived there */
@@ -122,7 +122,7 @@ struct bf_explain {
 
 /* A step at the record's time; PLACE's device is the record's actor up to its first dot. */
 struct bf_explain_step bf_explain_make(const struct bf_explain_view *v, enum bf_explain_place place, const char *what,
-				 const char *fmt, ...) BF_PRINTF(4, 5);
+				       const char *fmt, ...) BF_PRINTF(4, 5);
 void bf_explain_push(struct bf_explain *l, struct bf_explain_step s);
 void bf_explain_detail(struct bf_explain *l, struct bf_explain_step s);
 void bf_explain_sort(struct bf_explain *l);
@@ -150,14 +150,14 @@ void bf_explain_device_name(const char *actor, char *out, size_t cap);
 bool bf_explain_from_driver(const struct bf_explain *l, const struct bf_explain_view *v);
 /* A step of software: its thread is the record's actor. */
 struct bf_explain_step bf_explain_by(const struct bf_explain_view *v, const char *what, const char *fmt, ...)
-	BF_PRINTF(3, 4);
+    BF_PRINTF(3, 4);
 /* A step that did not happen, at the end of the records. */
 void bf_explain_missing(struct bf_explain *l, enum bf_explain_place place, const char *what, const char *fmt, ...)
-	BF_PRINTF(4, 5);
+    BF_PRINTF(4, 5);
 
 /* One for each kind: who takes its records, and what is missing at the end. */
 extern const struct bf_explain_handler bf_explain_mlx5_handlers[], bf_explain_nvme_handlers[],
-	bf_explain_sdma_handlers[], bf_explain_barrier_handlers[];
+    bf_explain_sdma_handlers[], bf_explain_barrier_handlers[];
 void bf_explain_mlx5_end(struct bf_explain *l);
 void bf_explain_nvme_end(struct bf_explain *l);
 void bf_explain_sdma_end(struct bf_explain *l);
@@ -165,25 +165,25 @@ void bf_explain_barrier_end(struct bf_explain *l);
 
 /* explain_driver.c; the last one tells of a send entry whose driver has spoken and whose device has not. */
 bf_explain_on bf_explain_on_reserve, bf_explain_on_build, bf_explain_on_publish, bf_explain_on_handoff,
-	bf_explain_on_post, bf_explain_on_poll, bf_explain_on_quiet, bf_explain_on_driver_replay,
-	bf_explain_on_qp_config, bf_explain_on_mmio_store, bf_explain_on_store_visible, bf_explain_on_dma_write,
-	bf_explain_on_load;
+    bf_explain_on_post, bf_explain_on_poll, bf_explain_on_quiet, bf_explain_on_driver_replay, bf_explain_on_qp_config,
+    bf_explain_on_mmio_store, bf_explain_on_store_visible, bf_explain_on_dma_write, bf_explain_on_load;
 bool bf_explain_driver_end(struct bf_explain *l);
 
 /* explain_queue.c */
 bf_explain_on bf_explain_on_capture_qp, bf_explain_on_capture_doorbell, bf_explain_on_capture_wqe,
-	bf_explain_on_doorbell, bf_explain_on_dbrec, bf_explain_on_dc_wqe, bf_explain_on_fetch, bf_explain_on_start,
-	bf_explain_on_done, bf_explain_on_cqe, bf_explain_on_capture_cqe;
+    bf_explain_on_doorbell, bf_explain_on_dbrec, bf_explain_on_dc_wqe, bf_explain_on_fetch, bf_explain_on_start,
+    bf_explain_on_done, bf_explain_on_cqe, bf_explain_on_capture_cqe;
 
 /* explain_wire.c */
 bf_explain_on bf_explain_on_packet, bf_explain_on_dc_connection, bf_explain_on_dc_context, bf_explain_on_dc_cnak,
-	bf_explain_on_retransmit, bf_explain_on_mkey_error, bf_explain_on_qp_error, bf_explain_on_qp_state,
-	bf_explain_on_recv_fetch, bf_explain_on_request_done, bf_explain_on_nak_sent;
+    bf_explain_on_retransmit, bf_explain_on_mkey_error, bf_explain_on_qp_error, bf_explain_on_qp_state,
+    bf_explain_on_recv_fetch, bf_explain_on_request_done, bf_explain_on_nak_sent;
 
 /* explain_barrier.c */
 void bf_explain_barrier_free(struct bf_explain *l);
 
-/* explain_memory.c: reads the trace once more and adds what was stored into the thing's memory, and when it was seen. */
+/* explain_memory.c: reads the trace once more and adds what was stored into the thing's memory, and when it was seen.
+ */
 int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error *err);
 
 /* explain_target.c: finds the entry that a completion is about. -ENOENT with `err` set when there is no such one. */

@@ -159,16 +159,20 @@ static void on_store(struct memory *m, const struct bf_trace_record *rec, const 
 		if (rec->number < g->from || rec->number > g->to || va < g->va || va - g->va >= g->len ||
 		    m->nstores == STORES || len > g->len || (g->value && !tells_of(m->l, rec)))
 			continue;
-		m->stores[m->nstores] = (struct kept){ .seq = field(rec, "seq"), .at = va - g->va, .len = len,
-						       .issued_ps = rec->time_ps + field(rec, "ahead"), .range = i };
+		m->stores[m->nstores] = (struct kept){ .seq = field(rec, "seq"),
+						       .at = va - g->va,
+						       .len = len,
+						       .issued_ps = rec->time_ps + field(rec, "ahead"),
+						       .range = i };
 		snprintf(m->stores[m->nstores++].actor, sizeof(s.actor), "%.47s", actor);
 		join(m, s, i, va - g->va, va - g->va + len);
 		bytes_text(m, i, m->run_from, m->run_to, bytes, sizeof(bytes));
 		if (g->value && rec->tail_len >= 4)
-			snprintf(m->run.text, sizeof(m->run.text), "stores %" PRIu32 " into %s", bf_get_be32(rec->tail), bytes);
+			snprintf(m->run.text, sizeof(m->run.text), "stores %" PRIu32 " into %s", bf_get_be32(rec->tail),
+				 bytes);
 		else
-			snprintf(m->run.text, sizeof(m->run.text), "stores %s (%" PRIu32 " store%s)", bytes, m->run_count,
-				 m->run_count == 1 ? "" : "s");
+			snprintf(m->run.text, sizeof(m->run.text), "stores %s (%" PRIu32 " store%s)", bytes,
+				 m->run_count, m->run_count == 1 ? "" : "s");
 	}
 }
 
@@ -190,8 +194,9 @@ static void on_visible(struct memory *m, const struct bf_trace_record *rec, cons
 		why = cause ? bf_field_enum_name(cause, bf_field_u64(cause, rec->fixed), &n) : NULL;
 		join(m, s, k->range, k->at, k->at + k->len);
 		bytes_text(m, k->range, m->run_from, m->run_to, bytes, sizeof(bytes));
-		snprintf(m->run.text, sizeof(m->run.text), "%s %s visible to all, %" PRIu64 ".%" PRIu64 " ns after the store (%.*s)",
-			 bytes, m->ranges[k->range].value ? "is" : "are", age / 1000, age % 1000 / 100, (int)(why ? n : 0),
+		snprintf(m->run.text, sizeof(m->run.text),
+			 "%s %s visible to all, %" PRIu64 ".%" PRIu64 " ns after the store (%.*s)", bytes,
+			 m->ranges[k->range].value ? "is" : "are", age / 1000, age % 1000 / 100, (int)(why ? n : 0),
 			 why ? why : "");
 	}
 }
@@ -214,10 +219,13 @@ static void read_text(const struct memory *m, uint32_t range, uint64_t at, uint6
 		}
 	}
 	if (late)
-		snprintf(s->text, sizeof(s->text), "reads %s: %" PRIu64 " bytes were not visible yet, from byte %" PRIu64
-			 " on: in the store buffer of %s", m->ranges[range].name, bytes, late->at, late->actor);
+		snprintf(s->text, sizeof(s->text),
+			 "reads %s: %" PRIu64 " bytes were not visible yet, from byte %" PRIu64
+			 " on: in the store buffer of %s",
+			 m->ranges[range].name, bytes, late->at, late->actor);
 	else if (stored)
-		snprintf(s->text, sizeof(s->text), "reads %s: all that was stored there was visible", m->ranges[range].name);
+		snprintf(s->text, sizeof(s->text), "reads %s: all that was stored there was visible",
+			 m->ranges[range].name);
 	else
 		snprintf(s->text, sizeof(s->text), "reads %s: nothing had been stored there since the slot was taken",
 			 m->ranges[range].name);
@@ -254,7 +262,8 @@ static void still_buffered(struct memory *m, bool buffered)
 		if (k->visible)
 			continue;
 		bytes_text(m, k->range, k->at, k->at + k->len, bytes, sizeof(bytes));
-		bf_explain_missing(m->l, BF_EXPLAIN_SOFTWARE, "visible", "%s never left the store buffer of %s", bytes, k->actor);
+		bf_explain_missing(m->l, BF_EXPLAIN_SOFTWARE, "visible", "%s never left the store buffer of %s", bytes,
+				   k->actor);
 	}
 }
 
@@ -271,7 +280,8 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 	if (l->target.kind == BF_EXPLAIN_MLX5)
 		rc = find_mlx5(m, t, err);
 	else
-		add_range(m, l->target.kind == BF_EXPLAIN_SDMA ? "the packet" : "the entry", l->entry_va, l->entry_len, false);
+		add_range(m, l->target.kind == BF_EXPLAIN_SDMA ? "the packet" : "the entry", l->entry_va, l->entry_len,
+			  false);
 	if (!rc && m->nranges)
 		rc = bf_trace_seek_time(t, 0);
 	while (!rc && m->nranges && (next = bf_trace_next(t, &rec)) != 0) {

@@ -3,7 +3,17 @@
 #include "traces/explain_internal.h"
 
 /* Points that a command has passed; the first one that it has not is where it is stuck. */
-enum { NVME_NOT_YET, NVME_BUILT, NVME_RUNG, NVME_TOLD, NVME_FETCHED, NVME_STARTED, NVME_COMPLETED, NVME_SEEN, NVME_OVER };
+enum {
+	NVME_NOT_YET,
+	NVME_BUILT,
+	NVME_RUNG,
+	NVME_TOLD,
+	NVME_FETCHED,
+	NVME_STARTED,
+	NVME_COMPLETED,
+	NVME_SEEN,
+	NVME_OVER
+};
 
 static bool past(const struct bf_explain *l, int point)
 {
@@ -40,7 +50,8 @@ static bool begins(struct bf_explain *l, const struct bf_explain_view *v, uint64
 		return false;
 	if (past(l, NVME_BUILT) && l->seen_nth == nth && !past(l, NVME_OVER)) {
 		if (past(l, NVME_SEEN))
-			bf_explain_push(l, bf_explain_by(v, "recycle", "uses the %s again", l->target.by_slot ? "slot" : "identifier"));
+			bf_explain_push(l, bf_explain_by(v, "recycle", "uses the %s again",
+							 l->target.by_slot ? "slot" : "identifier"));
 		l->recycled = true;
 		if (past(l, NVME_SEEN))
 			l->nvme_point = NVME_OVER;
@@ -69,12 +80,15 @@ static void on_build(struct bf_explain *l, const struct bf_explain_view *v)
 	l->entry_len = 64;
 	l->entries = (uint32_t)bf_explain_get(v, "entries");
 	snprintf(l->builder, sizeof(l->builder), "%.47s", v->actor);
-	bf_explain_push(l, bf_explain_by(v, "build", "stores an entry into slot %" PRIu64 " of SQ %" PRIu64
-					 ": opcode 0x%02x, CID 0x%" PRIx64, slot, l->target.queue,
-					 (unsigned int)(bf_explain_get(v, "q0") & 0xff), cid));
-	bf_explain_detail(l, bf_explain_by(v, "fields", "namespace %" PRIu64 ", PRP1 0x%" PRIx64 ", PRP2 0x%" PRIx64
-					   ", block %" PRIu64, bf_explain_get(v, "q0") >> 32, bf_explain_get(v, "q3"),
-					   bf_explain_get(v, "q4"), bf_explain_get(v, "q5")));
+	bf_explain_push(l, bf_explain_by(v, "build",
+					 "stores an entry into slot %" PRIu64 " of SQ %" PRIu64
+					 ": opcode 0x%02x, CID 0x%" PRIx64,
+					 slot, l->target.queue, (unsigned int)(bf_explain_get(v, "q0") & 0xff), cid));
+	bf_explain_detail(l,
+			  bf_explain_by(v, "fields",
+					"namespace %" PRIu64 ", PRP1 0x%" PRIx64 ", PRP2 0x%" PRIx64 ", block %" PRIu64,
+					bf_explain_get(v, "q0") >> 32, bf_explain_get(v, "q3"), bf_explain_get(v, "q4"),
+					bf_explain_get(v, "q5")));
 }
 
 static void on_ring(struct bf_explain *l, const struct bf_explain_view *v)
@@ -84,12 +98,13 @@ static void on_ring(struct bf_explain *l, const struct bf_explain_view *v)
 	if (!by_driver(l, v) || !past(l, NVME_BUILT) || past(l, NVME_OVER))
 		return;
 	if (bf_explain_get(v, "queue")) {
-		if (!past(l, NVME_SEEN) || l->quiet ||
-		    !in_ring(l->cq_slot, from, to, bf_explain_get(v, "entries")))
+		if (!past(l, NVME_SEEN) || l->quiet || !in_ring(l->cq_slot, from, to, bf_explain_get(v, "entries")))
 			return;
 		l->quiet = true;
-		bf_explain_push(l, bf_explain_by(v, "cq-ring", "tells the controller that slot %" PRIu64
-						 " of the completion queue is free", l->cq_slot));
+		bf_explain_push(l, bf_explain_by(v, "cq-ring",
+						 "tells the controller that slot %" PRIu64
+						 " of the completion queue is free",
+						 l->cq_slot));
 		return;
 	}
 	if (past(l, NVME_RUNG) || !in_ring(l->slot, from, to, bf_explain_get(v, "entries")))
@@ -114,7 +129,8 @@ static void on_driver_completion(struct bf_explain *l, const struct bf_explain_v
 {
 	if (!by_driver(l, v) || past(l, NVME_SEEN) || !past(l, NVME_BUILT) || bf_explain_get(v, "cid") != l->cid)
 		return;
-	bf_explain_push(l, bf_explain_by(v, "seen", "takes the completion from slot %" PRIu64 ": status 0x%" PRIx64
+	bf_explain_push(l, bf_explain_by(v, "seen",
+					 "takes the completion from slot %" PRIu64 ": status 0x%" PRIx64
 					 ", phase %" PRIu64 "; slots before %" PRIu64 " are free again",
 					 bf_explain_get(v, "slot"), bf_explain_get(v, "status"),
 					 bf_explain_get(v, "phase"), bf_explain_get(v, "freed")));
@@ -130,9 +146,10 @@ static void on_timeout(struct bf_explain *l, const struct bf_explain_view *v)
 	if (!by_driver(l, v) || !past(l, NVME_BUILT) || past(l, NVME_SEEN) || l->given_up)
 		return;
 	l->given_up = true;
-	bf_explain_push(l, bf_explain_by(v, "gives-up", "gives up after %" PRIu64 " ns: %" PRIu64
-					 " commands out, tail %" PRIu64 ", rung %" PRIu64 ", waits at CQ slot %" PRIu64
-					 " for phase %" PRIu64, bf_explain_get(v, "waited"), bf_explain_get(v, "inflight"),
+	bf_explain_push(l, bf_explain_by(v, "gives-up",
+					 "gives up after %" PRIu64 " ns: %" PRIu64 " commands out, tail %" PRIu64
+					 ", rung %" PRIu64 ", waits at CQ slot %" PRIu64 " for phase %" PRIu64,
+					 bf_explain_get(v, "waited"), bf_explain_get(v, "inflight"),
 					 bf_explain_get(v, "sq_tail"), bf_explain_get(v, "sq_rung"),
 					 bf_explain_get(v, "cq_head"), bf_explain_get(v, "cq_phase")));
 }
@@ -153,22 +170,23 @@ static void on_doorbell(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	if (bf_explain_get(v, "accepted"))
 		l->nvme_point = NVME_TOLD;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "doorbell",
-					   "the doorbell arrives: tail %" PRIu64 ", was %" PRIu64 ": %" PRIu64
-					   " entries to fetch%s%s", value, before, bf_explain_get(v, "pending"),
-					   sources[source < 3 ? source : 0],
-					   bf_explain_get(v, "accepted") ? "" : "; it is not accepted"));
+	bf_explain_push(l,
+			bf_explain_make(v, BF_EXPLAIN_DEVICE, "doorbell",
+					"the doorbell arrives: tail %" PRIu64 ", was %" PRIu64 ": %" PRIu64
+					" entries to fetch%s%s",
+					value, before, bf_explain_get(v, "pending"), sources[source < 3 ? source : 0],
+					bf_explain_get(v, "accepted") ? "" : "; it is not accepted"));
 }
 
 static void describe_sqe(struct bf_explain *l, const struct bf_explain_view *v)
 {
 	if (v->tail_len != 64)
 		return;
-	bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					     "CID 0x%x, namespace %u, PRP1 0x%" PRIx64 ", PRP2 0x%" PRIx64
-					     ", block %" PRIu64, bf_get_le16(v->tail + 2), bf_get_le32(v->tail + 4),
-					     bf_get_le64(v->tail + 24), bf_get_le64(v->tail + 32),
-					     bf_get_le64(v->tail + 40)));
+	bf_explain_detail(
+	    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
+			       "CID 0x%x, namespace %u, PRP1 0x%" PRIx64 ", PRP2 0x%" PRIx64 ", block %" PRIu64,
+			       bf_get_le16(v->tail + 2), bf_get_le32(v->tail + 4), bf_get_le64(v->tail + 24),
+			       bf_get_le64(v->tail + 32), bf_get_le64(v->tail + 40)));
 }
 
 static void on_fetch(struct bf_explain *l, const struct bf_explain_view *v)
@@ -188,8 +206,8 @@ static void on_fetch(struct bf_explain *l, const struct bf_explain_view *v)
 	l->fetch_record = v->number;
 	bf_explain_device_name(v->actor, l->device, sizeof(l->device));
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fetch",
-					   "has the entry of slot %" PRIu64 ": opcode 0x%02x, CID 0x%" PRIx64 "%s", slot,
-					   (unsigned int)bf_explain_get(v, "opcode"), cid,
+					   "has the entry of slot %" PRIu64 ": opcode 0x%02x, CID 0x%" PRIx64 "%s",
+					   slot, (unsigned int)bf_explain_get(v, "opcode"), cid,
 					   l->built && cid != l->cid ? ", which is not what was built there" : ""));
 	describe_sqe(l, v);
 	l->cid = cid;
@@ -226,13 +244,14 @@ static void on_completion(struct bf_explain *l, const struct bf_explain_view *v)
 	l->cqe_bytes = 16;
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "completion",
 					   "completes it: slot %" PRIu64 " of CQ %" PRIu64 ", status 0x%" PRIx64
-					   ", phase %" PRIu64 ", SQ head %" PRIu64, l->cq_slot, bf_explain_get(v, "cqid"),
-					   bf_explain_get(v, "status"), bf_explain_get(v, "phase"),
-					   bf_explain_get(v, "sqhd")));
-	bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					     "of that: fetch %" PRIu64 " ns, data %" PRIu64 " ns, medium %" PRIu64 " ns",
-					     bf_explain_get(v, "fetch_ps") / 1000, bf_explain_get(v, "data_ps") / 1000,
-					     bf_explain_get(v, "media_ps") / 1000));
+					   ", phase %" PRIu64 ", SQ head %" PRIu64,
+					   l->cq_slot, bf_explain_get(v, "cqid"), bf_explain_get(v, "status"),
+					   bf_explain_get(v, "phase"), bf_explain_get(v, "sqhd")));
+	bf_explain_detail(l,
+			  bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
+					  "of that: fetch %" PRIu64 " ns, data %" PRIu64 " ns, medium %" PRIu64 " ns",
+					  bf_explain_get(v, "fetch_ps") / 1000, bf_explain_get(v, "data_ps") / 1000,
+					  bf_explain_get(v, "media_ps") / 1000));
 }
 
 /* Where completions of the queue go. */
@@ -277,9 +296,11 @@ static void on_setup(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	l->nvme_point = NVME_BUILT;
 	bf_explain_device_name(v->actor, l->device, sizeof(l->device));
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_CAPTURE, "setup", "the kernel sets the command up: opcode 0x%02x,"
-					   " CID 0x%" PRIx64 " (line %" PRIu64 ")", (unsigned int)bf_explain_get(v, "opcode"),
-					   l->cid, bf_explain_get(v, "line")));
+	bf_explain_push(l,
+			bf_explain_make(v, BF_EXPLAIN_CAPTURE, "setup",
+					"the kernel sets the command up: opcode 0x%02x,"
+					" CID 0x%" PRIx64 " (line %" PRIu64 ")",
+					(unsigned int)bf_explain_get(v, "opcode"), l->cid, bf_explain_get(v, "line")));
 }
 
 static void on_complete(struct bf_explain *l, const struct bf_explain_view *v)
@@ -289,8 +310,9 @@ static void on_complete(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	l->nvme_point = NVME_SEEN;
 	l->polled = true;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_CAPTURE, "seen", "the kernel has its completion: status 0x%" PRIx64
-					   " (line %" PRIu64 ")", bf_explain_get(v, "status"), bf_explain_get(v, "line")));
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_CAPTURE, "seen",
+					   "the kernel has its completion: status 0x%" PRIx64 " (line %" PRIu64 ")",
+					   bf_explain_get(v, "status"), bf_explain_get(v, "line")));
 }
 
 /* ---- what never came ---- */

@@ -62,14 +62,12 @@ static const char *who_text(const struct bf_explain_step *s, char *buf, size_t c
 	return buf;
 }
 
-static void print_step(FILE *out, const struct bf_explain_step *s, const struct bf_explain_step *before,
-		       unsigned width)
+static void print_step(FILE *out, const struct bf_explain_step *s, const struct bf_explain_step *before, unsigned width)
 {
 	char who[64], delta[48] = "";
 	/* How late the recorder saw its own device's completion says nothing about this one. */
-	uint64_t ps = before && s->place != BF_EXPLAIN_CAPTURE && s->time_ps > before->time_ps
-			  ? s->time_ps - before->time_ps
-			  : 0;
+	uint64_t ps =
+	    before && s->place != BF_EXPLAIN_CAPTURE && s->time_ps > before->time_ps ? s->time_ps - before->time_ps : 0;
 
 	if (s->detail) {
 		fprintf(out, "%*s", (int)(WHO_COLUMN + width), "");
@@ -78,8 +76,8 @@ static void print_step(FILE *out, const struct bf_explain_step *s, const struct 
 	}
 	if (ps)
 		delta_text(ps, delta, sizeof(delta));
-	fprintf(out, "%7" PRIu64 ".%03" PRIu64 " %11s  %-*.*s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000, delta,
-		(int)width, (int)width - 1, who_text(s, who, sizeof(who)));
+	fprintf(out, "%7" PRIu64 ".%03" PRIu64 " %11s  %-*.*s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000,
+		delta, (int)width, (int)width - 1, who_text(s, who, sizeof(who)));
 	print_text(out, s->text, WHO_COLUMN + width, 0);
 }
 
@@ -129,7 +127,8 @@ void bf_explain_print(const struct bf_explain *l, FILE *out)
 			left = run;
 		}
 		if (run > RUN_MAX && left == run - RUN_HEAD) {
-			fprintf(out, "%*s... %zu packet steps more ...\n", (int)(WHO_COLUMN + width), "", run - RUN_HEAD - RUN_TAIL);
+			fprintf(out, "%*s... %zu packet steps more ...\n", (int)(WHO_COLUMN + width), "",
+				run - RUN_HEAD - RUN_TAIL);
 			i += run - RUN_HEAD - RUN_TAIL;
 			left = RUN_TAIL;
 			before = &s[i - 1];

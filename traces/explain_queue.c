@@ -21,8 +21,8 @@ void bf_explain_on_capture_doorbell(struct bf_explain *l, const struct bf_explai
 	if (bf_explain_get(v, "qpn") != l->qpn || l->stage != BF_EXPLAIN_STAGE_WAITING)
 		return;
 	l->posted = bf_explain_make(v, BF_EXPLAIN_SOFTWARE, "post",
-				 "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
-				 bf_explain_get(v, "dbrec"), bf_explain_get(v, "line"));
+				    "sets the doorbell record to %" PRIu64 " and rings (line %" PRIu64 ")",
+				    bf_explain_get(v, "dbrec"), bf_explain_get(v, "line"));
 	l->announced = (uint16_t)bf_explain_get(v, "dbrec");
 	l->has_posted = true;
 }
@@ -34,8 +34,8 @@ void bf_explain_on_capture_wqe(struct bf_explain *l, const struct bf_explain_vie
 		return;
 	l->has_written = true;
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_SOFTWARE, "write",
-				     "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")", l->index,
-				     v->tail_len, bf_explain_get(v, "line")));
+					   "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")",
+					   l->index, v->tail_len, bf_explain_get(v, "line")));
 	/* A record that does not reach past the entry announces others. */
 	if (l->has_posted && (int16_t)(uint16_t)(l->announced - l->index) > 0)
 		bf_explain_push(l, l->posted);
@@ -68,13 +68,13 @@ void bf_explain_on_doorbell(struct bf_explain *l, const struct bf_explain_view *
 	if (!bf_explain_is_own(l, v) || l->stage != BF_EXPLAIN_STAGE_WAITING || too_early(l))
 		return;
 	l->rung_record = v->number;
-	l->rang =
-	    bf_explain_make(v, BF_EXPLAIN_DEVICE, "doorbell",
-			 "the doorbell arrives: QP 0x%" PRIx32 ", index %" PRIu64 " (%" PRIu64 " bytes at 0x%" PRIx64
-			 " of UAR page %" PRIu64 ")%s%s",
-			 l->qpn, bf_explain_get(v, "index"), bf_explain_get(v, "len"), bf_explain_get(v, "offset"),
-			 bf_explain_get(v, "uar"), bf_explain_get(v, "verdict") ? ", refused: " : "",
-			 bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict)) : "");
+	l->rang = bf_explain_make(
+	    v, BF_EXPLAIN_DEVICE, "doorbell",
+	    "the doorbell arrives: QP 0x%" PRIx32 ", index %" PRIu64 " (%" PRIu64 " bytes at 0x%" PRIx64
+	    " of UAR page %" PRIu64 ")%s%s",
+	    l->qpn, bf_explain_get(v, "index"), bf_explain_get(v, "len"), bf_explain_get(v, "offset"),
+	    bf_explain_get(v, "uar"), bf_explain_get(v, "verdict") ? ", refused: " : "",
+	    bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict)) : "");
 	l->has_rang = true;
 }
 
@@ -82,8 +82,7 @@ void bf_explain_on_dbrec(struct bf_explain *l, const struct bf_explain_view *v)
 {
 	uint16_t before = (uint16_t)bf_explain_get(v, "before"), producer = (uint16_t)bf_explain_get(v, "producer");
 
-	if (!bf_explain_is_own(l, v) || l->stage != BF_EXPLAIN_STAGE_WAITING || l->has_record ||
-	    too_early(l))
+	if (!bf_explain_is_own(l, v) || l->stage != BF_EXPLAIN_STAGE_WAITING || l->has_record || too_early(l))
 		return;
 	l->producer = producer;
 	l->has_producer = true;
@@ -94,8 +93,9 @@ void bf_explain_on_dbrec(struct bf_explain *l, const struct bf_explain_view *v)
 	if (l->has_rang && strcmp(l->rang.device, l->device) == 0)
 		bf_explain_push(l, l->rang);
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "record",
-				     "reads the doorbell record: producer %u, was %u: %u new block%s", producer, before,
-				     (uint16_t)(producer - before), (uint16_t)(producer - before) == 1 ? "" : "s"));
+					   "reads the doorbell record: producer %u, was %u: %u new block%s", producer,
+					   before, (uint16_t)(producer - before),
+					   (uint16_t)(producer - before) == 1 ? "" : "s"));
 	l->has_record = true;
 }
 
@@ -103,25 +103,26 @@ static void describe_completion(struct bf_explain *l, const struct bf_explain_vi
 {
 	static const char *const when[] = { "only on error", "on the first error", "always", "always, with an event" };
 
-	bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields", "completion %s%s%s%s", when[w->ce & 3],
-				       w->fm == BF_MLX5_FM_NONE ? "" : ", fenced: waits for earlier READs and atomics",
-				       w->solicited ? ", solicited" : "", w->signature ? ", signed" : ""));
+	bf_explain_detail(
+	    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields", "completion %s%s%s%s", when[w->ce & 3],
+			       w->fm == BF_MLX5_FM_NONE ? "" : ", fenced: waits for earlier READs and atomics",
+			       w->solicited ? ", solicited" : "", w->signature ? ", signed" : ""));
 }
 
 static void describe_data(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_mlx5_wqe *w)
 {
 	if (w->has_inline)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					       "%" PRIu32 " bytes inline, at byte %" PRIu32 " of the entry",
-					       w->inline_len, w->inline_offset));
+						     "%" PRIu32 " bytes inline, at byte %" PRIu32 " of the entry",
+						     w->inline_len, w->inline_offset));
 	for (uint32_t i = 0; i < w->nsge && i < MAX_SGE_LINES; i++)
-		bf_explain_detail(l,
-			       bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					    "segment %" PRIu32 ": %" PRIu32 " bytes at 0x%" PRIx64 ", lkey 0x%" PRIx32,
-					    i, w->sge[i].len, w->sge[i].va, w->sge[i].lkey));
+		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
+						     "segment %" PRIu32 ": %" PRIu32 " bytes at 0x%" PRIx64
+						     ", lkey 0x%" PRIx32,
+						     i, w->sge[i].len, w->sge[i].va, w->sge[i].lkey));
 	if (w->nsge > MAX_SGE_LINES)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields", "and %" PRIu32 " segments more",
-					       w->nsge - MAX_SGE_LINES));
+						     w->nsge - MAX_SGE_LINES));
 }
 
 static void describe_wqe(struct bf_explain *l, const struct bf_explain_view *v)
@@ -135,21 +136,22 @@ static void describe_wqe(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	}
 	bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-				       "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32 " bytes of data",
-				       bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs, w.wqebbs == 1 ? "" : "s",
-				       w.length));
+					     "%s, entry %u, %u segments of 16 bytes in %u block%s, %" PRIu32
+					     " bytes of data",
+					     bf_mlx5_opcode_name(w.opcode), w.index, w.ds, w.wqebbs,
+					     w.wqebbs == 1 ? "" : "s", w.length));
 	if (w.av_len)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					       "for DCT 0x%" PRIx32 " with key 0x%" PRIx64
-					       ", stream %u (%u bytes of address vector)",
-					       w.dct, w.dc_key, w.stream, w.av_len));
+						     "for DCT 0x%" PRIx32 " with key 0x%" PRIx64
+						     ", stream %u (%u bytes of address vector)",
+						     w.dct, w.dc_key, w.stream, w.av_len));
 	if (w.rkey || w.raddr)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					       "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr, w.rkey));
+						     "remote address 0x%" PRIx64 ", rkey 0x%" PRIx32, w.raddr, w.rkey));
 	if (w.atomic_size)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
-					       "%u-byte atomic: operand 0x%" PRIx64 ", compare 0x%" PRIx64,
-					       w.atomic_size, w.swap_add, w.compare));
+						     "%u-byte atomic: operand 0x%" PRIx64 ", compare 0x%" PRIx64,
+						     w.atomic_size, w.swap_add, w.compare));
 	describe_data(l, v, &w);
 	describe_completion(l, v, &w);
 }
@@ -176,10 +178,11 @@ void bf_explain_on_fetch(struct bf_explain *l, const struct bf_explain_view *v)
 	bf_explain_device_name(v->actor, l->device, sizeof(l->device));
 	l->pe = bf_explain_pe(l->device);
 	bf_explain_push(
-	    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fetch", "has the entry (%s, %" PRIu32 " bytes) and decodes it%s%s",
-			    bf_explain_get_name(v, "source", source, sizeof(source)), v->tail_len,
-			    bf_explain_get(v, "verdict") ? ": " : "",
-			    bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict)) : ""));
+	    l, bf_explain_make(
+		   v, BF_EXPLAIN_DEVICE, "fetch", "has the entry (%s, %" PRIu32 " bytes) and decodes it%s%s",
+		   bf_explain_get_name(v, "source", source, sizeof(source)), v->tail_len,
+		   bf_explain_get(v, "verdict") ? ": " : "",
+		   bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict)) : ""));
 	describe_wqe(l, v);
 }
 
@@ -193,18 +196,19 @@ void bf_explain_on_start(struct bf_explain *l, const struct bf_explain_view *v)
 	l->psn = (uint32_t)bf_explain_get(v, "psn");
 	l->npsn = npsn = (uint32_t)bf_explain_get(v, "npsn");
 	if (npsn == 0)
-		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "start", "starts it: nothing goes on the wire"));
+		bf_explain_push(l,
+				bf_explain_make(v, BF_EXPLAIN_DEVICE, "start", "starts it: nothing goes on the wire"));
 	else if (npsn == 1)
 		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "start",
-					     "local keys are good; starts it as PSN %" PRIu32 " with %" PRIu64
-					     " in flight",
-					     l->psn, bf_explain_get(v, "in_flight")));
+						   "local keys are good; starts it as PSN %" PRIu32 " with %" PRIu64
+						   " in flight",
+						   l->psn, bf_explain_get(v, "in_flight")));
 	else
-		bf_explain_push(l,
-			     bf_explain_make(v, BF_EXPLAIN_DEVICE, "start",
-					  "local keys are good; starts it as PSN %" PRIu32 " to %" PRIu32
-					  " with %" PRIu64 " in flight",
-					  l->psn, (l->psn + npsn - 1) & BF_EXPLAIN_PSN_MASK, bf_explain_get(v, "in_flight")));
+		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "start",
+						   "local keys are good; starts it as PSN %" PRIu32 " to %" PRIu32
+						   " with %" PRIu64 " in flight",
+						   l->psn, (l->psn + npsn - 1) & BF_EXPLAIN_PSN_MASK,
+						   bf_explain_get(v, "in_flight")));
 }
 
 /* ---- the end ---- */
@@ -215,8 +219,9 @@ void bf_explain_on_done(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	l->stage = BF_EXPLAIN_STAGE_DONE;
 	l->unsignalled = !bf_explain_get(v, "signalled");
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "done", "retires the entry%s; the next one is entry %" PRIu64,
-				     l->unsignalled ? " without a completion of its own" : "", bf_explain_get(v, "next")));
+	bf_explain_push(
+	    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "done", "retires the entry%s; the next one is entry %" PRIu64,
+			       l->unsignalled ? " without a completion of its own" : "", bf_explain_get(v, "next")));
 }
 
 static void describe_syndrome(struct bf_explain *l, const struct bf_explain_view *v)
@@ -226,9 +231,9 @@ static void describe_syndrome(struct bf_explain *l, const struct bf_explain_view
 
 	if (!syndrome)
 		return;
-	bf_explain_detail(l,
-		       bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields", "syndrome 0x%02x (%s), vendor syndrome 0x%02x%s%s",
-				    syndrome, bf_mlx5_syndrome_text(syndrome), vendor, *meaning ? ": " : "", meaning));
+	bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
+					     "syndrome 0x%02x (%s), vendor syndrome 0x%02x%s%s", syndrome,
+					     bf_mlx5_syndrome_text(syndrome), vendor, *meaning ? ": " : "", meaning));
 }
 
 void bf_explain_on_cqe(struct bf_explain *l, const struct bf_explain_view *v)
@@ -237,7 +242,8 @@ void bf_explain_on_cqe(struct bf_explain *l, const struct bf_explain_view *v)
 	uint64_t kind = bf_explain_get(v, "opcode");
 	bool requester = kind == BF_MLX5_CQE_REQ || kind == BF_MLX5_CQE_REQ_ERR;
 
-	if (l->stage < BF_EXPLAIN_STAGE_STARTED && !(l->stage == BF_EXPLAIN_STAGE_FETCHED && kind == BF_MLX5_CQE_REQ_ERR))
+	if (l->stage < BF_EXPLAIN_STAGE_STARTED &&
+	    !(l->stage == BF_EXPLAIN_STAGE_FETCHED && kind == BF_MLX5_CQE_REQ_ERR))
 		return;
 	if (l->stage == BF_EXPLAIN_STAGE_ENDED)
 		return;
@@ -245,12 +251,13 @@ void bf_explain_on_cqe(struct bf_explain *l, const struct bf_explain_view *v)
 	if (bf_explain_is_own(l, v) && requester &&
 	    (bf_explain_is_mine(l, v) || (l->stage == BF_EXPLAIN_STAGE_DONE && l->unsignalled))) {
 		bf_explain_push(
-		    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "completion",
-				    "%s CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %" PRIu64 "%s",
-				    bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict))
-							      : "writes",
-				    bf_explain_get(v, "count"), bf_explain_get(v, "cqn"), opcode, bf_explain_get(v, "index"),
-				    bf_explain_is_mine(l, v) ? "" : ", which covers this one too"));
+		    l, bf_explain_make(
+			   v, BF_EXPLAIN_DEVICE, "completion",
+			   "%s CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %" PRIu64 "%s",
+			   bf_explain_get(v, "verdict") ? bf_explain_get_name(v, "verdict", verdict, sizeof(verdict))
+							: "writes",
+			   bf_explain_get(v, "count"), bf_explain_get(v, "cqn"), opcode, bf_explain_get(v, "index"),
+			   bf_explain_is_mine(l, v) ? "" : ", which covers this one too"));
 		describe_syndrome(l, v);
 		l->own_cqe = bf_explain_is_mine(l, v);
 		l->stage = BF_EXPLAIN_STAGE_ENDED;
@@ -260,10 +267,10 @@ void bf_explain_on_cqe(struct bf_explain *l, const struct bf_explain_view *v)
 	} else if (!requester && l->expects_recv_cqe && bf_explain_is_far(l, v)) {
 		l->expects_recv_cqe = false;
 		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "completion",
-					     "writes CQE %" PRIu64 " of CQ 0x%" PRIx64 ": %s, receive entry %" PRIu64
-					     ", %" PRIu64 " bytes",
-					     bf_explain_get(v, "count"), bf_explain_get(v, "cqn"), opcode,
-					     bf_explain_get(v, "index"), bf_explain_get(v, "byte_cnt")));
+						   "writes CQE %" PRIu64 " of CQ 0x%" PRIx64
+						   ": %s, receive entry %" PRIu64 ", %" PRIu64 " bytes",
+						   bf_explain_get(v, "count"), bf_explain_get(v, "cqn"), opcode,
+						   bf_explain_get(v, "index"), bf_explain_get(v, "byte_cnt")));
 		describe_syndrome(l, v);
 	}
 }
@@ -282,16 +289,16 @@ void bf_explain_on_capture_cqe(struct bf_explain *l, const struct bf_explain_vie
 	l->in_capture = true;
 	struct bf_explain_step s =
 	    bf_explain_make(v, BF_EXPLAIN_CAPTURE, "capture",
-			 "has completion %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %u (line %" PRIu64 ")",
-			 bf_explain_get(v, "index"), bf_explain_get(v, "cqn"), bf_mlx5_cqe_opcode_name(opcode),
-			 bf_be16(c->wqe_counter), bf_explain_get(v, "line"));
+			    "has completion %" PRIu64 " of CQ 0x%" PRIx64 ": %s, wqe_counter %u (line %" PRIu64 ")",
+			    bf_explain_get(v, "index"), bf_explain_get(v, "cqn"), bf_mlx5_cqe_opcode_name(opcode),
+			    bf_be16(c->wqe_counter), bf_explain_get(v, "line"));
 	bf_explain_push(l, s);
 	if (opcode == BF_MLX5_CQE_REQ_ERR) {
 		const struct bf_mlx5_err_cqe *e = (const void *)v->tail;
 
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_CAPTURE, "fields",
-					       "syndrome 0x%02x (%s), vendor syndrome 0x%02x", e->syndrome,
-					       bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
+						     "syndrome 0x%02x (%s), vendor syndrome 0x%02x", e->syndrome,
+						     bf_mlx5_syndrome_text(e->syndrome), e->vendor_err_synd));
 	}
 }
 
@@ -316,8 +323,8 @@ static void end_of_capture(struct bf_explain *l)
 {
 	const uint64_t last = l->steps[l->nsteps - 1].time_ps;
 
-	bf_explain_missing(l, BF_EXPLAIN_CAPTURE, "end",
-			   "ends at line %" PRIu64 " without a completion of this entry", l->capture_line);
+	bf_explain_missing(l, BF_EXPLAIN_CAPTURE, "end", "ends at line %" PRIu64 " without a completion of this entry",
+			   l->capture_line);
 	l->steps[l->nsteps - 1].time_ps = l->capture_ps > last ? l->capture_ps : last;
 }
 

@@ -59,13 +59,16 @@ static void on_reserve(struct bf_explain *l, const struct bf_explain_view *v)
 		l->span_known = true;
 		reach(l, SDMA_RESERVED);
 		snprintf(l->builder, sizeof(l->builder), "%.47s", v->actor);
-		bf_explain_push(l, bf_explain_by(v, "reserve", "reserves bytes 0x%" PRIx64 " to 0x%" PRIx64 " of the ring%s",
-						 from, to - 1, bf_explain_get(v, "pad") ? ", to fill them with NOPs" : ""));
+		bf_explain_push(l, bf_explain_by(v, "reserve",
+						 "reserves bytes 0x%" PRIx64 " to 0x%" PRIx64 " of the ring%s", from,
+						 to - 1, bf_explain_get(v, "pad") ? ", to fill them with NOPs" : ""));
 	} else if (l->reserved && !l->recycled && l->ring_bytes &&
 		   covers(l, from - l->ring_bytes, from - l->ring_bytes + (to - from))) {
 		l->recycled = true;
-		bf_explain_push(l, bf_explain_by(v, "recycle", "reserves the same place of the ring again, as bytes 0x%" PRIx64
-						 " to 0x%" PRIx64, from, to - 1));
+		bf_explain_push(l, bf_explain_by(v, "recycle",
+						 "reserves the same place of the ring again, as bytes 0x%" PRIx64
+						 " to 0x%" PRIx64,
+						 from, to - 1));
 	}
 }
 
@@ -80,7 +83,8 @@ static void on_publish(struct bf_explain *l, const struct bf_explain_view *v)
 	snprintf(l->ringer, sizeof(l->ringer), "%.47s", v->actor);
 	if (strcmp(l->mmio_actor, v->actor) == 0)
 		l->ring_seq = l->mmio_seq + 1;
-	bf_explain_push(l, bf_explain_by(v, "ring", "has stored the write pointer and rung for bytes 0x%" PRIx64 " to 0x%" PRIx64,
+	bf_explain_push(l, bf_explain_by(v, "ring",
+					 "has stored the write pointer and rung for bytes 0x%" PRIx64 " to 0x%" PRIx64,
 					 from, to - 1));
 }
 
@@ -127,8 +131,8 @@ static void on_doorbell(struct bf_explain *l, const struct bf_explain_view *v)
 	reach(l, SDMA_TOLD);
 	bf_explain_device_name(v->actor, l->device, sizeof(l->device));
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "doorbell",
-					   "the doorbell arrives: 0x%" PRIx64 ", was 0x%" PRIx64 ": %s", published, before,
-					   bf_explain_get_name(v, "verdict", verdict, sizeof(verdict))));
+					   "the doorbell arrives: 0x%" PRIx64 ", was 0x%" PRIx64 ": %s", published,
+					   before, bf_explain_get_name(v, "verdict", verdict, sizeof(verdict))));
 	if (bf_explain_get(v, "wptr") != published)
 		bf_explain_detail(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fields",
 						     "the write pointer in memory is 0x%" PRIx64 " at this moment",
@@ -143,8 +147,8 @@ static void on_fetch(struct bf_explain *l, const struct bf_explain_view *v)
 		return;
 	reach(l, SDMA_FETCHED);
 	l->fetch_record = v->number;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fetch", "asks for ring bytes 0x%" PRIx64 " to 0x%" PRIx64,
-					   index, index + len - 1));
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fetch",
+					   "asks for ring bytes 0x%" PRIx64 " to 0x%" PRIx64, index, index + len - 1));
 }
 
 static void on_packet(struct bf_explain *l, const struct bf_explain_view *v)
@@ -164,8 +168,9 @@ static void on_packet(struct bf_explain *l, const struct bf_explain_view *v)
 	}
 	bf_explain_device_name(v->actor, l->device, sizeof(l->device));
 	reach(l, SDMA_DISPATCHED);
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "dispatch", "%sdecodes %s: %" PRIu64 " dwords, %" PRIu64
-					   " bytes to move", bf_explain_get(v, "indirect") ? "in its indirect buffer, " : "",
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "dispatch",
+					   "%sdecodes %s: %" PRIu64 " dwords, %" PRIu64 " bytes to move",
+					   bf_explain_get(v, "indirect") ? "in its indirect buffer, " : "",
 					   bf_explain_get_text(v, "name", name, sizeof(name)),
 					   bf_explain_get(v, "dwords"), bf_explain_get(v, "bytes")));
 }
@@ -175,8 +180,9 @@ static void on_copied(struct bf_explain *l, const struct bf_explain_view *v)
 	if (!is_packet(l, v) || !past(l, SDMA_DISPATCHED))
 		return;
 	l->started = false;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "done", "every byte is in memory: %" PRIu64
-					   " bytes, begun %" PRIu64 " ns ago", bf_explain_get(v, "bytes"),
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "done",
+					   "every byte is in memory: %" PRIu64 " bytes, begun %" PRIu64 " ns ago",
+					   bf_explain_get(v, "bytes"),
 					   (v->time_ps - bf_explain_get(v, "start_ps")) / 1000));
 }
 
@@ -204,8 +210,9 @@ static void on_rptr(struct bf_explain *l, const struct bf_explain_view *v)
 	    bf_explain_get(v, "index") <= l->target.index)
 		return;
 	reach(l, SDMA_DONE);
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "rptr", "moves the read pointer to 0x%" PRIx64
-					   ": the place is free again", bf_explain_get(v, "index")));
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "rptr",
+					   "moves the read pointer to 0x%" PRIx64 ": the place is free again",
+					   bf_explain_get(v, "index")));
 }
 
 static void on_fault(struct bf_explain *l, const struct bf_explain_view *v)
@@ -215,8 +222,9 @@ static void on_fault(struct bf_explain *l, const struct bf_explain_view *v)
 	if (!is_queue(l, v) || !past(l, SDMA_RESERVED) || past(l, SDMA_DONE))
 		return;
 	l->failed = true;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fault", "the queue stops at packet 0x%" PRIx64
-					   ", dword %" PRIu64 ": %s", bf_explain_get(v, "index"), bf_explain_get(v, "dword"),
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "fault",
+					   "the queue stops at packet 0x%" PRIx64 ", dword %" PRIu64 ": %s",
+					   bf_explain_get(v, "index"), bf_explain_get(v, "dword"),
 					   bf_explain_get_name(v, "reason", reason, sizeof(reason))));
 }
 
@@ -233,12 +241,13 @@ void bf_explain_sdma_end(struct bf_explain *l)
 		return;
 	switch (l->sdma_point) {
 	case SDMA_RESERVED:
-		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "publish", "%s has reserved these bytes and never published them",
-				   l->builder);
+		bf_explain_missing(l, BF_EXPLAIN_SOFTWARE, "publish",
+				   "%s has reserved these bytes and never published them", l->builder);
 		break;
 	case SDMA_PUBLISHED:
 		if (l->has_producer)
-			bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell", "gets no doorbell beyond 0x%" PRIx64, l->cid);
+			bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell", "gets no doorbell beyond 0x%" PRIx64,
+					   l->cid);
 		else
 			bf_explain_missing(l, BF_EXPLAIN_DEVICE, "doorbell", "gets no doorbell at all");
 		break;
@@ -250,7 +259,8 @@ void bf_explain_sdma_end(struct bf_explain *l)
 	case SDMA_DISPATCHED:
 		if (l->failed || l->started)
 			bf_explain_missing(l, BF_EXPLAIN_DEVICE, "done", "%s",
-					   l->failed ? "has stopped at it" : "has not moved every byte when the records end");
+					   l->failed ? "has stopped at it"
+						     : "has not moved every byte when the records end");
 		break;
 	default:
 		break;
@@ -258,18 +268,11 @@ void bf_explain_sdma_end(struct bf_explain *l)
 }
 
 const struct bf_explain_handler bf_explain_sdma_handlers[] = {
-	{ "sdma_reserve", on_reserve },
-	{ "sdma_publish", on_publish },
-	{ "mmio_store", on_mmio_store },
-	{ "store_visible", bf_explain_on_store_visible },
-	{ "sdma_queue", on_queue },
-	{ "sdma_doorbell", on_doorbell },
-	{ "sdma_fetch", on_fetch },
-	{ "sdma_packet", on_packet },
-	{ "sdma_copied", on_copied },
-	{ "sdma_result", on_result },
-	{ "sdma_rptr", on_rptr },
-	{ "sdma_fault", on_fault },
-	{ "sdma_waited", on_waited },
-	{ NULL, NULL },
+	{ "sdma_reserve", on_reserve },  { "sdma_publish", on_publish },
+	{ "mmio_store", on_mmio_store }, { "store_visible", bf_explain_on_store_visible },
+	{ "sdma_queue", on_queue },      { "sdma_doorbell", on_doorbell },
+	{ "sdma_fetch", on_fetch },      { "sdma_packet", on_packet },
+	{ "sdma_copied", on_copied },    { "sdma_result", on_result },
+	{ "sdma_rptr", on_rptr },        { "sdma_fault", on_fault },
+	{ "sdma_waited", on_waited },    { NULL, NULL },
 };

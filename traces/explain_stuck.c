@@ -7,8 +7,12 @@
 #include "traces/explain_internal.h"
 #include "traces/explain_stuck_internal.h"
 
+#define OPEN_MAX (1u << 20) /* entries that are open at a time: a record may lie about thousands */
+
 int bf_stuck_no_memory(struct bf_stuck *s)
 {
+	if (s->nentries == OPEN_MAX)
+		return bf_fail(s->err, -E2BIG, "more than %u entries are unfinished", OPEN_MAX);
 	return bf_fail(s->err, -ENOMEM, "out of memory for what is unfinished");
 }
 
@@ -71,6 +75,25 @@ struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind 
 	return q;
 }
 
+struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, enum bf_stuck_kind kind, const struct bf_trace_record *rec,
+					 const char *actor, const char *field)
+{
+	const bool device = rec->type->class_ != BF_CLASS_DRIVER;
+	const char *dot = strrchr(actor, '.');
+	uint64_t number = field ? bf_stuck_field(rec, field) : 0;
+	struct bf_stuck_queue *q;
+
+	/* An SDMA queue's records have its number in the actor's name alone. */
+	if (!field && dot && dot[1] == 'q')
+		number = strtoull(dot + 2, NULL, 10);
+	q = bf_stuck_queue_of(s, kind, actor, device, number);
+	if (q && !device)
+		q->driver = true;
+	if (device)
+		s->device = true;
+	return q;
+}
+
 /* ---- entries ---- */
 
 static void entry_key(const struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space,
@@ -100,12 +123,15 @@ void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e)
 	s->free_entry = (uint64_t)(e - s->entry) + 1;
 }
 
-struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space)
+struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
+				      uint64_t space)
 {
 	struct bf_stuck_entry *e = bf_stuck_find(s, q, index, space);
 
 	if (e)
 		bf_stuck_end(s, e);
+	if (s->nentries == OPEN_MAX && !s->free_entry)
+		return NULL;
 	if (s->free_entry) {
 		e = &s->entry[s->free_entry - 1];
 		s->free_entry = e->next_free;
@@ -146,6 +172,13 @@ void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct
 	e->last_ps = rec->time_ps;
 	if (p <= BF_STUCK_RING)
 		e->who[p] = rec->actor + 1;
+}
+
+void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q)
+{
+	for (size_t i = 0; i < s->nentries; i++)
+		if (s->entry[i].open && s->entry[i].key[0] == (uint64_t)(q - s->queue))
+			bf_stuck_end(s, &s->entry[i]);
 }
 
 /* ---- barriers and threads ---- */
@@ -196,20 +229,28 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 
 /* ---- reading ---- */
 
+static const struct bf_stuck_row *row_of(const char *type)
+{
+	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_nvme_rows, bf_stuck_sdma_rows,
+							     bf_stuck_other_rows };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
+		for (const struct bf_stuck_row *row = tables[i]; row->type; row++)
+			if (strcmp(row->type, type) == 0)
+				return row;
+	return NULL;
+}
+
 static int take(struct bf_stuck *s, const struct bf_trace_record *rec)
 {
 	const uint32_t at = rec->type->id % BF_ARRAY_LEN(s->cache);
 
 	if (s->cache[at].type != rec->type) {
-		const struct bf_stuck_row *row = bf_stuck_rows;
-
-		while (row->type && strcmp(row->type, rec->type->name) != 0)
-			row++;
 		s->cache[at].type = rec->type;
-		s->cache[at].row = row;
+		s->cache[at].row = row_of(rec->type->name);
 	}
 	s->end_ps = rec->time_ps;
-	return s->cache[at].row->type ? s->cache[at].row->on(s, rec, bf_trace_actor_name(s->trace, rec->actor)) : 0;
+	return s->cache[at].row ? s->cache[at].row->on(s, rec, bf_trace_actor_name(s->trace, rec->actor)) : 0;
 }
 
 int bf_stuck_read(struct bf_trace *t, struct bf_stuck **out, struct bf_error *err)

@@ -1,6 +1,6 @@
 /*
- * "Why is there no completion?": everything that is unfinished when a record stream ends, in groups, each with the first
- * step that its oldest member misses and what shows that.
+ * "Why is there no completion?": everything that is unfinished when a record stream ends, in groups, each with the
+ * first step that its oldest member misses and what shows that.
  *
  * A group is the entries of one queue that miss the same step, a barrier that threads wait at, or threads that wait for
  * the same thing. One thread per reading.
@@ -18,7 +18,7 @@ struct bf_stuck_group {
 	uint64_t since_ps;   /* when the oldest one did its last step */
 	bool explained;      /* `oldest` is something that bf_explain_trace() tells of */
 	struct bf_explain_target oldest;
-	char text[400];      /* what shows it, as a sentence */
+	char text[400]; /* what shows it, as a sentence */
 };
 
 struct bf_stuck; /* opaque */

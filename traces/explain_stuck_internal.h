@@ -1,6 +1,7 @@
 /*
- * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come, explain_stuck_rows.c knows
- * which record moves which entry, explain_stuck_text.c finds the first missing step and says what shows it.
+ * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come; explain_stuck_mlx5.c,
+ * _nvme.c, _sdma.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing steps, and
+ * explain_stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
 #define BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
@@ -28,19 +29,24 @@ enum bf_stuck_point {
 	BF_STUCK_POINTS
 };
 
+#define BF_STUCK_BIT(p) (1u << (p))
+#define BF_STUCK_DEVICE_POINTS                                                                                         \
+	(BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) | BF_STUCK_BIT(BF_STUCK_START) |               \
+	 BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION))
+
 struct bf_stuck_entry {
-	uint64_t key[3];  /* in the map: queue, index or identifier, which of the two */
-	uint64_t index;   /* as its driver counts; SDMA: of the first byte */
-	uint64_t to;      /* SDMA: behind the last byte */
-	uint64_t last_ps; /* of its last point */
-	uint64_t order;   /* of its beginning */
-	uint32_t points;  /* bits of those that it has passed */
+	uint64_t key[3];                 /* in the map: queue, index or identifier, which of the two */
+	uint64_t index;                  /* as its driver counts; SDMA: of the first byte */
+	uint64_t to;                     /* SDMA: behind the last byte */
+	uint64_t last_ps;                /* of its last point */
+	uint64_t order;                  /* of its beginning */
+	uint32_t points;                 /* bits of those that it has passed */
 	uint32_t who[BF_STUCK_RING + 1]; /* actors plus one: reserved, built, published, rang */
-	uint32_t slot, cid, nth; /* NVMe: the n-th command of its slot, from 1 */
-	uint32_t line;    /* of a capture */
-	bool open, posts; /* posts: its publisher said that it rings itself */
+	uint32_t slot, cid, nth;         /* NVMe: the n-th command of its slot, from 1 */
+	uint32_t line;                   /* of a capture */
+	bool open, posts;                /* posts: its publisher said that it rings itself */
 	bool signalled, lost, held, retried, empty;
-	bool early; /* the device had fetched it before it was even reserved */
+	bool early;         /* the device had fetched it before it was even reserved */
 	uint64_t next_free; /* plus one */
 };
 
@@ -48,20 +54,21 @@ struct bf_stuck_queue {
 	enum bf_stuck_kind kind;
 	uint32_t pe;
 	uint64_t number;
-	char name[64];     /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
+	char name[64]; /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
 	char device[24];
-	uint64_t size;     /* of the ring, in its own terms; 0: not known */
+	uint64_t size;                       /* of the ring, in its own terms; 0: not known */
 	uint64_t completed, polled, fetched; /* mlx5: entries below are */
-	uint64_t rung, doorbells;   /* last index rung by the driver; doorbells that arrived */
-	uint64_t dbrec;             /* what the device read last in the doorbell record, or got by the last doorbell */
-	uint64_t packets, signals;  /* SDMA: dispatched, and those that signal */
-	uint64_t passed;            /* SDMA: the read pointer */
-	uint32_t ringer;            /* actor plus one */
+	uint64_t lost;                       /* entries that wait behind a lost completion */
+	uint64_t rung, doorbells;            /* last index rung by the driver; doorbells that arrived */
+	uint64_t dbrec;            /* what the device read last in the doorbell record, or got by the last doorbell */
+	uint64_t packets, signals; /* SDMA: dispatched, and those that signal */
+	uint64_t passed;           /* SDMA: the read pointer */
+	uint32_t ringer;           /* actor plus one */
 	uint64_t completed_ps;
-	uint32_t state;             /* of a queue pair */
+	uint32_t state; /* of a queue pair */
 	uint64_t remote_qpn, remote_ipv4, ipv4;
 	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
-	char trouble[120];          /* a fault or an error of the queue, as a sentence */
+	char trouble[120]; /* a fault or an error of the queue, as a sentence */
 };
 
 struct bf_stuck_barrier {
@@ -106,7 +113,9 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_rows[]; /* ends with a NULL type */
+extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[],
+    bf_stuck_other_rows[]; /* each ends with a NULL type */
+#define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
 /* explain_stuck.c */
 int bf_stuck_no_memory(struct bf_stuck *s);
@@ -114,18 +123,36 @@ uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
 /* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
 struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind kind, const char *actor, bool device,
 					 uint64_t number);
+/*
+ * The queue that a record is about, by the field with its number; NULL: the actor's name has it. NULL on lack of
+ * memory.
+ */
+struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, enum bf_stuck_kind kind, const struct bf_trace_record *rec,
+					 const char *actor, const char *field);
 /* An open entry; NULL. `space` tells indices from identifiers. */
-struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space);
+struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
+				     uint64_t space);
 /* A new one in place of what was there; NULL on lack of memory. */
-struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space);
+struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
+				      uint64_t space);
 /* The entry goes by another number from now on. 0 or -ENOMEM. */
 int bf_stuck_rename(struct bf_stuck *s, struct bf_stuck_entry *e, uint64_t index, uint64_t space);
 void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e);
+/* All entries of a queue are gone. */
+void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q);
 void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct bf_trace_record *rec);
 struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
 
-/* explain_stuck_text.c: groups what is left. 0 or -ENOMEM. */
+/* explain_stuck_text.c: appends to the group's text. */
+void bf_stuck_say(struct bf_stuck_group *g, const char *fmt, ...) BF_PRINTF(2, 3);
+/* What a thread does now; `actor` is its number plus one. */
+void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uint32_t actor);
+void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
+			 enum bf_stuck_point missing, struct bf_stuck_group *g);
+void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
+
+/* explain_stuck_group.c: groups what is left. 0 or -ENOMEM. */
 int bf_stuck_conclude(struct bf_stuck *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "traces/explain_internal.h"
+#include "traces/number_map_internal.h"
 
 /* A decimal or hexadecimal number at `*text`, which moves behind it. */
 static bool number(const char **text, uint64_t max, uint64_t *out)
@@ -118,31 +119,23 @@ struct search {
 	const struct bf_explain_target *want;
 	struct bf_explain_target found;
 	bool done;
-	uint64_t count; /* NVMe: completions of the queue so far */
-	/* Where each queue pair (or identifier) is. */
-	struct {
-		uint64_t number, at;
-	} *places;
-	size_t nplaces, cap;
+	uint64_t count;              /* NVMe: completions of the queue so far */
+	struct bf_number_map places; /* where each queue pair (or identifier) is, plus one */
 };
 
-static uint64_t *place_of(struct search *s, uint64_t number)
+static uint64_t place_of(const struct search *s, uint64_t number)
 {
-	for (size_t i = 0; i < s->nplaces; i++)
-		if (s->places[i].number == number)
-			return &s->places[i].at;
-	if (s->nplaces == s->cap) {
-		const size_t cap = s->cap ? 2 * s->cap : 64;
-		void *more = cap <= 1u << 20 ? realloc(s->places, cap * sizeof(*s->places)) : NULL;
+	const uint64_t key[3] = { number, 0, 0 };
+	const uint64_t at = bf_number_get(&s->places, key);
 
-		if (!more)
-			return NULL;
-		s->places = more;
-		s->cap = cap;
-	}
-	s->places[s->nplaces].number = number;
-	s->places[s->nplaces].at = 0;
-	return &s->places[s->nplaces++].at;
+	return at ? at - 1 : 0;
+}
+
+static int set_place(struct search *s, uint64_t number, uint64_t at)
+{
+	const uint64_t key[3] = { number, 0, 0 };
+
+	return bf_number_put(&s->places, key, at + 1);
 }
 
 static bool of_device(const struct search *s, const char *actor)
@@ -160,50 +153,52 @@ static uint64_t field(const struct bf_trace_record *rec, const char *name)
 	return value;
 }
 
+static void found_mlx5(struct search *s, const struct bf_trace_record *rec)
+{
+	const uint64_t qpn = field(rec, "qpn"), at = place_of(s, qpn);
+	const uint16_t back = (uint16_t)(at - field(rec, "index"));
+
+	/* Not beyond what has been fetched: the counter tells the rest. */
+	s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_MLX5, .queue = qpn };
+	s->found.index = back <= at ? at - back : field(rec, "index");
+	s->done = true;
+}
+
+static void found_nvme(struct search *s, const struct bf_trace_record *rec)
+{
+	const uint64_t sqid = field(rec, "sqid"), cid = field(rec, "cid");
+
+	s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_NVME, .queue = sqid, .index = cid };
+	s->found.nth = (uint32_t)place_of(s, sqid << 16 | cid);
+	s->done = true;
+}
+
 /* 0, or -ENOMEM. */
 static int look_at(struct search *s, const struct bf_trace_record *rec, const char *actor)
 {
 	const char *type = rec->type->name;
-	uint64_t *at;
+	int rc = 0;
 
 	if (!of_device(s, actor))
 		return 0;
 	if (strcmp(type, "wqe_fetch") == 0) {
-		at = place_of(s, field(rec, "qpn"));
-		if (at)
-			*at += (uint16_t)(field(rec, "index") - *at);
-		return at ? 0 : -ENOMEM;
-	}
-	if (strcmp(type, "nvme_fetch") == 0) {
-		at = place_of(s, field(rec, "sqid") << 16 | field(rec, "cid"));
-		if (at)
-			++*at;
-		return at ? 0 : -ENOMEM;
-	}
-	if (strcmp(type, "cqe") == 0 && field(rec, "cqn") == s->want->queue && field(rec, "count") == s->want->index) {
-		const uint64_t index = field(rec, "index");
+		const uint64_t at = place_of(s, field(rec, "qpn"));
 
-		at = place_of(s, field(rec, "qpn"));
-		if (!at)
-			return -ENOMEM;
-		s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_MLX5, .queue = field(rec, "qpn") };
-		/* Not behind what has been fetched: the counter tells the rest. */
-		s->found.index = *at - (uint16_t)(*at - index) <= *at ? *at - (uint16_t)(*at - index) : index;
-		s->done = true;
-	} else if (strcmp(type, "nvme_completion") == 0 && field(rec, "cqid") == s->want->queue &&
-		   s->count++ == s->want->index) {
-		at = place_of(s, field(rec, "sqid") << 16 | field(rec, "cid"));
-		if (!at)
-			return -ENOMEM;
-		s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_NVME,
-						       .queue = field(rec, "sqid"),
-						       .index = field(rec, "cid"),
-						       .nth = (uint32_t)*at };
-		s->done = true;
+		rc = set_place(s, field(rec, "qpn"), at + (uint16_t)(field(rec, "index") - at));
+	} else if (strcmp(type, "nvme_fetch") == 0) {
+		const uint64_t key = field(rec, "sqid") << 16 | field(rec, "cid");
+
+		rc = set_place(s, key, place_of(s, key) + 1);
+	} else if (strcmp(type, "cqe") == 0) {
+		if (field(rec, "cqn") == s->want->queue && field(rec, "count") == s->want->index)
+			found_mlx5(s, rec);
+	} else if (strcmp(type, "nvme_completion") == 0) {
+		if (field(rec, "cqid") == s->want->queue && s->count++ == s->want->index)
+			found_nvme(s, rec);
 	}
 	if (s->done)
 		bf_explain_device_name(actor, s->found.device, sizeof(s->found.device));
-	return 0;
+	return rc;
 }
 
 int bf_explain_resolve(const struct bf_explain_target *want, struct bf_trace *t, struct bf_explain_target *out,
@@ -220,7 +215,7 @@ int bf_explain_resolve(const struct bf_explain_target *want, struct bf_trace *t,
 		else if (next != -EBADMSG)
 			rc = next;
 	}
-	free(s.places);
+	bf_number_map_free(&s.places);
 	if (!rc && !s.done)
 		return bf_fail(err, -ENOENT, "the trace has no completion %s",
 			       bf_explain_target_text(want, text, sizeof(text)));

@@ -41,7 +41,8 @@ static const struct lack {
 	{ BF_EXPLAIN_NVME, "nvm_build nvm_ring", BF_CLASS_DRIVER, NULL, "who built it, and what was meant" },
 	{ BF_EXPLAIN_NVME, "store store_visible", BF_CLASS_MEM, NULL,
 	  "when its bytes were stored, and whether they were visible in time" },
-	{ BF_EXPLAIN_NVME, "nvme_doorbell nvme_fetch nvme_completion", BF_CLASS_QUEUE, NULL, "what the controller did" },
+	{ BF_EXPLAIN_NVME, "nvme_doorbell nvme_fetch nvme_completion", BF_CLASS_QUEUE, NULL,
+	  "what the controller did" },
 	{ BF_EXPLAIN_SDMA, "sdma_reserve sdma_publish", BF_CLASS_DRIVER, NULL, "who reserved and published it" },
 	{ BF_EXPLAIN_SDMA, "store store_visible", BF_CLASS_MEM, NULL,
 	  "when its bytes were stored, and whether they were visible in time" },
@@ -54,7 +55,8 @@ static bool has_class(const struct bf_trace *t, uint32_t class_)
 	const struct bf_rec_schema *type;
 
 	for (size_t i = 0; (type = bf_trace_type_at(t, i)) != NULL; i++)
-		if (type->class_ == class_ && strncmp(type->name, "capture_", 8) != 0 && strncmp(type->name, "ftrace_", 7) != 0)
+		if (type->class_ == class_ && strncmp(type->name, "capture_", 8) != 0 &&
+		    strncmp(type->name, "ftrace_", 7) != 0)
 			return true;
 	return false;
 }
@@ -65,8 +67,8 @@ void bf_explain_note_types(struct bf_explain *l, struct bf_trace *t)
 		const struct lack *k = &lacks[i];
 
 		if (k->kind == l->target.kind && !has_class(t, k->class_) && (!k->after || bf_trace_type(t, k->after)))
-			snprintf(l->unknown[l->nunknown++], sizeof(l->unknown[0]), "%s: the trace has no records %s", k->what,
-				 k->types);
+			snprintf(l->unknown[l->nunknown++], sizeof(l->unknown[0]), "%s: the trace has no records %s",
+				 k->what, k->types);
 	}
 }
 

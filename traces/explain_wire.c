@@ -60,8 +60,8 @@ static bool answers_me(const struct bf_explain *l, const struct bf_roce *p, cons
 	return ((p->psn - last) & BF_EXPLAIN_PSN_MASK) < BF_EXPLAIN_PSN_MASK / 2 && !l->answered;
 }
 
-static void push_packet(struct bf_explain *l, const struct bf_explain_view *v, bool far, const char *verb, const char *text,
-			const char *more)
+static void push_packet(struct bf_explain *l, const struct bf_explain_view *v, bool far, const char *verb,
+			const char *text, const char *more)
 {
 	uint64_t id = bf_explain_get(v, "packet");
 	struct bf_explain_step s;
@@ -70,8 +70,8 @@ static void push_packet(struct bf_explain *l, const struct bf_explain_view *v, b
 	/* An id is the sender's address and its count of packets; in older traces a count alone. */
 	snprintf(sender, sizeof(sender), "%u.%u.%u.%u", (unsigned int)(id >> 56), (unsigned int)(id >> 48 & 0xff),
 		 (unsigned int)(id >> 40 & 0xff), (unsigned int)(id >> 32 & 0xff));
-	s = bf_explain_make(v, BF_EXPLAIN_WIRE, "packet", "%s packet %s%s%" PRIu32 ": %s%s", verb, id >> 32 ? sender : "",
-			 id >> 32 ? "#" : "", (uint32_t)id, text, more);
+	s = bf_explain_make(v, BF_EXPLAIN_WIRE, "packet", "%s packet %s%s%" PRIu32 ": %s%s", verb,
+			    id >> 32 ? sender : "", id >> 32 ? "#" : "", (uint32_t)id, text, more);
 	s.far = far;
 	bf_explain_push(l, s);
 }
@@ -144,10 +144,10 @@ void bf_explain_on_retransmit(struct bf_explain *l, const struct bf_explain_view
 	if (!bf_explain_is_own(l, v) || l->stage < BF_EXPLAIN_STAGE_STARTED || l->stage >= BF_EXPLAIN_STAGE_DONE)
 		return;
 	l->answered = false;
-	bf_explain_push(l,
-		     bf_explain_make(v, BF_EXPLAIN_DEVICE, "retry",
-				  "goes back to PSN %" PRIu64 " (%s), %" PRIu64 " retries left", bf_explain_get(v, "psn"),
-				  bf_explain_get_name(v, "cause", cause, sizeof(cause)), bf_explain_get(v, "left")));
+	bf_explain_push(
+	    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "retry",
+			       "goes back to PSN %" PRIu64 " (%s), %" PRIu64 " retries left", bf_explain_get(v, "psn"),
+			       bf_explain_get_name(v, "cause", cause, sizeof(cause)), bf_explain_get(v, "left")));
 }
 
 /* ---- checks, on either side ---- */
@@ -174,10 +174,11 @@ void bf_explain_on_mkey_error(struct bf_explain *l, const struct bf_explain_view
 	if (!concerns_me(l, v))
 		return;
 	bf_explain_push(l, bf_explain_make(v, place_of(l, v), "key",
-				     "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
-				     bf_explain_get(v, "key"), bf_explain_get_name(v, "access", access, sizeof(access)),
-				     bf_explain_get(v, "length"), bf_explain_get(v, "va"),
-				     bf_explain_get_name(v, "why", why, sizeof(why))));
+					   "checks key 0x%" PRIx64 " for %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
+					   bf_explain_get(v, "key"),
+					   bf_explain_get_name(v, "access", access, sizeof(access)),
+					   bf_explain_get(v, "length"), bf_explain_get(v, "va"),
+					   bf_explain_get_name(v, "why", why, sizeof(why))));
 }
 
 void bf_explain_on_qp_error(struct bf_explain *l, const struct bf_explain_view *v)
@@ -188,7 +189,7 @@ void bf_explain_on_qp_error(struct bf_explain *l, const struct bf_explain_view *
 	if (!concerns_me(l, v))
 		return;
 	bf_explain_push(l, bf_explain_make(v, place_of(l, v), "error", "QP 0x%" PRIx64 " fails: %s", qpn,
-				     bf_explain_get_text(v, "why", why, sizeof(why))));
+					   bf_explain_get_text(v, "why", why, sizeof(why))));
 }
 
 void bf_explain_on_qp_state(struct bf_explain *l, const struct bf_explain_view *v)
@@ -197,15 +198,15 @@ void bf_explain_on_qp_state(struct bf_explain *l, const struct bf_explain_view *
 	uint64_t qpn = bf_explain_get(v, "qpn");
 
 	/* A failing requester changes state right behind the completion that says so. */
-	bool own_end =
-	    l->stage == BF_EXPLAIN_STAGE_ENDED && bf_explain_is_own(l, v) && l->steps[l->nsteps - 1].time_ps == v->time_ps;
+	bool own_end = l->stage == BF_EXPLAIN_STAGE_ENDED && bf_explain_is_own(l, v) &&
+		       l->steps[l->nsteps - 1].time_ps == v->time_ps;
 
 	if (!own_end && (l->stage < BF_EXPLAIN_STAGE_FETCHED || l->stage == BF_EXPLAIN_STAGE_ENDED ||
 			 (!bf_explain_is_own(l, v) && !bf_explain_is_far(l, v))))
 		return;
 	bf_explain_push(l, bf_explain_make(v, place_of(l, v), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
-				     bf_explain_get_name(v, "from", from, sizeof(from)),
-				     bf_explain_get_name(v, "to", to, sizeof(to))));
+					   bf_explain_get_name(v, "from", from, sizeof(from)),
+					   bf_explain_get_name(v, "to", to, sizeof(to))));
 }
 
 /* ---- the connection of a DC initiator ---- */
@@ -216,12 +217,13 @@ void bf_explain_on_dc_connection(struct bf_explain *l, const struct bf_explain_v
 					     "disconnects from" };
 	uint64_t what = bf_explain_get(v, "what");
 
-	if (!l->dc || !bf_explain_is_own(l, v) || l->stage < BF_EXPLAIN_STAGE_FETCHED || l->stage == BF_EXPLAIN_STAGE_ENDED)
+	if (!l->dc || !bf_explain_is_own(l, v) || l->stage < BF_EXPLAIN_STAGE_FETCHED ||
+	    l->stage == BF_EXPLAIN_STAGE_ENDED)
 		return;
 	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "connection",
-				     "%s DCT 0x%" PRIx64 " (session %" PRIu64 ", PSN %" PRIu64 ")",
-				     verbs[what < BF_ARRAY_LEN(verbs) ? what : 0], bf_explain_get(v, "dct"),
-				     bf_explain_get(v, "session"), bf_explain_get(v, "psn")));
+					   "%s DCT 0x%" PRIx64 " (session %" PRIu64 ", PSN %" PRIu64 ")",
+					   verbs[what < BF_ARRAY_LEN(verbs) ? what : 0], bf_explain_get(v, "dct"),
+					   bf_explain_get(v, "session"), bf_explain_get(v, "psn")));
 }
 
 void bf_explain_on_dc_context(struct bf_explain *l, const struct bf_explain_view *v)
@@ -231,21 +233,24 @@ void bf_explain_on_dc_context(struct bf_explain *l, const struct bf_explain_view
 	if (!l->dc || bf_explain_get(v, "qpn") != l->qpn || l->stage < BF_EXPLAIN_STAGE_FETCHED ||
 	    l->stage == BF_EXPLAIN_STAGE_ENDED)
 		return;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "context",
-				     "DCT 0x%" PRIx64 ", context for initiator 0x%" PRIx64 ": %s (%" PRIu64 " in use)",
-				     bf_explain_get(v, "dct"), bf_explain_get(v, "qpn"),
-				     bf_explain_get_name(v, "what", what, sizeof(what)), bf_explain_get(v, "contexts")));
+	bf_explain_push(
+	    l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "context",
+			       "DCT 0x%" PRIx64 ", context for initiator 0x%" PRIx64 ": %s (%" PRIu64 " in use)",
+			       bf_explain_get(v, "dct"), bf_explain_get(v, "qpn"),
+			       bf_explain_get_name(v, "what", what, sizeof(what)), bf_explain_get(v, "contexts")));
 }
 
 void bf_explain_on_dc_cnak(struct bf_explain *l, const struct bf_explain_view *v)
 {
 	char reason[32];
 
-	if (!l->dc || !bf_explain_is_own(l, v) || l->stage < BF_EXPLAIN_STAGE_FETCHED || l->stage == BF_EXPLAIN_STAGE_ENDED)
+	if (!l->dc || !bf_explain_is_own(l, v) || l->stage < BF_EXPLAIN_STAGE_FETCHED ||
+	    l->stage == BF_EXPLAIN_STAGE_ENDED)
 		return;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "refused", "DCT 0x%" PRIx64 " refuses PSN %" PRIu64 ": %s",
-				     bf_explain_get(v, "dct"), bf_explain_get(v, "psn"),
-				     bf_explain_get_name(v, "reason", reason, sizeof(reason))));
+	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "refused",
+					   "DCT 0x%" PRIx64 " refuses PSN %" PRIu64 ": %s", bf_explain_get(v, "dct"),
+					   bf_explain_get(v, "psn"),
+					   bf_explain_get_name(v, "reason", reason, sizeof(reason))));
 }
 
 static bool remote_psn(const struct bf_explain *l, const struct bf_explain_view *v)
@@ -260,10 +265,10 @@ void bf_explain_on_recv_fetch(struct bf_explain *l, const struct bf_explain_view
 
 	if (!remote_psn(l, v))
 		return;
-	bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "receive",
-				     "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64
-				     " segment%s",
-				     bf_explain_get(v, "index"), bf_explain_get(v, "room"), n, n == 1 ? "" : "s"));
+	bf_explain_push(
+	    l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "receive",
+			       "takes receive entry %" PRIu64 ": room for %" PRIu64 " bytes in %" PRIu64 " segment%s",
+			       bf_explain_get(v, "index"), bf_explain_get(v, "room"), n, n == 1 ? "" : "s"));
 	l->expects_recv_cqe = true;
 }
 
@@ -274,13 +279,14 @@ void bf_explain_on_request_done(struct bf_explain *l, const struct bf_explain_vi
 	if (!remote_psn(l, v))
 		return;
 	if (opcode >= BF_RC_WRITE_FIRST && opcode <= BF_RC_READ_REQUEST && bf_explain_get(v, "rkey"))
-		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "execute",
-					     "%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%" PRIx64,
-					     bf_roce_opcode_name(opcode), bf_explain_get(v, "rkey"),
-					     bf_explain_get(v, "length"), bf_explain_get(v, "va")));
+		bf_explain_push(l,
+				bf_explain_make(v, BF_EXPLAIN_REMOTE, "execute",
+						"%s done: rkey 0x%" PRIx64 " is good, %" PRIu64 " bytes at 0x%" PRIx64,
+						bf_roce_opcode_name(opcode), bf_explain_get(v, "rkey"),
+						bf_explain_get(v, "length"), bf_explain_get(v, "va")));
 	else
 		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "execute", "%s done: %" PRIu64 " bytes",
-					     bf_roce_opcode_name(opcode), bf_explain_get(v, "length")));
+						   bf_roce_opcode_name(opcode), bf_explain_get(v, "length")));
 	l->expects_recv_cqe = true;
 }
 
@@ -288,6 +294,6 @@ void bf_explain_on_nak_sent(struct bf_explain *l, const struct bf_explain_view *
 {
 	if (remote_psn(l, v))
 		bf_explain_push(l, bf_explain_make(v, BF_EXPLAIN_REMOTE, "nak",
-					     "refuses PSN %" PRIu64 " with AETH syndrome 0x%" PRIx64,
-					     bf_explain_get(v, "psn"), bf_explain_get(v, "syndrome")));
+						   "refuses PSN %" PRIu64 " with AETH syndrome 0x%" PRIx64,
+						   bf_explain_get(v, "psn"), bf_explain_get(v, "syndrome")));
 }
