@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "sim/stats.h"
+#include "tools/top.h"
 #include "tools/workload_nvme.h"
 
 #define MEMORY_MAX (8ull << 30)
@@ -380,7 +381,7 @@ static int launch(struct arena *a, struct bf_error *err)
 	if (rc)
 		return rc;
 	start = now_ns();
-	rc = w->backend->run(a->world, &a->out->world);
+	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_nvme_workload_name(w->work));
 	a->out->wall_ns = now_ns() - start;
 	return rc ? bf_fail(err, rc, "the run failed: %s", strerror(-rc)) : 0;
 }
