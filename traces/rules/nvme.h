@@ -24,6 +24,7 @@ struct bf_nvme_slot {
 	uint64_t fetched_ps, fetched_record;
 	uint8_t fetched[BF_NVME_ENTRY]; /* the last one that the controller fetched */
 	bool early;                     /* it was fetched before it was built */
+	bool other;                     /* it is not what the driver meant */
 	bool in_flight;
 	bool posted, rung; /* the controller has posted here; a tail doorbell of this value came */
 	uint8_t posted_phase;
@@ -93,6 +94,7 @@ struct bf_nvme_answer {
 	struct bf_rule_queue *queue; /* its submission queue; NULL: not known */
 	uint32_t slot;
 	uint32_t code; /* SCT << 8 | SC */
+	bool other;    /* the controller had got something else than the driver meant */
 	uint8_t entry[BF_NVME_ENTRY];
 	uint64_t fetched_ps, fetched_record;
 };
@@ -108,6 +110,7 @@ struct bf_nvme_word {
 struct bf_nvme_run {
 	bool present; /* some record of an NVMe driver or controller has come */
 	struct bf_nvme_word words[BF_NVME_WORDS];
+	bool admin_other; /* some admin command was not what the driver meant: what follows is no mistake of its set-up */
 	uint32_t timeouts;
 	struct bf_nvme_answer answer;
 	uint64_t shadow, event; /* buffers of Doorbell Buffer Config; 0: none */
@@ -131,7 +134,7 @@ const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va);
 
 /*
  * What the nvme_completion record at hand answers, if the controller refused an admin command (`admin`) or one of an
- * I/O queue with a code of its own; NULL otherwise.
+ * I/O queue, and had got it as the driver meant it; NULL otherwise.
  */
 const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin);
 
