@@ -86,6 +86,9 @@ static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_ent
 	t->kind = q->kind == BF_STUCK_MLX5   ? BF_EXPLAIN_MLX5
 		  : q->kind == BF_STUCK_SDMA ? BF_EXPLAIN_SDMA
 					     : BF_EXPLAIN_NVME;
+	/* Of a submission, the packet that the engine stopped at. */
+	if (t->kind == BF_EXPLAIN_SDMA && q->stopped && q->fault_index >= e->index && q->fault_index < e->to)
+		t->index = q->fault_index;
 	if (t->kind == BF_EXPLAIN_NVME) {
 		t->by_slot = q->kind == BF_STUCK_NVME;
 		t->index = t->by_slot ? e->slot : e->cid;

@@ -67,6 +67,7 @@ struct bf_stuck_queue {
 	uint64_t completed_ps;
 	uint32_t state; /* of a queue pair */
 	uint64_t remote_qpn, remote_ipv4, ipv4;
+	uint64_t fault_index; /* SDMA: of the packet at which it stopped */
 	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
 	char trouble[120]; /* a fault or an error of the queue, as a sentence */
 };

@@ -8,10 +8,12 @@
 
 /* ---- captures ---- */
 
+/* A capture is of one host: its queue pairs and completion queues have names of their own. */
 ROW(on_capture_doorbell)
 {
-	struct bf_stuck_queue *q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, actor, true, bf_stuck_field(rec, "qpn"));
+	struct bf_stuck_queue *q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, "capture", true, bf_stuck_field(rec, "qpn"));
 
+	(void)actor;
 	if (!q)
 		return bf_stuck_no_memory(s);
 	snprintf(q->name, sizeof(q->name), "qp0x%" PRIx64, q->number);
@@ -23,9 +25,10 @@ ROW(on_capture_doorbell)
 
 ROW(on_capture_wqe)
 {
-	struct bf_stuck_queue *q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, actor, true, bf_stuck_field(rec, "qpn"));
+	struct bf_stuck_queue *q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, "capture", true, bf_stuck_field(rec, "qpn"));
 	struct bf_stuck_entry *e;
 
+	(void)actor;
 	if (!q)
 		return bf_stuck_no_memory(s);
 	snprintf(q->name, sizeof(q->name), "qp0x%" PRIx64, q->number);
@@ -46,12 +49,13 @@ ROW(on_capture_cqe)
 	struct bf_stuck_entry *e;
 	uint8_t kind;
 
+	(void)actor;
 	if (rec->tail_len != sizeof(*c))
 		return 0;
 	kind = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, c->op_own);
 	if (kind != BF_MLX5_CQE_REQ && kind != BF_MLX5_CQE_REQ_ERR)
 		return 0;
-	q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, actor, true,
+	q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, "capture", true,
 			      BF_FIELD_GET(BF_MLX5_CQE_QPN, bf_be32(c->sop_drop_qpn)));
 	e = q ? bf_stuck_find(s, q, bf_be16(c->wqe_counter), 0) : NULL;
 	if (e)

@@ -116,6 +116,8 @@ ROW(on_sdma_fault)
 			 "the queue stopped at packet 0x%" PRIx64 ", dword %" PRIu64 ": %.*s",
 			 bf_stuck_field(rec, "index"), bf_stuck_field(rec, "dword"), (int)(why ? len : 0),
 			 why ? why : "");
+	if (!q->stopped)
+		q->fault_index = bf_stuck_field(rec, "index");
 	q->stopped = true;
 	return 0;
 }
