@@ -19,11 +19,6 @@ static struct bf_trial_choice first_choice(const struct bf_trial_spec *spec)
 	return c;
 }
 
-static bool repeats(const struct bf_trial_spec *spec)
-{
-	return !spec->backend || spec->backend->platform == BF_PLATFORM_SIM;
-}
-
 /* The same run once more, into a file. */
 static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_result *r)
 {
@@ -50,7 +45,7 @@ static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_r
 static bool finish(const struct bf_trial_choice *c, uint64_t runs, struct bf_trial_result *r)
 {
 	r->runs = runs;
-	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN && c->spec->trace && repeats(c->spec))
+	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN && c->spec->trace)
 		write_trace(c, r);
 	bf_trial_tell(c->spec, r);
 	return r->ok;
@@ -143,8 +138,6 @@ bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_sea
 	uint64_t runs = 0;
 	int rc;
 
-	if (!repeats(spec))
-		return cannot(&c, "a search needs a backend that repeats itself: sim", r);
 	if (spec->nsizes > BF_TRIAL_SIZES)
 		return cannot(&c, "too many sizes", r);
 	family_of(spec, parts, &family);

@@ -237,17 +237,15 @@ static bool spec_is_whole(struct bf_trial *t)
 {
 	return bf_trial_check(t, t->spec->setup != NULL, "the trial has no setup") &&
 	       bf_trial_check(t, t->spec->nsizes <= BF_TRIAL_SIZES, "%u sizes: at most %u", t->spec->nsizes,
-			      BF_TRIAL_SIZES) &&
-	       bf_trial_check(t, t->be != NULL, "no backend");
+			      BF_TRIAL_SIZES);
 }
 
 void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, struct bf_trial_result *r)
 {
 	const struct bf_trial_spec *spec = c->spec;
-	struct bf_trial t = { .choice = c,
-			      .spec = spec,
-			      .be = spec->backend ? spec->backend : bf_backend_find("sim"),
-			      .npes = spec->world.npes ? spec->world.npes : 1 };
+	struct bf_trial t = {
+		.choice = c, .spec = spec, .be = bf_backend_find("sim"), .npes = spec->world.npes ? spec->world.npes : 1
+	};
 	struct bf_suppressions *accepted = NULL;
 	struct bf_rules *rules = NULL;
 

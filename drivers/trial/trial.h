@@ -22,7 +22,8 @@
  * ordering, same sizes: the same run, record for record.
  *
  * Code that has its own control path needs none of the helpers for queues: bf_trial_backend() and bf_trial_world() are
- * the machine, with its command mailboxes, doorbell pages and registers (drivers/backend/backend.h).
+ * the machine, with its command mailboxes, doorbell pages and registers (drivers/backend/backend.h). Code under test is
+ * compiled for the simulation (platform_sim.h, which belfry.h includes).
  *
  * Functions of a trial are called from one thread at a time, on the thread that runs it; different trials may run on
  * different threads. Functions that return int return 0 or a negative errno, and say why in the result.
@@ -65,7 +66,6 @@ struct bf_trial_spec {
 	 * each warp), ... `sink`, `record_mask` and `ranks` are the harness's own.
 	 */
 	struct bf_world_opts world;
-	const struct bf_backend *backend; /* NULL: sim. Others are not repeatable, so they cannot be searched */
 	bf_trial_fn *setup;
 	bf_trial_fn *verify; /* after a run that came to its end; NULL: the rules alone judge */
 	/*
@@ -81,7 +81,7 @@ struct bf_trial_spec {
 	enum bf_severity fail_on;
 	/* Rules that do not count, each with its reason: "MLX5-DOORBELL-EACH one at a time is meant", one a line. */
 	const char *accept;
-	const char *trace; /* the file that gets the records of a failed run (sim only); NULL: none */
+	const char *trace; /* the file that gets the records of a failed run; NULL: none */
 };
 
 enum bf_trial_verdict {

@@ -265,9 +265,15 @@ START_TEST(trials_that_cannot_run)
 	ck_assert(!bf_trial_run(&spec, &r));
 	ck_assert_msg(strstr(r.text, "no setup"), "%s", r.text);
 	spec.setup = setup;
-	spec.backend = bf_backend_find("live");
+	spec.nsizes = BF_TRIAL_SIZES + 1;
 	ck_assert(!bf_trial_search(&spec, NULL, &r));
-	ck_assert_msg(strstr(r.text, "repeats itself"), "%s", r.text);
+	ck_assert_msg(strstr(r.text, "sizes"), "%s", r.text);
+	ck_assert(!bf_trial_run(&spec, &r));
+	ck_assert_msg(strstr(r.text, "9 sizes"), "%s", r.text);
+	spec.nsizes = 1;
+	ck_assert(!bf_trial_search(
+	    &spec, &(struct bf_trial_search_opts){ .orderings = (enum bf_ordering[]){ BF_ORDER_SC } }, &r));
+	ck_assert_msg(strstr(r.text, "no ordering"), "%s", r.text);
 }
 END_TEST
 
