@@ -120,7 +120,9 @@ static void note_sharing(struct bf_nvme_queue *q, const struct bf_seen *e)
 static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)
 {
 	const struct bf_sample *x = q->ring ? bf_ring_sample(q->ring, q->fetch.slot, e->time_ps) : NULL;
-	const struct bf_store *late = x ? bf_sample_late(bf_rule_stores(r), x) : NULL;
+	/* Where no store ever waits (ordering sc) none is late, whatever the table still holds. */
+	const bool may_wait = x && bf_stores_buffered(bf_rule_stores(r));
+	const struct bf_store *late = may_wait ? bf_sample_late(bf_rule_stores(r), x) : NULL;
 	/* Use number n of a slot is its n-th entry. */
 	const uint64_t behind = s->nbuilt - 1 - s->nfetched;
 
