@@ -1,7 +1,6 @@
 #include "tools/findings.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 void bf_cause_take(const struct bf_rules *r, struct bf_cause *out)
@@ -24,17 +23,6 @@ void bf_cause_take(const struct bf_rules *r, struct bf_cause *out)
 		snprintf(out->text + used, sizeof(out->text) - used,
 			 "%sthe fault plan fired %" PRIu64 " time%s, %s", used ? "; " : "", faults,
 			 faults == 1 ? "" : "s", fault);
-}
-
-void bf_cause_say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(c->text, sizeof(c->text), fmt, ap);
-	va_end(ap);
-	c->begin_ps = begin_ps;
-	c->end_ps = end_ps;
 }
 
 void bf_cause_find(bf_cause_run_fn *run, const void *w, struct bf_cause *out)

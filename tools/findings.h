@@ -23,9 +23,6 @@ void bf_cause_take(const struct bf_rules *r, struct bf_cause *out);
 typedef int bf_cause_run_fn(const void *w, uint32_t classes, struct bf_sink *sink);
 void bf_cause_find(bf_cause_run_fn *run, const void *w, struct bf_cause *out);
 
-/* For workloads that name causes from records of their own: the sentence and the interval of records that shows it. */
-void bf_cause_say(struct bf_cause *c, uint64_t begin_ps, uint64_t end_ps, const char *fmt, ...) BF_PRINTF(4, 5);
-
 /* "cause: ..." and the rule's id. Nothing for an empty cause. */
 void bf_cause_print(FILE *out, const struct bf_cause *cause);
 

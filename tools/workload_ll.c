@@ -305,5 +305,4 @@ const struct bf_pes_family bf_ll_family = {
 	.verify = verify,
 	.print = print,
 	.json = json,
-	.cause = bf_ll_cause,
 };

@@ -31,7 +31,4 @@ struct bf_ll_workload {
 
 extern const struct bf_pes_family bf_ll_family;
 
-/* Names what only the kernels' own records show; leaves `out` empty otherwise. */
-void bf_ll_cause(const struct bf_pes *p, const struct bf_record_log *log, struct bf_cause *out);
-
 #endif

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "tools/profile.h"
-#include "tools/record_log.h"
 
 /* ---- choices ---- */
 
@@ -253,28 +252,19 @@ int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_resul
 
 /* ---- the cause of a failure ---- */
 
-/* More than this is no run that somebody reads. */
-#define LOG_MAX ((size_t)1 << 30)
-
-/* What a family's own records tell comes first, then what rules find. */
-static int cause_of(const struct bf_pes *p, struct bf_rules *rules, struct bf_record_log *log, struct bf_cause *out)
+static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
+	const struct bf_pes *p = w;
 	struct bf_pes *again = malloc(p->family->choice_bytes);
 	struct bf_pes_result *r = malloc(sizeof(*r));
-	struct bf_sink_tee tee;
 	int rc = -ENOMEM;
 
-	bf_sink_tee_init(&tee, &log->sink, bf_rules_sink(rules));
 	if (again && r) {
 		memcpy(again, p, p->family->choice_bytes);
-		again->records = BF_CLASS_ALL;
+		again->records = classes;
 		again->counts = false;
-		rc = bf_pes_run(again, &tee.sink, r, NULL);
+		rc = bf_pes_run(again, sink, r, NULL);
 	}
-	if (!rc && !log->overflow && p->family->cause)
-		p->family->cause(p, log, out);
-	if (out->text[0])
-		bf_cause_count(log, out);
 	free(again);
 	free(r);
 	return rc;
@@ -282,17 +272,7 @@ static int cause_of(const struct bf_pes *p, struct bf_rules *rules, struct bf_re
 
 void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out)
 {
-	struct bf_record_log log;
-	struct bf_rules *rules;
-
 	*out = (struct bf_cause){ 0 };
-	if (p->backend->platform != BF_PLATFORM_SIM || bf_rules_open(NULL, &rules, NULL) != 0)
-		return;
-	bf_record_log_init(&log, LOG_MAX);
-	if (cause_of(p, rules, &log, out) == 0 && !out->text[0]) {
-		bf_rules_finish(rules, true);
-		bf_cause_take(rules, out);
-	}
-	bf_record_log_free(&log);
-	bf_rules_free(rules);
+	if (p->backend->platform == BF_PLATFORM_SIM)
+		bf_cause_find(run_again, p, out);
 }

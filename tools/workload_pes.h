@@ -11,7 +11,6 @@
 #include "tools/workload.h"
 
 struct bf_pes_family;
-struct bf_record_log;
 
 /* Fields in the order of BF_PES_OPTIONS, whose members they are; meanings stand there. */
 struct bf_pes {
@@ -110,8 +109,6 @@ struct bf_pes_family {
 	/* After the common lines of a good run. */
 	void (*print)(FILE *out, const struct bf_pes *p, const struct bf_pes_result *r);
 	void (*json)(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_result *r);
-	/* The family's own causes, asked before those of the queues; may be NULL. */
-	void (*cause)(const struct bf_pes *p, const struct bf_record_log *log, struct bf_cause *out);
 };
 
 /*

@@ -199,5 +199,4 @@ const struct bf_pes_family bf_shmem_family = {
 	.verify = verify,
 	.print = print,
 	.json = json,
-	.cause = bf_shmem_cause,
 };

@@ -25,7 +25,4 @@ struct bf_shmem_workload {
 
 extern const struct bf_pes_family bf_shmem_family;
 
-/* Names a promise that a caller did not keep: a fence, quiet or order that is missing; leaves `out` empty otherwise. */
-void bf_shmem_cause(const struct bf_pes *p, const struct bf_record_log *log, struct bf_cause *out);
-
 #endif

@@ -159,6 +159,8 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_WIDEN))
 		done = (uint64_t)(tail >> 16) + 1;
 	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_STORE)) {
+		/* Between its look at the counter and the store it looks for an error, as pollers do. */
+		(void)bf_ld_relaxed32(t, (const uint8_t *)cq->cqe + 52, bf_ibgda_scope(state));
 		bf_st_relaxed64(t, cq->cons_idx, done, BF_AT_GPU);
 		BF_DRIVER_RECORD(t, ibgda_consume, .to = done, .qpn = qp->qpn);
 	} else if (state->flavour == BF_IBGDA_NVSHMEM)

@@ -70,6 +70,31 @@ START_TEST(refusal_comes_first)
 }
 END_TEST
 
+/* What DC targets refuse, and one that is not there. */
+START_TEST(dc_targets)
+{
+	static const struct {
+		uint8_t what;
+		const char *id, *text;
+	} cases[] = {
+		{ 6, "MLX5-DC-KEY", "DC target 0x300 on PE 1 refused initiator 0x101: the access key" },
+		{ 5, "MLX5-DC-CONTEXTS", "DC target 0x300 on PE 1 had 4 responder contexts, all in use" },
+		{ 0, "MLX5-DC-UNKNOWN", "an entry of DC initiator 0x101 on PE 0 is for DC target 0x300, which PE 1 does not" },
+	};
+	struct rig r;
+	uint32_t far;
+
+	begin(&r);
+	far = story_actor(&r.s, "queue", "nic1.dct0x300");
+	STORY(&r.s, dc_wqe, r.qp, .qpn = QPN, .dct = 0x300, .index = 2);
+	if (cases[_i].what)
+		STORY(&r.s, dc_context, far, .dct = 0x300, .qpn = QPN, .contexts = 4, .what = cases[_i].what);
+	else
+		STORY(&r.s, rx_drop, far, .qpn = 0x300, .why = 3);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
 START_TEST(flushes_are_told)
 {
 	struct rig r;
@@ -244,6 +269,7 @@ int main(void)
 	tcase_add_loop_test(t, keys, 0, 6);
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
+	tcase_add_loop_test(t, dc_targets, 0, 3);
 	tcase_add_test(t, flushes_are_told);
 	tcase_add_loop_test(t, early_poll_and_quiet, 0, 2);
 	tcase_add_test(t, doorbell_before_rts);

@@ -487,7 +487,8 @@ static void forget(void *facts)
 		    R(local_qp) R(local_protection) R(flushed) R(error_ignored) R(quiet_early) R(doorbell_refused)     \
 			R(doorbell_lost) R(wrong_peer) R(read_depth) R(rnr_finite) R(cq_overrun) R(cq_config)          \
 			    R(entry_index) R(entry_qpn) R(capture_error) R(doorbell_each) R(retransmits) R(read_zero)  \
-				R(shared_queue)
+				R(shared_queue) R(cq_too_small) R(cq_entry0) R(cq_not_cleared) R(poll_back) R(astray)  \
+				    R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
 BF_MLX5_RULES(DECLARE)
@@ -509,6 +510,8 @@ static const uint8_t records[] = {
 	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,
 	BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
 	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,
+	BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,  BF_SEEN_dc_wqe,
 	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
 	BF_SEEN_capture_wqe,   0,
 };

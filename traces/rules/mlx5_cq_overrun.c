@@ -28,7 +28,8 @@ const struct bf_rule bf_rule_mlx5_cq_overrun = {
 		.fix = "Give the CQ as many slots as all its send and receive queues can have signalled entries, or "
 		       "create it collapsed with overrun-ignore, as IBGDA does.",
 		.sources = "ofiwg/libfabric#4525; ROCm/TransferBench#239; ROCm/rocSHMEM#371",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-put --plain-cq --depth 16 --batch 4 --messages 64 --bug cq-no-consumer",
+		.twin = "run ibgda-put --plain-cq --depth 16 --batch 4 --messages 64",
 	},
 	.rank = BF_RANK_REFUSED - 2,
 	.records = (const uint8_t[]){ BF_SEEN_cq_event, 0 },

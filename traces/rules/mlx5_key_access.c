@@ -20,7 +20,8 @@ const struct bf_rule bf_rule_mlx5_key_access = {
 		.fix = "Register with every right that the operations need (IBV_ACCESS_REMOTE_ATOMIC for atomics) "
 		       "in the queue pair's domain.",
 		.sources = "open-mpi/ompi#1241; linux-rdma/perftest#394; InfiniBand Architecture vol. 1, 10.6.3",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-amo --bug key-no-atomic",
+		.twin = "run ibgda-amo",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_mkey_error, 0 },

@@ -19,7 +19,8 @@ const struct bf_rule bf_rule_mlx5_key_unknown = {
 		.fix = "Exchange keys after registration, in the byte order that the entry wants, and exchange them "
 		       "anew after registering again.",
 		.sources = "mlx5 PRM, Memory Key; NVIDIA/nccl#523, #928; openucx/ucx#3564",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-put --bug lkey-swapped",
+		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_mkey_error, 0 },

@@ -34,7 +34,8 @@ const struct bf_rule bf_rule_mlx5_local_protection = {
 		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and "
 		       "peer-memory support.",
 		.sources = "FDio/csit#3988; openucx/ucx#3564; NVIDIA/nccl#928, #523",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-put --faults 'dma-fault skip=4 count=1'",
+		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_REFUSED + 1,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

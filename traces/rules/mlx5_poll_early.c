@@ -37,7 +37,9 @@ const struct bf_rule bf_rule_mlx5_poll_early = {
 		.fix = "Widen the counter against an index that is at most 65535 behind, treat the initial 0xffff "
 		       "as \"none\", and let pollers move the common counter forward only (atomic maximum).",
 		.sources = "ROCm/mori PR#622, PR#607; deepseek-ai/DeepEP PR#702, PR#371; ROCm/rocm-systems PR#4698",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-put --warps 8 --qp-choice first --depth 16 --batch 4 --size 65536 --bug "
+			   "poll-widen",
+		.twin = "run ibgda-put --warps 8 --qp-choice first --depth 16 --batch 4 --size 65536",
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, 0 },

@@ -47,7 +47,8 @@ const struct bf_rule bf_rule_mlx5_read_depth = {
 		.fix = "max_rd_atomic of each side must not exceed max_dest_rd_atomic of the other; exchange them "
 		       "with the handles.",
 		.sources = "charmplusplus/charm#2532; InfiniBand Architecture vol. 1, 9.7.7.1 and 12.7.29",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-get --bug read-depth",
+		.twin = "run ibgda-get",
 	},
 	.rank = BF_RANK_SET_UP + 1,
 	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },

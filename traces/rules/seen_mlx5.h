@@ -34,6 +34,11 @@
 #define BF_SEEN_IBGDA_POST(F) F(from) F(to) F(qpn) F(dbrec)
 #define BF_SEEN_IBGDA_POLL(F) F(wanted) F(done) F(qpn) F(syndrome)
 #define BF_SEEN_IBGDA_QUIET(F) F(upto) F(qpn) F(status)
+#define BF_SEEN_IBGDA_HANDOFF(F) F(from) F(to) F(qpn)
+#define BF_SEEN_IBGDA_CONSUME(F) F(to) F(qpn)
+#define BF_SEEN_IBGDA_ASTRAY(F) F(meant) F(peer) F(qpn) F(index)
+#define BF_SEEN_DC_WQE(F) F(dc_key) F(qpn) F(dct) F(ipv4) F(index)
+#define BF_SEEN_DC_CONTEXT(F) F(dct) F(qpn) F(ipv4) F(contexts) F(what)
 
 #define BF_SEEN_MLX5(X)                                                                                                \
 	X(doorbell, BF_SEEN_DOORBELL, qpn)                                                                             \
@@ -58,6 +63,11 @@
 	X(ibgda_publish, BF_SEEN_IBGDA_PUBLISH, qpn)                                                                   \
 	X(ibgda_post, BF_SEEN_IBGDA_POST, qpn)                                                                         \
 	X(ibgda_poll, BF_SEEN_IBGDA_POLL, qpn)                                                                         \
-	X(ibgda_quiet, BF_SEEN_IBGDA_QUIET, qpn)
+	X(ibgda_quiet, BF_SEEN_IBGDA_QUIET, qpn)                                                                       \
+	X(ibgda_handoff, BF_SEEN_IBGDA_HANDOFF, qpn)                                                                   \
+	X(ibgda_consume, BF_SEEN_IBGDA_CONSUME, qpn)                                                                   \
+	X(ibgda_astray, BF_SEEN_IBGDA_ASTRAY, qpn)                                                                     \
+	X(dc_wqe, BF_SEEN_DC_WQE, qpn)                                                                                 \
+	X(dc_context, BF_SEEN_DC_CONTEXT, none)
 
 #endif
