@@ -169,6 +169,8 @@ void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *
 void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count);
 void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r);
 void bf_watch_init_fence(struct bf_lane *l);
+/* The lane does something else than ask again for the phase that it has waited for in vain. */
+void bf_watch_given_up(struct bf_lane *l);
 /* The lane's access goes to a block that is not there. */
 void bf_watch_nobody(struct bf_lane *l, uint32_t address);
 void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes);

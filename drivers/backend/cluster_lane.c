@@ -264,6 +264,7 @@ void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
 	uint64_t until;
 
 	bf_agent_sync(t->agent);
+	bf_watch_given_up(l);
 	switch (r->op) {
 	case BF_ASYNC_BULK_LOAD:
 	case BF_ASYNC_BULK_SEND:

@@ -141,7 +141,7 @@ void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, ui
 }
 
 /* Once for each wait: what follows is told by its results. */
-static void watch_wait_given_up(struct bf_lane *l)
+void bf_watch_given_up(struct bf_lane *l)
 {
 	if (!l->waits || !l->wait_tries)
 		return;
@@ -155,7 +155,7 @@ void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r)
 	struct bf_watched *w = bf_watch_of(cta, r->bar);
 
 	if (r->op < BF_BAR_TEST_PARITY || r->bar != l->wait_bar)
-		watch_wait_given_up(l);
+		bf_watch_given_up(l);
 	if (!w)
 		return;
 	switch (r->op) {
@@ -229,7 +229,7 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 	struct bf_granule *g = &from->granule[offset / BF_WATCH_GRANULE];
 	const uint32_t at = offset % BF_WATCH_GRANULE;
 
-	watch_wait_given_up(l);
+	bf_watch_given_up(l);
 	if (offset / 8 < BF_WATCH_BARRIERS && from->watched[offset / 8].inits)
 		hazard(l, LOADED_BARRIER, from, offset, NULL);
 	if (from == l->warp->cta) {

@@ -257,6 +257,7 @@ static void passed(struct bf_hopper_now *n, struct bf_hopper_barrier *b, uint64_
 		w->passed_parity = w->parity;
 		w->arrived_since = false;
 	}
+	w->passes++;
 	w->came_back = BF_HOPPER_WOKEN;
 }
 
@@ -298,6 +299,30 @@ static void note_tx(struct bf_hopper_now *n, struct bf_hopper_barrier *b, const 
 			p->armed = e->number + 1;
 		break;
 	}
+}
+
+/*
+ * Whether arrivals of a warp are beyond its share of a phase. Twice in a row on one barrier is once too often; to come
+ * round to it again without having waited anywhere is to go on too soon. What says "full" (it is not free at first) is
+ * signalled too soon either way.
+ */
+static void judge_share(struct bf_hopper_now *n, const struct bf_hopper_barrier *b, const struct bf_seen_hopper_op *o,
+			bool again)
+{
+	const uint32_t before = b->phases;
+	struct bf_hopper_party *p = n->party;
+	bool over;
+
+	if (!p || !b->labelled || !b->warps)
+		return;
+	if (p->waits != n->warp->passes)
+		p->since_wait = 0;
+	p->waits = n->warp->passes;
+	p->since_wait += n->arrivals;
+	over = p->arrivals > b->each * (before + 1);
+	n->foreign = over && b->ranks & (b->ranks - 1) && !o->remote && n->arrivals > b->each;
+	n->extra = !n->foreign && p->since_wait > b->each && ((again && b->free) || n->arrivals > b->each);
+	n->too_soon = !n->foreign && !n->extra && (before > b->seen || over);
 }
 
 static void note_op(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
@@ -351,7 +376,7 @@ static void note_op(struct bf_rules *r, struct bf_hopper_run *run, const struct 
 		n->party->arrived = e->number + 1;
 	}
 	if (n->warp && n->arrivals) {
-		n->again = n->warp->arrived_at == n->queue->number + 1 && !o->remote;
+		judge_share(n, b, o, n->warp->arrived_at == n->queue->number + 1);
 		n->warp->arrived_at = o->remote ? 0 : n->queue->number + 1;
 		n->warp->arrived_since = true;
 	}
@@ -747,7 +772,7 @@ static void forget_run(void *facts)
 	R(stale_word) R(inval_early) R(over_arrival) R(extra_arrival) R(local_arrive) R(phase_unseen) R(first_parity)  \
 	R(parity) R(double_wait) R(wrong_wait) R(elected) R(try_once) R(wait_refused) R(expect_alone)                  \
 	R(expect_missing) R(expect_late) R(expect_more) R(expect_less) R(short_tile) R(complete_tx) R(tx_range)        \
-	R(skipped_arrival) R(trips) R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence)     \
+	R(skipped_arrival) R(trips) R(arrivals_missing) R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence)     \
 	R(counted_arrive) R(early_commit) R(no_commit) R(store_wait) R(bulk_size) R(bulk_align) R(bulk_address)        \
 	R(cache_thrash) R(wait_buffer) R(wait_polls) R(split_arrive) R(spin)
 

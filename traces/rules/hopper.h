@@ -33,6 +33,7 @@ struct bf_hopper_block {
 /* What one warp of the cluster has done at a barrier since its init; records are places in the stream plus one. */
 struct bf_hopper_party {
 	uint32_t arrivals, passed; /* waits that were over */
+	uint32_t since_wait, waits; /* arrivals since the warp's wait number `waits` */
 	uint64_t arrived, armed, copied; /* the latest arrival, expectation, copy */
 };
 
@@ -67,7 +68,7 @@ struct bf_hopper_warp {
 	uint8_t came_back; /* BF_HOPPER_*; BF_HOPPER_PARKED: as one that may not park */
 	/* Its last wait that was over, and whether it has arrived anywhere since. */
 	uint64_t passed_address;
-	uint32_t passed_parity;
+	uint32_t passed_parity, passes;
 	bool arrived_since;
 	uint64_t arrived_at;  /* the barrier it arrived on last, plus one; 0 for one of another block */
 	uint32_t init_lanes;  /* those that have initialised barriers */
@@ -116,7 +117,9 @@ struct bf_hopper_run {
 		uint32_t arrivals, flips;
 		bool by_copy, was_alive, was_other; /* an init: over a live barrier, of another warp */
 		bool late_expect;
-		bool again;                    /* an arrival: the warp's last one was here, too */
+		bool extra;    /* arrivals beyond the warp's share of a phase, with no wait in between */
+		bool too_soon; /* arrivals for a phase that nobody can know to have begun */
+		bool foreign;  /* arrivals for other blocks on the own barrier */
 		uint64_t in_flight; /* bytes that copies still had to bring before the record */
 	} now;
 };
@@ -154,11 +157,11 @@ struct bf_hopper_text bf_hopper_warp_text(const struct bf_hopper_run *run, uint3
 
 /* What a barrier that is waited for lacks: the one thing that says most about it. */
 enum bf_hopper_lack {
-	BF_LACK_NONE,         /* nobody waits, or what is missing is missing because of another barrier */
+	BF_LACK_NONE,         /* nobody waits */
 	BF_LACK_FIRST_PHASE,  /* the first wait has the parity of what is not there yet */
 	BF_LACK_ARRIVAL,      /* bytes were expected and came; nobody arrived */
 	BF_LACK_COUNTED,      /* arrivals that count themselves */
-	BF_LACK_PARITY,       /* phases ended that the waiter does not wait for */
+	BF_LACK_PARITY,       /* a phase ended that nobody has waited for */
 	BF_LACK_COMPLETE,     /* complete_tx in software says something else than expect_tx */
 	BF_LACK_EXPECT,       /* bytes came that nobody expected */
 	BF_LACK_TILE,         /* fewer bytes came than in the phases before */
@@ -167,9 +170,9 @@ enum bf_hopper_lack {
 	BF_LACK_OWN_LANE,     /* a lane of the waiting warp has yet to arrive */
 	BF_LACK_OWN,          /* the waiting warp has yet to arrive */
 	BF_LACK_SECOND_WAIT,  /* the warp has waited here before and used nothing */
-	BF_LACK_PARTIES,      /* the init counts more than all parties make */
 	BF_LACK_ENDED,        /* a party has ended */
 	BF_LACK_SKIPPED,      /* a party has arrived on the next ones, not here */
+	BF_LACK_SOMETHING,    /* arrivals of whoever waits for something else, or of nobody */
 };
 enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queue *q, uint32_t *rank, uint32_t *warp);
 

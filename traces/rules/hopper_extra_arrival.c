@@ -2,27 +2,21 @@
 
 #include "traces/rules/hopper.h"
 
-/* An arrival for a peer that went to the own barrier has a rule of its own. */
-static bool foreign(const struct bf_hopper_now *n, const struct bf_seen *e)
-{
-	return n->bar->ranks & (n->bar->ranks - 1) && !e->hopper_op.remote && n->arrivals > n->bar->each;
-}
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_hopper_now *n = bf_hopper_now(r);
 	const struct bf_hopper_barrier *b = n->bar;
 	struct bf_finding *f;
 
-	if (!n->arrivals || !n->party || !b->labelled || !b->warps || n->party->arrivals <= b->each * (b->phases - n->flips + 1) || (!n->again && n->arrivals <= b->each) || foreign(n, e))
+	if (!n->extra)
 		return;
 	f = bf_rule_find(r, e, n->queue);
 	if (!f)
 		return;
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(f,
-		       "%s arrived on %s for the %" PRIu32 ". time when %" PRIu32 " phase%s had ended; its share of a phase is %" PRIu32,
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s, n->party->arrivals, b->phases - n->flips, b->phases - n->flips == 1 ? "" : "s", b->each);
+		       "%s has arrived %" PRIu32 " times on %s with no wait in between; its share of a phase is %" PRIu32,
+		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->since_wait, bf_hopper_bar_text(n->bar).s, b->each);
 }
 
 const struct bf_rule bf_rule_hopper_extra_arrival = {

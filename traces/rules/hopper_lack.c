@@ -81,31 +81,29 @@ static enum bf_hopper_lack arrivals_lack(struct bf_rules *r, const struct bf_hop
 {
 	const uint32_t due = b->each * (b->phases + 1);
 	const struct bf_hopper_warp *w;
-	enum bf_hopper_lack lack = BF_LACK_NONE;
-	bool any = false;
+	enum bf_hopper_lack lack = BF_LACK_SOMETHING;
 
 	for (uint32_t k = 0; k < BF_HOPPER_RANKS; k++)
 		for (uint32_t i = 0; i < 32; i++) {
-			enum bf_hopper_lack now = BF_LACK_NONE;
+			enum bf_hopper_lack now = BF_LACK_SOMETHING;
 
 			if (!(b->ranks >> k & 1) || !(b->warps >> i & 1) || made(b, k, i) >= due)
 				continue;
-			any = true;
 			w = standing(run, b, k, i);
 			if (skipped(r, b, k, i))
 				now = BF_LACK_SKIPPED;
 			else if (w && w->stands && w->waits && w->at == b->address + run->blocks[b->block].base &&
 				 k == run->blocks[b->block].rank)
-				now = w->waits == UINT32_MAX ? BF_LACK_OWN : BF_LACK_OWN_LANE;
+				now = b->each == 1 ? BF_LACK_OWN : BF_LACK_OWN_LANE;
 			else if (!w || !w->stands || (!w->waits && (w->ended | w->meets) == UINT32_MAX))
 				now = BF_LACK_ENDED;
-			if (now == BF_LACK_NONE || (lack && now > lack))
+			if (now >= lack)
 				continue;
 			lack = now;
 			*rank = k;
 			*warp = i;
 		}
-	return any ? lack : BF_LACK_PARTIES;
+	return lack;
 }
 
 enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queue *q, uint32_t *rank, uint32_t *warp)
@@ -122,20 +120,20 @@ enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queu
 		return BF_LACK_NONE;
 	if (!b->nwaiting)
 		return !run->failed && b->name[0] && bf_mbar_tx(b->word) ? bytes_lack(run, b) : BF_LACK_NONE;
-	if (b->labelled && b->warps && b->free && b->phases == 0 && waiter->passed == 0 &&
+	if (b->labelled && b->free && b->phases == 0 && waiter->passed == 0 &&
 	    !(b->ranks >> *rank & 1 && b->warps >> *warp & 1))
 		return BF_LACK_FIRST_PHASE;
 	if (pending && b->expects > b->phases && b->brought)
 		return BF_LACK_ARRIVAL;
 	if (pending && b->incs)
 		return BF_LACK_COUNTED;
-	if (b->labelled && b->warps && waiter->passed < b->phases + b->free)
+	if (b->labelled && b->seen < b->phases && waiter->passed < b->phases + b->free)
 		return BF_LACK_PARITY;
 	if (bf_mbar_tx(b->word))
 		return bytes_lack(run, b);
 	if (who && who->passed_address == q->number && !who->arrived_since && waiter->passed)
 		return BF_LACK_SECOND_WAIT;
-	return pending && b->labelled && b->block < run->nblocks ? arrivals_lack(r, run, b, rank, warp) : BF_LACK_NONE;
+	return pending && b->labelled && b->block < run->nblocks ? arrivals_lack(r, run, b, rank, warp) : BF_LACK_SOMETHING;
 }
 
 struct bf_finding *bf_hopper_find_lack(struct bf_rule_run *r, struct bf_rule_queue *q, enum bf_hopper_lack lack,

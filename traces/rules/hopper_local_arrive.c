@@ -8,7 +8,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_hopper_barrier *b = n->bar;
 	struct bf_finding *f;
 
-	if (!n->arrivals || !n->party || !b->labelled || !b->warps || n->party->arrivals <= b->each * (b->phases - n->flips + 1) || !(b->ranks & (b->ranks - 1)) || e->hopper_op.remote || n->arrivals <= b->each)
+	if (!n->foreign)
 		return;
 	f = bf_rule_find(r, e, n->queue);
 	if (!f)

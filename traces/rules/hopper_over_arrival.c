@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint32_t sm, address;
 
-	if (e->hopper_fault.reason != BF_MBAR_FAULT_OVER_ARRIVAL && e->hopper_fault.reason != BF_MBAR_FAULT_ARRIVE_COUNT)
+	if ((e->hopper_fault.reason != BF_MBAR_FAULT_OVER_ARRIVAL && e->hopper_fault.reason != BF_MBAR_FAULT_ARRIVE_COUNT) || !bf_mbar_pending(e->hopper_fault.word))
 		return;
 	q = bf_hopper_fault_at(r, e, &sm, &address);
 	f = q ? bf_rule_find(r, e, q) : NULL;

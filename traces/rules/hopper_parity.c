@@ -33,8 +33,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s with parity %" PRIu32 " though %" PRIu32
-		       " phase%s had ended, more than it has waited for: the parity does not follow the barrier's phase",
+		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s with parity %" PRIu32 " when %" PRIu32
+		       " phase%s had ended, of which the last was never waited for: the parity does not follow the barrier's phase",
 		       warp, block, bf_hopper_bar_text(b).s, b->waiter_parity, b->phases, b->phases == 1 ? "" : "s");
 }
 
@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_hopper_parity = {
 		.title = "a wait with the parity of two phases before",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A wait with a parity is over when the barrier's phase has the other one. It knows the current phase and the one before; an older one looks like one that is over.",
-		.wrong = "A warp has gone past more waits than phases have ended, or waits though phases ended that it has not waited for: its parity does not follow the barrier's phase.",
+		.wrong = "A warp has gone past more waits than phases have ended, or has left out one that ended: its parity does not follow the barrier's phase.",
 		.fix = "Flip the parity each time the stage index wraps, and only then; two groups that take turns begin with opposite parities.",
 		.sources = "reference hopper_sync L5; tile-ai/tilelang#3087; tile-ai/tilelang#2927",
 		.example = "run mbarrier-pipeline --bug two-behind",
