@@ -8,7 +8,7 @@
 #define MESSAGE 64u
 #define SQES 16u
 
-enum bug { NONE, NO_ENTRY_FENCE, NO_DOORBELL_FENCE, WRONG_DATA, NEVER_RUNG, WILD, FOR_EVER };
+enum bug { NONE, NO_ENTRY_FENCE, NO_DOORBELL_FENCE, WRONG_DATA, NEVER_RUNG, WILD, FOR_EVER, TWO };
 
 /* What the caller chooses, and what a run has. */
 struct config {
@@ -91,8 +91,12 @@ static int setup(struct bf_trial *t, void *state)
 		rc = bf_trial_mlx5_queue(t, 0, 1, 0, &r->q);
 	if (rc || c->setup_error)
 		return rc ? rc : c->setup_error;
-	r->bug = c->bug;
+	ck_assert_uint_eq(r->q.wqebbs, 64);
+	ck_assert_uint_eq(r->q.cqes, 128);
+	for (uint32_t i = 0; i < 128 * 64; i++)
+		ck_assert_uint_eq(r->q.cq[i], 0xff);
 	r->messages = (uint32_t)bf_trial_size(t, 0);
+	r->bug = c->bug != TWO ? c->bug : r->messages > 2 ? NO_ENTRY_FENCE : WRONG_DATA;
 	for (uint32_t i = 0; i < r->messages * MESSAGE; i++)
 		r->q.local[i] = (uint8_t)(i + 3);
 	return bf_trial_launch(t, 0, 1, 1, writer, r);
@@ -103,7 +107,7 @@ static int verify(struct bf_trial *t, void *state)
 	const struct config *c = bf_trial_arg(t);
 	struct run *r = state;
 
-	if (c->bug == WRONG_DATA)
+	if (r->bug == WRONG_DATA)
 		((uint8_t *)bf_trial_heap(t, 1).ptr)[70] ^= 1;
 	bf_trial_check(t, r->bad == 0, "%u completions are errors", r->bad);
 	bf_trial_equal(t, "the copy", bf_trial_heap(t, 1).ptr, r->q.local, r->messages * MESSAGE);
@@ -174,6 +178,22 @@ START_TEST(missing_fences_are_named)
 	ck_assert_ptr_eq(again.root, r.root);
 	ck_assert_uint_eq(again.world.hash, r.world.hash);
 	ck_assert_uint_eq(again.runs, 1);
+}
+END_TEST
+
+/* Smaller runs that fail by another mistake are not smaller forms of this one. */
+START_TEST(shrinking_keeps_the_cause)
+{
+	static const enum bf_ordering weak[] = { BF_ORDER_ADVERSARIAL };
+	const struct bf_trial_search_opts opts = { .orderings = weak, .norderings = 1 };
+	struct config c = { .bug = TWO };
+	const struct bf_trial_spec spec = spec_of(&c);
+	struct bf_trial_result r;
+
+	ck_assert(!bf_trial_search(&spec, &opts, &r));
+	ck_assert_int_eq(r.verdict, BF_TRIAL_WRONG);
+	ck_assert_msg(r.root && strcmp(r.root->id, "MLX5-ENTRY-ORDER") == 0, "%s", r.text);
+	ck_assert_uint_eq(r.size[0], 3);
 }
 END_TEST
 
@@ -495,6 +515,7 @@ int main(void)
 	tcase_add_test(tc, right_code_is_good_everywhere);
 	tcase_add_loop_test(tc, missing_fences_are_named, 0, 2);
 	tcase_add_test(tc, orderings_can_be_chosen);
+	tcase_add_test(tc, shrinking_keeps_the_cause);
 	tcase_add_test(tc, threads_do_not_change_the_outcome);
 	tcase_add_loop_test(tc, verdicts, 0, 4);
 	tcase_add_test(tc, trials_that_cannot_run);
