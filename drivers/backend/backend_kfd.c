@@ -278,7 +278,7 @@ int bf_kfd_open(const struct bf_kfd_sys *sys, const struct bf_world_opts *opts, 
 	*out = NULL;
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
-	w->m = (struct bf_world){ .err = err, .npes = opts->npes };
+	w->m = (struct bf_world){ .err = err, .npes = opts->npes, .count = opts->npes };
 	w->m.grids_tail = &w->m.grids;
 	w->m.limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	w->sys = sys;

@@ -126,7 +126,7 @@ int bf_vfio_open(const struct bf_vfio_sys *sys, const struct bf_world_opts *opts
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
-	w->m = (struct bf_world){ .err = err, .npes = 1, .devices = BF_DEVICE_NVME };
+	w->m = (struct bf_world){ .err = err, .npes = 1, .count = 1, .devices = BF_DEVICE_NVME };
 	w->m.grids_tail = &w->m.grids;
 	w->m.limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	w->dev.sys = sys;

@@ -21,7 +21,7 @@ completes() {
 	failed=1
 }
 
-completes "explore export" belfry exp
+completes "export" belfry expor
 completes "ibgda-put" belfry run ibgda-p
 completes "--seed=" belfry run ibgda-put --see
 completes "sc" belfry run ibgda-put --ordering = sc
