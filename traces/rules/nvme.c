@@ -98,23 +98,27 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	q->built++;
 }
 
-static bool same_data(const struct bf_nvme_slot *s, const uint8_t *entry)
+static uint32_t data_place(uint64_t data)
 {
-	return s->in_flight && bf_get_le64(s->fetched + 24) && bf_get_le64(s->fetched + 24) == bf_get_le64(entry + 24);
+	return (uint32_t)((data >> 4) * 0x9e3779b97f4a7c15ull >> 54) % BF_NVME_DATA;
 }
 
 static void note_sharing(struct bf_nvme_queue *q, const struct bf_seen *e)
 {
-	for (uint32_t i = 0; !q->shared.set && i < q->nslots; i++) {
-		if (i == e->nvme_fetch.slot || !same_data(&q->slots[i], e->tail))
-			continue;
+	const uint64_t data = bf_get_le64(e->tail + 24);
+	uint16_t *last = &q->by_data[data_place(data)];
+	const struct bf_nvme_slot *s = *last < q->nslots ? &q->slots[*last] : NULL;
+
+	if (!q->shared.set && data && s && s->in_flight && *last != e->nvme_fetch.slot &&
+	    bf_get_le64(s->fetched + 24) == data) {
 		q->shared.set = true;
-		q->shared.slot = i;
+		q->shared.slot = *last;
 		q->shared.other = (uint32_t)e->nvme_fetch.slot;
-		q->shared.data = bf_get_le64(e->tail + 24);
+		q->shared.data = data;
 		q->shared.at_ps = e->time_ps;
 		q->shared.record = e->number;
 	}
+	*last = (uint16_t)e->nvme_fetch.slot;
 }
 
 static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)

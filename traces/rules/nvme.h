@@ -10,6 +10,7 @@
 
 #define BF_NVME_ENTRY 64u
 #define BF_NVME_QUEUE_MAX 65536u
+#define BF_NVME_DATA 1024u
 
 struct bf_nvme_built {
 	uint8_t bytes[BF_NVME_ENTRY];
@@ -66,6 +67,7 @@ struct bf_nvme_queue {
 	uint64_t completions; /* posted to the completion queue */
 	uint32_t most_cq_slot;
 	bool held, cq_rung;
+	uint16_t by_data[BF_NVME_DATA]; /* the slot of the last command with data there, by hash of PRP1 */
 	/* A command that began while another one with its data was in flight. */
 	struct {
 		bool set;
