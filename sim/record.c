@@ -90,6 +90,8 @@ uint64_t bf_hash_finish(uint64_t chain, uint64_t decls)
 
 uint64_t bf_stream_hash(const struct bf_stream *st)
 {
+	if (st->wants)
+		return 0;
 	return bf_hash_finish(bf_hash_records(st->hash, st->buf, st->used), st->decls);
 }
 
@@ -230,6 +232,7 @@ int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask
 	st->decls = 0;
 	st->count = 0;
 	st->sink = sink;
+	st->wants = sink ? sink->wants : NULL;
 	st->mask = mask;
 	memset(st->declared, 0, sizeof(st->declared));
 	for (uint32_t i = 0; i < st->nactors && !st->status; i++) {
@@ -246,7 +249,8 @@ int bf_stream_flush(struct bf_stream *st)
 {
 	if (!st->used)
 		return st->status;
-	st->hash = bf_hash_records(st->hash, st->buf, st->used);
+	if (!st->wants)
+		st->hash = bf_hash_records(st->hash, st->buf, st->used);
 	size_t len = st->used;
 	st->used = 0;
 	if (st->status) {
@@ -339,6 +343,17 @@ static BF_NOINLINE bool make_ready(struct bf_stream *st, const struct bf_rec_sch
 	return true;
 }
 
+/* Whether the sink wants it. A type that it has not heard of is declared first. */
+static inline bool wanted(struct bf_stream *st, const struct bf_rec_schema *schema)
+{
+	const uint8_t bit = (uint8_t)(1u << (schema->id % 8));
+	if (st->wants[schema->id / 8] & bit)
+		return true;
+	if (BF_LIKELY(st->declared[schema->id / 8] & bit) || !make_ready(st, schema, 0, 0))
+		return false;
+	return st->wants[schema->id / 8] & bit;
+}
+
 /* memcpy() of a length that is small and unknown costs a call; most fixed parts are a few words. */
 static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -354,6 +369,8 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
 	       const void *tail, uint32_t tail_len)
 {
+	if (BF_UNLIKELY(st->wants != NULL) && !wanted(st, schema))
+		return;
 	size_t span = (sizeof(struct bf_rec_header) + schema->size + (size_t)tail_len + 7) & ~(size_t)7;
 	if (BF_UNLIKELY(span > st->cap - st->used || !(st->declared[schema->id / 8] & (1u << (schema->id % 8)))) &&
 	    !make_ready(st, schema, tail_len, span))

@@ -96,6 +96,11 @@ struct bf_sink {
 	int (*declare_type)(struct bf_sink *s, const struct bf_rec_schema *schema);
 	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
+	/*
+	 * NULL, or a bit per type number: records of other types are dropped before they are copied, once the sink has
+	 * been told of the type, and nothing is hashed. The sink may change the bits at any time.
+	 */
+	const uint8_t *wants;
 };
 
 /* Fields belong to record.c except `mask`, which probes read. */
@@ -109,6 +114,7 @@ struct bf_stream {
 	uint64_t decls;  /* sum over the declarations */
 	uint64_t count;
 	struct bf_sink *sink;
+	const uint8_t *wants; /* the sink's */
 	struct bf_actor *actors;
 	uint32_t nactors, actors_cap;
 	uint8_t declared[128]; /* bit per type number */
@@ -148,7 +154,7 @@ void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_
 /*
  * Hash of everything emitted so far: 64 bits, equal for equal record sequences and declarations. Covers the padded
  * bytes of each record in order, and each type used and each actor once, whenever it was declared. docs/trace-format.md
- * gives the function, for those who recompute it from a file.
+ * gives the function, for those who recompute it from a file. 0 when the sink wants some types only.
  */
 uint64_t bf_stream_hash(const struct bf_stream *st);
 

@@ -32,7 +32,7 @@ void bf_cause_find(bf_cause_run_fn *run, const void *w, struct bf_cause *out)
 	*out = (struct bf_cause){ 0 };
 	if (bf_rules_open(NULL, &rules, NULL) != 0)
 		return;
-	if (run(w, bf_rules_classes(rules), bf_rules_sink(rules)) == 0) {
+	if (run(w, bf_rules_classes(rules), bf_rules_only_sink(rules)) == 0) {
 		bf_rules_finish(rules, true);
 		bf_cause_take(rules, out);
 	}

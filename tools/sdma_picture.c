@@ -89,7 +89,7 @@ static int on_records(struct bf_sink *sink, const void *records, size_t len)
 
 void bf_picture_init(struct bf_picture *p)
 {
-	*p = (struct bf_picture){ .sink = { on_type, on_actor, on_records } };
+	*p = (struct bf_picture){ .sink = { .declare_type = on_type, .declare_actor = on_actor, .write = on_records } };
 }
 
 void bf_picture_free(struct bf_picture *p)

@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 		return 1;
 	b->n = argc > 1 ? strtoull(argv[1], NULL, 0) : 4000000;
 	bf_stream_actor(&b->rec, "queue", "sq0");
-	struct bf_sink memory = { sink_type, sink_actor, sink_write };
+	struct bf_sink memory = { .declare_type = sink_type, .declare_actor = sink_actor, .write = sink_write };
 	double plain = best(run_plain, b), off = best(run_probed, b), copy = best(run_copy, b);
 	double hash_only = recorded(b, NULL, run_probed), kept_on = recorded(b, &memory, run_probed);
 	double tail = recorded(b, &memory, run_tail);

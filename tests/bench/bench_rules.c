@@ -107,7 +107,7 @@ static struct figure best(uint32_t messages, enum listener who, uint32_t classes
 
 		if (who == RULES && bf_rules_open(NULL, &rules, &err))
 			die("rules", &err);
-		f = measure(messages, rules ? bf_rules_sink(rules) : NULL, who == OFF ? 0 : classes);
+		f = measure(messages, rules ? bf_rules_only_sink(rules) : NULL, who == OFF ? 0 : classes);
 		if (rules) {
 			bf_rules_finish(rules, true);
 			if (bf_rules_problems(rules)) {

@@ -65,7 +65,7 @@ static int memory_write(struct bf_sink *s, const void *records, size_t len)
 static struct memory *memory(void)
 {
 	struct memory *m = calloc(1, sizeof(*m));
-	m->sink = (struct bf_sink){ memory_type, memory_actor, memory_write };
+	m->sink = (struct bf_sink){ .declare_type = memory_type, .declare_actor = memory_actor, .write = memory_write };
 	m->fail_after = -1;
 	return m;
 }

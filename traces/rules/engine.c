@@ -153,7 +153,7 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return bf_fail(err, -ENOMEM, "no memory for rules");
-	r->sink = (struct bf_sink){ declare_type, declare_actor, write_records };
+	r->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	r->suppress = opts ? opts->suppress : NULL;
 	rc = set_up(r, opts);
 	if (rc) {
@@ -202,6 +202,12 @@ struct bf_sink *bf_rules_sink(struct bf_rules *r)
 	return &r->sink;
 }
 
+struct bf_sink *bf_rules_only_sink(struct bf_rules *r)
+{
+	r->sink.wants = r->wants;
+	return &r->sink;
+}
+
 uint32_t bf_rules_classes(const struct bf_rules *r)
 {
 	uint32_t classes = BF_CLASS_META | BF_CLASS_FAULT;
@@ -213,6 +219,12 @@ uint32_t bf_rules_classes(const struct bf_rules *r)
 }
 
 /* ---- what the stream declares ---- */
+
+static void want(struct bf_rules *r, uint32_t type)
+{
+	if (r->plans[type] && r->listeners[r->plans[type]->kind].wanted)
+		r->wants[type / 8] |= (uint8_t)(1u << type % 8);
+}
 
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 {
@@ -228,10 +240,13 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	r->plans[type->id] = p;
 	r->types[type->id] = type;
 	r->listeners[p->kind].seen = true;
+	want(r, type->id);
 	for (uint32_t i = 0; i < r->nfamilies; i++)
 		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
 			listen(r);
+			for (uint32_t t = 0; t < BF_RULES_TYPES; t++)
+				want(r, t);
 		}
 	return 0;
 }

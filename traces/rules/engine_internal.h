@@ -49,6 +49,7 @@ struct bf_listeners {
 
 struct bf_rules {
 	struct bf_sink sink;
+	uint8_t wants[BF_RULES_TYPES / 8]; /* for the stream: types whose kind is wanted */
 	const struct bf_suppressions *suppress;
 	struct bf_family_run *families;
 	uint32_t nfamilies;

@@ -86,6 +86,12 @@ void bf_rules_free(struct bf_rules *r);
 /* For bf_stream_open() or bf_sink_tee_init(). Takes all records and keeps what rules ask for. */
 struct bf_sink *bf_rules_sink(struct bf_rules *r);
 
+/*
+ * The same for a stream that serves nobody else: types that no rule of a device that is there looks at are not even
+ * recorded, and nothing is hashed. Places of findings count what is recorded.
+ */
+struct bf_sink *bf_rules_only_sink(struct bf_rules *r);
+
 /* Classes of records that rules look at: a stream for them alone needs no more (BF_CLASS_*). */
 uint32_t bf_rules_classes(const struct bf_rules *r);
 
