@@ -112,7 +112,7 @@ struct bf_nvme_word {
 struct bf_nvme_run {
 	bool present; /* some record of an NVMe driver or controller has come */
 	struct bf_nvme_word words[BF_NVME_WORDS];
-	bool admin_other; /* some admin command was not what the driver meant: what follows is no mistake of its set-up */
+	bool admin_other; /* some admin command was not what the driver meant, so that queues may not be either */
 	uint32_t timeouts;
 	struct bf_nvme_answer answer;
 	uint64_t shadow, event; /* buffers of Doorbell Buffer Config; 0: none */

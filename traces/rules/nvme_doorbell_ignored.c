@@ -13,8 +13,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->nvme_driver_error.wrong == ACCESS && e->nvme_driver_error.value < DOORBELLS) {
 		f = bf_rule_find(r, e, NULL);
 		if (f)
-			bf_finding_say(f, "an access of %" PRIu64 " bytes to register 0x%" PRIx64 ", which the controller ignores",
-				       e->nvme_driver_error.limit, e->nvme_driver_error.value);
+			bf_finding_say(
+			    f, "an access of %" PRIu64 " bytes to register 0x%" PRIx64 ", which the controller ignores",
+			    e->nvme_driver_error.limit, e->nvme_driver_error.value);
 		return;
 	}
 	if (e->nvme_driver_error.wrong != VALUE && e->nvme_driver_error.wrong != SHADOW)
@@ -22,8 +23,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
 		bf_finding_say(f,
-			       "the driver wrote 0x%" PRIx64 " to a %s of queue %" PRIu64 ", which must be below %" PRIu64
-			       ": the controller ignores it",
+			       "the driver wrote 0x%" PRIx64 " to a %s of queue %" PRIu64
+			       ", which must be below %" PRIu64 ": the controller ignores it",
 			       e->nvme_driver_error.value,
 			       e->nvme_driver_error.wrong == SHADOW ? "shadow doorbell" : "doorbell",
 			       e->nvme_driver_error.qid, e->nvme_driver_error.limit);
