@@ -260,6 +260,7 @@ END_TEST
 /* What keeps a trial from running is a failure with a text, not a crash. */
 START_TEST(trials_that_cannot_run)
 {
+	static const struct bf_trial_size many[BF_TRIAL_SIZES + 1] = { { "messages", 1, 1 } };
 	struct config c = { .setup_error = -ENODEV };
 	struct bf_trial_spec spec = spec_of(&c);
 	struct bf_trial_result r;
@@ -285,12 +286,13 @@ START_TEST(trials_that_cannot_run)
 	ck_assert(!bf_trial_run(&spec, &r));
 	ck_assert_msg(strstr(r.text, "no setup"), "%s", r.text);
 	spec.setup = setup;
+	spec.sizes = many;
 	spec.nsizes = BF_TRIAL_SIZES + 1;
 	ck_assert(!bf_trial_search(&spec, NULL, &r));
 	ck_assert_msg(strstr(r.text, "sizes"), "%s", r.text);
 	ck_assert(!bf_trial_run(&spec, &r));
 	ck_assert_msg(strstr(r.text, "9 sizes"), "%s", r.text);
-	spec.nsizes = 1;
+	spec.nsizes = 0;
 	ck_assert(!bf_trial_search(
 	    &spec, &(struct bf_trial_search_opts){ .orderings = (enum bf_ordering[]){ BF_ORDER_SC } }, &r));
 	ck_assert_msg(strstr(r.text, "no ordering"), "%s", r.text);
