@@ -238,6 +238,6 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 	}
 	if (at + len > BF_WATCH_GRANULE)
 		return;
-	if ((g->valid >> at & ((1u << len) - 1)) == (1u << len) - 1 && memcmp(g->bytes + at, data, len) != 0)
+	if (((uint32_t)g->valid >> at & ((1u << len) - 1u)) == (1u << len) - 1u && memcmp(g->bytes + at, data, len) != 0)
 		hazard(l, UNRELEASED, from, offset, g);
 }

@@ -338,7 +338,10 @@ static int no_actor(struct bf_sink *s, uint32_t actor, const char *kind, const c
 
 START_TEST(test_sink_fails)
 {
-	struct stingy s = { { no_type, no_actor, take_records }, 2 };
+	struct stingy s = {
+		{ .declare_type = no_type, .declare_actor = no_actor, .write = take_records },
+		2,
+	};
 	struct bf_error err;
 	struct bf_capture *c = parse(ALL, 0, &err);
 

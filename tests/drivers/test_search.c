@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "tools/explore.c"
+#include "drivers/trial/search.h"
 #include "tools/workload.h"
 
 /* What "fails" in a test: set before the search starts, read by all its threads. */
@@ -46,11 +46,12 @@ static uint32_t verdict_of(const void *result)
 		BF_MEMBER(struct bf_workload, member), least                                                           \
 	}
 
-static const struct bf_explore_part parts[] = {
-	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(pes, 2), PART(qps, 1), PART(size, 1), PART(counters, 1),
+static const struct bf_search_part parts[] = {
+	PART(messages, 1), PART(blocks, 1), PART(warps, 1),    PART(pes, 2),
+	PART(qps, 1),      PART(size, 1),   PART(counters, 1),
 };
 
-static const struct bf_explore_family family = {
+static const struct bf_search_family family = {
 	.choice_bytes = sizeof(struct bf_workload),
 	.result_bytes = sizeof(struct bf_run_result),
 	.seed = PART(seed, 0),
@@ -62,9 +63,9 @@ static const struct bf_explore_family family = {
 	.verdict = verdict_of,
 };
 
-void bf_progress_update(struct bf_progress *p, uint64_t done, uint64_t total)
+static void progress(void *owner, uint64_t done, uint64_t total)
 {
-	(void)p;
+	(void)owner;
 	ck_assert_uint_le(done, total);
 }
 
@@ -75,7 +76,12 @@ static const struct bf_workload base = {
 static struct bf_search search(uint32_t jobs)
 {
 	return (struct bf_search){
-		.family = &family, .seeds = 40, .orders = { BF_ORDER_SC, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL }, .norders = 3, .jobs = jobs
+		.family = &family,
+		.seeds = 40,
+		.orders = { BF_ORDER_SC, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL },
+		.norders = 3,
+		.jobs = jobs,
+		.progress = progress,
 	};
 }
 
