@@ -359,7 +359,7 @@ static void land_run(struct bf_dma_port *p, uint64_t iova, struct bf_region *reg
 		store_words(host, bytes, len);
 	else
 		memcpy(host, bytes, len);
-	if (bf_probe(p->sim, BF_CLASS_DMA))
+	if (bf_probe_type(p->sim, dma_write))
 		record_write(p, iova, bf_va(region, host), bytes, len, flags);
 	bf_mem_touched(region, host, len);
 }

@@ -123,6 +123,13 @@ struct bf_stream {
 /* True when some class in `classes` is wanted. */
 #define bf_probe(sim, classes) BF_UNLIKELY(((sim)->rec.mask & (classes)) != 0)
 
+/* The same for records of type `type`: false, too, when the sink has heard of it and does not want it. */
+#define bf_probe_type(sim, type) (bf_probe(sim, BF_REC_CLASS_##type) && bf_stream_wants(&(sim)->rec, BF_REC_ID_##type))
+static inline bool bf_stream_wants(const struct bf_stream *st, uint32_t type)
+{
+	return !st->wants || (st->wants[type / 8] | ~st->declared[type / 8]) >> type % 8 & 1;
+}
+
 /*
  * Switches the stream on for `mask`. `clock_ps` is read for each record's time. `sink` may be NULL: then only the hash
  * and the count are kept. Borrowed until bf_stream_close(). Returns 0, -ENOMEM, or what the sink said; then it is off.

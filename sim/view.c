@@ -373,7 +373,7 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 	drop_stale_line(v, p);
 	if (sem != BF_RELAXED)
 		drop_stale(v, scope);
-	if (bf_probe(a->sim, BF_CLASS_MEM))
+	if (bf_probe_type(a->sim, load))
 		record_load(a, p, data, len, sem, scope);
 }
 
@@ -390,7 +390,7 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope)
 	if (scope == BF_SCOPE_SYS || !v->thread.above)
 		bf_wc_evict(v, BF_WC_FENCE);
 	drop_stale(v, scope);
-	if (bf_probe(a->sim, BF_CLASS_MEM)) {
+	if (bf_probe_type(a->sim, fence)) {
 		struct bf_rec_fence r = { .pushed = pushed, .scope = scope };
 
 		bf_record(&a->sim->rec, &bf_rec_fence_schema, a->actor, &r, NULL, 0);
@@ -465,7 +465,7 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 	drop_stale_line(v, p);
 	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
 		drop_stale(v, scope);
-	if (bf_probe(a->sim, BF_CLASS_MEM)) {
+	if (bf_probe_type(a->sim, atomic)) {
 		struct bf_rec_atomic r = { .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
 					   .op = (uint16_t)op, .len = (uint16_t)len, .sem = (uint16_t)sem,
 					   .scope = (uint16_t)scope };

@@ -1,6 +1,7 @@
 /*
- * What rules cost: the same IBGDA traffic with records off, with the records that rules look at and nobody listening,
- * and with all rules listening. Of the speed with records, rules may take at most 30 %.
+ * What rules cost: the same IBGDA traffic with records off, with the records that rules of such a world look at and
+ * nobody listening, and with those rules and nobody else listening. Rules and the records that they want are to take
+ * about 30 % of the speed without records; a third, with room for noise, is the limit.
  *
  *   bench_rules [MESSAGES]
  *
@@ -20,7 +21,8 @@
 #define PES 2u
 #define WARPS 8u
 #define MESSAGE 256u
-#define LIMIT 0.70
+#define LIMIT 0.66
+#define FAMILIES "mlx5 ll shmem"
 
 struct job {
 	const struct bf_ibgda_state *state;
@@ -98,6 +100,7 @@ static struct figure measure(uint32_t messages, struct bf_sink *sink, uint32_t c
 enum listener { OFF, RECORDS, RULES };
 static struct figure best(uint32_t messages, enum listener who, uint32_t classes)
 {
+	const struct bf_rules_opts opts = { .families = FAMILIES };
 	struct figure least = { 0 };
 
 	for (int i = 0; i < 5; i++) {
@@ -105,7 +108,7 @@ static struct figure best(uint32_t messages, enum listener who, uint32_t classes
 		struct bf_error err = { 0 };
 		struct figure f;
 
-		if (who == RULES && bf_rules_open(NULL, &rules, &err))
+		if (who == RULES && bf_rules_open(&opts, &rules, &err))
 			die("rules", &err);
 		f = measure(messages, rules ? bf_rules_only_sink(rules) : NULL, who == OFF ? 0 : classes);
 		if (rules) {
@@ -126,25 +129,24 @@ int main(int argc, char **argv)
 {
 	const uint32_t messages = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 40000;
 	struct figure off, records, rules;
+	const struct bf_rules_opts opts = { .families = FAMILIES };
 	struct bf_rules *all;
 	uint32_t classes;
 	double speed;
 
-	if (bf_rules_open(NULL, &all, NULL))
+	if (bf_rules_open(&opts, &all, NULL))
 		return 2;
 	classes = bf_rules_classes(all);
 	bf_rules_free(all);
 	off = best(messages, OFF, classes);
 	records = best(messages, RECORDS, classes);
 	rules = best(messages, RULES, classes);
-	speed = records.seconds / rules.seconds;
+	speed = off.seconds / rules.seconds;
 	printf("records off             %8.3f s   %5.0f ns an event\n", off.seconds,
 	       off.seconds * 1e9 / (double)off.events);
 	printf("records, nobody listens %8.3f s   %.2f of that speed, %.1f ns a record\n", records.seconds,
 	       off.seconds / records.seconds, (records.seconds - off.seconds) * 1e9 / (double)records.records);
-	printf("records, all rules      %8.3f s   %.2f of that speed, %.2f of the speed with records (limit %.2f), rules %.1f "
-	       "ns a record\n",
-	       rules.seconds, off.seconds / rules.seconds, speed, LIMIT,
-	       (rules.seconds - records.seconds) * 1e9 / (double)records.records);
+	printf("records, all rules      %8.3f s   %.2f of that speed (limit %.2f), %.2f of the speed with records\n",
+	       rules.seconds, speed, LIMIT, records.seconds / rules.seconds);
 	return speed < LIMIT;
 }

@@ -10,8 +10,21 @@
 
 /* ---- setting up ---- */
 
+/* Whether `word` is among the words of `text`. */
+static bool has_word(const char *text, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)) != NULL; at += len)
+		if ((at == text || at[-1] == ' ') && (at[len] == '\0' || at[len] == ' '))
+			return true;
+	return false;
+}
+
 static bool wanted(const struct bf_rules_opts *o, const struct bf_rule *rule)
 {
+	if (o && o->families && !has_word(o->families, rule->about.family))
+		return false;
 	if (!o || !o->only)
 		return true;
 	for (uint32_t i = 0; i < o->nonly; i++)
@@ -75,7 +88,7 @@ static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 		if (!f->on || !lists(f->family->records, kind))
 			continue;
 		l->owner = l->owner ? l->owner : f->family;
-		if (many(kind) && !f->present)
+		if ((many(kind) && !f->present) || f->enough[kind])
 			continue;
 		assert(l->nfacts < BF_ARRAY_LEN(l->facts));
 		l->facts[l->nfacts++] = f;
@@ -136,6 +149,7 @@ static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 	return rc ? rc : make_listeners(r);
 }
 
+static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule_family *family);
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
 static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name);
 static int write_records(struct bf_sink *sink, const void *records, size_t len);
@@ -222,8 +236,26 @@ uint32_t bf_rules_classes(const struct bf_rules *r)
 
 static void want(struct bf_rules *r, uint32_t type)
 {
+	const uint8_t bit = (uint8_t)(1u << type % 8);
+
+	r->wants[type / 8] &= (uint8_t)~bit;
 	if (r->plans[type] && r->listeners[r->plans[type]->kind].wanted)
-		r->wants[type / 8] |= (uint8_t)(1u << type % 8);
+		r->wants[type / 8] |= bit;
+}
+
+static void want_all(struct bf_rules *r)
+{
+	for (uint32_t t = 0; t < BF_RULES_TYPES; t++)
+		want(r, t);
+}
+
+void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind)
+{
+	struct bf_family_run *f = family_run(r, family);
+
+	f->enough[kind] = true;
+	listen(r);
+	want_all(r);
 }
 
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
@@ -245,8 +277,7 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
 			listen(r);
-			for (uint32_t t = 0; t < BF_RULES_TYPES; t++)
-				want(r, t);
+			want_all(r);
 		}
 	return 0;
 }
@@ -338,8 +369,13 @@ static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule
 struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
 				    uint64_t number, bool make)
 {
-	struct bf_rule_queue *q = r->table_cap ? *queue_slot(r, family, pe, number) : NULL;
+	struct bf_rule_queue *q = r->latest;
 
+	if (q && q->number == number && q->pe == pe && q->family == family)
+		return q;
+	q = r->table_cap ? *queue_slot(r, family, pe, number) : NULL;
+	if (q)
+		r->latest = q;
 	if (q || !make)
 		return q;
 	q = calloc(1, sizeof(*q));
@@ -452,11 +488,12 @@ static int write_records(struct bf_sink *sink, const void *records, size_t len)
 
 	while (at < end) {
 		const struct bf_rec_header *head = (const void *)at;
-		const struct bf_plan *p = head->type < BF_RULES_TYPES ? r->plans[head->type] : NULL;
+		const uint32_t type = head->type;
 
 		r->now_ps = head->time_ps;
-		if (p && r->listeners[p->kind].wanted && head->fixed == p->fixed_len)
-			take(r, p, head);
+		if (type < BF_RULES_TYPES && r->wants[type / 8] >> type % 8 & 1 &&
+		    head->fixed == r->plans[type]->fixed_len)
+			take(r, r->plans[type], head);
 		r->records++;
 		at += bf_record_span(head);
 	}

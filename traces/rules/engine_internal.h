@@ -15,9 +15,10 @@ struct bf_plan {
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
 	uint16_t fixed_len;
 	struct {
-		uint16_t offset;
-		uint8_t size;
-		bool is_signed;
+		uint64_t sign; /* of signed ones the sign bit */
+		uint64_t mask; /* 0: the stream lacks it */
+		int16_t at;    /* of the word that ends with it */
+		uint8_t shift;
 	} field[BF_SEEN_FIELDS_MAX];
 };
 
@@ -32,6 +33,7 @@ struct bf_family_run {
 	const struct bf_rule_family *family;
 	bool on;               /* some rule of it is */
 	bool present;          /* the stream has such a device */
+	bool enough[BF_SEEN_KINDS]; /* of these its facts need no more */
 	uint32_t queue_bytes;  /* facts and states */
 	void *facts;           /* of the run */
 };
@@ -64,6 +66,7 @@ struct bf_rules {
 	struct bf_rule_queue **queues;      /* in order of appearance */
 	struct bf_rule_queue **queue_table; /* open addressing */
 	uint32_t nqueues, queue_cap, table_cap;
+	struct bf_rule_queue *latest; /* the one that was asked for last */
 	struct bf_finding **findings;
 	uint32_t nfindings, nwatched, problems;
 	bool finished;

@@ -54,11 +54,14 @@ bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record
 	return run->widest == 0 && f->actor == actor && f->record > record;
 }
 
-static void note_fence(struct run *run, const struct bf_seen *e)
+/* Once some thread fences for more than its block, it is no longer asked who does not. */
+static void note_fence(struct bf_rules *r, struct run *run, const struct bf_seen *e)
 {
 	run->fences[e->actor % FENCES] = (struct fence){ e->actor, e->number };
 	if (e->fence.scope > run->widest)
 		run->widest = (uint32_t)e->fence.scope;
+	if (run->widest)
+		bf_rule_enough(r, &bf_rules_mlx5, BF_SEEN_fence);
 }
 
 /* ---- where the ring and the record lie ---- */
@@ -462,7 +465,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		}
 		break;
 	case BF_SEEN_fence:
-		note_fence(run, e);
+		note_fence(r, run, e);
 		break;
 	case BF_SEEN_dma_read:
 		note_read(run, e);
@@ -518,7 +521,7 @@ static const uint8_t records[] = {
 
 const struct bf_rule_family bf_rules_mlx5 = {
 	.name = "mlx5",
-	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
+	.classes = BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
 		   BF_CLASS_DRIVER,
 	.rules = rules,
 	.signs = signs,

@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_index = {
 		.example = "run ibgda-put --bug dbrec-index",
 		.twin = "run ibgda-put",
 	},
-	.rank = BF_RANK_INDEX,
+	.rank = BF_RANK_ENTRY - 1, /* entries that are fetched too early are its consequence */
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
 	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
 	.on = on,

@@ -12,7 +12,7 @@ static void report(struct bf_rule_run *r, const struct bf_seen *e, uint64_t inde
 	bf_finding_index(f, index);
 	bf_finding_say(f,
 		       "the control segment in the slot of WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32
-		       " says index %" PRIu64 ": its completion will name another entry",
+		       " says index %" PRIu64 ": it is another entry's, or none was stored there",
 		       index, e->queue->number, e->queue->pe, says);
 }
 
@@ -22,7 +22,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	/* Where the wrong bytes came from is other rules' when the driver's records tell. */
 	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER &&
-	    e->wqe_fetch.ctrl_index != e->wqe_fetch.index)
+	    (e->wqe_fetch.ctrl_index != e->wqe_fetch.index || !e->wqe_fetch.ctrl_qpn))
 		report(r, e, e->wqe_fetch.index, e->wqe_fetch.ctrl_index);
 	else if (e->kind == BF_SEEN_capture_wqe && e->tail_len >= 16 &&
 		 bf_get_be16(e->tail + 1) != (e->capture_wqe.index & 0xffff))

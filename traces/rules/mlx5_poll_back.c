@@ -7,6 +7,7 @@
 
 /* Words that pollers store what is complete into; of two that share a place the later one is kept. */
 struct state {
+	bool any; /* some driver does this at all */
 	struct counter {
 		uint64_t va;
 		struct bf_rule_queue *queue;
@@ -40,15 +41,17 @@ static void learn(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	struct state *s = r->state;
 	const struct bf_store *now;
 	struct counter *c;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_ibgda_consume) {
+		s->any = true;
 		learn(r, e);
 		return;
 	}
-	c = e->store_visible.len == 8 ? place(r->state, e->store_visible.va) : NULL;
+	c = s->any && e->store_visible.len == 8 ? place(s, e->store_visible.va) : NULL;
 	now = c && c->queue && c->va == e->store_visible.va ? bf_stores_shown(bf_rule_stores(r->rules), 0) : NULL;
 	if (!now)
 		return;

@@ -144,6 +144,9 @@ static inline void *bf_rule_facts(const struct bf_rule_queue *q)
 /* The facts of a family's run; NULL when the family is not on. */
 void *bf_rule_run_facts(struct bf_rules *r, const struct bf_rule_family *family);
 
+/* A family's facts know all that they ever will from records of this kind: they need no more of them. */
+void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind);
+
 /* The queue, made when `make` and it is new; NULL when there is none or no memory. */
 struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
 				    uint64_t number, bool make);

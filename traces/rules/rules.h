@@ -76,6 +76,7 @@ struct bf_unable {
 struct bf_rules_opts {
 	const char *const *only; /* ids; NULL: all rules */
 	uint32_t nonly;
+	const char *families; /* names between blanks, "mlx5 ll": no rule of another one; NULL: all families */
 	const struct bf_suppressions *suppress; /* may be NULL; borrowed */
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
 #include "traces/rules/engine_internal.h"
 
 struct shape {
@@ -34,6 +35,11 @@ static const struct bf_rec_field *find_field(const struct bf_rec_schema *type, c
 	return NULL;
 }
 
+static bool is_word(uint32_t size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 {
 	enum bf_seen_kind kind = BF_SEEN_NONE + 1;
@@ -55,10 +61,12 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 		const size_t len = strcspn(at, " ");
 		const struct bf_rec_field *f = find_field(type, at, len);
 
-		if (f && f->kind != BF_FIELD_TEXT && f->size <= 8 && f->offset + f->size <= type->size) {
-			p->field[p->nfields].offset = f->offset;
-			p->field[p->nfields].size = (uint8_t)f->size;
-			p->field[p->nfields].is_signed = f->kind == BF_FIELD_INT;
+		p->field[p->nfields].at = -8;
+		if (f && f->kind != BF_FIELD_TEXT && is_word(f->size) && f->offset + f->size <= type->size) {
+			p->field[p->nfields].at = (int16_t)(f->offset + f->size - 8);
+			p->field[p->nfields].shift = (uint8_t)(64 - 8 * f->size);
+			p->field[p->nfields].mask = ~0ull >> p->field[p->nfields].shift;
+			p->field[p->nfields].sign = f->kind == BF_FIELD_INT ? 1ull << (8 * f->size - 1) : 0;
 		}
 		if (strlen(shapes[kind].key) == len && strncmp(shapes[kind].key, at, len) == 0)
 			p->key = (int32_t)p->nfields;
@@ -68,38 +76,16 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	return 0;
 }
 
+/*
+ * Each field is in the upper bytes of a word of 8 that ends with it: what lies before the first one is the record's
+ * header. Of one that the stream lacks nothing is left by the mask.
+ */
 void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e)
 {
 	for (uint32_t i = 0; i < p->nfields; i++) {
-		const uint8_t *at = fixed + p->field[i].offset;
-		uint64_t v = 0;
+		const uint64_t word = bf_get_le64(fixed + p->field[i].at) >> p->field[i].shift & p->field[i].mask;
 
-		/* A field that the stream lacks has size 0. */
-		switch (p->field[i].size) {
-		case 8:
-			memcpy(&v, at, 8);
-			break;
-		case 4: {
-			uint32_t x;
-
-			memcpy(&x, at, 4);
-			v = p->field[i].is_signed ? (uint64_t)(int64_t)(int32_t)x : x;
-			break;
-		}
-		case 2: {
-			uint16_t x;
-
-			memcpy(&x, at, 2);
-			v = p->field[i].is_signed ? (uint64_t)(int64_t)(int16_t)x : x;
-			break;
-		}
-		case 1:
-			v = p->field[i].is_signed ? (uint64_t)(int64_t)(int8_t)*at : *at;
-			break;
-		default:
-			break;
-		}
-		e->field[i] = v;
+		e->field[i] = (word ^ p->field[i].sign) - p->field[i].sign;
 	}
 }
 

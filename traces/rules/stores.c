@@ -136,6 +136,7 @@ static uint32_t take_free(struct bf_stores *s)
 static void issue(struct bf_stores *s, const struct bf_store *store)
 {
 	uint32_t i, *key, *line;
+	struct pending *p;
 
 	s->recent[s->nrecent++ % RECENT] = *store;
 	if (s->unbuffered)
@@ -149,7 +150,11 @@ static void issue(struct bf_stores *s, const struct bf_store *store)
 		return;
 	key = &s->by_key[key_of(store->actor, store->seq)];
 	line = &s->by_line[line_of(store->va)];
-	s->pool[i] = (struct pending){ .store = *store, .next_key = *key, .next_line = *line };
+	p = &s->pool[i];
+	p->store = *store;
+	p->late = 0;
+	p->next_key = *key;
+	p->next_line = *line;
 	*key = *line = i;
 	s->count++;
 }
