@@ -71,4 +71,26 @@ PY
 	)
 	[ "$said" = good ] || complain "$id: its twin, belfry $twin: $said"
 done <"$work/list"
+
+# The symptoms of docs/rules.md: each row's command is named by its rule, or refused for its reason. Commands that are
+# the rule's own example have been run above.
+sed -n '/<!-- symptoms/,/<!-- end of symptoms/p' "$BELFRY_SOURCE_DIR/docs/rules.md" |
+	sed -n 's/^| \([0-9]*\) |.*| `\(.*\)` | \([A-Za-z0-9-]*\) |$/\1\t\2\t\3/p' >"$work/rows"
+[ "$(cut -f 1 "$work/rows" | sort -un | wc -l)" -eq 30 ] || complain "docs/rules.md does not have 30 rows of symptoms"
+while IFS="$tab" read -r row command rule; do
+	if grep -qF "$rule$tab" "$work/list" && cut -f 4 "$work/list" | grep -qxF -- "$command"; then
+		continue
+	fi
+	case $rule in
+	[A-Z]*)
+		lint "$command" || complain "row $row: belfry $command does not run"
+		grep -q "\"root\": *\"$rule\"" "$work/lint.json" || complain "row $row: belfry $command is not named $rule"
+		;;
+	*)
+		rc=0
+		eval "\"$BELFRY\" $command" >"$work/out" 2>&1 || rc=$?
+		[ $rc -eq 2 ] && grep -q ": $rule: " "$work/out" || complain "row $row: belfry $command is not refused for $rule"
+		;;
+	esac
+done <"$work/rows"
 [ $bad -eq 0 ]
