@@ -68,39 +68,42 @@ mbarrier-ampere --by-barrier --iterations 6
 mbarrier-stress --iterations 3
 END
 
-cat >"$work/one" <<'END'
-#!/bin/sh
-# one WORK SEED...
-work=$1
-shift
-shapes=$(wc -l <"$work/shapes")
-trace=$work/t$$.bft
-for seed; do
-	shape=$(sed -n "$((seed % shapes + 1))p" "$work/shapes")
-	ordering=$(echo gpu adversarial tso sc | cut -d' ' -f$((seed / shapes % 4 + 1)))
-	# shellcheck disable=SC2086 # the words of a shape are words
-	"$BELFRY" run $shape --seed "$seed" --ordering "$ordering" --trace "$trace" >"$trace.out" 2>&1 || {
-		echo "belfry run $shape --seed $seed --ordering $ordering: exit code $?" >>"$work/bad"
-		continue
-	}
-	"$BELFRY" lint "$trace" --json >"$trace.json" || [ $? -eq 3 ] ||
-		echo "belfry run $shape --seed $seed --ordering $ordering: lint fails" >>"$work/bad"
-	if grep -qE '"severity":"(error|warning)"' "$trace.json"; then
-		rules=$(grep -oE '"rule":"[A-Z0-9-]+","severity":"(error|warning)"' "$trace.json" | sort | uniq -c | tr '\n' ' ')
-		echo "belfry run $shape --seed $seed --ordering $ordering: $rules" >>"$work/bad"
-	fi
-	echo >>"$work/done"
-done
-rm -f "$trace" "$trace.out" "$trace.json"
-END
-chmod +x "$work/one"
-: >"$work/bad"
-: >"$work/done"
-seq "$first" $((first + n - 1)) | xargs -n 20 -P "$jobs" "$work/one" "$work"
-[ ! -s "$work/bad" ] || {
-	sort "$work/bad" >&2
-	echo "$(wc -l <"$work/bad") of $n runs are not clean" >&2
-	exit 1
+awk -v first="$first" -v n="$n" '
+	{ shape[NR - 1] = $0 }
+	END {
+		split("gpu adversarial tso sc", ordering)
+		for (seed = first; seed < first + n; seed++)
+			print shape[seed % NR] " --seed " seed " --ordering " ordering[int(seed / NR) % 4 + 1]
+	}' "$work/shapes" >"$work/plan"
+
+# worker NUMBER: every so many-th line of the plan.
+worker() {
+	trace=$work/t$1.bft
+	awk -v jobs="$jobs" -v mine="$1" 'NR % jobs == mine' "$work/plan" >"$work/plan$1"
+	while read -r command; do
+		code=0
+		# shellcheck disable=SC2086 # the words of a shape are words
+		"$BELFRY" run $command --trace "$trace" >"$work/out$1" 2>&1 || code=$?
+		if [ $code -ne 0 ]; then
+			echo "belfry run $command: exit code $code"
+		else
+			"$BELFRY" lint "$trace" >"$work/out$1" 2>&1 || {
+				echo "belfry run $command:"
+				cat "$work/out$1"
+			}
+		fi
+		echo >>"$work/done$1"
+	done <"$work/plan$1" >"$work/bad$1"
 }
-[ "$(wc -l <"$work/done")" -eq "$n" ]
-echo "$n seeds, no finding"
+
+i=0
+while [ $i -lt "$jobs" ]; do
+	worker $i &
+	i=$((i + 1))
+done
+wait
+cat "$work"/bad* >&2
+[ "$(cat "$work"/done* | wc -l)" -eq "$n" ]
+bad=$(cat "$work"/bad* | grep -c '^belfry run' || true)
+echo "$n seeds, $bad runs with a finding or a failure"
+[ "$bad" -eq 0 ]

@@ -5,8 +5,8 @@ its rules name what was done.
 
 mutants.txt lists the places: a file, a function, what is replaced there by what, and the rules that may name it. Each
 mutant is compiled (only the objects that include the file), linked, and run through the battery of its workloads
-(mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace. The unchanged program goes first:
-what it does in each run is what a mutant must not do differently.
+(mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace, which the unchanged program must
+not do in the same run.
 
   mutants.py --build DIR [--only TEXT] [--jobs N] [--markdown FILE] [--list]
 
@@ -28,7 +28,7 @@ import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-RUN_SECONDS = 5  # of the processor's time: a run that takes longer hangs
+RUN_SECONDS = 1  # of the processor's time: a run that takes longer hangs
 
 # ---- the list of mutants ----
 
@@ -39,11 +39,17 @@ class Mutant:
         self.name = "%s:%s" % (self.path, self.function)
         self.number, self.listed = number, line
         self.path = "drivers/" + self.path
-        self.rules = [r for r in rules.split(",") if r and r != "-"]
+        # Behind a semicolon: rules that nobody foresaw, and whose finding says truly what went wrong.
+        foreseen, _, besides = rules.partition(";")
+        self.rules = [r for r in foreseen.split(",") if r and r != "-"]
+        self.besides = [r for r in besides.split(",") if r]
         self.swap = " <=> " in change
         self.old, self.new = re.split(r" <=> | =>(?: |$)", change, maxsplit=1)
         self.change = change
         self.reason = ""
+
+    def saved(self):
+        return self.path, self.function, self.change
 
     def pattern(self, text):
         """Literal text; blanks match any blanks. `@N` at the end: the Nth of them."""
@@ -156,11 +162,16 @@ class Outcome:
         return (self.code, self.root) == (other.code, other.root)
 
 
+def limited():
+    resource.setrlimit(resource.RLIMIT_CPU, (RUN_SECONDS, RUN_SECONDS))
+
+
 def lint(belfry, trace):
+    """What is found in a trace; nothing in one that a run without an end has made too long to be read."""
     try:
-        p = subprocess.run([belfry, "lint", trace, "--json"], capture_output=True, timeout=600)
+        p = subprocess.run([belfry, "lint", trace, "--json"], capture_output=True, preexec_fn=limited)
         found = json.loads(p.stdout)["files"][0]
-    except (subprocess.TimeoutExpired, ValueError, KeyError, IndexError):
+    except (ValueError, KeyError, IndexError):
         return None, []
     bad = [f["rule"] for f in found["findings"] if f["severity"] != "note"]
     return found.get("root"), bad
@@ -171,8 +182,7 @@ def outcome(belfry, judge, command, folder):
     if os.path.exists(trace):
         os.unlink(trace)
     words = [belfry] + shlex.split(command) + ["--trace", trace]
-    p = subprocess.run(words, capture_output=True,
-                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (RUN_SECONDS, RUN_SECONDS)))
+    p = subprocess.run(words, capture_output=True, preexec_fn=limited)
     code, text = p.returncode, p.stdout.decode(errors="replace") + p.stderr.decode(errors="replace")
     if code < 0:
         code = "hang" if -code in (signal.SIGXCPU, signal.SIGKILL) else "signal %d" % -code
@@ -252,22 +262,56 @@ class Builder:
 # ---- judging ----
 
 
+class Clean:
+    """What the unchanged program does in each run, found out when it is first asked for."""
+
+    def __init__(self, belfry, work):
+        self.belfry, self.work, self.known, self.lock = belfry, work, {}, threading.Lock()
+
+    def get(self, command):
+        with self.lock:
+            entry = self.known.setdefault(command, [threading.Lock(), None])
+        with entry[0]:
+            if entry[1] is None:
+                with tempfile.TemporaryDirectory(dir=self.work) as folder:
+                    o = entry[1] = outcome(self.belfry, self.belfry, command, folder)
+                if o.code not in (0, 1) or (o.code == 0 and o.findings) or (o.code == 1 and not o.root):
+                    print("unchanged, belfry %s ends with %s, %s %s" % (command, o.code, o.root, o.findings), flush=True)
+                    os._exit(2)
+            return entry[1]
+
+
 class Result:
     def __init__(self, mutant, line):
         self.mutant, self.line = mutant, line
         self.state = "survived"  # killed, survived, broken
-        self.command, self.outcome, self.named = "", None, False
-        self.text = ""
+        self.command, self.code, self.root, self.cause, self.text = "", 0, None, "", ""
+
+    @property
+    def foreseen(self):
+        return named(self.mutant.rules, self.root)
+
+    @property
+    def named(self):
+        return named(self.mutant.rules + self.mutant.besides, self.root)
+
+    def save(self):
+        return {"file": self.mutant.path, "function": self.mutant.function, "change": self.mutant.change,
+                "line": self.line, "state": self.state, "run": self.command, "code": self.code, "root": self.root,
+                "cause": self.cause, "text": self.text}
+
+    @staticmethod
+    def key(saved):
+        return saved["file"], saved["function"], saved["change"]
+
+    def load(self, saved):
+        self.line, self.state, self.command, self.code = saved["line"], saved["state"], saved["run"], saved["code"]
+        self.root, self.cause, self.text = saved["root"], saved["cause"], saved["text"]
+        return self
 
 
-def named(mutant, o):
-    for r in mutant.rules:
-        if r.startswith("cause~"):
-            if re.search(r[6:], o.cause):
-                return True
-        elif o.root and (o.root == r or o.root.split("-", 1)[1] == r):
-            return True
-    return False
+def named(rules, root):
+    return any(root and (root == r or root.split("-", 1)[1] == r) for r in rules)
 
 
 def judge(mutant, builder, belfry, section, clean, folder):
@@ -280,10 +324,11 @@ def judge(mutant, builder, belfry, section, clean, folder):
         return result
     for command in section.runs:
         o = outcome(program, belfry, command, folder)
-        if o.same(clean[command]) and not (o.findings and not clean[command].findings):
+        right = clean.get(command)
+        if o.same(right) and not (o.findings and not right.findings):
             continue
-        result.state, result.command, result.outcome = "killed", command, o
-        result.named = named(mutant, o)
+        result.state, result.command = "killed", command
+        result.code, result.root, result.cause = o.code, o.root, o.cause
         break
     shutil.rmtree(folder)
     return result
@@ -295,10 +340,9 @@ def describe(r):
         return head + "\n" + r.text
     if r.state == "survived":
         return "%s (%s)\n      %s" % (head, r.mutant.change, r.mutant.reason or "NO REASON KNOWN")
-    o = r.outcome
     return "%s, %s; %s%s, expected %s\n      %s\n      belfry %s%s" % (
-        head, "named" if r.named else "NOT NAMED", o.root or "no rule", "" if o.code in (0, 1) else " (%s)" % o.code,
-        " ".join(r.mutant.rules) or "none", r.mutant.change, r.command, "\n      " + o.cause if o.cause else "")
+        head, "named" if r.named else "NOT NAMED", r.root or "no rule", "" if r.code in (0, 1) else " (%s)" % r.code,
+        " ".join(r.mutant.rules) or "none", r.mutant.change, r.command, "\n      " + r.cause if r.cause else "")
 
 
 def share(a, b):
@@ -311,15 +355,15 @@ def summary(results):
     for f in families + ["all"]:
         mine = [r for r in results if f == "all" or r.mutant.path.split("/")[1] == f]
         dead = [r for r in mine if r.state == "killed"]
-        rows.append((f, len(mine), len(dead), sum(r.named for r in dead)))
+        rows.append((f, len(mine), len(dead), sum(r.named for r in dead), sum(r.foreseen for r in dead)))
     return rows
 
 
 def markdown(results):
     """Tables for docs/mutants.md: by family, by kind, survivors, and what has another name than expected."""
-    out = ["| driver | mutants | killed | named right |", "| --- | --- | --- | --- |"]
-    for f, n, dead, right in summary(results):
-        out.append("| %s | %d | %s | %s |" % (f, n, share(dead, n), share(right, dead)))
+    out = ["| driver | mutants | killed | named right | as foreseen |", "| --- | --- | --- | --- | --- |"]
+    for f, n, dead, right, foreseen in summary(results):
+        out.append("| %s | %d | %s | %s | %s |" % (f, n, share(dead, n), share(right, dead), share(foreseen, dead)))
     out += ["", "| kind | mutants | killed | named right |", "| --- | --- | --- | --- |"]
     for k in sorted({r.mutant.kind for r in results}):
         mine = [r for r in results if r.mutant.kind == k]
@@ -333,8 +377,7 @@ def markdown(results):
     out += ["", "| killed under another name | change | found | expected |", "| --- | --- | --- | --- |"]
     for r in results:
         if r.state == "killed" and not r.named:
-            code = r.outcome.code
-            found = r.outcome.root or (code if isinstance(code, str) else "wrong data or a hang, no rule")
+            found = r.root or (r.code if isinstance(r.code, str) else "wrong data or a deadlock, no rule")
             out.append("| %s:%d | `%s` | %s | %s |" % (r.mutant.path, r.line, r.mutant.change.replace("|", "\\|"), found,
                                                       " ".join(r.mutant.rules).replace("|", "\\|") or "no rule"))
     return "\n".join(out) + "\n"
@@ -353,6 +396,8 @@ def main():
     ap.add_argument("--build", help="build directory of this tree, generator Ninja")
     ap.add_argument("--only", default="", help="mutants with this text in file, function or kind, or this number")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--results", help="keep results there as JSON; mutants that have one there are not run again")
+    ap.add_argument("--again", action="store_true", help="with --results: run again what lived or has another name")
     ap.add_argument("--markdown", help="write tables there")
     ap.add_argument("--list", action="store_true", help="list the places and what is done there")
     ap.add_argument("--killed", type=float, default=0, help="fail when fewer percent are killed")
@@ -369,35 +414,41 @@ def main():
     sections = read_battery(os.path.join(HERE, "mutants_battery.txt"))
     work = tempfile.mkdtemp(prefix="mutants")
     lock = threading.Lock()
-    results = []
+    results, saved = [], {}
+    if args.results and os.path.exists(args.results):
+        with open(args.results) as f:
+            saved = {Result.key(x): x for x in json.load(f)}
     try:
-        wanted = sorted({section_for(sections, m.path) for m in mutants})
-        clean = {}
-        for s in wanted:
-            for command in sections[s].runs:
-                o = clean[command] = outcome(belfry, belfry, command, work)
-                if o.code not in (0, 1) or (o.code == 0 and o.findings) or (o.code == 1 and not o.root):
-                    sys.exit("unchanged, belfry %s ends with %s, %s %s" % (command, o.code, o.root, o.findings))
-        print("unchanged: %d runs as they must be" % len(clean), flush=True)
+        clean = Clean(belfry, work)
 
         def one(m):
+            if m.saved() in saved:
+                r = Result(m, 0).load(saved[m.saved()])
+                if not args.again or r.named:
+                    results.append(r)
+                    return
             r = judge(m, builder, belfry, sections[section_for(sections, m.path)], clean,
                       os.path.join(work, "m%d" % m.number))
             with lock:
                 results.append(r)
+                saved[m.saved()] = r.save()
                 print(describe(r), flush=True)
+                if args.results:
+                    with open(args.results, "w") as f:
+                        json.dump(list(saved.values()), f, indent=1)
 
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(one, mutants))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     results.sort(key=lambda r: r.mutant.number)
-    for f, n, dead, right in summary(results):
-        print("%-10s killed %s, named right %s" % (f, share(dead, n), share(right, dead)))
+    for f, n, dead, right, foreseen in summary(results):
+        print("%-10s killed %s, named right %s, as foreseen %s" % (f, share(dead, n), share(right, dead),
+                                                                   share(foreseen, dead)))
     if args.markdown:
         with open(args.markdown, "w") as f:
             f.write(markdown(results))
-    f, n, dead, right = summary(results)[-1]
+    _, n, dead, right, _ = summary(results)[-1]
     broken = [r for r in results if r.state == "broken"]
     return 1 if broken or dead < n * args.killed / 100 or right < dead * args.named / 100 else 0
 
