@@ -96,31 +96,49 @@ static void print_stats(const struct bf_stages *s, const char *queue, bool histo
 		       span(b->busy_ps, text), end_ps ? (double)b->busy_ps * 100 / (double)end_ps : 0);
 }
 
+static void json_stats(const struct bf_stages *s, const char *queue, const char *damage)
+{
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	if (damage)
+		bf_json_text(&j, "damage", damage);
+	bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
+	bf_stats_json(&j, s, queue);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+/* What can be read of a damaged trace is told, the damage after it. */
+static int tell(const struct bf_args *args, const struct bf_stages *s, const char *damage)
+{
+	const char *queue = bf_arg_text(args, "queue");
+
+	if (bf_arg_json(args))
+		json_stats(s, queue, damage);
+	else
+		print_stats(s, queue, bf_arg_flag(args, "histogram"));
+	if (!damage)
+		return BF_EXIT_GOOD;
+	fflush(stdout);
+	fprintf(stderr, "belfry stats: %s\n", damage);
+	return BF_EXIT_USAGE;
+}
+
 static int stats(const struct bf_args *args)
 {
 	struct bf_error err = { 0 };
 	struct bf_stages *s = NULL;
 	struct bf_input in;
-	int rc = bf_input_open(bf_arg_positional(args, 0), &in, &err), code = BF_EXIT_GOOD;
+	int rc = bf_input_open(bf_arg_positional(args, 0), &in, &err), code;
 
 	if (!rc)
 		rc = bf_stages_read(in.trace, &s, &err);
-	if (s && bf_arg_json(args)) {
-		struct bf_json j;
-
-		bf_json_begin(&j, stdout);
-		bf_json_open(&j, NULL, '{');
-		bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
-		bf_stats_json(&j, s);
-		bf_json_close(&j, '}');
-		bf_json_end(&j);
-	}
-	if (s && !bf_arg_json(args))
-		print_stats(s, bf_arg_text(args, "queue"), bf_arg_flag(args, "histogram"));
-	if (rc)
+	if (s)
+		code = tell(args, s, rc ? err.text : in.damage ? in.damage_error.text : NULL);
+	else
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else if (in.damage)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", in.damage_error.text);
 	bf_stages_free(s);
 	bf_input_close(&in);
 	return code;

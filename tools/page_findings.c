@@ -53,7 +53,7 @@ int bf_page_statistics(struct bf_json *j, struct bf_trace *t, const struct bf_pa
 	int rc = bf_stages_read(t, &s, job->err);
 
 	if (s)
-		bf_stats_json(j, s);
+		bf_stats_json(j, s, NULL);
 	bf_stages_free(s);
 	return rc;
 }

@@ -1,5 +1,7 @@
 #include "tools/stats_out.h"
 
+#include <string.h>
+
 void bf_hist_by_power(const struct bf_hist *h, uint64_t of[64])
 {
 	for (uint32_t i = 0; i < 64; i++)
@@ -40,13 +42,15 @@ static void json_powers(struct bf_json *j, const struct bf_hist *h)
 	bf_json_close(j, ']');
 }
 
-void bf_stats_json(struct bf_json *j, const struct bf_stages *s)
+void bf_stats_json(struct bf_json *j, const struct bf_stages *s, const char *queue)
 {
 	const struct bf_stage_queue *q;
 	const struct bf_stage_busy *b;
 
 	bf_json_open(j, "queues", '[');
 	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++) {
+		if (queue && !strstr(q->name, queue))
+			continue;
 		bf_json_open(j, NULL, '{');
 		bf_json_text(j, "name", q->name);
 		bf_json_text(j, "kind", q->kind);

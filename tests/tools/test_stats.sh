@@ -50,4 +50,14 @@ holds hang '[.queues[].unfinished] | add > 0'
 "$BELFRY" stats "$BELFRY_SOURCE_DIR/traces/samples/mix_1.client.jsonl" | grep -q 'no records of entries' || failed=1
 "$BELFRY" stats /nonexistent 2>/dev/null
 [ $? -eq 2 ] || { echo "a missing file is not an error"; failed=1; }
+
+# Options hold for both forms, and a damaged trace makes one document, too.
+"$BELFRY" run ibgda-put --pes 3 --trace "$work/three.bft" >/dev/null
+"$BELFRY" stats "$work/three.bft" --queue nic1 --json | jq -e '[.queues[].name] | length > 0 and all(test("nic1"))' \
+	>/dev/null || { echo "--queue is not heeded with --json"; failed=1; }
+head -c 20000 "$work/three.bft" >"$work/cut.bft"
+"$BELFRY" stats "$work/cut.bft" --json >"$work/cut.json" 2>/dev/null
+[ $? -eq 2 ] || { echo "damage does not give exit code 2"; failed=1; }
+jq -se 'length == 1 and (.[0].damage | test("truncated"))' "$work/cut.json" >/dev/null ||
+	{ echo "a cut trace does not give one document that tells the damage"; failed=1; }
 exit $failed
