@@ -196,7 +196,13 @@ static int report(const struct bf_args *args, const struct bf_lint *l, struct bf
 		print_json(l);
 	else
 		print_text(l);
-	return problems(l) ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
+	if (problems(l))
+		return BF_EXIT_FINDINGS;
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		if (l->files[i].err.code) /* nothing found in a part is no clean bill for the whole */
+			return BF_EXIT_USAGE;
+	}
+	return BF_EXIT_GOOD;
 }
 
 /* ---- the command ---- */
@@ -269,7 +275,7 @@ const struct bf_command bf_cmd_lint = {
 		   "one finding of each trace is the root cause and the others are what came of it. Rules that could not judge\n"
 		   "because the trace lacks the records are named, too.\n"
 		   "\n"
-		   "Exit code 0: nothing found. 2: bad options, or a file that is no trace. 3: findings.\n"
+		   "Exit code 0: nothing found. 2: bad options, or a file that is no trace or damaged. 3: findings.\n"
 		   "\n"
 		   "Examples:\n"
 		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"

@@ -7,9 +7,12 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	struct bf_finding *f;
 
-	/* A completion that was written: one that was lost, or never due, has a rule of its own. */
+	/*
+	 * A completion that was written: one that was lost, or never due, has a rule of its own. Who sees an error is right
+	 * not to take it for "done".
+	 */
 	if (!complete || !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 ||
-	    q->failed)
+	    q->failed || q->error_syndrome)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
