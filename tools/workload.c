@@ -151,7 +151,8 @@ static int choose_agent(const struct bf_args *args, struct bf_workload *w)
 	if (code != BF_EXIT_GOOD || strcmp(w->backend->name, "cuda") != 0)
 		return code;
 	if (bf_arg_given(args, "place") && w->place != BF_PLACE_HOST)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--place: the rings of a real GPU's threads lie in host memory");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--place: the rings of a real GPU's threads lie in host memory");
 	w->place = BF_PLACE_HOST;
 	return BF_EXIT_GOOD;
 }

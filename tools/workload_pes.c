@@ -76,8 +76,8 @@ int bf_pes_parse(const struct bf_args *args, const struct bf_pes_family *family,
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, &p->backend);
 	if (code == BF_EXIT_GOOD && !p->backend->sim)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "backend %s has no kernels for this workload; sim and live have",
-				    p->backend->name);
+		code = bf_cli_error(args, BF_EXIT_USAGE,
+				    "backend %s has no kernels for this workload; sim and live have", p->backend->name);
 	if (code != BF_EXIT_GOOD)
 		bf_pes_free(p);
 	return code;
@@ -99,15 +99,16 @@ int bf_pes_check(const struct bf_pes *p, struct bf_error *err)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} powers[] = { { "depth", p->depth }, { "batch", p->batch }, { "ibuf-slots", p->ibuf_slots },
-		       { "granule", p->granule } };
+	} powers[] = {
+		{ "depth", p->depth }, { "batch", p->batch }, { "ibuf-slots", p->ibuf_slots }, { "granule", p->granule }
+	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(powers); i++)
 		if (!power_of_two(powers[i].value))
 			return bf_fail(err, -EINVAL, "--%s must be a power of two", powers[i].name);
 	if (p->batch > p->depth)
-		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than the ring holds (--depth %" PRIu32 ")", p->batch,
-			       p->depth);
+		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than the ring holds (--depth %" PRIu32 ")",
+			       p->batch, p->depth);
 	return p->family->check(p, err);
 }
 

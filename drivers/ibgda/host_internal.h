@@ -198,7 +198,8 @@ struct bf_ibgda_transport {
  */
 int bf_ibgda_cmd(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, enum bf_mlx5_cmd_op op, const char *name,
 		 void *in, size_t len, uint32_t *number);
-/* -ENODEV, with its name and what to do, when the machine lacks `lack` (BF_IBGDA_LACKS_*) and something else cannot do. */
+/* -ENODEV, with its name and what to do, when the machine lacks `lack` (BF_IBGDA_LACKS_*) and something else cannot do.
+ */
 int bf_ibgda_precheck(struct bf_ibgda_transport *t, uint32_t lack);
 /* One that makes an object, and one that ends it: those are counted. `*number` is BF_IBGDA_NONE when there is none. */
 int bf_ibgda_create(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, enum bf_mlx5_cmd_op op,

@@ -10,8 +10,8 @@ struct bf_ibgda_grid {
 };
 
 /*
- * As the backend's launch(). With cpu_proxy a thread of the CPU runs beside the grid until all of the grid's threads have
- * ended. Negative errno: the backend's, or -ENOMEM.
+ * As the backend's launch(). With cpu_proxy a thread of the CPU runs beside the grid until all of the grid's threads
+ * have ended. Negative errno: the backend's, or -ENOMEM.
  */
 int bf_ibgda_launch(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, uint32_t pe,
 		    const struct bf_ibgda_grid *grid, bf_kernel_fn *kernel, void *arg);

@@ -21,6 +21,9 @@ static void bf_ibgda_run_proxy(struct bf_thread *t, void *arg)
 	bf_ibgda_proxy_run(t, s->proxy);
 }
 
-#define BF_IBGDA_SERVED_TABLE { .grid = bf_ibgda_run_served, .proxy = bf_ibgda_run_proxy }
+#define BF_IBGDA_SERVED_TABLE                                                                                          \
+	{                                                                                                              \
+		.grid = bf_ibgda_run_served, .proxy = bf_ibgda_run_proxy                                               \
+	}
 
 #endif

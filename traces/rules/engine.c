@@ -167,7 +167,8 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return bf_fail(err, -ENOMEM, "no memory for rules");
-	r->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	r->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	r->suppress = opts ? opts->suppress : NULL;
 	rc = set_up(r, opts);
 	if (rc) {

@@ -134,9 +134,8 @@ static void forget_run(void *facts)
 
 extern const struct bf_rule bf_rule_ll_send_early, bf_rule_ll_count_first, bf_rule_ll_count_qp, bf_rule_ll_count_value,
     bf_rule_ll_count_stale;
-static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,  &bf_rule_ll_count_first,
-					       &bf_rule_ll_count_qp,    &bf_rule_ll_count_value,
-					       &bf_rule_ll_count_stale, NULL };
+static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,  &bf_rule_ll_count_first, &bf_rule_ll_count_qp,
+					       &bf_rule_ll_count_value, &bf_rule_ll_count_stale, NULL };
 
 static const uint8_t signs[] = { BF_SEEN_ll_send, BF_SEEN_ll_recv, 0 };
 static const uint8_t records[] = { BF_SEEN_ll_send, BF_SEEN_ll_count, 0 };

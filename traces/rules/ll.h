@@ -23,7 +23,8 @@ struct bf_ll_exchange {
 
 extern const struct bf_rule_family bf_rules_ll;
 
-/* What a record of a message or count (`src` is who said it), or of a receiver, is about; NULL: nothing is known of it. */
+/* What a record of a message or count (`src` is who said it), or of a receiver, is about; NULL: nothing is known of it.
+ */
 const struct bf_ll_exchange *bf_ll_exchange_of(struct bf_rules *r, const struct bf_seen *e);
 
 /* All that are known, for the end; NULL past the last. */

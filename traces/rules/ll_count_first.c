@@ -27,14 +27,17 @@ const struct bf_rule bf_rule_ll_count_first = {
 		.family = "ll",
 		.title = "a count was sent before the messages that it stands for",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A queue pair delivers in the order of its entries, which is the order in which slots were "
-			    "reserved.",
+		.hardware = "A queue pair delivers in the order of its entries, which is the order in which slots "
+			    "were reserved.",
 		.wrong = "The receiver sees the count and reads messages that are still to come.",
-		.fix = "Send the count when the last message has been handed to its queue pair: wait for the counter that "
-		       "senders add to after each message.",
-		.sources = "deepseek-ai/DeepEP csrc/kernels/internode_ll.cu dispatch (atomic_finish_counter_per_expert)",
-		.example = "run ll-dispatch --tokens 1 --topk 1 --experts 2 --blocks 2 --groups 1 --pes 2 --seed 16 --ordering adversarial --bug ll-count-early",
-		.twin = "run ll-dispatch --tokens 1 --topk 1 --experts 2 --blocks 2 --groups 1 --pes 2 --seed 16 --ordering adversarial",
+		.fix = "Send the count when the last message has been handed to its queue pair: wait for the counter "
+			    "that senders add to after each message.",
+		.sources = "deepseek-ai/DeepEP csrc/kernels/internode_ll.cu dispatch "
+			    "(atomic_finish_counter_per_expert)",
+		.example = "run ll-dispatch --tokens 1 --topk 1 --experts 2 --blocks 2 --groups 1 --pes 2 --seed 16 "
+			    "--ordering adversarial --bug ll-count-early",
+		.twin = "run ll-dispatch --tokens 1 --topk 1 --experts 2 --blocks 2 --groups 1 --pes 2 --seed 16 "
+			    "--ordering adversarial",
 	},
 	.rank = BF_RANK_DATA,
 	.records = (const uint8_t[]){ BF_SEEN_ll_send, 0 },

@@ -17,7 +17,8 @@ static void end(struct bf_rule_run *r, bool complete)
 		if (f)
 			bf_finding_say(
 			    f,
-			    "%s sent %" PRIi32 " as the count of %" PRIu32 " tokens to expert %" PRIu32 ", where -%" PRIu32
+			    "%s sent %" PRIi32 " as the count of %" PRIu32 " tokens to expert %" PRIu32
+			    ", where -%" PRIu32
 			    " - 1 belongs: the receiver takes 0 for \"not yet\" and anything else for one token less",
 			    bf_rule_actor(r->rules, x->count_actor), x->value, x->messages, x->expert, x->messages);
 	}
@@ -30,8 +31,8 @@ const struct bf_rule bf_rule_ll_count_value = {
 		.title = "a count that the receiver takes for another one",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Counts are words of memory that the receiver polls; their buffer starts as zeros.",
-		.wrong = "0 means \"not yet\", so a count of n is sent as -n - 1. Sent as -n, no tokens look like none yet, and "
-			 "others like one token less.",
+		.wrong = "0 means \"not yet\", so a count of n is sent as -n - 1. Sent as -n, no tokens look like "
+			    "none yet, and others like one token less.",
 		.fix = "Send -n - 1 and take the value back as -value - 1.",
 		.sources = "deepseek-ai/DeepEP csrc/kernels/internode_ll.cu dispatch (-num_tokens_sent - 1)",
 		.example = "run ll-dispatch --bug ll-sentinel",

@@ -56,9 +56,10 @@ const struct bf_rule bf_rule_ll_send_early = {
 		.title = "a message was sent while other warps were still writing it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC reads a message when it executes the entry, whoever is still writing.",
-		.wrong = "All warps of a block cast parts of a token, and one of them sends: without a barrier between, part "
-			 "of the message is an earlier round's.",
-		.fix = "A block-wide barrier between the cast and the sends of a token (DeepEP: bar.sync of the casting warps).",
+		.wrong = "All warps of a block cast parts of a token, and one of them sends: without a barrier "
+			    "between, part of the message is an earlier round's.",
+		.fix = "A block-wide barrier between the cast and the sends of a token (DeepEP: bar.sync of the "
+			    "casting warps).",
 		.sources = "deepseek-ai/DeepEP csrc/kernels/internode_ll.cu dispatch",
 		.example = "run ll-dispatch --bug ll-no-barrier",
 		.twin = "run ll-dispatch",

@@ -43,11 +43,11 @@ const struct bf_rule bf_rule_mlx5_cq_entry0 = {
 		.family = "mlx5",
 		.title = "pollers look at entry 0 of a completion queue that is a ring",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Only a collapsed CQ (cc) has its completions written over entry 0. In any other the next "
-			    "one goes into the next entry, with an owner bit that changes each time round.",
+		.hardware = "Only a collapsed CQ (cc) has its completions written over entry 0. In any other the "
+			    "next one goes into the next entry, with an owner bit that changes each time round.",
 		.wrong = "Device code that reads nothing but entry 0 sees the first completion and no other.",
-		.fix = "Create the CQ with cc and oi, or poll it as a ring: by consumer index and owner bit, giving entries "
-		       "back.",
+		.fix = "Create the CQ with cc and oi, or poll it as a ring: by consumer index and owner bit, giving "
+			    "entries back.",
 		.sources = "NVIDIA/nvshmem#20; NVIDIA/nccl#1636; mlx5 PRM, Completion Queue Context",
 		.example = "run ibgda-put --bug cq-not-collapsed",
 		.twin = "run ibgda-put",

@@ -25,12 +25,12 @@ const struct bf_rule bf_rule_mlx5_cq_not_cleared = {
 		.family = "mlx5",
 		.title = "a completion queue that starts with somebody else's bytes",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC writes completions and nothing else: what an entry holds before its first one is what "
-			    "its memory held when the CQ was created.",
-		.wrong = "A poller takes those bytes for a completion: an error with a syndrome that does not exist, or a "
-			 "counter that says that entries are done.",
-		.fix = "Fill the buffer with 0xff before CREATE_CQ: opcode 15 is \"invalid\", and counter 0xffff reads as "
-		       "\"nothing completed\".",
+		.hardware = "The NIC writes completions and nothing else: what an entry holds before its first one "
+			    "is what its memory held when the CQ was created.",
+		.wrong = "A poller takes those bytes for a completion: an error with a syndrome that does not exist, "
+			    "or a counter that says that entries are done.",
+		.fix = "Fill the buffer with 0xff before CREATE_CQ: opcode 15 is \"invalid\", and counter 0xffff "
+			    "reads as \"nothing completed\".",
 		.sources = "ROCm/rocSHMEM#313; NVIDIA/nvshmem ibgda.cpp ibgda_create_cq",
 		.example = "run ibgda-put --messages 4 --quiet-every 1 --bug cq-not-cleared",
 		.twin = "run ibgda-put --messages 4 --quiet-every 1",

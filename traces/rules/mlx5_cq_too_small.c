@@ -34,8 +34,8 @@ const struct bf_rule bf_rule_mlx5_cq_too_small = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "Every signalled entry takes a slot of the CQ until the consumer gives it back; the NIC "
 			    "does not wait for one.",
-		.wrong = "As long as the poller keeps up nothing happens. With more queue pairs, or a slower poller, the "
-			 "CQ overruns and its queue pairs fail with it.",
+		.wrong = "As long as the poller keeps up nothing happens. With more queue pairs, or a slower poller, "
+			    "the CQ overruns and its queue pairs fail with it.",
 		.fix = "Give the CQ at least as many slots as all send queues on it have entries, or collapse it.",
 		.sources = "ROCm/TransferBench#239; ofiwg/libfabric#4525",
 		.example = "run ibgda-put --plain-cq --depth 64 --batch 8 --messages 64 --bug cq-too-small",

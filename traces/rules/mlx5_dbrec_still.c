@@ -19,8 +19,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_since(f, q->posted_ps, q->posted_record);
 	bf_finding_index(f, q->fetched);
 	bf_finding_say(f,
-		       "the device was rung for %" PRIu16 " of QP 0x%" PRIx64 " on PE %" PRIu32
-		       " and read %" PRIu16 " in the doorbell record's send word, which nobody stores to",
+		       "the device was rung for %" PRIu16 " of QP 0x%" PRIx64 " on PE %" PRIu32 " and read %" PRIu16
+		       " in the doorbell record's send word, which nobody stores to",
 		       q->dbrec.doorbell, queue->number, queue->pe, q->dbrec.producer);
 }
 
@@ -30,13 +30,14 @@ const struct bf_rule bf_rule_mlx5_dbrec_still = {
 		.family = "mlx5",
 		.title = "doorbells are rung and the doorbell record never moves",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A doorbell record has two words: bytes 0 to 3 are the receive queue's, bytes 4 to 7 the send "
-			    "queue's. A doorbell makes the NIC read them; the index in the doorbell is only a hint.",
-		.wrong = "The index was stored elsewhere, to the receive word for instance: the NIC looks each time it is "
-			 "rung and finds nothing new.",
+		.hardware = "A doorbell record has two words: bytes 0 to 3 are the receive queue's, bytes 4 to 7 the "
+			    "send queue's. A doorbell makes the NIC read them; the index in the doorbell is only a "
+			    "hint.",
+		.wrong = "The index was stored elsewhere, to the receive word for instance: the NIC looks each time "
+			    "it is rung and finds nothing new.",
 		.fix = "Store the send counter at offset 4 of the record.",
-		.sources = "deepseek-ai/DeepEP commit 91848ed; NVIDIA/nvshmem ibgda.cpp ibgda_dci_progress; mlx5 PRM, "
-			   "Doorbell Record",
+		.sources = "deepseek-ai/DeepEP commit 91848ed; NVIDIA/nvshmem ibgda.cpp ibgda_dci_progress; mlx5 "
+			    "PRM, Doorbell Record",
 		.example = "run ibgda-put --proxy --limit 10ms --bug proxy-recv-word",
 		.twin = "run ibgda-put --proxy --limit 10ms",
 	},

@@ -21,8 +21,8 @@ const struct bf_rule bf_rule_mlx5_dc_key = {
 		.family = "mlx5",
 		.title = "the access key of an address vector is not the DC target's",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A DC target has a 64-bit access key. Each entry for it carries one in its address vector, and the "
-			    "target answers another one with a refusal that fails the initiator.",
+		.hardware = "A DC target has a 64-bit access key. Each entry for it carries one in its address "
+			    "vector, and the target answers another one with a refusal that fails the initiator.",
 		.wrong = "The key in the entry is not the one that the target was created with.",
 		.fix = "Use the same key on all PEs (NVSHMEM: 0x5623CEAF), big-endian in both contexts and vectors.",
 		.sources = "NVIDIA/nvshmem ibgda.cpp ibgda_create_dct; mlx5dv.h struct mlx5_wqe_av",

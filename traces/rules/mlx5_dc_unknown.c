@@ -53,11 +53,12 @@ const struct bf_rule bf_rule_mlx5_dc_unknown = {
 		.family = "mlx5",
 		.title = "an entry for a DC target that does not exist",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A packet for a number that no queue has is dropped without an answer; the initiator asks again "
-			    "until its retries are used up.",
-		.wrong = "The number in the address vector is not that of a target: the table of targets is indexed in "
-			 "another order than it was filled in, or the target has been destroyed.",
-		.fix = "Index the table by PE, then target, then device, as the host side fills it in; destroy targets last.",
+		.hardware = "A packet for a number that no queue has is dropped without an answer; the initiator "
+			    "asks again until its retries are used up.",
+		.wrong = "The number in the address vector is not that of a target: the table of targets is indexed "
+			    "in another order than it was filled in, or the target has been destroyed.",
+		.fix = "Index the table by PE, then target, then device, as the host side fills it in; destroy "
+			    "targets last.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_dct_id; NVIDIA/nvshmem#33",
 		.test = "tests/traces/test_rules_errors.c",
 	},

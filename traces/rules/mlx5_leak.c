@@ -80,12 +80,12 @@ const struct bf_rule bf_rule_mlx5_leak = {
 		.family = "mlx5",
 		.title = "objects that are left when their protection domain goes",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "Queue pairs hold their CQs, CQs and queue pairs hold the memory of their rings, and all of them "
-			    "a protection domain. The NIC refuses to destroy what is in use.",
-		.wrong = "Something was not destroyed, or in the wrong order. The memory stays pinned, and numbers and "
-			 "contexts run out in a process that does this often.",
-		.fix = "Destroy queue pairs and DC targets, then CQs, then registered memory, then keys, then the domain; "
-		       "look at the status of each command.",
+		.hardware = "Queue pairs hold their CQs, CQs and queue pairs hold the memory of their rings, and all "
+			    "of them a protection domain. The NIC refuses to destroy what is in use.",
+		.wrong = "Something was not destroyed, or in the wrong order. The memory stays pinned, and numbers "
+			    "and contexts run out in a process that does this often.",
+		.fix = "Destroy queue pairs and DC targets, then CQs, then registered memory, then keys, then the "
+			    "domain; look at the status of each command.",
 		.sources = "NVIDIA/nvshmem ibgda.cpp nvshmemt_ibgda_finalize; mlx5 PRM, command status BAD_RES_STATE",
 		.example = "run ibgda-put --bug qp-leak",
 		.twin = "run ibgda-put",

@@ -79,16 +79,19 @@ const struct bf_rule bf_rule_mlx5_poll_back = {
 		.family = "mlx5",
 		.title = "what is known to be complete went back",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A collapsed CQ shows its pollers the latest completion and no history. Two of them that look "
-			    "at different moments know of different ones.",
-		.wrong = "The one that looked earlier stored later. Whoever goes by the counter now waits for a completion "
-			 "that is long past, and after 65536 entries takes an old counter for a new one.",
-		.fix = "One poller a queue pair, or an atomic maximum on the counter and a look at it before each poll.",
-		.sources = "deepseek-ai/DeepEP PR#702; ROCm/mori PR#607; NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq",
-		.example = "run ibgda-put --blocks 2 --warps 4 --qp-choice first --messages 32 --quiet-every 1 --seed 4 --ordering "
-			   "adversarial --bug poll-store",
-		.twin = "run ibgda-put --blocks 2 --warps 4 --qp-choice first --messages 32 --quiet-every 1 --seed 4 --ordering "
-			"adversarial",
+		.hardware = "A collapsed CQ shows its pollers the latest completion and no history. Two of them that "
+			    "look at different moments know of different ones.",
+		.wrong = "The one that looked earlier stored later. Whoever goes by the counter now waits for a "
+			    "completion that is long past, and after 65536 entries takes an old counter for a new "
+			    "one.",
+		.fix = "One poller a queue pair, or an atomic maximum on the counter and a look at it before each "
+			    "poll.",
+		.sources = "deepseek-ai/DeepEP PR#702; ROCm/mori PR#607; NVIDIA/nvshmem ibgda_device.cuh "
+			    "ibgda_poll_cq",
+		.example = "run ibgda-put --blocks 2 --warps 4 --qp-choice first --messages 32 --quiet-every 1 "
+			    "--seed 4 --ordering adversarial --bug poll-store",
+		.twin = "run ibgda-put --blocks 2 --warps 4 --qp-choice first --messages 32 --quiet-every 1 --seed 4 "
+			    "--ordering adversarial",
 	},
 	.rank = BF_RANK_COMPLETION - 1,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_consume, BF_SEEN_store_visible, 0 },

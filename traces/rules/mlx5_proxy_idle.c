@@ -41,12 +41,12 @@ const struct bf_rule bf_rule_mlx5_proxy_idle = {
 		.family = "mlx5",
 		.title = "the CPU's thread never rings for what the GPU handed over",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A GPU that cannot reach doorbell pages leaves the index in memory, and a thread of the CPU "
-			    "does the rest. To the NIC nothing has happened until that thread rings.",
-		.wrong = "The thread looks at another slot than the GPU writes to, has ended, or was never started: the GPU "
-			 "waits for completions of entries that the NIC has not heard of.",
-		.fix = "Number slots in one place for both sides, leave out endpoints that do not exist, and end the thread "
-		       "after the last quiet.",
+		.hardware = "A GPU that cannot reach doorbell pages leaves the index in memory, and a thread of the "
+			    "CPU does the rest. To the NIC nothing has happened until that thread rings.",
+		.wrong = "The thread looks at another slot than the GPU writes to, has ended, or was never started: "
+			    "the GPU waits for completions of entries that the NIC has not heard of.",
+		.fix = "Number slots in one place for both sides, leave out endpoints that do not exist, and end the "
+			    "thread after the last quiet.",
 		.sources = "deepseek-ai/DeepEP commit 91848ed; NVIDIA/nvshmem ibgda.cpp ibgda_rc_progress",
 		.example = "run ibgda-put --proxy --limit 10ms --bug proxy-slot-zero",
 		.twin = "run ibgda-put --proxy --limit 10ms",

@@ -1,4 +1,5 @@
-/* Facts about NVSHMEM-style callers: the puts of each warp that no fence or quiet has covered, and to whom they went. */
+/* Facts about NVSHMEM-style callers: the puts of each warp that no fence or quiet has covered, and to whom they went.
+ */
 #ifndef BELFRY_TRACES_RULES_SHMEM_H
 #define BELFRY_TRACES_RULES_SHMEM_H
 
@@ -17,8 +18,8 @@ enum bf_shmem_said {
 struct bf_shmem_put {
 	uint32_t actor, pe, qpn;
 	bool used, open;
-	uint32_t epoch; /* fences and quiets of the warp before it */
-	uint32_t opens; /* of a warp: PEs that it has open puts to */
+	uint32_t epoch;         /* fences and quiets of the warp before it */
+	uint32_t opens;         /* of a warp: PEs that it has open puts to */
 	uint64_t signal_record; /* of the signal that closed it */
 	uint64_t at_ps, record;
 };

@@ -24,14 +24,14 @@ const struct bf_rule bf_rule_shmem_flag = {
 		.family = "shmem",
 		.title = "a flag is sent behind data with no fence between",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A reliable connection keeps the order of its own entries. Between two of them there "
-			"is none, whatever the order in which they were posted.",
+		.hardware = "A reliable connection keeps the order of its own entries. Between two of them there is "
+			    "none, whatever the order in which they were posted.",
 		.wrong = "Puts rotate over several queue pairs, so the flag may arrive before the data that it "
-			"speaks of.",
-		.fix = "nvshmem_fence() between the puts and the flag, nvshmem_put_signal(), or both on one "
-			"queue pair.",
+			    "speaks of.",
+		.fix = "nvshmem_fence() between the puts and the flag, nvshmem_put_signal(), or both on one queue "
+			    "pair.",
 		.sources = "OpenSHMEM 1.5, 9.10 Memory Ordering; deepseek-ai/DeepEP#74, #137; NVIDIA/nvshmem "
-			"ibgda_device.cuh nvshmemi_ibgda_fence",
+			    "ibgda_device.cuh nvshmemi_ibgda_fence",
 		.example = "run shmem-fence --size 65536 --bug shmem-no-fence",
 		.twin = "run shmem-fence --size 65536",
 	},

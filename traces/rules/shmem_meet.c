@@ -11,10 +11,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_since(f, put->at_ps, put->record);
-	bf_finding_say(f,
-		       "%s came to a barrier with a put by QP 0x%" PRIx32
-		       " under way: whoever leaves it may not find the data",
-		       bf_rule_actor(r->rules, e->actor), put->qpn);
+	bf_finding_say(
+	    f, "%s came to a barrier with a put by QP 0x%" PRIx32 " under way: whoever leaves it may not find the data",
+	    bf_rule_actor(r->rules, e->actor), put->qpn);
 }
 
 const struct bf_rule bf_rule_shmem_meet = {
@@ -23,10 +22,10 @@ const struct bf_rule bf_rule_shmem_meet = {
 		.family = "shmem",
 		.title = "a barrier is entered with puts under way",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A barrier is words that PEs send each other, by queue pairs of their own. It waits "
-			"for the other PEs' words and for nothing else.",
-		.wrong = "nvshmem_sync() meets without completing anything, so data that were put before it "
-			"may arrive after it.",
+		.hardware = "A barrier is words that PEs send each other, by queue pairs of their own. It waits for "
+			    "the other PEs' words and for nothing else.",
+		.wrong = "nvshmem_sync() meets without completing anything, so data that were put before it may "
+			    "arrive after it.",
 		.fix = "nvshmem_barrier(), which is a quiet and a sync.",
 		.sources = "OpenSHMEM 1.5, 9.9.1 SHMEM_BARRIER_ALL and 9.9.3 SHMEM_SYNC",
 		.example = "run shmem-barrier --size 65536 --bug shmem-sync-only",

@@ -9,10 +9,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 				   : NULL;
 
 	if (f)
-		bf_finding_say(f,
-			       "%s sent a signal to PE %" PRIu64 " by QP 0x%" PRIx64
-			       " before the put that it stands for",
-			       bf_rule_actor(r->rules, e->actor), e->shmem_call.pe, e->shmem_call.qpn);
+		bf_finding_say(
+		    f, "%s sent a signal to PE %" PRIu64 " by QP 0x%" PRIx64 " before the put that it stands for",
+		    bf_rule_actor(r->rules, e->actor), e->shmem_call.pe, e->shmem_call.qpn);
 }
 
 const struct bf_rule bf_rule_shmem_signal = {
@@ -21,12 +20,12 @@ const struct bf_rule bf_rule_shmem_signal = {
 		.family = "shmem",
 		.title = "a signal is sent before the put that it stands for",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The signal of a put-with-signal is an atomic behind the WRITE on the same queue "
-			"pair, which is what makes it arrive behind the data.",
+		.hardware = "The signal of a put-with-signal is an atomic behind the WRITE on the same queue pair, "
+			    "which is what makes it arrive behind the data.",
 		.wrong = "The signal went first, so whoever waits for it reads the data's place too early.",
 		.fix = "Post the put, then the signal, on the same queue pair.",
 		.sources = "OpenSHMEM 1.5, 9.8 Signaling Operations; NVIDIA/nvshmem ibgda_device.cuh "
-			"nvshmemi_ibgda_put_signal",
+			    "nvshmemi_ibgda_put_signal",
 		.example = "run shmem-put-signal --size 65536 --bug shmem-signal-first",
 		.twin = "run shmem-put-signal --size 65536",
 	},

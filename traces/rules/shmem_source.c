@@ -23,12 +23,12 @@ const struct bf_rule bf_rule_shmem_source = {
 		.family = "shmem",
 		.title = "the source of a put is stored to with no quiet between",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A put only writes an entry. The NIC reads the source when it executes that, which "
-			"may be much later, and again when it has to retransmit.",
-		.wrong = "The source was changed while the entry was under way: the peer gets the new bytes, "
-			"the old ones, or some of both.",
-		.fix = "nvshmem_quiet() before the source is used again; a fence is not enough, it orders "
-			"and does not wait.",
+		.hardware = "A put only writes an entry. The NIC reads the source when it executes that, which may "
+			    "be much later, and again when it has to retransmit.",
+		.wrong = "The source was changed while the entry was under way: the peer gets the new bytes, the old "
+			    "ones, or some of both.",
+		.fix = "nvshmem_quiet() before the source is used again; a fence is not enough, it orders and does "
+			    "not wait.",
 		.sources = "OpenSHMEM 1.5, 9.5.1 SHMEM_PUT and 9.10.2 SHMEM_QUIET",
 		.example = "run shmem-quiet --size 65536 --bug shmem-no-quiet",
 		.twin = "run shmem-quiet --size 65536",
