@@ -53,7 +53,7 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)    /* poll_cq ignores error CQEs */
 #define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12) /* WQE bytes written after the slot was published */
 #define BF_IBGDA_BUG_POLL_STORE (1u << 13)      /* pollers store cons_idx, where it takes an atomic maximum */
-#define BF_IBGDA_BUG_POLL_WIDEN (1u << 14)      /* poll_cq widens the counter by itself, without the index it waits for */
+#define BF_IBGDA_BUG_POLL_WIDEN (1u << 14)      /* poll_cq widens the counter without the index it waits for */
 #define BF_IBGDA_BUG_QUIET_NO_WAIT (1u << 15)   /* quiet does not wait */
 #define BF_IBGDA_BUG_CQ_NO_CONSUMER (1u << 16)  /* plain CQ: the consumer index is not told to the device */
 #define BF_IBGDA_BUG_LKEY_SWAPPED (1u << 17)    /* local keys in the processor's byte order */
@@ -65,7 +65,7 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_CQ_NOT_COLLAPSED (1u << 23) /* host: CQs are rings, and device code looks at entry 0 */
 #define BF_IBGDA_BUG_READ_DEPTH (1u << 24)      /* host: more reads outstanding than the peer answers */
 #define BF_IBGDA_BUG_KEY_NO_ATOMIC (1u << 25)   /* host: memory keys do not allow atomics */
-#define BF_IBGDA_BUG_RNR_FINITE (1u << 26)      /* host: a receiver that is not ready is asked once more, not for ever */
+#define BF_IBGDA_BUG_RNR_FINITE (1u << 26)      /* host: a receiver that is not ready is asked once more only */
 #define BF_IBGDA_BUG_RADDR_ZERO (1u << 27)      /* host: addresses of the peers' heaps are not exchanged */
 #define BF_IBGDA_BUG_QP_LEAK (1u << 28)         /* host: queue pairs are not destroyed at the end */
 #define BF_IBGDA_BUG_RTS_SKIPPED (1u << 29)     /* host: queue pairs stay in RTR */
