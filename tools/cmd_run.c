@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/bootstrap/bootstrap.h"
@@ -241,6 +242,31 @@ static int listen_and_run(const struct bf_args *args, const struct bf_workload *
 	return code;
 }
 
+/* What ranks with different commands simulate together means nothing. Exit code. */
+static int compare_ranks(const struct bf_args *args, const struct bf_workload *w, struct bf_error *err)
+{
+	uint64_t mine, *all = calloc(w->ranks->npes, sizeof(*all));
+	char command[2048];
+	uint32_t other = 0;
+	int rc = all ? 0 : -ENOMEM;
+
+	bf_workload_command(w, command, sizeof(command));
+	mine = bf_hash_bytes(command, strlen(command));
+	if (all)
+		rc = w->ranks->allgather(w->ranks, &mine, all, sizeof(mine));
+	while (!rc && other < w->ranks->npes && all[other] == all[0])
+		other++;
+	free(all);
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->code ? err->text : strerror(-rc));
+	if (other == w->ranks->npes)
+		return BF_EXIT_GOOD;
+	if (!speaks(w))
+		return BF_EXIT_USAGE;
+	return bf_cli_error(args, BF_EXIT_USAGE, "rank %" PRIu32 " has other options than rank 0: all share one simulation",
+			    other);
+}
+
 /* Whether this process is one of several that share the simulation. Exit code. */
 static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct bf_error *err)
 {
@@ -259,7 +285,7 @@ static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct 
 	if (bf_arg_text(args, "trace"))
 		return bf_cli_error(args, BF_EXIT_USAGE, "--trace: a trace is of a simulation in one process, where the "
 							 "PEs do the same");
-	return BF_EXIT_GOOD;
+	return compare_ranks(args, w, err);
 }
 
 static int run_run(const struct bf_args *args)

@@ -149,3 +149,7 @@ expect 2 -n 2 -- "$BELFRY" run ibgda-put --backend live
 says 'cannot be spread over processes'
 expect 2 -n 4 -- "$BELFRY" run ibgda-put --pes 2
 says 'ranks'
+expect 2 -n 3 -- sh -c '[ $BELFRY_RANK = 2 ] && more="--messages 17"; exec "$0" run ibgda-put --pes 3 $more' "$BELFRY"
+says 'rank 2 has other options than rank 0'
+expect 2 -n 0 -- true
+says ' -n wants'
