@@ -253,25 +253,27 @@ static int parse_enum(const char *choices, const char *text, uint64_t *out)
 /* Checks `text` against the option's kind and range. A usage error is reported; returns 0 or the exit code. */
 static int parse_value(const struct bf_args *a, const struct bf_opt *o, const char *text, uint64_t *number)
 {
+	const char *dashes = bf_cli_dashes(o->name);
 	int rc = 0;
 
 	*number = 0;
 	if (o->kind == BF_OPT_ENUM && parse_enum(o->arg, text, number))
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants one of %s, got '%s'", o->name, o->arg, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'", dashes, o->name, o->arg,
+				    text);
 	if (o->kind == BF_OPT_U64)
 		rc = parse_u64(text, number);
 	else if (o->kind == BF_OPT_TIME)
 		rc = parse_time(text, number);
 	if (rc == -EINVAL && o->kind == BF_OPT_TIME)
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a time such as 10us (ps, ns, us, ms, s), got '%s'",
-				    o->name, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a time such as 10us (ps, ns, us, ms, s), got '%s'",
+				    dashes, o->name, text);
 	if (rc == -EINVAL)
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a number, got '%s'", o->name, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a number, got '%s'", dashes, o->name, text);
 	if (rc == -ERANGE)
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s: %s does not fit into 64 bits", o->name, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s: %s does not fit into 64 bits", dashes, o->name, text);
 	if (o->kind == BF_OPT_U64 && (o->min || o->max) && (*number < o->min || *number > o->max))
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants %" PRIu64 " to %" PRIu64 ", got %s", o->name, o->min,
-				    o->max, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants %" PRIu64 " to %" PRIu64 ", got %s", dashes, o->name,
+				    o->min, o->max, text);
 	return 0;
 }
 
@@ -520,6 +522,8 @@ int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
 
 	/* A reader that goes away (belfry dump ... | head) ends us quietly, even when our parent ignores the signal. */
 	signal(SIGPIPE, SIG_DFL);
+	/* Processes that belfry launch starts share a terminal: their messages mix line by line, not byte by byte. */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	code = dispatch(commands, argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "belfry: cannot write the output: %s\n", strerror(errno));

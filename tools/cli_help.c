@@ -38,7 +38,6 @@ static void print_options(FILE *out, const struct bf_opt *o)
 	for (; o && o->name; o++) {
 		bool enumerated = o->kind == BF_OPT_ENUM;
 		char head[80], text[1024];
-		int n;
 
 		snprintf(head, sizeof(head), "  %s%s%s%s", bf_cli_dashes(o->name), o->name,
 			 o->kind == BF_OPT_FLAG ? ""
@@ -47,8 +46,8 @@ static void print_options(FILE *out, const struct bf_opt *o)
 			 o->kind == BF_OPT_FLAG ? ""
 			 : enumerated           ? "NAME"
 						: o->arg);
-		n = fprintf(out, "%-*s", HELP_INDENT, head);
-		if (n > HELP_INDENT)
+		fprintf(out, "%-*s", HELP_INDENT, head);
+		if (strlen(head) >= HELP_INDENT)
 			fprintf(out, "\n%*s", HELP_INDENT, "");
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", o->help, enumerated ? ": " : "",
 			 enumerated ? o->arg : "", o->kind == BF_OPT_MULTI ? " (may be repeated)" : "",
