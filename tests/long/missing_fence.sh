@@ -49,7 +49,7 @@ shared='--blocks 2 --warps 2 --qp-choice first' # threads of several blocks and 
 
 # A bug that neither the table above nor an example of a rule (tests/tools/test_rules.sh) has is one that nobody looks for.
 examples=$("$BELFRY" rules --json | grep -o -- '--bug [a-z0-9-]*' | sort -u)
-for bug in $("$BELFRY" run --list | awk '/^[A-Z]/ { bugs = $1 == "Bugs" } bugs && /^  [a-z]/ { print $1 }'); do
+for bug in $("$BELFRY" run --list | awk '/^[A-Z]/ { bugs = $0 == "Bugs" } bugs && /^  [a-z]/ { print $1 }'); do
 	if ! grep -q "^	found $bug " "$0" && ! printf '%s\n' "$examples" | grep -qx -- "--bug $bug"; then
 		echo "NOT TRIED $bug" >&2
 		bad=$((bad + 1))
