@@ -364,6 +364,10 @@ def markdown(results):
     out = ["| driver | mutants | killed | named right | as foreseen |", "| --- | --- | --- | --- | --- |"]
     for f, n, dead, right, foreseen in summary(results):
         out.append("| %s | %d | %s | %s | %s |" % (f, n, share(dead, n), share(right, dead), share(foreseen, dead)))
+    equal = [r for r in results if r.state == "survived" and r.mutant.reason.startswith("Equal:")]
+    dead = sum(r.state == "killed" for r in results)
+    out += ["", "%d mutants that live are no mistakes; of the others %s are killed." % (
+        len(equal), share(dead, len(results) - len(equal)))]
     out += ["", "| kind | mutants | killed | named right |", "| --- | --- | --- | --- |"]
     for k in sorted({r.mutant.kind for r in results}):
         mine = [r for r in results if r.mutant.kind == k]
