@@ -2,7 +2,10 @@
 
 #include "traces/rules/mlx5.h"
 
-/* Rung and read, and the index there is still the one that everything has been fetched up to. */
+/*
+ * Rung and read, and the index there is still the one that everything has been fetched up to. A word that was stored to,
+ * other than to clear it, holds a wrong index: MLX5-DBREC-INDEX.
+ */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
@@ -10,7 +13,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 	if (!complete || !q->dbrec.set || !q->posted || q->fetched >= q->posted || q->dbrec.at_ps < q->posted_ps ||
 	    q->dbrec.producer != (uint16_t)q->fetched || q->after.set ||
-	    (q->most.set && q->most.value != q->dbrec.producer))
+	    (q->most.set && (q->most.value || q->dbrec.producer)))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
