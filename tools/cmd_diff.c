@@ -1,22 +1,34 @@
 /* belfry diff: where two traces part. */
 
+#include <errno.h>
+
 #include "tools/cli.h"
 #include "tools/input.h"
 #include "tools/queue_diff.h"
 #include "traces/diff.h"
 
-static int compare_queues(const struct bf_args *args, struct bf_input *a, struct bf_input *b, struct bf_error *err)
+/* That both have nothing is no comparison. */
+static int diff_queues(struct bf_input *a, struct bf_input *b, struct bf_json *j, struct bf_error *err)
 {
 	struct bf_queue_diff r;
+	int rc = bf_queue_diff(a->trace, b->trace, stdout, j, &r, err);
+
+	if (rc >= 0 && !r.queues && !r.unmatched)
+		return bf_fail(err, -ENOENT, "--queues: neither trace has a queue pair of mlx5");
+	return rc;
+}
+
+static int compare_queues(const struct bf_args *args, struct bf_input *a, struct bf_input *b, struct bf_error *err)
+{
 	struct bf_json j;
 	int rc;
 
 	if (!bf_arg_json(args)) {
-		rc = bf_queue_diff(a->trace, b->trace, stdout, NULL, &r, err);
+		rc = diff_queues(a, b, NULL, err);
 	} else {
 		bf_json_begin(&j, stdout);
 		bf_json_open(&j, NULL, '{');
-		rc = bf_queue_diff(a->trace, b->trace, stdout, &j, &r, err);
+		rc = diff_queues(a, b, &j, err);
 		if (rc < 0)
 			bf_json_text(&j, "error", err->text);
 		bf_json_close(&j, '}');

@@ -108,6 +108,8 @@ static int run_explain(const struct bf_args *args)
 
 	if (bf_arg_flag(args, "stuck") == (bf_arg_positional_count(args) == 2))
 		return bf_cli_error(args, BF_EXIT_USAGE, "what is to be explained? Name a thing, or give --stuck");
+	if (bf_arg_flag(args, "stuck") && bf_arg_given(args, "device"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--device is for one thing, not for --stuck");
 	code = bf_arg_flag(args, "stuck") ? explain_stuck(args, &in, &err) : explain_one(args, &in, &err);
 	bf_input_close(&in);
 	return code;

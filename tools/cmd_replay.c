@@ -488,6 +488,18 @@ static int replay_mlx5(const struct bf_args *args, const char *path, FILE *f)
 	return code;
 }
 
+/* A run with other tables takes everything but these from the command that its trace holds. */
+static int replay_layout(const struct bf_args *args, const char *path, FILE *f)
+{
+	static const char *const others[] = { "life", "seed", "profile", "mtu", "limit", "stats", "trace", "pcapng" };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(others); i++) {
+		if (bf_arg_given(args, others[i]))
+			return bf_cli_error(args, BF_EXIT_USAGE, "--%s does not go with --layout", others[i]);
+	}
+	return bf_replay_layout(args, path, f);
+}
+
 static int replay(const struct bf_args *args)
 {
 	const char *path = bf_arg_positional(args, 0);
@@ -500,7 +512,7 @@ static int replay(const struct bf_args *args)
 	if (bf_input_peek(path, &f, head, sizeof(head), &len, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (bf_arg_given(args, "layout"))
-		code = bf_replay_layout(args, path, f);
+		code = replay_layout(args, path, f);
 	else if (bf_replay_is_nvme(path, f, head, len))
 		code = bf_replay_nvme(args, path, f);
 	else if (bf_replay_is_sdma(path, f, head, len))

@@ -115,8 +115,10 @@ void bf_explain_print(const struct bf_explain *l, FILE *out)
 		if (l->has_producer)
 			fprintf(out, "  no doorbell covers it: the doorbell record said %u when it was last read\n",
 				l->producer);
-		else
+		else if (l->target.kind == BF_EXPLAIN_MLX5)
 			fprintf(out, "  nothing is known of it: these records have no doorbell for its queue pair\n");
+		else
+			fprintf(out, "  nothing is known of it: no record is about it\n");
 		return;
 	}
 	width = who_width(s, n);
