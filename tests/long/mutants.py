@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Mutation run: breaks the drivers' device code in one place at a time and looks whether belfry finds that out, and whether
-its rules name what was done.
+Mutation run: breaks the drivers' device code in one place at a time and looks whether belfry finds that out, and
+whether its rules name what was done.
 
 mutants.txt lists the places: a file, a function, what is replaced there by what, and the rules that may name it. Each
 mutant is compiled (only the objects that include the file), linked, and run through the battery of its workloads
@@ -223,7 +223,7 @@ class Builder:
 
     def objects(self, path):
         """Of belfry, those that include the file; kernels for real threads do not run here."""
-        mine = (os.path.join(self.build, "CMakeFiles/belfry.dir/"), os.path.join(self.build, "tools/CMakeFiles/belfry-cli"))
+        mine = tuple(os.path.join(self.build, d) for d in ("CMakeFiles/belfry.dir/", "tools/CMakeFiles/belfry-cli"))
         return sorted(o for o in self.deps.get(path, ()) if o.startswith(mine) and "_native" not in o)
 
     def make(self, mutant, text, folder, only):
@@ -276,7 +276,8 @@ class Clean:
                 with tempfile.TemporaryDirectory(dir=self.work) as folder:
                     o = entry[1] = outcome(self.belfry, self.belfry, command, folder)
                 if o.code not in (0, 1) or (o.code == 0 and o.findings) or (o.code == 1 and not o.root):
-                    print("unchanged, belfry %s ends with %s, %s %s" % (command, o.code, o.root, o.findings), flush=True)
+                    print("unchanged, belfry %s ends with %s, %s %s" % (command, o.code, o.root, o.findings),
+                          flush=True)
                     os._exit(2)
             return entry[1]
 
