@@ -37,8 +37,11 @@ void bf_explain_on_capture_wqe(struct bf_explain *l, const struct bf_explain_vie
 					   "writes entry %u into the ring: %" PRIu32 " bytes (line %" PRIu64 ")",
 					   l->index, v->tail_len, bf_explain_get(v, "line")));
 	/* A record that does not reach past the entry announces others. */
-	if (l->has_posted && (int16_t)(uint16_t)(l->announced - l->index) > 0)
+	if (l->has_posted && (int16_t)(uint16_t)(l->announced - l->index) > 0) {
+		/* Captures note entries when the doorbell rings; they were written before. */
+		l->posted.record = v->number;
 		bf_explain_push(l, l->posted);
+	}
 }
 
 /* ---- doorbell and fetch ---- */
