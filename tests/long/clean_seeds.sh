@@ -1,8 +1,8 @@
 #!/bin/sh
 # Right drivers give no finding: clean_seeds.sh [N] runs N seeds (200) over all workloads of all families, in several
 # shapes and under all orderings, puts each run before all rules, and fails for a run that fails and for any finding
-# that is an error or a warning. BELFRY is the program; JOBS processes at a time (as many as there are processors); FIRST is
-# the first seed (1).
+# that is an error or a warning. BELFRY is the program; JOBS processes at a time (as many as there are processors);
+# FIRST is the first seed (1).
 set -eu
 n=${1:-200}
 first=${FIRST:-1}

@@ -383,8 +383,9 @@ def markdown(results):
     for r in results:
         if r.state == "killed" and not r.named:
             found = r.root or (r.code if isinstance(r.code, str) else "wrong data or a deadlock, no rule")
-            out.append("| %s:%d | `%s` | %s | %s |" % (r.mutant.path, r.line, r.mutant.change.replace("|", "\\|"), found,
-                                                      " ".join(r.mutant.rules).replace("|", "\\|") or "no rule"))
+            change = r.mutant.change.replace("|", "\\|")
+            out.append("| %s:%d | `%s` | %s | %s |" % (r.mutant.path, r.line, change, found,
+                                                       " ".join(r.mutant.rules) or "no rule"))
     return "\n".join(out) + "\n"
 
 
