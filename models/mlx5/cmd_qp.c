@@ -16,6 +16,8 @@
 #define OPTPAR_RNR_TIMEOUT (1u << 6)
 #define OPT_PARAM_MASK 0x10, 0xffffffffu
 
+#define WORDS_OF_A_PATH 7u /* of an address, ports, timeout, and how many READs each side takes */
+
 static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 {
 	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&qp->dev->pds, qp->pd);
@@ -75,33 +77,47 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	/* Reliable connections and DC initiators without WQE signatures are what is modelled. */
 	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_DCI) || BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
 		return BF_MLX5_CMD_BAD_PARAM;
-	qp->rq_type = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE);
-	qp->srqn = BF_MLX5_GET(qpc, BF_QPC_SRQN);
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
-	qp->has_rq = qp->rq_type == RQ_TYPE_OWN && st == BF_QPC_ST_RC;
+	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == RQ_TYPE_OWN && st == BF_QPC_ST_RC;
 	qp->sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
-	qp->rq_stride = 16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE);
+	qp->rq_stride = (uint16_t)(16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE));
 	return st == BF_QPC_ST_DCI ? (uint8_t)bf_mlx5_dci_create(qp, qpc) : BF_MLX5_CMD_OK;
 }
 
-static void record_config(const struct bf_mlx5_qp *qp)
+static void record_config(const struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	struct bf_rec_qp_config rec = {
-		.dbrec = bf_get_be64(qp->context + BF_QPC_DBR_ADDR),
-		.sq = qp->has_sq && qp->sq.linear ? qp->sq.base : 0,
+		.dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
+		.sq = qp->has_sq && bf_mlx5_buf_linear(&qp->sq) ? qp->sq.at : 0,
 		.qpn = qp->qpn,
 		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0,
 		.rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
 		.rq_stride = qp->rq_stride,
-		.send_cqn = BF_MLX5_GET(qp->context, BF_QPC_CQN_SND),
-		.recv_cqn = BF_MLX5_GET(qp->context, BF_QPC_CQN_RCV),
+		.send_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_SND),
+		.recv_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_RCV),
 		.pd = qp->pd,
 		.uar = qp->uar,
 	};
 
 	bf_record(&qp->dev->sim->rec, &bf_rec_qp_config_schema, qp->actor, &rec, NULL, 0);
+}
+
+/*
+ * Keeps the context for QUERY. The words that connecting adds get their room at once: if each context of a mesh moved
+ * then, what it leaves behind would be as large again.
+ */
+static uint8_t keep(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+{
+	const size_t room = qp->context ? 0 : WORDS_OF_A_PATH * sizeof(uint32_t);
+	struct bf_mlx5_packed *packed = realloc(qp->context, bf_mlx5_packed_size(qpc, BF_QPC_LEN) + room);
+
+	if (!packed)
+		return BF_MLX5_CMD_NO_RES;
+	bf_mlx5_pack(packed, qpc, BF_QPC_LEN);
+	qp->context = packed;
+	return BF_MLX5_CMD_OK;
 }
 
 uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
@@ -121,18 +137,19 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 		status = qp_resources(qp, qpc);
 	if (!status)
 		status = qp_buffers(qp, m, qpc);
+	if (!status)
+		status = keep(qp, qpc);
 	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->qpn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
 		bf_mlx5_qp_free(qp);
 		return status;
 	}
-	memcpy(qp->context, qpc, sizeof(qp->context));
 	hold(qp, 1);
 	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->qpn);
 	qp->actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
 	if (bf_probe(m->dev->sim, BF_CLASS_QUEUE))
-		record_config(qp);
+		record_config(qp, qpc);
 	m->number = qp->qpn;
 	return BF_MLX5_CMD_OK;
 }
@@ -158,9 +175,9 @@ uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-static uint32_t with(uint32_t set, uint32_t bit, bool on)
+static uint8_t with(uint32_t set, uint32_t bit, bool on)
 {
-	return on ? set | bit : set & ~bit;
+	return (uint8_t)(on ? set | bit : set & ~bit);
 }
 
 static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t which)
@@ -178,22 +195,23 @@ static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t whic
 }
 
 /* Port 0 in a path leaves what was said before; at first that is port 1. */
-static uint8_t set_port(struct bf_mlx5_qp *qp, uint32_t port)
+static uint8_t set_port(struct bf_mlx5_qp *qp, uint8_t *kept, uint32_t port)
 {
 	if (!port)
 		return BF_MLX5_CMD_OK;
 	if (port > qp->dev->port_count)
 		return BF_MLX5_CMD_BAD_PARAM;
 	qp->port = &qp->dev->ports[port - 1];
-	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_PORT, port);
+	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	return BF_MLX5_CMD_OK;
 }
 
-static uint8_t rst_to_init(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
 	uint32_t port = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT);
 
-	if (set_port(qp, port ? port : 1) || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
+	(void)optional;
+	if (set_port(qp, kept, port ? port : 1) || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (bf_mlx5_qp_prepare(qp))
 		return BF_MLX5_CMD_NO_RES;
@@ -205,7 +223,7 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, const uint8_t *qpc)
  * The address path: RoCEv2 over IPv4, so the GID is ::ffff:a.b.c.d. A source port of 0 leaves the choice to the
  * device; it takes one from the range that annex A17 names.
  */
-static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
+static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *path)
 {
 	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	uint32_t port = BF_MLX5_GET(path, BF_PATH_PORT);
@@ -220,11 +238,11 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
-	set_port(qp, port);
+	set_port(qp, kept, port);
 	opts.ecn = bf_port_ecn(qp->port->port);
-	port = BF_MLX5_GET(qp->context + BF_QPC_PATH, BF_PATH_PORT);
-	memcpy(qp->context + BF_QPC_PATH, path, BF_PATH_LEN);
-	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_PORT, port);
+	port = BF_MLX5_GET(kept + BF_QPC_PATH, BF_PATH_PORT);
+	memcpy(kept + BF_QPC_PATH, path, BF_PATH_LEN);
+	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	opts.src_ipv4 = qp->port->ipv4;
 	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
 	bf_put_be16(opts.dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
@@ -234,26 +252,26 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, const uint8_t *path)
 	return BF_MLX5_CMD_OK;
 }
 
-static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
+static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
 	uint32_t mtu = BF_MLX5_GET(qpc, BF_QPC_MTU), msg = BF_MLX5_GET(qpc, BF_QPC_LOG_MSG_MAX);
 
 	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
 	/* A DC initiator gets its address from each WQE. */
-	if (!qp->dci && set_path(qp, qpc + BF_QPC_PATH))
+	if (!qp->dci && set_path(qp, kept, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
 	qp->mtu_shift = (uint8_t)(7 + mtu);
-	qp->log_msg_max = msg;
+	qp->log_msg_max = (uint8_t)msg;
 	qp->remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
 	qp->expected_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_RCV_PSN);
-	qp->max_answers = 1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX);
-	BF_MLX5_SET(qp->context, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	qp->max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	take_access(qp, qpc, optional | OPTPAR_RNR_TIMEOUT);
 	return BF_MLX5_CMD_OK;
 }
 
-static void record_path(const struct bf_mlx5_qp *qp, uint32_t timeout)
+static void record_path(const struct bf_mlx5_qp *qp)
 {
 	struct bf_rec_qp_path rec = {
 		.qpn = qp->qpn,
@@ -266,47 +284,42 @@ static void record_path(const struct bf_mlx5_qp *qp, uint32_t timeout)
 		.access = qp->access,
 		.retries = qp->retry_count,
 		.rnr_retries = qp->rnr_retry,
-		.timeout = (uint8_t)timeout,
+		.timeout = qp->ack_timeout,
 		.min_rnr_timer = qp->min_rnr_nak,
 	};
 
 	bf_record(&qp->dev->sim->rec, &bf_rec_qp_path_schema, qp->actor, &rec, NULL, 0);
 }
 
-static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
+static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
 	uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
 
-	/* Local ACK Timeout: 4.096 us * 2^t, 0 is off (IBA vol. 1 section 9.7.6.1.3). */
-	qp->rto_ps = timeout ? (4096 * BF_NS) << timeout : 0;
+	qp->ack_timeout = (uint8_t)timeout;
 	qp->send_psn = qp->tx_psn = qp->una_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_SEND_PSN);
 	qp->retry_count = qp->retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
 	qp->rnr_retry = qp->rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
-	qp->max_rdatomic = 1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX);
-	BF_MLX5_SET(qp->context, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
-	BF_MLX5_SET(qp->context + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
+	qp->max_rdatomic = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+	BF_MLX5_SET(kept, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	take_access(qp, qpc, optional);
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
-		record_path(qp, timeout);
+		record_path(qp);
 	return BF_MLX5_CMD_OK;
 }
 
-static uint8_t to_rst(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
+static uint8_t to_rst(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
+	(void)kept;
 	(void)qpc;
 	(void)optional;
 	bf_mlx5_qp_reset(qp);
 	return BF_MLX5_CMD_OK;
 }
 
-static uint8_t init_step(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
+static uint8_t rts_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
-	(void)optional;
-	return rst_to_init(qp, qpc);
-}
-
-static uint8_t rts_to_rts(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional)
-{
+	(void)kept;
 	take_access(qp, qpc, optional);
 	return BF_MLX5_CMD_OK;
 }
@@ -328,9 +341,9 @@ static uint8_t take_extension(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *
 static const struct transition {
 	uint16_t opcode;
 	uint8_t from, to;
-	uint8_t (*step)(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t optional);
+	uint8_t (*step)(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional);
 } transitions[] = {
-	{ BF_MLX5_CMD_RST2INIT_QP, FROM(RST), BF_MLX5_QPS_INIT, init_step },
+	{ BF_MLX5_CMD_RST2INIT_QP, FROM(RST), BF_MLX5_QPS_INIT, rst_to_init },
 	{ BF_MLX5_CMD_INIT2RTR_QP, FROM(INIT), BF_MLX5_QPS_RTR, init_to_rtr },
 	{ BF_MLX5_CMD_RTR2RTS_QP, FROM(RTR), BF_MLX5_QPS_RTS, rtr_to_rts },
 	{ BF_MLX5_CMD_RTS2RTS_QP, FROM(RTS), BF_MLX5_QPS_RTS, rts_to_rts },
@@ -360,6 +373,16 @@ static void enter(struct bf_mlx5_qp *qp, uint8_t state)
 	bf_mlx5_sq_run(qp);
 }
 
+/* A step changes the context that QUERY shows, whether it ends well or not. */
+static uint8_t do_step(struct bf_mlx5_qp *qp, const struct transition *t, const struct bf_mlx5_mail *m)
+{
+	uint8_t kept[BF_QPC_LEN], status;
+
+	bf_mlx5_unpack(qp->context, kept, sizeof(kept));
+	status = t->step(qp, kept, m->in + BF_QP_QPC, m->in_len > BF_QP_QPC ? BF_MLX5_GET(m->in, OPT_PARAM_MASK) : 0);
+	return keep(qp, kept) ? BF_MLX5_CMD_NO_RES : status;
+}
+
 uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 {
 	const struct transition *t = find_transition(m->opcode);
@@ -371,7 +394,7 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 	if (!(t->from >> qp->state & 1))
 		return BF_MLX5_CMD_BAD_QP_STATE;
 	if (t->step)
-		status = t->step(qp, m->in + BF_QP_QPC, m->in_len > BF_QP_QPC ? BF_MLX5_GET(m->in, OPT_PARAM_MASK) : 0);
+		status = do_step(qp, t, m);
 	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP && BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT))
 		status = take_extension(qp, m);
 	if (!status)
@@ -386,7 +409,7 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m)
 
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
-	memcpy(qpc, qp->context, sizeof(qp->context));
+	bf_mlx5_unpack(qp->context, qpc, BF_QPC_LEN);
 	BF_MLX5_SET(qpc, BF_QPC_STATE, qp->state);
 	BF_MLX5_SET(qpc, BF_QPC_MTU, qp->mtu_shift ? qp->mtu_shift - 7u : 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, qp->log_msg_max);

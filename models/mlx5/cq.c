@@ -172,44 +172,47 @@ static bool full(const struct bf_mlx5_cq *cq)
 
 static void drop_waiting(struct bf_mlx5_cq *cq, uint8_t verdict)
 {
-	while (cq->wait) {
-		struct bf_mlx5_cq_wait *w = cq->wait;
+	struct bf_mlx5_cq_room *room = cq->room;
 
-		cq->wait = w->next;
+	while (room->wait) {
+		struct bf_mlx5_cq_wait *w = room->wait;
+
+		room->wait = w->next;
 		if (verdict && bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
 			record_cqe(cq, w->qpn, &w->c, 0, verdict, NULL);
 		free(w);
 	}
-	cq->wait_tail = &cq->wait;
+	room->wait_tail = &room->wait;
 }
 
 static void consumer_read(struct bf_dma_op *op)
 {
-	struct bf_mlx5_cq *cq = BF_CONTAINER_OF(op, struct bf_mlx5_cq, op);
+	struct bf_mlx5_cq_room *room = BF_CONTAINER_OF(op, struct bf_mlx5_cq_room, op);
+	struct bf_mlx5_cq *cq = room->cq;
 
-	cq->reading = false;
+	room->reading = false;
 	if (cq->dead) {
 		struct bf_mlx5_cq **link = &cq->dev->zombie_cqs;
 
 		while (*link != cq)
-			link = &(*link)->next_zombie;
-		*link = cq->next_zombie;
+			link = &(*link)->room->next_zombie;
+		*link = room->next_zombie;
 		bf_mlx5_cq_free(cq);
 		return;
 	}
 	if (!op->status)
-		cq->consumer = bf_get_be32(cq->dbr_bytes + 4 * BF_MLX5_CQ_DBR_CI) & 0xffffff;
-	while (cq->wait && !cq->error && !full(cq)) {
-		struct bf_mlx5_cq_wait *w = cq->wait;
+		cq->consumer = bf_get_be32(room->dbr_bytes + 4 * BF_MLX5_CQ_DBR_CI) & 0xffffff;
+	while (room->wait && !cq->error && !full(cq)) {
+		struct bf_mlx5_cq_wait *w = room->wait;
 		struct source from = { w->qpn, w->user_index, w->made_ns };
 
-		cq->wait = w->next;
-		if (!cq->wait)
-			cq->wait_tail = &cq->wait;
+		room->wait = w->next;
+		if (!room->wait)
+			room->wait_tail = &room->wait;
 		put(cq, &from, &w->c);
 		free(w);
 	}
-	if (cq->wait) {
+	if (room->wait) {
 		fail(cq, EVENT_OVERRUN);
 		drop_waiting(cq, CQE_OVERRUN);
 	}
@@ -218,16 +221,17 @@ static void consumer_read(struct bf_dma_op *op)
 /* The consumer index is read from the doorbell record when the queue looks half full, and before it looks full. */
 static void refresh_consumer(struct bf_mlx5_cq *cq)
 {
+	struct bf_mlx5_cq_room *room = cq->room;
 	uint32_t run;
 
-	if (cq->reading)
+	if (room->reading)
 		return;
-	cq->reading = true;
-	cq->op.iova = bf_mlx5_buf_iova(&cq->dbr, 0, BF_MLX5_DBR_BYTES, &run);
-	cq->op.len = BF_MLX5_DBR_BYTES;
-	cq->op.dst = cq->dbr_bytes;
-	cq->op.done = consumer_read;
-	bf_dma_read(&cq->dev->dma, &cq->op);
+	room->reading = true;
+	room->op.iova = bf_mlx5_buf_iova(&room->dbr, 0, BF_MLX5_DBR_BYTES, &run);
+	room->op.len = BF_MLX5_DBR_BYTES;
+	room->op.dst = room->dbr_bytes;
+	room->op.done = consumer_read;
+	bf_dma_read(&cq->dev->dma, &room->op);
 }
 
 static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
@@ -239,8 +243,8 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 		return;
 	}
 	*w = (struct bf_mlx5_cq_wait){ .c = *c, .qpn = from->qpn, .user_index = from->user_index, .made_ns = from->ns };
-	*cq->wait_tail = w;
-	cq->wait_tail = &w->next;
+	*cq->room->wait_tail = w;
+	cq->room->wait_tail = &w->next;
 	refresh_consumer(cq);
 }
 
@@ -254,7 +258,7 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 		return;
 	}
 	if (!cq->ignore_overrun) {
-		if (cq->wait || full(cq)) {
+		if (cq->room->wait || full(cq)) {
 			wait_for_room(cq, &from, c);
 			return;
 		}
@@ -296,7 +300,9 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 {
-	drop_waiting(cq, 0);
+	if (cq->room)
+		drop_waiting(cq, 0);
+	free(cq->room);
 	free(cq);
 }
 
@@ -304,6 +310,7 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 {
 	uint64_t bytes = cq->collapsed ? cq->cqe_size : (uint64_t)cq->cqe_size << BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
 	uint64_t dbr = bf_get_be64(cqc + BF_CQC_DBR_ADDR);
+	struct bf_mlx5_buf record;
 	uint8_t status;
 
 	if (dbr & 7)
@@ -312,17 +319,31 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
 				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), bytes);
 	if (!status)
-		status = bf_mlx5_buf_init(dev, &cq->dbr, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
+		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
 					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
+	if (!status && cq->room)
+		cq->room->dbr = record;
 	return status;
+}
+
+/* The context lies behind the queue. */
+static struct bf_mlx5_packed *packed_of(const struct bf_mlx5_cq *cq)
+{
+	return (struct bf_mlx5_packed *)(uintptr_t)(cq + 1);
 }
 
 static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 {
+	uint8_t cqc[BF_CQC_LEN];
+
+	bf_mlx5_unpack(packed_of(cq), cqc, sizeof(cqc));
+	if (BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID)) {
+		struct bf_mlx5_umem *u = bf_mlx5_table_get(&dev->umems, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID));
+
+		u->users += by;
+	}
 	if (cq->buf.umem)
 		cq->buf.umem->users += by;
-	if (cq->dbr.umem)
-		cq->dbr.umem->users += by;
 	dev->uars[cq->uar]->users += by;
 }
 
@@ -341,6 +362,27 @@ static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
 	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
 }
 
+/* A CQ with its context, and with what it needs against overrun unless it is to ignore that. NULL: no memory. */
+static struct bf_mlx5_cq *make(const uint8_t *cqc)
+{
+	struct bf_mlx5_cq *cq = calloc(1, sizeof(*cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN));
+
+	if (!cq)
+		return NULL;
+	bf_mlx5_pack(packed_of(cq), cqc, BF_CQC_LEN);
+	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
+	if (cq->ignore_overrun)
+		return cq;
+	cq->room = calloc(1, sizeof(*cq->room));
+	if (!cq->room) {
+		free(cq);
+		return NULL;
+	}
+	cq->room->cq = cq;
+	cq->room->wait_tail = &cq->room->wait;
+	return cq;
+}
+
 uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5 *dev = m->dev;
@@ -355,7 +397,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	/* Compressed CQEs are not modelled. */
 	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
 		return BF_MLX5_CMD_BAD_PARAM;
-	cq = calloc(1, sizeof(*cq));
+	cq = make(cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
 	cq->dev = dev;
@@ -363,14 +405,11 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) ? 128 : 64;
 	cq->collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
-	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
-	cq->wait_tail = &cq->wait;
-	memcpy(cq->context, cqc, sizeof(cq->context));
 	status = cq_buffers(dev, cq, m, cqc);
 	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
-		free(cq);
+		bf_mlx5_cq_free(cq);
 		return status;
 	}
 	hold(dev, cq, 1);
@@ -392,9 +431,9 @@ uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_RES_BUSY;
 	hold(m->dev, cq, UINT32_MAX); /* minus one */
 	bf_mlx5_table_remove(&m->dev->cqs, cq->cqn);
-	if (cq->reading) {
+	if (cq->room && cq->room->reading) {
 		cq->dead = true;
-		cq->next_zombie = m->dev->zombie_cqs;
+		cq->room->next_zombie = m->dev->zombie_cqs;
 		m->dev->zombie_cqs = cq;
 	} else {
 		bf_mlx5_cq_free(cq);
@@ -409,7 +448,7 @@ uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 
 	if (!cq)
 		return BF_MLX5_CMD_BAD_RES;
-	memcpy(cqc, cq->context, sizeof(cq->context));
+	bf_mlx5_unpack(packed_of(cq), cqc, BF_CQC_LEN);
 	BF_MLX5_SET(cqc, BF_CQC_STATUS, cq->status);
 	BF_MLX5_SET(cqc, BF_CQC_ST, cq->arm == 1 ? 9 : cq->arm == 2 ? 6 : 10);
 	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);

@@ -133,7 +133,7 @@ static bool send_control(struct bf_mlx5_qp *qp, uint8_t opcode)
 static int read_target(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct target *t)
 {
 	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	const uint8_t *path = qp->context + BF_QPC_PATH;
+	const struct bf_mlx5_qp *whole = qp->dci->parent ? qp->dci->parent : qp;
 	uint8_t bytes[sizeof(struct bf_mlx5_av)] = { 0 };
 	struct bf_mlx5_av av;
 
@@ -146,6 +146,10 @@ static int read_target(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s
 					      .udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff)) };
 	memcpy(t->path.src_mac, qp->port->mac, sizeof(t->path.src_mac));
 	if (s->av == BF_MLX5_AV_COMPACT) {
+		uint8_t qpc[BF_QPC_LEN];
+		const uint8_t *path = qpc + BF_QPC_PATH;
+
+		bf_mlx5_unpack(whole->context, qpc, sizeof(qpc));
 		t->path.dst_ipv4 = (qp->port->ipv4 & 0xffff0000u) | bf_be16(av.rlid);
 		t->path.dscp = (uint8_t)BF_MLX5_GET(path, BF_PATH_DSCP);
 		t->path.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT);
@@ -345,12 +349,11 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 	s->recv_cq = qp->recv_cq;
 	s->port = qp->port;
 	s->user_index = qp->user_index;
-	s->rto_ps = qp->rto_ps;
+	s->ack_timeout = qp->ack_timeout;
 	s->retry_count = s->retries_left = qp->retry_count;
 	s->rnr_retry = s->rnr_left = qp->rnr_retry;
 	s->max_rdatomic = qp->max_rdatomic;
 	s->log_msg_max = qp->log_msg_max;
-	memcpy(s->context, qp->context, sizeof(s->context));
 	d->parent = qp;
 	d->stream = number;
 	d->full = qp->dci->full;

@@ -221,9 +221,9 @@ static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
 	qp->max_answers = 1u << LOG_ANSWERS;
 	qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_MIN_RNR_NAK);
 	qp->atomic_mode = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_ATOMIC_MODE);
-	qp->access = (BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
-		     (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
-		     (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0);
+	qp->access = (uint8_t)((BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
+			       (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
+			       (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0));
 	qp->context_of = c;
 	c->dct = dct;
 	return qp;

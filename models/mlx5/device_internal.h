@@ -84,12 +84,19 @@ struct bf_mlx5_umem {
 	uint64_t pages[]; /* permission bits cleared */
 };
 
-/* A piece of a UMEM: a ring or a doorbell record. `linear`: the pages follow each other, `base` is the first byte. */
+/*
+ * A piece of a UMEM: a ring or a doorbell record. All are multiples of 8 bytes on multiples of 8, so the lowest bit is
+ * free to say which of two things `at` is.
+ */
+#define BF_MLX5_BUF_SCATTERED 1u
 struct bf_mlx5_buf {
 	struct bf_mlx5_umem *umem; /* NULL: plain IOVA */
-	uint64_t offset, base;
-	bool linear;
+	uint64_t at; /* IOVA of the first byte; with BF_MLX5_BUF_SCATTERED, where pages have gaps, offset in the UMEM */
 };
+static inline bool bf_mlx5_buf_linear(const struct bf_mlx5_buf *b)
+{
+	return !(b->at & BF_MLX5_BUF_SCATTERED);
+}
 /* IOVA of byte `at`; `*run` gets how many of the `len` bytes follow without a gap. */
 uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run);
 
@@ -124,26 +131,45 @@ struct bf_mlx5_err {
 	uint8_t syndrome, vendor, hw;
 };
 
+/*
+ * A context as a command gave it, for QUERY: the 32-bit words that are not zero. Most are, and there are hundreds of
+ * thousands of contexts.
+ */
+struct bf_mlx5_packed {
+	uint64_t have; /* bit i: word i is there */
+	uint32_t word[];
+};
+/* Bytes that the context of `len` bytes takes when it is packed; `len` is a multiple of 4, at most 256. */
+size_t bf_mlx5_packed_size(const uint8_t *context, uint32_t len);
+void bf_mlx5_pack(struct bf_mlx5_packed *to, const uint8_t *context, uint32_t len);
+void bf_mlx5_unpack(const struct bf_mlx5_packed *from, uint8_t *context, uint32_t len);
+
 struct bf_mlx5_cq_wait; /* a CQE that waits for room to be known */
 
 struct bf_mlx5_cq {
 	struct bf_mlx5 *dev;
-	struct bf_mlx5_buf buf, dbr;
-	uint32_t cqn, actor, uar;
+	struct bf_mlx5_buf buf;
+	uint32_t cqn, actor;
 	uint32_t mask;     /* entries - 1 */
-	uint32_t cqe_size; /* 64 or 128 */
 	uint32_t producer, consumer;
-	uint32_t users;
+	uint8_t cqe_size; /* 64 or 128 */
 	bool collapsed, ignore_overrun, error, dead;
 	uint8_t status; /* CQC.status */
 	uint8_t arm; /* 0 no, 1 any, 2 solicited only */
 	uint8_t arm_sn;
-	bool reading; /* the doorbell record */
+	uint32_t uar, users;
+	struct bf_mlx5_cq_room *room; /* NULL: overrun is ignored */
+}; /* a struct bf_mlx5_packed follows */
+
+/* What a CQ that looks out for overrun needs to learn of its consumer. */
+struct bf_mlx5_cq_room {
 	struct bf_dma_op op;
+	struct bf_mlx5_cq *cq;
+	struct bf_mlx5_buf dbr;
 	uint8_t dbr_bytes[8];
 	struct bf_mlx5_cq_wait *wait, **wait_tail;
 	struct bf_mlx5_cq *next_zombie;
-	uint8_t context[64];
+	bool reading; /* the doorbell record */
 };
 
 #define BF_SEND_STARTED 1u   /* PSNs assigned */
@@ -173,23 +199,44 @@ struct bf_mlx5_send {
 	struct bf_mlx5_err err;
 };
 
-/* One DMA read on behalf of a packet (or of a DUMP); from the device's pool. */
+/* One DMA read on behalf of a packet, of a DUMP or of a doorbell; from the device's pool. */
 struct bf_mlx5_xfer {
 	struct bf_dma_op op;
 	struct bf_mlx5_qp *qp;
 	struct bf_packet *pkt; /* NULL: DUMP */
 	struct bf_mlx5_xfer *next;
 	uint32_t epoch;
-	uint32_t psn;
-	uint32_t payload_len;
-	uint16_t payload_offset;
-	uint16_t slot;
-	bool last;     /* the packet is whole when this one is done */
-	bool response; /* READ response of the responder */
+	union {
+		struct {
+			uint32_t psn;
+			uint32_t payload_len;
+			uint16_t payload_offset;
+			uint16_t slot;
+			bool last;     /* the packet is whole when this one is done */
+			bool response; /* READ response of the responder */
+		};
+		struct {
+			uint64_t bell_ps; /* arrival of the doorbell behind this read of the doorbell record */
+			uint8_t record[BF_MLX5_DBR_BYTES];
+		};
+	};
 };
 
 #define BF_MLX5_FETCHES 4u   /* fetches of one send queue in flight: assumed */
 #define BF_MLX5_RQ_CACHE 16u /* receive WQEs fetched at once: assumed */
+
+/* What a receive queue has beside its counters, from the first receive WQE that a request asks for. */
+struct bf_mlx5_receive {
+	struct bf_dma_op op;
+	struct bf_mlx5_qp *qp;
+	uint8_t *bytes; /* WQEs as fetched, BF_MLX5_RQ_CACHE of them */
+	uint8_t record[4];
+	uint32_t epoch;
+	struct bf_packet **hold_tail; /* when qp->hold is not empty */
+	uint64_t room; /* of the receive WQE at hand */
+	uint32_t nsge, sge_at, sge_done;
+	struct bf_mlx5_sge sge[];
+};
 
 struct bf_mlx5_fetch {
 	struct bf_dma_op op;
@@ -271,100 +318,101 @@ struct bf_mlx5_dct {
 	uint8_t context[BF_DCTC_LEN];
 };
 
+/* What one message touches comes first, the requester's part before the responder's; what commands say comes last. */
 struct bf_mlx5_qp {
-	/* Requester, in the order of use. */
 	struct bf_mlx5 *dev;
+	/* Requester. */
 	struct bf_mlx5_send *sends;
 	uint8_t *sq_bytes;
+	struct bf_mlx5_fetch *fetch; /* [BF_MLX5_FETCHES] */
+	uint64_t *told_ps; /* by slot of the ring: arrival of the doorbell that announced the WQE */
+	struct bf_mlx5_dci *dci;               /* NULL: none */
+	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
 	uint32_t qpn, actor;
 	uint16_t sq_mask;
 	uint16_t producer, fetch_issued, fetched, decoded, tx_index, ack_index, head;
 	uint8_t state;
-	uint8_t mtu_shift;
+	uint8_t mtu_shift, log_msg_max;
+	uint8_t fetch_next;
 	bool halted;      /* a failed WQE lies at tx_index: nothing more is sent */
 	bool rnr_waiting;
 	bool in_progress; /* inside the engine: a nested call returns at once */
 	bool has_sq, has_rq;
 	bool drained; /* in SQD, and said so */
+	bool dead;
+	bool dbr_busy, dbr_again, bell_again;
+	bool lost_valid;
+	bool resending;  /* PSNs before resend_end leave again */
+	uint16_t bell_index;
+	uint16_t rq_stride;
+	uint32_t epoch;     /* counts resets: what was started before one is void */
+	uint32_t inflight;  /* DMA operations that will call back */
 	uint32_t tx_packet; /* packets of the WQE at tx_index that are sent */
 	uint32_t tx_psn, send_psn, una_psn;
 	uint32_t read_psns; /* PSNs between una and tx that belong to READs */
-	uint32_t rdatomic, max_rdatomic;
 	uint32_t locals; /* DUMPs that are not done */
-	uint8_t dump_byte;
-	uint32_t remote_qpn, remote_ipv4, pd;
-	struct bf_mlx5_dci *dci;            /* NULL: none */
-	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
-	uint32_t epoch;     /* counts resets: what was started before one is void */
-	uint32_t inflight;  /* DMA operations that will call back */
+	uint16_t rdatomic, max_rdatomic;
+	uint32_t remote_qpn, remote_ipv4, pd, uar;
+	uint32_t doorbells, user_index;
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
-	struct bf_mlx5_cq *send_cq, *recv_cq;
+	struct bf_mlx5_cq *send_cq;
 	struct bf_mlx5_port *port;
 	struct bf_roce_path path;
-	struct bf_mlx5_buf sq, dbr, rq;
-	struct bf_mlx5_fetch *fetch; /* [BF_MLX5_FETCHES] */
-	uint32_t fetch_next;
-	/* Doorbell. */
+	struct bf_mlx5_buf sq, dbr;
 	struct bf_event bell_event;
-	struct bf_dma_op dbr_op;
-	uint8_t dbr_bytes[8];
-	uint32_t dbr_epoch;
-	bool dbr_busy, dbr_again, bell_again;
-	uint16_t bell_index;
 	uint64_t bell_ps, again_ps; /* arrival of the doorbells behind bell_event and bell_again */
-	uint64_t dbr_bell_ps;       /* of the one behind the doorbell record's read */
-	uint64_t *told_ps;          /* by slot of the ring: arrival of the doorbell that announced the WQE */
 	struct bf_mlx5_bf *bf; /* register of the last BlueFlame ring */
-	/* Retries. */
-	struct bf_event rto_event, rnr_event;
-	uint64_t rto_ps, rto_deadline;
-	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
-	bool lost_valid;
-	bool resending;      /* PSNs before resend_end leave again */
-	uint32_t resend_end;
+	struct bf_event rto_event;
+	uint64_t rto_deadline;
+	uint8_t ack_timeout; /* see bf_mlx5_rto_ps() */
 	uint8_t retry_count, retries_left, rnr_retry, rnr_left;
-	uint32_t retries, rnr_naks, doorbells;
 	struct bf_mlx5_err err; /* the first */
 	/* Responder. */
 	uint32_t expected_psn, msn;
 	uint32_t acks_owed;
-	uint32_t access; /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
+	uint8_t access; /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
 	uint8_t atomic_mode, min_rnr_nak;
 	uint8_t rx_op;      /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
-	uint8_t nak;        /* postponed until earlier answers have left; 0 none */
-	uint8_t nak_opcode;
-	uint32_t nak_psn;
-	bool nak_sent;      /* one NAK per gap */
-	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
-	bool rx_relaxed;
 	uint64_t rx_va;
 	uint32_t rx_left, rx_done, rx_rkey;
 	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
-	uint32_t log_msg_max;
-	struct bf_event ack_event, answer_event;
-	struct bf_mlx5_answer *answers; /* ring */
-	uint32_t answers_cap, max_answers, answers_head, answers_tail;
-	uint32_t answers_inflight; /* READ response packets that are being gathered */
-	struct bf_packet *hold, **hold_tail; /* requests that wait for a receive WQE */
-	/* Receive queue. */
-	struct bf_dma_op rq_op;
-	uint8_t *rq_bytes;
-	uint8_t rq_dbr[8];
-	struct bf_mlx5_sge *rx_sge;
-	uint32_t rx_nsge, rx_sge_at, rx_sge_done;
-	uint64_t rx_room;
-	uint32_t rq_stride, rq_epoch;
-	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached, rq_index;
+	uint8_t nak;        /* postponed until earlier answers have left; 0 none */
+	uint8_t nak_opcode;
+	bool nak_sent;      /* one NAK per gap */
+	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
+	bool rx_relaxed;
+	bool rx_has_wqe;
 	uint8_t rq_busy;
 	uint8_t rq_found; /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
-	bool rx_has_wqe;
+	struct bf_packet *hold; /* requests that wait for a receive WQE */
+	struct bf_event ack_event, answer_event;
+	struct bf_mlx5_answer *answers; /* ring */
+	uint32_t answers_head, answers_tail;
+	uint16_t answers_cap, max_answers;
+	uint16_t answers_inflight; /* READ response packets that are being gathered */
+	uint16_t rq_index; /* of the receive WQE at hand */
+	/* Receive queue. */
+	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached;
+	struct bf_mlx5_receive *receive; /* NULL: none was asked for */
+	struct bf_mlx5_cq *recv_cq;
+	struct bf_mlx5_buf rq;
+	/* Trouble. */
+	struct bf_event rnr_event;
+	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
+	uint32_t resend_end;
+	uint32_t nak_psn;
+	uint32_t retries, rnr_naks;
+	uint8_t dump_byte;
 	/* Object. */
 	struct bf_mlx5_qp *next_zombie;
-	bool dead;
-	uint32_t uar, user_index, srqn;
-	uint8_t rq_type;
-	uint8_t context[BF_QPC_LEN];
+	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
+
+/* Local ACK Timeout: 4.096 us * 2^t, 0 is off (IBA vol. 1 section 9.7.6.1.3). */
+static inline uint64_t bf_mlx5_rto_ps(const struct bf_mlx5_qp *qp)
+{
+	return qp->ack_timeout ? (4096 * BF_NS) << qp->ack_timeout : 0;
+}
 
 /* A BlueFlame buffer: half of a register. Bytes that arrived since it last rang are marked. */
 struct bf_mlx5_bf {
@@ -378,9 +426,9 @@ struct bf_mlx5_uar {
 	struct bf_mlx5 *dev;
 	struct bf_region *region;
 	uint32_t index, users;
-	bool allocated;
-	uint64_t arm; /* first half of an arm doorbell that came in two stores */
+	uint32_t arm_word; /* first half of an arm doorbell that came in two stores */
 	bool arm_half;
+	bool allocated;
 	struct bf_mlx5_bf *bf[BF_MLX5_BF_BUFS]; /* NULL: nothing was ever stored there */
 };
 

@@ -14,7 +14,6 @@ void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
 	bf_event_init(&qp->answer_event, bf_mlx5_answer_fired);
 	qp->rto_deadline = BF_NEVER;
 	qp->txq_tail = &qp->txq;
-	qp->hold_tail = &qp->hold;
 }
 
 /*
@@ -28,7 +27,7 @@ bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
 	if (qp->answers && (qp->inflight || qp->answers_tail))
 		return false;
 	free(qp->answers);
-	qp->answers_cap = 2 * qp->max_answers;
+	qp->answers_cap = (uint16_t)(2 * qp->max_answers);
 	qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
 	return qp->answers != NULL;
 }
@@ -36,11 +35,18 @@ bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
 /* Room for receive WQEs, with the first one that is needed: most receive queues of a mesh never are. */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp)
 {
-	if (!qp->rq_bytes)
-		qp->rq_bytes = calloc(BF_MLX5_RQ_CACHE, qp->rq_stride);
-	if (!qp->rx_sge)
-		qp->rx_sge = calloc(qp->rq_stride / BF_MLX5_DS, sizeof(*qp->rx_sge));
-	return qp->rq_bytes && qp->rx_sge;
+	const size_t sges = qp->rq_stride / BF_MLX5_DS;
+	struct bf_mlx5_receive *rx = qp->receive;
+
+	if (BF_LIKELY(rx != NULL))
+		return true;
+	rx = calloc(1, sizeof(*rx) + sges * sizeof(rx->sge[0]) + (size_t)BF_MLX5_RQ_CACHE * qp->rq_stride);
+	if (!rx)
+		return false;
+	rx->qp = qp;
+	rx->bytes = (uint8_t *)&rx->sge[sges];
+	qp->receive = rx;
+	return true;
 }
 
 /* Streams of a DCI share its copies from the start. */
@@ -84,7 +90,6 @@ static void free_held(struct bf_mlx5_qp *qp)
 		qp->hold = pkt->next;
 		bf_packet_free(pkt);
 	}
-	qp->hold_tail = &qp->hold;
 }
 
 static void stop_timers(struct bf_mlx5_qp *qp)
@@ -134,7 +139,8 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 	free_held(qp);
 	qp->epoch++;
 	qp->producer = qp->fetch_issued = qp->fetched = qp->decoded = qp->tx_index = qp->ack_index = qp->head = 0;
-	qp->tx_packet = qp->read_psns = qp->rdatomic = qp->locals = 0;
+	qp->tx_packet = qp->read_psns = qp->locals = 0;
+	qp->rdatomic = 0;
 	qp->tx_psn = qp->send_psn = qp->una_psn = qp->expected_psn = qp->msn = 0;
 	qp->halted = qp->bell_again = qp->dbr_again = qp->lost_valid = qp->resending = false;
 	qp->bf = NULL;
@@ -181,8 +187,8 @@ void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 	if (qp->dci)
 		bf_mlx5_dci_free(qp);
 	free(qp->context_of);
-	free(qp->rq_bytes);
-	free(qp->rx_sge);
+	free(qp->receive);
 	free(qp->answers);
+	free(qp->context);
 	free(qp);
 }

@@ -29,9 +29,9 @@ void bf_mlx5_rto_start(struct bf_mlx5_qp *qp)
 {
 	struct bf_sim *sim = qp->dev->sim;
 
-	if (qp->rto_deadline != BF_NEVER || !qp->rto_ps)
+	if (qp->rto_deadline != BF_NEVER || !qp->ack_timeout)
 		return;
-	qp->rto_deadline = sim->now_ps + qp->rto_ps;
+	qp->rto_deadline = sim->now_ps + bf_mlx5_rto_ps(qp);
 	if (!bf_event_pending(&qp->rto_event) || qp->rto_event.when > qp->rto_deadline)
 		bf_sim_at(sim, &qp->rto_event, qp->rto_deadline);
 }
@@ -50,8 +50,8 @@ void bf_mlx5_rto_progress(struct bf_mlx5_qp *qp)
 	qp->lost_valid = false;
 	if (qp->tx_psn == qp->una_psn)
 		rto_stop(qp);
-	else if (qp->rto_ps)
-		qp->rto_deadline = qp->dev->sim->now_ps + qp->rto_ps;
+	else if (qp->ack_timeout)
+		qp->rto_deadline = qp->dev->sim->now_ps + bf_mlx5_rto_ps(qp);
 }
 
 /* READs between una and the transmitter's position. */

@@ -148,7 +148,7 @@ static bool take_wqe(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct 
 	case BF_MLX5_RQ_WAIT:
 		pkt->next = qp->hold;
 		if (!qp->hold)
-			qp->hold_tail = &pkt->next;
+			qp->receive->hold_tail = &pkt->next;
 		qp->hold = pkt;
 		return false;
 	case BF_MLX5_RQ_BROKEN:
@@ -195,7 +195,7 @@ static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8
 	if (qp->rx_op == OP_SEND) {
 		if ((uint64_t)qp->rx_done + r->payload_len > 1ull << qp->log_msg_max)
 			return BF_AETH_NAK_INV_REQ;
-		if (r->payload_len > qp->rx_room - qp->rx_done) {
+		if (r->payload_len > qp->receive->room - qp->rx_done) {
 			*err = err_too_long;
 			return BF_AETH_NAK_INV_REQ;
 		}
@@ -328,8 +328,8 @@ void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 
 	if (BF_UNLIKELY(qp->hold)) {
 		pkt->next = NULL;
-		*qp->hold_tail = pkt;
-		qp->hold_tail = &pkt->next;
+		*qp->receive->hold_tail = pkt;
+		qp->receive->hold_tail = &pkt->next;
 		return;
 	}
 	if (BF_LIKELY(!ahead && !qp->refused)) {
@@ -353,7 +353,6 @@ void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp)
 	struct bf_packet *pkt = qp->hold;
 
 	qp->hold = NULL;
-	qp->hold_tail = &qp->hold;
 	while (pkt) {
 		struct bf_packet *next = pkt->next;
 

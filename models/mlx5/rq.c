@@ -21,9 +21,9 @@ static void read_record(struct bf_mlx5_qp *qp)
 	uint32_t run;
 
 	qp->rq_busy = RQ_DBREC;
-	qp->rq_op.iova = bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_RCV, 4, &run);
-	qp->rq_op.len = 4;
-	qp->rq_op.dst = qp->rq_dbr;
+	qp->receive->op.iova = bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_RCV, 4, &run);
+	qp->receive->op.len = sizeof(qp->receive->record);
+	qp->receive->op.dst = qp->receive->record;
 }
 
 static void read_wqes(struct bf_mlx5_qp *qp)
@@ -34,27 +34,27 @@ static void read_wqes(struct bf_mlx5_qp *qp)
 	n = n < BF_MLX5_RQ_CACHE ? n : BF_MLX5_RQ_CACHE;
 	n = n < size - slot ? n : size - slot;
 	qp->rq_busy = RQ_FETCH;
-	qp->rq_op.iova = bf_mlx5_buf_iova(&qp->rq, (uint64_t)slot * qp->rq_stride, n * qp->rq_stride, &run);
-	qp->rq_op.len = run - run % qp->rq_stride;
-	qp->rq_op.dst = qp->rq_bytes;
+	qp->receive->op.iova = bf_mlx5_buf_iova(&qp->rq, (uint64_t)slot * qp->rq_stride, n * qp->rq_stride, &run);
+	qp->receive->op.len = run - run % qp->rq_stride;
+	qp->receive->op.dst = qp->receive->bytes;
 }
 
 static void fetch(struct bf_mlx5_qp *qp)
 {
-	/* Without memory the record is read again and again, until there is some. */
-	if (qp->rq_producer == qp->rq_consumed || !bf_mlx5_qp_make_receives(qp))
+	if (qp->rq_producer == qp->rq_consumed)
 		read_record(qp);
 	else
 		read_wqes(qp);
-	qp->rq_epoch = qp->epoch;
-	qp->rq_op.done = rq_done;
+	qp->receive->epoch = qp->epoch;
+	qp->receive->op.done = rq_done;
 	qp->inflight++;
-	bf_dma_read(&qp->dev->dma, &qp->rq_op);
+	bf_dma_read(&qp->dev->dma, &qp->receive->op);
 }
 
 static void rq_done(struct bf_dma_op *op)
 {
-	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(op, struct bf_mlx5_qp, rq_op);
+	const struct bf_mlx5_receive *rx = BF_CONTAINER_OF(op, struct bf_mlx5_receive, op);
+	struct bf_mlx5_qp *qp = rx->qp;
 	uint8_t what = qp->rq_busy;
 
 	qp->rq_busy = RQ_IDLE;
@@ -63,11 +63,11 @@ static void rq_done(struct bf_dma_op *op)
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (qp->rq_epoch == qp->epoch && qp->state != BF_MLX5_QPS_ERR) {
+	if (rx->epoch == qp->epoch && qp->state != BF_MLX5_QPS_ERR) {
 		if (op->status) {
 			qp->rq_found = BF_MLX5_RQ_BROKEN;
 		} else if (what == RQ_DBREC) {
-			qp->rq_producer = (uint16_t)bf_get_be32(qp->rq_dbr);
+			qp->rq_producer = (uint16_t)bf_get_be32(rx->record);
 			if (qp->rq_producer != qp->rq_consumed) {
 				fetch(qp);
 				return;
@@ -83,13 +83,15 @@ static void rq_done(struct bf_dma_op *op)
 
 static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
 {
-	qp->rx_nsge = bf_mlx5_recv_decode(bytes, qp->rq_stride, qp->rx_sge, qp->rq_stride / BF_MLX5_DS, &qp->rx_room);
-	qp->rx_sge_at = qp->rx_sge_done = 0;
+	struct bf_mlx5_receive *rx = qp->receive;
+
+	rx->nsge = bf_mlx5_recv_decode(bytes, qp->rq_stride, rx->sge, qp->rq_stride / BF_MLX5_DS, &rx->room);
+	rx->sge_at = rx->sge_done = 0;
 	qp->rq_index = qp->rq_consumed;
 	qp->rx_has_wqe = true;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_recv_wqe_fetch rec = {
-			.room = qp->rx_room, .qpn = qp->qpn, .nsge = qp->rx_nsge, .psn = qp->expected_psn,
+			.room = rx->room, .qpn = qp->qpn, .nsge = rx->nsge, .psn = qp->expected_psn,
 			.index = qp->rq_index, .producer = qp->rq_producer,
 		};
 
@@ -101,9 +103,13 @@ static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
 enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 {
 	enum bf_mlx5_rq_take found = qp->rq_found;
+	uint16_t left;
 
 	if (qp->rq_busy)
 		return BF_MLX5_RQ_WAIT;
+	/* Without memory no receive can be had; the requester tries again later. */
+	if (!bf_mlx5_qp_make_receives(qp))
+		return BF_MLX5_RQ_EMPTY;
 	if (qp->rq_cached == qp->rq_consumed) {
 		qp->rq_found = BF_MLX5_RQ_WAIT;
 		if (found == BF_MLX5_RQ_WAIT)
@@ -111,36 +117,39 @@ enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 		return found;
 	}
 	/* The cache was filled from its start up to rq_cached; what is left of it is its end. */
-	take(qp, qp->rq_bytes + qp->rq_op.len - (size_t)(uint16_t)(qp->rq_cached - qp->rq_consumed) * qp->rq_stride);
+	left = (uint16_t)(qp->rq_cached - qp->rq_consumed);
+	take(qp, qp->receive->bytes + qp->receive->op.len - (size_t)left * qp->rq_stride);
 	return BF_MLX5_RQ_TAKEN;
 }
 
 int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err)
 {
-	while (len && qp->rx_sge_at < qp->rx_nsge) {
-		const struct bf_mlx5_sge *sge = &qp->rx_sge[qp->rx_sge_at];
+	struct bf_mlx5_receive *rx = qp->receive;
+
+	while (len && rx->sge_at < rx->nsge) {
+		const struct bf_mlx5_sge *sge = &rx->sge[rx->sge_at];
 		const struct bf_mlx5_mkey *k;
-		uint32_t n = sge->len - qp->rx_sge_done;
+		uint32_t n = sge->len - rx->sge_done;
 
 		n = n < len ? n : len;
-		if ((!qp->rx_sge_done || qp->rx_keys != qp->dev->key_changes) &&
+		if ((!rx->sge_done || qp->rx_keys != qp->dev->key_changes) &&
 		    bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len, BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index,
 				       NULL)) {
 			*err = err_key;
 			return -1;
 		}
 		k = bf_mlx5_table_get(&qp->dev->mkeys, sge->lkey >> 8);
-		if (bf_dma_write(&qp->dev->dma, sge->va + qp->rx_sge_done, data, n,
+		if (bf_dma_write(&qp->dev->dma, sge->va + rx->sge_done, data, n,
 				 k && k->relaxed ? BF_DMA_RELAXED : 0)) {
 			*err = err_write;
 			return -1;
 		}
 		data += n;
 		len -= n;
-		qp->rx_sge_done += n;
-		if (qp->rx_sge_done == sge->len) {
-			qp->rx_sge_at++;
-			qp->rx_sge_done = 0;
+		rx->sge_done += n;
+		if (rx->sge_done == sge->len) {
+			rx->sge_at++;
+			rx->sge_done = 0;
 		}
 	}
 	qp->rx_keys = qp->dev->key_changes;

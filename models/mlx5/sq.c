@@ -24,23 +24,30 @@ static void dbrec_done(struct bf_dma_op *op);
 
 void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp)
 {
+	struct bf_mlx5_xfer *x;
 	uint32_t run;
 
 	if (qp->dbr_busy) {
 		qp->dbr_again = true;
 		return;
 	}
+	x = bf_mlx5_xfer_get(qp->dev);
+	if (!x)
+		return; /* a doorbell that is lost: the next one tells more */
 	qp->dbr_busy = true;
 	qp->dbr_again = false;
-	qp->dbr_epoch = qp->epoch;
-	qp->dbr_bell_ps = qp->bell_ps;
 	qp->dev->count.dbrec_reads++;
 	qp->inflight++;
-	qp->dbr_op.iova = bf_mlx5_buf_iova(&qp->dbr, 0, BF_MLX5_DBR_BYTES, &run);
-	qp->dbr_op.len = BF_MLX5_DBR_BYTES;
-	qp->dbr_op.dst = qp->dbr_bytes;
-	qp->dbr_op.done = dbrec_done;
-	bf_dma_read(&qp->dev->dma, &qp->dbr_op);
+	x->qp = qp;
+	x->epoch = qp->epoch;
+	x->bell_ps = qp->bell_ps;
+	x->op = (struct bf_dma_op){
+		.iova = bf_mlx5_buf_iova(&qp->dbr, 0, BF_MLX5_DBR_BYTES, &run),
+		.len = BF_MLX5_DBR_BYTES,
+		.dst = x->record,
+		.done = dbrec_done,
+	};
+	bf_dma_read(&qp->dev->dma, &x->op);
 }
 
 void bf_mlx5_bell_fired(struct bf_event *ev)
@@ -55,14 +62,14 @@ void bf_mlx5_bell_fired(struct bf_event *ev)
 	}
 }
 
-static void record_dbrec(const struct bf_mlx5_qp *qp, uint16_t before, uint8_t verdict)
+static void record_dbrec(const struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x, uint16_t before, uint8_t verdict)
 {
 	struct bf_rec_dbrec rec = {
 		.qpn = qp->qpn,
 		.before = before,
 		.producer = qp->producer,
 		.doorbell = qp->bell_index,
-		.rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV),
+		.rq_producer = (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_RCV),
 		.verdict = verdict,
 		.in_ring = (uint16_t)(qp->producer - qp->head),
 	};
@@ -76,7 +83,7 @@ static void record_dbrec(const struct bf_mlx5_qp *qp, uint16_t before, uint8_t v
  * 16-bit arithmetic. A ring has at most 32768 WQEBBs, so a longer way forward is a way back: an older record was read.
  * It is not followed (assumed).
  */
-static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
+static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value, uint64_t bell_ps)
 {
 	uint16_t ahead = (uint16_t)(value - qp->producer);
 
@@ -87,7 +94,7 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value)
 	if (!bf_mlx5_sq_copy_take(qp))
 		return DBREC_FAILED;
 	for (uint16_t i = qp->producer; i != value; i++)
-		qp->told_ps[i & qp->sq_mask] = qp->dbr_bell_ps;
+		qp->told_ps[i & qp->sq_mask] = bell_ps;
 	qp->producer = value;
 	return DBREC_ADVANCED;
 }
@@ -105,39 +112,46 @@ static void dbrec_failed(struct bf_mlx5_qp *qp)
 	bf_mlx5_qp_error(qp, 1);
 }
 
-static void dbrec_done(struct bf_dma_op *op)
+/* Producer indices are taken over from the record. */
+static void take_record(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 {
-	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(op, struct bf_mlx5_qp, dbr_op);
+	const int32_t status = x->op.status;
 	uint16_t before = qp->producer;
 	uint8_t verdict = DBREC_FAILED;
-	bool stale = qp->dbr_epoch != qp->epoch;
+
+	if (!status && qp->has_sq)
+		verdict = take_producer(qp, (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_SND), x->bell_ps);
+	if (!status && qp->has_rq)
+		qp->rq_producer = (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_RCV);
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		record_dbrec(qp, x, before, verdict);
+	if (qp->state == BF_MLX5_QPS_ERR && !status)
+		bf_mlx5_rq_flush(qp);
+	if (verdict == DBREC_FAILED && (status || qp->has_sq))
+		dbrec_failed(qp);
+	if (verdict == DBREC_ADVANCED)
+		use_blueflame(qp);
+}
+
+static void dbrec_done(struct bf_dma_op *op)
+{
+	struct bf_mlx5_xfer *x = BF_CONTAINER_OF(op, struct bf_mlx5_xfer, op);
+	struct bf_mlx5_qp *qp = x->qp;
+	const bool stale = x->epoch != qp->epoch;
 
 	qp->dbr_busy = false;
 	qp->inflight--;
+	if (!qp->dead && !stale)
+		take_record(qp, x);
+	bf_mlx5_xfer_put(qp->dev, x);
 	if (qp->dead) {
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (stale) {
-		if (qp->dbr_again)
-			bf_mlx5_dbrec_read(qp);
-		return;
-	}
-	if (!op->status && qp->has_sq)
-		verdict = take_producer(qp, (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_SND));
-	if (!op->status && qp->has_rq)
-		qp->rq_producer = (uint16_t)bf_get_be32(qp->dbr_bytes + 4 * BF_MLX5_DBR_RCV);
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
-		record_dbrec(qp, before, verdict);
-	if (qp->state == BF_MLX5_QPS_ERR && !op->status)
-		bf_mlx5_rq_flush(qp);
-	if (verdict == DBREC_FAILED && (op->status || qp->has_sq))
-		dbrec_failed(qp);
-	if (verdict == DBREC_ADVANCED)
-		use_blueflame(qp);
 	if (qp->dbr_again)
 		bf_mlx5_dbrec_read(qp);
-	bf_mlx5_sq_run(qp);
+	if (!stale)
+		bf_mlx5_sq_run(qp);
 }
 
 static void copy_from_ring(const struct bf_mlx5_qp *qp, uint16_t index, uint8_t *to, uint32_t wqebbs)
@@ -367,7 +381,7 @@ static bool fetch_next(struct bf_mlx5_qp *qp)
 	f->count = (uint16_t)n;
 	f->busy = true;
 	qp->fetch_issued = (uint16_t)(qp->fetch_issued + n);
-	qp->fetch_next = (qp->fetch_next + 1) % BF_MLX5_FETCHES;
+	qp->fetch_next = (uint8_t)((qp->fetch_next + 1u) % BF_MLX5_FETCHES);
 	qp->inflight++;
 	qp->dev->count.ring_reads++;
 	bf_dma_read(&qp->dev->dma, &f->op);

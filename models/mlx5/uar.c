@@ -101,11 +101,11 @@ static void arm_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *d
 	if (offset == BF_MLX5_UAR_CQ_ARM && len >= 8) {
 		bf_mlx5_cq_arm(uar, bf_get_be64(data));
 	} else if (offset == BF_MLX5_UAR_CQ_ARM && len == 4) {
-		uar->arm = (uint64_t)bf_get_be32(data) << 32;
+		uar->arm_word = bf_get_be32(data);
 		uar->arm_half = true;
 	} else if (offset == BF_MLX5_UAR_CQ_ARM + 4 && len == 4 && uar->arm_half) {
 		uar->arm_half = false;
-		bf_mlx5_cq_arm(uar, uar->arm | bf_get_be32(data));
+		bf_mlx5_cq_arm(uar, (uint64_t)uar->arm_word << 32 | bf_get_be32(data));
 	}
 }
 

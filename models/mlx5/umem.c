@@ -59,11 +59,10 @@ uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-/* The page walk of a piece that is not linear. */
-static uint64_t walk(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run)
+/* The page walk: IOVA of byte `at` of the UMEM. */
+static uint64_t walk(const struct bf_mlx5_umem *u, uint64_t at, uint32_t len, uint32_t *run)
 {
-	const struct bf_mlx5_umem *u = b->umem;
-	uint64_t byte = u->page_offset + b->offset + at, page = 1ull << u->log_page;
+	uint64_t byte = u->page_offset + at, page = 1ull << u->log_page;
 	uint64_t left = page - (byte & (page - 1));
 
 	*run = left < len ? (uint32_t)left : len;
@@ -74,10 +73,10 @@ static uint64_t walk(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uin
 
 uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run)
 {
-	if (BF_UNLIKELY(!b->linear))
-		return walk(b, at, len, run);
+	if (BF_UNLIKELY(!bf_mlx5_buf_linear(b)))
+		return walk(b->umem, (b->at & ~(uint64_t)BF_MLX5_BUF_SCATTERED) + at, len, run);
 	*run = len;
-	return b->base + at;
+	return b->at + at;
 }
 
 static bool is_linear(const struct bf_mlx5_umem *u, uint64_t offset, uint64_t len)
@@ -100,7 +99,7 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 
 	if (offset & (align - 1))
 		return BF_MLX5_CMD_BAD_PARAM;
-	*b = (struct bf_mlx5_buf){ .offset = offset, .base = offset, .linear = true };
+	*b = (struct bf_mlx5_buf){ .at = offset };
 	if (!valid)
 		return BF_MLX5_CMD_OK;
 	u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
@@ -111,7 +110,6 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 	if (offset > u->size || len > u->size - offset)
 		return BF_MLX5_CMD_BAD_SIZE;
 	b->umem = u;
-	b->linear = is_linear(u, offset, len);
-	b->base = walk(b, 0, 1, &run);
+	b->at = is_linear(u, offset, len) ? walk(u, offset, 1, &run) : offset | BF_MLX5_BUF_SCATTERED;
 	return BF_MLX5_CMD_OK;
 }

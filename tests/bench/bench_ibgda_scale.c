@@ -33,9 +33,16 @@
 #define MESSAGE 64u
 #define MESSAGES_MAX 400000u /* in all, of a timed run */
 /* What the driver itself has of each in the PE's memory: its descriptions, two CQ entries, two doorbell records. */
-#define DRIVER_BYTES (sizeof(struct bf_ibgda_qp) + 2 * sizeof(struct bf_ibgda_cq) + 2 * 64 + 2 * 8)
-/* What must not get worse: bytes of the model, the rest; speed of 64 PEs in bursts, as a part of 8 PEs'. */
-#define BYTES_PER_QP_LIMIT 2816.0
+#define DRIVER_BYTES (sizeof(struct bf_ibgda_qp) + 2 * sizeof(struct bf_ibgda_cq) + CQES_AND_DBRECS)
+#define CQES_AND_DBRECS (2 * 64 + 2 * 8)
+/*
+ * What must not get worse: bytes of the model in a small world, where what each device has once weighs more, and of
+ * both together, besides CQEs and doorbell records, in a large one; speed of 64 PEs in bursts, as a part of 8 PEs'.
+ */
+#define SMALL_WORLD 4000u
+#define SMALL_WORLD_LIMIT 1856.0
+#define LARGE_WORLD 100000u
+#define LARGE_WORLD_LIMIT 2048.0
 #define SPEED_LIMIT 0.3
 #define SPEED_LIMIT_PES 64u
 #define BURST 16u
@@ -229,14 +236,17 @@ static bool show(const struct figures *f, const struct figures *first)
 {
 	const double each = f->bytes / (double)f->qps, own = f->driver_bytes / (double)f->qps;
 	const double ratio = f->bursts / first->bursts;
-	const bool fits = f->dc || f->qps < 4000 || each - own <= BYTES_PER_QP_LIMIT;
+	const double total = each - CQES_AND_DBRECS;
+	const bool fits = f->dc || f->qps < SMALL_WORLD ||
+			  (each - own <= SMALL_WORLD_LIMIT && (f->qps < LARGE_WORLD || total <= LARGE_WORLD_LIMIT));
 	const bool fast = ratio >= SPEED_LIMIT || f->npes > SPEED_LIMIT_PES;
 
 	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue "
-	       "(driver's %.0f)%s; "
+	       "(model's %.0f, driver's %.0f, %u of CQEs and doorbell records)%s; "
 	       "messages: %.0f k/s in bursts, %.2f of 8 PEs'%s, %.0f k/s as singles, %.2f\n",
 	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
-	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, own, fits ? "" : " (TOO MUCH)",
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, each - own,
+	       own - CQES_AND_DBRECS, CQES_AND_DBRECS, fits ? "" : " (TOO MUCH)",
 	       f->bursts * 1e-3, ratio, fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
 	fflush(stdout);
 	return fits && fast;
