@@ -429,6 +429,11 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		break;
 	case BF_SEEN_qp_state:
 		q->state = (uint8_t)e->qp_state.to;
+		/* A queue pair that was reset begins anew: nothing of it has failed or waits to be rung for. */
+		if (q->state == BF_MLX5_QPS_RST) {
+			q->error_syndrome = 0;
+			q->posted = q->published;
+		}
 		break;
 	case BF_SEEN_qp_config:
 	case BF_SEEN_capture_qp:

@@ -26,7 +26,8 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 	const uint16_t value = bf_get_be16(now->bytes + 2), most = bf_get_be16(s->most.bytes + 2);
 	struct bf_finding *f;
 
-	if (!s->set || (int16_t)(value - most) >= 0) {
+	/* A thread that stores a smaller index itself begins a queue anew; one thread's stores do not cross in order. */
+	if (!s->set || (int16_t)(value - most) >= 0 || (now->actor == s->most.actor && now->seq > s->most.seq)) {
 		s->most = *now;
 		s->set = true;
 		return;

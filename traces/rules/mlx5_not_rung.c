@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "models/mlx5/prm.h"
 #include "traces/rules/mlx5.h"
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
@@ -7,7 +8,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || q->published <= q->posted)
+	/* Nobody rings for a queue pair that has failed. */
+	if (!complete || q->published <= q->posted || q->state == BF_MLX5_QPS_ERR)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
