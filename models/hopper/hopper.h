@@ -109,9 +109,6 @@ const struct bf_hopper_fault *bf_hopper_fault(const struct bf_hopper *gpu);
  */
 size_t bf_hopper_describe(const struct bf_hopper *gpu, char *buf, size_t cap);
 
-/* The same for one barrier, whether somebody waits there or not: for those who poll. */
-size_t bf_hopper_describe_barrier(const struct bf_hopper_cta *cta, uint32_t address, char *buf, size_t cap);
-
 /* Statistics by name behind the GPU's ("gpu0.arrivals"): what struct bf_sync_counts has, over all SMs. */
 /* Records: models/hopper/records.h (types 500 to 549). Each SM is an actor of kind "sm": "gpu0.sm3". */
 

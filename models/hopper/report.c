@@ -120,11 +120,3 @@ size_t bf_hopper_describe(const struct bf_hopper *gpu, char *buf, size_t cap)
 			add_sm(&t, &gpu->sm[i]);
 	return t.len;
 }
-
-size_t bf_hopper_describe_barrier(const struct bf_hopper_cta *cta, uint32_t address, char *buf, size_t cap)
-{
-	struct text t = { .buf = buf, .cap = cap };
-
-	add_barrier(&t, cta, cta->base + (address & BF_HOPPER_OFFSET));
-	return t.len;
-}

@@ -498,6 +498,8 @@ static int write_records(struct bf_sink *sink, const void *records, size_t len)
 		r->records++;
 		at += bf_record_span(head);
 	}
+	if (!r->status && bf_stores_failed(r->stores))
+		r->status = -ENOMEM;
 	return r->status;
 }
 

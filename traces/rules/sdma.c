@@ -57,16 +57,6 @@ const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, u
 	return NULL;
 }
 
-const struct bf_sdma_begun *bf_sdma_packet_at(const struct bf_sdma_queue *q, uint64_t index)
-{
-	const struct bf_sdma_begun *k;
-
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
-		if (k->index == index && !k->indirect)
-			return k;
-	return NULL;
-}
-
 const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p)
 {
 	const struct bf_sdma_queue *q = p->done ? bf_sdma_of(p->queue) : NULL;

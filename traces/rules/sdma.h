@@ -101,9 +101,6 @@ struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back)
 struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index);
 const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, uint64_t to);
 
-/* The packet of the ring that began at `index`; NULL. */
-const struct bf_sdma_begun *bf_sdma_packet_at(const struct bf_sdma_queue *q, uint64_t index);
-
 /* The packet that a piece belongs to; NULL while it is not known. */
 const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p);
 
