@@ -137,7 +137,7 @@ static void build_many(struct many *m, const char *text, uint32_t nports)
 	    bf_fabric_set_topology(m->fabric, &t))
 		exit(1);
 	for (uint32_t i = 0; i < nports; i++) {
-		char name[16];
+		char name[20];
 		struct bf_port_opts opts = { .name = name,
 					     .ipv4 = i + 1,
 					     .latency_ps = 150 * BF_NS,
