@@ -20,7 +20,7 @@ grep -q '^nic1 ' "$work/err" || fail "ibgda: no row of nic1"
 "$BELFRY" run ibgda-put --top >/dev/null 2>"$work/err" && fail "virtual time has no live view"
 grep -q 'backend live' "$work/err" || fail "virtual time: no reason"
 
-# On a terminal of 60 columns nothing is wider than it.
+# On a terminal of 60 columns nothing is wider than it (a notice of a sanitizer aside).
 if command -v python3 >/dev/null; then
 	python3 - "$BELFRY" >"$work/tty" <<-'P' || fail "terminal: failed"
 		import fcntl, os, pty, struct, subprocess, sys, termios
@@ -42,7 +42,7 @@ if command -v python3 >/dev/null; then
 		sys.exit(p.wait())
 	P
 	grep -q "$(printf '\033')\[K" "$work/tty" || fail "terminal: does not draw over itself"
-	sed "s/$(printf '\033')\[[0-9]*[KA]//g" "$work/tty" | tr -d '\r' | awk 'length($0) > 60 { bad = 1; print "too wide: " $0 } END { exit bad }' ||
+	sed "s/$(printf '\033')\[[0-9]*[KA]//g" "$work/tty" | tr -d '\r' | awk '!/^==/ && length($0) > 60 { bad = 1; print "too wide: " $0 } END { exit bad }' ||
 		fail "terminal: lines wider than it"
 fi
 exit $failed
