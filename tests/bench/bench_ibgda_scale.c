@@ -259,8 +259,9 @@ int main(int argc, char **argv)
 	const char *const *which = is_quick ? quick : usual;
 	int n = is_quick ? 2 : 3;
 	const struct figures first[2] = { measure_apart(false, 8), measure_apart(true, 8) };
-	bool good = show(&first[0], &first[0]) & show(&first[1], &first[1]);
+	bool good = show(&first[0], &first[0]);
 
+	good = show(&first[1], &first[1]) && good;
 	if (argc > 1 + is_quick) {
 		which = (const char *const *)argv + 1 + is_quick;
 		n = argc - 1 - is_quick;

@@ -247,7 +247,8 @@ static int ignore_actor(struct bf_sink *s, uint32_t actor, const char *kind, con
  */
 START_TEST(blueflame)
 {
-	struct sources n = { .sink = { ignore_type, ignore_actor, count_sources } };
+	struct sources n = { .sink = {
+				 .declare_type = ignore_type, .declare_actor = ignore_actor, .write = count_sources } };
 
 	ck_assert(!bf_stream_open(&p.rig.sim->rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
 	for (uint16_t round = 0; round < 4; round++) {
@@ -306,7 +307,7 @@ START_TEST(doorbells_that_ring_nothing)
 	bf_put_be32(p.q[0].dbr + 4, 1);
 	bf_put_be32(db + 4, p.q[0].qpn << 8);
 	bf_mmio_post(bf_mlx5_uar(a->dev, other), BF_MLX5_UAR_BF, db, 8); /* not this queue pair's page */
-	bell(BF_MLX5_UAR_BF + 64, db, 8);				 /* not the start of a register's half */
+	bell(BF_MLX5_UAR_BF + 64, db, 8);                                /* not the start of a register's half */
 	bell(0x100, db, 8);
 	bf_put_be32(db + 4, 0xabcdef00); /* nobody */
 	bell(BF_MLX5_UAR_BF, db, 8);
@@ -481,7 +482,8 @@ static void arm(uint32_t cqn, uint32_t ci, bool solicited_only)
 
 START_TEST(arming)
 {
-	struct events n = { .sink = { ignore_type, ignore_actor, count_events } };
+	struct events n = { .sink = {
+				.declare_type = ignore_type, .declare_actor = ignore_actor, .write = count_events } };
 	struct bf_stream *rec = &p.rig.sim->rec;
 
 	ck_assert(!bf_stream_open(rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
@@ -513,7 +515,8 @@ END_TEST
 /* One event when all that was started is done; what was not started waits for RTS. */
 START_TEST(drained_once)
 {
-	struct events n = { .sink = { ignore_type, ignore_actor, count_events } };
+	struct events n = { .sink = {
+				.declare_type = ignore_type, .declare_actor = ignore_actor, .write = count_events } };
 	struct bf_stream *rec = &p.rig.sim->rec;
 
 	ck_assert(!bf_stream_open(rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));

@@ -312,7 +312,7 @@ static int count_records(struct bf_sink *s, const void *records, size_t len)
 
 START_TEST(records_of_a_queue)
 {
-	struct counting c = { .sink = { no_type, no_actor, count_records } };
+	struct counting c = { .sink = { .declare_type = no_type, .declare_actor = no_actor, .write = count_records } };
 	struct rig r;
 
 	rig_open(&r, &(struct rig_opts){ .no_queue = true });

@@ -297,7 +297,8 @@ static int take_actor(struct bf_sink *s, uint32_t actor, const char *kind, const
 /* Each queue is one actor however many events it has; a QP and a CQ of one number are two; the table grows. */
 START_TEST(test_actors)
 {
-	struct counting s = { .sink = { take_type, take_actor, take_records } };
+	struct counting s = { .sink = {
+				  .declare_type = take_type, .declare_actor = take_actor, .write = take_records } };
 	struct bf_capture *c;
 	struct bf_error err = { 0 };
 	char *text;
