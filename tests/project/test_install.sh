@@ -37,6 +37,9 @@ cmake -S "$work/app" -B "$work/b" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log
 	cmake --build "$work/b" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 test "$("$work/b/app")" = "RDMA_WRITE 1"
 
+# A shared library in a prefix of its own is found as users of such a prefix let it be found.
+LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name 'libbelfry.*' | head -n 1)")
+export LD_LIBRARY_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name belfry.pc)")
 export PKG_CONFIG_PATH
 cc $(pkg-config --cflags belfry) "$work/app/main.c" $(pkg-config --static --libs belfry) -o "$work/app2"
