@@ -195,4 +195,7 @@ const struct bf_hopper_copy *bf_hopper_overwrites(struct bf_rule_run *r, const s
 /* The SM has a block of a cluster of more than one. */
 bool bf_hopper_clustered(const struct bf_hopper_run *run, uint32_t sm);
 
+/* A hopper_bulk_fault record: finds the copy that was refused. */
+void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e);
+
 #endif

@@ -1,23 +1,9 @@
-#include <inttypes.h>
-
 #include "traces/rules/hopper.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f;
-	char why[32];
-
-	if (e->hopper_bulk_fault.reason < 3 || e->hopper_bulk_fault.reason == 7)
-		return;
-	f = bf_rule_find(r, e, NULL);
-	if (!f)
-		return;
-	bf_finding_index(f, e->hopper_bulk_fault.copy);
-	bf_finding_say(f,
-		       "the copy between global memory at 0x%" PRIx64 " and shared memory at 0x%" PRIx64
-		       ", of warp slot %" PRIu64 ", was refused: %s",
-		       e->hopper_bulk_fault.global, e->hopper_bulk_fault.shared, e->hopper_bulk_fault.warp,
-		       bf_seen_text(e, "reason", why, sizeof(why)));
+	if (e->hopper_bulk_fault.reason >= 3 && e->hopper_bulk_fault.reason != 7)
+		bf_hopper_copy_refused(r, e);
 }
 
 const struct bf_rule bf_rule_hopper_bulk_address = {

@@ -2,14 +2,11 @@
 
 #include "traces/rules/hopper.h"
 
-static void on(struct bf_rule_run *r, const struct bf_seen *e)
+void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f;
+	struct bf_finding *f = bf_rule_find(r, e, NULL);
 	char why[32];
 
-	if (e->hopper_bulk_fault.reason != 1)
-		return;
-	f = bf_rule_find(r, e, NULL);
 	if (!f)
 		return;
 	bf_finding_index(f, e->hopper_bulk_fault.copy);
@@ -18,6 +15,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       ", of warp slot %" PRIu64 ", was refused: %s",
 		       e->hopper_bulk_fault.global, e->hopper_bulk_fault.shared, e->hopper_bulk_fault.warp,
 		       bf_seen_text(e, "reason", why, sizeof(why)));
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	if (e->hopper_bulk_fault.reason == 1)
+		bf_hopper_copy_refused(r, e);
 }
 
 const struct bf_rule bf_rule_hopper_bulk_size = {

@@ -41,6 +41,23 @@ struct bf_mlx5_name bf_mlx5_entry(const struct bf_rule_queue *q, uint64_t index)
 	return n;
 }
 
+void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_t syndrome, const char *more)
+{
+	struct bf_finding *f;
+	char why[40];
+
+	if (e->qp_error.syndrome != syndrome || e->qp_error.side != 0)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->qp_error.index);
+	bf_seen_text(e, "why", why, sizeof(why));
+	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02" PRIx32 ", vendor %02" PRIx64 ": %s%s%s%s",
+		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), syndrome, e->qp_error.vendor,
+		       bf_mlx5_syndrome(syndrome), why[0] ? ", " : "", why, more);
+}
+
 const char *bf_mlx5_syndrome(uint64_t syndrome)
 {
 	return bf_mlx5_syndrome_text((uint8_t)syndrome);

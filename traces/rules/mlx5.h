@@ -106,6 +106,9 @@ struct bf_mlx5_name {
 };
 struct bf_mlx5_name bf_mlx5_entry(const struct bf_rule_queue *q, uint64_t index);
 
+/* A qp_error record: finds the requester's entry that failed with `syndrome`; `more` ends the sentence. */
+void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_t syndrome, const char *more);
+
 /* Both rules about entries that were announced before they were written: which of them is up to whose word it was. */
 void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool published);
 

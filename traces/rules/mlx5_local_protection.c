@@ -1,24 +1,8 @@
-#include <inttypes.h>
-
 #include "traces/rules/mlx5.h"
-
-#define SYNDROME 0x04u
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f;
-	char why[40];
-
-	if (e->qp_error.syndrome != SYNDROME || e->qp_error.side != 0)
-		return;
-	f = bf_rule_find(r, e, e->queue);
-	if (!f)
-		return;
-	bf_finding_index(f, e->qp_error.index);
-	bf_seen_text(e, "why", why, sizeof(why));
-	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02x, vendor %02" PRIx64 ": %s%s%s",
-		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), SYNDROME, e->qp_error.vendor,
-		       bf_mlx5_syndrome(SYNDROME), why[0] ? ", " : "", why);
+	bf_mlx5_failed_with(r, e, 0x04u, "");
 }
 
 const struct bf_rule bf_rule_mlx5_local_protection = {
