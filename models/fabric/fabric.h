@@ -126,6 +126,24 @@ uint64_t bf_port_tx_free_ps(const struct bf_port *p);
 void bf_port_set_link(struct bf_port *p, bool up);
 
 /*
+ * Where frames go that leave this process (models/fabric/outside.h). `takes` looks at a frame that is about to be
+ * delivered; when it says yes, the frame is handed to `send`, which owns it, at the moment when it would have arrived.
+ * Faults of the plan have been applied before. NULL takes the uplink away.
+ */
+struct bf_fabric_uplink {
+	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);
+	void (*send)(void *owner, struct bf_packet *pkt);
+	void *owner;
+};
+void bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink);
+
+/* A frame from outside is at the port: its owner gets it now. Takes the packet (bf_packet_alloc()). */
+void bf_port_receive(struct bf_port *p, struct bf_packet *pkt);
+
+/* The port with that address; NULL when this process has none. */
+struct bf_port *bf_fabric_find(struct bf_fabric *f, uint32_t ipv4);
+
+/*
  * Simulations spread over processes ("ranks"): each process has the ports of its part, and knows the others' as remote
  * ones. What happens to a frame does not depend on who simulates which port.
  *

@@ -48,6 +48,8 @@ struct bf_mlx5_profile {
 	bool icrc;                /* compute and check ICRC */
 };
 extern const struct bf_mlx5_profile bf_mlx5_cx7;
+/* The same limits, and nothing takes time: for foreign programs on the wall clock. No ICRC. */
+extern const struct bf_mlx5_profile bf_mlx5_instant;
 
 struct bf_mlx5_opts {
 	const char *name;                      /* "nic0" */
@@ -59,6 +61,11 @@ struct bf_mlx5_opts {
 	uint32_t ipv4[2]; /* of each port */
 	uint32_t uar_pages; /* 0: 64 */
 	uint32_t host, rail; /* place in a topology (bf_port_opts) of the first port; the second has the next rail */
+	/* An event queue has got its first entry since it was armed: its interrupt. NULL: nobody listens. */
+	void (*irq)(void *owner, uint32_t vector);
+	void *irq_owner;
+	uint32_t first_qpn; /* queue pair numbers are first_qpn .. first_qpn + qpns - 1; 0: 0x100 and up */
+	uint32_t qpns;      /* 0: as many as the profile allows */
 };
 
 /* Returns 0, -ENOMEM or -EINVAL with sim->error set. */

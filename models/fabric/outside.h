@@ -1,0 +1,69 @@
+/*
+ * The outside: joins this process's fabric with those of other processes on this machine (rings in shared memory) and
+ * with whatever speaks RoCEv2 (UDP port 4791).
+ *
+ * Frames for a port of this process whose queue pair is one of this process's stay inside. Frames for a queue pair of
+ * another process on this machine (its number says whose, see bf_outside_slot()) go into a ring of that process, in
+ * order; those for other addresses leave by UDP, where that is on. Nothing is lost in a ring: a full one holds frames
+ * back at the sender, for each destination queue pair apart, so that one slow receiver does not stop the others.
+ *
+ * Rings are anonymous memory that processes hand each other through sockets of the abstract name space, so that nothing
+ * stays behind whatever way a process ends. A process that is gone is a destination that does not answer.
+ *
+ * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
+ * waited on by any thread.
+ */
+#ifndef BELFRY_MODELS_FABRIC_OUTSIDE_H
+#define BELFRY_MODELS_FABRIC_OUTSIDE_H
+
+#include "models/fabric/fabric.h"
+
+struct bf_outside; /* opaque */
+
+#define BF_OUTSIDE_SLOTS 1024u   /* processes of one network on one machine */
+#define BF_OUTSIDE_QPNS 16384u   /* queue pair numbers of each: slot * BF_OUTSIDE_QPNS up */
+#define BF_ROCE_UDP_PORT 4791u
+
+struct bf_outside_opts {
+	const char *network;  /* name that processes have in common; NULL: "default" */
+	uint32_t udp_ipv4;    /* local address to send from and listen at, host order; 0: no UDP */
+	uint16_t udp_port;    /* 0: BF_ROCE_UDP_PORT */
+	uint32_t ring_bytes;  /* of each ring; 0: 1 MiB */
+};
+
+/*
+ * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken, -EADDRINUSE
+ * for the UDP address, -ENOMEM or what the kernel said; text in sim->error.
+ */
+int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts, struct bf_outside **out);
+/* Leaves. Before the fabric is destroyed. NULL is fine. */
+void bf_outside_close(struct bf_outside *o);
+
+/* The slot of this process, 0 up: its queue pair numbers start at slot * BF_OUTSIDE_QPNS (plus the device's reserve). */
+uint32_t bf_outside_slot(const struct bf_outside *o);
+
+/* Hands frames that have come to their ports (bf_port_receive()), at most `budget`; returns how many. */
+uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget);
+
+/* Wakes those whom frames were sent to since the last call, and sends the batch that waits for UDP. */
+void bf_outside_flush(struct bf_outside *o);
+
+/* True while frames are held back for want of room: poll again soon. */
+bool bf_outside_blocked(const struct bf_outside *o);
+
+/*
+ * To sleep: value = bf_outside_sleep(o, &word); false: something is there already. Then FUTEX_WAIT on `*word` for
+ * `value`, with the caller's time-out, and bf_outside_awake(o). Others bump the word and wake after they have put
+ * frames for a sleeper.
+ */
+bool bf_outside_sleep(struct bf_outside *o, uint32_t **word, uint32_t *value);
+void bf_outside_awake(struct bf_outside *o);
+/* Any thread: wakes the sleeper (a timer was set, the end has come). */
+void bf_outside_wake(struct bf_outside *o);
+
+/* After fork() in the child: forgets everything without a word to the others. */
+void bf_outside_forked(struct bf_outside *o);
+
+/* Statistics: outside.tx_frames, .rx_frames, .held, .udp_tx, .udp_rx, .udp_errors, .peers. */
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * The kernel's half of an RDMA device: what lies between the ioctls and writes of libibverbs and libmlx5 and the
+ * command mailbox of the ConnectX model.
+ *
+ * It plays ib_uverbs and mlx5_ib: requests of the uverbs ABI are decoded into typed ones (decode*.c: strict on lengths,
+ * driven by tables), objects get handles of the file that made them (handle.c), and each becomes the device commands
+ * that mlx5_ib would send (pd.c, mr.c, cq.c, qp.c, srq.c, devx.c and so on). The device never learns that the kernel is
+ * not one: rings, records and doorbells are the program's, and events come from event queues in memory.
+ *
+ * It makes no system call: whatever needs one is asked of the surroundings (struct bf_uverbs_host). Memory addresses of
+ * the program are I/O addresses of the device (the surroundings map them one to one).
+ *
+ * Sources: Linux include/uapi/rdma (ib_user_verbs.h, ib_user_ioctl_cmds.h, ib_user_ioctl_verbs.h, rdma_user_ioctl.h,
+ * mlx5-abi.h, mlx5_user_ioctl_cmds.h), rdma-core 44 (libibverbs/cmd*.c, providers/mlx5).
+ *
+ * One thread: the simulation's.
+ */
+#ifndef BELFRY_MODELS_UVERBS_UVERBS_H
+#define BELFRY_MODELS_UVERBS_UVERBS_H
+
+#include "models/mlx5/mlx5.h"
+
+struct bf_uverbs;      /* one device, such as mlx5_0 */
+struct bf_uverbs_file; /* an open /dev/infiniband/uverbs0 */
+
+/* Where a program may map a UAR page, as the kernel said it in an mmap offset. */
+struct bf_uverbs_mapping {
+	struct bf_region *region; /* of the page (bf_mlx5_uar()) */
+	uint32_t uar;             /* its number */
+	bool write_combining;     /* a BlueFlame page; otherwise uncached */
+};
+
+/* A queue of events that a program reads by a descriptor: the surroundings own the descriptor. */
+struct bf_uverbs_host {
+	void *arg;
+	/*
+	 * Makes a descriptor from which events can be read, each in one read of the size that it was put with; returns
+	 * it, or a negative errno. Closing is the program's business.
+	 */
+	int (*channel_open)(void *arg);
+	/* Puts an event of `len` (8 or 16) bytes. Returns 0 or a negative errno (the program does not read: -EAGAIN). */
+	int (*channel_put)(void *arg, int fd, const void *event, uint32_t len);
+	/*
+	 * Takes back events that were put and not read yet whose bytes `match` says yes to; returns how many. The
+	 * others stay in order.
+	 */
+	int (*channel_take)(void *arg, int fd, bool (*match)(const void *event, void *what), void *what);
+	/* The kernel holds the descriptor no more (its file was closed or its last user is gone). */
+	void (*channel_release)(void *arg, int fd);
+	/* May the program read (and write) all of these bytes? 0, or -EFAULT. */
+	int (*pin)(void *arg, uint64_t address, uint64_t len, bool write);
+	/* Copies from and to the program's memory. 0, or -EFAULT. */
+	int (*copy_in)(void *arg, void *to, uint64_t address, uint32_t len);
+	int (*copy_out)(void *arg, uint64_t address, const void *from, uint32_t len);
+};
+
+struct bf_uverbs_opts {
+	const char *name;       /* "mlx5_0" */
+	struct bf_mlx5 *device; /* borrowed */
+	struct bf_space *space; /* where the kernel's own event queues live; the device's */
+	struct bf_ioas *ioas;
+	struct bf_uverbs_host host;
+	uint32_t ipv4;      /* of the port: GIDs are made from it */
+	uint8_t mac[6];
+	uint64_t node_guid; /* host order */
+	bool blueflame;     /* tell programs of BlueFlame registers (bf_reg_size 512, otherwise 0) */
+	bool no_ioctl;      /* answer every ioctl with ENOTTY: programs fall back to write() */
+};
+
+/* Returns 0, -ENOMEM, or what a device command came back with; text in sim->error. */
+int bf_uverbs_create(struct bf_sim *sim, const struct bf_uverbs_opts *opts, struct bf_uverbs **out);
+/* After its files are closed; the device is destroyed by its owner afterwards. NULL is fine. */
+void bf_uverbs_destroy(struct bf_uverbs *u);
+
+/* The device file. Closing destroys what the program left, in the kernel's order. */
+int bf_uverbs_open(struct bf_uverbs *u, struct bf_uverbs_file **out);
+void bf_uverbs_close(struct bf_uverbs_file *f);
+
+/*
+ * What ioctl(2), write(2) and mmap(2) on the file answer: 0 (write: the number of bytes taken), or a negative errno as
+ * Linux gives it. `arg` is an address in the program. Nothing that a program passes makes this fail otherwise; unknown
+ * methods answer as a kernel that lacks them, and are recorded.
+ */
+int bf_uverbs_ioctl(struct bf_uverbs_file *f, uint64_t request, uint64_t arg);
+int64_t bf_uverbs_write(struct bf_uverbs_file *f, uint64_t address, uint64_t len);
+int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out);
+
+/* The device's interrupt: hand it to struct bf_mlx5_opts.irq with the uverbs as owner. */
+void bf_uverbs_irq(void *uverbs, uint32_t vector);
+
+/*
+ * A file below /sys/class/infiniband/NAME or /sys/class/infiniband_verbs: its text for `path` relative to the class
+ * folder of `kind`. The surroundings write the tree that SYSFS_PATH points to. Calls `fn` for each file.
+ */
+void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
+		     void (*fn)(void *arg, const char *path, const char *text), void *arg);
+
+/* What a program left open at the end, by kind; for reports. */
+struct bf_uverbs_counts {
+	uint32_t pds, mrs, mws, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files;
+	uint64_t commands, unknown; /* requests so far; those that no method answers */
+};
+void bf_uverbs_counts(const struct bf_uverbs *u, struct bf_uverbs_counts *out);
+
+/* Records: models/uverbs/records.h (types 130 to 149). */
+
+#endif
