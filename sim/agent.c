@@ -8,6 +8,7 @@
 #include "sim/agent_internal.h"
 #include "sim/coro.h"
 #include "sim/records_agent.h"
+#include "sim/where_internal.h"
 
 #define STACK_BYTES (64u * 1024)
 
@@ -51,6 +52,7 @@ void bf_agents_fini(struct bf_sim *sim)
 		bf_coro_destroy(ags->idle[i]);
 	bf_view_destroy(ags->sc_view);
 	bf_stores_free(ags);
+	bf_where_free(ags->where);
 	free(ags->idle);
 	free(ags->bucket);
 	free(ags);

@@ -63,6 +63,7 @@ struct bf_agents {
 	struct bf_store_slab *slabs;    /* sim/view_buffer.c: memory of buffered stores */
 	struct bf_buffered *free_store;
 	uint32_t stores; /* that are buffered somewhere */
+	struct bf_where *where; /* NULL until somebody wants to know */
 };
 
 /* Self: leaves until bf_agent_wake_at(). */

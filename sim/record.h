@@ -42,7 +42,8 @@
 #define BF_CLASS_NET (1u << 6)    /* packets */
 #define BF_CLASS_FAULT (1u << 7)  /* injected faults, error states */
 #define BF_CLASS_DRIVER (1u << 8) /* what the driver says of itself: reserve, publish, poll, return */
-#define BF_CLASS_ALL 0xffffffffu
+#define BF_CLASS_WHERE (1u << 9)  /* where in its code a driver made an access; differs from build to build */
+#define BF_CLASS_ALL (~BF_CLASS_WHERE)
 
 /* Type numbers: sim 1-99, mlx5 100-199, fabric 200-249, drivers 250-299, nvme 300-, sdma 400-, hopper 500-. */
 

@@ -111,4 +111,19 @@ BF_RECORD_DECLARE(wc_evict, 16, BF_CLASS_MMIO, BF_REC_WC_EVICT_FIELDS);
 	F(u64, len, DEC, "B")
 BF_RECORD_DECLARE(stale_load, 17, BF_CLASS_MEM, BF_REC_STALE_LOAD_FIELDS);
 
+/*
+ * Where the agent's next access is in its code: the return address of the call, as an offset from where file `image`
+ * was loaded.
+ */
+#define BF_REC_WHERE_FIELDS(F)                                                                                       \
+	F(u64, offset, HEX, "")                                                                                      \
+	F(u64, image, DEC, "")
+BF_RECORD_DECLARE(where, 18, BF_CLASS_WHERE, BF_REC_WHERE_FIELDS);
+
+/* A program or library that driver code is in. `build_id`: the first bytes of the linker's; 0: none. Tail: its path. */
+#define BF_REC_IMAGE_FIELDS(F)                                                                                       \
+	F(u64, build_id, HEX, "")                                                                                    \
+	F(u64, image, DEC, "")
+BF_RECORD_DECLARE(image, 19, BF_CLASS_WHERE, BF_REC_IMAGE_FIELDS);
+
 #endif

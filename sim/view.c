@@ -7,6 +7,7 @@
 #include "sim/pcie.h"
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
+#include "sim/where_internal.h"
 
 #define THREAD_STORES 64 /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
 #define ALL_STORES 16384 /* a simulation's: what thousands of threads store at once does not all wait */
@@ -267,6 +268,7 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 
 	a->charge_ps += v->pub.cost->store;
 	v->seq++;
+	BF_WHERE(a);
 	if (bf_probe(a->sim, BF_CLASS_MEM)) {
 		struct bf_rec_store rec = { .va = va_of(a, p), .seq = v->seq, .ahead = a->charge_ps, .len = len,
 					    .sem = (uint16_t)sem, .scope = (uint16_t)scope };
@@ -373,6 +375,7 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 	drop_stale_line(v, p);
 	if (sem != BF_RELAXED)
 		drop_stale(v, scope);
+	BF_WHERE(a);
 	if (bf_probe_type(a->sim, load))
 		record_load(a, p, data, len, sem, scope);
 }
@@ -390,6 +393,7 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope)
 	if (scope == BF_SCOPE_SYS || !v->thread.above)
 		bf_wc_evict(v, BF_WC_FENCE);
 	drop_stale(v, scope);
+	BF_WHERE(a);
 	if (bf_probe_type(a->sim, fence)) {
 		struct bf_rec_fence r = { .pushed = pushed, .scope = scope };
 
@@ -465,6 +469,7 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 	drop_stale_line(v, p);
 	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
 		drop_stale(v, scope);
+	BF_WHERE(a);
 	if (bf_probe_type(a->sim, atomic)) {
 		struct bf_rec_atomic r = { .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
 					   .op = (uint16_t)op, .len = (uint16_t)len, .sem = (uint16_t)sem,
@@ -486,6 +491,7 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	if (!r)
 		return;
 	v->seq++;
+	BF_WHERE(a);
 	if (bf_probe(a->sim, BF_CLASS_MMIO)) {
 		struct bf_rec_mmio_store rec = { .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem };
 

@@ -11,6 +11,7 @@
 #include "sim/pcie.h"
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
+#include "sim/where_internal.h"
 
 #define EVICT_SC (1 * BF_US) /* sc knows no chance: a forgotten flush costs this */
 #define PIECE 8u
@@ -118,6 +119,7 @@ void bf_wc_store(struct bf_agent *a, void *p, const void *data, uint32_t len)
 	bf_agent_delay(a, a->view->cost->store);
 	if (!r)
 		return;
+	BF_WHERE(a);
 	for (uint64_t offset = bf_va(r, p) - r->va; len;) {
 		const uint32_t room = BF_LINE - (uint32_t)(offset & (BF_LINE - 1));
 		const uint32_t n = len < room ? len : room;

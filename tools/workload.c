@@ -57,6 +57,7 @@ static const struct {
 	{ "net", BF_CLASS_NET },
 	{ "fault", BF_CLASS_FAULT },
 	{ "driver", BF_CLASS_DRIVER },
+	{ "where", BF_CLASS_WHERE },
 	{ "all", BF_CLASS_ALL },
 	{ "none", 0 },
 };
@@ -77,7 +78,7 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 			return bf_fail(
 			    err, -EINVAL,
 			    "record class \"%.*s\" is not known; there are meta, agent, mem, mmio, dma, queue, net, "
-			    "fault, driver, all, none",
+			    "fault, driver, where (not among all), all, none",
 			    (int)len, text);
 		*mask |= classes[i].bit;
 		if (!text[len])
