@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #define UAR_PAGES 64u
+#define FIRST_QPN 0x100u
+#define FIRST_DCTN 0x400000u
+#define NUMBER_MAX 0xffffffu
 #define XFER_BLOCK 128u
 #define ATOMIC_BLOCK 32u
 
@@ -102,18 +105,27 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 	return dev->uars[index] = uar;
 }
 
-static void init_tables(struct bf_mlx5 *dev)
+/*
+ * First numbers are arbitrary; small ones are kept free as hardware reserves them (QP 0 and 1 are special). DC targets
+ * are far from queue pairs, so that a number says what it is of; in a range that was asked for they have its last
+ * eighth.
+ */
+static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 {
 	const struct bf_mlx5_profile *p = &dev->profile;
+	const uint32_t first = opts->first_qpn ? opts->first_qpn : FIRST_QPN;
+	const uint32_t last = opts->qpns ? first + (opts->qpns - 1) : NUMBER_MAX;
+	const uint32_t dcts = opts->qpns ? opts->qpns / 8 : 0;
 
-	/* First numbers are arbitrary; small ones are kept free as hardware reserves them (QP 0 and 1 are special). */
-	dev->qps = (struct bf_mlx5_table){ .limit = 1u << p->log_max_qp, .next = 0x100 };
-	dev->cqs = (struct bf_mlx5_table){ .limit = 1u << p->log_max_cq, .next = 0x40 };
-	dev->mkeys = (struct bf_mlx5_table){ .limit = 1u << p->log_max_mkey, .next = 0x10 };
-	/* Far from queue pairs, so that a number says what it is of. */
-	dev->dcts = (struct bf_mlx5_table){ .limit = 1u << 16, .next = 0x400000 };
-	dev->pds = (struct bf_mlx5_table){ .limit = 1u << 16, .next = 1 };
-	dev->umems = (struct bf_mlx5_table){ .limit = 1u << 20, .next = 1 };
+	bf_mlx5_table_init(&dev->qps, first, last - dcts, 1u << p->log_max_qp);
+	if (dcts)
+		bf_mlx5_table_init(&dev->dcts, last - dcts + 1, last, dcts);
+	else
+		bf_mlx5_table_init(&dev->dcts, FIRST_DCTN, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->cqs, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
+	bf_mlx5_table_init(&dev->mkeys, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
+	bf_mlx5_table_init(&dev->pds, 1, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->umems, 1, NUMBER_MAX, 1u << 20);
 }
 
 /* For congestion control: reliable connections know who is at the other end, DC targets do not. */
@@ -194,17 +206,22 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	if (opts->ports > BF_MLX5_PORTS)
 		return bf_fail(&sim->error, -EINVAL, "%s: %u ports; a device has at most %u", opts->name, opts->ports,
 			       BF_MLX5_PORTS);
+	if (opts->first_qpn > NUMBER_MAX || opts->qpns > NUMBER_MAX + 1 - (opts->first_qpn ? opts->first_qpn : FIRST_QPN))
+		return bf_fail(&sim->error, -EINVAL, "%s: %u queue pairs from 0x%x on: numbers have 24 bits", opts->name,
+			       opts->qpns, opts->first_qpn);
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return bf_fail(&sim->error, -ENOMEM, "%s: no memory", opts->name);
 	dev->sim = sim;
 	dev->fabric = opts->fabric;
+	dev->irq = opts->irq;
+	dev->irq_owner = opts->irq_owner;
 	dev->profile = *profile;
 	dev->port_count = opts->ports ? opts->ports : 1;
 	dev->tx.pkey = 0xffff; /* the default partition, full member (IBA vol. 1 section 10.9) */
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
-	init_tables(dev);
+	init_tables(dev, opts);
 	status = bf_mlx5_stats_open(dev);
 	if (!status)
 		status = attach(dev, opts);

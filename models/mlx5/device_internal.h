@@ -44,6 +44,7 @@ struct bf_mlx5_table {
 	uint32_t leaves;
 	uint32_t count, limit; /* objects now and at most */
 	uint32_t next;         /* where the search for a free number starts */
+	uint32_t low, high;    /* the numbers that are given out */
 	uint32_t forced;       /* bf_mlx5_next_number() */
 	bool has_forced;
 };
@@ -54,6 +55,8 @@ static inline void *bf_mlx5_table_get(const struct bf_mlx5_table *t, uint32_t nu
 
 	return leaf ? leaf[number & (BF_MLX5_TABLE_LEAF - 1)] : NULL;
 }
+/* Gives out numbers low .. high, at most `limit` at a time. */
+void bf_mlx5_table_init(struct bf_mlx5_table *t, uint32_t low, uint32_t high, uint32_t limit);
 /* Puts `obj` under the forced or the next free number. 0, -ENOSPC or -ENOMEM. */
 int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number);
 void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number);
@@ -477,6 +480,8 @@ struct bf_mlx5 {
 	struct bf_mlx5_port ports[BF_MLX5_PORTS];
 	uint32_t port_count;
 	struct bf_mlx5_profile profile;
+	void (*irq)(void *owner, uint32_t vector); /* NULL: nobody listens */
+	void *irq_owner;
 	uint32_t actor;
 	struct bf_dma_port dma;
 	struct bf_link link;

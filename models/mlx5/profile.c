@@ -40,3 +40,20 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.host_endian_atomics = true,    /* mlx5.md section 1.4: what the drivers select where it exists */
 	.icrc = true,
 };
+
+/* The limits of a ConnectX-7; where time passes by itself, on the wall clock, nothing of the device adds to it. */
+const struct bf_mlx5_profile bf_mlx5_instant = {
+	.name = "instant",
+	.pcie = { .max_payload = 4096, .max_read_request = 4096 },
+	.ack_every = 16,
+	.fetch_wqebbs = 64,      /* a batch of a program's in one read */
+	.max_outstanding = 1024, /* a way through other processes takes longer than a wire */
+	.log_max_qp = 18,
+	.log_max_cq = 24,
+	.log_max_mkey = 24,
+	.dct_contexts = 128,
+	.dct_idle_ps = 100 * BF_MS,
+	.dc_busy_ps = 10 * BF_US,
+	.log_dci_streams = 6,
+	.host_endian_atomics = true,
+};

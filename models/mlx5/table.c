@@ -34,6 +34,13 @@ static int set(struct bf_mlx5_table *t, uint32_t number, void *obj)
 	return 0;
 }
 
+void bf_mlx5_table_init(struct bf_mlx5_table *t, uint32_t low, uint32_t high, uint32_t limit)
+{
+	*t = (struct bf_mlx5_table){ .next = low, .low = low, .high = high, .limit = limit };
+	if (limit > high - low)
+		t->limit = high - low + 1;
+}
+
 int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number)
 {
 	uint32_t n = t->has_forced ? t->forced : t->next;
@@ -42,12 +49,12 @@ int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number)
 	if (t->count >= t->limit)
 		return -ENOSPC;
 	while (bf_mlx5_table_get(t, n))
-		n = (n + 1) & 0xffffff;
+		n = n < t->high ? n + 1 : t->low;
 	status = set(t, n, obj);
 	if (status)
 		return status;
 	if (!t->has_forced)
-		t->next = (n + 1) & 0xffffff;
+		t->next = n < t->high ? n + 1 : t->low;
 	t->has_forced = false;
 	t->count++;
 	*number = n;
