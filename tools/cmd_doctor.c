@@ -39,6 +39,11 @@ struct optional_part {
 #else
 #define HAVE_JANSSON false
 #endif
+#ifdef BELFRY_HAVE_LIBDW
+#define HAVE_LIBDW true
+#else
+#define HAVE_LIBDW false
+#endif
 
 static bool runnable(const char *dir, size_t dir_len, const char *name)
 {
@@ -138,6 +143,7 @@ static int run_doctor(const struct bf_args *args)
 		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
 		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
 		  "apt-get install libjansson-dev, then configure again" },
+		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again" },
 		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
 		  "apt-get install libopenmpi-dev, then configure again" },
 	};

@@ -102,6 +102,11 @@ static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, s
 	rc = bf_input_open(f->path, &in, &f->err);
 	if (!rc)
 		rc = read_input(f, &in);
+	if (!rc && bf_rules_count(f->rules) && bf_trace_type(in.trace, "where") &&
+	    (bf_places_open(f->rules, &f->places) != 0 || bf_places_trace(f->places, in.trace) != 0)) {
+		bf_places_free(f->places); /* a pipe cannot be read again: findings without lines */
+		f->places = NULL;
+	}
 	bf_input_close(&in);
 	return rc ? bf_fail(err, rc, "%s", f->err.text) : 0;
 }
@@ -161,7 +166,7 @@ static void print_text(const struct bf_lint *l)
 			puts("nothing found");
 		if (f->err.code)
 			printf("the trace is damaged: %s\n", f->err.text);
-		bf_findings_print(stdout, f->rules);
+		bf_findings_print(stdout, f->rules, f->places);
 	}
 }
 
@@ -178,7 +183,7 @@ static void print_json(const struct bf_lint *l)
 		bf_json_text(&j, "path", l->files[i].path);
 		if (l->files[i].err.code)
 			bf_json_text(&j, "damage", l->files[i].err.text);
-		bf_findings_json(&j, l->files[i].rules);
+		bf_findings_json(&j, l->files[i].rules, l->files[i].places);
 		bf_json_close(&j, '}');
 	}
 	bf_json_close(&j, ']');
@@ -246,6 +251,7 @@ static int run_lint(const struct bf_args *args)
 	else
 		code = report(args, &l, &err);
 	for (uint32_t i = 0; i < l.nfiles; i++) {
+		bf_places_free(l.files[i].places);
 		bf_rules_free(l.files[i].rules);
 		free(l.files[i].path);
 	}

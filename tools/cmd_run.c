@@ -52,7 +52,7 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 }
 
 static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
-			 const struct bf_cause *cause, bool stats)
+			 struct bf_places *places, const struct bf_cause *cause, bool stats)
 {
 	char command[2048];
 
@@ -77,7 +77,7 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	if (rules) {
 		if (!bf_rules_problems(rules))
 			puts("lint: nothing found");
-		bf_findings_print(stdout, rules);
+		bf_findings_print(stdout, rules, places);
 	}
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
@@ -104,7 +104,7 @@ static bool speaks(const struct bf_workload *w)
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
 static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
-			const struct bf_cause *cause, bool stats)
+			struct bf_places *places, const struct bf_cause *cause, bool stats)
 {
 	char text[2048];
 	struct bf_json j;
@@ -136,7 +136,7 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 		bf_cause_json(&j, cause);
 	if (rules) {
 		bf_json_open(&j, "lint", '{');
-		bf_findings_json(&j, rules);
+		bf_findings_json(&j, rules, places);
 		bf_json_close(&j, '}');
 	}
 	if (r->counts)
@@ -169,6 +169,7 @@ struct job {
 	const struct bf_workload *w;
 	struct bf_trace_writer *trace; /* NULL: none */
 	struct bf_rules *rules;        /* NULL: without --lint */
+	struct bf_places *places;      /* NULL: nothing found, or no records of class where */
 	struct bf_run_result r;
 	struct bf_cause cause;
 };
@@ -183,6 +184,19 @@ static int run_with_sinks(struct job *j, struct bf_error *err)
 		return bf_workload_run(j->w, trace ? trace : rules, &j->r, err);
 	bf_sink_tee_init(&tee, trace, rules);
 	return bf_workload_run(j->w, &tee.sink, &j->r, err);
+}
+
+/* Where in the code findings come from: the same run once more. */
+static void find_places(struct job *j)
+{
+	struct bf_run_result again = { 0 };
+	struct bf_error err;
+
+	if (!j->rules || !bf_rules_count(j->rules) || !(j->w->records & BF_CLASS_WHERE) ||
+	    j->w->backend->platform != BF_PLATFORM_SIM || bf_places_open(j->rules, &j->places) != 0)
+		return;
+	if (bf_workload_run(j->w, bf_places_sink(j->places), &again, &err) == 0)
+		bf_run_result_free(&again);
 }
 
 /* The rules that listened know the cause; otherwise a second run is asked. */
@@ -210,12 +224,13 @@ static int run_and_report(const struct bf_args *args, struct job *j, struct bf_e
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	say_why(j);
+	find_places(j);
 	if (!speaks(j->w))
 		trace_rc = 0; /* rank 0 tells */
 	else if (!bf_arg_json(args))
-		print_result(j->w, &j->r, j->rules, &j->cause, bf_arg_flag(args, "stats"));
+		print_result(j->w, &j->r, j->rules, j->places, &j->cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(j->w, &j->r, j->rules, &j->cause, bf_arg_flag(args, "stats"));
+		json_result(j->w, &j->r, j->rules, j->places, &j->cause, bf_arg_flag(args, "stats"));
 	bf_run_result_free(&j->r);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
@@ -238,6 +253,7 @@ static int listen_and_run(const struct bf_args *args, const struct bf_workload *
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	else
 		code = run_and_report(args, &j, err);
+	bf_places_free(j.places);
 	bf_rules_free(j.rules);
 	return code;
 }

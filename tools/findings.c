@@ -60,6 +60,22 @@ void bf_cause_json(struct bf_json *j, const struct bf_cause *cause)
 	bf_json_close(j, '}');
 }
 
+/* The line of the driver's code, or as much as is known of it. */
+static void print_place(FILE *out, struct bf_sources *sources, const struct bf_place *place)
+{
+	struct bf_source_line line;
+	const char *why;
+
+	if (!place)
+		return;
+	if (bf_source_line(sources, place, &line, &why))
+		fprintf(out, "    %s %s:%d%s%s\n", place->exact ? "at" : "after", line.file, line.line,
+			line.function[0] ? " in " : "", line.function);
+	else
+		fprintf(out, "    %s %s+0x%" PRIx64 " (no line: %s)\n", place->exact ? "at" : "after", place->path,
+			place->offset, why);
+}
+
 static void print_found(FILE *out, const struct bf_found *f, bool consequence)
 {
 	fprintf(out, "%s: %s%s [%s] at %s, %" PRIu64 " ps\n", bf_severity_name(f->rule->severity), f->rule->id,
@@ -72,8 +88,9 @@ static void print_found(FILE *out, const struct bf_found *f, bool consequence)
 		fprintf(out, "    suppressed: %s\n", f->suppressed);
 }
 
-void bf_findings_print(FILE *out, const struct bf_rules *r)
+void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places)
 {
+	struct bf_sources *sources = places ? bf_sources_open() : NULL;
 	const char *fault;
 	const uint64_t faults = bf_rules_faults(r, &fault);
 	const struct bf_unable *u;
@@ -82,14 +99,37 @@ void bf_findings_print(FILE *out, const struct bf_rules *r)
 		const struct bf_found *f = bf_rules_found(r, i);
 
 		print_found(out, f, bf_rules_root(r) && f->rule->severity == BF_SEVERITY_ERROR && !f->suppressed);
+		if (places)
+			print_place(out, sources, bf_places_of(places, i));
 	}
+	bf_sources_free(sources);
 	if (faults)
 		fprintf(out, "the fault plan fired %" PRIu64 " time%s, %s\n", faults, faults == 1 ? "" : "s", fault);
 	for (uint32_t i = 0; (u = bf_rules_unable(r, i)) != NULL; i++)
 		fprintf(out, "cannot judge: %s, for lack of records %s\n", u->rule->id, u->missing);
 }
 
-static void json_found(struct bf_json *j, const struct bf_found *f)
+static void json_place(struct bf_json *j, struct bf_sources *sources, const struct bf_place *place)
+{
+	struct bf_source_line line;
+
+	if (!place)
+		return;
+	bf_json_open(j, "code", '{');
+	bf_json_bool(j, "exact", place->exact);
+	bf_json_text(j, "image", place->path);
+	bf_json_hex(j, "offset", place->offset);
+	if (bf_source_line(sources, place, &line, NULL)) {
+		bf_json_text(j, "file", line.file);
+		bf_json_u64(j, "line", (uint64_t)line.line);
+		if (line.function[0])
+			bf_json_text(j, "function", line.function);
+	}
+	bf_json_close(j, '}');
+}
+
+static void json_found(struct bf_json *j, const struct bf_found *f, struct bf_sources *sources,
+		       const struct bf_place *place)
 {
 	bf_json_open(j, NULL, '{');
 	bf_json_text(j, "rule", f->rule->id);
@@ -108,11 +148,13 @@ static void json_found(struct bf_json *j, const struct bf_found *f)
 	bf_json_u64(j, "last_record", f->last_record);
 	bf_json_u64(j, "more", f->more);
 	bf_json_text(j, "text", f->text);
+	json_place(j, sources, place);
 	bf_json_close(j, '}');
 }
 
-void bf_findings_json(struct bf_json *j, const struct bf_rules *r)
+void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_places *places)
 {
+	struct bf_sources *sources = places ? bf_sources_open() : NULL;
 	const struct bf_found *root = bf_rules_root(r);
 	const struct bf_unable *u;
 	const char *fault;
@@ -120,7 +162,8 @@ void bf_findings_json(struct bf_json *j, const struct bf_rules *r)
 	bf_json_text(j, "root", root ? root->rule->id : NULL);
 	bf_json_open(j, "findings", '[');
 	for (uint32_t i = 0; i < bf_rules_count(r); i++)
-		json_found(j, bf_rules_found(r, i));
+		json_found(j, bf_rules_found(r, i), sources, places ? bf_places_of(places, i) : NULL);
+	bf_sources_free(sources);
 	bf_json_close(j, ']');
 	bf_json_open(j, "unable", '[');
 	for (uint32_t i = 0; (u = bf_rules_unable(r, i)) != NULL; i++) {

@@ -3,6 +3,7 @@
 #define BELFRY_TOOLS_FINDINGS_H
 
 #include "tools/cli.h"
+#include "tools/source_line.h"
 #include "traces/rules/rules.h"
 
 /* Why a run failed. */
@@ -29,10 +30,13 @@ void bf_cause_print(FILE *out, const struct bf_cause *cause);
 /* As a member "cause" of the open object. */
 void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
 
-/* All findings: the root cause, its consequences, what is suppressed; and rules that could not judge. */
-void bf_findings_print(FILE *out, const struct bf_rules *r);
+/*
+ * All findings: the root cause, its consequences, what is suppressed; and rules that could not judge. `places` tells
+ * where in the code they come from; it may be NULL.
+ */
+void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places);
 
 /* The same as members "root", "findings", "unable" and "faults" of the open object. */
-void bf_findings_json(struct bf_json *j, const struct bf_rules *r);
+void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_places *places);
 
 #endif

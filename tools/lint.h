@@ -7,6 +7,7 @@
 struct bf_lint_file {
 	char *path;
 	struct bf_rules *rules; /* finished */
+	struct bf_places *places; /* NULL: the trace does not tell where in the code */
 	struct bf_error err;    /* of a damaged trace, whose rest was read */
 };
 

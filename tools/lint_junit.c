@@ -50,8 +50,20 @@ static const struct bf_found *finding_of(const struct bf_rules *r, const struct 
 	return suppressed;
 }
 
-static void testcase(FILE *out, const struct bf_rules *r, const struct bf_rule_about *rule)
+static void place(FILE *out, struct bf_sources *sources, const struct bf_place *at)
 {
+	struct bf_source_line line;
+
+	if (!at || !bf_source_line(sources, at, &line, NULL))
+		return;
+	xml(out, line.file);
+	fprintf(out, ":%d: ", line.line);
+}
+
+static void testcase(FILE *out, const struct bf_lint_file *file, const struct bf_rule_about *rule,
+		     struct bf_sources *sources)
+{
+	const struct bf_rules *r = file->rules;
 	const struct bf_found *f = finding_of(r, rule);
 	const char *missing = missing_for(r, rule);
 
@@ -62,6 +74,7 @@ static void testcase(FILE *out, const struct bf_rules *r, const struct bf_rule_a
 		fputs("\">", out);
 		for (uint32_t i = 0; (f = bf_rules_found(r, i)) != NULL; i++)
 			if (f->rule == rule) {
+				place(out, sources, file->places ? bf_places_of(file->places, i) : NULL);
 				fprintf(out, "%s, %" PRIu64 " ps: ", f->where, f->at_ps);
 				xml(out, f->text);
 				fputc('\n', out);
@@ -78,7 +91,7 @@ static void testcase(FILE *out, const struct bf_rules *r, const struct bf_rule_a
 	}
 }
 
-static void suite(FILE *out, const struct bf_lint_file *file)
+static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources *sources)
 {
 	const struct bf_rule_about *rule;
 	uint32_t tests = 0, failures = 0, skipped = 0;
@@ -99,20 +112,24 @@ static void suite(FILE *out, const struct bf_lint_file *file)
 		fputs("\"/>\n    </testcase>\n", out);
 	}
 	for (uint32_t i = 0; (rule = bf_rules_judging(file->rules, i)) != NULL; i++)
-		testcase(out, file->rules, rule);
+		testcase(out, file, rule, sources);
 	fputs("  </testsuite>\n", out);
 }
 
 int bf_lint_junit(const struct bf_lint *l, const char *path, struct bf_error *err)
 {
+	struct bf_sources *sources = bf_sources_open();
 	FILE *out = fopen(path, "w");
 	int bad;
 
-	if (!out)
+	if (!out) {
+		bf_sources_free(sources);
 		return bf_fail(err, -errno, "%s: %s", path, strerror(errno));
+	}
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"belfry lint\">\n", out);
 	for (uint32_t i = 0; i < l->nfiles; i++)
-		suite(out, &l->files[i]);
+		suite(out, &l->files[i], sources);
+	bf_sources_free(sources);
 	fputs("</testsuites>\n", out);
 	bad = ferror(out);
 	if (fclose(out) != 0 || bad)

@@ -61,18 +61,36 @@ static const char *uri(const char *path, char *out, size_t cap)
 	return out;
 }
 
-static void location(struct bf_json *j, const struct bf_lint_file *file, uint32_t number, const struct bf_found *f)
+/* Reviewers want the line of the driver; where that is not known the trace stands for it. */
+static void physical(struct bf_json *j, const struct bf_lint_file *file, uint32_t number, struct bf_sources *sources,
+		     const struct bf_place *place)
+{
+	struct bf_source_line line;
+	char text[4096];
+	const bool known = place && bf_source_line(sources, place, &line, NULL);
+
+	bf_json_open(j, "physicalLocation", '{');
+	bf_json_open(j, "artifactLocation", '{');
+	bf_json_text(j, "uri", uri(known ? line.file : file->path, text, sizeof(text)));
+	if (!known)
+		bf_json_u64(j, "index", number);
+	bf_json_close(j, '}');
+	if (known) {
+		bf_json_open(j, "region", '{');
+		bf_json_u64(j, "startLine", (uint64_t)line.line);
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, '}');
+}
+
+static void location(struct bf_json *j, const struct bf_lint_file *file, uint32_t number, const struct bf_found *f,
+		     struct bf_sources *sources, const struct bf_place *place)
 {
 	char text[4096];
 
 	bf_json_open(j, "locations", '[');
 	bf_json_open(j, NULL, '{');
-	bf_json_open(j, "physicalLocation", '{');
-	bf_json_open(j, "artifactLocation", '{');
-	bf_json_text(j, "uri", uri(file->path, text, sizeof(text)));
-	bf_json_u64(j, "index", number);
-	bf_json_close(j, '}');
-	bf_json_close(j, '}');
+	physical(j, file, number, sources, place);
 	bf_json_open(j, "logicalLocations", '[');
 	bf_json_open(j, NULL, '{');
 	if (f->has_index)
@@ -87,14 +105,15 @@ static void location(struct bf_json *j, const struct bf_lint_file *file, uint32_
 	bf_json_close(j, ']');
 }
 
-static void result(struct bf_json *j, const struct bf_lint_file *file, uint32_t number, const struct bf_found *f)
+static void result(struct bf_json *j, const struct bf_lint_file *file, uint32_t number, const struct bf_found *f,
+		   struct bf_sources *sources, const struct bf_place *place)
 {
 	bf_json_open(j, NULL, '{');
 	bf_json_text(j, "ruleId", f->rule->id);
 	bf_json_u64(j, "ruleIndex", rule_number(f->rule));
 	bf_json_text(j, "level", bf_severity_name(f->rule->severity));
 	text_member(j, "message", f->text);
-	location(j, file, number, f);
+	location(j, file, number, f, sources, place);
 	if (f->suppressed) {
 		bf_json_open(j, "suppressions", '[');
 		bf_json_open(j, NULL, '{');
@@ -116,6 +135,7 @@ static void result(struct bf_json *j, const struct bf_lint_file *file, uint32_t 
 
 static void document(struct bf_json *j, const struct bf_lint *l)
 {
+	struct bf_sources *sources = bf_sources_open();
 	char text[4096];
 	const struct bf_found *f;
 
@@ -143,11 +163,13 @@ static void document(struct bf_json *j, const struct bf_lint *l)
 	bf_json_open(j, "results", '[');
 	for (uint32_t i = 0; i < l->nfiles; i++)
 		for (uint32_t k = 0; (f = bf_rules_found(l->files[i].rules, k)) != NULL; k++)
-			result(j, &l->files[i], i, f);
+			result(j, &l->files[i], i, f, sources,
+			       l->files[i].places ? bf_places_of(l->files[i].places, k) : NULL);
 	bf_json_close(j, ']');
 	bf_json_close(j, '}');
 	bf_json_close(j, ']');
 	bf_json_close(j, '}');
+	bf_sources_free(sources);
 }
 
 int bf_lint_sarif(const struct bf_lint *l, const char *path, struct bf_error *err)
