@@ -1,0 +1,54 @@
+#include "tools/exec/identity.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_IPV4 0xc6336401u /* 198.51.100.1, of a block that is never routed (RFC 5737) */
+
+void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_ipv4)
+{
+	uint64_t eui = 0;
+
+	*id = (struct bf_exec_identity){ .ipv4 = (udp_ipv4 ? udp_ipv4 : DEFAULT_IPV4) + index };
+	snprintf(id->name, sizeof(id->name), "mlx5_%u", index);
+	/* 02: not from a manufacturer's block. The rest is the address, so that two machines differ. */
+	id->mac[0] = 0x02;
+	id->mac[1] = 0xbe;
+	for (unsigned i = 0; i < 4; i++)
+		id->mac[2 + i] = (uint8_t)(id->ipv4 >> (24 - 8 * i));
+	for (unsigned i = 0; i < 3; i++)
+		eui = eui << 8 | id->mac[i];
+	eui = eui << 16 | 0xfffe;
+	for (unsigned i = 3; i < 6; i++)
+		eui = eui << 8 | id->mac[i];
+	id->node_guid = eui ^ 1ull << 57; /* modified EUI-64 turns the "local" bit, RFC 4291 appendix A */
+}
+
+int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port)
+{
+	const char *colon = strchr(text, ':');
+	const size_t len = colon ? (size_t)(colon - text) : strlen(text);
+	struct in_addr address;
+	char host[16], *end;
+	unsigned long n = 0;
+
+	if (len >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	if (inet_pton(AF_INET, host, &address) != 1 || !address.s_addr)
+		return -EINVAL;
+	if (colon) {
+		if (colon[1] < '0' || colon[1] > '9')
+			return -EINVAL;
+		n = strtoul(colon + 1, &end, 10);
+		if (*end || !n || n > UINT16_MAX)
+			return -EINVAL;
+	}
+	*ipv4 = ntohl(address.s_addr);
+	*port = (uint16_t)n;
+	return 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * Who the devices of `belfry exec` are: one answer for the program's folders (tree.h), made before it starts, and for
+ * the engine inside it. All processes of a machine see the same devices, as with real ones.
+ */
+#ifndef BELFRY_TOOLS_EXEC_IDENTITY_H
+#define BELFRY_TOOLS_EXEC_IDENTITY_H
+
+#include <stdint.h>
+
+#define BF_EXEC_DEVICES_MAX 8u
+
+struct bf_exec_identity {
+	char name[16];      /* "mlx5_0" */
+	uint32_t ipv4;      /* of the port, host order */
+	uint8_t mac[6];     /* locally administered */
+	uint64_t node_guid; /* host order: the EUI-64 of the MAC */
+};
+
+/* Device `index`. `udp_ipv4`: the address that --udp gives (host order), 0 without; devices count up from it. */
+void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_ipv4);
+
+/* "ADDRESS[:PORT]" of --udp; `*port` is 0 without one. Returns 0 or -EINVAL. */
+int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port);
+
+#endif
