@@ -20,18 +20,25 @@ int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 	return 0;
 }
 
+static void free_port(struct bf_port *p)
+{
+	if (!p)
+		return;
+	for (int lane = 0; lane < LANES; lane++)
+		bf_sim_cancel(p->fabric->sim, &p->lanes[lane].due);
+	bf_sim_cancel(p->fabric->sim, &p->restore);
+	bf_cc_destroy(p);
+	bf_stats_detach(p->fabric->sim, p);
+	free(p);
+}
+
 void bf_fabric_destroy(struct bf_fabric *f)
 {
 	if (!f)
 		return;
-	for (uint32_t i = 0; i < f->count; i++) {
-		for (int lane = 0; lane < LANES; lane++)
-			bf_sim_cancel(f->sim, &f->ports[i]->lanes[lane].due);
-		bf_sim_cancel(f->sim, &f->ports[i]->restore);
-		bf_cc_destroy(f->ports[i]);
-		bf_stats_detach(f->sim, f->ports[i]);
-		free(f->ports[i]);
-	}
+	for (uint32_t i = 0; i < f->count; i++)
+		free_port(f->ports[i]);
+	free_port(f->beyond);
 	bf_stats_detach(f->sim, f);
 	bf_net_destroy(f->net);
 	while (f->slabs) {
@@ -246,6 +253,25 @@ void bf_port_info(const struct bf_port *p, struct bf_port_info *out)
 	*out = p->info;
 	out->up = p->up;
 	out->dropped = p->own_lost.injected + p->own_lost.no_route + p->own_lost.link_down + p->own_lost.overflow;
+}
+
+int bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink)
+{
+	const struct bf_port_opts beyond = { .name = "outside", .rx = nobody };
+
+	if (!uplink) {
+		memset(&f->uplink, 0, sizeof(f->uplink));
+		return 0;
+	}
+	if (f->net)
+		return bf_fail(&f->sim->error, -ENOTSUP, "fabric: no uplink in a topology of several switches");
+	if (!f->beyond)
+		f->beyond = new_port(f, &beyond);
+	if (!f->beyond)
+		return bf_fail(&f->sim->error, -ENOMEM, "fabric: no memory for an uplink");
+	f->beyond->lost = &f->remote_lost;
+	f->uplink = *uplink;
+	return 0;
 }
 
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])

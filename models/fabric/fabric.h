@@ -127,21 +127,29 @@ void bf_port_set_link(struct bf_port *p, bool up);
 
 /*
  * Where frames go that leave this process (models/fabric/outside.h). `takes` looks at a frame that is about to be
- * delivered; when it says yes, the frame is handed to `send`, which owns it, at the moment when it would have arrived.
- * Faults of the plan have been applied before. NULL takes the uplink away.
+ * delivered to the local port `ipv4`, or that is sent to an address nobody here has; when it says yes, the frame is
+ * handed to `send`, which owns it, at the moment when it would have arrived. Faults of the plan have been applied
+ * before. With `busy` (may be NULL) saying yes bf_port_tx_free_ps() lies BF_UPLINK_BUSY_PS ahead, so that senders who
+ * pace themselves wait. NULL takes the uplink away, and frames that were on their way to unknown addresses with it.
+ * Only with the ideal switch: -ENOTSUP in a topology. -ENOMEM; text in sim->error.
  */
 struct bf_fabric_uplink {
 	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);
 	void (*send)(void *owner, struct bf_packet *pkt);
+	bool (*busy)(void *owner);
 	void *owner;
 };
-void bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink);
+#define BF_UPLINK_BUSY_PS (20 * BF_US)
+int bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink);
 
-/* A frame from outside is at the port: its owner gets it now. Takes the packet (bf_packet_alloc()). */
+/*
+ * A frame from outside is at the port: its owner gets it now. Takes the packet (bf_packet_alloc()). Its `id` becomes
+ * its sender's address above a count of all frames from outside with bit 31 set; its record has its bytes.
+ */
 void bf_port_receive(struct bf_port *p, struct bf_packet *pkt);
 
 /* The port with that address; NULL when this process has none. */
-struct bf_port *bf_fabric_find(struct bf_fabric *f, uint32_t ipv4);
+struct bf_port *bf_fabric_find(const struct bf_fabric *f, uint32_t ipv4);
 
 /*
  * Simulations spread over processes ("ranks"): each process has the ports of its part, and knows the others' as remote

@@ -105,10 +105,10 @@ struct bf_fabric {
 	struct bf_lost remote_lost;
 	bf_fabric_out_fn *out; /* NULL: one process */
 	void *out_owner;
+	struct bf_fabric_uplink uplink; /* `takes` NULL: none */
+	struct bf_port *beyond;         /* stands for all ports that the uplink leads to; no address, not in `ports` */
+	uint32_t received;              /* frames from there, modulo 2^31 */
 };
-
-/* Finds the port with an address, NULL when nobody has it. */
-struct bf_port *bf_fabric_find(const struct bf_fabric *f, uint32_t ipv4);
 
 /* Makes a lane ready; `fire` calls bf_lane_run(). */
 void bf_lane_init(struct bf_lane *l, struct bf_sim *sim, bf_event_fn *fire);

@@ -11,7 +11,24 @@
 #include "models/fabric/roce.h"
 #include "sim/train.h"
 
-/* What happens to a frame at a port or link, `peer` being who is at the other end. Sent frames carry their bytes. */
+#define IP_SRC (BF_ROCE_ETH_LEN + 12)
+#define IP_DST (BF_ROCE_ETH_LEN + 16)
+#define IP_FIELDS_END (BF_ROCE_ETH_LEN + 20)
+
+/* The address of `peer`; of one beyond the uplink, which only the frame names, that at `ip_field` of it. */
+static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *pkt, uint32_t ip_field)
+{
+	if (!peer)
+		return 0;
+	if (BF_LIKELY(peer != pkt->fabric->beyond))
+		return peer->info.ipv4;
+	return pkt->len >= IP_FIELDS_END ? bf_get_be32(pkt->data + ip_field) : 0;
+}
+
+/*
+ * What happens to a frame at a port or link, `peer` being who is at the other end. Sent frames carry their bytes, and
+ * so do those from outside, which nobody here has recorded.
+ */
 static void record(uint32_t actor, const struct bf_port *peer, const struct bf_packet *pkt, uint8_t dir,
 		   enum bf_verdict verdict)
 {
@@ -20,13 +37,15 @@ static void record(uint32_t actor, const struct bf_port *peer, const struct bf_p
 	if (bf_probe(sim, BF_CLASS_NET)) {
 		struct bf_rec_packet r = {
 			.packet = pkt->id,
-			.peer = peer ? peer->info.ipv4 : 0,
+			.peer = address_of(peer, pkt, dir == BF_DIR_TX ? IP_DST : IP_SRC),
 			.len = (uint16_t)pkt->len,
 			.dir = dir,
 			.verdict = (uint8_t)verdict,
 		};
 
-		bf_record(&sim->rec, &bf_rec_packet_schema, actor, &r, pkt->data, dir == BF_DIR_TX ? pkt->len : 0);
+		bool bytes = dir == BF_DIR_TX || (peer && peer == pkt->fabric->beyond);
+
+		bf_record(&sim->rec, &bf_rec_packet_schema, actor, &r, pkt->data, bytes ? pkt->len : 0);
 	}
 }
 
@@ -113,11 +132,14 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 {
 	uint32_t ipv4;
 
-	if (pkt->len < BF_ROCE_ETH_LEN + 20 || bf_get_be16(pkt->data + 12) != 0x0800)
+	if (pkt->len < IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
 		return NULL;
-	ipv4 = bf_get_be32(pkt->data + BF_ROCE_ETH_LEN + 16);
+	ipv4 = bf_get_be32(pkt->data + IP_DST);
 	if (BF_UNLIKELY(!p->last_to || p->last_to->info.ipv4 != ipv4))
 		p->last_to = bf_fabric_find(p->fabric, ipv4);
+	if (BF_UNLIKELY(!p->last_to && p->fabric->uplink.takes) &&
+	    p->fabric->uplink.takes(p->fabric->uplink.owner, ipv4, pkt))
+		return p->fabric->beyond;
 	return p->last_to;
 }
 
@@ -272,6 +294,10 @@ uint8_t bf_port_ecn(const struct bf_port *p)
 
 uint64_t bf_port_tx_free_ps(const struct bf_port *p)
 {
+	const struct bf_fabric_uplink *u = &p->fabric->uplink;
+
+	if (BF_UNLIKELY(u->busy != NULL) && u->busy(u->owner))
+		return p->fabric->sim->now_ps + BF_UPLINK_BUSY_PS;
 	if (!p->up_hop)
 		return p->tx_free_ps;
 	return bf_hop_free_ps(p->up_hop) + bf_cc_held(p) * p->up_hop->ps_per_kib / 1024;
@@ -346,6 +372,31 @@ static void landed(struct bf_lane *l, struct bf_packet *pkt)
 	bf_lane_add_by_id(&p->lanes[TO_PORT], pkt);
 }
 
+/* True when the frame goes to another process: to an address that nobody here has, or as the uplink says. */
+static bool leaves(struct bf_port *to, struct bf_packet *pkt)
+{
+	const struct bf_fabric_uplink *u = &to->fabric->uplink;
+
+	if (!u->takes && to == to->fabric->beyond)
+		bf_frame_lose(pkt->from->info.actor, pkt, BF_DIR_TX, BF_FRAME_NO_ROUTE);
+	else if (u->takes && (to == to->fabric->beyond || u->takes(u->owner, to->info.ipv4, pkt)))
+		u->send(u->owner, pkt);
+	else
+		return false;
+	return true;
+}
+
+static void arrive(struct bf_port *to, struct bf_packet *pkt)
+{
+	to->info.rx_packets++;
+	to->info.rx_bytes += pkt->len;
+	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
+	if (BF_UNLIKELY(to->up_hop != NULL) && to->fabric->net->t.cc && bf_cc_receive(to, pkt))
+		bf_packet_free(pkt);
+	else
+		to->rx(to->owner, pkt);
+}
+
 /* The frame's last byte is at its receiver, who owns it from here on and may send. */
 static void deliver(struct bf_lane *l, struct bf_packet *pkt)
 {
@@ -357,13 +408,24 @@ static void deliver(struct bf_lane *l, struct bf_packet *pkt)
 	}
 	if (BF_UNLIKELY(pkt == to->tie_before))
 		to->tie_before = NULL;
-	to->info.rx_packets++;
-	to->info.rx_bytes += pkt->len;
-	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
-	if (BF_UNLIKELY(to->up_hop != NULL) && to->fabric->net->t.cc && bf_cc_receive(to, pkt))
-		bf_packet_free(pkt);
+	if (BF_LIKELY(!to->fabric->beyond) || !leaves(to, pkt))
+		arrive(to, pkt);
+}
+
+void bf_port_receive(struct bf_port *p, struct bf_packet *pkt)
+{
+	struct bf_fabric *f = p->fabric;
+	uint32_t from = pkt->len >= IP_FIELDS_END ? bf_get_be32(pkt->data + IP_SRC) : 0;
+
+	pkt->id = (uint64_t)from << 32 | 1u << 31 | (f->received++ & 0x7fffffff);
+	pkt->from = f->beyond;
+	pkt->to = p;
+	pkt->verdict = BF_FRAME_OK;
+	pkt->kind = BF_NET_FRAME;
+	if (BF_LIKELY(p->up))
+		arrive(p, pkt);
 	else
-		to->rx(to->owner, pkt);
+		bf_frame_lose(p->info.actor, pkt, BF_DIR_RX, BF_FRAME_LINK_DOWN);
 }
 
 static void on_at_switch(struct bf_event *ev)
