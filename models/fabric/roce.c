@@ -16,6 +16,7 @@
 	 ((info)&BF_ROCE_HAS_EXT_ATOMIC ? sizeof(struct bf_roce_ext_atomic_eth) : 0) +                               \
 	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +     \
 	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0) +                                                   \
+	 ((info)&BF_ROCE_HAS_DETH ? sizeof(struct bf_roce_deth) : 0) +                                               \
 	 ((info)&BF_ROCE_HAS_DCETH ? sizeof(struct bf_roce_dceth) : 0) +                                             \
 	 ((info)&BF_ROCE_HAS_DC_KEY ? sizeof(struct bf_roce_dc_key) : 0) + ((info)&BF_ROCE_HAS_DC_INFO ? 4 : 0))
 
@@ -26,22 +27,24 @@ static const struct {
 	uint8_t extension_len;
 } opcodes[256] = {
 #define ENTRY(name, bits) { name, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits) }
+/* An opcode that RC, UC and DC have. */
+#define ALL(op, bits) OP(op, bits), [BF_UC_FIRST + BF_RC_##op] = ENTRY("UC_" #op, (bits) | BF_ROCE_IS_UC)
 /* An RC opcode and its twin in the DC transport. */
 #define OP(op, bits)                                                                                                 \
 	[BF_RC_##op] = ENTRY(#op, bits),                                                                             \
 	[BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
-	OP(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
-	OP(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
-	OP(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
-	OP(SEND_LAST_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
-	OP(SEND_ONLY, BF_ROCE_HAS_PAYLOAD),
-	OP(SEND_ONLY_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_FIRST, BF_ROCE_HAS_RETH | BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_MIDDLE, BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_LAST, BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_LAST_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_ONLY, BF_ROCE_HAS_RETH | BF_ROCE_HAS_PAYLOAD),
-	OP(WRITE_ONLY_IMM, BF_ROCE_HAS_RETH | BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_LAST_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_ONLY, BF_ROCE_HAS_PAYLOAD),
+	ALL(SEND_ONLY_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_FIRST, BF_ROCE_HAS_RETH | BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_MIDDLE, BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_LAST, BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_LAST_IMM, BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_ONLY, BF_ROCE_HAS_RETH | BF_ROCE_HAS_PAYLOAD),
+	ALL(WRITE_ONLY_IMM, BF_ROCE_HAS_RETH | BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
 	OP(READ_REQUEST, BF_ROCE_HAS_RETH),
 	OP(READ_RESP_FIRST, BF_ROCE_HAS_AETH | BF_ROCE_HAS_PAYLOAD),
 	OP(READ_RESP_MIDDLE, BF_ROCE_HAS_PAYLOAD),
@@ -64,6 +67,9 @@ static const struct {
 	OP(DISCONNECT, 0),
 	OP(CNAK, BF_ROCE_HAS_DC_INFO),
 #undef OP
+	[BF_UD_SEND_ONLY] = ENTRY("UD_SEND_ONLY", BF_ROCE_HAS_DETH | BF_ROCE_HAS_PAYLOAD),
+	[BF_UD_SEND_ONLY_IMM] = ENTRY("UD_SEND_ONLY_IMM", BF_ROCE_HAS_DETH | BF_ROCE_HAS_IMM | BF_ROCE_HAS_PAYLOAD),
+#undef ALL
 #undef ENTRY
 };
 
@@ -79,6 +85,8 @@ const char *bf_roce_opcode_name(uint8_t opcode)
 
 uint8_t bf_roce_wire_opcode(const struct bf_roce *r)
 {
+	if (BF_UNLIKELY(r->uc))
+		return (uint8_t)(BF_UC_FIRST + r->opcode);
 	if (BF_LIKELY(!r->dc) || r->opcode >= BF_DC_CONNECT)
 		return r->opcode;
 	if (r->opcode == BF_RC_EXT_COMPARE_SWAP)
@@ -92,6 +100,8 @@ uint8_t bf_roce_rc_opcode(uint8_t wire)
 		return BF_RC_EXT_COMPARE_SWAP;
 	if (wire == BF_DC_EXT_FETCH_ADD)
 		return BF_RC_EXT_FETCH_ADD;
+	if (wire >= BF_UC_FIRST && wire <= BF_UC_LAST)
+		return (uint8_t)(wire - BF_UC_FIRST);
 	return wire >= BF_DC_FIRST && wire <= BF_DC_LAST_RC ? (uint8_t)(wire - BF_DC_FIRST) : wire;
 }
 
@@ -160,6 +170,13 @@ static void put_bth(uint8_t *at, const struct bf_roce *r, uint8_t opcode)
 	bf_put_be32(at + 8, (r->ack_req ? 1u << 31 : 0) | (r->psn & 0xffffff));
 }
 
+static uint8_t *put_deth(uint8_t *at, const struct bf_roce *r)
+{
+	bf_put_be32(at, r->qkey);
+	bf_put_be32(at + 4, r->src_qp & 0xffffff);
+	return at + sizeof(struct bf_roce_deth);
+}
+
 static uint8_t *put_dceth(uint8_t *at, const struct bf_roce *r)
 {
 	at[0] = r->dc_flags;
@@ -225,6 +242,8 @@ uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const st
 	put_bth(frame + BF_ROCE_BTH_OFFSET, r, opcode);
 	if (BF_UNLIKELY(info & BF_ROCE_HAS_DCETH))
 		at = put_dceth(at, r);
+	if (BF_UNLIKELY(info & BF_ROCE_HAS_DETH))
+		at = put_deth(at, r);
 	if (info & BF_ROCE_HAS_RETH)
 		at = put_reth(at, r);
 	if (info & BF_ROCE_HAS_ATOMIC)
@@ -312,10 +331,11 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 	info = bf_roce_opcode_info(bth[0]);
 	out->opcode = bf_roce_rc_opcode(bth[0]);
 	out->dc = info & BF_ROCE_HAS_DCETH;
+	out->uc = info & BF_ROCE_IS_UC;
 	if (bth[1] & 0x0f)
 		return bf_fail(err, -EBADMSG, "BTH version %u is not 0", bth[1] & 0x0f);
 	if (!info)
-		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of the RC or DC transport", bth[0]);
+		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of RC, UC, UD or DC", bth[0]);
 	out->solicited = bth[1] >> 7;
 	out->pad = bth[1] >> 4 & 3;
 	out->pkey = bf_get_be16(bth + 2);
@@ -391,6 +411,11 @@ static void parse_extensions(const uint8_t *frame, struct bf_roce *out)
 
 	if (BF_UNLIKELY(out->dc))
 		at = get_dceth(at, out);
+	if (BF_UNLIKELY(info & BF_ROCE_HAS_DETH)) {
+		out->qkey = bf_get_be32(at);
+		out->src_qp = bf_get_be24(at + 5);
+		at += sizeof(struct bf_roce_deth);
+	}
 	if (info & BF_ROCE_HAS_RETH)
 		at = get_reth(at, out);
 	if (info & BF_ROCE_HAS_ATOMIC)
@@ -419,7 +444,7 @@ int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf
 	uint32_t end = 0;
 	int rc;
 
-	memset(out, 0, offsetof(struct bf_roce, src_qp));
+	memset(out, 0, offsetof(struct bf_roce, session));
 	rc = parse_ip(frame, len, out, &end, err);
 	if (!rc)
 		rc = parse_bth(frame, end, out, err);

@@ -20,7 +20,10 @@
 #define BF_ROCE_BTH_OFFSET (14u + 20u + 8u)
 #define BF_ROCE_ICRC_LEN 4u
 
-/* BTH opcodes of the RC transport (IBA vol. 1, table "OpCode field"). */
+/*
+ * BTH opcodes (IBA vol. 1, table "OpCode field"): those of the RC transport, the two of UD, and what vendors add. SENDs
+ * and WRITEs of UC have the numbers of RC's, from BF_UC_FIRST on.
+ */
 enum bf_roce_opcode {
 	BF_RC_SEND_FIRST = 0x00,
 	BF_RC_SEND_MIDDLE = 0x01,
@@ -45,6 +48,10 @@ enum bf_roce_opcode {
 	BF_RC_FETCH_ADD = 0x14,
 	BF_RC_SEND_LAST_INV = 0x16,
 	BF_RC_SEND_ONLY_INV = 0x17,
+	BF_UC_FIRST = 0x20,
+	BF_UC_LAST = 0x20 + BF_RC_WRITE_ONLY_IMM,
+	BF_UD_SEND_ONLY = 0x64,
+	BF_UD_SEND_ONLY_IMM = 0x65,
 	/*
 	 * mlx5's extended and masked atomics travel in vendor opcodes whose values are not public; these two are the
 	 * model's own, from the manufacturer range 0xc0-0xff. Header: struct bf_roce_ext_atomic_eth.
@@ -138,6 +145,14 @@ struct bf_roce_aeth {
 };
 BF_STATIC_ASSERT(sizeof(struct bf_roce_aeth) == 4, "AETH");
 
+/* Behind BTH in every datagram (IBA vol. 1 section 9.3.1). */
+struct bf_roce_deth {
+	struct bf_be32 qkey;
+	uint8_t reserved;
+	struct bf_be24 src_qp;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_deth) == 8, "DETH");
+
 #define BF_AETH_ACK 0x1f /* ACK, credits "no limit" */
 #define BF_AETH_RNR 0x20 /* | timer */
 #define BF_AETH_NAK_SEQ 0x60
@@ -147,8 +162,9 @@ BF_STATIC_ASSERT(sizeof(struct bf_roce_aeth) == 4, "AETH");
 
 /* One packet, decoded. On building: set what the opcode needs, leave the rest zero. */
 struct bf_roce {
-	uint8_t opcode; /* of a DC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
+	uint8_t opcode; /* of a DC or UC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
 	bool dc;        /* with DCETH */
+	bool uc;
 	bool solicited, ack_req;
 	uint8_t pad;
 	uint16_t pkey;
@@ -166,8 +182,10 @@ struct bf_roce {
 	uint16_t src_port;      /* UDP source port */
 	uint32_t payload_offset; /* from the start of the frame */
 	uint32_t payload_len;    /* without pad */
-	/* DCETH and what follows it; parsing leaves them alone unless `dc`. */
-	uint32_t src_qp, session;
+	uint32_t qkey; /* DETH; src_qp also */
+	uint32_t src_qp;
+	/* DCETH (src_qp also) and what follows it; parsing leaves them alone unless `dc`. */
+	uint32_t session;
 	uint16_t stream, attempt;
 	uint8_t dc_flags;
 	uint32_t dc_info; /* CONNECT_ACK: session; CNAK: reason */
@@ -186,12 +204,14 @@ struct bf_roce {
 #define BF_ROCE_HAS_DCETH 256u
 #define BF_ROCE_HAS_DC_KEY 512u
 #define BF_ROCE_HAS_DC_INFO 1024u
+#define BF_ROCE_HAS_DETH 2048u
+#define BF_ROCE_IS_UC 4096u
 #define BF_ROCE_KNOWN 0x8000u
 
-/* Bits above for an opcode as it is on the wire; 0 for one that is not RC or DC or not known. */
+/* Bits above for an opcode as it is on the wire; 0 for one that is not RC, UC, UD or DC or not known. */
 uint32_t bf_roce_opcode_info(uint8_t opcode);
-const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", "DC_WRITE_ONLY", or "UNKNOWN" */
-/* The opcode of `r` on the wire, and what one on the wire corresponds to (RC opcodes: themselves). */
+const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", "DC_WRITE_ONLY", "UD_SEND_ONLY", or "UNKNOWN" */
+/* The opcode of `r` on the wire, and what one on the wire corresponds to (RC and UD opcodes: themselves). */
 uint8_t bf_roce_wire_opcode(const struct bf_roce *r);
 uint8_t bf_roce_rc_opcode(uint8_t wire);
 

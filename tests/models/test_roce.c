@@ -128,6 +128,7 @@ static void fill(struct bf_roce *r, uint8_t opcode, struct bf_rng *rng)
 
 	*r = (struct bf_roce){ .opcode = bf_roce_rc_opcode(opcode),
 			       .dc = info & BF_ROCE_HAS_DCETH,
+			       .uc = info & BF_ROCE_IS_UC,
 			       .solicited = bf_rng_next(rng) & 1,
 			       .ack_req = bf_rng_next(rng) & 1,
 			       .pkey = (uint16_t)bf_rng_next(rng),
@@ -139,6 +140,10 @@ static void fill(struct bf_roce *r, uint8_t opcode, struct bf_rng *rng)
 		r->stream = (uint16_t)bf_rng_next(rng);
 		r->attempt = (uint16_t)bf_rng_next(rng);
 		r->dc_flags = (uint8_t)bf_rng_next(rng);
+	}
+	if (info & BF_ROCE_HAS_DETH) {
+		r->qkey = (uint32_t)bf_rng_next(rng);
+		r->src_qp = bf_rng_next(rng) & 0xffffff;
 	}
 	if (info & BF_ROCE_HAS_DC_KEY)
 		r->dc_key = bf_rng_next(rng);
@@ -213,16 +218,16 @@ START_TEST(every_opcode_comes_back)
 			SAME(va), SAME(rkey), SAME(dma_len), SAME(swap_add), SAME(compare), SAME(swap_mask);
 			SAME(compare_mask), SAME(atomic_size), SAME(aeth_syndrome), SAME(msn), SAME(atomic_orig);
 			SAME(imm), SAME(src_ipv4), SAME(dst_ipv4), SAME(src_port), SAME(payload_offset);
-			SAME(payload_len), SAME(dc);
+			SAME(payload_len), SAME(dc), SAME(uc), SAME(qkey), SAME(src_qp);
 			if (r.dc) {
-				SAME(src_qp), SAME(session), SAME(stream), SAME(attempt), SAME(dc_flags);
+				SAME(session), SAME(stream), SAME(attempt), SAME(dc_flags);
 				SAME(dc_key), SAME(dc_info);
 			}
 			ck_assert_uint_eq(bf_roce_wire_opcode(&back), op);
 #undef SAME
 		}
 	}
-	ck_assert_int_eq(known, 25 + 25 + 4); /* RC, DC, and DC's own */
+	ck_assert_int_eq(known, 25 + 25 + 4 + 12 + 2); /* RC, DC, DC's own, UC, UD */
 }
 END_TEST
 
