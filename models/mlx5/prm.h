@@ -162,6 +162,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 
 #define BF_MLX5_CQE_OPCODE BF_MASK(7, 4) /* of op_own */
 #define BF_MLX5_CQE_FORMAT BF_MASK(3, 2)
+#define BF_MLX5_CQE_INLINE_32 0x04u /* format: the data are in this CQE's first 32 bytes */
+#define BF_MLX5_CQE_INLINE_64 0x08u /* in the first half of a 128-byte CQE */
 #define BF_MLX5_CQE_SE 0x02u
 #define BF_MLX5_CQE_OWNER 0x01u
 #define BF_MLX5_CQE_SOP BF_MASK(31, 24) /* of sop_drop_qpn */
@@ -197,6 +199,60 @@ enum bf_mlx5_syndrome {
 	BF_MLX5_SYND_REM_ABORT = 0x22,
 };
 
+/* Event queue entry, 64 bytes (Linux include/linux/mlx5/device.h struct mlx5_eqe); `data` depends on the type. */
+struct bf_mlx5_eqe {
+	uint8_t reserved_0;
+	uint8_t type;
+	uint8_t reserved_2;
+	uint8_t sub_type;
+	uint8_t reserved_4[28];
+	uint8_t data[28];
+	uint8_t reserved_60[2];
+	uint8_t signature;
+	uint8_t owner;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eqe) == 64, "EQE");
+
+/* Offsets in `data`. */
+#define BF_EQE_COMP_CQN 24       /* be32 */
+#define BF_EQE_QP_SRQ_TYPE 20    /* BF_EQE_QUEUE_* */
+#define BF_EQE_QP_SRQ_NUMBER 24  /* be32 */
+#define BF_EQE_CQ_ERR_CQN 0      /* be32 */
+#define BF_EQE_CQ_ERR_SYNDROME 11
+#define BF_EQE_CQ_ERR_OVERRUN 1u
+#define BF_EQE_CQ_ERR_ACCESS 2u
+#define BF_EQE_PORT_NUMBER 8     /* in the high four bits */
+#define BF_EQE_DCTN 24           /* be32 */
+#define BF_EQE_QUEUE_QP 0u
+#define BF_EQE_QUEUE_DCT 6u
+#define BF_EQE_PORT_DOWN 1u      /* sub-types of PORT_CHANGE */
+#define BF_EQE_PORT_ACTIVE 4u
+#define BF_MLX5_EQE_OWNER 0x01u
+
+enum bf_mlx5_event {
+	BF_MLX5_EVENT_COMP = 0x00,
+	BF_MLX5_EVENT_COMM_EST = 0x02,
+	BF_MLX5_EVENT_SQ_DRAINED = 0x03,
+	BF_MLX5_EVENT_CQ_ERROR = 0x04,
+	BF_MLX5_EVENT_WQ_CATAS_ERROR = 0x05,
+	BF_MLX5_EVENT_PORT_CHANGE = 0x09,
+	BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR = 0x10,
+	BF_MLX5_EVENT_WQ_ACCESS_ERROR = 0x11,
+	BF_MLX5_EVENT_SRQ_CATAS_ERROR = 0x12,
+	BF_MLX5_EVENT_SRQ_LAST_WQE = 0x13,
+	BF_MLX5_EVENT_SRQ_RQ_LIMIT = 0x14,
+	BF_MLX5_EVENT_DCT_DRAINED = 0x1c,
+};
+
+/* First segment of a receive WQE of a linked-list SRQ (mlx5dv.h struct mlx5_wqe_srq_next_seg). */
+struct bf_mlx5_srq_next {
+	uint8_t reserved_0[2];
+	struct bf_be16 next_wqe_index;
+	uint8_t signature;
+	uint8_t reserved_5[11];
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_srq_next) == 16, "SRQ next segment");
+
 /* Doorbell record: two be32 (mlx5dv.h MLX5_RCV_DBR, MLX5_SND_DBR). */
 #define BF_MLX5_DBR_RCV 0
 #define BF_MLX5_DBR_SND 1
@@ -207,6 +263,8 @@ enum bf_mlx5_syndrome {
 /* UAR page. */
 #define BF_MLX5_UAR_BYTES 4096u
 #define BF_MLX5_UAR_CQ_ARM 0x20u
+#define BF_MLX5_UAR_EQ_ARM 0x40u   /* be32: EQ number << 24 | consumer index; arms */
+#define BF_MLX5_UAR_EQ_NO_ARM 0x48u /* the same without arming (Linux drivers/net/ethernet/mellanox/mlx5/core/lib/eq.h) */
 #define BF_MLX5_UAR_BF 0x800u
 #define BF_MLX5_BF_REG 512u
 #define BF_MLX5_BF_BUF 256u /* half a register: software alternates */
@@ -225,12 +283,20 @@ enum bf_mlx5_qp_state {
 /* Command opcodes (mlx5_ifc.h MLX5_CMD_OP_*). */
 enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_QUERY_HCA_CAP = 0x100,
+	BF_MLX5_CMD_QUERY_ADAPTER = 0x101,
+	BF_MLX5_CMD_QUERY_ISSI = 0x10a,
+	BF_MLX5_CMD_SET_ISSI = 0x10b,
 	BF_MLX5_CMD_CREATE_MKEY = 0x200,
 	BF_MLX5_CMD_QUERY_MKEY = 0x201,
 	BF_MLX5_CMD_DESTROY_MKEY = 0x202,
+	BF_MLX5_CMD_QUERY_SPECIAL_CONTEXTS = 0x203,
+	BF_MLX5_CMD_CREATE_EQ = 0x301,
+	BF_MLX5_CMD_DESTROY_EQ = 0x302,
+	BF_MLX5_CMD_QUERY_EQ = 0x303,
 	BF_MLX5_CMD_CREATE_CQ = 0x400,
 	BF_MLX5_CMD_DESTROY_CQ = 0x401,
 	BF_MLX5_CMD_QUERY_CQ = 0x402,
+	BF_MLX5_CMD_MODIFY_CQ = 0x403,
 	BF_MLX5_CMD_CREATE_QP = 0x500,
 	BF_MLX5_CMD_DESTROY_QP = 0x501,
 	BF_MLX5_CMD_RST2INIT_QP = 0x502,
@@ -243,15 +309,26 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_QUERY_QP = 0x50b,
 	BF_MLX5_CMD_SQD_RTS_QP = 0x50c,
 	BF_MLX5_CMD_RTS2SQD_QP = 0x50d,
+	BF_MLX5_CMD_INIT2INIT_QP = 0x50e,
+	BF_MLX5_CMD_CREATE_SRQ = 0x700,
+	BF_MLX5_CMD_DESTROY_SRQ = 0x701,
+	BF_MLX5_CMD_QUERY_SRQ = 0x702,
+	BF_MLX5_CMD_ARM_RQ = 0x703,
 	BF_MLX5_CMD_CREATE_DCT = 0x710,
 	BF_MLX5_CMD_DESTROY_DCT = 0x711, /* drained first */
 	BF_MLX5_CMD_DRAIN_DCT = 0x712,
 	BF_MLX5_CMD_QUERY_DCT = 0x713,
+	BF_MLX5_CMD_QUERY_VPORT_STATE = 0x750,
+	BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	BF_MLX5_CMD_ALLOC_PD = 0x800,
 	BF_MLX5_CMD_DEALLOC_PD = 0x801,
 	BF_MLX5_CMD_ALLOC_UAR = 0x802,
 	BF_MLX5_CMD_DEALLOC_UAR = 0x803,
 	BF_MLX5_CMD_ACCESS_REG = 0x805,
+	BF_MLX5_CMD_CREATE_RMP = 0x90c,
+	BF_MLX5_CMD_MODIFY_RMP = 0x90d,
+	BF_MLX5_CMD_DESTROY_RMP = 0x90e,
+	BF_MLX5_CMD_QUERY_RMP = 0x90f,
 	BF_MLX5_CMD_CREATE_UMEM = 0xa08,
 	BF_MLX5_CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -319,10 +396,80 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CQC_DBR_UMEM_ID 0x04, 0xffffffffu
 #define BF_CQC_LOG_SIZE 0x0c, 0x1f000000u
 #define BF_CQC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_CQC_PERIOD 0x10, 0x0fff0000u /* us; with MAX_COUNT: how long and for how many CQEs an event may wait */
+#define BF_CQC_MAX_COUNT 0x10, 0x0000ffffu
 #define BF_CQC_EQN 0x14, 0x000000ffu
 #define BF_CQC_CONSUMER 0x28, 0x00ffffffu
 #define BF_CQC_PRODUCER 0x2c, 0x00ffffffu
 #define BF_CQC_DBR_ADDR 0x38 /* be64 */
+
+/* MODIFY_CQ: context and rings as in CREATE_CQ; what changes is selected (Linux include/linux/mlx5/cq.h). */
+#define BF_MODIFY_CQ_SELECT 0x0c, 0xffffffffu
+#define BF_MODIFY_CQ_RESIZE 1u /* op_mod; then the fields are: */
+#define BF_MODIFY_CQ_LOG_SIZE 1u
+#define BF_MODIFY_CQ_PERIOD 1u /* of the other op_mod, 0 */
+#define BF_MODIFY_CQ_COUNT 2u
+#define BF_MODIFY_CQ_OVERRUN 4u
+
+/* CREATE_EQ input, QUERY_EQ output: context at 0x10. The ring is a list of pages. */
+#define BF_EQ_EQC 0x10
+#define BF_CREATE_EQ_MASK 0x58 /* be64: a bit for each type of asynchronous event that comes here */
+#define BF_CREATE_EQ_PAS 0x110 /* be64 each */
+#define BF_EQC_LEN 64
+#define BF_EQC_STATUS 0x00, 0xf0000000u
+#define BF_EQC_OI 0x00, 0x00020000u
+#define BF_EQC_ST 0x00, 0x00000f00u
+#define BF_EQC_ST_ARMED 9u
+#define BF_EQC_ST_FIRED 10u
+#define BF_EQC_LOG_SIZE 0x0c, 0x1f000000u
+#define BF_EQC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_EQC_INTR 0x14, 0x000000ffu
+#define BF_EQC_LOG_PAGE_SIZE 0x18, 0x1f000000u /* above 4 KiB */
+#define BF_EQC_CONSUMER 0x28, 0x00ffffffu
+#define BF_EQC_PRODUCER 0x2c, 0x00ffffffu
+
+/* CREATE_SRQ input, QUERY_SRQ output: context at 0x10. The ring as in CREATE_CQ, by address or UMEM. */
+#define BF_SRQ_SRQC 0x10
+#define BF_CREATE_SRQ_UMEM_OFFSET 0x50 /* be64 */
+#define BF_CREATE_SRQ_UMEM_ID 0x58, 0xffffffffu
+#define BF_CREATE_SRQ_UMEM_VALID 0x5c, 0x80000000u
+#define BF_CREATE_SRQ_LEN 272
+#define BF_SRQC_LEN 64
+#define BF_SRQC_STATE 0x00, 0xf0000000u
+#define BF_SRQC_LOG_SIZE 0x00, 0x0f000000u
+#define BF_SRQC_WQ_SIGNATURE 0x04, 0x80000000u
+#define BF_SRQC_LOG_STRIDE 0x04, 0x07000000u /* above 16 bytes */
+#define BF_SRQC_PD 0x18, 0x00ffffffu
+#define BF_SRQC_LWM 0x1c, 0xffff0000u
+#define BF_SRQC_WQE_COUNT 0x1c, 0x0000ffffu
+#define BF_SRQC_DBR_ADDR 0x28 /* be64 */
+/* ARM_RQ with op_mod 1: an event when fewer WQEs than this are left. */
+#define BF_ARM_RQ_SRQ 1u
+#define BF_ARM_RQ_LWM 0x0c, 0x0000ffffu
+
+/* CREATE_RMP, MODIFY_RMP input, QUERY_RMP output: context at 0x20, its work queue at 0x30 in that. */
+#define BF_RMP_RMPC 0x20
+#define BF_CREATE_RMP_LEN (BF_RMP_RMPC + BF_RMPC_LEN)
+#define BF_MODIFY_RMP_STATE 0x08, 0xf0000000u
+#define BF_MODIFY_RMP_BITMASK 0x14, 0x00000001u /* the limit changes */
+#define BF_RMPC_LEN 0xf0
+#define BF_RMPC_STATE 0x00, 0x00f00000u
+#define BF_RMPC_READY 1u
+#define BF_RMPC_WQ 0x30
+#define BF_WQ_TYPE 0x00, 0xf0000000u
+#define BF_WQ_LINKED_LIST 0u
+#define BF_WQ_CYCLIC 1u
+#define BF_WQ_SIGNATURE 0x00, 0x08000000u
+#define BF_WQ_LWM 0x04, 0x0000ffffu
+#define BF_WQ_PD 0x08, 0x00ffffffu
+#define BF_WQ_DBR_ADDR 0x10 /* be64 */
+#define BF_WQ_LOG_STRIDE 0x20, 0x000f0000u /* bytes */
+#define BF_WQ_LOG_SIZE 0x20, 0x0000001fu
+#define BF_WQ_DBR_UMEM_VALID 0x24, 0x80000000u
+#define BF_WQ_UMEM_VALID 0x24, 0x40000000u
+#define BF_WQ_DBR_UMEM_ID 0x28, 0xffffffffu
+#define BF_WQ_UMEM_ID 0x2c, 0xffffffffu
+#define BF_WQ_UMEM_OFFSET 0x30 /* be64 */
 
 /* CREATE_QP input and the modify commands: context at 0x18. */
 #define BF_QP_QPC 0x18
@@ -380,12 +527,21 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu
 #define BF_QPC_DBR_ADDR 0xa0 /* be64 */
 #define BF_QPC_Q_KEY 0xa8, 0xffffffffu
-#define BF_QPC_RQ_TYPE 0xac, 0x07000000u /* 0: own RQ, 1: SRQ, 3: none */
+#define BF_QPC_RQ_TYPE 0xac, 0x07000000u
+#define BF_QPC_RQ_OWN 0u
+#define BF_QPC_RQ_SRQ 1u /* or RMP */
+#define BF_QPC_RQ_NONE 3u
 #define BF_QPC_SRQN 0xac, 0x00ffffffu
 #define BF_QPC_HW_SQ_COUNTER 0xb4, 0xffff0000u
 #define BF_QPC_SW_SQ_COUNTER 0xb4, 0x0000ffffu
 #define BF_QPC_HW_RQ_COUNTER 0xb8, 0xffffffffu
 #define BF_QPC_SW_RQ_COUNTER 0xbc, 0xffffffffu
+#define BF_QPC_CS_REQ 0xc4, 0x0000ff00u /* small answers of READs and atomics go into the CQE: BF_CS_REQ_* */
+#define BF_QPC_CS_RES 0xc4, 0x000000ffu /* small receives: BF_CS_RES_* */
+#define BF_CS_REQ_32 0x11u /* up to 32 bytes; 64 needs 128-byte CQEs (Linux include/linux/mlx5/qp.h) */
+#define BF_CS_REQ_64 0x22u
+#define BF_CS_RES_32 0x1u
+#define BF_CS_RES_64 0x2u
 #define BF_QPC_DC_ACCESS_KEY 0xc8 /* be64 */
 #define BF_QPC_DBR_UMEM_VALID 0xd0, 0x10000000u
 #define BF_QPC_DBR_UMEM_ID 0xe4, 0xffffffffu
