@@ -50,6 +50,10 @@ BF_RECORD_DEFINE(wc_evict, BF_REC_WC_EVICT_FIELDS(F));
 
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(stale_load, type, name, kind, unit)
 BF_RECORD_DEFINE(stale_load, BF_REC_STALE_LOAD_FIELDS(F));
-BF_RECORD_DEFINE(where, BF_REC_WHERE_FIELDS);
-BF_RECORD_DEFINE(image, BF_REC_IMAGE_FIELDS);
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(where, type, name, kind, unit)
+BF_RECORD_DEFINE(where, BF_REC_WHERE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(image, type, name, kind, unit)
+BF_RECORD_DEFINE(image, BF_REC_IMAGE_FIELDS(F));
 #undef F
