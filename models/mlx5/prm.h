@@ -26,13 +26,18 @@ enum bf_mlx5_opcode {
 	BF_MLX5_OP_RDMA_WRITE_IMM = 0x09,
 	BF_MLX5_OP_SEND = 0x0a,
 	BF_MLX5_OP_SEND_IMM = 0x0b,
+	BF_MLX5_OP_TSO = 0x0e,
 	BF_MLX5_OP_RDMA_READ = 0x10,
 	BF_MLX5_OP_ATOMIC_CS = 0x11,
 	BF_MLX5_OP_ATOMIC_FA = 0x12,
 	BF_MLX5_OP_ATOMIC_MASKED_CS = 0x14,
 	BF_MLX5_OP_ATOMIC_MASKED_FA = 0x15,
+	BF_MLX5_OP_SET_PSV = 0x20,
 	BF_MLX5_OP_DUMP = 0x23,
 	BF_MLX5_OP_UMR = 0x25,
+	BF_MLX5_OP_TAG_MATCHING = 0x28,
+	BF_MLX5_OP_FLOW_TBL_ACCESS = 0x2c,
+	BF_MLX5_OP_MMO = 0x2f,
 };
 
 /* Control segment, 16 bytes, always at a WQEBB boundary (mlx5dv.h struct mlx5_wqe_ctrl_seg). */
@@ -64,8 +69,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_ctrl) == 16, "ctrl segment");
 #define BF_MLX5_OPMOD_EXT_8B 0x09u
 
 /*
- * Address vector of a DC WQE, between control and remote address segment (mlx5dv.h struct mlx5_wqe_av): the first 16
- * bytes (compact form), or all 48 when BF_MLX5_AV_EXT is set. Compact vectors name the peer by LID. Ethernet has none:
+ * Address vector of a DC or UD WQE, behind the control segment (mlx5dv.h struct mlx5_wqe_av): the first 16 bytes
+ * (compact form), or all 48 when BF_MLX5_AV_EXT is set. For UD the key is a Q_Key and 4 reserved bytes. Compact vectors name the peer by LID. Ethernet has none:
  * the model takes `rlid` as the low 16 bits of the peer's IPv4 address in the sending port's /16 network, so that the
  * form can be used (assumed). In the full form it is the UDP source port, 0 for one of the device's choice.
  */
@@ -87,6 +92,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_av) == 48, "address vector");
 #define BF_MLX5_AV_FULL 48u
 #define BF_MLX5_AV_EXT 0x80000000u /* of dqp_dct */
 #define BF_MLX5_AV_DCT BF_MASK(23, 0)
+#define BF_MLX5_QKEY_OWN 0x80000000u /* the Q_Key of the sending queue pair instead (IBA vol. 1 section 10.2.5) */
 
 struct bf_mlx5_raddr {
 	struct bf_be64 va;
@@ -101,6 +107,66 @@ struct bf_mlx5_data {
 	struct bf_be64 va;
 };
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_data) == 16, "data segment");
+
+/* UMR WQE, behind the control segment: this, a memory key context (BF_MKC_*, 64 bytes), and a list of KLMs. */
+struct bf_mlx5_umr_ctrl {
+	uint8_t flags; /* BF_MLX5_UMR_* */
+	uint8_t reserved_1[3];
+	struct bf_be16 klm_octowords;
+	struct bf_be16 offset; /* of the first entry that changes; without BF_MLX5_UMR_OFFSET: octowords of BSF */
+	struct bf_be64 mkey_mask;
+	uint8_t reserved_16[32];
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_umr_ctrl) == 48, "UMR control segment");
+
+#define BF_MLX5_UMR_INLINE 0x80u     /* the list is in the WQE */
+#define BF_MLX5_UMR_CHECK_FREE 0x20u /* fails unless the key is free */
+#define BF_MLX5_UMR_OFFSET 0x10u
+#define BF_MLX5_UMR_CHECK_QPN 0x08u  /* fails unless the key is of this queue pair */
+/* Which fields of the context count (mlx5dv.h MLX5_WQE_UMR_CTRL_MKEY_MASK_*, Linux MLX5_MKEY_MASK_*). */
+#define BF_MLX5_UMR_MASK_LEN (1u << 0)
+#define BF_MLX5_UMR_MASK_PAGE_SIZE (1u << 1)
+#define BF_MLX5_UMR_MASK_START (1u << 6)
+#define BF_MLX5_UMR_MASK_PD (1u << 7)
+#define BF_MLX5_UMR_MASK_EN_RINVAL (1u << 8)
+#define BF_MLX5_UMR_MASK_SIG_ERR (1u << 9)
+#define BF_MLX5_UMR_MASK_BSF_ENABLE (1u << 12)
+#define BF_MLX5_UMR_MASK_KEY (1u << 13)
+#define BF_MLX5_UMR_MASK_QPN (1u << 14)
+#define BF_MLX5_UMR_MASK_LR (1u << 17)
+#define BF_MLX5_UMR_MASK_LW (1u << 18)
+#define BF_MLX5_UMR_MASK_RR (1u << 19)
+#define BF_MLX5_UMR_MASK_RW (1u << 20)
+#define BF_MLX5_UMR_MASK_A (1u << 21)
+#define BF_MLX5_UMR_MASK_SMALL_FENCE (1u << 23)
+#define BF_MLX5_UMR_MASK_RELAXED_WRITE (1u << 24)
+#define BF_MLX5_UMR_MASK_FREE (1u << 29)
+
+/* An entry of an indirect key: bytes of another key. The same layout as a data segment. */
+struct bf_mlx5_klm {
+	struct bf_be32 byte_count; /* 0 means 2^31 */
+	struct bf_be32 mkey;
+	struct bf_be64 va;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_klm) == 16, "KLM");
+
+/* The other form of the list (mlx5dv_wr_mr_interleaved(3)): this header, then entries that take turns. */
+struct bf_mlx5_strided {
+	struct bf_be32 byte_count; /* of one round */
+	struct bf_be32 op;         /* BF_MLX5_STRIDED */
+	struct bf_be32 repeat_count;
+	struct bf_be16 reserved;
+	struct bf_be16 entries;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_strided) == 16, "strided header");
+#define BF_MLX5_STRIDED 0x400u
+
+struct bf_mlx5_strided_entry {
+	struct bf_be16 stride, byte_count;
+	struct bf_be32 mkey;
+	struct bf_be64 va;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_strided_entry) == 16, "strided entry");
 
 #define BF_MLX5_INLINE_FLAG 0x80000000u /* first word of an inline segment; [9:0] length; payload at byte 4 */
 #define BF_MLX5_INLINE_LEN 0x3ffu
@@ -325,6 +391,8 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_ALLOC_UAR = 0x802,
 	BF_MLX5_CMD_DEALLOC_UAR = 0x803,
 	BF_MLX5_CMD_ACCESS_REG = 0x805,
+	BF_MLX5_CMD_ATTACH_TO_MCG = 0x806,
+	BF_MLX5_CMD_DETACH_FROM_MCG = 0x807,
 	BF_MLX5_CMD_CREATE_RMP = 0x90c,
 	BF_MLX5_CMD_MODIFY_RMP = 0x90d,
 	BF_MLX5_CMD_DESTROY_RMP = 0x90e,
@@ -491,6 +559,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_STATE 0x00, 0xf0000000u
 #define BF_QPC_ST 0x00, 0x00ff0000u
 #define BF_QPC_ST_RC 0u
+#define BF_QPC_ST_UC 1u
+#define BF_QPC_ST_UD 3u
 #define BF_QPC_ST_DCI 5u
 #define BF_QPC_PM_STATE 0x00, 0x00001800u
 #define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
@@ -644,11 +714,27 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_ATOMIC_CAP_SIZE_DC 0x18, 0x0000ffffu
 #define BF_ATOMIC_CAP_LEN 0x1c
 
-/* CREATE_MKEY input: context at 0x10; translation is by address here (access_mode PA over the device's IOAS). */
+/* ATTACH_TO_MCG and DETACH_FROM_MCG input: the queue pair's number at 0x08, the group's address here. */
+#define BF_MCG_GID 0x10 /* 16 bytes */
+#define BF_MCG_LEN 32
+
+/*
+ * CREATE_MKEY input: context at 0x10, translation entries behind it. Without entries (an actual size of 0) translation
+ * is by address: IOVA is the address in requests. With entries an access mode of MTT has page addresses (be64, as in
+ * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill.
+ */
 #define BF_CREATE_MKEY_MKC 0x10
+#define BF_CREATE_MKEY_UMEM_VALID 0x0c, 0x40000000u
+#define BF_CREATE_MKEY_XLT_ACTUAL 0x60, 0xffffffffu /* octowords: two page addresses, or one KLM */
+#define BF_CREATE_MKEY_XLT 0x110
 #define BF_CREATE_MKEY_LEN 272
 #define BF_MKC_FREE 0x00, 0x40000000u
-#define BF_MKC_ACCESS_MODE 0x00, 0x00000300u
+#define BF_MKC_ACCESS_MODE_HIGH 0x00, 0x1c000000u /* bits 4:2 */
+#define BF_MKC_ACCESS_MODE 0x00, 0x00000300u      /* bits 1:0 */
+#define BF_MKC_ACCESS_PA 0u
+#define BF_MKC_ACCESS_MTT 1u
+#define BF_MKC_ACCESS_KLM 2u
+#define BF_MKC_UMR_EN 0x00, 0x00008000u
 #define BF_MKC_RELAXED_WRITE 0x00, 0x00040000u
 #define BF_MKC_A 0x00, 0x00004000u
 #define BF_MKC_RW 0x00, 0x00002000u
@@ -658,6 +744,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_MKC_QPN 0x04, 0xffffff00u
 #define BF_MKC_KEY 0x04, 0x000000ffu
 #define BF_MKC_LENGTH64 0x0c, 0x80000000u
+#define BF_MKC_BSF_EN 0x0c, 0x40000000u
+#define BF_MKC_EN_RINVAL 0x0c, 0x01000000u
 #define BF_MKC_PD 0x0c, 0x00ffffffu
 #define BF_MKC_START 0x10 /* be64 */
 #define BF_MKC_SIZE 0x18  /* be64 */

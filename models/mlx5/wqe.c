@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+enum transport { RC, DC, UD };
+
 /* What each opcode's segments are, in order: ctrl, [AV], [raddr], [atomic], data or inline (mlx5.md section 1.3). */
 #define HAS_RADDR 1u
 #define HAS_ATOMIC 2u
@@ -11,13 +13,15 @@
 #define NO_CHECK 16u /* what follows the control segment is not read */
 #define KNOWN 32u
 #define LOCAL 64u /* nothing goes to the wire: no address vector on any transport */
+#define HAS_UMR 128u
 
 static uint32_t shape(uint8_t opcode)
 {
 	switch (opcode) {
 	case BF_MLX5_OP_NOP:
-	case BF_MLX5_OP_UMR:
 		return KNOWN | NO_CHECK | LOCAL;
+	case BF_MLX5_OP_UMR:
+		return KNOWN | HAS_UMR | LOCAL;
 	case BF_MLX5_OP_DUMP:
 		return KNOWN | HAS_DATA | LOCAL;
 	case BF_MLX5_OP_SEND:
@@ -185,6 +189,29 @@ static int decode_data(struct cursor *c, struct bf_mlx5_wqe *w, bool may_inline)
 	return 0;
 }
 
+/*
+ * A UMR WQE that libmlx5 builds has its list in the WQE; lists in memory (a data segment behind the context) are not
+ * modelled, nor are signatures.
+ */
+static int decode_umr(struct cursor *c, struct bf_mlx5_wqe *w)
+{
+	const struct bf_mlx5_umr_ctrl *seg = segment(c, sizeof(*seg), "UMR control segment");
+
+	if (!seg || !segment(c, BF_MLX5_UMR_LIST_AT - BF_MLX5_UMR_MKC_AT, "memory key context"))
+		return -EINVAL;
+	w->umr_flags = seg->flags;
+	w->umr_octowords = bf_be16(seg->klm_octowords);
+	w->umr_offset = bf_be16(seg->offset);
+	w->umr_mask = bf_be64(seg->mkey_mask);
+	if (!(w->umr_flags & BF_MLX5_UMR_INLINE) && w->umr_octowords)
+		return bf_fail(c->err, -EINVAL, "UMR control segment at byte %u: list not in the WQE: not modelled",
+			       BF_MLX5_UMR_CTRL_AT);
+	if (!(w->umr_flags & BF_MLX5_UMR_OFFSET) && w->umr_offset)
+		return bf_fail(c->err, -EINVAL, "UMR control segment at byte %u: signature: not modelled",
+			       BF_MLX5_UMR_CTRL_AT);
+	return w->umr_octowords && !segment(c, w->umr_octowords * BF_MLX5_DS, "list of the key") ? -EINVAL : 0;
+}
+
 /* Rules between segments. */
 static int check_whole(struct cursor *c, const struct bf_mlx5_wqe *w)
 {
@@ -214,7 +241,17 @@ static void decode_ctrl(const struct bf_mlx5_ctrl *ctrl, struct bf_mlx5_wqe *out
 	out->stream = bf_be16(ctrl->dci_stream);
 }
 
-static int decode(const void *bytes, uint32_t len, bool dc, struct bf_mlx5_wqe *out, struct bf_error *err)
+static int refuse_opcode(const struct bf_mlx5_wqe *w, bool known, struct bf_error *err)
+{
+	const char *name = bf_mlx5_opcode_name(w->opcode);
+
+	if (known)
+		return bf_fail(err, -EINVAL, "control segment at byte 3: %s is no datagram", name);
+	return bf_fail(err, -EINVAL, "control segment at byte 3: opcode 0x%02x is %s", w->opcode,
+		       *name == '?' ? "unknown" : "not modelled");
+}
+
+static int decode(const void *bytes, uint32_t len, enum transport t, struct bf_mlx5_wqe *out, struct bf_error *err)
 {
 	struct cursor c = { .bytes = bytes, .at = sizeof(struct bf_mlx5_ctrl), .err = err };
 	uint32_t s;
@@ -232,16 +269,18 @@ static int decode(const void *bytes, uint32_t len, bool dc, struct bf_mlx5_wqe *
 		return bf_fail(err, -EINVAL, "control segment at byte 4: DS %u needs %u bytes, there are %u", out->ds,
 			       c.end, len);
 	s = shape(out->opcode);
-	if (!s)
-		return bf_fail(err, -EINVAL, "control segment at byte 3: opcode 0x%02x is unknown", out->opcode);
+	if (!s || (t == UD && s & HAS_RADDR))
+		return refuse_opcode(out, s, err);
 	if (s & NO_CHECK)
 		return 0;
-	if (dc && !(s & LOCAL))
+	if (t != RC && !(s & LOCAL))
 		status = decode_av(&c, out);
 	if (!status && s & HAS_RADDR)
 		status = decode_raddr(&c, out);
 	if (!status && s & HAS_ATOMIC)
 		status = decode_atomic(&c, out);
+	if (!status && s & HAS_UMR)
+		status = decode_umr(&c, out);
 	if (!status && s & HAS_DATA)
 		status = decode_data(&c, out, s & MAY_INLINE);
 	return status ? status : check_whole(&c, out);
@@ -249,12 +288,17 @@ static int decode(const void *bytes, uint32_t len, bool dc, struct bf_mlx5_wqe *
 
 int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
 {
-	return decode(bytes, len, false, out, err);
+	return decode(bytes, len, RC, out, err);
 }
 
 int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
 {
-	return decode(bytes, len, true, out, err);
+	return decode(bytes, len, DC, out, err);
+}
+
+int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
+{
+	return decode(bytes, len, UD, out, err);
 }
 
 uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max, uint64_t *total)

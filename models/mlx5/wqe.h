@@ -29,7 +29,7 @@ struct bf_mlx5_wqe {
 	bool solicited;
 	uint32_t imm;
 	uint16_t stream; /* DC: channel in the control segment */
-	uint8_t av_len;  /* DC: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
+	uint8_t av_len;  /* DC, UD: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
@@ -39,10 +39,14 @@ struct bf_mlx5_wqe {
 	uint32_t inline_len;
 	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
 	uint32_t nsge;
+	/* UMR: the key is `imm`. The context is at byte 64 of the WQE, the list behind it. */
+	uint8_t umr_flags;
+	uint16_t umr_octowords, umr_offset;
+	uint64_t umr_mask;
 	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
-	/* Address vector: the first three when there is one, the others when it is full. */
+	/* Address vector: the first three when there is one, the others when it is full. UD: Q_Key in the upper half. */
 	uint64_t dc_key;
-	uint32_t dct;
+	uint32_t dct; /* UD: destination queue pair */
 	uint16_t udp_sport; /* compact form: LID */
 	uint8_t tclass, hop_limit;
 	uint8_t rmac[6], rgid[16];
@@ -56,10 +60,16 @@ struct bf_mlx5_wqe {
 int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
 /*
- * The same for a WQE of a DC initiator: all that go to the wire (not NOP, DUMP, UMR) have an address vector. Nothing in
- * the bytes tells the two apart.
+ * The same for a WQE of a DC initiator, or of an unreliable datagram queue: all that go to the wire (not NOP, DUMP, UMR)
+ * have an address vector. Nothing in the bytes tells the three apart. Datagrams are SENDs only.
  */
 int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+
+/* Where the parts of a UMR WQE begin. */
+#define BF_MLX5_UMR_CTRL_AT 16u
+#define BF_MLX5_UMR_MKC_AT 64u
+#define BF_MLX5_UMR_LIST_AT 128u
 
 /* Receive WQE of `stride` bytes: the list up to lkey 0x100 or the stride's end. Returns the number of SGEs. */
 uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max,
@@ -74,6 +84,7 @@ const char *bf_mlx5_vendor_text(uint8_t syndrome, uint8_t vendor);
 /* Prints every field, one per line, with the bytes it came from. Malformed input: what could be read, then why not. */
 void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len);
 void bf_mlx5_dc_wqe_print(FILE *out, const void *bytes, uint32_t len);
+void bf_mlx5_ud_wqe_print(FILE *out, const void *bytes, uint32_t len);
 void bf_mlx5_cqe_print(FILE *out, const void *cqe64);
 
 #endif

@@ -17,6 +17,11 @@ const char *bf_mlx5_opcode_name(uint8_t opcode)
 	case BF_MLX5_OP_ATOMIC_MASKED_FA: return "ATOMIC_MASKED_FA";
 	case BF_MLX5_OP_DUMP: return "DUMP";
 	case BF_MLX5_OP_UMR: return "UMR";
+	case BF_MLX5_OP_TSO: return "TSO";
+	case BF_MLX5_OP_SET_PSV: return "SET_PSV";
+	case BF_MLX5_OP_TAG_MATCHING: return "TAG_MATCHING";
+	case BF_MLX5_OP_FLOW_TBL_ACCESS: return "FLOW_TBL_ACCESS";
+	case BF_MLX5_OP_MMO: return "MMO";
 	default: return "?";
 	}
 }
@@ -100,7 +105,9 @@ static void line(FILE *out, const uint8_t *bytes, uint32_t at, uint32_t len, con
 	fprintf(out, "%*s  %-14s ", 16 - width, "", name);
 }
 
-static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w, bool dc)
+enum transport { RC, DC, UD };
+
+static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w, enum transport t)
 {
 	static const char *const fences[8] = { "none",	     "initiator small fence", "fence", "strong ordering",
 					       "fence + small", "reserved",	      "reserved", "reserved" };
@@ -118,7 +125,7 @@ static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w,
 	fprintf(out, "%u (%u bytes, %u WQEBB)\n", w->ds, w->ds * BF_MLX5_DS, w->wqebbs);
 	line(out, b, 8, 1, "signature");
 	fprintf(out, "0x%02x\n", w->signature);
-	if (dc) {
+	if (t == DC) {
 		line(out, b, 9, 2, "dci_stream");
 		fprintf(out, "%u\n", w->stream);
 	}
@@ -128,12 +135,13 @@ static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w,
 	fprintf(out, "0x%08x\n", w->imm);
 }
 
-static void print_av(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+static void print_av(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w, enum transport t)
 {
-	line(out, b, 16, 8, "dc_key");
-	fprintf(out, "0x%llx\n", (unsigned long long)w->dc_key);
+	line(out, b, 16, t == UD ? 4 : 8, t == UD ? "qkey" : "dc_key");
+	fprintf(out, "0x%llx\n", (unsigned long long)(t == UD ? w->dc_key >> 32 : w->dc_key));
 	line(out, b, 24, 4, "dqp_dct");
-	fprintf(out, "DCT 0x%x, %s address vector\n", w->dct, w->av_len == BF_MLX5_AV_FULL ? "full" : "compact");
+	fprintf(out, "%s 0x%x, %s address vector\n", t == UD ? "QP" : "DCT", w->dct,
+		w->av_len == BF_MLX5_AV_FULL ? "full" : "compact");
 	line(out, b, 30, 2, w->av_len == BF_MLX5_AV_FULL ? "udp_sport" : "rlid");
 	fprintf(out, "0x%x\n", w->udp_sport);
 	if (w->av_len == BF_MLX5_AV_COMPACT)
@@ -193,23 +201,104 @@ static void print_payload(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe 
 	}
 }
 
-static void print_wqe(FILE *out, const void *bytes, uint32_t len, bool dc)
+/* Which fields of the context a UMR WQE sets, and to what. */
+static void print_umr_context(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+{
+	const uint8_t *mkc = b + BF_MLX5_UMR_MKC_AT;
+
+	if (w->umr_mask & BF_MLX5_UMR_MASK_FREE) {
+		line(out, b, 64, 1, "free");
+		fprintf(out, "%u\n", BF_MLX5_GET(mkc, BF_MKC_FREE));
+	}
+	if (w->umr_mask & (BF_MLX5_UMR_MASK_LR | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR | BF_MLX5_UMR_MASK_RW |
+			   BF_MLX5_UMR_MASK_A)) {
+		line(out, b, 66, 1, "access");
+		fprintf(out, "%s%s%s%s%s\n", BF_MLX5_GET(mkc, BF_MKC_LR) ? "local-read " : "",
+			BF_MLX5_GET(mkc, BF_MKC_LW) ? "local-write " : "",
+			BF_MLX5_GET(mkc, BF_MKC_RR) ? "remote-read " : "",
+			BF_MLX5_GET(mkc, BF_MKC_RW) ? "remote-write " : "",
+			BF_MLX5_GET(mkc, BF_MKC_A) ? "atomic " : "");
+	}
+	if (w->umr_mask & (BF_MLX5_UMR_MASK_KEY | BF_MLX5_UMR_MASK_QPN)) {
+		line(out, b, 68, 4, "qpn_mkey");
+		fprintf(out, "qpn 0x%x, variant 0x%02x\n", BF_MLX5_GET(mkc, BF_MKC_QPN), BF_MLX5_GET(mkc, BF_MKC_KEY));
+	}
+	if (w->umr_mask & BF_MLX5_UMR_MASK_START) {
+		line(out, b, 80, 8, "start_addr");
+		fprintf(out, "0x%llx\n", (unsigned long long)bf_get_be64(mkc + BF_MKC_START));
+	}
+	if (w->umr_mask & BF_MLX5_UMR_MASK_LEN) {
+		line(out, b, 88, 8, "len");
+		fprintf(out, "%llu\n", (unsigned long long)bf_get_be64(mkc + BF_MKC_SIZE));
+	}
+}
+
+static void print_umr_list(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+{
+	uint32_t at = BF_MLX5_UMR_LIST_AT, end = at + w->umr_octowords * 16u;
+	bool strided = at < end && bf_get_be32(b + at + 4) == BF_MLX5_STRIDED;
+
+	if (strided) {
+		line(out, b, at, 8, "strided");
+		fprintf(out, "%u bytes a round, %u rounds, %u entries\n", bf_get_be32(b + at), bf_get_be32(b + at + 8),
+			bf_get_be16(b + at + 14));
+		at += 16;
+	}
+	for (; at < end; at += 16) {
+		if (!bf_get_be64(b + at) && !bf_get_be64(b + at + 8))
+			continue; /* the list is filled up to a multiple of four */
+		line(out, b, at, 8, strided ? "entry" : "klm");
+		if (strided)
+			fprintf(out, "%u bytes every %u", bf_get_be16(b + at + 2), bf_get_be16(b + at));
+		else
+			fprintf(out, "%u bytes", bf_get_be32(b + at));
+		fprintf(out, " of key 0x%x at 0x%llx\n", bf_get_be32(b + at + 4),
+			(unsigned long long)bf_get_be64(b + at + 8));
+	}
+}
+
+static void print_umr(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w)
+{
+	line(out, b, 16, 1, "umr_flags");
+	fprintf(out, "0x%02x%s%s%s\n", w->umr_flags, w->umr_flags & BF_MLX5_UMR_INLINE ? " inline" : "",
+		w->umr_flags & BF_MLX5_UMR_CHECK_FREE ? " check-free" : "",
+		w->umr_flags & BF_MLX5_UMR_CHECK_QPN ? " check-qpn" : "");
+	line(out, b, 20, 2, "klm_octowords");
+	fprintf(out, "%u\n", w->umr_octowords);
+	line(out, b, 24, 8, "mkey_mask");
+	fprintf(out, "0x%llx\n", (unsigned long long)w->umr_mask);
+	print_umr_context(out, b, w);
+	print_umr_list(out, b, w);
+}
+
+static int decode_as(enum transport t, const void *bytes, uint32_t len, struct bf_mlx5_wqe *w, struct bf_error *err)
+{
+	return t == DC   ? bf_mlx5_dc_wqe_decode(bytes, len, w, err)
+	       : t == UD ? bf_mlx5_ud_wqe_decode(bytes, len, w, err)
+			 : bf_mlx5_wqe_decode(bytes, len, w, err);
+}
+
+static void print_wqe(FILE *out, const void *bytes, uint32_t len, enum transport t)
 {
 	const uint8_t *b = bytes;
 	struct bf_mlx5_wqe w;
 	struct bf_error err = { 0 };
-	int status = dc ? bf_mlx5_dc_wqe_decode(bytes, len, &w, &err) : bf_mlx5_wqe_decode(bytes, len, &w, &err);
+	int status = decode_as(t, bytes, len, &w, &err);
 
 	if (len >= sizeof(struct bf_mlx5_ctrl))
-		print_ctrl(out, b, &w, dc);
+		print_ctrl(out, b, &w, t);
 	if (status) {
 		fprintf(out, "malformed: %s\n", err.text);
 		return;
 	}
-	if (w.opcode == BF_MLX5_OP_NOP || w.opcode == BF_MLX5_OP_UMR)
+	if (w.opcode == BF_MLX5_OP_NOP)
 		return;
+	if (w.opcode == BF_MLX5_OP_UMR) {
+		print_umr(out, b, &w);
+		return;
+	}
 	if (w.av_len)
-		print_av(out, b, &w);
+		print_av(out, b, &w, t);
 	if (w.opcode == BF_MLX5_OP_RDMA_WRITE || w.opcode == BF_MLX5_OP_RDMA_WRITE_IMM ||
 	    w.opcode == BF_MLX5_OP_RDMA_READ || w.atomic_size) {
 		line(out, b, 16u + w.av_len, 8, "raddr");
@@ -224,12 +313,17 @@ static void print_wqe(FILE *out, const void *bytes, uint32_t len, bool dc)
 
 void bf_mlx5_wqe_print(FILE *out, const void *bytes, uint32_t len)
 {
-	print_wqe(out, bytes, len, false);
+	print_wqe(out, bytes, len, RC);
 }
 
 void bf_mlx5_dc_wqe_print(FILE *out, const void *bytes, uint32_t len)
 {
-	print_wqe(out, bytes, len, true);
+	print_wqe(out, bytes, len, DC);
+}
+
+void bf_mlx5_ud_wqe_print(FILE *out, const void *bytes, uint32_t len)
+{
+	print_wqe(out, bytes, len, UD);
 }
 
 static void print_error(FILE *out, const uint8_t *b)
