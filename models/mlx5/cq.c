@@ -108,6 +108,8 @@ static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 
 		bf_record(&cq->dev->sim->rec, &bf_rec_cq_event_schema, cq->actor, &rec, NULL, 0);
 	}
+	if (kind == EVENT_COMPLETION)
+		bf_mlx5_event_comp(cq);
 }
 
 /* The CQ accepts nothing any more and its queue pairs fail (libfabric#4525 in mlx5.md section 4.5). */
@@ -120,6 +122,7 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	cq->error = true;
 	cq->status = kind == EVENT_OVERRUN ? CQ_STATUS_OVERRUN : CQ_STATUS_WRITE_FAIL;
 	event(cq, kind);
+	bf_mlx5_event_cq_error(cq, kind == EVENT_OVERRUN ? BF_EQE_CQ_ERR_OVERRUN : BF_EQE_CQ_ERR_ACCESS);
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&cq->dev->qps, &n)); n++) {
 		if (qp->state != BF_MLX5_QPS_RST && qp->state != BF_MLX5_QPS_ERR &&
 		    (qp->send_cq == cq || qp->recv_cq == cq))
@@ -345,6 +348,8 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 	if (cq->buf.umem)
 		cq->buf.umem->users += by;
 	dev->uars[cq->uar]->users += by;
+	if (cq->eq)
+		cq->eq->users += by;
 }
 
 static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
@@ -388,11 +393,13 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	struct bf_mlx5 *dev = m->dev;
 	const uint8_t *cqc = m->in + BF_CREATE_CQ_CQC;
 	uint32_t uar = BF_MLX5_GET(cqc, BF_CQC_UAR_PAGE), log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
+	uint32_t eqn = BF_MLX5_GET(cqc, BF_CQC_EQN);
 	struct bf_mlx5_cq *cq;
 	char name[64];
 	uint8_t status;
 
-	if (!bf_mlx5_uar_find(dev, uar))
+	/* Event queue 0 is none: drivers that never arm need not make one (the model's own liberty). */
+	if (!bf_mlx5_uar_find(dev, uar) || (eqn && !bf_mlx5_table_get(&dev->eqs, eqn)))
 		return BF_MLX5_CMD_BAD_RES;
 	/* Compressed CQEs are not modelled. */
 	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
@@ -401,6 +408,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
 	cq->dev = dev;
+	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
 	cq->uar = uar;
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) ? 128 : 64;

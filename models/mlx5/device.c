@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define UAR_PAGES 64u
+#define LOG_MAX_SRQ 23u
 #define FIRST_QPN 0x100u
 #define FIRST_DCTN 0x400000u
 #define NUMBER_MAX 0xffffffu
@@ -122,6 +123,8 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 		bf_mlx5_table_init(&dev->dcts, last - dcts + 1, last, dcts);
 	else
 		bf_mlx5_table_init(&dev->dcts, FIRST_DCTN, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->eqs, 1, 0xff, 0xff);
+	bf_mlx5_table_init(&dev->srqs, 1, NUMBER_MAX, 1u << LOG_MAX_SRQ);
 	bf_mlx5_table_init(&dev->cqs, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
 	bf_mlx5_table_init(&dev->mkeys, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
 	bf_mlx5_table_init(&dev->pds, 1, NUMBER_MAX, 1u << 16);
@@ -137,6 +140,11 @@ static uint32_t peer_of(void *owner, uint32_t qpn)
 	return qp ? qp->remote_qpn : 0;
 }
 
+static void link_changed(void *owner, bool up)
+{
+	bf_mlx5_event_port(owner, up);
+}
+
 static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uint32_t i)
 {
 	struct bf_mlx5_port *p = &dev->ports[i];
@@ -149,6 +157,7 @@ static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uin
 		.latency_ps = dev->profile.port_latency_ps,
 		.ps_per_kib = dev->profile.port_ps_per_kib,
 		.rx = bf_mlx5_rx,
+		.link = link_changed,
 		.peer = peer_of,
 		.owner = p,
 	};
@@ -245,6 +254,8 @@ static void free_objects(struct bf_mlx5 *dev)
 		bf_mlx5_dct_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->cqs, &n)); n++)
 		bf_mlx5_cq_free(obj);
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->eqs, &n)); n++)
+		bf_mlx5_eq_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->mkeys, &n)); n++)
 		free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->pds, &n)); n++)
@@ -280,6 +291,8 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->qps);
 	bf_mlx5_table_fini(&dev->dcts);
 	bf_mlx5_table_fini(&dev->cqs);
+	bf_mlx5_table_fini(&dev->eqs);
+	bf_mlx5_table_fini(&dev->srqs);
 	bf_mlx5_table_fini(&dev->mkeys);
 	bf_mlx5_table_fini(&dev->pds);
 	bf_mlx5_table_fini(&dev->umems);

@@ -147,10 +147,28 @@ size_t bf_mlx5_packed_size(const uint8_t *context, uint32_t len);
 void bf_mlx5_pack(struct bf_mlx5_packed *to, const uint8_t *context, uint32_t len);
 void bf_mlx5_unpack(const struct bf_mlx5_packed *from, uint8_t *context, uint32_t len);
 
+struct bf_mlx5_eq {
+	struct bf_mlx5 *dev;
+	struct bf_mlx5_umem *pages; /* of the ring */
+	struct bf_mlx5_buf buf;
+	uint64_t types; /* a bit for each asynchronous event that it takes */
+	uint32_t eqn, actor;
+	uint32_t mask; /* entries - 1 */
+	uint32_t producer, consumer;
+	uint32_t vector, uar;
+	uint32_t users; /* CQs */
+	struct bf_event interrupt;
+	uint8_t status; /* EQC.status */
+	bool armed, ignore_overrun;
+	bool behind; /* the interrupt has let writes of its moment pass */
+	uint8_t context[BF_EQC_LEN];
+};
+
 struct bf_mlx5_cq_wait; /* a CQE that waits for room to be known */
 
 struct bf_mlx5_cq {
 	struct bf_mlx5 *dev;
+	struct bf_mlx5_eq *eq; /* NULL: its events go nowhere */
 	struct bf_mlx5_buf buf;
 	uint32_t cqn, actor;
 	uint32_t mask;     /* entries - 1 */
@@ -452,6 +470,9 @@ struct bf_mlx5_uar {
 	C(acks_received)                                                                                             \
 	C(cqes)       /* written, those with an error included */                                                    \
 	C(error_cqes)                                                                                                \
+	C(events)      /* event queue entries written */                                                             \
+	C(events_lost) /* those that a full or broken queue did not take */                                          \
+	C(interrupts)                                                                                                \
 	C(dc_connects)   /* connections that DC initiators chose */                                                  \
 	C(dc_cnaks_sent) /* refusals by DC targets */                                                                \
 	C(dct_evictions) /* responder contexts that another initiator got */
@@ -495,7 +516,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
-	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts;
+	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
@@ -705,6 +726,19 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq);
 
+/* eq.c: what asynchronous events and completion events are told to, if there is a queue that wants them. */
+void bf_mlx5_event_comp(struct bf_mlx5_cq *cq);
+void bf_mlx5_event_cq_error(struct bf_mlx5_cq *cq, uint8_t syndrome);
+void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type);
+void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t number); /* an SRQ, a DC target */
+void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up);
+/* The doorbell `word`: consumer index of an event queue, which is armed or not. */
+void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm);
+void bf_mlx5_eq_free(struct bf_mlx5_eq *eq);
+uint8_t bf_mlx5_cmd_create_eq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_eq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m);
+
 /* mkey.c */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
@@ -749,6 +783,11 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
+/* A UMEM, without a number, of `n` pages listed as be64; `offset` is that of its first byte. 0 or a status. */
+uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint32_t offset,
+			  struct bf_mlx5_umem **out);
+/* `len` bytes at `offset` of `u`. 0 or a status. */
+uint8_t bf_mlx5_buf_in(struct bf_mlx5_buf *b, struct bf_mlx5_umem *u, uint64_t offset, uint64_t len);
 /* A ring or record of `len` bytes at `offset` of UMEM `id` (`valid`) or at IOVA `offset`. 0 or a status. */
 uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
 			 uint64_t len);

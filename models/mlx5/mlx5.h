@@ -136,6 +136,12 @@ void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_
 int bf_mlx5_poll_uars(void *dev);
 
 /*
+ * The same for one page. Queue pairs that share it may ring the same cell between two looks, so that only one is seen:
+ * when anything has rung, all of them count as rung whose doorbell records have moved on.
+ */
+int bf_mlx5_poll_uar(struct bf_region *uar);
+
+/*
  * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,
  * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the
  * histogram `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs

@@ -78,3 +78,21 @@ BF_RECORD_DEFINE(dc_cnak, BF_REC_DC_CNAK_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(dci_stream, type, name, kind, unit)
 BF_RECORD_DEFINE(dci_stream, BF_REC_DCI_STREAM_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(eq_config, type, name, kind, unit)
+BF_RECORD_DEFINE(eq_config, BF_REC_EQ_CONFIG_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(eqe, type, name, kind, unit)
+BF_RECORD_DEFINE(eqe, BF_REC_EQE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(eq_update, type, name, kind, unit)
+BF_RECORD_DEFINE(eq_update, BF_REC_EQ_UPDATE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(srq_config, type, name, kind, unit)
+BF_RECORD_DEFINE(srq_config, BF_REC_SRQ_CONFIG_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(srq_take, type, name, kind, unit)
+BF_RECORD_DEFINE(srq_take, BF_REC_SRQ_TAKE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(cq_resize, type, name, kind, unit)
+BF_RECORD_DEFINE(cq_resize, BF_REC_CQ_RESIZE_FIELDS(F));
+#undef F

@@ -184,7 +184,7 @@ BF_RECORD_DECLARE(dbrec, 111, BF_CLASS_QUEUE, BF_REC_DBREC_FIELDS);
 	F(u32, consumer, DEC, "")                                                                                    \
 	F(u8, sn, DEC, "")                                                                                           \
 	F(u8, solicited_only, DEC, "")                                                                               \
-	F(u8, verdict, ENUM, "0=armed;1=no-such-cq;2=wrong-uar")                                                     \
+	F(u8, verdict, ENUM, "0=armed;1=no-such-cq;2=wrong-uar;3=stale-sn")                                                     \
 	F(u8, reserved, DEC, "")
 BF_RECORD_DECLARE(cq_arm, 112, BF_CLASS_QUEUE, BF_REC_CQ_ARM_FIELDS);
 
@@ -350,5 +350,74 @@ BF_RECORD_DECLARE(cq_config, 118, BF_CLASS_QUEUE, BF_REC_CQ_CONFIG_FIELDS);
 	F(u8, min_rnr_timer, DEC, "")                                                                                \
 	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(qp_path, 119, BF_CLASS_QUEUE, BF_REC_QP_PATH_FIELDS);
+
+#define BF_MLX5_EVENT_NAMES                                                                                          \
+	"0=COMP;2=COMM_EST;3=SQ_DRAINED;4=CQ_ERROR;5=WQ_CATAS;9=PORT_CHANGE;16=WQ_INVAL_REQ;17=WQ_ACCESS_ERR;"        \
+	"18=SRQ_CATAS;19=SRQ_LAST_WQE;20=SRQ_RQ_LIMIT;28=DCT_DRAINED"
+
+/* An event queue was created. `mask` has a bit for each asynchronous event that it takes. */
+#define BF_REC_EQ_CONFIG_FIELDS(F)                                                                                   \
+	F(u64, mask, HEX, "")                                                                                        \
+	F(u32, eqn, DEC, "")                                                                                         \
+	F(u32, eqes, DEC, "")                                                                                        \
+	F(u32, vector, DEC, "")                                                                                      \
+	F(u32, uar, DEC, "")
+BF_RECORD_DECLARE(eq_config, 160, BF_CLASS_QUEUE, BF_REC_EQ_CONFIG_FIELDS);
+
+/*
+ * An event queue entry; the actor is the event queue. `number` is what the event is about: CQ, QP, SRQ, port or DCT.
+ * `interrupt`: the queue was armed, so its interrupt follows.
+ */
+#define BF_REC_EQE_FIELDS(F)                                                                                         \
+	F(u64, iova, HEX, "")                                                                                        \
+	F(u32, eqn, DEC, "")                                                                                         \
+	F(u32, count, DEC, "")                                                                                       \
+	F(u32, number, HEX, "")                                                                                      \
+	F(u8, event, ENUM, BF_MLX5_EVENT_NAMES)                                                                      \
+	F(u8, sub_type, DEC, "")                                                                                     \
+	F(u8, interrupt, DEC, "")                                                                                    \
+	F(u8, verdict, ENUM, "0=written;1=overflow;2=write-failed")
+BF_RECORD_DECLARE(eqe, 161, BF_CLASS_QUEUE, BF_REC_EQE_FIELDS);
+
+/* An event queue's consumer index was stored to its UAR page. */
+#define BF_REC_EQ_UPDATE_FIELDS(F)                                                                                   \
+	F(u32, eqn, DEC, "")                                                                                         \
+	F(u32, consumer, DEC, "")                                                                                    \
+	F(u32, arm, ENUM, "0=no;1=yes")                                                                              \
+	F(u32, verdict, ENUM, "0=ok;1=no-such-eq;2=wrong-uar")
+BF_RECORD_DECLARE(eq_update, 162, BF_CLASS_QUEUE, BF_REC_EQ_UPDATE_FIELDS);
+
+/* A shared receive queue was created. */
+#define BF_REC_SRQ_CONFIG_FIELDS(F)                                                                                  \
+	F(u64, dbrec, HEX, "")                                                                                       \
+	F(u64, ring, HEX, "")                                                                                        \
+	F(u32, srqn, HEX, "")                                                                                        \
+	F(u32, wqes, DEC, "")                                                                                        \
+	F(u32, stride, DEC, "B")                                                                                     \
+	F(u32, pd, HEX, "")                                                                                          \
+	F(u32, cyclic, ENUM, "0=linked-list;1=cyclic")                                                               \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(srq_config, 163, BF_CLASS_QUEUE, BF_REC_SRQ_CONFIG_FIELDS);
+
+/* Which WQE of a shared receive queue a request got; the queue pair's recv_wqe_fetch comes next. `left` are known. */
+#define BF_REC_SRQ_TAKE_FIELDS(F)                                                                                    \
+	F(u32, srqn, HEX, "")                                                                                        \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, next, DEC, "")                                                                                        \
+	F(u16, left, DEC, "")                                                                                        \
+	F(u16, limit, DEC, "")
+BF_RECORD_DECLARE(srq_take, 164, BF_CLASS_QUEUE, BF_REC_SRQ_TAKE_FIELDS);
+
+/* A CQ has got another ring: entry `producer` of the old one says so, and `producer` + 1 is the new one's first. */
+#define BF_REC_CQ_RESIZE_FIELDS(F)                                                                                   \
+	F(u64, ring, HEX, "")                                                                                        \
+	F(u32, cqn, HEX, "")                                                                                         \
+	F(u32, producer, DEC, "")                                                                                    \
+	F(u32, from, DEC, "")                                                                                        \
+	F(u32, to, DEC, "")                                                                                          \
+	F(u32, cqe_size, DEC, "B")                                                                                   \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(cq_resize, 165, BF_CLASS_QUEUE, BF_REC_CQ_RESIZE_FIELDS);
 
 #endif

@@ -95,7 +95,10 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 		ring(uar, offset & ~7u, bf, len);
 }
 
-/* The CQ arm doorbell is eight bytes; 32-bit hosts send it in two stores, high word first (rdma-core util/mmio.h). */
+/*
+ * The CQ arm doorbell is eight bytes; 32-bit hosts send it in two stores, high word first (rdma-core util/mmio.h). Those
+ * of event queues are four.
+ */
 static void arm_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
 	if (offset == BF_MLX5_UAR_CQ_ARM && len >= 8) {
@@ -106,6 +109,8 @@ static void arm_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *d
 	} else if (offset == BF_MLX5_UAR_CQ_ARM + 4 && len == 4 && uar->arm_half) {
 		uar->arm_half = false;
 		bf_mlx5_cq_arm(uar, (uint64_t)uar->arm_word << 32 | bf_get_be32(data));
+	} else if ((offset == BF_MLX5_UAR_EQ_ARM || offset == BF_MLX5_UAR_EQ_NO_ARM) && len >= 4) {
+		bf_mlx5_eq_update(uar, bf_get_be32(data), offset == BF_MLX5_UAR_EQ_ARM);
 	}
 }
 
@@ -137,6 +142,50 @@ static int poll_cell(struct bf_mlx5_uar *uar, uint32_t offset)
 	return value != 0;
 }
 
+/*
+ * Queue pairs may share a page, and even a cell: of two rings between two looks only the last is there. So all of the
+ * page's queue pairs count as rung whose doorbell records have moved on.
+ */
+static void ring_others(struct bf_mlx5_uar *uar)
+{
+	struct bf_mlx5 *dev = uar->dev;
+	const struct bf_mlx5_qp *qp;
+	uint32_t run;
+
+	for (uint32_t n = dev->qps.low; (qp = bf_mlx5_table_next(&dev->qps, &n)); n++) {
+		uint8_t bell[8] = { 0 };
+		struct bf_region *region;
+		uint16_t producer;
+		void *record;
+
+		if (bell_verdict(qp, uar) != BELL_OK || bf_event_pending(&qp->bell_event))
+			continue;
+		if (bf_ioas_lookup(dev->dma.ioas, bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_SND, 4, &run), 4,
+				   BF_IOMMU_READ, dev->dma.actor, &record, &region) != 4)
+			continue;
+		producer = (uint16_t)bf_swap32(__atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE));
+		if (producer == qp->producer)
+			continue;
+		bf_put_be32(bell, (uint32_t)BF_FIELD_PREP(BF_MLX5_CTRL_INDEX, producer));
+		bf_put_be32(bell + 4, qp->qpn << 8);
+		uar_write(uar->region, BF_MLX5_UAR_BF, bell, sizeof(bell));
+	}
+}
+
+int bf_mlx5_poll_uar(struct bf_region *region)
+{
+	struct bf_mlx5_uar *uar = region->owner;
+	int rung = 0;
+
+	if (!uar->allocated)
+		return 0;
+	for (uint32_t at = BF_MLX5_UAR_BF; at < BF_MLX5_UAR_BYTES; at += BF_MLX5_BF_BUF)
+		rung |= poll_cell(uar, at);
+	if (rung && uar->users > 1)
+		ring_others(uar);
+	return rung | poll_cell(uar, BF_MLX5_UAR_CQ_ARM);
+}
+
 int bf_mlx5_poll_uars(void *arg)
 {
 	struct bf_mlx5 *dev = arg;
@@ -145,11 +194,8 @@ int bf_mlx5_poll_uars(void *arg)
 	for (uint32_t i = 0; i < dev->uar_end; i++) {
 		struct bf_mlx5_uar *uar = bf_mlx5_uar_find(dev, i);
 
-		if (!uar)
-			continue;
-		rung |= poll_cell(uar, BF_MLX5_UAR_CQ_ARM);
-		for (uint32_t at = BF_MLX5_UAR_BF; at < BF_MLX5_UAR_BYTES; at += BF_MLX5_BF_BUF)
-			rung |= poll_cell(uar, at);
+		if (uar)
+			rung |= bf_mlx5_poll_uar(uar->region);
 	}
 	return rung;
 }

@@ -5,28 +5,23 @@
 
 #define MTT_PERMISSIONS 3ull /* bits [1:0] of a translation entry */
 
-static uint64_t page_at(const struct bf_mlx5_mail *m, uint32_t i)
+static uint64_t page_at(const uint8_t *list, uint32_t i)
 {
-	return bf_get_be64(m->in + BF_CREATE_UMEM_MTT + 8 * i) & ~MTT_PERMISSIONS;
+	return bf_get_be64(list + 8 * i) & ~MTT_PERMISSIONS;
 }
 
-uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
+uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint32_t offset,
+			  struct bf_mlx5_umem **out)
 {
-	const uint8_t *ctx = m->in + BF_CREATE_UMEM_CTX;
-	/* The field counts from 4 KiB pages: 0 is 4 KiB (mlx5_ifc.h struct mlx5_ifc_umem_bits). */
-	uint32_t log_page = BF_MLX5_GET(ctx, BF_UMEM_LOG_PAGE_SIZE) + 12;
-	uint32_t offset = BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), n = BF_MLX5_GET(ctx, BF_UMEM_NUM_MTT);
 	bool contiguous = true;
 	struct bf_mlx5_umem *u;
 
-	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
-		return BF_MLX5_CMD_BAD_INP_LEN;
 	if ((uint64_t)offset >> log_page)
 		return BF_MLX5_CMD_BAD_PARAM;
 	for (uint32_t i = 0; i < n; i++) {
-		if (page_at(m, i) & ((1ull << log_page) - 1))
+		if (page_at(list, i) & ((1ull << log_page) - 1))
 			return BF_MLX5_CMD_BAD_PARAM;
-		contiguous = contiguous && page_at(m, i) == page_at(m, 0) + ((uint64_t)i << log_page);
+		contiguous = contiguous && page_at(list, i) == page_at(list, 0) + ((uint64_t)i << log_page);
 	}
 	u = calloc(1, sizeof(*u) + (contiguous ? 1 : n) * sizeof(u->pages[0]));
 	if (!u)
@@ -37,7 +32,24 @@ uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 	u->size = ((uint64_t)n << log_page) - offset;
 	u->contiguous = contiguous;
 	for (uint32_t i = 0; i < (contiguous ? 1 : n); i++)
-		u->pages[i] = page_at(m, i);
+		u->pages[i] = page_at(list, i);
+	*out = u;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
+{
+	const uint8_t *ctx = m->in + BF_CREATE_UMEM_CTX;
+	/* The field counts from 4 KiB pages: 0 is 4 KiB (mlx5_ifc.h struct mlx5_ifc_umem_bits). */
+	uint32_t log_page = BF_MLX5_GET(ctx, BF_UMEM_LOG_PAGE_SIZE) + 12, n = BF_MLX5_GET(ctx, BF_UMEM_NUM_MTT);
+	struct bf_mlx5_umem *u;
+	uint8_t status;
+
+	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	status = bf_mlx5_umem_make(m->in + BF_CREATE_UMEM_MTT, n, log_page, BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), &u);
+	if (status)
+		return status;
 	if (bf_mlx5_table_add(&m->dev->umems, u, &u->number)) {
 		free(u);
 		return BF_MLX5_CMD_LIM;
@@ -90,12 +102,25 @@ static bool is_linear(const struct bf_mlx5_umem *u, uint64_t offset, uint64_t le
 	return true;
 }
 
+uint8_t bf_mlx5_buf_in(struct bf_mlx5_buf *b, struct bf_mlx5_umem *u, uint64_t offset, uint64_t len)
+{
+	uint64_t align = len == BF_MLX5_DBR_BYTES ? len : BF_MLX5_WQEBB; /* no entry lies on two pages */
+	uint32_t run;
+
+	if ((offset | u->page_offset) & (align - 1))
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (offset > u->size || len > u->size - offset)
+		return BF_MLX5_CMD_BAD_SIZE;
+	b->umem = u;
+	b->at = is_linear(u, offset, len) ? walk(u, offset, 1, &run) : offset | BF_MLX5_BUF_SCATTERED;
+	return BF_MLX5_CMD_OK;
+}
+
 uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
 			 uint64_t len)
 {
-	uint64_t align = len == BF_MLX5_DBR_BYTES ? len : BF_MLX5_WQEBB; /* no entry lies on two pages */
+	uint64_t align = len == BF_MLX5_DBR_BYTES ? len : BF_MLX5_WQEBB;
 	struct bf_mlx5_umem *u;
-	uint32_t run;
 
 	if (offset & (align - 1))
 		return BF_MLX5_CMD_BAD_PARAM;
@@ -103,13 +128,5 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 	if (!valid)
 		return BF_MLX5_CMD_OK;
 	u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
-	if (!u)
-		return BF_MLX5_CMD_BAD_RES;
-	if (u->page_offset & (align - 1))
-		return BF_MLX5_CMD_BAD_PARAM;
-	if (offset > u->size || len > u->size - offset)
-		return BF_MLX5_CMD_BAD_SIZE;
-	b->umem = u;
-	b->at = is_linear(u, offset, len) ? walk(u, offset, 1, &run) : offset | BF_MLX5_BUF_SCATTERED;
-	return BF_MLX5_CMD_OK;
+	return u ? bf_mlx5_buf_in(b, u, offset, len) : BF_MLX5_CMD_BAD_RES;
 }

@@ -1,0 +1,284 @@
+/*
+ * Event queues: entries, the owner bit, arming and interrupts; and the commands that make and destroy them.
+ *
+ * An entry is written behind everything that it tells of, and its interrupt comes behind the entry. Sources: Linux
+ * drivers/net/ethernet/mellanox/mlx5/core/eq.c, include/linux/mlx5/device.h.
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <stdlib.h>
+
+enum { EQE_WRITTEN, EQE_OVERFLOW, EQE_FAILED };
+enum { UPDATE_OK, UPDATE_NO_EQ, UPDATE_WRONG_UAR };
+
+/* EQC.status (mlx5_ifc.h MLX5_EQC_STATUS_*). */
+enum { EQ_STATUS_OK = 0, EQ_STATUS_WRITE_FAIL = 10 };
+
+#define LOG_SIZE_MAX 22u
+#define INTERRUPT_BYTES 4u /* an MSI-X message is a write of one dword */
+
+static bool full(const struct bf_mlx5_eq *eq)
+{
+	return ((eq->producer - eq->consumer) & 0xffffff) > eq->mask;
+}
+
+/* The interrupt is a posted write, too: it gets to the processor behind the entry. */
+static void send_interrupt(struct bf_mlx5_eq *eq)
+{
+	struct bf_mlx5 *dev = eq->dev;
+	uint64_t at = bf_dma_charge(&dev->dma, INTERRUPT_BYTES, 0);
+
+	eq->armed = eq->behind = false;
+	bf_sim_at(dev->sim, &eq->interrupt, at > dev->link.posted_ps ? at : dev->link.posted_ps);
+}
+
+/* Writes that land at the same time were put in the event queue before, or while, this event waits once more. */
+static void interrupt_fired(struct bf_event *ev)
+{
+	struct bf_mlx5_eq *eq = BF_CONTAINER_OF(ev, struct bf_mlx5_eq, interrupt);
+	struct bf_mlx5 *dev = eq->dev;
+
+	if (!eq->behind) {
+		eq->behind = true;
+		bf_sim_at(dev->sim, ev, dev->sim->now_ps);
+		return;
+	}
+	dev->count.interrupts++;
+	if (dev->irq)
+		dev->irq(dev->irq_owner, eq->vector);
+}
+
+static void record_eqe(const struct bf_mlx5_eq *eq, const struct bf_mlx5_eqe *e, uint32_t number, uint64_t iova,
+		       uint8_t verdict)
+{
+	struct bf_rec_eqe rec = {
+		.iova = iova, .eqn = eq->eqn, .count = eq->producer, .number = number, .event = e->type,
+		.sub_type = e->sub_type, .interrupt = eq->armed && verdict == EQE_WRITTEN, .verdict = verdict,
+	};
+
+	bf_record(&eq->dev->sim->rec, &bf_rec_eqe_schema, eq->actor, &rec, e, sizeof(*e));
+}
+
+/* A full queue loses the entry, unless it was created to overwrite old ones. */
+static void put(struct bf_mlx5_eq *eq, struct bf_mlx5_eqe *e, uint32_t number)
+{
+	struct bf_mlx5 *dev = eq->dev;
+	uint8_t verdict = EQE_WRITTEN;
+	uint64_t iova;
+	uint32_t run;
+
+	e->owner = (eq->producer & (eq->mask + 1)) != 0;
+	iova = bf_mlx5_buf_iova(&eq->buf, (uint64_t)(eq->producer & eq->mask) * sizeof(*e), sizeof(*e), &run);
+	if (full(eq) && !eq->ignore_overrun)
+		verdict = EQE_OVERFLOW;
+	else if (bf_dma_write(&dev->dma, iova, e, sizeof(*e), 0))
+		verdict = EQE_FAILED;
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_eqe(eq, e, number, iova, verdict);
+	if (verdict == EQE_FAILED)
+		eq->status = EQ_STATUS_WRITE_FAIL;
+	if (verdict != EQE_WRITTEN) {
+		dev->count.events_lost++;
+		return;
+	}
+	dev->count.events++;
+	eq->producer++;
+	if (eq->armed)
+		send_interrupt(eq);
+}
+
+/* The queue for asynchronous events of a type: the first that asked for them. */
+static struct bf_mlx5_eq *listener(const struct bf_mlx5 *dev, enum bf_mlx5_event type)
+{
+	struct bf_mlx5_eq *eq;
+
+	for (uint32_t n = 0; (eq = bf_mlx5_table_next(&dev->eqs, &n)); n++)
+		if (eq->types >> type & 1)
+			return eq;
+	return NULL;
+}
+
+static void put_number(struct bf_mlx5_eq *eq, enum bf_mlx5_event type, uint8_t sub_type, uint32_t at, uint32_t number)
+{
+	struct bf_mlx5_eqe e = { .type = (uint8_t)type, .sub_type = sub_type };
+
+	bf_put_be32(e.data + at, number);
+	put(eq, &e, number);
+}
+
+void bf_mlx5_event_comp(struct bf_mlx5_cq *cq)
+{
+	if (cq->eq)
+		put_number(cq->eq, BF_MLX5_EVENT_COMP, 0, BF_EQE_COMP_CQN, cq->cqn);
+}
+
+void bf_mlx5_event_cq_error(struct bf_mlx5_cq *cq, uint8_t syndrome)
+{
+	struct bf_mlx5_eq *eq = listener(cq->dev, BF_MLX5_EVENT_CQ_ERROR);
+	struct bf_mlx5_eqe e = { .type = BF_MLX5_EVENT_CQ_ERROR };
+
+	if (!eq)
+		return;
+	bf_put_be32(e.data + BF_EQE_CQ_ERR_CQN, cq->cqn);
+	e.data[BF_EQE_CQ_ERR_SYNDROME] = syndrome;
+	put(eq, &e, cq->cqn);
+}
+
+/* A responder context speaks for its DC target; a stream channel is no object that software knows. */
+void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type)
+{
+	struct bf_mlx5_eq *eq = listener(qp->dev, type);
+	struct bf_mlx5_eqe e = { .type = (uint8_t)type };
+
+	if (!eq || (qp->dci && qp->dci->parent))
+		return;
+	e.data[BF_EQE_QP_SRQ_TYPE] = qp->context_of ? BF_EQE_QUEUE_DCT : BF_EQE_QUEUE_QP;
+	bf_put_be32(e.data + BF_EQE_QP_SRQ_NUMBER, qp->qpn);
+	put(eq, &e, qp->qpn);
+}
+
+void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t number)
+{
+	struct bf_mlx5_eq *eq = listener(dev, type);
+
+	BF_STATIC_ASSERT(BF_EQE_DCTN == BF_EQE_QP_SRQ_NUMBER, "one place for SRQs and DC targets");
+	if (eq)
+		put_number(eq, type, 0, BF_EQE_QP_SRQ_NUMBER, number);
+}
+
+void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up)
+{
+	struct bf_mlx5 *dev = port->dev;
+	struct bf_mlx5_eq *eq = listener(dev, BF_MLX5_EVENT_PORT_CHANGE);
+	struct bf_mlx5_eqe e = { .type = BF_MLX5_EVENT_PORT_CHANGE };
+	const uint32_t number = (uint32_t)(port - dev->ports) + 1;
+
+	if (!eq)
+		return;
+	e.sub_type = up ? BF_EQE_PORT_ACTIVE : BF_EQE_PORT_DOWN;
+	e.data[BF_EQE_PORT_NUMBER] = (uint8_t)(number << 4);
+	put(eq, &e, number);
+}
+
+/* Entries that the driver had not seen when it armed interrupt at once. */
+void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm)
+{
+	struct bf_mlx5 *dev = uar->dev;
+	struct bf_mlx5_eq *eq = bf_mlx5_table_get(&dev->eqs, word >> 24);
+	uint8_t verdict = !eq ? UPDATE_NO_EQ : eq->uar != uar->index ? UPDATE_WRONG_UAR : UPDATE_OK;
+
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_eq_update rec = {
+			.eqn = word >> 24, .consumer = word & 0xffffff, .arm = arm, .verdict = verdict
+		};
+
+		bf_record(&dev->sim->rec, &bf_rec_eq_update_schema, eq ? eq->actor : dev->actor, &rec, NULL, 0);
+	}
+	if (verdict)
+		return;
+	eq->consumer = word & 0xffffff;
+	if (!arm)
+		return;
+	eq->armed = true;
+	if (((eq->producer - eq->consumer) & 0xffffff) && !bf_event_pending(&eq->interrupt))
+		send_interrupt(eq);
+}
+
+static uint8_t eq_ring(struct bf_mlx5_eq *eq, const struct bf_mlx5_mail *m, const uint8_t *eqc)
+{
+	uint64_t bytes = (uint64_t)sizeof(struct bf_mlx5_eqe) << BF_MLX5_GET(eqc, BF_EQC_LOG_SIZE);
+	uint32_t log_page = BF_MLX5_GET(eqc, BF_EQC_LOG_PAGE_SIZE) + 12;
+	uint64_t pages = (bytes + (1ull << log_page) - 1) >> log_page;
+	uint8_t status;
+
+	if (pages > (m->in_len - BF_CREATE_EQ_PAS) / 8)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	status = bf_mlx5_umem_make(m->in + BF_CREATE_EQ_PAS, (uint32_t)pages, log_page, 0, &eq->pages);
+	return status ? status : bf_mlx5_buf_in(&eq->buf, eq->pages, 0, bytes);
+}
+
+static void record_config(const struct bf_mlx5_eq *eq)
+{
+	struct bf_rec_eq_config rec = {
+		.mask = eq->types, .eqn = eq->eqn, .eqes = eq->mask + 1, .vector = eq->vector, .uar = eq->uar
+	};
+
+	bf_record(&eq->dev->sim->rec, &bf_rec_eq_config_schema, eq->actor, &rec, NULL, 0);
+}
+
+void bf_mlx5_eq_free(struct bf_mlx5_eq *eq)
+{
+	bf_sim_cancel(eq->dev->sim, &eq->interrupt);
+	free(eq->pages);
+	free(eq);
+}
+
+uint8_t bf_mlx5_cmd_create_eq(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5 *dev = m->dev;
+	const uint8_t *eqc = m->in + BF_EQ_EQC;
+	uint32_t log_size = BF_MLX5_GET(eqc, BF_EQC_LOG_SIZE);
+	struct bf_mlx5_uar *uar = bf_mlx5_uar_find(dev, BF_MLX5_GET(eqc, BF_EQC_UAR_PAGE));
+	struct bf_mlx5_eq *eq;
+	char name[64];
+	uint8_t status;
+
+	if (!uar)
+		return BF_MLX5_CMD_BAD_RES;
+	if (log_size > LOG_SIZE_MAX)
+		return BF_MLX5_CMD_BAD_PARAM;
+	eq = calloc(1, sizeof(*eq));
+	if (!eq)
+		return BF_MLX5_CMD_NO_RES;
+	bf_event_init(&eq->interrupt, interrupt_fired);
+	eq->dev = dev;
+	eq->uar = uar->index;
+	eq->mask = (1u << log_size) - 1;
+	eq->vector = BF_MLX5_GET(eqc, BF_EQC_INTR);
+	eq->ignore_overrun = BF_MLX5_GET(eqc, BF_EQC_OI);
+	eq->types = bf_get_be64(m->in + BF_CREATE_EQ_MASK);
+	memcpy(eq->context, eqc, sizeof(eq->context));
+	status = eq_ring(eq, m, eqc);
+	if (!status && bf_mlx5_table_add(&dev->eqs, eq, &eq->eqn))
+		status = BF_MLX5_CMD_LIM;
+	if (status) {
+		bf_mlx5_eq_free(eq);
+		return status;
+	}
+	uar->users++;
+	snprintf(name, sizeof(name), "%s.eq%u", dev->name, eq->eqn);
+	eq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_config(eq);
+	m->number = eq->eqn;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_destroy_eq(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_eq *eq = bf_mlx5_table_get(&m->dev->eqs, m->number);
+
+	if (!eq)
+		return BF_MLX5_CMD_BAD_RES;
+	if (eq->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	m->dev->uars[eq->uar]->users--;
+	bf_mlx5_table_remove(&m->dev->eqs, eq->eqn);
+	bf_mlx5_eq_free(eq);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m)
+{
+	const struct bf_mlx5_eq *eq = bf_mlx5_table_get(&m->dev->eqs, m->number);
+	uint8_t *eqc = m->out + BF_EQ_EQC;
+
+	if (!eq)
+		return BF_MLX5_CMD_BAD_RES;
+	memcpy(eqc, eq->context, sizeof(eq->context));
+	BF_MLX5_SET(eqc, BF_EQC_STATUS, eq->status);
+	BF_MLX5_SET(eqc, BF_EQC_ST, eq->armed ? BF_EQC_ST_ARMED : BF_EQC_ST_FIRED);
+	BF_MLX5_SET(eqc, BF_EQC_CONSUMER, eq->consumer);
+	BF_MLX5_SET(eqc, BF_EQC_PRODUCER, eq->producer & 0xffffff);
+	return BF_MLX5_CMD_OK;
+}
