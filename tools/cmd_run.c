@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "drivers/bootstrap/bootstrap.h"
-#include "tools/findings.h"
+#include "tools/lint_run.h"
 #include "tools/workload.h"
 #include "traces/trace.h"
 
@@ -51,8 +51,8 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 		printf("all PEs                    hash %016" PRIx64 "\n", bf_run_pes_hash(r->pe_hashes, w->pes));
 }
 
-static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
-			 struct bf_places *places, const struct bf_cause *cause, bool stats)
+static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_lint_run *lint,
+			 const struct bf_cause *cause, bool stats)
 {
 	char command[2048];
 
@@ -74,11 +74,7 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	putchar('\n');
 	bf_run_print_failure(stdout, r);
 	bf_cause_print(stdout, cause);
-	if (rules) {
-		if (!bf_rules_problems(rules))
-			puts("lint: nothing found");
-		bf_findings_print(stdout, rules, places);
-	}
+	bf_lint_run_print(stdout, lint);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
@@ -103,8 +99,8 @@ static bool speaks(const struct bf_workload *w)
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_rules *rules,
-			struct bf_places *places, const struct bf_cause *cause, bool stats)
+static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_lint_run *lint,
+			const struct bf_cause *cause, bool stats)
 {
 	char text[2048];
 	struct bf_json j;
@@ -134,11 +130,7 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
-	if (rules) {
-		bf_json_open(&j, "lint", '{');
-		bf_findings_json(&j, rules, places);
-		bf_json_close(&j, '}');
-	}
+	bf_lint_run_json(&j, lint);
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)
@@ -168,54 +160,37 @@ static void find_cause(const struct bf_workload *w, struct bf_cause *cause)
 struct job {
 	const struct bf_workload *w;
 	struct bf_trace_writer *trace; /* NULL: none */
-	struct bf_rules *rules;        /* NULL: without --lint */
-	struct bf_places *places;      /* NULL: nothing found, or no records of class where */
+	struct bf_lint_run lint;
 	struct bf_run_result r;
 	struct bf_cause cause;
 };
 
-static int run_with_sinks(struct job *j, struct bf_error *err)
-{
-	struct bf_sink *trace = j->trace ? bf_trace_sink(j->trace) : NULL;
-	struct bf_sink *rules = j->rules ? bf_rules_sink(j->rules) : NULL;
-	struct bf_sink_tee tee;
-
-	if (!trace || !rules)
-		return bf_workload_run(j->w, trace ? trace : rules, &j->r, err);
-	bf_sink_tee_init(&tee, trace, rules);
-	return bf_workload_run(j->w, &tee.sink, &j->r, err);
-}
-
-/* Where in the code findings come from: the same run once more. */
-static void find_places(struct job *j)
+static int run_again(const void *w, struct bf_sink *sink)
 {
 	struct bf_run_result again = { 0 };
 	struct bf_error err;
+	const int rc = bf_workload_run(w, sink, &again, &err);
 
-	if (!j->rules || !bf_rules_count(j->rules) || !(j->w->records & BF_CLASS_WHERE) ||
-	    j->w->backend->platform != BF_PLATFORM_SIM || bf_places_open(j->rules, &j->places) != 0)
-		return;
-	if (bf_workload_run(j->w, bf_places_sink(j->places), &again, &err) == 0)
+	if (!rc)
 		bf_run_result_free(&again);
+	return rc;
 }
 
 /* The rules that listened know the cause; otherwise a second run is asked. */
 static void say_why(struct job *j)
 {
-	if (j->rules) {
-		bf_rules_finish(j->rules, true);
-		bf_cause_take(j->rules, &j->cause);
-	}
-	if (j->r.verdict == BF_VERDICT_GOOD)
-		j->cause = (struct bf_cause){ 0 };
-	else if (!j->rules && speaks(j->w))
+	const bool good = j->r.verdict == BF_VERDICT_GOOD;
+
+	bf_lint_run_end(&j->lint, good, &j->cause, j->w->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, j->w);
+	if (!good && !j->lint.rules && speaks(j->w))
 		find_cause(j->w, &j->cause);
 }
 
 /* Runs, finishes the trace, and says what came of it. */
 static int run_and_report(const struct bf_args *args, struct job *j, struct bf_error *err)
 {
-	int rc = run_with_sinks(j, err), trace_rc = 0;
+	struct bf_sink *sink = bf_lint_run_sink(&j->lint, j->trace ? bf_trace_sink(j->trace) : NULL);
+	int rc = bf_workload_run(j->w, sink, &j->r, err), trace_rc = 0;
 
 	if (j->trace) {
 		bf_trace_meta(j->trace, "verdict", rc ? "not run" : bf_verdict_name(j->r.verdict));
@@ -224,19 +199,18 @@ static int run_and_report(const struct bf_args *args, struct job *j, struct bf_e
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	say_why(j);
-	find_places(j);
 	if (!speaks(j->w))
 		trace_rc = 0; /* rank 0 tells */
 	else if (!bf_arg_json(args))
-		print_result(j->w, &j->r, j->rules, j->places, &j->cause, bf_arg_flag(args, "stats"));
+		print_result(j->w, &j->r, &j->lint, &j->cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(j->w, &j->r, j->rules, j->places, &j->cause, bf_arg_flag(args, "stats"));
+		json_result(j->w, &j->r, &j->lint, &j->cause, bf_arg_flag(args, "stats"));
 	bf_run_result_free(&j->r);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	if (j->r.verdict != BF_VERDICT_GOOD)
 		return BF_EXIT_FAILED;
-	return j->rules && bf_rules_problems(j->rules) ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
+	return bf_lint_run_code(&j->lint);
 }
 
 /* Opens what listens to the run. */
@@ -247,14 +221,14 @@ static int listen_and_run(const struct bf_args *args, const struct bf_workload *
 
 	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
-	if (bf_arg_flag(args, "lint") && bf_rules_open(NULL, &j.rules, err) != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	code = bf_lint_run_begin(args, w->records, &j.lint);
+	if (code != BF_EXIT_GOOD)
+		return code;
 	if (bf_workload_trace(args, w, &j.trace, err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	else
 		code = run_and_report(args, &j, err);
-	bf_places_free(j.places);
-	bf_rules_free(j.rules);
+	bf_lint_run_free(&j.lint);
 	return code;
 }
 
@@ -345,9 +319,7 @@ static const struct bf_opt options[] = {
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
-	{ .name = "lint",
-	  .kind = BF_OPT_FLAG,
-	  .help = "put the run before all rules while it goes on, and print what they find (belfry rules)" },
+	BF_LINT_RUN_OPTION,
 	{ .name = "hashes",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print a hash of each PE's records, which is the same however PEs are spread over processes" },

@@ -1,4 +1,5 @@
 /* belfry run ll-..., belfry explore ll-...: DeepEP's low-latency exchange. */
+#include "tools/lint_run.h"
 #include "tools/workload_ll.h"
 
 static int run_run(const struct bf_args *args)

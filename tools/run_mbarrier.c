@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/workload.h"
+#include "tools/lint_run.h"
 #include "tools/workload_mbarrier.h"
 #include "traces/trace.h"
 
@@ -38,8 +39,8 @@ void bf_mbar_print_failure(FILE *out, const struct bf_mbar_result *r)
 	}
 }
 
-static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, const struct bf_cause *cause,
-			 bool stats)
+static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r,
+			 const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	const uint64_t cycles = r->world.time_ps / w->profile.cycle_ps;
 	char command[2048];
@@ -66,6 +67,7 @@ static void print_result(const struct bf_mbar_workload *w, const struct bf_mbar_
 		bf_mbar_print_failure(stdout, r);
 		bf_cause_print(stdout, cause);
 	}
+	bf_lint_run_print(stdout, lint);
 	if (r->counts && stats)
 		bf_counts_print_stats(stdout, r->counts);
 }
@@ -83,8 +85,8 @@ void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r)
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r, const struct bf_cause *cause,
-			bool stats)
+static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_result *r,
+			const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	char command[2048];
 	struct bf_json j;
@@ -116,6 +118,7 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 		bf_mbar_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
+	bf_lint_run_json(&j, lint);
 	if (r->counts && stats)
 		bf_counts_json_stats(&j, r->counts);
 	bf_json_open(&j, "wall", '{');
@@ -128,13 +131,24 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 
 /* ---- the command ---- */
 
+static int run_again(const void *w, struct bf_sink *sink)
+{
+	struct bf_mbar_result r;
+	struct bf_error err = { 0 };
+	const int rc = bf_mbar_workload_run(w, sink, NULL, &r, &err);
+
+	if (!rc)
+		bf_counts_free(r.counts);
+	return rc;
+}
+
 static int run_and_report(const struct bf_args *args, const struct bf_mbar_workload *w, struct bf_trace_writer *trace,
-			  struct bf_error *err)
+			  struct bf_lint_run *lint, struct bf_error *err)
 {
 	struct bf_cause cause = { 0 };
 	struct bf_mbar_result r;
-	int rc = bf_mbar_workload_run(w, trace ? bf_trace_sink(trace) : NULL, NULL, &r, err);
-	int trace_rc = 0;
+	struct bf_sink *sink = bf_lint_run_sink(lint, trace ? bf_trace_sink(trace) : NULL);
+	int rc = bf_mbar_workload_run(w, sink, NULL, &r, err), trace_rc = 0;
 
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_mbar_end_name(r.end));
@@ -142,21 +156,23 @@ static int run_and_report(const struct bf_args *args, const struct bf_mbar_workl
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	if (r.end != BF_MBAR_GOOD)
+	bf_lint_run_end(lint, r.end == BF_MBAR_GOOD, &cause, run_again, w);
+	if (r.end != BF_MBAR_GOOD && !lint->rules)
 		bf_mbar_cause_of(w, &cause);
 	if (!bf_arg_json(args))
-		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+		print_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc)
-		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+		json_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	return r.end == BF_MBAR_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+	return r.end == BF_MBAR_GOOD ? bf_lint_run_code(lint) : BF_EXIT_FAILED;
 }
 
 static int run_mbarrier(const struct bf_args *args)
 {
 	struct bf_trace_writer *trace = NULL;
+	struct bf_lint_run lint;
 	struct bf_error err = { 0 };
 	struct bf_mbar_workload w;
 	char command[2048];
@@ -174,7 +190,11 @@ static int run_mbarrier(const struct bf_args *args)
 	bf_mbar_workload_command(&w, command, sizeof(command));
 	if (bf_begin_trace(args, command, &trace, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	return run_and_report(args, &w, trace, &err);
+	code = bf_lint_run_begin(args, w.records, &lint);
+	if (code == BF_EXIT_GOOD)
+		code = run_and_report(args, &w, trace, &lint, &err);
+	bf_lint_run_free(&lint);
+	return code;
 }
 
 static const struct bf_opt options[] = {
@@ -183,6 +203,7 @@ static const struct bf_opt options[] = {
 	BF_MBAR_OPT_TABLE,
 	BF_MBAR_OPT_TEXT("records", TEXT, "CLASS[,CLASS]", "all",
 			 "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),
+	BF_LINT_RUN_OPTION,
 	BF_MBAR_OPT_TEXT("stats", FLAG, NULL, NULL, "print what sync units and copy engines counted"),
 	{ .name = NULL },
 };

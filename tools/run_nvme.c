@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/workload.h"
+#include "tools/lint_run.h"
 #include "tools/workload_nvme.h"
 #include "traces/trace.h"
 
@@ -42,7 +43,7 @@ static void print_dmabuf(int64_t bytes)
 }
 
 static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
-			 const struct bf_cause *cause, bool stats)
+			 const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	char command[2048];
 
@@ -74,6 +75,7 @@ static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_
 		print_split(&r->split);
 	bf_nvme_run_print_failure(stdout, r);
 	bf_cause_print(stdout, cause);
+	bf_lint_run_print(stdout, lint);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
@@ -93,7 +95,7 @@ static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
 static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
-			const struct bf_cause *cause, bool stats)
+			const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	char text[2048];
 	struct bf_json j;
@@ -131,6 +133,7 @@ static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_r
 	bf_nvme_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
+	bf_lint_run_json(&j, lint);
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)
@@ -152,14 +155,25 @@ static int open_trace(const struct bf_args *args, const struct bf_nvme_workload 
 	return bf_begin_trace(args, command, out, err);
 }
 
-/* Runs, finishes the trace, and asks a second run for the cause of a failure; with --audit, of anything wrong. */
+static int run_again(const void *w, struct bf_sink *sink)
+{
+	struct bf_nvme_run_result r;
+	struct bf_error err = { 0 };
+	const int rc = bf_nvme_workload_run(w, sink, &r, &err);
+
+	if (!rc)
+		bf_counts_free(r.counts);
+	return rc;
+}
+
+/* Runs, finishes the trace, and asks a second run for the cause of a failure unless rules have listened. */
 static int run_and_report(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer *trace,
-			  const struct bf_error *trace_err)
+			  struct bf_lint_run *lint, const struct bf_error *trace_err)
 {
 	struct bf_cause cause = { 0 };
 	struct bf_error err = { 0 };
 	struct bf_nvme_run_result r;
-	int rc = bf_nvme_workload_run(w, trace ? bf_trace_sink(trace) : NULL, &r, &err);
+	int rc = bf_nvme_workload_run(w, bf_lint_run_sink(lint, trace ? bf_trace_sink(trace) : NULL), &r, &err);
 	int trace_rc = 0;
 
 	if (trace) {
@@ -168,18 +182,20 @@ static int run_and_report(const struct bf_args *args, const struct bf_nvme_workl
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (r.verdict != BF_NVME_RUN_GOOD || bf_arg_flag(args, "audit"))
+	bf_lint_run_end(lint, r.verdict == BF_NVME_RUN_GOOD, &cause,
+			w->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, w);
+	if (r.verdict != BF_NVME_RUN_GOOD && !lint->rules)
 		bf_nvme_cause_of(w, &cause);
 	if (!bf_arg_json(args))
-		print_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+		print_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(w, &r, &cause, bf_arg_flag(args, "stats"));
+		json_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
 	if (r.verdict != BF_NVME_RUN_GOOD)
 		return BF_EXIT_FAILED;
-	return cause.text[0] ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
+	return bf_lint_run_code(lint);
 }
 
 static void list_json(void)
@@ -229,6 +245,7 @@ int bf_nvme_workload_list(const struct bf_args *args)
 
 static int run_run(const struct bf_args *args)
 {
+	struct bf_lint_run lint = { 0 };
 	struct bf_trace_writer *trace;
 	struct bf_error err = { 0 };
 	struct bf_nvme_workload w;
@@ -256,8 +273,9 @@ static int run_run(const struct bf_args *args)
 	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
 		 open_trace(args, &w, &trace, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else
-		code = run_and_report(args, &w, trace, &err);
+	else if ((code = bf_lint_run_begin(args, w.backend->describe ? 0 : w.records, &lint)) == BF_EXIT_GOOD)
+		code = run_and_report(args, &w, trace, &lint, &err);
+	bf_lint_run_free(&lint);
 	bf_nvme_workload_free(&w);
 	return code;
 }
@@ -270,7 +288,7 @@ static const struct bf_opt options[] = {
 	BF_NVME_OPT_TEXT("top", FLAG, NULL, NULL, "live: show on standard error what devices do, as it goes on"),
 	BF_NVME_OPT_TEXT("stats", FLAG, NULL, NULL,
 		    "print what was counted, and the time of commands: queue protocol apart from the medium"),
-	BF_NVME_OPT_TEXT("audit", FLAG, NULL, NULL, "look for mistakes of the driver in a good run, too (exit code 3)"),
+	BF_LINT_RUN_OPTION,
 	BF_NVME_OPT_TABLE,
 	{ .name = NULL },
 };
@@ -293,7 +311,7 @@ const struct bf_command bf_cmd_run_nvme = {
 	    "nvme-admin formats it.\n"
 	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, an unexpected completion, a timeout, no controller.\n"
-	    "2: bad options. 3: good, and --audit found a mistake. 77: the backend is not available here.\n"
+	    "2: bad options. 3: good, and --lint found something. 77: the backend is not available here.\n"
 	    "\n"
 	    "Examples:\n"
 	    "  belfry run nvme-read --depth 32 --commands 1000 --stats\n"

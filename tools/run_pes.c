@@ -2,11 +2,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/lint_run.h"
 #include "tools/workload_pes.h"
 #include "traces/trace.h"
 
-static void print_result(const struct bf_pes *p, const struct bf_pes_result *result, const struct bf_cause *cause,
-			 bool stats)
+static void print_result(const struct bf_pes *p, const struct bf_pes_result *result,
+			 const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	const struct bf_run_result *r = &result->run;
 	char command[2048];
@@ -27,8 +28,8 @@ static void print_result(const struct bf_pes *p, const struct bf_pes_result *res
 	if (r->verdict == BF_VERDICT_GOOD)
 		p->family->print(stdout, p, result);
 	bf_run_print_failure(stdout, r);
-	if (cause->text[0])
-		printf("cause: %s\n", cause->text);
+	bf_cause_print(stdout, cause);
+	bf_lint_run_print(stdout, lint);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
@@ -54,8 +55,8 @@ static void json_options(struct bf_json *j, const struct bf_pes *p)
 }
 
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_pes *p, const struct bf_pes_result *result, const struct bf_cause *cause,
-			bool stats)
+static void json_result(const struct bf_pes *p, const struct bf_pes_result *result,
+			const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
 {
 	const struct bf_run_result *r = &result->run;
 	char text[2048];
@@ -84,6 +85,7 @@ static void json_result(const struct bf_pes *p, const struct bf_pes_result *resu
 	bf_run_json_failure(&j, r);
 	if (cause->text[0])
 		bf_cause_json(&j, cause);
+	bf_lint_run_json(&j, lint);
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)
@@ -95,14 +97,25 @@ static void json_result(const struct bf_pes *p, const struct bf_pes_result *resu
 	bf_json_end(&j);
 }
 
-/* Runs, finishes the trace, and asks a second run for the cause of a failure. */
+static int run_again(const void *p, struct bf_sink *sink)
+{
+	struct bf_error err = { 0 };
+	struct bf_pes_result r;
+	const int rc = bf_pes_run(p, sink, &r, &err);
+
+	if (!rc)
+		bf_counts_free(r.run.counts);
+	return rc;
+}
+
+/* Runs, finishes the trace, and asks a second run for the cause of a failure unless rules have listened. */
 static int run_and_report(const struct bf_args *args, const struct bf_pes *p, struct bf_trace_writer *trace,
-			  const struct bf_error *trace_err)
+			  struct bf_lint_run *lint, const struct bf_error *trace_err)
 {
 	struct bf_cause cause = { 0 };
 	struct bf_error err = { 0 };
 	struct bf_pes_result r;
-	int rc = bf_pes_run(p, trace ? bf_trace_sink(trace) : NULL, &r, &err);
+	int rc = bf_pes_run(p, bf_lint_run_sink(lint, trace ? bf_trace_sink(trace) : NULL), &r, &err);
 	int trace_rc = 0;
 
 	if (trace) {
@@ -111,16 +124,18 @@ static int run_and_report(const struct bf_args *args, const struct bf_pes *p, st
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (r.run.verdict != BF_VERDICT_GOOD)
+	bf_lint_run_end(lint, r.run.verdict == BF_VERDICT_GOOD, &cause,
+			p->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, p);
+	if (r.run.verdict != BF_VERDICT_GOOD && !lint->rules)
 		bf_pes_cause_of(p, &cause);
 	if (!bf_arg_json(args))
-		print_result(p, &r, &cause, bf_arg_flag(args, "stats"));
+		print_result(p, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(p, &r, &cause, bf_arg_flag(args, "stats"));
+		json_result(p, &r, lint, &cause, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.run.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
-	return r.run.verdict == BF_VERDICT_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+	return r.run.verdict == BF_VERDICT_GOOD ? bf_lint_run_code(lint) : BF_EXIT_FAILED;
 }
 
 static int open_trace(const struct bf_args *args, const struct bf_pes *p, struct bf_trace_writer **out,
@@ -172,6 +187,7 @@ static int list(const struct bf_args *args, const struct bf_pes_family *f)
 
 int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p)
 {
+	struct bf_lint_run lint = { 0 };
 	struct bf_trace_writer *trace;
 	struct bf_error err = { 0 };
 	int code;
@@ -189,8 +205,9 @@ int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *famil
 	else if (bf_records_parse(bf_arg_text(args, "records"), &p->records, &err) != 0 ||
 		 open_trace(args, p, &trace, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else
-		code = run_and_report(args, p, trace, &err);
+	else if ((code = bf_lint_run_begin(args, p->records, &lint)) == BF_EXIT_GOOD)
+		code = run_and_report(args, p, trace, &lint, &err);
+	bf_lint_run_free(&lint);
 	bf_pes_free(p);
 	return code;
 }

@@ -1,4 +1,5 @@
 /* belfry run shmem-..., belfry explore shmem-...: what NVSHMEM's calls promise, and how long they take. */
+#include "tools/lint_run.h"
 #include "tools/workload_shmem.h"
 
 static int run_run(const struct bf_args *args)

@@ -67,7 +67,7 @@ struct bf_pes {
 	BF_WORKLOAD_OPT_TEXT_("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible"),    \
 	    BF_WORKLOAD_OPT_TEXT_("records", TEXT, "CLASS[,CLASS]", "all",                                             \
 				  "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),        \
-	    BF_WORKLOAD_OPT_TEXT_("stats", FLAG, NULL, NULL, "print what the devices counted")
+	    BF_LINT_RUN_OPTION, BF_WORKLOAD_OPT_TEXT_("stats", FLAG, NULL, NULL, "print what the devices counted")
 
 #define BF_PES_FIGURES 512
 

@@ -329,6 +329,17 @@ static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
 	return bf_sdma_workload_run(&again, sink, &r, &err);
 }
 
+static int run_once_more(const void *w, struct bf_sink *sink)
+{
+	struct bf_sdma_result r;
+	struct bf_error err = { 0 };
+	const int rc = bf_sdma_workload_run(w, sink, &r, &err);
+
+	if (!rc)
+		bf_counts_free(r.counts);
+	return rc;
+}
+
 void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out)
 {
 	*out = (struct bf_cause){ 0 };
@@ -337,22 +348,23 @@ void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out)
 }
 
 static int run_and_report(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer *trace,
-			  struct bf_error *err)
+			  struct bf_lint_run *lint, struct bf_error *err)
 {
 	const char *path = bf_arg_text(args, "picture");
 	struct bf_sink_tee tee;
 	struct bf_picture picture;
+	struct bf_cause cause = { 0 };
 	struct bf_sdma_result r;
+	struct bf_sink *sink;
 	int rc, trace_rc = 0;
 
 	bf_picture_init(&picture);
 	bf_sink_tee_init(&tee, &picture.sink, trace ? bf_trace_sink(trace) : NULL);
-	rc = bf_sdma_workload_run(w,
-				  path && trace ? &tee.sink
-				  : path        ? &picture.sink
-				  : trace       ? bf_trace_sink(trace)
-						: NULL,
-				  &r, err);
+	sink = bf_lint_run_sink(lint, path && trace ? &tee.sink
+				      : path	    ? &picture.sink
+				      : trace	    ? bf_trace_sink(trace)
+						    : NULL);
+	rc = bf_sdma_workload_run(w, sink, &r, err);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_sdma_verdict_name(r.verdict));
 		trace_rc = bf_trace_close(trace);
@@ -362,25 +374,25 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 	bf_picture_free(&picture);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	if (r.verdict != BF_SDMA_GOOD) {
-		struct bf_cause cause;
-
+	bf_lint_run_end(lint, r.verdict == BF_SDMA_GOOD, &cause,
+			w->backend->platform == BF_PLATFORM_SIM ? run_once_more : NULL, w);
+	if (r.verdict != BF_SDMA_GOOD && !lint->rules)
 		bf_sdma_cause_of(w, &cause);
-		r.cause = cause.text[0] ? cause : r.cause;
-	}
+	r.cause = cause.text[0] ? cause : r.cause;
 	if (!bf_arg_json(args))
-		bf_sdma_print_result(w, &r, bf_arg_flag(args, "stats"));
+		bf_sdma_print_result(w, &r, lint, bf_arg_flag(args, "stats"));
 	else if (!trace_rc)
-		bf_sdma_json_result(w, &r, bf_arg_flag(args, "stats"));
+		bf_sdma_json_result(w, &r, lint, bf_arg_flag(args, "stats"));
 	bf_counts_free(r.counts);
 	if (trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	return r.verdict == BF_SDMA_GOOD ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+	return r.verdict == BF_SDMA_GOOD ? bf_lint_run_code(lint) : BF_EXIT_FAILED;
 }
 
 static int run_sdma(const struct bf_args *args)
 {
 	struct bf_trace_writer *trace = NULL;
+	struct bf_lint_run lint = { 0 };
 	struct bf_error err = { 0 };
 	struct bf_sdma_workload w;
 	int code;
@@ -400,13 +412,17 @@ static int run_sdma(const struct bf_args *args)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	}
 	if (code == BF_EXIT_GOOD)
-		code = run_and_report(args, &w, trace, &err);
+		code = bf_lint_run_begin(args, w.records, &lint);
+	if (code == BF_EXIT_GOOD)
+		code = run_and_report(args, &w, trace, &lint, &err);
+	bf_lint_run_free(&lint);
 	free(w.faults);
 	return code;
 }
 
 static const struct bf_opt options[] = {
 	BF_SDMA_OPT_TABLE,
+	BF_LINT_RUN_OPTION,
 	{ .name = "records",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "CLASS[,CLASS]",

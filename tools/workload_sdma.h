@@ -10,7 +10,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
-#include "tools/findings.h"
+#include "tools/lint_run.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
 
@@ -169,8 +169,10 @@ int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink,
 			 struct bf_error *err);
 
 /* What a run has to say, on standard output; `stats`: what the engines counted, too. */
-void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats);
-void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats);
+void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
+			  bool stats);
+void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
+			 bool stats);
 /* The part of it that tells of a failure. */
 void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r);
 void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r);

@@ -82,7 +82,8 @@ void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r)
 	bf_cause_print(out, &r->cause);
 }
 
-void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
+void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
+			  bool stats)
 {
 	const uint64_t ns = r->world.time_ps / BF_NS;
 	char command[2048];
@@ -103,6 +104,7 @@ void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma
 	       r->wall_ns / 1000000, r->wall_ns / 1000 % 1000, rate(r->submissions, r->wall_ns));
 	if (r->verdict != BF_SDMA_GOOD)
 		bf_sdma_print_failure(stdout, r);
+	bf_lint_run_print(stdout, lint);
 	if (r->counts)
 		bf_counts_print_faults(stdout, r->counts);
 	if (r->counts && stats)
@@ -143,7 +145,8 @@ void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r)
 		bf_cause_json(j, &r->cause);
 }
 
-void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, bool stats)
+void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
+			 bool stats)
 {
 	const uint64_t ns = r->world.time_ps / BF_NS;
 	char command[2048];
@@ -172,6 +175,7 @@ void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_
 		bf_json_hex(&j, "hash", r->world.hash);
 	if (r->verdict != BF_SDMA_GOOD)
 		bf_sdma_json_failure(&j, r);
+	bf_lint_run_json(&j, lint);
 	if (r->counts)
 		bf_counts_json_faults(&j, r->counts);
 	if (r->counts && stats)

@@ -117,13 +117,22 @@ static int declare_actor(struct bf_sink *sink, uint32_t number, const char *kind
 
 /* ---- records ---- */
 
+/* The thread that a finding is about is its `where`, or the first word of its text. */
+static bool is_about(const struct bf_found *f, const char *thread)
+{
+	const size_t len = strlen(thread);
+
+	return strcmp(f->where, thread) == 0 ||
+	       (len && strncmp(f->text, thread, len) == 0 && (f->text[len] == ' ' || f->text[len] == ','));
+}
+
 static void settle(struct bf_places *p, struct question *q)
 {
 	const uint32_t pe = pe_of(q->found->where);
 	struct latest at = pe < p->npes ? p->pes[pe] : (struct latest){ 0 };
 
 	for (uint32_t i = 0; i < p->nactors; i++)
-		if (p->actors[i].at.image && strcmp(p->actors[i].name, q->found->where) == 0)
+		if (p->actors[i].at.image && is_about(q->found, p->actors[i].name))
 			at = p->actors[i].at;
 	q->settled = true;
 	q->image = at.image;
@@ -225,7 +234,8 @@ int bf_places_open(const struct bf_rules *r, struct bf_places **out)
 	*out = p;
 	if (!p)
 		return -ENOMEM;
-	p->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	p->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	p->questions = calloc(n + 1u, sizeof(*p->questions));
 	p->by_first = calloc(n + 1u, sizeof(struct question *));
 	p->by_last = calloc(n + 1u, sizeof(struct question *));

@@ -134,3 +134,34 @@ elif python3 -c 'import jsonschema' 2>"$work/err"; then
 else
 	echo "no validator of JSON schemas is installed: the check against SARIF's is left out"
 fi
+
+# Lines of code: of a run, and of its trace in every form. A build without libdw names the place in the program.
+line='(at|after) (drivers/ibgda/[a-z_]*\.h:[0-9]+ in bf_|/.*0x[0-9a-f]* \(no line: built without libdw\))'
+expect 1 run ibgda-put --bug dbrec-index --records all,where --lint --trace "$work/where.bft"
+grep -qE "$line" "$work/out" || { cat "$work/out" >&2; fail "the run's findings lack a line"; }
+expect 3 lint "$work/where.bft" --sarif "$work/where.sarif" --junit "$work/where.xml"
+grep -qE "$line" "$work/out" || { cat "$work/out" >&2; fail "the trace's findings lack a line"; }
+if grep -q 'ibgda/.*\.h:' "$work/out"; then
+	jq -e '[.runs[0].results[].locations[0].physicalLocation | select(.artifactLocation.uri | startswith("drivers/ibgda/"))
+		| .region.startLine] | length > 0 and all(. > 0)' "$work/where.sarif" >/dev/null || fail "SARIF lacks lines"
+	grep -q 'drivers/ibgda/[a-z_]*\.h:' "$work/where.xml" || fail "JUnit lacks lines"
+fi
+expect 3 lint --json "$work/where.bft"
+jq -e '.files[0].findings[0].code | .offset and .image' "$work/out" >/dev/null || fail "JSON lacks the place"
+expect 3 lint - <"$work/where.bft"
+# They are not among all records, whose hash is the same in every build.
+code=0
+"$BELFRY" dump "$work/d/bad.bft" --type where >"$work/out" 2>&1 || code=$?
+says "no record of the trace has the type 'where'"
+
+# Every family of workloads.
+expect 1 run sdma-wrap --bug wrap-index --lint
+says ', the root cause'
+expect 0 run sdma-wrap --lint
+says 'lint: nothing found'
+expect 0 run shmem-put --lint
+says 'lint: nothing found'
+expect 0 run mbarrier-ring --lint
+expect 0 run nvme-read --lint
+expect 2 run nvme-read --lint --records none
+says 'rules read records'

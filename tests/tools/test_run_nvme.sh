@@ -50,17 +50,17 @@ time_of() {
 }
 [ "$(time_of)" = "$(time_of --records none)" ] || fail "records change the run"
 
-# bug NAME EXPECTED OPTIONS: the run fails, or --audit says what is wrong, and the cause has the EXPECTED words; without
-# the bug the same run is good and --audit finds nothing.
+# bug NAME EXPECTED OPTIONS: the run fails, or --lint says what is wrong, and the cause has the EXPECTED words; without
+# the bug the same run is good and --lint finds nothing.
 bug() {
 	name=$1 expected=$2
 	shift 2
 	rc=0
-	"$BELFRY" run "$@" --audit --bug "$name" >out 2>&1 || rc=$?
+	"$BELFRY" run "$@" --lint --bug "$name" >out 2>&1 || rc=$?
 	[ $rc -eq 1 ] || [ $rc -eq 3 ] || { cat out >&2; fail "$name was not found (exit code $rc)"; }
-	grep -q "^cause: .*$expected" out || { cat out >&2; fail "$name: the cause does not say \"$expected\""; }
-	"$BELFRY" run "$@" --audit >out 2>&1 || { cat out >&2; fail "the twin of $name is not clean"; }
-	! grep -q '^cause:' out || { cat out >&2; fail "the twin of $name is blamed"; }
+	tr -s '\n ' '  ' <out | grep -q "the root cause.*$expected" || { cat out >&2; fail "$name: the cause does not say \"$expected\""; }
+	"$BELFRY" run "$@" --lint >out 2>&1 || { cat out >&2; fail "the twin of $name is not clean"; }
+	grep -qx 'lint: nothing found' out || { cat out >&2; fail "the twin of $name is blamed"; }
 	bugs="$bugs $name"
 }
 bugs=

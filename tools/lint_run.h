@@ -1,0 +1,41 @@
+/* --lint of `belfry run`: a run put before all rules while it goes on, for every family of workloads. */
+#ifndef BELFRY_TOOLS_LINT_RUN_H
+#define BELFRY_TOOLS_LINT_RUN_H
+
+#include "tools/findings.h"
+
+struct bf_lint_run {
+	struct bf_rules *rules;   /* NULL: --lint was not given */
+	struct bf_places *places; /* NULL: nothing found, or no records of class where */
+	struct bf_sink_tee tee;
+};
+
+#define BF_LINT_RUN_OPTION                                                                                             \
+	{                                                                                                              \
+		.name = "lint", .kind = BF_OPT_FLAG,                                                                   \
+		.help = "put the run before all rules while it goes on, and print what they find; with records of "    \
+			"class where: and the lines of code"                                                           \
+	}
+
+/* Opens the rules when --lint was given. Returns an exit code; BF_EXIT_GOOD: go on. */
+int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_lint_run *l);
+
+/* What a run gives its records to, so that rules hear them beside `other`; either may be absent. */
+struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other);
+
+/*
+ * The run has ended, in the simulation's time when `again` is given: this repeats it, records and all, into a sink, and
+ * is called when lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
+ */
+typedef int bf_lint_again_fn(const void *w, struct bf_sink *sink);
+void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_lint_again_fn *again, const void *w);
+
+/* What was found; nothing without --lint. JSON: a member "lint" of the open object. */
+void bf_lint_run_print(FILE *out, const struct bf_lint_run *l);
+void bf_lint_run_json(struct bf_json *j, const struct bf_lint_run *l);
+
+/* The exit code of a run that was good. */
+int bf_lint_run_code(const struct bf_lint_run *l);
+void bf_lint_run_free(struct bf_lint_run *l);
+
+#endif
