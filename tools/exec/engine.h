@@ -44,6 +44,9 @@ void bf_engine_stop(struct bf_engine *e);
 
 uint32_t bf_engine_devices(const struct bf_engine *e);
 
+/* Doorbells `direct`: the program says that it has stored to its doorbell pages. */
+void bf_engine_ring(struct bf_engine *e);
+
 /*
  * A file of device `index`. All of these take the lock, run the model until nothing is due, and give the lock back.
  * Errors as of bf_uverbs_*.

@@ -1,0 +1,163 @@
+/*
+ * Inside the engine: the world, the lock, the pages that doorbells are stored to.
+ *
+ * A thread of the program comes in by bf_engine_enter() (engine.c), does its work and leaves by bf_engine_leave(), which
+ * runs the model until nothing is due. Its stores to doorbell pages come in by trap.c.
+ */
+#ifndef BELFRY_TOOLS_EXEC_ENGINE_INTERNAL_H
+#define BELFRY_TOOLS_EXEC_ENGINE_INTERNAL_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "models/fabric/outside.h"
+#include "sim/fault.h"
+#include "tools/exec/channels.h"
+#include "tools/exec/engine.h"
+#include "tools/exec/identity.h"
+#include "tools/exec/trap_store.h"
+#include "traces/trace.h"
+
+#define BF_EXEC_IDLE_US 20u
+
+/* What the environment asks for. Texts are the environment's own. */
+struct bf_engine_opts {
+	enum bf_exec_doorbells doorbells;
+	bool blueflame, no_ioctl, stats;
+	const char *faults, *network;
+	char trace[PATH_MAX]; /* empty: none */
+	uint64_t seed;
+	uint32_t udp_ipv4;
+	uint16_t udp_port;
+	uint32_t devices;
+	uint32_t idle_us;
+};
+
+/* engine_env.c. 0 or -EINVAL, `why` says which variable and what may be there. */
+int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap);
+
+/* A page of a device as a program sees it. */
+struct bf_engine_page {
+	uintptr_t at;
+	struct bf_region *region;
+	const struct bf_uverbs_file *file; /* whose mmap it was */
+	uint32_t uar;
+};
+
+/* A store to a page that came while this thread was inside the model. */
+struct bf_engine_late {
+	struct bf_region *region;
+	uint64_t offset, ip;
+	uint32_t len;
+	uint8_t data[BF_STORE_MAX];
+};
+#define BF_ENGINE_LATE 64u
+
+/* The instruction that runs with its page open, under the lock. */
+struct bf_engine_step {
+	uintptr_t at; /* the page; 0: none */
+	struct bf_region *region;
+	uint64_t fault, ip, mask; /* where it faulted; where it is; the thread's signals before */
+	bool write;
+};
+
+struct bf_engine_counts {
+	uint64_t stores, bytes, loads, steps, late, lost; /* accesses to pages in trap mode */
+	uint64_t rings;   /* pages found rung, in poll mode */
+	uint64_t missing; /* pages that the program took away and the model still used */
+	uint64_t turns, sleeps; /* of the engine's thread */
+};
+
+struct bf_engine_device {
+	struct bf_mlx5 *nic;
+	struct bf_uverbs *uverbs;
+	struct bf_exec_identity id;
+};
+
+struct bf_engine {
+	/* The lock: 0 free, 1 held, 2 held and somebody sleeps for it. `owner` is the holder's pthread_self(). */
+	uint32_t lock;
+	uint32_t wanted; /* threads of the program that wait for it: the engine's own lets them go first */
+	uintptr_t owner;
+	bool dead;    /* after fork, or after the end: nothing is there any more */
+	bool stop;    /* the engine's thread ends */
+	bool running; /* there is one */
+	pid_t pid;
+
+	struct bf_engine_opts opts;
+	struct bf_sim *sim;
+	struct bf_space memory, bars; /* the program's addresses; the devices' */
+	struct bf_ioas ioas;
+	bool has_memory, has_bars, has_ioas;
+	struct bf_fabric *fabric;
+	struct bf_outside *outside;
+	struct bf_channels *channels;
+	struct bf_engine_device device[BF_EXEC_DEVICES_MAX];
+	struct bf_fault_plan *faults;
+	struct bf_trace_writer *trace;
+	struct bf_error trace_error;
+	uint32_t actor;
+
+	uint64_t origin_ns;     /* clock when the simulation began */
+	uint64_t thread_due_ps; /* when the engine's thread looks next by itself; 0: it is awake */
+	pthread_t thread;
+
+	struct bf_engine_page *pages; /* sorted by address */
+	uint32_t npages, pages_cap, last_page;
+
+	struct bf_store_cpu cpu;
+	struct bf_engine_step step;
+	struct bf_engine_late late[BF_ENGINE_LATE];
+	uint32_t nlate;
+	struct bf_engine_counts count;
+};
+
+/* engine_world.c: sim, memory, devices, network, trace. Open leaves what it made to close, which takes what is there. */
+int bf_engine_world_open(struct bf_engine *e, char *why, size_t cap);
+void bf_engine_world_close(struct bf_engine *e);
+
+/* The simulated time that the clock shows. */
+uint64_t bf_engine_now_ps(const struct bf_engine *e);
+
+/*
+ * engine.c: the lock, with the clock set and what was due done. Enter returns false, without the lock, when the engine
+ * is dead. Leave carries out late stores, runs what is due, sends what goes outside and wakes the engine's thread if it
+ * must look sooner.
+ */
+bool bf_engine_enter(struct bf_engine *e);
+void bf_engine_leave(struct bf_engine *e);
+/* Lets go without running anything. */
+void bf_engine_unlock(struct bf_engine *e);
+/* Fires what is due now. Under the lock. */
+void bf_engine_run(struct bf_engine *e);
+/* The same for calls from the program, whose signals wait meanwhile. */
+struct bf_engine_caller {
+	sigset_t before;
+};
+bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c);
+void bf_engine_return(struct bf_engine *e, const struct bf_engine_caller *c);
+/* Is this thread inside? */
+static inline bool bf_engine_inside(const struct bf_engine *e)
+{
+	return __atomic_load_n(&e->owner, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
+}
+
+/* engine_thread.c. 0 or -errno. */
+int bf_engine_thread_start(struct bf_engine *e);
+void bf_engine_thread_stop(struct bf_engine *e);
+
+/* engine_pages.c: the page that holds `address`, or NULL; under the lock or inside. */
+const struct bf_engine_page *bf_engine_page_find(struct bf_engine *e, uintptr_t address);
+/* Forgets the pages of a file that is about to be closed. */
+void bf_engine_pages_forget(struct bf_engine *e, const struct bf_uverbs_file *file);
+/* Takes what is in the doorbell cells of all pages; on how many one had rung. */
+uint32_t bf_engine_pages_poll(struct bf_engine *e);
+
+/* engine_host.c: what models/uverbs asks of its surroundings. */
+void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);
+
+/* trap.c: a store arrives at the device, under the lock. `ip` is where in the program it was. */
+void bf_engine_deliver(struct bf_engine *e, struct bf_region *region, uint64_t offset, const void *data, uint32_t len,
+		       uint64_t ip);
+
+#endif

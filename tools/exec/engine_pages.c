@@ -1,0 +1,174 @@
+/*
+ * Doorbell pages.
+ *
+ * A page is memory that is mapped twice: at the region's own address for the engine, and where the program's mmap wants
+ * it, inaccessible in trap mode. A child of fork() gets neither (as with the kernel's own mappings of a device).
+ */
+#include "tools/exec/engine_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tools/exec/engine_records.h"
+
+/* Index of the first page at or above `at`. */
+static uint32_t first_at(const struct bf_engine *e, uintptr_t at)
+{
+	uint32_t lo = 0, hi = e->npages;
+
+	while (lo < hi) {
+		const uint32_t mid = (lo + hi) / 2;
+
+		if (e->pages[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct bf_engine_page *bf_engine_page_find(struct bf_engine *e, uintptr_t address)
+{
+	const uintptr_t at = address & ~(uintptr_t)(BF_PAGE - 1);
+	uint32_t i = e->last_page;
+
+	if (i < e->npages && e->pages[i].at == at)
+		return &e->pages[i];
+	i = first_at(e, at);
+	if (i == e->npages || e->pages[i].at != at)
+		return NULL;
+	e->last_page = i;
+	return &e->pages[i];
+}
+
+static bool is_mapped(const struct bf_engine *e, const struct bf_region *region)
+{
+	for (uint32_t i = 0; i < e->npages; i++)
+		if (e->pages[i].region == region)
+			return true;
+	return false;
+}
+
+/* The engine's own view. It stays with the region; what an earlier program page left there goes. */
+static int own_view(const struct bf_engine *e, struct bf_region *r)
+{
+	if (is_mapped(e, r))
+		return 0;
+	if (mmap(r->bytes, BF_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return -errno;
+	madvise(r->bytes, BF_PAGE, MADV_DONTFORK);
+	return 0;
+}
+
+/* The program's view: the same memory again, which is what mremap() makes of a size of 0. */
+static void *program_view(const struct bf_engine *e, struct bf_region *r, void *hint, int prot, int flags)
+{
+	const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+	void *at = mremap(r->bytes, 0, BF_PAGE, fixed ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, hint);
+
+	if (at == MAP_FAILED)
+		return at;
+	madvise(at, BF_PAGE, MADV_DONTFORK);
+	if (mprotect(at, BF_PAGE, e->opts.doorbells == BF_EXEC_TRAP ? PROT_NONE : prot)) {
+		munmap(at, BF_PAGE);
+		return MAP_FAILED;
+	}
+	return at;
+}
+
+static int reserve(struct bf_engine *e)
+{
+	const uint32_t cap = e->pages_cap ? e->pages_cap * 2 : 64;
+	struct bf_engine_page *grown;
+
+	if (e->npages < e->pages_cap)
+		return 0;
+	grown = realloc(e->pages, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	e->pages = grown;
+	e->pages_cap = cap;
+	return 0;
+}
+
+static void insert(struct bf_engine *e, const struct bf_engine_page *page)
+{
+	const uint32_t i = first_at(e, page->at);
+
+	if (i < e->npages && e->pages[i].at == page->at) {
+		e->pages[i] = *page; /* the program had unmapped what was there */
+		return;
+	}
+	memmove(&e->pages[i + 1], &e->pages[i], (e->npages - i) * sizeof(*page));
+	e->pages[i] = *page;
+	e->npages++;
+}
+
+static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,
+		 uint64_t offset)
+{
+	struct bf_uverbs_mapping m = { 0 };
+	struct bf_engine_page page;
+	void *at;
+	int rc = bf_uverbs_mmap(f, offset, len, &m);
+
+	if (!rc && (len != BF_PAGE || m.region->size != BF_PAGE))
+		rc = -EINVAL;
+	rc = rc ? rc : reserve(e);
+	rc = rc ? rc : own_view(e, m.region);
+	if (rc) {
+		errno = -rc;
+		return MAP_FAILED;
+	}
+	at = program_view(e, m.region, hint, prot, flags);
+	if (at == MAP_FAILED)
+		return at;
+	page = (struct bf_engine_page){ .at = (uintptr_t)at, .region = m.region, .file = f, .uar = m.uar };
+	insert(e, &page);
+	if (bf_probe(e->sim, BF_CLASS_META)) {
+		struct bf_rec_exec_page rec = { .address = page.at, .va = m.region->va, .uar = m.uar,
+						.write_combining = m.write_combining };
+
+		bf_record(&e->sim->rec, &bf_rec_exec_page_schema, e->actor, &rec, NULL, 0);
+	}
+	return at;
+}
+
+void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,
+		     uint64_t offset)
+{
+	struct bf_engine_caller c;
+	void *at;
+	int error;
+
+	if (!bf_engine_call(e, &c)) {
+		errno = EIO;
+		return MAP_FAILED;
+	}
+	at = map(e, f, hint, len, prot, flags, offset);
+	error = errno;
+	bf_engine_return(e, &c);
+	errno = error;
+	return at;
+}
+
+void bf_engine_pages_forget(struct bf_engine *e, const struct bf_uverbs_file *file)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < e->npages; i++)
+		if (e->pages[i].file != file)
+			e->pages[kept++] = e->pages[i];
+	e->npages = kept;
+}
+
+uint32_t bf_engine_pages_poll(struct bf_engine *e)
+{
+	uint32_t rung = 0;
+
+	for (uint32_t i = 0; i < e->npages; i++)
+		rung += bf_mlx5_poll_uar(e->pages[i].region) != 0;
+	return rung;
+}

@@ -1,0 +1,136 @@
+/*
+ * The engine's own thread: timers, frames from outside and, in poll mode, doorbell cells.
+ *
+ * It sleeps whenever it has nothing to do, on the word that other processes bump: a machine may have no more processors
+ * than the program has busy threads, and a thread that spins there takes away from those that it waits for. In poll
+ * mode nobody tells of a store, so it looks again after a while; a few looks without work come first, since a program
+ * that is alone on its processors rings again within a microsecond.
+ */
+#include "tools/exec/engine_internal.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FRAMES_A_TURN 256u
+
+/* Looks without work before it sleeps, in poll mode. */
+#define LOOKS 64u
+
+static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
+{
+	const struct timespec t = { .tv_sec = (time_t)(ps / BF_S), .tv_nsec = (long)(ps % BF_S / BF_NS) };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, ps == BF_NEVER ? NULL : &t, NULL, 0);
+}
+
+/* One turn, under the lock; true when there was work. */
+static bool turn(struct bf_engine *e)
+{
+	uint32_t work = bf_outside_poll(e->outside, FRAMES_A_TURN);
+
+	e->count.turns++;
+	if (e->opts.doorbells == BF_EXEC_POLL) {
+		const uint32_t rung = bf_engine_pages_poll(e);
+
+		e->count.rings += rung;
+		work += rung;
+	}
+	return work != 0;
+}
+
+/* When it has to look again by itself. */
+static uint64_t next_look(struct bf_engine *e)
+{
+	const uint64_t next = bf_outside_blocked(e->outside) ? e->sim->now_ps + BF_US : bf_sim_next(e->sim);
+	const uint64_t idle = e->sim->now_ps + e->opts.idle_us * BF_US;
+
+	return e->opts.doorbells == BF_EXEC_POLL && e->npages && idle < next ? idle : next;
+}
+
+/* Those of the program go first: they hold a doorbell back, or an ioctl. */
+static void give_way(const struct bf_engine *e)
+{
+	for (int i = 0; i < 10 && __atomic_load_n(&e->wanted, __ATOMIC_RELAXED); i++)
+		sched_yield();
+}
+
+static void *run(void *arg)
+{
+	struct bf_engine *e = arg;
+	uint32_t looks = 0;
+
+	prctl(PR_SET_NAME, "belfry-exec");
+	prctl(PR_SET_TIMERSLACK, 1); /* nanoseconds; 50 us otherwise */
+	while (bf_engine_enter(e)) {
+		uint32_t *word = NULL, value = 0;
+		uint64_t sleep_ps = 0;
+		bool work = turn(e);
+
+		if (e->stop) {
+			bf_engine_unlock(e);
+			break;
+		}
+		bf_engine_run(e);
+		bf_outside_flush(e->outside);
+		looks = work || e->opts.doorbells != BF_EXEC_POLL ? 0 : looks + 1;
+		if (work || (looks && looks < LOOKS)) {
+			e->thread_due_ps = 0;
+		} else {
+			e->thread_due_ps = next_look(e);
+			sleep_ps = e->thread_due_ps == BF_NEVER ? BF_NEVER : e->thread_due_ps - e->sim->now_ps;
+			if (sleep_ps && !bf_outside_sleep(e->outside, &word, &value))
+				sleep_ps = 0;
+		}
+		if (!sleep_ps) {
+			bf_engine_unlock(e);
+			give_way(e);
+			continue;
+		}
+		e->count.sleeps++;
+		bf_engine_unlock(e);
+		wait_on(word, value, sleep_ps);
+		if (!bf_engine_enter(e))
+			break;
+		e->thread_due_ps = 0;
+		bf_outside_awake(e->outside);
+		bf_engine_unlock(e);
+		looks = 0;
+	}
+	return NULL;
+}
+
+int bf_engine_thread_start(struct bf_engine *e)
+{
+	sigset_t most, before;
+	int rc;
+
+	/* Signals are the program's business; faults of the model's own are not. */
+	sigfillset(&most);
+	sigdelset(&most, SIGSEGV);
+	sigdelset(&most, SIGBUS);
+	sigdelset(&most, SIGTRAP);
+	pthread_sigmask(SIG_SETMASK, &most, &before);
+	rc = -pthread_create(&e->thread, NULL, run, e);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	e->running = !rc;
+	return rc;
+}
+
+void bf_engine_thread_stop(struct bf_engine *e)
+{
+	if (!e->running)
+		return;
+	if (bf_engine_enter(e)) {
+		e->stop = true;
+		bf_engine_unlock(e);
+		bf_outside_wake(e->outside);
+	}
+	pthread_join(e->thread, NULL);
+	e->running = false;
+}
