@@ -14,9 +14,8 @@ void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_
 
 	*id = (struct bf_exec_identity){ .ipv4 = (udp_ipv4 ? udp_ipv4 : DEFAULT_IPV4) + index };
 	snprintf(id->name, sizeof(id->name), "mlx5_%u", index);
-	/* 02: not from a manufacturer's block. The rest is the address, so that two machines differ. */
+	/* As the fabric makes it from the address: 02 is not from a manufacturer's block, and two machines differ. */
 	id->mac[0] = 0x02;
-	id->mac[1] = 0xbe;
 	for (unsigned i = 0; i < 4; i++)
 		id->mac[2 + i] = (uint8_t)(id->ipv4 >> (24 - 8 * i));
 	for (unsigned i = 0; i < 3; i++)
