@@ -153,42 +153,77 @@ static uint32_t problems(const struct bf_lint *l)
 	return n;
 }
 
-static void print_text(const struct bf_lint *l)
+static void print_text(const struct bf_lint *l, FILE *out)
 {
 	for (uint32_t i = 0; i < l->nfiles; i++) {
 		const struct bf_lint_file *f = &l->files[i];
 		const uint32_t n = bf_rules_problems(f->rules);
 
-		printf("%s%s: ", i ? "\n" : "", f->path);
+		fprintf(out, "%s%s: ", i ? "\n" : "", f->path);
 		if (n)
-			printf("%" PRIu32 " finding%s\n", n, n == 1 ? "" : "s");
+			fprintf(out, "%" PRIu32 " finding%s\n", n, n == 1 ? "" : "s");
 		else
-			puts("nothing found");
+			fputs("nothing found\n", out);
 		if (f->err.code)
-			printf("the trace is damaged: %s\n", f->err.text);
-		bf_findings_print(stdout, f->rules, f->places);
+			fprintf(out, "the trace is damaged: %s\n", f->err.text);
+		bf_findings_print(out, f->rules, f->places);
 	}
 }
 
-static void print_json(const struct bf_lint *l)
+/* As members of the open object. */
+static void print_json(const struct bf_lint *l, struct bf_json *j)
 {
-	struct bf_json j;
-
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_u64(&j, "problems", problems(l));
-	bf_json_open(&j, "files", '[');
+	bf_json_u64(j, "problems", problems(l));
+	bf_json_open(j, "files", '[');
 	for (uint32_t i = 0; i < l->nfiles; i++) {
-		bf_json_open(&j, NULL, '{');
-		bf_json_text(&j, "path", l->files[i].path);
+		bf_json_open(j, NULL, '{');
+		bf_json_text(j, "path", l->files[i].path);
 		if (l->files[i].err.code)
-			bf_json_text(&j, "damage", l->files[i].err.text);
-		bf_findings_json(&j, l->files[i].rules, l->files[i].places);
-		bf_json_close(&j, '}');
+			bf_json_text(j, "damage", l->files[i].err.text);
+		bf_findings_json(j, l->files[i].rules, l->files[i].places);
+		bf_json_close(j, '}');
 	}
-	bf_json_close(&j, ']');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
+	bf_json_close(j, ']');
+}
+
+static int exit_code(const struct bf_lint *l)
+{
+	if (problems(l))
+		return BF_EXIT_FINDINGS;
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		if (l->files[i].err.code) /* nothing found in a part is no clean bill for the whole */
+			return BF_EXIT_USAGE;
+	}
+	return BF_EXIT_GOOD;
+}
+
+static void free_files(struct bf_lint *l)
+{
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		bf_places_free(l->files[i].places);
+		bf_rules_free(l->files[i].rules);
+		free(l->files[i].path);
+	}
+	free(l->files);
+}
+
+int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_json *j, struct bf_error *err)
+{
+	const struct bf_rules_opts opts = { 0 };
+	struct bf_lint l = { 0 };
+	int rc = 0, code;
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = add_file(&l, paths[i], err);
+	for (uint32_t i = 0; !rc && i < l.nfiles; i++)
+		rc = read_file(&l.files[i], &opts, err);
+	if (!rc && j)
+		print_json(&l, j);
+	else if (!rc)
+		print_text(&l, out);
+	code = rc ? rc : exit_code(&l);
+	free_files(&l);
+	return code;
 }
 
 static int report(const struct bf_args *args, const struct bf_lint *l, struct bf_error *err)
@@ -197,17 +232,18 @@ static int report(const struct bf_args *args, const struct bf_lint *l, struct bf
 
 	if ((sarif && bf_lint_sarif(l, sarif, err) != 0) || (junit && bf_lint_junit(l, junit, err) != 0))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	if (bf_arg_json(args))
-		print_json(l);
-	else
-		print_text(l);
-	if (problems(l))
-		return BF_EXIT_FINDINGS;
-	for (uint32_t i = 0; i < l->nfiles; i++) {
-		if (l->files[i].err.code) /* nothing found in a part is no clean bill for the whole */
-			return BF_EXIT_USAGE;
+	if (bf_arg_json(args)) {
+		struct bf_json j;
+
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		print_json(l, &j);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	} else {
+		print_text(l, stdout);
 	}
-	return BF_EXIT_GOOD;
+	return exit_code(l);
 }
 
 /* ---- the command ---- */
@@ -250,12 +286,7 @@ static int run_lint(const struct bf_args *args)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
 		code = report(args, &l, &err);
-	for (uint32_t i = 0; i < l.nfiles; i++) {
-		bf_places_free(l.files[i].places);
-		bf_rules_free(l.files[i].rules);
-		free(l.files[i].path);
-	}
-	free(l.files);
+	free_files(&l);
 	bf_suppressions_free(s);
 	return code;
 }

@@ -16,6 +16,14 @@ struct bf_lint {
 	uint32_t nfiles;
 };
 
+struct bf_json;
+
+/*
+ * Puts traces before all rules and says what they found, as `belfry lint` does: as text to `out`, or with `j` as members
+ * of its open object. Returns the exit code of `belfry lint`, or a negative errno with `err` set and nothing said.
+ */
+int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_json *j, struct bf_error *err);
+
 /* SARIF 2.1.0, for code review: one run, whose artifacts are the traces. 0 or -errno with `err` set. */
 int bf_lint_sarif(const struct bf_lint *l, const char *path, struct bf_error *err);
 
