@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #define PM_STATE_MIGRATED 3u
-#define RQ_TYPE_OWN 0u
 #define MTU_MIN 1u
 #define MTU_MAX 5u
 #define LOG_MSG_MAX 30u
@@ -28,6 +27,8 @@ static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 		qp->dbr.umem->users += by;
 	qp->send_cq->users += by;
 	qp->recv_cq->users += by;
+	if (qp->srq)
+		qp->srq->users += by;
 	pd->users += by;
 	qp->dev->uars[qp->uar]->users += by;
 }
@@ -60,12 +61,15 @@ static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, c
 static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	struct bf_mlx5 *dev = qp->dev;
+	uint32_t srqn = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_SRQ ? BF_MLX5_GET(qpc, BF_QPC_SRQN) : 0;
 
+	/* Number 0 is none: queue pairs that never receive need no shared queue (the model's own liberty). */
+	qp->srq = bf_mlx5_table_get(&dev->srqs, srqn);
 	qp->pd = BF_MLX5_GET(qpc, BF_QPC_PD);
 	qp->uar = BF_MLX5_GET(qpc, BF_QPC_UAR_PAGE);
 	qp->send_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
-	if (!bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
+	if ((srqn && !qp->srq) || !bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
 		return BF_MLX5_CMD_BAD_RES;
 	return BF_MLX5_CMD_OK;
 }
@@ -79,7 +83,7 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 		return BF_MLX5_CMD_BAD_PARAM;
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
-	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == RQ_TYPE_OWN && st == BF_QPC_ST_RC;
+	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st == BF_QPC_ST_RC;
 	qp->sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
 	qp->rq_stride = (uint16_t)(16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE));

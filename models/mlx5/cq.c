@@ -125,8 +125,10 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	bf_mlx5_event_cq_error(cq, kind == EVENT_OVERRUN ? BF_EQE_CQ_ERR_OVERRUN : BF_EQE_CQ_ERR_ACCESS);
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&cq->dev->qps, &n)); n++) {
 		if (qp->state != BF_MLX5_QPS_RST && qp->state != BF_MLX5_QPS_ERR &&
-		    (qp->send_cq == cq || qp->recv_cq == cq))
+		    (qp->send_cq == cq || qp->recv_cq == cq)) {
+			bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
 			bf_mlx5_qp_error(qp, 3);
+		}
 	}
 }
 

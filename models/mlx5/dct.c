@@ -8,8 +8,8 @@
  * only half a handshake was made: a copy of an old CONNECT opens a connection then, and what follows it is executed
  * again. A full handshake closes that hole, because data carry a number that the target gave (US patent 8,761,189).
  *
- * WRITE, READ and atomics are served. SEND and WRITE with immediate need a shared receive queue, which is not modelled:
- * they are refused as invalid requests.
+ * SEND and WRITE with immediate take WQEs of the target's shared receive queue; without one they are refused as invalid
+ * requests.
  */
 #include "models/mlx5/device_internal.h"
 
@@ -20,6 +20,8 @@
 #define MTU_MIN 1u
 #define MTU_MAX 5u
 #define TTL 64u
+#define DRAIN_LOOK_PS (1 * BF_US)  /* how often a draining target looks whether it is drained: assumed */
+#define DRAIN_LIMIT_PS (1 * BF_MS) /* messages that have not ended by then never will: assumed */
 
 enum { OPENED, OPENED_AGAIN, EVICTED, CLOSED, NO_CONTEXT, ALL_BUSY, KEY_VIOLATION, WANTS_FULL };
 #define STATE_DESTROYED 3u
@@ -216,6 +218,8 @@ static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
 	qp->actor = dct->actor;
 	qp->pd = dct->pd;
 	qp->send_cq = qp->recv_cq = dct->cq;
+	qp->srq = dct->srq;
+	qp->user_index = BF_MLX5_GET(dctc, BF_DCTC_USER_INDEX);
 	qp->mtu_shift = (uint8_t)(7 + BF_MLX5_GET(dctc, BF_DCTC_MTU));
 	qp->log_msg_max = 30;
 	qp->max_answers = 1u << LOG_ANSWERS;
@@ -351,6 +355,37 @@ void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 	}
 }
 
+static bool all_quiet(const struct bf_mlx5_dct *dct)
+{
+	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++)
+		for (const struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next)
+			if (!is_quiet(qp))
+				return false;
+	return true;
+}
+
+/* A target that drains is drained when nothing is going on in any context. */
+static void settle(struct bf_mlx5_dct *dct)
+{
+	struct bf_sim *sim = dct->dev->sim;
+
+	if (dct->state != BF_DCTC_STATE_DRAINING)
+		return;
+	if (!all_quiet(dct) && sim->now_ps < dct->drain_ps + DRAIN_LIMIT_PS) {
+		bf_sim_after(sim, &dct->drain, DRAIN_LOOK_PS);
+		return;
+	}
+	bf_sim_cancel(sim, &dct->drain);
+	dct->state = BF_DCTC_STATE_DRAINED;
+	record_state(dct, dct->state);
+	bf_mlx5_event_number(dct->dev, BF_MLX5_EVENT_DCT_DRAINED, dct->dctn);
+}
+
+static void drain_fired(struct bf_event *ev)
+{
+	settle(BF_CONTAINER_OF(ev, struct bf_mlx5_dct, drain));
+}
+
 uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5 *dev = m->dev;
@@ -358,12 +393,13 @@ uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
 	uint32_t port = BF_MLX5_GET(dctc, BF_DCTC_PORT), mtu = BF_MLX5_GET(dctc, BF_DCTC_MTU);
 	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&dev->pds, BF_MLX5_GET(dctc, BF_DCTC_PD));
 	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(dctc, BF_DCTC_CQN));
+	struct bf_mlx5_srq *srq = bf_mlx5_table_get(&dev->srqs, BF_MLX5_GET(dctc, BF_DCTC_SRQN));
 	struct bf_mlx5_dct *dct;
 	char name[64];
 
 	if (!dev->profile.dct_contexts)
 		return BF_MLX5_CMD_BAD_OP;
-	if (!pd || !cq)
+	if (!pd || !cq || (!srq && BF_MLX5_GET(dctc, BF_DCTC_SRQN)))
 		return BF_MLX5_CMD_BAD_RES;
 	if (port > dev->port_count || mtu < MTU_MIN || mtu > MTU_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
@@ -375,30 +411,21 @@ uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_LIM;
 	}
 	dct->dev = dev;
+	bf_event_init(&dct->drain, drain_fired);
 	dct->port = &dev->ports[port ? port - 1 : 0];
 	dct->cq = cq;
+	dct->srq = srq;
 	dct->pd = pd->number;
 	memcpy(dct->context, dctc, sizeof(dct->context));
 	pd->users++;
 	cq->users++;
+	if (srq)
+		srq->users++;
 	snprintf(name, sizeof(name), "%s.dct0x%x", dev->name, dct->dctn);
 	dct->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
 	record_state(dct, BF_DCTC_STATE_ACTIVE);
 	m->number = dct->dctn;
 	return BF_MLX5_CMD_OK;
-}
-
-/* A target that drains is drained when nothing is going on in any context; looked at when somebody asks. */
-static void settle(struct bf_mlx5_dct *dct)
-{
-	if (dct->state != BF_DCTC_STATE_DRAINING)
-		return;
-	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++)
-		for (const struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next)
-			if (!is_quiet(qp))
-				return;
-	dct->state = BF_DCTC_STATE_DRAINED;
-	record_state(dct, dct->state);
 }
 
 /* New connections are refused from now on: the initiator sees a peer that does not answer (assumed). */
@@ -411,6 +438,7 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m)
 	if (dct->state != BF_DCTC_STATE_ACTIVE)
 		return BF_MLX5_CMD_BAD_RES_STATE;
 	dct->state = BF_DCTC_STATE_DRAINING;
+	dct->drain_ps = dct->dev->sim->now_ps;
 	record_state(dct, dct->state);
 	settle(dct);
 	return BF_MLX5_CMD_OK;
@@ -438,6 +466,7 @@ void bf_mlx5_dct_free(struct bf_mlx5_dct *dct)
 			free_context(qp);
 		}
 	}
+	bf_sim_cancel(dct->dev->sim, &dct->drain);
 	free(dct);
 }
 
@@ -456,6 +485,8 @@ uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m)
 	pd = bf_mlx5_table_get(&m->dev->pds, dct->pd);
 	pd->users--;
 	dct->cq->users--;
+	if (dct->srq)
+		dct->srq->users--;
 	bf_mlx5_table_remove(&m->dev->dcts, dct->dctn);
 	bf_mlx5_dct_free(dct);
 	return BF_MLX5_CMD_OK;

@@ -268,6 +268,14 @@ static void free_objects(struct bf_mlx5 *dev)
 		dev->zombie_qps = qp->next_zombie;
 		bf_mlx5_qp_free(qp);
 	}
+	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->srqs, &n)); n++)
+		free(obj);
+	while (dev->zombie_srqs) {
+		struct bf_mlx5_srq *srq = dev->zombie_srqs;
+
+		dev->zombie_srqs = srq->next_zombie;
+		free(srq);
+	}
 	while (dev->zombie_cqs) {
 		struct bf_mlx5_cq *cq = dev->zombie_cqs;
 

@@ -254,9 +254,34 @@ struct bf_mlx5_receive {
 	uint8_t record[4];
 	uint32_t epoch;
 	struct bf_packet **hold_tail; /* when qp->hold is not empty */
+	struct bf_mlx5_receive *next; /* in the line before a shared receive queue */
+	bool in_line;
 	uint64_t room; /* of the receive WQE at hand */
 	uint32_t nsge, sge_at, sge_done;
 	struct bf_mlx5_sge sge[];
+};
+
+/* A shared receive queue. */
+struct bf_mlx5_srq {
+	struct bf_dma_op op;
+	struct bf_mlx5 *dev;
+	struct bf_mlx5_buf ring, dbr;
+	struct bf_mlx5_receive *first, **last; /* queue pairs that stand in line for a WQE */
+	uint32_t srqn, actor, pd;
+	uint32_t users; /* queue pairs, DC targets */
+	uint16_t stride, mask;
+	uint16_t producer, consumed; /* counts of WQEs */
+	uint16_t at;                 /* the next WQE's place in the ring */
+	uint16_t cached_at, cached;  /* places of the WQEs in `bytes` */
+	uint16_t limit;              /* an event when fewer are left; 0: none */
+	uint8_t busy;
+	bool cyclic, error, dead;
+	bool check_limit; /* as soon as the doorbell record is read */
+	uint8_t record[4];
+	struct bf_mlx5_srq *next_zombie;
+	uint16_t context_len; /* tells an SRQ from an RMP */
+	uint8_t context[BF_RMPC_LEN];
+	uint8_t bytes[]; /* WQEs as fetched */
 };
 
 struct bf_mlx5_fetch {
@@ -329,8 +354,11 @@ struct bf_mlx5_dct {
 	struct bf_mlx5 *dev;
 	struct bf_mlx5_port *port;
 	struct bf_mlx5_cq *cq;
+	struct bf_mlx5_srq *srq; /* NULL: SENDs and WRITEs with immediate are refused */
 	uint32_t dctn, actor, pd;
 	uint8_t state; /* BF_DCTC_STATE_* */
+	struct bf_event drain;
+	uint64_t drain_ps; /* when that began */
 	uint32_t contexts;
 	uint32_t sessions;
 	uint32_t violations;
@@ -360,6 +388,7 @@ struct bf_mlx5_qp {
 	bool in_progress; /* inside the engine: a nested call returns at once */
 	bool has_sq, has_rq;
 	bool drained; /* in SQD, and said so */
+	bool established; /* a request came in RTR, and an event said so */
 	bool dead;
 	bool dbr_busy, dbr_again, bell_again;
 	bool lost_valid;
@@ -415,6 +444,7 @@ struct bf_mlx5_qp {
 	/* Receive queue. */
 	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached;
 	struct bf_mlx5_receive *receive; /* NULL: none was asked for */
+	struct bf_mlx5_srq *srq;         /* where receive WQEs come from instead; NULL: nowhere */
 	struct bf_mlx5_cq *recv_cq;
 	struct bf_mlx5_buf rq;
 	/* Trouble. */
@@ -525,6 +555,7 @@ struct bf_mlx5 {
 	uint32_t uar_free;           /* all before are allocated */
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;
+	struct bf_mlx5_srq *zombie_srqs;
 	struct bf_mlx5_counts count;
 	struct bf_hist *latency;
 	char name[24];
@@ -712,6 +743,20 @@ enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp);
 /* Scatters `len` bytes into the receive WQE at hand. 0 or the fault. */
 int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err);
 void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp);
+/* The receive WQE at hand is this one: `len` bytes of data segments. */
+void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer);
+
+/* srq.c */
+enum bf_mlx5_rq_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp); /* as bf_mlx5_rq_take() */
+/* The queue pair waits no more for a WQE of its shared receive queue. */
+void bf_mlx5_srq_leave_line(struct bf_mlx5_qp *qp);
+uint8_t bf_mlx5_cmd_create_srq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_srq(struct bf_mlx5_mail *m); /* or RMP */
+uint8_t bf_mlx5_cmd_query_srq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_arm_rq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_rmp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_rmp(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_rmp(struct bf_mlx5_mail *m);
 
 /* cq.c */
 struct bf_mlx5_completion {
@@ -731,6 +776,8 @@ void bf_mlx5_event_comp(struct bf_mlx5_cq *cq);
 void bf_mlx5_event_cq_error(struct bf_mlx5_cq *cq, uint8_t syndrome);
 void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type);
 void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t number); /* an SRQ, a DC target */
+/* A request was refused for good without a receive WQE that could tell why. */
+void bf_mlx5_event_refused(struct bf_mlx5_qp *qp, uint8_t nak);
 void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up);
 /* The doorbell `word`: consumer index of an event queue, which is armed or not. */
 void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm);

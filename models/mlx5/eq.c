@@ -137,6 +137,14 @@ void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type)
 	put(eq, &e, qp->qpn);
 }
 
+/* IBA vol. 1 section 11.6.3.1: what a responder's consumer hears when no completion can tell. */
+void bf_mlx5_event_refused(struct bf_mlx5_qp *qp, uint8_t nak)
+{
+	bf_mlx5_event_qp(qp, nak == BF_AETH_NAK_INV_REQ  ? BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR
+			     : nak == BF_AETH_NAK_ACCESS ? BF_MLX5_EVENT_WQ_ACCESS_ERROR
+							 : BF_MLX5_EVENT_WQ_CATAS_ERROR);
+}
+
 void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t number)
 {
 	struct bf_mlx5_eq *eq = listener(dev, type);

@@ -87,9 +87,8 @@ struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
  * packets that arrive at the other one do not reach it. A port whose link is down looks like a peer that does not
  * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
  *
- * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target; WRITE, READ and atomics go between
- * them. SEND and WRITE with immediate need a shared receive queue at the target, which is not modelled: they end in
- * syndrome 0x12. An initiator with stream channels completes in order only within a channel. What becomes of errors:
+ * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target. SEND and WRITE with immediate need
+ * a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels completes in order only within a channel. What becomes of errors:
  *
  *   access key wrong                                0x13, the target counts it (QUERY_DCT)
  *   target wants a full handshake                   0x12

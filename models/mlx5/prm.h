@@ -501,6 +501,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CREATE_SRQ_UMEM_OFFSET 0x50 /* be64 */
 #define BF_CREATE_SRQ_UMEM_ID 0x58, 0xffffffffu
 #define BF_CREATE_SRQ_UMEM_VALID 0x5c, 0x80000000u
+#define BF_CREATE_SRQ_UMEM_END 0x60
 #define BF_CREATE_SRQ_LEN 272
 #define BF_SRQC_LEN 64
 #define BF_SRQC_STATE 0x00, 0xf0000000u
@@ -531,6 +532,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_WQ_LWM 0x04, 0x0000ffffu
 #define BF_WQ_PD 0x08, 0x00ffffffu
 #define BF_WQ_DBR_ADDR 0x10 /* be64 */
+#define BF_WQ_HW_COUNTER 0x18, 0xffffffffu
+#define BF_WQ_SW_COUNTER 0x1c, 0xffffffffu
 #define BF_WQ_LOG_STRIDE 0x20, 0x000f0000u /* bytes */
 #define BF_WQ_LOG_SIZE 0x20, 0x0000001fu
 #define BF_WQ_DBR_UMEM_VALID 0x24, 0x80000000u
@@ -630,7 +633,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_PATH_RMAC_HI 0x24, 0x0000ffffu
 #define BF_PATH_RMAC_LO 0x28, 0xffffffffu
 
-/* CREATE_DCT input, QUERY_DCT output: context at 0x10. The SRQ is not looked at: see dct.c. */
+/* CREATE_DCT input, QUERY_DCT output: context at 0x10. Without a number there is no SRQ. */
 #define BF_DCT_DCTC 0x10
 #define BF_CREATE_DCT_LEN 128
 

@@ -35,12 +35,13 @@ bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
 /* Room for receive WQEs, with the first one that is needed: most receive queues of a mesh never are. */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp)
 {
-	const size_t sges = qp->rq_stride / BF_MLX5_DS;
+	const uint32_t stride = qp->srq ? qp->srq->stride : qp->rq_stride;
+	const size_t sges = stride / BF_MLX5_DS, cache = qp->srq ? 0 : (size_t)BF_MLX5_RQ_CACHE * stride;
 	struct bf_mlx5_receive *rx = qp->receive;
 
 	if (BF_LIKELY(rx != NULL))
 		return true;
-	rx = calloc(1, sizeof(*rx) + sges * sizeof(rx->sge[0]) + (size_t)BF_MLX5_RQ_CACHE * qp->rq_stride);
+	rx = calloc(1, sizeof(*rx) + sges * sizeof(rx->sge[0]) + cache);
 	if (!rx)
 		return false;
 	rx->qp = qp;
@@ -84,6 +85,7 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 
 static void free_held(struct bf_mlx5_qp *qp)
 {
+	bf_mlx5_srq_leave_line(qp);
 	while (qp->hold) {
 		struct bf_packet *pkt = qp->hold;
 
@@ -126,6 +128,12 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
 	qp->nak = 0;
 	if (qp->dci)
 		bf_mlx5_dci_stream_error(qp);
+	/* WQEs that stay in a shared queue are others'; the one at hand is flushed, and there will be no more. */
+	if (qp->srq) {
+		bf_mlx5_rq_flush(qp);
+		if (whole)
+			bf_mlx5_event_qp(qp, BF_MLX5_EVENT_SRQ_LAST_WQE);
+	}
 	if (whole)
 		bf_mlx5_dbrec_read(qp);
 }
@@ -146,7 +154,7 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 	qp->bf = NULL;
 	qp->acks_owed = 0;
 	qp->rx_op = qp->nak = 0;
-	qp->nak_sent = qp->refused = qp->rx_has_wqe = false;
+	qp->nak_sent = qp->refused = qp->rx_has_wqe = qp->established = false;
 	qp->rq_found = BF_MLX5_RQ_WAIT;
 	qp->answers_head = qp->answers_tail = 0;
 	qp->answers_inflight = 0;

@@ -121,6 +121,7 @@ void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t 
 static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, const char *why)
 {
 	bf_mlx5_qp_report(qp, 1, 0, r->opcode, r->psn, nak, err_none, why);
+	bf_mlx5_event_refused(qp, nak);
 	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
 }
 

@@ -108,6 +108,8 @@ static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, 
 	bf_mlx5_qp_report(qp, 1, qp->rq_index, r->opcode, r->psn, nak, err, why);
 	if (err.syndrome && qp->rx_has_wqe)
 		complete_receive(qp, BF_MLX5_CQE_RESP_ERR, 0, 0, false, err);
+	else
+		bf_mlx5_event_refused(qp, nak);
 	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
 }
 
@@ -274,7 +276,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 		nak = BF_AETH_NAK_INV_REQ;
 	else if (r->payload_len > 1u << qp->mtu_shift || (!is_first(r->opcode) && !r->payload_len))
 		nak = BF_AETH_NAK_INV_REQ;
-	else if (takes_wqe(r->opcode) && !qp->has_rq)
+	else if (takes_wqe(r->opcode) && !qp->has_rq && !qp->srq)
 		nak = BF_AETH_NAK_INV_REQ;
 	if (!nak && takes_wqe(r->opcode) && !qp->rx_has_wqe && !take_wqe(qp, pkt, r))
 		return;
@@ -308,6 +310,10 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 	uint32_t info = bf_roce_opcode_info(r->opcode);
 
 	qp->nak_sent = false;
+	if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_RTR && !qp->established) && !qp->context_of) {
+		qp->established = true;
+		bf_mlx5_event_qp(qp, BF_MLX5_EVENT_COMM_EST);
+	}
 	if (r->opcode == BF_RC_READ_REQUEST || info & (BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC)) {
 		if (qp->rx_op != OP_NONE)
 			refuse(qp, r, BF_AETH_NAK_INV_REQ, err_none, "request inside a message");

@@ -81,23 +81,22 @@ static void rq_done(struct bf_dma_op *op)
 	qp->rq_found = BF_MLX5_RQ_WAIT;
 }
 
-static void take(struct bf_mlx5_qp *qp, const uint8_t *bytes)
+void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer)
 {
 	struct bf_mlx5_receive *rx = qp->receive;
 
-	rx->nsge = bf_mlx5_recv_decode(bytes, qp->rq_stride, rx->sge, qp->rq_stride / BF_MLX5_DS, &rx->room);
+	rx->nsge = bf_mlx5_recv_decode(bytes, len, rx->sge, len / BF_MLX5_DS, &rx->room);
 	rx->sge_at = rx->sge_done = 0;
-	qp->rq_index = qp->rq_consumed;
+	qp->rq_index = index;
 	qp->rx_has_wqe = true;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_recv_wqe_fetch rec = {
 			.room = rx->room, .qpn = qp->qpn, .nsge = rx->nsge, .psn = qp->expected_psn,
-			.index = qp->rq_index, .producer = qp->rq_producer,
+			.index = index, .producer = producer,
 		};
 
-		bf_record(&qp->dev->sim->rec, &bf_rec_recv_wqe_fetch_schema, qp->actor, &rec, bytes, qp->rq_stride);
+		bf_record(&qp->dev->sim->rec, &bf_rec_recv_wqe_fetch_schema, qp->actor, &rec, bytes, len);
 	}
-	qp->rq_consumed++;
 }
 
 enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
@@ -105,6 +104,8 @@ enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 	enum bf_mlx5_rq_take found = qp->rq_found;
 	uint16_t left;
 
+	if (qp->srq)
+		return bf_mlx5_srq_take(qp);
 	if (qp->rq_busy)
 		return BF_MLX5_RQ_WAIT;
 	/* Without memory no receive can be had; the requester tries again later. */
@@ -118,7 +119,9 @@ enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 	}
 	/* The cache was filled from its start up to rq_cached; what is left of it is its end. */
 	left = (uint16_t)(qp->rq_cached - qp->rq_consumed);
-	take(qp, qp->receive->bytes + qp->receive->op.len - (size_t)left * qp->rq_stride);
+	bf_mlx5_rq_begin(qp, qp->receive->bytes + qp->receive->op.len - (size_t)left * qp->rq_stride, qp->rq_stride,
+			 qp->rq_consumed, qp->rq_producer);
+	qp->rq_consumed++;
 	return BF_MLX5_RQ_TAKEN;
 }
 

@@ -109,6 +109,7 @@ static void dbrec_failed(struct bf_mlx5_qp *qp)
 	if (qp->state == BF_MLX5_QPS_ERR)
 		return;
 	bf_mlx5_qp_report(qp, 0, qp->head, 0, qp->send_psn, 0, err_fetch, "doorbell record cannot be read");
+	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
 	bf_mlx5_qp_error(qp, 1);
 }
 
@@ -471,6 +472,7 @@ static void check_drained(struct bf_mlx5_qp *qp)
 		return;
 	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQD, 4);
 	qp->drained = true;
+	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_SQ_DRAINED);
 }
 
 /* Nothing is left to do with the copy, and nothing that is under way will ask for it. */
