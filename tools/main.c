@@ -4,6 +4,7 @@
 
 extern const struct bf_command bf_cmd_run;
 extern const struct bf_command bf_cmd_launch;
+extern const struct bf_command bf_cmd_exec;
 extern const struct bf_command bf_cmd_replay;
 extern const struct bf_command bf_cmd_explore;
 extern const struct bf_command bf_cmd_explain;
@@ -23,7 +24,11 @@ int main(int argc, char **argv)
 {
 	/* In the order in which the overview shows them. */
 	static const struct bf_command *const commands[] = {
-		&bf_cmd_run,    &bf_cmd_launch, &bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,
+		&bf_cmd_run,    &bf_cmd_launch,
+#ifdef BELFRY_HAVE_EXEC
+		&bf_cmd_exec,
+#endif
+		&bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,
 		&bf_cmd_lint,   &bf_cmd_rules,
 		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
 		&bf_cmd_check,  &bf_cmd_serve,  &bf_cmd_doctor,  NULL,

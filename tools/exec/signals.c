@@ -1,0 +1,227 @@
+/*
+ * Signals. Faults at doorbells must come to the engine, whatever handlers the program (a JVM, UCX, a test runner's crash
+ * reporter) has for SIGSEGV, SIGBUS and SIGTRAP and whatever it blocks. What it asks for these three is noted and done
+ * for those faults that are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "tools/exec/exec_internal.h"
+#include "tools/exec/real_internal.h"
+
+static const int ours[] = { SIGSEGV, SIGBUS, SIGTRAP };
+#define OURS BF_ARRAY_LEN(ours)
+
+/* What the program wants of one of the three. Written with all signals blocked, read by fault handlers. */
+struct wish {
+	atomic_uint version; /* odd: being written */
+	struct sigaction action;
+};
+
+static struct {
+	atomic_bool on;
+	atomic_flag writing;
+	struct wish wishes[OURS];
+} signals = { .writing = ATOMIC_FLAG_INIT };
+
+static struct wish *find_wish(int number)
+{
+	for (size_t i = 0; i < OURS; i++)
+		if (ours[i] == number)
+			return &signals.wishes[i];
+	return NULL;
+}
+
+static void set_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	BF_CALL_REAL(pthread_sigmask)(how, set, old);
+}
+
+/* ---- what the program wants ---- */
+
+static void read_wish(struct wish *w, struct sigaction *out)
+{
+	unsigned version;
+
+	do {
+		version = atomic_load_explicit(&w->version, memory_order_acquire) & ~1u;
+		*out = w->action;
+		atomic_thread_fence(memory_order_acquire);
+	} while (atomic_load_explicit(&w->version, memory_order_relaxed) != version);
+}
+
+/* Writers keep each other out; they cannot be interrupted by one of their own thread. */
+static void write_wish(struct wish *w, const struct sigaction *in, struct sigaction *old)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	set_mask(SIG_BLOCK, &all, &before);
+	while (atomic_flag_test_and_set_explicit(&signals.writing, memory_order_acquire))
+		;
+	if (old)
+		*old = w->action;
+	if (in) {
+		atomic_fetch_add_explicit(&w->version, 1, memory_order_acq_rel);
+		atomic_thread_fence(memory_order_release);
+		w->action = *in;
+		atomic_fetch_add_explicit(&w->version, 1, memory_order_release);
+	}
+	atomic_flag_clear_explicit(&signals.writing, memory_order_release);
+	set_mask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- faults ---- */
+
+/* A second time with nobody in between: the instruction faults again, or the signal is sent again. */
+static void do_default(int number, const siginfo_t *info)
+{
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+
+	BF_CALL_REAL(sigaction)(number, &standard, NULL);
+	if (info->si_code <= 0 || number == SIGTRAP)
+		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+}
+
+static void hand_on(int number, siginfo_t *info, ucontext_t *context)
+{
+	struct wish *w = find_wish(number);
+	struct sigaction a;
+	sigset_t mask;
+
+	read_wish(w, &a);
+	if (a.sa_handler == SIG_IGN && info->si_code <= 0)
+		return;
+	if (a.sa_handler == SIG_DFL || a.sa_handler == SIG_IGN) {
+		do_default(number, info); /* a fault cannot be ignored */
+		return;
+	}
+	if (a.sa_flags & (int)SA_RESETHAND) {
+		const struct sigaction standard = { .sa_handler = SIG_DFL };
+
+		write_wish(w, &standard, NULL);
+	}
+	/* Those that it may not block stay open, for its handler may ring a doorbell. */
+	sigorset(&mask, &context->uc_sigmask, &a.sa_mask);
+	for (size_t i = 0; i < OURS; i++)
+		sigdelset(&mask, ours[i]);
+	set_mask(SIG_SETMASK, &mask, NULL);
+	if (a.sa_flags & SA_SIGINFO)
+		a.sa_sigaction(number, info, context);
+	else
+		a.sa_handler(number);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	struct bf_engine *e = bf_exec_running();
+	const int keep = errno;
+
+	if (!e || !bf_engine_fault(e, number, info, context))
+		hand_on(number, info, context);
+	errno = keep;
+}
+
+void bf_exec_signals_start(void)
+{
+	struct sigaction a = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+
+	if (atomic_exchange(&signals.on, true))
+		return;
+	/* The engine is not entered again by the program's other handlers; a fault inside it is its own. */
+	sigfillset(&a.sa_mask);
+	for (size_t i = 0; i < OURS; i++)
+		sigdelset(&a.sa_mask, ours[i]);
+	for (size_t i = 0; i < OURS; i++) {
+		struct sigaction before;
+
+		BF_CALL_REAL(sigaction)(ours[i], NULL, &before);
+		write_wish(&signals.wishes[i], &before, NULL);
+		BF_CALL_REAL(sigaction)(ours[i], &a, NULL);
+	}
+}
+
+/* ---- what the program calls ---- */
+
+/* Handlers of other signals ring doorbells as well. */
+int sigaction(int number, const struct sigaction *in, struct sigaction *old)
+{
+	struct wish *w = find_wish(number);
+	struct sigaction open_to_ours;
+
+	if (w && atomic_load(&signals.on)) {
+		write_wish(w, in, old);
+		return 0;
+	}
+	if (in && bf_exec_dir()[0]) {
+		open_to_ours = *in;
+		for (size_t i = 0; i < OURS; i++)
+			sigdelset(&open_to_ours.sa_mask, ours[i]);
+		in = &open_to_ours;
+	}
+	return BF_CALL_REAL(sigaction)(number, in, old);
+}
+
+static sighandler_t set_handler(int number, sighandler_t handler, int flags)
+{
+	struct sigaction a = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	sigemptyset(&a.sa_mask);
+	if (!(flags & SA_NODEFER))
+		sigaddset(&a.sa_mask, number);
+	return sigaction(number, &a, &old) ? SIG_ERR : old.sa_handler;
+}
+
+sighandler_t signal(int number, sighandler_t handler)
+{
+	if (!find_wish(number))
+		return BF_CALL_REAL(signal)(number, handler); /* knows of siginterrupt() */
+	return set_handler(number, handler, SA_RESTART);
+}
+
+sighandler_t bsd_signal(int number, sighandler_t handler);
+sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+	return signal(number, handler);
+}
+
+sighandler_t ssignal(int number, sighandler_t handler)
+{
+	return signal(number, handler);
+}
+
+sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER);
+}
+
+sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+	return __sysv_signal(number, handler);
+}
+
+/* `set` without our three; NULL stays NULL. */
+static const sigset_t *leave_ours(const sigset_t *set, sigset_t *to)
+{
+	if (!set || !bf_exec_dir()[0])
+		return set;
+	*to = *set;
+	for (size_t i = 0; i < OURS; i++)
+		sigdelset(to, ours[i]);
+	return to;
+}
+
+int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t open_to_ours;
+
+	return BF_CALL_REAL(sigprocmask)(how, how == SIG_UNBLOCK ? set : leave_ours(set, &open_to_ours), old);
+}
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t open_to_ours;
+
+	return BF_CALL_REAL(pthread_sigmask)(how, how == SIG_UNBLOCK ? set : leave_ours(set, &open_to_ours), old);
+}

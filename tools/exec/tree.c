@@ -1,0 +1,185 @@
+#include "tools/exec/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "models/uverbs/uverbs.h"
+#include "tools/exec/identity.h"
+
+/* A ConnectX behind a root port of its own, one function a device: /sys/devices/.../NAME and what leads there. */
+#define ROOT "sys/devices/pci" BF_EXEC_PCI_DOMAIN ":80"
+#define PORT BF_EXEC_PCI_DOMAIN ":80:01.0"
+#define FUNCTION BF_EXEC_PCI_DOMAIN ":81:00.%u"
+
+struct tree {
+	const char *dir;
+	const char *name; /* of the device that is being written */
+	uint32_t index;
+	struct bf_error *err;
+	int rc;
+};
+
+/* ---- files ---- */
+
+static void failed(struct tree *t, const char *path)
+{
+	if (!t->rc)
+		t->rc = bf_fail(t->err, -errno, "%s: %s", path, strerror(errno));
+}
+
+/* The folders that `path` lies in. */
+static void make_folders(struct tree *t, char *path)
+{
+	for (char *slash = strchr(path + strlen(t->dir) + 1, '/'); slash && !t->rc; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0700) && errno != EEXIST)
+			failed(t, path);
+		*slash = '/';
+	}
+}
+
+static void join(struct tree *t, char path[PATH_MAX], const char *below)
+{
+	if (!t->rc && snprintf(path, PATH_MAX, "%s/%s", t->dir, below) >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		failed(t, below);
+	}
+	if (!t->rc)
+		make_folders(t, path);
+}
+
+/* As files of sysfs: one line, with its end. */
+static void put_file(struct tree *t, const char *below, const char *text)
+{
+	const size_t len = strlen(text);
+	char path[PATH_MAX];
+	FILE *f;
+
+	join(t, path, below);
+	if (t->rc)
+		return;
+	f = fopen(path, "we");
+	if (!f || fputs(text, f) < 0 || (len && text[len - 1] != '\n' && putc('\n', f) < 0))
+		failed(t, path);
+	if (f && fclose(f))
+		failed(t, path);
+}
+
+static void put_link(struct tree *t, const char *below, const char *to)
+{
+	char path[PATH_MAX];
+
+	join(t, path, below);
+	if (!t->rc && symlink(to, path) && errno != EEXIST)
+		failed(t, path);
+}
+
+/* ---- a device ---- */
+
+/*
+ * The model names files as the class folders have them: "infiniband/NAME/FILE". Their place is the device's, where the
+ * class folders lead.
+ */
+static void put_class_file(void *arg, const char *class_path, const char *text)
+{
+	struct tree *t = arg;
+	char below[PATH_MAX];
+	const char *path = strncmp(class_path, "class/", 6) ? class_path : class_path + 6, *slash = strchr(path, '/');
+	const char *rest = slash ? strchr(slash + 1, '/') : NULL;
+
+	if (!rest) { /* infiniband_verbs/abi_version */
+		snprintf(below, sizeof(below), "sys/class/%s", path);
+		if (t->index)
+			return;
+	} else if (strncmp(rest, "/device/", 8) == 0) {
+		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s", t->index, rest + 8);
+	} else {
+		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s", t->index, path);
+	}
+	put_file(t, below, text);
+}
+
+/* What a PCI function has besides, for those who ask where a device sits: UCX, hwloc, NCCL. */
+static void put_function(struct tree *t)
+{
+	static const char *const files[][2] = {
+		{ "class", "0x020000" },        { "numa_node", "-1" },          { "local_cpulist", "0" },
+		{ "local_cpus", "ffffffff" },   { "current_link_width", "16" }, { "max_link_width", "16" },
+		{ "current_link_speed", "32.0 GT/s PCIe" },                     { "max_link_speed", "32.0 GT/s PCIe" },
+	};
+	char below[PATH_MAX], to[PATH_MAX];
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++) {
+		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s", t->index, files[i][0]);
+		put_file(t, below, files[i][1]);
+	}
+	snprintf(below, sizeof(below), "sys/bus/pci/devices/" FUNCTION, t->index);
+	snprintf(to, sizeof(to), "../../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/" FUNCTION, t->index);
+	put_link(t, below, to);
+}
+
+/* /sys/class/CLASS/NAME leads to the device's folder, whose "device" leads back to the function. */
+static void put_class(struct tree *t, const char *class, const char *name)
+{
+	char below[PATH_MAX], to[PATH_MAX];
+
+	snprintf(below, sizeof(below), "sys/class/%s/%s", class, name);
+	snprintf(to, sizeof(to), "../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/" FUNCTION "/%s/%s", t->index,
+		 class, name);
+	put_link(t, below, to);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s/%s/device", t->index, class, name);
+	snprintf(to, sizeof(to), "../../../" FUNCTION, t->index);
+	put_link(t, below, to);
+}
+
+static void put_device(struct tree *t, uint32_t udp_ipv4)
+{
+	struct bf_exec_identity id;
+	struct bf_uverbs_opts opts = { 0 };
+	char below[PATH_MAX], file[32];
+
+	bf_exec_identity(&id, t->index, udp_ipv4);
+	opts.name = id.name;
+	opts.ipv4 = id.ipv4;
+	opts.node_guid = id.node_guid;
+	memcpy(opts.mac, id.mac, sizeof(opts.mac));
+	bf_uverbs_sysfs(&opts, t->index, put_class_file, t);
+	put_function(t);
+	snprintf(file, sizeof(file), "uverbs%u", t->index);
+	put_class(t, "infiniband", id.name);
+	put_class(t, "infiniband_verbs", file);
+	/* Opened, this is a character device that takes anything; its number is what the model's "dev" file says. */
+	snprintf(below, sizeof(below), "dev/infiniband/%s", file);
+	put_link(t, below, "/dev/null");
+}
+
+int bf_exec_tree_make(const char *dir, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err)
+{
+	struct tree t = { .dir = dir, .err = err };
+
+	for (t.index = 0; !t.rc && t.index < devices; t.index++)
+		put_device(&t, udp_ipv4);
+	return t.rc;
+}
+
+/* ---- the end ---- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+	(void)st;
+	(void)kind;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+void bf_exec_tree_remove(const char *dir)
+{
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}

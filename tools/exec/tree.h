@@ -1,0 +1,28 @@
+/*
+ * The folder in which programs find the devices of `belfry exec`: DIR/sys and DIR/dev stand for /sys and /dev, laid out
+ * as a kernel does, with the devices on a PCI bus of a domain that no machine has.
+ */
+#ifndef BELFRY_TOOLS_EXEC_TREE_H
+#define BELFRY_TOOLS_EXEC_TREE_H
+
+#include <stdint.h>
+
+#include "sim/error.h"
+
+/* Tells the library inside the program where the folder is. Processes that open a device leave a note in DIR/seen. */
+#define BF_EXEC_ENV_DIR "BELFRY_EXEC_DIR"
+
+#define BF_EXEC_PCI_DOMAIN "bef0"
+#define BF_EXEC_PCI_ROOT "/sys/devices/pci" BF_EXEC_PCI_DOMAIN ":"
+#define BF_EXEC_PCI_DEVICES "/sys/bus/pci/devices/" BF_EXEC_PCI_DOMAIN ":"
+
+/*
+ * Writes the tree for `devices` devices (tools/exec/identity.h) below `dir`, which is there and empty. 0 or a negative
+ * errno with the file's name in `err`.
+ */
+int bf_exec_tree_make(const char *dir, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err);
+
+/* Removes `dir` and all in it, as far as it can. */
+void bf_exec_tree_remove(const char *dir);
+
+#endif
