@@ -502,6 +502,8 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 		bf_cli_help(c);
 		return BF_EXIT_GOOD;
 	}
+	if ((strcmp(word, "man") == 0 || strcmp(word, "completion") == 0) && argc > 3)
+		return report(word, json, BF_EXIT_USAGE, "one word, not more");
 	if (strcmp(word, "man") == 0)
 		return print_man(commands, argc > 2 ? argv[2] : NULL, json);
 	if (strcmp(word, "completion") == 0)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/cli.h"
 #include "tools/explain_out.h"
@@ -43,6 +44,24 @@ static int tell(const struct bf_args *args, struct bf_input *in, const struct bf
 	return BF_EXIT_USAGE;
 }
 
+/* Whether some record is of `device` or a part of it. True as well when the trace cannot be read twice. */
+static bool has_device(struct bf_trace *t, const char *device)
+{
+	const size_t len = strlen(device);
+	struct bf_trace_record rec;
+	bool found = false;
+	int rc;
+
+	if (bf_trace_seek_time(t, 0) != 0)
+		return true;
+	while (!found && (rc = bf_trace_next(t, &rec)) != 0) {
+		const char *name = bf_trace_actor_name(t, rec.actor);
+
+		found = rc > 0 && strncmp(name, device, len) == 0 && (name[len] == '.' || name[len] == '\0');
+	}
+	return bf_trace_seek_time(t, 0) != 0 || found;
+}
+
 static int explain_one(const struct bf_args *args, struct bf_input *in, struct bf_error *err)
 {
 	const char *what = bf_arg_positional(args, 1), *device = bf_arg_text(args, "device");
@@ -52,12 +71,16 @@ static int explain_one(const struct bf_args *args, struct bf_input *in, struct b
 		return bf_cli_error(args, BF_EXIT_USAGE,
 				    "'%s' is not QPN:INDEX, such as 0x100001:81, and no other thing that --help lists",
 				    what);
+	if (device && t.device[0] && strcmp(device, t.device) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--device %s, and '%s' is of %s", device, what, t.device);
 	if (device && !t.device[0])
 		snprintf(t.device, sizeof(t.device), "%s", device);
 	if (bf_input_open(bf_arg_positional(args, 0), in, err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	if (in->is_capture)
 		return not_run(args, &t);
+	if (t.device[0] && !has_device(in->trace, t.device))
+		return bf_cli_error(args, BF_EXIT_FAILED, "the trace knows no device %s", t.device);
 	return tell(args, in, &t, err);
 }
 

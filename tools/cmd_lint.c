@@ -91,7 +91,8 @@ static int read_input(struct bf_lint_file *f, struct bf_input *in)
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, struct bf_error *err)
+/* Of several files one that is no trace is named among the results; `alone` it is an error. */
+static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, bool alone, struct bf_error *err)
 {
 	struct bf_input in;
 	int rc = bf_rules_open(opts, &f->rules, err);
@@ -108,7 +109,14 @@ static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, s
 		f->places = NULL;
 	}
 	bf_input_close(&in);
-	return rc ? bf_fail(err, rc, "%s", f->err.text) : 0;
+	if (!rc)
+		return 0;
+	if (alone)
+		return bf_fail(err, rc, "%s", f->err.text);
+	f->err.code = rc;
+	f->unreadable = true;
+	bf_rules_finish(f->rules, false);
+	return 0;
 }
 
 /* "ID=reason", or "@FILE" with one a line. */
@@ -162,9 +170,11 @@ static void print_text(const struct bf_lint *l, FILE *out)
 		fprintf(out, "%s%s: ", i ? "\n" : "", f->path);
 		if (n)
 			fprintf(out, "%" PRIu32 " finding%s\n", n, n == 1 ? "" : "s");
+		else if (f->unreadable)
+			fprintf(out, "cannot be read: %s\n", f->err.text);
 		else
 			fputs("nothing found\n", out);
-		if (f->err.code)
+		if (f->err.code && !f->unreadable)
 			fprintf(out, "the trace is damaged: %s\n", f->err.text);
 		bf_findings_print(out, f->rules, f->places);
 	}
@@ -216,7 +226,7 @@ int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_jso
 	for (uint32_t i = 0; !rc && i < n; i++)
 		rc = add_file(&l, paths[i], err);
 	for (uint32_t i = 0; !rc && i < l.nfiles; i++)
-		rc = read_file(&l.files[i], &opts, err);
+		rc = read_file(&l.files[i], &opts, l.nfiles == 1, err);
 	if (!rc && j)
 		print_json(&l, j);
 	else if (!rc)
@@ -230,6 +240,8 @@ static int report(const struct bf_args *args, const struct bf_lint *l, struct bf
 {
 	const char *sarif = bf_arg_text(args, "sarif"), *junit = bf_arg_text(args, "junit");
 
+	if (sarif && junit && strcmp(sarif, junit) == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--sarif and --junit name the same file");
 	if ((sarif && bf_lint_sarif(l, sarif, err) != 0) || (junit && bf_lint_junit(l, junit, err) != 0))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	if (bf_arg_json(args)) {
@@ -265,7 +277,7 @@ static int read_all(const struct bf_args *args, struct bf_lint *l, struct bf_sup
 	for (unsigned i = 0; !rc && i < bf_arg_positional_count(args); i++)
 		rc = add_path(l, bf_arg_positional(args, i), err);
 	for (uint32_t i = 0; !rc && i < l->nfiles; i++)
-		rc = read_file(&l->files[i], &opts, err);
+		rc = read_file(&l->files[i], &opts, l->nfiles == 1, err);
 	return rc;
 }
 

@@ -110,11 +110,23 @@ static void json_stats(const struct bf_stages *s, const char *queue, const char 
 	bf_json_end(&j);
 }
 
+static bool has_queue(const struct bf_stages *s, const char *queue)
+{
+	const struct bf_stage_queue *q;
+
+	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++)
+		if (strstr(q->name, queue))
+			return true;
+	return false;
+}
+
 /* What can be read of a damaged trace is told, the damage after it. */
 static int tell(const struct bf_args *args, const struct bf_stages *s, const char *damage)
 {
 	const char *queue = bf_arg_text(args, "queue");
 
+	if (queue && !has_queue(s, queue))
+		return bf_cli_error(args, BF_EXIT_FAILED, "no queue of the trace has \"%s\" in its name", queue);
 	if (bf_arg_json(args))
 		json_stats(s, queue, damage);
 	else

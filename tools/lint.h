@@ -8,7 +8,8 @@ struct bf_lint_file {
 	char *path;
 	struct bf_rules *rules; /* finished */
 	struct bf_places *places; /* NULL: the trace does not tell where in the code */
-	struct bf_error err;    /* of a damaged trace, whose rest was read */
+	struct bf_error err;    /* of a damaged trace, whose rest was read, or of one that could not be */
+	bool unreadable;
 };
 
 struct bf_lint {

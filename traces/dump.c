@@ -68,7 +68,10 @@ void bf_dump_field(FILE *out, const struct bf_rec_field *f, const void *fixed)
 		fprintf(out, "0x%" PRIx64, v);
 		break;
 	case BF_FIELD_TIME:
-		print_time(out, v, 0);
+		if (v == UINT64_MAX)
+			fputs("never", out);
+		else
+			print_time(out, v, 0);
 		return;
 	case BF_FIELD_TEXT:
 		putc('"', out);

@@ -264,7 +264,7 @@ static void refused(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		bf_mlx5_send_fail(qp, s, err_key, "CNAK: DC access key violation");
 		break;
 	case BF_CNAK_HANDSHAKE:
-		bf_mlx5_send_fail(qp, s, err_handshake, "CNAK: target wants a full handshake");
+		bf_mlx5_send_fail(qp, s, err_handshake, "target wants a full handshake");
 		break;
 	default:
 		break;

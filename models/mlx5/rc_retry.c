@@ -134,7 +134,7 @@ bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp)
 	}
 	s = bf_mlx5_oldest(qp);
 	if (s)
-		bf_mlx5_send_fail(qp, s, err_retries, "no acknowledgement within retries");
+		bf_mlx5_send_fail(qp, s, err_retries, "no ACK within the retries");
 	rto_stop(qp);
 	return false;
 }
@@ -169,7 +169,7 @@ void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer)
 	if (!s || qp->rnr_waiting)
 		return;
 	if (qp->rnr_retry != RNR_FOREVER && !qp->rnr_left) {
-		bf_mlx5_send_fail(qp, s, err_rnr, "receiver not ready within retries");
+		bf_mlx5_send_fail(qp, s, err_rnr, "receiver not ready: retries out");
 		rto_stop(qp);
 		return;
 	}
