@@ -142,5 +142,11 @@ head -c $((size * 2 / 3)) lost.bft >cut.bft
 code=$?
 [ $code -eq 3 ] || [ $code -eq 0 ] || fail "a cut trace: exit code $code: $(cat out err)"
 said cut 'the trace is damaged or cut'
-"$BELFRY" explain put.bft "nic1.qp$qpn:0" --device=nic0 >/dev/null || fail "--device beside a full name"
+"$BELFRY" explain put.bft "nic1.qp$qpn:0" --device=nic1 >/dev/null || fail "--device beside the same name"
+code=0
+"$BELFRY" explain put.bft "nic1.qp$qpn:0" --device=nic0 >out 2>err || code=$?
+[ $code -eq 2 ] && grep -q "is of nic1" err || fail "--device beside another name: $(cat err)"
+code=0
+"$BELFRY" explain put.bft "$qpn:0" --device=nic7 >out 2>err || code=$?
+[ $code -eq 1 ] && grep -q "knows no device nic7" err || fail "an unknown --device: $(cat err)"
 exit $failed
