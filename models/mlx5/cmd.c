@@ -93,6 +93,7 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_CREATE_CQ, IN(BF_CREATE_CQ_CQC + 0x50), "CREATE_CQ", bf_mlx5_cmd_create_cq },
 	{ BF_MLX5_CMD_DESTROY_CQ, SIMPLE, "DESTROY_CQ", bf_mlx5_cmd_destroy_cq },
 	{ BF_MLX5_CMD_QUERY_CQ, OUT(16 + 64), "QUERY_CQ", bf_mlx5_cmd_query_cq },
+	{ BF_MLX5_CMD_MODIFY_CQ, IN(BF_CREATE_CQ_CQC + 0x50), "MODIFY_CQ", bf_mlx5_cmd_modify_cq },
 	{ BF_MLX5_CMD_CREATE_QP, IN(BF_CREATE_QP_LEN), "CREATE_QP", bf_mlx5_cmd_create_qp },
 	{ BF_MLX5_CMD_DESTROY_QP, SIMPLE, "DESTROY_QP", bf_mlx5_cmd_destroy_qp },
 	{ BF_MLX5_CMD_RST2INIT_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RST2INIT_QP", bf_mlx5_cmd_modify_qp },

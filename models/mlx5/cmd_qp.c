@@ -58,6 +58,15 @@ static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, c
 	return status;
 }
 
+/* How many bytes of data CQEs carry, as asked for and as the CQs' entries have room. */
+static void scatter_to_cqe(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+{
+	uint32_t req = BF_MLX5_GET(qpc, BF_QPC_CS_REQ), res = BF_MLX5_GET(qpc, BF_QPC_CS_RES);
+
+	qp->cs_req = bf_mlx5_cq_carries(qp->send_cq, req == BF_CS_REQ_64 ? 64 : req == BF_CS_REQ_32 ? 32 : 0);
+	qp->cs_res = bf_mlx5_cq_carries(qp->recv_cq, res == BF_CS_RES_64 ? 64 : res == BF_CS_RES_32 ? 32 : 0);
+}
+
 static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	struct bf_mlx5 *dev = qp->dev;
@@ -71,6 +80,7 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
 	if ((srqn && !qp->srq) || !bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
 		return BF_MLX5_CMD_BAD_RES;
+	scatter_to_cqe(qp, qpc);
 	return BF_MLX5_CMD_OK;
 }
 

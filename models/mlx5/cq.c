@@ -1,4 +1,4 @@
-/* Completion queues: CQEs, the owner bit, overrun, arming; and the commands that make and destroy CQs. */
+/* Completion queues: CQEs, the owner bit, overrun, arming and events. The commands are in cmd_cq.c. */
 #include "models/mlx5/device_internal.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 enum { CQE_WRITTEN, CQE_LOST, CQE_OVERRUN, CQE_IN_ERROR, CQE_FAILED };
 enum { EVENT_COMPLETION, EVENT_OVERRUN, EVENT_FAILED };
+enum { ARM_OK, ARM_NO_CQ, ARM_WRONG_UAR, ARM_STALE };
 
 /* CQC.status (mlx5_ifc.h MLX5_CQC_STATUS_*). */
 enum { CQ_STATUS_OK = 0, CQ_STATUS_OVERRUN = 9, CQ_STATUS_WRITE_FAIL = 10 };
@@ -21,6 +22,7 @@ struct bf_mlx5_cq_wait {
 	uint32_t user_index;
 	uint32_t actor;
 	uint64_t made_ns;
+	uint8_t data[64]; /* what c.data points to */
 };
 
 /* All that a CQE says of its queue. */
@@ -34,6 +36,20 @@ static uint8_t xor_of_bytes(uint64_t x)
 	x ^= x >> 32;
 	x ^= x >> 16;
 	return (uint8_t)(x ^ x >> 8);
+}
+
+/* The data go into a CQE of 64 bytes, or in front of it (put_front()). Returns their share of the signature. */
+static uint64_t scatter(struct bf_mlx5_cqe *cqe, const struct bf_mlx5_completion *c)
+{
+	uint64_t x = 0;
+
+	cqe->op_own |= c->format;
+	if (c->format != BF_MLX5_CQE_INLINE_32)
+		return 0;
+	memcpy(cqe->rx, c->data, c->data_len);
+	for (uint32_t i = 0; i < c->data_len; i++)
+		x ^= c->data[i];
+	return x;
 }
 
 /*
@@ -68,6 +84,8 @@ static void build(const struct bf_mlx5_cq *cq, const struct source *from, const 
 		if (c->solicited)
 			cqe->op_own |= BF_MLX5_CQE_SE;
 		x ^= c->imm ^ c->byte_cnt ^ from->ns;
+		if (BF_UNLIKELY(c->data != NULL))
+			x ^= scatter(cqe, c);
 	}
 	cqe->signature = (uint8_t)(0xff ^ cqe->op_own ^ xor_of_bytes(x));
 }
@@ -142,6 +160,67 @@ static void count_cqe(struct bf_mlx5 *dev, const struct bf_mlx5_completion *c)
 		bf_hist_add(dev->latency, dev->link.posted_ps - c->told_ps);
 }
 
+static void fire(struct bf_mlx5_cq *cq)
+{
+	cq->arm = 0;
+	cq->fired = true;
+	cq->fired_sn = cq->arm_sn;
+	if (cq->moderation) {
+		bf_sim_cancel(cq->dev->sim, &cq->moderation->timer);
+		cq->moderation->count = 0;
+	}
+	event(cq, EVENT_COMPLETION);
+}
+
+/* An armed CQ has got an entry that counts: its event comes now, or when there are more of them, or it was long ago. */
+static void moderate(struct bf_mlx5_cq *cq)
+{
+	struct bf_mlx5_cq_moderation *m = cq->moderation;
+
+	if (!m || !m->period_us || !m->max_count || ++m->count >= m->max_count)
+		fire(cq);
+	else if (!bf_event_pending(&m->timer))
+		bf_sim_after(cq->dev->sim, &m->timer, m->period_us * BF_US);
+}
+
+static void waited_long(struct bf_event *ev)
+{
+	struct bf_mlx5_cq *cq = BF_CONTAINER_OF(ev, struct bf_mlx5_cq_moderation, timer)->cq;
+
+	if (cq->arm)
+		fire(cq);
+}
+
+bool bf_mlx5_cq_moderate(struct bf_mlx5_cq *cq, uint32_t period_us, uint32_t max_count)
+{
+	struct bf_mlx5_cq_moderation *m = cq->moderation;
+
+	if (!m && !period_us && !max_count)
+		return true;
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return false;
+		bf_event_init(&m->timer, waited_long);
+		m->cq = cq;
+		cq->moderation = m;
+	}
+	m->period_us = (uint16_t)period_us;
+	m->max_count = (uint16_t)max_count;
+	return true;
+}
+
+/* Up to 64 bytes of data lie in the first half of a CQE of 128 bytes, and are there before the second. */
+static int put_front(struct bf_mlx5_cq *cq, uint64_t at, const struct bf_mlx5_completion *c)
+{
+	uint8_t front[64] = { 0 };
+	uint32_t run;
+
+	memcpy(front, c->data, c->data_len);
+	return bf_dma_write(&cq->dev->dma, bf_mlx5_buf_iova(&cq->buf, at - sizeof(front), sizeof(front), &run), front,
+			    sizeof(front), 0);
+}
+
 static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
 {
 	struct bf_mlx5 *dev = cq->dev;
@@ -155,17 +234,18 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	build(cq, from, c, &cqe);
 	if (bf_fault_check(dev->sim, BF_FAULT_LOST_COMPLETION, cq->actor, from->qpn, &lost))
 		verdict = CQE_LOST;
-	else if (bf_dma_write(&dev->dma, iova, &cqe, sizeof(cqe), 0))
+	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64) && put_front(cq, at, c)) ||
+		 bf_dma_write(&dev->dma, iova, &cqe, sizeof(cqe), 0))
 		verdict = CQE_FAILED;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
 		record_cqe(cq, from->qpn, c, iova, verdict, &cqe);
 	if (verdict == CQE_WRITTEN)
 		count_cqe(dev, c);
 	cq->producer++;
-	if (cq->arm && verdict == CQE_WRITTEN && (cq->arm == 1 || c->solicited || c->err.syndrome)) {
-		cq->arm = 0;
-		event(cq, EVENT_COMPLETION);
-	}
+	if (c->solicited || c->err.syndrome)
+		cq->solicited_end = cq->producer & 0xffffff;
+	if (cq->arm && verdict == CQE_WRITTEN && (cq->arm == ARMED_ANY || c->solicited || c->err.syndrome))
+		moderate(cq);
 	if (verdict == CQE_FAILED)
 		fail(cq, EVENT_FAILED);
 }
@@ -248,6 +328,10 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 		return;
 	}
 	*w = (struct bf_mlx5_cq_wait){ .c = *c, .qpn = from->qpn, .user_index = from->user_index, .made_ns = from->ns };
+	if (c->data) {
+		memcpy(w->data, c->data, c->data_len);
+		w->c.data = w->data;
+	}
 	*cq->room->wait_tail = w;
 	cq->room->wait_tail = &w->next;
 	refresh_consumer(cq);
@@ -273,19 +357,27 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 	put(cq, &from, c);
 }
 
-/* be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (mlx5.md section 4.3). */
+/*
+ * be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (mlx5.md section 4.3). Software counts the sequence number
+ * up with each event that it has got, so one that has raised its event was sent before that was known: it is void
+ * (assumed, from rdma-core's and Linux' use of arm_sn).
+ */
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 {
 	struct bf_mlx5 *dev = uar->dev;
 	uint32_t word = (uint32_t)(doorbell >> 32), cqn = (uint32_t)doorbell & 0xffffff;
 	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, cqn);
-	uint8_t verdict = !cq ? 1 : cq->uar != uar->index ? 2 : 0;
+	uint32_t consumer = word & 0xffffff, sn = word >> 28 & 3;
+	uint8_t verdict = !cq                              ? ARM_NO_CQ
+			  : cq->uar != uar->index          ? ARM_WRONG_UAR
+			  : cq->fired && sn == cq->fired_sn ? ARM_STALE
+							    : ARM_OK;
 
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_cq_arm rec = {
 			.cqn = cqn,
-			.consumer = word & 0xffffff,
-			.sn = word >> 28 & 3,
+			.consumer = consumer,
+			.sn = (uint8_t)sn,
 			.solicited_only = word >> 24 & 1,
 			.verdict = verdict,
 		};
@@ -294,13 +386,31 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 	}
 	if (verdict)
 		return;
-	cq->arm = word >> 24 & 1 ? 2 : 1;
-	cq->arm_sn = word >> 28 & 3;
+	cq->arm = word >> 24 & 1 ? ARMED_SOLICITED : ARMED_ANY;
+	cq->arm_sn = (uint8_t)sn;
 	/* CQEs that the driver had not seen when it armed raise the event at once. */
-	if (cq->arm == 1 && ((cq->producer - word) & 0xffffff)) {
-		cq->arm = 0;
-		event(cq, EVENT_COMPLETION);
-	}
+	if (cq->arm == ARMED_ANY ? ((cq->producer - consumer) & 0xffffff) != 0
+				 : bf_psn_diff(cq->solicited_end, consumer) > 0)
+		fire(cq);
+}
+
+/*
+ * The ring's last entry says that it goes on elsewhere (rdma-core providers/mlx5/cq.c mlx5_cq_resize_copy_cqes() looks
+ * for it); it takes an index like every other.
+ */
+bool bf_mlx5_cq_end_ring(struct bf_mlx5_cq *cq)
+{
+	const struct bf_mlx5_completion c = { .opcode = BF_MLX5_CQE_RESIZE };
+	const struct source from = { 0 };
+	uint64_t at = (uint64_t)(cq->producer & cq->mask) * cq->cqe_size + (cq->cqe_size - sizeof(struct bf_mlx5_cqe));
+	struct bf_mlx5_cqe cqe;
+	uint32_t run;
+
+	build(cq, &from, &c, &cqe);
+	if (bf_dma_write(&cq->dev->dma, bf_mlx5_buf_iova(&cq->buf, at, sizeof(cqe), &run), &cqe, sizeof(cqe), 0))
+		return false;
+	cq->producer++;
+	return true;
 }
 
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
@@ -308,160 +418,8 @@ void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 	if (cq->room)
 		drop_waiting(cq, 0);
 	free(cq->room);
+	if (cq->moderation)
+		bf_sim_cancel(cq->dev->sim, &cq->moderation->timer);
+	free(cq->moderation);
 	free(cq);
-}
-
-static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const uint8_t *cqc)
-{
-	uint64_t bytes = cq->collapsed ? cq->cqe_size : (uint64_t)cq->cqe_size << BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
-	uint64_t dbr = bf_get_be64(cqc + BF_CQC_DBR_ADDR);
-	struct bf_mlx5_buf record;
-	uint8_t status;
-
-	if (dbr & 7)
-		return BF_MLX5_CMD_BAD_PARAM;
-	status = bf_mlx5_buf_init(dev, &cq->buf, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID),
-				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
-				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), bytes);
-	if (!status)
-		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
-					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
-	if (!status && cq->room)
-		cq->room->dbr = record;
-	return status;
-}
-
-/* The context lies behind the queue. */
-static struct bf_mlx5_packed *packed_of(const struct bf_mlx5_cq *cq)
-{
-	return (struct bf_mlx5_packed *)(uintptr_t)(cq + 1);
-}
-
-static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
-{
-	uint8_t cqc[BF_CQC_LEN];
-
-	bf_mlx5_unpack(packed_of(cq), cqc, sizeof(cqc));
-	if (BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID)) {
-		struct bf_mlx5_umem *u = bf_mlx5_table_get(&dev->umems, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID));
-
-		u->users += by;
-	}
-	if (cq->buf.umem)
-		cq->buf.umem->users += by;
-	dev->uars[cq->uar]->users += by;
-	if (cq->eq)
-		cq->eq->users += by;
-}
-
-static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
-{
-	struct bf_rec_cq_config rec = {
-		.dbrec = bf_get_be64(cqc + BF_CQC_DBR_ADDR),
-		.cqn = cq->cqn,
-		.cqes = cq->mask + 1,
-		.cqe_size = cq->cqe_size,
-		.uar = cq->uar,
-		.collapsed = cq->collapsed,
-		.overrun_ignore = cq->ignore_overrun,
-	};
-
-	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
-}
-
-/* A CQ with its context, and with what it needs against overrun unless it is to ignore that. NULL: no memory. */
-static struct bf_mlx5_cq *make(const uint8_t *cqc)
-{
-	struct bf_mlx5_cq *cq = calloc(1, sizeof(*cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN));
-
-	if (!cq)
-		return NULL;
-	bf_mlx5_pack(packed_of(cq), cqc, BF_CQC_LEN);
-	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
-	if (cq->ignore_overrun)
-		return cq;
-	cq->room = calloc(1, sizeof(*cq->room));
-	if (!cq->room) {
-		free(cq);
-		return NULL;
-	}
-	cq->room->cq = cq;
-	cq->room->wait_tail = &cq->room->wait;
-	return cq;
-}
-
-uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
-{
-	struct bf_mlx5 *dev = m->dev;
-	const uint8_t *cqc = m->in + BF_CREATE_CQ_CQC;
-	uint32_t uar = BF_MLX5_GET(cqc, BF_CQC_UAR_PAGE), log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
-	uint32_t eqn = BF_MLX5_GET(cqc, BF_CQC_EQN);
-	struct bf_mlx5_cq *cq;
-	char name[64];
-	uint8_t status;
-
-	/* Event queue 0 is none: drivers that never arm need not make one (the model's own liberty). */
-	if (!bf_mlx5_uar_find(dev, uar) || (eqn && !bf_mlx5_table_get(&dev->eqs, eqn)))
-		return BF_MLX5_CMD_BAD_RES;
-	/* Compressed CQEs are not modelled. */
-	if (log_size > 22 || BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) > 1 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
-		return BF_MLX5_CMD_BAD_PARAM;
-	cq = make(cqc);
-	if (!cq)
-		return BF_MLX5_CMD_NO_RES;
-	cq->dev = dev;
-	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
-	cq->uar = uar;
-	cq->mask = (1u << log_size) - 1;
-	cq->cqe_size = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ) ? 128 : 64;
-	cq->collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
-	status = cq_buffers(dev, cq, m, cqc);
-	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
-		status = BF_MLX5_CMD_LIM;
-	if (status) {
-		bf_mlx5_cq_free(cq);
-		return status;
-	}
-	hold(dev, cq, 1);
-	snprintf(name, sizeof(name), "%s.cq0x%x", dev->name, cq->cqn);
-	cq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_config(cq, cqc);
-	m->number = cq->cqn;
-	return BF_MLX5_CMD_OK;
-}
-
-uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
-{
-	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
-
-	if (!cq)
-		return BF_MLX5_CMD_BAD_RES;
-	if (cq->users)
-		return BF_MLX5_CMD_RES_BUSY;
-	hold(m->dev, cq, UINT32_MAX); /* minus one */
-	bf_mlx5_table_remove(&m->dev->cqs, cq->cqn);
-	if (cq->room && cq->room->reading) {
-		cq->dead = true;
-		cq->room->next_zombie = m->dev->zombie_cqs;
-		m->dev->zombie_cqs = cq;
-	} else {
-		bf_mlx5_cq_free(cq);
-	}
-	return BF_MLX5_CMD_OK;
-}
-
-uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
-{
-	const struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
-	uint8_t *cqc = m->out + 16;
-
-	if (!cq)
-		return BF_MLX5_CMD_BAD_RES;
-	bf_mlx5_unpack(packed_of(cq), cqc, BF_CQC_LEN);
-	BF_MLX5_SET(cqc, BF_CQC_STATUS, cq->status);
-	BF_MLX5_SET(cqc, BF_CQC_ST, cq->arm == 1 ? 9 : cq->arm == 2 ? 6 : 10);
-	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);
-	BF_MLX5_SET(cqc, BF_CQC_PRODUCER, cq->producer & 0xffffff);
-	return BF_MLX5_CMD_OK;
 }

@@ -176,11 +176,23 @@ struct bf_mlx5_cq {
 	uint8_t cqe_size; /* 64 or 128 */
 	bool collapsed, ignore_overrun, error, dead;
 	uint8_t status; /* CQC.status */
-	uint8_t arm; /* 0 no, 1 any, 2 solicited only */
-	uint8_t arm_sn;
+	uint8_t arm; /* 0: no */
+#define ARMED_ANY 1u
+#define ARMED_SOLICITED 2u
+	uint8_t arm_sn, fired_sn; /* of the last arming; of the last that raised its event, if one has */
+	bool fired;
+	uint32_t solicited_end; /* index behind the last entry that was solicited */
 	uint32_t uar, users;
+	struct bf_mlx5_cq_moderation *moderation; /* NULL: none was asked for */
 	struct bf_mlx5_cq_room *room; /* NULL: overrun is ignored */
 }; /* a struct bf_mlx5_packed follows */
+
+/* An event may wait for `max_count` entries, but `period_us` at most. */
+struct bf_mlx5_cq_moderation {
+	struct bf_event timer;
+	struct bf_mlx5_cq *cq;
+	uint16_t period_us, max_count, count;
+};
 
 /* What a CQ that looks out for overrun needs to learn of its consumer. */
 struct bf_mlx5_cq_room {
@@ -200,6 +212,7 @@ struct bf_mlx5_cq_room {
 #define BF_SEND_RDATOMIC 16u /* READ or atomic: answered by data */
 #define BF_SEND_FAILED 32u   /* completes with `err` when it is the oldest */
 #define BF_SEND_TOLD 64u     /* completed by its stream */
+#define BF_SEND_IN_CQE 128u  /* the answer's bytes are where the WQE was, for the CQE */
 
 /* A decoded send WQE, at [index of its first WQEBB & mask]. Its bytes stay in the queue pair's copy of the ring. */
 struct bf_mlx5_send {
@@ -258,6 +271,8 @@ struct bf_mlx5_receive {
 	bool in_line;
 	uint64_t room; /* of the receive WQE at hand */
 	uint32_t nsge, sge_at, sge_done;
+	uint8_t in_cqe[64]; /* data that go into the CQE instead */
+	uint8_t in_cqe_len;
 	struct bf_mlx5_sge sge[];
 };
 
@@ -421,6 +436,7 @@ struct bf_mlx5_qp {
 	uint32_t expected_psn, msn;
 	uint32_t acks_owed;
 	uint8_t access; /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
+	uint8_t cs_req, cs_res; /* data of up to so many bytes go into the CQE of a READ or atomic, of a receive */
 	uint8_t atomic_mode, min_rnr_nak;
 	uint8_t rx_op;      /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
 	uint64_t rx_va;
@@ -766,10 +782,26 @@ struct bf_mlx5_completion {
 	uint32_t byte_cnt, imm;
 	struct bf_mlx5_err err;
 	uint64_t told_ps; /* a send that succeeded: when its doorbell arrived; 0: none */
+	const uint8_t *data; /* bytes that the CQE carries itself; NULL: none */
+	uint8_t data_len;
+	uint8_t format; /* BF_MLX5_CQE_INLINE_*, when there are data */
 };
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq);
+/* The most bytes of data that a CQE of this queue carries when a queue pair asks for `want` (32 or 64). */
+static inline uint8_t bf_mlx5_cq_carries(const struct bf_mlx5_cq *cq, uint8_t want)
+{
+	return cq->cqe_size == 128 ? want : want ? 32 : 0;
+}
+static inline uint8_t bf_mlx5_cqe_format(uint8_t carries)
+{
+	return carries == 64 ? BF_MLX5_CQE_INLINE_64 : BF_MLX5_CQE_INLINE_32;
+}
+/* Events wait as said there; zeros: they do not. False on lack of memory. */
+bool bf_mlx5_cq_moderate(struct bf_mlx5_cq *cq, uint32_t period_us, uint32_t max_count);
+/* The last entry of a ring that is about to be replaced; false when it cannot be written. */
+bool bf_mlx5_cq_end_ring(struct bf_mlx5_cq *cq);
 
 /* eq.c: what asynchronous events and completion events are told to, if there is a queue that wants them. */
 void bf_mlx5_event_comp(struct bf_mlx5_cq *cq);
@@ -819,6 +851,7 @@ struct bf_mlx5_mail {
 uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_cq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m);

@@ -103,14 +103,18 @@ static void rx_ack(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	}
 }
 
-/* Scatters answer bytes to the WQE's buffers. */
-static int scatter(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t offset, const uint8_t *data,
-		   uint32_t len)
+/* Scatters answer bytes to the WQE's buffers, or keeps them for its CQE. */
+static int scatter(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t offset, const uint8_t *data, uint32_t len)
 {
 	struct bf_mlx5_walk w = { .qp = qp, .send = s, .skip = offset };
 	struct bf_mlx5_piece p;
 	int status = 0;
 
+	if (BF_UNLIKELY(len && s->length <= qp->cs_req && s->ce >= 2)) {
+		memcpy(qp->sq_bytes + ((size_t)(s->index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), data, len);
+		s->flags |= BF_SEND_IN_CQE;
+		return 0;
+	}
 	while (len && !status && bf_mlx5_walk_next(&w, len, &p)) {
 		const struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, p.lkey >> 8);
 

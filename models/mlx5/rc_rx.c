@@ -97,6 +97,12 @@ static void complete_receive(struct bf_mlx5_qp *qp, uint8_t opcode, uint32_t byt
 		.imm = imm, .solicited = solicited, .err = err,
 	};
 
+	if (BF_UNLIKELY(qp->cs_res && qp->receive->in_cqe_len) && !err.syndrome) {
+		c.data = qp->receive->in_cqe;
+		c.data_len = qp->receive->in_cqe_len;
+		c.format = bf_mlx5_cqe_format(qp->cs_res);
+	}
+
 	qp->rx_has_wqe = false;
 	bf_mlx5_cq_write(qp->recv_cq, qp, &c);
 }
@@ -200,6 +206,11 @@ static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8
 		if (r->payload_len > qp->receive->room - qp->rx_done) {
 			*err = err_too_long;
 			return BF_AETH_NAK_INV_REQ;
+		}
+		if (BF_UNLIKELY(r->payload_len <= qp->cs_res) && is_first(r->opcode) && is_last(r->opcode)) {
+			memcpy(qp->receive->in_cqe, payload, r->payload_len);
+			qp->receive->in_cqe_len = (uint8_t)r->payload_len;
+			return 0;
 		}
 		return bf_mlx5_rq_scatter(qp, payload, r->payload_len, err) ? BF_AETH_NAK_OP : 0;
 	}

@@ -87,6 +87,7 @@ void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len,
 
 	rx->nsge = bf_mlx5_recv_decode(bytes, len, rx->sge, len / BF_MLX5_DS, &rx->room);
 	rx->sge_at = rx->sge_done = 0;
+	rx->in_cqe_len = 0;
 	qp->rq_index = index;
 	qp->rx_has_wqe = true;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {

@@ -413,6 +413,11 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 		c.err = *err;
 	else
 		c.told_ps = qp->told_ps[s->index & qp->sq_mask];
+	if (BF_UNLIKELY(s->flags & BF_SEND_IN_CQE) && !err) {
+		c.data = qp->sq_bytes + ((size_t)(s->index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
+		c.data_len = s->atomic_size ? s->atomic_size : (uint8_t)s->length;
+		c.format = bf_mlx5_cqe_format(qp->cs_req);
+	}
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_wqe_done rec = {
 			.qpn = qp->qpn,

@@ -470,11 +470,11 @@ static int count_events(struct bf_sink *s, const void *records, size_t len)
 	return 0;
 }
 
-static void arm(uint32_t cqn, uint32_t ci, bool solicited_only)
+static void arm(uint32_t cqn, uint32_t sn, uint32_t ci, bool solicited_only)
 {
 	uint8_t db[8];
 
-	bf_put_be32(db, 1u << 28 | (solicited_only ? 1u << 24 : 0) | ci);
+	bf_put_be32(db, sn << 28 | (solicited_only ? 1u << 24 : 0) | ci);
 	bf_put_be32(db + 4, cqn);
 	bell(BF_MLX5_UAR_CQ_ARM, db, 8);
 	rig_run(&p.rig);
@@ -491,10 +491,13 @@ START_TEST(arming)
 	ring_and_run();
 	bf_stream_flush(rec);
 	ck_assert_uint_eq(n.events, 0); /* not armed */
-	arm(p.scq[0].cqn, 0, false);
+	arm(p.scq[0].cqn, 0, 0, false);
 	bf_stream_flush(rec);
 	ck_assert_uint_eq(n.events, 1); /* armed with an old consumer index: at once */
-	arm(p.scq[0].cqn, 1, false);
+	arm(p.scq[0].cqn, 0, 0, false);
+	bf_stream_flush(rec);
+	ck_assert_uint_eq(n.events, 1); /* that number had its event, which was not known yet when this was sent */
+	arm(p.scq[0].cqn, 1, 1, false);
 	bf_stream_flush(rec);
 	ck_assert_uint_eq(n.events, 1);
 	write64(RIG_CQE);
@@ -502,12 +505,12 @@ START_TEST(arming)
 	ring_and_run();
 	bf_stream_flush(rec);
 	ck_assert_uint_eq(n.events, 2); /* one event an arming */
-	arm(p.scq[0].cqn, 3, true);
+	arm(p.scq[0].cqn, 2, 3, true);
 	write64(RIG_CQE);
 	ring_and_run();
 	bf_stream_flush(rec);
 	ck_assert_uint_eq(n.events, 2); /* not solicited */
-	ck_assert_uint_eq(n.arms, 3);
+	ck_assert_uint_eq(n.arms, 4);
 	ck_assert(!bf_stream_close(rec));
 }
 END_TEST

@@ -1,0 +1,245 @@
+/* Commands on completion queues: create, modify (another ring, moderation of events), query, destroy. */
+#include "models/mlx5/device_internal.h"
+
+#include <stdlib.h>
+
+#define LOG_SIZE_MAX 22u
+#define CQE_128 1u /* CQC.cqe_sz */
+
+/* CQC.st (mlx5_ifc.h MLX5_CQC_ST_*). */
+enum { CQ_ST_SOLICITED = 6, CQ_ST_ARMED = 9, CQ_ST_FIRED = 10 };
+
+static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const uint8_t *cqc)
+{
+	uint64_t bytes = cq->collapsed ? cq->cqe_size : (uint64_t)cq->cqe_size << BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
+	uint64_t dbr = bf_get_be64(cqc + BF_CQC_DBR_ADDR);
+	struct bf_mlx5_buf record;
+	uint8_t status;
+
+	if (dbr & 7)
+		return BF_MLX5_CMD_BAD_PARAM;
+	status = bf_mlx5_buf_init(dev, &cq->buf, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID),
+				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
+				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), bytes);
+	if (!status)
+		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
+					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
+	if (!status && cq->room)
+		cq->room->dbr = record;
+	return status;
+}
+
+/* The context lies behind the queue. */
+static struct bf_mlx5_packed *packed_of(const struct bf_mlx5_cq *cq)
+{
+	return (struct bf_mlx5_packed *)(uintptr_t)(cq + 1);
+}
+
+static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
+{
+	uint8_t cqc[BF_CQC_LEN];
+
+	bf_mlx5_unpack(packed_of(cq), cqc, sizeof(cqc));
+	if (BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID)) {
+		struct bf_mlx5_umem *u = bf_mlx5_table_get(&dev->umems, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID));
+
+		u->users += by;
+	}
+	if (cq->buf.umem)
+		cq->buf.umem->users += by;
+	dev->uars[cq->uar]->users += by;
+	if (cq->eq)
+		cq->eq->users += by;
+}
+
+static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
+{
+	struct bf_rec_cq_config rec = {
+		.dbrec = bf_get_be64(cqc + BF_CQC_DBR_ADDR),
+		.cqn = cq->cqn,
+		.cqes = cq->mask + 1,
+		.cqe_size = cq->cqe_size,
+		.uar = cq->uar,
+		.collapsed = cq->collapsed,
+		.overrun_ignore = cq->ignore_overrun,
+	};
+
+	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
+}
+
+/* A CQ with its context, and with what it needs against overrun unless it is to ignore that. NULL: no memory. */
+static struct bf_mlx5_cq *make(const uint8_t *cqc)
+{
+	struct bf_mlx5_cq *cq = calloc(1, sizeof(*cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN));
+
+	if (!cq)
+		return NULL;
+	bf_mlx5_pack(packed_of(cq), cqc, BF_CQC_LEN);
+	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
+	if (cq->ignore_overrun)
+		return cq;
+	cq->room = calloc(1, sizeof(*cq->room));
+	if (!cq->room) {
+		free(cq);
+		return NULL;
+	}
+	cq->room->cq = cq;
+	cq->room->wait_tail = &cq->room->wait;
+	return cq;
+}
+
+uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5 *dev = m->dev;
+	const uint8_t *cqc = m->in + BF_CREATE_CQ_CQC;
+	uint32_t uar = BF_MLX5_GET(cqc, BF_CQC_UAR_PAGE), log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
+	uint32_t eqn = BF_MLX5_GET(cqc, BF_CQC_EQN), cqe_sz = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ);
+	struct bf_mlx5_cq *cq;
+	char name[64];
+	uint8_t status;
+
+	/* Event queue 0 is none: drivers that never arm need not make one (the model's own liberty). */
+	if (!bf_mlx5_uar_find(dev, uar) || (eqn && !bf_mlx5_table_get(&dev->eqs, eqn)))
+		return BF_MLX5_CMD_BAD_RES;
+	/* Compressed CQEs are not modelled. */
+	if (log_size > LOG_SIZE_MAX || cqe_sz > CQE_128 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
+		return BF_MLX5_CMD_BAD_PARAM;
+	cq = make(cqc);
+	if (!cq)
+		return BF_MLX5_CMD_NO_RES;
+	cq->dev = dev;
+	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
+	cq->uar = uar;
+	cq->mask = (1u << log_size) - 1;
+	cq->cqe_size = cqe_sz == CQE_128 ? 128 : 64;
+	cq->collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
+	status = cq_buffers(dev, cq, m, cqc);
+	if (!status && !bf_mlx5_cq_moderate(cq, BF_MLX5_GET(cqc, BF_CQC_PERIOD), BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT)))
+		status = BF_MLX5_CMD_NO_RES;
+	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
+		status = BF_MLX5_CMD_LIM;
+	if (status) {
+		bf_mlx5_cq_free(cq);
+		return status;
+	}
+	hold(dev, cq, 1);
+	snprintf(name, sizeof(name), "%s.cq0x%x", dev->name, cq->cqn);
+	cq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
+	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
+		record_config(cq, cqc);
+	m->number = cq->cqn;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
+
+	if (!cq)
+		return BF_MLX5_CMD_BAD_RES;
+	if (cq->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	hold(m->dev, cq, UINT32_MAX); /* minus one */
+	bf_mlx5_table_remove(&m->dev->cqs, cq->cqn);
+	if (cq->room && cq->room->reading) {
+		cq->dead = true;
+		cq->room->next_zombie = m->dev->zombie_cqs;
+		m->dev->zombie_cqs = cq;
+	} else {
+		bf_mlx5_cq_free(cq);
+	}
+	return BF_MLX5_CMD_OK;
+}
+
+static void record_resize(const struct bf_mlx5_cq *cq, uint32_t from)
+{
+	struct bf_rec_cq_resize rec = {
+		.ring = bf_mlx5_buf_linear(&cq->buf) ? cq->buf.at : 0,
+		.cqn = cq->cqn,
+		.producer = (cq->producer - 1) & 0xffffff,
+		.from = from,
+		.to = cq->mask + 1,
+		.cqe_size = cq->cqe_size,
+	};
+
+	bf_record(&cq->dev->sim->rec, &bf_rec_cq_resize_schema, cq->actor, &rec, NULL, 0);
+}
+
+/* Another ring, of another size. What is in the old one stays there: moving it is the driver's business. */
+static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const uint8_t *cqc)
+{
+	uint32_t log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE), cqe_sz = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ);
+	uint32_t from = cq->mask + 1, cqe_size = cqe_sz == CQE_128 ? 128 : 64;
+	struct bf_mlx5_buf ring;
+	uint8_t status;
+
+	if (!(BF_MLX5_GET(m->in, BF_MODIFY_CQ_SELECT) & BF_MODIFY_CQ_LOG_SIZE) || log_size > LOG_SIZE_MAX ||
+	    cqe_sz > CQE_128 || cq->collapsed)
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (cq->error)
+		return BF_MLX5_CMD_BAD_RES_STATE;
+	status = bf_mlx5_buf_init(cq->dev, &ring, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID),
+				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
+				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), (uint64_t)cqe_size << log_size);
+	if (status)
+		return status;
+	if (!bf_mlx5_cq_end_ring(cq))
+		return BF_MLX5_CMD_BAD_RES_STATE;
+	if (cq->buf.umem)
+		cq->buf.umem->users--;
+	if (ring.umem)
+		ring.umem->users++;
+	cq->buf = ring;
+	cq->mask = (1u << log_size) - 1;
+	cq->cqe_size = (uint8_t)cqe_size;
+	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
+		record_resize(cq, from);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t change_moderation(struct bf_mlx5_cq *cq, uint32_t select, const uint8_t *cqc)
+{
+	const struct bf_mlx5_cq_moderation *m = cq->moderation;
+	uint32_t period = select & BF_MODIFY_CQ_PERIOD ? BF_MLX5_GET(cqc, BF_CQC_PERIOD) : m ? m->period_us : 0;
+	uint32_t count = select & BF_MODIFY_CQ_COUNT ? BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT) : m ? m->max_count : 0;
+
+	return bf_mlx5_cq_moderate(cq, period, count) ? BF_MLX5_CMD_OK : BF_MLX5_CMD_NO_RES;
+}
+
+/* Whether overrun is ignored is decided once, at creation. */
+uint8_t bf_mlx5_cmd_modify_cq(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
+	const uint8_t *cqc = m->in + BF_CREATE_CQ_CQC;
+	uint32_t select = BF_MLX5_GET(m->in, BF_MODIFY_CQ_SELECT), op_mod = BF_MLX5_GET(m->in, BF_CMD_OP_MOD);
+
+	if (!cq)
+		return BF_MLX5_CMD_BAD_RES;
+	if (op_mod == BF_MODIFY_CQ_RESIZE)
+		return resize(cq, m, cqc);
+	if (op_mod || select & ~(BF_MODIFY_CQ_PERIOD | BF_MODIFY_CQ_COUNT))
+		return BF_MLX5_CMD_BAD_PARAM;
+	return change_moderation(cq, select, cqc);
+}
+
+uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
+{
+	const struct bf_mlx5_cq *cq = bf_mlx5_table_get(&m->dev->cqs, m->number);
+	uint8_t *cqc = m->out + 16;
+
+	if (!cq)
+		return BF_MLX5_CMD_BAD_RES;
+	bf_mlx5_unpack(packed_of(cq), cqc, BF_CQC_LEN);
+	BF_MLX5_SET(cqc, BF_CQC_STATUS, cq->status);
+	BF_MLX5_SET(cqc, BF_CQC_ST,
+		    cq->arm == ARMED_ANY         ? CQ_ST_ARMED
+		    : cq->arm == ARMED_SOLICITED ? CQ_ST_SOLICITED
+						 : CQ_ST_FIRED);
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, (uint32_t)__builtin_popcount(cq->mask));
+	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, cq->cqe_size == 128 ? CQE_128 : 0);
+	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cq->moderation ? cq->moderation->period_us : 0);
+	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cq->moderation ? cq->moderation->max_count : 0);
+	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);
+	BF_MLX5_SET(cqc, BF_CQC_PRODUCER, cq->producer & 0xffffff);
+	return BF_MLX5_CMD_OK;
+}
