@@ -99,6 +99,7 @@ struct bf_explain {
 	bool cqe_known, cqe_landed, cqe_loaded;
 	/* Commands and packets. */
 	int nvme_point, sdma_point;
+	uint64_t sdma_around; /* the packet that the byte lies inside of, plus one; 0: none */
 	uint64_t cqn;
 	uint32_t seen_nth, slot, entries;
 	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, span_from, span_to, signal_va, ring_va, ring_bytes;

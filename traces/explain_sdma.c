@@ -155,6 +155,9 @@ static void on_packet(struct bf_explain *l, const struct bf_explain_view *v)
 {
 	char name[40];
 
+	if (is_queue(l, v) && !bf_explain_get(v, "indirect") && !past(l, SDMA_DISPATCHED) &&
+	    covers(l, bf_explain_get(v, "index") + 1, bf_explain_get(v, "index") + 4 * bf_explain_get(v, "dwords")))
+		l->sdma_around = bf_explain_get(v, "index") + 1;
 	if (!is_packet(l, v) || past(l, SDMA_DONE))
 		return;
 	if (bf_explain_get(v, "indirect") == 0) {
@@ -253,6 +256,12 @@ void bf_explain_sdma_end(struct bf_explain *l)
 		break;
 	case SDMA_TOLD:
 	case SDMA_FETCHED:
+		if (l->sdma_around) {
+			bf_explain_missing(l, BF_EXPLAIN_DEVICE, "packet",
+					   "finds no packet there: the byte lies inside that of 0x%" PRIx64,
+					   l->sdma_around - 1);
+			break;
+		}
 		bf_explain_missing(l, BF_EXPLAIN_DEVICE, l->sdma_point == SDMA_TOLD ? "fetch" : "dispatch", "%s",
 				   l->failed ? "has stopped before this packet" : "never comes to this packet");
 		break;
