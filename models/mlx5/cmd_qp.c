@@ -12,6 +12,7 @@
 #define OPTPAR_RRE (1u << 1)
 #define OPTPAR_RAE (1u << 2)
 #define OPTPAR_RWE (1u << 3)
+#define OPTPAR_Q_KEY (1u << 5)
 #define OPTPAR_RNR_TIMEOUT (1u << 6)
 #define OPT_PARAM_MASK 0x10, 0xffffffffu
 
@@ -88,12 +89,14 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	uint32_t st = BF_MLX5_GET(qpc, BF_QPC_ST);
 
-	/* Reliable connections and DC initiators without WQE signatures are what is modelled. */
-	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_DCI) || BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
+	/* XRC, raw packets and WQE signatures are not modelled. */
+	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_DCI) ||
+	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
 		return BF_MLX5_CMD_BAD_PARAM;
+	qp->service = (uint8_t)st;
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
-	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st == BF_QPC_ST_RC;
+	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st != BF_QPC_ST_DCI;
 	qp->sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
 	qp->rq_stride = (uint16_t)(16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE));
@@ -206,6 +209,8 @@ static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t whic
 	}
 	if (which & OPTPAR_RNR_TIMEOUT)
 		qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_MIN_RNR_NAK);
+	if (which & OPTPAR_Q_KEY)
+		qp->qkey = BF_MLX5_GET(qpc, BF_QPC_Q_KEY);
 }
 
 /* Port 0 in a path leaves what was said before; at first that is port 1. */
@@ -229,7 +234,7 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (bf_mlx5_qp_prepare(qp))
 		return BF_MLX5_CMD_NO_RES;
-	take_access(qp, qpc, OPTPAR_RRE | OPTPAR_RWE | OPTPAR_RAE);
+	take_access(qp, qpc, OPTPAR_RRE | OPTPAR_RWE | OPTPAR_RAE | OPTPAR_Q_KEY);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -272,8 +277,8 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 
 	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
-	/* A DC initiator gets its address from each WQE. */
-	if (!qp->dci && set_path(qp, kept, qpc + BF_QPC_PATH))
+	/* DC initiators and datagrams get their address from each WQE. */
+	if (!qp->dci && qp->service != BF_QPC_ST_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
 	qp->mtu_shift = (uint8_t)(7 + mtu);
 	qp->log_msg_max = (uint8_t)msg;
@@ -309,7 +314,7 @@ static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *q
 {
 	uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
 
-	qp->ack_timeout = (uint8_t)timeout;
+	qp->ack_timeout = bf_mlx5_is_unreliable(qp) ? 0 : (uint8_t)timeout;
 	qp->send_psn = qp->tx_psn = qp->una_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_SEND_PSN);
 	qp->retry_count = qp->retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
 	qp->rnr_retry = qp->rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
@@ -438,6 +443,7 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m)
 	BF_MLX5_SET(qpc, BF_QPC_RAE, (qp->access & BF_MLX5_ACCESS_ATOMIC) != 0);
 	BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, qp->min_rnr_nak);
 	BF_MLX5_SET(qpc, BF_QPC_NEXT_RCV_PSN, qp->expected_psn);
+	BF_MLX5_SET(qpc, BF_QPC_Q_KEY, qp->qkey);
 	BF_MLX5_SET(qpc, BF_QPC_HW_SQ_COUNTER, qp->head);
 	BF_MLX5_SET(qpc, BF_QPC_SW_SQ_COUNTER, qp->producer);
 	BF_MLX5_SET(qpc, BF_QPC_HW_RQ_COUNTER, qp->rq_consumed);

@@ -21,12 +21,6 @@ enum { CHOSEN, CONNECT_SENT, ACKNOWLEDGED, DISCONNECT_SENT };
 enum { STREAM_FAILED, STREAM_RESET };
 enum { CAUSE_NO_CONTEXT = 4, CAUSE_BUSY = 5 }; /* of the retransmit record */
 
-struct target {
-	struct bf_roce_path_opts path;
-	uint32_t dct;
-	uint64_t key;
-};
-
 int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	const struct bf_mlx5_profile *p = &qp->dev->profile;
@@ -129,18 +123,17 @@ static bool send_control(struct bf_mlx5_qp *qp, uint8_t opcode)
 	return true;
 }
 
-/* Reads the address vector of a WQE. 0 or -EINVAL: it names nobody. */
-static int read_target(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct target *t)
+int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_mlx5_target *t)
 {
 	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	const struct bf_mlx5_qp *whole = qp->dci->parent ? qp->dci->parent : qp;
+	const struct bf_mlx5_qp *whole = qp->dci && qp->dci->parent ? qp->dci->parent : qp;
 	uint8_t bytes[sizeof(struct bf_mlx5_av)] = { 0 };
 	struct bf_mlx5_av av;
 
 	bf_mlx5_copy_wqe(qp, s, sizeof(struct bf_mlx5_ctrl), bytes, s->av);
 	memcpy(&av, bytes, sizeof(av));
 	t->key = bf_be64(av.dc_key);
-	t->dct = (uint32_t)BF_FIELD_GET(BF_MLX5_AV_DCT, bf_be32(av.dqp_dct));
+	t->number = (uint32_t)BF_FIELD_GET(BF_MLX5_AV_DCT, bf_be32(av.dqp_dct));
 	t->path = (struct bf_roce_path_opts){ .src_ipv4 = qp->port->ipv4,
 					      .ecn = bf_port_ecn(qp->port->port),
 					      .udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff)) };
@@ -166,11 +159,11 @@ static int read_target(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s
 	return 0;
 }
 
-static void choose(struct bf_mlx5_qp *qp, const struct target *t)
+static void choose(struct bf_mlx5_qp *qp, const struct bf_mlx5_target *t)
 {
 	struct bf_mlx5_dci *d = qp->dci;
 
-	qp->remote_qpn = t->dct;
+	qp->remote_qpn = t->number;
 	qp->remote_ipv4 = t->path.dst_ipv4;
 	bf_roce_path_init(&qp->path, &t->path);
 	d->key = t->key;
@@ -186,15 +179,15 @@ static void choose(struct bf_mlx5_qp *qp, const struct target *t)
 bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
 	struct bf_mlx5_dci *d = qp->dci;
-	struct target t;
+	struct bf_mlx5_target t;
 
 	if (!s->av)
 		return true;
-	if (read_target(qp, s, &t)) {
+	if (bf_mlx5_read_av(qp, s, &t)) {
 		bf_mlx5_send_fail(qp, s, err_wqe, "address vector names nobody");
 		return false;
 	}
-	if (d->open && t.dct == qp->remote_qpn && t.path.dst_ipv4 == qp->remote_ipv4 && t.key == d->key)
+	if (d->open && t.number == qp->remote_qpn && t.path.dst_ipv4 == qp->remote_ipv4 && t.key == d->key)
 		return true;
 	if (qp->una_psn != qp->send_psn)
 		return false; /* the acknowledgements bring us back here */
@@ -343,6 +336,7 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 	s->actor = qp->actor;
 	s->sq_mask = qp->sq_mask;
 	s->state = qp->state;
+	s->service = qp->service;
 	s->mtu_shift = qp->mtu_shift;
 	s->pd = qp->pd;
 	s->send_cq = qp->send_cq;

@@ -230,6 +230,7 @@ struct bf_mlx5_send {
 	uint8_t opcode, opmod, wqebbs, nsge;
 	uint8_t fm, ce, flags, atomic_size;
 	uint8_t av; /* bytes of address vector */
+	bool mapped; /* one of its local keys translates */
 	struct bf_mlx5_err err;
 };
 
@@ -248,6 +249,7 @@ struct bf_mlx5_xfer {
 			uint16_t slot;
 			bool last;     /* the packet is whole when this one is done */
 			bool response; /* READ response of the responder */
+			bool ends;     /* of an unreliable queue: with this packet the WQE is done */
 		};
 		struct {
 			uint64_t bell_ps; /* arrival of the doorbell behind this read of the doorbell record */
@@ -398,6 +400,7 @@ struct bf_mlx5_qp {
 	uint8_t state;
 	uint8_t mtu_shift, log_msg_max;
 	uint8_t fetch_next;
+	uint8_t service;  /* BF_QPC_ST_* */
 	bool halted;      /* a failed WQE lies at tx_index: nothing more is sent */
 	bool rnr_waiting;
 	bool in_progress; /* inside the engine: a nested call returns at once */
@@ -470,6 +473,8 @@ struct bf_mlx5_qp {
 	uint32_t nak_psn;
 	uint32_t retries, rnr_naks;
 	uint8_t dump_byte;
+	/* Datagrams. */
+	uint32_t qkey, qkey_violations;
 	/* Object. */
 	struct bf_mlx5_qp *next_zombie;
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
@@ -524,7 +529,7 @@ struct bf_mlx5_uar {
 	C(dct_evictions) /* responder contexts that another initiator got */
 
 #define BF_MLX5_NAK_KINDS 6u /* RNR, sequence, invalid request, access, operation, reserved codes */
-#define BF_MLX5_DROPS 10u
+#define BF_MLX5_DROPS 12u
 
 static inline uint32_t bf_mlx5_nak_kind(uint8_t syndrome)
 {
@@ -555,6 +560,7 @@ struct bf_mlx5 {
 	struct bf_roce tx;          /* scratch: fields that the opcode at hand does not use may hold anything */
 	struct bf_mlx5_wqe decoded; /* scratch */
 	struct bf_roce rx;          /* the packet at hand */
+	struct bf_roce_path ud_path; /* of the datagram at hand */
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
@@ -636,6 +642,22 @@ void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s); /* a
 void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp);
 uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream);
 
+/* Whom an address vector names. */
+struct bf_mlx5_target {
+	struct bf_roce_path_opts path;
+	uint32_t number; /* DC target or queue pair */
+	uint64_t key;    /* UD: Q_Key in the upper half */
+};
+int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s,
+		    struct bf_mlx5_target *t); /* 0 or -EINVAL: it names nobody */
+
+/* ud.c */
+/* The fields of `r`, and the path of `dev->ud_path`, for the datagram of WQE `s`. False: it names nobody. */
+bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r);
+void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
+/* The same for one that waited for a receive WQE, or goes to a queue pair that is known. */
+void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+
 /* dct.c */
 void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
 void bf_mlx5_dct_free(struct bf_mlx5_dct *dct);
@@ -644,10 +666,17 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_dct(struct bf_mlx5_mail *m);
 
+/* Nobody acknowledges what it sends: a WQE is done when it has left. */
+static inline bool bf_mlx5_is_unreliable(const struct bf_mlx5_qp *qp)
+{
+	return qp->service == BF_QPC_ST_UD || qp->service == BF_QPC_ST_UC;
+}
+
 /* Where a packet of this queue goes, and of what connection it is. */
 static inline void bf_mlx5_address(const struct bf_mlx5_qp *qp, struct bf_roce *r)
 {
 	r->dest_qp = qp->remote_qpn;
+	r->uc = qp->service == BF_QPC_ST_UC;
 	r->dc = qp->dci || qp->context_of;
 	if (BF_LIKELY(!r->dc))
 		return;
@@ -670,6 +699,8 @@ bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp); /* false on lack of memory; tr
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copies_fini(struct bf_mlx5 *dev);
+
+#define BF_MLX5_BACKLOG_PS (2 * BF_US) /* no more is made to be sent while the port has this much to do: assumed */
 
 /* rc_tx.c */
 void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
@@ -726,6 +757,8 @@ void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
 void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
+/* True when a receive WQE is at hand. Otherwise the packet waits for one, or was refused, or dropped. */
+bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r);
 /* Why a packet had no effect, in the order of the drop record's reasons. */
 enum bf_mlx5_drop {
 	BF_MLX5_DROP_NOT_ROCE,
@@ -738,6 +771,8 @@ enum bf_mlx5_drop {
 	BF_MLX5_DROP_STALE,
 	BF_MLX5_DROP_UNEXPECTED,
 	BF_MLX5_DROP_MEMORY,
+	BF_MLX5_DROP_QKEY,
+	BF_MLX5_DROP_NO_RECEIVE,
 };
 void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected,
 		     enum bf_mlx5_drop why);
@@ -780,6 +815,7 @@ struct bf_mlx5_completion {
 	bool solicited;
 	uint16_t index;
 	uint32_t byte_cnt, imm;
+	uint32_t flags_rqpn; /* a datagram: BF_MLX5_CQE_GRH and so on, and its sender's number */
 	struct bf_mlx5_err err;
 	uint64_t told_ps; /* a send that succeeded: when its doorbell arrived; 0: none */
 	const uint8_t *data; /* bytes that the CQE carries itself; NULL: none */

@@ -7,6 +7,7 @@
  * rc_rx.c (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c
  * (completion). A DC initiator chooses and opens its connection
  * in dci.c before rc_tx.c sends, a DC target finds the responder context in dct.c before rc_rx.c takes the packet.
+ * Datagrams take the same way; what they add is in ud.c.
  * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states),
  * cmd*.c (commands).
  *
@@ -87,8 +88,13 @@ struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
  * packets that arrive at the other one do not reach it. A port whose link is down looks like a peer that does not
  * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
  *
+ * Service types of a queue pair: RC, UC, UD and DCI. What UC and UD send is done when it has left; what the receiver
+ * cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted, nobody is told.
+ * A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
+ *
  * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target. SEND and WRITE with immediate need
- * a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels completes in order only within a channel. What becomes of errors:
+ * a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels
+ * completes in order only within a channel. What becomes of errors:
  *
  *   access key wrong                                0x13, the target counts it (QUERY_DCT)
  *   target wants a full handshake                   0x12

@@ -235,6 +235,13 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 #define BF_MLX5_CQE_SOP BF_MASK(31, 24) /* of sop_drop_qpn */
 #define BF_MLX5_CQE_QPN BF_MASK(23, 0)
 
+/* be32 at byte 24 of a datagram's CQE (mlx5dv.h flags_rqpn; Linux drivers/infiniband/hw/mlx5/cq.c). */
+#define BF_MLX5_CQE_FLAGS_RQPN 24u
+#define BF_MLX5_CQE_RQPN BF_MASK(23, 0)
+#define BF_MLX5_CQE_L3 BF_MASK(25, 24)
+#define BF_MLX5_CQE_L3_IPV4 2u
+#define BF_MLX5_CQE_GRH BF_MASK(29, 28)
+
 enum bf_mlx5_cqe_opcode {
 	BF_MLX5_CQE_REQ = 0,
 	BF_MLX5_CQE_RESP_WRITE_IMM = 1,

@@ -56,6 +56,15 @@ int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 	return qp->has_sq && qp->dci && !bf_mlx5_sq_copy_take(qp) ? -ENOMEM : 0;
 }
 
+/* What was posted before is flushed; the transmitter stands behind it. */
+static void leave_send_error(struct bf_mlx5_qp *qp)
+{
+	qp->halted = false;
+	qp->tx_index = qp->ack_index = qp->head;
+	qp->tx_packet = 0;
+	qp->tx_psn = qp->una_psn = qp->send_psn;
+}
+
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
 {
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
@@ -63,6 +72,8 @@ void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_qp_state_schema, qp->actor, &rec, NULL, 0);
 	}
+	if (qp->state == BF_MLX5_QPS_SQER)
+		leave_send_error(qp);
 	qp->state = state;
 	qp->drained = false;
 }

@@ -7,7 +7,6 @@
 #include "models/mlx5/device_internal.h"
 
 #define GATHER_WINDOW 64u         /* READ response packets whose data are on the way from memory: assumed */
-#define PORT_BACKLOG_PS (2 * BF_US) /* no more responses are made while the port has this much to send: assumed */
 
 static const struct bf_mlx5_err err_none = { 0 };
 
@@ -389,8 +388,8 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 			return key_gone(qp, a);
 		if (qp->answers_inflight >= GATHER_WINDOW)
 			return false;
-		if (port_free > sim->now_ps + PORT_BACKLOG_PS) {
-			bf_sim_at(sim, &qp->answer_event, port_free - PORT_BACKLOG_PS / 2);
+		if (port_free > sim->now_ps + BF_MLX5_BACKLOG_PS) {
+			bf_sim_at(sim, &qp->answer_event, port_free - BF_MLX5_BACKLOG_PS / 2);
 			return false;
 		}
 		if (!send_response(qp, a))

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-BF_STATIC_ASSERT(BF_MLX5_DROP_MEMORY + 1 == BF_MLX5_DROPS, "a counter for each reason");
+BF_STATIC_ASSERT(BF_MLX5_DROP_NO_RECEIVE + 1 == BF_MLX5_DROPS, "a counter for each reason");
 
 /* rx_op: the message in progress. */
 enum { OP_NONE, OP_SEND, OP_WRITE };
@@ -38,6 +38,11 @@ static bool is_response(uint8_t opcode)
 	return opcode >= BF_RC_READ_RESP_FIRST && opcode <= BF_RC_ATOMIC_ACK;
 }
 
+static bool is_datagram(uint8_t opcode)
+{
+	return opcode == BF_UD_SEND_ONLY || opcode == BF_UD_SEND_ONLY_IMM;
+}
+
 static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_roce *r = &dev->rx;
@@ -59,10 +64,14 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 			bf_mlx5_dct_rx(dev, port, pkt);
 		return;
 	}
+	if (BF_UNLIKELY(is_datagram(r->opcode))) {
+		bf_mlx5_ud_rx(dev, port, pkt);
+		return;
+	}
 	if (!qp || qp->qpn != r->dest_qp)
 		qp = dev->last_qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
-	if (BF_UNLIKELY(!qp || qp->dci || qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ||
-			r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
+	if (BF_UNLIKELY(!qp || qp->service != (r->uc ? BF_QPC_ST_UC : BF_QPC_ST_RC) || qp->state < BF_MLX5_QPS_RTR ||
+			qp->state == BF_MLX5_QPS_ERR || r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
 		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
 				!qp ? BF_MLX5_DROP_NO_QP
 				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? BF_MLX5_DROP_STATE
@@ -116,7 +125,12 @@ static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, 
 		complete_receive(qp, BF_MLX5_CQE_RESP_ERR, 0, 0, false, err);
 	else
 		bf_mlx5_event_refused(qp, nak);
-	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
+	if (BF_LIKELY(!bf_mlx5_is_unreliable(qp))) {
+		bf_mlx5_nak(qp, nak, r->psn, r->opcode);
+		return;
+	}
+	bf_mlx5_qp_error(qp, 2);
+	bf_mlx5_sq_run(qp);
 }
 
 static bool is_first(uint8_t opcode)
@@ -147,8 +161,25 @@ static bool takes_wqe(uint8_t opcode)
 	       opcode == BF_RC_SEND_ONLY_INV || opcode == BF_RC_WRITE_ONLY_IMM || opcode == BF_RC_WRITE_LAST_IMM;
 }
 
-/* True when a receive WQE is at hand. Otherwise the packet waits for one, or was answered with an RNR NAK. */
-static bool take_wqe(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+/* A message of an unreliable connection is not taken. What comes before the next one's first packet goes the same way. */
+static void forget_message(struct bf_mlx5_qp *qp)
+{
+	qp->rx_op = OP_NONE;
+	qp->rx_done = 0;
+	if (qp->rx_has_wqe)
+		qp->receive->sge_at = qp->receive->sge_done = 0; /* for the next one */
+}
+
+static void drop_unreliable(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r, enum bf_mlx5_drop why)
+{
+	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, why);
+	forget_message(qp);
+	if (qp->service == BF_QPC_ST_UC)
+		qp->expected_psn = bf_psn_add(r->psn, 1);
+	bf_packet_free(pkt);
+}
+
+bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
 {
 	switch (bf_mlx5_rq_take(qp)) {
 	case BF_MLX5_RQ_TAKEN:
@@ -164,6 +195,10 @@ static bool take_wqe(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct 
 		bf_packet_free(pkt);
 		return false;
 	default:
+		if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp))) {
+			drop_unreliable(qp, pkt, r, BF_MLX5_DROP_NO_RECEIVE);
+			return false;
+		}
 		bf_mlx5_nak(qp, (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak), r->psn, r->opcode);
 		bf_packet_free(pkt);
 		return false;
@@ -289,7 +324,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 		nak = BF_AETH_NAK_INV_REQ;
 	else if (takes_wqe(r->opcode) && !qp->has_rq && !qp->srq)
 		nak = BF_AETH_NAK_INV_REQ;
-	if (!nak && takes_wqe(r->opcode) && !qp->rx_has_wqe && !take_wqe(qp, pkt, r))
+	if (!nak && takes_wqe(r->opcode) && !qp->rx_has_wqe && !bf_mlx5_rx_take(qp, pkt, r))
 		return;
 	if (!nak && is_first(r->opcode)) {
 		qp->rx_done = 0;
@@ -302,6 +337,10 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 		nak = BF_AETH_NAK_ACCESS;
 		err = err_inval_key;
 	}
+	if (BF_UNLIKELY(nak) && qp->service == BF_QPC_ST_UC && !err.syndrome) {
+		drop_unreliable(qp, pkt, r, BF_MLX5_DROP_UNEXPECTED);
+		return;
+	}
 	if (nak) {
 		refuse(qp, r, nak, err, "SEND or WRITE refused");
 		bf_packet_free(pkt);
@@ -312,7 +351,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 	if (is_last(r->opcode))
 		finish_message(qp, r);
 	bf_packet_free(pkt);
-	if (r->ack_req && qp->state != BF_MLX5_QPS_ERR) /* the CQ may have failed */
+	if (r->ack_req && !r->uc && qp->state != BF_MLX5_QPS_ERR) /* the CQ may have failed */
 		bf_mlx5_ack(qp, false);
 }
 
@@ -338,6 +377,21 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 	}
 }
 
+/*
+ * Packets of an unreliable connection were lost: the message that they belong to is not taken, and a new one begins with
+ * its first packet (IBA vol. 1 section 9.8.2.2.1).
+ */
+static void unreliable_gap(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+{
+	if (qp->refused || !is_first(r->opcode)) {
+		drop_unreliable(qp, pkt, r, BF_MLX5_DROP_SEQUENCE);
+		return;
+	}
+	forget_message(qp);
+	qp->expected_psn = r->psn;
+	in_sequence(qp, pkt, r);
+}
+
 void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &qp->dev->rx;
@@ -349,8 +403,16 @@ void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 		qp->receive->hold_tail = &pkt->next;
 		return;
 	}
+	if (BF_UNLIKELY(qp->service == BF_QPC_ST_UD)) {
+		bf_mlx5_ud_request(qp, pkt);
+		return;
+	}
 	if (BF_LIKELY(!ahead && !qp->refused)) {
 		in_sequence(qp, pkt, r);
+		return;
+	}
+	if (qp->service == BF_QPC_ST_UC) {
+		unreliable_gap(qp, pkt, r);
 		return;
 	}
 	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn,

@@ -8,6 +8,7 @@
 #include "models/mlx5/device_internal.h"
 
 #define PKT_DEAD 0x100u /* went stale before it could leave */
+#define UNRELIABLE_WINDOW 64u /* packets of a queue whose data are on the way from memory: assumed */
 
 /* Fetching local data failed on PCIe (perftest#140, ucx#3564, nccl#928). */
 static const struct bf_mlx5_err err_data = { BF_MLX5_SYND_LOCAL_PROT, 0x51, 0x01 };
@@ -58,6 +59,12 @@ void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, uint32_t kinds)
 			pkt->flags |= PKT_DEAD;
 }
 
+/* Nothing of the WQE is left to be read, and nobody will acknowledge it. */
+static void unreliable_done(struct bf_mlx5_qp *qp, uint16_t slot)
+{
+	bf_mlx5_send_at(qp, slot)->flags |= BF_SEND_DONE;
+}
+
 static void gather_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 {
 	if (x->pkt)
@@ -86,6 +93,8 @@ static void piece_is_last(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x, b
 			pkt->len = bf_roce_finish(pkt->data, &r, x->payload_offset, qp->dev->profile.icrc);
 		pkt->flags |= BF_TX_WHOLE;
 		flush_txq(qp);
+		if (x->ends && !stale)
+			unreliable_done(qp, x->slot);
 	} else if (!stale) {
 		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, x->slot);
 
@@ -116,7 +125,7 @@ static void gather_done(struct bf_dma_op *op)
 	if (response) {
 		qp->answers_inflight--;
 		bf_mlx5_answer_run(qp);
-	} else if (dump || (BF_UNLIKELY(op->status))) {
+	} else if (dump || BF_UNLIKELY(op->status) || bf_mlx5_is_unreliable(qp)) {
 		bf_mlx5_sq_run(qp);
 	}
 }
@@ -137,6 +146,7 @@ static bool gather_piece(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *like,
 	x->payload_offset = like->payload_offset;
 	x->slot = like->slot;
 	x->response = like->response;
+	x->ends = like->ends;
 	x->last = last;
 	x->op.iova = va;
 	x->op.len = len;
@@ -155,7 +165,8 @@ static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct b
 				     .psn = psn,
 				     .payload_len = len,
 				     .payload_offset = (uint16_t)payload_offset,
-				     .slot = s->slot };
+				     .slot = s->slot,
+				     .ends = bf_mlx5_is_unreliable(qp) && offset + len == s->length };
 	struct bf_mlx5_walk w = { .qp = qp, .send = s, .skip = offset };
 	struct bf_mlx5_piece p;
 	uint8_t *to = pkt->data + payload_offset;
@@ -200,36 +211,54 @@ static uint32_t in_flight(const struct bf_mlx5_qp *qp)
 	return (uint32_t)bf_psn_diff(qp->tx_psn, qp->una_psn);
 }
 
+/* Opcode and address of packet `k`. NULL: the WQE names nobody, and has failed. */
+static const struct bf_roce_path *address(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t k, struct bf_roce *r)
+{
+	if (BF_UNLIKELY(qp->service == BF_QPC_ST_UD)) {
+		if (bf_mlx5_ud_address(qp, s, r))
+			return &qp->dev->ud_path;
+		bf_mlx5_send_fail(qp, s, err_opcode, "address vector names nobody");
+		return NULL;
+	}
+	r->opcode = packet_opcode(s, k, s->npsn);
+	bf_mlx5_address(qp, r);
+	return &qp->path;
+}
+
 /* One packet of a WRITE or SEND. False on lack of memory: the time-out sends it again. */
-static bool send_data(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
+static bool send_data(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
 	struct bf_mlx5 *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
 	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
 	uint32_t k = qp->tx_packet, offset = k << qp->mtu_shift;
 	uint32_t len = s->length - offset, mtu = 1u << qp->mtu_shift, at;
+	const struct bf_roce_path *path = pkt ? address(qp, s, k, r) : NULL;
 	bool last = k == s->npsn - 1;
 
-	if (!pkt)
+	if (BF_UNLIKELY(!path)) {
+		bf_packet_free(pkt);
 		return false;
+	}
 	if (len > mtu)
 		len = mtu;
-	r->opcode = packet_opcode(s, k, s->npsn);
 	r->solicited = last && (s->flags & BF_SEND_SOLICITED);
-	r->ack_req = true; /* log_ack_req_freq 0: every packet asks (mlx5.md section 9) */
+	/* log_ack_req_freq 0: every packet asks (mlx5.md section 9). */
+	r->ack_req = !bf_mlx5_is_unreliable(qp);
 	r->pad = (uint8_t)(-len & 3);
-	bf_mlx5_address(qp, r);
 	r->psn = qp->tx_psn;
 	r->va = s->raddr;
 	r->rkey = s->rkey;
 	r->dma_len = s->length;
 	r->imm = s->imm;
 	r->payload_len = len;
-	at = bf_roce_build(pkt->data, &qp->path, r);
+	at = bf_roce_build(pkt->data, path, r);
 	if (s->flags & BF_SEND_INLINE || !len) {
 		bf_mlx5_copy_wqe(qp, s, s->payload + offset, pkt->data + at, len);
 		pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
 		bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
+		if (last && bf_mlx5_is_unreliable(qp))
+			unreliable_done(qp, s->slot);
 	} else {
 		gather(qp, s, pkt, qp->tx_psn, at, offset, len);
 	}
@@ -314,10 +343,26 @@ static void count_resent(struct bf_mlx5_qp *qp)
 }
 
 /*
+ * Packets that nobody acknowledges leave as fast as memory and the port take them: a bounded number is read ahead, and
+ * none when the port has enough to send.
+ */
+static bool unreliable_may_send(struct bf_mlx5_qp *qp)
+{
+	const uint64_t now = qp->dev->sim->now_ps, free_ps = bf_port_tx_free_ps(qp->port->port);
+
+	if (qp->inflight >= UNRELIABLE_WINDOW)
+		return false;
+	if (free_ps <= now + BF_MLX5_BACKLOG_PS)
+		return true;
+	bf_mlx5_pause(qp, free_ps - now - BF_MLX5_BACKLOG_PS / 2);
+	return false;
+}
+
+/*
  * Sends what the window allows of the WQE at tx_index. True when all of it is out. READs do not count against the
  * window of packets (their data travel the other way), only against the PSN space.
  */
-static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
+static bool transmit(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
 	while (qp->tx_packet < s->npsn) {
 		uint32_t n = 1;
@@ -335,6 +380,8 @@ static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 			if (in_flight(qp) - qp->read_psns >= qp->dev->profile.max_outstanding ||
 			    in_flight(qp) >= BF_PSN_SPAN)
 				return false;
+			if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp)) && !unreliable_may_send(qp))
+				return false;
 			if (!send_data(qp, s))
 				return false;
 		}
@@ -343,7 +390,10 @@ static bool transmit(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 		qp->dev->tx_busy_ps += qp->dev->profile.packet_tx_ps;
 		qp->tx_packet += n;
 		qp->tx_psn = bf_psn_add(qp->tx_psn, n);
-		bf_mlx5_rto_start(qp);
+		if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp)))
+			qp->una_psn = qp->tx_psn;
+		else
+			bf_mlx5_rto_start(qp);
 	}
 	return true;
 }
@@ -386,6 +436,9 @@ static bool fence_holds(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *
 
 static bool length_allowed(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 {
+	/* A datagram is one packet. */
+	if (BF_UNLIKELY(qp->service == BF_QPC_ST_UD) && s->length > 1u << qp->mtu_shift)
+		return false;
 	return (uint64_t)s->length <= 1ull << qp->log_msg_max;
 }
 
@@ -399,8 +452,12 @@ static bool check_wqe(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		bf_mlx5_send_fail(qp, s, err_opcode, "UMR is not modelled");
 		return false;
 	}
+	if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp)) && s->flags & BF_SEND_RDATOMIC) {
+		bf_mlx5_send_fail(qp, s, err_opcode, "READ or atomic on an unreliable connection");
+		return false;
+	}
 	if (!length_allowed(qp, s)) {
-		bf_mlx5_send_fail(qp, s, err_length, "longer than log_msg_max");
+		bf_mlx5_send_fail(qp, s, err_length, "longer than a message may be");
 		return false;
 	}
 	s->keys = qp->dev->key_changes;

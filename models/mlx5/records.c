@@ -78,6 +78,12 @@ BF_RECORD_DEFINE(dc_cnak, BF_REC_DC_CNAK_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(dci_stream, type, name, kind, unit)
 BF_RECORD_DEFINE(dci_stream, BF_REC_DCI_STREAM_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ud_wqe, type, name, kind, unit)
+BF_RECORD_DEFINE(ud_wqe, BF_REC_UD_WQE_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(umr, type, name, kind, unit)
+BF_RECORD_DEFINE(umr, BF_REC_UMR_FIELDS(F));
+#undef F
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(eq_config, type, name, kind, unit)
 BF_RECORD_DEFINE(eq_config, BF_REC_EQ_CONFIG_FIELDS(F));
 #undef F

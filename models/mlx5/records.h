@@ -207,7 +207,7 @@ BF_RECORD_DECLARE(cq_event, 113, BF_CLASS_QUEUE, BF_REC_CQ_EVENT_FIELDS);
 	F(u8, opcode, HEX, "")                                                                                       \
 	F(u8, why, ENUM,                                                                                             \
 	  "0=not-rocev2;1=bad-length;2=bad-icrc;3=no-such-qp;4=wrong-peer;5=qp-state;6=out-of-sequence;7=stale;"     \
-	  "8=unexpected;9=no-memory")                                                                                \
+	  "8=unexpected;9=no-memory;10=wrong-qkey;11=no-receive-wqe")                                                                                \
 	F(u16, reserved, DEC, "")
 BF_RECORD_DECLARE(rx_drop, 114, BF_CLASS_NET, BF_REC_RX_DROP_FIELDS);
 
@@ -419,5 +419,35 @@ BF_RECORD_DECLARE(srq_take, 164, BF_CLASS_QUEUE, BF_REC_SRQ_TAKE_FIELDS);
 	F(u32, cqe_size, DEC, "B")                                                                                   \
 	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(cq_resize, 165, BF_CLASS_QUEUE, BF_REC_CQ_RESIZE_FIELDS);
+
+/* Whom a datagram WQE is for. `ipv4`: a full address vector's, or a compact one's LID; `qkey` 0x80000000: its own. */
+#define BF_REC_UD_WQE_FIELDS(F)                                                                                      \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, dest_qp, HEX, "")                                                                                     \
+	F(u32, ipv4, HEX, "")                                                                                        \
+	F(u32, qkey, HEX, "")                                                                                        \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, av_len, DEC, "B")                                                                                     \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(ud_wqe, 170, BF_CLASS_QUEUE, BF_REC_UD_WQE_FIELDS);
+
+/*
+ * A memory key was changed: by a UMR WQE (`index`), or by a SEND with invalidate that arrived. `key` is what it is
+ * called from now on, `klms` are the entries that it translates by.
+ */
+#define BF_REC_UMR_FIELDS(F)                                                                                         \
+	F(u64, start, HEX, "")                                                                                       \
+	F(u64, size, DEC, "B")                                                                                       \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, key, HEX, "")                                                                                         \
+	F(u32, owner, HEX, "")                                                                                       \
+	F(u16, index, DEC, "")                                                                                       \
+	F(u16, klms, DEC, "")                                                                                        \
+	F(u8, access, HEX, "")                                                                                       \
+	F(u8, free, ENUM, "0=no;1=yes")                                                                              \
+	F(u8, by, ENUM, "0=umr;1=remote-invalidate")                                                                 \
+	F(u8, verdict, ENUM, "0=ok;1=no-such-key;2=other-pd;3=umr-disabled;4=not-free;5=other-qp;6=not-modelled")    \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(umr, 171, BF_CLASS_QUEUE, BF_REC_UMR_FIELDS);
 
 #endif

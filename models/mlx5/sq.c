@@ -187,6 +187,20 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 	bf_record(&qp->dev->sim->rec, &bf_rec_wqe_fetch_schema, qp->actor, &rec, bytes, wqebbs * BF_MLX5_WQEBB);
 }
 
+static void record_datagram(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
+{
+	struct bf_rec_ud_wqe rec = {
+		.qpn = qp->qpn,
+		.dest_qp = w->dct,
+		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_get_be32(w->rgid + 12) : w->udp_sport,
+		.qkey = (uint32_t)(w->dc_key >> 32),
+		.index = index,
+		.av_len = w->av_len,
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_ud_wqe_schema, qp->actor, &rec, NULL, 0);
+}
+
 static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
 {
 	struct bf_rec_dc_wqe rec = {
@@ -255,8 +269,9 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = qp->dci ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
-			 : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
+	status = qp->dci                        ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+		 : qp->service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+					       : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
 	if (BF_LIKELY(!status)) {
 		fill_send(s, w, index);
 	} else {
@@ -266,8 +281,8 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		s->err = err_malformed;
 		s->flags = BF_SEND_FAILED;
 	}
-	if (BF_UNLIKELY(qp->dci != NULL) && !status && w->av_len && bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_av(qp, w, index);
+	if (BF_UNLIKELY(w->av_len && !status) && bf_probe(dev->sim, BF_CLASS_QUEUE))
+		(qp->dci ? record_av : record_datagram)(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		uint8_t verdict = status              ? FETCH_MALFORMED
 				  : w->index != index ? FETCH_INDEX
@@ -389,10 +404,16 @@ static bool fetch_next(struct bf_mlx5_qp *qp)
 	return true;
 }
 
+/* WQEs that are posted now are not executed. */
+static bool flushes(const struct bf_mlx5_qp *qp)
+{
+	return qp->state == BF_MLX5_QPS_ERR || qp->state == BF_MLX5_QPS_SQER;
+}
+
 /* In error, too: WQEs are read to learn where they end, so that each gets its flush completion. */
 static void fetch_more(struct bf_mlx5_qp *qp)
 {
-	if (qp->state != BF_MLX5_QPS_RTS && qp->state != BF_MLX5_QPS_ERR)
+	if (qp->state != BF_MLX5_QPS_RTS && !flushes(qp))
 		return;
 	while (qp->fetch_issued != qp->producer && fetch_next(qp))
 		;
@@ -437,6 +458,20 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 		bf_mlx5_cq_write(qp->send_cq, qp, &c);
 }
 
+/*
+ * A send that failed takes the whole queue pair down, or the send queue alone where no peer counts on it (IBA vol. 1
+ * section 10.3.1.6).
+ */
+static void send_failed(struct bf_mlx5_qp *qp)
+{
+	if (flushes(qp))
+		return;
+	if (bf_mlx5_is_unreliable(qp))
+		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQER, 1);
+	else
+		bf_mlx5_qp_error(qp, 1);
+}
+
 /* Completes WQEs in order. True when at least one was. */
 static bool retire(struct bf_mlx5_qp *qp)
 {
@@ -450,7 +485,7 @@ static bool retire(struct bf_mlx5_qp *qp)
 			qp->head = qp->ack_index = qp->tx_index = (uint16_t)(qp->head + s->wqebbs);
 			continue;
 		}
-		if (qp->state == BF_MLX5_QPS_ERR)
+		if (flushes(qp))
 			err = &err_flush;
 		else if (s->flags & BF_SEND_FAILED && qp->halted)
 			err = &s->err;
@@ -462,8 +497,8 @@ static bool retire(struct bf_mlx5_qp *qp)
 		complete(qp, s, err);
 		if (BF_UNLIKELY(qp->dci && qp->dci->parent))
 			bf_mlx5_dci_told(qp, s);
-		if (err && qp->state != BF_MLX5_QPS_ERR)
-			bf_mlx5_qp_error(qp, 1);
+		if (err)
+			send_failed(qp);
 	}
 	return qp->head != from;
 }

@@ -62,6 +62,7 @@ struct rig_qp_opts {
 	bool no_retry, no_rq, no_timeout;
 	uint32_t port;        /* 0: 1; the peer is reached at the same */
 	uint32_t st;          /* BF_QPC_ST_* */
+	uint32_t qkey;
 	uint32_t log_streams, log_errored;
 	bool full;            /* handshake */
 };
@@ -267,6 +268,7 @@ static inline void rig_modify_fill(uint8_t in[BF_MODIFY_QP_LEN], uint32_t opcode
 	BF_MLX5_SET(qpc, BF_QPC_MTU, o->mtu ? o->mtu : 5);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 30);
 	BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, peer->qpn);
+	BF_MLX5_SET(qpc, BF_QPC_Q_KEY, o->qkey);
 	BF_MLX5_SET(qpc, BF_QPC_NEXT_RCV_PSN, o->psn);
 	BF_MLX5_SET(qpc, BF_QPC_NEXT_SEND_PSN, o->psn);
 	BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, o->rnr_timer ? o->rnr_timer : 1);

@@ -1,0 +1,130 @@
+/*
+ * Datagrams: what a UD queue pair adds to the path that all sends and receives take.
+ *
+ * A datagram is one packet with the address of its WQE. It names its sender and a Q_Key that must be the receiver's (IBA
+ * vol. 1 section 10.2.5). Nothing comes back: what the receiver cannot take is dropped, and counted. The first 40 bytes
+ * of a receive are kept for the global route header; RoCEv2 over IPv4 has its IP header in the last 20 of them (annex
+ * A17, section A17.4.3), the others are zero.
+ */
+#include "models/mlx5/device_internal.h"
+
+#define GRH_BYTES 40u
+#define IP_BYTES 20u
+
+/* As for connections: rc_rx.c. */
+static const struct bf_mlx5_err err_too_long = { BF_MLX5_SYND_LOCAL_LENGTH, 0x00, 0x00 };
+static const struct bf_mlx5_err err_none = { 0 };
+
+bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r)
+{
+	struct bf_mlx5_target t;
+	uint32_t qkey;
+
+	if (!s->av || bf_mlx5_read_av(qp, s, &t))
+		return false;
+	bf_roce_path_init(&qp->dev->ud_path, &t.path);
+	qkey = (uint32_t)(t.key >> 32);
+	r->opcode = s->opcode == BF_MLX5_OP_SEND_IMM ? BF_UD_SEND_ONLY_IMM : BF_UD_SEND_ONLY;
+	r->dc = r->uc = false;
+	r->dest_qp = t.number;
+	r->src_qp = qp->qpn;
+	r->qkey = qkey & BF_MLX5_QKEY_OWN ? qp->qkey : qkey;
+	return true;
+}
+
+static void drop(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp, struct bf_packet *pkt, enum bf_mlx5_drop why)
+{
+	bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0, why);
+	bf_packet_free(pkt);
+}
+
+/* The receive WQE at hand is done: well (`err` zero) or not. */
+static void complete(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t len, struct bf_mlx5_err err)
+{
+	bool imm = r->opcode == BF_UD_SEND_ONLY_IMM;
+	struct bf_mlx5_completion c = {
+		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR : imm ? BF_MLX5_CQE_RESP_SEND_IMM : BF_MLX5_CQE_RESP_SEND,
+		.index = qp->rq_index,
+		.byte_cnt = len,
+		.imm = imm ? r->imm : 0,
+		.flags_rqpn = (uint32_t)(BF_FIELD_PREP(BF_MLX5_CQE_GRH, 1) |
+					 BF_FIELD_PREP(BF_MLX5_CQE_L3, BF_MLX5_CQE_L3_IPV4) |
+					 BF_FIELD_PREP(BF_MLX5_CQE_RQPN, r->src_qp)),
+		.solicited = r->solicited,
+		.err = err,
+	};
+
+	qp->rx_has_wqe = false;
+	bf_mlx5_cq_write(qp->recv_cq, qp, &c);
+}
+
+static void record_done(const struct bf_mlx5_qp *qp, const struct bf_roce *r)
+{
+	struct bf_rec_request_done rec = {
+		.qpn = qp->qpn, .psn = r->psn, .length = r->payload_len, .opcode = r->opcode
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_request_done_schema, qp->actor, &rec, NULL, 0);
+}
+
+/* A receive that cannot hold the datagram, or whose memory cannot be written, fails its queue pair (assumed). */
+static void fail(struct bf_mlx5_qp *qp, const struct bf_roce *r, struct bf_mlx5_err err)
+{
+	bf_mlx5_qp_report(qp, 1, qp->rq_index, r->opcode, r->psn, 0, err, "datagram cannot be placed");
+	complete(qp, r, 0, err);
+	bf_mlx5_qp_error(qp, 2);
+	bf_mlx5_sq_run(qp);
+}
+
+static void place(struct bf_mlx5_qp *qp, const struct bf_packet *pkt, const struct bf_roce *r)
+{
+	uint8_t grh[GRH_BYTES] = { 0 };
+	struct bf_mlx5_err err = err_none;
+
+	memcpy(grh + GRH_BYTES - IP_BYTES, pkt->data + BF_ROCE_ETH_LEN, IP_BYTES);
+	if (qp->receive->room < GRH_BYTES + r->payload_len) {
+		fail(qp, r, err_too_long);
+		return;
+	}
+	if (bf_mlx5_rq_scatter(qp, grh, GRH_BYTES, &err) ||
+	    bf_mlx5_rq_scatter(qp, pkt->data + r->payload_offset, r->payload_len, &err)) {
+		fail(qp, r, err);
+		return;
+	}
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		record_done(qp, r);
+	complete(qp, r, GRH_BYTES + r->payload_len, err_none);
+}
+
+void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &qp->dev->rx;
+
+	if (!qp->has_rq && !qp->srq) {
+		drop(qp->dev, qp, pkt, BF_MLX5_DROP_NO_RECEIVE);
+		return;
+	}
+	if (!qp->rx_has_wqe && !bf_mlx5_rx_take(qp, pkt, r))
+		return;
+	place(qp, pkt, r);
+	bf_packet_free(pkt);
+}
+
+void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
+{
+	const struct bf_roce *r = &dev->rx;
+	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
+
+	if (!qp) {
+		drop(dev, NULL, pkt, BF_MLX5_DROP_NO_QP);
+	} else if (qp->service != BF_QPC_ST_UD || port != qp->port) {
+		drop(dev, qp, pkt, BF_MLX5_DROP_PEER);
+	} else if (qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR) {
+		drop(dev, qp, pkt, BF_MLX5_DROP_STATE);
+	} else if (r->qkey != qp->qkey) {
+		qp->qkey_violations++;
+		drop(dev, qp, pkt, BF_MLX5_DROP_QKEY);
+	} else {
+		bf_mlx5_rx_request(qp, pkt);
+	}
+}
