@@ -1,0 +1,681 @@
+/*
+ * The engine inside a program, this one: stores to doorbell pages that fault and stores that are looked for, from
+ * several threads, from inside the engine and after its end; memory that goes away; fork.
+ *
+ * The kernel's half is replaced by a small one: opening a device makes a protection domain, a doorbell page and a key
+ * for a buffer of this process; ioctl() calls a function of the test's inside the engine.
+ */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/models/mlx5_rig.h"
+#include "tools/exec/engine_internal.h"
+#include "traces/trace.h"
+
+#define WRITES 2000u
+#define CQE 8u /* of every work request */
+
+/* ---- the kernel's half ---- */
+
+struct bf_uverbs {
+	struct bf_sim *sim;
+	struct bf_uverbs_opts opts;
+};
+
+struct bf_uverbs_file {
+	struct bf_uverbs *u;
+	struct rig_node node;
+	struct bf_region memory; /* stands for this process's buffer in what the rig does */
+};
+
+int bf_uverbs_create(struct bf_sim *sim, const struct bf_uverbs_opts *opts, struct bf_uverbs **out)
+{
+	*out = calloc(1, sizeof(**out));
+	**out = (struct bf_uverbs){ .sim = sim, .opts = *opts };
+	return 0;
+}
+
+void bf_uverbs_destroy(struct bf_uverbs *u)
+{
+	free(u);
+}
+
+void bf_uverbs_irq(void *uverbs, uint32_t vector)
+{
+	(void)uverbs, (void)vector;
+}
+
+int bf_uverbs_open(struct bf_uverbs *u, struct bf_uverbs_file **out)
+{
+	struct bf_uverbs_file *f = calloc(1, sizeof(*f));
+	struct rig_node *n = &f->node;
+	uint8_t in[16] = { 0 };
+
+	f->u = u;
+	f->memory.size = RIG_MEM;
+	f->memory.bytes = mmap(NULL, RIG_MEM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	RIG_MUST(f->memory.bytes != MAP_FAILED);
+	f->memory.va = (uintptr_t)f->memory.bytes;
+	n->mem = &f->memory;
+	n->dev = u->opts.device;
+	n->ipv4 = u->opts.ipv4;
+	n->pd = rig_do(n, BF_MLX5_CMD_ALLOC_PD, in, sizeof(in));
+	memset(in, 0, sizeof(in));
+	n->uar = rig_do(n, BF_MLX5_CMD_ALLOC_UAR, in, sizeof(in));
+	n->data = rig_alloc(n, RIG_DATA);
+	n->data_va = rig_va(n, n->data);
+	n->key = rig_mkey(n, n->pd, n->data_va, RIG_DATA, RIG_ALL_RIGHTS, 0x11);
+	*out = f;
+	return 0;
+}
+
+void bf_uverbs_close(struct bf_uverbs_file *f)
+{
+	munmap(f->memory.bytes, RIG_MEM);
+	free(f);
+}
+
+typedef void call_fn(struct bf_uverbs_file *f, void *arg);
+struct call {
+	call_fn *fn;
+	void *arg;
+};
+
+int bf_uverbs_ioctl(struct bf_uverbs_file *f, uint64_t request, uint64_t arg)
+{
+	const struct call *c = (const struct call *)(uintptr_t)arg;
+
+	(void)request;
+	c->fn(f, c->arg);
+	return 0;
+}
+
+int64_t bf_uverbs_write(struct bf_uverbs_file *f, uint64_t address, uint64_t len)
+{
+	uint8_t bytes[16];
+	const struct bf_uverbs_host *h = &f->u->opts.host;
+
+	return h->copy_in(h->arg, bytes, address, len < 16 ? (uint32_t)len : 16) ? -EFAULT : (int64_t)len;
+}
+
+int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out)
+{
+	if (offset || len != 4096)
+		return -EINVAL;
+	*out = (struct bf_uverbs_mapping){ .region = bf_mlx5_uar(f->node.dev, f->node.uar), .uar = f->node.uar };
+	return 0;
+}
+
+/* ---- the program ---- */
+
+static struct {
+	struct bf_engine *e;
+	struct bf_uverbs_file *f;
+	uint8_t *page;
+	struct bf_uverbs_host host;
+	uint32_t own; /* faults that were not the engine's */
+} t;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	if (bf_engine_fault(t.e, sig, info, context))
+		return;
+	t.own++;
+	signal(sig, SIG_DFL);
+}
+
+static void handle_faults(void)
+{
+	struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	sigfillset(&act.sa_mask);
+	sigdelset(&act.sa_mask, SIGSEGV);
+	sigdelset(&act.sa_mask, SIGBUS);
+	sigdelset(&act.sa_mask, SIGTRAP);
+	sigaction(SIGSEGV, &act, NULL);
+	sigaction(SIGBUS, &act, NULL);
+	sigaction(SIGTRAP, &act, NULL);
+}
+
+static void call(call_fn *fn, void *arg)
+{
+	struct call c = { fn, arg };
+
+	ck_assert_int_eq(bf_engine_ioctl(t.e, t.f, 0, (uintptr_t)&c), 0);
+}
+
+static void begin(const char *doorbells)
+{
+	char why[256] = "", net[32];
+
+	snprintf(net, sizeof(net), "test-%d", (int)getpid());
+	setenv(BF_EXEC_ENV_NET, net, 1);
+	setenv(BF_EXEC_ENV_DOORBELLS, doorbells, 1);
+	ck_assert_msg(!bf_engine_start(&t.e, why, sizeof(why)), "%s", why);
+	handle_faults();
+	ck_assert_int_eq(bf_engine_open(t.e, 0, &t.f), 0);
+	t.page = bf_engine_mmap(t.e, t.f, NULL, 4096, PROT_WRITE, MAP_SHARED, 0);
+	ck_assert_ptr_ne(t.page, MAP_FAILED);
+}
+
+static void end(void)
+{
+	bf_engine_close(t.e, t.f);
+	bf_engine_stop(t.e);
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	signal(SIGTRAP, SIG_DFL);
+	munmap(t.page, 4096);
+	free(t.e->pages);
+	free(t.e);
+	memset(&t, 0, sizeof(t));
+}
+
+/* Two queue pairs that are connected to each other; the first one sends. */
+struct pair {
+	struct rig_cq cq;
+	struct rig_qp q[2];
+};
+
+static void open_pair(struct bf_uverbs_file *f, void *arg)
+{
+	const struct rig_qp_opts opts = { .log_sq = 7, .log_rq = 4, .log_stride = 0, .mtu = 5, .log_rd = 2, .timeout = 14 };
+	struct pair *p = arg;
+
+	rig_cq_open(&f->node, &p->cq, 8, 0);
+	rig_qp_open(&f->node, &p->q[0], &p->cq, &p->cq, &opts);
+	rig_qp_open(&f->node, &p->q[1], &p->cq, &p->cq, &opts);
+	rig_connect(&p->q[0], &p->q[1], &opts);
+	rig_connect(&p->q[1], &p->q[0], &opts);
+}
+
+static uint64_t bell_of(const struct rig_qp *q)
+{
+	uint8_t bell[8];
+
+	bf_put_be32(bell, (uint32_t)q->sq_pi << 8);
+	bf_put_be32(bell + 4, q->qpn << 8);
+	return bf_get_le64(bell);
+}
+
+/* A work request and its doorbell record. */
+static void post(struct rig_qp *q, uint64_t from, uint64_t to, uint32_t len)
+{
+	rig_rdma(q, BF_MLX5_OP_RDMA_WRITE, from, t.f->node.data_va + to, t.f->node.key, len, CQE);
+	__atomic_store_n((uint32_t *)(void *)(q->dbr + 4), bf_swap32(q->sq_pi), __ATOMIC_RELEASE);
+}
+
+static void ring(const struct rig_qp *q, uint32_t offset)
+{
+	*(volatile uint64_t *)(void *)(t.page + offset) = bell_of(q);
+}
+
+/* Waits for a completion, as a program does: it looks at memory. */
+static void wait_for_cqe(struct rig_cq *cq)
+{
+	const struct bf_mlx5_cqe *c;
+
+	for (;;) {
+		__asm__ volatile("" ::: "memory");
+		c = rig_poll(cq);
+		if (c)
+			break;
+		usleep(1);
+	}
+	ck_assert_uint_eq(c->op_own >> 4, BF_MLX5_CQE_REQ);
+}
+
+static void count_doorbells(struct bf_uverbs_file *f, void *arg)
+{
+	struct bf_mlx5_qp_info info;
+	uint32_t *qpn_and_count = arg;
+
+	RIG_MUST(!bf_mlx5_qp_info(f->node.dev, *qpn_and_count, &info));
+	*qpn_and_count = info.doorbells;
+}
+
+START_TEST(a_store_that_faults_is_carried_out_before_it_returns)
+{
+	struct pair p;
+	uint32_t bells;
+
+	begin("trap");
+	call(open_pair, &p);
+	for (uint32_t i = 0; i < WRITES; i++) {
+		bf_put_le32(t.f->node.data, i);
+		post(&p.q[0], 0, 4096, 64);
+		ring(&p.q[0], 0x800 + i % 2 * 0x100);
+		ck_assert_ptr_nonnull(rig_poll(&p.cq)); /* nothing takes time, so the completion is here already */
+		ck_assert_uint_eq(bf_get_le32(t.f->node.data + 4096), i);
+	}
+	bells = p.q[0].qpn;
+	call(count_doorbells, &bells);
+	ck_assert_uint_eq(bells, WRITES);
+	ck_assert_uint_eq(t.e->count.stores, WRITES);
+	ck_assert_uint_eq(t.e->count.steps, 0);
+	ck_assert_uint_eq(t.own, 0);
+	end();
+}
+END_TEST
+
+/* x87 stores are in no table: FISTP m64 stores any 64 bits as they are. */
+START_TEST(an_unknown_store_runs_by_itself)
+{
+	struct pair p;
+
+	begin("trap");
+	call(open_pair, &p);
+#ifdef __x86_64__
+	for (uint32_t i = 0; i < 100; i++) {
+		int64_t bell;
+
+		post(&p.q[0], 0, 4096, 64);
+		bell = (int64_t)bell_of(&p.q[0]);
+		__asm__ volatile("fildll %1\n\tfistpll %0" : "=m"(*(int64_t *)(void *)(t.page + 0x800)) : "m"(bell));
+		ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	}
+	ck_assert_uint_eq(t.e->count.steps, 100);
+	ck_assert_uint_eq(t.e->count.stores, 100);
+	/* And a load of that kind reads zeros. */
+	{
+		int64_t value = 77, got = 0;
+
+		__asm__ volatile("fildll %1\n\tfistpll %0" : "=m"(got) : "m"(*(int64_t *)(void *)(t.page + 0x800)));
+		value = got;
+		ck_assert_int_eq(value, 0);
+	}
+#endif
+	ck_assert_uint_eq(*(volatile uint32_t *)(void *)(t.page + 0x100), 0);
+	end();
+}
+END_TEST
+
+START_TEST(stores_are_looked_for)
+{
+	struct pair p;
+
+	begin("poll");
+	call(open_pair, &p);
+	for (uint32_t i = 0; i < WRITES; i++) {
+		post(&p.q[0], 0, 4096, 64);
+		ring(&p.q[0], 0x800);
+		wait_for_cqe(&p.cq);
+	}
+	end();
+}
+END_TEST
+
+static void hold(struct bf_uverbs_file *f, void *arg)
+{
+	struct pair *p = arg;
+
+	(void)f; /* nobody looks at the page now: the second ring replaces the first */
+	for (uint32_t i = 0; i < 2; i++)
+		ring(&p[i].q[0], 0x800);
+}
+
+START_TEST(of_two_rings_in_one_cell_none_is_lost)
+{
+	struct pair p[2];
+
+	begin("poll");
+	call(open_pair, &p[0]);
+	call(open_pair, &p[1]);
+	for (uint32_t i = 0; i < 100; i++) {
+		post(&p[0].q[0], 0, 4096, 64);
+		post(&p[1].q[0], 0, 8192, 64);
+		call(hold, p);
+		wait_for_cqe(&p[0].cq);
+		wait_for_cqe(&p[1].cq);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(a_program_says_when_it_rang)
+{
+	struct pair p;
+
+	begin("direct");
+	call(open_pair, &p);
+	post(&p.q[0], 0, 4096, 64);
+	ring(&p.q[0], 0x800);
+	usleep(2000);
+	ck_assert_ptr_null(rig_poll(&p.cq));
+	bf_engine_ring(t.e);
+	ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	end();
+}
+END_TEST
+
+static void *write_many(void *arg)
+{
+	struct pair *p = arg;
+
+	for (uint32_t i = 0; i < WRITES; i++) {
+		post(&p->q[0], 0, 4096, 64);
+		ring(&p->q[0], 0x800);
+		wait_for_cqe(&p->cq);
+	}
+	return NULL;
+}
+
+START_TEST(threads_ring_at_the_same_time)
+{
+	struct pair p[4];
+	pthread_t thread[4];
+
+	begin(_i ? "poll" : "trap");
+	for (uint32_t i = 0; i < 4; i++)
+		call(open_pair, &p[i]);
+	for (uint32_t i = 0; i < 4; i++)
+		ck_assert_int_eq(pthread_create(&thread[i], NULL, write_many, &p[i]), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	if (!_i)
+		ck_assert_uint_eq(t.e->count.stores, 4 * WRITES);
+	end();
+}
+END_TEST
+
+static void ring_inside(struct bf_uverbs_file *f, void *arg)
+{
+	struct pair *p = arg;
+
+	(void)f;
+	ring(&p->q[0], 0x800);
+	RIG_MUST(!rig_poll(&p->cq)); /* not yet: this thread is still in here */
+}
+
+static struct pair *of_handler;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	ring(&of_handler->q[0], 0x800);
+}
+
+static void raise_inside(struct bf_uverbs_file *f, void *arg)
+{
+	(void)f, (void)arg;
+	raise(SIGUSR1);
+	RIG_MUST(!rig_poll(&of_handler->cq));
+}
+
+START_TEST(a_ring_from_inside_waits_until_the_thread_leaves)
+{
+	struct pair p;
+
+	begin("trap");
+	call(open_pair, &p);
+	post(&p.q[0], 0, 4096, 64);
+	call(ring_inside, &p);
+	ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	ck_assert_uint_eq(t.e->count.late, 1);
+
+	of_handler = &p;
+	signal(SIGUSR1, on_usr1);
+	post(&p.q[0], 0, 4096, 64);
+	call(raise_inside, NULL);
+	ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	ck_assert_uint_eq(t.e->count.late, 1); /* the signal itself had waited */
+	signal(SIGUSR1, SIG_DFL);
+	end();
+}
+END_TEST
+
+START_TEST(memory_that_is_gone_reads_as_zeros)
+{
+	uint8_t *data;
+	struct pair p;
+
+	begin("trap");
+	call(open_pair, &p);
+	data = t.f->node.data;
+	memset(data, 0xaa, 8 * 4096);
+	ck_assert_int_eq(munmap(data, 4096), 0);
+	ck_assert_int_eq(mprotect(data + 4 * 4096, 4096, PROT_READ), 0);
+	post(&p.q[0], 0, 8192, 64);
+	ring(&p.q[0], 0x800);
+	wait_for_cqe(&p.cq);
+	ck_assert_uint_eq(data[8192], 0);
+	post(&p.q[0], 12288, 4 * 4096, 64);
+	ring(&p.q[0], 0x800);
+	wait_for_cqe(&p.cq);
+	ck_assert_uint_eq(data[4 * 4096], 0xaa);
+	ck_assert_uint_eq(t.e->count.missing, 2);
+	end();
+}
+END_TEST
+
+START_TEST(a_fault_of_the_program_is_its_own)
+{
+	uint8_t *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status = 0;
+	pid_t child;
+
+	begin("trap");
+	child = fork();
+	if (!child) {
+		handle_faults();
+		*(volatile uint8_t *)gone = 1; /* the handler sets the default action and it faults again */
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	munmap(gone, 4096);
+	end();
+}
+END_TEST
+
+START_TEST(in_a_child_the_device_is_dead)
+{
+	struct bf_uverbs_file *f;
+	struct pair p;
+	int status = 0;
+	pid_t child;
+
+	begin("trap");
+	call(open_pair, &p);
+	child = fork();
+	if (!child) {
+		struct call c = { open_pair, &p };
+
+		bf_engine_forked(t.e);
+		if (bf_engine_open(t.e, 0, &f) != -EIO || bf_engine_ioctl(t.e, t.f, 0, (uintptr_t)&c) != -EIO ||
+		    bf_engine_write(t.e, t.f, 0, 8) != -EIO)
+			_exit(1);
+		if (bf_engine_mmap(t.e, t.f, NULL, 4096, PROT_WRITE, MAP_SHARED, 0) != MAP_FAILED || errno != EIO)
+			_exit(2);
+		bf_engine_stop(t.e);
+		_exit(42);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	post(&p.q[0], 0, 4096, 64); /* the parent goes on */
+	ring(&p.q[0], 0x800);
+	ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	end();
+}
+END_TEST
+
+static volatile bool enough;
+
+static void *ring_on(void *arg)
+{
+	while (!enough)
+		ring(arg, 0x800);
+	return NULL;
+}
+
+START_TEST(threads_may_still_run_at_the_end)
+{
+	struct pair p;
+	pthread_t thread;
+
+	begin("trap");
+	call(open_pair, &p);
+	enough = false;
+	ck_assert_int_eq(pthread_create(&thread, NULL, ring_on, &p.q[0]), 0);
+	usleep(2000);
+	bf_engine_stop(t.e);
+	usleep(2000);
+	enough = true;
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(t.own, 0);
+	ck_assert_int_eq(bf_engine_write(t.e, t.f, 0, 8), -EIO);
+	bf_uverbs_close(t.f);
+	signal(SIGSEGV, SIG_DFL);
+	free(t.e->pages);
+	free(t.e);
+	memset(&t, 0, sizeof(t));
+}
+END_TEST
+
+START_TEST(pages_go_where_the_program_wants_them)
+{
+	uint8_t *place = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pair p;
+	uint8_t *first;
+
+	begin("trap");
+	call(open_pair, &p);
+	first = t.page;
+	t.page = bf_engine_mmap(t.e, t.f, place + 4096, 4096, PROT_WRITE, MAP_SHARED | MAP_FIXED, 0);
+	ck_assert_ptr_eq(t.page, place + 4096);
+	for (uint32_t i = 0; i < 2; i++) { /* both lead to the device */
+		post(&p.q[0], 0, 4096, 64);
+		ring(&p.q[0], 0x800);
+		ck_assert_ptr_nonnull(rig_poll(&p.cq));
+		t.page = first;
+	}
+	ck_assert_ptr_eq(bf_engine_mmap(t.e, t.f, NULL, 8192, PROT_WRITE, MAP_SHARED, 0), MAP_FAILED);
+	ck_assert_int_eq(errno, EINVAL);
+	munmap(place, 3 * 4096);
+	end();
+}
+END_TEST
+
+START_TEST(memory_of_the_program_is_looked_at_with_care)
+{
+	uint8_t *two = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct bf_uverbs_host *h;
+	uint8_t bytes[16];
+
+	mprotect(two + 4096, 4096, PROT_NONE);
+	begin("trap");
+	h = &t.f->u->opts.host;
+	ck_assert_int_eq(bf_engine_write(t.e, t.f, (uintptr_t)two, 16), 16);
+	ck_assert_int_eq(bf_engine_write(t.e, t.f, (uintptr_t)two + 4088, 16), -EFAULT);
+	ck_assert_int_eq(bf_engine_write(t.e, t.f, 8, 16), -EFAULT);
+	ck_assert_int_eq(h->copy_out(h->arg, (uintptr_t)two + 4090, bytes, 16), -EFAULT);
+	ck_assert_int_eq(h->pin(h->arg, (uintptr_t)two, 4096, true), 0);
+	ck_assert_int_eq(h->pin(h->arg, (uintptr_t)two, 4097, true), -EFAULT);
+	mprotect(two, 4096, PROT_READ);
+	ck_assert_int_eq(h->pin(h->arg, (uintptr_t)two + 5, 16, false), 0);
+	ck_assert_int_eq(h->pin(h->arg, (uintptr_t)two + 5, 16, true), -EFAULT);
+	ck_assert_int_eq(h->pin(h->arg, UINT64_MAX - 4, 16, false), -EFAULT);
+	munmap(two, 2 * 4096);
+	end();
+}
+END_TEST
+
+START_TEST(the_trace_has_every_store)
+{
+	char path[] = "/tmp/belfry-exec-XXXXXX";
+	uint32_t stores = 0, bells = 0, starts = 0;
+	struct bf_trace_record rec;
+	struct bf_trace *trace;
+	struct pair p;
+	int fd = mkstemp(path), rc;
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	setenv(BF_EXEC_ENV_TRACE, path, 1);
+	begin("trap");
+	unsetenv(BF_EXEC_ENV_TRACE);
+	call(open_pair, &p);
+	for (uint32_t i = 0; i < 50; i++) {
+		post(&p.q[0], 0, 4096, 64);
+		ring(&p.q[0], 0x800);
+		wait_for_cqe(&p.cq);
+	}
+	end();
+	ck_assert_int_eq(bf_trace_open(path, NULL, &trace, NULL), 0);
+	while ((rc = bf_trace_next(trace, &rec)) == 1) {
+		uint64_t ip = 0;
+
+		starts += !strcmp(rec.type->name, "exec_start");
+		bells += !strcmp(rec.type->name, "doorbell");
+		if (strcmp(rec.type->name, "exec_store"))
+			continue;
+		stores++;
+		ck_assert(bf_trace_field_u64(&rec, "ip", &ip));
+		ck_assert_uint_ne(ip, 0);
+		ck_assert_uint_eq(rec.tail_len, 8);
+	}
+	ck_assert_int_eq(rc, 0);
+	ck_assert_uint_eq(starts, 1);
+	ck_assert_uint_eq(bells, 50);
+	ck_assert_uint_eq(stores, 50);
+	bf_trace_free(trace);
+	unlink(path);
+}
+END_TEST
+
+static const struct {
+	const char *name, *value;
+} wrong[] = {
+	{ BF_EXEC_ENV_DOORBELLS, "loud" },      { BF_EXEC_ENV_BLUEFLAME, "2" },   { BF_EXEC_ENV_DEVICES, "0" },
+	{ BF_EXEC_ENV_DEVICES, "9" },           { BF_EXEC_ENV_SEED, "-1" },       { BF_EXEC_ENV_IDLE, "1x" },
+	{ BF_EXEC_ENV_UDP, "localhost" },       { BF_EXEC_ENV_UDP, "1.2.3.4:0" }, { BF_EXEC_ENV_ABI, "old" },
+	{ BF_EXEC_ENV_FAULTS, "drop somehow" }, { BF_EXEC_ENV_TRACE, "/nowhere/at/all" },
+};
+
+START_TEST(what_makes_no_sense_is_refused)
+{
+	struct bf_engine *e;
+	char why[256] = "";
+
+	setenv(wrong[_i].name, wrong[_i].value, 1);
+	ck_assert_int_lt(bf_engine_start(&e, why, sizeof(why)), 0);
+	ck_assert_ptr_null(e);
+	ck_assert_str_ne(why, "");
+	unsetenv(wrong[_i].name);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("exec_engine");
+	TCase *tc = tcase_create("engine");
+	SRunner *runner = srunner_create(s);
+	int failed;
+
+	suite_add_tcase(s, tc);
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, a_store_that_faults_is_carried_out_before_it_returns);
+	tcase_add_test(tc, an_unknown_store_runs_by_itself);
+	tcase_add_test(tc, stores_are_looked_for);
+	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
+	tcase_add_test(tc, a_program_says_when_it_rang);
+	tcase_add_loop_test(tc, threads_ring_at_the_same_time, 0, 2);
+	tcase_add_test(tc, a_ring_from_inside_waits_until_the_thread_leaves);
+	tcase_add_test(tc, memory_that_is_gone_reads_as_zeros);
+	tcase_add_test(tc, a_fault_of_the_program_is_its_own);
+	tcase_add_test(tc, in_a_child_the_device_is_dead);
+	tcase_add_test(tc, threads_may_still_run_at_the_end);
+	tcase_add_test(tc, pages_go_where_the_program_wants_them);
+	tcase_add_test(tc, memory_of_the_program_is_looked_at_with_care);
+	tcase_add_test(tc, the_trace_has_every_store);
+	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
