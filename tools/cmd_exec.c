@@ -51,6 +51,7 @@ struct exec {
 	struct process *processes;
 	uint32_t nprocesses;
 	uint32_t ntraces;
+	bool looked; /* some process asked for RDMA devices */
 	bool not_found;
 	int code; /* the program's */
 };
@@ -433,6 +434,7 @@ static void collect(struct exec *x)
 	while (seen && x->nprocesses < PROCESSES_MAX && (d = readdir(seen))) {
 		const unsigned long pid = strtoul(d->d_name, NULL, 10);
 
+		x->looked = x->looked || strcmp(d->d_name, "looked") == 0;
 		if (pid && add_process(x, (uint32_t)pid) != 0)
 			break;
 	}
@@ -474,11 +476,15 @@ static int judge(const struct exec *x, struct bf_json *j, struct bf_error *err)
 
 static void tell(const struct exec *x)
 {
-	if (!x->nprocesses && x->code != EXIT_EXEC)
+	const char *name = bf_arg_positional(x->args, 0);
+
+	if (!x->nprocesses && x->looked)
+		fprintf(stderr, "belfry exec: %s looked for RDMA devices, but opened none\n", name);
+	else if (!x->nprocesses && x->code != EXIT_EXEC)
 		fprintf(stderr,
-			"belfry exec: %s opened no RDMA device. If it should have: does it use libibverbs, and is the "
-			"program behind it dynamic? (belfry doctor)\n",
-			bf_arg_positional(x->args, 0));
+			"belfry exec: %s did not look for RDMA devices. It may not use libibverbs, have it linked "
+			"statically, or start a static program that does\n",
+			name);
 	for (uint32_t i = 0; bf_arg_given(x->args, "trace") && i < x->nprocesses; i++)
 		if (x->processes[i].trace)
 			fprintf(stderr, "belfry exec: trace of process %" PRIu32 ": %s\n", x->processes[i].pid,

@@ -31,6 +31,9 @@ struct bf_engine *bf_exec_engine(void);
 /* The engine, if it runs in this very process and not in one that shares its memory or was forked from it; or NULL. */
 struct bf_engine *bf_exec_running(void);
 
+/* Leaves a note for the command, which looks when all is over. */
+void bf_exec_note(const char *name);
+
 /* ---- paths.c ---- */
 
 /* The folder; empty until the constructor ran or when the environment names none. */

@@ -27,13 +27,12 @@ static struct {
 
 /* ---- the engine ---- */
 
-/* Tells the command, which looks when all is over, that a device was opened. */
-static void leave_note(void)
+void bf_exec_note(const char *name)
 {
 	char path[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/seen/%d", bf_exec_dir(), (int)getpid());
+	snprintf(path, sizeof(path), "%s/seen/%s", bf_exec_dir(), name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
@@ -42,7 +41,7 @@ static void leave_note(void)
 static struct bf_engine *start(void)
 {
 	struct bf_engine *e;
-	char why[512] = "";
+	char why[512] = "", pid[16];
 	int rc;
 
 	rc = bf_engine_start(&e, why, sizeof(why));
@@ -54,7 +53,8 @@ static struct bf_engine *start(void)
 	atomic_store(&process.pid, (int)getpid());
 	bf_exec_signals_start();
 	atomic_store(&process.engine, e);
-	leave_note();
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	bf_exec_note(pid);
 	return e;
 }
 
@@ -138,6 +138,7 @@ __attribute__((constructor)) static void enter(void)
 	bf_exec_set_dir(dir);
 	keep_variables();
 	pthread_atfork(before_fork, in_parent, in_child);
+	at_quick_exit(stop);
 }
 
 __attribute__((destructor)) static void leave(void)

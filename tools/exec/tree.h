@@ -9,7 +9,10 @@
 
 #include "sim/error.h"
 
-/* Tells the library inside the program where the folder is. Processes that open a device leave a note in DIR/seen. */
+/*
+ * Tells the library inside the program where the folder is. What processes do is noted in DIR/seen: "looked" for
+ * devices, and the number of each that opened one.
+ */
 #define BF_EXEC_ENV_DIR "BELFRY_EXEC_DIR"
 
 #define BF_EXEC_PCI_DOMAIN "bef0"
