@@ -1,7 +1,10 @@
 /*
  * belfry doctor: what works on this machine, and how to get the rest.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +13,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/bootstrap/mpi.h"
 #include "tools/cli.h"
+#include "tools/exec/target.h"
 
 /* A library that a build may lack, or a program that some commands call. */
 struct optional_part {
@@ -17,6 +21,7 @@ struct optional_part {
 	bool here;
 	const char *use; /* what does not work without it */
 	const char *get; /* how to get it */
+	const char *what; /* which one is here; may be NULL */
 };
 
 #ifdef BELFRY_HAVE_LIBUV
@@ -121,15 +126,55 @@ static void print_parts(struct bf_json *json, const char *key, const char *title
 			bf_json_text(json, "use", p->use);
 			if (!p->here)
 				bf_json_text(json, "get", p->get);
+			else if (p->what)
+				bf_json_text(json, "what", p->what);
 			bf_json_close(json, '}');
 		} else {
 			printf("  %-8s %-4s %s\n", p->name, p->here ? "yes" : "no", p->use);
 			if (!p->here)
 				print_remark(p->get);
+			else if (p->what)
+				print_remark(p->what);
 		}
 	}
 	if (json)
 		bf_json_close(json, ']');
+}
+
+/* The file that the dynamic linker takes for `name`: its own name has the version. False: there is none. */
+static bool find_library(const char *name, char path[PATH_MAX])
+{
+	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	struct link_map *map = NULL;
+	bool found;
+
+	if (!library)
+		return false;
+	found = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path);
+	dlclose(library);
+	return found;
+}
+
+/* What `belfry exec` needs. */
+static void print_exec(struct bf_json *json)
+{
+	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "";
+	struct bf_error why = { .text = "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
+					"linux-libc-dev, then configure again" };
+#ifdef BELFRY_HAVE_EXEC
+	const bool have = bf_exec_library(exec, &why) == 0;
+#else
+	const bool have = false;
+#endif
+	const struct optional_part parts[] = {
+		{ "exec", have, "the library that belfry exec loads into programs", why.text, exec },
+		{ "ibverbs", find_library("libibverbs.so.1", verbs), "RDMA programs for belfry exec",
+		  "apt-get install libibverbs1", verbs },
+		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device that belfry exec shows",
+		  "apt-get install ibverbs-providers", mlx5 },
+	};
+
+	print_parts(json, "exec", "Unmodified RDMA programs", parts, BF_ARRAY_LEN(parts));
 }
 
 static int run_doctor(const struct bf_args *args)
@@ -138,20 +183,20 @@ static int run_doctor(const struct bf_args *args)
 	char why[240];
 	const struct optional_part libraries[] = {
 		{ "libuv", HAVE_LIBUV, "the live backend, processes of belfry launch",
-		  "apt-get install libuv1-dev, then configure again" },
-		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again" },
-		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again" },
+		  "apt-get install libuv1-dev, then configure again", NULL },
+		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again", NULL },
+		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again", NULL },
 		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
-		  "apt-get install libjansson-dev, then configure again" },
-		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again" },
+		  "apt-get install libjansson-dev, then configure again", NULL },
+		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again", NULL },
 		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
-		  "apt-get install libopenmpi-dev, then configure again" },
+		  "apt-get install libopenmpi-dev, then configure again", NULL },
 	};
 	const struct optional_part programs[] = {
 		{ "tshark", on_path("tshark"), "the test that has exported packets dissected",
-		  "apt-get install tshark" },
+		  "apt-get install tshark", NULL },
 		{ "nvcc", on_path("nvcc"), "the check that the drivers compile as CUDA device code",
-		  "install the CUDA toolkit" },
+		  "install the CUDA toolkit", NULL },
 	};
 	struct bf_json writer, *json = NULL;
 
@@ -162,6 +207,7 @@ static int run_doctor(const struct bf_args *args)
 	}
 	print_backends(json);
 	print_parts(json, "libraries", "Libraries in this build", libraries, BF_ARRAY_LEN(libraries));
+	print_exec(json);
 	print_parts(json, "programs", "Programs on this machine", programs, BF_ARRAY_LEN(programs));
 	if (json) {
 		bf_json_close(json, '}');
@@ -178,8 +224,8 @@ const struct bf_command bf_cmd_doctor = {
 	.summary = "say which backends work here, and why others do not",
 	.details =
 	    "For each backend: whether it can be used on this machine, and on which device; if not, which device, module,\n"
-	    "library or permission is missing and how to get it. Then the libraries that this build has or lacks, and\n"
-	    "programs that some tests call.\n"
+	    "library or permission is missing and how to get it. Then the libraries that this build has or lacks, what\n"
+	    "belfry exec needs, and programs that some tests call.\n"
 	    "\n"
 	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,
