@@ -97,6 +97,7 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_CREATE_QP, IN(BF_CREATE_QP_LEN), "CREATE_QP", bf_mlx5_cmd_create_qp },
 	{ BF_MLX5_CMD_DESTROY_QP, SIMPLE, "DESTROY_QP", bf_mlx5_cmd_destroy_qp },
 	{ BF_MLX5_CMD_RST2INIT_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RST2INIT_QP", bf_mlx5_cmd_modify_qp },
+	{ BF_MLX5_CMD_INIT2INIT_QP, IN(BF_QP_QPC + BF_QPC_LEN), "INIT2INIT_QP", bf_mlx5_cmd_modify_qp },
 	{ BF_MLX5_CMD_INIT2RTR_QP, IN(BF_QP_QPC + BF_QPC_LEN), "INIT2RTR_QP", bf_mlx5_cmd_modify_qp },
 	{ BF_MLX5_CMD_RTR2RTS_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RTR2RTS_QP", bf_mlx5_cmd_modify_qp },
 	{ BF_MLX5_CMD_RTS2RTS_QP, IN(BF_QP_QPC + BF_QPC_LEN), "RTS2RTS_QP", bf_mlx5_cmd_modify_qp },

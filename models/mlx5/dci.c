@@ -125,7 +125,6 @@ static bool send_control(struct bf_mlx5_qp *qp, uint8_t opcode)
 
 int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_mlx5_target *t)
 {
-	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	const struct bf_mlx5_qp *whole = qp->dci && qp->dci->parent ? qp->dci->parent : qp;
 	uint8_t bytes[sizeof(struct bf_mlx5_av)] = { 0 };
 	struct bf_mlx5_av av;
@@ -148,9 +147,9 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, s
 		t->path.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT);
 		return bf_fabric_resolve(qp->dev->fabric, t->path.dst_ipv4, t->path.dst_mac) ? -EINVAL : 0;
 	}
-	if (memcmp(av.rgid, mapped, sizeof(mapped)) || !bf_get_be32(av.rgid + 12))
+	t->path.dst_ipv4 = bf_mlx5_gid_ipv4(av.rgid);
+	if (!t->path.dst_ipv4)
 		return -EINVAL;
-	t->path.dst_ipv4 = bf_get_be32(av.rgid + 12);
 	t->path.dscp = av.tclass >> 2;
 	t->path.ttl = av.hop_limit;
 	if (bf_be16(av.rlid))

@@ -862,6 +862,9 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
+/* Keeps the context for QUERY; 0 or a status. */
+uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc);
+uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16]); /* 0: none that can be reached */
 int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* what is needed from INIT on; 0 or -ENOMEM */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp); /* false on lack of memory */
 /* Room for answers, if there is none yet; false on lack of memory. */

@@ -351,6 +351,7 @@ enum bf_mlx5_qp_state {
 	BF_MLX5_QPS_SQER = 4,
 	BF_MLX5_QPS_SQD = 5,
 	BF_MLX5_QPS_ERR = 6,
+	BF_MLX5_QPS_SQ_DRAINING = 7, /* what QUERY_QP says of SQD until it is drained */
 };
 
 /* Command opcodes (mlx5_ifc.h MLX5_CMD_OP_*). */

@@ -1,0 +1,314 @@
+/* The state machine of queue pairs: what each modify command needs, takes and leads to. */
+#include "models/mlx5/device_internal.h"
+
+#define PM_STATE_MIGRATED 3u
+#define MTU_MIN 1u
+#define MTU_MAX 5u
+#define LOG_MSG_MAX 30u
+
+/* Optional parameters of the modify commands (Linux include/linux/mlx5/qp.h enum mlx5_qp_optpar). */
+#define OPTPAR_RRE (1u << 1)
+#define OPTPAR_RAE (1u << 2)
+#define OPTPAR_RWE (1u << 3)
+#define OPTPAR_PKEY_INDEX (1u << 4)
+#define OPTPAR_Q_KEY (1u << 5)
+#define OPTPAR_RNR_TIMEOUT (1u << 6)
+#define OPTPAR_PRIMARY_PATH (1u << 7)
+#define OPTPAR_SRA_MAX (1u << 8)
+#define OPTPAR_RRA_MAX (1u << 9)
+#define OPTPAR_RETRY_COUNT (1u << 12)
+#define OPTPAR_RNR_RETRY (1u << 13)
+#define OPTPAR_ACK_TIMEOUT (1u << 14)
+#define OPTPAR_PRI_PORT (1u << 16)
+#define OPT_PARAM_MASK 0x10, 0xffffffffu
+
+static uint8_t with(uint32_t set, uint32_t bit, bool on)
+{
+	return (uint8_t)(on ? set | bit : set & ~bit);
+}
+
+static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t which)
+{
+	if (which & OPTPAR_RRE)
+		qp->access = with(qp->access, BF_MLX5_ACCESS_REMOTE_READ, BF_MLX5_GET(qpc, BF_QPC_RRE));
+	if (which & OPTPAR_RWE)
+		qp->access = with(qp->access, BF_MLX5_ACCESS_REMOTE_WRITE, BF_MLX5_GET(qpc, BF_QPC_RWE));
+	if (which & OPTPAR_RAE) {
+		qp->access = with(qp->access, BF_MLX5_ACCESS_ATOMIC, BF_MLX5_GET(qpc, BF_QPC_RAE));
+		qp->atomic_mode = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_ATOMIC_MODE);
+	}
+	if (which & OPTPAR_RNR_TIMEOUT)
+		qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_MIN_RNR_NAK);
+	if (which & OPTPAR_Q_KEY)
+		qp->qkey = BF_MLX5_GET(qpc, BF_QPC_Q_KEY);
+}
+
+/* Port 0 in a path leaves what was said before; at first that is port 1. */
+static uint8_t set_port(struct bf_mlx5_qp *qp, uint8_t *kept, uint32_t port)
+{
+	if (!port)
+		return BF_MLX5_CMD_OK;
+	if (port > qp->dev->port_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	qp->port = &qp->dev->ports[port - 1];
+	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
+	return BF_MLX5_CMD_OK;
+}
+
+static void take_pkey(uint8_t *kept, const uint8_t *qpc, uint32_t which)
+{
+	if (which & OPTPAR_PKEY_INDEX)
+		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PKEY_INDEX,
+			    BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PKEY_INDEX));
+}
+
+static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	uint32_t port = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT);
+
+	(void)optional;
+	if (set_port(qp, kept, port ? port : 1) || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (bf_mlx5_qp_prepare(qp))
+		return BF_MLX5_CMD_NO_RES;
+	BF_MLX5_SET(kept, BF_QPC_PM_STATE, PM_STATE_MIGRATED);
+	take_access(qp, qpc, OPTPAR_RRE | OPTPAR_RWE | OPTPAR_RAE | OPTPAR_Q_KEY);
+	take_pkey(kept, qpc, OPTPAR_PKEY_INDEX);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t init_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	if (optional & OPTPAR_PRI_PORT && set_port(qp, kept, BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT)))
+		return BF_MLX5_CMD_BAD_PARAM;
+	take_access(qp, qpc, optional);
+	take_pkey(kept, qpc, optional);
+	return BF_MLX5_CMD_OK;
+}
+
+/*
+ * A GID is ::ffff:a.b.c.d, or the link-local one that is made of the MAC of a port whose MAC is made of its address
+ * (RFC 4291 appendix A, fabric.h). Frames are RoCEv2 over IPv4 either way (the model's own liberty).
+ */
+uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	static const uint8_t local[10] = { 0xfe, 0x80 };
+
+	if (!memcmp(gid, mapped, sizeof(mapped)))
+		return bf_get_be32(gid + 12);
+	if (memcmp(gid, local, sizeof(local)) || gid[11] != 0xff || gid[12] != 0xfe)
+		return 0;
+	return (uint32_t)gid[10] << 24 | (bf_get_be32(gid + 12) & 0xffffff);
+}
+
+/*
+ * The address path. A source port of 0 leaves the choice to the
+ * device; it takes one from the range that annex A17 names.
+ */
+static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *path)
+{
+	uint32_t port = BF_MLX5_GET(path, BF_PATH_PORT);
+	struct bf_roce_path_opts opts = {
+		.dst_ipv4 = bf_mlx5_gid_ipv4(path + BF_PATH_RGID),
+		.udp_src_port = (uint16_t)BF_MLX5_GET(path, BF_PATH_UDP_SPORT),
+		.dscp = (uint8_t)BF_MLX5_GET(path, BF_PATH_DSCP),
+		.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT),
+	};
+
+	if (!opts.dst_ipv4 || port > qp->dev->port_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (!opts.udp_src_port)
+		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
+	set_port(qp, kept, port);
+	opts.ecn = bf_port_ecn(qp->port->port);
+	port = BF_MLX5_GET(kept + BF_QPC_PATH, BF_PATH_PORT);
+	memcpy(kept + BF_QPC_PATH, path, BF_PATH_LEN);
+	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
+	opts.src_ipv4 = qp->port->ipv4;
+	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
+	bf_put_be16(opts.dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
+	bf_put_be32(opts.dst_mac + 2, BF_MLX5_GET(path, BF_PATH_RMAC_LO));
+	qp->remote_ipv4 = opts.dst_ipv4;
+	bf_roce_path_init(&qp->path, &opts);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	uint32_t mtu = BF_MLX5_GET(qpc, BF_QPC_MTU), msg = BF_MLX5_GET(qpc, BF_QPC_LOG_MSG_MAX);
+
+	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
+		return BF_MLX5_CMD_BAD_PARAM;
+	/* DC initiators and datagrams get their address from each WQE. */
+	if (!qp->dci && qp->service != BF_QPC_ST_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
+		return BF_MLX5_CMD_BAD_PARAM;
+	qp->mtu_shift = (uint8_t)(7 + mtu);
+	qp->log_msg_max = (uint8_t)msg;
+	qp->remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
+	qp->expected_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_RCV_PSN);
+	qp->max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	take_access(qp, qpc, optional | OPTPAR_RNR_TIMEOUT);
+	return BF_MLX5_CMD_OK;
+}
+
+static void take_requester(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t which)
+{
+	uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
+
+	if (which & OPTPAR_ACK_TIMEOUT) {
+		qp->ack_timeout = bf_mlx5_is_unreliable(qp) ? 0 : (uint8_t)timeout;
+		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
+	}
+	if (which & OPTPAR_RETRY_COUNT)
+		qp->retry_count = qp->retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
+	if (which & OPTPAR_RNR_RETRY)
+		qp->rnr_retry = qp->rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
+	if (which & OPTPAR_SRA_MAX) {
+		qp->max_rdatomic = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+		BF_MLX5_SET(kept, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+	}
+}
+
+static void record_path(const struct bf_mlx5_qp *qp)
+{
+	struct bf_rec_qp_path rec = {
+		.qpn = qp->qpn,
+		.remote_qpn = qp->remote_qpn,
+		.remote_ipv4 = qp->remote_ipv4,
+		.ipv4 = qp->port->ipv4,
+		.max_reads = qp->max_rdatomic,
+		.max_answers = qp->max_answers,
+		.mtu = 1u << qp->mtu_shift,
+		.access = qp->access,
+		.retries = qp->retry_count,
+		.rnr_retries = qp->rnr_retry,
+		.timeout = qp->ack_timeout,
+		.min_rnr_timer = qp->min_rnr_nak,
+	};
+
+	bf_record(&qp->dev->sim->rec, &bf_rec_qp_path_schema, qp->actor, &rec, NULL, 0);
+}
+
+static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	qp->send_psn = qp->tx_psn = qp->una_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_SEND_PSN);
+	take_requester(qp, kept, qpc, OPTPAR_ACK_TIMEOUT | OPTPAR_RETRY_COUNT | OPTPAR_RNR_RETRY | OPTPAR_SRA_MAX);
+	take_access(qp, qpc, optional);
+	take_pkey(kept, qpc, optional);
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		record_path(qp);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t to_rst(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	(void)qpc;
+	(void)optional;
+	memset(kept + BF_QPC_PATH, 0, BF_PATH_LEN);
+	bf_mlx5_qp_reset(qp);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t rts_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	take_access(qp, qpc, optional);
+	take_pkey(kept, qpc, optional);
+	return BF_MLX5_CMD_OK;
+}
+
+/* A send queue that is drained may be given all that the way to RTS gave it (IBA vol. 1 section 11.2.5.3). */
+static uint8_t sqd_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
+{
+	bool has_path = !qp->dci && qp->service != BF_QPC_ST_UD;
+
+	if (optional & OPTPAR_PRIMARY_PATH && has_path && set_path(qp, kept, qpc + BF_QPC_PATH))
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (optional & OPTPAR_RRA_MAX) {
+		qp->max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+		BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	}
+	take_requester(qp, kept, qpc, optional);
+	return rts_to_rts(qp, kept, qpc, optional);
+}
+
+/* An extended context asks for one thing that is modelled: a stream out of its error. */
+static uint8_t take_extension(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
+{
+	if (m->in_len < BF_MODIFY_QP_EXT_STREAM_END)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	if (!qp->dci || bf_get_be64(m->in + BF_MODIFY_QP_EXT_MASK) != BF_MODIFY_QP_EXT_MASK_STREAM)
+		return BF_MLX5_CMD_BAD_PARAM;
+	return bf_mlx5_dci_stream_reset(qp, BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT_STREAM));
+}
+
+#define FROM(s) (1u << BF_MLX5_QPS_##s)
+#define FROM_ANY 0xffu
+
+/* Which states a command starts from, and where it leads (mlx5.md section 5). */
+static const struct transition {
+	uint16_t opcode;
+	uint8_t from, to;
+	uint8_t (*step)(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional);
+} transitions[] = {
+	{ BF_MLX5_CMD_RST2INIT_QP, FROM(RST), BF_MLX5_QPS_INIT, rst_to_init },
+	{ BF_MLX5_CMD_INIT2INIT_QP, FROM(INIT), BF_MLX5_QPS_INIT, init_to_init },
+	{ BF_MLX5_CMD_INIT2RTR_QP, FROM(INIT), BF_MLX5_QPS_RTR, init_to_rtr },
+	{ BF_MLX5_CMD_RTR2RTS_QP, FROM(RTR), BF_MLX5_QPS_RTS, rtr_to_rts },
+	{ BF_MLX5_CMD_RTS2RTS_QP, FROM(RTS), BF_MLX5_QPS_RTS, rts_to_rts },
+	{ BF_MLX5_CMD_SQERR2RTS_QP, FROM(SQER), BF_MLX5_QPS_RTS, rts_to_rts },
+	{ BF_MLX5_CMD_RTS2SQD_QP, FROM(RTS), BF_MLX5_QPS_SQD, NULL },
+	{ BF_MLX5_CMD_SQD_RTS_QP, FROM(SQD), BF_MLX5_QPS_RTS, sqd_to_rts },
+	{ BF_MLX5_CMD_2ERR_QP, FROM_ANY, BF_MLX5_QPS_ERR, NULL },
+	{ BF_MLX5_CMD_2RST_QP, FROM_ANY, BF_MLX5_QPS_RST, to_rst },
+};
+
+static const struct transition *find_transition(uint32_t opcode)
+{
+	const struct transition *t = transitions;
+
+	while (t->opcode != opcode)
+		t++;
+	return t; /* the table of commands lists no other */
+}
+
+static void enter(struct bf_mlx5_qp *qp, uint8_t state)
+{
+	/* A queue pair that never left RESET has no rings to flush. */
+	if (state == BF_MLX5_QPS_ERR && qp->state != BF_MLX5_QPS_RST)
+		bf_mlx5_qp_error(qp, 0);
+	else if (state != qp->state)
+		bf_mlx5_qp_set_state(qp, state, 0);
+	bf_mlx5_sq_run(qp);
+}
+
+/* A step changes the context that QUERY shows, whether it ends well or not. */
+static uint8_t do_step(struct bf_mlx5_qp *qp, const struct transition *t, const struct bf_mlx5_mail *m)
+{
+	const uint32_t optional = m->in_len >= BF_QP_QPC + BF_QPC_LEN ? BF_MLX5_GET(m->in, OPT_PARAM_MASK) : 0;
+	uint8_t kept[BF_QPC_LEN], status;
+
+	bf_mlx5_unpack(qp->context, kept, sizeof(kept));
+	status = t->step(qp, kept, m->in + BF_QP_QPC, optional);
+	return bf_mlx5_qp_keep(qp, kept) ? BF_MLX5_CMD_NO_RES : status;
+}
+
+uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
+{
+	const struct transition *t = find_transition(m->opcode);
+	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
+	uint8_t status = BF_MLX5_CMD_OK;
+
+	if (!qp)
+		return BF_MLX5_CMD_BAD_RES;
+	if (!(t->from >> qp->state & 1))
+		return BF_MLX5_CMD_BAD_QP_STATE;
+	if (t->step)
+		status = do_step(qp, t, m);
+	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP && BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT))
+		status = take_extension(qp, m);
+	if (!status)
+		enter(qp, t->to);
+	return status;
+}
