@@ -2,6 +2,8 @@
 #include "tools/exec/engine_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -70,18 +72,28 @@ static int copy_out(void *arg, uint64_t address, const void *from, uint32_t len)
 	return copy((void *)(uintptr_t)from, address, len, false);
 }
 
-/* A kernel before 5.14: can a byte of each page be read? */
-static int look_at_pages(uint64_t first, uint64_t end)
+/* May the program itself use all of this? What it has mapped says so: for kernels and memory that cannot be brought in. */
+static int look_at_maps(uint64_t first, uint64_t end, bool write)
 {
-	uint8_t byte;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char *line = NULL;
+	size_t cap = 0;
 
-	for (uint64_t at = first; at < end; at += BF_PAGE)
-		if (copy(&byte, at, 1, true))
-			return -EFAULT;
-	return 0;
+	while (maps && first < end && getline(&line, &cap, maps) > 0) {
+		unsigned long long from, to;
+		char perm[5];
+
+		if (sscanf(line, "%llx-%llx %4s", &from, &to, perm) == 3 && from <= first && first < to &&
+		    perm[0] == 'r' && (!write || perm[1] == 'w'))
+			first = to;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return first < end ? -EFAULT : 0;
 }
 
-/* Brings the pages in, as pinning does. Memory of devices cannot be brought in, and is there as it is. */
+/* Brings the pages in, as pinning does. */
 static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 {
 	const uint64_t first = address & ~(uint64_t)(BF_PAGE - 1);
@@ -94,8 +106,8 @@ static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 		return -EFAULT;
 	if (!madvise((void *)(uintptr_t)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
 		return 0;
-	if (errno == EINVAL)
-		return look_at_pages(first, end);
+	if (errno == EINVAL) /* not before Linux 5.14, nor for memory of devices, nor without the right */
+		return look_at_maps(first, end, write);
 	return errno == ENOMEM || errno == EFAULT ? -EFAULT : -errno;
 }
 
