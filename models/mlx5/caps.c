@@ -4,6 +4,12 @@
 #define LOG_MAX_RA 4u  /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
 #define LOG_MAX_MSG 30u
 #define MAX_WQE (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
+#define MAX_RECV_WQE 512u
+#define CLOCK_MHZ 1000u /* CQEs carry nanoseconds */
+#define ISSI 1u         /* the command interface's revision that Linux uses (mlx5_core_set_issi()) */
+#define IEEE_VENDOR 0x0002c9u
+#define PSID "BELFRY0000000001"
+#define MTU 4200u /* of Ethernet frames: RoCE's 4096 and headers */
 
 static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 {
@@ -13,6 +19,15 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_QP, p->log_max_qp);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_CQ_SZ, 22);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_CQ, p->log_max_cq);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_SRQ_SZ, 15);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_SRQ, BF_MLX5_LOG_MAX_SRQ);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RMP, BF_MLX5_LOG_MAX_SRQ);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_EQ_SZ, 22);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_EQ, 7);
+	BF_MLX5_SET(cap, BF_CAP_MAX_EQS, BF_MLX5_MAX_EQ);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_PD, 16);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MRW_SZ, 64);
+	BF_MLX5_SET(cap, BF_CAP_TERMINATE_MKEY, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MKEY, p->log_max_mkey);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_REQ_QP, LOG_MAX_RA);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_RA_RES_QP, LOG_MAX_RA);
@@ -23,12 +38,20 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_CQE_VERSION, 1);
 	BF_MLX5_SET(cap, BF_CAP_ROCE, 1);
 	BF_MLX5_SET(cap, BF_CAP_ATOMIC, 1);
+	BF_MLX5_SET(cap, BF_CAP_SCAT_CQE, 1);
 	BF_MLX5_SET(cap, BF_CAP_CQ_OI, 1);
+	BF_MLX5_SET(cap, BF_CAP_CQ_RESIZE, 1);
+	BF_MLX5_SET(cap, BF_CAP_CQ_MODERATION, 1);
+	BF_MLX5_SET(cap, BF_CAP_UD, 1);
+	BF_MLX5_SET(cap, BF_CAP_UC, 1);
 	BF_MLX5_SET(cap, BF_CAP_RC, 1);
 	BF_MLX5_SET(cap, BF_CAP_UAR_4K, 1);
 	BF_MLX5_SET(cap, BF_CAP_BF, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_BF_REG_SIZE, 9);
 	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_SQ, MAX_WQE);
+	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_RQ, MAX_RECV_WQE);
+	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_MHZ, CLOCK_MHZ);
+	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_KHZ, CLOCK_MHZ * 1000);
 	if (!p->dct_contexts)
 		return;
 	BF_MLX5_SET(cap, BF_CAP_DCT, 1);
@@ -85,5 +108,57 @@ uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m)
 	BF_MLX5_SET(out, BF_PAOS_PORT, port);
 	BF_MLX5_SET(out, BF_PAOS_ADMIN, BF_PAOS_UP);
 	BF_MLX5_SET(out, BF_PAOS_OPER, info.up ? BF_PAOS_UP : BF_PAOS_DOWN);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_adapter(struct bf_mlx5_mail *m)
+{
+	BF_MLX5_SET(m->out, BF_QUERY_ADAPTER_VENDOR, IEEE_VENDOR);
+	memcpy(m->out + BF_QUERY_ADAPTER_PSID, PSID, sizeof(PSID) - 1);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_issi(struct bf_mlx5_mail *m)
+{
+	BF_MLX5_SET(m->out, BF_QUERY_ISSI_CURRENT, ISSI);
+	BF_MLX5_SET(m->out, BF_QUERY_ISSI_SUPPORTED, 1u << ISSI);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_set_issi(struct bf_mlx5_mail *m)
+{
+	return BF_MLX5_GET(m->in, BF_SET_ISSI_CURRENT) == ISSI ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_OP;
+}
+
+/* Of the special keys there is the one that ends a list. */
+uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m)
+{
+	BF_MLX5_SET(m->out, BF_SPECIAL_TERMINATE, BF_MLX5_INVALID_LKEY);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m)
+{
+	struct bf_port_info info;
+
+	bf_port_info(m->dev->ports[0].port, &info);
+	BF_MLX5_SET(m->out, BF_VPORT_STATE_ADMIN, 1);
+	BF_MLX5_SET(m->out, BF_VPORT_STATE, info.up);
+	return BF_MLX5_CMD_OK;
+}
+
+/* GUIDs are made of the first port's MAC, as EUI-64. */
+uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m)
+{
+	const uint8_t *mac = m->dev->ports[0].mac;
+	uint64_t guid = (uint64_t)bf_get_be16(mac) << 48 | (uint64_t)mac[2] << 40 | 0xfffeull << 24 |
+			(bf_get_be32(mac + 2) & 0xffffff);
+	uint8_t *ctx = m->out + BF_NIC_VPORT_CTX;
+
+	BF_MLX5_SET(ctx, BF_NIC_VPORT_ROCE, 1);
+	BF_MLX5_SET(ctx, BF_NIC_VPORT_MTU, MTU);
+	bf_put_be64(ctx + BF_NIC_VPORT_SYSTEM_GUID, guid);
+	bf_put_be64(ctx + BF_NIC_VPORT_PORT_GUID, guid);
+	bf_put_be64(ctx + BF_NIC_VPORT_NODE_GUID, guid);
 	return BF_MLX5_CMD_OK;
 }

@@ -84,6 +84,11 @@ static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
 
 static const struct command commands[] = {
 	{ BF_MLX5_CMD_QUERY_HCA_CAP, SIMPLE, "QUERY_HCA_CAP", bf_mlx5_cmd_query_hca_cap },
+	{ BF_MLX5_CMD_QUERY_ADAPTER, OUT(BF_QUERY_ADAPTER_LEN), "QUERY_ADAPTER", bf_mlx5_cmd_query_adapter },
+	{ BF_MLX5_CMD_QUERY_ISSI, OUT(BF_QUERY_ISSI_LEN), "QUERY_ISSI", bf_mlx5_cmd_query_issi },
+	{ BF_MLX5_CMD_SET_ISSI, SIMPLE, "SET_ISSI", bf_mlx5_cmd_set_issi },
+	{ BF_MLX5_CMD_QUERY_SPECIAL_CONTEXTS, OUT(BF_SPECIAL_LEN), "QUERY_SPECIAL_CONTEXTS",
+	  bf_mlx5_cmd_query_special_contexts },
 	{ BF_MLX5_CMD_CREATE_MKEY, IN(BF_CREATE_MKEY_MKC + 64), "CREATE_MKEY", bf_mlx5_cmd_create_mkey },
 	{ BF_MLX5_CMD_QUERY_MKEY, OUT(16 + 64), "QUERY_MKEY", bf_mlx5_cmd_query_mkey },
 	{ BF_MLX5_CMD_DESTROY_MKEY, SIMPLE, "DESTROY_MKEY", bf_mlx5_cmd_destroy_mkey },
@@ -119,6 +124,8 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DESTROY_DCT, SIMPLE, "DESTROY_DCT", bf_mlx5_cmd_destroy_dct },
 	{ BF_MLX5_CMD_DRAIN_DCT, SIMPLE, "DRAIN_DCT", bf_mlx5_cmd_drain_dct },
 	{ BF_MLX5_CMD_QUERY_DCT, OUT(BF_DCT_DCTC + BF_DCTC_LEN), "QUERY_DCT", bf_mlx5_cmd_query_dct },
+	{ BF_MLX5_CMD_QUERY_VPORT_STATE, SIMPLE, "QUERY_VPORT_STATE", bf_mlx5_cmd_query_vport_state },
+	{ BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT, OUT(BF_NIC_VPORT_LEN), "QUERY_NIC_VPORT", bf_mlx5_cmd_query_nic_vport },
 	{ BF_MLX5_CMD_ALLOC_PD, SIMPLE, "ALLOC_PD", alloc_pd },
 	{ BF_MLX5_CMD_DEALLOC_PD, SIMPLE, "DEALLOC_PD", dealloc_pd },
 	{ BF_MLX5_CMD_ALLOC_UAR, SIMPLE, "ALLOC_UAR", alloc_uar },

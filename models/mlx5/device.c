@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #define UAR_PAGES 64u
-#define LOG_MAX_SRQ 23u
 #define FIRST_QPN 0x100u
 #define FIRST_DCTN 0x400000u
 #define NUMBER_MAX 0xffffffu
@@ -123,8 +122,8 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 		bf_mlx5_table_init(&dev->dcts, last - dcts + 1, last, dcts);
 	else
 		bf_mlx5_table_init(&dev->dcts, FIRST_DCTN, NUMBER_MAX, 1u << 16);
-	bf_mlx5_table_init(&dev->eqs, 1, 0xff, 0xff);
-	bf_mlx5_table_init(&dev->srqs, 1, NUMBER_MAX, 1u << LOG_MAX_SRQ);
+	bf_mlx5_table_init(&dev->eqs, 1, BF_MLX5_MAX_EQ, BF_MLX5_MAX_EQ);
+	bf_mlx5_table_init(&dev->srqs, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_SRQ);
 	bf_mlx5_table_init(&dev->cqs, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
 	bf_mlx5_table_init(&dev->mkeys, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
 	bf_mlx5_table_init(&dev->pds, 1, NUMBER_MAX, 1u << 16);

@@ -65,6 +65,8 @@ void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number);
 void bf_mlx5_table_fini(struct bf_mlx5_table *t);
 
 #define BF_MLX5_PORTS 2u
+#define BF_MLX5_LOG_MAX_SRQ 23u
+#define BF_MLX5_MAX_EQ 0xffu /* the width of the number in an event queue's doorbell */
 
 /* A network port. Packets arrive here and leave by the one that their queue pair names. */
 struct bf_mlx5_port {
@@ -899,6 +901,12 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_mkey(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_adapter(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_issi(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_set_issi(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
