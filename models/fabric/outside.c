@@ -1,70 +1,311 @@
-#include "models/fabric/outside.h"
-
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-struct bf_outside {
-	struct bf_fabric *fabric;
-	uint32_t word;
-};
+#include "models/fabric/outside_internal.h"
+#include "models/fabric/roce.h"
+#include "sim/bytes.h"
+#include "sim/stats.h"
+
+#define IP_DST (BF_ROCE_ETH_LEN + 16)
+#define RING_DEFAULT 0x100000u
+#define BURST 64u       /* frames of one process before the next one's turn */
+#define IDLE_LOOKS 16u  /* looks at the sockets without anything before the watcher does it again */
+
+static int attach_stats(struct bf_outside *o)
+{
+	const struct {
+		const char *name;
+		const uint64_t *field;
+	} stats[] = {
+		{ "outside.tx_frames", &o->count.tx_frames }, { "outside.rx_frames", &o->count.rx_frames },
+		{ "outside.held", &o->count.held },           { "outside.lost", &o->count.lost },
+		{ "outside.peers", &o->count.peers },         { "outside.cut_off", &o->count.cut_off },
+		{ "outside.udp_tx", &o->count.udp_tx },       { "outside.udp_rx", &o->count.udp_rx },
+		{ "outside.udp_errors", &o->count.udp_errors },
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(stats) && !status; i++)
+		status = bf_stats_attach(o->sim, o, stats[i].name, "", stats[i].field);
+	return status ? bf_fail(&o->sim->error, status, "outside: no memory") : 0;
+}
+
+/*
+ * The way that a frame takes. Queue pairs of an address that this process has are those of all processes of this
+ * machine, which share the address as programs share a NIC: the number says whose. An address that it has not is
+ * reached by UDP, or, without that, may be one of another process here.
+ */
+static bool takes(void *owner, uint32_t ipv4, const struct bf_packet *pkt)
+{
+	struct bf_outside *o = owner;
+	uint32_t qpn = bf_frame_queue(pkt);
+	bool theirs = qpn / BF_OUTSIDE_QPNS != o->slot;
+
+	if (!qpn || o->dead)
+		return false;
+	if (BF_LIKELY(bf_fabric_find(o->fabric, ipv4) != NULL))
+		return theirs;
+	return o->udp || theirs;
+}
+
+static bool has_icrc(const struct bf_packet *pkt)
+{
+	return bf_get_le32(pkt->data + pkt->len - BF_ROCE_ICRC_LEN) != 0;
+}
+
+static void send(void *owner, struct bf_packet *pkt)
+{
+	struct bf_outside *o = owner;
+
+	if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + IP_DST)))
+		bf_udp_send(o, pkt);
+	else if (BF_UNLIKELY(pkt->verdict == BF_FRAME_CORRUPTED) && !has_icrc(pkt))
+		bf_outside_lose(o, pkt, BF_FRAME_CORRUPTED); /* nobody could find the wrong bit */
+	else
+		bf_peer_send(o, bf_frame_queue(pkt) / BF_OUTSIDE_QPNS, pkt);
+}
+
+static bool busy(void *owner)
+{
+	const struct bf_outside *o = owner;
+
+	return o->held >= OUTSIDE_HELD_BUSY;
+}
+
+/* Closes and unmaps everything. Without the epoll set, which a child shares with its parent, nobody else notices. */
+static void leave(struct bf_outside *o)
+{
+	if (o->epoll >= 0)
+		close(o->epoll);
+	o->epoll = -1;
+	for (uint32_t i = 0; i < BF_OUTSIDE_SLOTS; i++) {
+		bf_peer_free(o, o->peers[i]);
+		o->peers[i] = NULL;
+	}
+	o->touched = o->blocked = NULL;
+	bf_udp_close(o);
+	bf_meet_close(o);
+}
 
 int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts, struct bf_outside **out)
 {
-	(void)opts;
-	*out = calloc(1, sizeof(**out));
-	if (!*out)
+	const char *network = opts->network ? opts->network : "default";
+	struct bf_outside *o = calloc(1, sizeof(*o));
+	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .owner = o };
+	int rc;
+
+	*out = NULL;
+	if (!o)
 		return bf_fail(&sim->error, -ENOMEM, "outside: no memory");
-	(*out)->fabric = f;
-	return 0;
+	o->sim = sim;
+	o->fabric = f;
+	o->ring_bytes = opts->ring_bytes ? opts->ring_bytes : RING_DEFAULT;
+	o->listener = o->epoll = o->door_fd = o->stop_fd = -1;
+	if (!network[0] || strlen(network) >= sizeof(o->network)) {
+		free(o);
+		return bf_fail(&sim->error, -EINVAL, "outside: the name of a network has 1 to %zu bytes",
+			       sizeof(o->network) - 1);
+	}
+	memcpy(o->network, network, strlen(network));
+	rc = bf_meet_open(o);
+	if (!rc && opts->udp_ipv4)
+		rc = bf_udp_open(o, opts->udp_ipv4, opts->udp_port ? opts->udp_port : BF_ROCE_UDP_PORT);
+	rc = rc ? rc : attach_stats(o);
+	rc = rc ? rc : bf_watch_start(o);
+	rc = rc ? rc : bf_fabric_set_uplink(f, &uplink);
+	if (rc)
+		bf_outside_close(o);
+	else
+		*out = o;
+	return rc;
 }
 
 void bf_outside_close(struct bf_outside *o)
 {
+	if (!o)
+		return;
+	bf_watch_stop(o);
+	leave(o);
+	bf_fabric_set_uplink(o->fabric, NULL);
+	bf_stats_detach(o->sim, o);
 	free(o);
-}
-
-uint32_t bf_outside_slot(const struct bf_outside *o)
-{
-	(void)o;
-	return 0;
-}
-
-uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget)
-{
-	(void)o;
-	(void)budget;
-	return 0;
-}
-
-void bf_outside_flush(struct bf_outside *o)
-{
-	(void)o;
-}
-
-bool bf_outside_blocked(const struct bf_outside *o)
-{
-	(void)o;
-	return false;
-}
-
-bool bf_outside_sleep(struct bf_outside *o, uint32_t **word, uint32_t *value)
-{
-	*word = &o->word;
-	*value = o->word;
-	return true;
-}
-
-void bf_outside_awake(struct bf_outside *o)
-{
-	(void)o;
-}
-
-void bf_outside_wake(struct bf_outside *o)
-{
-	__atomic_add_fetch(&o->word, 1, __ATOMIC_SEQ_CST);
 }
 
 void bf_outside_forked(struct bf_outside *o)
 {
-	(void)o;
+	o->dead = true;
+	if (o->stop_fd >= 0)
+		close(o->stop_fd);
+	o->stop_fd = -1; /* the watcher is the parent's */
+	leave(o);
+}
+
+uint32_t bf_outside_slot(const struct bf_outside *o)
+{
+	return o->slot;
+}
+
+const struct bf_error *bf_outside_error(const struct bf_outside *o)
+{
+	return &o->error;
+}
+
+static void arrived(struct bf_outside *o, struct bf_packet *pkt)
+{
+	struct bf_port *to = NULL;
+
+	if (pkt->len >= IP_DST + 4)
+		to = bf_fabric_find(o->fabric, bf_get_be32(pkt->data + IP_DST));
+	o->count.rx_frames++;
+	if (BF_LIKELY(to != NULL))
+		bf_port_receive(to, pkt);
+	else
+		bf_packet_free(pkt);
+}
+
+static uint32_t take_from(struct bf_outside *o, struct bf_source *s, uint32_t budget)
+{
+	uint32_t n = 0;
+	int len = 0;
+
+	while (n < budget && !bf_ring_empty(&s->ring)) {
+		struct bf_packet *pkt = bf_packet_alloc(o->fabric);
+
+		if (!pkt)
+			break;
+		len = bf_ring_take(&s->ring, pkt->data);
+		if (BF_UNLIKELY(len <= 0)) {
+			bf_packet_free(pkt);
+			break;
+		}
+		pkt->len = (uint32_t)len;
+		arrived(o, pkt);
+		n++;
+	}
+	if (bf_ring_show_taken(&s->ring))
+		bf_door_knock(s->door);
+	if (BF_UNLIKELY(len < 0))
+		bf_meet_cut_off(o, s, "its ring makes no sense");
+	else if (BF_UNLIKELY(s->fd < 0) && n < budget)
+		bf_meet_drop_source(o, s);
+	return n;
+}
+
+/* All processes in turn, and the next time the next one first. */
+static uint32_t take(struct bf_outside *o, uint32_t budget)
+{
+	uint32_t n = 0, found;
+
+	do {
+		found = 0;
+		for (uint32_t i = 0; i < o->sources_cap && n + found < budget; i++) {
+			uint32_t left = budget - n - found;
+			struct bf_source *s;
+
+			o->next_source = o->next_source + 1 < o->sources_cap ? o->next_source + 1 : 0;
+			s = o->sources[o->next_source];
+			if (s && s->ring.shared)
+				found += take_from(o, s, left < BURST ? left : BURST);
+		}
+		n += found;
+	} while (found && n < budget);
+	return n;
+}
+
+/* While the watcher waits to be armed again, we look at the sockets; when they are silent it may have them back. */
+static void look(struct bf_outside *o)
+{
+	if (bf_meet_look(o) || !bf_udp_idle(o))
+		o->idle_looks = 0;
+	else if (++o->idle_looks >= IDLE_LOOKS)
+		bf_watch_arm(o);
+}
+
+uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget)
+{
+	uint32_t n;
+
+	if (o->dead)
+		return 0;
+	if (BF_UNLIKELY(__atomic_load_n(&o->ready, __ATOMIC_ACQUIRE)))
+		look(o);
+	if (BF_UNLIKELY(o->blocked != NULL))
+		bf_peer_release(o);
+	n = take(o, budget);
+	return o->udp ? n + bf_udp_receive(o, budget - n) : n;
+}
+
+void bf_outside_flush(struct bf_outside *o)
+{
+	if (o->dead)
+		return;
+	if (o->blocked)
+		bf_peer_release(o);
+	bf_peer_flush(o);
+	if (o->udp)
+		bf_udp_flush(o);
+}
+
+bool bf_outside_blocked(const struct bf_outside *o)
+{
+	return o->held != 0;
+}
+
+static bool anything(struct bf_outside *o)
+{
+	if (__atomic_load_n(&o->ready, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&o->woken, 0, __ATOMIC_ACQ_REL))
+		return true;
+	for (uint32_t i = 0; i < o->sources_cap; i++) {
+		struct bf_source *s = o->sources[i];
+
+		if (s && s->ring.shared && (s->fd < 0 || !bf_ring_empty(&s->ring)))
+			return true;
+	}
+	for (struct bf_peer *p = o->blocked; p; p = p->next_blocked)
+		if (p->fd < 0 || bf_ring_want(&p->ring))
+			return true;
+	return !bf_udp_idle(o);
+}
+
+bool bf_outside_sleep(struct bf_outside *o, uint32_t **word, uint32_t *value)
+{
+	bool was_blocked;
+
+	if (o->dead) { /* nobody will ever come */
+		*word = &o->stop;
+		*value = o->stop;
+		return true;
+	}
+	was_blocked = bf_outside_blocked(o);
+	bf_outside_flush(o);
+	if (was_blocked && !bf_outside_blocked(o))
+		return false; /* which the caller may wait for */
+	if (__atomic_load_n(&o->ready, __ATOMIC_ACQUIRE) && !bf_meet_look(o) && bf_udp_idle(o))
+		bf_watch_arm(o);
+	__atomic_store_n(&o->door->sleeping, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* either others see that we sleep, or we see what they have shown */
+	*word = &o->door->word;
+	*value = __atomic_load_n(*word, __ATOMIC_ACQUIRE);
+	if (!anything(o))
+		return true;
+	__atomic_store_n(&o->door->sleeping, 0, __ATOMIC_RELAXED);
+	return false;
+}
+
+void bf_outside_awake(struct bf_outside *o)
+{
+	if (o->dead)
+		return;
+	__atomic_store_n(&o->door->sleeping, 0, __ATOMIC_RELAXED);
+	__atomic_exchange_n(&o->woken, 0, __ATOMIC_ACQ_REL);
+}
+
+void bf_outside_wake(struct bf_outside *o)
+{
+	if (o->dead)
+		return;
+	__atomic_store_n(&o->woken, 1, __ATOMIC_RELEASE);
+	bf_door_knock(o->door);
 }

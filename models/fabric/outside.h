@@ -52,9 +52,10 @@ void bf_outside_flush(struct bf_outside *o);
 bool bf_outside_blocked(const struct bf_outside *o);
 
 /*
- * To sleep: value = bf_outside_sleep(o, &word); false: something is there already. Then FUTEX_WAIT on `*word` for
- * `value`, with the caller's time-out, and bf_outside_awake(o). Others bump the word and wake after they have put
- * frames for a sleeper.
+ * To sleep: bf_outside_sleep(o, &word, &value), which flushes; false: something is there already. Otherwise look once
+ * more at whatever else there is to wait for, then FUTEX_WAIT (a shared futex, not FUTEX_PRIVATE_FLAG) on `*word` for
+ * `value`, with the caller's time-out. bf_outside_awake(o) in any case. Others bump the word and wake after they have
+ * put frames for a sleeper, and when there is room for frames that were held back.
  */
 bool bf_outside_sleep(struct bf_outside *o, uint32_t **word, uint32_t *value);
 void bf_outside_awake(struct bf_outside *o);
@@ -63,6 +64,9 @@ void bf_outside_wake(struct bf_outside *o);
 
 /* After fork() in the child: forgets everything without a word to the others. */
 void bf_outside_forked(struct bf_outside *o);
+
+/* The last trouble with another process or with UDP, as text; its code is 0 while there was none. */
+const struct bf_error *bf_outside_error(const struct bf_outside *o);
 
 /* Statistics: outside.tx_frames, .rx_frames, .held, .udp_tx, .udp_rx, .udp_errors, .peers. */
 

@@ -161,6 +161,16 @@ static void put_lengths(uint8_t *frame, const struct bf_roce_path *path, uint32_
 	bf_put_be16(frame + UDP_OFFSET + 4, (uint16_t)after_ip);
 }
 
+void bf_roce_set_lengths(uint8_t *frame, uint32_t len)
+{
+	uint8_t *ip = frame + IP_OFFSET;
+
+	bf_put_be16(ip + 2, (uint16_t)(len - IP_OFFSET));
+	bf_put_be16(frame + UDP_OFFSET + 4, (uint16_t)(len - UDP_OFFSET));
+	bf_put_be16(ip + 10, 0);
+	bf_put_be16(ip + 10, (uint16_t)~fold(ip_sum(ip)));
+}
+
 static void put_bth(uint8_t *at, const struct bf_roce *r, uint8_t opcode)
 {
 	at[0] = opcode;

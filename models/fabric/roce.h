@@ -247,6 +247,9 @@ uint32_t bf_roce_finish(uint8_t *frame, const struct bf_roce *r, uint32_t payloa
  */
 int bf_roce_parse(const uint8_t *frame, uint32_t len, bool check_icrc, struct bf_roce *out, struct bf_error *err);
 
+/* Writes the lengths in the IP and UDP headers of a frame of `len` bytes, and the IP checksum. */
+void bf_roce_set_lengths(uint8_t *frame, uint32_t len);
+
 /* ICRC of a frame whose IP total length is right; `len` excludes the ICRC itself. Annex A17 and A16 give the masks. */
 uint32_t bf_roce_icrc(const uint8_t *frame, uint32_t len);
 

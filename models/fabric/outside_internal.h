@@ -1,0 +1,114 @@
+/*
+ * The outside's inside. A frame that leaves travels through outside.c (which way?), outside_peer.c (into the ring of
+ * another process, or held back) or udp.c; one that comes through outside.c or udp.c to its port. Processes find each
+ * other in outside_meet.c; outside_watch.c is the thread that sleeps at the sockets.
+ *
+ * Everything but `door`, `ready` and `stop` belongs to the thread that holds the simulation.
+ */
+#ifndef BELFRY_MODELS_FABRIC_OUTSIDE_INTERNAL_H
+#define BELFRY_MODELS_FABRIC_OUTSIDE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "models/fabric/fabric_internal.h"
+#include "models/fabric/outside.h"
+#include "models/fabric/shm_ring_internal.h"
+
+#define OUTSIDE_HELD_BUSY 1024u   /* held frames from which on senders are asked to wait */
+#define OUTSIDE_HELD_MAX 16384u   /* no more than that: what comes then is lost */
+
+/* Frames for one queue pair that did not fit into its process's ring. */
+struct bf_held {
+	struct bf_packet *first, *last;
+	struct bf_held *next; /* in the ring of queue pairs that have some */
+};
+
+/* A process that frames go to. */
+struct bf_peer {
+	uint32_t slot;
+	int fd;               /* control socket, -1: not connected */
+	struct bf_ring ring;
+	struct bf_door *door; /* NULL until it has answered */
+	bool touched;         /* has frames that it was not told of */
+	struct bf_peer *next_touched;
+	uint64_t retry_ns;    /* nobody was there: not before this time again */
+	struct bf_held *held; /* by queue pair number, BF_OUTSIDE_QPNS of them; NULL until one is needed */
+	struct bf_held *turn; /* the last of the ring of those that have frames; NULL: none */
+	bool blocked;         /* in the list of those that have frames held back */
+	struct bf_peer *next_blocked;
+};
+
+/* A process that frames come from. */
+struct bf_source {
+	int fd;               /* -1: it is gone, and what it left is being taken */
+	uint32_t slot;
+	struct bf_ring ring;  /* mapped after its greeting */
+	struct bf_door *door;
+};
+
+struct bf_udp;
+
+struct bf_outside {
+	struct bf_sim *sim;
+	struct bf_fabric *fabric;
+	char network[80];
+	uint32_t slot, ring_bytes;
+	struct bf_error error; /* the last trouble with another process */
+	bool dead;             /* after a fork: everything is gone */
+
+	int listener, epoll;
+	struct bf_door *door;  /* where this process sleeps */
+	int door_fd;
+	struct bf_peer *peers[BF_OUTSIDE_SLOTS];
+	struct bf_peer *touched, *blocked;
+	struct bf_source **sources;
+	uint32_t nsources, sources_cap, next_source;
+	uint32_t held; /* frames held back, for rings and UDP */
+	struct bf_udp *udp;
+
+	pthread_t watcher;
+	int stop_fd;
+	uint32_t ready; /* atomic, futex: the watcher has seen something and waits until it is seen to */
+	uint32_t stop;  /* atomic */
+	uint32_t woken; /* atomic: bf_outside_wake() was called */
+	uint32_t idle_looks;
+
+	struct {
+		uint64_t tx_frames, rx_frames, held, lost, peers, cut_off;
+		uint64_t udp_tx, udp_rx, udp_errors;
+	} count;
+};
+
+/* outside_peer.c: sends to the process that has `slot`. */
+void bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
+void bf_peer_release(struct bf_outside *o);       /* what is held, as far as there is room now */
+void bf_peer_flush(struct bf_outside *o);         /* tells those who have got something */
+void bf_peer_gone(struct bf_outside *o, struct bf_peer *p); /* held frames are lost */
+void bf_peer_free(struct bf_outside *o, struct bf_peer *p);
+void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdict verdict);
+
+/* outside_meet.c. */
+int bf_meet_open(struct bf_outside *o);  /* takes a slot and listens */
+void bf_meet_close(struct bf_outside *o);
+int bf_meet_connect(struct bf_outside *o, struct bf_peer *p); /* -ENOENT: nobody is there */
+int bf_meet_watch_udp(struct bf_outside *o, int fd, bool room); /* looks for arrivals, and for room to send */
+bool bf_meet_look(struct bf_outside *o); /* at the sockets; true when there was something */
+void bf_meet_hang_up(const struct bf_outside *o, int *fd); /* -1 is fine, and becomes of it */
+void bf_meet_cut_off(struct bf_outside *o, struct bf_source *s, const char *why);
+void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s);
+
+/* outside_watch.c. */
+int bf_watch_start(struct bf_outside *o);
+void bf_watch_stop(struct bf_outside *o);
+void bf_watch_arm(struct bf_outside *o); /* the watcher waits for sockets again */
+
+/* udp.c. */
+int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port);
+void bf_udp_close(struct bf_outside *o); /* without one too */
+void bf_udp_send(struct bf_outside *o, struct bf_packet *pkt);
+void bf_udp_flush(struct bf_outside *o);
+void bf_udp_ready(struct bf_outside *o, uint32_t events);
+uint32_t bf_udp_receive(struct bf_outside *o, uint32_t budget);
+bool bf_udp_idle(const struct bf_outside *o); /* nothing more to receive as far as is known */
+
+#endif
