@@ -81,6 +81,14 @@ bool bf_engine_enter(struct bf_engine *e)
 	return true;
 }
 
+uint64_t bf_engine_next_look(struct bf_engine *e)
+{
+	const uint64_t next = bf_outside_blocked(e->outside) ? e->sim->now_ps + BF_US : bf_sim_next(e->sim);
+	const uint64_t idle = e->sim->now_ps + e->opts.idle_us * BF_US;
+
+	return e->opts.doorbells == BF_EXEC_POLL && e->npages && idle < next ? idle : next;
+}
+
 void bf_engine_leave(struct bf_engine *e)
 {
 	uint64_t due;
@@ -94,7 +102,7 @@ void bf_engine_leave(struct bf_engine *e)
 	e->nlate = 0;
 	bf_engine_run(e);
 	bf_outside_flush(e->outside);
-	due = bf_outside_blocked(e->outside) ? 0 : bf_sim_next(e->sim);
+	due = bf_engine_next_look(e);
 	poke = due < e->thread_due_ps;
 	if (poke)
 		e->thread_due_ps = due;

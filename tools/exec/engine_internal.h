@@ -126,6 +126,8 @@ uint64_t bf_engine_now_ps(const struct bf_engine *e);
  */
 bool bf_engine_enter(struct bf_engine *e);
 void bf_engine_leave(struct bf_engine *e);
+/* When the engine's thread has to look by itself, as things stand. Under the lock. */
+uint64_t bf_engine_next_look(struct bf_engine *e);
 /* Lets go without running anything. */
 void bf_engine_unlock(struct bf_engine *e);
 /* Fires what is due now. Under the lock. */

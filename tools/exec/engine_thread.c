@@ -44,15 +44,6 @@ static bool turn(struct bf_engine *e)
 	return work != 0;
 }
 
-/* When it has to look again by itself. */
-static uint64_t next_look(struct bf_engine *e)
-{
-	const uint64_t next = bf_outside_blocked(e->outside) ? e->sim->now_ps + BF_US : bf_sim_next(e->sim);
-	const uint64_t idle = e->sim->now_ps + e->opts.idle_us * BF_US;
-
-	return e->opts.doorbells == BF_EXEC_POLL && e->npages && idle < next ? idle : next;
-}
-
 /* Those of the program go first: they hold a doorbell back, or an ioctl. */
 static void give_way(const struct bf_engine *e)
 {
@@ -82,7 +73,7 @@ static void *run(void *arg)
 		if (work || (looks && looks < LOOKS)) {
 			e->thread_due_ps = 0;
 		} else {
-			e->thread_due_ps = next_look(e);
+			e->thread_due_ps = bf_engine_next_look(e);
 			sleep_ps = e->thread_due_ps == BF_NEVER ? BF_NEVER : e->thread_due_ps - e->sim->now_ps;
 			if (sleep_ps && !bf_outside_sleep(e->outside, &word, &value))
 				sleep_ps = 0;
