@@ -256,7 +256,7 @@ static void free_objects(struct bf_mlx5 *dev)
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->eqs, &n)); n++)
 		bf_mlx5_eq_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->mkeys, &n)); n++)
-		free(obj);
+		bf_mlx5_mkey_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->pds, &n)); n++)
 		free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->umems, &n)); n++)

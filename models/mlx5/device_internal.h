@@ -105,12 +105,33 @@ static inline bool bf_mlx5_buf_linear(const struct bf_mlx5_buf *b)
 /* IOVA of byte `at`; `*run` gets how many of the `len` bytes follow without a gap. */
 uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run);
 
+/*
+ * What a key translates by: `rounds` rounds of parts, one behind the other. A part is bytes of another key, or of a page
+ * (key 0); from round to round it moves by `stride`.
+ */
+struct bf_mlx5_part {
+	uint64_t at;   /* address in the other key, or IOVA */
+	uint64_t from; /* where in the round it begins */
+	uint64_t len;
+	uint32_t key, stride;
+};
+struct bf_mlx5_xlat {
+	uint64_t round, rounds; /* bytes; 0: nothing is there */
+	uint64_t offset;        /* of the key's first byte in the first part */
+	uint32_t count;
+	struct bf_mlx5_part part[];
+};
+
+#define BF_MLX5_ANY_QP 0xffffffu
+
 struct bf_mlx5_mkey {
 	uint64_t start, len;
+	struct bf_mlx5_xlat *xlat; /* NULL: addresses are IOVAs */
 	uint32_t index, pd, qpn;
 	uint32_t access; /* BF_MLX5_ACCESS_* */
 	uint8_t variant;
 	bool free, length64, relaxed;
+	bool klm, umr_en, en_rinval; /* what UMR WQEs and remote invalidation may do */
 	uint8_t context[64]; /* as created, for QUERY_MKEY */
 };
 
@@ -321,6 +342,7 @@ struct bf_mlx5_answer {
 	uint32_t msn;
 	uint32_t keys;  /* dev->key_changes when its key was checked */
 	uint8_t opcode; /* BTH opcode of the request */
+	bool mapped;    /* its key translates */
 	bool busy, executed;
 	bool again; /* for a duplicate: holds no resource */
 };
@@ -451,7 +473,7 @@ struct bf_mlx5_qp {
 	uint8_t nak_opcode;
 	bool nak_sent;      /* one NAK per gap */
 	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
-	bool rx_relaxed;
+	bool rx_relaxed, rx_mapped;
 	bool rx_has_wqe;
 	uint8_t rq_busy;
 	uint8_t rq_found; /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
@@ -713,14 +735,15 @@ void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
 void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t flags);
 /* Queued packets that have one of these flags must not leave any more. */
 void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, uint32_t kinds);
+/* `rkey` 0: `va` is an IOVA. */
 bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
-			 uint64_t va, uint32_t len);
+			 uint32_t rkey, uint64_t va, uint32_t len);
 /* Fails the WQE: it completes with `err` when it is the oldest, and nothing after it is sent. */
 void bf_mlx5_send_fail(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, struct bf_mlx5_err err, const char *why);
 
 /* rc_sge.c: pieces of a WQE's scatter/gather list. */
 struct bf_mlx5_piece {
-	uint64_t va;
+	uint64_t va; /* what walk_next() gives is an IOVA */
 	uint32_t len, lkey;
 };
 struct bf_mlx5_walk {
@@ -733,8 +756,8 @@ struct bf_mlx5_walk {
 void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to,
 		      uint32_t len);
 bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out);
-/* Checks all keys of a WQE. */
-enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access);
+/* Checks all keys of a WQE, and finds out whether one translates. */
+enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t access);
 
 /* rc_ack.c */
 void bf_mlx5_rx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
@@ -859,8 +882,28 @@ uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m);
 /* mkey.c */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
+/* What bf_mlx5_mkey_check() checks, without a record. `qpn` 0: whosesoever the key is. */
+enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
+					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out);
+uint32_t bf_mlx5_mkc_access(const uint8_t *mkc); /* BF_MLX5_ACCESS_* of a context */
+void bf_mlx5_mkey_free(struct bf_mlx5_mkey *k);
 /* Syndrome of a local key failure. */
 struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
+
+/* mkey_map.c */
+struct bf_mlx5_xlat *bf_mlx5_xlat_new(uint32_t count); /* NULL on lack of memory */
+/* The other keys that bytes of a key lie in allow the access as well. */
+enum bf_mlx5_key_fault bf_mlx5_map_check(const struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
+					 uint64_t len, uint32_t access);
+/* The IOVA of address `va` of a key that was checked; `*len` becomes how many bytes follow there, at least 1. */
+uint64_t bf_mlx5_map(const struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint32_t access, uint32_t *len);
+/* Writes to addresses of a key that was checked. 0 or -EFAULT. */
+int bf_mlx5_key_write(struct bf_mlx5 *dev, uint32_t key, uint64_t va, const uint8_t *data, uint32_t len);
+
+/* umr.c */
+bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s); /* false: the WQE failed */
+bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key); /* false: that is not allowed */
+struct bf_mlx5_xlat *bf_mlx5_read_list(const uint8_t *list, uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);

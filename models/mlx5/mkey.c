@@ -3,18 +3,21 @@
 
 #include <stdlib.h>
 
-static enum bf_mlx5_key_fault check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, uint32_t key,
-				    uint64_t va, uint64_t len, uint32_t access)
+/* The order of the checks is that of mlx5.md section 7. */
+enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
+					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out)
 {
+	const struct bf_mlx5_mkey *k = *out = bf_mlx5_table_get(&dev->mkeys, key >> 8);
+
 	if (!k)
 		return BF_MLX5_KEY_UNKNOWN;
 	if (k->variant != (key & 0xff))
 		return BF_MLX5_KEY_VARIANT;
 	if (k->free)
 		return BF_MLX5_KEY_FREE;
-	if (k->pd != qp->pd)
+	if (k->pd != pd)
 		return BF_MLX5_KEY_PD;
-	if (k->qpn != 0xffffff && k->qpn != qp->qpn)
+	if (k->qpn != BF_MLX5_ANY_QP && k->qpn != qpn && qpn)
 		return BF_MLX5_KEY_QP;
 	if (!k->length64 && (va < k->start || va - k->start > k->len || len > k->len - (va - k->start)))
 		return BF_MLX5_KEY_BOUNDS;
@@ -23,13 +26,14 @@ static enum bf_mlx5_key_fault check(const struct bf_mlx5_qp *qp, const struct bf
 	return BF_MLX5_KEY_OK;
 }
 
-/* The order of the checks is that of mlx5.md section 7. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out)
 {
-	const struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, key >> 8);
-	enum bf_mlx5_key_fault f = check(qp, k, key, va, len, access);
+	const struct bf_mlx5_mkey *k;
+	enum bf_mlx5_key_fault f = bf_mlx5_mkey_allows(qp->dev, qp->pd, qp->qpn, key, va, len, access, &k);
 
+	if (BF_UNLIKELY(!f && k->xlat))
+		f = bf_mlx5_map_check(qp->dev, k, va, len, access);
 	if (out)
 		*out = k;
 	if (BF_UNLIKELY(f) && bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
@@ -54,16 +58,73 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f)
 	return (struct bf_mlx5_err){ BF_MLX5_SYND_LOCAL_PROT, 0x53, 0x9d };
 }
 
-/* Mkey contexts whose access mode says how to translate: physical (0) and MTT (1) both mean the device's IOAS here. */
-#define ACCESS_MODES 2u
-
-static uint32_t access_of(const uint8_t *mkc)
+uint32_t bf_mlx5_mkc_access(const uint8_t *mkc)
 {
 	return (BF_MLX5_GET(mkc, BF_MKC_LR) ? BF_MLX5_ACCESS_LOCAL_READ : 0) |
 	       (BF_MLX5_GET(mkc, BF_MKC_LW) ? BF_MLX5_ACCESS_LOCAL_WRITE : 0) |
 	       (BF_MLX5_GET(mkc, BF_MKC_RR) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
 	       (BF_MLX5_GET(mkc, BF_MKC_RW) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
 	       (BF_MLX5_GET(mkc, BF_MKC_A) ? BF_MLX5_ACCESS_ATOMIC : 0);
+}
+
+void bf_mlx5_mkey_free(struct bf_mlx5_mkey *k)
+{
+	free(k->xlat);
+	free(k);
+}
+
+/* Pages one behind the other are one part. */
+static uint8_t take_pages(struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t n, uint32_t log_page)
+{
+	const uint64_t page = 1ull << log_page;
+	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(n);
+
+	if (!x)
+		return BF_MLX5_CMD_NO_RES;
+	k->xlat = x;
+	x->offset = k->start & (page - 1);
+	x->round = n * page;
+	x->rounds = 1;
+	x->count = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct bf_mlx5_part *last = x->count ? &x->part[x->count - 1] : NULL;
+		uint64_t at = bf_get_be64(list + 8ull * i) & ~(page - 1);
+
+		if (last && last->at + last->len == at)
+			last->len += page;
+		else
+			x->part[x->count++] = (struct bf_mlx5_part){ .at = at, .from = i * page, .len = page };
+	}
+	if (x->offset + k->len < k->len || x->offset + k->len > x->round)
+		return BF_MLX5_CMD_BAD_PARAM;
+	x = realloc(k->xlat, sizeof(*x) + x->count * sizeof(x->part[0]));
+	k->xlat = x ? x : k->xlat;
+	return BF_MLX5_CMD_OK;
+}
+
+/* What follows the context: nothing, pages, or pieces of other keys. */
+static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
+{
+	const uint8_t *mkc = m->in + BF_CREATE_MKEY_MKC, *list = m->in + BF_CREATE_MKEY_XLT;
+	uint32_t mode = BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE), log_page = BF_MLX5_GET(mkc, BF_MKC_LOG_PAGE_SIZE);
+	uint32_t n = m->in_len >= BF_CREATE_MKEY_XLT ? BF_MLX5_GET(m->in, BF_CREATE_MKEY_XLT_ACTUAL) : 0;
+	uint64_t pages;
+
+	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN) ||
+	    BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
+		return BF_MLX5_CMD_BAD_PARAM; /* lists in UMEMs, signatures and other ways to translate are not modelled */
+	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	k->klm = mode == BF_MKC_ACCESS_KLM;
+	if (k->klm) {
+		k->xlat = bf_mlx5_read_list(list, n);
+		return k->xlat ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_PARAM;
+	}
+	if (!n || mode == BF_MKC_ACCESS_PA)
+		return BF_MLX5_CMD_OK;
+	/* Entries come in pairs; whether the last one counts shows in the length. */
+	pages = ((k->start & ((1ull << log_page) - 1)) + k->len + (1ull << log_page) - 1) >> log_page;
+	return take_pages(k, list, pages == 2ull * n - 1 ? 2 * n - 1 : 2 * n, log_page);
 }
 
 uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
@@ -73,24 +134,29 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 	uint64_t start = bf_get_be64(mkc + BF_MKC_START), len = bf_get_be64(mkc + BF_MKC_SIZE);
 	bool length64 = BF_MLX5_GET(mkc, BF_MKC_LENGTH64);
 	struct bf_mlx5_mkey *k;
+	uint8_t status;
 
 	if (!pd)
 		return BF_MLX5_CMD_BAD_RES;
-	if (BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE) >= ACCESS_MODES || (!length64 && start + len < start))
+	if (!length64 && start + len < start)
 		return BF_MLX5_CMD_BAD_PARAM;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return BF_MLX5_CMD_NO_RES;
 	*k = (struct bf_mlx5_mkey){
 		.start = start, .len = len, .pd = pd->number, .qpn = BF_MLX5_GET(mkc, BF_MKC_QPN),
-		.access = access_of(mkc), .variant = (uint8_t)BF_MLX5_GET(mkc, BF_MKC_KEY),
+		.access = bf_mlx5_mkc_access(mkc), .variant = (uint8_t)BF_MLX5_GET(mkc, BF_MKC_KEY),
 		.free = BF_MLX5_GET(mkc, BF_MKC_FREE), .length64 = length64,
-		.relaxed = BF_MLX5_GET(mkc, BF_MKC_RELAXED_WRITE),
+		.relaxed = BF_MLX5_GET(mkc, BF_MKC_RELAXED_WRITE), .umr_en = BF_MLX5_GET(mkc, BF_MKC_UMR_EN),
+		.en_rinval = BF_MLX5_GET(mkc, BF_MKC_EN_RINVAL),
 	};
 	memcpy(k->context, mkc, sizeof(k->context));
-	if (bf_mlx5_table_add(&m->dev->mkeys, k, &k->index)) {
-		free(k);
-		return BF_MLX5_CMD_LIM;
+	status = take_translation(m, k);
+	if (!status && bf_mlx5_table_add(&m->dev->mkeys, k, &k->index))
+		status = BF_MLX5_CMD_LIM;
+	if (status) {
+		bf_mlx5_mkey_free(k);
+		return status;
 	}
 	pd->users++;
 	m->number = k->index;
@@ -108,7 +174,7 @@ uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m)
 	pd->users--;
 	m->dev->key_changes++;
 	bf_mlx5_table_remove(&m->dev->mkeys, k->index);
-	free(k);
+	bf_mlx5_mkey_free(k);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -120,5 +186,9 @@ uint8_t bf_mlx5_cmd_query_mkey(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	memcpy(m->out + 16, k->context, sizeof(k->context));
 	BF_MLX5_SET(m->out + 16, BF_MKC_FREE, k->free);
+	BF_MLX5_SET(m->out + 16, BF_MKC_KEY, k->variant);
+	BF_MLX5_SET(m->out + 16, BF_MKC_QPN, k->qpn);
+	bf_put_be64(m->out + 16 + BF_MKC_START, k->start);
+	bf_put_be64(m->out + 16 + BF_MKC_SIZE, k->len);
 	return BF_MLX5_CMD_OK;
 }

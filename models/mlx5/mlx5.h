@@ -8,7 +8,7 @@
  * (completion). A DC initiator chooses and opens its connection
  * in dci.c before rc_tx.c sends, a DC target finds the responder context in dct.c before rc_rx.c takes the packet.
  * Datagrams take the same way; what they add is in ud.c.
- * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c (keys), qp.c (states),
+ * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c, mkey_map.c and umr.c (keys), qp.c (states),
  * cmd*.c (commands).
  *
  * One thread per device, the simulation's.

@@ -116,6 +116,7 @@ static int scatter(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t offse
 		return 0;
 	}
 	while (len && !status && bf_mlx5_walk_next(&w, len, &p)) {
+		/* The piece is where its bytes go; the key says only how. */
 		const struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, p.lkey >> 8);
 
 		status = bf_dma_write(&qp->dev->dma, p.va, data, p.len, k && k->relaxed ? BF_DMA_RELAXED : 0);

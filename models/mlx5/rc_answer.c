@@ -170,14 +170,19 @@ static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_
 
 void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
+	const struct bf_mlx5_mkey *k = NULL;
+	struct bf_mlx5_answer *a;
+
 	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_READ) || r->dma_len > 1ull << qp->log_msg_max ||
 	    answers_in_use(qp) >= qp->max_answers)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
 	else if (r->dma_len &&
-		 bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL))
+		 bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k))
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
-	else if (new_answer(qp, r, response_count(qp, r->dma_len)))
+	else if ((a = new_answer(qp, r, response_count(qp, r->dma_len)))) {
+		a->mapped = k && k->xlat;
 		bf_mlx5_answer_run(qp);
+	}
 }
 
 static uint64_t load(const void *p, uint8_t size)
@@ -271,7 +276,8 @@ static bool atomic_allowed(const struct bf_mlx5_qp *qp, const struct bf_roce *r,
 void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
 	bool plain = r->opcode == BF_RC_COMPARE_SWAP || r->opcode == BF_RC_FETCH_ADD;
-	uint32_t size = plain ? 8 : r->atomic_size;
+	uint32_t size = plain ? 8 : r->atomic_size, run = size;
+	const struct bf_mlx5_mkey *k;
 	struct bf_mlx5_atomic_op *x;
 	struct bf_mlx5_answer *a;
 
@@ -279,7 +285,7 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "atomic not allowed or unaligned");
 		return;
 	}
-	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, NULL)) {
+	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, &k)) {
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 		return;
 	}
@@ -299,8 +305,9 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	x->swap_mask = r->swap_mask;
 	x->compare_mask = r->compare_mask;
 	x->epoch = qp->epoch;
-	x->op.iova = r->va;
-	x->op.len = size;
+	/* An operand in several pieces cannot be changed at once: memory says no. */
+	x->op.iova = k->xlat ? bf_mlx5_map(qp->dev, r->rkey, r->va, BF_MLX5_ACCESS_ATOMIC, &run) : r->va;
+	x->op.len = run;
 	x->op.dst = NULL;
 	x->op.modify = modify;
 	x->op.done = atomic_done;
@@ -338,7 +345,7 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	at = bf_roce_build(pkt->data, &qp->path, r);
 	a->sent++;
 	if (len)
-		return bf_mlx5_tx_response(qp, pkt, r->psn, at, a->va + offset, len);
+		return bf_mlx5_tx_response(qp, pkt, r->psn, at, a->mapped ? a->rkey : 0, a->va + offset, len);
 	pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
 	bf_mlx5_tx_push(qp, pkt, BF_TX_RESPONSE | BF_TX_WHOLE);
 	return true;
@@ -348,11 +355,15 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 static bool key_holds(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 {
 	uint32_t done = a->sent << qp->mtu_shift;
+	const struct bf_mlx5_mkey *k;
 
 	if (BF_LIKELY(a->keys == qp->dev->key_changes) || !a->len)
 		return true;
 	a->keys = qp->dev->key_changes;
-	return !bf_mlx5_mkey_check(qp, a->rkey, a->va + done, a->len - done, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL);
+	if (bf_mlx5_mkey_check(qp, a->rkey, a->va + done, a->len - done, BF_MLX5_ACCESS_REMOTE_READ, 0, &k))
+		return false;
+	a->mapped = k->xlat;
+	return true;
 }
 
 /* The rest of the READ is refused; of a repetition, which may be a mere echo of the network, nothing more is sent. */

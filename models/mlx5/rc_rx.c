@@ -220,6 +220,7 @@ static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	qp->rx_rkey = r->rkey;
 	qp->rx_keys = qp->dev->key_changes;
 	qp->rx_relaxed = k && k->relaxed;
+	qp->rx_mapped = k && k->xlat;
 	return 0;
 }
 
@@ -230,6 +231,13 @@ static bool key_holds(struct bf_mlx5_qp *qp, uint32_t len)
 		return true;
 	qp->rx_keys = qp->dev->key_changes;
 	return !bf_mlx5_mkey_check(qp, qp->rx_rkey, qp->rx_va, len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, NULL);
+}
+
+static int write_payload(struct bf_mlx5_qp *qp, const uint8_t *payload, uint32_t len)
+{
+	if (BF_UNLIKELY(qp->rx_mapped))
+		return bf_mlx5_key_write(qp->dev, qp->rx_rkey, qp->rx_va, payload, len);
+	return bf_dma_write(&qp->dev->dma, qp->rx_va, payload, len, qp->rx_relaxed ? BF_DMA_RELAXED : 0);
 }
 
 /* 0, a NAK syndrome, and for SENDs `err` of the receive WQE. */
@@ -253,8 +261,7 @@ static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8
 		return BF_AETH_NAK_INV_REQ;
 	if (r->payload_len && !key_holds(qp, r->payload_len))
 		return BF_AETH_NAK_ACCESS;
-	if (r->payload_len && bf_dma_write(&qp->dev->dma, qp->rx_va, payload, r->payload_len,
-					   qp->rx_relaxed ? BF_DMA_RELAXED : 0))
+	if (r->payload_len && write_payload(qp, payload, r->payload_len))
 		return BF_AETH_NAK_OP;
 	qp->rx_va += r->payload_len;
 	qp->rx_left -= r->payload_len;
@@ -276,18 +283,6 @@ static uint8_t receive_opcode(uint8_t opcode)
 	default:
 		return BF_MLX5_CQE_RESP_SEND;
 	}
-}
-
-/* SEND with invalidate: the key must be one of this protection domain. */
-static bool invalidate(struct bf_mlx5_qp *qp, uint32_t key)
-{
-	struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, key >> 8);
-
-	if (!k || k->free || k->variant != (key & 0xff) || k->pd != qp->pd)
-		return false;
-	k->free = true;
-	qp->dev->key_changes++;
-	return true;
 }
 
 static void finish_message(struct bf_mlx5_qp *qp, const struct bf_roce *r)
@@ -333,7 +328,8 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 	}
 	if (!nak)
 		nak = place(qp, r, pkt->data + r->payload_offset, &err);
-	if (!nak && (r->opcode == BF_RC_SEND_LAST_INV || r->opcode == BF_RC_SEND_ONLY_INV) && !invalidate(qp, r->imm)) {
+	if (!nak && (r->opcode == BF_RC_SEND_LAST_INV || r->opcode == BF_RC_SEND_ONLY_INV) &&
+	    !bf_mlx5_remote_invalidate(qp, r->imm)) {
 		nak = BF_AETH_NAK_ACCESS;
 		err = err_inval_key;
 	}

@@ -32,6 +32,11 @@ void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s,
 	memcpy(to + first, qp->sq_bytes, len - first);
 }
 
+static uint32_t access_of(const struct bf_mlx5_send *s)
+{
+	return s->flags & BF_SEND_RDATOMIC ? BF_MLX5_ACCESS_LOCAL_WRITE : BF_MLX5_ACCESS_LOCAL_READ;
+}
+
 /* The next piece of at most `want` bytes. False at the end of the list. */
 bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out)
 {
@@ -44,26 +49,26 @@ bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_pie
 		}
 		out->va += w->skip;
 		out->len -= (uint32_t)w->skip;
-		if (out->len <= want) {
-			w->skip = 0;
-			w->at++;
-		} else {
+		if (out->len > want)
 			out->len = want;
-			w->skip += want;
-		}
+		if (BF_UNLIKELY(w->send->mapped))
+			out->va = bf_mlx5_map(w->qp->dev, out->lkey, out->va, access_of(w->send), &out->len);
+		w->skip += out->len;
 		return true;
 	}
 	return false;
 }
 
-enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t access)
+enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t access)
 {
 	enum bf_mlx5_key_fault f = BF_MLX5_KEY_OK;
+	const struct bf_mlx5_mkey *k;
 	struct bf_mlx5_piece p;
 
 	for (uint32_t i = 0; i < s->nsge && !f; i++) {
 		read_sge(qp, s, i, &p);
-		f = bf_mlx5_mkey_check(qp, p.lkey, p.va, p.len, access, s->index, NULL);
+		f = bf_mlx5_mkey_check(qp, p.lkey, p.va, p.len, access, s->index, &k);
+		s->mapped |= !f && k->xlat;
 	}
 	return f;
 }

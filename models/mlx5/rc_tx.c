@@ -448,10 +448,6 @@ static bool check_wqe(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	uint32_t access = s->flags & BF_SEND_RDATOMIC ? BF_MLX5_ACCESS_LOCAL_WRITE : BF_MLX5_ACCESS_LOCAL_READ;
 	enum bf_mlx5_key_fault f;
 
-	if (s->opcode == BF_MLX5_OP_UMR) {
-		bf_mlx5_send_fail(qp, s, err_opcode, "UMR is not modelled");
-		return false;
-	}
 	if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp)) && s->flags & BF_SEND_RDATOMIC) {
 		bf_mlx5_send_fail(qp, s, err_opcode, "READ or atomic on an unreliable connection");
 		return false;
@@ -502,10 +498,12 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	}
 	if (!check_wqe(qp, s))
 		return false;
+	if (BF_UNLIKELY(s->opcode == BF_MLX5_OP_UMR) && !bf_mlx5_umr(qp, s))
+		return false;
 	if (BF_UNLIKELY(qp->dci != NULL) && !bf_mlx5_dci_ready(qp, s))
 		return false;
 	s->psn = qp->send_psn;
-	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_DUMP)
+	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_DUMP || s->opcode == BF_MLX5_OP_UMR)
 		s->npsn = 0;
 	else if (s->flags & BF_SEND_RDATOMIC && s->atomic_size)
 		s->npsn = 1;
@@ -517,7 +515,8 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		qp->rdatomic++;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
 		record_start(qp, s);
-	if (s->opcode == BF_MLX5_OP_NOP || (s->opcode == BF_MLX5_OP_DUMP && !s->length))
+	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_UMR ||
+	    (s->opcode == BF_MLX5_OP_DUMP && !s->length))
 		s->flags |= BF_SEND_DONE;
 	else if (s->opcode == BF_MLX5_OP_DUMP)
 		start_dump(qp, s);
@@ -546,17 +545,26 @@ void bf_mlx5_tx_run(struct bf_mlx5_qp *qp)
 
 /* One packet of a READ's answer: the responder's gather. */
 bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
-			 uint64_t va, uint32_t len)
+			 uint32_t rkey, uint64_t va, uint32_t len)
 {
 	struct bf_mlx5_xfer like = {
 		.pkt = pkt, .psn = psn, .payload_len = len, .payload_offset = (uint16_t)payload_offset, .response = true
 	};
+	uint8_t *to = pkt->data + payload_offset;
+	bool under_way = false;
 
 	bf_mlx5_tx_push(qp, pkt, BF_TX_RESPONSE);
-	if (gather_piece(qp, &like, va, len, pkt->data + payload_offset, true)) {
-		qp->answers_inflight++;
-		return true;
+	for (uint32_t run; len; len -= run, va += run, to += run, under_way = true) {
+		uint64_t iova = va;
+
+		run = len;
+		if (BF_UNLIKELY(rkey))
+			iova = bf_mlx5_map(qp->dev, rkey, va, BF_MLX5_ACCESS_REMOTE_READ, &run);
+		if (gather_piece(qp, &like, iova, run, to, run == len))
+			continue;
+		pkt->flags |= PKT_DEAD | (under_way ? 0 : BF_TX_WHOLE);
+		return false;
 	}
-	pkt->flags |= PKT_DEAD | BF_TX_WHOLE;
-	return false;
+	qp->answers_inflight++;
+	return true;
 }

@@ -132,7 +132,6 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 
 	while (len && rx->sge_at < rx->nsge) {
 		const struct bf_mlx5_sge *sge = &rx->sge[rx->sge_at];
-		const struct bf_mlx5_mkey *k;
 		uint32_t n = sge->len - rx->sge_done;
 
 		n = n < len ? n : len;
@@ -142,9 +141,7 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 			*err = err_key;
 			return -1;
 		}
-		k = bf_mlx5_table_get(&qp->dev->mkeys, sge->lkey >> 8);
-		if (bf_dma_write(&qp->dev->dma, sge->va + rx->sge_done, data, n,
-				 k && k->relaxed ? BF_DMA_RELAXED : 0)) {
+		if (bf_mlx5_key_write(qp->dev, sge->lkey, sge->va + rx->sge_done, data, n)) {
 			*err = err_write;
 			return -1;
 		}

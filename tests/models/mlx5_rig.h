@@ -129,6 +129,7 @@ static inline uint32_t rig_mkey(struct rig_node *n, uint32_t pd, uint64_t va, ui
 	bf_put_be32(mkc, rights);
 	BF_MLX5_SET(mkc, BF_MKC_QPN, 0xffffff);
 	BF_MLX5_SET(mkc, BF_MKC_KEY, variant);
+	BF_MLX5_SET(mkc, BF_MKC_EN_RINVAL, 1);
 	BF_MLX5_SET(mkc, BF_MKC_PD, pd);
 	bf_put_be64(mkc + BF_MKC_START, va);
 	bf_put_be64(mkc + BF_MKC_SIZE, len);
