@@ -30,6 +30,9 @@ struct bf_uverbs_mapping {
 	bool write_combining;     /* a BlueFlame page; otherwise uncached */
 };
 
+/* The longest event: an answer of a DEVX query. Completion events have 8 bytes, asynchronous ones 16. */
+#define BF_UVERBS_EVENT_MAX 512u
+
 /* A queue of events that a program reads by a descriptor: the surroundings own the descriptor. */
 struct bf_uverbs_host {
 	void *arg;
@@ -38,7 +41,7 @@ struct bf_uverbs_host {
 	 * it, or a negative errno. Closing is the program's business.
 	 */
 	int (*channel_open)(void *arg);
-	/* Puts an event of `len` (8 or 16) bytes. Returns 0 or a negative errno (the program does not read: -EAGAIN). */
+	/* Puts an event of 8 to BF_UVERBS_EVENT_MAX bytes. Returns 0 or a negative errno (the program does not read: -EAGAIN). */
 	int (*channel_put)(void *arg, int fd, const void *event, uint32_t len);
 	/*
 	 * Takes back events that were put and not read yet whose bytes `match` says yes to; returns how many. The

@@ -1,0 +1,98 @@
+/* Multicast groups that datagram queue pairs belong to. */
+#include "models/uverbs/uverbs_internal.h"
+
+#include <stdlib.h>
+
+static int command(struct bf_uverbs *u, uint32_t opcode, uint32_t qpn, const uint8_t gid[16])
+{
+	uint8_t in[BF_MCG_LEN] = { 0 }, out[16];
+
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qpn);
+	memcpy(in + BF_MCG_GID, gid, 16);
+	return bf_uv_cmd(u, opcode, in, sizeof(in), out, sizeof(out));
+}
+
+static struct bf_uv_mcast **find(struct bf_uv_qp *qp, const uint8_t gid[16], uint16_t mlid)
+{
+	struct bf_uv_mcast **at = &qp->mcast;
+
+	while (*at && (memcmp((*at)->gid, gid, 16) || (*at)->mlid != mlid))
+		at = &(*at)->next;
+	return at;
+}
+
+static struct bf_uv_qp *take(struct bf_uv_call *c, uint32_t handle)
+{
+	struct bf_uv_qp *qp = bf_uv_get_object(c, UVERBS_OBJECT_QP, handle);
+
+	if (qp)
+		c->number = qp->qpn;
+	return qp;
+}
+
+/* Attaching twice is no error (core/uverbs_cmd.c ib_uverbs_attach_mcast()). */
+int bf_uv_attach_mcast(struct bf_uv_call *c)
+{
+	struct ib_uverbs_attach_mcast cmd;
+	struct bf_uv_mcast *m, **at;
+	struct bf_uv_qp *qp;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	qp = take(c, cmd.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	at = find(qp, cmd.gid, cmd.mlid);
+	if (*at)
+		return 0;
+	if (cmd.gid[0] != 0xff || qp->type != IB_UVERBS_QPT_UD)
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	err = command(c->u, BF_MLX5_CMD_ATTACH_TO_MCG, qp->qpn, cmd.gid);
+	if (err) {
+		free(m);
+		return err;
+	}
+	memcpy(m->gid, cmd.gid, sizeof(m->gid));
+	m->mlid = cmd.mlid;
+	*at = m;
+	return 0;
+}
+
+int bf_uv_detach_mcast(struct bf_uv_call *c)
+{
+	struct ib_uverbs_detach_mcast cmd;
+	struct bf_uv_mcast *m, **at;
+	struct bf_uv_qp *qp;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	qp = take(c, cmd.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	at = find(qp, cmd.gid, cmd.mlid);
+	m = *at;
+	if (!m)
+		return -EINVAL;
+	err = command(c->u, BF_MLX5_CMD_DETACH_FROM_MCG, qp->qpn, cmd.gid);
+	if (err)
+		return err;
+	*at = m->next;
+	free(m);
+	return 0;
+}
+
+void bf_uv_mcast_drop(struct bf_uv_qp *qp)
+{
+	while (qp->mcast) {
+		struct bf_uv_mcast *m = qp->mcast;
+
+		command(qp->o.file->u, BF_MLX5_CMD_DETACH_FROM_MCG, qp->qpn, m->gid);
+		qp->mcast = m->next;
+		free(m);
+	}
+}

@@ -1,0 +1,229 @@
+/* Memory regions: keys whose translation is by address, or, where the program's addresses are others, by pages. */
+#include "models/uverbs/uverbs_internal.h"
+
+#include <stdlib.h>
+
+#define KNOWN_ACCESS (0xffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+#define WRITES                                                                                                       \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |             \
+	 IB_UVERBS_ACCESS_MW_BIND)
+#define LOG_PAGE_MAX 31u
+#define LOG_PAGE_MIN 12u
+#define ANY_QP 0xffffffu
+#define REREG_TRANS 1u
+#define REREG_PD 2u
+#define REREG_ACCESS 4u
+
+static bool same_place_in_page(uint64_t a, uint64_t b)
+{
+	return !((a ^ b) & (BF_UV_PAGE - 1));
+}
+
+/* Linux include/rdma/ib_verbs.h ib_check_mr_access(); paging on demand is not offered. */
+static int check_access(uint32_t access)
+{
+	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return access & ~KNOWN_ACCESS || access & IB_UVERBS_ACCESS_ON_DEMAND ? -EINVAL : 0;
+}
+
+static int check_range(struct bf_uv_call *c, const struct bf_uv_mr *mr)
+{
+	const struct bf_uverbs_host *h = &c->u->opts.host;
+
+	if (!same_place_in_page(mr->address, mr->iova))
+		return -EINVAL;
+	if (mr->address + mr->length < mr->address || mr->address + mr->length > UINT64_MAX - BF_UV_PAGE ||
+	    mr->iova + mr->length < mr->iova)
+		return -EINVAL;
+	if (!mr->length && !(mr->address & (BF_UV_PAGE - 1)))
+		return -EINVAL; /* not even a page */
+	return h->pin(h->arg, mr->address, mr->length, mr->access & WRITES);
+}
+
+static void fill_context(struct bf_uverbs *u, const struct bf_uv_mr *mr, const struct bf_uv_pd *pd, uint8_t *mkc)
+{
+	uint32_t access = mr->access;
+
+	BF_MLX5_SET(mkc, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_MTT);
+	BF_MLX5_SET(mkc, BF_MKC_LR, 1);
+	BF_MLX5_SET(mkc, BF_MKC_LW, !!(access & IB_UVERBS_ACCESS_LOCAL_WRITE));
+	BF_MLX5_SET(mkc, BF_MKC_RR, !!(access & IB_UVERBS_ACCESS_REMOTE_READ));
+	BF_MLX5_SET(mkc, BF_MKC_RW, !!(access & IB_UVERBS_ACCESS_REMOTE_WRITE));
+	BF_MLX5_SET(mkc, BF_MKC_A, !!(access & IB_UVERBS_ACCESS_REMOTE_ATOMIC));
+	BF_MLX5_SET(mkc, BF_MKC_RELAXED_WRITE, !!(access & IB_UVERBS_ACCESS_RELAXED_ORDERING));
+	BF_MLX5_SET(mkc, BF_MKC_UMR_EN, 1);
+	BF_MLX5_SET(mkc, BF_MKC_QPN, ANY_QP);
+	BF_MLX5_SET(mkc, BF_MKC_KEY, u->key_variant);
+	BF_MLX5_SET(mkc, BF_MKC_PD, pd->pdn);
+	bf_put_be64(mkc + BF_MKC_START, mr->iova);
+	bf_put_be64(mkc + BF_MKC_SIZE, mr->length);
+}
+
+/* The largest page in which addresses of the program and of requests have the same offset. */
+static uint32_t page_shift(const struct bf_uv_mr *mr)
+{
+	uint64_t differ = mr->address ^ mr->iova;
+	uint32_t shift = LOG_PAGE_MIN;
+
+	while (shift < LOG_PAGE_MAX && !(differ >> shift & 1))
+		shift++;
+	return shift;
+}
+
+/* A key for the region; its number with the variant goes to `key`. */
+static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struct bf_uv_pd *pd, uint32_t *key)
+{
+	uint32_t shift = page_shift(mr);
+	uint64_t first = mr->address >> shift, end = (mr->address + mr->length + (1ull << shift) - 1) >> shift;
+	uint64_t n = mr->address == mr->iova ? 0 : end - first;
+	size_t len = BF_CREATE_MKEY_LEN + ((n + 1) & ~1ull) * 8;
+	uint8_t *in = n > UINT32_MAX / 8 ? NULL : calloc(1, len), out[16];
+	int err;
+
+	if (!in)
+		return -ENOMEM;
+	fill_context(c->u, mr, pd, in + BF_CREATE_MKEY_MKC);
+	BF_MLX5_SET(in + BF_CREATE_MKEY_MKC, BF_MKC_LOG_PAGE_SIZE, shift);
+	BF_MLX5_SET(in, BF_CREATE_MKEY_XLT_ACTUAL, (uint32_t)((n + 1) / 2));
+	for (uint64_t i = 0; i < n; i++)
+		bf_put_be64(in + BF_CREATE_MKEY_XLT + 8 * i, (first + i) << shift);
+	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_MKEY, in, len, out, sizeof(out));
+	free(in);
+	if (!err)
+		*key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | c->u->key_variant++;
+	return err;
+}
+
+static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
+{
+	struct bf_rec_uverbs_mr rec = { .address = mr->address, .length = mr->length, .iova = mr->iova,
+					.lkey = mr->key, .access = mr->access };
+
+	if (bf_probe(u->sim, BF_CLASS_QUEUE))
+		bf_record(&u->sim->rec, &bf_rec_uverbs_mr_schema, u->actor, &rec, NULL, 0);
+}
+
+int bf_uv_reg_mr(struct bf_uv_call *c)
+{
+	struct ib_uverbs_reg_mr_resp resp = { 0 };
+	struct ib_uverbs_reg_mr cmd;
+	struct bf_uv_mr *mr, want;
+	struct bf_uv_pd *pd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle);
+	want = (struct bf_uv_mr){ .address = cmd.start, .length = cmd.length, .iova = cmd.hca_va,
+				  .access = cmd.access_flags };
+	err = check_access(cmd.access_flags);
+	if (!err && !pd)
+		err = -EINVAL;
+	if (!err)
+		err = check_range(c, &want);
+	if (!err)
+		err = make_key(c, &want, pd, &want.key);
+	if (err)
+		return err;
+	mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
+	if (!mr) {
+		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want.key >> 8, NULL);
+		return -ENOMEM;
+	}
+	want.o = mr->o;
+	want.pd = pd;
+	*mr = want;
+	pd->o.users++;
+	c->number = resp.lkey = resp.rkey = mr->key;
+	resp.mr_handle = mr->o.handle;
+	record_mr(c->u, mr);
+	err = bf_uv_response(c, &resp, sizeof(resp));
+	if (err)
+		bf_uv_destroy(&mr->o, true);
+	return err;
+}
+
+/* A new key takes the old one's place; the old one stays when something is wrong. */
+int bf_uv_rereg_mr(struct bf_uv_call *c)
+{
+	struct ib_uverbs_rereg_mr_resp resp = { 0 };
+	struct ib_uverbs_rereg_mr cmd;
+	struct bf_uv_mr *mr, want;
+	struct bf_uv_pd *pd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	if (!cmd.flags)
+		return -EINVAL;
+	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
+		return -EOPNOTSUPP;
+	mr = bf_uv_get_object(c, UVERBS_OBJECT_MR, cmd.mr_handle);
+	if (!mr)
+		return -EINVAL;
+	want = *mr;
+	pd = cmd.flags & REREG_PD ? bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle) : mr->pd;
+	if (cmd.flags & REREG_TRANS) {
+		want.address = cmd.start;
+		want.length = cmd.length;
+		want.iova = cmd.hca_va;
+	}
+	if (cmd.flags & REREG_ACCESS)
+		want.access = cmd.access_flags;
+	err = pd ? check_access(want.access) : -EINVAL;
+	if (!err)
+		err = check_range(c, &want);
+	if (!err)
+		err = make_key(c, &want, pd, &want.key);
+	if (err)
+		return err;
+	bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL);
+	mr->pd->o.users--;
+	pd->o.users++;
+	want.pd = pd;
+	*mr = want;
+	record_mr(c->u, mr);
+	c->number = resp.lkey = resp.rkey = mr->key;
+	return bf_uv_response(c, &resp, sizeof(resp));
+}
+
+int bf_uv_dereg_mr(struct bf_uv_call *c)
+{
+	struct ib_uverbs_dereg_mr cmd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_MR, cmd.mr_handle);
+}
+
+int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced)
+{
+	struct bf_uv_mr *mr = (struct bf_uv_mr *)o;
+	int err = bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL);
+
+	if (!err || forced)
+		mr->pd->o.users--;
+	return err;
+}
+
+/* Advice is for paging on demand, which there is not (hw/mlx5/mr.c). */
+int bf_uv_advise_mr(struct bf_uv_call *c)
+{
+	uint64_t advice;
+
+	if (bf_uv_attr_get(c, UVERBS_ATTR_ADVISE_MR_ADVICE, &advice, sizeof(advice)))
+		return -EFAULT;
+	return -EOPNOTSUPP;
+}
+
+int bf_uv_query_mr(struct bf_uv_call *c)
+{
+	const struct bf_uv_mr *mr = (struct bf_uv_mr *)bf_uv_attr_object(c, UVERBS_ATTR_QUERY_MR_HANDLE);
+
+	if (bf_uv_attr_put(c, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &mr->key, sizeof(mr->key)) ||
+	    bf_uv_attr_put(c, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->key, sizeof(mr->key)) ||
+	    bf_uv_attr_put(c, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &mr->length, sizeof(mr->length)))
+		return -EFAULT;
+	return bf_uv_attr_put(c, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &mr->iova, sizeof(mr->iova));
+}

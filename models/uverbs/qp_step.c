@@ -1,0 +1,58 @@
+/*
+ * Which attributes a step between two states needs and allows, for each service: the rules of the InfiniBand
+ * specification (volume 1, section 11.2.5.2) as Linux core/verbs.c keeps them in its qp_state_table.
+ */
+#include "models/uverbs/qp_internal.h"
+
+enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR, STATES };
+
+/* Services as columns. A row's columns: UD, UC, RC (and DC initiators). */
+enum { UD, UC, RC, SERVICES };
+
+#define A(n) BF_UV_QP_##n
+#define INIT_CONNECTED (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
+#define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
+#define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))
+#define RTS_RC (A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(SQ_PSN) | A(MAX_QP_RD_ATOMIC))
+#define LATER_UC (A(CUR_STATE) | A(ACCESS_FLAGS) | A(ALT_PATH) | A(PATH_MIG_STATE))
+#define LATER_RC (LATER_UC | A(MIN_RNR_TIMER))
+#define SQD_UC (A(AV) | A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX) | A(PATH_MIG_STATE))
+#define SQD_RC                                                                                                       \
+	(SQD_UC | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) |                         \
+	 A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
+
+static const struct step {
+	uint8_t from, to;
+	uint32_t need[SERVICES], may[SERVICES];
+} steps[] = {
+	{ RESET, INIT, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED }, { 0 } },
+	{ INIT, INIT, { 0 }, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED } },
+	{ INIT, RTR, { 0, RTR_UC, RTR_UC | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER) },
+	  { A(PKEY_INDEX) | A(QKEY), A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX),
+	    A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX) } },
+	{ RTR, RTS, { A(SQ_PSN), A(SQ_PSN), RTS_RC }, { A(CUR_STATE) | A(QKEY), LATER_UC, LATER_RC } },
+	{ RTS, RTS, { 0 }, { A(CUR_STATE) | A(QKEY), LATER_UC, LATER_RC } },
+	{ RTS, SQD, { 0 }, { A(EN_SQD_ASYNC_NOTIFY), A(EN_SQD_ASYNC_NOTIFY), A(EN_SQD_ASYNC_NOTIFY) } },
+	{ SQD, RTS, { 0 }, { A(CUR_STATE) | A(QKEY), LATER_UC, LATER_RC } },
+	{ SQD, SQD, { 0 }, { A(PKEY_INDEX) | A(QKEY), SQD_UC, SQD_RC } },
+	{ SQE, RTS, { 0 }, { A(CUR_STATE) | A(QKEY), A(CUR_STATE) | A(ACCESS_FLAGS), 0 } },
+};
+
+static bool matches(const struct step *s, uint32_t service, uint32_t mask)
+{
+	uint32_t need = s->need[service];
+
+	return (mask & need) == need && !(mask & ~(need | s->may[service] | A(STATE)));
+}
+
+bool bf_uv_qp_step_ok(uint8_t type, uint32_t from, uint32_t to, uint32_t mask)
+{
+	uint32_t service = type == IB_UVERBS_QPT_UD ? UD : type == IB_UVERBS_QPT_UC ? UC : RC;
+
+	if (to == RESET || to == ERR)
+		return !(mask & ~(A(STATE) | A(CUR_STATE)));
+	for (size_t i = 0; i < BF_ARRAY_LEN(steps); i++)
+		if (steps[i].from == from && steps[i].to == to)
+			return matches(&steps[i], service, mask);
+	return false;
+}

@@ -1,0 +1,102 @@
+/* The files below /sys/class that libibverbs, libmlx5 and the tools read (libibverbs/init.c, sysfs.c of rdma-core). */
+#include "models/uverbs/uverbs_internal.h"
+
+#include <stdio.h>
+
+#define PATH_ROOM 128
+
+struct tree {
+	const struct bf_uverbs_opts *opts;
+	uint32_t index;
+	void (*fn)(void *arg, const char *path, const char *text);
+	void *arg;
+};
+
+static void put(const struct tree *t, const char *below, const char *text)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), "infiniband/%s/%s", t->opts->name, below);
+	t->fn(t->arg, path, text);
+}
+
+static void put_verbs(const struct tree *t, const char *file, const char *text)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), "infiniband_verbs/uverbs%u/%s", t->index, file);
+	t->fn(t->arg, path, text);
+}
+
+static void put_gids(const struct tree *t)
+{
+	char below[PATH_ROOM], text[64];
+	uint8_t gid[16];
+
+	for (uint32_t i = 0; i < BF_UV_GIDS; i++) {
+		int at = 0;
+
+		bf_uv_gid(t->opts, i, gid);
+		for (uint32_t j = 0; j < 16; j += 2)
+			at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%04x", j ? ":" : "",
+				       bf_get_be16(gid + j));
+		snprintf(below, sizeof(below), "ports/1/gids/%u", i);
+		put(t, below, text);
+		snprintf(below, sizeof(below), "ports/1/gid_attrs/types/%u", i);
+		put(t, below, bf_uv_gid_type(i) == IB_UVERBS_GID_TYPE_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
+		snprintf(below, sizeof(below), "ports/1/gid_attrs/ndevs/%u", i);
+		put(t, below, "lo");
+	}
+}
+
+static void put_guid(const struct tree *t, const char *file)
+{
+	uint64_t g = t->opts->node_guid;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned)(g >> 48), (unsigned)(g >> 32 & 0xffff),
+		 (unsigned)(g >> 16 & 0xffff), (unsigned)(g & 0xffff));
+	put(t, file, text);
+}
+
+/*
+ * A ConnectX-7 by its PCI names (vendor 15b3, device 1021). The device number is that of /dev/null, which is what the
+ * surroundings open in its place: it must agree with what stat(2) says of the descriptor.
+ */
+void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
+		     void (*fn)(void *arg, const char *path, const char *text), void *arg)
+{
+	static const char *const files[][2] = {
+		{ "node_type", "1: CA" },
+		{ "fw_ver", "28.39.1002" },
+		{ "hw_rev", "0" },
+		{ "board_id", "BELFRY0000001" },
+		{ "hca_type", "MT4129" },
+		{ "node_desc", "belfry" },
+		{ "device/vendor", "0x15b3" },
+		{ "device/device", "0x1021" },
+		{ "device/subsystem_vendor", "0x15b3" },
+		{ "device/subsystem_device", "0x0023" },
+		{ "device/modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00" },
+		{ "ports/1/link_layer", "Ethernet" },
+		{ "ports/1/state", "4: ACTIVE" },
+		{ "ports/1/phys_state", "5: LinkUp" },
+		{ "ports/1/rate", "400 Gb/sec (4X NDR)" },
+		{ "ports/1/lid", "0x0" },
+		{ "ports/1/sm_lid", "0x0" },
+		{ "ports/1/lid_mask_count", "0" },
+		{ "ports/1/cap_mask", "0x04010000" },
+		{ "ports/1/pkeys/0", "0xffff" },
+	};
+	const struct tree t = { opts, index, fn, arg };
+
+	fn(arg, "infiniband_verbs/abi_version", "6");
+	put_verbs(&t, "ibdev", opts->name);
+	put_verbs(&t, "dev", "1:3");
+	put_verbs(&t, "abi_version", "1");
+	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++)
+		put(&t, files[i][0], files[i][1]);
+	put_guid(&t, "node_guid");
+	put_guid(&t, "sys_image_guid");
+	put_gids(&t);
+}

@@ -1,0 +1,497 @@
+/*
+ * What the files of the kernel's half share: a request on its way (struct bf_uv_call), the objects that handles name,
+ * and who calls whom.
+ *
+ * A request arrives in decode.c (ioctl) or decode_write.c (write, and the write commands that an ioctl carries), which
+ * check it against a row of a table and call the row's handler in the file of its object. A handler reads what is left
+ * to read, sends device commands (device.c: bf_uv_cmd()), and answers.
+ */
+#ifndef BELFRY_MODELS_UVERBS_INTERNAL_H
+#define BELFRY_MODELS_UVERBS_INTERNAL_H
+
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "models/uverbs/records.h"
+#include "models/uverbs/uverbs.h"
+
+#define BF_UV_PAGE 4096u
+#define BF_UV_VECTORS 4u         /* completion vectors, an event queue each */
+#define BF_UV_GIDS 4u            /* RoCE v1 and v2, link-local and of the IPv4 address */
+#define BF_UV_PKEY 0xffffu
+#define BF_UV_NO_HANDLE UINT32_MAX
+#define BF_UV_ATTRS 16u          /* most rows of a method's table */
+#define BF_UV_CMD_MAX 65536u     /* bytes of a DEVX command block: the length of an attribute has 16 bits */
+#define BF_UV_LOG_MAX_QP_SZ 15u  /* WQEBBs of a send queue, WQEs of a receive queue */
+#define BF_UV_LOG_MAX_CQ_SZ 22u
+#define BF_UV_MAX_SGE 30u
+#define BF_UV_MAX_SRQ_WR 32767u
+#define BF_UV_MAX_SRQ_SGE 31u
+#define BF_UV_MAX_RD_ATOM 16u
+
+/* Static UARs of a file (no dynamic ones): pages with two registers each that the kernel deals out. */
+#define BF_UV_STATIC_UARS 16u
+#define BF_UV_REGS_PER_UAR 4u     /* as the program numbers them */
+#define BF_UV_KERNEL_REGS 2u      /* as the kernel deals them: the last two are for fast paths */
+
+/* Bytes in or out: in the program's memory, or (`local`) inside the request. */
+struct bf_uv_bytes {
+	const uint8_t *local;
+	uint64_t address;
+	uint32_t len;
+};
+
+enum bf_uv_kind {
+	BF_UV_IN,      /* bytes from the program */
+	BF_UV_OUT,     /* bytes to the program */
+	BF_UV_NEW,     /* a handle comes out */
+	BF_UV_READ,    /* a handle of an object that is used */
+	BF_UV_DESTROY, /* a handle of an object that goes */
+	BF_UV_ARRAY,   /* handles */
+	BF_UV_FD_NEW,  /* a descriptor comes out */
+	BF_UV_FD,      /* a descriptor of a channel */
+	BF_UV_RAW_FD,  /* any descriptor */
+};
+
+/* A row of a method's table: attribute `id`. */
+struct bf_uv_spec {
+	uint16_t id;
+	uint8_t kind; /* enum bf_uv_kind */
+	bool optional;
+	uint16_t object;   /* handles: of which kind; BF_UV_ANY: any */
+	uint16_t min, max; /* bytes; more than `max` must be zeros, unless it is 0: any length */
+};
+#define BF_UV_ANY 0xffffu
+
+struct bf_uv_object;
+
+struct bf_uv_attr {
+	bool present;
+	uint16_t place; /* in the program's list */
+	uint16_t flags;
+	struct bf_uv_bytes bytes;
+	int64_t data; /* a descriptor */
+	struct bf_uv_object *object;
+};
+
+struct bf_uv_call;
+struct bf_uv_method {
+	uint16_t object, method;
+	const char *name;
+	int (*run)(struct bf_uv_call *c);
+	const struct bf_uv_spec *specs;
+	uint16_t nspecs;
+	bool uhw; /* has the driver's own bytes in and out */
+};
+
+/* A write command: least sizes of what goes in (behind the header) and comes out, and whether driver bytes follow. */
+struct bf_uv_command {
+	uint32_t number; /* IB_USER_VERBS_CMD_FLAG_EXTENDED set for the extended ones */
+	uint16_t in, out;
+	bool uhw;
+	const char *name;
+	int (*run)(struct bf_uv_call *c);
+};
+
+enum bf_uv_abi { BF_UV_IOCTL, BF_UV_INVOKE_WRITE, BF_UV_WRITE };
+
+/* A request on its way. */
+struct bf_uv_call {
+	struct bf_uverbs *u;
+	struct bf_uverbs_file *f;
+	struct bf_uv_bytes core_in, core_out, uhw_in, uhw_out;
+	const struct bf_uv_method *method; /* ioctl */
+	uint64_t attrs_at;                 /* where the program's attributes lie */
+	struct bf_uv_attr attr[BF_UV_ATTRS], uhw[2];
+	/* For the record. */
+	const char *name;
+	uint32_t handle, number;
+	uint16_t object_id, method_id;
+	uint8_t abi;
+};
+
+/* What all objects begin with. Destroying one that has users is refused. */
+struct bf_uv_object {
+	struct bf_uverbs_file *file;
+	struct bf_uv_object *prev, *next; /* in order of creation */
+	uint32_t handle, users;
+	uint16_t type; /* UVERBS_OBJECT_*, MLX5_IB_OBJECT_* */
+};
+
+/* A descriptor from which the program reads events. It may outlive its place in the file's list: see `closed`. */
+struct bf_uv_channel {
+	struct bf_uv_object o; /* without a handle */
+	int fd;
+	uint32_t flags;
+	bool closed; /* the number was given out anew: the program has closed this one */
+	struct bf_uv_subscription *subscriptions;
+};
+
+struct bf_uv_pd {
+	struct bf_uv_object o;
+	uint32_t pdn;
+};
+
+struct bf_uv_mr {
+	struct bf_uv_object o;
+	struct bf_uv_pd *pd;
+	uint64_t address, length, iova;
+	uint32_t key, access;
+};
+
+struct bf_uv_mw {
+	struct bf_uv_object o;
+	struct bf_uv_pd *pd;
+	uint32_t key;
+	uint8_t type;
+};
+
+/* Counts of events of an object, for the answer to its destruction. */
+struct bf_uv_events {
+	struct bf_uv_channel *channel; /* where they go; NULL: nowhere */
+	uint64_t user_handle;
+	uint32_t put;
+};
+
+struct bf_uv_cq {
+	struct bf_uv_object o;
+	uint32_t cqn, cqe; /* entries - 1 */
+	bool large; /* entries of 128 bytes */
+	struct bf_uv_events comp, async;
+	struct bf_uv_cq *next_by_number;
+};
+
+struct bf_uv_mcast {
+	struct bf_uv_mcast *next;
+	uint8_t gid[16];
+	uint16_t mlid;
+};
+
+struct bf_uv_srq;
+struct bf_uv_qp {
+	struct bf_uv_object o;
+	struct bf_uv_pd *pd;
+	struct bf_uv_cq *send_cq, *recv_cq;
+	struct bf_uv_srq *srq;
+	struct bf_uv_events async;
+	struct bf_uv_mcast *mcast;
+	struct ib_uverbs_qp_cap cap;
+	uint64_t dbr;
+	uint32_t qpn; /* of a DC target: from RTR on */
+	uint32_t access, qkey;
+	uint32_t reg;    /* static UARs: which register was dealt */
+	struct ib_uverbs_qp_dest dest;
+	uint8_t type;    /* IB_UVERBS_QPT_*; of driver queues BF_UV_QPT_DCI, BF_UV_QPT_DCT */
+	uint8_t state;   /* BF_UV_QPS_* */
+	uint8_t port, mtu, sig_all, has_reg;
+	uint8_t *dct; /* a DC target's command block until it is created */
+	struct bf_uv_qp *next_by_number;
+};
+#define BF_UV_QPT_DCI 0xf0u
+#define BF_UV_QPT_DCT 0xf1u
+
+struct bf_uv_srq {
+	struct bf_uv_object o;
+	struct bf_uv_pd *pd;
+	struct bf_uv_events async;
+	uint32_t srqn, max_wr, max_sge;
+	struct bf_uv_srq *next_by_number;
+};
+
+struct bf_uv_ah {
+	struct bf_uv_object o;
+	struct bf_uv_pd *pd;
+};
+
+struct bf_uv_uar {
+	struct bf_uv_object o;
+	uint32_t uar;
+	uint32_t entry; /* of its mmap offset */
+	bool write_combining;
+};
+
+struct bf_uv_umem {
+	struct bf_uv_object o;
+	uint32_t id;
+};
+
+/* A DEVX object, and the command that destroys it. */
+struct bf_uv_devx {
+	struct bf_uv_object o;
+	uint32_t number;
+	uint16_t opcode; /* that created it */
+	uint8_t destroy[32];
+	uint32_t destroy_len;
+};
+
+/* A DEVX event channel wants events of a type, of one object or (`object` NULL) of none in particular. */
+struct bf_uv_subscription {
+	struct bf_uv_subscription *next;
+	struct bf_uv_object *object;
+	uint64_t cookie;
+	uint32_t number;
+	uint16_t type;
+};
+
+/* Objects by the device's number, for events. */
+#define BF_UV_BUCKETS 256u
+
+/* An event queue in memory. */
+struct bf_uv_eq {
+	uint8_t *ring;
+	uint32_t eqn, entries, ci;
+	bool open;
+};
+
+struct bf_uverbs {
+	struct bf_sim *sim;
+	struct bf_uverbs_opts opts;
+	struct bf_uverbs_file *files;
+	struct bf_region *eq_mem;
+	struct bf_uv_eq eq[1 + BF_UV_VECTORS]; /* asynchronous events first */
+	uint32_t uar;                          /* the kernel's own */
+	uint32_t actor;
+	uint32_t last_file;
+	uint8_t key_variant;
+	bool has_uar, eq_mapped;
+	struct bf_uv_cq *cqs[BF_UV_BUCKETS];
+	struct bf_uv_qp *qps[BF_UV_BUCKETS];
+	struct bf_uv_srq *srqs[BF_UV_BUCKETS];
+	struct bf_uverbs_counts count;
+};
+
+struct bf_uverbs_file {
+	struct bf_uverbs *u;
+	struct bf_uverbs_file *next;
+	uint32_t number;
+	bool context, devx, dynamic, cqe_version, closing;
+	struct mlx5_ib_alloc_ucontext_resp answer; /* to its GET_CONTEXT */
+	uint32_t static_uars, uar[BF_UV_STATIC_UARS];
+	uint8_t reg_users[BF_UV_STATIC_UARS * BF_UV_KERNEL_REGS];
+	struct bf_uv_object **objects; /* by handle */
+	uint32_t handles, first_free;
+	struct bf_uv_object *oldest, *newest;
+	struct bf_uv_channel *channels; /* all of this file's; list by o.next */
+	struct bf_uv_channel *async;    /* the one that objects without their own use */
+	uint32_t last_entry;            /* of mmap offsets */
+	uint32_t comp_read, async_read; /* events that were read of the object that was destroyed last */
+};
+
+/* device.c */
+/* Sends a mailbox. 0, or what Linux makes of the status. */
+int bf_uv_cmd(struct bf_uverbs *u, uint32_t opcode, void *in, size_t in_len, void *out, size_t out_len);
+/* A mailbox of 16 bytes with `number`; returns the number in the answer by `out` (may be NULL). */
+int bf_uv_simple(struct bf_uverbs *u, uint32_t opcode, uint32_t number, uint32_t *out);
+int bf_uv_status_errno(uint32_t status);
+/* The device's capabilities of a type (BF_HCA_CAP_*), BF_HCA_CAP_LEN bytes of them. */
+int bf_uv_caps(struct bf_uverbs *u, uint32_t type, uint8_t cap[BF_HCA_CAP_LEN]);
+
+/* call.c: bytes of a request. All return 0 or -EFAULT (or what they say). */
+/* At most `size` bytes; what the program did not give is zero. */
+int bf_uv_get(struct bf_uv_call *c, const struct bf_uv_bytes *from, void *to, uint32_t size);
+/* The same; what the program gave beyond must be zero, else -EOPNOTSUPP. */
+int bf_uv_get_strict(struct bf_uv_call *c, const struct bf_uv_bytes *from, void *to, uint32_t size);
+/* As much as there is room for; what is left becomes zero. */
+int bf_uv_put(struct bf_uv_call *c, const struct bf_uv_bytes *to, const void *from, uint32_t size);
+/* An attribute by its number: never NULL (look at `present`). */
+struct bf_uv_attr *bf_uv_attr(struct bf_uv_call *c, uint16_t id);
+int bf_uv_attr_get(struct bf_uv_call *c, uint16_t id, void *to, uint32_t size);
+int bf_uv_attr_put(struct bf_uv_call *c, uint16_t id, const void *from, uint32_t size);
+int bf_uv_attr_mark(struct bf_uv_call *c, uint16_t id); /* tells that an answer is there */
+/* Tells the handle or the descriptor of what was made. */
+int bf_uv_attr_handle(struct bf_uv_call *c, uint16_t id, int64_t value);
+/* The object of a handle, of one kind; NULL when it is not there or of another. */
+static inline struct bf_uv_object *bf_uv_attr_object(struct bf_uv_call *c, uint16_t id)
+{
+	return bf_uv_attr(c, id)->object;
+}
+/* Request and answer of a write command. */
+int bf_uv_request(struct bf_uv_call *c, void *to, uint32_t size);
+int bf_uv_response(struct bf_uv_call *c, const void *from, uint32_t size);
+void bf_uv_call_record(struct bf_uv_call *c, int status);
+void bf_uv_unknown_record(struct bf_uv_call *c, uint32_t command, uint16_t attr, int status);
+
+/* decode.c, decode_write.c, methods.c, commands.c */
+const struct bf_uv_method *bf_uv_method_find(uint16_t object, uint16_t method);
+const struct bf_uv_command *bf_uv_command_find(uint32_t number);
+int bf_uv_invoke_write(struct bf_uv_call *c);
+
+/* handle.c */
+/*
+ * Makes an object of `size` bytes with a handle (channels: without), at the end of the file's list. NULL: no memory.
+ * bf_uv_free() takes one back that the device does not know; bf_uv_destroy() is what a program asks for: 0, -EBUSY, or
+ * what the device says. When `forced` (the file closes) objects go whatever happens.
+ */
+void *bf_uv_new(struct bf_uv_call *c, uint16_t type, size_t size);
+void bf_uv_free(struct bf_uv_object *o);
+int bf_uv_destroy(struct bf_uv_object *o, bool forced);
+struct bf_uv_object *bf_uv_find(struct bf_uverbs_file *f, uint32_t handle);
+/* 0; -ENOENT: no such handle; -EINVAL: of another kind. */
+int bf_uv_lookup(struct bf_uverbs_file *f, uint16_t type, uint32_t handle, struct bf_uv_object **out);
+/* For write commands: NULL, which they answer by -EINVAL. */
+void *bf_uv_get_object(struct bf_uv_call *c, uint16_t type, uint32_t handle);
+int bf_uv_destroy_handle(struct bf_uv_call *c, uint16_t type, uint32_t handle);
+void bf_uv_close_objects(struct bf_uverbs_file *f);
+
+/* channel.c */
+struct bf_uv_channel *bf_uv_channel_new(struct bf_uv_call *c, uint16_t type, int *error);
+struct bf_uv_channel *bf_uv_channel_find(struct bf_uverbs_file *f, uint16_t type, int64_t fd);
+void bf_uv_channel_use(struct bf_uv_channel *ch);
+void bf_uv_channel_drop(struct bf_uv_channel *ch); /* a user less; the last one frees a closed one */
+void bf_uv_channel_destroy(struct bf_uv_channel *ch);
+/* Events of an object: where they go, their end, and one of them. */
+void bf_uv_events_start(struct bf_uv_events *e, struct bf_uv_channel *ch, uint64_t user_handle);
+/* Nothing comes any more. Takes back what was not read; returns how many the program has read. */
+uint32_t bf_uv_events_end(struct bf_uverbs_file *f, struct bf_uv_events *e);
+void bf_uv_put_comp(struct bf_uverbs_file *f, struct bf_uv_cq *cq);
+void bf_uv_put_async(struct bf_uverbs_file *f, struct bf_uv_events *e, uint32_t number, uint32_t type);
+void bf_uv_put_port(struct bf_uverbs_file *f, uint32_t port, uint32_t type);
+/* Bytes of any kind, to a channel that counts nothing. */
+void bf_uv_put_raw(struct bf_uv_channel *ch, const void *event, uint32_t len, uint32_t number, uint32_t type);
+int bf_uv_create_comp_channel(struct bf_uv_call *c);
+int bf_uv_alloc_async(struct bf_uv_call *c);
+
+/* eq.c */
+int bf_uv_eqs_open(struct bf_uverbs *u);
+void bf_uv_eqs_close(struct bf_uverbs *u);
+/* Looks at an event queue for what its interrupt has not told yet. */
+void bf_uv_eq_read(struct bf_uverbs *u, uint32_t vector);
+
+/* context.c */
+int bf_uv_get_context(struct bf_uv_call *c);
+int bf_uv_get_context_write(struct bf_uv_call *c);
+int bf_uv_query_context(struct bf_uv_call *c);
+void bf_uv_context_close(struct bf_uverbs_file *f);
+
+/* query.c, gid.c */
+int bf_uv_query_device(struct bf_uv_call *c);
+int bf_uv_query_device_ex(struct bf_uv_call *c);
+int bf_uv_query_port(struct bf_uv_call *c);
+int bf_uv_query_port_write(struct bf_uv_call *c);
+int bf_uv_query_port_mlx5(struct bf_uv_call *c);
+int bf_uv_info_handles(struct bf_uv_call *c);
+int bf_uv_query_gid_table(struct bf_uv_call *c);
+int bf_uv_query_gid_entry(struct bf_uv_call *c);
+void bf_uv_gid(const struct bf_uverbs_opts *o, uint32_t index, uint8_t gid[16]);
+uint32_t bf_uv_gid_type(uint32_t index); /* IB_UVERBS_GID_TYPE_* */
+/* What the wire knows: the IPv4-mapped form of a GID and the MAC of its owner. -EINVAL when it leads nowhere. */
+int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6]);
+
+/* pd.c */
+int bf_uv_alloc_pd(struct bf_uv_call *c);
+int bf_uv_dealloc_pd(struct bf_uv_call *c);
+int bf_uv_query_pd(struct bf_uv_call *c);
+int bf_uv_pd_destroy(struct bf_uv_object *o, bool forced);
+
+/* mr.c, mw.c */
+int bf_uv_reg_mr(struct bf_uv_call *c);
+int bf_uv_rereg_mr(struct bf_uv_call *c);
+int bf_uv_dereg_mr(struct bf_uv_call *c);
+int bf_uv_advise_mr(struct bf_uv_call *c);
+int bf_uv_query_mr(struct bf_uv_call *c);
+int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_alloc_mw(struct bf_uv_call *c);
+int bf_uv_dealloc_mw(struct bf_uv_call *c);
+int bf_uv_mw_destroy(struct bf_uv_object *o, bool forced);
+
+/* cq.c */
+int bf_uv_create_cq(struct bf_uv_call *c);
+int bf_uv_create_cq_write(struct bf_uv_call *c);
+int bf_uv_create_cq_ex(struct bf_uv_call *c);
+int bf_uv_resize_cq(struct bf_uv_call *c);
+int bf_uv_modify_cq(struct bf_uv_call *c);
+int bf_uv_destroy_cq(struct bf_uv_call *c);
+int bf_uv_destroy_cq_write(struct bf_uv_call *c);
+int bf_uv_cq_destroy(struct bf_uv_object *o, bool forced);
+
+/* qp.c, qp_modify.c, qp_query.c, dct.c, mcast.c */
+struct bf_uv_qp_args {
+	struct bf_uv_pd *pd;
+	struct bf_uv_cq *send_cq, *recv_cq;
+	struct bf_uv_srq *srq;
+	struct bf_uv_channel *async;
+	uint64_t user_handle;
+	struct ib_uverbs_qp_cap cap;
+	uint32_t flags;
+	uint8_t type, sig_all;
+};
+int bf_uv_create_qp(struct bf_uv_call *c);
+int bf_uv_create_qp_write(struct bf_uv_call *c);
+int bf_uv_create_qp_ex(struct bf_uv_call *c);
+int bf_uv_destroy_qp(struct bf_uv_call *c);
+int bf_uv_destroy_qp_write(struct bf_uv_call *c);
+int bf_uv_qp_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_modify_qp(struct bf_uv_call *c);
+int bf_uv_modify_qp_ex(struct bf_uv_call *c);
+int bf_uv_query_qp(struct bf_uv_call *c);
+int bf_uv_attach_mcast(struct bf_uv_call *c);
+int bf_uv_detach_mcast(struct bf_uv_call *c);
+void bf_uv_mcast_drop(struct bf_uv_qp *qp);
+int bf_uv_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd);
+int bf_uv_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m);
+int bf_uv_dct_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp);
+int bf_uv_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *resp);
+void bf_uv_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp);
+void bf_uv_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp);
+/* Does this step keep to the rules that all drivers share (Linux core/verbs.c ib_modify_qp_is_ok())? */
+bool bf_uv_qp_step_ok(uint8_t type, uint32_t from, uint32_t to, uint32_t mask);
+
+/* srq.c, ah.c */
+int bf_uv_create_srq(struct bf_uv_call *c);
+int bf_uv_create_srq_write(struct bf_uv_call *c);
+int bf_uv_create_xsrq(struct bf_uv_call *c);
+int bf_uv_modify_srq(struct bf_uv_call *c);
+int bf_uv_query_srq(struct bf_uv_call *c);
+int bf_uv_destroy_srq(struct bf_uv_call *c);
+int bf_uv_destroy_srq_write(struct bf_uv_call *c);
+int bf_uv_srq_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_create_ah(struct bf_uv_call *c);
+int bf_uv_destroy_ah(struct bf_uv_call *c);
+int bf_uv_ah_destroy(struct bf_uv_object *o, bool forced);
+
+/* uar.c */
+int bf_uv_alloc_uar(struct bf_uv_call *c);
+int bf_uv_uar_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_static_uars(struct bf_uverbs_file *f, uint32_t regs);
+void bf_uv_static_uars_free(struct bf_uverbs_file *f);
+/* Deals a register of the static UARs; `*uar` is its page. */
+int bf_uv_reg_take(struct bf_uverbs_file *f, uint32_t *reg, uint32_t *uar);
+void bf_uv_reg_give(struct bf_uverbs_file *f, uint32_t reg);
+/* How the program numbers it. */
+uint32_t bf_uv_reg_name(uint32_t reg);
+/* The page of a register as the program numbers it; negative errno. */
+int64_t bf_uv_reg_page(const struct bf_uverbs_file *f, uint32_t name);
+
+/* devx.c, devx_umem.c, devx_event.c */
+int bf_uv_devx_other(struct bf_uv_call *c);
+int bf_uv_devx_query_uar(struct bf_uv_call *c);
+int bf_uv_devx_query_eqn(struct bf_uv_call *c);
+int bf_uv_devx_create(struct bf_uv_call *c);
+int bf_uv_devx_modify(struct bf_uv_call *c);
+int bf_uv_devx_query(struct bf_uv_call *c);
+int bf_uv_devx_query_async(struct bf_uv_call *c);
+/* The command that makes objects of the kind that `opcode` modifies or queries. */
+uint32_t bf_uv_devx_maker(uint32_t opcode);
+int bf_uv_devx_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_umem_reg(struct bf_uv_call *c);
+int bf_uv_umem_destroy(struct bf_uv_object *o, bool forced);
+int bf_uv_devx_cmd_fd(struct bf_uv_call *c);
+int bf_uv_devx_event_fd(struct bf_uv_call *c);
+int bf_uv_devx_subscribe(struct bf_uv_call *c);
+void bf_uv_devx_event(struct bf_uverbs *u, uint16_t type, uint32_t number, const uint8_t *eqe);
+/* Subscriptions of a channel or to an object end. */
+void bf_uv_unsubscribe_channel(struct bf_uv_channel *ch);
+void bf_uv_unsubscribe_object(struct bf_uv_object *o);
+
+/* Nothing is to be done besides destroying the object of the handle: methods that destroy. */
+int bf_uv_done(struct bf_uv_call *c);
+/* Methods that a ConnectX would answer and this one has no hardware for. */
+int bf_uv_refuse(struct bf_uv_call *c);
+
+#endif
