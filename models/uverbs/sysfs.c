@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-#define PATH_ROOM 128
+#define NAME_ROOM 48
+#define PATH_ROOM 256
 
 struct tree {
 	const struct bf_uverbs_opts *opts;
@@ -30,7 +31,7 @@ static void put_verbs(const struct tree *t, const char *file, const char *text)
 
 static void put_gids(const struct tree *t)
 {
-	char below[PATH_ROOM], text[64];
+	char below[NAME_ROOM], text[64];
 	uint8_t gid[16];
 
 	for (uint32_t i = 0; i < BF_UV_GIDS; i++) {
