@@ -4,19 +4,15 @@
  * The command makes a folder in which programs find the devices, starts the program with a library in it that plays the
  * kernel and the device (tools/exec), waits, and says what came of it.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,190 +22,23 @@
 #include "tools/exec/engine.h"
 #include "tools/exec/identity.h"
 #include "tools/exec/target.h"
+#include "tools/exec/traces.h"
 #include "tools/exec/tree.h"
 #include "tools/lint.h"
 
 #define EXIT_EXEC 127       /* as shells */
 #define FAULTS_MAX 65536u   /* the environment has 128 KiB for a variable */
-#define PROCESSES_MAX 65536u
-
-/* A process that opened a device, and what it left. */
-struct process {
-	uint32_t pid;
-	char *trace; /* NULL without */
-};
 
 struct exec {
 	const struct bf_args *args;
-	char dir[PATH_MAX / 4];
-	int lock;                  /* held while the folder is in use: see remove_stale() */
+	struct bf_exec_tree tree;
+	struct bf_exec_traces traces;
 	char library[PATH_MAX];
 	char program[PATH_MAX];
-	char trace[PATH_MAX];      /* what processes are told, with "%p"; empty without */
-	char wanted[PATH_MAX];     /* the one trace's name, where that has no "%p"; or empty */
 	uint32_t udp_ipv4;
-	struct process *processes;
-	uint32_t nprocesses;
-	uint32_t ntraces;
-	bool looked; /* some process asked for RDMA devices */
 	bool not_found;
 	int code; /* the program's */
 };
-
-/* ---- names ---- */
-
-/* Which of several processes this is, by whoever started them: belfry launch, Open MPI, MPICH, Slurm. */
-static const char *own_rank(void)
-{
-	static const char *const names[] = { "BELFRY_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" };
-
-	for (size_t i = 0; i < BF_ARRAY_LEN(names); i++) {
-		const char *text = getenv(names[i]);
-
-		if (text && *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10)
-			return text;
-	}
-	return NULL;
-}
-
-/* Every "%r" becomes the rank, 0 without one. */
-static int put_rank(const char *text, char *to, size_t cap)
-{
-	const char *rank = own_rank();
-	size_t n = 0;
-
-	for (; *text; text++) {
-		const bool mark = text[0] == '%' && text[1] == 'r';
-		const char *from = mark ? rank ? rank : "0" : text;
-		const size_t len = mark ? strlen(from) : 1;
-
-		if (n + len >= cap)
-			return -ENAMETOOLONG;
-		memcpy(to + n, from, len);
-		n += len;
-		text += mark;
-	}
-	to[n] = '\0';
-	return 0;
-}
-
-/* "t.bft" with `what` before its suffix: "t.WHAT.bft". */
-static int put_before_suffix(const char *path, const char *what, char *to, size_t cap)
-{
-	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-	const size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
-
-	return (size_t)snprintf(to, cap, "%.*s.%s%s", (int)stem, path, what, path + stem) < cap ? 0 : -ENAMETOOLONG;
-}
-
-/*
- * Where traces go. Each process writes one of its own; when there was one only, it gets the name that was asked for in
- * the end. Names are absolute, since programs change their folder.
- */
-static int name_traces(struct exec *x, struct bf_error *err)
-{
-	const char *given = bf_arg_text(x->args, "trace"), *ranks = getenv("BELFRY_RANKS");
-	char path[PATH_MAX], ranked[PATH_MAX], cwd[PATH_MAX], *slash;
-	int rc = 0;
-
-	if (!given && !bf_arg_flag(x->args, "lint"))
-		return 0;
-	if (!given)
-		return snprintf(x->trace, sizeof(x->trace), "%s/%%p.bft", x->dir) > 0 ? 0 : -EINVAL;
-	rc = put_rank(given, path, sizeof(path));
-	snprintf(ranked, sizeof(ranked), "%s", path);
-	if (!rc && !strstr(given, "%r") && !strstr(given, "%p") && ranks && strcmp(ranks, "1") != 0 && own_rank())
-		rc = put_before_suffix(path, own_rank(), ranked, sizeof(ranked));
-	if (!rc && ranked[0] == '/')
-		snprintf(x->wanted, sizeof(x->wanted), "%s", ranked);
-	else if (!rc && (!getcwd(cwd, sizeof(cwd)) ||
-			 snprintf(x->wanted, sizeof(x->wanted), "%s/%s", cwd, ranked) >= (int)sizeof(x->wanted)))
-		rc = -ENAMETOOLONG;
-	if (rc)
-		return bf_fail(err, rc, "--trace %s: %s", given, strerror(-rc));
-	slash = strrchr(x->wanted, '/');
-	*slash = '\0';
-	if (access(slash == x->wanted ? "/" : x->wanted, W_OK))
-		rc = bf_fail(err, -errno, "--trace %s: %s: %s", given, slash == x->wanted ? "/" : x->wanted,
-			     strerror(errno));
-	*slash = '/';
-	if (rc)
-		return rc;
-	if (!strstr(x->wanted, "%p"))
-		return put_before_suffix(x->wanted, "%p", x->trace, sizeof(x->trace));
-	memcpy(x->trace, x->wanted, sizeof(x->trace));
-	x->wanted[0] = '\0';
-	return 0;
-}
-
-/* ---- the folder ---- */
-
-static const char *temporary(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	return tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 8 ? tmp : "/tmp";
-}
-
-/* Folders of commands that were killed: nobody holds their lock any more. */
-static void remove_stale(void)
-{
-	DIR *tmp = opendir(temporary());
-	struct dirent *d;
-
-	while (tmp && (d = readdir(tmp))) {
-		char path[PATH_MAX], lock[PATH_MAX];
-		int fd;
-
-		if (strncmp(d->d_name, "belfry-exec-", 12) ||
-		    snprintf(path, sizeof(path), "%s/%s", temporary(), d->d_name) >= (int)sizeof(path) ||
-		    snprintf(lock, sizeof(lock), "%s/lock", path) >= (int)sizeof(lock))
-			continue;
-		fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0)
-			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			bf_exec_tree_remove(path);
-		close(fd);
-	}
-	if (tmp)
-		closedir(tmp);
-}
-
-static int make_dir(struct exec *x, struct bf_error *err)
-{
-	char path[PATH_MAX];
-
-	remove_stale();
-	snprintf(x->dir, sizeof(x->dir), "%s/belfry-exec-XXXXXX", temporary());
-	if (!mkdtemp(x->dir)) {
-		const int rc = bf_fail(err, -errno, "%s: %s", x->dir, strerror(errno));
-
-		x->dir[0] = '\0';
-		return rc;
-	}
-	/* Created locked: no other command may take it for a stale one in between. */
-	snprintf(path, sizeof(path), "%s/lock.new", x->dir);
-	x->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (x->lock >= 0 && flock(x->lock, LOCK_EX) == 0) {
-		char lock[PATH_MAX];
-
-		snprintf(lock, sizeof(lock), "%s/lock", x->dir);
-		rename(path, lock);
-	}
-	snprintf(path, sizeof(path), "%s/seen", x->dir);
-	if (x->lock < 0 || mkdir(path, 0700))
-		return bf_fail(err, -errno, "%s: %s", x->dir, strerror(errno));
-	return bf_exec_tree_make(x->dir, (uint32_t)bf_arg_u64(x->args, "devices"), x->udp_ipv4, err);
-}
-
-static void remove_dir(struct exec *x)
-{
-	if (x->dir[0])
-		bf_exec_tree_remove(x->dir);
-	if (x->lock >= 0)
-		close(x->lock);
-}
 
 /* ---- the environment ---- */
 
@@ -265,7 +94,7 @@ static int set_faults(const struct exec *x, struct bf_error *err)
 	if (!given)
 		return 0;
 	/* Of "@FILE" the name may have the rank in it; a plan has no use for one. */
-	if (given[0] == '@' && put_rank(given, option, sizeof(option)))
+	if (given[0] == '@' && bf_exec_put_rank(given, option, sizeof(option)))
 		return bf_fail(err, -ENAMETOOLONG, "--faults: the name is too long");
 	rc = bf_faults_text(given[0] == '@' ? option : given, &text, err);
 	if (rc)
@@ -284,20 +113,22 @@ static int set_faults(const struct exec *x, struct bf_error *err)
 
 static int set_environment(const struct exec *x, struct bf_error *err)
 {
-	static const char *const doorbells[] = { [BF_EXEC_TRAP] = "trap", [BF_EXEC_POLL] = "poll", [BF_EXEC_DIRECT] = "direct" };
+	static const char *const doorbells[] = {
+		[BF_EXEC_TRAP] = "trap", [BF_EXEC_POLL] = "poll", [BF_EXEC_DIRECT] = "direct"
+	};
 	const struct bf_args *args = x->args;
 	char sysfs[PATH_MAX];
 
-	snprintf(sysfs, sizeof(sysfs), "%s/sys", x->dir);
-	setenv(BF_EXEC_ENV_DIR, x->dir, 1);
+	snprintf(sysfs, sizeof(sysfs), "%s/sys", x->tree.dir);
+	setenv(BF_EXEC_ENV_DIR, x->tree.dir, 1);
 	setenv(BF_EXEC_ENV_SYSFS, sysfs, 1);
 	setenv(BF_EXEC_ENV_DOORBELLS, doorbells[bf_arg_u64(args, "doorbells")], 1);
 	set_number(BF_EXEC_ENV_BLUEFLAME, bf_arg_flag(args, "blueflame"));
 	set_number(BF_EXEC_ENV_SEED, bf_arg_u64(args, "seed"));
 	set_number(BF_EXEC_ENV_DEVICES, bf_arg_u64(args, "devices"));
 	set_number(BF_EXEC_ENV_STATS, bf_arg_flag(args, "stats"));
-	if (x->trace[0])
-		setenv(BF_EXEC_ENV_TRACE, x->trace, 1);
+	if (x->traces.pattern[0])
+		setenv(BF_EXEC_ENV_TRACE, x->traces.pattern, 1);
 	if (bf_arg_given(args, "net"))
 		setenv(BF_EXEC_ENV_NET, bf_arg_text(args, "net"), 1);
 	if (bf_arg_given(args, "udp"))
@@ -389,86 +220,17 @@ static int run_program(struct exec *x, struct bf_error *err)
 
 /* ---- afterwards ---- */
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct process *p = a, *q = b;
-
-	return (p->pid > q->pid) - (p->pid < q->pid);
-}
-
-static int trace_of(const struct exec *x, uint32_t pid, char path[PATH_MAX])
-{
-	const char *mark = strstr(x->trace, "%p");
-
-	return snprintf(path, PATH_MAX, "%.*s%" PRIu32 "%s", (int)(mark - x->trace), x->trace, pid, mark + 2) < PATH_MAX
-		   ? 0
-		   : -ENAMETOOLONG;
-}
-
-static int add_process(struct exec *x, uint32_t pid)
-{
-	struct process *grown = realloc(x->processes, (x->nprocesses + 1u) * sizeof(*grown));
-	char path[PATH_MAX];
-
-	if (!grown)
-		return -ENOMEM;
-	x->processes = grown;
-	grown[x->nprocesses] = (struct process){ .pid = pid };
-	if (x->trace[0] && trace_of(x, pid, path) == 0 && access(path, F_OK) == 0) {
-		grown[x->nprocesses].trace = strdup(path);
-		x->ntraces++;
-	}
-	x->nprocesses++;
-	return 0;
-}
-
-/* The notes that processes left. */
-static void collect(struct exec *x)
-{
-	char path[PATH_MAX];
-	struct dirent *d;
-	DIR *seen;
-
-	snprintf(path, sizeof(path), "%s/seen", x->dir);
-	seen = opendir(path);
-	while (seen && x->nprocesses < PROCESSES_MAX && (d = readdir(seen))) {
-		const unsigned long pid = strtoul(d->d_name, NULL, 10);
-
-		x->looked = x->looked || strcmp(d->d_name, "looked") == 0;
-		if (pid && add_process(x, (uint32_t)pid) != 0)
-			break;
-	}
-	if (seen)
-		closedir(seen);
-	if (x->nprocesses)
-		qsort(x->processes, x->nprocesses, sizeof(*x->processes), compare_processes);
-	/* One trace gets the name that was asked for. */
-	for (uint32_t i = 0; x->wanted[0] && x->ntraces == 1 && i < x->nprocesses; i++) {
-		struct process *p = &x->processes[i];
-		char *name;
-
-		if (!p->trace || !(name = strdup(x->wanted)))
-			continue;
-		if (rename(p->trace, name) == 0) {
-			free(p->trace);
-			p->trace = name;
-		} else {
-			free(name);
-		}
-	}
-}
-
 static int judge(const struct exec *x, struct bf_json *j, struct bf_error *err)
 {
-	const char **paths = calloc(x->ntraces + 1u, sizeof(*paths));
+	const char **paths = calloc(x->traces.ntraces + 1u, sizeof(*paths));
 	uint32_t n = 0;
 	int rc;
 
 	if (!paths)
 		return bf_fail(err, -ENOMEM, "no memory for a list of traces");
-	for (uint32_t i = 0; i < x->nprocesses; i++)
-		if (x->processes[i].trace)
-			paths[n++] = x->processes[i].trace;
+	for (uint32_t i = 0; i < x->traces.nprocesses; i++)
+		if (x->traces.processes[i].trace)
+			paths[n++] = x->traces.processes[i].trace;
 	rc = bf_lint_paths(paths, n, stderr, j, err);
 	free(paths);
 	return rc;
@@ -478,28 +240,28 @@ static void tell(const struct exec *x)
 {
 	const char *name = bf_arg_positional(x->args, 0);
 
-	if (!x->nprocesses && x->looked)
+	if (!x->traces.nprocesses && x->traces.looked)
 		fprintf(stderr, "belfry exec: %s looked for RDMA devices, but opened none\n", name);
-	else if (!x->nprocesses && x->code != EXIT_EXEC)
+	else if (!x->traces.nprocesses && x->code != EXIT_EXEC)
 		fprintf(stderr,
 			"belfry exec: %s did not look for RDMA devices. It may not use libibverbs, have it linked "
 			"statically, or start a static program that does\n",
 			name);
-	for (uint32_t i = 0; bf_arg_given(x->args, "trace") && i < x->nprocesses; i++)
-		if (x->processes[i].trace)
-			fprintf(stderr, "belfry exec: trace of process %" PRIu32 ": %s\n", x->processes[i].pid,
-				x->processes[i].trace);
+	for (uint32_t i = 0; bf_arg_given(x->args, "trace") && i < x->traces.nprocesses; i++)
+		if (x->traces.processes[i].trace)
+			fprintf(stderr, "belfry exec: trace of process %" PRIu32 ": %s\n", x->traces.processes[i].pid,
+				x->traces.processes[i].trace);
 }
 
 static void tell_json(const struct exec *x, struct bf_json *j)
 {
 	bf_json_u64(j, "exit", (uint64_t)x->code);
 	bf_json_open(j, "processes", '[');
-	for (uint32_t i = 0; i < x->nprocesses; i++) {
+	for (uint32_t i = 0; i < x->traces.nprocesses; i++) {
 		bf_json_open(j, NULL, '{');
-		bf_json_u64(j, "pid", x->processes[i].pid);
+		bf_json_u64(j, "pid", x->traces.processes[i].pid);
 		if (bf_arg_given(x->args, "trace"))
-			bf_json_text(j, "trace", x->processes[i].trace);
+			bf_json_text(j, "trace", x->traces.processes[i].trace);
 		bf_json_close(j, '}');
 	}
 	bf_json_close(j, ']');
@@ -555,15 +317,15 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (!rc)
 		rc = bf_exec_library(x->library, err);
 	if (!rc)
-		rc = make_dir(x, err);
-	if (!rc)
-		rc = name_traces(x, err);
+		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), x->udp_ipv4, err);
+	if (!rc && (bf_arg_given(x->args, "trace") || bf_arg_flag(x->args, "lint")))
+		rc = bf_exec_name_traces(&x->traces, bf_arg_text(x->args, "trace"), x->tree.dir, err);
 	return rc ? rc : set_environment(x, err);
 }
 
 static int run_exec(const struct bf_args *args)
 {
-	struct exec x = { .args = args, .lock = -1 };
+	struct exec x = { .args = args, .tree.lock = -1 };
 	struct bf_error err = { 0 };
 	int rc = prepare(&x, &err), code;
 
@@ -576,13 +338,11 @@ static int run_exec(const struct bf_args *args)
 	else if (run_program(&x, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else {
-		collect(&x);
+		bf_exec_collect_traces(&x.traces, x.tree.dir);
 		code = report(&x, &err);
 	}
-	remove_dir(&x);
-	for (uint32_t i = 0; i < x.nprocesses; i++)
-		free(x.processes[i].trace);
-	free(x.processes);
+	bf_exec_tree_remove(&x.tree);
+	bf_exec_free_traces(&x.traces);
 	return code;
 }
 
@@ -593,12 +353,16 @@ static const struct bf_opt options[] = {
 	  .initial = "trap",
 	  .help = "how doorbells are noticed: each store faults, exact and in order; a thread looks at the pages (more "
 		  "messages a second, and stores by GPUs); or the program calls belfry_exec_ring()" },
-	{ .name = "blueflame", .kind = BF_OPT_FLAG, .help = "offer BlueFlame registers: small entries travel with the doorbell" },
+	{ .name = "blueflame",
+	  .kind = BF_OPT_FLAG,
+	  .help = "offer BlueFlame registers: small entries travel with the doorbell" },
 	{ .name = "trace",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "FILE",
 	  .help = "write what happened; with several processes, one file each (%p: process id, %r: rank)" },
-	{ .name = "lint", .kind = BF_OPT_FLAG, .help = "put it before the rules afterwards; exit code 3 when they find something" },
+	{ .name = "lint",
+	  .kind = BF_OPT_FLAG,
+	  .help = "put it before the rules afterwards; exit code 3 when they find something" },
 	{ .name = "faults",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "PLAN|@FILE",
@@ -646,8 +410,8 @@ const struct bf_command bf_cmd_exec = {
 	    "A program that is linked statically, makes its system calls by itself (Go without cgo) or is setuid cannot\n"
 	    "be run so, and is told. docs/exec.md says what else the device refuses.\n"
 	    "\n"
-	    "Signals INT, TERM, HUP, QUIT, USR1, USR2, ALRM and CONT are passed on. With --json the program writes to standard\n"
-	    "error.\n"
+	    "Signals INT, TERM, HUP, QUIT, USR1, USR2, ALRM and CONT are passed on. With --json the program writes to\n"
+	    "standard error.\n"
 	    "\n"
 	    "Exit code: the program's, 128 + N when signal N ended it; 127: there is no such program; 77: no library\n"
 	    "can be loaded into it; 2: bad options; 3: the program was good, and --lint found something.\n"

@@ -265,7 +265,7 @@ char *canonicalize_file_name(const char *path)
 	return realpath(path, NULL);
 }
 
-/* What <bits/...> headers turn calls into under _FORTIFY_SOURCE. The sizes are checked by who calls with the right one. */
+/* What headers turn calls into under _FORTIFY_SOURCE. */
 ssize_t __readlink_chk(const char *path, char *to, size_t cap, size_t room);
 ssize_t __readlink_chk(const char *path, char *to, size_t cap, size_t room)
 {

@@ -1,11 +1,14 @@
 #include "tools/exec/tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +20,7 @@
 #define PORT BF_EXEC_PCI_DOMAIN ":80:01.0"
 #define FUNCTION BF_EXEC_PCI_DOMAIN ":81:00.%u"
 
-struct tree {
+struct writer {
 	const char *dir;
 	const char *name; /* of the device that is being written */
 	uint32_t index;
@@ -27,14 +30,14 @@ struct tree {
 
 /* ---- files ---- */
 
-static void failed(struct tree *t, const char *path)
+static void failed(struct writer *t, const char *path)
 {
 	if (!t->rc)
 		t->rc = bf_fail(t->err, -errno, "%s: %s", path, strerror(errno));
 }
 
 /* The folders that `path` lies in. */
-static void make_folders(struct tree *t, char *path)
+static void make_folders(struct writer *t, char *path)
 {
 	for (char *slash = strchr(path + strlen(t->dir) + 1, '/'); slash && !t->rc; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -44,7 +47,7 @@ static void make_folders(struct tree *t, char *path)
 	}
 }
 
-static void join(struct tree *t, char path[PATH_MAX], const char *below)
+static void join(struct writer *t, char path[PATH_MAX], const char *below)
 {
 	if (!t->rc && snprintf(path, PATH_MAX, "%s/%s", t->dir, below) >= PATH_MAX) {
 		errno = ENAMETOOLONG;
@@ -55,7 +58,7 @@ static void join(struct tree *t, char path[PATH_MAX], const char *below)
 }
 
 /* As files of sysfs: one line, with its end. */
-static void put_file(struct tree *t, const char *below, const char *text)
+static void put_file(struct writer *t, const char *below, const char *text)
 {
 	const size_t len = strlen(text);
 	char path[PATH_MAX];
@@ -71,7 +74,7 @@ static void put_file(struct tree *t, const char *below, const char *text)
 		failed(t, path);
 }
 
-static void put_link(struct tree *t, const char *below, const char *to)
+static void put_link(struct writer *t, const char *below, const char *to)
 {
 	char path[PATH_MAX];
 
@@ -88,7 +91,7 @@ static void put_link(struct tree *t, const char *below, const char *to)
  */
 static void put_class_file(void *arg, const char *class_path, const char *text)
 {
-	struct tree *t = arg;
+	struct writer *t = arg;
 	char below[PATH_MAX];
 	const char *path = strncmp(class_path, "class/", 6) ? class_path : class_path + 6, *slash = strchr(path, '/');
 	const char *rest = slash ? strchr(slash + 1, '/') : NULL;
@@ -106,7 +109,7 @@ static void put_class_file(void *arg, const char *class_path, const char *text)
 }
 
 /* What a PCI function has besides, for those who ask where a device sits: UCX, hwloc, NCCL. */
-static void put_function(struct tree *t)
+static void put_function(struct writer *t)
 {
 	static const char *const files[][2] = {
 		{ "class", "0x020000" },        { "numa_node", "-1" },          { "local_cpulist", "0" },
@@ -125,7 +128,7 @@ static void put_function(struct tree *t)
 }
 
 /* /sys/class/CLASS/NAME leads to the device's folder, whose "device" leads back to the function. */
-static void put_class(struct tree *t, const char *class, const char *name)
+static void put_class(struct writer *t, const char *class, const char *name)
 {
 	char below[PATH_MAX], to[PATH_MAX];
 
@@ -138,7 +141,7 @@ static void put_class(struct tree *t, const char *class, const char *name)
 	put_link(t, below, to);
 }
 
-static void put_device(struct tree *t, uint32_t udp_ipv4)
+static void put_device(struct writer *t, uint32_t udp_ipv4)
 {
 	struct bf_exec_identity id;
 	struct bf_uverbs_opts opts = { 0 };
@@ -159,16 +162,7 @@ static void put_device(struct tree *t, uint32_t udp_ipv4)
 	put_link(t, below, "/dev/null");
 }
 
-int bf_exec_tree_make(const char *dir, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err)
-{
-	struct tree t = { .dir = dir, .err = err };
-
-	for (t.index = 0; !t.rc && t.index < devices; t.index++)
-		put_device(&t, udp_ipv4);
-	return t.rc;
-}
-
-/* ---- the end ---- */
+/* ---- the folder ---- */
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
@@ -179,7 +173,83 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-void bf_exec_tree_remove(const char *dir)
+static void remove_all(const char *dir)
 {
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+static const char *temporary(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 8 ? tmp : "/tmp";
+}
+
+/* Folders of commands that were killed: nobody holds their lock any more. */
+static void remove_stale(void)
+{
+	DIR *tmp = opendir(temporary());
+	struct dirent *d;
+
+	while (tmp && (d = readdir(tmp))) {
+		char path[PATH_MAX], lock[PATH_MAX];
+		int fd;
+
+		if (strncmp(d->d_name, "belfry-exec-", 12) ||
+		    snprintf(path, sizeof(path), "%s/%s", temporary(), d->d_name) >= (int)sizeof(path) ||
+		    snprintf(lock, sizeof(lock), "%s/lock", path) >= (int)sizeof(lock))
+			continue;
+		fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			remove_all(path);
+		close(fd);
+	}
+	if (tmp)
+		closedir(tmp);
+}
+
+/* Created under another name and locked there: no other command may take it for a stale one in between. */
+static int lock_folder(struct bf_exec_tree *t)
+{
+	char made[PATH_MAX], lock[PATH_MAX];
+
+	snprintf(made, sizeof(made), "%s/lock.new", t->dir);
+	snprintf(lock, sizeof(lock), "%s/lock", t->dir);
+	t->lock = open(made, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	return t->lock < 0 || flock(t->lock, LOCK_EX) || rename(made, lock) ? -errno : 0;
+}
+
+int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err)
+{
+	struct writer w = { .dir = t->dir, .err = err };
+	char seen[PATH_MAX];
+	int rc;
+
+	t->lock = -1;
+	remove_stale();
+	snprintf(t->dir, sizeof(t->dir), "%s/belfry-exec-XXXXXX", temporary());
+	if (!mkdtemp(t->dir)) {
+		rc = bf_fail(err, -errno, "%s: %s", t->dir, strerror(errno));
+		t->dir[0] = '\0';
+		return rc;
+	}
+	snprintf(seen, sizeof(seen), "%s/seen", t->dir);
+	rc = lock_folder(t);
+	if (!rc && mkdir(seen, 0700))
+		rc = -errno;
+	if (rc)
+		return bf_fail(err, rc, "%s: %s", t->dir, strerror(-rc));
+	for (w.index = 0; !w.rc && w.index < devices; w.index++)
+		put_device(&w, udp_ipv4);
+	return w.rc;
+}
+
+void bf_exec_tree_remove(struct bf_exec_tree *t)
+{
+	if (t->dir[0])
+		remove_all(t->dir);
+	if (t->lock >= 0)
+		close(t->lock);
 }

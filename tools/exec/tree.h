@@ -5,6 +5,7 @@
 #ifndef BELFRY_TOOLS_EXEC_TREE_H
 #define BELFRY_TOOLS_EXEC_TREE_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "sim/error.h"
@@ -19,13 +20,18 @@
 #define BF_EXEC_PCI_ROOT "/sys/devices/pci" BF_EXEC_PCI_DOMAIN ":"
 #define BF_EXEC_PCI_DEVICES "/sys/bus/pci/devices/" BF_EXEC_PCI_DOMAIN ":"
 
-/*
- * Writes the tree for `devices` devices (tools/exec/identity.h) below `dir`, which is there and empty. 0 or a negative
- * errno with the file's name in `err`.
- */
-int bf_exec_tree_make(const char *dir, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err);
+struct bf_exec_tree {
+	char dir[PATH_MAX / 4]; /* empty: there is none */
+	int lock;               /* held while the folder is in use, -1: none */
+};
 
-/* Removes `dir` and all in it, as far as it can. */
-void bf_exec_tree_remove(const char *dir);
+/*
+ * Makes the folder, with `devices` devices (tools/exec/identity.h), in TMPDIR or /tmp, and removes those that commands
+ * left which were killed. 0 or a negative errno with `err` set; to be removed in either case.
+ */
+int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err);
+
+/* Removes the folder and all in it, as far as it can. */
+void bf_exec_tree_remove(struct bf_exec_tree *t);
 
 #endif

@@ -1,0 +1,165 @@
+#!/bin/sh
+# belfry exec: programs that were built without knowledge of Belfry run on the model, and what cannot be run says so.
+# Judges that this project did not write take part where they are installed.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+TMPDIR=$work/tmp
+export TMPDIR
+mkdir "$TMPDIR"
+cd "$work"
+verbs=$BELFRY_BUILD_DIR/tests/exec_verbs
+# The programs are not sanitized and leak what they like.
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
+export ASAN_OPTIONS
+net=test-$$
+
+"$BELFRY" exec --help >/dev/null 2>&1 || { echo "this build has no belfry exec"; exit 77; }
+[ -x "$verbs" ] || { echo "libibverbs-dev was not installed when this was configured"; exit 77; }
+
+fail() {
+	echo "$1" >&2
+	[ ! -s out ] || cat out >&2
+	[ ! -s err ] || cat err >&2
+	exit 1
+}
+
+# expect CODE OPTIONS... -- COMMAND...: the exit code is CODE; nothing may be left behind.
+expect() {
+	want=$1
+	shift
+	code=0
+	timeout 100 "$BELFRY" exec --net "$net" "$@" >out 2>err || code=$?
+	[ "$code" -eq "$want" ] || fail "belfry exec $*: exit code $code, not $want"
+	[ -z "$(ls -A "$TMPDIR")" ] || fail "belfry exec $*: left $(ls -A "$TMPDIR")"
+}
+
+says() {
+	grep -qF -- "$1" out err || fail "the output does not say '$1'"
+}
+
+# ---- our own program, in every way that a program may be served ----
+everything="polling events unread handlers blocked fork copies paths quit"
+expect 0 -- "$verbs" $everything
+[ "$(grep -c '^ok ' out)" = "$(echo $everything | wc -w)" ] || fail "not everything was done"
+expect 0 --blueflame -- "$verbs" polling events
+expect 0 --doorbells poll -- "$verbs" polling events handlers fork
+expect 0 --abi write -- "$verbs" polling events
+expect 0 --devices 3 -- "$verbs" polling
+expect 0 --seed 5 --faults 'delay prob=0.05 delay=20us; drop prob=0.02' -- "$verbs" polling
+echo 'drop prob=0.02' >plan0
+BELFRY_RANK=0 expect 0 --faults @plan%r -- "$verbs" polling
+expect 0 --stats -- "$verbs" polling
+says mlx5_0
+
+# ---- exit codes, signals, output ----
+expect 3 -- sh -c 'exit 3'
+says 'did not look for RDMA devices'
+expect 137 -- sh -c 'kill -9 $$'
+expect 127 -- "$work/nothing"
+says 'cannot run'
+expect 2 --doorbells bell -- true
+expect 2 --udp nonsense -- true
+says '--udp'
+expect 2 --faults nonsense -- true
+expect 2 --trace /nowhere/t.bft -- true
+says '/nowhere'
+expect 0 --json -- "$verbs" polling
+grep -q '"exit": *0' out || fail "no JSON document"
+! grep -q '^ok ' out || fail "the program writes into the document"
+expect 0 -- env -i "$verbs" polling # children get the library whatever becomes of their environment
+expect 0 -- sh -c 'cd /; "$0" polling & wait $!' "$verbs"
+"$BELFRY" exec -- sh -c 'trap "echo told; exit 9" TERM; echo ready; while :; do sleep 0.05; done' >out 2>err &
+pid=$!
+for _ in $(seq 200); do
+	grep -q ready out && break
+	sleep 0.05
+done
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+[ "$code" -eq 9 ] || fail "after SIGTERM the exit code is $code, not 9"
+grep -q told out || fail "the signal was not passed on"
+# A command that was killed leaves its folder to the next one.
+"$BELFRY" exec -- sleep 100 >out 2>err &
+pid=$!
+for _ in $(seq 200); do
+	[ -e "$TMPDIR"/belfry-exec-*/dev/infiniband/uverbs0 ] && break
+	sleep 0.05
+done
+kill -9 $pid
+wait $pid 2>/dev/null || :
+expect 0 -- "$verbs" polling
+
+# ---- programs that no library can be loaded into ----
+printf 'int main(void) { return 0; }\n' >empty.c
+if ${CC:-cc} -static empty.c -o static 2>/dev/null; then
+	expect 77 -- ./static
+	says 'statically'
+	expect 77 --json -- ./static
+	printf '#!%s/static\n' "$work" >script
+	chmod +x script
+	expect 77 -- ./script
+else
+	echo "without a static program: there is no static C library"
+fi
+
+# ---- traces and rules ----
+expect 0 --trace t.bft --lint -- "$verbs" polling
+says 't.bft'
+"$BELFRY" dump t.bft >dump
+grep -q doorbell dump || fail "the trace has no doorbell"
+"$BELFRY" stats t.bft >/dev/null || fail "the trace cannot be read"
+expect 0 --trace 'q.bft' -- "$verbs" quit
+"$BELFRY" dump q.bft >dump 2>err || fail "a trace has no end when its program leaves by _exit()"
+expect 0 --trace two.bft -- sh -c '"$0" polling && "$0" polling' "$verbs"
+[ "$(ls two.*.bft | wc -l)" -eq 2 ] && [ ! -e two.bft ] || fail "two processes left $(ls two*)"
+expect 0 --json --trace j.bft --lint -- "$verbs" polling
+grep -q '"trace": *".*j.bft"' out || fail "the document does not name the trace"
+timeout 100 "$BELFRY" launch -n 2 -- "$BELFRY" exec --net "$net" --trace r.bft -- "$verbs" polling >out 2>err || fail "launch"
+[ -e r.0.bft ] && [ -e r.1.bft ] || fail "two ranks left $(ls r*)"
+
+# ---- judges that this project did not write ----
+have() {
+	command -v "$1" >/dev/null || {
+		echo "without $1"
+		return 1
+	}
+}
+
+# pair COMMAND...: a server and a client of one protocol, on this machine.
+pair() {
+	port=$((20000 + ($$ + $(date +%N | sed 's/^0*//')) % 20000))
+	timeout 60 "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
+	server=$!
+	sleep 0.7
+	code=0
+	timeout 60 "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >out 2>err || code=$?
+	wait $server || { cat server >err; fail "$*: the server failed"; }
+	[ $code -eq 0 ] || fail "$*: the client failed with $code"
+}
+
+if have ibv_devinfo; then
+	expect 0 -- ibv_devinfo -v
+	grep -q 'PORT_ACTIVE' out || fail "the port is not active"
+	expect 0 -- ibv_devices
+fi
+options=
+if have ibv_rc_pingpong; then
+	pair ibv_rc_pingpong -g 1 -n 200 -c
+	pair ibv_rc_pingpong -g 1 -n 200 -e
+	options="--doorbells poll"
+	pair ibv_rc_pingpong -g 1 -n 200
+	options=
+fi
+if have ib_write_bw; then
+	pair ib_write_bw -x 1 -n 500 -s 4096
+	pair ib_write_bw -x 1 -n 200 -q 4
+fi
+if have ib_write_lat; then
+	pair ib_write_lat -x 1 -n 200
+	pair ib_read_bw -x 1 -n 200
+	pair ib_send_bw -x 1 -n 200
+	pair ib_atomic_bw -x 1 -n 200
+fi
+[ -z "$(ls -A "$TMPDIR")" ] || fail "something left $(ls -A "$TMPDIR")"
