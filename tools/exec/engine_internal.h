@@ -130,7 +130,7 @@ void bf_engine_leave(struct bf_engine *e);
 uint64_t bf_engine_next_look(struct bf_engine *e);
 /* Lets go without running anything. */
 void bf_engine_unlock(struct bf_engine *e);
-/* Fires what is due now. Under the lock. */
+/* Fires what is due, with the clock as it was set on entering. Under the lock. */
 void bf_engine_run(struct bf_engine *e);
 /* The same for calls from the program, whose signals wait meanwhile. */
 struct bf_engine_caller {
