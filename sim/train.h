@@ -17,4 +17,16 @@
  */
 bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps);
 
+/*
+ * The same for what is due now already, before other events of this moment: for devices where nothing takes time, whose
+ * order among themselves is all that counts. True: handle it and call again.
+ */
+static inline bool bf_sim_again(struct bf_sim *sim, uint64_t when_ps)
+{
+	if (when_ps > sim->now_ps || sim->stopped)
+		return false;
+	sim->events++;
+	return true;
+}
+
 #endif

@@ -37,6 +37,7 @@ struct bf_lane {
 	struct bf_packet *first, *last;
 	struct bf_sim *sim;
 	bool busy; /* inside bf_lane_run(), which schedules the event itself */
+	bool instant; /* of a port where nothing takes time: what is due goes on in one event */
 };
 
 /*

@@ -74,7 +74,7 @@ void bf_lane_init(struct bf_lane *l, struct bf_sim *sim, bf_event_fn *fire)
 {
 	l->first = l->last = NULL;
 	l->sim = sim;
-	l->busy = false;
+	l->busy = l->instant = false;
 	bf_event_init(&l->due, fire);
 }
 
@@ -124,7 +124,8 @@ void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_lane *l, struct bf_pack
 	l->busy = true;
 	do
 		fn(l, bf_lane_take(l));
-	while (l->first && bf_sim_step(l->sim, &l->due, l->first->at_ps));
+	while (l->first && ((l->instant && bf_sim_again(l->sim, l->first->at_ps)) ||
+			    bf_sim_step(l->sim, &l->due, l->first->at_ps)));
 	l->busy = false;
 }
 
@@ -161,6 +162,8 @@ void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw)
 	pkt->data[at] ^= (uint8_t)(1u << (draw & 7));
 }
 
+static void forward(struct bf_lane *from, struct bf_packet *pkt);
+
 /* On its way to the switch, or to the rank that has the receiver. */
 static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 {
@@ -172,6 +175,9 @@ static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 	} else if (BF_UNLIKELY(pkt->to->remote)) {
 		pkt->at_ps -= p->latency_ps; /* when its last bit leaves */
 		bf_lane_add(&p->lanes[late ? LATE_TO_GATEWAY : TO_GATEWAY], pkt);
+	} else if (p->lanes[TO_SWITCH].instant && !p->lanes[TO_SWITCH].first &&
+		   pkt->at_ps == p->fabric->sim->now_ps) {
+		forward(&p->lanes[TO_SWITCH], pkt);
 	} else {
 		bf_lane_add(&p->lanes[late ? LATE : TO_SWITCH], pkt);
 	}
@@ -457,8 +463,10 @@ void bf_port_init_lanes(struct bf_port *p)
 		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived, [LANDING] = on_landed,
 	};
 
-	for (int i = 0; i < LANES; i++)
+	for (int i = 0; i < LANES; i++) {
 		bf_lane_init(&p->lanes[i], p->fabric->sim, fire[i]);
+		p->lanes[i].instant = !p->latency_ps && !p->ps_per_kib && !p->fabric->net;
+	}
 }
 
 /* The frames of a lane that are later than `after_ps` are lost. */

@@ -36,8 +36,8 @@ struct bf_mlx5_profile {
 	uint64_t wqe_ps;          /* decode and schedule one WQE */
 	uint64_t packet_tx_ps;    /* build one packet */
 	uint64_t packet_rx_ps;    /* check one packet */
-	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0 = at once */
-	uint32_t ack_every;       /* packets per ACK while more are coming */
+	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: for requests of the same moment */
+	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */
 	uint32_t max_outstanding; /* unacknowledged packets of a QP */
 	uint32_t log_max_qp, log_max_cq, log_max_mkey;

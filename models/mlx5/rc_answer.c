@@ -57,7 +57,7 @@ void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once)
 	qp->acks_owed++;
 	if (answers_pending(qp))
 		return;
-	if (at_once || qp->acks_owed >= dev->profile.ack_every || !dev->profile.ack_delay_ps)
+	if (at_once || qp->acks_owed >= dev->profile.ack_every)
 		send_ack(qp);
 	else if (!bf_event_pending(&qp->ack_event))
 		bf_sim_at(dev->sim, &qp->ack_event, dev->rx_busy_ps + dev->profile.ack_delay_ps);
