@@ -180,10 +180,8 @@ struct bf_mlx5_eq {
 	uint32_t producer, consumer;
 	uint32_t vector, uar;
 	uint32_t users; /* CQs */
-	struct bf_event interrupt;
 	uint8_t status; /* EQC.status */
 	bool armed, ignore_overrun;
-	bool behind; /* the interrupt has let writes of its moment pass */
 	uint8_t context[BF_EQC_LEN];
 };
 
@@ -277,6 +275,10 @@ struct bf_mlx5_xfer {
 		struct {
 			uint64_t bell_ps; /* arrival of the doorbell behind this read of the doorbell record */
 			uint8_t record[BF_MLX5_DBR_BYTES];
+		};
+		struct {
+			struct bf_mlx5 *dev; /* of an interrupt, which waits for the entry before it to land */
+			uint32_t vector;
 		};
 	};
 };

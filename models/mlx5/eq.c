@@ -15,37 +15,39 @@ enum { UPDATE_OK, UPDATE_NO_EQ, UPDATE_WRONG_UAR };
 enum { EQ_STATUS_OK = 0, EQ_STATUS_WRITE_FAIL = 10 };
 
 #define LOG_SIZE_MAX 22u
-#define INTERRUPT_BYTES 4u /* an MSI-X message is a write of one dword */
 
 static bool full(const struct bf_mlx5_eq *eq)
 {
 	return ((eq->producer - eq->consumer) & 0xffffff) > eq->mask;
 }
 
-/* The interrupt is a posted write, too: it gets to the processor behind the entry. */
-static void send_interrupt(struct bf_mlx5_eq *eq)
+static void interrupt(struct bf_dma_op *op)
 {
-	struct bf_mlx5 *dev = eq->dev;
-	uint64_t at = bf_dma_charge(&dev->dma, INTERRUPT_BYTES, 0);
+	struct bf_mlx5_xfer *x = BF_CONTAINER_OF(op, struct bf_mlx5_xfer, op);
+	struct bf_mlx5 *dev = x->dev;
+	const uint32_t vector = x->vector;
 
-	eq->armed = eq->behind = false;
-	bf_sim_at(dev->sim, &eq->interrupt, at > dev->link.posted_ps ? at : dev->link.posted_ps);
-}
-
-/* Writes that land at the same time were put in the event queue before, or while, this event waits once more. */
-static void interrupt_fired(struct bf_event *ev)
-{
-	struct bf_mlx5_eq *eq = BF_CONTAINER_OF(ev, struct bf_mlx5_eq, interrupt);
-	struct bf_mlx5 *dev = eq->dev;
-
-	if (!eq->behind) {
-		eq->behind = true;
-		bf_sim_at(dev->sim, ev, dev->sim->now_ps);
-		return;
-	}
+	bf_mlx5_xfer_put(dev, x);
 	dev->count.interrupts++;
 	if (dev->irq)
-		dev->irq(dev->irq_owner, eq->vector);
+		dev->irq(dev->irq_owner, vector);
+}
+
+/*
+ * An interrupt is a message that comes behind the entry. The round trip of a read that nothing passes stands for its
+ * way to the processor (assumed).
+ */
+static void send_interrupt(struct bf_mlx5_eq *eq)
+{
+	struct bf_mlx5_xfer *x = bf_mlx5_xfer_get(eq->dev);
+
+	eq->armed = false;
+	if (!x)
+		return; /* lost, as a device may lose one: the next arming finds the entries */
+	x->op = (struct bf_dma_op){ .done = interrupt };
+	x->dev = eq->dev;
+	x->vector = eq->vector;
+	bf_dma_read(&eq->dev->dma, &x->op);
 }
 
 static void record_eqe(const struct bf_mlx5_eq *eq, const struct bf_mlx5_eqe *e, uint32_t number, uint64_t iova,
@@ -188,7 +190,7 @@ void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm)
 	if (!arm)
 		return;
 	eq->armed = true;
-	if (((eq->producer - eq->consumer) & 0xffffff) && !bf_event_pending(&eq->interrupt))
+	if ((eq->producer - eq->consumer) & 0xffffff)
 		send_interrupt(eq);
 }
 
@@ -216,7 +218,6 @@ static void record_config(const struct bf_mlx5_eq *eq)
 
 void bf_mlx5_eq_free(struct bf_mlx5_eq *eq)
 {
-	bf_sim_cancel(eq->dev->sim, &eq->interrupt);
 	free(eq->pages);
 	free(eq);
 }
@@ -238,7 +239,6 @@ uint8_t bf_mlx5_cmd_create_eq(struct bf_mlx5_mail *m)
 	eq = calloc(1, sizeof(*eq));
 	if (!eq)
 		return BF_MLX5_CMD_NO_RES;
-	bf_event_init(&eq->interrupt, interrupt_fired);
 	eq->dev = dev;
 	eq->uar = uar->index;
 	eq->mask = (1u << log_size) - 1;

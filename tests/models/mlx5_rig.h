@@ -14,6 +14,7 @@
 
 #define RIG_NODES 2
 #define RIG_MEM (16u << 20)
+#define RIG_VECTORS 4
 #define RIG_DATA (1u << 20) /* data buffer of a node, covered by one key with all rights */
 #define RIG_MUST(x)                                                                                                  \
 	do {                                                                                                         \
@@ -34,6 +35,8 @@ struct rig_node {
 	uint8_t *data;
 	uint64_t data_va;
 	uint32_t key; /* of the data buffer */
+	uint32_t eqn; /* that CQs get from now on; 0: none */
+	uint32_t irqs[RIG_VECTORS];
 };
 
 struct rig {
@@ -65,6 +68,8 @@ struct rig_qp_opts {
 	uint32_t qkey;
 	uint32_t log_streams, log_errored;
 	bool full;            /* handshake */
+	uint32_t srqn;        /* with no_rq */
+	uint32_t cs_req, cs_res;
 };
 
 struct rig_qp {
@@ -138,6 +143,11 @@ static inline uint32_t rig_mkey(struct rig_node *n, uint32_t pd, uint64_t va, ui
 
 #define RIG_PORT_IPV4(ipv4, port) ((ipv4) + ((port)-1) * 0x10000)
 
+static inline void rig_irq(void *node, uint32_t vector)
+{
+	((struct rig_node *)node)->irqs[vector % RIG_VECTORS]++;
+}
+
 static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5_profile *profile)
 {
 	struct rig_node *n = &r->node[i];
@@ -153,6 +163,8 @@ static inline void rig_open_node(struct rig *r, uint32_t i, const struct bf_mlx5
 	opts.ports = r->ports;
 	opts.uar_pages = r->uar_pages;
 	opts.name = name;
+	opts.irq = rig_irq;
+	opts.irq_owner = n;
 	RIG_MUST(!bf_space_init(&n->space, r->sim, name, i));
 	RIG_MUST(!bf_ioas_init(&n->ioas, r->sim, name, 4096));
 	RIG_MUST(!bf_region_create(&n->space, &mem, &n->mem));
@@ -215,6 +227,7 @@ static inline void rig_cq_open(struct rig_node *n, struct rig_cq *cq, uint32_t l
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (flags & 2) != 0);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log_size);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, n->uar);
+	BF_MLX5_SET(cqc, BF_CQC_EQN, n->eqn);
 	bf_put_be64(cqc + BF_CQC_DBR_ADDR, rig_va(n, cq->dbr));
 	bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, rig_va(n, cq->ring));
 	cq->cqn = rig_do(n, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in));
@@ -242,7 +255,10 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, 0x77);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, scq->cqn);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, rcq->cqn);
-	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, o->no_rq ? 3 : 0);
+	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, o->srqn ? BF_QPC_RQ_SRQ : o->no_rq ? BF_QPC_RQ_NONE : BF_QPC_RQ_OWN);
+	BF_MLX5_SET(qpc, BF_QPC_SRQN, o->srqn);
+	BF_MLX5_SET(qpc, BF_QPC_CS_REQ, o->cs_req);
+	BF_MLX5_SET(qpc, BF_QPC_CS_RES, o->cs_res);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, rig_va(n, q->dbr));
 	bf_put_be64(in + BF_CREATE_QP_UMEM_OFFSET, rig_va(n, q->rq));
 	q->qpn = rig_do(n, BF_MLX5_CMD_CREATE_QP, in, sizeof(in));
