@@ -93,6 +93,7 @@ void bf_meet_close(struct bf_outside *o);
 int bf_meet_connect(struct bf_outside *o, struct bf_peer *p); /* -ENOENT: nobody is there */
 int bf_meet_watch_udp(struct bf_outside *o, int fd, bool room); /* looks for arrivals, and for room to send */
 bool bf_meet_look(struct bf_outside *o); /* at the sockets; true when there was something */
+void bf_meet_knock(const struct bf_outside *o, const struct bf_peer *p); /* it has frames */
 void bf_meet_hang_up(const struct bf_outside *o, int *fd); /* -1 is fine, and becomes of it */
 void bf_meet_cut_off(struct bf_outside *o, struct bf_source *s, const char *why);
 void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s);

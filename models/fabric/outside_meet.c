@@ -1,8 +1,8 @@
 /*
  * How processes of one network find each other. Each listens at a socket of the abstract name space that is named after
  * user, network and slot, so that the kernel gives slots away and takes them back. Who has a frame for a slot connects,
- * and hands over a ring and its door in a greeting; the answer brings the other's door. The connection then only tells
- * of the end: whoever is gone, however it went, hangs up.
+ * and hands over a ring and its door in a greeting; the answer brings the other's door, and until it has come frames
+ * are announced by message. Then the connection only tells of the end: whoever is gone, however it went, hangs up.
  *
  * Names are open to everybody, so each side asks the kernel who the other is.
  */
@@ -25,7 +25,7 @@
 #define FDS_MAX 4u
 
 enum { LISTENER, PEER, SOURCE, UDP };           /* whose socket, in the upper half of an event's data */
-enum { HELLO = 1, WELCOME = 2, REFUSED = 3 };   /* kinds of messages */
+enum { HELLO = 1, WELCOME, REFUSED, FRAMES };   /* kinds of messages */
 
 struct message {
 	struct bf_le32 magic, version, kind, slot;
@@ -260,6 +260,14 @@ int bf_meet_connect(struct bf_outside *o, struct bf_peer *p)
 	return -ENOENT;
 }
 
+void bf_meet_knock(const struct bf_outside *o, const struct bf_peer *p)
+{
+	if (p->door)
+		bf_door_knock(p->door);
+	else
+		say(o, p->fd, FRAMES, NULL, 0); /* when there is no room for that, it has not heard the last one yet */
+}
+
 static void look_at_peer(struct bf_outside *o, struct bf_peer *p)
 {
 	struct arrival a;
@@ -273,10 +281,8 @@ static void look_at_peer(struct bf_outside *o, struct bf_peer *p)
 		why = "its greeting makes no sense";
 		close_arrival(&a);
 	}
-	if (!rc) {
-		bf_door_knock(p->door); /* until now it could not be told of frames */
+	if (!rc)
 		return;
-	}
 	if (rc != -EPIPE) {
 		o->count.cut_off++;
 		bf_fail(&o->error, rc, "outside: process %u is cut off: %s", p->slot, why);
@@ -359,11 +365,12 @@ static int welcome(struct bf_outside *o, struct bf_source *s, const struct arriv
 
 static void look_at_source(struct bf_outside *o, struct bf_source *s)
 {
+	bool greeted = s->ring.shared != NULL;
 	struct arrival a;
 	const char *why;
-	int rc = hear(s->fd, HELLO, 2, &a, &why);
+	int rc = hear(s->fd, greeted ? FRAMES : HELLO, greeted ? 0 : 2, &a, &why);
 
-	if (!rc)
+	if (!rc || (rc > 0 && greeted))
 		return;
 	if (rc == -EPIPE) {
 		bf_meet_hang_up(o, &s->fd); /* what it has sent is still to be taken */
@@ -372,7 +379,7 @@ static void look_at_source(struct bf_outside *o, struct bf_source *s)
 		return;
 	}
 	if (rc > 0) {
-		rc = s->ring.shared ? -EBADMSG : welcome(o, s, &a);
+		rc = welcome(o, s, &a);
 		why = "its greeting makes no sense";
 		close_arrival(&a);
 	}

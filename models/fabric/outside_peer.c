@@ -219,7 +219,6 @@ void bf_peer_flush(struct bf_outside *o)
 		if (p->fd < 0)
 			continue;
 		bf_ring_show(&p->ring);
-		if (p->door)
-			bf_door_knock(p->door);
+		bf_meet_knock(o, p);
 	}
 }
