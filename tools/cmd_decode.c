@@ -7,7 +7,33 @@
 
 #define BYTES_MAX (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
 
-static void json_wqe(struct bf_json *j, const struct bf_mlx5_wqe *w)
+/* The forms of a send entry: nothing in its bytes says which it is. */
+static const struct form {
+	const char *name;
+	int (*decode)(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+	void (*print)(FILE *out, const void *bytes, uint32_t len);
+	bool datagram;
+} forms[] = {
+	{ "mlx5-wqe", bf_mlx5_wqe_decode, bf_mlx5_wqe_print, false },
+	{ "mlx5-dc-wqe", bf_mlx5_dc_wqe_decode, bf_mlx5_dc_wqe_print, false },
+	{ "mlx5-ud-wqe", bf_mlx5_ud_wqe_decode, bf_mlx5_ud_wqe_print, true },
+};
+
+static void json_umr(struct bf_json *j, const struct bf_mlx5_wqe *w, const uint8_t *bytes)
+{
+	const uint8_t *mkc = bytes + BF_MLX5_UMR_MKC_AT;
+
+	bf_json_hex(j, "umr_flags", w->umr_flags);
+	bf_json_hex(j, "mkey_mask", w->umr_mask);
+	bf_json_u64(j, "klm_octowords", w->umr_octowords);
+	bf_json_bool(j, "free", BF_MLX5_GET(mkc, BF_MKC_FREE) != 0);
+	bf_json_hex(j, "key_variant", BF_MLX5_GET(mkc, BF_MKC_KEY));
+	bf_json_hex(j, "key_qpn", BF_MLX5_GET(mkc, BF_MKC_QPN));
+	bf_json_hex(j, "start", bf_get_be64(mkc + BF_MKC_START));
+	bf_json_u64(j, "size", bf_get_be64(mkc + BF_MKC_SIZE));
+}
+
+static void json_wqe(struct bf_json *j, const struct bf_mlx5_wqe *w, const uint8_t *bytes, bool datagram)
 {
 	bf_json_text(j, "opcode", bf_mlx5_opcode_name(w->opcode));
 	bf_json_hex(j, "opcode_value", w->opcode);
@@ -21,10 +47,17 @@ static void json_wqe(struct bf_json *j, const struct bf_mlx5_wqe *w)
 	bf_json_u64(j, "completion", w->ce);
 	bf_json_bool(j, "solicited", w->solicited);
 	bf_json_hex(j, "immediate", w->imm);
-	if (w->av_len) {
+	if (w->opcode == BF_MLX5_OP_UMR)
+		json_umr(j, w, bytes);
+	if (w->av_len && datagram) {
+		bf_json_hex(j, "destination_qp", w->dct);
+		bf_json_hex(j, "qkey", w->dc_key >> 32);
+	} else if (w->av_len) {
 		bf_json_u64(j, "stream", w->stream);
 		bf_json_hex(j, "dct", w->dct);
 		bf_json_hex(j, "dc_key", w->dc_key);
+	}
+	if (w->av_len) {
 		bf_json_u64(j, "address_vector", w->av_len);
 		bf_json_hex(j, w->av_len == BF_MLX5_AV_FULL ? "udp_source_port" : "lid", w->udp_sport);
 	}
@@ -83,25 +116,22 @@ static void json_cqe(struct bf_json *j, const struct bf_mlx5_cqe *c)
 	}
 }
 
-static int decode_wqe(const struct bf_args *args, const uint8_t *bytes, size_t len, bool dc)
+static int decode_wqe(const struct bf_args *args, const uint8_t *bytes, size_t len, const struct form *form)
 {
 	struct bf_mlx5_wqe w;
 	struct bf_error err = { 0 };
 	struct bf_json j;
-	int rc = dc ? bf_mlx5_dc_wqe_decode(bytes, (uint32_t)len, &w, &err)
-		    : bf_mlx5_wqe_decode(bytes, (uint32_t)len, &w, &err);
+	int rc = form->decode(bytes, (uint32_t)len, &w, &err);
 
-	if (!bf_arg_json(args) && dc)
-		bf_mlx5_dc_wqe_print(stdout, bytes, (uint32_t)len);
-	else if (!bf_arg_json(args))
-		bf_mlx5_wqe_print(stdout, bytes, (uint32_t)len);
+	if (!bf_arg_json(args))
+		form->print(stdout, bytes, (uint32_t)len);
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "malformed entry: %s", err.text);
 	if (!bf_arg_json(args))
 		return BF_EXIT_GOOD;
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
-	json_wqe(&j, &w);
+	json_wqe(&j, &w, bytes, form->datagram);
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
 	return BF_EXIT_GOOD;
@@ -151,16 +181,19 @@ static int decode(const struct bf_args *args)
 	uint8_t bytes[BYTES_MAX];
 	struct bf_error err = { 0 };
 	size_t len = 0;
-	bool dc = strcmp(what, "mlx5-dc-wqe") == 0, wqe = dc || strcmp(what, "mlx5-wqe") == 0;
+	const struct form *form = NULL;
 
-	if (!wqe && strcmp(what, "mlx5-cqe") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-cqe and sdma are known", what);
+	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
+		form = strcmp(what, forms[i].name) == 0 ? &forms[i] : form;
+	if (!form && strcmp(what, "mlx5-cqe") != 0)
+		return bf_cli_error(
+		    args, BF_EXIT_USAGE,
+		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe and sdma are known", what);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there are no bytes to decode");
-	return wqe ? decode_wqe(args, bytes, len, dc) : decode_cqe(args, bytes, len);
+	return form ? decode_wqe(args, bytes, len, form) : decode_cqe(args, bytes, len);
 }
 
 static const struct bf_opt options[] = { { 0 } };
@@ -171,12 +204,14 @@ static const struct bf_command *const families[] = { &bf_cmd_decode_sdma, NULL }
 
 const struct bf_command bf_cmd_decode = {
 	.name = "decode",
-	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-cqe HEX...",
+	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
 	.details = "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard "
 		   "input. The\n"
 		   "rows of words that libmlx5 and the kernel print for error completions can be pasted as they are.\n"
-		   "mlx5-dc-wqe: of a DC initiator, with an address vector; nothing in the bytes says so.\n"
+		   "mlx5-dc-wqe, mlx5-ud-wqe: of a DC initiator or a datagram queue, with an address vector; nothing in "
+		   "the bytes\n"
+		   "says so.\n"
 		   "\n"
 		   "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
 		   "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
@@ -184,6 +219,6 @@ const struct bf_command bf_cmd_decode = {
 	.min_args = 1,
 	.max_args = 1024,
 	.run = decode,
-	.words = "mlx5-wqe|mlx5-dc-wqe|mlx5-cqe|sdma",
+	.words = "mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe|sdma",
 	.families = families,
 };

@@ -1,4 +1,4 @@
-/* Any bytes as a send WQE (of RC and of a DC initiator), a receive WQE and a CQE: decoded and printed without harm. */
+/* Any bytes as a send WQE (of RC, of a DC initiator and of UD), a receive WQE and a CQE: decoded and printed without harm. */
 #include "models/mlx5/wqe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,6 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (w.nsge > BF_MLX5_MAX_SGE || w.inline_offset + w.inline_len > len || w.av_len > len))
 		__builtin_trap();
 	bf_mlx5_dc_wqe_print(out, data, len);
+	if (!bf_mlx5_ud_wqe_decode(data, len, &w, &err) &&
+	    (w.nsge > BF_MLX5_MAX_SGE || w.inline_offset + w.inline_len > len || w.av_len > len ||
+	     (w.opcode == BF_MLX5_OP_UMR && BF_MLX5_UMR_LIST_AT + w.umr_octowords * BF_MLX5_DS > len)))
+		__builtin_trap();
+	bf_mlx5_ud_wqe_print(out, data, len);
 	if (bf_mlx5_recv_decode(data, len & ~15u, sge, BF_MLX5_MAX_SGE, &total) > BF_MLX5_MAX_SGE)
 		__builtin_trap();
 	if (len >= sizeof(struct bf_mlx5_cqe))

@@ -1,6 +1,6 @@
 /*
- * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, unmapped memory
- * and a bad network, in random order. Nothing crashes or hangs (the point of a run under sanitizers), the same seed
+ * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, windows bound and
+ * invalidated, unmapped memory and a bad network, in random order, on queue pairs of every kind of service. Nothing crashes or hangs (the point of a run under sanitizers), the same seed
  * gives the same records, and the devices still work afterwards.
  */
 #include <check.h>
@@ -21,7 +21,7 @@ struct chaos {
 	struct rig_cq cq[RIG_NODES][3];
 	struct rig_qp q[PAIRS][RIG_NODES];
 	bool alive[PAIRS][RIG_NODES];
-	uint32_t key[RIG_NODES][KEYS];
+	uint32_t key[RIG_NODES][KEYS], window[RIG_NODES];
 	bool unmapped[RIG_NODES], gone[RIG_NODES];
 	struct rig_qp_opts opts;
 };
@@ -49,10 +49,24 @@ static struct rig_node *node(struct chaos *c, uint32_t side)
 	return &c->rig.node[side];
 }
 
+static uint32_t key_of(struct chaos *c, uint32_t side)
+{
+	return chance(c, 85) ? c->key[side][below(c, KEYS)] : c->window[side];
+}
+
+/* Reliable connections, an unreliable one and one for datagrams. */
+static uint32_t service_of(uint32_t pair)
+{
+	return pair == 2 ? BF_QPC_ST_UC : pair == 3 ? BF_QPC_ST_UD : BF_QPC_ST_RC;
+}
+
 /* A pair of fresh queue pairs; one that was there is forgotten by the test only when it was destroyed. */
 static void open_half(struct chaos *c, uint32_t pair, uint32_t side)
 {
-	rig_qp_open(node(c, side), &c->q[pair][side], &c->cq[side][below(c, 3)], &c->cq[side][below(c, 3)], &c->opts);
+	struct rig_qp_opts o = c->opts;
+
+	o.st = service_of(pair);
+	rig_qp_open(node(c, side), &c->q[pair][side], &c->cq[side][below(c, 3)], &c->cq[side][below(c, 3)], &o);
 	c->alive[pair][side] = true;
 }
 
@@ -109,11 +123,62 @@ static uint32_t put_payload(struct chaos *c, uint8_t *w, uint32_t at, uint32_t s
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t len = 1 + below(c, chance(c, 10) ? 100000 : 5000);
-		uint32_t key = chance(c, 97) ? c->key[side][below(c, KEYS)] : below(c, 1u << 16);
+		uint32_t key = chance(c, 97) ? key_of(c, side) : below(c, 1u << 16);
 
 		at += rig_put_data(w + at, len, key, node(c, side)->data_va + below(c, RIG_DATA - 100000));
 	}
 	return at;
+}
+
+/* The address vector of a datagram, of either form. */
+static uint32_t put_address(struct chaos *c, uint8_t *av, uint32_t pair, uint32_t side)
+{
+	bool full = chance(c, 70);
+
+	bf_put_be32(av, chance(c, 90) ? 0 : below(c, UINT32_MAX));
+	bf_put_be32(av + 8, c->q[pair][!side].qpn | (full ? BF_MLX5_AV_EXT : 0));
+	if (!full) {
+		bf_put_be16(av + 14, (uint16_t)node(c, !side)->ipv4);
+		return BF_MLX5_AV_COMPACT;
+	}
+	bf_put_be16(av + 20, 0x0200);
+	bf_put_be32(av + 22, node(c, !side)->ipv4);
+	av[42] = av[43] = chance(c, 97) ? 0xff : 0;
+	bf_put_be32(av + 44, node(c, !side)->ipv4);
+	return BF_MLX5_AV_FULL;
+}
+
+/* Binds the window to part of a region, of itself or of nothing, or invalidates it. */
+static void post_umr(struct chaos *c, uint32_t pair, uint32_t side)
+{
+	uint8_t w[256] = { 0 }, *mkc = w + BF_MLX5_UMR_MKC_AT;
+	uint32_t variant = below(c, 4), ds = BF_MLX5_UMR_LIST_AT / 16;
+	uint64_t va = node(c, side)->data_va + below(c, RIG_DATA / 2), mask = BF_MLX5_UMR_MASK_FREE | BF_MLX5_UMR_MASK_KEY;
+	bool bind = chance(c, 70), type_2 = chance(c, 30);
+
+	w[11] = (uint8_t)(chance(c, 60) ? RIG_CQE : 0);
+	bf_put_be32(w + 12, chance(c, 90) ? c->window[side] : key_of(c, side));
+	w[16] = BF_MLX5_UMR_INLINE | BF_MLX5_UMR_OFFSET;
+	BF_MLX5_SET(mkc, BF_MKC_KEY, variant);
+	BF_MLX5_SET(mkc, BF_MKC_QPN, type_2 ? c->q[pair][side].qpn : 0xffffff);
+	BF_MLX5_SET(mkc, BF_MKC_FREE, !bind);
+	if (type_2)
+		mask |= BF_MLX5_UMR_MASK_QPN;
+	if (bind) {
+		uint32_t len = 1 + below(c, 100000);
+
+		mask |= BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_START | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR |
+			BF_MLX5_UMR_MASK_RW | BF_MLX5_UMR_MASK_A;
+		bf_put_be32(mkc, bf_get_be32(mkc) | below(c, 32) << 10);
+		bf_put_be64(mkc + BF_MKC_START, chance(c, 50) ? va : 0);
+		bf_put_be64(mkc + BF_MKC_SIZE, len);
+		bf_put_be16(w + 20, 4);
+		rig_put_data(w + BF_MLX5_UMR_LIST_AT, len, key_of(c, side), va);
+		ds += 4;
+	}
+	bf_put_be64(w + 24, mask);
+	rig_post(&c->q[pair][side], w, BF_MLX5_OP_UMR, 0, ds);
+	c->window[side] = (c->window[side] & ~0xffu) | variant;
 }
 
 static void post(struct chaos *c, uint32_t pair, uint32_t side)
@@ -128,12 +193,18 @@ static void post(struct chaos *c, uint32_t pair, uint32_t side)
 	uint32_t op = opcodes[below(c, BF_ARRAY_LEN(opcodes))], at = 16;
 	bool atomic = op >= BF_MLX5_OP_ATOMIC_CS && op <= BF_MLX5_OP_ATOMIC_MASKED_FA;
 
+	if (chance(c, 8)) {
+		post_umr(c, pair, side);
+		return;
+	}
 	w[11] = (uint8_t)(chance(c, 60) ? RIG_CQE : below(c, 256));
-	bf_put_be32(w + 12, c->key[!side][below(c, KEYS)]);
+	bf_put_be32(w + 12, key_of(c, !side));
+	if (service_of(pair) == BF_QPC_ST_UD && op != BF_MLX5_OP_NOP && op != BF_MLX5_OP_DUMP)
+		at += put_address(c, w + at, pair, side);
 	if (op >= BF_MLX5_OP_RDMA_WRITE && op <= BF_MLX5_OP_ATOMIC_MASKED_FA && op != BF_MLX5_OP_SEND &&
 	    op != BF_MLX5_OP_SEND_IMM)
 		at += rig_put_raddr(w + at, node(c, !side)->data_va + (below(c, RIG_DATA - 100000) & ~7u),
-				    c->key[!side][below(c, KEYS)]);
+				    key_of(c, !side));
 	if (atomic) {
 		bf_put_be64(w + at, bf_rng_next(&c->rng));
 		at += 16;
@@ -152,7 +223,7 @@ static void post_receive(struct chaos *c, uint32_t pair, uint32_t side)
 	struct rig_qp *q = &c->q[pair][side];
 
 	if (chance(c, 95))
-		rig_recv_sge(q, 0, 1 + below(c, 20000), c->key[side][below(c, KEYS)],
+		rig_recv_sge(q, 0, 1 + below(c, 20000), key_of(c, side),
 			     node(c, side)->data_va + below(c, RIG_DATA - 20000));
 	rig_recv_post(q);
 }
@@ -245,6 +316,20 @@ static void one_step(struct chaos *c)
 		bf_sim_run(c->rig.sim, c->rig.sim->now_ps + below(c, 4000) * BF_NS);
 }
 
+static uint32_t make_window(struct rig_node *n)
+{
+	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 }, *mkc = in + BF_CREATE_MKEY_MKC;
+
+	BF_MLX5_SET(mkc, BF_MKC_FREE, 1);
+	BF_MLX5_SET(mkc, BF_MKC_UMR_EN, 1);
+	BF_MLX5_SET(mkc, BF_MKC_LR, 1);
+	BF_MLX5_SET(mkc, BF_MKC_EN_RINVAL, 1);
+	BF_MLX5_SET(mkc, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_KLM);
+	BF_MLX5_SET(mkc, BF_MKC_QPN, 0xffffff);
+	BF_MLX5_SET(mkc, BF_MKC_PD, n->pd);
+	return rig_do(n, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in)) << 8;
+}
+
 static void open_chaos(struct chaos *c, uint64_t seed)
 {
 	memset(c, 0, sizeof(*c));
@@ -269,6 +354,7 @@ static void open_chaos(struct chaos *c, uint64_t seed)
 		rig_cq_open(n, &c->cq[side][2], 10, 4);
 		for (uint32_t i = 0; i < KEYS; i++)
 			c->key[side][i] = rig_mkey(n, n->pd, n->data_va, RIG_DATA, RIG_ALL_RIGHTS, (uint8_t)i);
+		c->window[side] = make_window(n);
 		for (uint32_t pair = 0; pair < PAIRS; pair++)
 			open_half(c, pair, side);
 	}
