@@ -18,6 +18,7 @@ struct dc_target_opts {
 	uint32_t no_access; /* 1 read, 2 write, 4 atomics */
 	uint32_t mtu;       /* 0: 5 */
 	bool full;          /* refuses half handshakes */
+	uint32_t srqn;      /* 0: none */
 };
 
 static inline void dc_target_open(struct rig_node *n, struct dc_target *t, struct rig_cq *cq, uint64_t key,
@@ -28,6 +29,8 @@ static inline void dc_target_open(struct rig_node *n, struct dc_target *t, struc
 	*t = (struct dc_target){ .node = n, .cq = cq, .port = o->port ? o->port : 1, .key = key };
 	BF_MLX5_SET(dctc, BF_DCTC_CQN, cq->cqn);
 	BF_MLX5_SET(dctc, BF_DCTC_PD, n->pd);
+	BF_MLX5_SET(dctc, BF_DCTC_SRQN, o->srqn);
+	BF_MLX5_SET(dctc, BF_DCTC_USER_INDEX, 0xdc7);
 	BF_MLX5_SET(dctc, BF_DCTC_ATOMIC_MODE, 3);
 	BF_MLX5_SET(dctc, BF_DCTC_RRE, !(o->no_access & 1));
 	BF_MLX5_SET(dctc, BF_DCTC_RWE, !(o->no_access & 2));
@@ -96,6 +99,17 @@ static inline uint16_t dc_rdma(struct rig_qp *q, const struct dc_target *t, uint
 	if (len)
 		at += rig_put_data(w + at, len, q->node->key, q->node->data_va + local);
 	return rig_post(q, w, opcode, 0, at / 16);
+}
+
+/* SEND. */
+static inline uint16_t dc_send(struct rig_qp *q, const struct dc_target *t, uint32_t form, uint64_t local, uint32_t len,
+			       uint8_t flags)
+{
+	uint8_t w[128] = { 0 };
+	uint32_t at = dc_head(w, t, flags, form);
+
+	at += rig_put_data(w + at, len, q->node->key, q->node->data_va + local);
+	return rig_post(q, w, BF_MLX5_OP_SEND, 0, at / 16);
 }
 
 /* WRITE with inline data. */
