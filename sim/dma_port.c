@@ -309,6 +309,7 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 		return -EFAULT;
 	if (BF_UNLIKELY(is_own(p, region)))
 		return (int)bf_ioas_fault(p->ioas, iova, len, BF_IOMMU_WRITE, p->actor, BF_IOMMU_OWN);
+	__builtin_prefetch(host, 1);
 	p->writes++;
 	at = landing_time(p, len, flags, &lane);
 	kept = flags & BF_DMA_LENT ? (uint32_t)sizeof(src) : len;
@@ -445,6 +446,7 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 		op->done(op);
 		return;
 	}
+	bf_ioas_prefetch(p->ioas, op->iova);
 	if (op->modify)
 		bytes += op->len; /* an AtomicOp request carries its operands (section 6.15) */
 	p->reads++;

@@ -145,6 +145,19 @@ static inline uint64_t bf_queue_peek(const struct bf_queue *q)
 	return q->stale[level] >> digit & 1 ? 0 : q->slot[level][digit].min;
 }
 
+/* The same; asks the caches for an event that is likely to be next. */
+static inline uint64_t bf_queue_ahead(const struct bf_queue *q)
+{
+	uint32_t level, digit;
+
+	if (!q->levels)
+		return BF_NEVER;
+	level = (uint32_t)__builtin_ctz(q->levels);
+	digit = (uint32_t)__builtin_ctzll(q->full[level]);
+	__builtin_prefetch(q->slot[level][digit].head, 1);
+	return q->stale[level] >> digit & 1 ? 0 : q->slot[level][digit].min;
+}
+
 /* Time of the earliest event, BF_NEVER when there is none. */
 static inline uint64_t bf_queue_next(struct bf_queue *q)
 {
@@ -195,7 +208,7 @@ static inline struct bf_event *bf_queue_pop(struct bf_queue *q, uint64_t when)
 		ev = bf_queue_cascade(q, level, digit);
 	}
 	assert(ev->when == when && q->base == when);
-	q->next = bf_queue_peek(q);
+	q->next = bf_queue_ahead(q);
 	ev->when = BF_NEVER;
 	return ev;
 }

@@ -7,12 +7,13 @@
 
 #include "sim/agent.h"
 #include "sim/pcie.h"
+#include "sim/pool.h"
 #include "sim/records_io.h"
 
 /* Regions of at least this size start on a multiple of it, so that spaces with 2 MiB I/O pages can map them. */
 #define LARGE_PAGE (2ull << 20)
 #define VA_LIMIT (1ull << 56)
-#define GUARDED_REGIONS 8192u
+#define GUARDED_REGIONS 1024u
 
 int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index)
 {
@@ -55,7 +56,7 @@ static uint32_t first_above_host(const struct bf_space *sp, uintptr_t p)
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
 
-		if ((uintptr_t)sp->by_host[mid]->bytes + sp->by_host[mid]->size <= p)
+		if (sp->by_host[mid].end <= p)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -98,23 +99,35 @@ static int place(struct bf_space *sp, const struct bf_region_opts *opts, uint64_
 	return 0;
 }
 
+/*
+ * Bytes of its own: nobody dereferences device registers in virtual time, so these are addresses only. Of other regions
+ * the first have a mapping each with an inaccessible page behind it, so that a driver that runs over the end stops
+ * there. A process has room for 65,530 mappings (Linux vm.max_map_count), and a page that is different makes two: in
+ * simulations with thousands of regions the later ones go without, and small ones share huge pages.
+ */
+static bool is_pooled(const struct bf_region *r)
+{
+	return r->size <= BF_POOL_PAGES_MAX && (r->kind == BF_MEM_MMIO || r->space->sim->regions >= GUARDED_REGIONS);
+}
+
 static uint64_t mapped_bytes(const struct bf_region *r)
 {
 	return r->size + (r->guarded ? BF_PAGE : 0);
 }
 
-/*
- * An inaccessible page follows, so that a driver that runs over the end of its region stops there. Nobody dereferences
- * device registers in virtual time, so their whole range is inaccessible. A process has room for 65,530 mappings (Linux
- * vm.max_map_count), and a page that is different makes two: simulations with thousands of regions go without, and
- * neighbours become one mapping.
- */
 static int map_bytes(struct bf_region *r)
 {
-	int prot = r->kind == BF_MEM_MMIO ? PROT_NONE : PROT_READ | PROT_WRITE;
+	struct bf_sim *sim = r->space->sim;
+	const bool mmio = r->kind == BF_MEM_MMIO;
+	const int prot = mmio ? PROT_NONE : PROT_READ | PROT_WRITE;
 	uint8_t *p;
 
-	r->guarded = r->space->sim->regions < GUARDED_REGIONS;
+	r->pooled = is_pooled(r);
+	if (r->pooled) {
+		r->bytes = bf_pool_pages_take(sim, r->size, mmio);
+		return r->bytes ? 0 : -ENOMEM;
+	}
+	r->guarded = sim->regions < GUARDED_REGIONS;
 	p = mmap(NULL, mapped_bytes(r), r->guarded ? PROT_NONE : prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		 0);
 	if (p == MAP_FAILED)
@@ -123,21 +136,28 @@ static int map_bytes(struct bf_region *r)
 		munmap(p, mapped_bytes(r));
 		return -ENOMEM;
 	}
-	r->space->sim->regions++;
+	sim->regions++;
 	r->bytes = p;
-	r->owns_bytes = 1;
+	r->owns_bytes = true;
 	return 0;
 }
 
 static void unmap_bytes(struct bf_region *r)
 {
-	if (r->owns_bytes)
-		munmap(r->bytes, mapped_bytes(r));
+	struct bf_sim *sim = r->space->sim;
+
+	if (r->pooled && r->bytes)
+		bf_pool_pages_give(sim, r->bytes, r->size, r->kind == BF_MEM_MMIO);
+	if (!r->owns_bytes)
+		return;
+	munmap(r->bytes, mapped_bytes(r));
+	sim->regions--;
 }
 
 static int reserve_slot(struct bf_space *sp)
 {
 	uint32_t cap = sp->cap ? sp->cap * 2 : 16;
+	struct bf_host_range *ranges;
 	struct bf_region **grown;
 
 	if (sp->count < sp->cap)
@@ -146,27 +166,30 @@ static int reserve_slot(struct bf_space *sp)
 	if (!grown)
 		return -ENOMEM;
 	sp->by_va = grown;
-	grown = realloc(sp->by_host, cap * sizeof(struct bf_region *));
-	if (!grown)
+	ranges = realloc(sp->by_host, cap * sizeof(*ranges));
+	if (!ranges)
 		return -ENOMEM;
-	sp->by_host = grown;
+	sp->by_host = ranges;
 	sp->cap = cap;
 	return 0;
 }
 
-static void insert_at(struct bf_region **list, uint32_t count, uint32_t at, struct bf_region *r)
+static void insert(struct bf_space *sp, struct bf_region *r, uint32_t at_va, uint32_t at_host)
 {
-	memmove(&list[at + 1], &list[at], (count - at) * sizeof(struct bf_region *));
-	list[at] = r;
+	memmove(&sp->by_va[at_va + 1], &sp->by_va[at_va], (sp->count - at_va) * sizeof(sp->by_va[0]));
+	memmove(&sp->by_host[at_host + 1], &sp->by_host[at_host], (sp->count - at_host) * sizeof(sp->by_host[0]));
+	sp->by_va[at_va] = r;
+	sp->by_host[at_host] = (struct bf_host_range){ .end = (uintptr_t)r->bytes + r->size, .region = r };
+	sp->count++;
 }
 
-static void remove_from(struct bf_region **list, uint32_t count, const struct bf_region *r)
+static void take_out(struct bf_space *sp, const struct bf_region *r)
 {
-	uint32_t at = 0;
+	const uint32_t at_va = first_above_va(sp, r->va), at_host = first_above_host(sp, (uintptr_t)r->bytes);
 
-	while (list[at] != r)
-		at++;
-	memmove(&list[at], &list[at + 1], (count - at - 1) * sizeof(struct bf_region *));
+	sp->count--;
+	memmove(&sp->by_va[at_va], &sp->by_va[at_va + 1], (sp->count - at_va) * sizeof(sp->by_va[0]));
+	memmove(&sp->by_host[at_host], &sp->by_host[at_host + 1], (sp->count - at_host) * sizeof(sp->by_host[0]));
 }
 
 static void record_region(const struct bf_region *r)
@@ -182,12 +205,10 @@ static int enter(struct bf_space *sp, struct bf_region *r)
 {
 	uint32_t at = first_above_host(sp, (uintptr_t)r->bytes);
 
-	if (at < sp->count && (uintptr_t)sp->by_host[at]->bytes < (uintptr_t)r->bytes + r->size)
+	if (at < sp->count && (uintptr_t)sp->by_host[at].region->bytes < (uintptr_t)r->bytes + r->size)
 		return bf_fail(&sp->sim->error, -EEXIST, "region '%s': its bytes overlap region '%s'", r->name,
-			       sp->by_host[at]->name);
-	insert_at(sp->by_host, sp->count, at, r);
-	insert_at(sp->by_va, sp->count, first_above_va(sp, r->va), r);
-	sp->count++;
+			       sp->by_host[at].region->name);
+	insert(sp, r, first_above_va(sp, r->va), at);
 	r->id = ++sp->last_id;
 	if (bf_probe(sp->sim, BF_CLASS_META))
 		record_region(r);
@@ -216,9 +237,9 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 
 	if (rc)
 		return rc;
-	r = calloc(1, sizeof(*r));
+	r = bf_pool_take(sp->sim, sizeof(*r));
 	if (!r || reserve_slot(sp)) {
-		free(r);
+		bf_pool_give(sp->sim, r, sizeof(*r));
 		return bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory", opts->name);
 	}
 	*r = (struct bf_region){
@@ -240,7 +261,7 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 		rc = enter(sp, r);
 	if (rc) {
 		unmap_bytes(r);
-		free(r);
+		bf_pool_give(sp->sim, r, sizeof(*r));
 		return rc;
 	}
 	*out = r;
@@ -264,15 +285,13 @@ void bf_region_destroy(struct bf_region *r)
 
 	if (r->cache)
 		bf_region_set_cache(r, NULL);
-	remove_from(sp->by_va, sp->count, r);
-	remove_from(sp->by_host, sp->count, r);
-	sp->count--;
+	take_out(sp, r);
 	if (sp->last == r)
 		sp->last = NULL;
 	if (r->link)
 		bf_link_forget(r->link, r);
 	unmap_bytes(r);
-	free(r);
+	bf_pool_give(sp->sim, r, sizeof(*r));
 }
 
 void bf_space_describe(const struct bf_space *sp)
@@ -305,9 +324,9 @@ struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 	if (BF_LIKELY(r != NULL) && at - (uintptr_t)r->bytes < r->size)
 		return r;
 	i = first_above_host(sp, at);
-	if (i == sp->count || at < (uintptr_t)sp->by_host[i]->bytes)
+	if (i == sp->count || at < (uintptr_t)sp->by_host[i].region->bytes)
 		return NULL;
-	return sp->last = sp->by_host[i];
+	return sp->last = sp->by_host[i].region;
 }
 
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)

@@ -34,6 +34,8 @@ struct bf_link;
 struct bf_mmio_ops {
 	void (*write)(struct bf_region *region, uint64_t offset, const void *data, uint32_t len);
 	uint64_t (*read)(struct bf_region *region, uint64_t offset, uint32_t len);
+	/* A store is on its way: a hint to have at hand what it will need. May be NULL. */
+	void (*expect)(const struct bf_region *region, const void *data, uint32_t len);
 };
 
 struct bf_dma_port;
@@ -92,25 +94,32 @@ struct bf_region {
 	uint64_t va;
 	uint64_t size;
 	uint8_t *bytes; /* page-aligned; for MMIO an address range that nobody dereferences in virtual time */
-	enum bf_mem_kind kind;
-	uint32_t id; /* in order of creation, from 1 */
-	char name[40];
 	struct bf_space *space;
 	const struct bf_mmio_ops *mmio; /* MMIO only */
-	const struct bf_far_ops *far;   /* MMIO only; NULL: DMA makes loads and stores */
 	void *owner;                    /* MMIO: the device; behind a cache: the cache's */
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
+	enum bf_mem_kind kind;
+	uint32_t id; /* in order of creation, from 1 */
 	struct bf_cache *cache;         /* what GPU threads go through; NULL: nothing */
-	int owns_bytes;
+	const struct bf_far_ops *far;   /* MMIO only; NULL: DMA makes loads and stores */
+	bool owns_bytes;
+	bool pooled;            /* its bytes are the simulation's (sim/pool.h) */
 	bool guarded;           /* an inaccessible page follows */
+	char name[40];
+};
+
+/* Where a region's bytes end, beside it: a device may have a thousand doorbell pages, and who looks for one looks here. */
+struct bf_host_range {
+	uintptr_t end;
+	struct bf_region *region;
 };
 
 /* `name` shows in reports. Regions live until the space is destroyed or they are. */
 struct bf_space {
 	struct bf_sim *sim;
 	char name[24];
-	struct bf_region **by_va;   /* sorted */
-	struct bf_region **by_host; /* sorted */
+	struct bf_region **by_va;      /* sorted */
+	struct bf_host_range *by_host; /* likewise */
 	uint32_t count, cap;
 	uint32_t last_id;
 	uint64_t next_va;

@@ -160,6 +160,8 @@ void bf_mmio_post(struct bf_region *region, uint64_t offset, const void *data, u
 		return;
 	}
 	m = l->mmio;
+	if (region->mmio->expect)
+		region->mmio->expect(region, data, len);
 	if (!reserve_store(m)) {
 		bf_fail(&l->sim->error, -ENOMEM, "region '%s': no memory for a store on its way", region->name);
 		return;

@@ -6,6 +6,7 @@
 
 #include "sim/agent_internal.h"
 #include "sim/event_queue.h"
+#include "sim/pool.h"
 #include "sim/sim_internal.h"
 #include "sim/stats.h"
 #include "sim/train.h"
@@ -43,6 +44,7 @@ void bf_sim_destroy(struct bf_sim *sim)
 	bf_agents_fini(sim);
 	bf_stats_free(sim);
 	bf_stream_free(&sim->rec);
+	bf_pool_fini(sim);
 	free(BF_CONTAINER_OF(sim, struct sim_block, sim));
 }
 

@@ -30,13 +30,14 @@
 struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */
 struct bf_stats;      /* sim/stats.h */
+struct bf_pool;       /* sim/pool.h */
 struct bf_queue;
 
 struct bf_sim {
 	uint64_t now_ps;
 	uint32_t slow; /* BF_SLOW_* */
 	uint32_t caches; /* regions behind a cache (struct bf_region.cache) */
-	uint32_t regions; /* that have got memory of their own so far */
+	uint32_t regions; /* that have a mapping of their own */
 	/*
 	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train
 	 * of completions that way). Set by whoever fires events: bf_sim_run() to its limit, the live loop to the wall
@@ -50,6 +51,7 @@ struct bf_sim {
 	struct bf_agents *agents;
 	struct bf_fault_plan *faults; /* NULL: no faults. Not owned. */
 	struct bf_stats *stats;       /* NULL until the first statistic is asked for */
+	struct bf_pool *pool;         /* sim/pool.h; NULL until something is taken from it */
 	uint64_t seed;
 	uint64_t events; /* fired so far */
 	struct bf_error error;

@@ -203,16 +203,22 @@ static struct bf_buffer *buffer_at(struct bf_view_full *v, const struct bf_regio
 	return b;
 }
 
+/* Its block may have copies: some view of the simulation is weak. */
+static bool has_stale(const struct bf_view_full *v)
+{
+	return v->block && v->thread.sim->slow & BF_SLOW_ORDER;
+}
+
 static void drop_stale_line(struct bf_view_full *v, const void *p)
 {
-	if (v->block)
+	if (has_stale(v))
 		bf_stale_drop_line(v->block, bf_line_of(p));
 }
 
 /* A block's own stores never make its copies stale, so an acquire that looks no further leaves them. */
 static void drop_stale(struct bf_view_full *v, enum bf_scope scope)
 {
-	if (v->block && scope != BF_SCOPE_CTA)
+	if (scope != BF_SCOPE_CTA && has_stale(v))
 		bf_stale_drop_all(v->block);
 }
 

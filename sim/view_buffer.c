@@ -287,6 +287,8 @@ uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t 
 {
 	uint32_t n = 0;
 
+	if (BF_LIKELY(!b->sim->agents->stores)) /* nobody's: the usual case under sc, which need not look further up */
+		return 0;
 	for (; b && b->level < level; b = b->above) {
 		if (b->count)
 			n += line ? push_line(b, level, line, cause) : push_all(b, level, cause);

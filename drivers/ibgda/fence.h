@@ -59,23 +59,23 @@ BF_DEVICE int bf_ibgda_skips(const struct bf_ibgda_state *state, uint32_t n, int
 	return n % state->npes == state->mype;
 }
 
-/*
- * One queue of those that the default quiet and fence cover: all DCIs, then the default RCs row by row. An entry of the
- * table that was never created has no CQ: a GPU that polled it would fault.
- */
+/* One queue of those that the default quiet and fence cover: all DCIs, then the default RCs row by row. */
+BF_DEVICE struct bf_ibgda_qp *bf_ibgda_default_qp(const struct bf_ibgda_state *state, uint32_t n)
+{
+	if (n < state->num_dci)
+		return &state->globalmem.dcis[n];
+	n -= state->num_dci;
+	return &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe, n % state->npes,
+						       n / state->npes)];
+}
+
+/* An entry of the table that was never created has no CQ: a GPU that polled it would fault. */
 BF_DEVICE int bf_ibgda_quiet_nth(struct bf_thread *t, const struct bf_ibgda_state *state, uint32_t n, int fence)
 {
-	struct bf_ibgda_qp *qp;
+	struct bf_ibgda_qp *qp = bf_ibgda_default_qp(state, n);
 
-	if (n < state->num_dci) {
-		qp = &state->globalmem.dcis[n];
-	} else {
-		n -= state->num_dci;
-		if (bf_ibgda_skips(state, n, fence))
-			return 0;
-		qp = &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe,
-							     n % state->npes, n / state->npes)];
-	}
+	if (n >= state->num_dci && bf_ibgda_skips(state, n - state->num_dci, fence))
+		return 0;
 	if (BF_UNLIKELY(!qp->tx_wq.cq))
 		return BF_IBGDA_FAILED;
 	return fence ? bf_ibgda_quiet(t, state, qp) : bf_ibgda_quiet_with_cst(t, state, qp);
@@ -89,8 +89,13 @@ BF_DEVICE int bf_ibgda_quiet_many(struct bf_thread *t, uint32_t mask, const stru
 	int status = 0;
 
 	bf_warp_sync(t, mask);
-	for (uint32_t n = bf_ibgda_rank(t, mask); n < total; n += step)
+	for (uint32_t n = bf_ibgda_rank(t, mask); n < total; n += step) {
+		if (n + 4 * step < total)
+			bf_ibgda_prefetch_qp(t, bf_ibgda_default_qp(state, n + 4 * step));
+		if (n + 2 * step < total)
+			bf_prefetch(t, bf_ibgda_default_qp(state, n + 2 * step)->tx_wq.cq);
 		status |= bf_ibgda_quiet_nth(t, state, n, fence);
+	}
 	return bf_ballot(t, mask, status != 0) ? BF_IBGDA_FAILED : 0;
 }
 

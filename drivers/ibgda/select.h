@@ -129,9 +129,13 @@ BF_DEVICE struct bf_ibgda_to bf_ibgda_to_dct(struct bf_thread *t, const struct b
 BF_DEVICE struct bf_ibgda_to bf_ibgda_select(struct bf_thread *t, const struct bf_ibgda_state *state, uint32_t pe,
 					     uint32_t handle)
 {
+	struct bf_ibgda_qp *qp;
+
 	if (pe == state->mype || !state->num_rc_per_pe)
 		return bf_ibgda_to_dct(t, state, pe);
-	return bf_ibgda_to_rc(bf_ibgda_rc_by_handle(t, state, pe, handle));
+	qp = bf_ibgda_rc_by_handle(t, state, pe, handle);
+	bf_ibgda_prefetch_qp(t, qp);
+	return bf_ibgda_to_rc(qp);
 }
 
 /* The same for lanes that act together: those of `mask` with the same PE and handle get the same queue. */

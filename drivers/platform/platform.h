@@ -25,6 +25,8 @@
  *   void bf_st_relaxedN(t, p, v, scope)            N = 32, 64
  *   void bf_st_releaseN(t, p, v, scope)            N = 32, 64
  *
+ *   void bf_prefetch(t, p)                         the line at `p` will be needed soon; a hint, which may do nothing
+ *
  * Fences: what this thread stored, and what it has seen of others, is visible within the scope before what follows.
  *   void bf_fence_cta(t), bf_fence_gpu(t), bf_fence_sys(t), bf_fence_at(t, scope)
  *

@@ -209,6 +209,11 @@ BF_DEVICE uint32_t bf_match64(struct bf_thread *, uint32_t mask, uint64_t v)
 	return __match_any_sync(mask, (unsigned long long)v);
 }
 
+/* Loads of other warps hide what this would save. */
+BF_DEVICE void bf_prefetch(struct bf_thread *, const void *)
+{
+}
+
 BF_DEVICE void bf_spin(struct bf_thread *, const void *, const char *)
 {
 }

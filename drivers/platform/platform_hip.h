@@ -205,6 +205,11 @@ BF_DEVICE uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v)
 	return same;
 }
 
+/* Loads of other warps hide what this would save. */
+BF_DEVICE void bf_prefetch(struct bf_thread *, const void *)
+{
+}
+
 BF_DEVICE void bf_spin(struct bf_thread *, const void *, const char *)
 {
 	__builtin_amdgcn_s_sleep(1);

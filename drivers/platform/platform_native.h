@@ -111,6 +111,12 @@ static inline uint32_t bf_blocks(const struct bf_thread *t)
 	return t->blocks;
 }
 
+static inline void bf_prefetch(struct bf_thread *t, const void *p)
+{
+	(void)t;
+	__builtin_prefetch(p, 1);
+}
+
 #define BF_NATIVE_CELL(bits, p) ((_Atomic uint##bits##_t *)(p))
 
 #define BF_NATIVE_ACCESS(bits)                                                                                         \

@@ -110,6 +110,7 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 	p->ps_per_kib = opts->ps_per_kib;
 	p->tie_ps = BF_NEVER;
 	p->rx = opts->rx;
+	p->expect = opts->expect;
 	p->link = opts->link;
 	p->peer = opts->peer;
 	p->owner = opts->owner;
@@ -243,6 +244,7 @@ static void nobody(void *owner, struct bf_packet *pkt)
 void bf_port_detach(struct bf_port *p)
 {
 	p->rx = nobody;
+	p->expect = NULL;
 	p->link = NULL;
 	p->peer = NULL;
 	p->owner = NULL;

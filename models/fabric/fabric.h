@@ -46,6 +46,9 @@ struct bf_packet {
 /* Called when a frame has arrived. The callee owns the packet. */
 typedef void bf_port_rx_fn(void *owner, struct bf_packet *pkt);
 
+/* A frame is on its way down to the port: a hint to have at hand what it will need. It may still be lost. */
+typedef void bf_port_expect_fn(void *owner, const struct bf_packet *pkt);
+
 /* Called when a port's link has gone down or come up, whoever did that. Must not send. */
 typedef void bf_port_link_fn(void *owner, bool up);
 
@@ -62,6 +65,7 @@ struct bf_port_opts {
 	uint64_t latency_ps; /* of the link and its half of the switch, one way */
 	uint64_t ps_per_kib; /* wire time of 1024 bytes */
 	bf_port_rx_fn *rx;
+	bf_port_expect_fn *expect; /* may be NULL */
 	bf_port_link_fn *link; /* may be NULL */
 	bf_port_peer_fn *peer; /* may be NULL: then this port neither sends CNPs nor heeds them */
 	void *owner;

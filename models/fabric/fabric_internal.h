@@ -75,6 +75,7 @@ struct bf_port {
 	struct bf_port *last_to;         /* where the last frame went */
 	uint64_t latency_ps, ps_per_kib;
 	bf_port_rx_fn *rx;
+	bf_port_expect_fn *expect;
 	bf_port_link_fn *link;
 	void *owner;
 	uint32_t host, rail;

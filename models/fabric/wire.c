@@ -367,6 +367,8 @@ static void queue_late(struct bf_lane *l, struct bf_packet *pkt)
 
 void bf_port_land(struct bf_port *p, struct bf_packet *pkt)
 {
+	if (p->expect)
+		p->expect(p->owner, pkt);
 	bf_lane_add(&p->lanes[LANDING], pkt);
 }
 

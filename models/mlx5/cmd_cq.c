@@ -68,19 +68,22 @@ static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
 }
 
 /* A CQ with its context, and with what it needs against overrun unless it is to ignore that. NULL: no memory. */
-static struct bf_mlx5_cq *make(const uint8_t *cqc)
+static struct bf_mlx5_cq *make(struct bf_mlx5 *dev, const uint8_t *cqc)
 {
-	struct bf_mlx5_cq *cq = calloc(1, sizeof(*cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN));
+	const size_t bytes = sizeof(struct bf_mlx5_cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN);
+	struct bf_mlx5_cq *cq = bf_pool_take(dev->sim, bytes);
 
 	if (!cq)
 		return NULL;
+	cq->dev = dev;
+	cq->bytes = (uint16_t)bytes;
 	bf_mlx5_pack(packed_of(cq), cqc, BF_CQC_LEN);
 	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
 	if (cq->ignore_overrun)
 		return cq;
 	cq->room = calloc(1, sizeof(*cq->room));
 	if (!cq->room) {
-		free(cq);
+		bf_mlx5_cq_free(cq);
 		return NULL;
 	}
 	cq->room->cq = cq;
@@ -104,10 +107,9 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	/* Compressed CQEs are not modelled. */
 	if (log_size > LOG_SIZE_MAX || cqe_sz > CQE_128 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
 		return BF_MLX5_CMD_BAD_PARAM;
-	cq = make(cqc);
+	cq = make(dev, cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
-	cq->dev = dev;
 	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
 	cq->uar = uar;
 	cq->mask = (1u << log_size) - 1;

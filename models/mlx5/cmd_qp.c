@@ -127,7 +127,7 @@ uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 {
 	const uint8_t *qpc = m->in + BF_QP_QPC;
-	struct bf_mlx5_qp *qp = calloc(1, sizeof(*qp));
+	struct bf_mlx5_qp *qp = bf_pool_take(m->dev->sim, sizeof(*qp));
 	char name[64];
 	uint8_t status;
 
@@ -167,8 +167,6 @@ uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 	bf_mlx5_qp_reset(qp);
 	hold(qp, UINT32_MAX); /* minus one */
 	bf_mlx5_table_remove(&m->dev->qps, qp->qpn);
-	if (m->dev->last_qp == qp)
-		m->dev->last_qp = NULL;
 	if (!qp->inflight) {
 		bf_mlx5_qp_free(qp);
 		return BF_MLX5_CMD_OK;

@@ -422,5 +422,5 @@ void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 	if (cq->moderation)
 		bf_sim_cancel(cq->dev->sim, &cq->moderation->timer);
 	free(cq->moderation);
-	free(cq);
+	bf_pool_give(cq->dev->sim, cq, cq->bytes);
 }

@@ -314,7 +314,7 @@ void bf_mlx5_dci_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 /* The queue pair behind a channel: the DCI's, with a transmitter of its own over the same ring bytes. */
 static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 {
-	struct bf_mlx5_qp *s = calloc(1, sizeof(*s));
+	struct bf_mlx5_qp *s = bf_pool_take(qp->dev->sim, sizeof(*s));
 	struct bf_mlx5_dci *d = calloc(1, sizeof(*d));
 
 	if (s)
@@ -322,7 +322,7 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 	if (!s || !d || !s->sends) {
 		if (s)
 			free(s->sends);
-		free(s);
+		bf_pool_give(qp->dev->sim, s, sizeof(*s));
 		free(d);
 		return NULL;
 	}

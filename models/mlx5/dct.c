@@ -202,12 +202,12 @@ static struct bf_mlx5_qp *evict(struct bf_mlx5_dct *dct)
 
 static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
 {
-	struct bf_mlx5_qp *qp = calloc(1, sizeof(*qp));
+	struct bf_mlx5_qp *qp = bf_pool_take(dct->dev->sim, sizeof(*qp));
 	struct bf_mlx5_dc_context *c = calloc(1, sizeof(*c));
 	const uint8_t *dctc = dct->context;
 
 	if (!qp || !c) {
-		free(qp);
+		bf_pool_give(dct->dev->sim, qp, sizeof(*qp));
 		free(c);
 		return NULL;
 	}

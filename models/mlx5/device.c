@@ -91,7 +91,7 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 
 	if (uar || index >= dev->uar_count || !reserve_uar(dev, index))
 		return uar;
-	uar = calloc(1, sizeof(*uar));
+	uar = bf_pool_take(dev->sim, sizeof(*uar));
 	if (!uar)
 		return NULL;
 	uar->dev = dev;
@@ -99,7 +99,7 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 	opts.owner = uar;
 	snprintf(name, sizeof(name), "%s.uar%u", dev->name, index);
 	if (bf_region_create(dev->space, &opts, &uar->region)) {
-		free(uar);
+		bf_pool_give(dev->sim, uar, sizeof(*uar));
 		return NULL;
 	}
 	return dev->uars[index] = uar;
@@ -157,6 +157,7 @@ static int attach_port(struct bf_mlx5 *dev, const struct bf_mlx5_opts *from, uin
 		.ps_per_kib = dev->profile.port_ps_per_kib,
 		.rx = bf_mlx5_rx,
 		.link = link_changed,
+		.expect = bf_mlx5_expect,
 		.peer = peer_of,
 		.owner = p,
 	};
@@ -308,8 +309,8 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 			continue;
 		bf_region_destroy(dev->uars[i]->region);
 		for (uint32_t k = 0; k < BF_MLX5_BF_BUFS; k++)
-			free(dev->uars[i]->bf[k]);
-		free(dev->uars[i]);
+			bf_pool_give(dev->sim, dev->uars[i]->bf[k], sizeof(struct bf_mlx5_bf));
+		bf_pool_give(dev->sim, dev->uars[i], sizeof(*dev->uars[i]));
 	}
 	free(dev->uars);
 	if (dev->link.mmio)

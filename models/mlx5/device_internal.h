@@ -16,6 +16,7 @@
 #include "models/mlx5/mlx5.h"
 #include "models/mlx5/records.h"
 #include "models/mlx5/wqe.h"
+#include "sim/pool.h"
 #include "sim/stats.h"
 
 #define BF_PSN_MASK 0xffffffu
@@ -202,6 +203,7 @@ struct bf_mlx5_cq {
 #define ARMED_SOLICITED 2u
 	uint8_t arm_sn, fired_sn; /* of the last arming; of the last that raised its event, if one has */
 	bool fired;
+	uint16_t bytes; /* that it takes, its context included */
 	uint32_t solicited_end; /* index behind the last entry that was solicited */
 	uint32_t uar, users;
 	struct bf_mlx5_cq_moderation *moderation; /* NULL: none was asked for */
@@ -506,6 +508,15 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
 
+/* Asks for what a message touches of a queue pair: in a large job no cache has it, and its lines would come one by one. */
+static inline void bf_mlx5_qp_prefetch(const struct bf_mlx5_qp *qp, size_t from, size_t to)
+{
+	for (; from < to; from += 64)
+		__builtin_prefetch((const uint8_t *)qp + from, 1);
+}
+#define BF_MLX5_QP_REQUESTER 0, offsetof(struct bf_mlx5_qp, expected_psn)
+#define BF_MLX5_QP_RESPONDER 0, offsetof(struct bf_mlx5_qp, rnr_event)
+
 /* Local ACK Timeout: 4.096 us * 2^t, 0 is off (IBA vol. 1 section 9.7.6.1.3). */
 static inline uint64_t bf_mlx5_rto_ps(const struct bf_mlx5_qp *qp)
 {
@@ -593,7 +604,6 @@ struct bf_mlx5 {
 	struct bf_mlx5_atomic_op *atomics; /* free ones */
 	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
-	struct bf_mlx5_qp *last_qp; /* the last one that a packet was for */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
@@ -782,6 +792,7 @@ void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
 
 /* rc_rx.c */
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
+void bf_mlx5_expect(void *owner, const struct bf_packet *pkt);
 void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
 /* True when a receive WQE is at hand. Otherwise the packet waits for one, or was refused, or dropped. */

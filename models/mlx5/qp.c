@@ -209,5 +209,5 @@ void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 	free(qp->receive);
 	free(qp->answers);
 	free(qp->context);
-	free(qp);
+	bf_pool_give(qp->dev->sim, qp, sizeof(*qp));
 }

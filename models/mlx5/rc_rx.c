@@ -46,7 +46,7 @@ static bool is_datagram(uint8_t opcode)
 static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_roce *r = &dev->rx;
-	struct bf_mlx5_qp *qp = dev->last_qp;
+	struct bf_mlx5_qp *qp;
 	int status = bf_roce_parse(pkt->data, pkt->len, dev->profile.icrc, r, NULL);
 
 	if (BF_UNLIKELY(status)) {
@@ -68,8 +68,7 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 		bf_mlx5_ud_rx(dev, port, pkt);
 		return;
 	}
-	if (!qp || qp->qpn != r->dest_qp)
-		qp = dev->last_qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
+	qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
 	if (BF_UNLIKELY(!qp || qp->service != (r->uc ? BF_QPC_ST_UC : BF_QPC_ST_RC) || qp->state < BF_MLX5_QPS_RTR ||
 			qp->state == BF_MLX5_QPS_ERR || r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
 		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
@@ -85,6 +84,24 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 	} else {
 		bf_mlx5_rx_request(qp, pkt);
 	}
+}
+
+/* In a large job it has been long since the packet's queue pair was looked at. */
+void bf_mlx5_expect(void *owner, const struct bf_packet *pkt)
+{
+	const struct bf_mlx5_port *port = owner;
+	const uint8_t *bth = pkt->data + BF_ROCE_BTH_OFFSET;
+	const struct bf_mlx5_qp *qp;
+
+	if (pkt->len < BF_ROCE_BTH_OFFSET + sizeof(struct bf_roce_bth))
+		return;
+	qp = bf_mlx5_table_get(&port->dev->qps, bf_get_be24(bth + 5));
+	if (!qp)
+		return;
+	if (is_response(bth[0]))
+		bf_mlx5_qp_prefetch(qp, BF_MLX5_QP_REQUESTER);
+	else
+		bf_mlx5_qp_prefetch(qp, BF_MLX5_QP_RESPONDER);
 }
 
 void bf_mlx5_rx(void *owner, struct bf_packet *pkt)

@@ -81,7 +81,7 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 	if (at >= sizeof(bf->bytes))
 		return;
 	if (BF_UNLIKELY(!bf))
-		bf = *slot = calloc(1, sizeof(*bf));
+		bf = *slot = bf_pool_take(uar->dev->sim, sizeof(*bf));
 	if (!bf)
 		return; /* a doorbell that is lost: the next one tells more */
 	if (len > sizeof(bf->bytes) - at)
@@ -126,7 +126,21 @@ static void uar_write(struct bf_region *region, uint64_t offset, const void *dat
 		arm_write(uar, (uint32_t)offset, data, len);
 }
 
-const struct bf_mmio_ops bf_mlx5_uar_ops = { .write = uar_write };
+/* In a large job it has been long since the queue pair that is rung for was looked at. */
+static void uar_expect(const struct bf_region *region, const void *data, uint32_t len)
+{
+	const struct bf_mlx5_uar *uar = region->owner;
+	const struct bf_mlx5_qp *qp;
+
+	if (len < 8)
+		return;
+	__builtin_prefetch(uar->bf[0], 1);
+	qp = bf_mlx5_table_get(&uar->dev->qps, bf_get_be32((const uint8_t *)data + 4) >> 8);
+	if (qp)
+		bf_mlx5_qp_prefetch(qp, BF_MLX5_QP_REQUESTER);
+}
+
+const struct bf_mmio_ops bf_mlx5_uar_ops = { .write = uar_write, .expect = uar_expect };
 
 /* In live mode stores land in shared memory: a cell that is not zero has rung. */
 static int poll_cell(struct bf_mlx5_uar *uar, uint32_t offset)

@@ -463,7 +463,7 @@ static uint64_t see_read(struct bf_region *r, uint64_t offset, uint32_t len)
 
 static struct bf_region *make_registers(struct bf_link *l)
 {
-	static const struct bf_mmio_ops ops = { see_write, see_read };
+	static const struct bf_mmio_ops ops = { .write = see_write, .read = see_read };
 	struct bf_region_opts opts = {
 		.name = "bar0", .kind = BF_MEM_MMIO, .size = 2 * BF_PAGE, .mmio = &ops, .owner = &saw, .link = l
 	};
