@@ -23,7 +23,10 @@ static void hear(int fd)
 	ck_assert_int_eq(read(fd, &c, 1), 1);
 }
 
-/* A child that runs `body` with its end of a socket pair; `*fd` is ours. */
+/*
+ * A child that runs `body` with its end of a socket pair; `*fd` is ours. Before this process has threads, and what
+ * opens an end waits to be told.
+ */
 static pid_t start(void (*body)(const char *network, int fd), int *fd)
 {
 	const char *network = end_network(); /* before the fork: it is named after this process's parent */
@@ -43,10 +46,11 @@ static pid_t start(void (*body)(const char *network, int fd), int *fd)
 	return pid;
 }
 
-static void child_open(struct end *e, const char *network)
+static void child_open(struct end *e, const char *network, int fd)
 {
 	const struct bf_outside_opts opts = { .network = network };
 
+	hear(fd);
 	end_open_with(e, &opts, NULL);
 }
 
@@ -64,7 +68,7 @@ static void send_and_stay(const char *network, int fd)
 {
 	struct end e;
 
-	child_open(&e, network);
+	child_open(&e, network, fd);
 	for (int i = 0; i < 100; i++)
 		end_send_to(&e, END_IPV4, end_qpn(0, 0), 0, 1000);
 	bf_outside_flush(e.outside);
@@ -81,8 +85,9 @@ START_TEST(test_killed)
 	pid_t pid;
 	int fd;
 
-	end_open(&a, 0);
 	pid = start(send_and_stay, &fd);
+	end_open(&a, 0);
+	tell(fd);
 	while (!end_stat(&a, "outside.rx_frames"))
 		end_wait(&a);
 	end_send_to(&a, END_IPV4, end_qpn(1, 0), 0, 64);
@@ -116,7 +121,7 @@ static void flood_and_stay(const char *network, int fd)
 {
 	struct end e;
 
-	child_open(&e, network);
+	child_open(&e, network, fd);
 	for (int i = 0; i < 3000; i++)
 		end_send_to(&e, END_IPV4, end_qpn(0, (uint32_t)i % 4), (uint32_t)i % 4, 4096);
 	bf_outside_flush(e.outside);
@@ -131,8 +136,9 @@ START_TEST(test_killed_while_it_sends)
 	pid_t pid;
 	int fd;
 
-	end_open(&a, 0);
 	pid = start(flood_and_stay, &fd);
+	end_open(&a, 0);
+	tell(fd);
 	hear(fd);
 	while (a.frames < 300)
 		end_wait(&a);
@@ -152,7 +158,7 @@ static void echo(const char *network, int fd)
 {
 	struct end e;
 
-	child_open(&e, network);
+	child_open(&e, network, fd);
 	tell(fd);
 	for (uint64_t done = 0; done < 20000;) {
 		end_wait(&e);
@@ -169,8 +175,9 @@ START_TEST(test_echo)
 	pid_t pid;
 	int fd, status;
 
-	end_open(&a, 0);
 	pid = start(echo, &fd);
+	end_open(&a, 0);
+	tell(fd);
 	hear(fd);
 	for (uint64_t sent = 0; a.frames < 20000;) {
 		for (; sent < 20000 && sent < a.frames + 64; sent++)
