@@ -131,6 +131,7 @@ static int create(struct bf_uv_call *c, const struct cq_args *a, struct bf_uv_cq
 	}
 	cq->cqe = (1u << log) - 1;
 	cq->large = ucmd.cqe_size == 128;
+	cq->dbr = ucmd.db_addr;
 	bf_uv_events_start(&cq->comp, a->channel, a->user_handle);
 	bf_uv_events_start(&cq->async, a->async ? a->async : c->f->async, a->user_handle);
 	know(c->u, cq);
@@ -229,6 +230,25 @@ int bf_uv_create_cq_ex(struct bf_uv_call *c)
 	return err;
 }
 
+/*
+ * The firmware refuses a ring that is too small for what is in the old one. It would read the consumer's record to
+ * know; the model does not, so that is done here.
+ */
+static int check_fits(struct bf_uv_call *c, const struct bf_uv_cq *cq, uint32_t entries)
+{
+	const struct bf_uverbs_host *h = &c->u->opts.host;
+	uint8_t in[16] = { 0 }, out[16 + BF_CQC_LEN], record[4];
+	int err;
+
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq->cqn);
+	err = bf_uv_cmd(c->u, BF_MLX5_CMD_QUERY_CQ, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		err = h->copy_in(h->arg, record, cq->dbr, sizeof(record));
+	if (err)
+		return err;
+	return ((BF_MLX5_GET(out + 16, BF_CQC_PRODUCER) - bf_get_be32(record)) & 0xffffff) > entries ? -EINVAL : 0;
+}
+
 /* The device moves to the new ring and says where by an entry of its own; libmlx5 copies what is left of the old. */
 int bf_uv_resize_cq(struct bf_uv_call *c)
 {
@@ -255,6 +275,9 @@ int bf_uv_resize_cq(struct bf_uv_call *c)
 		return -EINVAL;
 	if (pin_ring(c, ucmd.buf_addr, (uint64_t)ucmd.cqe_size << log, ucmd.buf_addr))
 		return -EFAULT;
+	err = check_fits(c, cq, 1u << log);
+	if (err)
+		return err;
 	BF_MLX5_SET(in, BF_CMD_OP_MOD, BF_MODIFY_CQ_RESIZE);
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq->cqn);
 	BF_MLX5_SET(in, BF_MODIFY_CQ_SELECT, BF_MODIFY_CQ_LOG_SIZE);

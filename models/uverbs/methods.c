@@ -218,8 +218,8 @@ static const struct bf_uv_method methods[] = {
 	METHOD(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES, "info_handles", bf_uv_info_handles, info_handles),
 	METHOD(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, "query_port", bf_uv_query_port, query_port),
 	WITH_UHW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, "get_context", bf_uv_get_context, get_context),
-	WITH_UHW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, "query_context", bf_uv_query_context,
-		 query_context),
+	METHOD(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, "query_context", bf_uv_query_context,
+	       query_context), /* its driver attribute has the number of UHW_IN */
 	METHOD(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, "query_gid_table", bf_uv_query_gid_table,
 	       query_gid_table),
 	METHOD(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, "query_gid_entry", bf_uv_query_gid_entry,

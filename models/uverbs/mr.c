@@ -145,7 +145,47 @@ int bf_uv_reg_mr(struct bf_uv_call *c)
 	return err;
 }
 
-/* A new key takes the old one's place; the old one stays when something is wrong. */
+/* What the region is to become; `*pd` gets its domain. */
+static int wanted(struct bf_uv_call *c, const struct ib_uverbs_rereg_mr *cmd, const struct bf_uv_mr *mr,
+		  struct bf_uv_mr *want, struct bf_uv_pd **pd)
+{
+	int err;
+
+	*want = *mr;
+	*pd = cmd->flags & REREG_PD ? bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd->pd_handle) : mr->pd;
+	if (!*pd)
+		return -EINVAL;
+	if (cmd->flags & REREG_TRANS) {
+		want->address = cmd->start;
+		want->length = cmd->length;
+		want->iova = cmd->hca_va;
+	}
+	if (cmd->flags & REREG_ACCESS)
+		want->access = cmd->access_flags;
+	err = check_access(want->access);
+	return err ? err : check_range(c, want);
+}
+
+/*
+ * The key stays what it is (hw/mlx5/mr.c changes it in place by UMR). Here it goes and comes again; when there is no
+ * memory for that, the region is left without one.
+ */
+static int replace_key(struct bf_uv_call *c, struct bf_uv_mr *want, const struct bf_uv_pd *pd)
+{
+	uint8_t variant = c->u->key_variant;
+	int err = bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
+
+	if (err)
+		return err;
+	c->u->key_variant = (uint8_t)want->key;
+	bf_mlx5_next_number(c->u->opts.device, BF_MLX5_OBJ_MKEY, want->key >> 8);
+	err = make_key(c, want, pd, &want->key);
+	if (err)
+		want->key = 0;
+	c->u->key_variant = variant;
+	return err;
+}
+
 int bf_uv_rereg_mr(struct bf_uv_call *c)
 {
 	struct ib_uverbs_rereg_mr_resp resp = { 0 };
@@ -161,25 +201,16 @@ int bf_uv_rereg_mr(struct bf_uv_call *c)
 	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
 		return -EOPNOTSUPP;
 	mr = bf_uv_get_object(c, UVERBS_OBJECT_MR, cmd.mr_handle);
-	if (!mr)
+	if (!mr || !mr->key)
 		return -EINVAL;
-	want = *mr;
-	pd = cmd.flags & REREG_PD ? bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle) : mr->pd;
-	if (cmd.flags & REREG_TRANS) {
-		want.address = cmd.start;
-		want.length = cmd.length;
-		want.iova = cmd.hca_va;
-	}
-	if (cmd.flags & REREG_ACCESS)
-		want.access = cmd.access_flags;
-	err = pd ? check_access(want.access) : -EINVAL;
-	if (!err)
-		err = check_range(c, &want);
-	if (!err)
-		err = make_key(c, &want, pd, &want.key);
+	err = wanted(c, &cmd, mr, &want, &pd);
 	if (err)
 		return err;
-	bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL);
+	err = replace_key(c, &want, pd);
+	if (err) {
+		mr->key = want.key;
+		return err;
+	}
 	mr->pd->o.users--;
 	pd->o.users++;
 	want.pd = pd;
@@ -200,7 +231,7 @@ int bf_uv_dereg_mr(struct bf_uv_call *c)
 int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_mr *mr = (struct bf_uv_mr *)o;
-	int err = bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL);
+	int err = mr->key ? bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL) : 0;
 
 	if (!err || forced)
 		mr->pd->o.users--;

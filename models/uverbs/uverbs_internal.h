@@ -163,6 +163,7 @@ struct bf_uv_cq {
 	struct bf_uv_object o;
 	uint32_t cqn, cqe; /* entries - 1 */
 	bool large; /* entries of 128 bytes */
+	uint64_t dbr;
 	struct bf_uv_events comp, async;
 	struct bf_uv_cq *next_by_number;
 };

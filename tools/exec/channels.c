@@ -7,14 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define EVENT_MAX 16u
+#include "models/uverbs/uverbs.h"
+
 #define WAITING_MAX 65536u      /* events of one channel that a program leaves unread beside those in the socket */
 #define OWN_FDS_FROM 256        /* our descriptors stay clear of the low numbers, which programs pick and close */
 #define RETRY_PS (200 * BF_US)
 
 struct event {
-	uint8_t len;
-	uint8_t bytes[EVENT_MAX];
+	uint16_t len;
+	uint8_t bytes[BF_UVERBS_EVENT_MAX];
 };
 
 struct channel {
@@ -189,11 +190,11 @@ static int put(struct bf_channels *c, struct channel *ch, const struct event *e)
 int bf_channel_put(struct bf_channels *c, int fd, const void *event, uint32_t len)
 {
 	struct channel *ch = find(c, fd);
-	struct event e = { .len = (uint8_t)len };
+	struct event e = { .len = (uint16_t)len };
 
 	if (!ch)
 		return -EBADF;
-	if (!len || len > EVENT_MAX)
+	if (!len || len > BF_UVERBS_EVENT_MAX)
 		return -EINVAL;
 	memcpy(e.bytes, event, len);
 	return put(c, ch, &e);
@@ -215,7 +216,7 @@ int bf_channel_take(struct bf_channels *c, int fd, bool (*match)(const void *eve
 	if (!ch)
 		return 0;
 	while ((len = recv(ch->program, e.bytes, sizeof(e.bytes), MSG_DONTWAIT)) > 0) {
-		e.len = (uint8_t)len;
+		e.len = (uint16_t)len;
 		if (match(e.bytes, what)) {
 			taken++;
 			continue;
