@@ -24,8 +24,10 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 	if (!status)
 		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
 					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
-	if (!status && cq->room)
+	if (!status && cq->room) {
 		cq->room->dbr = record;
+		cq->room->arm_word = UINT32_MAX;
+	}
 	return status;
 }
 

@@ -385,6 +385,8 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 
 		bf_record(&dev->sim->rec, &bf_rec_cq_arm_schema, cq ? cq->actor : dev->actor, &rec, NULL, 0);
 	}
+	if (cq && cq->room && verdict != ARM_WRONG_UAR)
+		cq->room->arm_word = word;
 	if (verdict)
 		return;
 	cq->arm = word >> 24 & 1 ? ARMED_SOLICITED : ARMED_ANY;

@@ -223,6 +223,7 @@ struct bf_mlx5_cq_room {
 	struct bf_mlx5_cq *cq;
 	struct bf_mlx5_buf dbr;
 	uint8_t dbr_bytes[8];
+	uint32_t arm_word; /* high word of the last arm doorbell; all ones: there was none */
 	struct bf_mlx5_cq_wait *wait, **wait_tail;
 	struct bf_mlx5_cq *next_zombie;
 	bool reading; /* the doorbell record */

@@ -186,6 +186,31 @@ static void ring_others(struct bf_mlx5_uar *uar)
 	}
 }
 
+/*
+ * The same for arming, of which all CQs of a page share one cell. A CQ that was never armed may have been now: the first
+ * arm record is zero, as the record was before. An event too many is one that a program must expect anyway.
+ */
+static void arm_others(struct bf_mlx5_uar *uar)
+{
+	struct bf_mlx5 *dev = uar->dev;
+	const struct bf_mlx5_cq *cq;
+	uint32_t run;
+
+	for (uint32_t n = dev->cqs.low; (cq = bf_mlx5_table_next(&dev->cqs, &n)); n++) {
+		struct bf_region *region;
+		uint32_t word;
+		void *record;
+
+		if (cq->uar != uar->index || cq->dead || !cq->room ||
+		    bf_ioas_lookup(dev->dma.ioas, bf_mlx5_buf_iova(&cq->room->dbr, 4 * BF_MLX5_CQ_DBR_ARM, 4, &run), 4,
+				   BF_IOMMU_READ, dev->dma.actor, &record, &region) != 4)
+			continue;
+		word = bf_swap32(__atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE));
+		if (word != cq->room->arm_word)
+			bf_mlx5_cq_arm(uar, (uint64_t)word << 32 | cq->cqn);
+	}
+}
+
 int bf_mlx5_poll_uar(struct bf_region *region)
 {
 	struct bf_mlx5_uar *uar = region->owner;
@@ -197,7 +222,10 @@ int bf_mlx5_poll_uar(struct bf_region *region)
 		rung |= poll_cell(uar, at);
 	if (rung && uar->users > 1)
 		ring_others(uar);
-	return rung | poll_cell(uar, BF_MLX5_UAR_CQ_ARM);
+	if (!poll_cell(uar, BF_MLX5_UAR_CQ_ARM))
+		return rung;
+	arm_others(uar);
+	return 1;
 }
 
 int bf_mlx5_poll_uars(void *arg)
