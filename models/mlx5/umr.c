@@ -59,7 +59,7 @@ static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, 
 		return UMR_DISABLED;
 	if (flags & BF_MLX5_UMR_CHECK_FREE && !k->free)
 		return NOT_FREE;
-	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != qp->qpn)
+	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->qpn)
 		return OTHER_QP;
 	return mask & ~(uint64_t)KNOWN_MASK ? NOT_MODELLED : DONE;
 }
