@@ -62,8 +62,7 @@ void bf_engine_run(struct bf_engine *e)
 	bf_sim_run(e->sim, e->sim->now_ps);
 }
 
-/* The clock goes on, and what has become due since happens at its time. */
-static void catch_up(struct bf_engine *e)
+void bf_engine_catch_up(struct bf_engine *e)
 {
 	const uint64_t now = bf_engine_now_ps(e);
 
@@ -72,18 +71,24 @@ static void catch_up(struct bf_engine *e)
 		e->sim->now_ps = now;
 }
 
-bool bf_engine_enter(struct bf_engine *e)
+bool bf_engine_lock(struct bf_engine *e)
 {
 	if (__atomic_load_n(&e->dead, __ATOMIC_RELAXED))
 		return false;
 	if (BF_UNLIKELY(!take(e)))
 		take_slowly(e);
 	__atomic_store_n(&e->owner, (uintptr_t)pthread_self(), __ATOMIC_RELAXED);
-	if (e->dead) {
-		bf_engine_unlock(e);
+	if (!e->dead)
+		return true;
+	bf_engine_unlock(e);
+	return false;
+}
+
+bool bf_engine_enter(struct bf_engine *e)
+{
+	if (!bf_engine_lock(e))
 		return false;
-	}
-	catch_up(e);
+	bf_engine_catch_up(e);
 	return true;
 }
 

@@ -125,6 +125,9 @@ uint64_t bf_engine_now_ps(const struct bf_engine *e);
  * must look sooner.
  */
 bool bf_engine_enter(struct bf_engine *e);
+/* Its two halves. The clock goes on in the second, and what has become due since happens at its time. */
+bool bf_engine_lock(struct bf_engine *e);
+void bf_engine_catch_up(struct bf_engine *e);
 void bf_engine_leave(struct bf_engine *e);
 /* When the engine's thread has to look by itself, as things stand. Under the lock. */
 uint64_t bf_engine_next_look(struct bf_engine *e);

@@ -51,6 +51,27 @@ static void give_way(const struct bf_engine *e)
 		sched_yield();
 }
 
+/*
+ * How long to sleep after a turn, and on what; 0: not at all. In poll mode some looks without work come first. They go
+ * by the clock of the first one, which is at most microseconds old by the last.
+ */
+static uint64_t plan(struct bf_engine *e, bool work, uint32_t *looks, uint32_t **word, uint32_t *value)
+{
+	uint64_t due;
+
+	*looks = work ? 0 : *looks + 1;
+	e->thread_due_ps = 0; /* nobody needs to wake it */
+	if (work || (e->opts.doorbells == BF_EXEC_POLL && *looks < LOOKS))
+		return 0;
+	*looks = 0;
+	due = bf_engine_next_look(e);
+	if (due <= e->sim->now_ps || !bf_outside_sleep(e->outside, word, value))
+		return 0;
+	e->thread_due_ps = due;
+	e->count.sleeps++;
+	return due == BF_NEVER ? BF_NEVER : due - e->sim->now_ps;
+}
+
 static void *run(void *arg)
 {
 	struct bf_engine *e = arg;
@@ -58,41 +79,31 @@ static void *run(void *arg)
 
 	prctl(PR_SET_NAME, "belfry-exec");
 	prctl(PR_SET_TIMERSLACK, 1); /* nanoseconds; 50 us otherwise */
-	while (bf_engine_enter(e)) {
+	while (bf_engine_lock(e) && !e->stop) {
 		uint32_t *word = NULL, value = 0;
-		uint64_t sleep_ps = 0;
-		bool work = turn(e);
+		uint64_t sleep_ps;
+		bool work;
 
-		if (e->stop) {
-			bf_engine_unlock(e);
-			break;
-		}
+		if (!looks)
+			bf_engine_catch_up(e);
+		work = turn(e);
 		bf_engine_run(e);
 		bf_outside_flush(e->outside);
-		looks = work || e->opts.doorbells != BF_EXEC_POLL ? 0 : looks + 1;
-		if (work || (looks && looks < LOOKS)) {
-			e->thread_due_ps = 0;
-		} else {
-			e->thread_due_ps = bf_engine_next_look(e);
-			sleep_ps = e->thread_due_ps == BF_NEVER ? BF_NEVER : e->thread_due_ps - e->sim->now_ps;
-			if (sleep_ps && !bf_outside_sleep(e->outside, &word, &value))
-				sleep_ps = 0;
-		}
+		sleep_ps = plan(e, work, &looks, &word, &value);
+		bf_engine_unlock(e);
 		if (!sleep_ps) {
-			bf_engine_unlock(e);
 			give_way(e);
 			continue;
 		}
-		e->count.sleeps++;
-		bf_engine_unlock(e);
 		wait_on(word, value, sleep_ps);
-		if (!bf_engine_enter(e))
-			break;
+		if (!bf_engine_lock(e))
+			return NULL;
 		e->thread_due_ps = 0;
 		bf_outside_awake(e->outside);
 		bf_engine_unlock(e);
-		looks = 0;
 	}
+	if (bf_engine_inside(e))
+		bf_engine_unlock(e);
 	return NULL;
 }
 
