@@ -2,9 +2,10 @@
  * A sequence of command mailboxes, doorbells and time, as bytes. Each step: one byte kind, one byte length L, L bytes.
  * Kinds: 0-127 a mailbox that begins with the L bytes (zeros follow, 320 in all), 128-191 a doorbell of up to 64 bytes
  * at the offset in its first two, 192-255 time passes. Besides a connected pair there is a DC initiator at work, with
- * four streams, and the target that it works on.
+ * four streams, and the target that it works on; a shared receive queue with two queue pairs; and armed event queues.
  */
 #include "tests/models/mlx5_dc.h"
+#include "tests/models/mlx5_events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,10 +27,34 @@ static void step(struct rig_pair *p, uint8_t kind, const uint8_t *bytes, uint32_
 	}
 }
 
+/* Two SENDs to queue pairs that share a receive queue with one WQE, and a limit. */
+static void share(struct rig_pair *p, struct rig_srq *srq, struct rig_qp q[4])
+{
+	static const struct rig_qp_opts o = { .log_sq = 4, .log_rd = 2, .timeout = 2, .no_rq = true };
+	struct rig_qp_opts to = o;
+
+	rig_srq_open(&p->rig.node[1], srq, true, 3, 6);
+	rig_srq_post(srq, 0, 4096);
+	rig_srq_limit(srq, true, 1);
+	to.srqn = srq->srqn;
+	to.cs_res = BF_CS_RES_32;
+	for (uint32_t i = 0; i < 4; i += 2) {
+		rig_qp_open(&p->rig.node[0], &q[i], &p->scq[0], &p->rcq[0], &o);
+		rig_qp_open(&p->rig.node[1], &q[i + 1], &p->scq[1], &p->rcq[1], &to);
+		rig_connect(&q[i], &q[i + 1], &o);
+		rig_connect(&q[i + 1], &q[i], &to);
+		rig_send(&q[i], BF_MLX5_OP_SEND, 0, i ? 3000 : 20, 0, RIG_CQE);
+		rig_db(&q[i]);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 1, .log_rd = 2 };
 	static const struct rig_qp_opts dci = { .log_sq = 4, .log_rd = 2, .log_streams = 2, .timeout = 2 };
+	struct rig_eq eq[RIG_NODES];
+	struct rig_srq srq;
+	struct rig_qp sharing[4];
 	struct dc_target target;
 	struct rig_qp initiator;
 	struct rig_pair p;
@@ -45,6 +70,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < 4; i++)
 		dc_rdma(&initiator, &target, (i & 1) | i * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0, 5000, RIG_CQE);
 	rig_db(&initiator);
+	share(&p, &srq, sharing);
+	for (uint32_t i = 0; i < RIG_NODES; i++) {
+		rig_eq_open(&p.rig.node[i], &eq[i], 2, 1, RIG_ALL_EVENTS, 0);
+		rig_eq_update(&eq[i], true);
+	}
 	while (at + 2 <= size) {
 		uint32_t len = data[at + 1];
 
