@@ -198,21 +198,53 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 	return all;
 }
 
-void *mmap(void *hint, size_t len, int prot, int flags, int fd, off_t offset)
+/* True when `fd` is a device file: `*out` is what mmap() answers. */
+static bool map_file(void **out, void *hint, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	struct bf_exec_file *f = flags & MAP_ANONYMOUS ? NULL : bf_exec_files_get(fd);
-	void *p;
 
 	if (!f)
-		return BF_CALL_REAL(mmap)(hint, len, prot, flags, fd, offset);
-	p = bf_engine_mmap(f->engine, f->file, hint, len, prot, flags, (uint64_t)offset);
+		return false;
+	*out = bf_engine_mmap(f->engine, f->file, hint, len, prot, flags, (uint64_t)offset);
 	bf_exec_files_put(f);
-	return p;
+	return true;
+}
+
+void *mmap(void *hint, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	void *p;
+
+	return map_file(&p, hint, len, prot, flags, fd, offset) ? p
+								: BF_CALL_REAL(mmap)(hint, len, prot, flags, fd, offset);
 }
 
 void *mmap64(void *hint, size_t len, int prot, int flags, int fd, off64_t offset)
 {
 	return mmap(hint, len, prot, flags, fd, offset);
+}
+
+/*
+ * UCX puts a jump to its own code into the first bytes of mmap(), which is ours, and makes the system call by this
+ * function (src/ucm/bistro, src/ucm/util/replace.c). Others are passed on as they come.
+ */
+long syscall(long number, ...)
+{
+	long a[6];
+	va_list ap;
+	void *p;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_mmap &&
+	    map_file(&p, (void *)(uintptr_t)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]))
+		return (long)(uintptr_t)p;
+	if (number == SYS_ioctl && bf_exec_files_maybe((int)a[0]))
+		return ioctl((int)a[0], (unsigned long)a[1], (void *)(uintptr_t)a[2]);
+	if (number == SYS_close && bf_exec_files_maybe((int)a[0]))
+		return close((int)a[0]);
+	return BF_CALL_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* ---- copies ---- */

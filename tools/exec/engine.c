@@ -191,7 +191,7 @@ void bf_engine_stop(struct bf_engine *e)
 {
 	struct bf_engine_caller c;
 
-	if (!e || __atomic_load_n(&e->dead, __ATOMIC_RELAXED) || e->pid != getpid())
+	if (!e || __atomic_load_n(&e->dead, __ATOMIC_RELAXED) || e->pid != getpid() || bf_engine_inside(e))
 		return;
 	bf_engine_thread_stop(e);
 	if (!bf_engine_call(e, &c))

@@ -95,6 +95,7 @@ struct bf_engine {
 	struct bf_engine_device device[BF_EXEC_DEVICES_MAX];
 	struct bf_fault_plan *faults;
 	struct bf_trace_writer *trace;
+	struct bf_event flush; /* of the trace, now and then */
 	struct bf_error trace_error;
 	uint32_t actor;
 

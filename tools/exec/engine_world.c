@@ -23,6 +23,8 @@
 /* QPNs 0 and 1 are special, and ConnectX gives none below 0x40 or so to programs. */
 #define QPN_RESERVE 0x100u
 
+#define FLUSH_PS (100 * BF_MS)
+
 static uint64_t clock_ns(void)
 {
 	struct timespec t;
@@ -145,6 +147,15 @@ static void read_command(char *text, size_t cap)
 	text[len] = 0;
 }
 
+/* A program that crashes or is killed leaves what was recorded until a moment before. */
+static void flush_trace(struct bf_event *ev)
+{
+	struct bf_engine *e = BF_CONTAINER_OF(ev, struct bf_engine, flush);
+
+	bf_trace_flush(e->trace);
+	bf_sim_after(e->sim, ev, FLUSH_PS);
+}
+
 static int open_trace(struct bf_engine *e)
 {
 	static const char *const doorbells[] = { "trap", "poll", "direct" };
@@ -167,6 +178,8 @@ static int open_trace(struct bf_engine *e)
 	rc = bf_stream_open(&e->sim->rec, &e->sim->now_ps, BF_CLASS_ALL, bf_trace_sink(e->trace));
 	if (rc)
 		return bf_fail(&e->sim->error, rc, "cannot record: %s", e->trace_error.text);
+	bf_event_init(&e->flush, flush_trace);
+	bf_sim_after(e->sim, &e->flush, FLUSH_PS);
 	start.devices = e->opts.devices;
 	bf_record(&e->sim->rec, &bf_rec_exec_start_schema, e->actor, &start, command, (uint32_t)strlen(command));
 	return 0;

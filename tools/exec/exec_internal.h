@@ -28,8 +28,11 @@
 
 /* The engine of this process, started if it is not yet. NULL: it cannot be, errno says why. */
 struct bf_engine *bf_exec_engine(void);
-/* The engine, if it runs in this very process and not in one that shares its memory or was forked from it; or NULL. */
+/* The engine, if it is of this very process and not of one that shares its memory or was forked from it; or NULL. */
 struct bf_engine *bf_exec_running(void);
+
+/* The way out: the trace gets its end. Once. */
+void bf_exec_stop(void);
 
 /* Leaves a note for the command, which looks when all is over. */
 void bf_exec_note(const char *name);

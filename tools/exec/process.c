@@ -19,6 +19,7 @@ extern char **environ;
 static struct {
 	_Atomic(struct bf_engine *) engine;
 	atomic_int pid; /* of the process that it runs in: one that vfork() made shares this memory */
+	atomic_bool stopped; /* whichever of the ways out came first */
 	pthread_mutex_t starting;
 	const char *kept[KEPT_MAX]; /* variables that children are to have: "NAME=VALUE" */
 	unsigned nkept;
@@ -83,12 +84,12 @@ struct bf_engine *bf_exec_running(void)
 	return e && atomic_load_explicit(&process.pid, memory_order_relaxed) == (int)getpid() ? e : NULL;
 }
 
-/* Once, whichever of the ways out comes first. */
-static void stop(void)
+/* The engine stays where it was, dead: other threads and destructors still call it and ring. */
+void bf_exec_stop(void)
 {
 	struct bf_engine *e = bf_exec_running();
 
-	if (e && atomic_compare_exchange_strong(&process.engine, &e, NULL))
+	if (e && !atomic_exchange(&process.stopped, true))
 		bf_engine_stop(e);
 }
 
@@ -111,6 +112,7 @@ static void in_child(void)
 
 	if (e)
 		bf_engine_forked(e);
+	atomic_store(&process.stopped, false);
 	pthread_mutex_unlock(&process.starting);
 }
 
@@ -138,18 +140,18 @@ __attribute__((constructor)) static void enter(void)
 	bf_exec_set_dir(dir);
 	keep_variables();
 	pthread_atfork(before_fork, in_parent, in_child);
-	at_quick_exit(stop);
+	at_quick_exit(bf_exec_stop);
 }
 
 __attribute__((destructor)) static void leave(void)
 {
-	stop();
+	bf_exec_stop();
 }
 
 /* exit() ends in the destructor; this is for those who do not call it. */
 void _exit(int code)
 {
-	stop();
+	bf_exec_stop();
 	BF_CALL_REAL(_exit)(code);
 	__builtin_unreachable();
 }

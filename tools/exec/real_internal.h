@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@
 	X(socket)                                                                                                      \
 	X(stat)                                                                                                        \
 	X(statx)                                                                                                       \
+	X(syscall)                                                                                                     \
 	X(write)                                                                                                       \
 	X(writev)
 

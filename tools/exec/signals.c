@@ -1,7 +1,7 @@
 /*
  * Signals. Faults at doorbells must come to the engine, whatever handlers the program has for SIGSEGV, SIGBUS and SIGTRAP
- * (a JVM, UCX, a crash reporter) and whatever it blocks. What it asks for these three is noted and done for those faults
- * that are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
+ * (a JVM, UCX, a crash reporter) and whatever it blocks. What it asks for these is noted and done for those faults that
+ * are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,10 +10,11 @@
 #include "tools/exec/exec_internal.h"
 #include "tools/exec/real_internal.h"
 
-static const int ours[] = { SIGSEGV, SIGBUS, SIGTRAP };
+/* abort() is no doorbell, but the end of a trace. */
+static const int ours[] = { SIGSEGV, SIGBUS, SIGTRAP, SIGABRT };
 #define OURS BF_ARRAY_LEN(ours)
 
-/* What the program wants of one of the three. Written with all signals blocked, read by fault handlers. */
+/* What the program wants of one of them. Written with all signals blocked, read by fault handlers. */
 struct wish {
 	atomic_uint version; /* odd: being written */
 	struct sigaction action;
@@ -79,6 +80,7 @@ static void do_default(int number, const siginfo_t *info)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
 
+	bf_exec_stop(); /* the trace of a crash is the one that is wanted */
 	BF_CALL_REAL(sigaction)(number, &standard, NULL);
 	if (info->si_code <= 0 || number == SIGTRAP)
 		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
@@ -118,7 +120,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	struct bf_engine *e = bf_exec_running();
 	const int keep = errno;
 
-	if (!e || !bf_engine_fault(e, number, info, context))
+	if (!e || number == SIGABRT || !bf_engine_fault(e, number, info, context))
 		hand_on(number, info, context);
 	errno = keep;
 }
@@ -201,7 +203,7 @@ sighandler_t sysv_signal(int number, sighandler_t handler)
 	return __sysv_signal(number, handler);
 }
 
-/* `set` without our three; NULL stays NULL. */
+/* `set` without ours; NULL stays NULL. */
 static const sigset_t *leave_ours(const sigset_t *set, sigset_t *to)
 {
 	if (!set || !bf_exec_dir()[0])
