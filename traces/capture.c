@@ -2,7 +2,7 @@
  * From a line of a capture to an event: the object's members are found first, then the table of the event's kind says
  * which of them it needs, and checks each. The same table copies events to and from records.
  */
-#include "traces/capture.h"
+#include "traces/capture_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -470,6 +470,31 @@ int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_
 	return rc ? bf_fail(err, rc, "cannot write the records: %s", strerror(-rc)) : 0;
 }
 
+/* The event's bytes become the capture's. Returns 1, or a negative errno. */
+static int take_bytes(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
+		      struct bf_error *err)
+{
+	const struct kind *k = &kinds[ev->kind];
+	uint8_t *bytes;
+	int rc;
+
+	if (k->most) {
+		if (ev->len == 0 || ev->len % k->unit || ev->len > k->most)
+			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has %" PRIu32 " bytes", rec->number,
+				       rec->type->name, ev->len);
+		bytes = arena_take(c, ev->len);
+		if (!bytes)
+			return bf_fail(err, -ENOMEM, "out of memory");
+		memcpy(bytes, ev->bytes, ev->len);
+		ev->bytes = bytes;
+	} else {
+		ev->bytes = NULL;
+		ev->len = 0;
+	}
+	rc = check_event(c, ev, err);
+	return rc ? rc : 1;
+}
+
 static int event_from_record(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
 			     struct bf_error *err)
 {
@@ -492,22 +517,12 @@ static int event_from_record(struct bf_capture *c, const struct bf_trace_record 
 				       rec->number, rec->type->name, f->name);
 		set_field(ev, f, value);
 	}
-	if (k->most) {
-		if (rec->tail_len == 0 || rec->tail_len % k->unit || rec->tail_len > k->most)
-			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has %" PRIu32 " bytes", rec->number,
-				       rec->type->name, rec->tail_len);
-		uint8_t *bytes = arena_take(c, rec->tail_len);
-		if (!bytes)
-			return bf_fail(err, -ENOMEM, "out of memory");
-		memcpy(bytes, rec->tail, rec->tail_len);
-		ev->bytes = bytes;
-		ev->len = rec->tail_len;
-	}
-	int rc = check_event(c, ev, err);
-	return rc ? rc : 1;
+	ev->bytes = rec->tail;
+	ev->len = rec->tail_len;
+	return take_bytes(c, rec, ev, err);
 }
 
-static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error *err)
+static int take_records(struct bf_trace *t, struct bf_capture *c, struct bf_capture_model *m, struct bf_error *err)
 {
 	struct bf_trace_record rec;
 	int rc;
@@ -515,12 +530,29 @@ static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error 
 	while ((rc = bf_trace_next(t, &rec)) > 0) {
 		struct bf_capture_event ev;
 
-		rc = event_from_record(c, &rec, &ev, err);
+		rc = m ? bf_capture_from_model(m, &rec, &ev) : event_from_record(c, &rec, &ev, err);
+		if (rc == -ENOMEM && m)
+			return bf_fail(err, rc, "out of memory");
+		if (m && rc > 0)
+			rc = take_bytes(c, &rec, &ev, err);
 		if (rc > 0)
 			rc = append(c, &ev, err);
 		if (rc < 0)
 			return rc;
 	}
+	return rc;
+}
+
+static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error *err)
+{
+	const char *tool = bf_trace_meta_get(t, "tool");
+	struct bf_capture_model *m = NULL;
+	int rc = 0;
+
+	if (tool && !strcmp(tool, "belfry exec"))
+		rc = bf_capture_model_create(&m);
+	rc = rc ? bf_fail(err, rc, "out of memory") : take_records(t, c, m, err);
+	bf_capture_model_destroy(m);
 	if (!rc && c->count == 0)
 		rc = bf_fail(err, -EBADMSG, "the trace holds no captured events");
 	return rc;
