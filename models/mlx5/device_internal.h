@@ -231,7 +231,7 @@ struct bf_mlx5_cq_room {
 
 #define BF_SEND_STARTED 1u   /* PSNs assigned */
 #define BF_SEND_DONE 2u      /* may complete when it is the oldest */
-#define BF_SEND_INLINE 4u
+#define BF_SEND_INLINE 4u    /* without data segments */
 #define BF_SEND_SOLICITED 8u
 #define BF_SEND_RDATOMIC 16u /* READ or atomic: answered by data */
 #define BF_SEND_FAILED 32u   /* completes with `err` when it is the oldest */
@@ -250,7 +250,8 @@ struct bf_mlx5_send {
 	uint32_t keys;     /* dev->key_changes when its local keys were checked */
 	uint16_t index;    /* where its bytes are, and what its CQE says */
 	uint16_t slot;     /* counter of the queue that executes it: the index, unless that is a stream of a DCI */
-	uint16_t payload;  /* offset of the first data segment, or of the first inline byte */
+	uint16_t payload;  /* offset of the first data segment; of the first inline byte when there is none */
+	uint16_t inline_at, inline_len; /* bytes before those of data segments */
 	uint8_t opcode, opmod, wqebbs, nsge;
 	uint8_t fm, ce, flags, atomic_size;
 	uint8_t av; /* bytes of address vector */

@@ -7,7 +7,7 @@ static void read_sge(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, 
 	const struct bf_mlx5_data *seg;
 
 	if (!i) {
-		*out = (struct bf_mlx5_piece){ .va = s->va, .lkey = s->lkey, .len = s->length };
+		*out = (struct bf_mlx5_piece){ .va = s->va, .lkey = s->lkey, .len = s->length - s->inline_len };
 		if (s->nsge == 1)
 			return;
 	}

@@ -169,11 +169,21 @@ static void gather(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct b
 				     .ends = bf_mlx5_is_unreliable(qp) && offset + len == s->length };
 	struct bf_mlx5_walk w = { .qp = qp, .send = s, .skip = offset };
 	struct bf_mlx5_piece p;
-	uint8_t *to = pkt->data + payload_offset;
+	uint8_t *to = pkt->data + payload_offset, *first;
 
+	if (BF_UNLIKELY(s->inline_len)) {
+		uint32_t head = offset < s->inline_len ? s->inline_len - offset : 0;
+
+		head = head < len ? head : len;
+		bf_mlx5_copy_wqe(qp, s, s->inline_at + offset, to, head);
+		w.skip = offset + head - s->inline_len;
+		to += head;
+		len -= head;
+	}
+	first = to;
 	bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST);
 	while (len && bf_mlx5_walk_next(&w, len, &p)) {
-		bool only = to == pkt->data + payload_offset;
+		bool only = to == first;
 
 		len -= p.len;
 		if (!gather_piece(qp, &like, p.va, p.len, to, !len))
@@ -253,8 +263,10 @@ static bool send_data(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	r->imm = s->imm;
 	r->payload_len = len;
 	at = bf_roce_build(pkt->data, path, r);
-	if (s->flags & BF_SEND_INLINE || !len) {
-		bf_mlx5_copy_wqe(qp, s, s->payload + offset, pkt->data + at, len);
+	if (s->flags & BF_SEND_INLINE || offset + len <= s->inline_len || !len) {
+		uint32_t from = s->flags & BF_SEND_INLINE ? s->payload : s->inline_at;
+
+		bf_mlx5_copy_wqe(qp, s, from + offset, pkt->data + at, len);
 		pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
 		bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
 		if (last && bf_mlx5_is_unreliable(qp))

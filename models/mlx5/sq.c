@@ -192,7 +192,7 @@ static void record_datagram(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wq
 	struct bf_rec_ud_wqe rec = {
 		.qpn = qp->qpn,
 		.dest_qp = w->dct,
-		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_get_be32(w->rgid + 12) : w->udp_sport,
+		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport,
 		.qkey = (uint32_t)(w->dc_key >> 32),
 		.index = index,
 		.av_len = w->av_len,
@@ -207,7 +207,7 @@ static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, 
 		.dc_key = w->dc_key,
 		.qpn = qp->qpn,
 		.dct = w->dct,
-		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_get_be32(w->rgid + 12) : w->udp_sport,
+		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport,
 		.index = index,
 		.stream = w->stream,
 		.av_len = w->av_len,
@@ -235,9 +235,11 @@ static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint1
 		.slot = index,
 		.av = w->av_len,
 	};
-	if (w->has_inline) {
+	if (w->has_inline && !w->nsge) {
 		s->flags |= BF_SEND_INLINE;
 	} else if (w->nsge) {
+		s->inline_at = (uint16_t)w->inline_offset;
+		s->inline_len = (uint16_t)w->inline_len;
 		s->va = w->sge[0].va;
 		s->lkey = w->sge[0].lkey;
 		s->payload = (uint16_t)((w->ds - w->nsge) * BF_MLX5_DS);

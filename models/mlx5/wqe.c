@@ -154,28 +154,32 @@ static int decode_inline(struct cursor *c, struct bf_mlx5_wqe *w)
 	if (len + 4 > c->end - c->at)
 		return bf_fail(c->err, -EINVAL, "inline segment at byte %u: %u bytes do not fit before byte %u", c->at,
 			       len, c->end);
-	if (((len + 4 + 15) & ~15u) != c->end - c->at)
-		return bf_fail(c->err, -EINVAL, "inline segment at byte %u: %u bytes end before byte %u", c->at, len,
-			       c->end);
 	w->has_inline = true;
-	w->inline_len = w->length = len;
+	w->inline_len = len;
 	w->inline_offset = c->at + 4;
+	c->at += (len + 4 + 15) & ~15u;
 	return 0;
 }
 
+/* Data segments; before them there may be inline bytes (UCX sends its headers that way). */
 static int decode_data(struct cursor *c, struct bf_mlx5_wqe *w, bool may_inline)
 {
 	uint64_t total = 0;
+	int status;
 
 	while (c->at < c->end) {
 		const struct bf_mlx5_data *seg = (const void *)(c->bytes + c->at);
 		uint32_t count = bf_be32(seg->byte_count);
 
 		if (count & BF_MLX5_INLINE_FLAG) {
-			if (!may_inline || w->nsge)
+			if (!may_inline || w->nsge || w->has_inline)
 				return bf_fail(c->err, -EINVAL, "data segment at byte %u: inline data not allowed here",
 					       c->at);
-			return decode_inline(c, w);
+			status = decode_inline(c, w);
+			if (status)
+				return status;
+			total = w->inline_len;
+			continue;
 		}
 		w->sge[w->nsge++] = (struct bf_mlx5_sge){ .va = bf_be64(seg->va),
 							  .lkey = bf_be32(seg->lkey),

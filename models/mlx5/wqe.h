@@ -35,7 +35,7 @@ struct bf_mlx5_wqe {
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
 	uint8_t atomic_size;                                 /* 4 or 8, 0 = no atomic */
 	bool has_inline;
-	uint32_t length; /* bytes of payload: sum of SGEs or inline bytes */
+	uint32_t length; /* bytes of payload: inline bytes, and SGEs behind them */
 	uint32_t inline_len;
 	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
 	uint32_t nsge;

@@ -172,6 +172,40 @@ START_TEST(sends_arrive_in_their_receives)
 }
 END_TEST
 
+/* Inline bytes and data segments in one entry, as UCX sends headers; of every length around a packet's end. */
+START_TEST(inline_bytes_before_segments)
+{
+	static const uint32_t inline_len[] = { 1, 8, 12, 13, 200, 255, 256, 257, 300 };
+	static const uint32_t tail_len[] = { 1, 56, 255, 256, 700 };
+	struct rig_qp_opts o = usual;
+
+	teardown();
+	o.mtu = 1;
+	open_with(&o, NULL);
+	for (size_t i = 0; i < BF_ARRAY_LEN(inline_len) * BF_ARRAY_LEN(tail_len); i++) {
+		uint32_t n = inline_len[i / BF_ARRAY_LEN(tail_len)], m = tail_len[i % BF_ARRAY_LEN(tail_len)];
+		uint32_t at = 32 + ((4 + n + 15) & ~15u);
+		uint8_t w[512] = { 0 };
+		uint16_t index;
+
+		w[11] = RIG_CQE;
+		rig_put_raddr(w + 16, b->data_va, b->key);
+		bf_put_be32(w + 32, BF_MLX5_INLINE_FLAG | n);
+		memcpy(w + 36, a->data + 5000, n);
+		at += rig_put_data(w + at, m, a->key, a->data_va + 9000);
+		at += rig_put_data(w + at, 33, a->key, a->data_va + 12000);
+		memset(b->data, 0, 2048);
+		index = rig_post(&p.q[0], w, BF_MLX5_OP_RDMA_WRITE, 0, at / 16);
+		ring_and_run();
+		ck_assert_uint_eq(bf_be32(expect(&p.scq[0], BF_MLX5_CQE_REQ, index)->byte_cnt), n + m + 33);
+		ck_assert_mem_eq(b->data, a->data + 5000, n);
+		ck_assert_mem_eq(b->data + n, a->data + 9000, m);
+		ck_assert_mem_eq(b->data + n + m, a->data + 12000, 33);
+		ck_assert_uint_eq(b->data[n + m + 33], 0);
+	}
+}
+END_TEST
+
 START_TEST(lists_are_gathered_and_scattered)
 {
 	static const uint32_t gather[] = { 1, 5000, 7, 300, 4096, 2 }, scatter[] = { 3, 2000, 1, 9000 };
@@ -444,6 +478,7 @@ int main(void)
 	tcase_add_test(tc, read_fetches_bytes);
 	tcase_add_test(tc, many_reads_share_the_limit);
 	tcase_add_test(tc, sends_arrive_in_their_receives);
+	tcase_add_test(tc, inline_bytes_before_segments);
 	tcase_add_test(tc, lists_are_gathered_and_scattered);
 	tcase_add_test(tc, atomics);
 	tcase_add_test(tc, big_endian_results_when_the_device_is_set_so);
