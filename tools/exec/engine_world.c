@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -185,6 +186,43 @@ static int open_trace(struct bf_engine *e)
 	return 0;
 }
 
+/* One file with code of the program. Returns 0: go on. */
+static int record_image(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct bf_engine *e = arg;
+	struct bf_rec_exec_image rec = { .base = info->dlpi_addr };
+	char self[PATH_MAX];
+	const char *name = info->dlpi_name;
+	ssize_t len;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const uint64_t end = info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && end > rec.size)
+			rec.size = end;
+	}
+	len = (ssize_t)strlen(name);
+	if (!len) { /* the program itself */
+		len = readlink("/proc/self/exe", self, sizeof(self));
+		name = self;
+	}
+	bf_record(&e->sim->rec, &bf_rec_exec_image_schema, e->actor, &rec, name, len > 0 ? (uint32_t)len : 0);
+	return 0;
+}
+
+/* Who this process is among others, once that is known, and which code its stores come from. */
+static void record_process(struct bf_engine *e)
+{
+	const struct bf_rec_exec_slot slot = { .slot = bf_outside_slot(e->outside),
+					       .first_qpn = bf_outside_slot(e->outside) * BF_OUTSIDE_QPNS };
+
+	if (!bf_probe(e->sim, BF_CLASS_META))
+		return;
+	bf_record(&e->sim->rec, &bf_rec_exec_slot_schema, e->actor, &slot, NULL, 0);
+	dl_iterate_phdr(record_image, e);
+}
+
 static int attach_stats(struct bf_engine *e)
 {
 	const struct {
@@ -218,6 +256,8 @@ static int open_parts(struct bf_engine *e)
 	rc = rc ? rc : open_memory(e);
 	rc = rc ? rc : bf_channels_create(e->sim, &e->channels);
 	rc = rc ? rc : open_network(e);
+	if (!rc)
+		record_process(e);
 	for (uint32_t i = 0; !rc && i < e->opts.devices; i++)
 		rc = open_device(e, i);
 	return rc;
