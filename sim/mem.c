@@ -103,7 +103,7 @@ static int place(struct bf_space *sp, const struct bf_region_opts *opts, uint64_
  * Bytes of its own: nobody dereferences device registers in virtual time, so these are addresses only. Of other regions
  * the first have a mapping each with an inaccessible page behind it, so that a driver that runs over the end stops
  * there. A process has room for 65,530 mappings (Linux vm.max_map_count), and a page that is different makes two: in
- * simulations with thousands of regions the later ones go without, and small ones share huge pages.
+ * simulations with thousands of regions the later ones go without, and small ones share mappings.
  */
 static bool is_pooled(const struct bf_region *r)
 {

@@ -6,11 +6,13 @@
 
 #include "sim/sim.h"
 
-#define GRAIN 64u /* sizes are multiples of a line */
+#define GRAIN 16u
+#define LINE 64u
 #define CLASSES (BF_POOL_MAX / GRAIN)
 #define HUGE_PAGE (2u << 20)
 #define FIRST_BLOCK (64u << 10)
 #define LAST_BLOCK (4u << 20)
+#define HUGE_FROM (32u << 20) /* in small simulations the unused end of a huge page would count */
 #define EXTENT (64u << 20) /* of addresses; memory is there when it is touched */
 
 /* Under AddressSanitizer each object is an allocation of its own, so that it finds what is used after its end. */
@@ -41,7 +43,7 @@ struct bf_pool {
 	struct spare *spare[CLASSES];
 	struct extent *blocks;   /* of objects; the first is the one in use */
 	struct extent *pages[2]; /* that may be used, or that are addresses only; likewise */
-	size_t next_block;
+	size_t next_block, block_bytes;
 };
 
 static struct bf_pool *pool_of(struct bf_sim *sim)
@@ -54,12 +56,11 @@ static struct bf_pool *pool_of(struct bf_sim *sim)
 	return sim->pool;
 }
 
-/* Maps `size` bytes, on huge pages where it is as large as one. */
-static uint8_t *map(size_t size, bool reserved)
+/* Maps `size` bytes, `huge`: on huge pages where they are as many. */
+static uint8_t *map(size_t size, int prot, bool huge)
 {
-	const size_t slack = size >= HUGE_PAGE && !reserved ? HUGE_PAGE : 0;
-	uint8_t *p = mmap(NULL, size + slack, reserved ? PROT_NONE : PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const size_t slack = huge && size >= HUGE_PAGE ? HUGE_PAGE : 0;
+	uint8_t *p = mmap(NULL, size + slack, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t before;
 
 	if (p == MAP_FAILED)
@@ -75,13 +76,13 @@ static uint8_t *map(size_t size, bool reserved)
 	return p + before;
 }
 
-static struct extent *add_extent(struct extent **list, size_t size, bool reserved)
+static struct extent *add_extent(struct extent **list, size_t size, int prot, bool huge)
 {
 	struct extent *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
-	x->base = map(size, reserved);
+	x->base = map(size, prot, huge);
 	if (!x->base) {
 		free(x);
 		return NULL;
@@ -100,6 +101,21 @@ static void *carve(struct extent *x, size_t bytes)
 	return p;
 }
 
+/* Small objects share lines. */
+static size_t round_up(size_t bytes)
+{
+	const size_t grain = bytes < BF_POOL_LINES ? GRAIN : LINE;
+
+	return (bytes + grain - 1) & ~(grain - 1);
+}
+
+/* Room for a line is left out before an object that wants one of its own. */
+static void align(struct extent *x, size_t size)
+{
+	if (x && size >= BF_POOL_LINES)
+		x->used = (x->used + LINE - 1) & ~(size_t)(LINE - 1);
+}
+
 static bool has_room(const struct extent *x, size_t bytes)
 {
 	return x && bytes <= x->size - x->used;
@@ -107,12 +123,12 @@ static bool has_room(const struct extent *x, size_t bytes)
 
 void *bf_pool_take(struct bf_sim *sim, size_t bytes)
 {
-	const size_t class = (bytes - 1) / GRAIN, size = (class + 1) * GRAIN;
+	const size_t size = round_up(bytes), class = size / GRAIN - 1;
 	struct bf_pool *pool;
 	struct spare *spare;
 
 	if (APART) {
-		void *p = aligned_alloc(GRAIN, size);
+		void *p = aligned_alloc(LINE, (size + LINE - 1) & ~(size_t)(LINE - 1));
 
 		return p ? memset(p, 0, size) : NULL;
 	}
@@ -124,9 +140,12 @@ void *bf_pool_take(struct bf_sim *sim, size_t bytes)
 		pool->spare[class] = spare->next;
 		return memset(spare, 0, size);
 	}
+	align(pool->blocks, size);
 	if (!has_room(pool->blocks, size)) {
-		if (!add_extent(&pool->blocks, pool->next_block, false))
+		if (!add_extent(&pool->blocks, pool->next_block, PROT_READ | PROT_WRITE,
+				pool->block_bytes >= HUGE_FROM))
 			return NULL;
+		pool->block_bytes += pool->next_block;
 		if (pool->next_block < LAST_BLOCK)
 			pool->next_block *= 2;
 	}
@@ -143,7 +162,7 @@ void bf_pool_give(struct bf_sim *sim, void *p, size_t bytes)
 	}
 	if (!p)
 		return;
-	list = &sim->pool->spare[(bytes - 1) / GRAIN];
+	list = &sim->pool->spare[round_up(bytes) / GRAIN - 1];
 	spare->next = *list;
 	*list = spare;
 }
@@ -151,12 +170,14 @@ void bf_pool_give(struct bf_sim *sim, void *p, size_t bytes)
 void *bf_pool_pages_take(struct bf_sim *sim, size_t bytes, bool reserved)
 {
 	struct bf_pool *pool = pool_of(sim);
+	const int prot = reserved ? PROT_NONE : PROT_READ | PROT_WRITE;
 	struct extent **list;
 
 	if (!pool)
 		return NULL;
 	list = &pool->pages[reserved];
-	if (!has_room(*list, bytes) && !add_extent(list, EXTENT, reserved))
+	/* Not on huge pages: of rings and the like few pages are ever touched. */
+	if (!has_room(*list, bytes) && !add_extent(list, EXTENT, prot, false))
 		return NULL;
 	return carve(*list, bytes);
 }

@@ -2,7 +2,7 @@
  * Memory of a simulation for objects that there may be hundreds of thousands of: queue pairs, completion queues,
  * doorbell pages, regions, and the bytes of small regions.
  *
- * What is taken one after the other lies side by side, on huge pages once there is much of it. In a mesh of hundreds of
+ * Objects that are taken one after the other lie side by side, on huge pages once there are many. In a mesh of hundreds of
  * PEs a message finds nothing in the caches that it touches; then a translation that is missing, too, costs half as
  * much again as the data. A simulation of a few PEs takes a few ordinary blocks.
  *
@@ -17,7 +17,11 @@
 
 struct bf_sim;
 
-/* `bytes` of zeros on a line of their own, at most BF_POOL_MAX; NULL on lack of memory. */
+/*
+ * `bytes` of zeros, 1 to BF_POOL_MAX, from BF_POOL_LINES on with memory lines of their own; NULL on lack of memory. For
+ * any type of object.
+ */
+#define BF_POOL_LINES 256u
 #define BF_POOL_MAX 4096u
 void *bf_pool_take(struct bf_sim *sim, size_t bytes);
 

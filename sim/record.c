@@ -12,9 +12,21 @@
 #define BUFFER_SIZE (16u << 10)
 
 struct bf_actor {
-	char *kind; /* owns the allocation; the name follows it */
-	const char *name;
+	const char *kind; /* the name follows it */
 };
+
+/* Texts of actors, of which there are three for each queue pair of a large job. */
+struct bf_actor_text {
+	struct bf_actor_text *next;
+	size_t used, size;
+	char bytes[];
+};
+#define TEXT_BLOCK 4096u
+
+static const char *name_of(const struct bf_actor *actor)
+{
+	return actor->kind + strlen(actor->kind) + 1;
+}
 
 /*
  * The hash. A record's words are taken in pairs; the two keys of a pair depend on its place, so the products do not
@@ -204,16 +216,16 @@ static int declare_type(struct bf_stream *st, const struct bf_rec_schema *schema
 
 static int declare_actor(struct bf_stream *st, uint32_t number, const struct bf_actor *actor)
 {
-	size_t len = bf_actor_block(number, actor->kind, actor->name, NULL, 0);
+	size_t len = bf_actor_block(number, actor->kind, name_of(actor), NULL, 0);
 	if (!len)
 		return -EMSGSIZE;
 	uint8_t *block = malloc(len);
 	if (!block)
 		return -ENOMEM;
-	bf_actor_block(number, actor->kind, actor->name, block, len);
+	bf_actor_block(number, actor->kind, name_of(actor), block, len);
 	st->decls += bf_hash_declaration(block, len);
 	free(block);
-	return st->sink ? st->sink->declare_actor(st->sink, number, actor->kind, actor->name) : 0;
+	return st->sink ? st->sink->declare_actor(st->sink, number, actor->kind, name_of(actor)) : 0;
 }
 
 /* Switching on and off. */
@@ -275,10 +287,37 @@ int bf_stream_close(struct bf_stream *st)
 void bf_stream_free(struct bf_stream *st)
 {
 	free(st->buf);
-	for (uint32_t i = 0; i < st->nactors; i++)
-		free(st->actors[i].kind);
+	while (st->texts) {
+		struct bf_actor_text *text = st->texts;
+
+		st->texts = text->next;
+		free(text);
+	}
 	free(st->actors);
 	*st = (struct bf_stream){ 0 };
+}
+
+/* Kind and name, one behind the other; NULL on lack of memory. */
+static const char *keep_text(struct bf_stream *st, const char *kind, const char *name)
+{
+	const size_t kind_size = strlen(kind) + 1, name_size = strlen(name) + 1, len = kind_size + name_size;
+	struct bf_actor_text *block = st->texts;
+	char *text;
+
+	if (!block || len > block->size - block->used) {
+		const size_t size = len > TEXT_BLOCK ? len : TEXT_BLOCK;
+
+		block = malloc(sizeof(*block) + size);
+		if (!block)
+			return NULL;
+		*block = (struct bf_actor_text){ .next = st->texts, .size = size };
+		st->texts = block;
+	}
+	text = block->bytes + block->used;
+	block->used += len;
+	memcpy(text, kind, kind_size);
+	memcpy(text + kind_size, name, name_size);
+	return text;
 }
 
 uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *name)
@@ -291,14 +330,11 @@ uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *nam
 		st->actors = more;
 		st->actors_cap = cap;
 	}
-	size_t kind_size = strlen(kind) + 1, name_size = strlen(name) + 1;
-	char *text = malloc(kind_size + name_size);
+	const char *text = keep_text(st, kind, name);
 	if (!text)
 		return 0;
-	memcpy(text, kind, kind_size);
-	memcpy(text + kind_size, name, name_size);
 	struct bf_actor *actor = &st->actors[st->nactors++];
-	*actor = (struct bf_actor){ .kind = text, .name = text + kind_size };
+	*actor = (struct bf_actor){ .kind = text };
 	if (st->buf && !st->status) {
 		int rc = declare_actor(st, st->nactors, actor);
 		if (rc)
@@ -309,7 +345,7 @@ uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *nam
 
 const char *bf_stream_actor_name(const struct bf_stream *st, uint32_t actor)
 {
-	return actor && actor <= st->nactors ? st->actors[actor - 1].name : "-";
+	return actor && actor <= st->nactors ? name_of(&st->actors[actor - 1]) : "-";
 }
 
 /* Recording. */

@@ -117,6 +117,7 @@ struct bf_stream {
 	struct bf_sink *sink;
 	const uint8_t *wants; /* the sink's */
 	struct bf_actor *actors;
+	struct bf_actor_text *texts;
 	uint32_t nactors, actors_cap;
 	uint8_t declared[128]; /* bit per type number */
 };

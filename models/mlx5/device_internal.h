@@ -34,15 +34,15 @@ static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
 }
 
 /*
- * Objects by 24-bit number, in two levels: a look-up is two loads. Both take memory only up to the highest number,
- * since a simulation may have thousands of devices with a few objects each.
+ * Objects by 24-bit number, in two levels: a look-up is two loads. Both take memory only from the lowest number to the
+ * highest, since a simulation may have thousands of devices with a few objects each.
  */
-#define BF_MLX5_TABLE_SHIFT 9u
+#define BF_MLX5_TABLE_SHIFT 6u
 #define BF_MLX5_TABLE_LEAF (1u << BF_MLX5_TABLE_SHIFT)
 
 struct bf_mlx5_table {
-	void ***leaf;          /* [leaves] */
-	uint32_t leaves;
+	void ***leaf;          /* [leaves], for the numbers from first << BF_MLX5_TABLE_SHIFT on */
+	uint32_t first, leaves;
 	uint32_t count, limit; /* objects now and at most */
 	uint32_t next;         /* where the search for a free number starts */
 	uint32_t low, high;    /* the numbers that are given out */
@@ -52,7 +52,8 @@ struct bf_mlx5_table {
 
 static inline void *bf_mlx5_table_get(const struct bf_mlx5_table *t, uint32_t number)
 {
-	void **leaf = number >> BF_MLX5_TABLE_SHIFT < t->leaves ? t->leaf[number >> BF_MLX5_TABLE_SHIFT] : NULL;
+	const uint32_t at = (number >> BF_MLX5_TABLE_SHIFT) - t->first;
+	void **leaf = at < t->leaves ? t->leaf[at] : NULL;
 
 	return leaf ? leaf[number & (BF_MLX5_TABLE_LEAF - 1)] : NULL;
 }

@@ -5,14 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct bf_mlx5_table *t, uint32_t leaves)
+/* Makes the directory reach leaf `at`: upwards it doubles, downwards (numbers that were forced) it grows as needed. */
+static bool reserve(struct bf_mlx5_table *t, uint32_t at)
 {
-	const uint32_t grown = leaves < 2 * t->leaves ? 2 * t->leaves : leaves;
-	void ***leaf = realloc(t->leaf, grown * sizeof(void **));
+	const uint32_t before = t->leaves && at < t->first ? t->first - at : 0;
+	const uint32_t end = t->leaves && at >= t->first ? at - t->first + 1 : 1;
+	uint32_t grown = t->leaves + before;
+	void ***leaf;
 
+	if (end > t->leaves)
+		grown = end < 2 * t->leaves ? 2 * t->leaves : end;
+	leaf = calloc(grown, sizeof(void **));
 	if (!leaf)
 		return false;
-	memset(leaf + t->leaves, 0, (grown - t->leaves) * sizeof(void **));
+	if (t->leaves)
+		memcpy(leaf + before, t->leaf, t->leaves * sizeof(void **));
+	free(t->leaf);
+	t->first = t->leaves && !before ? t->first : at;
 	t->leaf = leaf;
 	t->leaves = grown;
 	return true;
@@ -23,9 +32,9 @@ static int set(struct bf_mlx5_table *t, uint32_t number, void *obj)
 	const uint32_t at = number >> BF_MLX5_TABLE_SHIFT;
 	void ***leaf;
 
-	if (at >= t->leaves && !reserve(t, at + 1))
+	if (at - t->first >= t->leaves && !reserve(t, at))
 		return -ENOMEM;
-	leaf = &t->leaf[at];
+	leaf = &t->leaf[at - t->first];
 	if (!*leaf)
 		*leaf = calloc(BF_MLX5_TABLE_LEAF, sizeof(void *));
 	if (!*leaf)
@@ -63,14 +72,16 @@ int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number)
 
 void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number)
 {
-	t->leaf[number >> BF_MLX5_TABLE_SHIFT][number & (BF_MLX5_TABLE_LEAF - 1)] = NULL;
+	t->leaf[(number >> BF_MLX5_TABLE_SHIFT) - t->first][number & (BF_MLX5_TABLE_LEAF - 1)] = NULL;
 	t->count--;
 }
 
 void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number)
 {
-	for (uint32_t n = *number; n >> BF_MLX5_TABLE_SHIFT < t->leaves;) {
-		void **leaf = t->leaf[n >> BF_MLX5_TABLE_SHIFT];
+	uint32_t n = *number >> BF_MLX5_TABLE_SHIFT < t->first ? t->first << BF_MLX5_TABLE_SHIFT : *number;
+
+	while ((n >> BF_MLX5_TABLE_SHIFT) - t->first < t->leaves) {
+		void **leaf = t->leaf[(n >> BF_MLX5_TABLE_SHIFT) - t->first];
 
 		if (!leaf) {
 			n = (n | (BF_MLX5_TABLE_LEAF - 1)) + 1;
