@@ -12,7 +12,7 @@
 
 enum { IDLE, RECORD, FETCH };
 
-#define LOG_STRIDE_MIN 4u
+#define LOG_STRIDE_MIN 5u
 #define LOG_STRIDE_MAX 11u
 #define CACHE_BYTES 4096u /* at most, as much as a receive queue's: assumed */
 
@@ -173,13 +173,15 @@ static void read_done(struct bf_dma_op *op)
 	look(srq);
 }
 
-/* Takes the WQE at `at`, which is cached. */
+/*
+ * Takes the WQE at `at`, which is cached. Those of a cyclic queue begin with the link as well, which nobody follows (UCX,
+ * src/uct/ib/mlx5, uct_ib_mlx5_srq_stride()).
+ */
 static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 {
 	const uint8_t *wqe = srq->bytes + (size_t)(srq->at - srq->cached_at) * srq->stride;
 	const struct bf_mlx5_srq_next *link = (const void *)wqe;
 	const uint16_t index = srq->at;
-	const uint32_t skip = srq->cyclic ? 0 : sizeof(*link);
 
 	srq->at = srq->cyclic ? (uint16_t)((index + 1u) & srq->mask) : bf_be16(link->next_wqe_index);
 	srq->consumed++;
@@ -193,7 +195,7 @@ static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 
 		bf_record(&srq->dev->sim->rec, &bf_rec_srq_take_schema, srq->actor, &rec, NULL, 0);
 	}
-	bf_mlx5_rq_begin(qp, wqe + skip, srq->stride - skip, index, srq->producer);
+	bf_mlx5_rq_begin(qp, wqe + sizeof(*link), srq->stride - (uint32_t)sizeof(*link), index, srq->producer);
 	if (srq->at > srq->mask)
 		fail(srq); /* the list leads out of the ring */
 	if (srq->limit && left(srq) < srq->limit) {
@@ -272,7 +274,7 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 
 	if (!bf_mlx5_table_get(&dev->pds, s->pd))
 		return BF_MLX5_CMD_BAD_RES;
-	if (s->log_size > 15 || s->log_stride < LOG_STRIDE_MIN + !s->cyclic || s->log_stride > LOG_STRIDE_MAX ||
+	if (s->log_size > 15 || s->log_stride < LOG_STRIDE_MIN || s->log_stride > LOG_STRIDE_MAX ||
 	    s->signature)
 		return BF_MLX5_CMD_BAD_PARAM;
 	srq = calloc(1, sizeof(*srq) + CACHE_BYTES);
