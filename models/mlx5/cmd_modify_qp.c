@@ -67,7 +67,9 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	uint32_t port = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT);
 
 	(void)optional;
-	if (set_port(qp, kept, port ? port : 1) || BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
+	/* Said here, as Linux does, or at creation, as DEVX programs do (rdma-core tests/mlx5_base.py). */
+	if (set_port(qp, kept, port ? port : 1) || (BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED &&
+						    BF_MLX5_GET(kept, BF_QPC_PM_STATE) != PM_STATE_MIGRATED))
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (bf_mlx5_qp_prepare(qp))
 		return BF_MLX5_CMD_NO_RES;

@@ -100,7 +100,7 @@ struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
  *   target wants a full handshake                   0x12
  *   no such target, drained, other port             0x15
  *   rkey, rights, length at the target              as RC; the target's context fails, the target does not
- *   address vector or stream that cannot be         0x02
+ *   address vector that cannot be                   0x02
  *
  * The first three are assumed. Each puts the initiator into error, or the stream alone (mlx5dv_dci_stream_id_reset(3)).
  */

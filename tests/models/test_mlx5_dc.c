@@ -678,23 +678,30 @@ START_TEST(too_many_streams_fail)
 }
 END_TEST
 
-START_TEST(a_stream_that_is_not_there)
+/* Of a channel's number the low bits count: 2 of two channels is 0, and fails with it. */
+START_TEST(stream_numbers_fold)
 {
 	struct rig_qp_opts o = usual;
-	struct dc_target t;
+	struct dc_target t, wrong;
 	struct rig_qp q;
-	uint16_t index;
+	uint16_t index[3];
 
 	o.log_streams = 1;
+	o.log_errored = 1;
 	dc_target_open(b, &t, &bcq, DC_KEY, &plain);
+	wrong = t;
+	wrong.key++;
 	dc_initiator_open(a, &q, &acq, &o);
-	dc_rdma(&q, &t, DC_FULL, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
-	index = dc_rdma(&q, &t, DC_FULL | 2 * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
+	index[0] = dc_rdma(&q, &wrong, DC_FULL, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
 	rig_db(&q);
 	rig_run(&rig);
-	expect_good(0);
-	expect_bad(index, BF_MLX5_SYND_LOCAL_QP_OP, 0x61);
-	ck_assert_uint_eq(state_of(&q), BF_MLX5_QPS_ERR);
+	expect_bad(index[0], BF_MLX5_SYND_REM_ACCESS, 0x88);
+	index[1] = dc_rdma(&q, &t, DC_FULL | 2 * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
+	index[2] = dc_rdma(&q, &t, DC_FULL | 3 * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
+	rig_db(&q);
+	rig_run(&rig);
+	expect_bad(index[1], BF_MLX5_SYND_WR_FLUSH, 0xf9);
+	expect_good(index[2]);
 }
 END_TEST
 
@@ -913,7 +920,7 @@ int main(void)
 	tcase_add_test(tc, a_port_that_is_down);
 	tcase_add_test(tc, streams_fail_alone);
 	tcase_add_test(tc, too_many_streams_fail);
-	tcase_add_test(tc, a_stream_that_is_not_there);
+	tcase_add_test(tc, stream_numbers_fold);
 	tcase_add_test(tc, streams_share_a_ring);
 	tcase_add_test(tc, hostile_packets);
 	tcase_add_loop_test(tc, faults, 0, PLANS);
