@@ -176,4 +176,15 @@ if have ib_write_lat; then
 	pair ib_send_bw -x 1 -n 200
 	pair ib_atomic_bw -x 1 -n 200
 fi
+if have ibv_ud_pingpong; then
+	pair ibv_ud_pingpong -g 1 -n 100
+	pair ibv_srq_pingpong -g 1 -n 100
+fi
+if have ucx_perftest; then
+	for transport in rc_v rc_x ud_v ud_x dc_x; do
+		export UCX_NET_DEVICES=mlx5_0:1 UCX_TLS=$transport
+		pair ucx_perftest -t tag_lat -n 50 -w 5
+	done
+	unset UCX_NET_DEVICES UCX_TLS
+fi
 [ -z "$(ls -A "$TMPDIR")" ] || fail "something left $(ls -A "$TMPDIR")"
