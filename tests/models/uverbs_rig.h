@@ -365,7 +365,8 @@ static inline uint32_t uv_write_build(struct uv_rig *r, const struct uv_cmd *c)
 	memset(uv_host(r, response), 0xee, 2048);
 	bf_put_le32(at, c->number);
 	memcpy(at + 8, c->in, c->in_len);
-	memcpy(at + 8 + c->in_len, c->uhw, c->uhw_len);
+	if (c->uhw_len)
+		memcpy(at + 8 + c->in_len, c->uhw, c->uhw_len);
 	bf_put_le16(at + 4, (uint16_t)(len / 4));
 	bf_put_le16(at + 6, (uint16_t)((c->out_len + c->uhw_out_len) / 4));
 	if (c->out_len)
