@@ -130,10 +130,14 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		abort();
 }
 
+static bool on_alternate_stack;
+
 static void handle_faults(void)
 {
 	struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
 
+	if (on_alternate_stack)
+		act.sa_flags |= SA_ONSTACK;
 	sigfillset(&act.sa_mask);
 	sigdelset(&act.sa_mask, SIGSEGV);
 	sigdelset(&act.sa_mask, SIGBUS);
@@ -293,6 +297,36 @@ START_TEST(an_unknown_store_runs_by_itself)
 #endif
 	ck_assert_uint_eq(*(volatile uint32_t *)(void *)(t.page + 0x100), 0);
 	end();
+}
+END_TEST
+
+/* A program's own handlers may have a small stack; ours runs on it as well. */
+START_TEST(handlers_may_have_a_small_stack)
+{
+	const size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 8192;
+	const size_t mapped = (size + 4095) & ~4095ul;
+	uint8_t *stack = mmap(NULL, mapped + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const stack_t small = { .ss_sp = stack + 4096, .ss_size = mapped }, none = { .ss_flags = SS_DISABLE };
+	struct pair p;
+
+	mprotect(stack, 4096, PROT_NONE);
+	begin("trap");
+	on_alternate_stack = true;
+	handle_faults();
+	call(open_pair, &p);
+	ck_assert_int_eq(sigaltstack(&small, NULL), 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		if (i == 50)
+			munmap(t.f->node.data, 4096); /* a fault on top of it */
+		post(&p.q[0], 0, 8192, 64);
+		ring(&p.q[0], 0x800);
+		ck_assert_ptr_nonnull(rig_poll(&p.cq));
+	}
+	sigaltstack(&none, NULL);
+	ck_assert_uint_eq(t.e->count.missing, 1);
+	end();
+	on_alternate_stack = false;
+	munmap(stack, mapped + 4096);
 }
 END_TEST
 
@@ -661,6 +695,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, a_store_that_faults_is_carried_out_before_it_returns);
 	tcase_add_test(tc, an_unknown_store_runs_by_itself);
+	tcase_add_test(tc, handlers_may_have_a_small_stack);
 	tcase_add_test(tc, stores_are_looked_for);
 	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, a_program_says_when_it_rang);

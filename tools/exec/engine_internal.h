@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "models/fabric/outside.h"
+#include "sim/coro.h"
 #include "sim/fault.h"
 #include "tools/exec/channels.h"
 #include "tools/exec/engine.h"
@@ -107,6 +108,7 @@ struct bf_engine {
 	uint32_t npages, pages_cap, last_page;
 
 	struct bf_store_cpu cpu;
+	struct bf_coro *aside; /* a stack, for handlers that run on a small one */
 	struct bf_engine_step step;
 	struct bf_engine_late late[BF_ENGINE_LATE];
 	uint32_t nlate;

@@ -21,6 +21,9 @@
 #define MEMORY_END (1ull << 48)
 #define BARS_SPACE (MEMORY_END / (1ull << 40) - 1)
 
+/* For the model, where a program's handlers have too little. */
+#define STACK_BYTES (256u << 10)
+
 /* QPNs 0 and 1 are special, and ConnectX gives none below 0x40 or so to programs. */
 #define QPN_RESERVE 0x100u
 
@@ -273,6 +276,10 @@ int bf_engine_world_open(struct bf_engine *e, char *why, size_t cap)
 	}
 	e->sim->shared = true;
 	e->origin_ns = clock_ns();
+	if (bf_coro_create(&e->aside, NULL, NULL, STACK_BYTES)) {
+		snprintf(why, cap, "no memory for a stack");
+		return -ENOMEM;
+	}
 	e->actor = bf_stream_actor(&e->sim->rec, "process", "exec");
 	rc = open_parts(e);
 	if (rc)
@@ -312,4 +319,7 @@ void bf_engine_world_close(struct bf_engine *e)
 	e->trace = NULL;
 	bf_fault_plan_destroy(e->faults);
 	e->faults = NULL;
+	if (e->aside)
+		bf_coro_destroy(e->aside);
+	e->aside = NULL;
 }

@@ -100,6 +100,77 @@ static void carry_out(struct bf_engine *e, const struct bf_engine_page *page, st
 	bf_store_finish(s, context);
 }
 
+/*
+ * The model needs more stack than a program may have set aside for its handlers (sigaltstack(), often 8 KiB): then it
+ * runs on one of ours. The alternate stack is off meanwhile, or a fault of the model's own would begin at its top again,
+ * over the frame that we return to.
+ */
+#define STACK_ENOUGH (64u << 10)
+
+static bool on_small_stack(const void *context)
+{
+	const stack_t *stack = &((const ucontext_t *)context)->uc_stack;
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return here - (uintptr_t)stack->ss_sp < stack->ss_size && stack->ss_size < STACK_ENOUGH;
+}
+
+struct aside {
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static void on_own_stack(void *arg)
+{
+	const struct aside *a = arg;
+	const stack_t none = { .ss_flags = SS_DISABLE };
+	stack_t before;
+
+	sigaltstack(&none, &before);
+	a->fn(a->arg);
+	sigaltstack(&before, NULL);
+}
+
+/* Calls `fn` with enough stack, under the lock. */
+static void call(struct bf_engine *e, const void *context, void (*fn)(void *arg), void *arg)
+{
+	struct aside a = { fn, arg };
+
+	if (!on_small_stack(context)) {
+		fn(arg);
+		return;
+	}
+	bf_coro_reset(e->aside, on_own_stack, &a);
+	bf_coro_enter(e->aside);
+}
+
+static void catch_up(void *engine)
+{
+	bf_engine_catch_up(engine);
+}
+
+static void run_due(void *engine)
+{
+	bf_engine_run(engine);
+}
+
+/* A store that is known, from its arrival at the device to the last thing that follows at once. */
+struct arrival {
+	struct bf_engine *e;
+	const struct bf_engine_page *page;
+	struct bf_store *store;
+	void *context;
+};
+
+static void arrive(void *arg)
+{
+	struct arrival *a = arg;
+
+	bf_engine_catch_up(a->e);
+	carry_out(a->e, a->page, a->store, a->context, false);
+	bf_engine_run(a->e);
+}
+
 /* The kernel's signal set in a frame is eight bytes, whatever the C library's type says. */
 static uint64_t *mask_of(void *context)
 {
@@ -154,6 +225,7 @@ static void step_end(struct bf_engine *e, void *context)
 	bf_store_single_step(context, false);
 	*mask_of(context) = step.mask;
 	e->step.at = 0;
+	call(e, context, catch_up, e);
 	mprotect((void *)step.at, BF_PAGE, PROT_NONE);
 	while (step.write && (len = find_run(bytes, &at))) {
 		uint32_t whole = 1;
@@ -171,6 +243,7 @@ static void step_end(struct bf_engine *e, void *context)
 		at += whole;
 	}
 	memset(bytes, 0, BF_PAGE);
+	call(e, context, run_due, e);
 	bf_engine_leave(e);
 }
 
@@ -227,7 +300,9 @@ static bool fault(struct bf_engine *e, int signal, const siginfo_t *info, void *
 {
 	const uint64_t address = (uintptr_t)info->si_addr;
 	const struct bf_engine_page *page;
+	struct arrival a;
 	struct bf_store s;
+	bool known;
 
 	if (bf_engine_inside(e)) {
 		if (e->step.at && signal == SIGTRAP) {
@@ -238,20 +313,18 @@ static bool fault(struct bf_engine *e, int signal, const siginfo_t *info, void *
 	}
 	if (signal == SIGTRAP || info->si_code <= 0)
 		return false; /* not ours, or sent by kill() */
-	if (!bf_engine_enter(e))
+	if (!bf_engine_lock(e))
 		return fault_after(e, info, context);
 	page = bf_engine_page_find(e, address);
-	if (!page) {
-		bf_engine_leave(e);
-		return false;
-	}
-	if (!bf_store_decode(&e->cpu, context, address, &s)) {
-		if (step_begin(e, page, address, context))
+	known = page && bf_store_decode(&e->cpu, context, address, &s);
+	if (!known) {
+		if (page && step_begin(e, page, address, context))
 			return true;
-		bf_engine_leave(e);
+		bf_engine_unlock(e);
 		return false;
 	}
-	carry_out(e, page, &s, context, false);
+	a = (struct arrival){ e, page, &s, context };
+	call(e, context, arrive, &a);
 	bf_engine_leave(e);
 	return true;
 }
