@@ -89,7 +89,8 @@ static void leave(struct bf_outside *o)
 	bf_meet_close(o);
 }
 
-int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts, struct bf_outside **out)
+int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts,
+		    struct bf_outside **out)
 {
 	const char *network = opts->network ? opts->network : "default";
 	struct bf_outside *o = calloc(1, sizeof(*o));

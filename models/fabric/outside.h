@@ -10,6 +10,11 @@
  * Rings are anonymous memory that processes hand each other through sockets of the abstract name space, so that nothing
  * stays behind whatever way a process ends. A process that is gone is a destination that does not answer.
  *
+ * By UDP frames go as a socket sends them: from its own port (4791, not the model's, which differs by queue pair),
+ * whole or not at all (a path that is too narrow for the queue pairs' MTU is told once, in bf_outside_error()), and with
+ * the ICRC that is right for that, whether the model computes one or not. What arrives has its ICRC checked here and is
+ * given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no way.
+ *
  * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
  * waited on by any thread.
  */
@@ -17,12 +22,12 @@
 #define BELFRY_MODELS_FABRIC_OUTSIDE_H
 
 #include "models/fabric/fabric.h"
+#include "models/fabric/roce.h"
 
 struct bf_outside; /* opaque */
 
-#define BF_OUTSIDE_SLOTS 1024u   /* processes of one network on one machine */
-#define BF_OUTSIDE_QPNS 16384u   /* queue pair numbers of each: slot * BF_OUTSIDE_QPNS up */
-#define BF_ROCE_UDP_PORT 4791u
+#define BF_OUTSIDE_SLOTS 1024u /* processes of one network on one machine */
+#define BF_OUTSIDE_QPNS 16384u /* queue pair numbers of each: slot * BF_OUTSIDE_QPNS up */
 
 struct bf_outside_opts {
 	const char *network;  /* name that processes have in common; NULL: "default" */
@@ -32,14 +37,16 @@ struct bf_outside_opts {
 };
 
 /*
- * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken, -EADDRINUSE
- * for the UDP address, -ENOMEM or what the kernel said; text in sim->error.
+ * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken,
+ * -EADDRINUSE for the UDP address, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or what
+ * the kernel said; text in sim->error.
  */
-int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts, struct bf_outside **out);
+int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts,
+		    struct bf_outside **out);
 /* Leaves. Before the fabric is destroyed. NULL is fine. */
 void bf_outside_close(struct bf_outside *o);
 
-/* The slot of this process, 0 up: its queue pair numbers start at slot * BF_OUTSIDE_QPNS (plus the device's reserve). */
+/* The slot of this process, 0 up: its queue pair numbers start at slot * BF_OUTSIDE_QPNS (plus a device's reserve). */
 uint32_t bf_outside_slot(const struct bf_outside *o);
 
 /* Hands frames that have come to their ports (bf_port_receive()), at most `budget`; returns how many. */
@@ -68,6 +75,10 @@ void bf_outside_forked(struct bf_outside *o);
 /* The last trouble with another process or with UDP, as text; its code is 0 while there was none. */
 const struct bf_error *bf_outside_error(const struct bf_outside *o);
 
-/* Statistics: outside.tx_frames, .rx_frames, .held, .udp_tx, .udp_rx, .udp_errors, .peers. */
+/*
+ * Statistics: outside.tx_frames and .rx_frames (by rings), .held (frames that waited for room), .lost (nobody there, or
+ * more than can be held), .peers (processes connected to), .cut_off (of those that made no sense), .udp_tx, .udp_rx and
+ * .udp_errors (datagrams that the kernel refused, and arrivals that were no packet for us or had a wrong ICRC).
+ */
 
 #endif

@@ -170,7 +170,7 @@ static void answer(struct fuzz *f, const uint8_t *bytes, size_t len)
 	if (len && bytes[0] & 1)
 		greet(f, f->accepted, 2, 1, 1);
 	else
-		say(f, f->accepted, bytes, len, len % 3, len ? bytes[0] : 0);
+		say(f, f->accepted, bytes, len, (uint32_t)len % 3, len ? bytes[0] : 0);
 }
 
 static void spoil(struct bf_ring *r, const uint8_t *bytes, size_t len, bool tail)
