@@ -11,8 +11,8 @@
  * stays behind whatever way a process ends. A process that is gone is a destination that does not answer.
  *
  * By UDP frames go as a socket sends them: from its own port (4791, not the model's, which differs by queue pair),
- * whole or not at all (a path that is too narrow for the queue pairs' MTU is told once, in bf_outside_error()), and with
- * the ICRC that is right for that, whether the model computes one or not. What arrives has its ICRC checked here and is
+ * whole or not at all (a path that is too narrow for the queue pairs' MTU is told once, in bf_outside_error()), and
+ * with the ICRC that is right for that, whether the model computes one or not. What arrives has its ICRC checked here and is
  * given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no way.
  *
  * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
@@ -38,8 +38,8 @@ struct bf_outside_opts {
 
 /*
  * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken,
- * -EADDRINUSE for the UDP address, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or what
- * the kernel said; text in sim->error.
+ * -EADDRINUSE for the UDP address, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or
+ * what the kernel said; text in sim->error.
  */
 int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts,
 		    struct bf_outside **out);
