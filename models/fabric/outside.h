@@ -12,8 +12,9 @@
  *
  * By UDP frames go as a socket sends them: from its own port (4791, not the model's, which differs by queue pair),
  * whole or not at all (a path that is too narrow for the queue pairs' MTU is told once, in bf_outside_error()), and
- * with the ICRC that is right for that, whether the model computes one or not. What arrives has its ICRC checked here and is
- * given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no way.
+ * with the ICRC that is right for that, whether the model computes one or not. What arrives has its ICRC checked here
+ * and is given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no
+ * way.
  *
  * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
  * waited on by any thread.

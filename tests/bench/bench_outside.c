@@ -132,23 +132,21 @@ static void echo(struct end *e, struct shared *s, bool sleep)
 	}
 }
 
-static double stream(struct end *e, struct shared *s, uint32_t len, uint64_t frames, bool sleep)
+static double stream(struct end *e, struct shared *s, uint32_t len, uint64_t frames)
 {
 	double start = now_s();
-	uint64_t lost = 0, sent = 0;
+	uint64_t sent = 0;
 
 	while (sent < frames) {
 		if (sent - __atomic_load_n(&s->received, __ATOMIC_ACQUIRE) >= WINDOW) {
 			turn(e, false);
-			if (sleep)
-				usleep(20);
 			continue;
 		}
 		for (uint32_t i = 0; i < BATCH; i++, sent++)
 			send_one(e, len);
 		turn(e, false);
 	}
-	while (__atomic_load_n(&s->received, __ATOMIC_ACQUIRE) + lost < frames)
+	while (__atomic_load_n(&s->received, __ATOMIC_ACQUIRE) < frames)
 		turn(e, false);
 	return now_s() - start;
 }
@@ -193,7 +191,7 @@ static double measure(struct kind k, uint32_t len, uint64_t frames)
 	__atomic_store_n(&s->ready, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&s->ready, __ATOMIC_ACQUIRE) != 2)
 		usleep(100);
-	took = len ? stream(&e, s, len, frames, k.sleep) : ping(&e, frames, k.sleep);
+	took = len ? stream(&e, s, len, frames) : ping(&e, frames, k.sleep);
 	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
 	waitpid(pid, NULL, 0);
 	end_close(&e);
