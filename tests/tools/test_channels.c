@@ -161,7 +161,7 @@ END_TEST
 START_TEST(odd_sizes_are_refused)
 {
 	const int fd = open_channel();
-	const uint8_t bytes[EVENT_MAX + 1] = { 0 };
+	const uint8_t bytes[BF_UVERBS_EVENT_MAX + 1] = { 0 };
 
 	ck_assert_int_eq(bf_channel_put(channels, fd, bytes, 0), -EINVAL);
 	ck_assert_int_eq(bf_channel_put(channels, fd, bytes, sizeof(bytes)), -EINVAL);
