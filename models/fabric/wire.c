@@ -129,6 +129,12 @@ void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_lane *l, struct bf_pack
 	l->busy = false;
 }
 
+/* IPv4 multicast (RFC 5771). */
+static bool is_for_many(const struct bf_packet *pkt)
+{
+	return pkt->len >= IP_FIELDS_END && pkt->data[IP_DST] >> 4 == 0xe;
+}
+
 static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 {
 	uint32_t ipv4;
@@ -136,6 +142,8 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 	if (pkt->len < IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
 		return NULL;
 	ipv4 = bf_get_be32(pkt->data + IP_DST);
+	if (BF_UNLIKELY(is_for_many(pkt)))
+		return p; /* the sender's own copy; see flood() */
 	if (BF_UNLIKELY(!p->last_to || p->last_to->info.ipv4 != ipv4))
 		p->last_to = bf_fabric_find(p->fabric, ipv4);
 	if (BF_UNLIKELY(!p->last_to && p->fabric->uplink.takes) &&
@@ -200,6 +208,31 @@ static void duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t a
 	copy->verdict = BF_FRAME_DUPLICATE;
 	copy->kind = BF_NET_FRAME;
 	append(p, copy, false);
+}
+
+/*
+ * A frame for many goes to every port of this process; who wants it is the devices' business. One ideal switch only:
+ * in a topology, and from process to process, none is carried.
+ */
+static void BF_NOINLINE flood(struct bf_port *p, const struct bf_packet *pkt)
+{
+	for (uint32_t i = 0; i < p->fabric->count; i++) {
+		struct bf_port *to = p->fabric->ports[i];
+		struct bf_packet *copy = to == p || to->remote ? NULL : bf_packet_alloc(p->fabric);
+
+		if (!copy)
+			continue;
+		memcpy(copy->data, pkt->data, pkt->len);
+		copy->id = pkt->id;
+		copy->len = pkt->len;
+		copy->flags = pkt->flags;
+		copy->from = p;
+		copy->to = to;
+		copy->at_ps = pkt->at_ps;
+		copy->verdict = pkt->verdict;
+		copy->kind = BF_NET_FRAME;
+		append(p, copy, false);
+	}
 }
 
 static uint64_t or_default(uint64_t delay_ps, uint64_t default_ps)
@@ -290,6 +323,8 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	if (BF_UNLIKELY(sim->faults != NULL) && injected(p, pkt))
 		return;
 	record_sent(pkt);
+	if (BF_UNLIKELY(is_for_many(pkt)) && !p->fabric->net)
+		flood(p, pkt);
 	append(p, pkt, false);
 }
 

@@ -132,6 +132,8 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DEALLOC_UAR, SIMPLE, "DEALLOC_UAR", dealloc_uar },
 	{ BF_MLX5_CMD_ACCESS_REG, BF_ACCESS_REG_DATA + BF_PAOS_LEN, BF_ACCESS_REG_DATA + BF_PAOS_LEN, "ACCESS_REG",
 	  bf_mlx5_cmd_access_reg },
+	{ BF_MLX5_CMD_ATTACH_TO_MCG, IN(BF_MCG_LEN), "ATTACH_TO_MCG", bf_mlx5_cmd_attach_mcg },
+	{ BF_MLX5_CMD_DETACH_FROM_MCG, IN(BF_MCG_LEN), "DETACH_FROM_MCG", bf_mlx5_cmd_detach_mcg },
 	{ BF_MLX5_CMD_CREATE_UMEM, IN(BF_CREATE_UMEM_MTT), "CREATE_UMEM", bf_mlx5_cmd_create_umem },
 	{ BF_MLX5_CMD_DESTROY_UMEM, SIMPLE, "DESTROY_UMEM", bf_mlx5_cmd_destroy_umem },
 };

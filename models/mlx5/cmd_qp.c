@@ -167,6 +167,8 @@ uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 	bf_mlx5_qp_reset(qp);
 	hold(qp, UINT32_MAX); /* minus one */
 	bf_mlx5_table_remove(&m->dev->qps, qp->qpn);
+	if (qp->service == BF_QPC_ST_UD)
+		bf_mlx5_groups_forget(m->dev, qp);
 	if (!qp->inflight) {
 		bf_mlx5_qp_free(qp);
 		return BF_MLX5_CMD_OK;

@@ -148,6 +148,8 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, s
 		return bf_fabric_resolve(qp->dev->fabric, t->path.dst_ipv4, t->path.dst_mac) ? -EINVAL : 0;
 	}
 	t->path.dst_ipv4 = bf_mlx5_gid_ipv4(av.rgid);
+	if (BF_UNLIKELY(!t->path.dst_ipv4))
+		t->path.dst_ipv4 = bf_mlx5_group_ipv4(av.rgid);
 	if (!t->path.dst_ipv4)
 		return -EINVAL;
 	t->path.dscp = av.tclass >> 2;

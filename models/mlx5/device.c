@@ -295,6 +295,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	free_objects(dev);
+	bf_mlx5_groups_forget(dev, NULL);
 	bf_mlx5_sq_copies_fini(dev);
 	bf_mlx5_table_fini(&dev->qps);
 	bf_mlx5_table_fini(&dev->dcts);

@@ -601,6 +601,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_wqe decoded; /* scratch */
 	struct bf_roce rx;          /* the packet at hand */
 	struct bf_roce_path ud_path; /* of the datagram at hand */
+	struct bf_mlx5_group *groups;
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
@@ -694,8 +695,16 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s,
 /* The fields of `r`, and the path of `dev->ud_path`, for the datagram of WQE `s`. False: it names nobody. */
 bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r);
 void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
-/* The same for one that waited for a receive WQE, or goes to a queue pair that is known. */
+/* The same for a queue pair that is known, and for a datagram that waited for a receive WQE. */
+void bf_mlx5_ud_take(struct bf_mlx5_qp *qp, const struct bf_mlx5_port *port, struct bf_packet *pkt);
 void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+
+/* mcg.c */
+uint32_t bf_mlx5_group_ipv4(const uint8_t gid[16]); /* 0: not the address of a group */
+void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt);
+void bf_mlx5_groups_forget(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp); /* NULL: all */
+uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_detach_mcg(struct bf_mlx5_mail *m);
 
 /* dct.c */
 void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);

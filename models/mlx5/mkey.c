@@ -112,7 +112,7 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 
 	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN) ||
 	    BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
-		return BF_MLX5_CMD_BAD_PARAM; /* lists in UMEMs, signatures and other ways to translate are not modelled */
+		return BF_MLX5_CMD_BAD_PARAM; /* lists in UMEMs, signatures and other translations are not modelled */
 	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)
 		return BF_MLX5_CMD_BAD_INP_LEN;
 	k->klm = mode == BF_MKC_ACCESS_KLM;

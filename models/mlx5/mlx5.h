@@ -8,8 +8,8 @@
  * (completion). A DC initiator chooses and opens its connection
  * in dci.c before rc_tx.c sends, a DC target finds the responder context in dct.c before rc_rx.c takes the packet.
  * Datagrams take the same way; what they add is in ud.c.
- * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c (receives), mkey.c, mkey_map.c and umr.c (keys), qp.c (states),
- * cmd*.c (commands).
+ * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c and srq.c (receives), mkey.c, mkey_map.c and umr.c (keys),
+ * mcg.c (groups), qp.c (states), eq.c (events), cmd*.c (commands).
  *
  * One thread per device, the simulation's.
  */
@@ -36,7 +36,7 @@ struct bf_mlx5_profile {
 	uint64_t wqe_ps;          /* decode and schedule one WQE */
 	uint64_t packet_tx_ps;    /* build one packet */
 	uint64_t packet_rx_ps;    /* check one packet */
-	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: for requests of the same moment */
+	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: till its moment is over */
 	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */
 	uint32_t max_outstanding; /* unacknowledged packets of a QP */
@@ -89,11 +89,11 @@ struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
  * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
  *
  * Service types of a queue pair: RC, UC, UD and DCI. What UC and UD send is done when it has left; what the receiver
- * cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted, nobody is told.
- * A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
+ * cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted, nobody is
+ * told. A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
  *
- * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target. SEND and WRITE with immediate need
- * a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels
+ * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target. SEND and WRITE with immediate
+ * need a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels
  * completes in order only within a channel. What becomes of errors:
  *
  *   access key wrong                                0x13, the target counts it (QUERY_DCT)

@@ -70,9 +70,10 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_ctrl) == 16, "ctrl segment");
 
 /*
  * Address vector of a DC or UD WQE, behind the control segment (mlx5dv.h struct mlx5_wqe_av): the first 16 bytes
- * (compact form), or all 48 when BF_MLX5_AV_EXT is set. For UD the key is a Q_Key and 4 reserved bytes. Compact vectors name the peer by LID. Ethernet has none:
- * the model takes `rlid` as the low 16 bits of the peer's IPv4 address in the sending port's /16 network, so that the
- * form can be used (assumed). In the full form it is the UDP source port, 0 for one of the device's choice.
+ * (compact form), or all 48 when BF_MLX5_AV_EXT is set. For UD the key is a Q_Key and 4 reserved bytes. Compact vectors
+ * name the peer by LID. Ethernet has none: the model takes `rlid` as the low 16 bits of the peer's IPv4 address in the
+ * sending port's /16 network, so that the form can be used (assumed). In the full form it is the UDP source port, 0 for
+ * one of the device's choice.
  */
 struct bf_mlx5_av {
 	struct bf_be64 dc_key;

@@ -178,7 +178,7 @@ static bool takes_wqe(uint8_t opcode)
 	       opcode == BF_RC_SEND_ONLY_INV || opcode == BF_RC_WRITE_ONLY_IMM || opcode == BF_RC_WRITE_LAST_IMM;
 }
 
-/* A message of an unreliable connection is not taken. What comes before the next one's first packet goes the same way. */
+/* A message of an unreliable connection is not taken; what comes before the next one's first packet is dropped. */
 static void forget_message(struct bf_mlx5_qp *qp)
 {
 	qp->rx_op = OP_NONE;
@@ -187,7 +187,8 @@ static void forget_message(struct bf_mlx5_qp *qp)
 		qp->receive->sge_at = qp->receive->sge_done = 0; /* for the next one */
 }
 
-static void drop_unreliable(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r, enum bf_mlx5_drop why)
+static void drop_unreliable(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r,
+			    enum bf_mlx5_drop why)
 {
 	bf_mlx5_rx_drop(qp->dev, qp->actor, pkt, qp->expected_psn, why);
 	forget_message(qp);
@@ -391,8 +392,8 @@ static void in_sequence(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const stru
 }
 
 /*
- * Packets of an unreliable connection were lost: the message that they belong to is not taken, and a new one begins with
- * its first packet (IBA vol. 1 section 9.8.2.2.1).
+ * Packets of an unreliable connection were lost: the message that they belong to is not taken, and a new one begins
+ * with its first packet (IBA vol. 1 section 9.8.2.2.1).
  */
 static void unreliable_gap(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
 {

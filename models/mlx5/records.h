@@ -207,7 +207,7 @@ BF_RECORD_DECLARE(cq_event, 113, BF_CLASS_QUEUE, BF_REC_CQ_EVENT_FIELDS);
 	F(u8, opcode, HEX, "")                                                                                       \
 	F(u8, why, ENUM,                                                                                             \
 	  "0=not-rocev2;1=bad-length;2=bad-icrc;3=no-such-qp;4=wrong-peer;5=qp-state;6=out-of-sequence;7=stale;"     \
-	  "8=unexpected;9=no-memory;10=wrong-qkey;11=no-receive-wqe")                                                                                \
+	  "8=unexpected;9=no-memory;10=wrong-qkey;11=no-receive-wqe")                                                \
 	F(u16, reserved, DEC, "")
 BF_RECORD_DECLARE(rx_drop, 114, BF_CLASS_NET, BF_REC_RX_DROP_FIELDS);
 

@@ -1,10 +1,10 @@
 /*
  * Datagrams: what a UD queue pair adds to the path that all sends and receives take.
  *
- * A datagram is one packet with the address of its WQE. It names its sender and a Q_Key that must be the receiver's (IBA
- * vol. 1 section 10.2.5). Nothing comes back: what the receiver cannot take is dropped, and counted. The first 40 bytes
- * of a receive are kept for the global route header; RoCEv2 over IPv4 has its IP header in the last 20 of them (annex
- * A17, section A17.4.3), the others are zero.
+ * A datagram is one packet with the address of its WQE. It names its sender and a Q_Key that must be the receiver's
+ * (IBA vol. 1 section 10.2.5). Nothing comes back: what the receiver cannot take is dropped, and counted. The first 40
+ * bytes of a receive are kept for the global route header; RoCEv2 over IPv4 has its IP header in the last 20 of them
+ * (annex A17, section A17.4.3), the others are zero.
  */
 #include "models/mlx5/device_internal.h"
 
@@ -115,9 +115,20 @@ void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pac
 	const struct bf_roce *r = &dev->rx;
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
 
-	if (!qp) {
+	if (r->dest_qp == BF_MLX5_ANY_QP)
+		bf_mlx5_groups_rx(port, pkt);
+	else if (qp)
+		bf_mlx5_ud_take(qp, port, pkt);
+	else
 		drop(dev, NULL, pkt, BF_MLX5_DROP_NO_QP);
-	} else if (qp->service != BF_QPC_ST_UD || port != qp->port) {
+}
+
+void bf_mlx5_ud_take(struct bf_mlx5_qp *qp, const struct bf_mlx5_port *port, struct bf_packet *pkt)
+{
+	struct bf_mlx5 *dev = qp->dev;
+	const struct bf_roce *r = &dev->rx;
+
+	if (qp->service != BF_QPC_ST_UD || port != qp->port) {
 		drop(dev, qp, pkt, BF_MLX5_DROP_PEER);
 	} else if (qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR) {
 		drop(dev, qp, pkt, BF_MLX5_DROP_STATE);

@@ -44,8 +44,8 @@ struct bf_mlx5_wqe {
 	uint16_t umr_octowords, umr_offset;
 	uint64_t umr_mask;
 	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
-	/* Address vector: the first three when there is one, the others when it is full. UD: Q_Key in the upper half. */
-	uint64_t dc_key;
+	/* Address vector: the first three when there is one, the others when it is full. */
+	uint64_t dc_key; /* UD: Q_Key in the upper half */
 	uint32_t dct; /* UD: destination queue pair */
 	uint16_t udp_sport; /* compact form: LID */
 	uint8_t tclass, hop_limit;
@@ -60,8 +60,8 @@ struct bf_mlx5_wqe {
 int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
 /*
- * The same for a WQE of a DC initiator, or of an unreliable datagram queue: all that go to the wire (not NOP, DUMP, UMR)
- * have an address vector. Nothing in the bytes tells the three apart. Datagrams are SENDs only.
+ * The same for a WQE of a DC initiator, or of a datagram queue: all that go to the wire (not NOP, DUMP, UMR) have an
+ * address vector. Nothing in the bytes tells the three apart. Datagrams are SENDs only.
  */
 int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);

@@ -1,7 +1,8 @@
 /*
  * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, windows bound and
- * invalidated, unmapped memory and a bad network, in random order, on queue pairs of every kind of service. Nothing crashes or hangs (the point of a run under sanitizers), the same seed
- * gives the same records, and the devices still work afterwards.
+ * invalidated, unmapped memory and a bad network, in random order, on queue pairs of every kind of service. Nothing
+ * crashes or hangs (the point of a run under sanitizers), the same seed gives the same records, and the devices still
+ * work afterwards.
  */
 #include <check.h>
 
@@ -153,7 +154,8 @@ static void post_umr(struct chaos *c, uint32_t pair, uint32_t side)
 {
 	uint8_t w[256] = { 0 }, *mkc = w + BF_MLX5_UMR_MKC_AT;
 	uint32_t variant = below(c, 4), ds = BF_MLX5_UMR_LIST_AT / 16;
-	uint64_t va = node(c, side)->data_va + below(c, RIG_DATA / 2), mask = BF_MLX5_UMR_MASK_FREE | BF_MLX5_UMR_MASK_KEY;
+	uint64_t va = node(c, side)->data_va + below(c, RIG_DATA / 2);
+	uint64_t mask = BF_MLX5_UMR_MASK_FREE | BF_MLX5_UMR_MASK_KEY;
 	bool bind = chance(c, 70), type_2 = chance(c, 30);
 
 	w[11] = (uint8_t)(chance(c, 60) ? RIG_CQE : 0);

@@ -215,6 +215,53 @@ START_TEST(what_nobody_wants_is_dropped_in_silence)
 }
 END_TEST
 
+static uint32_t group_cmd(struct rig_qp *q, uint32_t opcode, const uint8_t gid[16])
+{
+	uint8_t in[BF_MCG_LEN] = { 0 }, out[16];
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, opcode);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, q->qpn);
+	memcpy(in + BF_MCG_GID, gid, 16);
+	return rig_cmd(q->node, in, sizeof(in), out, sizeof(out));
+}
+
+START_TEST(groups_get_a_copy_each)
+{
+	static const uint8_t gids[2][16] = { { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 9 },
+					     { 0xff, 0x0e, [12] = 0x12, [15] = 7 } };
+	const uint8_t *gid = gids[_i];
+	struct rig_qp everybody = p.q[1];
+	uint8_t w[128] = { 0 };
+	uint32_t at;
+
+	ck_assert_uint_eq(group_cmd(&p.q[1], BF_MLX5_CMD_DETACH_FROM_MCG, gid), BF_MLX5_CMD_BAD_PARAM);
+	for (uint32_t i = 0; i < 2; i++)
+		ck_assert_uint_eq(group_cmd(&p.q[i], BF_MLX5_CMD_ATTACH_TO_MCG, gid), 0);
+	ck_assert_uint_eq(group_cmd(&p.q[1], BF_MLX5_CMD_ATTACH_TO_MCG, (const uint8_t[16]){ 0 }),
+			  BF_MLX5_CMD_BAD_PARAM);
+	everybody.qpn = 0xffffff;
+	at = head(w, &everybody, QKEY, 0, RIG_CQE, true);
+	memcpy(w + 48, gid, 16);
+	at += rig_put_data(w + at, 500, a->key, a->data_va);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 2; i++)
+			rig_recv(&p.q[i], 0x10000, 2048);
+		rig_post(&p.q[0], w, BF_MLX5_OP_SEND, 0, at / 16);
+		ring_and_run(0);
+		expect(&p.scq[0], BF_MLX5_CQE_REQ, (uint16_t)(2 * round));
+		expect(&p.rcq[0], BF_MLX5_CQE_RESP_SEND, (uint16_t)round);
+		ck_assert_mem_eq(a->data + 0x10000 + GRH, a->data, 500);
+		if (round) {
+			ck_assert_ptr_null(rig_poll(&p.rcq[1]));
+			break;
+		}
+		expect(&p.rcq[1], BF_MLX5_CQE_RESP_SEND, 0);
+		ck_assert_mem_eq(b->data + 0x10000 + GRH, a->data, 500);
+		ck_assert_uint_eq(group_cmd(&p.q[1], BF_MLX5_CMD_DETACH_FROM_MCG, gid), 0);
+	}
+}
+END_TEST
+
 /* What is wrong with a send stops the send queue, and only that. */
 START_TEST(send_error_stops_the_send_queue_alone)
 {
@@ -398,6 +445,7 @@ int main(void)
 	tcase_add_test(tc, datagrams_of_every_form);
 	tcase_add_test(tc, datagram_to_oneself);
 	tcase_add_test(tc, what_nobody_wants_is_dropped_in_silence);
+	tcase_add_loop_test(tc, groups_get_a_copy_each, 0, 2);
 	tcase_add_loop_test(tc, send_error_stops_the_send_queue_alone, 0, 4);
 	tcase_add_test(tc, receive_that_is_too_short_fails_its_queue_pair);
 	tcase_add_test(tc, many_datagrams_in_order);

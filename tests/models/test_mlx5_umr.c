@@ -292,7 +292,9 @@ START_TEST(window_is_no_better_than_its_region)
 {
 	uint32_t region = rig_mkey(b, b->pd, b->data_va, 4096, 0x0400 /* local read */, 0x61);
 	uint32_t key = make_window(b, false, true), bound = (key & ~0xffu) | 0x21;
-	struct umr u = { .key = key, .variant = 0x21, .rights = RW | RR, .lkey = region, .va = b->data_va, .len = 8192 };
+	struct umr u = {
+		.key = key, .variant = 0x21, .rights = RW | RR, .lkey = region, .va = b->data_va, .len = 8192
+	};
 
 	ck_assert_uint_eq(change(q, &u), 0);
 	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_READ, b->data_va, bound, 4096), 0);

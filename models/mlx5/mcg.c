@@ -1,0 +1,110 @@
+/*
+ * Multicast groups: which datagram queues want what is sent to a group.
+ *
+ * A group's address is a GID. RoCEv2 over IPv4 has an IPv4 address for it: that of ::ffff:224.0.0.0/100, and for other
+ * multicast GIDs the one whose low 28 bits are theirs (assumed; a network of IPv6 would carry them as they are).
+ */
+#include "models/mlx5/device_internal.h"
+
+#include <stdlib.h>
+
+#define CLASS_D 0xe0000000u /* IPv4 multicast (RFC 5771) */
+
+struct bf_mlx5_group {
+	struct bf_mlx5_group *next;
+	struct bf_mlx5_qp *qp;
+	uint8_t gid[16];
+};
+
+uint32_t bf_mlx5_group_ipv4(const uint8_t gid[16])
+{
+	uint32_t ipv4 = bf_mlx5_gid_ipv4(gid);
+
+	if (gid[0] == 0xff)
+		return CLASS_D | (bf_get_be32(gid + 12) & ~(0xfu << 28));
+	return ipv4 >> 28 == CLASS_D >> 28 ? ipv4 : 0;
+}
+
+static struct bf_mlx5_group **find(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp, const uint8_t *gid)
+{
+	struct bf_mlx5_group **at = &dev->groups;
+
+	while (*at && ((*at)->qp != qp || memcmp((*at)->gid, gid, sizeof((*at)->gid))))
+		at = &(*at)->next;
+	return at;
+}
+
+uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
+	const uint8_t *gid = m->in + BF_MCG_GID;
+	struct bf_mlx5_group *g, **at;
+
+	if (!qp)
+		return BF_MLX5_CMD_BAD_RES;
+	if (qp->service != BF_QPC_ST_UD || !bf_mlx5_group_ipv4(gid))
+		return BF_MLX5_CMD_BAD_PARAM;
+	at = find(m->dev, qp, gid);
+	if (*at)
+		return BF_MLX5_CMD_OK; /* it is attached already */
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return BF_MLX5_CMD_NO_RES;
+	g->qp = qp;
+	memcpy(g->gid, gid, sizeof(g->gid));
+	*at = g;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_detach_mcg(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
+	struct bf_mlx5_group *g, **at;
+
+	if (!qp)
+		return BF_MLX5_CMD_BAD_RES;
+	at = find(m->dev, qp, m->in + BF_MCG_GID);
+	g = *at;
+	if (!g)
+		return BF_MLX5_CMD_BAD_PARAM;
+	*at = g->next;
+	free(g);
+	return BF_MLX5_CMD_OK;
+}
+
+void bf_mlx5_groups_forget(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5_group **at = &dev->groups;
+
+	while (*at) {
+		struct bf_mlx5_group *g = *at;
+
+		if (qp && g->qp != qp) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		free(g);
+	}
+}
+
+void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
+{
+	struct bf_mlx5 *dev = port->dev;
+	const struct bf_roce sent = dev->rx;
+
+	for (const struct bf_mlx5_group *g = dev->groups; g; g = g->next) {
+		struct bf_packet *copy = NULL;
+
+		if (bf_mlx5_group_ipv4(g->gid) == sent.dst_ipv4)
+			copy = bf_packet_alloc(dev->fabric);
+		if (!copy)
+			continue;
+		copy->id = pkt->id;
+		copy->len = pkt->len;
+		memcpy(copy->data, pkt->data, pkt->len);
+		dev->rx = sent; /* what the last one did may have used it */
+		bf_mlx5_ud_take(g->qp, port, copy);
+	}
+	bf_packet_free(pkt);
+}
