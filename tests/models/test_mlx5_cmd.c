@@ -282,6 +282,165 @@ START_TEST(random_mailboxes)
 }
 END_TEST
 
+static void query_qp(uint32_t qpn, uint8_t out[BF_QP_QPC + BF_QPC_LEN])
+{
+	uint8_t in[16] = { 0 };
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_QP);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qpn);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, BF_QP_QPC + BF_QPC_LEN), 0);
+}
+
+#define OPTPAR 0x10, 0xffffffffu
+
+/* INIT to INIT takes what is selected, and nothing else. */
+START_TEST(init_to_init)
+{
+	uint8_t in[BF_MODIFY_QP_LEN], out[16], query[BF_QP_QPC + BF_QPC_LEN];
+	const uint8_t *got = query + BF_QP_QPC;
+	struct rig_qp q;
+
+	rig_qp_open(a, &q, &p.scq[0], &p.rcq[0], &o);
+	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_INIT2INIT_QP, &p.q[1], &o), BF_MLX5_CMD_BAD_QP_STATE);
+	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_RST2INIT_QP, &p.q[1], &o), 0);
+	rig_modify_fill(in, BF_MLX5_CMD_INIT2INIT_QP, &q, &p.q[1], &o);
+	BF_MLX5_SET(in, OPTPAR, 1u << 1 | 1u << 4 | 1u << 5); /* remote reads, P_Key index, Q_Key */
+	BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_RRE, 0);
+	BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_RWE, 0);
+	BF_MLX5_SET(in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_PKEY_INDEX, 7);
+	BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_Q_KEY, 0x11223344);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), 0);
+	query_qp(q.qpn, query);
+	ck_assert_uint_eq(BF_MLX5_GET(got, BF_QPC_STATE), BF_MLX5_QPS_INIT);
+	ck_assert_uint_eq(BF_MLX5_GET(got, BF_QPC_RRE), 0);
+	ck_assert_uint_eq(BF_MLX5_GET(got, BF_QPC_RWE), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(got, BF_QPC_Q_KEY), 0x11223344);
+	ck_assert_uint_eq(BF_MLX5_GET(got, BF_QPC_PM_STATE), 3);
+	ck_assert_uint_eq(BF_MLX5_GET(got + BF_QPC_PATH, BF_PATH_PKEY_INDEX), 7);
+	BF_MLX5_SET(in, OPTPAR, 1u << 16); /* a port that is not there */
+	BF_MLX5_SET(in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_PORT, 2);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+}
+END_TEST
+
+/* A path by the link-local address that is made of the peer's MAC; any other leads nowhere. */
+START_TEST(link_local)
+{
+	uint8_t in[BF_MODIFY_QP_LEN], out[16], *gid = in + BF_QP_QPC + BF_QPC_PATH + BF_PATH_RGID;
+	struct bf_mlx5_qp_info info;
+	struct bf_port_info port;
+	struct rig_qp q[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		rig_qp_open(&p.rig.node[i], &q[i], &p.scq[i], &p.rcq[i], &o);
+	rig_connect(&q[1], &q[0], &o);
+	ck_assert_uint_eq(rig_modify(&q[0], BF_MLX5_CMD_RST2INIT_QP, &q[1], &o), 0);
+	rig_modify_fill(in, BF_MLX5_CMD_INIT2RTR_QP, &q[0], &q[1], &o);
+	bf_port_info(bf_mlx5_port(p.rig.node[1].dev, 1), &port);
+	memset(gid, 0, 16);
+	gid[0] = 0xfe;
+	gid[1] = 0x80;
+	gid[8] = port.mac[0] ^ 2;
+	memcpy(gid + 9, port.mac + 1, 2);
+	gid[11] = 0xff;
+	memcpy(gid + 13, port.mac + 3, 3);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	gid[12] = 0xfe;
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(rig_modify(&q[0], BF_MLX5_CMD_RTR2RTS_QP, &q[1], &o), 0);
+	rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, p.rig.node[1].data_va, p.rig.node[1].key, 64, RIG_CQE);
+	rig_db(&q[0]);
+	rig_run(&p.rig);
+	ck_assert(!bf_mlx5_qp_info(a->dev, q[0].qpn, &info));
+	ck_assert_uint_eq(info.sq_completed, 1);
+	ck_assert_uint_eq(rig_poll(&p.scq[0])->op_own >> 4, BF_MLX5_CQE_REQ);
+}
+END_TEST
+
+static void query(uint32_t opcode, uint32_t op_mod, uint8_t *out, size_t len)
+{
+	uint8_t in[16] = { 0 };
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, opcode);
+	BF_MLX5_SET(in, BF_CMD_OP_MOD, op_mod);
+	memset(out, 0xaa, len);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, len), 0);
+}
+
+START_TEST(identity)
+{
+	uint8_t out[BF_QUERY_ADAPTER_LEN], in[16] = { 0 };
+
+	query(BF_MLX5_CMD_QUERY_ADAPTER, 0, out, BF_QUERY_ADAPTER_LEN);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_QUERY_ADAPTER_VENDOR), 0x0002c9);
+	ck_assert_mem_eq(out + BF_QUERY_ADAPTER_PSID, "BELFRY", 6);
+	query(BF_MLX5_CMD_QUERY_ISSI, 0, out, BF_QUERY_ISSI_LEN);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_QUERY_ISSI_CURRENT), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_QUERY_ISSI_SUPPORTED), 2);
+	query(BF_MLX5_CMD_QUERY_SPECIAL_CONTEXTS, 0, out, BF_SPECIAL_LEN);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_SPECIAL_TERMINATE), BF_MLX5_INVALID_LKEY);
+	query(BF_MLX5_CMD_QUERY_VPORT_STATE, 0, out, 16);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_VPORT_STATE), 1);
+	bf_port_set_link(bf_mlx5_port(a->dev, 1), false);
+	query(BF_MLX5_CMD_QUERY_VPORT_STATE, 0, out, 16);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_VPORT_STATE), 0);
+	query(BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT, 0, out, BF_NIC_VPORT_LEN);
+	ck_assert_uint_eq(bf_get_be64(out + BF_NIC_VPORT_CTX + BF_NIC_VPORT_NODE_GUID), 0x02000afffe000001);
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_SET_ISSI);
+	BF_MLX5_SET(in, BF_SET_ISSI_CURRENT, 1);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, 16), 0);
+	BF_MLX5_SET(in, BF_SET_ISSI_CURRENT, 0);
+	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, 16), BF_MLX5_CMD_BAD_OP);
+}
+END_TEST
+
+START_TEST(capabilities)
+{
+	uint8_t out[BF_HCA_CAP + BF_HCA_CAP_LEN], *cap = out + BF_HCA_CAP;
+
+	query(BF_MLX5_CMD_QUERY_HCA_CAP, BF_HCA_CAP_GENERAL << 1 | 1, out, sizeof(out));
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_RC), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_UD), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_CQ_RESIZE), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_CQE_VERSION), 1);
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_LOG_MAX_SRQ_SZ), 15);
+	ck_assert_uint_eq(BF_MLX5_GET(cap, BF_CAP_FREQUENCY_KHZ), 1000000);
+	query(BF_MLX5_CMD_QUERY_HCA_CAP, 5u << 1 | 1, out, sizeof(out)); /* of another kind: nothing optional */
+	for (size_t i = BF_HCA_CAP; i < sizeof(out); i++)
+		ck_assert_uint_eq(out[i], 0);
+}
+END_TEST
+
+/* Numbers come from the range that was asked for, and wrap in it; DC targets have its end. */
+START_TEST(number_range)
+{
+	struct bf_mlx5_opts opts = { .name = "y", .space = &a->space, .ioas = &a->ioas, .fabric = p.rig.fabric,
+				     .ipv4 = { 0x0a000201 }, .first_qpn = 0x8000, .qpns = 16 };
+	struct rig_node n = *a;
+	struct rig_cq cq;
+	struct rig_qp q[15];
+	uint8_t in[16] = { 0 };
+
+	opts.first_qpn = 0xffffff;
+	ck_assert_int_eq(bf_mlx5_create(p.rig.sim, &opts, &n.dev), -22);
+	opts.first_qpn = 0x8000;
+	ck_assert(!bf_mlx5_create(p.rig.sim, &opts, &n.dev));
+	n.pd = rig_do(&n, BF_MLX5_CMD_ALLOC_PD, in, sizeof(in));
+	memset(in, 0, sizeof(in));
+	n.uar = rig_do(&n, BF_MLX5_CMD_ALLOC_UAR, in, sizeof(in));
+	rig_cq_open(&n, &cq, 2, 0);
+	for (uint32_t i = 0; i < 14; i++) {
+		rig_qp_open(&n, &q[i], &cq, &cq, &o);
+		ck_assert_uint_eq(q[i].qpn, 0x8000 + i);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(rig_simple(&n, BF_MLX5_CMD_DESTROY_QP, 0x8004 + i), 0);
+	rig_qp_open(&n, &q[14], &cq, &cq, &o);
+	ck_assert_uint_eq(q[14].qpn, 0x8004);
+	bf_mlx5_destroy(n.dev);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("mlx5_cmd");
@@ -295,6 +454,11 @@ int main(void)
 	tcase_add_test(tc, objects_that_are_not_there);
 	tcase_add_test(tc, busy_objects);
 	tcase_add_test(tc, transitions);
+	tcase_add_test(tc, init_to_init);
+	tcase_add_test(tc, link_local);
+	tcase_add_test(tc, identity);
+	tcase_add_test(tc, capabilities);
+	tcase_add_test(tc, number_range);
 	tcase_add_test(tc, required_attributes);
 	tcase_add_test(tc, wrong_queue_pairs);
 	tcase_add_test(tc, wrong_completion_queues);
