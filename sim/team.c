@@ -15,7 +15,7 @@ struct member {
 	struct bf_agent *agent; /* NULL: never came */
 	uint64_t mask;          /* of the meeting that it waits in, 0: none */
 	uint64_t value, result;
-	uint32_t from;
+	uint32_t from, met;
 	enum what what;
 };
 
@@ -150,6 +150,7 @@ static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 		struct member *m = &t->member[__builtin_ctzll(left)];
 
 		m->mask = 0;
+		m->met++;
 		m->result = m->value;
 		if (m->what == BALLOT)
 			m->result = ballot;
@@ -180,6 +181,7 @@ static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, u
 	meeting = find_meeting(t, mask);
 	brought.agent = self;
 	brought.mask = mask;
+	brought.met = t->member[index].met;
 	t->member[index] = brought;
 	meeting->arrived |= 1ull << index;
 	if (local > meeting->latest_ps)
@@ -209,4 +211,9 @@ uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t inde
 uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value)
 {
 	return meet(t, self, index, mask, (struct member){ .what = BALLOT, .value = value });
+}
+
+uint32_t bf_team_met(const struct bf_team *t, uint32_t index)
+{
+	return index < t->n ? t->member[index].met : 0;
 }

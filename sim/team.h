@@ -37,4 +37,7 @@ uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t inde
 /* Self: the same, and returns the set of members that brought a non-zero value. */
 uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value);
 
+/* How many meetings member `index` has been through. */
+uint32_t bf_team_met(const struct bf_team *t, uint32_t index);
+
 #endif

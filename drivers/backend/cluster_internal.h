@@ -26,6 +26,8 @@ struct bf_granule {
 	uint16_t thread; /* in its block */
 	uint16_t reader; /* warp of the block + 1 */
 	uint32_t fences; /* how often it had executed fence.proxy.async */
+	uint32_t group;  /* of `filler`, in which its cp.async went here */
+	uint16_t filler; /* thread of the block + 1; 0: nobody, or something else came here since */
 };
 
 /* Threads that meet: the block, a named barrier, a cluster. */
@@ -49,6 +51,14 @@ struct bf_lane {
 	struct bf_meeting *meets;
 	uint32_t cluster_round;
 	bool met, done;
+	/* What it has done since it met others: how often it had, when it touched shared memory last, plus one. */
+	uint32_t meetings, touched;
+	/* What it waited for last, and how many different waits there were. */
+	uint32_t asked_bar, asks;
+	uint64_t asked_token;
+	/* Groups of cp.async that it has closed, and waited for; copies that arrivals cover are waited for elsewhere. */
+	uint32_t groups, groups_done;
+	bool by_arrival;
 };
 
 /* One warp instruction on its way. */
@@ -179,6 +189,11 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 /* A copy will write there; before that, of a bulk copy that this lane issues into its own block. */
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
 void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len);
+/* A lane copies for its whole warp, out of own shared memory. */
+void bf_watch_bulk_store(struct bf_lane *l, uint32_t shared);
+/* cp.async of a lane to own shared memory, and its waits for groups. */
+void bf_watch_ldgsts(struct bf_lane *l, uint32_t offset);
+void bf_watch_async(struct bf_lane *l, const struct bf_async_request *r);
 
 /* Writes the report of a run that failed, and records of how its warps stand (cluster_report.c). */
 void bf_watch_report(struct bf_cluster_world *w, struct bf_cluster_result *out);

@@ -174,6 +174,7 @@ static uint32_t issue_copies(struct bf_warp_of *w, uint32_t first)
 		region = bf_space_find_host(space, q->global);
 		copy.global[i] = region ? bf_va(region, q->global) : 0;
 		bf_watch_copied(w->cta, bf_shared_offset(q->shared), 16);
+		bf_watch_ldgsts(&w->lane[i], bf_shared_offset(q->shared));
 	}
 	copy.active = arrive.active = lanes;
 	if (r->op == BF_ASYNC_LOAD16)

@@ -116,6 +116,7 @@ static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, stru
 {
 	const uint32_t round = m->round;
 
+	l->meetings++;
 	bf_agent_sync(l->thread.agent);
 	if (++m->come < threads) {
 		l->met = true;
@@ -177,6 +178,7 @@ void bf_sim_cluster_cluster_wait(struct bf_thread *t)
 	struct bf_cluster_of *c = l->warp->cta->cluster;
 
 	bf_agent_sync(t->agent);
+	l->meetings++;
 	l->meets = &c->meeting;
 	while (c->meeting.round == l->cluster_round) {
 		l->met = true;
@@ -247,6 +249,8 @@ static void bulk(struct bf_lane *l, const struct bf_async_request *r)
 		bf_watch_brings(bf_cta_named(to, r->peer), r->bar, r->bytes);
 		bf_watch_copied(bf_cta_named(to, r->peer), bf_shared_offset(r->peer), r->bytes);
 	}
+	if (r->op == BF_ASYNC_BULK_STORE)
+		bf_watch_bulk_store(l, r->shared);
 	bf_bulk_issue(to->model, &copy);
 	went_on(l);
 	if (bf_hopper_fault(w->gpu)) {
@@ -265,6 +269,7 @@ void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
 
 	bf_agent_sync(t->agent);
 	bf_watch_given_up(l);
+	bf_watch_async(l, r);
 	switch (r->op) {
 	case BF_ASYNC_BULK_LOAD:
 	case BF_ASYNC_BULK_SEND:

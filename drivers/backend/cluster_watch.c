@@ -12,10 +12,10 @@
 #include "drivers/backend/cluster_internal.h"
 #include "drivers/backend/records_cluster.h"
 
-enum { UNRELEASED, STORED_BARRIER, LOADED_BARRIER, WENT_ON, NOBODY_THERE, READ_BEFORE };
+enum { UNRELEASED, STORED_BARRIER, LOADED_BARRIER, WENT_ON, NOBODY_THERE, READ_BEFORE, COPYING, FOR_OTHERS };
 
-static void hazard(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
-		   const struct bf_granule *g)
+static void hazard_by(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
+		      uint32_t by_rank, uint32_t by)
 {
 	const struct bf_cta_of *own = l->warp->cta;
 	struct bf_sim *sim = bf_cluster_sim_of(own);
@@ -27,13 +27,19 @@ static void hazard(const struct bf_lane *l, uint32_t event, const struct bf_cta_
 			.rank = at->rank,
 			.block = own->block,
 			.warp = l->warp->index,
-			.by_rank = g ? g->rank : 0,
-			.by = g ? g->thread : 0,
+			.by_rank = by_rank,
+			.by = by,
 			.event = event,
 		};
 
 		bf_record(&sim->rec, &bf_rec_hopper_hazard_schema, l->thread.agent->actor, &r, NULL, 0);
 	}
+}
+
+static void hazard(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
+		   const struct bf_granule *g)
+{
+	hazard_by(l, event, at, address, g ? g->rank : 0, g ? g->thread : 0);
 }
 
 void bf_watch_nobody(struct bf_lane *l, uint32_t address)
@@ -149,6 +155,41 @@ void bf_watch_given_up(struct bf_lane *l)
 	hazard(l, WENT_ON, l->warp->cta, l->wait_bar, NULL);
 }
 
+/* Meetings of a lane with others of its warp, its block or its cluster. */
+static uint32_t met_others(const struct bf_lane *l)
+{
+	return l->meetings + bf_team_met(l->warp->team.team, l->thread.lane);
+}
+
+/* How often it asked for something else than before: how far it has come in its program. */
+static void note_ask(struct bf_lane *l, const struct bf_bar_request *r)
+{
+	l->asks += !l->asks || l->asked_bar != r->bar || l->asked_token != r->token + r->count;
+	l->asked_bar = r->bar;
+	l->asked_token = r->token + r->count;
+}
+
+/*
+ * One lane speaks for its warp: the others must have met it since they touched shared memory. One that has waited more
+ * often is ahead of it, and so is what it touched.
+ */
+static void speaks_for_others(const struct bf_lane *l, const struct bf_cta_of *at, uint32_t address)
+{
+	for (uint32_t i = 0; i < BF_LANES; i++) {
+		const struct bf_lane *other = &l->warp->lane[i];
+
+		if (other != l && other->touched == met_others(other) + 1 && other->asks <= l->asks) {
+			hazard_by(l, FOR_OTHERS, at, address, l->warp->cta->rank, l->warp->index * BF_LANES + i);
+			return;
+		}
+	}
+}
+
+void bf_watch_bulk_store(struct bf_lane *l, uint32_t shared)
+{
+	speaks_for_others(l, l->warp->cta, shared);
+}
+
 void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r)
 {
 	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, r->bar);
@@ -156,6 +197,8 @@ void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r)
 
 	if (r->op < BF_BAR_TEST_PARITY || r->bar != l->wait_bar)
 		bf_watch_given_up(l);
+	if (r->op >= BF_BAR_TEST_PARITY)
+		note_ask(l, r);
 	if (!w)
 		return;
 	switch (r->op) {
@@ -166,6 +209,8 @@ void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r)
 	case BF_BAR_DROP:
 		w->armed += r->tx;
 		bf_watch_arrival(l, cta, r->bar, r->count);
+		if (w->labelled && w->label.each == 1 && !r->tx)
+			speaks_for_others(l, cta, r->bar);
 		break;
 	case BF_BAR_EXPECT_TX:
 		w->armed += r->tx;
@@ -195,6 +240,8 @@ void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, co
 	struct bf_granule *g = &to->granule[offset / BF_WATCH_GRANULE];
 	const uint32_t at = offset % BF_WATCH_GRANULE;
 
+	l->touched = met_others(l) + 1;
+	g->filler = 0;
 	if (at + len > BF_WATCH_GRANULE)
 		return;
 	if (offset / 8 < BF_WATCH_BARRIERS && to->watched[offset / 8].inits)
@@ -209,7 +256,7 @@ void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len)
 {
 	for (uint32_t at = offset / BF_WATCH_GRANULE;
 	     at * BF_WATCH_GRANULE < offset + len && at * BF_WATCH_GRANULE < to->cluster->grid->opts.shared_bytes; at++)
-		to->granule[at].valid = to->granule[at].reader = 0;
+		to->granule[at].valid = to->granule[at].reader = to->granule[at].filler = 0;
 }
 
 void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len)
@@ -224,6 +271,32 @@ void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len)
 		}
 }
 
+void bf_watch_ldgsts(struct bf_lane *l, uint32_t offset)
+{
+	struct bf_granule *g = &l->warp->cta->granule[offset / BF_WATCH_GRANULE];
+
+	g->filler = (uint16_t)(l->warp->index * BF_LANES + l->thread.lane + 1);
+	g->group = l->groups;
+}
+
+void bf_watch_async(struct bf_lane *l, const struct bf_async_request *r)
+{
+	if (r->op == BF_ASYNC_COMMIT)
+		l->groups++;
+	else if (r->op == BF_ASYNC_ARRIVE || r->op == BF_ASYNC_ARRIVE_NOINC)
+		l->by_arrival = true;
+	else if (r->op == BF_ASYNC_WAIT && l->groups > r->bytes && l->groups - r->bytes > l->groups_done)
+		l->groups_done = l->groups - r->bytes;
+}
+
+/* The thread that copied here has yet to wait for it. */
+static bool copying(const struct bf_cta_of *cta, const struct bf_granule *g)
+{
+	const struct bf_lane *filler = g->filler ? &cta->lane[g->filler - 1] : NULL;
+
+	return filler && !filler->by_arrival && g->group >= filler->groups_done;
+}
+
 void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len)
 {
 	struct bf_granule *g = &from->granule[offset / BF_WATCH_GRANULE];
@@ -232,6 +305,9 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 	bf_watch_given_up(l);
 	if (offset / 8 < BF_WATCH_BARRIERS && from->watched[offset / 8].inits)
 		hazard(l, LOADED_BARRIER, from, offset, NULL);
+	l->touched = met_others(l) + 1;
+	if (copying(from, g))
+		hazard_by(l, COPYING, from, offset, from->rank, g->filler - 1u);
 	if (from == l->warp->cta) {
 		g->reader = (uint16_t)(l->warp->index + 1);
 		g->fences = l->warp->fences;

@@ -35,7 +35,9 @@ BF_RECORD_DECLARE(hopper_init_fence, 511, BF_CLASS_QUEUE, BF_REC_HOPPER_INIT_FEN
  * A thread's plain access, or its going on, that cannot be right: it read bytes before the store there by thread `by`
  * (warp * 32 + lane) of rank `by_rank` had been released to it; it stored into a live barrier, or loaded its word; it
  * went on although its wait for `address` had come back false; it addressed a block that has exited; it
- * started a bulk copy into bytes that its warp has read since the warp's last fence.proxy.async.
+ * started a bulk copy into bytes that its warp has read since the warp's last fence.proxy.async; it read bytes that
+ * thread `by` copies there by cp.async and has not waited for; it arrived for its warp, or started a bulk store for it,
+ * when thread `by` of the warp had not met others since it touched shared memory.
  */
 #define BF_REC_HOPPER_HAZARD_FIELDS(F)                                                                               \
 	F(u32, sm, DEC, "")                                                                                          \
@@ -45,7 +47,7 @@ BF_RECORD_DECLARE(hopper_init_fence, 511, BF_CLASS_QUEUE, BF_REC_HOPPER_INIT_FEN
 	F(u32, warp, DEC, "")                                                                                        \
 	F(u32, by_rank, DEC, "")                                                                                     \
 	F(u32, by, DEC, "")                                                                                          \
-	F(u32, event, ENUM, "0=unreleased;1=stored-barrier;2=loaded-barrier;3=went-on;4=nobody-there;5=read-before")
+	F(u32, event, ENUM, "0=unreleased;1=stored-barrier;2=loaded-barrier;3=went-on;4=nobody-there;5=read-before;6=copying;7=for-others")
 BF_RECORD_DECLARE(hopper_hazard, 512, BF_CLASS_MEM, BF_REC_HOPPER_HAZARD_FIELDS);
 
 /*

@@ -2,11 +2,27 @@
 
 #include "traces/rules/hopper.h"
 
+static void spoke(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_seen_hopper_hazard *h = &e->hopper_hazard;
+	struct bf_finding *f = bf_rule_find(r, e, NULL);
+
+	if (f)
+		bf_finding_say(f,
+			       "one lane of warp %" PRIu64 " of block %" PRIu64 " goes to 0x%" PRIx64
+			       " for its warp, and lane %" PRIu64
+			       " has touched shared memory since it met the others: nothing orders that before "
+			       "(__syncwarp is missing)",
+			       h->warp, h->block, h->address, h->by % 32);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_hazard *h = &e->hopper_hazard;
 	struct bf_finding *f;
 
+	if (h->event == BF_HAZARD_FOR_OTHERS)
+		spoke(r, e);
 	if (h->event != BF_HAZARD_UNRELEASED || h->by_rank != h->rank)
 		return;
 	f = bf_rule_find(r, e, NULL);
