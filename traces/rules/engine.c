@@ -91,7 +91,8 @@ static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 		if ((many(kind) && !f->present) || f->enough[kind])
 			continue;
 		assert(l->nfacts < BF_ARRAY_LEN(l->facts));
-		l->facts[l->nfacts++] = f;
+		l->facts[l->nfacts].on = f->family->on;
+		l->facts[l->nfacts++].facts = f->facts;
 	}
 }
 
@@ -99,8 +100,10 @@ static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 {
 	l->nrules = 0;
 	for (uint32_t i = 0; i < r->nruns; i++)
-		if (lists(r->runs[i].rule->records, kind) && (!many(kind) || r->runs[i].family->present))
-			l->rules[l->nrules++] = &r->runs[i];
+		if (lists(r->runs[i].rule->records, kind) && (!many(kind) || r->runs[i].family->present)) {
+			l->rules[l->nrules].on = r->runs[i].rule->on;
+			l->rules[l->nrules++].run = &r->runs[i];
+		}
 }
 
 /* Who listens to what, by the families that are present. */
@@ -120,7 +123,7 @@ static void listen(struct bf_rules *r)
 static int make_listeners(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		r->listeners[kind].rules = calloc(r->nruns + 1, sizeof(struct bf_rule_run *));
+		r->listeners[kind].rules = calloc(r->nruns + 1, sizeof(struct bf_listening_rule));
 		if (!r->listeners[kind].rules)
 			return -ENOMEM;
 	}
@@ -427,16 +430,26 @@ uint64_t bf_rule_now(const struct bf_rules *r)
 
 /* ---- records ---- */
 
+/* Actors stay with a queue for long: each remembers its last one. */
 static void find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
 {
-	const struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
+	struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
 	const struct bf_rule_family *family = p->key == -1 ? NULL : r->listeners[p->kind].owner;
+	struct bf_rule_queue *q;
+	uint64_t number;
 
 	if (!family)
 		return;
-	e->queue = bf_rule_queue(r, family, e->pe, p->key != -2 ? e->field[p->key] : a ? a->queue : 0, true);
-	if (e->queue && a && a->is_queue && p->kind != BF_SEEN_cqe)
-		e->queue->actor = e->actor;
+	number = p->key != -2 ? e->field[p->key] : a ? a->queue : 0;
+	q = a ? a->latest : NULL;
+	if (!q || q->number != number || q->pe != e->pe || q->family != family)
+		q = bf_rule_queue(r, family, e->pe, number, true);
+	e->queue = q;
+	if (!a)
+		return;
+	a->latest = q;
+	if (q && a->is_queue && p->kind != BF_SEEN_cqe)
+		q->actor = e->actor;
 }
 
 static void note_fault(struct bf_rules *r, const struct bf_seen *e)
@@ -468,6 +481,8 @@ static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_re
 	if (p->kind <= BF_SEEN_fault_injected) {
 		const struct bf_store *visible = bf_stores_note(r->stores, &e);
 
+		if (p->kind == BF_SEEN_store_visible && !visible)
+			return;
 		if (visible && r->nwatched)
 			bf_findings_store_visible(r, visible);
 		if (p->kind == BF_SEEN_fault_injected)
@@ -477,9 +492,9 @@ static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_re
 	if (p->key != -1 && !e.queue) /* no memory, which the stream learns */
 		return;
 	for (uint32_t i = 0; i < l->nfacts; i++)
-		l->facts[i]->family->on(r, l->facts[i]->facts, &e);
+		l->facts[i].on(r, l->facts[i].facts, &e);
 	for (uint32_t i = 0; i < l->nrules; i++)
-		l->rules[i]->rule->on(l->rules[i], &e);
+		l->rules[i].on(l->rules[i].run, &e);
 }
 
 static int write_records(struct bf_sink *sink, const void *records, size_t len)

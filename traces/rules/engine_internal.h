@@ -27,6 +27,7 @@ struct bf_rules_actor {
 	uint32_t pe;
 	uint64_t queue; /* the number behind ".q" */
 	bool is_queue;
+	struct bf_rule_queue *latest; /* that one of its records named */
 };
 
 struct bf_family_run {
@@ -38,12 +39,19 @@ struct bf_family_run {
 	void *facts;           /* of the run */
 };
 
-/* Who wants a kind of record. */
+/* Who wants a kind of record, with what is needed to call them side by side. */
+struct bf_listening_rule {
+	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
+	struct bf_rule_run *run;
+};
 struct bf_listeners {
 	const struct bf_rule_family *owner; /* whose queues its key names */
-	struct bf_family_run *facts[8];     /* families that take it in */
+	struct {
+		void (*on)(struct bf_rules *r, void *facts, const struct bf_seen *e);
+		void *facts;
+	} facts[8];                         /* families that take it in */
 	uint32_t nfacts;
-	struct bf_rule_run **rules;
+	struct bf_listening_rule *rules;
 	uint32_t nrules;
 	bool seen;   /* the stream has this type */
 	bool wanted;

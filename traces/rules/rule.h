@@ -32,7 +32,7 @@
 struct bf_rule_queue;
 struct bf_family_run;
 
-/* One record. Valid during the call. */
+/* One record. Valid during the call. Of store_visible records only those come whose store has been seen. */
 struct bf_seen {
 	uint64_t time_ps;
 	uint64_t number;     /* place in the stream, from 0 */

@@ -6,7 +6,8 @@
 #include "sim/mem.h"
 
 #define NONE UINT32_MAX
-#define HASH_BITS 13u
+/* Few stores are in buffers at a time: tables that stay in a first-level cache are worth more than short chains. */
+#define HASH_BITS 10u
 #define BUCKETS (1u << HASH_BITS)
 #define RECENT 256u
 #define LATES 1024u
@@ -43,7 +44,7 @@ struct bf_stores {
 	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
 	uint64_t nlates;
 	uint64_t nrecent;
-	struct bf_store shown[SHOWN]; /* the last ones that became visible; seq 0: not known */
+	struct bf_store shown[SHOWN]; /* the last ones that became visible */
 	uint64_t nshown;
 	bool buffered, unbuffered, failed;
 	struct bf_ring *rings;
@@ -133,12 +134,23 @@ static uint32_t take_free(struct bf_stores *s)
 	return s->npool++;
 }
 
-static void issue(struct bf_stores *s, const struct bf_store *store)
+static void issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va)
 {
+	struct bf_store *store = &s->recent[s->nrecent++ % RECENT];
 	uint32_t i, *key, *line;
 	struct pending *p;
 
-	s->recent[s->nrecent++ % RECENT] = *store;
+	store->actor = e->actor;
+	store->len = e->tail_len;
+	store->seq = seq;
+	store->va = va;
+	store->issued_ps = e->time_ps;
+	store->visible_ps = BF_NEVER;
+	store->record = e->number;
+	store->visible_record = UINT64_MAX;
+	if (e->tail_len < sizeof(store->bytes))
+		memset(store->bytes, 0, sizeof(store->bytes));
+	memcpy(store->bytes, e->tail, e->tail_len < sizeof(store->bytes) ? e->tail_len : sizeof(store->bytes));
 	if (s->unbuffered)
 		return;
 	if (s->count == PENDING_MAX) {
@@ -178,10 +190,9 @@ static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
 	for (; (i = *at) != NONE; at = &s->pool[i].next_key)
 		if (s->pool[i].store.actor == e->actor && s->pool[i].store.seq == e->store_visible.seq)
 			break;
-	shown = &s->shown[s->nshown++ % SHOWN];
-	*shown = (struct bf_store){ 0 };
 	if (i == NONE)
 		return NULL;
+	shown = &s->shown[s->nshown++ % SHOWN];
 	*shown = s->pool[i].store;
 	shown->visible_ps = e->time_ps;
 	shown->visible_record = e->number;
@@ -197,9 +208,7 @@ static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
 
 const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back)
 {
-	const struct bf_store *x = back < s->nshown && back < SHOWN ? &s->shown[(s->nshown - 1 - back) % SHOWN] : NULL;
-
-	return x && x->len ? x : NULL;
+	return back < s->nshown && back < SHOWN ? &s->shown[(s->nshown - 1 - back) % SHOWN] : NULL;
 }
 
 /* The latest store of a bucket that lies in [va, va + len), of those that begin in `line`, or in any line. */
@@ -447,21 +456,12 @@ const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, u
 
 const struct bf_store *bf_stores_note(struct bf_stores *s, const struct bf_seen *e)
 {
-	struct bf_store store;
-
 	switch (e->kind) {
 	case BF_SEEN_store:
+		issue(s, e, e->store.seq, e->store.va);
+		return NULL;
 	case BF_SEEN_mmio_store:
-		store = (struct bf_store){ .actor = e->actor,
-					   .len = e->tail_len,
-					   .seq = e->kind == BF_SEEN_store ? e->store.seq : e->mmio_store.seq,
-					   .va = e->kind == BF_SEEN_store ? e->store.va : e->mmio_store.va,
-					   .issued_ps = e->time_ps,
-					   .visible_ps = BF_NEVER,
-					   .record = e->number,
-					   .visible_record = UINT64_MAX };
-		memcpy(store.bytes, e->tail, e->tail_len < sizeof(store.bytes) ? e->tail_len : sizeof(store.bytes));
-		issue(s, &store);
+		issue(s, e, e->mmio_store.seq, e->mmio_store.va);
 		return NULL;
 	case BF_SEEN_store_visible:
 		return show(s, e);

@@ -37,8 +37,8 @@ const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, ui
 bool bf_stores_buffered(const struct bf_stores *s);
 
 /*
- * The stores that became visible last: number 0 is the one that the latest store_visible record was about. NULL when it
- * is not known. At least 64.
+ * The stores that became visible last: number 0 is the one that the latest store_visible record was about. NULL past the
+ * first. At least 64.
  */
 const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back);
 

@@ -7,7 +7,10 @@
 struct bf_stores *bf_stores_open(void);
 void bf_stores_close(struct bf_stores *s);
 
-/* Takes in a store, mmio_store, store_visible, atomic or dma_read record. Not NULL: the store that is visible now. */
+/*
+ * Takes in a store, mmio_store, store_visible or dma_read record. Not NULL: the store that is visible now. Of a
+ * store_visible record NULL says that no store record came before, as for the store of an atomic.
+ */
 const struct bf_store *bf_stores_note(struct bf_stores *s, const struct bf_seen *e);
 
 /* Lack of memory made the tables incomplete. */
