@@ -86,6 +86,8 @@ BF_DEVICE int bf_ibgda_fetch_once(struct bf_thread *t, uint32_t mask, const stru
 	status = bf_ibgda_amo_issue(t, state, to, g, a, 1, qp->ibuf.va + at, BF_IBGDA_ALWAYS_POST);
 	if (!status) {
 		status = bf_ibgda_poll_cq(t, state, qp, g->end);
+		if (!status)
+			bf_ibgda_tell_result(t, state, qp, g->end, 0);
 		if (!status && a->bytes == 8)
 			*old = bf_ld_relaxed64(t, (const uint8_t *)qp->ibuf.buf + at, BF_AT_SYS);
 		else if (!status)

@@ -113,6 +113,14 @@ BF_DEVICE void bf_ibgda_tell_poll(struct bf_thread *t, const struct bf_ibgda_qp 
 	BF_DRIVER_RECORD(t, ibgda_poll, .wanted = wanted, .done = done, .qpn = qp->qpn, .syndrome = syndrome);
 }
 
+/* `kind` as in the record: fetched, or got by a quiet with the consistency step. */
+BF_DEVICE void bf_ibgda_tell_result(struct bf_thread *t, const struct bf_ibgda_state *state,
+				    const struct bf_ibgda_qp *qp, uint64_t upto, uint32_t kind)
+{
+	BF_DRIVER_RECORD(t, ibgda_result, .upto = upto, .qpn = qp->qpn, .kind = (uint16_t)kind,
+			 .consistent = state->may_skip_cst != 0);
+}
+
 /*
  * An error on a queue that has a backup. cons_idx must stay at what surely was done, because the rest is going to be
  * replayed: the entry that failed first, or, when flushes already lie over that one's completion, what was known

@@ -48,6 +48,8 @@ BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda
 		status = bf_ibgda_cst(t, state, after);
 		bf_atomic_max64(t, &after->mvars.get_tail, gets, BF_AT_GPU);
 	}
+	if (!status)
+		bf_ibgda_tell_result(t, state, after, 0, 1);
 	return status;
 }
 

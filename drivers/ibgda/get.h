@@ -56,6 +56,8 @@ BF_DEVICE int bf_ibgda_get_settle(struct bf_thread *t, const struct bf_ibgda_sta
 		return 0;
 	}
 	status = bf_ibgda_poll_cq(t, state, qp, g->end);
+	if (!status)
+		bf_ibgda_tell_result(t, state, qp, g->end, 0);
 	/* What was under way on a queue that failed comes by the other one. */
 	if (status && bf_ibgda_moves(state, qp) && !bf_ibgda_await_move(t, state, qp))
 		return bf_ibgda_quiet_with_cst(t, state, qp);
@@ -125,6 +127,8 @@ BF_DEVICE int bf_ibgda_g_once(struct bf_thread *t, uint32_t mask, const struct b
 	status = bf_ibgda_issue(t, state, to, g, BF_MLX5_OP_RDMA_READ, &c, 1, BF_IBGDA_ALWAYS_POST);
 	if (!status) {
 		status = bf_ibgda_poll_cq(t, state, qp, g->end);
+		if (!status)
+			bf_ibgda_tell_result(t, state, qp, g->end, 0);
 		*value = bf_ld_relaxed64(t, (const uint8_t *)qp->ibuf.buf + at, BF_AT_SYS);
 		if (status && bf_ibgda_moves(state, qp))
 			status = BF_IBGDA_MOVED;

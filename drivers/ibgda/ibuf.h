@@ -8,6 +8,7 @@
 #define BELFRY_DRIVERS_IBGDA_IBUF_H
 
 #include "drivers/ibgda/ibgda.h"
+#include "drivers/ibgda/records.h"
 
 #ifndef BF_PLATFORM
 #error "include one of drivers/platform/platform_*.h first"
@@ -21,6 +22,12 @@ BF_DEVICE uint64_t bf_ibgda_ibuf_offset(const struct bf_ibgda_qp *qp, uint64_t t
 	return BF_IBGDA_IBUF_SLOT * ((ticket & (qp->ibuf.nslots - 1u)) + 1);
 }
 
+BF_DEVICE void bf_ibgda_tell_ibuf(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t base, uint32_t n,
+				  uint32_t given)
+{
+	BF_DRIVER_RECORD(t, ibgda_ibuf, .base = base, .count = n, .qpn = qp->qpn, .slots = qp->ibuf.nslots, .given = given);
+}
+
 /* Takes `n` (<= nslots) consecutive tickets and waits until their slots are free. */
 BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, struct bf_ibgda_qp *qp, uint32_t n)
 {
@@ -28,6 +35,7 @@ BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, struct bf_ibgda_qp *q
 
 	while (base + n - bf_ld_relaxed64(t, &qp->mvars.ibuf_tail, BF_AT_GPU) > qp->ibuf.nslots)
 		bf_spin(t, &qp->mvars.ibuf_tail, "free ibuf slots");
+	bf_ibgda_tell_ibuf(t, qp, base, n, 0);
 	return base;
 }
 
@@ -35,6 +43,7 @@ BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, struct bf_ibgda_qp *q
 BF_DEVICE void bf_ibgda_ibuf_give(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t base, uint32_t n)
 {
 	bf_fence_gpu(t);
+	bf_ibgda_tell_ibuf(t, qp, base, n, 1);
 	while (bf_atomic_cas64(t, &qp->mvars.ibuf_tail, base, base + n, BF_AT_GPU) != base)
 		bf_spin(t, &qp->mvars.ibuf_tail, "earlier ibuf slots to be given back");
 }

@@ -33,3 +33,9 @@ BF_RECORD_DEFINE(ibgda_consume, BF_REC_IBGDA_CONSUME_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_astray, type, name, kind, unit)
 BF_RECORD_DEFINE(ibgda_astray, BF_REC_IBGDA_ASTRAY_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_result, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_result, BF_REC_IBGDA_RESULT_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(ibgda_ibuf, type, name, kind, unit)
+BF_RECORD_DEFINE(ibgda_ibuf, BF_REC_IBGDA_IBUF_FIELDS(F));
+#undef F

@@ -95,4 +95,24 @@ BF_RECORD_DECLARE(ibgda_consume, 259, BF_CLASS_DRIVER, BF_REC_IBGDA_CONSUME_FIEL
 	F(u32, index, DEC, "")
 BF_RECORD_DECLARE(ibgda_astray, 260, BF_CLASS_DRIVER, BF_REC_IBGDA_ASTRAY_FIELDS);
 
+/*
+ * The actor takes results that lie in memory for there: of the fetching entries below `upto`, or of all gets that its
+ * last quiet of this queue waited for; `consistent` of gets, when memory shows them without a consistency step.
+ */
+#define BF_REC_IBGDA_RESULT_FIELDS(F)                                                                                  \
+	F(u64, upto, DEC, "WQEBB")                                                                                     \
+	F(u32, qpn, HEX, "")                                                                                           \
+	F(u16, kind, ENUM, "0=fetched;1=got")                                                                          \
+	F(u16, consistent, ENUM, "0=no;1=yes")
+BF_RECORD_DECLARE(ibgda_result, 261, BF_CLASS_DRIVER, BF_REC_IBGDA_RESULT_FIELDS);
+
+/* The actor has tickets base..base+count-1 of an internal buffer of `slots` slots, or is about to give them back. */
+#define BF_REC_IBGDA_IBUF_FIELDS(F)                                                                                    \
+	F(u64, base, DEC, "")                                                                                          \
+	F(u32, count, DEC, "")                                                                                         \
+	F(u32, qpn, HEX, "")                                                                                           \
+	F(u32, slots, DEC, "")                                                                                         \
+	F(u32, given, ENUM, "0=taken;1=given back")
+BF_RECORD_DECLARE(ibgda_ibuf, 262, BF_CLASS_DRIVER, BF_REC_IBGDA_IBUF_FIELDS);
+
 #endif

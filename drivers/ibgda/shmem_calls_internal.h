@@ -144,9 +144,13 @@ BF_DEVICE void bf_shmem_put_signal(struct bf_thread *t, struct bf_shmem *c, void
 /* All lanes wait until a word is at least `value`; what was put before it can be read then. */
 BF_DEVICE void bf_shmem_wait(struct bf_thread *t, const void *word, uint64_t value, const char *what)
 {
-	if (bf_lane(t) == 0)
-		while (bf_ld_acquire64(t, word, BF_AT_SYS) < value)
+	if (bf_lane(t) == 0) {
+		uint64_t found = 0;
+
+		while ((found = bf_ld_acquire64(t, word, BF_AT_SYS)) < value)
 			bf_spin(t, word, what);
+		BF_DRIVER_RECORD(t, shmem_waited, .wanted = value, .found = found);
+	}
 	bf_warp_sync(t, BF_FULL_WARP);
 }
 
@@ -203,6 +207,7 @@ BF_DEVICE void bf_shmem_barrier(struct bf_thread *t, struct bf_shmem *c)
 		bf_shmem_wait(t, sync + k * 8, c->epoch, "a PE at the barrier");
 	}
 	bf_shmem_meet(t, c);
+	bf_shmem_tell(t, BF_SHMEM_CALL_LEAVE, 0, (struct bf_ibgda_qp *)0);
 }
 
 #endif

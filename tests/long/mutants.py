@@ -8,7 +8,7 @@ mutant is compiled (only the objects that include the file), linked, and run thr
 (mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace, which the unchanged program must
 not do in the same run.
 
-  mutants.py --build DIR [--only TEXT] [--jobs N] [--markdown FILE] [--list]
+  mutants.py --build DIR [--only TEXT]... [--jobs N] [--markdown FILE] [--list]
 
 DIR is a build directory of this source tree with belfry built in it; nothing in it is changed.
 """
@@ -50,6 +50,9 @@ class Mutant:
 
     def saved(self):
         return self.path, self.function, self.change
+
+    def is_one_of(self, texts):
+        return any(t == str(self.number) if t.isdigit() else t in "%s %s" % (self.name, self.kind) for t in texts)
 
     def pattern(self, text):
         """Literal text; blanks match any blanks. `@N` at the end: the Nth of them."""
@@ -217,8 +220,11 @@ class Builder:
         for line in text.splitlines():
             if line and not line[0].isspace():
                 out = os.path.normpath(os.path.join(self.build, line.split(":")[0]))
-            elif line.strip().startswith(ROOT + "/"):
-                deps.setdefault(os.path.relpath(line.strip(), ROOT), set()).add(out)
+            elif line.strip():
+                # Compiler caches leave paths that are relative to the build directory.
+                path = os.path.normpath(os.path.join(self.build, line.strip()))
+                if path.startswith(ROOT + "/"):
+                    deps.setdefault(os.path.relpath(path, ROOT), set()).add(out)
         return deps
 
     def objects(self, path):
@@ -400,7 +406,8 @@ def list_only(mutants):
 def main():
     ap = argparse.ArgumentParser(description="Mutation run over the drivers' device code.")
     ap.add_argument("--build", help="build directory of this tree, generator Ninja")
-    ap.add_argument("--only", default="", help="mutants with this text in file, function or kind, or this number")
+    ap.add_argument("--only", action="append", metavar="TEXT",
+                    help="mutants with this text in file, function or kind, or this number; several: any of them")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--results", help="keep results there as JSON; mutants that have one there are not run again")
     ap.add_argument("--again", action="store_true", help="with --results: run again what lived or has another name")
@@ -409,8 +416,7 @@ def main():
     ap.add_argument("--killed", type=float, default=0, help="fail when fewer percent are killed")
     ap.add_argument("--named", type=float, default=0, help="fail when fewer percent of those are named right")
     args = ap.parse_args()
-    mutants = [m for m in read_list(os.path.join(HERE, "mutants.txt"))
-               if args.only in ("%s %s" % (m.name, m.kind)) or args.only == str(m.number)]
+    mutants = [m for m in read_list(os.path.join(HERE, "mutants.txt")) if not args.only or m.is_one_of(args.only)]
     if args.list:
         return list_only(mutants)
     if not args.build:

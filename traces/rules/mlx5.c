@@ -30,6 +30,7 @@ struct run {
 	struct dbrec_read reads[READS];
 	uint32_t nreads;
 	struct fence fences[FENCES];
+	uint64_t started, ended; /* threads */
 	uint32_t widest; /* scope of all fences: threads that leave the posting to others fence for their block only */
 };
 
@@ -69,6 +70,13 @@ bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record
 	const struct fence *f = &run->fences[actor % FENCES];
 
 	return run->widest == 0 && f->actor == actor && f->record > record;
+}
+
+bool bf_mlx5_all_ended(struct bf_rules *r)
+{
+	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
+
+	return run->started && run->started == run->ended;
 }
 
 /* Once some thread fences for more than its block, it is no longer asked who does not. */
@@ -189,8 +197,9 @@ static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 		find_ring(r, q, e);
 	slot = &q->slots[e->ibgda_build.index % q->depth];
 	slot->built[1] = slot->built[0];
-	slot->built[0] = (struct bf_mlx5_built){ e->ibgda_build.index + 1, e->time_ps, e->number, e->actor,
-						 slot->published == e->ibgda_build.index + 1 };
+	slot->built[0] =
+	    (struct bf_mlx5_built){ e->ibgda_build.index + 1,	  e->time_ps, e->number, e->actor,
+				    (uint16_t)e->ibgda_build.ds, slot->published == e->ibgda_build.index + 1 };
 }
 
 static const struct bf_store *late_part(struct bf_rules *r, const struct bf_mlx5_queue *q, uint64_t index,
@@ -333,12 +342,31 @@ static void show_dbrec_store(struct bf_mlx5_dbrec_store *d, const struct bf_stor
 
 /* ---- progress and configuration ---- */
 
+static void note_reserve(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const uint64_t base = e->ibgda_reserve.base, count = e->ibgda_reserve.count;
+
+	for (uint64_t i = base; q->slots && i < base + count && i < base + q->depth; i++) {
+		struct bf_mlx5_slot *slot = &q->slots[i % q->depth];
+
+		slot->times = slot->reserved == i + 1 ? slot->times + 1 : 1;
+		slot->reserved = i + 1;
+		slot->first = base;
+		slot->count = (uint32_t)count;
+		slot->reserver = e->actor;
+	}
+	if (base + count > q->reserved) {
+		q->reserved = base + count;
+		q->reserved_ps = e->time_ps;
+		q->reserved_record = e->number;
+	}
+}
+
 static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
 	switch (e->kind) {
 	case BF_SEEN_ibgda_reserve:
-		if (e->ibgda_reserve.base + e->ibgda_reserve.count > q->reserved)
-			q->reserved = e->ibgda_reserve.base + e->ibgda_reserve.count;
+		note_reserve(q, e);
 		break;
 	case BF_SEEN_ibgda_post:
 		if (!q->dbrec_ring)
@@ -450,6 +478,9 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		if (q->state == BF_MLX5_QPS_RST) {
 			q->error_syndrome = 0;
 			q->posted = q->published;
+			q->reserved = 0;
+			for (uint32_t i = 0; q->slots && i < q->depth; i++)
+				q->slots[i].reserved = q->slots[i].published = 0;
 		}
 		break;
 	case BF_SEEN_qp_config:
@@ -489,6 +520,12 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_fence:
 		note_fence(r, run, e);
 		break;
+	case BF_SEEN_agent_start:
+		run->started++;
+		break;
+	case BF_SEEN_agent_end:
+		run->ended++;
+		break;
 	case BF_SEEN_dma_read:
 		note_read(run, e);
 		break;
@@ -513,7 +550,9 @@ static void forget(void *facts)
 			R(doorbell_lost) R(wrong_peer) R(read_depth) R(rnr_finite) R(cq_overrun) R(cq_config)          \
 			    R(entry_index) R(entry_qpn) R(capture_error) R(doorbell_each) R(retransmits) R(read_zero)  \
 				R(shared_queue) R(cq_too_small) R(cq_entry0) R(cq_not_cleared) R(poll_back) R(astray)  \
-				    R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)
+				    R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)        \
+					R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early)   \
+					    R(ibuf_shared) R(no_quiet) R(dbrec_unfenced)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
 BF_MLX5_RULES(DECLARE)
@@ -523,6 +562,7 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint8_t records[] = {
+	BF_SEEN_agent_start,   BF_SEEN_agent_end,
 	BF_SEEN_store,         BF_SEEN_store_visible,
 	BF_SEEN_fence,         BF_SEEN_dma_read,
 	BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
@@ -536,14 +576,15 @@ static const uint8_t records[] = {
 	BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
 	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,
 	BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
-	BF_SEEN_ibgda_astray,  BF_SEEN_dc_wqe,
+	BF_SEEN_ibgda_astray,  BF_SEEN_ibgda_result,
+	BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
 	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
 	BF_SEEN_capture_wqe,   0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {
 	.name = "mlx5",
-	.classes = BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
 		   BF_CLASS_DRIVER,
 	.rules = rules,
 	.signs = signs,

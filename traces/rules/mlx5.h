@@ -16,6 +16,7 @@
 struct bf_mlx5_built {
 	uint64_t index, at_ps, record;
 	uint32_t actor;
+	uint16_t ds;        /* 16-byte segments that were stored */
 	bool after_publish; /* it had been published before */
 };
 struct bf_mlx5_slot {
@@ -24,6 +25,9 @@ struct bf_mlx5_slot {
 	uint64_t early_index, early_ps, early_record;
 	bool early_wrong, early_published; /* its own thread had published it */
 	uint64_t published;                /* the last entry here that was published, index plus one */
+	/* The last time that this slot was reserved, index plus one: by whom, with how many from which on, how often. */
+	uint64_t reserved, first;
+	uint32_t reserver, count, times;
 };
 
 /* What was wrong with a fetched entry. */
@@ -70,7 +74,7 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
 	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
-	uint64_t reserved, published, published_ps, published_record, posted, posted_ps, posted_record;
+	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps, posted_record;
 	uint64_t done, done_ps, done_record, polled;
 	uint32_t publisher;
 	uint64_t doorbells;    /* that reached the device */
@@ -99,6 +103,9 @@ static inline struct bf_mlx5_queue *bf_mlx5_of(const struct bf_rule_queue *q)
  * stores are late. Known at the end only.
  */
 bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record);
+
+/* At the end: all threads of the run have ended. False, too, where nobody says so, as with real threads. */
+bool bf_mlx5_all_ended(struct bf_rules *r);
 
 /* "WQE 3 of QP 0x101 on PE 0". */
 struct bf_mlx5_name {

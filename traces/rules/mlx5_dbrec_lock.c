@@ -85,6 +85,15 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	}
 }
 
+/* A device that never had a doorbell does not look. */
+static void tell(struct bf_rule_run *r, struct bf_finding *f)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(f->queue);
+
+	(void)r;
+	f->dropped = f->dropped || (q->configured && !q->doorbells && !q->dbrec.set);
+}
+
 const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 	.about = {
 		.id = "MLX5-DBREC-LOCK",
@@ -107,4 +116,5 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_ibgda_build, 0 },
 	.queue_bytes = sizeof(struct state),
 	.on = on,
+	.tell = tell,
 };

@@ -34,9 +34,26 @@ void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool pu
 		    bf_span_of(slot->early_ps - slot->built[0].at_ps).text);
 }
 
+/* Whether or not the device was there in between. */
+static void built_late(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f = bf_rule_find(r, e, e->queue);
+
+	if (!f)
+		return;
+	bf_finding_index(f, e->ibgda_build.index);
+	bf_finding_say(f, "%s wrote %s after it had published it: from then on the device may fetch it",
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, e->ibgda_build.index).text);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+
 	bf_mlx5_early_build(r, e, true);
+	if (e->kind == BF_SEEN_ibgda_build && q->depth &&
+	    q->slots[e->ibgda_build.index % q->depth].built[0].after_publish)
+		built_late(r, e);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)

@@ -9,9 +9,11 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 	/*
 	 * A completion that was written: one that was lost, or never due, has a rule of its own. Who sees an error is right
-	 * not to take it for "done".
+	 * not to take it for "done"; who waits for entries that nobody rang for does not wait for this one; and where all
+	 * have ended, nobody waits.
 	 */
-	if (!complete || !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 ||
+	if (!complete || q->published > q->posted || bf_mlx5_all_ended(r->rules) ||
+	    !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 ||
 	    q->failed || q->error_syndrome)
 		return;
 	f = bf_rule_find(r, NULL, queue);

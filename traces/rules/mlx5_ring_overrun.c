@@ -2,12 +2,36 @@
 
 #include "traces/rules/mlx5.h"
 
+/* Whatever the device does next: the entry that was there before is not complete. */
+static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const uint64_t end = e->ibgda_build.index + (e->ibgda_build.ds + 3) / 4;
+	struct bf_finding *f;
+
+	if (!q->depth || !q->done_record || end <= q->done + q->depth || q->failed || q->error_syndrome)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->ibgda_build.index);
+	bf_finding_say(f,
+		       "%s laid %s over an entry that the device had not completed: the ring holds %" PRIu32
+		       ", and those below %" PRIu64 " were done",
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, e->ibgda_build.index).text, q->depth,
+		       q->done);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
 	const struct bf_mlx5_fetch *w = &q->fetch;
 	struct bf_finding *f;
 
+	if (e->kind == BF_SEEN_ibgda_build) {
+		on_build(r, e);
+		return;
+	}
 	if (w->what != BF_MLX5_FETCHED_OVERWRITTEN)
 		return;
 	f = bf_rule_find(r, e, e->queue);
@@ -26,7 +50,7 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 	.about = {
 		.id = "MLX5-RING-OVERRUN",
 		.family = "mlx5",
-		.title = "entries were laid over such that the device had not fetched",
+		.title = "entries were laid over such that the device had yet to do",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The send ring holds a fixed number of WQEBBs and the NIC keeps no copy of those that "
 			    "wait. Nothing in hardware stops a driver from storing into a slot that is still due.",
@@ -43,7 +67,7 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 			"--ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_ibgda_build, 0 },
 	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, BF_SEEN_qp_config, 0 },
 	.on = on,
 };

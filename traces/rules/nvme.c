@@ -167,9 +167,10 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nv
 	q->fetch.bytes = e->tail;
 	judge(r, q, s, e);
 	s->early = s->nbuilt <= s->nfetched;
-	s->other = s->nbuilt && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
+	s->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
 	run->admin_other |= s->other && !e->nvme_fetch.sqid;
 	s->nfetched++;
+	q->fetches++;
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
 	note_sharing(q, e);
@@ -224,6 +225,7 @@ static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct 
 	struct bf_rule_queue *sq = bf_rule_queue(r, &bf_rules_nvme, e->pe, e->nvme_completion.sqid, false);
 
 	q->completions++;
+	q->held = false;
 	if (e->nvme_completion.cqslot > q->most_cq_slot)
 		q->most_cq_slot = (uint32_t)e->nvme_completion.cqslot;
 	if (posted) {
@@ -318,25 +320,43 @@ static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct
 
 #define PHASE_BIT 16u /* of the last dword of a completion */
 
-static enum bf_nvme_stuck why_stuck(const struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
+/* What the driver saw last is the phase of the lap before. */
+static bool looked_old(const struct bf_seen *e)
+{
+	return (e->nvm_timeout.seen >> PHASE_BIT & 1) != e->nvm_timeout.cq_phase;
+}
+
+/* Writes are lost by faults. Where none is known, only the first slot is sure to be where the driver looks. */
+static bool may_be_lost(struct bf_rules *r, const struct bf_seen *e)
+{
+	const char *first;
+
+	return !e->nvm_timeout.cq_head || bf_rules_faults(r, &first);
+}
+
+static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
+				    const struct bf_seen *e)
 {
 	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	const struct bf_nvme_slot *rung = bf_nvme_slot(q, e->nvm_timeout.sq_rung);
 
 	if (e->nvm_timeout.sq_tail != e->nvm_timeout.sq_rung)
 		return BF_NVME_STUCK_NOT_RUNG;
-	if (q->held && !q->cq_rung)
+	if (q->held)
 		return BF_NVME_STUCK_CQ_NOT_RUNG;
 	if (q->shadow_only && (!q->ntails || q->tails[0] != e->nvm_timeout.sq_rung))
 		return BF_NVME_STUCK_SHADOW;
 	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
-		return run->stale && run->stale_from == 1                                  ? BF_NVME_STUCK_L2
-		       : run->stale && !run->invalidated                                   ? BF_NVME_STUCK_NO_INVALIDATE
-		       : run->stale                                                        ? BF_NVME_STUCK_FLUSH_TYPE
-		       : (e->nvm_timeout.seen >> PHASE_BIT & 1) == e->nvm_timeout.cq_phase ? BF_NVME_STUCK_UNSEEN
-											   : BF_NVME_STUCK_LOST;
+		return run->stale && run->stale_from == 1                        ? BF_NVME_STUCK_L2
+		       : run->stale && run->invalidated_ps <= head->posted_ps    ? BF_NVME_STUCK_NO_INVALIDATE
+		       : run->stale                                              ? BF_NVME_STUCK_FLUSH_TYPE
+		       : looked_old(e) && may_be_lost(r, e)                        ? BF_NVME_STUCK_LOST
+										 : BF_NVME_STUCK_UNSEEN;
+	/* Where the controller owes nothing, its answers lie where this driver does not look. */
+	if (!q->in_flight && q->fetches)
+		return BF_NVME_STUCK_UNSEEN;
 	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
 }
 
@@ -381,7 +401,6 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		q->held = true;
 		break;
 	case BF_SEEN_nvm_ring:
-		q->cq_rung |= e->nvm_ring.queue == 1;
 		if (e->nvm_ring.queue == 0)
 			note_ring(q, e);
 		break;
@@ -398,7 +417,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		break;
 	case BF_SEEN_nvm_timeout:
 		if (run->timeouts++ == 0)
-			run->stuck = why_stuck(run, q, e);
+			run->stuck = why_stuck(r, run, q, e);
 		break;
 	default:
 		break;
@@ -412,7 +431,7 @@ static void forget(void *facts)
 
 /* clang-format off */
 #define BF_NVME_RULES(R)                                                                                               \
-	R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
+	R(lock_held) R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
 	R(not_ready) R(bus_master) R(keep_alive) R(queue_unreachable) R(queue_order) R(queue_align)                    \
 	R(queue_pieces) R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride)                 \
 	R(doorbell_width) R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(nlb)               \

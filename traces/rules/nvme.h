@@ -60,13 +60,13 @@ struct bf_nvme_queue {
 	uint64_t sq_base, cq_base;
 	uint32_t sq_size, cq_size;
 	uint32_t in_flight, most_in_flight;
-	uint64_t built;    /* entries */
+	uint64_t built, fetches; /* entries */
 	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
 	uint64_t completions; /* posted to the completion queue */
 	uint32_t most_cq_slot;
-	bool held, cq_rung;
+	bool held; /* a completion waits for room in the completion queue */
 	uint16_t by_data[BF_NVME_DATA]; /* the slot of the last command with data there, by hash of PRP1 */
 	/* A command that began while another one with its data was in flight. */
 	struct {

@@ -10,7 +10,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_say(f,
 		       "the controller holds completions back because CQ %" PRIu64
-		       " is full: the driver never rang its head doorbell",
+		       " is full: the driver has not rung its head doorbell for what it took",
 		       e->nvm_timeout.qid);
 }
 

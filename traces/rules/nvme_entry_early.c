@@ -31,6 +31,27 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       bf_rule_actor(r->rules, e->actor));
 }
 
+/* Nobody has stored one since. */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_nvme_queue *q = bf_nvme_of(queue);
+
+	for (uint32_t i = 0; complete && q->driver_speaks && i < q->nslots; i++) {
+		const struct bf_nvme_slot *s = &q->slots[i];
+		struct bf_finding *f = s->early ? bf_rule_find(r, NULL, queue) : NULL;
+
+		if (!f)
+			continue;
+		f->found.at_ps = s->fetched_ps;
+		bf_finding_since(f, s->fetched_ps, s->fetched_record);
+		bf_finding_index(f, i);
+		bf_finding_say(f,
+			       "the controller fetched slot %" PRIu32 " of SQ %" PRIu64
+			       ", which was announced, and no entry had been stored there since it was fetched last",
+			       i, queue->number);
+	}
+}
+
 const struct bf_rule bf_rule_nvme_entry_early = {
 	.about = {
 		.id = "NVME-ENTRY-EARLY",
@@ -50,4 +71,5 @@ const struct bf_rule bf_rule_nvme_entry_early = {
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_build, 0 },
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -5,6 +5,35 @@
 
 #define UNMAPPED 1u
 
+/* No PRP1 or PRP2: of the commands in flight with a list, the one that was fetched last is at work. */
+static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_slot *last = NULL;
+	struct bf_rule_queue *queue, *at = NULL;
+	struct bf_finding *f;
+
+	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
+		const struct bf_nvme_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_of(queue) : NULL;
+
+		for (uint32_t i = 0; q && i < q->nslots; i++)
+			if (q->slots[i].in_flight && bf_get_le64(q->slots[i].fetched + 32) &&
+			    (!last || q->slots[i].fetched_record > last->fetched_record)) {
+				last = &q->slots[i];
+				at = queue;
+			}
+	}
+	f = last ? bf_rule_find(r, e, at) : NULL;
+	if (!f)
+		return;
+	bf_finding_since(f, last->fetched_ps, last->fetched_record);
+	bf_finding_index(f, (uint64_t)(last - bf_nvme_of(at)->slots));
+	bf_finding_say(f,
+		       "the controller used 0x%" PRIx64 " for the command in slot %" PRIu64 " of SQ %" PRIu64
+		       ", which is neither its PRP1 nor its PRP2, and nothing is mapped there: an entry of its PRP list "
+		       "is wrong, or the list is too short",
+		       e->iommu_fault.iova, (uint64_t)(last - bf_nvme_of(at)->slots), at->number);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	uint8_t *seen = r->state;
@@ -37,6 +66,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 				return;
 			}
 	}
+	in_a_list(r, e);
 }
 
 const struct bf_rule bf_rule_nvme_unmapped = {

@@ -11,10 +11,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_since(f, head->posted_ps, head->posted_record);
 	bf_finding_say(f,
-		       "the completion in slot %" PRIu64 " of CQ %" PRIu64 " has been in memory since %" PRIu64
-		       " ns, and %s does not take it: its phase tag or its address is wrong",
-		       e->nvm_timeout.cq_head, e->nvm_timeout.qid, head->posted_ps / (uint64_t)BF_NS,
-		       bf_rule_actor(r->rules, e->actor));
+		       "%s waits for slot %" PRIu64 " of CQ %" PRIu64 " to have phase %" PRIu64
+		       ", and the controller has completed all that it was told of, there last at %" PRIu64
+		       " ns with phase %u, and the driver does not take it: the slot, its address or the phase is wrong",
+		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.cq_head, e->nvm_timeout.qid,
+		       e->nvm_timeout.cq_phase, head->posted_ps / (uint64_t)BF_NS, (unsigned)head->posted_phase);
 }
 
 const struct bf_rule bf_rule_nvme_unseen = {

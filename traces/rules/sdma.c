@@ -449,6 +449,7 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 		break;
 	case BF_SEEN_sdma_doorbell:
 		q->published = e->sdma_doorbell.published;
+		q->doorbells++;
 		break;
 	case BF_SEEN_sdma_fetch:
 		if (e->sdma_fetch.ring) {
@@ -518,7 +519,7 @@ static void forget(void *facts)
 }
 
 #define BF_SDMA_RULES(R)                                                                                               \
-	R(ring_overrun)                                                                                                \
+	R(ring_overrun) R(reserved_twice) R(unfenced) R(signal_value)                                                  \
 	R(ring_full)                                                                                                   \
 	R(doorbell_width)                                                                                              \
 	R(doorbell_wrap)                                                                                               \
@@ -548,7 +549,7 @@ static const uint8_t records[] = {
 
 const struct bf_rule_family bf_rules_sdma = {
 	.name = "sdma",
-	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT | BF_CLASS_DRIVER,
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT | BF_CLASS_DRIVER,
 	.rules = rules,
 	.signs = signs,
 	.records = records,

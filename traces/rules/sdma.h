@@ -51,6 +51,7 @@ struct bf_sdma_queue {
 	struct bf_sdma_windows *w; /* owned; NULL before the queue was created */
 	struct bf_ring *ring;
 	uint64_t bytes, retired, published, read_to;
+	uint64_t doorbells; /* that reached the engine */
 	uint64_t address, rptr; /* of the ring, and where the read pointer goes */
 	bool wrapped, paused, stopped;
 	struct bf_sdma_span last_reserve, last_publish; /* those that reach furthest */

@@ -2,6 +2,22 @@
 
 #include "traces/rules/sdma.h"
 
+/* A fill that goes on in the next packet is as long as one packet can be: it was cut in bytes. */
+static bool goes_on(struct bf_rule_run *r, const struct bf_sdma_begun *k)
+{
+	struct bf_rule_queue *queue;
+	const struct bf_sdma_begun *other;
+
+	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
+		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
+					(other = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+		     back++)
+			if (other != k && other->p.kind == BF_SDMA_KIND_FILL && other->p.data == k->p.data &&
+			    other->p.count == k->p.count)
+				return true;
+	return false;
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const uint64_t va = e->sdma_mismatch.va;
@@ -13,7 +29,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (written || !k || k->p.kind != BF_SDMA_KIND_FILL || k->p.fill_size != BF_SDMA_FILL_WORDS)
 		return;
 	bytes = bf_sdma_packet_bytes(&k->p);
-	if (va < k->p.dst + bytes || va >= k->p.dst + (k->p.count + 1) * 4)
+	if (va < k->p.dst + bytes || va >= k->p.dst + (k->p.count + 1) * 4 || goes_on(r, k))
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (!f)

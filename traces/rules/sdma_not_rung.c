@@ -7,16 +7,29 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_sdma_queue *q = bf_sdma_of(queue);
 	const struct bf_sdma_span *s = &q->last_reserve;
 	struct bf_finding *f;
+	bool stale;
 
-	if (!complete || q->stopped || !q->w || s->to <= q->published || s->to <= q->last_publish.to)
+	/* A doorbell that the engine never saw is another matter; one that it saw for less is none for this. */
+	if (!complete || q->stopped || !q->w || s->to <= q->published)
+		return;
+	stale = s->to <= q->last_publish.to;
+	if (stale && q->doorbells < q->w->npublishes)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
+	s = stale ? &q->last_publish : s;
 	f->found.at_ps = s->at_ps;
 	bf_finding_since(f, s->at_ps, s->record);
 	bf_finding_index(f, q->published);
-	bf_finding_say(f,
+	if (stale)
+		bf_finding_say(f,
+			       "%s rang for bytes of %s up to %" PRIu64 ", and the last of %" PRIu64
+			       " doorbells covered those below %" PRIu64 ": it had an older index",
+			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to,
+			       q->doorbells, q->published);
+	else
+		bf_finding_say(f,
 		       "%s reserved bytes of %s up to %" PRIu64
 		       ", and nobody rang: the last doorbell covered those below %" PRIu64,
 		       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to, q->published);

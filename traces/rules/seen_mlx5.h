@@ -37,6 +37,8 @@
 #define BF_SEEN_IBGDA_HANDOFF(F) F(from) F(to) F(qpn)
 #define BF_SEEN_IBGDA_CONSUME(F) F(to) F(qpn)
 #define BF_SEEN_IBGDA_ASTRAY(F) F(meant) F(peer) F(qpn) F(index)
+#define BF_SEEN_IBGDA_RESULT(F) F(upto) F(qpn) F(kind) F(consistent)
+#define BF_SEEN_IBGDA_IBUF(F) F(base) F(count) F(qpn) F(slots) F(given)
 #define BF_SEEN_DC_WQE(F) F(dc_key) F(qpn) F(dct) F(ipv4) F(index)
 #define BF_SEEN_DC_CONTEXT(F) F(dct) F(qpn) F(ipv4) F(contexts) F(what)
 
@@ -67,6 +69,8 @@
 	X(ibgda_handoff, BF_SEEN_IBGDA_HANDOFF, qpn)                                                                   \
 	X(ibgda_consume, BF_SEEN_IBGDA_CONSUME, qpn)                                                                   \
 	X(ibgda_astray, BF_SEEN_IBGDA_ASTRAY, qpn)                                                                     \
+	X(ibgda_result, BF_SEEN_IBGDA_RESULT, qpn)                                                                     \
+	X(ibgda_ibuf, BF_SEEN_IBGDA_IBUF, qpn)                                                                         \
 	X(dc_wqe, BF_SEEN_DC_WQE, qpn)                                                                                 \
 	X(dc_context, BF_SEEN_DC_CONTEXT, none)
 

@@ -2,6 +2,7 @@
 #ifndef BELFRY_TRACES_RULES_SEEN_SIM_H
 #define BELFRY_TRACES_RULES_SEEN_SIM_H
 
+#define BF_SEEN_AGENT_START(F) F(stack)
 #define BF_SEEN_AGENT_END(F) F(ahead)
 #define BF_SEEN_DEADLOCK(F) F(since) F(va) F(value)
 #define BF_SEEN_STORE(F) F(va) F(seq) F(len) F(sem) F(scope)
@@ -19,6 +20,7 @@
 #define BF_SEEN_FAULT_INJECTED(F) F(delay_ps) F(queue) F(kind) F(rule)
 
 #define BF_SEEN_SIM(X)                                                                                                 \
+	X(agent_start, BF_SEEN_AGENT_START, none)                                                                      \
 	X(agent_end, BF_SEEN_AGENT_END, none)                                                                          \
 	X(deadlock, BF_SEEN_DEADLOCK, none)                                                                            \
 	X(store, BF_SEEN_STORE, none)                                                                                  \

@@ -69,6 +69,14 @@ const struct bf_shmem_put *bf_shmem_open_put(struct bf_rules *r, const struct bf
 	return p->used && p->epoch == last->epoch && (p->open || p->signal_record == e->number) ? p : NULL;
 }
 
+const struct bf_shmem_put *bf_shmem_warp(struct bf_rules *r, const struct bf_seen *e)
+{
+	const struct run *run = bf_rule_run_facts(r, &bf_rules_shmem);
+	const struct bf_shmem_put *p = run->cap ? slot(run, e->actor, ANY_PE) : NULL;
+
+	return p && p->used ? p : NULL;
+}
+
 static void note_put(struct run *run, const struct bf_seen *e)
 {
 	struct bf_shmem_put *last = make(run, e->actor, ANY_PE), *p;
@@ -83,6 +91,8 @@ static void note_put(struct run *run, const struct bf_seen *e)
 		return;
 	put.epoch = last->epoch;
 	put.opens = last->opens;
+	put.meets = last->meets;
+	put.leaves = last->leaves;
 	put.pe = (uint32_t)e->shmem_call.pe;
 	p = make(run, e->actor, put.pe);
 	if (!p)
@@ -121,6 +131,12 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		}
 	} else if (e->shmem_call.call == BF_SHMEM_SAID_SIGNAL) {
 		close_put(run, e);
+	} else if (e->shmem_call.call == BF_SHMEM_SAID_MEET || e->shmem_call.call == BF_SHMEM_SAID_LEAVE) {
+		p = make(run, e->actor, ANY_PE);
+		if (p && e->shmem_call.call == BF_SHMEM_SAID_MEET)
+			p->meets++;
+		else if (p)
+			p->leaves++;
 	}
 }
 
@@ -129,9 +145,11 @@ static void forget_run(void *facts)
 	free(((struct run *)facts)->table);
 }
 
-extern const struct bf_rule bf_rule_shmem_flag, bf_rule_shmem_signal, bf_rule_shmem_source, bf_rule_shmem_meet;
+extern const struct bf_rule bf_rule_shmem_flag, bf_rule_shmem_signal, bf_rule_shmem_source, bf_rule_shmem_meet,
+    bf_rule_shmem_quiet_early, bf_rule_shmem_left_early, bf_rule_shmem_wait_early;
 static const struct bf_rule *const rules[] = { &bf_rule_shmem_flag, &bf_rule_shmem_signal, &bf_rule_shmem_source,
-					       &bf_rule_shmem_meet, NULL };
+					       &bf_rule_shmem_meet, &bf_rule_shmem_quiet_early,
+					       &bf_rule_shmem_left_early, &bf_rule_shmem_wait_early, NULL };
 
 static const uint8_t signs[] = { BF_SEEN_shmem_call, 0 };
 static const uint8_t records[] = { BF_SEEN_shmem_call, 0 };

@@ -12,6 +12,7 @@ enum bf_shmem_said {
 	BF_SHMEM_SAID_COMPLETE,
 	BF_SHMEM_SAID_OVERWRITE,
 	BF_SHMEM_SAID_MEET,
+	BF_SHMEM_SAID_LEAVE,
 };
 
 /* The last put of a warp to a PE since its last fence or quiet. A signal behind it closes it, too. */
@@ -22,11 +23,15 @@ struct bf_shmem_put {
 	uint32_t opens;         /* of a warp: PEs that it has open puts to */
 	uint64_t signal_record; /* of the signal that closed it */
 	uint64_t at_ps, record;
+	uint32_t meets, leaves; /* of a warp: barriers that it has come to, and left */
 };
 
 extern const struct bf_rule_family bf_rules_shmem;
 
 /* The open put of the warp to the PE that the record names, or to any; NULL: there is none. */
 const struct bf_shmem_put *bf_shmem_open_put(struct bf_rules *r, const struct bf_seen *e, bool any_pe);
+
+/* The warp whose call the record is; NULL on lack of memory. */
+const struct bf_shmem_put *bf_shmem_warp(struct bf_rules *r, const struct bf_seen *e);
 
 #endif
