@@ -1,6 +1,6 @@
 /*
- * Captured events out of a trace of the model's own (`belfry exec --trace`): its records hold everything that a recorder
- * beside a device would have seen.
+ * Captured events out of a trace of the model's own (`belfry exec --trace`): its records hold everything that a
+ * recorder beside a device would have seen.
  *
  *   uverbs_mr             -> mkey
  *   qp_config, qp_path    -> qp, when it became ready to send
@@ -19,7 +19,7 @@ struct bf_capture_model {
 	struct bf_capture_qp *qps; /* as created */
 	struct cq {
 		uint32_t cqn, cqes;
-	} *cqs;
+	} * cqs;
 	uint32_t nqps, qps_cap, ncqs, cqs_cap;
 };
 
@@ -136,7 +136,8 @@ int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_reco
 	}
 	if (!strcmp(name, "uverbs_mr")) {
 		ev->kind = BF_CAPTURE_MKEY;
-		ev->mkey = (struct bf_capture_mkey){ .addr = field(rec, "iova"), .length = field(rec, "length"),
+		ev->mkey = (struct bf_capture_mkey){ .addr = field(rec, "iova"),
+						     .length = field(rec, "length"),
 						     .key = (uint32_t)field(rec, "lkey"),
 						     .access = (uint32_t)field(rec, "access") };
 		return 1;

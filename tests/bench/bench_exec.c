@@ -6,18 +6,19 @@
  * Each work request is posted by a call of its own and rings; the window is how many are under way.
  */
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define MUST(x)                                                                                                      \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			exit(1);                                                                                     \
-		}                                                                                                    \
+#define MUST(x)                                                                                                        \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			exit(1);                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 struct bench {
@@ -44,22 +45,27 @@ static double now_s(void)
 /* The RoCEv2 address that is made of an IPv4 one. */
 static void choose_gid(struct bench *b)
 {
-	for (uint32_t i = 0; i < 16; i++) {
+	bool found = false;
+
+	for (uint32_t i = 0; i < 16 && !found; i++) {
 		struct ibv_gid_entry e;
 
-		if (ibv_query_gid_ex(b->ctx, 1, i, &e, 0) || e.gid_type != IBV_GID_TYPE_ROCE_V2 || e.gid.raw[10] != 0xff)
+		if (ibv_query_gid_ex(b->ctx, 1, i, &e, 0) || e.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    e.gid.raw[10] != 0xff)
 			continue;
 		b->gid = e.gid;
 		b->gid_index = i;
-		return;
+		found = true;
 	}
-	MUST(!"a RoCEv2 address");
+	MUST(found);
 }
 
 static void open_qp(struct bench *b, uint32_t i)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = b->cq, .recv_cq = b->cq, .qp_type = IBV_QPT_RC,
+		.send_cq = b->cq,
+		.recv_cq = b->cq,
+		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 2 * b->window, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
@@ -72,15 +78,23 @@ static void connect_qp(struct bench *b, uint32_t i)
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
 
 	MUST(!ibv_modify_qp(b->qp[i], &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
-	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_4096, .dest_qp_num = b->qp[!i]->qp_num,
-				  .max_dest_rd_atomic = 1, .min_rnr_timer = 12,
-				  .ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid = b->gid, .hop_limit = 1 } } };
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR,
+				  .path_mtu = IBV_MTU_4096,
+				  .dest_qp_num = b->qp[!i]->qp_num,
+				  .max_dest_rd_atomic = 1,
+				  .min_rnr_timer = 12,
+				  .ah_attr = {
+				      .is_global = 1, .port_num = 1, .grh = { .dgid = b->gid, .hop_limit = 1 } } };
 	a.ah_attr.grh.sgid_index = (uint8_t)b->gid_index;
-	MUST(!ibv_modify_qp(b->qp[i], &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
-	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1 };
-	MUST(!ibv_modify_qp(b->qp[i], &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
+	MUST(!ibv_modify_qp(b->qp[i], &a,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
+	a = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1
+	};
+	MUST(!ibv_modify_qp(b->qp[i], &a,
+			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
 static void open_bench(struct bench *b)
@@ -94,7 +108,8 @@ static void open_bench(struct bench *b)
 	b->pd = ibv_alloc_pd(b->ctx);
 	MUST(b->pd && !posix_memalign((void **)&b->data, 4096, 2 * (size_t)b->size + 4096));
 	memset(b->data, 0x5a, b->size);
-	b->mr = ibv_reg_mr(b->pd, b->data, 2 * (size_t)b->size + 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	b->mr =
+	    ibv_reg_mr(b->pd, b->data, 2 * (size_t)b->size + 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	b->cq = ibv_create_cq(b->ctx, 2 * (int)b->window, NULL, NULL, 0);
 	MUST(b->mr && b->cq);
 	choose_gid(b);
@@ -148,7 +163,8 @@ static double decimal(int argc, char **argv, int i, double otherwise)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .size = (uint32_t)argument(argc, argv, 1, 64), .window = (uint32_t)argument(argc, argv, 2, 64),
+	struct bench b = { .size = (uint32_t)argument(argc, argv, 1, 64),
+			   .window = (uint32_t)argument(argc, argv, 2, 64),
 			   .every = (uint32_t)argument(argc, argv, 3, 16) };
 	double ns;
 
@@ -159,6 +175,7 @@ int main(int argc, char **argv)
 	open_bench(&b);
 	ns = run(&b);
 	MUST(!memcmp(b.data, b.data + b.size, b.size));
-	printf("%u bytes, %u under way, every %u signalled: %.2f M/s, %.0f ns each\n", b.size, b.window, b.every, 1e3 / ns, ns);
+	printf("%u bytes, %u under way, every %u signalled: %.2f M/s, %.0f ns each\n", b.size, b.window, b.every,
+	       1e3 / ns, ns);
 	return 0;
 }

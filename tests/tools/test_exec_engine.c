@@ -189,7 +189,9 @@ struct pair {
 
 static void open_pair(struct bf_uverbs_file *f, void *arg)
 {
-	const struct rig_qp_opts opts = { .log_sq = 7, .log_rq = 4, .log_stride = 0, .mtu = 5, .log_rd = 2, .timeout = 14 };
+	const struct rig_qp_opts opts = {
+		.log_sq = 7, .log_rq = 4, .log_stride = 0, .mtu = 5, .log_rd = 2, .timeout = 14
+	};
 	struct pair *p = arg;
 
 	rig_cq_open(&f->node, &p->cq, 8, 0);
@@ -665,10 +667,17 @@ END_TEST
 static const struct {
 	const char *name, *value;
 } wrong[] = {
-	{ BF_EXEC_ENV_DOORBELLS, "loud" },      { BF_EXEC_ENV_BLUEFLAME, "2" },   { BF_EXEC_ENV_DEVICES, "0" },
-	{ BF_EXEC_ENV_DEVICES, "9" },           { BF_EXEC_ENV_SEED, "-1" },       { BF_EXEC_ENV_IDLE, "1x" },
-	{ BF_EXEC_ENV_UDP, "localhost" },       { BF_EXEC_ENV_UDP, "1.2.3.4:0" }, { BF_EXEC_ENV_ABI, "old" },
-	{ BF_EXEC_ENV_FAULTS, "drop somehow" }, { BF_EXEC_ENV_TRACE, "/nowhere/at/all" },
+	{ BF_EXEC_ENV_DOORBELLS, "loud" },
+	{ BF_EXEC_ENV_BLUEFLAME, "2" },
+	{ BF_EXEC_ENV_DEVICES, "0" },
+	{ BF_EXEC_ENV_DEVICES, "9" },
+	{ BF_EXEC_ENV_SEED, "-1" },
+	{ BF_EXEC_ENV_IDLE, "1x" },
+	{ BF_EXEC_ENV_UDP, "localhost" },
+	{ BF_EXEC_ENV_UDP, "1.2.3.4:0" },
+	{ BF_EXEC_ENV_ABI, "old" },
+	{ BF_EXEC_ENV_FAULTS, "drop somehow" },
+	{ BF_EXEC_ENV_TRACE, "/nowhere/at/all" },
 };
 
 START_TEST(what_makes_no_sense_is_refused)

@@ -18,6 +18,8 @@
 
 #ifdef __x86_64__
 
+#include <cpuid.h>
+
 #define PAGE 4096u
 #define FLAGS_KEPT 0xcd5u /* CF PF AF ZF SF DF OF */
 
@@ -60,7 +62,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	}
 	for (uint64_t i = 0; i < s.count; i++) {
 		const uint64_t address = s.address + (uint64_t)((int64_t)i * s.step);
-		const uint8_t *from = s.moves ? (const uint8_t *)(uintptr_t)(s.source + (uint64_t)((int64_t)i * s.step)) : s.data;
+		const uint8_t *from =
+		    s.moves ? (const uint8_t *)(uintptr_t)(s.source + (uint64_t)((int64_t)i * s.step)) : s.data;
 
 		if (address - base >= PAGE || address + s.len - base > PAGE)
 			abort();
@@ -185,8 +188,8 @@ static void fill_state(void)
 enum form { BASE, DISP8, DISP32, INDEX, INDEX_DISP8, NO_BASE, RELATIVE, FORMS };
 
 struct insn {
-	uint8_t prefix[4], prefixes; /* before REX */
-	int encoding;                /* 0: legacy, 1: VEX, 2: EVEX */
+	uint8_t prefix[4], prefixes;     /* before REX */
+	int encoding;                    /* 0: legacy, 1: VEX, 2: EVEX */
 	uint8_t map, pp, opcode, vector; /* vector: L */
 	bool wide;
 	uint8_t imm;  /* bytes */
@@ -211,7 +214,8 @@ static bool usable(const struct insn *n, enum form form, unsigned reg, unsigned 
 	if ((form == BASE || form == INDEX) && (base & 7) == 5)
 		return false; /* means something else */
 	/* A register operand that is part of the address has another value on each page. */
-	return n->ext >= 0 || n->encoding || n->regs > 16 || !((uses_base && reg == base) || (uses_index && reg == index));
+	return n->ext >= 0 || n->encoding || n->regs > 16 ||
+	       !((uses_base && reg == base) || (uses_index && reg == index));
 }
 
 /* Makes the instruction, sets the registers that address `to`. Returns its length. */
@@ -240,7 +244,8 @@ static unsigned make_insn(const struct insn *n, enum form form, unsigned reg, un
 		byte(&o, (n->wide ? 0x80u : 0) | 0x78u | (unsigned)n->vector << 2 | n->pp);
 	} else {
 		byte(&o, 0x62);
-		byte(&o, (r & 8 ? 0 : 0x80u) | (x & 8 ? 0 : 0x40u) | (b & 8 ? 0 : 0x20u) | (r & 16 ? 0 : 0x10u) | n->map);
+		byte(&o,
+		     (r & 8 ? 0 : 0x80u) | (x & 8 ? 0 : 0x40u) | (b & 8 ? 0 : 0x20u) | (r & 16 ? 0 : 0x10u) | n->map);
 		byte(&o, (n->wide ? 0x80u : 0) | 0x7cu | n->pp);
 		byte(&o, (unsigned)n->vector << 5 | 8);
 	}
@@ -261,7 +266,8 @@ static unsigned make_insn(const struct insn *n, enum form form, unsigned reg, un
 	if (has_index)
 		t.a->state.in[x] = form == NO_BASE ? ((uint64_t)(uintptr_t)to - (uint64_t)disp) >> scale : 0x77;
 	if (form != RELATIVE && form != NO_BASE)
-		t.a->state.in[b] = (uint64_t)(uintptr_t)to - (uint64_t)disp - (has_index ? t.a->state.in[x] << scale : 0);
+		t.a->state.in[b] =
+		    (uint64_t)(uintptr_t)to - (uint64_t)disp - (has_index ? t.a->state.in[x] << scale : 0);
 	return (unsigned)(o.at - bytes);
 }
 
@@ -295,10 +301,11 @@ static void compare(const struct insn *n, enum form form, unsigned reg, unsigned
 		run_on(page, pass ? &trapped : &plain);
 		memcpy(kept, t.a->state.in, sizeof(kept));
 	}
-	ck_assert_msg(!t.unknown && t.faults == 1, "opcode %02x map %u form %d reg %u base %u: %u faults, %u unknown", n->opcode,
-		      n->map, form, reg, base, t.faults, t.unknown);
-	ck_assert_msg(!memcmp(plain.page, trapped.page, PAGE), "opcode %02x map %u enc %d form %d reg %u base %u index %u: other bytes",
-		      n->opcode, n->map, n->encoding, form, reg, base, index);
+	ck_assert_msg(!t.unknown && t.faults == 1, "opcode %02x map %u form %d reg %u base %u: %u faults, %u unknown",
+		      n->opcode, n->map, form, reg, base, t.faults, t.unknown);
+	ck_assert_msg(!memcmp(plain.page, trapped.page, PAGE),
+		      "opcode %02x map %u enc %d form %d reg %u base %u index %u: other bytes", n->opcode, n->map,
+		      n->encoding, form, reg, base, index);
 	ck_assert_uint_eq(plain.flags, trapped.flags);
 	for (unsigned i = 0; i < 16; i++) /* addresses differ by the distance of the pages */
 		ck_assert_msg(plain.regs[i] == trapped.regs[i] || trapped.regs[i] == kept[i],
@@ -368,13 +375,29 @@ static const struct insn avx[] = {
 	{ .encoding = 1, .map = 1, .pp = 1, .vector = 1, .opcode = 0x7f, .ext = -1, .regs = 16, .size = 32 },
 	{ .encoding = 1, .map = 1, .pp = 2, .vector = 1, .opcode = 0x7f, .ext = -1, .regs = 16, .size = 32 },
 	{ .encoding = 1, .map = 1, .pp = 1, .vector = 1, .opcode = 0xe7, .ext = -1, .regs = 16, .size = 32 },
-	{ .encoding = 1, .map = 1, .pp = 1, .wide = true, .vector = 0, .opcode = 0x7e, .ext = -1, .regs = 16, .size = 8 },
+	{ .encoding = 1,
+	  .map = 1,
+	  .pp = 1,
+	  .wide = true,
+	  .vector = 0,
+	  .opcode = 0x7e,
+	  .ext = -1,
+	  .regs = 16,
+	  .size = 8 },
 	{ .encoding = 1, .map = 1, .pp = 1, .vector = 0, .opcode = 0xd6, .ext = -1, .regs = 16, .size = 8 },
 };
 
 static const struct insn avx512[] = {
 	{ .encoding = 2, .map = 1, .pp = 0, .vector = 2, .opcode = 0x11, .ext = -1, .regs = 32, .size = 64 },
-	{ .encoding = 2, .map = 1, .pp = 2, .wide = true, .vector = 2, .opcode = 0x7f, .ext = -1, .regs = 32, .size = 64 },
+	{ .encoding = 2,
+	  .map = 1,
+	  .pp = 2,
+	  .wide = true,
+	  .vector = 2,
+	  .opcode = 0x7f,
+	  .ext = -1,
+	  .regs = 32,
+	  .size = 64 },
 	{ .encoding = 2, .map = 1, .pp = 1, .vector = 2, .opcode = 0xe7, .ext = -1, .regs = 32, .size = 64 },
 };
 
@@ -473,7 +496,7 @@ START_TEST(direct_stores)
 	const uint8_t *source = t.a->state.vector[4];
 	uint32_t a, b, c, d;
 
-	__asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
+	ck_assert(__get_cpuid_count(7, 0, &a, &b, &c, &d));
 	fill_state();
 	t.a->state.in[6] = (uintptr_t)source;
 	t.a->state.in[7] = (uintptr_t)t.a->trapped + 0x800;
@@ -498,11 +521,12 @@ START_TEST(swapped_and_absolute)
 {
 	static const uint8_t movbe[] = { 0x49, 0x0f, 0x38, 0xf1, 0x07 }; /* [r15] <- rax */
 	static struct outcome got;
+	uint32_t a, b, c, d;
 	uint8_t absolute[10] = { 0x48, 0xa3 };
 
 	fill_state();
 	t.a->state.in[15] = (uintptr_t)t.a->trapped + 0x8f8;
-	if (__builtin_cpu_supports("movbe")) {
+	if (__get_cpuid(1, &a, &b, &c, &d) && c & bit_MOVBE) {
 		make_code(movbe, sizeof(movbe));
 		run_on(t.a->trapped, &got);
 		ck_assert_uint_eq(t.unknown, 0);

@@ -1,5 +1,6 @@
 /*
- * The engine of `belfry exec`: the ConnectX model and the kernel's half of it inside a foreign program, on the wall clock.
+ * The engine of `belfry exec`: the ConnectX model and the kernel's half of it inside a foreign program, on the wall
+ * clock.
  *
  * One lock guards the simulation. A thread of the program enters for an ioctl or a doorbell (trap mode: from the fault
  * handler, at the store itself) and runs the model until nothing is due; a thread of the engine's own looks after

@@ -15,7 +15,9 @@ static const char *env(const char *name)
 
 static int read_doorbells(struct bf_engine_opts *opts, char *why, size_t cap)
 {
-	static const char *const names[] = { [BF_EXEC_TRAP] = "trap", [BF_EXEC_POLL] = "poll", [BF_EXEC_DIRECT] = "direct" };
+	static const char *const names[] = {
+		[BF_EXEC_TRAP] = "trap", [BF_EXEC_POLL] = "poll", [BF_EXEC_DIRECT] = "direct"
+	};
 	const char *text = env(BF_EXEC_ENV_DOORBELLS);
 
 	for (uint32_t i = 0; text && i < BF_ARRAY_LEN(names); i++) {

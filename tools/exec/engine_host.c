@@ -48,7 +48,8 @@ static int copy(void *mine, uint64_t address, uint32_t len, bool in)
 
 	if (!len)
 		return 0;
-	done = in ? process_vm_readv(getpid(), &own, 1, &theirs, 1, 0) : process_vm_writev(getpid(), &own, 1, &theirs, 1, 0);
+	done = in ? process_vm_readv(getpid(), &own, 1, &theirs, 1, 0)
+		  : process_vm_writev(getpid(), &own, 1, &theirs, 1, 0);
 	if (done == (ssize_t)len)
 		return 0;
 	if (done >= 0 || errno == EFAULT)
@@ -72,7 +73,8 @@ static int copy_out(void *arg, uint64_t address, const void *from, uint32_t len)
 	return copy((void *)(uintptr_t)from, address, len, false);
 }
 
-/* May the program itself use all of this? What it has mapped says so: for kernels and memory that cannot be brought in. */
+/* May the program itself use all of this? What it has mapped says so: for kernels and memory that cannot be brought in.
+ */
 static int look_at_maps(uint64_t first, uint64_t end, bool write)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

@@ -1,8 +1,8 @@
 /*
  * Inside the engine: the world, the lock, the pages that doorbells are stored to.
  *
- * A thread of the program comes in by bf_engine_enter() (engine.c), does its work and leaves by bf_engine_leave(), which
- * runs the model until nothing is due. Its stores to doorbell pages come in by trap.c.
+ * A thread of the program comes in by bf_engine_call() (engine.c), does its work and leaves by bf_engine_return(),
+ * which runs the model until nothing is due. Its stores to doorbell pages come in by trap.c.
  */
 #ifndef BELFRY_TOOLS_EXEC_ENGINE_INTERNAL_H
 #define BELFRY_TOOLS_EXEC_ENGINE_INTERNAL_H
@@ -64,8 +64,8 @@ struct bf_engine_step {
 
 struct bf_engine_counts {
 	uint64_t stores, bytes, loads, steps, late, lost; /* accesses to pages in trap mode */
-	uint64_t rings;   /* pages found rung, in poll mode */
-	uint64_t missing; /* pages that the program took away and the model still used */
+	uint64_t rings;                                   /* pages found rung, in poll mode */
+	uint64_t missing;       /* pages that the program took away and the model still used */
 	uint64_t turns, sleeps; /* of the engine's thread */
 };
 
@@ -115,7 +115,8 @@ struct bf_engine {
 	struct bf_engine_counts count;
 };
 
-/* engine_world.c: sim, memory, devices, network, trace. Open leaves what it made to close, which takes what is there. */
+/* engine_world.c: sim, memory, devices, network, trace. Open leaves what it made to close, which takes what is there.
+ */
 int bf_engine_world_open(struct bf_engine *e, char *why, size_t cap);
 void bf_engine_world_close(struct bf_engine *e);
 

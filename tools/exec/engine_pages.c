@@ -56,7 +56,8 @@ static int own_view(const struct bf_engine *e, struct bf_region *r)
 {
 	if (is_mapped(e, r))
 		return 0;
-	if (mmap(r->bytes, BF_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (mmap(r->bytes, BF_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	    MAP_FAILED)
 		return -errno;
 	madvise(r->bytes, BF_PAGE, MADV_DONTFORK);
 	return 0;
@@ -128,8 +129,9 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 	page = (struct bf_engine_page){ .at = (uintptr_t)at, .region = m.region, .file = f, .uar = m.uar };
 	insert(e, &page);
 	if (bf_probe(e->sim, BF_CLASS_META)) {
-		struct bf_rec_exec_page rec = { .address = page.at, .va = m.region->va, .uar = m.uar,
-						.write_combining = m.write_combining };
+		struct bf_rec_exec_page rec = {
+			.address = page.at, .va = m.region->va, .uar = m.uar, .write_combining = m.write_combining
+		};
 
 		bf_record(&e->sim->rec, &bf_rec_exec_page_schema, e->actor, &rec, NULL, 0);
 	}

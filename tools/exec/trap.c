@@ -22,7 +22,8 @@
 #include "sim/pcie.h"
 #include "tools/exec/engine_records.h"
 
-/* Fills a page before a step: what differs afterwards was stored. Neither a count, nor a QPN, nor zeros, looks like it. */
+/* Fills a page before a step: what differs afterwards was stored. Neither a count, nor a QPN, nor zeros, looks like it.
+ */
 #define PATTERN 0x9du
 
 void bf_engine_deliver(struct bf_engine *e, struct bf_region *region, uint64_t offset, const void *data, uint32_t len,
@@ -31,7 +32,9 @@ void bf_engine_deliver(struct bf_engine *e, struct bf_region *region, uint64_t o
 	e->count.stores++;
 	e->count.bytes += len;
 	if (bf_probe(e->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_exec_store rec = { .ip = ip, .va = region->va + offset, .offset = (uint32_t)offset, .len = len };
+		struct bf_rec_exec_store rec = {
+			.ip = ip, .va = region->va + offset, .offset = (uint32_t)offset, .len = len
+		};
 
 		bf_record(&e->sim->rec, &bf_rec_exec_store_schema, e->actor, &rec, data, len);
 	}
@@ -88,7 +91,8 @@ static void carry_out(struct bf_engine *e, const struct bf_engine_page *page, st
 		if (address < page->at || address - page->at >= BF_PAGE)
 			break;
 		if (s->moves)
-			memcpy(data, (const void *)(uintptr_t)(s->source + (uint64_t)((int64_t)done * s->step)), s->len);
+			memcpy(data, (const void *)(uintptr_t)(s->source + (uint64_t)((int64_t)done * s->step)),
+			       s->len);
 		else
 			memcpy(data, s->data, s->len);
 		if (s->kind != BF_STORE_LOAD)
@@ -102,8 +106,8 @@ static void carry_out(struct bf_engine *e, const struct bf_engine_page *page, st
 
 /*
  * The model needs more stack than a program may have set aside for its handlers (sigaltstack(), often 8 KiB): then it
- * runs on one of ours. The alternate stack is off meanwhile, or a fault of the model's own would begin at its top again,
- * over the frame that we return to.
+ * runs on one of ours. The alternate stack is off meanwhile, or a fault of the model's own would begin at its top
+ * again, over the frame that we return to.
  */
 #define STACK_ENOUGH (64u << 10)
 
@@ -177,7 +181,7 @@ static uint64_t *mask_of(void *context)
 	return (uint64_t *)(void *)&((ucontext_t *)context)->uc_sigmask;
 }
 
-#define BIT(signal) (1ull << ((signal) - 1))
+#define BIT(signal) (1ull << ((signal)-1))
 
 /* Opens the page for one instruction. The lock stays ours until it has run. */
 static bool step_begin(struct bf_engine *e, const struct bf_engine_page *page, uint64_t fault, void *context)
@@ -189,8 +193,11 @@ static bool step_begin(struct bf_engine *e, const struct bf_engine_page *page, u
 		bf_store_single_step(context, false);
 		return false;
 	}
-	e->step = (struct bf_engine_step){ .at = page->at, .region = page->region, .fault = fault,
-					   .ip = bf_store_ip(context), .mask = *mask_of(context),
+	e->step = (struct bf_engine_step){ .at = page->at,
+					   .region = page->region,
+					   .fault = fault,
+					   .ip = bf_store_ip(context),
+					   .mask = *mask_of(context),
 					   .write = bf_store_was_write(context) };
 	*mask_of(context) = ~(BIT(SIGTRAP) | BIT(SIGSEGV) | BIT(SIGBUS));
 	e->count.steps++;
@@ -255,13 +262,13 @@ static bool bring_back(struct bf_engine *e, int signal, const siginfo_t *info)
 {
 	void *at = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)(BF_PAGE - 1));
 	const bool protected = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
-	struct bf_rec_exec_missing rec = { .address = (uintptr_t)at,
-					   .why = protected ? 1 : signal == SIGBUS ? 2 : 0 };
+	struct bf_rec_exec_missing rec = { .address = (uintptr_t)at, .why = protected ? 1 : signal == SIGBUS ? 2 : 0 };
 
 	if (!at || (signal == SIGSEGV && info->si_code != SEGV_MAPERR && !protected))
 		return false;
 	if (protected ? mprotect(at, BF_PAGE, PROT_READ | PROT_WRITE) != 0
-		      : mmap(at, BF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		      : mmap(at, BF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+			    MAP_FAILED)
 		return false;
 	e->count.missing++;
 	if (bf_probe(e->sim, BF_CLASS_FAULT))

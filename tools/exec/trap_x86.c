@@ -30,47 +30,47 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ MAP_ONE, 0x88, LEGACY, PP_ANY, BF_STORE_STORE, BYTE, REGISTER },           /* MOV */
-	{ MAP_ONE, 0x89, LEGACY, PP_ANY, BF_STORE_STORE, OPERAND, REGISTER },        /* MOV */
-	{ MAP_ONE, 0x8a, LEGACY, PP_ANY, BF_STORE_LOAD, BYTE, REGISTER },            /* MOV */
-	{ MAP_ONE, 0x8b, LEGACY, PP_ANY, BF_STORE_LOAD, OPERAND, REGISTER },         /* MOV */
-	{ MAP_ONE, 0xc6, LEGACY, PP_ANY, BF_STORE_STORE, BYTE, IMMEDIATE },          /* MOV */
-	{ MAP_ONE, 0xc7, LEGACY, PP_ANY, BF_STORE_STORE, OPERAND, IMMEDIATE },       /* MOV */
-	{ MAP_ONE, 0x86, LEGACY, PP_ANY, BF_STORE_EXCHANGE, BYTE, REGISTER },        /* XCHG */
-	{ MAP_ONE, 0x87, LEGACY, PP_ANY, BF_STORE_EXCHANGE, OPERAND, REGISTER },     /* XCHG */
-	{ MAP_ONE, 0x63, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, DWORD, REGISTER },  /* MOVSXD */
-	{ MAP_0F, 0xb6, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, BYTE, REGISTER },    /* MOVZX */
-	{ MAP_0F, 0xb7, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, WORD, REGISTER },    /* MOVZX */
-	{ MAP_0F, 0xbe, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, BYTE, REGISTER },    /* MOVSX */
-	{ MAP_0F, 0xbf, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, WORD, REGISTER },    /* MOVSX */
-	{ MAP_0F, 0xc3, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, REGISTER },    /* MOVNTI */
-	{ MAP_0F38, 0xf0, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, OPERAND, SWAPPED },  /* MOVBE */
-	{ MAP_0F38, 0xf1, LEGACY, PP_NONE | PP_66, BF_STORE_STORE, OPERAND, SWAPPED }, /* MOVBE */
-	{ MAP_0F38, 0xf8, LEGACY, PP_66, BF_STORE_STORE, LINE, MEMORY },             /* MOVDIR64B */
-	{ MAP_0F38, 0xf9, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, REGISTER },  /* MOVDIRI */
-	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM }, /* MOVUPS, MOVUPD */
-	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_F3, BF_STORE_STORE, DWORD, XMM },            /* MOVSS */
-	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_F2, BF_STORE_STORE, QWORD, XMM },            /* MOVSD */
-	{ MAP_0F, 0x13, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, QWORD, XMM },  /* MOVLPS, MOVLPD */
+	{ MAP_ONE, 0x88, LEGACY, PP_ANY, BF_STORE_STORE, BYTE, REGISTER },                       /* MOV */
+	{ MAP_ONE, 0x89, LEGACY, PP_ANY, BF_STORE_STORE, OPERAND, REGISTER },                    /* MOV */
+	{ MAP_ONE, 0x8a, LEGACY, PP_ANY, BF_STORE_LOAD, BYTE, REGISTER },                        /* MOV */
+	{ MAP_ONE, 0x8b, LEGACY, PP_ANY, BF_STORE_LOAD, OPERAND, REGISTER },                     /* MOV */
+	{ MAP_ONE, 0xc6, LEGACY, PP_ANY, BF_STORE_STORE, BYTE, IMMEDIATE },                      /* MOV */
+	{ MAP_ONE, 0xc7, LEGACY, PP_ANY, BF_STORE_STORE, OPERAND, IMMEDIATE },                   /* MOV */
+	{ MAP_ONE, 0x86, LEGACY, PP_ANY, BF_STORE_EXCHANGE, BYTE, REGISTER },                    /* XCHG */
+	{ MAP_ONE, 0x87, LEGACY, PP_ANY, BF_STORE_EXCHANGE, OPERAND, REGISTER },                 /* XCHG */
+	{ MAP_ONE, 0x63, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, DWORD, REGISTER },              /* MOVSXD */
+	{ MAP_0F, 0xb6, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, BYTE, REGISTER },                /* MOVZX */
+	{ MAP_0F, 0xb7, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, WORD, REGISTER },                /* MOVZX */
+	{ MAP_0F, 0xbe, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, BYTE, REGISTER },                /* MOVSX */
+	{ MAP_0F, 0xbf, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, WORD, REGISTER },                /* MOVSX */
+	{ MAP_0F, 0xc3, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, REGISTER },                /* MOVNTI */
+	{ MAP_0F38, 0xf0, LEGACY, PP_NONE | PP_66, BF_STORE_LOAD, OPERAND, SWAPPED },            /* MOVBE */
+	{ MAP_0F38, 0xf1, LEGACY, PP_NONE | PP_66, BF_STORE_STORE, OPERAND, SWAPPED },           /* MOVBE */
+	{ MAP_0F38, 0xf8, LEGACY, PP_66, BF_STORE_STORE, LINE, MEMORY },                         /* MOVDIR64B */
+	{ MAP_0F38, 0xf9, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, REGISTER },              /* MOVDIRI */
+	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM },     /* MOVUPS, MOVUPD */
+	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_F3, BF_STORE_STORE, DWORD, XMM },                /* MOVSS */
+	{ MAP_0F, 0x11, LEGACY | VEX | EVEX, PP_F2, BF_STORE_STORE, QWORD, XMM },                /* MOVSD */
+	{ MAP_0F, 0x13, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, QWORD, XMM },      /* MOVLPS, MOVLPD */
 	{ MAP_0F, 0x17, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, QWORD, XMM_HIGH }, /* MOVHPS, MOVHPD */
-	{ MAP_0F, 0x29, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM }, /* MOVAPS, MOVAPD */
-	{ MAP_0F, 0x2b, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM }, /* MOVNTPS, MOVNTPD */
-	{ MAP_0F, 0x7f, LEGACY | VEX | EVEX, PP_66 | PP_F3, BF_STORE_STORE, VECTOR, XMM },   /* MOVDQA, MOVDQU */
-	{ MAP_0F, 0x7f, EVEX, PP_F2, BF_STORE_STORE, VECTOR, XMM },                          /* MOVDQU8, MOVDQU16 */
-	{ MAP_0F, 0xe7, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, VECTOR, XMM },           /* MOVNTDQ */
-	{ MAP_0F, 0x7e, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, DWORD_QWORD, XMM },      /* MOVD, MOVQ */
-	{ MAP_0F, 0xd6, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, QWORD, XMM },            /* MOVQ */
-	{ MAP_0F, 0x7f, LEGACY, PP_NONE, BF_STORE_STORE, QWORD, MMX },                       /* MOVQ */
-	{ MAP_0F, 0xe7, LEGACY, PP_NONE, BF_STORE_STORE, QWORD, MMX },                       /* MOVNTQ */
-	{ MAP_0F, 0x7e, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, MMX },                 /* MOVD, MOVQ */
+	{ MAP_0F, 0x29, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM },     /* MOVAPS, MOVAPD */
+	{ MAP_0F, 0x2b, LEGACY | VEX | EVEX, PP_NONE | PP_66, BF_STORE_STORE, VECTOR, XMM },     /* MOVNTPS, MOVNTPD */
+	{ MAP_0F, 0x7f, LEGACY | VEX | EVEX, PP_66 | PP_F3, BF_STORE_STORE, VECTOR, XMM },       /* MOVDQA, MOVDQU */
+	{ MAP_0F, 0x7f, EVEX, PP_F2, BF_STORE_STORE, VECTOR, XMM },                              /* MOVDQU8, MOVDQU16 */
+	{ MAP_0F, 0xe7, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, VECTOR, XMM },               /* MOVNTDQ */
+	{ MAP_0F, 0x7e, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, DWORD_QWORD, XMM },          /* MOVD, MOVQ */
+	{ MAP_0F, 0xd6, LEGACY | VEX | EVEX, PP_66, BF_STORE_STORE, QWORD, XMM },                /* MOVQ */
+	{ MAP_0F, 0x7f, LEGACY, PP_NONE, BF_STORE_STORE, QWORD, MMX },                           /* MOVQ */
+	{ MAP_0F, 0xe7, LEGACY, PP_NONE, BF_STORE_STORE, QWORD, MMX },                           /* MOVNTQ */
+	{ MAP_0F, 0x7e, LEGACY, PP_NONE, BF_STORE_STORE, DWORD_QWORD, MMX },                     /* MOVD, MOVQ */
 };
 
 /* Everything in front of the operands, whatever way it was encoded. */
 struct prefixes {
 	uint8_t map, opcode, encoding, pp;
 	bool operand16, address32, rep, has_rex;
-	bool wide;              /* W */
-	uint32_t vector;        /* bytes */
+	bool wide;                /* W */
+	uint32_t vector;          /* bytes */
 	uint8_t reg, index, base; /* bit 3 (reg: also 4) of the register numbers */
 };
 
@@ -437,8 +437,9 @@ static bool decode_absolute(const struct prefixes *p, const ucontext_t *uc, stru
 static uint32_t read_code(const uint8_t *at, uint8_t copy[BF_STORE_CODE_MAX], const uint8_t **code)
 {
 	const uintptr_t left = 4096 - ((uintptr_t)at & 4095);
-	struct iovec own = { copy, BF_STORE_CODE_MAX }, theirs[2] = { { (void *)(uintptr_t)at, left },
-								     { (void *)((uintptr_t)at + left), BF_STORE_CODE_MAX } };
+	struct iovec own = { copy, BF_STORE_CODE_MAX },
+		     theirs[2] = { { (void *)(uintptr_t)at, left },
+				   { (void *)((uintptr_t)at + left), BF_STORE_CODE_MAX } };
 	ssize_t got;
 
 	*code = at;
