@@ -374,6 +374,60 @@ START_TEST(of_two_rings_in_one_cell_none_is_lost)
 }
 END_TEST
 
+/* What QUERY_CQ says of its arming; the states are those of cmd_cq.c. */
+enum { CQ_SOLICITED = 6, CQ_ARMED = 9 };
+
+static void query_arming(struct bf_uverbs_file *f, void *arg)
+{
+	uint8_t in[16] = { 0 }, out[16 + BF_CQC_LEN];
+	uint32_t *cqn_and_state = arg;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_CQ);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, *cqn_and_state);
+	RIG_MUST(!rig_cmd(&f->node, in, sizeof(in), out, sizeof(out)));
+	*cqn_and_state = BF_MLX5_GET(out + 16, BF_CQC_ST);
+}
+
+/* Arms: the record, then the cell that all CQs of the page share. */
+static void arm(const struct rig_cq *cq, uint32_t word)
+{
+	uint8_t bell[8];
+
+	bf_put_be32(cq->dbr + 4, word);
+	bf_put_be32(bell, word);
+	bf_put_be32(bell + 4, cq->cqn);
+	*(volatile uint64_t *)(void *)(t.page + BF_MLX5_UAR_CQ_ARM) = bf_get_le64(bell);
+}
+
+static void arm_both(struct bf_uverbs_file *f, void *arg)
+{
+	const struct pair *p = arg;
+
+	(void)f; /* nobody looks meanwhile: the second replaces the first */
+	arm(&p[0].cq, 1u << 28 | 1u << 24);
+	arm(&p[1].cq, 0);
+}
+
+START_TEST(of_two_armings_in_one_cell_none_is_lost)
+{
+	uint32_t state[2];
+	struct pair p[2];
+
+	begin("direct");
+	call(open_pair, &p[0]);
+	call(open_pair, &p[1]);
+	call(arm_both, p);
+	bf_engine_ring(t.e);
+	for (uint32_t i = 0; i < 2; i++) {
+		state[i] = p[i].cq.cqn;
+		call(query_arming, &state[i]);
+	}
+	ck_assert_uint_eq(state[0], CQ_SOLICITED);
+	ck_assert_uint_eq(state[1], CQ_ARMED);
+	end();
+}
+END_TEST
+
 START_TEST(a_program_says_when_it_rang)
 {
 	struct pair p;
@@ -707,6 +761,7 @@ int main(void)
 	tcase_add_test(tc, handlers_may_have_a_small_stack);
 	tcase_add_test(tc, stores_are_looked_for);
 	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
+	tcase_add_test(tc, of_two_armings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, a_program_says_when_it_rang);
 	tcase_add_loop_test(tc, threads_ring_at_the_same_time, 0, 2);
 	tcase_add_test(tc, a_ring_from_inside_waits_until_the_thread_leaves);
