@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/bootstrap/bootstrap.h"
+
 #define NAME_MAX_SPELT 32 /* longer words are never a slip of the pen */
 
 struct value {
@@ -423,6 +425,22 @@ static const struct bf_command *form_of(const struct bf_command *c, int argc, ch
 	return c;
 }
 
+/*
+ * PEs of IBGDA's own workloads can be spread over processes. Everything that has a form of its own would run as a whole
+ * in each of them, which nobody means who starts several.
+ */
+static int refuse_ranks(const struct bf_args *a)
+{
+	const uint32_t ranks = bf_boot_env_ranks();
+
+	if (!a->command->prefix || ranks == 1)
+		return BF_EXIT_GOOD;
+	return bf_cli_error(a, BF_EXIT_USAGE,
+			    "cannot be spread over %" PRIu32 " processes, each would do all of it; belfry run ibgda-put, "
+			    "ibgda-get, ibgda-amo and ibgda-mixed can",
+			    ranks);
+}
+
 static int run_command(const struct bf_command *c, int argc, char **argv, bool json)
 {
 	struct bf_args a = { .command = c, .json = json };
@@ -446,6 +464,8 @@ static int run_command(const struct bf_command *c, int argc, char **argv, bool j
 	}
 	if (!code)
 		code = parse_defaults(&a);
+	if (!code)
+		code = refuse_ranks(&a);
 	if (!code)
 		code = c->run(&a);
 out:

@@ -16,6 +16,9 @@
 #include "tools/cli.h"
 #include "tools/counts.h"
 
+/* What carries messages to other PEs: values of --transport. */
+enum bf_transport { BF_TRANSPORT_RC, BF_TRANSPORT_DC };
+
 /* Fields in the order of BF_WORKLOAD_OPTIONS, whose members they are; meanings stand there. */
 struct bf_workload {
 	enum bf_ibgda_work work;
@@ -41,7 +44,7 @@ struct bf_workload {
 	uint32_t op, op_bytes;
 	bool fetch;
 	uint32_t counters;
-	uint32_t flavour, layout, place;
+	uint32_t flavour, layout, place, transport;
 	uint32_t depth, batch, ibuf_slots;
 	uint64_t granule;
 	uint32_t granules_per_mr;
@@ -91,6 +94,7 @@ struct bf_workload {
 	O("flavour", ENUM, "nvshmem|deepep", "nvshmem", "whose rules the device code follows", 0, 0, flavour)        \
 	O("layout", ENUM, "l1|l2|l3", "l3", "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive " \
 	  "queues", 0, 0, layout)                                                                                    \
+	O("transport", ENUM, "rc|dc", "rc", "a connection to each peer, or one DC initiator to all", 0, 0, transport) \
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, place)           \
 	O("depth", U64, "N", "1024", "WQEBBs in a send ring, power of two", 16, 32768, depth)                        \
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, batch)                           \

@@ -62,10 +62,12 @@ static uint32_t qps_of(const struct bf_workload *w)
 static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, struct bf_ibgda_layout *layout,
 			 struct bf_error *err)
 {
+	/* With an address vector in front an atomic takes two blocks. */
+	const uint32_t depth = w->transport == BF_TRANSPORT_DC ? w->depth / 2 : w->depth;
 	int rc;
 
 	fill_shape(w, s);
-	rc = bf_ibgda_shape_check(s, w->work, w->pes, (enum bf_ibgda_flavour)w->flavour, qps_of(w), w->depth, err);
+	rc = bf_ibgda_shape_check(s, w->work, w->pes, (enum bf_ibgda_flavour)w->flavour, qps_of(w), depth, err);
 	if (rc == 0)
 		bf_ibgda_layout(s, w->pes, layout);
 	return rc;
@@ -96,6 +98,10 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
 					     "--op inc or add, without --fetch)");
 	if (w->proxy && w->backup)
 		return bf_fail(err, -EINVAL, "--proxy: the thread that rings does not follow traffic to backups");
+	if (w->transport == BF_TRANSPORT_DC && w->nics * w->ports > 1)
+		return bf_fail(err, -EINVAL, "--transport dc: initiators are on one port (--nics 1 --ports 1)");
+	if (w->transport == BF_TRANSPORT_DC && w->qps > 1)
+		return bf_fail(err, -EINVAL, "--qps: with --transport dc there are no queue pairs to each peer");
 	if (w->pace_ps / BF_NS > UINT32_MAX)
 		return bf_fail(err, -EINVAL, "--pace is at most 4 s");
 	rc = checked_shape(w, &shape, &layout, err);
@@ -165,7 +171,8 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.cpu_proxy = w->proxy,
 		.log2_granularity = log2_of(w->granule),
 		.granules_per_mr = w->granules_per_mr,
-		.num_rc_per_pe = w->qps,
+		.num_rc_per_pe = w->transport == BF_TRANSPORT_RC ? w->qps : 0,
+		.no_rc = w->transport == BF_TRANSPORT_DC,
 		.devices = w->nics * w->ports,
 		.backup = w->backup,
 		.qp_depth = w->depth,
@@ -268,26 +275,34 @@ static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, c
 	};
 }
 
+static void collect(const struct bf_ibgda_qp *qp, uint32_t pe, uint32_t index, struct bf_run_result *r)
+{
+	struct bf_queue_standing q;
+
+	if (!qp)
+		return;
+	standing(&q, pe, index, qp);
+	if (q.syndrome != 0 && r->verdict == BF_VERDICT_GOOD)
+		r->verdict = BF_VERDICT_ERROR;
+	if (q.syndrome == 0 && q.completed >= q.reserved)
+		return;
+	if (r->nqueues < BF_RUN_QUEUES)
+		r->queues[r->nqueues++] = q;
+	r->unfinished++;
+}
+
 void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r)
 {
-	for (uint32_t pe = 0; pe < pes; pe++) {
-		for (uint32_t peer = 0; peer < pes; peer++) {
-			for (uint32_t i = 0; i < qps; i++) {
-				const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(host, pe, peer, i);
-				struct bf_queue_standing q;
+	const struct bf_ibgda_qp *dci;
 
-				if (!qp)
-					continue;
-				standing(&q, pe, i, qp);
-				if (q.syndrome != 0 && r->verdict == BF_VERDICT_GOOD)
-					r->verdict = BF_VERDICT_ERROR;
-				if (q.syndrome == 0 && q.completed >= q.reserved)
-					continue;
-				if (r->nqueues < BF_RUN_QUEUES)
-					r->queues[r->nqueues++] = q;
-				r->unfinished++;
-			}
-		}
+	for (uint32_t pe = 0; pe < pes; pe++) {
+		const struct bf_ibgda_state *state = bf_ibgda_host_state(host, pe);
+
+		for (uint32_t peer = 0; peer < pes; peer++)
+			for (uint32_t i = 0; i < qps; i++)
+				collect(bf_ibgda_host_qp(host, pe, peer, i), pe, i, r);
+		for (uint32_t i = 0; state && !state->num_rc_per_pe && (dci = bf_ibgda_host_dci(host, pe, i)); i++)
+			collect(dci, pe, i, r);
 	}
 }
 

@@ -65,6 +65,9 @@ struct bf_boot {
  */
 int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **out);
 
+/* How many processes were started together with this one, as their launcher's variables say; 1: none. */
+uint32_t bf_boot_env_ranks(void);
+
 /* Leaves the others; does nothing with NULL. Whoever still calls gets -ECONNRESET. */
 void bf_boot_close(struct bf_boot *b);
 

@@ -52,6 +52,19 @@ int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **ou
 	return look || !strcmp(kind, "none") ? 0 : bf_fail(err, -EINVAL, "bootstrap \"%s\" is not known", kind);
 }
 
+uint32_t bf_boot_env_ranks(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
+	uint32_t n;
+
+	if (getenv("BELFRY_BOOT"))
+		return number("BELFRY_RANKS", &n) ? n : 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (number(names[i], &n))
+			return n;
+	return 1;
+}
+
 void bf_boot_close(struct bf_boot *b)
 {
 	if (b && b->close)

@@ -69,16 +69,22 @@ BF_DEVICE uint32_t bf_ibgda_qp_index(const struct bf_ibgda_worker *w, uint32_t s
 	}
 }
 
-/* What is found in the table must lead where it is said to: two versions of its order are about. */
-BF_DEVICE struct bf_ibgda_qp *bf_ibgda_qp_for(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t slot)
+/*
+ * An RC, or a DC initiator where there are none. What is found in the table of RCs must lead where it is said to: two
+ * versions of its order are about.
+ */
+BF_DEVICE struct bf_ibgda_to bf_ibgda_to_for(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t slot)
 {
 	const uint32_t peer = bf_ibgda_peer(w->shape, w->state->npes, w->state->mype, slot);
 	const uint32_t i = bf_ibgda_qp_index(w, slot);
-	struct bf_ibgda_qp *qp = bf_ibgda_rc(w->state, peer, i);
+	struct bf_ibgda_qp *qp;
 
+	if (BF_UNLIKELY(!w->state->num_rc_per_pe))
+		return bf_ibgda_to_dct(t, w->state, peer);
+	qp = bf_ibgda_rc(w->state, peer, i);
 	if (BF_UNLIKELY(qp->peer != peer))
 		BF_DRIVER_RECORD(t, ibgda_astray, .meant = peer, .peer = qp->peer, .qpn = qp->qpn, .index = i);
-	return qp;
+	return bf_ibgda_to_rc(qp);
 }
 
 BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t message)
@@ -95,7 +101,7 @@ BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t messa
 BF_DEVICE uint32_t bf_ibgda_message_index(const struct bf_ibgda_worker *w, uint32_t message)
 {
 	if (w->shape->route == BF_IBGDA_ALL || w->shape->choice == BF_IBGDA_QP_BY_MESSAGE ||
-	    bf_ibgda_quiet_due(w, message))
+	    !w->state->num_rc_per_pe || bf_ibgda_quiet_due(w, message))
 		return BF_IBGDA_ALWAYS_POST;
 	return message;
 }
@@ -124,16 +130,19 @@ BF_DEVICE int bf_ibgda_quiet_all(struct bf_thread *t, const struct bf_ibgda_work
 {
 	const struct bf_ibgda_state *state = w->state;
 	const uint32_t peers = w->shape->route == BF_IBGDA_ALL ? state->npes - 1 : 1;
-	const uint32_t each = w->shape->choice == BF_IBGDA_QP_BY_MESSAGE ? state->num_rc_per_pe : 1;
+	const int spread = w->shape->choice == BF_IBGDA_QP_BY_MESSAGE && state->num_rc_per_pe;
+	const uint32_t each = spread ? state->num_rc_per_pe : 1;
 	const uint32_t crew = bf_ibgda_popcount(w->crew);
 	int status = 0;
 
 	bf_warp_sync(t, w->crew);
 	for (uint32_t i = bf_lane(t); i < peers * each; i += crew) {
 		const uint32_t peer = bf_ibgda_peer(w->shape, state->npes, state->mype, i / each);
-		const uint32_t first = w->shape->choice == BF_IBGDA_QP_BY_MESSAGE ? 0 : bf_ibgda_qp_index(w, 0);
+		const uint32_t first = spread ? 0 : bf_ibgda_qp_index(w, 0);
+		struct bf_ibgda_qp *qp = state->num_rc_per_pe ? bf_ibgda_rc(state, peer, first + i % each)
+							      : bf_ibgda_dci(t, state, peer, 0);
 
-		status |= bf_ibgda_quiet_with_cst(t, state, bf_ibgda_rc(state, peer, first + i % each));
+		status |= bf_ibgda_quiet_with_cst(t, state, qp);
 	}
 	return bf_ballot(t, w->crew, status != 0) ? BF_IBGDA_FAILED : 0;
 }
@@ -141,23 +150,23 @@ BF_DEVICE int bf_ibgda_quiet_all(struct bf_thread *t, const struct bf_ibgda_work
 BF_DEVICE void bf_ibgda_do_put(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t slot,
 			       uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
+	const struct bf_ibgda_to to = bf_ibgda_to_for(t, w, slot);
 	void *src = bf_ibgda_heap(w, w->at.src + bf_ibgda_index(w, slot) * w->shape->stride);
 	void *dst = bf_ibgda_heap(w, w->at.put_dst + bf_ibgda_index_at_peer(w, slot) * w->shape->stride);
 
 	if (w->shape->fill)
 		bf_ibgda_fill(t, w, slot);
 	if (w->shape->per_lane)
-		bf_ibgda_put_nbi(t, mask, w->state, qp, dst, src, w->shape->bytes, message);
+		bf_ibgda_put_nbi_to(t, mask, w->state, to, dst, src, w->shape->bytes, message);
 	else
-		bf_ibgda_put_nbi_warp(t, w->state, qp, dst, src, w->shape->bytes, message);
+		bf_ibgda_put_nbi_warp_to(t, w->state, to, dst, src, w->shape->bytes, message);
 }
 
 /* A lane's put and signal are two calls on one QP, which delivers them in order. */
 BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask,
 				      uint32_t slot, uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
+	const struct bf_ibgda_to to = bf_ibgda_to_for(t, w, slot);
 	const uint64_t at = (uint64_t)w->state->mype * w->at.issuers + w->issuer;
 	void *src = bf_ibgda_heap(w, w->at.src + bf_ibgda_index(w, slot) * w->shape->stride);
 	void *dst = bf_ibgda_heap(w, w->at.put_dst + bf_ibgda_index_at_peer(w, slot) * w->shape->stride);
@@ -170,7 +179,7 @@ BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda
 		signal.addr = bf_ibgda_heap(w, w->at.signal + at * 8);
 		signal.value = 1;
 		signal.op = BF_IBGDA_AMO_ADD;
-		bf_ibgda_put_signal_warp(t, w->state, qp, dst, src, w->shape->bytes, &signal, message);
+		bf_ibgda_put_signal_warp_to(t, w->state, to, dst, src, w->shape->bytes, &signal, message);
 		return;
 	}
 	bf_ibgda_do_put(t, w, mask, slot, message);
@@ -179,21 +188,21 @@ BF_DEVICE void bf_ibgda_do_put_signal(struct bf_thread *t, const struct bf_ibgda
 	amo.addr = bf_ibgda_heap(w, w->at.signal + at * 8);
 	amo.operand = 1;
 	amo.compare = 0;
-	bf_ibgda_amo_nonfetch(t, mask, w->state, qp, &amo, message);
+	bf_ibgda_amo_nonfetch_to(t, mask, w->state, to, &amo, message);
 }
 
 BF_DEVICE int bf_ibgda_do_get(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t slot,
 			      uint32_t message)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, slot);
+	const struct bf_ibgda_to to = bf_ibgda_to_for(t, w, slot);
 	const uint64_t at = bf_ibgda_index(w, slot) * w->shape->stride;
 	void *src = bf_ibgda_heap(w, w->at.src + at), *dst = bf_ibgda_heap(w, w->at.get_dst + at);
 
 	if (w->shape->per_lane)
-		return bf_ibgda_get(t, mask, w->state, qp, dst, src, w->shape->bytes, w->shape->blocking_get, message);
+		return bf_ibgda_get_to(t, mask, w->state, to, dst, src, w->shape->bytes, w->shape->blocking_get, message);
 	if (w->shape->blocking_get)
-		return bf_ibgda_get_warp(t, w->state, qp, dst, src, w->shape->bytes);
-	bf_ibgda_get_nbi_warp(t, w->state, qp, dst, src, w->shape->bytes, message);
+		return bf_ibgda_get_warp_to(t, w->state, to, dst, src, w->shape->bytes);
+	bf_ibgda_get_nbi_warp_to(t, w->state, to, dst, src, w->shape->bytes, message);
 	return 0;
 }
 
@@ -204,9 +213,9 @@ BF_DEVICE void bf_ibgda_do_p(struct bf_thread *t, const struct bf_ibgda_worker *
 {
 	const uint64_t key = bf_ibgda_pattern_key(w->state->mype, w->issuer, slot);
 
-	bf_ibgda_p(t, mask, w->state, bf_ibgda_qp_for(t, w, slot),
-		   bf_ibgda_heap(w, w->at.word + bf_ibgda_index_at_peer(w, slot) * 8), (uint32_t)key, 4,
-		   BF_IBGDA_NO_IMM, message);
+	bf_ibgda_p_to(t, mask, w->state, bf_ibgda_to_for(t, w, slot),
+		      bf_ibgda_heap(w, w->at.word + bf_ibgda_index_at_peer(w, slot) * 8), (uint32_t)key, 4,
+		      BF_IBGDA_NO_IMM, message);
 }
 
 BF_DEVICE void bf_ibgda_store_fetched(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t message,
@@ -219,7 +228,7 @@ BF_DEVICE void bf_ibgda_store_fetched(struct bf_thread *t, const struct bf_ibgda
 BF_DEVICE int bf_ibgda_do_amo(struct bf_thread *t, const struct bf_ibgda_worker *w, uint32_t mask, uint32_t message,
 			      enum bf_ibgda_amo_op op, uint32_t bytes, int fetch, uint64_t operand, uint32_t index)
 {
-	struct bf_ibgda_qp *qp = bf_ibgda_qp_for(t, w, bf_ibgda_slot_of(w, message));
+	const struct bf_ibgda_to to = bf_ibgda_to_for(t, w, bf_ibgda_slot_of(w, message));
 	struct bf_ibgda_amo a;
 	uint64_t old;
 	int status;
@@ -230,14 +239,14 @@ BF_DEVICE int bf_ibgda_do_amo(struct bf_thread *t, const struct bf_ibgda_worker 
 	a.operand = operand;
 	a.compare = 0;
 	if (!fetch) {
-		bf_ibgda_amo_nonfetch(t, mask, w->state, qp, &a, index);
+		bf_ibgda_amo_nonfetch_to(t, mask, w->state, to, &a, index);
 		return 0;
 	}
 	/* Compare-and-swap is one increment: again with what was found, until nobody came between. */
 	for (;;) {
 		uint32_t again;
 
-		status = bf_ibgda_amo_fetch(t, mask, w->state, qp, &a, &old);
+		status = bf_ibgda_amo_fetch_to(t, mask, w->state, to, &a, &old);
 		if (op != BF_IBGDA_AMO_CAS)
 			break;
 		again = bf_ballot(t, mask, !status && old != a.compare);

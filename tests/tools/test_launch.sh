@@ -147,6 +147,10 @@ says '--trace'
 [ ! -e "$work/t.bft" ] || fail "a trace was begun"
 expect 2 -n 2 -- "$BELFRY" run ibgda-put --backend live
 says 'cannot be spread over processes'
+for workload in nvme-read sdma-copy ll-dispatch shmem-put mbarrier-pipeline; do
+	expect 2 -n 2 -- "$BELFRY" run $workload
+	says 'cannot be spread over 2 processes'
+done
 expect 2 -n 4 -- "$BELFRY" run ibgda-put --pes 2
 says 'ranks'
 expect 2 -n 3 -- sh -c '[ $BELFRY_RANK = 2 ] && more="--messages 17"; exec "$0" run ibgda-put --pes 3 $more' "$BELFRY"

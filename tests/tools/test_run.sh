@@ -170,6 +170,21 @@ for name in ibgda-mixed no-wqe-fence adversarial wqe_ps sim; do
 	says "$name"
 done
 
+# By DC initiators, whose queues the report knows, and what does not go with them.
+for workload in put get amo mixed; do
+	for more in '' '--ordering adversarial --pes 4 --route all --per-lane' '--flavour deepep --warps 4 --blocks 2'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 ibgda-$workload --transport dc --messages 20 $more
+		says good
+	done
+done
+expect 0 ibgda-put --transport dc --faults 'drop prob=0.02' --pes 3 --messages 50
+expect 1 ibgda-put --transport dc --bug dbrec-index
+says 'queues with work left'
+expect 2 ibgda-put --transport dc --qps 2
+says '--qps'
+expect 2 ibgda-put --transport dc --nics 2
+says '--nics 1'
 # The examples of --help do what it says.
 "$BELFRY" run --help | sed -n 's/^ *belfry \(run .*\)/\1/p' >"$work/examples"
 [ "$(wc -l <"$work/examples")" -ge 4 ] || fail "--help has no examples"
