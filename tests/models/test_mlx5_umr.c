@@ -441,7 +441,9 @@ END_TEST
 START_TEST(keys_within_keys_have_an_end)
 {
 	uint32_t key = make_window(b, false, true);
-	struct umr u = { .key = key, .variant = key & 0xff, .rights = RW, .lkey = key, .va = b->data_va, .len = 4096 };
+	struct umr u = {
+		.key = key, .variant = key & 0xff, .rights = RW | 0x0800, .lkey = key, .va = b->data_va, .len = 4096
+	};
 
 	ck_assert_uint_eq(change(q, &u), 0);
 	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_WRITE, b->data_va, key, 8), BF_MLX5_SYND_REM_ACCESS);
