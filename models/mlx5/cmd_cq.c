@@ -243,6 +243,8 @@ uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, cq->cqe_size == 128 ? CQE_128 : 0);
 	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cq->moderation ? cq->moderation->period_us : 0);
 	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cq->moderation ? cq->moderation->max_count : 0);
+	BF_MLX5_SET(cqc, BF_CQC_LAST_NOTIFIED, cq->notified_end);
+	BF_MLX5_SET(cqc, BF_CQC_LAST_SOLICIT, cq->solicited_end);
 	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);
 	BF_MLX5_SET(cqc, BF_CQC_PRODUCER, cq->producer & 0xffffff);
 	return BF_MLX5_CMD_OK;

@@ -206,6 +206,7 @@ struct bf_mlx5_cq {
 	bool fired;
 	uint16_t bytes; /* that it takes, its context included */
 	uint32_t solicited_end; /* index behind the last entry that was solicited */
+	uint32_t notified_end;  /* behind the last one that the last event told of */
 	uint32_t uar, users;
 	struct bf_mlx5_cq_moderation *moderation; /* NULL: none was asked for */
 	struct bf_mlx5_cq_room *room; /* NULL: overrun is ignored */

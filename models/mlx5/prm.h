@@ -476,6 +476,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CQC_PERIOD 0x10, 0x0fff0000u /* us; with MAX_COUNT: how long and for how many CQEs an event may wait */
 #define BF_CQC_MAX_COUNT 0x10, 0x0000ffffu
 #define BF_CQC_EQN 0x14, 0x000000ffu
+#define BF_CQC_LAST_NOTIFIED 0x20, 0x00ffffffu
+#define BF_CQC_LAST_SOLICIT 0x24, 0x00ffffffu
 #define BF_CQC_CONSUMER 0x28, 0x00ffffffu
 #define BF_CQC_PRODUCER 0x2c, 0x00ffffffu
 #define BF_CQC_DBR_ADDR 0x38 /* be64 */

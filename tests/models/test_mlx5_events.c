@@ -121,6 +121,23 @@ START_TEST(arming_late)
 }
 END_TEST
 
+/* As perftest does it: event, arm, poll. One event for each entry, and none for one that was told of. */
+START_TEST(arm_before_poll)
+{
+	rig_cq_arm(&p.scq[0], 0, false);
+	for (uint32_t i = 1; i < 20; i++) {
+		write64(RIG_CQE);
+		ring_and_run();
+		expect_completion(&comp[0], p.scq[0].cqn);
+		rig_cq_arm(&p.scq[0], i & 3, false);
+		rig_run(&p.rig);
+		ck_assert_ptr_null(rig_eq_poll(&comp[0]));
+		ck_assert_ptr_nonnull(rig_poll(&p.scq[0]));
+		rig_eq_update(&comp[0], false);
+	}
+}
+END_TEST
+
 /* An arming whose number had its event is void; it is no event more. */
 START_TEST(stale_arming)
 {
@@ -150,14 +167,22 @@ START_TEST(solicited)
 	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 64, 0, BF_MLX5_CTRL_SOLICITED);
 	ring_and_run();
 	expect_completion(&comp[1], p.rcq[1].cqn);
-	rig_cq_arm(&p.rcq[1], 1, true); /* with an index before the solicited one */
+	rig_cq_arm(&p.rcq[1], 1, true); /* with an index before one that was told of */
+	rig_run(&p.rig);
+	ck_assert_ptr_null(rig_eq_poll(&comp[1]));
+	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 64, 0, BF_MLX5_CTRL_SOLICITED);
+	ring_and_run();
+	expect_completion(&comp[1], p.rcq[1].cqn);
+	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 64, 0, BF_MLX5_CTRL_SOLICITED);
+	ring_and_run();
+	rig_cq_arm(&p.rcq[1], 2, true); /* before one that came after that */
 	rig_run(&p.rig);
 	expect_completion(&comp[1], p.rcq[1].cqn);
-	ck_assert_ptr_nonnull(rig_poll(&p.rcq[1]));
-	ck_assert_ptr_nonnull(rig_poll(&p.rcq[1]));
+	for (int i = 0; i < 4; i++)
+		ck_assert_ptr_nonnull(rig_poll(&p.rcq[1]));
 	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 64, 0, 0);
 	ring_and_run();
-	rig_cq_arm(&p.rcq[1], 2, true); /* behind it, and before one that was not solicited */
+	rig_cq_arm(&p.rcq[1], 3, true); /* behind them, and before one that was not solicited */
 	rig_run(&p.rig);
 	ck_assert_ptr_null(rig_eq_poll(&comp[1]));
 	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_2ERR_QP, p.q[1].qpn), 0);
@@ -486,6 +511,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, one_event_an_arming);
 	tcase_add_test(t, arming_late);
+	tcase_add_test(t, arm_before_poll);
 	tcase_add_test(t, stale_arming);
 	tcase_add_test(t, solicited);
 	tcase_add_test(t, ring_wraps);
