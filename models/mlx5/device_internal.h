@@ -506,7 +506,7 @@ struct bf_mlx5_qp {
 	uint32_t retries, rnr_naks;
 	uint8_t dump_byte;
 	/* Datagrams. */
-	uint32_t qkey, qkey_violations;
+	uint32_t qkey;
 	/* Object. */
 	struct bf_mlx5_qp *next_zombie;
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */

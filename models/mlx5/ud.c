@@ -133,7 +133,6 @@ void bf_mlx5_ud_take(struct bf_mlx5_qp *qp, const struct bf_mlx5_port *port, str
 	} else if (qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR) {
 		drop(dev, qp, pkt, BF_MLX5_DROP_STATE);
 	} else if (r->qkey != qp->qkey) {
-		qp->qkey_violations++;
 		drop(dev, qp, pkt, BF_MLX5_DROP_QKEY);
 	} else {
 		bf_mlx5_rx_request(qp, pkt);
