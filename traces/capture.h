@@ -87,8 +87,9 @@ struct bf_capture {
 int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, struct bf_error *err);
 
 /*
- * Reads `path` ("-": standard input): a capture, or a trace that one was imported into. The same rules; also -errno of
- * opening or reading, -EBADMSG with no events when the file is neither.
+ * Reads `path` ("-": standard input): a capture, a trace that one was imported into, or one of `belfry exec`, whose
+ * records hold the same events. The same rules; also -errno of opening or reading, -EBADMSG with no events when the
+ * file is none of these.
  */
 int bf_capture_load(const char *path, struct bf_capture **out, struct bf_error *err);
 

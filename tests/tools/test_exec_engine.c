@@ -15,6 +15,7 @@
 
 #include "tests/models/mlx5_rig.h"
 #include "tools/exec/engine_internal.h"
+#include "traces/capture.h"
 #include "traces/trace.h"
 
 #define WRITES 2000u
@@ -673,6 +674,8 @@ START_TEST(the_trace_has_every_store)
 {
 	char path[] = "/tmp/belfry-exec-XXXXXX";
 	uint32_t stores = 0, bells = 0, starts = 0, images = 0;
+	uint32_t events[BF_CAPTURE_KINDS] = { 0 };
+	struct bf_capture *capture;
 	uint64_t base[64], size[64];
 	struct bf_trace_record rec;
 	struct bf_trace *trace;
@@ -714,6 +717,15 @@ START_TEST(the_trace_has_every_store)
 	ck_assert_uint_eq(bells, 50);
 	ck_assert_uint_eq(stores, 50);
 	bf_trace_free(trace);
+	/* And is what a recorder beside a device would have written. */
+	ck_assert_int_eq(bf_capture_load(path, &capture, NULL), 0);
+	for (size_t i = 0; i < capture->count; i++)
+		events[capture->events[i].kind]++;
+	ck_assert_uint_eq(events[BF_CAPTURE_QP], 2);
+	ck_assert_uint_eq(events[BF_CAPTURE_DOORBELL], 50);
+	ck_assert_uint_eq(events[BF_CAPTURE_WQE], 50);
+	ck_assert_uint_eq(events[BF_CAPTURE_CQE], 50);
+	bf_capture_free(capture);
 	unlink(path);
 }
 END_TEST

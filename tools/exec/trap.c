@@ -22,6 +22,9 @@
 #include "sim/pcie.h"
 #include "tools/exec/engine_records.h"
 
+/* Frames that a thread takes along, since it is here already and the engine's own may be waiting for a processor. */
+#define FRAMES 16u
+
 /* Fills a page before a step: what differs afterwards was stored. Neither a count, nor a QPN, nor zeros, looks like it.
  */
 #define PATTERN 0x9du
@@ -172,6 +175,7 @@ static void arrive(void *arg)
 
 	bf_engine_catch_up(a->e);
 	carry_out(a->e, a->page, a->store, a->context, false);
+	bf_outside_poll(a->e->outside, FRAMES);
 	bf_engine_run(a->e);
 }
 
