@@ -48,11 +48,10 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
  * for. */
 static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *facts = e->queue ? bf_mlx5_of(e->queue) : NULL;
-	const struct bf_ring *ring = facts ? facts->dbrec_ring : NULL;
-	const struct state *s = ring ? bf_rule_queue_state(r, e->queue) : NULL;
+	const struct bf_ring *ring = bf_mlx5_of(e->queue)->dbrec_ring;
+	const struct state *s = bf_rule_queue_state(r, e->queue);
 
-	if (!s || s->set)
+	if (!ring || s->set)
 		return;
 	for (uint32_t back = 64; back-- > 0;) {
 		const struct bf_store *shown = bf_stores_shown(bf_rule_stores(r->rules), back);
