@@ -42,7 +42,6 @@ struct bf_engine_page {
 	uintptr_t at;
 	struct bf_region *region;
 	const struct bf_uverbs_file *file; /* whose mmap it was */
-	uint32_t uar;
 };
 
 /* A store to a page that came while this thread was inside the model. */

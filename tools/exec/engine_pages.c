@@ -126,7 +126,7 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 	at = program_view(e, m.region, hint, prot, flags);
 	if (at == MAP_FAILED)
 		return at;
-	page = (struct bf_engine_page){ .at = (uintptr_t)at, .region = m.region, .file = f, .uar = m.uar };
+	page = (struct bf_engine_page){ .at = (uintptr_t)at, .region = m.region, .file = f };
 	insert(e, &page);
 	if (bf_probe(e->sim, BF_CLASS_META)) {
 		struct bf_rec_exec_page rec = {
