@@ -1,6 +1,6 @@
 /*
- * DC targets: the verbs treat them as queue pairs, the device has another object for them. As in hw/mlx5/qp.c, INIT only
- * notes what is wanted, and RTR creates the target.
+ * DC targets: the verbs treat them as queue pairs, the device has another object for them. As in hw/mlx5/qp.c, INIT
+ * only notes what is wanted, and RTR creates the target.
  */
 #include "models/uverbs/qp_internal.h"
 

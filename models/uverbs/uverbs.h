@@ -41,7 +41,7 @@ struct bf_uverbs_host {
 	 * it, or a negative errno. Closing is the program's business.
 	 */
 	int (*channel_open)(void *arg);
-	/* Puts an event of 8 to BF_UVERBS_EVENT_MAX bytes. Returns 0 or a negative errno (the program does not read: -EAGAIN). */
+	/* Puts an event of 8 to BF_UVERBS_EVENT_MAX bytes. 0 or a negative errno (the program does not read: -EAGAIN). */
 	int (*channel_put)(void *arg, int fd, const void *event, uint32_t len);
 	/*
 	 * Takes back events that were put and not read yet whose bytes `match` says yes to; returns how many. The

@@ -1,8 +1,9 @@
 /*
  * Requests of a program, as bytes. Each step: one byte kind, two bytes length L (little-endian), L bytes. Kinds modulo
  * 4: 0 an ioctl whose block begins with the L bytes, 1 the same with its own lengths and driver put right, so that the
- * attributes count, 2 a write, 3 time passes and the file is closed and opened again when L is 0. The data of attributes
- * with flag 0x8000 are offsets in the program's memory, which begins with the block: what libFuzzer cannot guess.
+ * attributes count, 2 a write, 3 time passes and the file is closed and opened again when L is 0. The data of
+ * attributes with flag 0x8000 are offsets in the program's memory, which begins with the block: what libFuzzer cannot
+ * guess.
  */
 #include "tests/models/uverbs_rig.h"
 
