@@ -50,6 +50,12 @@ static void set_number(const char *name, uint64_t value)
 	setenv(name, text, 1);
 }
 
+/* Empty where nothing is asked for: what the environment has may be that of a belfry exec around this one. */
+static void set_text(const char *name, const char *value)
+{
+	setenv(name, value ? value : "", 1);
+}
+
 #ifdef __SANITIZE_ADDRESS__
 /* A sanitized library wants its runtime to be the first of all; this program has it. */
 static int find_runtime(struct dl_phdr_info *info, size_t size, void *found)
@@ -91,6 +97,7 @@ static int set_faults(const struct exec *x, struct bf_error *err)
 	char option[PATH_MAX], *text;
 	int rc;
 
+	set_text(BF_EXEC_ENV_FAULTS, NULL);
 	if (!given)
 		return 0;
 	/* Of "@FILE" the name may have the rank in it; a plan has no use for one. */
@@ -127,14 +134,11 @@ static int set_environment(const struct exec *x, struct bf_error *err)
 	set_number(BF_EXEC_ENV_SEED, bf_arg_u64(args, "seed"));
 	set_number(BF_EXEC_ENV_DEVICES, bf_arg_u64(args, "devices"));
 	set_number(BF_EXEC_ENV_STATS, bf_arg_flag(args, "stats"));
-	if (x->traces.pattern[0])
-		setenv(BF_EXEC_ENV_TRACE, x->traces.pattern, 1);
-	if (bf_arg_given(args, "net"))
-		setenv(BF_EXEC_ENV_NET, bf_arg_text(args, "net"), 1);
-	if (bf_arg_given(args, "udp"))
-		setenv(BF_EXEC_ENV_UDP, bf_arg_text(args, "udp"), 1);
-	if (bf_arg_u64(args, "abi"))
-		setenv(BF_EXEC_ENV_ABI, "write", 1);
+	set_text(BF_EXEC_ENV_TRACE, x->traces.pattern);
+	set_text(BF_EXEC_ENV_NET, bf_arg_text(args, "net"));
+	set_text(BF_EXEC_ENV_UDP, bf_arg_text(args, "udp"));
+	set_text(BF_EXEC_ENV_ABI, bf_arg_u64(args, "abi") ? "write" : NULL);
+	set_text(BF_EXEC_ENV_IDLE, NULL);
 	if (bf_arg_given(args, "idle-us"))
 		set_number(BF_EXEC_ENV_IDLE, bf_arg_u64(args, "idle-us"));
 	set_preload(x);

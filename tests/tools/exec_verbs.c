@@ -374,6 +374,37 @@ static void test_handlers(void)
 	unmake(&p);
 }
 
+static void on_fault_again(int number)
+{
+	volatile int *volatile nowhere = NULL;
+
+	(void)number;
+	*nowhere = 2;
+}
+
+/* A handler that faults ends the process. */
+static void test_nested(void)
+{
+	struct sigaction a = { .sa_handler = on_fault_again };
+	volatile int *volatile nowhere = NULL;
+	struct pair p = { 0 };
+
+	make(&p);
+	do_all(&p);
+	sigaction(SIGSEGV, &a, NULL);
+	*nowhere = 1;
+}
+
+/* An end that no handler sees: what was recorded before is in the trace. */
+static void test_abort(void)
+{
+	struct pair p = { 0 };
+
+	make(&p);
+	do_all(&p);
+	abort();
+}
+
 static void on_usr1(int number)
 {
 	(void)number;
@@ -509,6 +540,7 @@ int main(int argc, char **argv)
 		{ "polling", test_polling }, { "events", test_events }, { "unread", test_unread },
 		{ "handlers", test_handlers }, { "blocked", test_blocked }, { "fork", test_fork },
 		{ "copies", test_copies }, { "paths", test_paths }, { "quit", test_quit },
+		{ "nested", test_nested }, { "abort", test_abort },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

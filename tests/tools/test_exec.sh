@@ -53,6 +53,12 @@ expect 0 --stats -- "$verbs" polling
 says mlx5_0
 
 # ---- exit codes, signals, output ----
+expect 139 -- "$verbs" nested
+expect 134 --trace a.bft -- "$verbs" abort
+"$BELFRY" dump --type=cqe a.bft >dump 2>err || fail "a trace has no end when its program aborts"
+[ "$(wc -l <dump)" -gt 200 ] || fail "the trace of a program that aborted lacks completions"
+expect 0 --trace outer.bft -- "$BELFRY" exec -- "$verbs" polling # one inside another: the inner one counts
+[ ! -e outer.bft ] || fail "the inner command took the outer one's trace"
 expect 3 -- sh -c 'exit 3'
 says 'did not look for RDMA devices'
 expect 137 -- sh -c 'kill -9 $$'

@@ -66,7 +66,7 @@ static int open_path(int dir, const char *path, int flags, mode_t mode)
 /* The third argument of open() and the fourth of openat(), where the flags say that there is one. */
 #define MODE_ARGUMENT(flags, mode)                                                                                     \
 	mode_t mode = 0;                                                                                               \
-	if ((flags) & (O_CREAT | O_TMPFILE)) {                                                                         \
+	if (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE) {                                                                         \
 		va_list ap;                                                                                            \
 		va_start(ap, flags);                                                                                   \
 		mode = (mode_t)va_arg(ap, unsigned);                                                                   \

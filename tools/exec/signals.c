@@ -34,6 +34,16 @@ static struct wish *find_wish(int number)
 	return NULL;
 }
 
+/*
+ * While the program's handler for a fault runs, the kernel would block that signal, and end a process whose handler
+ * faults itself. Ours must stay open, so another signal is blocked in its stead: leaving the handler by siglongjmp()
+ * unblocks it as well.
+ */
+static int mark_of(int number)
+{
+	return SIGRTMAX - (int)(find_wish(number) - signals.wishes);
+}
+
 static void set_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	BF_CALL_REAL(pthread_sigmask)(how, set, old);
@@ -95,8 +105,9 @@ static void hand_on(int number, siginfo_t *info, ucontext_t *context)
 	read_wish(w, &a);
 	if (a.sa_handler == SIG_IGN && info->si_code <= 0)
 		return;
-	if (a.sa_handler == SIG_DFL || a.sa_handler == SIG_IGN) {
-		do_default(number, info); /* a fault cannot be ignored */
+	/* A fault cannot be ignored, nor be handled inside its handler. */
+	if (a.sa_handler == SIG_DFL || a.sa_handler == SIG_IGN || sigismember(&context->uc_sigmask, mark_of(number))) {
+		do_default(number, info);
 		return;
 	}
 	if (a.sa_flags & (int)SA_RESETHAND) {
@@ -108,6 +119,8 @@ static void hand_on(int number, siginfo_t *info, ucontext_t *context)
 	sigorset(&mask, &context->uc_sigmask, &a.sa_mask);
 	for (size_t i = 0; i < OURS; i++)
 		sigdelset(&mask, ours[i]);
+	if (!(a.sa_flags & SA_NODEFER))
+		sigaddset(&mask, mark_of(number));
 	set_mask(SIG_SETMASK, &mask, NULL);
 	if (a.sa_flags & SA_SIGINFO)
 		a.sa_sigaction(number, info, context);
