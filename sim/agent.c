@@ -139,7 +139,7 @@ static void leave(struct bf_agent *a)
 {
 	struct bf_agent *next = next_in_line(a->sim->agents);
 
-	a->stack = __builtin_frame_address(0);
+	a->stack = (uintptr_t)__builtin_frame_address(0);
 	if (next)
 		bf_coro_hand_over(a->coro, next->coro);
 	else
@@ -168,8 +168,8 @@ static void wake(struct bf_event *ev)
 	/* Among thousands of agents its stack is in no cache, and would come line after line. */
 	__builtin_prefetch(a->coro, 1);
 	__builtin_prefetch(a->view);
-	for (int at = -STACK_LINES_BELOW; at < STACK_LINES_ABOVE; at++)
-		__builtin_prefetch(a->stack + at * (int)BF_LINE, 1);
+	for (intptr_t at = -STACK_LINES_BELOW; at < STACK_LINES_ABOVE; at++)
+		__builtin_prefetch((const void *)(a->stack + (uintptr_t)at * BF_LINE), 1);
 	a->wait->behind = NULL;
 	bf_agents_run(a->sim, a);
 }

@@ -43,7 +43,7 @@ struct bf_agent {
 	uint32_t state;
 	const char *waits_for; /* text for the deadlock report, NULL = running */
 	struct bf_agent_wait *wait;
-	const char *stack; /* about where its stack ends while it does not run */
+	uintptr_t stack; /* about where its stack ends while it does not run */
 	struct bf_agent *next;
 	char name[32];
 };
