@@ -66,7 +66,7 @@ START_TEST(by_write_alone)
 	struct ib_uverbs_dealloc_pd dealloc;
 	struct uv_cmd dealloc_pd = { IB_USER_VERBS_CMD_DEALLOC_PD, &dealloc, sizeof(dealloc), 0, NULL, 0, 0 };
 	struct bf_uverbs_counts n;
-	struct objects o;
+	struct objects o = { 0 };
 	uint32_t events;
 	struct uv_rig r;
 

@@ -382,9 +382,9 @@ static inline int uv_write(struct uv_rig *r, const struct uv_cmd *c, void *out, 
 	if (rc < 0)
 		return (int)rc;
 	UV_MUST(rc == len);
-	if (c->out_len)
+	if (out && c->out_len)
 		memcpy(out, uv_host(r, r->request + 32768), c->out_len);
-	if (c->uhw_out_len)
+	if (uhw_out && c->uhw_out_len)
 		memcpy(uhw_out, uv_host(r, r->request + 32768 + c->out_len), c->uhw_out_len);
 	return 0;
 }
