@@ -7,8 +7,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_mlx5_fetch *w = &bf_mlx5_of(e->queue)->fetch;
 	struct bf_finding *f;
 
-	if ((w->what != BF_MLX5_FETCHED_GOOD && w->what != BF_MLX5_FETCHED_OTHER) || w->own.index != w->index + 1 ||
-	    !e->wqe_fetch.ds || w->own.ds == e->wqe_fetch.ds)
+	/* Of bytes that do not belong there at all, others speak. */
+	if (w->what != BF_MLX5_FETCHED_GOOD || w->own.index != w->index + 1 || !e->wqe_fetch.ds ||
+	    w->own.ds == e->wqe_fetch.ds)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

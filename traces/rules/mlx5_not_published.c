@@ -3,7 +3,7 @@
 #include "models/mlx5/prm.h"
 #include "traces/rules/mlx5.h"
 
-/* Whose slot has its turn; it may not be published as long as the ring has no room for it. */
+/* Whose slot has its turn: is it the thread's to publish? */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
@@ -15,7 +15,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	    q->state == BF_MLX5_QPS_ERR)
 		return;
 	known = slot->reserved == q->published + 1;
-	if (known && slot->first + slot->count > q->done + q->depth)
+	/* Who has yet to build its entry may wait for room, and misread what tells it of that. */
+	if (known && (slot->first + slot->count > q->done + q->depth || slot->built[0].index != q->published + 1))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

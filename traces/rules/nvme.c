@@ -401,6 +401,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		q->held = true;
 		break;
 	case BF_SEEN_nvm_ring:
+		q->cq_rung |= e->nvm_ring.queue == 1;
 		if (e->nvm_ring.queue == 0)
 			note_ring(q, e);
 		break;

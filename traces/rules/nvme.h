@@ -66,7 +66,7 @@ struct bf_nvme_queue {
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
 	uint64_t completions; /* posted to the completion queue */
 	uint32_t most_cq_slot;
-	bool held; /* a completion waits for room in the completion queue */
+	bool held, cq_rung; /* a completion waits for room in its queue; its head doorbell was ever rung */
 	uint16_t by_data[BF_NVME_DATA]; /* the slot of the last command with data there, by hash of PRP1 */
 	/* A command that began while another one with its data was in flight. */
 	struct {

@@ -10,8 +10,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_say(f,
 		       "the controller holds completions back because CQ %" PRIu64
-		       " is full: the driver has not rung its head doorbell for what it took",
-		       e->nvm_timeout.qid);
+		       " is full: the driver %s",
+		       e->nvm_timeout.qid,
+		       bf_nvme_of(e->queue)->cq_rung ? "has not rung its head doorbell for what it took"
+						     : "never rang its head doorbell");
 }
 
 const struct bf_rule bf_rule_nvme_cq_not_rung = {
