@@ -35,6 +35,8 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_NUM_PORTS, dev->port_count);
 	BF_MLX5_SET(cap, BF_CAP_NUM_VHCA_PORTS, dev->port_count);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MSG, LOG_MAX_MSG);
+	BF_MLX5_SET(cap, BF_CAP_QPC_EXTENSION, 1);
+	BF_MLX5_SET(cap, BF_CAP_RTS2RTS_UDP_SPORT, 1);
 	BF_MLX5_SET(cap, BF_CAP_CQE_VERSION, 1);
 	BF_MLX5_SET(cap, BF_CAP_ROCE, 1);
 	BF_MLX5_SET(cap, BF_CAP_ATOMIC, 1);
@@ -42,6 +44,7 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_CQ_OI, 1);
 	BF_MLX5_SET(cap, BF_CAP_CQ_RESIZE, 1);
 	BF_MLX5_SET(cap, BF_CAP_CQ_MODERATION, 1);
+	BF_MLX5_SET(cap, BF_CAP_BLOCK_LB_MC, 1);
 	BF_MLX5_SET(cap, BF_CAP_UD, 1);
 	BF_MLX5_SET(cap, BF_CAP_UC, 1);
 	BF_MLX5_SET(cap, BF_CAP_RC, 1);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #define LOG_SIZE_MAX 22u
-#define CQE_128 1u /* CQC.cqe_sz */
+/* CQC.cqe_sz: the second kind fills each entry, so that a cache line is never written in part. */
+#define CQE_128 1u
+#define CQE_128_PAD 2u
 
 /* CQC.st (mlx5_ifc.h MLX5_CQC_ST_*). */
 enum { CQ_ST_SOLICITED = 6, CQ_ST_ARMED = 9, CQ_ST_FIRED = 10 };
@@ -107,7 +109,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	if (!bf_mlx5_uar_find(dev, uar) || (eqn && !bf_mlx5_table_get(&dev->eqs, eqn)))
 		return BF_MLX5_CMD_BAD_RES;
 	/* Compressed CQEs are not modelled. */
-	if (log_size > LOG_SIZE_MAX || cqe_sz > CQE_128 || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
+	if (log_size > LOG_SIZE_MAX || cqe_sz > CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
 		return BF_MLX5_CMD_BAD_PARAM;
 	cq = make(dev, cqc);
 	if (!cq)
@@ -115,7 +117,8 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
 	cq->uar = uar;
 	cq->mask = (1u << log_size) - 1;
-	cq->cqe_size = cqe_sz == CQE_128 ? 128 : 64;
+	cq->cqe_size = cqe_sz ? 128 : 64;
+	cq->pad = cqe_sz == CQE_128_PAD;
 	cq->collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
 	status = cq_buffers(dev, cq, m, cqc);
 	if (!status && !bf_mlx5_cq_moderate(cq, BF_MLX5_GET(cqc, BF_CQC_PERIOD), BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT)))
@@ -173,12 +176,12 @@ static void record_resize(const struct bf_mlx5_cq *cq, uint32_t from)
 static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const uint8_t *cqc)
 {
 	uint32_t log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE), cqe_sz = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ);
-	uint32_t from = cq->mask + 1, cqe_size = cqe_sz == CQE_128 ? 128 : 64;
+	uint32_t from = cq->mask + 1, cqe_size = cqe_sz ? 128 : 64;
 	struct bf_mlx5_buf ring;
 	uint8_t status;
 
 	if (!(BF_MLX5_GET(m->in, BF_MODIFY_CQ_SELECT) & BF_MODIFY_CQ_LOG_SIZE) || log_size > LOG_SIZE_MAX ||
-	    cqe_sz > CQE_128 || cq->collapsed)
+	    cqe_sz > CQE_128_PAD || cq->collapsed)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (cq->error)
 		return BF_MLX5_CMD_BAD_RES_STATE;
@@ -196,6 +199,7 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 	cq->buf = ring;
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = (uint8_t)cqe_size;
+	cq->pad = cqe_sz == CQE_128_PAD;
 	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
 		record_resize(cq, from);
 	return BF_MLX5_CMD_OK;
@@ -240,7 +244,7 @@ uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 		    : cq->arm == ARMED_SOLICITED ? CQ_ST_SOLICITED
 						 : CQ_ST_FIRED);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, (uint32_t)__builtin_popcount(cq->mask));
-	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, cq->cqe_size == 128 ? CQE_128 : 0);
+	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, cq->pad ? CQE_128_PAD : cq->cqe_size == 128 ? CQE_128 : 0);
 	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cq->moderation ? cq->moderation->period_us : 0);
 	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cq->moderation ? cq->moderation->max_count : 0);
 	BF_MLX5_SET(cqc, BF_CQC_LAST_NOTIFIED, cq->notified_end);

@@ -235,14 +235,43 @@ static uint8_t sqd_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *q
 	return rts_to_rts(qp, kept, qpc, optional);
 }
 
-/* An extended context asks for one thing that is modelled: a stream out of its error. */
-static uint8_t take_extension(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
+/* The path stays but for the port from which packets say they come: routers spread flows by it. */
+static uint8_t change_source_port(struct bf_mlx5_qp *qp, uint32_t udp_port)
 {
+	uint8_t kept[BF_QPC_LEN], path[BF_PATH_LEN];
+
+	if (qp->dci || qp->service == BF_QPC_ST_UD)
+		return BF_MLX5_CMD_BAD_PARAM;
+	bf_mlx5_unpack(qp->context, kept, sizeof(kept));
+	memcpy(path, kept + BF_QPC_PATH, sizeof(path));
+	BF_MLX5_SET(path, BF_PATH_UDP_SPORT, udp_port);
+	return set_path(qp, kept, path) ? BF_MLX5_CMD_BAD_PARAM : bf_mlx5_qp_keep(qp, kept);
+}
+
+static uint8_t reset_stream(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
+{
+	if (!BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT) || !qp->dci)
+		return BF_MLX5_CMD_BAD_PARAM;
 	if (m->in_len < BF_MODIFY_QP_EXT_STREAM_END)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	if (!qp->dci || bf_get_be64(m->in + BF_MODIFY_QP_EXT_MASK) != BF_MODIFY_QP_EXT_MASK_STREAM)
-		return BF_MLX5_CMD_BAD_PARAM;
 	return bf_mlx5_dci_stream_reset(qp, BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT_STREAM));
+}
+
+/* What the optional parameters beyond the first 32 ask for, as far as it is modelled. */
+static uint8_t take_more(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
+{
+	uint64_t mask = 0;
+	uint8_t status = BF_MLX5_CMD_OK;
+
+	if (m->in_len >= BF_MODIFY_QP_EXT_MASK + sizeof(mask))
+		mask = bf_get_be64(m->in + BF_MODIFY_QP_EXT_MASK);
+	if (mask & ~(BF_MODIFY_QP_EXT_MASK_STREAM | BF_MODIFY_QP_EXT_MASK_UDP_SPORT))
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (mask & BF_MODIFY_QP_EXT_MASK_UDP_SPORT)
+		status = change_source_port(qp, BF_MLX5_GET(m->in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_UDP_SPORT));
+	if (!status && mask & BF_MODIFY_QP_EXT_MASK_STREAM)
+		status = reset_stream(qp, m);
+	return status;
 }
 
 #define FROM(s) (1u << BF_MLX5_QPS_##s)
@@ -308,8 +337,8 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_QP_STATE;
 	if (t->step)
 		status = do_step(qp, t, m);
-	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP && BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT))
-		status = take_extension(qp, m);
+	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP)
+		status = take_more(qp, m);
 	if (!status)
 		enter(qp, t->to);
 	return status;

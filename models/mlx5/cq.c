@@ -212,13 +212,17 @@ bool bf_mlx5_cq_moderate(struct bf_mlx5_cq *cq, uint32_t period_us, uint32_t max
 	return true;
 }
 
-/* Up to 64 bytes of data lie in the first half of a CQE of 128 bytes, and are there before the second. */
+/*
+ * Up to 64 bytes of data lie in the first half of a CQE of 128 bytes, and are there before the second. A queue that
+ * pads writes the first half in any case.
+ */
 static int put_front(struct bf_mlx5_cq *cq, uint64_t at, const struct bf_mlx5_completion *c)
 {
 	uint8_t front[64] = { 0 };
 	uint32_t run;
 
-	memcpy(front, c->data, c->data_len);
+	if (c->format == BF_MLX5_CQE_INLINE_64)
+		memcpy(front, c->data, c->data_len);
 	return bf_dma_write(&cq->dev->dma, bf_mlx5_buf_iova(&cq->buf, at - sizeof(front), sizeof(front), &run), front,
 			    sizeof(front), 0);
 }
@@ -236,7 +240,7 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	build(cq, from, c, &cqe);
 	if (bf_fault_check(dev->sim, BF_FAULT_LOST_COMPLETION, cq->actor, from->qpn, &lost))
 		verdict = CQE_LOST;
-	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64) && put_front(cq, at, c)) ||
+	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64 || cq->pad) && put_front(cq, at, c)) ||
 		 bf_dma_write(&dev->dma, iova, &cqe, sizeof(cqe), 0))
 		verdict = CQE_FAILED;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE))

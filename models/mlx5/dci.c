@@ -443,10 +443,15 @@ void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp)
 		bf_mlx5_qp_error(dci, 1);
 }
 
+/* Numbers fold as those of WQEs do: rdma-core's tests reset a stream by the number that they used. */
 uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream)
 {
-	struct bf_mlx5_qp *s = stream < qp->dci->stream_count ? qp->dci->streams[stream] : NULL;
+	struct bf_mlx5_qp *s;
 
+	if (!qp->dci->stream_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	stream &= qp->dci->stream_count - 1;
+	s = qp->dci->streams[stream];
 	if (!s || s->state != BF_MLX5_QPS_ERR || s->head != s->decoded)
 		return BF_MLX5_CMD_BAD_PARAM;
 	bf_mlx5_qp_reset(s);

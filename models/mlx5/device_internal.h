@@ -197,6 +197,7 @@ struct bf_mlx5_cq {
 	uint32_t mask;     /* entries - 1 */
 	uint32_t producer, consumer;
 	uint8_t cqe_size; /* 64 or 128 */
+	bool pad;         /* all of the 128 bytes are written */
 	bool collapsed, ignore_overrun, error, dead;
 	uint8_t status; /* CQC.status */
 	uint8_t arm; /* 0: no */

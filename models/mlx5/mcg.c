@@ -14,6 +14,7 @@ struct bf_mlx5_group {
 	struct bf_mlx5_group *next;
 	struct bf_mlx5_qp *qp;
 	uint8_t gid[16];
+	bool block_own; /* what the queue pair sends to the group itself */
 };
 
 uint32_t bf_mlx5_group_ipv4(const uint8_t gid[16])
@@ -39,6 +40,7 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
 	const uint8_t *gid = m->in + BF_MCG_GID;
 	struct bf_mlx5_group *g, **at;
+	uint8_t qpc[BF_QPC_LEN];
 
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
@@ -51,6 +53,8 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 	if (!g)
 		return BF_MLX5_CMD_NO_RES;
 	g->qp = qp;
+	bf_mlx5_unpack(qp->context, qpc, sizeof(qpc));
+	g->block_own = BF_MLX5_GET(qpc, BF_QPC_BLOCK_LB_MC);
 	memcpy(g->gid, gid, sizeof(g->gid));
 	*at = g;
 	return BF_MLX5_CMD_OK;
@@ -88,6 +92,13 @@ void bf_mlx5_groups_forget(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp)
 	}
 }
 
+static bool wants(const struct bf_mlx5_group *g, const struct bf_mlx5_port *port, const struct bf_roce *sent)
+{
+	if (bf_mlx5_group_ipv4(g->gid) != sent->dst_ipv4)
+		return false;
+	return !g->block_own || sent->src_qp != g->qp->qpn || sent->src_ipv4 != port->ipv4;
+}
+
 void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_mlx5 *dev = port->dev;
@@ -96,7 +107,7 @@ void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 	for (const struct bf_mlx5_group *g = dev->groups; g; g = g->next) {
 		struct bf_packet *copy = NULL;
 
-		if (bf_mlx5_group_ipv4(g->gid) == sent.dst_ipv4)
+		if (wants(g, port, &sent))
 			copy = bf_packet_alloc(dev->fabric);
 		if (!copy)
 			continue;

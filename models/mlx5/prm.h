@@ -465,7 +465,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CQC_LEN 64
 #define BF_CQC_STATUS 0x00, 0xf0000000u
 #define BF_CQC_DBR_UMEM_VALID 0x00, 0x02000000u
-#define BF_CQC_CQE_SZ 0x00, 0x00e00000u /* 0: 64, 1: 128 */
+#define BF_CQC_CQE_SZ 0x00, 0x00e00000u /* 0: 64, 1: 128, 2: 128 of which all are written */
 #define BF_CQC_CC 0x00, 0x00100000u
 #define BF_CQC_OI 0x00, 0x00020000u
 #define BF_CQC_COMP_EN 0x00, 0x00004000u
@@ -561,10 +561,14 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CREATE_QP_LEN 272
 #define BF_MODIFY_QP_LEN 272
 
-/* RTS2RTS with an extended context: resets an errored stream of a DCI (libmlx5 mlx5dv_dci_stream_id_reset()). */
+/*
+ * RTS2RTS with more optional parameters: another UDP source port (libmlx5 mlx5dv_modify_qp_udp_sport()); with an
+ * extended context, the reset of an errored stream of a DCI (mlx5dv_dci_stream_id_reset()).
+ */
 #define BF_MODIFY_QP_EXT 0x08, 0x80000000u
 #define BF_MODIFY_QP_EXT_MASK 0x108 /* be64 */
 #define BF_MODIFY_QP_EXT_MASK_STREAM 1ull
+#define BF_MODIFY_QP_EXT_MASK_UDP_SPORT 4ull
 #define BF_MODIFY_QP_EXT_STREAM 0x110, 0x0000ffffu
 #define BF_MODIFY_QP_EXT_STREAM_END 0x114u /* least length of the command */
 #define BF_MODIFY_QP_EXT_LEN 0x1d0
@@ -578,6 +582,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_ST_DCI 5u
 #define BF_QPC_PM_STATE 0x00, 0x00001800u
 #define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
+#define BF_QPC_BLOCK_LB_MC 0x04, 0x40000000u /* its own multicasts do not come back */
 #define BF_QPC_PD 0x04, 0x00ffffffu
 #define BF_QPC_MTU 0x08, 0xe0000000u /* 1: 256 .. 5: 4096 */
 #define BF_QPC_LOG_MSG_MAX 0x08, 0x1f000000u
@@ -706,6 +711,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CAP_PORT_TYPE 0x34, 0x00000300u /* 1: Ethernet */
 #define BF_CAP_NUM_PORTS 0x34, 0x000000ffu
 #define BF_CAP_LOG_MAX_MSG 0x38, 0x1f000000u
+#define BF_CAP_QPC_EXTENSION 0x24, 0x20000000u
+#define BF_CAP_RTS2RTS_UDP_SPORT 0x28, 0x00004000u
 #define BF_CAP_CQE_VERSION 0x3c, 0x0000000fu
 #define BF_CAP_COMPACT_AV 0x40, 0x80000000u
 #define BF_CAP_DC_REQ_SCAT_CQE 0x40, 0x00080000u
@@ -716,6 +723,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CAP_CQ_OI 0x44, 0x80000000u
 #define BF_CAP_CQ_RESIZE 0x44, 0x40000000u
 #define BF_CAP_CQ_MODERATION 0x44, 0x20000000u
+#define BF_CAP_BLOCK_LB_MC 0x44, 0x00800000u
 #define BF_CAP_UD 0x44, 0x00000004u
 #define BF_CAP_UC 0x44, 0x00000002u
 #define BF_CAP_RC 0x44, 0x00000001u

@@ -68,6 +68,7 @@ struct rig_qp_opts {
 	uint32_t qkey;
 	uint32_t log_streams, log_errored;
 	bool full;            /* handshake */
+	bool block_own;       /* multicasts */
 	uint32_t srqn;        /* with no_rq */
 	uint32_t cs_req, cs_res;
 };
@@ -216,7 +217,7 @@ static inline void rig_close(struct rig *r)
 static inline void rig_cq_open(struct rig_node *n, struct rig_cq *cq, uint32_t log_size, uint32_t flags)
 {
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 }, *cqc = in + BF_CREATE_CQ_CQC;
-	uint32_t size = flags & 2 ? 128 : 64;
+	uint32_t size = flags & 0xa ? 128 : 64;
 
 	*cq = (struct rig_cq){ .node = n, .entries = 1u << log_size, .collapsed = flags & 1 };
 	cq->ring = rig_alloc(n, (uint64_t)size << log_size);
@@ -224,7 +225,7 @@ static inline void rig_cq_open(struct rig_node *n, struct rig_cq *cq, uint32_t l
 	memset(cq->ring, 0xff, (size_t)size << log_size);
 	BF_MLX5_SET(cqc, BF_CQC_CC, flags & 1);
 	BF_MLX5_SET(cqc, BF_CQC_OI, (flags & 5) != 0);
-	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (flags & 2) != 0);
+	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, flags & 8 ? 2 : (flags & 2) != 0);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log_size);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, n->uar);
 	BF_MLX5_SET(cqc, BF_CQC_EQN, n->eqn);
@@ -247,6 +248,7 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 	BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_STREAMS, o->log_streams);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_ERRORED, o->log_errored);
 	BF_MLX5_SET(qpc, BF_QPC_FULL_HANDSHAKE, o->full);
+	BF_MLX5_SET(qpc, BF_QPC_BLOCK_LB_MC, o->block_own);
 	BF_MLX5_SET(qpc, BF_QPC_PD, n->pd);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, o->log_rq);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, o->log_stride);

@@ -169,7 +169,7 @@ START_TEST(wrong_completion_queues)
 		if (wrong == 0)
 			BF_MLX5_SET(cqc, BF_CQC_COMP_EN, 1);
 		else if (wrong == 1)
-			BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, 2);
+			BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, 3);
 		else if (wrong == 2)
 			BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, 23);
 		else if (wrong == 3)

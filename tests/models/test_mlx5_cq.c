@@ -320,6 +320,25 @@ START_TEST(data_in_cqe)
 }
 END_TEST
 
+/* A queue that pads writes the first half of each entry, be there data in it or not; a query tells. */
+START_TEST(padded)
+{
+	uint8_t in[16] = { 0 }, out[16 + BF_CQC_LEN], zeros[64] = { 0 };
+
+	for (uint32_t pads = 0; pads < 2; pads++) {
+		rig_close(&rig);
+		open_as(6, pads ? 8 : 2, &o);
+		complete(1);
+		ck_assert_ptr_nonnull(poll_wide(&cq));
+		ck_assert_int_eq(!memcmp(cq.ring, zeros, sizeof(zeros)), pads);
+		BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_CQ);
+		BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq.cqn);
+		ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), 0);
+		ck_assert_uint_eq(BF_MLX5_GET(out + 16, BF_CQC_CQE_SZ), 1 + pads);
+	}
+}
+END_TEST
+
 /* A READ without a CQE has no place but its buffer; an atomic's old value goes into the CQE. */
 START_TEST(data_in_cqe_or_not)
 {
@@ -364,6 +383,7 @@ int main(void)
 	tcase_add_test(t, moderation_ends);
 	tcase_add_loop_test(t, data_in_cqe, 0, 4);
 	tcase_add_test(t, data_in_cqe_or_not);
+	tcase_add_test(t, padded);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -641,8 +641,9 @@ START_TEST(streams_fail_alone)
 	ck_assert(!memcmp(b->data + 0x21000, a->data, 5000));
 	ck_assert(!memcmp(a->data + 0x40000, b->data + 0x8000, 1000));
 	ck_assert_uint_eq(reset_stream(&q, 0), BF_MLX5_CMD_BAD_PARAM); /* is well */
-	ck_assert_uint_eq(reset_stream(&q, 4), BF_MLX5_CMD_BAD_PARAM);
-	ck_assert_uint_eq(reset_stream(&q, 1), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(reset_stream(&q, 4), BF_MLX5_CMD_BAD_PARAM); /* the same one */
+	ck_assert_uint_eq(reset_stream(&q, 5), BF_MLX5_CMD_OK);        /* 1 */
+	ck_assert_uint_eq(reset_stream(&q, 1), BF_MLX5_CMD_BAD_PARAM); /* is well again */
 	good[0] = dc_rdma(&q, &t[0], DC_FULL | 1 * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0x20000, 100, RIG_CQE);
 	rig_db(&q);
 	rig_run(&rig);

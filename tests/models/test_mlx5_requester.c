@@ -54,6 +54,33 @@ static void expect_no_cqe(void)
 	ck_assert_ptr_null(rig_poll(&scq));
 }
 
+/* Another UDP source port on the way, as mlx5dv_modify_qp_udp_sport() asks: all else of the path stays. */
+START_TEST(source_port_changes)
+{
+	uint8_t in[BF_MODIFY_QP_EXT_LEN] = { 0 }, out[16];
+	struct bf_roce before;
+
+	post_write(0, 64, 0);
+	ring();
+	before = seen[0].r;
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_RTS2RTS_QP);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, q.qpn);
+	BF_MLX5_SET(in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_UDP_SPORT, 55555);
+	bf_put_be64(in + BF_MODIFY_QP_EXT_MASK, 1 << 3);
+	ck_assert_uint_eq(rig_cmd(n, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	bf_put_be64(in + BF_MODIFY_QP_EXT_MASK, BF_MODIFY_QP_EXT_MASK_STREAM); /* without the extension, of no DCI */
+	ck_assert_uint_eq(rig_cmd(n, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	bf_put_be64(in + BF_MODIFY_QP_EXT_MASK, BF_MODIFY_QP_EXT_MASK_UDP_SPORT);
+	ck_assert_uint_eq(rig_cmd(n, in, sizeof(in), out, sizeof(out)), 0);
+	post_write(0, 64, 0);
+	ring();
+	ck_assert_uint_ne(before.src_port, 55555);
+	ck_assert_uint_eq(seen[1].r.src_port, 55555);
+	ck_assert_uint_eq(seen[1].r.src_ipv4, before.src_ipv4);
+	ck_assert_uint_eq(seen[1].r.dst_ipv4, PEER_IPV4);
+}
+END_TEST
+
 START_TEST(one_ack_completes_all_before_it)
 {
 	for (uint32_t i = 0; i < 5; i++)
@@ -401,6 +428,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, one_ack_completes_all_before_it);
+	tcase_add_test(tc, source_port_changes);
 	tcase_add_test(tc, completion_modes);
 	tcase_add_test(tc, go_back_into_a_message);
 	tcase_add_test(tc, retries);

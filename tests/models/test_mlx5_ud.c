@@ -263,6 +263,36 @@ START_TEST(groups_get_a_copy_each)
 END_TEST
 
 /* What is wrong with a send stops the send queue, and only that. */
+/* One that wants nothing of its own in a group gets what others send there. */
+START_TEST(own_multicasts_are_blocked)
+{
+	static const uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 9 };
+	struct rig_qp_opts o = ud;
+	struct rig_qp everybody;
+
+	rig_close(&p.rig);
+	o.block_own = true;
+	open_with(&o);
+	everybody = p.q[1];
+	everybody.qpn = 0xffffff;
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(group_cmd(&p.q[i], BF_MLX5_CMD_ATTACH_TO_MCG, gid), 0);
+		rig_recv(&p.q[i], 0x10000, 2048);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		uint8_t w[128] = { 0 };
+		uint32_t at = head(w, &everybody, QKEY, 0, RIG_CQE, true);
+
+		memcpy(w + 48, gid, 16);
+		at += rig_put_data(w + at, 100, p.q[i].node->key, p.q[i].node->data_va);
+		rig_post(&p.q[i], w, BF_MLX5_OP_SEND, 0, at / 16);
+		ring_and_run(i);
+		ck_assert_ptr_null(rig_poll(&p.rcq[i]));
+		expect(&p.rcq[1 - i], BF_MLX5_CQE_RESP_SEND, 0);
+	}
+}
+END_TEST
+
 START_TEST(send_error_stops_the_send_queue_alone)
 {
 	struct datagram d = { .opcode = BF_MLX5_OP_SEND, .qkey = QKEY, .len = PATH_MTU + 1 };
@@ -446,6 +476,7 @@ int main(void)
 	tcase_add_test(tc, datagram_to_oneself);
 	tcase_add_test(tc, what_nobody_wants_is_dropped_in_silence);
 	tcase_add_loop_test(tc, groups_get_a_copy_each, 0, 2);
+	tcase_add_test(tc, own_multicasts_are_blocked);
 	tcase_add_loop_test(tc, send_error_stops_the_send_queue_alone, 0, 4);
 	tcase_add_test(tc, receive_that_is_too_short_fails_its_queue_pair);
 	tcase_add_test(tc, many_datagrams_in_order);
