@@ -26,9 +26,17 @@ static int ring_size(uint32_t cqe, uint32_t *log)
 	return *log > BF_UV_LOG_MAX_CQ_SZ ? -EINVAL : 0;
 }
 
-static int cqe_size_code(uint32_t size)
+/* CQC.cqe_sz; only entries of 128 bytes can be padded. */
+static int cqe_size_code(uint32_t size, bool pad)
 {
-	return size == 64 ? 0 : size == 128 ? 1 : -EINVAL;
+	if (size == 64)
+		return pad ? -EINVAL : 0;
+	return size != 128 ? -EINVAL : pad ? 2 : 1;
+}
+
+static bool pads(const struct mlx5_ib_create_cq *ucmd)
+{
+	return ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 }
 
 /* The UAR page whose register arms this queue. */
@@ -48,10 +56,10 @@ static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_cq *ucmd)
 		return -EINVAL;
 	if (bf_uv_get(c, &c->uhw_in, ucmd, sizeof(*ucmd)))
 		return -EFAULT;
-	if (ucmd->flags & ~known || cqe_size_code(ucmd->cqe_size) < 0)
+	if (ucmd->flags & ~known || cqe_size_code(ucmd->cqe_size, pads(ucmd)) < 0)
 		return -EINVAL;
-	/* Neither compressed entries, nor padding of them, nor a wall clock in them. */
-	if (ucmd->cqe_comp_en || (ucmd->flags & ~(uint32_t)MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX))
+	/* Neither compressed entries nor a wall clock in them. */
+	if (ucmd->cqe_comp_en || ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -65,7 +73,7 @@ static int command(struct bf_uv_call *c, const struct cq_args *a, const struct m
 
 	if (uar < 0)
 		return (int)uar;
-	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd->cqe_size));
+	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd->cqe_size, pads(ucmd)));
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, (uint32_t)uar);
 	BF_MLX5_SET(cqc, BF_CQC_EQN, c->u->eq[1 + a->vector].eqn);
@@ -131,6 +139,7 @@ static int create(struct bf_uv_call *c, const struct cq_args *a, struct bf_uv_cq
 	}
 	cq->cqe = (1u << log) - 1;
 	cq->large = ucmd.cqe_size == 128;
+	cq->pad = pads(&ucmd);
 	cq->dbr = ucmd.db_addr;
 	bf_uv_events_start(&cq->comp, a->channel, a->user_handle);
 	bf_uv_events_start(&cq->async, a->async ? a->async : c->f->async, a->user_handle);
@@ -271,7 +280,7 @@ int bf_uv_resize_cq(struct bf_uv_call *c)
 		return bf_uv_response(c, &resp, sizeof(resp));
 	if (bf_uv_get(c, &c->uhw_in, &ucmd, sizeof(ucmd)))
 		return -EFAULT;
-	if (ucmd.reserved0 || ucmd.reserved1 || cqe_size_code(ucmd.cqe_size) < 0)
+	if (ucmd.reserved0 || ucmd.reserved1 || cqe_size_code(ucmd.cqe_size, cq->pad) < 0)
 		return -EINVAL;
 	if (pin_ring(c, ucmd.buf_addr, (uint64_t)ucmd.cqe_size << log, ucmd.buf_addr))
 		return -EFAULT;
@@ -282,7 +291,7 @@ int bf_uv_resize_cq(struct bf_uv_call *c)
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq->cqn);
 	BF_MLX5_SET(in, BF_MODIFY_CQ_SELECT, BF_MODIFY_CQ_LOG_SIZE);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
-	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd.cqe_size));
+	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd.cqe_size, cq->pad));
 	bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, ucmd.buf_addr);
 	err = bf_uv_cmd(c->u, BF_MLX5_CMD_MODIFY_CQ, in, sizeof(in), out, sizeof(out));
 	if (err)

@@ -83,8 +83,10 @@ int bf_uv_query_gid_entry(struct bf_uv_call *c)
 	    bf_uv_attr_get(c, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index, sizeof(index)) ||
 	    bf_uv_attr_get(c, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags, sizeof(flags)))
 		return -EFAULT;
-	if (flags || port != 1 || index >= BF_UV_GIDS)
+	if (flags || port != 1 || index >= BF_UV_GID_ROOM)
 		return -EINVAL;
+	if (index >= BF_UV_GIDS)
+		return -ENODATA;
 	fill(c->u, index, &e);
 	return bf_uv_attr_put(c, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &e, sizeof(e));
 }

@@ -25,7 +25,9 @@ static int check_access(uint32_t access)
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return access & ~KNOWN_ACCESS || access & IB_UVERBS_ACCESS_ON_DEMAND ? -EINVAL : 0;
+	if (access & ~KNOWN_ACCESS)
+		return -EINVAL;
+	return access & IB_UVERBS_ACCESS_ON_DEMAND ? -EOPNOTSUPP : 0;
 }
 
 static int check_range(struct bf_uv_call *c, const struct bf_uv_mr *mr)

@@ -174,6 +174,7 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv
 		BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_STREAMS, ucmd->dci_streams.log_num_concurent);
 		BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_ERRORED, ucmd->dci_streams.log_num_errored);
 	}
+	BF_MLX5_SET(qpc, BF_QPC_BLOCK_LB_MC, !!(a->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
 	set_queues(a, ucmd, qpc);
 	set_scatter(c, a, ucmd, qpc);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, ucmd->db_addr);
@@ -250,8 +251,6 @@ static int check_parts(const struct bf_uv_qp_args *a)
 	if (a->flags & ~(uint32_t)QP_FLAGS)
 		return -EINVAL;
 	if (a->flags & ~(uint32_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
-		return -EOPNOTSUPP;
-	if (a->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		return -EOPNOTSUPP;
 	if (!a->pd || !a->recv_cq || (a->type != BF_UV_QPT_DCT && !a->send_cq))
 		return -EINVAL;

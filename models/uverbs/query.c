@@ -92,7 +92,7 @@ int bf_uv_query_device(struct bf_uv_call *c)
 	return bf_uv_response(c, &resp, sizeof(resp));
 }
 
-/* The provider's part: offloads for packets, all absent, and stream channels of DC initiators. */
+/* The provider's part: offloads for packets, all absent, padded entries, and stream channels of DC initiators. */
 static int answer_uhw(struct bf_uv_call *c)
 {
 	uint32_t len = c->uhw_out.len;
@@ -105,6 +105,7 @@ static int answer_uhw(struct bf_uv_call *c)
 		return -EINVAL;
 	bf_uv_caps(c->u, BF_HCA_CAP_GENERAL, cap);
 	r.response_length = len < sizeof(r) ? len : sizeof(r);
+	r.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	r.dci_streams_caps.max_log_num_concurent = (uint8_t)BF_MLX5_GET(cap, BF_CAP_LOG_MAX_DCI_STREAMS);
 	r.dci_streams_caps.max_log_num_errored = (uint8_t)BF_MLX5_GET(cap, BF_CAP_LOG_MAX_DCI_ERRORED);
 	return bf_uv_put(c, &c->uhw_out, &r, sizeof(r));
@@ -158,7 +159,7 @@ static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query
 	*r = (struct ib_uverbs_query_port_resp){
 		.port_cap_flags = IB_UVERBS_PCF_CM_SUP | IB_UVERBS_PCF_IP_BASED_GIDS,
 		.max_msg_sz = MAX_MESSAGE,
-		.gid_tbl_len = BF_UV_GIDS,
+		.gid_tbl_len = BF_UV_GID_ROOM,
 		.pkey_tbl_len = 1,
 		.state = up ? STATE_ACTIVE : STATE_DOWN,
 		.max_mtu = MTU_4096,

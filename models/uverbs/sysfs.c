@@ -34,15 +34,19 @@ static void put_gids(const struct tree *t)
 	char below[NAME_ROOM], text[64];
 	uint8_t gid[16];
 
-	for (uint32_t i = 0; i < BF_UV_GIDS; i++) {
+	for (uint32_t i = 0; i < BF_UV_GID_ROOM; i++) {
 		int at = 0;
 
-		bf_uv_gid(t->opts, i, gid);
+		memset(gid, 0, sizeof(gid));
+		if (i < BF_UV_GIDS)
+			bf_uv_gid(t->opts, i, gid);
 		for (uint32_t j = 0; j < 16; j += 2)
 			at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%04x", j ? ":" : "",
 				       bf_get_be16(gid + j));
 		snprintf(below, sizeof(below), "ports/1/gids/%u", i);
 		put(t, below, text);
+		if (i >= BF_UV_GIDS)
+			continue; /* reading these of a free place fails */
 		snprintf(below, sizeof(below), "ports/1/gid_attrs/types/%u", i);
 		put(t, below, bf_uv_gid_type(i) == IB_UVERBS_GID_TYPE_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
 		snprintf(below, sizeof(below), "ports/1/gid_attrs/ndevs/%u", i);

@@ -24,6 +24,7 @@
 #define BF_UV_PAGE 4096u
 #define BF_UV_VECTORS 4u         /* completion vectors, an event queue each */
 #define BF_UV_GIDS 4u            /* RoCE v1 and v2, link-local and of the IPv4 address */
+#define BF_UV_GID_ROOM 16u       /* places in the table, of which those are taken */
 #define BF_UV_PKEY 0xffffu
 #define BF_UV_NO_HANDLE UINT32_MAX
 #define BF_UV_ATTRS 16u          /* most rows of a method's table */
@@ -163,6 +164,7 @@ struct bf_uv_cq {
 	struct bf_uv_object o;
 	uint32_t cqn, cqe; /* entries - 1 */
 	bool large; /* entries of 128 bytes */
+	bool pad;   /* all of them written */
 	uint64_t dbr;
 	struct bf_uv_events comp, async;
 	struct bf_uv_cq *next_by_number;

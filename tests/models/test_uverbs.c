@@ -262,7 +262,7 @@ START_TEST(regions)
 	uv_world_open(&r, &w, 3);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data + 1, 1, &mr), -EINVAL);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 2, &mr), -EINVAL);  /* remote without local */
-	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 64, &mr), -EINVAL); /* on demand */
+	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 64, &mr), -EOPNOTSUPP); /* on demand */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 31, &mr), -EINVAL);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 25, &mr), 0); /* optional, unknown */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, UV_MEM, w.data, 1, &mr), -EFAULT);
@@ -345,6 +345,68 @@ START_TEST(states)
 }
 END_TEST
 
+static int query_gid(struct uv_rig *r, uint32_t index)
+{
+	uv_begin(r, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY);
+	uv_in32(r, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, 1);
+	uv_in32(r, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, index);
+	uv_in32(r, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, 0);
+	uv_out(r, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, 32);
+	return uv_call(r);
+}
+
+/* A place of the table that nothing has taken is there; one behind its end is not. */
+START_TEST(gid_table)
+{
+	struct ib_uverbs_query_port_resp_ex port;
+	struct uv_world w;
+	struct uv_rig r;
+
+	uv_rig_open(&r, false);
+	uv_world_open(&r, &w, 3);
+	uv_begin(&r, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
+	uv_in64(&r, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 1);
+	uv_out(&r, UVERBS_ATTR_QUERY_PORT_RESP, sizeof(port));
+	ck_assert_int_eq(uv_call(&r), 0);
+	memcpy(&port, uv_answer(&r, UVERBS_ATTR_QUERY_PORT_RESP), sizeof(port));
+	ck_assert_int_eq(query_gid(&r, 3), 0);
+	ck_assert_int_eq(query_gid(&r, 4), -ENODATA);
+	ck_assert_int_eq(query_gid(&r, (uint32_t)port.legacy_resp.gid_tbl_len - 1), -ENODATA);
+	ck_assert_int_eq(query_gid(&r, (uint32_t)port.legacy_resp.gid_tbl_len), -EINVAL);
+	close_all(&r);
+}
+END_TEST
+
+/* A completion queue of entries of `size` bytes, with flags of the driver's part. */
+static int make_cq(struct uv_rig *r, const struct uv_world *w, uint32_t size, uint32_t flags)
+{
+	struct mlx5_ib_create_cq *uhw;
+	struct uv_cq cq;
+
+	uv_cq_request(r, &cq, 7, 0, 0, w->uar.page, 0);
+	uhw = uv_answer(r, UVERBS_ATTR_UHW_IN);
+	uhw->cqe_size = size;
+	uhw->flags |= (uint16_t)flags;
+	return uv_call(r);
+}
+
+START_TEST(forms_of_completions)
+{
+	struct uv_world w;
+	struct uv_rig r;
+
+	uv_rig_open(&r, false);
+	uv_world_open(&r, &w, 3);
+	ck_assert_int_eq(make_cq(&r, &w, 64, 0), 0);
+	ck_assert_int_eq(make_cq(&r, &w, 128, 0), 0);
+	ck_assert_int_eq(make_cq(&r, &w, 100, 0), -EINVAL);
+	ck_assert_int_eq(make_cq(&r, &w, 128, MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD), 0);
+	ck_assert_int_eq(make_cq(&r, &w, 64, MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD), -EINVAL);
+	ck_assert_int_eq(make_cq(&r, &w, 64, 1u << 15), -EINVAL);
+	close_all(&r);
+}
+END_TEST
+
 START_TEST(refusals)
 {
 	static const struct {
@@ -358,6 +420,8 @@ START_TEST(refusals)
 		{ MLX5_IB_OBJECT_FLOW_MATCHER, MLX5_IB_METHOD_FLOW_MATCHER_CREATE },
 	};
 	static const uint32_t types[] = { IB_UVERBS_QPT_RAW_PACKET, IB_UVERBS_QPT_XRC_INI, IB_UVERBS_QPT_XRC_TGT };
+	static const uint32_t flags[] = { IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
+					  IB_UVERBS_QP_CREATE_SCATTER_FCS, IB_UVERBS_QP_CREATE_CVLAN_STRIPPING };
 	struct ib_uverbs_open_xrcd xrcd = { 0 };
 	struct uv_cmd open_xrcd = { IB_USER_VERBS_CMD_OPEN_XRCD, &xrcd, sizeof(xrcd), 4, NULL, 0, 0 };
 	struct uv_qp_opts o;
@@ -377,6 +441,12 @@ START_TEST(refusals)
 					 .page = w.uar.page, .type = types[i] };
 		uv_qp_request(&r, &qp, &o);
 		ck_assert_int_eq(uv_call(&r), -EOPNOTSUPP);
+	}
+	o.type = IB_UVERBS_QPT_UD;
+	for (size_t i = 0; i < BF_ARRAY_LEN(flags); i++) {
+		uv_qp_request(&r, &qp, &o);
+		uv_in32(&r, UVERBS_ATTR_CREATE_QP_FLAGS, flags[i]);
+		ck_assert_int_eq(uv_call(&r), i ? -EOPNOTSUPP : 0);
 	}
 	ck_assert_int_eq(uv_invoke(&r, &open_xrcd, NULL, NULL), -EOPNOTSUPP);
 	uv_begin(&r, UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY);
@@ -400,6 +470,8 @@ static Suite *suite(void)
 	tcase_add_test(t, close_with_everything_open);
 	tcase_add_test(t, regions);
 	tcase_add_test(t, states);
+	tcase_add_test(t, gid_table);
+	tcase_add_test(t, forms_of_completions);
 	tcase_add_test(t, refusals);
 	suite_add_tcase(s, t);
 	return s;
