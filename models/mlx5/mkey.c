@@ -102,6 +102,38 @@ static uint8_t take_pages(struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t 
 	return BF_MLX5_CMD_OK;
 }
 
+/* Pages of a UMEM, whose byte at the offset is the key's first. */
+static uint8_t take_umem(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
+{
+	const uint32_t id = BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_ID);
+	struct bf_mlx5_umem *u = id <= 0xffffff ? bf_mlx5_table_get(&m->dev->umems, id) : NULL;
+	const uint64_t offset = bf_get_be64(m->in + BF_CREATE_MKEY_UMEM_OFFSET);
+	const struct bf_mlx5_buf all = { .umem = u, .at = BF_MLX5_BUF_SCATTERED };
+	struct bf_mlx5_xlat *x;
+	uint32_t run;
+
+	if (!u)
+		return BF_MLX5_CMD_BAD_RES;
+	if (k->length64 || !k->len || offset > u->size || k->len > u->size - offset)
+		return BF_MLX5_CMD_BAD_SIZE;
+	k->umem = u;
+	if (u->contiguous && bf_mlx5_buf_iova(&all, offset, 1, &run) == k->start)
+		return BF_MLX5_CMD_OK;
+	x = k->xlat = bf_mlx5_xlat_new((uint32_t)((k->len >> u->log_page) + 2));
+	if (!x)
+		return BF_MLX5_CMD_NO_RES;
+	x->round = k->len;
+	x->rounds = 1;
+	x->count = 0;
+	for (uint64_t from = 0; from < k->len; from += run) {
+		const uint32_t most = k->len - from < 1u << 31 ? (uint32_t)(k->len - from) : 1u << 31;
+		const uint64_t at = bf_mlx5_buf_iova(&all, offset + from, most, &run);
+
+		x->part[x->count++] = (struct bf_mlx5_part){ .at = at, .from = from, .len = run };
+	}
+	return BF_MLX5_CMD_OK;
+}
+
 /* What follows the context: nothing, pages, or pieces of other keys. */
 static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 {
@@ -110,9 +142,10 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 	uint32_t n = m->in_len >= BF_CREATE_MKEY_XLT ? BF_MLX5_GET(m->in, BF_CREATE_MKEY_XLT_ACTUAL) : 0;
 	uint64_t pages;
 
-	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN) ||
-	    BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
-		return BF_MLX5_CMD_BAD_PARAM; /* lists in UMEMs, signatures and other translations are not modelled */
+	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN))
+		return BF_MLX5_CMD_BAD_PARAM; /* signatures and other translations are not modelled */
+	if (BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
+		return mode == BF_MKC_ACCESS_MTT ? take_umem(m, k) : BF_MLX5_CMD_BAD_PARAM;
 	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)
 		return BF_MLX5_CMD_BAD_INP_LEN;
 	k->klm = mode == BF_MKC_ACCESS_KLM;
@@ -159,6 +192,8 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 		return status;
 	}
 	pd->users++;
+	if (k->umem)
+		k->umem->users++;
 	m->number = k->index;
 	return BF_MLX5_CMD_OK;
 }
@@ -172,6 +207,8 @@ uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	pd = bf_mlx5_table_get(&m->dev->pds, k->pd);
 	pd->users--;
+	if (k->umem)
+		k->umem->users--;
 	m->dev->key_changes++;
 	bf_mlx5_table_remove(&m->dev->mkeys, k->index);
 	bf_mlx5_mkey_free(k);

@@ -780,11 +780,15 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 /*
  * CREATE_MKEY input: context at 0x10, translation entries behind it. Without entries (an actual size of 0) translation
  * is by address: IOVA is the address in requests. With entries an access mode of MTT has page addresses (be64, as in
- * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill.
+ * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill. DEVX programs have
+ * the pages in a UMEM instead: its byte at the offset is the key's first (DPDK drivers/common/mlx5/mlx5_devx_cmds.c
+ * mlx5_devx_cmd_mkey_create(); Linux drivers/infiniband/hw/mlx5/devx.c insists).
  */
 #define BF_CREATE_MKEY_MKC 0x10
 #define BF_CREATE_MKEY_UMEM_VALID 0x0c, 0x40000000u
 #define BF_CREATE_MKEY_XLT_ACTUAL 0x60, 0xffffffffu /* octowords: two page addresses, or one KLM */
+#define BF_CREATE_MKEY_UMEM_ID 0x64, 0xffffffffu
+#define BF_CREATE_MKEY_UMEM_OFFSET 0x68 /* be64 */
 #define BF_CREATE_MKEY_XLT 0x110
 #define BF_CREATE_MKEY_LEN 272
 #define BF_MKC_FREE 0x00, 0x40000000u
