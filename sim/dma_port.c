@@ -482,6 +482,12 @@ static int ask(struct bf_dma_port *p, struct bf_region *region, const void *host
 	return 0;
 }
 
+/* From a far region that answers at once. */
+static int get(struct bf_region *region, const void *host, void *dst, uint32_t len)
+{
+	return region->far->get(region, (uint64_t)((const uint8_t *)host - region->bytes), dst, len);
+}
+
 /* Reads memory from where the read has come to; stops early when it must wait for a far region. */
 static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 {
@@ -505,11 +511,14 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 			return (int)bf_ioas_fault(p->ioas, iova, left, BF_IOMMU_READ, p->actor, BF_IOMMU_OWN);
 		if (!r->sampled)
 			r->sampled_va = bf_va(region, host);
-		if (region->far)
+		if (region->far && !region->far->get)
 			return ask(p, region, host, dst, (uint32_t)run);
 		if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
 			tell_cache(p, region, host, iova, (uint32_t)run, false);
-		if (region->kind == BF_MEM_MMIO)
+		if (region->far) {
+			if (get(region, host, dst, (uint32_t)run))
+				return -EFAULT;
+		} else if (region->kind == BF_MEM_MMIO)
 			read_registers(region, (uint64_t)((uint8_t *)host - region->bytes), dst, (uint32_t)run);
 		else if (run <= BF_DMA_INLINE_MAX)
 			load_words(dst, host, (uint32_t)run);
@@ -555,6 +564,22 @@ static void modify_word(struct bf_dma_op *op, void *host, struct bf_rec_dma_rmw 
 	}
 }
 
+/* An atomic for those who come through this port: others that use the far memory may come between. */
+static int modify_far(struct bf_dma_op *op, struct bf_region *region, const void *host, struct bf_rec_dma_rmw *rec)
+{
+	uint8_t bytes[16];
+
+	if (!region->far || !region->far->get || get(region, host, bytes, op->len))
+		return -EFAULT;
+	memcpy(&rec->before, bytes, op->len < 8 ? op->len : 8);
+	if (op->dst)
+		memcpy(op->dst, bytes, op->len);
+	op->modify(op, bytes);
+	memcpy(&rec->after, bytes, op->len < 8 ? op->len : 8);
+	region->far->write(region, (uint64_t)((const uint8_t *)host - region->bytes), bytes, op->len);
+	return 0;
+}
+
 /* The atomic happens now. Registers of other devices are no target for one. */
 static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma_rmw *rec)
 {
@@ -565,9 +590,11 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	if ((op->len != 4 && op->len != 8 && op->len != 16) || op->iova % op->len)
 		return -EFAULT;
 	run = bf_ioas_translate(p->ioas, op->iova, op->len, BF_IOMMU_READ | BF_IOMMU_WRITE, p->actor, &host, &region);
-	if (run < op->len || region->kind == BF_MEM_MMIO)
+	if (run < op->len)
 		return -EFAULT;
 	rec->va = bf_va(region, host);
+	if (region->kind == BF_MEM_MMIO)
+		return modify_far(op, region, host, rec);
 	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
 		tell_cache(p, region, host, op->iova, op->len, true);
 	modify_word(op, host, rec);

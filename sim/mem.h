@@ -43,8 +43,14 @@ struct bf_dma_port;
 /*
  * An MMIO region whose bytes are beyond a channel of messages: memory of a guest whose monitor does not share it. A DMA
  * port asks for what it reads there and is answered later (bf_dma_answer() in sim/pcie.h); its writes are sent off.
+ * Or beyond a call, which brings them at once: memory of a real GPU.
  */
 struct bf_far_ops {
+	/*
+	 * Reads all of `len` bytes from `offset` on before it returns: 0 or -EFAULT. NULL: `read` does it. Where it is,
+	 * `write` has changed the bytes when it returns, atomics are done by the two, and the others may be NULL.
+	 */
+	int (*get)(struct bf_region *region, uint64_t offset, void *dst, uint32_t len);
 	/*
 	 * Starts to read bytes from `offset` on into `dst` for `port`. Returns how many, 1..len (the port asks for the
 	 * rest afterwards), or -EFAULT; answers never before it returns. A port has one read of this kind at a time.

@@ -156,6 +156,23 @@ static int poll_cell(struct bf_mlx5_uar *uar, uint32_t offset)
 	return value != 0;
 }
 
+/* A word of a doorbell record, looked at as a processor would; false when it is not there. */
+static bool look(struct bf_mlx5 *dev, uint64_t iova, uint32_t *word)
+{
+	struct bf_region *region;
+	void *record;
+
+	if (bf_ioas_lookup(dev->dma.ioas, iova, 4, BF_IOMMU_READ, dev->dma.actor, &record, &region) != 4)
+		return false;
+	if (region->kind != BF_MEM_MMIO)
+		*word = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+	else if (!region->far || !region->far->get ||
+		 region->far->get(region, (uint64_t)((uint8_t *)record - region->bytes), word, 4))
+		return false;
+	*word = bf_swap32(*word);
+	return true;
+}
+
 /*
  * Queue pairs may share a page, and even a cell: of two rings between two looks only the last is there. So all of the
  * page's queue pairs count as rung whose doorbell records have moved on.
@@ -168,16 +185,13 @@ static void ring_others(struct bf_mlx5_uar *uar)
 
 	for (uint32_t n = dev->qps.low; (qp = bf_mlx5_table_next(&dev->qps, &n)); n++) {
 		uint8_t bell[8] = { 0 };
-		struct bf_region *region;
 		uint16_t producer;
-		void *record;
+		uint32_t word;
 
-		if (bell_verdict(qp, uar) != BELL_OK || bf_event_pending(&qp->bell_event))
+		if (bell_verdict(qp, uar) != BELL_OK || bf_event_pending(&qp->bell_event) ||
+		    !look(dev, bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_SND, 4, &run), &word))
 			continue;
-		if (bf_ioas_lookup(dev->dma.ioas, bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_SND, 4, &run), 4,
-				   BF_IOMMU_READ, dev->dma.actor, &record, &region) != 4)
-			continue;
-		producer = (uint16_t)bf_swap32(__atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE));
+		producer = (uint16_t)word;
 		if (producer == qp->producer)
 			continue;
 		bf_put_be32(bell, (uint32_t)BF_FIELD_PREP(BF_MLX5_CTRL_INDEX, producer));
@@ -197,15 +211,11 @@ static void arm_others(struct bf_mlx5_uar *uar)
 	uint32_t run;
 
 	for (uint32_t n = dev->cqs.low; (cq = bf_mlx5_table_next(&dev->cqs, &n)); n++) {
-		struct bf_region *region;
 		uint32_t word;
-		void *record;
 
 		if (cq->uar != uar->index || cq->dead || !cq->room ||
-		    bf_ioas_lookup(dev->dma.ioas, bf_mlx5_buf_iova(&cq->room->dbr, 4 * BF_MLX5_CQ_DBR_ARM, 4, &run), 4,
-				   BF_IOMMU_READ, dev->dma.actor, &record, &region) != 4)
+		    !look(dev, bf_mlx5_buf_iova(&cq->room->dbr, 4 * BF_MLX5_CQ_DBR_ARM, 4, &run), &word))
 			continue;
-		word = bf_swap32(__atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE));
 		if (word != cq->room->arm_word)
 			bf_mlx5_cq_arm(uar, (uint64_t)word << 32 | cq->cqn);
 	}

@@ -64,6 +64,9 @@ int64_t bf_engine_write(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t 
 void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,
 		     uint64_t offset);
 
+/* Is this in a doorbell page that the program has mapped? */
+bool bf_engine_has_page(struct bf_engine *e, const void *address);
+
 /*
  * A SIGSEGV, SIGBUS or SIGTRAP: true when it was a store (or load) of the program's to a doorbell page, which has been
  * carried out, or a fault of the model's own on memory that the program took away; the thread goes on. False: it is the

@@ -95,19 +95,27 @@ static int look_at_maps(uint64_t first, uint64_t end, bool write)
 	return first < end ? -EFAULT : 0;
 }
 
-/* Brings the pages in, as pinning does. */
+/* Brings the pages in, as pinning does. Memory of GPUs is there, as with nvidia-peermem in the kernel. */
 static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 {
+	struct bf_engine *e = arg;
 	const uint64_t first = address & ~(uint64_t)(BF_PAGE - 1);
 	const uint64_t end = (address + len + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1);
 
-	(void)arg;
+	int error;
+
 	if (!len)
 		return 0;
 	if (end < first || address + len < address)
 		return -EFAULT;
-	if (!madvise((void *)(uintptr_t)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+	if (!madvise((void *)(uintptr_t)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ)) {
+		bf_engine_gpu_forget(e, first, end);
 		return 0;
+	}
+	error = errno;
+	if (!bf_engine_gpu_pin(e, first, end))
+		return 0;
+	errno = error;
 	if (errno == EINVAL) /* not before Linux 5.14, nor for memory of devices, nor without the right */
 		return look_at_maps(first, end, write);
 	return errno == ENOMEM || errno == EFAULT ? -EFAULT : -errno;

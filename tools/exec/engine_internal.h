@@ -87,8 +87,11 @@ struct bf_engine {
 	struct bf_engine_opts opts;
 	struct bf_sim *sim;
 	struct bf_space memory, bars; /* the program's addresses; the devices' */
+	struct bf_region *program;    /* all of the former */
+	struct bf_space gpus;         /* those of the former at which there is memory of GPUs */
+	struct bf_cuda *cuda;         /* NULL: the program has shown none yet */
 	struct bf_ioas ioas;
-	bool has_memory, has_bars, has_ioas;
+	bool has_memory, has_bars, has_gpus, has_ioas;
 	struct bf_fabric *fabric;
 	struct bf_outside *outside;
 	struct bf_channels *channels;
@@ -160,6 +163,14 @@ const struct bf_engine_page *bf_engine_page_find(struct bf_engine *e, uintptr_t 
 void bf_engine_pages_forget(struct bf_engine *e, const struct bf_uverbs_file *file);
 /* Takes what is in the doorbell cells of all pages; on how many one had rung. */
 uint32_t bf_engine_pages_poll(struct bf_engine *e);
+
+/*
+ * engine_gpu.c: makes [first, end), whole pages, reachable when all of it is memory of GPUs. 0, -EFAULT when it is not,
+ * or -ENOMEM.
+ */
+int bf_engine_gpu_pin(struct bf_engine *e, uint64_t first, uint64_t end);
+/* The program has ordinary memory there now. */
+void bf_engine_gpu_forget(struct bf_engine *e, uint64_t first, uint64_t end);
 
 /* engine_host.c: what models/uverbs asks of its surroundings. */
 void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);

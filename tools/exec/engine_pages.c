@@ -156,6 +156,18 @@ void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, 
 	return at;
 }
 
+bool bf_engine_has_page(struct bf_engine *e, const void *address)
+{
+	struct bf_engine_caller c;
+	bool found;
+
+	if (!bf_engine_call(e, &c))
+		return false;
+	found = bf_engine_page_find(e, (uintptr_t)address) != NULL;
+	bf_engine_return(e, &c);
+	return found;
+}
+
 void bf_engine_pages_forget(struct bf_engine *e, const struct bf_uverbs_file *file)
 {
 	uint32_t kept = 0;

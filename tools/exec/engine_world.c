@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sim/stats.h"
+#include "tools/exec/cuda.h"
 #include "tools/exec/engine_records.h"
 
 /* User space ends below this on x86-64 with four levels of page tables, and on aarch64 with 48-bit addresses. */
@@ -51,7 +52,6 @@ static int open_memory(struct bf_engine *e)
 		.bytes = (void *)(uintptr_t)BF_PAGE,
 		.size = MEMORY_END - 2 * BF_PAGE,
 	};
-	struct bf_region *r;
 	int rc = bf_space_init(&e->memory, e->sim, "program", 0);
 
 	if (rc)
@@ -61,12 +61,16 @@ static int open_memory(struct bf_engine *e)
 	if (rc)
 		return rc;
 	e->has_bars = true;
+	rc = bf_space_init(&e->gpus, e->sim, "gpus", BARS_SPACE + 1);
+	if (rc)
+		return rc;
+	e->has_gpus = true;
 	rc = bf_ioas_init(&e->ioas, e->sim, "program", BF_PAGE);
 	if (rc)
 		return rc;
 	e->has_ioas = true;
-	rc = bf_region_create(&e->memory, &program, &r);
-	return rc ? rc : bf_ioas_map_region(&e->ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+	rc = bf_region_create(&e->memory, &program, &e->program);
+	return rc ? rc : bf_ioas_map_region(&e->ioas, e->program, BF_IOMMU_READ | BF_IOMMU_WRITE);
 }
 
 static int open_network(struct bf_engine *e)
@@ -305,9 +309,13 @@ void bf_engine_world_close(struct bf_engine *e)
 		bf_ioas_fini(&e->ioas);
 	if (e->has_bars)
 		bf_space_fini(&e->bars);
+	if (e->has_gpus)
+		bf_space_fini(&e->gpus);
+	bf_cuda_destroy(e->cuda);
+	e->cuda = NULL;
 	if (e->has_memory)
 		bf_space_fini(&e->memory);
-	e->has_ioas = e->has_bars = e->has_memory = false;
+	e->has_ioas = e->has_bars = e->has_gpus = e->has_memory = false;
 	if (e->sim) {
 		bf_stream_close(&e->sim->rec);
 		bf_stats_detach(e->sim, e);
