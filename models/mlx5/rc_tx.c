@@ -247,7 +247,8 @@ static bool send_data(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	bool last = k == s->npsn - 1;
 
 	if (BF_UNLIKELY(!path)) {
-		bf_packet_free(pkt);
+		if (pkt)
+			bf_packet_free(pkt);
 		return false;
 	}
 	if (len > mtu)

@@ -38,7 +38,7 @@ shared='--blocks 2 --warps 2 --qp-choice first' # threads of several blocks and 
 	found wqe-after-ready 'store of WQE|announced too early' ibgda-put $order $shared
 	found no-ready-order 'announced too early' ibgda-put $order $shared
 	found no-lock 'doorbell record' ibgda-put $order $shared --batch 1
-	found no-overflow-wait 'overwrote WQE' ibgda-put $order $shared --depth 16 --batch 4 --messages 64
+	found no-overflow-wait 'had not completed' ibgda-put $order $shared --depth 16 --batch 4 --messages 64
 	found lost-batch 'nobody rang' ibgda-put $order $shared --messages 5
 	found poll-no-minus2 'no poller takes' ibgda-put $order
 	found dbrec-index 'next free slot' ibgda-put $order $shared
