@@ -56,6 +56,7 @@ static void fill_answer(struct bf_uverbs_file *f, const struct mlx5_ib_alloc_uco
 		.log_uar_size = LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
 		.num_dyn_bfregs = MAX_DYN_BFREGS,
+		.clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
 	};
 }
 

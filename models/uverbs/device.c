@@ -62,6 +62,16 @@ int bf_uv_caps(struct bf_uverbs *u, uint32_t type, uint8_t cap[BF_HCA_CAP_LEN])
 	return err;
 }
 
+/* Time stamps count nanoseconds from simulated time 0, so that the page never needs what a kernel changes in it. */
+static void start_clock(struct bf_uverbs *u)
+{
+	const struct mlx5_ib_clock_info info = {
+		.nsec = u->opts.epoch_ns, .mult = 1, .mask = BF_UV_CLOCK_MASK, .overflow_period = BF_UV_CLOCK_MASK
+	};
+
+	memcpy(u->clock, &info, sizeof(info));
+}
+
 int bf_uverbs_create(struct bf_sim *sim, const struct bf_uverbs_opts *opts, struct bf_uverbs **out)
 {
 	struct bf_uverbs *u = calloc(1, sizeof(*u));
@@ -72,6 +82,7 @@ int bf_uverbs_create(struct bf_sim *sim, const struct bf_uverbs_opts *opts, stru
 	u->sim = sim;
 	u->opts = *opts;
 	u->actor = bf_stream_actor(&sim->rec, "kernel", opts->name);
+	start_clock(u);
 	err = bf_uv_simple(u, BF_MLX5_CMD_ALLOC_UAR, 0, &u->uar);
 	if (err)
 		bf_fail(&sim->error, err, "%s: the device gives no UAR page", opts->name);

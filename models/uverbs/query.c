@@ -13,7 +13,6 @@
 #define MAX_PD (1u << 23)
 #define MAX_MCAST_GROUPS (1u << 21)
 #define MAX_MCAST_QPS 240u
-#define TIMESTAMP_MASK 0x7fffffffffffffffull
 #define CLOCK_KHZ 1000000u /* time stamps count nanoseconds */
 #define MODERATION_COUNT 0xffffu
 #define MODERATION_PERIOD 0xfffu
@@ -126,7 +125,7 @@ int bf_uv_query_device_ex(struct bf_uv_call *c)
 		return err;
 	fill_device(c->u, &resp.base);
 	resp.response_length = c->core_out.len < sizeof(resp) ? c->core_out.len : sizeof(resp);
-	resp.timestamp_mask = TIMESTAMP_MASK;
+	resp.timestamp_mask = BF_UV_CLOCK_MASK;
 	resp.hca_core_clock = CLOCK_KHZ;
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	resp.cq_moderation_caps.max_cq_moderation_count = MODERATION_COUNT;

@@ -147,8 +147,12 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 	case MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES:
 		return -ENOSYS;
 	case MLX5_IB_MMAP_CORE_CLOCK:
-	case MLX5_IB_MMAP_CLOCK_INFO:
 		return -EOPNOTSUPP;
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		if (index != MLX5_IB_CLOCK_INFO_V1)
+			return -EINVAL;
+		out->page = f->u->clock;
+		return 0;
 	default:
 		dynamic = command >= FIRST_ENTRY ? find_entry(f, token) : NULL;
 		if (!dynamic)

@@ -23,11 +23,14 @@
 struct bf_uverbs;      /* one device, such as mlx5_0 */
 struct bf_uverbs_file; /* an open /dev/infiniband/uverbs0 */
 
-/* Where a program may map a UAR page, as the kernel said it in an mmap offset. */
+#define BF_UVERBS_PAGE 4096u
+
+/* What a program may map, as the kernel said it in an mmap offset: a UAR page, or a page to read. */
 struct bf_uverbs_mapping {
-	struct bf_region *region; /* of the page (bf_mlx5_uar()) */
+	struct bf_region *region; /* of the UAR page (bf_mlx5_uar()); NULL: the other kind */
 	uint32_t uar;             /* its number */
 	bool write_combining;     /* a BlueFlame page; otherwise uncached */
+	const uint8_t *page;      /* the other kind's BF_UVERBS_PAGE bytes, which never change */
 };
 
 /* The longest event: an answer of a DEVX query. Completion events have 8 bytes, asynchronous ones 16. */
@@ -66,6 +69,7 @@ struct bf_uverbs_opts {
 	uint32_t ipv4;      /* of the port: GIDs are made from it */
 	uint8_t mac[6];
 	uint64_t node_guid; /* host order */
+	uint64_t epoch_ns;  /* wall-clock time at simulated time 0, since 1970: what time stamps are converted with */
 	bool blueflame;     /* tell programs of BlueFlame registers (bf_reg_size 512, otherwise 0) */
 	bool no_ioctl;      /* answer every ioctl with ENOTTY: programs fall back to write() */
 };

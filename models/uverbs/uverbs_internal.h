@@ -21,11 +21,12 @@
 #include "models/uverbs/records.h"
 #include "models/uverbs/uverbs.h"
 
-#define BF_UV_PAGE 4096u
+#define BF_UV_PAGE BF_UVERBS_PAGE
 #define BF_UV_VECTORS 4u         /* completion vectors, an event queue each */
 #define BF_UV_GIDS 4u            /* RoCE v1 and v2, link-local and of the IPv4 address */
 #define BF_UV_GID_ROOM 16u       /* places in the table, of which those are taken */
 #define BF_UV_PKEY 0xffffu
+#define BF_UV_CLOCK_MASK 0x7fffffffffffffffull /* of time stamps, which count nanoseconds */
 #define BF_UV_NO_HANDLE UINT32_MAX
 #define BF_UV_ATTRS 16u          /* most rows of a method's table */
 #define BF_UV_CMD_MAX 65536u     /* bytes of a DEVX command block: the length of an attribute has 16 bits */
@@ -267,6 +268,7 @@ struct bf_uverbs {
 	struct bf_uv_qp *qps[BF_UV_BUCKETS];
 	struct bf_uv_srq *srqs[BF_UV_BUCKETS];
 	struct bf_uverbs_counts count;
+	uint8_t clock[BF_UV_PAGE]; /* struct mlx5_ib_clock_info: programs map it */
 };
 
 struct bf_uverbs_file {

@@ -377,6 +377,32 @@ START_TEST(gid_table)
 }
 END_TEST
 
+/* What a program needs to turn time stamps into the time of day. */
+START_TEST(clock_info)
+{
+	const uint64_t at = (MLX5_IB_MMAP_CLOCK_INFO << 8 | MLX5_IB_CLOCK_INFO_V1) * 4096ull;
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct bf_uverbs_mapping map;
+	struct mlx5_ib_clock_info info;
+	struct uv_rig r;
+
+	uv_rig_open(&r, false);
+	ck_assert_int_eq(bf_uverbs_mmap(r.f, at, 4096, &map), -EINVAL); /* before there is a context */
+	ck_assert_int_eq(uv_context(&r, true), 0);
+	memcpy(&resp, uv_answer(&r, UVERBS_ATTR_UHW_OUT), sizeof(resp));
+	ck_assert_uint_eq(resp.clock_info_versions, 1u << MLX5_IB_CLOCK_INFO_V1);
+	ck_assert_int_eq(bf_uverbs_mmap(r.f, at, 4096, &map), 0);
+	ck_assert_ptr_null(map.region);
+	memcpy(&info, map.page, sizeof(info));
+	ck_assert_uint_eq(info.sign & MLX5_IB_CLOCK_INFO_KERNEL_UPDATING, 0);
+	/* rdma-core mlx5dv_ts_to_ns(), of a stamp 77 ns after the beginning. */
+	ck_assert_uint_eq(info.nsec + ((((77 - info.cycles) & info.mask) * info.mult + info.frac) >> info.shift),
+			  UV_EPOCH + 77);
+	ck_assert_int_eq(bf_uverbs_mmap(r.f, at + 4096, 4096, &map), -EINVAL);
+	close_all(&r);
+}
+END_TEST
+
 /* A completion queue of entries of `size` bytes, with flags of the driver's part. */
 static int make_cq(struct uv_rig *r, const struct uv_world *w, uint32_t size, uint32_t flags)
 {
@@ -471,6 +497,7 @@ static Suite *suite(void)
 	tcase_add_test(t, regions);
 	tcase_add_test(t, states);
 	tcase_add_test(t, gid_table);
+	tcase_add_test(t, clock_info);
 	tcase_add_test(t, forms_of_completions);
 	tcase_add_test(t, refusals);
 	suite_add_tcase(s, t);

@@ -26,6 +26,7 @@
 #define UV_FIRST_FD 100
 #define UV_ATTRS 16
 #define UV_IPV4 0x0a000001u
+#define UV_EPOCH 1700000000000000000ull
 #define UV_MUST(x)                                                                                                   \
 	do {                                                                                                         \
 		if (!(x)) {                                                                                          \
@@ -191,7 +192,7 @@ static inline int uv_try_open(struct uv_rig *r, const struct bf_mlx5_profile *pr
 	struct bf_region_opts mem = { .name = "program", .kind = BF_MEM_DRAM, .size = UV_MEM };
 	struct bf_uverbs_opts opts = {
 		.name = "mlx5_0", .space = &r->space, .ioas = &r->ioas, .ipv4 = UV_IPV4, .mac = { 2, 0, 10, 0, 0, 1 },
-		.node_guid = 0x1234567890abcdef, .no_ioctl = no_ioctl, .blueflame = true,
+		.node_guid = 0x1234567890abcdef, .no_ioctl = no_ioctl, .blueflame = true, .epoch_ns = UV_EPOCH,
 		.host = { .arg = r, .channel_open = uv_open_channel, .channel_put = uv_put_event,
 			  .channel_take = uv_take_events, .channel_release = uv_release_channel, .pin = uv_pin,
 			  .copy_in = uv_copy_in, .copy_out = uv_copy_out },

@@ -235,6 +235,18 @@ void bf_engine_close(struct bf_engine *e, struct bf_uverbs_file *f)
 	bf_engine_return(e, &c);
 }
 
+/*
+ * What the program rang before it called reaches the device before what the call makes of it: stores to doorbells and
+ * commands are posted writes to one device, which do not pass each other (PCI Express Base 4.0 section 2.4.1).
+ */
+static void take_rings(struct bf_engine *e)
+{
+	if (e->opts.doorbells != BF_EXEC_POLL)
+		return;
+	e->count.rings += bf_engine_pages_poll(e);
+	bf_engine_run(e);
+}
+
 int bf_engine_ioctl(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t request, uint64_t arg)
 {
 	struct bf_engine_caller c;
@@ -242,6 +254,7 @@ int bf_engine_ioctl(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t requ
 
 	if (!bf_engine_call(e, &c))
 		return -EIO;
+	take_rings(e);
 	rc = bf_uverbs_ioctl(f, request, arg);
 	bf_engine_return(e, &c);
 	return rc;
@@ -254,6 +267,7 @@ int64_t bf_engine_write(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t 
 
 	if (!bf_engine_call(e, &c))
 		return -EIO;
+	take_rings(e);
 	done = bf_uverbs_write(f, address, len);
 	bf_engine_return(e, &c);
 	return done;

@@ -58,7 +58,8 @@ int bf_engine_ioctl(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t requ
 int64_t bf_engine_write(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t address, uint64_t len);
 
 /*
- * mmap of a UAR page: returns where the program sees it (inaccessible in trap mode, memory otherwise) or MAP_FAILED
+ * mmap of a UAR page: returns where the program sees it (inaccessible in trap mode, memory otherwise), or of a page to
+ * read; or MAP_FAILED
  * with errno. `hint` and `flags` as mmap got them. The program may munmap it as any mapping.
  */
 void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,

@@ -103,6 +103,7 @@ struct bf_engine {
 	uint32_t actor;
 
 	uint64_t origin_ns;     /* clock when the simulation began */
+	uint64_t epoch_ns;      /* and the time of day */
 	uint64_t thread_due_ps; /* when the engine's thread looks next by itself; 0: it is awake */
 	pthread_t thread;
 

@@ -1,7 +1,7 @@
 /*
  * Doorbell pages.
  *
- * A page is memory that is mapped twice: at the region's own address for the engine, and where the program's mmap wants
+ * One is memory that is mapped twice: at the region's own address for the engine, and where the program's mmap wants
  * it, inaccessible in trap mode. A child of fork() gets neither (as with the kernel's own mappings of a device).
  */
 #include "tools/exec/engine_internal.h"
@@ -107,6 +107,24 @@ static void insert(struct bf_engine *e, const struct bf_engine_page *page)
 	e->npages++;
 }
 
+/* A page to read: the program gets a copy. */
+static void *copy_page(const uint8_t *page, void *hint, int prot, int flags)
+{
+	const int place = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	void *at;
+
+	if (prot & (PROT_WRITE | PROT_EXEC)) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	at = mmap(hint, BF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | place, -1, 0);
+	if (at == MAP_FAILED)
+		return at;
+	memcpy(at, page, BF_PAGE);
+	mprotect(at, BF_PAGE, PROT_READ);
+	return at;
+}
+
 static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,
 		 uint64_t offset)
 {
@@ -115,6 +133,8 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 	void *at;
 	int rc = bf_uverbs_mmap(f, offset, len, &m);
 
+	if (!rc && m.page)
+		return copy_page(m.page, hint, prot, flags);
 	if (!rc && (len != BF_PAGE || m.region->size != BF_PAGE))
 		rc = -EINVAL;
 	rc = rc ? rc : reserve(e);

@@ -30,17 +30,17 @@
 
 #define FLUSH_PS (100 * BF_MS)
 
-static uint64_t clock_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 uint64_t bf_engine_now_ps(const struct bf_engine *e)
 {
-	return (clock_ns() - e->origin_ns) * BF_NS;
+	return (clock_ns(CLOCK_MONOTONIC) - e->origin_ns) * BF_NS;
 }
 
 static int open_memory(struct bf_engine *e)
@@ -102,6 +102,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 	struct bf_uverbs_opts uverbs = {
 		.space = &e->bars,
 		.ioas = &e->ioas,
+		.epoch_ns = e->epoch_ns,
 		.blueflame = e->opts.blueflame,
 		.no_ioctl = e->opts.no_ioctl,
 	};
@@ -279,7 +280,8 @@ int bf_engine_world_open(struct bf_engine *e, char *why, size_t cap)
 		return rc;
 	}
 	e->sim->shared = true;
-	e->origin_ns = clock_ns();
+	e->origin_ns = clock_ns(CLOCK_MONOTONIC);
+	e->epoch_ns = clock_ns(CLOCK_REALTIME);
 	if (bf_coro_create(&e->aside, NULL, NULL, STACK_BYTES)) {
 		snprintf(why, cap, "no memory for a stack");
 		return -ENOMEM;
