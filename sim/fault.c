@@ -51,6 +51,9 @@ static const char *const kind_names[BF_FAULT_KINDS] = {
 	[BF_FAULT_LOST_COMPLETION] = "lost-completion",
 	[BF_FAULT_DEVICE_STALL] = "device-stall",
 	[BF_FAULT_LOST_DOORBELL] = "lost-doorbell",
+	[BF_FAULT_QP_ERROR] = "qp-error",
+	[BF_FAULT_CQ_OVERRUN] = "cq-overrun",
+	[BF_FAULT_ACCESS] = "access-error",
 };
 
 const char *bf_fault_kind_name(enum bf_fault_kind k)

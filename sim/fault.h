@@ -6,7 +6,8 @@
  *   KIND [on=NAME] [qp=N] [after=TIME] [until=TIME] [skip=N] [count=N] [prob=P] [delay=TIME] [seed=N]
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
- * lost-doorbell. NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms, s. N: decimal or 0x.
+ * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds no
+ * room), access-error (a request's remote key is refused). NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms, s. N: decimal or 0x.
  * P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at most `count` times
  * (default 1, "inf" allowed; default inf when prob or until is given). `delay` is how long a delay, reorder, link-down
  * or device-stall lasts; other kinds refuse it.
@@ -32,6 +33,9 @@ enum bf_fault_kind {
 	BF_FAULT_LOST_COMPLETION,
 	BF_FAULT_DEVICE_STALL,
 	BF_FAULT_LOST_DOORBELL,
+	BF_FAULT_QP_ERROR,
+	BF_FAULT_CQ_OVERRUN,
+	BF_FAULT_ACCESS,
 	BF_FAULT_KINDS
 };
 

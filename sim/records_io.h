@@ -79,7 +79,7 @@ BF_RECORD_DECLARE(iommu_fault, 46, BF_CLASS_DMA, BF_REC_IOMMU_FAULT_FIELDS);
 	F(u64, queue, HEX, "")                                                                                       \
 	F(u32, kind, ENUM,                                                                                           \
 	  "0=drop;1=duplicate;2=reorder;3=delay;4=corrupt;5=link-down;6=dma-fault;7=lost-completion;"                \
-	  "8=device-stall;9=lost-doorbell")                                                                          \
+	  "8=device-stall;9=lost-doorbell;10=qp-error;11=cq-overrun;12=access-error")                                \
 	F(u32, rule, DEC, "")
 BF_RECORD_DECLARE(fault_injected, 47, BF_CLASS_FAULT, BF_REC_FAULT_INJECTED_FIELDS);
 

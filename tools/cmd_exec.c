@@ -329,7 +329,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 
 static int run_exec(const struct bf_args *args)
 {
-	struct exec x = { .args = args, .tree.lock = -1 };
+	struct exec x = { .args = args, .tree = { .lock = -1, .alive = -1 } };
 	struct bf_error err = { 0 };
 	int rc = prepare(&x, &err), code;
 

@@ -346,6 +346,7 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c)
 {
 	struct source from = { qp->qpn, qp->user_index, cq->dev->sim->now_ps / BF_NS };
+	struct bf_fault overrun;
 
 	if (BF_UNLIKELY(cq->error)) {
 		if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
@@ -353,6 +354,12 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 		return;
 	}
 	if (!cq->ignore_overrun) {
+		if (bf_fault_check(cq->dev->sim, BF_FAULT_CQ_OVERRUN, cq->actor, qp->qpn, &overrun)) {
+			if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
+				record_cqe(cq, qp->qpn, c, 0, CQE_OVERRUN, NULL);
+			fail(cq, EVENT_OVERRUN);
+			return;
+		}
 		if (cq->room->wait || full(cq)) {
 			wait_for_room(cq, &from, c);
 			return;

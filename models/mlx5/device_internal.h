@@ -910,6 +910,8 @@ uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m);
 /* mkey.c */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
+/* The fault plan refuses the access to remote memory that a request wants: asked once for each, after its key is good. */
+bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp);
 /* What bf_mlx5_mkey_check() checks, without a record. `qpn` 0: whosesoever the key is. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sim/fault.h"
+
 /* The order of the checks is that of mlx5.md section 7. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out)
@@ -45,6 +47,13 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 		bf_record(&qp->dev->sim->rec, &bf_rec_mkey_error_schema, qp->actor, &rec, NULL, 0);
 	}
 	return f;
+}
+
+bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp)
+{
+	struct bf_fault refused;
+
+	return bf_fault_check(qp->dev->sim, BF_FAULT_ACCESS, qp->actor, qp->qpn, &refused);
 }
 
 /*

@@ -177,7 +177,8 @@ void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	    answers_in_use(qp) >= qp->max_answers)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
 	else if (r->dma_len &&
-		 bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k))
+		 (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k) ||
+		  bf_mlx5_mkey_refused(qp)))
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 	else if ((a = new_answer(qp, r, response_count(qp, r->dma_len)))) {
 		a->mapped = k && k->xlat;
@@ -285,7 +286,7 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "atomic not allowed or unaligned");
 		return;
 	}
-	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, &k)) {
+	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, &k) || bf_mlx5_mkey_refused(qp)) {
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 		return;
 	}

@@ -231,7 +231,8 @@ static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_WRITE) || r->dma_len > 1ull << qp->log_msg_max)
 		return BF_AETH_NAK_INV_REQ;
 	if (r->dma_len &&
-	    bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k))
+	    (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k) ||
+	     bf_mlx5_mkey_refused(qp)))
 		return BF_AETH_NAK_ACCESS;
 	qp->rx_va = r->va;
 	qp->rx_left = r->dma_len;

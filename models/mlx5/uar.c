@@ -35,7 +35,7 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	uint32_t word = bf_get_be32(bf->bytes);
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, qpn);
 	uint8_t verdict = bell_verdict(qp, uar);
-	struct bf_fault stall = { 0 };
+	struct bf_fault stall = { 0 }, broken;
 
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_doorbell rec = {
@@ -54,6 +54,10 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	qp->doorbells++;
 	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
 	qp->bf = bf;
+	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->actor, qpn, &broken) && qp->state == BF_MLX5_QPS_RTS) {
+		bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
+		bf_mlx5_qp_error(qp, 1);
+	}
 	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, qpn, &stall))
 		dev->tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
 	if (bf_event_pending(&qp->bell_event)) {

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BYTES 65536u
@@ -520,6 +521,45 @@ static void test_paths(void)
 	need(readlink("/sys/class/infiniband/mlx5_0", path, sizeof(path)) > 0, "/sys/class/infiniband/mlx5_0 is no link");
 }
 
+/* What a fault plan does to a pair that writes: the first completion that is not good, and the events. */
+static void test_faulted(void)
+{
+	static const struct timespec nap = { 0, 1000000 };
+	struct ibv_async_event event;
+	struct ibv_port_attr port;
+	struct pair p = { 0 };
+	struct ibv_wc wc = { 0 };
+	bool down = false;
+	int n = 1;
+
+	make(&p);
+	need(!fcntl(p.context->async_fd, F_SETFL, O_NONBLOCK), "events cannot be polled");
+	for (uint32_t i = 0; i < 3000 && n && !wc.status; i++) {
+		struct ibv_send_wr wr = { .wr_id = i, .opcode = IBV_WR_RDMA_WRITE }, *bad;
+		struct ibv_sge sge = { (uintptr_t)p.memory, 64, p.mr->lkey };
+
+		wr.wr.rdma.remote_addr = (uintptr_t)p.memory + HALF;
+		wr.wr.rdma.rkey = p.mr->rkey;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		need(!ibv_post_send(p.qp[0], &wr, &bad), "a request is not taken");
+		for (int ms = 0; ms < 1000 && !(n = ibv_poll_cq(p.cq, 1, &wc)); ms++) {
+			nanosleep(&nap, NULL);
+			if (!down && !ibv_query_port(p.context, 1, &port) && port.state != IBV_PORT_ACTIVE)
+				printf("port %s\n", ibv_port_state_str(port.state)), down = true;
+		}
+	}
+	printf("completion %s\n", n ? ibv_wc_status_str(wc.status) : "none");
+	for (int ms = 0; ms < 300; ms++) {
+		nanosleep(&nap, NULL);
+		while (!ibv_get_async_event(p.context, &event)) {
+			printf("event %s\n", ibv_event_type_str(event.event_type));
+			ibv_ack_async_event(&event);
+		}
+	}
+	unmake(&p);
+}
+
 /* Ends with everything open and no way through exit(). */
 static void test_quit(void)
 {
@@ -540,7 +580,7 @@ int main(int argc, char **argv)
 		{ "polling", test_polling }, { "events", test_events }, { "unread", test_unread },
 		{ "handlers", test_handlers }, { "blocked", test_blocked }, { "fork", test_fork },
 		{ "copies", test_copies }, { "paths", test_paths }, { "quit", test_quit },
-		{ "nested", test_nested }, { "abort", test_abort },
+		{ "nested", test_nested }, { "abort", test_abort }, { "faulted", test_faulted },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "models/uverbs/uverbs.h"
@@ -221,13 +223,45 @@ static int lock_folder(struct bf_exec_tree *t)
 	return t->lock < 0 || flock(t->lock, LOCK_EX) || rename(made, lock) ? -errno : 0;
 }
 
+/*
+ * A command that is killed can remove nothing: somebody else has to. That process is in a session of its own, since what
+ * kills a command's group must not kill it as well, and hears of the end by the pipe that nobody else holds.
+ */
+static int start_keeper(struct bf_exec_tree *t)
+{
+	int ends[2];
+	sigset_t all;
+	char word;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	t->keeper = fork();
+	if (t->keeper == 0) {
+		sigfillset(&all);
+		sigprocmask(SIG_BLOCK, &all, NULL);
+		close(ends[1]);
+		setsid();
+		while (read(ends[0], &word, 1) < 0 && errno == EINTR)
+			;
+		remove_all(t->dir);
+		_exit(0);
+	}
+	close(ends[0]);
+	if (t->keeper < 0) {
+		close(ends[1]);
+		return -errno;
+	}
+	t->alive = ends[1];
+	return 0;
+}
+
 int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err)
 {
 	struct writer w = { .dir = t->dir, .err = err };
 	char seen[PATH_MAX];
 	int rc;
 
-	t->lock = -1;
+	t->lock = t->alive = -1;
 	remove_stale();
 	snprintf(t->dir, sizeof(t->dir), "%s/belfry-exec-XXXXXX", temporary());
 	if (!mkdtemp(t->dir)) {
@@ -236,7 +270,9 @@ int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv
 		return rc;
 	}
 	snprintf(seen, sizeof(seen), "%s/seen", t->dir);
-	rc = lock_folder(t);
+	rc = start_keeper(t);
+	if (!rc)
+		rc = lock_folder(t);
 	if (!rc && mkdir(seen, 0700))
 		rc = -errno;
 	if (rc)
@@ -248,8 +284,13 @@ int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv
 
 void bf_exec_tree_remove(struct bf_exec_tree *t)
 {
-	if (t->dir[0])
+	if (t->alive >= 0) {
+		close(t->alive);
+		while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	} else if (t->dir[0]) {
 		remove_all(t->dir);
+	}
 	if (t->lock >= 0)
 		close(t->lock);
 }

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sim/error.h"
 
@@ -23,11 +24,14 @@
 struct bf_exec_tree {
 	char dir[PATH_MAX / 4]; /* empty: there is none */
 	int lock;               /* held while the folder is in use, -1: none */
+	int alive;              /* open as long as this process lives, -1: nobody watches it */
+	pid_t keeper;           /* the process that does, and removes the folder then */
 };
 
 /*
  * Makes the folder, with `devices` devices (tools/exec/identity.h), in TMPDIR or /tmp, and removes those that commands
- * left which were killed. 0 or a negative errno with `err` set; to be removed in either case.
+ * left which were killed. A process of its own waits for this one's end, however that comes, and removes the folder
+ * then. 0 or a negative errno with `err` set; to be removed in either case.
  */
 int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err);
 
