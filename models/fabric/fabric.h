@@ -124,6 +124,17 @@ uint8_t bf_port_ecn(const struct bf_port *p);
 uint64_t bf_port_tx_free_ps(const struct bf_port *p);
 
 /*
+ * Frames for queue pair `qpn` that an uplink holds back since nobody takes them: they are neither lost nor on their
+ * way. 0 without an uplink. Time-outs wait for them, and senders do not add many to them.
+ */
+uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn);
+/*
+ * As bf_port_tx_free_ps(), for frames to queue pair `qpn` alone: BF_UPLINK_BUSY_PS ahead while BF_UPLINK_HELD_MAX of
+ * its own are held back, whatever others have. Who looks first would take all the room each time otherwise.
+ */
+uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn);
+
+/*
  * Cuts (false) or restores (true) the port's link. Frames in flight on it are lost; an injected outage that is still on
  * does not restore it behind the caller's back.
  */
@@ -134,16 +145,18 @@ void bf_port_set_link(struct bf_port *p, bool up);
  * delivered to the local port `ipv4`, or that is sent to an address nobody here has; when it says yes, the frame is
  * handed to `send`, which owns it, at the moment when it would have arrived. Faults of the plan have been applied
  * before. With `busy` (may be NULL) saying yes bf_port_tx_free_ps() lies BF_UPLINK_BUSY_PS ahead, so that senders who
- * pace themselves wait. NULL takes the uplink away, and frames that were on their way to unknown addresses with it.
+ * pace themselves wait. `held` (may be NULL): bf_port_tx_held(). NULL takes the uplink away, and frames that were on their way to unknown addresses with it.
  * Only with the ideal switch: -ENOTSUP in a topology. -ENOMEM; text in sim->error.
  */
 struct bf_fabric_uplink {
 	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);
 	void (*send)(void *owner, struct bf_packet *pkt);
 	bool (*busy)(void *owner);
+	uint32_t (*held)(void *owner, uint32_t qpn);
 	void *owner;
 };
 #define BF_UPLINK_BUSY_PS (20 * BF_US)
+#define BF_UPLINK_HELD_MAX 32u /* frames for one queue pair after which its senders make no more */
 int bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink);
 
 /*

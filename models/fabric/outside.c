@@ -74,6 +74,13 @@ static bool busy(void *owner)
 	return o->held >= OUTSIDE_HELD_BUSY;
 }
 
+static uint32_t held(void *owner, uint32_t qpn)
+{
+	const struct bf_outside *o = owner;
+
+	return BF_LIKELY(!o->held) ? 0 : bf_peer_held(o, qpn);
+}
+
 /* Closes and unmaps everything. Without the epoll set, which a child shares with its parent, nobody else notices. */
 static void leave(struct bf_outside *o)
 {
@@ -94,7 +101,7 @@ int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_out
 {
 	const char *network = opts->network ? opts->network : "default";
 	struct bf_outside *o = calloc(1, sizeof(*o));
-	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .owner = o };
+	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .held = held, .owner = o };
 	int rc;
 
 	*out = NULL;

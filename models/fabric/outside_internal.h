@@ -15,12 +15,13 @@
 #include "models/fabric/shm_ring_internal.h"
 
 #define OUTSIDE_HELD_BUSY 1024u   /* held frames from which on senders are asked to wait */
-#define OUTSIDE_HELD_MAX 16384u   /* no more than that: what comes then is lost */
+#define OUTSIDE_HELD_MAX 32768u   /* no more than that: what comes then is lost */
 
 /* Frames for one queue pair that did not fit into its process's ring. */
 struct bf_held {
 	struct bf_packet *first, *last;
 	struct bf_held *next; /* in the ring of queue pairs that have some */
+	uint32_t count;
 };
 
 /* A process that frames go to. */
@@ -81,6 +82,7 @@ struct bf_outside {
 
 /* outside_peer.c: sends to the process that has `slot`. */
 void bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
+uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn); /* frames for that queue pair */
 void bf_peer_release(struct bf_outside *o);       /* what is held, as far as there is room now */
 void bf_peer_flush(struct bf_outside *o);         /* tells those who have got something */
 void bf_peer_gone(struct bf_outside *o, struct bf_peer *p); /* held frames are lost */

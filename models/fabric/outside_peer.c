@@ -78,6 +78,7 @@ static void hold(struct bf_outside *o, struct bf_peer *p, struct bf_packet *pkt)
 		p->turn = h;
 	}
 	h->last = pkt;
+	h->count++;
 	if (!p->blocked) {
 		p->blocked = true;
 		p->next_blocked = o->blocked;
@@ -100,8 +101,17 @@ static struct bf_packet *next_held(struct bf_outside *o, struct bf_peer *p)
 		p->turn = NULL;
 	else
 		p->turn->next = h->next;
+	h->count--;
 	o->held--;
 	return pkt;
+}
+
+uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn)
+{
+	const uint32_t slot = qpn / BF_OUTSIDE_QPNS;
+	const struct bf_peer *p = slot < BF_OUTSIDE_SLOTS ? o->peers[slot] : NULL;
+
+	return p && p->held ? p->held[qpn % BF_OUTSIDE_QPNS].count : 0;
 }
 
 static void lose_held(struct bf_outside *o, struct bf_peer *p)

@@ -191,13 +191,13 @@ static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 	}
 }
 
-/* Sends a second copy right behind the first. Without memory there is none, which is a loss that networks have too. */
-static void duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t at_ps)
+/* A second copy of a frame. Without memory there is none, which is a loss that networks have too. */
+static struct bf_packet *duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t at_ps)
 {
 	struct bf_packet *copy = bf_packet_alloc(p->fabric);
 
 	if (!copy)
-		return;
+		return NULL;
 	memcpy(copy->data, pkt->data, pkt->len);
 	copy->id = pkt->id;
 	copy->len = pkt->len;
@@ -207,7 +207,7 @@ static void duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t a
 	copy->at_ps = at_ps;
 	copy->verdict = BF_FRAME_DUPLICATE;
 	copy->kind = BF_NET_FRAME;
-	append(p, copy, false);
+	return copy;
 }
 
 /*
@@ -285,11 +285,12 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 		return true;
 	}
 	if (is_dup) {
-		uint64_t at_ps = pkt->at_ps;
+		struct bf_packet *copy = duplicate(p, pkt, pkt->at_ps);
 
 		record_sent(pkt);
 		append(p, pkt, false);
-		duplicate(p, pkt, at_ps);
+		if (copy)
+			append(p, copy, false);
 		return true;
 	}
 	return false;
@@ -333,15 +334,34 @@ uint8_t bf_port_ecn(const struct bf_port *p)
 	return p->fabric->net && p->fabric->net->t.ecn ? 2 : 0;
 }
 
+static uint64_t own_free_ps(const struct bf_port *p)
+{
+	if (!p->up_hop)
+		return p->tx_free_ps;
+	return bf_hop_free_ps(p->up_hop) + bf_cc_held(p) * p->up_hop->ps_per_kib / 1024;
+}
+
 uint64_t bf_port_tx_free_ps(const struct bf_port *p)
 {
 	const struct bf_fabric_uplink *u = &p->fabric->uplink;
 
 	if (BF_UNLIKELY(u->busy != NULL) && u->busy(u->owner))
 		return p->fabric->sim->now_ps + BF_UPLINK_BUSY_PS;
-	if (!p->up_hop)
-		return p->tx_free_ps;
-	return bf_hop_free_ps(p->up_hop) + bf_cc_held(p) * p->up_hop->ps_per_kib / 1024;
+	return own_free_ps(p);
+}
+
+uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn)
+{
+	const struct bf_fabric_uplink *u = &p->fabric->uplink;
+
+	return BF_UNLIKELY(u->held != NULL) ? u->held(u->owner, qpn) : 0;
+}
+
+uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn)
+{
+	if (BF_UNLIKELY(bf_port_tx_held(p, qpn) >= BF_UPLINK_HELD_MAX))
+		return p->fabric->sim->now_ps + BF_UPLINK_BUSY_PS;
+	return own_free_ps(p);
 }
 
 /*
@@ -368,6 +388,20 @@ static void BF_NOINLINE forward_before(struct bf_port *to, struct bf_packet *pkt
 	bf_sim_at(to->fabric->sim, &l->due, l->first->at_ps);
 }
 
+/* True when the frame goes to another process: to an address that nobody here has, or as the uplink says. */
+static bool leaves(struct bf_port *to, struct bf_packet *pkt)
+{
+	const struct bf_fabric_uplink *u = &to->fabric->uplink;
+
+	if (!u->takes && to == to->fabric->beyond)
+		bf_frame_lose(pkt->from->info.actor, pkt, BF_DIR_TX, BF_FRAME_NO_ROUTE);
+	else if (u->takes && (to == to->fabric->beyond || u->takes(u->owner, to->info.ipv4, pkt)))
+		u->send(u->owner, pkt);
+	else
+		return false;
+	return true;
+}
+
 /* The frame is in the switch and queues for its receiver's link. */
 static void forward(struct bf_lane *from, struct bf_packet *pkt)
 {
@@ -379,6 +413,9 @@ static void forward(struct bf_lane *from, struct bf_packet *pkt)
 		bf_frame_lose(to->info.actor, pkt, BF_DIR_RX, BF_FRAME_LINK_DOWN);
 		return;
 	}
+	/* Where nothing takes time it is there; senders find at once what is held back. */
+	if (BF_UNLIKELY(to->fabric->beyond != NULL) && l->instant && leaves(to, pkt))
+		return;
 	if (to->tie_ps != now) {
 		to->tie_ps = now;
 		to->tie_free_ps = to->rx_free_ps > now ? to->rx_free_ps : now;
@@ -413,20 +450,6 @@ static void landed(struct bf_lane *l, struct bf_packet *pkt)
 
 	pkt->at_ps++;
 	bf_lane_add_by_id(&p->lanes[TO_PORT], pkt);
-}
-
-/* True when the frame goes to another process: to an address that nobody here has, or as the uplink says. */
-static bool leaves(struct bf_port *to, struct bf_packet *pkt)
-{
-	const struct bf_fabric_uplink *u = &to->fabric->uplink;
-
-	if (!u->takes && to == to->fabric->beyond)
-		bf_frame_lose(pkt->from->info.actor, pkt, BF_DIR_TX, BF_FRAME_NO_ROUTE);
-	else if (u->takes && (to == to->fabric->beyond || u->takes(u->owner, to->info.ipv4, pkt)))
-		u->send(u->owner, pkt);
-	else
-		return false;
-	return true;
 }
 
 static void arrive(struct bf_port *to, struct bf_packet *pkt)

@@ -394,7 +394,7 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 		return true;
 	}
 	while (a->sent < a->npsn) {
-		uint64_t port_free = bf_port_tx_free_ps(qp->port->port);
+		const uint64_t port_free = bf_port_tx_free_for_ps(qp->port->port, qp->remote_qpn);
 
 		if (!key_holds(qp, a))
 			return key_gone(qp, a);

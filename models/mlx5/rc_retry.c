@@ -150,6 +150,10 @@ void bf_mlx5_rto_fired(struct bf_event *ev)
 		return;
 	}
 	qp->rto_deadline = BF_NEVER;
+	if (BF_UNLIKELY(bf_port_tx_held(qp->port->port, qp->remote_qpn))) {
+		bf_mlx5_rto_start(qp); /* what has not left cannot be answered */
+		return;
+	}
 	qp->dev->count.timeouts++;
 	if (bf_mlx5_use_retry(qp)) {
 		qp->lost_valid = false;

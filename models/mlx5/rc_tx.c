@@ -393,6 +393,9 @@ static bool transmit(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 			if (in_flight(qp) - qp->read_psns >= qp->dev->profile.max_outstanding ||
 			    in_flight(qp) >= BF_PSN_SPAN)
 				return false;
+			if (in_flight(qp) >= BF_UPLINK_HELD_MAX &&
+			    bf_port_tx_held(qp->port->port, qp->remote_qpn) >= BF_UPLINK_HELD_MAX)
+				return false; /* until those that have left are acknowledged */
 			if (BF_UNLIKELY(bf_mlx5_is_unreliable(qp)) && !unreliable_may_send(qp))
 				return false;
 			if (!send_data(qp, s))

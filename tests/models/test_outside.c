@@ -183,15 +183,23 @@ START_TEST(test_senders_are_asked_to_wait)
 	for (int i = 0; i < 200; i++)
 		end_send(&a, &b, 0, 4096);
 	ck_assert_uint_eq(bf_port_tx_free_ps(a.port), a.sim->now_ps + BF_UPLINK_BUSY_PS);
+	/* Those of other queue pairs need not wait: each has its share. */
+	ck_assert_uint_ge(bf_port_tx_held(a.port, end_qpn(bf_outside_slot(b.outside), 0)), 1024);
+	ck_assert_uint_eq(bf_port_tx_held(a.port, end_qpn(bf_outside_slot(b.outside), 1)), 0);
+	ck_assert_uint_eq(bf_port_tx_held(a.port, UINT32_MAX), 0);
+	ck_assert_uint_eq(bf_port_tx_free_for_ps(a.port, end_qpn(bf_outside_slot(b.outside), 0)),
+			  a.sim->now_ps + BF_UPLINK_BUSY_PS);
+	ck_assert_uint_le(bf_port_tx_free_for_ps(a.port, end_qpn(bf_outside_slot(b.outside), 1)), a.sim->now_ps);
 	while (bf_outside_blocked(a.outside)) {
 		end_pump(&b, 100);
 		end_pump(&a, 100);
 	}
 	ck_assert_uint_le(bf_port_tx_free_ps(a.port), a.sim->now_ps);
-	for (int i = 0; i < 20000; i++) /* who does not wait loses in the end */
+	ck_assert_uint_eq(bf_port_tx_held(a.port, end_qpn(bf_outside_slot(b.outside), 0)), 0);
+	for (int i = 0; i < 40000; i++) /* who does not wait loses in the end */
 		end_send(&a, &b, 0, 4096);
 	ck_assert_uint_gt(end_stat(&a, "p1.lost_overflow"), 3000);
-	ck_assert_uint_lt(end_stat(&a, "p1.lost_overflow"), 20000 - 16384 + 1);
+	ck_assert_uint_lt(end_stat(&a, "p1.lost_overflow"), 40000 - 32768 + 1);
 	end_close(&a);
 	end_close(&b);
 }

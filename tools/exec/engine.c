@@ -20,6 +20,10 @@
 /* Looks at a lock that is held before a thread sleeps for it: the holder is done in a microsecond, mostly. */
 #define LOCK_LOOKS 100
 
+/* Frames that are taken at a time, and as many as may come before a timer that is due. */
+#define FRAMES 256u
+#define ANSWERS 8192u
+
 static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -62,10 +66,26 @@ void bf_engine_run(struct bf_engine *e)
 	bf_sim_run(e->sim, e->sim->now_ps);
 }
 
+/*
+ * A process that had to wait for a processor finds time-outs due and the answers to them in its rings. They came first.
+ */
+static void take_answers(struct bf_engine *e, uint64_t now_ps)
+{
+	uint64_t next = bf_sim_next(e->sim);
+
+	if (BF_LIKELY(next > now_ps))
+		return;
+	if (e->sim->now_ps + 1 < next)
+		e->sim->now_ps = next - 1;
+	for (uint32_t i = 0; i < ANSWERS / FRAMES && bf_outside_poll(e->outside, FRAMES) == FRAMES; i++)
+		;
+}
+
 void bf_engine_catch_up(struct bf_engine *e)
 {
 	const uint64_t now = bf_engine_now_ps(e);
 
+	take_answers(e, now);
 	bf_sim_run(e->sim, now);
 	if (e->sim->now_ps < now)
 		e->sim->now_ps = now;
