@@ -103,6 +103,11 @@ static void rx_ack(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	}
 }
 
+static bool goes_to_cqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
+{
+	return s->length <= qp->cs_req && s->ce >= 2;
+}
+
 /* Scatters answer bytes to the WQE's buffers, or keeps them for its CQE. */
 static int scatter(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t offset, const uint8_t *data, uint32_t len)
 {
@@ -110,7 +115,7 @@ static int scatter(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t offse
 	struct bf_mlx5_piece p;
 	int status = 0;
 
-	if (BF_UNLIKELY(len && s->length <= qp->cs_req && s->ce >= 2)) {
+	if (BF_UNLIKELY(len && goes_to_cqe(qp, s))) {
 		memcpy(qp->sq_bytes + ((size_t)(s->index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), data, len);
 		s->flags |= BF_SEND_IN_CQE;
 		return 0;
@@ -199,7 +204,8 @@ static void rx_read_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const
 
 /*
  * The old value goes back as the device is set up: 4-byte results big-endian, 8-byte ones in host order when the
- * profile says so (mlx5.md section 1.4).
+ * profile says so (mlx5.md section 1.4), unless they go into the CQE, where all are big-endian (UCX
+ * src/uct/ib/rc/accel/rc_mlx5_iface.c chooses its handlers by that).
  */
 static void rx_atomic_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
 {
@@ -210,7 +216,7 @@ static void rx_atomic_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, con
 		return;
 	if (s->atomic_size == 4)
 		bf_put_be32(value, (uint32_t)r->atomic_orig);
-	else if (qp->dev->profile.host_endian_atomics)
+	else if (qp->dev->profile.host_endian_atomics && !goes_to_cqe(qp, s))
 		bf_put_le64(value, r->atomic_orig);
 	else
 		bf_put_be64(value, r->atomic_orig);
