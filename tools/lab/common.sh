@@ -25,21 +25,28 @@ lab_unavailable() {
 	exit 77
 }
 
-# lab_in TREE PROGRAM ARGUMENTS...: runs a program of an unpacked tree with that tree's own loader and libraries, so
-# that nothing of it depends on what the host has. fio's ceph library lies in a folder that only an absolute run path
-# names.
+# lab_loader TREE: sets `loader` to the command that runs a program with an unpacked tree's own loader and libraries, so
+# that nothing of it depends on what the host has. Debian 12's packages still have some libraries in /lib; fio's ceph
+# library lies in a folder that only an absolute run path names.
+lab_loader() {
+	local libraries=$1/usr/lib/x86_64-linux-gnu file=$1/usr/lib64/ld-linux-x86-64.so.2
+	[ -e "$file" ] || file=$1/lib64/ld-linux-x86-64.so.2
+	loader=("$file" --library-path "$1/lib/x86_64-linux-gnu:$libraries:$libraries/ceph")
+}
+
+# lab_in TREE PROGRAM ARGUMENTS...
 lab_in() {
-	local tree=$1 program=$2 libraries=$1/usr/lib/x86_64-linux-gnu
+	local tree=$1 program=$2 loader
 	shift 2
-	"$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph" --argv0 "${program##*/}" \
-		"$tree/$program" "$@"
+	lab_loader "$tree"
+	"${loader[@]}" --argv0 "${program##*/}" "$tree/$program" "$@"
 }
 
 # lab_libraries TREE PROGRAM: the files of the libraries that it needs.
 lab_libraries() {
-	local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu
-	"$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph" --list "$tree/$2" |
-		sed -n 's/.* => \(\/[^ ]*\).*/\1/p'
+	local loader
+	lab_loader "$1"
+	"${loader[@]}" --list "$1/$2" | sed -n 's/.* => \(\/[^ ]*\).*/\1/p'
 }
 
 # lab_archive FOLDER: its contents as an archive for the kernel, all of it root's. Needs $user, the tree of that name.
