@@ -35,7 +35,7 @@ shared='--blocks 2 --warps 2 --qp-choice first' # threads of several blocks and 
 	found no-dbrec-fence 'between record and doorbell' ibgda-put $order $shared
 	found doorbell-first 'rung before the record' ibgda-put $order $shared
 	found cta-fence 'became visible .* no fence' ibgda-put $order $shared
-	found wqe-after-ready 'store of WQE|announced too early' ibgda-put $order $shared
+	found wqe-after-ready 'store of WQE|announced too early|after it had published it' ibgda-put $order $shared
 	found no-ready-order 'announced too early' ibgda-put $order $shared
 	found no-lock 'doorbell record' ibgda-put $order $shared --batch 1
 	found no-overflow-wait 'had not completed' ibgda-put $order $shared --depth 16 --batch 4 --messages 64
