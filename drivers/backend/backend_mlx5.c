@@ -3,9 +3,9 @@
  * doorbell pages are the device's own, and threads of this process ring them: nothing stands between.
  *
  * Where the kernel keeps a command to itself the same is asked of it in its own words: pages are registered as UMEMs
- * (keys, too, have their pages in one), doorbell pages are allocated by a call, a port's state comes by verbs. Two things
- * are put into command blocks that only this machine's tables know: which of a port's addresses is meant, and an empty
- * SRQ for queues to which nothing but RDMA comes (NVSHMEM src/modules/transport/ibgda/ibgda.cpp makes one, too).
+ * (keys, too, have their pages in one), doorbell pages are allocated by a call, a port's state comes by verbs. What only
+ * this machine's tables know is put into command blocks: which of a port's addresses is meant, how long packets may be,
+ * and an empty SRQ for queues to which nothing but RDMA comes (NVSHMEM src/modules/transport/ibgda/ibgda.cpp has one).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 
 #define PAGE_SHIFT 12u
 #define CAPS_LEN (16u + 4096u) /* the device wants room for all of them (mlx5_ifc.h query_hca_cap_out) */
-#define ANSWER_LEN 16u
 
 /* What the driver made on a NIC, and what stands for it here. UARs may be several with one number. */
 struct object {
@@ -191,13 +190,31 @@ static int create_with_srq(struct block *b)
 	return create(b, NULL);
 }
 
-/* Which of its addresses a port sends from: the one that bf_backend.address() gave. */
-static void put_gid_index(const struct block *b, uint8_t *path)
+/* A port sends from the address that bf_backend.address() gave, in packets as long as its network takes. */
+static void put_path(const struct block *b)
 {
+	uint8_t *qpc = b->in + BF_QP_QPC, *path = qpc + BF_QPC_PATH;
 	const uint32_t port = BF_MLX5_GET(path, BF_PATH_PORT);
+	const struct bf_verbs_port *p;
 
-	if (port && port <= BF_NIC_PORTS_MAX)
-		BF_MLX5_SET(path, BF_PATH_SRC_ADDR_INDEX, b->nic->port[port - 1].gid_index);
+	if (!port || port > BF_NIC_PORTS_MAX)
+		return;
+	p = &b->nic->port[port - 1];
+	BF_MLX5_SET(path, BF_PATH_SRC_ADDR_INDEX, p->gid_index);
+	if (BF_MLX5_GET(qpc, BF_QPC_MTU) > p->mtu)
+		BF_MLX5_SET(qpc, BF_QPC_MTU, p->mtu);
+}
+
+static void put_target_path(const struct block *b)
+{
+	uint8_t *dctc = b->in + BF_DCT_DCTC;
+	const uint32_t port = BF_MLX5_GET(dctc, BF_DCTC_PORT);
+
+	if (!port || port > BF_NIC_PORTS_MAX)
+		return;
+	BF_MLX5_SET(dctc, BF_DCTC_GID_INDEX, b->nic->port[port - 1].gid_index);
+	if (BF_MLX5_GET(dctc, BF_DCTC_MTU) > b->nic->port[port - 1].mtu)
+		BF_MLX5_SET(dctc, BF_DCTC_MTU, b->nic->port[port - 1].mtu);
 }
 
 static int on_object(struct block *b, uint32_t maker, int (*fn)(void *, const void *, size_t, void *, size_t))
@@ -238,7 +255,7 @@ static int execute(struct block *b)
 	case BF_MLX5_CMD_CREATE_MKEY:
 		return create_mkey(b);
 	case BF_MLX5_CMD_CREATE_DCT:
-		BF_MLX5_SET(b->in + BF_DCT_DCTC, BF_DCTC_GID_INDEX, b->nic->port[0].gid_index);
+		put_target_path(b);
 		return create_with_srq(b);
 	case BF_MLX5_CMD_CREATE_QP:
 		return create_with_srq(b);
@@ -246,7 +263,7 @@ static int execute(struct block *b)
 	case BF_MLX5_CMD_ALLOC_PD:
 		return create(b, NULL);
 	case BF_MLX5_CMD_INIT2RTR_QP:
-		put_gid_index(b, b->in + BF_QP_QPC + BF_QPC_PATH);
+		put_path(b);
 		return on_object(b, BF_MLX5_CMD_CREATE_QP, api->modify);
 	case BF_MLX5_CMD_RST2INIT_QP:
 	case BF_MLX5_CMD_RTR2RTS_QP:
@@ -270,6 +287,24 @@ static int execute(struct block *b)
 	return told(b, api->command(b->nic->dev, b->in, b->in_len, b->out, b->out_len));
 }
 
+/* Least lengths of blocks that are looked into here. */
+static size_t least(uint32_t opcode)
+{
+	switch (opcode) {
+	case BF_MLX5_CMD_CREATE_UMEM:
+		return BF_CREATE_UMEM_MTT + 8;
+	case BF_MLX5_CMD_CREATE_MKEY:
+		return BF_CREATE_MKEY_LEN;
+	case BF_MLX5_CMD_CREATE_QP:
+	case BF_MLX5_CMD_INIT2RTR_QP:
+		return BF_CREATE_QP_LEN;
+	case BF_MLX5_CMD_CREATE_DCT:
+		return BF_CREATE_DCT_LEN;
+	default:
+		return 16;
+	}
+}
+
 /* The driver's block stays as it is; what is filled in goes into a copy. */
 static int world_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
 			 size_t out_len)
@@ -279,13 +314,20 @@ static int world_command(struct bf_world *m, uint32_t pe, uint32_t nic, const vo
 	uint8_t answer[CAPS_LEN] = { 0 };
 	int rc;
 
-	if (!n || in_len < 8 || out_len < 8)
+	if (!n || !in_len || out_len < 16)
 		return -EINVAL;
 	b.in = malloc(in_len);
 	if (!b.in)
 		return bf_fail(m->err, -ENOMEM, "no memory for a command of %zu bytes", in_len);
 	memcpy(b.in, in, in_len);
 	b.opcode = BF_MLX5_GET(b.in, BF_CMD_OPCODE);
+	if (in_len < least(b.opcode)) {
+		free(b.in);
+		BF_MLX5_SET(answer, BF_CMD_OUT_STATUS, BF_MLX5_CMD_BAD_INP_LEN);
+		memset(out, 0, out_len);
+		memcpy(out, answer, 8);
+		return 0;
+	}
 	b.out = answer;
 	b.out_len = b.opcode == BF_MLX5_CMD_QUERY_HCA_CAP ? CAPS_LEN : out_len < CAPS_LEN ? out_len : CAPS_LEN;
 	pthread_mutex_lock(&b.w->v.lock);

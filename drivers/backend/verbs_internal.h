@@ -42,6 +42,12 @@ struct bf_verbs_sge {
 	uint32_t len, lkey;
 };
 
+/* What a memory region allows beside local reads. */
+#define BF_VERBS_LOCAL_WRITE 1u
+#define BF_VERBS_REMOTE_READ 2u
+#define BF_VERBS_REMOTE_WRITE 4u
+#define BF_VERBS_ATOMIC 8u
+
 struct bf_verbs_wr {
 	uint64_t id;
 	uint8_t opcode;
@@ -110,7 +116,8 @@ struct bf_verbs_api {
 	int (*srqn)(struct bf_verbs_dev *d, uint32_t *out);
 
 	/* Verbs. All queue pairs of a device share one CQ, polled by poll(). */
-	int (*mr_create)(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t *lkey, uint32_t *rkey, void **mr);
+	int (*mr_create)(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t access, uint32_t *lkey,
+			 uint32_t *rkey, void **mr);
 	int (*mr_destroy)(void *mr);
 	int (*qp_create)(struct bf_verbs_dev *d, const struct bf_verbs_qp_opts *opts, uint32_t *qpn,
 			 struct bf_verbs_qp **out);

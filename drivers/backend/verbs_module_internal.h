@@ -17,7 +17,8 @@ struct bf_verbs_dev {
 /* libibverbs leaves the reason in errno; where it does not, there is one nevertheless. */
 int bf_verbs_errno(void);
 
-int bf_verbs_mr_create(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t *lkey, uint32_t *rkey, void **mr);
+int bf_verbs_mr_create(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t access, uint32_t *lkey, uint32_t *rkey,
+		       void **mr);
 int bf_verbs_mr_destroy(void *mr);
 int bf_verbs_qp_create(struct bf_verbs_dev *d, const struct bf_verbs_qp_opts *opts, uint32_t *qpn,
 		       struct bf_verbs_qp **out);

@@ -6,7 +6,7 @@
 #include "drivers/backend/verbs_module_internal.h"
 #include "models/mlx5/prm.h"
 
-#define CQ_ENTRIES 4096
+#define CQ_ENTRIES 16384
 #define SGES 4u
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -14,12 +14,17 @@ struct bf_verbs_qp {
 	struct ibv_qp *qp;
 };
 
-int bf_verbs_mr_create(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t *lkey, uint32_t *rkey, void **mr)
+int bf_verbs_mr_create(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t access, uint32_t *lkey, uint32_t *rkey,
+		       void **mr)
 {
+	const int flags = (access & BF_VERBS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
+			  (access & BF_VERBS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
+			  (access & BF_VERBS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
+			  (access & BF_VERBS_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 	struct ibv_mr *m;
 
 	errno = 0;
-	*mr = m = ibv_reg_mr(d->pd, at, bytes, ACCESS);
+	*mr = m = ibv_reg_mr(d->pd, at, bytes, (unsigned int)flags);
 	if (!m)
 		return bf_verbs_errno();
 	*lkey = m->lkey;
@@ -54,7 +59,6 @@ int bf_verbs_qp_create(struct bf_verbs_dev *d, const struct bf_verbs_qp_opts *op
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
 		.cap = { .max_send_wr = opts->sends, .max_recv_wr = opts->receives ? opts->receives : 1,
 			 .max_send_sge = SGES, .max_recv_sge = SGES, .max_inline_data = opts->inline_bytes },
 	};
@@ -198,7 +202,8 @@ static uint32_t take_list(struct ibv_sge *to, const struct bf_verbs_sge *from, u
 
 int bf_verbs_send(struct bf_verbs_qp *qp, const struct bf_verbs_wr *wr)
 {
-	struct ibv_send_wr to = { .wr_id = wr->id }, *bad;
+	/* Not by sq_sig_all: mlx5 then puts small answers into CQEs, old values of atomics big-endian. */
+	struct ibv_send_wr to = { .wr_id = wr->id, .send_flags = IBV_SEND_SIGNALED }, *bad;
 	struct ibv_sge sge[SGES];
 	int rc = wr->nsge > SGES ? -E2BIG : opcode_of(wr->opcode, &to.opcode);
 
