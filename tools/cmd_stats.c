@@ -82,7 +82,7 @@ static void print_stats(const struct bf_stages *s, const char *queue, bool histo
 
 	printf("Time from the point before, for each queue\n");
 	for (uint32_t i = 0; (q = bf_stages_queue(s, i)); i++) {
-		if (!queue || strstr(q->name, queue))
+		if (q->entries && (!queue || strstr(q->name, queue)))
 			print_queue(q, histogram);
 	}
 	if (!bf_stages_queue(s, 0))

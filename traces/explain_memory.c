@@ -271,7 +271,7 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	struct bf_trace_record rec;
-	bool buffered = false;
+	bool buffered = false, stored;
 	int rc = 0, next;
 
 	if (!m)
@@ -284,6 +284,8 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 			  false);
 	if (!rc && m->nranges)
 		rc = bf_trace_seek_time(t, 0);
+	/* Without records of stores a read tells nothing of what was there in time. */
+	stored = bf_trace_type(t, "store") != NULL;
 	while (!rc && m->nranges && (next = bf_trace_next(t, &rec)) != 0) {
 		const char *actor = next > 0 ? bf_trace_actor_name(t, rec.actor) : "";
 
@@ -294,7 +296,7 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 		} else if (strcmp(rec.type->name, "store_visible") == 0) {
 			buffered = true;
 			on_visible(m, &rec, actor);
-		} else if (strcmp(rec.type->name, "dma_read") == 0) {
+		} else if (stored && strcmp(rec.type->name, "dma_read") == 0) {
 			on_dma_read(m, &rec, actor);
 		}
 	}

@@ -37,6 +37,8 @@ enum entries {
 /* From here on an NVMe command is known by its identifier: its slot may hold another one before it is complete. */
 #define NVME_FETCH 3u
 
+#define BLOCKS_MAX 16u /* WQEBBs of an mlx5 entry: 1 KiB (PRM, WQE size) */
+
 struct row {
 	const char *type;
 	enum kind kind;
@@ -54,7 +56,7 @@ static const struct row rows[] = {
 	{ "ibgda_publish", MLX5, 2, COUNT, "qpn", "base", "count", NULL, 0, true },
 	{ "ibgda_post", MLX5, 3, RANGE, "qpn", "from", "to", NULL, 0, true },
 	{ "dbrec", MLX5, 4, RANGE, "qpn", "before", "producer", NULL, 0, false },
-	{ "wqe_fetch", MLX5, 5, ONE, "qpn", "index", NULL, NULL, 0, false },
+	{ "wqe_fetch", MLX5, 5, ONE, "qpn", "index", "wqebbs", NULL, 0, false },
 	{ "wqe_start", MLX5, 6, ONE, "qpn", "index", NULL, NULL, 0, false },
 	{ "wqe_done", MLX5, 7, ONE, "qpn", "index", NULL, NULL, 0, false },
 	{ "cqe", MLX5, 8, ONE, "qpn", "index", NULL, NULL, 0, true },
@@ -232,6 +234,22 @@ static int mark(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point
 	return 0;
 }
 
+/* Who told of slots could not know that this one is no entry of its own but the rest of the one before. */
+static void forget(struct bf_stages *s, uint32_t at, uint64_t index)
+{
+	const struct queue *q = s->queue[at];
+	const uint64_t key[3] = { at, q->size ? index % q->size : index, 0 };
+	const uint64_t number = bf_number_get(&s->entries, key);
+	struct entry *e = number ? &s->entry[number - 1] : NULL;
+
+	if (!e)
+		return;
+	bf_number_take_out(&s->entries, bf_number_find(&s->entries, e->key));
+	memset(e->at, 0, sizeof(e->at));
+	e->next_free = s->free_entry;
+	s->free_entry = number;
+}
+
 /* The entry in `slot` goes by `cid` now. */
 static int rename_entry(struct bf_stages *s, uint32_t at, uint64_t slot, uint64_t cid)
 {
@@ -372,6 +390,8 @@ static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const
 			rc = mark(s, at, first, 0, told - 1, true);
 		if (!rc)
 			rc = mark(s, at, first, row->point, rec->time_ps, begins);
+		for (uint64_t i = 1; row->kind == MLX5 && i < second && i < BLOCKS_MAX; i++)
+			forget(s, at, first + i);
 		return rc || row->kind != NVME || row->point != NVME_FETCH ? rc : rename_entry(s, at, first, second);
 	}
 }
