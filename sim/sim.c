@@ -98,7 +98,8 @@ uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
 	while ((when = bf_queue_next(q)) <= until_ps && when != BF_NEVER && !sim->stopped) {
 		struct bf_event *ev = bf_queue_pop(q, when);
 
-		sim->now_ps = when;
+		if (when > sim->now_ps) /* not so when the caller has let time pass without it */
+			sim->now_ps = when;
 		sim->events++;
 		ev->fire(ev);
 	}

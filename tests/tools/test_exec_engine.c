@@ -389,6 +389,41 @@ START_TEST(rings_are_before_calls)
 }
 END_TEST
 
+/* A timer that sets itself anew, as time-outs do until their retries are used up. */
+struct chain {
+	struct bf_event ev;
+	struct bf_sim *sim;
+	uint32_t fired;
+};
+
+static void fire_again(struct bf_event *ev)
+{
+	struct chain *c = BF_CONTAINER_OF(ev, struct chain, ev);
+
+	c->fired++;
+	bf_sim_after(c->sim, ev, 5 * BF_MS);
+}
+
+/* The second is not over because the process slept through the first: whoever was to answer had no time. */
+START_TEST(timers_that_follow_each_other_do_not_fire_at_once)
+{
+	struct chain c = { 0 };
+
+	begin("trap");
+	bf_event_init(&c.ev, fire_again);
+	ck_assert(bf_engine_lock(t.e));
+	c.sim = t.e->sim;
+	bf_sim_after(c.sim, &c.ev, BF_MS);
+	usleep(50000);
+	bf_engine_catch_up(t.e);
+	ck_assert_uint_eq(c.fired, 1);
+	ck_assert_uint_ge(bf_sim_next(c.sim), c.sim->now_ps + 5 * BF_MS);
+	bf_sim_cancel(c.sim, &c.ev);
+	bf_engine_unlock(t.e);
+	end();
+}
+END_TEST
+
 START_TEST(of_two_rings_in_one_cell_none_is_lost)
 {
 	struct pair p[2];
@@ -822,6 +857,7 @@ int main(void)
 	tcase_add_test(tc, handlers_may_have_a_small_stack);
 	tcase_add_test(tc, stores_are_looked_for);
 	tcase_add_test(tc, rings_are_before_calls);
+	tcase_add_test(tc, timers_that_follow_each_other_do_not_fire_at_once);
 	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, of_two_armings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, a_program_says_when_it_rang);

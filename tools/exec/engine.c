@@ -24,6 +24,9 @@
 #define FRAMES 256u
 #define ANSWERS 8192u
 
+/* How late a timer may be and still fire at its own time. */
+#define LATE_PS BF_MS
+
 static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -81,11 +84,24 @@ static void take_answers(struct bf_engine *e, uint64_t now_ps)
 		;
 }
 
+/*
+ * What is far behind happens now instead of at its time: a time-out that starts the next one would otherwise go through
+ * all its retries at once, without a moment for an answer to any.
+ */
+static void let_pass(struct bf_engine *e, uint64_t now_ps)
+{
+	const uint64_t next = bf_sim_next(e->sim);
+
+	if (BF_UNLIKELY(next < now_ps && now_ps - next > LATE_PS))
+		e->sim->now_ps = now_ps;
+}
+
 void bf_engine_catch_up(struct bf_engine *e)
 {
 	const uint64_t now = bf_engine_now_ps(e);
 
 	take_answers(e, now);
+	let_pass(e, now);
 	bf_sim_run(e->sim, now);
 	if (e->sim->now_ps < now)
 		e->sim->now_ps = now;
