@@ -105,9 +105,16 @@ static int take_backend(const struct bf_args *args, const char *name, const stru
 	return BF_EXIT_GOOD;
 }
 
-int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out)
+int bf_choose_backend(const struct bf_args *args, uint32_t device, const struct bf_backend **out)
 {
-	return take_backend(args, bf_arg_text(args, "backend"), out);
+	const char *name = bf_arg_text(args, "backend");
+	char why[512] = "";
+
+	if (strcmp(name, "auto") != 0)
+		return take_backend(args, name, out);
+	*out = bf_backend_auto(device, why, sizeof(why));
+	fprintf(stderr, "belfry: backend auto is %s (%s)\n", (*out)->name, why);
+	return BF_EXIT_GOOD;
 }
 
 int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)

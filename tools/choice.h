@@ -30,8 +30,11 @@ void bf_command_append(char *buf, size_t cap, const char *option, const char *va
 /* Each as a member of the open JSON object. */
 void bf_choices_json(struct bf_json *j, const struct bf_choice *c, size_t n, const void *from);
 
-/* The backend that --backend names, if it works here. Exit code. */
-int bf_choose_backend(const struct bf_args *args, const struct bf_backend **out);
+/*
+ * The backend that --backend names, if it works here; with "auto" the best for `device` (one of BF_DEVICE_*), which it
+ * says on standard error. Exit code.
+ */
+int bf_choose_backend(const struct bf_args *args, uint32_t device, const struct bf_backend **out);
 
 /* With --agent=cuda: the backend becomes "cuda", if it was "live" and a GPU is here. Exit code. */
 int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend);

@@ -109,6 +109,31 @@ static void print_backends(struct bf_json *json)
 		bf_json_close(json, ']');
 }
 
+/* What --backend=auto takes, by kind of device. */
+static void print_auto(struct bf_json *json)
+{
+	static const struct {
+		const char *name;
+		uint32_t device;
+	} kinds[] = { { "nic", BF_DEVICE_MLX5 }, { "nvme", BF_DEVICE_NVME }, { "sdma", BF_DEVICE_SDMA } };
+	char why[512], text[160] = "";
+
+	if (json)
+		bf_json_open(json, "auto", '{');
+	for (size_t i = 0; i < BF_ARRAY_LEN(kinds); i++) {
+		const char *name = bf_backend_auto(kinds[i].device, why, sizeof(why))->name;
+		const size_t used = strlen(text);
+
+		if (json)
+			bf_json_text(json, kinds[i].name, name);
+		snprintf(text + used, sizeof(text) - used, "%s%s for %s", used ? ", " : "", name, kinds[i].name);
+	}
+	if (json)
+		bf_json_close(json, '}');
+	else
+		printf("  %-8s %-4s %s\n", "auto", "", text);
+}
+
 static void print_parts(struct bf_json *json, const char *key, const char *title, const struct optional_part *parts,
 			size_t n)
 {
@@ -206,6 +231,7 @@ static int run_doctor(const struct bf_args *args)
 		bf_json_open(json, NULL, '{');
 	}
 	print_backends(json);
+	print_auto(json);
 	print_parts(json, "libraries", "Libraries in this build", libraries, BF_ARRAY_LEN(libraries));
 	print_exec(json);
 	print_parts(json, "programs", "Programs on this machine", programs, BF_ARRAY_LEN(programs));
@@ -224,8 +250,8 @@ const struct bf_command bf_cmd_doctor = {
 	.summary = "say which backends work here, and why others do not",
 	.details =
 	    "For each backend: whether it can be used on this machine, and on which device; if not, which device, module,\n"
-	    "library or permission is missing and how to get it. Then the libraries that this build has or lacks, what\n"
-	    "belfry exec needs, and programs that some tests call.\n"
+	    "library or permission is missing and how to get it; and which one --backend=auto takes. Then the libraries\n"
+	    "that this build has or lacks, what belfry exec needs, and programs that some tests call.\n"
 	    "\n"
 	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,

@@ -221,7 +221,7 @@ static int listen_and_run(const struct bf_args *args, const struct bf_workload *
 
 	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
-	code = bf_lint_run_begin(args, w->records, &j.lint);
+	code = bf_lint_run_begin(args, w->backend->describe ? 0 : w->records, &j.lint);
 	if (code != BF_EXIT_GOOD)
 		return code;
 	if (bf_workload_trace(args, w, &j.trace, err) != 0)
@@ -292,8 +292,11 @@ static int run_run(const struct bf_args *args)
 	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	w.top = bf_arg_flag(args, "top");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
-	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || !w.backend->sim))
+	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || w.backend->describe))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--top is for models on the wall clock: --backend live");
+	else if (w.backend->describe && bf_arg_text(args, "trace"))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
+				    w.backend->name);
 	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);

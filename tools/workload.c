@@ -177,7 +177,7 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 				     bf_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
-		code = bf_choose_backend(args, &w->backend);
+		code = bf_choose_backend(args, BF_DEVICE_MLX5, &w->backend);
 	if (code == BF_EXIT_GOOD)
 		code = choose_agent(args, w);
 	if (code != BF_EXIT_GOOD)

@@ -157,7 +157,7 @@ int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *
 				     bf_nvme_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
-		code = bf_choose_backend(args, &w->backend);
+		code = bf_choose_backend(args, BF_DEVICE_NVME, &w->backend);
 	if (code == BF_EXIT_GOOD && cuda)
 		code = bf_choose_gpu(args, &w->backend);
 	if (code != BF_EXIT_GOOD)

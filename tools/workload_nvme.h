@@ -78,7 +78,7 @@ struct bf_nvme_workload {
 #define BF_NVME_OPT_TABLE                                                                                              \
 	BF_NVME_OPTIONS(BF_NVME_OPT_)                                                                                  \
 	BF_NVME_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	BF_NVME_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the controller"),                               \
+	BF_NVME_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the controller, or auto"),                               \
 	BF_NVME_OPT_TEXT("device", TEXT, "ADDRESS[,group|,cdev]", NULL,                                                \
 			 "vfio: which controller, and by which interface; without, the first at vfio-pci"),                    \
 	BF_NVME_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),          \

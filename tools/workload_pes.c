@@ -74,7 +74,7 @@ int bf_pes_parse(const struct bf_args *args, const struct bf_pes_family *family,
 	if (code == BF_EXIT_GOOD)
 		code = parse_texts(args, p);
 	if (code == BF_EXIT_GOOD)
-		code = bf_choose_backend(args, &p->backend);
+		code = bf_choose_backend(args, BF_DEVICE_MLX5, &p->backend);
 	if (code == BF_EXIT_GOOD && !p->backend->sim)
 		code = bf_cli_error(args, BF_EXIT_USAGE,
 				    "backend %s has no kernels for this workload; sim and live have", p->backend->name);

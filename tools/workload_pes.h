@@ -57,7 +57,7 @@ struct bf_pes {
 /* Options that are texts: of both commands; of run alone. */
 #define BF_PES_OPT_TEXTS                                                                                               \
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                             \
-	    BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices: sim or live"),            \
+	    BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices, or auto"),            \
 	    BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                          \
     	BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'"),  \
 	    BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),            \

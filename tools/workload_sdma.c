@@ -111,7 +111,7 @@ static int parse_work(const struct bf_args *args, struct bf_sdma_workload *w)
 
 static int parse_backend(const struct bf_args *args, struct bf_sdma_workload *w)
 {
-	const int code = bf_choose_backend(args, &w->backend);
+	const int code = bf_choose_backend(args, BF_DEVICE_SDMA, &w->backend);
 
 	if (code != BF_EXIT_GOOD)
 		return code;

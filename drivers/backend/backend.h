@@ -7,7 +7,9 @@
  *
  *   sim   models in virtual time; PE threads are agents (deterministic)
  *   live  models on the wall clock; PE threads are real threads
- *   vfio  a real NVMe controller; PE threads are real threads
+ *   mlx5  real ConnectX NICs, their rings and doorbells driven directly; PE threads are real threads
+ *   rxe   any RDMA device, which executes by verbs what is in mlx5 rings; likewise
+ *   vfio  a real NVMe controller; likewise
  *
  * One thread calls these functions; kernels run where the backend runs them. While a grid runs, its threads on the CPU
  * may call command(), map_uar(), alloc() and port_up(): in virtual time these take none, so such a thread pauses for
@@ -158,6 +160,7 @@ struct bf_world_result {
 struct bf_backend {
 	const char *name;
 	const char *summary; /* one line for help */
+	uint32_t devices;    /* BF_DEVICE_*: of which it drives this machine's own; 0: models */
 	/*
 	 * 0 when usable here. Otherwise a negative errno and in `why` (cap bytes) what is missing and how to get it;
 	 * for backends that exist in name only in this build, -ENOTSUP.
@@ -228,8 +231,14 @@ struct bf_backend {
 	enum bf_platform_id platform;
 };
 
-/* All backends that this build knows, NULL-terminated: sim, live, then those named but not usable. */
+/* All backends that this build knows, NULL-terminated: sim, live, then those that need something of the machine. */
 const struct bf_backend *const *bf_backends(void);
 const struct bf_backend *bf_backend_find(const char *name);
+
+/*
+ * The best that this machine has for `device` (one of BF_DEVICE_*): a real device that works rather than one that others
+ * stand in for, and sim when there is none. In `why` (cap bytes) what its probe says.
+ */
+const struct bf_backend *bf_backend_auto(uint32_t device, char *why, size_t cap);
 
 #endif

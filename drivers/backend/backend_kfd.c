@@ -499,6 +499,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 const struct bf_backend bf_backend_kfd = {
 	.name = "kfd",
 	.summary = "real AMD SDMA engines through /dev/kfd",
+	.devices = BF_DEVICE_SDMA,
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,

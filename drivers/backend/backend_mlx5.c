@@ -404,6 +404,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 const struct bf_backend bf_backend_mlx5 = {
 	.name = "mlx5",
 	.summary = "a real ConnectX by libmlx5 and DEVX, rings and doorbells driven directly",
+	.devices = BF_DEVICE_MLX5,
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Backends mlx5 and rxe with libmlx5 and libibverbs as they are installed, on the device of `belfry exec`: the driver's
+# data are verified, what a backend lacks is refused with its reason, errors become the device's syndromes.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+TMPDIR=$work
+export TMPDIR
+cd "$work"
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
+export ASAN_OPTIONS
+
+"$BELFRY" exec --help >/dev/null 2>&1 || { echo "this build has no belfry exec"; exit 77; }
+[ -e "$BELFRY_BUILD_DIR/tools/libbelfry-verbs.so" ] || { echo "libibverbs-dev was not installed"; exit 77; }
+
+fail() {
+	echo "$1" >&2
+	cat out err >&2
+	exit 1
+}
+
+# on DOORBELLS CODE COMMAND...: under belfry exec, the exit code is CODE.
+on() {
+	mode=$1 want=$2
+	shift 2
+	code=0
+	timeout 100 "$BELFRY" exec --net "backends-$$" --doorbells "$mode" -- "$BELFRY" "$@" >out 2>err || code=$?
+	[ "$code" -eq "$want" ] || fail "$mode: belfry $*: exit code $code, not $want"
+}
+
+says() {
+	grep -qF -- "$1" out err || fail "the output does not say '$1'"
+}
+
+# ---- data ----
+for backend in mlx5 rxe; do
+	for mode in poll trap; do
+		for workload in ibgda-put ibgda-get ibgda-amo ibgda-mixed; do
+			on $mode 0 run $workload --backend $backend
+			says 'all as they must be'
+		done
+	done
+	# Every kind of atomic: as the device has it, and by rxe as far as verbs have none.
+	for op in inc swap or xor cas; do
+		on poll 0 run ibgda-amo --op $op --fetch --op-bytes 4 --warps 2 --backend $backend
+		on poll 0 run ibgda-amo --op $op --fetch --op-bytes 8 --warps 2 --backend $backend
+		says 'old values, all as they must be'
+	done
+	on poll 0 run ibgda-mixed --pes 3 --blocks 2 --messages 100 --plain-cq --backend $backend
+	on poll 0 run ibgda-put --messages 700 --window 8 --depth 64 --backend $backend # indices wrap
+	on poll 0 run ibgda-put --size 100000 --proxy --backend $backend
+	on poll 0 run ll-dispatch --backend $backend
+	on poll 0 run shmem-put --backend $backend
+
+	# ---- errors are the device's ----
+	on poll 1 run ibgda-put --bug lkey-swapped --plain-cq --messages 1 --backend $backend
+	says 'syndrome 0x04'
+	on poll 1 run ibgda-amo --bug key-no-atomic --plain-cq --messages 1 --backend $backend
+	says 'syndrome 0x13'
+	on poll 1 run ibgda-put --bug dbrec-index --limit 1s --backend $backend
+	says 'does not hold the producer index'
+
+	# ---- what is not there ----
+	on poll 2 run ibgda-put --backend $backend --trace t.bft
+	says 'keeps no records'
+	on poll 2 run ibgda-put --backend $backend --top
+	on poll 2 run ibgda-put --backend $backend --nics 2
+	says 'there are 1 devices'
+	on poll 2 run ibgda-put --backend $backend --faults 'drop prob=0.1'
+	says 'the device is real'
+done
+on poll 0 run ibgda-mixed --transport dc --backend mlx5
+says 'all as they must be'
+on poll 2 run ibgda-put --transport dc --backend rxe
+says 'has no DC transport'
+
+# ---- which one ----
+on poll 0 run ibgda-put --backend auto
+says 'backend auto is mlx5 (mlx5_0,'
+on poll 0 doctor
+says 'auto          mlx5 for nic'
+grep -Eq '^  rxe +yes ' out || fail "rxe is not usable"
