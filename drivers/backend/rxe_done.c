@@ -66,7 +66,7 @@ static void fail_cqe(struct bf_mlx5_cqe *cqe, uint8_t opcode, uint8_t syndrome, 
 
 	e->syndrome = syndrome;
 	e->vendor_err_synd = vendor;
-	e->op_own = (uint8_t)(opcode << 4 | ERROR_OP_OWN);
+	e->op_own = (uint8_t)((uint32_t)opcode << 4 | ERROR_OP_OWN);
 }
 
 static void tell_send(const struct bf_rxe_qp *qp, const struct bf_rxe_entry *e)

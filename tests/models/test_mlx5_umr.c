@@ -370,6 +370,59 @@ START_TEST(pieces_in_a_row)
 }
 END_TEST
 
+/* Three pages of `b` are a UMEM, the first two perhaps in the wrong order. */
+static uint32_t key_in_umem(bool turned, uint64_t start, uint64_t offset, uint64_t len, uint32_t *umem, uint8_t *status)
+{
+	uint8_t list[BF_CREATE_UMEM_MTT + 24] = { 0 }, in[BF_CREATE_MKEY_LEN] = { 0 }, out[16] = { 0 };
+	uint8_t *mkc = in + BF_CREATE_MKEY_MKC;
+
+	BF_MLX5_SET(list + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		bf_put_be64(list + BF_CREATE_UMEM_MTT + i * 8, (b->data_va + (turned && i < 2 ? !i : i) * 4096ull) | 3);
+	*umem = rig_do(b, BF_MLX5_CMD_CREATE_UMEM, list, sizeof(list));
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_MKEY);
+	bf_put_be32(mkc, RW | RR);
+	BF_MLX5_SET(mkc, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_MTT);
+	BF_MLX5_SET(mkc, BF_MKC_QPN, 0xffffff);
+	BF_MLX5_SET(mkc, BF_MKC_KEY, 0x44);
+	BF_MLX5_SET(mkc, BF_MKC_PD, b->pd);
+	bf_put_be64(mkc + BF_MKC_START, start);
+	bf_put_be64(mkc + BF_MKC_SIZE, len);
+	BF_MLX5_SET(in, BF_CREATE_MKEY_XLT_ACTUAL, 2); /* told, though none follow */
+	BF_MLX5_SET(in, BF_CREATE_MKEY_UMEM_VALID, 1);
+	BF_MLX5_SET(in, BF_CREATE_MKEY_UMEM_ID, *umem);
+	bf_put_be64(in + BF_CREATE_MKEY_UMEM_OFFSET, offset);
+	*status = (uint8_t)rig_cmd(b, in, sizeof(in), out, sizeof(out));
+	return BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | 0x44;
+}
+
+START_TEST(pages_in_a_umem)
+{
+	const bool turned = _i;
+	const uint64_t start = turned ? 0x7000000 : b->data_va + 100;
+	uint8_t status;
+	uint32_t umem, key = key_in_umem(turned, start, 100, 9000, &umem, &status);
+
+	ck_assert_uint_eq(status, 0);
+	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_WRITE, start, key, 9000), 0);
+	ck_assert_mem_eq(b->data + (turned ? 4096 : 0) + 100, a->data, 3996);
+	ck_assert_mem_eq(b->data + (turned ? 0 : 4096), a->data + 3996, 4096);
+	ck_assert_mem_eq(b->data + 8192, a->data + 8092, 908);
+	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_WRITE, start + 8993, key, 8), BF_MLX5_SYND_REM_ACCESS);
+	/* The UMEM is in use as long as the key is there. */
+	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_RES_BUSY);
+	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_DESTROY_MKEY, key >> 8), 0);
+	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_DESTROY_UMEM, umem), 0);
+	/* More than it has, far beyond it, and nothing at all. */
+	key_in_umem(turned, start, 100, 3 * 4096 - 99, &umem, &status);
+	ck_assert_uint_eq(status, BF_MLX5_CMD_BAD_SIZE);
+	key_in_umem(turned, start, ~0ull, 2, &umem, &status);
+	ck_assert_uint_eq(status, BF_MLX5_CMD_BAD_SIZE);
+	key_in_umem(turned, start, 0, 0, &umem, &status);
+	ck_assert_uint_eq(status, BF_MLX5_CMD_BAD_SIZE);
+}
+END_TEST
+
 START_TEST(pieces_in_turns)
 {
 	/* 50 rounds of 16 bytes from here and 24 from there. */
@@ -466,6 +519,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_umr_refuses, 0, 9);
 	tcase_add_test(tc, window_is_no_better_than_its_region);
 	tcase_add_test(tc, pieces_in_a_row);
+	tcase_add_loop_test(tc, pages_in_a_umem, 0, 2);
 	tcase_add_test(tc, pieces_in_turns);
 	tcase_add_loop_test(tc, zero_based_region, 0, 2);
 	tcase_add_test(tc, keys_within_keys_have_an_end);
