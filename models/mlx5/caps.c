@@ -15,6 +15,8 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 {
 	const struct bf_mlx5_profile *p = &dev->profile;
 
+	BF_MLX5_SET(cap, BF_CAP_HAS_GENERAL_2, 1);
+	bf_put_be64(cap + BF_CAP_OBJECT_TYPES, 1ull << BF_OBJ_RESERVED_QPN);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_QP_SZ, 15);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_QP, p->log_max_qp);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_CQ_SZ, 22);
@@ -91,6 +93,8 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
 		general(m->dev, cap);
 	else if (type == BF_HCA_CAP_ATOMIC)
 		atomics(m->dev, cap);
+	else if (type == BF_HCA_CAP_GENERAL_2)
+		BF_MLX5_SET(cap, BF_CAP2_LOG_RESERVED_QPNS, BF_MLX5_LOG_RESERVED_QPNS);
 	memcpy(m->out + BF_HCA_CAP, cap, room < sizeof(cap) ? room : sizeof(cap));
 	return BF_MLX5_CMD_OK;
 }

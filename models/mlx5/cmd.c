@@ -134,6 +134,8 @@ static const struct command commands[] = {
 	  bf_mlx5_cmd_access_reg },
 	{ BF_MLX5_CMD_ATTACH_TO_MCG, IN(BF_MCG_LEN), "ATTACH_TO_MCG", bf_mlx5_cmd_attach_mcg },
 	{ BF_MLX5_CMD_DETACH_FROM_MCG, IN(BF_MCG_LEN), "DETACH_FROM_MCG", bf_mlx5_cmd_detach_mcg },
+	{ BF_MLX5_CMD_CREATE_GENERAL_OBJECT, SIMPLE, "CREATE_OBJECT", bf_mlx5_cmd_create_object },
+	{ BF_MLX5_CMD_DESTROY_GENERAL_OBJECT, SIMPLE, "DESTROY_OBJECT", bf_mlx5_cmd_destroy_object },
 	{ BF_MLX5_CMD_CREATE_UMEM, IN(BF_CREATE_UMEM_MTT), "CREATE_UMEM", bf_mlx5_cmd_create_umem },
 	{ BF_MLX5_CMD_DESTROY_UMEM, SIMPLE, "DESTROY_UMEM", bf_mlx5_cmd_destroy_umem },
 };

@@ -6,6 +6,7 @@
 
 #define UAR_PAGES 64u
 #define FIRST_QPN 0x100u
+#define FIRST_RESERVED_QPN 0x3f0000u
 #define FIRST_DCTN 0x400000u
 #define NUMBER_MAX 0xffffffu
 #define XFER_BLOCK 128u
@@ -106,6 +107,21 @@ struct bf_mlx5_uar *bf_mlx5_uar_get(struct bf_mlx5 *dev, uint32_t index)
 }
 
 /*
+ * Queue pairs and, in blocks, what is reserved of their numbers: as much as DC targets have, just below those. A range
+ * that is too small for a block has none.
+ */
+static void init_qpns(struct bf_mlx5 *dev, uint32_t first, uint32_t end, uint32_t reserved)
+{
+	const uint32_t above = end >> BF_MLX5_LOG_RESERVED_QPNS, blocks = reserved >> BF_MLX5_LOG_RESERVED_QPNS;
+
+	if (blocks) {
+		bf_mlx5_table_init(&dev->reserved, above - blocks, above - 1, blocks);
+		end = (above - blocks) << BF_MLX5_LOG_RESERVED_QPNS;
+	}
+	bf_mlx5_table_init(&dev->qps, first, end - 1, 1u << dev->profile.log_max_qp);
+}
+
+/*
  * First numbers are arbitrary; small ones are kept free as hardware reserves them (QP 0 and 1 are special). DC targets
  * are far from queue pairs, so that a number says what it is of; in a range that was asked for they have its last
  * eighth.
@@ -117,7 +133,10 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	const uint32_t last = opts->qpns ? first + (opts->qpns - 1) : NUMBER_MAX;
 	const uint32_t dcts = opts->qpns ? opts->qpns / 8 : 0;
 
-	bf_mlx5_table_init(&dev->qps, first, last - dcts, 1u << p->log_max_qp);
+	if (opts->qpns)
+		init_qpns(dev, first, last - dcts + 1, dcts);
+	else
+		init_qpns(dev, first, FIRST_DCTN, FIRST_DCTN - FIRST_RESERVED_QPN);
 	if (dcts)
 		bf_mlx5_table_init(&dev->dcts, last - dcts + 1, last, dcts);
 	else
@@ -298,6 +317,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_groups_forget(dev, NULL);
 	bf_mlx5_sq_copies_fini(dev);
 	bf_mlx5_table_fini(&dev->qps);
+	bf_mlx5_table_fini(&dev->reserved);
 	bf_mlx5_table_fini(&dev->dcts);
 	bf_mlx5_table_fini(&dev->cqs);
 	bf_mlx5_table_fini(&dev->eqs);

@@ -611,6 +611,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_atomic_op *atomics; /* free ones */
 	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
+	struct bf_mlx5_table reserved; /* blocks of QPNs that no queue pair gets */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
@@ -701,6 +702,11 @@ void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pac
 /* The same for a queue pair that is known, and for a datagram that waited for a receive WQE. */
 void bf_mlx5_ud_take(struct bf_mlx5_qp *qp, const struct bf_mlx5_port *port, struct bf_packet *pkt);
 void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
+
+/* general.c */
+#define BF_MLX5_LOG_RESERVED_QPNS 6u /* of a block */
+uint8_t bf_mlx5_cmd_create_object(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_object(struct bf_mlx5_mail *m);
 
 /* mcg.c */
 uint32_t bf_mlx5_group_ipv4(const uint8_t gid[16]); /* 0: not the address of a group */

@@ -406,6 +406,8 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_MODIFY_RMP = 0x90d,
 	BF_MLX5_CMD_DESTROY_RMP = 0x90e,
 	BF_MLX5_CMD_QUERY_RMP = 0x90f,
+	BF_MLX5_CMD_CREATE_GENERAL_OBJECT = 0xa00,
+	BF_MLX5_CMD_DESTROY_GENERAL_OBJECT = 0xa03,
 	BF_MLX5_CMD_CREATE_UMEM = 0xa08,
 	BF_MLX5_CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -573,6 +575,11 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_MODIFY_QP_EXT_STREAM_END 0x114u /* least length of the command */
 #define BF_MODIFY_QP_EXT_LEN 0x1d0
 
+/* CREATE_GENERAL_OBJECT and DESTROY_GENERAL_OBJECT. */
+#define BF_OBJ_TYPE 0x04, 0x0000ffffu
+#define BF_OBJ_LOG_RANGE 0x0c, 0x1f000000u
+#define BF_OBJ_RESERVED_QPN 0x2cu
+
 #define BF_QPC_LEN 232
 #define BF_QPC_STATE 0x00, 0xf0000000u
 #define BF_QPC_ST 0x00, 0x00ff0000u
@@ -693,6 +700,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_HCA_CAP 0x10
 #define BF_HCA_CAP_GENERAL 0u
 #define BF_HCA_CAP_ATOMIC 3u
+#define BF_HCA_CAP_GENERAL_2 0x20u
+#define BF_CAP_HAS_GENERAL_2 0x04, 0x80000000u
 #define BF_CAP_LOG_MAX_SRQ_SZ 0x10, 0xff000000u
 #define BF_CAP_LOG_MAX_QP_SZ 0x10, 0x00ff0000u
 #define BF_CAP_LOG_MAX_QP 0x10, 0x0000001fu
@@ -735,12 +744,14 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CAP_MAX_WQE_SQ_DC 0x58, 0x0000ffffu
 #define BF_CAP_LOG_MAX_PD 0x64, 0x001f0000u
 #define BF_CAP_LOG_MAX_RMP 0x70, 0x1f000000u
+#define BF_CAP_OBJECT_TYPES 0x80 /* be64: a bit for each BF_OBJ_* */
 #define BF_CAP_MAX_EQS 0x8c, 0x0000ffffu
 #define BF_CAP_FREQUENCY_MHZ 0x98, 0xffffffffu /* of the clock in CQEs */
 #define BF_CAP_FREQUENCY_KHZ 0x9c, 0xffffffffu
 #define BF_CAP_LOG_MAX_DCT_CONNECTIONS 0xac, 0x0000001fu
 #define BF_CAP_LOG_MAX_DCI_STREAMS 0xb0, 0x001f0000u
 #define BF_CAP_LOG_MAX_DCI_ERRORED 0xb0, 0x00001f00u
+#define BF_CAP2_LOG_RESERVED_QPNS 0x10, 0x00001f00u /* that one object has */
 #define BF_CAP_NUM_VHCA_PORTS 0xc0, 0x0000ff00u
 #define BF_HCA_CAP_LEN 0xc4
 #define BF_ATOMIC_CAP_8B_HOST 0x08, 0xc0000000u

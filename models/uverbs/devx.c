@@ -19,6 +19,7 @@ static const struct {
 	{ BF_MLX5_CMD_CREATE_SRQ, BF_MLX5_CMD_DESTROY_SRQ, 0 },
 	{ BF_MLX5_CMD_CREATE_DCT, BF_MLX5_CMD_DESTROY_DCT, 0 },
 	{ BF_MLX5_CMD_ATTACH_TO_MCG, BF_MLX5_CMD_DETACH_FROM_MCG, BF_MCG_LEN },
+	{ BF_MLX5_CMD_CREATE_GENERAL_OBJECT, BF_MLX5_CMD_DESTROY_GENERAL_OBJECT, 0 },
 };
 
 /* Others that Linux lets through to make objects; this device has none of them and says so. */
@@ -37,7 +38,6 @@ static const uint16_t absent[] = {
 	0x930, /* CREATE_FLOW_TABLE */
 	0x933, /* CREATE_FLOW_GROUP */
 	0x939, /* ALLOC_FLOW_COUNTER */
-	0xa00, /* CREATE_GENERAL_OBJECT */
 };
 
 static const uint16_t modify_commands[] = {
@@ -180,6 +180,8 @@ static void note_destroy(struct bf_uv_devx *d, const struct block *b, uint32_t o
 		d->destroy_len = BF_MCG_LEN;
 		memcpy(d->destroy + BF_MCG_GID, b->in + BF_MCG_GID, 16);
 	}
+	if (b->opcode == BF_MLX5_CMD_CREATE_GENERAL_OBJECT)
+		BF_MLX5_SET(d->destroy, BF_OBJ_TYPE, BF_MLX5_GET(b->in, BF_OBJ_TYPE));
 	BF_MLX5_SET(d->destroy, BF_CMD_OPCODE, opcode);
 	BF_MLX5_SET(d->destroy, BF_CMD_IN_NUMBER, d->number);
 }

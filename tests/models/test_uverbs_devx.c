@@ -251,6 +251,45 @@ START_TEST(devx_refusals)
 }
 END_TEST
 
+/* Blocks of queue pair numbers: no two share one, no queue pair is in one, and what is left goes with the file. */
+START_TEST(reserved_numbers)
+{
+	uint8_t in[32] = { 0 }, cap[BF_HCA_CAP_LEN];
+	uint32_t first[2], handle, count, log;
+	struct bf_uverbs_counts n;
+	struct uv_world w;
+	struct uv_rig r;
+
+	uv_rig_open(&r, false);
+	uv_world_open(&r, &w, 3);
+	BF_MLX5_SET(in, BF_CMD_OP_MOD, BF_HCA_CAP_GENERAL_2 << 1 | 1);
+	ck_assert_int_eq(GENERAL(&r, BF_MLX5_CMD_QUERY_HCA_CAP, in, 16, 2000), 0);
+	memcpy(cap, (uint8_t *)uv_answer(&r, 0x1001) + BF_HCA_CAP, 64);
+	log = BF_MLX5_GET(cap, BF_CAP2_LOG_RESERVED_QPNS);
+	count = 1u << log;
+	memset(in, 0, sizeof(in));
+	BF_MLX5_SET(in, BF_OBJ_TYPE, BF_OBJ_RESERVED_QPN);
+	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_GENERAL_OBJECT, in, sizeof(in)), -EREMOTEIO); /* of one number */
+	BF_MLX5_SET(in, BF_OBJ_LOG_RANGE, log);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_GENERAL_OBJECT, in, sizeof(in)), 0);
+		first[i] = BF_MLX5_GET(uv_answer(&r, 0x1002), BF_CMD_OUT_NUMBER);
+		handle = (uint32_t)uv_find(&r, 0x1000)->data;
+		for (uint32_t q = 0; q < 2; q++)
+			ck_assert(w.qp[q].qpn - first[i] >= count);
+	}
+	ck_assert(first[1] - first[0] >= count && first[0] - first[1] >= count);
+	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, handle, 0, NULL), 0);
+	BF_MLX5_SET(in, BF_OBJ_TYPE, 0x0d); /* VIRTIO_NET_Q */
+	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_GENERAL_OBJECT, in, sizeof(in)), -EREMOTEIO);
+	bf_uverbs_close(r.f);
+	r.f = NULL;
+	bf_uverbs_counts(r.u, &n);
+	ck_assert_uint_eq(n.devx_objects, 0);
+	uv_rig_close(&r);
+}
+END_TEST
+
 /* The answer to a query that came later, by its channel. */
 START_TEST(devx_async_query)
 {
@@ -393,6 +432,7 @@ static Suite *suite(void)
 	tcase_add_test(t, devx_life);
 	tcase_add_test(t, devx_left_open);
 	tcase_add_test(t, devx_refusals);
+	tcase_add_test(t, reserved_numbers);
 	tcase_add_test(t, devx_async_query);
 	tcase_add_test(t, shared_receive_queue);
 	tcase_add_test(t, address_handles);
