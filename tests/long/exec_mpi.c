@@ -75,11 +75,12 @@ static void windows(struct run *run, int size, int rounds)
 		MPI_Barrier(MPI_COMM_WORLD);
 		start = MPI_Wtime();
 		for (int i = 0; i < WINDOW; i++) {
+			unsigned char *in = run->in + (size_t)size * (size_t)i;
+
 			if (run->rank == 0)
 				MPI_Isend(run->out, size, MPI_BYTE, 1, TAG + i, MPI_COMM_WORLD, &requests[i]);
 			else
-				MPI_Irecv(run->in + (size_t)size * (size_t)i, size, MPI_BYTE, 0, TAG + i, MPI_COMM_WORLD,
-					  &requests[i]);
+				MPI_Irecv(in, size, MPI_BYTE, 0, TAG + i, MPI_COMM_WORLD, &requests[i]);
 		}
 		MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
 		if (run->rank == 0)
@@ -134,6 +135,22 @@ static void one_sided(struct run *run, int size)
 	MPI_Win_free(&win);
 }
 
+static unsigned long long after(int op, unsigned long long number, unsigned long long operand)
+{
+	switch (op) {
+	case 0:
+		return number + operand;
+	case 1:
+		return number & operand;
+	case 2:
+		return number | operand;
+	case 3:
+		return number ^ operand;
+	default:
+		return operand;
+	}
+}
+
 /* Each rank in its turn does one operation on a number that rank 0 has; all know what was there before. */
 static void atomics(struct run *run, MPI_Datatype type, int size)
 {
@@ -158,13 +175,7 @@ static void atomics(struct run *run, MPI_Datatype type, int size)
 			MPI_Win_unlock(0, win);
 			run->wrong += old != number;
 		}
-		switch (i % 6) {
-		case 0: number += operand; break;
-		case 1: number &= operand; break;
-		case 2: number |= operand; break;
-		case 3: number ^= operand; break;
-		default: number = operand; break;
-		}
+		number = after(i % 6, number, operand);
 		if (size == 4)
 			number &= 0xffffffffu;
 		MPI_Barrier(MPI_COMM_WORLD);
@@ -175,7 +186,7 @@ static void atomics(struct run *run, MPI_Datatype type, int size)
 
 int main(int argc, char **argv)
 {
-	struct run run = {0};
+	struct run run = { 0 };
 	int rounds = argc > 1 ? atoi(argv[1]) : 10;
 	long long wrong = 0;
 
@@ -187,9 +198,9 @@ int main(int argc, char **argv)
 	if (!run.out || !run.in)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	if (run.ranks == 2) {
-		for (int size = 1; size <= LARGEST; size *= 8)
+		for (int size = 1; size <= LARGEST; size *= 4)
 			ping_pong(&run, size, rounds);
-		for (int size = 8; size <= LARGEST; size *= 32)
+		for (int size = 32; size <= LARGEST; size *= 32)
 			windows(&run, size, rounds);
 	}
 	collectives(&run);
