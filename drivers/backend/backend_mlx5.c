@@ -314,27 +314,24 @@ static int world_command(struct bf_world *m, uint32_t pe, uint32_t nic, const vo
 	uint8_t answer[CAPS_LEN] = { 0 };
 	int rc;
 
-	if (!n || !in_len || out_len < 16)
+	memset(out, 0, out_len);
+	if (!n || in_len < 16 || out_len < 16)
 		return -EINVAL;
+	b.opcode = BF_MLX5_GET(in, BF_CMD_OPCODE);
+	if (in_len < least(b.opcode)) {
+		BF_MLX5_SET(out, BF_CMD_OUT_STATUS, BF_MLX5_CMD_BAD_INP_LEN);
+		return 0;
+	}
 	b.in = malloc(in_len);
 	if (!b.in)
 		return bf_fail(m->err, -ENOMEM, "no memory for a command of %zu bytes", in_len);
 	memcpy(b.in, in, in_len);
-	b.opcode = BF_MLX5_GET(b.in, BF_CMD_OPCODE);
-	if (in_len < least(b.opcode)) {
-		free(b.in);
-		BF_MLX5_SET(answer, BF_CMD_OUT_STATUS, BF_MLX5_CMD_BAD_INP_LEN);
-		memset(out, 0, out_len);
-		memcpy(out, answer, 8);
-		return 0;
-	}
 	b.out = answer;
 	b.out_len = b.opcode == BF_MLX5_CMD_QUERY_HCA_CAP ? CAPS_LEN : out_len < CAPS_LEN ? out_len : CAPS_LEN;
 	pthread_mutex_lock(&b.w->v.lock);
 	rc = execute(&b);
 	pthread_mutex_unlock(&b.w->v.lock);
 	free(b.in);
-	memset(out, 0, out_len);
 	memcpy(out, answer, out_len < CAPS_LEN ? out_len : CAPS_LEN);
 	return rc ? bf_fail(m->err, rc, "PE %u, %s: command 0x%x: %s", pe, n->info.name, b.opcode, strerror(-rc)) : 0;
 }

@@ -9,6 +9,9 @@ export TMPDIR
 cd "$work"
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
 export ASAN_OPTIONS
+# A sanitizer's dlopen() does not look beside the program.
+LD_LIBRARY_PATH=$BELFRY_BUILD_DIR/tools${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
 
 "$BELFRY" exec --help >/dev/null 2>&1 || { echo "this build has no belfry exec"; exit 77; }
 [ -e "$BELFRY_BUILD_DIR/tools/libbelfry-verbs.so" ] || { echo "libibverbs-dev was not installed"; exit 77; }
