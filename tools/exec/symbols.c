@@ -6,9 +6,6 @@
  * The way: the CUDA runtime is part of most programs and libraries, and finds the driver's functions by dlsym() and
  * from then on by cuGetProcAddress(). Names and values: CUDA driver API reference, cuda.h of CUDA 13.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>

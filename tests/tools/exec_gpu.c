@@ -1,0 +1,191 @@
+/*
+ * A program that gives memory of a GPU to a NIC, and a doorbell page to the GPU. test_exec.sh runs it under
+ * `belfry exec` with a driver that stands for CUDA's (fake_cuda.c); what it found wrong first ends it with exit code 1.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BYTES 65536u
+#define HALF (BYTES / 2)
+#define RIGHTS                                                                                                         \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#define REGISTER 7u /* CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP, _IOMEMORY */
+
+static struct {
+	int (*get)(const char *name, void **fn, int version, uint64_t flags, void *status);
+	int (*alloc)(uint64_t *at, size_t size);
+	int (*release)(uint64_t at);
+	int (*down)(void *dst, uint64_t src, size_t len);
+	int (*up)(uint64_t dst, const void *src, size_t len);
+	int (*host_register)(void *p, size_t len, unsigned flags);
+} cuda;
+
+#define NEED(good, what)                                                                                               \
+	do {                                                                                                           \
+		if (!(good)) {                                                                                         \
+			printf("FAILED line %d: %s (errno %d)\n", __LINE__, what, errno);                               \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+/* As the CUDA runtime does: one function by dlsym(), the others by that. */
+static void load(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	void *self;
+
+	NEED(library, dlerror());
+	*(void **)&cuda.get = dlsym(library, "cuGetProcAddress_v2");
+	NEED(cuda.get && !cuda.get("cuGetProcAddress", &self, 12000, 0, NULL), "cuGetProcAddress");
+	*(void **)&cuda.get = self;
+	NEED(!cuda.get("cuMemAlloc", (void **)&cuda.alloc, 3020, 0, NULL) &&
+	     !cuda.get("cuMemFree", (void **)&cuda.release, 3020, 0, NULL) &&
+	     !cuda.get("cuMemcpyDtoH", (void **)&cuda.down, 3020, 0, NULL) &&
+	     !cuda.get("cuMemcpyHtoD", (void **)&cuda.up, 3020, 0, NULL) &&
+	     !cuda.get("cuMemHostRegister", (void **)&cuda.host_register, 6050, 0, NULL), "functions of the driver");
+}
+
+static struct ibv_context *context;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+
+/* One queue pair, connected to itself. */
+static void connect_self(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1, .cap = { 16, 16, 1, 1, 0 } };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = RIGHTS };
+
+	context = list && list[0] ? ibv_open_device(list[0]) : NULL;
+	NEED(context, "no device");
+	ibv_free_device_list(list);
+	pd = ibv_alloc_pd(context);
+	cq = ibv_create_cq(context, 64, NULL, NULL, 0);
+	init.send_cq = init.recv_cq = cq;
+	qp = pd && cq ? ibv_create_qp(pd, &init) : NULL;
+	NEED(qp && !ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = qp->qp_num,
+				  .max_dest_rd_atomic = 4, .min_rnr_timer = 12,
+				  .ah_attr = { .is_global = 1, .port_num = 1,
+					       .grh = { .sgid_index = 1, .hop_limit = 64 } } };
+	NEED(!ibv_query_gid(context, 1, 1, &a.ah_attr.grh.dgid), "GID 1");
+	NEED(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+						IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), "RTR");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .max_rd_atomic = 4 };
+	NEED(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+						IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "RTS");
+}
+
+static void run(struct ibv_send_wr *wr, uint64_t at, uint32_t len, uint32_t lkey)
+{
+	struct ibv_sge sge = { at, len, lkey };
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	int n = 0;
+
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	NEED(!ibv_post_send(qp, wr, &bad), "post");
+	for (int ms = 0; !n && ms < 20000; ms++) {
+		for (int i = 0; !n && i < 1000; i++)
+			n = ibv_poll_cq(cq, 1, &wc);
+		if (!n)
+			usleep(1000);
+	}
+	NEED(n == 1 && wc.status == IBV_WC_SUCCESS, n ? ibv_wc_status_str(wc.status) : "no completion");
+}
+
+static void write_to(uint64_t from, uint64_t to, uint32_t len, const struct ibv_mr *a, const struct ibv_mr *b)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+
+	wr.wr.rdma.remote_addr = to;
+	wr.wr.rdma.rkey = b->rkey;
+	run(&wr, from, len, a->lkey);
+}
+
+/* In two registrations that overlap, of which each is good by itself. */
+static void test_memory(void)
+{
+	struct ibv_send_wr add = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct ibv_mr *front, *all;
+	uint64_t gpu, words[2];
+	uint8_t bytes[BYTES];
+
+	NEED(!cuda.alloc(&gpu, BYTES), "memory of the GPU");
+	front = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, HALF, RIGHTS);
+	all = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
+	NEED(front && all, "memory of the GPU is not registered");
+	for (uint32_t i = 0; i < BYTES; i++)
+		bytes[i] = (uint8_t)(i * 7 + i / 256);
+	cuda.up(gpu, bytes, BYTES);
+	write_to(gpu + 100, gpu + HALF + 3, 9000, front, all);
+	cuda.down(bytes, gpu, BYTES);
+	NEED(!memcmp(bytes + 100, bytes + HALF + 3, 9000), "write");
+	NEED(bytes[HALF + 3 + 9000] == (uint8_t)((HALF + 9003) * 7 + (HALF + 9003) / 256), "write beyond its end");
+	words[0] = 40;
+	cuda.up(gpu + 4096, words, 8);
+	add.wr.atomic.remote_addr = gpu + 4096;
+	add.wr.atomic.rkey = all->rkey;
+	add.wr.atomic.compare_add = 2;
+	run(&add, gpu + 8192, 8, front->lkey);
+	cuda.down(&words[0], gpu + 4096, 8);
+	cuda.down(&words[1], gpu + 8192, 8);
+	NEED(words[0] == 42 && words[1] == 40, "fetch-and-add");
+	NEED(!ibv_dereg_mr(front) && !ibv_dereg_mr(all) && !cuda.release(gpu), "release");
+
+	/* The address is the host's from now on. */
+	NEED(mmap((void *)(uintptr_t)gpu, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+		     MAP_FAILED, "mmap");
+	all = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
+	NEED(all, "memory of the host is not registered");
+	memset((void *)(uintptr_t)gpu, 0x5a, HALF);
+	write_to(gpu, gpu + HALF, 4000, all, all);
+	NEED(!memcmp((void *)(uintptr_t)gpu, (void *)(uintptr_t)(gpu + HALF), 4000), "write after the GPU's memory went");
+	NEED(!ibv_dereg_mr(all), "release");
+}
+
+static void test_nobodys(void)
+{
+	void *none = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t gpu;
+
+	NEED(!ibv_reg_mr(pd, none, BYTES, RIGHTS) && errno == EFAULT, "memory of nobody is registered");
+	NEED(!cuda.alloc(&gpu, BYTES), "memory of the GPU");
+	NEED(!ibv_reg_mr(pd, (void *)(uintptr_t)(gpu + HALF), BYTES, RIGHTS) && errno == EFAULT,
+	     "more memory is registered than there is");
+	cuda.release(gpu);
+}
+
+static void test_doorbell(void)
+{
+	struct mlx5dv_qp dv = { 0 };
+	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &dv } };
+	uint64_t elsewhere;
+
+	NEED(!mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) && dv.bf.reg, "the doorbell's address");
+	NEED(!cuda.host_register(dv.bf.reg, 8, REGISTER), "a GPU gets no doorbell page");
+	NEED(cuda.host_register(&elsewhere, 8, REGISTER) == 1, "memory is taken for a doorbell page");
+	NEED(!cuda.host_register(&elsewhere, 8, REGISTER & 3), "memory is not registered");
+}
+
+int main(void)
+{
+	load();
+	connect_self();
+	test_memory();
+	test_nobodys();
+	test_doorbell();
+	NEED(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd) && !ibv_close_device(context), "close");
+	puts("ok gpu");
+	return 0;
+}
