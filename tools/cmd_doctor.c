@@ -187,7 +187,7 @@ static void print_exec(struct bf_json *json)
 	struct bf_error why = { .text = "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
 					"linux-libc-dev, then configure again" };
 #ifdef BELFRY_HAVE_EXEC
-	const bool have = bf_exec_library(exec, &why) == 0;
+	const bool have = bf_exec_library("libbelfry-exec.so", exec, &why) == 0;
 #else
 	const bool have = false;
 #endif

@@ -319,7 +319,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 		return bf_fail(err, rc, "cannot run %s: %s", name, strerror(-rc));
 	rc = bf_exec_target_check(x->program, err);
 	if (!rc)
-		rc = bf_exec_library(x->library, err);
+		rc = bf_exec_library("libbelfry-exec.so", x->library, err);
 	if (!rc)
 		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), x->udp_ipv4, err);
 	if (!rc && (bf_arg_given(x->args, "trace") || bf_arg_flag(x->args, "lint")))

@@ -5,6 +5,7 @@
 extern const struct bf_command bf_cmd_run;
 extern const struct bf_command bf_cmd_launch;
 extern const struct bf_command bf_cmd_exec;
+extern const struct bf_command bf_cmd_record;
 extern const struct bf_command bf_cmd_replay;
 extern const struct bf_command bf_cmd_explore;
 extern const struct bf_command bf_cmd_explain;
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
 	static const struct bf_command *const commands[] = {
 		&bf_cmd_run,    &bf_cmd_launch,
 #ifdef BELFRY_HAVE_EXEC
-		&bf_cmd_exec,
+		&bf_cmd_exec,   &bf_cmd_record,
 #endif
 		&bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,
 		&bf_cmd_lint,   &bf_cmd_rules,

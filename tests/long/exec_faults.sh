@@ -100,20 +100,26 @@ left_behind() {
 	! ls /dev/shm 2>/dev/null | grep -i belfry || complain "something is left in /dev/shm"
 }
 
+# Programs that spin on memory make little headway where there are fewer processors than threads: that is no hang.
+patience() {
+	if hangs "$plan0 $plan1" "$program"; then limit=6; else limit=60; fi
+}
+
 port=$((21000 + $$ % 20000))
 run_pair() {
 	local server client code victim=none
 	while port=$((port + 1)) && listens $port; do :; done
 	[ $((RANDOM % 10)) -ne 0 ] || victim=$(pick server client)
+	[ $victim = none ] || limit=10 # a receiver whose sender is gone hears nothing, ever
 	# shellcheck disable=SC2086 # options and programs are words
-	timeout -k 5 12 "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program -p $port >server 2>&1 &
+	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program -p $port >server 2>&1 &
 	server=$!
 	for _ in $(seq 200); do
 		listens $port && break
 		sleep 0.02
 	done
 	# shellcheck disable=SC2086
-	timeout -k 5 12 "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan1" -- $program -p $port 127.0.0.1 >client 2>&1 &
+	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan1" -- $program -p $port 127.0.0.1 >client 2>&1 &
 	client=$!
 	other_failed=no
 	if [ $victim != none ]; then
@@ -122,11 +128,11 @@ run_pair() {
 		other_failed=yes
 	fi
 	code=0
-	wait $client 2>/dev/null || code=$?
+	{ wait $client || code=$?; } 2>/dev/null
 	[ $victim = client ] || judge $code client
 	[ $code -eq 0 ] || other_failed=yes # and this side may wait for what will not come
 	code=0
-	wait $server 2>/dev/null || code=$?
+	{ wait $server || code=$?; } 2>/dev/null
 	[ $victim = server ] || judge $code server
 }
 
@@ -135,7 +141,7 @@ run_alone() {
 	other_failed=no
 	: >server
 	# shellcheck disable=SC2086
-	timeout -k 5 40 "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program >client 2>&1 || code=$?
+	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program >client 2>&1 || code=$?
 	judge $code program
 }
 
@@ -148,8 +154,9 @@ for ((number = seed; number < seed + runs; number++)); do
 	n=$((50 + RANDOM % 300))
 	program=$(pick "ibv_rc_pingpong -g 1 -n $n -c" "ibv_rc_pingpong -g 1 -n $n -e" "ibv_srq_pingpong -g 1 -n $n" \
 		"ibv_ud_pingpong -g 1 -n $n" "ib_write_bw -x 1 -n $n -s $((1 + RANDOM % 9000))" "ib_write_bw -x 1 -n $n -q 3" \
-		"ib_read_bw -x 1 -n $n" "ib_send_bw -x 1 -n $n" "ib_atomic_bw -x 1 -n $n" "ib_write_lat -x 1 -n $n" \
+		"ib_read_bw -x 1 -n $n" "ib_send_bw -x 1 -n $n" "ib_atomic_bw -x 1 -n $n" "ib_write_lat -x 1 -n $((n / 4))" \
 		"$verbs faulted" "$verbs faulted faulted")
+	patience
 	case $program in
 	"$verbs"*) run_alone ;;
 	*) run_pair ;;

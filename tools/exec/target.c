@@ -154,7 +154,7 @@ int bf_exec_target_check(const char *path, struct bf_error *err)
 
 /* ---- the library ---- */
 
-int bf_exec_library(char path[PATH_MAX], struct bf_error *err)
+int bf_exec_library(const char *name, char path[PATH_MAX], struct bf_error *err)
 {
 	static const char *const places[] = { "", BELFRY_UP_TO_LIBRARIES "/" };
 	char self[PATH_MAX], found[PATH_MAX];
@@ -162,17 +162,17 @@ int bf_exec_library(char path[PATH_MAX], struct bf_error *err)
 	char *slash;
 
 	if (len <= 0)
-		return bf_fail(err, -ENOTSUP, "/proc/self/exe cannot be read, so libbelfry-exec.so cannot be found");
+		return bf_fail(err, -ENOTSUP, "/proc/self/exe cannot be read, so %s cannot be found", name);
 	self[len] = '\0';
 	slash = strrchr(self, '/');
 	slash[1] = '\0';
 	for (size_t i = 0; i < BF_ARRAY_LEN(places); i++) {
-		if (snprintf(found, sizeof(found), "%s%slibbelfry-exec.so", self, places[i]) >= (int)sizeof(found) ||
+		if (snprintf(found, sizeof(found), "%s%s%s", self, places[i], name) >= (int)sizeof(found) ||
 		    !realpath(found, path))
 			continue;
 		if (strpbrk(path, " :"))
 			return bf_fail(err, -ENOTSUP, "%s: LD_PRELOAD takes no name with a blank or colon in it", path);
 		return 0;
 	}
-	return bf_fail(err, -ENOTSUP, "libbelfry-exec.so is neither in %s nor in %s%s", self, self, BELFRY_UP_TO_LIBRARIES);
+	return bf_fail(err, -ENOTSUP, "%s is neither in %s nor in %s%s", name, self, self, BELFRY_UP_TO_LIBRARIES);
 }

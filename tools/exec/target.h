@@ -17,7 +17,7 @@ int bf_exec_target_find(const char *name, char path[PATH_MAX]);
  */
 int bf_exec_target_check(const char *path, struct bf_error *err);
 
-/* libbelfry-exec.so: beside this program, or where it is installed. 0, -ENOTSUP with the reason in `err`. */
-int bf_exec_library(char path[PATH_MAX], struct bf_error *err);
+/* The library `name`: beside this program, or where it is installed. 0, -ENOTSUP with the reason in `err`. */
+int bf_exec_library(const char *name, char path[PATH_MAX], struct bf_error *err);
 
 #endif

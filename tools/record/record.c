@@ -1,0 +1,516 @@
+/*
+ * libbelfry-record.so: what `belfry record` loads into a program that uses a real ConnectX by libibverbs. All calls go
+ * on to libmlx5; in passing, the entries that a post put into the ring are taken from there, and the completions that a
+ * poll takes, and written as a capture (traces/capture.h).
+ *
+ * Functions of libibverbs that are exported are replaced by name, those that verbs.h calls through the context
+ * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex) in the context, the newer ibv_wr_complete() in the queue pair. Where
+ * the rings lie says mlx5dv_init_obj(). One lock is held around the real call and the look behind it, so that the
+ * capture has the order of events; programs with several threads wait for each other there.
+ */
+#include <dlfcn.h>
+#include <endian.h>
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/record/record.h"
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define WQEBB 64u
+#define CQE_BYTES 64u
+#define CQE_INVALID 0xfu
+#define POLL_MAX 64
+
+struct cq {
+	struct cq *next;
+	struct ibv_cq *cq;
+	struct mlx5dv_cq dv;
+	uint32_t consumer;
+};
+
+struct qp {
+	struct qp *next;
+	struct ibv_qp *qp;
+	struct mlx5dv_qp dv;
+	uint32_t sent, received; /* blocks and entries that the capture has */
+	struct ibv_qp_ex *ex; /* the same for those who use the newer calls */
+	int (*wr_complete)(struct ibv_qp_ex *qp);
+};
+
+/* Contexts are few and live long: what they had is kept when they are closed. */
+struct context {
+	struct context *next;
+	struct ibv_context *context;
+	struct ibv_context_ops ops;
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+};
+
+/* An interposed process has one recorder, whoever calls. */
+static struct {
+	pthread_mutex_t lock;
+	FILE *to;
+	uint64_t origin_ns;
+	struct context *contexts;
+	struct qp *qps;
+	struct cq *cqs;
+	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
+} recorder = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The function of that name which this library stands before. */
+static void real(const char *name, void *function)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+
+	memcpy(function, &found, sizeof(found));
+}
+
+/* ---- the capture ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* "%p" in the name is the process. */
+static bool open_capture(void)
+{
+	const char *name = getenv(BF_RECORD_ENV_FILE), *mark = name ? strstr(name, "%p") : NULL;
+	char path[4096];
+
+	if (recorder.to || !name)
+		return recorder.to != NULL;
+	if (mark)
+		snprintf(path, sizeof(path), "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
+	else
+		snprintf(path, sizeof(path), "%s", name);
+	recorder.to = fopen(path, "we");
+	if (!recorder.to) {
+		fprintf(stderr, "belfry record: cannot write %s\n", path);
+		unsetenv(BF_RECORD_ENV_FILE);
+		return false;
+	}
+	setvbuf(recorder.to, NULL, _IOLBF, 0); /* a program that crashes leaves whole lines */
+	recorder.origin_ns = now_ns();
+	return true;
+}
+
+static void begin(const char *event)
+{
+	fprintf(recorder.to, "{\"t_ns\":%" PRIu64 ",\"ev\":\"%s\"", now_ns() - recorder.origin_ns, event);
+}
+
+/* Bytes of a ring, from `at` on, around its end. */
+static void end_with(const uint8_t *ring, size_t size, size_t at, size_t len)
+{
+	fputs(",\"bytes\":\"", recorder.to);
+	for (size_t i = 0; i < len; i++)
+		fprintf(recorder.to, "%02x", ring[(at + i) % size]);
+	fputs("\"}\n", recorder.to);
+}
+
+/* ---- what is known ---- */
+
+static bool find_init_obj(void)
+{
+	void *lib = recorder.init_obj ? NULL : dlopen("libmlx5.so.1", RTLD_NOW), *found;
+
+	if (lib && (found = dlsym(lib, "mlx5dv_init_obj")))
+		memcpy(&recorder.init_obj, &found, sizeof(found));
+	return recorder.init_obj != NULL;
+}
+
+static struct qp *qp_of(const struct ibv_qp *qp)
+{
+	struct qp *q = recorder.qps;
+
+	while (q && q->qp != qp)
+		q = q->next;
+	return q;
+}
+
+static struct cq *cq_of(const struct ibv_cq *cq)
+{
+	struct cq *q = recorder.cqs;
+
+	while (q && q->cq != cq)
+		q = q->next;
+	return q;
+}
+
+static struct context *context_of(const struct ibv_context *context)
+{
+	struct context *c = recorder.contexts;
+
+	while (c && c->context != context)
+		c = c->next;
+	return c;
+}
+
+static void add_cq(struct ibv_cq *cq)
+{
+	struct cq *q = cq && find_init_obj() && !cq_of(cq) ? calloc(1, sizeof(*q)) : NULL;
+	struct mlx5dv_obj obj = { .cq = { .in = cq, .out = q ? &q->dv : NULL } };
+
+	if (!q)
+		return;
+	q->cq = cq;
+	if (recorder.init_obj(&obj, MLX5DV_OBJ_CQ)) {
+		free(q);
+		return;
+	}
+	q->next = recorder.cqs;
+	recorder.cqs = q;
+}
+
+static void add_qp(struct ibv_qp *qp)
+{
+	struct qp *q = qp && find_init_obj() && !qp_of(qp) ? calloc(1, sizeof(*q)) : NULL;
+	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = q ? &q->dv : NULL } };
+
+	if (!q)
+		return;
+	q->qp = qp;
+	if (recorder.init_obj(&obj, MLX5DV_OBJ_QP)) {
+		free(q);
+		return;
+	}
+	q->next = recorder.qps;
+	recorder.qps = q;
+	add_cq(qp->send_cq); /* created before the recorder knew, or by a way that it does not know */
+	add_cq(qp->recv_cq);
+}
+
+static void drop_qp(const struct ibv_qp *qp)
+{
+	for (struct qp **at = &recorder.qps; *at; at = &(*at)->next) {
+		struct qp *q = *at;
+
+		if (q->qp != qp)
+			continue;
+		*at = q->next;
+		free(q);
+		return;
+	}
+}
+
+static void drop_cq(const struct ibv_cq *cq)
+{
+	for (struct cq **at = &recorder.cqs; *at; at = &(*at)->next) {
+		struct cq *q = *at;
+
+		if (q->cq != cq)
+			continue;
+		*at = q->next;
+		free(q);
+		return;
+	}
+}
+
+/* ---- events ---- */
+
+static void tell_key(const struct ibv_mr *mr, uint64_t iova, unsigned access)
+{
+	pthread_mutex_lock(&recorder.lock);
+	if (mr && open_capture()) {
+		begin("mkey");
+		fprintf(recorder.to, ",\"key\":\"0x%" PRIx32 "\",\"addr\":\"0x%" PRIx64 "\",\"length\":%zu,\"access\":%u}\n",
+			mr->lkey, iova, mr->length, access);
+	}
+	pthread_mutex_unlock(&recorder.lock);
+}
+
+static uint32_t log2_of(uint32_t power)
+{
+	return power ? (uint32_t)__builtin_ctz(power) : 0;
+}
+
+static void tell_qp(const struct qp *q, uint32_t dest_qpn)
+{
+	const struct cq *send = cq_of(q->qp->send_cq), *recv = cq_of(q->qp->recv_cq);
+
+	if (!send || !recv || !open_capture())
+		return;
+	begin("qp");
+	fprintf(recorder.to,
+		",\"qpn\":\"0x%" PRIx32 "\",\"dest_qpn\":\"0x%" PRIx32 "\",\"sq_wqebbs\":%" PRIu32 ",\"rq_wqes\":%" PRIu32
+		",\"rq_stride_log2\":%" PRIu32 ",\"user_index\":0,\"send_cqn\":\"0x%" PRIx32 "\",\"send_cqes\":%" PRIu32
+		",\"recv_cqn\":\"0x%" PRIx32 "\",\"recv_cqes\":%" PRIu32 ",\"state\":3}\n",
+		q->qp->qp_num, dest_qpn, q->dv.sq.wqe_cnt, q->dv.rq.wqe_cnt, log2_of(q->dv.rq.stride), send->dv.cqn,
+		send->dv.cqe_cnt, recv->dv.cqn, recv->dv.cqe_cnt);
+}
+
+/* The entries between what the capture has and what the doorbell record says now. */
+static void tell_sends(struct qp *q)
+{
+	const uint32_t producer = be32toh(q->dv.dbrec[1]) & 0xffff;
+	const size_t size = (size_t)q->dv.sq.wqe_cnt * WQEBB;
+
+	if (producer == (q->sent & 0xffff) || !size || !open_capture())
+		return;
+	begin("sq_doorbell");
+	fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"dbrec\":%" PRIu32 "}\n", q->qp->qp_num, producer);
+	while ((q->sent & 0xffff) != producer) {
+		const size_t at = (size_t)q->sent * WQEBB % size;
+		uint32_t qpn_ds, blocks;
+
+		memcpy(&qpn_ds, (const uint8_t *)q->dv.sq.buf + at + 4, sizeof(qpn_ds));
+		blocks = ((be32toh(qpn_ds) & 0x3f) * 16 + WQEBB - 1) / WQEBB;
+		blocks = blocks ? blocks : 1;
+		begin("wqe");
+		fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->qp->qp_num, q->sent & 0xffff);
+		end_with(q->dv.sq.buf, size, at, (size_t)blocks * WQEBB);
+		q->sent += blocks;
+	}
+}
+
+static void tell_receives(struct qp *q)
+{
+	const uint32_t producer = be32toh(q->dv.dbrec[0]) & 0xffff;
+	const size_t size = (size_t)q->dv.rq.wqe_cnt * q->dv.rq.stride;
+
+	while (size && (q->received & 0xffff) != producer && open_capture()) {
+		begin("recv_wqe");
+		fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->qp->qp_num, q->received & 0xffff);
+		end_with(q->dv.rq.buf, size, (size_t)q->received * q->dv.rq.stride % size, q->dv.rq.stride);
+		q->received++;
+	}
+}
+
+/* ---- what programs call through the context ---- */
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct qp *q;
+	int rc;
+
+	pthread_mutex_lock(&recorder.lock);
+	rc = context_of(qp->context)->ops.post_send(qp, wr, bad);
+	q = qp_of(qp);
+	if (q)
+		tell_sends(q);
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct qp *q;
+	int rc;
+
+	pthread_mutex_lock(&recorder.lock);
+	rc = context_of(qp->context)->ops.post_recv(qp, wr, bad);
+	q = qp_of(qp);
+	if (q)
+		tell_receives(q);
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+static int wr_complete(struct ibv_qp_ex *ex)
+{
+	struct qp *q;
+	int rc;
+
+	pthread_mutex_lock(&recorder.lock);
+	q = qp_of(&ex->qp_base);
+	rc = q->wr_complete(ex);
+	tell_sends(q);
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+static void wrap_complete(struct qp *q)
+{
+	if (!q->ex || q->ex->wr_complete == wr_complete)
+		return;
+	q->wr_complete = q->ex->wr_complete;
+	q->ex->wr_complete = wr_complete;
+}
+
+static const uint8_t *cqe_at(const struct cq *q, uint32_t number)
+{
+	/* Of 128 bytes the last 64 are the completion. */
+	return (const uint8_t *)q->dv.buf + ((size_t)(number & (q->dv.cqe_cnt - 1)) + 1) * q->dv.cqe_size - CQE_BYTES;
+}
+
+/* Written in this pass around the ring: the opcode is one, and the owner bit that of the pass. */
+static bool is_written(const struct cq *q, const uint8_t *cqe, uint32_t number)
+{
+	return cqe[CQE_BYTES - 1] >> 4 != CQE_INVALID && (cqe[CQE_BYTES - 1] & 1) == !!(number & q->dv.cqe_cnt);
+}
+
+/*
+ * libmlx5 takes entries in ring order and gives their places back: what is there is copied before, and what came in
+ * between after. A poll may return fewer than were asked for, so no more are asked for than there is room to copy.
+ */
+static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	uint8_t copies[POLL_MAX][CQE_BYTES];
+	struct cq *q;
+	int rc;
+
+	n = n < POLL_MAX ? n : POLL_MAX;
+	pthread_mutex_lock(&recorder.lock);
+	q = cq_of(cq);
+	for (int i = 0; q && i < n; i++)
+		memcpy(copies[i], cqe_at(q, q->consumer + (uint32_t)i), CQE_BYTES);
+	rc = context_of(cq->context)->ops.poll_cq(cq, n, wc);
+	for (int i = 0; q && i < rc && open_capture(); i++, q->consumer++) {
+		if (!is_written(q, copies[i], q->consumer))
+			memcpy(copies[i], cqe_at(q, q->consumer), CQE_BYTES);
+		begin("cqe");
+		fprintf(recorder.to, ",\"cqn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->dv.cqn, q->consumer);
+		end_with(copies[i], CQE_BYTES, 0, CQE_BYTES);
+	}
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = context_of(context)->create_qp_ex(context, attr);
+
+	pthread_mutex_lock(&recorder.lock);
+	add_qp(qp);
+	pthread_mutex_unlock(&recorder.lock);
+	return qp;
+}
+
+/* ---- what programs call by name ---- */
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct ibv_context *(*open)(struct ibv_device *) = NULL, *context;
+	struct verbs_context *more;
+	struct context *c;
+
+	real("ibv_open_device", &open);
+	context = open(device);
+	c = context ? calloc(1, sizeof(*c)) : NULL;
+	if (!c)
+		return context;
+	pthread_mutex_lock(&recorder.lock);
+	*c = (struct context){ .next = recorder.contexts, .context = context, .ops = context->ops };
+	context->ops.post_send = post_send;
+	context->ops.post_recv = post_recv;
+	context->ops.poll_cq = poll_cq;
+	more = verbs_get_ctx(context);
+	if (more && more->create_qp_ex) {
+		c->create_qp_ex = more->create_qp_ex;
+		more->create_qp_ex = create_qp_ex;
+	}
+	recorder.contexts = c;
+	pthread_mutex_unlock(&recorder.lock);
+	return context;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *(*create)(struct ibv_pd *, struct ibv_qp_init_attr *) = NULL, *qp;
+
+	real("ibv_create_qp", &create);
+	qp = create(pd, attr);
+	pthread_mutex_lock(&recorder.lock);
+	add_qp(qp);
+	pthread_mutex_unlock(&recorder.lock);
+	return qp;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	struct ibv_qp_ex *(*convert)(struct ibv_qp *) = NULL, *ex;
+	struct qp *q;
+
+	real("ibv_qp_to_qp_ex", &convert);
+	ex = convert(qp);
+	pthread_mutex_lock(&recorder.lock);
+	q = qp_of(qp);
+	if (q) {
+		q->ex = ex;
+		wrap_complete(q);
+	}
+	pthread_mutex_unlock(&recorder.lock);
+	return ex;
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int (*modify)(struct ibv_qp *, struct ibv_qp_attr *, int) = NULL, rc;
+	struct qp *q;
+
+	real("ibv_modify_qp", &modify);
+	rc = modify(qp, attr, mask);
+	pthread_mutex_lock(&recorder.lock);
+	q = qp_of(qp);
+	if (q)
+		wrap_complete(q); /* libmlx5 chooses its functions anew when the state changes */
+	if (!rc && q && mask & IBV_QP_DEST_QPN)
+		tell_qp(q, attr->dest_qp_num);
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	int (*destroy)(struct ibv_qp *) = NULL;
+
+	real("ibv_destroy_qp", &destroy);
+	pthread_mutex_lock(&recorder.lock);
+	drop_qp(qp);
+	pthread_mutex_unlock(&recorder.lock);
+	return destroy(qp);
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	int (*destroy)(struct ibv_cq *) = NULL;
+
+	real("ibv_destroy_cq", &destroy);
+	pthread_mutex_lock(&recorder.lock);
+	drop_cq(cq);
+	pthread_mutex_unlock(&recorder.lock);
+	return destroy(cq);
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, int) = NULL, *mr;
+
+	real("ibv_reg_mr", &reg);
+	mr = reg(pd, addr, length, access);
+	tell_key(mr, (uintptr_t)addr, (unsigned)access);
+	return mr;
+}
+
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, uint64_t, int) = NULL, *mr;
+
+	real("ibv_reg_mr_iova", &reg);
+	mr = reg(pd, addr, length, iova, access);
+	tell_key(mr, iova, (unsigned)access);
+	return mr;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, uint64_t, unsigned) = NULL, *mr;
+
+	real("ibv_reg_mr_iova2", &reg);
+	mr = reg(pd, addr, length, iova, access);
+	tell_key(mr, iova, access);
+	return mr;
+}
