@@ -121,21 +121,15 @@ static uint32_t service(uint8_t type)
 }
 
 /*
- * Small data may come with the completion (hw/mlx5/qp.c configure_responder_scat_cqe() and its twin): what a receive
- * gets when the program allows it, what READs and atomics return when all of them complete, or it allows that, too.
+ * Small data may come with the completion (hw/mlx5/qp.c configure_responder_scat_cqe()): what a receive gets when the
+ * program allows it. Its twin, for what READs and atomics return, is left out, as a driver may: the device writes old
+ * values of atomics into a CQE big-endian, which UCX expects on its own queue pairs, and libmlx5 44 would copy them to
+ * a verbs program as they are (rdma-core providers/mlx5/qp.c mlx5_copy_to_send_wqe()).
  */
-static void set_scatter(struct bf_uv_call *c, const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd,
-			uint8_t *qpc)
+static void set_scatter(const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
 {
-	bool large = a->send_cq->large && a->recv_cq->large;
-
-	(void)c;
-	if (!(ucmd->flags & MLX5_QP_FLAG_SCATTER_CQE) || (a->type != IB_UVERBS_QPT_RC && a->type != BF_UV_QPT_DCI))
-		return;
-	if (a->type == IB_UVERBS_QPT_RC)
+	if ((ucmd->flags & MLX5_QP_FLAG_SCATTER_CQE) && a->type == IB_UVERBS_QPT_RC)
 		BF_MLX5_SET(qpc, BF_QPC_CS_RES, a->recv_cq->large ? BF_CS_RES_64 : BF_CS_RES_32);
-	if (a->sig_all || (ucmd->flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
-		BF_MLX5_SET(qpc, BF_QPC_CS_REQ, large ? BF_CS_REQ_64 : BF_CS_REQ_32);
 }
 
 static void set_queues(const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
@@ -176,7 +170,7 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv
 	}
 	BF_MLX5_SET(qpc, BF_QPC_BLOCK_LB_MC, !!(a->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
 	set_queues(a, ucmd, qpc);
-	set_scatter(c, a, ucmd, qpc);
+	set_scatter(a, ucmd, qpc);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, ucmd->db_addr);
 	bf_put_be64(in + BF_CREATE_QP_UMEM_OFFSET, ucmd->buf_addr);
 	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
