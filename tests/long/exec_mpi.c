@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	if (!run.out || !run.in)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	if (run.ranks == 2) {
-		for (int size = 1; size <= LARGEST; size *= 4)
+		for (int size = 1; size <= LARGEST; size *= 16)
 			ping_pong(&run, size, rounds);
 		for (int size = 32; size <= LARGEST; size *= 32)
 			windows(&run, size, rounds);

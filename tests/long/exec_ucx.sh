@@ -136,7 +136,7 @@ mpi() {
 	rm -f server
 	set -- "$@" mpirun -n $ranks --oversubscribe --mca pml ucx --mca osc ucx --mca btl ^openib,uct
 	[ "$(id -u)" -ne 0 ] || set -- "$@" --allow-run-as-root
-	UCX_TLS=$transports timeout 60 "$@" $inner ./exec_mpi 2 >out 2>&1 || code=$?
+	UCX_TLS=$transports timeout 120 "$@" $inner ./exec_mpi 2 >out 2>&1 || code=$?
 	grep -qxF "$ranks ranks: 0 bytes are wrong" out || code=1
 	verdict $code "$name"
 }
