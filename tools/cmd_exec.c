@@ -129,6 +129,8 @@ static int set_environment(const struct exec *x, struct bf_error *err)
 	snprintf(sysfs, sizeof(sysfs), "%s/sys", x->tree.dir);
 	setenv(BF_EXEC_ENV_DIR, x->tree.dir, 1);
 	setenv(BF_EXEC_ENV_SYSFS, sysfs, 1);
+	/* A kernel that is loaded while another one runs makes the model's copies of GPU memory wait for that one. */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	setenv(BF_EXEC_ENV_DOORBELLS, doorbells[bf_arg_u64(args, "doorbells")], 1);
 	set_number(BF_EXEC_ENV_BLUEFLAME, bf_arg_flag(args, "blueflame"));
 	set_number(BF_EXEC_ENV_SEED, bf_arg_u64(args, "seed"));
