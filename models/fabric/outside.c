@@ -241,8 +241,28 @@ uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget)
 		look(o);
 	if (BF_UNLIKELY(o->blocked != NULL))
 		bf_peer_release(o);
+	if (__atomic_load_n(&o->door->news, __ATOMIC_RELAXED))
+		__atomic_exchange_n(&o->door->news, 0, __ATOMIC_ACQ_REL); /* before the rings are looked at */
 	n = take(o, budget);
+	if (BF_UNLIKELY(n >= budget))
+		__atomic_store_n(&o->door->news, 1, __ATOMIC_RELAXED); /* there may be more */
 	return o->udp ? n + bf_udp_receive(o, budget - n) : n;
+}
+
+bool bf_outside_has_news(const struct bf_outside *o)
+{
+	return !o->dead && __atomic_load_n(&o->door->news, __ATOMIC_RELAXED);
+}
+
+bool bf_outside_has_sources(const struct bf_outside *o)
+{
+	return __atomic_load_n(&o->nsources, __ATOMIC_RELAXED) != 0;
+}
+
+void bf_outside_looking(struct bf_outside *o, uint64_t now_ns)
+{
+	if (!o->dead)
+		__atomic_store_n(&o->door->looked_ns, now_ns, __ATOMIC_RELAXED);
 }
 
 void bf_outside_flush(struct bf_outside *o)

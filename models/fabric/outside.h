@@ -70,6 +70,16 @@ void bf_outside_awake(struct bf_outside *o);
 /* Any thread: wakes the sleeper (a timer was set, the end has come). */
 void bf_outside_wake(struct bf_outside *o);
 
+/*
+ * Any thread, without the simulation: whether others have shown frames since bf_outside_poll() was called last. A
+ * thread that asks again and again may say so by bf_outside_looking(now), the clock in nanoseconds, each time or so:
+ * then others do not wake the sleeper, who must look by itself now and then as long as this goes on, and takes it back
+ * with 0 before it sleeps for longer.
+ */
+bool bf_outside_has_news(const struct bf_outside *o);
+bool bf_outside_has_sources(const struct bf_outside *o); /* is there anybody who could? */
+void bf_outside_looking(struct bf_outside *o, uint64_t now_ns);
+
 /* After fork() in the child: forgets everything without a word to the others. */
 void bf_outside_forked(struct bf_outside *o);
 

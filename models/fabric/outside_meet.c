@@ -263,7 +263,7 @@ int bf_meet_connect(struct bf_outside *o, struct bf_peer *p)
 void bf_meet_knock(const struct bf_outside *o, const struct bf_peer *p)
 {
 	if (p->door)
-		bf_door_knock(p->door);
+		bf_door_tell(p->door);
 	else
 		say(o, p->fd, FRAMES, NULL, 0); /* when there is no room for that, it has not heard the last one yet */
 }

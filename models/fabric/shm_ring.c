@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "models/fabric/fabric.h"
@@ -211,6 +212,28 @@ void bf_door_unmap(struct bf_door *d)
 {
 	if (d)
 		munmap(d, BF_RING_HEAD);
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void bf_door_tell(struct bf_door *d)
+{
+	uint64_t looked;
+
+	__atomic_store_n(&d->news, 1, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&d->sleeping, __ATOMIC_RELAXED))
+		return;
+	looked = __atomic_load_n(&d->looked_ns, __ATOMIC_RELAXED);
+	if (looked && (int64_t)(clock_ns() - looked) < (int64_t)BF_DOOR_LOOKS_NS)
+		return;
+	bf_door_knock(d);
 }
 
 void bf_door_knock(struct bf_door *d)

@@ -404,6 +404,42 @@ static void *wake(void *arg)
 	return NULL;
 }
 
+/* Whoever looks by itself is not woken, as long as it has said so lately. */
+START_TEST(test_lookers_are_not_woken)
+{
+	struct end a, b;
+	uint32_t *word, value;
+
+	end_open(&a, 0);
+	end_open(&b, 0);
+	end_send(&a, &b, 0, 64);
+	bf_outside_flush(a.outside);
+	end_receive(&b, 1);
+	end_wait(&a); /* now it knows where the other one sleeps */
+	ck_assert(bf_outside_has_sources(b.outside) && !bf_outside_has_sources(a.outside));
+	ck_assert(!bf_outside_has_news(b.outside));
+	while (!bf_outside_sleep(b.outside, &word, &value))
+		end_pump(&b, 1); /* its sockets have something, too */
+	bf_outside_looking(b.outside, UINT64_MAX / 2); /* for a long time */
+	end_send(&a, &b, 0, 64);
+	bf_outside_flush(a.outside);
+	ck_assert(bf_outside_has_news(b.outside));
+	ck_assert_uint_eq(*word, value);
+	bf_outside_looking(b.outside, 0);
+	end_send(&a, &b, 0, 64);
+	bf_outside_flush(a.outside);
+	ck_assert_uint_ne(*word, value);
+	bf_outside_awake(b.outside);
+	end_pump(&b, 1);
+	ck_assert(bf_outside_has_news(b.outside)); /* there is more than was asked for */
+	end_pump(&b, 100);
+	ck_assert(!bf_outside_has_news(b.outside));
+	ck_assert_uint_eq(b.frames, 3);
+	end_close(&a);
+	end_close(&b);
+}
+END_TEST
+
 START_TEST(test_wake)
 {
 	uint32_t *word, value;
@@ -535,6 +571,7 @@ int main(void)
 	tcase_add_test(c, test_records);
 	tcase_add_test(c, test_sleepers_are_woken);
 	tcase_add_test(c, test_room_wakes_the_sender);
+	tcase_add_test(c, test_lookers_are_not_woken);
 	tcase_add_test(c, test_wake);
 	tcase_add_test(c, test_spoilt_rings);
 	tcase_add_test(c, test_spoilt_heads);

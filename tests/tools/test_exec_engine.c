@@ -424,6 +424,32 @@ START_TEST(timers_that_follow_each_other_do_not_fire_at_once)
 }
 END_TEST
 
+/* A thread that looks again and again takes its rings along, although the engine's thread sleeps. */
+START_TEST(who_polls_takes_rings_along)
+{
+	struct pair p;
+
+	setenv(BF_EXEC_ENV_IDLE, "100000", 1);
+	begin("poll");
+	call(open_pair, &p);
+	post(&p.q[0], 0, 4096, 64);
+	ring(&p.q[0], 0x800);
+	call(expect_cqe, &p); /* that cell is known from now on */
+	for (uint32_t i = 0; i < 20; i++) {
+		uint32_t looks = 0;
+
+		usleep(1000);
+		post(&p.q[0], 0, 4096, 64);
+		ring(&p.q[0], 0x800);
+		while (!rig_poll(&p.cq) && looks++ < 1000)
+			bf_engine_glance(t.e);
+		ck_assert_uint_lt(looks, 1000);
+	}
+	unsetenv(BF_EXEC_ENV_IDLE);
+end();
+}
+END_TEST
+
 START_TEST(of_two_rings_in_one_cell_none_is_lost)
 {
 	struct pair p[2];
@@ -858,7 +884,8 @@ int main(void)
 	tcase_add_test(tc, stores_are_looked_for);
 	tcase_add_test(tc, rings_are_before_calls);
 	tcase_add_test(tc, timers_that_follow_each_other_do_not_fire_at_once);
-	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
+	tcase_add_test(tc, who_polls_takes_rings_along);
+tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, of_two_armings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, a_program_says_when_it_rang);
 	tcase_add_loop_test(tc, threads_ring_at_the_same_time, 0, 2);

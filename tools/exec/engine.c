@@ -128,9 +128,14 @@ bool bf_engine_enter(struct bf_engine *e)
 	return true;
 }
 
+uint64_t bf_engine_next_due(struct bf_engine *e)
+{
+	return bf_outside_blocked(e->outside) ? e->sim->now_ps + BF_US : bf_sim_next(e->sim);
+}
+
 uint64_t bf_engine_next_look(struct bf_engine *e)
 {
-	const uint64_t next = bf_outside_blocked(e->outside) ? e->sim->now_ps + BF_US : bf_sim_next(e->sim);
+	const uint64_t next = bf_engine_next_due(e);
 	const uint64_t idle = e->sim->now_ps + e->opts.idle_us * BF_US;
 
 	return e->opts.doorbells == BF_EXEC_POLL && e->npages && idle < next ? idle : next;
@@ -149,7 +154,8 @@ void bf_engine_leave(struct bf_engine *e)
 	e->nlate = 0;
 	bf_engine_run(e);
 	bf_outside_flush(e->outside);
-	due = bf_engine_next_look(e);
+	/* It looks at doorbells when it wakes by itself, but not if it sleeps for ever. */
+	due = e->thread_due_ps == BF_NEVER ? bf_engine_next_look(e) : bf_engine_next_due(e);
 	poke = due < e->thread_due_ps;
 	if (poke)
 		e->thread_due_ps = due;
@@ -234,7 +240,8 @@ void bf_engine_stop(struct bf_engine *e)
 		return;
 	if (e->opts.stats)
 		bf_stats_each(e->sim, print_stat, &e->pid);
-	__atomic_store_n(&e->dead, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->dead, true, __ATOMIC_SEQ_CST);
+	bf_engine_glance_end(e);
 	bf_engine_world_close(e);
 	bf_engine_unlock(e);
 	pthread_sigmask(SIG_SETMASK, &c.before, NULL);

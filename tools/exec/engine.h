@@ -49,6 +49,12 @@ uint32_t bf_engine_devices(const struct bf_engine *e);
 void bf_engine_ring(struct bf_engine *e);
 
 /*
+ * A thread of the program is about to look again for what it waits for: it takes rings and frames along that are there,
+ * which saves a way through the engine's thread. Costs next to nothing when there are none.
+ */
+void bf_engine_glance(struct bf_engine *e);
+
+/*
  * A file of device `index`. All of these take the lock, run the model until nothing is due, and give the lock back.
  * Errors as of bf_uverbs_*.
  */

@@ -61,9 +61,27 @@ struct bf_engine_step {
 	bool write;
 };
 
+/*
+ * What a thread of the program's does on its way when it polls (engine_glance.c). Threads race for these fields, of
+ * which each only says when to look.
+ */
+#define BF_ENGINE_HOT 4u
+struct bf_engine_glance {
+	uint64_t *cell[BF_ENGINE_HOT]; /* doorbell cells that rang lately; NULL: none */
+	uint64_t seen[BF_ENGINE_HOT];  /* what was in them at the last glance */
+	uint32_t next;
+	uint32_t count;                /* glances so far */
+	uint32_t inside;               /* threads that look without the lock */
+	uint32_t said;                 /* times that a program looked again and again; the last one: */
+	uint64_t said_ns;
+	uint32_t patience;             /* glances at which a ring was new */
+	bool guarded;                  /* the engine's thread looks after a program that glances */
+};
+
 struct bf_engine_counts {
 	uint64_t stores, bytes, loads, steps, late, lost; /* accesses to pages in trap mode */
 	uint64_t rings;                                   /* pages found rung, in poll mode */
+	uint64_t glances;                                 /* at which a thread of the program's found something */
 	uint64_t missing;       /* pages that the program took away and the model still used */
 	uint64_t turns, sleeps; /* of the engine's thread */
 };
@@ -113,6 +131,7 @@ struct bf_engine {
 	struct bf_store_cpu cpu;
 	struct bf_coro *aside; /* a stack, for handlers that run on a small one */
 	struct bf_engine_step step;
+	struct bf_engine_glance glance;
 	struct bf_engine_late late[BF_ENGINE_LATE];
 	uint32_t nlate;
 	struct bf_engine_counts count;
@@ -138,6 +157,8 @@ void bf_engine_catch_up(struct bf_engine *e);
 void bf_engine_leave(struct bf_engine *e);
 /* When the engine's thread has to look by itself, as things stand. Under the lock. */
 uint64_t bf_engine_next_look(struct bf_engine *e);
+/* The same without doorbells that nobody tells of. */
+uint64_t bf_engine_next_due(struct bf_engine *e);
 /* Lets go without running anything. */
 void bf_engine_unlock(struct bf_engine *e);
 /* Fires what is due, with the clock as it was set on entering. Under the lock. */
@@ -172,6 +193,11 @@ uint32_t bf_engine_pages_poll(struct bf_engine *e);
 int bf_engine_gpu_pin(struct bf_engine *e, uint64_t first, uint64_t end);
 /* The program has ordinary memory there now. */
 void bf_engine_gpu_forget(struct bf_engine *e, uint64_t first, uint64_t end);
+
+/* engine_glance.c: a cell has rung. */
+void bf_engine_glance_note(struct bf_engine *e, uint64_t *cell);
+/* The engine has been declared dead: until nobody looks at it any more. */
+void bf_engine_glance_end(struct bf_engine *e);
 
 /* engine_host.c: what models/uverbs asks of its surroundings. */
 void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);

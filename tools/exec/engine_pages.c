@@ -202,7 +202,12 @@ uint32_t bf_engine_pages_poll(struct bf_engine *e)
 {
 	uint32_t rung = 0;
 
-	for (uint32_t i = 0; i < e->npages; i++)
-		rung += bf_mlx5_poll_uar(e->pages[i].region) != 0;
+	for (uint32_t i = 0; i < e->npages; i++) {
+		struct bf_region *r = e->pages[i].region;
+
+		for (uint32_t at = BF_MLX5_UAR_BF; at < BF_PAGE; at += BF_MLX5_BF_BUF)
+			bf_engine_glance_note(e, (uint64_t *)(void *)(r->bytes + at));
+		rung += bf_mlx5_poll_uar(r) != 0;
+	}
 	return rung;
 }

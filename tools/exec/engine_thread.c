@@ -19,8 +19,16 @@
 
 #define FRAMES_A_TURN 256u
 
-/* Looks without work before it sleeps, in poll mode. */
+/* Looks without work before it sleeps, in poll mode and while frames come in streams: so many at once. */
 #define LOOKS 64u
+#define STREAM 8u
+
+/*
+ * How long it leaves a program alone that looks by itself, and how long it sleeps once after that has ended: a sender
+ * may just have seen that the program looks.
+ */
+#define GUARD_PS (100 * BF_US)
+#define LAST_GUARD_PS BF_MS
 
 static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
 {
@@ -29,11 +37,19 @@ static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, ps == BF_NEVER ? NULL : &t, NULL, 0);
 }
 
+/* What it has seen since it last slept. */
+struct idle {
+	uint32_t looks, glances;
+	bool stream; /* many frames came at once the last time that any came */
+};
+
 /* One turn, under the lock; true when there was work. */
-static bool turn(struct bf_engine *e)
+static bool turn(struct bf_engine *e, struct idle *idle)
 {
 	uint32_t work = bf_outside_poll(e->outside, FRAMES_A_TURN);
 
+	if (work)
+		idle->stream = work >= STREAM;
 	e->count.turns++;
 	if (e->opts.doorbells == BF_EXEC_POLL) {
 		const uint32_t rung = bf_engine_pages_poll(e);
@@ -51,20 +67,44 @@ static void give_way(const struct bf_engine *e)
 		sched_yield();
 }
 
+/* The latest time at which to look after the program, as long as it looks by itself; else BF_NEVER. */
+static uint64_t guard(struct bf_engine *e, uint32_t *glances)
+{
+	const uint32_t count = __atomic_load_n(&e->glance.said, __ATOMIC_RELAXED);
+	const bool before = e->glance.guarded, now = count != *glances;
+
+	*glances = count;
+	__atomic_store_n(&e->glance.guarded, now, __ATOMIC_RELAXED);
+	if (now)
+		return e->sim->now_ps + GUARD_PS;
+	if (!before)
+		return BF_NEVER;
+	bf_outside_looking(e->outside, 0);
+	return e->sim->now_ps + LAST_GUARD_PS;
+}
+
+/* A doorbell that nobody tells of, or more of a stream, may be there in a moment; unless the program looks itself. */
+static bool may_look(const struct bf_engine *e, const struct idle *idle)
+{
+	return !e->glance.guarded && (e->opts.doorbells == BF_EXEC_POLL || idle->stream);
+}
+
 /*
  * How long to sleep after a turn, and on what; 0: not at all. In poll mode some looks without work come first. They go
  * by the clock of the first one, which is at most microseconds old by the last.
  */
-static uint64_t plan(struct bf_engine *e, bool work, uint32_t *looks, uint32_t **word, uint32_t *value)
+static uint64_t plan(struct bf_engine *e, bool work, struct idle *idle, uint32_t **word, uint32_t *value)
 {
-	uint64_t due;
+	uint64_t due, latest;
 
-	*looks = work ? 0 : *looks + 1;
+	idle->looks = work ? 0 : idle->looks + 1;
 	e->thread_due_ps = 0; /* nobody needs to wake it */
-	if (work || (e->opts.doorbells == BF_EXEC_POLL && *looks < LOOKS))
+	if (work || (idle->looks < LOOKS && may_look(e, idle)))
 		return 0;
-	*looks = 0;
-	due = bf_engine_next_look(e);
+	idle->looks = 0;
+	latest = guard(e, &idle->glances);
+	due = e->glance.guarded ? bf_engine_next_due(e) : bf_engine_next_look(e);
+	due = latest < due ? latest : due;
 	if (due <= e->sim->now_ps || !bf_outside_sleep(e->outside, word, value))
 		return 0;
 	e->thread_due_ps = due;
@@ -75,7 +115,7 @@ static uint64_t plan(struct bf_engine *e, bool work, uint32_t *looks, uint32_t *
 static void *run(void *arg)
 {
 	struct bf_engine *e = arg;
-	uint32_t looks = 0;
+	struct idle idle = { 0 };
 
 	prctl(PR_SET_NAME, "belfry-exec");
 	prctl(PR_SET_TIMERSLACK, 1); /* nanoseconds; 50 us otherwise */
@@ -84,12 +124,12 @@ static void *run(void *arg)
 		uint64_t sleep_ps;
 		bool work;
 
-		if (!looks)
+		if (!idle.looks)
 			bf_engine_catch_up(e);
-		work = turn(e);
+		work = turn(e, &idle);
 		bf_engine_run(e);
 		bf_outside_flush(e->outside);
-		sleep_ps = plan(e, work, &looks, &word, &value);
+		sleep_ps = plan(e, work, &idle, &word, &value);
 		bf_engine_unlock(e);
 		if (!sleep_ps) {
 			give_way(e);

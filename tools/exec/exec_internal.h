@@ -31,6 +31,8 @@
 struct bf_engine *bf_exec_engine(void);
 /* The engine, if it is of this very process and not of one that shares its memory or was forked from it; or NULL. */
 struct bf_engine *bf_exec_running(void);
+/* What is there, for a look that costs nothing: bf_exec_running() says whether it is this process's. */
+struct bf_engine *bf_exec_maybe_running(void);
 
 /* The way out: the trace gets its end. Once. */
 void bf_exec_stop(void);

@@ -77,6 +77,11 @@ struct bf_engine *bf_exec_engine(void)
 	return e;
 }
 
+struct bf_engine *bf_exec_maybe_running(void)
+{
+	return atomic_load_explicit(&process.engine, memory_order_acquire);
+}
+
 struct bf_engine *bf_exec_running(void)
 {
 	struct bf_engine *e = atomic_load_explicit(&process.engine, memory_order_acquire);

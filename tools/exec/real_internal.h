@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@
 	X(posix_spawn)                                                                                                 \
 	X(posix_spawnp)                                                                                                \
 	X(pthread_sigmask)                                                                                             \
+	X(pthread_spin_unlock)                                                                                         \
 	X(readlink)                                                                                                    \
 	X(readlinkat)                                                                                                  \
 	X(realpath)                                                                                                    \
