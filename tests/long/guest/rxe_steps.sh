@@ -1,0 +1,152 @@
+#!/bin/sh
+# Runs in a guest of the lab: programs on our model, which runs at one end of a cable, against the same ones on Linux's
+# soft-RoCE at the other, one named check each.
+#
+#	rxe_steps.sh perftest		perftest's and ibverbs-utils' programs, each end as the client once
+#	rxe_steps.sh pair OPERATIONS KIND...	wire_pair for each MTU, first on a good cable, then on one that loses packets
+#	rxe_steps.sh bad-wire OPERATIONS	the same on a cable that corrupts, repeats and reorders as well
+#	rxe_steps.sh capture		all kinds of packets into /out/wire.pcap
+. checks.sh
+
+# What fails is shown in whole at the end.
+details=/tmp/details
+: >$details
+
+# What runs a program on the model. Its GID 3 is RoCE v2 of the address, as on ConnectX; rxe's is 1.
+model="/bin/ip netns exec far belfry exec --udp 10.0.0.2 --stats --"
+
+# wire WORDS...: what netem does to the packets of both ends; nothing: a good cable. (To change what a qdisc does keeps
+# what it did before.)
+wire() {
+	for end in "near" "far"; do
+		tc=/sbin/tc
+		[ $end = near ] || tc="/bin/ip netns exec far /sbin/tc"
+		$tc qdisc del dev $end root 2>/dev/null
+		[ $# -eq 0 ] || $tc qdisc add dev $end root netem limit 10000 "$@" || exit
+	done
+}
+
+# One end waits for the other: at perftest's or ibverbs-utils' port, or for wire_pair by its socket.
+listens() {
+	netstat -ltn | grep -qE ':185(15|18) ' || /bin/ip netns exec far netstat -ltn | grep -qE ':185(15|18) ' ||
+		[ -e /tmp/socket ]
+}
+
+# both SERVER CLIENT: two commands, the second as soon as the first is ready; good when both are.
+both() {
+	rm -f /tmp/socket
+	timeout 100 sh -c "$1" >/tmp/server.log 2>&1 &
+	server=$!
+	within 20 listens
+	timeout 100 sh -c "$2" >/tmp/client.log 2>&1
+	client=$?
+	[ $client -eq 0 ] || kill $server 2>/dev/null
+	wait $server
+	server=$?
+	[ $client -eq 0 ] && [ $server -eq 0 ] && return 0
+	echo "server $server, client $client; $(grep -h -v '^belfry exec: [0-9]*: ' /tmp/server.log /tmp/client.log | tail -n 2)"
+	cat /tmp/server.log /tmp/client.log >>$details
+	return 1
+}
+
+# tool PROGRAM ARGUMENTS...: by the model to soft-RoCE, and the other way round.
+tool() {
+	program=/usr/bin/$1
+	shift
+	case $program in
+	*/ib_*) here="$program -d rxe0 -x 1 -F $*" there="$model $program -x 3 -F $*" ;;
+	*) here="$program -d rxe0 -g 1 $*" there="$model $program -g 3 $*" ;;
+	esac
+	check "model-to-rxe ${program##*/} $*" both "$here" "$there 10.0.1.1"
+	check "rxe-to-model ${program##*/} $*" both "$there" "$here 10.0.1.2"
+}
+
+perftest() {
+	for size in 256 512 1024 2048 4096; do
+		tool ib_write_bw -m $size -n 300 -s 10000
+		tool ib_read_bw -m $size -n 300 -s 10000 -o 16
+		tool ib_send_bw -m $size -n 300 -s 10000
+	done
+	tool ib_atomic_bw -n 500 -o 16
+	tool ib_atomic_bw -A CMP_AND_SWAP -n 500 -o 16
+	tool ib_write_bw -m 1024 -n 300 -s 65536 -b
+	tool ib_send_lat -c UD -n 200 -s 1000
+	tool ib_send_lat -c UC -n 200 -s 5000
+	tool ib_write_lat -c UC -n 200 -s 5000
+	tool ibv_rc_pingpong -n 100 -c
+	tool ibv_ud_pingpong -n 100
+	wire loss 1%
+	tool ib_write_bw -m 1024 -n 300 -s 10000
+	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
+	tool ib_send_bw -m 1024 -n 300 -s 10000
+	tool ib_atomic_bw -n 500 -o 16
+}
+
+# pair MTU OPERATIONS KIND...
+pair() {
+	mtu=$1 operations=$2
+	shift 2
+	both "wire_pair rxe0 1 $mtu $operations /tmp/socket" "$model /bin/wire_pair - 3 $mtu $operations /tmp/socket $*"
+}
+
+# stat NAME: of the client that ran last; those that are 0 are not shown.
+stat() {
+	found=$(sed -n "s/^belfry exec: [0-9]*: $1 \([0-9]*\).*/\1/p" /tmp/client.log)
+	echo "${found:-0}"
+}
+
+# cells LOSS OPERATIONS KIND...: each kind at each MTU is one cell of the table.
+cells() {
+	loss=$1 each=$2
+	shift 2
+	for size in 256 512 1024 2048 4096; do
+		for kind in "$@"; do
+			check "$kind, MTU $size, $loss" pair $size "$each" "$kind"
+			echo "$kind, MTU $size, $loss: $(stat outside.udp_tx) packets sent, $(stat outside.udp_rx) received," \
+				"$(stat outside.udp_errors) wrong"
+		done
+	done
+}
+
+pairs() {
+	cells 'no loss' "$@"
+	wire loss 1%
+	cells 'loss 1%' "$@"
+}
+
+found_wrong() {
+	[ "$(stat outside.udp_errors)" -gt 0 ]
+}
+
+bad_wire() {
+	wire corrupt 1%
+	check "corrupt 1%" pair 1024 "$1" write imm send read atomic
+	check "corrupt 1%: the ICRC showed it" found_wrong
+	wire duplicate 2%
+	check "duplicate 2%" pair 1024 "$1" write imm send read atomic
+	wire delay 2ms reorder 90%
+	check "reorder 10%" pair 1024 "$1" write imm send read atomic
+}
+
+capture() {
+	/usr/bin/tcpdump -i near -w /out/wire.pcap -U udp port 4791 2>/tmp/tcpdump &
+	within 10 grep -q listening /tmp/tcpdump
+	for size in 256 1024 4096; do
+		check "capture, MTU $size" pair $size 64 write imm send read atomic
+	done
+	sleep 1
+	kill %1
+	wait
+}
+
+rxe_net.sh || exit
+case $1 in
+perftest) perftest ;;
+pair) shift && pairs "$@" ;;
+bad-wire) bad_wire "$2" ;;
+capture) capture ;;
+esac
+[ $failed -eq 0 ] || {
+	cat $details
+	exit 1
+}

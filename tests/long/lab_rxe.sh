@@ -1,0 +1,76 @@
+#!/bin/bash
+# A judge on the wire: Linux's soft-RoCE in a guest, and on the other end of its cable programs on our model, by UDP.
+# perftest's programs end well in both directions, wire_pair finds no wrong byte for any kind of operation, MTU and loss,
+# and the packets are what tshark and Scapy think RoCE is.
+#
+#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_rxe.sh [OPERATIONS]
+#
+# OPERATIONS of each kind, MTU and loss in each direction; 500 if not given.
+set -u
+. "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
+operations=${1-500}
+tools=$(dirname "$BELFRY")
+additions=(--add "$BELFRY:/bin/belfry" --add "$tools/libbelfry-exec.so:/bin/libbelfry-exec.so"
+	--add "$tools/../tests/wire_pair" --add "$here/guest/rxe_steps.sh")
+
+skip() {
+	echo "SKIPPED lab: $*"
+	exit 77
+}
+
+# rxe PART STEPS...: one guest.
+rxe() {
+	local part=$1
+	shift
+	guest "$part" --image rxe --time 500 --out "$work/$part" "${additions[@]}" -- sh /bin/rxe_steps.sh "$@"
+}
+
+no_odd_packet() {
+	tshark -r "$1" -Y '_ws.malformed || !infiniband.bth' 2>/dev/null >"$work/odd"
+	[ "$(tshark -r "$1" 2>/dev/null | wc -l)" -gt 1000 ] && [ ! -s "$work/odd" ]
+}
+
+every_opcode() {
+	local code
+	tshark -r "$1" -T fields -e infiniband.bth.opcode 2>/dev/null | sort -un >"$work/opcodes"
+	for code in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		grep -qx $code "$work/opcodes" || { echo "no packet with opcode $code" && return 1; }
+	done
+}
+
+every_icrc_right() {
+	/usr/bin/python3 - "$1" <<-'PY'
+		import logging
+		import sys
+
+		logging.getLogger("scapy").setLevel(logging.ERROR)
+		from scapy.all import IP, rdpcap
+		from scapy.contrib.roce import BTH
+
+		frames = rdpcap(sys.argv[1])
+		wrong = [n for n, p in enumerate(frames) if p[BTH].compute_icrc(b"") != bytes(p[IP])[-4:]]
+		print(f"{len(frames)} packets, wrong: {wrong[:5]}")
+		sys.exit(bool(wrong) or not frames)
+	PY
+}
+
+[ -e "$tools/libbelfry-exec.so" ] && [ -e "$tools/../tests/wire_pair" ] ||
+	skip "this build has no belfry exec (Debian: libibverbs-dev)"
+need_images rxe
+# wire_pair brings the host's libibverbs, which takes providers of its own version only.
+for provider in /usr/lib/x86_64-linux-gnu/libibverbs/lib{rxe,mlx5}-rdmav*.so; do
+	[ -e "$provider" ] || skip "ibverbs-providers is not installed"
+	additions+=(--add "$provider:$provider")
+done
+rxe capture capture
+if command -v tshark >/dev/null; then
+	check capture tshark-finds-nothing-odd no_odd_packet "$work/capture/wire.pcap"
+	check capture every-opcode-of-rc every_opcode "$work/capture/wire.pcap"
+fi
+if /usr/bin/python3 -c 'import scapy.contrib.roce' 2>/dev/null; then
+	check capture every-icrc-right every_icrc_right "$work/capture/wire.pcap"
+fi
+rxe perftest perftest
+rxe bad-wire bad-wire "$operations"
+rxe pair pair "$operations" write send read atomic
+verdict
