@@ -1,7 +1,8 @@
 /*
  * Backend "rxe": mlx5 queues that verbs execute. A request travels through the files in this order:
  *
- *   rxe_command.c  command blocks: keys, UMEMs, CQs and queue pairs, each with a verbs object behind it
+ *   rxe_command.c  command blocks: capabilities, keys, UMEMs
+ *   rxe_queue.c    CQs, queue pairs and their transitions, with verbs objects behind them
  *   rxe_send.c     a ring was heard: entries are fetched, decoded, and posted on the RDMA device
  *   rxe_done.c     what the device completed: old values of emulated atomics, CQEs in mlx5 layout, receives
  *   backend_rxe.c  the world, and the thread that does all this while a grid runs
@@ -130,7 +131,21 @@ int bf_rxe_table_add(struct bf_rxe_table *t, void *p, uint32_t *number);
 void *bf_rxe_table_get(const struct bf_rxe_table *t, uint32_t number);
 void bf_rxe_table_remove(struct bf_rxe_table *t, uint32_t number);
 
+/* A command on its way. */
+struct bf_rxe_block {
+	struct bf_rxe_world *w;
+	struct bf_verbs_nic *nic;
+	const uint8_t *in;
+	size_t in_len;
+	uint8_t out[272];
+	uint32_t opcode, number;
+};
+
 /* ---- rxe_command.c ---- */
+
+/* Puts a new object into its table and its number into the answer; frees it when there is no room. */
+int bf_rxe_add(struct bf_rxe_block *b, struct bf_rxe_table *t, void *p);
+void bf_rxe_refuse(struct bf_rxe_block *b, uint32_t status);
 
 /* bf_backend.command() and map_uar(), under the world's lock. */
 int bf_rxe_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
@@ -138,6 +153,16 @@ int bf_rxe_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in
 int bf_rxe_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out);
 /* Takes everything away that commands have made. */
 void bf_rxe_close_objects(struct bf_rxe_world *w);
+
+/* ---- rxe_queue.c ---- */
+
+/* Commands: 0, refused or not, or a negative errno. */
+int bf_rxe_create_cq(struct bf_rxe_block *b);
+int bf_rxe_query_cq(struct bf_rxe_block *b);
+int bf_rxe_create_qp(struct bf_rxe_block *b);
+/* Those of a queue pair that exists: transitions, QUERY_QP, DESTROY_QP. */
+int bf_rxe_on_qp(struct bf_rxe_block *b);
+void bf_rxe_free_qp(struct bf_rxe_world *w, struct bf_rxe_qp *qp);
 
 /* ---- rxe_send.c ---- */
 
