@@ -64,9 +64,9 @@ tool() {
 perftest() {
 	for size in 256 512 1024 2048 4096; do
 		tool ib_write_bw -m $size -n 300 -s 10000
-		tool ib_read_bw -m $size -n 300 -s 10000 -o 16
-		tool ib_send_bw -m $size -n 300 -s 10000
 	done
+	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
+	tool ib_send_bw -m 1024 -n 300 -s 10000
 	tool ib_atomic_bw -n 500 -o 16
 	tool ib_atomic_bw -A CMP_AND_SWAP -n 500 -o 16
 	tool ib_write_bw -m 1024 -n 300 -s 65536 -b
@@ -129,14 +129,15 @@ bad_wire() {
 }
 
 capture() {
-	/usr/bin/tcpdump -i near -w /out/wire.pcap -U udp port 4791 2>/tmp/tcpdump &
-	within 10 grep -q listening /tmp/tcpdump
+	/usr/bin/tcpdump -Z root -i near -w /out/wire.pcap -U udp port 4791 2>/tmp/tcpdump &
+	tcpdump=$!
+	check "capture begins" within 10 grep -q listening /tmp/tcpdump
 	for size in 256 1024 4096; do
 		check "capture, MTU $size" pair $size 64 write imm send read atomic
 	done
 	sleep 1
-	kill %1
-	wait
+	kill $tcpdump
+	wait $tcpdump
 }
 
 rxe_net.sh || exit
