@@ -2,7 +2,7 @@
 # tools/lab/run itself: a guest's exit code, output and files come back as they are; a guest that hangs or dies is
 # told from one whose command failed.
 #
-#	BELFRY_SOURCE_DIR=. tests/long/lab_run.sh
+#	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_run.sh
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
 
@@ -30,4 +30,11 @@ check run program-with-libraries gives 0 --add "$(command -v xz)" -- /bin/xz --v
 check run time-limit gives 124 --time 12 -- sleep 60
 check run kernel-panic gives 125 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 60'
 check run power-cut gives 125 -- poweroff -f
+
+by_belfry() {
+	local code=0
+	BELFRY_LAB=$lab "$BELFRY" lab run --belfry -- belfry help >"$work/out" 2>"$work/err" || code=$?
+	[ $code -eq 0 ] && grep -q '^  lab ' "$work/out"
+}
+check run belfry-in-a-guest-by-belfry by_belfry
 verdict
