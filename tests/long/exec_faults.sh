@@ -5,7 +5,7 @@
 # A program may fail as it does on a NIC that fails; it may not crash, nor wait where a NIC would have answered, and
 # nothing may be left behind: no folder, no process, no shared memory.
 set -u
-runs=${1:-40}
+runs=${1:-24}
 seed=${2:-1}
 verbs=${BELFRY_VERBS:-$(dirname "$BELFRY")/../tests/exec_verbs}
 work=$(mktemp -d)

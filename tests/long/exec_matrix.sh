@@ -54,6 +54,8 @@ pair() {
 	local name=$1 options=$2 start server code=0 why=
 	shift 2
 	[[ $name =~ $only ]] || return 0
+	# Where time counts, one of several that differ in a number only.
+	[ -z "${CI-}" ] || [[ ! $name =~ (all sizes|MTU (512|1024|2048)|2 QPs|1 inline|220 inline|old post) ]] || return 0
 	next_port
 	start=$(($(date +%s%N) / 1000000))
 	timeout -k 5 $seconds "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &

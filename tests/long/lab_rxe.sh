@@ -5,10 +5,10 @@
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_rxe.sh [OPERATIONS]
 #
-# OPERATIONS of each kind, MTU and loss in each direction; 500 if not given.
+# OPERATIONS of each kind, MTU and loss in each direction; 100 if not given.
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
-operations=${1-500}
+operations=${1-100}
 tools=$(dirname "$BELFRY")
 additions=(--add "$BELFRY:/bin/belfry" --add "$tools/libbelfry-exec.so:/bin/libbelfry-exec.so"
 	--add "$tools/../tests/wire_pair" --add "$here/guest/rxe_steps.sh")

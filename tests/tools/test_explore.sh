@@ -75,7 +75,7 @@ expect 0 nvme-mixed --threads 4 --share 2 --commands 20 --depth 4 --seeds 3
 says 'no failure in 12 runs of nvme-mixed'
 found 'no fence stands between the packets and the doorbell' sdma-copy --bug no-fence --seeds 5
 found 'says something else than what was meant' sdma-copy --bug copy-count --seeds 3
-found 'an arrival releases the stores of its own thread only' mbarrier-ring --bug no-warp-sync --seeds 5
+found 'has touched shared memory since it met the others' mbarrier-ring --bug no-warp-sync --seeds 5
 grep -q -- '--iterations 2 ' "$work/out" || fail "not shrunk"
 expect 0 mbarrier-pipeline --iterations 4 --seeds 3
 says 'no failure in 12 runs of pipeline'

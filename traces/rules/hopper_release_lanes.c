@@ -9,8 +9,8 @@ static void spoke(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (f)
 		bf_finding_say(f,
-			       "one lane of warp %" PRIu64 " of block %" PRIu64 " goes to 0x%" PRIx64
-			       " for its warp, and lane %" PRIu64
+			       "one lane of warp %" PRIu64 " of block %" PRIu64 " speaks for its warp at 0x%" PRIx64
+			       ", and lane %" PRIu64
 			       " has touched shared memory since it met the others: nothing orders that before "
 			       "(__syncwarp is missing)",
 			       h->warp, h->block, h->address, h->by % 32);
