@@ -21,13 +21,22 @@ static struct bf_uv_mcast **find(struct bf_uv_qp *qp, const uint8_t gid[16], uin
 	return at;
 }
 
-static struct bf_uv_qp *take(struct bf_uv_call *c, uint32_t handle)
-{
-	struct bf_uv_qp *qp = bf_uv_get_object(c, UVERBS_OBJECT_QP, handle);
+BF_STATIC_ASSERT(sizeof(struct ib_uverbs_attach_mcast) == sizeof(struct ib_uverbs_detach_mcast),
+		 "both requests have one layout");
 
-	if (qp)
-		c->number = qp->qpn;
-	return qp;
+/* What a request is about: the queue pair, and where its list has that group, or ends. 0 or a negative errno. */
+static int ask(struct bf_uv_call *c, struct ib_uverbs_attach_mcast *cmd, struct bf_uv_qp **qp, struct bf_uv_mcast ***at)
+{
+	int err = bf_uv_request(c, cmd, sizeof(*cmd));
+
+	if (err)
+		return err;
+	*qp = bf_uv_get_object(c, UVERBS_OBJECT_QP, cmd->qp_handle);
+	if (!*qp)
+		return -EINVAL;
+	c->number = (*qp)->qpn;
+	*at = find(*qp, cmd->gid, cmd->mlid);
+	return 0;
 }
 
 /* Attaching twice is no error (core/uverbs_cmd.c ib_uverbs_attach_mcast()). */
@@ -36,16 +45,10 @@ int bf_uv_attach_mcast(struct bf_uv_call *c)
 	struct ib_uverbs_attach_mcast cmd;
 	struct bf_uv_mcast *m, **at;
 	struct bf_uv_qp *qp;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+	int err = ask(c, &cmd, &qp, &at);
 
-	if (err)
+	if (err || *at)
 		return err;
-	qp = take(c, cmd.qp_handle);
-	if (!qp)
-		return -EINVAL;
-	at = find(qp, cmd.gid, cmd.mlid);
-	if (*at)
-		return 0;
 	if (cmd.gid[0] != 0xff || qp->type != IB_UVERBS_QPT_UD)
 		return -EINVAL;
 	m = calloc(1, sizeof(*m));
@@ -64,17 +67,13 @@ int bf_uv_attach_mcast(struct bf_uv_call *c)
 
 int bf_uv_detach_mcast(struct bf_uv_call *c)
 {
-	struct ib_uverbs_detach_mcast cmd;
+	struct ib_uverbs_attach_mcast cmd;
 	struct bf_uv_mcast *m, **at;
 	struct bf_uv_qp *qp;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+	int err = ask(c, &cmd, &qp, &at);
 
 	if (err)
 		return err;
-	qp = take(c, cmd.qp_handle);
-	if (!qp)
-		return -EINVAL;
-	at = find(qp, cmd.gid, cmd.mlid);
 	m = *at;
 	if (!m)
 		return -EINVAL;
