@@ -155,11 +155,12 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	return BF_MLX5_CMD_OK;
 }
 
+/* A mailbox without a context asks for nothing, and nothing behind it may be read. */
 static void take_requester(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t which)
 {
-	uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
-
 	if (which & OPTPAR_ACK_TIMEOUT) {
+		const uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
+
 		qp->ack_timeout = bf_mlx5_is_unreliable(qp) ? 0 : (uint8_t)timeout;
 		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	}
