@@ -169,7 +169,8 @@ static void print_parts(struct bf_json *json, const char *key, const char *title
 /* The file that the dynamic linker takes for `name`: its own name has the version. False: there is none. */
 static bool find_library(const char *name, char path[PATH_MAX])
 {
-	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	/* It stays: a provider of libibverbs keeps what it has registered itself with. */
+	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	struct link_map *map = NULL;
 	bool found;
 
