@@ -1,7 +1,8 @@
 #!/bin/bash
-# A judge on the wire: Linux's soft-RoCE in a guest, and on the other end of its cable programs on our model, by UDP.
-# perftest's programs end well in both directions, wire_pair finds no wrong byte for any kind of operation, MTU and loss,
-# and the packets are what tshark and Scapy think RoCE is.
+# Linux's soft-RoCE in a guest, as the device of our drivers (backend rxe), and as a judge on the wire: on the other end of
+# its cable are programs on our model, by UDP. Every workload moves the right bytes; perftest's programs end well in both
+# directions, wire_pair finds no wrong byte for any kind of operation, MTU and loss, and the packets are what tshark and
+# Scapy think RoCE is.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_rxe.sh [OPERATIONS]
 #
@@ -62,6 +63,11 @@ for provider in /usr/lib/x86_64-linux-gnu/libibverbs/lib{rxe,mlx5}-rdmav*.so; do
 	[ -e "$provider" ] || skip "ibverbs-providers is not installed"
 	additions+=(--add "$provider:$provider")
 done
+if [ -e "$tools/libbelfry-verbs.so" ]; then
+	additions+=(--add "$tools/libbelfry-verbs.so:/bin/libbelfry-verbs.so")
+	rxe works works ibgda-put ibgda-get ibgda-amo ibgda-mixed ll-dispatch ll-combine \
+		$("$BELFRY" run shmem-put --list --json | jq -r '.workloads[]')
+fi
 rxe capture capture
 if command -v tshark >/dev/null; then
 	check capture tshark-finds-nothing-odd no_odd_packet "$work/capture/wire.pcap"
