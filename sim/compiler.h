@@ -9,11 +9,14 @@
 #define BF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define BF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define BF_NOINLINE __attribute__((noinline))
+/* Inlined in every build, so that what it calls returns to its caller's code (sim/where.c). */
+#define BF_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define BF_LIKELY(x) (x)
 #define BF_UNLIKELY(x) (x)
 #define BF_PRINTF(fmt, args)
 #define BF_NOINLINE
+#define BF_ALWAYS_INLINE inline
 #endif
 
 #ifdef __cplusplus

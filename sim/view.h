@@ -89,7 +89,7 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope);
 
 /* Self: stores `len` bytes (1..64, within one line). Plain memory only; MMIO has its own call. */
-static inline void bf_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
+static BF_ALWAYS_INLINE void bf_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
 			    enum bf_scope scope)
 {
 	if (BF_UNLIKELY(a->sim->slow)) {
@@ -101,7 +101,7 @@ static inline void bf_store(struct bf_agent *a, void *p, const void *data, uint3
 }
 
 /* Self: loads `len` bytes (1..64, within one line). Non-weak loads sync first: they poll. */
-static inline void bf_load(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem,
+static BF_ALWAYS_INLINE void bf_load(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem,
 			   enum bf_scope scope)
 {
 	a->charge_ps += a->view->cost->load;

@@ -35,7 +35,7 @@ struct bf_thread {
  * protocol.
  */
 #define BF_SIM_STALL_PPM 62500u
-static inline void bf_sim_stall(struct bf_thread *t)
+static BF_ALWAYS_INLINE void bf_sim_stall(struct bf_thread *t)
 {
 	if (BF_UNLIKELY(t->stall_ns) && bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM))
 		bf_agent_delay(t->agent, bf_rng_below(&t->stalls, t->stall_ns * BF_NS));
@@ -45,55 +45,55 @@ BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)B
 		     (int)BF_AT_SYS == (int)BF_SCOPE_SYS,
 		 "the platform's scopes are the view's");
 
-static inline uint32_t bf_lane(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint32_t bf_lane(const struct bf_thread *t)
 {
 	return t->lane;
 }
-static inline uint32_t bf_warp(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint32_t bf_warp(const struct bf_thread *t)
 {
 	return t->warp;
 }
-static inline uint32_t bf_warps(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint32_t bf_warps(const struct bf_thread *t)
 {
 	return t->warps;
 }
-static inline uint32_t bf_block(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint32_t bf_block(const struct bf_thread *t)
 {
 	return t->block;
 }
-static inline uint32_t bf_blocks(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint32_t bf_blocks(const struct bf_thread *t)
 {
 	return t->blocks;
 }
 
 #define BF_SIM_LOADS(bits)                                                                                             \
-	static inline uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                              \
+	static BF_ALWAYS_INLINE uint##bits##_t bf_ld_weak##bits(struct bf_thread *t, const void *p)                    \
 	{                                                                                                              \
 		uint##bits##_t v;                                                                                      \
 		bf_load(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);                                            \
 		return v;                                                                                              \
 	}                                                                                                              \
-	static inline uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                           \
-							 enum bf_thread_scope scope)                                   \
+	static BF_ALWAYS_INLINE uint##bits##_t bf_ld_relaxed##bits(struct bf_thread *t, const void *p,                 \
+								   enum bf_thread_scope scope)                         \
 	{                                                                                                              \
 		uint##bits##_t v;                                                                                      \
 		bf_load(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                                 \
 		return v;                                                                                              \
 	}                                                                                                              \
-	static inline uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                           \
-							 enum bf_thread_scope scope)                                   \
+	static BF_ALWAYS_INLINE uint##bits##_t bf_ld_acquire##bits(struct bf_thread *t, const void *p,                 \
+								   enum bf_thread_scope scope)                         \
 	{                                                                                                              \
 		uint##bits##_t v;                                                                                      \
 		bf_load(t->agent, p, &v, sizeof(v), BF_ACQUIRE, (enum bf_scope)scope);                                 \
 		return v;                                                                                              \
 	}                                                                                                              \
-	static inline void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
-					       enum bf_thread_scope scope)                                             \
+	static BF_ALWAYS_INLINE void bf_st_relaxed##bits(struct bf_thread *t, void *p, uint##bits##_t v,               \
+							 enum bf_thread_scope scope)                                   \
 	{                                                                                                              \
 		bf_store(t->agent, p, &v, sizeof(v), BF_RELAXED, (enum bf_scope)scope);                                \
 	}                                                                                                              \
-	static inline void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,                         \
-					       enum bf_thread_scope scope)                                             \
+	static BF_ALWAYS_INLINE void bf_st_release##bits(struct bf_thread *t, void *p, uint##bits##_t v,               \
+							 enum bf_thread_scope scope)                                   \
 	{                                                                                                              \
 		bf_store(t->agent, p, &v, sizeof(v), BF_RELEASE, (enum bf_scope)scope);                                \
 	}
@@ -102,13 +102,13 @@ BF_SIM_LOADS(32)
 BF_SIM_LOADS(64)
 
 /* For the simulating processor's caches alone: a simulated thread pays for what it loads. */
-static inline void bf_prefetch(struct bf_thread *t, const void *p)
+static BF_ALWAYS_INLINE void bf_prefetch(struct bf_thread *t, const void *p)
 {
 	(void)t;
 	__builtin_prefetch(p, 1);
 }
 
-static inline struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
+static BF_ALWAYS_INLINE struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
 {
 	struct bf_vec128 v;
 
@@ -117,7 +117,7 @@ static inline struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
 }
 
 /* Its latency hides behind that of the load before: what is left is to issue it, which takes as long as for a store. */
-static inline struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
+static BF_ALWAYS_INLINE struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
 {
 	struct bf_vec128 v;
 
@@ -129,47 +129,47 @@ static inline struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *
 	return v;
 }
 
-static inline void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
+static BF_ALWAYS_INLINE void bf_st_weak8(struct bf_thread *t, void *p, uint8_t v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
 }
-static inline void bf_st_weak16(struct bf_thread *t, void *p, uint16_t v)
+static BF_ALWAYS_INLINE void bf_st_weak16(struct bf_thread *t, void *p, uint16_t v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
 }
-static inline void bf_st_weak32(struct bf_thread *t, void *p, uint32_t v)
+static BF_ALWAYS_INLINE void bf_st_weak32(struct bf_thread *t, void *p, uint32_t v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
 }
-static inline void bf_st_weak64(struct bf_thread *t, void *p, uint64_t v)
+static BF_ALWAYS_INLINE void bf_st_weak64(struct bf_thread *t, void *p, uint64_t v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
 }
-static inline void bf_st_weak128(struct bf_thread *t, void *p, struct bf_vec128 v)
+static BF_ALWAYS_INLINE void bf_st_weak128(struct bf_thread *t, void *p, struct bf_vec128 v)
 {
 	bf_store(t->agent, p, &v, sizeof(v), BF_WEAK, BF_SCOPE_CTA);
 }
 
-static inline void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
+static BF_ALWAYS_INLINE void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 {
 	bf_fence(t->agent, (enum bf_scope)scope);
 }
-static inline void bf_fence_cta(struct bf_thread *t)
+static BF_ALWAYS_INLINE void bf_fence_cta(struct bf_thread *t)
 {
 	bf_fence_at(t, BF_AT_CTA);
 }
-static inline void bf_fence_gpu(struct bf_thread *t)
+static BF_ALWAYS_INLINE void bf_fence_gpu(struct bf_thread *t)
 {
 	bf_fence_at(t, BF_AT_GPU);
 }
-static inline void bf_fence_sys(struct bf_thread *t)
+static BF_ALWAYS_INLINE void bf_fence_sys(struct bf_thread *t)
 {
 	bf_fence_at(t, BF_AT_SYS);
 }
 
 #define BF_SIM_ATOMIC(name, bits, op)                                                                                  \
-	static inline uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,            \
-							    enum bf_thread_scope scope)                                \
+	static BF_ALWAYS_INLINE uint##bits##_t bf_atomic_##name##bits(struct bf_thread *t, void *p, uint##bits##_t v,  \
+								      enum bf_thread_scope scope)                      \
 	{                                                                                                              \
 		const uint64_t old = bf_atomic(t->agent, p, bits / 8, op, v, 0, BF_RELAXED, (enum bf_scope)scope);     \
                                                                                                                        \
@@ -177,8 +177,8 @@ static inline void bf_fence_sys(struct bf_thread *t)
 		return (uint##bits##_t)old;                                                                            \
 	}
 #define BF_SIM_CAS(bits)                                                                                               \
-	static inline uint##bits##_t bf_atomic_cas##bits(struct bf_thread *t, void *p, uint##bits##_t expected,        \
-							 uint##bits##_t desired, enum bf_thread_scope scope)           \
+	static BF_ALWAYS_INLINE uint##bits##_t bf_atomic_cas##bits(                                                    \
+	    struct bf_thread *t, void *p, uint##bits##_t expected, uint##bits##_t desired, enum bf_thread_scope scope) \
 	{                                                                                                              \
 		const uint64_t old = bf_atomic(t->agent, p, bits / 8, BF_ATOMIC_CAS, desired, expected, BF_RELAXED,    \
 					       (enum bf_scope)scope);                                                  \
@@ -197,18 +197,18 @@ BF_SIM_ATOMIC(exch, 64, BF_ATOMIC_EXCH)
 BF_SIM_CAS(32)
 BF_SIM_CAS(64)
 
-static inline void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
+static BF_ALWAYS_INLINE void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 {
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
-static inline void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
+static BF_ALWAYS_INLINE void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
 {
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
 /* Loads of device memory are rare: they may push everything that the thread has stored ahead of them. */
-static inline uint64_t bf_sim_mmio_load(struct bf_thread *t, const void *p, uint32_t len)
+static BF_ALWAYS_INLINE uint64_t bf_sim_mmio_load(struct bf_thread *t, const void *p, uint32_t len)
 {
 	struct bf_agent *a = t->agent;
 	struct bf_region *r = bf_space_find_host(a->view->space, p);
@@ -223,23 +223,23 @@ static inline uint64_t bf_sim_mmio_load(struct bf_thread *t, const void *p, uint
 		bf_agent_delay(a, done_ps - bf_agent_now(a));
 	return value;
 }
-static inline uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
+static BF_ALWAYS_INLINE uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
 {
 	return (uint32_t)bf_sim_mmio_load(t, p, sizeof(uint32_t));
 }
-static inline uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
+static BF_ALWAYS_INLINE uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
 {
 	return bf_sim_mmio_load(t, p, sizeof(uint64_t));
 }
 
 /* A lane that meets only itself need not bother the team. */
-static inline int bf_sim_alone(const struct bf_thread *t, uint32_t mask)
+static BF_ALWAYS_INLINE int bf_sim_alone(const struct bf_thread *t, uint32_t mask)
 {
 	return mask == 1u << t->lane;
 }
 
 /* CUDA C++ Programming Guide, "__syncwarp": memory ordering among the participating threads. They share a block. */
-static inline void bf_warp_sync(struct bf_thread *t, uint32_t mask)
+static BF_ALWAYS_INLINE void bf_warp_sync(struct bf_thread *t, uint32_t mask)
 {
 	if (bf_sim_alone(t, mask))
 		return;
@@ -247,17 +247,17 @@ static inline void bf_warp_sync(struct bf_thread *t, uint32_t mask)
 	bf_team_sync(t->team->team, t->agent, t->lane, mask);
 }
 
-static inline uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, uint64_t v, uint32_t src)
+static BF_ALWAYS_INLINE uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, uint64_t v, uint32_t src)
 {
 	return bf_sim_alone(t, mask) ? v : bf_team_shuffle(t->team->team, t->agent, t->lane, mask, v, src);
 }
 
-static inline uint32_t bf_shfl32(struct bf_thread *t, uint32_t mask, uint32_t v, uint32_t src)
+static BF_ALWAYS_INLINE uint32_t bf_shfl32(struct bf_thread *t, uint32_t mask, uint32_t v, uint32_t src)
 {
 	return (uint32_t)bf_shfl64(t, mask, v, src);
 }
 
-static inline uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, int predicate)
+static BF_ALWAYS_INLINE uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, int predicate)
 {
 	if (bf_sim_alone(t, mask))
 		return predicate ? mask : 0;
@@ -265,7 +265,7 @@ static inline uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, int predica
 }
 
 /* The second meeting keeps a fast lane from laying its next value over one that a sibling has yet to read. */
-static inline uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v)
+static BF_ALWAYS_INLINE uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v)
 {
 	uint32_t same = 0;
 
@@ -280,24 +280,25 @@ static inline uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v
 	return same;
 }
 
-static inline void bf_spin(struct bf_thread *t, const void *addr, const char *what)
+static BF_ALWAYS_INLINE void bf_spin(struct bf_thread *t, const void *addr, const char *what)
 {
 	bf_agent_wait(t->agent, &addr, 1, BF_NEVER, t->agent->view->cost->poll, what);
 }
 
-static inline void bf_spin2(struct bf_thread *t, const void *a, const void *b, const char *what)
+static BF_ALWAYS_INLINE void bf_spin2(struct bf_thread *t, const void *a, const void *b, const char *what)
 {
 	const void *const lines[2] = { a, b };
 
 	bf_agent_wait(t->agent, lines, 2, BF_NEVER, t->agent->view->cost->poll, what);
 }
 
-static inline uint64_t bf_clock_ns(const struct bf_thread *t)
+static BF_ALWAYS_INLINE uint64_t bf_clock_ns(const struct bf_thread *t)
 {
 	return bf_agent_now(t->agent) / BF_NS;
 }
 
-static inline void bf_spin2_until(struct bf_thread *t, const void *a, const void *b, uint64_t ns, const char *what)
+static BF_ALWAYS_INLINE void bf_spin2_until(struct bf_thread *t, const void *a, const void *b, uint64_t ns,
+					    const char *what)
 {
 	const void *const lines[2] = { a, b };
 	const uint64_t now_ps = bf_agent_now(t->agent);
@@ -306,7 +307,7 @@ static inline void bf_spin2_until(struct bf_thread *t, const void *a, const void
 		bf_agent_wait(t->agent, lines, a == b ? 1 : 2, ns * BF_NS - now_ps, t->agent->view->cost->poll, what);
 }
 
-static inline void bf_pause(struct bf_thread *t, uint32_t ns)
+static BF_ALWAYS_INLINE void bf_pause(struct bf_thread *t, uint32_t ns)
 {
 	bf_agent_delay(t->agent, ns * BF_NS);
 }
