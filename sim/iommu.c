@@ -211,9 +211,12 @@ int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t
 void bf_ioas_prefetch(const struct bf_ioas *as, uint64_t iova)
 {
 	const uint32_t at = as->hints[(iova / BF_PAGE) % BF_IOAS_HINTS];
-	const struct bf_iomap *m = &as->maps[at];
+	const struct bf_iomap *m;
 
-	if (BF_LIKELY(at < as->count && iova >= m->iova && iova <= m->last))
+	if (BF_UNLIKELY(at >= as->count))
+		return;
+	m = &as->maps[at];
+	if (BF_LIKELY(iova >= m->iova && iova <= m->last))
 		__builtin_prefetch(m->host + (iova - m->iova));
 }
 

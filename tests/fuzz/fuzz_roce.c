@@ -12,6 +12,8 @@ static void blank_unmodelled(uint8_t *bth)
 	bth[1] |= 0x40;
 	bth[4] = 0;
 	bth[8] &= 0x80;
+	if (bth[0] == BF_UD_SEND_ONLY || bth[0] == BF_UD_SEND_ONLY_IMM)
+		bth[sizeof(struct bf_roce_bth) + 4] = 0; /* of the DETH, before the source's number */
 }
 
 static void rebuild(const uint8_t *frame, const struct bf_roce *r)
