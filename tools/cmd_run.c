@@ -165,23 +165,13 @@ struct job {
 	struct bf_cause cause;
 };
 
-static int run_again(const void *w, struct bf_sink *sink)
-{
-	struct bf_run_result again = { 0 };
-	struct bf_error err;
-	const int rc = bf_workload_run(w, sink, &again, &err);
-
-	if (!rc)
-		bf_run_result_free(&again);
-	return rc;
-}
-
 /* The rules that listened know the cause; otherwise a second run is asked. */
 static void say_why(struct job *j)
 {
 	const bool good = j->r.verdict == BF_VERDICT_GOOD;
 
-	bf_lint_run_end(&j->lint, good, &j->cause, j->w->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, j->w);
+	bf_lint_run_end(&j->lint, good, &j->cause,
+			j->w->backend->platform == BF_PLATFORM_SIM ? bf_workload_again : NULL, j->w);
 	if (!good && !j->lint.rules && speaks(j->w))
 		find_cause(j->w, &j->cause);
 }

@@ -4,7 +4,7 @@ int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_li
 {
 	struct bf_error err = { 0 };
 
-	*l = (struct bf_lint_run){ 0 };
+	*l = (struct bf_lint_run){ .records = records };
 	if (!bf_arg_flag(args, "lint"))
 		return BF_EXIT_GOOD;
 	if (!records)
@@ -24,16 +24,16 @@ struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other)
 	return &l->tee.sink;
 }
 
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_lint_again_fn *again, const void *w)
+void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_cause_run_fn *again, const void *w)
 {
 	if (!l->rules)
 		return;
 	bf_rules_finish(l->rules, true);
 	if (!good)
 		bf_cause_take(l->rules, cause);
-	/* Without records of class where the second look finds nothing. */
-	if (again && bf_rules_count(l->rules) && bf_places_open(l->rules, &l->places) == 0)
-		again(w, bf_places_sink(l->places));
+	if (again && (l->records & BF_CLASS_WHERE) && bf_rules_count(l->rules) &&
+	    bf_places_open(l->rules, &l->places) == 0)
+		again(w, l->records, bf_places_sink(l->places));
 }
 
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l)

@@ -7,6 +7,7 @@
 struct bf_lint_run {
 	struct bf_rules *rules;   /* NULL: --lint was not given */
 	struct bf_places *places; /* NULL: nothing found, or no records of class where */
+	uint32_t records;         /* classes that the run records */
 	struct bf_sink_tee tee;
 };
 
@@ -24,11 +25,10 @@ int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_li
 struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other);
 
 /*
- * The run has ended, in the simulation's time when `again` is given: this repeats it, records and all, into a sink, and
- * is called when lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
+ * The run has ended, in the simulation's time when `again` is given: this repeats it, and is called when something was
+ * found and its lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
  */
-typedef int bf_lint_again_fn(const void *w, struct bf_sink *sink);
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_lint_again_fn *again, const void *w);
+void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_cause_run_fn *again, const void *w);
 
 /* What was found; nothing without --lint. JSON: a member "lint" of the open object. */
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l);

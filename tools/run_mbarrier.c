@@ -131,17 +131,6 @@ static void json_result(const struct bf_mbar_workload *w, const struct bf_mbar_r
 
 /* ---- the command ---- */
 
-static int run_again(const void *w, struct bf_sink *sink)
-{
-	struct bf_mbar_result r;
-	struct bf_error err = { 0 };
-	const int rc = bf_mbar_workload_run(w, sink, NULL, &r, &err);
-
-	if (!rc)
-		bf_counts_free(r.counts);
-	return rc;
-}
-
 static int run_and_report(const struct bf_args *args, const struct bf_mbar_workload *w, struct bf_trace_writer *trace,
 			  struct bf_lint_run *lint, struct bf_error *err)
 {
@@ -156,7 +145,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_mbar_workl
 	}
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	bf_lint_run_end(lint, r.end == BF_MBAR_GOOD, &cause, run_again, w);
+	bf_lint_run_end(lint, r.end == BF_MBAR_GOOD, &cause, bf_mbar_again, w);
 	if (r.end != BF_MBAR_GOOD && !lint->rules)
 		bf_mbar_cause_of(w, &cause);
 	if (!bf_arg_json(args))

@@ -155,17 +155,6 @@ static int open_trace(const struct bf_args *args, const struct bf_nvme_workload 
 	return bf_begin_trace(args, command, out, err);
 }
 
-static int run_again(const void *w, struct bf_sink *sink)
-{
-	struct bf_nvme_run_result r;
-	struct bf_error err = { 0 };
-	const int rc = bf_nvme_workload_run(w, sink, &r, &err);
-
-	if (!rc)
-		bf_counts_free(r.counts);
-	return rc;
-}
-
 /* Runs, finishes the trace, and asks a second run for the cause of a failure unless rules have listened. */
 static int run_and_report(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer *trace,
 			  struct bf_lint_run *lint, const struct bf_error *trace_err)
@@ -183,7 +172,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_nvme_workl
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	bf_lint_run_end(lint, r.verdict == BF_NVME_RUN_GOOD, &cause,
-			w->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, w);
+			w->backend->platform == BF_PLATFORM_SIM ? bf_nvme_again : NULL, w);
 	if (r.verdict != BF_NVME_RUN_GOOD && !lint->rules)
 		bf_nvme_cause_of(w, &cause);
 	if (!bf_arg_json(args))

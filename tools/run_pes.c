@@ -97,17 +97,6 @@ static void json_result(const struct bf_pes *p, const struct bf_pes_result *resu
 	bf_json_end(&j);
 }
 
-static int run_again(const void *p, struct bf_sink *sink)
-{
-	struct bf_error err = { 0 };
-	struct bf_pes_result r;
-	const int rc = bf_pes_run(p, sink, &r, &err);
-
-	if (!rc)
-		bf_counts_free(r.run.counts);
-	return rc;
-}
-
 /* Runs, finishes the trace, and asks a second run for the cause of a failure unless rules have listened. */
 static int run_and_report(const struct bf_args *args, const struct bf_pes *p, struct bf_trace_writer *trace,
 			  struct bf_lint_run *lint, const struct bf_error *trace_err)
@@ -125,7 +114,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_pes *p, st
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	bf_lint_run_end(lint, r.run.verdict == BF_VERDICT_GOOD, &cause,
-			p->backend->platform == BF_PLATFORM_SIM ? run_again : NULL, p);
+			p->backend->platform == BF_PLATFORM_SIM ? bf_pes_again : NULL, p);
 	if (r.run.verdict != BF_VERDICT_GOOD && !lint->rules)
 		bf_pes_cause_of(p, &cause);
 	if (!bf_arg_json(args))

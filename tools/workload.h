@@ -238,4 +238,7 @@ int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, s
 struct bf_cause;
 void bf_cause_of(const struct bf_workload *w, struct bf_cause *out);
 
+/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
+int bf_workload_again(const void *w, uint32_t classes, struct bf_sink *sink);
+
 #endif

@@ -1,13 +1,14 @@
 #include "tools/findings.h"
 #include "tools/workload.h"
 
-static int run(const void *w, uint32_t classes, struct bf_sink *sink)
+int bf_workload_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
 	struct bf_workload again = *(const struct bf_workload *)w;
 	struct bf_run_result r;
 
 	again.records = classes;
 	again.counts = false;
+	again.hashes = false;
 	return bf_workload_run(&again, sink, &r, NULL);
 }
 
@@ -15,5 +16,5 @@ void bf_cause_of(const struct bf_workload *w, struct bf_cause *out)
 {
 	*out = (struct bf_cause){ 0 };
 	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(run, w, out);
+		bf_cause_find(bf_workload_again, w, out);
 }

@@ -137,7 +137,7 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 	return rc;
 }
 
-static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+int bf_mbar_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
 	struct bf_mbar_workload again = *(const struct bf_mbar_workload *)w;
 	struct bf_mbar_result r;
@@ -149,5 +149,5 @@ static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
 
 void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out)
 {
-	bf_cause_find(run_again, w, out);
+	bf_cause_find(bf_mbar_again, w, out);
 }

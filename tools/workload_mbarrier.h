@@ -102,6 +102,9 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 /* Runs `w` once more with all records that rules ask for; `out` stays empty when they find nothing. */
 void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out);
 
+/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
+int bf_mbar_again(const void *w, uint32_t classes, struct bf_sink *sink);
+
 /* What is wrong with a run that did not end well, and how its barriers and warps stand; nothing for one that did. */
 void bf_mbar_print_failure(FILE *out, const struct bf_mbar_result *r);
 void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r);

@@ -250,7 +250,7 @@ int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *er
 	return 0;
 }
 
-static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+int bf_nvme_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
 	struct bf_nvme_workload again = *(const struct bf_nvme_workload *)w;
 	struct bf_nvme_run_result r;
@@ -265,5 +265,5 @@ void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out)
 	*out = (struct bf_cause){ 0 };
 	/* A file that the first run wrote to is not what it was. */
 	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(run_again, w, out);
+		bf_cause_find(bf_nvme_again, w, out);
 }

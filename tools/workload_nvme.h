@@ -192,4 +192,7 @@ void bf_nvme_run_json_failure(struct bf_json *j, const struct bf_nvme_run_result
  */
 void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out);
 
+/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
+int bf_nvme_again(const void *w, uint32_t classes, struct bf_sink *sink);
+
 #endif

@@ -253,7 +253,7 @@ int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_resul
 
 /* ---- the cause of a failure ---- */
 
-static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+int bf_pes_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
 	const struct bf_pes *p = w;
 	struct bf_pes *again = malloc(p->family->choice_bytes);
@@ -275,5 +275,5 @@ void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out)
 {
 	*out = (struct bf_cause){ 0 };
 	if (p->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(run_again, p, out);
+		bf_cause_find(bf_pes_again, p, out);
 }

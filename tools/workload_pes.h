@@ -126,6 +126,9 @@ int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_resul
 /* Runs once more with all records and names the cause. */
 void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out);
 
+/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
+int bf_pes_again(const void *w, uint32_t classes, struct bf_sink *sink);
+
 /* The whole of `belfry run` and `belfry explore` for a family; `p` has room for its struct. Exit code. */
 int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p);
 int bf_pes_cmd_explore(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p,

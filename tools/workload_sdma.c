@@ -318,7 +318,7 @@ static int open_trace(const struct bf_args *args, const struct bf_sdma_workload 
 	return bf_trace_meta(*out, "command", command);
 }
 
-static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
+int bf_sdma_again(const void *w, uint32_t classes, struct bf_sink *sink)
 {
 	struct bf_sdma_workload again = *(const struct bf_sdma_workload *)w;
 	struct bf_sdma_result r;
@@ -329,22 +329,11 @@ static int run_again(const void *w, uint32_t classes, struct bf_sink *sink)
 	return bf_sdma_workload_run(&again, sink, &r, &err);
 }
 
-static int run_once_more(const void *w, struct bf_sink *sink)
-{
-	struct bf_sdma_result r;
-	struct bf_error err = { 0 };
-	const int rc = bf_sdma_workload_run(w, sink, &r, &err);
-
-	if (!rc)
-		bf_counts_free(r.counts);
-	return rc;
-}
-
 void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out)
 {
 	*out = (struct bf_cause){ 0 };
 	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(run_again, w, out);
+		bf_cause_find(bf_sdma_again, w, out);
 }
 
 static int run_and_report(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer *trace,
@@ -375,7 +364,7 @@ static int run_and_report(const struct bf_args *args, const struct bf_sdma_workl
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	bf_lint_run_end(lint, r.verdict == BF_SDMA_GOOD, &cause,
-			w->backend->platform == BF_PLATFORM_SIM ? run_once_more : NULL, w);
+			w->backend->platform == BF_PLATFORM_SIM ? bf_sdma_again : NULL, w);
 	if (r.verdict != BF_SDMA_GOOD && !lint->rules)
 		bf_sdma_cause_of(w, &cause);
 	r.cause = cause.text[0] ? cause : r.cause;

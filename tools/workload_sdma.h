@@ -183,4 +183,7 @@ void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r);
  */
 void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out);
 
+/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
+int bf_sdma_again(const void *w, uint32_t classes, struct bf_sink *sink);
+
 #endif
