@@ -25,6 +25,16 @@
 #define BF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
+/* Tells the core that this is a spin, to leave room for a sibling thread. */
+static inline void bf_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 /* The struct of type `type` whose member `member` lies at `ptr`. */
 #define BF_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 

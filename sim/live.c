@@ -340,16 +340,6 @@ static bool sleep_in_kernel(struct bf_live *l)
 	return l->called;
 }
 
-/* Tells the core that this is a spin, to leave room for a sibling thread. */
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 int bf_live_run(struct bf_live *l, uint32_t idle_us)
 {
 	struct bf_sim *sim = l->sim;
@@ -369,7 +359,7 @@ int bf_live_run(struct bf_live *l, uint32_t idle_us)
 		if (worked)
 			idle_since = sim->now_ps;
 		else if (idle_us == 0 || sim->now_ps - idle_since < idle_us * BF_US)
-			relax();
+			bf_cpu_relax();
 		else if (!stopping(l) && sleep_in_kernel(l))
 			idle_since = wall_ps(l);
 	}

@@ -27,15 +27,6 @@
 /* How late a timer may be and still fire at its own time. */
 #define LATE_PS BF_MS
 
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 static bool take(struct bf_engine *e)
 {
 	uint32_t free = 0;
@@ -47,7 +38,7 @@ static bool take(struct bf_engine *e)
 static void take_slowly(struct bf_engine *e)
 {
 	for (int i = 0; i < LOCK_LOOKS; i++) {
-		relax();
+		bf_cpu_relax();
 		if (!__atomic_load_n(&e->lock, __ATOMIC_RELAXED) && take(e))
 			return;
 	}
