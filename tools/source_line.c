@@ -102,12 +102,24 @@ static void caller(Dwarf_Die *cu, Dwarf_Die *inlined, struct bf_source_line *out
 		set(out, name, (int)line);
 }
 
-/* Out of the inlined functions around `pc`, innermost first, until the line is the driver's. */
-static void look_through(Dwfl_Module *module, Dwarf_Addr pc, struct bf_source_line *out)
+/* The unit that holds `pc`. clang writes no table of addresses for it. */
+static Dwarf_Die *unit_at(Dwfl_Module *module, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
-	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(module, pc, &bias), *scopes = NULL, *chain = NULL;
-	const int n = cu ? dwarf_getscopes(cu, pc - bias, &scopes) : 0;
+	Dwarf_Die *cu = dwfl_module_addrdie(module, pc, bias);
+
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(module, cu, bias)) != NULL)
+		if (dwarf_haspc(cu, pc - *bias) > 0)
+			return cu;
+	return NULL;
+}
+
+/* Out of the inlined functions around `pc` of a unit, innermost first, until the line is the driver's. */
+static void look_through(Dwarf_Die *cu, Dwarf_Addr pc, struct bf_source_line *out)
+{
+	Dwarf_Die *scopes = NULL, *chain = NULL;
+	const int n = dwarf_getscopes(cu, pc, &scopes);
 	const int m = n > 0 ? dwarf_getscopes_die(&scopes[0], &chain) : 0;
 
 	for (int i = 0; i < m; i++) {
@@ -129,27 +141,29 @@ bool bf_source_line(struct bf_sources *s, const struct bf_place *place, struct b
 {
 	struct file *f = s ? find_file(s, place->path) : NULL;
 	const char *ignored, *name;
-	Dwarf_Addr bias = 0, pc;
-	Dwfl_Line *line;
+	Dwarf_Addr elf_bias = 0, bias = 0, pc;
+	Dwarf_Line *line;
+	Dwarf_Die *cu;
 	int number;
 
 	why = why ? why : &ignored;
 	*out = (struct bf_source_line){ 0 };
 	*why = "the file is not there";
-	if (!f || !f->module || !dwfl_module_getelf(f->module, &bias))
+	if (!f || !f->module || !dwfl_module_getelf(f->module, &elf_bias))
 		return false;
 	*why = "the file is of another build";
 	if (f->build_id != place->build_id)
 		return false;
 	/* The call is before the address that it returns to. */
-	pc = place->offset + bias - 1;
-	line = dwfl_module_getsrc(f->module, pc);
-	name = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+	pc = place->offset + elf_bias - 1;
+	cu = unit_at(f->module, pc, &bias);
+	line = cu ? dwarf_getsrc_die(cu, pc - bias) : NULL;
+	name = line && dwarf_lineno(line, &number) == 0 ? dwarf_linesrc(line, NULL, NULL) : NULL;
 	*why = "it has no debug information there";
 	if (!name)
 		return false;
 	set(out, name, number);
-	look_through(f->module, pc, out);
+	look_through(cu, pc - bias, out);
 	return true;
 }
 
