@@ -3,11 +3,14 @@
 #include <errno.h>
 
 #include "tools/cli.h"
+#include "tools/completion_diff.h"
 #include "tools/input.h"
 #include "tools/queue_diff.h"
 #include "traces/diff.h"
 
-/* That both have nothing is no comparison. */
+/* A comparison of queue pairs: 0: alike, 1: not, or a negative errno. That both traces have nothing is none. */
+typedef int compare_fn(struct bf_input *a, struct bf_input *b, struct bf_json *j, struct bf_error *err);
+
 static int diff_queues(struct bf_input *a, struct bf_input *b, struct bf_json *j, struct bf_error *err)
 {
 	struct bf_queue_diff r;
@@ -18,17 +21,28 @@ static int diff_queues(struct bf_input *a, struct bf_input *b, struct bf_json *j
 	return rc;
 }
 
-static int compare_queues(const struct bf_args *args, struct bf_input *a, struct bf_input *b, struct bf_error *err)
+static int diff_completions(struct bf_input *a, struct bf_input *b, struct bf_json *j, struct bf_error *err)
+{
+	struct bf_completion_diff r;
+	int rc = bf_completion_diff(a->trace, b->trace, stdout, j, &r, err);
+
+	if (rc >= 0 && !r.completions)
+		return bf_fail(err, -ENOENT, "--completions: the first trace has none of mlx5's");
+	return rc;
+}
+
+static int compare_queues(const struct bf_args *args, compare_fn *compare, struct bf_input *a, struct bf_input *b,
+			  struct bf_error *err)
 {
 	struct bf_json j;
 	int rc;
 
 	if (!bf_arg_json(args)) {
-		rc = diff_queues(a, b, NULL, err);
+		rc = compare(a, b, NULL, err);
 	} else {
 		bf_json_begin(&j, stdout);
 		bf_json_open(&j, NULL, '{');
-		rc = diff_queues(a, b, &j, err);
+		rc = compare(a, b, &j, err);
 		if (rc < 0)
 			bf_json_text(&j, "error", err->text);
 		bf_json_close(&j, '}');
@@ -57,7 +71,9 @@ static int compare(const struct bf_args *args, struct bf_input *a, struct bf_inp
 	if (!rc)
 		rc = bf_input_open(bf_arg_positional(args, 1), b, &err);
 	if (!rc && bf_arg_flag(args, "queues"))
-		return compare_queues(args, a, b, &err);
+		return compare_queues(args, diff_queues, a, b, &err);
+	if (!rc && bf_arg_flag(args, "completions"))
+		return compare_queues(args, diff_completions, a, b, &err);
 	if (!rc)
 		rc = bf_diff(a->trace, b->trace, &o, stdout, &r, &err);
 	if (rc < 0)
@@ -85,6 +101,9 @@ static const struct bf_opt options[] = {
 	{ .name = "queues",
 	  .kind = BF_OPT_FLAG,
 	  .help = "compare the work of each queue pair, whatever numbers queues have" },
+	{ .name = "completions",
+	  .kind = BF_OPT_FLAG,
+	  .help = "compare what two devices completed, whatever addresses, keys and numbers they have" },
 	{ .name = "ignore-types",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAMES",
@@ -122,9 +141,17 @@ const struct bf_command bf_cmd_diff = {
 		   "what they connect, other numbers of queue pairs, completion queues and table entries are named, and\n"
 		   "entries and completions must be the same. belfry replay TRACE --layout does both in one.\n"
 		   "\n"
+		   "--completions is for a model and a real device, or two, under one driver: queue pairs are matched in\n"
+		   "order of their making, and each must have the same completions: opcodes, entries, byte counts,\n"
+		   "syndromes, owner bits, in order. Where threads filled a ring in another order, each kind of entry must\n"
+		   "have the same answers, as often. Where the entries themselves are others, the exit code is 1, and\n"
+		   "\"other work\" says that the answers to each kind in both are the same.\n"
+		   "\n"
 		   "  belfry run ibgda-mixed --trace l3.bft\n"
 		   "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
-		   "  belfry diff --queues l3.bft l2.bft",
+		   "  belfry diff --queues l3.bft l2.bft\n"
+		   "  belfry exec --trace mlx5.bft -- belfry run ibgda-mixed --backend mlx5\n"
+		   "  belfry diff --completions l3.bft mlx5.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -284,9 +284,8 @@ static int run_run(const struct bf_args *args)
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
 	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || w.backend->describe))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--top is for models on the wall clock: --backend live");
-	else if (w.backend->describe && bf_arg_text(args, "trace"))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
-				    w.backend->name);
+	else if (bf_records_check(args, w.backend) != BF_EXIT_GOOD)
+		code = BF_EXIT_USAGE;
 	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);

@@ -54,6 +54,7 @@ static const struct field fields[] = {
 	FIELD(log_max_qp, 1, 24),
 	FIELD(log_max_cq, 1, 24),
 	FIELD(log_max_mkey, 1, 24),
+	FIELD(dct_contexts, 0, 1u << 16),
 	FIELD(host_endian_atomics, 0, 1),
 	FIELD(icrc, 0, 1),
 };

@@ -253,9 +253,8 @@ static int run_run(const struct bf_args *args)
 	else if (w.device && strcmp(w.backend->name, "vfio") != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--device: backend %s has no devices to choose from",
 				    w.backend->name);
-	else if (w.backend->describe && bf_arg_text(args, "trace"))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
-				    w.backend->name);
+	else if (bf_records_check(args, w.backend) != BF_EXIT_GOOD)
+		code = BF_EXIT_USAGE;
 	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    w.backend->name);

@@ -188,13 +188,15 @@ int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *famil
 		return code;
 	p->ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	p->counts = bf_arg_flag(args, "stats") || p->faults;
-	if (p->backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
+	if (bf_records_check(args, p->backend) != BF_EXIT_GOOD)
+		code = BF_EXIT_USAGE;
+	else if (p->backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
 				    p->backend->name);
 	else if (bf_records_parse(bf_arg_text(args, "records"), &p->records, &err) != 0 ||
 		 open_trace(args, p, &trace, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else if ((code = bf_lint_run_begin(args, p->records, &lint)) == BF_EXIT_GOOD)
+	else if ((code = bf_lint_run_begin(args, p->backend->describe ? 0 : p->records, &lint)) == BF_EXIT_GOOD)
 		code = run_and_report(args, p, trace, &lint, &err);
 	bf_lint_run_free(&lint);
 	bf_pes_free(p);

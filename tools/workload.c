@@ -86,6 +86,13 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 	}
 }
 
+int bf_records_check(const struct bf_args *args, const struct bf_backend *be)
+{
+	if (be->records || !bf_arg_text(args, "trace"))
+		return BF_EXIT_GOOD;
+	return bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real", be->name);
+}
+
 static int parse_work(const struct bf_args *args, struct bf_workload *w)
 {
 	const char *name;

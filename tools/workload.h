@@ -146,6 +146,9 @@ int bf_workload_check(const struct bf_workload *w, struct bf_error *err);
 /* "all", "none" or class names separated by commas ("queue,net"). -EINVAL with `err` set. */
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err);
 
+/* --trace with a backend that keeps no records is refused. Exit code. */
+int bf_records_check(const struct bf_args *args, const struct bf_backend *be);
+
 /* "ibgda-put" and so on; NULL past the last. */
 const char *bf_workload_name(enum bf_ibgda_work work);
 

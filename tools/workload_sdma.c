@@ -390,6 +390,8 @@ static int run_sdma(const struct bf_args *args)
 		return bf_sdma_workload_list(args);
 	code = bf_sdma_workload_parse(args, &w);
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
+	if (code == BF_EXIT_GOOD)
+		code = bf_records_check(args, w.backend);
 	if (code == BF_EXIT_GOOD && bf_records_parse(bf_arg_text(args, "records"), &w.records, &err))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD && bf_arg_given(args, "picture") && w.work != BF_SDMA_WORK_RECT)

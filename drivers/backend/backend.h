@@ -161,6 +161,7 @@ struct bf_backend {
 	const char *name;
 	const char *summary; /* one line for help */
 	uint32_t devices;    /* BF_DEVICE_*: of which it drives this machine's own; 0: models */
+	uint32_t records;    /* BF_CLASS_*: what can go to bf_world_opts.sink; 0: a device that tells nothing */
 	/*
 	 * 0 when usable here. Otherwise a negative errno and in `why` (cap bytes) what is missing and how to get it;
 	 * for backends that exist in name only in this build, -ENOTSUP.

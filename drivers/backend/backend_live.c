@@ -491,6 +491,7 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 const struct bf_backend bf_backend_live = {
 	.name = "live",
 	.summary = "models on the wall clock, PE threads in parallel",
+	.records = BF_CLASS_ALL,
 	.probe = probe,
 	.open = world_open,
 	LIVE_OPS,
@@ -499,6 +500,7 @@ const struct bf_backend bf_backend_live = {
 const struct bf_backend bf_backend_cuda = {
 	.name = "cuda",
 	.summary = "the same, and a real NVIDIA GPU runs the GPU's threads as device code",
+	.records = BF_CLASS_ALL,
 	.probe = probe_gpu,
 	.open = world_open_gpu,
 	LIVE_OPS,

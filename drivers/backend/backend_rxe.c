@@ -28,6 +28,8 @@ static void world_close(struct bf_world *m)
 	if (!w)
 		return;
 	bf_rxe_close_objects(w);
+	bf_stream_close(&w->records);
+	bf_stream_free(&w->records);
 	free(w->load);
 	bf_verbs_world_close(&w->v);
 	free(w);
@@ -46,6 +48,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 		w->load = calloc((size_t)w->v.m.npes * w->v.m.nics, sizeof(*w->load));
 		rc = w->load ? 0 : bf_fail(err, -ENOMEM, "no memory for a world");
 	}
+	if (!rc)
+		rc = bf_rxe_records_open(w, opts);
 	if (rc)
 		world_close(&w->v.m);
 	else
@@ -129,6 +133,9 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	pthread_join(w->thread, NULL);
 	if (out->end == BF_END_LIMIT)
 		describe_queues(w, out->report, sizeof(out->report));
+	bf_stream_flush(&w->records);
+	out->hash = bf_stream_hash(&w->records);
+	out->records = w->records.count;
 	return rc;
 }
 
@@ -136,6 +143,7 @@ const struct bf_backend bf_backend_rxe = {
 	.name = "rxe",
 	.summary = "mlx5 rings whose entries any RDMA device executes by verbs, soft-RoCE first",
 	.devices = BF_DEVICE_MLX5,
+	.records = BF_CLASS_QUEUE,
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,

@@ -282,6 +282,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 const struct bf_backend bf_backend_sim = {
 	.name = "sim",
 	.summary = "models in virtual time, deterministic",
+	.records = BF_CLASS_ALL | BF_CLASS_WHERE,
 	.probe = probe,
 	.open = world_open,
 	.close = world_close,

@@ -31,17 +31,18 @@ static bool overrun(const struct bf_rxe_cq *cq)
 }
 
 /* The last word goes last. */
-static void write_cqe(struct bf_rxe_cq *cq, struct bf_mlx5_cqe *cqe)
+static void write_cqe(struct bf_rxe_world *w, struct bf_rxe_cq *cq, struct bf_mlx5_cqe *cqe)
 {
 	uint8_t *to = (uint8_t *)&cq->ring[cq->collapsed ? 0 : cq->producer & (cq->entries - 1)];
 	uint8_t *from = (uint8_t *)cqe, sum = 0xff;
 	uint32_t last;
 
-	if (cq->error || overrun(cq)) {
-		cq->error = true;
-		return;
-	}
 	cqe->op_own |= (cq->producer & cq->entries) != 0;
+	cq->error |= overrun(cq);
+	if (bf_rxe_recorded(w))
+		bf_rxe_record_cqe(w, cq, cqe, cq->error);
+	if (cq->error)
+		return;
 	for (uint32_t i = 0; i < sizeof(*cqe); i++)
 		sum ^= from[i];
 	/* XOR of all bytes is 0xff XOR those of the slot counter (models/mlx5/cq.c). */
@@ -69,7 +70,7 @@ static void fail_cqe(struct bf_mlx5_cqe *cqe, uint8_t opcode, uint8_t syndrome, 
 	e->op_own = (uint8_t)((uint32_t)opcode << 4 | ERROR_OP_OWN);
 }
 
-static void tell_send(const struct bf_rxe_qp *qp, const struct bf_rxe_entry *e)
+static void tell_send(struct bf_rxe_world *w, const struct bf_rxe_qp *qp, const struct bf_rxe_entry *e)
 {
 	struct bf_mlx5_cqe cqe;
 
@@ -81,7 +82,7 @@ static void tell_send(const struct bf_rxe_qp *qp, const struct bf_rxe_entry *e)
 		cqe.timestamp = bf_to_be64(now_ns());
 		cqe.op_own = BF_MLX5_CQE_REQ << 4;
 	}
-	write_cqe(qp->send_cq, &cqe);
+	write_cqe(w, qp->send_cq, &cqe);
 }
 
 void bf_rxe_retire(struct bf_rxe_world *w, struct bf_rxe_qp *qp)
@@ -96,7 +97,7 @@ void bf_rxe_retire(struct bf_rxe_world *w, struct bf_rxe_qp *qp)
 		    (e->opcode == BF_MLX5_OP_NOP || e->opcode == BF_MLX5_OP_DUMP))
 			e->syndrome = BF_MLX5_SYND_WR_FLUSH;
 		if (e->tell || e->syndrome)
-			tell_send(qp, e);
+			tell_send(w, qp, e);
 		/* What the device did not see fails in its turn, when all before it is done. */
 		if (e->syndrome)
 			bf_rxe_qp_error(w, qp);
@@ -187,7 +188,7 @@ static void receive_done(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const str
 		cqe.timestamp = bf_to_be64(now_ns());
 		cqe.op_own = (uint8_t)(wc->opcode << 4);
 	}
-	write_cqe(qp->recv_cq, &cqe);
+	write_cqe(w, qp->recv_cq, &cqe);
 }
 
 static void done(struct bf_rxe_world *w, const struct bf_verbs_wc *wc)

@@ -5,6 +5,7 @@
  *   rxe_queue.c    CQs, queue pairs and their transitions, with verbs objects behind them
  *   rxe_send.c     a ring was heard: entries are fetched, decoded, and posted on the RDMA device
  *   rxe_done.c     what the device completed: old values of emulated atomics, CQEs in mlx5 layout, receives
+ *   rxe_records.c  each of these steps as the record that the mlx5 model emits for it
  *   backend_rxe.c  the world, and the thread that does all this while a grid runs
  */
 #ifndef BELFRY_DRIVERS_BACKEND_RXE_INTERNAL_H
@@ -12,6 +13,8 @@
 
 #include "drivers/backend/verbs_world_internal.h"
 #include "models/mlx5/prm.h"
+#include "models/mlx5/wqe.h"
+#include "sim/record.h"
 
 #define BF_RXE_SENDS_MAX 512u      /* of each queue pair on the device at a time */
 #define BF_RXE_NIC_SENDS 4000u     /* of all of a NIC, so that their completions fit its CQ */
@@ -38,6 +41,7 @@ struct bf_rxe_cq {
 	const uint32_t *dbr;
 	uint32_t entries;
 	uint32_t producer; /* grows for ever */
+	uint32_t number, actor;
 	bool collapsed, ignore_overrun, error;
 };
 
@@ -73,7 +77,7 @@ struct bf_rxe_qp {
 	struct bf_verbs_qp *vqp; /* NULL: destroyed; completions of its may still come */
 	struct bf_rxe_cq *send_cq, *recv_cq;
 	struct bf_rxe_uar *uar;
-	uint32_t qpn, user_index;
+	uint32_t qpn, user_index, actor;
 	uint8_t state;  /* enum bf_mlx5_qp_state */
 	uint16_t epoch; /* completions of an earlier life do not count */
 	struct bf_verbs_path path;
@@ -112,6 +116,8 @@ struct bf_rxe_world {
 	struct bf_rxe_table umems, keys, cqs, uars, pds; /* number less 1 */
 	struct bf_rxe_qp *qps;
 	struct bf_rxe_nic *load; /* [npes * nics] */
+	struct bf_stream records; /* under v.lock */
+	uint64_t opened_ns, now_ps; /* the records' clock, from the world's opening */
 	pthread_t thread;
 	bool stop;
 };
@@ -182,6 +188,25 @@ uint32_t bf_rxe_poll(struct bf_rxe_world *w);
 /* Writes CQEs for entries whose turn it is. */
 void bf_rxe_retire(struct bf_rxe_world *w, struct bf_rxe_qp *qp);
 void bf_rxe_qp_error(struct bf_rxe_world *w, struct bf_rxe_qp *qp);
+
+/* ---- rxe_records.c ---- */
+
+int bf_rxe_records_open(struct bf_rxe_world *w, const struct bf_world_opts *opts);
+
+/* Whether anybody wants records; the others are to be called only then. */
+static inline bool bf_rxe_recorded(const struct bf_rxe_world *w)
+{
+	return BF_UNLIKELY(w->records.mask != 0);
+}
+
+void bf_rxe_record_cq(struct bf_rxe_world *w, struct bf_rxe_cq *cq, const uint8_t *cqc);
+void bf_rxe_record_qp(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const uint8_t *qpc);
+void bf_rxe_record_path(struct bf_rxe_world *w, const struct bf_rxe_qp *qp);
+/* The entry at `fetched`, decoded with the result `rc`. */
+void bf_rxe_record_fetch(struct bf_rxe_world *w, const struct bf_rxe_qp *qp, const uint8_t *bytes,
+			 const struct bf_mlx5_wqe *x, int rc);
+/* A CQE that is about to be written; `lost`: the CQ is full or in error. */
+void bf_rxe_record_cqe(struct bf_rxe_world *w, const struct bf_rxe_cq *cq, const struct bf_mlx5_cqe *cqe, bool lost);
 
 /* Which queue pair, and which of its lives, a work request belongs to; the lowest bit tells receives. */
 static inline uint64_t bf_rxe_id(const struct bf_rxe_qp *qp, bool receive)

@@ -23,6 +23,7 @@ int bf_rxe_create_cq(struct bf_rxe_block *b)
 	const bool collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
 	struct bf_rxe_cq *cq;
 	uint8_t *ring, *dbr;
+	int rc;
 
 	ring = in_umem(b, BF_MLX5_GET(b->in, BF_CREATE_CQ_UMEM_ID), bf_get_be64(b->in + BF_CREATE_CQ_UMEM_OFFSET),
 		       (collapsed ? 1u : (uint64_t)entries) * CQE_BYTES);
@@ -39,7 +40,13 @@ int bf_rxe_create_cq(struct bf_rxe_block *b)
 					  .entries = entries,
 					  .collapsed = collapsed,
 					  .ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI) };
-	return bf_rxe_add(b, &b->w->cqs, cq);
+	rc = bf_rxe_add(b, &b->w->cqs, cq);
+	if (rc)
+		return rc;
+	cq->number = b->number;
+	if (bf_rxe_recorded(b->w))
+		bf_rxe_record_cq(b->w, cq, cqc);
+	return 0;
 }
 
 void bf_rxe_free_qp(struct bf_rxe_world *w, struct bf_rxe_qp *qp)
@@ -126,6 +133,8 @@ int bf_rxe_create_qp(struct bf_rxe_block *b)
 	}
 	qp->next = b->w->qps;
 	b->w->qps = qp;
+	if (bf_rxe_recorded(b->w))
+		bf_rxe_record_qp(b->w, qp, qpc);
 	BF_MLX5_SET(b->out, BF_CMD_OUT_NUMBER, qp->qpn);
 	return 0;
 }
@@ -238,6 +247,8 @@ static int modify(struct bf_rxe_block *b, struct bf_rxe_qp *qp)
 	qp->state = to;
 	if (to == BF_MLX5_QPS_RST)
 		reset(b->w, qp);
+	if (to == BF_MLX5_QPS_RTS && bf_rxe_recorded(b->w))
+		bf_rxe_record_path(b->w, qp);
 	return 0;
 }
 

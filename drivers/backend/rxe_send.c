@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "drivers/backend/rxe_internal.h"
-#include "models/mlx5/wqe.h"
 
 #define SGES 4u
 #define NO_KEY 0xffffffffu /* of nobody: the peer refuses it */
@@ -191,6 +190,7 @@ static enum fate post(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const uint8_
 		.sge = sge,
 	};
 
+	e->bytes = x->length;
 	if (x->opcode == BF_MLX5_OP_NOP || x->opcode == BF_MLX5_OP_DUMP)
 		return COMPLETE; /* a DUMP reads and drops, which by now is in order */
 	if (x->nsge > SGES || (x->has_inline && (x->nsge || x->inline_len > BF_RXE_INLINE)))
@@ -206,7 +206,6 @@ static enum fate post(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const uint8_
 		return post_atomic(w, qp, x, &wr, e);
 	if (x->opcode == BF_MLX5_OP_SEND_INVAL)
 		wr.imm = remote(w, x->imm);
-	e->bytes = x->opcode == BF_MLX5_OP_RDMA_READ ? x->length : 0;
 	return w->v.api->send(qp->vqp, &wr) ? refuse(e, BF_MLX5_SYND_LOCAL_QP_OP) : POSTED;
 }
 
@@ -232,6 +231,8 @@ static void fetch(struct bf_rxe_world *w, struct bf_rxe_qp *qp)
 	rc = bf_mlx5_wqe_decode(bytes, most * BF_MLX5_WQEBB, &x, NULL);
 	*e = (struct bf_rxe_entry){ .index = qp->fetched, .opcode = x.opcode };
 	e->tell = x.ce == BF_MLX5_CTRL_CQ_UPDATE >> 2;
+	if (bf_rxe_recorded(w))
+		bf_rxe_record_fetch(w, qp, bytes, &x, rc);
 	if (qp->state != BF_MLX5_QPS_RTS)
 		fate = refuse(e, BF_MLX5_SYND_WR_FLUSH);
 	else if (rc || x.qpn != qp->qpn)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Linux's soft-RoCE in a guest, as the device of our drivers (backend rxe), and as a judge on the wire: on the other end of
-# its cable are programs on our model, by UDP. Every workload moves the right bytes; perftest's programs end well in both
-# directions, wire_pair finds no wrong byte for any kind of operation, MTU and loss, and the packets are what tshark and
-# Scapy think RoCE is.
+# its cable are programs on our model, by UDP. Every workload moves the right bytes and completes as on the model, CQE for
+# CQE; perftest's programs end well in both directions, wire_pair finds no wrong byte for any kind of operation, MTU and
+# loss, and the packets are what tshark and Scapy think RoCE is.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_rxe.sh [OPERATIONS]
 #
@@ -24,6 +24,22 @@ rxe() {
 	local part=$1
 	shift
 	guest "$part" --image rxe --time 500 --out "$work/$part" "${additions[@]}" -- sh /bin/rxe_steps.sh "$@"
+}
+
+# as_on_the_model NAME WORKLOAD...: the guest's trace NAME against the same workload on a model that, as soft-RoCE, has
+# no DC transport.
+as_on_the_model() {
+	local name=$1
+	shift
+	"$BELFRY" run "$@" --profile cx7,dct_contexts=0 --trace "$work/model.bft" --records queue >/dev/null &&
+		"$BELFRY" diff --completions "$work/model.bft" "$work/works/$name.bft"
+}
+
+# The same where threads race for the entries of a ring, and with that for how much there is to fence.
+as_on_the_model_by_kind() {
+	as_on_the_model "$@" >"$work/diff" || grep -q ' other work,' "$work/diff" || return
+	tail -n 2 "$work/diff"
+	grep -q ' 0 without a match' "$work/diff" && grep -q ' 0 different$' "$work/diff"
 }
 
 no_odd_packet() {
@@ -65,8 +81,16 @@ for provider in /usr/lib/x86_64-linux-gnu/libibverbs/lib{rxe,mlx5}-rdmav*.so; do
 done
 if [ -e "$tools/libbelfry-verbs.so" ]; then
 	additions+=(--add "$tools/libbelfry-verbs.so:/bin/libbelfry-verbs.so")
-	rxe works works ibgda-put ibgda-get ibgda-amo ibgda-mixed ll-dispatch ll-combine \
-		$("$BELFRY" run shmem-put --list --json | jq -r '.workloads[]')
+	workloads="ibgda-put ibgda-get ibgda-amo ibgda-mixed ll-dispatch ll-combine
+		$("$BELFRY" run shmem-put --list --json | jq -r '.workloads[]')"
+	rxe works works $workloads
+	for workload in $workloads; do
+		check works "$workload completes as on the model" as_on_the_model "$workload" "$workload"
+	done
+	check works "many messages complete as on the model" \
+		as_on_the_model_by_kind many ibgda-mixed --messages 200 --blocks 2 --warps 2
+	check works "messages of many packets complete as on the model" \
+		as_on_the_model long ibgda-put --size 20000 --messages 8
 fi
 rxe capture capture
 if command -v tshark >/dev/null; then

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Backends mlx5 and rxe with libmlx5 and libibverbs as they are installed, on the device of `belfry exec`: the driver's
-# data are verified, what a backend lacks is refused with its reason, errors become the device's syndromes.
+# data are verified, what a backend lacks is refused with its reason, errors become the device's syndromes, and the
+# completions are those of the model in virtual time.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -64,14 +65,40 @@ for backend in mlx5 rxe; do
 	says 'does not hold the producer index'
 
 	# ---- what is not there ----
-	on poll 2 run ibgda-put --backend $backend --trace t.bft
-	says 'keeps no records'
 	on poll 2 run ibgda-put --backend $backend --top
 	on poll 2 run ibgda-put --backend $backend --nics 2
 	says 'there are 1 devices'
 	on poll 2 run ibgda-put --backend $backend --faults 'drop prob=0.1'
 	says 'the device is real'
 done
+
+# ---- completions, one for one ----
+# same CODE WORKLOAD...: on the model in virtual time, and by both backends; rxe has no DC transport, as some NICs.
+same() {
+	want=$1
+	shift
+	"$BELFRY" run "$@" --trace model.bft --records queue >out 2>err || [ "$want" -ne 0 ] || fail "the model: $*"
+	"$BELFRY" run "$@" --trace plain.bft --records queue --profile cx7,dct_contexts=0 >out 2>err ||
+		[ "$want" -ne 0 ] || fail "the model without DC: $*"
+	on poll "$want" run "$@" --backend rxe --trace rxe.bft --records queue
+	"$BELFRY" diff --completions plain.bft rxe.bft >out 2>err || fail "rxe completes otherwise: $*"
+	timeout 100 "$BELFRY" exec --net "backends-$$" --doorbells poll --trace mlx5.bft -- \
+		"$BELFRY" run "$@" --backend mlx5 >out 2>err || [ "$want" -ne 0 ] || fail "mlx5: $*"
+	"$BELFRY" diff --completions model.bft mlx5.bft >out 2>err || fail "mlx5 completes otherwise: $*"
+}
+for workload in ibgda-put ibgda-get ibgda-amo ibgda-mixed ll-dispatch ll-combine shmem-get shmem-amo shmem-ring; do
+	same 0 $workload
+done
+same 0 ibgda-put --messages 700 --window 8 --depth 64
+same 0 ibgda-amo --op inc --fetch --op-bytes 4
+same 1 ibgda-get --bug lkey-swapped --blocking-get --messages 1 --pes 3
+"$BELFRY" run ibgda-get --trace other.bft --records queue >out
+"$BELFRY" diff --completions other.bft mlx5.bft >out 2>err && fail "other work passes for the same"
+on poll 2 run ibgda-put --backend mlx5 --trace t.bft
+says 'keeps no records'
+on poll 2 run shmem-put --backend mlx5 --trace t.bft
+says 'keeps no records'
+
 on poll 0 run ibgda-mixed --transport dc --backend mlx5
 says 'all as they must be'
 on poll 2 run ibgda-put --transport dc --backend rxe

@@ -6,7 +6,8 @@
 #	rxe_steps.sh pair OPERATIONS KIND...	wire_pair for each MTU, first on a good cable, then on one that loses packets
 #	rxe_steps.sh bad-wire OPERATIONS	the same on a cable that corrupts, repeats and reorders as well
 #	rxe_steps.sh capture		all kinds of packets into /out/wire.pcap
-#	rxe_steps.sh works WORKLOAD...	our own drivers on soft-RoCE, by backend rxe, and their data as on the model
+#	rxe_steps.sh works WORKLOAD...	our own drivers on soft-RoCE, by backend rxe, and their data as on the model; the
+#				traces come back in /out
 . checks.sh
 
 # What fails is shown in whole at the end.
@@ -141,19 +142,21 @@ capture() {
 	wait $tcpdump
 }
 
-# Every workload looks at its data, on whatever backend.
+# work NAME WORKLOAD...: every workload looks at its data, on whatever backend.
 work() {
-	timeout 100 /bin/belfry run "$@" --backend rxe >/tmp/work.log 2>&1 && grep -q '^good' /tmp/work.log && return 0
+	trace=/out/$1.bft
+	shift
+	timeout 100 /bin/belfry run "$@" --backend rxe --trace "$trace" --records queue >/tmp/work.log 2>&1 && grep -q '^good' /tmp/work.log && return 0
 	cat /tmp/work.log >>$details
 	return 1
 }
 
 works() {
 	for name in "$@"; do
-		check "rxe $name" work "$name"
+		check "rxe $name" work "$name" "$name"
 	done
-	check "rxe many messages" work ibgda-mixed --messages 200 --blocks 2 --warps 2
-	check "rxe messages of many packets" work ibgda-put --size 20000 --messages 8
+	check "rxe many messages" work many ibgda-mixed --messages 200 --blocks 2 --warps 2
+	check "rxe messages of many packets" work long ibgda-put --size 20000 --messages 8
 }
 
 rxe_net.sh || exit
