@@ -133,6 +133,7 @@ static int set_environment(const struct exec *x, struct bf_error *err)
 	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	setenv(BF_EXEC_ENV_DOORBELLS, doorbells[bf_arg_u64(args, "doorbells")], 1);
 	set_number(BF_EXEC_ENV_BLUEFLAME, bf_arg_flag(args, "blueflame"));
+	set_number(BF_EXEC_ENV_NO_PATCH, bf_arg_flag(args, "no-patch"));
 	set_number(BF_EXEC_ENV_SEED, bf_arg_u64(args, "seed"));
 	set_number(BF_EXEC_ENV_DEVICES, bf_arg_u64(args, "devices"));
 	set_number(BF_EXEC_ENV_STATS, bf_arg_flag(args, "stats"));
@@ -362,6 +363,10 @@ static const struct bf_opt options[] = {
 	{ .name = "blueflame",
 	  .kind = BF_OPT_FLAG,
 	  .help = "offer BlueFlame registers: small entries travel with the doorbell" },
+	{ .name = "no-patch",
+	  .kind = BF_OPT_FLAG,
+	  .help = "trap: leave the program's code as it is; otherwise an instruction that rings often is replaced by a "
+		  "jump, which spares the faults" },
 	{ .name = "trace",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "FILE",

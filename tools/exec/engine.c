@@ -155,7 +155,7 @@ void bf_engine_leave(struct bf_engine *e)
 		bf_outside_wake(e->outside);
 }
 
-bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c)
+void bf_engine_block(struct bf_engine_caller *c)
 {
 	sigset_t most;
 
@@ -164,16 +164,26 @@ bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c)
 	sigdelset(&most, SIGBUS);
 	sigdelset(&most, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, &most, &c->before);
+}
+
+void bf_engine_unblock(const struct bf_engine_caller *c)
+{
+	pthread_sigmask(SIG_SETMASK, &c->before, NULL);
+}
+
+bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c)
+{
+	bf_engine_block(c);
 	if (bf_engine_enter(e))
 		return true;
-	pthread_sigmask(SIG_SETMASK, &c->before, NULL);
+	bf_engine_unblock(c);
 	return false;
 }
 
 void bf_engine_return(struct bf_engine *e, const struct bf_engine_caller *c)
 {
 	bf_engine_leave(e);
-	pthread_sigmask(SIG_SETMASK, &c->before, NULL);
+	bf_engine_unblock(c);
 }
 
 int bf_engine_start(struct bf_engine **out, char *why, size_t cap)
@@ -235,7 +245,7 @@ void bf_engine_stop(struct bf_engine *e)
 	bf_engine_glance_end(e);
 	bf_engine_world_close(e);
 	bf_engine_unlock(e);
-	pthread_sigmask(SIG_SETMASK, &c.before, NULL);
+	bf_engine_unblock(&c);
 }
 
 uint32_t bf_engine_devices(const struct bf_engine *e)

@@ -7,6 +7,7 @@
  * timers, packets from other processes and, in poll mode, doorbell cells. Times are those of the monotonic clock.
  *
  *   doorbells   trap: UAR pages are inaccessible, each store faults, is decoded and handed over exactly and in order.
+ *               An instruction that rings often is replaced by a jump to the engine, with the same effect.
  *               poll: UAR pages are memory, the engine's thread takes what is not zero. Stores of GPUs and vector
  *                     stores work; rings between two looks become one.
  *               direct: the program calls belfry_exec_ring() after its store (our own drivers).
@@ -25,6 +26,7 @@ enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };
 /* How `belfry exec` tells the library inside the program what to do: environment variables. */
 #define BF_EXEC_ENV_DOORBELLS "BELFRY_EXEC_DOORBELLS" /* trap (default), poll, direct */
 #define BF_EXEC_ENV_BLUEFLAME "BELFRY_EXEC_BLUEFLAME" /* 1: BlueFlame registers are offered */
+#define BF_EXEC_ENV_NO_PATCH "BELFRY_EXEC_NO_PATCH"   /* 1: trap mode leaves the program's code as it is */
 #define BF_EXEC_ENV_TRACE "BELFRY_EXEC_TRACE"         /* trace file; "%p" in it becomes the process id */
 #define BF_EXEC_ENV_FAULTS "BELFRY_EXEC_FAULTS"       /* fault plan, as --faults of run */
 #define BF_EXEC_ENV_SEED "BELFRY_EXEC_SEED"
@@ -75,7 +77,7 @@ void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, 
 bool bf_engine_has_page(struct bf_engine *e, const void *address);
 
 /*
- * A SIGSEGV, SIGBUS or SIGTRAP: true when it was a store (or load) of the program's to a doorbell page, which has been
+ * A SIGSEGV, SIGBUS or SIGTRAP (`e` may be NULL: no engine): true when it was a store (or load) of the program's to a doorbell page, which has been
  * carried out, or a fault of the model's own on memory that the program took away; the thread goes on. False: it is the
  * program's own, for its handler. Async-signal-safe as far as the engine needs: see trap.c.
  */

@@ -111,6 +111,7 @@ int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap)
 	*opts = (struct bf_engine_opts){ .faults = env(BF_EXEC_ENV_FAULTS), .network = env(BF_EXEC_ENV_NET) };
 	rc = read_doorbells(opts, why, cap);
 	rc = rc ? rc : read_flag(BF_EXEC_ENV_BLUEFLAME, &opts->blueflame, why, cap);
+	rc = rc ? rc : read_flag(BF_EXEC_ENV_NO_PATCH, &opts->no_patch, why, cap);
 	rc = rc ? rc : read_flag(BF_EXEC_ENV_STATS, &opts->stats, why, cap);
 	rc = rc ? rc : read_number(BF_EXEC_ENV_SEED, 0, UINT64_MAX, &opts->seed, why, cap);
 	rc = rc ? rc : read_number(BF_EXEC_ENV_DEVICES, 1, BF_EXEC_DEVICES_MAX, &devices, why, cap);

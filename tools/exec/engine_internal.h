@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <ucontext.h>
 
 #include "models/fabric/outside.h"
 #include "sim/coro.h"
@@ -16,6 +17,7 @@
 #include "tools/exec/channels.h"
 #include "tools/exec/engine.h"
 #include "tools/exec/identity.h"
+#include "tools/exec/trap_patch.h"
 #include "tools/exec/trap_store.h"
 #include "traces/trace.h"
 
@@ -24,7 +26,7 @@
 /* What the environment asks for. Texts are the environment's own. */
 struct bf_engine_opts {
 	enum bf_exec_doorbells doorbells;
-	bool blueflame, no_ioctl, stats;
+	bool blueflame, no_ioctl, no_patch, stats;
 	const char *faults, *network;
 	char trace[PATH_MAX]; /* empty: none */
 	uint64_t seed;
@@ -80,6 +82,7 @@ struct bf_engine_glance {
 
 struct bf_engine_counts {
 	uint64_t stores, bytes, loads, steps, late, lost; /* accesses to pages in trap mode */
+	uint64_t patches;                                 /* instructions that got a jump */
 	uint64_t rings;                                   /* pages found rung, in poll mode */
 	uint64_t glances;                                 /* at which a thread of the program's found something */
 	uint64_t missing;       /* pages that the program took away and the model still used */
@@ -167,6 +170,8 @@ void bf_engine_run(struct bf_engine *e);
 struct bf_engine_caller {
 	sigset_t before;
 };
+void bf_engine_block(struct bf_engine_caller *c);
+void bf_engine_unblock(const struct bf_engine_caller *c);
 bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c);
 void bf_engine_return(struct bf_engine *e, const struct bf_engine_caller *c);
 /* Is this thread inside? */
@@ -201,6 +206,12 @@ void bf_engine_glance_end(struct bf_engine *e);
 
 /* engine_host.c: what models/uverbs asks of its surroundings. */
 void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);
+
+/*
+ * trap.c: the store of a patched instruction, with the thread's registers in `context`. True: it was for a doorbell page
+ * and has been carried out. What the interrupted code may do while a fault is handled, it may do here.
+ */
+bool bf_engine_stored(struct bf_engine *e, const struct bf_patch *p, ucontext_t *context);
 
 /* trap.c: a store arrives at the device, under the lock. `ip` is where in the program it was. */
 void bf_engine_deliver(struct bf_engine *e, struct bf_region *region, uint64_t offset, const void *data, uint32_t len,

@@ -23,3 +23,7 @@ BF_RECORD_DEFINE(exec_missing, BF_REC_EXEC_MISSING_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(exec_image, type, name, kind, unit)
 BF_RECORD_DEFINE(exec_image, BF_REC_EXEC_IMAGE_FIELDS(F));
 #undef F
+
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(exec_patch, type, name, kind, unit)
+BF_RECORD_DEFINE(exec_patch, BF_REC_EXEC_PATCH_FIELDS(F));
+#undef F

@@ -54,4 +54,11 @@ BF_RECORD_DECLARE(exec_missing, 154, BF_CLASS_FAULT, BF_REC_EXEC_MISSING_FIELDS)
 	F(u64, size, HEX, "B")
 BF_RECORD_DECLARE(exec_image, 155, BF_CLASS_META, BF_REC_EXEC_IMAGE_FIELDS);
 
+/* The instruction at `ip`, whose bytes are `len`, rings often: it is a jump to the library from now on. */
+#define BF_REC_EXEC_PATCH_FIELDS(F)                                                                                  \
+	F(u64, ip, HEX, "")                                                                                          \
+	F(u32, len, DEC, "B")                                                                                        \
+	F(u32, reserved, DEC, "")
+BF_RECORD_DECLARE(exec_patch, 156, BF_CLASS_META, BF_REC_EXEC_PATCH_FIELDS);
+
 #endif

@@ -133,7 +133,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	struct bf_engine *e = bf_exec_running();
 	const int keep = errno;
 
-	if (!e || number == SIGABRT || !bf_engine_fault(e, number, info, context))
+	if (number == SIGABRT || !bf_engine_fault(e, number, info, context))
 		hand_on(number, info, context);
 	errno = keep;
 }

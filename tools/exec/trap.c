@@ -6,6 +6,9 @@
  * arrives once, in the order of its thread. An instruction that is not known runs by itself with the page open: the
  * thread steps over it and what has changed in the page since is what it has stored. The lock is kept meanwhile.
  *
+ * An instruction that does so again and again gets a jump in its place (trap_patch.h), by which its stores come here
+ * without a fault; all else is the same.
+ *
  * A handler of the program's that rings while its thread is inside (the engine's callers block signals, but a program
  * has its ways) must not wait for itself: the store is kept and arrives when the thread leaves.
  *
@@ -18,9 +21,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "sim/pcie.h"
 #include "tools/exec/engine_records.h"
+#include "tools/exec/trap_patch.h"
 
 /* Frames that a thread takes along, since it is here already and the engine's own may be waiting for a processor. */
 #define FRAMES 16u
@@ -179,6 +184,14 @@ static void arrive(void *arg)
 	bf_engine_run(a->e);
 }
 
+static void take(struct bf_engine *e, const struct bf_engine_page *page, struct bf_store *s, void *context)
+{
+	struct arrival a = { e, page, s, context };
+
+	call(e, context, arrive, &a);
+	bf_engine_leave(e);
+}
+
 /* The kernel's signal set in a frame is eight bytes, whatever the C library's type says. */
 static uint64_t *mask_of(void *context)
 {
@@ -280,8 +293,18 @@ static bool bring_back(struct bf_engine *e, int signal, const siginfo_t *info)
 	return true;
 }
 
+/* `p`: where a jump is now was the instruction; or NULL. */
+static bool decode(struct bf_engine *e, const struct bf_patch *p, const void *context, uint64_t fault,
+		   struct bf_store *out)
+{
+	if (!p)
+		return bf_store_decode(&e->cpu, context, fault, out);
+	return bf_patch_decode(p, &e->cpu, context, out) && fault - out->address < out->len;
+}
+
 /* This thread is in the model: its own fault, or that of a handler on top of it. */
-static bool fault_inside(struct bf_engine *e, int signal, const siginfo_t *info, void *context)
+static bool fault_inside(struct bf_engine *e, const struct bf_patch *p, int signal, const siginfo_t *info,
+			 void *context)
 {
 	const uint64_t fault = (uintptr_t)info->si_addr;
 	const struct bf_engine_page *page = bf_engine_page_find(e, fault);
@@ -289,29 +312,40 @@ static bool fault_inside(struct bf_engine *e, int signal, const siginfo_t *info,
 
 	if (!page)
 		return bring_back(e, signal, info);
-	if (!bf_store_decode(&e->cpu, context, fault, &s))
+	if (!decode(e, p, context, fault, &s))
 		return false;
 	carry_out(e, page, &s, context, true);
 	return true;
 }
 
 /* After the end: what other threads of the program still store goes nowhere. */
-static bool fault_after(struct bf_engine *e, const siginfo_t *info, void *context)
+static bool fault_after(struct bf_engine *e, const struct bf_patch *p, const siginfo_t *info, void *context)
 {
 	const uint64_t fault = (uintptr_t)info->si_addr;
 	struct bf_store s;
 
-	if (!e->pages || !bf_engine_page_find(e, fault) || !bf_store_decode(&e->cpu, context, fault, &s))
+	if (!e->pages || !bf_engine_page_find(e, fault) || !decode(e, p, context, fault, &s))
 		return false;
 	bf_store_finish(&s, context);
 	return true;
 }
 
-static bool fault(struct bf_engine *e, int signal, const siginfo_t *info, void *context)
+/* Rings there often. */
+static void note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_store *s)
+{
+	struct bf_rec_exec_patch rec = { .ip = bf_store_ip(context), .len = s->code };
+
+	if (e->opts.no_patch || !bf_patch_note(e, p, context, s))
+		return;
+	e->count.patches++;
+	if (bf_probe(e->sim, BF_CLASS_META))
+		bf_record(&e->sim->rec, &bf_rec_exec_patch_schema, e->actor, &rec, NULL, 0);
+}
+
+static bool fault(struct bf_engine *e, const struct bf_patch *p, int signal, const siginfo_t *info, void *context)
 {
 	const uint64_t address = (uintptr_t)info->si_addr;
 	const struct bf_engine_page *page;
-	struct arrival a;
 	struct bf_store s;
 	bool known;
 
@@ -320,31 +354,62 @@ static bool fault(struct bf_engine *e, int signal, const siginfo_t *info, void *
 			step_end(e, context);
 			return true;
 		}
-		return signal != SIGTRAP && fault_inside(e, signal, info, context);
+		return signal != SIGTRAP && fault_inside(e, p, signal, info, context);
 	}
 	if (signal == SIGTRAP || info->si_code <= 0)
 		return false; /* not ours, or sent by kill() */
 	if (!bf_engine_lock(e))
-		return fault_after(e, info, context);
+		return fault_after(e, p, info, context);
 	page = bf_engine_page_find(e, address);
-	known = page && bf_store_decode(&e->cpu, context, address, &s);
+	known = page && decode(e, p, context, address, &s);
 	if (!known) {
 		if (page && step_begin(e, page, address, context))
 			return true;
 		bf_engine_unlock(e);
 		return false;
 	}
-	a = (struct arrival){ e, page, &s, context };
-	call(e, context, arrive, &a);
-	bf_engine_leave(e);
+	note(e, p, context, &s);
+	take(e, page, &s, context);
 	return true;
 }
 
 bool bf_engine_fault(struct bf_engine *e, int signal, siginfo_t *info, void *context)
 {
 	const int error = errno;
-	bool ours = fault(e, signal, info, context);
+	const struct bf_patch *p = bf_patch_find(context, signal);
+	bool ours = (p && signal == SIGTRAP) || (e && fault(e, p, signal, info, context));
 
 	errno = error;
+	return ours;
+}
+
+bool bf_engine_stored(struct bf_engine *e, const struct bf_patch *p, ucontext_t *context)
+{
+	const struct bf_engine_page *page;
+	struct bf_engine_caller c;
+	struct bf_store s;
+	bool ours = false;
+
+	if (!bf_patch_decode(p, &e->cpu, context, &s))
+		return false;
+	if (bf_engine_inside(e)) {
+		page = bf_engine_page_find(e, s.address);
+		if (page)
+			carry_out(e, page, &s, context, true);
+		return page;
+	}
+	if (e->pid != getpid())
+		return false;
+	sigaltstack(NULL, &context->uc_stack);
+	bf_engine_block(&c);
+	if (bf_engine_lock(e)) {
+		page = bf_engine_page_find(e, s.address);
+		ours = page;
+		if (page)
+			take(e, page, &s, context);
+		else
+			bf_engine_unlock(e);
+	}
+	bf_engine_unblock(&c);
 	return ours;
 }

@@ -54,6 +54,13 @@ struct bf_store {
 bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out);
 
 /*
+ * The same for bytes that were at the context's instruction pointer once, and with no address to compare. x86-64 only:
+ * elsewhere the address comes with the fault.
+ */
+bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, uint32_t len, const void *context,
+			  struct bf_store *out);
+
+/*
  * The instruction has been carried out, of a repeated one `s->count` times: moves the instruction pointer and what else
  * goes along. A load reads zeros.
  */

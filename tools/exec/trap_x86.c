@@ -453,17 +453,16 @@ static uint32_t read_code(const uint8_t *at, uint8_t copy[BF_STORE_CODE_MAX], co
 	return (uint32_t)left;
 }
 
-bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out)
+bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, uint32_t len, const void *context,
+			  struct bf_store *out)
 {
 	const ucontext_t *uc = context;
-	uint8_t copy[BF_STORE_CODE_MAX];
-	struct cursor c = { 0 };
+	struct cursor c = { .code = code, .len = len };
 	struct prefixes p;
 	const struct row *row;
 	bool known;
 
 	*out = (struct bf_store){ 0 };
-	c.len = read_code((const uint8_t *)(uintptr_t)uc->uc_mcontext.gregs[REG_RIP], copy, &c.code);
 	if (!read_prefixes(&c, &p))
 		return false;
 	row = find_row(&p);
@@ -476,7 +475,16 @@ bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64
 	else
 		known = false;
 	out->code = c.at;
-	return known && !c.over && fault - out->address < out->len;
+	return known && !c.over;
+}
+
+bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out)
+{
+	uint8_t copy[BF_STORE_CODE_MAX];
+	const uint8_t *code;
+	const uint32_t len = read_code((const uint8_t *)(uintptr_t)bf_store_ip(context), copy, &code);
+
+	return bf_store_decode_code(cpu, code, len, context, out) && fault - out->address < out->len;
 }
 
 void bf_store_finish(const struct bf_store *s, void *context)
