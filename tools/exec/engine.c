@@ -242,6 +242,7 @@ void bf_engine_stop(struct bf_engine *e)
 	if (e->opts.stats)
 		bf_stats_each(e->sim, print_stat, &e->pid);
 	__atomic_store_n(&e->dead, true, __ATOMIC_SEQ_CST);
+	bf_patch_forget(e);
 	bf_engine_glance_end(e);
 	bf_engine_world_close(e);
 	bf_engine_unlock(e);

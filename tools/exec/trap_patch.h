@@ -43,6 +43,9 @@ bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, c
  */
 bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_store *s);
 
+/* At an engine's end: its stores fault from now on. */
+void bf_patch_forget(const struct bf_engine *e);
+
 #else
 
 static inline const struct bf_patch *bf_patch_find(void *context, int signal)
@@ -63,6 +66,11 @@ static inline bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, 
 {
 	(void)e, (void)p, (void)context, (void)s;
 	return false;
+}
+
+static inline void bf_patch_forget(const struct bf_engine *e)
+{
+	(void)e;
 }
 
 #endif

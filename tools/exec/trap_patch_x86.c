@@ -35,7 +35,7 @@ struct bf_patch {
 	uint8_t len;   /* of the instruction */
 	uint8_t code[BF_STORE_CODE_MAX];
 	uint8_t jump[JUMP];
-	_Atomic(struct bf_engine *) engine; /* that had the last fault of it */
+	_Atomic(struct bf_engine *) engine; /* that had the last fault of it; NULL: it has ended */
 };
 
 static struct {
@@ -104,7 +104,7 @@ static bool is_tail(uint64_t ip, uint32_t len)
 	for (unsigned i = 0; i < count; i++) {
 		const struct bf_patch *p = &patches.site[i];
 
-		if (p->ip < ip + len && ip < p->ip + JUMP)
+		if (p->ip != ip && p->ip < ip + len && ip < p->ip + JUMP)
 			return true;
 	}
 	return false;
@@ -328,6 +328,13 @@ bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *co
 	return done;
 }
 
+void bf_patch_forget(const struct bf_engine *e)
+{
+	for (unsigned i = 0; i < atomic_load(&patches.count); i++)
+		if (atomic_load(&patches.site[i].engine) == e)
+			atomic_store(&patches.site[i].engine, NULL);
+}
+
 /* ---- a store ---- */
 
 /* What trap_patch_entry.S calls. 0: carried out; else the stub is to do what the instruction does. */
@@ -340,7 +347,7 @@ uint64_t bf_patch_arrive(const struct bf_patch *p, ucontext_t *uc)
 
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)p->ip;
 	uc->uc_mcontext.fpregs = NULL;
-	done = bf_engine_stored(e, p, uc);
+	done = e && bf_engine_stored(e, p, uc);
 	errno = error;
 	return !done;
 }
