@@ -47,10 +47,10 @@ static int find_self(char dir[PATH_MAX])
 	return 0;
 }
 
-/* As it is installed, and as it is built: in build/PRESET/tools of the source. */
+/* As it is installed, and as it is built: the build folder has a link to them beside the program. */
 static int find_script(char path[PATH_MAX])
 {
-	static const char *const places[] = { BELFRY_UP_TO_LAB, "../../../tools/lab" };
+	static const char *const places[] = { BELFRY_UP_TO_LAB, "lab" };
 	const char *named = getenv("BELFRY_LAB");
 	char self[PATH_MAX];
 
@@ -166,7 +166,7 @@ static int run_lab(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--shell has no use for --json");
 	if (find_script(script))
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE,
-				    "the lab's scripts are neither in BELFRY_LAB nor where this program is installed");
+				    "the lab's scripts are neither in BELFRY_LAB nor beside this program");
 	make_words(args, script, &w);
 	if (w.too_many)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "more than %u words", WORDS_MAX);

@@ -35,4 +35,8 @@ gives 2 "" run --shell -- true
 gives 2 "" walk -- true
 "$BELFRY" lab run --belfry -- true | grep -q "<--add><[^>]*/belfry:/bin/belfry>" || { echo "FAILED: --belfry" && failed=1; }
 BELFRY_LAB=$work/nowhere gives 77 "" run -- true
+# Built and not installed: the scripts themselves, which know no such image.
+unset BELFRY_LAB
+gives 2 "" run --image nowhere -- true
+grep -q "nowhere" "$work/err" || { echo "FAILED: the scripts are not found" && failed=1; }
 exit $failed

@@ -4,10 +4,10 @@
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab_cache=${BELFRY_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/belfry-lab}
 
-# A command that fails where no script looks for it would otherwise end the script without a word. 77 has been
-# explained.
+# A command that fails where no script looks for it would otherwise end the script without a word. 2 and 77
+# have been explained.
 set -E
-trap '[ $? -eq 77 ] || echo "${BASH_SOURCE[0]##*/}:$LINENO: \"$BASH_COMMAND\" failed" >&2' ERR
+trap '[[ $? == @(2|77) ]] || echo "${BASH_SOURCE[0]##*/}:$LINENO: \"$BASH_COMMAND\" failed" >&2' ERR
 
 # What stands before the first empty line of a script, without the comment signs, is its help text.
 lab_help() {
@@ -17,6 +17,12 @@ lab_help() {
 lab_fail() {
 	echo "${0##*/}: $*" >&2
 	exit 1
+}
+
+# What was asked for makes no sense.
+lab_misused() {
+	echo "${0##*/}: $*" >&2
+	exit 2
 }
 
 # Not an error of ours: this machine or its mirror lacks something. Tests count 77 as skipped.
