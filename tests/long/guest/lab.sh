@@ -50,6 +50,22 @@ guest() {
 	[ "$(cat "$work/$part.code")" -le 1 ] || tail -n 20 "$work/$part.err"
 }
 
+# rxe_additions: in `additions`, what a guest needs to run programs on soft-RoCE and on the model: this build's, and the
+# host's libibverbs, which takes providers of its own version only. False: something is not here, and is said.
+rxe_additions() {
+	local tools provider
+	tools=$(dirname "$BELFRY")
+	additions=(--add "$BELFRY:/bin/belfry" --add "$here/guest/rxe_steps.sh")
+	for provider in "$tools"/libbelfry-{exec,verbs}.so; do
+		[ -e "$provider" ] || { echo "this build has no ${provider##*/} (Debian: libibverbs-dev)" && return 1; }
+		additions+=(--add "$provider:/bin/${provider##*/}")
+	done
+	for provider in /usr/lib/x86_64-linux-gnu/libibverbs/lib{rxe,mlx5}-rdmav*.so; do
+		[ -e "$provider" ] || { echo "ibverbs-providers is not installed" && return 1; }
+		additions+=(--add "$provider:$provider")
+	done
+}
+
 # start_server OPTIONS...: `belfry serve nvme` on $socket and $media, ready for a client.
 start_server() {
 	rm -f "$socket"
