@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "sim/agent.h"
+#include "sim/image.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
 #include "sim/records_io.h"
@@ -113,6 +114,14 @@ static bool is_pooled(const struct bf_region *r)
 static uint64_t mapped_bytes(const struct bf_region *r)
 {
 	return r->size + (r->guarded ? BF_PAGE : 0);
+}
+
+static int map_image(struct bf_region *r, const struct bf_image *image)
+{
+	r->bytes = bf_image_map(image);
+	r->owns_bytes = r->bytes != NULL;
+	r->space->sim->regions += r->owns_bytes;
+	return r->bytes ? 0 : -ENOMEM;
 }
 
 static int map_bytes(struct bf_region *r)
@@ -224,6 +233,9 @@ static int check_opts(struct bf_space *sp, const struct bf_region_opts *opts)
 			       (unsigned long long)opts->size);
 	if ((uintptr_t)opts->bytes % BF_PAGE || (opts->bytes && opts->size % BF_PAGE))
 		return bf_fail(err, -EINVAL, "region '%s': borrowed bytes must be whole pages", opts->name);
+	if (opts->image && (opts->bytes || opts->mmio || opts->size != opts->image->size))
+		return bf_fail(err, -EINVAL, "region '%s': an image of 0x%llx bytes for 0x%llx bytes of its own memory",
+			       opts->name, (unsigned long long)opts->image->size, (unsigned long long)opts->size);
 	if ((opts->kind == BF_MEM_MMIO) != (opts->mmio != NULL) || (opts->far && !opts->mmio))
 		return bf_fail(err, -EINVAL, "region '%s': MMIO regions, and only they, need mmio operations",
 			       opts->name);
@@ -254,7 +266,7 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 	};
 	strncpy(r->name, opts->name, sizeof(r->name) - 1);
 	rc = place(sp, opts, r->size, &r->va);
-	if (!rc && !r->bytes && map_bytes(r))
+	if (!rc && !r->bytes && (opts->image ? map_image(r, opts->image) : map_bytes(r)))
 		rc = bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory for %llu bytes", r->name,
 			     (unsigned long long)r->size);
 	if (!rc)

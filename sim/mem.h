@@ -137,12 +137,15 @@ struct bf_space {
 int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index);
 void bf_space_fini(struct bf_space *sp);
 
+struct bf_image;
+
 struct bf_region_opts {
 	const char *name;
 	enum bf_mem_kind kind;
 	uint64_t size; /* rounded up to pages */
 	uint64_t va;   /* 0: next free address; otherwise page-aligned and free (-EEXIST if not) */
 	void *bytes;   /* NULL: allocated and zeroed; otherwise borrowed, page-aligned (live mode, shared memory) */
+	const struct bf_image *image; /* what its own bytes begin with (sim/image.h); the size is the image's */
 	const struct bf_mmio_ops *mmio;
 	const struct bf_far_ops *far;
 	void *owner;
