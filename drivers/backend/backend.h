@@ -30,6 +30,7 @@
 struct bf_world;
 struct bf_boot;
 struct bf_fault_plan;
+struct bf_image;
 struct bf_mlx5_profile;
 struct bf_nvme_profile;
 struct bf_nvme_ns_opts;
@@ -173,6 +174,12 @@ struct bf_backend {
 	/* Zeroed memory of PE `pe`, in host or GPU memory; reachable by its device. Freed at close. */
 	int (*alloc)(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
+	/*
+	 * The same with the bytes of an image (sim/image.h), in GPU memory: a table that is the same for all PEs of
+	 * this process is there once. NULL: this backend's memory cannot be; alloc(), then copy.
+	 */
+	int (*alloc_image)(struct bf_world *w, uint32_t pe, const struct bf_image *image, const char *name,
+			   struct bf_memory *out);
 	int (*nic_info)(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
 	/* Runs a command mailbox on NIC `nic` (from 0) of PE `pe`. */
 	int (*command)(struct bf_world *w, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,

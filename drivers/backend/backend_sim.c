@@ -287,6 +287,7 @@ const struct bf_backend bf_backend_sim = {
 	.open = world_open,
 	.close = world_close,
 	.alloc = bf_machine_alloc,
+	.alloc_image = bf_machine_alloc_image,
 	.nic_info = bf_machine_nic_info,
 	.command = bf_machine_command,
 	.map_uar = bf_machine_map_uar,

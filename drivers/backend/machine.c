@@ -10,6 +10,7 @@
 #include "drivers/backend/ranks_internal.h"
 #include "models/fabric/topology.h"
 #include "sim/fault.h"
+#include "sim/image.h"
 
 /* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
 static uint32_t port_ipv4(uint32_t pe, uint32_t nic, uint32_t port)
@@ -265,6 +266,21 @@ static int alloc_cmb(struct bf_world *m, uint32_t pe, uint64_t size, const char 
 	return 0;
 }
 
+/* Made for the driver: its device gets at it, too. `rc`: of making it. */
+static int show_memory(struct bf_world *m, uint32_t pe, int rc, struct bf_region *r, const char *name, uint64_t size,
+		       struct bf_memory *out)
+{
+	if (!rc)
+		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
+	if (!rc)
+		rc = bf_machine_share_with_sdma(m, pe, r);
+	if (rc)
+		return bf_fail(m->err, rc, "PE %u, memory '%s' of %" PRIu64 " bytes: %s", pe, name, size,
+			       m->sim->error.text);
+	*out = (struct bf_memory){ .ptr = r->bytes, .va = r->va, .size = r->size };
+	return 0;
+}
+
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out)
 {
@@ -282,15 +298,23 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 		rc = bf_machine_alloc_vram(m, pe, place, size, name, &r);
 	else
 		rc = bf_region_create(&m->pe[pe].space, &opts, &r);
-	if (!rc)
-		rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
-	if (!rc)
-		rc = bf_machine_share_with_sdma(m, pe, r);
+	return show_memory(m, pe, rc, r, name, size, out);
+}
+
+int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_image *image, const char *name,
+			   struct bf_memory *out)
+{
+	const struct bf_region_opts opts = { .name = name,
+					     .kind = BF_MEM_VRAM,
+					     .size = image->size,
+					     .image = image };
+	struct bf_region *r = NULL;
+	int rc = check_pe(m, pe);
+
 	if (rc)
-		return bf_fail(m->err, rc, "PE %u, memory '%s' of %" PRIu64 " bytes: %s", pe, name, size,
-			       m->sim->error.text);
-	*out = (struct bf_memory){ .ptr = r->bytes, .va = r->va, .size = r->size };
-	return 0;
+		return rc;
+	rc = bf_region_create(&m->pe[pe].space, &opts, &r);
+	return show_memory(m, pe, rc, r, name, image->size, out);
 }
 
 /* In the general capabilities: struct mlx5_ifc_cmd_hca_cap_bits, include/linux/mlx5/mlx5_ifc.h in Linux. */

@@ -52,6 +52,7 @@ struct bf_world {
 	struct bf_pe_hash *pe_hash;          /* NULL: nobody asked; pe_hash_internal.h */
 	uint32_t lanes;   /* that run of each warp of a GPU */
 	uint32_t devices; /* BF_DEVICE_* of each PE */
+	uint32_t engines; /* copy engines, of all PEs */
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */
@@ -65,6 +66,8 @@ void bf_machine_close(struct bf_world *m);
 /* The backend calls of the same names, the same in both. */
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
+int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_image *image, const char *name,
+			   struct bf_memory *out);
 int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
 int bf_machine_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
 		       size_t out_len);

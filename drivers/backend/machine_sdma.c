@@ -56,6 +56,7 @@ int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_wor
 	pe->sdma = calloc(1, sizeof(*pe->sdma));
 	if (!pe->sdma)
 		return bf_fail(&m->sim->error, -ENOMEM, "no memory for a copy engine");
+	m->engines++;
 	opts.trap_arg = pe->sdma;
 	return bf_sdma_create(m->sim, &opts, &pe->sdma->engine);
 }
@@ -84,7 +85,7 @@ int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_reg
 {
 	int rc = 0;
 
-	for (uint32_t pe = 0; !rc && pe < m->npes; pe++)
+	for (uint32_t pe = 0; m->engines && !rc && pe < m->npes; pe++)
 		if (pe != owner && m->pe[pe].sdma)
 			rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
 	return rc;

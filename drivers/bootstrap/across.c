@@ -62,7 +62,7 @@ static int allgather(struct bf_across *a, struct bf_meet *m, size_t bytes)
 	for (uint32_t i = 0; i < m->npes; i++) {
 		uint8_t *to = m->pe[i].out;
 
-		for (uint32_t r = 0; r < a->ranks->npes; to += a->count[r++] * bytes)
+		for (uint32_t r = 0; to && r < a->ranks->npes; to += a->count[r++] * bytes)
 			memcpy(to, a->in + r * block, a->count[r] * bytes);
 	}
 	return 0;

@@ -40,7 +40,10 @@ struct bf_boot {
 	 * All return 0 or a negative errno (-ECONNRESET: a PE is gone or gave up), with the text in `err` of whoever
 	 * opened the handle. Buffers are the caller's.
 	 */
-	/* `in`: `bytes`; `out`: npes * bytes, in order of PE. */
+	/*
+	 * `in`: `bytes`; `out`: npes * bytes, in order of PE. Of the PEs of one process all but the first may pass no
+	 * `out`, when they look at the first one's.
+	 */
 	int (*allgather)(struct bf_boot *b, const void *in, void *out, size_t bytes);
 	/* `in`: npes * bytes, the part for PE j at j * bytes; `out`: what PE j sent here at j * bytes. */
 	int (*alltoall)(struct bf_boot *b, const void *in, void *out, size_t bytes);

@@ -41,7 +41,8 @@ static void exchange_here(struct bf_meet *m)
 		for (uint32_t from = 0; from < m->npes; from++)
 			copy(m->pe[0].out + from * bytes, m->pe[from].in, bytes);
 		for (uint32_t to = 1; to < m->npes; to++)
-			copy(m->pe[to].out, m->pe[0].out, m->npes * bytes);
+			if (m->pe[to].out)
+				copy(m->pe[to].out, m->pe[0].out, m->npes * bytes);
 		break;
 	case BF_BOOT_ALLTOALL:
 		for (uint32_t to = 0; to < m->npes; to++)

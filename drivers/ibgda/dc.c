@@ -58,12 +58,6 @@ static int create_dct(struct bf_ibgda_transport *t, const struct bf_ibgda_device
 			       dctn);
 }
 
-static struct bf_ibgda_dct *dct_at(struct bf_ibgda_transport *t, uint32_t i)
-{
-	return i < BF_IBGDA_CONST_DCTS ? &t->state->constmem.dcts[i]
-				       : (struct bf_ibgda_dct *)t->dcts_mem.ptr + (i - BF_IBGDA_CONST_DCTS);
-}
-
 /* The full form, which says so in bit 31 of the target's number. */
 static void fill_av(struct bf_ibgda_dct *out, const struct bf_ibgda_dct_handle *h)
 {
@@ -88,39 +82,46 @@ static void make_compact(struct bf_ibgda_dct *dct)
 	memcpy(dct, &av, sizeof(*dct));
 }
 
-/* Entries p * num_dct + k * devices + device of the table are this device's. */
+/*
+ * Entries p * num_dct + k * devices + device of the table are this device's. Whoever is back from the exchange first
+ * fills them in for all PEs of this process.
+ */
+static int keep(struct bf_ibgda_transport *t, uint32_t dev, const struct bf_ibgda_dct_handle *all)
+{
+	struct bf_ibgda_common *c = t->common;
+	const uint32_t n = t->opts.num_dct;
+
+	if (c->dct_devs >> dev & 1)
+		return 0;
+	if (!c->dcts)
+		c->dcts = calloc((size_t)t->num_dct * t->npes, sizeof(*c->dcts));
+	if (!c->dcts)
+		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u DC targets", t->pe, t->num_dct * t->npes);
+	for (uint32_t i = 0; i < n * t->npes; i++) {
+		fill_av(&c->dcts[i / n * t->num_dct + i % n * t->ndevs + dev], &all[i]);
+		c->full_av |= !all[i].compact;
+	}
+	c->dct_devs |= 1u << dev;
+	return 0;
+}
+
 static int exchange(struct bf_ibgda_transport *t, uint32_t dev)
 {
 	const struct bf_ibgda_device *d = &t->dev[dev];
 	const uint32_t n = t->opts.num_dct;
-	struct bf_ibgda_dct_handle *mine = calloc(n, sizeof(*mine)), *all = calloc((size_t)n * t->npes, sizeof(*all));
+	struct bf_ibgda_dct_handle *mine = calloc(n, sizeof(*mine));
+	const void *all;
 	int rc;
 
-	for (uint32_t i = 0; mine && i < n; i++)
+	if (!mine)
+		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u handles", t->pe, n);
+	for (uint32_t i = 0; i < n; i++)
 		mine[i] = (struct bf_ibgda_dct_handle){ .dctn = d->dctns[i],
 							.compact = d->nic->compact_av,
 							.at = d->nic->port[d->port] };
-	if (!mine || !all)
-		rc = bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u handles", t->pe, n * t->npes);
-	else
-		rc = t->boot->allgather(t->boot, mine, all, n * sizeof(*mine));
-	for (uint32_t i = 0; !rc && i < n * t->npes; i++) {
-		fill_av(dct_at(t, i / n * t->num_dct + i % n * t->ndevs + dev), &all[i]);
-		t->full_av |= !all[i].compact;
-	}
+	rc = bf_ibgda_gather(t, mine, n * sizeof(*mine), &all);
 	free(mine);
-	free(all);
-	return rc;
-}
-
-static int alloc_table(struct bf_ibgda_transport *t)
-{
-	const uint32_t count = t->num_dct * t->npes;
-
-	if (t->dcts_mem.ptr || count <= BF_IBGDA_CONST_DCTS)
-		return 0;
-	return bf_ibgda_alloc(t, BF_PLACE_GPU, (count - BF_IBGDA_CONST_DCTS) * sizeof(struct bf_ibgda_dct), "DCTs",
-			      &t->dcts_mem);
+	return rc ? rc : keep(t, dev, all);
 }
 
 int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev)
@@ -134,23 +135,31 @@ int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev)
 		memset(d->dctns, 0xff, n * sizeof(*d->dctns));
 	if (!d->dctns)
 		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u DC targets", t->pe, n);
-	rc = alloc_table(t);
-	if (!rc)
-		rc = create_cq(t, d);
+	rc = create_cq(t, d);
 	for (uint32_t i = 0; !rc && i < n; i++)
 		rc = create_dct(t, d, i * t->ndevs + dev, &d->dctns[i]);
 	return rc ? rc : exchange(t, dev);
 }
 
-void bf_ibgda_show_dcts(struct bf_ibgda_transport *t)
+int bf_ibgda_show_dcts(struct bf_ibgda_transport *t)
 {
-	const bool compact = !t->full_av && !t->opts.full_av;
+	struct bf_ibgda_common *c = t->common;
+	const uint32_t count = t->num_dct * t->npes;
+	const uint32_t constant = count < BF_IBGDA_CONST_DCTS ? count : BF_IBGDA_CONST_DCTS;
+	const bool compact = !c->full_av && !t->opts.full_av;
+	int rc = 0;
 
-	for (uint32_t i = 0; compact && i < t->num_dct * t->npes; i++)
-		make_compact(dct_at(t, i));
+	for (uint32_t i = 0; compact && !c->dcts_ready && i < count; i++)
+		make_compact(&c->dcts[i]);
+	c->dcts_ready = true;
+	memcpy(t->state->constmem.dcts, c->dcts, constant * sizeof(*c->dcts));
+	if (count > constant)
+		rc = bf_ibgda_alloc_table(t, c->dcts + constant, (count - constant) * sizeof(*c->dcts), "DCTs",
+					  &c->dct_table, &t->dcts_mem);
 	t->state->support_half_av_seg = compact;
 	t->state->num_dct_per_pe = t->num_dct;
 	t->state->globalmem.dcts = t->dcts_mem.ptr;
+	return rc;
 }
 
 void bf_ibgda_destroy_dcts(struct bf_ibgda_transport *t)

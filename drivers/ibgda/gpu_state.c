@@ -297,6 +297,8 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t)
 	struct bf_memory old = t->cqs_mem;
 	int rc = alloc_qps(t);
 
+	if (!rc && first && t->num_dct)
+		rc = bf_ibgda_show_dcts(t);
 	if (!rc)
 		rc = bf_ibgda_alloc(t, BF_PLACE_GPU, (count ? count : 1) * sizeof(struct bf_ibgda_cq), "CQs", &g.cqs);
 	if (!rc)
@@ -307,8 +309,6 @@ int bf_ibgda_setup_gpu_state(struct bf_ibgda_transport *t)
 		bf_ibgda_release(t, &g.cqs);
 		return rc;
 	}
-	if (first && t->num_dct)
-		bf_ibgda_show_dcts(t);
 	t->cqs_mem = g.cqs;
 	mark_new(t, g.old_rc);
 	populate(t, &g, t->dcis);

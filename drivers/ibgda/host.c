@@ -16,6 +16,7 @@ struct bf_ibgda_host {
 	uint32_t npes;
 	uint32_t first, count; /* PEs of this process */
 	struct bf_ibgda_transport *pe;
+	struct bf_ibgda_common common;
 };
 
 /* One collective step of all PEs. */
@@ -34,10 +35,13 @@ static int step_of_pe(struct bf_boot *boot, void *arg)
 	int rc;
 
 	t->boot = boot;
+	t->common = &s->h->common;
+	t->gathers = 0;
 	t->err = &t->error;
 	t->error = (struct bf_error){ 0 };
 	rc = s->fn(t, s);
 	t->boot = NULL;
+	t->common = NULL;
 	return rc;
 }
 
@@ -48,10 +52,12 @@ static int run_step(struct step *s)
 	struct bf_error boot_err = { 0 };
 	int rc;
 
+	h->common.first = h->first;
 	if (h->ranks)
 		rc = bf_boot_ranks_run(h->ranks, h->npes, h->first, h->count, step_of_pe, s, &boot_err);
 	else
 		rc = bf_boot_local_run(h->npes, step_of_pe, s, &boot_err);
+	bf_ibgda_forget_common(&h->common);
 	if (!rc)
 		return 0;
 	for (uint32_t i = 0; i < h->count; i++)

@@ -4,6 +4,7 @@
  *   transport.c  start: options, devices, and the way through the rest
  *   devices.c    which NICs and ports a PE uses, and why not the others
  *   memory.c     registrations, key tables, local-only buffers
+ *   common.c     what the PEs of one process learn together
  *   connect.c    the five phases of the first connection; later growth
  *   queue.c      buffers, completion queues, queue pairs and their transitions
  *   dc.c, rc.c   DC targets and initiators; reliable connections and their backups
@@ -18,6 +19,7 @@
 #include "drivers/bootstrap/bootstrap.h"
 #include "drivers/ibgda/host.h"
 #include "models/mlx5/prm.h"
+#include "sim/image.h"
 
 #define BF_IBGDA_NONE 0xffffffffu
 #define BF_IBGDA_NICS_MAX 8u
@@ -144,9 +146,33 @@ struct bf_ibgda_arena {
 	uint64_t used;
 };
 
+/*
+ * What the PEs of one process would all have the same of, and have once: with thousands of PEs here, what each learns of
+ * every other one would be the time and the memory that starting takes.
+ */
+struct bf_ibgda_common {
+	uint32_t first; /* PE of this process, which is given what is gathered */
+	/* Results of bf_ibgda_gather() in turn: nobody looks at the one before last any more. */
+	void *gathered[2];
+	size_t gathered_cap[2];
+	bool agreed; /* on what must be the same everywhere */
+	struct bf_image heaps;
+	/* Keys beyond the constant ones as the first registration leaves them. */
+	struct bf_ibgda_rkey *rkeys;
+	struct bf_image rkey_table;
+	/* Address vectors of all DC targets, in device code's order, and of those beyond its constant memory the table. */
+	struct bf_ibgda_dct *dcts;
+	uint32_t dct_devs; /* bit k: device k's are there */
+	bool full_av;      /* some port does not take compact ones */
+	bool dcts_ready;   /* in the form that everybody takes */
+	struct bf_image dct_table;
+};
+
 struct bf_ibgda_transport {
 	const struct bf_backend *be;
 	struct bf_world *world;
+	struct bf_ibgda_common *common; /* while a collective call is under way, like `boot` */
+	uint32_t gathers; /* of this call */
 	struct bf_boot *boot; /* while a collective call is under way */
 	struct bf_error *err; /* NULL on the way back: the first failure is the one to tell */
 	struct bf_error error;
@@ -178,7 +204,6 @@ struct bf_ibgda_transport {
 	uint32_t next_device;                        /* that takes the next added RC */
 	uint32_t rc_slots, dci_slots;                /* for results */
 	struct bf_ibgda_batch *rcs, *backups, *dcis; /* in order of creation */
-	bool full_av;                                /* some port does not take compact address vectors */
 
 	/* What device code sees. `retired`: tables that kernels may still look at after they were replaced. */
 	struct bf_memory state_mem, rcs_mem, backups_mem, failover_mem, dcis_mem, cqs_mem, dcts_mem, lkeys_mem,
@@ -220,6 +245,24 @@ int bf_ibgda_create_umem(struct bf_ibgda_transport *t, const struct bf_ibgda_nic
 int bf_ibgda_alloc(struct bf_ibgda_transport *t, enum bf_placement place, uint64_t size, const char *name,
 		   struct bf_memory *out);
 void bf_ibgda_release(struct bf_ibgda_transport *t, struct bf_memory *m);
+
+/* ---- common.c ---- */
+
+/*
+ * Collective: an allgather whose result all PEs of this process look at, and none of them changes. It stays until the
+ * PE's next call of this.
+ */
+int bf_ibgda_gather(struct bf_ibgda_transport *t, const void *mine, size_t bytes, const void **all);
+
+/*
+ * GPU memory with `len` bytes in it that are the same for all PEs of this process; `image`, zeroed before the first of
+ * them calls, keeps them for the others.
+ */
+int bf_ibgda_alloc_table(struct bf_ibgda_transport *t, const void *bytes, uint64_t len, const char *name,
+			 struct bf_image *image, struct bf_memory *out);
+
+/* The end of a collective call. What was allocated stays. */
+void bf_ibgda_forget_common(struct bf_ibgda_common *c);
 
 /*
  * ---- transport.c: one PE from nothing to connected. `t` is zeroed; undone by bf_ibgda_finalize() whatever failed.
@@ -295,7 +338,7 @@ int bf_ibgda_connect_dcis(struct bf_ibgda_transport *t, uint32_t dev);
 /* Collective. Creates the targets of a device and learns of everybody's. */
 int bf_ibgda_create_dcts(struct bf_ibgda_transport *t, uint32_t dev);
 /* The table to device code, in the form that everybody takes. */
-void bf_ibgda_show_dcts(struct bf_ibgda_transport *t);
+int bf_ibgda_show_dcts(struct bf_ibgda_transport *t);
 void bf_ibgda_destroy_dcts(struct bf_ibgda_transport *t);
 
 /* ---- gpu_state.c ---- */

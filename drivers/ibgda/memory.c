@@ -16,20 +16,30 @@ static uint64_t beyond_const(uint64_t entries)
 	return entries > BF_IBGDA_CONST_KEYS ? entries - BF_IBGDA_CONST_KEYS : 0;
 }
 
+/* Where everybody's heap begins. */
+static int show_heaps(struct bf_ibgda_transport *t)
+{
+	const uint64_t bytes = t->npes * sizeof(t->heap.va);
+	const void *all;
+	int rc;
+
+	if (t->opts.bugs & BF_IBGDA_BUG_RADDR_ZERO)
+		return bf_ibgda_alloc(t, BF_PLACE_GPU, bytes, "addresses of heaps", &t->heaps_mem);
+	rc = bf_ibgda_gather(t, &t->heap.va, sizeof(t->heap.va), &all);
+	return rc ? rc
+		  : bf_ibgda_alloc_table(t, all, bytes, "addresses of heaps", &t->common->heaps, &t->heaps_mem);
+}
+
 static int alloc_tables(struct bf_ibgda_transport *t)
 {
 	const uint64_t lkeys = beyond_const(t->granules * t->ndevs);
-	const uint64_t rkeys = beyond_const(t->granules * t->ndevs * t->npes);
-	int rc = bf_ibgda_alloc(t, BF_PLACE_GPU, t->npes * sizeof(uint64_t), "addresses of heaps", &t->heaps_mem);
+	int rc = show_heaps(t);
 
 	if (!rc && lkeys)
 		rc = bf_ibgda_alloc(t, BF_PLACE_GPU, lkeys * sizeof(struct bf_ibgda_lkey), "lkeys", &t->lkeys_mem);
-	if (!rc && rkeys)
-		rc = bf_ibgda_alloc(t, BF_PLACE_GPU, rkeys * sizeof(struct bf_ibgda_rkey), "rkeys", &t->rkeys_mem);
 	if (rc)
 		return rc;
 	t->state->globalmem.lkeys = t->lkeys_mem.ptr;
-	t->state->globalmem.rkeys = t->rkeys_mem.ptr;
 	t->state->globalmem.peer_heap_va = t->heaps_mem.ptr;
 	return 0;
 }
@@ -51,9 +61,7 @@ int bf_ibgda_open_heap(struct bf_ibgda_transport *t)
 	t->state->heap = t->heap.ptr;
 	t->state->heap_va = t->heap.va;
 	t->state->log2_granularity = t->opts.log2_granularity;
-	if (t->opts.bugs & BF_IBGDA_BUG_RADDR_ZERO)
-		return 0;
-	return t->boot->allgather(t->boot, &t->heap.va, t->heaps_mem.ptr, sizeof(t->heap.va));
+	return 0;
 }
 
 /* ---- registrations ---- */
@@ -91,47 +99,74 @@ static struct bf_ibgda_lkey *lkey_at(struct bf_ibgda_transport *t, uint64_t i)
 				       : (struct bf_ibgda_lkey *)t->lkeys_mem.ptr + (i - BF_IBGDA_CONST_KEYS);
 }
 
-static struct bf_ibgda_rkey *rkey_at(struct bf_ibgda_transport *t, uint64_t i)
-{
-	return i < BF_IBGDA_CONST_KEYS ? &t->state->constmem.rkeys[i]
-				       : (struct bf_ibgda_rkey *)t->rkeys_mem.ptr + (i - BF_IBGDA_CONST_KEYS);
-}
-
-/* `keys`: of this piece, of every PE and device. */
-static void fill_tables(struct bf_ibgda_transport *t, const struct bf_ibgda_region *r, const uint32_t *keys)
+static void fill_lkeys(struct bf_ibgda_transport *t, const struct bf_ibgda_region *r)
 {
 	const uint64_t first = (r->va - t->heap.va) >> t->opts.log2_granularity;
 	const uint64_t end = r->va - t->heap.va + r->bytes;
 
 	for (uint64_t g = first; g << t->opts.log2_granularity < end; g++)
-		for (uint32_t d = 0; d < t->ndevs; d++) {
+		for (uint32_t d = 0; d < t->ndevs; d++)
 			*lkey_at(t, g * t->ndevs + d) =
 			    (struct bf_ibgda_lkey){ .key = bf_htobe32(r->key[d]), .end = t->heap.va + end };
-			for (uint32_t pe = 0; pe < t->npes; pe++)
-				*rkey_at(t, (g * t->npes + pe) * t->ndevs + d) =
-				    (struct bf_ibgda_rkey){ .key = bf_htobe32(keys[pe * t->ndevs + d]), .end = end };
-		}
+}
+
+/* The registration's entries among those of `part`, which are `from`..`to` - 1 of the whole table. */
+static void fill_rkeys(const struct bf_ibgda_transport *t, const struct bf_ibgda_region *r, const uint32_t *keys,
+		       struct bf_ibgda_rkey *part, uint64_t from, uint64_t to)
+{
+	const uint64_t row = (uint64_t)t->npes * t->ndevs, end = r->va - t->heap.va + r->bytes;
+	const uint64_t granule = 1ull << t->opts.log2_granularity;
+	const uint64_t first = (r->va - t->heap.va) / granule * row, last = (end + granule - 1) / granule * row;
+
+	for (uint64_t i = from > first ? from : first; i < to && i < last; i++)
+		part[i - from] = (struct bf_ibgda_rkey){ .key = bf_htobe32(keys[i % row]), .end = end };
+}
+
+/* What does not fit into the state: the first registration's is the same for all PEs of this process. */
+static int fill_more_rkeys(struct bf_ibgda_transport *t, const struct bf_ibgda_region *r, const uint32_t *keys)
+{
+	struct bf_ibgda_common *c = t->common;
+	const uint64_t all = t->granules * t->ndevs * t->npes, more = beyond_const(all);
+	int rc;
+
+	if (t->rkeys_mem.ptr)
+		fill_rkeys(t, r, keys, t->rkeys_mem.ptr, BF_IBGDA_CONST_KEYS, all);
+	if (t->rkeys_mem.ptr || !more)
+		return 0;
+	if (!c->rkeys) {
+		c->rkeys = calloc(more, sizeof(*c->rkeys));
+		if (!c->rkeys)
+			return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %" PRIu64 " keys", t->pe, more);
+		fill_rkeys(t, r, keys, c->rkeys, BF_IBGDA_CONST_KEYS, all);
+	}
+	rc = bf_ibgda_alloc_table(t, c->rkeys, more * sizeof(*c->rkeys), "rkeys", &c->rkey_table, &t->rkeys_mem);
+	t->state->globalmem.rkeys = t->rkeys_mem.ptr;
+	return rc;
+}
+
+/* `keys`: of this piece, of every PE and device. */
+static int fill_tables(struct bf_ibgda_transport *t, const struct bf_ibgda_region *r, const uint32_t *keys)
+{
+	fill_lkeys(t, r);
+	fill_rkeys(t, r, keys, t->state->constmem.rkeys, 0, BF_IBGDA_CONST_KEYS);
+	return fill_more_rkeys(t, r, keys);
 }
 
 static int register_piece(struct bf_ibgda_transport *t, uint64_t bytes)
 {
-	uint32_t *keys = malloc((size_t)t->npes * t->ndevs * sizeof(*keys));
 	struct bf_ibgda_region *r = NULL;
-	int rc;
+	const void *keys;
+	int rc = make_region(t, t->heap.va + t->registered, bytes, &r);
 
-	if (!keys)
-		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for the keys of %u PEs", t->pe, t->npes);
-	rc = make_region(t, t->heap.va + t->registered, bytes, &r);
 	if (!rc) {
 		*t->heap_tail = r;
 		t->heap_tail = &r->next;
-		rc = t->boot->allgather(t->boot, r->key, keys, t->ndevs * sizeof(*keys));
+		rc = bf_ibgda_gather(t, r->key, t->ndevs * sizeof(r->key[0]), &keys);
 	}
-	if (!rc) {
-		fill_tables(t, r, keys);
+	if (!rc)
+		rc = fill_tables(t, r, keys);
+	if (!rc)
 		t->registered += bytes;
-	}
-	free(keys);
 	return rc;
 }
 

@@ -106,14 +106,16 @@ static int agree(struct bf_ibgda_transport *t)
 				  .num_rc = t->opts.no_rc ? 0 : t->opts.num_rc_per_pe,
 				  .num_dct = t->opts.no_dc ? 0 : t->opts.num_dct,
 				  .depth = t->opts.qp_depth };
-	struct agreement *all = calloc(t->npes, sizeof(*all));
+	const struct agreement *all;
+	const void *said;
 	int rc;
 
 	for (uint32_t i = 0; t->opts.backup && i < t->ndevs; i++)
 		mine.backups |= (t->dev[i].backup_nic ? 1u : 0u) << i;
-	rc = all ? t->boot->allgather(t->boot, &mine, all, sizeof(mine))
-		 : bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u PEs", t->pe, t->npes);
-	for (uint32_t pe = 0; !rc && pe < t->npes; pe++)
+	rc = bf_ibgda_gather(t, &mine, sizeof(mine), &said);
+	all = said;
+	/* Who finds all the same as himself has found it for every PE here. */
+	for (uint32_t pe = 0; !rc && !t->common->agreed && pe < t->npes; pe++)
 		if (all[pe].devices != mine.devices || all[pe].backups != mine.backups ||
 		    all[pe].layout != mine.layout || all[pe].num_rc != mine.num_rc || all[pe].num_dct != mine.num_dct ||
 		    all[pe].depth != mine.depth)
@@ -123,7 +125,7 @@ static int agree(struct bf_ibgda_transport *t)
 				     "%u, %u: must be the same",
 				     t->pe, mine.devices, mine.layout, mine.num_rc, mine.num_dct, mine.depth, pe,
 				     all[pe].devices, all[pe].layout, all[pe].num_rc, all[pe].num_dct, all[pe].depth);
-	free(all);
+	t->common->agreed |= !rc;
 	return rc;
 }
 

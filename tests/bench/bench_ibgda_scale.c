@@ -2,7 +2,9 @@
  * IBGDA with many PEs: what a queue pair costs in memory and in time to start, and what a message costs, against the
  * world of 8 PEs of the same run.
  *
- *   bench_ibgda_scale [--quick] [rc:PES|dc:PES]...      without any: rc:64 rc:512 dc:4096, with --quick rc:64 dc:512
+ *   bench_ibgda_scale [--quick|--start] [rc:PES|dc:PES]...
+ *
+ * Without worlds: rc:64 rc:512 dc:4096; with --quick rc:64 dc:512; with --start no traffic, and dc:64 to dc:4096.
  *
  * RC worlds are full meshes with two queue pairs for each pair of PEs (NVSHMEM's default); DC worlds have its default
  * of one initiator and two targets on each PE. The traffic is an all-to-all in two forms: each PE's one lane puts 64
@@ -43,6 +45,7 @@
 #define SMALL_WORLD_LIMIT 1856.0
 #define LARGE_WORLD 100000u
 #define LARGE_WORLD_LIMIT 2048.0
+#define START_LIMIT 2.0 /* time to start a queue with --start, as a part of the first world's */
 #define SPEED_LIMIT 0.3
 #define SPEED_LIMIT_PES 64u
 #define BURST 16u
@@ -177,7 +180,7 @@ static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct 
 	free(job);
 }
 
-static struct figures measure(bool dc, uint32_t npes)
+static struct figures measure(bool dc, uint32_t npes, bool traffic)
 {
 	const struct bf_backend *be = bf_backend_find("sim");
 	const struct bf_world_opts wo = { .seed = 1, .npes = npes, .lanes = 1 };
@@ -204,14 +207,15 @@ static struct figures measure(bool dc, uint32_t npes)
 	f.connect_s = now_s() - at;
 	f.bytes = resident_bytes() - rss;
 	f.driver_bytes = (double)bf_ibgda_host_bytes(h) + (double)f.qps * DRIVER_BYTES;
-	run_traffic(be, w, h, &f);
+	if (traffic)
+		run_traffic(be, w, h, &f);
 	bf_ibgda_host_close(h);
 	be->close(w);
 	return f;
 }
 
 /* In a process of its own, so that memory that an earlier world has left free does not hide what this one takes. */
-static struct figures measure_apart(bool dc, uint32_t npes)
+static struct figures measure_apart(bool dc, uint32_t npes, bool traffic)
 {
 	struct figures f = { 0 };
 	int ends[2], status = 0;
@@ -220,7 +224,7 @@ static struct figures measure_apart(bool dc, uint32_t npes)
 	if (pipe(ends) || (child = fork()) < 0)
 		exit(2);
 	if (!child) {
-		f = measure(dc, npes);
+		f = measure(dc, npes, traffic);
 		_exit(write(ends[1], &f, sizeof(f)) == (ssize_t)sizeof(f) ? 0 : 2);
 	}
 	close(ends[1]);
@@ -231,46 +235,77 @@ static struct figures measure_apart(bool dc, uint32_t npes)
 	return f;
 }
 
-/* True when all limits hold. Those of memory are of RC queue pairs in worlds that have thousands. */
-static bool show(const struct figures *f, const struct figures *first)
+/* True when the limits hold. Those of memory are of RC queue pairs in worlds that have thousands. */
+static bool show_start(const struct figures *f)
 {
 	const double each = f->bytes / (double)f->qps, own = f->driver_bytes / (double)f->qps;
-	const double ratio = f->bursts / first->bursts;
 	const double total = each - CQES_AND_DBRECS;
 	const bool fits = f->dc || f->qps < SMALL_WORLD ||
 			  (each - own <= SMALL_WORLD_LIMIT && (f->qps < LARGE_WORLD || total <= LARGE_WORLD_LIMIT));
-	const bool fast = ratio >= SPEED_LIMIT || f->npes > SPEED_LIMIT_PES;
 
 	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue "
-	       "(model's %.0f, driver's %.0f, %u of CQEs and doorbell records)%s; "
-	       "messages: %.0f k/s in bursts, %.2f of 8 PEs'%s, %.0f k/s as singles, %.2f\n",
+	       "(model's %.0f, driver's %.0f, %u of CQEs and doorbell records)%s",
 	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
-	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, each - own,
-	       own - CQES_AND_DBRECS, CQES_AND_DBRECS, fits ? "" : " (TOO MUCH)",
-	       f->bursts * 1e-3, ratio, fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, each - own, own - CQES_AND_DBRECS,
+	       CQES_AND_DBRECS, fits ? "" : " (TOO MUCH)");
+	return fits;
+}
+
+/* True when the limit holds. `first`: the same in a world of 8 PEs. */
+static bool show_traffic(const struct figures *f, const struct figures *first)
+{
+	const double ratio = f->bursts / first->bursts;
+	const bool fast = ratio >= SPEED_LIMIT || f->npes > SPEED_LIMIT_PES;
+
+	printf("; messages: %.0f k/s in bursts, %.2f of 8 PEs'%s, %.0f k/s as singles, %.2f", f->bursts * 1e-3, ratio,
+	       fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
+	return fast;
+}
+
+/* The same for queues of a world beside those of the first one. */
+static bool show_growth(const struct figures *f, const struct figures *first)
+{
+	const double ratio = f->connect_s * (double)first->qps / (first->connect_s * (double)f->qps);
+	const bool linear = ratio <= START_LIMIT;
+
+	printf("; %.2f of %u PEs'%s", ratio, first->npes, linear ? "" : " (TOO SLOW)");
+	return linear;
+}
+
+static bool show(const struct figures *f, const struct figures *first, bool traffic)
+{
+	bool good = show_start(f);
+
+	good = (traffic ? show_traffic(f, first) : show_growth(f, first)) && good;
+	putchar('\n');
 	fflush(stdout);
-	return fits && fast;
+	return good;
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const usual[] = { "rc:64", "rc:512", "dc:4096" }, *const quick[] = { "rc:64", "dc:512" };
-	const bool is_quick = argc > 1 && !strcmp(argv[1], "--quick");
-	const char *const *which = is_quick ? quick : usual;
-	int n = is_quick ? 2 : 3;
-	const struct figures first[2] = { measure_apart(false, 8), measure_apart(true, 8) };
-	bool good = show(&first[0], &first[0]);
+	static const char *const usual[] = { "rc:64", "rc:512", "dc:4096", NULL };
+	static const char *const quick[] = { "rc:64", "dc:512", NULL };
+	static const char *const starts[] = { "dc:64", "dc:256", "dc:1024", "dc:4096", NULL };
+	const bool is_quick = argc > 1 && !strcmp(argv[1], "--quick"), traffic = argc < 2 || strcmp(argv[1], "--start");
+	const int given = 1 + (is_quick || !traffic);
+	const char *const *which = is_quick ? quick : traffic ? usual : starts;
+	struct figures first[2] = { 0 };
+	bool good = true;
 
-	good = show(&first[1], &first[1]) && good;
-	if (argc > 1 + is_quick) {
-		which = (const char *const *)argv + 1 + is_quick;
-		n = argc - 1 - is_quick;
+	if (argc > given)
+		which = (const char *const *)argv + given;
+	for (int dc = 0; traffic && dc < 2; dc++) {
+		first[dc] = measure_apart(dc, 8, true);
+		good &= show(&first[dc], &first[dc], true);
 	}
-	for (int i = 0; i < n; i++) {
-		const bool dc = !strncmp(which[i], "dc:", 3);
-		const struct figures f = measure_apart(dc, (uint32_t)strtoul(which[i] + 3, NULL, 10));
+	for (; *which; which++) {
+		const bool dc = !strncmp(*which, "dc:", 3);
+		const struct figures f = measure_apart(dc, (uint32_t)strtoul(*which + 3, NULL, 10), traffic);
 
-		good &= show(&f, &first[dc]);
+		if (!first[dc].npes)
+			first[dc] = f;
+		good &= show(&f, &first[dc], traffic);
 	}
 	return good ? 0 : 1;
 }

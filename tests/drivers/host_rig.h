@@ -17,6 +17,7 @@ struct watch {
 	const struct bf_backend *real;
 	struct bf_backend be;
 	uint32_t commands, allocs;    /* so far */
+	uint32_t images;              /* of the allocations: tables that are the same everywhere */
 	uint32_t fail_at, fail_alloc; /* this one, from 1 on; 0: none */
 	int64_t objects;              /* made and not yet ended */
 	uint32_t down_mask;           /* bit nic * 2 + port: that port is down */
@@ -105,6 +106,15 @@ static inline int watch_alloc(struct bf_world *w, uint32_t pe, enum bf_placement
 	return watch.real->alloc(w, pe, place, size, name, out);
 }
 
+static inline int watch_alloc_image(struct bf_world *w, uint32_t pe, const struct bf_image *image, const char *name,
+				    struct bf_memory *out)
+{
+	watch.images++;
+	if (++watch.allocs == watch.fail_alloc)
+		return -ENOMEM;
+	return watch.real->alloc_image(w, pe, image, name, out);
+}
+
 /* The simulation, watched. */
 static inline const struct bf_backend *watched(void)
 {
@@ -113,6 +123,7 @@ static inline const struct bf_backend *watched(void)
 	watch.be.command = watch_command;
 	watch.be.map_uar = watch_map_uar;
 	watch.be.alloc = watch_alloc;
+	watch.be.alloc_image = watch_alloc_image;
 	watch.be.nic_info = watch_nic_info;
 	return &watch.be;
 }

@@ -422,6 +422,56 @@ START_TEST(agents_pay_from_the_last_arrival)
 }
 END_TEST
 
+/* Of each process one PE is given what is gathered, and the others look at it. */
+struct shared {
+	uint8_t *all[PES_MAX]; /* by the first PE of a process */
+	uint32_t processes;
+};
+
+static int gather_once(struct bf_boot *b, void *arg)
+{
+	struct shared *s = arg;
+	uint32_t first = 0;
+	uint8_t in[100];
+	int rc = 0;
+
+	for (uint32_t k = 0; k < s->processes; k++)
+		if (b->npes * k / s->processes <= b->pe)
+			first = b->npes * k / s->processes;
+	for (uint32_t round = 0; !rc && round < 3; round++) {
+		for (size_t i = 0; i < sizeof(in); i++)
+			in[i] = pattern(b->pe, 0, i, round);
+		rc = b->allgather(b, in, b->pe == first ? s->all[first] : NULL, sizeof(in));
+		for (uint32_t from = 0; !rc && from < b->npes; from++)
+			check_bytes(s->all[first] + from * sizeof(in), sizeof(in), from, 0, round);
+		if (!rc)
+			rc = b->barrier(b); /* all have looked */
+	}
+	return rc;
+}
+
+START_TEST(one_of_a_process_gathers)
+{
+	static const struct {
+		run_fn *run;
+		uint32_t processes;
+	} runs[] = {
+		{ bf_boot_local_run, 1 },
+		{ bf_boot_threads_run, 1 },
+		{ run_3_ranks, 3 },
+		{ run_4_threads_as_ranks, 4 },
+	};
+	struct shared s = { .processes = runs[_i].processes };
+	struct bf_error err = { 0 };
+
+	for (uint32_t pe = 0; pe < 10; pe++)
+		s.all[pe] = malloc(10 * 100);
+	ck_assert_msg(!runs[_i].run(10, gather_once, &s, &err), "%s", err.text);
+	for (uint32_t pe = 0; pe < 10; pe++)
+		free(s.all[pe]);
+}
+END_TEST
+
 /* ---- finding others ---- */
 
 START_TEST(nobody_else_is_no_error)
@@ -463,6 +513,7 @@ int main(void)
 	tcase_add_test(t, local_pes_run_in_order);
 	tcase_add_test(t, bad_numbers_are_refused);
 	tcase_add_test(t, parts_must_fit_together);
+	tcase_add_loop_test(t, one_of_a_process_gathers, 0, 4);
 	tcase_add_test(t, agents_pay_from_the_last_arrival);
 	tcase_add_test(t, nobody_else_is_no_error);
 	suite_add_tcase(s, t);

@@ -189,6 +189,7 @@ START_TEST(every_allocation_may_fail)
 		r.world.nics = 2;
 		r.opts.devices = 2;
 		r.opts.backup = true;
+		r.opts.heap_bytes = _i ? 400 << 12 : r.opts.heap_bytes; /* tables of which there is one for both PEs */
 		watch.fail_alloc = ++k;
 		rc = host_try(&r);
 		if (rc) {
@@ -197,6 +198,7 @@ START_TEST(every_allocation_may_fail)
 			ck_assert_int_eq(watch.objects, 0);
 			r.be->close(r.w);
 		} else {
+			ck_assert_uint_eq(watch.images, _i ? 2 : 0);
 			host_close(&r);
 		}
 	} while (rc);
@@ -324,7 +326,7 @@ int main(void)
 	tcase_add_test(tc, queue_pairs_are_created_in_turn);
 	tcase_add_loop_test(tc, control_memory_is_carved, 0, 2);
 	tcase_add_loop_test(tc, every_command_may_fail, 0, 2);
-	tcase_add_test(tc, every_allocation_may_fail);
+	tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2);
 	tcase_add_loop_test(tc, growth_adds_behind, 0, 2);
 	tcase_add_test(tc, growth_fails_whole);
 	tcase_add_test(tc, layouts_without_growth);

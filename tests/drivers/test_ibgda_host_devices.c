@@ -50,6 +50,11 @@ static const struct choice {
 	{ "", 2, 1, 3, { NULL }, "3 devices wanted, there are 2" },
 	{ "IB_ENABLE_IBGDA=0", 1, 1, 0, { NULL }, "IB_ENABLE_IBGDA" },
 	{ "DISABLE_IB_NATIVE_ATOMICS=1", 1, 1, 0, { NULL }, "DISABLE_IB_NATIVE_ATOMICS" },
+	{ "IBGDA_RC_MAP_BY=cta SRQ_DEPTH=16384", 1, 1, 0, { "0.0", "0.0", "0.0" }, NULL },
+	{ "IBGDA_RC_MAP_BY=sm", 1, 1, 0, { NULL }, "IBGDA_RC_MAP_BY: only cta" },
+	{ "IBGDA_RC_MAP_BY=warp", 1, 1, 0, { NULL }, "IBGDA_RC_MAP_BY: only cta" },
+	{ "SRQ_DEPTH=16383", 1, 1, 0, { NULL }, "SRQ_DEPTH: only 16384" },
+	{ "SRQ_DEPTH=32768", 1, 1, 0, { NULL }, "SRQ_DEPTH: only 16384" },
 	{ "IBGDA_NUM_SHARED_DCI=3", 1, 1, 0, { NULL }, "IBGDA_NUM_SHARED_DCI is 3" },
 	{ "QP_DEPTH=65536 IBGDA_NUM_REQUESTS_IN_BATCH=32768", 1, 1, 0, { NULL }, "batch 32768" },
 };

@@ -58,17 +58,21 @@ static void check_tables(struct host_rig *r, uint32_t npes, uint32_t devs, uint6
 	}
 }
 
+/* Small ones, and such as the PEs have one of until they differ: here when they register one piece after the other. */
 START_TEST(tables_beyond_the_constant_part)
 {
+	static const uint32_t each[] = { 0, 7, 0, 90 };
+	const uint32_t granules = _i < 2 ? 50 : 200;
 	struct host_rig r = host_rig(3);
 
 	r.world.nics = 2;
 	r.opts.devices = 2;
-	r.opts.heap_bytes = 50 * GRANULE;
-	r.opts.granules_per_mr = _i ? 7 : 0;
+	r.opts.heap_bytes = granules * GRANULE;
+	r.opts.granules_per_mr = each[_i];
 	host_open(&r);
-	ck_assert_uint_eq(bf_ibgda_host_state(r.h, 1)->heap_size, 50 * GRANULE);
-	check_tables(&r, 3, 2, 0, 50, _i ? 7 : 50);
+	ck_assert_uint_eq(watch.images, _i < 2 ? 0 : 3);
+	ck_assert_uint_eq(bf_ibgda_host_state(r.h, 1)->heap_size, granules * GRANULE);
+	check_tables(&r, 3, 2, 0, granules, each[_i] ? each[_i] : granules);
 	host_close(&r);
 }
 END_TEST
@@ -78,19 +82,20 @@ START_TEST(heap_grows_by_registrations)
 	struct host_rig r = host_rig(2);
 	int64_t before;
 
-	r.opts.heap_bytes = 64 * GRANULE;
+	r.opts.heap_bytes = (_i ? 700 : 64) * GRANULE; /* the second: with one table for both PEs, until it grows */
 	r.opts.heap_first_bytes = 10 * GRANULE - 5;
 	r.opts.granules_per_mr = 30;
 	host_open(&r);
 	check_tables(&r, 2, 1, 0, 10, 10);
+	ck_assert_uint_eq(watch.images, _i ? 2 : 0);
 	ck_assert_uint_eq(rkey(bf_ibgda_host_state(r.h, 0), 20)->key, 0);
 	ck_assert_int_eq(bf_ibgda_host_grow_heap(r.h, 30 * GRANULE), 0);
 	check_tables(&r, 2, 1, 0, 10, 10);
 	check_tables(&r, 2, 1, 10, 40, 30);
 	ck_assert_int_eq(bf_ibgda_host_grow_heap(r.h, GRANULE / 2), -EINVAL);
 	ck_assert_int_eq(bf_ibgda_host_grow_heap(r.h, 0), -EINVAL);
-	ck_assert_int_eq(bf_ibgda_host_grow_heap(r.h, 25 * GRANULE), -ENOSPC);
-	ck_assert_msg(strstr(r.err.text, "98304 are reserved"), "%s", r.err.text);
+	ck_assert_int_eq(bf_ibgda_host_grow_heap(r.h, 665 * GRANULE), -ENOSPC);
+	ck_assert_msg(strstr(r.err.text, _i ? "2703360 are reserved" : "98304 are reserved"), "%s", r.err.text);
 	/* A key that one PE does not get leaves the heap of all as it was. */
 	before = watch.objects;
 	watch.commands = 0;
@@ -183,33 +188,35 @@ END_TEST
 /* DC targets beyond the constant 128, in the compact and in the full form. */
 START_TEST(targets_beyond_the_constant_part)
 {
+	const uint32_t each = _i < 2 ? 30 : 90, of_pe = 2 * each, full = _i % 2 != 0;
 	struct host_rig r = host_rig(3);
 
 	r.world.nics = 2;
 	r.opts.devices = 2;
-	r.opts.num_dct = 30;
-	r.opts.full_av = _i;
+	r.opts.num_dct = each;
+	r.opts.full_av = full;
 	host_open(&r);
+	ck_assert_uint_eq(watch.images, _i < 2 ? 0 : 3);
 	for (uint32_t pe = 0; pe < 3; pe++) {
 		const struct bf_ibgda_state *s = bf_ibgda_host_state(r.h, pe);
 
-		ck_assert_uint_eq(s->num_dct_per_pe, 60);
-		ck_assert_uint_eq(s->support_half_av_seg, !_i);
-		for (uint32_t i = 0; i < 180; i++) {
+		ck_assert_uint_eq(s->num_dct_per_pe, of_pe);
+		ck_assert_uint_eq(s->support_half_av_seg, !full);
+		for (uint32_t i = 0; i < 3 * of_pe; i++) {
 			const struct bf_ibgda_dct *d = i < 128 ? &s->constmem.dcts[i] : &s->globalmem.dcts[i - 128];
 			const uint32_t word = bf_get_be32(&d->w[2]);
 			uint8_t in[16] = { 0 }, out[16 + 64] = { 0 }, gid[16], mac[6];
 
-			ck_assert_uint_eq(word >> 31, (uint32_t)_i);
+			ck_assert_uint_eq(word >> 31, full);
 			ck_assert_uint_eq(bf_get_be64(d->w), BF_IBGDA_DC_KEY);
-			ck_assert_int_eq(r.be->address(r.w, i / 60, i % 2, 0, gid, mac), 0);
+			ck_assert_int_eq(r.be->address(r.w, i / of_pe, i % 2, 0, gid, mac), 0);
 			ck_assert_mem_eq((const uint8_t *)d->w + 32, gid, 16);
 			ck_assert_mem_eq((const uint8_t *)d->w + 20, mac, 6);
 			BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_DCT);
 			BF_MLX5_SET(in, BF_CMD_IN_NUMBER, word & 0xffffff);
-			ck_assert_int_eq(r.be->command(r.w, i / 60, i % 2, in, sizeof(in), out, sizeof(out)), 0);
+			ck_assert_int_eq(r.be->command(r.w, i / of_pe, i % 2, in, sizeof(in), out, sizeof(out)), 0);
 			ck_assert_uint_eq(BF_MLX5_GET(out, BF_CMD_OUT_STATUS), BF_MLX5_CMD_OK);
-			ck_assert_uint_eq(BF_MLX5_GET(out + BF_DCT_DCTC, BF_DCTC_USER_INDEX), i % 60);
+			ck_assert_uint_eq(BF_MLX5_GET(out + BF_DCT_DCTC, BF_DCTC_USER_INDEX), i % of_pe);
 		}
 	}
 	host_close(&r);
@@ -276,11 +283,11 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, tables_beyond_the_constant_part, 0, 2);
-	tcase_add_test(tc, heap_grows_by_registrations);
+	tcase_add_loop_test(tc, tables_beyond_the_constant_part, 0, 4);
+	tcase_add_loop_test(tc, heap_grows_by_registrations, 0, 2);
 	tcase_add_test(tc, other_memory);
 	tcase_add_test(tc, other_memory_fails_whole);
-	tcase_add_loop_test(tc, targets_beyond_the_constant_part, 0, 2);
+	tcase_add_loop_test(tc, targets_beyond_the_constant_part, 0, 4);
 	tcase_add_loop_test(tc, initiators_by_mapping, 0, (int)BF_ARRAY_LEN(dcis));
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
