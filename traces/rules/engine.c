@@ -37,7 +37,9 @@ static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_
 {
 	struct bf_rule_run *run = &r->runs[r->nruns++];
 
-	*run = (struct bf_rule_run){ .rules = r, .rule = rule, .family = f, .queue_offset = f->queue_bytes };
+	*run = (struct bf_rule_run){
+		.rules = r, .rule = rule, .family = f, .facts = f->facts, .queue_offset = f->queue_bytes
+	};
 	f->queue_bytes += (rule->queue_bytes + 7u) & ~7u;
 	if (rule->state_bytes)
 		run->state = calloc(1, rule->state_bytes);

@@ -86,7 +86,6 @@ struct bf_hopper_sm {
 	uint32_t block[32], nblocks;
 	uint64_t ops, misses; /* of the barrier cache */
 	uint64_t va, bytes;   /* where its shared memory lies for plain accesses */
-	uint32_t reading;     /* bulk stores whose source has not been read */
 };
 
 struct bf_hopper_copy {
@@ -102,6 +101,8 @@ struct bf_hopper_run {
 	uint32_t nblocks;
 	uint32_t actor, actor_sm; /* the last one looked up */
 	struct bf_hopper_copy copies[BF_HOPPER_COPIES];
+	uint16_t reading[BF_HOPPER_COPIES]; /* places of bulk stores whose source has not been read */
+	uint32_t nreading;
 	bool faulted, failed, fault_remote; /* the last: by another block */
 	uint32_t store_sm;                  /* of the last plain store */
 	/* A remote operation has reached an SM: its operation's record is next. */
@@ -128,7 +129,7 @@ extern const struct bf_rule_family bf_rules_hopper;
 
 static inline struct bf_hopper_run *bf_hopper_run(struct bf_rule_run *r)
 {
-	return bf_rule_run_facts(r->rules, &bf_rules_hopper);
+	return r->facts;
 }
 
 static inline struct bf_hopper_barrier *bf_hopper_bar(const struct bf_rule_queue *q)

@@ -25,22 +25,35 @@ static const struct bf_hopper_sm *sm_at(struct bf_hopper_run *run, uint64_t va)
 	return NULL;
 }
 
+/* Of several, the one that was issued first. */
 const struct bf_hopper_copy *bf_hopper_overwrites(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_hopper_run *run = bf_hopper_run(r);
-	const struct bf_hopper_sm *s = sm_at(run, e->store.va);
+	const struct bf_hopper_sm *s = run->nreading ? sm_at(run, e->store.va) : NULL;
+	const struct bf_hopper_copy *first = NULL;
 
-	for (uint32_t i = 0; s && s->reading && i < BF_HOPPER_COPIES; i++) {
-		const struct bf_hopper_copy *c = &run->copies[i];
+	for (uint32_t i = 0; s && i < run->nreading; i++) {
+		const struct bf_hopper_copy *c = &run->copies[run->reading[i]];
 		uint64_t at;
 
-		if (!c->set || c->read || c->rec.kind != BF_COPY_STORE || run->sm[c->sm] != s)
+		if (run->sm[c->sm] != s || (first && c->record > first->record))
 			continue;
 		at = s->va + run->blocks[c->rec.cta].base + (c->rec.source & 0xffffff);
 		if (e->store.va < at + c->rec.bytes && at < e->store.va + e->store.len)
-			return c;
+			first = c;
 	}
-	return NULL;
+	return first;
+}
+
+/* The source of a bulk store has been read, or the store is forgotten. */
+static void stop_reading(struct bf_hopper_run *run, uint32_t place)
+{
+	uint32_t i = 0;
+
+	while (i < run->nreading && run->reading[i] != place)
+		i++;
+	if (i < run->nreading)
+		run->reading[i] = run->reading[--run->nreading];
 }
 
 /* The SM and address of what an address of the cluster means to block `from`; false: no such block is known. */
@@ -90,14 +103,16 @@ void bf_hopper_note_bulk(struct bf_rules *r, struct bf_hopper_run *run, const st
 	const struct bf_seen_hopper_bulk *c = &e->hopper_bulk;
 	const struct bf_hopper_block *from = block_on(run, (uint32_t)c->cta);
 	struct bf_hopper_warp *w = from ? bf_hopper_warp(run, from->sm, (uint32_t)c->warp) : NULL;
+	const uint32_t place = (uint32_t)(c->copy % BF_HOPPER_COPIES);
 
 	run->now = (struct bf_hopper_now){ .warp = w, .sm = from ? from->sm : 0, .slot = (uint32_t)c->warp };
 	if (!from)
 		return;
-	run->copies[c->copy % BF_HOPPER_COPIES] =
+	stop_reading(run, place);
+	run->copies[place] =
 	    (struct bf_hopper_copy){ .rec = *c, .sm = from->sm, .at_ps = e->time_ps, .record = e->number, .set = true };
 	if (c->kind == BF_COPY_STORE) {
-		run->sm[from->sm]->reading++;
+		run->reading[run->nreading++] = (uint16_t)place;
 		if (w)
 			w->stores_open |= 1u << c->lane % 32;
 		return;
@@ -111,12 +126,13 @@ void bf_hopper_note_bulk(struct bf_rules *r, struct bf_hopper_run *run, const st
 
 void bf_hopper_note_bulk_end(struct bf_hopper_run *run, const struct bf_seen *e)
 {
-	struct bf_hopper_copy *c = &run->copies[e->hopper_bulk_end.copy % BF_HOPPER_COPIES];
+	const uint32_t place = (uint32_t)(e->hopper_bulk_end.copy % BF_HOPPER_COPIES);
+	struct bf_hopper_copy *c = &run->copies[place];
 
 	if (!c->set || c->rec.copy != e->hopper_bulk_end.copy)
 		return;
-	if (!c->read && c->rec.kind == BF_COPY_STORE)
-		run->sm[c->sm]->reading--;
+	if (!c->read)
+		stop_reading(run, place);
 	c->read = true;
 	c->ended = e->hopper_bulk_end.event == 1;
 }

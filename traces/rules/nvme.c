@@ -29,14 +29,14 @@ struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot)
 
 bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why)
 {
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+	const struct bf_nvme_run *run = r->facts;
 
 	return run->timeouts == 1 && run->stuck == why;
 }
 
 const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin)
 {
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+	const struct bf_nvme_run *run = r->facts;
 	const struct bf_nvme_answer *a = &run->answer;
 
 	return a->queue && a->code && !a->other && (a->queue->number == 0) == admin ? a : NULL;
@@ -60,9 +60,9 @@ static uint32_t word_place(uint64_t va)
 	return (uint32_t)((va / 8 * 0x9e3779b97f4a7c15ull) >> 40) % BF_NVME_WORDS;
 }
 
-const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va)
+const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va)
 {
-	const struct bf_nvme_run *run = bf_rule_run_facts(r, &bf_rules_nvme);
+	const struct bf_nvme_run *run = r->facts;
 	const struct bf_nvme_word *w = &run->words[word_place(va)];
 
 	return w->set && w->va == va ? w : NULL;

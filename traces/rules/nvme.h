@@ -132,7 +132,7 @@ static inline struct bf_nvme_queue *bf_nvme_of(const struct bf_rule_queue *q)
 struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
-const struct bf_nvme_word *bf_nvme_word(struct bf_rules *r, uint64_t va);
+const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va);
 
 /*
  * What the nvme_completion record at hand answers, if the controller refused an admin command (`admin`) or one of an

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+	const struct bf_nvme_run *run = r->facts;
 	const struct bf_nvme_slot *head = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_timeout.cq_head);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_FLUSH_TYPE) ? bf_rule_find(r, e, e->queue) : NULL;
 

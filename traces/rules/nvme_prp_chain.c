@@ -10,9 +10,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (p.entries <= (p.end + 8 - p.prp2) / 8)
 		return;
-	begin = bf_nvme_word(r->rules, p.prp2);
-	link = bf_nvme_word(r->rules, p.end);
-	behind = bf_nvme_word(r->rules, p.end + 8);
+	begin = bf_nvme_word(r, p.prp2);
+	link = bf_nvme_word(r, p.end);
+	behind = bf_nvme_word(r, p.end + 8);
 	if (!begin || !link || !behind || link->value == p.end + 8 || link->actor != begin->actor)
 		return;
 	f = bf_rule_find(r, e, e->queue);

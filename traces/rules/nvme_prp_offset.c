@@ -8,11 +8,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint64_t va = p.prp2;
 
-	if (!p.entries || p.prp2 % BF_NVME_PAGE != 0 || bf_nvme_word(r->rules, p.prp2))
+	if (!p.entries || p.prp2 % BF_NVME_PAGE != 0 || bf_nvme_word(r, p.prp2))
 		return;
 	do
 		va += 8;
-	while (va <= p.end && !bf_nvme_word(r->rules, va));
+	while (va <= p.end && !bf_nvme_word(r, va));
 	f = va <= p.end ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)
 		return;

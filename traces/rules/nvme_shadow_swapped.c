@@ -6,7 +6,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_run *run = bf_rule_run_facts(r->rules, &bf_rules_nvme);
+	const struct bf_nvme_run *run = r->facts;
 	struct bf_finding *f;
 
 	if (!run->event || e->store.len != 4 || e->store.va - run->event >= PAGE)

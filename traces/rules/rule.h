@@ -72,6 +72,7 @@ struct bf_rule_run {
 	struct bf_rules *rules;
 	const struct bf_rule *rule;
 	const struct bf_family_run *family; /* the engine's */
+	void *facts;          /* of its family's run */
 	void *state;          /* rule->state_bytes, zeroed */
 	uint32_t queue_offset;
 };

@@ -9,32 +9,12 @@
 #include "sim/mem.h"
 
 #define ENTRY 64u
+#define RECENT 64u /* reservations that a store may belong to */
 
 /* What a sdma_queue record says. */
 enum { CREATED, PAUSED, RESUMED };
 
 /* ---- looking up ---- */
-
-struct bf_sdma_span *bf_sdma_reserve(const struct bf_sdma_queue *q, uint64_t back)
-{
-	if (!q->w || back >= q->w->nreserves || back >= BF_SDMA_SPANS)
-		return NULL;
-	return &q->w->reserves[(q->w->nreserves - 1 - back) % BF_SDMA_SPANS];
-}
-
-struct bf_sdma_begun *bf_sdma_packet_back(const struct bf_sdma_queue *q, uint64_t back)
-{
-	if (!q->w || back >= q->w->npackets || back >= BF_SDMA_PACKETS)
-		return NULL;
-	return &q->w->packets[(q->w->npackets - 1 - back) % BF_SDMA_PACKETS];
-}
-
-struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back)
-{
-	if (back >= run->npieces || back >= BF_SDMA_PIECES)
-		return NULL;
-	return &run->pieces[(run->npieces - 1 - back) % BF_SDMA_PIECES];
-}
 
 struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index)
 {
@@ -223,34 +203,6 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	return true;
 }
 
-bool bf_sdma_stored_after(struct bf_rules *r, const struct bf_seen *e, struct bf_sdma_after *out)
-{
-	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
-	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
-	const struct bf_sdma_queue *q = queue && queue->family == &bf_rules_sdma ? bf_sdma_of(queue) : NULL;
-	const struct bf_sdma_span *s;
-
-	for (uint64_t back = 0; q && q->bytes && (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++) {
-		const uint64_t offset = e->store.va - bf_ring_va(ring);
-		const uint64_t index = s->from + (offset + q->bytes - s->from % q->bytes) % q->bytes;
-
-		if (s->actor != e->actor || index >= s->to)
-			continue;
-		if (index >= q->read_to)
-			return false;
-		for (uint64_t i = 0; i < q->w->nreads && i < BF_SDMA_READS; i++) {
-			const struct bf_sdma_read *d = &q->w->reads[(q->w->nreads - 1 - i) % BF_SDMA_READS];
-
-			if (index - d->index >= d->len || s->at_ps > d->at_ps)
-				continue;
-			*out = (struct bf_sdma_after){ queue, s, bf_sdma_published_to(q, d->in_force), d, index };
-			return true;
-		}
-		return false;
-	}
-	return false;
-}
-
 /* ---- the driver's ---- */
 
 static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
@@ -263,6 +215,7 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 	s.from = publish ? e->sdma_publish.from : e->sdma_reserve.from;
 	s.to = publish ? e->sdma_publish.to : e->sdma_reserve.to;
 	s.pad = !publish && e->sdma_reserve.pad;
+	s.pad_before = q->w->last_pad;
 	s.told_ps = BF_NEVER;
 	if (publish && s.to > q->last_publish.to)
 		q->last_publish = s;
@@ -272,19 +225,74 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
 	else
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
+	if (s.pad)
+		q->w->last_pad = q->w->nreserves;
+}
+
+/* Rings are powers of two long, but for those of damaged traces. */
+static uint64_t in_ring(const struct bf_sdma_queue *q, uint64_t index)
+{
+	return q->bytes & (q->bytes - 1) ? index % q->bytes : index & (q->bytes - 1);
 }
 
 /* A thread stores into padding that it has reserved. */
-static void note_store(struct bf_rules *r, const struct bf_seen *e)
+static void note_padded(const struct bf_sdma_queue *q, uint64_t offset, uint32_t actor)
+{
+	struct bf_sdma_span *s;
+
+	for (uint64_t n = q->w->last_pad; n && q->w->nreserves - n < RECENT; n = s->pad_before) {
+		s = &q->w->reserves[(n - 1) % BF_SDMA_SPANS];
+		if (s->actor == actor && offset >= in_ring(q, s->from))
+			s->stored = true;
+	}
+}
+
+/* The read of a byte, after its owner had reserved it; NULL. */
+static const struct bf_sdma_read *read_of(const struct bf_sdma_queue *q, const struct bf_sdma_span *owner, uint64_t index)
+{
+	for (uint64_t i = 0; i < q->w->nreads && i < BF_SDMA_READS; i++) {
+		const struct bf_sdma_read *d = &q->w->reads[(q->w->nreads - 1 - i) % BF_SDMA_READS];
+
+		if (index - d->index < d->len && owner->at_ps <= d->at_ps)
+			return d;
+	}
+	return NULL;
+}
+
+/* The last reservation of the thread that has the ring's byte at `offset`; NULL. */
+static const struct bf_sdma_span *owner_of(const struct bf_sdma_queue *q, uint64_t offset, uint32_t actor,
+					   uint64_t *index)
+{
+	const struct bf_sdma_span *s;
+
+	for (uint64_t back = 0; back < RECENT && (s = bf_sdma_reserve(q, back)) != NULL; back++) {
+		*index = s->from + in_ring(q, offset + q->bytes - in_ring(q, s->from));
+		if (s->actor == actor && *index < s->to)
+			return s;
+	}
+	return NULL;
+}
+
+static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
 	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
 	const struct bf_sdma_queue *q = queue && queue->family == &bf_rules_sdma ? bf_sdma_of(queue) : NULL;
-	struct bf_sdma_span *s;
+	const struct bf_sdma_span *s;
+	const struct bf_sdma_read *d;
+	uint64_t offset, index;
 
-	for (uint64_t back = 0; q && (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++)
-		if (s->pad && s->actor == e->actor && e->store.va - bf_ring_va(ring) >= s->from % q->bytes)
-			s->stored = true;
+	run->stored_after = false;
+	if (!q || !q->w || !q->bytes)
+		return;
+	offset = e->store.va - bf_ring_va(ring);
+	note_padded(q, offset, e->actor);
+	s = owner_of(q, offset, e->actor, &index);
+	d = s && index < q->read_to ? read_of(q, s, index) : NULL;
+	if (!d)
+		return;
+	run->stored_after = true;
+	run->after = (struct bf_sdma_after){ queue, s, bf_sdma_published_to(q, d->in_force), d, index };
 }
 
 /* ---- the engine's ---- */
@@ -336,7 +344,18 @@ static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct 
 	}
 }
 
-static void note_packet(struct bf_sdma_queue *q, const struct bf_seen *e)
+/* A packet of those that end submissions. */
+static bool stores_signal(const struct bf_sdma_begun *k)
+{
+	return k->p.kind == BF_SDMA_KIND_ATOMIC || k->p.kind == BF_SDMA_KIND_FENCE || k->p.kind == BF_SDMA_KIND_WRITE;
+}
+
+static uint32_t signal_place(uint64_t va)
+{
+	return (uint32_t)(va / 4 * 0x9e3779b97f4a7c15ull >> 32) % BF_SDMA_SIGNALS;
+}
+
+static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
 	struct bf_sdma_begun *k;
@@ -356,6 +375,8 @@ static void note_packet(struct bf_sdma_queue *q, const struct bf_seen *e)
 	k->done_ps = k->p.kind == BF_SDMA_KIND_COPY || k->p.kind == BF_SDMA_KIND_RECT || k->p.kind == BF_SDMA_KIND_FILL
 			 ? BF_NEVER
 			 : e->time_ps;
+	if (stores_signal(k))
+		run->signals[signal_place(k->p.dst)] = (struct bf_sdma_signalled){ k->p.dst, q->w->npackets - 1, e->queue };
 	if (!k->indirect)
 		q->retired = k->index + e->sdma_packet.dwords * 4;
 }
@@ -395,23 +416,42 @@ static void note_copied(struct bf_sdma_run *run, struct bf_rule_queue *queue, co
 	}
 }
 
-/* A thread was told that a submission is done: by the last packet that stored to where it looked. */
-static void note_waited(struct bf_rules *r, const struct bf_seen *e)
+/* The last packet of all queues that stored to `va`, by looking at each. */
+static struct bf_sdma_signalled search_signal(struct bf_rules *r, uint64_t va)
 {
 	const struct bf_sdma_begun *signal = NULL, *k;
-	struct bf_rule_queue *queue, *of = NULL;
-	struct bf_sdma_span *s;
+	struct bf_sdma_signalled found = { .va = va };
+	struct bf_rule_queue *queue;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)) != NULL; i++)
 		for (uint64_t back = 0;
 		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)); back++)
-			if (k->p.dst == e->sdma_waited.va && (!signal || k->record > signal->record) &&
-			    (k->p.kind == BF_SDMA_KIND_ATOMIC || k->p.kind == BF_SDMA_KIND_FENCE ||
-			     k->p.kind == BF_SDMA_KIND_WRITE)) {
+			if (k->p.dst == va && (!signal || k->record > signal->record) && stores_signal(k)) {
 				signal = k;
-				of = queue;
+				found.queue = queue;
+				found.packet_at = bf_sdma_of(queue)->w->npackets - 1 - back;
 			}
-	s = signal ? bf_sdma_reserve_of(bf_sdma_of(of), signal->index) : NULL;
+	return found;
+}
+
+/* A thread was told that a submission is done: by the last packet that stored to where it looked. */
+static void note_waited(struct bf_rules *r, const struct bf_sdma_run *run, const struct bf_seen *e)
+{
+	struct bf_sdma_signalled last = run->signals[signal_place(e->sdma_waited.va)];
+	const struct bf_sdma_begun *signal;
+	const struct bf_sdma_queue *q;
+	struct bf_sdma_span *s;
+
+	if (last.queue && last.va != e->sdma_waited.va)
+		last = search_signal(r, e->sdma_waited.va);
+	if (!last.queue)
+		return;
+	q = bf_sdma_of(last.queue);
+	/* A queue that was created anew has forgotten its packets. */
+	signal = q->w && last.packet_at < q->w->npackets
+		     ? bf_sdma_packet_back(q, q->w->npackets - 1 - last.packet_at)
+		     : NULL;
+	s = signal && signal->p.dst == last.va ? bf_sdma_reserve_of(q, signal->index) : NULL;
 	if (!s)
 		return;
 	s->told_ps = e->time_ps;
@@ -421,13 +461,16 @@ static void note_waited(struct bf_rules *r, const struct bf_seen *e)
 	s->signal_name = signal->p.name;
 }
 
+/* Packets of an indirect buffer share the index of the packet that called for it. */
 static void note_result(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	struct bf_sdma_begun *k;
 
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
-		if (k->index == e->sdma_result.index && k->p.kind == BF_SDMA_KIND_POLL && e->sdma_result.verdict == 0) {
+	for (uint64_t back = 0; e->sdma_result.verdict == 0 && (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+		if (k->index == e->sdma_result.index && k->p.kind == BF_SDMA_KIND_POLL) {
 			k->held_ps = e->time_ps;
+			return;
+		} else if (!k->indirect && k->index <= e->sdma_result.index) {
 			return;
 		}
 }
@@ -459,7 +502,7 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 		}
 		break;
 	case BF_SEEN_sdma_packet:
-		note_packet(q, e);
+		note_packet(run, q, e);
 		break;
 	case BF_SEEN_sdma_copied:
 		note_copied(run, e->queue, e);
@@ -495,7 +538,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		return;
 	switch (e->kind) {
 	case BF_SEEN_store:
-		note_store(r, e);
+		note_store(r, run, e);
 		break;
 	case BF_SEEN_dma_read:
 		note_read(r, run, e);
@@ -504,7 +547,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		note_piece(run, e);
 		break;
 	case BF_SEEN_sdma_waited:
-		note_waited(r, e);
+		note_waited(r, run, e);
 		break;
 	default:
 		if (e->queue)

@@ -19,6 +19,7 @@ struct bf_sdma_span {
 	uint64_t from, to, at_ps, record;
 	uint32_t actor;
 	bool set, pad, stored;
+	uint64_t pad_before; /* number of the reservation with padding before this one, plus one; 0: none */
 	/* A thread was told that what was reserved here is done: when, by the packet at which index. */
 	uint64_t told_ps, told_record, signal_index;
 	uint32_t told_actor;
@@ -45,6 +46,7 @@ struct bf_sdma_windows {
 	struct bf_sdma_read reads[BF_SDMA_READS];
 	struct bf_sdma_begun packets[BF_SDMA_PACKETS];
 	uint64_t nreserves, npublishes, nreads, npackets; /* in all; the last ones are kept */
+	uint64_t last_pad;                                /* number of the last reservation with padding, plus one */
 };
 
 struct bf_sdma_queue {
@@ -71,7 +73,23 @@ struct bf_sdma_piece {
 	uint64_t packet_index;
 };
 
+/* A store into ring bytes that the engine had read before, by the thread that has them. */
+struct bf_sdma_after {
+	struct bf_rule_queue *queue;
+	const struct bf_sdma_span *owner, *rang; /* whose bytes they are; who had published up to there, or NULL */
+	const struct bf_sdma_read *read;
+	uint64_t index;
+};
+
+/* The last packet that stored a signal's value to an address, or to another one that shares its place. */
+#define BF_SDMA_SIGNALS 4096u
+struct bf_sdma_signalled {
+	uint64_t va, packet_at; /* its number in the queue */
+	struct bf_rule_queue *queue; /* NULL: none */
+};
+
 struct bf_sdma_run {
+	struct bf_sdma_signalled signals[BF_SDMA_SIGNALS];
 	struct bf_sdma_piece pieces[BF_SDMA_PIECES];
 	uint64_t npieces;
 	struct {
@@ -84,6 +102,8 @@ struct bf_sdma_run {
 	const struct bf_sdma_read *read;
 	/* The packet that the last sdma_copied ended. */
 	const struct bf_sdma_begun *copied;
+	bool stored_after; /* the store record at hand is such a store */
+	struct bf_sdma_after after;
 };
 
 extern const struct bf_rule_family bf_rules_sdma;
@@ -94,9 +114,26 @@ static inline struct bf_sdma_queue *bf_sdma_of(const struct bf_rule_queue *q)
 }
 
 /* Number `back` of the kept ones, 0 is the last; NULL past them. */
-struct bf_sdma_span *bf_sdma_reserve(const struct bf_sdma_queue *q, uint64_t back);
-struct bf_sdma_begun *bf_sdma_packet_back(const struct bf_sdma_queue *q, uint64_t back);
-struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back);
+static inline struct bf_sdma_span *bf_sdma_reserve(const struct bf_sdma_queue *q, uint64_t back)
+{
+	if (!q->w || back >= q->w->nreserves || back >= BF_SDMA_SPANS)
+		return NULL;
+	return &q->w->reserves[(q->w->nreserves - 1 - back) % BF_SDMA_SPANS];
+}
+
+static inline struct bf_sdma_begun *bf_sdma_packet_back(const struct bf_sdma_queue *q, uint64_t back)
+{
+	if (!q->w || back >= q->w->npackets || back >= BF_SDMA_PACKETS)
+		return NULL;
+	return &q->w->packets[(q->w->npackets - 1 - back) % BF_SDMA_PACKETS];
+}
+
+static inline struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, uint64_t back)
+{
+	if (back >= run->npieces || back >= BF_SDMA_PIECES)
+		return NULL;
+	return &run->pieces[(run->npieces - 1 - back) % BF_SDMA_PIECES];
+}
 
 /* The reservation (publication) that covers byte `index`; NULL. */
 struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index);
@@ -110,15 +147,6 @@ uint64_t bf_sdma_extent(uint64_t pitch, const struct bf_sdma_piece *p);
 
 /* The piece writes this byte. */
 bool bf_sdma_writes(const struct bf_sdma_piece *p, uint64_t va);
-
-/* The `store` record is into ring bytes that the engine had read before, by the thread that has them. */
-struct bf_sdma_after {
-	struct bf_rule_queue *queue;
-	const struct bf_sdma_span *owner, *rang; /* whose bytes they are; who had published up to there, or NULL */
-	const struct bf_sdma_read *read;
-	uint64_t index;
-};
-bool bf_sdma_stored_after(struct bf_rules *r, const struct bf_seen *e, struct bf_sdma_after *out);
 
 /* A sentence about what a byte that is wrong has to do with the copies; false when none is known. */
 bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va);
@@ -148,7 +176,7 @@ bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index);
 
 static inline struct bf_sdma_run *bf_sdma_run(struct bf_rule_run *r)
 {
-	return bf_rule_run_facts(r->rules, &bf_rules_sdma);
+	return r->facts;
 }
 
 #endif

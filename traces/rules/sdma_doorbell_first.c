@@ -4,20 +4,21 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_sdma_after a;
+	const struct bf_sdma_run *run = bf_sdma_run(r);
+	const struct bf_sdma_after *a = &run->after;
 	struct bf_finding *f;
 
-	if (!bf_sdma_stored_after(r->rules, e, &a) || (a.rang && a.rang->from != a.owner->from))
+	if (!run->stored_after || (a->rang && a->rang->from != a->owner->from))
 		return;
-	f = bf_rule_find(r, e, a.queue);
+	f = bf_rule_find(r, e, a->queue);
 	if (!f)
 		return;
-	f->found.at_ps = a.read->at_ps;
-	bf_finding_since(f, a.read->at_ps, a.read->record);
-	bf_finding_index(f, a.index);
-	bf_finding_say(f, "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: ", a.index,
-		       bf_rule_queue_name(r->rules, a.queue), bf_span_of(e->time_ps - a.read->at_ps).text,
-		       bf_rule_actor(r->rules, a.owner->actor));
+	f->found.at_ps = a->read->at_ps;
+	bf_finding_since(f, a->read->at_ps, a->read->record);
+	bf_finding_index(f, a->index);
+	bf_finding_say(f, "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: ", a->index,
+		       bf_rule_queue_name(r->rules, a->queue), bf_span_of(e->time_ps - a->read->at_ps).text,
+		       bf_rule_actor(r->rules, a->owner->actor));
 	bf_finding_say(f, "the doorbell was rung first");
 }
 

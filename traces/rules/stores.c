@@ -20,7 +20,8 @@
 struct pending {
 	struct bf_store store;
 	uint64_t late;                /* its latest number in `lates`, 0: none */
-	uint32_t next_key, next_line; /* in their buckets; next_key also links the free ones */
+	uint32_t next_key; /* in its bucket, or of the free ones */
+	uint32_t next_line, prev_line; /* in its bucket; NONE: the first or last */
 };
 
 struct bf_ring {
@@ -167,17 +168,21 @@ static void issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, ui
 	p->late = 0;
 	p->next_key = *key;
 	p->next_line = *line;
+	p->prev_line = NONE;
+	if (*line != NONE)
+		s->pool[*line].prev_line = i;
 	*key = *line = i;
 	s->count++;
 }
 
-static void unlink_line(struct bf_stores *s, uint32_t i)
+static void unlink_line(struct bf_stores *s, const struct pending *p)
 {
-	uint32_t *at = &s->by_line[line_of(s->pool[i].store.va)];
-
-	while (*at != i)
-		at = &s->pool[*at].next_line;
-	*at = s->pool[i].next_line;
+	if (p->next_line != NONE)
+		s->pool[p->next_line].prev_line = p->prev_line;
+	if (p->prev_line != NONE)
+		s->pool[p->prev_line].next_line = p->next_line;
+	else
+		s->by_line[line_of(p->store.va)] = p->next_line;
 }
 
 static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
@@ -199,7 +204,7 @@ static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
 	*at = s->pool[i].next_key;
 	if (s->pool[i].late && s->nlates - s->pool[i].late < LATES)
 		s->lates[s->pool[i].late % LATES] = *shown;
-	unlink_line(s, i);
+	unlink_line(s, &s->pool[i]);
 	s->pool[i].next_key = s->free;
 	s->free = i;
 	s->count--;
