@@ -100,12 +100,19 @@ static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 
 static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
 {
-	l->nrules = 0;
-	for (uint32_t i = 0; i < r->nruns; i++)
-		if (lists(r->runs[i].rule->records, kind) && (!many(kind) || r->runs[i].family->present)) {
-			l->rules[l->nrules].on = r->runs[i].rule->on;
-			l->rules[l->nrules++].run = &r->runs[i];
-		}
+	l->nrules = l->nalways = 0;
+	for (uint32_t i = 0; i < r->nruns; i++) {
+		const struct bf_rule *rule = r->runs[i].rule;
+		const struct bf_listening_rule one = { .when = rule->records && kind == rule->records[0] ? rule->when : 0,
+						       .on = rule->on,
+						       .run = &r->runs[i] };
+
+		if (!lists(rule->records, kind) || (many(kind) && !r->runs[i].family->present))
+			continue;
+		l->rules[l->nrules++] = one;
+		if (!one.when)
+			l->always[l->nalways++] = one;
+	}
 }
 
 /* Who listens to what, by the families that are present. */
@@ -126,7 +133,8 @@ static int make_listeners(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
 		r->listeners[kind].rules = calloc(r->nruns + 1, sizeof(struct bf_listening_rule));
-		if (!r->listeners[kind].rules)
+		r->listeners[kind].always = calloc(r->nruns + 1, sizeof(struct bf_listening_rule));
+		if (!r->listeners[kind].rules || !r->listeners[kind].always)
 			return -ENOMEM;
 	}
 	listen(r);
@@ -201,8 +209,10 @@ void bf_rules_free(struct bf_rules *r)
 	}
 	for (uint32_t i = 0; i < r->nruns; i++)
 		free(r->runs[i].state);
-	for (uint32_t i = 0; i < BF_SEEN_KINDS; i++)
+	for (uint32_t i = 0; i < BF_SEEN_KINDS; i++) {
 		free(r->listeners[i].rules);
+		free(r->listeners[i].always);
+	}
 	for (uint32_t i = 0; i < BF_RULES_TYPES; i++)
 		free(r->plans[i]);
 	bf_findings_free(r);
@@ -432,26 +442,27 @@ uint64_t bf_rule_now(const struct bf_rules *r)
 
 /* ---- records ---- */
 
-/* Actors stay with a queue for long: each remembers its last one. */
-static void find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
+/* Actors stay with a queue for long: each remembers its last one. False: no memory, which the stream learns. */
+static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
 {
 	struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
-	const struct bf_rule_family *family = p->key == -1 ? NULL : r->listeners[p->kind].owner;
+	const struct bf_rule_family *family = r->listeners[p->kind].owner;
 	struct bf_rule_queue *q;
 	uint64_t number;
 
 	if (!family)
-		return;
+		return false;
 	number = p->key != -2 ? e->field[p->key] : a ? a->queue : 0;
 	q = a ? a->latest : NULL;
 	if (!q || q->number != number || q->pe != e->pe || q->family != family)
 		q = bf_rule_queue(r, family, e->pe, number, true);
 	e->queue = q;
 	if (!a)
-		return;
+		return q != NULL;
 	a->latest = q;
 	if (q && a->is_queue && p->kind != BF_SEEN_cqe)
 		q->actor = e->actor;
+	return q != NULL;
 }
 
 static void note_fault(struct bf_rules *r, const struct bf_seen *e)
@@ -490,13 +501,23 @@ static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_re
 		if (p->kind == BF_SEEN_fault_injected)
 			note_fault(r, &e);
 	}
-	find_queue(r, p, &e);
-	if (p->key != -1 && !e.queue) /* no memory, which the stream learns */
+	if (p->key != -1 && !find_queue(r, p, &e))
 		return;
+	r->noticed = 0;
 	for (uint32_t i = 0; i < l->nfacts; i++)
 		l->facts[i].on(r, l->facts[i].facts, &e);
-	for (uint32_t i = 0; i < l->nrules; i++)
-		l->rules[i].on(l->rules[i].run, &e);
+	if (!r->noticed)
+		for (uint32_t i = 0; i < l->nalways; i++)
+			l->always[i].on(l->always[i].run, &e);
+	else
+		for (uint32_t i = 0; i < l->nrules; i++)
+			if (!l->rules[i].when || l->rules[i].when & r->noticed)
+				l->rules[i].on(l->rules[i].run, &e);
+}
+
+void bf_rule_notice(struct bf_rules *r, uint8_t what)
+{
+	r->noticed |= what;
 }
 
 static int write_records(struct bf_sink *sink, const void *records, size_t len)

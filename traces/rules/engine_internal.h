@@ -11,14 +11,14 @@
 /* How the fields of one type of the stream become members of struct bf_seen. */
 struct bf_plan {
 	enum bf_seen_kind kind;
-	uint32_t nfields;
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
 	uint16_t fixed_len;
-	struct {
-		uint64_t sign; /* of signed ones the sign bit */
-		uint64_t mask; /* 0: the stream lacks it */
-		int16_t at;    /* of the word that ends with it */
+	/* First those without a sign, then the signed ones, then those that the stream lacks. */
+	uint8_t nunsigned, nsigned, nfields; /* where each of the three ends */
+	struct bf_plan_field {
+		int16_t at; /* of the word that ends with it */
 		uint8_t shift;
+		uint8_t to; /* member of struct bf_seen */
 	} field[BF_SEEN_FIELDS_MAX];
 };
 
@@ -41,6 +41,7 @@ struct bf_family_run {
 
 /* Who wants a kind of record, with what is needed to call them side by side. */
 struct bf_listening_rule {
+	uint8_t when;
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
 	struct bf_rule_run *run;
 };
@@ -51,8 +52,8 @@ struct bf_listeners {
 		void *facts;
 	} facts[8];                         /* families that take it in */
 	uint32_t nfacts;
-	struct bf_listening_rule *rules;
-	uint32_t nrules;
+	struct bf_listening_rule *rules, *always; /* all; those that wait for nothing to be noticed */
+	uint32_t nrules, nalways;
 	bool seen;   /* the stream has this type */
 	bool wanted;
 };
@@ -78,6 +79,7 @@ struct bf_rules {
 	struct bf_finding **findings;
 	uint32_t nfindings, nwatched, problems;
 	bool finished;
+	uint8_t noticed; /* by facts, in the record at hand */
 	int status;
 	uint64_t now_ps, records;
 	uint64_t faults;

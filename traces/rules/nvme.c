@@ -34,14 +34,6 @@ bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why)
 	return run->timeouts == 1 && run->stuck == why;
 }
 
-const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin)
-{
-	const struct bf_nvme_run *run = r->facts;
-	const struct bf_nvme_answer *a = &run->answer;
-
-	return a->queue && a->code && !a->other && (a->queue->number == 0) == admin ? a : NULL;
-}
-
 struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a)
 {
 	struct bf_finding *f = bf_rule_find(r, e, a->queue);
@@ -81,6 +73,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 {
 	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvm_build.slot);
 	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_ENTRY;
+	struct bf_nvme_built *b;
 
 	if (!s)
 		return;
@@ -88,13 +81,14 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	q->entries = (uint32_t)e->nvm_build.entries;
 	if (q->entries && (!q->ring || bf_ring_va(q->ring) != base || bf_ring_entries(q->ring) != q->entries))
 		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_ENTRY, q->entries);
-	s->built[1] = s->built[0];
-	s->built[0] = (struct bf_nvme_built){
-		.va = e->nvm_build.va, .at_ps = e->time_ps, .record = e->number, .actor = e->actor, .set = true
-	};
+	b = &s->built[s->nbuilt++ % 2];
+	b->va = e->nvm_build.va;
+	b->at_ps = e->time_ps;
+	b->record = e->number;
+	b->actor = e->actor;
+	b->set = true;
 	for (uint32_t i = 0; i < 8; i++)
-		bf_put_le64(s->built[0].bytes + i * 8, e->field[i]);
-	s->nbuilt++;
+		bf_put_le64(b->bytes + i * 8, e->field[i]);
 	q->built++;
 }
 
@@ -129,6 +123,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	const struct bf_store *late = may_wait ? bf_sample_late(bf_rule_stores(r), x) : NULL;
 	/* Use number n of a slot is its n-th entry. */
 	const uint64_t behind = s->nbuilt - 1 - s->nfetched;
+	const struct bf_nvme_built *own;
 
 	/* A driver that says nothing of its entries: that part of one was late is all that can be known. */
 	if (!q->driver_speaks && late) {
@@ -140,18 +135,20 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	}
 	if (s->nbuilt <= s->nfetched || behind > 1)
 		return;
-	q->fetch.sampled_ps = x ? x->sampled_ps : e->time_ps;
-	q->fetch.own = s->built[behind];
-	if (behind == 1)
-		q->fetch.next = s->built[0];
-	if (memcmp(q->fetch.own.bytes, e->tail, BF_NVME_ENTRY) == 0)
+	own = &s->built[s->nfetched % 2];
+	if (memcmp(own->bytes, e->tail, BF_NVME_ENTRY) == 0)
 		return;
+	q->fetch.sampled_ps = x ? x->sampled_ps : e->time_ps;
+	q->fetch.own = *own;
+	if (behind == 1)
+		q->fetch.next = s->built[(s->nfetched + 1) % 2];
+	q->fetch.dword = 0;
 	while (q->fetch.dword < 15 &&
 	       memcmp(q->fetch.own.bytes + q->fetch.dword * 4, e->tail + q->fetch.dword * 4, 4) == 0)
 		q->fetch.dword++;
 	if (late)
 		q->fetch.late = *late;
-	q->fetch.what = q->fetch.next.set ? BF_NVME_FETCHED_OVERWRITTEN
+	q->fetch.what = behind == 1 ? BF_NVME_FETCHED_OVERWRITTEN
 			: late            ? BF_NVME_FETCHED_LATE
 					  : BF_NVME_FETCHED_FIELD;
 }
@@ -160,12 +157,13 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nv
 {
 	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvme_fetch.slot);
 
-	memset(&q->fetch, 0, sizeof(q->fetch));
+	q->fetch.what = BF_NVME_FETCHED_GOOD;
 	if (!s || e->tail_len < BF_NVME_ENTRY)
 		return;
 	q->fetch.slot = (uint32_t)e->nvme_fetch.slot;
-	q->fetch.bytes = e->tail;
 	judge(r, q, s, e);
+	bf_rule_notice(r, (uint8_t)((q->fetch.what != BF_NVME_FETCHED_GOOD ? BF_NVME_BAD_FETCH : 0) |
+				    (bf_get_le64(e->tail + 32) ? BF_NVME_SECOND : 0)));
 	s->early = s->nbuilt <= s->nfetched;
 	s->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
 	run->admin_other |= s->other && !e->nvme_fetch.sqid;
@@ -210,8 +208,8 @@ static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const
 		.other = s->other,
 		.fetched_ps = s->fetched_ps,
 		.fetched_record = s->fetched_record,
+		.entry = s->fetched,
 	};
-	memcpy(run->answer.entry, s->fetched, BF_NVME_ENTRY);
 	if (sq->number == 0 && s->fetched[0] == BF_NVME_ADM_DBBUF && !run->answer.code) {
 		run->shadow = bf_get_le64(s->fetched + 24);
 		run->event = bf_get_le64(s->fetched + 32);
@@ -241,6 +239,8 @@ static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct 
 	run->answer.queue = NULL;
 	if (sq)
 		note_answer(run, sq, e);
+	if (run->answer.queue && run->answer.code)
+		bf_rule_notice(r, BF_NVME_REFUSED);
 }
 
 /* ---- what the controller says of its queues ---- */

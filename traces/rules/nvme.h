@@ -20,7 +20,7 @@ struct bf_nvme_built {
 };
 
 struct bf_nvme_slot {
-	struct bf_nvme_built built[2];    /* the last entry that was built here, and the one before */
+	struct bf_nvme_built built[2];    /* the last two entries that were built here: number n, from 0, at n % 2 */
 	uint64_t nbuilt, nfetched, nrung; /* how often an entry came here, was fetched, was announced by its driver */
 	uint64_t fetched_ps, fetched_record;
 	uint8_t fetched[BF_NVME_ENTRY]; /* the last one that the controller fetched */
@@ -32,6 +32,13 @@ struct bf_nvme_slot {
 	uint16_t posted_cid, posted_status, posted_sqhd;
 	uint64_t nposted, ntaken; /* completions that came to lie here, and that the driver took */
 	uint64_t posted_ps, posted_record;
+};
+
+/* What facts notice in a record. */
+enum {
+	BF_NVME_REFUSED = 1,   /* nvme_completion: bf_nvme_refused() */
+	BF_NVME_BAD_FETCH = 2, /* nvme_fetch: `fetch.what` is not GOOD */
+	BF_NVME_SECOND = 4,    /* nvme_fetch: the entry has a second PRP */
 };
 
 enum bf_nvme_fetched {
@@ -47,14 +54,13 @@ struct bf_nvme_queue {
 	uint32_t entries;   /* of the submission queue, by its driver or its creation; 0: not known */
 	bool driver_speaks; /* it says which entries it has built */
 	struct bf_ring *ring;
-	/* The last fetch. */
+	/* The last fetch; what is behind `slot` says why it was not good. */
 	struct {
 		enum bf_nvme_fetched what;
 		uint32_t slot, dword;
 		uint64_t sampled_ps;
 		struct bf_nvme_built own, next;
 		struct bf_store late;
-		const uint8_t *bytes; /* during the record only */
 	} fetch;
 	/* As the controller has them; 0: it was not told. */
 	uint64_t sq_base, cq_base;
@@ -97,7 +103,7 @@ struct bf_nvme_answer {
 	uint32_t slot;
 	uint32_t code; /* SCT << 8 | SC */
 	bool other;    /* the controller had got something else than the driver meant */
-	uint8_t entry[BF_NVME_ENTRY];
+	const uint8_t *entry; /* during the record */
 	uint64_t fetched_ps, fetched_record;
 };
 
@@ -138,7 +144,12 @@ const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va
  * What the nvme_completion record at hand answers, if the controller refused an admin command (`admin`) or one of an
  * I/O queue, and had got it as the driver meant it; NULL otherwise.
  */
-const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin);
+static inline const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r, bool admin)
+{
+	const struct bf_nvme_answer *a = &((const struct bf_nvme_run *)r->facts)->answer;
+
+	return a->code && a->queue && !a->other && (a->queue->number == 0) == admin ? a : NULL;
+}
 
 /* The finding about that command: at its queue and slot, since it was fetched. NULL as bf_rule_find(). */
 struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a);

@@ -9,11 +9,12 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const uint16_t code = (uint16_t)(e->nvme_completion.status & CODE);
-	const char *text = bf_nvme_status_text(code);
+	const char *text;
 	struct bf_finding *f;
 
 	if (!code || code == COMPARE_FAILURE)
 		return;
+	text = bf_nvme_status_text(code);
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;

@@ -282,7 +282,8 @@ static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct
 	const struct bf_sdma_read *d;
 	uint64_t offset, index;
 
-	run->stored_after = false;
+	if (run->nvram)
+		bf_rule_notice(r, BF_SDMA_HAS_VRAM);
 	if (!q || !q->w || !q->bytes)
 		return;
 	offset = e->store.va - bf_ring_va(ring);
@@ -291,7 +292,7 @@ static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct
 	d = s && index < q->read_to ? read_of(q, s, index) : NULL;
 	if (!d)
 		return;
-	run->stored_after = true;
+	bf_rule_notice(r, BF_SDMA_STORED_AFTER);
 	run->after = (struct bf_sdma_after){ queue, s, bf_sdma_published_to(q, d->in_force), d, index };
 }
 
@@ -363,11 +364,11 @@ static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const 
 	if (!q->w)
 		return;
 	k = &q->w->packets[q->w->npackets++ % BF_SDMA_PACKETS];
-	*k = (struct bf_sdma_begun){ .index = e->sdma_packet.index,
-				     .indirect = e->sdma_packet.indirect,
-				     .at_ps = e->time_ps,
-				     .record = e->number,
-				     .held_ps = BF_NEVER };
+	k->index = e->sdma_packet.index;
+	k->indirect = e->sdma_packet.indirect;
+	k->at_ps = e->time_ps;
+	k->record = e->number;
+	k->held_ps = BF_NEVER;
 	memcpy(dw, e->tail, e->tail_len < sizeof(dw) ? e->tail_len : sizeof(dw));
 	memcpy(k->dw, dw, sizeof(k->dw));
 	k->last = e->tail_len < 4 ? 0 : bf_get_le32(e->tail + (e->tail_len & ~3u) - 4);

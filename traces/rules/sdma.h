@@ -73,6 +73,12 @@ struct bf_sdma_piece {
 	uint64_t packet_index;
 };
 
+/* What facts notice in a record. */
+enum {
+	BF_SDMA_STORED_AFTER = 1, /* store: run->after */
+	BF_SDMA_HAS_VRAM = 2,     /* store, in a run with GPU memory */
+};
+
 /* A store into ring bytes that the engine had read before, by the thread that has them. */
 struct bf_sdma_after {
 	struct bf_rule_queue *queue;
@@ -102,8 +108,7 @@ struct bf_sdma_run {
 	const struct bf_sdma_read *read;
 	/* The packet that the last sdma_copied ended. */
 	const struct bf_sdma_begun *copied;
-	bool stored_after; /* the store record at hand is such a store */
-	struct bf_sdma_after after;
+	struct bf_sdma_after after; /* of the store record at hand */
 };
 
 extern const struct bf_rule_family bf_rules_sdma;

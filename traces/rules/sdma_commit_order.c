@@ -28,15 +28,14 @@ static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_run *run = bf_sdma_run(r);
-	const struct bf_sdma_after *a = &run->after;
+	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_doorbell) {
 		out_of_turn(r, e);
 		return;
 	}
-	if (!run->stored_after || !a->rang || a->rang->from == a->owner->from)
+	if (!a->rang || a->rang->from == a->owner->from)
 		return;
 	f = bf_rule_find(r, e, a->queue);
 	if (!f)
@@ -67,5 +66,6 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_doorbell, 0 },
+	.when = BF_SDMA_STORED_AFTER,
 	.on = on,
 };

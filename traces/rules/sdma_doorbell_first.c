@@ -4,11 +4,10 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_run *run = bf_sdma_run(r);
-	const struct bf_sdma_after *a = &run->after;
+	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
 	struct bf_finding *f;
 
-	if (!run->stored_after || (a->rang && a->rang->from != a->owner->from))
+	if (a->rang && a->rang->from != a->owner->from)
 		return;
 	f = bf_rule_find(r, e, a->queue);
 	if (!f)
@@ -38,5 +37,6 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.when = BF_SDMA_STORED_AFTER,
 	.on = on,
 };

@@ -94,6 +94,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_packet, BF_SEEN_sdma_copied, 0 },
+	.when = BF_SDMA_HAS_VRAM,
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

@@ -40,11 +40,54 @@ static bool is_word(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/* Which fields come first in a plan. */
+enum part { UNSIGNED, SIGNED, LACKING };
+
+static enum part part_of(const struct bf_rec_field *f, const struct bf_rec_schema *type)
+{
+	if (!f || f->kind == BF_FIELD_TEXT || !is_word(f->size) || f->offset + f->size > type->size)
+		return LACKING;
+	return f->kind == BF_FIELD_INT ? SIGNED : UNSIGNED;
+}
+
+/* Adds the fields of one part; their number behind that. */
+static uint8_t add_part(struct bf_plan *p, const struct bf_rec_schema *type, enum part part, uint8_t n)
+{
+	uint8_t to = 0;
+
+	for (const char *at = shapes[p->kind].fields; *at; at += strcspn(at, " ") + 1, to++) {
+		const struct bf_rec_field *f = find_field(type, at, strcspn(at, " "));
+
+		if (part_of(f, type) != part)
+			continue;
+		p->field[n].to = to;
+		if (part != LACKING) {
+			p->field[n].at = (int16_t)(f->offset + f->size - 8);
+			p->field[n].shift = (uint8_t)(64 - 8 * f->size);
+		}
+		n++;
+	}
+	return n;
+}
+
+/* The field that names the queue; -1: none does, -2: the actor's name does. */
+static int32_t key_of(enum bf_seen_kind kind)
+{
+	const char *key = shapes[kind].key;
+	int32_t n = 0;
+
+	if (strcmp(key, "actor") == 0)
+		return -2;
+	for (const char *at = shapes[kind].fields; *at; at += strcspn(at, " ") + 1, n++)
+		if (strlen(key) == strcspn(at, " ") && strncmp(key, at, strlen(key)) == 0)
+			return n;
+	return -1;
+}
+
 int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 {
 	enum bf_seen_kind kind = BF_SEEN_NONE + 1;
 	struct bf_plan *p;
-	const char *at;
 
 	*out = NULL;
 	while (kind < BF_SEEN_KINDS && strcmp(shapes[kind].name, type->name) != 0)
@@ -56,37 +99,29 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 		return -ENOMEM;
 	p->kind = kind;
 	p->fixed_len = type->size;
-	p->key = strcmp(shapes[kind].key, "actor") == 0 ? -2 : -1;
-	for (at = shapes[kind].fields; *at; at += strcspn(at, " ") + 1) {
-		const size_t len = strcspn(at, " ");
-		const struct bf_rec_field *f = find_field(type, at, len);
-
-		p->field[p->nfields].at = -8;
-		if (f && f->kind != BF_FIELD_TEXT && is_word(f->size) && f->offset + f->size <= type->size) {
-			p->field[p->nfields].at = (int16_t)(f->offset + f->size - 8);
-			p->field[p->nfields].shift = (uint8_t)(64 - 8 * f->size);
-			p->field[p->nfields].mask = ~0ull >> p->field[p->nfields].shift;
-			p->field[p->nfields].sign = f->kind == BF_FIELD_INT ? 1ull << (8 * f->size - 1) : 0;
-		}
-		if (strlen(shapes[kind].key) == len && strncmp(shapes[kind].key, at, len) == 0)
-			p->key = (int32_t)p->nfields;
-		p->nfields++;
-	}
+	p->key = key_of(kind);
+	p->nunsigned = add_part(p, type, UNSIGNED, 0);
+	p->nsigned = add_part(p, type, SIGNED, p->nunsigned);
+	p->nfields = add_part(p, type, LACKING, p->nsigned);
 	*out = p;
 	return 0;
 }
 
-/*
- * Each field is in the upper bytes of a word of 8 that ends with it: what lies before the first one is the record's
- * header. Of one that the stream lacks nothing is left by the mask.
- */
+/* Each field is in the upper bytes of a word of 8 that ends with it: what lies before the first one is the record's
+ * header. */
 void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e)
 {
-	for (uint32_t i = 0; i < p->nfields; i++) {
-		const uint64_t word = bf_get_le64(fixed + p->field[i].at) >> p->field[i].shift & p->field[i].mask;
+	const struct bf_plan_field *f = p->field, *end = f + p->nunsigned;
 
-		e->field[i] = (word ^ p->field[i].sign) - p->field[i].sign;
+	for (; f < end; f++)
+		e->field[f->to] = bf_get_le64(fixed + f->at) >> f->shift;
+	for (end = p->field + p->nsigned; f < end; f++) {
+		const uint64_t word = bf_get_le64(fixed + f->at) >> f->shift, sign = 1ull << (63 - f->shift);
+
+		e->field[f->to] = (word ^ sign) - sign;
 	}
+	for (end = p->field + p->nfields; f < end; f++)
+		e->field[f->to] = 0;
 }
 
 uint64_t bf_seen_u64(const struct bf_seen *e, const char *field)

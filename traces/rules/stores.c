@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
 #include "sim/mem.h"
 
 #define NONE UINT32_MAX
 /* Few stores are in buffers at a time: tables that stay in a first-level cache are worth more than short chains. */
 #define HASH_BITS 10u
 #define BUCKETS (1u << HASH_BITS)
-#define RECENT 256u
+#define RECENT 128u
 #define LATES 1024u
 #define SHOWN 64u
 /* More stores than any machine buffers: a stream that comes here has no store_visible records. */
@@ -135,6 +136,17 @@ static uint32_t take_free(struct bf_stores *s)
 	return s->npool++;
 }
 
+/* The first bytes of a store. Nearly all are of 4 or 8. */
+static void take_bytes(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	const uint64_t first = len == 8 ? bf_get_le64(from) : len == 4 ? bf_get_le32(from) : 0;
+
+	bf_put_le64(to, first);
+	bf_put_le64(to + 8, 0);
+	if (len != 4 && len != 8)
+		memcpy(to, from, len < 16 ? len : 16);
+}
+
 static void issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va)
 {
 	struct bf_store *store = &s->recent[s->nrecent++ % RECENT];
@@ -149,9 +161,7 @@ static void issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, ui
 	store->visible_ps = BF_NEVER;
 	store->record = e->number;
 	store->visible_record = UINT64_MAX;
-	if (e->tail_len < sizeof(store->bytes))
-		memset(store->bytes, 0, sizeof(store->bytes));
-	memcpy(store->bytes, e->tail, e->tail_len < sizeof(store->bytes) ? e->tail_len : sizeof(store->bytes));
+	take_bytes(store->bytes, e->tail, e->tail_len);
 	if (s->unbuffered)
 		return;
 	if (s->count == PENDING_MAX) {
