@@ -426,18 +426,18 @@ static const struct bf_command *form_of(const struct bf_command *c, int argc, ch
 }
 
 /*
- * PEs of IBGDA's own workloads can be spread over processes. Everything that has a form of its own would run as a whole
- * in each of them, which nobody means who starts several.
+ * PEs of IBGDA's own workloads can be spread over processes, and programs under `belfry exec` are processes. Everything
+ * else would be done as a whole by each of them, which nobody means who starts several.
  */
 static int refuse_ranks(const struct bf_args *a)
 {
 	const uint32_t ranks = bf_boot_env_ranks();
 
-	if (!a->command->prefix || ranks == 1)
+	if (a->command->ranks || ranks == 1)
 		return BF_EXIT_GOOD;
 	return bf_cli_error(a, BF_EXIT_USAGE,
 			    "cannot be spread over %" PRIu32 " processes, each would do all of it; belfry run ibgda-put, "
-			    "ibgda-get, ibgda-amo and ibgda-mixed can",
+			    "ibgda-get, ibgda-amo and ibgda-mixed can, and belfry exec and record run in each",
 			    ranks);
 }
 

@@ -257,4 +257,5 @@ const struct bf_command bf_cmd_doctor = {
 	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,
 	.run = run_doctor,
+	.ranks = true,
 };

@@ -436,4 +436,5 @@ const struct bf_command bf_cmd_exec = {
 	.min_args = 1,
 	.max_args = 4096,
 	.run = run_exec,
+	.ranks = true,
 };

@@ -99,4 +99,5 @@ const struct bf_command bf_cmd_record = {
 	.min_args = 1,
 	.max_args = 4096,
 	.run = run_record,
+	.ranks = true,
 };

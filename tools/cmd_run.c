@@ -366,4 +366,5 @@ const struct bf_command bf_cmd_run = {
 	.min_args = 0,
 	.max_args = 1,
 	.run = run_run,
+	.ranks = true,
 };

@@ -151,6 +151,31 @@ for workload in nvme-read sdma-copy ll-dispatch shmem-put mbarrier-pipeline; do
 	expect 2 -n 2 -- "$BELFRY" run $workload
 	says 'cannot be spread over 2 processes'
 done
+for workload in ibgda-put ibgda-mixed nvme-read sdma-copy mbarrier-pipeline; do
+	expect 2 -n 2 -- "$BELFRY" explore $workload --seeds 2
+	says 'cannot be spread over 2 processes'
+	[ ! -s "$work/out" ] || fail "something was explored"
+done
+# Of every other command one process is enough, however few words it needs; those that run in each of them say so by
+# what they do with the words.
+"$BELFRY" run ibgda-put --messages 2 --trace "$work/t.bft" >/dev/null
+for command in "replay $work/t.bft" "explain $work/t.bft" "stats $work/t.bft" "lint $work/t.bft" rules \
+	"import ftrace $work/t.bft -o $work/i.bft" "dump $work/t.bft" "diff $work/t.bft $work/t.bft" \
+	"export $work/t.bft --to vcd -o $work/t.vcd" "decode mlx5-cqe 00" "check hopper-mbarrier $work/t.bft" \
+	"serve nvme --socket $work/s" "lab run -- true" "launch -n 2 -- true"; do
+	# shellcheck disable=SC2086 # commands are words
+	expect 2 -n 2 -- "$BELFRY" $command
+	says 'cannot be spread over 2 processes'
+	# shellcheck disable=SC2086
+	expect 2 -n 2 --json -- "$BELFRY" $command --json
+	says 'cannot be spread over 2 processes'
+done
+for file in i.bft t.vcd s; do
+	[ ! -e "$work/$file" ] || fail "a refused command made $file"
+done
+expect 0 -n 1 -- "$BELFRY" dump "$work/t.bft"
+expect 0 -n 2 -- "$BELFRY" dump --help
+expect 0 -n 2 -- "$BELFRY" doctor
 expect 2 -n 4 -- "$BELFRY" run ibgda-put --pes 2
 says 'ranks'
 expect 2 -n 3 -- sh -c '[ $BELFRY_RANK = 2 ] && more="--messages 17"; exec "$0" run ibgda-put --pes 3 $more' "$BELFRY"
