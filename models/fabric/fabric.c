@@ -96,6 +96,21 @@ static int attach_stats(struct bf_port *p)
 	return status;
 }
 
+static void set_owner(struct bf_port *p, const struct bf_port_opts *opts)
+{
+	p->rx = opts->rx;
+	p->expect = opts->expect;
+	p->link = opts->link;
+	p->peer = opts->peer;
+	p->owner = opts->owner;
+}
+
+static void nobody(void *owner, struct bf_packet *pkt)
+{
+	(void)owner;
+	bf_packet_free(pkt);
+}
+
 static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *opts)
 {
 	size_t name_size = strlen(opts->name) + 1;
@@ -109,11 +124,7 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 	p->latency_ps = opts->latency_ps;
 	p->ps_per_kib = opts->ps_per_kib;
 	p->tie_ps = BF_NEVER;
-	p->rx = opts->rx;
-	p->expect = opts->expect;
-	p->link = opts->link;
-	p->peer = opts->peer;
-	p->owner = opts->owner;
+	set_owner(p, opts);
 	p->host = opts->host;
 	p->rail = opts->rail;
 	memcpy(p->name, opts->name, name_size);
@@ -190,10 +201,16 @@ static void take_back(struct bf_fabric *f)
 
 int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)
 {
-	struct bf_port *p;
-	int rc = attach(f, opts, &p);
+	struct bf_port *p = bf_fabric_find(f, opts->ipv4);
+	int rc;
 
 	*out = NULL;
+	if (p && p->rx == nobody && !strcmp(p->name, opts->name)) {
+		set_owner(p, opts);
+		*out = p;
+		return 0;
+	}
+	rc = attach(f, opts, &p);
 	if (rc)
 		return rc;
 	p->rank = f->my_rank;
@@ -235,19 +252,9 @@ int bf_fabric_attach_remote(struct bf_fabric *f, uint32_t ipv4, uint32_t rank)
 	return bf_fabric_attach_remote_at(f, ipv4, rank, 0, 0);
 }
 
-static void nobody(void *owner, struct bf_packet *pkt)
-{
-	(void)owner;
-	bf_packet_free(pkt);
-}
-
 void bf_port_detach(struct bf_port *p)
 {
-	p->rx = nobody;
-	p->expect = NULL;
-	p->link = NULL;
-	p->peer = NULL;
-	p->owner = NULL;
+	set_owner(p, &(struct bf_port_opts){ .rx = nobody });
 }
 
 void bf_port_info(const struct bf_port *p, struct bf_port_info *out)

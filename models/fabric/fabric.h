@@ -83,12 +83,13 @@ void bf_fabric_destroy(struct bf_fabric *f); /* after its ports' owners; frees a
 
 /*
  * Attaches a port. `opts` is copied, its name included, and the name becomes an actor of kind "port". -EEXIST when the
- * address is taken, -ENOMEM; text in sim->error. Ports live as long as the fabric. Statistics: NAME.tx_packets and so
+ * address is taken, -ENOMEM; text in sim->error. Ports live as long as the fabric; one that was detached is taken up
+ * again, as it is, by the same name and address: a device that was reset. Statistics: NAME.tx_packets and so
  * on, and NAME.lost_injected, .lost_no_route, .lost_link_down of the frames that this port sent and nobody got.
  */
 int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out);
 
-/* The owner goes away: frames that arrive from now on are thrown away, and the address stays taken. */
+/* The owner goes away: frames that arrive from now on are thrown away, and others cannot have the address. */
 void bf_port_detach(struct bf_port *p);
 
 /* Read-only view of a port. `dropped` counts frames that this port sent and nobody got, whatever the reason. */
