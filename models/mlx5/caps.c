@@ -1,5 +1,6 @@
-/* What a device tells about itself: capabilities and port state. */
+/* What a device tells about itself: capabilities, revisions, names. */
 #include "models/mlx5/device_internal.h"
+#include "models/mlx5/prm_hca.h"
 
 #define LOG_MAX_RA 4u  /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
 #define LOG_MAX_MSG 30u
@@ -9,7 +10,35 @@
 #define ISSI 1u         /* the command interface's revision that Linux uses (mlx5_core_set_issi()) */
 #define IEEE_VENDOR 0x0002c9u
 #define PSID "BELFRY0000000001"
+#define LOG_MAX_KLM 16u
+#define LOG_MAX_GROUPS 8u
+#define GROUP_MEMBERS 240u
 #define MTU 4200u /* of Ethernet frames: RoCE's 4096 and headers */
+
+/*
+ * What changes for the kernel's driver and InfiniBand. XRC is there because mlx5_ib takes no device without it (Linux
+ * drivers/infiniband/hw/mlx5/main.c mlx5_ib_dev_res_init()): its domains and shared queues are, its queue pairs are
+ * refused. Keys are made by command: without changes of entity size UMR is no way to fill them (umr.h
+ * mlx5r_umr_can_load_pas()). No BlueFlame, as the driver would test it on queues of Ethernet (core/wc.c).
+ */
+static void infiniband(uint8_t *cap)
+{
+	BF_MLX5_SET(cap, BF_CAP_PORT_TYPE, 0);
+	BF_MLX5_SET(cap, BF_CAP_IB_VIRT, 1); /* ports tell of themselves by commands instead of MADs */
+	BF_MLX5_SET(cap, BF_CAP_VPORT_COUNTERS, 1);
+	BF_MLX5_SET(cap, BF_CAP_NUM_VHCA_PORTS, 0);
+	BF_MLX5_SET(cap, BF_CAP_ROCE, 0);
+	BF_MLX5_SET(cap, BF_CAP_BF, 0);
+	BF_MLX5_SET(cap, BF_CAP_XRC, 1);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_XRCD, BF_MLX5_LOG_MAX_XRCD);
+	BF_MLX5_SET(cap, BF_CAP_UMR_NO_ENTITY_SIZE, 1);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_KLM, LOG_MAX_KLM);
+	BF_MLX5_SET(cap, BF_CAP_LOG_PG_SZ, 12);
+	BF_MLX5_SET(cap, BF_CAP_UARS_PER_PAGE, 1);
+	BF_MLX5_SET(cap, BF_CAP_DRIVER_VERSION, 1);
+	BF_MLX5_SET(cap, BF_CAP_MAX_QP_MCG, GROUP_MEMBERS);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MCG, LOG_MAX_GROUPS);
+}
 
 static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 {
@@ -57,6 +86,8 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_RQ, MAX_RECV_WQE);
 	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_MHZ, CLOCK_MHZ);
 	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_KHZ, CLOCK_MHZ * 1000);
+	if (dev->infiniband)
+		infiniband(cap);
 	if (!p->dct_contexts)
 		return;
 	BF_MLX5_SET(cap, BF_CAP_DCT, 1);
@@ -99,25 +130,6 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-/* PAOS tells whether a port's link is up; the model's ports are always enabled. */
-uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m)
-{
-	const uint8_t *in = m->in + BF_ACCESS_REG_DATA;
-	uint8_t *out = m->out + BF_ACCESS_REG_DATA;
-	uint32_t port = BF_MLX5_GET(in, BF_PAOS_PORT);
-	struct bf_port_info info;
-
-	if (BF_MLX5_GET(m->in, BF_ACCESS_REG_ID) != BF_REG_PAOS ||
-	    BF_MLX5_GET(m->in, BF_CMD_OP_MOD) != BF_ACCESS_REG_READ || port - 1 >= m->dev->port_count)
-		return BF_MLX5_CMD_BAD_PARAM;
-	bf_port_info(m->dev->ports[port - 1].port, &info);
-	memset(out, 0, BF_PAOS_LEN);
-	BF_MLX5_SET(out, BF_PAOS_PORT, port);
-	BF_MLX5_SET(out, BF_PAOS_ADMIN, BF_PAOS_UP);
-	BF_MLX5_SET(out, BF_PAOS_OPER, info.up ? BF_PAOS_UP : BF_PAOS_DOWN);
-	return BF_MLX5_CMD_OK;
-}
-
 uint8_t bf_mlx5_cmd_query_adapter(struct bf_mlx5_mail *m)
 {
 	BF_MLX5_SET(m->out, BF_QUERY_ADAPTER_VENDOR, IEEE_VENDOR);
@@ -154,12 +166,9 @@ uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-/* GUIDs are made of the first port's MAC, as EUI-64. */
 uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m)
 {
-	const uint8_t *mac = m->dev->ports[0].mac;
-	uint64_t guid = (uint64_t)bf_get_be16(mac) << 48 | (uint64_t)mac[2] << 40 | 0xfffeull << 24 |
-			(bf_get_be32(mac + 2) & 0xffffff);
+	const uint64_t guid = bf_mlx5_guid(&m->dev->ports[0]);
 	uint8_t *ctx = m->out + BF_NIC_VPORT_CTX;
 
 	BF_MLX5_SET(ctx, BF_NIC_VPORT_ROCE, 1);

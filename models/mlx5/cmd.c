@@ -4,6 +4,7 @@
  * simple enough to live here.
  */
 #include "models/mlx5/device_internal.h"
+#include "models/mlx5/prm_hca.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,6 +78,20 @@ static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
+/* XRC domains have no use but to be named. */
+static uint8_t alloc_xrcd(struct bf_mlx5_mail *m)
+{
+	return bf_mlx5_table_add(&m->dev->xrcds, m->dev, &m->number) ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_OK;
+}
+
+static uint8_t dealloc_xrcd(struct bf_mlx5_mail *m)
+{
+	if (!bf_mlx5_table_get(&m->dev->xrcds, m->number))
+		return BF_MLX5_CMD_BAD_RES;
+	bf_mlx5_table_remove(&m->dev->xrcds, m->number);
+	return BF_MLX5_CMD_OK;
+}
+
 /* Least lengths of input and output. */
 #define IN(n) (n), MAIL_MIN
 #define OUT(n) MAIL_MIN, (n)
@@ -116,6 +131,10 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DESTROY_SRQ, SIMPLE, "DESTROY_SRQ", bf_mlx5_cmd_destroy_srq },
 	{ BF_MLX5_CMD_QUERY_SRQ, OUT(BF_SRQ_SRQC + BF_SRQC_LEN), "QUERY_SRQ", bf_mlx5_cmd_query_srq },
 	{ BF_MLX5_CMD_ARM_RQ, SIMPLE, "ARM_RQ", bf_mlx5_cmd_arm_rq },
+	{ BF_MLX5_CMD_CREATE_XRC_SRQ, IN(BF_CREATE_SRQ_UMEM_END), "CREATE_XRC_SRQ", bf_mlx5_cmd_create_srq },
+	{ BF_MLX5_CMD_DESTROY_XRC_SRQ, SIMPLE, "DESTROY_XRC_SRQ", bf_mlx5_cmd_destroy_srq },
+	{ BF_MLX5_CMD_QUERY_XRC_SRQ, OUT(BF_SRQ_SRQC + BF_SRQC_LEN), "QUERY_XRC_SRQ", bf_mlx5_cmd_query_srq },
+	{ BF_MLX5_CMD_ARM_XRC_SRQ, SIMPLE, "ARM_XRC_SRQ", bf_mlx5_cmd_arm_rq },
 	{ BF_MLX5_CMD_CREATE_RMP, IN(BF_CREATE_RMP_LEN), "CREATE_RMP", bf_mlx5_cmd_create_rmp },
 	{ BF_MLX5_CMD_MODIFY_RMP, IN(BF_CREATE_RMP_LEN), "MODIFY_RMP", bf_mlx5_cmd_modify_rmp },
 	{ BF_MLX5_CMD_DESTROY_RMP, SIMPLE, "DESTROY_RMP", bf_mlx5_cmd_destroy_srq },
@@ -126,6 +145,16 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_QUERY_DCT, OUT(BF_DCT_DCTC + BF_DCTC_LEN), "QUERY_DCT", bf_mlx5_cmd_query_dct },
 	{ BF_MLX5_CMD_QUERY_VPORT_STATE, SIMPLE, "QUERY_VPORT_STATE", bf_mlx5_cmd_query_vport_state },
 	{ BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT, OUT(BF_NIC_VPORT_LEN), "QUERY_NIC_VPORT", bf_mlx5_cmd_query_nic_vport },
+	{ BF_MLX5_CMD_QUERY_HCA_VPORT_CONTEXT, OUT(BF_HCA_VPORT_LEN), "QUERY_HCA_VPORT", bf_mlx5_cmd_query_hca_vport },
+	{ BF_MLX5_CMD_MODIFY_HCA_VPORT_CONTEXT, IN(BF_HCA_VPORT_LEN), "MODIFY_HCA_VPORT",
+	  bf_mlx5_cmd_modify_hca_vport },
+	{ BF_MLX5_CMD_QUERY_HCA_VPORT_GID, OUT(BF_HCA_VPORT_ENTRIES + 16), "QUERY_HCA_GID",
+	  bf_mlx5_cmd_query_hca_vport_gid },
+	{ BF_MLX5_CMD_QUERY_HCA_VPORT_PKEY, OUT(BF_HCA_VPORT_ENTRIES + 4), "QUERY_HCA_PKEY",
+	  bf_mlx5_cmd_query_hca_vport_pkey },
+	{ BF_MLX5_CMD_QUERY_VPORT_COUNTER, OUT(BF_VPORT_COUNTER_LEN), "QUERY_VPORT_CNT", bf_mlx5_cmd_query_vport_counter },
+	{ BF_MLX5_CMD_ALLOC_XRCD, SIMPLE, "ALLOC_XRCD", alloc_xrcd },
+	{ BF_MLX5_CMD_DEALLOC_XRCD, SIMPLE, "DEALLOC_XRCD", dealloc_xrcd },
 	{ BF_MLX5_CMD_ALLOC_PD, SIMPLE, "ALLOC_PD", alloc_pd },
 	{ BF_MLX5_CMD_DEALLOC_PD, SIMPLE, "DEALLOC_PD", dealloc_pd },
 	{ BF_MLX5_CMD_ALLOC_UAR, SIMPLE, "ALLOC_UAR", alloc_uar },
@@ -140,8 +169,14 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DESTROY_UMEM, SIMPLE, "DESTROY_UMEM", bf_mlx5_cmd_destroy_umem },
 };
 
-static const struct command *find_command(uint32_t opcode)
+/*
+ * One number stands for two commands: Linux has MAD_IFC where others have RTS2SQD_QP. Of a device for Linux it is that,
+ * which is not modelled.
+ */
+static const struct command *find_command(const struct bf_mlx5 *dev, uint32_t opcode)
 {
+	if (dev->infiniband && opcode == BF_MLX5_CMD_RTS2SQD_QP)
+		return NULL;
 	for (size_t i = 0; i < BF_ARRAY_LEN(commands); i++)
 		if (commands[i].opcode == opcode)
 			return &commands[i];
@@ -170,7 +205,7 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 			       dev->name, in_len, out_len);
 	m.opcode = BF_MLX5_GET(in, BF_CMD_OPCODE);
 	m.number = BF_MLX5_GET(in, BF_CMD_IN_NUMBER);
-	c = find_command(m.opcode);
+	c = find_command(dev, m.opcode);
 	memset(out, 0, out_len);
 	status = execute(&m, c);
 	if (status)

@@ -11,6 +11,17 @@
 /* CQC.st (mlx5_ifc.h MLX5_CQC_ST_*). */
 enum { CQ_ST_SOLICITED = 6, CQ_ST_ARMED = 9, CQ_ST_FIRED = 10 };
 
+static uint8_t ring(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, const uint8_t *cqc, uint64_t bytes)
+{
+	const bool valid = BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID);
+
+	if (!valid && bf_mlx5_has_pages(m))
+		return bf_mlx5_buf_pages(m, b, BF_MLX5_GET(cqc, BF_CQC_LOG_PAGE_SIZE),
+					 BF_MLX5_GET(cqc, BF_CQC_PAGE_OFFSET), bytes);
+	return bf_mlx5_buf_init(m->dev, b, valid, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
+				bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), bytes);
+}
+
 static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const uint8_t *cqc)
 {
 	uint64_t bytes = cq->collapsed ? cq->cqe_size : (uint64_t)cq->cqe_size << BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
@@ -20,9 +31,7 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 
 	if (dbr & 7)
 		return BF_MLX5_CMD_BAD_PARAM;
-	status = bf_mlx5_buf_init(dev, &cq->buf, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID),
-				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
-				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), bytes);
+	status = ring(m, &cq->buf, cqc, bytes);
 	if (!status)
 		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
 					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
@@ -49,8 +58,7 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 
 		u->users += by;
 	}
-	if (cq->buf.umem)
-		cq->buf.umem->users += by;
+	bf_mlx5_buf_hold(dev, &cq->buf, by);
 	dev->uars[cq->uar]->users += by;
 	if (cq->eq)
 		cq->eq->users += by;
@@ -126,6 +134,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
+		bf_mlx5_buf_hold(dev, &cq->buf, 0);
 		bf_mlx5_cq_free(cq);
 		return status;
 	}
@@ -177,7 +186,7 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 {
 	uint32_t log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE), cqe_sz = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ);
 	uint32_t from = cq->mask + 1, cqe_size = cqe_sz ? 128 : 64;
-	struct bf_mlx5_buf ring;
+	struct bf_mlx5_buf to;
 	uint8_t status;
 
 	if (!(BF_MLX5_GET(m->in, BF_MODIFY_CQ_SELECT) & BF_MODIFY_CQ_LOG_SIZE) || log_size > LOG_SIZE_MAX ||
@@ -185,18 +194,16 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (cq->error)
 		return BF_MLX5_CMD_BAD_RES_STATE;
-	status = bf_mlx5_buf_init(cq->dev, &ring, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID),
-				  BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID),
-				  bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET), (uint64_t)cqe_size << log_size);
+	status = ring(m, &to, cqc, (uint64_t)cqe_size << log_size);
 	if (status)
 		return status;
-	if (!bf_mlx5_cq_end_ring(cq))
+	if (!bf_mlx5_cq_end_ring(cq)) {
+		bf_mlx5_buf_hold(cq->dev, &to, 0);
 		return BF_MLX5_CMD_BAD_RES_STATE;
-	if (cq->buf.umem)
-		cq->buf.umem->users--;
-	if (ring.umem)
-		ring.umem->users++;
-	cq->buf = ring;
+	}
+	bf_mlx5_buf_hold(cq->dev, &to, 1);
+	bf_mlx5_buf_hold(cq->dev, &cq->buf, UINT32_MAX);
+	cq->buf = to;
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = (uint8_t)cqe_size;
 	cq->pad = cqe_sz == CQE_128_PAD;

@@ -76,6 +76,7 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	BF_MLX5_SET(kept, BF_QPC_PM_STATE, PM_STATE_MIGRATED);
 	take_access(qp, qpc, OPTPAR_RRE | OPTPAR_RWE | OPTPAR_RAE | OPTPAR_Q_KEY);
 	take_pkey(kept, qpc, OPTPAR_PKEY_INDEX);
+	bf_mlx5_special_open(qp, kept);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -104,21 +105,39 @@ uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16])
 	return (uint32_t)gid[10] << 24 | (bf_get_be32(gid + 12) & 0xffffff);
 }
 
+/* Address and MAC of the peer: by GID, or, of an InfiniBand port, by LID. Hosts of those know no MACs. */
+static void set_peer(const struct bf_mlx5_port *from, const uint8_t *path, struct bf_roce_path_opts *opts)
+{
+	opts->dst_ipv4 = bf_mlx5_gid_ipv4(path + BF_PATH_RGID);
+	if (!from->dev->infiniband) {
+		bf_put_be16(opts->dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
+		bf_put_be32(opts->dst_mac + 2, BF_MLX5_GET(path, BF_PATH_RMAC_LO));
+		return;
+	}
+	opts->udp_src_port = 0;
+	opts->dscp = 0;
+	if (!BF_MLX5_GET(path, BF_PATH_GRH))
+		opts->dst_ipv4 = bf_mlx5_lid_ipv4(from, (uint16_t)BF_MLX5_GET(path, BF_PATH_RLID));
+	bf_mlx5_peer_mac(from, opts->dst_ipv4, opts->dst_mac);
+}
+
 /*
- * The address path. A source port of 0 leaves the choice to the
- * device; it takes one from the range that annex A17 names.
+ * The address path. A source port of 0 leaves the choice to the device; it takes one from the range that annex A17
+ * names.
  */
 static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *path)
 {
 	uint32_t port = BF_MLX5_GET(path, BF_PATH_PORT);
 	struct bf_roce_path_opts opts = {
-		.dst_ipv4 = bf_mlx5_gid_ipv4(path + BF_PATH_RGID),
 		.udp_src_port = (uint16_t)BF_MLX5_GET(path, BF_PATH_UDP_SPORT),
 		.dscp = (uint8_t)BF_MLX5_GET(path, BF_PATH_DSCP),
 		.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT),
 	};
 
-	if (!opts.dst_ipv4 || port > qp->dev->port_count)
+	if (port > qp->dev->port_count)
+		return BF_MLX5_CMD_BAD_PARAM;
+	set_peer(port ? &qp->dev->ports[port - 1] : qp->port, path, &opts);
+	if (!opts.dst_ipv4)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
@@ -129,8 +148,6 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *pat
 	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	opts.src_ipv4 = qp->port->ipv4;
 	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
-	bf_put_be16(opts.dst_mac, (uint16_t)BF_MLX5_GET(path, BF_PATH_RMAC_HI));
-	bf_put_be32(opts.dst_mac + 2, BF_MLX5_GET(path, BF_PATH_RMAC_LO));
 	qp->remote_ipv4 = opts.dst_ipv4;
 	bf_roce_path_init(&qp->path, &opts);
 	return BF_MLX5_CMD_OK;

@@ -5,20 +5,42 @@
 
 #define WORDS_OF_A_PATH 7u /* of an address, ports, timeout, and how many READs each side takes */
 
+/* Both rings lie in one buffer. */
+static const struct bf_mlx5_buf *rings(const struct bf_mlx5_qp *qp)
+{
+	return qp->has_sq ? &qp->sq : &qp->rq;
+}
+
 static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 {
 	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&qp->dev->pds, qp->pd);
 
-	if (qp->sq.umem)
-		qp->sq.umem->users += by;
-	if (qp->dbr.umem)
-		qp->dbr.umem->users += by;
+	bf_mlx5_buf_hold(qp->dev, rings(qp), by);
+	bf_mlx5_buf_hold(qp->dev, &qp->dbr, by);
 	qp->send_cq->users += by;
 	qp->recv_cq->users += by;
 	if (qp->srq)
 		qp->srq->users += by;
-	pd->users += by;
+	if (pd)
+		pd->users += by;
 	qp->dev->uars[qp->uar]->users += by;
+}
+
+static uint8_t rings_in_pages(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, const uint8_t *qpc,
+			      uint64_t rq_bytes, uint64_t sq_at, uint64_t sq_bytes)
+{
+	struct bf_mlx5_buf all;
+	uint8_t status;
+
+	if (!rq_bytes && !sq_bytes)
+		return BF_MLX5_CMD_OK;
+	status = bf_mlx5_buf_pages(m, &all, BF_MLX5_GET(qpc, BF_QPC_LOG_PAGE_SIZE), BF_MLX5_GET(qpc, BF_QPC_PAGE_OFFSET),
+				   sq_bytes ? sq_at + sq_bytes : rq_bytes);
+	if (!status && rq_bytes)
+		status = bf_mlx5_buf_in(&qp->rq, all.umem, 0, rq_bytes);
+	if (!status && sq_bytes)
+		status = bf_mlx5_buf_in(&qp->sq, all.umem, sq_at, sq_bytes);
+	return status;
 }
 
 /*
@@ -37,9 +59,13 @@ static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, c
 
 	if ((dbr & 7) || (offset & (BF_MLX5_WQEBB - 1)) || offset + sq_at < offset)
 		return BF_MLX5_CMD_BAD_PARAM;
-	status = rq_bytes ? bf_mlx5_buf_init(qp->dev, &qp->rq, valid, id, offset, rq_bytes) : 0;
-	if (!status && sq_bytes)
-		status = bf_mlx5_buf_init(qp->dev, &qp->sq, valid, id, offset + sq_at, sq_bytes);
+	if (!valid && bf_mlx5_has_pages(m)) {
+		status = rings_in_pages(qp, m, qpc, rq_bytes, sq_at, sq_bytes);
+	} else {
+		status = rq_bytes ? bf_mlx5_buf_init(qp->dev, &qp->rq, valid, id, offset, rq_bytes) : 0;
+		if (!status && sq_bytes)
+			status = bf_mlx5_buf_init(qp->dev, &qp->sq, valid, id, offset + sq_at, sq_bytes);
+	}
 	if (!status)
 		status = bf_mlx5_buf_init(qp->dev, &qp->dbr, BF_MLX5_GET(qpc, BF_QPC_DBR_UMEM_VALID),
 					  BF_MLX5_GET(qpc, BF_QPC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
@@ -66,7 +92,9 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	qp->uar = BF_MLX5_GET(qpc, BF_QPC_UAR_PAGE);
 	qp->send_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
-	if ((srqn && !qp->srq) || !bf_mlx5_table_get(&dev->pds, qp->pd) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
+	if (!bf_mlx5_table_get(&dev->pds, qp->pd) && BF_MLX5_GET(qpc, BF_QPC_ST) != BF_QPC_ST_REG_UMR)
+		return BF_MLX5_CMD_BAD_RES;
+	if ((srqn && !qp->srq) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
 		return BF_MLX5_CMD_BAD_RES;
 	scatter_to_cqe(qp, qpc);
 	return BF_MLX5_CMD_OK;
@@ -76,6 +104,8 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	uint32_t st = BF_MLX5_GET(qpc, BF_QPC_ST);
 
+	if (st == BF_QPC_ST_QP0 || st == BF_QPC_ST_QP1 || st == BF_QPC_ST_REG_UMR)
+		st = BF_QPC_ST_UD;
 	/* XRC, raw packets and WQE signatures are not modelled. */
 	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_DCI) ||
 	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
@@ -146,6 +176,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->qpn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
+		bf_mlx5_buf_hold(qp->dev, rings(qp), 0);
 		bf_mlx5_qp_free(qp);
 		return status;
 	}

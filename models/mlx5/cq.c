@@ -81,10 +81,11 @@ static void build(const struct bf_mlx5_cq *cq, const struct source *from, const 
 		cqe->imm_inval_pkey = bf_to_be32(c->imm);
 		cqe->byte_cnt = bf_to_be32(c->byte_cnt);
 		cqe->timestamp = bf_to_be64(from->ns);
+		bf_put_be16(cqe->rx + BF_MLX5_CQE_SLID, c->slid);
 		bf_put_be32(cqe->rx + BF_MLX5_CQE_FLAGS_RQPN, c->flags_rqpn);
 		if (c->solicited)
 			cqe->op_own |= BF_MLX5_CQE_SE;
-		x ^= c->imm ^ c->byte_cnt ^ c->flags_rqpn ^ from->ns;
+		x ^= c->imm ^ c->byte_cnt ^ c->flags_rqpn ^ c->slid ^ from->ns;
 		if (BF_UNLIKELY(c->data != NULL))
 			x ^= scatter(cqe, c);
 	}

@@ -142,18 +142,27 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, s
 		const uint8_t *path = qpc + BF_QPC_PATH;
 
 		bf_mlx5_unpack(whole->context, qpc, sizeof(qpc));
-		t->path.dst_ipv4 = (qp->port->ipv4 & 0xffff0000u) | bf_be16(av.rlid);
+		t->path.dst_ipv4 = bf_mlx5_lid_ipv4(qp->port, bf_be16(av.rlid));
 		t->path.dscp = (uint8_t)BF_MLX5_GET(path, BF_PATH_DSCP);
 		t->path.ttl = (uint8_t)BF_MLX5_GET(path, BF_PATH_HOP_LIMIT);
-		return bf_fabric_resolve(qp->dev->fabric, t->path.dst_ipv4, t->path.dst_mac) ? -EINVAL : 0;
+		if (!qp->dev->infiniband)
+			return bf_fabric_resolve(qp->dev->fabric, t->path.dst_ipv4, t->path.dst_mac) ? -EINVAL : 0;
+		bf_mlx5_peer_mac(qp->port, t->path.dst_ipv4, t->path.dst_mac);
+		return 0;
 	}
 	t->path.dst_ipv4 = bf_mlx5_gid_ipv4(av.rgid);
 	if (BF_UNLIKELY(!t->path.dst_ipv4))
 		t->path.dst_ipv4 = bf_mlx5_group_ipv4(av.rgid);
+	if (qp->dev->infiniband && !(bf_be32(av.grh_gid_fl) & BF_MLX5_AV_GRH))
+		t->path.dst_ipv4 = bf_mlx5_lid_ipv4(qp->port, bf_be16(av.rlid));
 	if (!t->path.dst_ipv4)
 		return -EINVAL;
 	t->path.dscp = av.tclass >> 2;
 	t->path.ttl = av.hop_limit;
+	if (qp->dev->infiniband) {
+		bf_mlx5_peer_mac(qp->port, t->path.dst_ipv4, t->path.dst_mac);
+		return 0;
+	}
 	if (bf_be16(av.rlid))
 		t->path.udp_src_port = bf_be16(av.rlid);
 	memcpy(t->path.dst_mac, av.rmac, sizeof(av.rmac));

@@ -146,6 +146,7 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	bf_mlx5_table_init(&dev->cqs, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
 	bf_mlx5_table_init(&dev->mkeys, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
 	bf_mlx5_table_init(&dev->pds, 1, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->xrcds, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_XRCD);
 	bf_mlx5_table_init(&dev->umems, 1, NUMBER_MAX, 1u << 20);
 }
 
@@ -245,6 +246,8 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	dev->irq = opts->irq;
 	dev->irq_owner = opts->irq_owner;
 	dev->profile = *profile;
+	dev->infiniband = opts->infiniband;
+	dev->uar_free = opts->first_uar;
 	dev->port_count = opts->ports ? opts->ports : 1;
 	dev->tx.pkey = 0xffff; /* the default partition, full member (IBA vol. 1 section 10.9) */
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
@@ -324,6 +327,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->srqs);
 	bf_mlx5_table_fini(&dev->mkeys);
 	bf_mlx5_table_fini(&dev->pds);
+	bf_mlx5_table_fini(&dev->xrcds);
 	bf_mlx5_table_fini(&dev->umems);
 	for (uint32_t i = 0; i < dev->uar_end; i++) {
 		if (!dev->uars[i])

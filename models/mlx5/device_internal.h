@@ -71,6 +71,7 @@ struct bf_mlx5 {
 	struct bf_fabric *fabric;
 	struct bf_mlx5_port ports[BF_MLX5_PORTS];
 	uint32_t port_count;
+	bool infiniband; /* bf_mlx5_opts */
 	struct bf_mlx5_profile profile;
 	void (*irq)(void *owner, uint32_t vector); /* NULL: nobody listens */
 	void *irq_owner;
@@ -89,18 +90,20 @@ struct bf_mlx5 {
 	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_table reserved; /* blocks of QPNs that no queue pair gets */
+	struct bf_mlx5_table xrcds;    /* numbers alone */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
 	struct bf_mlx5_uar **uars;   /* [uar_end]; NULL: not there yet */
 	uint32_t uar_count, uar_end; /* uar_count: pages that there may be */
-	uint32_t uar_free;           /* all before are allocated */
+	uint32_t uar_free;           /* all before are allocated, or not to be had */
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;
 	struct bf_mlx5_srq *zombie_srqs;
 	struct bf_mlx5_counts count;
 	struct bf_hist *latency;
+	uint8_t description[64]; /* the node's, as its host gives it */
 	char name[24];
 };
 
@@ -163,6 +166,12 @@ void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s); /* a
 void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp);
 uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream);
 
+/* Whom a LID names that is used at this port (prm.h, address vector). */
+static inline uint32_t bf_mlx5_lid_ipv4(const struct bf_mlx5_port *port, uint16_t lid)
+{
+	return (port->ipv4 & 0xffff0000u) | lid;
+}
+
 /* Whom an address vector names. */
 struct bf_mlx5_target {
 	struct bf_roce_path_opts path;
@@ -173,6 +182,9 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s,
 		    struct bf_mlx5_target *t); /* 0 or -EINVAL: it names nobody */
 
 /* ud.c */
+/* Queue pair 0 or 1 of its port from now on, if its context `qpc` says so. */
+void bf_mlx5_special_open(struct bf_mlx5_qp *qp, const uint8_t *qpc);
+void bf_mlx5_special_close(struct bf_mlx5_qp *qp); /* no more, if it is one */
 /* The fields of `r`, and the path of `dev->ud_path`, for the datagram of WQE `s`. False: it names nobody. */
 bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r);
 void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
@@ -357,6 +369,7 @@ struct bf_mlx5_completion {
 	const uint8_t *data; /* bytes that the CQE carries itself; NULL: none */
 	uint8_t data_len;
 	uint8_t format; /* BF_MLX5_CQE_INLINE_*, when there are data */
+	uint16_t slid;  /* an InfiniBand datagram's sender */
 };
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);
@@ -383,6 +396,8 @@ void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t
 /* A request was refused for good without a receive WQE that could tell why. */
 void bf_mlx5_event_refused(struct bf_mlx5_qp *qp, uint8_t nak);
 void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up);
+bool bf_mlx5_event_wanted(const struct bf_mlx5 *dev, enum bf_mlx5_event type);
+void bf_mlx5_event_cmd(struct bf_mlx5 *dev, uint32_t entries); /* of the command queue: they are done */
 /* The doorbell `word`: consumer index of an event queue, which is armed or not. */
 void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm);
 void bf_mlx5_eq_free(struct bf_mlx5_eq *eq);
@@ -464,11 +479,32 @@ uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);
+/* vport.c */
+uint64_t bf_mlx5_guid(const struct bf_mlx5_port *port);
+/* A peer's MAC for who has only its address: it is made of that where the peer is not in this process. */
+void bf_mlx5_peer_mac(const struct bf_mlx5_port *port, uint32_t ipv4, uint8_t mac[6]);
+uint8_t bf_mlx5_cmd_query_hca_vport(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_hca_vport(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_hca_vport_gid(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_hca_vport_pkey(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_vport_counter(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
 /* A UMEM, without a number, of `n` pages listed as be64; `offset` is that of its first byte. 0 or a status. */
-uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint32_t offset,
+uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
 			  struct bf_mlx5_umem **out);
+/* The one that a command names; NULL: there is none. */
+struct bf_mlx5_umem *bf_mlx5_umem_find(const struct bf_mlx5 *dev, uint32_t id);
+/*
+ * Pages behind the command, which are there, of 4096 << `log_page` bytes; the ring begins `parts` 64ths into the first.
+ * 0 or a status.
+ */
+uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, uint32_t log_page, uint32_t parts,
+			  uint64_t len);
+static inline bool bf_mlx5_has_pages(const struct bf_mlx5_mail *m)
+{
+	return m->in_len > BF_CREATE_PAS;
+}
 /* `len` bytes at `offset` of `u`. 0 or a status. */
 uint8_t bf_mlx5_buf_in(struct bf_mlx5_buf *b, struct bf_mlx5_umem *u, uint64_t offset, uint64_t len);
 /* A ring or record of `len` bytes at `offset` of UMEM `id` (`valid`) or at IOVA `offset`. 0 or a status. */

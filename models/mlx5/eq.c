@@ -170,6 +170,19 @@ void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up)
 	put(eq, &e, number);
 }
 
+bool bf_mlx5_event_wanted(const struct bf_mlx5 *dev, enum bf_mlx5_event type)
+{
+	return listener(dev, type) != NULL;
+}
+
+void bf_mlx5_event_cmd(struct bf_mlx5 *dev, uint32_t entries)
+{
+	struct bf_mlx5_eq *eq = listener(dev, BF_MLX5_EVENT_CMD);
+
+	if (eq)
+		put_number(eq, BF_MLX5_EVENT_CMD, 0, BF_EQE_CMD_VECTOR, entries);
+}
+
 /* Entries that the driver had not seen when it armed interrupt at once. */
 void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm)
 {

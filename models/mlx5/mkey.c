@@ -115,7 +115,7 @@ static uint8_t take_pages(struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t 
 static uint8_t take_umem(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 {
 	const uint32_t id = BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_ID);
-	struct bf_mlx5_umem *u = id <= 0xffffff ? bf_mlx5_table_get(&m->dev->umems, id) : NULL;
+	struct bf_mlx5_umem *u = bf_mlx5_umem_find(m->dev, id);
 	const uint64_t offset = bf_get_be64(m->in + BF_CREATE_MKEY_UMEM_OFFSET);
 	const struct bf_mlx5_buf all = { .umem = u, .at = BF_MLX5_BUF_SCATTERED };
 	struct bf_mlx5_xlat *x;

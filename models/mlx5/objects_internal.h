@@ -59,6 +59,7 @@ void bf_mlx5_table_fini(struct bf_mlx5_table *t);
 
 #define BF_MLX5_PORTS 2u
 #define BF_MLX5_LOG_MAX_SRQ 23u
+#define BF_MLX5_LOG_MAX_XRCD 10u
 #define BF_MLX5_MAX_EQ 0xffu /* the width of the number in an event queue's doorbell */
 
 /* A network port. Packets arrive here and leave by the one that their queue pair names. */
@@ -66,7 +67,9 @@ struct bf_mlx5_port {
 	struct bf_mlx5 *dev;
 	struct bf_port *port;
 	uint32_t ipv4;
+	uint32_t capabilities; /* InfiniBand: PortInfo's, as the host's software sets them */
 	uint8_t mac[6];
+	struct bf_mlx5_qp *special[2]; /* queue pairs 0 and 1; NULL: nobody listens */
 };
 
 struct bf_mlx5_pd {
@@ -75,10 +78,12 @@ struct bf_mlx5_pd {
 
 struct bf_mlx5_umem {
 	uint32_t number, users;
-	uint32_t log_page, page_offset;
+	uint32_t log_page;
+	uint64_t page_offset;
 	uint64_t size;
 	uint64_t npages;
 	bool contiguous;  /* each page follows the one before: only the first is kept */
+	bool owned;       /* came with the command that made its user, and goes with it: commands cannot name it */
 	uint64_t pages[]; /* permission bits cleared */
 };
 
@@ -97,6 +102,8 @@ static inline bool bf_mlx5_buf_linear(const struct bf_mlx5_buf *b)
 }
 /* IOVA of byte `at`; `*run` gets how many of the `len` bytes follow without a gap. */
 uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len, uint32_t *run);
+/* One user more of what it lies in, or `by` UINT32_MAX one less, or 0: none came of it. */
+void bf_mlx5_buf_hold(struct bf_mlx5 *dev, const struct bf_mlx5_buf *b, uint32_t by);
 
 /*
  * What a key translates by: `rounds` rounds of parts, one behind the other. A part is bytes of another key, or of a page

@@ -72,8 +72,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_ctrl) == 16, "ctrl segment");
  * Address vector of a DC or UD WQE, behind the control segment (mlx5dv.h struct mlx5_wqe_av): the first 16 bytes
  * (compact form), or all 48 when BF_MLX5_AV_EXT is set. For UD the key is a Q_Key and 4 reserved bytes. Compact vectors
  * name the peer by LID. Ethernet has none: the model takes `rlid` as the low 16 bits of the peer's IPv4 address in the
- * sending port's /16 network, so that the form can be used (assumed). In the full form it is the UDP source port, 0 for
- * one of the device's choice.
+ * sending port's /16 network, so that the form can be used (assumed); that is what LIDs are where the link layer is
+ * said to be InfiniBand, too. In the full form of RoCE it is the UDP source port, 0 for one of the device's choice.
  */
 struct bf_mlx5_av {
 	struct bf_be64 dc_key;
@@ -92,6 +92,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_av) == 48, "address vector");
 #define BF_MLX5_AV_COMPACT 16u /* bytes */
 #define BF_MLX5_AV_FULL 48u
 #define BF_MLX5_AV_EXT 0x80000000u /* of dqp_dct */
+#define BF_MLX5_AV_GRH 0x40000000u /* of grh_gid_fl: there is a GID (always with RoCE) */
 #define BF_MLX5_AV_DCT BF_MASK(23, 0)
 #define BF_MLX5_QKEY_OWN 0x80000000u /* the Q_Key of the sending queue pair instead (IBA vol. 1 section 10.2.5) */
 
@@ -236,6 +237,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 #define BF_MLX5_CQE_SOP BF_MASK(31, 24) /* of sop_drop_qpn */
 #define BF_MLX5_CQE_QPN BF_MASK(23, 0)
 
+#define BF_MLX5_CQE_SLID 22u /* be16: an InfiniBand datagram's sender */
+
 /* be32 at byte 24 of a datagram's CQE (mlx5dv.h flags_rqpn; Linux drivers/infiniband/hw/mlx5/cq.c). */
 #define BF_MLX5_CQE_FLAGS_RQPN 24u
 #define BF_MLX5_CQE_RQPN BF_MASK(23, 0)
@@ -295,6 +298,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eqe) == 64, "EQE");
 #define BF_EQE_CQ_ERR_SYNDROME 11
 #define BF_EQE_CQ_ERR_OVERRUN 1u
 #define BF_EQE_CQ_ERR_ACCESS 2u
+#define BF_EQE_CMD_VECTOR 0      /* be32, a bit for each entry of the command queue */
 #define BF_EQE_PORT_NUMBER 8     /* in the high four bits */
 #define BF_EQE_DCTN 24           /* be32 */
 #define BF_EQE_QUEUE_QP 0u
@@ -310,6 +314,7 @@ enum bf_mlx5_event {
 	BF_MLX5_EVENT_CQ_ERROR = 0x04,
 	BF_MLX5_EVENT_WQ_CATAS_ERROR = 0x05,
 	BF_MLX5_EVENT_PORT_CHANGE = 0x09,
+	BF_MLX5_EVENT_CMD = 0x0a, /* entries of the command queue are done */
 	BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR = 0x10,
 	BF_MLX5_EVENT_WQ_ACCESS_ERROR = 0x11,
 	BF_MLX5_EVENT_SRQ_CATAS_ERROR = 0x12,
@@ -333,6 +338,11 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_srq_next) == 16, "SRQ next segment");
 #define BF_MLX5_DBR_BYTES 8u
 #define BF_MLX5_CQ_DBR_CI 0
 #define BF_MLX5_CQ_DBR_ARM 1
+
+/* The firmware's revision, as ConnectX-7's are numbered. */
+#define BF_MLX5_FW_MAJOR 28u
+#define BF_MLX5_FW_MINOR 39u
+#define BF_MLX5_FW_SUBMINOR 1002u
 
 /* UAR page. */
 #define BF_MLX5_UAR_BYTES 4096u
@@ -389,12 +399,21 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_DESTROY_SRQ = 0x701,
 	BF_MLX5_CMD_QUERY_SRQ = 0x702,
 	BF_MLX5_CMD_ARM_RQ = 0x703,
+	BF_MLX5_CMD_CREATE_XRC_SRQ = 0x705,
+	BF_MLX5_CMD_DESTROY_XRC_SRQ = 0x706,
+	BF_MLX5_CMD_QUERY_XRC_SRQ = 0x707,
+	BF_MLX5_CMD_ARM_XRC_SRQ = 0x708,
 	BF_MLX5_CMD_CREATE_DCT = 0x710,
 	BF_MLX5_CMD_DESTROY_DCT = 0x711, /* drained first */
 	BF_MLX5_CMD_DRAIN_DCT = 0x712,
 	BF_MLX5_CMD_QUERY_DCT = 0x713,
 	BF_MLX5_CMD_QUERY_VPORT_STATE = 0x750,
 	BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
+	BF_MLX5_CMD_QUERY_HCA_VPORT_CONTEXT = 0x762,
+	BF_MLX5_CMD_MODIFY_HCA_VPORT_CONTEXT = 0x763,
+	BF_MLX5_CMD_QUERY_HCA_VPORT_GID = 0x764,
+	BF_MLX5_CMD_QUERY_HCA_VPORT_PKEY = 0x765,
+	BF_MLX5_CMD_QUERY_VPORT_COUNTER = 0x770,
 	BF_MLX5_CMD_ALLOC_PD = 0x800,
 	BF_MLX5_CMD_DEALLOC_PD = 0x801,
 	BF_MLX5_CMD_ALLOC_UAR = 0x802,
@@ -402,6 +421,8 @@ enum bf_mlx5_cmd_op {
 	BF_MLX5_CMD_ACCESS_REG = 0x805,
 	BF_MLX5_CMD_ATTACH_TO_MCG = 0x806,
 	BF_MLX5_CMD_DETACH_FROM_MCG = 0x807,
+	BF_MLX5_CMD_ALLOC_XRCD = 0x80e,
+	BF_MLX5_CMD_DEALLOC_XRCD = 0x80f,
 	BF_MLX5_CMD_CREATE_RMP = 0x90c,
 	BF_MLX5_CMD_MODIFY_RMP = 0x90d,
 	BF_MLX5_CMD_DESTROY_RMP = 0x90e,
@@ -457,6 +478,13 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CMD_OUT_NUMBER 0x08, 0x00ffffffu /* cqn, qpn, pd, uar, mkey index, umem id */
 #define BF_CMD_IN_NUMBER 0x08, 0x00ffffffu
 
+/*
+ * Rings that no UMEM names may come as a list of pages (be64 each) behind the command: of CREATE_CQ, MODIFY_CQ,
+ * CREATE_QP, CREATE_SRQ and CREATE_RMP at the same place. The context says how large pages are, above 4 KiB, and where
+ * in the first the ring begins, in 64ths of a page (Linux drivers/infiniband/hw/mlx5/mem.c).
+ */
+#define BF_CREATE_PAS 0x110
+
 /* CREATE_CQ input: context at 0x10. */
 #define BF_CREATE_CQ_CQC 0x10
 #define BF_CREATE_CQ_UMEM_OFFSET 0x50 /* be64 */
@@ -473,11 +501,13 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_CQC_COMP_EN 0x00, 0x00004000u
 #define BF_CQC_ST 0x00, 0x00000f00u
 #define BF_CQC_DBR_UMEM_ID 0x04, 0xffffffffu
+#define BF_CQC_PAGE_OFFSET 0x08, 0x00000fc0u
 #define BF_CQC_LOG_SIZE 0x0c, 0x1f000000u
 #define BF_CQC_UAR_PAGE 0x0c, 0x00ffffffu
 #define BF_CQC_PERIOD 0x10, 0x0fff0000u /* us; with MAX_COUNT: how long and for how many CQEs an event may wait */
 #define BF_CQC_MAX_COUNT 0x10, 0x0000ffffu
 #define BF_CQC_EQN 0x14, 0x000000ffu
+#define BF_CQC_LOG_PAGE_SIZE 0x18, 0x1f000000u
 #define BF_CQC_LAST_NOTIFIED 0x20, 0x00ffffffu
 #define BF_CQC_LAST_SOLICIT 0x24, 0x00ffffffu
 #define BF_CQC_CONSUMER 0x28, 0x00ffffffu
@@ -521,6 +551,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_SRQC_LOG_SIZE 0x00, 0x0f000000u
 #define BF_SRQC_WQ_SIGNATURE 0x04, 0x80000000u
 #define BF_SRQC_LOG_STRIDE 0x04, 0x07000000u /* above 16 bytes */
+#define BF_SRQC_PAGE_OFFSET 0x08, 0xfc000000u
+#define BF_SRQC_LOG_PAGE_SIZE 0x10, 0x3f000000u
 #define BF_SRQC_PD 0x18, 0x00ffffffu
 #define BF_SRQC_LWM 0x1c, 0xffff0000u
 #define BF_SRQC_WQE_COUNT 0x1c, 0x0000ffffu
@@ -542,12 +574,14 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_WQ_LINKED_LIST 0u
 #define BF_WQ_CYCLIC 1u
 #define BF_WQ_SIGNATURE 0x00, 0x08000000u
+#define BF_WQ_PAGE_OFFSET 0x04, 0x001f0000u
 #define BF_WQ_LWM 0x04, 0x0000ffffu
 #define BF_WQ_PD 0x08, 0x00ffffffu
 #define BF_WQ_DBR_ADDR 0x10 /* be64 */
 #define BF_WQ_HW_COUNTER 0x18, 0xffffffffu
 #define BF_WQ_SW_COUNTER 0x1c, 0xffffffffu
 #define BF_WQ_LOG_STRIDE 0x20, 0x000f0000u /* bytes */
+#define BF_WQ_LOG_PAGE_SIZE 0x20, 0x00001f00u
 #define BF_WQ_LOG_SIZE 0x20, 0x0000001fu
 #define BF_WQ_DBR_UMEM_VALID 0x24, 0x80000000u
 #define BF_WQ_UMEM_VALID 0x24, 0x40000000u
@@ -585,8 +619,11 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_ST 0x00, 0x00ff0000u
 #define BF_QPC_ST_RC 0u
 #define BF_QPC_ST_UC 1u
-#define BF_QPC_ST_UD 3u
+#define BF_QPC_ST_UD 2u
 #define BF_QPC_ST_DCI 5u
+#define BF_QPC_ST_QP0 7u /* datagrams; what is for queue pair 0 or 1 of the port comes here */
+#define BF_QPC_ST_QP1 8u
+#define BF_QPC_ST_REG_UMR 12u /* the kernel's own: changes keys of all protection domains, sends nothing */
 #define BF_QPC_PM_STATE 0x00, 0x00001800u
 #define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
 #define BF_QPC_BLOCK_LB_MC 0x04, 0x40000000u /* its own multicasts do not come back */
@@ -618,6 +655,7 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 #define BF_QPC_RRE 0x90, 0x00008000u
 #define BF_QPC_RWE 0x90, 0x00004000u
 #define BF_QPC_RAE 0x90, 0x00002000u
+#define BF_QPC_PAGE_OFFSET 0x90, 0x00000fc0u
 #define BF_QPC_MIN_RNR_NAK 0x94, 0x1f000000u
 #define BF_QPC_NEXT_RCV_PSN 0x94, 0x00ffffffu
 #define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu
@@ -645,6 +683,8 @@ BF_FN void bf_mlx5_field_set(void *base, uint32_t off, uint32_t mask, uint32_t v
 /* Address path, relative to itself. RoCEv2 over IPv4: rgid is ::ffff:a.b.c.d. */
 #define BF_PATH_LEN 44
 #define BF_PATH_PKEY_INDEX 0x00, 0x0000ffffu
+#define BF_PATH_GRH 0x04, 0x00800000u /* InfiniBand: there is a GID; else the LID alone names the peer */
+#define BF_PATH_RLID 0x04, 0x0000ffffu
 #define BF_PATH_ACK_TIMEOUT 0x08, 0xf8000000u
 #define BF_PATH_SRC_ADDR_INDEX 0x08, 0x00ff0000u
 #define BF_PATH_HOP_LIMIT 0x08, 0x000000ffu

@@ -152,6 +152,8 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
 /* Back to RESET: what is in flight is void, no CQE says so. */
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 {
+	if (BF_UNLIKELY(qp->service == BF_QPC_ST_UD))
+		bf_mlx5_special_close(qp);
 	stop_timers(qp);
 	bf_sim_cancel(qp->dev->sim, &qp->bell_event);
 	bf_mlx5_tx_drop(qp, ~0u);

@@ -27,6 +27,7 @@ struct shape {
 	bool cyclic, signature, ring_valid, dbr_valid;
 	uint32_t ring_umem, dbr_umem;
 	uint64_t ring, dbr;
+	uint32_t log_page, page_offset; /* of pages that come with the command: bf_mlx5_buf_pages() */
 };
 
 static void read_done(struct bf_dma_op *op);
@@ -226,13 +227,17 @@ enum bf_mlx5_rq_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp)
 	return found;
 }
 
-static uint8_t srq_buffers(struct bf_mlx5_srq *srq, const struct shape *s)
+static uint8_t srq_buffers(struct bf_mlx5_srq *srq, const struct bf_mlx5_mail *m, const struct shape *s)
 {
 	uint64_t bytes = (uint64_t)srq->stride << s->log_size;
-	uint8_t status = bf_mlx5_buf_init(srq->dev, &srq->ring, s->ring_valid, s->ring_umem, s->ring, bytes);
+	uint8_t status;
 
 	if (s->dbr & 7)
 		return BF_MLX5_CMD_BAD_PARAM;
+	if (!s->ring_valid && bf_mlx5_has_pages(m))
+		status = bf_mlx5_buf_pages(m, &srq->ring, s->log_page, s->page_offset, bytes);
+	else
+		status = bf_mlx5_buf_init(srq->dev, &srq->ring, s->ring_valid, s->ring_umem, s->ring, bytes);
 	if (!status)
 		status = bf_mlx5_buf_init(srq->dev, &srq->dbr, s->dbr_valid, s->dbr_umem, s->dbr, BF_MLX5_DBR_BYTES);
 	return status;
@@ -243,10 +248,8 @@ static void hold(struct bf_mlx5_srq *srq, uint32_t by)
 	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&srq->dev->pds, srq->pd);
 
 	pd->users += by;
-	if (srq->ring.umem)
-		srq->ring.umem->users += by;
-	if (srq->dbr.umem)
-		srq->dbr.umem->users += by;
+	bf_mlx5_buf_hold(srq->dev, &srq->ring, by);
+	bf_mlx5_buf_hold(srq->dev, &srq->dbr, by);
 }
 
 static void record_config(const struct bf_mlx5_srq *srq, const struct shape *s)
@@ -289,10 +292,11 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 	srq->limit = (uint16_t)s->limit;
 	srq->context_len = (uint16_t)len;
 	memcpy(srq->context, context, len);
-	status = srq_buffers(srq, s);
+	status = srq_buffers(srq, m, s);
 	if (!status && bf_mlx5_table_add(&dev->srqs, srq, &srq->srqn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
+		bf_mlx5_buf_hold(dev, &srq->ring, 0);
 		free(srq);
 		return status;
 	}
@@ -318,6 +322,8 @@ uint8_t bf_mlx5_cmd_create_srq(struct bf_mlx5_mail *m)
 		.ring_umem = BF_MLX5_GET(m->in, BF_CREATE_SRQ_UMEM_ID),
 		.ring = bf_get_be64(m->in + BF_CREATE_SRQ_UMEM_OFFSET),
 		.dbr = bf_get_be64(srqc + BF_SRQC_DBR_ADDR),
+		.log_page = BF_MLX5_GET(srqc, BF_SRQC_LOG_PAGE_SIZE),
+		.page_offset = BF_MLX5_GET(srqc, BF_SRQC_PAGE_OFFSET),
 	};
 
 	return create(m, &s, srqc, BF_SRQC_LEN);
@@ -340,6 +346,8 @@ uint8_t bf_mlx5_cmd_create_rmp(struct bf_mlx5_mail *m)
 		.dbr_valid = BF_MLX5_GET(wq, BF_WQ_DBR_UMEM_VALID),
 		.dbr_umem = BF_MLX5_GET(wq, BF_WQ_DBR_UMEM_ID),
 		.dbr = bf_get_be64(wq + BF_WQ_DBR_ADDR),
+		.log_page = BF_MLX5_GET(wq, BF_WQ_LOG_PAGE_SIZE),
+		.page_offset = BF_MLX5_GET(wq, BF_WQ_PAGE_OFFSET),
 	};
 
 	if (type != BF_WQ_LINKED_LIST && type != BF_WQ_CYCLIC)

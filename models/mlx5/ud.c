@@ -15,6 +15,31 @@
 static const struct bf_mlx5_err err_too_long = { BF_MLX5_SYND_LOCAL_LENGTH, 0x00, 0x00 };
 static const struct bf_mlx5_err err_none = { 0 };
 
+/* Queue pairs 0 and 1 of a port: management datagrams are sent from and to these numbers, whatever their own are. */
+static uint32_t number_on_wire(const struct bf_mlx5_qp *qp)
+{
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(qp->port->special); i++)
+		if (qp->port->special[i] == qp)
+			return i;
+	return qp->qpn;
+}
+
+void bf_mlx5_special_open(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+{
+	const uint32_t number = BF_MLX5_GET(qpc, BF_QPC_ST) - BF_QPC_ST_QP0;
+
+	if (number < BF_ARRAY_LEN(qp->port->special))
+		qp->port->special[number] = qp;
+}
+
+void bf_mlx5_special_close(struct bf_mlx5_qp *qp)
+{
+	const uint32_t number = number_on_wire(qp);
+
+	if (number < BF_ARRAY_LEN(qp->port->special))
+		qp->port->special[number] = NULL;
+}
+
 bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r)
 {
 	struct bf_mlx5_target t;
@@ -27,7 +52,7 @@ bool bf_mlx5_ud_address(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, str
 	r->opcode = s->opcode == BF_MLX5_OP_SEND_IMM ? BF_UD_SEND_ONLY_IMM : BF_UD_SEND_ONLY;
 	r->dc = r->uc = false;
 	r->dest_qp = t.number;
-	r->src_qp = qp->qpn;
+	r->src_qp = number_on_wire(qp);
 	r->qkey = qkey & BF_MLX5_QKEY_OWN ? qp->qkey : qkey;
 	return true;
 }
@@ -54,6 +79,11 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t le
 		.err = err,
 	};
 
+	if (qp->dev->infiniband) { /* a LID for an answer, and no header that hosts of that kind would know */
+		c.flags_rqpn = r->src_qp;
+		c.slid = (uint16_t)r->src_ipv4;
+		c.imm = imm ? r->imm : r->pkey;
+	}
 	qp->rx_has_wqe = false;
 	bf_mlx5_cq_write(qp->recv_cq, qp, &c);
 }
@@ -113,7 +143,8 @@ void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 void bf_mlx5_ud_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &dev->rx;
-	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
+	struct bf_mlx5_qp *qp = r->dest_qp < BF_ARRAY_LEN(port->special) ? port->special[r->dest_qp]
+									 : bf_mlx5_table_get(&dev->qps, r->dest_qp);
 
 	if (r->dest_qp == BF_MLX5_ANY_QP)
 		bf_mlx5_groups_rx(port, pkt);

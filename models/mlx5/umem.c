@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#define LOG_PAGE_MAX 43u /* what the contexts of most objects can say */
 #define MTT_PERMISSIONS 3ull /* bits [1:0] of a translation entry */
 
 static uint64_t page_at(const uint8_t *list, uint32_t i)
@@ -10,13 +11,13 @@ static uint64_t page_at(const uint8_t *list, uint32_t i)
 	return bf_get_be64(list + 8 * i) & ~MTT_PERMISSIONS;
 }
 
-uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint32_t offset,
+uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
 			  struct bf_mlx5_umem **out)
 {
 	bool contiguous = true;
 	struct bf_mlx5_umem *u;
 
-	if ((uint64_t)offset >> log_page)
+	if (offset >> log_page)
 		return BF_MLX5_CMD_BAD_PARAM;
 	for (uint32_t i = 0; i < n; i++) {
 		if (page_at(list, i) & ((1ull << log_page) - 1))
@@ -35,6 +36,13 @@ uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, ui
 		u->pages[i] = page_at(list, i);
 	*out = u;
 	return BF_MLX5_CMD_OK;
+}
+
+struct bf_mlx5_umem *bf_mlx5_umem_find(const struct bf_mlx5 *dev, uint32_t id)
+{
+	struct bf_mlx5_umem *u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
+
+	return u && !u->owned ? u : NULL;
 }
 
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
@@ -60,7 +68,7 @@ uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m)
 {
-	struct bf_mlx5_umem *u = bf_mlx5_table_get(&m->dev->umems, m->number);
+	struct bf_mlx5_umem *u = bf_mlx5_umem_find(m->dev, m->number);
 
 	if (!u)
 		return BF_MLX5_CMD_BAD_RES;
@@ -127,6 +135,51 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 	*b = (struct bf_mlx5_buf){ .at = offset };
 	if (!valid)
 		return BF_MLX5_CMD_OK;
-	u = id <= 0xffffff ? bf_mlx5_table_get(&dev->umems, id) : NULL;
+	u = bf_mlx5_umem_find(dev, id);
 	return u ? bf_mlx5_buf_in(b, u, offset, len) : BF_MLX5_CMD_BAD_RES;
+}
+
+uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, uint32_t log_page, uint32_t parts,
+			  uint64_t len)
+{
+	struct bf_mlx5 *dev = m->dev;
+	struct bf_mlx5_umem *u;
+	uint64_t offset, pages;
+	uint8_t status;
+
+	log_page += 12;
+	if (log_page > LOG_PAGE_MAX)
+		return BF_MLX5_CMD_BAD_PARAM;
+	offset = (uint64_t)parts << (log_page - 6);
+	pages = (offset + len + (1ull << log_page) - 1) >> log_page;
+	if (pages > (m->in_len - BF_CREATE_PAS) / 8)
+		return BF_MLX5_CMD_BAD_INP_LEN;
+	status = bf_mlx5_umem_make(m->in + BF_CREATE_PAS, (uint32_t)pages, log_page, offset, &u);
+	if (status)
+		return status;
+	u->owned = true;
+	if (bf_mlx5_table_add(&dev->umems, u, &u->number)) {
+		free(u);
+		return BF_MLX5_CMD_LIM;
+	}
+	status = bf_mlx5_buf_in(b, u, 0, len);
+	if (status) {
+		b->umem = u;
+		bf_mlx5_buf_hold(dev, b, 0);
+		b->umem = NULL;
+	}
+	return status;
+}
+
+void bf_mlx5_buf_hold(struct bf_mlx5 *dev, const struct bf_mlx5_buf *b, uint32_t by)
+{
+	struct bf_mlx5_umem *u = b->umem;
+
+	if (!u)
+		return;
+	u->users += by;
+	if (u->users || !u->owned)
+		return;
+	bf_mlx5_table_remove(&dev->umems, u->number);
+	free(u);
 }

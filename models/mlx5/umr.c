@@ -47,13 +47,24 @@ static void record(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, ui
 	bf_record(&qp->dev->sim->rec, &bf_rec_umr_schema, qp->actor, &rec, NULL, 0);
 }
 
+/* The kernel's queue pair for keys may change those of all protection domains, and which one they are of. */
+static bool is_kernels(const struct bf_mlx5_qp *qp)
+{
+	uint8_t qpc[BF_QPC_LEN];
+
+	if (BF_LIKELY(qp->service != BF_QPC_ST_UD))
+		return false;
+	bf_mlx5_unpack(qp->context, qpc, sizeof(qpc));
+	return BF_MLX5_GET(qpc, BF_QPC_ST) == BF_QPC_ST_REG_UMR;
+}
+
 /* A local invalidation names the key as it is now; what makes a key valid may give it a new variant. */
 static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, uint32_t key, uint8_t flags,
 		     uint64_t mask)
 {
 	if (!k || (flags & BF_MLX5_UMR_CHECK_QPN && k->variant != (key & 0xff)))
 		return NO_SUCH_KEY;
-	if (k->pd != qp->pd)
+	if (k->pd != qp->pd && !is_kernels(qp))
 		return OTHER_PD;
 	if (!k->umr_en)
 		return UMR_DISABLED;
@@ -61,6 +72,8 @@ static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, 
 		return NOT_FREE;
 	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->qpn)
 		return OTHER_QP;
+	if (mask & BF_MLX5_UMR_MASK_PD && is_kernels(qp))
+		mask &= ~(uint64_t)BF_MLX5_UMR_MASK_PD;
 	return mask & ~(uint64_t)KNOWN_MASK ? NOT_MODELLED : DONE;
 }
 
@@ -135,6 +148,18 @@ static uint8_t take_list(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, st
 	return DONE;
 }
 
+static bool take_pd(const struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, uint32_t number)
+{
+	struct bf_mlx5_pd *from = bf_mlx5_table_get(&dev->pds, k->pd), *to = bf_mlx5_table_get(&dev->pds, number);
+
+	if (!to)
+		return false;
+	from->users--;
+	to->users++;
+	k->pd = number;
+	return true;
+}
+
 static void take_context(struct bf_mlx5_mkey *k, const uint8_t *mkc, uint64_t mask)
 {
 	const uint32_t rights = (mask & BF_MLX5_UMR_MASK_LR ? BF_MLX5_ACCESS_LOCAL_READ : 0) |
@@ -172,6 +197,9 @@ bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	verdict = check(qp, k, s->imm, ctrl->flags, mask);
 	if (!verdict && ctrl->flags & BF_MLX5_UMR_OFFSET && bf_be16(ctrl->offset))
 		verdict = NOT_MODELLED;
+	if (!verdict && mask & BF_MLX5_UMR_MASK_PD &&
+	    !take_pd(qp->dev, k, BF_MLX5_GET(bytes + BF_MLX5_UMR_MKC_AT, BF_MKC_PD)))
+		verdict = OTHER_PD;
 	if (!verdict)
 		verdict = take_list(qp, s, k, bf_be16(ctrl->klm_octowords));
 	if (!verdict) {

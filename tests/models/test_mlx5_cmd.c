@@ -147,7 +147,7 @@ START_TEST(wrong_queue_pairs)
 		if (wrong >= 5)
 			expected = BF_MLX5_CMD_BAD_PARAM;
 		if (wrong == 5)
-			BF_MLX5_SET(qpc, BF_QPC_ST, 2); /* UD */
+			BF_MLX5_SET(qpc, BF_QPC_ST, 3); /* XRC */
 		if (wrong == 6)
 			bf_put_be64(qpc + BF_QPC_DBR_ADDR, 4);
 		if (wrong == 7)
