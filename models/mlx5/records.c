@@ -102,3 +102,6 @@ BF_RECORD_DEFINE(srq_take, BF_REC_SRQ_TAKE_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(cq_resize, type, name, kind, unit)
 BF_RECORD_DEFINE(cq_resize, BF_REC_CQ_RESIZE_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(cmd_entry, type, name, kind, unit)
+BF_RECORD_DEFINE(cmd_entry, BF_REC_CMD_ENTRY_FIELDS(F));
+#undef F

@@ -450,4 +450,20 @@ BF_RECORD_DECLARE(ud_wqe, 170, BF_CLASS_QUEUE, BF_REC_UD_WQE_FIELDS);
 	F(u32, reserved, DEC, "")
 BF_RECORD_DECLARE(umr, 171, BF_CLASS_QUEUE, BF_REC_UMR_FIELDS);
 
+/* A command of the command queue is answered; its cmd record, if it came so far, is before. The tail is its entry. */
+#define BF_REC_CMD_ENTRY_FIELDS(F)                                                                                   \
+	F(u32, slot, DEC, "")                                                                                        \
+	F(u32, in_len, DEC, "B")                                                                                     \
+	F(u32, out_len, DEC, "B")                                                                                    \
+	F(u16, opcode, HEX, "")                                                                                      \
+	F(u8, token, HEX, "")                                                                                        \
+	F(u8, delivery, ENUM,                                                                                        \
+	  "0=ok;1=signature;2=token;3=block-number;4=out-pointer;5=in-pointer;6=firmware;7=in-length;8=out-length;"  \
+	  "9=reserved;16=type")                                                                                      \
+	F(u8, status, HEX, "")                                                                                       \
+	F(u8, event, ENUM, "0=no;1=yes")                                                                             \
+	F(u16, reserved, DEC, "")                                                                                    \
+	F(u32, reserved_20, DEC, "")
+BF_RECORD_DECLARE(cmd_entry, 172, BF_CLASS_QUEUE, BF_REC_CMD_ENTRY_FIELDS);
+
 #endif
