@@ -140,6 +140,7 @@ static int set_environment(const struct exec *x, struct bf_error *err)
 	set_text(BF_EXEC_ENV_TRACE, x->traces.pattern);
 	set_text(BF_EXEC_ENV_NET, bf_arg_text(args, "net"));
 	set_text(BF_EXEC_ENV_UDP, bf_arg_text(args, "udp"));
+	set_number(BF_EXEC_ENV_UDP_RATE, bf_arg_u64(args, "udp-rate"));
 	set_text(BF_EXEC_ENV_ABI, bf_arg_u64(args, "abi") ? "write" : NULL);
 	set_text(BF_EXEC_ENV_IDLE, NULL);
 	if (bf_arg_given(args, "idle-us"))
@@ -387,6 +388,13 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_TEXT,
 	  .arg = "ADDRESS[:PORT]",
 	  .help = "reach other machines from this address of ours, by RoCEv2 over UDP (port 4791)" },
+	{ .name = "udp-rate",
+	  .kind = BF_OPT_U64,
+	  .arg = "MBITS",
+	  .initial = "0",
+	  .help = "send to each address by UDP at no more than this, in 1,000,000 bits a second; 0: no limit",
+	  .min = 0,
+	  .max = BF_EXEC_UDP_MBITS_MAX },
 	{ .name = "devices",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",

@@ -23,7 +23,7 @@ static int attach_stats(struct bf_outside *o)
 		{ "outside.held", &o->count.held },           { "outside.lost", &o->count.lost },
 		{ "outside.peers", &o->count.peers },         { "outside.cut_off", &o->count.cut_off },
 		{ "outside.udp_tx", &o->count.udp_tx },       { "outside.udp_rx", &o->count.udp_rx },
-		{ "outside.udp_errors", &o->count.udp_errors },
+		{ "outside.udp_paced", &o->count.udp_paced }, { "outside.udp_errors", &o->count.udp_errors },
 	};
 	int status = 0;
 
@@ -71,14 +71,14 @@ static bool busy(void *owner)
 {
 	const struct bf_outside *o = owner;
 
-	return o->held >= OUTSIDE_HELD_BUSY;
+	return o->held + bf_udp_paced(o) >= OUTSIDE_HELD_BUSY;
 }
 
 static uint32_t held(void *owner, uint32_t qpn)
 {
 	const struct bf_outside *o = owner;
 
-	return BF_LIKELY(!o->held) ? 0 : bf_peer_held(o, qpn);
+	return (BF_LIKELY(!o->held) ? 0 : bf_peer_held(o, qpn)) + bf_udp_held(o, qpn);
 }
 
 /* Closes and unmaps everything. Without the epoll set, which a child shares with its parent, nobody else notices. */
@@ -119,7 +119,8 @@ int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_out
 	memcpy(o->network, network, strlen(network));
 	rc = bf_meet_open(o);
 	if (!rc && opts->udp_ipv4)
-		rc = bf_udp_open(o, opts->udp_ipv4, opts->udp_port ? opts->udp_port : BF_ROCE_UDP_PORT);
+		rc = bf_udp_open(o, opts->udp_ipv4, opts->udp_port ? opts->udp_port : BF_ROCE_UDP_PORT,
+				 opts->udp_bits_per_s);
 	rc = rc ? rc : attach_stats(o);
 	rc = rc ? rc : bf_watch_start(o);
 	rc = rc ? rc : bf_fabric_set_uplink(f, &uplink);
@@ -153,6 +154,11 @@ void bf_outside_forked(struct bf_outside *o)
 uint32_t bf_outside_slot(const struct bf_outside *o)
 {
 	return o->slot;
+}
+
+uint32_t bf_outside_mtu(const struct bf_outside *o)
+{
+	return o->udp ? bf_udp_mtu(o) : ROCE_MTU_MAX;
 }
 
 const struct bf_error *bf_outside_error(const struct bf_outside *o)

@@ -16,6 +16,9 @@
  * and is given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no
  * way.
  *
+ * With a rate, datagrams to one address leave no faster than that, in order, on the simulation's clock; frames that wait
+ * for their turn are held back as those for a full ring are.
+ *
  * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
  * waited on by any thread.
  */
@@ -34,12 +37,13 @@ struct bf_outside_opts {
 	const char *network;  /* name that processes have in common; NULL: "default" */
 	uint32_t udp_ipv4;    /* local address to send from and listen at, host order; 0: no UDP */
 	uint16_t udp_port;    /* 0: BF_ROCE_UDP_PORT */
+	uint64_t udp_bits_per_s; /* to each address, 1000000 and up; 0: as fast as the socket takes them */
 	uint32_t ring_bytes;  /* of each ring; 0: 1 MiB */
 };
 
 /*
  * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken,
- * -EADDRINUSE for the UDP address, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or
+ * -EADDRINUSE for the UDP address, -EMSGSIZE when its interface carries no path MTU, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or
  * what the kernel said; text in sim->error.
  */
 int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts,
@@ -83,13 +87,21 @@ void bf_outside_looking(struct bf_outside *o, uint64_t now_ns);
 /* After fork() in the child: forgets everything without a word to the others. */
 void bf_outside_forked(struct bf_outside *o);
 
+/*
+ * The largest path MTU, 256 to 4096, that the interface with UDP's address carries: its own MTU less 80 bytes for all
+ * headers, as Linux's soft-RoCE reckons (rxe_param.h RXE_MAX_HDR_LENGTH). 4096 without UDP, or when the system does not
+ * tell.
+ */
+uint32_t bf_outside_mtu(const struct bf_outside *o);
+
 /* The last trouble with another process or with UDP, as text; its code is 0 while there was none. */
 const struct bf_error *bf_outside_error(const struct bf_outside *o);
 
 /*
  * Statistics: outside.tx_frames and .rx_frames (by rings), .held (frames that waited for room), .lost (nobody there, or
- * more than can be held), .peers (processes connected to), .cut_off (of those that made no sense), .udp_tx, .udp_rx and
- * .udp_errors (datagrams that the kernel refused, and arrivals that were no packet for us or had a wrong ICRC).
+ * more than can be held), .peers (processes connected to), .cut_off (of those that made no sense), .udp_tx, .udp_rx,
+ * .udp_paced (frames that waited for their turn) and .udp_errors (datagrams that the kernel refused, and arrivals that
+ * were no packet for us or had a wrong ICRC).
  */
 
 #endif

@@ -14,6 +14,7 @@
 #include "models/fabric/outside.h"
 #include "models/fabric/shm_ring_internal.h"
 
+#define ROCE_MTU_MAX 4096u
 #define OUTSIDE_HELD_BUSY 1024u   /* held frames from which on senders are asked to wait */
 #define OUTSIDE_HELD_MAX 32768u   /* no more than that: what comes then is lost */
 
@@ -76,7 +77,7 @@ struct bf_outside {
 
 	struct {
 		uint64_t tx_frames, rx_frames, held, lost, peers, cut_off;
-		uint64_t udp_tx, udp_rx, udp_errors;
+		uint64_t udp_tx, udp_rx, udp_paced, udp_errors;
 	} count;
 };
 
@@ -106,12 +107,15 @@ void bf_watch_stop(struct bf_outside *o);
 void bf_watch_arm(struct bf_outside *o); /* the watcher waits for sockets again */
 
 /* udp.c. */
-int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port);
+int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port, uint64_t bits_per_s);
 void bf_udp_close(struct bf_outside *o); /* without one too */
 void bf_udp_send(struct bf_outside *o, struct bf_packet *pkt);
 void bf_udp_flush(struct bf_outside *o);
 void bf_udp_ready(struct bf_outside *o, uint32_t events);
 uint32_t bf_udp_receive(struct bf_outside *o, uint32_t budget);
+uint32_t bf_udp_mtu(const struct bf_outside *o);   /* bf_outside_mtu() */
+uint32_t bf_udp_paced(const struct bf_outside *o); /* frames that wait for their turn */
+uint32_t bf_udp_held(const struct bf_outside *o, uint32_t qpn); /* likewise, for that queue pair */
 bool bf_udp_idle(const struct bf_outside *o); /* nothing more to receive as far as is known */
 
 #endif

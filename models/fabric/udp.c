@@ -13,22 +13,28 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "models/fabric/outside_internal.h"
 #include "models/fabric/roce.h"
 #include "models/fabric/udp_internal.h"
+#include "models/fabric/udp_pace_internal.h"
 #include "sim/bytes.h"
 
 #define BATCH 32u
+#define HEADERS 80u /* room for all of a packet's, as soft-RoCE reckons */
 #define SOCKET_BUFFER (4 * 1024 * 1024)
 #define IP BF_ROCE_ETH_LEN
 #define UDP (IP + 20u)
+#define IP_DST (IP + 16u)
 #define BODY BF_ROCE_BTH_OFFSET
 #define BODY_MIN 16u /* BTH and ICRC */
 
@@ -51,6 +57,7 @@ struct bf_udp {
 	bool told_mtu;
 	struct bf_packet *first, *last; /* to be sent */
 	uint32_t waiting;
+	struct bf_pacer *pacer; /* NULL: no rate */
 	struct batch tx, rx;
 	struct bf_id_finder ids;
 };
@@ -74,7 +81,21 @@ static void init_batch(struct batch *b)
 	}
 }
 
-int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port)
+static void enqueue(struct bf_outside *o, struct bf_packet *pkt);
+
+/* What the pacer has kept, and may go now. */
+static void paced(void *owner, struct bf_packet *chain)
+{
+	while (chain) {
+		struct bf_packet *pkt = chain;
+
+		chain = pkt->next;
+		enqueue(owner, pkt);
+	}
+	bf_udp_flush(owner);
+}
+
+int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port, uint64_t bits_per_s)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(ipv4) };
 	int on = 1, df = IP_PMTUDISC_DO, room = SOCKET_BUFFER;
@@ -85,6 +106,10 @@ int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port)
 	o->udp = u;
 	u->ipv4 = ipv4;
 	u->port = port;
+	u->fd = -1;
+	u->pacer = bits_per_s ? bf_pacer_create(o->sim, bits_per_s, paced, o) : NULL;
+	if (bits_per_s && !u->pacer)
+		return bf_fail(&o->sim->error, -ENOMEM, "outside: no memory");
 	init_batch(&u->tx);
 	init_batch(&u->rx);
 	u->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -97,7 +122,20 @@ int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port)
 	setsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (bind(u->fd, (struct sockaddr *)&at, sizeof(at)))
 		return trouble(o->sim, "bind", ipv4, port);
+	if (!bf_udp_mtu(o))
+		return bf_fail(&o->sim->error, -EMSGSIZE,
+			       "outside: the interface of the UDP address carries no packet of 256 bytes and headers");
 	return bf_meet_watch_udp(o, u->fd, false) ? trouble(o->sim, "watch", ipv4, port) : 0;
+}
+
+static void lose_chain(struct bf_outside *o, struct bf_packet *chain)
+{
+	while (chain) {
+		struct bf_packet *pkt = chain;
+
+		chain = pkt->next;
+		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE);
+	}
 }
 
 void bf_udp_close(struct bf_outside *o)
@@ -106,12 +144,8 @@ void bf_udp_close(struct bf_outside *o)
 
 	if (!u)
 		return;
-	while (u->first) {
-		struct bf_packet *pkt = u->first;
-
-		u->first = pkt->next;
-		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE);
-	}
+	lose_chain(o, u->first);
+	lose_chain(o, bf_pacer_free(u->pacer));
 	for (uint32_t i = 0; i < BATCH; i++)
 		if (u->rx.packets[i])
 			bf_packet_free(u->rx.packets[i]);
@@ -151,11 +185,21 @@ void bf_udp_send(struct bf_outside *o, struct bf_packet *pkt)
 		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE);
 		return;
 	}
-	if (u->full && o->held >= OUTSIDE_HELD_MAX) {
+	if ((u->full && o->held >= OUTSIDE_HELD_MAX) || bf_pacer_waiting(u->pacer) >= OUTSIDE_HELD_MAX) {
 		bf_outside_lose(o, pkt, BF_FRAME_OVERFLOW);
 		return;
 	}
 	make_true(u, pkt);
+	if (!u->pacer || bf_pacer_passes(u->pacer, bf_get_be32(pkt->data + IP_DST), pkt))
+		enqueue(o, pkt);
+	else
+		o->count.udp_paced++;
+}
+
+static void enqueue(struct bf_outside *o, struct bf_packet *pkt)
+{
+	struct bf_udp *u = o->udp;
+
 	pkt->next = NULL;
 	if (u->first)
 		u->last->next = pkt;
@@ -181,7 +225,7 @@ static void fill(struct bf_udp *u, uint32_t i, struct bf_packet *pkt)
 	u->tx.iov[i] = (struct iovec){ pkt->data + BODY, pkt->len - BODY };
 	u->tx.at[i].sin_family = AF_INET;
 	u->tx.at[i].sin_port = htons(u->port);
-	u->tx.at[i].sin_addr.s_addr = htonl(bf_get_be32(pkt->data + IP + 16));
+	u->tx.at[i].sin_addr.s_addr = htonl(bf_get_be32(pkt->data + IP_DST));
 	h->msg_namelen = sizeof(u->tx.at[i]);
 	h->msg_control = tos ? c : NULL;
 	h->msg_controllen = tos ? CONTROL_LEN : 0;
@@ -208,7 +252,7 @@ static struct bf_packet *take_first(struct bf_outside *o)
 static bool refused(struct bf_outside *o, int error)
 {
 	struct bf_udp *u = o->udp;
-	uint32_t to = bf_get_be32(u->first->data + IP + 16);
+	uint32_t to = bf_get_be32(u->first->data + IP_DST);
 	struct bf_packet *pkt;
 
 	if (error == EAGAIN || error == ENOBUFS || error == EINTR)
@@ -267,6 +311,50 @@ void bf_udp_ready(struct bf_outside *o, uint32_t events)
 		o->udp->readable = true;
 	if (events & EPOLLOUT)
 		bf_udp_flush(o);
+}
+
+/* The MTU of the interface that has the address; 0 when the system does not tell. */
+static uint32_t interface_mtu(const struct bf_udp *u)
+{
+	struct ifreq request = { 0 };
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return 0;
+	for (struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct sockaddr_in at;
+
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+			continue;
+		memcpy(&at, i->ifa_addr, sizeof(at));
+		/* All of 127/8 is the loopback's. */
+		if (ntohl(at.sin_addr.s_addr) == u->ipv4 || (i->ifa_flags & IFF_LOOPBACK && u->ipv4 >> 24 == 127))
+			snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", i->ifa_name);
+	}
+	freeifaddrs(all);
+	if (!request.ifr_name[0] || ioctl(u->fd, SIOCGIFMTU, &request) || request.ifr_mtu < 0)
+		return 0;
+	return (uint32_t)request.ifr_mtu;
+}
+
+uint32_t bf_udp_mtu(const struct bf_outside *o)
+{
+	const uint32_t whole = interface_mtu(o->udp);
+	uint32_t mtu = ROCE_MTU_MAX;
+
+	while (whole && mtu >= 256 && mtu + HEADERS > whole)
+		mtu /= 2;
+	return mtu >= 256 ? mtu : 0;
+}
+
+uint32_t bf_udp_paced(const struct bf_outside *o)
+{
+	return o->udp ? bf_pacer_waiting(o->udp->pacer) : 0;
+}
+
+uint32_t bf_udp_held(const struct bf_outside *o, uint32_t qpn)
+{
+	return o->udp ? bf_pacer_held(o->udp->pacer, qpn) : 0;
 }
 
 bool bf_udp_idle(const struct bf_outside *o)

@@ -68,6 +68,7 @@ struct bf_uverbs_opts {
 	struct bf_uverbs_host host;
 	uint32_t ipv4;      /* of the port: GIDs are made from it */
 	uint8_t mac[6];
+	uint32_t mtu;       /* of packets on the way from the port, 256 to 4096; 0: 4096 */
 	uint64_t node_guid; /* host order */
 	uint64_t epoch_ns;  /* wall-clock time at simulated time 0, since 1970: what time stamps are converted with */
 	bool blueflame;     /* tell programs of BlueFlame registers (bf_reg_size 512, otherwise 0) */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "models/fabric/udp_pace_internal.h"
 #include "outside_rig.h"
 
 /* Addresses of this test's own, out of 127/8, all of which is here. */
@@ -284,6 +285,113 @@ START_TEST(test_rings_beside)
 }
 END_TEST
 
+/* When something leaves that comes at `now`, from a bucket of 100. */
+static uint64_t leaves(struct bf_bucket *b, uint64_t now, uint64_t cost)
+{
+	const uint64_t ready = bf_bucket_ready_ps(b, 100), at = ready > now ? ready : now;
+
+	bf_bucket_take(b, at, cost);
+	return at;
+}
+
+/* By a clock of our own: what was saved may go at once, the rest at the rate, and no more than 100 is saved. */
+START_TEST(test_bucket)
+{
+	struct bf_bucket b = { 0 };
+
+	for (uint64_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(leaves(&b, 1000, 50), 1000); /* full again at 1050, 1100, 1150 */
+	ck_assert_uint_eq(leaves(&b, 1000, 50), 1050);
+	ck_assert_uint_eq(leaves(&b, 1000, 70), 1100);
+	ck_assert_uint_eq(leaves(&b, 1000, 1), 1170);
+	ck_assert_uint_eq(leaves(&b, 1171, 1), 1171);
+	for (uint64_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(leaves(&b, 9000, 50), 9000);
+	ck_assert_uint_eq(leaves(&b, 9000, 50), 9050);
+	/* The rate in the long run, whatever the sizes are. */
+	b = (struct bf_bucket){ 0 };
+	for (uint64_t i = 0, last = 0; i < 1000; i++) {
+		const uint64_t at = leaves(&b, last, 1 + i % 90);
+
+		ck_assert_uint_ge(at, last);
+		last = at;
+	}
+	ck_assert_uint_ge(b.full_ps, 44000);
+	ck_assert_uint_le(b.full_ps, 46000);
+}
+END_TEST
+
+#define RATE 100000000ull /* bits a second */
+#define PAYLOAD 1000u
+#define PAUSE_PS (5 * BF_MS)
+
+/* How many frames of `len` bytes may have left `waited` after the first of them, a full bucket in front. */
+static uint64_t may_leave(uint64_t len, uint64_t waited)
+{
+	const uint64_t cost = len * 8 * BF_S / RATE, depth = 16384ull * 8 * BF_S / RATE;
+
+	return (waited + depth) / cost + 1;
+}
+
+/* On the simulation's clock: to each address no more than its rate, all of it in the end, in order. */
+START_TEST(test_rate_to_each_address)
+{
+	const struct bf_outside_opts opts = { .network = end_network(), .udp_ipv4 = address(1), .udp_bits_per_s = RATE };
+	struct end a, b, far;
+	struct bf_packet *pkt;
+	uint64_t len = 0, both;
+
+	end_open_with(&a, &opts, NULL);
+	udp_open(&b, 2, NULL);
+	udp_open(&far, 3, NULL);
+	for (uint32_t i = 0; i < 400; i++) {
+		pkt = end_frame(&a, i % 2 ? far.ipv4 : b.ipv4, 0x40, i % 2, PAYLOAD);
+		len = pkt->len;
+		bf_port_send(a.port, pkt);
+	}
+	bf_sim_run(a.sim, a.sim->now_ps);
+	bf_outside_flush(a.outside);
+	both = 2 * may_leave(len, 0);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), both);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_paced"), 400 - both);
+	ck_assert_uint_eq(bf_port_tx_held(a.port, 0x40), 400 - both);
+	ck_assert(!bf_outside_blocked(a.outside)); /* its event comes by itself */
+	bf_sim_run(a.sim, a.sim->now_ps + PAUSE_PS);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), 2 * may_leave(len, PAUSE_PS));
+	/* A clock that jumps, as that of a thread that did not run: a bucketful, not all that the time would have given. */
+	both = end_stat(&a, "outside.udp_tx");
+	a.sim->now_ps += PAUSE_PS;
+	bf_sim_run(a.sim, a.sim->now_ps);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), both + 2 * may_leave(len, 0));
+	bf_sim_run(a.sim, BF_NEVER);
+	ck_assert_uint_eq(bf_port_tx_held(a.port, 0x40), 0);
+	end_receive(&b, 200);
+	end_receive(&far, 200);
+	ck_assert_uint_eq(b.broken + b.disordered + b.skipped + far.broken + far.disordered + far.skipped, 0);
+	/* What waits at the end is lost, and nothing else is. */
+	for (uint32_t i = 0; i < 50; i++)
+		bf_port_send(a.port, end_frame(&a, b.ipv4, 0x40, 0, PAYLOAD));
+	bf_sim_run(a.sim, a.sim->now_ps);
+	end_close(&a);
+	end_close(&b);
+	end_close(&far);
+}
+END_TEST
+
+/* The loopback carries everything; without UDP nothing is asked. */
+START_TEST(test_path_mtu)
+{
+	struct end a, b;
+
+	udp_open(&a, 1, NULL);
+	end_open(&b, 0);
+	ck_assert_uint_eq(bf_outside_mtu(a.outside), 4096);
+	ck_assert_uint_eq(bf_outside_mtu(b.outside), 4096);
+	end_close(&a);
+	end_close(&b);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("outside_udp");
@@ -302,6 +410,9 @@ int main(void)
 	tcase_add_test(c, test_only_from_its_own_address);
 	tcase_add_test(c, test_refused_frames_do_not_stop_others);
 	tcase_add_test(c, test_rings_beside);
+	tcase_add_test(c, test_bucket);
+	tcase_add_test(c, test_rate_to_each_address);
+	tcase_add_test(c, test_path_mtu);
 	suite_add_tcase(s, c);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

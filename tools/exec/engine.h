@@ -32,6 +32,7 @@ enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };
 #define BF_EXEC_ENV_SEED "BELFRY_EXEC_SEED"
 #define BF_EXEC_ENV_NET "BELFRY_EXEC_NET"             /* name of the network that processes of this machine share */
 #define BF_EXEC_ENV_UDP "BELFRY_EXEC_UDP"             /* ADDRESS[:PORT]: RoCEv2 over UDP from that local address */
+#define BF_EXEC_ENV_UDP_RATE "BELFRY_EXEC_UDP_RATE"   /* Mb/s to each address by UDP; 0 or none: no limit */
 #define BF_EXEC_ENV_DEVICES "BELFRY_EXEC_DEVICES"     /* number of devices, mlx5_0 and up; default 1 */
 #define BF_EXEC_ENV_SYSFS "SYSFS_PATH"                /* libibverbs' own: where the generated tree lies */
 #define BF_EXEC_ENV_ABI "BELFRY_EXEC_ABI"             /* "write": every ioctl answers ENOTTY */

@@ -118,6 +118,7 @@ int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap)
 	rc = rc ? rc : read_number(BF_EXEC_ENV_IDLE, 0, 1000000, &idle_us, why, cap);
 	rc = rc ? rc : read_trace(opts, why, cap);
 	rc = rc ? rc : read_udp(opts, why, cap);
+	rc = rc ? rc : read_number(BF_EXEC_ENV_UDP_RATE, 0, BF_EXEC_UDP_MBITS_MAX, &opts->udp_mbits, why, cap);
 	opts->devices = (uint32_t)devices;
 	opts->idle_us = (uint32_t)idle_us;
 	return rc ? rc : read_abi(opts, why, cap);

@@ -32,6 +32,7 @@ struct bf_engine_opts {
 	uint64_t seed;
 	uint32_t udp_ipv4;
 	uint16_t udp_port;
+	uint64_t udp_mbits;
 	uint32_t devices;
 	uint32_t idle_us;
 };

@@ -79,6 +79,7 @@ static int open_network(struct bf_engine *e)
 		.network = e->opts.network,
 		.udp_ipv4 = e->opts.udp_ipv4,
 		.udp_port = e->opts.udp_port,
+		.udp_bits_per_s = e->opts.udp_mbits * 1000000,
 	};
 	int rc = bf_fabric_create(e->sim, &e->fabric);
 
@@ -124,6 +125,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 	uverbs.name = d->id.name;
 	uverbs.ipv4 = nic.ipv4[0] = d->id.ipv4;
 	uverbs.node_guid = d->id.node_guid;
+	uverbs.mtu = bf_outside_mtu(e->outside);
 	memcpy(uverbs.mac, d->id.mac, sizeof(uverbs.mac));
 	profile.icrc = e->opts.udp_ipv4 != 0; /* nobody looks at it in shared memory */
 	rc = bf_mlx5_create(e->sim, &nic, &d->nic);

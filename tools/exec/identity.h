@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define BF_EXEC_DEVICES_MAX 8u
+#define BF_EXEC_UDP_MBITS_MAX 1000000u
 
 struct bf_exec_identity {
 	char name[16];      /* "mlx5_0" */

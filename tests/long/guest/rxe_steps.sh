@@ -82,6 +82,20 @@ perftest() {
 	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
 	tool ib_send_bw -m 1024 -n 300 -s 10000
 	tool ib_atomic_bw -n 500 -o 16
+	wire
+	model="${model% --} --udp-rate 50 --"
+	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
+	check "packets wait for their turn" grep -q 'outside.udp_paced [1-9]' /tmp/server.log
+	model="${model% --udp-rate 50 --} --"
+	/bin/ip link set near mtu 1500
+	/bin/ip -n far link set far mtu 1500
+	check "a narrow interface shows in the port" narrow
+	tool ib_write_bw -n 300 -s 10000
+}
+
+# 1024 bytes are the most that 1500 carry.
+narrow() {
+	$model /usr/bin/ibv_devinfo >/tmp/devinfo && grep 'active_mtu:.*1024' /tmp/devinfo
 }
 
 # pair MTU OPERATIONS KIND...
