@@ -7,12 +7,13 @@
 #include "tools/page.h"
 #include "tools/sdma_picture.h"
 #include "tools/topology_picture.h"
+#include "traces/ctf.h"
 #include "traces/fst.h"
 #include "traces/pcapng.h"
 #include "traces/perfetto.h"
 #include "traces/vcd.h"
 
-enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG, TO_FST };
+enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG, TO_FST, TO_CTF };
 
 /* "run.pf: 12 tracks, 3456 events" on standard output, when that is not where the export goes. */
 static void tell(const struct bf_args *args, FILE *out, uint64_t n, const char *what, uint64_t m, const char *of)
@@ -80,6 +81,27 @@ static int export_waves(const struct bf_args *args, struct bf_trace *t, FILE *ou
 	return rc;
 }
 
+/* A folder, so -o names it. */
+static int export_ctf(const struct bf_args *args)
+{
+	const char *path = bf_arg_text(args, "o");
+	struct bf_ctf_result r = { 0 };
+	struct bf_error err = { 0 };
+	struct bf_input in = { 0 };
+	int rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
+
+	if (!rc)
+		rc = bf_ctf_export(in.trace, path, &r, &err);
+	if ((!rc || rc == -EBADMSG) && !bf_arg_json(args))
+		printf("%s: %llu events, %llu types\n", path, (unsigned long long)r.events, (unsigned long long)r.types);
+	if (!rc && in.damage) {
+		rc = -EBADMSG;
+		err = in.damage_error;
+	}
+	bf_input_close(&in);
+	return rc ? bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text) : BF_EXIT_GOOD;
+}
+
 static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
 	switch (bf_arg_u64(args, "to")) {
@@ -132,7 +154,7 @@ static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out)
 static int export(const struct bf_args *args)
 {
 	const char *path = bf_arg_text(args, "o");
-	bool to_file = path && strcmp(path, "-") != 0;
+	const bool to_file = path && strcmp(path, "-") != 0, to_folder = bf_arg_u64(args, "to") == TO_CTF;
 	struct bf_input in = { 0 };
 	FILE *out = stdout;
 	int code;
@@ -140,18 +162,20 @@ static int export(const struct bf_args *args)
 	if (!bf_arg_given(args, "to"))
 		return bf_cli_error(
 		    args, BF_EXIT_USAGE,
-		    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html, topology-svg or fst");
+		    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html, topology-svg, fst or ctf");
 	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
 	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO && bf_arg_u64(args, "to") != TO_HTML)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
-	if (to_file)
+	if (to_folder && !to_file)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
+	if (to_file && !to_folder)
 		out = fopen(path, "wb");
 	if (!out)
 		return bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
-	code = export_to(args, &in, out);
+	code = to_folder ? export_ctf(args) : export_to(args, &in, out);
 	bf_input_close(&in);
-	if (to_file && fclose(out) != 0 && code == BF_EXIT_GOOD)
+	if (out != stdout && fclose(out) != 0 && code == BF_EXIT_GOOD)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
 	if (to_file && code == BF_EXIT_GOOD && bf_arg_json(args)) {
 		struct bf_json j;
@@ -168,9 +192,9 @@ static int export(const struct bf_args *args)
 static const struct bf_opt options[] = {
 	{ .name = "to",
 	  .kind = BF_OPT_ENUM,
-	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst",
+	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst|ctf",
 	  .help = "the form" },
-	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given" },
+	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given. ctf: the folder" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
 	{ .name = "memory",
 	  .kind = BF_OPT_FLAG,
@@ -191,7 +215,7 @@ const struct bf_command bf_cmd_export = {
 	    "perfetto: tracks of agents, queues, ports and engines, with arrows from doorbell to completion, for\n"
 	    "ui.perfetto.dev. vcd and fst: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
 	    "html: one page for any browser, without a network: timeline, queues byte by byte, late stores, findings\n"
-	    "and statistics.\n"
+	    "and statistics. ctf: a folder with all records as events, for babeltrace2 and Trace Compass.\n"
 	    "\n"
 	    "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
 	    "  belfry export run.bft --to=perfetto -o run.perfetto-trace",
