@@ -265,10 +265,10 @@ bool bf_outside_has_sources(const struct bf_outside *o)
 	return __atomic_load_n(&o->nsources, __ATOMIC_RELAXED) != 0;
 }
 
-void bf_outside_looking(struct bf_outside *o, uint64_t now_ns)
+void bf_outside_looking(struct bf_outside *o, uint64_t until_ns)
 {
 	if (!o->dead)
-		__atomic_store_n(&o->door->looked_ns, now_ns, __ATOMIC_RELAXED);
+		__atomic_store_n(&o->door->looks_until_ns, until_ns, __ATOMIC_RELAXED);
 }
 
 void bf_outside_flush(struct bf_outside *o)

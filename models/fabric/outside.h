@@ -76,13 +76,13 @@ void bf_outside_wake(struct bf_outside *o);
 
 /*
  * Any thread, without the simulation: whether others have shown frames since bf_outside_poll() was called last. A
- * thread that asks again and again may say so by bf_outside_looking(now), the clock in nanoseconds, each time or so:
- * then others do not wake the sleeper, who must look by itself now and then as long as this goes on, and takes it back
- * with 0 before it sleeps for longer.
+ * thread that is going to ask may say so by bf_outside_looking(until), CLOCK_MONOTONIC in nanoseconds: until then
+ * others do not wake the sleeper, who must look by itself now and then as long as this goes on, and takes it back with 0
+ * before it sleeps for longer.
  */
 bool bf_outside_has_news(const struct bf_outside *o);
 bool bf_outside_has_sources(const struct bf_outside *o); /* is there anybody who could? */
-void bf_outside_looking(struct bf_outside *o, uint64_t now_ns);
+void bf_outside_looking(struct bf_outside *o, uint64_t until_ns);
 
 /* After fork() in the child: forgets everything without a word to the others. */
 void bf_outside_forked(struct bf_outside *o);

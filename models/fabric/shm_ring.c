@@ -224,14 +224,14 @@ static uint64_t clock_ns(void)
 
 void bf_door_tell(struct bf_door *d)
 {
-	uint64_t looked;
+	uint64_t until;
 
 	__atomic_store_n(&d->news, 1, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&d->sleeping, __ATOMIC_RELAXED))
 		return;
-	looked = __atomic_load_n(&d->looked_ns, __ATOMIC_RELAXED);
-	if (looked && (int64_t)(clock_ns() - looked) < (int64_t)BF_DOOR_LOOKS_NS)
+	until = __atomic_load_n(&d->looks_until_ns, __ATOMIC_RELAXED);
+	if (until && clock_ns() < until)
 		return;
 	bf_door_knock(d);
 }

@@ -61,13 +61,10 @@ bool bf_ring_empty(struct bf_ring *r);
 struct bf_door {
 	uint32_t word;     /* futex: changes with each wake */
 	uint32_t sleeping; /* somebody waits, or is about to */
-	/* When others of the process looked last, who need not be woken; 0: none. */
-	uint64_t looked_ns __attribute__((aligned(64)));
+	/* Until then others of the process look, who need not be woken; 0: none. */
+	uint64_t looks_until_ns __attribute__((aligned(64)));
 	uint32_t news __attribute__((aligned(64)));      /* something was shown since it was cleared */
 };
-
-/* A process whose threads look by themselves as often as that is left to them. */
-#define BF_DOOR_LOOKS_NS 2000u
 
 int bf_door_create(struct bf_door **out, int *fd);
 int bf_door_map(struct bf_door **out, int fd); /* as bf_ring_map() */

@@ -18,7 +18,7 @@
 #include "sim/stats.h"
 
 /* Looks at a lock that is held before a thread sleeps for it: the holder is done in a microsecond, mostly. */
-#define LOCK_LOOKS 100
+#define LOCK_LOOKS 500
 
 /* Frames that are taken at a time, and as many as may come before a timer that is due. */
 #define FRAMES 256u
@@ -197,6 +197,7 @@ int bf_engine_start(struct bf_engine **out, char *why, size_t cap)
 		return -ENOMEM;
 	}
 	e->pid = getpid();
+	e->glance.cpu = -1;
 	rc = bf_engine_env(&e->opts, why, cap);
 	bf_store_cpu_init(&e->cpu);
 	if (!rc)

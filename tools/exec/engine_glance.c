@@ -5,6 +5,11 @@
  * gives that back is the time to look whether something was rung or has come: one processor is enough for the program
  * and its device then, and nobody has to be woken. Programs without that lock, or that look at their memory instead,
  * are served by the engine's thread (engine_thread.c), which sleeps longer while a program looks by itself.
+ *
+ * To wake a thread costs microseconds, on another processor of a virtual machine tens of them. So senders are told when
+ * nobody needs to be woken: while a program looks again and again, and when it has rung after which it always looked.
+ * That is taken back when it has found something: it may turn to its memory then, for what a peer writes there, as
+ * ib_write_lat does.
  */
 #include <sched.h>
 #include <time.h>
@@ -20,6 +25,22 @@
 /* Every so many glances the clock is read; when they took no longer than that, the program does nothing else. */
 #define SAY_EVERY 8u
 #define SAY_WITHIN_NS 4000u
+
+/* Until then it looks again. */
+#define LOOKS_NS 2000u
+
+/* A program that has said nothing for so long does not look any more. */
+#define GOES_ON_NS 100000u
+
+/* A program that found answers by glances looks for that of its next ring, too, which may take as long as this. */
+#define ANSWER_NS 30000u
+
+/*
+ * Frames that lay there although the program should have looked: it waits in another way by now, and senders wake the
+ * engine's thread as if nobody looked for some time.
+ */
+#define LATE_NS 20000u
+#define DISTRUST_NS 10000000u
 
 /* How long the end waits for glances that are under way. */
 #define END_YIELDS 10000u
@@ -60,7 +81,20 @@ static bool rung(struct bf_engine *e)
 	return true;
 }
 
-/* Others need not wake the engine's thread while one of the program's does nothing else, if that looks after it. */
+/* Until `ns` senders need not wake the engine's thread, since one of the program's looks. */
+static void promise(struct bf_engine *e, uint64_t ns)
+{
+	__atomic_store_n(&e->glance.promised, true, __ATOMIC_RELAXED);
+	bf_outside_looking(e->outside, ns);
+}
+
+void bf_engine_glance_end_promise(struct bf_engine *e)
+{
+	__atomic_store_n(&e->glance.promised, false, __ATOMIC_RELAXED);
+	bf_outside_looking(e->outside, 0);
+}
+
+/* A thread of the program does nothing else. The engine's own has to look after it before anything is promised. */
 static void say(struct bf_engine *e)
 {
 	struct bf_engine_glance *g = &e->glance;
@@ -69,14 +103,62 @@ static void say(struct bf_engine *e)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	before = __atomic_exchange_n(&g->said_ns, now, __ATOMIC_RELAXED);
+	before = __atomic_exchange_n(&g->eighth_ns, now, __ATOMIC_RELAXED);
 	if (now - before > SAY_WITHIN_NS)
 		return;
-	__atomic_store_n(&g->said, g->said + 1, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&g->guarded, __ATOMIC_RELAXED))
-		bf_outside_looking(e->outside, now);
-	else
+	__atomic_store_n(&g->said_ns, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->cpu, sched_getcpu(), __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&g->guarded, __ATOMIC_RELAXED))
 		bf_outside_wake(e->outside);
+	else if (now >= __atomic_load_n(&g->distrust_ns, __ATOMIC_RELAXED))
+		promise(e, now + LOOKS_NS);
+}
+
+/* The clock as it was on entering. */
+static uint64_t now_ns(const struct bf_engine *e)
+{
+	return e->origin_ns + e->sim->now_ps / BF_NS;
+}
+
+bool bf_engine_glance_goes_on(const struct bf_engine *e)
+{
+	return now_ns(e) < __atomic_load_n(&e->glance.said_ns, __ATOMIC_RELAXED) + GOES_ON_NS;
+}
+
+void bf_engine_glance_late(struct bf_engine *e)
+{
+	struct bf_engine_glance *g = &e->glance;
+	const uint64_t now = now_ns(e);
+
+	if (!g->promised || now < __atomic_load_n(&g->said_ns, __ATOMIC_RELAXED) + LATE_NS)
+		return;
+	__atomic_store_n(&g->distrust_ns, now + DISTRUST_NS, __ATOMIC_RELAXED);
+	bf_engine_glance_end_promise(e);
+}
+
+void bf_engine_glance_rings(struct bf_engine *e, uint64_t offset)
+{
+	struct bf_engine_glance *g = &e->glance;
+	const uint64_t now = now_ns(e);
+
+	if (offset < BF_MLX5_UAR_BF) { /* it asks for an event, to sleep until then */
+		g->answered = false;
+		bf_engine_glance_end_promise(e);
+		return;
+	}
+	if (!g->answered || now < g->distrust_ns)
+		return;
+	__atomic_store_n(&g->said_ns, now, __ATOMIC_RELAXED);
+	if (g->guarded)
+		promise(e, now + ANSWER_NS);
+}
+
+/* The program has something of what it looked for. What comes next it may look for in its memory. */
+static void take_back(struct bf_engine *e)
+{
+	e->glance.answered = true;
+	__atomic_store_n(&e->glance.count, 0, __ATOMIC_RELAXED);
+	bf_engine_glance_end_promise(e);
 }
 
 /* True: there is something to do. */
@@ -110,7 +192,8 @@ void bf_engine_glance(struct bf_engine *e)
 	if (BF_LIKELY(!work) || e->pid != getpid() || !bf_engine_call(e, &c))
 		return;
 	e->count.glances++;
-	bf_outside_poll(e->outside, FRAMES);
+	uint32_t k=bf_outside_poll(e->outside, FRAMES); if (k)
+		take_back(e);
 	if (e->opts.doorbells == BF_EXEC_POLL)
 		e->count.rings += bf_engine_pages_poll(e);
 	bf_engine_return(e, &c);

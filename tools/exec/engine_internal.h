@@ -75,9 +75,13 @@ struct bf_engine_glance {
 	uint32_t next;
 	uint32_t count;                /* glances so far */
 	uint32_t inside;               /* threads that look without the lock */
-	uint32_t said;                 /* times that a program looked again and again; the last one: */
-	uint64_t said_ns;
+	uint64_t eighth_ns;            /* the clock at a glance, now and then */
+	uint64_t said_ns;              /* when a program last looked again and again, or was about to */
+	uint64_t distrust_ns;          /* until then nothing is promised */
+	int cpu;                       /* where it looked; -1: nowhere */
 	uint32_t patience;             /* glances at which a ring was new */
+	bool answered;                 /* a glance has taken frames since it last asked for an event */
+	bool promised;                 /* senders have been told that it looks */
 	bool guarded;                  /* the engine's thread looks after a program that glances */
 };
 
@@ -202,6 +206,17 @@ void bf_engine_gpu_forget(struct bf_engine *e, uint64_t first, uint64_t end);
 
 /* engine_glance.c: a cell has rung. */
 void bf_engine_glance_note(struct bf_engine *e, uint64_t *cell);
+/*
+ * A thread of the program has stored to `offset` of a doorbell page. Under the lock, by the clock on entering, as all
+ * below.
+ */
+void bf_engine_glance_rings(struct bf_engine *e, uint64_t offset);
+/* The engine's thread has found frames: should a glance have? */
+void bf_engine_glance_late(struct bf_engine *e);
+/* Does a program look by itself? */
+bool bf_engine_glance_goes_on(const struct bf_engine *e);
+/* Senders are to wake the engine's thread again. Without the lock, too. */
+void bf_engine_glance_end_promise(struct bf_engine *e);
 /* The engine has been declared dead: until nobody looks at it any more. */
 void bf_engine_glance_end(struct bf_engine *e);
 

@@ -25,10 +25,19 @@
 
 /*
  * How long it leaves a program alone that looks by itself, and how long it sleeps once after that has ended: a sender
- * may just have seen that the program looks.
+ * may just have seen that the program looks. In poll mode nobody else may see a ring; otherwise this is for a program
+ * that stops to look just when something comes. A time-out beyond the next tick of the processor's costs nothing when a
+ * sleep begins and ends, a shorter one sets the processor's timer twice (in a virtual machine 6 us each).
  */
-#define GUARD_PS (100 * BF_US)
-#define LAST_GUARD_PS BF_MS
+#define POLL_GUARD_PS (100 * BF_US)
+#define GUARD_PS (5 * BF_MS)
+#define LAST_GUARD_PS (5 * BF_MS)
+
+/* A program's threads may take turns; it does not follow them more often than this. */
+#define MOVE_PS (10 * BF_MS)
+
+/* The shortest that there is. */
+#define SLICE_NS 100000u
 
 static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
 {
@@ -39,7 +48,9 @@ static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
 
 /* What it has seen since it last slept. */
 struct idle {
-	uint32_t looks, glances;
+	uint32_t looks;
+	int cpu;           /* that it keeps away from; -1: none */
+	uint64_t moved_ps; /* since then */
 	bool stream; /* many frames came at once the last time that any came */
 };
 
@@ -48,8 +59,10 @@ static bool turn(struct bf_engine *e, struct idle *idle)
 {
 	uint32_t work = bf_outside_poll(e->outside, FRAMES_A_TURN);
 
-	if (work)
+	if (work) {
 		idle->stream = work >= STREAM;
+		bf_engine_glance_late(e);
+	}
 	e->count.turns++;
 	if (e->opts.doorbells == BF_EXEC_POLL) {
 		const uint32_t rung = bf_engine_pages_poll(e);
@@ -68,18 +81,16 @@ static void give_way(const struct bf_engine *e)
 }
 
 /* The latest time at which to look after the program, as long as it looks by itself; else BF_NEVER. */
-static uint64_t guard(struct bf_engine *e, uint32_t *glances)
+static uint64_t guard(struct bf_engine *e)
 {
-	const uint32_t count = __atomic_load_n(&e->glance.said, __ATOMIC_RELAXED);
-	const bool before = e->glance.guarded, now = count != *glances;
+	const bool before = e->glance.guarded, now = bf_engine_glance_goes_on(e);
 
-	*glances = count;
 	__atomic_store_n(&e->glance.guarded, now, __ATOMIC_RELAXED);
 	if (now)
-		return e->sim->now_ps + GUARD_PS;
+		return e->sim->now_ps + (e->opts.doorbells == BF_EXEC_POLL ? POLL_GUARD_PS : GUARD_PS);
 	if (!before)
 		return BF_NEVER;
-	bf_outside_looking(e->outside, 0);
+	bf_engine_glance_end_promise(e);
 	return e->sim->now_ps + LAST_GUARD_PS;
 }
 
@@ -102,7 +113,7 @@ static uint64_t plan(struct bf_engine *e, bool work, struct idle *idle, uint32_t
 	if (work || (idle->looks < LOOKS && may_look(e, idle)))
 		return 0;
 	idle->looks = 0;
-	latest = guard(e, &idle->glances);
+	latest = guard(e);
 	due = e->glance.guarded ? bf_engine_next_due(e) : bf_engine_next_look(e);
 	due = latest < due ? latest : due;
 	if (due <= e->sim->now_ps || !bf_outside_sleep(e->outside, word, value))
@@ -112,13 +123,52 @@ static uint64_t plan(struct bf_engine *e, bool work, struct idle *idle, uint32_t
 	return due == BF_NEVER ? BF_NEVER : due - e->sim->now_ps;
 }
 
+/*
+ * This thread runs for a microsecond at a time, and a program that looks at its memory waits for that, on the processor
+ * that it wants. From Linux 6.12 on a thread may ask for short slices, which lets it in before those with longer ones
+ * have had theirs (sched(7), sched_setattr(2)); it costs no right. Elsewhere this is refused.
+ */
+static void ask_for_short_slices(void)
+{
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime_ns, deadline_ns, period_ns;
+	} attr = { .size = sizeof(attr), .runtime_ns = SLICE_NS };
+
+	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+/*
+ * Where a thread of the program spins is not the place for this thread: what it does is waited for right there. Being
+ * woken by a sender beside that one costs a switch, being sent for on another processor an interrupt as well.
+ */
+static void keep_away(const struct bf_engine *e, struct idle *idle)
+{
+	const int cpu = __atomic_load_n(&e->glance.cpu, __ATOMIC_RELAXED);
+	cpu_set_t may;
+
+	if (cpu == idle->cpu || e->sim->now_ps < idle->moved_ps + MOVE_PS)
+		return;
+	idle->cpu = cpu;
+	idle->moved_ps = e->sim->now_ps;
+	if (sched_getaffinity(e->pid, sizeof(may), &may))
+		return;
+	if (CPU_COUNT(&may) > 1)
+		CPU_CLR((size_t)cpu, &may);
+	sched_setaffinity(0, sizeof(may), &may);
+}
+
 static void *run(void *arg)
 {
 	struct bf_engine *e = arg;
-	struct idle idle = { 0 };
+	struct idle idle = { .cpu = -1 };
 
 	prctl(PR_SET_NAME, "belfry-exec");
 	prctl(PR_SET_TIMERSLACK, 1); /* nanoseconds; 50 us otherwise */
+	ask_for_short_slices();
 	while (bf_engine_lock(e) && !e->stop) {
 		uint32_t *word = NULL, value = 0;
 		uint64_t sleep_ps;
@@ -130,6 +180,7 @@ static void *run(void *arg)
 		bf_engine_run(e);
 		bf_outside_flush(e->outside);
 		sleep_ps = plan(e, work, &idle, &word, &value);
+		keep_away(e, &idle);
 		bf_engine_unlock(e);
 		if (!sleep_ps) {
 			give_way(e);

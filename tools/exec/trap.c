@@ -179,6 +179,7 @@ static void arrive(void *arg)
 	struct arrival *a = arg;
 
 	bf_engine_catch_up(a->e);
+	bf_engine_glance_rings(a->e, a->store->address - a->page->at);
 	carry_out(a->e, a->page, a->store, a->context, false);
 	bf_outside_poll(a->e->outside, FRAMES);
 	bf_engine_run(a->e);
