@@ -4,11 +4,11 @@
  * dispatch, BF16 combine; ordering sc, no records, no ICRC.
  *
  *	bench_ll [ROUNDS]
- *	bench_ll --pes N [--tokens N] [--blocks N] [--warps N]
+ *	bench_ll --pes N [--tokens N] [--blocks N] [--groups N] [--warps N]
  *
- * With --pes, one round of a larger world with fewer SMs (--blocks) and warps of each (2 groups of --warps; each lane is
- * an agent) and, if told so, fewer tokens: what this machine has memory and time for. Such times are not DeepEP's, which
- * has a group of warps for each expert; the row says what it was run with.
+ * With --pes, one round of a larger world with fewer SMs (--blocks) and warps on each (--groups of --warps): each lane
+ * has a stack with a guard page, two mappings, of which Linux gives a process 65530. And with fewer tokens, where memory
+ * is short. Such times are not DeepEP's, which has a group of warps for each expert; the row says what it was run with.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 		.seed = 1,
 		.rounds = argc > 1 && argv[1][0] != '-' ? (uint32_t)strtoul(argv[1], NULL, 10) : 1,
 		.blocks = option(argc, argv, "--blocks", 8),
-		.groups = 2,
+		.groups = option(argc, argv, "--groups", 2),
 		.group_warps = option(argc, argv, "--warps", 5),
 	};
 	struct bf_ibgda_mismatch bad;
