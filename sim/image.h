@@ -16,8 +16,8 @@ struct bf_image {
 int bf_image_create(struct bf_image *im, const void *bytes, uint64_t len);
 
 /*
- * Maps all of it, readable, writable and private to whoever maps it, for munmap() of `size` bytes. NULL on lack of memory
- * or of room for another mapping.
+ * Maps all of it, readable, writable and private to whoever maps it, for munmap() of `size` bytes. NULL on lack of
+ * memory or of room for another mapping.
  */
 void *bf_image_map(const struct bf_image *im);
 

@@ -212,11 +212,12 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r);
 
 /*
- * Of workloads whose PEs are spread over processes (workload_ranks.c): what the check needs of other PEs' heaps, and one
- * result for all. Both are collective.
+ * Of workloads whose PEs are spread over processes (workload_ranks.c): what the check needs of other PEs' heaps, sums of
+ * all processes' numbers, and one result for all. Collective.
  */
 int bf_workload_fetch_remote(const struct bf_workload *w, uint64_t from, uint64_t to, void **heaps,
 			     struct bf_error *err);
+int bf_workload_add_up(const struct bf_workload *w, uint64_t *sums, uint32_t n, struct bf_error *err);
 int bf_workload_merge(const struct bf_workload *w, struct bf_run_result *r, struct bf_error *err);
 
 /* Whether this process simulates PE `pe`. */

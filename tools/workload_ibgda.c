@@ -358,27 +358,35 @@ static void count_verified(const struct arena *a, struct bf_run_result *r)
 }
 
 /* With backups atomics may be in doubt: sums must lie between what was done for sure and what was asked for. */
-static void check_sums(struct arena *a, struct bf_run_result *r)
+static int check_sums(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
 	struct bf_ibgda_failover_totals totals;
+	uint64_t wanted, sums[2] = { 0 }; /* what counters hold, what is in doubt */
 	struct bf_ibgda_layout at;
-	uint64_t wanted, found = 0;
 
 	bf_ibgda_layout(&a->shape, a->w->pes, &at);
 	bf_ibgda_failover_totals(a->failover, UINT32_MAX, &totals);
 	wanted = (uint64_t)a->w->pes * at.issuers * a->shape.messages;
+	sums[1] = totals.unknown;
 	for (uint32_t pe = 0; pe < a->w->pes; pe++)
-		for (uint32_t c = 0; c < a->shape.counters; c++)
-			found += a->shape.amo_bytes == 4
+		for (uint32_t c = 0; bf_workload_has_pe(a->w, pe) && c < a->shape.counters; c++)
+			sums[0] += a->shape.amo_bytes == 4
 				     ? bf_get_le32((uint8_t *)a->heaps[pe] + at.counter + c * 8ull)
 				     : bf_get_le64((uint8_t *)a->heaps[pe] + at.counter + c * 8ull);
-	if (found <= wanted && wanted - found <= totals.unknown)
-		return;
+	if (a->w->ranks) {
+		const int rc = bf_workload_add_up(a->w, sums, BF_ARRAY_LEN(sums), err);
+
+		if (rc)
+			return rc;
+	}
+	if (sums[0] <= wanted && wanted - sums[0] <= sums[1])
+		return 0;
 	r->verdict = BF_VERDICT_WRONG_DATA;
 	r->mismatch = (struct bf_ibgda_mismatch){ .count = 1, .offset = at.counter };
 	snprintf(r->mismatch.text, sizeof(r->mismatch.text),
-		 "counters add up to %" PRIu64 " after %" PRIu64 " atomics, of which %" PRIu64 " are in doubt", found,
-		 wanted, totals.unknown);
+		 "counters add up to %" PRIu64 " after %" PRIu64 " atomics, of which %" PRIu64 " are in doubt", sums[0],
+		 wanted, sums[1]);
+	return 0;
 }
 
 /* Each process checks its own PEs. What atomics brought back to others counts for their counters, too. */
@@ -391,10 +399,8 @@ static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error 
 	struct bf_ibgda_layout at;
 	int rc = 0;
 
-	if (a->failover && w->work == BF_IBGDA_AMO) {
-		check_sums(a, r);
-		return 0;
-	}
+	if (a->failover && w->work == BF_IBGDA_AMO)
+		return check_sums(a, r, err);
 	bf_ibgda_layout(&a->shape, w->pes, &at);
 	if (w->ranks)
 		rc = bf_workload_fetch_remote(w, at.fetched, atomics ? at.done : at.fetched, a->heaps, err);

@@ -62,6 +62,19 @@ int bf_workload_fetch_remote(const struct bf_workload *w, uint64_t from, uint64_
 	return rc ? come_apart(w, err, rc) : 0;
 }
 
+int bf_workload_add_up(const struct bf_workload *w, uint64_t *sums, uint32_t n, struct bf_error *err)
+{
+	uint64_t *all = calloc(w->ranks->npes, n * sizeof(*all));
+	int rc = all ? w->ranks->allgather(w->ranks, sums, all, n * sizeof(*all)) : -ENOMEM;
+
+	if (!rc)
+		memset(sums, 0, n * sizeof(*sums));
+	for (uint32_t i = 0; !rc && i < n * w->ranks->npes; i++)
+		sums[i % n] += all[i];
+	free(all);
+	return rc ? come_apart(w, err, rc) : 0;
+}
+
 /* A hang shows everywhere; of what PEs saw themselves, an error completion explains wrong data. */
 static int weight(enum bf_verdict v)
 {

@@ -188,6 +188,14 @@ struct bf_backend {
 	/* Whether the port's link is up: 1 or 0, or a negative errno (ibv_query_port()). */
 	int (*port_up)(struct bf_world *w, uint32_t pe, uint32_t nic, uint32_t port);
 	/*
+	 * Words between host sides of one driver in the processes of a spread simulation, beside the modelled network:
+	 * say() tells the process of PE `pe` (UINT32_MAX: all others) `value` for `where`, and `hear` is called there
+	 * some time before `at_ps`, which must be later than now by more than links take. -EINVAL: it was not, told by
+	 * the run. Both NULL: this backend's worlds are not spread.
+	 */
+	void (*listen)(struct bf_world *w, void (*hear)(void *arg, uint64_t where, uint64_t value), void *arg);
+	int (*say)(struct bf_world *w, uint32_t pe, uint64_t at_ps, uint64_t where, uint64_t value);
+	/*
 	 * A port's address as it stands in a QP's address path: GID (::ffff:a.b.c.d) and MAC. Ports count from 0; port
 	 * q of NIC n of PE p has 10.(2n+q).(p>>8).(p&255) + 1 on the models' network.
 	 */

@@ -390,6 +390,23 @@ int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t p
 	return 0;
 }
 
+void bf_machine_listen(struct bf_world *m, void (*hear)(void *arg, uint64_t where, uint64_t value), void *arg)
+{
+	if (m->ranks)
+		bf_ranks_listen(m->ranks, hear, arg);
+}
+
+int bf_machine_say(struct bf_world *m, uint32_t pe, uint64_t at_ps, uint64_t where, uint64_t value)
+{
+	uint32_t rank = UINT32_MAX;
+
+	if (!m->ranks || pe - m->first < m->count)
+		return 0; /* whoever says it knows it */
+	if (pe != UINT32_MAX)
+		rank = bf_ranks_of(m->npes, bf_ranks_count(m->ranks), pe);
+	return bf_ranks_say(m->ranks, rank, at_ps, where, value);
+}
+
 int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port)
 {
 	struct bf_port_info info;

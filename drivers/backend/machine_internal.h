@@ -72,6 +72,8 @@ int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf
 int bf_machine_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,
 		       size_t out_len);
 int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out);
+void bf_machine_listen(struct bf_world *m, void (*hear)(void *arg, uint64_t where, uint64_t value), void *arg);
+int bf_machine_say(struct bf_world *m, uint32_t pe, uint64_t at_ps, uint64_t where, uint64_t value);
 int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port);
 int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6]);
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,

@@ -22,7 +22,12 @@ struct round_head {
 /* In front of each message; both are whole words. */
 struct message_head {
 	uint64_t at_ps;
-	uint64_t len;
+	uint64_t len; /* of a frame; WORD: a word of a driver's follows */
+};
+#define WORD UINT64_MAX
+
+struct word {
+	uint64_t where, value;
 };
 
 /* What goes to a rank in this round: a round_head, then messages. */
@@ -42,6 +47,8 @@ struct bf_ranks {
 	struct bf_boot_part *parts; /* [ranks] */
 	struct bf_boot_buf *in;     /* [ranks] */
 	uint64_t *next_ps;          /* [ranks] next event of each, messages on the way included */
+	void (*hear)(void *arg, uint64_t where, uint64_t value);
+	void *hear_arg;
 };
 
 static void fail(struct bf_ranks *r, int rc, const char *text)
@@ -86,6 +93,39 @@ static void on_leave(void *owner, uint32_t rank, uint64_t at_ps, const void *byt
 	o->len += span;
 	if (at_ps < r->head->sent_ps[rank])
 		r->head->sent_ps[rank] = at_ps;
+}
+
+void bf_ranks_listen(struct bf_ranks *r, void (*hear)(void *arg, uint64_t where, uint64_t value), void *arg)
+{
+	r->hear = hear;
+	r->hear_arg = arg;
+}
+
+/* No event there: whoever it is for looks at it from time to time. */
+int bf_ranks_say(struct bf_ranks *r, uint32_t rank, uint64_t at_ps, uint64_t where, uint64_t value)
+{
+	const struct message_head h = { .at_ps = at_ps, .len = WORD };
+	const struct word w = { where, value };
+
+	for (uint32_t i = 0; i < r->boot->npes; i++) {
+		struct outgoing *o = &r->out[i];
+
+		if (i == r->boot->pe || (rank != UINT32_MAX && i != rank))
+			continue;
+		if (!reserve(o, sizeof(h) + sizeof(w))) {
+			fail(r, -ENOMEM, "no memory for words to another rank");
+			return -ENOMEM;
+		}
+		memcpy(o->data + o->len, &h, sizeof(h));
+		memcpy(o->data + o->len + sizeof(h), &w, sizeof(w));
+		o->len += sizeof(h) + sizeof(w);
+	}
+	return 0;
+}
+
+uint32_t bf_ranks_count(const struct bf_ranks *r)
+{
+	return r->boot->npes;
 }
 
 static void begin_round(struct bf_ranks *r)
@@ -154,6 +194,18 @@ static int bad_round(struct bf_ranks *r, uint32_t rank)
 	return bf_fail(r->m->err, -EPROTO, "rank %u sends what is no round of a simulation", rank);
 }
 
+static int take_word(struct bf_ranks *r, uint64_t at_ps, const uint8_t *body)
+{
+	struct word w;
+
+	memcpy(&w, body, sizeof(w));
+	if (at_ps <= r->m->sim->now_ps)
+		return bf_fail(&r->m->sim->error, -EINVAL, "a word between ranks is faster than their links");
+	if (r->hear)
+		r->hear(r->hear_arg, w.where, w.value);
+	return 0;
+}
+
 /* Hands the messages of `rank` to the fabric. A failure is told to all in the next round. */
 static int deliver(struct bf_ranks *r, uint32_t rank)
 {
@@ -163,19 +215,21 @@ static int deliver(struct bf_ranks *r, uint32_t rank)
 
 	while (at < len) {
 		struct message_head h;
-		size_t span;
+		size_t span, body;
 
 		if (len - at < sizeof(h))
 			return bad_round(r, rank);
 		memcpy(&h, data + at, sizeof(h));
 		at += sizeof(h);
-		if (h.len > len - at)
+		if (h.len != WORD && h.len > len - at)
 			return bad_round(r, rank);
-		span = ((size_t)h.len + 7) & ~(size_t)7;
+		body = h.len == WORD ? sizeof(struct word) : (size_t)h.len;
+		span = (body + 7) & ~(size_t)7;
 		if (span > len - at)
 			return bad_round(r, rank);
 		if (!r->failed) {
-			const int rc = bf_fabric_deliver(r->m->fabric, data + at, (size_t)h.len);
+			const int rc = h.len == WORD ? take_word(r, h.at_ps, data + at)
+						     : bf_fabric_deliver(r->m->fabric, data + at, body);
 
 			if (rc)
 				r->failed = rc;

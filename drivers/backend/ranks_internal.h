@@ -29,6 +29,11 @@ struct bf_ranks; /* opaque */
  */
 int bf_ranks_open(struct bf_world *m, struct bf_boot *boot, struct bf_ranks **out);
 void bf_ranks_close(struct bf_ranks *r);
+uint32_t bf_ranks_count(const struct bf_ranks *r);
+
+/* A driver's words to itself in other ranks (struct bf_backend.say); `rank` UINT32_MAX: to all others. */
+void bf_ranks_listen(struct bf_ranks *r, void (*hear)(void *arg, uint64_t where, uint64_t value), void *arg);
+int bf_ranks_say(struct bf_ranks *r, uint32_t rank, uint64_t at_ps, uint64_t where, uint64_t value);
 
 /*
  * Runs the simulations of all ranks until they end or `until_ps` is reached; every rank gets the same answer and the

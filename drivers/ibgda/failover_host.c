@@ -103,17 +103,39 @@ static int open_pe(struct bf_ibgda_failover *f, uint32_t pe)
 	return rc;
 }
 
+/* From another process. */
+static void hear(void *arg, uint64_t where, uint64_t value)
+{
+	struct bf_ibgda_failover *f = arg;
+
+	if (where < f->nsaid + f->npes)
+		__atomic_store_n(&f->said[where], value, __ATOMIC_RELEASE);
+}
+
+void bf_ibgda_failover_say(struct bf_ibgda_failover *f, uint32_t to, uint64_t at_ns, uint64_t where)
+{
+	if (f->be->say)
+		f->be->say(f->world, to, at_ns * BF_NS, where, f->said[where]);
+}
+
 int bf_ibgda_failover_open(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, uint32_t npes,
 			   const struct bf_ibgda_failover_opts *opts, struct bf_error *err,
 			   struct bf_ibgda_failover **out)
 {
-	const struct bf_ibgda_state *first = bf_ibgda_host_state(h, 0), *last = bf_ibgda_host_state(h, npes - 1);
+	const struct bf_ibgda_state *first = NULL;
 	struct bf_ibgda_failover *f;
+	uint32_t here = 0;
 	int rc = 0;
 
 	*out = NULL;
-	if (!first || !last)
-		return bf_fail(err, -ENOTSUP, "failover needs all PEs in one process");
+	for (uint32_t pe = 0; pe < npes; pe++) {
+		const struct bf_ibgda_state *state = bf_ibgda_host_state(h, pe);
+
+		here += state != NULL;
+		first = first ? first : state;
+	}
+	if (!first || (here < npes && !be->say))
+		return bf_fail(err, -ENOTSUP, "failover of PEs in several processes needs one simulation of them");
 	if (!first->num_backup_per_pe || !be->port_up || !be->launch_cpu)
 		return bf_fail(err, -EINVAL, "failover needs connections with backups, and a backend with CPU threads");
 	f = calloc(1, sizeof(*f) + npes * sizeof(f->pe[0]));
@@ -123,11 +145,15 @@ int bf_ibgda_failover_open(const struct bf_backend *be, struct bf_world *w, stru
 		.be = be, .world = w, .host = h, .err = err, .npes = npes, .nrc = first->num_rc_per_pe
 	};
 	fill_opts(f, opts);
-	f->said = calloc((size_t)npes * npes * f->nrc * 2, sizeof(*f->said));
+	f->nsaid = (uint64_t)npes * npes * f->nrc * 2;
+	f->said = calloc(f->nsaid + npes, sizeof(*f->said));
 	if (!f->said)
 		rc = bf_fail(err, -ENOMEM, "no memory for failover");
 	for (uint32_t pe = 0; !rc && pe < npes; pe++)
-		rc = open_pe(f, pe);
+		if (bf_ibgda_host_state(h, pe))
+			rc = open_pe(f, pe);
+	if (!rc && be->listen)
+		be->listen(w, hear, f);
 	if (rc) {
 		bf_ibgda_failover_close(f);
 		return rc;
@@ -140,6 +166,8 @@ void bf_ibgda_failover_close(struct bf_ibgda_failover *f)
 {
 	if (!f)
 		return;
+	if (f->be->listen)
+		f->be->listen(f->world, NULL, NULL);
 	bf_stats_detach(f->be->sim(f->world), f);
 	for (uint32_t pe = 0; pe < f->npes; pe++)
 		free(f->pe[pe].rc);
@@ -159,8 +187,9 @@ int bf_ibgda_failover_launch(struct bf_ibgda_failover *f, uint32_t pe, uint32_t 
 	s->arg = arg;
 	s->threads = blocks * warps * f->opts.lanes;
 	s->counted = false;
+	s->others_ended = 0;
 	memset(s->ended, 0, sizeof(*s->ended));
-	f->pes_ended = 0;
+	memset(f->said + f->nsaid, 0, f->npes * sizeof(*f->said));
 	rc = f->be->launch(f->world, pe, blocks, warps, k->grid, s);
 	return rc ? rc : f->be->launch_cpu(f->world, pe, 1, k->supervisor, s);
 }

@@ -21,7 +21,8 @@
  * (`lost` below). Packets are taken to be gone from the network after drain_ns, because the device's packet numbers
  * start anew when a path is brought back.
  *
- * Virtual time and live mode; all PEs in one process.
+ * Virtual time and live mode. In a simulation that is spread over processes the control network goes across: each PE
+ * does the same as in one process.
  */
 #ifndef BELFRY_DRIVERS_IBGDA_FAILOVER_HOST_H
 #define BELFRY_DRIVERS_IBGDA_FAILOVER_HOST_H
@@ -56,7 +57,8 @@ struct bf_ibgda_failover; /* opaque */
 /*
  * For the connections that `h`, opened with backups, has now. Everything is borrowed until close, which comes before
  * theirs. 0, or a negative
- * errno with `err` set: -EINVAL without backups, -ENOTSUP for PEs of several processes.
+ * errno with `err` set: -EINVAL without backups, -ENOTSUP for PEs of several processes
+ * that do not share a simulation.
  */
 int bf_ibgda_failover_open(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, uint32_t npes,
 			   const struct bf_ibgda_failover_opts *opts, struct bf_error *err,

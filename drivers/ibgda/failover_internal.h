@@ -37,6 +37,7 @@ struct bf_failover_pe {
 	uint32_t *ended;   /* threads of the grid, in the PE's memory */
 	uint32_t threads;  /* of them there are */
 	bool counted;
+	uint32_t others_ended; /* PEs from the first on that it knows of */
 	struct bf_failover_rc *rc;
 	uint32_t nrc;
 	uint64_t down_ns[BF_FAILOVER_NICS][BF_FAILOVER_PORTS]; /* since when; 0: up */
@@ -53,14 +54,20 @@ struct bf_ibgda_failover {
 	struct bf_ibgda_failover_opts opts;
 	struct bf_error *err;
 	uint32_t npes, nrc;
-	uint32_t pes_ended; /* atomically, also across threads in live mode */
-	uint64_t *said;     /* [npes][rc][2]: the control network; count << 48 | the time from which it can be known */
+	/*
+	 * The control network: count << 48 | the time from which it can be known. [npes][rc][2] of ends; behind them
+	 * one of each PE, whose count is 1 when its grid has ended.
+	 */
+	uint64_t *said;
+	uint64_t nsaid; /* of ends */
 	struct bf_failover_pe pe[];
 };
 
-/* Puts an end into the error state. 0 or a negative errno. */
-/* The producer index of its send CQ, 24 bits. */
+/* Tells PE `to` (UINT32_MAX: all), if in another process, what is in f->said[where]; known from `at_ns` on. */
+void bf_ibgda_failover_say(struct bf_ibgda_failover *f, uint32_t to, uint64_t at_ns, uint64_t where);
+/* The producer index of its send CQ, 24 bits. 0 or a negative errno. */
 int bf_ibgda_failover_ask_cq(struct bf_failover_pe *s, const struct bf_failover_end *e, uint32_t *producer);
+/* Puts an end into the error state. */
 int bf_ibgda_failover_stop(struct bf_failover_pe *s, const struct bf_failover_end *e);
 
 /* The two kernels, for each platform: a grid's with a count of its threads at the end, and a supervisor. */

@@ -34,6 +34,26 @@ static void bf_failover_tell(struct bf_thread *t, const struct bf_failover_pe *s
 
 	rc->end[q].since_ns = 0;
 	__atomic_store_n(rc->told[q], (uint64_t)rc->end[q].count << BF_FAILOVER_TIME_BITS | at, __ATOMIC_RELEASE);
+	bf_ibgda_failover_say(s->f, (uint32_t)(rc - s->rc) / s->f->nrc, at, (uint64_t)(rc->told[q] - s->f->said));
+}
+
+static void bf_failover_tell_end(struct bf_thread *t, struct bf_failover_pe *s)
+{
+	const uint64_t at = bf_clock_ns(t) + s->f->opts.control_ns, where = s->f->nsaid + s->pe;
+
+	s->counted = true;
+	__atomic_store_n(&s->f->said[where], 1ull << BF_FAILOVER_TIME_BITS | at, __ATOMIC_RELEASE);
+	bf_ibgda_failover_say(s->f, UINT32_MAX, at, where);
+}
+
+/* Whether the grids of all PEs have ended, as far as it can be known here. */
+static bool bf_failover_all_ended(struct bf_thread *t, struct bf_failover_pe *s)
+{
+	const struct bf_ibgda_failover *f = s->f;
+
+	while (s->others_ended < f->npes && bf_failover_heard(t, &f->said[f->nsaid + s->others_ended]))
+		s->others_ended++;
+	return s->others_ended == f->npes;
 }
 
 /* Both ends work. */
@@ -231,15 +251,13 @@ static void bf_failover_supervisor(struct bf_thread *t, void *arg)
 	struct bf_failover_pe *s = arg;
 	struct bf_ibgda_failover *f = s->f;
 
-	while (__atomic_load_n(&f->pes_ended, __ATOMIC_ACQUIRE) < f->npes) {
+	while (!bf_failover_all_ended(t, s)) {
 		bf_failover_look_at_ports(t, s);
 		for (uint32_t i = 0; i < s->nrc; i++)
 			if (s->rc[i].end[0].qp)
 				bf_failover_step(t, s, &s->rc[i]);
-		if (!s->counted && bf_ld_acquire32(t, s->ended, BF_AT_SYS) == s->threads) {
-			s->counted = true;
-			__atomic_fetch_add(&f->pes_ended, 1, __ATOMIC_ACQ_REL);
-		}
+		if (!s->counted && bf_ld_acquire32(t, s->ended, BF_AT_SYS) == s->threads)
+			bf_failover_tell_end(t, s);
 		bf_pause(t, f->opts.poll_ns);
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * A stand-in of the kernel for backend "vfio": a machine by sysfs, files, memory that is mapped for the device, and the log
- * of the IOMMU. vfio_kernel.h has its requests and the device.
+ * A stand-in of the kernel for backend "vfio": a machine by sysfs, files, memory that is mapped for the device, and the
+ * log of the IOMMU. vfio_kernel.h has its requests and the device.
  */
 #ifndef BELFRY_TESTS_DRIVERS_VFIO_FAKE_H
 #define BELFRY_TESTS_DRIVERS_VFIO_FAKE_H

@@ -1,6 +1,6 @@
 /*
- * The bench that tests of the DC transport work at: two NICs of two ports each, a CQ and 4096 bytes of a pattern on either,
- * and two contexts at targets. The variables are for the one program that includes this.
+ * The bench that tests of the DC transport work at: two NICs of two ports each, a CQ and 4096 bytes of a pattern on
+ * either, and two contexts at targets. The variables are for the one program that includes this.
  */
 #ifndef BELFRY_TESTS_MLX5_DC_RIG_H
 #define BELFRY_TESTS_MLX5_DC_RIG_H
@@ -78,7 +78,8 @@ struct wanted {
 	bool found;
 };
 
-static inline void look(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *hist)
+static inline void look(void *arg, const char *name, const char *unit, const uint64_t *counter,
+			const struct bf_hist *hist)
 {
 	struct wanted *w = arg;
 

@@ -134,6 +134,15 @@ same ibgda-put --pes 4 --messages 60 --ack-timeout 6 --faults 'drop on=nic2 skip
 same ibgda-put --pes 4 --fill --messages 40 --ordering adversarial --bug dbrec-index
 same ibgda-put --pes 4 --messages 100 --limit 20us
 
+# Paths die: supervisors of other processes hear of it when those of this one do.
+for workload in put get amo; do
+	same ibgda-$workload --pes 4 --nics 2 --backup --messages 100 --ack-timeout 4 --stats --faults \
+		'link-down on=nic1.0.p1 after=20us delay=150us; link-down on=nic2.1.p1 after=120us delay=100us'
+	grep -Eq 'failover.pe1.moved +[1-9]' "$work/out" || fail "ibgda-$workload: nothing moved"
+done
+same ibgda-amo --ordering adversarial --pes 4 --ports 2 --backup --messages 100 --ack-timeout 4 \
+	--faults 'link-down on=nic1.p1 after=20us delay=150us'
+
 # Statistics of all come together.
 "$BELFRY" run ibgda-put --pes 4 --messages 20 --stats | sed -n '/^statistics/,$p' >"$work/alone"
 expect 0 -n 4 -- "$BELFRY" run ibgda-put --pes 4 --messages 20 --stats
