@@ -32,6 +32,18 @@ static int attach_stats(struct bf_outside *o)
 	return status ? bf_fail(&o->sim->error, status, "outside: no memory") : 0;
 }
 
+/* The process that a frame for this machine belongs to. */
+static uint32_t slot_of(struct bf_outside *o, const struct bf_packet *pkt)
+{
+	const uint32_t qpn = bf_frame_queue(pkt);
+
+	uint32_t slot = qpn / BF_OUTSIDE_QPNS;
+
+	if (BF_UNLIKELY(qpn == BF_OUTSIDE_QP1))
+		slot = o->whose ? o->whose(o->whose_owner, pkt) : o->slot;
+	return BF_LIKELY(slot < BF_OUTSIDE_SLOTS) ? slot : o->slot;
+}
+
 /*
  * The way that a frame takes. Queue pairs of an address that this process has are those of all processes of this
  * machine, which share the address as programs share a NIC: the number says whose. An address that it has not is
@@ -40,11 +52,11 @@ static int attach_stats(struct bf_outside *o)
 static bool takes(void *owner, uint32_t ipv4, const struct bf_packet *pkt)
 {
 	struct bf_outside *o = owner;
-	uint32_t qpn = bf_frame_queue(pkt);
-	bool theirs = qpn / BF_OUTSIDE_QPNS != o->slot;
+	bool theirs;
 
-	if (!qpn || o->dead)
+	if (!bf_frame_queue(pkt) || o->dead)
 		return false;
+	theirs = slot_of(o, pkt) != o->slot;
 	if (BF_LIKELY(bf_fabric_find(o->fabric, ipv4) != NULL))
 		return theirs;
 	return o->udp || theirs;
@@ -58,13 +70,16 @@ static bool has_icrc(const struct bf_packet *pkt)
 static void send(void *owner, struct bf_packet *pkt)
 {
 	struct bf_outside *o = owner;
+	uint32_t slot;
 
 	if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + IP_DST)))
 		bf_udp_send(o, pkt);
 	else if (BF_UNLIKELY(pkt->verdict == BF_FRAME_CORRUPTED) && !has_icrc(pkt))
 		bf_outside_lose(o, pkt, BF_FRAME_CORRUPTED); /* nobody could find the wrong bit */
+	else if (BF_UNLIKELY((slot = slot_of(o, pkt)) == o->slot))
+		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE); /* who offered the service has just gone */
 	else
-		bf_peer_send(o, bf_frame_queue(pkt) / BF_OUTSIDE_QPNS, pkt);
+		bf_peer_send(o, slot, pkt);
 }
 
 static bool busy(void *owner)
@@ -149,6 +164,12 @@ void bf_outside_forked(struct bf_outside *o)
 		close(o->stop_fd);
 	o->stop_fd = -1; /* the watcher is the parent's */
 	leave(o);
+}
+
+void bf_outside_set_whose(struct bf_outside *o, bf_outside_whose_fn *whose, void *owner)
+{
+	o->whose = whose;
+	o->whose_owner = owner;
 }
 
 uint32_t bf_outside_slot(const struct bf_outside *o)

@@ -54,6 +54,25 @@ void bf_outside_close(struct bf_outside *o);
 /* The slot of this process, 0 up: its queue pair numbers start at slot * BF_OUTSIDE_QPNS (plus a device's reserve). */
 uint32_t bf_outside_slot(const struct bf_outside *o);
 
+/*
+ * Queue pair 1 is every process's: each has its part of what is one kernel on other machines. `whose` says for a frame to
+ * queue pair 1 of this machine's address which process (slot) has the part that it is about; its own slot also when
+ * there is nobody. Without it such frames stay inside.
+ */
+typedef uint32_t bf_outside_whose_fn(void *owner, const struct bf_packet *pkt);
+void bf_outside_set_whose(struct bf_outside *o, bf_outside_whose_fn *whose, void *owner);
+
+/*
+ * Services that at most one process of this machine has. A claim takes the number, and with `found` (or by the second
+ * call, later) others find this process by it. It lasts until it is given back or the process ends, however that comes.
+ * 0, -EADDRINUSE when somebody has it, or what the kernel said; `claim` is to be given back in any case.
+ */
+int bf_outside_claim(struct bf_outside *o, uint64_t service, bool found, int claim[2]);
+int bf_outside_claim_found(struct bf_outside *o, uint64_t service, int claim[2]);
+void bf_outside_unclaim(int claim[2]);
+/* The slot of the process that is found by it; -ENOENT: nobody is. */
+int bf_outside_find_service(const struct bf_outside *o, uint64_t service);
+
 /* Hands frames that have come to their ports (bf_port_receive()), at most `budget`; returns how many. */
 uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget);
 

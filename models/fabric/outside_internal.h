@@ -1,7 +1,8 @@
 /*
  * The outside's inside. A frame that leaves travels through outside.c (which way?), outside_peer.c (into the ring of
  * another process, or held back) or udp.c; one that comes through outside.c or udp.c to its port. Processes find each
- * other in outside_meet.c; outside_watch.c is the thread that sleeps at the sockets.
+ * other in outside_meet.c; outside_watch.c is the thread that sleeps at the sockets. Which process offers a service
+ * is told by outside_claim.c.
  *
  * Everything but `door`, `ready` and `stop` belongs to the thread that holds the simulation.
  */
@@ -16,6 +17,7 @@
 
 #define ROCE_MTU_MAX 4096u
 #define OUTSIDE_HELD_BUSY 1024u   /* held frames from which on senders are asked to wait */
+#define BF_OUTSIDE_QP1 1u
 #define OUTSIDE_HELD_MAX 32768u   /* no more than that: what comes then is lost */
 
 /* Frames for one queue pair that did not fit into its process's ring. */
@@ -67,6 +69,8 @@ struct bf_outside {
 	uint32_t nsources, sources_cap, next_source;
 	uint32_t held; /* frames held back, for rings and UDP */
 	struct bf_udp *udp;
+	bf_outside_whose_fn *whose; /* NULL: frames to queue pair 1 stay inside */
+	void *whose_owner;
 
 	pthread_t watcher;
 	int stop_fd;

@@ -103,6 +103,7 @@ void bf_uverbs_destroy(struct bf_uverbs *u)
 		return;
 	while (u->files)
 		bf_uverbs_close(u->files);
+	bf_uverbs_mad_close(u);
 	bf_uv_eqs_close(u);
 	if (u->has_uar)
 		bf_uv_simple(u, BF_MLX5_CMD_DEALLOC_UAR, u->uar, NULL);

@@ -136,7 +136,9 @@ static void tell_cq(struct bf_uverbs *u, uint32_t cqn, bool error)
 {
 	struct bf_uv_cq *cq = find_cq(u, cqn);
 
-	if (cq && error)
+	if (bf_uv_gsi_has(u->gsi, cqn) && !error)
+		bf_uv_gsi_poll(u->gsi);
+	else if (cq && error)
 		bf_uv_put_async(cq->o.file, &cq->async, cqn, CQ_ERR);
 	else if (cq)
 		bf_uv_put_comp(cq->o.file, cq);

@@ -97,6 +97,18 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 void bf_uverbs_irq(void *uverbs, uint32_t vector);
 
 /*
+ * Datagrams of management (IBA vol. 1 chapter 13), by queue pair 1 of port 1: at most one user a device. `receive` is
+ * called for each that comes, with the IPv4 address of its sender; it may send. bf_uverbs_mad_send() takes a copy:
+ * -EAGAIN when too many are on their way, -EINVAL for an address that leads nowhere. Nobody tells of those that are
+ * lost. What bf_uverbs_mad_open() returns: 0, -EBUSY, -ENOMEM or what a command came back with; text in sim->error.
+ */
+#define BF_UVERBS_MAD 256u
+typedef void bf_uverbs_mad_fn(void *owner, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD]);
+int bf_uverbs_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner);
+int bf_uverbs_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD]);
+void bf_uverbs_mad_close(struct bf_uverbs *u);
+
+/*
  * A file below /sys/class/infiniband/NAME or /sys/class/infiniband_verbs: its text for `path` relative to the class
  * folder of `kind`. The surroundings write the tree that SYSFS_PATH points to. Calls `fn` for each file.
  */

@@ -244,6 +244,8 @@ struct bf_uv_subscription {
 };
 
 /* Objects by the device's number, for events. */
+struct bf_uv_gsi;
+
 #define BF_UV_BUCKETS 256u
 
 /* An event queue in memory. */
@@ -267,6 +269,7 @@ struct bf_uverbs {
 	struct bf_uv_cq *cqs[BF_UV_BUCKETS];
 	struct bf_uv_qp *qps[BF_UV_BUCKETS];
 	struct bf_uv_srq *srqs[BF_UV_BUCKETS];
+	struct bf_uv_gsi *gsi; /* NULL: nobody manages */
 	struct bf_uverbs_counts count;
 	uint8_t clock[BF_UV_PAGE]; /* struct mlx5_ib_clock_info: programs map it */
 };
@@ -367,6 +370,11 @@ int bf_uv_eqs_open(struct bf_uverbs *u);
 void bf_uv_eqs_close(struct bf_uverbs *u);
 /* Looks at an event queue for what its interrupt has not told yet. */
 void bf_uv_eq_read(struct bf_uverbs *u, uint32_t vector);
+
+/* gsi.c */
+void bf_uv_gsi_close(struct bf_uv_gsi *g);
+bool bf_uv_gsi_has(const struct bf_uv_gsi *g, uint32_t cqn); /* is that its completion queue? `g` may be NULL */
+void bf_uv_gsi_poll(struct bf_uv_gsi *g);
 
 /* context.c */
 int bf_uv_get_context(struct bf_uv_call *c);

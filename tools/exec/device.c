@@ -36,7 +36,7 @@ static int open_device(int fd, uint32_t device)
 	} else {
 		rc = bf_engine_open(e, device, &file);
 		if (!rc) {
-			rc = bf_exec_files_add(fd, e, file);
+			rc = bf_exec_files_add(fd, e, file, NULL);
 			if (rc)
 				bf_engine_close(e, file);
 		}
@@ -47,6 +47,33 @@ static int open_device(int fd, uint32_t device)
 	}
 	errno = keep;
 	return fd;
+}
+
+/* Its events make the descriptor readable, which /dev/null cannot be: what was opened is closed again. */
+static int open_manager(int fd, int flags)
+{
+	const int keep = errno;
+	struct bf_engine *e = bf_exec_engine();
+	struct bf_rdmacm_file *file;
+	int rc = e ? 0 : -errno, events;
+
+	BF_CALL_REAL(close)(fd);
+	if (!rc)
+		rc = bf_engine_cm_open(e, &file, &events);
+	if (rc)
+		return answer(rc);
+	rc = bf_exec_files_add(events, e, NULL, file);
+	if (rc) {
+		bf_engine_cm_close(e, file);
+		BF_CALL_REAL(close)(events);
+		return answer(rc);
+	}
+	if (!(flags & O_CLOEXEC))
+		BF_CALL_REAL(fcntl)(events, F_SETFD, 0);
+	if (flags & O_NONBLOCK)
+		BF_CALL_REAL(fcntl)(events, F_SETFL, O_RDWR | O_NONBLOCK);
+	errno = keep;
+	return events;
 }
 
 static int open_path(int dir, const char *path, int flags, mode_t mode)
@@ -60,7 +87,9 @@ static int open_path(int dir, const char *path, int flags, mode_t mode)
 		return fd;
 	if (bf_exec_files_maybe(fd) && bf_exec_running())
 		bf_exec_files_forget(fd); /* closed behind our back and given out again */
-	return device < 0 || (flags & O_PATH) ? fd : open_device(fd, (uint32_t)device);
+	if (device < 0 || (flags & O_PATH))
+		return fd;
+	return device == BF_EXEC_MANAGER ? open_manager(fd, flags) : open_device(fd, (uint32_t)device);
 }
 
 /* The third argument of open() and the fourth of openat(), where the flags say that there is one. */
@@ -150,14 +179,42 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (((request >> 8) & 0xff) != UVERBS_IOCTL_TYPE || !(f = bf_exec_files_get(fd)))
 		return BF_CALL_REAL(ioctl)(fd, request, arg);
-	rc = bf_engine_ioctl(f->engine, f->file, request, (uintptr_t)arg);
+	rc = f->file ? bf_engine_ioctl(f->engine, f->file, request, (uintptr_t)arg) : -ENOTTY;
 	bf_exec_files_put(f);
 	return answer(rc);
 }
 
+static void put_file(void *f)
+{
+	bf_exec_files_put(f);
+}
+
+/*
+ * A request for an event waits for one in the C library's own call, which knows whether the program wants to wait, what
+ * signals do to that, and that threads may be cancelled there.
+ */
+static int64_t write_manager(struct bf_exec_file *f, const void *from, size_t len)
+{
+	int64_t n;
+
+	pthread_cleanup_push(put_file, f);
+	while ((n = bf_engine_cm_write(f->engine, f->manager, (uintptr_t)from, len)) == -EAGAIN) {
+		char byte;
+		const ssize_t got = recv(f->events, &byte, 1, MSG_PEEK);
+
+		if (got <= 0) {
+			n = got ? -errno : -EIO;
+			break;
+		}
+	}
+	pthread_cleanup_pop(0);
+	return n;
+}
+
 static ssize_t write_file(struct bf_exec_file *f, const void *from, size_t len)
 {
-	const int64_t n = bf_engine_write(f->engine, f->file, (uintptr_t)from, len);
+	const int64_t n = f->file ? bf_engine_write(f->engine, f->file, (uintptr_t)from, len)
+				  : write_manager(f, from, len);
 
 	if (n >= 0)
 		return (ssize_t)n;
@@ -205,7 +262,11 @@ static bool map_file(void **out, void *hint, size_t len, int prot, int flags, in
 
 	if (!f)
 		return false;
-	*out = bf_engine_mmap(f->engine, f->file, hint, len, prot, flags, (uint64_t)offset);
+	*out = MAP_FAILED;
+	if (f->file)
+		*out = bf_engine_mmap(f->engine, f->file, hint, len, prot, flags, (uint64_t)offset);
+	else
+		errno = ENODEV;
 	bf_exec_files_put(f);
 	return true;
 }

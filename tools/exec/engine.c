@@ -163,12 +163,14 @@ void bf_engine_block(struct bf_engine_caller *c)
 	sigdelset(&most, SIGSEGV);
 	sigdelset(&most, SIGBUS);
 	sigdelset(&most, SIGTRAP);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &c->cancel);
 	pthread_sigmask(SIG_SETMASK, &most, &c->before);
 }
 
 void bf_engine_unblock(const struct bf_engine_caller *c)
 {
 	pthread_sigmask(SIG_SETMASK, &c->before, NULL);
+	pthread_setcancelstate(c->cancel, NULL);
 }
 
 bool bf_engine_call(struct bf_engine *e, struct bf_engine_caller *c)

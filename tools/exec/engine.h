@@ -19,6 +19,7 @@
 
 #include <signal.h>
 
+#include "models/rdmacm/rdmacm.h"
 #include "models/uverbs/uverbs.h"
 
 enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };
@@ -65,6 +66,14 @@ int bf_engine_open(struct bf_engine *e, uint32_t index, struct bf_uverbs_file **
 void bf_engine_close(struct bf_engine *e, struct bf_uverbs_file *f);
 int bf_engine_ioctl(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t request, uint64_t arg);
 int64_t bf_engine_write(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t address, uint64_t len);
+
+/*
+ * A file of the connection manager, whose descriptor is `*fd`: -EAGAIN from a write asks to wait until that is readable,
+ * unless the program wants no waiting.
+ */
+int bf_engine_cm_open(struct bf_engine *e, struct bf_rdmacm_file **out, int *fd);
+void bf_engine_cm_close(struct bf_engine *e, struct bf_rdmacm_file *f);
+int64_t bf_engine_cm_write(struct bf_engine *e, struct bf_rdmacm_file *f, uint64_t address, uint64_t len);
 
 /*
  * mmap of a UAR page: returns where the program sees it (inaccessible in trap mode, memory otherwise), or of a page to

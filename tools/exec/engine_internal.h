@@ -121,6 +121,7 @@ struct bf_engine {
 	struct bf_fabric *fabric;
 	struct bf_outside *outside;
 	struct bf_channels *channels;
+	struct bf_rdmacm *cm; /* NULL: nobody has wanted it yet */
 	struct bf_engine_device device[BF_EXEC_DEVICES_MAX];
 	struct bf_fault_plan *faults;
 	struct bf_trace_writer *trace;
@@ -174,6 +175,7 @@ void bf_engine_run(struct bf_engine *e);
 /* The same for calls from the program, whose signals wait meanwhile. */
 struct bf_engine_caller {
 	sigset_t before;
+	int cancel; /* a thread that is cancelled must not end with the lock */
 };
 void bf_engine_block(struct bf_engine_caller *c);
 void bf_engine_unblock(const struct bf_engine_caller *c);
@@ -219,6 +221,9 @@ bool bf_engine_glance_goes_on(const struct bf_engine *e);
 void bf_engine_glance_end_promise(struct bf_engine *e);
 /* The engine has been declared dead: until nobody looks at it any more. */
 void bf_engine_glance_end(struct bf_engine *e);
+
+/* engine_cm.c: the connection manager's end, while peers can still be told. */
+void bf_engine_cm_end(struct bf_engine *e);
 
 /* engine_host.c: what models/uverbs asks of its surroundings. */
 void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);

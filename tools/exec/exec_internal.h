@@ -47,7 +47,8 @@ const char *bf_exec_dir(void);
 void bf_exec_set_dir(const char *dir);
 /* Where `path` leads: itself, or into the folder, in `buf`. */
 const char *bf_exec_path(const char *path, char buf[PATH_MAX]);
-/* The number of the device that a path which bf_exec_path() gave is the file of, or -1. */
+/* The number of the device that a path which bf_exec_path() gave is the file of, BF_EXEC_MANAGER, or -1. */
+#define BF_EXEC_MANAGER 1000
 int bf_exec_device_of(const char *path);
 
 /* ---- files.c ---- */
@@ -57,11 +58,15 @@ struct bf_exec_file {
 	atomic_bool taken;
 	atomic_uint refs; /* descriptors, and calls that are under way */
 	struct bf_engine *engine;
-	struct bf_uverbs_file *file;
+	struct bf_uverbs_file *file;     /* of a device; NULL: */
+	struct bf_rdmacm_file *manager;  /* of the connection manager */
+	int events; /* the latter's, to wait at: the program may close its own meanwhile */
+	dev_t dev; /* what the descriptor really is */
+	ino_t ino;
 };
 
-/* Makes `fd` a descriptor of the file. Returns 0, -EMFILE or -ENOMEM. */
-int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file);
+/* Makes `fd` a descriptor of a file of either kind. Returns 0, -EMFILE or -ENFILE. */
+int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file, struct bf_rdmacm_file *manager);
 /* The file that `fd` is of, to be given back with bf_exec_files_put(); NULL for every other descriptor. */
 struct bf_exec_file *bf_exec_files_get(int fd);
 void bf_exec_files_put(struct bf_exec_file *f);

@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "sim/compiler.h"
+#include "tools/exec/real_internal.h"
 
 #define PAGE_FDS 1024u
 #define PAGES 1024u
 #define FILES_MAX 1024u
+#define OWN_FDS_FROM 256 /* programs pick and close low numbers */
 
 typedef _Atomic(struct bf_exec_file *) slot;
 
@@ -63,13 +64,22 @@ static bool hold(struct bf_exec_file *f)
 	return false;
 }
 
+static void close_manager(struct bf_exec_file *f)
+{
+	bf_engine_cm_close(f->engine, f->manager);
+	BF_CALL_REAL(close)(f->events);
+}
+
 void bf_exec_files_put(struct bf_exec_file *f)
 {
 	const int keep = errno;
 
 	if (atomic_fetch_sub(&f->refs, 1) != 1)
 		return;
-	bf_engine_close(f->engine, f->file);
+	if (f->file)
+		bf_engine_close(f->engine, f->file);
+	else
+		close_manager(f);
 	atomic_store(&f->taken, false);
 	errno = keep;
 }
@@ -85,11 +95,11 @@ bool bf_exec_files_maybe(int fd)
 }
 
 /* A descriptor that was closed behind our back may be something else by now. */
-static bool is_still(int fd)
+static bool is_still(const struct bf_exec_file *f, int fd)
 {
 	const int keep = errno;
 	struct stat st;
-	const bool still = fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+	const bool still = BF_CALL_REAL(fstat)(fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
 
 	errno = keep;
 	return still;
@@ -107,7 +117,7 @@ struct bf_exec_file *bf_exec_files_get(int fd)
 		if (!hold(f))
 			continue; /* it is being closed: its place empties, or has another already */
 		if (atomic_load(s) == f) {
-			if (is_still(fd))
+			if (is_still(f, fd))
 				return f;
 			bf_exec_files_forget(fd);
 			bf_exec_files_put(f);
@@ -118,12 +128,17 @@ struct bf_exec_file *bf_exec_files_get(int fd)
 	return NULL;
 }
 
-int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file)
+int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file, struct bf_rdmacm_file *manager)
 {
+	const int events = manager ? BF_CALL_REAL(fcntl)(fd, F_DUPFD_CLOEXEC, OWN_FDS_FROM) : -1;
 	slot *s = make_slot(fd);
+	struct stat st;
 
-	if (!s)
+	if (!s || (manager && events < 0) || BF_CALL_REAL(fstat)(fd, &st)) {
+		if (events >= 0)
+			BF_CALL_REAL(close)(events);
 		return -EMFILE;
+	}
 	for (struct bf_exec_file *f = files.pool; f < files.pool + FILES_MAX; f++) {
 		bool no = false, unused = !atomic_load(&f->taken);
 
@@ -131,6 +146,10 @@ int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file)
 			continue;
 		f->engine = e;
 		f->file = file;
+		f->manager = manager;
+		f->events = events;
+		f->dev = st.st_dev;
+		f->ino = st.st_ino;
 		atomic_store(&f->refs, 1);
 		atomic_store(&files.any, true);
 		f = atomic_exchange(s, f);
@@ -138,6 +157,8 @@ int bf_exec_files_add(int fd, struct bf_engine *e, struct bf_uverbs_file *file)
 			bf_exec_files_put(f);
 		return 0;
 	}
+	if (events >= 0)
+		BF_CALL_REAL(close)(events);
 	return -ENFILE;
 }
 

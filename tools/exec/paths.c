@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "tools/exec/exec_internal.h"
 #include "tools/exec/real_internal.h"
@@ -43,7 +44,7 @@ static bool is_ours(const char *path)
 	if (begins(path, "/dev/", NULL))
 		return begins(path, "/dev/infiniband", "/");
 	return begins(path, "/sys/", NULL) &&
-	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, BF_EXEC_PCI_ROOT, NULL) ||
+	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") || begins(path, BF_EXEC_PCI_ROOT, NULL) ||
 		begins(path, BF_EXEC_PCI_DEVICES, NULL));
 }
 
@@ -64,13 +65,17 @@ int bf_exec_device_of(const char *path)
 	static const char file[] = "/dev/infiniband/uverbs";
 	int n = 0;
 
-	if (!path || !folder.len || strncmp(path, folder.dir, folder.len) || !begins(path + folder.len, file, NULL))
+	if (!path || !folder.len || strncmp(path, folder.dir, folder.len))
+		return -1;
+	if (!strcmp(path + folder.len, "/dev/infiniband/rdma_cm"))
+		return BF_EXEC_MANAGER;
+	if (!begins(path + folder.len, file, NULL))
 		return -1;
 	path += folder.len + sizeof(file) - 1;
 	if (!*path)
 		return -1;
 	for (; *path; path++) {
-		if (*path < '0' || *path > '9' || n > 999)
+		if (*path < '0' || *path > '9' || n > 99)
 			return -1;
 		n = 10 * n + (*path - '0');
 	}
@@ -128,12 +133,33 @@ int faccessat(int dir, const char *path, int mode, int flags)
 	return BF_CALL_REAL(faccessat)(dir, bf_exec_path(path, buf), mode, flags);
 }
 
+/* Descriptors of devices are ones of /dev/null, and say so; one of the connection manager is a socket. */
+int fstat(int fd, struct stat *st)
+{
+	struct bf_exec_file *f;
+	const int rc = BF_CALL_REAL(fstat)(fd, st);
+
+	if (rc || !(f = bf_exec_files_get(fd)))
+		return rc;
+	if (f->manager) {
+		st->st_mode = S_IFCHR | 0666;
+		st->st_rdev = makedev(BF_EXEC_CM_MAJOR, BF_EXEC_CM_MINOR);
+	}
+	bf_exec_files_put(f);
+	return 0;
+}
+
 /* On 64-bit machines the two kinds of struct stat are one, and so are the versions that old binaries ask for. */
 BF_STATIC_ASSERT(sizeof(struct stat) == sizeof(struct stat64), "32-bit machines have two kinds of struct stat");
 
 int stat64(const char *path, struct stat64 *st)
 {
 	return stat(path, (struct stat *)(void *)st);
+}
+
+int fstat64(int fd, struct stat64 *st)
+{
+	return fstat(fd, (struct stat *)(void *)st);
 }
 
 int lstat64(const char *path, struct stat64 *st)
@@ -160,6 +186,18 @@ STAT_OF_OLD_BINARIES(__xstat64, const char *path, struct stat *st)
 {
 	(void)version;
 	return stat(path, st);
+}
+
+STAT_OF_OLD_BINARIES(__fxstat, int fd, struct stat *st)
+{
+	(void)version;
+	return fstat(fd, st);
+}
+
+STAT_OF_OLD_BINARIES(__fxstat64, int fd, struct stat *st)
+{
+	(void)version;
+	return fstat(fd, st);
 }
 
 STAT_OF_OLD_BINARIES(__lxstat, const char *path, struct stat *st)

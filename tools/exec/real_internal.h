@@ -33,6 +33,7 @@
 	X(faccessat)                                                                                                   \
 	X(fcntl)                                                                                                       \
 	X(fopen)                                                                                                       \
+	X(fstat)                                                                                                       \
 	X(fstatat)                                                                                                     \
 	X(ioctl)                                                                                                       \
 	X(lstat)                                                                                                       \

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "models/uverbs/uverbs.h"
+#include "models/rdmacm/rdmacm.h"
 #include "tools/exec/identity.h"
 
 /* A ConnectX behind a root port of its own, one function a device: /sys/devices/.../NAME and what leads there. */
@@ -164,6 +164,18 @@ static void put_device(struct writer *t, uint32_t udp_ipv4)
 	put_link(t, below, "/dev/null");
 }
 
+/* The connection manager is one for all devices. */
+static void put_manager(struct writer *t)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d", BF_RDMACM_ABI);
+	put_file(t, "sys/class/misc/rdma_cm/abi_version", text);
+	snprintf(text, sizeof(text), "%d:%d", BF_EXEC_CM_MAJOR, BF_EXEC_CM_MINOR);
+	put_file(t, "sys/class/misc/rdma_cm/dev", text);
+	put_link(t, "dev/infiniband/rdma_cm", "/dev/null");
+}
+
 /* ---- the folder ---- */
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
@@ -279,6 +291,7 @@ int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv
 		return bf_fail(err, rc, "%s: %s", t->dir, strerror(-rc));
 	for (w.index = 0; !w.rc && w.index < devices; w.index++)
 		put_device(&w, udp_ipv4);
+	put_manager(&w);
 	return w.rc;
 }
 

@@ -17,6 +17,10 @@
  */
 #define BF_EXEC_ENV_DIR "BELFRY_EXEC_DIR"
 
+/* What stat() says of the connection manager's file: a device of the "misc" kind. */
+#define BF_EXEC_CM_MAJOR 10
+#define BF_EXEC_CM_MINOR 58
+
 #define BF_EXEC_PCI_DOMAIN "bef0"
 #define BF_EXEC_PCI_ROOT "/sys/devices/pci" BF_EXEC_PCI_DOMAIN ":"
 #define BF_EXEC_PCI_DEVICES "/sys/bus/pci/devices/" BF_EXEC_PCI_DOMAIN ":"

@@ -1,0 +1,95 @@
+/* The connection manager inside the program: made when /dev/infiniband/rdma_cm is first opened. */
+#include "tools/exec/engine_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MTU_1024 3 /* what Ethernet's usual 1500 bytes have room for */
+#define MTU_4096 5
+
+/* Whoever can be bound to is here. */
+static bool is_here(void *arg, const struct sockaddr *address)
+{
+	const socklen_t len = address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	struct sockaddr_in6 any_port = { 0 };
+	int fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool here;
+
+	(void)arg;
+	if (fd < 0)
+		return false;
+	memcpy(&any_port, address, len);
+	any_port.sin6_port = 0; /* where struct sockaddr_in has it, too */
+	here = !bind(fd, (struct sockaddr *)&any_port, len);
+	close(fd);
+	return here;
+}
+
+static int create(struct bf_engine *e)
+{
+	struct bf_rdmacm_opts opts = {
+		.devices = e->opts.devices,
+		.outside = e->outside,
+		.routed = e->opts.udp_ipv4 != 0,
+		.mtu = e->opts.udp_ipv4 ? MTU_1024 : MTU_4096,
+		.salt = (uint32_t)(e->epoch_ns >> 10) ^ (uint32_t)e->pid << 16,
+		.is_here = is_here,
+	};
+
+	for (uint32_t i = 0; i < e->opts.devices; i++)
+		opts.device[i] = (struct bf_rdmacm_device){ .uverbs = e->device[i].uverbs,
+							    .ipv4 = e->device[i].id.ipv4,
+							    .node_guid = e->device[i].id.node_guid };
+	bf_engine_host_init(e, &opts.host);
+	return bf_rdmacm_create(e->sim, &opts, &e->cm);
+}
+
+int bf_engine_cm_open(struct bf_engine *e, struct bf_rdmacm_file **out, int *fd)
+{
+	struct bf_engine_caller c;
+	int rc;
+
+	if (!bf_engine_call(e, &c))
+		return -EIO;
+	rc = e->cm ? 0 : create(e);
+	if (!rc)
+		rc = bf_rdmacm_open(e->cm, out, fd);
+	bf_engine_return(e, &c);
+	return rc;
+}
+
+void bf_engine_cm_close(struct bf_engine *e, struct bf_rdmacm_file *f)
+{
+	struct bf_engine_caller c;
+
+	if (!bf_engine_call(e, &c))
+		return;
+	bf_rdmacm_close(f);
+	bf_engine_return(e, &c);
+}
+
+int64_t bf_engine_cm_write(struct bf_engine *e, struct bf_rdmacm_file *f, uint64_t address, uint64_t len)
+{
+	struct bf_engine_caller c;
+	int64_t done;
+
+	if (!bf_engine_call(e, &c))
+		return -EIO;
+	done = bf_rdmacm_write(f, address, len);
+	bf_engine_return(e, &c);
+	return done;
+}
+
+/* A kernel outlives its programs, and tells their peers; this one has to before it goes. */
+void bf_engine_cm_end(struct bf_engine *e)
+{
+	if (!e->cm)
+		return;
+	bf_rdmacm_close_all(e->cm);
+	bf_engine_run(e);
+	bf_outside_flush(e->outside);
+	bf_rdmacm_destroy(e->cm);
+	e->cm = NULL;
+}
