@@ -9,15 +9,23 @@
 #define MTU_1024 3 /* what Ethernet's usual 1500 bytes have room for */
 #define MTU_4096 5
 
-/* Whoever can be bound to is here. */
-static bool is_here(void *arg, const struct sockaddr *address)
+#define IS_LOOPBACK(ipv4) ((ipv4) >> 24 == 127)
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET)
+		return IS_LOOPBACK(ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr));
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+}
+
+/* What can be bound to is of this machine. */
+static bool can_bind(const struct sockaddr *address)
 {
 	const socklen_t len = address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 	struct sockaddr_in6 any_port = { 0 };
 	int fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool here;
 
-	(void)arg;
 	if (fd < 0)
 		return false;
 	memcpy(&any_port, address, len);
@@ -25,6 +33,19 @@ static bool is_here(void *arg, const struct sockaddr *address)
 	here = !bind(fd, (struct sockaddr *)&any_port, len);
 	close(fd);
 	return here;
+}
+
+/*
+ * Without a network all of the machine's addresses lead to its device. With one, the device has the address that
+ * --udp gave it; others are reached as any address is, and be it by this machine's loopback.
+ */
+static bool is_here(void *arg, const struct sockaddr *address)
+{
+	const struct bf_engine *e = arg;
+
+	if (!e->opts.udp_ipv4)
+		return can_bind(address);
+	return is_loopback(address) && !IS_LOOPBACK(e->opts.udp_ipv4);
 }
 
 static int create(struct bf_engine *e)
