@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <ifaddrs.h>
 #include <limits.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +132,27 @@ static void put_function(struct writer *t)
 	put_link(t, below, to);
 }
 
+/* The interface whose addresses are the port's: the loopback's, or the one that has the address of --udp. */
+static void put_interface(struct writer *t, uint32_t udp_ipv4)
+{
+	char below[PATH_MAX], to[IF_NAMESIZE + 32], name[IF_NAMESIZE] = "lo";
+	struct ifaddrs *all = NULL;
+
+	if (udp_ipv4)
+		getifaddrs(&all);
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)i->ifa_addr;
+
+		if (in && in->sin_family == AF_INET && ntohl(in->sin_addr.s_addr) == udp_ipv4)
+			snprintf(name, sizeof(name), "%s", i->ifa_name);
+	}
+	if (all)
+		freeifaddrs(all);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s", t->index, name);
+	snprintf(to, sizeof(to), "/sys/class/net/%s", name);
+	put_link(t, below, to);
+}
+
 /* /sys/class/CLASS/NAME leads to the device's folder, whose "device" leads back to the function. */
 static void put_class(struct writer *t, const char *class, const char *name)
 {
@@ -156,6 +180,7 @@ static void put_device(struct writer *t, uint32_t udp_ipv4)
 	memcpy(opts.mac, id.mac, sizeof(opts.mac));
 	bf_uverbs_sysfs(&opts, t->index, put_class_file, t);
 	put_function(t);
+	put_interface(t, udp_ipv4);
 	snprintf(file, sizeof(file), "uverbs%u", t->index);
 	put_class(t, "infiniband", id.name);
 	put_class(t, "infiniband_verbs", file);
