@@ -112,6 +112,24 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 	return 0;
 }
 
+/* No management: the connection manager has a test of its own. */
+int bf_uverbs_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner)
+{
+	(void)u, (void)receive, (void)owner;
+	return -ENODEV;
+}
+
+int bf_uverbs_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD])
+{
+	(void)u, (void)ipv4, (void)mad;
+	return -ENODEV;
+}
+
+void bf_uverbs_mad_close(struct bf_uverbs *u)
+{
+	(void)u;
+}
+
 /* ---- the program ---- */
 
 static struct {
