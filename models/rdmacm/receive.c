@@ -150,6 +150,7 @@ static void on_dreq(const struct message *m)
 		bf_cm_disconnected(id, 0);
 		break;
 	case BF_CM_TIMEWAIT:
+	case BF_CM_IDLE: /* core/cm.c is silent once its time is over, and the peer asks for another minute */
 		bf_cm_build(drep, BF_CM_DREP, bf_get_be64(m->mad + BF_MAD_TID), id->local_id, id->remote_id);
 		bf_cm_send(id->cm, id->device, id->path.ipv4, drep);
 		break;
