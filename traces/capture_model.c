@@ -8,6 +8,8 @@
  *   wqe_fetch             -> wqe
  *   recv_wqe_fetch        -> recv_wqe
  *   cqe                   -> cqe
+ *
+ * What is the kernel's own (uverbs_qp1) a recorder of the program would not see.
  */
 #include "traces/capture_internal.h"
 
@@ -15,12 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KERNELS_MAX 16u
+
 struct bf_capture_model {
 	struct bf_capture_qp *qps; /* as created */
 	struct cq {
 		uint32_t cqn, cqes;
 	} * cqs;
 	uint32_t nqps, qps_cap, ncqs, cqs_cap;
+	struct kernels {
+		uint32_t qpn, cqn;
+	} kernels[KERNELS_MAX]; /* one a device */
+	uint32_t nkernels;
 };
 
 int bf_capture_model_create(struct bf_capture_model **out)
@@ -121,6 +129,21 @@ static bool ready(const struct bf_capture_model *m, const struct bf_trace_record
 	return false;
 }
 
+static int note_kernels(struct bf_capture_model *m, const struct bf_trace_record *rec)
+{
+	if (m->nkernels < KERNELS_MAX)
+		m->kernels[m->nkernels++] = (struct kernels){ (uint32_t)field(rec, "qpn"), (uint32_t)field(rec, "cqn") };
+	return 0;
+}
+
+static bool is_kernels(const struct bf_capture_model *m, const struct bf_trace_record *rec, bool cqe)
+{
+	for (uint32_t i = 0; i < m->nkernels; i++)
+		if (cqe ? m->kernels[i].cqn == field(rec, "cqn") : m->kernels[i].qpn == field(rec, "qpn"))
+			return true;
+	return false;
+}
+
 int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_record *rec, struct bf_capture_event *ev)
 {
 	const char *name = rec->type->name;
@@ -130,6 +153,10 @@ int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_reco
 		return note_qp(m, rec);
 	if (!strcmp(name, "cq_config"))
 		return note_cq(m, rec);
+	if (!strcmp(name, "uverbs_qp1"))
+		return note_kernels(m, rec);
+	if (m->nkernels && is_kernels(m, rec, !strcmp(name, "cqe")))
+		return 0;
 	if (!strcmp(name, "qp_path")) {
 		ev->kind = BF_CAPTURE_QP;
 		return ready(m, rec, &ev->qp);

@@ -284,7 +284,14 @@ static int open_qp(struct bf_uv_gsi *g)
 	err = bf_uv_cmd(g->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
 	g->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	g->has_qp = !err;
-	return err ? err : start(g);
+	if (err)
+		return err;
+	if (bf_probe(g->u->sim, BF_CLASS_QUEUE)) {
+		const struct bf_rec_uverbs_qp1 rec = { .qpn = g->qpn, .cqn = g->cqn };
+
+		bf_record(&g->u->sim->rec, &bf_rec_uverbs_qp1_schema, g->u->actor, &rec, NULL, 0);
+	}
+	return start(g);
 }
 
 int bf_uverbs_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner)

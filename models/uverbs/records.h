@@ -52,4 +52,10 @@ BF_RECORD_DECLARE(uverbs_event, 132, BF_CLASS_QUEUE, BF_REC_UVERBS_EVENT_FIELDS)
 	F(u32, access, HEX, "")
 BF_RECORD_DECLARE(uverbs_mr, 133, BF_CLASS_QUEUE, BF_REC_UVERBS_MR_FIELDS);
 
+/* Queue pair 1 was made: the device's numbers of it and of its completion queue, which are the kernel's own. */
+#define BF_REC_UVERBS_QP1_FIELDS(F)                                                                                  \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, cqn, HEX, "")
+BF_RECORD_DECLARE(uverbs_qp1, 134, BF_CLASS_QUEUE, BF_REC_UVERBS_QP1_FIELDS);
+
 #endif
