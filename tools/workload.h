@@ -25,9 +25,9 @@ struct bf_workload {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
-	uint32_t bugs;    /* BF_IBGDA_BUG_* */
+	uint64_t bugs;    /* BF_IBGDA_BUG_* */
 	uint64_t suspects; /* BF_IBGDA_SUSPECT_* */
-	uint32_t lacks;    /* BF_IBGDA_LACKS_* */
+	uint64_t lacks;    /* BF_IBGDA_LACKS_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults; /* owned text of the plan, NULL = none */

@@ -112,7 +112,7 @@ int bf_pes_check(const struct bf_pes *p, struct bf_error *err)
 	return p->family->check(p, err);
 }
 
-static void append_bugs(const struct bf_ibgda_bug *b, uint32_t bits, char *buf, size_t cap)
+static void append_bugs(const struct bf_ibgda_bug *b, uint64_t bits, char *buf, size_t cap)
 {
 	for (; b->name; b++)
 		if (bits & b->bit)

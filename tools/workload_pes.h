@@ -19,7 +19,7 @@ struct bf_pes {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	uint32_t records;        /* BF_CLASS_* */
-	uint32_t bugs, own_bugs; /* BF_IBGDA_BUG_*; the family's */
+	uint64_t bugs, own_bugs; /* BF_IBGDA_BUG_*; the family's */
 	uint64_t suspects;       /* BF_IBGDA_SUSPECT_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;

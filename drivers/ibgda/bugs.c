@@ -35,6 +35,12 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_RADDR_ZERO, "raddr-zero", "the addresses of the peers' heaps were not exchanged" },
 	{ BF_IBGDA_BUG_QP_LEAK, "qp-leak", "queue pairs are not destroyed at the end" },
 	{ BF_IBGDA_BUG_RTS_SKIPPED, "rts-skipped", "queue pairs are used in state RTR" },
+	{ BF_IBGDA_BUG_ENTRY_INDEX, "entry-index", "the control segment of a put has the index of the next entry" },
+	{ BF_IBGDA_BUG_ENTRY_QPN, "entry-qpn", "the control segment of a put names another queue pair" },
+	{ BF_IBGDA_BUG_ENTRY_SHORT, "entry-short", "the control segment of a put counts a segment less than it has" },
+	{ BF_IBGDA_BUG_NO_PUBLISH, "no-publish", "slots are filled and never published" },
+	{ BF_IBGDA_BUG_PUBLISH_MORE, "publish-more", "one slot more is published than was reserved" },
+	{ BF_IBGDA_BUG_NO_QUIET, "no-quiet", "threads end without having waited for what they posted" },
 	{ 0, NULL, NULL },
 };
 
@@ -79,7 +85,7 @@ const struct bf_ibgda_suspect bf_ibgda_suspects[] = {
 	{ 0, DEVICE, NULL, NULL },
 };
 
-int bf_ibgda_set_wrong(const char *name, uint32_t *bugs, uint64_t *suspects)
+int bf_ibgda_set_wrong(const char *name, uint64_t *bugs, uint64_t *suspects)
 {
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++)
 		if (strcmp(b->name, name) == 0) {

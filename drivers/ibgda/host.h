@@ -24,9 +24,9 @@
 struct bf_ibgda_host_opts {
 	enum bf_ibgda_flavour flavour;
 	enum bf_ibgda_layout_id layout; /* 0: L3 */
-	uint32_t bugs;                  /* BF_IBGDA_BUG_* */
+	uint64_t bugs;                  /* BF_IBGDA_BUG_* */
 	uint64_t suspects;              /* BF_IBGDA_SUSPECT_* */
-	uint32_t lacks;                 /* BF_IBGDA_LACKS_*: what the machine is to be without */
+	uint64_t lacks;                 /* BF_IBGDA_LACKS_*: what the machine is to be without */
 	uint64_t heap_bytes;            /* of each PE; rounded up to granules */
 	uint64_t heap_first_bytes;      /* of them registered at once, the rest by grow_heap(); 0: all */
 	uint32_t log2_granularity;      /* of the key tables; 0: 21 (2 MiB) */

@@ -69,10 +69,16 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_RADDR_ZERO (1u << 27)      /* host: addresses of the peers' heaps are not exchanged */
 #define BF_IBGDA_BUG_QP_LEAK (1u << 28)         /* host: queue pairs are not destroyed at the end */
 #define BF_IBGDA_BUG_RTS_SKIPPED (1u << 29)     /* host: queue pairs stay in RTR */
+#define BF_IBGDA_BUG_ENTRY_INDEX (1u << 30)     /* puts: the control segment has the next entry's index */
+#define BF_IBGDA_BUG_ENTRY_QPN (1u << 31)       /* puts: ... the number of another queue pair */
+#define BF_IBGDA_BUG_ENTRY_SHORT (1ull << 32)   /* puts: ... a segment less than there are */
+#define BF_IBGDA_BUG_NO_PUBLISH (1ull << 33)    /* slots are filled and not published */
+#define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)  /* one slot more is published than was reserved */
+#define BF_IBGDA_BUG_NO_QUIET (1ull << 35)      /* the kernel ends without a quiet */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {
-	uint32_t bit;
+	uint64_t bit;
 	const char *name; /* "no-wqe-fence" */
 	const char *summary;
 };
@@ -113,7 +119,7 @@ struct bf_ibgda_suspect {
 extern const struct bf_ibgda_suspect bf_ibgda_suspects[];
 
 /* Sets the bit of the bug or suspect called `name`; 0 when there is neither. */
-int bf_ibgda_set_wrong(const char *name, uint32_t *bugs, uint64_t *suspects);
+int bf_ibgda_set_wrong(const char *name, uint64_t *bugs, uint64_t *suspects);
 
 /*
  * What a machine may lack, as a bit each: what host code then says at the start (host.h). Table: option name, and what
@@ -267,7 +273,7 @@ struct bf_ibgda_state {
 	enum bf_ibgda_flavour flavour;
 	enum bf_ibgda_layout_id layout;
 	enum bf_ibgda_dci_map dci_map;
-	uint32_t bugs;     /* BF_IBGDA_BUG_* */
+	uint64_t bugs;     /* BF_IBGDA_BUG_* */
 	uint64_t suspects; /* BF_IBGDA_SUSPECT_* */
 	uint32_t mype, npes;
 	uint32_t num_devices;

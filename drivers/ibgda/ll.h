@@ -61,7 +61,7 @@ struct bf_ll_shape {
 	uint64_t seed;
 	uint32_t rounds; /* each is a dispatch, or a dispatch and a combine */
 	uint32_t blocks, groups, group_warps;
-	uint32_t bugs; /* BF_LL_BUG_* */
+	uint64_t bugs; /* BF_LL_BUG_* */
 };
 
 /* 8 tokens of 512 to 2 of 8 experts, FP8; one block of two groups of two warps. */

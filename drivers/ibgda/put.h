@@ -39,6 +39,16 @@ BF_DEVICE void bf_ibgda_write_signal(struct bf_thread *t, const struct bf_ibgda_
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
 }
 
+/* Wrong on purpose: what the control segment says of a put's entry. */
+#define BF_IBGDA_BUGS_CTRL (BF_IBGDA_BUG_ENTRY_INDEX | BF_IBGDA_BUG_ENTRY_QPN | BF_IBGDA_BUG_ENTRY_SHORT)
+BF_DEVICE struct bf_vec128 bf_ibgda_ctrl_wrong(const struct bf_ibgda_state *state, uint64_t idx, uint32_t opcode,
+					       uint32_t qpn, uint32_t ds, uint32_t flags)
+{
+	return bf_ibgda_ctrl(0, state->bugs & BF_IBGDA_BUG_ENTRY_INDEX ? idx + 1 : idx, opcode,
+			     state->bugs & BF_IBGDA_BUG_ENTRY_QPN ? qpn + 1 : qpn,
+			     state->bugs & BF_IBGDA_BUG_ENTRY_SHORT ? ds - 1 : ds, flags, 0);
+}
+
 BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, const struct bf_ibgda_state *state,
 				    const struct bf_ibgda_to *to, uint64_t idx, uint32_t opcode,
 				    const struct bf_ibgda_chunk *c, uint32_t flags)
@@ -49,6 +59,8 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, const struct bf_ibgda_s
 	    bf_ibgda_wqe_rdma(&w, BF_UNLIKELY(imm) ? BF_MLX5_OP_RDMA_WRITE_IMM : opcode, to->qp->qpn, idx, c->lva,
 			      c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
 
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUGS_CTRL) && opcode == BF_MLX5_OP_RDMA_WRITE)
+		w.ds[0] = bf_ibgda_ctrl_wrong(state, idx, opcode, to->qp->qpn, ds, flags);
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
 	/* The device reads the source itself: what the CPU's memory is to hold must have got there. */
 	if (BF_UNLIKELY(c->sysmem))

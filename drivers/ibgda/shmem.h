@@ -51,7 +51,7 @@ struct bf_shmem_shape {
 	uint32_t bytes;  /* of a block, multiple of 8 */
 	uint32_t min_bytes, max_bytes,
 	    step;      /* measurements: min, min * step, ... up to max; powers of two, at least 4 */
-	uint32_t bugs; /* BF_SHMEM_BUG_* */
+	uint64_t bugs; /* BF_SHMEM_BUG_* */
 };
 
 extern const struct bf_shmem_shape bf_shmem_shape_default;

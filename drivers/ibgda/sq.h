@@ -267,6 +267,11 @@ BF_DEVICE int bf_ibgda_submit(struct bf_thread *t, const struct bf_ibgda_state *
 {
 	int rings;
 
+	if (BF_UNLIKELY(state->bugs & (BF_IBGDA_BUG_NO_PUBLISH | BF_IBGDA_BUG_PUBLISH_MORE))) {
+		if (state->bugs & BF_IBGDA_BUG_NO_PUBLISH)
+			return 0;
+		n++;
+	}
 	if (!(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE))
 		bf_fence_at(t, bf_ibgda_scope(state));
 	if (bf_ibgda_publish(t, state, qp, base, n))

@@ -116,7 +116,7 @@ END_TEST
 
 START_TEST(every_bit_has_a_name)
 {
-	uint32_t all = 0;
+	uint64_t all = 0;
 
 	for (const struct bf_ibgda_bug *b = bf_ibgda_bugs; b->name; b++) {
 		ck_assert_uint_eq(all & b->bit, 0);

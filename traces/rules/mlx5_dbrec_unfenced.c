@@ -49,7 +49,8 @@ const struct bf_rule bf_rule_mlx5_dbrec_unfenced = {
 		       "doorbell is too late.",
 		.sources = "mlx5 PRM, Ringing Doorbell; NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send; PTX ISA, "
 			   "Memory Consistency Model",
-		.test = "tests/traces/test_rules_ibgda.c",
+		.example = "run ibgda-put --messages 2 --warps 2 --ordering tso --bug no-dbrec-fence",
+		.twin = "run ibgda-put --messages 2 --warps 2 --ordering tso",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_mmio_store, 0 },

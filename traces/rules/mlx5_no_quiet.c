@@ -34,7 +34,8 @@ const struct bf_rule bf_rule_mlx5_no_quiet = {
 		.fix = "quiet on every queue pair that was used before the kernel ends, or in the next one before it "
 		       "touches the same memory.",
 		.sources = "OpenSHMEM 1.5, 9.10.2 SHMEM_QUIET; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",
-		.test = "tests/traces/test_rules_ibgda.c",
+		.example = "run ibgda-put --messages 2 --bug no-quiet",
+		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ 0 },

@@ -49,7 +49,8 @@ const struct bf_rule bf_rule_mlx5_not_published = {
 		.fix = "Every way out of a function that has reserved leads through the submission; on an error lay "
 		       "NOPs into the slots and publish those. Move the counter by what is taken.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; ROCm/mori PR#622",
-		.test = "tests/traces/test_rules_ibgda.c",
+		.example = "run ibgda-put --messages 2 --bug no-publish",
+		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_STUCK - 2,
 	.records = (const uint8_t[]){ 0 },

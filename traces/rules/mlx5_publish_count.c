@@ -37,7 +37,8 @@ const struct bf_rule bf_rule_mlx5_publish_count = {
 		.fix = "Publish exactly base to base + count of one reservation; keep the count beside the base "
 		       "rather than computing it anew.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181",
-		.test = "tests/traces/test_rules_ibgda.c",
+		.example = "run ibgda-put --messages 2 --bug publish-more",
+		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_ENTRY - 1,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_publish, 0 },

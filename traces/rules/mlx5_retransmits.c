@@ -28,7 +28,8 @@ const struct bf_rule bf_rule_mlx5_retransmits = {
 		.fix = "Look at the path: loss, reordering by multiple paths, PFC, or an ACK time-out that is too "
 		       "short.",
 		.sources = "InfiniBand Architecture vol. 1, 9.7.5; deepseek-ai/DeepEP#74, #137",
-		.test = "tests/traces/test_rules_errors.c",
+		.example = "run ibgda-put --messages 8 --faults 'drop prob=0.1'",
+		.twin = "run ibgda-put --messages 8",
 	},
 	.rank = BF_RANK_SPEED,
 	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },

@@ -92,7 +92,8 @@ const struct bf_rule bf_rule_sdma_unfenced = {
 		.fix = "A release fence of system scope between the last store into ring and write pointer and the "
 		       "doorbell; one behind the doorbell is too late.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::UpdateWriteAndDoorbellRegister",
-		.test = "tests/traces/test_rules_order.c",
+		.example = "run sdma-copy --commands 1 --bug no-fence",
+		.twin = "run sdma-copy --commands 1",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_mmio_store, 0 },
