@@ -18,6 +18,7 @@ static void json_rule(struct bf_json *j, const char *key, const struct bf_rule_a
 	bf_json_text(j, "example", r->example);
 	bf_json_text(j, "twin", r->twin);
 	bf_json_text(j, "test", r->test);
+	bf_json_text(j, "why_no_example", r->why);
 	bf_json_close(j, '}');
 }
 
@@ -51,10 +52,14 @@ static void print_rule(const struct bf_rule_about *r)
 	paragraph("What is wrong", r->wrong);
 	paragraph("How to do it right", r->fix);
 	paragraph("Sources", r->sources);
-	if (r->example)
+	if (r->example) {
 		printf("\nSmallest example\n    belfry %s\n", r->example);
-	else
-		printf("\nNo command of belfry makes this mistake; %s shows it.\n", r->test);
+	} else {
+		paragraph("Smallest example", "No command makes this mistake.");
+		printf("    ");
+		bf_cli_wrap(stdout, r->why, 4, 4);
+		printf("    The test %s makes a trace of it.\n", r->test);
+	}
 	if (r->twin)
 		printf("\nThe same done right\n    belfry %s\n", r->twin);
 }

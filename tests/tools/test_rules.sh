@@ -32,6 +32,8 @@ for r in json.load(open(sys.argv[1])):
             sys.exit("%s says nothing about its %s" % (r["id"], field))
     if bool(r["example"]) == bool(r["test"]) or bool(r["example"]) != bool(r["twin"]):
         sys.exit("%s has neither an example with its twin nor a test" % r["id"])
+    if bool(r["test"]) != bool(r["why_no_example"]):
+        sys.exit("%s does not say why it has no example" % r["id"])
     print(r["id"], r["severity"], r["test"] or "-", r["example"] or "-", r["twin"] or "-", sep="\t")
 PY
 [ "$(wc -l <"$work/list")" -gt 40 ]

@@ -38,6 +38,7 @@ const struct bf_rule bf_rule_mlx5_capture_error = {
 		.fix = "belfry replay runs the captured entries on the model and says where it differs.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426; reference mlx5 4.3",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "It speaks of captures of real machines.",
 	},
 	.rank = BF_RANK_EFFECT,
 	.records = (const uint8_t[]){ BF_SEEN_capture_cqe, 0 },

@@ -28,6 +28,7 @@ const struct bf_rule bf_rule_mlx5_dc_contexts = {
 		.fix = "More targets for each PE (NVSHMEM_IBGDA_NUM_DCT), fewer initiators, or reliable connections.",
 		.sources = "NVIDIA/nvshmem NVSHMEM_IBGDA_NUM_DCT, NVSHMEM_IBGDA_DCI_MAP_BY; mlx5 PRM, DC Transport",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "No workload has as many senders as a DC target of the model has contexts.",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_dc_context, 0 },

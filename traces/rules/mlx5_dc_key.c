@@ -27,6 +27,7 @@ const struct bf_rule bf_rule_mlx5_dc_key = {
 		.fix = "Use the same key on all PEs (NVSHMEM: 0x5623CEAF), big-endian in both contexts and vectors.",
 		.sources = "NVIDIA/nvshmem ibgda.cpp ibgda_create_dct; mlx5dv.h struct mlx5_wqe_av",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_dc_context, 0 },

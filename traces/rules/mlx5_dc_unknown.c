@@ -61,6 +61,7 @@ const struct bf_rule bf_rule_mlx5_dc_unknown = {
 			    "targets last.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_dct_id; NVIDIA/nvshmem#33",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_dc_wqe, BF_SEEN_rx_drop, 0 },

@@ -29,6 +29,7 @@ const struct bf_rule bf_rule_mlx5_flushed = {
 		.fix = "Report the first completion with another syndrome than 05.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "It follows from an error, and a run with one has that as its root cause.",
 	},
 	.rank = BF_RANK_EFFECT + 2,
 	.records = (const uint8_t[]){ BF_SEEN_cqe, 0 },

@@ -128,6 +128,7 @@ const struct bf_rule bf_rule_mlx5_get_early = {
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet_with_cst, ibgda_cst; PCI Express Base "
 			   "Specification, 2.4 Transaction Ordering",
 		.test = "tests/traces/test_rules_ibgda.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_wqe_done, BF_SEEN_ibgda_quiet,

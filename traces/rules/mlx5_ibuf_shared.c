@@ -43,6 +43,7 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 		       "back in order, after the result was read.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_ibuf_addr, ibgda_release_ibuf",
 		.test = "tests/traces/test_rules_ibgda.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_ibuf, 0 },

@@ -16,6 +16,7 @@ const struct bf_rule bf_rule_mlx5_local_length = {
 		.fix = "Cut transfers at the queue pair's log_msg_max and at the end of buffers.",
 		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 4.3",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "No workload asks for a message beyond the limit of the NIC.",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

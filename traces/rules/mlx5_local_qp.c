@@ -17,6 +17,7 @@ const struct bf_rule bf_rule_mlx5_local_qp = {
 		.fix = "Compare the entry with belfry decode wqe; check ds, opcode modifier and segment types.",
 		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 3",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "Entries that cannot be executed are those that were fetched too early here, and the rules about that are the root cause.",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

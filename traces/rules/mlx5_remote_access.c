@@ -19,6 +19,7 @@ const struct bf_rule bf_rule_mlx5_remote_access = {
 		       "entry.",
 		.sources = "open-mpi/ompi#1241; meta-pytorch/monarch#3759; InfiniBand Architecture vol. 1, 9.9.3",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "The model says what is wrong with the key, so another rule is the root cause; this one speaks where only the refusal is known.",
 	},
 	.rank = BF_RANK_EFFECT - 1,
 	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },

@@ -34,6 +34,7 @@ const struct bf_rule bf_rule_mlx5_rnr_finite = {
 		.fix = "Set rnr_retry to 7, or post receives before the sender may send.",
 		.sources = "spdk/spdk#2429",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "No workload posts receives too late and yet in time: without them the patience ends, which is MLX5-RNR-EXCEEDED.",
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },

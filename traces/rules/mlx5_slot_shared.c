@@ -71,6 +71,7 @@ const struct bf_rule bf_rule_mlx5_slot_shared = {
 		       "included, and use it for the reservation, for each entry's place and for the publication.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_reserve_wqe_slots; mlx5 PRM, WQE Format",
 		.test = "tests/traces/test_rules_ibgda.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_ENTRY - 2,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build, 0 },

@@ -57,6 +57,7 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 		       "version of the state's layout.",
 		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; reference ibgda 6.7",
 		.test = "tests/traces/test_rules_errors.c",
+		.why = "The host side connects both ends from one table.",
 	},
 	.rank = BF_RANK_SET_UP,
 	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },

@@ -45,6 +45,7 @@ const struct bf_rule bf_rule_nvme_bus_master = {
 		       "each reset.",
 		.sources = "PCI Express Base 4.0, 7.5.1.1.3; reference nvme, section 11",
 		.test = "tests/traces/test_rules_nvme_more.c",
+		.why = "Backends switch bus mastering on before the driver has the controller.",
 	},
 	.rank = BF_RANK_SET_UP,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_state, BF_SEEN_nvm_timeout, 0 },

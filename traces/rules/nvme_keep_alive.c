@@ -30,6 +30,7 @@ const struct bf_rule bf_rule_nvme_keep_alive = {
 		       "feature to 0.",
 		.sources = "NVM Express Base 2.0, 3.9 and 5.27.1.12",
 		.test = "tests/traces/test_rules_nvme_more.c",
+		.why = "The driver sets no keep-alive timer.",
 	},
 	.rank = BF_RANK_SET_UP + 5,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_state, 0 },

@@ -58,6 +58,7 @@ const struct bf_rule bf_rule_nvme_lock_held = {
 		.fix = "Release the lock on every way out, after a fence that shows what was done under it.",
 		.sources = "ZaidQureshi/bam nvm_parallel_queue.h",
 		.test = "tests/traces/test_rules_order.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_STUCK - 1,
 	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },

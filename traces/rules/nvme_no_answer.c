@@ -26,6 +26,7 @@ const struct bf_rule bf_rule_nvme_no_answer = {
 		.fix = "Abort, then reset the controller; look at CSTS and at the medium.",
 		.sources = "NVM Express Base 2.0, 5.1 and 3.7",
 		.test = "tests/traces/test_rules_nvme.c",
+		.why = "The model answers every command that it has fetched.",
 	},
 	.rank = BF_RANK_STUCK,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },

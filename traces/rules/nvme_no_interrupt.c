@@ -70,6 +70,7 @@ const struct bf_rule bf_rule_nvme_no_interrupt = {
 		       "look at the queue once more after unmasking.",
 		.sources = "NVM Express Base 2.0, 3.3.3.3 and 3.1.3.3; starfive-tech/linux#98; inindev/nanopi-r5#23",
 		.test = "tests/traces/test_rules_nvme_more.c",
+		.why = "The driver polls.",
 	},
 	.rank = BF_RANK_STUCK - 1,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_queue, BF_SEEN_nvme_interrupt, BF_SEEN_nvm_timeout, 0 },

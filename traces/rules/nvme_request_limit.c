@@ -28,6 +28,7 @@ const struct bf_rule bf_rule_nvme_request_limit = {
 		.fix = "Count what is outstanding. QEMU never refuses an Abort: what works there is no proof.",
 		.sources = "NVM Express Base 2.0, 5.1 and 5.2; reference nvme, section 14 (QEMU)",
 		.test = "tests/traces/test_rules_nvme_more.c",
+		.why = "The driver has no event request and no Abort more than it may.",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },

@@ -31,6 +31,7 @@ const struct bf_rule bf_rule_nvme_shared_buffer = {
 		.fix = "Give a buffer back when its command's own completion has come, not when its slot is free.",
 		.sources = "NVM Express Base 2.0, 3.4",
 		.test = "tests/traces/test_rules_nvme.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_STUCK + 4,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_mismatch, 0 },

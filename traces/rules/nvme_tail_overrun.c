@@ -36,6 +36,7 @@ const struct bf_rule bf_rule_nvme_tail_overrun = {
 		.fix = "Ring only for entries for which SQHD has made room.",
 		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14; spdk/spdk#2171",
 		.test = "tests/traces/test_rules_nvme.c",
+		.why = "The variant that does not look for room (no-full-check) overwrites entries before its tail passes the head.",
 	},
 	.rank = BF_RANK_INDEX,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },

@@ -41,10 +41,10 @@ struct bf_rule_about {
 	/*
 	 * Arguments of `belfry` that show the finding and nothing worse ("run ibgda-put --bug ..."), and the same done
 	 * right.
-	 * NULL when only a trace can: then `test` names the test that makes one.
+	 * NULL when only a trace can: then `test` names the test that makes one, and `why` says why no command does.
 	 */
 	const char *example, *twin;
-	const char *test;
+	const char *test, *why;
 };
 
 /* All rules, by family and in the order of the catalogue. NULL past the last. Static. */

@@ -44,6 +44,7 @@ const struct bf_rule bf_rule_sdma_reserved_twice = {
 		       "else was faster.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::AcquireWriteAddress",
 		.test = "tests/traces/test_rules_order.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_ENTRY - 1,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_reserve, 0 },

@@ -53,6 +53,7 @@ const struct bf_rule bf_rule_sdma_signal_value = {
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::BuildAtomicDecrementCommand; HSA Runtime "
 			   "Specification, 2.4 Signals",
 		.test = "tests/traces/test_rules_order.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_STUCK - 2,
 	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },

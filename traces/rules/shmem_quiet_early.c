@@ -78,6 +78,7 @@ const struct bf_rule bf_rule_shmem_quiet_early = {
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh nvshmemi_ibgda_quiet, nvshmemi_ibgda_fence; OpenSHMEM 1.5, "
 			   "9.10 Memory Ordering Routines",
 		.test = "tests/traces/test_rules_ibgda.c",
+		.why = "A queue pair that quiet leaves out is found as MLX5-QUIET-EARLY, which is the root cause.",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_shmem_call, BF_SEEN_ibgda_publish, 0 },

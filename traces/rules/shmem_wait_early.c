@@ -27,6 +27,7 @@ const struct bf_rule bf_rule_shmem_wait_early = {
 		.fix = "Load the word with acquire semantics until it has at least the value that stands for the data.",
 		.sources = "OpenSHMEM 1.5, 9.11 Point-to-Point Synchronization Routines (SHMEM_WAIT_UNTIL)",
 		.test = "tests/traces/test_rules_ibgda.c",
+		.why = "The drivers have no variant that does this.",
 	},
 	.rank = BF_RANK_DATA - 2,
 	.records = (const uint8_t[]){ BF_SEEN_shmem_waited, 0 },
