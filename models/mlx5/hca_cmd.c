@@ -14,10 +14,6 @@
 #define SET_CAP_LEN (BF_HCA_CAP + 0x1000u)
 #define MAIL_MIN 16u
 
-/* What a host may not choose: one page size of UARs, no checksums of mailboxes. */
-#define CAP_CMDIF_CHECKSUM 0x40, 0x0000c000u
-#define CAP_LOG_UAR_PAGE_SZ 0x90, 0x0000ffffu
-
 struct message {
 	const uint8_t *in;
 	uint8_t *out;
@@ -131,14 +127,17 @@ static uint8_t manage_pages(struct bf_mlx5_hca *hca, const struct message *m)
 	return status;
 }
 
-/* The host tells what it will use. The model has all that it shows in any case. */
+/*
+ * The host tells what it will use. The model has all that it shows in any case; it has no checksums of mailboxes and one
+ * size of UAR pages.
+ */
 static uint8_t set_cap(struct bf_mlx5_hca *hca, const struct message *m)
 {
 	const uint8_t *cap = m->in + BF_HCA_CAP;
 
 	(void)hca;
 	if (m->op_mod >> 1 == BF_HCA_CAP_GENERAL &&
-	    (BF_MLX5_GET(cap, CAP_CMDIF_CHECKSUM) || BF_MLX5_GET(cap, CAP_LOG_UAR_PAGE_SZ)))
+	    (BF_MLX5_GET(cap, BF_CAP_CMDIF_CHECKSUM) || BF_MLX5_GET(cap, BF_CAP_LOG_UAR_PAGE_SZ)))
 		return BF_MLX5_CMD_BAD_PARAM;
 	return BF_MLX5_CMD_OK;
 }

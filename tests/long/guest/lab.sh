@@ -68,11 +68,18 @@ rxe_additions() {
 
 # start_server OPTIONS...: `belfry serve nvme` on $socket and $media, ready for a client.
 start_server() {
-	rm -f "$socket"
-	"$BELFRY" serve nvme --socket "$socket" --media "$media" "$@" >"$work/server.log" 2>&1 &
+	start_device nvme "$socket" --media "$media" "$@"
+}
+
+# start_device DEVICE SOCKET OPTIONS...: a server of any kind; $server is its process.
+start_device() {
+	local device=$1 at=$2
+	shift 2
+	rm -f "$at"
+	"$BELFRY" serve "$device" --socket "$at" "$@" >"$work/server.log" 2>&1 &
 	server=$!
 	for _ in $(seq 100); do
-		[ ! -S "$socket" ] || return 0
+		[ ! -S "$at" ] || return 0
 		kill -0 "$server" 2>/dev/null || break
 		sleep 0.1
 	done
