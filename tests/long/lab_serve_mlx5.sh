@@ -39,31 +39,44 @@ variants() {
 	check serve-mlx5-iommu server-ends-clean stop_server
 }
 
-# The host's ends of the exchanges, which the guest's clients come to one after the other.
+# host_ends rings|udp: the host's ends of the exchanges, which the guest's clients come to one after the other. Their
+# devices have no LID; an address's port is one process's at a time.
 host_ends() {
-	local n=0 name program options
+	local n=0 name program options by
+	hosts=()
 	while read -r name program options; do
+		by=(--net "$net")
+		[ "$1" = rings ] || by=(--net "$net-$n" --udp "127.0.0.$((n + 3))")
+		[ "$name" != rc-lid ] || options='-g 0 -n 200 -c'
 		# shellcheck disable=SC2086 # options are words
-		"$BELFRY" exec --net "$net" -- timeout 100 $program -d mlx5_0 -p $((first + n)) $options >"$work/$name.host" 2>&1 &
+		"$BELFRY" exec "${by[@]}" -- timeout 100 $program -d mlx5_0 -p $((first + n)) $options \
+			>"$work/$name.host" 2>&1 &
 		hosts+=("$!:$name")
 		n=$((n + 1))
-	done < <(sed -n '/<<-END/,/^\tEND/{/END/d;s/^\t*//;p}' "$steps" | sed 's/^rc-lid .*/rc-lid ibv_rc_pingpong -g 0 -n 200 -c/')
+	done < <(sed -n '/<<-END/,/^\tEND/{/END/d;s/^\t*//;p}' "$steps")
 }
 
-# A program of the host, on the same model in a process of its own, through shared memory. LIDs are no names for it, nor
-# is the second exchange's that of a LID then.
-with_exec() {
-	local host
-	hosts=()
-	start_device mlx5 "$work/a.sock" --net "$net"
-	host_ends
-	wired exec 0
-	guest with-exec --image mlx5 --time 150 --vfio-user "$work/a.sock" "${wires[@]}" --add "$steps" -- \
+# with_host PART: the guest and programs of the host.
+with_host() {
+	local part=$1 host
+	wired host 0
+	guest "$part" --image mlx5 --time 150 --vfio-user "$work/a.sock" "${wires[@]}" --add "$steps" -- \
 		sh /bin/mlx5_steps.sh client $first gid
 	for host in "${hosts[@]}"; do
-		check with-exec "host-${host#*:}" wait "${host%:*}"
+		check "$part" "host-${host#*:}" wait "${host%:*}"
 	done
-	check with-exec server-ends-clean stop_server
+	check "$part" server-ends-clean stop_server
+	first=$((first + ends))
+}
+
+# Programs of the host, on the same model in processes of their own: through shared memory, and as RoCEv2 on UDP.
+with_exec() {
+	start_device mlx5 "$work/a.sock" --net "$net"
+	host_ends rings
+	with_host with-exec
+	start_device mlx5 "$work/a.sock" --net "$net" --udp 127.0.0.2
+	host_ends udp
+	with_host with-exec-by-udp
 }
 
 # Two guests, each with a kernel and a device of its own, servers that share nothing but rings.

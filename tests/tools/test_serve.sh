@@ -14,9 +14,10 @@ fail() {
 }
 
 # start OPTIONS...: a server that is ready, its output in out and err.
+device=nvme
 start() {
 	rm -f "$work/out" "$work/err" # or the line of the server before would be found
-	"$BELFRY" serve nvme --socket "$socket" "$@" >"$work/out" 2>"$work/err" &
+	"$BELFRY" serve $device --socket "$socket" "$@" >"$work/out" 2>"$work/err" &
 	server=$!
 	for _ in $(seq 200); do
 		! grep -sqx "listening on $socket" "$work/out" "$work/err" || return 0
@@ -150,3 +151,49 @@ start --media "$work/twice"
 stop TERM
 [ "$(stat -c %s "$work/twice")" -eq 1048576 ] || fail "the medium of a killed server has another size"
 "$BELFRY" serve --help | grep -q vfio-user-pci || fail "the help has no command line for QEMU"
+
+# The ConnectX, likewise.
+device=mlx5
+start --json --net "serve$$"
+stop TERM
+if command -v jq >/dev/null; then
+	jq -e '.device == "mlx5" and .stats["mlx5_0.cmdq.commands"] != null' "$work/out" >/dev/null || fail "--json: no document of mlx5"
+fi
+if command -v python3 >/dev/null; then
+	start --net "serve$$" --stats
+	python3 - "$socket" <<'END' || fail "a client of mlx5 is not served"
+import socket, struct, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+def ask(command, payload):
+    s.sendall(struct.pack('<HHIII', 7, command, 16 + len(payload), 0, 0) + payload)
+    head = b''
+    while len(head) < 16:
+        head += s.recv(16 - len(head))
+    size, flags, error = struct.unpack('<4xIII', head)
+    body = b''
+    while len(body) < size - 16:
+        body += s.recv(size - 16 - len(body))
+    assert flags == 1, error
+    return body
+def read(region, offset, count):
+    return ask(9, struct.pack('<QII', offset, region, count))[16:]
+ask(1, struct.pack('<HH', 0, 0) + b'{"capabilities":{"max_msg_fds":16}}\0')
+assert read(7, 0, 4) == b'\xb3\x15\x21\x10'
+assert read(0, 0, 8) == struct.pack('>HHHH', 39, 28, 5, 1002)  # firmware, revision of commands
+assert read(0, 0x14, 4) == b'\0\0\0\x56'
+counter = read(0, 0x1010, 4)
+ask(10, struct.pack('<QII', 0x14, 0, 4) + b'\0\0\x10\0')         # a command queue in memory that is not there
+ask(10, struct.pack('<QII', 0x18, 0, 4) + b'\xff\xff\xff\xff')
+import time
+time.sleep(0.1)
+assert read(0, 0x1010, 4) > counter                             # it lives
+END
+	stop TERM
+	grep -Eq 'mlx5_0.cmdq.doorbells +1$' "$work/out" || fail "mlx5: no doorbell counted"
+fi
+bad mlx5
+bad mlx5 --socket "$socket" --address 10.0.200.1
+bad mlx5 --socket "$socket" --address 10.0.0.1:4791
+bad mlx5 --socket "$socket" --udp here
+bad mlx5 --socket "$socket" --media "$work/media"
