@@ -281,9 +281,10 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 
 /* ---- barriers ---- */
 
+/* "warp 5", "warps 1, 2" */
 static void say_warps(struct bf_stuck_group *g, uint64_t mask)
 {
-	const char *comma = "";
+	const char *comma = mask & (mask - 1) ? "warps " : "warp ";
 
 	for (unsigned w = 0; w < 64; w++) {
 		if (!(mask >> w & 1))
@@ -302,9 +303,9 @@ static void say_elsewhere(const struct bf_stuck *s, const struct bf_stuck_barrie
 
 		if (x == b || x->actor != b->actor || !((x->parked | x->asking) & missing))
 			continue;
-		bf_stuck_say(g, " (at barrier 0x%" PRIx64 " waits ", x->address);
+		bf_stuck_say(g, " (");
 		say_warps(g, (x->parked | x->asking) & missing);
-		bf_stuck_say(g, ")");
+		bf_stuck_say(g, " at barrier 0x%" PRIx64 ")", x->address);
 	}
 }
 
@@ -318,11 +319,11 @@ void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barri
 	if (pending) {
 		bf_stuck_say(g, "%u of %u arrivals are missing", pending, bf_mbar_expected(b->word));
 		if (b->arrived) {
-			bf_stuck_say(g, ", there have been those of warps ");
+			bf_stuck_say(g, ", there have been those of ");
 			say_warps(g, b->arrived);
 		}
 		if (missing) {
-			bf_stuck_say(g, "; of those who arrived in the phase before, these have not: warps ");
+			bf_stuck_say(g, "; of those who arrived in the phase before, these have not: ");
 			say_warps(g, missing);
 			say_elsewhere(s, b, missing, g);
 		}
@@ -332,6 +333,6 @@ void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barri
 			     tx > 0 ? "are expected and have not come" : "have come that were not expected");
 	if (!pending && !tx)
 		bf_stuck_say(g, "all has come; the wait is for another phase");
-	bf_stuck_say(g, "; waiting: warps ");
+	bf_stuck_say(g, "; waiting: ");
 	say_warps(g, b->parked | b->asking);
 }

@@ -57,7 +57,7 @@ stuck straddle "sdma-wrap --bug straddle" '\[SDMA-STRADDLE\]' '1 submission, fir
 stuck bytes "mbarrier-pipeline --bug tx-over" 'gpu0\.sm0:0x400: 4 waiting warps, first missing step: bytes' \
 	'16 bytes are expected and have not come'
 stuck count "mbarrier-pipeline --bug empty-count" 'gpu0\.sm0:0x420: 1 waiting warp, first missing step: arrivals' \
-	'124 of 128 arrivals are missing' 'warps 0 \(at barrier 0x420 waits 0\)'
+	'124 of 128 arrivals are missing' 'warp 0 \(warp 0 at barrier 0x420\)'
 
 # What is named as the oldest can be explained, and ends where --stuck says.
 for name in lost record batch straddle bytes; do

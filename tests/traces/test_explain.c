@@ -332,9 +332,9 @@ START_TEST(a_barrier_without_its_bytes)
 	ck_assert(!bf_stuck_read(tape_read(&p), &s, &p.err));
 	ck_assert_uint_eq(bf_stuck_count(s), 1);
 	g = group(s, "gpu0.sm1:0x400", "arrivals");
-	ck_assert_ptr_nonnull(strstr(g->text, "1 of 2 arrivals are missing, there have been those of warps 3"));
+	ck_assert_ptr_nonnull(strstr(g->text, "1 of 2 arrivals are missing, there have been those of warp 3"));
 	ck_assert_ptr_nonnull(strstr(g->text, "64 bytes are expected and have not come"));
-	ck_assert_ptr_nonnull(strstr(g->text, "waiting: warps 5"));
+	ck_assert_ptr_nonnull(strstr(g->text, "waiting: warp 5"));
 	bf_stuck_free(s);
 	tape_close(&p);
 }
