@@ -160,7 +160,7 @@ capture() {
 work() {
 	trace=/out/$1.bft
 	shift
-	timeout 100 /bin/belfry run "$@" --backend rxe --trace "$trace" --records queue >/tmp/work.log 2>&1 && grep -q '^good' /tmp/work.log && return 0
+	timeout 250 /bin/belfry run "$@" --backend rxe --limit 240s --trace "$trace" --records queue >/tmp/work.log 2>&1 && grep -q '^good' /tmp/work.log && return 0
 	cat /tmp/work.log >>$details
 	return 1
 }
