@@ -38,10 +38,10 @@ static const struct bf_nvme_profile *const profiles[] = { &bf_nvme_instant, &bf_
 /* As many queues as were asked for, each with a vector, and one for the admin queue. */
 static void choose_profile(const struct bf_serve *s, struct bf_nvme_profile *profile)
 {
-	const uint32_t queues = (uint32_t)bf_arg_u64(s->args, "queues");
+	const uint32_t queues = (uint32_t)bf_arg_u64(s->st.args, "queues");
 
-	*profile = *profiles[bf_arg_u64(s->args, "profile")];
-	if (bf_arg_given(s->args, "queues") || profile->max_io_queues > queues)
+	*profile = *profiles[bf_arg_u64(s->st.args, "profile")];
+	if (bf_arg_given(s->st.args, "queues") || profile->max_io_queues > queues)
 		profile->max_io_queues = queues;
 	if (profile->vectors > profile->max_io_queues + 1)
 		profile->vectors = profile->max_io_queues + 1;
@@ -50,21 +50,21 @@ static void choose_profile(const struct bf_serve *s, struct bf_nvme_profile *pro
 /* The first namespaces lie in the files that were named, the others in memory. */
 static int choose_namespaces(struct bf_serve *s, struct nvme *n)
 {
-	const uint32_t files = bf_arg_count(s->args, "media"), asked = (uint32_t)bf_arg_u64(s->args, "namespaces");
-	const bool sized = bf_arg_given(s->args, "capacity");
+	const uint32_t files = bf_arg_count(s->st.args, "media"), asked = (uint32_t)bf_arg_u64(s->st.args, "namespaces");
+	const bool sized = bf_arg_given(s->st.args, "capacity");
 
 	n->nns = files > asked ? files : asked;
 	if (n->nns > NAMESPACES_MAX)
-		return bf_fail(&s->sim->error, -EINVAL, "%u namespaces; there may be %u", n->nns, NAMESPACES_MAX);
+		return bf_fail(&s->st.sim->error, -EINVAL, "%u namespaces; there may be %u", n->nns, NAMESPACES_MAX);
 	for (uint32_t i = 0; i < n->nns; i++) {
-		const char *file = i < files ? bf_arg_nth(s->args, "media", i) : NULL;
+		const char *file = i < files ? bf_arg_nth(s->st.args, "media", i) : NULL;
 		const bool whole = file && !sized && access(file, F_OK) == 0;
 
 		n->ns[i] = (struct bf_nvme_ns_opts){
-			.bytes = whole ? 0 : bf_arg_u64(s->args, "capacity"),
-			.lba = bf_arg_u64(s->args, "lba") ? BF_NVME_LBA_4096 : BF_NVME_LBA_512,
+			.bytes = whole ? 0 : bf_arg_u64(s->st.args, "capacity"),
+			.lba = bf_arg_u64(s->st.args, "lba") ? BF_NVME_LBA_4096 : BF_NVME_LBA_512,
 			.file = file,
-			.read_only = bf_arg_flag(s->args, "read-only"),
+			.read_only = bf_arg_flag(s->st.args, "read-only"),
 		};
 	}
 	return 0;
@@ -91,11 +91,11 @@ static int build_nvme(struct bf_serve *s, struct nvme *n)
 		.ioas = &s->ioas,
 		.ns = n->ns,
 		.nns = n->nns,
-		.cmb_bytes = bf_arg_u64(s->args, "cmb"),
-		.serial = bf_arg_text(s->args, "serial"),
+		.cmb_bytes = bf_arg_u64(s->st.args, "cmb"),
+		.serial = bf_arg_text(s->st.args, "serial"),
 		.interrupt = bf_pci_interrupt,
 		.direct = true,
-		.live = s->live,
+		.live = s->st.live,
 	};
 	struct bf_pci_opts pci = {
 		.vendor = PCI_VENDOR,
@@ -109,11 +109,11 @@ static int build_nvme(struct bf_serve *s, struct nvme *n)
 		.msix_bar = BAR_REGISTERS,
 		.ops = &ops,
 	};
-	int rc = bf_pci_create(s->sim, nvme.name, &s->fn);
+	int rc = bf_pci_create(s->st.sim, nvme.name, &s->fn);
 
 	nvme.interrupt_arg = s->fn;
 	if (!rc)
-		rc = bf_nvme_create(s->sim, &nvme, &n->dev);
+		rc = bf_nvme_create(s->st.sim, &nvme, &n->dev);
 	if (rc)
 		return rc;
 	pci.bar[BAR_REGISTERS] = bf_nvme_bar0(n->dev);
@@ -134,7 +134,7 @@ static int open_window(struct bf_serve *s, struct nvme *n)
 	s->spin_us = MMAP_SPIN_US;
 	bf_nvme_poll_bar(n->dev);
 	n->polled = true;
-	return bf_live_add_poller(s->live, bf_nvme_poll_bar, n->dev);
+	return bf_live_add_poller(s->st.live, bf_nvme_poll_bar, n->dev);
 }
 
 static int build(struct bf_serve *s)
@@ -145,7 +145,7 @@ static int build(struct bf_serve *s)
 	n->window.fd = -1;
 	choose_profile(s, &n->profile);
 	rc = rc ? rc : build_nvme(s, n);
-	if (!rc && bf_arg_u64(s->args, "doorbells") == 1)
+	if (!rc && bf_arg_u64(s->st.args, "doorbells") == 1)
 		rc = open_window(s, n);
 	return rc;
 }
@@ -162,7 +162,7 @@ static void tear_down(struct bf_serve *s)
 	struct nvme *n = s->state;
 
 	if (n->polled)
-		bf_live_remove_poller(s->live, bf_nvme_poll_bar, n->dev);
+		bf_live_remove_poller(s->st.live, bf_nvme_poll_bar, n->dev);
 	bf_nvme_destroy(n->dev);
 	if (s->window)
 		bf_pci_window_close(&n->window);
@@ -172,8 +172,7 @@ static void report(const struct bf_serve *s, struct bf_json *j)
 {
 	const struct nvme *n = s->state;
 
-	if (j)
-		bf_json_text(j, "profile", n->profile.name);
+	bf_json_text(j, "profile", n->profile.name);
 }
 
 static const struct bf_serve_device nvme_device = {
@@ -246,7 +245,8 @@ static const struct bf_opt options[] = {
 	  .initial = "200us",
 	  .help = "look for work so long before sleeping: waking up costs more than a guest's next request "
 		  "(mmap: 2ms)" },
-	BF_SERVE_OPTIONS,
+	BF_STATION_OPTIONS,
+	BF_SERVE_OPTION_ONCE,
 	{ .name = NULL },
 };
 

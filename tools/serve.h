@@ -4,8 +4,7 @@
 #define BELFRY_TOOLS_SERVE_H
 
 #include "models/pci/vfio_user.h"
-#include "sim/live.h"
-#include "tools/cli.h"
+#include "tools/station.h"
 
 struct bf_serve;
 
@@ -18,26 +17,20 @@ struct bf_serve_device {
 	void (*power_cycle)(struct bf_serve *s);
 	/* Frees what it has made, which may be little; the server has gone, `s->fn` goes next. */
 	void (*tear_down)(struct bf_serve *s);
-	/* Beside what all print; `j` NULL: as text. May be NULL. */
+	/* Beside what all say with --json. May be NULL. */
 	void (*report)(const struct bf_serve *s, struct bf_json *j);
 };
 
 struct bf_serve {
-	const struct bf_args *args;
+	struct bf_station st;
 	const struct bf_serve_device *device;
 	void *state; /* the device's */
-	struct bf_sim *sim;
-	struct bf_live *live;
 	struct bf_space space;
 	struct bf_ioas ioas;
 	struct bf_pci *fn;
 	const struct bf_pci_window *window; /* NULL: every store is a message */
 	struct bf_vfio_user *server;
-	struct bf_fault_plan *plan;
-	struct bf_trace_writer *trace;
-	struct bf_error trace_err;
 	uint32_t spin_us; /* 0: as the options say */
-	int signals;
 };
 
 /* Serves until the end; an exit code. */
@@ -49,26 +42,9 @@ int bf_serve_run(const struct bf_args *args, const struct bf_serve_device *devic
 		.name = "socket", .kind = BF_OPT_TEXT, .arg = "PATH",                                                  \
 		.help = "where to listen; a dead server's socket is replaced"                                          \
 	}
-#define BF_SERVE_OPTIONS                                                                                               \
-	{ .name = "faults",                                                                                            \
-	  .kind = BF_OPT_TEXT,                                                                                         \
-	  .arg = "PLAN|@FILE",                                                                                         \
-	  .help = "fault plan, e.g. 'dma-fault skip=100'" },                                                           \
-	    { .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },  \
-	    { .name = "records",                                                                                       \
-	      .kind = BF_OPT_TEXT,                                                                                     \
-	      .arg = "CLASS[,CLASS]",                                                                                  \
-	      .initial = "all",                                                                                        \
-	      .help = "what to trace: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },            \
-	    { .name = "stats",                                                                                         \
-	      .kind = BF_OPT_FLAG,                                                                                     \
-	      .help = "print at the end what the device and the server counted" },                                     \
-	    { .name = "top",                                                                                           \
-	      .kind = BF_OPT_FLAG,                                                                                     \
-	      .help = "show on standard error what the device does, as it goes on" },                                  \
-	    { .name = "once", .kind = BF_OPT_FLAG, .help = "end when the first client has gone" },                     \
+#define BF_SERVE_OPTION_ONCE                                                                                           \
 	{                                                                                                              \
-		.name = "verbose", .kind = BF_OPT_FLAG, .help = "say on standard error who comes and what is refused"  \
+		.name = "once", .kind = BF_OPT_FLAG, .help = "end when the first client has gone"                      \
 	}
 
 extern const struct bf_command bf_cmd_serve_mlx5;

@@ -33,14 +33,14 @@ static int poll_outside(void *arg)
 static int open_network(struct bf_serve *s, struct mlx5 *m, uint32_t udp_ipv4, uint16_t udp_port)
 {
 	const struct bf_outside_opts opts = {
-		.network = bf_arg_text(s->args, "net"),
+		.network = bf_arg_text(s->st.args, "net"),
 		.udp_ipv4 = udp_ipv4,
 		.udp_port = udp_port,
 	};
-	int rc = bf_fabric_create(s->sim, &m->fabric);
+	int rc = bf_fabric_create(s->st.sim, &m->fabric);
 
-	rc = rc ? rc : bf_outside_open(s->sim, m->fabric, &opts, &m->outside);
-	rc = rc ? rc : bf_live_add_poller(s->live, poll_outside, m);
+	rc = rc ? rc : bf_outside_open(s->st.sim, m->fabric, &opts, &m->outside);
+	rc = rc ? rc : bf_live_add_poller(s->st.live, poll_outside, m);
 	m->polled = !rc;
 	return rc;
 }
@@ -82,12 +82,12 @@ static int open_device(struct bf_serve *s, struct mlx5 *m, uint32_t ipv4)
 		.vectors = VECTORS,
 		.ops = &ops,
 	};
-	int rc = bf_pci_create(s->sim, nic.name, &s->fn);
+	int rc = bf_pci_create(s->st.sim, nic.name, &s->fn);
 
 	profile.log_max_qp = LOG_QPS;
-	profile.icrc = bf_arg_given(s->args, "udp"); /* nobody looks at it in shared memory */
+	profile.icrc = bf_arg_given(s->st.args, "udp"); /* nobody looks at it in shared memory */
 	nic.irq_owner = s->fn;
-	rc = rc ? rc : bf_mlx5_hca_create(s->sim, &nic, &m->hca);
+	rc = rc ? rc : bf_mlx5_hca_create(s->st.sim, &nic, &m->hca);
 	if (rc)
 		return rc;
 	pci.bar[0] = bf_mlx5_hca_bar0(m->hca);
@@ -100,20 +100,20 @@ static int check_address(struct bf_serve *s, uint32_t ipv4, const char *text)
 {
 	if ((ipv4 & 0xffff) && (ipv4 & 0xffff) < 0xc000)
 		return 0;
-	return bf_fail(&s->sim->error, -EINVAL,
+	return bf_fail(&s->st.sim->error, -EINVAL,
 		       "address %s: its lower half is to be a LID, so it must be from x.x.0.1 to x.x.191.255", text);
 }
 
 static int build(struct bf_serve *s)
 {
-	const char *udp = bf_arg_text(s->args, "udp"), *text = udp ? udp : bf_arg_text(s->args, "address");
+	const char *udp = bf_arg_text(s->st.args, "udp"), *text = udp ? udp : bf_arg_text(s->st.args, "address");
 	struct mlx5 *m = s->state;
 	uint32_t ipv4;
 	uint16_t port = 0;
 	int rc;
 
 	if (bf_exec_parse_udp(text, &ipv4, &port) || (!udp && port))
-		return bf_fail(&s->sim->error, -EINVAL, "%s: no IPv4 address such as 10.0.0.1", text);
+		return bf_fail(&s->st.sim->error, -EINVAL, "%s: no IPv4 address such as 10.0.0.1", text);
 	rc = check_address(s, ipv4, text);
 	rc = rc ? rc : open_network(s, m, udp ? ipv4 : 0, port);
 	return rc ? rc : open_device(s, m, ipv4);
@@ -132,7 +132,7 @@ static void tear_down(struct bf_serve *s)
 
 	bf_mlx5_hca_destroy(m->hca);
 	if (m->polled)
-		bf_live_remove_poller(s->live, poll_outside, m);
+		bf_live_remove_poller(s->st.live, poll_outside, m);
 	bf_outside_close(m->outside);
 	bf_fabric_destroy(m->fabric);
 }
@@ -169,12 +169,9 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_TEXT,
 	  .arg = "ADDRESS[:PORT]",
 	  .help = "reach other machines from this address of ours, by RoCEv2 over UDP (port 4791); it is the port's" },
-	{ .name = "spin",
-	  .kind = BF_OPT_TIME,
-	  .arg = "TIME",
-	  .initial = "200us",
-	  .help = "look for work so long before sleeping: waking up costs more than a guest's next request" },
-	BF_SERVE_OPTIONS,
+	BF_STATION_OPTION_SPIN,
+	BF_STATION_OPTIONS,
+	BF_SERVE_OPTION_ONCE,
 	{ .name = NULL },
 };
 

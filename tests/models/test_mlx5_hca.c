@@ -525,6 +525,14 @@ START_TEST(rings_in_pages)
 		ck_assert_uint_eq(host_cmd(&h, in, sizeof(in), out, 16), BF_MLX5_CMD_BAD_RES);
 		ck_assert_uint_eq(host_simple(&h, BF_MLX5_CMD_DESTROY_UMEM, 0, id, NULL), BF_MLX5_CMD_BAD_RES);
 	}
+	/* Without bus mastering nothing is read or written for a doorbell. */
+	memset(host_at(&h, q.pages[1] + 2 * 64), 0xee, 64);
+	bf_mlx5_hca_bus_master(h.hca, false);
+	memcpy(send_slot(&q, 3), send_slot(&q, 2), 64);
+	ring_bell(&q, 4);
+	bf_mlx5_hca_bus_master(h.hca, true);
+	host_run(&h);
+	ck_assert_uint_eq(cqe_at(q.pages, 3)->op_own, 0xee);
 	ck_assert_uint_eq(host_simple(&h, BF_MLX5_CMD_DEALLOC_UAR, 0, q.uar, NULL), 0); /* with queues behind it */
 	ck_assert_uint_eq(host_simple(&h, BF_MLX5_CMD_DESTROY_QP, 0, q.qpn, NULL), 0);
 	ck_assert_uint_eq(host_simple(&h, BF_MLX5_CMD_DESTROY_CQ, 0, q.cqn, NULL), 0);
