@@ -7,6 +7,7 @@
 
 #include "sim/agent_internal.h"
 #include "sim/coro.h"
+#include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/where_internal.h"
 
@@ -50,7 +51,7 @@ void bf_agents_fini(struct bf_sim *sim)
 		next = a->next;
 		bf_sim_cancel(sim, &a->wake);
 		bf_coro_destroy(a->coro);
-		free(BF_CONTAINER_OF(a, struct agent_block, agent));
+		bf_pool_give(sim, BF_CONTAINER_OF(a, struct agent_block, agent), sizeof(struct agent_block));
 	}
 	for (uint32_t i = 0; i < ags->nidle; i++)
 		bf_coro_destroy(ags->idle[i]);
@@ -177,7 +178,7 @@ static void wake(struct bf_event *ev)
 int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out)
 {
 	struct bf_agents *ags = sim->agents;
-	struct agent_block *b = calloc(1, sizeof(*b));
+	struct agent_block *b = bf_pool_take(sim, sizeof(*b));
 	struct bf_agent *a = b ? &b->agent : NULL;
 
 	if (out)
@@ -185,7 +186,7 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	if (!b || bf_watch_reserve(ags, ags->count + 1) ||
 	    !(a->actor = bf_stream_actor(&sim->rec, "agent", opts->name)) ||
 	    take_stack(ags, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
-		free(b);
+		bf_pool_give(sim, b, sizeof(*b));
 		return bf_fail(&sim->error, -ENOMEM, "no memory for agent '%s'", opts->name);
 	}
 	b->main = opts->main;

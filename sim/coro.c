@@ -33,8 +33,8 @@ struct bf_coro {
 #endif
 	void (*main)(void *arg);
 	void *arg;
-	char *map; /* guard page, then the stack, then a page in which its top is moved about */
-	size_t map_bytes, page_bytes;
+	char *map; /* guard page, the stack, room in which its top is moved about, this */
+	size_t map_bytes, page_bytes, stack_bytes;
 	int finished;
 #if BF_CORO_ASAN
 	void *fake_stack, *caller_fake_stack;
@@ -46,6 +46,10 @@ struct bf_coro {
 #endif
 };
 
+/* It lies at the end of its own mapping: most stacks are shallow and share a page with it. */
+#define CORO_BYTES ((sizeof(struct bf_coro) + 127) & ~(size_t)127)
+#define SPREAD 16u
+
 static char *stack_bottom(const struct bf_coro *co)
 {
 	return co->map + co->page_bytes;
@@ -53,19 +57,19 @@ static char *stack_bottom(const struct bf_coro *co)
 
 size_t bf_coro_stack_bytes(const struct bf_coro *co)
 {
-	return co->map_bytes - 2 * co->page_bytes;
+	return co->stack_bytes;
 }
 
 /*
  * Stacks of one size would all have their hot ends in the same few sets of the first-level cache. Each starts at one of
- * sixteen places within the upper half of its last page instead, so that a shallow stack touches no second one; speed
- * is all that depends on the address.
+ * sixteen places within two KiB instead, so that a shallow stack touches no second page; speed is all that depends on
+ * the address.
  */
 static size_t stack_room(const struct bf_coro *co)
 {
 	const uint64_t spread = (uint64_t)(uintptr_t)co->map * 0x9e3779b97f4a7c15ull >> 60;
 
-	return co->map_bytes - co->page_bytes - (size_t)spread * 128;
+	return co->map_bytes - co->page_bytes - CORO_BYTES - (size_t)spread * 128;
 }
 
 #if BF_CORO_ASM
@@ -232,35 +236,42 @@ void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
 
 #endif
 
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
 int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, size_t stack_bytes)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct bf_coro *co = calloc(1, sizeof(*co));
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), end = round_up(CORO_BYTES + (SPREAD - 1) * 128, page);
+	struct bf_coro *co;
+	size_t map_bytes;
+	char *map;
 
 	*out = NULL;
-	if (!co)
+	if (stack_bytes > SIZE_MAX - end - 4 * page)
 		return -ENOMEM;
-	if (stack_bytes > SIZE_MAX - 4 * page)
-		goto fail;
-	co->page_bytes = page;
-	co->map_bytes = 2 * page + (stack_bytes + page - 1) / page * page;
-	co->map = mmap(NULL, co->map_bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (co->map == MAP_FAILED)
-		goto fail;
-	if (mprotect(co->map, page, PROT_NONE)) {
-		munmap(co->map, co->map_bytes);
-		goto fail;
+	stack_bytes = round_up(stack_bytes, page);
+	map_bytes = page + stack_bytes + end;
+	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (map == MAP_FAILED)
+		return -ENOMEM;
+	if (mprotect(map, page, PROT_NONE)) {
+		munmap(map, map_bytes);
+		return -ENOMEM;
 	}
+	co = (struct bf_coro *)(void *)(map + map_bytes - CORO_BYTES);
+	co->map = map;
+	co->map_bytes = map_bytes;
+	co->page_bytes = page;
+	co->stack_bytes = stack_bytes;
 #if BF_CORO_TSAN
 	co->fiber = __tsan_create_fiber(0);
 #endif
 	bf_coro_reset(co, main, arg);
 	*out = co;
 	return 0;
-fail:
-	free(co);
-	return -ENOMEM;
 }
 
 void bf_coro_reset(struct bf_coro *co, void (*main)(void *arg), void *arg)
@@ -286,7 +297,6 @@ void bf_coro_destroy(struct bf_coro *co)
 	__asan_unpoison_memory_region(stack_bottom(co), stack_room(co));
 #endif
 	munmap(co->map, co->map_bytes);
-	free(co);
 }
 
 int bf_coro_finished(const struct bf_coro *co)

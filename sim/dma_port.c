@@ -5,6 +5,7 @@
 
 #include "sim/bytes.h"
 #include "sim/pcie_internal.h"
+#include "sim/pool.h"
 #include "sim/records_io.h"
 #include "sim/stats.h"
 #include "sim/train.h"
@@ -70,12 +71,12 @@ static int attach_stats(struct bf_dma_port *p, const char *name)
 int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name, struct bf_link *link,
 		     struct bf_ioas *ioas)
 {
-	struct bf_dma_rings *r = calloc(1, sizeof(*r));
+	struct bf_dma_rings *r = bf_pool_take(sim, sizeof(*r));
 	uint32_t actor = r ? bf_stream_actor(&sim->rec, "dma", name) : 0;
 	char stream[64] = "dma:";
 
 	if (!actor) {
-		free(r);
+		bf_pool_give(sim, r, sizeof(*r));
 		return bf_fail(&sim->error, -ENOMEM, "DMA port '%s': no memory", name);
 	}
 	strncat(stream, name, sizeof(stream) - 5);
@@ -102,9 +103,9 @@ void bf_dma_port_fini(struct bf_dma_port *p)
 		bf_stats_detach(p->sim, p);
 		bf_sim_cancel(p->sim, &r->event);
 		for (int i = 0; i < LANES; i++)
-			free(r->lanes[i].buf);
-		free(r->ops);
-		free(r);
+			bf_pool_give(p->sim, r->lanes[i].buf, r->lanes[i].cap);
+		bf_pool_give(p->sim, r->ops, r->cap * sizeof(struct bf_dma_op *));
+		bf_pool_give(p->sim, r, sizeof(*r));
 	}
 	*p = (struct bf_dma_port){ 0 };
 }
@@ -161,7 +162,7 @@ static struct posted *lane_head(const struct lane *l)
 }
 
 /* Twice the size, the writes moved to its start in their order. */
-static bool lane_grow(struct lane *l, size_t room)
+static bool lane_grow(struct bf_sim *sim, struct lane *l, size_t room)
 {
 	size_t used = l->wrapped ? l->end - l->head + l->tail : l->tail - l->head;
 	size_t cap = l->cap ? l->cap : 4096, first = l->wrapped ? l->end - l->head : used;
@@ -169,14 +170,14 @@ static bool lane_grow(struct lane *l, size_t room)
 
 	while (cap < l->cap * 2 || cap - used < room)
 		cap *= 2;
-	buf = malloc(cap);
+	buf = bf_pool_take(sim, cap);
 	if (!buf)
 		return false;
 	if (used) {
 		memcpy(buf, l->buf + l->head, first);
 		memcpy(buf + first, l->buf, used - first);
 	}
-	free(l->buf);
+	bf_pool_give(sim, l->buf, l->cap);
 	l->buf = buf;
 	l->cap = cap;
 	l->head = 0;
@@ -192,7 +193,7 @@ static size_t room_of(uint32_t len)
 }
 
 /* Room in one piece behind the youngest write, or NULL. */
-static struct posted *lane_push(struct lane *l, uint32_t len)
+static struct posted *lane_push(struct bf_sim *sim, struct lane *l, uint32_t len)
 {
 	size_t room = room_of(len);
 	struct posted *w;
@@ -206,7 +207,7 @@ static struct posted *lane_push(struct lane *l, uint32_t len)
 		l->tail = 0;
 		l->wrapped = true;
 	}
-	if ((l->wrapped ? l->head : l->cap) - l->tail < room && !lane_grow(l, room))
+	if ((l->wrapped ? l->head : l->cap) - l->tail < room && !lane_grow(sim, l, room))
 		return NULL;
 	w = (struct posted *)(void *)(l->buf + l->tail);
 	l->tail += room;
@@ -313,7 +314,7 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 	p->writes++;
 	at = landing_time(p, len, flags, &lane);
 	kept = flags & BF_DMA_LENT ? (uint32_t)sizeof(src) : len;
-	w = lane_push(&r->lanes[lane], kept);
+	w = lane_push(p->sim, &r->lanes[lane], kept);
 	if (!w)
 		return bf_fail(&p->sim->error, -ENOMEM, "DMA port: no memory for a write of %u bytes", len);
 	w->at_ps = at;
@@ -415,19 +416,19 @@ static void land(struct bf_dma_port *p, int lane)
 	p->rings->due[lane] = l->count ? lane_head(l)->at_ps : BF_NEVER;
 }
 
-static bool reserve_op(struct bf_dma_rings *r)
+static bool reserve_op(struct bf_sim *sim, struct bf_dma_rings *r)
 {
 	uint32_t cap = r->cap ? r->cap * 2 : 64;
 	struct bf_dma_op **grown;
 
 	if (r->tail - r->head < r->cap)
 		return true;
-	grown = malloc(cap * sizeof(struct bf_dma_op *));
+	grown = bf_pool_take(sim, cap * sizeof(struct bf_dma_op *));
 	if (!grown)
 		return false;
 	for (uint32_t i = r->head; i != r->tail; i++)
 		grown[i & (cap - 1)] = r->ops[i & (r->cap - 1)];
-	free(r->ops);
+	bf_pool_give(sim, r->ops, r->cap * sizeof(struct bf_dma_op *));
 	r->ops = grown;
 	r->cap = cap;
 	return true;
@@ -441,7 +442,7 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 	uint64_t at;
 
 	op->status = 0;
-	if (BF_UNLIKELY(!reserve_op(r))) {
+	if (BF_UNLIKELY(!reserve_op(p->sim, r))) {
 		op->status = bf_fail(&p->sim->error, -ENOMEM, "DMA port: no memory for a read");
 		op->done(op);
 		return;

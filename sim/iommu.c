@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/fault.h"
+#include "sim/pool.h"
 #include "sim/records_io.h"
 
 struct bf_iomap {
@@ -27,7 +28,7 @@ int bf_ioas_init(struct bf_ioas *as, struct bf_sim *sim, const char *name, uint6
 
 void bf_ioas_fini(struct bf_ioas *as)
 {
-	free(as->maps);
+	bf_pool_give(as->sim, as->maps, as->cap * sizeof(*as->maps));
 	*as = (struct bf_ioas){ 0 };
 }
 
@@ -54,9 +55,12 @@ static int reserve_map(struct bf_ioas *as)
 
 	if (as->count < as->cap)
 		return 0;
-	grown = realloc(as->maps, cap * sizeof(*grown));
+	grown = bf_pool_take(as->sim, cap * sizeof(*grown));
 	if (!grown)
 		return bf_fail(&as->sim->error, -ENOMEM, "IOAS '%s': no memory for a map", as->name);
+	if (as->count)
+		memcpy(grown, as->maps, as->count * sizeof(*grown));
+	bf_pool_give(as->sim, as->maps, as->cap * sizeof(*grown));
 	as->maps = grown;
 	as->cap = cap;
 	return 0;

@@ -30,7 +30,7 @@ void bf_space_fini(struct bf_space *sp)
 	while (sp->count)
 		bf_region_destroy(sp->by_va[sp->count - 1]);
 	free(sp->by_va);
-	free(sp->by_host);
+	bf_pool_give(sp->sim, sp->by_host, sp->cap * sizeof(*sp->by_host));
 	*sp = (struct bf_space){ 0 };
 }
 
@@ -175,9 +175,12 @@ static int reserve_slot(struct bf_space *sp)
 	if (!grown)
 		return -ENOMEM;
 	sp->by_va = grown;
-	ranges = realloc(sp->by_host, cap * sizeof(*ranges));
+	ranges = bf_pool_take(sp->sim, cap * sizeof(*ranges));
 	if (!ranges)
 		return -ENOMEM;
+	if (sp->count)
+		memcpy(ranges, sp->by_host, sp->count * sizeof(*ranges));
+	bf_pool_give(sp->sim, sp->by_host, sp->cap * sizeof(*ranges));
 	sp->by_host = ranges;
 	sp->cap = cap;
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "sim/fault.h"
 #include "sim/pcie_internal.h"
+#include "sim/pool.h"
 #include "sim/records_io.h"
 #include "sim/stats.h"
 #include "sim/train.h"
@@ -58,12 +59,12 @@ int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const 
 
 	if (!profile->max_payload || !profile->max_read_request)
 		return bf_fail(&sim->error, -EINVAL, "link '%s': payload and request sizes must not be 0", name);
-	m = calloc(1, sizeof(*m));
+	m = bf_pool_take(sim, sizeof(*m));
 	actor = m ? bf_stream_actor(&sim->rec, "link", name) : 0;
 	if (!actor || bf_stats_attach_part(sim, l, name, "up_bytes", "B", &l->up_bytes) ||
 	    bf_stats_attach_part(sim, l, name, "down_bytes", "B", &l->down_bytes)) {
 		bf_stats_detach(sim, l);
-		free(m);
+		bf_pool_give(sim, m, sizeof(*m));
 		return bf_fail(&sim->error, -ENOMEM, "link '%s': no memory", name);
 	}
 	*l = (struct bf_link){ .sim = sim, .profile = *profile, .actor = actor, .mmio = m };
@@ -77,8 +78,8 @@ void bf_link_fini(struct bf_link *l)
 	if (l->mmio) {
 		bf_stats_detach(l->sim, l);
 		bf_sim_cancel(l->sim, &l->mmio->due);
-		free(l->mmio->slots);
-		free(l->mmio);
+		bf_pool_give(l->sim, l->mmio->slots, l->mmio->cap * sizeof(struct mmio_store));
+		bf_pool_give(l->sim, l->mmio, sizeof(*l->mmio));
 	}
 	*l = (struct bf_link){ 0 };
 }
@@ -136,12 +137,12 @@ static bool reserve_store(struct bf_link_mmio *m)
 
 	if (m->tail - m->head < m->cap)
 		return true;
-	grown = malloc(cap * sizeof(*grown));
+	grown = bf_pool_take(m->link->sim, cap * sizeof(*grown));
 	if (!grown)
 		return false;
 	for (uint32_t i = m->head; i != m->tail; i++)
 		grown[i & (cap - 1)] = m->slots[i & (m->cap - 1)];
-	free(m->slots);
+	bf_pool_give(m->link->sim, m->slots, m->cap * sizeof(*grown));
 	m->slots = grown;
 	m->cap = cap;
 	return true;

@@ -6,12 +6,18 @@
 
 #include "sim/sim.h"
 
+#ifndef MADV_COLLAPSE /* since Linux 6.1 (include/uapi/asm-generic/mman-common.h) */
+#define MADV_COLLAPSE 25
+#endif
+
 #define GRAIN 16u
 #define LINE 64u
-#define CLASSES (BF_POOL_MAX / GRAIN)
+#define FINE 4096u /* larger objects are rounded up more */
+#define COARSE_GRAIN 1024u
+#define CLASSES (FINE / GRAIN + (BF_POOL_MAX - FINE) / COARSE_GRAIN)
 #define HUGE_PAGE (2u << 20)
 #define FIRST_BLOCK (64u << 10)
-#define LAST_BLOCK (4u << 20)
+#define LAST_SMALL_BLOCK (512u << 10)
 #define HUGE_FROM (32u << 20) /* in small simulations the unused end of a huge page would count */
 #define EXTENT (64u << 20) /* of addresses; memory is there when it is touched */
 
@@ -43,7 +49,8 @@ struct bf_pool {
 	struct spare *spare[CLASSES];
 	struct extent *blocks;   /* of objects; the first is the one in use */
 	struct extent *pages[2]; /* that may be used, or that are addresses only; likewise */
-	size_t next_block, block_bytes;
+	size_t next_block;
+	bool huge; /* on huge pages from now on */
 };
 
 static struct bf_pool *pool_of(struct bf_sim *sim)
@@ -56,7 +63,7 @@ static struct bf_pool *pool_of(struct bf_sim *sim)
 	return sim->pool;
 }
 
-/* Maps `size` bytes, `huge`: on huge pages where they are as many. */
+/* Maps `size` bytes, `huge`: where huge pages fit, should they be asked for. */
 static uint8_t *map(size_t size, int prot, bool huge)
 {
 	const size_t slack = huge && size >= HUGE_PAGE ? HUGE_PAGE : 0;
@@ -72,7 +79,6 @@ static uint8_t *map(size_t size, int prot, bool huge)
 		munmap(p, before);
 	if (before < slack)
 		munmap(p + before + size, slack - before);
-	madvise(p + before, size, MADV_HUGEPAGE); /* where there are none, small ones do */
 	return p + before;
 }
 
@@ -92,6 +98,19 @@ static struct extent *add_extent(struct extent **list, size_t size, int prot, bo
 	return *list = x;
 }
 
+/*
+ * The first extent lay on small pages until it was known that there is more to come. Where there are no huge pages,
+ * small ones do.
+ */
+static void go_huge(struct bf_pool *pool)
+{
+	struct extent *x = pool->blocks;
+
+	pool->huge = true;
+	madvise(x->base, x->size, MADV_HUGEPAGE);
+	madvise(x->base, x->used & ~(size_t)(HUGE_PAGE - 1), MADV_COLLAPSE);
+}
+
 static void *carve(struct extent *x, size_t bytes)
 {
 	void *p = x->base + x->used;
@@ -104,9 +123,15 @@ static void *carve(struct extent *x, size_t bytes)
 /* Small objects share lines. */
 static size_t round_up(size_t bytes)
 {
-	const size_t grain = bytes < BF_POOL_LINES ? GRAIN : LINE;
+	const size_t grain = bytes < BF_POOL_LINES ? GRAIN : bytes <= FINE ? LINE : COARSE_GRAIN;
 
 	return (bytes + grain - 1) & ~(grain - 1);
+}
+
+/* Which list of spares has objects of a size that was rounded up. */
+static size_t class_of(size_t size)
+{
+	return size <= FINE ? size / GRAIN - 1 : FINE / GRAIN - 1 + (size - FINE) / COARSE_GRAIN;
 }
 
 /* Room for a line is left out before an object that wants one of its own. */
@@ -121,12 +146,28 @@ static bool has_room(const struct extent *x, size_t bytes)
 	return x && bytes <= x->size - x->used;
 }
 
+/* A few small blocks, then extents. */
+static bool add_block(struct bf_pool *pool)
+{
+	const size_t size = pool->next_block;
+	const bool large = size == EXTENT;
+
+	if (!add_extent(&pool->blocks, size, PROT_READ | PROT_WRITE, large))
+		return false;
+	if (large && pool->huge)
+		madvise(pool->blocks->base, size, MADV_HUGEPAGE);
+	pool->next_block = size < LAST_SMALL_BLOCK ? 2 * size : EXTENT;
+	return true;
+}
+
 void *bf_pool_take(struct bf_sim *sim, size_t bytes)
 {
-	const size_t size = round_up(bytes), class = size / GRAIN - 1;
+	const size_t size = round_up(bytes), class = class_of(size);
 	struct bf_pool *pool;
 	struct spare *spare;
 
+	if (bytes > BF_POOL_MAX)
+		return calloc(1, bytes);
 	if (APART) {
 		void *p = aligned_alloc(LINE, (size + LINE - 1) & ~(size_t)(LINE - 1));
 
@@ -141,14 +182,10 @@ void *bf_pool_take(struct bf_sim *sim, size_t bytes)
 		return memset(spare, 0, size);
 	}
 	align(pool->blocks, size);
-	if (!has_room(pool->blocks, size)) {
-		if (!add_extent(&pool->blocks, pool->next_block, PROT_READ | PROT_WRITE,
-				pool->block_bytes >= HUGE_FROM))
-			return NULL;
-		pool->block_bytes += pool->next_block;
-		if (pool->next_block < LAST_BLOCK)
-			pool->next_block *= 2;
-	}
+	if (!has_room(pool->blocks, size) && !add_block(pool))
+		return NULL;
+	if (BF_UNLIKELY(pool->blocks->used >= HUGE_FROM && !pool->huge))
+		go_huge(pool);
 	return carve(pool->blocks, size);
 }
 
@@ -156,13 +193,13 @@ void bf_pool_give(struct bf_sim *sim, void *p, size_t bytes)
 {
 	struct spare *spare = p, **list;
 
-	if (APART) {
+	if (APART || bytes > BF_POOL_MAX) {
 		free(p);
 		return;
 	}
 	if (!p)
 		return;
-	list = &sim->pool->spare[round_up(bytes) / GRAIN - 1];
+	list = &sim->pool->spare[class_of(round_up(bytes))];
 	spare->next = *list;
 	*list = spare;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/pcie.h"
+#include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
 #include "sim/where_internal.h"
@@ -76,7 +77,7 @@ static bool domain_on_gpu(const struct bf_domain *d)
 
 int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out)
 {
-	struct bf_view_full *v = calloc(1, sizeof(*v));
+	struct bf_view_full *v = bf_pool_take(sim, sizeof(*v));
 	struct bf_buffer *above = opts->domain ? &opts->domain->buffer : NULL;
 	char stream[64] = "drain/";
 
@@ -88,7 +89,7 @@ int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct b
 	if (opts->ordering == BF_ORDER_TSO)
 		above = NULL;
 	if (bf_buffer_init(&v->thread, sim, BF_LEVEL_THREAD, above, THREAD_BUCKET_BITS)) {
-		free(v);
+		bf_pool_give(sim, v, sizeof(*v));
 		return bf_fail(&sim->error, -ENOMEM, "no memory for a view");
 	}
 	if (above && above->stale)
@@ -117,7 +118,7 @@ void bf_view_destroy(struct bf_view *view)
 	bf_buffer_fini(&v->thread);
 	if (view->ordering != BF_ORDER_SC && !--v->sim->agents->weak_views)
 		v->sim->slow &= ~BF_SLOW_ORDER;
-	free(v);
+	bf_pool_give(v->sim, v, sizeof(*v));
 }
 
 /* What a real processor answers with a fault: the run stops and says whose store or load it was. */

@@ -20,6 +20,11 @@ int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 	return 0;
 }
 
+static void give_back(struct bf_port *p)
+{
+	bf_pool_give(p->fabric->sim, p, sizeof(*p) + strlen(p->name) + 1);
+}
+
 static void free_port(struct bf_port *p)
 {
 	if (!p)
@@ -29,7 +34,7 @@ static void free_port(struct bf_port *p)
 	bf_sim_cancel(p->fabric->sim, &p->restore);
 	bf_cc_destroy(p);
 	bf_stats_detach(p->fabric->sim, p);
-	free(p);
+	give_back(p);
 }
 
 void bf_fabric_destroy(struct bf_fabric *f)
@@ -44,7 +49,7 @@ void bf_fabric_destroy(struct bf_fabric *f)
 	while (f->slabs) {
 		struct bf_packet_slab *next = f->slabs->next;
 
-		free(f->slabs);
+		bf_pool_give(f->sim, f->slabs, sizeof(*f->slabs));
 		f->slabs = next;
 	}
 	free(f->by_ipv4);
@@ -114,7 +119,7 @@ static void nobody(void *owner, struct bf_packet *pkt)
 static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *opts)
 {
 	size_t name_size = strlen(opts->name) + 1;
-	struct bf_port *p = calloc(1, sizeof(*p) + name_size);
+	struct bf_port *p = bf_pool_take(f->sim, sizeof(*p) + name_size);
 
 	if (!p)
 		return NULL;
@@ -196,7 +201,7 @@ static void take_back(struct bf_fabric *f)
 	for (uint32_t i = 0; i < f->count; i++)
 		*place_of(f->by_ipv4, f->by_ipv4_log2, f->ports[i]->info.ipv4) = f->ports[i];
 	bf_stats_detach(f->sim, p);
-	free(p);
+	give_back(p);
 }
 
 int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)
@@ -295,7 +300,7 @@ int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])
 
 static bool grow_pool(struct bf_fabric *f)
 {
-	struct bf_packet_slab *s = aligned_alloc(64, (sizeof(*s) + 63) & ~(size_t)63);
+	struct bf_packet_slab *s = bf_pool_take(f->sim, sizeof(*s));
 
 	if (!s)
 		return false;

@@ -3,8 +3,9 @@
 #define BELFRY_MODELS_FABRIC_FABRIC_INTERNAL_H
 
 #include "models/fabric/fabric.h"
+#include "sim/pool.h"
 
-#define SLAB_PACKETS 16u
+#define SLAB_PACKETS 7u /* what fits into BF_POOL_MAX */
 
 /* What a frame's way touches is one cache line. */
 BF_STATIC_ASSERT(offsetof(struct bf_packet, data) == 64, "packet head");
@@ -92,6 +93,7 @@ struct bf_packet_slab {
 	struct bf_packet_slab *next;
 	struct bf_packet packets[SLAB_PACKETS];
 };
+BF_STATIC_ASSERT(sizeof(struct bf_packet_slab) <= BF_POOL_MAX, "a slab of packets is from the pool");
 
 struct bf_fabric {
 	struct bf_sim *sim;

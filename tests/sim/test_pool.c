@@ -22,23 +22,33 @@ static bool is_zero(const uint8_t *p, size_t len)
 	return !p[0] && !memcmp(p, p + 1, len - 1);
 }
 
-/* More than the first blocks hold, of all sizes: each filled with a value of its own that must last. */
+/*
+ * More than the first blocks hold, of all sizes, so that the first extent goes over to huge pages on the way: each
+ * filled with a value of its own that must last.
+ */
+static size_t size_of(uint32_t i)
+{
+	return 1 + i * 37 % (BF_POOL_MAX + 1000);
+}
+
 START_TEST(objects_do_not_meet)
 {
 	enum { OBJECTS = 6000 };
 	static uint8_t *object[OBJECTS];
 
 	for (uint32_t i = 0; i < OBJECTS; i++) {
-		const size_t bytes = 1 + i * 37 % BF_POOL_MAX;
+		const size_t bytes = size_of(i);
 
 		object[i] = bf_pool_take(sim, bytes);
 		ck_assert_ptr_nonnull(object[i]);
-		ck_assert_uint_eq((uintptr_t)object[i] % (bytes < BF_POOL_LINES ? 16 : BF_LINE), 0);
+		ck_assert_uint_eq((uintptr_t)object[i] % 16, 0);
+		if (bytes >= BF_POOL_LINES && bytes <= BF_POOL_MAX)
+			ck_assert_uint_eq((uintptr_t)object[i] % BF_LINE, 0);
 		ck_assert(is_zero(object[i], bytes));
 		memset(object[i], (int)(i % 255) + 1, bytes);
 	}
 	for (uint32_t i = 0; i < OBJECTS; i++) {
-		const size_t bytes = 1 + i * 37 % BF_POOL_MAX;
+		const size_t bytes = size_of(i);
 
 		ck_assert_uint_eq(object[i][0], i % 255 + 1);
 		ck_assert(bytes == 1 || !memcmp(object[i], object[i] + 1, bytes - 1));
@@ -50,12 +60,15 @@ END_TEST
 
 START_TEST(what_comes_back_is_zeroed)
 {
-	for (int i = 0; i < 100; i++) {
-		uint8_t *p = bf_pool_take(sim, 200);
+	static const size_t sizes[] = { 1, 200, 4096, 4097, 5120, 5121, BF_POOL_MAX, BF_POOL_MAX + 1 };
 
-		ck_assert(is_zero(p, 200));
-		memset(p, 0xff, 200);
-		bf_pool_give(sim, p, 200);
+	for (uint32_t i = 0; i < 100 * BF_ARRAY_LEN(sizes); i++) {
+		const size_t bytes = sizes[i % BF_ARRAY_LEN(sizes)];
+		uint8_t *p = bf_pool_take(sim, bytes);
+
+		ck_assert(is_zero(p, bytes));
+		memset(p, 0xff, bytes);
+		bf_pool_give(sim, p, bytes);
 	}
 }
 END_TEST
