@@ -57,9 +57,8 @@ static uint8_t alloc_uar(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_NO_RES;
 	uar->allocated = true;
 	uar->arm_half = false;
-	for (uint32_t i = 0; i < BF_MLX5_BF_BUFS; i++)
-		if (uar->bf[i])
-			*uar->bf[i] = (struct bf_mlx5_bf){ 0 };
+	for (struct bf_mlx5_bf *bf = uar->bf; bf; bf = bf->next)
+		bf->have = 0;
 	m->number = dev->uar_free++;
 	return BF_MLX5_CMD_OK;
 }

@@ -341,7 +341,6 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 	s->dev = qp->dev;
 	s->dci = d;
 	s->sq_bytes = qp->sq_bytes;
-	s->told_ps = qp->told_ps;
 	s->qpn = qp->qpn;
 	s->actor = qp->actor;
 	s->sq_mask = qp->sq_mask;

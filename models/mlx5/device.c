@@ -9,7 +9,7 @@
 #define FIRST_RESERVED_QPN 0x3f0000u
 #define FIRST_DCTN 0x400000u
 #define NUMBER_MAX 0xffffffu
-#define XFER_BLOCK 128u
+#define XFER_BLOCK 32u
 #define ATOMIC_BLOCK 32u
 
 struct bf_mlx5_xfer_block {
@@ -31,7 +31,7 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 		dev->xfers = x->next;
 		return x;
 	}
-	block = calloc(1, sizeof(*block));
+	block = bf_pool_take(dev->sim, sizeof(*block));
 	if (!block)
 		return NULL;
 	block->next = dev->xfer_blocks;
@@ -115,10 +115,10 @@ static void init_qpns(struct bf_mlx5 *dev, uint32_t first, uint32_t end, uint32_
 	const uint32_t above = end >> BF_MLX5_LOG_RESERVED_QPNS, blocks = reserved >> BF_MLX5_LOG_RESERVED_QPNS;
 
 	if (blocks) {
-		bf_mlx5_table_init(&dev->reserved, above - blocks, above - 1, blocks);
+		bf_mlx5_table_init(&dev->reserved, dev->sim, above - blocks, above - 1, blocks);
 		end = (above - blocks) << BF_MLX5_LOG_RESERVED_QPNS;
 	}
-	bf_mlx5_table_init(&dev->qps, first, end - 1, 1u << dev->profile.log_max_qp);
+	bf_mlx5_table_init(&dev->qps, dev->sim, first, end - 1, 1u << dev->profile.log_max_qp);
 }
 
 /*
@@ -138,16 +138,16 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	else
 		init_qpns(dev, first, FIRST_DCTN, FIRST_DCTN - FIRST_RESERVED_QPN);
 	if (dcts)
-		bf_mlx5_table_init(&dev->dcts, last - dcts + 1, last, dcts);
+		bf_mlx5_table_init(&dev->dcts, dev->sim, last - dcts + 1, last, dcts);
 	else
-		bf_mlx5_table_init(&dev->dcts, FIRST_DCTN, NUMBER_MAX, 1u << 16);
-	bf_mlx5_table_init(&dev->eqs, 1, BF_MLX5_MAX_EQ, BF_MLX5_MAX_EQ);
-	bf_mlx5_table_init(&dev->srqs, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_SRQ);
-	bf_mlx5_table_init(&dev->cqs, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
-	bf_mlx5_table_init(&dev->mkeys, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
-	bf_mlx5_table_init(&dev->pds, 1, NUMBER_MAX, 1u << 16);
-	bf_mlx5_table_init(&dev->xrcds, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_XRCD);
-	bf_mlx5_table_init(&dev->umems, 1, NUMBER_MAX, 1u << 20);
+		bf_mlx5_table_init(&dev->dcts, dev->sim, FIRST_DCTN, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->eqs, dev->sim, 1, BF_MLX5_MAX_EQ, BF_MLX5_MAX_EQ);
+	bf_mlx5_table_init(&dev->srqs, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_SRQ);
+	bf_mlx5_table_init(&dev->cqs, dev->sim, 0x40, NUMBER_MAX, 1u << p->log_max_cq);
+	bf_mlx5_table_init(&dev->mkeys, dev->sim, 0x10, NUMBER_MAX, 1u << p->log_max_mkey);
+	bf_mlx5_table_init(&dev->pds, dev->sim, 1, NUMBER_MAX, 1u << 16);
+	bf_mlx5_table_init(&dev->xrcds, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_XRCD);
+	bf_mlx5_table_init(&dev->umems, dev->sim, 1, NUMBER_MAX, 1u << 20);
 }
 
 /* For congestion control: reliable connections know who is at the other end, DC targets do not. */
@@ -238,7 +238,7 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	if (opts->first_qpn > NUMBER_MAX || opts->qpns > NUMBER_MAX + 1 - (opts->first_qpn ? opts->first_qpn : FIRST_QPN))
 		return bf_fail(&sim->error, -EINVAL, "%s: %u queue pairs from 0x%x on: numbers have 24 bits", opts->name,
 			       opts->qpns, opts->first_qpn);
-	dev = calloc(1, sizeof(*dev));
+	dev = bf_pool_take(sim, sizeof(*dev));
 	if (!dev)
 		return bf_fail(&sim->error, -ENOMEM, "%s: no memory", opts->name);
 	dev->sim = sim;
@@ -279,7 +279,7 @@ static void free_objects(struct bf_mlx5 *dev)
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->eqs, &n)); n++)
 		bf_mlx5_eq_free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->mkeys, &n)); n++)
-		bf_mlx5_mkey_free(obj);
+		bf_mlx5_mkey_free(dev, obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->pds, &n)); n++)
 		free(obj);
 	for (uint32_t n = 0; (obj = bf_mlx5_table_next(&dev->umems, &n)); n++)
@@ -306,6 +306,18 @@ static void free_objects(struct bf_mlx5 *dev)
 	}
 }
 
+static void free_uar(struct bf_mlx5 *dev, struct bf_mlx5_uar *uar)
+{
+	bf_region_destroy(uar->region);
+	while (uar->bf) {
+		struct bf_mlx5_bf *bf = uar->bf;
+
+		uar->bf = bf->next;
+		bf_pool_give(dev->sim, bf, sizeof(*bf));
+	}
+	bf_pool_give(dev->sim, uar, sizeof(*uar));
+}
+
 void bf_mlx5_destroy(struct bf_mlx5 *dev)
 {
 	if (!dev)
@@ -329,14 +341,9 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->pds);
 	bf_mlx5_table_fini(&dev->xrcds);
 	bf_mlx5_table_fini(&dev->umems);
-	for (uint32_t i = 0; i < dev->uar_end; i++) {
-		if (!dev->uars[i])
-			continue;
-		bf_region_destroy(dev->uars[i]->region);
-		for (uint32_t k = 0; k < BF_MLX5_BF_BUFS; k++)
-			bf_pool_give(dev->sim, dev->uars[i]->bf[k], sizeof(struct bf_mlx5_bf));
-		bf_pool_give(dev->sim, dev->uars[i], sizeof(*dev->uars[i]));
-	}
+	for (uint32_t i = 0; i < dev->uar_end; i++)
+		if (dev->uars[i])
+			free_uar(dev, dev->uars[i]);
 	free(dev->uars);
 	if (dev->link.mmio)
 		bf_link_fini(&dev->link);
@@ -350,9 +357,9 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 		struct bf_mlx5_xfer_block *block = dev->xfer_blocks;
 
 		dev->xfer_blocks = block->next;
-		free(block);
+		bf_pool_give(dev->sim, block, sizeof(*block));
 	}
-	free(dev);
+	bf_pool_give(dev->sim, dev, sizeof(*dev));
 }
 
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index)

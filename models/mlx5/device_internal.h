@@ -8,11 +8,11 @@
 
 /* A BlueFlame buffer: half of a register. Bytes that arrived since it last rang are marked. */
 struct bf_mlx5_bf {
+	struct bf_mlx5_bf *next; /* of the same page */
+	uint32_t at;             /* offset in the page */
 	uint64_t have;
 	uint8_t bytes[64];
 };
-
-#define BF_MLX5_BF_BUFS ((BF_MLX5_UAR_BYTES - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF)
 
 struct bf_mlx5_uar {
 	struct bf_mlx5 *dev;
@@ -21,7 +21,7 @@ struct bf_mlx5_uar {
 	uint32_t arm_word; /* first half of an arm doorbell that came in two stores */
 	bool arm_half;
 	bool allocated;
-	struct bf_mlx5_bf *bf[BF_MLX5_BF_BUFS]; /* NULL: nothing was ever stored there */
+	struct bf_mlx5_bf *bf; /* that something was ever stored to: mostly one, and few are more than two */
 };
 
 /*
@@ -88,7 +88,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_xfer_block *xfer_blocks;
 	struct bf_mlx5_atomic_op *atomics; /* free ones */
 	struct bf_mlx5_atomic_block *atomic_blocks;
-	struct bf_mlx5_spare *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
+	struct bf_mlx5_sq_copy *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_table reserved; /* blocks of QPNs that no queue pair gets */
 	struct bf_mlx5_table xrcds;    /* numbers alone */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
@@ -240,7 +240,7 @@ static inline void bf_mlx5_address(const struct bf_mlx5_qp *qp, struct bf_roce *
 	}
 }
 
-/* sq_copy.c: qp->sends, sq_bytes, told_ps and fetch */
+/* sq_copy.c: qp->sends, sq_bytes and fetch */
 bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp); /* false on lack of memory; true when it has one */
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp);
@@ -414,7 +414,7 @@ bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp);
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out);
 uint32_t bf_mlx5_mkc_access(const uint8_t *mkc); /* BF_MLX5_ACCESS_* of a context */
-void bf_mlx5_mkey_free(struct bf_mlx5_mkey *k);
+void bf_mlx5_mkey_free(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k);
 /* Syndrome of a local key failure. */
 struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 

@@ -76,10 +76,10 @@ uint32_t bf_mlx5_mkc_access(const uint8_t *mkc)
 	       (BF_MLX5_GET(mkc, BF_MKC_A) ? BF_MLX5_ACCESS_ATOMIC : 0);
 }
 
-void bf_mlx5_mkey_free(struct bf_mlx5_mkey *k)
+void bf_mlx5_mkey_free(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k)
 {
 	free(k->xlat);
-	free(k);
+	bf_pool_give(dev->sim, k, sizeof(*k));
 }
 
 /* Pages one behind the other are one part. */
@@ -182,7 +182,7 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	if (!length64 && start + len < start)
 		return BF_MLX5_CMD_BAD_PARAM;
-	k = calloc(1, sizeof(*k));
+	k = bf_pool_take(m->dev->sim, sizeof(*k));
 	if (!k)
 		return BF_MLX5_CMD_NO_RES;
 	*k = (struct bf_mlx5_mkey){
@@ -197,7 +197,7 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 	if (!status && bf_mlx5_table_add(&m->dev->mkeys, k, &k->index))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
-		bf_mlx5_mkey_free(k);
+		bf_mlx5_mkey_free(m->dev, k);
 		return status;
 	}
 	pd->users++;
@@ -220,7 +220,7 @@ uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m)
 		k->umem->users--;
 	m->dev->key_changes++;
 	bf_mlx5_table_remove(&m->dev->mkeys, k->index);
-	bf_mlx5_mkey_free(k);
+	bf_mlx5_mkey_free(m->dev, k);
 	return BF_MLX5_CMD_OK;
 }
 

@@ -32,6 +32,7 @@ static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
 #define BF_MLX5_TABLE_LEAF (1u << BF_MLX5_TABLE_SHIFT)
 
 struct bf_mlx5_table {
+	struct bf_sim *sim;
 	void ***leaf;          /* [leaves], for the numbers from first << BF_MLX5_TABLE_SHIFT on */
 	uint32_t first, leaves;
 	uint32_t count, limit; /* objects now and at most */
@@ -49,7 +50,7 @@ static inline void *bf_mlx5_table_get(const struct bf_mlx5_table *t, uint32_t nu
 	return leaf ? leaf[number & (BF_MLX5_TABLE_LEAF - 1)] : NULL;
 }
 /* Gives out numbers low .. high, at most `limit` at a time. */
-void bf_mlx5_table_init(struct bf_mlx5_table *t, uint32_t low, uint32_t high, uint32_t limit);
+void bf_mlx5_table_init(struct bf_mlx5_table *t, struct bf_sim *sim, uint32_t low, uint32_t high, uint32_t limit);
 /* Puts `obj` under the forced or the next free number. 0, -ENOSPC or -ENOMEM. */
 int bf_mlx5_table_add(struct bf_mlx5_table *t, void *obj, uint32_t *number);
 void bf_mlx5_table_remove(struct bf_mlx5_table *t, uint32_t number);

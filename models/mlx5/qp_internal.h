@@ -25,6 +25,7 @@
 
 /* A decoded send WQE, at [index of its first WQEBB & mask]. Its bytes stay in the queue pair's copy of the ring. */
 struct bf_mlx5_send {
+	uint64_t told_ps; /* arrival of the doorbell that announced it: known before the rest is */
 	uint64_t raddr;
 	uint64_t va; /* first SGE */
 	uint32_t lkey, rkey;
@@ -206,7 +207,6 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_send *sends;
 	uint8_t *sq_bytes;
 	struct bf_mlx5_fetch *fetch; /* [BF_MLX5_FETCHES] */
-	uint64_t *told_ps; /* by slot of the ring: arrival of the doorbell that announced the WQE */
 	struct bf_mlx5_dci *dci;               /* NULL: none */
 	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
 	uint32_t qpn, actor;
@@ -228,6 +228,7 @@ struct bf_mlx5_qp {
 	bool resending;  /* PSNs before resend_end leave again */
 	uint16_t bell_index;
 	uint16_t rq_stride;
+	uint16_t answers_inflight; /* READ response packets that are being gathered */
 	uint32_t epoch;     /* counts resets: what was started before one is void */
 	uint32_t inflight;  /* DMA operations that will call back */
 	uint32_t tx_packet; /* packets of the WQE at tx_index that are sent */
@@ -237,6 +238,7 @@ struct bf_mlx5_qp {
 	uint16_t rdatomic, max_rdatomic;
 	uint32_t remote_qpn, remote_ipv4, pd, uar;
 	uint32_t doorbells, user_index;
+	uint32_t qkey; /* of datagrams */
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
 	struct bf_mlx5_cq *send_cq;
 	struct bf_mlx5_port *port;
@@ -257,26 +259,27 @@ struct bf_mlx5_qp {
 	uint8_t cs_req, cs_res; /* data of up to so many bytes go into the CQE of a READ or atomic, of a receive */
 	uint8_t atomic_mode, min_rnr_nak;
 	uint8_t rx_op;      /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
-	uint64_t rx_va;
-	uint32_t rx_left, rx_done, rx_rkey;
-	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
 	uint8_t nak;        /* postponed until earlier answers have left; 0 none */
 	uint8_t nak_opcode;
 	bool nak_sent;      /* one NAK per gap */
 	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
 	bool rx_relaxed, rx_mapped;
+	uint64_t rx_va;
+	uint32_t rx_left, rx_done, rx_rkey;
+	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
 	bool rx_has_wqe;
 	uint8_t rq_busy;
 	uint8_t rq_found; /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
+	uint16_t rq_index; /* of the receive WQE at hand */
+	uint8_t dump_byte;
 	struct bf_packet *hold; /* requests that wait for a receive WQE */
 	struct bf_event ack_event, answer_event;
 	struct bf_mlx5_answer *answers; /* ring */
 	uint32_t answers_head, answers_tail;
 	uint16_t answers_cap, max_answers;
-	uint16_t answers_inflight; /* READ response packets that are being gathered */
-	uint16_t rq_index; /* of the receive WQE at hand */
 	/* Receive queue. */
 	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached;
+	uint32_t nak_psn;
 	struct bf_mlx5_receive *receive; /* NULL: none was asked for */
 	struct bf_mlx5_srq *srq;         /* where receive WQEs come from instead; NULL: nowhere */
 	struct bf_mlx5_cq *recv_cq;
@@ -285,11 +288,7 @@ struct bf_mlx5_qp {
 	struct bf_event rnr_event;
 	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
 	uint32_t resend_end;
-	uint32_t nak_psn;
 	uint32_t retries, rnr_naks;
-	uint8_t dump_byte;
-	/* Datagrams. */
-	uint32_t qkey;
 	/* Object. */
 	struct bf_mlx5_qp *next_zombie;
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */

@@ -94,7 +94,7 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value, uint64_t bel
 	if (!bf_mlx5_sq_copy_take(qp))
 		return DBREC_FAILED;
 	for (uint16_t i = qp->producer; i != value; i++)
-		qp->told_ps[i & qp->sq_mask] = bell_ps;
+		bf_mlx5_send_at(qp, i)->told_ps = bell_ps;
 	qp->producer = value;
 	return DBREC_ADVANCED;
 }
@@ -219,6 +219,7 @@ static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, 
 static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
 {
 	*s = (struct bf_mlx5_send){
+		.told_ps = s->told_ps,
 		.raddr = w->raddr,
 		.rkey = w->rkey,
 		.length = w->length,
@@ -435,7 +436,7 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 	if (err)
 		c.err = *err;
 	else
-		c.told_ps = qp->told_ps[s->index & qp->sq_mask];
+		c.told_ps = s->told_ps;
 	if (BF_UNLIKELY(s->flags & BF_SEND_IN_CQE) && !err) {
 		c.data = qp->sq_bytes + ((size_t)(s->index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
 		c.data_len = s->atomic_size ? s->atomic_size : (uint8_t)s->length;

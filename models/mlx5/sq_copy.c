@@ -8,71 +8,84 @@
 
 #include <stdlib.h>
 
-/* A copy that nobody uses; lies in its own sq_bytes, which have room for one WQEBB at least. */
-struct bf_mlx5_spare {
-	struct bf_mlx5_spare *next;
-	struct bf_mlx5_send *sends;
-	uint64_t *told_ps;
-	struct bf_mlx5_fetch *fetch;
+/* In one piece, so that a queue pair whose few WQEs lie at the start of its ring has all in a page or two. */
+struct bf_mlx5_sq_copy {
+	struct bf_mlx5_sq_copy *next; /* nobody uses it */
+	uint8_t *bytes;
+	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
+	struct bf_mlx5_send sends[];
 };
-BF_STATIC_ASSERT(sizeof(struct bf_mlx5_spare) <= BF_MLX5_WQEBB, "a spare copy lies in its first WQEBB");
 
 static uint32_t size_class(const struct bf_mlx5_qp *qp)
 {
 	return (uint32_t)__builtin_popcount(qp->sq_mask); /* sq_mask + 1 is a power of two */
 }
 
+static void use(struct bf_mlx5_qp *qp, struct bf_mlx5_sq_copy *copy)
+{
+	qp->sq_bytes = copy->bytes;
+	qp->fetch = copy->fetch;
+	qp->sends = copy->sends;
+}
+
 static void forget(struct bf_mlx5_qp *qp)
 {
 	qp->sq_bytes = NULL;
-	qp->told_ps = NULL;
 	qp->fetch = NULL;
 	qp->sends = NULL;
 }
 
+static void free_copy(struct bf_mlx5_sq_copy *copy)
+{
+	free(copy->bytes);
+	free(copy);
+}
+
+static struct bf_mlx5_sq_copy *new_copy(uint32_t slots)
+{
+	struct bf_mlx5_sq_copy *copy = malloc(sizeof(*copy) + slots * sizeof(copy->sends[0]));
+	uint8_t *bytes = malloc((size_t)slots * BF_MLX5_WQEBB);
+
+	if (!copy || !bytes) {
+		free(copy);
+		free(bytes);
+		return NULL;
+	}
+	copy->bytes = bytes;
+	memset(copy->fetch, 0, sizeof(copy->fetch));
+	return copy;
+}
+
 bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp)
 {
-	const uint32_t slots = qp->sq_mask + 1u;
-	struct bf_mlx5_spare **stock = &qp->dev->spare[size_class(qp)], *spare = *stock;
+	struct bf_mlx5_sq_copy **stock = &qp->dev->spare[size_class(qp)], *copy = *stock;
 
 	if (qp->sends)
 		return true;
-	if (spare) {
-		*stock = spare->next;
-		qp->sends = spare->sends;
-		qp->told_ps = spare->told_ps;
-		qp->fetch = spare->fetch;
-		qp->sq_bytes = (uint8_t *)spare;
-		return true;
-	}
-	qp->sq_bytes = malloc((size_t)slots * BF_MLX5_WQEBB);
-	qp->told_ps = malloc(slots * sizeof(*qp->told_ps));
-	qp->fetch = calloc(BF_MLX5_FETCHES, sizeof(*qp->fetch));
-	qp->sends = malloc(slots * sizeof(*qp->sends));
-	if (qp->sq_bytes && qp->told_ps && qp->fetch && qp->sends)
-		return true;
-	bf_mlx5_sq_copy_free(qp);
-	return false;
+	if (copy)
+		*stock = copy->next;
+	else
+		copy = new_copy(qp->sq_mask + 1u);
+	if (!copy)
+		return false;
+	use(qp, copy);
+	return true;
 }
 
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp)
 {
-	struct bf_mlx5_spare **stock = &qp->dev->spare[size_class(qp)];
-	struct bf_mlx5_spare spare = {
-		.next = *stock, .sends = qp->sends, .told_ps = qp->told_ps, .fetch = qp->fetch
-	};
+	struct bf_mlx5_sq_copy **stock = &qp->dev->spare[size_class(qp)];
+	struct bf_mlx5_sq_copy *copy = BF_CONTAINER_OF(qp->sends, struct bf_mlx5_sq_copy, sends);
 
-	memcpy(qp->sq_bytes, &spare, sizeof(spare));
-	*stock = (struct bf_mlx5_spare *)(void *)qp->sq_bytes;
+	copy->next = *stock;
+	*stock = copy;
 	forget(qp);
 }
 
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp)
 {
-	free(qp->sq_bytes);
-	free(qp->told_ps);
-	free(qp->fetch);
-	free(qp->sends);
+	if (qp->sends)
+		free_copy(BF_CONTAINER_OF(qp->sends, struct bf_mlx5_sq_copy, sends));
 	forget(qp);
 }
 
@@ -80,13 +93,10 @@ void bf_mlx5_sq_copies_fini(struct bf_mlx5 *dev)
 {
 	for (uint32_t i = 0; i < BF_ARRAY_LEN(dev->spare); i++) {
 		while (dev->spare[i]) {
-			struct bf_mlx5_spare *spare = dev->spare[i];
+			struct bf_mlx5_sq_copy *copy = dev->spare[i];
 
-			dev->spare[i] = spare->next;
-			free(spare->sends);
-			free(spare->told_ps);
-			free(spare->fetch);
-			free(spare);
+			dev->spare[i] = copy->next;
+			free_copy(copy);
 		}
 	}
 }

@@ -15,12 +15,12 @@ static bool reserve(struct bf_mlx5_table *t, uint32_t at)
 
 	if (end > t->leaves)
 		grown = end < 2 * t->leaves ? 2 * t->leaves : end;
-	leaf = calloc(grown, sizeof(void **));
+	leaf = bf_pool_take(t->sim, grown * sizeof(void **));
 	if (!leaf)
 		return false;
 	if (t->leaves)
 		memcpy(leaf + before, t->leaf, t->leaves * sizeof(void **));
-	free(t->leaf);
+	bf_pool_give(t->sim, t->leaf, t->leaves * sizeof(void **));
 	t->first = t->leaves && !before ? t->first : at;
 	t->leaf = leaf;
 	t->leaves = grown;
@@ -36,16 +36,16 @@ static int set(struct bf_mlx5_table *t, uint32_t number, void *obj)
 		return -ENOMEM;
 	leaf = &t->leaf[at - t->first];
 	if (!*leaf)
-		*leaf = calloc(BF_MLX5_TABLE_LEAF, sizeof(void *));
+		*leaf = bf_pool_take(t->sim, BF_MLX5_TABLE_LEAF * sizeof(void *));
 	if (!*leaf)
 		return -ENOMEM;
 	(*leaf)[number & (BF_MLX5_TABLE_LEAF - 1)] = obj;
 	return 0;
 }
 
-void bf_mlx5_table_init(struct bf_mlx5_table *t, uint32_t low, uint32_t high, uint32_t limit)
+void bf_mlx5_table_init(struct bf_mlx5_table *t, struct bf_sim *sim, uint32_t low, uint32_t high, uint32_t limit)
 {
-	*t = (struct bf_mlx5_table){ .next = low, .low = low, .high = high, .limit = limit };
+	*t = (struct bf_mlx5_table){ .sim = sim, .next = low, .low = low, .high = high, .limit = limit };
 	if (limit > high - low)
 		t->limit = high - low + 1;
 }
@@ -99,6 +99,6 @@ void *bf_mlx5_table_next(const struct bf_mlx5_table *t, uint32_t *number)
 void bf_mlx5_table_fini(struct bf_mlx5_table *t)
 {
 	for (uint32_t i = 0; i < t->leaves; i++)
-		free(t->leaf[i]);
-	free(t->leaf);
+		bf_pool_give(t->sim, t->leaf[i], BF_MLX5_TABLE_LEAF * sizeof(void *));
+	bf_pool_give(t->sim, t->leaf, t->leaves * sizeof(void **));
 }

@@ -71,6 +71,23 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 		  (dev->tx_busy_ps > dev->sim->now_ps ? dev->tx_busy_ps : dev->sim->now_ps) + dev->profile.doorbell_ps);
 }
 
+/* The buffer at `offset`, from its first store on; NULL on lack of memory. */
+static struct bf_mlx5_bf *buffer(struct bf_mlx5_uar *uar, uint32_t offset)
+{
+	struct bf_mlx5_bf *bf = uar->bf;
+
+	while (bf && bf->at != offset)
+		bf = bf->next;
+	if (BF_LIKELY(bf != NULL))
+		return bf;
+	bf = bf_pool_take(uar->dev->sim, sizeof(*bf));
+	if (!bf)
+		return NULL;
+	bf->at = offset;
+	bf->next = uar->bf;
+	return uar->bf = bf;
+}
+
 /*
  * BlueFlame registers: 0x800 + k * 512, each of two halves of 256 bytes. A ring is the arrival of the half's first
  * eight bytes, in one store or two; what a write-combining buffer sends around them, before or after and in pieces, is
@@ -78,14 +95,13 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
  */
 static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
-	struct bf_mlx5_bf **slot = &uar->bf[(offset - BF_MLX5_UAR_BF) / BF_MLX5_BF_BUF], *bf = *slot;
 	uint32_t at = offset % BF_MLX5_BF_BUF;
+	struct bf_mlx5_bf *bf;
 	uint64_t fresh;
 
 	if (at >= sizeof(bf->bytes))
 		return;
-	if (BF_UNLIKELY(!bf))
-		bf = *slot = bf_pool_take(uar->dev->sim, sizeof(*bf));
+	bf = buffer(uar, offset - at);
 	if (!bf)
 		return; /* a doorbell that is lost: the next one tells more */
 	if (len > sizeof(bf->bytes) - at)
@@ -138,7 +154,7 @@ static void uar_expect(const struct bf_region *region, const void *data, uint32_
 
 	if (len < 8)
 		return;
-	__builtin_prefetch(uar->bf[0], 1);
+	__builtin_prefetch(uar->bf, 1);
 	qp = bf_mlx5_table_get(&uar->dev->qps, bf_get_be32((const uint8_t *)data + 4) >> 8);
 	if (qp)
 		bf_mlx5_qp_prefetch(qp, BF_MLX5_QP_REQUESTER);
