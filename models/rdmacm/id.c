@@ -147,12 +147,22 @@ static struct bf_cm_event *take_event(struct bf_rdmacm_file *f, const struct bf_
 	return e;
 }
 
+/* A program may guess the number of a request's identifier before it reads the event. */
+static void forget_fresh(const struct bf_cm_id *id)
+{
+	for (struct bf_rdmacm_file *f = id->cm->files; f; f = f->next)
+		for (struct bf_cm_event *e = f->first; e; e = e->next)
+			if (e->fresh == id)
+				e->fresh = NULL;
+}
+
 /* An identifier goes with what the program has not read of it, and requests that nobody has seen. */
 static void destroy(struct bf_cm_id *id)
 {
 	struct bf_rdmacm_file *f = id->file;
 	struct bf_cm_event *e;
 
+	forget_fresh(id);
 	while ((e = take_event(f, id))) {
 		if (e->fresh)
 			destroy(e->fresh);
@@ -405,7 +415,7 @@ int bf_cm_get_event(struct bf_cm_call *c)
 	take_event(c->f, NULL);
 	show(c->f);
 	e->id->reported++;
-	if (e->fresh)
+	if (e->resp.event == BF_CM_CONNECT_REQUEST)
 		e->id->backlog++;
 	free(e);
 	return 0;

@@ -429,6 +429,26 @@ START_TEST(listener_goes)
 }
 END_TEST
 
+/* The program destroys what it has not been told of. */
+START_TEST(guessed_number)
+{
+	struct cm_rig *r = cm_open(true);
+	struct cm_machine *client = &r->machine[0], *server = &r->machine[1];
+	const uint32_t l = listener(server, RDMA_PS_TCP), c = routed(client, RDMA_PS_TCP, CM_IPV4 + 1);
+
+	ck_assert_int_eq(cm_connect(client, c, QPN_CLIENT, ""), 0);
+	cm_run(r, BF_MS);
+	ck_assert_int_eq(cm_destroy(server, l + 1), 0);
+	cm_run(r, BF_MS);
+	expect(client, REJECTED, 28);
+	ck_assert_uint_eq(expect(server, CONNECT_REQUEST, 0).id, l + 1);
+	ck_assert_int_eq(cm_accept(server, l + 1, UID_SERVER, QPN_SERVER, ""), -ENOENT);
+	ck_assert_int_eq(cm_destroy(server, l), 1);
+	expect_clean(server);
+	cm_close(r);
+}
+END_TEST
+
 START_TEST(file_goes)
 {
 	struct cm_rig *r = cm_open(true);
@@ -802,6 +822,7 @@ static Suite *suite(void)
 	tcase_add_test(t, data_first);
 	tcase_add_test(t, asker_goes);
 	tcase_add_test(t, listener_goes);
+	tcase_add_test(t, guessed_number);
 	tcase_add_test(t, file_goes);
 	tcase_add_test(t, stale);
 	tcase_add_test(t, migrated);

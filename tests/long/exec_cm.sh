@@ -1,0 +1,123 @@
+#!/bin/bash
+# Programs that connect by librdmacm, unmodified, on the connection manager of `belfry exec`: one line a case.
+#
+#	BELFRY=build/release/tools/belfry tests/long/exec_cm.sh [PATTERN]	only cases whose name has PATTERN
+#
+# Where two sides meet, the server is started first and the client once its port is claimed. What the programs compare
+# is compared; every run must end well, and leave no process and no name behind.
+set -u
+only=${1-}
+BELFRY=$(realpath "$BELFRY")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir tmp
+export TMPDIR=$work/tmp
+net=cm-$$ passed=0 failed=0 skipped=0 options= server_options= client_options=
+
+"$BELFRY" exec --help >/dev/null 2>&1 || { echo "SKIPPED exec_cm: this build has no belfry exec"; exit 77; }
+command -v rping >/dev/null || { echo "SKIPPED exec_cm: no rping; tools/setup ucx installs it"; exit 77; }
+
+verdict() {
+	if [ "$1" -eq 0 ]; then
+		echo "ok $2"
+		passed=$((passed + 1))
+	else
+		echo "FAILED $2"
+		tail -n 15 server out 2>/dev/null
+		failed=$((failed + 1))
+	fi
+}
+
+# listens SERVICE: does somebody of this network? (models/fabric/outside_claim.c says how it is named.)
+listens() {
+	grep -q "@belfry/$(id -u)/$net/s$1/" /proc/net/unix
+}
+
+# pair NAME SERVICE SERVER CLIENT: both end well.
+pair() {
+	local code
+	[[ $1 == *"$only"* ]] || return 0
+	if ! command -v "${3%% *}" >/dev/null; then
+		echo "SKIPPED $1: no ${3%% *}"
+		skipped=$((skipped + 1))
+		return 0
+	fi
+	# perftest listens twice, one after the other, and its client may ask in between: as on any device.
+	for _ in 1 2 3; do
+		once "$2" "$3" "$4" && code=0 && break
+		code=1
+		grep -q 'EVENT_REJECTED; error: 8' out || break
+	done
+	verdict $code "$1"
+}
+
+# once SERVICE SERVER CLIENT
+once() {
+	local service=$1 server=$2 client=$3 pid code=0
+	timeout 40 "$BELFRY" exec --net $net $options $server_options -- $server >server 2>&1 &
+	pid=$!
+	for _ in $(seq 100); do
+		listens "$service" && break
+		sleep 0.05
+	done
+	timeout 30 "$BELFRY" exec --net $net $options $client_options -- $client >out 2>&1 || code=$?
+	[ $code -eq 0 ] || kill $pid 2>/dev/null
+	wait $pid || code=$?
+	listens "$service" && code=1
+	return $code
+}
+
+tcp=106 udp=111
+service() {
+	printf '%x%04x' "0x$1" "$2"
+}
+
+rping_port=$(service $tcp 7174)
+pair "rping" "$rping_port" "rping -s -a 127.0.0.1 -C 200 -V" "rping -c -a 127.0.0.1 -C 200 -V"
+pair "rping, any address" "$rping_port" "rping -s -C 20" "rping -c -a 198.51.100.1 -C 20"
+pair "rping, IPv6" "$rping_port" "rping -s -a ::1 -C 20" "rping -c -a ::1 -C 20"
+pair "ucmatose" "$(service $tcp 7471)" "ucmatose -c 8" "ucmatose -c 8 -s 127.0.0.1"
+pair "udaddy" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.1"
+pair "rdma_server, rdma_client" "$(service $tcp 7471)" "rdma_server" "rdma_client -s 127.0.0.1"
+pair "rdma_xserver, rdma_xclient" "$(service $tcp 7471)" "rdma_xserver" "rdma_xclient -s 127.0.0.1"
+pair "rstream" "$(service $tcp 7471)" "rstream -S 4096 -C 200 -I 10 -T v" "rstream -S 4096 -C 200 -I 10 -T v -s 127.0.0.1"
+for how in write_bw read_bw send_bw send_lat atomic_bw; do
+	pair "ib_$how -R" "$(service $tcp 18515)" "ib_$how -R -F -n 500" "ib_$how -R -F -n 500 127.0.0.1"
+done
+pair "ib_send_bw -R -c UD" "$(service $udp 18515)" "ib_send_bw -R -c UD -F -n 500 -s 1024" \
+	"ib_send_bw -R -c UD -F -n 500 -s 1024 127.0.0.1"
+pair "fi_pingpong, messages" "$(service $tcp 47592)" "fi_pingpong -p verbs -e msg -c" "fi_pingpong -p verbs -e msg -c 127.0.0.1"
+pair "fi_pingpong, datagrams" none "fi_pingpong -p verbs -e dgram -c" "fi_pingpong -p verbs -e dgram -c 127.0.0.1"
+options="--doorbells poll"
+pair "rping, poll" "$rping_port" "rping -s -C 50" "rping -c -a 127.0.0.1 -C 50"
+options= server_options="--udp 127.0.0.2" client_options="--udp 127.0.0.3"
+pair "rping by UDP" "$rping_port" "rping -s -C 50 -V" "rping -c -a 127.0.0.2 -C 50 -V"
+pair "udaddy by UDP" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.2"
+server_options= client_options=
+
+# Nobody listens: the program is refused, at once.
+if [[ "refused" == *"$only"* ]]; then
+	code=0
+	timeout 10 "$BELFRY" exec --net $net -- rping -c -a 127.0.0.1 -C 1 -v >out 2>&1 && code=1
+	grep -q 'REJECTED' out || code=1
+	verdict $code "refused"
+fi
+
+# Two processes cannot listen at one port.
+if [[ "port in use" == *"$only"* ]]; then
+	timeout 20 "$BELFRY" exec --net $net -- rping -s -C 1 >server 2>&1 &
+	pid=$!
+	for _ in $(seq 200); do listens "$rping_port" && break; sleep 0.05; done
+	code=0
+	timeout 10 "$BELFRY" exec --net $net -- rping -s -C 1 >out 2>&1 && code=1
+	grep -q 'Address already in use' out || code=1
+	kill -9 "$(pgrep -P "$(pgrep -P $pid | head -n 1)" | head -n 1)" 2>/dev/null
+	wait $pid
+	sleep 0.2
+	listens "$rping_port" && code=1 # a killed process leaves no name behind
+	verdict $code "port in use"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
