@@ -251,7 +251,7 @@ START_TEST(blueflame)
 				 .declare_type = ignore_type, .declare_actor = ignore_actor, .write = count_sources } };
 
 	ck_assert(!bf_stream_open(&p.rig.sim->rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
-	for (uint16_t round = 0; round < 4; round++) {
+	for (uint16_t round = 0; round < 5; round++) {
 		uint32_t offset = BF_MLX5_UAR_BF + (round & 3u) * BF_MLX5_BF_BUF;
 		uint8_t wqe[64];
 		uint16_t index = write64(RIG_CQE);
@@ -267,16 +267,20 @@ START_TEST(blueflame)
 		} else if (round == 2) {
 			bell(offset + 32, wqe + 32, 32);
 			bell(offset, wqe, 32);
-		} else {
+		} else if (round == 3) {
 			bell(offset, wqe, 4);
 			bell(offset + 4, wqe + 4, 60);
+		} else {
+			bell(offset + 32, wqe + 32, 32);
+			bell(offset + BF_MLX5_BF_BUF + 32, p.q[0].sq + index * 64u, 32); /* another buffer's */
+			bell(offset, wqe, 32);
 		}
 		rig_run(&p.rig);
 		expect_good(&p.scq[0], index);
 		ck_assert_mem_eq(b->data, a->data, 64);
 	}
 	ck_assert(!bf_stream_close(&p.rig.sim->rec));
-	ck_assert_uint_eq(n.blueflame, 4);
+	ck_assert_uint_eq(n.blueflame, 5);
 	ck_assert_uint_eq(n.ring, 0);
 }
 END_TEST
