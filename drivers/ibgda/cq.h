@@ -266,8 +266,7 @@ BF_DEVICE int bf_ibgda_await_doorbell(struct bf_thread *t, const struct bf_ibgda
 	const struct bf_ibgda_cq *cq = qp->tx_wq.cq;
 
 	for (;;) {
-		if (bf_ibgda_moves(state, qp) &&
-		    (bf_ld_relaxed64(t, cq->resv_head, BF_AT_GPU) >= BF_IBGDA_SEALED || bf_ibgda_status(t, qp)))
+		if (bf_ibgda_moves(state, qp) && bf_ibgda_out_of_use(t, qp))
 			return BF_IBGDA_FAILED;
 		if (bf_ld_relaxed64(t, cq->prod_idx, BF_AT_GPU) >= idx)
 			return 0;

@@ -68,9 +68,17 @@ BF_DEVICE void bf_ibgda_follow(struct bf_thread *t, const struct bf_ibgda_state 
 	to->qp = bf_ibgda_rc_of(t, state, to->qp);
 }
 
+/* Whether a queue that may move was closed, or failed and is going to be. */
+BF_DEVICE int bf_ibgda_out_of_use(struct bf_thread *t, const struct bf_ibgda_qp *qp)
+{
+	return bf_ld_relaxed64(t, &qp->mvars.resv_head, BF_AT_GPU) >= BF_IBGDA_SEALED ||
+	       bf_ld_relaxed32(t, &qp->mvars.status, BF_AT_GPU);
+}
+
 /*
- * `qp` failed or was closed: waits for the move that somebody must make. 0 when another queue carries the traffic now,
- * BF_IBGDA_FAILED when it was given up as lost.
+ * `qp` failed or was closed: waits for the move that somebody must make. 0 when it is done, BF_IBGDA_FAILED when the RC
+ * was given up as lost. A thread that comes late may find the traffic gone and back again: then the word says what it
+ * said before, but the queue is in use.
  */
 BF_DEVICE int bf_ibgda_await_move(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
@@ -79,7 +87,8 @@ BF_DEVICE int bf_ibgda_await_move(struct bf_thread *t, const struct bf_ibgda_sta
 
 		if (word & BF_IBGDA_LOST)
 			return BF_IBGDA_FAILED;
-		if (!(word & BF_IBGDA_MOVING) && !(word & BF_IBGDA_ON_BACKUP) != !qp->is_backup)
+		if (!(word & BF_IBGDA_MOVING) &&
+		    (!(word & BF_IBGDA_ON_BACKUP) != !qp->is_backup || !bf_ibgda_out_of_use(t, qp)))
 			return 0;
 		bf_spin(t, &state->globalmem.failover[qp->ordinal], "a failed RC's traffic to be moved");
 	}

@@ -65,6 +65,9 @@ static void guard_rcs(struct bf_thread *t, void *arg)
 	wait_for(t, g->mended, 2);
 	for (uint32_t i = 0; i < n; i++)
 		g->back |= bf_ibgda_fail_back(t, st, &st->globalmem.backups[bf_ibgda_rc(st, 1 - g->pe, i)->ordinal]);
+	/* Somebody saw the queue fail, and slept until its traffic was back on it. */
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert_int_eq(bf_ibgda_await_move(t, st, bf_ibgda_rc(st, 1 - g->pe, i)), 0);
 }
 
 static struct rig guarded(enum bf_ibgda_work work)
