@@ -14,15 +14,21 @@
 #define DELAYABLE                                                                                                      \
 	((1u << BF_FAULT_REORDER) | (1u << BF_FAULT_DELAY) | (1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_DEVICE_STALL))
 
-enum rule_key { KEY_ON, KEY_QP, KEY_AFTER, KEY_UNTIL, KEY_SKIP, KEY_COUNT, KEY_PROB, KEY_DELAY, KEY_SEED, KEYS };
+enum rule_key { KEY_ON, KEY_QP, KEY_AFTER, KEY_UNTIL, KEY_SKIP, KEY_COUNT, KEY_PROB, KEY_DELAY, KEY_SEED, KEY_AT, KEYS };
 
-static const char *const key_names[KEYS] = { "on", "qp", "after", "until", "skip", "count", "prob", "delay", "seed" };
+static const char *const key_names[KEYS] = { "on",   "qp",    "after", "until", "skip",
+					     "count", "prob", "delay", "seed",  "at" };
+
+/* Kinds that can come by the clock, and what of a rule goes with that. */
+#define TIMED ((1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_QP_ERROR))
+#define WITH_AT ((1u << KEY_AT) | (1u << KEY_ON) | (1u << KEY_QP) | (1u << KEY_DELAY))
 
 struct rule {
 	enum bf_fault_kind kind;
 	uint32_t given; /* bit per rule_key */
 	char on[NAME_MAX_LEN + 1];
 	uint64_t qp, after_ps, until_ps, skip, count, delay_ps, seed;
+	uint64_t at_ps; /* BF_NEVER: by opportunities */
 	uint32_t ppm;
 	struct stream *streams; /* by actor; made when the actor has its first opportunity */
 	uint32_t nstreams;
@@ -125,6 +131,8 @@ static int parse_value(const struct bf_rules *p, struct rule *r, enum rule_key k
 		return bf_rules_time(p, w, &r->delay_ps);
 	case KEY_SEED:
 		return parse_number(p, w, &r->seed);
+	case KEY_AT:
+		return bf_rules_time(p, w, &r->at_ps);
 	case KEYS:
 		break;
 	}
@@ -155,7 +163,7 @@ static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
 	struct bf_word w;
 	int rc;
 
-	*r = (struct rule){ .until_ps = BF_NEVER, .count = 1, .ppm = ALWAYS_PPM };
+	*r = (struct rule){ .until_ps = BF_NEVER, .at_ps = BF_NEVER, .count = 1, .ppm = ALWAYS_PPM };
 	while (r->kind < BF_FAULT_KINDS && !bf_word_is(kind, kind_names[r->kind]))
 		r->kind++;
 	if (r->kind == BF_FAULT_KINDS)
@@ -168,6 +176,13 @@ static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
 	}
 	if (!(r->given & (1u << KEY_COUNT)) && r->given & ((1u << KEY_PROB) | (1u << KEY_UNTIL)))
 		r->count = UINT64_MAX;
+	if (r->given & (1u << KEY_AT)) {
+		r->count = UINT64_MAX;
+		if (!(TIMED & (1u << r->kind)))
+			return bf_rules_fail(p, kind.at, "'%s' cannot come by the clock", kind_names[r->kind]);
+		if (r->given & ~WITH_AT)
+			return bf_rules_fail(p, kind.at, "a rule with 'at' has only 'on', 'qp' and 'delay' beside it");
+	}
 	if (r->after_ps >= r->until_ps)
 		return bf_rules_fail(p, kind.at, "rule ends before it begins");
 	if (r->given & (1u << KEY_DELAY) && !(DELAYABLE & (1u << r->kind)))
@@ -274,9 +289,9 @@ static void describe_option(const struct rule *r, enum rule_key key, char *buf, 
 {
 	const uint64_t numbers[KEYS] = {
 		[KEY_QP] = r->qp,       [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
-		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,
+		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,     [KEY_AT] = r->at_ps,
 	};
-	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY;
+	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY || key == KEY_AT;
 
 	append(buf, cap, used, " %s=", key_names[key]);
 	if (key == KEY_ON)
@@ -332,12 +347,13 @@ static bool name_matches(const char *pattern, const char *name)
 	return !*pattern;
 }
 
-static bool rule_matches(const struct rule *r, const struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor,
-			 uint32_t queue)
+/* `at_ps`: of the rules that are asked for; BF_NEVER: those that wait for opportunities. */
+static bool rule_matches(const struct rule *r, const struct bf_sim *sim, enum bf_fault_kind kind, uint64_t at_ps,
+			 uint32_t actor, uint32_t queue)
 {
 	const char *name;
 
-	if (r->kind != kind || sim->now_ps < r->after_ps || sim->now_ps >= r->until_ps)
+	if (r->kind != kind || r->at_ps != at_ps || sim->now_ps < r->after_ps || sim->now_ps >= r->until_ps)
 		return false;
 	if (r->given & (1u << KEY_QP) && r->qp != queue)
 		return false;
@@ -394,8 +410,8 @@ static bool rule_fires(struct bf_sim *sim, uint32_t rule, uint32_t actor, uint64
 	return chance && r->fired < r->count;
 }
 
-bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
-			 struct bf_fault *out)
+static bool check(struct bf_sim *sim, enum bf_fault_kind kind, uint64_t at_ps, uint32_t actor, uint32_t queue,
+		  struct bf_fault *out)
 {
 	struct bf_fault_plan *plan = sim->faults;
 	struct rule *hit = NULL;
@@ -406,7 +422,7 @@ bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t a
 	for (uint32_t i = 0; i < plan->count; i++) {
 		struct rule *r = &plan->rules[i];
 
-		if (!rule_matches(r, sim, kind, actor, queue) || !rule_fires(sim, i, actor, &draw) || hit)
+		if (!rule_matches(r, sim, kind, at_ps, actor, queue) || !rule_fires(sim, i, actor, &draw) || hit)
 			continue;
 		hit = r;
 		*out = (struct bf_fault){ .kind = kind, .delay_ps = r->delay_ps, .draw = draw, .rule = i };
@@ -422,4 +438,48 @@ bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t a
 		bf_record(&sim->rec, &bf_rec_fault_injected_schema, actor, &rec, NULL, 0);
 	}
 	return true;
+}
+
+bool bf_fault_check_slow(struct bf_sim *sim, enum bf_fault_kind kind, uint32_t actor, uint32_t queue,
+			 struct bf_fault *out)
+{
+	return check(sim, kind, BF_NEVER, actor, queue, out);
+}
+
+/* ---- by the clock ---- */
+
+/* The first time that a rule names, not before `from_ps`. */
+static void start(struct bf_sim *sim, struct bf_fault_timer *t, uint64_t from_ps)
+{
+	const struct bf_fault_plan *plan = sim->faults;
+
+	t->at_ps = BF_NEVER;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct rule *r = &plan->rules[i];
+
+		if (r->kind == t->kind && r->at_ps >= from_ps && r->at_ps < t->at_ps)
+			t->at_ps = r->at_ps;
+	}
+	if (t->at_ps != BF_NEVER)
+		bf_sim_at(sim, &t->event, t->at_ps);
+}
+
+void bf_fault_timer_start(struct bf_sim *sim, struct bf_fault_timer *t, enum bf_fault_kind kind,
+			  void (*fn)(struct bf_event *event))
+{
+	t->kind = kind;
+	bf_event_init(&t->event, fn);
+	if (sim->faults)
+		start(sim, t, sim->now_ps);
+}
+
+bool bf_fault_check_at(struct bf_sim *sim, const struct bf_fault_timer *t, uint32_t actor, uint32_t queue,
+		       struct bf_fault *out)
+{
+	return check(sim, t->kind, t->at_ps, actor, queue, out);
+}
+
+void bf_fault_timer_next(struct bf_sim *sim, struct bf_fault_timer *t)
+{
+	start(sim, t, t->at_ps + 1);
 }

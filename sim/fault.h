@@ -4,6 +4,7 @@
  * Text, one rule a line (or ';' between rules), '#' comments:
  *
  *   KIND [on=NAME] [qp=N] [after=TIME] [until=TIME] [skip=N] [count=N] [prob=P] [delay=TIME] [seed=N]
+ *   KIND at=TIME [on=NAME] [qp=N] [delay=TIME]
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
  * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds no
@@ -16,6 +17,9 @@
  * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic, and
  * neither rules nor actors disturb each other. Where several would fire at one opportunity the first in the plan does and the others keep their
  * count. `seed` of a rule replaces the plan's for that rule's streams.
+ *
+ * A rule with `at` waits for no opportunity: it fires at that time, once at every place that it matches. Only link-down
+ * (of ports and links) and qp-error (of queue pairs that are ready to send then) can.
  */
 #ifndef BELFRY_SIM_FAULT_H
 #define BELFRY_SIM_FAULT_H
@@ -87,5 +91,22 @@ static inline bool bf_fault_check(struct bf_sim *sim, enum bf_fault_kind kind, u
 {
 	return BF_UNLIKELY(sim->faults != NULL) && bf_fault_check_slow(sim, kind, actor, queue, out);
 }
+
+/*
+ * A place at which faults of a kind may happen by the clock. `fn` is called at each time that a rule of the kind names;
+ * it asks bf_fault_check_at() whether one is for it, which is as bf_fault_check(), and calls bf_fault_timer_next() last.
+ * The place cancels `event` at its end. Nothing is scheduled when no rule has such a time.
+ */
+struct bf_fault_timer {
+	struct bf_event event;
+	uint64_t at_ps;
+	enum bf_fault_kind kind;
+};
+
+void bf_fault_timer_start(struct bf_sim *sim, struct bf_fault_timer *t, enum bf_fault_kind kind,
+			  void (*fn)(struct bf_event *event));
+bool bf_fault_check_at(struct bf_sim *sim, const struct bf_fault_timer *t, uint32_t actor, uint32_t queue,
+		       struct bf_fault *out);
+void bf_fault_timer_next(struct bf_sim *sim, struct bf_fault_timer *t);
 
 #endif

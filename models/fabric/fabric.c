@@ -32,6 +32,7 @@ static void free_port(struct bf_port *p)
 	for (int lane = 0; lane < LANES; lane++)
 		bf_sim_cancel(p->fabric->sim, &p->lanes[lane].due);
 	bf_sim_cancel(p->fabric->sim, &p->restore);
+	bf_sim_cancel(p->fabric->sim, &p->outage.event);
 	bf_cc_destroy(p);
 	bf_stats_detach(p->fabric->sim, p);
 	give_back(p);
@@ -138,6 +139,7 @@ static struct bf_port *new_port(struct bf_fabric *f, const struct bf_port_opts *
 	choose_mac(p->info.mac, opts);
 	bf_port_init_lanes(p);
 	bf_event_init(&p->restore, bf_port_on_restore);
+	bf_fault_timer_start(f->sim, &p->outage, BF_FAULT_LINK_DOWN, bf_port_on_outage);
 	return p;
 }
 

@@ -3,6 +3,7 @@
 #define BELFRY_MODELS_FABRIC_FABRIC_INTERNAL_H
 
 #include "models/fabric/fabric.h"
+#include "sim/fault.h"
 #include "sim/pool.h"
 
 #define SLAB_PACKETS 7u /* what fits into BF_POOL_MAX */
@@ -60,6 +61,7 @@ struct bf_lost {
 struct bf_port {
 	struct bf_lane lanes[LANES];
 	struct bf_event restore;
+	struct bf_fault_timer outage; /* by the clock */
 	struct bf_fabric *fabric;
 	bool up;
 	bool remote;   /* simulated by `rank`; only its lanes towards the switch are used here */
@@ -136,6 +138,7 @@ static inline uint64_t bf_wire_ps(uint64_t ps_per_kib, uint32_t len)
 /* Events of a port: one for each lane; an injected outage is over. */
 void bf_port_init_lanes(struct bf_port *p);
 void bf_port_on_restore(struct bf_event *ev);
+void bf_port_on_outage(struct bf_event *ev);
 
 /* A frame that nobody gets: recorded at `actor`, counted for its sender, freed. */
 void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);

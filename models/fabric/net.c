@@ -127,6 +127,7 @@ static void drop_hop(struct bf_sim *sim, struct bf_hop *h)
 		return;
 	bf_sim_cancel(sim, &h->done);
 	bf_sim_cancel(sim, &h->restore);
+	bf_sim_cancel(sim, &h->outage.event);
 	bf_stats_detach(sim, h);
 }
 

@@ -74,6 +74,23 @@ static void on_done(struct bf_event *ev)
 	finish(BF_CONTAINER_OF(ev, struct bf_hop, done));
 }
 
+void bf_hop_begin_outage(struct bf_hop *h, uint64_t delay_ps)
+{
+	bf_hop_cut_or_restore(h, false);
+	bf_sim_after(sim_of(h), &h->restore, delay_ps ? delay_ps : BF_FABRIC_OUTAGE_PS);
+}
+
+/* A rule of the fault plan is due, for this link or another one. */
+static void on_outage(struct bf_event *ev)
+{
+	struct bf_hop *h = BF_CONTAINER_OF(ev, struct bf_hop, outage.event);
+	struct bf_fault down;
+
+	if (bf_fault_check_at(sim_of(h), &h->outage, h->actor, 0, &down))
+		bf_hop_begin_outage(h, down.delay_ps);
+	bf_fault_timer_next(sim_of(h), &h->outage);
+}
+
 static void on_restore(struct bf_event *ev)
 {
 	bf_hop_cut_or_restore(BF_CONTAINER_OF(ev, struct bf_hop, restore), true);
@@ -106,6 +123,7 @@ int bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_
 	h->up = true;
 	bf_event_init(&h->done, on_done);
 	bf_event_init(&h->restore, on_restore);
+	bf_fault_timer_start(sim_of(h), &h->outage, BF_FAULT_LINK_DOWN, on_outage);
 	return take_slot(h, n);
 }
 

@@ -37,6 +37,7 @@ struct bf_net_queue {
 struct bf_hop {
 	struct bf_event done; /* the last bit of `wire` leaves */
 	struct bf_event restore;
+	struct bf_fault_timer outage; /* by the clock */
 	struct bf_net *net;
 	struct bf_packet *wire;
 	uint64_t ps_per_kib;
@@ -137,6 +138,8 @@ void bf_hop_set(struct bf_hop *h, bool up);          /* this direction, at its s
 void bf_hop_cut_or_restore(struct bf_hop *h, bool up); /* the same of a switch's; the other end is told */
 void bf_hop_take_pause(struct bf_packet *pkt);       /* at the sender of pkt->hop */
 void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_verdict verdict);
+/* Cuts it for a time; 0: BF_FABRIC_OUTAGE_PS. */
+void bf_hop_begin_outage(struct bf_hop *h, uint64_t delay_ps);
 void bf_hop_load(const struct bf_hop *h, struct bf_fabric_link *out);
 uint64_t bf_hop_free_ps(const struct bf_hop *h);
 

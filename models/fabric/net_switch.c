@@ -121,10 +121,8 @@ static bool injected(struct bf_hop *h, struct bf_packet *pkt)
 	bool is_drop = bf_fault_check(sim, BF_FAULT_DROP, h->actor, 0, &drop);
 	bool is_bad = bf_fault_check(sim, BF_FAULT_CORRUPT, h->actor, 0, &bad);
 
-	if (is_down) {
-		bf_hop_cut_or_restore(h, false);
-		bf_sim_after(sim, &h->restore, down.delay_ps ? down.delay_ps : BF_FABRIC_OUTAGE_PS);
-	}
+	if (is_down)
+		bf_hop_begin_outage(h, down.delay_ps);
 	if (is_drop)
 		bf_hop_lose(h, pkt, BF_FRAME_DROPPED);
 	else if (is_bad)

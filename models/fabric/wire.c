@@ -240,7 +240,7 @@ static uint64_t or_default(uint64_t delay_ps, uint64_t default_ps)
 	return delay_ps ? delay_ps : default_ps;
 }
 
-static void cut_or_restore(struct bf_port *p, bool up);
+static void begin_outage(struct bf_port *p, uint64_t delay_ps);
 
 /*
  * The fault plan's say on a frame that is about to enter TO_SWITCH. True when it has taken the frame. All kinds are
@@ -260,8 +260,7 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 
 	if (is_down) {
 		bf_frame_lose(p->info.actor, pkt, BF_DIR_TX, BF_FRAME_LINK_DOWN);
-		cut_or_restore(p, false);
-		bf_sim_after(sim, &p->restore, or_default(down.delay_ps, BF_FABRIC_OUTAGE_PS));
+		begin_outage(p, down.delay_ps);
 		return true;
 	}
 	if (is_drop) {
@@ -602,6 +601,24 @@ void bf_port_set_link(struct bf_port *p, bool up)
 {
 	bf_sim_cancel(p->fabric->sim, &p->restore);
 	cut_or_restore(p, up);
+}
+
+static void begin_outage(struct bf_port *p, uint64_t delay_ps)
+{
+	cut_or_restore(p, false);
+	bf_sim_after(p->fabric->sim, &p->restore, or_default(delay_ps, BF_FABRIC_OUTAGE_PS));
+}
+
+/* A rule of the fault plan is due, for this port or another one. */
+void bf_port_on_outage(struct bf_event *ev)
+{
+	struct bf_port *p = BF_CONTAINER_OF(ev, struct bf_port, outage.event);
+	struct bf_sim *sim = p->fabric->sim;
+	struct bf_fault down;
+
+	if (!p->remote && bf_fault_check_at(sim, &p->outage, p->info.actor, 0, &down))
+		begin_outage(p, down.delay_ps);
+	bf_fault_timer_next(sim, &p->outage);
 }
 
 void bf_port_on_restore(struct bf_event *ev)

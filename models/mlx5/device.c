@@ -253,6 +253,7 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
 	init_tables(dev, opts);
+	bf_fault_timer_start(sim, &dev->failure, BF_FAULT_QP_ERROR, bf_mlx5_failure_due);
 	status = bf_mlx5_stats_open(dev);
 	if (!status)
 		status = attach(dev, opts);
@@ -323,6 +324,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (!dev)
 		return;
 	bf_mlx5_stats_close(dev);
+	bf_sim_cancel(dev->sim, &dev->failure.event);
 	for (uint32_t i = 0; i < dev->port_count; i++)
 		if (dev->ports[i].port)
 			bf_port_detach(dev->ports[i].port);

@@ -3,6 +3,7 @@
 #define BELFRY_MODELS_MLX5_DEVICE_INTERNAL_H
 
 #include "models/mlx5/qp_internal.h"
+#include "sim/fault.h"
 #include "sim/pool.h"
 #include "sim/stats.h"
 
@@ -83,6 +84,7 @@ struct bf_mlx5 {
 	struct bf_roce rx;          /* the packet at hand */
 	struct bf_roce_path ud_path; /* of the datagram at hand */
 	struct bf_mlx5_group *groups;
+	struct bf_fault_timer failure; /* of queue pairs, by the clock */
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
@@ -510,5 +512,8 @@ uint8_t bf_mlx5_buf_in(struct bf_mlx5_buf *b, struct bf_mlx5_umem *u, uint64_t o
 /* A ring or record of `len` bytes at `offset` of UMEM `id` (`valid`) or at IOVA `offset`. 0 or a status. */
 uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
 			 uint64_t len);
+
+/* uar.c: a rule of the fault plan that fails queue pairs is due. */
+void bf_mlx5_failure_due(struct bf_event *ev);
 
 #endif

@@ -23,6 +23,26 @@ static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_ua
 	return qp->state < BF_MLX5_QPS_RTS ? BELL_NOT_READY : BELL_OK;
 }
 
+/* As if the queue pair had met something that it cannot go on from. */
+static void fail(struct bf_mlx5_qp *qp)
+{
+	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
+	bf_mlx5_qp_error(qp, 1);
+}
+
+void bf_mlx5_failure_due(struct bf_event *ev)
+{
+	struct bf_mlx5 *dev = BF_CONTAINER_OF(ev, struct bf_mlx5, failure.event);
+	struct bf_mlx5_qp *qp;
+	struct bf_fault broken;
+
+	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&dev->qps, &n)); n++)
+		if (qp->state == BF_MLX5_QPS_RTS &&
+		    bf_fault_check_at(dev->sim, &dev->failure, qp->actor, qp->qpn, &broken))
+			fail(qp);
+	bf_fault_timer_next(dev->sim, &dev->failure);
+}
+
 /*
  * The first eight bytes of a control segment are in: take the QPN from them and look at the doorbell record. A queue
  * pair answers only to its own UAR page (that is what keeps processes apart) and sends only from RTS on; what a too
@@ -54,10 +74,8 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	qp->doorbells++;
 	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
 	qp->bf = bf;
-	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->actor, qpn, &broken) && qp->state == BF_MLX5_QPS_RTS) {
-		bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
-		bf_mlx5_qp_error(qp, 1);
-	}
+	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->actor, qpn, &broken) && qp->state == BF_MLX5_QPS_RTS)
+		fail(qp);
 	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, qpn, &stall))
 		dev->tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
 	if (bf_event_pending(&qp->bell_event)) {

@@ -185,6 +185,9 @@ START_TEST(errors_say_where)
 		{ "drop after=99999999999999999s", "line 1, column 12" },
 		{ "drop after=2ns until=1ns", "line 1, column 1" },
 		{ "drop delay=2ns", "line 1, column 1" },
+		{ "drop at=2ns", "line 1, column 1" },
+		{ "link-down at=2ns count=2", "line 1, column 1" },
+		{ "link-down at=2", "line 1, column 15" },
 		{ "# ok\n\ndrop on=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
 		  "line 3, column 9" },
 	};
@@ -232,6 +235,49 @@ START_TEST(a_fault_is_a_record)
 }
 END_TEST
 
+/* ---- by the clock ---- */
+
+struct place {
+	struct bf_fault_timer timer;
+	uint32_t actor, asked, fired;
+	uint64_t last_ps;
+};
+
+static void due(struct bf_event *ev)
+{
+	struct place *p = BF_CONTAINER_OF(ev, struct place, timer.event);
+	struct bf_fault f;
+
+	p->asked++;
+	if (bf_fault_check_at(sim, &p->timer, p->actor, 0, &f)) {
+		p->fired++;
+		p->last_ps = sim->now_ps;
+		ck_assert_uint_eq(f.delay_ps, 7 * BF_US);
+	}
+	bf_fault_timer_next(sim, &p->timer);
+}
+
+START_TEST(rules_may_name_a_time)
+{
+	struct place a = { .actor = nic0 }, b = { .actor = nic1 };
+
+	plan("link-down at=3us delay=7us on=nic1*; link-down at=1us delay=7us; qp-error at=2us; link-down");
+	bf_fault_timer_start(sim, &a.timer, BF_FAULT_LINK_DOWN, due);
+	bf_fault_timer_start(sim, &b.timer, BF_FAULT_LINK_DOWN, due);
+	bf_sim_run(sim, 10 * BF_US);
+	ck_assert_uint_eq(a.asked, 2);
+	ck_assert_uint_eq(a.fired, 1);
+	ck_assert_uint_eq(a.last_ps, BF_US);
+	ck_assert_uint_eq(b.fired, 2);
+	ck_assert_uint_eq(b.last_ps, 3 * BF_US);
+	/* An opportunity is none for them. */
+	ck_assert(fires(BF_FAULT_LINK_DOWN, nic0, 0));
+	ck_assert_uint_eq(bf_fault_plan_fired(sim->faults, 0), 1);
+	ck_assert_uint_eq(bf_fault_plan_fired(sim->faults, 3), 1);
+	ck_assert(!bf_event_pending(&a.timer.event) && !bf_event_pending(&b.timer.event));
+}
+END_TEST
+
 START_TEST(records_name_the_kinds_as_plans_do)
 {
 	char want[300] = "";
@@ -263,6 +309,7 @@ int main(void)
 	tcase_add_test(t, errors_say_where);
 	tcase_add_test(t, a_description_parses_to_the_same_plan);
 	tcase_add_test(t, a_fault_is_a_record);
+	tcase_add_test(t, rules_may_name_a_time);
 	tcase_add_test(t, records_name_the_kinds_as_plans_do);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);

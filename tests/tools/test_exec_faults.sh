@@ -46,6 +46,24 @@ sees 'link-down skip=20 count=1 delay=50ms' 'port down' 'completion success' 'ev
 sees 'lost-completion skip=20 count=1' 'completion none'
 sees 'qp-error on=mlx5_1* count=inf' 'completion success'
 
+# By the clock, whether the program has traffic or not.
+timeout 100 "$BELFRY" exec --net "$net" --faults 'qp-error at=200ms' -- "$verbs" faulted >out 2>err || fail "at: exit code $?"
+grep -q 'event local work queue catastrophic error' out || fail "a queue pair has not failed at its time"
+if command -v ibv_asyncwatch >/dev/null; then
+	"$BELFRY" exec --net "$net" --faults 'link-down at=100ms delay=100ms' -- \
+		stdbuf -oL ibv_asyncwatch -d mlx5_0 >out 2>err &
+	pid=$!
+	for _ in $(seq 200); do
+		! grep -q PORT_ACTIVE out || break
+		sleep 0.05
+	done
+	kill -TERM $pid # a shell has its children ignore SIGINT
+	wait $pid 2>/dev/null || :
+	[ "$(grep -o 'PORT_[A-Z]*' out | tr '\n' ' ')" = "PORT_ERR PORT_ACTIVE " ] || fail "ibv_asyncwatch sees no port"
+else
+	echo "without ibv_asyncwatch: ibverbs-utils is not installed"
+fi
+
 # Each rank has its plan.
 echo 'access-error skip=5' >plan.0
 echo '# nothing' >plan.1
