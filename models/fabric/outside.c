@@ -40,7 +40,7 @@ static uint32_t slot_of(struct bf_outside *o, const struct bf_packet *pkt)
 	uint32_t slot = qpn / BF_OUTSIDE_QPNS;
 
 	if (BF_UNLIKELY(qpn == BF_OUTSIDE_QP1))
-		slot = o->whose ? o->whose(o->whose_owner, pkt) : o->slot;
+		slot = o->whose ? o->whose(o->kernel, pkt) : o->slot;
 	return BF_LIKELY(slot < BF_OUTSIDE_SLOTS) ? slot : o->slot;
 }
 
@@ -166,10 +166,11 @@ void bf_outside_forked(struct bf_outside *o)
 	leave(o);
 }
 
-void bf_outside_set_whose(struct bf_outside *o, bf_outside_whose_fn *whose, void *owner)
+void bf_outside_set_kernel(struct bf_outside *o, bf_outside_whose_fn *whose, bf_outside_gone_fn *gone, void *owner)
 {
 	o->whose = whose;
-	o->whose_owner = owner;
+	o->gone = gone;
+	o->kernel = owner;
 }
 
 uint32_t bf_outside_slot(const struct bf_outside *o)

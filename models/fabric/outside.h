@@ -57,10 +57,12 @@ uint32_t bf_outside_slot(const struct bf_outside *o);
 /*
  * Queue pair 1 is every process's: each has its part of what is one kernel on other machines. `whose` says for a frame to
  * queue pair 1 of this machine's address which process (slot) has the part that it is about; its own slot also when
- * there is nobody. Without it such frames stay inside.
+ * there is nobody. Without it such frames stay inside. `gone` is told of a process that has sent frames here and is no
+ * more, whatever way it went, after the last of them.
  */
 typedef uint32_t bf_outside_whose_fn(void *owner, const struct bf_packet *pkt);
-void bf_outside_set_whose(struct bf_outside *o, bf_outside_whose_fn *whose, void *owner);
+typedef void bf_outside_gone_fn(void *owner, uint32_t slot);
+void bf_outside_set_kernel(struct bf_outside *o, bf_outside_whose_fn *whose, bf_outside_gone_fn *gone, void *owner);
 
 /*
  * Services that at most one process of this machine has. A claim takes the number, and with `found` (or by the second

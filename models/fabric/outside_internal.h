@@ -70,7 +70,8 @@ struct bf_outside {
 	uint32_t held; /* frames held back, for rings and UDP */
 	struct bf_udp *udp;
 	bf_outside_whose_fn *whose; /* NULL: frames to queue pair 1 stay inside */
-	void *whose_owner;
+	bf_outside_gone_fn *gone;
+	void *kernel; /* whose both are */
 
 	pthread_t watcher;
 	int stop_fd;

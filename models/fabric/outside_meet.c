@@ -331,8 +331,21 @@ static bool accept_one(struct bf_outside *o)
 	return true;
 }
 
+/* Unless another one has the place already: then nobody can tell any more which of them is meant. */
+static void tell_gone(struct bf_outside *o, uint32_t slot)
+{
+	bool taken = o->dead || !o->gone || slot >= BF_OUTSIDE_SLOTS;
+
+	for (uint32_t i = 0; i < o->sources_cap && !taken; i++)
+		taken = o->sources[i] && o->sources[i]->slot == slot;
+	if (!taken)
+		o->gone(o->kernel, slot);
+}
+
 void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s)
 {
+	const uint32_t slot = s->slot;
+
 	for (uint32_t i = 0; i < o->sources_cap; i++)
 		if (o->sources[i] == s)
 			o->sources[i] = NULL;
@@ -341,6 +354,7 @@ void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s)
 	bf_ring_unmap(&s->ring);
 	bf_door_unmap(s->door);
 	free(s);
+	tell_gone(o, slot);
 }
 
 void bf_meet_cut_off(struct bf_outside *o, struct bf_source *s, const char *why)

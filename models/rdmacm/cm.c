@@ -118,6 +118,54 @@ void bf_cm_on_timer(struct bf_cm_id *id)
 	}
 }
 
+/* ---- the peer's process is no more ---- */
+
+static bool of_this_machine(const struct bf_cm_id *id)
+{
+	for (uint32_t i = 0; i < id->cm->opts.devices; i++)
+		if (id->cm->opts.device[i].ipv4 == id->path.ipv4)
+			return true;
+	return false;
+}
+
+/* A kernel destroys a dead process's identifiers: as bf_cm_leave() there, seen from here. */
+static void peer_gone(struct bf_cm_id *id)
+{
+	const uint8_t was = id->state;
+
+	switch (was) {
+	case BF_CM_ESTABLISHED:
+	case BF_CM_DREQ_SENT:
+		bf_cm_stop(id);
+		bf_cm_timewait(id);
+		bf_cm_disconnected(id, 0);
+		break;
+	case BF_CM_REQ_RCVD:
+	case BF_CM_REP_SENT:
+	case BF_CM_REP_RCVD:
+		bf_cm_stop(id);
+		id->state = BF_CM_IDLE;
+		if (id->cma == BF_CMA_CONNECT)
+			bf_cm_tell(id, BF_CM_REJECTED, was == BF_CM_REQ_RCVD ? BF_CM_REJ_TIMEOUT : BF_CM_REJ_CONSUMER,
+				   NULL);
+		break;
+	default:
+		break;
+	}
+}
+
+void bf_cm_gone(void *manager, uint32_t slot)
+{
+	struct bf_rdmacm *cm = manager;
+
+	for (uint32_t i = 0; i < cm->room; i++) {
+		struct bf_cm_id *id = cm->ids[i];
+
+		if (id && id->remote_id && id->remote_id >> BF_CM_SLOT_SHIFT == slot && of_this_machine(id))
+			peer_gone(id);
+	}
+}
+
 /* ---- the end ---- */
 
 /* The peer may have got the request, or may still: who that is must be known when the refusal leaves. */

@@ -48,7 +48,7 @@ int bf_rdmacm_create(struct bf_sim *sim, const struct bf_rdmacm_opts *opts, stru
 		return err;
 	}
 	if (opts->outside)
-		bf_outside_set_whose(opts->outside, bf_cm_whose, cm);
+		bf_outside_set_kernel(opts->outside, bf_cm_whose, bf_cm_gone, cm);
 	*out = cm;
 	return 0;
 }
@@ -65,7 +65,7 @@ void bf_rdmacm_destroy(struct bf_rdmacm *cm)
 		return;
 	bf_rdmacm_close_all(cm);
 	if (cm->opts.outside)
-		bf_outside_set_whose(cm->opts.outside, NULL, NULL);
+		bf_outside_set_kernel(cm->opts.outside, NULL, NULL, NULL);
 	while (cm->opened)
 		bf_uverbs_mad_close(cm->opts.device[--cm->opened].uverbs);
 	free(cm->ids);

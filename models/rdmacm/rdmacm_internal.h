@@ -290,6 +290,8 @@ void bf_cm_disconnected(struct bf_cm_id *id, int32_t status);
 /* The identifier goes: its peer is told as far as that is still due. */
 void bf_cm_leave(struct bf_cm_id *id);
 void bf_cm_on_timer(struct bf_cm_id *id);
+/* A process of this machine was killed: what its kernel would have said for it is taken as said. */
+void bf_cm_gone(void *cm, uint32_t slot);
 /* A message of which nobody here knows is answered with a refusal. */
 void bf_cm_refuse(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad, uint16_t reason);
 

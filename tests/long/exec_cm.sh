@@ -104,6 +104,23 @@ if [[ "refused" == *"$only"* ]]; then
 	verdict $code "refused"
 fi
 
+# A server is killed: its client hears of it, as from the kernel of the machine.
+if [[ "killed" == *"$only"* ]]; then
+	timeout 40 "$BELFRY" exec --net $net -- rping -s >server 2>&1 &
+	pid=$!
+	for _ in $(seq 200); do listens "$rping_port" && break; sleep 0.05; done
+	timeout 30 "$BELFRY" exec --net $net -- stdbuf -oL rping -c -a 127.0.0.1 -v >out 2>&1 &
+	client=$!
+	for _ in $(seq 200); do grep -q 'rdma-ping-2' out && break; sleep 0.05; done
+	kill -9 "$(pgrep -P "$(pgrep -P $pid)" -x rping)"
+	code=1
+	for _ in $(seq 60); do tail -n 20 out | grep -q 'DISCONNECT EVENT' && code=0 && break; sleep 0.05; done
+	wait $pid
+	kill $client 2>/dev/null
+	wait $client
+	verdict $code "killed"
+fi
+
 # Two processes cannot listen at one port.
 if [[ "port in use" == *"$only"* ]]; then
 	timeout 20 "$BELFRY" exec --net $net -- rping -s -C 1 >server 2>&1 &
@@ -112,7 +129,7 @@ if [[ "port in use" == *"$only"* ]]; then
 	code=0
 	timeout 10 "$BELFRY" exec --net $net -- rping -s -C 1 >out 2>&1 && code=1
 	grep -q 'Address already in use' out || code=1
-	kill -9 "$(pgrep -P "$(pgrep -P $pid | head -n 1)" | head -n 1)" 2>/dev/null
+	kill -9 "$(pgrep -P "$(pgrep -P $pid)" -x rping)"
 	wait $pid
 	sleep 0.2
 	listens "$rping_port" && code=1 # a killed process leaves no name behind
