@@ -19,6 +19,7 @@ extern const struct bf_command bf_cmd_export;
 extern const struct bf_command bf_cmd_decode;
 extern const struct bf_command bf_cmd_check;
 extern const struct bf_command bf_cmd_serve;
+extern const struct bf_command bf_cmd_switch;
 extern const struct bf_command bf_cmd_lab;
 extern const struct bf_command bf_cmd_doctor;
 
@@ -30,10 +31,9 @@ int main(int argc, char **argv)
 #ifdef BELFRY_HAVE_EXEC
 		&bf_cmd_exec,   &bf_cmd_record,
 #endif
-		&bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,
-		&bf_cmd_lint,   &bf_cmd_rules,
-		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
-		&bf_cmd_check,  &bf_cmd_serve,  &bf_cmd_lab,    &bf_cmd_doctor,  NULL,
+		&bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,   &bf_cmd_rules,
+		&bf_cmd_import, &bf_cmd_dump,    &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode, &bf_cmd_check,
+		&bf_cmd_serve,  &bf_cmd_switch,  &bf_cmd_lab,     &bf_cmd_doctor, NULL,
 	};
 
 	return bf_cli_main(commands, argc, argv);
