@@ -126,6 +126,7 @@ static int parse_bugs(const struct bf_args *args, struct bf_nvme_workload *w)
 			return bf_cli_error(args, BF_EXIT_USAGE,
 					    "bug \"%s\" is not known; `belfry run nvme- --list` lists them", name);
 		w->bugs |= b->bit;
+		w->more_bugs |= b->more;
 	}
 	return BF_EXIT_GOOD;
 }
@@ -171,6 +172,11 @@ void bf_nvme_workload_free(struct bf_nvme_workload *w)
 	w->faults = NULL;
 }
 
+static bool has_bug(const struct bf_nvme_workload *w, const struct bf_nvm_bug *b)
+{
+	return w->bugs & b->bit || w->more_bugs & b->more;
+}
+
 void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_t cap)
 {
 	snprintf(buf, cap, "belfry run %s", bf_nvme_workload_name(w->work));
@@ -178,7 +184,7 @@ void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_
 	if (w->ordering != BF_ORDER_GPU)
 		bf_command_append(buf, cap, "ordering", bf_ordering_name(w->ordering), false);
 	for (const struct bf_nvm_bug *b = bf_nvm_bugs; b->name; b++)
-		if (w->bugs & b->bit)
+		if (has_bug(w, b))
 			bf_command_append(buf, cap, "bug", b->name, false);
 	if (strcmp(w->backend->name, "sim") != 0)
 		bf_command_append(buf, cap, "backend", w->backend->name, false);
@@ -201,7 +207,7 @@ void bf_nvme_workload_json(struct bf_json *j, const struct bf_nvme_workload *w)
 	bf_choices_json(j, rows, BF_ARRAY_LEN(rows), w);
 	bf_json_open(j, "bugs", '[');
 	for (const struct bf_nvm_bug *b = bf_nvm_bugs; b->name; b++)
-		if (w->bugs & b->bit)
+		if (has_bug(w, b))
 			bf_json_text(j, NULL, b->name);
 	bf_json_close(j, ']');
 	if (w->media)

@@ -18,6 +18,7 @@ struct bf_nvme_workload {
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
 	uint64_t bugs;    /* BF_NVM_BUG_* */
+	uint32_t more_bugs; /* BF_NVM_MORE_* */
 	struct bf_nvme_profile profile;
 	const char *profile_text, *media, *media_errors, *file; /* borrowed; NULL: none */
 	const char *device; /* of a backend whose controller is real; NULL: its choice */

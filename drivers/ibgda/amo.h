@@ -80,7 +80,7 @@ BF_DEVICE int bf_ibgda_fetch_once(struct bf_thread *t, uint32_t mask, const stru
 
 	*g = bf_ibgda_join(t, mask, to);
 	if (bf_ibgda_leads(t, g))
-		ticket = bf_ibgda_ibuf_take(t, qp, g->count);
+		ticket = bf_ibgda_ibuf_take(t, state, qp, g->count);
 	ticket = bf_shfl64(t, g->mask, ticket, g->leader);
 	at = bf_ibgda_ibuf_offset(qp, ticket + g->rank);
 	status = bf_ibgda_amo_issue(t, state, to, g, a, 1, qp->ibuf.va + at, BF_IBGDA_ALWAYS_POST);

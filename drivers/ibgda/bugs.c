@@ -41,6 +41,13 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_NO_PUBLISH, "no-publish", "slots are filled and never published" },
 	{ BF_IBGDA_BUG_PUBLISH_MORE, "publish-more", "one slot more is published than was reserved" },
 	{ BF_IBGDA_BUG_NO_QUIET, "no-quiet", "threads end without having waited for what they posted" },
+	{ BF_IBGDA_BUG_DC_KEY, "dc-key", "with --transport dc: address vectors have another key than the targets" },
+	{ BF_IBGDA_BUG_DCT_SWAPPED, "dct-swapped",
+	  "with --transport dc: numbers of targets go into vectors in the processor's byte order" },
+	{ BF_IBGDA_BUG_RESERVE_SHORT, "reserve-short", "a group of entries reserves a slot less than it fills" },
+	{ BF_IBGDA_BUG_NO_CST, "no-cst", "what was got is read without a consistency step behind the completion" },
+	{ BF_IBGDA_BUG_IBUF_NO_WAIT, "ibuf-no-wait",
+	  "places for fetched results are taken before those who had them gave them back" },
 	{ 0, NULL, NULL },
 };
 

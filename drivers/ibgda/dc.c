@@ -50,7 +50,7 @@ static int create_dct(struct bf_ibgda_transport *t, const struct bf_ibgda_device
 	BF_MLX5_SET(dctc, BF_DCTC_RAE, 1);
 	BF_MLX5_SET(dctc, BF_DCTC_MIN_RNR_NAK, MIN_RNR_NAK);
 	BF_MLX5_SET(dctc, BF_DCTC_PD, d->nic->pd);
-	bf_put_be64(dctc + BF_DCTC_ACCESS_KEY, BF_IBGDA_DC_KEY);
+	bf_put_be64(dctc + BF_DCTC_ACCESS_KEY, BF_IBGDA_DC_KEY + !!(t->opts.bugs & BF_IBGDA_BUG_DC_KEY));
 	BF_MLX5_SET(dctc, BF_DCTC_MTU, MTU_4096);
 	BF_MLX5_SET(dctc, BF_DCTC_PORT, d->port + 1);
 	BF_MLX5_SET(dctc, BF_DCTC_HOP_LIMIT, HOP_LIMIT);
@@ -59,12 +59,14 @@ static int create_dct(struct bf_ibgda_transport *t, const struct bf_ibgda_device
 }
 
 /* The full form, which says so in bit 31 of the target's number. */
-static void fill_av(struct bf_ibgda_dct *out, const struct bf_ibgda_dct_handle *h)
+static void fill_av(struct bf_ibgda_dct *out, const struct bf_ibgda_dct_handle *h, bool swapped)
 {
 	struct bf_mlx5_av av = { .hop_limit = HOP_LIMIT };
 
 	av.dc_key = bf_to_be64(BF_IBGDA_DC_KEY);
 	av.dqp_dct = bf_to_be32(h->dctn | BF_MLX5_AV_EXT);
+	if (swapped)
+		av.dqp_dct = bf_to_be32(BF_MLX5_AV_EXT | __builtin_bswap32(h->dctn));
 	av.grh_gid_fl = bf_to_be32(AV_GRH);
 	memcpy(av.rmac, h->at.mac, sizeof(av.rmac));
 	memcpy(av.rgid, h->at.gid, sizeof(av.rgid));
@@ -98,7 +100,8 @@ static int keep(struct bf_ibgda_transport *t, uint32_t dev, const struct bf_ibgd
 	if (!c->dcts)
 		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %u DC targets", t->pe, t->num_dct * t->npes);
 	for (uint32_t i = 0; i < n * t->npes; i++) {
-		fill_av(&c->dcts[i / n * t->num_dct + i % n * t->ndevs + dev], &all[i]);
+		fill_av(&c->dcts[i / n * t->num_dct + i % n * t->ndevs + dev], &all[i],
+			t->opts.bugs & BF_IBGDA_BUG_DCT_SWAPPED);
 		c->full_av |= !all[i].compact;
 	}
 	c->dct_devs |= 1u << dev;

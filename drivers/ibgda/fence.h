@@ -44,7 +44,8 @@ BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda
 	after = bf_ibgda_rc_of(t, state, before);
 	if (BF_UNLIKELY(after != before))
 		gets = bf_ld_relaxed64(t, &after->mvars.get_head, BF_AT_GPU);
-	if (!status && !state->may_skip_cst && bf_ld_relaxed64(t, &after->mvars.get_tail, BF_AT_GPU) < gets) {
+	if (!status && !state->may_skip_cst && !(state->bugs & BF_IBGDA_BUG_NO_CST) &&
+	    bf_ld_relaxed64(t, &after->mvars.get_tail, BF_AT_GPU) < gets) {
 		status = bf_ibgda_cst(t, state, after);
 		bf_atomic_max64(t, &after->mvars.get_tail, gets, BF_AT_GPU);
 	}

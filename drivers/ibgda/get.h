@@ -116,7 +116,7 @@ BF_DEVICE int bf_ibgda_g_once(struct bf_thread *t, uint32_t mask, const struct b
 
 	*g = bf_ibgda_join(t, mask, to);
 	if (bf_ibgda_leads(t, g))
-		ticket = bf_ibgda_ibuf_take(t, qp, 1);
+		ticket = bf_ibgda_ibuf_take(t, state, qp, 1);
 	ticket = bf_shfl64(t, g->mask, ticket, g->leader);
 	at = bf_ibgda_ibuf_offset(qp, ticket) + bf_lane(t) * 8;
 	bf_ibgda_remote(state, to, off, &c.rva, &c.rkey);

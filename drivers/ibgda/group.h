@@ -59,6 +59,8 @@ BF_DEVICE int bf_ibgda_is_last(const struct bf_ibgda_group *g)
 BF_DEVICE int bf_ibgda_group_reserve(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				     struct bf_ibgda_group *g, uint32_t blocks)
 {
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_RESERVE_SHORT) && blocks > 1)
+		blocks--;
 	if (bf_ibgda_leads(t, g))
 		g->base = bf_ibgda_reserve(t, state, qp, blocks);
 	g->base = bf_shfl64(t, g->mask, g->base, g->leader);

@@ -75,6 +75,11 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_NO_PUBLISH (1ull << 33)    /* slots are filled and not published */
 #define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)  /* one slot more is published than was reserved */
 #define BF_IBGDA_BUG_NO_QUIET (1ull << 35)      /* the kernel ends without a quiet */
+#define BF_IBGDA_BUG_DC_KEY (1ull << 36)        /* host: DC targets have another access key than their vectors */
+#define BF_IBGDA_BUG_DCT_SWAPPED (1ull << 37)   /* host: numbers of DC targets in the processor's byte order */
+#define BF_IBGDA_BUG_RESERVE_SHORT (1ull << 38) /* a group reserves a slot less than it fills */
+#define BF_IBGDA_BUG_NO_CST (1ull << 39)        /* quiet leaves the consistency step behind gets out */
+#define BF_IBGDA_BUG_IBUF_NO_WAIT (1ull << 40)  /* slots of the ibuf are taken before they are given back */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {

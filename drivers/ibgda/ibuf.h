@@ -29,11 +29,13 @@ BF_DEVICE void bf_ibgda_tell_ibuf(struct bf_thread *t, const struct bf_ibgda_qp 
 }
 
 /* Takes `n` (<= nslots) consecutive tickets and waits until their slots are free. */
-BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, struct bf_ibgda_qp *qp, uint32_t n)
+BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
+				      uint32_t n)
 {
 	const uint64_t base = bf_atomic_add64(t, &qp->mvars.ibuf_head, n, BF_AT_GPU);
 
-	while (base + n - bf_ld_relaxed64(t, &qp->mvars.ibuf_tail, BF_AT_GPU) > qp->ibuf.nslots)
+	while (!(state->bugs & BF_IBGDA_BUG_IBUF_NO_WAIT) &&
+	       base + n - bf_ld_relaxed64(t, &qp->mvars.ibuf_tail, BF_AT_GPU) > qp->ibuf.nslots)
 		bf_spin(t, &qp->mvars.ibuf_tail, "free ibuf slots");
 	bf_ibgda_tell_ibuf(t, qp, base, n, 0);
 	return base;

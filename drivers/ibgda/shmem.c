@@ -25,6 +25,8 @@ const struct bf_ibgda_bug bf_shmem_bugs[] = {
 	{ BF_SHMEM_BUG_NO_QUIET, "shmem-no-quiet", "the source is written over without a quiet" },
 	{ BF_SHMEM_BUG_SIGNAL_FIRST, "shmem-signal-first", "the signal is sent before the put, by another queue pair" },
 	{ BF_SHMEM_BUG_SYNC_ONLY, "shmem-sync-only", "the barrier meets without a quiet before it" },
+	{ BF_SHMEM_BUG_ROUND_LESS, "shmem-round-less", "the barrier leaves out the last of its rounds" },
+	{ BF_SHMEM_BUG_WAIT_SHORT, "shmem-wait-short", "a wait ends one before the value that stands for the data" },
 	{ 0, NULL, NULL },
 };
 

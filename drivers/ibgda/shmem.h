@@ -40,6 +40,8 @@ enum bf_shmem_work {
 #define BF_SHMEM_BUG_NO_QUIET (1u << 1)     /* the source is written over without a quiet */
 #define BF_SHMEM_BUG_SIGNAL_FIRST (1u << 2) /* the signal is sent before the put, by another queue pair */
 #define BF_SHMEM_BUG_SYNC_ONLY (1u << 3)    /* the barrier meets without a quiet before */
+#define BF_SHMEM_BUG_ROUND_LESS (1u << 4)   /* the barrier leaves its last round out */
+#define BF_SHMEM_BUG_WAIT_SHORT (1u << 5)   /* waits end at the value before the one that stands for the data */
 
 /* Name and one line for each; ends with a NULL name. */
 extern const struct bf_ibgda_bug bf_shmem_bugs[];

@@ -142,12 +142,14 @@ BF_DEVICE void bf_shmem_put_signal(struct bf_thread *t, struct bf_shmem *c, void
 }
 
 /* All lanes wait until a word is at least `value`; what was put before it can be read then. */
-BF_DEVICE void bf_shmem_wait(struct bf_thread *t, const void *word, uint64_t value, const char *what)
+BF_DEVICE void bf_shmem_wait(struct bf_thread *t, const struct bf_shmem *c, const void *word, uint64_t value,
+			     const char *what)
 {
 	if (bf_lane(t) == 0) {
+		const uint64_t enough = c->s->bugs & BF_SHMEM_BUG_WAIT_SHORT ? value - 1 : value;
 		uint64_t found = 0;
 
-		while ((found = bf_ld_acquire64(t, word, BF_AT_SYS)) < value)
+		while ((found = bf_ld_acquire64(t, word, BF_AT_SYS)) < enough)
 			bf_spin(t, word, what);
 		BF_DRIVER_RECORD(t, shmem_waited, .wanted = value, .found = found);
 	}
@@ -193,6 +195,7 @@ BF_DEVICE void bf_shmem_meet(struct bf_thread *t, struct bf_shmem *c)
 /* All warps of all PEs call: quiet of every warp, then the PEs meet by their first warps. */
 BF_DEVICE void bf_shmem_barrier(struct bf_thread *t, struct bf_shmem *c)
 {
+	const uint32_t apart = c->s->bugs & BF_SHMEM_BUG_ROUND_LESS ? (c->npes + 1) / 2 : c->npes;
 	uint8_t *sync = c->heap + c->at->sync;
 
 	c->epoch++;
@@ -200,11 +203,11 @@ BF_DEVICE void bf_shmem_barrier(struct bf_thread *t, struct bf_shmem *c)
 		bf_shmem_quiet(t, c);
 	bf_shmem_tell(t, BF_SHMEM_CALL_MEET, 0, (struct bf_ibgda_qp *)0);
 	bf_shmem_meet(t, c);
-	for (uint32_t k = 0; c->warp == 0 && 1u << k < c->npes; k++) {
+	for (uint32_t k = 0; c->warp == 0 && 1u << k < apart; k++) {
 		if (bf_lane(t) == 0)
 			bf_ibgda_p(t, 1u, c->state, bf_ibgda_rc(c->state, (c->mype + (1u << k)) % c->npes, 0),
 				   sync + k * 8, c->epoch, 8, BF_IBGDA_NO_IMM, BF_IBGDA_ALWAYS_POST);
-		bf_shmem_wait(t, sync + k * 8, c->epoch, "a PE at the barrier");
+		bf_shmem_wait(t, c, sync + k * 8, c->epoch, "a PE at the barrier");
 	}
 	bf_shmem_meet(t, c);
 	bf_shmem_tell(t, BF_SHMEM_CALL_LEAVE, 0, (struct bf_ibgda_qp *)0);

@@ -66,7 +66,7 @@ BF_DEVICE void bf_shmem_run_put_signal(struct bf_thread *t, struct bf_shmem *c, 
 	for (uint32_t k = 0; k < c->npes; k++) {
 		const uint32_t pe = bf_shmem_peer(c, k);
 
-		bf_shmem_wait(t, bf_shmem_word(c, c->at->signal, pe), round + 1, "a signal");
+		bf_shmem_wait(t, c, bf_shmem_word(c, c->at->signal, pe), round + 1, "a signal");
 		bf_ibgda_copy_warp(t, bf_shmem_block(c, c->at->out, pe), bf_shmem_block(c, c->at->dst, pe),
 				   c->s->bytes);
 	}
@@ -101,7 +101,7 @@ BF_DEVICE void bf_shmem_run_fence(struct bf_thread *t, struct bf_shmem *c, uint3
 	if (bf_lane(t) == 0)
 		bf_shmem_p(t, c, bf_shmem_word(c, c->at->signal, c->mype), round + 1, next);
 	c->turn += bf_lane(t) ? 1 : 0;
-	bf_shmem_wait(t, bf_shmem_word(c, c->at->signal, before), round + 1, "a flag behind a fence");
+	bf_shmem_wait(t, c, bf_shmem_word(c, c->at->signal, before), round + 1, "a flag behind a fence");
 	bf_shmem_judge(t, c, bf_shmem_block(c, c->at->dst, before), round + 1);
 }
 
@@ -160,7 +160,7 @@ BF_DEVICE void bf_shmem_run_broadcast(struct bf_thread *t, struct bf_shmem *c, u
 		for (bit = 1; bit < c->npes;)
 			bit *= 2;
 	} else {
-		bf_shmem_wait(t, signal, round + 1, "the parent's block");
+		bf_shmem_wait(t, c, signal, round + 1, "the parent's block");
 	}
 	for (bit /= 2; bit; bit /= 2)
 		if (c->mype + bit < c->npes)
@@ -197,7 +197,7 @@ BF_DEVICE void bf_shmem_run_ring(struct bf_thread *t, struct bf_shmem *c, uint32
 
 		bf_shmem_put_signal(t, c, bf_shmem_block(c, c->at->dst, give), bf_shmem_block(c, c->at->out, give),
 				    c->s->bytes, bf_shmem_word(c, c->at->signal, give), 1, next);
-		bf_shmem_wait(t, bf_shmem_word(c, c->at->signal, take), round + 1, "a chunk to add to");
+		bf_shmem_wait(t, c, bf_shmem_word(c, c->at->signal, take), round + 1, "a chunk to add to");
 		bf_shmem_add_block(t, c, take);
 	}
 	for (uint32_t s = 0; s + 1 < n; s++) {
@@ -205,7 +205,7 @@ BF_DEVICE void bf_shmem_run_ring(struct bf_thread *t, struct bf_shmem *c, uint32
 
 		bf_shmem_put_signal(t, c, bf_shmem_block(c, c->at->out, give), bf_shmem_block(c, c->at->out, give),
 				    c->s->bytes, bf_shmem_word(c, c->at->signal + second, give), 1, next);
-		bf_shmem_wait(t, bf_shmem_word(c, c->at->signal + second, take), round + 1, "a complete chunk");
+		bf_shmem_wait(t, c, bf_shmem_word(c, c->at->signal + second, take), round + 1, "a complete chunk");
 	}
 	bf_shmem_barrier(t, c);
 }
@@ -315,10 +315,10 @@ BF_DEVICE void bf_shmem_ping_pong(struct bf_thread *t, struct bf_shmem *c, uint3
 	uint8_t *src = c->heap + c->at->src, *dst = c->heap + c->at->dst, *signal = c->heap + c->at->signal;
 
 	if (c->mype == 1)
-		bf_shmem_wait(t, signal, count, "a ping");
+		bf_shmem_wait(t, c, signal, count, "a ping");
 	bf_shmem_put_signal(t, c, dst, src, bytes, signal, 1, c->mype ^ 1u);
 	if (c->mype == 0)
-		bf_shmem_wait(t, signal, count, "a pong");
+		bf_shmem_wait(t, c, signal, count, "a pong");
 }
 
 /* This warp's share of a block: all alike, the first warps alone when there is not enough for all. */

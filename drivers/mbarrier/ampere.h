@@ -50,7 +50,7 @@ BF_DEVICE void bf_mbar_ampere_wait(struct bf_thread *t, const struct bf_mbar_job
 		bf_mbar_poll(t, bf_mbar_full(t, i % j->stages), i / j->stages & 1);
 		return;
 	}
-	bf_async_wait(t, j->stages - 2);
+	bf_async_wait(t, j->bugs & BF_MBAR_BUG_GROUP_LESS ? j->stages - 1 : j->stages - 2);
 	bf_block_sync(t);
 }
 

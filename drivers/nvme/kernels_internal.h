@@ -142,6 +142,8 @@ BF_DEVICE uint32_t bf_nvm_opcode(enum bf_nvm_kind kind)
 /* Which memory of the thread a command's data takes: its request's, or its place in the file. */
 BF_DEVICE uint32_t bf_nvm_data_slot(const struct bf_nvm_worker *w, uint32_t request, const struct bf_nvm_request *r)
 {
+	if (BF_UNLIKELY(w->ctrl->more_bugs & BF_NVM_MORE_BUFFER_SHARED))
+		return 0;
 	if (w->job->work != BF_NVM_FILE)
 		return request % w->shape->depth;
 	return r->chunk % w->shape->span + (r->kind == BF_NVM_DO_READ ? w->shape->commands : 0);

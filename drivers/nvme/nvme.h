@@ -76,10 +76,14 @@
 #define BF_NVM_BUG_LIST_SHARED (1ull << 61)      /* commands in flight have one PRP list (rocm-xio PR#164) */
 #define BF_NVM_BUG_SHADOW_KEPT (1ull << 62)      /* shadow doorbells and EventIdx hold what was there before a reset */
 #define BF_NVM_BUG_FLUSH_VMID (1ull << 63)       /* GPU caches are invalidated for no VMID */
+/* A second word of the same. */
+#define BF_NVM_MORE_LOCK_KEPT (1u << 0)     /* share.h: nothing new in the queue, and its lock is not given back */
+#define BF_NVM_MORE_BUFFER_SHARED (1u << 1) /* commands of a thread have one data buffer */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {
 	uint64_t bit;
+	uint32_t more;    /* or, where `bit` is 0, of the second word */
 	const char *name; /* "aqa-swapped" */
 	const char *summary;
 };
@@ -162,6 +166,7 @@ struct bf_nvm_ctrl {
 	uint8_t *regs; /* BAR0 */
 	uint64_t regs_bytes;
 	uint64_t bugs;       /* BF_NVM_BUG_* */
+	uint32_t more_bugs;  /* BF_NVM_MORE_* */
 	uint32_t page;       /* bytes: CC.MPS */
 	uint64_t timeout_ns; /* for one command */
 	/* What the bring-up learns. */

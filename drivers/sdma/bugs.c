@@ -64,5 +64,8 @@ const struct bf_sdma_bug bf_sdma_bugs[] = {
 	{ BF_SDMA_BUG_NO_HDP_FLUSH, "no-hdp-flush", "the host data path is not flushed before the body" },
 	{ BF_SDMA_BUG_NO_GANG_POLL, "no-gang-poll", "a gang's leader does not wait for its members" },
 	{ BF_SDMA_BUG_POLL_ONCE, "poll-once", "each poll stands in the ring once, where it may return early" },
+	{ BF_SDMA_BUG_RESERVE_STORE, "reserve-store",
+	  "the reservation loads the index and stores it, where a compare-and-swap should be" },
+	{ BF_SDMA_BUG_SIGNAL_STEP, "signal-step", "a submission counts its signal down by two" },
 	{ 0, NULL, NULL },
 };

@@ -129,6 +129,17 @@ BF_DEVICE void bf_sdma_ring_pad(struct bf_thread *t, struct bf_sdma_writer *w, u
 	bf_sdma_ring_commit(t, w, at, end);
 }
 
+/* Whether `reserve` is the caller's to `to` from here on. Load and store instead of compare-and-swap let two in. */
+BF_DEVICE int bf_sdma_ring_claim(struct bf_thread *t, struct bf_sdma_writer *w, uint64_t from, uint64_t to)
+{
+	if (BF_UNLIKELY(w->bugs & BF_SDMA_BUG_RESERVE_STORE)) {
+		bf_pause(t, 200);
+		bf_st_relaxed64(t, &w->reserve, to, BF_AT_SYS);
+		return 1;
+	}
+	return bf_atomic_cas64(t, &w->reserve, from, to, BF_AT_SYS) == from;
+}
+
 /*
  * Takes `bytes` (a multiple of 4) of the ring, in one piece; `*at` is the index of the first. Waits while the ring is
  * full. Returns 0, or -1 when the ring can never hold as many.
@@ -149,7 +160,7 @@ BF_DEVICE int bf_sdma_ring_reserve(struct bf_thread *t, struct bf_sdma_writer *w
 			bf_spin(t, w->rptr, "room in the ring");
 			continue;
 		}
-		if (bf_atomic_cas64(t, &w->reserve, from, to, BF_AT_SYS) != from)
+		if (!bf_sdma_ring_claim(t, w, from, to))
 			continue;
 		*at = from;
 		BF_DRIVER_RECORD(t, sdma_reserve, .from = from, .to = to, .queue = w->id, .pad = 0);

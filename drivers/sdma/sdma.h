@@ -100,6 +100,8 @@ const struct bf_sdma_caps *bf_sdma_caps_of(enum bf_sdma_gen gen);
 #define BF_SDMA_BUG_NO_HDP_FLUSH (1ull << 53)
 #define BF_SDMA_BUG_NO_GANG_POLL (1ull << 54)
 #define BF_SDMA_BUG_POLL_ONCE (1ull << 55)
+#define BF_SDMA_BUG_RESERVE_STORE (1ull << 56)
+#define BF_SDMA_BUG_SIGNAL_STEP (1ull << 57)
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_sdma_bug {

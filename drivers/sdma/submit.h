@@ -43,7 +43,7 @@ BF_DEVICE void bf_sdma_submit_signal(struct bf_thread *t, struct bf_sdma_body *b
 	uint64_t value;
 
 	if (b->caps->atomics && !(b->bugs & BF_SDMA_BUG_SIGNAL_WRITE)) {
-		bf_sdma_add_atomic_add(b, s->va, ~0ull);
+		bf_sdma_add_atomic_add(b, s->va, b->bugs & BF_SDMA_BUG_SIGNAL_STEP ? ~1ull : ~0ull);
 		return;
 	}
 	value = bf_ld_relaxed64(t, s->value, BF_AT_SYS) - 1;

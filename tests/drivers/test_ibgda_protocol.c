@@ -174,7 +174,7 @@ static void take_and_give(struct bf_thread *t, void *arg)
 
 	for (uint32_t i = 0; i < 20; i++) {
 		const uint32_t n = 1 + (bf_lane(t) + i) % 5;
-		const uint64_t base = bf_ibgda_ibuf_take(t, qp, n);
+		const uint64_t base = bf_ibgda_ibuf_take(t, k->job->state, qp, n);
 
 		for (uint32_t j = 0; j < n; j++)
 			k->clashes += k->owner[(base + j) % 32]++ != 0;

@@ -30,8 +30,8 @@ const struct bf_rule bf_rule_hopper_async_group = {
 		       "S - 2 groups before the tile is read, then __syncthreads().",
 		.sources = "PTX ISA, cp.async.wait_group; NVIDIA/cutlass "
 			   "include/cutlass/gemm/threadblock/mma_multistage.h",
-		.test = "tests/traces/test_rules_order.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run mbarrier-ampere --bug group-less",
+		.twin = "run mbarrier-ampere",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },

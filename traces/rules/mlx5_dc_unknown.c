@@ -60,8 +60,8 @@ const struct bf_rule bf_rule_mlx5_dc_unknown = {
 		.fix = "Index the table by PE, then target, then device, as the host side fills it in; destroy "
 			    "targets last.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_dct_id; NVIDIA/nvshmem#33",
-		.test = "tests/traces/test_rules_errors.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run ibgda-put --messages 2 --transport dc --bug dct-swapped",
+		.twin = "run ibgda-put --messages 2 --transport dc",
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_dc_wqe, BF_SEEN_rx_drop, 0 },

@@ -127,8 +127,8 @@ const struct bf_rule bf_rule_mlx5_get_early = {
 		       "(or when the READs are complete) and wait for that.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet_with_cst, ibgda_cst; PCI Express Base "
 			   "Specification, 2.4 Transaction Ordering",
-		.test = "tests/traces/test_rules_ibgda.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run ibgda-get --messages 2 --bug no-cst",
+		.twin = "run ibgda-get --messages 2",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_wqe_done, BF_SEEN_ibgda_quiet,

@@ -42,8 +42,8 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 		.fix = "Wait until ticket + count - tail fits the number of slots before using them, and give slots "
 		       "back in order, after the result was read.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_ibuf_addr, ibgda_release_ibuf",
-		.test = "tests/traces/test_rules_ibgda.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run ibgda-amo --messages 2 --fetch --warps 2 --per-lane --ibuf-slots 32 --bug ibuf-no-wait",
+		.twin = "run ibgda-amo --messages 2 --fetch --warps 2 --per-lane --ibuf-slots 32",
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_ibuf, 0 },

@@ -70,8 +70,8 @@ const struct bf_rule bf_rule_mlx5_slot_shared = {
 		.fix = "Compute the number of blocks of a group once, entries, signals and trailing NOP or DUMP "
 		       "included, and use it for the reservation, for each entry's place and for the publication.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_reserve_wqe_slots; mlx5 PRM, WQE Format",
-		.test = "tests/traces/test_rules_ibgda.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run ibgda-put --messages 2 --per-lane --lanes 2 --bug reserve-short",
+		.twin = "run ibgda-put --messages 2 --per-lane --lanes 2",
 	},
 	.rank = BF_RANK_ENTRY - 2,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build, 0 },

@@ -43,8 +43,8 @@ const struct bf_rule bf_rule_sdma_reserved_twice = {
 		.fix = "Move the index by compare-and-swap from the value that was read, and begin again when somebody "
 		       "else was faster.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::AcquireWriteAddress",
-		.test = "tests/traces/test_rules_order.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run sdma-concurrent --producers 2 --queues 1 --commands 4 --bug reserve-store",
+		.twin = "run sdma-concurrent --producers 2 --queues 1 --commands 4",
 	},
 	.rank = BF_RANK_ENTRY - 1,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_reserve, 0 },

@@ -52,8 +52,8 @@ const struct bf_rule bf_rule_sdma_signal_value = {
 		       "their number.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::BuildAtomicDecrementCommand; HSA Runtime "
 			   "Specification, 2.4 Signals",
-		.test = "tests/traces/test_rules_order.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run sdma-copy --commands 1 --bug signal-step",
+		.twin = "run sdma-copy --commands 1",
 	},
 	.rank = BF_RANK_STUCK - 2,
 	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },

@@ -44,8 +44,8 @@ const struct bf_rule bf_rule_shmem_left_early = {
 		       "number, and meet within the PE again.",
 		.sources = "NVIDIA/nvshmem src/include/non_abi/device/coll/barrier.cuh; Hensgen, Finkel and Manber, Two "
 			   "Algorithms for Barrier Synchronization (1988); OpenSHMEM 1.5, 9.9.1 SHMEM_BARRIER_ALL",
-		.test = "tests/traces/test_rules_ibgda.c",
-		.why = "The drivers have no variant that does this.",
+		.example = "run shmem-barrier --rounds 2 --bug shmem-round-less",
+		.twin = "run shmem-barrier --rounds 2",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_shmem_call, 0 },
