@@ -335,7 +335,7 @@ START_TEST(every_bit_has_a_name)
 		ck_assert_ptr_nonnull(b->summary);
 		all |= b->bit;
 	}
-	ck_assert_uint_eq(all, BF_SDMA_BUG_POLL_ONCE * 2 - 1);
+	ck_assert_uint_eq(all, BF_SDMA_BUG_SIGNAL_STEP * 2 - 1);
 }
 END_TEST
 
