@@ -129,7 +129,7 @@ static void group_json(struct bf_json *j, const struct bf_stuck_group *g)
 
 static void stuck_json(const struct bf_stuck *s, const struct bf_rules *r, const char *damage)
 {
-	const struct bf_found *root = bf_stuck_count(s) ? bf_rules_root(r) : NULL;
+	const struct bf_found *root = bf_rules_root(r);
 	const char *fault;
 	struct bf_json j;
 
@@ -172,7 +172,7 @@ static void print_count(const struct bf_stuck_group *g)
 		printf("%" PRIu64 " %ss", g->count, g->kind);
 }
 
-static void print_group(const struct bf_stuck_group *g)
+static void print_group(const char *trace, const struct bf_stuck_group *g)
 {
 	char oldest[80] = "";
 
@@ -184,17 +184,17 @@ static void print_group(const struct bf_stuck_group *g)
 	printf("  ");
 	bf_cli_wrap(stdout, g->text, 2, 2);
 	if (*oldest)
-		printf("  the oldest: belfry explain TRACE %s\n", oldest);
+		printf("  the oldest: belfry explain %s %s\n", trace, oldest);
 }
 
-static void print_cause(const struct bf_rules *r)
+static void print_cause(const struct bf_rules *r, const char *what)
 {
 	const struct bf_found *root = bf_rules_root(r);
 	const char *fault;
 	char text[1200];
 
 	if (root)
-		snprintf(text, sizeof(text), "root cause: %s [%s]", root->text, root->rule->id);
+		snprintf(text, sizeof(text), "%s: %s [%s]", what, root->text, root->rule->id);
 	else
 		snprintf(text, sizeof(text), "no rule names a root cause");
 	bf_cli_wrap(stdout, text, 2, 0);
@@ -215,11 +215,13 @@ int bf_stuck_out(const struct bf_args *args, const struct bf_stuck *s, const str
 		printf("  %s\n", damage);
 	}
 	if (n)
-		print_cause(r);
+		print_cause(r, "root cause");
 	else
 		printf("nothing is stuck: all that began has ended by %s\n", bf_span_of(bf_stuck_end_ps(s)).text);
+	if (!n && bf_rules_root(r))
+		print_cause(r, "wrong all the same");
 	for (uint32_t i = 0; i < n; i++)
-		print_group(bf_stuck_group(s, i));
+		print_group(bf_arg_positional(args, 0), bf_stuck_group(s, i));
 	if (bf_stuck_unknown(s, 0))
 		puts("\nnot known:");
 	for (uint32_t i = 0; bf_stuck_unknown(s, i); i++) {

@@ -264,6 +264,13 @@ static bool is_follower(const struct bf_stuck_thread *t)
 	return strcmp(t->what, "its team") == 0 || strncmp(t->what, "other threads", 13) == 0;
 }
 
+/* A group has the name of the thread that has waited longest. */
+static void name_first(const struct bf_stuck *s, struct bf_stuck_group *g, const struct bf_stuck_thread *t)
+{
+	snprintf(g->where, sizeof(g->where), "%.60s", bf_trace_actor_name(s->trace, t->actor));
+	g->since_ps = t->since_ps;
+}
+
 static int group_threads(struct bf_stuck *s)
 {
 	const uint32_t first = s->ngroups;
@@ -281,16 +288,17 @@ static int group_threads(struct bf_stuck *s)
 				g = &s->groups[n];
 		if (g) {
 			g->count++;
+			if (t->since_ps < g->since_ps)
+				name_first(s, g, t);
 			continue;
 		}
 		g = new_group(s);
 		if (!g)
 			return bf_stuck_no_memory(s);
-		snprintf(g->where, sizeof(g->where), "%.60s", bf_trace_actor_name(s->trace, t->actor));
+		name_first(s, g, t);
 		g->kind = "waiting thread";
 		g->missing = "wake-up";
 		g->count = 1;
-		g->since_ps = t->since_ps;
 		g->oldest.index = t->va;
 		bf_stuck_say(g, "%s", t->what);
 		if (t->va)

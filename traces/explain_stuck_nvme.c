@@ -1,6 +1,7 @@
 /* Which record moves which command: it goes by its slot until it is fetched, by its identifier from then on. */
 #include "traces/explain_internal.h"
 #include "traces/explain_stuck_internal.h"
+#include "traces/rules/rules.h"
 
 #define ENTRIES_MAX 65536u /* of one record: no ring is longer, and a record may lie */
 #define ASYNC_EVENT 0x0cu  /* an admin command that waits for something to report */
@@ -165,8 +166,8 @@ ROW(on_nvm_timeout)
 	if (!q)
 		return bf_stuck_no_memory(s);
 	if (!q->gave_up)
-		snprintf(q->trouble, sizeof(q->trouble), "%.47s gave up after %" PRIu64 " ns", actor,
-			 bf_stuck_field(rec, "waited"));
+		snprintf(q->trouble, sizeof(q->trouble), "%.47s gave up after %s", actor,
+			 bf_span_of(bf_stuck_field(rec, "waited") * 1000).text);
 	q->gave_up = true;
 	return 0;
 }

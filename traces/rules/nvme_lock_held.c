@@ -18,7 +18,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		s->others = true;
 		return;
 	}
-	if (s->waiting++)
+	if (s->waiting++ && e->deadlock.since >= s->since_ps)
 		return;
 	s->va = e->deadlock.va;
 	s->since_ps = e->deadlock.since;

@@ -9,10 +9,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "%s waits for commands that the controller was never told of: slots %" PRIu64 " to %" PRIu64
-		       " of SQ %" PRIu64 " are filled, and the doorbell was rung for %" PRIu64 " only",
-		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.sq_rung, e->nvm_timeout.sq_tail,
-		       e->nvm_timeout.qid, e->nvm_timeout.sq_rung);
+		       "%s waits for commands that the controller was never told of: SQ %" PRIu64
+		       " is filled up to tail %" PRIu64 ", and the last tail that was rung is %" PRIu64,
+		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.qid, e->nvm_timeout.sq_tail,
+		       e->nvm_timeout.sq_rung);
 }
 
 const struct bf_rule bf_rule_nvme_not_rung = {
