@@ -44,8 +44,8 @@ const struct bf_rule bf_rule_shmem_left_early = {
 		       "number, and meet within the PE again.",
 		.sources = "NVIDIA/nvshmem src/include/non_abi/device/coll/barrier.cuh; Hensgen, Finkel and Manber, Two "
 			   "Algorithms for Barrier Synchronization (1988); OpenSHMEM 1.5, 9.9.1 SHMEM_BARRIER_ALL",
-		.example = "run shmem-barrier --rounds 2 --bug shmem-round-less",
-		.twin = "run shmem-barrier --rounds 2",
+		.example = "run shmem-barrier --bug shmem-round-less",
+		.twin = "run shmem-barrier",
 	},
 	.rank = BF_RANK_DATA - 1,
 	.records = (const uint8_t[]){ BF_SEEN_shmem_call, 0 },
