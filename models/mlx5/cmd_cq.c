@@ -35,10 +35,8 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 	if (!status)
 		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
 					  BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_ID), dbr, BF_MLX5_DBR_BYTES);
-	if (!status && cq->room) {
-		cq->room->dbr = record;
-		cq->room->arm_word = UINT32_MAX;
-	}
+	if (!status && cq->extra)
+		cq->extra->dbr = record;
 	return status;
 }
 
@@ -60,8 +58,8 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 	}
 	bf_mlx5_buf_hold(dev, &cq->buf, by);
 	dev->uars[cq->uar]->users += by;
-	if (cq->eq)
-		cq->eq->users += by;
+	if (cq->extra && cq->extra->eq)
+		cq->extra->eq->users += by;
 }
 
 static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
@@ -79,9 +77,10 @@ static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
 	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
 }
 
-/* A CQ with its context, and with what it needs against overrun unless it is to ignore that. NULL: no memory. */
+/* A CQ with its context, and with what it needs for events or against overrun. NULL: no memory. */
 static struct bf_mlx5_cq *make(struct bf_mlx5 *dev, const uint8_t *cqc)
 {
+	struct bf_mlx5_eq *eq = bf_mlx5_table_get(&dev->eqs, BF_MLX5_GET(cqc, BF_CQC_EQN));
 	const size_t bytes = sizeof(struct bf_mlx5_cq) + bf_mlx5_packed_size(cqc, BF_CQC_LEN);
 	struct bf_mlx5_cq *cq = bf_pool_take(dev->sim, bytes);
 
@@ -91,15 +90,13 @@ static struct bf_mlx5_cq *make(struct bf_mlx5 *dev, const uint8_t *cqc)
 	cq->bytes = (uint16_t)bytes;
 	bf_mlx5_pack(packed_of(cq), cqc, BF_CQC_LEN);
 	cq->ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI);
-	if (cq->ignore_overrun)
+	if (cq->ignore_overrun && !eq)
 		return cq;
-	cq->room = calloc(1, sizeof(*cq->room));
-	if (!cq->room) {
+	if (!bf_mlx5_cq_extend(cq)) {
 		bf_mlx5_cq_free(cq);
 		return NULL;
 	}
-	cq->room->cq = cq;
-	cq->room->wait_tail = &cq->room->wait;
+	cq->extra->eq = eq;
 	return cq;
 }
 
@@ -122,7 +119,6 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	cq = make(dev, cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
-	cq->eq = bf_mlx5_table_get(&dev->eqs, eqn);
 	cq->uar = uar;
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = cqe_sz ? 128 : 64;
@@ -157,9 +153,9 @@ uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_RES_BUSY;
 	hold(m->dev, cq, UINT32_MAX); /* minus one */
 	bf_mlx5_table_remove(&m->dev->cqs, cq->cqn);
-	if (cq->room && cq->room->reading) {
+	if (cq->extra && cq->extra->reading) {
 		cq->dead = true;
-		cq->room->next_zombie = m->dev->zombie_cqs;
+		cq->extra->next_zombie = m->dev->zombie_cqs;
 		m->dev->zombie_cqs = cq;
 	} else {
 		bf_mlx5_cq_free(cq);
@@ -214,9 +210,9 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 
 static uint8_t change_moderation(struct bf_mlx5_cq *cq, uint32_t select, const uint8_t *cqc)
 {
-	const struct bf_mlx5_cq_moderation *m = cq->moderation;
-	uint32_t period = select & BF_MODIFY_CQ_PERIOD ? BF_MLX5_GET(cqc, BF_CQC_PERIOD) : m ? m->period_us : 0;
-	uint32_t count = select & BF_MODIFY_CQ_COUNT ? BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT) : m ? m->max_count : 0;
+	const struct bf_mlx5_cq_extra *x = cq->extra;
+	uint32_t period = select & BF_MODIFY_CQ_PERIOD ? BF_MLX5_GET(cqc, BF_CQC_PERIOD) : x ? x->period_us : 0;
+	uint32_t count = select & BF_MODIFY_CQ_COUNT ? BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT) : x ? x->max_count : 0;
 
 	return bf_mlx5_cq_moderate(cq, period, count) ? BF_MLX5_CMD_OK : BF_MLX5_CMD_NO_RES;
 }
@@ -252,11 +248,11 @@ uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m)
 						 : CQ_ST_FIRED);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, (uint32_t)__builtin_popcount(cq->mask));
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, cq->pad ? CQE_128_PAD : cq->cqe_size == 128 ? CQE_128 : 0);
-	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cq->moderation ? cq->moderation->period_us : 0);
-	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cq->moderation ? cq->moderation->max_count : 0);
+	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cq->extra ? cq->extra->period_us : 0);
+	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cq->extra ? cq->extra->max_count : 0);
 	BF_MLX5_SET(cqc, BF_CQC_LAST_NOTIFIED, cq->notified_end);
 	BF_MLX5_SET(cqc, BF_CQC_LAST_SOLICIT, cq->solicited_end);
-	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->consumer);
+	BF_MLX5_SET(cqc, BF_CQC_CONSUMER, cq->extra ? cq->extra->consumer : 0);
 	BF_MLX5_SET(cqc, BF_CQC_PRODUCER, cq->producer & 0xffffff);
 	return BF_MLX5_CMD_OK;
 }

@@ -115,13 +115,18 @@ static void record_cqe(const struct bf_mlx5_cq *cq, uint32_t qpn, const struct b
 	bf_record(&cq->dev->sim->rec, &bf_rec_cqe_schema, cq->actor, &rec, cqe, cqe ? sizeof(*cqe) : 0);
 }
 
+static uint32_t consumer_of(const struct bf_mlx5_cq *cq)
+{
+	return cq->extra ? cq->extra->consumer : 0;
+}
+
 static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 {
 	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_cq_event rec = {
 			.cqn = cq->cqn,
 			.producer = cq->producer & 0xffffff,
-			.consumer = cq->consumer,
+			.consumer = consumer_of(cq),
 			.kind = kind,
 			.sn = cq->arm_sn,
 		};
@@ -168,9 +173,9 @@ static void fire(struct bf_mlx5_cq *cq)
 	cq->fired = true;
 	cq->fired_sn = cq->arm_sn;
 	cq->notified_end = cq->producer & 0xffffff;
-	if (cq->moderation) {
-		bf_sim_cancel(cq->dev->sim, &cq->moderation->timer);
-		cq->moderation->count = 0;
+	if (cq->extra) {
+		bf_sim_cancel(cq->dev->sim, &cq->extra->timer);
+		cq->extra->count = 0;
 	}
 	event(cq, EVENT_COMPLETION);
 }
@@ -178,38 +183,46 @@ static void fire(struct bf_mlx5_cq *cq)
 /* An armed CQ has got an entry that counts: its event comes now, or when there are more of them, or it was long ago. */
 static void moderate(struct bf_mlx5_cq *cq)
 {
-	struct bf_mlx5_cq_moderation *m = cq->moderation;
+	struct bf_mlx5_cq_extra *x = cq->extra;
 
-	if (!m || !m->period_us || !m->max_count || ++m->count >= m->max_count)
+	if (!x || !x->period_us || !x->max_count || ++x->count >= x->max_count)
 		fire(cq);
-	else if (!bf_event_pending(&m->timer))
-		bf_sim_after(cq->dev->sim, &m->timer, m->period_us * BF_US);
+	else if (!bf_event_pending(&x->timer))
+		bf_sim_after(cq->dev->sim, &x->timer, x->period_us * BF_US);
 }
 
 static void waited_long(struct bf_event *ev)
 {
-	struct bf_mlx5_cq *cq = BF_CONTAINER_OF(ev, struct bf_mlx5_cq_moderation, timer)->cq;
+	struct bf_mlx5_cq *cq = BF_CONTAINER_OF(ev, struct bf_mlx5_cq_extra, timer)->cq;
 
 	if (cq->arm)
 		fire(cq);
 }
 
+bool bf_mlx5_cq_extend(struct bf_mlx5_cq *cq)
+{
+	struct bf_mlx5_cq_extra *x = cq->extra;
+
+	if (x)
+		return true;
+	x = cq->extra = calloc(1, sizeof(*x));
+	if (!x)
+		return false;
+	x->cq = cq;
+	bf_event_init(&x->timer, waited_long);
+	x->arm_word = UINT32_MAX;
+	x->wait_tail = &x->wait;
+	return true;
+}
+
 bool bf_mlx5_cq_moderate(struct bf_mlx5_cq *cq, uint32_t period_us, uint32_t max_count)
 {
-	struct bf_mlx5_cq_moderation *m = cq->moderation;
-
-	if (!m && !period_us && !max_count)
+	if (!cq->extra && !period_us && !max_count)
 		return true;
-	if (!m) {
-		m = calloc(1, sizeof(*m));
-		if (!m)
-			return false;
-		bf_event_init(&m->timer, waited_long);
-		m->cq = cq;
-		cq->moderation = m;
-	}
-	m->period_us = (uint16_t)period_us;
-	m->max_count = (uint16_t)max_count;
+	if (!bf_mlx5_cq_extend(cq))
+		return false;
+	cq->extra->period_us = (uint16_t)period_us;
+	cq->extra->max_count = (uint16_t)max_count;
 	return true;
 }
 
@@ -259,52 +272,52 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 
 static bool full(const struct bf_mlx5_cq *cq)
 {
-	return ((cq->producer - cq->consumer) & 0xffffff) > cq->mask;
+	return ((cq->producer - cq->extra->consumer) & 0xffffff) > cq->mask;
 }
 
 static void drop_waiting(struct bf_mlx5_cq *cq, uint8_t verdict)
 {
-	struct bf_mlx5_cq_room *room = cq->room;
+	struct bf_mlx5_cq_extra *x = cq->extra;
 
-	while (room->wait) {
-		struct bf_mlx5_cq_wait *w = room->wait;
+	while (x->wait) {
+		struct bf_mlx5_cq_wait *w = x->wait;
 
-		room->wait = w->next;
+		x->wait = w->next;
 		if (verdict && bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
 			record_cqe(cq, w->qpn, &w->c, 0, verdict, NULL);
 		free(w);
 	}
-	room->wait_tail = &room->wait;
+	x->wait_tail = &x->wait;
 }
 
 static void consumer_read(struct bf_dma_op *op)
 {
-	struct bf_mlx5_cq_room *room = BF_CONTAINER_OF(op, struct bf_mlx5_cq_room, op);
-	struct bf_mlx5_cq *cq = room->cq;
+	struct bf_mlx5_cq_extra *x = BF_CONTAINER_OF(op, struct bf_mlx5_cq_extra, op);
+	struct bf_mlx5_cq *cq = x->cq;
 
-	room->reading = false;
+	x->reading = false;
 	if (cq->dead) {
 		struct bf_mlx5_cq **link = &cq->dev->zombie_cqs;
 
 		while (*link != cq)
-			link = &(*link)->room->next_zombie;
-		*link = room->next_zombie;
+			link = &(*link)->extra->next_zombie;
+		*link = x->next_zombie;
 		bf_mlx5_cq_free(cq);
 		return;
 	}
 	if (!op->status)
-		cq->consumer = bf_get_be32(room->dbr_bytes + 4 * BF_MLX5_CQ_DBR_CI) & 0xffffff;
-	while (room->wait && !cq->error && !full(cq)) {
-		struct bf_mlx5_cq_wait *w = room->wait;
+		x->consumer = bf_get_be32(x->dbr_bytes + 4 * BF_MLX5_CQ_DBR_CI) & 0xffffff;
+	while (x->wait && !cq->error && !full(cq)) {
+		struct bf_mlx5_cq_wait *w = x->wait;
 		struct source from = { w->qpn, w->user_index, w->made_ns };
 
-		room->wait = w->next;
-		if (!room->wait)
-			room->wait_tail = &room->wait;
+		x->wait = w->next;
+		if (!x->wait)
+			x->wait_tail = &x->wait;
 		put(cq, &from, &w->c);
 		free(w);
 	}
-	if (room->wait) {
+	if (x->wait) {
 		fail(cq, EVENT_OVERRUN);
 		drop_waiting(cq, CQE_OVERRUN);
 	}
@@ -313,17 +326,17 @@ static void consumer_read(struct bf_dma_op *op)
 /* The consumer index is read from the doorbell record when the queue looks half full, and before it looks full. */
 static void refresh_consumer(struct bf_mlx5_cq *cq)
 {
-	struct bf_mlx5_cq_room *room = cq->room;
+	struct bf_mlx5_cq_extra *x = cq->extra;
 	uint32_t run;
 
-	if (room->reading)
+	if (x->reading)
 		return;
-	room->reading = true;
-	room->op.iova = bf_mlx5_buf_iova(&room->dbr, 0, BF_MLX5_DBR_BYTES, &run);
-	room->op.len = BF_MLX5_DBR_BYTES;
-	room->op.dst = room->dbr_bytes;
-	room->op.done = consumer_read;
-	bf_dma_read(&cq->dev->dma, &room->op);
+	x->reading = true;
+	x->op.iova = bf_mlx5_buf_iova(&x->dbr, 0, BF_MLX5_DBR_BYTES, &run);
+	x->op.len = BF_MLX5_DBR_BYTES;
+	x->op.dst = x->dbr_bytes;
+	x->op.done = consumer_read;
+	bf_dma_read(&cq->dev->dma, &x->op);
 }
 
 static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
@@ -339,8 +352,8 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 		memcpy(w->data, c->data, c->data_len);
 		w->c.data = w->data;
 	}
-	*cq->room->wait_tail = w;
-	cq->room->wait_tail = &w->next;
+	*cq->extra->wait_tail = w;
+	cq->extra->wait_tail = &w->next;
 	refresh_consumer(cq);
 }
 
@@ -361,11 +374,11 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 			fail(cq, EVENT_OVERRUN);
 			return;
 		}
-		if (cq->room->wait || full(cq)) {
+		if (cq->extra->wait || full(cq)) {
 			wait_for_room(cq, &from, c);
 			return;
 		}
-		if (((cq->producer - cq->consumer) & 0xffffff) > cq->mask / 2)
+		if (((cq->producer - cq->extra->consumer) & 0xffffff) > cq->mask / 2)
 			refresh_consumer(cq);
 	}
 	put(cq, &from, c);
@@ -408,8 +421,8 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 
 		bf_record(&dev->sim->rec, &bf_rec_cq_arm_schema, cq ? cq->actor : dev->actor, &rec, NULL, 0);
 	}
-	if (cq && cq->room && verdict != ARM_WRONG_UAR)
-		cq->room->arm_word = word;
+	if (cq && cq->extra && verdict != ARM_WRONG_UAR)
+		cq->extra->arm_word = word;
 	if (verdict)
 		return;
 	cq->arm = word >> 24 & 1 ? ARMED_SOLICITED : ARMED_ANY;
@@ -439,11 +452,10 @@ bool bf_mlx5_cq_end_ring(struct bf_mlx5_cq *cq)
 
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 {
-	if (cq->room)
+	if (cq->extra) {
 		drop_waiting(cq, 0);
-	free(cq->room);
-	if (cq->moderation)
-		bf_sim_cancel(cq->dev->sim, &cq->moderation->timer);
-	free(cq->moderation);
+		bf_sim_cancel(cq->dev->sim, &cq->extra->timer);
+	}
+	free(cq->extra);
 	bf_pool_give(cq->dev->sim, cq, cq->bytes);
 }

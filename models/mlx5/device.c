@@ -302,7 +302,7 @@ static void free_objects(struct bf_mlx5 *dev)
 	while (dev->zombie_cqs) {
 		struct bf_mlx5_cq *cq = dev->zombie_cqs;
 
-		dev->zombie_cqs = cq->room->next_zombie;
+		dev->zombie_cqs = cq->extra->next_zombie;
 		bf_mlx5_cq_free(cq);
 	}
 }

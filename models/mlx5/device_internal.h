@@ -385,6 +385,8 @@ static inline uint8_t bf_mlx5_cqe_format(uint8_t carries)
 {
 	return carries == 64 ? BF_MLX5_CQE_INLINE_64 : BF_MLX5_CQE_INLINE_32;
 }
+/* Sees to it that there is cq->extra. False on lack of memory. */
+bool bf_mlx5_cq_extend(struct bf_mlx5_cq *cq);
 /* Events wait as said there; zeros: they do not. False on lack of memory. */
 bool bf_mlx5_cq_moderate(struct bf_mlx5_cq *cq, uint32_t period_us, uint32_t max_count);
 /* The last entry of a ring that is about to be replaced; false when it cannot be written. */

@@ -110,8 +110,8 @@ static void put_number(struct bf_mlx5_eq *eq, enum bf_mlx5_event type, uint8_t s
 
 void bf_mlx5_event_comp(struct bf_mlx5_cq *cq)
 {
-	if (cq->eq)
-		put_number(cq->eq, BF_MLX5_EVENT_COMP, 0, BF_EQE_COMP_CQN, cq->cqn);
+	if (cq->extra && cq->extra->eq)
+		put_number(cq->extra->eq, BF_MLX5_EVENT_COMP, 0, BF_EQE_COMP_CQN, cq->cqn);
 }
 
 void bf_mlx5_event_cq_error(struct bf_mlx5_cq *cq, uint8_t syndrome)

@@ -189,47 +189,49 @@ struct bf_mlx5_eq {
 
 struct bf_mlx5_cq_wait; /* a CQE that waits for room to be known */
 
+/* There are two for each queue pair of a large job: what only others need is behind `extra`. */
 struct bf_mlx5_cq {
 	struct bf_mlx5 *dev;
-	struct bf_mlx5_eq *eq; /* NULL: its events go nowhere */
+	struct bf_mlx5_cq_extra *extra; /* NULL: overrun is ignored, and events neither go anywhere nor wait */
 	struct bf_mlx5_buf buf;
 	uint32_t cqn, actor;
-	uint32_t mask;     /* entries - 1 */
-	uint32_t producer, consumer;
-	uint8_t cqe_size; /* 64 or 128 */
-	bool pad;         /* all of the 128 bytes are written */
-	bool collapsed, ignore_overrun, error, dead;
-	uint8_t status; /* CQC.status */
-	uint8_t arm; /* 0: no */
-#define ARMED_ANY 1u
-#define ARMED_SOLICITED 2u
-	uint8_t arm_sn, fired_sn; /* of the last arming; of the last that raised its event, if one has */
-	bool fired;
-	uint16_t bytes; /* that it takes, its context included */
+	uint32_t mask; /* entries - 1 */
+	uint32_t producer;
 	uint32_t solicited_end; /* index behind the last entry that was solicited */
 	uint32_t notified_end;  /* behind the last one that the last event told of */
 	uint32_t uar, users;
-	struct bf_mlx5_cq_moderation *moderation; /* NULL: none was asked for */
-	struct bf_mlx5_cq_room *room; /* NULL: overrun is ignored */
+	uint16_t bytes;   /* that it takes, its context included */
+	uint8_t cqe_size; /* 64 or 128 */
+	uint8_t status;   /* CQC.status */
+	uint8_t arm;      /* 0: no */
+#define ARMED_ANY 1u
+#define ARMED_SOLICITED 2u
+	uint8_t arm_sn, fired_sn; /* of the last arming; of the last that raised its event, if one has */
+	bool fired : 1;
+	bool pad : 1; /* all of the 128 bytes are written */
+	bool collapsed : 1, ignore_overrun : 1, error : 1, dead : 1;
 }; /* a struct bf_mlx5_packed follows */
 
-/* An event may wait for `max_count` entries, but `period_us` at most. */
-struct bf_mlx5_cq_moderation {
+struct bf_mlx5_cq_extra {
+	struct bf_mlx5_cq *cq;
+	struct bf_mlx5_eq *eq; /* NULL: its events go nowhere */
+	/* An event may wait for `max_count` entries, but `period_us` at most. */
 	struct bf_event timer;
-	struct bf_mlx5_cq *cq;
 	uint16_t period_us, max_count, count;
-};
-
-/* What a CQ that looks out for overrun needs to learn of its consumer. */
-struct bf_mlx5_cq_room {
+	bool reading; /* the doorbell record: what its consumer has seen, when overrun is looked out for */
 	struct bf_dma_op op;
-	struct bf_mlx5_cq *cq;
-	struct bf_mlx5_buf dbr;
+	struct bf_mlx5_buf dbr; /* bf_mlx5_cq_has_record() */
 	uint8_t dbr_bytes[8];
+	uint32_t consumer;
 	uint32_t arm_word; /* high word of the last arm doorbell; all ones: there was none */
 	struct bf_mlx5_cq_wait *wait, **wait_tail;
 	struct bf_mlx5_cq *next_zombie;
-	bool reading; /* the doorbell record */
 };
+
+/* Whether it is known where the doorbell record is: only those that nothing of it matters to go without. */
+static inline bool bf_mlx5_cq_has_record(const struct bf_mlx5_cq *cq)
+{
+	return !cq->ignore_overrun || (cq->extra && cq->extra->eq);
+}
 
 #endif

@@ -251,10 +251,10 @@ static void arm_others(struct bf_mlx5_uar *uar)
 	for (uint32_t n = dev->cqs.low; (cq = bf_mlx5_table_next(&dev->cqs, &n)); n++) {
 		uint32_t word;
 
-		if (cq->uar != uar->index || cq->dead || !cq->room ||
-		    !look(dev, bf_mlx5_buf_iova(&cq->room->dbr, 4 * BF_MLX5_CQ_DBR_ARM, 4, &run), &word))
+		if (cq->uar != uar->index || cq->dead || !bf_mlx5_cq_has_record(cq) ||
+		    !look(dev, bf_mlx5_buf_iova(&cq->extra->dbr, 4 * BF_MLX5_CQ_DBR_ARM, 4, &run), &word))
 			continue;
-		if (word != cq->room->arm_word)
+		if (word != cq->extra->arm_word)
 			bf_mlx5_cq_arm(uar, (uint64_t)word << 32 | cq->cqn);
 	}
 }
