@@ -133,12 +133,12 @@ static void consider(struct search *s, const struct candidate *nic, uint32_t por
 	const char *why;
 
 	c.port = port;
-	why = filtered(&s->t->env, &c);
+	why = filtered(s->t->env, &c);
 	if (!why)
 		why = lacks(s, &c);
 	if (!why && !port_is_up(s, &c))
 		why = "is down";
-	if (!why && s->t->env.ib_gid_index > 0)
+	if (!why && s->t->env->ib_gid_index > 0)
 		why = "has only GID 0, not IB_GID_INDEX";
 	if (why)
 		refuse(s, "%s:%u %s", c.info.name, port + 1, why);
@@ -172,7 +172,7 @@ static int find_candidates(struct search *s)
 /* Which entry of HCA_PE_MAPPING serves this PE: the counts one after the other, and again from the start. */
 static int mapped(struct search *s, uint32_t *out)
 {
-	const struct bf_ibgda_hcas *map = &s->t->env.hca_pe_mapping;
+	const struct bf_ibgda_hcas *map = &s->t->env->hca_pe_mapping;
 	uint32_t total = 0, place, i = 0;
 
 	for (uint32_t k = 0; k < map->count; k++)
@@ -236,7 +236,7 @@ static void pair_devices(struct bf_ibgda_transport *t)
 static int choose(struct search *s)
 {
 	struct bf_ibgda_transport *t = s->t;
-	const struct bf_ibgda_env *env = &t->env;
+	const struct bf_ibgda_env *env = t->env;
 	uint32_t first = 0, n = t->opts.devices ? t->opts.devices : env->ibgda_enable_multi_port ? s->count : 1;
 	int rc = 0;
 

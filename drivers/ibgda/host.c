@@ -16,6 +16,7 @@ struct bf_ibgda_host {
 	uint32_t npes;
 	uint32_t first, count; /* PEs of this process */
 	struct bf_ibgda_transport *pe;
+	struct bf_ibgda_env env;
 	struct bf_ibgda_common common;
 };
 
@@ -107,6 +108,10 @@ int bf_ibgda_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t
 	if (!h)
 		return bf_fail(err, -ENOMEM, "no memory for IBGDA's host side");
 	*h = (struct bf_ibgda_host){ .be = be, .err = err, .ranks = opts->ranks, .npes = npes };
+	if (opts->env)
+		h->env = *opts->env;
+	else
+		bf_ibgda_env_init(&h->env);
 	rc = choose_pes(h);
 	for (uint32_t i = 0; !rc && i < h->count; i++) {
 		struct bf_ibgda_transport *t = &h->pe[i];
@@ -116,6 +121,7 @@ int bf_ibgda_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t
 		t->pe = h->first + i;
 		t->npes = npes;
 		t->opts = *opts;
+		t->env = &h->env;
 	}
 	if (!rc)
 		rc = run_step(&s);

@@ -178,7 +178,7 @@ struct bf_ibgda_transport {
 	struct bf_error error;
 	uint32_t pe, npes;
 	struct bf_ibgda_host_opts opts; /* defaults filled in */
-	struct bf_ibgda_env env;
+	const struct bf_ibgda_env *env; /* of all PEs of this process */
 	bool relaxed_ordering;
 
 	bool dc_wanted; /* by name: without a DC transport there is no device */

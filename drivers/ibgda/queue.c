@@ -400,8 +400,8 @@ int bf_ibgda_init2rtr(struct bf_ibgda_transport *t, const struct bf_ibgda_batch 
 
 	BF_MLX5_SET(qpc, BF_QPC_MTU, MTU_4096);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, LOG_MSG_MAX);
-	BF_MLX5_SET(path, BF_PATH_DSCP, (uint32_t)t->env.ib_traffic_class >> 2);
-	BF_MLX5_SET(path, BF_PATH_ETH_PRIO, (uint32_t)t->env.ib_sl);
+	BF_MLX5_SET(path, BF_PATH_DSCP, (uint32_t)t->env->ib_traffic_class >> 2);
+	BF_MLX5_SET(path, BF_PATH_ETH_PRIO, (uint32_t)t->env->ib_sl);
 	BF_MLX5_SET(path, BF_PATH_UDP_SPORT, UDP_SPORT | (ep->qpn & 0x3fff));
 	if (to) {
 		BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, to->qpn);

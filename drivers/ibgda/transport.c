@@ -25,7 +25,7 @@ static uint32_t or_else(uint32_t v, int32_t otherwise)
 static int resolve(struct bf_ibgda_transport *t)
 {
 	struct bf_ibgda_host_opts *o = &t->opts;
-	const struct bf_ibgda_env *e = &t->env;
+	const struct bf_ibgda_env *e = t->env;
 
 	if (o->env && !e->ib_enable_ibgda)
 		return bf_fail(t->err, -ENOTSUP, "IBGDA is off: IB_ENABLE_IBGDA is not set");
@@ -140,13 +140,8 @@ static uint64_t first_bytes(const struct bf_ibgda_transport *t)
 
 int bf_ibgda_start(struct bf_ibgda_transport *t)
 {
-	int rc;
+	int rc = resolve(t);
 
-	if (t->opts.env)
-		t->env = *t->opts.env;
-	else
-		bf_ibgda_env_init(&t->env);
-	rc = resolve(t);
 	if (!rc)
 		rc = check(t);
 	if (!rc)
