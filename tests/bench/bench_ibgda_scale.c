@@ -14,8 +14,10 @@
  * others have left them. All rings were touched before a run is timed. (In big worlds a timed round is a part of one; a
  * PE then goes on where it stopped.)
  *
- * Memory is what the process grew by while connecting, when no ring has been touched; times are of the processor, since
- * one thread does it all. Each world has a process of its own. Exit code 1: a figure misses its limit.
+ * Memory is what the process grew by while connecting, when no ring has been touched. What each PE has and what each
+ * queue pair has are told apart by comparing a world with the one before; "besides" is without CQEs and doorbell
+ * records. Times are of the processor, since one thread does it all. Each world has a process of its own. Exit code 1:
+ * a figure misses its limit.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,13 +40,13 @@
 #define DRIVER_BYTES (sizeof(struct bf_ibgda_qp) + 2 * sizeof(struct bf_ibgda_cq) + CQES_AND_DBRECS)
 #define CQES_AND_DBRECS (2 * 64 + 2 * 8)
 /*
- * What must not get worse: bytes of the model in a small world, where what each device has once weighs more, and of
- * both together, besides CQEs and doorbell records, in a large one; speed of 64 PEs in bursts, as a part of 8 PEs'.
+ * What must not get worse: bytes besides CQEs and doorbell records in a world of so many queues (what each PE has once
+ * weighs more in a small one); speed of 64 PEs in bursts, as a part of 8 PEs'.
  */
-#define SMALL_WORLD 4000u
-#define SMALL_WORLD_LIMIT 1664.0
+#define SMALL_WORLD 8000u
+#define SMALL_WORLD_LIMIT 2048.0
 #define LARGE_WORLD 100000u
-#define LARGE_WORLD_LIMIT 2048.0
+#define LARGE_WORLD_LIMIT 1900.0
 #define START_LIMIT 2.0 /* time to start a queue with --start, as a part of the first world's */
 #define SPEED_LIMIT 0.5
 #define SPEED_LIMIT_PES 64u
@@ -73,16 +75,25 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/*
+ * What the process has of its own, to the page (the counters of statm come in batches), and of images that PEs share
+ * once. Not what is read of its program when it connects for the first time, a quarter of a megabyte.
+ */
 static double resident_bytes(void)
 {
-	FILE *f = fopen("/proc/self/statm", "r");
-	long pages = 0;
+	FILE *f = fopen("/proc/self/smaps_rollup", "r");
+	char line[128];
+	double sum = 0;
 
-	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
-		pages = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned long kib = 0;
+
+		if (sscanf(line, "Pss_Anon: %lu", &kib) == 1 || sscanf(line, "Pss_Shmem: %lu", &kib) == 1)
+			sum += (double)kib * 1024;
+	}
 	if (f)
 		fclose(f);
-	return (double)pages * 4096;
+	return sum;
 }
 
 static void fail(const char *what, const struct bf_error *err)
@@ -235,20 +246,33 @@ static struct figures measure_apart(bool dc, uint32_t npes, bool traffic)
 	return f;
 }
 
-/* True when the limits hold. Those of memory are of RC queue pairs in worlds that have thousands. */
+/* True when the limit holds, which RC queue pairs have in worlds of thousands. */
 static bool show_start(const struct figures *f)
 {
 	const double each = f->bytes / (double)f->qps, own = f->driver_bytes / (double)f->qps;
 	const double total = each - CQES_AND_DBRECS;
 	const bool fits = f->dc || f->qps < SMALL_WORLD ||
-			  (each - own <= SMALL_WORLD_LIMIT && (f->qps < LARGE_WORLD || total <= LARGE_WORLD_LIMIT));
+			  total <= (f->qps < LARGE_WORLD ? SMALL_WORLD_LIMIT : LARGE_WORLD_LIMIT);
 
 	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue "
-	       "(model's %.0f, driver's %.0f, %u of CQEs and doorbell records)%s",
+	       "(%.0f besides: model's %.0f, driver's %.0f; %u of CQEs and doorbell records)%s",
 	       f->dc ? "DC" : "RC", f->npes, (unsigned long long)f->qps, f->world_bytes / 1024 / f->npes, f->open_s,
-	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, each - own, own - CQES_AND_DBRECS,
+	       f->connect_s, f->connect_s * 1e6 / (double)f->qps, each, total, each - own, own - CQES_AND_DBRECS,
 	       CQES_AND_DBRECS, fits ? "" : " (TOO MUCH)");
 	return fits;
+}
+
+/* What is the PEs' and what the queue pairs', by two worlds of different size. */
+static void show_split(const struct figures *f, const struct figures *before)
+{
+	const double qps = (double)f->qps / f->npes, qps_before = (double)before->qps / before->npes;
+	const double pe = f->bytes / f->npes, pe_before = before->bytes / before->npes;
+	const double each = (pe - pe_before) / (qps - qps_before);
+
+	if (f->dc || f->npes <= before->npes)
+		return;
+	printf("; beside %u PEs: each PE %.0f KiB, and %.0f B for a queue more, besides", before->npes,
+	       (pe - each * qps) / 1024, each - CQES_AND_DBRECS);
 }
 
 /* True when the limit holds. `first`: the same in a world of 8 PEs. */
@@ -272,10 +296,11 @@ static bool show_growth(const struct figures *f, const struct figures *first)
 	return linear;
 }
 
-static bool show(const struct figures *f, const struct figures *first, bool traffic)
+static bool show(const struct figures *f, const struct figures *first, const struct figures *before, bool traffic)
 {
 	bool good = show_start(f);
 
+	show_split(f, before);
 	good = (traffic ? show_traffic(f, first) : show_growth(f, first)) && good;
 	putchar('\n');
 	fflush(stdout);
@@ -290,22 +315,24 @@ int main(int argc, char **argv)
 	const bool is_quick = argc > 1 && !strcmp(argv[1], "--quick"), traffic = argc < 2 || strcmp(argv[1], "--start");
 	const int given = 1 + (is_quick || !traffic);
 	const char *const *which = is_quick ? quick : traffic ? usual : starts;
-	struct figures first[2] = { 0 };
+	struct figures first[2] = { 0 }, before[2];
 	bool good = true;
 
 	if (argc > given)
 		which = (const char *const *)argv + given;
 	for (int dc = 0; traffic && dc < 2; dc++) {
 		first[dc] = measure_apart(dc, 8, true);
-		good &= show(&first[dc], &first[dc], true);
+		before[dc] = first[dc];
+		good &= show(&first[dc], &first[dc], &before[dc], true);
 	}
 	for (; *which; which++) {
 		const bool dc = !strncmp(*which, "dc:", 3);
 		const struct figures f = measure_apart(dc, (uint32_t)strtoul(*which + 3, NULL, 10), traffic);
 
 		if (!first[dc].npes)
-			first[dc] = f;
-		good &= show(&f, &first[dc], traffic);
+			first[dc] = before[dc] = f;
+		good &= show(&f, &first[dc], &before[dc], traffic);
+		before[dc] = f;
 	}
 	return good ? 0 : 1;
 }
