@@ -1,5 +1,6 @@
 /* Event queues: what is an event, when it interrupts, and what a full queue does. */
 #include <check.h>
+#include <sys/mman.h>
 
 #include "sim/fault.h"
 #include "tests/models/mlx5_dc.h"
@@ -152,6 +153,36 @@ START_TEST(stale_arming)
 	rig_cq_arm(&p.scq[0], 3, false);
 	rig_run(&p.rig);
 	expect_completion(&comp[0], p.scq[0].cqn);
+}
+END_TEST
+
+/*
+ * On the wall clock all CQs of a page are armed by stores to one cell, of which a poller sees the last: it finds the
+ * others by their doorbell records, also those of queues that need no record against overrun.
+ */
+START_TEST(arming_found_in_the_record)
+{
+	struct bf_region *uar = bf_mlx5_uar(a->dev, a->uar);
+	struct rig_cq cq[2];
+	struct rig_qp q[2];
+	uint8_t word[8];
+
+	ck_assert(!mprotect(uar->bytes, 4096, PROT_READ | PROT_WRITE));
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_cq_open(&p.rig.node[i], &cq[i], 4, _i ? 4 : 0);
+		rig_qp_open(&p.rig.node[i], &q[i], &cq[i], &cq[i], &o);
+	}
+	rig_connect(&q[0], &q[1], &o);
+	rig_connect(&q[1], &q[0], &o);
+	bf_put_be32(cq[0].dbr + 4 * BF_MLX5_CQ_DBR_ARM, 1u << 28);
+	bf_put_be32(word, 1u << 28);
+	bf_put_be32(word + 4, p.scq[0].cqn);
+	memcpy(uar->bytes + BF_MLX5_UAR_CQ_ARM, word, sizeof(word));
+	ck_assert_int_ne(bf_mlx5_poll_uars(a->dev), 0);
+	rig_rdma(&q[0], BF_MLX5_OP_RDMA_WRITE, 0, b->data_va, b->key, 64, RIG_CQE);
+	rig_db(&q[0]);
+	rig_run(&p.rig);
+	expect_completion(&comp[0], cq[0].cqn);
 }
 END_TEST
 
@@ -513,6 +544,7 @@ int main(void)
 	tcase_add_test(t, arming_late);
 	tcase_add_test(t, arm_before_poll);
 	tcase_add_test(t, stale_arming);
+	tcase_add_loop_test(t, arming_found_in_the_record, 0, 2);
 	tcase_add_test(t, solicited);
 	tcase_add_test(t, ring_wraps);
 	tcase_add_loop_test(t, entry_before_interrupt, 0, 2);
