@@ -178,7 +178,7 @@ bf_explain_on bf_explain_on_capture_qp, bf_explain_on_capture_doorbell, bf_expla
 /* explain_wire.c */
 bf_explain_on bf_explain_on_packet, bf_explain_on_dc_connection, bf_explain_on_dc_context, bf_explain_on_dc_cnak,
     bf_explain_on_retransmit, bf_explain_on_mkey_error, bf_explain_on_qp_error, bf_explain_on_qp_state,
-    bf_explain_on_recv_fetch, bf_explain_on_request_done, bf_explain_on_nak_sent;
+    bf_explain_on_recv_fetch, bf_explain_on_request_done, bf_explain_on_nak_sent, bf_explain_on_cm_message;
 
 /* explain_barrier.c */
 void bf_explain_barrier_free(struct bf_explain *l);

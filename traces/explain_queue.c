@@ -392,6 +392,7 @@ const struct bf_explain_handler bf_explain_mlx5_handlers[] = {
 	{ "mkey_error", bf_explain_on_mkey_error },
 	{ "qp_error", bf_explain_on_qp_error },
 	{ "qp_state", bf_explain_on_qp_state },
+	{ "cm_message", bf_explain_on_cm_message },
 	{ "recv_wqe_fetch", bf_explain_on_recv_fetch },
 	{ "request_done", bf_explain_on_request_done },
 	{ "nak_sent", bf_explain_on_nak_sent },

@@ -25,7 +25,7 @@ uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name)
 }
 
 /* The list with room for one more behind `n`; NULL on lack of memory, and the list stays. */
-static void *grow(void *list, size_t n, size_t *cap, size_t size)
+void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size)
 {
 	const size_t more = *cap ? 2 * *cap : 64;
 	void *grown;
@@ -59,7 +59,7 @@ struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind 
 	struct bf_stuck_queue *q;
 
 	if (!at) {
-		q = grow(s->queue, s->nqueues, &s->cap_queues, sizeof(*q));
+		q = bf_stuck_grow(s->queue, s->nqueues, &s->cap_queues, sizeof(*q));
 		if (!q)
 			return NULL;
 		s->queue = q;
@@ -136,7 +136,7 @@ struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_
 		e = &s->entry[s->free_entry - 1];
 		s->free_entry = e->next_free;
 	} else {
-		e = grow(s->entry, s->nentries, &s->cap_entries, sizeof(*e));
+		e = bf_stuck_grow(s->entry, s->nentries, &s->cap_entries, sizeof(*e));
 		if (!e)
 			return NULL;
 		s->entry = e;
@@ -191,7 +191,7 @@ struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor,
 
 	if (at)
 		return &s->barrier[at - 1];
-	b = grow(s->barrier, s->nbarriers, &s->cap_barriers, sizeof(*b));
+	b = bf_stuck_grow(s->barrier, s->nbarriers, &s->cap_barriers, sizeof(*b));
 	if (!b)
 		return NULL;
 	s->barrier = b;
@@ -212,7 +212,7 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 		return &s->thread[s->last_thread - 1];
 	at = bf_number_get(&s->threads, key);
 	if (!at) {
-		t = grow(s->thread, s->nthreads, &s->cap_threads, sizeof(*t));
+		t = bf_stuck_grow(s->thread, s->nthreads, &s->cap_threads, sizeof(*t));
 		if (!t)
 			return NULL;
 		s->thread = t;
@@ -232,7 +232,7 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 static const struct bf_stuck_row *row_of(const char *type)
 {
 	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_nvme_rows, bf_stuck_sdma_rows,
-							     bf_stuck_other_rows };
+							     bf_stuck_cm_rows,	 bf_stuck_other_rows };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
 		for (const struct bf_stuck_row *row = tables[i]; row->type; row++)
@@ -291,10 +291,13 @@ void bf_stuck_free(struct bf_stuck *s)
 	bf_number_map_free(&s->barriers);
 	bf_number_map_free(&s->threads);
 	bf_number_map_free(&s->counts);
+	bf_number_map_free(&s->conn_numbers);
+	bf_number_map_free(&s->conns_made);
 	free(s->queue);
 	free(s->entry);
 	free(s->barrier);
 	free(s->thread);
+	free(s->conn);
 	free(s->groups);
 	free(s->unknown);
 	free(s);

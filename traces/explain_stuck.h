@@ -30,7 +30,7 @@ struct bf_stuck; /* opaque */
 int bf_stuck_read(struct bf_trace *t, struct bf_stuck **out, struct bf_error *err);
 void bf_stuck_free(struct bf_stuck *s);
 
-/* Queues by their oldest entry, then barriers, then threads; NULL past the last. */
+/* Queues by their oldest entry, then barriers, connections and threads; NULL past the last. */
 const struct bf_stuck_group *bf_stuck_group(const struct bf_stuck *s, uint32_t i);
 uint32_t bf_stuck_count(const struct bf_stuck *s);
 

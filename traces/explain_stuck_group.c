@@ -30,7 +30,7 @@ static const struct {
 
 /* ---- groups ---- */
 
-static struct bf_stuck_group *new_group(struct bf_stuck *s)
+struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
 {
 	if (s->ngroups == s->cap_groups) {
 		const uint32_t cap = s->cap_groups ? 2 * s->cap_groups : 16;
@@ -138,7 +138,7 @@ static int group_entries(struct bf_stuck *s)
 			s->groups[at - 1].count++;
 			continue;
 		}
-		g = new_group(s);
+		g = bf_stuck_new_group(s);
 		if (!g || bf_number_put(&groups, key, s->ngroups)) {
 			rc = bf_stuck_no_memory(s);
 			break;
@@ -180,7 +180,7 @@ static int group_unseen(struct bf_stuck *s)
 
 		if (!t)
 			continue;
-		g = new_group(s);
+		g = bf_stuck_new_group(s);
 		if (!g)
 			return bf_stuck_no_memory(s);
 		snprintf(g->where, sizeof(g->where), "%s", q->name);
@@ -235,7 +235,7 @@ static int group_barriers(struct bf_stuck *s)
 
 		if (!b->live || !waiting)
 			continue;
-		g = new_group(s);
+		g = bf_stuck_new_group(s);
 		if (!g)
 			return bf_stuck_no_memory(s);
 		snprintf(g->where, sizeof(g->where), "%.40s:0x%" PRIx64, actor, b->address);
@@ -292,7 +292,7 @@ static int group_threads(struct bf_stuck *s)
 				name_first(s, g, t);
 			continue;
 		}
-		g = new_group(s);
+		g = bf_stuck_new_group(s);
 		if (!g)
 			return bf_stuck_no_memory(s);
 		name_first(s, g, t);
@@ -368,6 +368,8 @@ int bf_stuck_conclude(struct bf_stuck *s)
 		rc = group_unseen(s);
 	if (!rc)
 		rc = group_barriers(s);
+	if (!rc)
+		rc = bf_stuck_group_connections(s);
 	if (!rc)
 		rc = group_threads(s);
 	if (!rc)

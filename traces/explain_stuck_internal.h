@@ -1,6 +1,6 @@
 /*
  * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come; explain_stuck_mlx5.c,
- * _nvme.c, _sdma.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing steps, and
+ * _nvme.c, _sdma.c, _cm.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing steps, and
  * explain_stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
@@ -86,15 +86,35 @@ struct bf_stuck_thread {
 	char what[40];
 };
 
+enum bf_stuck_conn_state {
+	BF_STUCK_CONN_ASKED,
+	BF_STUCK_CONN_ANSWERED, /* by REP */
+	BF_STUCK_CONN_REFUSED,
+	BF_STUCK_CONN_GIVEN_UP,
+	BF_STUCK_CONN_MADE,
+	BF_STUCK_CONN_ENDED /* by this side's own will, or the asker's */
+};
+
+/* A request of the connection manager, of this side or of a peer. */
+struct bf_stuck_conn {
+	uint64_t service, peer, since_ps, tries, reason;
+	uint32_t actor;
+	enum bf_stuck_conn_state state;
+	bool ours, datagram, busy; /* busy: the peer has asked for time */
+};
+
 struct bf_stuck {
 	struct bf_trace *trace;
 	struct bf_error *err;
 	struct bf_number_map queues, entries, barriers, threads, counts;
+	struct bf_number_map conn_numbers, conns_made; /* place in `conn` plus one; of the last that came about */
 	struct bf_stuck_queue *queue;
 	struct bf_stuck_entry *entry;
 	struct bf_stuck_barrier *barrier;
 	struct bf_stuck_thread *thread;
+	struct bf_stuck_conn *conn;
 	size_t nqueues, cap_queues, nentries, cap_entries, nbarriers, cap_barriers, nthreads, cap_threads;
+	size_t nconns, cap_conns;
 	uint64_t free_entry, order, end_ps;
 	uint32_t last_actor;
 	size_t last_thread;
@@ -115,10 +135,11 @@ struct bf_stuck_row {
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
 extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[],
-    bf_stuck_other_rows[]; /* each ends with a NULL type */
+    bf_stuck_cm_rows[], bf_stuck_other_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
-/* explain_stuck.c */
+/* explain_stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
+void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size);
 int bf_stuck_no_memory(struct bf_stuck *s);
 uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
 /* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
@@ -153,7 +174,12 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 			 enum bf_stuck_point missing, struct bf_stuck_group *g);
 void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
 
-/* explain_stuck_group.c: groups what is left. 0 or -ENOMEM. */
+/* explain_stuck_group.c: an empty group behind the others; NULL on lack of memory. */
+struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s);
+/* Groups what is left. 0 or -ENOMEM. */
 int bf_stuck_conclude(struct bf_stuck *s);
+
+/* explain_stuck_cm.c: the same for connections. */
+int bf_stuck_group_connections(struct bf_stuck *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "models/fabric/roce.h"
+#include "models/rdmacm/mad.h"
 #include "traces/explain_internal.h"
 
 static bool is_request(uint8_t opcode)
@@ -207,6 +208,24 @@ void bf_explain_on_qp_state(struct bf_explain *l, const struct bf_explain_view *
 	bf_explain_push(l, bf_explain_make(v, place_of(l, v), "state", "QP 0x%" PRIx64 " goes from %s to %s", qpn,
 					   bf_explain_get_name(v, "from", from, sizeof(from)),
 					   bf_explain_get_name(v, "to", to, sizeof(to))));
+}
+
+/* ---- the end of a connection ---- */
+
+/* Of the communication manager's messages only DREQ names a queue pair that is connected: its receiver's. */
+void bf_explain_on_cm_message(struct bf_explain *l, const struct bf_explain_view *v)
+{
+	const uint64_t what = bf_explain_get(v, "what"), qpn = bf_explain_get(v, "qpn");
+	const bool came = what == 2;
+
+	if (bf_explain_get(v, "kind") != BF_CM_DREQ || what > 2 || l->stage < BF_EXPLAIN_STAGE_FETCHED ||
+	    l->stage == BF_EXPLAIN_STAGE_ENDED || (!came && !l->has_remote) ||
+	    qpn != (came ? l->qpn : l->remote_qpn))
+		return;
+	bf_explain_push(l, bf_explain_by(v, "disconnect",
+					 came ? "the peer ends the connection of QP 0x%" PRIx64 " (DREQ)"
+					      : "the program ends the connection with QP 0x%" PRIx64 " (DREQ)",
+					 qpn));
 }
 
 /* ---- the connection of a DC initiator ---- */

@@ -17,73 +17,11 @@
 #include "models/sdma/records.h"
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
+#include "tests/traces/tape.h"
 #include "traces/capture_records.h"
 #include "traces/explain.h"
 #include "traces/explain_stuck.h"
 #include "traces/ftrace_records.h"
-
-/* ---- a trace in memory ---- */
-
-struct tape {
-	uint64_t clock;
-	struct bf_stream st;
-	struct bf_trace_writer *w;
-	struct bf_trace *t;
-	struct bf_error err;
-	FILE *file;
-	char *bytes;
-	size_t size;
-	/* A stream gives each call a new actor. */
-	struct {
-		char name[48];
-		uint32_t number;
-	} actors[32];
-	uint32_t nactors;
-};
-
-static uint32_t actor_of(struct tape *p, const char *kind, const char *name)
-{
-	for (uint32_t i = 0; i < p->nactors; i++)
-		if (strcmp(p->actors[i].name, name) == 0)
-			return p->actors[i].number;
-	ck_assert_uint_lt(p->nactors, BF_ARRAY_LEN(p->actors));
-	snprintf(p->actors[p->nactors].name, sizeof(p->actors[0].name), "%s", name);
-	p->actors[p->nactors].number = bf_stream_actor(&p->st, kind, name);
-	return p->actors[p->nactors++].number;
-}
-
-static void tape_open(struct tape *p)
-{
-	*p = (struct tape){ 0 };
-	p->file = open_memstream(&p->bytes, &p->size);
-	ck_assert(!bf_trace_create(NULL, p->file, NULL, &p->w, &p->err));
-	ck_assert(!bf_stream_open(&p->st, &p->clock, BF_CLASS_ALL, bf_trace_sink(p->w)));
-}
-
-static struct bf_trace *tape_read(struct tape *p)
-{
-	ck_assert(!bf_stream_close(&p->st));
-	ck_assert(!bf_trace_close(p->w));
-	bf_stream_free(&p->st);
-	fclose(p->file);
-	ck_assert(!bf_trace_open_memory(p->bytes, p->size, &p->t, &p->err));
-	return p->t;
-}
-
-static void tape_close(struct tape *p)
-{
-	bf_trace_free(p->t);
-	free(p->bytes);
-}
-
-/* A record of type `type` by `actor` with some fields, a nanosecond after the one before. */
-#define PUT(p, type, kind, actor, ...)                                                                                 \
-	do {                                                                                                           \
-		struct bf_rec_##type rec_ = { __VA_ARGS__ };                                                           \
-                                                                                                                       \
-		(p)->clock += 1000;                                                                                    \
-		bf_record(&(p)->st, &bf_rec_##type##_schema, actor_of(p, kind, actor), &rec_, NULL, 0);                \
-	} while (0)
 
 /* ---- names ---- */
 
