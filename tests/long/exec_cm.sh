@@ -101,10 +101,10 @@ if [[ "refused" == *"$only"* ]]; then
 	code=0
 	timeout 10 "$BELFRY" exec --net $net -- rping -c -a 127.0.0.1 -C 1 -v >out 2>&1 && code=1
 	grep -q 'REJECTED' out || code=1
-	timeout 10 "$BELFRY" exec --net $net --trace refused.bft -- rping -c -a 127.0.0.1 -C 1 >/dev/null 2>&1
+	timeout 10 "$BELFRY" exec --net $net --trace refused.bft -- ucmatose -s 127.0.0.1 >/dev/null 2>&1
 	"$BELFRY" explain refused.bft --stuck >out
 	[ $? -eq 3 ] || code=1
-	tr -s '\n ' ' ' <out | grep -q 'REQ for TCP port 7174 of 127.0.0.1 was refused: nobody listens there' || code=1
+	tr -s '\n ' ' ' <out | grep -q 'REQ for TCP port 7471 of [0-9.]* was refused: nobody listens there' || code=1
 	rm -f refused.bft
 	verdict $code "refused"
 fi

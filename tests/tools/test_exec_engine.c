@@ -3,6 +3,7 @@
  * several threads, from inside the engine and after its end; memory that goes away; fork.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 #include "tests/tools/exec_engine_rig.h"
@@ -465,7 +466,7 @@ START_TEST(in_a_child_the_device_is_dead)
 }
 END_TEST
 
-static volatile bool enough;
+static atomic_bool enough;
 
 static void *ring_on(void *arg)
 {

@@ -341,7 +341,7 @@ void bf_patch_forget(const struct bf_engine *e)
 uint64_t bf_patch_arrive(const struct bf_patch *p, ucontext_t *uc);
 uint64_t bf_patch_arrive(const struct bf_patch *p, ucontext_t *uc)
 {
-	struct bf_engine *e = atomic_load_explicit(&p->engine, memory_order_relaxed);
+	struct bf_engine *e = atomic_load_explicit(&p->engine, memory_order_acquire); /* the site is filled before */
 	const int error = errno;
 	bool done;
 
