@@ -261,8 +261,7 @@ int bf_stream_flush(struct bf_stream *st)
 {
 	if (!st->used)
 		return st->status;
-	if (!st->wants)
-		st->hash = bf_hash_records(st->hash, st->buf, st->used);
+	st->hash = bf_hash_records(st->hash, st->buf, st->used);
 	size_t len = st->used;
 	st->used = 0;
 	if (st->status) {
@@ -379,13 +378,11 @@ static BF_NOINLINE bool make_ready(struct bf_stream *st, const struct bf_rec_sch
 	return true;
 }
 
-/* Whether the sink wants it. A type that it has not heard of is declared first. */
+/* Whether a sink that is choosy wants it. A type that it has not heard of is declared first. */
 static inline bool wanted(struct bf_stream *st, const struct bf_rec_schema *schema)
 {
 	const uint8_t bit = (uint8_t)(1u << (schema->id % 8));
-	if (st->wants[schema->id / 8] & bit)
-		return true;
-	if (BF_LIKELY(st->declared[schema->id / 8] & bit) || !make_ready(st, schema, 0, 0))
+	if (BF_UNLIKELY(!(st->declared[schema->id / 8] & bit)) && !make_ready(st, schema, 0, 0))
 		return false;
 	return st->wants[schema->id / 8] & bit;
 }
@@ -402,11 +399,26 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 	bf_put_le64(to + len - 8, bf_get_le64(from + len - 8));
 }
 
-void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
-	       const void *tail, uint32_t tail_len)
+/* To a sink that is choosy. */
+static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor,
+				  const void *fixed, const void *tail, uint32_t tail_len)
 {
-	if (BF_UNLIKELY(st->wants != NULL) && !wanted(st, schema))
+	const struct bf_rec_header head = { .time_ps = *st->clock_ps,
+					    .actor = actor,
+					    .type = schema->id,
+					    .fixed = schema->size,
+					    .tail = tail_len };
+	if (!st->sink || st->status || !wanted(st, schema))
 		return;
+	int rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : st->sink->take(st->sink, schema, &head, fixed, tail);
+	if (BF_UNLIKELY(rc != 0))
+		fail(st, rc);
+	st->count++;
+}
+
+static BF_NOINLINE void append(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor,
+			       const void *fixed, const void *tail, uint32_t tail_len)
+{
 	size_t span = (sizeof(struct bf_rec_header) + schema->size + (size_t)tail_len + 7) & ~(size_t)7;
 	if (BF_UNLIKELY(span > st->cap - st->used || !(st->declared[schema->id / 8] & (1u << (schema->id % 8)))) &&
 	    !make_ready(st, schema, tail_len, span))
@@ -422,6 +434,15 @@ void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_
 		memcpy(p + sizeof(struct bf_rec_header) + schema->size, tail, tail_len);
 	st->used += span;
 	st->count++;
+}
+
+void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
+	       const void *tail, uint32_t tail_len)
+{
+	if (st->wants)
+		hand_over(st, schema, actor, fixed, tail, tail_len);
+	else
+		append(st, schema, actor, fixed, tail, tail_len);
 }
 
 /* Reading records by their schema. */

@@ -98,10 +98,13 @@ struct bf_sink {
 	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
 	/*
-	 * NULL, or a bit per type number: records of other types are dropped before they are copied, once the sink has
-	 * been told of the type, and nothing is hashed. The sink may change the bits at any time.
+	 * NULL, or a bit per type number: records of other types are dropped, once the sink has been told of the type.
+	 * The others are handed over by `take` as they are made, in place of `write`: from where they lie, which is
+	 * nobody's after the call. Nothing is hashed. The sink may change the bits at any time.
 	 */
 	const uint8_t *wants;
+	int (*take)(struct bf_sink *s, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
+		    const void *fixed, const void *tail);
 };
 
 /* Fields belong to record.c except `mask`, which probes read. */

@@ -326,6 +326,71 @@ START_TEST(test_tee)
 }
 END_TEST
 
+/* Lays a record that is handed over as a stream lays it. */
+static int memory_take(struct bf_sink *s, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
+		       const void *fixed, const void *tail)
+{
+	struct memory *m = BF_CONTAINER_OF(s, struct memory, sink);
+	uint8_t *at = m->bytes + m->len;
+	if (m->fail_after >= 0 && (int)m->writes >= m->fail_after)
+		return -ENOSPC;
+	m->writes++;
+	ck_assert_uint_eq(head->fixed, schema->size);
+	ck_assert_uint_le(m->len + bf_record_span(head), sizeof(m->bytes));
+	memcpy(at, head, sizeof(*head));
+	memcpy(at + sizeof(*head), fixed, head->fixed);
+	if (head->tail)
+		memcpy(at + sizeof(*head) + head->fixed, tail, head->tail);
+	m->len += bf_record_span(head);
+	return 0;
+}
+
+/* A sink that wants one of two types gets its records as they are made, and the same as one that takes all. */
+START_TEST(test_take)
+{
+	uint8_t wants[128] = { 0 };
+	struct bf_stream st = { 0 }, all = { 0 };
+	struct memory *few = memory(), *every = memory();
+	uint64_t clock = 7;
+	size_t len = 0;
+	wants[bf_rec_t_three_schema.id / 8] = (uint8_t)(1u << bf_rec_t_three_schema.id % 8);
+	few->sink.wants = wants;
+	few->sink.take = memory_take;
+	ck_assert_int_eq(bf_stream_open(&st, &clock, BF_CLASS_ALL, &few->sink), 0);
+	ck_assert_int_eq(bf_stream_open(&all, &clock, BF_CLASS_ALL, &every->sink), 0);
+	for (unsigned i = 0; i < 500; i++, clock++) {
+		emit(&st, i);
+		emit(&all, i);
+		ck_assert_uint_eq(few->writes, (i + 1) / 2);
+	}
+	bf_stream_flush(&all);
+	for (size_t at = 0, span; at < every->len; at += span) {
+		const struct bf_rec_header *head = (const void *)(every->bytes + at);
+		span = bf_record_span(head);
+		if (head->type != bf_rec_t_three_schema.id)
+			continue;
+		ck_assert_uint_le(len + span, few->len);
+		ck_assert_mem_eq(few->bytes + len, every->bytes + at, span);
+		len += span;
+	}
+	ck_assert_uint_eq(len, few->len);
+	ck_assert_uint_eq(st.count, 250);
+	ck_assert_uint_eq(few->types, 2);
+	ck_assert_uint_eq(bf_stream_hash(&st), 0);
+	few->fail_after = 0;
+	emit(&st, 1);
+	ck_assert_uint_eq(st.mask, 0);
+	ck_assert_int_eq(bf_stream_close(&st), -ENOSPC);
+	emit(&st, 1);
+	ck_assert_uint_eq(few->len, len);
+	bf_stream_close(&all);
+	bf_stream_free(&st);
+	bf_stream_free(&all);
+	free(few);
+	free(every);
+}
+END_TEST
+
 START_TEST(test_fields)
 {
 	struct bf_rec_t_kinds r = { .wide = -5, .narrow = -6, .op = 31, .plain = 0xffff, .text = "abc" };
@@ -361,6 +426,7 @@ int main(void)
 	tcase_add_test(c, test_probe);
 	tcase_add_test(c, test_open_fails);
 	tcase_add_test(c, test_tee);
+	tcase_add_test(c, test_take);
 	tcase_add_test(c, test_fields);
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);

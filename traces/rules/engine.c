@@ -166,6 +166,8 @@ static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
 static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name);
 static int write_records(struct bf_sink *sink, const void *records, size_t len);
+static int take_record(struct bf_sink *sink, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
+		       const void *fixed, const void *tail);
 
 int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err)
 {
@@ -235,6 +237,7 @@ struct bf_sink *bf_rules_sink(struct bf_rules *r)
 struct bf_sink *bf_rules_only_sink(struct bf_rules *r)
 {
 	r->sink.wants = r->wants;
+	r->sink.take = take_record;
 	return &r->sink;
 }
 
@@ -475,8 +478,41 @@ static void note_fault(struct bf_rules *r, const struct bf_seen *e)
 			 (unsigned long long)e->time_ps);
 }
 
-static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_header *head)
+/* What the engine itself takes in. False: nobody else is to see it. */
+static inline bool note(struct bf_rules *r, const struct bf_seen *e)
 {
+	const struct bf_store *visible;
+
+	switch (e->kind) {
+	case BF_SEEN_store:
+		if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, e->store.seq, e->store.va)))
+			r->status = -ENOMEM;
+		break;
+	case BF_SEEN_mmio_store:
+		if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, e->mmio_store.seq, e->mmio_store.va)))
+			r->status = -ENOMEM;
+		break;
+	case BF_SEEN_store_visible:
+		visible = bf_stores_show(r->stores, e);
+		if (visible && BF_UNLIKELY(r->nwatched))
+			bf_findings_store_visible(r, visible);
+		return visible;
+	case BF_SEEN_dma_read:
+		bf_stores_sample(r->stores, e);
+		break;
+	case BF_SEEN_fault_injected:
+		note_fault(r, e);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+static inline void take(struct bf_rules *r, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+			const uint8_t *fixed, const uint8_t *tail)
+{
+	const struct bf_plan *p = r->plans[head->type];
 	const struct bf_listeners *l = &r->listeners[p->kind];
 	struct bf_seen e;
 
@@ -485,22 +521,14 @@ static void take(struct bf_rules *r, const struct bf_plan *p, const struct bf_re
 	e.actor = head->actor;
 	e.pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
 	e.kind = p->kind;
-	e.fixed = (const uint8_t *)(head + 1);
-	e.tail = e.fixed + head->fixed;
+	e.fixed = fixed;
+	e.tail = tail;
 	e.tail_len = head->tail;
-	e.type = r->types[head->type];
+	e.type = type;
 	e.queue = NULL;
 	bf_plan_read(p, e.fixed, &e);
-	if (p->kind <= BF_SEEN_fault_injected) {
-		const struct bf_store *visible = bf_stores_note(r->stores, &e);
-
-		if (p->kind == BF_SEEN_store_visible && !visible)
-			return;
-		if (visible && r->nwatched)
-			bf_findings_store_visible(r, visible);
-		if (p->kind == BF_SEEN_fault_injected)
-			note_fault(r, &e);
-	}
+	if (p->kind <= BF_SEEN_fault_injected && !note(r, &e))
+		return;
 	if (p->key != -1 && !find_queue(r, p, &e))
 		return;
 	r->noticed = 0;
@@ -520,21 +548,34 @@ void bf_rule_notice(struct bf_rules *r, uint8_t what)
 	r->noticed |= what;
 }
 
+static int take_record(struct bf_sink *sink, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
+		       const void *fixed, const void *tail)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+
+	r->now_ps = head->time_ps;
+	if (BF_LIKELY(head->fixed == r->plans[head->type]->fixed_len))
+		take(r, schema, head, fixed, tail);
+	r->records++;
+	return r->status;
+}
+
 static int write_records(struct bf_sink *sink, const void *records, size_t len)
 {
 	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
 	const uint8_t *at = records, *end = at + len;
 
-	while (at < end) {
+	for (; at < end; at += bf_record_span((const void *)at)) {
 		const struct bf_rec_header *head = (const void *)at;
+		const uint8_t *fixed = (const uint8_t *)(head + 1);
 		const uint32_t type = head->type;
 
-		r->now_ps = head->time_ps;
-		if (type < BF_RULES_TYPES && r->wants[type / 8] >> type % 8 & 1 &&
-		    head->fixed == r->plans[type]->fixed_len)
-			take(r, r->plans[type], head);
-		r->records++;
-		at += bf_record_span(head);
+		if (type < BF_RULES_TYPES && r->wants[type / 8] >> type % 8 & 1) {
+			take_record(sink, r->types[type], head, fixed, fixed + head->fixed);
+		} else {
+			r->now_ps = head->time_ps;
+			r->records++;
+		}
 	}
 	if (!r->status && bf_stores_failed(r->stores))
 		r->status = -ENOMEM;

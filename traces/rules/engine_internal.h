@@ -2,6 +2,7 @@
 #ifndef BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
 #define BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
 
+#include "sim/bytes.h"
 #include "traces/rules/stores_internal.h"
 
 #define BF_RULES_TYPES 1024u
@@ -13,11 +14,12 @@ struct bf_plan {
 	enum bf_seen_kind kind;
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
 	uint16_t fixed_len;
-	/* First those without a sign, then the signed ones, then those that the stream lacks. */
-	uint8_t nunsigned, nsigned, nfields; /* where each of the three ends */
+	/* First those of eight bytes, then those of four, then narrower and signed ones, then those that it lacks. */
+	uint8_t nlong, nword, nother, nfields; /* where each of the four ends */
 	struct bf_plan_field {
-		int16_t at; /* of the word that ends with it */
-		uint8_t shift;
+		uint16_t at;
+		uint8_t size;
+		bool is_signed;
 		uint8_t to; /* member of struct bf_seen */
 	} field[BF_SEEN_FIELDS_MAX];
 };
@@ -101,7 +103,25 @@ void bf_rules_note_unable(struct bf_rules *r);
 const char *bf_seen_name(enum bf_seen_kind kind);
 /* The plan for a type of the stream; NULL in `*out` when no rule knows it. 0 or -ENOMEM. */
 int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out);
-/* Fills in the fields of `e` from the record's fixed part. */
-void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e);
+/* A field that is signed, or of one or two bytes. */
+uint64_t bf_plan_read_other(const struct bf_plan_field *f, const uint8_t *fixed);
+
+/*
+ * Fills in the fields of `e` from the record's fixed part. Each is read as wide as it is: records come from where they
+ * have just been written, and reading several narrow stores as one word makes a processor wait for all of them.
+ */
+static inline void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e)
+{
+	const struct bf_plan_field *f = p->field, *end = f + p->nlong;
+
+	for (; f < end; f++)
+		e->field[f->to] = bf_get_le64(fixed + f->at);
+	for (end = p->field + p->nword; f < end; f++)
+		e->field[f->to] = bf_get_le32(fixed + f->at);
+	for (end = p->field + p->nother; f < end; f++)
+		e->field[f->to] = bf_plan_read_other(f, fixed);
+	for (end = p->field + p->nfields; f < end; f++)
+		e->field[f->to] = 0;
+}
 
 #endif

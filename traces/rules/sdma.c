@@ -221,10 +221,12 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 		q->last_publish = s;
 	else if (!publish && s.to > q->last_reserve.to)
 		q->last_reserve = s;
-	if (publish)
+	if (publish) {
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
-	else
+	} else {
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
+		q->w->reservers |= 1ull << e->actor % 64;
+	}
 	if (s.pad)
 		q->w->last_pad = q->w->nreserves;
 }
@@ -356,6 +358,13 @@ static uint32_t signal_place(uint64_t va)
 	return (uint32_t)(va / 4 * 0x9e3779b97f4a7c15ull >> 32) % BF_SDMA_SIGNALS;
 }
 
+/* The windows are longer than a cache; what comes next in one of them is on its way when it is needed. */
+static void come(const void *next, size_t size)
+{
+	for (size_t at = 0; at < size; at += BF_LINE)
+		__builtin_prefetch((const uint8_t *)next + at, 1);
+}
+
 static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
@@ -380,6 +389,7 @@ static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const 
 		run->signals[signal_place(k->p.dst)] = (struct bf_sdma_signalled){ k->p.dst, q->w->npackets - 1, e->queue };
 	if (!k->indirect)
 		q->retired = k->index + e->sdma_packet.dwords * 4;
+	come(&q->w->packets[q->w->npackets % BF_SDMA_PACKETS], sizeof(*k));
 }
 
 static void note_piece(struct bf_sdma_run *run, const struct bf_seen *e)
@@ -532,15 +542,17 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct bf_sdma_run *run = facts;
 
+	if (e->kind == BF_SEEN_store) {
+		if (run->present)
+			note_store(r, run, e);
+		return;
+	}
 	if (e->kind == BF_SEEN_region)
 		note_region(run, e);
 	run->present |= e->queue != NULL;
 	if (!run->present)
 		return;
 	switch (e->kind) {
-	case BF_SEEN_store:
-		note_store(r, run, e);
-		break;
 	case BF_SEEN_dma_read:
 		note_read(r, run, e);
 		break;

@@ -47,6 +47,7 @@ struct bf_sdma_windows {
 	struct bf_sdma_begun packets[BF_SDMA_PACKETS];
 	uint64_t nreserves, npublishes, nreads, npackets; /* in all; the last ones are kept */
 	uint64_t last_pad;                                /* number of the last reservation with padding, plus one */
+	uint64_t reservers; /* bit n: some thread with an actor's number n modulo 64 has reserved bytes */
 };
 
 struct bf_sdma_queue {
@@ -143,6 +144,12 @@ static inline struct bf_sdma_piece *bf_sdma_piece_back(struct bf_sdma_run *run, 
 /* The reservation (publication) that covers byte `index`; NULL. */
 struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index);
 const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, uint64_t to);
+
+/* Whether a thread may be among those that reserved bytes: false for nearly all that never did. */
+static inline bool bf_sdma_reserved_by(const struct bf_sdma_queue *q, uint32_t actor)
+{
+	return q->w && q->w->reservers >> actor % 64 & 1;
+}
 
 /* The packet that a piece belongs to; NULL while it is not known. */
 const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p);

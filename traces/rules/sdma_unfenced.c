@@ -10,6 +10,8 @@ static const struct bf_sdma_span *own_span(const struct bf_sdma_queue *q, uint32
 {
 	const struct bf_sdma_span *s;
 
+	if (!bf_sdma_reserved_by(q, actor))
+		return NULL;
 	for (uint64_t back = 0; back < SPANS && (s = bf_sdma_reserve(q, back)) != NULL; back++)
 		if (s->actor == actor)
 			return s;

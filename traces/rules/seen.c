@@ -40,14 +40,16 @@ static bool is_word(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Which fields come first in a plan. */
-enum part { UNSIGNED, SIGNED, LACKING };
+/* The order of fields in a plan. */
+enum part { LONG, WORD, OTHER, LACKING };
 
 static enum part part_of(const struct bf_rec_field *f, const struct bf_rec_schema *type)
 {
 	if (!f || f->kind == BF_FIELD_TEXT || !is_word(f->size) || f->offset + f->size > type->size)
 		return LACKING;
-	return f->kind == BF_FIELD_INT ? SIGNED : UNSIGNED;
+	if (f->size == 8)
+		return LONG;
+	return f->size == 4 && f->kind != BF_FIELD_INT ? WORD : OTHER;
 }
 
 /* Adds the fields of one part; their number behind that. */
@@ -61,9 +63,10 @@ static uint8_t add_part(struct bf_plan *p, const struct bf_rec_schema *type, enu
 		if (part_of(f, type) != part)
 			continue;
 		p->field[n].to = to;
-		if (part != LACKING) {
-			p->field[n].at = (int16_t)(f->offset + f->size - 8);
-			p->field[n].shift = (uint8_t)(64 - 8 * f->size);
+		if (f) {
+			p->field[n].at = f->offset;
+			p->field[n].size = (uint8_t)f->size;
+			p->field[n].is_signed = f->kind == BF_FIELD_INT;
 		}
 		n++;
 	}
@@ -100,28 +103,20 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	p->kind = kind;
 	p->fixed_len = type->size;
 	p->key = key_of(kind);
-	p->nunsigned = add_part(p, type, UNSIGNED, 0);
-	p->nsigned = add_part(p, type, SIGNED, p->nunsigned);
-	p->nfields = add_part(p, type, LACKING, p->nsigned);
+	p->nlong = add_part(p, type, LONG, 0);
+	p->nword = add_part(p, type, WORD, p->nlong);
+	p->nother = add_part(p, type, OTHER, p->nword);
+	p->nfields = add_part(p, type, LACKING, p->nother);
 	*out = p;
 	return 0;
 }
 
-/* Each field is in the upper bytes of a word of 8 that ends with it: what lies before the first one is the record's
- * header. */
-void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, struct bf_seen *e)
+uint64_t bf_plan_read_other(const struct bf_plan_field *f, const uint8_t *fixed)
 {
-	const struct bf_plan_field *f = p->field, *end = f + p->nunsigned;
+	const uint64_t sign = f->is_signed ? 1ull << (8 * f->size - 1) : 0;
+	const uint64_t v = f->size == 4 ? bf_get_le32(fixed + f->at) : f->size == 2 ? bf_get_le16(fixed + f->at) : fixed[f->at];
 
-	for (; f < end; f++)
-		e->field[f->to] = bf_get_le64(fixed + f->at) >> f->shift;
-	for (end = p->field + p->nsigned; f < end; f++) {
-		const uint64_t word = bf_get_le64(fixed + f->at) >> f->shift, sign = 1ull << (63 - f->shift);
-
-		e->field[f->to] = (word ^ sign) - sign;
-	}
-	for (end = p->field + p->nfields; f < end; f++)
-		e->field[f->to] = 0;
+	return (v ^ sign) - sign;
 }
 
 uint64_t bf_seen_u64(const struct bf_seen *e, const char *field)

@@ -17,12 +17,14 @@
 #define PENDING_MAX (1u << 16)
 #define PAGE_BITS 12u
 #define RING_ENTRIES_MAX (1u << 20)
+#define NEAR 16u
 
-struct pending {
+struct entry {
 	struct bf_store store;
-	uint64_t late;                /* its latest number in `lates`, 0: none */
-	uint32_t next_key; /* in its bucket, or of the free ones */
+	uint64_t late;                 /* its latest number in `lates`, 0: none */
+	uint32_t next_key;             /* in its bucket, or of the free ones */
 	uint32_t next_line, prev_line; /* in its bucket; NONE: the first or last */
+	bool pending;                  /* it is in the buckets */
 };
 
 struct bf_ring {
@@ -39,20 +41,33 @@ struct page {
 };
 
 struct bf_stores {
-	struct pending *pool;
-	uint32_t npool, cap, free, count;
+	struct entry *pool;
+	/*
+	 * Free entries are used again in the order in which they became free, and never the last RECENT of them: they
+	 * still hold the stores of `recent` and `shown`.
+	 */
+	uint32_t npool, nfree, first_free, last_free, count;
 	uint32_t by_key[BUCKETS], by_line[BUCKETS];
-	struct bf_store recent[RECENT];
+	uint32_t recent[RECENT]; /* the last ones that were issued */
 	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
 	uint64_t nlates;
 	uint64_t nrecent;
-	struct bf_store shown[SHOWN]; /* the last ones that became visible */
+	uint32_t shown[SHOWN]; /* the last ones that became visible */
 	uint64_t nshown;
 	bool buffered, unbuffered, failed;
 	struct bf_ring *rings;
 	struct page *pages; /* open addressing */
 	uint32_t npages, page_cap;
+	/* The only ring on a page, or NULL for none, of pages that were asked about: at number % NEAR. */
+	struct page near[NEAR];
 };
+
+/* No page has such a number. */
+static void forget_pages(struct bf_stores *s)
+{
+	for (uint32_t i = 0; i < NEAR; i++)
+		s->near[i] = (struct page){ .number = UINT64_MAX };
+}
 
 static uint32_t mixed(uint64_t x)
 {
@@ -69,20 +84,15 @@ static uint32_t line_of(uint64_t va)
 	return mixed(va / BF_LINE);
 }
 
-static void clear(struct bf_stores *s)
-{
-	for (uint32_t i = 0; i < BUCKETS; i++)
-		s->by_key[i] = s->by_line[i] = NONE;
-	s->free = NONE;
-	s->npool = s->count = 0;
-}
-
 struct bf_stores *bf_stores_open(void)
 {
 	struct bf_stores *s = calloc(1, sizeof(*s));
 
-	if (s)
-		clear(s);
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		s->by_key[i] = s->by_line[i] = NONE;
+	forget_pages(s);
 	return s;
 }
 
@@ -102,38 +112,68 @@ void bf_stores_close(struct bf_stores *s)
 	free(s);
 }
 
-bool bf_stores_buffered(const struct bf_stores *s)
-{
-	return s->buffered;
-}
-
 bool bf_stores_failed(const struct bf_stores *s)
 {
 	return s->failed;
 }
 
+bool bf_stores_buffered(const struct bf_stores *s)
+{
+	return s->buffered;
+}
+
 /* ---- stores ---- */
 
-static uint32_t take_free(struct bf_stores *s)
+/* More free entries, to be used before those that are free already. */
+static bool grow(struct bf_stores *s)
 {
-	uint32_t i = s->free;
+	const uint32_t n = s->npool + s->npool / 2 + 2 * RECENT;
+	struct entry *grown = realloc(s->pool, n * sizeof(*grown));
 
-	if (i != NONE) {
-		s->free = s->pool[i].next_key;
-		return i;
+	if (!grown)
+		return false;
+	for (uint32_t i = n; i-- > s->npool;) {
+		grown[i] = (struct entry){ .next_key = s->nfree ? s->first_free : NONE };
+		s->last_free = s->nfree++ ? s->last_free : i;
+		s->first_free = i;
 	}
-	if (s->npool == s->cap) {
-		const uint32_t cap = s->cap ? 2 * s->cap : 256;
-		struct pending *grown = realloc(s->pool, cap * sizeof(*grown));
+	s->pool = grown;
+	s->npool = n;
+	return true;
+}
 
-		if (!grown) {
-			s->failed = true;
-			return NONE;
-		}
-		s->pool = grown;
-		s->cap = cap;
+static struct entry *take_free(struct bf_stores *s)
+{
+	struct entry *x;
+
+	if (BF_UNLIKELY(s->nfree <= RECENT) && !grow(s)) {
+		s->failed = true;
+		return NULL;
 	}
-	return s->npool++;
+	x = &s->pool[s->first_free];
+	s->recent[s->nrecent++ % RECENT] = s->first_free;
+	s->first_free = x->next_key;
+	s->nfree--;
+	return x;
+}
+
+static void give_back(struct bf_stores *s, uint32_t i)
+{
+	s->pool[i].pending = false;
+	s->pool[s->last_free].next_key = i;
+	s->last_free = i;
+	s->nfree++;
+}
+
+/* None is waited for any longer. */
+static void forget_pending(struct bf_stores *s)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		s->by_key[i] = s->by_line[i] = NONE;
+	for (uint32_t i = 0; i < s->npool; i++)
+		if (s->pool[i].pending)
+			give_back(s, i);
+	s->count = 0;
 }
 
 /* The first bytes of a store. Nearly all are of 4 or 8. */
@@ -147,45 +187,50 @@ static void take_bytes(uint8_t *to, const uint8_t *from, uint32_t len)
 		memcpy(to, from, len < 16 ? len : 16);
 }
 
-static void issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va)
+static void enter(struct bf_stores *s, struct entry *x)
 {
-	struct bf_store *store = &s->recent[s->nrecent++ % RECENT];
-	uint32_t i, *key, *line;
-	struct pending *p;
+	uint32_t *key = &s->by_key[key_of(x->store.actor, x->store.seq)], *line = &s->by_line[line_of(x->store.va)];
+	const uint32_t i = (uint32_t)(x - s->pool);
 
-	store->actor = e->actor;
-	store->len = e->tail_len;
-	store->seq = seq;
-	store->va = va;
-	store->issued_ps = e->time_ps;
-	store->visible_ps = BF_NEVER;
-	store->record = e->number;
-	store->visible_record = UINT64_MAX;
-	take_bytes(store->bytes, e->tail, e->tail_len);
-	if (s->unbuffered)
-		return;
-	if (s->count == PENDING_MAX) {
-		s->unbuffered = !s->buffered;
-		clear(s);
-	}
-	i = take_free(s);
-	if (i == NONE)
-		return;
-	key = &s->by_key[key_of(store->actor, store->seq)];
-	line = &s->by_line[line_of(store->va)];
-	p = &s->pool[i];
-	p->store = *store;
-	p->late = 0;
-	p->next_key = *key;
-	p->next_line = *line;
-	p->prev_line = NONE;
+	x->late = 0;
+	x->pending = true;
+	x->next_key = *key;
+	x->next_line = *line;
+	x->prev_line = NONE;
 	if (*line != NONE)
 		s->pool[*line].prev_line = i;
 	*key = *line = i;
 	s->count++;
 }
 
-static void unlink_line(struct bf_stores *s, const struct pending *p)
+bool bf_stores_issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va)
+{
+	struct entry *x = take_free(s);
+
+	if (!x)
+		return false;
+	x->store.actor = e->actor;
+	x->store.len = e->tail_len;
+	x->store.seq = seq;
+	x->store.va = va;
+	x->store.issued_ps = e->time_ps;
+	x->store.visible_ps = BF_NEVER;
+	x->store.record = e->number;
+	x->store.visible_record = UINT64_MAX;
+	take_bytes(x->store.bytes, e->tail, e->tail_len);
+	if (s->unbuffered) {
+		give_back(s, (uint32_t)(x - s->pool));
+		return true;
+	}
+	if (BF_UNLIKELY(s->count == PENDING_MAX)) {
+		s->unbuffered = !s->buffered;
+		forget_pending(s);
+	}
+	enter(s, x);
+	return true;
+}
+
+static void unlink_line(struct bf_stores *s, const struct entry *p)
 {
 	if (p->next_line != NONE)
 		s->pool[p->next_line].prev_line = p->prev_line;
@@ -195,35 +240,34 @@ static void unlink_line(struct bf_stores *s, const struct pending *p)
 		s->by_line[line_of(p->store.va)] = p->next_line;
 }
 
-static const struct bf_store *show(struct bf_stores *s, const struct bf_seen *e)
+const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen *e)
 {
 	uint32_t *at = &s->by_key[key_of(e->actor, e->store_visible.seq)], i;
-	struct bf_store *shown;
+	struct entry *x;
 
 	s->buffered = true;
 	s->unbuffered = false;
 	for (; (i = *at) != NONE; at = &s->pool[i].next_key)
-		if (s->pool[i].store.actor == e->actor && s->pool[i].store.seq == e->store_visible.seq)
+		if (s->pool[i].store.seq == e->store_visible.seq && s->pool[i].store.actor == e->actor)
 			break;
 	if (i == NONE)
 		return NULL;
-	shown = &s->shown[s->nshown++ % SHOWN];
-	*shown = s->pool[i].store;
-	shown->visible_ps = e->time_ps;
-	shown->visible_record = e->number;
-	*at = s->pool[i].next_key;
-	if (s->pool[i].late && s->nlates - s->pool[i].late < LATES)
-		s->lates[s->pool[i].late % LATES] = *shown;
-	unlink_line(s, &s->pool[i]);
-	s->pool[i].next_key = s->free;
-	s->free = i;
+	x = &s->pool[i];
+	*at = x->next_key;
+	unlink_line(s, x);
+	give_back(s, i);
 	s->count--;
-	return shown;
+	s->shown[s->nshown++ % SHOWN] = i;
+	x->store.visible_ps = e->time_ps;
+	x->store.visible_record = e->number;
+	if (BF_UNLIKELY(x->late) && s->nlates - x->late < LATES)
+		s->lates[x->late % LATES] = x->store;
+	return &x->store;
 }
 
 const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back)
 {
-	return back < s->nshown && back < SHOWN ? &s->shown[(s->nshown - 1 - back) % SHOWN] : NULL;
+	return back < s->nshown && back < SHOWN ? &s->pool[s->shown[(s->nshown - 1 - back) % SHOWN]].store : NULL;
 }
 
 /* The latest store of a bucket that lies in [va, va + len), of those that begin in `line`, or in any line. */
@@ -259,7 +303,7 @@ const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, ui
 
 const struct bf_store *bf_stores_recent(const struct bf_stores *s, uint32_t back)
 {
-	return back < s->nrecent && back < RECENT ? &s->recent[(s->nrecent - 1 - back) % RECENT] : NULL;
+	return back < s->nrecent && back < RECENT ? &s->pool[s->recent[(s->nrecent - 1 - back) % RECENT]].store : NULL;
 }
 
 /* ---- rings ---- */
@@ -344,6 +388,7 @@ struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct 
 
 	if (!len || entries > RING_ENTRIES_MAX || bytes > 4096 || va + len < va)
 		return NULL;
+	forget_pages(s);
 	r = empty_ring(s, old);
 	if (!r)
 		return NULL;
@@ -387,25 +432,36 @@ static struct bf_ring *next_on_page(const struct bf_stores *s, uint64_t number, 
 	return NULL;
 }
 
-struct bf_ring *bf_stores_ring_at(const struct bf_stores *s, uint64_t va)
+static bool lies_in(const struct bf_ring *r, uint64_t va)
 {
-	struct bf_ring *r;
+	return va - r->va < (uint64_t)r->bytes * r->entries;
+}
+
+struct bf_ring *bf_stores_ring_at(struct bf_stores *s, uint64_t va)
+{
+	const uint64_t number = va >> PAGE_BITS;
+	struct page *near = &s->near[number % NEAR];
+	struct bf_ring *r, *first;
 	uint32_t i;
 
+	if (near->number == number)
+		return near->ring && lies_in(near->ring, va) ? near->ring : NULL;
 	if (!s->npages)
 		return NULL;
-	i = page_place(s, va >> PAGE_BITS);
-	while ((r = next_on_page(s, va >> PAGE_BITS, &i)) != NULL)
-		if (va - r->va < (uint64_t)r->bytes * r->entries)
-			return r;
-	return NULL;
+	i = page_place(s, number);
+	first = r = next_on_page(s, number, &i);
+	while (r && !lies_in(r, va))
+		r = next_on_page(s, number, &i);
+	if (!first || (r == first && !next_on_page(s, number, &i)))
+		*near = (struct page){ number, first };
+	return r;
 }
 
 /* Remembers the late store in these bytes. Its number; 0: all is visible. */
 static uint64_t note_late(struct bf_stores *s, uint64_t va, uint64_t len)
 {
 	const struct bf_store *late = bf_stores_late(s, va, len);
-	struct pending *p = late ? BF_CONTAINER_OF(late, struct pending, store) : NULL;
+	struct entry *p = late ? BF_CONTAINER_OF(late, struct entry, store) : NULL;
 
 	if (!p)
 		return 0;
@@ -439,7 +495,7 @@ static void sample(struct bf_stores *s, struct bf_ring *r, uint64_t va, uint64_t
 	}
 }
 
-static void take_read(struct bf_stores *s, const struct bf_seen *e)
+void bf_stores_sample(struct bf_stores *s, const struct bf_seen *e)
 {
 	const uint64_t va = e->dma_read.va, end = va + e->dma_read.len;
 
@@ -467,23 +523,4 @@ const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, u
 			return x;
 	}
 	return NULL;
-}
-
-const struct bf_store *bf_stores_note(struct bf_stores *s, const struct bf_seen *e)
-{
-	switch (e->kind) {
-	case BF_SEEN_store:
-		issue(s, e, e->store.seq, e->store.va);
-		return NULL;
-	case BF_SEEN_mmio_store:
-		issue(s, e, e->mmio_store.seq, e->mmio_store.va);
-		return NULL;
-	case BF_SEEN_store_visible:
-		return show(s, e);
-	case BF_SEEN_dma_read:
-		take_read(s, e);
-		return NULL;
-	default:
-		return NULL;
-	}
 }

@@ -70,7 +70,7 @@ const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, u
 const struct bf_store *bf_sample_late(const struct bf_stores *s, const struct bf_sample *sample);
 
 /* The ring that an address lies in, and whose it is; NULL. */
-struct bf_ring *bf_stores_ring_at(const struct bf_stores *s, uint64_t va);
+struct bf_ring *bf_stores_ring_at(struct bf_stores *s, uint64_t va);
 struct bf_rule_queue *bf_ring_queue(const struct bf_ring *r);
 
 #endif

@@ -7,13 +7,16 @@
 struct bf_stores *bf_stores_open(void);
 void bf_stores_close(struct bf_stores *s);
 
-/*
- * Takes in a store, mmio_store, store_visible or dma_read record. Not NULL: the store that is visible now. Of a
- * store_visible record NULL says that no store record came before, as for the store of an atomic.
- */
-const struct bf_store *bf_stores_note(struct bf_stores *s, const struct bf_seen *e);
+/* Takes in a store or mmio_store record with these fields. False: no memory, the tables are incomplete. */
+bool bf_stores_issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va);
 
-/* Lack of memory made the tables incomplete. */
+/* The store that a store_visible record is about. NULL: no store record came before, as for the store of an atomic. */
+const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen *e);
+
+/* Takes in a dma_read record. */
+void bf_stores_sample(struct bf_stores *s, const struct bf_seen *e);
+
+/* Lack of memory has made the tables incomplete. */
 bool bf_stores_failed(const struct bf_stores *s);
 
 #endif
