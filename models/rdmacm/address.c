@@ -160,7 +160,8 @@ static void mapped_gid(uint8_t gid[16], uint32_t ipv4)
 
 void bf_cm_path_to(struct bf_cm_id *id, uint32_t ipv4)
 {
-	id->path = (struct bf_cm_path){ .ipv4 = ipv4, .mtu = id->cm->opts.mtu, .hop_limit = BF_CM_HOP_LIMIT };
+	id->path = (struct bf_cm_path){ .ipv4 = ipv4, .hop_limit = BF_CM_HOP_LIMIT };
+	id->path.mtu = bf_uverbs_active_mtu(id->device->uverbs);
 	mapped_gid(id->path.sgid, id->device->ipv4);
 	mapped_gid(id->path.dgid, ipv4);
 	if (id->tos_set)

@@ -41,7 +41,6 @@ struct bf_rdmacm_opts {
 	uint32_t devices;
 	struct bf_outside *outside; /* NULL: no other processes. Borrowed */
 	bool routed;                /* addresses of other machines can be reached (UDP) */
-	uint8_t mtu;                /* of paths, as the verbs number it: 3 is 1024 bytes, 5 is 4096 */
 	uint32_t salt;              /* differs from one start of a process to the next: numbers on the wire do, too */
 	struct bf_uverbs_host host; /* channels and the program's memory; `pin` is not used */
 	/* Is it an address of this machine? Of AF_INET or AF_INET6, ports do not count. With `host.arg`. */

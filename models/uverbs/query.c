@@ -144,8 +144,7 @@ static bool port_is_up(struct bf_uverbs *u, uint32_t port)
 	       BF_MLX5_GET(out + BF_ACCESS_REG_DATA, BF_PAOS_OPER) == BF_PAOS_UP;
 }
 
-/* 256 is 1, 512 is 2, and so on. */
-static uint8_t active_mtu(const struct bf_uverbs *u)
+uint8_t bf_uverbs_active_mtu(const struct bf_uverbs *u)
 {
 	return u->opts.mtu ? (uint8_t)(24 - __builtin_clz(u->opts.mtu)) : MTU_4096;
 }
@@ -168,7 +167,7 @@ static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query
 		.pkey_tbl_len = 1,
 		.state = up ? STATE_ACTIVE : STATE_DOWN,
 		.max_mtu = MTU_4096,
-		.active_mtu = active_mtu(c->u),
+		.active_mtu = bf_uverbs_active_mtu(c->u),
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_NDR,
 		.phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED,

@@ -96,6 +96,9 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 /* The device's interrupt: hand it to struct bf_mlx5_opts.irq with the uverbs as owner. */
 void bf_uverbs_irq(void *uverbs, uint32_t vector);
 
+/* The path MTU of its ports, as the verbs number it (enum ibv_mtu): 1 is 256 bytes, 5 is 4096. */
+uint8_t bf_uverbs_active_mtu(const struct bf_uverbs *u);
+
 /*
  * Datagrams of management (IBA vol. 1 chapter 13), by queue pair 1 of port 1: at most one user a device. `receive` is
  * called for each that comes, with the IPv4 address of its sender; it may send. bf_uverbs_mad_send() takes a copy:

@@ -147,8 +147,8 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 	struct cm_machine *m = &r->machine[index];
 	struct bf_mlx5_opts nic = { .name = names[index], .profile = &bf_mlx5_instant, .space = &m->space,
 				    .ioas = &m->ioas, .fabric = r->fabric, .irq = cm_irq, .irq_owner = m };
-	struct bf_uverbs_opts u = { .name = names[index], .space = &m->space, .ioas = &m->ioas };
-	struct bf_rdmacm_opts o = { .devices = 1, .routed = true, .mtu = 5, .is_here = cm_is_here, .salt = index };
+	struct bf_uverbs_opts u = { .name = names[index], .space = &m->space, .ioas = &m->ioas, .mtu = 2048 };
+	struct bf_rdmacm_opts o = { .devices = 1, .routed = true, .is_here = cm_is_here, .salt = index };
 
 	m->rig = r;
 	m->ipv4 = nic.ipv4[0] = u.ipv4 = CM_IPV4 + index;

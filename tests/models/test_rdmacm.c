@@ -175,7 +175,7 @@ START_TEST(attributes)
 	ck_assert_uint_eq(c.qp_attr_mask, 0x129181);
 	ck_assert_uint_eq(c.dest_qp_num, QPN_SERVER);
 	ck_assert_uint_eq(s.dest_qp_num, QPN_CLIENT);
-	ck_assert_uint_eq(c.path_mtu, 5);
+	ck_assert_uint_eq(c.path_mtu, 4); /* the port's 2048 */
 	ck_assert_uint_eq(c.ah_attr.grh.sgid_index, 3);
 	ck_assert_mem_eq(c.ah_attr.grh.dgid, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x02", 16);
 	ck_assert_mem_eq(s.ah_attr.grh.dgid, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x01", 16);
@@ -616,13 +616,13 @@ START_TEST(queries)
 	memcpy(bytes, cm_out(r), sizeof(bytes));
 	ck_assert_uint_eq(bytes[0], 1);
 	ck_assert_uint_eq(bytes[16 + 8 + 15], 2); /* the path's destination */
-	ck_assert_uint_eq(bytes[16 + 54], 0x85);
+	ck_assert_uint_eq(bytes[16 + 54], 0x84);
 	q.option = 3;
 	ck_assert_int_eq(cm_write(m, RDMA_USER_CM_CMD_QUERY, &q, sizeof(q)), -ENOSYS);
 	ck_assert_int_eq(cm_write(m, RDMA_USER_CM_CMD_QUERY_ROUTE, &q, sizeof(q)), 0);
 	memcpy(&route, cm_out(r), sizeof(route));
 	ck_assert_uint_eq(route.num_paths, 1);
-	ck_assert_uint_eq(route.ib_route[0].mtu, 5);
+	ck_assert_uint_eq(route.ib_route[0].mtu, 4);
 	ck_assert_uint_eq(route.ib_route[0].pkey, 0xffff);
 	ck_assert_uint_eq(route.ib_route[0].dgid[15], 2);
 	cm_close(r);
@@ -664,7 +664,7 @@ START_TEST(request_bytes)
 	ck_assert_uint_eq(m[24 + 43], 20 << 3 | 1);
 	ck_assert_uint_eq(m[24 + 47], 20 << 3 | 7);
 	ck_assert_uint_eq(be(m, 24 + 48, 2), 0xffff);
-	ck_assert_uint_eq(m[24 + 50], 5 << 4 | 6);
+	ck_assert_uint_eq(m[24 + 50], 4 << 4 | 6);
 	ck_assert_uint_eq(m[24 + 51], 15 << 4);
 	ck_assert_uint_eq(be(m, 24 + 52, 4), 0xffffffff);
 	ck_assert_uint_eq(be(m, 24 + 56 + 12, 4), CM_IPV4);

@@ -6,9 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MTU_1024 3 /* what Ethernet's usual 1500 bytes have room for */
-#define MTU_4096 5
-
 #define IS_LOOPBACK(ipv4) ((ipv4) >> 24 == 127)
 
 static bool is_loopback(const struct sockaddr *address)
@@ -54,7 +51,6 @@ static int create(struct bf_engine *e)
 		.devices = e->opts.devices,
 		.outside = e->outside,
 		.routed = e->opts.udp_ipv4 != 0,
-		.mtu = e->opts.udp_ipv4 ? MTU_1024 : MTU_4096,
 		.salt = (uint32_t)(e->epoch_ns >> 10) ^ (uint32_t)e->pid << 16,
 		.is_here = is_here,
 	};
