@@ -23,6 +23,7 @@ static int attach_stats(struct bf_outside *o)
 		{ "outside.held", &o->count.held },           { "outside.lost", &o->count.lost },
 		{ "outside.peers", &o->count.peers },         { "outside.cut_off", &o->count.cut_off },
 		{ "outside.udp_tx", &o->count.udp_tx },       { "outside.udp_rx", &o->count.udp_rx },
+		{ "outside.udp_dropped", &o->count.udp_dropped },
 		{ "outside.udp_paced", &o->count.udp_paced }, { "outside.udp_errors", &o->count.udp_errors },
 	};
 	int status = 0;

@@ -121,8 +121,8 @@ const struct bf_error *bf_outside_error(const struct bf_outside *o);
 /*
  * Statistics: outside.tx_frames and .rx_frames (by rings), .held (frames that waited for room), .lost (nobody there, or
  * more than can be held), .peers (processes connected to), .cut_off (of those that made no sense), .udp_tx, .udp_rx,
- * .udp_paced (frames that waited for their turn) and .udp_errors (datagrams that the kernel refused, and arrivals that
- * were no packet for us or had a wrong ICRC).
+ * .udp_dropped (arrivals for which the socket had no room), .udp_paced (frames that waited for their turn) and
+ * .udp_errors (datagrams that the kernel refused, and arrivals that were no packet for us or had a wrong ICRC).
  */
 
 #endif

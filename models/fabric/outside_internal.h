@@ -82,7 +82,7 @@ struct bf_outside {
 
 	struct {
 		uint64_t tx_frames, rx_frames, held, lost, peers, cut_off;
-		uint64_t udp_tx, udp_rx, udp_paced, udp_errors;
+		uint64_t udp_tx, udp_rx, udp_dropped, udp_paced, udp_errors;
 	} count;
 };
 

@@ -89,6 +89,32 @@ START_TEST(test_corrupted_frames_are_found)
 }
 END_TEST
 
+/* Nobody receives while more come than a socket holds, whatever the administrator allows: none is lost uncounted. */
+START_TEST(test_full_socket_is_told)
+{
+	const uint32_t sent = 4000;
+	uint64_t here = 0, dropped = 0;
+	struct end a, b;
+
+	udp_open(&a, 1, NULL);
+	udp_open(&b, 2, NULL);
+	for (uint32_t i = 0; i < sent; i++)
+		udp_send(&a, &b, 0, 4096);
+	bf_outside_flush(a.outside);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), sent);
+	for (int i = 0; here + dropped < sent && i < 1000; i++) {
+		end_wait(&b);
+		here = end_stat(&b, "outside.udp_rx");
+		dropped = end_stat(&b, "outside.udp_dropped");
+	}
+	ck_assert_uint_gt(dropped, 0);
+	ck_assert_uint_eq(here + dropped, sent);
+	ck_assert_uint_eq(b.broken + b.disordered, 0);
+	end_close(&a);
+	end_close(&b);
+}
+END_TEST
+
 /* Traffic class: the IP header's byte is what the sender's address vector wanted. */
 START_TEST(test_type_of_service)
 {
@@ -411,6 +437,7 @@ int main(void)
 	tcase_add_test(c, test_refused_frames_do_not_stop_others);
 	tcase_add_test(c, test_rings_beside);
 	tcase_add_test(c, test_bucket);
+	tcase_add_test(c, test_full_socket_is_told);
 	tcase_add_test(c, test_rate_to_each_address);
 	tcase_add_test(c, test_path_mtu);
 	suite_add_tcase(s, c);
