@@ -73,6 +73,7 @@ perftest() {
 	tool ib_atomic_bw -A CMP_AND_SWAP -n 500 -o 16
 	tool ib_write_bw -m 1024 -n 300 -s 65536 -b
 	tool ib_send_lat -c UD -n 200 -s 1000
+	tool ib_send_bw -c UD -n 300 -s 1000
 	tool ib_send_lat -c UC -n 200 -s 5000
 	tool ib_write_lat -c UC -n 200 -s 5000
 	tool ibv_rc_pingpong -n 100 -c
