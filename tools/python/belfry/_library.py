@@ -41,7 +41,7 @@ struct bf_rules;
 struct bf_suppressions;
 struct bf_rule_about {
     const char *id; const char *family; const char *title; int severity; const char *hardware; const char *wrong;
-    const char *fix; const char *sources; const char *example; const char *twin; const char *test;
+    const char *fix; const char *sources; const char *example; const char *twin; const char *test; const char *why;
 };
 struct bf_found {
     const struct bf_rule_about *rule; bool root; const char *suppressed; const char *where; bool has_index;
