@@ -18,6 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NETWORK "fuzz-%d"
+#define QPN 0x40u /* of each; the first two are the kernel's */
 
 struct end {
 	struct bf_sim *sim;
@@ -76,7 +77,7 @@ static void pump(struct end *e)
 static void send_frame(struct end *e, uint32_t slot, uint32_t len)
 {
 	struct bf_roce_path_opts opts = { .src_ipv4 = 1, .dst_ipv4 = 1 };
-	struct bf_roce r = { .opcode = BF_RC_SEND_ONLY, .dest_qp = slot * BF_OUTSIDE_QPNS + 1, .payload_len = len };
+	struct bf_roce r = { .opcode = BF_RC_SEND_ONLY, .dest_qp = slot * BF_OUTSIDE_QPNS + QPN, .payload_len = len };
 	struct bf_packet *pkt = bf_packet_alloc(e->fabric);
 	struct bf_roce_path path;
 
