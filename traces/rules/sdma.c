@@ -603,6 +603,22 @@ static const uint8_t records[] = {
 	BF_SEEN_sdma_waited, BF_SEEN_sdma_suspect, BF_SEEN_region,       0,
 };
 
+struct bf_finding *bf_sdma_find_after(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
+	struct bf_finding *f = bf_rule_find(r, e, a->queue);
+
+	if (!f)
+		return NULL;
+	f->found.at_ps = a->read->at_ps;
+	bf_finding_since(f, a->read->at_ps, a->read->record);
+	bf_finding_index(f, a->index);
+	bf_finding_say(f, "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: ", a->index,
+		       bf_rule_queue_name(r->rules, a->queue), bf_span_of(e->time_ps - a->read->at_ps).text,
+		       bf_rule_actor(r->rules, a->owner->actor));
+	return f;
+}
+
 const struct bf_rule_family bf_rules_sdma = {
 	.name = "sdma",
 	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT | BF_CLASS_DRIVER,

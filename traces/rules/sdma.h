@@ -114,6 +114,9 @@ struct bf_sdma_run {
 
 extern const struct bf_rule_family bf_rules_sdma;
 
+/* A finding on the store at hand, which says that the engine had fetched its place before; NULL as bf_rule_find(). */
+struct bf_finding *bf_sdma_find_after(struct bf_rule_run *r, const struct bf_seen *e);
+
 static inline struct bf_sdma_queue *bf_sdma_of(const struct bf_rule_queue *q)
 {
 	return bf_rule_facts(q);

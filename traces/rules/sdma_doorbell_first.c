@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "traces/rules/sdma.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -9,16 +7,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (a->rang && a->rang->from != a->owner->from)
 		return;
-	f = bf_rule_find(r, e, a->queue);
-	if (!f)
-		return;
-	f->found.at_ps = a->read->at_ps;
-	bf_finding_since(f, a->read->at_ps, a->read->record);
-	bf_finding_index(f, a->index);
-	bf_finding_say(f, "the engine fetched ring byte %" PRIu64 " of %s %s before %s stored it there: ", a->index,
-		       bf_rule_queue_name(r->rules, a->queue), bf_span_of(e->time_ps - a->read->at_ps).text,
-		       bf_rule_actor(r->rules, a->owner->actor));
-	bf_finding_say(f, "the doorbell was rung first");
+	f = bf_sdma_find_after(r, e);
+	if (f)
+		bf_finding_say(f, "the doorbell was rung first");
 }
 
 const struct bf_rule bf_rule_sdma_doorbell_first = {
