@@ -69,11 +69,8 @@ timeout 20 "$BELFRY" serve nvme --socket "$socket" >"$work/second" 2>&1
 [ $? -eq 2 ] && [ "$(cat "$socket")" = text ] || fail "a file at the socket's path"
 rm "$socket"
 
-# A client: what it is told, a trace of it, and the next client after it. Python is how a script speaks to sockets.
-if command -v python3 >/dev/null; then
-	start --media "$work/media" --capacity 1M --namespaces 2 --queues 4 --trace "$work/trace.bft" --verbose --stats
-	for _ in 1 2; do
-		python3 - "$socket" <<'EOF' || fail "a client is not served"
+# What a client says and reads. Python is how a script speaks to sockets.
+cat >"$work/client.py" <<'EOF'
 import socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
@@ -91,6 +88,15 @@ def read(region, offset, count):
     flags, error, body = ask(9, struct.pack('<QII', offset, region, count))
     assert flags == 1, error
     return body[16:]
+EOF
+export PYTHONPATH="$work" PYTHONDONTWRITEBYTECODE=1
+
+# A client: what it is told, a trace of it, and the next client after it.
+if command -v python3 >/dev/null; then
+	start --media "$work/media" --capacity 1M --namespaces 2 --queues 4 --trace "$work/trace.bft" --verbose --stats
+	for _ in 1 2; do
+		python3 - "$socket" <<'EOF' || fail "a client is not served"
+from client import *
 assert ask(1, struct.pack('<HH', 0, 0) + b'{"capabilities":{"max_msg_fds":16}}\0')[0] == 1
 assert read(7, 0, 2) == b'\x36\x1b'
 assert read(7, 9, 3) == b'\x02\x08\x01'
@@ -162,29 +168,14 @@ fi
 if command -v python3 >/dev/null; then
 	start --net "serve$$" --stats
 	python3 - "$socket" <<'END' || fail "a client of mlx5 is not served"
-import socket, struct, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-def ask(command, payload):
-    s.sendall(struct.pack('<HHIII', 7, command, 16 + len(payload), 0, 0) + payload)
-    head = b''
-    while len(head) < 16:
-        head += s.recv(16 - len(head))
-    size, flags, error = struct.unpack('<4xIII', head)
-    body = b''
-    while len(body) < size - 16:
-        body += s.recv(size - 16 - len(body))
-    assert flags == 1, error
-    return body
-def read(region, offset, count):
-    return ask(9, struct.pack('<QII', offset, region, count))[16:]
-ask(1, struct.pack('<HH', 0, 0) + b'{"capabilities":{"max_msg_fds":16}}\0')
+from client import *
+assert ask(1, struct.pack('<HH', 0, 0) + b'{"capabilities":{"max_msg_fds":16}}\0')[0] == 1
 assert read(7, 0, 4) == b'\xb3\x15\x21\x10'
 assert read(0, 0, 8) == struct.pack('>HHHH', 39, 28, 5, 1002)  # firmware, revision of commands
 assert read(0, 0x14, 4) == b'\0\0\0\x56'
 counter = read(0, 0x1010, 4)
-ask(10, struct.pack('<QII', 0x14, 0, 4) + b'\0\0\x10\0')         # a command queue in memory that is not there
-ask(10, struct.pack('<QII', 0x18, 0, 4) + b'\xff\xff\xff\xff')
+assert ask(10, struct.pack('<QII', 0x14, 0, 4) + b'\0\0\x10\0')[0] == 1  # a command queue in memory that is not there
+assert ask(10, struct.pack('<QII', 0x18, 0, 4) + b'\xff\xff\xff\xff')[0] == 1
 import time
 time.sleep(0.1)
 assert read(0, 0x1010, 4) > counter                             # it lives
