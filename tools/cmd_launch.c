@@ -15,10 +15,10 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drivers/bootstrap/socket.h"
+#include "sim/clock.h"
 #include "sim/sim.h"
 #include "tools/cli.h"
 
@@ -56,10 +56,7 @@ struct launch {
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return bf_monotonic_ns() / 1000000;
 }
 
 /* ---- starting ---- */

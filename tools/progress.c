@@ -1,17 +1,14 @@
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sim/clock.h"
 #include "tools/cli.h"
 
 #define REDRAW_MS 100 /* often enough to look alive, seldom enough to cost nothing */
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return bf_monotonic_ns() / 1000000;
 }
 
 void bf_progress_begin(struct bf_progress *p, const struct bf_args *a, const char *what)

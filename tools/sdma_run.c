@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "drivers/sdma/records.h"
+#include "sim/clock.h"
 #include "tools/sdma_plan.h"
 
 struct arena {
@@ -283,14 +283,6 @@ static int launch_phase(struct arena *a, uint32_t phase)
 	return rc;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int run_phases(struct arena *a, struct bf_error *err)
 {
 	uint64_t time_ps = 0;
@@ -306,9 +298,9 @@ static int run_phases(struct arena *a, struct bf_error *err)
 			rc = launch_phase(a, phase);
 		if (rc)
 			break;
-		began = now_ns();
+		began = bf_monotonic_ns();
 		rc = a->w->backend->run(a->world, &a->r->world);
-		a->r->wall_ns += now_ns() - began;
+		a->r->wall_ns += bf_monotonic_ns() - began;
 		time_ps += a->r->world.time_ps;
 		if (a->r->world.end != BF_END_DONE)
 			break;

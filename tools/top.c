@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drivers/backend/backend.h"
+#include "sim/clock.h"
 #include "sim/stats.h"
 
 #define ROWS_MAX 64u
@@ -49,14 +49,6 @@ struct bf_top {
 	bool terminal;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- looking ---- */
 
 static struct row *row_of(struct bf_top *t, const char *name, size_t len)
@@ -72,7 +64,7 @@ static struct row *row_of(struct bf_top *t, const char *name, size_t len)
 		return NULL;
 	}
 	memcpy(t->rows[t->nrows].name, name, len);
-	t->rows[t->nrows].moved_ns = now_ns();
+	t->rows[t->nrows].moved_ns = bf_monotonic_ns();
 	return &t->rows[t->nrows++];
 }
 
@@ -177,7 +169,7 @@ static void draw(struct bf_top *t, uint64_t now)
 
 static void look(struct bf_top *t, bool show)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = bf_monotonic_ns();
 
 	for (uint32_t i = 0; i < t->nrows; i++)
 		memset(t->rows[i].now, 0, sizeof(t->rows[i].now));
@@ -213,7 +205,7 @@ struct bf_top *bf_top_start(struct bf_sim *sim, const char *title)
 	t->sim = sim;
 	t->title = title;
 	t->terminal = isatty(STDERR_FILENO) == 1;
-	t->began_ns = t->last_ns = now_ns();
+	t->began_ns = t->last_ns = bf_monotonic_ns();
 	bf_event_init(&t->look, on_look);
 	bf_sim_after(sim, &t->look, LOOK_PS);
 	return t;

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "drivers/bootstrap/bootstrap.h"
 #include "drivers/ibgda/failover_host.h"
 #include "drivers/ibgda/launch.h"
 #include "sim/bytes.h"
+#include "sim/clock.h"
 #include "tools/top.h"
 #include "tools/workload.h"
 
@@ -306,14 +306,6 @@ void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qp
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Payload bytes of one slot of a mixed run that the check compared: each kind of operation has an area of its own. */
 static uint64_t mixed_slot_bytes(const struct bf_ibgda_shape *s, uint32_t pe, uint32_t issuer, uint32_t slot)
 {
@@ -476,9 +468,9 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 	if (rc == 0)
 		rc = launch(&a, err);
 	if (rc == 0) {
-		start = now_ns();
+		start = bf_monotonic_ns();
 		rc = bf_top_run(w->backend, a.world, &out->world, w->top, bf_workload_name(w->work));
-		out->wall_ns = now_ns() - start;
+		out->wall_ns = bf_monotonic_ns() - start;
 		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}

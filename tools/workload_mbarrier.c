@@ -4,17 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "drivers/mbarrier/kernels.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#include "sim/clock.h"
 
 const char *bf_mbar_end_name(enum bf_mbar_end end)
 {
@@ -106,7 +98,7 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 			 struct bf_mbar_result *out, struct bf_error *err)
 {
 	struct arena a = { 0 };
-	const uint64_t began = now_ns();
+	const uint64_t began = bf_monotonic_ns();
 	int rc = set_up(&a, w, sink, err);
 
 	memset(out, 0, sizeof(*out));
@@ -122,7 +114,7 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 
 		rc = bf_cluster_run(a.world, &grid, &out->world);
 	}
-	out->wall_ns = now_ns() - began;
+	out->wall_ns = bf_monotonic_ns() - began;
 	if (!rc) {
 		out->end = judge(&a, w, out);
 		if (notes && copy_notes(&a, w, notes))

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sim/stats.h"
+#include "sim/clock.h"
 #include "tools/top.h"
 #include "tools/workload_nvme.h"
 
@@ -30,14 +30,6 @@ struct arena {
 
 static const enum bf_placement placements[] = { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC,
 						BF_PLACE_CMB };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static uint32_t share_of(const struct bf_nvme_workload *w)
 {
@@ -381,9 +373,9 @@ static int launch(struct arena *a, struct bf_error *err)
 		rc = w->backend->launch(a->world, 0, 1, 1, bf_nvm_kernels(w->backend->platform)->ring, &a->job);
 	if (rc)
 		return rc;
-	start = now_ns();
+	start = bf_monotonic_ns();
 	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_nvme_workload_name(w->work));
-	a->out->wall_ns = now_ns() - start;
+	a->out->wall_ns = bf_monotonic_ns() - start;
 	return rc ? bf_fail(err, rc, "the run failed: %s", strerror(-rc)) : 0;
 }
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "sim/clock.h"
 #include "tools/profile.h"
 
 /* ---- choices ---- */
@@ -198,14 +198,6 @@ static void close_world(struct bf_pes_arena *a)
 	free(a->heaps);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int judge(const struct bf_pes_arena *a, struct bf_pes_result *out, struct bf_error *err)
 {
 	struct bf_run_result *r = &out->run;
@@ -234,9 +226,9 @@ int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_resul
 	if (rc == 0)
 		rc = p->family->launch(&a, err);
 	if (rc == 0) {
-		start = now_ns();
+		start = bf_monotonic_ns();
 		rc = p->backend->run(a.world, &out->run.world);
-		out->run.wall_ns = now_ns() - start;
+		out->run.wall_ns = bf_monotonic_ns() - start;
 		if (rc && err && !err->code)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}

@@ -4,23 +4,15 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "drivers/backend/rxe_internal.h"
+#include "sim/clock.h"
 
 #define BATCH 16u
 #define ERROR_OP_OWN 0x02u /* set in every requester-error CQE of ConnectX-4 and later (models/mlx5/cq.c) */
 #define LAST_WORD 60u      /* counter, signature, opcode and owner: what pollers look at */
 
 /* ---- CQEs ---- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A CQ that its consumer does not follow takes nothing any more. */
 static bool overrun(const struct bf_rxe_cq *cq)
@@ -79,7 +71,7 @@ static void tell_send(struct bf_rxe_world *w, const struct bf_rxe_qp *qp, const 
 		fail_cqe(&cqe, BF_MLX5_CQE_REQ_ERR, e->syndrome, e->vendor);
 	} else {
 		cqe.byte_cnt = bf_to_be32(e->bytes);
-		cqe.timestamp = bf_to_be64(now_ns());
+		cqe.timestamp = bf_to_be64(bf_monotonic_ns());
 		cqe.op_own = BF_MLX5_CQE_REQ << 4;
 	}
 	write_cqe(w, qp->send_cq, &cqe);
@@ -185,7 +177,7 @@ static void receive_done(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const str
 	} else {
 		cqe.imm_inval_pkey = bf_to_be32(wc->imm);
 		cqe.byte_cnt = bf_to_be32(wc->bytes);
-		cqe.timestamp = bf_to_be64(now_ns());
+		cqe.timestamp = bf_to_be64(bf_monotonic_ns());
 		cqe.op_own = (uint8_t)(wc->opcode << 4);
 	}
 	write_cqe(w, qp->recv_cq, &cqe);

@@ -3,27 +3,21 @@
  * names that the models' NICs have, so that traces of the two can be laid side by side.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "drivers/backend/rxe_internal.h"
 #include "models/mlx5/records.h"
+#include "sim/clock.h"
 
 /* As in struct bf_rec_wqe_fetch and struct bf_rec_cqe. */
 enum { FETCH_OK, FETCH_INDEX_MISMATCH, FETCH_QPN_MISMATCH, FETCH_MALFORMED };
 enum { CQE_WRITTEN, CQE_OVERRUN = 2 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void emit(struct bf_rxe_world *w, const struct bf_rec_schema *type, uint32_t actor, const void *rec,
 		 const void *tail, uint32_t len)
 {
-	w->now_ps = (now_ns() - w->opened_ns) * 1000;
+	if (!w->records.mask)
+		return;
+	w->now_ps = (bf_monotonic_ns() - w->opened_ns) * 1000;
 	bf_record(&w->records, type, actor, rec, tail, len);
 }
 
@@ -32,7 +26,7 @@ int bf_rxe_records_open(struct bf_rxe_world *w, const struct bf_world_opts *opts
 	const uint32_t mask = opts->record_mask & BF_CLASS_QUEUE;
 	int rc;
 
-	w->opened_ns = now_ns();
+	w->opened_ns = bf_monotonic_ns();
 	rc = mask ? bf_stream_open(&w->records, &w->now_ps, mask, opts->sink) : 0;
 	return rc ? bf_fail(w->v.m.err, rc, "cannot open the record stream") : 0;
 }

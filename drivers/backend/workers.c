@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "drivers/platform/platform_native.h"
+#include "sim/clock.h"
 
 struct bf_worker {
 	struct bf_workers *all;
@@ -167,17 +168,9 @@ void bf_workers_describe(const struct bf_workers *w, char *report, size_t cap)
 	}
 }
 
-static uint64_t now_ps(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * BF_S + (uint64_t)t.tv_nsec * BF_NS;
-}
-
 int bf_workers_run(struct bf_workers *w, struct bf_world *m, struct bf_world_result *out)
 {
-	const uint64_t began = now_ps();
+	const uint64_t began = bf_monotonic_ns() * BF_NS;
 	bool late = false;
 	int rc, joined;
 
@@ -189,7 +182,7 @@ int bf_workers_run(struct bf_workers *w, struct bf_world *m, struct bf_world_res
 	out->end = late ? BF_END_LIMIT : BF_END_DONE;
 	if (late)
 		bf_workers_describe(w, out->report, sizeof(out->report));
-	out->time_ps = now_ps() - began;
+	out->time_ps = bf_monotonic_ns() * BF_NS - began;
 	bf_workers_clear(w);
 	return rc ? rc : joined;
 }

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "sim/clock.h"
 #include "sim/coro.h"
 
 #define LANE_STACK (64u << 10)
@@ -103,10 +103,7 @@ void bf_native_yield(struct bf_thread *t, const char *what)
 
 uint64_t bf_native_clock_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return bf_monotonic_ns();
 }
 
 void bf_native_pause(struct bf_thread *t, uint32_t ns)

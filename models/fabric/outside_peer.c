@@ -5,19 +5,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "models/fabric/outside_internal.h"
+#include "sim/clock.h"
 
 #define RETRY_NS 1000000ull /* where nobody was we look again after a millisecond */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdict verdict)
 {
@@ -47,7 +39,7 @@ static struct bf_peer *peer_of(struct bf_outside *o, uint32_t slot)
 		return p;
 	if (!p && !(p = new_peer(o, slot)))
 		return NULL;
-	now = now_ns();
+	now = bf_monotonic_ns();
 	if (now < p->retry_ns)
 		return NULL;
 	p->retry_ns = now + RETRY_NS;

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "models/fabric/fabric.h"
 #include "sim/bytes.h"
+#include "sim/clock.h"
 
 #define ENTRY_ALIGN 64u
 #define LEN_BYTES 2u
@@ -214,14 +214,6 @@ void bf_door_unmap(struct bf_door *d)
 		munmap(d, BF_RING_HEAD);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void bf_door_tell(struct bf_door *d)
 {
 	uint64_t until;
@@ -231,7 +223,7 @@ void bf_door_tell(struct bf_door *d)
 	if (!__atomic_load_n(&d->sleeping, __ATOMIC_RELAXED))
 		return;
 	until = __atomic_load_n(&d->looks_until_ns, __ATOMIC_RELAXED);
-	if (until && clock_ns() < until)
+	if (until && bf_monotonic_ns() < until)
 		return;
 	bf_door_knock(d);
 }

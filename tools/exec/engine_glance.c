@@ -12,9 +12,9 @@
  * ib_write_lat does.
  */
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sim/clock.h"
 #include "tools/exec/engine_internal.h"
 
 #define FRAMES 256u
@@ -98,12 +98,8 @@ void bf_engine_glance_end_promise(struct bf_engine *e)
 static void say(struct bf_engine *e)
 {
 	struct bf_engine_glance *g = &e->glance;
-	struct timespec t;
-	uint64_t now, before;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	before = __atomic_exchange_n(&g->eighth_ns, now, __ATOMIC_RELAXED);
+	const uint64_t now = bf_monotonic_ns();
+	const uint64_t before = __atomic_exchange_n(&g->eighth_ns, now, __ATOMIC_RELAXED);
 	if (now - before > SAY_WITHIN_NS)
 		return;
 	__atomic_store_n(&g->said_ns, now, __ATOMIC_RELAXED);

@@ -1,0 +1,11 @@
+#include "sim/clock.h"
+
+#include <time.h>
+
+uint64_t bf_monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
