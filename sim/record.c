@@ -403,14 +403,17 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor,
 				  const void *fixed, const void *tail, uint32_t tail_len)
 {
-	const struct bf_rec_header head = { .time_ps = *st->clock_ps,
-					    .actor = actor,
-					    .type = schema->id,
-					    .fixed = schema->size,
-					    .tail = tail_len };
+	struct bf_rec_header head;
+	int rc;
+
 	if (!st->sink || st->status || !wanted(st, schema))
 		return;
-	int rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : st->sink->take(st->sink, schema, &head, fixed, tail);
+	head = (struct bf_rec_header){ .time_ps = *st->clock_ps,
+				       .actor = actor,
+				       .type = schema->id,
+				       .fixed = schema->size,
+				       .tail = tail_len };
+	rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : st->sink->take(st->sink, schema, &head, fixed, tail);
 	if (BF_UNLIKELY(rc != 0))
 		fail(st, rc);
 	st->count++;
