@@ -120,14 +120,6 @@ void bf_cm_on_timer(struct bf_cm_id *id)
 
 /* ---- the peer's process is no more ---- */
 
-static bool of_this_machine(const struct bf_cm_id *id)
-{
-	for (uint32_t i = 0; i < id->cm->opts.devices; i++)
-		if (id->cm->opts.device[i].ipv4 == id->path.ipv4)
-			return true;
-	return false;
-}
-
 /* A kernel destroys a dead process's identifiers: as bf_cm_leave() there, seen from here. */
 static void peer_gone(struct bf_cm_id *id)
 {
@@ -161,7 +153,8 @@ void bf_cm_gone(void *manager, uint32_t slot)
 	for (uint32_t i = 0; i < cm->room; i++) {
 		struct bf_cm_id *id = cm->ids[i];
 
-		if (id && id->remote_id && id->remote_id >> BF_CM_SLOT_SHIFT == slot && of_this_machine(id))
+		if (id && id->remote_id && id->remote_id >> BF_CM_SLOT_SHIFT == slot &&
+		    bf_cm_of_this_machine(cm, id->path.ipv4))
 			peer_gone(id);
 	}
 }

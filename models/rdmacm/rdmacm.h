@@ -51,6 +51,11 @@ struct bf_rdmacm_opts {
 int bf_rdmacm_create(struct bf_sim *sim, const struct bf_rdmacm_opts *opts, struct bf_rdmacm **out);
 /* Closes its files. Peers hear of that only if the simulation runs once more before it is destroyed. */
 void bf_rdmacm_close_all(struct bf_rdmacm *cm);
+/*
+ * Repeats the answers of the last minute that ended something (DREP, REJ) to peers on other machines. A kernel would answer
+ * again whoever lost one; a manager that goes with its process cannot, and the peer would ask in vain for a minute.
+ */
+void bf_rdmacm_say_again(struct bf_rdmacm *cm);
 void bf_rdmacm_destroy(struct bf_rdmacm *cm); /* NULL is fine */
 
 /*

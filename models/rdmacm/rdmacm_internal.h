@@ -145,12 +145,23 @@ struct bf_cm_gone {
 	uint32_t local_id, slot;
 };
 
+/* An answer that a peer asks for again when it is lost; it may ask when this process is no more. */
+#define BF_CM_ANSWERS 32u
+struct bf_cm_said {
+	const struct bf_rdmacm_device *device; /* NULL: nothing was said yet */
+	uint64_t at_ps;
+	uint32_t ipv4;
+	uint8_t mad[BF_MAD_LEN];
+};
+
 struct bf_rdmacm {
 	struct bf_sim *sim;
 	struct bf_rdmacm_opts opts;
 	struct bf_cm_agent agent[BF_RDMACM_DEVICES];
 	struct bf_cm_gone gone[BF_CM_GONE];
 	uint32_t last_gone;
+	struct bf_cm_said said[BF_CM_ANSWERS];
+	uint32_t last_said;
 	struct bf_rdmacm_file *files;
 	struct bf_cm_id **ids; /* by the program's number */
 	uint32_t room;
@@ -267,6 +278,7 @@ void bf_cm_unregister(struct bf_cm_id *id);
 struct bf_cm_id *bf_cm_by_local(const struct bf_rdmacm *cm, uint32_t local_id, uint32_t ipv4);
 struct bf_cm_id *bf_cm_by_remote(const struct bf_rdmacm *cm, uint32_t remote_id, uint32_t ipv4);
 uint32_t bf_cm_whose(void *cm, const struct bf_packet *pkt);
+bool bf_cm_of_this_machine(const struct bf_rdmacm *cm, uint32_t ipv4);
 void bf_cm_send(struct bf_rdmacm *cm, const struct bf_rdmacm_device *device, uint32_t ipv4, const uint8_t *mad);
 /* Sends the identifier's message in state `state`, again and again until somebody answers. */
 void bf_cm_start(struct bf_cm_id *id, enum bf_cm_state state);

@@ -6,6 +6,8 @@
  */
 #include "models/rdmacm/rdmacm_internal.h"
 
+/* Linux core/cma.c asks every 4.3 s (CMA_CM_RESPONSE_TIMEOUT), 15 times again (CMA_MAX_CM_RETRIES). */
+#define ASKS_FOR_PS (16 * 4300 * BF_MS)
 #define COUNT_MASK ((1u << BF_CM_SLOT_SHIFT) - 1)
 /* Behind the headers of a datagram: BTH and DETH. */
 #define MAD_AT (BF_ROCE_BTH_OFFSET + (uint32_t)sizeof(struct bf_roce_bth) + (uint32_t)sizeof(struct bf_roce_deth))
@@ -160,9 +162,42 @@ void bf_cm_record(struct bf_rdmacm *cm, uint32_t peer, const uint8_t *mad, uint3
 	bf_record(&cm->sim->rec, &bf_rec_cm_message_schema, cm->actor, &rec, NULL, 0);
 }
 
+bool bf_cm_of_this_machine(const struct bf_rdmacm *cm, uint32_t ipv4)
+{
+	for (uint32_t i = 0; i < cm->opts.devices; i++)
+		if (cm->opts.device[i].ipv4 == ipv4)
+			return true;
+	return false;
+}
+
+/* Peers on this machine are told of a process's end in another way (bf_cm_gone()). */
+static void keep(struct bf_rdmacm *cm, const struct bf_rdmacm_device *device, uint32_t ipv4, const uint8_t *mad)
+{
+	const uint32_t kind = BF_MLX5_GET(mad, BF_MAD_ATTRIBUTE);
+	struct bf_cm_said *s = &cm->said[cm->last_said % BF_CM_ANSWERS];
+
+	if ((kind != BF_CM_DREP && kind != BF_CM_REJ) || bf_cm_of_this_machine(cm, ipv4))
+		return;
+	cm->last_said++;
+	*s = (struct bf_cm_said){ .device = device, .at_ps = cm->sim->now_ps, .ipv4 = ipv4 };
+	memcpy(s->mad, mad, sizeof(s->mad));
+}
+
+void bf_rdmacm_say_again(struct bf_rdmacm *cm)
+{
+	for (const struct bf_cm_said *s = cm->said; s < cm->said + BF_CM_ANSWERS; s++) {
+		if (!s->device || cm->sim->now_ps - s->at_ps > ASKS_FOR_PS)
+			continue;
+		cm->count.resent++;
+		bf_cm_record(cm, s->ipv4, s->mad, BF_CM_SENT_AGAIN, 0);
+		bf_uverbs_mad_send(s->device->uverbs, s->ipv4, s->mad);
+	}
+}
+
 /* What finds no room is lost like a datagram on its way, and repeated like one. */
 void bf_cm_send(struct bf_rdmacm *cm, const struct bf_rdmacm_device *device, uint32_t ipv4, const uint8_t *mad)
 {
+	keep(cm, device, ipv4, mad);
 	cm->count.sent++;
 	bf_cm_record(cm, ipv4, mad, BF_CM_SENT, 0);
 	bf_uverbs_mad_send(device->uverbs, ipv4, mad);

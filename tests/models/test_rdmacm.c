@@ -215,6 +215,37 @@ START_TEST(any_message_is_lost)
 }
 END_TEST
 
+/* The answer to the end is lost, and who gave it goes: what it says again on the way out is heard. */
+START_TEST(last_words)
+{
+	struct cm_rig *r = cm_open(true);
+	struct pair p = established(r);
+
+	ck_assert_int_eq(cm_disconnect(p.server, p.s), 0);
+	cm_run(r, BF_MS);
+	expect(p.client, DISCONNECTED, 0);
+	bf_port_set_link(bf_fabric_find(r->fabric, p.server->ipv4), false);
+	ck_assert_int_eq(cm_disconnect(p.client, p.c), 0);
+	cm_run(r, BF_MS);
+	bf_port_set_link(bf_fabric_find(r->fabric, p.server->ipv4), true);
+	bf_rdmacm_close_all(p.client->cm);
+	cm_run(r, BF_MS);
+	expect_none(p.server);
+	bf_rdmacm_say_again(p.client->cm);
+	cm_run(r, BF_MS);
+	expect(p.server, DISCONNECTED, 0);
+	bf_rdmacm_say_again(p.client->cm); /* what comes twice is nothing */
+	ck_assert_uint_eq(counts(p.client).resent, 2);
+	cm_run(r, 70 * BF_S);
+	expect(p.server, TIMEWAIT_EXIT, 0);
+	expect_none(p.server);
+	r->sim->now_ps += 70 * BF_S; /* nothing is due any more */
+	bf_rdmacm_say_again(p.client->cm); /* and nobody asks any more */
+	ck_assert_uint_eq(counts(p.client).resent, 2);
+	cm_close(r);
+}
+END_TEST
+
 START_TEST(nobody_answers)
 {
 	struct cm_rig *r = cm_open(true);
@@ -440,6 +471,7 @@ static Suite *suite(void)
 	tcase_add_test(t, both_on_one_machine);
 	tcase_add_test(t, backlog);
 	tcase_add_test(t, any_message_is_lost);
+	tcase_add_test(t, last_words);
 	tcase_add_test(t, nobody_answers);
 	tcase_add_test(t, slow_program);
 	tcase_add_test(t, data_first);
