@@ -108,6 +108,11 @@ bool bf_arg_json(const struct bf_args *a)
 	return a->json;
 }
 
+const struct bf_command *const *bf_arg_families(const struct bf_args *a)
+{
+	return a->command->families;
+}
+
 /* ---- errors ---- */
 
 static int report(const char *command, bool json, int code, const char *text)

@@ -70,6 +70,7 @@ const char *bf_arg_nth(const struct bf_args *a, const char *name, unsigned n); /
 unsigned bf_arg_positional_count(const struct bf_args *a);
 const char *bf_arg_positional(const struct bf_args *a, unsigned n);
 bool bf_arg_json(const struct bf_args *a);
+const struct bf_command *const *bf_arg_families(const struct bf_args *a); /* of the command; NULL: it has none */
 
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRINTF(3, 4);

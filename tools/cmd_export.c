@@ -82,24 +82,25 @@ static int export_waves(const struct bf_args *args, struct bf_trace *t, FILE *ou
 }
 
 /* A folder, so -o names it. */
-static int export_ctf(const struct bf_args *args)
+static int export_ctf(const struct bf_args *args, struct bf_trace *t, struct bf_error *err)
 {
 	const char *path = bf_arg_text(args, "o");
 	struct bf_ctf_result r = { 0 };
-	struct bf_error err = { 0 };
-	struct bf_input in = { 0 };
-	int rc = bf_input_open(bf_arg_positional(args, 0), &in, &err);
+	int rc = bf_ctf_export(t, path, &r, err);
 
-	if (!rc)
-		rc = bf_ctf_export(in.trace, path, &r, &err);
 	if ((!rc || rc == -EBADMSG) && !bf_arg_json(args))
 		printf("%s: %llu events, %llu types\n", path, (unsigned long long)r.events, (unsigned long long)r.types);
-	if (!rc && in.damage) {
-		rc = -EBADMSG;
-		err = in.damage_error;
-	}
-	bf_input_close(&in);
-	return rc ? bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text) : BF_EXIT_GOOD;
+	return rc;
+}
+
+static int export_html(const struct bf_args *args, FILE *out, struct bf_error *err)
+{
+	struct bf_page_result r;
+	int rc = bf_page_export(bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, err);
+
+	if (!rc)
+		tell(args, out, r.items, "items", r.findings, "findings");
+	return rc;
 }
 
 static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
@@ -116,36 +117,21 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 	case TO_VCD:
 	case TO_FST:
 		return export_waves(args, t, out, err);
+	case TO_HTML:
+		return export_html(args, out, err);
+	case TO_CTF:
+		return export_ctf(args, t, err);
 	default:
 		return export_jsonl(t, out, err);
 	}
 }
 
-static int export_html(const struct bf_args *args, FILE *out)
+static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
 {
-	struct bf_error err = { 0 };
-	struct bf_page_result r;
-	int rc = bf_page_export(bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, &err);
+	int rc = export_trace(args, in->trace, out, err);
 
 	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	tell(args, out, r.items, "items", r.findings, "findings");
-	return BF_EXIT_GOOD;
-}
-
-static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out)
-{
-	struct bf_error err = { 0 };
-	int rc;
-
-	if (bf_arg_u64(args, "to") == TO_HTML)
-		return export_html(args, out);
-	rc = bf_input_open(bf_arg_positional(args, 0), in, &err);
-
-	if (!rc)
-		rc = export_trace(args, in->trace, out, &err);
-	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	if (in->damage)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", in->damage_error.text);
 	return BF_EXIT_GOOD;
@@ -155,6 +141,7 @@ static int export(const struct bf_args *args)
 {
 	const char *path = bf_arg_text(args, "o");
 	const bool to_file = path && strcmp(path, "-") != 0, to_folder = bf_arg_u64(args, "to") == TO_CTF;
+	struct bf_error err = { 0 };
 	struct bf_input in = { 0 };
 	FILE *out = stdout;
 	int code;
@@ -169,13 +156,24 @@ static int export(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
 	if (to_folder && !to_file)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
+	if (bf_arg_u64(args, "to") == TO_HTML && strcmp(bf_arg_positional(args, 0), "-") == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--to=html wants a file, not a pipe: the page is made by reading it several times");
+	if (to_file && bf_input_is(bf_arg_positional(args, 0), path))
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s is what is to be exported: another name for the result, please",
+				    path);
+	if (bf_input_open(bf_arg_positional(args, 0), &in, &err)) {
+		bf_input_close(&in);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	}
 	if (to_file && !to_folder)
 		out = fopen(path, "wb");
 	if (!out)
-		return bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
-	code = to_folder ? export_ctf(args) : export_to(args, &in, out);
+		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
+	else
+		code = export_to(args, &in, out, &err);
 	bf_input_close(&in);
-	if (out != stdout && fclose(out) != 0 && code == BF_EXIT_GOOD)
+	if (out && out != stdout && fclose(out) != 0 && code == BF_EXIT_GOOD)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
 	if (to_file && code == BF_EXIT_GOOD && bf_arg_json(args)) {
 		struct bf_json j;

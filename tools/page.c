@@ -75,8 +75,6 @@ int bf_page_export(const char *path, bool memory, FILE *out, struct bf_page_resu
 	int rc;
 
 	*result = (struct bf_page_result){ 0 };
-	if (strcmp(path, "-") == 0)
-		return bf_fail(err, -EINVAL, "the page is made from a file, not from a pipe: it is read several times");
 	data = fopencookie(&e, "w", (cookie_io_functions_t){ .write = escape });
 	if (!data)
 		return bf_fail(err, -ENOMEM, "out of memory for the page");

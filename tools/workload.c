@@ -93,20 +93,33 @@ int bf_records_check(const struct bf_args *args, const struct bf_backend *be)
 	return bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real", be->name);
 }
 
+/* Ours, and how the names of other devices' begin. */
+static int refuse_work(const struct bf_args *args, const char *name)
+{
+	char others[160] = "";
+	size_t n = 0;
+
+	for (const struct bf_command *const *f = bf_arg_families(args); f && *f && n < sizeof(others); f++)
+		n += (size_t)snprintf(others + n, sizeof(others) - n, ", %s*", (*f)->prefix);
+	if (!name)
+		return bf_cli_error(args, BF_EXIT_USAGE, "which workload? ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s",
+				    others);
+	return bf_cli_error(args, BF_EXIT_USAGE,
+			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s", name,
+			    others);
+}
+
 static int parse_work(const struct bf_args *args, struct bf_workload *w)
 {
 	const char *name;
 
 	if (bf_arg_positional_count(args) == 0)
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "which workload? ibgda-put, ibgda-get, ibgda-amo or ibgda-mixed");
+		return refuse_work(args, NULL);
 	name = bf_arg_positional(args, 0);
 	for (w->work = BF_IBGDA_PUT; w->work < BF_IBGDA_WORKS; w->work++)
 		if (strcmp(bf_workload_name(w->work), name) == 0)
 			return BF_EXIT_GOOD;
-	return bf_cli_error(args, BF_EXIT_USAGE,
-			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo and ibgda-mixed",
-			    name);
+	return refuse_work(args, name);
 }
 
 static int parse_bugs(const struct bf_args *args, struct bf_workload *w)

@@ -47,6 +47,9 @@ expect 0 ibgda-put --records none --profile cx7,icrc=0
 ! grep -q 'hash ' "$work/out" || fail "a hash of no records was printed"
 
 # Options that this workload would not look at.
+expect 2 sdma
+says 'workload "sdma" is not known; there are ibgda-put'
+says ', nvme-*, sdma-*, mbarrier-*'
 expect 2 ibgda-put --op inc
 says '--op means nothing to ibgda-put: it is for ibgda-amo'
 expect 2 ibgda-get --fetch

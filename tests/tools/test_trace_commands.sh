@@ -23,6 +23,9 @@ lines=$(wc -l <"$capture")
 "$BELFRY" import pcap "$capture" -o "$work/x" 2>&1 | grep -q "no form 'pcap'" || fail "import pcap"
 "$BELFRY" import mlx5-capture "$capture" -o /nonexistent/x >/dev/null 2>&1
 [ $? -eq 2 ] || fail "import into a folder that is not there"
+cp "$capture" "$work/same.jsonl"
+"$BELFRY" import mlx5-capture "$work/same.jsonl" -o "$work/same.jsonl" 2>&1 | grep -q 'another name' &&
+	cmp -s "$capture" "$work/same.jsonl" || fail "import over what is imported"
 
 # Damage: what stands in front of it is imported.
 head -c 10000 "$capture" >"$work/cut.jsonl"
@@ -71,6 +74,13 @@ sed '16s/"index":0/"index":7/' "$capture" >"$work/changed.jsonl"
 "$BELFRY" export "$work/r.bft" 2>&1 | grep -q 'into which form' || fail "export without a form"
 "$BELFRY" export "$work/r.bft" --to=pcapng -o /nonexistent/x >/dev/null 2>&1
 [ $? -eq 2 ] || fail "export into a folder that is not there"
+ln -s r.jsonl "$work/link.jsonl"
+"$BELFRY" export "$work/r.jsonl" --to=jsonl -o "$work/link.jsonl" 2>&1 | grep -q 'another name' &&
+	"$BELFRY" diff "$work/r.bft" "$work/r.jsonl" >/dev/null || fail "export over what is exported"
+for form in jsonl html vcd ctf; do
+	"$BELFRY" export "$0" --to=$form -o "$work/none" 2>&1 | grep -q 'not a Belfry trace' || fail "export --to=$form of a script"
+	[ ! -e "$work/none" ] || fail "export --to=$form leaves something of nothing"
+done
 "$BELFRY" export "$work/r.bft" --to=jsonl --both 2>&1 | grep -q -e '--both is for --to=pcapng' || fail "--both without pcapng"
 "$BELFRY" dump "$work/r.bft" --type=cqe,nosuch 2>&1 >/dev/null | grep -q "has the type 'nosuch'" || fail "a type that is not there"
 
