@@ -109,14 +109,13 @@ BF_DEVICE void bf_nvm_check(struct bf_thread *t, struct bf_nvm_worker *w, const 
 		if (found == wanted)
 			continue;
 		if (!w->result.mismatches++) {
-			/* Records tell of no weak load; where the thread looks is half of the story. */
-			(void)bf_ld_relaxed64(t, bf_nvm_byte(w->job, at, i * 8), BF_AT_SYS);
 			w->result.block = (uint64_t)r->chunk * blocks + (i * 8 >> w->ctrl->lba_shift);
 			w->result.offset = (uint32_t)i * 8;
 			w->result.wanted = wanted;
 			w->result.found = found;
 			BF_DRIVER_RECORD(t, nvm_mismatch, .block = w->result.block, .wanted = wanted, .found = found,
-					 .qid = w->qp->sq.no, .offset = w->result.offset);
+					 .va = bf_record_va(t, bf_nvm_byte(w->job, at, i * 8)), .qid = w->qp->sq.no,
+					 .offset = w->result.offset);
 		}
 	}
 }

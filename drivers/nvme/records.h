@@ -69,7 +69,10 @@ BF_RECORD_DECLARE(nvm_timeout, 273, BF_CLASS_DRIVER, BF_REC_NVM_TIMEOUT_FIELDS);
 	F(u32, csts, HEX, "")
 BF_RECORD_DECLARE(nvm_step, 274, BF_CLASS_DRIVER, BF_REC_NVM_STEP_FIELDS);
 
-/* A thread compared what it read and found something else. `block` is a logical block of the command. */
+/*
+ * A thread compared what it read and found something else. `block` is a logical block of the command, `va` where the
+ * thread looked, 0 for what is not in memory.
+ */
 #define BF_REC_NVM_MISMATCH_FIELDS(F)                                                                                \
 	F(u64, block, DEC, "")                                                                                       \
 	F(u64, wanted, HEX, "")                                                                                      \

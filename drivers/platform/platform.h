@@ -55,6 +55,7 @@
  *
  * Records: a statement about the driver's own doings for the record stream. Empty where no stream can be reached.
  *   BF_DRIVER_RECORD(t, type, .field = value, ...)
+ *   uint64_t bf_record_va(t, p)            among those values: the address that records have for `p`; 0: none
  */
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_H

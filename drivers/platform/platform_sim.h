@@ -312,6 +312,13 @@ static BF_ALWAYS_INLINE void bf_pause(struct bf_thread *t, uint32_t ns)
 	bf_agent_delay(t->agent, ns * BF_NS);
 }
 
+static inline uint64_t bf_record_va(const struct bf_thread *t, const void *p)
+{
+	struct bf_region *r = bf_space_find_host(t->agent->view->space, p);
+
+	return r ? bf_va(r, p) : 0;
+}
+
 #define BF_DRIVER_RECORD(t, type, ...)                                                                                 \
 	do {                                                                                                           \
 		if (bf_probe((t)->agent->sim, BF_CLASS_DRIVER)) {                                                      \

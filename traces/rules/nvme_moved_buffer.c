@@ -4,7 +4,6 @@
 #include "traces/rules/nvme.h"
 
 #define REGIONS 512u
-#define THREADS 1024u
 #define NAMED 8u
 #define READ 2u
 
@@ -15,10 +14,6 @@ struct region {
 struct state {
 	struct region regions[REGIONS];
 	uint32_t nregions;
-	struct {
-		uint32_t actor;
-		uint64_t va;
-	} loads[THREADS]; /* the last one of each thread */
 	bool found;
 };
 
@@ -66,8 +61,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
 	const struct named *n = bf_rule_queue_state(r, e->queue);
-	const uint64_t looks = s->loads[e->actor % THREADS].va;
-	const uint32_t here = s->loads[e->actor % THREADS].actor == e->actor ? region_of(s, looks) : REGIONS;
+	const uint32_t here = region_of(s, e->nvm_mismatch.va);
 
 	for (uint32_t i = 0; here != REGIONS && !s->found && i < n->n; i++) {
 		struct bf_finding *f;
@@ -82,7 +76,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_say(f,
 			       "%s looks for its data at 0x%" PRIx64 ", and the commands of SQ %" PRIu64
 			       " name 0x%" PRIx64 ": the buffer moved after its addresses were taken",
-			       bf_rule_actor(r->rules, e->actor), looks, e->queue->number, n->place[i].va);
+			       bf_rule_actor(r->rules, e->actor), e->nvm_mismatch.va, e->queue->number, n->place[i].va);
 	}
 }
 
@@ -108,10 +102,6 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	case BF_SEEN_region:
 		if (s->nregions < REGIONS)
 			s->regions[s->nregions++] = (struct region){ e->region.va, e->region.size };
-		break;
-	case BF_SEEN_load:
-		s->loads[e->actor % THREADS].actor = e->actor;
-		s->loads[e->actor % THREADS].va = e->load.va;
 		break;
 	case BF_SEEN_nvme_fetch:
 		note_read(r, e);
@@ -141,7 +131,7 @@ const struct bf_rule bf_rule_nvme_moved_buffer = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_STUCK + 2,
-	.records = (const uint8_t[]){ BF_SEEN_region, BF_SEEN_load, BF_SEEN_nvme_fetch, BF_SEEN_nvm_mismatch,
+	.records = (const uint8_t[]){ BF_SEEN_region, BF_SEEN_nvme_fetch, BF_SEEN_nvm_mismatch,
 				      BF_SEEN_gpu_stray_write, 0 },
 	.on = on,
 	.state_bytes = sizeof(struct state),
