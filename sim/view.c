@@ -499,7 +499,7 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 		return;
 	v->seq++;
 	BF_WHERE(a);
-	if (bf_probe(a->sim, BF_CLASS_MMIO)) {
+	if (bf_probe_type(a->sim, mmio_store)) {
 		struct bf_rec_mmio_store rec = { .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem };
 
 		bf_record(&a->sim->rec, &bf_rec_mmio_store_schema, a->actor, &rec, data, len);

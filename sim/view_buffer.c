@@ -145,7 +145,9 @@ static void record_visible(struct bf_sim *sim, const struct bf_buffered *e, enum
 /* Memory has it, or the device is about to: the end of a store's way. */
 static void commit(struct bf_sim *sim, struct bf_buffered *e, enum bf_cause cause)
 {
-	if (bf_probe(sim, BF_CLASS_MEM))
+	/* Who wants no stores to registers is not told when they set out. */
+	if (bf_probe(sim, BF_CLASS_MEM) &&
+	    (e->region->kind != BF_MEM_MMIO || bf_stream_wants(&sim->rec, BF_REC_ID_mmio_store)))
 		record_visible(sim, e, cause);
 	if (e->region->kind != BF_MEM_MMIO) {
 		bf_memory_store(e->region, e->at, e->data, e->len, (enum bf_path)e->path, e->actor);

@@ -133,7 +133,7 @@ static void ring(struct bf_nvme *dev, uint32_t offset, uint32_t value, uint8_t s
 	bool completion = index & 1;
 
 	if ((offset - BF_NVME_DOORBELLS) % stride) {
-		bf_nvme_driver_error(dev, BF_NVME_WRONG_ACCESS, QID_NONE, offset, stride);
+		bf_nvme_driver_error(dev, BF_NVME_WRONG_STRIDE, QID_NONE, offset, stride);
 		return;
 	}
 	value &= 0xffff; /* bits 31:16 are reserved */

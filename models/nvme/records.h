@@ -31,12 +31,13 @@ enum bf_nvme_wrong {
 	BF_NVME_WRONG_UNCHANGED,       /* the value that the doorbell has */
 	BF_NVME_WRONG_NO_QUEUE,        /* a doorbell without a queue */
 	BF_NVME_WRONG_NOT_READY,       /* a doorbell while CSTS.RDY is 0 */
-	BF_NVME_WRONG_ACCESS,          /* a register access of a size or alignment that it does not take */
+	BF_NVME_WRONG_ACCESS,          /* a register access of a size (`limit`) or alignment that it does not take */
 	BF_NVME_WRONG_ENABLE,          /* CC.EN = 1 while CSTS.RDY is still 1 from before */
 	BF_NVME_WRONG_CONFIG,          /* CC, AQA, ASQ or ACQ changed while enabled */
 	BF_NVME_WRONG_CID,             /* command identifier in use */
 	BF_NVME_WRONG_FUSED,           /* half of a fused pair */
 	BF_NVME_WRONG_SHADOW,          /* a shadow doorbell with a wrong value */
+	BF_NVME_WRONG_STRIDE,          /* a doorbell between two; `limit` is how far they lie apart */
 };
 
 /* A doorbell. `before` is the value that the queue had, `pending` what it now holds for the controller to fetch. */
@@ -122,7 +123,7 @@ BF_RECORD_DECLARE(nvme_state, 305, BF_CLASS_QUEUE, BF_REC_NVME_STATE_FIELDS);
 	F(u32, qid, DEC, "")                                                                                         \
 	F(u32, wrong, ENUM,                                                                                          \
 	  "0=doorbell-value;1=tail-overrun;2=head-past-tail;3=unchanged;4=no-queue;5=not-ready;6=access;7=enable;"   \
-	  "8=config;9=cid-in-use;10=half-of-fused;11=shadow-doorbell")
+	  "8=config;9=cid-in-use;10=half-of-fused;11=shadow-doorbell;12=stride")
 BF_RECORD_DECLARE(nvme_driver_error, 306, BF_CLASS_FAULT, BF_REC_NVME_DRIVER_ERROR_FIELDS);
 
 /* An asynchronous event: reported by a command, kept until one comes, or lost because none was there. */

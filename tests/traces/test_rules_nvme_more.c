@@ -2,6 +2,7 @@
 #include "drivers/nvme/records.h"
 #include "models/nvme/records.h"
 #include "sim/bytes.h"
+#include "sim/records_agent.h"
 #include "tests/traces/rules_story.h"
 
 #define ABORT 0x08
@@ -16,6 +17,19 @@ struct rig {
 static void begin(struct rig *r)
 {
 	story_begin(&r->s);
+	r->driver = story_actor(&r->s, "agent", "pe0.cpu0");
+	r->controller = story_actor(&r->s, "device", "ssd0");
+	r->queue = story_actor(&r->s, "queue", "ssd0.sq0");
+}
+
+/* For a listener that says what it wants. */
+static void begin_choosy(struct rig *r)
+{
+	const struct bf_rules_opts nvme = { .families = "nvme" };
+
+	r->s = (struct story){ 0 };
+	ck_assert_int_eq(bf_rules_open(&nvme, &r->s.rules, NULL), 0);
+	ck_assert_int_eq(bf_stream_open(&r->s.st, &r->s.now, BF_CLASS_ALL, bf_rules_only_sink(r->s.rules)), 0);
 	r->driver = story_actor(&r->s, "agent", "pe0.cpu0");
 	r->controller = story_actor(&r->s, "device", "ssd0");
 	r->queue = story_actor(&r->s, "queue", "ssd0.sq0");
@@ -113,6 +127,67 @@ START_TEST(nobody_keeps_it_alive)
 }
 END_TEST
 
+#define WEAK 0
+#define ACQUIRE 2
+
+static void poll_tag(struct rig *r, uint32_t thread, uint16_t sem)
+{
+	if (bf_stream_wants(&r->s.st, BF_REC_ID_load))
+		STORY(&r->s, load, thread, .va = 0x100c, .len = 4, .sem = sem);
+}
+
+/* Loads are looked at until each thread that runs has polled; from the second story on one takes without. */
+START_TEST(loads_of_threads_that_have_not_polled)
+{
+	struct rig r;
+	uint32_t late, idle;
+
+	begin_choosy(&r);
+	late = story_actor(&r.s, "agent", "pe0.cpu1");
+	idle = story_actor(&r.s, "agent", "pe0.cpu2");
+	STORY(&r.s, agent_start, r.driver, .stack = 1);
+	admin_command(&r, ABORT, 0, 0);
+	admin_command(&r, ABORT, 1, 0);
+	poll_tag(&r, r.driver, WEAK);
+	ck_assert(bf_stream_wants(&r.s.st, BF_REC_ID_load));
+	poll_tag(&r, r.driver, ACQUIRE);
+	ck_assert(!bf_stream_wants(&r.s.st, BF_REC_ID_load));
+	STORY(&r.s, agent_start, idle, .stack = 1);
+	STORY(&r.s, agent_start, late, .stack = 1);
+	poll_tag(&r, late, _i ? WEAK : ACQUIRE);
+	STORY(&r.s, agent_end, late, .ahead = 0);
+	ck_assert(bf_stream_wants(&r.s.st, BF_REC_ID_load));
+	STORY(&r.s, agent_end, idle, .ahead = 0);
+	ck_assert(!bf_stream_wants(&r.s.st, BF_REC_ID_load));
+	STORY(&r.s, nvm_completion, r.driver, .phase = 1);
+	STORY(&r.s, nvm_completion, late, .slot = 1, .cid = 1, .phase = 1);
+	story_ends(&r.s, _i ? "NVME-PLAIN-POLL" : NULL, "pe0.cpu1 took a completion from CQ 0");
+}
+END_TEST
+
+/* A register and how it was written. */
+START_TEST(doorbell_of_eight_bytes)
+{
+	static const struct {
+		uint32_t wrong;
+		uint64_t at, limit;
+		const char *id, *text;
+	} cases[] = { { BF_NVME_WRONG_ACCESS, 0x1008, 8, "NVME-DOORBELL-WIDTH", "8 bytes hit the doorbell at 0x1008" },
+		      { BF_NVME_WRONG_ACCESS, 0x100c, 8, "NVME-DOORBELL-WIDTH", "8 bytes hit the doorbell at 0x100c" },
+		      { BF_NVME_WRONG_ACCESS, 0x1c, 8, "NVME-WRITE-IGNORED", "8 bytes to register 0x1c" },
+		      { BF_NVME_WRONG_STRIDE, 0x100c, 8, "NVME-DOORBELL-STRIDE", "they lie 8 bytes apart" } };
+	struct rig r;
+
+	begin_choosy(&r);
+	STORY(&r.s, nvme_doorbell, r.queue, .value = 1, .accepted = 1);
+	STORY(&r.s, mmio_store, r.driver, .va = 0x1008, .len = 8);
+	ck_assert(!bf_stream_wants(&r.s.st, BF_REC_ID_mmio_store));
+	STORY(&r.s, nvme_driver_error, r.controller, .value = cases[_i].at, .limit = cases[_i].limit, .qid = 0xffff,
+	      .wrong = cases[_i].wrong);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rules_nvme_more");
@@ -125,6 +200,8 @@ int main(void)
 	tcase_add_loop_test(t, completion_that_is_not_taken, 0, 2);
 	tcase_add_loop_test(t, interrupt_that_did_not_come, 0, 3);
 	tcase_add_test(t, nobody_keeps_it_alive);
+	tcase_add_loop_test(t, loads_of_threads_that_have_not_polled, 0, 2);
+	tcase_add_loop_test(t, doorbell_of_eight_bytes, 0, 4);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

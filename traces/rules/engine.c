@@ -115,17 +115,39 @@ static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 	}
 }
 
+/* Some rule works with stores to registers, whether its family has shown yet or not. */
+static bool wants_registers(const struct bf_rules *r)
+{
+	for (uint32_t i = 0; i < r->nruns; i++)
+		if (lists(r->runs[i].rule->records, BF_SEEN_mmio_store) ||
+		    lists(r->runs[i].rule->needs, BF_SEEN_mmio_store))
+			return true;
+	return false;
+}
+
+/* What the engine itself takes in: the table of stores, and the count of faults. */
+static bool takes(const struct bf_rules *r, enum bf_seen_kind kind)
+{
+	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_dma_read ||
+	       kind == BF_SEEN_fault_injected || (kind == BF_SEEN_mmio_store && wants_registers(r));
+}
+
+static void note_wanted(struct bf_rules *r, enum bf_seen_kind kind)
+{
+	struct bf_listeners *l = &r->listeners[kind];
+
+	l->wanted = l->nfacts || takes(r, kind);
+	for (uint32_t i = 0; i < l->nrules && !l->wanted; i++)
+		l->wanted = l->rules[i].run->spared != kind;
+}
+
 /* Who listens to what, by the families that are present. */
 static void listen(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		struct bf_listeners *l = &r->listeners[kind];
-
-		add_facts(r, l, kind);
-		add_rules(r, l, kind);
-		/* The table of stores wants its own, and the count of faults. */
-		l->wanted = l->nfacts || l->nrules || kind == BF_SEEN_store || kind == BF_SEEN_store_visible ||
-			    kind == BF_SEEN_mmio_store || kind == BF_SEEN_dma_read || kind == BF_SEEN_fault_injected;
+		add_facts(r, &r->listeners[kind], kind);
+		add_rules(r, &r->listeners[kind], kind);
+		note_wanted(r, kind);
 	}
 }
 
@@ -275,6 +297,18 @@ void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enu
 	f->enough[kind] = true;
 	listen(r);
 	want_all(r);
+}
+
+void bf_rule_spare(struct bf_rule_run *run, enum bf_seen_kind kind)
+{
+	const enum bf_seen_kind before = run->spared;
+
+	if (kind == before)
+		return;
+	run->spared = kind;
+	note_wanted(run->rules, before);
+	note_wanted(run->rules, kind);
+	want_all(run->rules);
 }
 
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)

@@ -60,11 +60,13 @@ const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va
 	return w->set && w->va == va ? w : NULL;
 }
 
-static void note_store(struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_store(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
 {
-	if (run->present && e->store.len == 8 && e->store.va % 8 == 0 && e->tail_len >= 8)
+	if (e->store.len == 8 && e->store.va % 8 == 0 && e->tail_len >= 8 && run->present)
 		run->words[word_place(e->store.va)] =
 		    (struct bf_nvme_word){ e->store.va, bf_get_le64(e->tail), e->actor, true };
+	if (e->store.len == 4 && run->event && e->store.va - run->event < BF_NVME_PAGE)
+		bf_rule_notice(r, BF_NVME_TO_EVENT);
 }
 
 /* ---- entries ---- */
@@ -360,32 +362,20 @@ static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run
 	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
 }
 
-static void on_run(struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_invalidate(struct bf_nvme_run *run, const struct bf_seen *e)
 {
-	if (e->kind == BF_SEEN_gpu_invalidate) {
-		run->invalidated = true;
-		run->flush_type = e->gpu_invalidate.flush_type;
-		run->vmids = e->gpu_invalidate.vmids;
-		run->engine = e->gpu_invalidate.engine;
-		run->invalidated_ps = e->time_ps;
-		run->invalidated_record = e->number;
-	} else if (e->kind == BF_SEEN_gpu_stale_load) {
-		run->stale = true;
-		run->stale_from = e->gpu_stale_load.from;
-	}
+	run->invalidated = true;
+	run->flush_type = e->gpu_invalidate.flush_type;
+	run->vmids = e->gpu_invalidate.vmids;
+	run->engine = e->gpu_invalidate.engine;
+	run->invalidated_ps = e->time_ps;
+	run->invalidated_record = e->number;
 }
 
-static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+static void on_queue(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
 {
-	struct bf_nvme_run *run = facts;
-	struct bf_nvme_queue *q = e->queue ? bf_nvme_of(e->queue) : NULL;
 	struct bf_nvme_slot *s;
 
-	on_run(run, e);
-	if (e->kind == BF_SEEN_store)
-		note_store(run, e);
-	if (!q)
-		return;
 	run->present = true;
 	switch (e->kind) {
 	case BF_SEEN_nvm_build:
@@ -421,6 +411,28 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 			run->stuck = why_stuck(r, run, q, e);
 		break;
 	default:
+		break;
+	}
+}
+
+static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+{
+	struct bf_nvme_run *run = facts;
+
+	switch (e->kind) {
+	case BF_SEEN_store:
+		note_store(r, run, e);
+		break;
+	case BF_SEEN_gpu_invalidate:
+		note_invalidate(run, e);
+		break;
+	case BF_SEEN_gpu_stale_load:
+		run->stale = true;
+		run->stale_from = e->gpu_stale_load.from;
+		break;
+	default:
+		if (e->queue)
+			on_queue(r, run, bf_nvme_of(e->queue), e);
 		break;
 	}
 }

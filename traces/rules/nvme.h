@@ -9,6 +9,7 @@
 #include "traces/rules/rule.h"
 
 #define BF_NVME_ENTRY 64u
+#define BF_NVME_PAGE 4096u
 #define BF_NVME_QUEUE_MAX 65536u
 #define BF_NVME_DATA 1024u
 
@@ -39,6 +40,7 @@ enum {
 	BF_NVME_REFUSED = 1,   /* nvme_completion: bf_nvme_refused() */
 	BF_NVME_BAD_FETCH = 2, /* nvme_fetch: `fetch.what` is not GOOD */
 	BF_NVME_SECOND = 4,    /* nvme_fetch: the entry has a second PRP */
+	BF_NVME_TO_EVENT = 8,  /* store: to an event index */
 };
 
 enum bf_nvme_fetched {

@@ -2,23 +2,17 @@
 
 #include "traces/rules/nvme.h"
 
-#define ACCESS 6u
-#define DOORBELLS 0x1000u
+#define STRIDE 12u
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const uint64_t at = e->nvme_driver_error.value, stride = e->nvme_driver_error.limit;
-	struct bf_finding *f;
+	struct bf_finding *f = e->nvme_driver_error.wrong == STRIDE ? bf_rule_find(r, e, NULL) : NULL;
 
-	/* A store of four bytes between two doorbells: `limit` is how far they lie apart. */
-	if (e->nvme_driver_error.wrong != ACCESS || at < DOORBELLS || stride <= 4 || at % stride == 0)
-		return;
-	f = bf_rule_find(r, e, NULL);
 	if (f)
 		bf_finding_say(f,
 			       "a doorbell was rung at 0x%" PRIx64 " of BAR0, where none is: they lie %" PRIu64
 			       " bytes apart (CAP.DSTRD)",
-			       at, stride);
+			       e->nvme_driver_error.value, e->nvme_driver_error.limit);
 }
 
 const struct bf_rule bf_rule_nvme_doorbell_stride = {

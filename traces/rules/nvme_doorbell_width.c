@@ -4,40 +4,17 @@
 
 #define ACCESS 6u
 #define DOORBELLS 0x1000u
-#define KEPT 16u
-
-/* The last stores to registers that were not of four bytes. */
-struct state {
-	struct {
-		uint64_t va;
-		uint32_t len;
-	} kept[KEPT];
-	uint32_t n;
-};
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct state *s = r->state;
+	const uint64_t at = e->nvme_driver_error.value, len = e->nvme_driver_error.limit;
 	struct bf_finding *f;
 
-	if (e->kind == BF_SEEN_mmio_store) {
-		if (e->mmio_store.len != 4) {
-			s->kept[s->n % KEPT].va = e->mmio_store.va;
-			s->kept[s->n++ % KEPT].len = (uint32_t)e->mmio_store.len;
-		}
+	if (e->nvme_driver_error.wrong != ACCESS || at < DOORBELLS || len == 4)
 		return;
-	}
-	if (e->nvme_driver_error.wrong != ACCESS || e->nvme_driver_error.value < DOORBELLS)
-		return;
-	for (uint32_t i = 0; i < s->n && i < KEPT; i++) {
-		if ((s->kept[i].va ^ e->nvme_driver_error.value) % DOORBELLS)
-			continue;
-		f = bf_rule_find(r, e, NULL);
-		if (f)
-			bf_finding_say(f, "a store of %" PRIu32 " bytes hit the doorbell at 0x%" PRIx64 " of BAR0",
-				       s->kept[i].len, e->nvme_driver_error.value);
-		return;
-	}
+	f = bf_rule_find(r, e, NULL);
+	if (f)
+		bf_finding_say(f, "a store of %" PRIu64 " bytes hit the doorbell at 0x%" PRIx64 " of BAR0", len, at);
 }
 
 const struct bf_rule bf_rule_nvme_doorbell_width = {
@@ -56,8 +33,7 @@ const struct bf_rule bf_rule_nvme_doorbell_width = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, BF_SEEN_mmio_store, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvme_driver_error, BF_SEEN_mmio_store, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
 	.on = on,
-	.state_bytes = sizeof(struct state),
 };

@@ -5,8 +5,6 @@
 #include "sim/bytes.h"
 #include "traces/rules/nvme.h"
 
-#define BF_NVME_PAGE 4096u
-
 /* The list of an I/O command that moves data; `entries` 0: it has none. Blocks of 512 bytes. */
 struct bf_nvme_prp {
 	uint64_t prp1, prp2, entries;

@@ -2,16 +2,11 @@
 
 #include "traces/rules/nvme.h"
 
-#define PAGE 4096u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_nvme_run *run = r->facts;
-	struct bf_finding *f;
+	struct bf_finding *f = bf_rule_find(r, e, NULL);
 
-	if (!run->event || e->store.len != 4 || e->store.va - run->event >= PAGE)
-		return;
-	f = bf_rule_find(r, e, NULL);
 	if (f)
 		bf_finding_say(
 		    f,
@@ -37,6 +32,7 @@ const struct bf_rule bf_rule_nvme_shadow_swapped = {
 	},
 	.rank = BF_RANK_SET_UP + 1,
 	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.when = BF_NVME_TO_EVENT,
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_nvme_fetch, 0 },
 	.on = on,
 };

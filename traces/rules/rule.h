@@ -75,6 +75,7 @@ struct bf_rule_run {
 	void *facts;          /* of its family's run */
 	void *state;          /* rule->state_bytes, zeroed */
 	uint32_t queue_offset;
+	enum bf_seen_kind spared; /* bf_rule_spare() */
 };
 
 /* What explains what: lower ranks explain higher ones. In between there is room. */
@@ -151,6 +152,12 @@ void bf_rule_notice(struct bf_rules *r, uint8_t what);
 
 /* A family's facts know all that they ever will from records of this kind: they need no more of them. */
 void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind);
+
+/*
+ * Until it says otherwise the rule can do without records of `kind`; BF_SEEN_NONE: it needs all of its `records` again.
+ * Those that others need come to it as before.
+ */
+void bf_rule_spare(struct bf_rule_run *r, enum bf_seen_kind kind);
 
 /* The queue, made when `make` and it is new; NULL when there is none or no memory. */
 struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
