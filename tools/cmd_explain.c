@@ -129,7 +129,10 @@ static int run_explain(const struct bf_args *args)
 	struct bf_input in = { 0 };
 	int code;
 
-	if (bf_arg_flag(args, "stuck") == (bf_arg_positional_count(args) == 2))
+	if (bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 2)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--stuck looks at everything: '%s' is one too many",
+				    bf_arg_positional(args, 1));
+	if (!bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 1)
 		return bf_cli_error(args, BF_EXIT_USAGE, "what is to be explained? Name a thing, or give --stuck");
 	if (bf_arg_flag(args, "stuck") && bf_arg_given(args, "device"))
 		return bf_cli_error(args, BF_EXIT_USAGE, "--device is for one thing, not for --stuck");

@@ -64,14 +64,32 @@ static void print_rule(const struct bf_rule_about *r)
 		printf("\nThe same done right\n    belfry %s\n", r->twin);
 }
 
+/* Rules whose name has the word in it, as far as there is room for them. */
+static void similar(const char *word, char *text, size_t cap)
+{
+	const struct bf_rule_about *r;
+	size_t n = 0;
+
+	*text = 0;
+	for (uint32_t i = 0; (r = bf_rule_at(i)) != NULL; i++) {
+		if (!strcasestr(r->id, word) || n + strlen(r->id) + 3 > cap)
+			continue;
+		n += (size_t)snprintf(text + n, cap - n, "%s%s", n ? ", " : "", r->id);
+	}
+}
+
 static int run_rules(const struct bf_args *args)
 {
 	const char *id = bf_arg_positional_count(args) ? bf_arg_positional(args, 0) : NULL;
 	const struct bf_rule_about *r = id ? bf_rule_by_id(id) : NULL;
+	char others[160];
 	struct bf_json j;
 
-	if (id && !r)
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no rule \"%s\"; `belfry rules` lists them", id);
+	if (id && !r) {
+		similar(id, others, sizeof(others));
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no rule \"%s\"%s%s; `belfry rules` lists them", id,
+				    others[0] ? ", but " : "", others);
+	}
 	if (!bf_arg_json(args)) {
 		if (r)
 			print_rule(r);

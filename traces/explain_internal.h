@@ -57,6 +57,8 @@ struct bf_explain_packet {
 	char text[128];
 };
 
+#define BF_EXPLAIN_OTHERS 8u
+
 struct bf_explain {
 	struct bf_sink sink; /* first: the sink's functions get this pointer */
 	struct bf_explain_target target;
@@ -80,6 +82,7 @@ struct bf_explain {
 	uint16_t announced; /* value of the doorbell record in `posted` */
 	uint16_t producer;  /* what the device last read in the doorbell record */
 	bool has_producer;
+	uint32_t others[BF_EXPLAIN_OTHERS], nothers; /* other queue pairs that were rung; one more: there are more */
 	uint64_t last_ps;      /* of the last record */
 	uint64_t capture_line; /* of the last captured event; 0: this is no replay */
 	uint64_t capture_ps;

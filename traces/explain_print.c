@@ -104,6 +104,18 @@ static unsigned who_width(const struct bf_explain_step *s, size_t n)
 	return width;
 }
 
+/* Whoever asks for a queue pair that is not there wants to know which are. */
+static void print_others(const struct bf_explain *l, FILE *out)
+{
+	fprintf(out, "  nothing is known of it: these records have no doorbell for its queue pair%s",
+		l->nothers ? "; there are doorbells for" : "\n");
+	for (uint32_t i = 0; i < l->nothers; i++)
+		if (i < BF_EXPLAIN_OTHERS)
+			fprintf(out, "%s 0x%" PRIx32 "%s", i ? "," : "", l->others[i], i + 1 == l->nothers ? "\n" : "");
+		else
+			fprintf(out, " and others\n");
+}
+
 void bf_explain_print(const struct bf_explain *l, FILE *out)
 {
 	const struct bf_explain_step *before = NULL;
@@ -116,7 +128,7 @@ void bf_explain_print(const struct bf_explain *l, FILE *out)
 			fprintf(out, "  no doorbell covers it: the doorbell record said %u when it was last read\n",
 				l->producer);
 		else if (l->target.kind == BF_EXPLAIN_MLX5)
-			fprintf(out, "  nothing is known of it: these records have no doorbell for its queue pair\n");
+			print_others(l, out);
 		else
 			fprintf(out, "  nothing is known of it: no record is about it\n");
 		return;

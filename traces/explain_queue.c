@@ -64,10 +64,24 @@ static bool too_early(const struct bf_explain *l)
 	return l->has_fetched && l->target.index - l->next_fetch >= 0x8000;
 }
 
+static void note_other(struct bf_explain *l, uint32_t qpn)
+{
+	for (uint32_t i = 0; i < l->nothers && i < BF_EXPLAIN_OTHERS; i++)
+		if (l->others[i] == qpn)
+			return;
+	if (l->nothers < BF_EXPLAIN_OTHERS)
+		l->others[l->nothers] = qpn;
+	if (l->nothers <= BF_EXPLAIN_OTHERS)
+		l->nothers++;
+}
+
 void bf_explain_on_doorbell(struct bf_explain *l, const struct bf_explain_view *v)
 {
+	const uint32_t qpn = (uint32_t)bf_explain_get(v, "qpn");
 	char verdict[32];
 
+	if (qpn != l->qpn)
+		note_other(l, qpn);
 	if (!bf_explain_is_own(l, v) || l->stage != BF_EXPLAIN_STAGE_WAITING || too_early(l))
 		return;
 	l->rung_record = v->number;

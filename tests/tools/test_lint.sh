@@ -48,6 +48,8 @@ expect 2 lint "$work/d" --suppress 'MLX5-DBREC-INDEX='
 expect 2 lint "$work/d" --suppress 'MLX5-NOTHING=why'
 expect 2 lint "$work/d" --rule MLX5-NOTHING
 says 'there is no rule "MLX5-NOTHING"'
+expect 2 rules dbrec-o
+says 'there is no rule "dbrec-o", but MLX5-DBREC-ORDER;'
 expect 2 lint "$work/known"
 expect 2 lint "$work/nothing"
 expect 2 lint
