@@ -296,8 +296,8 @@ static int unknown_option(const struct bf_args *a, const char *dashes, const cha
 	if (best)
 		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
 				    bf_cli_dashes(best), best);
-	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s --help' lists them", dashes, word,
-			    a->command->name);
+	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s %s%s--help' lists them", dashes, word,
+			    a->command->name, a->command->prefix ? a->command->prefix : "", a->command->prefix ? " " : "");
 }
 
 /*

@@ -37,6 +37,7 @@ for command in $commands; do
 		failed=1
 	}
 done
+is 2 "'belfry run sdma- --help' lists them" "$BELFRY" run sdma-copy --no-such-thing
 
 is 0 '^belfry [0-9]+\.[0-9]+\.[0-9]+$' "$BELFRY" --version
 is 2 '^usage: belfry COMMAND' "$BELFRY"
