@@ -33,6 +33,7 @@ static void waited(struct bf_rule_run *r, const struct bf_seen *e)
 		s->actor[s->nactors++] = e->actor;
 	else if (!rptr && i < s->nactors)
 		s->actor[i] = s->actor[--s->nactors];
+	bf_rule_spare(r, s->nactors ? BF_SEEN_NONE : BF_SEEN_load);
 }
 
 static void looked(struct state *s, const struct bf_seen *e)
