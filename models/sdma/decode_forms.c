@@ -167,6 +167,9 @@ static const struct bf_sdma_field fill_v7_1[] = {
 
 static const struct bf_sdma_field time_set[] = { Q(1, data) };
 static const struct bf_sdma_field time_get[] = { Q(1, dst) };
+static const struct bf_sdma_field time_get_v6[] = { Q(1, dst), A(0, BF_SDMA_TIMESTAMP_L2_POLICY, "l2_policy"),
+						    A(0, BF_SDMA_TIMESTAMP_LLC_POLICY, "llc_policy"),
+						    A(0, BF_SDMA_TIMESTAMP_CPV, "cpv") };
 static const struct bf_sdma_field time_get_v7[] = { Q(1, dst), A(0, BF_SDMA_TIMESTAMP_SCOPE, "scope"),
 						    A(0, BF_SDMA_TIMESTAMP_TEMPORAL_HINT, "temporal_hint") };
 
@@ -327,9 +330,11 @@ static const struct bf_sdma_form ptepde_forms[] = {
 
 static const struct bf_sdma_form time_forms[] = {
 	FORM(ALL, 0, SUB(0), "TIMESTAMP_SET", TIMESTAMP, 3, time_set),
-	FORM(ALL & ~FROM_V7, 0, SUB(1), "TIMESTAMP_GET", TIMESTAMP, 3, time_get),
+	FORM(G(V4) | G(V5), 0, SUB(1), "TIMESTAMP_GET", TIMESTAMP, 3, time_get),
+	FORM(G(V6), 0, SUB(1), "TIMESTAMP_GET", TIMESTAMP, 3, time_get_v6),
 	FORM(FROM_V7, 0, SUB(1), "TIMESTAMP_GET", TIMESTAMP, 3, time_get_v7),
-	FORM(ALL & ~FROM_V7, 0, SUB(2), "TIMESTAMP_GET_GLOBAL", TIMESTAMP, 3, time_get),
+	FORM(G(V4) | G(V5), 0, SUB(2), "TIMESTAMP_GET_GLOBAL", TIMESTAMP, 3, time_get),
+	FORM(G(V6), 0, SUB(2), "TIMESTAMP_GET_GLOBAL", TIMESTAMP, 3, time_get_v6),
 	FORM(FROM_V7, 0, SUB(2), "TIMESTAMP_GET_GLOBAL", TIMESTAMP, 3, time_get_v7),
 	END
 };

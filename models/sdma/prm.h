@@ -294,6 +294,9 @@ enum bf_sdma_reason {
 
 /* TIMESTAMP: 0 header, 1-2 value to set, or address (8-byte aligned; 32 by convention) to write the time to. */
 #define BF_SDMA_TIMESTAMP_DWORDS 3u
+#define BF_SDMA_TIMESTAMP_L2_POLICY BF_MASK(25, 24)     /* dword 0, v6 */
+#define BF_SDMA_TIMESTAMP_LLC_POLICY BF_MASK(26, 26)    /* dword 0, v6 */
+#define BF_SDMA_TIMESTAMP_CPV BF_MASK(28, 28)           /* dword 0, v6 */
 #define BF_SDMA_TIMESTAMP_SCOPE BF_MASK(25, 24)         /* dword 0, v7 and later */
 #define BF_SDMA_TIMESTAMP_TEMPORAL_HINT BF_MASK(28, 26) /* dword 0, v7 and later */
 

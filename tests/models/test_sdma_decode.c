@@ -47,6 +47,10 @@ START_TEST(reserved_bits)
 		{ &v6, 0x0000000b, 5, { 0xd703ffff, ~0u, ~0u, ~0u, 0x3fffffff } },
 		{ &v4, 0x00000002, 5, { 0x0005ffff, ~0u, ~0u, 0x030fffff, ~0u } },
 		{ &v4, 0x00000006, 2, { 0x0000ffff, 0x0fffffff } },
+		{ &v5, 0x0000020d, 3, { 0x0000ffff, ~0u, ~0u } },
+		{ &v6, 0x0000010d, 3, { 0x1700ffff, ~0u, ~0u } },
+		{ &v6, 0x0000020d, 3, { 0x1700ffff, ~0u, ~0u } },
+		{ &v7, 0x0000020d, 3, { 0x1f00ffff, ~0u, ~0u } },
 		{ &v5, 0x00000111, 5, { 0x0000ffff, 0xffffff80, ~0u, 0xffffff87, 0x0f00ffff } },
 		{ &v7_1, 0x00000111, 6, { 0x0000ffff, 0xffffff80, 0x01ffffff, 0xff87ffff, ~0u, 0x3c0001ff } },
 	};
