@@ -126,7 +126,6 @@ static int parse_bugs(const struct bf_args *args, struct bf_nvme_workload *w)
 			return bf_cli_error(args, BF_EXIT_USAGE,
 					    "bug \"%s\" is not known; `belfry run nvme- --list` lists them", name);
 		w->bugs |= b->bit;
-		w->more_bugs |= b->more;
 	}
 	return BF_EXIT_GOOD;
 }
@@ -174,7 +173,7 @@ void bf_nvme_workload_free(struct bf_nvme_workload *w)
 
 static bool has_bug(const struct bf_nvme_workload *w, const struct bf_nvm_bug *b)
 {
-	return w->bugs & b->bit || w->more_bugs & b->more;
+	return w->bugs & b->bit;
 }
 
 void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_t cap)

@@ -17,8 +17,7 @@ struct bf_nvme_workload {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
-	uint64_t bugs;    /* BF_NVM_BUG_* */
-	uint32_t more_bugs; /* BF_NVM_MORE_* */
+	bf_nvm_bug_set bugs; /* BF_NVM_BUG_* */
 	struct bf_nvme_profile profile;
 	const char *profile_text, *media, *media_errors, *file; /* borrowed; NULL: none */
 	const char *device; /* of a backend whose controller is real; NULL: its choice */

@@ -104,7 +104,6 @@ static int open_host(struct arena *a, struct bf_error *err)
 	const struct bf_nvme_workload *w = a->w;
 	const struct bf_nvm_host_opts opts = {
 		.bugs = w->bugs,
-		.more_bugs = w->more_bugs,
 		.nqps = queue_pairs(w),
 		.entries = entries_of(w),
 		.cq_entries = w->cq_entries,

@@ -127,7 +127,7 @@ BF_DEVICE void bf_nvm_enable_again(struct bf_thread *t, const struct bf_nvm_ctrl
 BF_DEVICE int bf_nvm_enable(struct bf_thread *t, struct bf_nvm_ctrl *ctrl)
 {
 	struct bf_nvm_qp *qp = &ctrl->admin;
-	const uint64_t bugs = ctrl->bugs;
+	const bf_nvm_bug_set bugs = ctrl->bugs;
 	/* Entries of 64 and 16 bytes, NVM command set, round robin. */
 	uint32_t cc = bugs & BF_NVM_BUG_IOSQES ? 0 : 6u << 16 | 4u << 20;
 	int rc;

@@ -241,7 +241,6 @@ static int bring_up(struct bf_nvm_host *h)
 	h->ctrl->regs = bar.regs;
 	h->ctrl->regs_bytes = bar.size;
 	h->ctrl->bugs = h->opts.bugs;
-	h->ctrl->more_bugs = h->opts.more_bugs;
 	h->ctrl->timeout_ns = h->opts.timeout_ns;
 	h->ctrl->page = h->opts.page;
 	h->boot->ctrl = h->ctrl;

@@ -12,8 +12,7 @@
 #include "drivers/nvme/kernels.h"
 
 struct bf_nvm_host_opts {
-	uint64_t bugs;           /* BF_NVM_BUG_* */
-	uint32_t more_bugs;      /* BF_NVM_MORE_* */
+	bf_nvm_bug_set bugs;     /* BF_NVM_BUG_* */
 	uint32_t nqps;           /* I/O queue pairs, 1 up; one more belongs to the host side */
 	uint32_t entries;        /* of each submission queue, 2..65536; 0: 64 */
 	uint32_t cq_entries;     /* of each completion queue; 0: as many */

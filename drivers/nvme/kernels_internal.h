@@ -141,7 +141,7 @@ BF_DEVICE uint32_t bf_nvm_opcode(enum bf_nvm_kind kind)
 /* Which memory of the thread a command's data takes: its request's, or its place in the file. */
 BF_DEVICE uint32_t bf_nvm_data_slot(const struct bf_nvm_worker *w, uint32_t request, const struct bf_nvm_request *r)
 {
-	if (BF_UNLIKELY(w->ctrl->more_bugs & BF_NVM_MORE_BUFFER_SHARED))
+	if (BF_UNLIKELY(w->ctrl->bugs & BF_NVM_BUG_BUFFER_SHARED))
 		return 0;
 	if (w->job->work != BF_NVM_FILE)
 		return request % w->shape->depth;
@@ -159,7 +159,7 @@ BF_DEVICE int bf_nvm_build(struct bf_thread *t, struct bf_nvm_worker *w, uint32_
 	const uint32_t list_of = w->ctrl->bugs & BF_NVM_BUG_LIST_SHARED ? 0 : index % w->shape->depth;
 	const uint64_t place =
 	    ((uint64_t)w->thread * w->shape->depth + list_of) * job->list_stride + w->shape->list_offset;
-	const uint64_t bugs = w->ctrl->bugs;
+	const bf_nvm_bug_set bugs = w->ctrl->bugs;
 	struct bf_nvm_pages data;
 	struct bf_nvm_room list;
 

@@ -12,78 +12,78 @@
 #include <stdint.h>
 
 /* Wrong on purpose, for tests and teaching: each bit removes or swaps one step. Never set by default. */
-#define BF_NVM_BUG_AQA_SWAPPED (1ull << 0)     /* AQA.ASQS and ACQS exchanged (libnvm ctrl.c) */
-#define BF_NVM_BUG_OPCODE_MASK (1ull << 1)     /* opcodes lose bit 7 (libnvm nvm_cmd.h) */
-#define BF_NVM_BUG_STALE_FIELDS (1ull << 2)    /* fields that a command does not use are not written (libnvm) */
-#define BF_NVM_BUG_PRP_NO_CHAIN (1ull << 3)    /* a PRP list goes on past its page as if it were data (libnvm) */
-#define BF_NVM_BUG_PRP_LIST_OFFSET (1ull << 4) /* PRP2 names the page of the list, not where in it the list begins */
-#define BF_NVM_BUG_NUMD (1ull << 5)            /* Get Log Page asks for one dword too many (libnvm) */
-#define BF_NVM_BUG_PHASE_INVERTED (1ull << 6)  /* the poller starts with the other phase */
-#define BF_NVM_BUG_SQ_BY_COUNT (1ull << 7)     /* slots are freed by the number of completions, not by SQHD (libnvm) */
-#define BF_NVM_BUG_NO_FENCE (1ull << 8)        /* no fence between entry and doorbell (libnvm without its macros) */
-#define BF_NVM_BUG_CQ_NOT_RUNG (1ull << 9)     /* the CQ head doorbell is never rung */
-#define BF_NVM_BUG_LOST_BATCH (1ull << 10)     /* only whole batches are announced */
-#define BF_NVM_BUG_CID_BY_TAIL (1ull << 11)    /* the command identifier is the slot's number (libnvm) */
-#define BF_NVM_BUG_PLAIN_POLL (1ull << 12)     /* completions are polled with plain loads */
-#define BF_NVM_BUG_NO_INVALIDATE (1ull << 13)  /* GPU caches in front of VRAM are never invalidated */
-#define BF_NVM_BUG_FLUSH_TYPE (1ull << 14)     /* they are, with the wrong flush type */
-#define BF_NVM_BUG_CACHED_SQ (1ull << 15)      /* queues in VRAM are mapped cached, and no fence before the doorbell */
-#define BF_NVM_BUG_MOVED_BUFFER (1ull << 16)   /* data addresses from before the buffer moved */
-#define BF_NVM_BUG_NO_FULL_CHECK (1ull << 17)  /* entries are laid over such that were not fetched */
-#define BF_NVM_BUG_IGNORE_STATUS (1ull << 18)  /* error completions are taken for good ones */
-#define BF_NVM_BUG_UNMAPPED (1ull << 19)       /* data addresses are offsets, which are mapped nowhere */
-#define BF_NVM_BUG_DOORBELL_FIRST (1ull << 20) /* the doorbell comes before the entry */
-#define BF_NVM_BUG_PHASE_KEPT (1ull << 21)     /* the phase tag is not inverted when the queue wraps */
-#define BF_NVM_BUG_CQE_EARLY (1ull << 22)      /* a completion's SQHD is read before its phase tag */
-#define BF_NVM_BUG_PHASE_BIT (1ull << 23)      /* the poller looks at the bit beside the phase tag */
-#define BF_NVM_BUG_DOORBELL_WIDE (1ull << 24)  /* doorbells are 8-byte stores */
-#define BF_NVM_BUG_STRIDE (1ull << 25)         /* CAP.DSTRD is taken for 0 (QEMU's decoder, libnvm's map) */
-#define BF_NVM_BUG_QSIZE (1ull << 26)          /* QSIZE holds the number of slots, not that minus one */
-#define BF_NVM_BUG_SQ_FIRST (1ull << 27)       /* a submission queue is created before its completion queue */
-#define BF_NVM_BUG_CQ_DELETED_FIRST (1ull << 28) /* a completion queue is deleted before its submission queue */
-#define BF_NVM_BUG_QUEUE_OFFSET (1ull << 29)     /* queues begin inside a page */
-#define BF_NVM_BUG_QUEUE_PIECES (1ull << 30)     /* PC is clear, and PRP1 names the ring, not a list of pages */
-#define BF_NVM_BUG_CQID (1ull << 31)             /* submission queues name completion queue 0 */
-#define BF_NVM_BUG_NO_READY_WAIT (1ull << 32)    /* commands are sent before CSTS.RDY */
-#define BF_NVM_BUG_NO_RESET_WAIT (1ull << 33)    /* CC.EN is set again before CSTS.RDY has fallen */
-#define BF_NVM_BUG_LATE_AQA (1ull << 34)         /* admin queues are named after CC.EN */
-#define BF_NVM_BUG_ASQ_OFFSET (1ull << 35)       /* the admin submission queue begins inside a page */
-#define BF_NVM_BUG_CC_MPS (1ull << 36)           /* CC.MPS is larger than CAP.MPSMAX */
-#define BF_NVM_BUG_QUEUE_UNMAPPED (1ull << 37)   /* queues lie where nothing is mapped */
-#define BF_NVM_BUG_MDTS (1ull << 38)             /* the largest transfer is not looked at */
-#define BF_NVM_BUG_FUSED_HALF (1ull << 39)       /* a Compare says that it is fused, and no Write follows */
-#define BF_NVM_BUG_PSDT (1ull << 40)             /* entries with PRPs say that they hold an SGL */
-#define BF_NVM_BUG_PRP_OFFSETS (1ull << 41)      /* each PRP keeps the offset of the first */
-#define BF_NVM_BUG_LBA_UNITS (1ull << 42)        /* blocks are counted in 512 bytes, whatever the format */
-#define BF_NVM_BUG_NLB (1ull << 43)              /* NLB holds the number of blocks, not that minus one */
-#define BF_NVM_BUG_NSID (1ull << 44)             /* commands name namespace 0 */
-#define BF_NVM_BUG_FEATURE_NSID (1ull << 45)     /* Get Features, Error Recovery, names namespace 0 */
-#define BF_NVM_BUG_CNS (1ull << 46)              /* Identify asks for a structure that there is not */
-#define BF_NVM_BUG_AER_WAITED (1ull << 47)       /* an Asynchronous Event Request is waited for like any command */
-#define BF_NVM_BUG_LATE_COUNT (1ull << 48)       /* the number of queues is set after they were created */
-#define BF_NVM_BUG_VECTOR (1ull << 49)           /* completion queues have a vector that there is not */
-#define BF_NVM_BUG_SHADOW_SWAPPED (1ull << 50)   /* shadow doorbells and EventIdx exchanged in Doorbell Buffer Config */
-#define BF_NVM_BUG_SHADOW_NO_FENCE (1ull << 51)  /* EventIdx is read before the shadow doorbell is visible */
-#define BF_NVM_BUG_SHADOW_COMPARE (1ull << 52)   /* EventIdx is compared without regard to wrapping */
-#define BF_NVM_BUG_CQ_AHEAD (1ull << 53)         /* the CQ head doorbell gives back one entry more than was taken */
-#define BF_NVM_BUG_TAIL_COUNTER (1ull << 54)     /* the tail doorbell gets a count that does not wrap */
-#define BF_NVM_BUG_DOORBELL_TWICE (1ull << 55)   /* each tail doorbell is rung twice */
-#define BF_NVM_BUG_DOORBELL_REORDER (1ull << 56) /* an older tail arrives after a newer one (rocm-xio#114) */
-#define BF_NVM_BUG_FLUSH_EARLY (1ull << 57)      /* the only Flush is sent while writes are in flight */
-#define BF_NVM_BUG_PRACT (1ull << 58)            /* protection information is asked for and the format has none */
-#define BF_NVM_BUG_IOSQES (1ull << 59)           /* CC.IOSQES and CC.IOCQES stay 0 */
-#define BF_NVM_BUG_NO_QUEUE (1ull << 60)         /* submission queues are used and never created */
-#define BF_NVM_BUG_LIST_SHARED (1ull << 61)      /* commands in flight have one PRP list (rocm-xio PR#164) */
-#define BF_NVM_BUG_SHADOW_KEPT (1ull << 62)      /* shadow doorbells and EventIdx hold what was there before a reset */
-#define BF_NVM_BUG_FLUSH_VMID (1ull << 63)       /* GPU caches are invalidated for no VMID */
-/* A second word of the same. */
-#define BF_NVM_MORE_LOCK_KEPT (1u << 0)     /* share.h: nothing new in the queue, and its lock is not given back */
-#define BF_NVM_MORE_BUFFER_SHARED (1u << 1) /* commands of a thread have one data buffer */
+__extension__ typedef unsigned __int128 bf_nvm_bug_set;
+#define BF_NVM_BIT(n) ((bf_nvm_bug_set)1 << (n))
+#define BF_NVM_BUG_AQA_SWAPPED BF_NVM_BIT(0)     /* AQA.ASQS and ACQS exchanged (libnvm ctrl.c) */
+#define BF_NVM_BUG_OPCODE_MASK BF_NVM_BIT(1)     /* opcodes lose bit 7 (libnvm nvm_cmd.h) */
+#define BF_NVM_BUG_STALE_FIELDS BF_NVM_BIT(2)    /* fields that a command does not use are not written (libnvm) */
+#define BF_NVM_BUG_PRP_NO_CHAIN BF_NVM_BIT(3)    /* a PRP list goes on past its page as if it were data (libnvm) */
+#define BF_NVM_BUG_PRP_LIST_OFFSET BF_NVM_BIT(4) /* PRP2 names the list's page, not where in it the list begins */
+#define BF_NVM_BUG_NUMD BF_NVM_BIT(5)            /* Get Log Page asks for one dword too many (libnvm) */
+#define BF_NVM_BUG_PHASE_INVERTED BF_NVM_BIT(6)  /* the poller starts with the other phase */
+#define BF_NVM_BUG_SQ_BY_COUNT BF_NVM_BIT(7)    /* slots are freed by the number of completions, not by SQHD (libnvm) */
+#define BF_NVM_BUG_NO_FENCE BF_NVM_BIT(8)       /* no fence between entry and doorbell (libnvm without its macros) */
+#define BF_NVM_BUG_CQ_NOT_RUNG BF_NVM_BIT(9)    /* the CQ head doorbell is never rung */
+#define BF_NVM_BUG_LOST_BATCH BF_NVM_BIT(10)    /* only whole batches are announced */
+#define BF_NVM_BUG_CID_BY_TAIL BF_NVM_BIT(11)   /* the command identifier is the slot's number (libnvm) */
+#define BF_NVM_BUG_PLAIN_POLL BF_NVM_BIT(12)    /* completions are polled with plain loads */
+#define BF_NVM_BUG_NO_INVALIDATE BF_NVM_BIT(13) /* GPU caches in front of VRAM are never invalidated */
+#define BF_NVM_BUG_FLUSH_TYPE BF_NVM_BIT(14)    /* they are, with the wrong flush type */
+#define BF_NVM_BUG_CACHED_SQ BF_NVM_BIT(15)     /* queues in VRAM are mapped cached, and no fence before the doorbell */
+#define BF_NVM_BUG_MOVED_BUFFER BF_NVM_BIT(16)  /* data addresses from before the buffer moved */
+#define BF_NVM_BUG_NO_FULL_CHECK BF_NVM_BIT(17) /* entries are laid over such that were not fetched */
+#define BF_NVM_BUG_IGNORE_STATUS BF_NVM_BIT(18) /* error completions are taken for good ones */
+#define BF_NVM_BUG_UNMAPPED BF_NVM_BIT(19)      /* data addresses are offsets, which are mapped nowhere */
+#define BF_NVM_BUG_DOORBELL_FIRST BF_NVM_BIT(20)   /* the doorbell comes before the entry */
+#define BF_NVM_BUG_PHASE_KEPT BF_NVM_BIT(21)       /* the phase tag is not inverted when the queue wraps */
+#define BF_NVM_BUG_CQE_EARLY BF_NVM_BIT(22)        /* a completion's SQHD is read before its phase tag */
+#define BF_NVM_BUG_PHASE_BIT BF_NVM_BIT(23)        /* the poller looks at the bit beside the phase tag */
+#define BF_NVM_BUG_DOORBELL_WIDE BF_NVM_BIT(24)    /* doorbells are 8-byte stores */
+#define BF_NVM_BUG_STRIDE BF_NVM_BIT(25)           /* CAP.DSTRD is taken for 0 (QEMU's decoder, libnvm's map) */
+#define BF_NVM_BUG_QSIZE BF_NVM_BIT(26)            /* QSIZE holds the number of slots, not that minus one */
+#define BF_NVM_BUG_SQ_FIRST BF_NVM_BIT(27)         /* a submission queue is created before its completion queue */
+#define BF_NVM_BUG_CQ_DELETED_FIRST BF_NVM_BIT(28) /* a completion queue is deleted before its submission queue */
+#define BF_NVM_BUG_QUEUE_OFFSET BF_NVM_BIT(29)     /* queues begin inside a page */
+#define BF_NVM_BUG_QUEUE_PIECES BF_NVM_BIT(30)     /* PC is clear, and PRP1 names the ring, not a list of pages */
+#define BF_NVM_BUG_CQID BF_NVM_BIT(31)             /* submission queues name completion queue 0 */
+#define BF_NVM_BUG_NO_READY_WAIT BF_NVM_BIT(32)    /* commands are sent before CSTS.RDY */
+#define BF_NVM_BUG_NO_RESET_WAIT BF_NVM_BIT(33)    /* CC.EN is set again before CSTS.RDY has fallen */
+#define BF_NVM_BUG_LATE_AQA BF_NVM_BIT(34)         /* admin queues are named after CC.EN */
+#define BF_NVM_BUG_ASQ_OFFSET BF_NVM_BIT(35)       /* the admin submission queue begins inside a page */
+#define BF_NVM_BUG_CC_MPS BF_NVM_BIT(36)           /* CC.MPS is larger than CAP.MPSMAX */
+#define BF_NVM_BUG_QUEUE_UNMAPPED BF_NVM_BIT(37)   /* queues lie where nothing is mapped */
+#define BF_NVM_BUG_MDTS BF_NVM_BIT(38)             /* the largest transfer is not looked at */
+#define BF_NVM_BUG_FUSED_HALF BF_NVM_BIT(39)       /* a Compare says that it is fused, and no Write follows */
+#define BF_NVM_BUG_PSDT BF_NVM_BIT(40)             /* entries with PRPs say that they hold an SGL */
+#define BF_NVM_BUG_PRP_OFFSETS BF_NVM_BIT(41)      /* each PRP keeps the offset of the first */
+#define BF_NVM_BUG_LBA_UNITS BF_NVM_BIT(42)        /* blocks are counted in 512 bytes, whatever the format */
+#define BF_NVM_BUG_NLB BF_NVM_BIT(43)              /* NLB holds the number of blocks, not that minus one */
+#define BF_NVM_BUG_NSID BF_NVM_BIT(44)             /* commands name namespace 0 */
+#define BF_NVM_BUG_FEATURE_NSID BF_NVM_BIT(45)     /* Get Features, Error Recovery, names namespace 0 */
+#define BF_NVM_BUG_CNS BF_NVM_BIT(46)              /* Identify asks for a structure that there is not */
+#define BF_NVM_BUG_AER_WAITED BF_NVM_BIT(47)       /* an Asynchronous Event Request is waited for like any command */
+#define BF_NVM_BUG_LATE_COUNT BF_NVM_BIT(48)       /* the number of queues is set after they were created */
+#define BF_NVM_BUG_VECTOR BF_NVM_BIT(49)           /* completion queues have a vector that there is not */
+#define BF_NVM_BUG_SHADOW_SWAPPED BF_NVM_BIT(50)   /* shadow doorbells and EventIdx exchanged in their command */
+#define BF_NVM_BUG_SHADOW_NO_FENCE BF_NVM_BIT(51)  /* EventIdx is read before the shadow doorbell is visible */
+#define BF_NVM_BUG_SHADOW_COMPARE BF_NVM_BIT(52)   /* EventIdx is compared without regard to wrapping */
+#define BF_NVM_BUG_CQ_AHEAD BF_NVM_BIT(53)         /* the CQ head doorbell gives back one entry more than was taken */
+#define BF_NVM_BUG_TAIL_COUNTER BF_NVM_BIT(54)     /* the tail doorbell gets a count that does not wrap */
+#define BF_NVM_BUG_DOORBELL_TWICE BF_NVM_BIT(55)   /* each tail doorbell is rung twice */
+#define BF_NVM_BUG_DOORBELL_REORDER BF_NVM_BIT(56) /* an older tail arrives after a newer one (rocm-xio#114) */
+#define BF_NVM_BUG_FLUSH_EARLY BF_NVM_BIT(57)      /* the only Flush is sent while writes are in flight */
+#define BF_NVM_BUG_PRACT BF_NVM_BIT(58)            /* protection information is asked for and the format has none */
+#define BF_NVM_BUG_IOSQES BF_NVM_BIT(59)           /* CC.IOSQES and CC.IOCQES stay 0 */
+#define BF_NVM_BUG_NO_QUEUE BF_NVM_BIT(60)         /* submission queues are used and never created */
+#define BF_NVM_BUG_LIST_SHARED BF_NVM_BIT(61)      /* commands in flight have one PRP list (rocm-xio PR#164) */
+#define BF_NVM_BUG_SHADOW_KEPT BF_NVM_BIT(62)   /* shadow doorbells and EventIdx hold what was there before a reset */
+#define BF_NVM_BUG_FLUSH_VMID BF_NVM_BIT(63)    /* GPU caches are invalidated for no VMID */
+#define BF_NVM_BUG_LOCK_KEPT BF_NVM_BIT(64)     /* share.h: nothing new in the queue, and its lock is not given back */
+#define BF_NVM_BUG_BUFFER_SHARED BF_NVM_BIT(65) /* commands of a thread have one data buffer */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {
-	uint64_t bit;
-	uint32_t more;    /* or, where `bit` is 0, of the second word */
+	bf_nvm_bug_set bit;
 	const char *name; /* "aqa-swapped" */
 	const char *summary;
 };
@@ -97,15 +97,15 @@ struct bf_nvm_queue {
 	uint32_t no;      /* identifier; 0: admin */
 	uint32_t entries; /* slots in the ring, any number from 2 */
 	uint32_t head, tail;
-	uint32_t phase;    /* CQ: tag of the next new entry */
-	uint32_t last;     /* value that the doorbell was given last */
-	uint8_t *vaddr;    /* the ring, zeroed */
-	uint64_t ioaddr;   /* the same for the controller */
-	uint32_t *db;      /* doorbell register */
-	uint32_t *shadow;  /* shadow doorbell (Doorbell Buffer Config), NULL: none */
-	uint32_t *event;   /* its EventIdx */
-	uint32_t device;   /* the ring lies in the controller's own memory, which is no memory to us */
-	uint32_t *proxy;   /* somebody else rings: the value plus one goes here; NULL: the owner does */
+	uint32_t phase;   /* CQ: tag of the next new entry */
+	uint32_t last;    /* value that the doorbell was given last */
+	uint8_t *vaddr;   /* the ring, zeroed */
+	uint64_t ioaddr;  /* the same for the controller */
+	uint32_t *db;     /* doorbell register */
+	uint32_t *shadow; /* shadow doorbell (Doorbell Buffer Config), NULL: none */
+	uint32_t *event;  /* its EventIdx */
+	uint32_t device;  /* the ring lies in the controller's own memory, which is no memory to us */
+	uint32_t *proxy;  /* somebody else rings: the value plus one goes here; NULL: the owner does */
 };
 
 /* What threads that share a queue pair have in common; see share.h. */
@@ -115,8 +115,8 @@ struct bf_nvm_share {
 	uint64_t head;   /* slots below were fetched */
 	uint32_t sq_lock, cq_lock;
 	uint32_t cq_head, cq_phase;
-	uint32_t *filled; /* [sq.entries]: lap of the entry that lies there, from 1 */
-	uint64_t *done;   /* [cids]: 0 while pending, then BF_NVM_DONE with status and result */
+	uint32_t *filled;     /* [sq.entries]: lap of the entry that lies there, from 1 */
+	uint64_t *done;       /* [cids]: 0 while pending, then BF_NVM_DONE with status and result */
 	uint32_t cids, stray; /* completions that nobody waits for */
 };
 
@@ -148,12 +148,12 @@ enum bf_nvm_step {
 };
 
 /* Why a step or a command failed, apart from the status of a completion (which is positive). */
-#define BF_NVM_TIMEOUT (-1)   /* no answer in time */
-#define BF_NVM_GONE (-2)      /* registers read all ones */
-#define BF_NVM_FATAL (-3)     /* CSTS.CFS */
-#define BF_NVM_UNSUITED (-4)  /* the controller cannot do what is asked for */
-#define BF_NVM_STRAY (-5)     /* a completion for a command that is not in flight */
-#define BF_NVM_FULL (-6)      /* no room for the PRP list */
+#define BF_NVM_TIMEOUT (-1)  /* no answer in time */
+#define BF_NVM_GONE (-2)     /* registers read all ones */
+#define BF_NVM_FATAL (-3)    /* CSTS.CFS */
+#define BF_NVM_UNSUITED (-4) /* the controller cannot do what is asked for */
+#define BF_NVM_STRAY (-5)    /* a completion for a command that is not in flight */
+#define BF_NVM_FULL (-6)     /* no room for the PRP list */
 
 /* Memory for data and lists: contiguous for the CPU or GPU, and for the controller. */
 struct bf_nvm_room {
@@ -165,8 +165,7 @@ struct bf_nvm_room {
 struct bf_nvm_ctrl {
 	uint8_t *regs; /* BAR0 */
 	uint64_t regs_bytes;
-	uint64_t bugs;       /* BF_NVM_BUG_* */
-	uint32_t more_bugs;  /* BF_NVM_MORE_* */
+	bf_nvm_bug_set bugs; /* BF_NVM_BUG_* */
 	uint32_t page;       /* bytes: CC.MPS */
 	uint64_t timeout_ns; /* for one command */
 	/* What the bring-up learns. */
@@ -176,7 +175,7 @@ struct bf_nvm_ctrl {
 	uint32_t mpsmin;    /* bytes */
 	uint32_t vwc, oncs, oacs, lpa;
 	uint32_t nsid, lba_shift;
-	uint64_t nsze; /* blocks */
+	uint64_t nsze;                           /* blocks */
 	char serial[20], model[40], firmware[8]; /* padded with spaces */
 	/* Where it stands, and what went wrong there: a status (SCT << 8 | SC), or one of BF_NVM_* above. */
 	uint32_t step, step_index;

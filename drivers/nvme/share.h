@@ -62,7 +62,7 @@ BF_DEVICE uint32_t bf_nvm_share_poll(struct bf_thread *t, const struct bf_nvm_ct
 		bf_nvm_cq_update(t, ctrl, &cq);
 		bf_st_relaxed32(t, &s->cq_head, cq.head, BF_AT_GPU);
 		bf_st_relaxed32(t, &s->cq_phase, cq.phase, BF_AT_GPU);
-	} else if (BF_UNLIKELY(ctrl->more_bugs & BF_NVM_MORE_LOCK_KEPT)) {
+	} else if (BF_UNLIKELY(ctrl->bugs & BF_NVM_BUG_LOCK_KEPT)) {
 		return 0;
 	}
 	bf_nvm_unlock(t, &s->cq_lock);

@@ -65,7 +65,7 @@ BF_DEVICE void bf_nvm_tell_ring(struct bf_thread *t, const struct bf_nvm_queue *
 	 BF_NVM_BUG_DOORBELL_TWICE | BF_NVM_BUG_DOORBELL_REORDER)
 BF_DEVICE int bf_nvm_ring_wrong(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_queue *sq)
 {
-	const uint64_t bugs = ctrl->bugs;
+	const bf_nvm_bug_set bugs = ctrl->bugs;
 	const uint32_t tail = sq->tail;
 
 	if (bugs & BF_NVM_BUG_DOORBELL_WIDE) {
