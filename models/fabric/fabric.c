@@ -53,6 +53,7 @@ void bf_fabric_destroy(struct bf_fabric *f)
 		bf_pool_give(f->sim, f->slabs, sizeof(*f->slabs));
 		f->slabs = next;
 	}
+	bf_groups_free(f);
 	free(f->by_ipv4);
 	free(f->ports);
 	free(f);
@@ -287,7 +288,7 @@ int bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *upl
 		return bf_fail(&f->sim->error, -ENOMEM, "fabric: no memory for an uplink");
 	f->beyond->lost = &f->remote_lost;
 	f->uplink = *uplink;
-	return 0;
+	return bf_groups_tell_uplink(f);
 }
 
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])
@@ -331,6 +332,17 @@ struct bf_packet *bf_packet_alloc(struct bf_fabric *f)
 	pkt->flags = 0;
 	pkt->next = NULL;
 	return pkt;
+}
+
+struct bf_packet *bf_packet_copy(const struct bf_packet *pkt)
+{
+	struct bf_packet *copy = bf_packet_alloc(pkt->fabric);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, pkt, offsetof(struct bf_packet, data) + pkt->len);
+	copy->next = NULL;
+	return copy;
 }
 
 void bf_packet_free(struct bf_packet *pkt)

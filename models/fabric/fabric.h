@@ -142,18 +142,30 @@ uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn);
 void bf_port_set_link(struct bf_port *p, bool up);
 
 /*
+ * The port's owner wants what is sent to the group `ipv4` (224.0.0.0/4, host order), its own frames included, until
+ * bf_port_leave() was called as often. A frame to a group that nobody wants finds no route. In a topology, and from
+ * rank to rank, none is carried: only the sender's own port may have it. -ENOMEM, or what the uplink says.
+ */
+int bf_port_join(struct bf_port *p, uint32_t ipv4);
+void bf_port_leave(struct bf_port *p, uint32_t ipv4);
+
+/*
  * Where frames go that leave this process (models/fabric/outside.h). `takes` looks at a frame that is about to be
  * delivered to the local port `ipv4`, or that is sent to an address nobody here has; when it says yes, the frame is
  * handed to `send`, which owns it, at the moment when it would have arrived. Faults of the plan have been applied
  * before. With `busy` (may be NULL) saying yes bf_port_tx_free_ps() lies BF_UPLINK_BUSY_PS ahead, so that senders who
- * pace themselves wait. `held` (may be NULL): bf_port_tx_held(). NULL takes the uplink away, and frames that were on their way to unknown addresses with it.
- * Only with the ideal switch: -ENOTSUP in a topology. -ENOMEM; text in sim->error.
+ * pace themselves wait. `held` (may be NULL): bf_port_tx_held(). `group` (may be NULL) hears of a multicast group that
+ * the first port here wants, or no port any more: 0, or a negative errno for bf_port_join(). Of a frame to a group,
+ * `takes` is asked with the group's address, and a copy of it is handed to `send`. NULL takes the uplink away, and frames
+ * that were on their way to unknown addresses with it.
+ * Only with the ideal switch: -ENOTSUP in a topology. -ENOMEM, or what `group` said; text in sim->error.
  */
 struct bf_fabric_uplink {
 	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);
 	void (*send)(void *owner, struct bf_packet *pkt);
 	bool (*busy)(void *owner);
 	uint32_t (*held)(void *owner, uint32_t qpn);
+	int (*group)(void *owner, uint32_t ipv4, bool join);
 	void *owner;
 };
 #define BF_UPLINK_BUSY_PS (20 * BF_US)

@@ -3,6 +3,7 @@
 #define BELFRY_MODELS_FABRIC_FABRIC_INTERNAL_H
 
 #include "models/fabric/fabric.h"
+#include "models/fabric/roce.h"
 #include "sim/fault.h"
 #include "sim/pool.h"
 
@@ -114,6 +115,7 @@ struct bf_fabric {
 	struct bf_fabric_uplink uplink; /* `takes` NULL: none */
 	struct bf_port *beyond;         /* stands for all ports that the uplink leads to; no address, not in `ports` */
 	uint32_t received;              /* frames from there, modulo 2^31 */
+	struct bf_group *groups;        /* group.c */
 };
 
 /* Makes a lane ready; `fire` calls bf_lane_run(). */
@@ -145,6 +147,30 @@ void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_v
 
 /* Destination QP of a RoCEv2 frame, 0 of others. */
 uint32_t bf_frame_queue(const struct bf_packet *pkt);
+
+/* Fields of the IPv4 header. */
+#define BF_IP_SRC (BF_ROCE_ETH_LEN + 12)
+#define BF_IP_DST (BF_ROCE_ETH_LEN + 16)
+#define BF_IP_FIELDS_END (BF_ROCE_ETH_LEN + 20)
+
+/* To an address of IPv4 multicast (RFC 5771). */
+static inline bool bf_is_for_many(const struct bf_packet *pkt)
+{
+	return pkt->len >= BF_IP_FIELDS_END && pkt->data[BF_IP_DST] >> 4 == 0xe;
+}
+
+/* The same frame once more, as it is on its way; NULL: no memory. */
+struct bf_packet *bf_packet_copy(const struct bf_packet *pkt);
+
+/*
+ * group.c: where a frame to a group goes that `p` sends, one place after the other, the first one `after` NULL; the
+ * uplink's is the last. NULL: nowhere else. Nobody takes one with another queue pair's number than a group has.
+ */
+struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *pkt, const struct bf_port *after);
+/* A frame to a group from outside, for all ports that want it. Takes it. */
+void bf_group_receive(struct bf_fabric *f, struct bf_packet *pkt);
+int bf_groups_tell_uplink(struct bf_fabric *f); /* a new one, of all groups that there are */
+void bf_groups_free(struct bf_fabric *f);
 
 /* Flips one bit; not in the byte of BTH that the ICRC leaves out, nor in headers with a check of their own. */
 void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw);

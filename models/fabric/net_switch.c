@@ -11,7 +11,6 @@
 
 #define IP_TOS (BF_ROCE_ETH_LEN + 1)
 #define IP_SUM (BF_ROCE_ETH_LEN + 10)
-#define IP_SRC (BF_ROCE_ETH_LEN + 12)
 #define UDP_SRC (BF_ROCE_ETH_LEN + 20)
 #define ECN_MASK 3u /* RFC 3168: 0 not capable, 1 and 2 capable, 3 congestion experienced */
 
@@ -32,7 +31,7 @@ static struct bf_hop *choose_spine(struct bf_switch *leaf, const struct bf_switc
 		count += usable(leaf, to, w, &both) ? (uint32_t)__builtin_popcountll(both) : 0;
 	if (!count)
 		return NULL;
-	state = leaf->hash_seed ^ ((uint64_t)bf_get_be32(pkt->data + IP_SRC) << 32 | pkt->to->info.ipv4);
+	state = leaf->hash_seed ^ ((uint64_t)bf_get_be32(pkt->data + BF_IP_SRC) << 32 | pkt->to->info.ipv4);
 	state = bf_splitmix64(&state) ^ (pkt->len >= UDP_SRC + 2 ? bf_get_be16(pkt->data + UDP_SRC) : 0);
 	chosen = (bf_splitmix64(&state) >> 32) * count >> 32;
 	for (uint32_t w = 0; w < words; w++) {

@@ -19,6 +19,7 @@
 #define BF_ROCE_ETH_LEN 14u
 #define BF_ROCE_BTH_OFFSET (14u + 20u + 8u)
 #define BF_ROCE_ICRC_LEN 4u
+#define BF_ROCE_GROUP_QPN 0xffffffu /* where multicast goes (IBA vol. 1 section 10.5.1) */
 
 /*
  * BTH opcodes (IBA vol. 1, table "OpCode field"): those of the RC transport, the two of UD, and what vendors add. SENDs

@@ -4,25 +4,19 @@
  * Each direction of a link is a lane of frames with known times. A frame that reaches the switch queues for its
  * receiver's link at once; those that come in the same picosecond do so in order of id, whichever event was first.
  */
-#include <string.h>
-
 #include "models/fabric/cc_internal.h"
 #include "models/fabric/records.h"
 #include "models/fabric/roce.h"
 #include "sim/train.h"
 
-#define IP_SRC (BF_ROCE_ETH_LEN + 12)
-#define IP_DST (BF_ROCE_ETH_LEN + 16)
-#define IP_FIELDS_END (BF_ROCE_ETH_LEN + 20)
-
-/* The address of `peer`; of one beyond the uplink, which only the frame names, that at `ip_field` of it. */
+/* Of one beyond the uplink, and of a group, only the frame has the address, at `ip_field`. */
 static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *pkt, uint32_t ip_field)
 {
 	if (!peer)
 		return 0;
-	if (BF_LIKELY(peer != pkt->fabric->beyond))
+	if (BF_LIKELY(peer != pkt->fabric->beyond && !(ip_field == BF_IP_DST && bf_is_for_many(pkt))))
 		return peer->info.ipv4;
-	return pkt->len >= IP_FIELDS_END ? bf_get_be32(pkt->data + ip_field) : 0;
+	return pkt->len >= BF_IP_FIELDS_END ? bf_get_be32(pkt->data + ip_field) : 0;
 }
 
 /*
@@ -37,7 +31,7 @@ static void record(uint32_t actor, const struct bf_port *peer, const struct bf_p
 	if (bf_probe(sim, BF_CLASS_NET)) {
 		struct bf_rec_packet r = {
 			.packet = pkt->id,
-			.peer = address_of(peer, pkt, dir == BF_DIR_TX ? IP_DST : IP_SRC),
+			.peer = address_of(peer, pkt, dir == BF_DIR_TX ? BF_IP_DST : BF_IP_SRC),
 			.len = (uint16_t)pkt->len,
 			.dir = dir,
 			.verdict = (uint8_t)verdict,
@@ -129,21 +123,15 @@ void bf_lane_run(struct bf_lane *l, void (*fn)(struct bf_lane *l, struct bf_pack
 	l->busy = false;
 }
 
-/* IPv4 multicast (RFC 5771). */
-static bool is_for_many(const struct bf_packet *pkt)
-{
-	return pkt->len >= IP_FIELDS_END && pkt->data[IP_DST] >> 4 == 0xe;
-}
-
 static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 {
 	uint32_t ipv4;
 
-	if (pkt->len < IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
+	if (pkt->len < BF_IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
 		return NULL;
-	ipv4 = bf_get_be32(pkt->data + IP_DST);
-	if (BF_UNLIKELY(is_for_many(pkt)))
-		return p; /* the sender's own copy; see flood() */
+	ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
+	if (BF_UNLIKELY(bf_is_for_many(pkt)))
+		return bf_group_next(p, pkt, NULL) ? p : NULL; /* each copy has its own: see append_all() */
 	if (BF_UNLIKELY(!p->last_to || p->last_to->info.ipv4 != ipv4))
 		p->last_to = bf_fabric_find(p->fabric, ipv4);
 	if (BF_UNLIKELY(!p->last_to && p->fabric->uplink.takes) &&
@@ -191,48 +179,32 @@ static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 	}
 }
 
-/* A second copy of a frame. Without memory there is none, which is a loss that networks have too. */
-static struct bf_packet *duplicate(struct bf_port *p, const struct bf_packet *pkt, uint64_t at_ps)
+/* A frame for a group goes to all that want it. What there is no memory for is lost, as networks lose frames, too. */
+static void BF_NOINLINE append_to_group(struct bf_port *p, struct bf_packet *pkt, bool late)
 {
-	struct bf_packet *copy = bf_packet_alloc(p->fabric);
+	struct bf_port *to = bf_group_next(p, pkt, NULL), *next;
 
-	if (!copy)
-		return NULL;
-	memcpy(copy->data, pkt->data, pkt->len);
-	copy->id = pkt->id;
-	copy->len = pkt->len;
-	copy->flags = pkt->flags;
-	copy->from = pkt->from;
-	copy->to = pkt->to;
-	copy->at_ps = at_ps;
-	copy->verdict = BF_FRAME_DUPLICATE;
-	copy->kind = BF_NET_FRAME;
-	return copy;
-}
-
-/*
- * A frame for many goes to every port of this process; who wants it is the devices' business. One ideal switch only:
- * in a topology, and from process to process, none is carried.
- */
-static void BF_NOINLINE flood(struct bf_port *p, const struct bf_packet *pkt)
-{
-	for (uint32_t i = 0; i < p->fabric->count; i++) {
-		struct bf_port *to = p->fabric->ports[i];
-		struct bf_packet *copy = to == p || to->remote ? NULL : bf_packet_alloc(p->fabric);
+	for (; to && (next = bf_group_next(p, pkt, to)) != NULL; to = next) {
+		struct bf_packet *copy = bf_packet_copy(pkt);
 
 		if (!copy)
 			continue;
-		memcpy(copy->data, pkt->data, pkt->len);
-		copy->id = pkt->id;
-		copy->len = pkt->len;
-		copy->flags = pkt->flags;
-		copy->from = p;
 		copy->to = to;
-		copy->at_ps = pkt->at_ps;
-		copy->verdict = pkt->verdict;
-		copy->kind = BF_NET_FRAME;
-		append(p, copy, false);
+		append(p, copy, late);
 	}
+	pkt->to = to;
+	if (to)
+		append(p, pkt, late);
+	else
+		bf_frame_lose(p->info.actor, pkt, BF_DIR_TX, BF_FRAME_NO_ROUTE);
+}
+
+static void append_all(struct bf_port *p, struct bf_packet *pkt, bool late)
+{
+	if (BF_UNLIKELY(bf_is_for_many(pkt)))
+		append_to_group(p, pkt, late);
+	else
+		append(p, pkt, late);
 }
 
 static uint64_t or_default(uint64_t delay_ps, uint64_t default_ps)
@@ -280,16 +252,18 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 		pkt->at_ps += or_default(out_of_order.delay_ps, BF_FABRIC_REORDER_PS);
 		pkt->verdict = BF_FRAME_REORDERED;
 		record_sent(pkt);
-		append(p, pkt, true);
+		append_all(p, pkt, true);
 		return true;
 	}
 	if (is_dup) {
-		struct bf_packet *copy = duplicate(p, pkt, pkt->at_ps);
+		struct bf_packet *copy = bf_packet_copy(pkt); /* without memory a network has lost it */
 
 		record_sent(pkt);
-		append(p, pkt, false);
-		if (copy)
-			append(p, copy, false);
+		append_all(p, pkt, false);
+		if (copy) {
+			copy->verdict = BF_FRAME_DUPLICATE;
+			append_all(p, copy, false);
+		}
 		return true;
 	}
 	return false;
@@ -323,9 +297,7 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	if (BF_UNLIKELY(sim->faults != NULL) && injected(p, pkt))
 		return;
 	record_sent(pkt);
-	if (BF_UNLIKELY(is_for_many(pkt)) && !p->fabric->net)
-		flood(p, pkt);
-	append(p, pkt, false);
+	append_all(p, pkt, false);
 }
 
 uint8_t bf_port_ecn(const struct bf_port *p)
@@ -480,7 +452,7 @@ static void deliver(struct bf_lane *l, struct bf_packet *pkt)
 void bf_port_receive(struct bf_port *p, struct bf_packet *pkt)
 {
 	struct bf_fabric *f = p->fabric;
-	uint32_t from = pkt->len >= IP_FIELDS_END ? bf_get_be32(pkt->data + IP_SRC) : 0;
+	uint32_t from = pkt->len >= BF_IP_FIELDS_END ? bf_get_be32(pkt->data + BF_IP_SRC) : 0;
 
 	pkt->id = (uint64_t)from << 32 | 1u << 31 | (f->received++ & 0x7fffffff);
 	pkt->from = f->beyond;

@@ -35,6 +35,32 @@ static struct bf_mlx5_group **find(struct bf_mlx5 *dev, const struct bf_mlx5_qp 
 	return at;
 }
 
+static void leave(struct bf_mlx5 *dev, uint32_t ports, const uint8_t *gid)
+{
+	for (uint32_t i = 0; i < ports; i++)
+		bf_port_leave(dev->ports[i].port, bf_mlx5_group_ipv4(gid));
+}
+
+/* The switch sends the group's frames to all ports: which of them the queue pair has, it may learn later. */
+static bool join(struct bf_mlx5 *dev, const uint8_t *gid)
+{
+	for (uint32_t i = 0; i < dev->port_count; i++)
+		if (bf_port_join(dev->ports[i].port, bf_mlx5_group_ipv4(gid))) {
+			leave(dev, i, gid);
+			return false;
+		}
+	return true;
+}
+
+static void end(struct bf_mlx5 *dev, struct bf_mlx5_group **at)
+{
+	struct bf_mlx5_group *g = *at;
+
+	*at = g->next;
+	leave(dev, dev->port_count, g->gid);
+	free(g);
+}
+
 uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
@@ -50,8 +76,10 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 	if (*at)
 		return BF_MLX5_CMD_OK; /* it is attached already */
 	g = calloc(1, sizeof(*g));
-	if (!g)
+	if (!g || !join(m->dev, gid)) {
+		free(g);
 		return BF_MLX5_CMD_NO_RES;
+	}
 	g->qp = qp;
 	bf_mlx5_unpack(qp->context, qpc, sizeof(qpc));
 	g->block_own = BF_MLX5_GET(qpc, BF_QPC_BLOCK_LB_MC);
@@ -63,16 +91,14 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 uint8_t bf_mlx5_cmd_detach_mcg(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
-	struct bf_mlx5_group *g, **at;
+	struct bf_mlx5_group **at;
 
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
 	at = find(m->dev, qp, m->in + BF_MCG_GID);
-	g = *at;
-	if (!g)
+	if (!*at)
 		return BF_MLX5_CMD_BAD_PARAM;
-	*at = g->next;
-	free(g);
+	end(m->dev, at);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -80,21 +106,16 @@ void bf_mlx5_groups_forget(struct bf_mlx5 *dev, const struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_group **at = &dev->groups;
 
-	while (*at) {
-		struct bf_mlx5_group *g = *at;
-
-		if (qp && g->qp != qp) {
-			at = &g->next;
-			continue;
-		}
-		*at = g->next;
-		free(g);
-	}
+	while (*at)
+		if (qp && (*at)->qp != qp)
+			at = &(*at)->next;
+		else
+			end(dev, at);
 }
 
 static bool wants(const struct bf_mlx5_group *g, const struct bf_mlx5_port *port, const struct bf_roce *sent)
 {
-	if (bf_mlx5_group_ipv4(g->gid) != sent->dst_ipv4)
+	if (bf_mlx5_group_ipv4(g->gid) != sent->dst_ipv4 || g->qp->port != port)
 		return false;
 	return !g->block_own || sent->src_qp != g->qp->qpn || sent->src_ipv4 != port->ipv4;
 }

@@ -225,6 +225,14 @@ static uint32_t group_cmd(struct rig_qp *q, uint32_t opcode, const uint8_t gid[1
 	return rig_cmd(q->node, in, sizeof(in), out, sizeof(out));
 }
 
+static uint64_t received(const struct rig_qp *q)
+{
+	struct bf_port_info info;
+
+	bf_port_info(bf_mlx5_port(q->node->dev, 1), &info);
+	return info.rx_packets;
+}
+
 START_TEST(groups_get_a_copy_each)
 {
 	static const uint8_t gids[2][16] = { { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 9 },
@@ -253,6 +261,7 @@ START_TEST(groups_get_a_copy_each)
 		ck_assert_mem_eq(a->data + 0x10000 + GRH, a->data, 500);
 		if (round) {
 			ck_assert_ptr_null(rig_poll(&p.rcq[1]));
+			ck_assert_uint_eq(received(&p.q[1]), 1); /* the switch knows */
 			break;
 		}
 		expect(&p.rcq[1], BF_MLX5_CQE_RESP_SEND, 0);
@@ -262,7 +271,6 @@ START_TEST(groups_get_a_copy_each)
 }
 END_TEST
 
-/* What is wrong with a send stops the send queue, and only that. */
 /* One that wants nothing of its own in a group gets what others send there. */
 START_TEST(own_multicasts_are_blocked)
 {
@@ -293,6 +301,7 @@ START_TEST(own_multicasts_are_blocked)
 }
 END_TEST
 
+/* What is wrong with a send stops the send queue, and only that. */
 START_TEST(send_error_stops_the_send_queue_alone)
 {
 	struct datagram d = { .opcode = BF_MLX5_OP_SEND, .qkey = QKEY, .len = PATH_MTU + 1 };
