@@ -8,7 +8,6 @@
 #include "sim/bytes.h"
 #include "sim/stats.h"
 
-#define IP_DST (BF_ROCE_ETH_LEN + 16)
 #define RING_DEFAULT 0x100000u
 #define BURST 64u       /* frames of one process before the next one's turn */
 #define IDLE_LOOKS 16u  /* looks at the sockets without anything before the watcher does it again */
@@ -40,15 +39,16 @@ static uint32_t slot_of(struct bf_outside *o, const struct bf_packet *pkt)
 
 	uint32_t slot = qpn / BF_OUTSIDE_QPNS;
 
-	if (BF_UNLIKELY(qpn == BF_OUTSIDE_QP1))
-		slot = o->whose ? o->whose(o->kernel, pkt) : o->slot;
+	if (BF_UNLIKELY(qpn - BF_OUTSIDE_QP1 - 1 >= BF_ROCE_GROUP_QPN - BF_OUTSIDE_QP1 - 1)) /* either of both */
+		slot = qpn == BF_OUTSIDE_QP1 && o->whose ? o->whose(o->kernel, pkt) : o->slot;
 	return BF_LIKELY(slot < BF_OUTSIDE_SLOTS) ? slot : o->slot;
 }
 
 /*
  * The way that a frame takes. Queue pairs of an address that this process has are those of all processes of this
  * machine, which share the address as programs share a NIC: the number says whose. An address that it has not is
- * reached by UDP, or, without that, may be one of another process here.
+ * reached by UDP, or, without that, may be one of another process here. A frame to a group goes either way, to all of
+ * its members there; those here have theirs already.
  */
 static bool takes(void *owner, uint32_t ipv4, const struct bf_packet *pkt)
 {
@@ -60,6 +60,8 @@ static bool takes(void *owner, uint32_t ipv4, const struct bf_packet *pkt)
 	theirs = slot_of(o, pkt) != o->slot;
 	if (BF_LIKELY(bf_fabric_find(o->fabric, ipv4) != NULL))
 		return theirs;
+	if (BF_UNLIKELY(bf_is_for_many(pkt)))
+		return o->udp || bf_outside_has_members(o, ipv4);
 	return o->udp || theirs;
 }
 
@@ -73,14 +75,16 @@ static void send(void *owner, struct bf_packet *pkt)
 	struct bf_outside *o = owner;
 	uint32_t slot;
 
-	if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + IP_DST)))
+	if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + BF_IP_DST)))
 		bf_udp_send(o, pkt);
 	else if (BF_UNLIKELY(pkt->verdict == BF_FRAME_CORRUPTED) && !has_icrc(pkt))
 		bf_outside_lose(o, pkt, BF_FRAME_CORRUPTED); /* nobody could find the wrong bit */
-	else if (BF_UNLIKELY((slot = slot_of(o, pkt)) == o->slot))
-		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE); /* who offered the service has just gone */
-	else
+	else if (BF_LIKELY((slot = slot_of(o, pkt)) != o->slot))
 		bf_peer_send(o, slot, pkt);
+	else if (bf_is_for_many(pkt))
+		bf_outside_send_to_group(o, pkt);
+	else
+		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE); /* who offered the service has just gone */
 }
 
 static bool busy(void *owner)
@@ -88,6 +92,11 @@ static bool busy(void *owner)
 	const struct bf_outside *o = owner;
 
 	return o->held + bf_udp_paced(o) >= OUTSIDE_HELD_BUSY;
+}
+
+static int group(void *owner, uint32_t ipv4, bool in)
+{
+	return bf_outside_set_group(owner, ipv4, in);
 }
 
 static uint32_t held(void *owner, uint32_t qpn)
@@ -108,6 +117,7 @@ static void leave(struct bf_outside *o)
 		o->peers[i] = NULL;
 	}
 	o->touched = o->blocked = NULL;
+	bf_outside_drop_groups(o);
 	bf_udp_close(o);
 	bf_meet_close(o);
 }
@@ -117,7 +127,8 @@ int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_out
 {
 	const char *network = opts->network ? opts->network : "default";
 	struct bf_outside *o = calloc(1, sizeof(*o));
-	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .held = held, .owner = o };
+	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .held = held, .group = group,
+					    .owner = o };
 	int rc;
 
 	*out = NULL;
@@ -193,11 +204,13 @@ static void arrived(struct bf_outside *o, struct bf_packet *pkt)
 {
 	struct bf_port *to = NULL;
 
-	if (pkt->len >= IP_DST + 4)
-		to = bf_fabric_find(o->fabric, bf_get_be32(pkt->data + IP_DST));
+	if (pkt->len >= BF_IP_FIELDS_END)
+		to = bf_fabric_find(o->fabric, bf_get_be32(pkt->data + BF_IP_DST));
 	o->count.rx_frames++;
 	if (BF_LIKELY(to != NULL))
 		bf_port_receive(to, pkt);
+	else if (bf_is_for_many(pkt))
+		bf_group_receive(o->fabric, pkt);
 	else
 		bf_packet_free(pkt);
 }

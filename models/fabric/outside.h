@@ -16,6 +16,9 @@
  * and is given headers as a NIC sees them. The port's address must be the one that UDP has: frames of others find no
  * way.
  *
+ * Frames to a multicast group go to every process of the network that has joined it; with UDP as multicast of IPv4
+ * from the interface of the port's address instead, which other processes of this machine hear as others do.
+ *
  * With a rate, datagrams to one address leave no faster than that, in order, on the simulation's clock; frames that wait
  * for their turn are held back as those for a full ring are.
  *

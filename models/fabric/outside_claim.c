@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,28 +18,28 @@
 #define OWN_FDS_FROM 256 /* programs pick and close low numbers */
 #define NO_SLOT UINT32_MAX
 
-static socklen_t name_of(const struct bf_outside *o, uint64_t service, uint32_t slot, struct sockaddr_un *at)
+uint32_t bf_outside_name(const struct bf_outside *o, struct sockaddr_un *at, const char *format, ...)
 {
 	const size_t room = sizeof(at->sun_path) - 1;
-	int len;
+	size_t len;
+	va_list args;
 
 	memset(at, 0, sizeof(*at));
 	at->sun_family = AF_UNIX;
-	len = snprintf(at->sun_path + 1, room, "belfry/%u/%s/s%" PRIx64, (unsigned int)geteuid(), o->network, service);
-	if (slot != NO_SLOT)
-		len += snprintf(at->sun_path + 1 + len, room - (size_t)len, "/%u", slot);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+	len = (size_t)snprintf(at->sun_path + 1, room, "belfry/%u/%s/", (unsigned int)geteuid(), o->network);
+	va_start(args, format);
+	len += (size_t)vsnprintf(at->sun_path + 1 + len, room - len, format, args);
+	va_end(args);
+	return (uint32_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
-static int take_name(const struct bf_outside *o, uint64_t service, uint32_t slot)
+int bf_outside_take_name(const struct sockaddr_un *at, uint32_t len)
 {
-	struct sockaddr_un at;
-	const socklen_t len = name_of(o, service, slot, &at);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), high, rc;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&at, len)) {
+	if (bind(fd, (const struct sockaddr *)at, len)) {
 		rc = -errno;
 		close(fd);
 		return rc;
@@ -48,6 +49,20 @@ static int take_name(const struct bf_outside *o, uint64_t service, uint32_t slot
 		return fd;
 	close(fd);
 	return high;
+}
+
+static socklen_t name_of(const struct bf_outside *o, uint64_t service, uint32_t slot, struct sockaddr_un *at)
+{
+	return slot == NO_SLOT ? bf_outside_name(o, at, "s%" PRIx64, service)
+			       : bf_outside_name(o, at, "s%" PRIx64 "/%u", service, slot);
+}
+
+static int take_name(const struct bf_outside *o, uint64_t service, uint32_t slot)
+{
+	struct sockaddr_un at;
+	const socklen_t len = name_of(o, service, slot, &at);
+
+	return bf_outside_take_name(&at, len);
 }
 
 int bf_outside_claim(struct bf_outside *o, uint64_t service, bool found, int claim[2])

@@ -2,7 +2,7 @@
  * The outside's inside. A frame that leaves travels through outside.c (which way?), outside_peer.c (into the ring of
  * another process, or held back) or udp.c; one that comes through outside.c or udp.c to its port. Processes find each
  * other in outside_meet.c; outside_watch.c is the thread that sleeps at the sockets. Which process offers a service
- * is told by outside_claim.c.
+ * is told by outside_claim.c, who wants the frames of a multicast group by outside_group.c.
  *
  * Everything but `door`, `ready` and `stop` belongs to the thread that holds the simulation.
  */
@@ -51,6 +51,7 @@ struct bf_source {
 };
 
 struct bf_udp;
+struct sockaddr_un;
 
 struct bf_outside {
 	struct bf_sim *sim;
@@ -69,6 +70,8 @@ struct bf_outside {
 	uint32_t nsources, sources_cap, next_source;
 	uint32_t held; /* frames held back, for rings and UDP */
 	struct bf_udp *udp;
+	struct bf_joined *joined;         /* multicast groups */
+	struct bf_recipients *recipients; /* of frames to them; NULL: none was sent */
 	bf_outside_whose_fn *whose; /* NULL: frames to queue pair 1 stay inside */
 	bf_outside_gone_fn *gone;
 	void *kernel; /* whose both are */
@@ -86,8 +89,9 @@ struct bf_outside {
 	} count;
 };
 
-/* outside_peer.c: sends to the process that has `slot`. */
-void bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
+/* outside_peer.c: sends to the process that has `slot`; false: there is none. */
+bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
+void bf_peer_expect(struct bf_outside *o, uint32_t slot); /* somebody has the slot, since shortly perhaps */
 uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn); /* frames for that queue pair */
 void bf_peer_release(struct bf_outside *o);       /* what is held, as far as there is room now */
 void bf_peer_flush(struct bf_outside *o);         /* tells those who have got something */
@@ -99,12 +103,25 @@ void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdic
 int bf_meet_open(struct bf_outside *o);  /* takes a slot and listens */
 void bf_meet_close(struct bf_outside *o);
 int bf_meet_connect(struct bf_outside *o, struct bf_peer *p); /* -ENOENT: nobody is there */
-int bf_meet_watch_udp(struct bf_outside *o, int fd, bool room); /* looks for arrivals, and for room to send */
+/* Looks for arrivals at `ipv4`, and for room to send. */
+int bf_meet_watch_udp(struct bf_outside *o, int fd, uint32_t ipv4, bool room);
 bool bf_meet_look(struct bf_outside *o); /* at the sockets; true when there was something */
 void bf_meet_knock(const struct bf_outside *o, const struct bf_peer *p); /* it has frames */
 void bf_meet_hang_up(const struct bf_outside *o, int *fd); /* -1 is fine, and becomes of it */
 void bf_meet_cut_off(struct bf_outside *o, struct bf_source *s, const char *why);
 void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s);
+
+/* outside_claim.c: names of the abstract name space. */
+uint32_t bf_outside_name(const struct bf_outside *o, struct sockaddr_un *at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int bf_outside_take_name(const struct sockaddr_un *at, uint32_t len); /* a descriptor that has it, or a negative errno */
+
+/* outside_group.c. */
+int bf_outside_set_group(struct bf_outside *o, uint32_t ipv4, bool in); /* struct bf_fabric_uplink */
+void bf_outside_drop_groups(struct bf_outside *o);
+bool bf_outside_has_members(struct bf_outside *o, uint32_t ipv4); /* in other processes */
+void bf_outside_send_to_group(struct bf_outside *o, struct bf_packet *pkt); /* to them; takes it */
+void bf_outside_forget_members(struct bf_outside *o);
 
 /* outside_watch.c. */
 int bf_watch_start(struct bf_outside *o);
@@ -116,7 +133,9 @@ int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port, uint64_t bit
 void bf_udp_close(struct bf_outside *o); /* without one too */
 void bf_udp_send(struct bf_outside *o, struct bf_packet *pkt);
 void bf_udp_flush(struct bf_outside *o);
-void bf_udp_ready(struct bf_outside *o, uint32_t events);
+void bf_udp_ready(struct bf_outside *o, uint32_t ipv4, uint32_t events);
+int bf_udp_join(struct bf_outside *o, uint32_t ipv4);
+void bf_udp_leave(struct bf_outside *o, uint32_t ipv4);
 uint32_t bf_udp_receive(struct bf_outside *o, uint32_t budget);
 uint32_t bf_udp_mtu(const struct bf_outside *o);   /* bf_outside_mtu() */
 uint32_t bf_udp_paced(const struct bf_outside *o); /* frames that wait for their turn */

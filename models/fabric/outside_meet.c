@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -40,13 +39,7 @@ struct arrival {
 
 static socklen_t name_of(const struct bf_outside *o, uint32_t slot, struct sockaddr_un *at)
 {
-	int len;
-
-	memset(at, 0, sizeof(*at));
-	at->sun_family = AF_UNIX;
-	len = snprintf(at->sun_path + 1, sizeof(at->sun_path) - 1, "belfry/%u/%s/%u", (unsigned int)geteuid(),
-		       o->network, slot);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+	return bf_outside_name(o, at, "%u", slot);
 }
 
 static int seqpacket(void)
@@ -63,9 +56,9 @@ static int watch(const struct bf_outside *o, int fd, uint32_t kind, uint32_t ind
 	return epoll_ctl(o->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-int bf_meet_watch_udp(struct bf_outside *o, int fd, bool room)
+int bf_meet_watch_udp(struct bf_outside *o, int fd, uint32_t ipv4, bool room)
 {
-	struct epoll_event ev = { .events = EPOLLIN | (room ? EPOLLOUT : 0), .data.u64 = (uint64_t)UDP << 32 };
+	struct epoll_event ev = { .events = EPOLLIN | (room ? EPOLLOUT : 0), .data.u64 = (uint64_t)UDP << 32 | ipv4 };
 
 	if (!epoll_ctl(o->epoll, EPOLL_CTL_MOD, fd, &ev) || !epoll_ctl(o->epoll, EPOLL_CTL_ADD, fd, &ev))
 		return 0;
@@ -425,7 +418,7 @@ bool bf_meet_look(struct bf_outside *o)
 				look_at_source(o, o->sources[index]);
 			break;
 		case UDP:
-			bf_udp_ready(o, events[i].events);
+			bf_udp_ready(o, index, events[i].events);
 			break;
 		}
 	}

@@ -121,6 +121,7 @@ void bf_peer_gone(struct bf_outside *o, struct bf_peer *p)
 	bf_door_unmap(p->door);
 	p->door = NULL;
 	p->retry_ns = 0;
+	bf_outside_forget_members(o);
 	lose_held(o, p);
 }
 
@@ -158,14 +159,20 @@ static int put(struct bf_outside *o, struct bf_peer *p, const struct bf_packet *
 	return rc;
 }
 
-void bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt)
+void bf_peer_expect(struct bf_outside *o, uint32_t slot)
+{
+	if (o->peers[slot])
+		o->peers[slot]->retry_ns = 0;
+}
+
+bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt)
 {
 	struct bf_peer *p = peer_of(o, slot);
 	int rc;
 
 	if (BF_UNLIKELY(!p)) {
 		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE);
-		return;
+		return false;
 	}
 	rc = p->turn ? -EAGAIN : put(o, p, pkt);
 	if (BF_LIKELY(!rc))
@@ -174,6 +181,7 @@ void bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt)
 		hold(o, p, pkt);
 	else
 		bf_outside_lose(o, pkt, BF_FRAME_NO_ROUTE);
+	return true;
 }
 
 /* What is held, in turn, until the ring is full again. False: there is more. */
