@@ -37,10 +37,18 @@ void bf_uv_gid(const struct bf_uverbs_opts *o, uint32_t index, uint8_t gid[16])
 	memcpy(gid + 13, o->mac + 3, 3);
 }
 
-static void multicast_mac(const uint8_t gid[16], uint8_t mac[6])
+bool bf_uv_gid_is_group(const uint8_t gid[16])
 {
-	mac[0] = mac[1] = 0x33;
-	memcpy(mac + 2, gid + 12, 4);
+	return gid[0] == 0xff || (!memcmp(gid, mapped_prefix, sizeof(mapped_prefix)) && gid[12] >> 4 == 0xe);
+}
+
+/* RFC 2464 section 7; of one that is an IPv4 group's, RFC 1112 section 6.4. */
+static void group_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+	const bool ipv4 = gid[0] != 0xff;
+
+	bf_put_be16(mac, ipv4 ? 0x0100 : 0x3333);
+	bf_put_be32(mac + 2, ipv4 ? 0x5e000000 | (bf_get_be32(gid + 12) & 0x7fffff) : bf_get_be32(gid + 12));
 }
 
 int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6])
@@ -48,8 +56,8 @@ int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6])
 	static const uint8_t eui[4] = { 0, 0, 0xff, 0xfe };
 
 	memcpy(mapped, gid, 16);
-	if (gid[0] == 0xff) {
-		multicast_mac(gid, mac);
+	if (bf_uv_gid_is_group(gid)) {
+		group_mac(gid, mac);
 		return 0;
 	}
 	if (memcmp(gid, mapped_prefix, sizeof(mapped_prefix))) {

@@ -49,7 +49,7 @@ int bf_uv_attach_mcast(struct bf_uv_call *c)
 
 	if (err || *at)
 		return err;
-	if (cmd.gid[0] != 0xff || qp->type != IB_UVERBS_QPT_UD)
+	if (!bf_uv_gid_is_group(cmd.gid) || qp->type != IB_UVERBS_QPT_UD)
 		return -EINVAL;
 	m = calloc(1, sizeof(*m));
 	if (!m)

@@ -393,6 +393,7 @@ int bf_uv_query_gid_table(struct bf_uv_call *c);
 int bf_uv_query_gid_entry(struct bf_uv_call *c);
 void bf_uv_gid(const struct bf_uverbs_opts *o, uint32_t index, uint8_t gid[16]);
 uint32_t bf_uv_gid_type(uint32_t index); /* IB_UVERBS_GID_TYPE_* */
+bool bf_uv_gid_is_group(const uint8_t gid[16]); /* rdma/ib_addr.h rdma_is_multicast_addr() */
 /* What the wire knows: the IPv4-mapped form of a GID and the MAC of its owner. -EINVAL when it leads nowhere. */
 int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6]);
 

@@ -394,9 +394,57 @@ START_TEST(address_handles)
 	memcpy(in.attr.grh.dgid, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x09", 16);
 	ck_assert_int_eq(uv_invoke(&r, &c, &handle, &uhw), 0);
 	ck_assert_mem_eq(uhw.dmac, mac, 6);
+	memcpy(in.attr.grh.dgid, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xef\x81\2\3", 16); /* groups: 23 bits of it */
+	ck_assert_int_eq(uv_invoke(&r, &c, &handle, &uhw), 0);
+	ck_assert_mem_eq(uhw.dmac, "\x01\0\x5e\1\2\3", 6);
+	memcpy(in.attr.grh.dgid, "\xff\x0e\0\0\0\0\0\0\0\0\0\0\x12\x34\x56\x78", 16);
+	ck_assert_int_eq(uv_invoke(&r, &c, &handle, &uhw), 0);
+	ck_assert_mem_eq(uhw.dmac, "\x33\x33\x12\x34\x56\x78", 6);
 	in.attr.grh.sgid_index = 4;
 	ck_assert_int_eq(uv_invoke(&r, &c, &handle, &uhw), -EINVAL);
 	ck_assert_int_eq(uv_destroy(&r, UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, handle, 0, NULL), 0);
+	uv_rig_close(&r);
+}
+END_TEST
+
+static int group(struct uv_rig *r, uint32_t command, uint32_t qp, const char *gid)
+{
+	struct ib_uverbs_attach_mcast in = { .qp_handle = qp };
+	struct uv_cmd c = { command, &in, sizeof(in), 0, NULL, 0, 0 };
+
+	memcpy(in.gid, gid, 16);
+	return uv_invoke(r, &c, NULL, NULL);
+}
+
+START_TEST(groups)
+{
+	static const char ipv4[16] = "\0\0\0\0\0\0\0\0\0\0\xff\xff\xef\1\2\3", ipv6[16] = "\xff\x0e";
+	static const char nobody[16] = "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\1\2\3";
+	const uint32_t attach = IB_USER_VERBS_CMD_ATTACH_MCAST, detach = IB_USER_VERBS_CMD_DETACH_MCAST;
+	struct uv_qp_opts o;
+	struct uv_world w;
+	struct uv_rig r;
+	struct uv_qp qp;
+	uint32_t out;
+
+	uv_rig_open(&r, false);
+	uv_world_open(&r, &w, 3);
+	o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
+				 .page = w.uar.page, .type = IB_UVERBS_QPT_UD, .async = w.async };
+	qp = uv_qp(&r, &o);
+	ck_assert_int_eq(group(&r, attach, w.qp[0].handle, ipv4), -EINVAL); /* a connection's */
+	ck_assert_int_eq(group(&r, attach, qp.handle, nobody), -EINVAL);
+	ck_assert_int_eq(group(&r, detach, qp.handle, ipv4), -EINVAL);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(group(&r, attach, qp.handle, ipv4), 0); /* and once more */
+		ck_assert_int_eq(group(&r, attach, qp.handle, ipv6), 0);
+	}
+	ck_assert_int_eq(UV_DESTROY_QP(&r, qp.handle, &out), -EBUSY);
+	ck_assert_int_eq(group(&r, detach, qp.handle, ipv4), 0);
+	ck_assert_int_eq(group(&r, detach, qp.handle, ipv4), -EINVAL);
+	ck_assert_int_eq(UV_DESTROY_QP(&r, qp.handle, &out), -EBUSY);
+	ck_assert_int_eq(group(&r, detach, qp.handle, ipv6), 0);
+	ck_assert_int_eq(UV_DESTROY_QP(&r, qp.handle, &out), 0);
 	uv_rig_close(&r);
 }
 END_TEST
@@ -436,6 +484,7 @@ static Suite *suite(void)
 	tcase_add_test(t, devx_async_query);
 	tcase_add_test(t, shared_receive_queue);
 	tcase_add_test(t, address_handles);
+	tcase_add_test(t, groups);
 	tcase_add_test(t, sysfs);
 	suite_add_tcase(s, t);
 	return s;
