@@ -88,12 +88,12 @@ static const struct bf_rdmacm_device *device_with(const struct bf_rdmacm *cm, ui
 	return NULL;
 }
 
-/* The device behind an address of this machine; NULL: it is not of this machine. */
+/* The device behind an address of this machine; NULL: it is not of this machine. A socket can be bound to a group's. */
 static const struct bf_rdmacm_device *device_of(const struct bf_rdmacm *cm, const struct sockaddr *a)
 {
 	const struct bf_rdmacm_device *d = device_with(cm, ipv4_of(a));
 
-	if (d)
+	if (d || IN_MULTICAST(ipv4_of(a)))
 		return d;
 	return cm->opts.is_here(cm->opts.host.arg, a) ? &cm->opts.device[0] : NULL;
 }
@@ -151,7 +151,7 @@ int bf_cm_bind(struct bf_cm_call *c)
 
 /* ---- resolving ---- */
 
-static void mapped_gid(uint8_t gid[16], uint32_t ipv4)
+void bf_cm_mapped_gid(uint8_t gid[16], uint32_t ipv4)
 {
 	memset(gid, 0, 10);
 	gid[10] = gid[11] = 0xff;
@@ -162,8 +162,8 @@ void bf_cm_path_to(struct bf_cm_id *id, uint32_t ipv4)
 {
 	id->path = (struct bf_cm_path){ .ipv4 = ipv4, .hop_limit = BF_CM_HOP_LIMIT };
 	id->path.mtu = bf_uverbs_active_mtu(id->device->uverbs);
-	mapped_gid(id->path.sgid, id->device->ipv4);
-	mapped_gid(id->path.dgid, ipv4);
+	bf_cm_mapped_gid(id->path.sgid, id->device->ipv4);
+	bf_cm_mapped_gid(id->path.dgid, ipv4);
 	if (id->tos_set)
 		id->path.traffic_class = id->tos;
 	id->has_path = true;
@@ -192,7 +192,7 @@ static void choose_source(struct bf_cm_id *id, const struct bf_rdmacm_device *he
 	} else if (id->src.sa.sa_family == AF_INET) {
 		id->src.in.sin_addr.s_addr = htonl(id->device->ipv4);
 	} else {
-		mapped_gid(id->src.in6.sin6_addr.s6_addr, id->device->ipv4);
+		bf_cm_mapped_gid(id->src.in6.sin6_addr.s6_addr, id->device->ipv4);
 	}
 	bf_cm_addr_set_port(&id->src.sa, port);
 }
@@ -214,14 +214,14 @@ static int resolve(struct bf_cm_id *id)
 		if (bf_cm_addr_any(&id->dst.sa) && id->dst.sa.sa_family == AF_INET)
 			id->dst.in.sin_addr.s_addr = htonl(cm->opts.device[0].ipv4);
 		else if (bf_cm_addr_any(&id->dst.sa))
-			mapped_gid(id->dst.in6.sin6_addr.s6_addr, cm->opts.device[0].ipv4);
+			bf_cm_mapped_gid(id->dst.in6.sin6_addr.s6_addr, cm->opts.device[0].ipv4);
 		bf_cm_addr_set_port(&id->dst.sa, port);
 	}
 	here = device_of(cm, &id->dst.sa);
 	ipv4 = here ? here->ipv4 : ipv4_of(&id->dst.sa);
 	if (!ipv4)
 		return -ENETUNREACH;
-	if (!here && !cm->opts.routed)
+	if (!here && !cm->opts.routed && !IN_MULTICAST(ipv4))
 		return -EHOSTUNREACH;
 	if (!id->device)
 		id->device = here ? here : &cm->opts.device[0];

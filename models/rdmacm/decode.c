@@ -21,7 +21,7 @@ struct command {
 #define OLD_EVENT ((uint16_t)offsetof(struct rdma_ucm_event_resp, reserved))
 #define OLD_ROUTE ((uint16_t)offsetof(struct rdma_ucm_query_route_resp, ibdev_index))
 
-/* Multicast and the option of reading options have no hardware and no kernel behind them, respectively. */
+/* No kernel reads options. */
 static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = { "create_id", ALL(rdma_ucm_create_id), OUT(rdma_ucm_create_id_resp),
 					 bf_cm_create_id },
@@ -42,14 +42,17 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_GET_OPTION] = { "get_option", 0, 0, 0, NULL },
 	[RDMA_USER_CM_CMD_SET_OPTION] = { "set_option", ALL(rdma_ucm_set_option), 0, bf_cm_set_option },
 	[RDMA_USER_CM_CMD_NOTIFY] = { "notify", ALL(rdma_ucm_notify), 0, bf_cm_notify },
-	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = { "join_ip_mcast", 0, 0, 0, NULL },
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = { "leave_mcast", 0, 0, 0, NULL },
+	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = { "join_ip_mcast", ALL(rdma_ucm_join_ip_mcast),
+					     OUT(rdma_ucm_create_id_resp), bf_cm_join_ip_mcast },
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = { "leave_mcast", FROM(rdma_ucm_destroy_id, id),
+					   OUT(rdma_ucm_destroy_id_resp), bf_cm_leave_mcast },
 	[RDMA_USER_CM_CMD_MIGRATE_ID] = { "migrate_id", ALL(rdma_ucm_migrate_id), OUT(rdma_ucm_migrate_resp),
 					  bf_cm_migrate_id },
 	[RDMA_USER_CM_CMD_QUERY] = { "query", ALL(rdma_ucm_query), 0, bf_cm_query },
 	[RDMA_USER_CM_CMD_BIND] = { "bind", ALL(rdma_ucm_bind), 0, bf_cm_bind },
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = { "resolve_addr", ALL(rdma_ucm_resolve_addr), 0, bf_cm_resolve_addr },
-	[RDMA_USER_CM_CMD_JOIN_MCAST] = { "join_mcast", 0, 0, 0, NULL },
+	[RDMA_USER_CM_CMD_JOIN_MCAST] = { "join_mcast", ALL(rdma_ucm_join_mcast), OUT(rdma_ucm_create_id_resp),
+					  bf_cm_join_mcast },
 };
 
 int bf_cm_answer(struct bf_cm_call *c, uint64_t response, const void *from, uint32_t len)

@@ -130,12 +130,13 @@ static void append(struct bf_rdmacm_file *f, struct bf_cm_event *e)
 	f->cm->count.events++;
 }
 
-/* Takes out the first event, or the first of `id`; NULL: there is none. */
-static struct bf_cm_event *take_event(struct bf_rdmacm_file *f, const struct bf_cm_id *id)
+/* Takes out the first event, or the first of `id`, or of `group`; NULL: there is none. */
+static struct bf_cm_event *take_event(struct bf_rdmacm_file *f, const struct bf_cm_id *id,
+				      const struct bf_cm_group *group)
 {
 	struct bf_cm_event **at = &f->first, *e;
 
-	while (*at && id && (*at)->id != id)
+	while (*at && ((id && (*at)->id != id) || (group && (*at)->group != group)))
 		at = &(*at)->next;
 	e = *at;
 	if (!e)
@@ -163,7 +164,8 @@ static void destroy(struct bf_cm_id *id)
 	struct bf_cm_event *e;
 
 	forget_fresh(id);
-	while ((e = take_event(f, id))) {
+	bf_cm_leave_groups(id);
+	while ((e = take_event(f, id, NULL))) {
 		if (e->fresh)
 			destroy(e->fresh);
 		free(e);
@@ -335,7 +337,7 @@ int bf_cm_migrate_id(struct bf_cm_call *c)
 		return err;
 	if (from != to) {
 		id->file = to;
-		for (uint32_t n = c->cm->count.events; n && (e = take_event(from, id)); n--) {
+		for (uint32_t n = c->cm->count.events; n && (e = take_event(from, id, NULL)); n--) {
 			if (e->fresh)
 				e->fresh->file = to;
 			append(to, e);
@@ -358,44 +360,64 @@ static void record(const struct bf_cm_id *id, const struct rdma_ucm_event_resp *
 		bf_record(&id->cm->sim->rec, &bf_rec_cm_event_schema, id->cm->actor, &rec, NULL, 0);
 }
 
-static bool put(struct bf_cm_id *id, struct bf_cm_id *fresh, const struct rdma_ucm_event_resp *resp)
+static bool put(const struct bf_cm_event *what)
 {
-	struct bf_cm_event *e = calloc(1, sizeof(*e));
+	struct bf_cm_event *e = malloc(sizeof(*e));
+	struct bf_cm_id *id = what->id;
 
 	if (!e)
 		return false;
-	e->id = id;
-	e->fresh = fresh;
-	e->resp = *resp;
+	*e = *what;
 	append(id->file, e);
 	show(id->file);
-	record(id, resp);
+	record(id, &e->resp);
 	return true;
 }
 
 void bf_cm_tell(struct bf_cm_id *id, uint32_t event, int32_t status, const struct rdma_ucm_event_resp *resp)
 {
-	struct rdma_ucm_event_resp e = { 0 };
+	struct bf_cm_event e = { .id = id };
 
 	if (!id->uid)
 		return; /* the program has not accepted it yet, and will fail to */
 	if (resp)
-		e = *resp;
-	e.uid = id->uid;
-	e.id = id->number;
-	e.event = event;
-	e.status = (uint32_t)status;
-	put(id, NULL, &e);
+		e.resp = *resp;
+	e.resp.uid = id->uid;
+	e.resp.id = id->number;
+	e.resp.event = event;
+	e.resp.status = (uint32_t)status;
+	put(&e);
+}
+
+void bf_cm_tell_group(struct bf_cm_group *g, uint32_t event, const struct rdma_ucm_event_resp *resp)
+{
+	struct bf_cm_event e = { .id = g->id, .group = g, .resp = *resp };
+
+	e.resp.uid = g->uid;
+	e.resp.id = g->number;
+	e.resp.event = event;
+	put(&e);
+}
+
+void bf_cm_forget_events(const struct bf_cm_group *g)
+{
+	struct bf_cm_event *e;
+
+	while ((e = take_event(g->id->file, NULL, g)))
+		free(e);
+	show(g->id->file);
 }
 
 bool bf_cm_tell_request(struct bf_cm_id *listener, struct bf_cm_id *fresh, struct rdma_ucm_event_resp *resp)
 {
+	struct bf_cm_event e = { .id = listener, .fresh = fresh, .resp = *resp };
+
 	if (!listener->backlog)
 		return false;
-	resp->uid = listener->uid;
-	resp->id = fresh->number;
-	resp->event = BF_CM_CONNECT_REQUEST;
-	if (!put(listener, fresh, resp))
+	e.resp.uid = listener->uid;
+	e.resp.id = fresh->number;
+	e.resp.event = BF_CM_CONNECT_REQUEST;
+	if (!put(&e))
 		return false;
 	listener->backlog--;
 	return true;
@@ -412,9 +434,11 @@ int bf_cm_get_event(struct bf_cm_call *c)
 	err = bf_cm_answer(c, c->in.get_event.response, &e->resp, sizeof(e->resp));
 	if (err)
 		return err;
-	take_event(c->f, NULL);
+	take_event(c->f, NULL, NULL);
 	show(c->f);
 	e->id->reported++;
+	if (e->group)
+		e->group->reported++;
 	if (e->resp.event == BF_CM_CONNECT_REQUEST)
 		e->id->backlog++;
 	free(e);

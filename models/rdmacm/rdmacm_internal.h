@@ -1,7 +1,7 @@
 /*
  * The connection manager's inside. A command arrives in decode.c, which checks it against a row of a table and calls
  * the row's handler: id.c (identifiers, events, files), address.c (binding, resolving), query.c, connect.c (listening,
- * connecting and their ends), attributes.c (what a queue pair is to be set to). Those speak to others through cm.c, and
+ * connecting and their ends), multicast.c (groups), attributes.c (what a queue pair is to be set to). Those speak to others through cm.c, and
  * receive.c and request.c hear what comes. message.c builds the messages, wire.c sends them, again if need be, and knows
  * who is meant by their numbers; ports.c has the port space.
  */
@@ -43,7 +43,7 @@ enum { BF_CM_QPT_RC = 2, BF_CM_QPT_UC = 3, BF_CM_QPT_UD = 4 };
 enum {
 	BF_CM_ADDR_RESOLVED, BF_CM_ADDR_ERROR, BF_CM_ROUTE_RESOLVED, BF_CM_ROUTE_ERROR, BF_CM_CONNECT_REQUEST,
 	BF_CM_CONNECT_RESPONSE, BF_CM_CONNECT_ERROR, BF_CM_UNREACHABLE, BF_CM_REJECTED, BF_CM_ESTABLISHED_EVENT,
-	BF_CM_DISCONNECTED, BF_CM_TIMEWAIT_EXIT = 15,
+	BF_CM_DISCONNECTED, BF_CM_MULTICAST_JOIN = 12, BF_CM_TIMEWAIT_EXIT = 15,
 };
 
 /* rdma_cm's states of an identifier (core/cma.c enum rdma_cm_state), as far as they last. */
@@ -73,6 +73,7 @@ struct bf_cm_event {
 	struct bf_cm_event *next;
 	struct bf_cm_id *id;    /* that counts it as reported */
 	struct bf_cm_id *fresh; /* of a request to connect: nobody has it before the event is read */
+	struct bf_cm_group *group; /* that counts it, too; or NULL */
 	struct rdma_ucm_event_resp resp;
 };
 
@@ -125,6 +126,15 @@ struct bf_cm_id {
 	uint8_t mad[BF_MAD_LEN]; /* the last message that may be repeated */
 };
 
+/* A multicast group that an identifier has joined. */
+struct bf_cm_group {
+	struct bf_cm_group *next; /* in order of numbers */
+	struct bf_cm_id *id;
+	uint32_t number;   /* what the program calls it */
+	uint64_t uid;      /* what it wants to hear */
+	uint32_t reported; /* events that it has read */
+};
+
 struct bf_rdmacm_file {
 	struct bf_rdmacm *cm;
 	struct bf_rdmacm_file *next;
@@ -165,6 +175,7 @@ struct bf_rdmacm {
 	struct bf_rdmacm_file *files;
 	struct bf_cm_id **ids; /* by the program's number */
 	uint32_t room;
+	struct bf_cm_group *groups;
 	struct bf_cm_id *wire[BF_CM_BUCKETS];
 	struct bf_cm_port *ports;
 	uint32_t slot, last_id; /* numbers on the wire */
@@ -199,6 +210,8 @@ struct bf_cm_call {
 		struct rdma_ucm_set_option set_option;
 		struct rdma_ucm_notify notify;
 		struct rdma_ucm_migrate_id migrate_id;
+		struct rdma_ucm_join_ip_mcast join_ip_mcast;
+		struct rdma_ucm_join_mcast join_mcast;
 	} in;
 	uint32_t out_len; /* bytes that the program has room for */
 	uint32_t number;  /* of the identifier; for the record */
@@ -225,6 +238,16 @@ void bf_cm_tell(struct bf_cm_id *id, uint32_t event, int32_t status, const struc
 /* The event of `fresh`, which a request to `listener` made. False: it cannot be told. */
 bool bf_cm_tell_request(struct bf_cm_id *listener, struct bf_cm_id *fresh, struct rdma_ucm_event_resp *resp);
 
+/* The same of a group, which goes with those that the program has not read. */
+void bf_cm_tell_group(struct bf_cm_group *g, uint32_t event, const struct rdma_ucm_event_resp *resp);
+void bf_cm_forget_events(const struct bf_cm_group *g);
+
+/* multicast.c */
+int bf_cm_join_ip_mcast(struct bf_cm_call *c);
+int bf_cm_join_mcast(struct bf_cm_call *c);
+int bf_cm_leave_mcast(struct bf_cm_call *c);
+void bf_cm_leave_groups(struct bf_cm_id *id);
+
 /* address.c */
 int bf_cm_bind_ip(struct bf_cm_call *c);
 int bf_cm_bind(struct bf_cm_call *c);
@@ -238,6 +261,7 @@ uint16_t bf_cm_addr_port(const struct sockaddr *a);
 void bf_cm_addr_set_port(struct sockaddr *a, uint16_t port);
 /* Binds to an address of this machine, or to none in particular. */
 int bf_cm_bind_to(struct bf_cm_id *id, const struct sockaddr *address);
+void bf_cm_mapped_gid(uint8_t gid[16], uint32_t ipv4);
 /* From the identifier's device to `ipv4`. */
 void bf_cm_path_to(struct bf_cm_id *id, uint32_t ipv4);
 uint8_t bf_cm_ack_timeout(uint8_t delay, uint8_t lifetime); /* core/cm.c cm_ack_timeout() */

@@ -24,7 +24,8 @@ BF_RECORD_DECLARE(cm_message, 180, BF_CLASS_NET, BF_REC_CM_MESSAGE_FIELDS);
 	F(i32, status, INT, "")                                                                                      \
 	F(u32, event, ENUM,                                                                                          \
 	  "0=ADDR_RESOLVED;1=ADDR_ERROR;2=ROUTE_RESOLVED;3=ROUTE_ERROR;4=CONNECT_REQUEST;5=CONNECT_RESPONSE;"        \
-	  "6=CONNECT_ERROR;7=UNREACHABLE;8=REJECTED;9=ESTABLISHED;10=DISCONNECTED;15=TIMEWAIT_EXIT")                 \
+	  "6=CONNECT_ERROR;7=UNREACHABLE;8=REJECTED;9=ESTABLISHED;10=DISCONNECTED;12=MULTICAST_JOIN;"                \
+	  "15=TIMEWAIT_EXIT")                                                                                        \
 	F(u32, port, DEC, "")
 BF_RECORD_DECLARE(cm_event, 181, BF_CLASS_QUEUE, BF_REC_CM_EVENT_FIELDS);
 

@@ -68,6 +68,34 @@ once() {
 	return $code
 }
 
+# members: how many processes of this network are in the group 239.1.2.3? (models/fabric/outside_group.c)
+members() {
+	grep -c "@belfry/$(id -u)/$net/gef010203/" /proc/net/unix
+}
+
+# to_many NAME SENDER RECEIVER...: options of mckey's sender and of each that receives; all messages come to all of these.
+to_many() {
+	local name=$1 sender=$2 code=0 pids=() count=$(($# - 2))
+	shift 2
+	[[ $name == *"$only"* ]] || return 0
+	for receiver; do
+		timeout 40 "$BELFRY" exec --net $net $receiver -- mckey -m 239.1.2.3 -C 100 >server$((${#pids[@]})) 2>&1 &
+		pids+=($!)
+	done
+	for _ in $(seq 100); do
+		[ "$(members)" -eq $count ] && break
+		sleep 0.05
+	done
+	timeout 30 "$BELFRY" exec --net $net $sender -- mckey -m 239.1.2.3 -C 100 -s >out 2>&1 || code=$?
+	for pid in "${pids[@]}"; do
+		[ $code -eq 0 ] || kill "$pid" 2>/dev/null
+		wait "$pid" || code=$?
+	done
+	cat server? >server
+	[ "$(members)" -eq 0 ] || code=1
+	verdict $code "$name"
+}
+
 tcp=106 udp=111
 service() {
 	printf '%x%04x' "0x$1" "$2"
@@ -95,6 +123,14 @@ options= server_options="--udp 127.0.0.2" client_options="--udp 127.0.0.3"
 pair "rping by UDP" "$rping_port" "rping -s -C 50 -V" "rping -c -a 127.0.0.2 -C 50 -V"
 pair "udaddy by UDP" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.2"
 server_options= client_options=
+if command -v mckey >/dev/null; then
+	to_many "mckey" "" "" ""
+	to_many "mckey, poll" "--doorbells poll" "--doorbells poll" ""
+	to_many "mckey by UDP" "--udp 127.0.0.2" "--udp 127.0.0.3" "--udp 127.0.0.4"
+else
+	echo "SKIPPED mckey: none here"
+	skipped=$((skipped + 3))
+fi
 
 # Nobody listens: the program is refused, at once.
 if [[ "refused" == *"$only"* ]]; then

@@ -114,12 +114,14 @@ static inline int cm_copy_out(void *arg, uint64_t address, const void *from, uin
 	return 0;
 }
 
-/* 127.0.0.1 and ::1. */
+/* 127.0.0.1 and ::1, and the multicast groups that sockets can be bound to. */
 static inline bool cm_is_here(void *arg, const struct sockaddr *a)
 {
+	const uint32_t ipv4 = ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr);
+
 	(void)arg;
 	if (a->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) == INADDR_LOOPBACK;
+		return ipv4 == INADDR_LOOPBACK || IN_MULTICAST(ipv4);
 	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
 }
 

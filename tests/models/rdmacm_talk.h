@@ -15,7 +15,7 @@
 
 /* rdma/rdma_cma.h enum rdma_cm_event_type. */
 enum { ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST, CONNECT_RESPONSE, CONNECT_ERROR,
-       UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, TIMEWAIT_EXIT = 15 };
+       UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, MULTICAST_JOIN = 12, TIMEWAIT_EXIT = 15 };
 
 static inline struct rdma_ucm_event_resp expect(struct cm_machine *m, uint32_t event, int status)
 {

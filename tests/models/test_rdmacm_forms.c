@@ -228,7 +228,6 @@ START_TEST(every_command_cut_short)
 	ck_assert_int_eq((int)bf_rdmacm_write(m->f, (uintptr_t)r->mem, 7), -EINVAL);
 	ck_assert_int_eq((int)bf_rdmacm_write(m->f, 16, 64), -EFAULT);
 	ck_assert_int_eq((int)cm_write_at(r, m->f, RDMA_USER_CM_CMD_GET_OPTION, bytes, 64, 64, 64), -ENOSYS);
-	ck_assert_int_eq((int)cm_write_at(r, m->f, RDMA_USER_CM_CMD_JOIN_MCAST, bytes, 160, 160, 64), -ENOSYS);
 	ck_assert_int_eq((int)cm_write_at(r, m->f, RDMA_USER_CM_CMD_CREATE_ID, bytes, 24, 24, 3), -ENOSPC);
 	cm_close(r);
 }
