@@ -88,6 +88,28 @@ START_TEST(buffer_of_two_commands)
 }
 END_TEST
 
+/* A slot is free once its entry is fetched: which command an answer is for, the identifier tells. */
+START_TEST(slot_that_is_used_again_before_the_answer)
+{
+	struct rig r;
+
+	begin(&r);
+	for (uint16_t cid = 10; cid < 14; cid++)
+		fetch(&r, cid % 2, cid, 0x1000 * cid);
+	for (uint16_t cid = 13; cid >= 10; cid--) {
+		r.s.now += 1000000;
+		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = 13 - cid, .sqslot = cid % 2, .cid = cid,
+		      .phase = 1, .status = _i == 0 && cid == 10 ? 0x080 : 0);
+	}
+	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = 2, .sq_rung = 2, .inflight = 4, .cq_head = 4,
+	      .cq_phase = 1);
+	if (_i == 0)
+		story_ends(&r.s, "NVME-LBA-RANGE", "asked for block 0");
+	else
+		story_ends(&r.s, "NVME-COMPLETION-UNSEEN", "completed all that it was told of");
+}
+END_TEST
+
 static uint32_t sdma_begin(struct rig *r)
 {
 	uint32_t queue;
@@ -139,6 +161,7 @@ int main(void)
 	tcase_add_loop_test(t, what_the_controller_complains_of, 0, 4);
 	tcase_add_loop_test(t, giving_up, 0, 4);
 	tcase_add_loop_test(t, buffer_of_two_commands, 0, 2);
+	tcase_add_loop_test(t, slot_that_is_used_again_before_the_answer, 0, 2);
 	tcase_add_test(t, packet_that_stops_the_queue);
 	tcase_add_test(t, data_that_was_late);
 	suite_add_tcase(s, t);

@@ -102,19 +102,19 @@ static uint32_t data_place(uint64_t data)
 static void note_sharing(struct bf_nvme_queue *q, const struct bf_seen *e)
 {
 	const uint64_t data = bf_get_le64(e->tail + 24);
+	const uint16_t cid = bf_get_le16(e->tail + 2);
 	uint16_t *last = &q->by_data[data_place(data)];
-	const struct bf_nvme_slot *s = *last < q->nslots ? &q->slots[*last] : NULL;
+	const struct bf_nvme_command *c = data && !q->shared.set && *last != cid ? bf_nvme_command(q, *last) : NULL;
 
-	if (!q->shared.set && data && s && s->in_flight && *last != e->nvme_fetch.slot &&
-	    bf_get_le64(s->fetched + 24) == data) {
+	if (c && bf_get_le64(c->entry + 24) == data) {
 		q->shared.set = true;
-		q->shared.slot = *last;
+		q->shared.slot = c->slot;
 		q->shared.other = (uint32_t)e->nvme_fetch.slot;
 		q->shared.data = data;
 		q->shared.at_ps = e->time_ps;
 		q->shared.record = e->number;
 	}
-	*last = (uint16_t)e->nvme_fetch.slot;
+	*last = cid;
 }
 
 static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)
@@ -158,6 +158,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
 {
 	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvme_fetch.slot);
+	struct bf_nvme_command *c;
 
 	q->fetch.what = BF_NVME_FETCHED_GOOD;
 	if (!s || e->tail_len < BF_NVME_ENTRY)
@@ -167,54 +168,39 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nv
 	bf_rule_notice(r, (uint8_t)((q->fetch.what != BF_NVME_FETCHED_GOOD ? BF_NVME_BAD_FETCH : 0) |
 				    (bf_get_le64(e->tail + 32) ? BF_NVME_SECOND : 0)));
 	s->early = s->nbuilt <= s->nfetched;
-	s->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
-	run->admin_other |= s->other && !e->nvme_fetch.sqid;
 	s->nfetched++;
 	q->fetches++;
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
 	note_sharing(q, e);
-	memcpy(s->fetched, e->tail, BF_NVME_ENTRY);
-	s->in_flight = true;
-	if (++q->in_flight > q->most_in_flight)
-		q->most_in_flight = q->in_flight;
-}
-
-/* The command of `q` that a completion ends: by identifier, since the slot is no more than the controller's word for
- * it. */
-static struct bf_nvme_slot *waiting_slot(struct bf_nvme_queue *q, const struct bf_seen *e)
-{
-	for (uint32_t i = 0; i <= q->nslots; i++) {
-		const uint64_t at = i ? i - 1 : e->nvme_completion.sqslot;
-
-		if (at < q->nslots && q->slots[at].in_flight &&
-		    bf_get_le16(q->slots[at].fetched + 2) == e->nvme_completion.cid)
-			return &q->slots[at];
-	}
-	return NULL;
+	c = bf_nvme_command_begin(q, e->tail);
+	if (!c)
+		return;
+	c->slot = q->fetch.slot;
+	c->fetched_ps = e->time_ps;
+	c->fetched_record = e->number;
+	c->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
+	run->admin_other |= c->other && !e->nvme_fetch.sqid;
 }
 
 static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(sq);
-	struct bf_nvme_slot *s = waiting_slot(q, e);
+	const struct bf_nvme_command *c = bf_nvme_command_end(bf_nvme_of(sq), (uint16_t)e->nvme_completion.cid);
 
-	if (!s)
+	if (!c)
 		return;
-	s->in_flight = false;
-	q->in_flight--;
 	run->answer = (struct bf_nvme_answer){
 		.queue = sq,
-		.slot = (uint32_t)(s - q->slots),
+		.slot = c->slot,
 		.code = (uint32_t)e->nvme_completion.status & 0x7ff,
-		.other = s->other,
-		.fetched_ps = s->fetched_ps,
-		.fetched_record = s->fetched_record,
-		.entry = s->fetched,
+		.other = c->other,
+		.fetched_ps = c->fetched_ps,
+		.fetched_record = c->fetched_record,
+		.entry = c->entry,
 	};
-	if (sq->number == 0 && s->fetched[0] == BF_NVME_ADM_DBBUF && !run->answer.code) {
-		run->shadow = bf_get_le64(s->fetched + 24);
-		run->event = bf_get_le64(s->fetched + 32);
+	if (sq->number == 0 && c->entry[0] == BF_NVME_ADM_DBBUF && !run->answer.code) {
+		run->shadow = bf_get_le64(c->entry + 24);
+		run->event = bf_get_le64(c->entry + 32);
 	}
 }
 
@@ -264,16 +250,10 @@ static void note_ring(struct bf_nvme_queue *q, const struct bf_seen *e)
 /* The driver looks elsewhere when a queue comes or goes, so that it counts anew. */
 static void forget_queue(struct bf_nvme_queue *q, bool is_cq)
 {
-	for (uint32_t i = 0; i < q->nslots; i++) {
-		struct bf_nvme_slot *s = &q->slots[i];
-
-		if (is_cq)
-			s->nposted = s->ntaken = 0;
-		else
-			s->in_flight = false;
-	}
+	for (uint32_t i = 0; is_cq && i < q->nslots; i++)
+		q->slots[i].nposted = q->slots[i].ntaken = 0;
 	if (!is_cq) {
-		q->in_flight = 0;
+		bf_nvme_commands_end(q);
 		q->ntails = 0;
 	}
 }
@@ -439,7 +419,10 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 
 static void forget(void *facts)
 {
-	free(((struct bf_nvme_queue *)facts)->slots);
+	struct bf_nvme_queue *q = facts;
+
+	free(q->slots);
+	free(q->commands);
 }
 
 /* clang-format off */

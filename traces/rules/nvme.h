@@ -12,6 +12,7 @@
 #define BF_NVME_PAGE 4096u
 #define BF_NVME_QUEUE_MAX 65536u
 #define BF_NVME_DATA 1024u
+#define BF_NVME_CIDS 256u
 
 struct bf_nvme_built {
 	uint8_t bytes[BF_NVME_ENTRY];
@@ -24,15 +25,21 @@ struct bf_nvme_slot {
 	struct bf_nvme_built built[2];    /* the last two entries that were built here: number n, from 0, at n % 2 */
 	uint64_t nbuilt, nfetched, nrung; /* how often an entry came here, was fetched, was announced by its driver */
 	uint64_t fetched_ps, fetched_record;
-	uint8_t fetched[BF_NVME_ENTRY]; /* the last one that the controller fetched */
-	bool early;                     /* it was fetched before it was built */
-	bool other;                     /* it is not what the driver meant */
-	bool in_flight;
+	bool early;        /* the last one was fetched before it was built */
 	bool posted, rung; /* the controller has posted here; a tail doorbell of this value came */
 	uint8_t posted_phase;
 	uint16_t posted_cid, posted_status, posted_sqhd;
 	uint64_t nposted, ntaken; /* completions that came to lie here, and that the driver took */
 	uint64_t posted_ps, posted_record;
+};
+
+/* A command that the controller has: by then its slot may hold the next one. */
+struct bf_nvme_command {
+	uint8_t entry[BF_NVME_ENTRY];
+	uint64_t fetched_ps, fetched_record;
+	uint32_t slot;
+	uint32_t next; /* of the same hash: its place plus one */
+	bool other;    /* it is not what the driver meant */
 };
 
 /* What facts notice in a record. */
@@ -67,15 +74,17 @@ struct bf_nvme_queue {
 	/* As the controller has them; 0: it was not told. */
 	uint64_t sq_base, cq_base;
 	uint32_t sq_size, cq_size;
-	uint32_t in_flight, most_in_flight;
-	uint64_t built, fetches; /* entries */
+	struct bf_nvme_command *commands; /* owned; those in flight, in no order */
+	uint32_t in_flight, most_in_flight, ncommands;
+	uint32_t by_cid[BF_NVME_CIDS]; /* by hash of the identifier: place plus one */
+	uint64_t built, fetches;       /* entries */
 	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
 	uint64_t completions; /* posted to the completion queue */
 	uint32_t most_cq_slot;
 	bool held, cq_rung; /* a completion waits for room in its queue; its head doorbell was ever rung */
-	uint16_t by_data[BF_NVME_DATA]; /* the slot of the last command with data there, by hash of PRP1 */
+	uint16_t by_data[BF_NVME_DATA]; /* identifier of the last command with data there, by hash of PRP1 */
 	/* A command that began while another one with its data was in flight. */
 	struct {
 		bool set;
@@ -138,6 +147,15 @@ static inline struct bf_nvme_queue *bf_nvme_of(const struct bf_rule_queue *q)
 
 /* The queue's slot, made when it is new; NULL for numbers that no queue has. */
 struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot);
+
+/*
+ * Commands in flight, see nvme_commands.c: the one with an identifier, the latest of several; NULL. A new one; NULL: no
+ * memory. The end of one, which stays readable until the next is added; NULL: there is none. The end of all.
+ */
+struct bf_nvme_command *bf_nvme_command(const struct bf_nvme_queue *q, uint16_t cid);
+struct bf_nvme_command *bf_nvme_command_begin(struct bf_nvme_queue *q, const uint8_t *entry);
+const struct bf_nvme_command *bf_nvme_command_end(struct bf_nvme_queue *q, uint16_t cid);
+void bf_nvme_commands_end(struct bf_nvme_queue *q);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
 const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va);

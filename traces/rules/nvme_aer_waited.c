@@ -7,17 +7,15 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_slot *waits = NULL;
+	const struct bf_nvme_command *waits = NULL;
 	struct bf_finding *f;
 
 	if (e->nvm_timeout.qid)
 		return;
-	for (uint32_t i = 0; i < q->nslots; i++) {
-		if (!q->slots[i].in_flight)
-			continue;
-		if (q->slots[i].fetched[0] != ASYNC_EVENT_REQUEST)
+	for (uint32_t i = 0; i < q->in_flight; i++) {
+		if (q->commands[i].entry[0] != ASYNC_EVENT_REQUEST)
 			return;
-		waits = &q->slots[i];
+		waits = &q->commands[i];
 	}
 	f = waits ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)

@@ -19,20 +19,20 @@ static void on_fault(struct bf_rule_run *r, const struct bf_seen *e)
 		const struct bf_nvme_queue *q =
 		    queue->family == &bf_rules_nvme && queue->number ? bf_nvme_of(queue) : NULL;
 
-		for (uint32_t i = 0; q && i < q->nslots; i++) {
-			const struct bf_nvme_slot *s = &q->slots[i];
+		for (uint32_t i = 0; q && i < q->in_flight; i++) {
+			const struct bf_nvme_command *c = &q->commands[i];
 
-			if (!s->in_flight || !moves_data(s->fetched) || bf_get_le64(s->fetched + 32))
+			if (!moves_data(c->entry) || bf_get_le64(c->entry + 32))
 				continue;
 			f = bf_rule_find(r, e, queue);
 			if (!f)
 				return;
-			bf_finding_since(f, s->fetched_ps, s->fetched_record);
-			bf_finding_index(f, i);
+			bf_finding_since(f, c->fetched_ps, c->fetched_record);
+			bf_finding_index(f, c->slot);
 			bf_finding_say(f,
 				       "the controller asked for address 0 because the entry in slot %" PRIu32
 				       " of SQ %" PRIu64 " asks for %u blocks (NLB counts from 0) and has no PRP2",
-				       i, queue->number, bf_get_le16(s->fetched + 48) + 1u);
+				       c->slot, queue->number, bf_get_le16(c->entry + 48) + 1u);
 			return;
 		}
 	}

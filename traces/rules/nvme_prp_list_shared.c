@@ -8,23 +8,23 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
 	struct bf_finding *f;
 
-	for (uint32_t i = 0; p.entries && i < q->nslots; i++) {
-		const struct bf_nvme_slot *s = &q->slots[i];
+	for (uint32_t i = 0; p.entries && i < q->in_flight; i++) {
+		const struct bf_nvme_command *c = &q->commands[i];
 
 		/* The same list for the same data is no harm. */
-		if (i == e->nvme_fetch.slot || !s->in_flight || bf_get_le64(s->fetched + 32) != p.prp2 ||
-		    bf_get_le64(s->fetched + 24) == p.prp1)
+		if (bf_get_le64(c->entry + 32) != p.prp2 || bf_get_le64(c->entry + 24) == p.prp1)
 			continue;
 		f = bf_rule_find(r, e, e->queue);
 		if (!f)
 			return;
-		bf_finding_since(f, s->fetched_ps, s->fetched_record);
+		bf_finding_since(f, c->fetched_ps, c->fetched_record);
 		bf_finding_index(f, e->nvme_fetch.slot);
 		bf_finding_say(f,
 			       "the entries in slots %" PRIu32 " and %" PRIu64 " of SQ %" PRIu64
 			       " are in flight together, have data at 0x%" PRIx64 " and 0x%" PRIx64
 			       ", and one PRP list, at 0x%" PRIx64,
-			       i, e->nvme_fetch.slot, e->queue->number, bf_get_le64(s->fetched + 24), p.prp1, p.prp2);
+			       c->slot, e->nvme_fetch.slot, e->queue->number, bf_get_le64(c->entry + 24), p.prp1,
+			       p.prp2);
 		return;
 	}
 }

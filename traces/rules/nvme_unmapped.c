@@ -8,17 +8,17 @@
 /* No PRP1 or PRP2: of the commands in flight with a list, the one that was fetched last is at work. */
 static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_slot *last = NULL;
+	const struct bf_nvme_command *last = NULL;
 	struct bf_rule_queue *queue, *at = NULL;
 	struct bf_finding *f;
 
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
 		const struct bf_nvme_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_of(queue) : NULL;
 
-		for (uint32_t i = 0; q && i < q->nslots; i++)
-			if (q->slots[i].in_flight && bf_get_le64(q->slots[i].fetched + 32) &&
-			    (!last || q->slots[i].fetched_record > last->fetched_record)) {
-				last = &q->slots[i];
+		for (uint32_t i = 0; q && i < q->in_flight; i++)
+			if (bf_get_le64(q->commands[i].entry + 32) &&
+			    (!last || q->commands[i].fetched_record > last->fetched_record)) {
+				last = &q->commands[i];
 				at = queue;
 			}
 	}
@@ -26,12 +26,12 @@ static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_since(f, last->fetched_ps, last->fetched_record);
-	bf_finding_index(f, (uint64_t)(last - bf_nvme_of(at)->slots));
+	bf_finding_index(f, last->slot);
 	bf_finding_say(f,
-		       "the controller used 0x%" PRIx64 " for the command in slot %" PRIu64 " of SQ %" PRIu64
+		       "the controller used 0x%" PRIx64 " for the command in slot %" PRIu32 " of SQ %" PRIu64
 		       ", which is neither its PRP1 nor its PRP2, and nothing is mapped there: an entry of its PRP list "
 		       "is wrong, or the list is too short",
-		       e->iommu_fault.iova, (uint64_t)(last - bf_nvme_of(at)->slots), at->number);
+		       e->iommu_fault.iova, last->slot, at->number);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -45,24 +45,25 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
 		const struct bf_nvme_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_of(queue) : NULL;
 
-		for (uint32_t i = 0; q && i < q->nslots; i++)
+		for (uint32_t i = 0; q && i < q->in_flight; i++)
 			for (uint32_t prp = 1; prp <= 2; prp++) {
+				const struct bf_nvme_command *c = &q->commands[i];
 				struct bf_finding *f;
 
 				/* A PRP2 of 0 is none: see NVME-NLB. */
-				if (!q->slots[i].in_flight || (prp == 2 && !e->iommu_fault.iova) ||
-				    bf_get_le64(q->slots[i].fetched + 16 + prp * 8) != e->iommu_fault.iova)
+				if ((prp == 2 && !e->iommu_fault.iova) ||
+				    bf_get_le64(c->entry + 16 + prp * 8) != e->iommu_fault.iova)
 					continue;
 				f = bf_rule_find(r, e, queue);
 				if (!f)
 					return;
-				bf_finding_since(f, q->slots[i].fetched_ps, q->slots[i].fetched_record);
-				bf_finding_index(f, i);
+				bf_finding_since(f, c->fetched_ps, c->fetched_record);
+				bf_finding_index(f, c->slot);
 				bf_finding_say(
 				    f,
 				    "PRP%" PRIu32 " of the entry in slot %" PRIu32 " of SQ %" PRIu64 " is 0x%" PRIx64
 				    ", and nothing is mapped there for the controller: its IOMMU refused the access",
-				    prp, i, queue->number, e->iommu_fault.iova);
+				    prp, c->slot, queue->number, e->iommu_fault.iova);
 				return;
 			}
 	}
