@@ -124,6 +124,7 @@ static int decode_all(const struct bf_args *args, const struct bf_sdma_dialect *
 {
 	const bool json = bf_arg_json(args);
 	struct bf_sdma_packet p = { .reason = BF_SDMA_RUNS };
+	char why[160];
 	struct bf_json j;
 	uint32_t at = 0;
 
@@ -142,15 +143,19 @@ static int decode_all(const struct bf_args *args, const struct bf_sdma_dialect *
 		}
 		at += p.dwords;
 	}
+	snprintf(why, sizeof(why), "%s at dword %u, dword %u of it: %s", p.name, at - p.dwords, p.bad,
+		 bf_sdma_reason_name(p.reason));
 	if (json) {
 		bf_json_close(&j, ']');
+		if (p.reason) {
+			bf_json_text(&j, "error", why);
+			bf_json_u64(&j, "exit", BF_EXIT_USAGE);
+		}
 		bf_json_close(&j, '}');
 		bf_json_end(&j);
+		return p.reason ? BF_EXIT_USAGE : BF_EXIT_GOOD;
 	}
-	if (!p.reason)
-		return BF_EXIT_GOOD;
-	return bf_cli_error(args, BF_EXIT_USAGE, "%s at dword %u, dword %u of it: %s", p.name, at - p.dwords, p.bad,
-			    bf_sdma_reason_name(p.reason));
+	return p.reason ? bf_cli_error(args, BF_EXIT_USAGE, "%s", why) : BF_EXIT_GOOD;
 }
 
 enum { RECT_AUTO, RECT_NARROW, RECT_WIDE };

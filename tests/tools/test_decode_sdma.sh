@@ -50,5 +50,11 @@ assert [x["packet"] for x in p] == ["COPY_RECT", "NOP"], p
 assert p[0]["bytes"] == 142 and p[0]["runs"] is True
 assert {"name": "x", "dword": 11, "value": "0x46", "meaning": "71"} in p[0]["fields"], p[0]
 ' || fail "JSON"
+	# One document also where decoding ends early.
+	"$BELFRY" decode sdma --json 0 ff 0 2>/dev/null | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert [x["runs"] for x in d["packets"]] == [True, False] and "dword 1" in d["error"] and d["exit"] == 2, d
+' || fail "JSON of what stops a queue"
 fi
 exit $failed
