@@ -110,6 +110,36 @@ START_TEST(slot_that_is_used_again_before_the_answer)
 }
 END_TEST
 
+static void store_word(struct rig *r, uint64_t va)
+{
+	static const uint8_t word[8];
+
+	STORY_TAIL(&r->s, store, r->driver, word, 8, .va = va, .len = 8);
+}
+
+/* A list whose first word nobody stored; in the second story so long ago that nobody can know. */
+START_TEST(list_that_begins_elsewhere)
+{
+	const uint64_t list = 0x40000;
+	uint8_t entry[64] = { 2 };
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, nvme_doorbell, r.device, .qid = 1, .value = 1, .accepted = 1);
+	if (_i)
+		store_word(&r, list);
+	for (uint64_t i = 0; _i && i < 1 << 16; i++)
+		store_word(&r, 0x10000000 + i * 8);
+	for (uint64_t i = 1; i < 8; i++)
+		store_word(&r, list + i * 8);
+	bf_put_le64(entry + 24, 0x1000);
+	bf_put_le64(entry + 32, list);
+	bf_put_le16(entry + 48, 31);
+	STORY_TAIL(&r.s, nvme_fetch, r.device, entry, 64, .sqid = 1, .opcode = 2);
+	story_ends(&r.s, _i ? NULL : "NVME-PRP-OFFSET", "the list begins 8 bytes into that page");
+}
+END_TEST
+
 static uint32_t sdma_begin(struct rig *r)
 {
 	uint32_t queue;
@@ -162,6 +192,7 @@ int main(void)
 	tcase_add_loop_test(t, giving_up, 0, 4);
 	tcase_add_loop_test(t, buffer_of_two_commands, 0, 2);
 	tcase_add_loop_test(t, slot_that_is_used_again_before_the_answer, 0, 2);
+	tcase_add_loop_test(t, list_that_begins_elsewhere, 0, 2);
 	tcase_add_test(t, packet_that_stops_the_queue);
 	tcase_add_test(t, data_that_was_late);
 	suite_add_tcase(s, t);

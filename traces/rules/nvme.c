@@ -60,11 +60,29 @@ const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va
 	return w->set && w->va == va ? w : NULL;
 }
 
+bool bf_nvme_never_stored(const struct bf_rule_run *r, uint64_t va)
+{
+	const struct bf_nvme_run *run = r->facts;
+	const struct bf_nvme_word *w = &run->words[word_place(va)];
+
+	return !w->shared && !(w->set && w->va == va);
+}
+
+static void note_word(struct bf_nvme_run *run, const struct bf_seen *e)
+{
+	struct bf_nvme_word *w = &run->words[word_place(e->store.va)];
+
+	w->shared |= w->set && w->va != e->store.va;
+	w->set = true;
+	w->va = e->store.va;
+	w->value = bf_get_le64(e->tail);
+	w->actor = e->actor;
+}
+
 static void note_store(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
 {
 	if (e->store.len == 8 && e->store.va % 8 == 0 && e->tail_len >= 8 && run->present)
-		run->words[word_place(e->store.va)] =
-		    (struct bf_nvme_word){ e->store.va, bf_get_le64(e->tail), e->actor, true };
+		note_word(run, e);
 	if (e->store.len == 4 && run->event && e->store.va - run->event < BF_NVME_PAGE)
 		bf_rule_notice(r, BF_NVME_TO_EVENT);
 }

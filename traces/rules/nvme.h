@@ -123,7 +123,7 @@ struct bf_nvme_answer {
 struct bf_nvme_word {
 	uint64_t va, value;
 	uint32_t actor;
-	bool set;
+	bool set, shared; /* shared: another address was here before and may be forgotten */
 };
 
 struct bf_nvme_run {
@@ -159,6 +159,8 @@ void bf_nvme_commands_end(struct bf_nvme_queue *q);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
 const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va);
+/* It is sure that no eight bytes were stored there, since the controller or its driver first spoke. */
+bool bf_nvme_never_stored(const struct bf_rule_run *r, uint64_t va);
 
 /*
  * What the nvme_completion record at hand answers, if the controller refused an admin command (`admin`) or one of an

@@ -8,7 +8,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint64_t va = p.prp2;
 
-	if (!p.entries || p.prp2 % BF_NVME_PAGE != 0 || bf_nvme_word(r, p.prp2))
+	if (!p.entries || p.prp2 % BF_NVME_PAGE != 0 || !bf_nvme_never_stored(r, p.prp2))
 		return;
 	do
 		va += 8;
