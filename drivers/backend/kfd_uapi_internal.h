@@ -14,6 +14,7 @@ struct kfd_ioctl_get_version_args {
 	uint32_t major_version, minor_version;
 };
 
+/* As up to 1.16: what came later names an engine for a type of queue that is not used here, and may be left out. */
 struct kfd_ioctl_create_queue_args {
 	uint64_t ring_base_address;
 	uint64_t write_pointer_address, read_pointer_address;
