@@ -42,6 +42,6 @@ const struct bf_rule bf_rule_nvme_aer_waited = {
 	},
 	.rank = BF_RANK_STUCK - 2,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_timeout, BF_SEEN_nvme_fetch, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, 0 },
 	.on = on,
 };

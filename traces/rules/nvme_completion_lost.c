@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_nvme_completion_lost = {
 	},
 	.rank = BF_RANK_STUCK,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_timeout, BF_SEEN_nvme_completion, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_completion, 0 },
 	.on = on,
 };

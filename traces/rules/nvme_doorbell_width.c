@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_nvme_doorbell_width = {
 	},
 	.rank = BF_RANK_INDEX,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_nvme_doorbell, 0 },
 	.on = on,
 };

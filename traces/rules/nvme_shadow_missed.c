@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_nvme_shadow_missed = {
 	},
 	.rank = BF_RANK_STUCK - 1,
 	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_timeout, BF_SEEN_nvme_doorbell, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_doorbell, 0 },
 	.on = on,
 };
