@@ -188,6 +188,15 @@ size_t bf_actor_block(uint32_t actor, const char *kind, const char *name, uint8_
 	return end_block(&e);
 }
 
+/* No type is wanted of a stream that is off. One without a choosy sink has no room left instead. */
+static void want_nothing(struct bf_stream *st)
+{
+	static const uint8_t none[sizeof(st->declared)];
+
+	if (st->wants)
+		st->wants = none;
+}
+
 /* Keeps the first error and switches the stream off; records are dropped from here on. */
 static int fail(struct bf_stream *st, int status)
 {
@@ -195,6 +204,7 @@ static int fail(struct bf_stream *st, int status)
 		st->status = status;
 	st->mask = 0;
 	st->cap = st->used;
+	want_nothing(st);
 	return status;
 }
 
@@ -277,6 +287,7 @@ int bf_stream_close(struct bf_stream *st)
 	bf_stream_flush(st);
 	st->mask = 0;
 	st->sink = NULL;
+	want_nothing(st);
 	free(st->buf);
 	st->buf = NULL;
 	st->cap = 0;
@@ -378,15 +389,6 @@ static BF_NOINLINE bool make_ready(struct bf_stream *st, const struct bf_rec_sch
 	return true;
 }
 
-/* Whether a sink that is choosy wants it. A type that it has not heard of is declared first. */
-static inline bool wanted(struct bf_stream *st, const struct bf_rec_schema *schema)
-{
-	const uint8_t bit = (uint8_t)(1u << (schema->id % 8));
-	if (BF_UNLIKELY(!(st->declared[schema->id / 8] & bit)) && !make_ready(st, schema, 0, 0))
-		return false;
-	return st->wants[schema->id / 8] & bit;
-}
-
 /* memcpy() of a length that is small and unknown costs a call; most fixed parts are a few words. */
 static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -406,17 +408,17 @@ static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_sche
 	struct bf_rec_header head;
 	int rc;
 
-	if (!st->sink || st->status || !wanted(st, schema))
+	if (!bf_stream_wants(st, schema->id))
 		return;
 	head = (struct bf_rec_header){ .time_ps = *st->clock_ps,
 				       .actor = actor,
 				       .type = schema->id,
 				       .fixed = schema->size,
 				       .tail = tail_len };
+	st->count++;
 	rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : st->sink->take(st->sink, schema, &head, fixed, tail);
 	if (BF_UNLIKELY(rc != 0))
 		fail(st, rc);
-	st->count++;
 }
 
 static BF_NOINLINE void append(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor,

@@ -98,9 +98,10 @@ struct bf_sink {
 	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
 	/*
-	 * NULL, or a bit per type number: records of other types are dropped, once the sink has been told of the type.
-	 * The others are handed over by `take` as they are made, in place of `write`: from where they lie, which is
-	 * nobody's after the call. Nothing is hashed. The sink may change the bits at any time.
+	 * NULL, or a bit per type number, at first those of all: records of other types are dropped. Those that are wanted
+	 * are handed over by `take` as they are made, in place of `write`: from where they lie, which is nobody's after the
+	 * call. Types are not declared, since each record comes with its own, and nothing is hashed. The sink may change
+	 * the bits at any time.
 	 */
 	const uint8_t *wants;
 	int (*take)(struct bf_sink *s, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
@@ -128,11 +129,11 @@ struct bf_stream {
 /* True when some class in `classes` is wanted. */
 #define bf_probe(sim, classes) BF_UNLIKELY(((sim)->rec.mask & (classes)) != 0)
 
-/* The same for records of type `type`: false, too, when the sink has heard of it and does not want it. */
+/* The same for records of type `type`: false, too, when the sink does not want it. */
 #define bf_probe_type(sim, type) (bf_probe(sim, BF_REC_CLASS_##type) && bf_stream_wants(&(sim)->rec, BF_REC_ID_##type))
 static inline bool bf_stream_wants(const struct bf_stream *st, uint32_t type)
 {
-	return !st->wants || (st->wants[type / 8] | ~st->declared[type / 8]) >> type % 8 & 1;
+	return !st->wants || st->wants[type / 8] >> type % 8 & 1;
 }
 
 /*

@@ -71,15 +71,15 @@ static int find_mlx5(struct memory *m, struct bf_trace *t, struct bf_error *err)
 	queue = l->pe >= 0 ? bf_rule_queue(r, &bf_rules_mlx5, (uint32_t)l->pe, l->qpn, false) : NULL;
 	if (queue && bf_mlx5_of(queue)->ring) {
 		const struct bf_ring *ring = bf_mlx5_of(queue)->ring;
-		const uint32_t depth = bf_ring_entries(ring);
+		const uint32_t depth = ring->entries;
 		const uint64_t blocks = l->blocks && l->blocks <= 16 ? l->blocks : 1;
 
 		if (depth)
-			add_range(m, "the entry", bf_ring_va(ring) + l->target.index % depth * BF_MLX5_WQEBB,
+			add_range(m, "the entry", ring->va + l->target.index % depth * BF_MLX5_WQEBB,
 				  blocks * BF_MLX5_WQEBB, false);
 	}
 	if (queue && bf_mlx5_of(queue)->dbrec_ring)
-		add_range(m, "the doorbell record", bf_ring_va(bf_mlx5_of(queue)->dbrec_ring) + 4, 4, true);
+		add_range(m, "the doorbell record", bf_mlx5_of(queue)->dbrec_ring->va + 4, 4, true);
 	bf_rules_free(r);
 	return rc == -EBADMSG ? 0 : rc;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/train.h"
 
@@ -234,7 +235,7 @@ static void record_packet(struct bf_sdma_queue *q)
 	};
 	const uint32_t n = p->dwords < BF_SDMA_RECORD_DWORDS ? p->dwords : BF_SDMA_RECORD_DWORDS;
 
-	snprintf(rec.name, sizeof(rec.name), "%s", p->name);
+	strncpy(rec.name, p->name, sizeof(rec.name) - 1);
 	bf_record(&q->dev->sim->rec, &bf_rec_sdma_packet_schema, q->actor, &rec, bf_sdma_dwords(q), n * 4);
 }
 

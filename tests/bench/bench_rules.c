@@ -6,7 +6,7 @@
  *
  *   bench_rules [PERCENT [FAMILY]]
  *
- * Each figure is the best of five; times are of the processor. PERCENT: of the usual length. Exit code 1: a limit is
+ * Each figure is the best of nine; times are of the processor. PERCENT: of the usual length. Exit code 1: a limit is
  * missed.
  */
 #include <stdio.h>
@@ -314,6 +314,8 @@ static const struct traffic rows[] = {
 	{ "hopper", "hopper", 4000, 0.80, run_pipeline },
 };
 
+#define ROUNDS 9
+
 /* Off, records only, or with rules. */
 enum listener { OFF, RECORDS, RULES };
 
@@ -336,17 +338,16 @@ static struct figure once(const struct traffic *t, uint32_t amount, enum listene
 	return f;
 }
 
-static struct figure best(const struct traffic *t, uint32_t amount, enum listener who)
+/* The three take turns, so that what else the machine does meets all of them. */
+static void best(const struct traffic *t, uint32_t amount, struct figure least[RULES + 1])
 {
-	struct figure least = once(t, amount, who);
+	for (int round = 0; round < ROUNDS; round++)
+		for (enum listener who = OFF; who <= RULES; who++) {
+			const struct figure f = once(t, amount, who);
 
-	for (int i = 1; i < 5; i++) {
-		const struct figure f = once(t, amount, who);
-
-		if (f.seconds < least.seconds)
-			least = f;
-	}
-	return least;
+			if (round == 0 || f.seconds < least[who].seconds)
+				least[who] = f;
+		}
 }
 
 int main(int argc, char **argv)
@@ -359,18 +360,19 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct traffic *t = &rows[i];
 		const uint32_t amount = (uint32_t)(t->amount * percent / 100);
-		struct figure off, records, rules;
+		struct figure f[RULES + 1];
+		double records, rules;
 
 		if (argc > 2 && strcmp(argv[2], t->name) != 0)
 			continue;
-		off = best(t, amount, OFF);
-		records = best(t, amount, RECORDS);
-		rules = best(t, amount, RULES);
-		printf("%-8s %9.3f %12.0f %20.1f %11.2f of speed %11.2f of speed %6.2f%s\n", t->name, off.seconds,
-		       off.seconds * 1e9 / (double)off.events,
-		       (records.seconds - off.seconds) * 1e9 / (double)records.records, off.seconds / records.seconds,
-		       off.seconds / rules.seconds, t->limit, off.seconds / rules.seconds < t->limit ? " missed" : "");
-		missed |= off.seconds / rules.seconds < t->limit;
+		best(t, amount, f);
+		records = f[OFF].seconds / f[RECORDS].seconds;
+		rules = f[OFF].seconds / f[RULES].seconds;
+		printf("%-8s %9.3f %12.0f %20.1f %11.2f of speed %11.2f of speed %6.2f%s\n", t->name, f[OFF].seconds,
+		       f[OFF].seconds * 1e9 / (double)f[OFF].events,
+		       (f[RECORDS].seconds - f[OFF].seconds) * 1e9 / (double)f[RECORDS].records, records, rules, t->limit,
+		       rules < t->limit ? " missed" : "");
+		missed |= rules < t->limit;
 	}
 	return missed;
 }

@@ -1,4 +1,4 @@
-/* The engine: a sink that hands each record to the facts and rules that asked for its type. */
+/* The engine: who listens to which records, what the stream declares, and its queues. take.c hands the records out. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "traces/rules/engine_internal.h"
-#include "traces/trace.h"
 
 /* ---- setting up ---- */
 
@@ -187,9 +186,6 @@ static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule_family *family);
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
 static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name);
-static int write_records(struct bf_sink *sink, const void *records, size_t len);
-static int take_record(struct bf_sink *sink, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
-		       const void *fixed, const void *tail);
 
 int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err)
 {
@@ -205,8 +201,9 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 	if (!r)
 		return bf_fail(err, -ENOMEM, "no memory for rules");
 	r->sink =
-	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = bf_rules_write };
 	r->suppress = opts ? opts->suppress : NULL;
+	memset(r->wants, 0xff, sizeof(r->wants));
 	rc = set_up(r, opts);
 	if (rc) {
 		bf_rules_free(r);
@@ -259,7 +256,7 @@ struct bf_sink *bf_rules_sink(struct bf_rules *r)
 struct bf_sink *bf_rules_only_sink(struct bf_rules *r)
 {
 	r->sink.wants = r->wants;
-	r->sink.take = take_record;
+	r->sink.take = bf_rules_take;
 	return &r->sink;
 }
 
@@ -275,10 +272,13 @@ uint32_t bf_rules_classes(const struct bf_rules *r)
 
 /* ---- what the stream declares ---- */
 
+/* Those that the stream has not come up with yet stay wanted. */
 static void want(struct bf_rules *r, uint32_t type)
 {
 	const uint8_t bit = (uint8_t)(1u << type % 8);
 
+	if (!r->types[type])
+		return;
 	r->wants[type / 8] &= (uint8_t)~bit;
 	if (r->plans[type] && r->listeners[r->plans[type]->kind].wanted)
 		r->wants[type / 8] |= bit;
@@ -317,15 +317,17 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	struct bf_plan *p;
 	int rc;
 
-	if (type->id >= BF_RULES_TYPES || r->plans[type->id])
+	if (type->id >= BF_RULES_TYPES || r->types[type->id])
 		return 0;
 	rc = bf_plan_make(type, &p);
-	if (rc || !p)
+	if (rc)
 		return rc;
 	r->plans[type->id] = p;
 	r->types[type->id] = type;
-	r->listeners[p->kind].seen = true;
 	want(r, type->id);
+	if (!p)
+		return 0;
+	r->listeners[p->kind].seen = true;
 	for (uint32_t i = 0; i < r->nfamilies; i++)
 		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
@@ -477,178 +479,7 @@ uint64_t bf_rule_now(const struct bf_rules *r)
 	return r->now_ps;
 }
 
-/* ---- records ---- */
-
-/* Actors stay with a queue for long: each remembers its last one. False: no memory, which the stream learns. */
-static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
-{
-	struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
-	const struct bf_rule_family *family = r->listeners[p->kind].owner;
-	struct bf_rule_queue *q;
-	uint64_t number;
-
-	if (!family)
-		return false;
-	number = p->key != -2 ? e->field[p->key] : a ? a->queue : 0;
-	q = a ? a->latest : NULL;
-	if (!q || q->number != number || q->pe != e->pe || q->family != family)
-		q = bf_rule_queue(r, family, e->pe, number, true);
-	e->queue = q;
-	if (!a)
-		return q != NULL;
-	a->latest = q;
-	if (q && a->is_queue && p->kind != BF_SEEN_cqe)
-		q->actor = e->actor;
-	return q != NULL;
-}
-
-static void note_fault(struct bf_rules *r, const struct bf_seen *e)
-{
-	char kind[32];
-
-	if (r->faults++ == 0)
-		snprintf(r->fault_text, sizeof(r->fault_text), "first %s at %s, %llu ps",
-			 bf_seen_text(e, "kind", kind, sizeof(kind)), bf_rule_actor(r, e->actor),
-			 (unsigned long long)e->time_ps);
-}
-
-/* What the engine itself takes in. False: nobody else is to see it. */
-static inline bool note(struct bf_rules *r, const struct bf_seen *e)
-{
-	const struct bf_store *visible;
-
-	switch (e->kind) {
-	case BF_SEEN_store:
-		if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, e->store.seq, e->store.va)))
-			r->status = -ENOMEM;
-		break;
-	case BF_SEEN_mmio_store:
-		if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, e->mmio_store.seq, e->mmio_store.va)))
-			r->status = -ENOMEM;
-		break;
-	case BF_SEEN_store_visible:
-		visible = bf_stores_show(r->stores, e);
-		if (visible && BF_UNLIKELY(r->nwatched))
-			bf_findings_store_visible(r, visible);
-		return visible;
-	case BF_SEEN_dma_read:
-		bf_stores_sample(r->stores, e);
-		break;
-	case BF_SEEN_fault_injected:
-		note_fault(r, e);
-		break;
-	default:
-		break;
-	}
-	return true;
-}
-
-static inline void take(struct bf_rules *r, const struct bf_rec_schema *type, const struct bf_rec_header *head,
-			const uint8_t *fixed, const uint8_t *tail)
-{
-	const struct bf_plan *p = r->plans[head->type];
-	const struct bf_listeners *l = &r->listeners[p->kind];
-	struct bf_seen e;
-
-	e.time_ps = head->time_ps;
-	e.number = r->records;
-	e.actor = head->actor;
-	e.pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
-	e.kind = p->kind;
-	e.fixed = fixed;
-	e.tail = tail;
-	e.tail_len = head->tail;
-	e.type = type;
-	e.queue = NULL;
-	bf_plan_read(p, e.fixed, &e);
-	if (p->kind <= BF_SEEN_fault_injected && !note(r, &e))
-		return;
-	if (p->key != -1 && !find_queue(r, p, &e))
-		return;
-	r->noticed = 0;
-	for (uint32_t i = 0; i < l->nfacts; i++)
-		l->facts[i].on(r, l->facts[i].facts, &e);
-	if (!r->noticed)
-		for (uint32_t i = 0; i < l->nalways; i++)
-			l->always[i].on(l->always[i].run, &e);
-	else
-		for (uint32_t i = 0; i < l->nrules; i++)
-			if (!l->rules[i].when || l->rules[i].when & r->noticed)
-				l->rules[i].on(l->rules[i].run, &e);
-}
-
-void bf_rule_notice(struct bf_rules *r, uint8_t what)
-{
-	r->noticed |= what;
-}
-
-static int take_record(struct bf_sink *sink, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
-		       const void *fixed, const void *tail)
-{
-	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
-
-	r->now_ps = head->time_ps;
-	if (BF_LIKELY(head->fixed == r->plans[head->type]->fixed_len))
-		take(r, schema, head, fixed, tail);
-	r->records++;
-	return r->status;
-}
-
-static int write_records(struct bf_sink *sink, const void *records, size_t len)
-{
-	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
-	const uint8_t *at = records, *end = at + len;
-
-	for (; at < end; at += bf_record_span((const void *)at)) {
-		const struct bf_rec_header *head = (const void *)at;
-		const uint8_t *fixed = (const uint8_t *)(head + 1);
-		const uint32_t type = head->type;
-
-		if (type < BF_RULES_TYPES && r->wants[type / 8] >> type % 8 & 1) {
-			take_record(sink, r->types[type], head, fixed, fixed + head->fixed);
-		} else {
-			r->now_ps = head->time_ps;
-			r->records++;
-		}
-	}
-	if (!r->status && bf_stores_failed(r->stores))
-		r->status = -ENOMEM;
-	return r->status;
-}
-
-int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
-{
-	struct bf_trace_record rec;
-	uint32_t actor = UINT32_MAX;
-	bool damaged = false;
-	int rc;
-
-	while ((rc = bf_trace_next(t, &rec)) != 0) {
-		const struct bf_trace_actor *a;
-
-		if (rc == -EBADMSG) {
-			damaged = true;
-			continue;
-		}
-		if (rc < 0)
-			return rc;
-		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
-			a = bf_trace_actor(t, rec.actor);
-			rc = a ? declare_actor(&r->sink, a->number, a->kind, a->name) : 0;
-		} else {
-			rc = 0;
-		}
-		actor = rec.actor;
-		if (!rc && (rec.type->id >= BF_RULES_TYPES || r->types[rec.type->id] != rec.type))
-			rc = declare_type(&r->sink, rec.type);
-		r->records = rec.number;
-		if (!rc)
-			rc = write_records(&r->sink, rec.raw, rec.raw_len);
-		if (rc)
-			return bf_fail(err, rc, "no memory for rules");
-	}
-	return damaged ? -EBADMSG : 0;
-}
+/* ---- the end ---- */
 
 void bf_rules_finish(struct bf_rules *r, bool complete)
 {

@@ -14,6 +14,7 @@ struct bf_plan {
 	enum bf_seen_kind kind;
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
 	uint16_t fixed_len;
+	bool native; /* the type is this program's own */
 	/* First those of eight bytes, then those of four, then narrower and signed ones, then those that it lacks. */
 	uint8_t nlong, nword, nother, nfields; /* where each of the four ends */
 	struct bf_plan_field {
@@ -62,15 +63,15 @@ struct bf_listeners {
 
 struct bf_rules {
 	struct bf_sink sink;
-	uint8_t wants[BF_RULES_TYPES / 8]; /* for the stream: types whose kind is wanted */
+	uint8_t wants[BF_RULES_TYPES / 8]; /* for the stream: types whose kind is wanted, and those that are unheard of */
 	const struct bf_suppressions *suppress;
 	struct bf_family_run *families;
 	uint32_t nfamilies;
 	struct bf_rule_run *runs;
 	uint32_t nruns;
 	struct bf_listeners listeners[BF_SEEN_KINDS];
-	struct bf_plan *plans[BF_RULES_TYPES];
-	const struct bf_rec_schema *types[BF_RULES_TYPES];
+	struct bf_plan *plans[BF_RULES_TYPES]; /* NULL: no rule knows it */
+	const struct bf_rec_schema *types[BF_RULES_TYPES]; /* NULL: unheard of */
 	struct bf_rules_actor *actors;
 	uint32_t nactors;
 	struct bf_stores *stores;
@@ -90,6 +91,11 @@ struct bf_rules {
 	uint32_t nunable;
 	char *unable_text;
 };
+
+/* The sink's take() and write(); see take.c. */
+int bf_rules_take(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+		  const void *fixed, const void *tail);
+int bf_rules_write(struct bf_sink *sink, const void *records, size_t len);
 
 /* Findings: order them, name the root cause; see finding.c. */
 void bf_findings_settle(struct bf_rules *r);

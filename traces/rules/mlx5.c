@@ -264,7 +264,7 @@ static void note_fetch(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 	if (x) {
 		f->sampled_ps = x->sampled_ps;
 		f->record = x->record - 1;
-		f->slot_va = bf_ring_va(q->ring) + f->index % q->depth * BF_MLX5_WQEBB;
+		f->slot_va = q->ring->va + f->index % q->depth * BF_MLX5_WQEBB;
 	}
 	f->what = judge(r, q, f, e);
 	if (f->what == BF_MLX5_FETCHED_UNBUILT || !f->own.index) {
@@ -302,7 +302,7 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 	for (uint32_t back = 1; back <= READS && back <= run->nreads && !d; back++) {
 		d = &run->reads[(run->nreads - back) % READS];
 		if (d->done_ps != e->time_ps || d->pe != e->pe || d->producer != e->dbrec.producer ||
-		    (q->dbrec_ring && bf_ring_va(q->dbrec_ring) != d->va))
+		    (q->dbrec_ring && q->dbrec_ring->va != d->va))
 			d = NULL;
 	}
 	q->dbrec.set = true;
@@ -326,10 +326,10 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
-	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
+	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
 	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring ||
-	    va != bf_ring_va(ring) + 4)
+	    va != ring->va + 4)
 		return NULL;
 	return bf_mlx5_of(queue);
 }

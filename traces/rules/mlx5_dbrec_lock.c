@@ -11,10 +11,10 @@ struct state {
 static struct bf_rule_queue *record_at(struct bf_rule_run *r, uint64_t va)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), va);
-	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
+	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
 	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring ||
-	    va != bf_ring_va(ring) + 4)
+	    va != ring->va + 4)
 		return NULL;
 	return queue;
 }
@@ -56,7 +56,7 @@ static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 	for (uint32_t back = 64; back-- > 0;) {
 		const struct bf_store *shown = bf_stores_shown(bf_rule_stores(r->rules), back);
 
-		if (shown && shown->len == 4 && shown->va == bf_ring_va(ring) + 4)
+		if (shown && shown->len == 4 && shown->va == ring->va + 4)
 			judge(r, e, e->queue, shown);
 	}
 }

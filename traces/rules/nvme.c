@@ -99,7 +99,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 		return;
 	q->driver_speaks = true;
 	q->entries = (uint32_t)e->nvm_build.entries;
-	if (q->entries && (!q->ring || bf_ring_va(q->ring) != base || bf_ring_entries(q->ring) != q->entries))
+	if (q->entries && (!q->ring || q->ring->va != base || q->ring->entries != q->entries))
 		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_ENTRY, q->entries);
 	b = &s->built[s->nbuilt++ % 2];
 	b->va = e->nvm_build.va;
@@ -148,7 +148,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	/* A driver that says nothing of its entries: that part of one was late is all that can be known. */
 	if (!q->driver_speaks && late) {
 		q->fetch.sampled_ps = x->sampled_ps;
-		q->fetch.own.va = bf_ring_va(q->ring) + (uint64_t)q->fetch.slot * BF_NVME_ENTRY;
+		q->fetch.own.va = q->ring->va + (uint64_t)q->fetch.slot * BF_NVME_ENTRY;
 		q->fetch.late = *late;
 		q->fetch.what = BF_NVME_FETCHED_LATE;
 		return;

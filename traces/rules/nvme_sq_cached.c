@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		ring = bf_stores_ring_at(bf_rule_stores(r->rules), e->gpu_late_store.va + e->gpu_late_store.len - 1);
 	if (!ring)
 		return;
-	f = bf_rule_find(r, e, bf_ring_queue(ring));
+	f = bf_rule_find(r, e, ring->queue);
 	if (f)
 		bf_finding_say(
 		    f,

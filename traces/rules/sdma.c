@@ -237,6 +237,12 @@ static uint64_t in_ring(const struct bf_sdma_queue *q, uint64_t index)
 	return q->bytes & (q->bytes - 1) ? index % q->bytes : index & (q->bytes - 1);
 }
 
+/* The first index from `from` on that is at `offset` of the ring. */
+static uint64_t index_from(const struct bf_sdma_queue *q, uint64_t from, uint64_t offset)
+{
+	return from + in_ring(q, offset + (q->bytes & (q->bytes - 1) ? q->bytes - from % q->bytes : 0 - from));
+}
+
 /* A thread stores into padding that it has reserved. */
 static void note_padded(const struct bf_sdma_queue *q, uint64_t offset, uint32_t actor)
 {
@@ -268,7 +274,7 @@ static const struct bf_sdma_span *owner_of(const struct bf_sdma_queue *q, uint64
 	const struct bf_sdma_span *s;
 
 	for (uint64_t back = 0; back < RECENT && (s = bf_sdma_reserve(q, back)) != NULL; back++) {
-		*index = s->from + in_ring(q, offset + q->bytes - in_ring(q, s->from));
+		*index = index_from(q, s->from, offset);
 		if (s->actor == actor && *index < s->to)
 			return s;
 	}
@@ -278,24 +284,23 @@ static const struct bf_sdma_span *owner_of(const struct bf_sdma_queue *q, uint64
 static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
-	struct bf_rule_queue *queue = ring ? bf_ring_queue(ring) : NULL;
-	const struct bf_sdma_queue *q = queue && queue->family == &bf_rules_sdma ? bf_sdma_of(queue) : NULL;
+	const struct bf_sdma_queue *q = ring && ring->queue->family == &bf_rules_sdma ? bf_sdma_of(ring->queue) : NULL;
 	const struct bf_sdma_span *s;
 	const struct bf_sdma_read *d;
-	uint64_t offset, index;
+	uint64_t index;
 
 	if (run->nvram)
 		bf_rule_notice(r, BF_SDMA_HAS_VRAM);
 	if (!q || !q->w || !q->bytes)
 		return;
-	offset = e->store.va - bf_ring_va(ring);
-	note_padded(q, offset, e->actor);
-	s = owner_of(q, offset, e->actor, &index);
+	if (q->w->last_pad)
+		note_padded(q, e->store.va - ring->va, e->actor);
+	s = owner_of(q, e->store.va - ring->va, e->actor, &index);
 	d = s && index < q->read_to ? read_of(q, s, index) : NULL;
 	if (!d)
 		return;
 	bf_rule_notice(r, BF_SDMA_STORED_AFTER);
-	run->after = (struct bf_sdma_after){ queue, s, bf_sdma_published_to(q, d->in_force), d, index };
+	run->after = (struct bf_sdma_after){ ring->queue, s, bf_sdma_published_to(q, d->in_force), d, index };
 }
 
 /* ---- the engine's ---- */
@@ -333,7 +338,7 @@ static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct 
 		if (!q || !q->w || e->dma_read.iova - q->fetch_address >= q->fetch_len)
 			continue;
 		index = q->fetch_index + (e->dma_read.iova - q->fetch_address);
-		if (!q->ring || bf_ring_va(q->ring) != e->dma_read.va - index % q->bytes)
+		if (!q->ring || q->ring->va != e->dma_read.va - index % q->bytes)
 			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes,
 						 ENTRY, (uint32_t)(q->bytes / ENTRY));
 		run->read = &q->w->reads[q->w->nreads % BF_SDMA_READS];
@@ -538,15 +543,8 @@ static void note_region(struct bf_sdma_run *run, const struct bf_seen *e)
 	run->vram[run->nvram++].size = e->region.size;
 }
 
-static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+static BF_NOINLINE void on_other(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
 {
-	struct bf_sdma_run *run = facts;
-
-	if (e->kind == BF_SEEN_store) {
-		if (run->present)
-			note_store(r, run, e);
-		return;
-	}
 	if (e->kind == BF_SEEN_region)
 		note_region(run, e);
 	run->present |= e->queue != NULL;
@@ -567,6 +565,17 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 			on_queue(run, e);
 		break;
 	}
+}
+
+/* Stores are by far the most. */
+static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+{
+	struct bf_sdma_run *run = facts;
+
+	if (e->kind != BF_SEEN_store)
+		on_other(r, run, e);
+	else if (run->present)
+		note_store(r, run, e);
 }
 
 static void forget(void *facts)

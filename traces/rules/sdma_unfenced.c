@@ -46,7 +46,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 		  const struct bf_sdma_span *s)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const uint64_t ring = q->ring ? bf_ring_va(q->ring) : 0;
+	const uint64_t ring = q->ring ? q->ring->va : 0;
 	const struct bf_store *late = ring ? own_late(r, e->actor, ring + s->from % q->bytes, s->to - s->from) : NULL;
 	const bool packets = late != NULL;
 	struct bf_finding *f;
@@ -70,7 +70,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_rule_queue *queue;
 
-	if (e->tail_len != 4 && e->tail_len != 8)
+	/* The doorbell itself is one of them. */
+	if ((e->tail_len != 4 && e->tail_len != 8) || bf_stores_waiting(bf_rule_stores(r->rules), e->actor) < 2)
 		return;
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++) {
 		const struct bf_sdma_span *s =

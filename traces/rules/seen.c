@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/records_agent.h"
 #include "traces/rules/engine_internal.h"
 
 struct shape {
@@ -102,6 +103,7 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 		return -ENOMEM;
 	p->kind = kind;
 	p->fixed_len = type->size;
+	p->native = type == &bf_rec_store_schema || type == &bf_rec_store_visible_schema;
 	p->key = key_of(kind);
 	p->nlong = add_part(p, type, LONG, 0);
 	p->nword = add_part(p, type, WORD, p->nlong);

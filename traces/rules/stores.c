@@ -16,6 +16,7 @@
 /* More stores than any machine buffers: a stream that comes here has no store_visible records. */
 #define PENDING_MAX (1u << 16)
 #define PAGE_BITS 12u
+#define PLACES 64u
 #define RING_ENTRIES_MAX (1u << 20)
 #define NEAR 16u
 
@@ -25,14 +26,6 @@ struct entry {
 	uint32_t next_key;             /* in its bucket, or of the free ones */
 	uint32_t next_line, prev_line; /* in its bucket; NONE: the first or last */
 	bool pending;                  /* it is in the buckets */
-};
-
-struct bf_ring {
-	struct bf_rule_queue *queue;
-	struct bf_ring *next; /* of all */
-	uint64_t va;
-	uint32_t bytes, entries;
-	struct bf_sample *samples; /* two for each entry: the last one, the one before */
 };
 
 struct page {
@@ -48,6 +41,7 @@ struct bf_stores {
 	 */
 	uint32_t npool, nfree, first_free, last_free, count;
 	uint32_t by_key[BUCKETS], by_line[BUCKETS];
+	uint32_t in_page[PLACES], of_actor[PLACES]; /* how many are in the buckets, by a page's or thread's number */
 	uint32_t recent[RECENT]; /* the last ones that were issued */
 	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
 	uint64_t nlates;
@@ -173,6 +167,8 @@ static void forget_pending(struct bf_stores *s)
 	for (uint32_t i = 0; i < s->npool; i++)
 		if (s->pool[i].pending)
 			give_back(s, i);
+	memset(s->in_page, 0, sizeof(s->in_page));
+	memset(s->of_actor, 0, sizeof(s->of_actor));
 	s->count = 0;
 }
 
@@ -200,6 +196,8 @@ static void enter(struct bf_stores *s, struct entry *x)
 	if (*line != NONE)
 		s->pool[*line].prev_line = i;
 	*key = *line = i;
+	s->in_page[(x->store.va >> PAGE_BITS) % PLACES]++;
+	s->of_actor[x->store.actor % PLACES]++;
 	s->count++;
 }
 
@@ -240,15 +238,16 @@ static void unlink_line(struct bf_stores *s, const struct entry *p)
 		s->by_line[line_of(p->store.va)] = p->next_line;
 }
 
-const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen *e)
+const struct bf_store *bf_stores_show(struct bf_stores *s, uint32_t actor, uint64_t seq, uint64_t now_ps,
+				      uint64_t record)
 {
-	uint32_t *at = &s->by_key[key_of(e->actor, e->store_visible.seq)], i;
+	uint32_t *at = &s->by_key[key_of(actor, seq)], i;
 	struct entry *x;
 
 	s->buffered = true;
 	s->unbuffered = false;
 	for (; (i = *at) != NONE; at = &s->pool[i].next_key)
-		if (s->pool[i].store.seq == e->store_visible.seq && s->pool[i].store.actor == e->actor)
+		if (s->pool[i].store.seq == seq && s->pool[i].store.actor == actor)
 			break;
 	if (i == NONE)
 		return NULL;
@@ -256,10 +255,12 @@ const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen 
 	*at = x->next_key;
 	unlink_line(s, x);
 	give_back(s, i);
+	s->in_page[(x->store.va >> PAGE_BITS) % PLACES]--;
+	s->of_actor[x->store.actor % PLACES]--;
 	s->count--;
 	s->shown[s->nshown++ % SHOWN] = i;
-	x->store.visible_ps = e->time_ps;
-	x->store.visible_record = e->number;
+	x->store.visible_ps = now_ps;
+	x->store.visible_record = record;
 	if (BF_UNLIKELY(x->late) && s->nlates - x->late < LATES)
 		s->lates[x->late % LATES] = x->store;
 	return &x->store;
@@ -268,6 +269,28 @@ const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen 
 const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back)
 {
 	return back < s->nshown && back < SHOWN ? &s->pool[s->shown[(s->nshown - 1 - back) % SHOWN]].store : NULL;
+}
+
+/* A store is at most a line long and may begin in the line before. */
+static uint64_t first_line(uint64_t va)
+{
+	return va / BF_LINE - (va >= BF_LINE);
+}
+
+/* No store that is not visible begins in or just before these pages. */
+static bool none_late(const struct bf_stores *s, uint64_t va, uint64_t len)
+{
+	const uint64_t first = first_line(va) * BF_LINE >> PAGE_BITS, last = (va + len - 1) >> PAGE_BITS;
+
+	for (uint64_t page = first; page <= last && page - first < PLACES; page++)
+		if (s->in_page[page % PLACES])
+			return false;
+	return true;
+}
+
+uint32_t bf_stores_waiting(const struct bf_stores *s, uint32_t actor)
+{
+	return s->of_actor[actor % PLACES];
 }
 
 /* The latest store of a bucket that lies in [va, va + len), of those that begin in `line`, or in any line. */
@@ -288,15 +311,14 @@ const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, ui
 {
 	const struct bf_store *late = NULL;
 
-	if (s->count == 0 || len == 0 || va + len < va)
+	if (len == 0 || va + len < va || none_late(s, va, len))
 		return NULL;
 	if (len / BF_LINE > BUCKETS) {
 		for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
 			late = latest_in(s, bucket, va, len, 0, true, late);
 		return late;
 	}
-	/* A store is at most a line long and may begin in the line before. */
-	for (uint64_t line = va / BF_LINE - (va >= BF_LINE); line <= (va + len - 1) / BF_LINE; line++)
+	for (uint64_t line = first_line(va); line <= (va + len - 1) / BF_LINE; line++)
 		late = latest_in(s, line_of(line * BF_LINE), va, len, line, false, late);
 	return late;
 }
@@ -402,21 +424,6 @@ struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct 
 	for (uint64_t page = va >> PAGE_BITS; page <= (va + len - 1) >> PAGE_BITS; page++)
 		put_page(s, page, r);
 	return r;
-}
-
-uint64_t bf_ring_va(const struct bf_ring *r)
-{
-	return r->va;
-}
-
-uint32_t bf_ring_entries(const struct bf_ring *r)
-{
-	return r->entries;
-}
-
-struct bf_rule_queue *bf_ring_queue(const struct bf_ring *r)
-{
-	return r->queue;
 }
 
 /* `*i` is where to go on looking; start with page_place(). */

@@ -30,6 +30,9 @@ struct bf_store {
 /* The store into [va, va + len) that was issued last and is not visible yet; NULL when all of it is. */
 const struct bf_store *bf_stores_late(const struct bf_stores *s, uint64_t va, uint64_t len);
 
+/* No more stores of the thread than these are not visible yet; for most threads it is how many. */
+uint32_t bf_stores_waiting(const struct bf_stores *s, uint32_t actor);
+
 /*
  * Some store was visible later than it was issued. As long as there is none, memory shows all at once, and findings
  * about late stores are dropped at the end.
@@ -52,7 +55,14 @@ struct bf_sample {
 	uint64_t late;   /* for bf_sample_late() */
 };
 
-struct bf_ring; /* the table's */
+/* The table's, to be read. */
+struct bf_ring {
+	struct bf_rule_queue *queue; /* whose it is */
+	uint64_t va;
+	uint32_t bytes, entries; /* of an entry; how many */
+	struct bf_sample *samples; /* two for each entry: the last one, the one before */
+	struct bf_ring *next;      /* of all */
+};
 
 /*
  * From now on, DMA reads from `entries` entries of `bytes` bytes each at va.. are noted. `old`, the queue's ring so far,
@@ -60,8 +70,6 @@ struct bf_ring; /* the table's */
  */
 struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
 			       uint32_t bytes, uint32_t entries);
-uint64_t bf_ring_va(const struct bf_ring *r);
-uint32_t bf_ring_entries(const struct bf_ring *r);
 
 /* How the device had got entry `slot` by `by_ps`; NULL when no read is known. */
 const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps);
@@ -69,8 +77,7 @@ const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, u
 /* The store into the sampled bytes that was late then; NULL: none was, or it is long ago. */
 const struct bf_store *bf_sample_late(const struct bf_stores *s, const struct bf_sample *sample);
 
-/* The ring that an address lies in, and whose it is; NULL. */
+/* The ring that an address lies in; NULL. */
 struct bf_ring *bf_stores_ring_at(struct bf_stores *s, uint64_t va);
-struct bf_rule_queue *bf_ring_queue(const struct bf_ring *r);
 
 #endif

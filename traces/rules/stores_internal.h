@@ -10,8 +10,12 @@ void bf_stores_close(struct bf_stores *s);
 /* Takes in a store or mmio_store record with these fields. False: no memory, the tables are incomplete. */
 bool bf_stores_issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va);
 
-/* The store that a store_visible record is about. NULL: no store record came before, as for the store of an atomic. */
-const struct bf_store *bf_stores_show(struct bf_stores *s, const struct bf_seen *e);
+/*
+ * A store_visible record, at `now_ps` and place `record` of the stream: the store that it is about. NULL: no store record
+ * came before, as for the store of an atomic.
+ */
+const struct bf_store *bf_stores_show(struct bf_stores *s, uint32_t actor, uint64_t seq, uint64_t now_ps,
+				      uint64_t record);
 
 /* Takes in a dma_read record. */
 void bf_stores_sample(struct bf_stores *s, const struct bf_seen *e);

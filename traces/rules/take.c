@@ -1,0 +1,239 @@
+/* How a record gets to those that asked for its type: first to the engine's own tables, then to facts, then to rules. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "sim/records_agent.h"
+#include "traces/rules/engine_internal.h"
+#include "traces/trace.h"
+
+/* Actors stay with a queue for long: each remembers its last one. False: no memory, which the stream learns. */
+static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
+{
+	struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
+	const struct bf_rule_family *family = r->listeners[p->kind].owner;
+	struct bf_rule_queue *q;
+	uint64_t number;
+
+	if (!family)
+		return false;
+	number = p->key != -2 ? e->field[p->key] : a ? a->queue : 0;
+	q = a ? a->latest : NULL;
+	if (!q || q->number != number || q->pe != e->pe || q->family != family)
+		q = bf_rule_queue(r, family, e->pe, number, true);
+	e->queue = q;
+	if (!a)
+		return q != NULL;
+	a->latest = q;
+	if (q && a->is_queue && p->kind != BF_SEEN_cqe)
+		q->actor = e->actor;
+	return q != NULL;
+}
+
+static void note_fault(struct bf_rules *r, const struct bf_seen *e)
+{
+	char kind[32];
+
+	if (r->faults++ == 0)
+		snprintf(r->fault_text, sizeof(r->fault_text), "first %s at %s, %llu ps",
+			 bf_seen_text(e, "kind", kind, sizeof(kind)), bf_rule_actor(r, e->actor),
+			 (unsigned long long)e->time_ps);
+}
+
+static inline void issue(struct bf_rules *r, const struct bf_seen *e, uint64_t seq, uint64_t va)
+{
+	if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, seq, va)))
+		r->status = -ENOMEM;
+}
+
+/* False: its store has not been seen, and nobody else is to see it. */
+static inline bool show(struct bf_rules *r, const struct bf_rec_header *head, uint64_t seq)
+{
+	const struct bf_store *visible = bf_stores_show(r->stores, head->actor, seq, head->time_ps, r->records);
+
+	if (visible && BF_UNLIKELY(r->nwatched))
+		bf_findings_store_visible(r, visible);
+	return visible;
+}
+
+/* What the engine itself takes in of records that are no stores. */
+static inline void note(struct bf_rules *r, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_mmio_store)
+		issue(r, e, e->mmio_store.seq, e->mmio_store.va);
+	else if (e->kind == BF_SEEN_dma_read)
+		bf_stores_sample(r->stores, e);
+	else if (e->kind == BF_SEEN_fault_injected)
+		note_fault(r, e);
+}
+
+/* All of a record but its fields and its queue. */
+static inline void begin(const struct bf_rules *r, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+			 const uint8_t *fixed, const uint8_t *tail, enum bf_seen_kind kind, struct bf_seen *e)
+{
+	e->time_ps = head->time_ps;
+	e->number = r->records;
+	e->actor = head->actor;
+	e->pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
+	e->kind = kind;
+	e->fixed = fixed;
+	e->tail = tail;
+	e->tail_len = head->tail;
+	e->type = type;
+	e->queue = NULL;
+}
+
+static inline void hand_out(struct bf_rules *r, const struct bf_listeners *l, const struct bf_seen *e)
+{
+	r->noticed = 0;
+	for (uint32_t i = 0; i < l->nfacts; i++)
+		l->facts[i].on(r, l->facts[i].facts, e);
+	if (!r->noticed)
+		for (uint32_t i = 0; i < l->nalways; i++)
+			l->always[i].on(l->always[i].run, e);
+	else
+		for (uint32_t i = 0; i < l->nrules; i++)
+			if (!l->rules[i].when || l->rules[i].when & r->noticed)
+				l->rules[i].on(l->rules[i].run, e);
+}
+
+void bf_rule_notice(struct bf_rules *r, uint8_t what)
+{
+	r->noticed |= what;
+}
+
+/*
+ * Stores and their becoming visible are most of all records of most runs, so these two ways are short. Their fields
+ * need no plan where this program makes the records.
+ */
+static void take_store(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
+		       const struct bf_rec_header *head, const uint8_t *fixed, const uint8_t *tail)
+{
+	const struct bf_rec_store *own = (const void *)fixed;
+	struct bf_seen e;
+
+	begin(r, type, head, fixed, tail, BF_SEEN_store, &e);
+	if (BF_LIKELY(p->native))
+		e.store = (struct bf_seen_store){ .va = own->va, .seq = own->seq, .len = own->len };
+	else
+		bf_plan_read(p, fixed, &e);
+	issue(r, &e, e.store.seq, e.store.va);
+	hand_out(r, &r->listeners[BF_SEEN_store], &e);
+}
+
+static void take_visible(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
+			 const struct bf_rec_header *head, const uint8_t *fixed)
+{
+	const struct bf_listeners *l = &r->listeners[BF_SEEN_store_visible];
+	const struct bf_rec_store_visible *own = (const void *)fixed;
+	struct bf_seen e;
+
+	if (BF_LIKELY(p->native))
+		e.store_visible = (struct bf_seen_store_visible){ .va = own->va, .seq = own->seq, .len = own->len };
+	else
+		bf_plan_read(p, fixed, &e);
+	if (!show(r, head, e.store_visible.seq) || !(l->nfacts + l->nrules))
+		return;
+	begin(r, type, head, fixed, NULL, BF_SEEN_store_visible, &e);
+	hand_out(r, l, &e);
+}
+
+static void take_other(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
+		       const struct bf_rec_header *head, const uint8_t *fixed, const uint8_t *tail)
+{
+	struct bf_seen e;
+
+	begin(r, type, head, fixed, tail, p->kind, &e);
+	bf_plan_read(p, fixed, &e);
+	if (p->kind <= BF_SEEN_fault_injected)
+		note(r, &e);
+	if (p->key == -1 || find_queue(r, p, &e))
+		hand_out(r, &r->listeners[p->kind], &e);
+}
+
+static inline bool wanted(const struct bf_rules *r, uint32_t type)
+{
+	return r->wants[type / 8] >> type % 8 & 1;
+}
+
+/* To the sink that a stream hands records over to, the first one of a type tells of it. */
+int bf_rules_take(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+		  const void *fixed, const void *tail)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	const struct bf_plan *p = r->plans[head->type];
+
+	if (BF_UNLIKELY(!p)) {
+		const int rc = sink->declare_type(sink, type);
+
+		p = r->plans[head->type];
+		if (rc || !p || !wanted(r, head->type))
+			return rc;
+	}
+	r->now_ps = head->time_ps;
+	if (BF_UNLIKELY(head->fixed != p->fixed_len))
+		; /* a damaged one */
+	else if (p->kind == BF_SEEN_store)
+		take_store(r, p, type, head, fixed, tail);
+	else if (p->kind == BF_SEEN_store_visible)
+		take_visible(r, p, type, head, fixed);
+	else
+		take_other(r, p, type, head, fixed, tail);
+	r->records++;
+	return r->status;
+}
+
+int bf_rules_write(struct bf_sink *sink, const void *records, size_t len)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	const uint8_t *at = records, *end = at + len;
+
+	for (; at < end; at += bf_record_span((const void *)at)) {
+		const struct bf_rec_header *head = (const void *)at;
+		const uint8_t *fixed = (const uint8_t *)(head + 1);
+		const uint32_t type = head->type;
+
+		if (type < BF_RULES_TYPES && wanted(r, type)) {
+			bf_rules_take(sink, r->types[type], head, fixed, fixed + head->fixed);
+		} else {
+			r->now_ps = head->time_ps;
+			r->records++;
+		}
+	}
+	if (!r->status && bf_stores_failed(r->stores))
+		r->status = -ENOMEM;
+	return r->status;
+}
+
+int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
+{
+	struct bf_trace_record rec;
+	uint32_t actor = UINT32_MAX;
+	bool damaged = false;
+	int rc;
+
+	while ((rc = bf_trace_next(t, &rec)) != 0) {
+		const struct bf_trace_actor *a;
+
+		if (rc == -EBADMSG) {
+			damaged = true;
+			continue;
+		}
+		if (rc < 0)
+			return rc;
+		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
+			a = bf_trace_actor(t, rec.actor);
+			rc = a ? r->sink.declare_actor(&r->sink, a->number, a->kind, a->name) : 0;
+		} else {
+			rc = 0;
+		}
+		actor = rec.actor;
+		if (!rc && (rec.type->id >= BF_RULES_TYPES || r->types[rec.type->id] != rec.type))
+			rc = r->sink.declare_type(&r->sink, rec.type);
+		r->records = rec.number;
+		if (!rc)
+			rc = bf_rules_write(&r->sink, rec.raw, rec.raw_len);
+		if (rc)
+			return bf_fail(err, rc, "no memory for rules");
+	}
+	return damaged ? -EBADMSG : 0;
+}
