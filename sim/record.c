@@ -102,7 +102,7 @@ uint64_t bf_hash_finish(uint64_t chain, uint64_t decls)
 
 uint64_t bf_stream_hash(const struct bf_stream *st)
 {
-	if (st->wants)
+	if (st->take)
 		return 0;
 	return bf_hash_finish(bf_hash_records(st->hash, st->buf, st->used), st->decls);
 }
@@ -191,10 +191,10 @@ size_t bf_actor_block(uint32_t actor, const char *kind, const char *name, uint8_
 /* No type is wanted of a stream that is off. One without a choosy sink has no room left instead. */
 static void want_nothing(struct bf_stream *st)
 {
-	static const uint8_t none[sizeof(st->declared)];
+	static bf_take_fn *const none[BF_RECORD_TYPES];
 
-	if (st->wants)
-		st->wants = none;
+	if (st->take)
+		st->take = none;
 }
 
 /* Keeps the first error and switches the stream off; records are dropped from here on. */
@@ -210,7 +210,7 @@ static int fail(struct bf_stream *st, int status)
 
 static int declare_type(struct bf_stream *st, const struct bf_rec_schema *schema)
 {
-	assert(schema->id < sizeof(st->declared) * 8);
+	assert(schema->id < BF_RECORD_TYPES);
 	size_t len = bf_type_block(schema, NULL, 0);
 	if (!len)
 		return -EMSGSIZE;
@@ -254,7 +254,7 @@ int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask
 	st->decls = 0;
 	st->count = 0;
 	st->sink = sink;
-	st->wants = sink ? sink->wants : NULL;
+	st->take = sink ? sink->take : NULL;
 	st->mask = mask;
 	memset(st->declared, 0, sizeof(st->declared));
 	for (uint32_t i = 0; i < st->nactors && !st->status; i++) {
@@ -405,10 +405,11 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t len)
 static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor,
 				  const void *fixed, const void *tail, uint32_t tail_len)
 {
+	bf_take_fn *const take = st->take[schema->id];
 	struct bf_rec_header head;
 	int rc;
 
-	if (!bf_stream_wants(st, schema->id))
+	if (!take)
 		return;
 	head = (struct bf_rec_header){ .time_ps = *st->clock_ps,
 				       .actor = actor,
@@ -416,7 +417,7 @@ static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_sche
 				       .fixed = schema->size,
 				       .tail = tail_len };
 	st->count++;
-	rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : st->sink->take(st->sink, schema, &head, fixed, tail);
+	rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : take(st->sink, schema, &head, fixed, tail);
 	if (BF_UNLIKELY(rc != 0))
 		fail(st, rc);
 }
@@ -444,7 +445,7 @@ static BF_NOINLINE void append(struct bf_stream *st, const struct bf_rec_schema 
 void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_t actor, const void *fixed,
 	       const void *tail, uint32_t tail_len)
 {
-	if (st->wants)
+	if (st->take)
 		hand_over(st, schema, actor, fixed, tail, tail_len);
 	else
 		append(st, schema, actor, fixed, tail, tail_len);

@@ -85,7 +85,13 @@ struct bf_rec_header {
 };
 BF_STATIC_ASSERT(sizeof(struct bf_rec_header) == 24, "record header");
 
+/* Type numbers are below this. */
+#define BF_RECORD_TYPES 1024u
+
 struct bf_stream;
+struct bf_sink;
+typedef int bf_take_fn(struct bf_sink *s, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
+		       const void *fixed, const void *tail);
 
 /*
  * Where records go. `write` gets whole records, back to back, each 8-byte aligned and padded with zeros to 8 bytes; it
@@ -98,14 +104,12 @@ struct bf_sink {
 	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
 	/*
-	 * NULL, or a bit per type number, at first those of all: records of other types are dropped. Those that are wanted
-	 * are handed over by `take` as they are made, in place of `write`: from where they lie, which is nobody's after the
-	 * call. Types are not declared, since each record comes with its own, and nothing is hashed. The sink may change
-	 * the bits at any time.
+	 * NULL, or the sink is choosy: BF_RECORD_TYPES functions, one for each type number, which records of the type are
+	 * handed to as they are made, in place of `write`: from where they lie, which is nobody's after the call. NULL:
+	 * they are dropped. Types are not declared, since each record comes with its own, and nothing is hashed. The sink
+	 * may change the functions at any time.
 	 */
-	const uint8_t *wants;
-	int (*take)(struct bf_sink *s, const struct bf_rec_schema *schema, const struct bf_rec_header *head,
-		    const void *fixed, const void *tail);
+	bf_take_fn *const *take;
 };
 
 /* Fields belong to record.c except `mask`, which probes read. */
@@ -119,11 +123,11 @@ struct bf_stream {
 	uint64_t decls;  /* sum over the declarations */
 	uint64_t count;
 	struct bf_sink *sink;
-	const uint8_t *wants; /* the sink's */
+	bf_take_fn *const *take; /* the sink's */
 	struct bf_actor *actors;
 	struct bf_actor_text *texts;
 	uint32_t nactors, actors_cap;
-	uint8_t declared[128]; /* bit per type number */
+	uint8_t declared[BF_RECORD_TYPES / 8]; /* bit per type number */
 };
 
 /* True when some class in `classes` is wanted. */
@@ -133,7 +137,7 @@ struct bf_stream {
 #define bf_probe_type(sim, type) (bf_probe(sim, BF_REC_CLASS_##type) && bf_stream_wants(&(sim)->rec, BF_REC_ID_##type))
 static inline bool bf_stream_wants(const struct bf_stream *st, uint32_t type)
 {
-	return !st->wants || st->wants[type / 8] >> type % 8 & 1;
+	return !st->take || st->take[type];
 }
 
 /*

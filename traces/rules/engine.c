@@ -37,7 +37,12 @@ static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_
 	struct bf_rule_run *run = &r->runs[r->nruns++];
 
 	*run = (struct bf_rule_run){
-		.rules = r, .rule = rule, .family = f, .facts = f->facts, .queue_offset = f->queue_bytes
+		.rules = r,
+		.rule = rule,
+		.family = f,
+		.facts = f->facts,
+		.queue_offset = f->queue_bytes,
+		.spared = (enum bf_seen_kind)rule->spares,
 	};
 	f->queue_bytes += (rule->queue_bytes + 7u) & ~7u;
 	if (rule->state_bytes)
@@ -82,7 +87,8 @@ static bool many(enum bf_seen_kind kind)
 /* A family whose rules are all off needs no facts. */
 static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
 {
-	l->nfacts = 0;
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; i < r->nfamilies; i++) {
 		struct bf_family_run *f = &r->families[i];
 
@@ -91,27 +97,41 @@ static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_k
 		l->owner = l->owner ? l->owner : f->family;
 		if ((many(kind) && !f->present) || f->enough[kind])
 			continue;
-		assert(l->nfacts < BF_ARRAY_LEN(l->facts));
-		l->facts[l->nfacts].on = f->family->on;
-		l->facts[l->nfacts++].facts = f->facts;
+		assert(n + 1 < BF_ARRAY_LEN(l->facts));
+		l->facts[n++] = (struct bf_listening_facts){ f->family->on, f->facts };
 	}
+	l->facts[n] = (struct bf_listening_facts){ 0 };
+	l->any = n > 0;
+}
+
+/* Which of a rule's records it waits with until facts notice something. */
+static uint16_t when_of(const struct bf_rule *rule, enum bf_seen_kind kind)
+{
+	for (uint32_t i = 0; i < rule->whens; i++)
+		if (rule->records[i] == kind)
+			return rule->when;
+	return 0;
 }
 
 static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
 {
-	l->nrules = l->nalways = 0;
-	for (uint32_t i = 0; i < r->nruns; i++) {
-		const struct bf_rule *rule = r->runs[i].rule;
-		const struct bf_listening_rule one = { .when = rule->records && kind == rule->records[0] ? rule->when : 0,
-						       .on = rule->on,
-						       .run = &r->runs[i] };
+	struct bf_listening_rule *all = l->rules, *always = l->always;
 
-		if (!lists(rule->records, kind) || (many(kind) && !r->runs[i].family->present))
+	for (uint32_t i = 0; i < r->nruns; i++) {
+		struct bf_rule_run *run = &r->runs[i];
+		const struct bf_rule *rule = run->rule;
+		const struct bf_listening_rule one = { .when = when_of(rule, kind), .on = rule->on, .run = run };
+
+		if (!lists(rule->records, kind) || run->spared == kind)
 			continue;
-		l->rules[l->nrules++] = one;
+		if (many(kind) && !run->family->present)
+			continue;
+		*all++ = one;
 		if (!one.when)
-			l->always[l->nalways++] = one;
+			*always++ = one;
 	}
+	l->any |= all > l->rules;
+	*all = *always = (struct bf_listening_rule){ 0 };
 }
 
 /* Some rule works with stores to registers, whether its family has shown yet or not. */
@@ -131,22 +151,21 @@ static bool takes(const struct bf_rules *r, enum bf_seen_kind kind)
 	       kind == BF_SEEN_fault_injected || (kind == BF_SEEN_mmio_store && wants_registers(r));
 }
 
-static void note_wanted(struct bf_rules *r, enum bf_seen_kind kind)
+static void listen_to(struct bf_rules *r, enum bf_seen_kind kind)
 {
 	struct bf_listeners *l = &r->listeners[kind];
 
-	l->wanted = l->nfacts || takes(r, kind);
-	for (uint32_t i = 0; i < l->nrules && !l->wanted; i++)
-		l->wanted = l->rules[i].run->spared != kind;
+	l->stale = false;
+	add_facts(r, l, kind);
+	add_rules(r, l, kind);
+	l->wanted = l->any || takes(r, kind);
 }
 
 /* Who listens to what, by the families that are present. */
 static void listen(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		add_facts(r, &r->listeners[kind], kind);
-		add_rules(r, &r->listeners[kind], kind);
-		note_wanted(r, kind);
+		listen_to(r, kind);
 	}
 }
 
@@ -203,7 +222,8 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 	r->sink =
 	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = bf_rules_write };
 	r->suppress = opts ? opts->suppress : NULL;
-	memset(r->wants, 0xff, sizeof(r->wants));
+	for (uint32_t t = 0; t < BF_RECORD_TYPES; t++)
+		r->take[t] = bf_rules_take_first;
 	rc = set_up(r, opts);
 	if (rc) {
 		bf_rules_free(r);
@@ -234,7 +254,7 @@ void bf_rules_free(struct bf_rules *r)
 		free(r->listeners[i].rules);
 		free(r->listeners[i].always);
 	}
-	for (uint32_t i = 0; i < BF_RULES_TYPES; i++)
+	for (uint32_t i = 0; i < BF_RECORD_TYPES; i++)
 		free(r->plans[i]);
 	bf_findings_free(r);
 	bf_stores_close(r->stores);
@@ -255,8 +275,7 @@ struct bf_sink *bf_rules_sink(struct bf_rules *r)
 
 struct bf_sink *bf_rules_only_sink(struct bf_rules *r)
 {
-	r->sink.wants = r->wants;
-	r->sink.take = bf_rules_take;
+	r->sink.take = r->take;
 	return &r->sink;
 }
 
@@ -275,18 +294,15 @@ uint32_t bf_rules_classes(const struct bf_rules *r)
 /* Those that the stream has not come up with yet stay wanted. */
 static void want(struct bf_rules *r, uint32_t type)
 {
-	const uint8_t bit = (uint8_t)(1u << type % 8);
+	const struct bf_plan *p = r->plans[type];
 
-	if (!r->types[type])
-		return;
-	r->wants[type / 8] &= (uint8_t)~bit;
-	if (r->plans[type] && r->listeners[r->plans[type]->kind].wanted)
-		r->wants[type / 8] |= bit;
+	if (r->types[type])
+		r->take[type] = p && r->listeners[p->kind].wanted ? bf_rules_take_by(p) : NULL;
 }
 
 static void want_all(struct bf_rules *r)
 {
-	for (uint32_t t = 0; t < BF_RULES_TYPES; t++)
+	for (uint32_t t = 0; t < BF_RECORD_TYPES; t++)
 		want(r, t);
 }
 
@@ -299,16 +315,24 @@ void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enu
 	want_all(r);
 }
 
+/* Others may be looking at the record at hand: lists change when all have. */
 void bf_rule_spare(struct bf_rule_run *run, enum bf_seen_kind kind)
 {
-	const enum bf_seen_kind before = run->spared;
+	struct bf_rules *r = run->rules;
 
-	if (kind == before)
+	if (kind == run->spared)
 		return;
+	r->listeners[run->spared].stale = r->listeners[kind].stale = r->stale = true;
 	run->spared = kind;
-	note_wanted(run->rules, before);
-	note_wanted(run->rules, kind);
-	want_all(run->rules);
+}
+
+void bf_rules_listen_again(struct bf_rules *r)
+{
+	r->stale = false;
+	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
+		if (r->listeners[kind].stale)
+			listen_to(r, kind);
+	want_all(r);
 }
 
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
@@ -317,7 +341,7 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	struct bf_plan *p;
 	int rc;
 
-	if (type->id >= BF_RULES_TYPES || r->types[type->id])
+	if (type->id >= BF_RECORD_TYPES || r->types[type->id])
 		return 0;
 	rc = bf_plan_make(type, &p);
 	if (rc)

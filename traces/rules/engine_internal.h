@@ -5,7 +5,6 @@
 #include "sim/bytes.h"
 #include "traces/rules/stores_internal.h"
 
-#define BF_RULES_TYPES 1024u
 /* A run with more is not read to the end by anybody. */
 #define BF_FINDINGS_MAX 512u
 
@@ -13,7 +12,6 @@
 struct bf_plan {
 	enum bf_seen_kind kind;
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
-	uint16_t fixed_len;
 	bool native; /* the type is this program's own */
 	/* First those of eight bytes, then those of four, then narrower and signed ones, then those that it lacks. */
 	uint8_t nlong, nword, nother, nfields; /* where each of the four ends */
@@ -44,34 +42,35 @@ struct bf_family_run {
 
 /* Who wants a kind of record, with what is needed to call them side by side. */
 struct bf_listening_rule {
-	uint8_t when;
+	uint16_t when;
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
 	struct bf_rule_run *run;
 };
 struct bf_listeners {
 	const struct bf_rule_family *owner; /* whose queues its key names */
-	struct {
+	/* Families that take it in, all rules, and those that wait for nothing to be noticed; each ends with `on` NULL. */
+	struct bf_listening_facts {
 		void (*on)(struct bf_rules *r, void *facts, const struct bf_seen *e);
 		void *facts;
-	} facts[8];                         /* families that take it in */
-	uint32_t nfacts;
-	struct bf_listening_rule *rules, *always; /* all; those that wait for nothing to be noticed */
-	uint32_t nrules, nalways;
+	} facts[8];
+	struct bf_listening_rule *rules, *always;
+	bool any;   /* one of them */
+	bool stale; /* some rule says otherwise */
 	bool seen;   /* the stream has this type */
 	bool wanted;
 };
 
 struct bf_rules {
 	struct bf_sink sink;
-	uint8_t wants[BF_RULES_TYPES / 8]; /* for the stream: types whose kind is wanted, and those that are unheard of */
+	bf_take_fn *take[BF_RECORD_TYPES]; /* who takes a type in: see take.c; NULL: its kind is not wanted */
 	const struct bf_suppressions *suppress;
 	struct bf_family_run *families;
 	uint32_t nfamilies;
 	struct bf_rule_run *runs;
 	uint32_t nruns;
 	struct bf_listeners listeners[BF_SEEN_KINDS];
-	struct bf_plan *plans[BF_RULES_TYPES]; /* NULL: no rule knows it */
-	const struct bf_rec_schema *types[BF_RULES_TYPES]; /* NULL: unheard of */
+	struct bf_plan *plans[BF_RECORD_TYPES]; /* NULL: no rule knows it */
+	const struct bf_rec_schema *types[BF_RECORD_TYPES]; /* NULL: unheard of */
 	struct bf_rules_actor *actors;
 	uint32_t nactors;
 	struct bf_stores *stores;
@@ -82,7 +81,8 @@ struct bf_rules {
 	struct bf_finding **findings;
 	uint32_t nfindings, nwatched, problems;
 	bool finished;
-	uint8_t noticed; /* by facts, in the record at hand */
+	bool stale; /* some listeners are */
+	uint16_t noticed; /* by facts, in the record at hand */
 	int status;
 	uint64_t now_ps, records;
 	uint64_t faults;
@@ -92,10 +92,16 @@ struct bf_rules {
 	char *unable_text;
 };
 
-/* The sink's take() and write(); see take.c. */
-int bf_rules_take(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
-		  const void *fixed, const void *tail);
+/* Who listens to kinds of records whose listeners are stale. */
+void bf_rules_listen_again(struct bf_rules *r);
+
+/*
+ * See take.c. The sink's write(); who takes in records of a type that the stream has not come up with yet, and those of a
+ * type by its plan.
+ */
 int bf_rules_write(struct bf_sink *sink, const void *records, size_t len);
+bf_take_fn bf_rules_take_first;
+bf_take_fn *bf_rules_take_by(const struct bf_plan *p);
 
 /* Findings: order them, name the root cause; see finding.c. */
 void bf_findings_settle(struct bf_rules *r);

@@ -159,7 +159,7 @@ static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_
 {
 	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 
-	q->dbrec_ring = bf_stores_ring(bf_rule_stores(r), q->dbrec_ring, queue, va, 8, 1);
+	q->dbrec_ring = bf_stores_area(bf_rule_stores(r), q->dbrec_ring, queue, va, BF_MLX5_DBR_BYTES);
 	for (uint32_t back = 128; back-- > 0;) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
 

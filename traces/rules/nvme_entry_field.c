@@ -36,5 +36,6 @@ const struct bf_rule bf_rule_nvme_entry_field = {
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
 	.when = BF_NVME_BAD_FETCH,
+	.whens = 1,
 	.on = on,
 };

@@ -48,6 +48,7 @@ const struct bf_rule bf_rule_nvme_entry_order = {
 	.rank = BF_RANK_ENTRY,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
 	.when = BF_NVME_BAD_FETCH,
+	.whens = 1,
 	.on = on,
 	.tell = tell,
 };

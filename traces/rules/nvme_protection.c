@@ -37,5 +37,6 @@ const struct bf_rule bf_rule_nvme_protection = {
 	.rank = BF_RANK_REFUSED,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
 	.when = BF_NVME_REFUSED,
+	.whens = 1,
 	.on = on,
 };

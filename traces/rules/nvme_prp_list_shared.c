@@ -47,5 +47,6 @@ const struct bf_rule bf_rule_nvme_prp_list_shared = {
 	.rank = BF_RANK_ENTRY + 4,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
 	.when = BF_NVME_SECOND,
+	.whens = 1,
 	.on = on,
 };

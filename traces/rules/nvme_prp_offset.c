@@ -41,6 +41,7 @@ const struct bf_rule bf_rule_nvme_prp_offset = {
 	.rank = BF_RANK_ENTRY + 4,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
 	.when = BF_NVME_SECOND,
+	.whens = 1,
 	.on = on,
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_nvme_fetch, 0 },
 };

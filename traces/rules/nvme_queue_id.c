@@ -36,5 +36,6 @@ const struct bf_rule bf_rule_nvme_queue_id = {
 	.rank = BF_RANK_SET_UP + 3,
 	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
 	.when = BF_NVME_REFUSED,
+	.whens = 1,
 	.on = on,
 };

@@ -33,6 +33,7 @@ const struct bf_rule bf_rule_nvme_shadow_swapped = {
 	.rank = BF_RANK_SET_UP + 1,
 	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
 	.when = BF_NVME_TO_EVENT,
+	.whens = 1,
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_nvme_fetch, 0 },
 	.on = on,
 };

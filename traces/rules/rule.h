@@ -108,7 +108,9 @@ struct bf_rule {
 	struct bf_rule_about about;
 	uint8_t rank;
 	const uint8_t *records;   /* BF_SEEN_*, ends with 0: the records that `on` is called for */
-	uint8_t when;             /* of the first of `records` only those in which facts noticed one of these; 0: all */
+	uint8_t spares;           /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
+	uint16_t when;            /* of the first `whens` of `records` only those in which facts noticed one of these */
+	uint8_t whens;
 	const uint8_t *needs;     /* those without which it cannot judge, ends with 0; NULL: none in particular */
 	uint32_t state_bytes, queue_bytes;
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
@@ -148,14 +150,14 @@ static inline void *bf_rule_facts(const struct bf_rule_queue *q)
 void *bf_rule_run_facts(struct bf_rules *r, const struct bf_rule_family *family);
 
 /* For facts: what they notice in the record at hand, bits of the family. */
-void bf_rule_notice(struct bf_rules *r, uint8_t what);
+void bf_rule_notice(struct bf_rules *r, uint16_t what);
 
 /* A family's facts know all that they ever will from records of this kind: they need no more of them. */
 void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind);
 
 /*
- * Until it says otherwise the rule can do without records of `kind`; BF_SEEN_NONE: it needs all of its `records` again.
- * Those that others need come to it as before.
+ * From the next record on the rule does without those of `kind`, until it says otherwise; BF_SEEN_NONE: it needs all of
+ * its `records` again.
  */
 void bf_rule_spare(struct bf_rule_run *r, enum bf_seen_kind kind);
 

@@ -8,7 +8,6 @@
 #include "sim/bytes.h"
 #include "sim/mem.h"
 
-#define ENTRY 64u
 #define RECENT 64u /* reservations that a store may belong to */
 
 /* What a sdma_queue record says. */
@@ -84,10 +83,18 @@ bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va)
 	return false;
 }
 
-bool bf_sdma_is_data(const struct bf_sdma_packet *p)
+bool bf_sdma_is_data(const struct bf_sdma_begun *k)
 {
-	return p->kind == BF_SDMA_KIND_COPY || p->kind == BF_SDMA_KIND_RECT || p->kind == BF_SDMA_KIND_FILL ||
-	       p->kind == BF_SDMA_KIND_WRITE;
+	return k->kind == BF_SDMA_KIND_COPY || k->kind == BF_SDMA_KIND_RECT || k->kind == BF_SDMA_KIND_FILL ||
+	       k->kind == BF_SDMA_KIND_WRITE;
+}
+
+void bf_sdma_whole(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *p)
+{
+	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
+
+	memcpy(dw, k->dw, sizeof(k->dw));
+	bf_sdma_decode(&q->dialect, dw, k->said, p);
 }
 
 static bool side_fits(uint64_t off_x, uint64_t off_y, uint64_t pitch, uint64_t slice, const struct bf_sdma_packet *p)
@@ -133,13 +140,16 @@ static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
 	return n;
 }
 
-const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, bool *written)
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole, bool *written)
 {
 	const struct near n = pieces_near(bf_sdma_run(r), va);
 	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_begun *k = p ? bf_sdma_packet_of(p) : NULL;
 
 	*written = n.writer != NULL;
-	return p ? bf_sdma_packet_of(p) : NULL;
+	if (k)
+		bf_sdma_whole(bf_sdma_of(p->queue), k, whole);
+	return k;
 }
 
 bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header)
@@ -195,8 +205,8 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	bf_finding_say(f,
 		       " %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
 		       ": the packet says something else than what was meant",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, p->queue), bf_sdma_packet_bytes(&k->p),
-		       k->p.dst);
+		       k->name, k->index, bf_rule_queue_name(r->rules, p->queue), k->bytes,
+		       k->dst);
 	f->found.at_ps = k->at_ps;
 	bf_finding_since(f, k->at_ps, k->record);
 	bf_finding_index(f, k->index);
@@ -216,7 +226,6 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 	s.to = publish ? e->sdma_publish.to : e->sdma_reserve.to;
 	s.pad = !publish && e->sdma_reserve.pad;
 	s.pad_before = q->w->last_pad;
-	s.told_ps = BF_NEVER;
 	if (publish && s.to > q->last_publish.to)
 		q->last_publish = s;
 	else if (!publish && s.to > q->last_reserve.to)
@@ -224,11 +233,40 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 	if (publish) {
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
 	} else {
+		q->w->told[q->w->nreserves % BF_SDMA_SPANS].at_ps = BF_NEVER;
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
 		q->w->reservers |= 1ull << e->actor % 64;
 	}
 	if (s.pad)
 		q->w->last_pad = q->w->nreserves;
+}
+
+static bool padding_near(const struct bf_sdma_queue *q)
+{
+	return q->w->last_pad && q->w->nreserves - q->w->last_pad < RECENT;
+}
+
+/* What a thread stores into these bytes is what it should: note_store() need not look closer. */
+static void note_own(struct bf_sdma_run *run, const struct bf_sdma_queue *q, const struct bf_seen *e)
+{
+	struct bf_sdma_own *own = &run->own[e->actor % BF_SDMA_OWN];
+	const uint64_t from = e->sdma_reserve.from, to = e->sdma_reserve.to;
+
+	own->len = 0;
+	if (!q->w || !q->ring || !q->bytes || to <= from || padding_near(q))
+		return;
+	own->actor = e->actor;
+	own->q = q;
+	own->from = from;
+	own->va = q->ring->va + from % q->bytes;
+	own->len = to - from < q->bytes - from % q->bytes ? to - from : q->bytes - from % q->bytes;
+}
+
+static bool is_own(const struct bf_sdma_run *run, uint32_t actor, uint64_t va)
+{
+	const struct bf_sdma_own *own = &run->own[actor % BF_SDMA_OWN];
+
+	return va - own->va < own->len && own->actor == actor && own->q->read_to <= own->from;
 }
 
 /* Rings are powers of two long, but for those of damaged traces. */
@@ -281,7 +319,7 @@ static const struct bf_sdma_span *owner_of(const struct bf_sdma_queue *q, uint64
 	return NULL;
 }
 
-static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
+static BF_NOINLINE void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
 	const struct bf_sdma_queue *q = ring && ring->queue->family == &bf_rules_sdma ? bf_sdma_of(ring->queue) : NULL;
@@ -289,12 +327,9 @@ static void note_store(struct bf_rules *r, struct bf_sdma_run *run, const struct
 	const struct bf_sdma_read *d;
 	uint64_t index;
 
-	if (run->nvram)
-		bf_rule_notice(r, BF_SDMA_HAS_VRAM);
 	if (!q || !q->w || !q->bytes)
 		return;
-	if (q->w->last_pad)
-		note_padded(q, e->store.va - ring->va, e->actor);
+	note_padded(q, e->store.va - ring->va, e->actor);
 	s = owner_of(q, e->store.va - ring->va, e->actor, &index);
 	d = s && index < q->read_to ? read_of(q, s, index) : NULL;
 	if (!d)
@@ -339,8 +374,8 @@ static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct 
 			continue;
 		index = q->fetch_index + (e->dma_read.iova - q->fetch_address);
 		if (!q->ring || q->ring->va != e->dma_read.va - index % q->bytes)
-			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes,
-						 ENTRY, (uint32_t)(q->bytes / ENTRY));
+			q->ring = bf_stores_area(bf_rule_stores(r), q->ring, queue, e->dma_read.va - index % q->bytes,
+						 q->bytes);
 		run->read = &q->w->reads[q->w->nreads % BF_SDMA_READS];
 		run->read_queue = queue;
 		q->w->reads[q->w->nreads++ % BF_SDMA_READS] = (struct bf_sdma_read){ index,           e->dma_read.va,
@@ -355,7 +390,7 @@ static void note_read(struct bf_rules *r, struct bf_sdma_run *run, const struct 
 /* A packet of those that end submissions. */
 static bool stores_signal(const struct bf_sdma_begun *k)
 {
-	return k->p.kind == BF_SDMA_KIND_ATOMIC || k->p.kind == BF_SDMA_KIND_FENCE || k->p.kind == BF_SDMA_KIND_WRITE;
+	return k->kind == BF_SDMA_KIND_ATOMIC || k->kind == BF_SDMA_KIND_FENCE || k->kind == BF_SDMA_KIND_WRITE;
 }
 
 static uint32_t signal_place(uint64_t va)
@@ -370,10 +405,41 @@ static void come(const void *next, size_t size)
 		__builtin_prefetch((const uint8_t *)next + at, 1);
 }
 
-static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const struct bf_seen *e)
+static void shorten(const struct bf_sdma_packet *p, struct bf_sdma_begun *k)
+{
+	k->src = p->src;
+	k->dst = p->dst;
+	k->count = p->count;
+	k->data = p->kind == BF_SDMA_KIND_GCR ? p->gcr_control : p->data;
+	k->bytes = bf_sdma_packet_bytes(p);
+	k->name = p->name;
+	k->dwords = p->dwords;
+	k->kind = (uint8_t)p->kind;
+	k->broadcast = p->broadcast;
+}
+
+static uint16_t kind_noticed(enum bf_sdma_kind kind)
+{
+	switch (kind) {
+	case BF_SDMA_KIND_NOP:
+		return BF_SDMA_NOP;
+	case BF_SDMA_KIND_POLL:
+		return BF_SDMA_POLL;
+	case BF_SDMA_KIND_RECT:
+		return BF_SDMA_RECT;
+	case BF_SDMA_KIND_ATOMIC:
+	case BF_SDMA_KIND_FENCE:
+		return BF_SDMA_SIGNAL;
+	default:
+		return 0;
+	}
+}
+
+static void note_packet(struct bf_rules *r, struct bf_sdma_run *run, struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
 	struct bf_sdma_begun *k;
+	struct bf_sdma_packet p;
 
 	if (!q->w)
 		return;
@@ -386,12 +452,15 @@ static void note_packet(struct bf_sdma_run *run, struct bf_sdma_queue *q, const 
 	memcpy(dw, e->tail, e->tail_len < sizeof(dw) ? e->tail_len : sizeof(dw));
 	memcpy(k->dw, dw, sizeof(k->dw));
 	k->last = e->tail_len < 4 ? 0 : bf_get_le32(e->tail + (e->tail_len & ~3u) - 4);
-	bf_sdma_decode(&q->dialect, dw, (uint32_t)e->sdma_packet.dwords, &k->p);
-	k->done_ps = k->p.kind == BF_SDMA_KIND_COPY || k->p.kind == BF_SDMA_KIND_RECT || k->p.kind == BF_SDMA_KIND_FILL
+	k->said = (uint32_t)e->sdma_packet.dwords;
+	bf_sdma_decode(&q->dialect, dw, k->said, &p);
+	shorten(&p, k);
+	k->done_ps = k->kind == BF_SDMA_KIND_COPY || k->kind == BF_SDMA_KIND_RECT || k->kind == BF_SDMA_KIND_FILL
 			 ? BF_NEVER
 			 : e->time_ps;
 	if (stores_signal(k))
-		run->signals[signal_place(k->p.dst)] = (struct bf_sdma_signalled){ k->p.dst, q->w->npackets - 1, e->queue };
+		run->signals[signal_place(k->dst)] = (struct bf_sdma_signalled){ k->dst, q->w->npackets - 1, e->queue };
+	bf_rule_notice(r, kind_noticed(p.kind));
 	if (!k->indirect)
 		q->retired = k->index + e->sdma_packet.dwords * 4;
 	come(&q->w->packets[q->w->npackets % BF_SDMA_PACKETS], sizeof(*k));
@@ -442,7 +511,7 @@ static struct bf_sdma_signalled search_signal(struct bf_rules *r, uint64_t va)
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)) != NULL; i++)
 		for (uint64_t back = 0;
 		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)); back++)
-			if (k->p.dst == va && (!signal || k->record > signal->record) && stores_signal(k)) {
+			if (k->dst == va && (!signal || k->record > signal->record) && stores_signal(k)) {
 				signal = k;
 				found.queue = queue;
 				found.packet_at = bf_sdma_of(queue)->w->npackets - 1 - back;
@@ -456,7 +525,7 @@ static void note_waited(struct bf_rules *r, const struct bf_sdma_run *run, const
 	struct bf_sdma_signalled last = run->signals[signal_place(e->sdma_waited.va)];
 	const struct bf_sdma_begun *signal;
 	const struct bf_sdma_queue *q;
-	struct bf_sdma_span *s;
+	const struct bf_sdma_span *s;
 
 	if (last.queue && last.va != e->sdma_waited.va)
 		last = search_signal(r, e->sdma_waited.va);
@@ -467,14 +536,11 @@ static void note_waited(struct bf_rules *r, const struct bf_sdma_run *run, const
 	signal = q->w && last.packet_at < q->w->npackets
 		     ? bf_sdma_packet_back(q, q->w->npackets - 1 - last.packet_at)
 		     : NULL;
-	s = signal && signal->p.dst == last.va ? bf_sdma_reserve_of(q, signal->index) : NULL;
+	s = signal && signal->dst == last.va ? bf_sdma_reserve_of(q, signal->index) : NULL;
 	if (!s)
 		return;
-	s->told_ps = e->time_ps;
-	s->told_record = e->number;
-	s->told_actor = e->actor;
-	s->signal_index = signal->index;
-	s->signal_name = signal->p.name;
+	q->w->told[s - q->w->reserves] =
+	    (struct bf_sdma_told){ e->time_ps, e->number, signal->index, signal->name, e->actor };
 }
 
 /* Packets of an indirect buffer share the index of the packet that called for it. */
@@ -483,7 +549,7 @@ static void note_result(struct bf_sdma_queue *q, const struct bf_seen *e)
 	struct bf_sdma_begun *k;
 
 	for (uint64_t back = 0; e->sdma_result.verdict == 0 && (k = bf_sdma_packet_back(q, back)) != NULL; back++)
-		if (k->index == e->sdma_result.index && k->p.kind == BF_SDMA_KIND_POLL) {
+		if (k->index == e->sdma_result.index && k->kind == BF_SDMA_KIND_POLL) {
 			k->held_ps = e->time_ps;
 			return;
 		} else if (!k->indirect && k->index <= e->sdma_result.index) {
@@ -491,7 +557,7 @@ static void note_result(struct bf_sdma_queue *q, const struct bf_seen *e)
 		}
 }
 
-static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
+static void on_queue(struct bf_rules *r, struct bf_sdma_run *run, const struct bf_seen *e)
 {
 	struct bf_sdma_queue *q = bf_sdma_of(e->queue);
 
@@ -502,6 +568,7 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 	case BF_SEEN_sdma_reserve:
 		q->reserved_retired = q->retired;
 		note_span(q, e);
+		note_own(run, q, e);
 		break;
 	case BF_SEEN_sdma_publish:
 		note_span(q, e);
@@ -518,7 +585,7 @@ static void on_queue(struct bf_sdma_run *run, const struct bf_seen *e)
 		}
 		break;
 	case BF_SEEN_sdma_packet:
-		note_packet(run, q, e);
+		note_packet(r, run, q, e);
 		break;
 	case BF_SEEN_sdma_copied:
 		note_copied(run, e->queue, e);
@@ -550,6 +617,8 @@ static BF_NOINLINE void on_other(struct bf_rules *r, struct bf_sdma_run *run, co
 	run->present |= e->queue != NULL;
 	if (!run->present)
 		return;
+	if (run->nvram)
+		bf_rule_notice(r, BF_SDMA_HAS_VRAM);
 	switch (e->kind) {
 	case BF_SEEN_dma_read:
 		note_read(r, run, e);
@@ -562,7 +631,7 @@ static BF_NOINLINE void on_other(struct bf_rules *r, struct bf_sdma_run *run, co
 		break;
 	default:
 		if (e->queue)
-			on_queue(run, e);
+			on_queue(r, run, e);
 		break;
 	}
 }
@@ -572,9 +641,13 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct bf_sdma_run *run = facts;
 
-	if (e->kind != BF_SEEN_store)
+	if (e->kind != BF_SEEN_store) {
 		on_other(r, run, e);
-	else if (run->present)
+		return;
+	}
+	if (run->present && run->nvram)
+		bf_rule_notice(r, BF_SDMA_HAS_VRAM);
+	if (run->present && !is_own(run, e->actor, e->store.va))
 		note_store(r, run, e);
 }
 

@@ -20,10 +20,13 @@ struct bf_sdma_span {
 	uint32_t actor;
 	bool set, pad, stored;
 	uint64_t pad_before; /* number of the reservation with padding before this one, plus one; 0: none */
-	/* A thread was told that what was reserved here is done: when, by the packet at which index. */
-	uint64_t told_ps, told_record, signal_index;
-	uint32_t told_actor;
+};
+
+/* A thread was told that what it had reserved is done: when (BF_NEVER: not yet), by the packet at which index. */
+struct bf_sdma_told {
+	uint64_t at_ps, record, signal_index;
 	const char *signal_name;
+	uint32_t actor;
 };
 
 /* Ring bytes as the engine sampled them. */
@@ -32,17 +35,28 @@ struct bf_sdma_read {
 	uint64_t in_force; /* what the doorbell had published */
 };
 
-/* A packet that began; `done_ps` of copies and fills: when their last byte was in memory, or BF_NEVER. */
+/*
+ * A packet that began, in short, since what is kept of all packets is more than a cache holds: bf_sdma_whole() is the
+ * rest of it. `done_ps` of copies and fills: when their last byte was in memory, or BF_NEVER.
+ */
 struct bf_sdma_begun {
 	uint64_t index, indirect, at_ps, done_ps, record;
-	uint64_t held_ps; /* POLL: when it was satisfied, BF_NEVER */
-	struct bf_sdma_packet p;
+	uint64_t held_ps;                /* POLL: when it was satisfied, BF_NEVER */
+	uint64_t src, dst, count;        /* as struct bf_sdma_packet */
+	uint64_t data;                   /* likewise; GCR: its control word */
+	uint64_t bytes;                  /* bf_sdma_packet_bytes() */
+	const char *name;                /* of its form */
+	uint32_t dwords;                 /* of the whole packet */
+	uint32_t said;                   /* dwords of it, by the record */
 	uint32_t dw[BF_SDMA_RECT_DWORDS]; /* as they stand; longer packets' first ones */
-	uint32_t last;                    /* dword of those that the record has */
+	uint32_t last;                   /* dword of those that the record has */
+	uint8_t kind;                    /* enum bf_sdma_kind */
+	bool broadcast;
 };
 
 struct bf_sdma_windows {
 	struct bf_sdma_span reserves[BF_SDMA_SPANS], publishes[BF_SDMA_SPANS];
+	struct bf_sdma_told told[BF_SDMA_SPANS]; /* of the reservations */
 	struct bf_sdma_read reads[BF_SDMA_READS];
 	struct bf_sdma_begun packets[BF_SDMA_PACKETS];
 	uint64_t nreserves, npublishes, nreads, npackets; /* in all; the last ones are kept */
@@ -77,7 +91,11 @@ struct bf_sdma_piece {
 /* What facts notice in a record. */
 enum {
 	BF_SDMA_STORED_AFTER = 1, /* store: run->after */
-	BF_SDMA_HAS_VRAM = 2,     /* store, in a run with GPU memory */
+	BF_SDMA_HAS_VRAM = 2,     /* store, packet and copied, in a run with GPU memory */
+	BF_SDMA_NOP = 4,          /* packet: what it is */
+	BF_SDMA_POLL = 8,
+	BF_SDMA_RECT = 16,
+	BF_SDMA_SIGNAL = 32,
 };
 
 /* A store into ring bytes that the engine had read before, by the thread that has them. */
@@ -95,7 +113,17 @@ struct bf_sdma_signalled {
 	struct bf_rule_queue *queue; /* NULL: none */
 };
 
+/* Ring bytes that a thread reserved last: the engine has not read them, and no padding of the thread is near. */
+#define BF_SDMA_OWN 64u
+struct bf_sdma_own {
+	uint32_t actor;
+	uint64_t va, len; /* 0: none */
+	uint64_t from;    /* index of the first */
+	const struct bf_sdma_queue *q;
+};
+
 struct bf_sdma_run {
+	struct bf_sdma_own own[BF_SDMA_OWN]; /* by a thread's number */
 	struct bf_sdma_signalled signals[BF_SDMA_SIGNALS];
 	struct bf_sdma_piece pieces[BF_SDMA_PIECES];
 	uint64_t npieces;
@@ -169,8 +197,11 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va);
 /* The packet that a record of the engine is about, if it has begun; NULL. */
 const struct bf_sdma_begun *bf_sdma_packet_in(const struct bf_sdma_queue *q, uint64_t index, uint64_t indirect);
 
-/* `p` moves data: a copy, a fill, a write. */
-bool bf_sdma_is_data(const struct bf_sdma_packet *p);
+/* All that its dwords say. */
+void bf_sdma_whole(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *p);
+
+/* It moves data: a copy, a fill, a write. */
+bool bf_sdma_is_data(const struct bf_sdma_begun *k);
 
 /* A finding at the fault `e`: which packet, by whom, why, by which dword. NULL when there is one already. */
 struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_seen *e);
@@ -178,7 +209,7 @@ struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_see
 bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header);
 
 /* The copy or fill that wrote the byte last, is around it, or is nearest to it; NULL when no copy is known. */
-const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, bool *written);
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole, bool *written);
 
 /* The address is in GPU memory. */
 bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va);

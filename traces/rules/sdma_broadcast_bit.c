@@ -10,8 +10,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != RESERVED_BITS || e->sdma_suspect.dword || !k || k->p.kind != BF_SDMA_KIND_COPY ||
-	    k->p.broadcast || !(k->dw[0] >> 28 & 1))
+	if (e->sdma_suspect.what != RESERVED_BITS || e->sdma_suspect.dword || !k || k->kind != BF_SDMA_KIND_COPY ||
+	    k->broadcast || !(k->dw[0] >> 28 & 1))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the header of %s at byte %" PRIu64 " of %s is 0x%08" PRIx32
 		       ": bit 28 is reserved and a broadcast is bit 27, so the packet has 7 dwords and one destination",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue), k->dw[0]);
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->dw[0]);
 }
 
 const struct bf_rule bf_rule_sdma_broadcast_bit = {

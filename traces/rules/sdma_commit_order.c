@@ -60,5 +60,6 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 	.rank = BF_RANK_ENTRY + 2,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_doorbell, 0 },
 	.when = BF_SDMA_STORED_AFTER,
+	.whens = 1,
 	.on = on,
 };

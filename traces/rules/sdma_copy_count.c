@@ -6,17 +6,21 @@
 static const struct bf_sdma_begun *one_too_many(struct bf_rule_run *r, uint64_t va, uint64_t n, uint64_t *at)
 {
 	const struct bf_sdma_piece *p;
+	struct bf_sdma_packet whole;
 
 	for (uint64_t back = 0; (p = bf_sdma_piece_back(bf_sdma_run(r), back)) != NULL; back++) {
 		const struct bf_sdma_begun *k = bf_sdma_packet_of(p);
 
-		if (!k || k->p.kind != BF_SDMA_KIND_COPY || !k->p.count || k->p.count % 4)
+		if (!k || k->kind != BF_SDMA_KIND_COPY || !k->count || k->count % 4)
 			continue;
-		*at = k->p.dst + k->p.count;
+		*at = k->dst + k->count;
 		if (*at >= va && *at < va + n)
 			return k;
-		*at = k->p.dst2 + k->p.count;
-		if (k->p.broadcast && *at >= va && *at < va + n)
+		if (!k->broadcast)
+			continue;
+		bf_sdma_whole(bf_sdma_of(p->queue), k, &whole);
+		*at = whole.dst2 + k->count;
+		if (*at >= va && *at < va + n)
 			return k;
 	}
 	return NULL;
@@ -35,7 +39,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		f->dropped = true;
 	bf_finding_say(f,
 		       ". That byte is its last one: the count is 0x%" PRIx64 ", which looks like the bytes themselves",
-		       k->p.count);
+		       k->count);
 }
 
 const struct bf_rule bf_rule_sdma_copy_count = {

@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_sdma_packet next;
 	struct bf_finding *f;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_COPY || k->p.dwords != BF_SDMA_COPY_LINEAR_DCC_DWORDS || !k->last)
+	if (!k || k->kind != BF_SDMA_KIND_COPY || k->dwords != BF_SDMA_COPY_LINEAR_DCC_DWORDS || !k->last)
 		return;
 	bf_sdma_decode(&q->dialect, &k->last, 1, &next);
 	f = next.form && next.kind != BF_SDMA_KIND_NOP ? bf_rule_find(r, e, e->queue) : NULL;
@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "the header of %s at byte %" PRIu64 " of %s, 0x%08" PRIx32
 		       ", has bit 19 set, so that the packet has 8 dwords; the eighth is 0x%08" PRIx32
 		       ", the header of %s",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue), k->dw[0], k->last, next.name);
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->dw[0], k->last, next.name);
 }
 
 const struct bf_rule bf_rule_sdma_copy_dcc = {

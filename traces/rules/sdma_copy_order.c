@@ -28,8 +28,8 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 	    "%s at byte %" PRIu64 " of %s read 0x%" PRIx64 " %s before %s at byte %" PRIu64
 	    " had written it: consecutive copies overlap in time, and nothing between these two waits (FENCE, ATOMIC, "
 	    "TRAP and NOP do)",
-	    from->p.name, from->index, bf_rule_queue_name(r->rules, reader->queue), reader->rec.src,
-	    bf_span_of(writer->at_ps - reader->at_ps).text, to->p.name, to->index);
+	    from->name, from->index, bf_rule_queue_name(r->rules, reader->queue), reader->rec.src,
+	    bf_span_of(writer->at_ps - reader->at_ps).text, to->name, to->index);
 }
 
 /* The copy that is done now against those that were under way with it. */

@@ -44,7 +44,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_watch(r->rules, f, &s->late);
 		bf_finding_index(f, k->index);
 		f->n[0] = s->read_ps;
-		bf_finding_say(f, "%s at byte %" PRIu64 " of %s", k->p.name, k->index,
+		bf_finding_say(f, "%s at byte %" PRIu64 " of %s", k->name, k->index,
 			       bf_rule_queue_name(r->rules, p->queue));
 	}
 }

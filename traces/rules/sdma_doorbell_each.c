@@ -15,8 +15,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 	(void)complete;
 	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++) {
-		bytes += bf_sdma_packet_bytes(&k->p);
-		data += bf_sdma_is_data(&k->p);
+		bytes += k->bytes;
+		data += bf_sdma_is_data(k);
 	}
 	if (*doorbells < FEWEST || !data || data * 2 > q->w->npackets || bytes / data >= SMALL)
 		return;

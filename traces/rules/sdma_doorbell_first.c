@@ -29,5 +29,6 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 	.rank = BF_RANK_ENTRY + 2,
 	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
 	.when = BF_SDMA_STORED_AFTER,
+	.whens = 1,
 	.on = on,
 };

@@ -11,9 +11,9 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 	struct bf_finding *f;
 
 	while (s && (first = bf_sdma_packet_back(q, ++back)) != NULL) {
-		if (first->p.kind != BF_SDMA_KIND_FENCE || first->p.dst != second->p.dst)
+		if (first->kind != BF_SDMA_KIND_FENCE || first->dst != second->dst)
 			continue;
-		if (first->p.data != second->p.data || first->index >= s->from || first->record < s->record)
+		if (first->data != second->data || first->index >= s->from || first->record < s->record)
 			return;
 		f = bf_rule_find(r, e, queue);
 		if (!f)
@@ -26,7 +26,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 		    "the FENCEs at bytes %" PRIu64 " and %" PRIu64 " of %s store 0x%" PRIx64
 		    " to the signal at 0x%" PRIx64
 		    ": %s computed the second one before the first was done, and %s waits for a step that was lost",
-		    first->index, second->index, bf_rule_queue_name(r->rules, queue), second->p.data, second->p.dst,
+		    first->index, second->index, bf_rule_queue_name(r->rules, queue), second->data, second->dst,
 		    bf_rule_actor(r->rules, s->actor), bf_rule_actor(r->rules, e->actor));
 		return;
 	}
@@ -40,7 +40,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
 		for (uint64_t back = 0;
 		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)); back++)
-			if (k->p.kind == BF_SDMA_KIND_FENCE && k->p.dst == e->deadlock.va)
+			if (k->kind == BF_SDMA_KIND_FENCE && k->dst == e->deadlock.va)
 				judge(r, e, queue, k, back);
 }
 

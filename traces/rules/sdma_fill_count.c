@@ -12,8 +12,8 @@ static bool goes_on(struct bf_rule_run *r, const struct bf_sdma_begun *k)
 		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
 					(other = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
 		     back++)
-			if (other != k && other->p.kind == BF_SDMA_KIND_FILL && other->p.data == k->p.data &&
-			    other->p.count == k->p.count)
+			if (other != k && other->kind == BF_SDMA_KIND_FILL && other->data == k->data &&
+			    other->count == k->count)
 				return true;
 	return false;
 }
@@ -22,14 +22,15 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const uint64_t va = e->sdma_mismatch.va;
 	bool written;
-	const struct bf_sdma_begun *k = bf_sdma_near(r, va, &written);
+	struct bf_sdma_packet whole;
+	const struct bf_sdma_begun *k = bf_sdma_near(r, va, &whole, &written);
 	struct bf_finding *f;
 	uint64_t bytes;
 
-	if (written || !k || k->p.kind != BF_SDMA_KIND_FILL || k->p.fill_size != BF_SDMA_FILL_WORDS)
+	if (written || !k || k->kind != BF_SDMA_KIND_FILL || whole.fill_size != BF_SDMA_FILL_WORDS)
 		return;
-	bytes = bf_sdma_packet_bytes(&k->p);
-	if (va < k->p.dst + bytes || va >= k->p.dst + (k->p.count + 1) * 4 || goes_on(r, k))
+	bytes = k->bytes;
+	if (va < k->dst + bytes || va >= k->dst + (k->count + 1) * 4 || goes_on(r, k))
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (!f)
@@ -38,7 +39,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		f->dropped = true;
 	bf_finding_say(
 	    f, ". The byte would be part of the fill if its count, 0x%" PRIx64 ", were in dwords: it is in bytes",
-	    k->p.count);
+	    k->count);
 }
 
 const struct bf_rule bf_rule_sdma_fill_count = {

@@ -11,9 +11,9 @@ static bool steps_blindly(const struct bf_sdma_queue *q, const struct bf_sdma_sp
 	for (uint64_t back = 0; (other = bf_sdma_packet_back(q, back)) != NULL && other->index >= s->from; back++) {
 		if (other->index >= s->to || other->indirect)
 			continue;
-		if (other->p.kind == BF_SDMA_KIND_POLL && other->p.dst == k->p.dst && other->index < k->index)
+		if (other->kind == BF_SDMA_KIND_POLL && other->dst == k->dst && other->index < k->index)
 			return false;
-		leads |= other->p.kind == BF_SDMA_KIND_ATOMIC && other->p.dst != k->p.dst && other->index > k->index;
+		leads |= other->kind == BF_SDMA_KIND_ATOMIC && other->dst != k->dst && other->index > k->index;
 	}
 	return leads;
 }
@@ -28,7 +28,7 @@ static struct bf_rule_queue *member(struct bf_rule_run *r, const struct bf_rule_
 		for (uint64_t back = 0; queue != leader && queue->family == &bf_rules_sdma &&
 					(k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
 		     back++)
-			if (k->p.kind == BF_SDMA_KIND_ATOMIC && k->p.dst == va)
+			if (k->kind == BF_SDMA_KIND_ATOMIC && k->dst == va)
 				return queue;
 	return NULL;
 }
@@ -43,9 +43,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	(void)complete;
 	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++) {
 		const struct bf_sdma_span *s =
-		    k->p.kind == BF_SDMA_KIND_ATOMIC && !k->indirect ? bf_sdma_reserve_of(q, k->index) : NULL;
+		    k->kind == BF_SDMA_KIND_ATOMIC && !k->indirect ? bf_sdma_reserve_of(q, k->index) : NULL;
 
-		with = s && steps_blindly(q, s, k) ? member(r, queue, k->p.dst) : NULL;
+		with = s && steps_blindly(q, s, k) ? member(r, queue, k->dst) : NULL;
 		f = with ? bf_rule_find(r, NULL, queue) : NULL;
 		if (!f)
 			continue;
@@ -56,7 +56,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 			       "the ATOMIC at byte %" PRIu64 " of %s takes a step of the signal at 0x%" PRIx64
 			       ", which %s counts down as well, without a poll for it before: what it signals behind "
 			       "that does not wait for %s",
-			       k->index, bf_rule_queue_name(r->rules, queue), k->p.dst,
+			       k->index, bf_rule_queue_name(r->rules, queue), k->dst,
 			       bf_rule_queue_name(r->rules, with), bf_rule_queue_name(r->rules, with));
 	}
 }

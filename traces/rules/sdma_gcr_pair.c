@@ -15,16 +15,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bool before = false, after = false;
 	struct bf_finding *f;
 
-	if (!now || now->indirect || (now->p.kind != BF_SDMA_KIND_ATOMIC && now->p.kind != BF_SDMA_KIND_FENCE))
+	if (!now || now->indirect || (now->kind != BF_SDMA_KIND_ATOMIC && now->kind != BF_SDMA_KIND_FENCE))
 		return;
 	s = bf_sdma_reserve_of(q, now->index);
 	for (uint64_t back = 1; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
-		if (bf_sdma_is_data(&k->p))
+		if (bf_sdma_is_data(k))
 			data = k;
-		else if (k->p.kind == BF_SDMA_KIND_GCR && !data)
-			after |= (k->p.gcr_control & WRITES_BACK) && !(k->p.gcr_control & INVALIDATES);
-		else if (k->p.kind == BF_SDMA_KIND_GCR)
-			before |= (k->p.gcr_control & INVALIDATES) != 0;
+		else if (k->kind == BF_SDMA_KIND_GCR && !data)
+			after |= (k->data & WRITES_BACK) && !(k->data & INVALIDATES);
+		else if (k->kind == BF_SDMA_KIND_GCR)
+			before |= (k->data & INVALIDATES) != 0;
 	}
 	if (!data || before == after)
 		return;
@@ -61,5 +61,7 @@ const struct bf_rule bf_rule_sdma_gcr_pair = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_SIGNAL,
+	.whens = 1,
 	.on = on,
 };

@@ -54,7 +54,7 @@ static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_say(f,
 			       "%s at byte %" PRIu64 " of %s read 0x%" PRIx64
 			       ", GPU memory where %s had stored %s before, and no HDP flush came between",
-			       run->copied->p.name, run->copied->index, bf_rule_queue_name(r->rules, e->queue), w->va,
+			       run->copied->name, run->copied->index, bf_rule_queue_name(r->rules, e->queue), w->va,
 			       bf_rule_actor(r->rules, w->actor), bf_span_of(p->at_ps - w->at_ps).text);
 	}
 }
@@ -69,7 +69,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		/* Nobody says which parts of v5 are gfx10.1. */
 		if (((struct state *)r->state)->n && bf_sdma_of(e->queue)->dialect.gen != BF_SDMA_V5)
 			copied(r, e);
-	} else if ((k = bf_sdma_packet_back(bf_sdma_of(e->queue), 0)) && k->p.kind == BF_SDMA_KIND_HDP_FLUSH) {
+	} else if ((k = bf_sdma_packet_back(bf_sdma_of(e->queue), 0)) && k->kind == BF_SDMA_KIND_HDP_FLUSH) {
 		((struct state *)r->state)->n = 0;
 	}
 }
@@ -95,6 +95,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_packet, BF_SEEN_sdma_copied, 0 },
 	.when = BF_SDMA_HAS_VRAM,
+	.whens = 3,
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

@@ -28,11 +28,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_sdma_packet p;
 	uint32_t header;
 
-	if (!fault && (!k || k->p.kind != BF_SDMA_KIND_NOP || k->indirect))
+	if (!fault && (!k || k->kind != BF_SDMA_KIND_NOP || k->indirect))
 		return;
 	s = bf_sdma_reserve_of(q, index);
-	if (k && s && index + k->p.dwords * 4ull > s->to)
-		reaches_past(r, e, s, index, k->p.dwords);
+	if (k && s && index + k->dwords * 4ull > s->to)
+		reaches_past(r, e, s, index, k->dwords);
 	/* One that crosses the ring's end stops the queue. */
 	if (!fault || !s || (e->sdma_fault.reason != BF_SDMA_STRADDLES && e->sdma_fault.reason != BF_SDMA_TRUNCATED) ||
 	    !bf_sdma_fault_header(e, &header) || bf_sdma_unpadded(q, index))
@@ -59,5 +59,7 @@ const struct bf_rule bf_rule_sdma_nop_count = {
 	},
 	.rank = BF_RANK_ENTRY + 3,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, BF_SEEN_sdma_fault, 0 },
+	.when = BF_SDMA_NOP,
+	.whens = 1,
 	.on = on,
 };

@@ -11,7 +11,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_span *s;
 	struct bf_finding *f;
 
-	if ((k && (k->p.kind == BF_SDMA_KIND_NOP || k->indirect)) || !bf_sdma_unpadded(q, index))
+	if ((k && (k->kind == BF_SDMA_KIND_NOP || k->indirect)) || !bf_sdma_unpadded(q, index))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -13,13 +13,16 @@ struct state {
 static void ended(struct state *s, const struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k = bf_sdma_packet_in(q, e->sdma_result.index, e->sdma_result.indirect);
+	struct bf_sdma_packet p;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_POLL || e->sdma_result.verdict != DONE ||
-	    bf_sdma_poll_holds((uint32_t)k->p.func, e->sdma_result.before, k->p.reference, k->p.mask))
+	if (!k || k->kind != BF_SDMA_KIND_POLL || e->sdma_result.verdict != DONE)
+		return;
+	bf_sdma_whole(q, k, &p);
+	if (bf_sdma_poll_holds((uint32_t)p.func, e->sdma_result.before, p.reference, p.mask))
 		return;
 	*s = (struct state){ .index = k->index,
-			     .end = k->index + k->p.dwords * 4ull,
-			     .va = k->p.dst,
+			     .end = k->index + k->dwords * 4ull,
+			     .va = k->dst,
 			     .seen = e->sdma_result.before,
 			     .at_ps = e->time_ps,
 			     .record = e->number,
@@ -39,7 +42,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	}
 	k = s->early ? bf_sdma_packet_back(q, 0) : NULL;
 	s->early = false;
-	if (!k || (k->index == s->end && k->p.kind == BF_SDMA_KIND_POLL && k->p.dst == s->va))
+	if (!k || (k->index == s->end && k->kind == BF_SDMA_KIND_POLL && k->dst == s->va))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -50,7 +53,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the poll at byte %" PRIu64 " of %s ended while the word at 0x%" PRIx64 " was 0x%" PRIx64
 		       ", which does not satisfy it, and %s at %" PRIu64 " ran: on this part a poll may return early",
-		       s->index, bf_rule_queue_name(r->rules, e->queue), s->va, s->seen, k->p.name, k->index);
+		       s->index, bf_rule_queue_name(r->rules, e->queue), s->va, s->seen, k->name, k->index);
 }
 
 const struct bf_rule bf_rule_sdma_poll_early = {

@@ -23,7 +23,7 @@ static const struct bf_store *between(const struct state *s, uint64_t va, uint64
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_begun *low,
 		  const struct bf_sdma_begun *high)
 {
-	const struct bf_store *s = between(r->state, low->p.dst, low->held_ps, high->held_ps);
+	const struct bf_store *s = between(r->state, low->dst, low->held_ps, high->held_ps);
 	struct bf_finding *f = s ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
@@ -36,7 +36,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 	    " and then at the high half: the low one was 0 before %s stored 0x%" PRIx64
 	    ", the high one after it, and the signal was never 0 as a whole; a counter that falls is polled high half "
 	    "first",
-	    low->index, high->index, bf_rule_queue_name(r->rules, e->queue), low->p.dst,
+	    low->index, high->index, bf_rule_queue_name(r->rules, e->queue), low->dst,
 	    bf_rule_actor(r->rules, s->actor), bf_get_le64(s->bytes));
 }
 
@@ -57,8 +57,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		if (high->index == e->sdma_result.index)
 			break;
 	}
+	/* Stores after the first poll are the first that matter. */
+	if (high && high->kind == BF_SDMA_KIND_POLL)
+		bf_rule_spare(r, BF_SEEN_NONE);
 	if (high && low && high->held_ps == e->time_ps && low->held_ps != BF_NEVER &&
-	    low->p.kind == BF_SDMA_KIND_POLL && high->p.dst == low->p.dst + 4)
+	    low->kind == BF_SDMA_KIND_POLL && high->dst == low->dst + 4)
 		judge(r, e, low, high);
 }
 
@@ -79,6 +82,7 @@ const struct bf_rule bf_rule_sdma_poll_halves = {
 	},
 	.rank = BF_RANK_INDEX,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_result, BF_SEEN_store_visible, 0 },
+	.spares = BF_SEEN_store_visible,
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

@@ -4,20 +4,24 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(bf_sdma_of(e->queue), 0);
+	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_POLL || k->p.func == BF_SDMA_ALWAYS ||
-	    (k->p.mask && !(k->p.reference & ~k->p.mask)))
+	if (!k || k->kind != BF_SDMA_KIND_POLL)
+		return;
+	bf_sdma_whole(q, k, &p);
+	if (p.func == BF_SDMA_ALWAYS || (p.mask && !(p.reference & ~p.mask)))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
 	bf_finding_index(f, k->index);
 	bf_finding_say(f, "%s at byte %" PRIu64 " of %s waits for (0x%" PRIx64 " & 0x%" PRIx64 ") %s 0x%" PRIx64 ": %s",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue), k->p.dst, k->p.mask,
-		       bf_sdma_func_name((uint32_t)k->p.func), k->p.reference,
-		       k->p.mask ? "the mask hides bits that the reference has" : "no bit is compared");
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->dst, p.mask,
+		       bf_sdma_func_name((uint32_t)p.func), p.reference,
+		       p.mask ? "the mask hides bits that the reference has" : "no bit is compared");
 }
 
 const struct bf_rule bf_rule_sdma_poll_mask = {
@@ -38,5 +42,7 @@ const struct bf_rule bf_rule_sdma_poll_mask = {
 	},
 	.rank = BF_RANK_ENTRY + 6,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_POLL,
+	.whens = 1,
 	.on = on,
 };

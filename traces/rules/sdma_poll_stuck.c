@@ -21,21 +21,23 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct state *s = bf_rule_queue_state(r, queue);
 	const struct bf_sdma_queue *q = bf_sdma_of(queue);
 	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
-	if (!complete || !s->again || q->stopped || !k || k->index != s->index || k->p.kind != BF_SDMA_KIND_POLL)
+	if (!complete || !s->again || q->stopped || !k || k->index != s->index || k->kind != BF_SDMA_KIND_POLL)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
+	bf_sdma_whole(q, k, &p);
 	f->found.at_ps = k->at_ps;
 	bf_finding_since(f, k->at_ps, k->record);
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "the poll at byte %" PRIu64 " of %s waits since %s for the word at 0x%" PRIx64
 		       " to be %s 0x%" PRIx64 "; when it looked first it was 0x%" PRIx64,
-		       k->index, bf_rule_queue_name(r->rules, queue), bf_span_of(k->at_ps).text, k->p.dst,
-		       bf_sdma_func_name((uint32_t)k->p.func), k->p.reference, s->seen);
+		       k->index, bf_rule_queue_name(r->rules, queue), bf_span_of(k->at_ps).text, k->dst,
+		       bf_sdma_func_name((uint32_t)p.func), p.reference, s->seen);
 }
 
 const struct bf_rule bf_rule_sdma_poll_stuck = {

@@ -3,22 +3,26 @@
 #include "traces/rules/sdma.h"
 
 /* In this queue's layout the packet makes no sense, and in the other one it does. */
-static bool other_layout(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *p)
+static bool other_layout(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *as_is,
+			 struct bf_sdma_packet *other)
 {
 	struct bf_sdma_dialect d = q->dialect;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_RECT || k->p.dwords != BF_SDMA_RECT_DWORDS || bf_sdma_rect_fits(&k->p))
+	if (!k || k->kind != BF_SDMA_KIND_RECT || k->dwords != BF_SDMA_RECT_DWORDS)
+		return false;
+	bf_sdma_whole(q, k, as_is);
+	if (bf_sdma_rect_fits(as_is))
 		return false;
 	d.wide_rect = !d.wide_rect;
-	return bf_sdma_decode(&d, k->dw, BF_SDMA_RECT_DWORDS, p) == BF_SDMA_RUNS && bf_sdma_rect_fits(p);
+	return bf_sdma_decode(&d, k->dw, BF_SDMA_RECT_DWORDS, other) == BF_SDMA_RUNS && bf_sdma_rect_fits(other);
 }
 
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue,
 		  const struct bf_sdma_begun *k)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	struct bf_sdma_packet p;
-	struct bf_finding *f = other_layout(q, k, &p) ? bf_rule_find(r, e, queue) : NULL;
+	struct bf_sdma_packet as_is, p;
+	struct bf_finding *f = other_layout(q, k, &as_is, &p) ? bf_rule_find(r, e, queue) : NULL;
 
 	if (!f)
 		return;
@@ -30,8 +34,8 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 		       " by %" PRIu64 " by %" PRIu64
 		       " elements in the %s layout that this engine reads, which do not go together; in the %s one "
 		       "it is %" PRIu64 " and %" PRIu64 " by %" PRIu64 " by %" PRIu64 ", which do",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, queue), k->p.dst_pitch + 1, k->p.x + 1,
-		       k->p.y + 1, k->p.z + 1, q->dialect.wide_rect ? "wide" : "narrow",
+		       k->name, k->index, bf_rule_queue_name(r->rules, queue), as_is.dst_pitch + 1, as_is.x + 1,
+		       as_is.y + 1, as_is.z + 1, q->dialect.wide_rect ? "wide" : "narrow",
 		       q->dialect.wide_rect ? "narrow" : "wide", p.dst_pitch + 1, p.x + 1, p.y + 1, p.z + 1);
 }
 

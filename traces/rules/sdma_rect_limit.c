@@ -8,20 +8,22 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k =
 	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != RESERVED_BITS || !k || k->p.kind != BF_SDMA_KIND_RECT || !e->sdma_suspect.dword)
+	if (e->sdma_suspect.what != RESERVED_BITS || !k || k->kind != BF_SDMA_KIND_RECT || !e->sdma_suspect.dword)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
+	bf_sdma_whole(bf_sdma_of(e->queue), k, &p);
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64
 		       ": a number in it is longer than its field, so that the engine copies %" PRIu64
 		       " elements by %" PRIu64 " rows by %" PRIu64 " slices",
-		       e->sdma_suspect.dword, k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue),
-		       e->sdma_suspect.value, k->p.x + 1, k->p.y + 1, k->p.z + 1);
+		       e->sdma_suspect.dword, k->name, k->index, bf_rule_queue_name(r->rules, e->queue),
+		       e->sdma_suspect.value, p.x + 1, p.y + 1, p.z + 1);
 }
 
 const struct bf_rule bf_rule_sdma_rect_limit = {

@@ -15,14 +15,15 @@ static bool looks_raw(const struct bf_sdma_packet *p, uint64_t field, uint64_t s
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	bool written;
-	const struct bf_sdma_begun *k = bf_sdma_near(r, e->sdma_mismatch.va, &written);
+	struct bf_sdma_packet p;
+	const struct bf_sdma_begun *k = bf_sdma_near(r, e->sdma_mismatch.va, &p, &written);
 	struct bf_finding *f;
 	bool src, dst;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_RECT)
+	if (!k || k->kind != BF_SDMA_KIND_RECT)
 		return;
-	src = looks_raw(&k->p, k->p.src_pitch, k->p.src_slice);
-	dst = looks_raw(&k->p, k->p.dst_pitch, k->p.dst_slice);
+	src = looks_raw(&p, p.src_pitch, p.src_slice);
+	dst = looks_raw(&p, p.dst_pitch, p.dst_slice);
 	f = src || dst ? bf_rule_find(r, e, NULL) : NULL;
 	if (!f)
 		return;
@@ -31,8 +32,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       ". Its %s pitch is stored as %" PRIu64 ", which means %" PRIu64
 		       " elements: it looks like the pitch itself",
-		       dst ? "destination" : "source", dst ? k->p.dst_pitch : k->p.src_pitch,
-		       (dst ? k->p.dst_pitch : k->p.src_pitch) + 1);
+		       dst ? "destination" : "source", dst ? p.dst_pitch : p.src_pitch,
+		       (dst ? p.dst_pitch : p.src_pitch) + 1);
 }
 
 const struct bf_rule bf_rule_sdma_rect_pitch = {

@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64
 		       ", with bits that %s does not define",
-		       e->sdma_suspect.dword, k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue),
+		       e->sdma_suspect.dword, k->name, k->index, bf_rule_queue_name(r->rules, e->queue),
 		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_of(e->queue)->dialect.gen));
 }
 

@@ -15,23 +15,23 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	struct bf_finding *f;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_COPY || k->p.broadcast) {
+	if (!k || k->kind != BF_SDMA_KIND_COPY || k->broadcast) {
 		s->rows = 0;
 		return;
 	}
-	if (s->rows && k->p.count == s->count && k->p.src - s->src > k->p.count && k->p.dst - s->dst > k->p.count &&
-	    (s->rows == 1 || (k->p.src - s->src == s->src_step && k->p.dst - s->dst == s->dst_step)) &&
-	    (k->p.src - s->src != k->p.count + 1 || k->p.dst - s->dst != k->p.count + 1)) {
-		s->src_step = k->p.src - s->src;
-		s->dst_step = k->p.dst - s->dst;
+	if (s->rows && k->count == s->count && k->src - s->src > k->count && k->dst - s->dst > k->count &&
+	    (s->rows == 1 || (k->src - s->src == s->src_step && k->dst - s->dst == s->dst_step)) &&
+	    (k->src - s->src != k->count + 1 || k->dst - s->dst != k->count + 1)) {
+		s->src_step = k->src - s->src;
+		s->dst_step = k->dst - s->dst;
 		s->rows++;
 	} else {
 		s->first = k->index;
 		s->rows = 1;
 	}
-	s->src = k->p.src;
-	s->dst = k->p.dst;
-	s->count = k->p.count;
+	s->src = k->src;
+	s->dst = k->dst;
+	s->count = k->count;
 	f = s->rows == FEWEST && bf_sdma_reserve_of(q, s->first) == bf_sdma_reserve_of(q, k->index)
 		? bf_rule_find(r, e, e->queue)
 		: NULL;

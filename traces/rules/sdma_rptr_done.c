@@ -45,7 +45,7 @@ static void looked(struct state *s, const struct bf_seen *e)
 
 static bool too_early(const struct look *l, const struct bf_sdma_begun *c)
 {
-	return l->at_ps > c->at_ps && l->va >= c->p.dst && l->va - c->p.dst < bf_sdma_packet_bytes(&c->p);
+	return l->at_ps > c->at_ps && l->va >= c->dst && l->va - c->dst < c->bytes;
 }
 
 static void copied(struct bf_rule_run *r, const struct bf_seen *e)
@@ -70,7 +70,7 @@ static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 			       " %s before %s at byte %" PRIu64
 			       " had written its last byte: the read pointer tells what was taken, not what is done",
 			       bf_rule_actor(r->rules, l->actor), bf_rule_queue_name(r->rules, e->queue), l->va,
-			       bf_span_of(e->time_ps - l->at_ps).text, c->p.name, c->index);
+			       bf_span_of(e->time_ps - l->at_ps).text, c->name, c->index);
 		return;
 	}
 }

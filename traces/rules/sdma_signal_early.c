@@ -5,25 +5,26 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *c = bf_sdma_run(r)->copied;
-	const struct bf_sdma_span *s =
-	    c && bf_sdma_packet_bytes(&c->p) ? bf_sdma_reserve_of(bf_sdma_of(e->queue), c->index) : NULL;
+	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_span *s = c && c->bytes ? bf_sdma_reserve_of(q, c->index) : NULL;
+	const struct bf_sdma_told *t = s ? &q->w->told[s - q->w->reserves] : NULL;
 	struct bf_finding *f;
 
-	if (!s || s->told_ps == BF_NEVER || s->told_ps >= e->time_ps)
+	if (!t || t->at_ps == BF_NEVER || t->at_ps >= e->time_ps)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	f->found.at_ps = s->told_ps;
-	bf_finding_since(f, s->told_ps, s->told_record);
+	f->found.at_ps = t->at_ps;
+	bf_finding_since(f, t->at_ps, t->record);
 	bf_finding_index(f, c->index);
 	bf_finding_say(
 	    f,
 	    "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
 	    " had written its last byte: %s at %" PRIu64 " signals, %s",
-	    bf_rule_actor(r->rules, s->told_actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
-	    bf_span_of(e->time_ps - s->told_ps).text, c->p.name, c->index, s->signal_name, s->signal_index,
-	    c->index > s->signal_index ? "and stands in front of the body"
+	    bf_rule_actor(r->rules, t->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
+	    bf_span_of(e->time_ps - t->at_ps).text, c->name, c->index, t->signal_name, t->signal_index,
+	    c->index > t->signal_index ? "and stands in front of the body"
 				       : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
 }
 

@@ -10,7 +10,7 @@ static bool nothing_there(const struct bf_sdma_queue *q, uint64_t va)
 	if (!q->w || q->w->npackets > BF_SDMA_PACKETS || q->stopped || q->last_reserve.to > q->retired)
 		return false;
 	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
-		if (k->p.dst <= va + 7 && va < k->p.dst + 8)
+		if (k->dst <= va + 7 && va < k->dst + 8)
 			return false;
 	return true;
 }

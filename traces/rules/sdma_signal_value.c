@@ -12,7 +12,7 @@ static const struct bf_sdma_begun *counted(struct bf_rule_run *r, uint64_t va, s
 		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
 					(k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
 		     back++)
-			if (k->p.kind == BF_SDMA_KIND_ATOMIC && k->p.dst == va && (!last || k->at_ps > last->at_ps)) {
+			if (k->kind == BF_SDMA_KIND_ATOMIC && k->dst == va && (!last || k->at_ps > last->at_ps)) {
 				last = k;
 				*by = queue;
 			}

@@ -12,11 +12,15 @@ static uint64_t divided(const struct bf_sdma_packet *p)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(bf_sdma_of(e->queue), 0);
+	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
-	if (!k || k->p.kind != BF_SDMA_KIND_RECT || k->p.dwords != BF_SDMA_RECT_DWORDS || k->p.element >= 2 ||
-	    divided(&k->p) & ((4u >> k->p.element) - 1))
+	if (!k || k->kind != BF_SDMA_KIND_RECT || k->dwords != BF_SDMA_RECT_DWORDS)
+		return;
+	bf_sdma_whole(q, k, &p);
+	if (p.element >= 2 || divided(&p) & ((4u >> p.element) - 1))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -26,7 +30,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s at byte %" PRIu64 " of %s moves %" PRIu64
 		       " elements of %u bytes a row, and everything in it is a "
 		       "multiple of 4 bytes",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue), k->p.x + 1, 1u << k->p.element);
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), p.x + 1, 1u << p.element);
 }
 
 const struct bf_rule bf_rule_sdma_small_element = {
@@ -48,5 +52,7 @@ const struct bf_rule bf_rule_sdma_small_element = {
 	},
 	.rank = BF_RANK_SPEED,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_RECT,
+	.whens = 1,
 	.on = on,
 };

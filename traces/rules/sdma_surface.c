@@ -18,17 +18,19 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_begun *k =
 	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f = e->sdma_suspect.what == OUT_OF_SURFACE && k ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_sdma_packet p;
 
 	if (!f)
 		return;
+	bf_sdma_whole(bf_sdma_of(e->queue), k, &p);
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "%s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64 ", has %" PRIu64
 		       " rows of %" PRIu64 " elements of %u bytes and pitches of %" PRIu64 " and %" PRIu64
 		       ": rows run into each other%s",
-		       k->p.name, k->index, bf_rule_queue_name(r->rules, e->queue), bf_sdma_packet_bytes(&k->p),
-		       k->p.dst, k->p.y + 1, k->p.x + 1, 1u << k->p.element, k->p.src_pitch + 1, k->p.dst_pitch + 1,
-		       bytes_for_elements(&k->p) ? "; the width looks like bytes where elements are counted" : "");
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->bytes,
+		       k->dst, p.y + 1, p.x + 1, 1u << p.element, p.src_pitch + 1, p.dst_pitch + 1,
+		       bytes_for_elements(&p) ? "; the width looks like bytes where elements are counted" : "");
 }
 
 const struct bf_rule bf_rule_sdma_surface = {

@@ -9,13 +9,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_span *s;
 	struct bf_finding *f;
 
-	if (!now || now->indirect || now->p.kind != BF_SDMA_KIND_FENCE || !now->p.data)
+	if (!now || now->indirect || now->kind != BF_SDMA_KIND_FENCE || !now->data)
 		return;
 	s = bf_sdma_reserve_of(q, now->index);
 	for (uint64_t back = 1; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
-		if (k->p.kind == BF_SDMA_KIND_TRAP && k->p.data == now->p.data)
+		if (k->kind == BF_SDMA_KIND_TRAP && k->data == now->data)
 			trap = k;
-		else if (trap && k->p.kind == BF_SDMA_KIND_FENCE && k->p.data == now->p.data)
+		else if (trap && k->kind == BF_SDMA_KIND_FENCE && k->data == now->data)
 			return;
 	}
 	f = trap ? bf_rule_find(r, e, e->queue) : NULL;
@@ -26,7 +26,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the TRAP of event 0x%" PRIx64 " at byte %" PRIu64
 		       " of %s stands before the FENCE that stores the event's number at 0x%" PRIx64,
-		       trap->p.data, trap->index, bf_rule_queue_name(r->rules, e->queue), now->p.dst);
+		       trap->data, trap->index, bf_rule_queue_name(r->rules, e->queue), now->dst);
 }
 
 const struct bf_rule bf_rule_sdma_trap_first = {
@@ -47,5 +47,7 @@ const struct bf_rule bf_rule_sdma_trap_first = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_SIGNAL,
+	.whens = 1,
 	.on = on,
 };

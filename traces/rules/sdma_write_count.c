@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	/* The last WRITE of the submission that failed. */
 	for (uint64_t back = 0; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
-		if (k->p.kind != BF_SDMA_KIND_WRITE || k->indirect || !is_header(q, k->last))
+		if (k->kind != BF_SDMA_KIND_WRITE || k->indirect || !is_header(q, k->last))
 			continue;
 		f = bf_rule_find(r, e, e->queue);
 		if (!f)
@@ -32,7 +32,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		    f,
 		    "the WRITE at byte %" PRIu64 " of %s says %" PRIu64 " dwords, and the last of them, 0x%08" PRIx32
 		    ", is the header of the next packet: the engine went on behind it and stopped at %" PRIu64,
-		    k->index, bf_rule_queue_name(r->rules, e->queue), k->p.count + 1, k->last, e->sdma_fault.index);
+		    k->index, bf_rule_queue_name(r->rules, e->queue), k->count + 1, k->last, e->sdma_fault.index);
 		return;
 	}
 }

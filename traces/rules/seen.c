@@ -102,7 +102,6 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	if (!p)
 		return -ENOMEM;
 	p->kind = kind;
-	p->fixed_len = type->size;
 	p->native = type == &bf_rec_store_schema || type == &bf_rec_store_visible_schema;
 	p->key = key_of(kind);
 	p->nlong = add_part(p, type, LONG, 0);

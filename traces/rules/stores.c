@@ -18,14 +18,15 @@
 #define PAGE_BITS 12u
 #define PLACES 64u
 #define RING_ENTRIES_MAX (1u << 20)
+#define AREA_MAX (64u << 20)
 #define NEAR 16u
 
 struct entry {
-	struct bf_store store;
-	uint64_t late;                 /* its latest number in `lates`, 0: none */
 	uint32_t next_key;             /* in its bucket, or of the free ones */
 	uint32_t next_line, prev_line; /* in its bucket; NONE: the first or last */
 	bool pending;                  /* it is in the buckets */
+	struct bf_store store;
+	uint64_t late; /* its latest number in `lates`, 0: none */
 };
 
 struct page {
@@ -40,15 +41,13 @@ struct bf_stores {
 	 * still hold the stores of `recent` and `shown`.
 	 */
 	uint32_t npool, nfree, first_free, last_free, count;
-	uint32_t by_key[BUCKETS], by_line[BUCKETS];
-	uint32_t in_page[PLACES], of_actor[PLACES]; /* how many are in the buckets, by a page's or thread's number */
-	uint32_t recent[RECENT]; /* the last ones that were issued */
-	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
-	uint64_t nlates;
-	uint64_t nrecent;
-	uint32_t shown[SHOWN]; /* the last ones that became visible */
-	uint64_t nshown;
 	bool buffered, unbuffered, failed;
+	uint64_t nrecent, nshown, nlates;
+	uint32_t recent[RECENT]; /* the last ones that were issued */
+	uint32_t shown[SHOWN];   /* the last ones that became visible */
+	uint32_t in_page[PLACES], of_actor[PLACES]; /* how many are in the buckets, by a page's or thread's number */
+	uint32_t by_key[BUCKETS], by_line[BUCKETS];
+	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */
 	struct bf_ring *rings;
 	struct page *pages; /* open addressing */
 	uint32_t npages, page_cap;
@@ -63,19 +62,17 @@ static void forget_pages(struct bf_stores *s)
 		s->near[i] = (struct page){ .number = UINT64_MAX };
 }
 
-static uint32_t mixed(uint64_t x)
-{
-	return (uint32_t)(x * 0x9e3779b97f4a7c15ull >> (64 - HASH_BITS));
-}
-
+/* Neighbours stay neighbours: what a thread stores one after the other shares lines of the tables. */
 static uint32_t key_of(uint32_t actor, uint64_t seq)
 {
-	return mixed(seq * 64 + actor);
+	return (uint32_t)(seq + actor * 89) % BUCKETS;
 }
 
 static uint32_t line_of(uint64_t va)
 {
-	return mixed(va / BF_LINE);
+	const uint64_t line = va / BF_LINE;
+
+	return (uint32_t)(line ^ line >> HASH_BITS ^ line >> 2 * HASH_BITS) % BUCKETS;
 }
 
 struct bf_stores *bf_stores_open(void)
@@ -402,28 +399,47 @@ static struct bf_ring *empty_ring(struct bf_stores *s, struct bf_ring *old)
 	return r;
 }
 
-struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
-			       uint32_t bytes, uint32_t entries)
+static struct bf_ring *note_ring(struct bf_stores *s, struct bf_ring *old, const struct bf_ring *is, bool sampled)
 {
-	const uint64_t len = (uint64_t)bytes * entries;
-	struct bf_ring *r;
+	const uint64_t len = (uint64_t)is->bytes * is->entries;
+	struct bf_ring *r, *next;
 
-	if (!len || entries > RING_ENTRIES_MAX || bytes > 4096 || va + len < va)
-		return NULL;
 	forget_pages(s);
 	r = empty_ring(s, old);
 	if (!r)
 		return NULL;
-	*r = (struct bf_ring){ .queue = queue, .next = r->next, .va = va, .bytes = bytes, .entries = entries };
-	r->samples = calloc((size_t)entries * 2, sizeof(*r->samples));
-	if (!r->samples || !grow_pages(s, (uint32_t)(len >> PAGE_BITS) + 2)) {
+	next = r->next;
+	*r = *is;
+	r->next = next;
+	r->samples = sampled ? calloc((size_t)r->entries * 2, sizeof(*r->samples)) : NULL;
+	if ((sampled && !r->samples) || !grow_pages(s, (uint32_t)(len >> PAGE_BITS) + 2)) {
 		r->entries = 0;
 		s->failed = true;
 		return NULL;
 	}
-	for (uint64_t page = va >> PAGE_BITS; page <= (va + len - 1) >> PAGE_BITS; page++)
+	for (uint64_t page = r->va >> PAGE_BITS; page <= (r->va + len - 1) >> PAGE_BITS; page++)
 		put_page(s, page, r);
 	return r;
+}
+
+struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
+			       uint32_t bytes, uint32_t entries)
+{
+	const struct bf_ring is = { .queue = queue, .va = va, .bytes = bytes, .entries = entries };
+
+	if (!bytes || !entries || entries > RING_ENTRIES_MAX || bytes > 4096 || va + (uint64_t)bytes * entries < va)
+		return NULL;
+	return note_ring(s, old, &is, true);
+}
+
+struct bf_ring *bf_stores_area(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
+			       uint64_t len)
+{
+	const struct bf_ring is = { .queue = queue, .va = va, .bytes = (uint32_t)len, .entries = 1 };
+
+	if (!len || len > AREA_MAX || va + len < va)
+		return NULL;
+	return note_ring(s, old, &is, false);
 }
 
 /* `*i` is where to go on looking; start with page_place(). */
@@ -489,7 +505,7 @@ static void sample(struct bf_stores *s, struct bf_ring *r, uint64_t va, uint64_t
 	const uint64_t ring_end = r->va + (uint64_t)r->bytes * r->entries;
 	const uint64_t from = va > r->va ? va : r->va, to = end < ring_end ? end : ring_end;
 
-	if (from >= to)
+	if (from >= to || !r->samples)
 		return;
 	for (uint64_t slot = (from - r->va) / r->bytes; slot <= (to - 1 - r->va) / r->bytes; slot++) {
 		struct bf_sample *two = &r->samples[slot * 2];
@@ -521,7 +537,7 @@ void bf_stores_sample(struct bf_stores *s, const struct bf_seen *e)
 
 const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps)
 {
-	if (slot >= r->entries)
+	if (slot >= r->entries || !r->samples)
 		return NULL;
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct bf_sample *x = &r->samples[slot * 2 + i];

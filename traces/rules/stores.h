@@ -60,7 +60,7 @@ struct bf_ring {
 	struct bf_rule_queue *queue; /* whose it is */
 	uint64_t va;
 	uint32_t bytes, entries; /* of an entry; how many */
-	struct bf_sample *samples; /* two for each entry: the last one, the one before */
+	struct bf_sample *samples; /* two for each entry: the last one, the one before; NULL: an area */
 	struct bf_ring *next;      /* of all */
 };
 
@@ -70,6 +70,9 @@ struct bf_ring {
  */
 struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
 			       uint32_t bytes, uint32_t entries);
+/* The same for a stretch of memory that is one entry, of which no reads are noted: for bf_stores_ring_at() alone. */
+struct bf_ring *bf_stores_area(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
+			       uint64_t len);
 
 /* How the device had got entry `slot` by `by_ps`; NULL when no read is known. */
 const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps);

@@ -6,6 +6,22 @@
 #include "traces/rules/engine_internal.h"
 #include "traces/trace.h"
 
+/* The engine, with the record that is now at hand. */
+static inline struct bf_rules *with(struct bf_sink *sink, const struct bf_rec_header *head)
+{
+	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+
+	r->now_ps = head->time_ps;
+	return r;
+}
+
+/* It has been taken in. */
+static inline int done(struct bf_rules *r)
+{
+	r->records++;
+	return r->status;
+}
+
 /* Actors stay with a queue for long: each remembers its last one. False: no memory, which the stream learns. */
 static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
 {
@@ -55,15 +71,28 @@ static inline bool show(struct bf_rules *r, const struct bf_rec_header *head, ui
 	return visible;
 }
 
-/* What the engine itself takes in of records that are no stores. */
-static inline void note(struct bf_rules *r, const struct bf_seen *e)
+/* What the engine itself takes in. False: nobody else is to see it. */
+static inline bool note(struct bf_rules *r, const struct bf_rec_header *head, const struct bf_seen *e)
 {
-	if (e->kind == BF_SEEN_mmio_store)
+	switch (e->kind) {
+	case BF_SEEN_store:
+		issue(r, e, e->store.seq, e->store.va);
+		break;
+	case BF_SEEN_mmio_store:
 		issue(r, e, e->mmio_store.seq, e->mmio_store.va);
-	else if (e->kind == BF_SEEN_dma_read)
+		break;
+	case BF_SEEN_store_visible:
+		return show(r, head, e->store_visible.seq);
+	case BF_SEEN_dma_read:
 		bf_stores_sample(r->stores, e);
-	else if (e->kind == BF_SEEN_fault_injected)
+		break;
+	case BF_SEEN_fault_injected:
 		note_fault(r, e);
+		break;
+	default:
+		break;
+	}
+	return true;
 }
 
 /* All of a record but its fields and its queue. */
@@ -85,101 +114,84 @@ static inline void begin(const struct bf_rules *r, const struct bf_rec_schema *t
 static inline void hand_out(struct bf_rules *r, const struct bf_listeners *l, const struct bf_seen *e)
 {
 	r->noticed = 0;
-	for (uint32_t i = 0; i < l->nfacts; i++)
-		l->facts[i].on(r, l->facts[i].facts, e);
+	for (const struct bf_listening_facts *f = l->facts; f->on; f++)
+		f->on(r, f->facts, e);
 	if (!r->noticed)
-		for (uint32_t i = 0; i < l->nalways; i++)
-			l->always[i].on(l->always[i].run, e);
+		for (const struct bf_listening_rule *rule = l->always; rule->on; rule++)
+			rule->on(rule->run, e);
 	else
-		for (uint32_t i = 0; i < l->nrules; i++)
-			if (!l->rules[i].when || l->rules[i].when & r->noticed)
-				l->rules[i].on(l->rules[i].run, e);
+		for (const struct bf_listening_rule *rule = l->rules; rule->on; rule++)
+			if (!rule->when || rule->when & r->noticed)
+				rule->on(rule->run, e);
+	if (BF_UNLIKELY(r->stale))
+		bf_rules_listen_again(r);
 }
 
-void bf_rule_notice(struct bf_rules *r, uint8_t what)
+void bf_rule_notice(struct bf_rules *r, uint16_t what)
 {
 	r->noticed |= what;
 }
 
-/*
- * Stores and their becoming visible are most of all records of most runs, so these two ways are short. Their fields
- * need no plan where this program makes the records.
- */
-static void take_store(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
-		       const struct bf_rec_header *head, const uint8_t *fixed, const uint8_t *tail)
+static int take(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+		const void *fixed, const void *tail)
 {
-	const struct bf_rec_store *own = (const void *)fixed;
-	struct bf_seen e;
-
-	begin(r, type, head, fixed, tail, BF_SEEN_store, &e);
-	if (BF_LIKELY(p->native))
-		e.store = (struct bf_seen_store){ .va = own->va, .seq = own->seq, .len = own->len };
-	else
-		bf_plan_read(p, fixed, &e);
-	issue(r, &e, e.store.seq, e.store.va);
-	hand_out(r, &r->listeners[BF_SEEN_store], &e);
-}
-
-static void take_visible(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
-			 const struct bf_rec_header *head, const uint8_t *fixed)
-{
-	const struct bf_listeners *l = &r->listeners[BF_SEEN_store_visible];
-	const struct bf_rec_store_visible *own = (const void *)fixed;
-	struct bf_seen e;
-
-	if (BF_LIKELY(p->native))
-		e.store_visible = (struct bf_seen_store_visible){ .va = own->va, .seq = own->seq, .len = own->len };
-	else
-		bf_plan_read(p, fixed, &e);
-	if (!show(r, head, e.store_visible.seq) || !(l->nfacts + l->nrules))
-		return;
-	begin(r, type, head, fixed, NULL, BF_SEEN_store_visible, &e);
-	hand_out(r, l, &e);
-}
-
-static void take_other(struct bf_rules *r, const struct bf_plan *p, const struct bf_rec_schema *type,
-		       const struct bf_rec_header *head, const uint8_t *fixed, const uint8_t *tail)
-{
+	struct bf_rules *r = with(sink, head);
+	const struct bf_plan *p = r->plans[head->type];
 	struct bf_seen e;
 
 	begin(r, type, head, fixed, tail, p->kind, &e);
 	bf_plan_read(p, fixed, &e);
-	if (p->kind <= BF_SEEN_fault_injected)
-		note(r, &e);
-	if (p->key == -1 || find_queue(r, p, &e))
+	if ((p->kind > BF_SEEN_fault_injected || note(r, head, &e)) && (p->key == -1 || find_queue(r, p, &e)))
 		hand_out(r, &r->listeners[p->kind], &e);
+	return done(r);
 }
 
-static inline bool wanted(const struct bf_rules *r, uint32_t type)
+/*
+ * Stores and their becoming visible are most of all records of most runs. These two ways are the same as the one above,
+ * for records that this program makes.
+ */
+static int take_store(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+		      const void *fixed, const void *tail)
 {
-	return r->wants[type / 8] >> type % 8 & 1;
+	struct bf_rules *r = with(sink, head);
+	const struct bf_rec_store *s = fixed;
+	struct bf_seen e;
+
+	begin(r, type, head, fixed, tail, BF_SEEN_store, &e);
+	e.store = (struct bf_seen_store){ .va = s->va, .seq = s->seq, .len = s->len };
+	issue(r, &e, s->seq, s->va);
+	hand_out(r, &r->listeners[BF_SEEN_store], &e);
+	return done(r);
 }
 
-/* To the sink that a stream hands records over to, the first one of a type tells of it. */
-int bf_rules_take(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
-		  const void *fixed, const void *tail)
+static int take_visible(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+			const void *fixed, const void *tail)
+{
+	struct bf_rules *r = with(sink, head);
+	const struct bf_listeners *l = &r->listeners[BF_SEEN_store_visible];
+	const struct bf_rec_store_visible *s = fixed;
+	struct bf_seen e;
+
+	if (show(r, head, s->seq) && l->any) {
+		begin(r, type, head, fixed, tail, BF_SEEN_store_visible, &e);
+		e.store_visible = (struct bf_seen_store_visible){ .va = s->va, .seq = s->seq, .len = s->len };
+		hand_out(r, l, &e);
+	}
+	return done(r);
+}
+
+bf_take_fn *bf_rules_take_by(const struct bf_plan *p)
+{
+	return !p->native ? take : p->kind == BF_SEEN_store ? take_store : take_visible;
+}
+
+int bf_rules_take_first(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+			const void *fixed, const void *tail)
 {
 	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
-	const struct bf_plan *p = r->plans[head->type];
+	const int rc = sink->declare_type(sink, type);
 
-	if (BF_UNLIKELY(!p)) {
-		const int rc = sink->declare_type(sink, type);
-
-		p = r->plans[head->type];
-		if (rc || !p || !wanted(r, head->type))
-			return rc;
-	}
-	r->now_ps = head->time_ps;
-	if (BF_UNLIKELY(head->fixed != p->fixed_len))
-		; /* a damaged one */
-	else if (p->kind == BF_SEEN_store)
-		take_store(r, p, type, head, fixed, tail);
-	else if (p->kind == BF_SEEN_store_visible)
-		take_visible(r, p, type, head, fixed);
-	else
-		take_other(r, p, type, head, fixed, tail);
-	r->records++;
-	return r->status;
+	return rc || !r->take[head->type] ? rc : r->take[head->type](sink, type, head, fixed, tail);
 }
 
 int bf_rules_write(struct bf_sink *sink, const void *records, size_t len)
@@ -192,12 +204,10 @@ int bf_rules_write(struct bf_sink *sink, const void *records, size_t len)
 		const uint8_t *fixed = (const uint8_t *)(head + 1);
 		const uint32_t type = head->type;
 
-		if (type < BF_RULES_TYPES && wanted(r, type)) {
-			bf_rules_take(sink, r->types[type], head, fixed, fixed + head->fixed);
-		} else {
-			r->now_ps = head->time_ps;
-			r->records++;
-		}
+		if (type < BF_RECORD_TYPES && r->take[type] && head->fixed == r->types[type]->size)
+			r->take[type](sink, r->types[type], head, fixed, fixed + head->fixed);
+		else
+			done(with(sink, head));
 	}
 	if (!r->status && bf_stores_failed(r->stores))
 		r->status = -ENOMEM;
@@ -227,7 +237,7 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 			rc = 0;
 		}
 		actor = rec.actor;
-		if (!rc && (rec.type->id >= BF_RULES_TYPES || r->types[rec.type->id] != rec.type))
+		if (!rc && (rec.type->id >= BF_RECORD_TYPES || r->types[rec.type->id] != rec.type))
 			rc = r->sink.declare_type(&r->sink, rec.type);
 		r->records = rec.number;
 		if (!rc)
