@@ -213,6 +213,13 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	return true;
 }
 
+/* The windows are longer than a cache; what comes next in one of them is on its way when it is needed. */
+static void come(const void *next, size_t size)
+{
+	for (size_t at = 0; at < size; at += BF_LINE)
+		__builtin_prefetch((const uint8_t *)next + at, 1);
+}
+
 /* ---- the driver's ---- */
 
 static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
@@ -232,9 +239,12 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 		q->last_reserve = s;
 	if (publish) {
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
+		come(&q->w->publishes[q->w->npublishes % BF_SDMA_SPANS], sizeof(s));
 	} else {
 		q->w->told[q->w->nreserves % BF_SDMA_SPANS].at_ps = BF_NEVER;
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
+		come(&q->w->told[q->w->nreserves % BF_SDMA_SPANS], sizeof(q->w->told[0]));
+		come(&q->w->reserves[q->w->nreserves % BF_SDMA_SPANS], sizeof(s));
 		q->w->reservers |= 1ull << e->actor % 64;
 	}
 	if (s.pad)
@@ -395,14 +405,7 @@ static bool stores_signal(const struct bf_sdma_begun *k)
 
 static uint32_t signal_place(uint64_t va)
 {
-	return (uint32_t)(va / 4 * 0x9e3779b97f4a7c15ull >> 32) % BF_SDMA_SIGNALS;
-}
-
-/* The windows are longer than a cache; what comes next in one of them is on its way when it is needed. */
-static void come(const void *next, size_t size)
-{
-	for (size_t at = 0; at < size; at += BF_LINE)
-		__builtin_prefetch((const uint8_t *)next + at, 1);
+	return (uint32_t)(va / 4 ^ va / 64) % BF_SDMA_SIGNALS;
 }
 
 static void shorten(const struct bf_sdma_packet *p, struct bf_sdma_begun *k)
@@ -471,6 +474,7 @@ static void note_piece(struct bf_sdma_run *run, const struct bf_seen *e)
 	run->pieces[run->npieces++ % BF_SDMA_PIECES] = (struct bf_sdma_piece){
 		.rec = e->sdma_piece, .at_ps = e->time_ps, .record = e->number, .pe = e->pe, .set = true
 	};
+	come(&run->pieces[run->npieces % BF_SDMA_PIECES], sizeof(run->pieces[0]));
 }
 
 /* The copy is done: its packet, and the pieces that its job moved since the job's copy before. */
