@@ -45,13 +45,16 @@ int bf_uv_umem_reg(struct bf_uv_call *c)
 	    bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, sizeof(access)) ||
 	    bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &sizes, sizeof(sizes)))
 		return -EFAULT;
-	if (bf_uv_attr(c, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD)->present)
-		return -EOPNOTSUPP;
 	if (access & ~KNOWN_ACCESS || !len || address + len < address)
 		return -EINVAL;
 	if (bf_uv_attr(c, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP)->present && !(sizes & ~(uint64_t)(BF_UV_PAGE - 1)))
 		return -EINVAL; /* no page is as small as that */
-	err = h->pin(h->arg, address, len, access != 0);
+	if (bf_uv_attr(c, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD)->present)
+		err = bf_uv_dmabuf(c, (int)bf_uv_attr(c, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD)->data, &address, len);
+	else
+		err = 0;
+	if (!err)
+		err = h->pin(h->arg, address, len, access != 0);
 	if (!err)
 		err = command(c, address, len, &id);
 	if (err)

@@ -13,7 +13,6 @@
 #define FD_NEW(id) { (id), BF_UV_FD_NEW, false, 0, 0, 0 }
 #define FD(id, object) { (id), BF_UV_FD, false, (object), 0, 0 }
 #define FD_OPT(id, object) { (id), BF_UV_FD, true, (object), 0, 0 }
-#define RAW_FD(id) { (id), BF_UV_RAW_FD, false, 0, 0, 0 }
 #define RAW_FD_OPT(id) { (id), BF_UV_RAW_FD, true, 0, 0, 0 }
 #define CONST 8 /* bytes of enumerations and flags by mask (kernel: UVERBS_ATTR_CONST_IN) */
 #define CMD_MIN 16 /* bytes of the shortest command block and answer */
@@ -78,7 +77,7 @@ SPEC reg_dmabuf[] = {
 	IN(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8),
 	IN(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8),
 	IN(UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8),
-	RAW_FD(UVERBS_ATTR_REG_DMABUF_MR_FD),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_FD, 4), /* a number, not a descriptor's attribute */
 	IN(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4),
 	OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4),
 	OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4),
@@ -238,7 +237,7 @@ static const struct bf_uv_method methods[] = {
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, "dereg_mr", NULL, destroy_mr),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, "advise_mr", bf_uv_advise_mr, advise_mr),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, "query_mr", bf_uv_query_mr, query_mr),
-	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, "reg_dmabuf_mr", bf_uv_refuse, reg_dmabuf),
+	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, "reg_dmabuf_mr", bf_uv_reg_dmabuf_mr, reg_dmabuf),
 	REFUSE(UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, "reg_dm_mr"),
 	METHOD(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, "dealloc_mw", NULL, destroy_mw),
 	REFUSE(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, "alloc_dm"),

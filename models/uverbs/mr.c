@@ -7,6 +7,9 @@
 #define WRITES                                                                                                       \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |             \
 	 IB_UVERBS_ACCESS_MW_BIND)
+#define DMABUF_ACCESS                                                                                                \
+	(uint32_t)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_WRITE |     \
+		   IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_RELAXED_ORDERING)
 #define LOG_PAGE_MAX 31u
 #define LOG_PAGE_MIN 12u
 #define ANY_QP 0xffffffu
@@ -107,6 +110,26 @@ static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
 		bf_record(&u->sim->rec, &bf_rec_uverbs_mr_schema, u->actor, &rec, NULL, 0);
 }
 
+/* The object of a region whose key is made; NULL without memory, and without the key. */
+static struct bf_uv_mr *keep_region(struct bf_uv_call *c, const struct bf_uv_mr *want, struct bf_uv_pd *pd)
+{
+	struct bf_uv_mr *mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
+	struct bf_uv_object o;
+
+	if (!mr) {
+		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
+		return NULL;
+	}
+	o = mr->o;
+	*mr = *want;
+	mr->o = o;
+	mr->pd = pd;
+	pd->o.users++;
+	c->number = mr->key;
+	record_mr(c->u, mr);
+	return mr;
+}
+
 int bf_uv_reg_mr(struct bf_uv_call *c)
 {
 	struct ib_uverbs_reg_mr_resp resp = { 0 };
@@ -129,22 +152,57 @@ int bf_uv_reg_mr(struct bf_uv_call *c)
 		err = make_key(c, &want, pd, &want.key);
 	if (err)
 		return err;
-	mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
-	if (!mr) {
-		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want.key >> 8, NULL);
+	mr = keep_region(c, &want, pd);
+	if (!mr)
 		return -ENOMEM;
-	}
-	want.o = mr->o;
-	want.pd = pd;
-	*mr = want;
-	pd->o.users++;
-	c->number = resp.lkey = resp.rkey = mr->key;
+	resp.lkey = resp.rkey = mr->key;
 	resp.mr_handle = mr->o.handle;
-	record_mr(c->u, mr);
 	err = bf_uv_response(c, &resp, sizeof(resp));
 	if (err)
 		bf_uv_destroy(&mr->o, true);
 	return err;
+}
+
+int bf_uv_dmabuf(struct bf_uv_call *c, int fd, uint64_t *address, uint64_t len)
+{
+	const struct bf_uverbs_host *h = &c->u->opts.host;
+
+	return h->dmabuf ? h->dmabuf(h->arg, fd, *address, len, address) : -EOPNOTSUPP;
+}
+
+/* Linux drivers/infiniband/core/uverbs_std_types_mr.c; the access that it takes is less than that of other regions. */
+int bf_uv_reg_dmabuf_mr(struct bf_uv_call *c)
+{
+	struct bf_uv_pd *pd = (struct bf_uv_pd *)bf_uv_attr_object(c, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE);
+	struct bf_uv_mr *mr, want = { 0 };
+	int err, fd;
+
+	if (bf_uv_attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &want.address, sizeof(want.address)) ||
+	    bf_uv_attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &want.length, sizeof(want.length)) ||
+	    bf_uv_attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &want.iova, sizeof(want.iova)) ||
+	    bf_uv_attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_FD, &fd, sizeof(fd)) ||
+	    bf_uv_attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &want.access, sizeof(want.access)))
+		return -EFAULT;
+	if (!same_place_in_page(want.address, want.iova) || want.access & ~DMABUF_ACCESS)
+		return -EINVAL;
+	err = check_access(want.access);
+	if (!err)
+		err = bf_uv_dmabuf(c, fd, &want.address, want.length);
+	if (!err)
+		err = check_range(c, &want);
+	if (!err)
+		err = make_key(c, &want, pd, &want.key);
+	if (err)
+		return err;
+	mr = keep_region(c, &want, pd);
+	if (!mr)
+		return -ENOMEM;
+	if (!bf_uv_attr_put(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->key, sizeof(mr->key)) &&
+	    !bf_uv_attr_put(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->key, sizeof(mr->key)) &&
+	    !bf_uv_attr_handle(c, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, mr->o.handle))
+		return 0;
+	bf_uv_destroy(&mr->o, true);
+	return -EFAULT;
 }
 
 /* What the region is to become; `*pd` gets its domain. */

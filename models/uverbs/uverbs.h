@@ -55,6 +55,11 @@ struct bf_uverbs_host {
 	void (*channel_release)(void *arg, int fd);
 	/* May the program read (and write) all of these bytes? 0, or -EFAULT. */
 	int (*pin)(void *arg, uint64_t address, uint64_t len, bool write);
+	/*
+	 * Where the program has bytes of a DMA-BUF: 0, -EBADF, -EINVAL beyond its end, or -EOPNOTSUPP when they are
+	 * nowhere among its addresses. NULL: no DMA-BUFs are known.
+	 */
+	int (*dmabuf)(void *arg, int fd, uint64_t offset, uint64_t len, uint64_t *address);
 	/* Copies from and to the program's memory. 0, or -EFAULT. */
 	int (*copy_in)(void *arg, void *to, uint64_t address, uint32_t len);
 	int (*copy_out)(void *arg, uint64_t address, const void *from, uint32_t len);

@@ -405,6 +405,9 @@ int bf_uv_pd_destroy(struct bf_uv_object *o, bool forced);
 
 /* mr.c, mw.c */
 int bf_uv_reg_mr(struct bf_uv_call *c);
+int bf_uv_reg_dmabuf_mr(struct bf_uv_call *c);
+/* The program's address of what lies at `*address` of a DMA-BUF. 0 or a negative errno. */
+int bf_uv_dmabuf(struct bf_uv_call *c, int fd, uint64_t *address, uint64_t len);
 int bf_uv_rereg_mr(struct bf_uv_call *c);
 int bf_uv_dereg_mr(struct bf_uv_call *c);
 int bf_uv_advise_mr(struct bf_uv_call *c);

@@ -158,8 +158,13 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 	CM_MUST(!bf_ioas_init(&m->ioas, r->sim, names[index], 4096));
 	CM_MUST(!bf_mlx5_create(r->sim, &nic, &m->nic));
 	u.device = m->nic;
-	u.host = (struct bf_uverbs_host){ m, cm_channel_open, cm_channel_put, cm_channel_take, cm_channel_release,
-					  NULL, cm_copy_in, cm_copy_out };
+	u.host = (struct bf_uverbs_host){ .arg = m,
+					  .channel_open = cm_channel_open,
+					  .channel_put = cm_channel_put,
+					  .channel_take = cm_channel_take,
+					  .channel_release = cm_channel_release,
+					  .copy_in = cm_copy_in,
+					  .copy_out = cm_copy_out };
 	CM_MUST(!bf_uverbs_create(r->sim, &u, &m->uverbs));
 	if (!manager) {
 		CM_MUST(!bf_uverbs_mad_open(m->uverbs, cm_on_mad, m));

@@ -26,6 +26,9 @@ static struct {
 	int (*down)(void *dst, uint64_t src, size_t len);
 	int (*up)(uint64_t dst, const void *src, size_t len);
 	int (*host_register)(void *p, size_t len, unsigned flags);
+	int (*range)(void *handle, uint64_t at, size_t size, int type, unsigned long long flags);
+	int (*retain)(void **context, int device);
+	int (*push)(void *context);
 } cuda;
 
 #define NEED(good, what)                                                                                               \
@@ -50,7 +53,10 @@ static void load(void)
 	     !cuda.get("cuMemFree", (void **)&cuda.release, 3020, 0, NULL) &&
 	     !cuda.get("cuMemcpyDtoH", (void **)&cuda.down, 3020, 0, NULL) &&
 	     !cuda.get("cuMemcpyHtoD", (void **)&cuda.up, 3020, 0, NULL) &&
-	     !cuda.get("cuMemHostRegister", (void **)&cuda.host_register, 6050, 0, NULL), "functions of the driver");
+	     !cuda.get("cuMemHostRegister", (void **)&cuda.host_register, 6050, 0, NULL) &&
+	     !cuda.get("cuMemGetHandleForAddressRange", (void **)&cuda.range, 11070, 0, NULL) &&
+	     !cuda.get("cuDevicePrimaryCtxRetain", (void **)&cuda.retain, 7000, 0, NULL) &&
+	     !cuda.get("cuCtxPushCurrent", (void **)&cuda.push, 4000, 0, NULL), "functions of the driver");
 }
 
 static struct ibv_context *context;
@@ -154,6 +160,34 @@ static void test_memory(void)
 	NEED(!ibv_dereg_mr(all), "release");
 }
 
+/* The same by DMA-BUF: at an offset, at an address of requests that is another one, and what is refused. */
+static void test_dmabuf(void)
+{
+	const uint64_t iova = 0x7000000000ull;
+	int fd = -1, elsewhere = memfd_create("elsewhere", 0);
+	struct ibv_mr *a, *b;
+	uint8_t bytes[BYTES];
+	uint64_t gpu;
+	void *context_of;
+
+	NEED(!cuda.retain(&context_of, 0) && !cuda.push(context_of) && !cuda.alloc(&gpu, BYTES) &&
+	     !cuda.range(&fd, gpu, BYTES, 1, 0), "a DMA-BUF");
+	a = ibv_reg_dmabuf_mr(pd, 0, HALF, gpu, fd, RIGHTS);
+	b = ibv_reg_dmabuf_mr(pd, HALF, HALF, iova, dup(fd), RIGHTS);
+	NEED(a && b, "a DMA-BUF is not registered");
+	for (uint32_t i = 0; i < BYTES; i++)
+		bytes[i] = (uint8_t)(i * 5 + i / 256);
+	cuda.up(gpu, bytes, BYTES);
+	write_to(gpu + 100, iova + 3, 9000, a, b);
+	cuda.down(bytes, gpu, BYTES);
+	NEED(!memcmp(bytes + 100, bytes + HALF + 3, 9000), "write by DMA-BUF");
+	NEED(!ibv_reg_dmabuf_mr(pd, HALF, BYTES, gpu + HALF, fd, RIGHTS) && errno == EINVAL, "more than the DMA-BUF has");
+	NEED(!ibv_reg_dmabuf_mr(pd, 0, HALF, gpu + 1, fd, RIGHTS) && errno == EINVAL, "other offsets in a page");
+	NEED(!ibv_reg_dmabuf_mr(pd, 0, 4096, 0, elsewhere, RIGHTS) && errno == EOPNOTSUPP, "a file of somebody else");
+	NEED(!ibv_reg_dmabuf_mr(pd, 0, 4096, 0, 12345, RIGHTS) && errno == EBADF, "no file");
+	NEED(!ibv_dereg_mr(a) && !ibv_dereg_mr(b) && !cuda.release(gpu) && !close(fd) && !close(elsewhere), "release");
+}
+
 static void test_nobodys(void)
 {
 	void *none = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -183,6 +217,7 @@ int main(void)
 	load();
 	connect_self();
 	test_memory();
+	test_dmabuf();
 	test_nobodys();
 	test_doorbell();
 	NEED(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd) && !ibv_close_device(context), "close");

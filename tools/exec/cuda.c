@@ -106,18 +106,23 @@ static bool get_ready(struct bf_cuda *c, struct bf_cuda_device *d, int ordinal)
 struct bf_cuda_device *bf_cuda_device_at(struct bf_cuda *c, uint64_t address, uint64_t *end)
 {
 	unsigned type = 0, managed = 0;
-	int ordinal = -1;
+	int ordinal = -1, rc;
 	uint64_t base = 0;
 	size_t size = 0;
+	void *before;
 
 	if (c->pointer(&type, POINTER_MEMORY_TYPE, address) || type != TYPE_DEVICE ||
-	    c->pointer(&ordinal, POINTER_ORDINAL, address) || ordinal < 0 || ordinal >= DEVICES_MAX ||
-	    c->range(&base, &size, address))
+	    c->pointer(&ordinal, POINTER_ORDINAL, address) || ordinal < 0 || ordinal >= DEVICES_MAX)
 		return NULL;
 	if (!c->pointer(&managed, POINTER_MANAGED, address) && (managed & 0xff))
 		return NULL;
+	/* The thread that registers memory need have no context. */
+	if (!get_ready(c, &c->device[ordinal], ordinal) || c->push(c->device[ordinal].context))
+		return NULL;
+	rc = c->range(&base, &size, address);
+	c->pop(&before);
 	*end = base + size;
-	return get_ready(c, &c->device[ordinal], ordinal) ? &c->device[ordinal] : NULL;
+	return rc ? NULL : &c->device[ordinal];
 }
 
 static int copy(struct bf_cuda_device *d, uint64_t address, void *in, const void *out, uint32_t len)

@@ -81,15 +81,19 @@ int bf_engine_gpu_pin(struct bf_engine *e, uint64_t first, uint64_t end)
 		uint64_t stop;
 		int rc;
 
-		if (next && next->va <= first) {
-			first = next->va + next->size;
-			continue;
-		}
 		device = bf_cuda_device_at(e->cuda, first, &stop);
 		if (!device)
-			return -EFAULT;
+			return -EFAULT; /* what was there once may have been freed */
 		stop = (stop + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1);
 		stop = stop < end ? stop : end;
+		if (next && next->va <= first && next->owner == device) {
+			first = next->va + next->size < stop ? next->va + next->size : stop;
+			continue;
+		}
+		if (next && next->va <= first) {
+			bf_engine_gpu_forget(e, next->va, next->va + next->size);
+			continue;
+		}
 		stop = next && next->va < stop ? next->va : stop;
 		rc = stop > first ? take(e, first, stop, device) : -EFAULT;
 		if (rc)

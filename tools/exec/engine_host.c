@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tools/exec/dmabufs.h"
+
 static int channel_open(void *arg)
 {
 	struct bf_engine *e = arg;
@@ -95,6 +97,12 @@ static int look_at_maps(uint64_t first, uint64_t end, bool write)
 	return first < end ? -EFAULT : 0;
 }
 
+static int dmabuf(void *arg, int fd, uint64_t offset, uint64_t len, uint64_t *address)
+{
+	(void)arg;
+	return bf_dmabufs_find(fd, offset, len, address);
+}
+
 /* Brings the pages in, as pinning does. Memory of GPUs is there, as with nvidia-peermem in the kernel. */
 static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 {
@@ -130,6 +138,7 @@ void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host)
 		.channel_take = channel_take,
 		.channel_release = channel_release,
 		.pin = pin,
+		.dmabuf = dmabuf,
 		.copy_in = copy_in,
 		.copy_out = copy_out,
 	};

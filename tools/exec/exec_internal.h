@@ -6,7 +6,7 @@
  *   device.c    open, ioctl, write, mmap, close of a device file; descriptors that are copies of it
  *   files.c     which descriptors are device files
  *   signals.c   faults at doorbells come here first, the program's handlers get the rest
- *   symbols.c   what the CUDA driver is told about doorbell pages
+ *   symbols.c   what the CUDA driver is told about doorbell pages, and asked for DMA-BUFs (dmabufs.c)
  *   process.c   start at the first open, fork, exit, and children that are to have this library as well
  *
  * What a program calls may be called by any thread at any time: in signal handlers, between vfork() and exec, and by

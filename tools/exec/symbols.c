@@ -3,6 +3,8 @@
  * pages are memory, for which the driver refuses that flag (and takes the page without it). So the flag goes on its way
  * to the driver when the page is one of ours.
  *
+ * And it is noted which of the GPU's memory is made a DMA-BUF, since its descriptor alone does not tell.
+ *
  * The way: the CUDA runtime is part of most programs and libraries, and finds the driver's functions by dlsym() and
  * from then on by cuGetProcAddress(). Names and values: CUDA driver API reference, cuda.h of CUDA 13.
  */
@@ -11,9 +13,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tools/exec/dmabufs.h"
 #include "tools/exec/exec_internal.h"
 
 #define IO_MEMORY 4u /* CU_MEMHOSTREGISTER_IOMEMORY */
+#define DMABUF 1     /* CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD */
 
 #if defined(__aarch64__)
 #define OLDEST "GLIBC_2.17"
@@ -23,12 +27,13 @@
 
 typedef void *dlsym_fn(void *handle, const char *name);
 typedef int register_fn(void *p, size_t bytes, unsigned flags);
+typedef int range_fn(void *handle, uint64_t address, size_t bytes, int type, unsigned long long flags);
 typedef int get_fn(const char *name, void **fn, int version, uint64_t flags, void *status);
 typedef int get_old_fn(const char *name, void **fn, int version, uint64_t flags);
 
 /* As in real.c: looked up for the whole process, with the same answer for every thread. */
 static struct {
-	_Atomic(uintptr_t) dlsym, host_register, get, get_old;
+	_Atomic(uintptr_t) dlsym, host_register, range, get, get_old;
 } real;
 
 /* What symbols_dlsym.S calls. */
@@ -57,6 +62,16 @@ static int host_register(void *p, size_t bytes, unsigned flags)
 	return ((register_fn *)atomic_load_explicit(&real.host_register, memory_order_acquire))(p, bytes, flags);
 }
 
+static int range(void *handle, uint64_t address, size_t bytes, int type, unsigned long long flags)
+{
+	range_fn *theirs = (range_fn *)atomic_load_explicit(&real.range, memory_order_acquire);
+	const int rc = theirs(handle, address, bytes, type, flags);
+
+	if (!rc && type == DMABUF)
+		bf_dmabufs_note(*(int *)handle, address, bytes);
+	return rc;
+}
+
 static void *instead(_Atomic(uintptr_t) *keep, void *theirs, uintptr_t ours)
 {
 	if (!theirs || (uintptr_t)theirs == ours)
@@ -77,6 +92,8 @@ static void replace(const char *name, void **fn, int version)
 		return;
 	if (!strcmp(name, "cuMemHostRegister"))
 		*fn = instead(&real.host_register, *fn, (uintptr_t)host_register);
+	else if (!strcmp(name, "cuMemGetHandleForAddressRange"))
+		*fn = instead(&real.range, *fn, (uintptr_t)range);
 	else if (!strcmp(name, "cuGetProcAddress") && version >= WITH_STATUS)
 		*fn = instead(&real.get, *fn, (uintptr_t)get);
 	else if (!strcmp(name, "cuGetProcAddress"))
@@ -113,7 +130,7 @@ void *bf_exec_dlsym(void *handle, const char *name)
 		replace("cuMemHostRegister", &address, 0);
 	else if (!strcmp(name, "cuGetProcAddress_v2"))
 		replace("cuGetProcAddress", &address, WITH_STATUS);
-	else if (!strcmp(name, "cuGetProcAddress"))
-		replace("cuGetProcAddress", &address, 0);
+	else if (!strcmp(name, "cuGetProcAddress") || !strcmp(name, "cuMemGetHandleForAddressRange"))
+		replace(name, &address, 0);
 	return address;
 }
