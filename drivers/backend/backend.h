@@ -73,7 +73,7 @@ struct bf_world_opts {
 	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
 	bool pe_hashes;                        /* sim only: keep bf_backend.pe_hashes */
 	bool system_scope;                     /* rings and records in host memory: fences of system scope */
-	bool cuda;                             /* live only: a real NVIDIA GPU runs the grids of the GPU */
+	bool cuda;                             /* live, mlx5: a real NVIDIA GPU runs the grids of the GPU */
 	/*
 	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the
 	 * first at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
@@ -93,19 +93,31 @@ static inline uint32_t bf_ranks_of(uint32_t npes, uint32_t ranks, uint32_t pe)
 	return (uint32_t)((((uint64_t)pe + 1) * ranks - 1) / npes);
 }
 
-/* Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. */
+/*
+ * Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. Far memory is a real GPU's,
+ * whose threads dereference `va`; what `ptr` leads to is host code's copy (BF_PLACE_CUDA).
+ */
 struct bf_memory {
 	void *ptr;
 	uint64_t va;
 	uint64_t size;
+	bool far;
 };
+
+/* What the threads of the PE's GPU dereference. */
+static inline void *bf_memory_of_gpu(const struct bf_memory *m)
+{
+	return m->far ? (void *)(uintptr_t)m->va : m->ptr;
+}
 
 /*
  * Where memory lies. GPU is memory whose caches DMA keeps coherent (as NVIDIA's is for PCIe). The next two are an AMD
  * GPU's VRAM (models/gpu): mapped cached, its L2 goes stale under DMA; mapped uncached (MTYPE UC), stores skip the L2.
- * Live threads have coherent memory whatever they ask for. CMB is the SSD's controller memory buffer.
+ * Live threads have coherent memory whatever they ask for. CMB is the SSD's controller memory buffer. CUDA is memory of
+ * a real NVIDIA GPU, which processors do not reach, so that host code and threads of the CPU have a copy: it goes to the
+ * GPU when run() starts. When that ends the copy has what is there, but for bytes that such threads have changed.
  */
-enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB };
+enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB, BF_PLACE_CUDA };
 
 /* One NIC of a PE, as a driver finds it in the system. All of a PE's memory is reachable by all of its NICs. */
 struct bf_nic_info {
@@ -168,6 +180,11 @@ struct bf_backend {
 	 * for backends that exist in name only in this build, -ENOTSUP.
 	 */
 	int (*probe)(char *why, size_t cap);
+	/*
+	 * Whether BF_PLACE_CUDA can be had here, likewise; `why` says of which GPU and how the device gets at it. With
+	 * `threads` rather whether that GPU's threads can run grids (bf_world_opts.cuda). NULL: neither.
+	 */
+	int (*probe_gpu)(bool threads, char *why, size_t cap);
 	/* 0 or negative errno with `err` set. */
 	int (*open)(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out);
 	void (*close)(struct bf_world *w);
@@ -180,6 +197,8 @@ struct bf_backend {
 	 */
 	int (*alloc_image)(struct bf_world *w, uint32_t pe, const struct bf_image *image, const char *name,
 			   struct bf_memory *out);
+	/* Where host code finds what a thread of a GPU finds at `p`. NULL: there. */
+	const void *(*look)(struct bf_world *w, const void *p);
 	int (*nic_info)(struct bf_world *w, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
 	/* Runs a command mailbox on NIC `nic` (from 0) of PE `pe`. */
 	int (*command)(struct bf_world *w, uint32_t pe, uint32_t nic, const void *in, size_t in_len, void *out,

@@ -292,6 +292,8 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 
 	if (rc)
 		return rc;
+	if (place == BF_PLACE_CUDA)
+		return bf_fail(m->err, -ENOTSUP, "PE %u, memory '%s': the models reach no real GPU's memory", pe, name);
 	if (place == BF_PLACE_CMB)
 		return alloc_cmb(m, pe, size, name, out);
 	if (place == BF_PLACE_GPU_CACHED || place == BF_PLACE_GPU_UC)

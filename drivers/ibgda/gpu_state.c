@@ -109,6 +109,12 @@ static struct bf_ibgda_qp *qp_of(const struct bf_ibgda_transport *t, const struc
 	return (struct bf_ibgda_qp *)table->ptr + ep->ordinal;
 }
 
+/* What host code finds at `p` of that memory. */
+static void *seen_by_gpu(const struct bf_memory *m, const void *p)
+{
+	return (uint8_t *)bf_memory_of_gpu(m) + ((const uint8_t *)p - (const uint8_t *)m->ptr);
+}
+
 static void fill_wq(struct bf_ibgda_wq *wq, uint32_t entries, uint8_t *ring, uint32_t *dbrec, uint64_t *prod_idx)
 {
 	wq->nwqes = (uint16_t)entries;
@@ -123,8 +129,8 @@ static void fill_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b
 {
 	const uint64_t rq = bf_ibgda_rq_bytes(t, b->type);
 	const uint64_t ibuf = place * (b->nslots + 1ull) * IBUF_SLOT;
-	uint8_t *ring = bf_ibgda_wq_at(ep->block, ep->slot);
-	uint32_t *dbr = bf_ibgda_dbr_at(ep->block, ep->slot);
+	uint8_t *ring = seen_by_gpu(&ep->block->wq, bf_ibgda_wq_at(ep->block, ep->slot));
+	uint32_t *dbr = seen_by_gpu(&ep->block->dbr, bf_ibgda_dbr_at(ep->block, ep->slot));
 	struct bf_ibgda_qp *qp = qp_of(t, b, ep);
 
 	memset(qp, 0, sizeof(*qp));
@@ -143,7 +149,7 @@ static void fill_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b
 		fill_wq(&qp->rx_wq, t->opts.qp_depth, ring, dbr + BF_MLX5_DBR_RCV, &qp->mvars.rx_resv_head);
 	qp->ibuf.nslots = b->nslots;
 	qp->ibuf.lkey = qp->ibuf.rkey = bf_htobe32(b->ibuf_key);
-	qp->ibuf.buf = (uint8_t *)b->ibuf.ptr + ibuf;
+	qp->ibuf.buf = (uint8_t *)bf_memory_of_gpu(&b->ibuf) + ibuf;
 	qp->ibuf.va = b->ibuf.va + ibuf;
 }
 
@@ -151,13 +157,14 @@ static void fill_qp(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b
 static void fill_cq(struct bf_ibgda_transport *t, const struct bf_ibgda_batch *b, const struct bf_ibgda_ep *ep,
 		    uint32_t index, struct bf_ibgda_qp *counters, struct bf_ibgda_cq *cq)
 {
+	uint32_t *dbr = seen_by_gpu(&ep->block->dbr, bf_ibgda_cq_dbr_at(ep->block, ep->slot, index));
 	struct bf_ibgda_mvars *mv = &counters->mvars;
 
 	*cq = (struct bf_ibgda_cq){ .version = BF_IBGDA_VERSION(t->opts.layout, *cq),
 				    .qp_type = (uint8_t)b->type,
 				    .plain = t->opts.plain_cq,
-				    .cqe = bf_ibgda_cq_at(t, ep->block, ep->slot, index),
-				    .dbrec = bf_ibgda_cq_dbr_at(ep->block, ep->slot, index) + BF_MLX5_CQ_DBR_CI,
+				    .cqe = seen_by_gpu(&ep->block->cq, bf_ibgda_cq_at(t, ep->block, ep->slot, index)),
+				    .dbrec = dbr + BF_MLX5_CQ_DBR_CI,
 				    .prod_idx = index ? NULL : &mv->prod_idx,
 				    .cons_idx = index ? &mv->rx_cons_idx : &mv->cons_idx,
 				    .resv_head = index ? &mv->rx_resv_head : &mv->resv_head,

@@ -11,6 +11,7 @@
 
 struct bf_ibgda_host {
 	const struct bf_backend *be;
+	struct bf_world *world;
 	struct bf_error *err;
 	struct bf_boot *ranks;
 	uint32_t npes;
@@ -47,12 +48,21 @@ static int step_of_pe(struct bf_boot *boot, void *arg)
 }
 
 /* The text of the PE whose failure it was; the others were only told that somebody gave up. */
+static int tell(const struct bf_ibgda_host *h, const char *text, int rc)
+{
+	const bool more = h->err && h->err->code == rc; /* the backend has said something, too */
+
+	return bf_fail(h->err, rc, "%s%s%s", text, more ? ": " : "", more ? h->err->text : "");
+}
+
 static int run_step(struct step *s)
 {
 	struct bf_ibgda_host *h = s->h;
 	struct bf_error boot_err = { 0 };
 	int rc;
 
+	if (h->err)
+		*h->err = (struct bf_error){ 0 };
 	h->common.first = h->first;
 	if (h->ranks)
 		rc = bf_boot_ranks_run(h->ranks, h->npes, h->first, h->count, step_of_pe, s, &boot_err);
@@ -63,7 +73,7 @@ static int run_step(struct step *s)
 		return 0;
 	for (uint32_t i = 0; i < h->count; i++)
 		if (h->pe[i].error.code == rc)
-			return bf_fail(h->err, rc, "%s", h->pe[i].error.text);
+			return tell(h, h->pe[i].error.text, rc);
 	return bf_fail(h->err, rc, "%s", boot_err.text[0] ? boot_err.text : "the bootstrap failed");
 }
 
@@ -107,7 +117,7 @@ int bf_ibgda_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t
 	*out = NULL;
 	if (!h)
 		return bf_fail(err, -ENOMEM, "no memory for IBGDA's host side");
-	*h = (struct bf_ibgda_host){ .be = be, .err = err, .ranks = opts->ranks, .npes = npes };
+	*h = (struct bf_ibgda_host){ .be = be, .world = w, .err = err, .ranks = opts->ranks, .npes = npes };
 	if (opts->env)
 		h->env = *opts->env;
 	else
@@ -223,6 +233,11 @@ struct bf_ibgda_state *bf_ibgda_host_state(struct bf_ibgda_host *h, uint32_t pe)
 	const struct bf_ibgda_transport *t = transport_of(h, pe);
 
 	return t ? t->state : NULL;
+}
+
+const void *bf_ibgda_host_look(const struct bf_ibgda_host *h, const void *p)
+{
+	return h->be->look ? h->be->look(h->world, p) : p;
 }
 
 struct bf_memory bf_ibgda_host_heap(const struct bf_ibgda_host *h, uint32_t pe)

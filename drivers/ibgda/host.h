@@ -48,7 +48,9 @@ struct bf_ibgda_host_opts {
 	bool cpu_proxy;    /* a CPU thread rings doorbells (proxy.h) */
 	bool may_skip_cst; /* platform: completed READs are in order with loads */
 	bool full_av;      /* no compact address vectors */
-	bool system_scope; /* rings, records and completion queues in host memory */
+	bool system_scope; /* rings, records and completion queues in host memory, or the heap */
+	bool cuda_rings;   /* they are in a real GPU's memory, and so are places for fetched results (BF_PLACE_CUDA) */
+	bool cuda_heap;    /* the heap is */
 	bool plain_cq; /* not collapsed: a ring of CQEs (what libmlx5 uses); device code then needs the option too */
 	uint32_t qps_per_uar;           /* queue pairs that share a doorbell page; 0: 1 */
 	uint8_t ack_timeout;            /* 4.096 us * 2^n; 0: 20, NVSHMEM's */
@@ -95,7 +97,10 @@ int bf_ibgda_host_unregister(struct bf_ibgda_host *h, uint32_t pe, const struct 
 /* The device state of a PE, dereferenceable by its threads; NULL when it is in another process. */
 struct bf_ibgda_state *bf_ibgda_host_state(struct bf_ibgda_host *h, uint32_t pe);
 
-/* The heap of a PE. Host code may touch its bytes while nothing runs. */
+/* Where host code finds what the device state's pointers to rings, records and completions lead a GPU's threads to. */
+const void *bf_ibgda_host_look(const struct bf_ibgda_host *h, const void *p);
+
+/* The heap of a PE. Host code may touch its bytes while nothing runs; of far memory those of its copy. */
 struct bf_memory bf_ibgda_host_heap(const struct bf_ibgda_host *h, uint32_t pe);
 
 /* The RC `i` (0..number of connections on all devices - 1) of `pe` towards `peer`; NULL for itself or out of range. */

@@ -53,12 +53,13 @@ int bf_ibgda_open_heap(struct bf_ibgda_transport *t)
 		return rc;
 	t->granules = (t->opts.heap_bytes + granule - 1) >> t->opts.log2_granularity;
 	t->heap_tail = &t->heap_regions;
-	rc = bf_ibgda_alloc(t, BF_PLACE_GPU, t->granules * granule, "heap", &t->heap);
+	rc = bf_ibgda_alloc(t, t->opts.cuda_heap ? BF_PLACE_CUDA : BF_PLACE_GPU, t->granules * granule, "heap",
+			    &t->heap);
 	if (!rc)
 		rc = alloc_tables(t);
 	if (rc)
 		return rc;
-	t->state->heap = t->heap.ptr;
+	t->state->heap = bf_memory_of_gpu(&t->heap);
 	t->state->heap_va = t->heap.va;
 	t->state->log2_granularity = t->opts.log2_granularity;
 	return 0;

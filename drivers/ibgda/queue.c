@@ -111,7 +111,7 @@ static int map_part(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic
 
 	if (!bytes)
 		return 0;
-	if (place == BF_PLACE_GPU)
+	if (place != BF_PLACE_HOST)
 		rc = bf_ibgda_precheck(t, BF_IBGDA_LACKS_GPU_BUFFERS);
 	if (!rc)
 		rc = bf_ibgda_alloc(t, place, bytes, name, m);
@@ -164,6 +164,8 @@ void bf_ibgda_destroy_blocks(struct bf_ibgda_transport *t, const struct bf_ibgda
 /* NVSHMEM puts control buffers into GPU memory unless told otherwise; then fences of GPU scope do. */
 static enum bf_placement control_place(const struct bf_ibgda_transport *t)
 {
+	if (t->opts.cuda_rings)
+		return BF_PLACE_CUDA;
 	return t->opts.system_scope ? BF_PLACE_HOST : BF_PLACE_GPU;
 }
 
@@ -203,7 +205,7 @@ int bf_ibgda_create_batch(struct bf_ibgda_transport *t, const struct bf_ibgda_ba
 	*out = b;
 	t->host_bytes += batch_bytes(b);
 	b->nic->uar_room = 0; /* pages are not shared with earlier batches */
-	rc = bf_ibgda_alloc(t, BF_PLACE_GPU, ibuf, "ibuf", &b->ibuf);
+	rc = bf_ibgda_alloc(t, t->opts.cuda_rings ? BF_PLACE_CUDA : BF_PLACE_GPU, ibuf, "ibuf", &b->ibuf);
 	if (!rc)
 		rc = bf_ibgda_create_key(t, b->nic, b->ibuf.va, ibuf, &b->ibuf_key);
 	if (!rc && t->opts.layout != BF_IBGDA_L1)

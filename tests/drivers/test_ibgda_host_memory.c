@@ -275,6 +275,96 @@ START_TEST(initiators_by_mapping)
 }
 END_TEST
 
+/* ---- memory of a real GPU ---- */
+
+#define FAR_MAX 32u
+
+static struct {
+	struct bf_memory memory[FAR_MAX];
+	const char *name[FAR_MAX];
+	uint32_t count;
+} far_memory;
+
+/* As a backend with a real GPU gives it: host code has the models' bytes for its copy. */
+static int alloc_far(struct bf_world *w, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
+		     struct bf_memory *out)
+{
+	int rc = watch.real->alloc(w, pe, place == BF_PLACE_CUDA ? BF_PLACE_GPU : place, size, name, out);
+
+	if (rc || place != BF_PLACE_CUDA)
+		return rc;
+	ck_assert_uint_lt(far_memory.count, FAR_MAX);
+	out->far = true;
+	far_memory.memory[far_memory.count] = *out;
+	far_memory.name[far_memory.count++] = name;
+	return 0;
+}
+
+/* Which of it a GPU's thread finds at `p`: the name. */
+static const char *far_at(const void *p)
+{
+	for (uint32_t i = 0; i < far_memory.count; i++)
+		if ((uintptr_t)p - far_memory.memory[i].va < far_memory.memory[i].size)
+			return far_memory.name[i];
+	return "none";
+}
+
+static const void *look_far(struct bf_world *w, const void *p)
+{
+	(void)w;
+	for (uint32_t i = 0; i < far_memory.count; i++)
+		if ((uintptr_t)p - far_memory.memory[i].va < far_memory.memory[i].size)
+			return (uint8_t *)far_memory.memory[i].ptr + ((uintptr_t)p - far_memory.memory[i].va);
+	return p;
+}
+
+/* Device state has what the GPU's threads dereference; entries are where host code wrote them. */
+START_TEST(far_memory_is_shown_as_the_gpu_has_it)
+{
+	struct host_rig r = host_rig(2);
+	const struct bf_ibgda_state *s;
+
+	far_memory.count = 0;
+	watch.be.alloc = alloc_far;
+	watch.be.look = look_far;
+	r.opts.cuda_rings = _i & 1;
+	r.opts.cuda_heap = _i & 2;
+	r.opts.system_scope = _i != 3;
+	host_open(&r);
+	s = bf_ibgda_host_state(r.h, 0);
+	ck_assert_str_eq(far_at(s->heap), _i & 2 ? "heap" : "none");
+	ck_assert_str_eq(far_at((void *)(uintptr_t)s->heap_va), _i & 2 ? "heap" : "none");
+	ck_assert_ptr_eq(bf_ibgda_host_look(r.h, s->heap), bf_ibgda_host_heap(r.h, 0).ptr);
+	for (uint32_t i = 0; i < s->num_rc_per_pe; i++) {
+		const struct bf_ibgda_qp *qp = bf_ibgda_host_qp(r.h, 0, 1, i);
+		const struct bf_mlx5_cqe *cqe = bf_ibgda_host_look(r.h, qp->tx_wq.cq->cqe);
+
+		ck_assert_str_eq(far_at(qp->tx_wq.wqe), _i & 1 ? "rings" : "none");
+		ck_assert_str_eq(far_at(qp->rx_wq.wqe), _i & 1 ? "rings" : "none");
+		ck_assert_str_eq(far_at(qp->tx_wq.dbrec), _i & 1 ? "doorbell records" : "none");
+		ck_assert_str_eq(far_at(qp->tx_wq.cq->cqe), _i & 1 ? "completion queues" : "none");
+		ck_assert_str_eq(far_at(qp->tx_wq.cq->dbrec), _i & 1 ? "doorbell records" : "none");
+		ck_assert_str_eq(far_at(qp->ibuf.buf), _i & 1 ? "ibuf" : "none");
+		ck_assert_str_eq(far_at(qp->tx_wq.cq), "none");
+		ck_assert_uint_eq(cqe->op_own, 0xff);
+	}
+	host_close(&r);
+}
+END_TEST
+
+/* Models have none; what the backend says of it reaches the caller. */
+START_TEST(models_have_no_real_gpu)
+{
+	struct host_rig r = host_rig(2);
+
+	r.opts.cuda_rings = _i == 0;
+	r.opts.cuda_heap = _i == 1;
+	ck_assert_int_eq(host_try(&r), -ENOTSUP);
+	ck_assert_msg(strstr(r.err.text, "no real GPU's memory") && strstr(r.err.text, _i ? "'heap'" : "'"), "%s", r.err.text);
+	r.be->close(r.w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ibgda_host_memory");
@@ -289,6 +379,8 @@ int main(void)
 	tcase_add_test(tc, other_memory_fails_whole);
 	tcase_add_loop_test(tc, targets_beyond_the_constant_part, 0, 4);
 	tcase_add_loop_test(tc, initiators_by_mapping, 0, (int)BF_ARRAY_LEN(dcis));
+	tcase_add_loop_test(tc, far_memory_is_shown_as_the_gpu_has_it, 0, 4);
+	tcase_add_loop_test(tc, models_have_no_real_gpu, 0, 2);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
