@@ -119,6 +119,12 @@ int bf_choose_backend(const struct bf_args *args, uint32_t device, const struct 
 
 int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
 {
+	char why[512] = "";
+
+	if ((*backend)->probe_gpu && (*backend)->probe_gpu(true, why, sizeof(why)) != 0)
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "--agent=cuda: %s", why);
+	if ((*backend)->probe_gpu)
+		return BF_EXIT_GOOD;
 	if (strcmp((*backend)->name, "live") != 0 && strcmp((*backend)->name, "cuda") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=cuda: a real GPU keeps no virtual time; add --backend=live");
 	return take_backend(args, "cuda", backend);

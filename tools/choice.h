@@ -36,7 +36,10 @@ void bf_choices_json(struct bf_json *j, const struct bf_choice *c, size_t n, con
  */
 int bf_choose_backend(const struct bf_args *args, uint32_t device, const struct bf_backend **out);
 
-/* With --agent=cuda: the backend becomes "cuda", if it was "live" and a GPU is here. Exit code. */
+/*
+ * With --agent=cuda: the backend becomes "cuda", if it was "live"; one of a real NIC that reaches a GPU's memory stays.
+ * Exit code, which says so when no GPU is here.
+ */
 int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend);
 
 /* A fault plan as options give it, PLAN or @FILE, as text that the caller frees. Not parsed yet. */

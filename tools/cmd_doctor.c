@@ -81,6 +81,26 @@ static void print_remark(const char *text)
 	bf_cli_wrap(stdout, text, 18, 18);
 }
 
+/* Memory of a GPU, for a backend whose device may work on it. */
+static void print_gpu_memory(struct bf_json *json, const struct bf_backend *b)
+{
+	char why[300] = "", text[340];
+	bool usable;
+
+	if (!b->probe_gpu)
+		return;
+	usable = b->probe_gpu(false, why, sizeof(why)) == 0;
+	if (json) {
+		bf_json_open(json, "gpu_memory", '{');
+		bf_json_bool(json, "usable", usable);
+		bf_json_text(json, usable ? "what" : "why", why);
+		bf_json_close(json, '}');
+	} else {
+		snprintf(text, sizeof(text), "%smemory of a GPU: %s", usable ? "" : "no ", why);
+		print_remark(text);
+	}
+}
+
 static void print_backends(struct bf_json *json)
 {
 	if (json)
@@ -98,11 +118,13 @@ static void print_backends(struct bf_json *json)
 			bf_json_text(json, "summary", (*b)->summary);
 			if (why[0])
 				bf_json_text(json, usable ? "what" : "why", why);
+			print_gpu_memory(json, *b);
 			bf_json_close(json, '}');
 		} else {
 			printf("  %-8s %-4s %s\n", (*b)->name, usable ? "yes" : "no", (*b)->summary);
 			if (why[0])
 				print_remark(why);
+			print_gpu_memory(json, *b);
 		}
 	}
 	if (json)

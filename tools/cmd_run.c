@@ -66,6 +66,8 @@ static void print_result(const struct bf_workload *w, const struct bf_run_result
 	if (r->messages)
 		printf(", %" PRIu64 " messages/s", rate(r->messages, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
+	if (r->device[0])
+		printf("device                     %s\n", r->device);
 	print_hashes(w, r);
 	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000,
 	       r->wall_ns / 1000 % 1000);
@@ -124,6 +126,8 @@ static void json_result(const struct bf_workload *w, const struct bf_run_result 
 	bf_json_u64(&j, "messages_per_second", rate(r->messages, r->world.time_ps / BF_NS));
 	bf_json_u64(&j, "events", r->world.events);
 	bf_json_u64(&j, "records", r->world.records);
+	if (r->device[0])
+		bf_json_text(&j, "device", r->device);
 	if (w->records && !w->ranks)
 		bf_json_hex(&j, "hash", r->world.hash);
 	json_hashes(&j, w, r);

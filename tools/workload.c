@@ -163,12 +163,42 @@ static int check_meant(const struct bf_args *args, const struct bf_workload *w)
 	return BF_EXIT_GOOD;
 }
 
+/* What a real NIC works on: data in a GPU's memory, rings there only when its own threads fill them. */
+static int choose_memory(const struct bf_args *args, struct bf_workload *w)
+{
+	char why[256] = "";
+
+	if (!w->backend->probe_gpu && w->heap != BF_HEAP_AUTO)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--heap: a choice of backend mlx5 only");
+	if (!w->backend->probe_gpu)
+		return BF_EXIT_GOOD;
+	if (!w->gpu && bf_arg_given(args, "place") && w->place != BF_PLACE_HOST)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--place gpu: no processor reaches a GPU's memory, so rings there "
+							 "are for its own threads (--agent cuda)");
+	if (!w->gpu && w->heap == BF_HEAP_GPU && w->fill)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--fill: no processor writes into a GPU's memory while others work on "
+							 "it; its own threads do (--agent cuda)");
+	if (w->gpu && w->heap == BF_HEAP_AUTO)
+		w->heap = BF_HEAP_GPU;
+	if (w->gpu && w->backup)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--backup: supervisors look at rings, which are the real GPU's");
+	if (w->heap != BF_HEAP_GPU && (!w->gpu || w->place == BF_PLACE_HOST))
+		return BF_EXIT_GOOD;
+	if (w->backend->probe_gpu(false, why, sizeof(why)) != 0)
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "no memory of a GPU: %s", why);
+	return BF_EXIT_GOOD;
+}
+
 /* A real GPU reaches rings and records where the models' processor does: in host memory. */
 static int choose_agent(const struct bf_args *args, struct bf_workload *w)
 {
 	int code = w->agent ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
 
-	w->agent = 0; /* the backend says it */
+	w->gpu = w->agent && w->backend->probe_gpu;
+	if (!w->gpu)
+		w->agent = 0; /* the backend says it */
+	if (code == BF_EXIT_GOOD)
+		code = choose_memory(args, w);
 	if (code != BF_EXIT_GOOD || strcmp(w->backend->name, "cuda") != 0)
 		return code;
 	if (bf_arg_given(args, "place") && w->place != BF_PLACE_HOST)

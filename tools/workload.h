@@ -19,6 +19,9 @@
 /* What carries messages to other PEs: values of --transport. */
 enum bf_transport { BF_TRANSPORT_RC, BF_TRANSPORT_DC };
 
+/* Where heaps lie: values of --heap. */
+enum bf_heap { BF_HEAP_AUTO, BF_HEAP_HOST, BF_HEAP_GPU };
+
 /* Fields in the order of BF_WORKLOAD_OPTIONS, whose members they are; meanings stand there. */
 struct bf_workload {
 	enum bf_ibgda_work work;
@@ -44,14 +47,15 @@ struct bf_workload {
 	uint32_t op, op_bytes;
 	bool fetch;
 	uint32_t counters;
-	uint32_t flavour, layout, place, transport;
+	uint32_t flavour, layout, place, heap, transport;
 	uint32_t depth, batch, ibuf_slots;
 	uint64_t granule;
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
 	bool backup, proxy;
-	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then */
+	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then, or `gpu` is set */
+	bool gpu;       /* no option: a real GPU's threads ring a real NIC */
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted. */
 	struct bf_boot *ranks;
 	bool hashes;
@@ -96,6 +100,8 @@ struct bf_workload {
 	  "queues", 0, 0, layout)                                                                                    \
 	O("transport", ENUM, "rc|dc", "rc", "a connection to each peer, or one DC initiator to all", 0, 0, transport) \
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, place)           \
+	O("heap", ENUM, "auto|host|gpu", "auto", "with --backend mlx5: where the data lie, gpu: in a real GPU's "    \
+	  "memory; auto: there when its threads ring", 0, 0, heap)                                                   \
 	O("depth", U64, "N", "1024", "WQEBBs in a send ring, power of two", 16, 32768, depth)                        \
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, batch)                           \
 	O("ibuf-slots", U64, "N", "1024", "slots for fetched results, power of two", 32, 1u << 20, ibuf_slots)       \
@@ -109,7 +115,7 @@ struct bf_workload {
 	  "supervisor that moves traffic when a link is cut", 0, 0, backup)                                          \
 	O("proxy", FLAG, NULL, NULL, "a thread of the CPU rings doorbells for the GPU's", 0, 0, proxy)              \
 	O("agent", ENUM, "gpu|cuda", "gpu", "who runs the GPU's threads: a model of it, or a real one (with "        \
-	  "--backend live; the same as --backend cuda)", 0, 0, agent)
+	  "--backend mlx5, or with --backend live, the same as --backend cuda)", 0, 0, agent)
 
 /* The numeric options, then those that are texts; both as members of a struct bf_opt array. */
 #define BF_WORKLOAD_OPT_(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                    \
@@ -193,6 +199,7 @@ struct bf_run_result {
 	uint32_t nqueues, unfinished; /* queues that have work left or an error; the first are in `queues` */
 	struct bf_queue_standing queues[BF_RUN_QUEUES];
 	uint64_t wall_ns; /* of the run itself, set-up and check left out */
+	char device[240]; /* which real one it was, and what it worked on; "": models */
 	/* For bf_run_result_free(); NULL unless the workload asks. */
 	struct bf_counts *counts;
 	uint64_t *pe_hashes; /* [pes] */

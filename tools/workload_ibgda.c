@@ -126,6 +126,12 @@ struct arena {
 	void **heaps;              /* [pes]; of PEs of other processes our own, for the check */
 };
 
+/* A real GPU's threads on a real NIC may have one of them in the host's memory. */
+static bool system_scope(const struct bf_workload *w)
+{
+	return w->place == BF_PLACE_HOST || (w->gpu && w->heap != BF_HEAP_GPU);
+}
+
 static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 {
 	const struct bf_workload *w = a->w;
@@ -142,7 +148,8 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
 		.sink = sink,
-		.system_scope = w->place == BF_PLACE_HOST,
+		.system_scope = system_scope(w),
+		.cuda = w->gpu,
 		.ranks = w->ranks,
 		.pe_hashes = w->hashes,
 	};
@@ -178,7 +185,9 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.qp_depth = w->depth,
 		.batch = w->batch,
 		.ibuf_slots = w->ibuf_slots,
-		.system_scope = w->place == BF_PLACE_HOST,
+		.system_scope = system_scope(w),
+		.cuda_rings = w->gpu && w->place != BF_PLACE_HOST,
+		.cuda_heap = w->heap == BF_HEAP_GPU,
 		.plain_cq = w->plain_cq,
 		.ack_timeout = (uint8_t)w->ack_timeout,
 		.retry_count = (uint8_t)w->retries,
@@ -240,9 +249,9 @@ static void close_all(struct arena *a)
 }
 
 /* The latest completion: entry 0 of a collapsed CQ; of a ring the entry not yet taken, or the last one that was. */
-static const struct bf_mlx5_cqe *latest_cqe(const struct bf_ibgda_qp *qp)
+static const struct bf_mlx5_cqe *latest_cqe(const struct bf_ibgda_host *host, const struct bf_ibgda_qp *qp)
 {
-	const struct bf_mlx5_cqe *ring = qp->tx_wq.cq->cqe;
+	const struct bf_mlx5_cqe *ring = bf_ibgda_host_look(host, qp->tx_wq.cq->cqe);
 	const uint64_t head = qp->mvars.cq_head, n = qp->tx_wq.cq->ncqes;
 	const struct bf_mlx5_cqe *next;
 
@@ -255,9 +264,10 @@ static const struct bf_mlx5_cqe *latest_cqe(const struct bf_ibgda_qp *qp)
 	return head ? &ring[(head - 1) % n] : ring;
 }
 
-static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, const struct bf_ibgda_qp *qp)
+static void standing(struct bf_queue_standing *q, const struct bf_ibgda_host *host, uint32_t pe, uint32_t index,
+		     const struct bf_ibgda_qp *qp)
 {
-	const struct bf_mlx5_cqe *cqe = latest_cqe(qp);
+	const struct bf_mlx5_cqe *cqe = latest_cqe(host, qp);
 
 	*q = (struct bf_queue_standing){
 		.pe = pe,
@@ -268,20 +278,21 @@ static void standing(struct bf_queue_standing *q, uint32_t pe, uint32_t index, c
 		.ready = qp->mvars.ready_head,
 		.doorbelled = qp->mvars.prod_idx,
 		.completed = qp->mvars.cons_idx,
-		.dbrec = (uint16_t)bf_get_be32(qp->tx_wq.dbrec),
+		.dbrec = (uint16_t)bf_get_be32(bf_ibgda_host_look(host, qp->tx_wq.dbrec)),
 		.cqe_counter = bf_be16(cqe->wqe_counter),
 		.cqe_opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, cqe->op_own),
 		.syndrome = qp->mvars.status,
 	};
 }
 
-static void collect(const struct bf_ibgda_qp *qp, uint32_t pe, uint32_t index, struct bf_run_result *r)
+static void collect(const struct bf_ibgda_host *host, const struct bf_ibgda_qp *qp, uint32_t pe, uint32_t index,
+		    struct bf_run_result *r)
 {
 	struct bf_queue_standing q;
 
 	if (!qp)
 		return;
-	standing(&q, pe, index, qp);
+	standing(&q, host, pe, index, qp);
 	if (q.syndrome != 0 && r->verdict == BF_VERDICT_GOOD)
 		r->verdict = BF_VERDICT_ERROR;
 	if (q.syndrome == 0 && q.completed >= q.reserved)
@@ -300,9 +311,9 @@ void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qp
 
 		for (uint32_t peer = 0; peer < pes; peer++)
 			for (uint32_t i = 0; i < qps; i++)
-				collect(bf_ibgda_host_qp(host, pe, peer, i), pe, i, r);
+				collect(host, bf_ibgda_host_qp(host, pe, peer, i), pe, i, r);
 		for (uint32_t i = 0; state && !state->num_rc_per_pe && (dci = bf_ibgda_host_dci(host, pe, i)); i++)
-			collect(dci, pe, i, r);
+			collect(host, dci, pe, i, r);
 	}
 }
 
@@ -474,6 +485,8 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}
+	if (rc == 0 && w->backend->describe)
+		w->backend->describe(a.world, 0, out->device, sizeof(out->device));
 	if (rc == 0)
 		rc = judge(&a, out, err);
 	if (rc == 0)

@@ -9,13 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/cuda_internal.h"
 #include "drivers/backend/workers_internal.h"
-#include "drivers/ibgda/kernels.h"
-#include "drivers/nvme/kernels.h"
 #include "models/sdma/sdma.h"
 #include "sim/live.h"
 
@@ -79,7 +76,7 @@ static void world_close(struct bf_world *m)
 static int map_for_gpu(struct live_world *w, void *p, uint64_t size, const char *name)
 {
 	char why[160];
-	int rc = w->cuda ? w->cuda->map(p, size, why, sizeof(why)) : 0;
+	int rc = w->cuda ? w->cuda->map(p, size, false, why, sizeof(why)) : 0;
 
 	return rc ? bf_fail(&w->m.sim->error, rc, "%s cannot be mapped for the GPU: %s", name, why) : 0;
 }
@@ -339,74 +336,6 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-/* Which kernel of which driver it is, in the words of the GPU's part. */
-static bool find_kernel(bf_kernel_fn *kernel, enum bf_cuda_driver *driver, uint32_t *work)
-{
-	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_NATIVE);
-	const struct bf_nvm_kernels *nvme = bf_nvm_kernels(BF_PLATFORM_NATIVE);
-
-	*driver = BF_CUDA_IBGDA;
-	for (*work = 0; *work < BF_IBGDA_WORKS; ++*work)
-		if (ibgda->run[*work] == kernel)
-			return true;
-	*driver = BF_CUDA_NVME;
-	for (*work = 0; *work < BF_NVM_WORKS; ++*work)
-		if (nvme->run[*work] == kernel)
-			return true;
-	*work = BF_CUDA_NVME_RING;
-	return nvme->ring == kernel;
-}
-
-/* Starts the waiting grids of GPUs on the real one; those of CPUs stay in the list. */
-static int start_gpu(struct live_world *w)
-{
-	struct bf_grid **at = &w->m.grids, *g;
-	enum bf_cuda_driver driver;
-	char why[160] = "it has no such kernel";
-	uint32_t work;
-	int rc = 0;
-
-	while (w->cuda && !rc && (g = *at)) {
-		if (g->cpu) {
-			at = &g->next;
-			continue;
-		}
-		rc = find_kernel(g->kernel, &driver, &work)
-			 ? w->cuda->launch(driver, work, g->blocks, g->warps, g->arg, why, sizeof(why))
-			 : -ENOTSUP;
-		if (rc)
-			bf_fail(w->m.err, rc, "the real GPU: %s", why);
-		*at = g->next;
-		free(g);
-	}
-	for (w->m.grids_tail = &w->m.grids; *w->m.grids_tail;)
-		w->m.grids_tail = &(*w->m.grids_tail)->next;
-	return rc;
-}
-
-/* True when the limit strikes first. */
-static bool wait_for_gpu(struct live_world *w, int *rc)
-{
-	const struct timespec nap = { .tv_nsec = 50000 };
-	struct timespec began, now;
-	char why[160];
-	int done = 1;
-
-	clock_gettime(CLOCK_MONOTONIC, &began);
-	while (w->cuda && (done = w->cuda->done(why, sizeof(why))) == 0) {
-		nanosleep(&nap, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (w->m.limit_ps != BF_NEVER &&
-		    (uint64_t)(now.tv_sec - began.tv_sec) > w->m.limit_ps / BF_S) {
-			w->stuck = true;
-			return true;
-		}
-	}
-	if (done < 0)
-		*rc = bf_fail(w->m.err, done, "the real GPU: %s", why);
-	return false;
-}
-
 static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
 	struct live_world *w = world_of(m);
@@ -421,14 +350,14 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	w->runs = !rc;
 	if (rc)
 		return bf_fail(w->m.err, rc, "cannot start the loop's thread");
-	rc = start_gpu(w);
+	rc = w->cuda ? bf_cuda_start_grids(w->cuda, m) : 0;
 	if (!rc)
 		rc = bf_workers_start(&w->workers, m);
 	if (!rc)
 		late = bf_workers_wait(&w->workers, m->limit_ps);
 	joined = bf_workers_join(&w->workers, m->err);
-	if (wait_for_gpu(w, &rc))
-		late = true;
+	w->stuck = w->cuda && bf_cuda_wait_grids(w->cuda, m, &rc);
+	late |= w->stuck;
 	bf_live_stop(w->live);
 	pthread_join(loop, NULL);
 	w->runs = false;
@@ -449,8 +378,10 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 static int probe_gpu(char *why, size_t cap)
 {
 	const struct bf_cuda_api *api;
-	int rc = bf_cuda_load(&api, why, cap);
+	int rc = probe(why, cap);
 
+	if (!rc)
+		rc = bf_cuda_load(&api, why, cap);
 	if (!rc)
 		rc = api->open(why, cap);
 	if (!rc)

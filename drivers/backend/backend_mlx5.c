@@ -8,8 +8,10 @@
  * and an empty SRQ for queues to which nothing but RDMA comes (NVSHMEM src/modules/transport/ibgda/ibgda.cpp has one).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/verbs_world_internal.h"
@@ -135,7 +137,7 @@ static int create_umem(struct block *b)
 	const uint64_t n = BF_MLX5_GET(b->in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT);
 	void *umem = NULL;
 	uint32_t id = 0;
-	int rc = b->w->v.api->umem_create(b->nic->dev, (void *)(uintptr_t)at, n << PAGE_SHIFT, &id, &umem);
+	int rc = bf_verbs_umem(&b->w->v, b->nic, at, n << PAGE_SHIFT, &id, &umem);
 
 	if (!rc)
 		rc = note(b->w, b->nic, b->opcode, id, umem, NULL);
@@ -156,7 +158,7 @@ static int create_mkey(struct block *b)
 	const uint64_t pages = ((start & (BF_PAGE - 1)) + len + BF_PAGE - 1) >> PAGE_SHIFT;
 	void *umem = NULL;
 	uint32_t id = 0;
-	int rc = b->w->v.api->umem_create(b->nic->dev, (void *)(uintptr_t)start, len, &id, &umem);
+	int rc = bf_verbs_umem(&b->w->v, b->nic, start, len, &id, &umem);
 
 	if (rc)
 		return rc;
@@ -333,13 +335,17 @@ static int world_command(struct bf_world *m, uint32_t pe, uint32_t nic, const vo
 	pthread_mutex_unlock(&b.w->v.lock);
 	free(b.in);
 	memcpy(out, answer, out_len < CAPS_LEN ? out_len : CAPS_LEN);
-	return rc ? bf_fail(m->err, rc, "PE %u, %s: command 0x%x: %s", pe, n->info.name, b.opcode, strerror(-rc)) : 0;
+	if (!rc)
+		return 0;
+	return bf_fail(m->err, rc, "PE %u, %s: command 0x%x: %s", pe, n->info.name, b.opcode,
+		       m->err && m->err->code == rc ? m->err->text : strerror(-rc));
 }
 
 static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
 {
 	struct mlx5_world *w = world_of(m);
 	struct bf_verbs_nic *n = bf_verbs_nic(m, pe, nic);
+	char why[160] = "";
 	void *uar = NULL;
 	int rc;
 
@@ -352,8 +358,16 @@ static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct b
 		if (rc)
 			w->v.api->uar_destroy(uar);
 	}
+	/* The register's page, as NVSHMEM gives it to a GPU (ibgda.cpp: cudaHostRegisterIoMemory). */
+	if (!rc && w->v.cuda)
+		rc = w->v.cuda->map(out->page, BF_PAGE, true, why, sizeof(why));
 	pthread_mutex_unlock(&w->v.lock);
-	return rc ? bf_fail(m->err, rc, "PE %u, %s: no doorbell page: %s", pe, n->info.name, strerror(-rc)) : 0;
+	if (!rc)
+		return 0;
+	if (!*why)
+		return bf_fail(m->err, rc, "PE %u, %s: no doorbell page: %s", pe, n->info.name, strerror(-rc));
+	return bf_fail(m->err, rc, "%s: no doorbell page for the GPU: %s; belfry exec wants --doorbells poll for that",
+		       n->info.name, why);
 }
 
 /* ---- the world ---- */
@@ -363,8 +377,11 @@ static void world_close(struct bf_world *m)
 {
 	struct mlx5_world *w = m ? world_of(m) : NULL;
 
-	if (!w)
+	if (!w || w->v.stuck)
 		return;
+	/* Pages are the GPU's no more before they go. */
+	if (w->v.cuda)
+		w->v.cuda->close();
 	while (w->objects) {
 		struct object *o = w->objects;
 
@@ -393,9 +410,39 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	return rc;
 }
 
+/* What CPU threads there are run beside the GPU's. */
+static int run_grids(struct bf_verbs_world *w, struct bf_world_result *out)
+{
+	int rc = w->cuda ? bf_cuda_start_grids(w->cuda, &w->m) : 0, joined = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!rc)
+		joined = bf_workers_run(&w->workers, &w->m, out);
+	if (w->cuda && bf_cuda_wait_grids(w->cuda, &w->m, &rc)) {
+		w->stuck = true;
+		out->end = BF_END_LIMIT;
+		snprintf(out->report + strlen(out->report), sizeof(out->report) - strlen(out->report),
+			 "threads of the real GPU still run\n");
+	}
+	return rc ? rc : joined;
+}
+
 static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
-	return bf_workers_run(&bf_verbs_world_of(m)->workers, m, out);
+	struct bf_verbs_world *w = bf_verbs_world_of(m);
+	struct timespec began, ended;
+	int rc = bf_verbs_gpu_send(w);
+
+	if (rc)
+		return rc;
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	rc = run_grids(w, out);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	if (!rc)
+		rc = bf_verbs_gpu_fetch(w);
+	out->time_ps = (uint64_t)(ended.tv_sec - began.tv_sec) * BF_S + (uint64_t)ended.tv_nsec * BF_NS -
+		       (uint64_t)began.tv_nsec * BF_NS;
+	return rc;
 }
 
 const struct bf_backend bf_backend_mlx5 = {
@@ -403,9 +450,11 @@ const struct bf_backend bf_backend_mlx5 = {
 	.summary = "a real ConnectX by libmlx5 and DEVX, rings and doorbells driven directly",
 	.devices = BF_DEVICE_MLX5,
 	.probe = probe,
+	.probe_gpu = bf_verbs_gpu_probe,
 	.open = world_open,
 	.close = world_close,
 	.alloc = bf_verbs_alloc,
+	.look = bf_verbs_look,
 	.nic_info = bf_verbs_nic_info,
 	.command = world_command,
 	.map_uar = world_map_uar,

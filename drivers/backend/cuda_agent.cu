@@ -1,9 +1,9 @@
 /*
- * libbelfry-cuda.so: the drivers compiled as CUDA, launched for the live backend. See cuda_internal.h.
+ * libbelfry-cuda.so: the drivers compiled as CUDA, launched for backends on the wall clock. See cuda_internal.h.
  */
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <cuda_runtime.h>
 
 #include "drivers/platform/platform_cuda.h"
@@ -40,6 +40,8 @@ static __global__ void nvme_ring(struct bf_nvm_job job)
 static struct {
 	cudaStream_t stream[STREAMS];
 	unsigned nstreams, next;
+	void **pin; /* what is mapped */
+	unsigned npins;
 	bool is_open;
 } gpu;
 
@@ -51,15 +53,33 @@ static int failed(cudaError_t e, const char *step, char *why, size_t cap)
 	return e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver ? -ENODEV : -EIO;
 }
 
-/* Pins end with the context. */
+/* The context stays: others of this process have memory in it. */
 static void gpu_close(void)
 {
 	if (!gpu.is_open)
 		return;
 	while (gpu.nstreams)
 		cudaStreamDestroy(gpu.stream[--gpu.nstreams]);
-	cudaDeviceReset();
+	while (gpu.npins)
+		cudaHostUnregister(gpu.pin[--gpu.npins]);
+	free(gpu.pin);
+	gpu.pin = NULL;
 	gpu.is_open = false;
+}
+
+/*
+ * Now rather than at the first launch: the driver copies nothing while it loads, and waits with that for kernels that
+ * run, which may be waiting for a copy.
+ */
+static int load_kernels(char *why, size_t cap)
+{
+	const void *const all[] = { (const void *)ibgda, (const void *)nvme, (const void *)nvme_ring };
+	cudaFuncAttributes attributes;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < sizeof(all) / sizeof(all[0]); i++)
+		rc = failed(cudaFuncGetAttributes(&attributes, all[i]), "cudaFuncGetAttributes", why, cap);
+	return rc;
 }
 
 static int gpu_open(char *why, size_t cap)
@@ -86,16 +106,47 @@ static int gpu_open(char *why, size_t cap)
 	}
 	gpu.is_open = true;
 	if (!rc)
+		rc = load_kernels(why, cap);
+	if (!rc)
 		snprintf(why, cap, "%s", prop.name);
 	else
 		gpu_close();
 	return rc;
 }
 
-static int gpu_map(void *p, size_t len, char *why, size_t cap)
+/* Queue pairs may share a doorbell page. */
+static bool is_mapped(const void *p)
 {
-	return failed(cudaHostRegister(p, len, cudaHostRegisterMapped | cudaHostRegisterPortable), "cudaHostRegister", why,
-		      cap);
+	unsigned i = 0;
+
+	while (i < gpu.npins && gpu.pin[i] != p)
+		i++;
+	return i < gpu.npins;
+}
+
+static int gpu_map(void *p, size_t len, bool io, char *why, size_t cap)
+{
+	const unsigned flags = cudaHostRegisterMapped | cudaHostRegisterPortable | (io ? cudaHostRegisterIoMemory : 0);
+	void **more, *there = NULL;
+	int rc;
+
+	if (io && is_mapped(p))
+		return 0;
+	more = (void **)realloc(gpu.pin, (gpu.npins + 1) * sizeof(*more));
+	if (!more) {
+		snprintf(why, cap, "no memory");
+		return -ENOMEM;
+	}
+	gpu.pin = more;
+	rc = failed(cudaHostRegister(p, len, flags), "cudaHostRegister", why, cap);
+	if (rc)
+		return rc;
+	gpu.pin[gpu.npins++] = p;
+	rc = failed(cudaHostGetDevicePointer(&there, p, 0), "cudaHostGetDevicePointer", why, cap);
+	if (rc || there == p)
+		return rc;
+	snprintf(why, cap, "the GPU has it at another address");
+	return -ENOTSUP;
 }
 
 static int gpu_launch(enum bf_cuda_driver driver, uint32_t work, uint32_t blocks, uint32_t warps, const void *job,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define BF_VERBS_LIBRARY "libbelfry-verbs.so"
-#define BF_VERBS_API 1u
+#define BF_VERBS_API 2u
 #define BF_VERBS_NAME 64u
 
 struct bf_verbs_dev;
@@ -108,7 +108,8 @@ struct bf_verbs_api {
 	int (*modify)(void *object, const void *in, size_t in_len, void *out, size_t out_len);
 	int (*query)(void *object, const void *in, size_t in_len, void *out, size_t out_len);
 	int (*destroy)(void *object);
-	int (*umem_create)(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t *id, void **umem);
+	/* `dmabuf`: a descriptor in which the bytes begin at `at` as an offset; -1: `at` is their address. */
+	int (*umem_create)(struct bf_verbs_dev *d, uint64_t at, size_t bytes, int dmabuf, uint32_t *id, void **umem);
 	int (*umem_destroy)(void *umem);
 	int (*uar_create)(struct bf_verbs_dev *d, uint32_t *index, void **page, void **uar);
 	void (*uar_destroy)(void *uar);

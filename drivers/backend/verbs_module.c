@@ -12,6 +12,7 @@
 #include "drivers/backend/verbs_module_internal.h"
 
 #define DEVICES_MAX 64
+#define SMALLEST_PAGE 4096u /* of which a UMEM may be made */
 
 /* libmlx5 hands its `struct mlx5_wqe_av` out, which only its own headers declare in full: rmac is at byte 20. */
 #define AV_RMAC 20
@@ -212,12 +213,33 @@ static int devx_destroy(void *object)
 	return rc > 0 ? -rc : rc;
 }
 
-static int umem_create(struct bf_verbs_dev *d, void *at, size_t bytes, uint32_t *id, void **umem)
+static struct mlx5dv_devx_umem *umem_of_dmabuf(struct bf_verbs_dev *d, int dmabuf, uint64_t offset, size_t bytes)
+{
+#ifdef BELFRY_HAVE_UMEM_DMABUF
+	struct mlx5dv_devx_umem_in in = {
+		.addr = (void *)(uintptr_t)offset,
+		.size = bytes,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.pgsz_bitmap = ~(uint64_t)(SMALLEST_PAGE - 1),
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+		.dmabuf_fd = dmabuf,
+	};
+
+	return mlx5dv_devx_umem_reg_ex(d->ctx, &in);
+#else
+	(void)d, (void)dmabuf, (void)offset, (void)bytes;
+	errno = EOPNOTSUPP;
+	return NULL;
+#endif
+}
+
+static int umem_create(struct bf_verbs_dev *d, uint64_t at, size_t bytes, int dmabuf, uint32_t *id, void **umem)
 {
 	struct mlx5dv_devx_umem *u;
 
 	errno = 0;
-	*umem = u = mlx5dv_devx_umem_reg(d->ctx, at, bytes, IBV_ACCESS_LOCAL_WRITE);
+	*umem = u = dmabuf < 0 ? mlx5dv_devx_umem_reg(d->ctx, (void *)(uintptr_t)at, bytes, IBV_ACCESS_LOCAL_WRITE)
+			       : umem_of_dmabuf(d, dmabuf, at, bytes);
 	if (!u)
 		return bf_verbs_errno();
 	*id = u->umem_id;

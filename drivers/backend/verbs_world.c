@@ -7,14 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "drivers/backend/gpu_memory_internal.h"
 #include "models/mlx5/prm.h"
-
-struct bf_verbs_piece {
-	struct bf_verbs_piece *next;
-	void *at;
-	uint64_t size;
-	uint32_t pe;
-};
 
 /* ---- what is here ---- */
 
@@ -127,6 +121,22 @@ static int open_nic(struct bf_verbs_world *w, const char *backend, bool mlx5, co
 	return bf_fail(w->m.err, rc, "backend %s: %s", backend, why);
 }
 
+/* The real GPU that runs the grids of GPUs, where one is to. */
+static int open_cuda(struct bf_verbs_world *w, const char *backend)
+{
+	char why[256];
+	int rc = w->takes_gpu ? bf_cuda_load(&w->cuda, why, sizeof(why)) : -ENOTSUP;
+
+	if (!w->takes_gpu)
+		return bf_fail(w->m.err, rc, "backend %s: a real GPU's threads cannot ring for it", backend);
+	if (!rc)
+		rc = w->cuda->open(why, sizeof(why));
+	if (!rc)
+		return 0;
+	w->cuda = NULL;
+	return bf_fail(w->m.err, rc, "a real GPU's threads: %s", why);
+}
+
 int bf_verbs_world_open(struct bf_verbs_world *w, const char *backend, bool mlx5, const struct bf_world_opts *o,
 			struct bf_error *err)
 {
@@ -140,6 +150,7 @@ int bf_verbs_world_open(struct bf_verbs_world *w, const char *backend, bool mlx5
 	w->m.grids_tail = &w->m.grids;
 	w->m.limit_ps = o->limit_ps ? o->limit_ps : BF_NEVER;
 	w->m.live = true;
+	w->takes_gpu = mlx5;
 	if (rc)
 		return rc;
 	rc = bf_verbs_load(&w->api, why, sizeof(why));
@@ -158,7 +169,7 @@ int bf_verbs_world_open(struct bf_verbs_world *w, const char *backend, bool mlx5
 		rc = bf_workers_init(&w->workers);
 		w->has_workers = !rc;
 	}
-	return rc;
+	return rc || !o->cuda ? rc : open_cuda(w, backend);
 }
 
 void bf_verbs_world_close(struct bf_verbs_world *w)
@@ -172,9 +183,13 @@ void bf_verbs_world_close(struct bf_verbs_world *w)
 	free(w->nic);
 	while ((p = w->pieces)) {
 		w->pieces = p->next;
-		munmap(p->at, p->size);
+		if (p->gpu)
+			bf_verbs_gpu_free(w, p);
+		else
+			munmap(p->at, p->size);
 		free(p);
 	}
+	bf_gpu_memory_close(w->gpu);
 	while ((g = bf_machine_next_grid(&w->m)))
 		free(g);
 	if (w->has_workers)
@@ -193,41 +208,59 @@ struct bf_verbs_nic *bf_verbs_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
 
 /* ---- memory ---- */
 
+static int alloc_here(struct bf_verbs_world *w, struct bf_verbs_piece *p, const char *name)
+{
+	char why[160];
+	int rc;
+
+	p->at = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p->at == MAP_FAILED)
+		return bf_fail(w->m.err, -ENOMEM, "memory '%s': no %" PRIu64 " bytes", name, p->size);
+	p->va = (uintptr_t)p->at;
+	/* A child that is forked must not make the device's pages copies. */
+	madvise(p->at, p->size, MADV_DONTFORK);
+	rc = w->cuda ? w->cuda->map(p->at, p->size, false, why, sizeof(why)) : 0;
+	if (!rc)
+		return 0;
+	munmap(p->at, p->size);
+	return bf_fail(w->m.err, rc, "memory '%s' cannot be mapped for the GPU: %s", name, why);
+}
+
 int bf_verbs_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		   struct bf_memory *out)
 {
 	struct bf_verbs_world *w = bf_verbs_world_of(m);
 	struct bf_verbs_piece *p;
+	int rc;
 
 	if (pe >= m->npes || !size || size > UINT64_MAX / 2)
 		return bf_fail(m->err, -EINVAL, "memory '%s' of %" PRIu64 " bytes for PE %u", name, size, pe);
-	if (place == BF_PLACE_CMB)
-		return bf_fail(m->err, -ENOTSUP, "memory '%s': there is no NVMe controller", name);
+	if (place == BF_PLACE_CMB || (place == BF_PLACE_CUDA && !w->takes_gpu))
+		return bf_fail(m->err, -ENOTSUP, "memory '%s': %s", name,
+			       place == BF_PLACE_CMB ? "there is no NVMe controller" : "the device reaches no GPU's");
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return bf_fail(m->err, -ENOMEM, "no memory for '%s'", name);
 	p->pe = pe;
 	p->size = (size + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1);
-	p->at = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p->at == MAP_FAILED) {
-		free(p);
-		return bf_fail(m->err, -ENOMEM, "memory '%s': no %" PRIu64 " bytes", name, size);
-	}
-	/* A child that is forked must not make the device's pages copies. */
-	madvise(p->at, p->size, MADV_DONTFORK);
 	pthread_mutex_lock(&w->lock);
-	p->next = w->pieces;
-	w->pieces = p;
+	rc = place == BF_PLACE_CUDA ? bf_verbs_gpu_alloc(w, p, name) : alloc_here(w, p, name);
+	if (!rc) {
+		p->next = w->pieces;
+		w->pieces = p;
+	}
 	pthread_mutex_unlock(&w->lock);
-	*out = (struct bf_memory){ .ptr = p->at, .va = (uintptr_t)p->at, .size = p->size };
-	return 0;
+	if (rc)
+		free(p);
+	else
+		*out = (struct bf_memory){ .ptr = p->at, .va = p->va, .size = p->size, .far = p->gpu && w->cuda };
+	return rc;
 }
 
 bool bf_verbs_reachable(struct bf_world *m, uint32_t pe, uint64_t va, uint64_t bytes)
 {
 	for (const struct bf_verbs_piece *p = bf_verbs_world_of(m)->pieces; p; p = p->next)
-		if (p->pe == pe && va >= (uintptr_t)p->at && va - (uintptr_t)p->at < p->size &&
-		    bytes <= p->size - (va - (uintptr_t)p->at))
+		if (p->pe == pe && va >= p->va && va - p->va < p->size && bytes <= p->size - (va - p->va))
 			return true;
 	return false;
 }
@@ -298,7 +331,10 @@ int bf_verbs_port_register(struct bf_verbs_world *w, struct bf_verbs_nic *n, con
 
 void bf_verbs_describe(struct bf_world *m, uint32_t pe, char *buf, size_t cap)
 {
+	const struct bf_verbs_world *w = bf_verbs_world_of(m);
 	const struct bf_verbs_nic *n = bf_verbs_nic(m, pe, 0);
 
 	snprintf(buf, cap, "%s", n ? n->info.name : "");
+	if (w->gpu_by)
+		snprintf(buf + strlen(buf), cap - strlen(buf), ", memory of %s by %s", w->gpu_name, w->gpu_by);
 }

@@ -72,6 +72,50 @@ for backend in mlx5 rxe; do
 	says 'the device is real'
 done
 
+# ---- memory of a GPU, by a driver that stands for CUDA's ----
+# gpu AS CODE COMMAND...: the driver is as FAKE_CUDA says.
+gpu() {
+	was=$LD_LIBRARY_PATH
+	LD_LIBRARY_PATH=$BELFRY_BUILD_DIR/tests/fake:$LD_LIBRARY_PATH
+	export FAKE_CUDA="$1"
+	shift
+	on poll "$@"
+	LD_LIBRARY_PATH=$was
+	unset FAKE_CUDA
+}
+if [ -e "$BELFRY_BUILD_DIR/tests/fake/libcuda.so.1" ]; then
+	for workload in ibgda-put ibgda-get ibgda-amo ibgda-mixed; do
+		gpu '' 0 run $workload --backend mlx5 --heap gpu
+		says 'all as they must be'
+		says 'memory of a GPU of thought by DMA-BUF'
+	done
+	gpu '' 0 run ibgda-amo --fetch --op swap --warps 2 --backend mlx5 --heap gpu
+	gpu '' 0 run ibgda-mixed --pes 3 --blocks 2 --granule 4096 --granules-per-mr 2 --backend mlx5 --heap gpu
+	gpu nodmabuf 0 run ibgda-mixed --backend mlx5 --heap gpu
+	says 'memory of a GPU of thought by address'
+	gpu '' 0 run ibgda-mixed --backend mlx5 --heap host --json
+	grep -q 'thought' out && fail "a heap in the host's memory is in the GPU's"
+	gpu alone 2 run ibgda-mixed --backend mlx5 --heap gpu
+	says 'cannot be registered: by DMA-BUF: '
+	says 'nvidia-peermem'
+	gpu none 77 run ibgda-put --backend mlx5 --heap gpu
+	says 'no usable NVIDIA GPU'
+	gpu full 77 run ibgda-put --backend mlx5 --heap gpu
+	says 'gives no memory'
+	gpu '' 0 doctor
+	says 'memory of a GPU: a GPU of thought, by DMA-BUF'
+	gpu nodmabuf 0 doctor --json
+	says 'wants nvidia-peermem'
+	gpu '' 2 run ibgda-put --backend rxe --heap gpu
+	says '--heap'
+fi
+on poll 2 run ibgda-put --backend mlx5 --place gpu
+says 'for its own threads'
+on poll 2 run ibgda-put --heap gpu
+says '--heap'
+on poll 2 run ibgda-put --backend mlx5 --heap gpu --fill
+says '--fill'
+
 # ---- completions, one for one ----
 # same CODE WORKLOAD...: on the model in virtual time, and by both backends; rxe has no DC transport, as some NICs.
 same() {
