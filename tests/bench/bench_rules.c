@@ -309,7 +309,7 @@ struct traffic {
 
 static const struct traffic rows[] = {
 	{ "ibgda", "mlx5 ll shmem", 40000, 0.66, run_puts },
-	{ "nvme", "nvme", 80000, 0.64, run_reads },
+	{ "nvme", "nvme", 80000, 0.73, run_reads },
 	{ "sdma", "sdma", 80000, 0.52, run_copies },
 	{ "hopper", "hopper", 4000, 0.80, run_pipeline },
 };
