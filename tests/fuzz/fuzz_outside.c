@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NETWORK "fuzz-%d"
 #define QPN 0x40u /* of each; the first two are the kernel's */
+#define GROUP 0xe0000001u /* the victim and the liar are in it */
 
 struct end {
 	struct bf_sim *sim;
@@ -32,6 +33,7 @@ struct fuzz {
 	struct end victim, third;
 	int fd;        /* to the victim's socket, or -1 */
 	int listener;  /* where the victim connects when it has a frame for slot 1 */
+	int member;    /* the name by which slot 1 is in the group, once it was taken */
 	int accepted;
 	struct bf_ring ring, back; /* ours, and the one that the victim made for us */
 	struct bf_door *door;
@@ -74,10 +76,10 @@ static void pump(struct end *e)
 	}
 }
 
-static void send_frame(struct end *e, uint32_t slot, uint32_t len)
+static void send_to(struct end *e, uint32_t ipv4, uint32_t qpn, uint32_t len)
 {
-	struct bf_roce_path_opts opts = { .src_ipv4 = 1, .dst_ipv4 = 1 };
-	struct bf_roce r = { .opcode = BF_RC_SEND_ONLY, .dest_qp = slot * BF_OUTSIDE_QPNS + QPN, .payload_len = len };
+	struct bf_roce_path_opts opts = { .src_ipv4 = 1, .dst_ipv4 = ipv4 };
+	struct bf_roce r = { .opcode = BF_RC_SEND_ONLY, .dest_qp = qpn, .payload_len = len };
 	struct bf_packet *pkt = bf_packet_alloc(e->fabric);
 	struct bf_roce_path path;
 
@@ -89,13 +91,19 @@ static void send_frame(struct end *e, uint32_t slot, uint32_t len)
 	bf_sim_run(e->sim, BF_NEVER);
 }
 
-static socklen_t name_of(uint32_t slot, struct sockaddr_un *at)
+static void send_frame(struct end *e, uint32_t slot, uint32_t len)
+{
+	send_to(e, 1, slot * BF_OUTSIDE_QPNS + QPN, len);
+}
+
+/* `what` is before the slot. */
+static socklen_t name_of(const char *what, uint32_t slot, struct sockaddr_un *at)
 {
 	memset(at, 0, sizeof(*at));
 	at->sun_family = AF_UNIX;
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)snprintf(at->sun_path + 1, sizeof(at->sun_path) - 1, "belfry/%u/" NETWORK "/%u",
-					    (unsigned int)geteuid(), (int)getpid(), slot));
+			   (size_t)snprintf(at->sun_path + 1, sizeof(at->sun_path) - 1, "belfry/%u/" NETWORK "/%s%u",
+					    (unsigned int)geteuid(), (int)getpid(), what, slot));
 }
 
 static void hang_up(int *fd)
@@ -108,7 +116,7 @@ static void hang_up(int *fd)
 static void dial(struct fuzz *f)
 {
 	struct sockaddr_un at;
-	socklen_t len = name_of(0, &at);
+	socklen_t len = name_of("", 0, &at);
 
 	hang_up(&f->fd);
 	f->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
@@ -196,6 +204,31 @@ static void put(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 	__atomic_add_fetch(&f->ring.shared->tail, 64 * (len / 64 + 1), __ATOMIC_RELEASE);
 }
 
+/* The group: its name taken or given back, with and without a word, the victim's frames to it, and one for the victim. */
+static void group(struct fuzz *f, uint8_t what)
+{
+	static const uint8_t frame[] = { 100, 0, [2 + 12] = 8, [2 + 30] = 0xe0, [2 + 33] = 1 };
+	struct sockaddr_un at;
+
+	if (what & 1) {
+		hang_up(&f->member);
+	} else if (f->member < 0) {
+		f->member = socket(AF_UNIX, SOCK_DGRAM, 0);
+		if (bind(f->member, (struct sockaddr *)&at, name_of("ge0000001/", 1, &at)))
+			abort();
+	}
+	if (what & 2 && f->member >= 0)
+		sendto(f->member, &what, 1, MSG_DONTWAIT, (struct sockaddr *)&at, name_of("news/", 0, &at));
+	if (what & 4)
+		put(f, (uint8_t)(f->ring.shared->tail / 64), frame, sizeof(frame));
+	if (what & 8)
+		send_to(&f->victim, GROUP, BF_ROCE_GROUP_QPN, what);
+	if (what & 16)
+		bf_port_join(f->victim.port, GROUP);
+	if (what & 32)
+		bf_port_leave(f->victim.port, GROUP);
+}
+
 static void step(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 {
 	switch (kind % 11) {
@@ -232,6 +265,8 @@ static void step(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 		break;
 	case 10:
 		f->door->sleeping = kind;
+		for (size_t i = 0; i < len; i++)
+			group(f, bytes[i]);
 		break;
 	}
 	pump(&f->victim);
@@ -242,11 +277,11 @@ static void start(struct fuzz *f)
 	struct sockaddr_un at;
 
 	memset(f, 0, sizeof(*f));
-	f->fd = f->accepted = -1;
+	f->fd = f->accepted = f->member = -1;
 	end_open(&f->victim);
 	f->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 	f->plain_fd = memfd_create("plain", MFD_CLOEXEC);
-	if (f->listener < 0 || bind(f->listener, (struct sockaddr *)&at, name_of(1, &at)) || listen(f->listener, 8) ||
+	if (f->listener < 0 || bind(f->listener, (struct sockaddr *)&at, name_of("", 1, &at)) || listen(f->listener, 8) ||
 	    bf_ring_create(&f->ring, 0, &f->ring_fd) || bf_door_create(&f->door, &f->door_fd))
 		abort();
 	end_open(&f->third);
@@ -270,6 +305,7 @@ static void finish(struct fuzz *f)
 		abort();
 	hang_up(&f->accepted);
 	hang_up(&f->listener);
+	hang_up(&f->member);
 	hang_up(&f->ring_fd);
 	hang_up(&f->door_fd);
 	hang_up(&f->plain_fd);

@@ -28,6 +28,15 @@ each() {
 	done
 }
 
+# sent_to_group ADDRESS: its membership was announced, and its 50 datagrams crossed the cable.
+sent_to_group() {
+	local frames
+	frames=$(tshark -r "$work/cm/cm.pcap" -Y "ip.src == $1 && ip.dst == 239.1.2.3 && !_ws.malformed" 2>/dev/null | wc -l)
+	echo "$frames datagrams"
+	[ "$frames" -eq 50 ] &&
+		tshark -r "$work/cm/cm.pcap" -Y "ip.src == $1 && igmp.maddr == 239.1.2.3" 2>/dev/null | grep -q 'Join group'
+}
+
 rxe_additions >"$work/missing" || skip "$(cat "$work/missing")"
 need_images rxe
 guest cm --image rxe --time 400 --out "$work/cm" "${additions[@]}" --add "$here/guest/cm_steps.sh" -- sh /bin/cm_steps.sh
@@ -35,5 +44,7 @@ if command -v tshark >/dev/null; then
 	check cm tshark-finds-nothing-odd nothing_odd
 	check cm every-message-by-rxe each 10.0.0.1
 	check cm every-message-by-the-model each 10.0.0.2
+	check cm group-by-rxe sent_to_group 10.0.0.1
+	check cm group-by-the-model sent_to_group 10.0.0.2
 fi
 verdict

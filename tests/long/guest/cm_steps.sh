@@ -4,12 +4,18 @@
 . checks.sh
 details=/tmp/details
 patience=60 # seconds for a pair of programs
+ready=listens
 : >$details
 model="/bin/ip netns exec far belfry exec --udp 10.0.0.2 --stats --"
 
 # A server of either end is ready: the kernel and the model both tell who listens.
 listens() {
 	/usr/bin/rdma resource show cm_id | grep -q LISTEN || /bin/ip netns exec far grep -q '@belfry/.*/s' /proc/net/unix
+}
+
+# A receiver of either end is in the group 239.1.2.3: the kernel tells, as it does with IGMP.
+joined() {
+	grep -q 030201EF /proc/net/igmp || /bin/ip netns exec far grep -q 030201EF /proc/net/igmp
 }
 
 # both SERVER CLIENT: two commands, the second as soon as the first is ready; good when both are. perftest listens twice,
@@ -27,7 +33,7 @@ both() {
 once() {
 	timeout $patience sh -c "$1" >/tmp/server.log 2>&1 &
 	server=$!
-	within 20 listens || echo "$1: nobody listens" >>$details
+	within 20 $ready || echo "$1: nobody $ready" >>$details
 	timeout $((patience - 10)) sh -c "$2" >/tmp/client.log 2>&1
 	client=$?
 	[ $client -eq 0 ] || kill $server 2>/dev/null
@@ -84,7 +90,9 @@ wide() {
 }
 
 rxe_net.sh || exit
-/usr/bin/tcpdump -Z root -i near -w /out/cm.pcap -U 'udp port 4791 and udp[12:4] & 0xffffff = 1' 2>/tmp/tcpdump &
+# Queue pair 1 and what goes to groups.
+heard="igmp or udp port 4791 and (udp[12:4] & 0xffffff = 1 or udp[12:4] & 0xffffff = 0xffffff)"
+/usr/bin/tcpdump -Z root -i near -w /out/cm.pcap -U "$heard" 2>/tmp/tcpdump &
 tcpdump=$!
 check "capture begins" within 10 grep -q listening /tmp/tcpdump
 pair rping "rping -s -C 20 -V" "rping -c -C 20 -V -a"
@@ -96,6 +104,11 @@ check "the path is the interface's" wide
 check "rxe-to-model write_bw -R" both "$model /usr/bin/ib_write_bw -R -F -n 300" "/usr/bin/ib_write_bw -R -F -n 300 10.0.0.2"
 pair "read_bw -R" "ib_read_bw -R -F -n 100 -o 16" "ib_read_bw -R -F -n 100 -o 16"
 pair "send_lat -R, UD" "ib_send_lat -R -c UD -F -n 100 -s 1000" "ib_send_lat -R -c UD -F -n 100 -s 1000"
+ready=joined
+group="/usr/bin/mckey -m 239.1.2.3 -C 50"
+check "model-to-rxe mckey" both "$group -b 10.0.0.1" "$model $group -s -b 10.0.0.2"
+check "rxe-to-model mckey" both "$model $group -b 10.0.0.2" "$group -s -b 10.0.0.1"
+ready=listens
 check "model refused by rxe" refused "$model" 10.0.0.1
 check "rxe refused by model" refused_by_model
 check "rxe's server is killed" killed "/usr/bin/rping -s" "$model /usr/bin/rping -c -v -a 10.0.0.1"
