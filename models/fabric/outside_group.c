@@ -171,10 +171,8 @@ static void find(struct bf_outside *o, struct members *m)
 		struct sockaddr_un at;
 		const socklen_t len = name_of_member(o, m->ipv4, slot, &at);
 
-		if (slot == o->slot || connect(fd, (struct sockaddr *)&at, len))
-			continue;
-		m->slots[slot / 64] |= 1ull << (slot % 64);
-		bf_peer_expect(o, slot);
+		if (slot != o->slot && !connect(fd, (struct sockaddr *)&at, len))
+			m->slots[slot / 64] |= 1ull << (slot % 64);
 	}
 	if (fd >= 0)
 		close(fd);

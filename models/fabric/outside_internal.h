@@ -91,7 +91,6 @@ struct bf_outside {
 
 /* outside_peer.c: sends to the process that has `slot`; false: there is none. */
 bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
-void bf_peer_expect(struct bf_outside *o, uint32_t slot); /* somebody has the slot, since shortly perhaps */
 uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn); /* frames for that queue pair */
 void bf_peer_release(struct bf_outside *o);       /* what is held, as far as there is room now */
 void bf_peer_flush(struct bf_outside *o);         /* tells those who have got something */

@@ -159,12 +159,6 @@ static int put(struct bf_outside *o, struct bf_peer *p, const struct bf_packet *
 	return rc;
 }
 
-void bf_peer_expect(struct bf_outside *o, uint32_t slot)
-{
-	if (o->peers[slot])
-		o->peers[slot]->retry_ns = 0;
-}
-
 bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt)
 {
 	struct bf_peer *p = peer_of(o, slot);

@@ -47,7 +47,7 @@ pair() {
 	for _ in 1 2 3; do
 		once "$2" "$3" "$4" && code=0 && break
 		code=1
-		grep -q 'EVENT_REJECTED; error: 8' out || break
+		grep -q 'EVENT_REJECTED; error: 8\|EVENT_UNREACHABLE; error: 1' out || break
 	done
 	verdict $code "$1"
 }

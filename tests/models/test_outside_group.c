@@ -74,7 +74,10 @@ START_TEST(test_members_of_now)
 	send_to_group(&e[1]);
 	end_receive(&e[0], 2);
 	ck_assert_uint_eq(e[2].frames, 2);
-	for (int i = 0; i < 4; i++) {
+	end_close(&e[3]);
+	send_to_group(&e[2]);
+	end_receive(&e[0], 3);
+	for (int i = 0; i < 3; i++) {
 		ck_assert_uint_eq(e[i].broken, 0);
 		ck_assert_uint_eq(end_stat(&e[i], "outside.lost"), 0);
 		ck_assert_int_eq(bf_outside_error(e[i].outside)->code, 0);
@@ -121,12 +124,11 @@ START_TEST(test_corrupted_frames_stay)
 }
 END_TEST
 
-/* A member that is killed is none any more, and who gets its place is none either until it joins. */
-START_TEST(test_killed)
+/* A process that is in the group, and nothing else. */
+static pid_t start_member(void)
 {
-	struct end a, next;
 	char network[32], c;
-	int fds[2], status;
+	int fds[2];
 	pid_t pid;
 
 	ck_assert_int_eq(pipe(fds), 0);
@@ -139,17 +141,32 @@ START_TEST(test_killed)
 
 		end_open_with(&e, &opts, NULL);
 		join(&e);
-		status = (int)write(fds[1], "x", 1);
-		for (;;)
+		while (write(fds[1], "x", 1) == 1)
 			pause();
 	}
 	ck_assert_int_eq(read(fds[0], &c, 1), 1);
+	return pid;
+}
+
+static void kill_and_wait(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+}
+
+/* A member that is killed is none any more, and who gets its place is none either until it joins. */
+START_TEST(test_killed)
+{
+	struct end a, next;
+	const pid_t pid = start_member();
+
 	end_open(&a, 0);
 	ck_assert_uint_eq(bf_outside_slot(a.outside), 1);
 	send_to_group(&a);
 	ck_assert_uint_eq(end_stat(&a, "outside.tx_frames"), 1);
-	kill(pid, SIGKILL);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	kill_and_wait(pid);
 	for (int i = 0; i < 1000 && end_stat(&a, "outside.peers"); i++)
 		end_wait(&a);
 	send_to_group(&a);
@@ -158,10 +175,30 @@ START_TEST(test_killed)
 	ck_assert_uint_eq(bf_outside_slot(next.outside), 0);
 	send_to_group(&a);
 	ck_assert_uint_eq(end_stat(&a, "p1.lost_no_route"), 2);
+	ck_assert_uint_eq(end_stat(&a, "outside.lost"), 0); /* nobody was taken for a member */
 	join(&next);
 	send_to_group(&a);
 	end_receive(&next, 1);
 	end_close(&next);
+	end_close(&a);
+}
+END_TEST
+
+/* One that is killed after it was found, and before anything was sent to it, is looked for no more than once. */
+START_TEST(test_killed_early)
+{
+	const struct bf_outside_opts opts = { .network = end_network() };
+	const pid_t pid = start_member();
+	struct end a;
+
+	end_open_with(&a, &opts, "drop count=1");
+	send_to_group(&a);
+	ck_assert_uint_eq(end_stat(&a, "p1.lost_injected"), 1);
+	kill_and_wait(pid);
+	for (int i = 0; i < 3; i++)
+		send_to_group(&a);
+	ck_assert_uint_eq(end_stat(&a, "outside.lost"), 1);
+	ck_assert_uint_eq(end_stat(&a, "p1.lost_no_route"), 3);
 	end_close(&a);
 }
 END_TEST
@@ -312,6 +349,7 @@ static Suite *suite(void)
 	tcase_add_test(rings, test_many_groups);
 	tcase_add_test(rings, test_corrupted_frames_stay);
 	tcase_add_test(rings, test_killed);
+	tcase_add_test(rings, test_killed_early);
 	tcase_add_test(rings, test_fork);
 	tcase_add_test(udp, test_udp);
 	tcase_add_test(udp, test_udp_burst);

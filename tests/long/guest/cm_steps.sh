@@ -23,7 +23,7 @@ joined() {
 both() {
 	for attempt in 1 2 3; do
 		once "$@" && return 0
-		grep -q 'EVENT_REJECTED; error: 8' /tmp/client.log || break
+		grep -q 'EVENT_REJECTED; error: 8\|EVENT_UNREACHABLE; error: 1' /tmp/client.log || break
 	done
 	echo "$attempt: server $server, client $client; $(grep -h -v '^belfry exec: [0-9]*: ' /tmp/server.log /tmp/client.log | tail -n 2)"
 	cat /tmp/server.log /tmp/client.log >>$details
@@ -91,7 +91,7 @@ wide() {
 
 rxe_net.sh || exit
 # Queue pair 1 and what goes to groups.
-heard="igmp or udp port 4791 and (udp[12:4] & 0xffffff = 1 or udp[12:4] & 0xffffff = 0xffffff)"
+heard="igmp or (udp port 4791 and (udp[12:4] & 0xffffff = 1 or udp[12:4] & 0xffffff = 0xffffff))"
 /usr/bin/tcpdump -Z root -i near -w /out/cm.pcap -U "$heard" 2>/tmp/tcpdump &
 tcpdump=$!
 check "capture begins" within 10 grep -q listening /tmp/tcpdump
@@ -105,9 +105,12 @@ check "rxe-to-model write_bw -R" both "$model /usr/bin/ib_write_bw -R -F -n 300"
 pair "read_bw -R" "ib_read_bw -R -F -n 100 -o 16" "ib_read_bw -R -F -n 100 -o 16"
 pair "send_lat -R, UD" "ib_send_lat -R -c UD -F -n 100 -s 1000" "ib_send_lat -R -c UD -F -n 100 -s 1000"
 ready=joined
-group="/usr/bin/mckey -m 239.1.2.3 -C 50"
-check "model-to-rxe mckey" both "$group -b 10.0.0.1" "$model $group -s -b 10.0.0.2"
-check "rxe-to-model mckey" both "$model $group -b 10.0.0.2" "$group -s -b 10.0.0.1"
+group="/usr/bin/mckey -m 239.1.2.3"
+# Its sender does not wait for what it has posted, and soft-RoCE drops what has not left when a queue pair goes: many
+# queue pairs send, and take their time to go.
+many="$group -s -C 50 -c 16"
+check "model-to-rxe mckey" both "$group -C 50 -b 10.0.0.1" "$model $many -b 10.0.0.2"
+check "rxe-to-model mckey" both "$model $group -C 50 -b 10.0.0.2" "$many -b 10.0.0.1"
 ready=listens
 check "model refused by rxe" refused "$model" 10.0.0.1
 check "rxe refused by model" refused_by_model
