@@ -164,7 +164,7 @@ struct bf_packet *bf_packet_copy(const struct bf_packet *pkt);
 
 /*
  * group.c: where a frame to a group goes that `p` sends, one place after the other, the first one `after` NULL; the
- * uplink's is the last. NULL: nowhere else. Nobody takes one with another queue pair's number than a group has.
+ * uplink's is the last. NULL: nowhere else.
  */
 struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *pkt, const struct bf_port *after);
 /* A frame to a group from outside, for all ports that want it. Takes it. */

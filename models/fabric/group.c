@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "models/fabric/fabric_internal.h"
-#include "models/fabric/roce.h"
 
 /* One port in one group. */
 struct bf_group {
@@ -103,7 +102,7 @@ struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *p
 	const uint32_t ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
 	const struct bf_group *g = after ? NULL : f->groups;
 
-	if (bf_frame_queue(pkt) != BF_ROCE_GROUP_QPN || (after && after == f->beyond))
+	if (after && after == f->beyond)
 		return NULL;
 	if (after)
 		g = (*find(f, ipv4, after))->next;

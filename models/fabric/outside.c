@@ -39,7 +39,7 @@ static uint32_t slot_of(struct bf_outside *o, const struct bf_packet *pkt)
 
 	uint32_t slot = qpn / BF_OUTSIDE_QPNS;
 
-	if (BF_UNLIKELY(qpn - BF_OUTSIDE_QP1 - 1 >= BF_ROCE_GROUP_QPN - BF_OUTSIDE_QP1 - 1)) /* either of both */
+	if (BF_UNLIKELY(qpn - BF_OUTSIDE_QP1 - 1 >= BF_ROCE_GROUP_QPN - BF_OUTSIDE_QP1 - 1)) /* that, or a group's */
 		slot = qpn == BF_OUTSIDE_QP1 && o->whose ? o->whose(o->kernel, pkt) : o->slot;
 	return BF_LIKELY(slot < BF_OUTSIDE_SLOTS) ? slot : o->slot;
 }

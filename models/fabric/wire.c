@@ -130,8 +130,8 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 	if (pkt->len < BF_IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
 		return NULL;
 	ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
-	if (BF_UNLIKELY(bf_is_for_many(pkt)))
-		return bf_group_next(p, pkt, NULL) ? p : NULL; /* each copy has its own: see append_all() */
+	if (BF_UNLIKELY(bf_is_for_many(pkt))) /* each copy goes somewhere else: see append_to_group() */
+		return bf_frame_queue(pkt) == BF_ROCE_GROUP_QPN && bf_group_next(p, pkt, NULL) ? p : NULL;
 	if (BF_UNLIKELY(!p->last_to || p->last_to->info.ipv4 != ipv4))
 		p->last_to = bf_fabric_find(p->fabric, ipv4);
 	if (BF_UNLIKELY(!p->last_to && p->fabric->uplink.takes) &&

@@ -13,6 +13,7 @@
 static struct bf_sim *sim;
 static struct bf_fabric *fabric;
 static struct bf_port *ports[PORTS];
+static bool spoilt; /* frames are */
 static uint32_t got[PORTS], owners[PORTS] = { 0, 1, 2, 3 };
 static uint64_t when[PORTS];
 
@@ -21,7 +22,7 @@ static void on_frame(void *owner, struct bf_packet *pkt)
 	const uint32_t at = *(const uint32_t *)owner;
 
 	ck_assert_uint_eq(pkt->len, 100);
-	for (uint32_t i = 60; i < 100; i++)
+	for (uint32_t i = 60; i < 100 && !spoilt; i++)
 		ck_assert_uint_eq(pkt->data[i], i);
 	got[at]++;
 	when[at] = sim->now_ps;
@@ -33,6 +34,7 @@ static void setup(void)
 	static const char *const names[PORTS] = { "nic0.p1", "nic1.p1", "nic2.p1", "nic3.p1" };
 
 	memset(got, 0, sizeof(got));
+	spoilt = false;
 	ck_assert_int_eq(bf_sim_create(1, &sim), 0);
 	ck_assert_int_eq(bf_fabric_create(sim, &fabric), 0);
 	for (uint32_t i = 0; i < PORTS; i++) {
@@ -150,6 +152,18 @@ START_TEST(faults_concern_all_copies)
 }
 END_TEST
 
+/* Whichever bit is wrong, that of the queue pair's number too: only receivers look there. */
+START_TEST(spoilt_frames_arrive)
+{
+	spoilt = true;
+	ck_assert_int_eq(bf_port_join(ports[1], GROUP), 0);
+	ck_assert_msg(!bf_fault_plan_parse("corrupt prob=1", 3, &sim->error, &sim->faults), "%s", sim->error.text);
+	for (uint32_t i = 0; i < 200; i++)
+		send(0);
+	expect(0, 200, 0, 0);
+}
+END_TEST
+
 START_TEST(a_link_that_is_down_loses_its_copy)
 {
 	ck_assert_int_eq(bf_port_join(ports[1], GROUP), 0);
@@ -237,6 +251,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, those_who_want_it_get_one_each);
 	tcase_add_test(tc, a_port_leaves_as_often_as_it_joined);
 	tcase_add_loop_test(tc, faults_concern_all_copies, 0, 4);
+	tcase_add_test(tc, spoilt_frames_arrive);
 	tcase_add_test(tc, a_link_that_is_down_loses_its_copy);
 	tcase_add_test(tc, an_uplink_hears_of_the_first_and_the_last);
 	suite_add_tcase(s, tc);
