@@ -2,6 +2,8 @@
  * How processes come together: each listens, calls those of lower rank, and is called by those of higher rank. Whoever
  * calls greets first. Who is not there yet is called again until the time is over.
  */
+#include "drivers/bootstrap/socket.h"
+
 #ifdef BELFRY_HAVE_LIBUV
 
 #include <errno.h>
