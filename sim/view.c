@@ -122,12 +122,8 @@ void bf_view_destroy(struct bf_view *view)
 }
 
 /* What a real processor answers with a fault: the run stops and says whose store or load it was. */
-struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio)
+static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, const void *p, uint32_t len, bool mmio)
 {
-	struct bf_region *r = a->view->space ? bf_space_find_host(a->view->space, p) : NULL;
-
-	if (r && (r->kind == BF_MEM_MMIO) == mmio && len <= r->size - (bf_va(r, p) - r->va))
-		return r;
 	if (r)
 		bf_fail(&a->sim->error, -EFAULT, "agent '%s': %u bytes at %s+0x%llx %s", a->name, len, r->name,
 			(unsigned long long)(bf_va(r, p) - r->va),
@@ -138,7 +134,27 @@ struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len
 		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
 			a->name, len, a->view->space ? a->view->space->name : "");
 	bf_sim_stop(a->sim);
-	return NULL;
+}
+
+static struct bf_region *region_at(const struct bf_agent *a, const void *p)
+{
+	return a->view->space ? bf_space_find_host(a->view->space, p) : NULL;
+}
+
+/* `r` is where the access is; false: it cannot be, and the run stops. */
+static bool may_access(struct bf_agent *a, const struct bf_region *r, const void *p, uint32_t len, bool mmio)
+{
+	if (BF_LIKELY(r && (r->kind == BF_MEM_MMIO) == mmio && len <= r->size - (bf_va(r, p) - r->va)))
+		return true;
+	stop_at(a, r, p, len, mmio);
+	return false;
+}
+
+struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio)
+{
+	struct bf_region *r = region_at(a, p);
+
+	return may_access(a, r, p, len, mmio) ? r : NULL;
 }
 
 uint64_t bf_view_late(struct bf_rng *rng)
@@ -250,7 +266,7 @@ static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const voi
 
 static uint64_t va_of(struct bf_agent *a, const void *p)
 {
-	struct bf_region *r = a->view->space ? bf_space_find_host(a->view->space, p) : NULL;
+	const struct bf_region *r = region_at(a, p);
 
 	return r ? bf_va(r, p) : 0;
 }
@@ -271,13 +287,16 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
 	const enum bf_path path = bf_path_of(v, sem, scope);
-	struct bf_region *r;
+	const bool recorded = bf_probe(a->sim, BF_CLASS_MEM);
+	struct bf_region *r = NULL;
 
 	a->charge_ps += v->pub.cost->store;
 	v->seq++;
 	BF_WHERE(a);
-	if (bf_probe(a->sim, BF_CLASS_MEM)) {
-		struct bf_rec_store rec = { .va = va_of(a, p), .seq = v->seq, .ahead = a->charge_ps, .len = len,
+	if (recorded || v->pub.ordering != BF_ORDER_SC)
+		r = region_at(a, p);
+	if (recorded) {
+		struct bf_rec_store rec = { .va = r ? bf_va(r, p) : 0, .seq = v->seq, .ahead = a->charge_ps, .len = len,
 					    .sem = (uint16_t)sem, .scope = (uint16_t)scope };
 
 		bf_record(&a->sim->rec, &bf_rec_store_schema, a->actor, &rec, data, len);
@@ -288,8 +307,7 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 		store_sc(a, p, data, len, path);
 		return;
 	}
-	r = bf_view_region(a, p, len, false);
-	if (!r)
+	if (!may_access(a, r, p, len, false))
 		return;
 	/* On x86 a plain store is a release: the FIFO keeps the order by itself. */
 	if (release && v->pub.ordering != BF_ORDER_TSO) {

@@ -355,6 +355,8 @@ static void note_reserve(struct bf_mlx5_queue *q, const struct bf_seen *e)
 		slot->count = (uint32_t)count;
 		slot->reserver = e->actor;
 	}
+	if (q->slots)
+		bf_rule_expect(&q->slots[(base + count) % q->depth], 2 * sizeof(*q->slots));
 	if (base + count > q->reserved) {
 		q->reserved = base + count;
 		q->reserved_ps = e->time_ps;
@@ -506,16 +508,19 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_store:
 		q = e->store.len == 4 ? dbrec_at(r, e->store.va) : NULL;
 		s = q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
-		if (s)
-			note_dbrec_store(r, q, s);
+		if (!s)
+			break;
+		bf_rule_notice(r, BF_MLX5_TO_DBREC);
+		note_dbrec_store(r, q, s);
 		break;
 	case BF_SEEN_store_visible:
 		q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
 		s = q ? bf_stores_shown(bf_rule_stores(r), 0) : NULL;
-		if (s) {
-			show_dbrec_store(&q->after, s);
-			show_dbrec_store(&q->most, s);
-		}
+		if (!s)
+			break;
+		bf_rule_notice(r, BF_MLX5_TO_DBREC);
+		show_dbrec_store(&q->after, s);
+		show_dbrec_store(&q->most, s);
 		break;
 	case BF_SEEN_fence:
 		note_fence(r, run, e);

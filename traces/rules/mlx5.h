@@ -30,6 +30,11 @@ struct bf_mlx5_slot {
 	uint32_t reserver, count, times;
 };
 
+/* What facts notice in a record. */
+enum {
+	BF_MLX5_TO_DBREC = 16, /* store, store_visible: its place is a doorbell record's index */
+};
+
 /* What was wrong with a fetched entry. */
 enum bf_mlx5_fetched {
 	BF_MLX5_FETCHED_GOOD,

@@ -113,6 +113,8 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 	},
 	.rank = BF_RANK_INDEX + 1,
 	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_store_visible, BF_SEEN_ibgda_post, BF_SEEN_dbrec, 0 },
+	.when = BF_MLX5_TO_DBREC,
+	.whens = 2,
 	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_ibgda_build, 0 },
 	.queue_bytes = sizeof(struct state),
 	.on = on,

@@ -7,7 +7,6 @@
 
 /* Words that pollers store what is complete into; of two that share a place the later one is kept. */
 struct state {
-	bool any; /* some driver does this at all */
 	struct counter {
 		uint64_t va;
 		struct bf_rule_queue *queue;
@@ -47,11 +46,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_ibgda_consume) {
-		s->any = true;
+		bf_rule_spare(r, BF_SEEN_NONE);
 		learn(r, e);
 		return;
 	}
-	c = s->any && e->store_visible.len == 8 ? place(s, e->store_visible.va) : NULL;
+	c = e->store_visible.len == 8 ? place(s, e->store_visible.va) : NULL;
 	now = c && c->queue && c->va == e->store_visible.va ? bf_stores_shown(bf_rule_stores(r->rules), 0) : NULL;
 	if (!now)
 		return;
@@ -95,6 +94,7 @@ const struct bf_rule bf_rule_mlx5_poll_back = {
 	},
 	.rank = BF_RANK_COMPLETION - 1,
 	.records = (const uint8_t[]){ BF_SEEN_ibgda_consume, BF_SEEN_store_visible, 0 },
+	.spares = BF_SEEN_store_visible, /* until some driver does this at all */
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -149,7 +149,14 @@ static inline void *bf_rule_facts(const struct bf_rule_queue *q)
 /* The facts of a family's run; NULL when the family is not on. */
 void *bf_rule_run_facts(struct bf_rules *r, const struct bf_rule_family *family);
 
-/* For facts: what they notice in the record at hand, bits of the family. */
+/* What is kept of a run is more than a cache holds: the place that comes next is on its way when it is needed. */
+static inline void bf_rule_expect(const void *next, size_t size)
+{
+	for (size_t at = 0; at < size; at += 64)
+		__builtin_prefetch((const uint8_t *)next + at, 1);
+}
+
+/* For facts: what they notice in the record at hand. Families that look at the same records have bits of their own. */
 void bf_rule_notice(struct bf_rules *r, uint16_t what);
 
 /* A family's facts know all that they ever will from records of this kind: they need no more of them. */

@@ -9,6 +9,7 @@
 #include "sim/mem.h"
 
 #define RECENT 64u /* reservations that a store may belong to */
+#define AHEAD 4u   /* packets of a submission come one right after the other */
 
 /* What a sdma_queue record says. */
 enum { CREATED, PAUSED, RESUMED };
@@ -213,15 +214,6 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	return true;
 }
 
-/* The windows are longer than a cache; what comes next in one of them is on its way when it is needed. */
-static void come(const void *next, size_t size)
-{
-	for (size_t at = 0; at < size; at += BF_LINE)
-		__builtin_prefetch((const uint8_t *)next + at, 1);
-}
-
-/* ---- the driver's ---- */
-
 static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	const bool publish = e->kind == BF_SEEN_sdma_publish;
@@ -239,12 +231,12 @@ static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
 		q->last_reserve = s;
 	if (publish) {
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_SPANS] = s;
-		come(&q->w->publishes[q->w->npublishes % BF_SDMA_SPANS], sizeof(s));
+		bf_rule_expect(&q->w->publishes[q->w->npublishes % BF_SDMA_SPANS], sizeof(s));
 	} else {
 		q->w->told[q->w->nreserves % BF_SDMA_SPANS].at_ps = BF_NEVER;
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_SPANS] = s;
-		come(&q->w->told[q->w->nreserves % BF_SDMA_SPANS], sizeof(q->w->told[0]));
-		come(&q->w->reserves[q->w->nreserves % BF_SDMA_SPANS], sizeof(s));
+		bf_rule_expect(&q->w->told[q->w->nreserves % BF_SDMA_SPANS], sizeof(q->w->told[0]));
+		bf_rule_expect(&q->w->reserves[q->w->nreserves % BF_SDMA_SPANS], sizeof(s));
 		q->w->reservers |= 1ull << e->actor % 64;
 	}
 	if (s.pad)
@@ -452,7 +444,8 @@ static void note_packet(struct bf_rules *r, struct bf_sdma_run *run, struct bf_s
 	k->at_ps = e->time_ps;
 	k->record = e->number;
 	k->held_ps = BF_NEVER;
-	memcpy(dw, e->tail, e->tail_len < sizeof(dw) ? e->tail_len : sizeof(dw));
+	for (uint32_t i = 0; i < BF_SDMA_MAX_FIXED && 4 * i + 4 <= e->tail_len; i++)
+		dw[i] = bf_get_le32(e->tail + 4 * i);
 	memcpy(k->dw, dw, sizeof(k->dw));
 	k->last = e->tail_len < 4 ? 0 : bf_get_le32(e->tail + (e->tail_len & ~3u) - 4);
 	k->said = (uint32_t)e->sdma_packet.dwords;
@@ -466,7 +459,7 @@ static void note_packet(struct bf_rules *r, struct bf_sdma_run *run, struct bf_s
 	bf_rule_notice(r, kind_noticed(p.kind));
 	if (!k->indirect)
 		q->retired = k->index + e->sdma_packet.dwords * 4;
-	come(&q->w->packets[q->w->npackets % BF_SDMA_PACKETS], sizeof(*k));
+	bf_rule_expect(&q->w->packets[(q->w->npackets + AHEAD) % BF_SDMA_PACKETS], sizeof(*k));
 }
 
 static void note_piece(struct bf_sdma_run *run, const struct bf_seen *e)
@@ -474,7 +467,7 @@ static void note_piece(struct bf_sdma_run *run, const struct bf_seen *e)
 	run->pieces[run->npieces++ % BF_SDMA_PIECES] = (struct bf_sdma_piece){
 		.rec = e->sdma_piece, .at_ps = e->time_ps, .record = e->number, .pe = e->pe, .set = true
 	};
-	come(&run->pieces[run->npieces % BF_SDMA_PIECES], sizeof(run->pieces[0]));
+	bf_rule_expect(&run->pieces[run->npieces % BF_SDMA_PIECES], sizeof(run->pieces[0]));
 }
 
 /* The copy is done: its packet, and the pieces that its job moved since the job's copy before. */
