@@ -8,11 +8,17 @@
 /* A run with more is not read to the end by anybody. */
 #define BF_FINDINGS_MAX 512u
 
+/* Fills in the fields of `e` from the fixed part of a record. */
+typedef void bf_seen_read_fn(const void *fixed, struct bf_seen *e);
+
+/* For a type that is this program's own; NULL: it is not. See seen_own.c. */
+bf_seen_read_fn *bf_seen_own(enum bf_seen_kind kind, const struct bf_rec_schema *type);
+
 /* How the fields of one type of the stream become members of struct bf_seen. */
 struct bf_plan {
 	enum bf_seen_kind kind;
 	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
-	bool native; /* the type is this program's own */
+	bf_seen_read_fn *read; /* in place of the rest; NULL: the type is not this program's own */
 	/* First those of eight bytes, then those of four, then narrower and signed ones, then those that it lacks. */
 	uint8_t nlong, nword, nother, nfields; /* where each of the four ends */
 	struct bf_plan_field {
@@ -126,6 +132,10 @@ static inline void bf_plan_read(const struct bf_plan *p, const uint8_t *fixed, s
 {
 	const struct bf_plan_field *f = p->field, *end = f + p->nlong;
 
+	if (BF_LIKELY(p->read)) {
+		p->read(fixed, e);
+		return;
+	}
 	for (; f < end; f++)
 		e->field[f->to] = bf_get_le64(fixed + f->at);
 	for (end = p->field + p->nword; f < end; f++)

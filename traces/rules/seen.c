@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim/bytes.h"
-#include "sim/records_agent.h"
 #include "traces/rules/engine_internal.h"
 
 struct shape {
@@ -102,7 +101,7 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	if (!p)
 		return -ENOMEM;
 	p->kind = kind;
-	p->native = type == &bf_rec_store_schema || type == &bf_rec_store_visible_schema;
+	p->read = bf_seen_own(kind, type);
 	p->key = key_of(kind);
 	p->nlong = add_part(p, type, LONG, 0);
 	p->nword = add_part(p, type, WORD, p->nlong);

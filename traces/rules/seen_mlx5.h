@@ -42,7 +42,7 @@
 #define BF_SEEN_DC_WQE(F) F(dc_key) F(qpn) F(dct) F(ipv4) F(index)
 #define BF_SEEN_DC_CONTEXT(F) F(dct) F(qpn) F(ipv4) F(contexts) F(what)
 
-#define BF_SEEN_MLX5(X)                                                                                                \
+#define BF_SEEN_MLX5_DEVICE(X)                                                                                         \
 	X(doorbell, BF_SEEN_DOORBELL, qpn)                                                                             \
 	X(wqe_fetch, BF_SEEN_WQE_FETCH, qpn)                                                                           \
 	X(wqe_start, BF_SEEN_WQE_START, qpn)                                                                           \
@@ -59,7 +59,9 @@
 	X(nak_sent, BF_SEEN_NAK_SENT, qpn)                                                                             \
 	X(qp_config, BF_SEEN_QP_CONFIG, qpn)                                                                           \
 	X(cq_config, BF_SEEN_CQ_CONFIG, none)                                                                          \
-	X(qp_path, BF_SEEN_QP_PATH, qpn)                                                                               \
+	X(qp_path, BF_SEEN_QP_PATH, qpn)
+
+#define BF_SEEN_MLX5_DRIVER(X)                                                                                         \
 	X(ibgda_reserve, BF_SEEN_IBGDA_RESERVE, qpn)                                                                   \
 	X(ibgda_build, BF_SEEN_IBGDA_BUILD, qpn)                                                                       \
 	X(ibgda_publish, BF_SEEN_IBGDA_PUBLISH, qpn)                                                                   \
@@ -73,5 +75,7 @@
 	X(ibgda_ibuf, BF_SEEN_IBGDA_IBUF, qpn)                                                                         \
 	X(dc_wqe, BF_SEEN_DC_WQE, qpn)                                                                                 \
 	X(dc_context, BF_SEEN_DC_CONTEXT, none)
+
+#define BF_SEEN_MLX5(X) BF_SEEN_MLX5_DEVICE(X) BF_SEEN_MLX5_DRIVER(X)
 
 #endif

@@ -17,7 +17,7 @@
 #define BF_SEEN_SDMA_WAITED(F) F(va) F(value)
 #define BF_SEEN_SDMA_MISMATCH(F) F(va) F(wanted) F(found)
 
-#define BF_SEEN_SDMA(X)                                                                                                \
+#define BF_SEEN_SDMA_ENGINE(X)                                                                                         \
 	X(sdma_queue, BF_SEEN_SDMA_QUEUE, actor)                                                                       \
 	X(sdma_doorbell, BF_SEEN_SDMA_DOORBELL, actor)                                                                 \
 	X(sdma_fetch, BF_SEEN_SDMA_FETCH, actor)                                                                       \
@@ -26,10 +26,14 @@
 	X(sdma_piece, BF_SEEN_SDMA_PIECE, none)                                                                        \
 	X(sdma_fault, BF_SEEN_SDMA_FAULT, actor)                                                                       \
 	X(sdma_suspect, BF_SEEN_SDMA_SUSPECT, actor)                                                                   \
-	X(sdma_result, BF_SEEN_SDMA_RESULT, actor)                                                                     \
+	X(sdma_result, BF_SEEN_SDMA_RESULT, actor)
+
+#define BF_SEEN_SDMA_DRIVER(X)                                                                                         \
 	X(sdma_reserve, BF_SEEN_SDMA_RESERVE, queue)                                                                   \
 	X(sdma_publish, BF_SEEN_SDMA_PUBLISH, queue)                                                                   \
 	X(sdma_waited, BF_SEEN_SDMA_WAITED, none)                                                                      \
 	X(sdma_mismatch, BF_SEEN_SDMA_MISMATCH, none)
+
+#define BF_SEEN_SDMA(X) BF_SEEN_SDMA_ENGINE(X) BF_SEEN_SDMA_DRIVER(X)
 
 #endif

@@ -182,7 +182,9 @@ static int take_visible(struct bf_sink *sink, const struct bf_rec_schema *type, 
 
 bf_take_fn *bf_rules_take_by(const struct bf_plan *p)
 {
-	return !p->native ? take : p->kind == BF_SEEN_store ? take_store : take_visible;
+	if (p->read && p->kind == BF_SEEN_store)
+		return take_store;
+	return p->read && p->kind == BF_SEEN_store_visible ? take_visible : take;
 }
 
 int bf_rules_take_first(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
