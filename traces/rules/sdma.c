@@ -425,6 +425,8 @@ static uint16_t kind_noticed(enum bf_sdma_kind kind)
 	case BF_SDMA_KIND_ATOMIC:
 	case BF_SDMA_KIND_FENCE:
 		return BF_SDMA_SIGNAL;
+	case BF_SDMA_KIND_COPY:
+		return BF_SDMA_COPY;
 	default:
 		return 0;
 	}

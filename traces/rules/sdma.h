@@ -96,6 +96,7 @@ enum {
 	BF_SDMA_POLL = 8,
 	BF_SDMA_RECT = 16,
 	BF_SDMA_SIGNAL = 32,
+	BF_SDMA_COPY = 64,
 };
 
 /* A store into ring bytes that the engine had read before, by the thread that has them. */

@@ -40,5 +40,7 @@ const struct bf_rule bf_rule_sdma_copy_dcc = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_COPY,
+	.whens = 1,
 	.on = on,
 };

@@ -10,7 +10,7 @@ struct state {
 	bool early;
 };
 
-static void ended(struct state *s, const struct bf_sdma_queue *q, const struct bf_seen *e)
+static void ended(struct bf_rule_run *r, struct state *s, const struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k = bf_sdma_packet_in(q, e->sdma_result.index, e->sdma_result.indirect);
 	struct bf_sdma_packet p;
@@ -27,6 +27,7 @@ static void ended(struct state *s, const struct bf_sdma_queue *q, const struct b
 			     .at_ps = e->time_ps,
 			     .record = e->number,
 			     .early = true };
+	bf_rule_spare(r, BF_SEEN_NONE);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -37,7 +38,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_result) {
-		ended(s, q, e);
+		ended(r, s, q, e);
 		return;
 	}
 	k = s->early ? bf_sdma_packet_back(q, 0) : NULL;
@@ -73,6 +74,7 @@ const struct bf_rule bf_rule_sdma_poll_early = {
 	},
 	.rank = BF_RANK_INDEX - 1,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_result, BF_SEEN_sdma_packet, 0 },
+	.spares = BF_SEEN_sdma_packet, /* until some poll ends early */
 	.on = on,
 	.queue_bytes = sizeof(struct state),
 };

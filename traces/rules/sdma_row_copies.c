@@ -6,6 +6,7 @@
 
 struct state {
 	uint64_t src, dst, count, src_step, dst_step, first, rows;
+	uint64_t packets; /* of the queue, the last copy included */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -15,10 +16,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	struct bf_finding *f;
 
-	if (!k || k->kind != BF_SDMA_KIND_COPY || k->broadcast) {
-		s->rows = 0;
+	if (!k)
 		return;
-	}
+	if (q->w->npackets != s->packets + 1 || k->broadcast)
+		s->rows = 0;
+	s->packets = q->w->npackets;
+	if (k->broadcast)
+		return;
 	if (s->rows && k->count == s->count && k->src - s->src > k->count && k->dst - s->dst > k->count &&
 	    (s->rows == 1 || (k->src - s->src == s->src_step && k->dst - s->dst == s->dst_step)) &&
 	    (k->src - s->src != k->count + 1 || k->dst - s->dst != k->count + 1)) {
@@ -62,6 +66,8 @@ const struct bf_rule bf_rule_sdma_row_copies = {
 	},
 	.rank = BF_RANK_SPEED,
 	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.when = BF_SDMA_COPY,
+	.whens = 1,
 	.on = on,
 	.queue_bytes = sizeof(struct state),
 };
