@@ -1,8 +1,7 @@
 /*
  * What rules cost: the traffic of each family with records off, with the records that rules of such a world look at and
  * nobody listening, and with those rules and nobody else listening. Rules and the records that they want are to leave
- * 70 % of the speed without records. SDMA's do not: a thread stores the packets of a copy dword by dword, and each store
- * is two records. Limits are what each row has reached, with room for noise.
+ * 70 % of the speed without records. Limits are what each row has reached, with room for noise.
  *
  *   bench_rules [PERCENT [FAMILY]]
  *
@@ -308,10 +307,10 @@ struct traffic {
 };
 
 static const struct traffic rows[] = {
-	{ "ibgda", "mlx5 ll shmem", 40000, 0.66, run_puts },
+	{ "ibgda", "mlx5 ll shmem", 40000, 0.71, run_puts },
 	{ "nvme", "nvme", 80000, 0.73, run_reads },
-	{ "sdma", "sdma", 80000, 0.52, run_copies },
-	{ "hopper", "hopper", 4000, 0.80, run_pipeline },
+	{ "sdma", "sdma", 80000, 0.66, run_copies },
+	{ "hopper", "hopper", 4000, 0.82, run_pipeline },
 };
 
 #define ROUNDS 9
