@@ -356,7 +356,7 @@ static void note_reserve(struct bf_mlx5_queue *q, const struct bf_seen *e)
 		slot->reserver = e->actor;
 	}
 	if (q->slots)
-		bf_rule_expect(&q->slots[(base + count) % q->depth], 2 * sizeof(*q->slots));
+		bf_rule_expect(&q->slots[(base + count) % q->depth], sizeof(*q->slots));
 	if (base + count > q->reserved) {
 		q->reserved = base + count;
 		q->reserved_ps = e->time_ps;
