@@ -3,6 +3,8 @@
 # (BELFRY_OTHER, or a debug build beside this one), the same hash from that one.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_OTHER=build/debug/tools/belfry tests/long/determinism.sh [RUNS]
+#
+# JOBS runs at a time (as many as there are processors).
 set -eu
 runs=${1:-1000}
 other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/debug/tools/belfry}
@@ -14,9 +16,9 @@ hash_of() {
 	"$binary" run --json "$@" | grep -o '"hash": *"0x[0-9a-f]*"' | grep -o '0x[0-9a-f]*' || echo none
 }
 
-bad=0
-n=0
-while [ "$n" -lt "$runs" ]; do
+# run NUMBER: a line for one that differs.
+run() {
+	n=$1
 	case $((n % 4)) in 0) ordering=sc ;; 1) ordering=tso ;; 2) ordering=gpu ;; *) ordering=adversarial ;; esac
 	case $((n / 4 % 4)) in 0) workload=put ;; 1) workload=get ;; 2) workload=amo ;; *) workload=mixed ;; esac
 	case $((n / 16 % 3)) in
@@ -31,10 +33,31 @@ while [ "$n" -lt "$runs" ]; do
 	third=$first
 	[ -z "$other" ] || third=$(hash_of "$other" "$@")
 	if [ "$first" = none ] || [ "$first" != "$second" ] || [ "$first" != "$third" ]; then
-		echo "belfry run $*: $first, $second${other:+, other build $third}" >&2
-		bad=$((bad + 1))
+		echo "belfry run $*: $first, $second${other:+, other build $third}"
 	fi
-	n=$((n + 1))
+}
+
+# worker FIRST: every so many-th.
+worker() {
+	i=$1
+	while [ "$i" -lt "$runs" ]; do
+		run "$i"
+		i=$((i + jobs))
+	done >"$work/bad$1"
+	echo done >"$work/done$1"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
+w=0
+while [ "$w" -lt "$jobs" ]; do
+	worker $w &
+	w=$((w + 1))
 done
+wait
+[ "$(cat "$work"/done* | wc -l)" -eq "$jobs" ]
+cat "$work"/bad* >&2
+bad=$(cat "$work"/bad* | wc -l)
 echo "$runs runs twice${other:+ and once with $other}: $bad differ"
 [ "$bad" -eq 0 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A simulation spread over processes by MPI: the same hash of each PE on 1, 2 and 4 ranks as in one process, and as over
-# sockets; then how fast each is.
+# sockets. (tests/bench/bench_ranks.sh measures how fast each is.)
 #
 #	BELFRY=build/release/tools/belfry tests/long/mpi.sh
 set -eu
@@ -67,4 +67,3 @@ check ibgda-put --pes 8 --size 100000 --messages 4 --qps 2
 check ibgda-put --pes 4 --fill --messages 40 --ordering adversarial --bug dbrec-index
 echo "$runs runs on 1, 2 and 4 ranks: $bad differ from one process"
 [ "$bad" -eq 0 ]
-"${BELFRY_SOURCE_DIR:-.}/tests/bench/bench_ranks.sh"
