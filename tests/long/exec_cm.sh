@@ -6,6 +6,7 @@
 # Where two sides meet, the server is started first and the client once its port is claimed. What the programs compare
 # is compared; every run must end well, and leave no process and no name behind.
 set -u
+. "$(dirname "$0")/../exec.sh"
 only=${1-}
 BELFRY=$(realpath "$BELFRY")
 work=$(mktemp -d)
@@ -13,24 +14,13 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 mkdir tmp
 export TMPDIR=$work/tmp
-net=cm-$$ passed=0 failed=0 skipped=0 options= server_options= client_options=
+net=cm-$$ options= server_options= client_options=
 
 "$BELFRY" exec --help >/dev/null 2>&1 || { echo "SKIPPED exec_cm: this build has no belfry exec"; exit 77; }
 command -v rping >/dev/null || { echo "SKIPPED exec_cm: no rping; tools/setup ucx installs it"; exit 77; }
 
-verdict() {
-	if [ "$1" -eq 0 ]; then
-		echo "ok $2"
-		passed=$((passed + 1))
-	else
-		echo "FAILED $2"
-		tail -n 15 server out 2>/dev/null
-		failed=$((failed + 1))
-	fi
-}
-
-# listens SERVICE: does somebody of this network? (models/fabric/outside_claim.c says how it is named.)
-listens() {
+# served SERVICE: does somebody of this network listen? (models/fabric/outside_claim.c says how it is named.)
+served() {
 	grep -q "@belfry/$(id -u)/$net/s$1/" /proc/net/unix
 }
 
@@ -39,32 +29,31 @@ pair() {
 	local code
 	[[ $1 == *"$only"* ]] || return 0
 	if ! command -v "${3%% *}" >/dev/null; then
-		echo "SKIPPED $1: no ${3%% *}"
-		skipped=$((skipped + 1))
+		skip "$1: no ${3%% *}"
 		return 0
 	fi
 	# perftest listens twice, one after the other, and its client may ask in between: as on any device.
 	for _ in 1 2 3; do
 		once "$2" "$3" "$4" && code=0 && break
 		code=1
-		grep -q 'EVENT_REJECTED; error: 8\|EVENT_UNREACHABLE; error: 1' out || break
+		grep -qE 'EVENT_REJECTED; error: 8|EVENT_UNREACHABLE; error: 1|Unexpected CM event bl blka 8' out || break
 	done
 	verdict $code "$1"
 }
 
-# once SERVICE SERVER CLIENT
+# once SERVICE SERVER CLIENT. A service of the TCP port N of this machine, of which the device knows nothing, is tcp:N.
 once() {
 	local service=$1 server=$2 client=$3 pid code=0
 	timeout 40 "$BELFRY" exec --net $net $options $server_options -- $server >server 2>&1 &
 	pid=$!
-	for _ in $(seq 100); do
-		listens "$service" && break
-		sleep 0.05
-	done
+	case $service in
+	tcp:*) ready "${service#tcp:}" $pid ;;
+	*) within 20 served "$service" ;;
+	esac
 	timeout 30 "$BELFRY" exec --net $net $options $client_options -- $client >out 2>&1 || code=$?
-	[ $code -eq 0 ] || kill $pid 2>/dev/null
-	wait $pid || code=$?
-	listens "$service" && code=1
+	[ $code -eq 0 ] || { echo "the client ended with $code" >>out && kill $pid 2>/dev/null; }
+	wait $pid || { echo "the server ended with $?" >>out && code=1; }
+	within 5 not served "$service" || { echo "the service is still there" >>out && code=1; }
 	return $code
 }
 
@@ -116,7 +105,7 @@ done
 pair "ib_send_bw -R -c UD" "$(service $udp 18515)" "ib_send_bw -R -c UD -F -n 500 -s 1024" \
 	"ib_send_bw -R -c UD -F -n 500 -s 1024 127.0.0.1"
 pair "fi_pingpong, messages" "$(service $tcp 47592)" "fi_pingpong -p verbs -e msg -c" "fi_pingpong -p verbs -e msg -c 127.0.0.1"
-pair "fi_pingpong, datagrams" none "fi_pingpong -p verbs -e dgram -c" "fi_pingpong -p verbs -e dgram -c 127.0.0.1"
+pair "fi_pingpong, datagrams" tcp:47592 "fi_pingpong -p verbs -e dgram -c" "fi_pingpong -p verbs -e dgram -c 127.0.0.1"
 options="--doorbells poll"
 pair "rping, poll" "$rping_port" "rping -s -C 50" "rping -c -a 127.0.0.1 -C 50"
 options= server_options="--udp 127.0.0.2" client_options="--udp 127.0.0.3"
@@ -149,13 +138,13 @@ fi
 if [[ "killed" == *"$only"* ]]; then
 	timeout 40 "$BELFRY" exec --net $net -- rping -s >server 2>&1 &
 	pid=$!
-	for _ in $(seq 200); do listens "$rping_port" && break; sleep 0.05; done
+	within 20 served "$rping_port"
 	timeout 30 "$BELFRY" exec --net $net -- stdbuf -oL rping -c -a 127.0.0.1 -v >out 2>&1 &
 	client=$!
-	for _ in $(seq 200); do grep -q 'rdma-ping-2' out && break; sleep 0.05; done
+	within 20 grep -q 'rdma-ping-2' out
 	kill -9 "$(pgrep -P "$(pgrep -P $pid)" -x rping)"
-	code=1
-	for _ in $(seq 60); do tail -n 20 out | grep -q 'DISCONNECT EVENT' && code=0 && break; sleep 0.05; done
+	code=0
+	within 20 grep -q 'DISCONNECT EVENT' out || code=1
 	wait $pid
 	kill $client 2>/dev/null
 	wait $client
@@ -166,16 +155,14 @@ fi
 if [[ "port in use" == *"$only"* ]]; then
 	timeout 20 "$BELFRY" exec --net $net -- rping -s -C 1 >server 2>&1 &
 	pid=$!
-	for _ in $(seq 200); do listens "$rping_port" && break; sleep 0.05; done
+	within 20 served "$rping_port"
 	code=0
 	timeout 10 "$BELFRY" exec --net $net -- rping -s -C 1 >out 2>&1 && code=1
 	grep -q 'Address already in use' out || code=1
 	kill -9 "$(pgrep -P "$(pgrep -P $pid)" -x rping)"
 	wait $pid
-	sleep 0.2
-	listens "$rping_port" && code=1 # a killed process leaves no name behind
+	within 5 not served "$rping_port" || code=1 # a killed process leaves no name behind
 	verdict $code "port in use"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+summary

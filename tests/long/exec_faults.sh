@@ -5,6 +5,7 @@
 # A program may fail as it does on a NIC that fails; it may not crash, nor wait where a NIC would have answered, and
 # nothing may be left behind: no folder, no process, no shared memory.
 set -u
+. "$(dirname "$0")/../exec.sh"
 runs=${1:-24}
 seed=${2:-1}
 verbs=${BELFRY_VERBS:-$(dirname "$BELFRY")/../tests/exec_verbs}
@@ -20,7 +21,7 @@ command -v ib_write_bw >/dev/null && command -v ibv_rc_pingpong >/dev/null || {
 }
 [ -x "$verbs" ] || { echo "no $verbs"; exit 77; }
 verbs=$(realpath "$verbs")
-failed=0 losses=0 good=0 ended=0 killed=0
+losses=0 good=0 ended=0 killed=0
 
 pick() {
 	local list=("$@")
@@ -63,10 +64,6 @@ draw_plan() {
 	echo "$plan"
 }
 
-listens() {
-	grep -qE ":$(printf %04X "$1") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
-}
-
 complain() {
 	echo "FAILED run $number: $1"
 	echo "  program: $program; options: $options; plans: '$plan0' and '$plan1'"
@@ -90,11 +87,12 @@ judge() {
 	fi
 }
 
+nothing_left() {
+	[ -z "$(ls -A "$TMPDIR")" ] && ! pgrep -f "net soak-$$ " >/dev/null
+}
+
 left_behind() {
-	for _ in $(seq 60); do
-		[ -z "$(ls -A "$TMPDIR")" ] && ! pgrep -f "net soak-$$ " >/dev/null && break
-		sleep 0.05
-	done
+	within 20 nothing_left
 	[ -z "$(ls -A "$TMPDIR")" ] || { complain "left $(ls -A "$TMPDIR")"; rm -rf "${TMPDIR:?}"/*; }
 	! pgrep -f "net soak-$$ " >/dev/null || complain "a process is left: $(pgrep -af "net soak-$$ ")"
 	! ls /dev/shm 2>/dev/null | grep -i belfry || complain "something is left in /dev/shm"
@@ -105,19 +103,15 @@ patience() {
 	if hangs "$plan0 $plan1" "$program"; then limit=6; else limit=60; fi
 }
 
-port=$((21000 + $$ % 20000))
 run_pair() {
 	local server client code victim=none
-	while port=$((port + 1)) && listens $port; do :; done
+	next_port
 	[ $((RANDOM % 10)) -ne 0 ] || victim=$(pick server client)
 	[ $victim = none ] || limit=10 # a receiver whose sender is gone hears nothing, ever
 	# shellcheck disable=SC2086 # options and programs are words
 	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program -p $port >server 2>&1 &
 	server=$!
-	for _ in $(seq 200); do
-		listens $port && break
-		sleep 0.02
-	done
+	ready $port $server
 	# shellcheck disable=SC2086
 	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan1" -- $program -p $port 127.0.0.1 >client 2>&1 &
 	client=$!

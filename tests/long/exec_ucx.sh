@@ -4,6 +4,7 @@
 #
 #	BELFRY=build/release/tools/belfry tests/long/exec_ucx.sh [PATTERN]	only cases whose name has PATTERN
 set -u
+. "$(dirname "$0")/../exec.sh"
 only=${1-}
 source_dir=${BELFRY_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 BELFRY=$(realpath "$BELFRY")
@@ -13,7 +14,7 @@ cd "$work" || exit 1
 mkdir tmp
 echo 'drop prob=0.01' >losses
 export TMPDIR=$work/tmp
-net=ucx-$$ port=$((20000 + $$ % 20000)) passed=0 failed=0 skipped=0
+net=ucx-$$
 
 "$BELFRY" exec --help >/dev/null 2>&1 || { echo "SKIPPED exec_ucx: this build has no belfry exec"; exit 77; }
 if ! command -v ucx_perftest >/dev/null && ! command -v mpirun >/dev/null && ! command -v fi_pingpong >/dev/null; then
@@ -21,29 +22,8 @@ if ! command -v ucx_perftest >/dev/null && ! command -v mpirun >/dev/null && ! c
 	exit 77
 fi
 
-skip() {
-	echo "SKIPPED $1"
-	skipped=$((skipped + 1))
-}
-
-# verdict CODE NAME: what it wrote is in `out` and `server`.
-verdict() {
-	if [ "$1" -eq 0 ]; then
-		echo "ok $2"
-		passed=$((passed + 1))
-	else
-		echo "FAILED $2"
-		tail -n 15 server out 2>/dev/null
-		failed=$((failed + 1))
-	fi
-}
-
 wanted() {
 	[[ $1 == *"$only"* ]]
-}
-
-listens() {
-	grep -qE ":$(printf %04X "$1") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
 # pair NAME SERVER-ARGUMENTS CLIENT-ARGUMENTS COMMAND...: both under belfry exec with $options; both have to end well.
@@ -53,20 +33,10 @@ pair() {
 	wanted "$name" || return 0
 	timeout 40 "$BELFRY" exec --net $net $options -- "$@" $for_server >server 2>&1 &
 	pid=$!
-	for _ in $(seq 400); do
-		listens $port && break
-		sleep 0.05
-	done
+	ready $port $pid
 	timeout 30 "$BELFRY" exec --net $net $options -- "$@" $for_client 127.0.0.1 >out 2>&1 || code=$?
 	wait $pid || code=$?
 	verdict $code "$name"
-}
-
-next_port() {
-	port=$((port + 1))
-	while listens $port; do
-		port=$((port + 1))
-	done
 }
 
 # ucx TRANSPORT TEST SIZE COUNT
@@ -169,6 +139,4 @@ else
 	skip "libfabric: no fi_pingpong"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ -z "$(ls -A "$TMPDIR")" ] || { echo "FAILED: left behind $(ls -A "$TMPDIR")"; exit 1; }
-[ "$failed" -eq 0 ]
+summary && [ -z "$(ls -A "$TMPDIR")" ] || { echo "FAILED: left behind: $(ls -A "$TMPDIR")"; exit 1; }

@@ -2,6 +2,7 @@
 # belfry exec: programs that were built without knowledge of Belfry run on the model, and what cannot be run says so.
 # Judges that this project did not write take part where they are installed.
 set -eu
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 TMPDIR=$work/tmp
@@ -87,10 +88,7 @@ expect 0 -- env -i "$verbs" polling # children get the library whatever becomes 
 expect 0 -- sh -c 'cd /; "$0" polling & wait $!' "$verbs"
 "$BELFRY" exec -- sh -c 'trap "echo told; exit 9" TERM; echo ready; while :; do sleep 0.05; done' >out 2>err &
 pid=$!
-for _ in $(seq 200); do
-	grep -q ready out && break
-	sleep 0.05
-done
+within 20 grep -q ready out || fail "the program does not begin"
 kill -TERM $pid
 code=0
 wait $pid || code=$?
@@ -99,10 +97,10 @@ grep -q told out || fail "the signal was not passed on"
 # A command that was killed leaves its folder to the next one.
 "$BELFRY" exec -- sleep 100 >out 2>err &
 pid=$!
-for _ in $(seq 200); do
-	[ -e "$TMPDIR"/belfry-exec-*/dev/infiniband/uverbs0 ] && break
-	sleep 0.05
-done
+there() {
+	[ -e "$TMPDIR"/belfry-exec-*/dev/infiniband/uverbs0 ]
+}
+within 20 there || fail "no folder"
 kill -9 $pid
 wait $pid 2>/dev/null || :
 expect 0 -- "$verbs" polling
@@ -145,24 +143,12 @@ have() {
 	}
 }
 
-# Whether something listens at TCP port $1.
-listens() {
-	grep -qE ":$(printf %04X "$1") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
-}
-
 # pair COMMAND...: a server and a client of one protocol, on this machine.
-port=$((20000 + $$ % 20000))
 pair() {
-	port=$((port + 1))
-	while listens $port; do
-		port=$((port + 1))
-	done
+	next_port
 	timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
 	server=$!
-	for _ in $(seq 500); do
-		listens $port && break
-		sleep 0.05
-	done
+	ready $port $server || fail "$*: the server does not listen"
 	code=0
 	timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >out 2>err || code=$?
 	wait $server || { cat server >err; fail "$*: the server failed"; }

@@ -2,6 +2,7 @@
 # Fault plans under belfry exec: what a program sees of each kind is what verbs say of it; a process that is killed
 # leaves the other with the errors of a NIC, and nothing behind.
 set -eu
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
 work=$(mktemp -d)
 TMPDIR=$work/tmp
 export TMPDIR
@@ -47,16 +48,13 @@ sees 'lost-completion skip=20 count=1' 'completion none'
 sees 'qp-error on=mlx5_1* count=inf' 'completion success'
 
 # By the clock, whether the program has traffic or not.
-timeout 100 "$BELFRY" exec --net "$net" --faults 'qp-error at=200ms' -- "$verbs" faulted >out 2>err || fail "at: exit code $?"
+timeout 100 "$BELFRY" exec --net "$net" --faults 'qp-error at=1s' -- "$verbs" faulted-late >out 2>err || fail "at: exit code $?"
 grep -q 'event local work queue catastrophic error' out || fail "a queue pair has not failed at its time"
 if command -v ibv_asyncwatch >/dev/null; then
-	"$BELFRY" exec --net "$net" --faults 'link-down at=100ms delay=100ms' -- \
+	"$BELFRY" exec --net "$net" --faults 'link-down at=1s delay=100ms' -- \
 		stdbuf -oL ibv_asyncwatch -d mlx5_0 >out 2>err &
 	pid=$!
-	for _ in $(seq 200); do
-		! grep -q PORT_ACTIVE out || break
-		sleep 0.05
-	done
+	within 20 grep -q PORT_ACTIVE out || fail "ibv_asyncwatch hears nothing"
 	kill -TERM $pid # a shell has its children ignore SIGINT
 	wait $pid 2>/dev/null || :
 	[ "$(grep -o 'PORT_[A-Z]*' out | tr '\n' ' ')" = "PORT_ERR PORT_ACTIVE " ] || fail "ibv_asyncwatch sees no port"
@@ -74,15 +72,6 @@ grep -q '^\[1\] completion success' out || fail "rank 1 has not got its plan"
 "$BELFRY" dump t.0.bft --type=fault_injected | grep -q 'kind=access-error' || fail "rank 0 has no trace with its fault"
 ! "$BELFRY" dump t.1.bft | grep -q fault_injected || fail "rank 1's trace has a fault"
 
-# waits_until COMMAND...: until it is true; what takes milliseconds may take seconds on a busy machine.
-waits_until() {
-	for _ in $(seq 400); do
-		! "$@" || return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 empty() {
 	[ -z "$(ls -A "$TMPDIR")" ]
 }
@@ -91,35 +80,28 @@ there() {
 	[ -e "$TMPDIR"/belfry-exec-*/seen/[0-9]* ]
 }
 
-listens() {
-	grep -qE ":$(printf %04X "$1") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
-}
-
 # A command that is killed, its program with it, leaves no folder.
 "$BELFRY" exec --net "$net" -- sh -c "'$verbs' polling; sleep 100" >out 2>err &
 pid=$!
-waits_until there || fail "no folder"
+within 20 there || fail "no folder"
 kill -9 $pid
 wait $pid 2>/dev/null || :
-waits_until empty || fail "a killed command left $(ls -A "$TMPDIR")"
+within 20 empty || fail "a killed command left $(ls -A "$TMPDIR")"
 
 # One side is killed in the middle: the other's requests run out of retries.
 if command -v ib_write_bw >/dev/null; then
-	port=$((20000 + $$ % 20000))
-	while listens $port; do
-		port=$((port + 1))
-	done
+	next_port
 	"$BELFRY" exec --net "$net" -- ib_write_bw -x 1 -D 30 -p $port >server 2>&1 &
 	server=$!
-	waits_until listens $port || fail "the server does not listen"
+	ready $port $server || fail "the server does not listen"
 	timeout 90 "$BELFRY" exec --net "$net" -- stdbuf -oL ib_write_bw -x 1 -D 30 -p $port 127.0.0.1 >out 2>err &
 	client=$!
-	waits_until grep -q '#bytes' out || fail "the client does not begin"
+	within 20 grep -q '#bytes' out || fail "the client does not begin"
 	kill -9 $server # and its program dies with it
 	code=0
 	wait $client || code=$?
 	[ $code -ne 0 ] && [ $code -ne 124 ] || fail "the client ended with $code"
 	grep -q 'Failed status 12' out err || fail "the client did not run out of retries"
 	wait $server 2>/dev/null || :
-	waits_until empty || fail "left $(ls -A "$TMPDIR")"
+	within 20 empty || fail "left $(ls -A "$TMPDIR")"
 fi

@@ -3,6 +3,7 @@
 # other from two addresses of the loopback interface; tshark captures and dissects, and Scapy computes every ICRC, which
 # is over the IP header that the kernel has made. Capturing takes a privilege.
 set -u
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
 for tool in tshark ibv_rc_pingpong; do
 	command -v $tool >/dev/null || { echo "$tool is not installed (Debian: tshark, ibverbs-utils)"; exit 77; }
 done
@@ -13,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 id=$(($$ % 16384))
 here=127.$((id / 256)).$((id % 256))
-port=$((20000 + id))
+next_port
 
 timeout 60 tshark -q -i lo -f "udp port 4791 and net $here.0/24" -c 150 -w "$work/wire.pcapng" 2>"$work/tshark" &
 capture=$!
@@ -30,10 +31,7 @@ pingpong() {
 }
 pingpong 1 >"$work/server" 2>&1 &
 server=$!
-for _ in $(seq 100); do
-	ss -ltn 2>/dev/null | grep -q ":$port " && break
-	sleep 0.1
-done
+ready $port $server || { echo "FAILED: the server does not listen"; cat "$work/server"; exit 1; }
 pingpong 2 localhost >"$work/client" 2>&1 || { echo "FAILED: the client"; cat "$work/client" "$work/server"; exit 1; }
 wait $server || { echo "FAILED: the server"; cat "$work/server"; exit 1; }
 wait $capture

@@ -2,6 +2,7 @@
 # belfry record: a program's posts and polls, taken from libmlx5's rings, replay and lint without a difference. The device
 # beneath is belfry exec's; the recorder does not know.
 set -u
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 TMPDIR=$work
@@ -11,7 +12,6 @@ ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:hand
 export ASAN_OPTIONS
 [ -e "$BELFRY_BUILD_DIR/tools/libbelfry-record.so" ] || { echo "mlx5dv.h was not installed when this was configured"; exit 77; }
 [ -x "$verbs" ] || { echo "libibverbs-dev was not installed when this was configured"; exit 77; }
-failed=0
 fail() {
 	echo "FAIL: $*" >&2
 	failed=1
@@ -47,13 +47,9 @@ timeout 20 "$BELFRY" record -o x.jsonl -- sh -c 'exit 3' >out 2>&1
 
 # --- perftest, by the newer calls (ibv_wr_start)
 if command -v ib_write_bw >/dev/null; then
-	port=$((22000 + $$ % 20000))
-	while grep -qE ":$(printf %04X $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
+	next_port
 	timeout 60 "$BELFRY" exec --net $net -- ib_write_bw -x 1 -n 300 -p $port >server 2>&1 &
-	for _ in $(seq 400); do
-		grep -qE ":$(printf %04X $port) [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 && break
-		sleep 0.05
-	done
+	ready $port $! || fail "ib_write_bw does not listen"
 	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o p.%p.jsonl -- ib_write_bw -x 1 -n 300 -p $port 127.0.0.1 >out 2>&1 ||
 		fail "ib_write_bw: $(cat out)"
 	wait

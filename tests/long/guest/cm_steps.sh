@@ -23,7 +23,7 @@ joined() {
 both() {
 	for attempt in 1 2 3; do
 		once "$@" && return 0
-		grep -q 'EVENT_REJECTED; error: 8\|EVENT_UNREACHABLE; error: 1' /tmp/client.log || break
+		grep -qE 'EVENT_REJECTED; error: 8|EVENT_UNREACHABLE; error: 1|Unexpected CM event bl blka 8' /tmp/client.log || break
 	done
 	echo "$attempt: server $server, client $client; $(grep -h -v '^belfry exec: [0-9]*: ' /tmp/server.log /tmp/client.log | tail -n 2)"
 	cat /tmp/server.log /tmp/client.log >>$details

@@ -22,11 +22,16 @@ complaints() {
 	return 0
 }
 
+# Somebody is at the port, 18515, by which these programs meet.
+listens() {
+	grep -qE ':4853 [0-9A-F]+:0000 0A' /proc/net/tcp /proc/net/tcp6
+}
+
 # The server's end in the background, then the client's.
 pair() {
 	"$@" >/tmp/pair.log 2>&1 &
 	server=$!
-	sleep 0.5
+	within 20 listens
 	timeout 40 "$@" 127.0.0.1 || { kill $server; cat /tmp/pair.log; return 1; }
 	wait $server || { cat /tmp/pair.log; return 1; }
 }

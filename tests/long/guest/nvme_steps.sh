@@ -173,13 +173,19 @@ remove_and_rescan() {
 	echo 1 >$pci/remove && [ ! -e $disk ] && echo 1 >/sys/bus/pci/rescan && ready && still_there
 }
 
+# Two of a kind, reads and writes, that the device has not answered.
+under_load() {
+	grep -q '[1-9]' /sys/block/${disk##*/}/inflight
+}
+
 # Reset while two processes read: what was in flight must come back as success by the driver's own retry.
 reset_under_load() {
 	fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=16 \
 		--numjobs=2 --ioengine=libaio --runtime=3 --time_based >/tmp/load.log 2>&1 &
-	sleep 1
+	load=$!
+	within 20 under_load
 	echo 1 >/sys/class/nvme/nvme0/reset_controller || return 1
-	wait $! && ready
+	wait $load && ready
 }
 
 unreadable() {
