@@ -14,11 +14,17 @@ struct story {
 	struct bf_rules *rules;
 };
 
-static void story_begin(struct story *s)
+/* `sink`: bf_rules_sink or bf_rules_only_sink. */
+static void story_begin_by(struct story *s, struct bf_sink *(*sink)(struct bf_rules *r))
 {
 	*s = (struct story){ 0 };
 	ck_assert_int_eq(bf_rules_open(NULL, &s->rules, NULL), 0);
-	ck_assert_int_eq(bf_stream_open(&s->st, &s->now, BF_CLASS_ALL, bf_rules_sink(s->rules)), 0);
+	ck_assert_int_eq(bf_stream_open(&s->st, &s->now, BF_CLASS_ALL, sink(s->rules)), 0);
+}
+
+static inline void story_begin(struct story *s)
+{
+	story_begin_by(s, bf_rules_sink);
 }
 
 static uint32_t story_actor(struct story *s, const char *kind, const char *name)

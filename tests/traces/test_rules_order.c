@@ -20,11 +20,11 @@ struct ring {
 	uint32_t a, b, queue, dma;
 };
 
-static void begin(struct ring *r)
+static void begin_by(struct ring *r, struct bf_sink *(*sink)(struct bf_rules *rules))
 {
 	const uint8_t nothing[64] = { 0 };
 
-	story_begin(&r->s);
+	story_begin_by(&r->s, sink);
 	r->a = story_actor(&r->s, "agent", "pe0.cpu0");
 	r->b = story_actor(&r->s, "agent", "pe0.cpu1");
 	r->queue = story_actor(&r->s, "queue", "sdma0.q0");
@@ -33,6 +33,11 @@ static void begin(struct ring *r)
 	/* The first read tells where the ring lies. */
 	STORY(&r->s, sdma_fetch, r->queue, .index = 0, .address = RING, .len = 64, .ring = 1);
 	STORY_TAIL(&r->s, dma_read, r->dma, nothing, 64, .iova = RING, .va = RING, .len = 64, .done_ps = r->s.now);
+}
+
+static void begin(struct ring *r)
+{
+	begin_by(r, bf_rules_sink);
 }
 
 static void reserve(struct ring *r, uint32_t who, uint64_t from, uint64_t to)
@@ -82,6 +87,43 @@ START_TEST(a_doorbell_overtakes_the_ring)
 	STORY(&r.s, sdma_publish, r.a, .from = 64, .to = 128, .queue = 0);
 	STORY(&r.s, sdma_doorbell, r.queue, .value = 128, .published = 128, .wptr = 128, .len = 8);
 	story_ends(&r.s, _i == 2 ? NULL : "SDMA-UNFENCED", _i ? "store of the write pointer" : "store of a packet");
+}
+END_TEST
+
+static void fetch(struct ring *r, uint64_t from)
+{
+	const uint8_t nothing[64] = { 0 };
+
+	STORY(&r->s, sdma_doorbell, r->queue, .value = from + 64, .published = from + 64, .wptr = from + 64, .len = 8);
+	STORY(&r->s, sdma_fetch, r->queue, .index = from, .address = RING + from, .len = 64, .ring = 1);
+	STORY_TAIL(&r->s, dma_read, r->dma, nothing, 64, .iova = RING + from, .va = RING + from, .len = 64,
+		   .done_ps = r->s.now);
+}
+
+/*
+ * A thread stores into what it has reserved before the engine reads it (0, 1), or after (2, 3); for rules beside others
+ * and alone. Its earlier submission, and another thread's, are as they should be.
+ */
+START_TEST(a_thread_stores_into_its_own)
+{
+	const uint32_t packet = 0;
+	struct ring r;
+
+	begin_by(&r, _i % 2 ? bf_rules_only_sink : bf_rules_sink);
+	for (uint64_t from = 64; from <= 192; from += 64) {
+		const uint32_t who = from == 128 ? r.b : r.a;
+		const bool late = from == 192 && _i >= 2;
+
+		reserve(&r, who, from, from + 64);
+		if (late)
+			fetch(&r, from);
+		STORY_TAIL(&r.s, store, who, &packet, 4, .va = RING + from, .seq = ++r.s.seq, .len = 4);
+		STORY(&r.s, store_visible, who, .va = RING + from, .seq = r.s.seq, .len = 4);
+		if (!late)
+			fetch(&r, from);
+		STORY(&r.s, sdma_publish, who, .from = from, .to = from + 64, .queue = 0);
+	}
+	story_ends(&r.s, _i < 2 ? NULL : "SDMA-DOORBELL-FIRST", "the engine fetched ring byte 192 of sdma0.q0");
 }
 END_TEST
 
@@ -197,6 +239,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, ring_bytes_are_reserved_twice, 0, 2);
 	tcase_add_loop_test(tc, a_doorbell_overtakes_the_ring, 0, 3);
+	tcase_add_loop_test(tc, a_thread_stores_into_its_own, 0, 4);
 	tcase_add_loop_test(tc, a_doorbell_has_an_older_index, 0, 2);
 	tcase_add_loop_test(tc, a_signal_is_counted_past_zero, 0, 2);
 	tcase_add_loop_test(tc, a_lock_is_never_given_back, 0, 2);
