@@ -17,8 +17,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, e->nvm_completion.slot);
 	bf_finding_say(
 	    f,
-	    "%s took slot %" PRIu64 " of CQ %" PRIu64 " for the %" PRIu64
-	    ". time, and the controller has posted there %" PRIu64 " times: the entry is from the lap before",
+	    "%s took slot %" PRIu64 " of CQ %" PRIu64 " more often (%" PRIu64
+	    ") than the controller has posted there (%" PRIu64 "): the entry is from the lap before",
 	    bf_rule_actor(r->rules, e->actor), e->nvm_completion.slot, e->queue->number, s->ntaken, s->nposted);
 }
 
