@@ -88,18 +88,6 @@ static void lose(struct bf_conn *c, int why)
 			    why == UV_EOF ? "it closed its connection" : uv_strerror(why));
 }
 
-static void on_written(uv_write_t *w, int status)
-{
-	struct bf_conn *c = BF_CONTAINER_OF(w, struct bf_conn, write);
-
-	c->all->writing--;
-	c->all->write_failed |= status < 0;
-	/* The reader sees what a peer that is gone has said last, if anything. Nobody reads what is complete, though.
-	 */
-	if (status < 0 && c->in.done)
-		lose(c, status);
-}
-
 static void take_stash(struct bf_conn *c)
 {
 	struct bf_sockets *s = c->all;
@@ -146,6 +134,34 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		uv_read_stop(stream);
 		c->all->waiting--;
 	}
+}
+
+/*
+ * A peer does not take this call's message. It cannot have ended the call without, so what comes next from it is why it
+ * gave up, or its end.
+ */
+static void hear_last(struct bf_conn *c)
+{
+	struct bf_sockets *s = c->all;
+	int rc;
+
+	bf_inbox_expect(&c->in, BF_WIRE_ABORT, s->seq, NULL, 0, NULL);
+	take_stash(c);
+	rc = s->broken ? 0 : uv_read_start(&c->u.stream, alloc_room, on_bytes);
+	s->waiting++; /* for what can only end the call */
+	if (rc)
+		lose(c, rc);
+}
+
+static void on_written(uv_write_t *w, int status)
+{
+	struct bf_conn *c = BF_CONTAINER_OF(w, struct bf_conn, write);
+
+	c->all->writing--;
+	c->all->write_failed |= status < 0;
+	/* The reader sees what a peer that is gone has said last, but nobody reads when its message is complete. */
+	if (status < 0 && c->in.done && !c->all->broken)
+		hear_last(c);
 }
 
 static int send_to(struct bf_conn *c, uint32_t op, const struct leg *leg)

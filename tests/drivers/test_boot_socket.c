@@ -408,6 +408,45 @@ START_TEST(strangers_are_turned_away)
 }
 END_TEST
 
+/* Says both calls' parts and why it gives up in one go, and closes: who comes later can send it nothing. */
+static void *gives_up_ahead(void *arg)
+{
+	static const char why[] = "no room for 7 pigeons";
+	const struct bf_wire_greeting g = { BF_WIRE_VERSION, 2, 1 };
+	uint8_t bytes[BF_WIRE_GREETING], said[3 * BF_WIRE_HEAD + sizeof(why) - 1];
+	int fd = dial(0);
+
+	(void)arg;
+	bf_wire_put_greeting(bytes, &g);
+	ck_assert_int_eq(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_WAITALL), sizeof(bytes));
+	bf_wire_put_head(said, BF_BOOT_BARRIER, 0, 1, 0);
+	bf_wire_put_head(said + BF_WIRE_HEAD, BF_BOOT_BARRIER, 0, 2, 0);
+	bf_wire_put_head(said + 2 * BF_WIRE_HEAD, BF_WIRE_ABORT, -ECONNRESET, 0, sizeof(why) - 1);
+	memcpy(said + 3 * BF_WIRE_HEAD, why, sizeof(why) - 1);
+	ck_assert_int_eq(write(fd, said, sizeof(said)), sizeof(said));
+	close(fd);
+	return NULL;
+}
+
+START_TEST(the_reason_comes_before_the_broken_pipe)
+{
+	pthread_t peer;
+	struct bf_error err = { 0 };
+	struct bf_boot *b;
+
+	make_dir();
+	pthread_create(&peer, NULL, gives_up_ahead, NULL);
+	b = join(0, 2, &err);
+	pthread_join(peer, NULL);
+	ck_assert_msg(!b->barrier(b), "%s", err.text);
+	ck_assert_int_eq(b->barrier(b), -ECONNRESET);
+	ck_assert_str_eq(err.text, "no room for 7 pigeons");
+	bf_boot_close(b);
+	remove_dir();
+}
+END_TEST
+
 /* A listener of another version, at the address that we were given. */
 static void *other_version(void *arg)
 {
@@ -564,6 +603,7 @@ int main(void)
 	tcase_add_test(t, a_killed_process_is_named);
 	tcase_add_test(t, who_does_not_come_is_named);
 	tcase_add_test(t, bad_addresses_are_refused);
+	tcase_add_test(t, the_reason_comes_before_the_broken_pipe);
 	tcase_add_test(t, strangers_are_turned_away);
 	tcase_add_test(t, another_version_is_named);
 	tcase_add_test(t, nonsense_ends_the_connection);
