@@ -22,7 +22,7 @@ seconds=120 # of a busy machine: both sides of a latency test spin
 
 for tool in ib_write_bw ib_send_lat ibv_rc_pingpong ibv_devinfo; do
 	command -v $tool >/dev/null || {
-		echo "SKIPPED: $tool is not installed (perftest, ibverbs-utils)"
+		echo "SKIPPED exec_matrix: $tool is not installed (perftest, ibverbs-utils)"
 		exit 77
 	}
 done
