@@ -110,15 +110,21 @@ static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
 		bf_record(&u->sim->rec, &bf_rec_uverbs_mr_schema, u->actor, &rec, NULL, 0);
 }
 
-/* The object of a region whose key is made; NULL without memory, and without the key. */
-static struct bf_uv_mr *keep_region(struct bf_uv_call *c, const struct bf_uv_mr *want, struct bf_uv_pd *pd)
+/* A region's key and object, which `*out` gets. After a failure there is neither. */
+static int add_region(struct bf_uv_call *c, struct bf_uv_mr *want, struct bf_uv_pd *pd, struct bf_uv_mr **out)
 {
-	struct bf_uv_mr *mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
 	struct bf_uv_object o;
+	struct bf_uv_mr *mr;
+	int err = check_range(c, want);
 
+	if (!err)
+		err = make_key(c, want, pd, &want->key);
+	if (err)
+		return err;
+	mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
 	if (!mr) {
 		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
-		return NULL;
+		return -ENOMEM;
 	}
 	o = mr->o;
 	*mr = *want;
@@ -127,7 +133,8 @@ static struct bf_uv_mr *keep_region(struct bf_uv_call *c, const struct bf_uv_mr 
 	pd->o.users++;
 	c->number = mr->key;
 	record_mr(c->u, mr);
-	return mr;
+	*out = mr;
+	return 0;
 }
 
 int bf_uv_reg_mr(struct bf_uv_call *c)
@@ -147,14 +154,9 @@ int bf_uv_reg_mr(struct bf_uv_call *c)
 	if (!err && !pd)
 		err = -EINVAL;
 	if (!err)
-		err = check_range(c, &want);
-	if (!err)
-		err = make_key(c, &want, pd, &want.key);
+		err = add_region(c, &want, pd, &mr);
 	if (err)
 		return err;
-	mr = keep_region(c, &want, pd);
-	if (!mr)
-		return -ENOMEM;
 	resp.lkey = resp.rkey = mr->key;
 	resp.mr_handle = mr->o.handle;
 	err = bf_uv_response(c, &resp, sizeof(resp));
@@ -189,14 +191,9 @@ int bf_uv_reg_dmabuf_mr(struct bf_uv_call *c)
 	if (!err)
 		err = bf_uv_dmabuf(c, fd, &want.address, want.length);
 	if (!err)
-		err = check_range(c, &want);
-	if (!err)
-		err = make_key(c, &want, pd, &want.key);
+		err = add_region(c, &want, pd, &mr);
 	if (err)
 		return err;
-	mr = keep_region(c, &want, pd);
-	if (!mr)
-		return -ENOMEM;
 	if (!bf_uv_attr_put(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->key, sizeof(mr->key)) &&
 	    !bf_uv_attr_put(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->key, sizeof(mr->key)) &&
 	    !bf_uv_attr_handle(c, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, mr->o.handle))
