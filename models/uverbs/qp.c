@@ -62,16 +62,18 @@ static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_qp *ucmd)
 	return 0;
 }
 
-/* hw/mlx5/qp.c set_rq_size() and set_user_buf_size(). */
-static int check_rings(const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
+/* hw/mlx5/qp.c set_rq_size() and set_user_buf_size(): with an SRQ what is said of receives does not count. */
+static int take_rings(const struct bf_uv_qp_args *a, struct mlx5_ib_create_qp *ucmd)
 {
 	const uint32_t most = 1u << BF_UV_LOG_MAX_QP_SZ;
 
+	if (a->srq)
+		ucmd->rq_wqe_count = 0;
 	if (a->cap.max_recv_wr > most || ucmd->sq_wqe_count > most || ucmd->rq_wqe_count > most)
 		return -EINVAL;
 	if (ucmd->sq_wqe_count && !power_of_2(ucmd->sq_wqe_count))
 		return -EINVAL;
-	if (a->srq || !ucmd->rq_wqe_count)
+	if (!ucmd->rq_wqe_count)
 		return 0;
 	if (!power_of_2(ucmd->rq_wqe_count) || ucmd->rq_wqe_shift < 4 || ucmd->rq_wqe_shift > 11)
 		return -EINVAL;
@@ -231,7 +233,7 @@ static int make(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv_qp
 /* What the program asked for, or what its rings have room for (hw/mlx5/qp.c set_rq_size()). */
 static void adjust_cap(struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
 {
-	if (a->srq || !ucmd->rq_wqe_count) {
+	if (!ucmd->rq_wqe_count) {
 		a->cap.max_recv_wr = 0;
 		a->cap.max_recv_sge = 0;
 		return;
@@ -263,7 +265,7 @@ static int create(struct bf_uv_call *c, struct bf_uv_qp_args *a, struct bf_uv_qp
 	if (!err)
 		err = check_parts(a);
 	if (!err && a->type != BF_UV_QPT_DCT)
-		err = check_rings(a, &ucmd) ? -EINVAL : pin_rings(c, &ucmd);
+		err = take_rings(a, &ucmd) ? -EINVAL : pin_rings(c, &ucmd);
 	if (err)
 		return err;
 	if (a->type != BF_UV_QPT_DCT)

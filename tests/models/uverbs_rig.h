@@ -536,8 +536,9 @@ struct uv_qp_opts {
 static inline void uv_qp_request(struct uv_rig *r, struct uv_qp *qp, const struct uv_qp_opts *o)
 {
 	struct ib_uverbs_qp_cap cap = { UV_SQ, UV_RQ, 2, 2, 0 };
-	struct mlx5_ib_create_qp uhw = { .sq_wqe_count = UV_SQ, .rq_wqe_count = o->srq ? 0 : UV_RQ,
-					 .rq_wqe_shift = o->srq ? 0 : UV_RQ_SHIFT, .uidx = 0x55,
+	/* With an SRQ, what it says of receives counts for nothing: a ring of 8 << 56 bytes. */
+	struct mlx5_ib_create_qp uhw = { .sq_wqe_count = UV_SQ, .rq_wqe_count = UV_RQ,
+					 .rq_wqe_shift = o->srq ? 56 : UV_RQ_SHIFT, .uidx = 0x55,
 					 .flags = MLX5_QP_FLAG_UAR_PAGE_INDEX | o->uhw_flags, .bfreg_index = o->page };
 
 	*qp = (struct uv_qp){ .rq = uv_alloc(r, 8192), .dbr = uv_alloc(r, 8) };
