@@ -48,7 +48,8 @@ static uint32_t default_jobs(void)
 
 /* What explore has to say. */
 struct outcome {
-	const struct bf_explore_family *f;
+	const struct bf_family *f;
+	const struct bf_backend *backend;
 	void *first, *small; /* workloads as found, as shrunk */
 	void *result;        /* of `small` */
 	struct bf_cause cause;
@@ -73,23 +74,13 @@ static int write_trace(const struct bf_args *args, const struct outcome *o, stru
 {
 	struct bf_trace_writer *trace;
 	char command[2048], window[64];
-	void *w, *r;
 	int rc;
 
 	o->f->command(o->small, command, sizeof(command));
 	rc = bf_begin_trace(args, command, &trace, err);
 	if (rc || !trace)
 		return rc;
-	w = malloc(o->f->search.choice_bytes);
-	r = calloc(1, o->f->search.result_bytes);
-	rc = w && r ? 0 : bf_fail(err, -ENOMEM, "no memory for another run");
-	if (!rc) {
-		memcpy(w, o->small, o->f->search.choice_bytes);
-		bf_member_set(w, o->f->records.offset, o->f->records.size, BF_CLASS_ALL);
-		rc = o->f->search.run(w, bf_trace_sink(trace), r, err);
-	}
-	free(w);
-	free(r);
+	rc = bf_family_again(o->f, o->small, BF_CLASS_ALL, bf_trace_sink(trace), err);
 	bf_trace_meta(trace, "verdict", o->f->verdict_name(o->verdict));
 	if (o->cause.text[0]) {
 		snprintf(window, sizeof(window), "%" PRIu64 "..%" PRIu64 " ps", o->cause.begin_ps, o->cause.end_ps);
@@ -169,7 +160,7 @@ static int shrink_and_report(const struct bf_args *args, struct bf_search *s, st
 	o->verdict = o->f->search.verdict(o->result);
 	if (bf_search_shrink(s, first_seed, o->small, o->result, &o->shrink_runs, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	o->f->cause(o->small, o->result, &o->cause);
+	bf_family_cause(o->f, o->small, o->backend, o->result, &o->cause);
 	if (write_trace(args, o, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (bf_arg_json(args))
@@ -204,11 +195,11 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 	return shrink_and_report(args, s, o, seed_of(o, w));
 }
 
-int bf_explore(const struct bf_args *args, const struct bf_explore_family *f, const void *w,
+int bf_explore(const struct bf_args *args, const struct bf_family *f, const void *w,
 	       const struct bf_backend *backend)
 {
 	struct bf_search s = { .family = &f->search, .seeds = bf_arg_u64(args, "seeds") };
-	struct outcome o = { .f = f };
+	struct outcome o = { .f = f, .backend = backend };
 	struct bf_error err = { 0 };
 	int code;
 
@@ -231,82 +222,7 @@ int bf_explore(const struct bf_args *args, const struct bf_explore_family *f, co
 	return code;
 }
 
-/* IBGDA workloads. ----------------------------------------------------------------------------------------------- */
-
-static int check(const void *w, struct bf_error *err)
-{
-	return bf_workload_check(w, err);
-}
-
-static int run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err)
-{
-	return bf_workload_run(w, sink, result, err);
-}
-
-static uint32_t verdict(const void *result)
-{
-	return ((const struct bf_run_result *)result)->verdict;
-}
-
-static const char *verdict_name(uint32_t v)
-{
-	return bf_verdict_name((enum bf_verdict)v);
-}
-
-static const char *name(const void *w)
-{
-	return bf_workload_name(((const struct bf_workload *)w)->work);
-}
-
-static void command(const void *w, char *buf, size_t cap)
-{
-	bf_workload_command(w, buf, cap);
-}
-
-static void print_failure(FILE *out, const void *result)
-{
-	bf_run_print_failure(out, result);
-}
-
-static void json_failure(struct bf_json *j, const void *result)
-{
-	bf_run_json_failure(j, result);
-}
-
-static void cause(const void *w, const void *result, struct bf_cause *out)
-{
-	(void)result;
-	bf_cause_of(w, out);
-}
-
-#define PART(member, least)                                                                                            \
-	{                                                                                                              \
-		BF_MEMBER(struct bf_workload, member), least                                                           \
-	}
-
-static const struct bf_search_part parts[] = {
-	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(lanes, 1),
-	PART(pes, 2),      PART(qps, 1),    PART(size, 1),  PART(counters, 1),
-};
-
-static const struct bf_explore_family family = {
-	.search.choice_bytes = sizeof(struct bf_workload),
-	.search.result_bytes = sizeof(struct bf_run_result),
-	.search.seed = PART(seed, 0),
-	.search.ordering = PART(ordering, 0),
-	.records = PART(records, 0),
-	.search.parts = parts,
-	.search.nparts = BF_ARRAY_LEN(parts),
-	.search.check = check,
-	.search.run = run,
-	.search.verdict = verdict,
-	.verdict_name = verdict_name,
-	.name = name,
-	.command = command,
-	.print_failure = print_failure,
-	.json_failure = json_failure,
-	.cause = cause,
-};
+/* ---- IBGDA workloads ---- */
 
 static int run_explore(const struct bf_args *args)
 {
@@ -318,7 +234,7 @@ static int run_explore(const struct bf_args *args)
 	code = bf_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
-	code = bf_explore(args, &family, &w, w.backend);
+	code = bf_explore(args, &bf_ibgda_family, &w, w.backend);
 	bf_workload_free(&w);
 	return code;
 }

@@ -9,13 +9,6 @@
 #include "drivers/bootstrap/bootstrap.h"
 #include "tools/lint_run.h"
 #include "tools/workload.h"
-#include "traces/trace.h"
-
-/* Operations a second at `ns` for `n` of them. */
-static uint64_t rate(uint64_t n, uint64_t ns)
-{
-	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
-}
 
 static void print_time(const char *what, uint64_t ps)
 {
@@ -51,36 +44,31 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 		printf("all PEs                    hash %016" PRIx64 "\n", bf_run_pes_hash(r->pe_hashes, w->pes));
 }
 
-static void print_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_lint_run *lint,
-			 const struct bf_cause *cause, bool stats)
+static void print(const void *choices, const void *result, bool stats)
 {
+	const struct bf_workload *w = choices;
+	const struct bf_run_result *r = result;
 	char command[2048];
 
+	(void)stats;
 	bf_workload_command(w, command, sizeof(command));
-	printf("%s\n%s", command, bf_verdict_name(r->verdict));
-	if (r->verdict == BF_VERDICT_GOOD)
+	printf("%s\n%s", command, bf_verdict_name(r->base.verdict));
+	if (r->base.verdict == BF_VERDICT_GOOD)
 		print_checked(w, r);
 	print_time(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
 							   : "\nelapsed time              ",
 		   r->world.time_ps);
 	if (r->messages)
-		printf(", %" PRIu64 " messages/s", rate(r->messages, r->world.time_ps / BF_NS));
+		printf(", %" PRIu64 " messages/s", bf_rate(r->messages, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
 	if (r->device[0])
 		printf("device                     %s\n", r->device);
 	print_hashes(w, r);
-	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000,
-	       r->wall_ns / 1000 % 1000);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->base.wall_ns / 1000000,
+	       r->base.wall_ns / 1000 % 1000);
 	if (r->messages)
-		printf(", %" PRIu64 " messages/s", rate(r->messages, r->wall_ns));
+		printf(", %" PRIu64 " messages/s", bf_rate(r->messages, r->base.wall_ns));
 	putchar('\n');
-	bf_run_print_failure(stdout, r);
-	bf_cause_print(stdout, cause);
-	bf_lint_run_print(stdout, lint);
-	if (r->counts)
-		bf_counts_print_faults(stdout, r->counts);
-	if (r->counts && stats)
-		bf_counts_print_stats(stdout, r->counts);
 }
 
 static void json_hashes(struct bf_json *j, const struct bf_workload *w, const struct bf_run_result *r)
@@ -94,136 +82,87 @@ static void json_hashes(struct bf_json *j, const struct bf_workload *w, const st
 	bf_json_close(j, ']');
 }
 
+static const char *name(const void *choices)
+{
+	return bf_workload_name(((const struct bf_workload *)choices)->work);
+}
+
+static void json(struct bf_json *j, const void *choices, const void *result)
+{
+	const struct bf_workload *w = choices;
+	const struct bf_run_result *r = result;
+	char text[2048];
+
+	bf_json_text(j, "backend", w->backend->name);
+	if (w->backend->platform == BF_PLATFORM_SIM)
+		bf_json_text(j, "ordering", bf_ordering_name(w->ordering));
+	bf_workload_command(w, text, sizeof(text));
+	bf_json_text(j, "command", text);
+	bf_json_open(j, "options", '{');
+	bf_workload_json(j, w);
+	bf_json_close(j, '}');
+	bf_json_text(j, "verdict", bf_verdict_name(r->base.verdict));
+	bf_json_u64(j, "messages", r->messages);
+	bf_json_u64(j, "verified_bytes", r->verified_bytes);
+	bf_json_u64(j, "verified_values", r->verified_values);
+	bf_json_u64(j, "time_ps", r->world.time_ps);
+	bf_json_u64(j, "messages_per_second", bf_rate(r->messages, r->world.time_ps / BF_NS));
+	bf_json_u64(j, "events", r->world.events);
+	bf_json_u64(j, "records", r->world.records);
+	if (r->device[0])
+		bf_json_text(j, "device", r->device);
+	if (w->records && !w->ranks)
+		bf_json_hex(j, "hash", r->world.hash);
+	json_hashes(j, w, r);
+}
+
+/* One process is enough for one more run: the PEs do the same however they are spread. */
+static void alone(void *choices)
+{
+	struct bf_workload *w = choices;
+
+	w->ranks = NULL;
+	w->hashes = false;
+}
+
+static void release(void *result)
+{
+	free(((struct bf_run_result *)result)->pe_hashes);
+}
+
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_workload, member), least                                                           \
+	}
+
+static const struct bf_search_part parts[] = {
+	PART(messages, 1), PART(blocks, 1), PART(warps, 1), PART(lanes, 1),
+	PART(pes, 2),      PART(qps, 1),    PART(size, 1),  PART(counters, 1),
+};
+
+const struct bf_family bf_ibgda_family = {
+	BF_FAMILY_STRUCTS(struct bf_workload, struct bf_run_result),
+	.search.parts = parts,
+	.search.nparts = BF_ARRAY_LEN(parts),
+	.search.check = bf_workload_check,
+	.search.run = bf_workload_run,
+	.verdict_name = bf_verdict_name,
+	.name = name,
+	.command = bf_workload_command,
+	.alone = alone,
+	.print = print,
+	.json = json,
+	.print_failure = bf_run_print_failure,
+	.json_failure = bf_run_json_failure,
+	.release = release,
+	.done = { BF_MEMBER(struct bf_run_result, messages), 0 },
+	.per_second = "messages_per_second",
+};
+
 /* Of several processes the first one tells what all have found. */
 static bool speaks(const struct bf_workload *w)
 {
 	return !w->ranks || w->ranks->pe == 0;
-}
-
-/* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_workload *w, const struct bf_run_result *r, const struct bf_lint_run *lint,
-			const struct bf_cause *cause, bool stats)
-{
-	char text[2048];
-	struct bf_json j;
-
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_text(&j, "workload", bf_workload_name(w->work));
-	bf_json_text(&j, "backend", w->backend->name);
-	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_json_text(&j, "ordering", bf_ordering_name(w->ordering));
-	bf_workload_command(w, text, sizeof(text));
-	bf_json_text(&j, "command", text);
-	bf_json_open(&j, "options", '{');
-	bf_workload_json(&j, w);
-	bf_json_close(&j, '}');
-	bf_json_text(&j, "verdict", bf_verdict_name(r->verdict));
-	bf_json_u64(&j, "messages", r->messages);
-	bf_json_u64(&j, "verified_bytes", r->verified_bytes);
-	bf_json_u64(&j, "verified_values", r->verified_values);
-	bf_json_u64(&j, "time_ps", r->world.time_ps);
-	bf_json_u64(&j, "messages_per_second", rate(r->messages, r->world.time_ps / BF_NS));
-	bf_json_u64(&j, "events", r->world.events);
-	bf_json_u64(&j, "records", r->world.records);
-	if (r->device[0])
-		bf_json_text(&j, "device", r->device);
-	if (w->records && !w->ranks)
-		bf_json_hex(&j, "hash", r->world.hash);
-	json_hashes(&j, w, r);
-	bf_run_json_failure(&j, r);
-	if (cause->text[0])
-		bf_cause_json(&j, cause);
-	bf_lint_run_json(&j, lint);
-	if (r->counts)
-		bf_counts_json_faults(&j, r->counts);
-	if (r->counts && stats)
-		bf_counts_json_stats(&j, r->counts);
-	bf_json_open(&j, "wall", '{');
-	bf_json_u64(&j, "ns", r->wall_ns);
-	bf_json_u64(&j, "messages_per_second", rate(r->messages, r->wall_ns));
-	bf_json_close(&j, '}');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
-}
-
-/*
- * The cause of a failure, from a second run with all records. In one process, which is enough: the PEs do the same
- * however they are spread.
- */
-static void find_cause(const struct bf_workload *w, struct bf_cause *cause)
-{
-	struct bf_workload alone = *w;
-
-	alone.ranks = NULL;
-	alone.hashes = false;
-	bf_cause_of(&alone, cause);
-}
-
-/* One run, and who listens to it. */
-struct job {
-	const struct bf_workload *w;
-	struct bf_trace_writer *trace; /* NULL: none */
-	struct bf_lint_run lint;
-	struct bf_run_result r;
-	struct bf_cause cause;
-};
-
-/* The rules that listened know the cause; otherwise a second run is asked. */
-static void say_why(struct job *j)
-{
-	const bool good = j->r.verdict == BF_VERDICT_GOOD;
-
-	bf_lint_run_end(&j->lint, good, &j->cause,
-			j->w->backend->platform == BF_PLATFORM_SIM ? bf_workload_again : NULL, j->w);
-	if (!good && !j->lint.rules && speaks(j->w))
-		find_cause(j->w, &j->cause);
-}
-
-/* Runs, finishes the trace, and says what came of it. */
-static int run_and_report(const struct bf_args *args, struct job *j, struct bf_error *err)
-{
-	struct bf_sink *sink = bf_lint_run_sink(&j->lint, j->trace ? bf_trace_sink(j->trace) : NULL);
-	int rc = bf_workload_run(j->w, sink, &j->r, err), trace_rc = 0;
-
-	if (j->trace) {
-		bf_trace_meta(j->trace, "verdict", rc ? "not run" : bf_verdict_name(j->r.verdict));
-		trace_rc = bf_trace_close(j->trace);
-	}
-	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	say_why(j);
-	if (!speaks(j->w))
-		trace_rc = 0; /* rank 0 tells */
-	else if (!bf_arg_json(args))
-		print_result(j->w, &j->r, &j->lint, &j->cause, bf_arg_flag(args, "stats"));
-	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(j->w, &j->r, &j->lint, &j->cause, bf_arg_flag(args, "stats"));
-	bf_run_result_free(&j->r);
-	if (trace_rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	if (j->r.verdict != BF_VERDICT_GOOD)
-		return BF_EXIT_FAILED;
-	return bf_lint_run_code(&j->lint);
-}
-
-/* Opens what listens to the run. */
-static int listen_and_run(const struct bf_args *args, const struct bf_workload *w, struct bf_error *err)
-{
-	struct job j = { .w = w };
-	int code;
-
-	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
-	code = bf_lint_run_begin(args, w->backend->describe ? 0 : w->records, &j.lint);
-	if (code != BF_EXIT_GOOD)
-		return code;
-	if (bf_workload_trace(args, w, &j.trace, err) != 0)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	else
-		code = run_and_report(args, &j, err);
-	bf_lint_run_free(&j.lint);
-	return code;
 }
 
 /* What ranks with different commands simulate together means nothing. Exit code. */
@@ -272,10 +211,19 @@ static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct 
 	return compare_ranks(args, w, err);
 }
 
+static int run_joined(const struct bf_args *args, const struct bf_workload *w, struct bf_run *run)
+{
+	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
+	run->backend = w->backend;
+	run->silent = !speaks(w);
+	return bf_run_once(args, run);
+}
+
 static int run_run(const struct bf_args *args)
 {
-	struct bf_error err = { 0 };
 	struct bf_workload w;
+	struct bf_run run = { .family = &bf_ibgda_family, .w = &w };
 	int code;
 
 	if (bf_arg_flag(args, "list"))
@@ -283,22 +231,16 @@ static int run_run(const struct bf_args *args)
 	code = bf_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
-	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	w.top = bf_arg_flag(args, "top");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
 	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || w.backend->describe))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--top is for models on the wall clock: --backend live");
-	else if (bf_records_check(args, w.backend) != BF_EXIT_GOOD)
-		code = BF_EXIT_USAGE;
-	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
-				    w.backend->name);
-	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
-		code = join_ranks(args, &w, &err);
+		code = bf_choose_recording(args, w.backend, &w.ordering, &w.records);
+	if (code == BF_EXIT_GOOD) /* peers that go are told in the error that they were given */
+		code = join_ranks(args, &w, &run.err);
 	if (code == BF_EXIT_GOOD)
-		code = listen_and_run(args, &w, &err);
+		code = run_joined(args, &w, &run);
 	bf_boot_close(w.ranks);
 	bf_workload_free(&w);
 	return code;

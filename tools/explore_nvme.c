@@ -1,82 +1,6 @@
-/* belfry explore nvme-...: what a search needs to know of NVMe workloads. */
+/* belfry explore nvme-... */
 #include "tools/explore.h"
 #include "tools/workload_nvme.h"
-
-static int check(const void *w, struct bf_error *err)
-{
-	return bf_nvme_workload_check(w, err);
-}
-
-static int run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err)
-{
-	return bf_nvme_workload_run(w, sink, result, err);
-}
-
-static uint32_t verdict(const void *result)
-{
-	return ((const struct bf_nvme_run_result *)result)->verdict;
-}
-
-static const char *verdict_name(uint32_t v)
-{
-	return bf_nvme_outcome_name((enum bf_nvme_outcome)v);
-}
-
-static const char *name(const void *w)
-{
-	return bf_nvme_workload_name(((const struct bf_nvme_workload *)w)->work);
-}
-
-static void command(const void *w, char *buf, size_t cap)
-{
-	bf_nvme_workload_command(w, buf, cap);
-}
-
-static void print_failure(FILE *out, const void *result)
-{
-	bf_nvme_run_print_failure(out, result);
-}
-
-static void json_failure(struct bf_json *j, const void *result)
-{
-	bf_nvme_run_json_failure(j, result);
-}
-
-static void cause(const void *w, const void *result, struct bf_cause *out)
-{
-	(void)result;
-	bf_nvme_cause_of(w, out);
-}
-
-#define PART(member, least)                                                                                            \
-	{                                                                                                              \
-		BF_MEMBER(struct bf_nvme_workload, member), least                                                      \
-	}
-
-/* Batch before depth, which it may not exceed. */
-static const struct bf_search_part parts[] = {
-	PART(commands, 1), PART(threads, 1), PART(share, 1), PART(warps, 1), PART(lanes, 1),
-	PART(batch, 1),    PART(depth, 1),   PART(size, 512),
-};
-
-static const struct bf_explore_family family = {
-	.search.choice_bytes = sizeof(struct bf_nvme_workload),
-	.search.result_bytes = sizeof(struct bf_nvme_run_result),
-	.search.seed = PART(seed, 0),
-	.search.ordering = PART(ordering, 0),
-	.records = PART(records, 0),
-	.search.parts = parts,
-	.search.nparts = BF_ARRAY_LEN(parts),
-	.search.check = check,
-	.search.run = run,
-	.search.verdict = verdict,
-	.verdict_name = verdict_name,
-	.name = name,
-	.command = command,
-	.print_failure = print_failure,
-	.json_failure = json_failure,
-	.cause = cause,
-};
 
 static int run_explore(const struct bf_args *args)
 {
@@ -92,7 +16,7 @@ static int run_explore(const struct bf_args *args)
 	if (w.media)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--media: a medium that outlasts its run cannot be explored");
 	else
-		code = bf_explore(args, &family, &w, w.backend);
+		code = bf_explore(args, &bf_nvme_family, &w, w.backend);
 	bf_nvme_workload_free(&w);
 	return code;
 }

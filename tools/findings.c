@@ -25,20 +25,6 @@ void bf_cause_take(const struct bf_rules *r, struct bf_cause *out)
 			 faults == 1 ? "" : "s", fault);
 }
 
-void bf_cause_find(bf_cause_run_fn *run, const void *w, struct bf_cause *out)
-{
-	struct bf_rules *rules;
-
-	*out = (struct bf_cause){ 0 };
-	if (bf_rules_open(NULL, &rules, NULL) != 0)
-		return;
-	if (run(w, bf_rules_classes(rules), bf_rules_only_sink(rules)) == 0) {
-		bf_rules_finish(rules, true);
-		bf_cause_take(rules, out);
-	}
-	bf_rules_free(rules);
-}
-
 void bf_cause_print(FILE *out, const struct bf_cause *cause)
 {
 	if (!cause->text[0])

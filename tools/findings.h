@@ -17,13 +17,6 @@ struct bf_cause {
 /* The root cause among what was found, and how many faults of the plan fired. */
 void bf_cause_take(const struct bf_rules *r, struct bf_cause *out);
 
-/*
- * Runs something once more with all rules, and takes the cause. `run` gives the records of `classes` to `sink` and
- * returns 0 when it ran; otherwise `out` stays empty.
- */
-typedef int bf_cause_run_fn(const void *w, uint32_t classes, struct bf_sink *sink);
-void bf_cause_find(bf_cause_run_fn *run, const void *w, struct bf_cause *out);
-
 /* "cause: ..." and the rule's id. Nothing for an empty cause. */
 void bf_cause_print(FILE *out, const struct bf_cause *cause);
 

@@ -24,8 +24,11 @@ struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other)
 	return &l->tee.sink;
 }
 
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_cause_run_fn *again, const void *w)
+void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
+		     const void *w)
 {
+	struct bf_error err = { 0 };
+
 	if (!l->rules)
 		return;
 	bf_rules_finish(l->rules, true);
@@ -33,7 +36,7 @@ void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, b
 		bf_cause_take(l->rules, cause);
 	if (again && (l->records & BF_CLASS_WHERE) && bf_rules_count(l->rules) &&
 	    bf_places_open(l->rules, &l->places) == 0)
-		again(w, l->records, bf_places_sink(l->places));
+		bf_family_again(again, w, l->records, bf_places_sink(l->places), &err);
 }
 
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l)

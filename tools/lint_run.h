@@ -2,7 +2,7 @@
 #ifndef BELFRY_TOOLS_LINT_RUN_H
 #define BELFRY_TOOLS_LINT_RUN_H
 
-#include "tools/findings.h"
+#include "tools/family.h"
 
 struct bf_lint_run {
 	struct bf_rules *rules;   /* NULL: --lint was not given */
@@ -25,10 +25,11 @@ int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_li
 struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other);
 
 /*
- * The run has ended, in the simulation's time when `again` is given: this repeats it, and is called when something was
- * found and its lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
+ * The run of `w` has ended. With `again`, the family of a workload that repeats itself, it is run once more when
+ * something was found and its lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
  */
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, bf_cause_run_fn *again, const void *w);
+void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
+		     const void *w);
 
 /* What was found; nothing without --lint. JSON: a member "lint" of the open object. */
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l);

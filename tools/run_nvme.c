@@ -4,16 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/workload.h"
 #include "tools/lint_run.h"
 #include "tools/workload_nvme.h"
-#include "traces/trace.h"
-
-/* Operations a second at `ns` for `n` of them. */
-static uint64_t rate(uint64_t n, uint64_t ns)
-{
-	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
-}
 
 static void print_us(const char *what, uint64_t ps)
 {
@@ -42,22 +34,23 @@ static void print_dmabuf(int64_t bytes)
 		printf("doorbells as DMA-BUF       %" PRId64 " bytes\n", bytes);
 }
 
-static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
-			 const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
+static void print(const void *choices, const void *result, bool stats)
 {
+	const struct bf_nvme_workload *w = choices;
+	const struct bf_nvme_run_result *r = result;
 	char command[2048];
 
 	bf_nvme_workload_command(w, command, sizeof(command));
-	printf("%s\n%s", command, bf_nvme_outcome_name(r->verdict));
-	if (r->verdict == BF_NVME_RUN_GOOD)
+	printf("%s\n%s", command, bf_nvme_outcome_name(r->base.verdict));
+	if (r->base.verdict == BF_NVME_RUN_GOOD)
 		printf(": %" PRIu64 " commands", r->commands);
-	if (r->verdict == BF_NVME_RUN_GOOD && r->verified_bytes)
+	if (r->base.verdict == BF_NVME_RUN_GOOD && r->verified_bytes)
 		printf(", %" PRIu64 " bytes compared", r->verified_bytes);
 	print_us(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
 							 : "\nelapsed time              ",
 		 r->world.time_ps);
 	if (r->commands)
-		printf(", %" PRIu64 " IOPS", rate(r->commands, r->world.time_ps / BF_NS));
+		printf(", %" PRIu64 " IOPS", bf_rate(r->commands, r->world.time_ps / BF_NS));
 	if (!r->device[0])
 		printf(", %" PRIu64 " events", r->world.events);
 	putchar('\n');
@@ -67,19 +60,12 @@ static void print_result(const struct bf_nvme_workload *w, const struct bf_nvme_
 		print_dmabuf(r->dmabuf_bytes);
 	if (w->records && !r->device[0])
 		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
-	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->wall_ns / 1000000, r->wall_ns / 1000 % 1000);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->base.wall_ns / 1000000, r->base.wall_ns / 1000 % 1000);
 	if (r->commands)
-		printf(", %" PRIu64 " commands/s", rate(r->commands, r->wall_ns));
+		printf(", %" PRIu64 " commands/s", bf_rate(r->commands, r->base.wall_ns));
 	putchar('\n');
 	if (r->split.count && stats)
 		print_split(&r->split);
-	bf_nvme_run_print_failure(stdout, r);
-	bf_cause_print(stdout, cause);
-	bf_lint_run_print(stdout, lint);
-	if (r->counts)
-		bf_counts_print_faults(stdout, r->counts);
-	if (r->counts && stats)
-		bf_counts_print_stats(stdout, r->counts);
 }
 
 static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
@@ -93,99 +79,73 @@ static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
 	bf_json_close(j, '}');
 }
 
-/* Wall-clock figures have a key of their own: everything else is the same in every run. */
-static void json_result(const struct bf_nvme_workload *w, const struct bf_nvme_run_result *r,
-			const struct bf_lint_run *lint, const struct bf_cause *cause, bool stats)
+static const char *name(const void *choices)
 {
+	return bf_nvme_workload_name(((const struct bf_nvme_workload *)choices)->work);
+}
+
+static void json(struct bf_json *j, const void *choices, const void *result)
+{
+	const struct bf_nvme_workload *w = choices;
+	const struct bf_nvme_run_result *r = result;
 	char text[2048];
-	struct bf_json j;
 
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_text(&j, "workload", bf_nvme_workload_name(w->work));
-	bf_json_text(&j, "backend", w->backend->name);
+	bf_json_text(j, "backend", w->backend->name);
 	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_json_text(&j, "ordering", bf_ordering_name(w->ordering));
+		bf_json_text(j, "ordering", bf_ordering_name(w->ordering));
 	bf_nvme_workload_command(w, text, sizeof(text));
-	bf_json_text(&j, "command", text);
-	bf_json_open(&j, "options", '{');
-	bf_nvme_workload_json(&j, w);
-	bf_json_close(&j, '}');
-	bf_json_text(&j, "verdict", bf_nvme_outcome_name(r->verdict));
-	bf_json_text(&j, "model", r->model);
-	bf_json_text(&j, "serial", r->serial);
+	bf_json_text(j, "command", text);
+	bf_json_open(j, "options", '{');
+	bf_nvme_workload_json(j, w);
+	bf_json_close(j, '}');
+	bf_json_text(j, "verdict", bf_nvme_outcome_name(r->base.verdict));
+	bf_json_text(j, "model", r->model);
+	bf_json_text(j, "serial", r->serial);
 	if (r->device[0])
-		bf_json_text(&j, "device", r->device);
+		bf_json_text(j, "device", r->device);
 	if (r->dmabuf_bytes > 0)
-		bf_json_u64(&j, "doorbells_dmabuf_bytes", (uint64_t)r->dmabuf_bytes);
+		bf_json_u64(j, "doorbells_dmabuf_bytes", (uint64_t)r->dmabuf_bytes);
 	else if (r->dmabuf_bytes < 0)
-		bf_json_text(&j, "doorbells_dmabuf", strerror((int)-r->dmabuf_bytes));
-	bf_json_u64(&j, "commands", r->commands);
-	bf_json_u64(&j, "verified_bytes", r->verified_bytes);
-	bf_json_u64(&j, "time_ps", r->world.time_ps);
-	bf_json_u64(&j, "iops", rate(r->commands, r->world.time_ps / BF_NS));
-	bf_json_u64(&j, "events", r->world.events);
-	bf_json_u64(&j, "records", r->world.records);
+		bf_json_text(j, "doorbells_dmabuf", strerror((int)-r->dmabuf_bytes));
+	bf_json_u64(j, "commands", r->commands);
+	bf_json_u64(j, "verified_bytes", r->verified_bytes);
+	bf_json_u64(j, "time_ps", r->world.time_ps);
+	bf_json_u64(j, "iops", bf_rate(r->commands, r->world.time_ps / BF_NS));
+	bf_json_u64(j, "events", r->world.events);
+	bf_json_u64(j, "records", r->world.records);
 	if (w->records && !r->device[0])
-		bf_json_hex(&j, "hash", r->world.hash);
+		bf_json_hex(j, "hash", r->world.hash);
 	if (r->split.count)
-		json_split(&j, &r->split);
-	bf_nvme_run_json_failure(&j, r);
-	if (cause->text[0])
-		bf_cause_json(&j, cause);
-	bf_lint_run_json(&j, lint);
-	if (r->counts)
-		bf_counts_json_faults(&j, r->counts);
-	if (r->counts && stats)
-		bf_counts_json_stats(&j, r->counts);
-	bf_json_open(&j, "wall", '{');
-	bf_json_u64(&j, "ns", r->wall_ns);
-	bf_json_u64(&j, "commands_per_second", rate(r->commands, r->wall_ns));
-	bf_json_close(&j, '}');
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
+		json_split(j, &r->split);
 }
 
-static int open_trace(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer **out,
-		      struct bf_error *err)
-{
-	char command[2048];
-
-	bf_nvme_workload_command(w, command, sizeof(command));
-	return bf_begin_trace(args, command, out, err);
-}
-
-/* Runs, finishes the trace, and asks a second run for the cause of a failure unless rules have listened. */
-static int run_and_report(const struct bf_args *args, const struct bf_nvme_workload *w, struct bf_trace_writer *trace,
-			  struct bf_lint_run *lint, const struct bf_error *trace_err)
-{
-	struct bf_cause cause = { 0 };
-	struct bf_error err = { 0 };
-	struct bf_nvme_run_result r;
-	int rc = bf_nvme_workload_run(w, bf_lint_run_sink(lint, trace ? bf_trace_sink(trace) : NULL), &r, &err);
-	int trace_rc = 0;
-
-	if (trace) {
-		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_nvme_outcome_name(r.verdict));
-		trace_rc = bf_trace_close(trace);
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_nvme_workload, member), least                                                      \
 	}
-	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	bf_lint_run_end(lint, r.verdict == BF_NVME_RUN_GOOD, &cause,
-			w->backend->platform == BF_PLATFORM_SIM ? bf_nvme_again : NULL, w);
-	if (r.verdict != BF_NVME_RUN_GOOD && !lint->rules)
-		bf_nvme_cause_of(w, &cause);
-	if (!bf_arg_json(args))
-		print_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
-	else if (!trace_rc) /* one document, which tells the error otherwise */
-		json_result(w, &r, lint, &cause, bf_arg_flag(args, "stats"));
-	bf_counts_free(r.counts);
-	if (trace_rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", trace_err->text);
-	if (r.verdict != BF_NVME_RUN_GOOD)
-		return BF_EXIT_FAILED;
-	return bf_lint_run_code(lint);
-}
+
+/* Batch before depth, which it may not exceed. */
+static const struct bf_search_part parts[] = {
+	PART(commands, 1), PART(threads, 1), PART(share, 1), PART(warps, 1), PART(lanes, 1),
+	PART(batch, 1),    PART(depth, 1),   PART(size, 512),
+};
+
+const struct bf_family bf_nvme_family = {
+	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_run_result),
+	.search.parts = parts,
+	.search.nparts = BF_ARRAY_LEN(parts),
+	.search.check = bf_nvme_workload_check,
+	.search.run = bf_nvme_workload_run,
+	.verdict_name = bf_nvme_outcome_name,
+	.name = name,
+	.command = bf_nvme_workload_command,
+	.print = print,
+	.json = json,
+	.print_failure = bf_nvme_run_print_failure,
+	.json_failure = bf_nvme_run_json_failure,
+	.done = { BF_MEMBER(struct bf_nvme_run_result, commands), 0 },
+	.per_second = "commands_per_second",
+};
 
 static void list_json(void)
 {
@@ -234,10 +194,8 @@ int bf_nvme_workload_list(const struct bf_args *args)
 
 static int run_run(const struct bf_args *args)
 {
-	struct bf_lint_run lint = { 0 };
-	struct bf_trace_writer *trace;
-	struct bf_error err = { 0 };
 	struct bf_nvme_workload w;
+	struct bf_run run = { .family = &bf_nvme_family, .w = &w };
 	int code;
 
 	if (bf_arg_flag(args, "list"))
@@ -245,7 +203,7 @@ static int run_run(const struct bf_args *args)
 	code = bf_nvme_workload_parse(args, &w);
 	if (code != BF_EXIT_GOOD)
 		return code;
-	w.ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	run.backend = w.backend;
 	w.top = bf_arg_flag(args, "top");
 	w.counts = bf_arg_flag(args, "stats") || w.faults;
 	if (w.top && (w.backend->platform == BF_PLATFORM_SIM || !w.backend->sim))
@@ -253,17 +211,10 @@ static int run_run(const struct bf_args *args)
 	else if (w.device && strcmp(w.backend->name, "vfio") != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "--device: backend %s has no devices to choose from",
 				    w.backend->name);
-	else if (bf_records_check(args, w.backend) != BF_EXIT_GOOD)
-		code = BF_EXIT_USAGE;
-	else if (w.backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
-				    w.backend->name);
-	else if (bf_records_parse(bf_arg_text(args, "records"), &w.records, &err) != 0 ||
-		 open_trace(args, &w, &trace, &err) != 0)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	else if ((code = bf_lint_run_begin(args, w.backend->describe ? 0 : w.records, &lint)) == BF_EXIT_GOOD)
-		code = run_and_report(args, &w, trace, &lint, &err);
-	bf_lint_run_free(&lint);
+	else
+		code = bf_choose_recording(args, w.backend, &w.ordering, &w.records);
+	if (code == BF_EXIT_GOOD)
+		code = bf_run_once(args, &run);
 	bf_nvme_workload_free(&w);
 	return code;
 }

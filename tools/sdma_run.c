@@ -300,7 +300,7 @@ static int run_phases(struct arena *a, struct bf_error *err)
 			break;
 		began = bf_monotonic_ns();
 		rc = a->w->backend->run(a->world, &a->r->world);
-		a->r->wall_ns += bf_monotonic_ns() - began;
+		a->r->base.wall_ns += bf_monotonic_ns() - began;
 		time_ps += a->r->world.time_ps;
 		if (a->r->world.end != BF_END_DONE)
 			break;
@@ -395,17 +395,17 @@ static void name_cause(struct arena *a)
 		const struct bf_sdma_queue_standing *q = &r->queues[i];
 
 		cause = cause_of(q->engine.reason);
-		if (!cause && r->verdict != BF_SDMA_WRONG_DATA && q->engine.retired == q->engine.doorbell &&
+		if (!cause && r->base.verdict != BF_SDMA_WRONG_DATA && q->engine.retired == q->engine.doorbell &&
 		    q->engine.doorbell < q->published)
 			cause = "a doorbell is missing: the engine has done all that it was told of";
 		if (!cause && strcmp(q->engine.waits, "POLL_REGMEM") == 0)
 			cause = "the engine polls a word that nobody sets to the reference";
 	}
-	if (!cause && r->verdict == BF_SDMA_WRONG_DATA && any_wrong_thread(a))
+	if (!cause && r->base.verdict == BF_SDMA_WRONG_DATA && any_wrong_thread(a))
 		cause =
 		    "completion was signalled before the data were there, or a copy read its source too early: only "
 		    "FENCE, ATOMIC, TRAP and NOP wait for the copies before them";
-	if (!cause && r->verdict == BF_SDMA_DEADLOCK && !r->nqueues)
+	if (!cause && r->base.verdict == BF_SDMA_DEADLOCK && !r->nqueues)
 		cause = "the engine has retired everything and a thread still waits: the packets that it read are not "
 			"those that were stored, or the word that it waits for was overwritten";
 	if (cause)
@@ -418,20 +418,20 @@ static int judge(struct arena *a)
 	int rc = collect_queues(a);
 
 	if (any_stopped(r))
-		r->verdict = BF_SDMA_STOPPED;
+		r->base.verdict = BF_SDMA_STOPPED;
 	else if (r->world.end == BF_END_DEADLOCK)
-		r->verdict = BF_SDMA_DEADLOCK;
+		r->base.verdict = BF_SDMA_DEADLOCK;
 	else if (r->world.end == BF_END_LIMIT)
-		r->verdict = BF_SDMA_LIMIT;
+		r->base.verdict = BF_SDMA_LIMIT;
 	else if (any_refused(a))
-		r->verdict = BF_SDMA_REFUSED;
-	if (!rc && r->verdict == BF_SDMA_GOOD) {
+		r->base.verdict = BF_SDMA_REFUSED;
+	if (!rc && r->base.verdict == BF_SDMA_GOOD) {
 		check_heaps(a);
 		rc = check_traps(a);
 		if (r->wrong)
-			r->verdict = BF_SDMA_WRONG_DATA;
+			r->base.verdict = BF_SDMA_WRONG_DATA;
 	}
-	if (r->verdict != BF_SDMA_GOOD)
+	if (r->base.verdict != BF_SDMA_GOOD)
 		name_cause(a);
 	return rc;
 }
@@ -477,9 +477,10 @@ static void close_all(struct arena *a)
 	free(a->before);
 }
 
-int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink, struct bf_sdma_result *out,
-			 struct bf_error *err)
+int bf_sdma_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
+	const struct bf_sdma_workload *w = choices;
+	struct bf_sdma_result *out = result;
 	struct arena *a = calloc(1, sizeof(*a));
 	int rc;
 
@@ -498,8 +499,8 @@ int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink,
 	if (!rc)
 		record_surfaces(a);
 	if (!rc && w->counts && w->backend->sim(a->world)) {
-		out->counts = bf_counts_take(w->backend->sim(a->world));
-		if (!out->counts)
+		out->base.counts = bf_counts_take(w->backend->sim(a->world));
+		if (!out->base.counts)
 			rc = bf_fail(err, -ENOMEM, "no memory for statistics");
 	}
 	close_all(a);

@@ -86,13 +86,6 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 	}
 }
 
-int bf_records_check(const struct bf_args *args, const struct bf_backend *be)
-{
-	if (be->records || !bf_arg_text(args, "trace"))
-		return BF_EXIT_GOOD;
-	return bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real", be->name);
-}
-
 /* Ours, and how the names of other devices' begin. */
 static int refuse_work(const struct bf_args *args, const char *name)
 {
@@ -241,8 +234,10 @@ void bf_workload_free(struct bf_workload *w)
 	w->faults = NULL;
 }
 
-void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap)
+void bf_workload_command(const void *choices, char *buf, size_t cap)
 {
+	const struct bf_workload *w = choices;
+
 	snprintf(buf, cap, "belfry run %s", bf_workload_name(w->work));
 	bf_choices_command(rows, BF_ARRAY_LEN(rows), w, buf, cap);
 	if (w->ordering != BF_ORDER_GPU)
@@ -360,13 +355,4 @@ int bf_workload_list(const struct bf_args *args)
 		bf_profile_print(stdout, *p);
 	}
 	return BF_EXIT_GOOD;
-}
-
-int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer **out,
-		      struct bf_error *err)
-{
-	char command[2048];
-
-	bf_workload_command(w, command, sizeof(command));
-	return bf_begin_trace(args, command, out, err);
 }

@@ -15,6 +15,7 @@
 #include "tools/choice.h"
 #include "tools/cli.h"
 #include "tools/counts.h"
+#include "tools/family.h"
 
 /* What carries messages to other PEs: values of --transport. */
 enum bf_transport { BF_TRANSPORT_RC, BF_TRANSPORT_DC };
@@ -60,7 +61,7 @@ struct bf_workload {
 	struct bf_boot *ranks;
 	bool hashes;
 	bool top;    /* show what devices do while they do it; live only */
-	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
+	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
 /*
@@ -146,20 +147,20 @@ struct bf_workload {
 int bf_workload_parse(const struct bf_args *args, struct bf_workload *w);
 void bf_workload_free(struct bf_workload *w);
 
+/* What `belfry run` and `belfry explore` know of these workloads: below, `w` is one, `result` a bf_run_result. */
+extern const struct bf_family bf_ibgda_family;
+
 /* Whether the choices fit each other. 0, or -EINVAL with what does not in `err`. */
-int bf_workload_check(const struct bf_workload *w, struct bf_error *err);
+int bf_workload_check(const void *w, struct bf_error *err);
 
 /* "all", "none" or class names separated by commas ("queue,net"). -EINVAL with `err` set. */
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err);
-
-/* --trace with a backend that keeps no records is refused. Exit code. */
-int bf_records_check(const struct bf_args *args, const struct bf_backend *be);
 
 /* "ibgda-put" and so on; NULL past the last. */
 const char *bf_workload_name(enum bf_ibgda_work work);
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_workload_command(const struct bf_workload *w, char *buf, size_t cap);
+void bf_workload_command(const void *w, char *buf, size_t cap);
 
 /* Each choice as a member of the open JSON object. */
 void bf_workload_json(struct bf_json *j, const struct bf_workload *w);
@@ -175,7 +176,7 @@ enum bf_verdict {
 	BF_VERDICT_DEADLOCK,
 	BF_VERDICT_LIMIT,
 };
-const char *bf_verdict_name(enum bf_verdict v); /* "good", "wrong data", ... */
+const char *bf_verdict_name(uint32_t v); /* "good", "wrong data", ... */
 
 /* A send queue as its driver sees it, for reports. */
 struct bf_queue_standing {
@@ -190,7 +191,7 @@ struct bf_queue_standing {
 #define BF_RUN_QUEUES 16
 
 struct bf_run_result {
-	enum bf_verdict verdict;
+	struct bf_result base; /* BF_VERDICT_* */
 	struct bf_world_result world;
 	struct bf_ibgda_mismatch mismatch;
 	uint64_t messages;        /* issued by all PEs if the run came to its end */
@@ -198,19 +199,15 @@ struct bf_run_result {
 	uint64_t verified_values; /* counters and fetched values that were checked */
 	uint32_t nqueues, unfinished; /* queues that have work left or an error; the first are in `queues` */
 	struct bf_queue_standing queues[BF_RUN_QUEUES];
-	uint64_t wall_ns; /* of the run itself, set-up and check left out */
 	char device[240]; /* which real one it was, and what it worked on; "": models */
-	/* For bf_run_result_free(); NULL unless the workload asks. */
-	struct bf_counts *counts;
-	uint64_t *pe_hashes; /* [pes] */
+	uint64_t *pe_hashes; /* [pes], owned; NULL unless the workload asks */
 };
-void bf_run_result_free(struct bf_run_result *r);
 
 /*
  * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
  * errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
-int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err);
+int bf_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /*
  * Puts the queues with an error or unfinished work into the result; an error makes a good verdict one of an error
@@ -234,22 +231,7 @@ bool bf_workload_has_pe(const struct bf_workload *w, uint32_t pe);
 uint64_t bf_run_pes_hash(const uint64_t *pe_hashes, uint32_t pes);
 
 /* What failed and where every unfinished queue stands, as text. Prints nothing for a good run. */
-void bf_run_print_failure(FILE *out, const struct bf_run_result *r);
-void bf_run_json_failure(struct bf_json *j, const struct bf_run_result *r);
-
-/* Opens the file that --trace names and notes what runs in it; NULL options give NULL. Exit code. */
-struct bf_trace_writer;
-int bf_workload_trace(const struct bf_args *args, const struct bf_workload *w, struct bf_trace_writer **out,
-		      struct bf_error *err);
-
-/*
- * Runs the failing workload `w` once more with all rules and takes the cause. Only virtual time repeats itself, so with
- * other backends `out` stays empty.
- */
-struct bf_cause;
-void bf_cause_of(const struct bf_workload *w, struct bf_cause *out);
-
-/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
-int bf_workload_again(const void *w, uint32_t classes, struct bf_sink *sink);
+void bf_run_print_failure(FILE *out, const void *result);
+void bf_run_json_failure(struct bf_json *j, const void *result);
 
 #endif

@@ -73,8 +73,9 @@ static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, 
 	return rc;
 }
 
-int bf_workload_check(const struct bf_workload *w, struct bf_error *err)
+int bf_workload_check(const void *choices, struct bf_error *err)
 {
+	const struct bf_workload *w = choices;
 	struct bf_ibgda_shape shape;
 	struct bf_ibgda_layout layout;
 	int rc;
@@ -293,8 +294,8 @@ static void collect(const struct bf_ibgda_host *host, const struct bf_ibgda_qp *
 	if (!qp)
 		return;
 	standing(&q, host, pe, index, qp);
-	if (q.syndrome != 0 && r->verdict == BF_VERDICT_GOOD)
-		r->verdict = BF_VERDICT_ERROR;
+	if (q.syndrome != 0 && r->base.verdict == BF_VERDICT_GOOD)
+		r->base.verdict = BF_VERDICT_ERROR;
 	if (q.syndrome == 0 && q.completed >= q.reserved)
 		return;
 	if (r->nqueues < BF_RUN_QUEUES)
@@ -384,7 +385,7 @@ static int check_sums(struct arena *a, struct bf_run_result *r, struct bf_error 
 	}
 	if (sums[0] <= wanted && wanted - sums[0] <= sums[1])
 		return 0;
-	r->verdict = BF_VERDICT_WRONG_DATA;
+	r->base.verdict = BF_VERDICT_WRONG_DATA;
 	r->mismatch = (struct bf_ibgda_mismatch){ .count = 1, .offset = at.counter };
 	snprintf(r->mismatch.text, sizeof(r->mismatch.text),
 		 "counters add up to %" PRIu64 " after %" PRIu64 " atomics, of which %" PRIu64 " are in doubt", sums[0],
@@ -411,8 +412,8 @@ static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error 
 		return rc;
 	if (bf_ibgda_verify_some(w->work, &a->shape, w->pes, first, bf_ranks_first(w->pes, ranks, rank + 1) - first,
 				 a->heaps, &r->mismatch) != 0 &&
-	    r->verdict == BF_VERDICT_GOOD)
-		r->verdict = BF_VERDICT_WRONG_DATA;
+	    r->base.verdict == BF_VERDICT_GOOD)
+		r->base.verdict = BF_VERDICT_WRONG_DATA;
 	return 0;
 }
 
@@ -421,7 +422,7 @@ static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
 	int rc = 0;
 
-	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
+	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
 						     : BF_VERDICT_GOOD;
 	/* Queues that failed and were replaced have errors and look unfinished: no news in a run that came to its end. */
@@ -431,7 +432,7 @@ static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 		rc = check_data(a, r, err);
 	if (!rc && a->w->ranks)
 		rc = bf_workload_merge(a->w, r, err);
-	if (!rc && r->verdict == BF_VERDICT_GOOD)
+	if (!rc && r->base.verdict == BF_VERDICT_GOOD)
 		count_verified(a, r);
 	return rc;
 }
@@ -449,25 +450,19 @@ static int take_extras(struct arena *a, struct bf_run_result *r, struct bf_error
 			return err->code;
 	}
 	if (w->counts && w->backend->sim(a->world)) {
-		r->counts = bf_counts_take(w->backend->sim(a->world));
-		if (!r->counts)
+		r->base.counts = bf_counts_take(w->backend->sim(a->world));
+		if (!r->base.counts)
 			return bf_fail(err, -ENOMEM, "no memory for statistics");
 		if (w->ranks)
-			return bf_counts_gather(r->counts, w->ranks, err);
+			return bf_counts_gather(r->base.counts, w->ranks, err);
 	}
 	return 0;
 }
 
-void bf_run_result_free(struct bf_run_result *r)
+int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
-	bf_counts_free(r->counts);
-	free(r->pe_hashes);
-	r->counts = NULL;
-	r->pe_hashes = NULL;
-}
-
-int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf_run_result *out, struct bf_error *err)
-{
+	const struct bf_workload *w = choices;
+	struct bf_run_result *out = result;
 	struct arena a = { .w = w };
 	uint64_t start;
 	int rc;
@@ -481,7 +476,7 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 	if (rc == 0) {
 		start = bf_monotonic_ns();
 		rc = bf_top_run(w->backend, a.world, &out->world, w->top, bf_workload_name(w->work));
-		out->wall_ns = bf_monotonic_ns() - start;
+		out->base.wall_ns = bf_monotonic_ns() - start;
 		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}
@@ -491,11 +486,8 @@ int bf_workload_run(const struct bf_workload *w, struct bf_sink *sink, struct bf
 		rc = judge(&a, out, err);
 	if (rc == 0)
 		rc = take_extras(&a, out, err);
-	if (rc) {
-		bf_run_result_free(out);
-		if (w->ranks)
-			w->ranks->abort(w->ranks);
-	}
+	if (rc && w->ranks)
+		w->ranks->abort(w->ranks);
 	close_all(&a);
 	return rc;
 }

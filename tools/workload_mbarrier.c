@@ -2,13 +2,12 @@
 #include "tools/workload_mbarrier.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/mbarrier/kernels.h"
 #include "sim/clock.h"
 
-const char *bf_mbar_end_name(enum bf_mbar_end end)
+const char *bf_mbar_end_name(uint32_t end)
 {
 	static const char *const names[] = {
 		[BF_MBAR_GOOD] = "good",   [BF_MBAR_WRONG_DATA] = "wrong data", [BF_MBAR_DEADLOCK] = "deadlock",
@@ -59,6 +58,7 @@ static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_s
 	if (rc)
 		return rc;
 	a->job = w->job;
+	a->job.seed = (uint32_t)w->seed;
 	a->job.in = a->in.ptr;
 	a->job.out = a->out.ptr;
 	a->job.notes = a->notes.ptr;
@@ -83,20 +83,10 @@ static enum bf_mbar_end judge(const struct arena *a, const struct bf_mbar_worklo
 	return r->verdict.wrong ? BF_MBAR_WRONG_DATA : BF_MBAR_GOOD;
 }
 
-static int copy_notes(const struct arena *a, const struct bf_mbar_workload *w, struct bf_mbar_note **notes)
+int bf_mbar_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
-	const size_t bytes = (size_t)bf_mbar_notes(&w->job) * w->blocks * sizeof(**notes);
-
-	*notes = malloc(bytes);
-	if (!*notes)
-		return -ENOMEM;
-	memcpy(*notes, a->notes.ptr, bytes);
-	return 0;
-}
-
-int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink, struct bf_mbar_note **notes,
-			 struct bf_mbar_result *out, struct bf_error *err)
-{
+	const struct bf_mbar_workload *w = choices;
+	struct bf_mbar_result *out = result;
 	struct arena a = { 0 };
 	const uint64_t began = bf_monotonic_ns();
 	int rc = set_up(&a, w, sink, err);
@@ -114,32 +104,15 @@ int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink,
 
 		rc = bf_cluster_run(a.world, &grid, &out->world);
 	}
-	out->wall_ns = bf_monotonic_ns() - began;
+	out->base.wall_ns = bf_monotonic_ns() - began;
 	if (!rc) {
-		out->end = judge(&a, w, out);
-		if (notes && copy_notes(&a, w, notes))
-			rc = bf_fail(err, -ENOMEM, "no memory for notes");
+		out->base.verdict = judge(&a, w, out);
 		if (w->counts) {
-			out->counts = bf_counts_take(bf_cluster_sim(a.world));
-			if (!out->counts)
+			out->base.counts = bf_counts_take(bf_cluster_sim(a.world));
+			if (!out->base.counts)
 				rc = bf_fail(err, -ENOMEM, "no memory for statistics");
 		}
 	}
 	bf_cluster_close(a.world);
 	return rc;
-}
-
-int bf_mbar_again(const void *w, uint32_t classes, struct bf_sink *sink)
-{
-	struct bf_mbar_workload again = *(const struct bf_mbar_workload *)w;
-	struct bf_mbar_result r;
-
-	again.records = classes;
-	again.counts = false;
-	return bf_mbar_workload_run(&again, sink, NULL, &r, NULL);
-}
-
-void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out)
-{
-	bf_cause_find(bf_mbar_again, w, out);
 }

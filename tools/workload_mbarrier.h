@@ -6,9 +6,7 @@
 
 #include "drivers/backend/cluster.h"
 #include "drivers/mbarrier/host.h"
-#include "tools/cli.h"
-#include "tools/counts.h"
-#include "tools/findings.h"
+#include "tools/family.h"
 #include "tools/hopper_profile.h"
 
 /* Every choice of a command line; 0 where the workload has a number of its own. */
@@ -78,35 +76,25 @@ int bf_mbar_workload_parse(const struct bf_args *args, struct bf_mbar_workload *
 void bf_mbar_workload_json(struct bf_json *j, const struct bf_mbar_workload *w);
 
 enum bf_mbar_end { BF_MBAR_GOOD, BF_MBAR_WRONG_DATA, BF_MBAR_DEADLOCK, BF_MBAR_FAULT, BF_MBAR_LIMIT };
-const char *bf_mbar_end_name(enum bf_mbar_end end); /* "wrong data" */
+const char *bf_mbar_end_name(uint32_t end); /* "wrong data" */
+
+/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_mbar_result. */
+extern const struct bf_family bf_mbar_family;
 
 struct bf_mbar_result {
-	enum bf_mbar_end end;
+	struct bf_result base; /* BF_MBAR_* */
 	struct bf_cluster_result world;
 	struct bf_mbar_verdict verdict; /* of a run that came to its end */
 	uint64_t notes_hash;            /* of all words and tokens */
-	uint64_t wall_ns;
-	struct bf_counts *counts; /* the caller's to free; NULL unless asked for */
 };
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_mbar_workload_command(const struct bf_mbar_workload *w, char *buf, size_t cap);
+void bf_mbar_workload_command(const void *w, char *buf, size_t cap);
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). `notes`, if not NULL, gets a copy of what the
- * threads noted, which the caller frees. 0 when it ran, however it ended; negative errno with `err` set otherwise.
+ * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; negative errno
+ * with `err` set otherwise.
  */
-int bf_mbar_workload_run(const struct bf_mbar_workload *w, struct bf_sink *sink, struct bf_mbar_note **notes,
-			 struct bf_mbar_result *out, struct bf_error *err);
-
-/* Runs `w` once more with all records that rules ask for; `out` stays empty when they find nothing. */
-void bf_mbar_cause_of(const struct bf_mbar_workload *w, struct bf_cause *out);
-
-/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
-int bf_mbar_again(const void *w, uint32_t classes, struct bf_sink *sink);
-
-/* What is wrong with a run that did not end well, and how its barriers and warps stand; nothing for one that did. */
-void bf_mbar_print_failure(FILE *out, const struct bf_mbar_result *r);
-void bf_mbar_json_failure(struct bf_json *j, const struct bf_mbar_result *r);
+int bf_mbar_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 
 #endif

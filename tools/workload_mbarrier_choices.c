@@ -18,8 +18,9 @@ static void forget(uint32_t *v, uint32_t own)
 	*v = *v == own ? 0 : *v;
 }
 
-void bf_mbar_workload_command(const struct bf_mbar_workload *w, char *buf, size_t cap)
+void bf_mbar_workload_command(const void *choices_of, char *buf, size_t cap)
 {
+	const struct bf_mbar_workload *w = choices_of;
 	struct bf_mbar_workload own = { .job = { .work = w->job.work, .style = w->job.style, .bugs = w->job.bugs } };
 	struct bf_mbar_workload asked = *w;
 
@@ -97,7 +98,6 @@ int bf_mbar_workload_parse(const struct bf_args *args, struct bf_mbar_workload *
 		code = parse_bugs(args, w);
 	if (code != BF_EXIT_GOOD)
 		return code;
-	w->job.seed = (uint32_t)w->seed;
 	w->job.pace_ns = (uint32_t)(w->pace_ps / BF_NS);
 	w->profile_text = bf_arg_given(args, "profile") ? profile : NULL;
 	bf_mbar_defaults(&w->job, &w->cluster, &w->blocks);

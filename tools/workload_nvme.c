@@ -176,8 +176,10 @@ static bool has_bug(const struct bf_nvme_workload *w, const struct bf_nvm_bug *b
 	return w->bugs & b->bit;
 }
 
-void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_t cap)
+void bf_nvme_workload_command(const void *choices, char *buf, size_t cap)
 {
+	const struct bf_nvme_workload *w = choices;
+
 	snprintf(buf, cap, "belfry run %s", bf_nvme_workload_name(w->work));
 	bf_choices_command(rows, BF_ARRAY_LEN(rows), w, buf, cap);
 	if (w->ordering != BF_ORDER_GPU)
@@ -224,8 +226,10 @@ void bf_nvme_workload_json(struct bf_json *j, const struct bf_nvme_workload *w)
 	bf_json_close(j, '}');
 }
 
-int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *err)
+int bf_nvme_workload_check(const void *choices, struct bf_error *err)
 {
+	const struct bf_nvme_workload *w = choices;
+
 	const uint32_t block = w->lba ? 4096 : 512, share = w->share < w->threads ? w->share : w->threads;
 
 	if (w->size % block)
@@ -253,22 +257,4 @@ int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *er
 	if (w->agent && (w->queues_in > 1 && w->queues_in < 4))
 		return bf_fail(err, -EINVAL, "--agent cpu does not work on queues in VRAM");
 	return 0;
-}
-
-int bf_nvme_again(const void *w, uint32_t classes, struct bf_sink *sink)
-{
-	struct bf_nvme_workload again = *(const struct bf_nvme_workload *)w;
-	struct bf_nvme_run_result r;
-
-	again.records = classes;
-	again.counts = false;
-	return bf_nvme_workload_run(&again, sink, &r, NULL);
-}
-
-void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out)
-{
-	*out = (struct bf_cause){ 0 };
-	/* A file that the first run wrote to is not what it was. */
-	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(bf_nvme_again, w, out);
 }

@@ -7,9 +7,7 @@
 
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
-#include "tools/findings.h"
-#include "tools/cli.h"
-#include "tools/counts.h"
+#include "tools/family.h"
 
 /* Fields in the order of BF_NVME_OPTIONS, whose members they are; meanings stand there. */
 struct bf_nvme_workload {
@@ -30,7 +28,7 @@ struct bf_nvme_workload {
 	uint32_t offset, list_offset;
 	bool scatter, check, dbbuf;
 	bool top;    /* show what devices do while they do it; live only */
-	bool counts; /* no option of its own: somebody wants bf_nvme_run_result.counts */
+	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
 /* O(name, kind, argument, default, help, least, most, member): the numeric options, in text order of the help. */
@@ -104,11 +102,14 @@ const char *bf_nvme_workload_summary(enum bf_nvm_work work);
 int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *w);
 void bf_nvme_workload_free(struct bf_nvme_workload *w);
 
+/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_nvme_run_result. */
+extern const struct bf_family bf_nvme_family;
+
 /* Whether the choices fit each other. 0, or -EINVAL with what does not in `err`. */
-int bf_nvme_workload_check(const struct bf_nvme_workload *w, struct bf_error *err);
+int bf_nvme_workload_check(const void *w, struct bf_error *err);
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_nvme_workload_command(const struct bf_nvme_workload *w, char *buf, size_t cap);
+void bf_nvme_workload_command(const void *w, char *buf, size_t cap);
 /* Each choice as a member of the open JSON object. */
 void bf_nvme_workload_json(struct bf_json *j, const struct bf_nvme_workload *w);
 
@@ -125,7 +126,7 @@ enum bf_nvme_outcome {
 	BF_NVME_RUN_DEADLOCK,
 	BF_NVME_RUN_LIMIT,
 };
-const char *bf_nvme_outcome_name(enum bf_nvme_outcome v);
+const char *bf_nvme_outcome_name(uint32_t v);
 
 /* An entry that names an address which nobody mapped for the controller. */
 struct bf_nvme_unmapped {
@@ -151,7 +152,7 @@ struct bf_nvme_split {
 };
 
 struct bf_nvme_run_result {
-	enum bf_nvme_outcome verdict;
+	struct bf_result base;          /* BF_NVME_RUN_* */
 	struct bf_world_result world;   /* of the work itself: bring-up, preparation and check left out */
 	struct bf_error bring_up;       /* NOT_READY: what failed */
 	uint64_t commands;              /* completed */
@@ -163,16 +164,13 @@ struct bf_nvme_run_result {
 	char device[64];      /* a real controller, and how it was reached; "": a model */
 	int64_t dmabuf_bytes; /* of its doorbells as DMA-BUF; negative errno: cannot be had; 0: nobody asked */
 	struct bf_nvme_split split;
-	uint64_t wall_ns;
-	struct bf_counts *counts; /* the caller's to free; NULL unless the workload asks */
 };
 
 /*
  * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
  * errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
-int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink, struct bf_nvme_run_result *out,
-			 struct bf_error *err);
+int bf_nvme_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /* Which controller it is, if it is a real one; with `export`, how much of its doorbells can be had as DMA-BUF. */
 void bf_nvme_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,
@@ -183,16 +181,7 @@ bool bf_nvme_device_find_unmapped(const struct bf_backend *be, struct bf_world *
 				  struct bf_nvme_unmapped *out);
 
 /* What failed and where threads and queues stand. Prints nothing for a good run. */
-void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r);
-void bf_nvme_run_json_failure(struct bf_json *j, const struct bf_nvme_run_result *r);
-
-/*
- * Runs `w` once more with all rules and takes the cause, good run or bad; only virtual time repeats itself, so `out` stays
- * empty with other backends.
- */
-void bf_nvme_cause_of(const struct bf_nvme_workload *w, struct bf_cause *out);
-
-/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
-int bf_nvme_again(const void *w, uint32_t classes, struct bf_sink *sink);
+void bf_nvme_run_print_failure(FILE *out, const void *result);
+void bf_nvme_run_json_failure(struct bf_json *j, const void *result);
 
 #endif

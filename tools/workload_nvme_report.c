@@ -4,7 +4,7 @@
 
 #include "tools/workload_nvme.h"
 
-const char *bf_nvme_outcome_name(enum bf_nvme_outcome v)
+const char *bf_nvme_outcome_name(uint32_t v)
 {
 	switch (v) {
 	case BF_NVME_RUN_GOOD:
@@ -67,13 +67,13 @@ static void thread_text(const struct bf_nvme_standing *s, char *out, size_t cap)
 			 used ? "; " : "", r->mismatches, r->block, r->offset, r->found, r->wanted);
 }
 
-void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r)
+void bf_nvme_run_print_failure(FILE *out, const void *result)
 {
-	const char *text = r->world.report;
+	const struct bf_nvme_run_result *r = result;
 
-	if (r->verdict == BF_NVME_RUN_GOOD)
+	if (r->base.verdict == BF_NVME_RUN_GOOD)
 		return;
-	if (r->verdict == BF_NVME_RUN_NOT_READY)
+	if (r->base.verdict == BF_NVME_RUN_NOT_READY)
 		fprintf(out, "%s\n", r->bring_up.text);
 	if (r->nstandings) {
 		fprintf(out, "threads that failed (%" PRIu32 "), and their queue pairs as they see them:\n", r->bad_threads);
@@ -99,14 +99,9 @@ void bf_nvme_run_print_failure(FILE *out, const struct bf_nvme_run_result *r)
 	if (!r->nstandings && r->mismatches)
 		fprintf(out, "wrong: %" PRIu64 " words of 8 bytes in memory are not what the medium was given\n",
 			r->mismatches);
-	if (*text)
+	if (r->world.report[0])
 		fprintf(out, r->device[0] ? "what else is known:\n" : "the controller's view:\n");
-	while (*text) {
-		const size_t len = strcspn(text, "\n");
-
-		fprintf(out, "  %.*s\n", (int)len, text);
-		text += len + (text[len] == '\n');
-	}
+	bf_print_lines(out, r->world.report);
 }
 
 static void json_standing(struct bf_json *j, const struct bf_nvme_standing *s)
@@ -133,11 +128,13 @@ static void json_standing(struct bf_json *j, const struct bf_nvme_standing *s)
 	bf_json_close(j, '}');
 }
 
-void bf_nvme_run_json_failure(struct bf_json *j, const struct bf_nvme_run_result *r)
+void bf_nvme_run_json_failure(struct bf_json *j, const void *result)
 {
-	if (r->verdict == BF_NVME_RUN_GOOD)
+	const struct bf_nvme_run_result *r = result;
+
+	if (r->base.verdict == BF_NVME_RUN_GOOD)
 		return;
-	if (r->verdict == BF_NVME_RUN_NOT_READY)
+	if (r->base.verdict == BF_NVME_RUN_NOT_READY)
 		bf_json_text(j, "bring_up", r->bring_up.text);
 	bf_json_u64(j, "wrong_words", r->mismatches);
 	bf_json_open(j, "threads", '[');

@@ -118,7 +118,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 
 	if (rc != -EIO && rc != -ETIMEDOUT)
 		return rc;
-	a->out->verdict = BF_NVME_RUN_NOT_READY;
+	a->out->base.verdict = BF_NVME_RUN_NOT_READY;
 	a->out->bring_up = *err;
 	return 0;
 }
@@ -374,7 +374,7 @@ static int launch(struct arena *a, struct bf_error *err)
 		return rc;
 	start = bf_monotonic_ns();
 	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_nvme_workload_name(w->work));
-	a->out->wall_ns = bf_monotonic_ns() - start;
+	a->out->base.wall_ns = bf_monotonic_ns() - start;
 	return rc ? bf_fail(err, rc, "the run failed: %s", strerror(-rc)) : 0;
 }
 
@@ -412,7 +412,7 @@ static void judge(struct arena *a)
 {
 	struct bf_nvme_run_result *r = a->out;
 
-	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_NVME_RUN_DEADLOCK
+	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_NVME_RUN_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_NVME_RUN_LIMIT
 						     : BF_NVME_RUN_GOOD;
 	for (uint32_t t = 0; t < a->job.shape.threads; t++) {
@@ -422,11 +422,11 @@ static void judge(struct arena *a)
 		r->mismatches += x->mismatches;
 		if (!x->ended || x->failure || x->mismatches)
 			note_standing(a, t);
-		if (r->verdict == BF_NVME_RUN_GOOD && x->failure)
-			r->verdict = x->failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
+		if (r->base.verdict == BF_NVME_RUN_GOOD && x->failure)
+			r->base.verdict = x->failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
 	}
-	if (r->verdict == BF_NVME_RUN_GOOD && r->mismatches)
-		r->verdict = BF_NVME_RUN_WRONG_DATA;
+	if (r->base.verdict == BF_NVME_RUN_GOOD && r->mismatches)
+		r->base.verdict = BF_NVME_RUN_WRONG_DATA;
 }
 
 /* What the threads cannot know themselves: the medium, and memory that they did not look at. */
@@ -447,14 +447,14 @@ static int check(struct arena *a, struct bf_error *err)
 		r->verified_bytes = seen.completed * a->job.shape.bytes;
 		r->mismatches += seen.mismatches;
 		if (seen.failure) {
-			r->verdict = seen.failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
+			r->base.verdict = seen.failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
 			r->bad_threads++;
 			r->standings[r->nstandings++] =
 			    (struct bf_nvme_standing){ .thread = UINT32_MAX, .qid = a->service.qps->sq.no, .result = seen };
 		}
 	}
-	if (r->verdict == BF_NVME_RUN_GOOD && r->mismatches)
-		r->verdict = BF_NVME_RUN_WRONG_DATA;
+	if (r->base.verdict == BF_NVME_RUN_GOOD && r->mismatches)
+		r->base.verdict = BF_NVME_RUN_WRONG_DATA;
 	return 0;
 }
 
@@ -488,8 +488,8 @@ static int take_counts(struct arena *a, struct bf_error *err)
 	bf_stats_each(sim, add_split, &a->out->split);
 	if (!a->w->counts)
 		return 0;
-	a->out->counts = bf_counts_take(sim);
-	return a->out->counts ? 0 : bf_fail(err, -ENOMEM, "no memory for statistics");
+	a->out->base.counts = bf_counts_take(sim);
+	return a->out->base.counts ? 0 : bf_fail(err, -ENOMEM, "no memory for statistics");
 }
 
 /* A run that ended well leaves a controller that can be shut down, and that is part of it. */
@@ -499,12 +499,12 @@ static void close_host(struct arena *a, const struct bf_error *err)
 
 	if (!a->host)
 		return;
-	if (a->out->verdict != BF_NVME_RUN_GOOD)
+	if (a->out->base.verdict != BF_NVME_RUN_GOOD)
 		bf_nvm_host_abandon(a->host);
 	else
 		rc = bf_nvm_host_close(a->host);
 	if (rc) {
-		a->out->verdict = BF_NVME_RUN_NOT_READY;
+		a->out->base.verdict = BF_NVME_RUN_NOT_READY;
 		a->out->bring_up = *err;
 	}
 }
@@ -530,16 +530,15 @@ static void take_text(char *out, const char *from, size_t len)
 	out[len] = '\0';
 }
 
-int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink, struct bf_nvme_run_result *out,
-			 struct bf_error *err)
+int bf_nvme_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
+	const struct bf_nvme_workload *w = choices;
+	struct bf_nvme_run_result *out = result;
 	struct arena a = { .w = w, .out = out };
 	struct bf_nvm_result filled = { 0 };
-	struct bf_error own = { 0 };
 	int rc;
 
 	*out = (struct bf_nvme_run_result){ 0 };
-	err = err ? err : &own;
 	rc = open_world(&a, sink, err);
 	if (rc == 0)
 		rc = open_host(&a, err);
@@ -553,7 +552,7 @@ int bf_nvme_workload_run(const struct bf_nvme_workload *w, struct bf_sink *sink,
 			rc = launch(&a, err);
 		if (rc == 0)
 			judge(&a);
-		if (rc == 0 && out->verdict == BF_NVME_RUN_GOOD)
+		if (rc == 0 && out->base.verdict == BF_NVME_RUN_GOOD)
 			rc = check(&a, err);
 		if (rc == 0)
 			rc = take_counts(&a, err);

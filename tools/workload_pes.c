@@ -94,8 +94,9 @@ static bool power_of_two(uint64_t v)
 	return v != 0 && (v & (v - 1)) == 0;
 }
 
-int bf_pes_check(const struct bf_pes *p, struct bf_error *err)
+int bf_pes_check(const void *choices, struct bf_error *err)
 {
+	const struct bf_pes *p = choices;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -119,8 +120,10 @@ static void append_bugs(const struct bf_ibgda_bug *b, uint64_t bits, char *buf, 
 			bf_command_append(buf, cap, "bug", b->name, false);
 }
 
-void bf_pes_command(const struct bf_pes *p, char *buf, size_t cap)
+void bf_pes_command(const void *choices, char *buf, size_t cap)
 {
+	const struct bf_pes *p = choices;
+
 	snprintf(buf, cap, "belfry run %s", p->family->works[p->work].name);
 	bf_choices_command(p->family->rows, p->family->nrows, p, buf, cap);
 	if (p->ordering != BF_ORDER_GPU)
@@ -203,20 +206,22 @@ static int judge(const struct bf_pes_arena *a, struct bf_pes_result *out, struct
 	struct bf_run_result *r = &out->run;
 	int rc;
 
-	r->verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
+	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
 		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
 						     : BF_VERDICT_GOOD;
 	bf_run_collect_queues(a->host, a->p->pes, a->p->qps, r);
-	if (r->verdict == BF_VERDICT_DEADLOCK || r->verdict == BF_VERDICT_LIMIT)
+	if (r->base.verdict == BF_VERDICT_DEADLOCK || r->base.verdict == BF_VERDICT_LIMIT)
 		return 0;
 	rc = a->p->family->verify(a, out);
-	if (rc == -EBADMSG && r->verdict == BF_VERDICT_GOOD)
-		r->verdict = BF_VERDICT_WRONG_DATA;
+	if (rc == -EBADMSG && r->base.verdict == BF_VERDICT_GOOD)
+		r->base.verdict = BF_VERDICT_WRONG_DATA;
 	return rc == -ENOMEM ? bf_fail(err, rc, "no memory for the check") : 0;
 }
 
-int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_result *out, struct bf_error *err)
+int bf_pes_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
+	const struct bf_pes *p = choices;
+	struct bf_pes_result *out = result;
 	struct bf_pes_arena a = { .p = p };
 	uint64_t start;
 	int rc;
@@ -228,44 +233,17 @@ int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_resul
 	if (rc == 0) {
 		start = bf_monotonic_ns();
 		rc = p->backend->run(a.world, &out->run.world);
-		out->run.wall_ns = bf_monotonic_ns() - start;
+		out->run.base.wall_ns = bf_monotonic_ns() - start;
 		if (rc && err && !err->code)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));
 	}
 	if (rc == 0)
 		rc = judge(&a, out, err);
 	if (rc == 0 && p->counts && p->backend->sim(a.world)) {
-		out->run.counts = bf_counts_take(p->backend->sim(a.world));
-		if (!out->run.counts)
+		out->run.base.counts = bf_counts_take(p->backend->sim(a.world));
+		if (!out->run.base.counts)
 			rc = bf_fail(err, -ENOMEM, "no memory for statistics");
 	}
 	close_world(&a);
 	return rc;
-}
-
-/* ---- the cause of a failure ---- */
-
-int bf_pes_again(const void *w, uint32_t classes, struct bf_sink *sink)
-{
-	const struct bf_pes *p = w;
-	struct bf_pes *again = malloc(p->family->choice_bytes);
-	struct bf_pes_result *r = malloc(sizeof(*r));
-	int rc = -ENOMEM;
-
-	if (again && r) {
-		memcpy(again, p, p->family->choice_bytes);
-		again->records = classes;
-		again->counts = false;
-		rc = bf_pes_run(again, sink, r, NULL);
-	}
-	free(again);
-	free(r);
-	return rc;
-}
-
-void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out)
-{
-	*out = (struct bf_cause){ 0 };
-	if (p->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(bf_pes_again, p, out);
 }

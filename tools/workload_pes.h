@@ -6,7 +6,6 @@
 #ifndef BELFRY_TOOLS_WORKLOAD_PES_H
 #define BELFRY_TOOLS_WORKLOAD_PES_H
 
-#include "tools/findings.h"
 #include "tools/explore.h"
 #include "tools/workload.h"
 
@@ -31,7 +30,7 @@ struct bf_pes {
 	uint32_t granules_per_mr;
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
-	bool counts; /* no option of its own: somebody wants bf_run_result.counts */
+	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
 /* O(name, kind, argument, default, help, least, most, member); `P` leads to the struct bf_pes in the family's. */
@@ -117,17 +116,15 @@ struct bf_pes_family {
  */
 int bf_pes_parse(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p);
 void bf_pes_free(struct bf_pes *p);
-int bf_pes_check(const struct bf_pes *p, struct bf_error *err);
-void bf_pes_command(const struct bf_pes *p, char *buf, size_t cap);
+/* Of a struct bf_pes. */
+int bf_pes_check(const void *p, struct bf_error *err);
+void bf_pes_command(const void *p, char *buf, size_t cap);
 
-/* Runs in a world of its own. 0 when it ran, however it ended; a negative errno with `err` set otherwise. */
-int bf_pes_run(const struct bf_pes *p, struct bf_sink *sink, struct bf_pes_result *out, struct bf_error *err);
-
-/* Runs once more with all records and names the cause. */
-void bf_pes_cause_of(const struct bf_pes *p, struct bf_cause *out);
-
-/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
-int bf_pes_again(const void *w, uint32_t classes, struct bf_sink *sink);
+/*
+ * Runs in a world of its own; `result` is a bf_pes_result. 0 when it ran, however it ended; a negative errno with `err`
+ * set otherwise.
+ */
+int bf_pes_run(const void *p, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /* The whole of `belfry run` and `belfry explore` for a family; `p` has room for its struct. Exit code. */
 int bf_pes_cmd_run(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p);

@@ -76,7 +76,7 @@ int bf_workload_add_up(const struct bf_workload *w, uint64_t *sums, uint32_t n, 
 }
 
 /* A hang shows everywhere; of what PEs saw themselves, an error completion explains wrong data. */
-static int weight(enum bf_verdict v)
+static int weight(uint32_t v)
 {
 	switch (v) {
 	case BF_VERDICT_GOOD:
@@ -94,8 +94,8 @@ static int weight(enum bf_verdict v)
 
 static void merge_one(struct bf_run_result *r, const struct bf_run_result *of)
 {
-	if (weight(of->verdict) > weight(r->verdict))
-		r->verdict = of->verdict;
+	if (weight(of->base.verdict) > weight(r->base.verdict))
+		r->base.verdict = of->base.verdict;
 	if (of->mismatch.count && !r->mismatch.count)
 		r->mismatch = of->mismatch;
 	else
@@ -103,7 +103,7 @@ static void merge_one(struct bf_run_result *r, const struct bf_run_result *of)
 	for (uint32_t i = 0; i < of->nqueues && i < BF_RUN_QUEUES && r->nqueues < BF_RUN_QUEUES; i++)
 		r->queues[r->nqueues++] = of->queues[i];
 	r->unfinished += of->unfinished;
-	r->wall_ns = of->wall_ns > r->wall_ns ? of->wall_ns : r->wall_ns;
+	r->base.wall_ns = of->base.wall_ns > r->base.wall_ns ? of->base.wall_ns : r->base.wall_ns;
 }
 
 int bf_workload_merge(const struct bf_workload *w, struct bf_run_result *r, struct bf_error *err)
@@ -113,7 +113,7 @@ int bf_workload_merge(const struct bf_workload *w, struct bf_run_result *r, stru
 	int rc = all ? w->ranks->allgather(w->ranks, r, all, sizeof(*r)) : -ENOMEM;
 
 	if (!rc) {
-		*r = (struct bf_run_result){ .world = r->world, .verdict = BF_VERDICT_GOOD };
+		*r = (struct bf_run_result){ .world = r->world };
 		for (uint32_t i = 0; i < ranks; i++)
 			merge_one(r, &all[i]);
 	}

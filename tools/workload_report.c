@@ -7,7 +7,7 @@
 #include "models/mlx5/wqe.h"
 #include "tools/workload.h"
 
-const char *bf_verdict_name(enum bf_verdict v)
+const char *bf_verdict_name(uint32_t v)
 {
 	static const char *const names[] = {
 		[BF_VERDICT_GOOD] = "good",
@@ -51,25 +51,16 @@ static void print_queue(FILE *out, const struct bf_queue_standing *q)
 	fprintf(out, "%s\n", stuck_at(q));
 }
 
-/* Indents each line of `text`. */
-static void print_lines(FILE *out, const char *text)
+void bf_run_print_failure(FILE *out, const void *result)
 {
-	while (*text) {
-		size_t len = strcspn(text, "\n");
+	const struct bf_run_result *r = result;
 
-		fprintf(out, "  %.*s\n", (int)len, text);
-		text += len + (text[len] == '\n');
-	}
-}
-
-void bf_run_print_failure(FILE *out, const struct bf_run_result *r)
-{
-	if (r->verdict == BF_VERDICT_GOOD)
+	if (r->base.verdict == BF_VERDICT_GOOD)
 		return;
 	if (r->mismatch.count) {
 		fprintf(out, "wrong: %" PRIu64 " place%s, the first on PE %" PRIu32 " at heap offset 0x%" PRIx64 "\n",
 			r->mismatch.count, r->mismatch.count == 1 ? "" : "s", r->mismatch.pe, r->mismatch.offset);
-		print_lines(out, r->mismatch.text);
+		bf_print_lines(out, r->mismatch.text);
 	}
 	if (r->nqueues) {
 		fprintf(out, "queues with work left or an error (%" PRIu32 "):\n", r->unfinished);
@@ -81,7 +72,7 @@ void bf_run_print_failure(FILE *out, const struct bf_run_result *r)
 	}
 	if (r->world.report[0]) {
 		fprintf(out, "at the end:\n");
-		print_lines(out, r->world.report);
+		bf_print_lines(out, r->world.report);
 	}
 }
 
@@ -105,9 +96,11 @@ static void json_queue(struct bf_json *j, const struct bf_queue_standing *q)
 	bf_json_close(j, '}');
 }
 
-void bf_run_json_failure(struct bf_json *j, const struct bf_run_result *r)
+void bf_run_json_failure(struct bf_json *j, const void *result)
 {
-	if (r->verdict == BF_VERDICT_GOOD)
+	const struct bf_run_result *r = result;
+
+	if (r->base.verdict == BF_VERDICT_GOOD)
 		return;
 	if (r->mismatch.count) {
 		bf_json_open(j, "wrong", '{');

@@ -1,5 +1,5 @@
 /*
- * belfry run sdma-...: the options of the SDMA workloads, and the command. What a run prints: workload_sdma_report.c.
+ * The options of the SDMA workloads: parsed, listed, and put back into a command line.
  */
 #include "tools/workload_sdma.h"
 
@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "sim/member.h"
-#include "tools/sdma_picture.h"
+#include "tools/choice.h"
 #include "tools/sdma_plan.h"
-#include "tools/workload.h"
-#include "traces/trace.h"
 
 #define CHOICE(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                \
 	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_sdma_workload, member) },
@@ -46,8 +44,9 @@ static void forget(uint32_t *v, uint32_t own)
 	*v = *v == own ? 0 : *v;
 }
 
-void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_t cap)
+void bf_sdma_workload_command(const void *choices_of, char *buf, size_t cap)
 {
+	const struct bf_sdma_workload *w = choices_of;
 	struct bf_sdma_workload own = { .work = w->work }, asked = *w;
 	struct bf_error err = { 0 };
 
@@ -117,9 +116,6 @@ static int parse_backend(const struct bf_args *args, struct bf_sdma_workload *w)
 		return code;
 	if (!w->backend->sdma_create)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s has no copy engines", w->backend->name);
-	if (w->backend->platform != BF_PLATFORM_SIM && bf_arg_given(args, "ordering"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
-				    w->backend->name);
 	return BF_EXIT_GOOD;
 }
 
@@ -295,157 +291,3 @@ int bf_sdma_workload_list(const struct bf_args *args)
 	bf_json_end(&j);
 	return BF_EXIT_GOOD;
 }
-
-/* ---- the command ---- */
-
-/* Opens the trace that --trace names; with --picture alone a picture's records go to memory. */
-static int open_trace(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer **out,
-		      struct bf_error *err)
-{
-	const char *path = bf_arg_text(args, "trace");
-	const size_t len = path ? strlen(path) : 0;
-	const struct bf_trace_options opts = { .jsonl = len > 6 && strcmp(path + len - 6, ".jsonl") == 0 };
-	char command[2048];
-	int rc;
-
-	*out = NULL;
-	if (!path)
-		return 0;
-	rc = bf_trace_create(path, NULL, &opts, out, err);
-	if (rc)
-		return rc;
-	bf_sdma_workload_command(w, command, sizeof(command));
-	return bf_trace_meta(*out, "command", command);
-}
-
-int bf_sdma_again(const void *w, uint32_t classes, struct bf_sink *sink)
-{
-	struct bf_sdma_workload again = *(const struct bf_sdma_workload *)w;
-	struct bf_sdma_result r;
-	struct bf_error err = { 0 };
-
-	again.records = classes;
-	again.counts = false;
-	return bf_sdma_workload_run(&again, sink, &r, &err);
-}
-
-void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out)
-{
-	*out = (struct bf_cause){ 0 };
-	if (w->backend->platform == BF_PLATFORM_SIM)
-		bf_cause_find(bf_sdma_again, w, out);
-}
-
-static int run_and_report(const struct bf_args *args, const struct bf_sdma_workload *w, struct bf_trace_writer *trace,
-			  struct bf_lint_run *lint, struct bf_error *err)
-{
-	const char *path = bf_arg_text(args, "picture");
-	struct bf_sink_tee tee;
-	struct bf_picture picture;
-	struct bf_cause cause = { 0 };
-	struct bf_sdma_result r;
-	struct bf_sink *sink;
-	int rc, trace_rc = 0;
-
-	bf_picture_init(&picture);
-	bf_sink_tee_init(&tee, &picture.sink, trace ? bf_trace_sink(trace) : NULL);
-	sink = bf_lint_run_sink(lint, path && trace ? &tee.sink
-				      : path	    ? &picture.sink
-				      : trace	    ? bf_trace_sink(trace)
-						    : NULL);
-	rc = bf_sdma_workload_run(w, sink, &r, err);
-	if (trace) {
-		bf_trace_meta(trace, "verdict", rc ? "not run" : bf_sdma_verdict_name(r.verdict));
-		trace_rc = bf_trace_close(trace);
-	}
-	if (!rc && !trace_rc && path)
-		trace_rc = bf_picture_write(&picture, path, err);
-	bf_picture_free(&picture);
-	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	bf_lint_run_end(lint, r.verdict == BF_SDMA_GOOD, &cause,
-			w->backend->platform == BF_PLATFORM_SIM ? bf_sdma_again : NULL, w);
-	if (r.verdict != BF_SDMA_GOOD && !lint->rules)
-		bf_sdma_cause_of(w, &cause);
-	r.cause = cause.text[0] ? cause : r.cause;
-	if (!bf_arg_json(args))
-		bf_sdma_print_result(w, &r, lint, bf_arg_flag(args, "stats"));
-	else if (!trace_rc)
-		bf_sdma_json_result(w, &r, lint, bf_arg_flag(args, "stats"));
-	bf_counts_free(r.counts);
-	if (trace_rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
-	return r.verdict == BF_SDMA_GOOD ? bf_lint_run_code(lint) : BF_EXIT_FAILED;
-}
-
-static int run_sdma(const struct bf_args *args)
-{
-	struct bf_trace_writer *trace = NULL;
-	struct bf_lint_run lint = { 0 };
-	struct bf_error err = { 0 };
-	struct bf_sdma_workload w;
-	int code;
-
-	if (bf_arg_flag(args, "list"))
-		return bf_sdma_workload_list(args);
-	code = bf_sdma_workload_parse(args, &w);
-	w.counts = bf_arg_flag(args, "stats") || w.faults;
-	if (code == BF_EXIT_GOOD)
-		code = bf_records_check(args, w.backend);
-	if (code == BF_EXIT_GOOD && bf_records_parse(bf_arg_text(args, "records"), &w.records, &err))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (code == BF_EXIT_GOOD && bf_arg_given(args, "picture") && w.work != BF_SDMA_WORK_RECT)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "--picture means nothing to %s: it is for sdma-rect",
-				    bf_sdma_work_name(w.work));
-	if (code == BF_EXIT_GOOD && open_trace(args, &w, &trace, &err)) {
-		if (trace)
-			bf_trace_close(trace);
-		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	}
-	if (code == BF_EXIT_GOOD)
-		code = bf_lint_run_begin(args, w.records, &lint);
-	if (code == BF_EXIT_GOOD)
-		code = run_and_report(args, &w, trace, &lint, &err);
-	bf_lint_run_free(&lint);
-	free(w.faults);
-	return code;
-}
-
-static const struct bf_opt options[] = {
-	BF_SDMA_OPT_TABLE,
-	BF_LINT_RUN_OPTION,
-	{ .name = "records",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "CLASS[,CLASS]",
-	  .initial = "all",
-	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
-	{ .name = "picture", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "sdma-rect: draw the destinations, as SVG" },
-	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the engines counted" },
-	{ .name = NULL },
-};
-
-const struct bf_command bf_cmd_run_sdma = {
-	.name = "run",
-	.prefix = "sdma-",
-	.usage = "run sdma-WORKLOAD [options]",
-	.summary = "run an SDMA workload and check every byte that it moved",
-	.details =
-	    "Workloads: sdma-rect, -tiles, -copy, -fill, -write, -fence, -queues, -concurrent, -wrap, -pause, "
-	    "-doorbell,\n"
-	    "-broadcast, -reset, -memcpy3d (belfry run sdma-rect --list says more). Threads of the processor submit "
-	    "to\n"
-	    "user queues as ROCr does; sdma-rect runs one sub-window copy for each element size.\n"
-	    "\n"
-	    "Exit code 0: all data as it must be. 1: wrong data, a stopped queue, a deadlock or the time limit.\n"
-	    "2: bad options. 77: the backend is not available here.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry run sdma-rect --picture rect.svg\n"
-	    "  belfry run sdma-wrap --bug straddle\n"
-	    "  belfry run sdma-copy --hops 3 --producers 4 --ordering adversarial --bug no-copy-order",
-	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
-	.options = options,
-	.min_args = 1,
-	.max_args = 1,
-	.run = run_sdma,
-};

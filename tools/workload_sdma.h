@@ -10,9 +10,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
-#include "tools/lint_run.h"
-#include "tools/cli.h"
-#include "tools/counts.h"
+#include "tools/family.h"
 
 enum bf_sdma_work {
 	BF_SDMA_WORK_RECT,
@@ -119,7 +117,7 @@ const char *bf_sdma_work_name(enum bf_sdma_work work); /* "sdma-rect"; NULL past
 const char *bf_sdma_work_summary(enum bf_sdma_work work);
 
 /* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_sdma_workload_command(const struct bf_sdma_workload *w, char *buf, size_t cap);
+void bf_sdma_workload_command(const void *w, char *buf, size_t cap);
 
 /* The same as a member "options" of the open object. */
 void bf_sdma_workload_json(struct bf_json *j, const struct bf_sdma_workload *w);
@@ -132,7 +130,10 @@ enum bf_sdma_verdict {
 	BF_SDMA_LIMIT,
 	BF_SDMA_REFUSED, /* a submission was too large for the ring */
 };
-const char *bf_sdma_verdict_name(enum bf_sdma_verdict v);
+const char *bf_sdma_verdict_name(uint32_t v);
+
+/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_sdma_result. */
+extern const struct bf_family bf_sdma_family;
 
 /* Where a queue stands: its producers, and the engine. */
 struct bf_sdma_queue_standing {
@@ -144,7 +145,7 @@ struct bf_sdma_queue_standing {
 #define BF_SDMA_QUEUES_SHOWN 16u
 
 struct bf_sdma_result {
-	enum bf_sdma_verdict verdict;
+	struct bf_result base; /* BF_SDMA_* */
 	struct bf_world_result world;
 	uint64_t submissions, packets; /* packets in bodies */
 	uint64_t moved;                /* bytes that copies, fills and writes had to put somewhere */
@@ -156,34 +157,17 @@ struct bf_sdma_result {
 	struct bf_cause cause;         /* what the standing of queues tells */
 	uint32_t nqueues, unfinished;
 	struct bf_sdma_queue_standing queues[BF_SDMA_QUEUES_SHOWN];
-	uint64_t wall_ns;
-	char info[4096];          /* what the workload has to say of its parameters */
-	struct bf_counts *counts; /* the caller's to free; NULL unless the workload asks */
+	char info[4096]; /* what the workload has to say of its parameters */
 };
 
 /*
  * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
  * errno with `err` set when it could not start.
  */
-int bf_sdma_workload_run(const struct bf_sdma_workload *w, struct bf_sink *sink, struct bf_sdma_result *out,
-			 struct bf_error *err);
+int bf_sdma_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 
-/* What a run has to say, on standard output; `stats`: what the engines counted, too. */
-void bf_sdma_print_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
-			  bool stats);
-void bf_sdma_json_result(const struct bf_sdma_workload *w, const struct bf_sdma_result *r, const struct bf_lint_run *lint,
-			 bool stats);
-/* The part of it that tells of a failure. */
-void bf_sdma_print_failure(FILE *out, const struct bf_sdma_result *r);
-void bf_sdma_json_failure(struct bf_json *j, const struct bf_sdma_result *r);
-
-/*
- * Runs `w` once more with all rules and takes the cause; only virtual time repeats itself, so `out` stays empty with
- * other backends.
- */
-void bf_sdma_cause_of(const struct bf_sdma_workload *w, struct bf_cause *out);
-
-/* A bf_cause_run_fn: `w` once more, with the records of `classes` to `sink`. */
-int bf_sdma_again(const void *w, uint32_t classes, struct bf_sink *sink);
+/* Of a failure: what is wrong, and where queues stand. Nothing for a good run. */
+void bf_sdma_print_failure(FILE *out, const void *result);
+void bf_sdma_json_failure(struct bf_json *j, const void *result);
 
 #endif
