@@ -42,6 +42,7 @@ pair() {
 }
 
 # once SERVICE SERVER CLIENT. A service of the TCP port N of this machine, of which the device knows nothing, is tcp:N.
+# fi_pingpong meets there first, and opens what it measures when a client has come.
 once() {
 	local service=$1 server=$2 client=$3 pid code=0
 	timeout 40 "$BELFRY" exec --net $net $options $server_options -- $server >server 2>&1 &
@@ -104,7 +105,7 @@ for how in write_bw read_bw send_bw send_lat atomic_bw; do
 done
 pair "ib_send_bw -R -c UD" "$(service $udp 18515)" "ib_send_bw -R -c UD -F -n 500 -s 1024" \
 	"ib_send_bw -R -c UD -F -n 500 -s 1024 127.0.0.1"
-pair "fi_pingpong, messages" "$(service $tcp 47592)" "fi_pingpong -p verbs -e msg -c" "fi_pingpong -p verbs -e msg -c 127.0.0.1"
+pair "fi_pingpong, messages" tcp:47592 "fi_pingpong -p verbs -e msg -c" "fi_pingpong -p verbs -e msg -c 127.0.0.1"
 pair "fi_pingpong, datagrams" tcp:47592 "fi_pingpong -p verbs -e dgram -c" "fi_pingpong -p verbs -e dgram -c 127.0.0.1"
 options="--doorbells poll"
 pair "rping, poll" "$rping_port" "rping -s -C 50" "rping -c -a 127.0.0.1 -C 50"
