@@ -13,7 +13,6 @@
 
 #include "models/hopper/word.h"
 #include "tools/check.h"
-#include "traces/json_line.h"
 
 #define STEPS_MAX 1024u
 
@@ -55,8 +54,9 @@ struct run {
 };
 
 struct tally {
-	struct bf_json *json; /* NULL: text */
-	uint64_t sequences, exact, bad, steps, values, faults;
+	struct bf_check base;
+	uint64_t exact, steps, values, faults;
+	struct run run; /* the line's */
 };
 
 static int fail(struct bf_json_line *l, uint32_t step, const char *what)
@@ -199,19 +199,21 @@ static bool next_object(const char **p, const char *end, struct bf_json_line *ou
 
 static void tell(struct tally *t, const struct bf_json_line *l, const char *name, const char *wrong)
 {
-	if (!t->json) {
+	if (!t->base.json) {
 		printf("MISMATCH  line %" PRIu32 " (%s): %s\n", l->number, name, wrong);
 		return;
 	}
-	bf_json_open(t->json, NULL, '{');
-	bf_json_u64(t->json, "line", l->number);
-	bf_json_text(t->json, "name", name);
-	bf_json_text(t->json, "wrong", wrong);
-	bf_json_close(t->json, '}');
+	bf_json_open(t->base.json, NULL, '{');
+	bf_json_u64(t->base.json, "line", l->number);
+	bf_json_text(t->base.json, "name", name);
+	bf_json_text(t->base.json, "wrong", wrong);
+	bf_json_close(t->base.json, '}');
 }
 
-static int take_sequence(struct tally *t, struct bf_json_line *l, struct run *r)
+static int take(void *tally, struct bf_json_line *l)
 {
+	struct tally *t = tally;
+	struct run *r = &t->run;
 	const struct bf_json_member *steps = bf_json_line_find(l, "steps"), *outcome = bf_json_line_find(l, "outcome");
 	const struct bf_json_member *name = bf_json_line_find(l, "case") ? bf_json_line_find(l, "case")
 									  : bf_json_line_find(l, "seq");
@@ -245,78 +247,42 @@ static int take_sequence(struct tally *t, struct bf_json_line *l, struct run *r)
 	else if (!faults && fault)
 		snprintf(r->wrong, sizeof(r->wrong), "step %" PRIu32 ": faults here (%s), but not on silicon", r->step - 1,
 			 bf_mbar_fault_name(fault));
-	t->sequences++;
+	t->base.taken++;
 	t->values += r->values;
 	t->faults += faults;
 	t->exact += !r->wrong[0];
-	t->bad += r->wrong[0] != '\0';
+	t->base.bad += r->wrong[0] != '\0';
 	if (r->wrong[0])
 		tell(t, l, label, r->wrong);
 	return 0;
 }
 
-static int take_file(struct tally *t, FILE *f, struct bf_error *err)
+static void print_summary(const void *tally)
 {
-	struct run *r = malloc(sizeof(*r));
-	uint32_t line = 0;
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int rc = r ? 0 : bf_fail(err, -ENOMEM, "out of memory");
+	const struct tally *t = tally;
 
-	while (!rc && (n = getline(&text, &cap, f)) > 0) {
-		struct bf_json_line l = { .start = text, .p = text, .number = ++line, .err = err };
-
-		l.end = text + n - (text[n - 1] == '\n');
-		if (bf_json_line_blank(&l))
-			continue;
-		rc = bf_json_line_scan(&l);
-		if (!rc)
-			rc = take_sequence(t, &l, r);
-	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
-	if (!rc && t->sequences == 0)
-		rc = bf_fail(err, -EBADMSG, "there is no sequence in it");
-	free(text);
-	free(r);
-	return rc;
+	printf("%" PRIu64 " sequences, %" PRIu64 " steps: %" PRIu64 " exact, %" PRIu64 " not; %" PRIu64
+	       " words, tokens and results compared, %" PRIu64 " faults\n",
+	       t->base.taken, t->steps, t->exact, t->base.bad, t->values, t->faults);
 }
 
-int bf_check_hopper_mbarrier(const struct bf_args *args, const char *path, FILE *f)
+static void json_summary(struct bf_json *j, const void *tally)
 {
-	struct tally t = { 0 };
-	struct bf_error err = { 0 };
-	struct bf_json j;
-	int rc;
+	const struct tally *t = tally;
 
-	if (bf_arg_json(args)) {
-		t.json = &j;
-		bf_json_begin(&j, stdout);
-		bf_json_open(&j, NULL, '{');
-		bf_json_open(&j, "mismatches", '[');
-	}
-	rc = take_file(&t, f, &err);
-	if (t.json) {
-		bf_json_close(&j, ']');
-		bf_json_u64(&j, "sequences", t.sequences);
-		bf_json_u64(&j, "exact", t.exact);
-		bf_json_u64(&j, "steps", t.steps);
-		bf_json_u64(&j, "values", t.values);
-		bf_json_u64(&j, "faults", t.faults);
-		if (rc)
-			bf_json_text(&j, "error", err.text);
-		bf_json_close(&j, '}');
-		bf_json_end(&j);
-	} else if (!rc) {
-		printf("%" PRIu64 " sequences, %" PRIu64 " steps: %" PRIu64 " exact, %" PRIu64 " not; %" PRIu64
-		       " words, tokens and results compared, %" PRIu64 " faults\n",
-		       t.sequences, t.steps, t.exact, t.bad, t.values, t.faults);
-	}
-	if (rc) {
-		fflush(stdout);
-		fprintf(stderr, "belfry check: %s: %s\n", path, err.text);
-		return BF_EXIT_USAGE;
-	}
-	return t.bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
+	bf_json_u64(j, "sequences", t->base.taken);
+	bf_json_u64(j, "exact", t->exact);
+	bf_json_u64(j, "steps", t->steps);
+	bf_json_u64(j, "values", t->values);
+	bf_json_u64(j, "faults", t->faults);
 }
+
+const struct bf_check_form bf_check_hopper_mbarrier = {
+	.name = "hopper-mbarrier",
+	.each = "sequence",
+	.list = "mismatches",
+	.tally_bytes = sizeof(struct tally),
+	.take = take,
+	.print = print_summary,
+	.summary = json_summary,
+};

@@ -58,10 +58,9 @@ static const struct kind {
 #define UNKNOWN BF_ARRAY_LEN(kinds)
 
 struct tally {
-	struct bf_json *json; /* NULL: text */
+	struct bf_check base; /* of rows */
 	uint64_t rows[BF_ARRAY_LEN(kinds) + 1], good[BF_ARRAY_LEN(kinds) + 1];
 	uint64_t values, values_out;
-	uint64_t total, within;
 };
 
 static size_t find_kind(const char *name)
@@ -122,8 +121,9 @@ static void json_row(struct bf_json *j, const struct bf_row *r, const char *kind
 	bf_json_close(j, '}');
 }
 
-static int take_row(struct tally *t, struct bf_json_line *l)
+static int take(void *tally, struct bf_json_line *l)
 {
+	struct tally *t = tally;
 	struct bf_row r = { .line = l, .profile = &bf_hopper_h200 };
 	const char *problem = NULL;
 	char kind[40];
@@ -144,90 +144,52 @@ static int take_row(struct tally *t, struct bf_json_line *l)
 	good = !problem && r.values && !r.out;
 	t->rows[k]++;
 	t->good[k] += good;
-	t->total++;
-	t->within += good;
+	t->base.taken++;
+	t->base.bad += !good;
 	t->values += r.values;
 	t->values_out += r.out;
-	if (t->json)
-		json_row(t->json, &r, kind, problem, good);
+	if (t->base.json)
+		json_row(t->base.json, &r, kind, problem, good);
 	else
 		print_row(&r, kind, problem, good);
 	return 0;
 }
 
-static int take_file(struct tally *t, FILE *f, struct bf_error *err)
+static uint64_t within(const struct tally *t)
 {
-	uint32_t line = 0;
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int rc = 0;
-
-	while (!rc && (n = getline(&text, &cap, f)) > 0) {
-		struct bf_json_line l = { .start = text, .p = text, .number = ++line, .err = err };
-
-		l.end = text + n - (text[n - 1] == '\n');
-		if (bf_json_line_blank(&l))
-			continue;
-		rc = bf_json_line_scan(&l);
-		if (!rc)
-			rc = take_row(t, &l);
-	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
-	if (!rc && t->total == 0)
-		rc = bf_fail(err, -EBADMSG, "there is no row in it");
-	free(text);
-	return rc;
+	return t->base.taken - t->base.bad;
 }
 
-static void print_summary(const struct tally *t)
+static void print_summary(const void *tally)
 {
+	const struct tally *t = tally;
+	const uint64_t total = t->base.taken;
+
 	for (size_t i = 0; i <= UNKNOWN; i++)
 		if (t->rows[i])
 			printf("%-22s %4" PRIu64 " of %4" PRIu64 "\n", i < UNKNOWN ? kinds[i].name : "(unknown kinds)",
 			       t->good[i], t->rows[i]);
 	printf("%" PRIu64 " of %" PRIu64 " rows within 5 %% or 3 cycles (%" PRIu64 ".%" PRIu64 " %%); %" PRIu64
 	       " values compared, %" PRIu64 " out\n",
-	       t->within, t->total, t->within * 100 / t->total, t->within * 1000 / t->total % 10, t->values, t->values_out);
+	       within(t), total, within(t) * 100 / total, within(t) * 1000 / total % 10, t->values, t->values_out);
 }
 
-static void json_summary(struct bf_json *j, const struct tally *t)
+static void json_summary(struct bf_json *j, const void *tally)
 {
-	bf_json_close(j, ']');
-	bf_json_u64(j, "rows", t->total);
-	bf_json_u64(j, "within", t->within);
+	const struct tally *t = tally;
+
+	bf_json_u64(j, "rows", t->base.taken);
+	bf_json_u64(j, "within", within(t));
 	bf_json_u64(j, "values", t->values);
 	bf_json_u64(j, "values_out", t->values_out);
 }
 
-int bf_check_hopper_timing(const struct bf_args *args, const char *path, FILE *f)
-{
-	struct tally t = { 0 };
-	struct bf_error err = { 0 };
-	struct bf_json j;
-	int rc;
-
-	if (bf_arg_json(args)) {
-		t.json = &j;
-		bf_json_begin(&j, stdout);
-		bf_json_open(&j, NULL, '{');
-		bf_json_open(&j, "rows", '[');
-	}
-	rc = take_file(&t, f, &err);
-	if (t.json) {
-		json_summary(&j, &t);
-		if (rc)
-			bf_json_text(&j, "error", err.text);
-		bf_json_close(&j, '}');
-		bf_json_end(&j);
-	} else if (t.total) {
-		print_summary(&t);
-	}
-	if (rc) {
-		fflush(stdout);
-		fprintf(stderr, "belfry check: %s: %s\n", path, err.text);
-		return BF_EXIT_USAGE;
-	}
-	return t.within < t.total ? BF_EXIT_FAILED : BF_EXIT_GOOD;
-}
+const struct bf_check_form bf_check_hopper_timing = {
+	.name = "hopper-timing",
+	.each = "row",
+	.list = "rows",
+	.tally_bytes = sizeof(struct tally),
+	.take = take,
+	.print = print_summary,
+	.summary = json_summary,
+};

@@ -11,19 +11,18 @@
 #include "models/nvme/text.h"
 #include "tools/check.h"
 #include "traces/ftrace.h"
-#include "traces/json_line.h"
 #include "traces/nvme_own.h"
 #include "traces/nvme_replay.h"
 
 #define TEXT_MAX (1u << 20)
 
 struct tally {
-	struct bf_json *json; /* NULL: text */
-	unsigned lines, bad;
+	struct bf_check base;
 	uint64_t commands, same, told_apart, differences;
 	uint64_t fields, equal, model_fields;
 	uint64_t registers;
 	uint8_t own[BF_NVME_TEXTS][4096]; /* the model's own structures */
+	char text[TEXT_MAX];              /* of the line */
 };
 
 struct vector {
@@ -36,24 +35,24 @@ struct vector {
 
 static void tell(struct tally *t, const struct vector *v, bool good, const char *what)
 {
-	t->lines++;
-	t->bad += !good;
-	if (!t->json) {
+	t->base.taken++;
+	t->base.bad += !good;
+	if (!t->base.json) {
 		printf("%-9s %-13s %s\n          %s\n", good ? "ok" : "MISMATCH", v->kind, v->source, what);
 		return;
 	}
-	bf_json_open(t->json, NULL, '{');
-	bf_json_u64(t->json, "line", v->line);
-	bf_json_text(t->json, "kind", v->kind);
-	bf_json_text(t->json, "source", v->source);
-	bf_json_bool(t->json, "ok", good);
-	bf_json_text(t->json, "result", what);
-	bf_json_close(t->json, '}');
+	bf_json_open(t->base.json, NULL, '{');
+	bf_json_u64(t->base.json, "line", v->line);
+	bf_json_text(t->base.json, "kind", v->kind);
+	bf_json_text(t->base.json, "source", v->source);
+	bf_json_bool(t->base.json, "ok", good);
+	bf_json_text(t->base.json, "result", what);
+	bf_json_close(t->base.json, '}');
 }
 
 static void detail(const struct tally *t, const char *text)
 {
-	if (!t->json)
+	if (!t->base.json)
 		printf("            %s\n", text);
 }
 
@@ -326,22 +325,23 @@ static int take_text(struct bf_json_line *l, const char *name, char *out, size_t
 	return n < 0 ? (int)n : 0;
 }
 
-static int take_line(struct tally *t, struct bf_json_line *l, char *text)
+static int begin(void *tally, struct bf_error *err)
 {
-	struct vector v = { .text = text, .line = l->number };
+	return bf_nvme_own_texts(((struct tally *)tally)->own, err);
+}
+
+static int take(void *tally, struct bf_json_line *l)
+{
+	struct tally *t = tally;
+	struct vector v = { .text = t->text, .line = l->number };
 	char source[1024];
 	struct bf_error err = { 0 };
-	int rc;
+	int rc = take_text(l, "kind", v.kind, sizeof(v.kind));
 
-	if (bf_json_line_blank(l))
-		return 0;
-	rc = bf_json_line_scan(l);
-	if (!rc)
-		rc = take_text(l, "kind", v.kind, sizeof(v.kind));
 	if (!rc)
 		rc = take_text(l, "source", source, sizeof(source));
 	if (!rc)
-		rc = take_text(l, "text", text, TEXT_MAX);
+		rc = take_text(l, "text", t->text, sizeof(t->text));
 	if (rc)
 		return rc;
 	snprintf(v.source, sizeof(v.source), "%.95s", source);
@@ -349,32 +349,11 @@ static int take_line(struct tally *t, struct bf_json_line *l, char *text)
 	return rc ? bf_fail(l->err, rc, "line %" PRIu32 ": %.300s", l->number, err.text) : 0;
 }
 
-static int take_file(struct tally *t, FILE *f, struct bf_error *err)
+static void print_summary(const void *tally)
 {
-	char *json = NULL, *text = malloc(TEXT_MAX);
-	uint32_t number = 0;
-	size_t cap = 0;
-	ssize_t n;
-	int rc = text ? bf_nvme_own_texts(t->own, err) : bf_fail(err, -ENOMEM, "out of memory");
+	const struct tally *t = tally;
 
-	while (!rc && (n = getline(&json, &cap, f)) > 0) {
-		struct bf_json_line l = { .start = json, .p = json, .number = ++number, .err = err };
-
-		l.end = json + n - (json[n - 1] == '\n');
-		rc = take_line(t, &l, text);
-	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
-	if (!rc && t->lines == 0)
-		rc = bf_fail(err, -EBADMSG, "there is no capture in it");
-	free(text);
-	free(json);
-	return rc;
-}
-
-static void print_summary(const struct tally *t)
-{
-	printf("%u captures: %u as they must be, %u not\n", t->lines, t->lines - t->bad, t->bad);
+	printf("%" PRIu64 " captures: %" PRIu64 " as they must be, %" PRIu64 " not\n", t->base.taken, t->base.taken - t->base.bad, t->base.bad);
 	printf("%" PRIu64 " commands and %" PRIu64 " register accesses replayed: %" PRIu64 " completions as captured, %" PRIu64
 	       " the device's own or optional, %" PRIu64 " different\n",
 	       t->commands, t->registers, t->same, t->told_apart, t->differences);
@@ -383,10 +362,12 @@ static void print_summary(const struct tally *t)
 	       t->fields, t->equal, t->model_fields);
 }
 
-static void json_summary(struct bf_json *j, const struct tally *t)
+static void json_summary(struct bf_json *j, const void *tally)
 {
-	bf_json_u64(j, "captures", t->lines);
-	bf_json_u64(j, "mismatches", t->bad);
+	const struct tally *t = tally;
+
+	bf_json_u64(j, "captures", t->base.taken);
+	bf_json_u64(j, "mismatches", t->base.bad);
 	bf_json_u64(j, "commands", t->commands);
 	bf_json_u64(j, "registers", t->registers);
 	bf_json_u64(j, "completions_same", t->same);
@@ -397,38 +378,13 @@ static void json_summary(struct bf_json *j, const struct tally *t)
 	bf_json_u64(j, "fields_of_model", t->model_fields);
 }
 
-int bf_check_nvme(const struct bf_args *args, const char *path, FILE *f)
-{
-	struct tally *t = calloc(1, sizeof(*t));
-	struct bf_error err = { 0 };
-	struct bf_json j;
-	int rc, bad;
-
-	if (!t)
-		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
-	if (bf_arg_json(args)) {
-		t->json = &j;
-		bf_json_begin(&j, stdout);
-		bf_json_open(&j, NULL, '{');
-		bf_json_open(&j, "vectors", '[');
-	}
-	rc = take_file(t, f, &err);
-	if (t->json) {
-		bf_json_close(&j, ']');
-		json_summary(&j, t);
-		if (rc)
-			bf_json_text(&j, "error", err.text);
-		bf_json_close(&j, '}');
-		bf_json_end(&j);
-	} else if (!rc) {
-		print_summary(t);
-	}
-	bad = t->bad != 0;
-	free(t);
-	if (rc) {
-		fflush(stdout);
-		fprintf(stderr, "belfry check: %s: %s\n", path, err.text);
-		return BF_EXIT_USAGE;
-	}
-	return bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
-}
+const struct bf_check_form bf_check_nvme = {
+	.name = "nvme",
+	.each = "capture",
+	.list = "vectors",
+	.tally_bytes = sizeof(struct tally),
+	.begin = begin,
+	.take = take,
+	.print = print_summary,
+	.summary = json_summary,
+};

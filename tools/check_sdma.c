@@ -10,7 +10,6 @@
 #include "drivers/sdma/copy.h"
 #include "tools/check.h"
 #include "tools/sdma_stand.h"
-#include "traces/json_line.h"
 
 #define PACKETS_MAX 4096u
 
@@ -30,8 +29,10 @@ static enum outcome outcome_of(enum bf_stand_result r)
 }
 
 struct tally {
-	struct bf_json *json; /* NULL: text */
-	unsigned vectors, good, bad, run, large;
+	struct bf_check base;
+	uint64_t good, run, large;
+	struct vector vector;                          /* the line's, */
+	uint32_t dw[PACKETS_MAX * BF_SDMA_RECT_DWORDS]; /* and what becomes of it */
 };
 
 /* ---- reading ---- */
@@ -180,10 +181,10 @@ static int read_vector(struct bf_json_line *l, struct vector *v)
 {
 	struct bf_sdma_rect *r = &v->rect;
 	char gen[16], entry[16];
-	int rc = bf_json_line_scan(l);
+	int rc;
 
 	v->npackets = 0;
-	rc = rc ? rc : read_text(l, "id", v->id, sizeof(v->id), true);
+	rc = read_text(l, "id", v->id, sizeof(v->id), true);
 	rc = rc ? rc : read_text(l, "tag", v->tag, sizeof(v->tag), false);
 	rc = rc ? rc : read_text(l, "gen", gen, sizeof(gen), true);
 	rc = rc ? rc : read_text(l, "entry", entry, sizeof(entry), true);
@@ -254,7 +255,7 @@ static void tell(const struct vector *v, const struct tally *t, enum outcome o, 
 {
 	const char *how = o == AS_IT_MUST || o == TOO_LARGE ? "ok" : "MISMATCH";
 
-	if (!t->json) {
+	if (!t->base.json) {
 		printf("%-9s %s %s: %s%s%" PRIu32 " packets%s\n", how, v->id, v->tag, v->error, v->error[0] ? ", " : "",
 		       v->npackets,
 		       ran              ? ", run"
@@ -264,104 +265,73 @@ static void tell(const struct vector *v, const struct tally *t, enum outcome o, 
 			printf("          %s\n", wrong);
 		return;
 	}
-	bf_json_open(t->json, NULL, '{');
-	bf_json_text(t->json, "id", v->id);
-	bf_json_u64(t->json, "packets", v->npackets);
-	bf_json_bool(t->json, "ok", o == AS_IT_MUST || o == TOO_LARGE);
-	bf_json_bool(t->json, "run", ran);
+	bf_json_open(t->base.json, NULL, '{');
+	bf_json_text(t->base.json, "id", v->id);
+	bf_json_u64(t->base.json, "packets", v->npackets);
+	bf_json_bool(t->base.json, "ok", o == AS_IT_MUST || o == TOO_LARGE);
+	bf_json_bool(t->base.json, "run", ran);
 	if (v->error[0])
-		bf_json_text(t->json, "error", v->error);
+		bf_json_text(t->base.json, "error", v->error);
 	if (wrong[0])
-		bf_json_text(t->json, "wrong", wrong);
-	bf_json_close(t->json, '}');
+		bf_json_text(t->base.json, "wrong", wrong);
+	bf_json_close(t->base.json, '}');
 }
 
-static int check_vector(const struct vector *v, uint32_t *dw, struct tally *t, struct bf_error *err)
+static int take_vector(void *tally, struct bf_json_line *l)
 {
+	struct tally *t = tally;
+	const struct vector *v = &t->vector;
 	char wrong[200] = "";
-	enum outcome o = compare_packets(v, dw, wrong, sizeof(wrong));
+	enum outcome o;
 	enum bf_stand_result r;
 	bool ran = false;
-	int rc;
+	int rc = read_vector(l, &t->vector);
 
+	if (rc)
+		return rc;
+	o = compare_packets(v, t->dw, wrong, sizeof(wrong));
 	if (o == AS_IT_MUST && v->npackets) {
-		rc = bf_sdma_stand_run(&v->rect, v->wide ? &bf_sdma_v7 : &bf_sdma_v4, dw,
+		rc = bf_sdma_stand_run(&v->rect, v->wide ? &bf_sdma_v7 : &bf_sdma_v4, t->dw,
 				       v->npackets * BF_SDMA_RECT_DWORDS, &r, wrong, sizeof(wrong));
 		if (rc)
-			return bf_fail(err, rc, "%s: cannot run it: %s", v->id, strerror(-rc));
+			return bf_fail(l->err, rc, "%s: cannot run it: %s", v->id, strerror(-rc));
 		o = outcome_of(r);
 		ran = o != TOO_LARGE;
 	}
-	t->vectors++;
+	t->base.taken++;
 	t->run += ran;
 	t->large += o == TOO_LARGE;
 	t->good += o == AS_IT_MUST || o == TOO_LARGE;
-	t->bad += o == PACKETS_DIFFER || o == DATA_DIFFER;
+	t->base.bad += o == PACKETS_DIFFER || o == DATA_DIFFER;
 	tell(v, t, o, ran, wrong);
 	return 0;
 }
 
-static int take_file(FILE *f, struct tally *t, struct bf_error *err)
+static void print_summary(const void *tally)
 {
-	struct vector *v = calloc(1, sizeof(*v));
-	uint32_t *dw = calloc(PACKETS_MAX, BF_SDMA_RECT_DWORDS * sizeof(*dw));
-	char *text = NULL;
-	size_t cap = 0;
-	uint32_t number = 0;
-	ssize_t n;
-	int rc = v && dw ? 0 : bf_fail(err, -ENOMEM, "out of memory");
+	const struct tally *t = tally;
 
-	while (!rc && (n = getline(&text, &cap, f)) > 0) {
-		struct bf_json_line l = { .start = text, .p = text, .number = ++number, .err = err };
-
-		l.end = text + n - (text[n - 1] == '\n');
-		if (bf_json_line_blank(&l))
-			continue;
-		rc = read_vector(&l, v);
-		if (!rc)
-			rc = check_vector(v, dw, t, err);
-	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
-	if (!rc && !t->vectors)
-		rc = bf_fail(err, -EBADMSG, "there is no vector in it");
-	free(text);
-	free(dw);
-	free(v);
-	return rc;
+	printf("%" PRIu64 " of %" PRIu64 " as they must be; %" PRIu64 " run on the model, %" PRIu64
+	       " too large for that\n",
+	       t->good, t->base.taken, t->run, t->large);
 }
 
-int bf_check_sdma_rect(const struct bf_args *args, const char *path, FILE *f)
+static void json_summary(struct bf_json *j, const void *tally)
 {
-	struct bf_error err = { 0 };
-	struct bf_json j;
-	struct tally t = { .json = bf_arg_json(args) ? &j : NULL };
-	int rc;
+	const struct tally *t = tally;
 
-	if (t.json) {
-		bf_json_begin(&j, stdout);
-		bf_json_open(&j, NULL, '{');
-		bf_json_open(&j, "vectors", '[');
-	}
-	rc = take_file(f, &t, &err);
-	if (t.json) {
-		bf_json_close(&j, ']');
-		bf_json_u64(&j, "good", t.good);
-		bf_json_u64(&j, "mismatches", t.bad);
-		bf_json_u64(&j, "run", t.run);
-		bf_json_u64(&j, "too_large_to_run", t.large);
-		if (rc)
-			bf_json_text(&j, "error", err.text);
-		bf_json_close(&j, '}');
-		bf_json_end(&j);
-	} else if (!rc) {
-		printf("%u of %u as they must be; %u run on the model, %u too large for that\n", t.good, t.vectors,
-		       t.run, t.large);
-	}
-	if (rc) {
-		fflush(stdout);
-		fprintf(stderr, "belfry check: %s: %s\n", path, err.text);
-		return BF_EXIT_USAGE;
-	}
-	return t.bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
+	bf_json_u64(j, "good", t->good);
+	bf_json_u64(j, "mismatches", t->base.bad);
+	bf_json_u64(j, "run", t->run);
+	bf_json_u64(j, "too_large_to_run", t->large);
 }
+
+const struct bf_check_form bf_check_sdma_rect = {
+	.name = "sdma-rect",
+	.each = "vector",
+	.list = "vectors",
+	.tally_bytes = sizeof(struct tally),
+	.take = take_vector,
+	.print = print_summary,
+	.summary = json_summary,
+};
