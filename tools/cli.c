@@ -6,11 +6,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/bootstrap/bootstrap.h"
 
@@ -543,10 +545,23 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 	return run_command(form_of(c, argc - 2, argv + 2), argc - 2, argv + 2, json);
 }
 
+/*
+ * Who closed standard output would get results into the first file that we open, and libuv gives up then. What stands in
+ * fails like a closed one: it can be opened for the other direction only.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(BF_EXIT_USAGE);
+	}
+}
+
 int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
 {
 	int code;
 
+	hold_standard_streams();
 	/* A reader that goes away (belfry dump ... | head) ends us quietly, even when our parent ignores the signal. */
 	signal(SIGPIPE, SIG_DFL);
 	/* Processes that belfry launch starts share a terminal: their messages mix line by line, not byte by byte. */

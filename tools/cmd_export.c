@@ -30,15 +30,15 @@ static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *o
 	int rc = bf_pcapng_export(t, &o, out, &r, err);
 
 	if (!rc || rc == -EBADMSG)
-		tell(args, out, r.packets, "packets of", r.interfaces, "ports");
+		tell(args, out, r.packets, "packets", r.interfaces, "ports");
 	return rc;
 }
 
-static int export_jsonl(struct bf_trace *t, FILE *out, struct bf_error *err)
+static int export_jsonl(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
 {
 	const struct bf_trace_options o = { .jsonl = true };
 	struct bf_trace_writer *w;
-	int rc = bf_trace_create(NULL, out, &o, &w, err), closed;
+	int rc = bf_trace_create(bf_arg_text(args, "o"), out, &o, &w, err), closed;
 
 	if (rc)
 		return rc;
@@ -93,18 +93,20 @@ static int export_ctf(const struct bf_args *args, struct bf_trace *t, struct bf_
 	return rc;
 }
 
-static int export_html(const struct bf_args *args, FILE *out, struct bf_error *err)
+static int export_html(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
 {
 	struct bf_page_result r;
-	int rc = bf_page_export(bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, err);
+	int rc = bf_page_export(in, bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, err);
 
 	if (!rc)
 		tell(args, out, r.items, "items", r.findings, "findings");
 	return rc;
 }
 
-static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+static int export_form(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
 {
+	struct bf_trace *t = in->trace;
+
 	switch (bf_arg_u64(args, "to")) {
 	case TO_PCAPNG:
 		return export_pcapng(args, t, out, err);
@@ -118,17 +120,17 @@ static int export_trace(const struct bf_args *args, struct bf_trace *t, FILE *ou
 	case TO_FST:
 		return export_waves(args, t, out, err);
 	case TO_HTML:
-		return export_html(args, out, err);
+		return export_html(args, in, out, err);
 	case TO_CTF:
 		return export_ctf(args, t, err);
 	default:
-		return export_jsonl(t, out, err);
+		return export_jsonl(args, t, out, err);
 	}
 }
 
 static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
 {
-	int rc = export_trace(args, in->trace, out, err);
+	int rc = export_form(args, in, out, err);
 
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
@@ -156,9 +158,6 @@ static int export(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
 	if (to_folder && !to_file)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
-	if (bf_arg_u64(args, "to") == TO_HTML && strcmp(bf_arg_positional(args, 0), "-") == 0)
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "--to=html wants a file, not a pipe: the page is made by reading it several times");
 	if (to_file && bf_input_is(bf_arg_positional(args, 0), path))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s is what is to be exported: another name for the result, please",
 				    path);
@@ -173,8 +172,8 @@ static int export(const struct bf_args *args)
 	else
 		code = export_to(args, &in, out, &err);
 	bf_input_close(&in);
-	if (out && out != stdout && fclose(out) != 0 && code == BF_EXIT_GOOD)
-		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
+	if (out && out != stdout && bf_output_close(out, path, &err) != 0 && code == BF_EXIT_GOOD)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (to_file && code == BF_EXIT_GOOD && bf_arg_json(args)) {
 		struct bf_json j;
 

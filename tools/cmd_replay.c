@@ -124,8 +124,11 @@ static int write_pcapng(struct job *job, const char *trace_path, const char *pat
 		rc = out ? bf_pcapng_export(t, NULL, out, NULL, err)
 			 : bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
 	}
-	if (out && fclose(out) != 0 && !rc)
-		rc = bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (out) {
+		int closed = bf_output_close(out, path, rc ? NULL : err);
+
+		rc = rc ? rc : closed;
+	}
 	if (t)
 		bf_trace_free(t);
 	if (trace)

@@ -123,6 +123,24 @@ int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 	return bf_trace_open(path, in->file, &in->trace, err);
 }
 
+int bf_input_again(struct bf_input *in, const char *path, struct bf_error *err)
+{
+	bf_trace_free(in->trace);
+	in->trace = NULL;
+	rewind(in->file);
+	return bf_trace_open(path, in->file, &in->trace, err);
+}
+
+/* What an earlier write lost shows in ferror() alone: fclose() may have nothing left to fail with. */
+int bf_output_close(FILE *out, const char *path, struct bf_error *err)
+{
+	const bool lost = ferror(out);
+
+	if (fclose(out) != 0)
+		return bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	return lost ? bf_fail(err, -EIO, "cannot write %s: part of it is lost", path) : 0;
+}
+
 void bf_input_close(struct bf_input *in)
 {
 	if (in->trace)

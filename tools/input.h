@@ -1,4 +1,7 @@
-/* Traces as commands take them: a trace file in either form, or a raw capture, which is imported on the way. */
+/*
+ * Traces as commands take them: a trace file in either form, or a raw capture, which is imported on the way; and the end
+ * of files that commands write.
+ */
 #ifndef BELFRY_TOOLS_INPUT_H
 #define BELFRY_TOOLS_INPUT_H
 
@@ -21,6 +24,12 @@ struct bf_input {
  */
 int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err);
 void bf_input_close(struct bf_input *in);
+
+/* Back to the first record, as just opened; the trace is a new object. `path` as before. 0 or a negative errno. */
+int bf_input_again(struct bf_input *in, const char *path, struct bf_error *err);
+
+/* Closes what was written to `path`: 0, or a negative errno when not all of it is there. */
+int bf_output_close(FILE *out, const char *path, struct bf_error *err);
 
 /*
  * Opens `path` ("-": standard input, kept in a temporary file) for reading and looks at its first `cap` bytes without

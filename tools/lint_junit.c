@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/input.h"
 #include "tools/lint.h"
 
 /* XML 1.0 has no other control characters than these three. */
@@ -120,7 +121,6 @@ int bf_lint_junit(const struct bf_lint *l, const char *path, struct bf_error *er
 {
 	struct bf_sources *sources = bf_sources_open();
 	FILE *out = fopen(path, "w");
-	int bad;
 
 	if (!out) {
 		bf_sources_free(sources);
@@ -131,8 +131,5 @@ int bf_lint_junit(const struct bf_lint *l, const char *path, struct bf_error *er
 		suite(out, &l->files[i], sources);
 	bf_sources_free(sources);
 	fputs("</testsuites>\n", out);
-	bad = ferror(out);
-	if (fclose(out) != 0 || bad)
-		return bf_fail(err, -EIO, "%s: could not be written", path);
-	return 0;
+	return bf_output_close(out, path, err);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/input.h"
 #include "tools/lint.h"
 
 static void text_member(struct bf_json *j, const char *key, const char *text)
@@ -176,15 +177,11 @@ int bf_lint_sarif(const struct bf_lint *l, const char *path, struct bf_error *er
 {
 	FILE *out = fopen(path, "w");
 	struct bf_json j;
-	int bad;
 
 	if (!out)
 		return bf_fail(err, -errno, "%s: %s", path, strerror(errno));
 	bf_json_begin(&j, out);
 	document(&j, l);
 	bf_json_end(&j);
-	bad = ferror(out);
-	if (fclose(out) != 0 || bad)
-		return bf_fail(err, -EIO, "%s: could not be written", path);
-	return 0;
+	return bf_output_close(out, path, err);
 }

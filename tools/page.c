@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tools/input.h"
 #include "tools/page_internal.h"
 
 /*
@@ -12,6 +11,7 @@
  */
 struct escaper {
 	FILE *out;
+	int error; /* why a write failed, which the streams around it forget */
 };
 
 static ssize_t escape(void *cookie, const char *bytes, size_t len)
@@ -22,8 +22,10 @@ static ssize_t escape(void *cookie, const char *bytes, size_t len)
 	for (size_t i = 0; i <= len; i++) {
 		if (i < len && bytes[i] != '<')
 			continue;
-		if (fwrite(bytes + from, 1, i - from, e->out) != i - from || (i < len && fputs("\\u003c", e->out) < 0))
+		if (fwrite(bytes + from, 1, i - from, e->out) != i - from || (i < len && fputs("\\u003c", e->out) < 0)) {
+			e->error = errno;
 			return 0;
+		}
 		from = i + 1;
 	}
 	return (ssize_t)len;
@@ -33,11 +35,11 @@ static void put_meta(struct bf_json *j, const struct bf_trace *t, const char *pa
 {
 	const char *command = bf_trace_meta_get(t, "command"), *verdict = bf_trace_meta_get(t, "verdict");
 
-	bf_json_text(j, "title", command ? command : path);
+	bf_json_text(j, "title", command ? command : strcmp(path, "-") == 0 ? "standard input" : path);
 	bf_json_text(j, "verdict", verdict ? verdict : "");
 }
 
-static int put_data(FILE *out, const char *path, const struct bf_page_job *job)
+static int put_data(FILE *out, struct bf_input *in, const char *path, const struct bf_page_job *job)
 {
 	static bf_page_part *const parts[] = { bf_page_timeline, bf_page_rings, bf_page_stores, bf_page_findings,
 					       bf_page_statistics };
@@ -46,28 +48,23 @@ static int put_data(FILE *out, const char *path, const struct bf_page_job *job)
 
 	bf_json_begin(&j, out);
 	bf_json_open(&j, NULL, '{');
+	put_meta(&j, in->trace, path);
 	for (size_t i = 0; !rc && i < BF_ARRAY_LEN(parts); i++) {
-		struct bf_input in;
-
-		rc = bf_input_open(path, &in, job->err);
-		if (!rc && i == 0)
-			put_meta(&j, in.trace, path);
+		if (i)
+			rc = bf_input_again(in, path, job->err);
 		if (!rc)
-			rc = parts[i](&j, in.trace, job);
+			rc = parts[i](&j, in->trace, job);
 		if (rc == -EBADMSG) {
 			damage = rc;
 			rc = 0;
-		} else if (!rc && in.damage) {
-			damage = -EBADMSG;
-			*job->err = in.damage_error;
 		}
-		bf_input_close(&in);
 	}
 	bf_json_close(&j, '}');
 	return rc ? rc : damage;
 }
 
-int bf_page_export(const char *path, bool memory, FILE *out, struct bf_page_result *result, struct bf_error *err)
+int bf_page_export(struct bf_input *in, const char *path, bool memory, FILE *out, struct bf_page_result *result,
+		   struct bf_error *err)
 {
 	const struct bf_page_job job = { .memory = memory, .result = result, .err = err };
 	struct escaper e = { .out = out };
@@ -79,9 +76,8 @@ int bf_page_export(const char *path, bool memory, FILE *out, struct bf_page_resu
 	if (!data)
 		return bf_fail(err, -ENOMEM, "out of memory for the page");
 	fputs(bf_page_head, out);
-	rc = put_data(data, path, &job);
-	if (fclose(data) && !rc)
-		rc = bf_fail(err, -EIO, "cannot write the page: %s", strerror(errno));
+	rc = put_data(data, in, path, &job);
+	fclose(data);
 	fputs(bf_page_tail, out);
-	return rc;
+	return rc || !e.error ? rc : bf_fail(err, -e.error, "cannot write the page: %s", strerror(e.error));
 }

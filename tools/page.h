@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "sim/error.h"
+#include "tools/input.h"
 
 /* How much a page holds at most; what is left out is said in it. */
 #define BF_PAGE_ITEMS 300000u /* bars and marks of the timeline */
@@ -22,9 +23,10 @@ struct bf_page_result {
 };
 
 /*
- * Reads the trace or capture `path` (several times, so no pipe) and writes the page. 0; -EBADMSG with `err` set when
- * part of the trace was damaged (the page has the rest); or another negative errno.
+ * Reads the trace `in`, opened from `path`, several times and writes the page. 0; -EBADMSG with `err` set when part of
+ * the trace was damaged (the page has the rest); or another negative errno.
  */
-int bf_page_export(const char *path, bool memory, FILE *out, struct bf_page_result *result, struct bf_error *err);
+int bf_page_export(struct bf_input *in, const char *path, bool memory, FILE *out, struct bf_page_result *result,
+		   struct bf_error *err);
 
 #endif

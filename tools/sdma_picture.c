@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "drivers/sdma/records.h"
+#include "tools/input.h"
 
 /* A surface with more cells is no picture any more. */
 #define CELLS_MAX (512u * 512u)
@@ -289,12 +290,11 @@ int bf_picture_draw(const struct bf_picture *p, FILE *out, struct bf_error *err)
 int bf_picture_write(const struct bf_picture *p, const char *path, struct bf_error *err)
 {
 	FILE *out = fopen(path, "wb");
-	int rc;
+	int rc, closed;
 
 	if (!out)
 		return bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
 	rc = bf_picture_draw(p, out, err);
-	if (fclose(out) != 0 && !rc)
-		rc = bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
-	return rc;
+	closed = bf_output_close(out, path, rc ? NULL : err);
+	return rc ? rc : closed;
 }

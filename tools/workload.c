@@ -346,7 +346,7 @@ int bf_workload_list(const struct bf_args *args)
 		printf("  %-18s %s\n", b->name, b->summary);
 	puts("Bugs that readers suspect in NVSHMEM and DeepEP");
 	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
-		printf("  %-18s %s\n", s->name, s->summary);
+		printf("  %-28s %s\n", s->name, s->summary);
 	puts("What a machine may lack");
 	for (const struct bf_ibgda_bug *l = bf_ibgda_lacks; l->name; l++)
 		printf("  %-18s %s\n", l->name, l->summary);

@@ -142,7 +142,7 @@ void bf_json_record(FILE *out, const struct bf_trace_record *rec, const char *ac
 static int check(struct bf_trace_writer *w)
 {
 	if (!w->status && ferror(w->file))
-		w->status = bf_fail(w->err, errno ? -errno : -EIO, "writing a trace: output: %s", strerror(errno));
+		w->status = bf_fail(w->err, errno ? -errno : -EIO, "writing a trace: %s: %s", w->name, strerror(errno));
 	return w->status;
 }
 

@@ -176,6 +176,7 @@ struct bf_trace_writer {
 	int (*finish)(struct bf_trace_writer *w); /* writes the end; called once, without error so far */
 	int (*meta_added)(struct bf_trace_writer *w, struct bf_decl_meta *meta);
 	FILE *file;
+	const char *name; /* of the file, for messages */
 	bool own_file;
 	int status; /* first error */
 	struct bf_error *err;

@@ -25,7 +25,7 @@ static int fail_declaration(struct bf_trace_writer *w, int rc)
 static int put(struct bf_trace_writer *w, const void *bytes, size_t len)
 {
 	if (len && fwrite(bytes, 1, len, w->file) != len)
-		return fail(w, errno ? -errno : -EIO, "output");
+		return fail(w, errno ? -errno : -EIO, w->name);
 	w->offset += len;
 	return 0;
 }
@@ -241,9 +241,12 @@ int bf_trace_create(const char *path, FILE *file, const struct bf_trace_options 
 	if (!options)
 		options = &defaults;
 	*out = NULL;
-	struct bf_trace_writer *w = calloc(1, sizeof(*w));
+	const char *name = path ? path : "output";
+	size_t name_size = strlen(name) + 1;
+	struct bf_trace_writer *w = calloc(1, sizeof(*w) + name_size);
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a trace writer");
+	w->name = memcpy(w + 1, name, name_size);
 	w->err = err;
 	w->chain = BF_HASH_START;
 	w->file = file ? file : fopen(path, "wb");
@@ -283,7 +286,7 @@ int bf_trace_meta(struct bf_trace_writer *w, const char *key, const char *value)
 int bf_trace_flush(struct bf_trace_writer *w)
 {
 	if (!w->status && !w->flush(w) && fflush(w->file))
-		fail(w, -errno, "output");
+		fail(w, -errno, w->name);
 	return w->status;
 }
 
@@ -292,7 +295,7 @@ int bf_trace_close(struct bf_trace_writer *w)
 	if (!w->status)
 		w->finish(w);
 	if (fflush(w->file))
-		fail(w, -errno, "output");
+		fail(w, -errno, w->name);
 	int rc = w->status;
 	free_writer(w);
 	return rc;

@@ -430,7 +430,7 @@ const struct bf_backend bf_backend_live = {
 
 const struct bf_backend bf_backend_cuda = {
 	.name = "cuda",
-	.summary = "the same, and a real NVIDIA GPU runs the GPU's threads as device code",
+	.summary = "models on the wall clock, a real NVIDIA GPU runs the GPU's threads as device code",
 	.records = BF_CLASS_ALL,
 	.probe = probe_gpu,
 	.open = world_open_gpu,

@@ -38,8 +38,7 @@ holds late '[.stores[] | select(.[5] | length > 0)] | length > 0'
 holds nvme '[.rings[] | select(.name == "ssd0.sq1")][0].entries | length == 4'
 holds sdma '.rings[0].entries[] | select(.label | test("COPY_RECT")) | .text | test("element")'
 holds barrier '.tracks | map(.[0]) | index("gpu0.sm0") != null'
-"$BELFRY" export - --to html <"$work/put.bft" >/dev/null 2>"$work/error" && fail "a pipe was taken"
-grep -q 'not a pipe' "$work/error" || fail "a pipe: no reason"
+cat "$work/put.bft" | "$BELFRY" export - --to html | cmp -s - "$work/put.html" || fail "another page from a pipe"
 # Two elements of script, whatever texts the trace has.
 grep -c '</script>' "$work/put.html" | grep -qx 2 || fail "the page's script elements"
 

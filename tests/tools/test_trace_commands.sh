@@ -69,7 +69,7 @@ sed '16s/"index":0/"index":7/' "$capture" >"$work/changed.jsonl"
 "$BELFRY" export "$work/r.bft" --to=jsonl -o "$work/r.jsonl" || fail "export --to=jsonl"
 "$BELFRY" diff "$work/r.bft" "$work/r.jsonl" >/dev/null || fail "the exported trace differs"
 "$BELFRY" export "$work/r.bft" --to=jsonl | cmp -s - "$work/r.jsonl" || fail "export to standard output"
-"$BELFRY" export "$work/r.bft" --to=pcapng -o "$work/r.pcapng" | grep -q 'packets of' || fail "export --to=pcapng"
+"$BELFRY" export "$work/r.bft" --to=pcapng -o "$work/r.pcapng" | grep -q 'packets, [0-9]* ports$' || fail "export --to=pcapng"
 [ "$(head -c 4 "$work/r.pcapng" | od -An -tx1 | tr -d ' ')" = 0a0d0d0a ] || fail "that is no pcapng"
 "$BELFRY" export "$work/r.bft" 2>&1 | grep -q 'into which form' || fail "export without a form"
 "$BELFRY" export "$work/r.bft" --to=pcapng -o /nonexistent/x >/dev/null 2>&1
@@ -96,6 +96,19 @@ for file in "$work/cut.bft" "$work/i.bft" /dev/null; do
 	[ $? -eq 2 ] || fail "life of $file: exit code"
 	python3 -c 'import json, sys; assert json.load(sys.stdin)["error"]' <"$work/out" || fail "life --json of $file"
 done
+for form in pcapng jsonl perfetto vcd fst html; do
+	[ ! -w /dev/full ] || "$BELFRY" export "$work/r.bft" --to=$form -o /dev/full 2>&1 >/dev/null |
+		grep -q 'No space left on device$' || fail "export --to=$form on a full disk"
+done
+for report in sarif junit; do
+	[ ! -w /dev/full ] || "$BELFRY" lint "$work/r.bft" --$report /dev/full 2>&1 >/dev/null |
+		grep -q '/dev/full: No space left on device$' || fail "lint --$report on a full disk"
+done
+[ ! -w /dev/full ] || "$BELFRY" run ibgda-put --trace=/dev/full 2>&1 >/dev/null |
+	grep -q 'writing a trace: /dev/full: No space left on device$' || fail "run --trace on a full disk"
+# Who closed standard output: no results in the trace, which would have its number.
+"$BELFRY" run ibgda-put --trace "$work/closed.bft" 2>&1 >&- | grep -q 'Bad file descriptor$' || fail "standard output closed"
+"$BELFRY" stats "$work/closed.bft" >/dev/null || fail "the trace of a run with standard output closed"
 [ -w /dev/full ] && "$BELFRY" run ibgda-put --trace=/dev/full --json 2>/dev/null >"$work/out"
 [ ! -w /dev/full ] || python3 -c 'import json, sys; assert json.load(sys.stdin)["exit"] == 2' <"$work/out" || fail "run --json with a full disk"
 if command -v tshark >/dev/null; then
