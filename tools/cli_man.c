@@ -42,7 +42,7 @@ static void put_details(const char *text)
 		}
 		if (len)
 			put_text(text, len), putchar('\n');
-		else
+		else if (example || text[1] != ' ') /* examples begin a paragraph of their own */
 			puts(".PP");
 		text += len + (text[len] != '\0');
 	}
@@ -84,7 +84,8 @@ static void put_head(const char *name, const char *summary)
 	printf(".TH ");
 	for (const char *n = name; *n; n++)
 		putchar(toupper((unsigned char)*n));
-	printf(" 1 \"\" \"belfry %s\" \"Belfry\"\n.SH NAME\n", BELFRY_VERSION);
+	/* Names of commands and options are to be copied: no line breaks inside of them. */
+	printf(" 1 \"\" \"belfry %s\" \"Belfry\"\n.nh\n.ad l\n.SH NAME\n", BELFRY_VERSION);
 	put_text(name, strlen(name));
 	printf(" \\- ");
 	put_line(summary);

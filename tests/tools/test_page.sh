@@ -29,6 +29,7 @@ page late ibgda-put --messages 3 --size 1 --qp-choice first --ordering adversari
 page nvme nvme-read --commands 4
 page sdma sdma-rect
 page barrier mbarrier-ring
+page none ibgda-put --records none
 holds put '.rings | map(select(.name | test("qp"))) | map(.entries | length) == [5, 5]'
 holds put '.rings[].entries[0] | (.bytes | length) >= 128 and (.text | test("opcode"))'
 holds put '.items | length % 7 == 0'
@@ -52,6 +53,8 @@ see() {
 	grep -q 'id="verdict"[^>]*>This page failed' "$work/dom" && fail "$1#$2: $(grep -o '>This page failed[^<]*' "$work/dom")"
 	grep -q "$3" "$work/dom" || fail "$1#$2: does not show $3"
 }
+see none memory 'no store that others saw later'
+see none statistics 'no entry to follow'
 see put timeline 'Click a bar'
 see put queues 'RDMA_WRITE'
 see put statistics 'nic0.dma'

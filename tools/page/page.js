@@ -56,8 +56,11 @@ const folded = new Set();
 /* Lanes of a warp are many and much alike: groups of more than forty tracks begin folded, but for the first. */
 for (const t of tracks) if (!t.parent && t.children.length > 40) t.children.slice(1).forEach(c => { if (/\.l([1-9]\d*)$/.test(c.name)) c.hidden = true; });
 
+/* A page holds so many items and no more: those until `held`. */
+const held = data.left ? tracks.reduce((last, t) => t.items.length ? Math.max(last, t.items[t.items.length - 1].begin) : last, 0) : data.end;
+
 const NAME = 150, ROW = 20, AXIS = 24;
-const view = { from: 0, to: Math.max(data.end, 1), top: 0, rows: [], selected: null, hits: [], hit: -1 };
+const view = { from: 0, to: Math.max(held * 1.01, 1), top: 0, rows: [], selected: null, hits: [], hit: -1 };
 const canvas = $("canvas"), overview = $("overview");
 const colours = new Map();
 function colour(item) {
@@ -193,6 +196,17 @@ function paint() {
 		g.fillText(mark + name, 8 + row.depth * 12, y + 14, NAME - 14 - row.depth * 12);
 	});
 	paintFlow(g, width);
+	if (data.left && view.to > held) {
+		const a = Math.max(x(held, width), NAME);
+		g.fillStyle = css("--shade");
+		g.fillRect(a, AXIS, width - a, height);
+		g.fillStyle = css("--warn");
+		g.fillText("not in this page", a + 8, AXIS + 14, Math.max(width - a - 8, 0));
+	}
+	if (!view.rows.length) {
+		g.fillStyle = css("--dim");
+		g.fillText("No record of this trace makes a bar or a mark.", NAME + 8, AXIS + 24, width - NAME - 8);
+	}
 	g.restore();
 	paintOverview();
 }
@@ -339,7 +353,7 @@ function listen() {
 		const size = view.to - view.from;
 		const keys = { ArrowLeft: () => move(view.from - size / 5, view.to - size / 5), ArrowRight: () => move(view.from + size / 5, view.to + size / 5),
 			ArrowUp: () => { view.top -= 60; paint(); }, ArrowDown: () => { view.top += 60; paint(); },
-			"+": () => zoom(0.6), "-": () => zoom(1.6), "0": () => move(0, data.end) };
+			"+": () => zoom(0.6), "-": () => zoom(1.6), "0": () => move(0, data.end * 1.01) };
 		if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
 	};
 	overview.onpointerdown = e => {
@@ -348,7 +362,7 @@ function listen() {
 	};
 	$("zoom-in").onclick = () => zoom(0.6);
 	$("zoom-out").onclick = () => zoom(1.6);
-	$("zoom-all").onclick = () => move(0, data.end);
+	$("zoom-all").onclick = () => move(0, data.end * 1.01);
 	$("memory-marks").onchange = paint;
 	$("search").oninput = e => search(e.target.value);
 	$("search").onkeydown = e => { if (e.key === "Enter") nextHit(e.shiftKey ? -1 : 1); };
@@ -391,7 +405,7 @@ function drawMemory() {
 	const box = $("memory");
 	add(box, make("p", "Each bar is a store that waited in a buffer, from the instruction to the moment when others could see it. "
 		+ "Ticks are a device's reads of the same bytes: a tick inside a bar read what was there before.", "dim"));
-	if (!data.stores.length) { add(box, make("p", "No store of this trace was ever invisible to others.")); return; }
+	if (!data.stores.length) { add(box, make("p", "The trace has no store that others saw later than its thread.")); return; }
 	const table = make("table"), head = make("tr"), ends = s => s[4] < 0 ? data.end : s[4];
 	/* All bars have one scale, and a short time before them for reads that came just too early. */
 	const longest = Math.max(...data.stores.map(s => ends(s) - s[3])), scale = t => 20 + t / longest * 280;
@@ -438,6 +452,7 @@ function drawFindings() {
 
 function drawStatistics() {
 	const box = $("statistics");
+	if (!data.queues.length && !data.engines.length) add(box, make("p", "The trace has no entry to follow through a queue, and no engine."));
 	for (const q of data.queues) {
 		const table = make("table"), head = make("tr");
 		add(box, make("h2", q.name + " (" + q.kind + "): " + q.entries + " entries" + (q.unfinished ? ", " + q.unfinished + " unfinished" : "")));
