@@ -195,16 +195,11 @@ int bf_page_rings(struct bf_json *j, struct bf_trace *t, const struct bf_page_jo
 {
 	struct rings r = { .trace = t };
 	struct bf_trace_record rec;
-	int rc = 0, next, damage = 0;
+	int rc = 0, damage = 0;
 
-	while (!rc && (next = bf_trace_next(t, &rec)) != 0) {
-		if (next == -EBADMSG)
-			damage = next;
-		else if (next < 0)
-			rc = next;
-		else if (strcmp(rec.type->name, "sdma_queue") == 0)
-			rc = note_dialect(&r, &rec);
-		for (size_t i = 0; next > 0 && rec.tail_len && i < BF_ARRAY_LEN(sources); i++) {
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
+		rc = strcmp(rec.type->name, "sdma_queue") == 0 ? note_dialect(&r, &rec) : 0;
+		for (size_t i = 0; rec.tail_len && i < BF_ARRAY_LEN(sources); i++) {
 			if (strcmp(sources[i].type, rec.type->name) == 0)
 				rc = take(&r, &sources[i], &rec);
 		}

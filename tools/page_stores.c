@@ -127,14 +127,11 @@ static void put_store(struct bf_json *j, const struct bf_trace *t, const struct 
 static int read_all(struct stores *s, struct bf_trace *t)
 {
 	struct bf_trace_record rec;
-	int rc = 0, next, damage = 0;
+	int rc = 0, damage = 0;
 
-	while (!rc && (next = bf_trace_next(t, &rec)) != 0) {
-		if (next == -EBADMSG)
-			damage = next;
-		else if (next < 0)
-			rc = next;
-		else if (strcmp(rec.type->name, "store") == 0)
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
+		rc = 0;
+		if (strcmp(rec.type->name, "store") == 0)
 			rc = add_store(s, &rec);
 		else if (strcmp(rec.type->name, "store_visible") == 0)
 			make_visible(s, &rec);

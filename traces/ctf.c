@@ -142,23 +142,17 @@ static int put_record(struct ctf *c, const struct bf_trace *t, const struct bf_t
 static int put_records(struct ctf *c, struct bf_trace *t)
 {
 	struct bf_trace_record rec;
-	bool damaged = false;
-	int rc;
+	int rc = 0, damage = 0;
 
-	while ((rc = bf_trace_next(t, &rec)) != 0) {
-		damaged |= rc == -EBADMSG;
-		if (rc == -EBADMSG)
-			continue;
-		if (rc > 0)
-			rc = put_record(c, t, &rec);
-		if (rc < 0)
-			return rc;
-	}
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+		rc = put_record(c, t, &rec);
+	if (rc < 0)
+		return rc;
 	/* A stream without events has a packet, too: readers want one. */
 	if (!c->len && !c->result.events)
 		open_packet(c);
 	rc = c->len ? close_packet(c) : 0;
-	return rc ? rc : damaged ? -EBADMSG : 0;
+	return rc ? rc : damage;
 }
 
 /* ---- metadata: declarations in TSDL ---- */

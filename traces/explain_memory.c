@@ -272,7 +272,7 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 	struct memory *m = calloc(1, sizeof(*m));
 	struct bf_trace_record rec;
 	bool buffered = false, stored;
-	int rc = 0, next;
+	int rc = 0, damage;
 
 	if (!m)
 		return bf_fail(err, -ENOMEM, "out of memory");
@@ -286,12 +286,11 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 		rc = bf_trace_seek_time(t, 0);
 	/* Without records of stores a read tells nothing of what was there in time. */
 	stored = bf_trace_type(t, "store") != NULL;
-	while (!rc && m->nranges && (next = bf_trace_next(t, &rec)) != 0) {
-		const char *actor = next > 0 ? bf_trace_actor_name(t, rec.actor) : "";
+	while (!rc && m->nranges && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
+		const char *actor = bf_trace_actor_name(t, rec.actor);
 
-		if (next < 0) {
-			rc = next == -EBADMSG ? 0 : next;
-		} else if (strcmp(rec.type->name, "store") == 0) {
+		rc = 0;
+		if (strcmp(rec.type->name, "store") == 0) {
 			on_store(m, &rec, actor);
 		} else if (strcmp(rec.type->name, "store_visible") == 0) {
 			buffered = true;

@@ -257,21 +257,15 @@ int bf_stuck_read(struct bf_trace *t, struct bf_stuck **out, struct bf_error *er
 {
 	struct bf_stuck *s = calloc(1, sizeof(*s));
 	struct bf_trace_record rec;
-	int rc = 0, next, damage = 0;
+	int rc = 0, damage = 0;
 
 	*out = NULL;
 	if (!s)
 		return bf_fail(err, -ENOMEM, "out of memory for what is unfinished");
 	s->trace = t;
 	s->err = err;
-	while (!rc && (next = bf_trace_next(t, &rec)) != 0) {
-		if (next > 0)
-			rc = take(s, &rec);
-		else if (next == -EBADMSG)
-			damage = next;
-		else
-			rc = next;
-	}
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+		rc = take(s, &rec);
 	if (!rc)
 		rc = bf_stuck_conclude(s);
 	if (rc) {

@@ -207,14 +207,10 @@ int bf_explain_resolve(const struct bf_explain_target *want, struct bf_trace *t,
 	struct search s = { .want = want };
 	struct bf_trace_record rec;
 	char text[80];
-	int rc = 0, next;
+	int rc = 0, damage;
 
-	while (!rc && !s.done && (next = bf_trace_next(t, &rec)) != 0) {
-		if (next > 0)
-			rc = look_at(&s, &rec, bf_trace_actor_name(t, rec.actor));
-		else if (next != -EBADMSG)
-			rc = next;
-	}
+	while (!rc && !s.done && (rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+		rc = look_at(&s, &rec, bf_trace_actor_name(t, rec.actor));
 	bf_number_map_free(&s.places);
 	if (!rc && !s.done)
 		return bf_fail(err, -ENOENT, "the trace has no completion %s",

@@ -197,15 +197,9 @@ static int take_packet(struct exporter *x, const struct bf_trace_record *rec)
 static int export_all(struct exporter *x)
 {
 	struct bf_trace_record rec;
-	int step, lost = 0, rc = write_section(x);
-	while (!rc && (step = bf_trace_next(x->t, &rec)) != 0) {
-		if (step == -EBADMSG)
-			lost = step;
-		else if (step < 0)
-			return step;
-		else if (!strcmp(rec.type->name, "packet"))
-			rc = take_packet(x, &rec);
-	}
+	int lost = 0, rc = write_section(x);
+	while (!rc && (rc = bf_trace_next_good(x->t, &rec, &lost)) > 0)
+		rc = strcmp(rec.type->name, "packet") == 0 ? take_packet(x, &rec) : 0;
 	if (!rc && fflush(x->out))
 		rc = bf_fail(x->err, -errno, "cannot write the packets: %s", strerror(errno));
 	return rc ? rc : lost;

@@ -277,19 +277,13 @@ int bf_places_trace(struct bf_places *p, struct bf_trace *t)
 {
 	const struct bf_rec_schema *type;
 	struct bf_trace_record rec;
-	int rc = bf_trace_seek_time(t, 0);
+	int damage, rc = bf_trace_seek_time(t, 0);
 
 	for (size_t i = 0; !rc && (type = bf_trace_type_at(t, i)) != NULL; i++)
 		declare_type(&p->sink, type);
-	while (!rc && (rc = bf_trace_next(t, &rec)) != 0) {
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
 		const struct bf_trace_actor *a = bf_trace_actor(t, rec.actor);
 
-		if (rc == -EBADMSG) {
-			rc = 0;
-			continue;
-		}
-		if (rc < 0)
-			return rc;
 		rc = 0;
 		if (a && (rec.actor >= p->nactors || !p->actors[rec.actor].name[0]))
 			rc = declare_actor(&p->sink, a->number, a->kind, a->name);

@@ -170,6 +170,15 @@ int bf_trace_next(struct bf_trace *t, struct bf_trace_record *rec)
 	return rc;
 }
 
+int bf_trace_next_good(struct bf_trace *t, struct bf_trace_record *rec, int *damage)
+{
+	int rc;
+
+	while ((rc = bf_trace_next(t, rec)) == -EBADMSG)
+		*damage = rc;
+	return rc;
+}
+
 int bf_trace_seek_time(struct bf_trace *t, uint64_t time_ps)
 {
 	if (!t->can_seek)

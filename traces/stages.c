@@ -480,21 +480,15 @@ int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *
 {
 	struct bf_stages *s = calloc(1, sizeof(*s));
 	struct bf_trace_record rec;
-	int rc = 0, next, damage = 0;
+	int rc = 0, damage = 0;
 
 	*out = s;
 	if (!s)
 		return bf_fail(err, -ENOMEM, "out of memory for the stages");
 	s->trace = t;
 	s->err = err;
-	while (!rc && (next = bf_trace_next(t, &rec)) != 0) {
-		if (next > 0)
-			rc = take(s, &rec);
-		else if (next == -EBADMSG)
-			damage = next;
-		else
-			rc = next;
-	}
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+		rc = take(s, &rec);
 	for (size_t i = 0; !rc && i < s->nentries; i++) {
 		struct entry *e = &s->entry[i];
 

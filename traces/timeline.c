@@ -603,7 +603,7 @@ int bf_timeline_read(struct bf_trace *trace, const struct bf_timeline_options *o
 {
 	struct timeline *t = calloc(1, sizeof(*t));
 	struct bf_trace_record rec;
-	int rc = 0, next, damage = 0;
+	int rc = 0, damage = 0;
 
 	if (!t)
 		return bf_fail(err, -ENOMEM, "out of memory for the timeline");
@@ -611,14 +611,8 @@ int bf_timeline_read(struct bf_trace *trace, const struct bf_timeline_options *o
 	t->out = out;
 	t->err = err;
 	t->memory = options && options->memory;
-	while (!rc && (next = bf_trace_next(trace, &rec)) != 0) {
-		if (next > 0)
-			rc = take(t, &rec);
-		else if (next == -EBADMSG)
-			damage = next;
-		else
-			rc = next;
-	}
+	while (!rc && (rc = bf_trace_next_good(trace, &rec, &damage)) > 0)
+		rc = take(t, &rec);
 	if (!rc)
 		rc = close_all(t);
 	for (uint32_t i = 0; i < t->nactors; i++)

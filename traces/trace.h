@@ -110,6 +110,12 @@ void bf_trace_free(struct bf_trace *t);
 int bf_trace_next(struct bf_trace *t, struct bf_trace_record *rec);
 
 /*
+ * The same for those who take what there is: damage is passed over, and noted as -EBADMSG in `*damage`, which is left
+ * alone otherwise. Returns 1, 0 at the end, or a negative errno.
+ */
+int bf_trace_next_good(struct bf_trace *t, struct bf_trace_record *rec, int *damage);
+
+/*
  * Makes bf_trace_next() return the first record, in the order of the trace, whose time is `time_ps` or later; 0 goes
  * back to the start. Needs a file that can seek, -ESPIPE otherwise. Uses the index at the end of the file, or builds
  * it from the chunk headers where that is missing; JSON Lines are read from the start.

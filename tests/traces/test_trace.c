@@ -105,6 +105,15 @@ START_TEST(test_one_damaged_chunk)
 		ck_assert_uint_gt(loss->records, 0);
 		ck_assert_uint_eq(loss->records + seen, RECORDS);
 		bf_trace_free(t);
+		t = open_bytes(f.file, f.size);
+		uint64_t good = 0;
+		int damage = 0;
+		while ((rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+			good++;
+		ck_assert_int_eq(rc, 0);
+		ck_assert_int_eq(damage, -EBADMSG);
+		ck_assert_uint_eq(good, seen);
+		bf_trace_free(t);
 		f.file[hit_header ? from + 30 : to - 3] ^= 0x10;
 	}
 	free(f.file);

@@ -190,6 +190,17 @@ const struct bf_hopper_copy *bf_hopper_copy(const struct bf_hopper_run *run, uin
 /* The barrier that a fault is about, and where it lies; NULL on lack of memory. */
 struct bf_rule_queue *bf_hopper_fault_at(struct bf_rule_run *r, const struct bf_seen *e, uint32_t *sm, uint32_t *address);
 
+/* Who met a barrier before its init. */
+enum bf_hopper_early {
+	BF_EARLY_CLUSTER, /* another block of the cluster */
+	BF_EARLY_OWNER,   /* the lane that has initialised others */
+	BF_EARLY_OTHER,   /* another thread of the block */
+};
+
+/* A rule about such a hopper_fault record: its finding when it was `who`, or NULL. `sm`: where the barrier lies. */
+struct bf_finding *bf_hopper_find_early(struct bf_rule_run *r, const struct bf_seen *e, enum bf_hopper_early who,
+					uint32_t *sm);
+
 /* The bulk store whose source, not yet read, this `store` record overwrites; NULL. */
 const struct bf_hopper_copy *bf_hopper_overwrites(struct bf_rule_run *r, const struct bf_seen *e);
 

@@ -1,33 +1,17 @@
-#include <inttypes.h>
-
 #include "traces/rules/hopper.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_hopper_run *run = bf_hopper_run(r);
-	const struct bf_hopper_warp *w;
-	struct bf_rule_queue *q;
-	struct bf_finding *f;
-	uint32_t sm, address;
-	bool outside, own;
+	uint32_t sm;
+	struct bf_finding *f = bf_hopper_find_early(r, e, BF_EARLY_CLUSTER, &sm);
 	char op[32];
 
-	if (e->hopper_fault.reason != BF_MBAR_FAULT_UNINITIALISED)
-		return;
-	q = bf_hopper_fault_at(r, e, &sm, &address);
-	outside = (run->fault_remote || e->hopper_fault.op == BF_OP_COMPLETE) && bf_hopper_clustered(run, sm);
-	w = outside ? NULL : bf_hopper_warp(run, sm, (uint32_t)e->hopper_fault.warp);
-	own = w && w->init_lanes >> (e->hopper_fault.lane & 31) & 1;
-	if (!outside || own)
-		return;
-	f = q ? bf_rule_find(r, e, q) : NULL;
 	if (!f)
 		return;
-	bf_finding_index(f, address);
 	bf_finding_say(f,
 		       "%s was used (%s) by another block of the cluster before its init: a cluster barrier belongs between init "
 		       "and use",
-		       bf_hopper_bar_text(bf_hopper_bar(q)).s, bf_seen_text(e, "op", op, sizeof(op)));
+		       bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)));
 }
 
 const struct bf_rule bf_rule_hopper_entry_sync = {

@@ -4,29 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_hopper_run *run = bf_hopper_run(r);
-	const struct bf_hopper_warp *w;
-	struct bf_rule_queue *q;
-	struct bf_finding *f;
-	uint32_t sm, address;
-	bool outside, own;
+	uint32_t sm;
+	struct bf_finding *f = bf_hopper_find_early(r, e, BF_EARLY_OWNER, &sm);
 	char op[32];
 
-	if (e->hopper_fault.reason != BF_MBAR_FAULT_UNINITIALISED)
-		return;
-	q = bf_hopper_fault_at(r, e, &sm, &address);
-	outside = (run->fault_remote || e->hopper_fault.op == BF_OP_COMPLETE) && bf_hopper_clustered(run, sm);
-	w = outside ? NULL : bf_hopper_warp(run, sm, (uint32_t)e->hopper_fault.warp);
-	own = w && w->init_lanes >> (e->hopper_fault.lane & 31) & 1;
-	if (!own)
-		return;
-	f = q ? bf_rule_find(r, e, q) : NULL;
 	if (!f)
 		return;
-	bf_finding_index(f, address);
 	bf_finding_say(f, "%s used %s (%s), which it has not initialised, as it did others: the word is 0x%" PRIx64,
-		       bf_hopper_warp_text(run, sm, (uint32_t)e->hopper_fault.warp).s,
-		       bf_hopper_bar_text(bf_hopper_bar(q)).s, bf_seen_text(e, "op", op, sizeof(op)),
+		       bf_hopper_warp_text(bf_hopper_run(r), sm, (uint32_t)e->hopper_fault.warp).s,
+		       bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)),
 		       e->hopper_fault.word);
 }
 

@@ -227,3 +227,29 @@ struct bf_rule_queue *bf_hopper_fault_at(struct bf_rule_run *r, const struct bf_
 		*address = block->base + (*address & 0xffffff);
 	return bf_hopper_make_barrier(r->rules, bf_hopper_run(r), *sm, *address);
 }
+
+static enum bf_hopper_early who_came_early(struct bf_hopper_run *run, const struct bf_seen *e, uint32_t sm)
+{
+	const struct bf_hopper_warp *w;
+
+	if ((run->fault_remote || e->hopper_fault.op == BF_OP_COMPLETE) && bf_hopper_clustered(run, sm))
+		return BF_EARLY_CLUSTER;
+	w = bf_hopper_warp(run, sm, (uint32_t)e->hopper_fault.warp);
+	return w && w->init_lanes >> (e->hopper_fault.lane & 31) & 1 ? BF_EARLY_OWNER : BF_EARLY_OTHER;
+}
+
+struct bf_finding *bf_hopper_find_early(struct bf_rule_run *r, const struct bf_seen *e, enum bf_hopper_early who,
+					uint32_t *sm)
+{
+	struct bf_rule_queue *q;
+	struct bf_finding *f;
+	uint32_t address;
+
+	if (e->hopper_fault.reason != BF_MBAR_FAULT_UNINITIALISED)
+		return NULL;
+	q = bf_hopper_fault_at(r, e, sm, &address);
+	f = q && who_came_early(bf_hopper_run(r), e, *sm) == who ? bf_rule_find(r, e, q) : NULL;
+	if (f)
+		bf_finding_index(f, address);
+	return f;
+}

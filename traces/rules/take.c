@@ -220,18 +220,11 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 {
 	struct bf_trace_record rec;
 	uint32_t actor = UINT32_MAX;
-	bool damaged = false;
-	int rc;
+	int rc, damage = 0;
 
-	while ((rc = bf_trace_next(t, &rec)) != 0) {
+	while ((rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
 		const struct bf_trace_actor *a;
 
-		if (rc == -EBADMSG) {
-			damaged = true;
-			continue;
-		}
-		if (rc < 0)
-			return rc;
 		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
 			a = bf_trace_actor(t, rec.actor);
 			rc = a ? r->sink.declare_actor(&r->sink, a->number, a->kind, a->name) : 0;
@@ -247,5 +240,5 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 		if (rc)
 			return bf_fail(err, rc, "no memory for rules");
 	}
-	return damaged ? -EBADMSG : 0;
+	return rc ? rc : damage;
 }
