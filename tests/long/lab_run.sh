@@ -30,6 +30,11 @@ check run program-with-libraries gives 0 --add "$(command -v xz)" -- /bin/xz --v
 check run time-limit gives 124 --time 12 -- sleep 60
 check run kernel-panic gives 125 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 60'
 check run power-cut gives 125 -- poweroff -f
+check run qemu-refuses gives 125 --qemu -no-such-option -- true
+check run no-file gives 2 --nvme "$work/none" -- true
+check run no-socket gives 2 --vfio-user "$work/none" -- true
+check run no-number gives 2 --memory none -- true
+check run files-too-large gives 125 --out "$work/back" -- dd if=/dev/zero of=/out/large bs=1M count=256
 
 by_belfry() {
 	local code=0
