@@ -133,6 +133,13 @@ int faccessat(int dir, const char *path, int mode, int flags)
 	return BF_CALL_REAL(faccessat)(dir, bf_exec_path(path, buf), mode, flags);
 }
 
+int chdir(const char *path)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(chdir)(bf_exec_path(path, buf));
+}
+
 /* Descriptors of devices are ones of /dev/null, and say so; one of the connection manager is a socket. */
 int fstat(int fd, struct stat *st)
 {

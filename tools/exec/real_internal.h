@@ -22,6 +22,7 @@
 	X(_exit)                                                                                                       \
 	X(access)                                                                                                      \
 	X(canonicalize_file_name)                                                                                      \
+	X(chdir)                                                                                                       \
 	X(close)                                                                                                       \
 	X(close_range)                                                                                                 \
 	X(closefrom)                                                                                                   \
