@@ -56,4 +56,22 @@ if command -v ib_write_bw >/dev/null; then
 	"$BELFRY" replay p.*.jsonl --life=none --mtu=4096 >out 2>&1 || fail "ib_write_bw does not replay: $(cat out)"
 	grep -q 'agrees with all 300 completions' out || fail "ib_write_bw: completions are missing: $(cat out)"
 fi
+
+# --- ibv_start_poll() and ibv_next_poll(), as ibv_rc_pingpong polls for time stamps
+if command -v ibv_rc_pingpong >/dev/null; then
+	next_port
+	timeout 60 "$BELFRY" exec --net $net -- ibv_rc_pingpong -t -g 1 -n 50 -p $port >server 2>&1 &
+	ready $port $! || fail "ibv_rc_pingpong does not listen"
+	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o x.jsonl -- ibv_rc_pingpong -t -g 1 -n 50 -p $port 127.0.0.1 \
+		>out 2>&1 || fail "ibv_rc_pingpong: $(cat out)"
+	wait
+	"$BELFRY" replay x.jsonl --life=none >out 2>&1 || fail "ibv_rc_pingpong does not replay: $(cat out)"
+	grep -q 'agrees with all 100 completions' out || fail "ibv_rc_pingpong: completions are missing: $(cat out)"
+fi
+
+# --- a plugin has libibverbs for itself
+if command -v ucx_info >/dev/null; then
+	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o u.jsonl -- ucx_info -d >out 2>&1 || fail "ucx_info: $(tail out)"
+	grep -q 'Transport: rc_verbs' out || fail "ucx_info sees no device: $(tail out)"
+fi
 exit $failed

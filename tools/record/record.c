@@ -4,9 +4,11 @@
  * poll takes, and written as a capture (traces/capture.h).
  *
  * Functions of libibverbs that are exported are replaced by name, those that verbs.h calls through the context
- * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex) in the context, the newer ibv_wr_complete() in the queue pair. Where
- * the rings lie says mlx5dv_init_obj(). One lock is held around the real call and the look behind it, so that the
- * capture has the order of events; programs with several threads wait for each other there.
+ * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex, ibv_create_cq_ex) in the context, the newer ibv_wr_complete() in the
+ * queue pair, ibv_start_poll() and ibv_next_poll() in the completion queue. Where the rings lie says
+ * mlx5dv_init_obj(). One lock is held around the real call and the look behind it, so that the capture has the order of
+ * events; programs with several threads wait for each other there. ibv_start_poll() is the exception: it takes a lock
+ * of libmlx5 that the thread keeps until ibv_end_poll().
  */
 #include <dlfcn.h>
 #include <endian.h>
@@ -26,6 +28,9 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
+#define VERBS "libibverbs.so.1"
+#define MLX5 "libmlx5.so.1"
+
 #define WQEBB 64u
 #define CQE_BYTES 64u
 #define CQE_INVALID 0xfu
@@ -36,6 +41,9 @@ struct cq {
 	struct ibv_cq *cq;
 	struct mlx5dv_cq dv;
 	uint32_t consumer;
+	/* Of those that ibv_create_cq_ex() made. */
+	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+	int (*next_poll)(struct ibv_cq_ex *cq);
 };
 
 struct qp {
@@ -53,6 +61,7 @@ struct context {
 	struct ibv_context *context;
 	struct ibv_context_ops ops;
 	struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 };
 
 /* An interposed process has one recorder, whoever calls. */
@@ -66,11 +75,13 @@ static struct {
 	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
 } recorder = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The function of that name which this library stands before. */
-static void real(const char *name, void *function)
+/* The function of that name which this library stands before. Plugins may have loaded its library for themselves alone. */
+static void real(const char *library, const char *name, void *function)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = dlsym(RTLD_NEXT, name), *lib = found ? NULL : dlopen(library, RTLD_NOW);
 
+	if (lib)
+		found = dlsym(lib, name);
 	memcpy(function, &found, sizeof(found));
 }
 
@@ -125,10 +136,8 @@ static void end_with(const uint8_t *ring, size_t size, size_t at, size_t len)
 
 static bool find_init_obj(void)
 {
-	void *lib = recorder.init_obj ? NULL : dlopen("libmlx5.so.1", RTLD_NOW), *found;
-
-	if (lib && (found = dlsym(lib, "mlx5dv_init_obj")))
-		memcpy(&recorder.init_obj, &found, sizeof(found));
+	if (!recorder.init_obj)
+		real(MLX5, "mlx5dv_init_obj", &recorder.init_obj);
 	return recorder.init_obj != NULL;
 }
 
@@ -289,6 +298,14 @@ static void tell_receives(struct qp *q)
 	}
 }
 
+static void tell_cqe(struct cq *q, const uint8_t *cqe)
+{
+	begin("cqe");
+	fprintf(recorder.to, ",\"cqn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->dv.cqn, q->consumer);
+	end_with(cqe, CQE_BYTES, 0, CQE_BYTES);
+	q->consumer++;
+}
+
 /* ---- what programs call through the context ---- */
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -368,15 +385,72 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	for (int i = 0; q && i < n; i++)
 		memcpy(copies[i], cqe_at(q, q->consumer + (uint32_t)i), CQE_BYTES);
 	rc = context_of(cq->context)->ops.poll_cq(cq, n, wc);
-	for (int i = 0; q && i < rc && open_capture(); i++, q->consumer++) {
+	for (int i = 0; q && i < rc && open_capture(); i++) {
 		if (!is_written(q, copies[i], q->consumer))
 			memcpy(copies[i], cqe_at(q, q->consumer), CQE_BYTES);
-		begin("cqe");
-		fprintf(recorder.to, ",\"cqn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->dv.cqn, q->consumer);
-		end_with(copies[i], CQE_BYTES, 0, CQE_BYTES);
+		tell_cqe(q, copies[i]);
 	}
 	pthread_mutex_unlock(&recorder.lock);
 	return rc;
+}
+
+static struct cq *known_cq(const struct ibv_cq_ex *ex)
+{
+	struct cq *q;
+
+	pthread_mutex_lock(&recorder.lock);
+	q = cq_of(ibv_cq_ex_to_cq((struct ibv_cq_ex *)ex));
+	pthread_mutex_unlock(&recorder.lock);
+	return q;
+}
+
+/* An entry taken so keeps its place in the ring until ibv_end_poll(), and is looked at there. */
+static int took_one(struct cq *q, int rc)
+{
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&recorder.lock);
+	if (open_capture())
+		tell_cqe(q, cqe_at(q, q->consumer));
+	pthread_mutex_unlock(&recorder.lock);
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct cq *q = known_cq(ex);
+
+	return took_one(q, q->start_poll(ex, attr));
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	struct cq *q = known_cq(ex);
+
+	return took_one(q, q->next_poll(ex));
+}
+
+static struct ibv_cq_ex *wrap_cq(struct ibv_cq_ex *ex)
+{
+	struct ibv_cq *cq = ex ? ibv_cq_ex_to_cq(ex) : NULL;
+	struct cq *q;
+
+	pthread_mutex_lock(&recorder.lock);
+	add_cq(cq);
+	q = cq_of(cq);
+	if (q) {
+		q->start_poll = ex->start_poll;
+		q->next_poll = ex->next_poll;
+		ex->start_poll = start_poll;
+		ex->next_poll = next_poll;
+	}
+	pthread_mutex_unlock(&recorder.lock);
+	return ex;
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	return wrap_cq(context_of(context)->create_cq_ex(context, attr));
 }
 
 static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
@@ -397,7 +471,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	struct verbs_context *more;
 	struct context *c;
 
-	real("ibv_open_device", &open);
+	real(VERBS, "ibv_open_device", &open);
 	context = open(device);
 	c = context ? calloc(1, sizeof(*c)) : NULL;
 	if (!c)
@@ -412,16 +486,29 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		c->create_qp_ex = more->create_qp_ex;
 		more->create_qp_ex = create_qp_ex;
 	}
+	if (more && more->create_cq_ex) {
+		c->create_cq_ex = more->create_cq_ex;
+		more->create_cq_ex = create_cq_ex;
+	}
 	recorder.contexts = c;
 	pthread_mutex_unlock(&recorder.lock);
 	return context;
+}
+
+struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr,
+				   struct mlx5dv_cq_init_attr *more)
+{
+	struct ibv_cq_ex *(*create)(struct ibv_context *, struct ibv_cq_init_attr_ex *, struct mlx5dv_cq_init_attr *) = NULL;
+
+	real(MLX5, "mlx5dv_create_cq", &create);
+	return wrap_cq(create(context, attr, more));
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp *(*create)(struct ibv_pd *, struct ibv_qp_init_attr *) = NULL, *qp;
 
-	real("ibv_create_qp", &create);
+	real(VERBS, "ibv_create_qp", &create);
 	qp = create(pd, attr);
 	pthread_mutex_lock(&recorder.lock);
 	add_qp(qp);
@@ -434,7 +521,7 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 	struct ibv_qp_ex *(*convert)(struct ibv_qp *) = NULL, *ex;
 	struct qp *q;
 
-	real("ibv_qp_to_qp_ex", &convert);
+	real(VERBS, "ibv_qp_to_qp_ex", &convert);
 	ex = convert(qp);
 	pthread_mutex_lock(&recorder.lock);
 	q = qp_of(qp);
@@ -451,7 +538,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	int (*modify)(struct ibv_qp *, struct ibv_qp_attr *, int) = NULL, rc;
 	struct qp *q;
 
-	real("ibv_modify_qp", &modify);
+	real(VERBS, "ibv_modify_qp", &modify);
 	rc = modify(qp, attr, mask);
 	pthread_mutex_lock(&recorder.lock);
 	q = qp_of(qp);
@@ -467,7 +554,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	int (*destroy)(struct ibv_qp *) = NULL;
 
-	real("ibv_destroy_qp", &destroy);
+	real(VERBS, "ibv_destroy_qp", &destroy);
 	pthread_mutex_lock(&recorder.lock);
 	drop_qp(qp);
 	pthread_mutex_unlock(&recorder.lock);
@@ -478,7 +565,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	int (*destroy)(struct ibv_cq *) = NULL;
 
-	real("ibv_destroy_cq", &destroy);
+	real(VERBS, "ibv_destroy_cq", &destroy);
 	pthread_mutex_lock(&recorder.lock);
 	drop_cq(cq);
 	pthread_mutex_unlock(&recorder.lock);
@@ -489,7 +576,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 {
 	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, int) = NULL, *mr;
 
-	real("ibv_reg_mr", &reg);
+	real(VERBS, "ibv_reg_mr", &reg);
 	mr = reg(pd, addr, length, access);
 	tell_key(mr, (uintptr_t)addr, (unsigned)access);
 	return mr;
@@ -499,7 +586,7 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
 {
 	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, uint64_t, int) = NULL, *mr;
 
-	real("ibv_reg_mr_iova", &reg);
+	real(VERBS, "ibv_reg_mr_iova", &reg);
 	mr = reg(pd, addr, length, iova, access);
 	tell_key(mr, iova, (unsigned)access);
 	return mr;
@@ -509,7 +596,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 {
 	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, uint64_t, unsigned) = NULL, *mr;
 
-	real("ibv_reg_mr_iova2", &reg);
+	real(VERBS, "ibv_reg_mr_iova2", &reg);
 	mr = reg(pd, addr, length, iova, access);
 	tell_key(mr, iova, access);
 	return mr;
