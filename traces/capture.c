@@ -36,6 +36,12 @@ BF_RECORD_DEFINE(capture_recv_wqe, BF_REC_CAPTURE_WQE_FIELDS(F));
 #define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_cqe, type, name, kind, unit)
 BF_RECORD_DEFINE(capture_cqe, BF_REC_CAPTURE_CQE_FIELDS(F));
 #undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_srq, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_srq, BF_REC_CAPTURE_SRQ_FIELDS(F));
+#undef F
+#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_srq_wqe, type, name, kind, unit)
+BF_RECORD_DEFINE(capture_srq_wqe, BF_REC_CAPTURE_SRQ_WQE_FIELDS(F));
+#undef F
 
 /* ---- the tables ---- */
 
@@ -90,6 +96,18 @@ static const struct field cqe_fields[] = {
 	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT32_MAX),
 	{ 0 },
 };
+static const struct field srq_fields[] = {
+	FIELD("srqn", BF_JSON_HEX, srq.srqn, QPN_MAX),
+	FIELD("qpn", BF_JSON_HEX, srq.qpn, QPN_MAX),
+	FIELD("wqes", BF_JSON_DECIMAL, srq.wqes, 32768),
+	FIELD("stride_log2", BF_JSON_DECIMAL, srq.stride_log2, 10),
+	{ 0 },
+};
+static const struct field srq_entry_fields[] = {
+	FIELD("srqn", BF_JSON_HEX, queue.srqn, QPN_MAX),
+	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT16_MAX),
+	{ 0 },
+};
 
 /* `unit` and `most`: how many bytes the "bytes" of this kind may have; 0: it has none. */
 static const struct kind {
@@ -104,6 +122,8 @@ static const struct kind {
 	[BF_CAPTURE_WQE] = { "wqe", entry_fields, &bf_rec_capture_wqe_schema, 64, 1024 },
 	[BF_CAPTURE_RECV_WQE] = { "recv_wqe", entry_fields, &bf_rec_capture_recv_wqe_schema, 16, 1024 },
 	[BF_CAPTURE_CQE] = { "cqe", cqe_fields, &bf_rec_capture_cqe_schema, 64, 64 },
+	[BF_CAPTURE_SRQ] = { "srq", srq_fields, &bf_rec_capture_srq_schema, 0, 0 },
+	[BF_CAPTURE_SRQ_WQE] = { "srq_wqe", srq_entry_fields, &bf_rec_capture_srq_wqe_schema, 16, 1024 },
 };
 
 static void set_field(struct bf_capture_event *ev, const struct field *f, uint64_t value)
@@ -250,12 +270,28 @@ static int check_qp(const struct bf_capture_event *ev, struct bf_error *err)
 	return 0;
 }
 
+static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
+{
+	const uint32_t n = ev->srq.wqes;
+
+	if (!n || (n & (n - 1)))
+		return bf_fail(err, -EBADMSG,
+			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two", ev->line,
+			       n);
+	if (ev->srq.stride_log2 < 5)
+		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"stride_log2\" is below 5 (32 bytes)",
+			       ev->line);
+	return 0;
+}
+
 static int check_event(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
 	if (c->count && ev->t_ns < c->events[c->count - 1].t_ns)
 		return bf_fail(err, -EBADMSG,
 			       "line %" PRIu32 ": time %" PRIu64 " ns lies before the event's in front of it", ev->line,
 			       ev->t_ns);
+	if (ev->kind == BF_CAPTURE_SRQ)
+		return check_srq(ev, err);
 	return ev->kind == BF_CAPTURE_QP ? check_qp(ev, err) : 0;
 }
 
@@ -354,7 +390,7 @@ bool bf_capture_probe(const char *text, size_t len)
 /* ---- to and from records ---- */
 
 /* A queue's key has its kind above the 24 bits of its number, so none is 0, which marks an empty slot. */
-enum { QUEUE_KEYS = 1u << 24, QUEUE_CQ = 2u << 24, QUEUE_QP = 3u << 24 };
+enum { QUEUE_KEYS = 1u << 24, QUEUE_CQ = 2u << 24, QUEUE_QP = 3u << 24, QUEUE_SRQ = 4u << 24 };
 
 struct bf_capture_actor {
 	uint32_t queue, actor;
@@ -366,6 +402,8 @@ static uint32_t queue_of(const struct bf_capture_event *ev)
 		return QUEUE_KEYS;
 	if (ev->kind == BF_CAPTURE_CQE)
 		return QUEUE_CQ | ev->queue.cqn;
+	if (ev->kind == BF_CAPTURE_SRQ || ev->kind == BF_CAPTURE_SRQ_WQE)
+		return QUEUE_SRQ | (ev->kind == BF_CAPTURE_SRQ ? ev->srq.srqn : ev->queue.srqn);
 	return QUEUE_QP | (ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
 }
 
@@ -398,12 +436,16 @@ static bool grow_actors(struct bf_capture_actors *as)
 
 static uint32_t new_actor(struct bf_stream *st, uint32_t queue)
 {
-	const uint32_t number = queue & QPN_MAX;
+	const uint32_t number = queue & QPN_MAX, kind = queue - number;
 	char name[32];
 
 	if (queue == QUEUE_KEYS)
 		return bf_stream_actor(st, "keys", "cap.keys");
-	snprintf(name, sizeof(name), "cap.%s%" PRIx32, queue - number == QUEUE_CQ ? "cq" : "qp", number);
+	snprintf(name, sizeof(name), "cap.%s%" PRIx32,
+		 kind == QUEUE_CQ    ? "cq"
+		 : kind == QUEUE_SRQ ? "srq"
+				     : "qp",
+		 number);
 	return bf_stream_actor(st, "queue", name);
 }
 

@@ -7,11 +7,14 @@
  *   {"t_ns":20,"ev":"sq_doorbell","qpn":"0x101001","dbrec":28}
  *   {"t_ns":31,"ev":"wqe","qpn":"0x101001","index":0,"bytes":"..."}        64 to 1024 bytes, whole WQEBBs
  *   {"t_ns":42,"ev":"recv_wqe","qpn":"0x101001","index":0,"bytes":"..."}   16 to 1024 bytes, whole segments
+ *   {"t_ns":9,"ev":"srq","srqn":"0x10","qpn":"0x101001","wqes":512,"stride_log2":5}
+ *   {"t_ns":31,"ev":"srq_wqe","srqn":"0x10","index":0,"bytes":"..."}       the same, its next segment in front
  *   {"t_ns":53,"ev":"cqe","cqn":"0x1","index":0,"bytes":"..."}             64 bytes
  *
  * Access bits are those of verbs (IBV_ACCESS_*). The doorbell's line stands before the entries that it made the device
- * fetch. Fields that are not listed are skipped; anything else that does not fit is an error with line and column.
- * The same events can come from an imported trace. One thread per capture.
+ * fetch. There is one "srq" for each queue pair that takes its receives from the SRQ; indices of SRQs are places in the
+ * ring, those of other receive queues count on. Fields that are not listed are skipped; anything else that does not fit
+ * is an error with line and column. The same events can come from an imported trace. One thread per capture.
  */
 #ifndef BELFRY_TRACES_CAPTURE_H
 #define BELFRY_TRACES_CAPTURE_H
@@ -31,6 +34,8 @@ enum bf_capture_kind {
 	BF_CAPTURE_WQE,
 	BF_CAPTURE_RECV_WQE,
 	BF_CAPTURE_CQE,
+	BF_CAPTURE_SRQ,
+	BF_CAPTURE_SRQ_WQE,
 	BF_CAPTURE_KINDS
 };
 
@@ -52,9 +57,15 @@ struct bf_capture_qp {
 	uint32_t send_cqn, send_cqes, recv_cqn, recv_cqes, state;
 };
 
+/* A queue pair's shared receive queue: a linked list of entries. */
+struct bf_capture_srq {
+	uint32_t srqn, qpn, wqes, stride_log2;
+};
+
 /* Doorbells, entries and completions. */
 struct bf_capture_queue {
-	uint32_t qpn;   /* not for completions */
+	uint32_t qpn;   /* entries and doorbells of queue pairs */
+	uint32_t srqn;  /* entries of SRQs */
 	uint32_t cqn;   /* completions only */
 	uint32_t index; /* entries and completions */
 	uint32_t dbrec; /* doorbells only */
@@ -67,6 +78,7 @@ struct bf_capture_event {
 	union {
 		struct bf_capture_mkey mkey;
 		struct bf_capture_qp qp;
+		struct bf_capture_srq srq;
 		struct bf_capture_queue queue;
 	};
 	const uint8_t *bytes; /* owned by the capture */

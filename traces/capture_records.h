@@ -46,6 +46,21 @@ BF_RECORD_DECLARE(capture_doorbell, 602, BF_CLASS_QUEUE, BF_REC_CAPTURE_DOORBELL
 BF_RECORD_DECLARE(capture_wqe, 603, BF_CLASS_QUEUE, BF_REC_CAPTURE_WQE_FIELDS);
 BF_RECORD_DECLARE(capture_recv_wqe, 604, BF_CLASS_QUEUE, BF_REC_CAPTURE_WQE_FIELDS);
 
+/* A queue pair takes its receives from an SRQ; and one of the SRQ's entries, whose tail is its bytes. */
+#define BF_REC_CAPTURE_SRQ_FIELDS(F)                                                                                 \
+	F(u32, srqn, HEX, "")                                                                                        \
+	F(u32, qpn, HEX, "")                                                                                         \
+	F(u32, wqes, DEC, "")                                                                                        \
+	F(u32, stride_log2, DEC, "")                                                                                 \
+	F(u32, line, DEC, "")
+BF_RECORD_DECLARE(capture_srq, 606, BF_CLASS_QUEUE, BF_REC_CAPTURE_SRQ_FIELDS);
+
+#define BF_REC_CAPTURE_SRQ_WQE_FIELDS(F)                                                                             \
+	F(u32, srqn, HEX, "")                                                                                        \
+	F(u32, index, DEC, "")                                                                                       \
+	F(u32, line, DEC, "")
+BF_RECORD_DECLARE(capture_srq_wqe, 607, BF_CLASS_QUEUE, BF_REC_CAPTURE_SRQ_WQE_FIELDS);
+
 /* A completion; the tail is its 64 bytes, `index` its running number in the queue. */
 #define BF_REC_CAPTURE_CQE_FIELDS(F)                                                                                 \
 	F(u32, cqn, HEX, "")                                                                                         \

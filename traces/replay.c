@@ -95,6 +95,16 @@ static void post_receives(struct bf_replay *r, struct bf_replay_qp *q)
 		set_dbrec(r->host[0].records, q->dbrec, BF_MLX5_DBR_RCV, q->recv_posted & 0xffff);
 }
 
+static void post_to_srq(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_srq *srq = bf_replay_find_srq(r, ev->queue.srqn);
+
+	if (!srq)
+		return;
+	copy_in(srq->ring, (uint64_t)ev->queue.index << srq->cap->stride_log2, ev->bytes, ev->len);
+	set_dbrec(r->host[0].records, srq->dbrec, BF_MLX5_DBR_RCV, ++srq->posted & 0xffff);
+}
+
 static int poll_all(struct bf_replay *r)
 {
 	int rc = 0;
@@ -382,6 +392,10 @@ static int walk(struct bf_replay *r)
 		case BF_CAPTURE_MKEY:
 			mark(r, ev);
 			rc = bf_replay_change_key(r, &ev->mkey);
+			break;
+		case BF_CAPTURE_SRQ_WQE:
+			mark(r, ev);
+			post_to_srq(r, ev);
 			break;
 		case BF_CAPTURE_WQE:
 			break; /* went in with its doorbell */

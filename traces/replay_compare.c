@@ -310,9 +310,9 @@ static int summarise(struct bf_replay *r)
 		struct bf_replay_queue recv = {
 			.qpn = q->cap->qpn,
 			.cqn = q->cap->recv_cqn,
-			.depth = q->cap->rq_wqes,
+			.depth = q->srq ? q->srq->cap->wqes : q->cap->rq_wqes,
 			.side = BF_REPLAY_RECV,
-			.entries = q->recv_captured,
+			.entries = q->srq ? q->srq->entries : q->recv_captured,
 			.stand_ins = q->nrecv - q->recv_captured,
 			.made_up_peer = q->peer != NULL,
 		};

@@ -35,8 +35,18 @@ struct bf_replay_peer {
 	uint16_t sq_producer, rq_producer;
 };
 
+/* Its entries go in where the capture has them, which is when their places were free. */
+struct bf_replay_srq {
+	const struct bf_capture_srq *cap;
+	struct bf_region *ring;
+	uint8_t *dbrec;
+	uint32_t number; /* of the model's */
+	uint32_t entries, posted;
+};
+
 struct bf_replay_qp {
 	const struct bf_capture_qp *cap;
+	struct bf_replay_srq *srq; /* NULL: it has receives of its own */
 	uint32_t line;
 	struct bf_replay_qp *loop; /* the other end, when captured too */
 	struct bf_replay_peer *peer;
@@ -110,6 +120,8 @@ struct bf_replay {
 	size_t nqps;
 	struct bf_replay_cq *cqs;
 	size_t ncqs;
+	struct bf_replay_srq *srqs;
+	size_t nsrqs;
 	struct bf_replay_result *result;
 };
 
@@ -120,6 +132,7 @@ int bf_replay_plan(struct bf_replay *r);
 void bf_replay_plan_free(struct bf_replay *r);
 struct bf_replay_qp *bf_replay_find_qp(const struct bf_replay *r, uint32_t qpn);
 struct bf_replay_cq *bf_replay_find_cq(const struct bf_replay *r, uint32_t cqn);
+struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srqn);
 struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key);
 void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out);
 enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c);

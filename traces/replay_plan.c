@@ -59,6 +59,15 @@ struct bf_replay_cq *bf_replay_find_cq(const struct bf_replay *r, uint32_t cqn)
 	return NULL;
 }
 
+struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srqn)
+{
+	for (size_t i = 0; i < r->nsrqs; i++) {
+		if (r->srqs[i].cap->srqn == srqn)
+			return &r->srqs[i];
+	}
+	return NULL;
+}
+
 struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key)
 {
 	for (size_t i = 0; i < keys->count; i++) {
@@ -115,6 +124,46 @@ static int plan_qp(struct bf_replay *r, const struct bf_capture_event *ev)
 	return rc;
 }
 
+/* Queue pairs that never got far enough to be listed take nothing. */
+static int plan_srq(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	const struct bf_capture_srq *cap = &ev->srq;
+	struct bf_replay_qp *q = bf_replay_find_qp(r, cap->qpn);
+	struct bf_replay_srq *srq = bf_replay_find_srq(r, cap->srqn);
+
+	if (srq && (srq->cap->wqes != cap->wqes || srq->cap->stride_log2 != cap->stride_log2))
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": SRQ 0x%" PRIx32 " is another one than before",
+			       ev->line, cap->srqn);
+	if (!q)
+		return 0;
+	if (q->cap->rq_wqes)
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " has receives of its own", ev->line,
+			       cap->qpn);
+	if (!srq) {
+		srq = &r->srqs[r->nsrqs++];
+		srq->cap = cap;
+	}
+	q->srq = srq;
+	return 0;
+}
+
+static int plan_srqs(struct bf_replay *r)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->capture->count; i++)
+		n += r->capture->events[i].kind == BF_CAPTURE_SRQ;
+	r->srqs = calloc(n + 1, sizeof(*r->srqs));
+	if (!r->srqs)
+		return no_memory(r);
+	for (size_t i = 0; i < r->capture->count && !rc; i++) {
+		if (r->capture->events[i].kind == BF_CAPTURE_SRQ)
+			rc = plan_srq(r, &r->capture->events[i]);
+	}
+	return rc;
+}
+
 static int plan_queues(struct bf_replay *r)
 {
 	size_t n = 0;
@@ -141,6 +190,32 @@ static int plan_queues(struct bf_replay *r)
 			r->needs_peer = true;
 	}
 	return rc;
+}
+
+/* ---- the memory of entries ---- */
+
+static bool key_covers(const struct bf_replay_keys *keys, uint32_t key, uint64_t lo, uint64_t len)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct bf_replay_key *k = &keys->key[i];
+
+		if (k->key == key && lo >= k->lo && lo <= k->hi && len <= k->hi - lo)
+			return true;
+	}
+	return false;
+}
+
+/* Memory behind scatter/gather entries. What no key allows needs none: the device will not get that far. */
+static int plan_sges(struct bf_replay *r, const struct bf_mlx5_sge *sge, uint32_t n)
+{
+	struct bf_replay_side_state *host = &r->host[0];
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (key_covers(&host->keys, sge[i].lkey, sge[i].va, sge[i].len) &&
+		    add_span(&host->memory, sge[i].va, sge[i].len))
+			return no_memory(r);
+	}
+	return 0;
 }
 
 /* ---- entries and completions, in the capture's order ---- */
@@ -228,6 +303,26 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 	}
 	q->recv_captured++;
 	return add_recv(r, q, ev);
+}
+
+/* What nobody takes from may hold anything. */
+static int plan_srq_entry(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_srq *srq = bf_replay_find_srq(r, ev->queue.srqn);
+	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
+	const uint32_t next = sizeof(struct bf_mlx5_srq_next);
+	uint64_t total;
+	uint32_t n;
+
+	if (!srq)
+		return 0;
+	if (ev->queue.index >= srq->cap->wqes || ev->len > 1u << srq->cap->stride_log2)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": the entry does not fit into the ring of SRQ 0x%" PRIx32, ev->line,
+			       srq->cap->srqn);
+	srq->entries++;
+	n = bf_mlx5_recv_decode(ev->bytes + next, ev->len - next, sge, BF_MLX5_MAX_SGE, &total);
+	return plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
 }
 
 void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out)
@@ -326,6 +421,8 @@ static int plan_event(struct bf_replay *r, const struct bf_capture_event *ev)
 		return plan_entry(r, ev);
 	case BF_CAPTURE_RECV_WQE:
 		return plan_recv_entry(r, ev);
+	case BF_CAPTURE_SRQ_WQE:
+		return plan_srq_entry(r, ev);
 	case BF_CAPTURE_CQE:
 		return plan_cqe(r, ev);
 	case BF_CAPTURE_DOORBELL:
@@ -374,30 +471,6 @@ static int plan_listed_key(struct bf_replay *r, const struct bf_capture_event *e
 			return 0; /* captures list a key again for each queue pair */
 	}
 	return add_key(keys, &k) ? no_memory(r) : 0;
-}
-
-static bool key_covers(const struct bf_replay_keys *keys, uint32_t key, uint64_t lo, uint64_t len)
-{
-	for (size_t i = 0; i < keys->count; i++) {
-		const struct bf_replay_key *k = &keys->key[i];
-
-		if (k->key == key && lo >= k->lo && lo <= k->hi && len <= k->hi - lo)
-			return true;
-	}
-	return false;
-}
-
-/* Memory behind scatter/gather entries. What no key allows needs none: the device will not get that far. */
-static int plan_sges(struct bf_replay *r, const struct bf_mlx5_sge *sge, uint32_t n)
-{
-	struct bf_replay_side_state *host = &r->host[0];
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (key_covers(&host->keys, sge[i].lkey, sge[i].va, sge[i].len) &&
-		    add_span(&host->memory, sge[i].va, sge[i].len))
-			return no_memory(r);
-	}
-	return 0;
 }
 
 /* One index holds one key: another variant of it is a key that is no longer, or never was, valid. */
@@ -499,6 +572,8 @@ int bf_replay_plan(struct bf_replay *r)
 {
 	int rc = plan_queues(r);
 
+	if (!rc)
+		rc = plan_srqs(r);
 	for (size_t i = 0; i < r->capture->count && !rc; i++) {
 		if (r->capture->events[i].kind == BF_CAPTURE_MKEY)
 			rc = plan_listed_key(r, &r->capture->events[i]);
@@ -525,5 +600,6 @@ void bf_replay_plan_free(struct bf_replay *r)
 	}
 	free(r->qps);
 	free(r->cqs);
+	free(r->srqs);
 	bf_capture_actors_free(&r->actors);
 }

@@ -212,6 +212,7 @@ static int create_cq(struct bf_replay *r, struct bf_replay_side_state *host, uin
 
 struct qp_shape {
 	uint32_t sq_wqebbs, rq_wqes, rq_stride_log2, user_index, cqn_snd, cqn_rcv;
+	const struct bf_replay_srq *srq;
 	struct bf_region *ring;
 	uint8_t *dbrec;
 };
@@ -227,7 +228,8 @@ static int create_qp(struct bf_replay *r, struct bf_replay_side_state *host, con
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, s->user_index);
 	BF_MLX5_SET(qpc, BF_QPC_NO_SQ, s->sq_wqebbs == 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, log2_of(s->sq_wqebbs));
-	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, s->rq_wqes ? 0 : 3);
+	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, s->srq ? BF_QPC_RQ_SRQ : s->rq_wqes ? 0 : 3);
+	BF_MLX5_SET(qpc, BF_QPC_SRQN, s->srq ? s->srq->number : 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, log2_of(s->rq_wqes));
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, s->rq_wqes ? s->rq_stride_log2 - 4 : 0);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, s->cqn_snd);
@@ -380,6 +382,28 @@ static int build_cqs(struct bf_replay *r)
 	return 0;
 }
 
+static int build_srq(struct bf_replay *r, struct bf_replay_srq *srq)
+{
+	struct bf_replay_side_state *host = &r->host[0];
+	uint8_t in[BF_CREATE_RMP_LEN] = { 0 }, *rmpc = in + BF_RMP_RMPC, *wq = rmpc + BF_RMPC_WQ;
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof(name), "ring of SRQ 0x%" PRIx32, srq->cap->srqn);
+	srq->dbrec = new_record(host);
+	rc = new_region(r, host, name, 0, (uint64_t)srq->cap->wqes << srq->cap->stride_log2, &srq->ring);
+	if (rc)
+		return rc;
+	BF_MLX5_SET(rmpc, BF_RMPC_STATE, BF_RMPC_READY);
+	BF_MLX5_SET(wq, BF_WQ_TYPE, BF_WQ_LINKED_LIST);
+	BF_MLX5_SET(wq, BF_WQ_PD, host->pd);
+	BF_MLX5_SET(wq, BF_WQ_LOG_STRIDE, srq->cap->stride_log2);
+	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, log2_of(srq->cap->wqes));
+	bf_put_be64(wq + BF_WQ_DBR_ADDR, bf_va(host->records, srq->dbrec));
+	bf_put_be64(wq + BF_WQ_UMEM_OFFSET, srq->ring->va);
+	return command(r, host, in, sizeof(in), BF_MLX5_CMD_CREATE_RMP, &srq->number);
+}
+
 static int build_qp(struct bf_replay *r, struct bf_replay_qp *q)
 {
 	struct bf_replay_side_state *host = &r->host[0];
@@ -391,6 +415,7 @@ static int build_qp(struct bf_replay *r, struct bf_replay_qp *q)
 		.user_index = c->user_index,
 		.cqn_snd = c->send_cqn,
 		.cqn_rcv = c->recv_cqn,
+		.srq = q->srq,
 	};
 	char name[32];
 	int rc;
@@ -481,11 +506,13 @@ int bf_replay_world_open(struct bf_replay *r)
 
 	if (rc)
 		return world_error(r, rc, "the fabric");
-	rc = open_host(r, 0, "host", (uint32_t)(r->nqps + r->ncqs));
+	rc = open_host(r, 0, "host", (uint32_t)(r->nqps + r->ncqs + r->nsrqs));
 	if (!rc)
 		rc = build_keys(r, &r->host[0], r->needs_peer);
 	if (!rc)
 		rc = build_cqs(r);
+	for (size_t i = 0; i < r->nsrqs && !rc; i++)
+		rc = build_srq(r, &r->srqs[i]);
 	for (size_t i = 0; i < r->nqps && !rc; i++)
 		rc = build_qp(r, &r->qps[i]);
 	if (!rc && r->needs_peer)

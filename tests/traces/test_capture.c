@@ -27,7 +27,9 @@
 #define CQE                                                                                                            \
 	"{\"t_ns\":6,\"ev\":\"cqe\",\"cqn\":\"0x2\",\"index\":70000,\"bytes\":\"" ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16  \
 	"\"}\n"
-#define ALL MKEY QP BELL RECV WQE CQE
+#define SRQ "{\"t_ns\":7,\"ev\":\"srq\",\"srqn\":\"0x10\",\"qpn\":\"0x101001\",\"wqes\":512,\"stride_log2\":5}\n"
+#define SRQ_WQE "{\"t_ns\":8,\"ev\":\"srq_wqe\",\"srqn\":\"0x10\",\"index\":511,\"bytes\":\"" ZEROS_16 ZEROS_16 "\"}\n"
+#define ALL MKEY QP BELL RECV WQE CQE SRQ SRQ_WQE
 
 static struct bf_capture *parse(const char *text, int want, struct bf_error *err)
 {
@@ -48,8 +50,8 @@ static void check_all(const struct bf_capture *c)
 {
 	const struct bf_capture_event *e = c->events;
 
-	ck_assert_uint_eq(c->count, 6);
-	for (uint32_t i = 0; i < 6; i++) {
+	ck_assert_uint_eq(c->count, 8);
+	for (uint32_t i = 0; i < 8; i++) {
 		ck_assert_uint_eq(e[i].line, i + 1);
 		ck_assert_uint_eq(e[i].t_ns, i + 1);
 	}
@@ -83,6 +85,15 @@ static void check_all(const struct bf_capture *c)
 	ck_assert_int_eq(e[5].kind, BF_CAPTURE_CQE);
 	ck_assert_uint_eq(e[5].queue.cqn, 2);
 	ck_assert_uint_eq(e[5].queue.index, 70000);
+	ck_assert_int_eq(e[6].kind, BF_CAPTURE_SRQ);
+	ck_assert_uint_eq(e[6].srq.srqn, 0x10);
+	ck_assert_uint_eq(e[6].srq.qpn, 0x101001);
+	ck_assert_uint_eq(e[6].srq.wqes, 512);
+	ck_assert_uint_eq(e[6].srq.stride_log2, 5);
+	ck_assert_int_eq(e[7].kind, BF_CAPTURE_SRQ_WQE);
+	ck_assert_uint_eq(e[7].queue.srqn, 0x10);
+	ck_assert_uint_eq(e[7].queue.index, 511);
+	ck_assert_uint_eq(e[7].len, 32);
 }
 
 START_TEST(test_every_field)
@@ -160,6 +171,14 @@ static const struct {
 	  "no hex digit" },
 	{ "{\"t_ns\":3,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}",
 	  "multiples of 64 up to 64" },
+	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":3,\"stride_log2\":5}",
+	  "which is no power of two" },
+	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":0,\"stride_log2\":5}",
+	  "which is no power of two" },
+	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":4,\"stride_log2\":4}",
+	  "is below 5 (32 bytes)" },
+	{ "{\"t_ns\":3,\"ev\":\"srq_wqe\",\"srqn\":\"0x1\",\"index\":65536,\"bytes\":\"" ZEROS_16 "\"}",
+	  "\"index\" is too large" },
 };
 
 START_TEST(test_refused)

@@ -40,15 +40,20 @@ static void add_key(struct script *s, uint64_t t, uint64_t addr, uint64_t length
 	    (unsigned long long)t, KEY, (unsigned long long)addr, (unsigned long long)length, access);
 }
 
-static void begin(struct script *s)
+static void begin_with(struct script *s, uint32_t rq_wqes)
 {
 	*s = (struct script){ 0 };
 	add_key(s, 0, MEMORY, 65536, 15);
 	add(s,
-	    "{\"t_ns\":0,\"ev\":\"qp\",\"qpn\":\"0x%x\",\"dest_qpn\":\"0x%x\",\"sq_wqebbs\":16,\"rq_wqes\":8,"
+	    "{\"t_ns\":0,\"ev\":\"qp\",\"qpn\":\"0x%x\",\"dest_qpn\":\"0x%x\",\"sq_wqebbs\":16,\"rq_wqes\":%u,"
 	    "\"rq_stride_log2\":4,\"user_index\":0,\"send_cqn\":\"0x1\",\"send_cqes\":16,\"recv_cqn\":\"0x1\","
 	    "\"recv_cqes\":16,\"state\":3}\n",
-	    QPN, PEER);
+	    QPN, PEER, rq_wqes);
+}
+
+static void begin(struct script *s)
+{
+	begin_with(s, 8);
 }
 
 static void add_bytes(struct script *s, const void *bytes, size_t len)
@@ -227,6 +232,63 @@ START_TEST(test_receiver_not_ready)
 }
 END_TEST
 
+static void add_srq(struct script *s, uint32_t wqes)
+{
+	add(s, "{\"t_ns\":1,\"ev\":\"srq\",\"srqn\":\"0x77\",\"qpn\":\"0x%x\",\"wqes\":%u,\"stride_log2\":5}\n", QPN,
+	    wqes);
+}
+
+static void add_srq_entry(struct script *s, uint64_t t, uint32_t index, uint16_t next, uint64_t va)
+{
+	struct {
+		struct bf_mlx5_srq_next next;
+		struct bf_mlx5_data data;
+	} w = { .next.next_wqe_index = bf_to_be16(next), .data = data(64, va) };
+
+	add(s, "{\"t_ns\":%llu,\"ev\":\"srq_wqe\",\"srqn\":\"0x77\",\"index\":%u,\"bytes\":\"", (unsigned long long)t,
+	    index);
+	add_bytes(s, &w, sizeof(w));
+}
+
+/* Entries of a shared receive queue are taken in the order of their list. */
+START_TEST(test_shared_receives)
+{
+	static const uint16_t order[] = { 0, 3, 1, 2, 3, 0, 2, 1 };
+	const struct bf_replay_opts opts = { .seed = 1 };
+	struct bf_replay_result *r;
+	struct bf_error err;
+	struct script s;
+
+	begin_with(&s, 0);
+	add_srq(&s, 4);
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(order); i++) {
+		add_srq_entry(&s, 10 + i, order[i], order[(i + 1) % BF_ARRAY_LEN(order)], MEMORY + 64 * i);
+		if (i % 2) {
+			add_cqe(&s, 10 + i, BF_MLX5_CQE_RESP_SEND, 0, order[i - 1], 64, 0, 0);
+			add_cqe(&s, 10 + i, BF_MLX5_CQE_RESP_SEND, 0, order[i], 60, 0, 0);
+		}
+	}
+	agrees(&s);
+
+	begin_with(&s, 0);
+	add_srq(&s, 4);
+	add_srq_entry(&s, 10, 4, 1, MEMORY);
+	ck_assert_int_eq(run(&s, &opts, &r, &err), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(err.text, "does not fit into the ring of SRQ 0x77"));
+
+	begin(&s);
+	add_srq(&s, 4);
+	ck_assert_int_eq(run(&s, &opts, &r, &err), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(err.text, "has receives of its own"));
+
+	begin_with(&s, 0);
+	add_srq(&s, 4);
+	add_srq(&s, 8);
+	ck_assert_int_eq(run(&s, &opts, &r, &err), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(err.text, "is another one than before"));
+}
+END_TEST
+
 /* Listed keys are checked: a payload outside of its key fails locally, a target that the peer refused fails there. */
 START_TEST(test_keys)
 {
@@ -364,6 +426,7 @@ int main(void)
 	tcase_add_test(t, test_counters_wrap);
 	tcase_add_test(t, test_peer_sends);
 	tcase_add_test(t, test_receiver_not_ready);
+	tcase_add_test(t, test_shared_receives);
 	tcase_add_test(t, test_keys);
 	tcase_add_test(t, test_key_moves);
 	tcase_add_test(t, test_refused);
