@@ -57,17 +57,23 @@ if command -v ib_write_bw >/dev/null; then
 	grep -q 'agrees with all 300 completions' out || fail "ib_write_bw: completions are missing: $(cat out)"
 fi
 
-# --- ibv_start_poll() and ibv_next_poll(), as ibv_rc_pingpong polls for time stamps
-if command -v ibv_rc_pingpong >/dev/null; then
+# --- ibv_start_poll() and ibv_next_poll(), as ibv_rc_pingpong polls for time stamps; a shared receive queue
+pingpong() {
+	command -v $1 >/dev/null || return
 	next_port
-	timeout 60 "$BELFRY" exec --net $net -- ibv_rc_pingpong -t -g 1 -n 50 -p $port >server 2>&1 &
-	ready $port $! || fail "ibv_rc_pingpong does not listen"
-	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o x.jsonl -- ibv_rc_pingpong -t -g 1 -n 50 -p $port 127.0.0.1 \
-		>out 2>&1 || fail "ibv_rc_pingpong: $(cat out)"
+	timeout 60 "$BELFRY" exec --net $net -- "$@" -g 1 -n 50 -p $port >server 2>&1 &
+	ready $port $! || fail "$1 does not listen"
+	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o x.jsonl -- "$@" -g 1 -n 50 -p $port 127.0.0.1 >out 2>&1 ||
+		fail "$1: $(cat out)"
 	wait
-	"$BELFRY" replay x.jsonl --life=none >out 2>&1 || fail "ibv_rc_pingpong does not replay: $(cat out)"
-	grep -q 'agrees with all 100 completions' out || fail "ibv_rc_pingpong: completions are missing: $(cat out)"
-fi
+	"$BELFRY" import mlx5-capture x.jsonl -o x.bft >out 2>&1 || fail "$1 cannot be imported: $(cat out)"
+	for file in x.jsonl x.bft; do
+		"$BELFRY" replay $file --life=none >out 2>&1 || fail "$1 does not replay: $(cat out)"
+		grep -q 'agrees with all 100 completions' out || fail "$1: completions are missing: $(cat out)"
+	done
+}
+pingpong ibv_rc_pingpong -t
+pingpong ibv_srq_pingpong -q 1 -r 20 # the list of entries goes around its ring
 
 # --- a plugin has libibverbs for itself
 if command -v ucx_info >/dev/null; then

@@ -4,7 +4,7 @@
  * poll takes, and written as a capture (traces/capture.h).
  *
  * Functions of libibverbs that are exported are replaced by name, those that verbs.h calls through the context
- * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex, ibv_create_cq_ex) in the context, the newer ibv_wr_complete() in the
+ * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex and its like) in the context, the newer ibv_wr_complete() in the
  * queue pair, ibv_start_poll() and ibv_next_poll() in the completion queue. Where the rings lie says
  * mlx5dv_init_obj(). One lock is held around the real call and the look behind it, so that the capture has the order of
  * events; programs with several threads wait for each other there. ibv_start_poll() is the exception: it takes a lock
@@ -46,6 +46,15 @@ struct cq {
 	int (*next_poll)(struct ibv_cq_ex *cq);
 };
 
+/* Its entries are a list; new ones go into the place that the last one names. */
+struct srq {
+	struct srq *next;
+	struct ibv_srq *srq;
+	struct mlx5dv_srq dv;
+	uint32_t wqes, place;
+	uint16_t posted;
+};
+
 struct qp {
 	struct qp *next;
 	struct ibv_qp *qp;
@@ -62,6 +71,7 @@ struct context {
 	struct ibv_context_ops ops;
 	struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+	struct ibv_srq *(*create_srq_ex)(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 };
 
 /* An interposed process has one recorder, whoever calls. */
@@ -72,10 +82,12 @@ static struct {
 	struct context *contexts;
 	struct qp *qps;
 	struct cq *cqs;
+	struct srq *srqs;
 	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
 } recorder = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The function of that name which this library stands before. Plugins may have loaded its library for themselves alone. */
+/* The function of that name which this library stands before. Plugins may have loaded its library for themselves alone.
+ */
 static void real(const char *library, const char *name, void *function)
 {
 	void *found = dlsym(RTLD_NEXT, name), *lib = found ? NULL : dlopen(library, RTLD_NOW);
@@ -159,6 +171,15 @@ static struct cq *cq_of(const struct ibv_cq *cq)
 	return q;
 }
 
+static struct srq *srq_of(const struct ibv_srq *srq)
+{
+	struct srq *s = recorder.srqs;
+
+	while (s && s->srq != srq)
+		s = s->next;
+	return s;
+}
+
 static struct context *context_of(const struct ibv_context *context)
 {
 	struct context *c = recorder.contexts;
@@ -200,6 +221,39 @@ static void add_qp(struct ibv_qp *qp)
 	recorder.qps = q;
 	add_cq(qp->send_cq); /* created before the recorder knew, or by a way that it does not know */
 	add_cq(qp->recv_cq);
+}
+
+/* Of a new one all places are linked, from the head to the tail. */
+static void add_srq(struct ibv_srq *srq)
+{
+	struct srq *s = srq && find_init_obj() ? calloc(1, sizeof(*s)) : NULL;
+	struct mlx5dv_obj obj = { .srq = { .in = srq, .out = s ? &s->dv : NULL } };
+
+	if (!s)
+		return;
+	s->srq = srq;
+	s->dv.comp_mask = MLX5DV_SRQ_MASK_SRQN;
+	if (recorder.init_obj(&obj, MLX5DV_OBJ_SRQ) || !(s->dv.comp_mask & MLX5DV_SRQ_MASK_SRQN)) {
+		free(s);
+		return;
+	}
+	s->wqes = s->dv.tail + 1;
+	s->place = s->dv.head;
+	s->next = recorder.srqs;
+	recorder.srqs = s;
+}
+
+static void drop_srq(const struct ibv_srq *srq)
+{
+	for (struct srq **at = &recorder.srqs; *at; at = &(*at)->next) {
+		struct srq *s = *at;
+
+		if (s->srq != srq)
+			continue;
+		*at = s->next;
+		free(s);
+		return;
+	}
 }
 
 static void drop_qp(const struct ibv_qp *qp)
@@ -249,9 +303,17 @@ static uint32_t log2_of(uint32_t power)
 static void tell_qp(const struct qp *q, uint32_t dest_qpn)
 {
 	const struct cq *send = cq_of(q->qp->send_cq), *recv = cq_of(q->qp->recv_cq);
+	const struct srq *srq = q->qp->srq ? srq_of(q->qp->srq) : NULL;
 
 	if (!send || !recv || !open_capture())
 		return;
+	if (srq) {
+		begin("srq");
+		fprintf(recorder.to,
+			",\"srqn\":\"0x%" PRIx32 "\",\"qpn\":\"0x%" PRIx32 "\",\"wqes\":%" PRIu32
+			",\"stride_log2\":%" PRIu32 "}\n",
+			srq->dv.srqn, q->qp->qp_num, srq->wqes, log2_of(srq->dv.stride));
+	}
 	begin("qp");
 	fprintf(recorder.to,
 		",\"qpn\":\"0x%" PRIx32 "\",\"dest_qpn\":\"0x%" PRIx32 "\",\"sq_wqebbs\":%" PRIu32 ",\"rq_wqes\":%" PRIu32
@@ -298,6 +360,24 @@ static void tell_receives(struct qp *q)
 	}
 }
 
+static void tell_shared_receives(struct srq *s)
+{
+	const uint16_t producer = (uint16_t)be32toh(*s->dv.dbrec);
+	const size_t size = (size_t)s->wqes * s->dv.stride;
+
+	while (s->posted != producer && open_capture()) {
+		const size_t at = (size_t)s->place * s->dv.stride;
+		uint16_t next;
+
+		begin("srq_wqe");
+		fprintf(recorder.to, ",\"srqn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, s->dv.srqn, s->place);
+		end_with(s->dv.buf, size, at, s->dv.stride);
+		memcpy(&next, (const uint8_t *)s->dv.buf + at + 2, sizeof(next));
+		s->place = be16toh(next) % s->wqes;
+		s->posted++;
+	}
+}
+
 static void tell_cqe(struct cq *q, const uint8_t *cqe)
 {
 	begin("cqe");
@@ -332,6 +412,20 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	q = qp_of(qp);
 	if (q)
 		tell_receives(q);
+	pthread_mutex_unlock(&recorder.lock);
+	return rc;
+}
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct srq *s;
+	int rc;
+
+	pthread_mutex_lock(&recorder.lock);
+	rc = context_of(srq->context)->ops.post_srq_recv(srq, wr, bad);
+	s = srq_of(srq);
+	if (s)
+		tell_shared_receives(s);
 	pthread_mutex_unlock(&recorder.lock);
 	return rc;
 }
@@ -463,6 +557,17 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	return qp;
 }
 
+static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_srq *srq = context_of(context)->create_srq_ex(context, attr);
+
+	pthread_mutex_lock(&recorder.lock);
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || attr->srq_type == IBV_SRQT_BASIC)
+		add_srq(srq);
+	pthread_mutex_unlock(&recorder.lock);
+	return srq;
+}
+
 /* ---- what programs call by name ---- */
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -480,6 +585,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	*c = (struct context){ .next = recorder.contexts, .context = context, .ops = context->ops };
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_recv;
+	context->ops.post_srq_recv = post_srq_recv;
 	context->ops.poll_cq = poll_cq;
 	more = verbs_get_ctx(context);
 	if (more && more->create_qp_ex) {
@@ -490,6 +596,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		c->create_cq_ex = more->create_cq_ex;
 		more->create_cq_ex = create_cq_ex;
 	}
+	if (more && more->create_srq_ex) {
+		c->create_srq_ex = more->create_srq_ex;
+		more->create_srq_ex = create_srq_ex;
+	}
 	recorder.contexts = c;
 	pthread_mutex_unlock(&recorder.lock);
 	return context;
@@ -498,7 +608,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr,
 				   struct mlx5dv_cq_init_attr *more)
 {
-	struct ibv_cq_ex *(*create)(struct ibv_context *, struct ibv_cq_init_attr_ex *, struct mlx5dv_cq_init_attr *) = NULL;
+	struct ibv_cq_ex *(*create)(struct ibv_context *, struct ibv_cq_init_attr_ex *, struct mlx5dv_cq_init_attr *) =
+	    NULL;
 
 	real(MLX5, "mlx5dv_create_cq", &create);
 	return wrap_cq(create(context, attr, more));
@@ -559,6 +670,29 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	drop_qp(qp);
 	pthread_mutex_unlock(&recorder.lock);
 	return destroy(qp);
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq *(*create)(struct ibv_pd *, struct ibv_srq_init_attr *) = NULL, *srq;
+
+	real(VERBS, "ibv_create_srq", &create);
+	srq = create(pd, attr);
+	pthread_mutex_lock(&recorder.lock);
+	add_srq(srq);
+	pthread_mutex_unlock(&recorder.lock);
+	return srq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	int (*destroy)(struct ibv_srq *) = NULL;
+
+	real(VERBS, "ibv_destroy_srq", &destroy);
+	pthread_mutex_lock(&recorder.lock);
+	drop_srq(srq);
+	pthread_mutex_unlock(&recorder.lock);
+	return destroy(srq);
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
