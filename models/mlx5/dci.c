@@ -29,7 +29,7 @@ int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 	if (!p->dct_contexts || streams > p->log_dci_streams || errored > p->log_dci_streams)
 		return BF_MLX5_CMD_BAD_PARAM;
-	d = calloc(1, sizeof(*d));
+	d = bf_pool_take(qp->dev->sim, sizeof(*d));
 	if (!d)
 		return BF_MLX5_CMD_NO_RES;
 	qp->dci = d;
@@ -70,7 +70,7 @@ void bf_mlx5_dci_free(struct bf_mlx5_qp *qp)
 {
 	drop_streams(qp->dci);
 	free(qp->dci->streams);
-	free(qp->dci);
+	bf_pool_give(qp->dev->sim, qp->dci, sizeof(*qp->dci));
 }
 
 void bf_mlx5_dci_reset(struct bf_mlx5_qp *qp)
@@ -326,7 +326,7 @@ void bf_mlx5_dci_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 {
 	struct bf_mlx5_qp *s = bf_pool_take(qp->dev->sim, sizeof(*s));
-	struct bf_mlx5_dci *d = calloc(1, sizeof(*d));
+	struct bf_mlx5_dci *d = bf_pool_take(qp->dev->sim, sizeof(*d));
 
 	if (s)
 		s->sends = calloc(qp->sq_mask + 1u, sizeof(*s->sends));
@@ -334,7 +334,7 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 		if (s)
 			free(s->sends);
 		bf_pool_give(qp->dev->sim, s, sizeof(*s));
-		free(d);
+		bf_pool_give(qp->dev->sim, d, sizeof(*d));
 		return NULL;
 	}
 	bf_mlx5_qp_init(s);

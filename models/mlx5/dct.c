@@ -4,7 +4,7 @@
  * A context is a queue pair without queues: what rc_rx.c and rc_answer.c know of the initiator. A target has a bounded
  * number. A new initiator gets a fresh one, or that of an initiator that has disconnected, or that of one that was
  * silent for the profile's dct_idle_ps; otherwise it is told to come again. Contexts of closed connections stay until
- * their place is needed, so that late copies of old packets are known as such. Behind an eviction they are not, when
+ * their place is needed, but for their queue pairs, so that late copies of old packets are known as such. Behind an eviction they are not, when
  * only half a handshake was made: a copy of an old CONNECT opens a connection then, and what follows it is executed
  * again. A full handshake closes that hole, because data carry a number that the target gave (US patent 8,761,189).
  *
@@ -14,7 +14,6 @@
 #include "models/mlx5/device_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define LOG_ANSWERS 4u /* READs and atomics of one context at a time: assumed, as devices report max_res for RC */
 #define MTU_MIN 1u
@@ -26,21 +25,20 @@
 enum { OPENED, OPENED_AGAIN, EVICTED, CLOSED, NO_CONTEXT, ALL_BUSY, KEY_VIOLATION, WANTS_FULL };
 #define STATE_DESTROYED 3u
 
-static struct bf_mlx5_qp **bucket_of(struct bf_mlx5_dct *dct, uint32_t ipv4, uint32_t qpn, uint32_t stream)
+static struct bf_mlx5_dc_context **bucket_of(struct bf_mlx5_dct *dct, uint32_t ipv4, uint32_t qpn, uint32_t stream)
 {
 	uint32_t h = (ipv4 * 31 + qpn) * 31 + stream;
 
 	return &dct->bucket[(h ^ h >> 8) % BF_MLX5_DCT_BUCKETS];
 }
 
-static struct bf_mlx5_qp *find(struct bf_mlx5_dct *dct, const struct bf_roce *r)
+static struct bf_mlx5_dc_context *find(struct bf_mlx5_dct *dct, const struct bf_roce *r)
 {
-	struct bf_mlx5_qp *qp = *bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
+	struct bf_mlx5_dc_context *c = *bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
 
-	while (qp && (qp->remote_ipv4 != r->src_ipv4 || qp->remote_qpn != r->src_qp ||
-		      qp->context_of->stream != r->stream))
-		qp = qp->context_of->next;
-	return qp;
+	while (c && (c->ipv4 != r->src_ipv4 || c->qpn != r->src_qp || c->stream != r->stream))
+		c = c->next;
+	return c;
 }
 
 static void record_context(const struct bf_mlx5_dct *dct, const struct bf_roce *r, uint32_t what)
@@ -128,89 +126,30 @@ static bool is_quiet(const struct bf_mlx5_qp *qp)
 	return !qp->inflight && !qp->txq && !qp->hold && qp->answers_head == qp->answers_tail && !qp->rx_op;
 }
 
-static void unlist(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
+static uint32_t expected_psn(const struct bf_mlx5_dc_context *c)
 {
-	struct bf_mlx5_dc_context *c = qp->context_of;
+	return c->qp ? c->qp->expected_psn : c->psn;
+}
 
-	if (!c->listed)
+static void free_qp(struct bf_mlx5_qp *qp)
+{
+	bf_mlx5_qp_reset(qp);
+	if (!qp->inflight) {
+		bf_mlx5_qp_free(qp);
 		return;
-	*(c->older ? &c->older->context_of->newer : &dct->oldest[c->open]) = c->newer;
-	*(c->newer ? &c->newer->context_of->older : &dct->newest[c->open]) = c->older;
-	c->listed = false;
+	}
+	qp->dead = true;
+	qp->next_zombie = qp->dev->zombie_qps;
+	qp->dev->zombie_qps = qp;
 }
 
-/* Of those that are open, or closed, this one was used last. */
-static void list_newest(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, bool open)
+static struct bf_mlx5_qp *make_qp(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
 {
-	struct bf_mlx5_dc_context *c = qp->context_of;
-
-	unlist(dct, qp);
-	c->open = open;
-	c->listed = true;
-	c->newer = NULL;
-	c->older = dct->newest[open];
-	*(c->older ? &c->older->context_of->newer : &dct->oldest[open]) = qp;
-	dct->newest[open] = qp;
-}
-
-static void take_out(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
-{
-	struct bf_mlx5_qp **link = bucket_of(dct, qp->remote_ipv4, qp->remote_qpn, qp->context_of->stream);
-
-	while (*link != qp)
-		link = &(*link)->context_of->next;
-	*link = qp->context_of->next;
-	unlist(dct, qp);
-	dct->contexts--;
-}
-
-/* The one that was closed first; if there is none, the one that was used longest ago among those that may go. */
-static struct bf_mlx5_qp *victim(const struct bf_mlx5_dct *dct)
-{
-	const uint64_t now = dct->dev->sim->now_ps, idle = dct->dev->profile.dct_idle_ps;
-
-	for (uint32_t open = 0; open < 2; open++)
-		for (struct bf_mlx5_qp *qp = dct->oldest[open]; qp; qp = qp->context_of->newer) {
-			if (open && now - qp->context_of->used_ps < idle)
-				break; /* and so were all behind it */
-			if (is_quiet(qp))
-				return qp;
-		}
-	return NULL;
-}
-
-static struct bf_mlx5_qp *evict(struct bf_mlx5_dct *dct)
-{
-	struct bf_mlx5_qp *qp = victim(dct);
+	struct bf_mlx5_qp *qp = bf_pool_take(dct->dev->sim, sizeof(*qp));
+	const uint8_t *dctc = dct->context;
 
 	if (!qp)
 		return NULL;
-	take_out(dct, qp);
-	dct->dev->count.dct_evictions++;
-	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_roce who = { .src_qp = qp->remote_qpn,
-				       .src_ipv4 = qp->remote_ipv4,
-				       .session = qp->context_of->session,
-				       .stream = qp->context_of->stream,
-				       .psn = qp->expected_psn };
-
-		record_context(dct, &who, EVICTED);
-	}
-	bf_mlx5_qp_reset(qp);
-	return qp;
-}
-
-static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
-{
-	struct bf_mlx5_qp *qp = bf_pool_take(dct->dev->sim, sizeof(*qp));
-	struct bf_mlx5_dc_context *c = calloc(1, sizeof(*c));
-	const uint8_t *dctc = dct->context;
-
-	if (!qp || !c) {
-		bf_pool_give(dct->dev->sim, qp, sizeof(*qp));
-		free(c);
-		return NULL;
-	}
 	bf_mlx5_qp_init(qp);
 	qp->dev = dct->dev;
 	qp->port = dct->port;
@@ -228,106 +167,190 @@ static struct bf_mlx5_qp *make_context(struct bf_mlx5_dct *dct)
 	qp->access = (uint8_t)((BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
 			       (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
 			       (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0));
+	qp->remote_ipv4 = c->ipv4;
+	qp->remote_qpn = c->qpn;
 	qp->context_of = c;
-	c->dct = dct;
 	return qp;
+}
+
+static void unlist(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
+{
+	*(c->older ? &c->older->newer : &dct->oldest[c->open]) = c->newer;
+	*(c->newer ? &c->newer->older : &dct->newest[c->open]) = c->older;
+}
+
+/* Of those that are open, or closed, this one was used last. */
+static void list_newest(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, bool open)
+{
+	c->open = open;
+	c->newer = NULL;
+	c->older = dct->newest[open];
+	*(c->older ? &c->older->newer : &dct->oldest[open]) = c;
+	dct->newest[open] = c;
+}
+
+static void used(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, bool open)
+{
+	if (c->open == open && dct->newest[open] == c)
+		return;
+	unlist(dct, c);
+	list_newest(dct, c, open);
+}
+
+static void take_out(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
+{
+	struct bf_mlx5_dc_context **link = bucket_of(dct, c->ipv4, c->qpn, c->stream);
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+	unlist(dct, c);
+	dct->contexts--;
+}
+
+/* The one that was closed first; if there is none, the one that was used longest ago among those that may go. */
+static struct bf_mlx5_dc_context *victim(const struct bf_mlx5_dct *dct)
+{
+	const uint64_t now = dct->dev->sim->now_ps, idle = dct->dev->profile.dct_idle_ps;
+
+	for (uint32_t open = 0; open < 2; open++)
+		for (struct bf_mlx5_dc_context *c = dct->oldest[open]; c; c = c->newer) {
+			if (open && now - c->used_ps < idle)
+				break; /* and so were all behind it */
+			if (!c->qp || is_quiet(c->qp))
+				return c;
+		}
+	return NULL;
+}
+
+static struct bf_mlx5_dc_context *evict(struct bf_mlx5_dct *dct)
+{
+	struct bf_mlx5_dc_context *c = victim(dct);
+
+	if (!c)
+		return NULL;
+	take_out(dct, c);
+	dct->dev->count.dct_evictions++;
+	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_roce who = { .src_qp = c->qpn,
+				       .src_ipv4 = c->ipv4,
+				       .session = c->session,
+				       .stream = c->stream,
+				       .psn = expected_psn(c) };
+
+		record_context(dct, &who, EVICTED);
+	}
+	if (c->qp)
+		free_qp(c->qp);
+	return c;
 }
 
 /* A context for the initiator of the CONNECT at hand; NULL: none can be had now. */
-static struct bf_mlx5_qp *new_context(struct bf_mlx5_dct *dct, const struct bf_roce *r)
+static struct bf_mlx5_dc_context *new_context(struct bf_mlx5_dct *dct, const struct bf_roce *r)
 {
-	struct bf_mlx5_qp *qp = dct->contexts < dct->dev->profile.dct_contexts ? make_context(dct) : evict(dct);
-	struct bf_mlx5_qp **bucket;
+	struct bf_mlx5_dc_context **bucket = bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
+	struct bf_mlx5_dc_context *c = dct->contexts < dct->dev->profile.dct_contexts
+					       ? bf_pool_take(dct->dev->sim, sizeof(*c))
+					       : evict(dct);
 
-	if (!qp)
+	if (!c)
 		return NULL;
-	qp->remote_ipv4 = r->src_ipv4;
-	qp->remote_qpn = r->src_qp;
-	qp->context_of->stream = r->stream;
-	bucket = bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
-	qp->context_of->next = *bucket;
-	*bucket = qp;
+	*c = (struct bf_mlx5_dc_context){
+		.next = *bucket,
+		.ipv4 = r->src_ipv4,
+		.qpn = r->src_qp,
+		.stream = r->stream,
+	};
+	*bucket = c;
 	dct->contexts++;
-	return qp;
+	list_newest(dct, c, false);
+	return c;
 }
 
-static void begin(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct bf_packet *pkt)
+/* False on lack of memory. */
+static bool begin(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &dct->dev->rx;
-	struct bf_mlx5_dc_context *c = qp->context_of;
 
-	way_back(dct, pkt, &qp->path);
-	qp->state = BF_MLX5_QPS_RTR;
-	qp->expected_psn = r->psn;
+	if (c->qp)
+		bf_mlx5_qp_reset(c->qp);
+	else
+		c->qp = make_qp(dct, c);
+	if (!c->qp)
+		return false;
+	way_back(dct, pkt, &c->qp->path);
+	c->qp->state = BF_MLX5_QPS_RTR;
+	c->qp->expected_psn = r->psn;
 	c->session = r->session;
 	c->full = r->dc_flags & BF_DCETH_FULL;
 	c->my_session = ++dct->sessions;
 	c->used_ps = dct->dev->sim->now_ps;
-	list_newest(dct, qp, true);
+	used(dct, c, true);
+	return true;
 }
 
-static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, const struct bf_packet *pkt)
+static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const struct bf_packet *pkt)
 {
 	const struct bf_roce *r = &dct->dev->rx;
-	int32_t newer = qp ? (int32_t)(r->session - qp->context_of->session) : 1;
+	int32_t newer = c ? (int32_t)(r->session - c->session) : 1;
 
 	if (dct->state != BF_DCTC_STATE_ACTIVE) {
 		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, 0, BF_MLX5_DROP_STATE);
-	} else if (newer < 0 || (!newer && !qp->context_of->open)) {
-		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STALE);
+	} else if (newer < 0 || (!newer && !c->open)) {
+		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
 	} else if (r->dc_key != bf_get_be64(dct->context + BF_DCTC_ACCESS_KEY)) {
 		dct->violations++;
 		refuse(dct, pkt, BF_CNAK_KEY, KEY_VIOLATION);
 	} else if (BF_MLX5_GET(dct->context, BF_DCTC_FULL_HANDSHAKE) && !(r->dc_flags & BF_DCETH_FULL)) {
 		refuse(dct, pkt, BF_CNAK_HANDSHAKE, WANTS_FULL);
 	} else if (newer) {
-		bool again = qp != NULL;
+		bool again = c != NULL;
 
-		if (again)
-			bf_mlx5_qp_reset(qp);
-		else
-			qp = new_context(dct, r);
-		if (!qp) {
+		if (!again)
+			c = new_context(dct, r);
+		if (!c || !begin(dct, c, pkt)) {
 			refuse(dct, pkt, BF_CNAK_BUSY, ALL_BUSY);
 			return;
 		}
-		begin(dct, qp, pkt);
 		record_context(dct, r, again ? OPENED_AGAIN : OPENED);
 	}
-	if (qp && qp->context_of->open && qp->context_of->session == r->session && qp->context_of->full)
-		reply(dct, pkt, BF_DC_CONNECT_ACK, qp->context_of->my_session);
+	if (c && c->open && c->session == r->session && c->full)
+		reply(dct, pkt, BF_DC_CONNECT_ACK, c->my_session);
 }
 
-static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp)
+/* An acknowledgement may still be owed for a copy of a packet: the queue pair stays then until its place is needed. */
+static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
 {
 	const struct bf_roce *r = &dct->dev->rx;
 
-	if (!qp || qp->context_of->session != r->session || !qp->context_of->open)
+	if (!c || c->session != r->session || !c->open)
 		return;
-	list_newest(dct, qp, false);
+	used(dct, c, false);
 	record_context(dct, r, CLOSED);
+	if (!is_quiet(c->qp) || c->qp->acks_owed || c->qp->nak)
+		return;
+	c->psn = c->qp->expected_psn;
+	free_qp(c->qp);
+	c->qp = NULL;
 }
 
 /* A request on a connection. */
-static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_qp *qp, struct bf_packet *pkt)
+static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, struct bf_packet *pkt)
 {
 	struct bf_mlx5 *dev = dct->dev;
 	const struct bf_roce *r = &dev->rx;
-	int32_t newer = 1;
+	const int32_t newer = c ? (int32_t)(r->session - (c->full ? c->my_session : c->session)) : 1;
 
-	if (qp)
-		newer = (int32_t)(r->session - (qp->context_of->full ? qp->context_of->my_session
-								     : qp->context_of->session));
 	if (newer > 0) {
 		refuse(dct, pkt, BF_CNAK_NO_CONTEXT, NO_CONTEXT);
-	} else if (newer < 0 || !qp->context_of->open) {
-		bf_mlx5_rx_drop(dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STALE);
-	} else if (qp->state == BF_MLX5_QPS_ERR) {
-		bf_mlx5_rx_drop(dev, dct->actor, pkt, qp->expected_psn, BF_MLX5_DROP_STATE);
+	} else if (newer < 0 || !c->open) {
+		bf_mlx5_rx_drop(dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
+	} else if (c->qp->state == BF_MLX5_QPS_ERR) {
+		bf_mlx5_rx_drop(dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STATE);
 	} else {
-		qp->context_of->used_ps = dev->sim->now_ps;
-		list_newest(dct, qp, true);
-		bf_mlx5_rx_request(qp, pkt);
+		c->used_ps = dev->sim->now_ps;
+		used(dct, c, true);
+		bf_mlx5_rx_request(c->qp, pkt);
 		return;
 	}
 	bf_packet_free(pkt);
@@ -358,8 +381,8 @@ void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 static bool all_quiet(const struct bf_mlx5_dct *dct)
 {
 	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++)
-		for (const struct bf_mlx5_qp *qp = dct->bucket[i]; qp; qp = qp->context_of->next)
-			if (!is_quiet(qp))
+		for (const struct bf_mlx5_dc_context *c = dct->bucket[i]; c; c = c->next)
+			if (c->qp && !is_quiet(c->qp))
 				return false;
 	return true;
 }
@@ -403,11 +426,11 @@ uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	if (port > dev->port_count || mtu < MTU_MIN || mtu > MTU_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
-	dct = calloc(1, sizeof(*dct));
+	dct = bf_pool_take(dev->sim, sizeof(*dct));
 	if (!dct)
 		return BF_MLX5_CMD_NO_RES;
 	if (bf_mlx5_table_add(&dev->dcts, dct, &dct->dctn)) {
-		free(dct);
+		bf_pool_give(dev->sim, dct, sizeof(*dct));
 		return BF_MLX5_CMD_LIM;
 	}
 	dct->dev = dev;
@@ -444,30 +467,20 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
-static void free_context(struct bf_mlx5_qp *qp)
-{
-	bf_mlx5_qp_reset(qp);
-	if (!qp->inflight) {
-		bf_mlx5_qp_free(qp);
-		return;
-	}
-	qp->dead = true;
-	qp->next_zombie = qp->dev->zombie_qps;
-	qp->dev->zombie_qps = qp;
-}
-
 void bf_mlx5_dct_free(struct bf_mlx5_dct *dct)
 {
 	for (uint32_t i = 0; i < BF_MLX5_DCT_BUCKETS; i++) {
 		while (dct->bucket[i]) {
-			struct bf_mlx5_qp *qp = dct->bucket[i];
+			struct bf_mlx5_dc_context *c = dct->bucket[i];
 
-			take_out(dct, qp);
-			free_context(qp);
+			take_out(dct, c);
+			if (c->qp)
+				free_qp(c->qp);
+			bf_pool_give(dct->dev->sim, c, sizeof(*c));
 		}
 	}
 	bf_sim_cancel(dct->dev->sim, &dct->drain);
-	free(dct);
+	bf_pool_give(dct->dev->sim, dct, sizeof(*dct));
 }
 
 uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m)

@@ -207,7 +207,6 @@ void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 		bf_mlx5_sq_copy_free(qp);
 	if (qp->dci)
 		bf_mlx5_dci_free(qp);
-	free(qp->context_of);
 	free(qp->receive);
 	free(qp->answers);
 	free(qp->context);

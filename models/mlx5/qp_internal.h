@@ -169,16 +169,21 @@ struct bf_mlx5_dci {
 	bool waiting;  /* for its acknowledgement */
 };
 
-/* What a responder context of a DCT adds to a queue pair without queues. */
+/*
+ * What a DC target knows of one initiator. The queue pair without queues that answers it is there while the connection
+ * is: of a closed one nothing is left but what tells old packets from new ones, since a large job has a million of
+ * them.
+ */
 struct bf_mlx5_dc_context {
-	struct bf_mlx5_dct *dct;
-	struct bf_mlx5_qp *next; /* in its bucket */
-	struct bf_mlx5_qp *older, *newer; /* among those that are open, or closed, in order of use */
+	struct bf_mlx5_dc_context *next; /* in its bucket */
+	struct bf_mlx5_dc_context *older, *newer; /* among those that are open, or closed, in order of use */
+	struct bf_mlx5_qp *qp; /* NULL: closed, and nothing of it goes on */
 	uint64_t used_ps;
+	uint32_t ipv4, qpn;
 	uint32_t session, my_session;
+	uint32_t psn; /* expected when it was closed */
 	uint16_t stream;
 	bool full, open;
-	bool listed;
 };
 
 #define BF_MLX5_DCT_BUCKETS 64u
@@ -195,8 +200,8 @@ struct bf_mlx5_dct {
 	uint32_t contexts;
 	uint32_t sessions;
 	uint32_t violations;
-	struct bf_mlx5_qp *bucket[BF_MLX5_DCT_BUCKETS];
-	struct bf_mlx5_qp *oldest[2], *newest[2]; /* contexts in order of use: closed ones, open ones */
+	struct bf_mlx5_dc_context *bucket[BF_MLX5_DCT_BUCKETS];
+	struct bf_mlx5_dc_context *oldest[2], *newest[2]; /* in order of use: closed ones, open ones */
 	uint8_t context[BF_DCTC_LEN];
 };
 
