@@ -149,7 +149,7 @@ static int parse_option(const struct bf_rules *p, struct rule *r, struct bf_word
 	while (key < KEYS && !bf_word_is(name, key_names[key]))
 		key++;
 	if (key == KEYS)
-		return bf_rules_fail(p, w.at, "'%.*s' is no option", (int)(name.len < 40 ? name.len : 40), w.at);
+		return bf_rules_unknown(p, name, "option", key_names, KEYS);
 	if (!equals)
 		return bf_rules_fail(p, w.at + w.len, "option '%s' needs '=' and a value", key_names[key]);
 	if (r->given & (1u << key))
@@ -167,8 +167,7 @@ static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
 	while (r->kind < BF_FAULT_KINDS && !bf_word_is(kind, kind_names[r->kind]))
 		r->kind++;
 	if (r->kind == BF_FAULT_KINDS)
-		return bf_rules_fail(p, kind.at, "'%.*s' is no kind of fault", (int)(kind.len < 40 ? kind.len : 40),
-				   kind.at);
+		return bf_rules_unknown(p, kind, "kind of fault", kind_names, BF_FAULT_KINDS);
 	for (w = bf_rules_word(p); w.len; w = bf_rules_word(p)) {
 		rc = parse_option(p, r, w);
 		if (rc)

@@ -11,7 +11,7 @@
 int bf_rules_fail(const struct bf_rules *p, const char *where, const char *fmt, ...)
 {
 	unsigned int line = 1, column = 1;
-	char reason[160];
+	char reason[sizeof(p->err->text)];
 	va_list args;
 
 	for (const char *c = p->text; c < where; c++) {
@@ -22,6 +22,17 @@ int bf_rules_fail(const struct bf_rules *p, const char *where, const char *fmt, 
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
 	return bf_fail(p->err, -EINVAL, "%s: line %u, column %u: %s", p->what, line, column, reason);
+}
+
+int bf_rules_unknown(const struct bf_rules *p, struct bf_word w, const char *what, const char *const *names,
+		     size_t count)
+{
+	char list[sizeof(p->err->text)] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < count && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "; there are ", names[i]);
+	return bf_rules_fail(p, w.at, "'%.*s' is no %s%s", (int)(w.len < 40 ? w.len : 40), w.at, what, list);
 }
 
 static bool is_blank(char c)

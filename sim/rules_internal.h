@@ -29,6 +29,10 @@ struct bf_word {
 /* -EINVAL, with line and column of `where` in front of the reason. */
 int BF_PRINTF(3, 4) bf_rules_fail(const struct bf_rules *p, const char *where, const char *fmt, ...);
 
+/* The same for a word that is no `what`, with the names that would be. */
+int bf_rules_unknown(const struct bf_rules *p, struct bf_word w, const char *what, const char *const *names,
+		     size_t count);
+
 struct bf_word bf_rules_word(struct bf_rules *p);
 
 /* Past the comment, if any, and the separator. False at the end of the text. */

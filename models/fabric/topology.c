@@ -108,6 +108,19 @@ static int parse_value(const struct bf_rules *p, const struct option *o, struct 
 	return -EINVAL;
 }
 
+static int no_option(const struct bf_rules *p, const struct bf_topology *t, struct bf_word name)
+{
+	const char *names[BF_ARRAY_LEN(options)];
+	size_t count = 0;
+	char what[32];
+
+	for (const struct option *o = options; o < options + BF_ARRAY_LEN(options); o++)
+		if (o->kinds >> t->kind & 1)
+			names[count++] = o->name;
+	snprintf(what, sizeof(what), "option of '%s'", kind_names[t->kind]);
+	return bf_rules_unknown(p, name, what, names, count);
+}
+
 /* One NAME=VALUE; `given` has a bit for each option seen. */
 static int parse_option(const struct bf_rules *p, struct bf_topology *t, struct bf_word w, uint32_t *given)
 {
@@ -120,8 +133,7 @@ static int parse_option(const struct bf_rules *p, struct bf_topology *t, struct 
 	while (o < options + BF_ARRAY_LEN(options) && !bf_word_is(name, o->name))
 		o++;
 	if (o == options + BF_ARRAY_LEN(options) || !(o->kinds >> t->kind & 1))
-		return bf_rules_fail(p, w.at, "'%.*s' is no option of '%s'", (int)(name.len < 40 ? name.len : 40), w.at,
-				     kind_names[t->kind]);
+		return no_option(p, t, name);
 	if (!equals)
 		return bf_rules_fail(p, w.at + w.len, "option '%s' needs '=' and a value", o->name);
 	if (*given >> (o - options) & 1)

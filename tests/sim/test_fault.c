@@ -165,9 +165,10 @@ START_TEST(errors_say_where)
 	static const struct {
 		const char *text, *where;
 	} cases[] = {
-		{ "dorp", "line 1, column 1" },
+		{ "dorp", "line 1, column 1: 'dorp' is no kind of fault; there are drop, duplicate" },
+		{ "dorp", "cq-overrun, access-error" },
 		{ "drop\n  drip", "line 2, column 3" },
-		{ "drop;delay foo=1", "line 1, column 12" },
+		{ "drop;delay foo=1", "line 1, column 12: 'foo' is no option; there are on, qp, after" },
 		{ "drop on", "line 1, column 8" },
 		{ "drop on=", "line 1, column 9" },
 		{ "drop skip=1 skip=2", "line 1, column 13" },
