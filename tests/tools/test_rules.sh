@@ -1,98 +1,109 @@
 #!/bin/sh
 # Every rule: its example is named by it and by no other as the root cause, and the same done right has no finding. Rules
-# without an example name the test that makes one.
+# without an example name the test that makes one. Likewise the symptoms of docs/rules.md: each row's command is named by
+# its rule, or refused for its reason.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-bad=0
-
-complain() {
-	echo "$*" >&2
-	bad=$((bad + 1))
-}
-
-# lint COMMAND: runs a command line of belfry with a trace and prints what lint makes of it, as JSON.
-lint() {
-	rm -f "$work/t.bft"
-	# The words of an example are those of a shell.
-	eval "set -- $1"
-	"$BELFRY" "$@" --trace "$work/t.bft" >"$work/out" 2>&1 || [ $? -eq 1 ] || {
-		cat "$work/out" >&2
-		return 1
-	}
-	"$BELFRY" lint "$work/t.bft" --json >"$work/lint.json" || [ $? -eq 3 ]
-}
 
 "$BELFRY" rules --json >"$work/rules.json"
-python3 - "$work/rules.json" >"$work/list" <<'PY'
-import json, sys
-for r in json.load(open(sys.argv[1])):
+python3 - "$BELFRY" "$BELFRY_SOURCE_DIR" "$work" <<'PY'
+import functools, json, os, re, shlex, subprocess, sys
+
+belfry, source, work = sys.argv[1:]
+trace = work + "/t.bft"
+complaints = []
+
+
+class Failed(Exception):
+    pass
+
+
+def call(*words):
+    p = subprocess.run([belfry, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    return p.returncode, p.stdout
+
+
+# What lint makes of the trace of a command line. Many rules share a twin, which runs once.
+@functools.cache
+def lint(command):
+    if os.path.exists(trace):
+        os.remove(trace)
+    rc, said = call(*shlex.split(command), "--trace", trace)
+    if rc not in (0, 1):
+        raise Failed("belfry %s does not run:\n%s" % (command, said))
+    lint = subprocess.run([belfry, "lint", trace, "--json"], stdout=subprocess.PIPE)
+    if lint.returncode not in (0, 3):
+        raise Failed("lint of belfry %s ends with %d" % (command, lint.returncode))
+    return json.loads(lint.stdout)["files"][0]["findings"]
+
+
+def complete(r):
     for field in ("id", "family", "severity", "title", "hardware", "wrong", "fix", "sources"):
         if not r[field]:
-            sys.exit("%s says nothing about its %s" % (r["id"], field))
+            raise Failed("it says nothing about its " + field)
     if bool(r["example"]) == bool(r["test"]) or bool(r["example"]) != bool(r["twin"]):
-        sys.exit("%s has neither an example with its twin nor a test" % r["id"])
+        raise Failed("it has neither an example with its twin nor a test")
     if bool(r["test"]) != bool(r["why_no_example"]):
-        sys.exit("%s does not say why it has no example" % r["id"])
-    print(r["id"], r["severity"], r["test"] or "-", r["example"] or "-", r["twin"] or "-", sep="\t")
-PY
-[ "$(wc -l <"$work/list")" -gt 40 ]
+        raise Failed("it does not say why it has no example")
 
-tab=$(printf '\t')
-while IFS="$tab" read -r id severity test example twin; do
-	if [ "$test" != - ]; then
-		grep -q "\"$id\"" "$BELFRY_SOURCE_DIR/$test" || complain "$id: $test does not show it"
-		continue
-	fi
-	if ! lint "$example"; then
-		complain "$id: its example does not run: belfry $example"
-		continue
-	fi
-	said=$(python3 - "$work/lint.json" "$id" "$severity" <<'PY'
-import json, sys
-lint = json.load(open(sys.argv[1]))["files"][0]
-roots = [f["rule"] for f in lint["findings"] if f["root"]]
-found = sorted({f["rule"] for f in lint["findings"]})
-if sys.argv[3] == "note":
-    print("good" if sys.argv[2] in found and not roots else "finds %s" % " ".join(found))
-else:
-    print("good" if roots == [sys.argv[2]] else "root cause %s, of %s" % (roots, " ".join(found)))
-PY
-	)
-	[ "$said" = good ] || complain "$id: belfry $example: $said"
-	if ! lint "$twin"; then
-		complain "$id: its twin does not run: belfry $twin"
-		continue
-	fi
-	said=$(python3 - "$work/lint.json" "$id" <<'PY'
-import json, sys
-lint = json.load(open(sys.argv[1]))["files"][0]
-wrong = [f["rule"] for f in lint["findings"] if f["severity"] != "note" or f["rule"] == sys.argv[2]]
-print("good" if not wrong else "finds " + " ".join(wrong))
-PY
-	)
-	[ "$said" = good ] || complain "$id: its twin, belfry $twin: $said"
-done <"$work/list"
 
-# The symptoms of docs/rules.md: each row's command is named by its rule, or refused for its reason. Commands that are
-# the rule's own example have been run above.
-sed -n '/<!-- symptoms/,/<!-- end of symptoms/p' "$BELFRY_SOURCE_DIR/docs/rules.md" |
-	sed -n 's/^| \([0-9]*\) |.*| `\(.*\)` | \([A-Za-z0-9-]*\) |$/\1\t\2\t\3/p' >"$work/rows"
-[ "$(cut -f 1 "$work/rows" | sort -un | wc -l)" -eq 30 ] || complain "docs/rules.md does not have 30 rows of symptoms"
-while IFS="$tab" read -r row command rule; do
-	if grep -qF "$rule$tab" "$work/list" && cut -f 4 "$work/list" | grep -qxF -- "$command"; then
-		continue
-	fi
-	case $rule in
-	[A-Z]*)
-		lint "$command" || complain "row $row: belfry $command does not run"
-		grep -q "\"root\": *\"$rule\"" "$work/lint.json" || complain "row $row: belfry $command is not named $rule"
-		;;
-	*)
-		rc=0
-		eval "\"$BELFRY\" $command" >"$work/out" 2>&1 || rc=$?
-		[ $rc -eq 2 ] && grep -q ": $rule: " "$work/out" || complain "row $row: belfry $command is not refused for $rule"
-		;;
-	esac
-done <"$work/rows"
-[ $bad -eq 0 ]
+def tested(r):
+    with open(os.path.join(source, r["test"])) as f:
+        if '"%s"' % r["id"] not in f.read():
+            raise Failed("%s does not show it" % r["test"])
+
+
+def named(r):
+    findings = lint(r["example"])
+    found = {f["rule"] for f in findings}
+    roots = [f["rule"] for f in findings if f["root"]]
+    if (r["id"] not in found or roots) if r["severity"] == "note" else roots != [r["id"]]:
+        raise Failed("belfry %s: root cause %s, of %s" % (r["example"], roots, " ".join(sorted(found))))
+
+
+def silent(r):
+    wrong = [f["rule"] for f in lint(r["twin"]) if f["severity"] != "note" or f["rule"] == r["id"]]
+    if wrong:
+        raise Failed("its twin, belfry %s, finds %s" % (r["twin"], " ".join(wrong)))
+
+
+def shown(command, rule):
+    if rule[0].isupper():
+        if rule not in [f["rule"] for f in lint(command) if f["root"]]:
+            raise Failed("belfry %s is not named %s" % (command, rule))
+        return
+    rc, said = call(*shlex.split(command))
+    if rc != 2 or ": %s: " % rule not in said:
+        raise Failed("belfry %s is not refused for %s" % (command, rule))
+
+
+def check(who, what, *args):
+    try:
+        what(*args)
+    except Failed as e:
+        complaints.append("%s: %s" % (who, e))
+
+
+with open(work + "/rules.json") as f:
+    rules = json.load(f)
+if len(rules) <= 40:
+    sys.exit("there are %d rules" % len(rules))
+for r in rules:
+    check(r["id"], complete, r)
+    if r["test"]:
+        check(r["id"], tested, r)
+    else:
+        check(r["id"], named, r)
+        check(r["id"], silent, r)
+
+with open(source + "/docs/rules.md") as f:
+    table = f.read().partition("<!-- symptoms")[2].partition("<!-- end of symptoms")[0]
+rows = re.findall(r"^\| (\d+) \|.*\| `(.*)` \| ([A-Za-z0-9-]+) \|$", table, re.M)
+if len({row for row, _, _ in rows}) != 30:
+    complaints.append("docs/rules.md does not have 30 rows of symptoms")
+for row, command, rule in rows:
+    check("row " + row, shown, command, rule)
+
+sys.exit("\n".join(complaints) or 0)
+PY
