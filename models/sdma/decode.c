@@ -14,9 +14,9 @@ static void stop(struct bf_sdma_packet *p, enum bf_sdma_reason reason, uint32_t 
 /* Copies every field's bits to its member and collects the bits that no field has. */
 static void read_fields(const struct bf_sdma_form *f, const uint32_t *dw, struct bf_sdma_packet *p)
 {
-	uint32_t used[BF_SDMA_MAX_FIXED] = { BF_SDMA_HDR_OP | BF_SDMA_HDR_SUB_OP };
+	uint32_t used[BF_SDMA_MAX_FIXED] = { 0 };
 
-	used[0] |= f->mask;
+	used[0] = (uint32_t)(BF_SDMA_HDR_OP | BF_SDMA_HDR_SUB_OP) | f->mask;
 	for (const struct bf_sdma_field *row = f->fields, *end = row + f->nfields; row != end; row++) {
 		const uint64_t part = (uint64_t)((dw[row->dword] & row->mask) >> row->low) << row->up;
 
@@ -132,12 +132,26 @@ static void finish(const uint32_t *dw, struct bf_sdma_packet *p)
 	check_alignment(p);
 }
 
+/* In pieces of a few vector stores each: compilers clear all at once by an instruction that takes longer. */
+static void clear(struct bf_sdma_packet *p)
+{
+	enum { PIECE = 64 };
+	size_t at = 0;
+
+	for (; at + PIECE <= sizeof(*p); at += PIECE)
+		memset((char *)p + at, 0, PIECE);
+	memset((char *)p + at, 0, sizeof(*p) % PIECE);
+}
+
 enum bf_sdma_reason bf_sdma_decode(const struct bf_sdma_dialect *d, const uint32_t *dw, uint32_t have,
 				   struct bf_sdma_packet *out)
 {
 	const struct bf_sdma_form *f = have ? bf_sdma_form_find(d, dw[0]) : NULL;
 
-	*out = (struct bf_sdma_packet){ .form = f, .name = f ? f->name : "?", .dwords = 1, .fixed = 1 };
+	clear(out);
+	out->form = f;
+	out->name = f ? f->name : "?";
+	out->dwords = out->fixed = 1;
 	if (!have)
 		return out->reason = BF_SDMA_TRUNCATED;
 	out->op = (uint8_t)BF_FIELD_GET(BF_SDMA_HDR_OP, dw[0]);

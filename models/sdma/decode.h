@@ -45,7 +45,10 @@ struct bf_sdma_form;
 
 #define BF_SDMA_MAX_FIXED 20u /* dwords of the longest packet without payload */
 
-/* A decoded packet. Fields that the packet does not have are 0; "minus one" fields are as they are encoded. */
+/*
+ * A decoded packet. Fields that it does not have are 0; those of the union mean something in packets of the kinds named
+ * there only. "Minus one" fields are as they are encoded.
+ */
 struct bf_sdma_packet {
 	const struct bf_sdma_form *form; /* NULL: unknown opcode */
 	const char *name;                /* "COPY_LINEAR", or "?" */
@@ -60,18 +63,26 @@ struct bf_sdma_packet {
 
 	uint64_t count; /* copy and fill: bytes minus one; write: dwords minus one; nop, cond_exe, indirect: dwords */
 	uint64_t src, dst, dst2; /* addresses; every other packet's only address is `dst` */
+	uint64_t data;           /* fence, fill, timestamp set, trap; atomic: the source */
 	uint64_t broadcast, backwards;
 	uint64_t element; /* log2 of the bytes */
-	uint64_t src_x, src_y, src_z, src_pitch, src_slice;
-	uint64_t dst_x, dst_y, dst_z, dst_pitch, dst_slice;
-	uint64_t x, y, z; /* extents minus one */
-	uint64_t data;    /* fence, fill, timestamp set, trap */
 	uint64_t fill_size;
-	uint64_t func, reference, mask, interval, retries, mem_poll, hdp_flush;
-	uint64_t operation, loop, compare; /* atomic; `data` is the source */
-	uint64_t priv, vmid, csa;
-	uint64_t gcr_base, gcr_limit, gcr_control;
 	uint64_t attributes; /* cache policies, scopes, swaps and the like: no effect here; 0 when all are */
+	union {
+		__extension__ struct { /* RECT */
+			uint64_t src_x, src_y, src_z, src_pitch, src_slice;
+			uint64_t dst_x, dst_y, dst_z, dst_pitch, dst_slice;
+		};
+		__extension__ struct { /* POLL, COND_EXE, ATOMIC */
+			uint64_t func, reference, mask, interval, retries, mem_poll, hdp_flush;
+			uint64_t operation, loop, compare;
+		};
+		__extension__ struct { /* INDIRECT, GCR */
+			uint64_t priv, vmid, csa;
+			uint64_t gcr_base, gcr_limit, gcr_control;
+		};
+	};
+	uint64_t x, y, z; /* RECT: extents minus one */
 };
 
 /*

@@ -187,9 +187,7 @@ START_TEST(pure)
 		memset(&b, 0xff, sizeof(b));
 		bf_sdma_decode(all[i % 5], dw, 20, &a);
 		bf_sdma_decode(all[i % 5], dw, 20, &b);
-		ck_assert(a.kind == b.kind && a.src == b.src && a.dst == b.dst && a.count == b.count &&
-			  a.reason == b.reason && a.bad == b.bad && a.dwords == b.dwords && a.x == b.x &&
-			  a.attributes == b.attributes);
+		ck_assert_mem_eq(&a, &b, sizeof(a));
 		ck_assert_uint_ge(a.dwords, 1);
 		ck_assert_int_eq(a.form == NULL, a.reason == BF_SDMA_BAD_OPCODE);
 	}
