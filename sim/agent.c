@@ -285,7 +285,7 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	int result;
 
 	assert(n >= 1 && n <= BF_WAIT_LINES);
-	if (bf_probe(a->sim, BF_CLASS_AGENT))
+	if (bf_probe_type(a->sim, agent_wait))
 		record_wait(a, lines[0], n, timeout_ps, what);
 	/* A write woke it, the driver looked and was not content: the same polling loop goes on in the same phase. */
 	if (poll_ps != w->poll_ps || !w->touched || local - w->polled_ps >= poll_ps)
@@ -300,7 +300,7 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	bf_watch_remove(a);
 	w->polled_ps = bf_agent_now(a);
 	result = w->touched ? 0 : -ETIMEDOUT;
-	if (bf_probe(a->sim, BF_CLASS_AGENT))
+	if (bf_probe_type(a->sim, agent_wake))
 		record_wake(a, result);
 	return result;
 }
@@ -310,12 +310,12 @@ void bf_agent_park(struct bf_agent *a, const char *what)
 	struct bf_agent_wait *w = a->wait;
 
 	if (!w->unparked) {
-		if (bf_probe(a->sim, BF_CLASS_AGENT))
+		if (bf_probe_type(a->sim, agent_wait))
 			record_wait(a, NULL, 0, BF_NEVER, what);
 		w->parked = true;
 		bf_agent_sleep(a, what);
 		w->parked = false;
-		if (bf_probe(a->sim, BF_CLASS_AGENT))
+		if (bf_probe_type(a->sim, agent_wake))
 			record_wake(a, 0);
 	}
 	w->unparked = false;

@@ -102,7 +102,7 @@ static void arrive(struct bf_region *r, uint64_t offset, const void *data, uint3
 
 	if (bf_fault_check(sim, BF_FAULT_LOST_DOORBELL, actor, 0, &lost))
 		return;
-	if (bf_probe(sim, BF_CLASS_MMIO)) {
+	if (bf_probe_type(sim, mmio_arrive)) {
 		struct bf_rec_mmio_arrive rec = { .va = r->va + offset, .offset = offset, .region = r->id, .len = len };
 
 		bf_record(&sim->rec, &bf_rec_mmio_arrive_schema, actor, &rec, data, len);

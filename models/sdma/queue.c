@@ -100,7 +100,7 @@ void bf_sdma_on_rptr(struct bf_event *ev)
 	bf_put_le64(bytes, value);
 	q->rptr_written = q->retired;
 	q->count.rptr_writes++;
-	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE)) {
+	if (bf_probe_type(q->dev->sim, sdma_rptr)) {
 		struct bf_rec_sdma_rptr rec = { .value = value, .index = q->retired };
 
 		bf_record(&q->dev->sim->rec, &bf_rec_sdma_rptr_schema, q->actor, &rec, NULL, 0);

@@ -145,6 +145,7 @@ static struct entry *take_free(struct bf_stores *s)
 	s->recent[s->nrecent++ % RECENT] = s->first_free;
 	s->first_free = x->next_key;
 	s->nfree--;
+	bf_rule_expect(&s->pool[s->first_free], sizeof(*x));
 	return x;
 }
 
