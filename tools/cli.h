@@ -102,6 +102,9 @@ void bf_json_hex(struct bf_json *j, const char *key, uint64_t value); /* "0x..."
 void bf_json_bool(struct bf_json *j, const char *key, bool value);
 void bf_json_end(struct bf_json *j); /* newline */
 
+/* True when standard error is a terminal that knows how to go back and erase. */
+bool bf_cli_redraws(void);
+
 /* Progress: a line that is redrawn on a terminal (stderr), nothing in a pipe or with --json. */
 struct bf_progress {
 	bool on;

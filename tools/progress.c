@@ -1,4 +1,6 @@
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/clock.h"
@@ -11,9 +13,16 @@ static uint64_t now_ms(void)
 	return bf_monotonic_ns() / 1000000;
 }
 
+bool bf_cli_redraws(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) == 1 && (!term || strcmp(term, "dumb") != 0);
+}
+
 void bf_progress_begin(struct bf_progress *p, const struct bf_args *a, const char *what)
 {
-	*p = (struct bf_progress){ .on = isatty(STDERR_FILENO) && !bf_arg_json(a), .what = what };
+	*p = (struct bf_progress){ .on = bf_cli_redraws() && !bf_arg_json(a), .what = what };
 	if (p->on)
 		p->last_ms = now_ms();
 }

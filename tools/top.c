@@ -11,6 +11,7 @@
 #include "drivers/backend/backend.h"
 #include "sim/clock.h"
 #include "sim/stats.h"
+#include "tools/cli.h"
 
 #define ROWS_MAX 64u
 #define LOOK_PS (200000 * BF_US)
@@ -204,7 +205,7 @@ struct bf_top *bf_top_start(struct bf_sim *sim, const char *title)
 		return NULL;
 	t->sim = sim;
 	t->title = title;
-	t->terminal = isatty(STDERR_FILENO) == 1;
+	t->terminal = bf_cli_redraws();
 	t->began_ns = t->last_ns = bf_monotonic_ns();
 	bf_event_init(&t->look, on_look);
 	bf_sim_after(sim, &t->look, LOOK_PS);

@@ -81,6 +81,9 @@ says '--udp'
 expect 2 --faults nonsense -- true
 expect 2 --trace /nowhere/t.bft -- true
 says '/nowhere'
+mkfifo fifo
+expect 2 --trace fifo -- true # and it stays what it was
+[ -p fifo ] || fail "a trace took the place of a pipe"
 expect 0 --json -- "$verbs" polling
 grep -q '"exit": *0' out || fail "no JSON document"
 ! grep -q '^ok ' out || fail "the program writes into the document"

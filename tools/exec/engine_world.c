@@ -330,7 +330,7 @@ void bf_engine_world_close(struct bf_engine *e)
 	}
 	e->sim = NULL;
 	if (e->trace && bf_trace_close(e->trace))
-		fprintf(stderr, "belfry exec: %s: %s\n", e->opts.trace, e->trace_error.text);
+		fprintf(stderr, "belfry exec: %s\n", e->trace_error.text);
 	e->trace = NULL;
 	bf_fault_plan_destroy(e->faults);
 	e->faults = NULL;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/compiler.h"
@@ -62,6 +63,7 @@ int bf_exec_name_traces(struct bf_exec_traces *t, const char *given, const char 
 {
 	const char *ranks = getenv("BELFRY_RANKS");
 	char path[PATH_MAX], ranked[PATH_MAX], cwd[PATH_MAX], *slash;
+	struct stat st;
 	int rc = 0;
 
 	if (!given)
@@ -85,6 +87,9 @@ int bf_exec_name_traces(struct bf_exec_traces *t, const char *given, const char 
 	*slash = '/';
 	if (rc)
 		return rc;
+	/* A trace takes its name when all is over: /dev/null would be a device no more. */
+	if (stat(t->wanted, &st) == 0 && !S_ISREG(st.st_mode))
+		return bf_fail(err, -EINVAL, "--trace %s: there is something that is no file", given);
 	if (!strstr(t->wanted, "%p"))
 		return put_before_suffix(t->wanted, "%p", t->pattern, sizeof(t->pattern));
 	memcpy(t->pattern, t->wanted, sizeof(t->pattern));
