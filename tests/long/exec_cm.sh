@@ -100,6 +100,7 @@ pair "udaddy" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.1"
 pair "rdma_server, rdma_client" "$(service $tcp 7471)" "rdma_server" "rdma_client -s 127.0.0.1"
 pair "rdma_xserver, rdma_xclient" "$(service $tcp 7471)" "rdma_xserver" "rdma_xclient -s 127.0.0.1"
 pair "rstream" "$(service $tcp 7471)" "rstream -S 4096 -C 200 -I 10 -T v" "rstream -S 4096 -C 200 -I 10 -T v -s 127.0.0.1"
+pair "riostream" "$(service $tcp 7471)" "riostream -S 4096 -C 200 -I 10 -T v" "riostream -S 4096 -C 200 -I 10 -T v -s 127.0.0.1"
 for how in write_bw read_bw send_bw send_lat atomic_bw; do
 	pair "ib_$how -R" "$(service $tcp 18515)" "ib_$how -R -F -n 500" "ib_$how -R -F -n 500 127.0.0.1"
 done

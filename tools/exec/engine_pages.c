@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tools/exec/engine_records.h"
 
@@ -51,24 +52,39 @@ static bool is_mapped(const struct bf_engine *e, const struct bf_region *region)
 	return false;
 }
 
-/* The engine's own view. It stays with the region; what an earlier program page left there goes. */
-static int own_view(const struct bf_engine *e, struct bf_region *r)
+/* The engine's own view, of `fd` or of memory without a name. What an earlier program page left there goes. */
+static int own_view(struct bf_region *r, int fd)
 {
-	if (is_mapped(e, r))
-		return 0;
-	if (mmap(r->bytes, BF_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-	    MAP_FAILED)
+	const int kind = MAP_SHARED | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS : 0);
+
+	if (mmap(r->bytes, BF_PAGE, PROT_READ | PROT_WRITE, kind, fd, 0) == MAP_FAILED)
 		return -errno;
 	madvise(r->bytes, BF_PAGE, MADV_DONTFORK);
 	return 0;
 }
 
-/* The program's view: the same memory again, which is what mremap() makes of a size of 0. */
+/* Both views by a descriptor, for a moment. Not for a region that is mapped already: its other pages would go. */
+static void *both_views(struct bf_region *r, void *hint, int place)
+{
+	const int fd = memfd_create("belfry-doorbells", MFD_CLOEXEC);
+	void *at = MAP_FAILED;
+
+	if (fd < 0)
+		return at;
+	if (!ftruncate(fd, BF_PAGE) && !own_view(r, fd))
+		at = mmap(hint, BF_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | place, fd, 0);
+	close(fd);
+	return at;
+}
+
+/* The program's view: the same memory again, which is what mremap() makes of a size of 0, but not below Valgrind. */
 static void *program_view(const struct bf_engine *e, struct bf_region *r, void *hint, int prot, int flags)
 {
-	const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-	void *at = mremap(r->bytes, 0, BF_PAGE, fixed ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, hint);
+	const int place = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	void *at = mremap(r->bytes, 0, BF_PAGE, place ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, hint);
 
+	if (at == MAP_FAILED && errno == EINVAL && !is_mapped(e, r))
+		at = both_views(r, hint, place);
 	if (at == MAP_FAILED)
 		return at;
 	madvise(at, BF_PAGE, MADV_DONTFORK);
@@ -138,7 +154,8 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 	if (!rc && (len != BF_PAGE || m.region->size != BF_PAGE))
 		rc = -EINVAL;
 	rc = rc ? rc : reserve(e);
-	rc = rc ? rc : own_view(e, m.region);
+	if (!rc && !is_mapped(e, m.region))
+		rc = own_view(m.region, -1);
 	if (rc) {
 		errno = -rc;
 		return MAP_FAILED;
