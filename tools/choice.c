@@ -52,12 +52,31 @@ static void text_of(const struct bf_choice *c, const void *from, char *buf, size
 		snprintf(buf, cap, "%" PRIu64, value);
 }
 
+/* Puts a piece at `at` if it fits there; where the next one goes. */
+static size_t put(char *buf, size_t cap, size_t at, const char *text, size_t len)
+{
+	if (at + len < cap) {
+		memcpy(buf + at, text, len);
+		buf[at + len] = '\0';
+	}
+	return at + len;
+}
+
 void bf_command_append(char *buf, size_t cap, const char *option, const char *value, bool quote)
 {
+	static const char cut[] = " ...";
 	const size_t used = strlen(buf);
-	const char *mark = quote ? "'" : "";
+	size_t at = put(buf, cap, used, " --", 3);
 
-	snprintf(buf + used, cap - used, " --%s%s%s%s%s", option, value ? " " : "", mark, value ? value : "", mark);
+	at = put(buf, cap, at, option, strlen(option));
+	if (value)
+		at = put(buf, cap, at, quote ? " '" : " ", quote ? 2 : 1);
+	for (const char *c = value; c && *c; c++)
+		at = quote && *c == '\'' ? put(buf, cap, at, "'\\''", 4) : put(buf, cap, at, c, 1);
+	if (value && quote)
+		at = put(buf, cap, at, "'", 1);
+	if (at >= cap)
+		memcpy(buf + (used < cap - sizeof(cut) ? used : cap - sizeof(cut)), cut, sizeof(cut));
 }
 
 void bf_choices_command(const struct bf_choice *c, size_t n, const void *from, char *buf, size_t cap)

@@ -24,7 +24,10 @@ void bf_choices_parse(const struct bf_args *args, const struct bf_choice *c, siz
 /* Appends those that are not at their default to a command line. */
 void bf_choices_command(const struct bf_choice *c, size_t n, const void *from, char *buf, size_t cap);
 
-/* Appends one option; `quote` for texts that a shell would take apart, `value` NULL for a flag. */
+/*
+ * Appends one option; `quote` for texts that a shell would take apart, `value` NULL for a flag. One that does not fit is
+ * "...", which no command takes.
+ */
 void bf_command_append(char *buf, size_t cap, const char *option, const char *value, bool quote);
 
 /* Each as a member of the open JSON object. */

@@ -15,22 +15,29 @@ extern char **environ;
 
 #define WORDS_MAX 128
 
-/* Splits a command as bf_pes_command() and its like write it: words, those with blanks between single quotes. */
+/* Splits a command into words in place, as a shell does with what bf_command_append() writes. */
 static int split(char *text, char **words, int max)
 {
 	int n = 0;
 
 	while (*text) {
-		const char end = *text == '\'' ? '\'' : ' ';
+		bool quoted = false;
+		char *to = text;
 
-		text += *text == '\'';
 		if (n == max)
 			return -1;
-		words[n++] = text;
-		text += strcspn(text, end == ' ' ? " " : "'");
-		if (*text)
-			*text++ = '\0';
+		words[n++] = to;
+		for (; *text && (quoted || *text != ' '); text++) {
+			if (*text == '\'') {
+				quoted = !quoted;
+				continue;
+			}
+			if (*text == '\\' && !quoted && text[1])
+				text++;
+			*to++ = *text;
+		}
 		text += strspn(text, " ");
+		*to = '\0';
 	}
 	return n;
 }

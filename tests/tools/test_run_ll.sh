@@ -80,4 +80,16 @@ grep -qE 'receive CQ 0x[0-9a-f]+ -> ' "$work/out" && grep -qE 'table entry 0x[0-
 expect 1 'entries compared: [1-9][0-9]* different' diff --queues "$work/t.bft" "$work/u.bft"
 "$BELFRY" run nvme-read --commands 1 --trace "$work/n.bft" >"$work/out"
 expect 2 'wants the trace of a run' replay "$work/n.bft" --layout l2
+
+# So does one whose plan has lines and quotes; what is printed is a command for a shell. One too long for that says so.
+printf "drop prob=0.1 # it's\n\nlink-down on=nic0.p1 after=5us delay=10us\n" >"$work/plan"
+"$BELFRY" run ibgda-put --faults "@$work/plan" --ack-timeout 4 --trace "$work/p.bft" >"$work/out"
+sed '/^good/,$d; 1s/^belfry/"$BELFRY"/' "$work/out" >"$work/again"
+[ "$(sh "$work/again" | grep '^records')" = "$(grep '^records' "$work/out")" ] ||
+	fail "what is printed is another command: $(cat "$work/again")"
+expect 0 '; 0 without a match' replay "$work/p.bft" --layout l2
+seq -f '# %100g' 30 >>"$work/plan"
+"$BELFRY" run ibgda-put --faults "@$work/plan" --ack-timeout 4 --trace "$work/p.bft" >"$work/out"
+grep -q '^belfry run ibgda-put .* \.\.\.$' "$work/out" || fail "a command is cut: $(cat "$work/out")"
+expect 2 'is one too many' replay "$work/p.bft" --layout l2
 exit $failed
