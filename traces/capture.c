@@ -1,6 +1,6 @@
 /*
  * From a line of a capture to an event: the object's members are found first, then the table of the event's kind says
- * which of them it needs, and checks each. The same table copies events to and from records.
+ * which of them it needs, and checks each. capture_records.c copies events to and from records with the same table.
  */
 #include "traces/capture_internal.h"
 
@@ -12,8 +12,6 @@
 
 #include "sim/bytes.h"
 #include "traces/capture_records.h"
-#include "traces/json_line.h"
-#include "traces/trace.h"
 
 #define MAX_LINE (1u << 20)
 #define MAX_FILE (1ull << 32) /* offsets and line numbers are 32 bits */
@@ -45,77 +43,62 @@ BF_RECORD_DEFINE(capture_srq_wqe, BF_REC_CAPTURE_SRQ_WQE_FIELDS(F));
 
 /* ---- the tables ---- */
 
-struct field {
-	const char *name; /* in the line and in the record */
-	enum bf_json_form form;
-	uint16_t offset, size; /* in struct bf_capture_event */
-	uint64_t max;
-};
-
 #define FIELD(fname, fform, member, limit)                                                                             \
 	{                                                                                                              \
 		.name = fname, .form = fform, .offset = offsetof(struct bf_capture_event, member),                     \
 		.size = sizeof(((struct bf_capture_event *)0)->member), .max = limit                                   \
 	}
 
-#define QPN_MAX 0xffffffu /* queue numbers have 24 bits */
-
-static const struct field mkey_fields[] = {
+static const struct bf_capture_field mkey_fields[] = {
 	FIELD("key", BF_JSON_HEX, mkey.key, UINT32_MAX),
 	FIELD("addr", BF_JSON_HEX, mkey.addr, UINT64_MAX),
 	FIELD("length", BF_JSON_DECIMAL, mkey.length, UINT64_MAX),
 	FIELD("access", BF_JSON_DECIMAL, mkey.access, UINT32_MAX),
 	{ 0 },
 };
-static const struct field qp_fields[] = {
-	FIELD("qpn", BF_JSON_HEX, qp.qpn, QPN_MAX),
-	FIELD("dest_qpn", BF_JSON_HEX, qp.dest_qpn, QPN_MAX),
+static const struct bf_capture_field qp_fields[] = {
+	FIELD("qpn", BF_JSON_HEX, qp.qpn, BF_CAPTURE_QPN_MAX),
+	FIELD("dest_qpn", BF_JSON_HEX, qp.dest_qpn, BF_CAPTURE_QPN_MAX),
 	FIELD("sq_wqebbs", BF_JSON_DECIMAL, qp.sq_wqebbs, 32768),
 	FIELD("rq_wqes", BF_JSON_DECIMAL, qp.rq_wqes, 32768),
 	FIELD("rq_stride_log2", BF_JSON_DECIMAL, qp.rq_stride_log2, 10),
-	FIELD("user_index", BF_JSON_DECIMAL, qp.user_index, QPN_MAX),
-	FIELD("send_cqn", BF_JSON_HEX, qp.send_cqn, QPN_MAX),
+	FIELD("user_index", BF_JSON_DECIMAL, qp.user_index, BF_CAPTURE_QPN_MAX),
+	FIELD("send_cqn", BF_JSON_HEX, qp.send_cqn, BF_CAPTURE_QPN_MAX),
 	FIELD("send_cqes", BF_JSON_DECIMAL, qp.send_cqes, 1u << 22),
-	FIELD("recv_cqn", BF_JSON_HEX, qp.recv_cqn, QPN_MAX),
+	FIELD("recv_cqn", BF_JSON_HEX, qp.recv_cqn, BF_CAPTURE_QPN_MAX),
 	FIELD("recv_cqes", BF_JSON_DECIMAL, qp.recv_cqes, 1u << 22),
 	FIELD("state", BF_JSON_DECIMAL, qp.state, 15),
 	{ 0 },
 };
-static const struct field doorbell_fields[] = {
-	FIELD("qpn", BF_JSON_HEX, queue.qpn, QPN_MAX),
+static const struct bf_capture_field doorbell_fields[] = {
+	FIELD("qpn", BF_JSON_HEX, queue.qpn, BF_CAPTURE_QPN_MAX),
 	FIELD("dbrec", BF_JSON_DECIMAL, queue.dbrec, 0xffff),
 	{ 0 },
 };
-static const struct field entry_fields[] = {
-	FIELD("qpn", BF_JSON_HEX, queue.qpn, QPN_MAX),
+static const struct bf_capture_field entry_fields[] = {
+	FIELD("qpn", BF_JSON_HEX, queue.qpn, BF_CAPTURE_QPN_MAX),
 	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT32_MAX),
 	{ 0 },
 };
-static const struct field cqe_fields[] = {
-	FIELD("cqn", BF_JSON_HEX, queue.cqn, QPN_MAX),
+static const struct bf_capture_field cqe_fields[] = {
+	FIELD("cqn", BF_JSON_HEX, queue.cqn, BF_CAPTURE_QPN_MAX),
 	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT32_MAX),
 	{ 0 },
 };
-static const struct field srq_fields[] = {
-	FIELD("srqn", BF_JSON_HEX, srq.srqn, QPN_MAX),
-	FIELD("qpn", BF_JSON_HEX, srq.qpn, QPN_MAX),
+static const struct bf_capture_field srq_fields[] = {
+	FIELD("srqn", BF_JSON_HEX, srq.srqn, BF_CAPTURE_QPN_MAX),
+	FIELD("qpn", BF_JSON_HEX, srq.qpn, BF_CAPTURE_QPN_MAX),
 	FIELD("wqes", BF_JSON_DECIMAL, srq.wqes, 32768),
 	FIELD("stride_log2", BF_JSON_DECIMAL, srq.stride_log2, 10),
 	{ 0 },
 };
-static const struct field srq_entry_fields[] = {
-	FIELD("srqn", BF_JSON_HEX, queue.srqn, QPN_MAX),
+static const struct bf_capture_field srq_entry_fields[] = {
+	FIELD("srqn", BF_JSON_HEX, queue.srqn, BF_CAPTURE_QPN_MAX),
 	FIELD("index", BF_JSON_DECIMAL, queue.index, UINT16_MAX),
 	{ 0 },
 };
 
-/* `unit` and `most`: how many bytes the "bytes" of this kind may have; 0: it has none. */
-static const struct kind {
-	const char *name;
-	const struct field *fields;
-	const struct bf_rec_schema *schema;
-	uint32_t unit, most;
-} kinds[BF_CAPTURE_KINDS] = {
+const struct bf_capture_form bf_capture_forms[BF_CAPTURE_KINDS] = {
 	[BF_CAPTURE_MKEY] = { "mkey", mkey_fields, &bf_rec_capture_mkey_schema, 0, 0 },
 	[BF_CAPTURE_QP] = { "qp", qp_fields, &bf_rec_capture_qp_schema, 0, 0 },
 	[BF_CAPTURE_DOORBELL] = { "sq_doorbell", doorbell_fields, &bf_rec_capture_doorbell_schema, 0, 0 },
@@ -126,7 +109,7 @@ static const struct kind {
 	[BF_CAPTURE_SRQ_WQE] = { "srq_wqe", srq_entry_fields, &bf_rec_capture_srq_wqe_schema, 16, 1024 },
 };
 
-static void set_field(struct bf_capture_event *ev, const struct field *f, uint64_t value)
+void bf_capture_set(struct bf_capture_event *ev, const struct bf_capture_field *f, uint64_t value)
 {
 	uint8_t *p = (uint8_t *)ev + f->offset;
 
@@ -134,13 +117,6 @@ static void set_field(struct bf_capture_event *ev, const struct field *f, uint64
 		memcpy(p, &value, 8);
 	else
 		memcpy(p, &(uint32_t){ (uint32_t)value }, 4);
-}
-
-static uint64_t get_field(const struct bf_capture_event *ev, const struct field *f)
-{
-	const uint8_t *p = (const uint8_t *)ev + f->offset;
-
-	return f->size == 8 ? bf_get_le64(p) : bf_get_le32(p);
 }
 
 /* ---- storage ---- */
@@ -151,7 +127,7 @@ struct bf_arena {
 	uint8_t bytes[];
 };
 
-static uint8_t *arena_take(struct bf_capture *c, size_t len)
+uint8_t *bf_capture_room(struct bf_capture *c, size_t len)
 {
 	struct bf_arena *a = c->arena;
 
@@ -170,7 +146,7 @@ static uint8_t *arena_take(struct bf_capture *c, size_t len)
 	return a->bytes + a->used - len;
 }
 
-static int append(struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
+int bf_capture_append(struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
 	if (c->count == c->cap) {
 		size_t cap = c->cap ? c->cap * 2 : 256;
@@ -201,7 +177,7 @@ void bf_capture_free(struct bf_capture *c)
 
 /* ---- from members to an event ---- */
 
-static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struct kind *k, struct bf_capture_event *ev)
+static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struct bf_capture_form *k, struct bf_capture_event *ev)
 {
 	const struct bf_json_member *m = bf_json_line_find(l, "bytes");
 	uint8_t *bytes;
@@ -218,7 +194,7 @@ static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struc
 			       ", column %zu: field \"bytes\" of \"%s\" has %zu bytes; multiples of %" PRIu32
 			       " up to %" PRIu32 " are possible",
 			       l->number, (size_t)(m->value - l->start) + 1, k->name, len, k->unit, k->most);
-	bytes = arena_take(c, len);
+	bytes = bf_capture_room(c, len);
 	if (!bytes)
 		return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
 	for (size_t i = 0; i < len; i++) {
@@ -233,11 +209,11 @@ static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struc
 	return 0;
 }
 
-static const struct kind *find_kind(const char *name, size_t len)
+static const struct bf_capture_form *find_kind(const char *name, size_t len)
 {
 	for (int i = 0; i < BF_CAPTURE_KINDS; i++) {
-		if (strlen(kinds[i].name) == len && memcmp(kinds[i].name, name, len) == 0)
-			return &kinds[i];
+		if (strlen(bf_capture_forms[i].name) == len && memcmp(bf_capture_forms[i].name, name, len) == 0)
+			return &bf_capture_forms[i];
 	}
 	return NULL;
 }
@@ -284,7 +260,7 @@ static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
 	return 0;
 }
 
-static int check_event(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
+int bf_capture_check(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
 	if (c->count && ev->t_ns < c->events[c->count - 1].t_ns)
 		return bf_fail(err, -EBADMSG,
@@ -298,7 +274,7 @@ static int check_event(const struct bf_capture *c, const struct bf_capture_event
 static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_capture_event *ev)
 {
 	const struct bf_json_member *m = bf_json_line_find(l, "ev");
-	const struct kind *k;
+	const struct bf_capture_form *k;
 	int rc;
 
 	*ev = (struct bf_capture_event){ .line = l->number };
@@ -310,14 +286,14 @@ static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_c
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: unknown event \"%.*s\"", l->number,
 			       (size_t)(m->value - l->start) + 1, (int)(m->value_len < 32 ? m->value_len : 32),
 			       m->value);
-	ev->kind = (enum bf_capture_kind)(k - kinds);
+	ev->kind = (enum bf_capture_kind)(k - bf_capture_forms);
 	m = bf_json_line_find(l, "t_ns");
 	if (!m)
 		return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": event \"%s\" lacks field \"t_ns\"", l->number,
 			       k->name);
 	/* Times are picoseconds everywhere else. */
 	rc = bf_json_line_integer(l, m, "t_ns", BF_JSON_DECIMAL, UINT64_MAX / 2000, &ev->t_ns);
-	for (const struct field *f = k->fields; !rc && f->name; f++) {
+	for (const struct bf_capture_field *f = k->fields; !rc && f->name; f++) {
 		uint64_t value;
 
 		m = bf_json_line_find(l, f->name);
@@ -326,11 +302,11 @@ static int parse_event(struct bf_capture *c, struct bf_json_line *l, struct bf_c
 				       k->name, f->name);
 		rc = bf_json_line_integer(l, m, f->name, f->form, f->max, &value);
 		if (!rc)
-			set_field(ev, f, value);
+			bf_capture_set(ev, f, value);
 	}
 	if (!rc && k->most)
 		rc = parse_bytes(c, l, k, ev);
-	return rc ? rc : check_event(c, ev, l->err);
+	return rc ? rc : bf_capture_check(c, ev, l->err);
 }
 
 static int parse_line(struct bf_capture *c, const char *text, size_t len, struct bf_error *err)
@@ -346,7 +322,7 @@ static int parse_line(struct bf_capture *c, const char *text, size_t len, struct
 	rc = bf_json_line_scan(&l);
 	if (!rc)
 		rc = parse_event(c, &l, &ev);
-	return rc ? rc : append(c, &ev, err);
+	return rc ? rc : bf_capture_append(c, &ev, err);
 }
 
 int bf_capture_parse(const char *text, size_t len, struct bf_capture **out, struct bf_error *err)
@@ -387,219 +363,6 @@ bool bf_capture_probe(const char *text, size_t len)
 	return bf_json_line_find(&l, "ev") != NULL;
 }
 
-/* ---- to and from records ---- */
-
-/* A queue's key has its kind above the 24 bits of its number, so none is 0, which marks an empty slot. */
-enum { QUEUE_KEYS = 1u << 24, QUEUE_CQ = 2u << 24, QUEUE_QP = 3u << 24, QUEUE_SRQ = 4u << 24 };
-
-struct bf_capture_actor {
-	uint32_t queue, actor;
-};
-
-static uint32_t queue_of(const struct bf_capture_event *ev)
-{
-	if (ev->kind == BF_CAPTURE_MKEY)
-		return QUEUE_KEYS;
-	if (ev->kind == BF_CAPTURE_CQE)
-		return QUEUE_CQ | ev->queue.cqn;
-	if (ev->kind == BF_CAPTURE_SRQ || ev->kind == BF_CAPTURE_SRQ_WQE)
-		return QUEUE_SRQ | (ev->kind == BF_CAPTURE_SRQ ? ev->srq.srqn : ev->queue.srqn);
-	return QUEUE_QP | (ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
-}
-
-/* The slot of `queue`, or the empty one where it belongs. */
-static struct bf_capture_actor *find_slot(const struct bf_capture_actors *as, uint32_t queue)
-{
-	uint32_t at = (queue * 0x9e3779b1u) >> 4 & (as->slots - 1);
-
-	while (as->slot[at].queue && as->slot[at].queue != queue)
-		at = (at + 1) & (as->slots - 1);
-	return &as->slot[at];
-}
-
-/* Twice the slots. False on lack of memory. */
-static bool grow_actors(struct bf_capture_actors *as)
-{
-	struct bf_capture_actors more = { .slots = as->slots ? as->slots * 2 : 64, .count = as->count };
-
-	more.slot = calloc(more.slots, sizeof(*more.slot));
-	if (!more.slot)
-		return false;
-	for (uint32_t i = 0; i < as->slots; i++) {
-		if (as->slot[i].queue)
-			*find_slot(&more, as->slot[i].queue) = as->slot[i];
-	}
-	free(as->slot);
-	*as = more;
-	return true;
-}
-
-static uint32_t new_actor(struct bf_stream *st, uint32_t queue)
-{
-	const uint32_t number = queue & QPN_MAX, kind = queue - number;
-	char name[32];
-
-	if (queue == QUEUE_KEYS)
-		return bf_stream_actor(st, "keys", "cap.keys");
-	snprintf(name, sizeof(name), "cap.%s%" PRIx32,
-		 kind == QUEUE_CQ    ? "cq"
-		 : kind == QUEUE_SRQ ? "srq"
-				     : "qp",
-		 number);
-	return bf_stream_actor(st, "queue", name);
-}
-
-static uint32_t actor_of(struct bf_stream *st, struct bf_capture_actors *as, const struct bf_capture_event *ev)
-{
-	const uint32_t queue = queue_of(ev);
-	struct bf_capture_actor *a;
-
-	if (as->count >= as->slots / 2 && !grow_actors(as))
-		return 0;
-	a = find_slot(as, queue);
-	if (!a->queue) {
-		*a = (struct bf_capture_actor){ queue, new_actor(st, queue) };
-		as->count++;
-	}
-	return a->actor;
-}
-
-void bf_capture_actors_free(struct bf_capture_actors *as)
-{
-	free(as->slot);
-	*as = (struct bf_capture_actors){ 0 };
-}
-
-static void put_record_field(const struct bf_rec_schema *schema, const char *name, uint64_t value, uint8_t *fixed)
-{
-	const struct bf_rec_field *f = bf_schema_field(schema, name);
-
-	if (f->size == 8)
-		bf_put_le64(fixed + f->offset, value);
-	else
-		bf_put_le32(fixed + f->offset, (uint32_t)value);
-}
-
-void bf_capture_record(struct bf_stream *st, struct bf_capture_actors *actors, const struct bf_capture_event *ev)
-{
-	const struct kind *k = &kinds[ev->kind];
-	_Alignas(8) uint8_t fixed[sizeof(struct bf_rec_capture_qp)] = { 0 };
-
-	BF_STATIC_ASSERT(sizeof(struct bf_rec_capture_mkey) <= sizeof(fixed), "the queue pair's record is the largest");
-	for (const struct field *f = k->fields; f->name; f++)
-		put_record_field(k->schema, f->name, get_field(ev, f), fixed);
-	put_record_field(k->schema, "line", ev->line, fixed);
-	bf_record(st, k->schema, actor_of(st, actors, ev), fixed, ev->bytes, ev->len);
-}
-
-int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_error *err)
-{
-	struct bf_capture_actors actors = { 0 };
-	struct bf_stream st = { 0 };
-	uint64_t clock_ps = 0;
-	int rc = bf_stream_open(&st, &clock_ps, BF_CLASS_ALL, sink);
-
-	for (size_t i = 0; i < c->count && !rc; i++) {
-		clock_ps = c->events[i].t_ns * 1000;
-		bf_capture_record(&st, &actors, &c->events[i]);
-		rc = st.status;
-	}
-	int closed = bf_stream_close(&st);
-	bf_stream_free(&st);
-	bf_capture_actors_free(&actors);
-	if (!rc)
-		rc = closed;
-	return rc ? bf_fail(err, rc, "cannot write the records: %s", strerror(-rc)) : 0;
-}
-
-/* The event's bytes become the capture's. Returns 1, or a negative errno. */
-static int take_bytes(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
-		      struct bf_error *err)
-{
-	const struct kind *k = &kinds[ev->kind];
-	uint8_t *bytes;
-	int rc;
-
-	if (k->most) {
-		if (ev->len == 0 || ev->len % k->unit || ev->len > k->most)
-			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has %" PRIu32 " bytes", rec->number,
-				       rec->type->name, ev->len);
-		bytes = arena_take(c, ev->len);
-		if (!bytes)
-			return bf_fail(err, -ENOMEM, "out of memory");
-		memcpy(bytes, ev->bytes, ev->len);
-		ev->bytes = bytes;
-	} else {
-		ev->bytes = NULL;
-		ev->len = 0;
-	}
-	rc = check_event(c, ev, err);
-	return rc ? rc : 1;
-}
-
-static int event_from_record(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
-			     struct bf_error *err)
-{
-	const struct kind *k = NULL;
-	uint64_t value;
-
-	for (int i = 0; i < BF_CAPTURE_KINDS && !k; i++) {
-		if (strcmp(rec->type->name, kinds[i].schema->name) == 0)
-			k = &kinds[i];
-	}
-	if (!k)
-		return 0;
-	*ev = (struct bf_capture_event){ .kind = (enum bf_capture_kind)(k - kinds), .t_ns = rec->time_ps / 1000 };
-	if (!bf_trace_field_u64(rec, "line", &value) || value > UINT32_MAX)
-		return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has no line", rec->number, rec->type->name);
-	ev->line = (uint32_t)value;
-	for (const struct field *f = k->fields; f->name; f++) {
-		if (!bf_trace_field_u64(rec, f->name, &value) || value > f->max)
-			return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s): field \"%s\" is missing or too large",
-				       rec->number, rec->type->name, f->name);
-		set_field(ev, f, value);
-	}
-	ev->bytes = rec->tail;
-	ev->len = rec->tail_len;
-	return take_bytes(c, rec, ev, err);
-}
-
-static int take_records(struct bf_trace *t, struct bf_capture *c, struct bf_capture_model *m, struct bf_error *err)
-{
-	struct bf_trace_record rec;
-	int rc;
-
-	while ((rc = bf_trace_next(t, &rec)) > 0) {
-		struct bf_capture_event ev;
-
-		rc = m ? bf_capture_from_model(m, &rec, &ev) : event_from_record(c, &rec, &ev, err);
-		if (rc == -ENOMEM && m)
-			return bf_fail(err, rc, "out of memory");
-		if (m && rc > 0)
-			rc = take_bytes(c, &rec, &ev, err);
-		if (rc > 0)
-			rc = append(c, &ev, err);
-		if (rc < 0)
-			return rc;
-	}
-	return rc;
-}
-
-static int load_trace(struct bf_trace *t, struct bf_capture *c, struct bf_error *err)
-{
-	const char *tool = bf_trace_meta_get(t, "tool");
-	struct bf_capture_model *m = NULL;
-	int rc = 0;
-
-	if (tool && !strcmp(tool, "belfry exec"))
-		rc = bf_capture_model_create(&m);
-	rc = rc ? bf_fail(err, rc, "out of memory") : take_records(t, c, m, err);
-	bf_capture_model_destroy(m);
-	if (!rc && c->count == 0)
-		rc = bf_fail(err, -EBADMSG, "the trace holds no captured events");
-	return rc;
-}
-
 /* ---- files ---- */
 
 static int read_all(FILE *f, const char *path, char **text, size_t *len, struct bf_error *err)
@@ -632,7 +395,7 @@ static int load_records(const char *text, size_t len, struct bf_capture **out, s
 	if (rc)
 		return rc;
 	*out = calloc(1, sizeof(**out));
-	rc = *out ? load_trace(t, *out, err) : bf_fail(err, -ENOMEM, "out of memory");
+	rc = *out ? bf_capture_read(t, *out, err) : bf_fail(err, -ENOMEM, "out of memory");
 	bf_trace_free(t);
 	return rc;
 }
