@@ -2,51 +2,12 @@
 #include <check.h>
 
 #include "sim/fault.h"
-#include "tests/models/mlx5_rig.h"
-
-static struct rig_qp_opts o;
-static struct rig_pair p;
-static struct rig_node *a, *b;
-
-static void open_pair(void)
-{
-	rig_pair_open(&p, 1, NULL, &o);
-	a = &p.rig.node[0];
-	b = &p.rig.node[1];
-	for (uint32_t i = 0; i < 65536; i++)
-		a->data[i] = (uint8_t)(i * 11);
-}
+#include "tests/models/mlx5_pair.h"
 
 static void setup(void)
 {
 	o = (struct rig_qp_opts){ .log_sq = 6, .log_rq = 5, .log_stride = 2, .log_rd = 2 };
 	open_pair();
-}
-
-static void teardown(void)
-{
-	rig_close(&p.rig);
-}
-
-static void again(void)
-{
-	teardown();
-	open_pair();
-}
-
-static void ring_and_run(void)
-{
-	rig_db(&p.q[0]);
-	rig_run(&p.rig);
-}
-
-static void expect_good(struct rig_cq *cq, uint16_t index)
-{
-	const struct bf_mlx5_cqe *c = rig_poll(cq);
-
-	ck_assert_ptr_nonnull(c);
-	ck_assert_uint_lt(c->op_own >> 4, 5);
-	ck_assert_uint_eq(bf_be16(c->wqe_counter), index);
 }
 
 static void expect_error(struct rig_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome, uint8_t vendor)
