@@ -31,6 +31,7 @@ const struct bf_ibgda_bug bf_ll_bugs[] = {
 	{ BF_LL_BUG_SENTINEL, "ll-sentinel", "the count is sent as -count instead of -count - 1" },
 	{ BF_LL_BUG_NO_CLEAN, "ll-no-clean", "counts of the next buffers are not cleared" },
 	{ BF_LL_BUG_NO_BARRIER, "ll-no-barrier", "messages are sent while other warps still write them" },
+	{ BF_LL_BUG_COUNT_SET, "ll-count-set", "the count is sent into the other set of buffers" },
 	{ 0, NULL, NULL },
 };
 

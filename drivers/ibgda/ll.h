@@ -44,6 +44,7 @@ enum bf_ll_routing {
 #define BF_LL_BUG_SENTINEL (1u << 3)      /* the count is sent as -count: none looks like not yet */
 #define BF_LL_BUG_NO_CLEAN (1u << 4)      /* nobody clears the counts of the other set of buffers */
 #define BF_LL_BUG_NO_BARRIER (1u << 5)    /* messages are sent while other warps still write them */
+#define BF_LL_BUG_COUNT_SET (1u << 6)     /* the count goes into the other set of buffers */
 
 /* Name and one line for each; ends with a NULL name. Bits are BF_LL_BUG_*. */
 extern const struct bf_ibgda_bug bf_ll_bugs[];

@@ -184,8 +184,9 @@ BF_DEVICE void bf_ll_dispatch_count(struct bf_thread *t, const struct bf_ll_lane
 	const uint32_t sent = bf_ld_weak32(t, bf_ll_word(l, l->area.sent, expert));
 	const uint32_t value = 0u - sent - ((l->s->bugs & BF_LL_BUG_SENTINEL) ? 0u : 1u);
 	const int early = (l->s->bugs & BF_LL_BUG_COUNT_EARLY) != 0;
+	const uint32_t set = l->s->bugs & BF_LL_BUG_COUNT_SET ? l->set ^ 1 : l->set;
 	uint8_t *finished = bf_ll_word(l, l->area.finished, expert);
-	uint8_t *at = l->heap + l->job->heap.count[l->set] + ((uint64_t)id * l->npes + l->mype) * 4;
+	uint8_t *at = l->heap + l->job->heap.count[set] + ((uint64_t)id * l->npes + l->mype) * 4;
 
 	if (early)
 		bf_ll_send_count(t, l, at, value, dst, id, 0, expert);

@@ -404,6 +404,39 @@ START_TEST(completion_that_nobody_takes)
 }
 END_TEST
 
+/* Who hangs at something else has not misread a completion; another thread of the PE may have, of another PE not. */
+START_TEST(completion_that_nobody_looks_for)
+{
+	static const struct {
+		const char *who, *what;
+		bool found;
+	} cases[] = {
+		{ NULL, "the count of a source", false },
+		{ "pe0.w9.l0", "completion in a collapsed CQ", true },
+		{ "pe1.w0.l0", "completion in a collapsed CQ", false },
+	};
+	const struct bf_rec_ibgda_post p = { .to = 3, .qpn = QPN, .dbrec = 3 };
+	const struct bf_rec_wqe_done d = { .qpn = QPN, .index = 2, .next = 3 };
+	const struct bf_rec_cqe q = { .qpn = QPN, .index = 2 };
+
+	for (int i = 0; i < 3; i++) {
+		struct bf_rec_deadlock stuck = { .since = 1 };
+		struct story s;
+		struct verdict c;
+
+		begin(&s);
+		bf_record(&s.st, &bf_rec_ibgda_post_schema, s.thread, &p, NULL, 0);
+		bf_record(&s.st, &bf_rec_wqe_done_schema, s.queue, &d, NULL, 0);
+		bf_record(&s.st, &bf_rec_cqe_schema, s.queue, &q, NULL, 0);
+		snprintf(stuck.what, sizeof(stuck.what), "%s", cases[i].what);
+		bf_record(&s.st, &bf_rec_deadlock_schema,
+			  cases[i].who ? bf_stream_actor(&s.st, "agent", cases[i].who) : s.thread, &stuck, NULL, 0);
+		c = end(&s);
+		is(&c, cases[i].found ? "MLX5-POLL-WINDOW" : "");
+	}
+}
+END_TEST
+
 START_TEST(request_that_was_refused)
 {
 	const struct bf_rec_mkey_error k = { .va = 0x1000, .start = 0x2000, .size = 64, .key = 0x77, .length = 8,
@@ -463,6 +496,7 @@ int main(void)
 	tcase_add_test(tc, index_of_the_last_entry_in_the_record);
 	tcase_add_test(tc, poll_that_ended_too_early);
 	tcase_add_test(tc, completion_that_nobody_takes);
+	tcase_add_test(tc, completion_that_nobody_looks_for);
 	tcase_add_test(tc, request_that_was_refused);
 	tcase_add_test(tc, data_that_was_late);
 	suite_add_tcase(s, tc);

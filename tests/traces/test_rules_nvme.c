@@ -74,6 +74,36 @@ START_TEST(giving_up)
 }
 END_TEST
 
+/* What a driver believes to have announced is one thing, its entries and the doorbells that it rang are another. */
+START_TEST(giving_up_on_what_was_not_announced)
+{
+	static const struct {
+		uint16_t built, fetched;
+		const char *id, *text;
+	} cases[] = { { 3, 2, "NVME-NOT-RUNG", "3 entries were built in SQ 1, of which it has fetched 2" },
+		      { 4, 0, "NVME-TAIL-OVERRUN", "all 4 slots of SQ 1 hold entries that were never announced" },
+		      { 2, 2, "NVME-COMPLETION-UNSEEN", "has posted nothing there yet" } };
+	const uint16_t built = cases[_i].built, fetched = cases[_i].fetched;
+	struct rig r;
+
+	begin(&r);
+	for (uint16_t i = 0; i < built; i++)
+		STORY(&r.s, nvm_build, r.driver, .q0 = 2 | (uint64_t)i << 16, .q3 = 0x1000u * (i + 1u),
+		      .va = 0x10000 + i * 64u, .qid = 1, .slot = i, .entries = 4);
+	if (fetched) {
+		STORY(&r.s, nvm_ring, r.driver, .qid = 1, .to = fetched, .mmio = 1, .entries = 4);
+		STORY(&r.s, nvme_doorbell, r.device, .qid = 1, .value = fetched, .accepted = 1);
+	}
+	for (uint16_t i = 0; i < fetched; i++)
+		fetch(&r, i, i, 0x1000u * (i + 1u));
+	for (uint16_t i = 0; i < fetched; i++)
+		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = i, .cid = i, .phase = 1);
+	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = built % 4, .sq_rung = built % 4, .inflight = 1,
+	      .cq_head = fetched, .cq_phase = 1);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
 START_TEST(buffer_of_two_commands)
 {
 	struct rig r;
@@ -190,6 +220,7 @@ int main(void)
 	tcase_add_test(t, entry_that_came_after_its_doorbell);
 	tcase_add_loop_test(t, what_the_controller_complains_of, 0, 4);
 	tcase_add_loop_test(t, giving_up, 0, 4);
+	tcase_add_loop_test(t, giving_up_on_what_was_not_announced, 0, 3);
 	tcase_add_loop_test(t, buffer_of_two_commands, 0, 2);
 	tcase_add_loop_test(t, slot_that_is_used_again_before_the_answer, 0, 2);
 	tcase_add_loop_test(t, list_that_begins_elsewhere, 0, 2);

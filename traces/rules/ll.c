@@ -117,6 +117,8 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		x->actor = e->actor;
 		x->sent_ps = e->time_ps;
 		x->sent_record = e->number;
+	} else if (x && e->kind == BF_SEEN_ll_recv) {
+		x->taken = true;
 	} else if (x) {
 		x->counted = true;
 		x->value = (int32_t)e->ll_count.value;
@@ -133,12 +135,13 @@ static void forget_run(void *facts)
 }
 
 extern const struct bf_rule bf_rule_ll_send_early, bf_rule_ll_count_first, bf_rule_ll_count_qp, bf_rule_ll_count_value,
-    bf_rule_ll_count_stale;
+    bf_rule_ll_count_stale, bf_rule_ll_count_unseen;
 static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,  &bf_rule_ll_count_first, &bf_rule_ll_count_qp,
-					       &bf_rule_ll_count_value, &bf_rule_ll_count_stale, NULL };
+					       &bf_rule_ll_count_value, &bf_rule_ll_count_stale, &bf_rule_ll_count_unseen,
+					       NULL };
 
 static const uint8_t signs[] = { BF_SEEN_ll_send, BF_SEEN_ll_recv, 0 };
-static const uint8_t records[] = { BF_SEEN_ll_send, BF_SEEN_ll_count, 0 };
+static const uint8_t records[] = { BF_SEEN_ll_send, BF_SEEN_ll_count, BF_SEEN_ll_recv, 0 };
 
 const struct bf_rule_family bf_rules_ll = {
 	.name = "ll",

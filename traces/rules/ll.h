@@ -19,6 +19,7 @@ struct bf_ll_exchange {
 	int32_t value;
 	uint32_t count_qpn, count_actor;
 	uint64_t count_ps, count_record;
+	bool taken; /* the receiver has found a count */
 };
 
 extern const struct bf_rule_family bf_rules_ll;

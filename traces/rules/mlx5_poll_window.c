@@ -1,6 +1,28 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "traces/rules/mlx5.h"
+
+struct state {
+	bool deadlock;
+	struct bf_pe_set polls; /* one of its threads waits for a completion, for ever */
+};
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	char what[48];
+
+	s->deadlock = true;
+	if (strstr(bf_seen_text(e, "what", what, sizeof(what)), "completion"))
+		bf_pe_set_add(&s->polls, e->pe);
+}
+
+/* True as well where a run that has no end was cut short: then nobody says what threads wait for. */
+static bool polls(const struct state *s, uint32_t pe)
+{
+	return !s->deadlock || bf_pe_set_has(&s->polls, pe);
+}
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
@@ -10,9 +32,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	/*
 	 * A completion that was written: one that was lost, or never due, has a rule of its own. Who sees an error is right
 	 * not to take it for "done"; who waits for entries that nobody rang for does not wait for this one; and where all
-	 * have ended, nobody waits.
+	 * have ended, or wait for something else, nobody looks for it.
 	 */
-	if (!complete || q->published > q->posted || bf_mlx5_all_ended(r->rules) ||
+	if (!complete || q->published > q->posted || bf_mlx5_all_ended(r->rules) || !polls(r->state, queue->pe) ||
 	    !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 ||
 	    q->failed || q->error_syndrome)
 		return;
@@ -46,7 +68,9 @@ const struct bf_rule bf_rule_mlx5_poll_window = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ 0 },
+	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
 	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
+	.state_bytes = sizeof(struct state),
+	.on = on,
 	.end_queue = end_queue,
 };

@@ -257,6 +257,7 @@ static void note_ring(struct bf_nvme_queue *q, const struct bf_seen *e)
 	struct bf_nvme_slot *s;
 
 	q->shadow_only = !e->nvm_ring.mmio;
+	q->last_rung = (uint32_t)e->nvm_ring.to;
 	if (e->nvm_ring.from >= e->nvm_ring.entries || e->nvm_ring.to >= e->nvm_ring.entries)
 		return;
 	while (slot != e->nvm_ring.to && (s = bf_nvme_slot(q, slot)) != NULL) {
@@ -334,6 +335,13 @@ static bool may_be_lost(struct bf_rules *r, const struct bf_seen *e)
 	return !e->nvm_timeout.cq_head || bf_rules_faults(r, &first);
 }
 
+/* The controller has done all that the last doorbell told it of, and there are more entries. */
+static bool unannounced(const struct bf_nvme_queue *q)
+{
+	return !q->in_flight && q->driver_speaks && q->built > q->fetches &&
+	       q->last_rung == (q->ntails ? q->tails[0] : 0);
+}
+
 static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
 				    const struct bf_seen *e)
 {
@@ -354,6 +362,8 @@ static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run
 		       : run->stale                                              ? BF_NVME_STUCK_FLUSH_TYPE
 		       : looked_old(e) && may_be_lost(r, e)                        ? BF_NVME_STUCK_LOST
 										 : BF_NVME_STUCK_UNSEEN;
+	if (unannounced(q))
+		return q->entries && q->built - q->fetches >= q->entries ? BF_NVME_STUCK_FULL : BF_NVME_STUCK_NOT_RUNG;
 	/* Where the controller owes nothing, its answers lie where this driver does not look. */
 	if (!q->in_flight && q->fetches)
 		return BF_NVME_STUCK_UNSEEN;

@@ -78,6 +78,7 @@ struct bf_nvme_queue {
 	uint32_t in_flight, most_in_flight, ncommands;
 	uint32_t by_cid[BF_NVME_CIDS]; /* by hash of the identifier: place plus one */
 	uint64_t built, fetches;       /* entries */
+	uint32_t last_rung;            /* the last tail that their driver rang */
 	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
@@ -97,6 +98,7 @@ struct bf_nvme_queue {
 enum bf_nvme_stuck {
 	BF_NVME_STUCK_NOT,
 	BF_NVME_STUCK_NOT_RUNG,
+	BF_NVME_STUCK_FULL, /* no slot was left empty: the tail stands where it stood */
 	BF_NVME_STUCK_CQ_NOT_RUNG,
 	BF_NVME_STUCK_L2, /* the completion is in VRAM, polls are served from an old copy */
 	BF_NVME_STUCK_NO_INVALIDATE,

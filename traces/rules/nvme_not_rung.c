@@ -4,10 +4,21 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
 	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
+	/* The driver itself may believe that it has rung. */
+	if (e->nvm_timeout.sq_tail == e->nvm_timeout.sq_rung) {
+		bf_finding_say(f,
+			       "%s waits for commands that the controller was never told of: %" PRIu64
+			       " entries were built in SQ %" PRIu64 ", of which it has fetched %" PRIu64
+			       ", and the last tail that was rung is %" PRIu32,
+			       bf_rule_actor(r->rules, e->actor), q->built, e->nvm_timeout.qid, q->fetches,
+			       q->last_rung);
+		return;
+	}
 	bf_finding_say(f,
 		       "%s waits for commands that the controller was never told of: SQ %" PRIu64
 		       " is filled up to tail %" PRIu64 ", and the last tail that was rung is %" PRIu64,

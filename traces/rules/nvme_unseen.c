@@ -12,10 +12,17 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, head->posted_ps, head->posted_record);
 	bf_finding_say(f,
 		       "%s waits for slot %" PRIu64 " of CQ %" PRIu64 " to have phase %" PRIu64
-		       ", and the controller has completed all that it was told of, there last at %" PRIu64
-		       " ns with phase %u, and the driver does not take it: the slot, its address or the phase is wrong",
+		       ", and the controller has completed all that it was told of",
 		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.cq_head, e->nvm_timeout.qid,
-		       e->nvm_timeout.cq_phase, head->posted_ps / (uint64_t)BF_NS, (unsigned)head->posted_phase);
+		       e->nvm_timeout.cq_phase);
+	if (head->posted)
+		bf_finding_say(f,
+			       ", there last at %" PRIu64
+			       " ns with phase %u, and the driver does not take it: the slot, its address or the phase is "
+			       "wrong",
+			       head->posted_ps / (uint64_t)BF_NS, (unsigned)head->posted_phase);
+	else
+		bf_finding_say(f, " and has posted nothing there yet: the driver's head has gone too far");
 }
 
 const struct bf_rule bf_rule_nvme_unseen = {

@@ -172,6 +172,19 @@ void bf_rule_spare(struct bf_rule_run *r, enum bf_seen_kind kind);
 struct bf_rule_queue *bf_rule_queue(struct bf_rules *r, const struct bf_rule_family *family, uint32_t pe,
 				    uint64_t number, bool make);
 
+/* PEs by number; those 1024 apart share a place. */
+struct bf_pe_set {
+	uint8_t bits[128];
+};
+static inline void bf_pe_set_add(struct bf_pe_set *s, uint32_t pe)
+{
+	s->bits[pe / 8 % sizeof(s->bits)] |= (uint8_t)(1u << pe % 8);
+}
+static inline bool bf_pe_set_has(const struct bf_pe_set *s, uint32_t pe)
+{
+	return s->bits[pe / 8 % sizeof(s->bits)] >> pe % 8 & 1;
+}
+
 /* The queues of the run in order of appearance; NULL past the last. */
 struct bf_rule_queue *bf_rule_queue_at(struct bf_rules *r, uint32_t i);
 
