@@ -74,6 +74,50 @@ static void print_found(FILE *out, const struct bf_found *f, bool consequence)
 		fprintf(out, "    suppressed: %s\n", f->suppressed);
 }
 
+#define SHOWN 3u /* findings of one rule in full; then come their places */
+#define NAMED 6u
+
+static bool alike(const struct bf_found *a, const struct bf_found *b)
+{
+	return a->rule == b->rule && !a->suppressed == !b->suppressed;
+}
+
+static uint32_t alike_before(const struct bf_rules *r, uint32_t i)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < i; k++)
+		n += alike(bf_rules_found(r, k), bf_rules_found(r, i));
+	return n;
+}
+
+/* What else the rule of finding `i` has found behind it. */
+static void print_rest(FILE *out, const struct bf_rules *r, uint32_t i)
+{
+	const struct bf_found *named[NAMED];
+	uint32_t n = 0, places = 0;
+
+	for (uint32_t k = i + 1; k < bf_rules_count(r); k++) {
+		const struct bf_found *f = bf_rules_found(r, k);
+		uint32_t same = 0;
+
+		if (!alike(f, bf_rules_found(r, i)))
+			continue;
+		n++;
+		while (same < places && same < NAMED && strcmp(named[same]->where, f->where))
+			same++;
+		if (same == places && places < NAMED)
+			named[places] = f;
+		places += same == places || same == NAMED;
+	}
+	if (!n)
+		return;
+	fprintf(out, "    and %" PRIu32 " more of these at ", n);
+	for (uint32_t k = 0; k < places && k < NAMED; k++)
+		fprintf(out, "%s%s", k ? ", " : "", named[k]->where);
+	fputs(places > NAMED ? ", ...\n" : "\n", out);
+}
+
 void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places)
 {
 	struct bf_sources *sources = places ? bf_sources_open() : NULL;
@@ -83,10 +127,15 @@ void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *pl
 
 	for (uint32_t i = 0; i < bf_rules_count(r); i++) {
 		const struct bf_found *f = bf_rules_found(r, i);
+		const uint32_t before = alike_before(r, i);
 
+		if (before >= SHOWN)
+			continue;
 		print_found(out, f, bf_rules_root(r) && f->rule->severity == BF_SEVERITY_ERROR && !f->suppressed);
 		if (places)
 			print_place(out, sources, bf_places_of(places, i));
+		if (before + 1 == SHOWN)
+			print_rest(out, r, i);
 	}
 	bf_sources_free(sources);
 	if (faults)
