@@ -80,6 +80,7 @@ __extension__ typedef unsigned __int128 bf_nvm_bug_set;
 #define BF_NVM_BUG_FLUSH_VMID BF_NVM_BIT(63)    /* GPU caches are invalidated for no VMID */
 #define BF_NVM_BUG_LOCK_KEPT BF_NVM_BIT(64)     /* share.h: nothing new in the queue, and its lock is not given back */
 #define BF_NVM_BUG_BUFFER_SHARED BF_NVM_BIT(65) /* commands of a thread have one data buffer */
+#define BF_NVM_BUG_CQ_UNLOCKED BF_NVM_BIT(66)   /* share.h: completions are taken without the queue's lock */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_nvm_bug {

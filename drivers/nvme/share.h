@@ -37,7 +37,8 @@ BF_DEVICE uint32_t bf_nvm_share_poll(struct bf_thread *t, const struct bf_nvm_ct
 	struct bf_nvm_completion c;
 	uint32_t n = 0;
 
-	bf_nvm_lock(t, &s->cq_lock, "the completion queue's lock");
+	if (BF_LIKELY(!(ctrl->bugs & BF_NVM_BUG_CQ_UNLOCKED)))
+		bf_nvm_lock(t, &s->cq_lock, "the completion queue's lock");
 	cq.head = bf_ld_relaxed32(t, &s->cq_head, BF_AT_GPU);
 	cq.phase = bf_ld_relaxed32(t, &s->cq_phase, BF_AT_GPU);
 	cq.last = cq.head;

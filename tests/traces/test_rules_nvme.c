@@ -110,11 +110,49 @@ START_TEST(buffer_of_two_commands)
 
 	begin(&r);
 	fetch(&r, 0, 10, 0x1000);
-	if (_i) /* done before: no harm in using it again */
+	if (_i == 1) /* done before: no harm in using it again */
 		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cid = 10);
 	fetch(&r, 1, 11, 0x1000);
+	if (_i != 2)
+		STORY(&r.s, nvm_mismatch, r.driver, .qid = 1, .wanted = 1, .found = 2);
+	story_ends(&r.s, _i == 1 ? NULL : _i == 0 ? "NVME-BUFFER-SHARED" : "NVME-READ-OVERLAP",
+		   _i == 0 ? "slots 0 and 1 of SQ 1 were in flight together" : "both deliver to 0x1000");
+}
+END_TEST
+
+/* Queues of one PE have one memory, those of two have not. */
+START_TEST(buffer_of_two_queues)
+{
+	const uint8_t entry[64] = { 2, [25] = 0x10 };
+	struct rig r;
+
+	begin(&r);
+	fetch(&r, 0, 0, 0x1000);
+	STORY_TAIL(&r.s, nvme_fetch, _i ? story_actor(&r.s, "queue", "ssd1.sq2") : r.device, entry, 64, .sqid = 2);
 	STORY(&r.s, nvm_mismatch, r.driver, .qid = 1, .wanted = 1, .found = 2);
-	story_ends(&r.s, _i ? NULL : "NVME-BUFFER-SHARED", "slots 0 and 1 of SQ 1 were in flight together");
+	story_ends(&r.s, _i ? NULL : "NVME-BUFFER-SHARED", "slot 0 of SQ 1 and slot 0 of SQ 2");
+}
+END_TEST
+
+/* One lap later it is an old entry; before that it is the same one. */
+START_TEST(completion_that_two_take)
+{
+	uint32_t other;
+	struct rig r;
+
+	begin(&r);
+	other = story_actor(&r.s, "agent", "pe0.cpu1");
+	STORY(&r.s, nvme_queue, r.device, .queue = 1, .qid = 1, .cqid = 1, .size = 2, .flags = 1);
+	for (uint16_t i = 0; i < 2; i++) {
+		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = i, .cid = i, .phase = 1);
+		if (_i)
+			STORY(&r.s, nvm_completion, r.driver, .qid = 1, .slot = i, .cid = i, .phase = 1);
+	}
+	if (!_i)
+		STORY(&r.s, nvm_completion, r.driver, .qid = 1, .slot = 0, .cid = 0, .phase = 1);
+	STORY(&r.s, nvm_completion, other, .qid = 1, .slot = 0, .cid = 0, .phase = 1);
+	story_ends(&r.s, _i ? "NVME-PHASE-WRAP" : "NVME-TAKEN-TWICE",
+		   _i ? "from the lap before" : "pe0.cpu1 took the completion of command 0 in slot 0 of CQ 1, which pe0.cpu0");
 }
 END_TEST
 
@@ -221,7 +259,9 @@ int main(void)
 	tcase_add_loop_test(t, what_the_controller_complains_of, 0, 4);
 	tcase_add_loop_test(t, giving_up, 0, 4);
 	tcase_add_loop_test(t, giving_up_on_what_was_not_announced, 0, 3);
-	tcase_add_loop_test(t, buffer_of_two_commands, 0, 2);
+	tcase_add_loop_test(t, buffer_of_two_commands, 0, 3);
+	tcase_add_loop_test(t, buffer_of_two_queues, 0, 2);
+	tcase_add_loop_test(t, completion_that_two_take, 0, 2);
 	tcase_add_loop_test(t, slot_that_is_used_again_before_the_answer, 0, 2);
 	tcase_add_loop_test(t, list_that_begins_elsewhere, 0, 2);
 	tcase_add_test(t, packet_that_stops_the_queue);

@@ -1,6 +1,7 @@
 /* Facts of NVMe queue pairs, and the list of their rules. */
 #include "traces/rules/nvme.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,17 @@ struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_s
 	bf_finding_since(f, a->fetched_ps, a->fetched_record);
 	bf_finding_index(f, a->slot);
 	return f;
+}
+
+void bf_nvme_say_both(struct bf_finding *f, const char *what, uint32_t slot, const struct bf_rule_queue *queue,
+		      uint32_t other, const struct bf_rule_queue *other_queue)
+{
+	if (queue == other_queue)
+		bf_finding_say(f, "the %ss in slots %" PRIu32 " and %" PRIu32 " of SQ %" PRIu64, what, slot, other,
+			       queue->number);
+	else
+		bf_finding_say(f, "the %ss in slot %" PRIu32 " of SQ %" PRIu64 " and slot %" PRIu32 " of SQ %" PRIu64,
+			       what, slot, queue->number, other, other_queue->number);
 }
 
 /* ---- memory ---- */
@@ -117,22 +129,41 @@ static uint32_t data_place(uint64_t data)
 	return (uint32_t)((data >> 4) * 0x9e3779b97f4a7c15ull >> 54) % BF_NVME_DATA;
 }
 
-static void note_sharing(struct bf_nvme_queue *q, const struct bf_seen *e)
+static void share(struct bf_rule_queue *queue, uint32_t slot, const struct bf_rule_queue *other, uint32_t other_slot,
+		  uint64_t data, const struct bf_seen *e)
+{
+	struct bf_nvme_queue *q = bf_nvme_of(queue);
+
+	if (q->shared.set)
+		return;
+	q->shared.set = true;
+	q->shared.slot = slot;
+	q->shared.other = other_slot;
+	q->shared.other_queue = other;
+	q->shared.data = data;
+	q->shared.at_ps = e->time_ps;
+	q->shared.record = e->number;
+}
+
+static void note_sharing(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
 {
 	const uint64_t data = bf_get_le64(e->tail + 24);
-	const uint16_t cid = bf_get_le16(e->tail + 2);
-	uint16_t *last = &q->by_data[data_place(data)];
-	const struct bf_nvme_command *c = data && !q->shared.set && *last != cid ? bf_nvme_command(q, *last) : NULL;
+	const struct bf_nvme_user me = { e->queue, bf_get_le16(e->tail + 2) };
+	struct bf_nvme_user *place = &run->by_data[data_place(data)];
+	const struct bf_nvme_user last = *place;
+	const struct bf_nvme_command *c = NULL;
 
-	if (c && bf_get_le64(c->entry + 24) == data) {
-		q->shared.set = true;
-		q->shared.slot = c->slot;
-		q->shared.other = (uint32_t)e->nvme_fetch.slot;
-		q->shared.data = data;
-		q->shared.at_ps = e->time_ps;
-		q->shared.record = e->number;
+	*place = me;
+	if (data && last.queue && last.queue->pe == e->pe && (last.queue != me.queue || last.cid != me.cid))
+		c = bf_nvme_command(bf_nvme_of(last.queue), last.cid);
+	if (!c || bf_get_le64(c->entry + 24) != data)
+		return;
+	share(last.queue, c->slot, me.queue, (uint32_t)e->nvme_fetch.slot, data, e);
+	share(me.queue, (uint32_t)e->nvme_fetch.slot, last.queue, c->slot, data, e);
+	if (c->entry[0] == BF_NVME_IO_READ && e->tail[0] == BF_NVME_IO_READ && last.queue->number && me.queue->number) {
+		run->overlap = last;
+		bf_rule_notice(r, BF_NVME_OVERLAP);
 	}
-	*last = cid;
 }
 
 static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)
@@ -190,7 +221,7 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nv
 	q->fetches++;
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
-	note_sharing(q, e);
+	note_sharing(r, run, e);
 	c = bf_nvme_command_begin(q, e->tail);
 	if (!c)
 		return;
@@ -247,6 +278,28 @@ static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct 
 		note_answer(run, sq, e);
 	if (run->answer.queue && run->answer.code)
 		bf_rule_notice(r, BF_NVME_REFUSED);
+}
+
+/*
+ * An entry that is taken again before the driver has been round the queue is taken by two; one lap later it is an old
+ * one that looks new.
+ */
+static void note_taken(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+{
+	struct bf_nvme_slot *s = e->nvm_completion.stray ? NULL : bf_nvme_slot(q, e->nvm_completion.slot);
+
+	if (!s)
+		return;
+	q->taken++;
+	s->ntaken++;
+	s->taker[1] = s->taker[0];
+	s->taker[0] = e->actor;
+	if (s->ntaken > 1 && s->taker[1] != s->taker[0] && q->taken - s->taken_as < q->cq_size &&
+	    s->ntaken > s->nposted) {
+		s->ntaken--; /* it counts once, so that later laps are judged by themselves */
+		bf_rule_notice(r, BF_NVME_TWICE);
+	}
+	s->taken_as = q->taken;
 }
 
 /* ---- what the controller says of its queues ---- */
@@ -382,8 +435,6 @@ static void note_invalidate(struct bf_nvme_run *run, const struct bf_seen *e)
 
 static void on_queue(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s;
-
 	run->present = true;
 	switch (e->kind) {
 	case BF_SEEN_nvm_build:
@@ -404,9 +455,7 @@ static void on_queue(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme
 			note_ring(q, e);
 		break;
 	case BF_SEEN_nvm_completion:
-		s = e->nvm_completion.stray ? NULL : bf_nvme_slot(q, e->nvm_completion.slot);
-		if (s)
-			s->ntaken++;
+		note_taken(r, q, e);
 		break;
 	case BF_SEEN_nvme_doorbell:
 		note_doorbell(q, e);
@@ -466,7 +515,8 @@ static void forget(void *facts)
 	R(flush_type) R(no_interrupt) R(unseen) R(completion_lost) R(doorbell_lost) R(no_answer)                       \
 	R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped)           \
 	R(mdts) R(lba_range) R(nsid) R(protection) R(cns) R(request_limit) R(error_status) R(flush_early)              \
-	R(doorbell_each) R(depth_one) R(small_io) R(shared_queue)
+	R(read_overlap)                           \
+	R(taken_twice) R(doorbell_each) R(depth_one) R(small_io) R(shared_queue)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;

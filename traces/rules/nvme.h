@@ -30,6 +30,8 @@ struct bf_nvme_slot {
 	uint8_t posted_phase;
 	uint16_t posted_cid, posted_status, posted_sqhd;
 	uint64_t nposted, ntaken; /* completions that came to lie here, and that the driver took */
+	uint64_t taken_as;        /* the last one: its number among those that it took from the queue, from 1 */
+	uint32_t taker[2];        /* who took the last one, and the one before */
 	uint64_t posted_ps, posted_record;
 };
 
@@ -48,6 +50,8 @@ enum {
 	BF_NVME_BAD_FETCH = 2, /* nvme_fetch: `fetch.what` is not GOOD */
 	BF_NVME_SECOND = 4,    /* nvme_fetch: the entry has a second PRP */
 	BF_NVME_TO_EVENT = 8,  /* store: to an event index */
+	BF_NVME_OVERLAP = 32,  /* nvme_fetch: a read, and `run->overlap` another one with its buffer */
+	BF_NVME_TWICE = 64,    /* nvm_completion: another thread has taken this entry */
 };
 
 enum bf_nvme_fetched {
@@ -82,14 +86,14 @@ struct bf_nvme_queue {
 	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
-	uint64_t completions; /* posted to the completion queue */
+	uint64_t completions, taken; /* posted to the completion queue; by the driver out of it */
 	uint32_t most_cq_slot;
 	bool held, cq_rung; /* a completion waits for room in its queue; its head doorbell was ever rung */
-	uint16_t by_data[BF_NVME_DATA]; /* identifier of the last command with data there, by hash of PRP1 */
-	/* A command that began while another one with its data was in flight. */
+	/* A command that began while another one with its data was in flight, here or in a queue beside this one. */
 	struct {
 		bool set;
 		uint32_t slot, other;
+		const struct bf_rule_queue *other_queue;
 		uint64_t data, at_ps, record;
 	} shared;
 };
@@ -120,6 +124,12 @@ struct bf_nvme_answer {
 	uint64_t fetched_ps, fetched_record;
 };
 
+/* A command by its queue and identifier. */
+struct bf_nvme_user {
+	struct bf_rule_queue *queue; /* NULL: none */
+	uint16_t cid;
+};
+
 /* The last 8-byte store to an address; the table forgets addresses that share a place. */
 #define BF_NVME_WORDS 16384u
 struct bf_nvme_word {
@@ -134,6 +144,8 @@ struct bf_nvme_run {
 	bool admin_other; /* some admin command was not what the driver meant, so that queues may not be either */
 	uint32_t timeouts;
 	struct bf_nvme_answer answer;
+	struct bf_nvme_user by_data[BF_NVME_DATA]; /* the last command with data there, by hash of PRP1 */
+	struct bf_nvme_user overlap;
 	uint64_t shadow, event; /* buffers of Doorbell Buffer Config; 0: none */
 	enum bf_nvme_stuck stuck;
 	bool invalidated, stale;
@@ -177,6 +189,10 @@ static inline const struct bf_nvme_answer *bf_nvme_refused(struct bf_rule_run *r
 
 /* The finding about that command: at its queue and slot, since it was fetched. NULL as bf_rule_find(). */
 struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a);
+
+/* "the reads in slots 0 and 1 of SQ 1"; `what` is one of them. */
+void bf_nvme_say_both(struct bf_finding *f, const char *what, uint32_t slot, const struct bf_rule_queue *queue,
+		      uint32_t other, const struct bf_rule_queue *other_queue);
 
 /* Fields of an entry. */
 static inline uint32_t bf_nvme_dword(const struct bf_nvme_answer *a, uint32_t i)

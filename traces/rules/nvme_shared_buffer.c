@@ -10,12 +10,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_since(f, q->shared.at_ps, q->shared.record);
-	bf_finding_index(f, q->shared.other);
+	bf_finding_index(f, q->shared.slot);
+	bf_nvme_say_both(f, "command", q->shared.slot, e->queue, q->shared.other, q->shared.other_queue);
 	bf_finding_say(f,
-		       "the commands in slots %" PRIu32 " and %" PRIu32 " of SQ %" PRIu64
 		       " were in flight together and both name 0x%" PRIx64
 		       ": a buffer was used again before its command was complete",
-		       q->shared.slot, q->shared.other, e->queue->number, q->shared.data);
+		       q->shared.data);
 }
 
 const struct bf_rule bf_rule_nvme_shared_buffer = {
