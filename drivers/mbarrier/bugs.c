@@ -75,5 +75,6 @@ const struct bf_mbar_bug bf_mbar_bugs[] = {
 	  "a stage is read after the fence that lets a copy overwrite it (with --style guide)" },
 	{ BF_MBAR_BUG_SPLIT_ARRIVE, PIPELINE, "split-arrive", "lanes arrive one after the other (with --style guide)" },
 	{ BF_MBAR_BUG_SPIN, PIPELINE | RING, "spin", "waits spin on test_wait" },
+	{ BF_MBAR_BUG_STAGES_MEET, PIPELINE, "stages-meet", "two stages lie in one place" },
 	{ 0, 0, NULL, NULL },
 };

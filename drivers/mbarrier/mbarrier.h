@@ -81,6 +81,7 @@ enum bf_mbar_style {
 #define BF_MBAR_BUG_SPIN (1ull << 46)          /* waits spin on test_wait */
 #define BF_MBAR_BUG_COUNT_ARRIVE (1ull << 47)  /* one arrival for all lanes where one a warp is counted */
 #define BF_MBAR_BUG_GROUP_LESS (1ull << 48)    /* the wait leaves the group of the tile itself pending */
+#define BF_MBAR_BUG_STAGES_MEET (1ull << 49)   /* two stages lie in one place */
 
 /* Table of the bits above: option name, what is wrong, and the workloads (as a mask) that it shows in. */
 struct bf_mbar_bug {

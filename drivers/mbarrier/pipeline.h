@@ -60,7 +60,7 @@ BF_DEVICE uint32_t bf_mbar_empty(const struct bf_thread *t, const struct bf_mbar
 }
 BF_DEVICE uint32_t bf_mbar_stage(const struct bf_thread *t, const struct bf_mbar_job *j, uint32_t stage)
 {
-	return bf_shared_base(t) + bf_mbar_stage_offset(j, stage);
+	return bf_shared_base(t) + bf_mbar_stage_offset(j, j->bugs & BF_MBAR_BUG_STAGES_MEET ? stage / 2 : stage);
 }
 
 /* Who arrives on a pipeline's barriers. */

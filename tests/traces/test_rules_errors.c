@@ -207,11 +207,20 @@ START_TEST(captures)
 	cqe[55] = 0x04;
 	cqe[54] = 0x51;
 	cqe[63] = 0xd2;
-	STORY_TAIL(&s, capture_wqe, 0, wqe, 64, .qpn = _i == 2 ? 0x77 : QPN, .index = _i == 1 ? 6 : 5, .line = 1);
+	if (_i == 3)
+		wqe[7] = 5; /* segments in a block of four */
+	STORY_TAIL(&s, capture_wqe, story_actor(&s, "queue", "cap.qp101"), wqe, 64, .qpn = _i == 2 ? 0x77 : QPN,
+		   .index = _i == 1 ? 6 : 5, .line = 1);
 	if (_i == 0)
 		STORY_TAIL(&s, capture_cqe, 0, cqe, 64, .cqn = 0x41, .index = 0, .line = 2);
-	story_ends(&s, _i == 0 ? "MLX5-CAPTURED-ERROR" : _i == 1 ? "MLX5-ENTRY-INDEX" : "MLX5-ENTRY-QPN",
-		   _i == 0 ? "WQE 5 of QP 0x0 failed with syndrome 04, vendor 51" : "control segment");
+	story_ends(&s,
+		   _i == 0   ? "MLX5-CAPTURED-ERROR"
+		   : _i == 1 ? "MLX5-ENTRY-INDEX"
+		   : _i == 2 ? "MLX5-ENTRY-QPN"
+			     : "MLX5-ENTRY-SHAPE",
+		   _i == 0   ? "WQE 5 of QP 0x0 failed with syndrome 04, vendor 51"
+		   : _i == 3 ? "WQE 5 of QP 0x101 on PE 0 (line 1 of the capture) says 5 segments"
+			     : "on PE 0");
 }
 END_TEST
 
@@ -278,7 +287,7 @@ int main(void)
 	tcase_add_loop_test(t, completion_queues, 0, 2);
 	tcase_add_loop_test(t, control_segments, 0, 2);
 	tcase_add_test(t, remote_address_zero);
-	tcase_add_loop_test(t, captures, 0, 3);
+	tcase_add_loop_test(t, captures, 0, 4);
 	tcase_add_test(t, suppressed_findings_do_not_count);
 	tcase_add_test(t, one_rule_alone);
 	suite_add_tcase(s, t);

@@ -229,6 +229,19 @@ START_TEST(packet_that_stops_the_queue)
 }
 END_TEST
 
+/* Bytes 0 to 63 are reserved and unpublished: whoever has the turn at 0 may be slow, at 60 there is nobody. */
+START_TEST(turn_that_nobody_has)
+{
+	struct rig r;
+
+	sdma_begin(&r);
+	STORY(&r.s, sdma_reserve, r.driver, .from = 64, .to = 128, .queue = 0);
+	STORY(&r.s, deadlock, r.driver, .va = 0x9000, .value = _i ? 60 : 0, .what = "earlier submissions of the queu");
+	story_ends(&r.s, "SDMA-NOT-RUNG",
+		   _i ? "the word at 0x9000 gives it to a submission at 60, and there is none" : "and nobody rang");
+}
+END_TEST
+
 START_TEST(data_that_was_late)
 {
 	/* COPY_LINEAR of 64 bytes from 0x5000 to 0x6000. */
@@ -265,6 +278,7 @@ int main(void)
 	tcase_add_loop_test(t, slot_that_is_used_again_before_the_answer, 0, 2);
 	tcase_add_loop_test(t, list_that_begins_elsewhere, 0, 2);
 	tcase_add_test(t, packet_that_stops_the_queue);
+	tcase_add_loop_test(t, turn_that_nobody_has, 0, 2);
 	tcase_add_test(t, data_that_was_late);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);

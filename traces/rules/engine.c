@@ -379,7 +379,9 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 	}
 	a = &r->actors[actor];
 	snprintf(a->name, sizeof(a->name), "%s", name);
-	a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
+	/* A capture is one machine's, and the first number there is a queue's. */
+	if (strncmp(name, "cap.", 4) != 0)
+		a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
 	a->queue = queue ? strtoul(queue + 2, NULL, 10) : 0;
 	a->is_queue = strcmp(kind, "queue") == 0;
 	return 0;

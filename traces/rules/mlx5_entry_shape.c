@@ -1,12 +1,35 @@
 #include <inttypes.h>
 
+#include "sim/bytes.h"
 #include "traces/rules/mlx5.h"
+
+#define DS 16u
+
+/* A capture has the blocks of an entry up to the next one's. */
+static void on_captured(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const uint32_t ds = e->tail_len >= DS ? e->tail[7] & 0x3fu : 0;
+	struct bf_finding *f = e->tail_len >= DS && (!ds || ds * DS > e->tail_len) ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	bf_finding_index(f, e->capture_wqe.index & 0xffff);
+	bf_finding_say(f,
+		       "the control segment of %s (line %" PRIu64 " of the capture) says %" PRIu32
+		       " segments of 16 bytes, and the entry is %" PRIu32 " bytes long",
+		       bf_mlx5_entry(e->queue, e->capture_wqe.index & 0xffff).text, e->capture_wqe.line, ds,
+		       e->tail_len);
+}
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_fetch *w = &bf_mlx5_of(e->queue)->fetch;
 	struct bf_finding *f;
 
+	if (e->kind == BF_SEEN_capture_wqe) {
+		on_captured(r, e);
+		return;
+	}
 	/* Of bytes that do not belong there at all, others speak. */
 	if (w->what != BF_MLX5_FETCHED_GOOD || w->own.index != w->index + 1 || !e->wqe_fetch.ds ||
 	    w->own.ds == e->wqe_fetch.ds)
@@ -40,7 +63,6 @@ const struct bf_rule bf_rule_mlx5_entry_shape = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, BF_SEEN_qp_config, 0 },
+	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_capture_wqe, 0 },
 	.on = on,
 };
