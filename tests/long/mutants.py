@@ -3,12 +3,12 @@
 Mutation run: breaks the drivers' device code in one place at a time and looks whether belfry finds that out, and
 whether its rules name what was done.
 
-mutants.txt lists the places: a file, a function, what is replaced there by what, and the rules that may name it. Each
-mutant is compiled (only the objects that include the file), linked, and run through the battery of its workloads
-(mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace, which the unchanged program must
-not do in the same run.
+mutants.txt (or --places FILE) lists the places: a file, a function, what is replaced there by what, and the rules that
+may name it. Each mutant is compiled (only the objects that include the file), linked, and run through the battery of its
+workloads (mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace, which the unchanged
+program must not do in the same run.
 
-  mutants.py --build DIR [--only TEXT]... [--jobs N] [--markdown FILE] [--list]
+  mutants.py --build DIR [--places FILE] [--only TEXT]... [--jobs N] [--markdown FILE] [--list]
 
 DIR is a build directory of this source tree with belfry built in it; nothing in it is changed.
 """
@@ -413,6 +413,8 @@ def main():
     ap.add_argument("--build", help="build directory of this tree, generator Ninja")
     ap.add_argument("--only", action="append", metavar="TEXT",
                     help="mutants with this text in file, function or kind, or this number; several: any of them")
+    ap.add_argument("--places", default=os.path.join(HERE, "mutants.txt"), metavar="FILE",
+                    help="the list of mutants (mutants.txt)")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--results", help="keep results there as JSON; mutants that have one there are not run again")
     ap.add_argument("--again", action="store_true", help="with --results: run again what lived or has another name")
@@ -421,7 +423,7 @@ def main():
     ap.add_argument("--killed", type=float, default=0, help="fail when fewer percent of those that are mistakes are killed")
     ap.add_argument("--named", type=float, default=0, help="fail when fewer percent of those are named right")
     args = ap.parse_args()
-    mutants = [m for m in read_list(os.path.join(HERE, "mutants.txt")) if not args.only or m.is_one_of(args.only)]
+    mutants = [m for m in read_list(args.places) if not args.only or m.is_one_of(args.only)]
     if args.list:
         return list_only(mutants)
     if not args.build:

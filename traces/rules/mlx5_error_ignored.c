@@ -19,8 +19,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, q->error_index);
 	bf_finding_say(f,
 		       "%s took the entries of QP 0x%" PRIx64 " below %" PRIu64 " for complete although WQE %" PRIu64
-		       " had failed with syndrome %02x (%s): it looked at the counter and not "
-		       "at the opcode of the completion",
+		       " had failed with syndrome %02x (%s): it went by the counter of the "
+		       "completion, and took its opcode and syndrome for those of a good one",
 		       bf_rule_actor(r->rules, e->actor), e->queue->number, below, q->error_index, q->error_syndrome,
 		       bf_mlx5_syndrome(q->error_syndrome));
 }
