@@ -148,20 +148,27 @@ static void share(struct bf_rule_queue *queue, uint32_t slot, const struct bf_ru
 static void note_sharing(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
 {
 	const uint64_t data = bf_get_le64(e->tail + 24);
-	const struct bf_nvme_user me = { e->queue, bf_get_le16(e->tail + 2) };
+	const struct bf_nvme_user me = { (uint32_t)(data / BF_NVME_PAGE), (uint16_t)(e->queue->place + 1),
+					 bf_get_le16(e->tail + 2) };
 	struct bf_nvme_user *place = &run->by_data[data_place(data)];
 	const struct bf_nvme_user last = *place;
-	const struct bf_nvme_command *c = NULL;
+	struct bf_rule_queue *queue;
+	const struct bf_nvme_command *c;
 
 	*place = me;
-	if (data && last.queue && last.queue->pe == e->pe && (last.queue != me.queue || last.cid != me.cid))
-		c = bf_nvme_command(bf_nvme_of(last.queue), last.cid);
+	if (!data || last.page != me.page || !last.queue || (last.queue == me.queue && last.cid == me.cid))
+		return;
+	queue = bf_rule_queue_at(r, last.queue - 1u);
+	if (!queue || queue->family != &bf_rules_nvme || queue->pe != e->pe)
+		return;
+	c = bf_nvme_command(bf_nvme_of(queue), last.cid);
 	if (!c || bf_get_le64(c->entry + 24) != data)
 		return;
-	share(last.queue, c->slot, me.queue, (uint32_t)e->nvme_fetch.slot, data, e);
-	share(me.queue, (uint32_t)e->nvme_fetch.slot, last.queue, c->slot, data, e);
-	if (c->entry[0] == BF_NVME_IO_READ && e->tail[0] == BF_NVME_IO_READ && last.queue->number && me.queue->number) {
-		run->overlap = last;
+	share(queue, c->slot, e->queue, (uint32_t)e->nvme_fetch.slot, data, e);
+	share(e->queue, (uint32_t)e->nvme_fetch.slot, queue, c->slot, data, e);
+	if (c->entry[0] == BF_NVME_IO_READ && e->tail[0] == BF_NVME_IO_READ && queue->number && e->queue->number) {
+		run->overlap = queue;
+		run->overlap_cid = last.cid;
 		bf_rule_notice(r, BF_NVME_OVERLAP);
 	}
 }

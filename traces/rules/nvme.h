@@ -30,7 +30,7 @@ struct bf_nvme_slot {
 	uint8_t posted_phase;
 	uint16_t posted_cid, posted_status, posted_sqhd;
 	uint64_t nposted, ntaken; /* completions that came to lie here, and that the driver took */
-	uint64_t taken_as;        /* the last one: its number among those that it took from the queue, from 1 */
+	uint32_t taken_as;        /* the last one: its number among those that it took from the queue, from 1 */
 	uint32_t taker[2];        /* who took the last one, and the one before */
 	uint64_t posted_ps, posted_record;
 };
@@ -50,7 +50,7 @@ enum {
 	BF_NVME_BAD_FETCH = 2, /* nvme_fetch: `fetch.what` is not GOOD */
 	BF_NVME_SECOND = 4,    /* nvme_fetch: the entry has a second PRP */
 	BF_NVME_TO_EVENT = 8,  /* store: to an event index */
-	BF_NVME_OVERLAP = 32,  /* nvme_fetch: a read, and `run->overlap` another one with its buffer */
+	BF_NVME_OVERLAP = 32,  /* nvme_fetch: a read, and in `run->overlap` there is another one with its buffer */
 	BF_NVME_TWICE = 64,    /* nvm_completion: another thread has taken this entry */
 };
 
@@ -86,7 +86,8 @@ struct bf_nvme_queue {
 	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
-	uint64_t completions, taken; /* posted to the completion queue; by the driver out of it */
+	uint64_t completions; /* posted to the completion queue */
+	uint32_t taken;       /* by the driver out of it */
 	uint32_t most_cq_slot;
 	bool held, cq_rung; /* a completion waits for room in its queue; its head doorbell was ever rung */
 	/* A command that began while another one with its data was in flight, here or in a queue beside this one. */
@@ -124,10 +125,10 @@ struct bf_nvme_answer {
 	uint64_t fetched_ps, fetched_record;
 };
 
-/* A command by its queue and identifier. */
+/* Who last named some data: the command's identifier, its queue's place plus one (0: nobody), the data's page. */
 struct bf_nvme_user {
-	struct bf_rule_queue *queue; /* NULL: none */
-	uint16_t cid;
+	uint32_t page;
+	uint16_t queue, cid;
 };
 
 /* The last 8-byte store to an address; the table forgets addresses that share a place. */
@@ -145,7 +146,8 @@ struct bf_nvme_run {
 	uint32_t timeouts;
 	struct bf_nvme_answer answer;
 	struct bf_nvme_user by_data[BF_NVME_DATA]; /* the last command with data there, by hash of PRP1 */
-	struct bf_nvme_user overlap;
+	struct bf_rule_queue *overlap; /* where a read is in flight under `overlap_cid`, see BF_NVME_OVERLAP */
+	uint16_t overlap_cid;
 	uint64_t shadow, event; /* buffers of Doorbell Buffer Config; 0: none */
 	enum bf_nvme_stuck stuck;
 	bool invalidated, stale;
