@@ -1,6 +1,8 @@
 /* belfry export: traces for other programs. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/cli.h"
 #include "tools/input.h"
@@ -139,6 +141,15 @@ static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out,
 	return BF_EXIT_GOOD;
 }
 
+/* What failed before its first byte leaves no file behind that looks like a result. */
+static void drop_empty(FILE *out, const char *path)
+{
+	struct stat st;
+
+	if (fflush(out) == 0 && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+		unlink(path);
+}
+
 static int export(const struct bf_args *args)
 {
 	const char *path = bf_arg_text(args, "o");
@@ -172,6 +183,8 @@ static int export(const struct bf_args *args)
 	else
 		code = export_to(args, &in, out, &err);
 	bf_input_close(&in);
+	if (out && out != stdout && code != BF_EXIT_GOOD)
+		drop_empty(out, path);
 	if (out && out != stdout && bf_output_close(out, path, &err) != 0 && code == BF_EXIT_GOOD)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (to_file && code == BF_EXIT_GOOD && bf_arg_json(args)) {

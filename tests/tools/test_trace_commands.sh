@@ -81,6 +81,10 @@ for form in jsonl html vcd ctf; do
 	"$BELFRY" export "$0" --to=$form -o "$work/none" 2>&1 | grep -q 'not a Belfry trace' || fail "export --to=$form of a script"
 	[ ! -e "$work/none" ] || fail "export --to=$form leaves something of nothing"
 done
+for form in svg topology-svg; do
+	"$BELFRY" export "$work/r.bft" --to=$form -o "$work/none" 2>&1 | grep -q 'to draw' || fail "export --to=$form of a replay"
+	[ ! -e "$work/none" ] || fail "export --to=$form leaves an empty picture"
+done
 "$BELFRY" export "$work/r.bft" --to=jsonl --both 2>&1 | grep -q -e '--both is for --to=pcapng' || fail "--both without pcapng"
 "$BELFRY" dump "$work/r.bft" --type=cqe,nosuch 2>&1 >/dev/null | grep -q "has the type 'nosuch'" || fail "a type that is not there"
 
