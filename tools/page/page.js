@@ -112,7 +112,8 @@ function paintAxis(g, width, height) {
 		g.fillStyle = css("--line");
 		g.fillRect(x(t, width), 0, 1, height);
 		g.fillStyle = css("--dim");
-		g.fillText(span(Math.round(t)), x(t, width) + 4, 15);
+		const label = span(Math.round(t)), at = x(t, width) + 4;
+		if (at + g.measureText(label).width <= width) g.fillText(label, at, 15);
 	}
 }
 
