@@ -3,7 +3,7 @@
  * of a block. Kinds modulo 8: 0 create, 1 general, 2 modify, 3 query, 4 destroy, 5 registers memory, 6 subscribes, 7
  * time passes.
  */
-#include "tests/models/uverbs_rig.h"
+#include "tests/models/uverbs_program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

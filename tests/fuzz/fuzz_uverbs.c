@@ -5,7 +5,7 @@
  * attributes with flag 0x8000 are offsets in the program's memory, which begins with the block: what libFuzzer cannot
  * guess.
  */
-#include "tests/models/uverbs_rig.h"
+#include "tests/models/uverbs_program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* The kernel's half by the ioctl ABI: what libmlx5 sends, and what it may get wrong. */
 #include <check.h>
 
-#include "tests/models/uverbs_rig.h"
+#include "tests/models/uverbs_program.h"
 
 static bool empty(const struct bf_uverbs_counts *n)
 {

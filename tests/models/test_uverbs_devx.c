@@ -1,7 +1,7 @@
 /* DEVX as NVSHMEM's IBGDA transport uses it, event channels, and objects that the other tests leave out. */
 #include <check.h>
 
-#include "tests/models/uverbs_rig.h"
+#include "tests/models/uverbs_program.h"
 
 static uint32_t umem(struct uv_rig *r, uint64_t at, uint64_t len, uint32_t *handle)
 {

@@ -1,7 +1,7 @@
 /* The kernel's half by write(2), and both ABIs cut short at every length. */
 #include <check.h>
 
-#include "tests/models/uverbs_rig.h"
+#include "tests/models/uverbs_program.h"
 
 #define EXTENDED IB_USER_VERBS_CMD_FLAG_EXTENDED
 
