@@ -3,6 +3,7 @@
  * the specification.
  */
 #include <check.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "drivers/platform/platform_native.h"
@@ -141,7 +142,8 @@ START_TEST(shadow_doorbells_ring_when_asked)
 			for (uint32_t event = 65500; event < 65600; event++) {
 				const int due = event >= old && event < old + n;
 
-				ck_assert_int_eq(bf_nvm_event_due((uint16_t)event, (uint16_t)(old + n), (uint16_t)old), due);
+				if (bf_nvm_event_due((uint16_t)event, (uint16_t)(old + n), (uint16_t)old) != due)
+					ck_abort_msg("event %u, from %u by %u: due is %d", event, old, n, due);
 			}
 }
 END_TEST
@@ -161,12 +163,12 @@ static uint32_t walk(const uint8_t *memory, uint64_t base, uint64_t prp1, uint64
 	while (left) {
 		const uint64_t entry = bf_get_le64(memory + (prp2 - base));
 
+		if (entry % 4096)
+			ck_abort_msg("the entry at 0x%" PRIx64 " is 0x%" PRIx64, prp2, entry);
 		if (prp2 % 4096 == 4088 && left > 4096) {
-			ck_assert_uint_eq(entry % 4096, 0);
 			prp2 = entry;
 			continue;
 		}
-		ck_assert_uint_eq(entry % 4096, 0);
 		pages[n++] = entry;
 		left -= left < 4096 ? left : 4096;
 		prp2 += 8;
@@ -203,7 +205,8 @@ START_TEST(prps_name_every_page)
 				ck_assert_uint_eq(n, want);
 				ck_assert_uint_eq(seen[0], data.first);
 				for (uint32_t i = 1; i < n; i++)
-					ck_assert_uint_eq(seen[i], 0x10000000 + (uint64_t)((int64_t)i * data.step));
+					if (seen[i] != 0x10000000 + (uint64_t)((int64_t)i * data.step))
+						ck_abort_msg("page %u of %u: 0x%" PRIx64, i, n, seen[i]);
 			}
 }
 END_TEST

@@ -84,6 +84,7 @@ static int setup(struct bf_trial *t, void *state)
 	struct config *c = bf_trial_arg(t);
 	struct run *r = state;
 	int rc = bf_trial_mlx5(t, NULL);
+	uint32_t used = 0;
 
 	c->setups++;
 	ck_assert_uint_eq(r->messages, 0); /* each run has a fresh state */
@@ -94,7 +95,8 @@ static int setup(struct bf_trial *t, void *state)
 	ck_assert_uint_eq(r->q.wqebbs, 64);
 	ck_assert_uint_eq(r->q.cqes, 128);
 	for (uint32_t i = 0; i < 128 * 64; i++)
-		ck_assert_uint_eq(r->q.cq[i], 0xff);
+		used += r->q.cq[i] != 0xff;
+	ck_assert_uint_eq(used, 0);
 	r->messages = (uint32_t)bf_trial_size(t, 0);
 	r->bug = c->bug != TWO ? c->bug : r->messages > 2 ? NO_ENTRY_FENCE : WRONG_DATA;
 	for (uint32_t i = 0; i < r->messages * MESSAGE; i++)

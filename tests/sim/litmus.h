@@ -17,6 +17,13 @@
 #include "sim/view.h"
 
 #define SEEDS 500u
+
+/* For what each of many runs does: Check writes every assertion of its own to a file. */
+#define LITMUS_MUST(x)                                                                                                 \
+	do {                                                                                                           \
+		if (!(x))                                                                                              \
+			ck_abort_msg("%s", #x);                                                                        \
+	} while (0)
 #define THREADS 4u
 #define NO_FENCE ((enum bf_scope)9)
 
@@ -116,7 +123,7 @@ static inline void device_write(struct bf_region *r, uint64_t offset, const void
 {
 	struct world *w = r->owner;
 
-	ck_assert_uint_le(offset + len, sizeof(w->got));
+	LITMUS_MUST(offset + len <= sizeof(w->got));
 	memcpy(w->got + offset, data, len);
 	w->writes++;
 	w->widest = len > w->widest ? len : w->widest;
@@ -136,22 +143,22 @@ static inline void region(struct world *w, const char *name, enum bf_mem_kind ki
 
 	if (kind == BF_MEM_MMIO)
 		o.mmio = &device_ops;
-	ck_assert_int_eq(bf_region_create(&w->space, &o, out), 0);
+	LITMUS_MUST(!bf_region_create(&w->space, &o, out));
 }
 
 static inline void open_world(struct world *w, const struct config *c, uint64_t seed)
 {
 	*w = (struct world){ .c = *c };
-	ck_assert_int_eq(bf_sim_create(seed, &w->sim), 0);
+	LITMUS_MUST(!bf_sim_create(seed, &w->sim));
 	if (c->record_mask)
-		ck_assert_int_eq(bf_stream_open(&w->sim->rec, &w->sim->now_ps, c->record_mask, NULL), 0);
-	ck_assert_int_eq(bf_space_init(&w->space, w->sim, "pe0", 0), 0);
+		LITMUS_MUST(!bf_stream_open(&w->sim->rec, &w->sim->now_ps, c->record_mask, NULL));
+	LITMUS_MUST(!bf_space_init(&w->space, w->sim, "pe0", 0));
 	region(w, "vars", c->kind, &w->mem);
 	region(w, "flags", c->kind, &w->flags);
 	region(w, "bar", BF_MEM_MMIO, &w->bar);
-	ck_assert_int_eq(bf_domain_create(w->sim, BF_SCOPE_GPU, NULL, &w->gpu), 0);
+	LITMUS_MUST(!bf_domain_create(w->sim, BF_SCOPE_GPU, NULL, &w->gpu));
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(bf_domain_create(w->sim, BF_SCOPE_CTA, w->gpu, &w->block[i]), 0);
+		LITMUS_MUST(!bf_domain_create(w->sim, BF_SCOPE_CTA, w->gpu, &w->block[i]));
 }
 
 static inline void start(struct world *w, unsigned id, thread_fn *fn)
@@ -164,10 +171,10 @@ static inline void start(struct world *w, unsigned id, thread_fn *fn)
 	snprintf(name, sizeof(name), "t%u", id);
 	if (w->c.place[id] != CPU)
 		vo.domain = w->block[w->c.place[id] == BLOCK_B];
-	ck_assert_int_eq(bf_view_create(w->sim, &vo, &w->view[id]), 0);
+	LITMUS_MUST(!bf_view_create(w->sim, &vo, &w->view[id]));
 	w->thread[id] = (struct thread){ .w = w, .fn = fn, .id = id };
 	ao.view = w->view[id];
-	ck_assert_int_eq(bf_agent_create(w->sim, &ao, NULL), 0);
+	LITMUS_MUST(!bf_agent_create(w->sim, &ao, NULL));
 }
 
 static inline void close_world(struct world *w)
