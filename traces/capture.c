@@ -250,13 +250,13 @@ static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
 {
 	const uint32_t n = ev->srq.wqes;
 
-	if (!n || (n & (n - 1)))
+	if (!n || (n & (n - 1)) || n > 32768)
 		return bf_fail(err, -EBADMSG,
-			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two", ev->line,
-			       n);
-	if (ev->srq.stride_log2 < 5)
-		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"stride_log2\" is below 5 (32 bytes)",
-			       ev->line);
+			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two up to 32768",
+			       ev->line, n);
+	if (ev->srq.stride_log2 < 5 || ev->srq.stride_log2 > 10)
+		return bf_fail(err, -EBADMSG,
+			       "line %" PRIu32 ": field \"stride_log2\" is not 5 to 10 (32 to 1024 bytes)", ev->line);
 	return 0;
 }
 

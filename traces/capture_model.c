@@ -6,7 +6,8 @@
  *   qp_config, qp_path    -> qp, when it became ready to send
  *   dbrec                 -> sq_doorbell
  *   wqe_fetch             -> wqe
- *   recv_wqe_fetch        -> recv_wqe
+ *   recv_wqe_fetch        -> recv_wqe, or srq_wqe: when it was taken, since nobody sees it posted
+ *   srq_config, srq_take  -> srq, before the first entry that the queue pair takes
  *   cqe                   -> cqe
  *
  * What is the kernel's own (uverbs_qp1) a recorder of the program would not see.
@@ -17,18 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/mlx5/prm.h"
+
 #define KERNELS_MAX 16u
 
 struct bf_capture_model {
 	struct bf_capture_qp *qps; /* as created */
+	struct srq {
+		uint32_t srqn, wqes, stride_log2;
+	} * srqs;
+	struct bf_capture_srq *takers; /* queue pairs that have taken from one */
 	struct cq {
 		uint32_t cqn, cqes;
 	} * cqs;
-	uint32_t nqps, qps_cap, ncqs, cqs_cap;
+	uint32_t nqps, qps_cap, ncqs, cqs_cap, nsrqs, srqs_cap, ntakers, takers_cap;
 	struct kernels {
 		uint32_t qpn, cqn;
 	} kernels[KERNELS_MAX]; /* one a device */
 	uint32_t nkernels;
+	uint16_t next;       /* of the entry that was taken from an SRQ just now */
+	uint8_t entry[1024]; /* it, with the link that its fetch does not show */
 };
 
 int bf_capture_model_create(struct bf_capture_model **out)
@@ -43,6 +52,8 @@ void bf_capture_model_destroy(struct bf_capture_model *m)
 		return;
 	free(m->qps);
 	free(m->cqs);
+	free(m->srqs);
+	free(m->takers);
 	free(m);
 }
 
@@ -103,6 +114,44 @@ static int note_cq(struct bf_capture_model *m, const struct bf_trace_record *rec
 	return 0;
 }
 
+static int note_srq(struct bf_capture_model *m, const struct bf_trace_record *rec)
+{
+	if (!reserve(&m->srqs, m->nsrqs, &m->srqs_cap, sizeof(*m->srqs)))
+		return -ENOMEM;
+	m->srqs[m->nsrqs++] = (struct srq){ (uint32_t)field(rec, "srqn"), (uint32_t)field(rec, "wqes"),
+					    log2_of(field(rec, "stride")) };
+	return 0;
+}
+
+static const struct bf_capture_srq *srq_of(const struct bf_capture_model *m, uint32_t qpn)
+{
+	for (uint32_t i = m->ntakers; i-- > 0;)
+		if (m->takers[i].qpn == qpn)
+			return &m->takers[i];
+	return NULL;
+}
+
+static int note_taker(struct bf_capture_model *m, const struct bf_trace_record *rec, struct bf_capture_event *ev)
+{
+	const uint32_t qpn = (uint32_t)field(rec, "qpn"), srqn = (uint32_t)field(rec, "srqn");
+	const struct bf_capture_srq *known = srq_of(m, qpn);
+
+	m->next = (uint16_t)field(rec, "next");
+	if (known && known->srqn == srqn)
+		return 0;
+	for (uint32_t i = m->nsrqs; i-- > 0;) {
+		if (m->srqs[i].srqn != srqn)
+			continue;
+		if (!reserve(&m->takers, m->ntakers, &m->takers_cap, sizeof(*m->takers)))
+			return -ENOMEM;
+		ev->kind = BF_CAPTURE_SRQ;
+		ev->srq = (struct bf_capture_srq){ srqn, qpn, m->srqs[i].wqes, m->srqs[i].stride_log2 };
+		m->takers[m->ntakers++] = ev->srq;
+		return 1;
+	}
+	return 0;
+}
+
 /* Of several with that number the last is meant. */
 static uint32_t cqes_of(const struct bf_capture_model *m, uint32_t cqn)
 {
@@ -144,15 +193,34 @@ static bool is_kernels(const struct bf_capture_model *m, const struct bf_trace_r
 	return false;
 }
 
+static int with_link(struct bf_capture_model *m, const struct bf_capture_srq *srq, struct bf_capture_event *ev)
+{
+	struct bf_mlx5_srq_next link = { .next_wqe_index = bf_to_be16(m->next) };
+
+	if (!ev->len || ev->len > sizeof(m->entry) - sizeof(link))
+		return 0;
+	memcpy(m->entry, &link, sizeof(link));
+	memcpy(m->entry + sizeof(link), ev->bytes, ev->len);
+	ev->queue.srqn = srq->srqn;
+	ev->bytes = m->entry;
+	ev->len += (uint32_t)sizeof(link);
+	return 1;
+}
+
 int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_record *rec, struct bf_capture_event *ev)
 {
 	const char *name = rec->type->name;
+	const struct bf_capture_srq *srq = NULL;
 
 	*ev = (struct bf_capture_event){ .t_ns = rec->time_ps / 1000, .line = (uint32_t)rec->number + 1 };
 	if (!strcmp(name, "qp_config"))
 		return note_qp(m, rec);
 	if (!strcmp(name, "cq_config"))
 		return note_cq(m, rec);
+	if (!strcmp(name, "srq_config"))
+		return note_srq(m, rec);
+	if (!strcmp(name, "srq_take"))
+		return note_taker(m, rec, ev);
 	if (!strcmp(name, "uverbs_qp1"))
 		return note_kernels(m, rec);
 	if (m->nkernels && is_kernels(m, rec, !strcmp(name, "cqe")))
@@ -181,7 +249,7 @@ int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_reco
 	if (!strcmp(name, "wqe_fetch"))
 		ev->kind = BF_CAPTURE_WQE;
 	else if (!strcmp(name, "recv_wqe_fetch"))
-		ev->kind = BF_CAPTURE_RECV_WQE;
+		ev->kind = (srq = srq_of(m, ev->queue.qpn)) ? BF_CAPTURE_SRQ_WQE : BF_CAPTURE_RECV_WQE;
 	else if (!strcmp(name, "cqe"))
 		ev->kind = BF_CAPTURE_CQE;
 	else
@@ -191,5 +259,5 @@ int bf_capture_from_model(struct bf_capture_model *m, const struct bf_trace_reco
 						       .index = (uint32_t)field(rec, "count") };
 		return !field(rec, "verdict"); /* in memory, for the program to see */
 	}
-	return ev->len != 0;
+	return srq ? with_link(m, srq, ev) : ev->len != 0;
 }

@@ -63,11 +63,11 @@ pingpong() {
 	next_port
 	timeout 60 "$BELFRY" exec --net $net -- "$@" -g 1 -n 50 -p $port >server 2>&1 &
 	ready $port $! || fail "$1 does not listen"
-	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o x.jsonl -- "$@" -g 1 -n 50 -p $port 127.0.0.1 >out 2>&1 ||
-		fail "$1: $(cat out)"
+	timeout 60 "$BELFRY" exec --net $net --trace own.bft -- "$BELFRY" record -o x.jsonl -- "$@" -g 1 -n 50 -p $port \
+		127.0.0.1 >out 2>&1 || fail "$1: $(cat out)"
 	wait
 	"$BELFRY" import mlx5-capture x.jsonl -o x.bft >out 2>&1 || fail "$1 cannot be imported: $(cat out)"
-	for file in x.jsonl x.bft; do
+	for file in x.jsonl x.bft own.bft; do
 		"$BELFRY" replay $file --life=none >out 2>&1 || fail "$1 does not replay: $(cat out)"
 		grep -q 'agrees with all 100 completions' out || fail "$1: completions are missing: $(cat out)"
 	done
