@@ -21,11 +21,11 @@ static int run(const void *choice, struct bf_sink *sink, void *result, struct bf
 
 	(void)sink;
 	atomic_fetch_add(&runs_made, 1);
-	*out = (struct bf_run_result){ .verdict = BF_VERDICT_GOOD };
+	*out = (struct bf_run_result){ .base.verdict = BF_VERDICT_GOOD };
 	if (w->messages == 666)
 		return bf_fail(err, -ENODEV, "seed %llu cannot start", (unsigned long long)w->seed);
 	if (fails(w))
-		out->verdict = verdict;
+		out->base.verdict = verdict;
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int check(const void *choice, struct bf_error *err)
 
 static uint32_t verdict_of(const void *result)
 {
-	return ((const struct bf_run_result *)result)->verdict;
+	return ((const struct bf_run_result *)result)->base.verdict;
 }
 
 #define PART(member, least)                                                                                            \
@@ -130,7 +130,7 @@ START_TEST(first_failure_is_the_lowest_with_any_number_of_threads)
 			ck_assert_uint_eq(atomic_load(&runs_made), (17 - 5) * 3 + 3);
 		ck_assert_uint_eq(found.seed, 17);
 		ck_assert_int_eq(found.ordering, BF_ORDER_ADVERSARIAL);
-		ck_assert_int_eq(r.verdict, BF_VERDICT_DEADLOCK);
+		ck_assert_int_eq(r.base.verdict, BF_VERDICT_DEADLOCK);
 		ck_assert_uint_eq(runs, (17 - 5) * 3 + 3);
 	}
 }
@@ -178,7 +178,7 @@ START_TEST(shrinks_every_dimension)
 {
 	struct bf_search s = search(2);
 	struct bf_workload w = base;
-	struct bf_run_result r = { .verdict = BF_VERDICT_WRONG_DATA };
+	struct bf_run_result r = { .base.verdict = BF_VERDICT_WRONG_DATA };
 	struct bf_error err = { 0 };
 	uint64_t runs = 0;
 
@@ -197,7 +197,7 @@ START_TEST(shrinks_every_dimension)
 	ck_assert_uint_eq(w.size, 1);
 	ck_assert_uint_eq(w.counters, 1);
 	ck_assert_uint_eq(w.seed, 8);
-	ck_assert_int_eq(r.verdict, BF_VERDICT_WRONG_DATA);
+	ck_assert_int_eq(r.base.verdict, BF_VERDICT_WRONG_DATA);
 }
 END_TEST
 
