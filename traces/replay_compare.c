@@ -184,28 +184,29 @@ static void explain_stand_in(const struct bf_replay *r, const struct bf_replay_c
 
 static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, size_t *cap)
 {
-	const struct bf_replay_cqe *c = cq->captured, *s = cq->simulated;
-	const struct bf_replay_cqe *c_end = c + cq->ncaptured, *s_end = s + cq->nsimulated;
+	const uint32_t nc = cq->ncaptured, ns = cq->nsimulated;
 	struct bf_replay_divergence *d;
+	uint32_t i = 0, k = 0;
 
-	while (c < c_end || s < s_end) {
+	while (i < nc || k < ns) {
+		const struct bf_replay_cqe *c = i < nc ? &cq->captured[i] : NULL, *s = k < ns ? &cq->simulated[k] : NULL;
 		char text[sizeof(d->text)];
 		enum bf_replay_verdict verdict = BF_REPLAY_DIFFERENT;
 
-		if (c < c_end && s < s_end && equal(c, s, text, sizeof(text))) {
-			c++;
-			s++;
+		if (c && s && equal(c, s, text, sizeof(text))) {
+			i++;
+			k++;
 			continue;
 		}
-		if (s == s_end)
+		if (!s)
 			verdict = BF_REPLAY_MISSING;
-		else if (c == c_end)
+		else if (!c)
 			verdict = BF_REPLAY_EXTRA;
-		else if (c + 1 < c_end && s + 1 < s_end && same_entry(c, s + 1) && same_entry(c + 1, s))
+		else if (i + 1 < nc && k + 1 < ns && same_entry(c, s + 1) && same_entry(c + 1, s))
 			verdict = BF_REPLAY_SWAPPED;
-		else if (!same_entry(c, s) && c + 1 < c_end && same_entry(c + 1, s))
+		else if (!same_entry(c, s) && i + 1 < nc && same_entry(c + 1, s))
 			verdict = BF_REPLAY_MISSING;
-		else if (!same_entry(c, s) && s + 1 < s_end && same_entry(c, s + 1))
+		else if (!same_entry(c, s) && k + 1 < ns && same_entry(c, s + 1))
 			verdict = BF_REPLAY_EXTRA;
 		d = add(r, cap, cq, verdict, verdict == BF_REPLAY_EXTRA ? NULL : c,
 			verdict == BF_REPLAY_MISSING ? NULL : s);
@@ -224,8 +225,8 @@ static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, siz
 				 "the capture has wqe_counter %u and then %u, the device wrote them"
 				 " the other way round",
 				 c->counter, (c + 1)->counter);
-		c += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_EXTRA;
-		s += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_MISSING;
+		i += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_EXTRA;
+		k += verdict == BF_REPLAY_SWAPPED ? 2 : verdict != BF_REPLAY_MISSING;
 	}
 	return 0;
 }

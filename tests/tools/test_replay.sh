@@ -152,6 +152,9 @@ sed 3d "$mix" >"$work/noqp"
 refused noqp 'line 3: the capture lists no QP 0x100001'
 sed '3s/"send_cqes":128/"send_cqes":100/' "$mix" >"$work/notpow2"
 refused notpow2 'line 3: field "send_cqes" is 100, which is no power of two'
+# Records of the model have fields of 32 bits, whatever they count.
+sed 's/"sq_wqebbs":4,/"sq_wqebbs":65536,/' "$BELFRY_SOURCE_DIR/tests/fuzz/corpus/replay/exec" >"$work/deep"
+refused deep 'field "sq_wqebbs" of event "qp" is 65536, the most is 32768'
 sed '14s/"send_cqes":128/"send_cqes":64/' "$mix" >"$work/twocq"
 refused twocq 'line 14: CQ 0x1 has 64 entries here and 128 before'
 head -c 20000 "$mix" >"$work/cut"

@@ -176,7 +176,7 @@ static const struct {
 	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":0,\"stride_log2\":5}",
 	  "which is no power of two" },
 	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":4,\"stride_log2\":4}",
-	  "is not 5 to 10 (32 to 1024 bytes)" },
+	  "is below 5 (32 bytes)" },
 	{ "{\"t_ns\":3,\"ev\":\"srq_wqe\",\"srqn\":\"0x1\",\"index\":65536,\"bytes\":\"" ZEROS_16 "\"}",
 	  "\"index\" is too large" },
 };
