@@ -1,10 +1,12 @@
 /*
- * Any bytes as what `belfry replay` takes (a capture, a trace that one was imported into, a trace of `belfry exec`),
- * and through the model: what can be read is replayed, or refused with a reason.
+ * Any bytes as what `belfry replay` takes (a capture, a trace that one was imported into, a trace of `belfry exec`, a
+ * Linux NVMe trace), and through the model: what can be read is replayed, or refused with a reason. fuzz_sdma_dump does
+ * the same with rings of the copy engine.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/nvme_replay.h"
 #include "traces/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,6 +38,21 @@ static void replay(const struct bf_capture *c)
 	bf_replay_free(r);
 }
 
+static void replay_nvme(const char *text, size_t size)
+{
+	const struct bf_nvme_replay_opts opts = { .seed = 1, .profile = &bf_nvme_instant };
+	struct bf_nvme_replay_result *r = NULL;
+	struct bf_error err = { 0 };
+	struct bf_ftrace *t;
+
+	bf_ftrace_parse(text, size, &t, &err);
+	err.text[0] = 0;
+	if (t && t->count && bf_nvme_replay_run(t, &opts, &r, &err) && !err.text[0])
+		abort();
+	bf_nvme_replay_free(r);
+	bf_ftrace_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bf_capture *c = NULL;
@@ -47,8 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (bf_capture_load_file(f, "input", &c, &err) && !err.text[0])
 		abort();
 	fclose(f);
-	if (c && is_small(c))
+	if (c && c->count && is_small(c))
 		replay(c);
+	else if (!c || !c->count)
+		replay_nvme((const char *)data, size);
 	bf_capture_free(c);
 	return 0;
 }
