@@ -221,7 +221,7 @@ static int take_records(struct bf_trace *t, struct bf_capture *c, struct bf_capt
 
 int bf_capture_read(struct bf_trace *t, struct bf_capture *c, struct bf_error *err)
 {
-	const char *tool = bf_trace_meta_get(t, "tool");
+	const char *tool = bf_trace_meta_get(t, "tool"), *command;
 	struct bf_capture_model *m = NULL;
 	int rc = 0;
 
@@ -229,7 +229,10 @@ int bf_capture_read(struct bf_trace *t, struct bf_capture *c, struct bf_error *e
 		rc = bf_capture_model_create(&m);
 	rc = rc ? bf_fail(err, rc, "out of memory") : take_records(t, c, m, err);
 	bf_capture_model_destroy(m);
-	if (!rc && c->count == 0)
-		rc = bf_fail(err, -EBADMSG, "the trace holds no captured events");
-	return rc;
+	if (rc || c->count)
+		return rc;
+	command = bf_trace_meta_get(t, "command");
+	if (!command)
+		return bf_fail(err, -EBADMSG, "the trace holds no captured events");
+	return bf_fail(err, -EBADMSG, "the trace of '%.100s' holds no captured events", command);
 }

@@ -129,7 +129,7 @@ int bf_trace_seek_time(struct bf_trace *t, uint64_t time_ps);
 const struct bf_rec_schema *bf_trace_type_at(const struct bf_trace *t, size_t i);
 const struct bf_trace_meta_entry *bf_trace_meta_at(const struct bf_trace *t, size_t i);
 
-/* By name, key or number; NULL if the trace has no such thing. */
+/* By name, key or number; NULL if the trace has no such thing. A value of meta lasts until the next bf_trace_next(). */
 const struct bf_rec_schema *bf_trace_type(const struct bf_trace *t, const char *name);
 const char *bf_trace_meta_get(const struct bf_trace *t, const char *key);
 const struct bf_trace_actor *bf_trace_actor(const struct bf_trace *t, uint32_t number);
