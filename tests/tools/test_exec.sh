@@ -160,8 +160,10 @@ pair() {
 }
 
 options=
-# Not with sanitizers, which want the addresses that Valgrind has.
-if have valgrind && ! grep -qE '__(asan|tsan)_init' "$BELFRY_BUILD_DIR/tools/libbelfry-exec.so"; then
+# Not with sanitizers, which want the addresses that Valgrind has, nor with debug information that it cannot read, as
+# Valgrind 3.19 that of clang 14: there it ends.
+if have valgrind && ! grep -qE '__(asan|tsan)_init' "$BELFRY_BUILD_DIR/tools/libbelfry-exec.so" &&
+	! valgrind -q "$verbs" polling 2>&1 | grep -q 'error when reading debug info'; then
 	expect 0 -- valgrind -q "$verbs" polling events
 fi
 if have ibv_devinfo; then
