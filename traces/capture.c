@@ -177,7 +177,8 @@ void bf_capture_free(struct bf_capture *c)
 
 /* ---- from members to an event ---- */
 
-static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struct bf_capture_form *k, struct bf_capture_event *ev)
+static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struct bf_capture_form *k,
+		       struct bf_capture_event *ev)
 {
 	const struct bf_json_member *m = bf_json_line_find(l, "bytes");
 	uint8_t *bytes;
@@ -259,37 +260,12 @@ static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
 	return 0;
 }
 
-/* Of a trace of the model, whose records bound nothing. */
-static int check_limits(const struct bf_capture_event *ev, struct bf_error *err)
-{
-	for (const struct bf_capture_field *f = bf_capture_forms[ev->kind].fields; f->name; f++) {
-		const uint8_t *at = (const uint8_t *)ev + f->offset;
-		uint32_t small;
-		uint64_t value;
-
-		if (f->size == sizeof(value)) {
-			memcpy(&value, at, sizeof(value));
-		} else {
-			memcpy(&small, at, sizeof(small));
-			value = small;
-		}
-		if (value > f->max)
-			return bf_fail(err, -EBADMSG,
-				       "line %" PRIu32 ": field \"%s\" of event \"%s\" is %" PRIu64
-				       ", the most is %" PRIu64,
-				       ev->line, f->name, bf_capture_forms[ev->kind].name, value, f->max);
-	}
-	return 0;
-}
-
 int bf_capture_check(const struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
 	if (c->count && ev->t_ns < c->events[c->count - 1].t_ns)
 		return bf_fail(err, -EBADMSG,
 			       "line %" PRIu32 ": time %" PRIu64 " ns lies before the event's in front of it", ev->line,
 			       ev->t_ns);
-	if (check_limits(ev, err) != 0)
-		return -EBADMSG;
 	if (ev->kind == BF_CAPTURE_SRQ)
 		return check_srq(ev, err);
 	return ev->kind == BF_CAPTURE_QP ? check_qp(ev, err) : 0;

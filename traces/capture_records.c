@@ -171,6 +171,36 @@ static int take_bytes(struct bf_capture *c, const struct bf_trace_record *rec, s
 	return rc ? rc : 1;
 }
 
+/* Records of the model have fields of 32 bits, whatever they count. */
+static int check_limits(const struct bf_capture_event *ev, struct bf_error *err)
+{
+	const struct bf_capture_form *k = &bf_capture_forms[ev->kind];
+
+	for (const struct bf_capture_field *f = k->fields; f->name; f++) {
+		const uint64_t value = get_field(ev, f);
+
+		if (value > f->max)
+			return bf_fail(err, -EBADMSG,
+				       "line %" PRIu32 ": field \"%s\" of event \"%s\" is %" PRIu64
+				       ", the most is %" PRIu64,
+				       ev->line, f->name, k->name, value, f->max);
+	}
+	return 0;
+}
+
+static int event_from_model(struct bf_capture *c, struct bf_capture_model *m, const struct bf_trace_record *rec,
+			    struct bf_capture_event *ev, struct bf_error *err)
+{
+	int rc = bf_capture_from_model(m, rec, ev);
+
+	if (rc < 0)
+		return bf_fail(err, rc, "out of memory");
+	if (rc == 0)
+		return 0;
+	rc = check_limits(ev, err);
+	return rc ? rc : take_bytes(c, rec, ev, err);
+}
+
 static int event_from_record(struct bf_capture *c, const struct bf_trace_record *rec, struct bf_capture_event *ev,
 			     struct bf_error *err)
 {
@@ -183,7 +213,8 @@ static int event_from_record(struct bf_capture *c, const struct bf_trace_record 
 	}
 	if (!k)
 		return 0;
-	*ev = (struct bf_capture_event){ .kind = (enum bf_capture_kind)(k - bf_capture_forms), .t_ns = rec->time_ps / 1000 };
+	*ev = (struct bf_capture_event){ .kind = (enum bf_capture_kind)(k - bf_capture_forms),
+					 .t_ns = rec->time_ps / 1000 };
 	if (!bf_trace_field_u64(rec, "line", &value) || value > UINT32_MAX)
 		return bf_fail(err, -EBADMSG, "record %" PRIu64 " (%s) has no line", rec->number, rec->type->name);
 	ev->line = (uint32_t)value;
@@ -206,11 +237,7 @@ static int take_records(struct bf_trace *t, struct bf_capture *c, struct bf_capt
 	while ((rc = bf_trace_next(t, &rec)) > 0) {
 		struct bf_capture_event ev;
 
-		rc = m ? bf_capture_from_model(m, &rec, &ev) : event_from_record(c, &rec, &ev, err);
-		if (rc == -ENOMEM && m)
-			return bf_fail(err, rc, "out of memory");
-		if (m && rc > 0)
-			rc = take_bytes(c, &rec, &ev, err);
+		rc = m ? event_from_model(c, m, &rec, &ev, err) : event_from_record(c, &rec, &ev, err);
 		if (rc > 0)
 			rc = bf_capture_append(c, &ev, err);
 		if (rc < 0)
