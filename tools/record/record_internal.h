@@ -16,9 +16,14 @@
 /* The program's own functions may have any name. */
 #pragma GCC visibility push(hidden)
 
+/* What is known of an object of libibverbs begins with this. */
+struct bf_record_object {
+	struct bf_record_object *next;
+	const void *object;
+};
+
 struct bf_record_cq {
-	struct bf_record_cq *next;
-	struct ibv_cq *cq;
+	struct bf_record_object known;
 	struct mlx5dv_cq dv;
 	uint32_t consumer;
 	/* Of those that ibv_create_cq_ex() made. */
@@ -28,15 +33,14 @@ struct bf_record_cq {
 
 /* Its entries are a list; new ones go into the place that the last one names. */
 struct bf_record_srq {
-	struct bf_record_srq *next;
-	struct ibv_srq *srq;
+	struct bf_record_object known;
 	struct mlx5dv_srq dv;
 	uint32_t wqes, place;
 	uint16_t posted;
 };
 
 struct bf_record_qp {
-	struct bf_record_qp *next;
+	struct bf_record_object known;
 	struct ibv_qp *qp;
 	struct mlx5dv_qp dv;
 	uint32_t sent, received; /* blocks and entries that the capture has */

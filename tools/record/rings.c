@@ -18,9 +18,7 @@
 static struct {
 	FILE *to;
 	uint64_t origin_ns;
-	struct bf_record_qp *qps;
-	struct bf_record_cq *cqs;
-	struct bf_record_srq *srqs;
+	struct bf_record_object *qps, *cqs, *srqs;
 	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
 } recorder;
 
@@ -89,31 +87,44 @@ static bool find_init_obj(void)
 	return recorder.init_obj != NULL;
 }
 
+static struct bf_record_object *find(struct bf_record_object *list, const void *object)
+{
+	while (list && list->object != object)
+		list = list->next;
+	return list;
+}
+
+static void add(struct bf_record_object **list, struct bf_record_object *o)
+{
+	o->next = *list;
+	*list = o;
+}
+
+static void drop(struct bf_record_object **list, const void *object)
+{
+	struct bf_record_object *o;
+
+	while ((o = *list) != NULL && o->object != object)
+		list = &o->next;
+	if (!o)
+		return;
+	*list = o->next;
+	free(o);
+}
+
 struct bf_record_qp *bf_record_qp_of(const struct ibv_qp *qp)
 {
-	struct bf_record_qp *q = recorder.qps;
-
-	while (q && q->qp != qp)
-		q = q->next;
-	return q;
+	return (struct bf_record_qp *)find(recorder.qps, qp);
 }
 
 struct bf_record_cq *bf_record_cq_of(const struct ibv_cq *cq)
 {
-	struct bf_record_cq *q = recorder.cqs;
-
-	while (q && q->cq != cq)
-		q = q->next;
-	return q;
+	return (struct bf_record_cq *)find(recorder.cqs, cq);
 }
 
 struct bf_record_srq *bf_record_srq_of(const struct ibv_srq *srq)
 {
-	struct bf_record_srq *s = recorder.srqs;
-
-	while (s && s->srq != srq)
-		s = s->next;
-	return s;
+	return (struct bf_record_srq *)find(recorder.srqs, srq);
 }
 
 void bf_record_add_cq(struct ibv_cq *cq)
@@ -123,13 +134,12 @@ void bf_record_add_cq(struct ibv_cq *cq)
 
 	if (!q)
 		return;
-	q->cq = cq;
+	q->known.object = cq;
 	if (recorder.init_obj(&obj, MLX5DV_OBJ_CQ)) {
 		free(q);
 		return;
 	}
-	q->next = recorder.cqs;
-	recorder.cqs = q;
+	add(&recorder.cqs, &q->known);
 }
 
 void bf_record_add_qp(struct ibv_qp *qp)
@@ -139,13 +149,12 @@ void bf_record_add_qp(struct ibv_qp *qp)
 
 	if (!q)
 		return;
-	q->qp = qp;
+	q->known.object = q->qp = qp;
 	if (recorder.init_obj(&obj, MLX5DV_OBJ_QP)) {
 		free(q);
 		return;
 	}
-	q->next = recorder.qps;
-	recorder.qps = q;
+	add(&recorder.qps, &q->known);
 	bf_record_add_cq(qp->send_cq); /* created before the recorder knew, or by a way that it does not know */
 	bf_record_add_cq(qp->recv_cq);
 }
@@ -158,7 +167,7 @@ void bf_record_add_srq(struct ibv_srq *srq)
 
 	if (!s)
 		return;
-	s->srq = srq;
+	s->known.object = srq;
 	s->dv.comp_mask = MLX5DV_SRQ_MASK_SRQN;
 	if (recorder.init_obj(&obj, MLX5DV_OBJ_SRQ) || !(s->dv.comp_mask & MLX5DV_SRQ_MASK_SRQN)) {
 		free(s);
@@ -166,47 +175,22 @@ void bf_record_add_srq(struct ibv_srq *srq)
 	}
 	s->wqes = s->dv.tail + 1;
 	s->place = s->dv.head;
-	s->next = recorder.srqs;
-	recorder.srqs = s;
-}
-
-void bf_record_drop_srq(const struct ibv_srq *srq)
-{
-	for (struct bf_record_srq **at = &recorder.srqs; *at; at = &(*at)->next) {
-		struct bf_record_srq *s = *at;
-
-		if (s->srq != srq)
-			continue;
-		*at = s->next;
-		free(s);
-		return;
-	}
+	add(&recorder.srqs, &s->known);
 }
 
 void bf_record_drop_qp(const struct ibv_qp *qp)
 {
-	for (struct bf_record_qp **at = &recorder.qps; *at; at = &(*at)->next) {
-		struct bf_record_qp *q = *at;
-
-		if (q->qp != qp)
-			continue;
-		*at = q->next;
-		free(q);
-		return;
-	}
+	drop(&recorder.qps, qp);
 }
 
 void bf_record_drop_cq(const struct ibv_cq *cq)
 {
-	for (struct bf_record_cq **at = &recorder.cqs; *at; at = &(*at)->next) {
-		struct bf_record_cq *q = *at;
+	drop(&recorder.cqs, cq);
+}
 
-		if (q->cq != cq)
-			continue;
-		*at = q->next;
-		free(q);
-		return;
-	}
+void bf_record_drop_srq(const struct ibv_srq *srq)
+{
+	drop(&recorder.srqs, srq);
 }
 
 /* ---- events ---- */
