@@ -60,7 +60,8 @@ static void print(const void *choices, const void *result, bool stats)
 		print_dmabuf(r->dmabuf_bytes);
 	if (w->records && !r->device[0])
 		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
-	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->base.wall_ns / 1000000, r->base.wall_ns / 1000 % 1000);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->base.wall_ns / 1000000,
+	       r->base.wall_ns / 1000 % 1000);
 	if (r->commands)
 		printf(", %" PRIu64 " commands/s", bf_rate(r->commands, r->base.wall_ns));
 	putchar('\n');

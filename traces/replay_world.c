@@ -228,7 +228,7 @@ static int create_qp(struct bf_replay *r, struct bf_replay_side_state *host, con
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, s->user_index);
 	BF_MLX5_SET(qpc, BF_QPC_NO_SQ, s->sq_wqebbs == 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, log2_of(s->sq_wqebbs));
-	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, s->srq ? BF_QPC_RQ_SRQ : s->rq_wqes ? 0 : 3);
+	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, s->srq ? BF_QPC_RQ_SRQ : s->rq_wqes ? 0 : BF_QPC_RQ_NONE);
 	BF_MLX5_SET(qpc, BF_QPC_SRQN, s->srq ? s->srq->number : 0);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, log2_of(s->rq_wqes));
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, s->rq_wqes ? s->rq_stride_log2 - 4 : 0);

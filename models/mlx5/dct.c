@@ -4,9 +4,10 @@
  * A context is a queue pair without queues: what rc_rx.c and rc_answer.c know of the initiator. A target has a bounded
  * number. A new initiator gets a fresh one, or that of an initiator that has disconnected, or that of one that was
  * silent for the profile's dct_idle_ps; otherwise it is told to come again. Contexts of closed connections stay until
- * their place is needed, but for their queue pairs, so that late copies of old packets are known as such. Behind an eviction they are not, when
- * only half a handshake was made: a copy of an old CONNECT opens a connection then, and what follows it is executed
- * again. A full handshake closes that hole, because data carry a number that the target gave (US patent 8,761,189).
+ * their place is needed, but for their queue pairs, so that late copies of old packets are known as such. Behind an
+ * eviction they are not, when only half a handshake was made: a copy of an old CONNECT opens a connection then, and
+ * what follows it is executed again. A full handshake closes that hole, because data carry a number that the target
+ * gave (US patent 8,761,189).
  *
  * SEND and WRITE with immediate take WQEs of the target's shared receive queue; without one they are refused as invalid
  * requests.

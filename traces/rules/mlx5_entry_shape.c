@@ -1,16 +1,18 @@
 #include <inttypes.h>
 
-#include "sim/bytes.h"
+#include "models/mlx5/prm.h"
 #include "traces/rules/mlx5.h"
-
-#define DS 16u
 
 /* A capture has the blocks of an entry up to the next one's. */
 static void on_captured(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const uint32_t ds = e->tail_len >= DS ? e->tail[7] & 0x3fu : 0;
-	struct bf_finding *f = e->tail_len >= DS && (!ds || ds * DS > e->tail_len) ? bf_rule_find(r, e, e->queue) : NULL;
+	uint32_t ds;
+	struct bf_finding *f;
 
+	if (e->tail_len < BF_MLX5_DS)
+		return;
+	ds = e->tail[7] & 0x3fu;
+	f = !ds || ds * BF_MLX5_DS > e->tail_len ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)
 		return;
 	bf_finding_index(f, e->capture_wqe.index & 0xffff);
