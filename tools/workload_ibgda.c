@@ -10,6 +10,7 @@
 #include "drivers/bootstrap/bootstrap.h"
 #include "drivers/ibgda/failover_host.h"
 #include "drivers/ibgda/launch.h"
+#include "sim/bits.h"
 #include "sim/bytes.h"
 #include "sim/clock.h"
 #include "tools/top.h"
@@ -21,11 +22,6 @@
 static bool power_of_two(uint64_t v)
 {
 	return v != 0 && (v & (v - 1)) == 0;
-}
-
-static uint32_t log2_of(uint64_t power)
-{
-	return (uint32_t)__builtin_ctzll(power);
 }
 
 static void fill_shape(const struct bf_workload *w, struct bf_ibgda_shape *s)
@@ -177,7 +173,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.suspects = w->suspects,
 		.lacks = w->lacks,
 		.cpu_proxy = w->proxy,
-		.log2_granularity = log2_of(w->granule),
+		.log2_granularity = bf_log2_up(w->granule),
 		.granules_per_mr = w->granules_per_mr,
 		.num_rc_per_pe = w->transport == BF_TRANSPORT_RC ? w->qps : 0,
 		.no_rc = w->transport == BF_TRANSPORT_DC,

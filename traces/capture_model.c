@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "models/mlx5/prm.h"
+#include "sim/bits.h"
 
 #define KERNELS_MAX 16u
 
@@ -82,15 +83,6 @@ static bool reserve(void *array, uint32_t count, uint32_t *cap, size_t size)
 	return true;
 }
 
-static uint32_t log2_of(uint64_t value)
-{
-	uint32_t log = 0;
-
-	while (log < 63 && 1ull << log < value)
-		log++;
-	return log;
-}
-
 static int note_qp(struct bf_capture_model *m, const struct bf_trace_record *rec)
 {
 	if (!reserve(&m->qps, m->nqps, &m->qps_cap, sizeof(*m->qps)))
@@ -99,7 +91,7 @@ static int note_qp(struct bf_capture_model *m, const struct bf_trace_record *rec
 		.qpn = (uint32_t)field(rec, "qpn"),
 		.sq_wqebbs = (uint32_t)field(rec, "sq_wqebbs"),
 		.rq_wqes = (uint32_t)field(rec, "rq_wqes"),
-		.rq_stride_log2 = log2_of(field(rec, "rq_stride")),
+		.rq_stride_log2 = bf_log2_up(field(rec, "rq_stride")),
 		.send_cqn = (uint32_t)field(rec, "send_cqn"),
 		.recv_cqn = (uint32_t)field(rec, "recv_cqn"),
 	};
@@ -119,7 +111,7 @@ static int note_srq(struct bf_capture_model *m, const struct bf_trace_record *re
 	if (!reserve(&m->srqs, m->nsrqs, &m->srqs_cap, sizeof(*m->srqs)))
 		return -ENOMEM;
 	m->srqs[m->nsrqs++] = (struct srq){ (uint32_t)field(rec, "srqn"), (uint32_t)field(rec, "wqes"),
-					    log2_of(field(rec, "stride")) };
+					    bf_log2_up(field(rec, "stride")) };
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bits.h"
 #include "traces/replay_internal.h"
 
 #define MEMORY_MAX (1ull << 30)
@@ -125,15 +126,6 @@ static int take_number(struct bf_replay *r, struct bf_replay_side_state *host, e
 	return 0;
 }
 
-static uint32_t log2_of(uint32_t power)
-{
-	uint32_t n = 0;
-
-	while (power > 1u << n)
-		n++;
-	return n;
-}
-
 static int create_key(struct bf_replay *r, struct bf_replay_side_state *host, const struct bf_replay_key *k,
 		      uint32_t *key)
 {
@@ -198,7 +190,7 @@ static int create_cq(struct bf_replay *r, struct bf_replay_side_state *host, uin
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 };
 	uint8_t *cqc = in + BF_CREATE_CQ_CQC;
 
-	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(entries));
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, bf_log2_up(entries));
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, host->uar_page);
 	BF_MLX5_SET(cqc, BF_CQC_OI, ignore_overrun);
 	BF_MLX5_SET(cqc, BF_CQC_CC, ignore_overrun);
@@ -227,10 +219,10 @@ static int create_qp(struct bf_replay *r, struct bf_replay_side_state *host, con
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, host->uar_page);
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, s->user_index);
 	BF_MLX5_SET(qpc, BF_QPC_NO_SQ, s->sq_wqebbs == 0);
-	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, log2_of(s->sq_wqebbs));
+	BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, bf_log2_up(s->sq_wqebbs));
 	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, s->srq ? BF_QPC_RQ_SRQ : s->rq_wqes ? 0 : BF_QPC_RQ_NONE);
 	BF_MLX5_SET(qpc, BF_QPC_SRQN, s->srq ? s->srq->number : 0);
-	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, log2_of(s->rq_wqes));
+	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, bf_log2_up(s->rq_wqes));
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, s->rq_wqes ? s->rq_stride_log2 - 4 : 0);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, s->cqn_snd);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, s->cqn_rcv);
@@ -269,7 +261,7 @@ static int connect_qp(struct bf_replay *r, struct bf_replay_side_state *host, ui
 
 		BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qpn);
 		BF_MLX5_SET(qpc, BF_QPC_PM_STATE, 3);
-		BF_MLX5_SET(qpc, BF_QPC_MTU, log2_of(r->mtu) - 7);
+		BF_MLX5_SET(qpc, BF_QPC_MTU, bf_log2_up(r->mtu) - 7);
 		BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 30);
 		BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, remote_qpn);
 		set_path(r, qpc + BF_QPC_PATH, remote_ipv4, qpn);
@@ -398,7 +390,7 @@ static int build_srq(struct bf_replay *r, struct bf_replay_srq *srq)
 	BF_MLX5_SET(wq, BF_WQ_TYPE, BF_WQ_LINKED_LIST);
 	BF_MLX5_SET(wq, BF_WQ_PD, host->pd);
 	BF_MLX5_SET(wq, BF_WQ_LOG_STRIDE, srq->cap->stride_log2);
-	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, log2_of(srq->cap->wqes));
+	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, bf_log2_up(srq->cap->wqes));
 	bf_put_be64(wq + BF_WQ_DBR_ADDR, bf_va(host->records, srq->dbrec));
 	bf_put_be64(wq + BF_WQ_UMEM_OFFSET, srq->ring->va);
 	return command(r, host, in, sizeof(in), BF_MLX5_CMD_CREATE_RMP, &srq->number);

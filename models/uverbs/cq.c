@@ -1,6 +1,8 @@
 /* Completion queues: rings of the program, told to the device by address. */
 #include "models/uverbs/uverbs_internal.h"
 
+#include "sim/bits.h"
+
 #define CQ_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 #define UHW_MIN offsetof(struct mlx5_ib_create_cq, flags)
 #define CQ_MODERATE 1u /* IB_CQ_MODERATE */
@@ -12,17 +14,12 @@ struct cq_args {
 	uint32_t cqe, vector, flags;
 };
 
-static uint32_t log2_up(uint32_t n)
-{
-	return n <= 1 ? 0 : 32u - (uint32_t)__builtin_clz(n - 1);
-}
-
 /* The program wants room for `cqe` entries; a ring has one more than it holds (hw/mlx5/cq.c). */
 static int ring_size(uint32_t cqe, uint32_t *log)
 {
 	if (cqe > 1u << BF_UV_LOG_MAX_CQ_SZ)
 		return -EINVAL;
-	*log = log2_up(cqe + 1);
+	*log = bf_log2_up(cqe + 1);
 	return *log > BF_UV_LOG_MAX_CQ_SZ ? -EINVAL : 0;
 }
 

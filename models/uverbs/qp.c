@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sim/bits.h"
+
 #define MIN_UHW offsetof(struct mlx5_ib_create_qp, uidx)
 #define DEFAULT_UIDX 0xffffffu
 #define PM_MIGRATED 3u
@@ -14,11 +16,6 @@
 	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_TYPE_DCT |      \
 	 MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_ALLOW_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX |                      \
 	 MLX5_QP_FLAG_DCI_STREAM)
-
-static uint32_t log2_of(uint32_t n)
-{
-	return 31u - (uint32_t)__builtin_clz(n);
-}
 
 static bool power_of_2(uint32_t n)
 {
@@ -138,12 +135,12 @@ static void set_queues(const struct bf_uv_qp_args *a, const struct mlx5_ib_creat
 {
 	BF_MLX5_SET(qpc, BF_QPC_NO_SQ, !ucmd->sq_wqe_count);
 	if (ucmd->sq_wqe_count)
-		BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, log2_of(ucmd->sq_wqe_count));
+		BF_MLX5_SET(qpc, BF_QPC_LOG_SQ_SIZE, bf_log2_up(ucmd->sq_wqe_count));
 	if (a->srq) {
 		BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, BF_QPC_RQ_SRQ);
 		BF_MLX5_SET(qpc, BF_QPC_SRQN, a->srq->srqn);
 	} else if (ucmd->rq_wqe_count) {
-		BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, log2_of(ucmd->rq_wqe_count));
+		BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_SIZE, bf_log2_up(ucmd->rq_wqe_count));
 		BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, ucmd->rq_wqe_shift - 4);
 	} else {
 		BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, BF_QPC_RQ_NONE);

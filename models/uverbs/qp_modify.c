@@ -1,6 +1,8 @@
 /* A queue pair from state to state: what the verbs ask for becomes a context for the device's command. */
 #include "models/uverbs/qp_internal.h"
 
+#include "sim/bits.h"
+
 #define LOG_MSG_MAX 30u
 #define LOG_MSG_UD 12u
 #define MTU_4096 5u
@@ -116,11 +118,6 @@ static int set_path(const struct ib_uverbs_qp_dest *d, uint8_t *path)
 	return 0;
 }
 
-static uint32_t log2_up(uint32_t n)
-{
-	return n <= 1 ? 0 : 32u - (uint32_t)__builtin_clz(n - 1);
-}
-
 static void set_access(uint8_t *qpc, uint32_t access)
 {
 	BF_MLX5_SET(qpc, BF_QPC_RRE, BF_UV_ACCESS_TO_QP(access, READ));
@@ -161,11 +158,11 @@ static int fill(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, 
 	if (mask & BF_UV_QP_RETRY_CNT)
 		BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, m->retry_cnt);
 	if (mask & BF_UV_QP_MAX_QP_RD_ATOMIC)
-		BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, log2_up(m->max_rd_atomic));
+		BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, bf_log2_up(m->max_rd_atomic));
 	if (mask & BF_UV_QP_SQ_PSN)
 		BF_MLX5_SET(qpc, BF_QPC_NEXT_SEND_PSN, m->sq_psn);
 	if (mask & BF_UV_QP_MAX_DEST_RD_ATOMIC)
-		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, log2_up(m->max_dest_rd_atomic));
+		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, bf_log2_up(m->max_dest_rd_atomic));
 	if (mask & BF_UV_QP_ACCESS_FLAGS)
 		set_access(qpc, m->qp_access_flags);
 	if (mask & BF_UV_QP_MIN_RNR_TIMER)

@@ -1,6 +1,8 @@
 /* Shared receive queues. The device knows them as receive memory pools (hw/mlx5/srq_cmd.c create_rmp_cmd()). */
 #include "models/uverbs/uverbs_internal.h"
 
+#include "sim/bits.h"
+
 #define MIN_WQE 32u
 #define SRQ_MAX_WR 1u /* IB_SRQ_MAX_WR */
 #define SRQ_LIMIT 2u  /* IB_SRQ_LIMIT */
@@ -12,16 +14,11 @@ struct srq_args {
 	uint32_t max_wr, max_sge, type;
 };
 
-static uint32_t log2_up(uint32_t n)
-{
-	return n <= 1 ? 0 : 32u - (uint32_t)__builtin_clz(n - 1);
-}
-
 static uint32_t log_wqe(uint32_t max_sge)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct bf_mlx5_srq_next) + max_sge * BF_MLX5_DS;
 
-	return log2_up(bytes < MIN_WQE ? MIN_WQE : bytes);
+	return bf_log2_up(bytes < MIN_WQE ? MIN_WQE : bytes);
 }
 
 static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_srq *ucmd)
@@ -44,7 +41,7 @@ static int command(struct bf_uverbs *u, struct bf_uv_srq *srq, const struct mlx5
 	BF_MLX5_SET(wq, BF_WQ_TYPE, BF_WQ_LINKED_LIST);
 	BF_MLX5_SET(wq, BF_WQ_PD, srq->pd->pdn);
 	BF_MLX5_SET(wq, BF_WQ_LOG_STRIDE, log_wqe(srq->max_sge));
-	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, log2_up(srq->max_wr + 1));
+	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, bf_log2_up(srq->max_wr + 1));
 	bf_put_be64(wq + BF_WQ_DBR_ADDR, ucmd->db_addr);
 	bf_put_be64(wq + BF_WQ_UMEM_OFFSET, ucmd->buf_addr);
 	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_RMP, in, sizeof(in), out, sizeof(out));
@@ -97,7 +94,7 @@ static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_s
 	if (!srq)
 		return -ENOMEM;
 	srq->pd = a->pd;
-	srq->max_wr = (1u << log2_up(a->max_wr + 1)) - 1;
+	srq->max_wr = (1u << bf_log2_up(a->max_wr + 1)) - 1;
 	srq->max_sge = ((1u << log_wqe(a->max_sge)) - (uint32_t)sizeof(struct bf_mlx5_srq_next)) / BF_MLX5_DS;
 	err = pin(c, srq, &ucmd);
 	if (!err)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/bits.h"
 #include "tools/record/record.h"
 #include "tools/record/record_internal.h"
 
@@ -205,11 +206,6 @@ void bf_record_tell_key(const struct ibv_mr *mr, uint64_t iova, unsigned access)
 	}
 }
 
-static uint32_t log2_of(uint32_t power)
-{
-	return power ? (uint32_t)__builtin_ctz(power) : 0;
-}
-
 void bf_record_tell_qp(const struct bf_record_qp *q, uint32_t dest_qpn)
 {
 	const struct bf_record_cq *send = bf_record_cq_of(q->qp->send_cq), *recv = bf_record_cq_of(q->qp->recv_cq);
@@ -222,14 +218,14 @@ void bf_record_tell_qp(const struct bf_record_qp *q, uint32_t dest_qpn)
 		fprintf(recorder.to,
 			",\"srqn\":\"0x%" PRIx32 "\",\"qpn\":\"0x%" PRIx32 "\",\"wqes\":%" PRIu32
 			",\"stride_log2\":%" PRIu32 "}\n",
-			srq->dv.srqn, q->qp->qp_num, srq->wqes, log2_of(srq->dv.stride));
+			srq->dv.srqn, q->qp->qp_num, srq->wqes, bf_log2_up(srq->dv.stride));
 	}
 	begin("qp");
 	fprintf(recorder.to,
 		",\"qpn\":\"0x%" PRIx32 "\",\"dest_qpn\":\"0x%" PRIx32 "\",\"sq_wqebbs\":%" PRIu32
 		",\"rq_wqes\":%" PRIu32 ",\"rq_stride_log2\":%" PRIu32 ",\"user_index\":0,\"send_cqn\":\"0x%" PRIx32
 		"\",\"send_cqes\":%" PRIu32 ",\"recv_cqn\":\"0x%" PRIx32 "\",\"recv_cqes\":%" PRIu32 ",\"state\":3}\n",
-		q->qp->qp_num, dest_qpn, q->dv.sq.wqe_cnt, q->dv.rq.wqe_cnt, log2_of(q->dv.rq.stride), send->dv.cqn,
+		q->qp->qp_num, dest_qpn, q->dv.sq.wqe_cnt, q->dv.rq.wqe_cnt, bf_log2_up(q->dv.rq.stride), send->dv.cqn,
 		send->dv.cqe_cnt, recv->dv.cqn, recv->dv.cqe_cnt);
 }
 
