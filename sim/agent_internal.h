@@ -29,15 +29,15 @@ struct bf_watch {
 /* What an agent is asleep for. One per agent, allocated with it. */
 struct bf_agent_wait {
 	struct bf_watch watch[BF_WAIT_LINES];
-	uint32_t n; /* watches in the table */
-	bool touched;  /* a write ended the last wait */
-	bool parked;   /* asleep in bf_agent_park() */
-	bool unparked; /* not to sleep in the next one */
+	uint32_t n;           /* watches in the table */
+	bool touched;         /* a write ended the last wait */
+	bool parked;          /* asleep in bf_agent_park() */
+	bool unparked;        /* not to sleep in the next one */
 	uint64_t since_ps;    /* local time of the call */
 	uint64_t deadline_ps; /* BF_NEVER: none */
 	uint64_t poll_ps;
-	uint64_t origin_ps; /* polls happen at origin + k * poll */
-	uint64_t polled_ps; /* when the last one that a write had caused happened */
+	uint64_t origin_ps;      /* polls happen at origin + k * poll */
+	uint64_t polled_ps;      /* when the last one that a write had caused happened */
 	struct bf_agent *behind; /* next in the line of bf_agents_run() */
 	/* Writes what the bare text cannot say; NULL: nothing to add. Returns the length as snprintf() does. */
 	int (*describe)(const struct bf_agent *a, char *buf, size_t cap);
@@ -55,14 +55,15 @@ struct bf_agents {
 	uint32_t count, alive;
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
-	uintptr_t watch_low, watch_high; /* no watch is outside while there are any: most writes are of data, far away */
+	uintptr_t watch_low,
+	    watch_high;        /* no watch is outside while there are any: most writes are of data, far away */
 	struct bf_coro **idle; /* stacks of agents that ended, for the next ones */
 	uint32_t nidle, idle_cap;
-	struct bf_view *sc_view;        /* for agents without a view of their own */
-	uint32_t weak_views;            /* views with an ordering other than sc: BF_SLOW_ORDER */
-	struct bf_store_slab *slabs;    /* sim/view_buffer.c: memory of buffered stores */
+	struct bf_view *sc_view;     /* for agents without a view of their own */
+	uint32_t weak_views;         /* views with an ordering other than sc: BF_SLOW_ORDER */
+	struct bf_store_slab *slabs; /* sim/view_buffer.c: memory of buffered stores */
 	struct bf_buffered *free_store;
-	uint32_t stores; /* that are buffered somewhere */
+	uint32_t stores;        /* that are buffered somewhere */
 	struct bf_where *where; /* NULL until somebody wants to know */
 };
 

@@ -36,7 +36,7 @@ static inline void bf_cpu_relax(void)
 }
 
 /* The struct of type `type` whose member `member` lies at `ptr`. */
-#define BF_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define BF_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #define BF_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -253,8 +253,8 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 		return -ENOMEM;
 	stack_bytes = round_up(stack_bytes, page);
 	map_bytes = page + stack_bytes + end;
-	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
+		   0);
 	if (map == MAP_FAILED)
 		return -ENOMEM;
 	if (mprotect(map, page, PROT_NONE)) {

@@ -79,9 +79,9 @@ struct bf_dmabuf_attach {
 	const struct bf_dmabuf_importer *importer;
 	void *arg; /* the importer's */
 	enum bf_dmabuf_type type;
-	uint32_t pins;   /* by this importer */
+	uint32_t pins; /* by this importer */
 	bool mapped;
-	bool core_pinned; /* for the duration of the mapping, because the importer is static */
+	bool core_pinned;            /* for the duration of the mapping, because the importer is static */
 	struct bf_dma_range *ranges; /* while mapped */
 	uint32_t count;
 	struct bf_dmabuf_attach *next;

@@ -14,9 +14,21 @@
 #define DELAYABLE                                                                                                      \
 	((1u << BF_FAULT_REORDER) | (1u << BF_FAULT_DELAY) | (1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_DEVICE_STALL))
 
-enum rule_key { KEY_ON, KEY_QP, KEY_AFTER, KEY_UNTIL, KEY_SKIP, KEY_COUNT, KEY_PROB, KEY_DELAY, KEY_SEED, KEY_AT, KEYS };
+enum rule_key {
+	KEY_ON,
+	KEY_QP,
+	KEY_AFTER,
+	KEY_UNTIL,
+	KEY_SKIP,
+	KEY_COUNT,
+	KEY_PROB,
+	KEY_DELAY,
+	KEY_SEED,
+	KEY_AT,
+	KEYS
+};
 
-static const char *const key_names[KEYS] = { "on",   "qp",    "after", "until", "skip",
+static const char *const key_names[KEYS] = { "on",    "qp",   "after", "until", "skip",
 					     "count", "prob", "delay", "seed",  "at" };
 
 /* Kinds that can come by the clock, and what of a rule goes with that. */
@@ -249,10 +261,11 @@ int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error
 		const struct rule *r = &plan->rules[i];
 
 		if ((r->skip || r->count != UINT64_MAX) && (!(r->given & (1u << KEY_ON)) || strchr(r->on, '*')))
-			return bf_fail(err, -ENOTSUP,
-				       "fault plan: rule %u (%s) counts opportunities of several devices, which only a "
-				       "simulation in one process can: say which with on=NAME, or count=inf without skip",
-				       i + 1, kind_names[r->kind]);
+			return bf_fail(
+			    err, -ENOTSUP,
+			    "fault plan: rule %u (%s) counts opportunities of several devices, which only a "
+			    "simulation in one process can: say which with on=NAME, or count=inf without skip",
+			    i + 1, kind_names[r->kind]);
 	}
 	return 0;
 }
@@ -288,7 +301,7 @@ static void describe_option(const struct rule *r, enum rule_key key, char *buf, 
 {
 	const uint64_t numbers[KEYS] = {
 		[KEY_QP] = r->qp,       [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
-		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,     [KEY_AT] = r->at_ps,
+		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,      [KEY_AT] = r->at_ps,
 	};
 	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY || key == KEY_AT;
 

@@ -7,16 +7,16 @@
  *   KIND at=TIME [on=NAME] [qp=N] [delay=TIME]
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
- * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds no
- * room), access-error (a request's remote key is refused). NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms, s. N: decimal or 0x.
- * P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at most `count` times
- * (default 1, "inf" allowed; default inf when prob or until is given). `delay` is how long a delay, reorder, link-down
- * or device-stall lasts; other kinds refuse it.
+ * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds
+ * no room), access-error (a request's remote key is refused). NAME: an actor's name with '*' as wildcard. TIME: number
+ * with ps, ns, us, ms, s. N: decimal or 0x. P: 0..1 with at most six decimals. `skip` opportunities pass before the
+ * rule starts, it fires at most `count` times (default 1, "inf" allowed; default inf when prob or until is given).
+ * `delay` is how long a delay, reorder, link-down or device-stall lasts; other kinds refuse it.
  *
  * `qp` limits a rule to one queue or QP number, the times to after <= now < until. Every rule sees every opportunity
- * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic, and
- * neither rules nor actors disturb each other. Where several would fire at one opportunity the first in the plan does and the others keep their
- * count. `seed` of a rule replaces the plan's for that rule's streams.
+ * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic,
+ * and neither rules nor actors disturb each other. Where several would fire at one opportunity the first in the plan
+ * does and the others keep their count. `seed` of a rule replaces the plan's for that rule's streams.
  *
  * A rule with `at` waits for no opportunity: it fires at that time, once at every place that it matches. Only link-down
  * (of ports and links) and qp-error (of queue pairs that are ready to send then) can.
@@ -54,8 +54,8 @@ int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, s
 void bf_fault_plan_destroy(struct bf_fault_plan *plan);
 
 /*
- * Whether each rule decides for each actor by itself, as it must when the actors are in several processes. -ENOTSUP with
- * the rule in `err`: one that counts (skip, count) must name one actor.
+ * Whether each rule decides for each actor by itself, as it must when the actors are in several processes. -ENOTSUP
+ * with the rule in `err`: one that counts (skip, count) must name one actor.
  */
 int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error *err);
 
@@ -94,8 +94,8 @@ static inline bool bf_fault_check(struct bf_sim *sim, enum bf_fault_kind kind, u
 
 /*
  * A place at which faults of a kind may happen by the clock. `fn` is called at each time that a rule of the kind names;
- * it asks bf_fault_check_at() whether one is for it, which is as bf_fault_check(), and calls bf_fault_timer_next() last.
- * The place cancels `event` at its end. Nothing is scheduled when no rule has such a time.
+ * it asks bf_fault_check_at() whether one is for it, which is as bf_fault_check(), and calls bf_fault_timer_next()
+ * last. The place cancels `event` at its end. Nothing is scheduled when no rule has such a time.
  */
 struct bf_fault_timer {
 	struct bf_event event;

@@ -30,7 +30,7 @@ struct bf_iommu_fault {
 struct bf_ioas {
 	struct bf_sim *sim;
 	char name[24];
-	uint64_t page; /* granularity, power of two >= 4096 */
+	uint64_t page;         /* granularity, power of two >= 4096 */
 	struct bf_iomap *maps; /* sorted by IOVA */
 	uint32_t count, cap;
 	uint64_t generation; /* counts unmaps: what was translated before one may no longer hold */

@@ -38,7 +38,9 @@ void *bf_iommufd_find(struct bf_iommufd *fd, uint32_t id, enum bf_iommufd_kind k
 	if (o && o->kind == kind)
 		return o;
 	bf_fail(&fd->sim->error, -ENOENT, "IOMMUFD: object %u is no %s", id,
-		kind == BF_IOMMUFD_IOAS ? "IOAS" : kind == BF_IOMMUFD_HWPT ? "HWPT" : "device");
+		kind == BF_IOMMUFD_IOAS   ? "IOAS"
+		: kind == BF_IOMMUFD_HWPT ? "HWPT"
+					  : "device");
 	return NULL;
 }
 

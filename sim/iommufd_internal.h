@@ -24,7 +24,7 @@ struct bf_iommufd_object {
 /* User memory or a DMA-BUF, shared by the areas that copies make of it. */
 struct bf_iommufd_pages {
 	uint32_t refs;
-	struct bf_region *region;        /* user memory, from `offset` */
+	struct bf_region *region; /* user memory, from `offset` */
 	uint64_t offset;
 	struct bf_dmabuf_attach *attach; /* or this */
 };
@@ -64,7 +64,7 @@ struct bf_iommufd_device {
 struct bf_iommufd {
 	struct bf_sim *sim;
 	struct bf_space *space;
-	struct bf_ioas blocked; /* maps nothing */
+	struct bf_ioas blocked;             /* maps nothing */
 	struct bf_iommufd_object **objects; /* by id - 1 */
 	uint32_t cap;
 };

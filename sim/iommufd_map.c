@@ -242,8 +242,9 @@ static int user_pages(struct bf_iommufd *fd, uint64_t user_va, uint64_t len, str
 int bf_iommufd_map(struct bf_iommufd *fd, uint32_t ioas_id, uint32_t flags, uint64_t user_va, uint64_t len,
 		   uint64_t *iova)
 {
-	struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_MAP, .object = ioas_id, .addr = user_va, .len = len,
-				      .perm = (uint16_t)perm_of(flags) };
+	struct bf_rec_iommufd rec = {
+		.what = BF_IOMMUFD_MAP, .object = ioas_id, .addr = user_va, .len = len, .perm = (uint16_t)perm_of(flags)
+	};
 	struct bf_iommufd_pages *pages = NULL;
 	struct bf_iommufd_ioas *ioas;
 	int rc = check_call(fd, flags, len, *iova);
@@ -272,8 +273,10 @@ static void on_revoked(struct bf_dmabuf_attach *a)
 			continue;
 		for (uint32_t j = 0; j < ioas->nareas; j++) {
 			const struct bf_iommufd_area *area = &ioas->areas[j];
-			struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_REVOKED, .object = ioas->obj.id,
-						      .iova = area->iova, .len = area->last - area->iova + 1 };
+			struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_REVOKED,
+						      .object = ioas->obj.id,
+						      .iova = area->iova,
+						      .len = area->last - area->iova + 1 };
 
 			if (area->pages->attach != a)
 				continue;
@@ -319,7 +322,10 @@ static int file_pages(struct bf_iommufd *fd, struct bf_dmabuf *buf, uint64_t sta
 int bf_iommufd_map_file(struct bf_iommufd *fd, uint32_t ioas_id, uint32_t flags, struct bf_dmabuf *buf, uint64_t start,
 			uint64_t len, uint64_t *iova)
 {
-	struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_MAP_FILE, .object = ioas_id, .addr = start, .len = len,
+	struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_MAP_FILE,
+				      .object = ioas_id,
+				      .addr = start,
+				      .len = len,
 				      .perm = (uint16_t)perm_of(flags) };
 	struct bf_iommufd_pages *pages = NULL;
 	struct bf_iommufd_ioas *ioas;
@@ -363,8 +369,11 @@ static int copy_areas(struct bf_iommufd_ioas *dst, struct bf_iommufd_ioas *src, 
 		const struct bf_iommufd_area a = src->areas[first_reaching(src, iova + done)];
 		const uint64_t into = iova + done - a.iova, room = a.last - a.iova + 1 - into;
 		const uint64_t n = room < len - done ? room : len - done;
-		const struct bf_iommufd_area copy = { .iova = at + done, .last = at + done + (n - 1),
-						      .pages = a.pages, .start = a.start + into, .perm = perm };
+		const struct bf_iommufd_area copy = { .iova = at + done,
+						      .last = at + done + (n - 1),
+						      .pages = a.pages,
+						      .start = a.start + into,
+						      .perm = perm };
 
 		rc = add_area(dst, &copy);
 		if (!rc)
@@ -382,8 +391,12 @@ static int copy_areas(struct bf_iommufd_ioas *dst, struct bf_iommufd_ioas *src, 
 int bf_iommufd_copy(struct bf_iommufd *fd, uint32_t dst_id, uint32_t src_id, uint32_t flags, uint64_t len,
 		    uint64_t src_iova, uint64_t *dst_iova)
 {
-	struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_COPY, .object = dst_id, .other = src_id, .addr = src_iova,
-				      .len = len, .perm = (uint16_t)perm_of(flags) };
+	struct bf_rec_iommufd rec = { .what = BF_IOMMUFD_COPY,
+				      .object = dst_id,
+				      .other = src_id,
+				      .addr = src_iova,
+				      .len = len,
+				      .perm = (uint16_t)perm_of(flags) };
 	struct bf_iommufd_ioas *src = NULL, *dst = NULL;
 	uint64_t at = *dst_iova;
 	int rc = check_call(fd, flags, len, at);

@@ -45,9 +45,9 @@ struct bf_live {
 	struct poller pollers[BF_LIVE_POLLERS];
 	uint32_t npollers;
 	struct watched_fd *fds;
-	struct live_call *calls;  /* free ones */
-	uint32_t working;         /* calls whose `done` has not run */
-	uint32_t running;         /* calls whose `run` has not returned; under `lock` */
+	struct live_call *calls; /* free ones */
+	uint32_t working;        /* calls whose `done` has not run */
+	uint32_t running;        /* calls whose `run` has not returned; under `lock` */
 	uv_mutex_t lock;
 	uv_cond_t settled;
 	uint64_t origin_ns; /* wall clock and ... */
@@ -322,8 +322,8 @@ static uint64_t sleep_ms(const struct bf_live *l)
 
 /*
  * A stop or wake that came since the turn began has made the loop's descriptor readable, so the sleep ends at once. The
- * timer repeats, because libuv fires what is due before it goes to sleep: of a thread that lost its processor right here
- * a timer of one shot would be gone by then, and the sleep without end.
+ * timer repeats, because libuv fires what is due before it goes to sleep: of a thread that lost its processor right
+ * here a timer of one shot would be gone by then, and the sleep without end.
  */
 static bool sleep_in_kernel(struct bf_live *l)
 {

@@ -105,16 +105,17 @@ struct bf_region {
 	void *owner;                    /* MMIO: the device; behind a cache: the cache's */
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
 	enum bf_mem_kind kind;
-	uint32_t id; /* in order of creation, from 1 */
-	struct bf_cache *cache;         /* what GPU threads go through; NULL: nothing */
-	const struct bf_far_ops *far;   /* MMIO only; NULL: DMA makes loads and stores */
+	uint32_t id;                  /* in order of creation, from 1 */
+	struct bf_cache *cache;       /* what GPU threads go through; NULL: nothing */
+	const struct bf_far_ops *far; /* MMIO only; NULL: DMA makes loads and stores */
 	bool owns_bytes;
-	bool pooled;            /* its bytes are the simulation's (sim/pool.h) */
-	bool guarded;           /* an inaccessible page follows */
+	bool pooled;  /* its bytes are the simulation's (sim/pool.h) */
+	bool guarded; /* an inaccessible page follows */
 	char name[40];
 };
 
-/* Where a region's bytes end, beside it: a device may have a thousand doorbell pages, and who looks for one looks here. */
+/* Where a region's bytes end, beside it: a device may have a thousand doorbell pages, and who looks for one looks here.
+ */
 struct bf_host_range {
 	uintptr_t end;
 	struct bf_region *region;

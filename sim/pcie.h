@@ -77,8 +77,9 @@ typedef void bf_dma_fn(struct bf_dma_op *op);
  * One DMA read (or read-modify-write), embedded in its owner and owned by the port from the call until `done`.
  * `status` is 0 or -EFAULT (nothing was read). `modify`, if set, is called with the bytes at the moment they are read
  * and may change them in place: that is how the device's atomics stay atomic (length 4, 8, 16, naturally aligned; else
- * -EFAULT without a translation). It is called again when another thread came between. `dst` then gets the bytes from before, and may be NULL. Zero the struct before the
- * first use; all fields but `status` and `at_ps` are the owner's and survive the operation.
+ * -EFAULT without a translation). It is called again when another thread came between. `dst` then gets the bytes from
+ * before, and may be NULL. Zero the struct before the first use; all fields but `status` and `at_ps` are the owner's
+ * and survive the operation.
  */
 struct bf_dma_op {
 	uint64_t iova;

@@ -19,7 +19,7 @@
 #define FIRST_BLOCK (64u << 10)
 #define LAST_SMALL_BLOCK (512u << 10)
 #define HUGE_FROM (32u << 20) /* in small simulations the unused end of a huge page would count */
-#define EXTENT (64u << 20) /* of addresses; memory is there when it is touched */
+#define EXTENT (64u << 20)    /* of addresses; memory is there when it is touched */
 
 /* Under AddressSanitizer each object is an allocation of its own, so that it finds what is used after its end. */
 #if defined(__SANITIZE_ADDRESS__)

@@ -411,11 +411,9 @@ static BF_NOINLINE void hand_over(struct bf_stream *st, const struct bf_rec_sche
 
 	if (!take)
 		return;
-	head = (struct bf_rec_header){ .time_ps = *st->clock_ps,
-				       .actor = actor,
-				       .type = schema->id,
-				       .fixed = schema->size,
-				       .tail = tail_len };
+	head = (struct bf_rec_header){
+		.time_ps = *st->clock_ps, .actor = actor, .type = schema->id, .fixed = schema->size, .tail = tail_len
+	};
 	st->count++;
 	rc = tail_len > BF_RECORD_TAIL_MAX ? -EMSGSIZE : take(st->sink, schema, &head, fixed, tail);
 	if (BF_UNLIKELY(rc != 0))

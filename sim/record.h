@@ -70,7 +70,7 @@ struct bf_rec_schema {
 	const struct bf_rec_field *fields;
 	uint16_t id;
 	uint16_t nfields;
-	uint16_t size;  /* of the fixed part */
+	uint16_t size; /* of the fixed part */
 	uint32_t class_;
 };
 
@@ -104,10 +104,10 @@ struct bf_sink {
 	int (*declare_actor)(struct bf_sink *s, uint32_t actor, const char *kind, const char *name);
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
 	/*
-	 * NULL, or the sink is choosy: BF_RECORD_TYPES functions, one for each type number, which records of the type are
-	 * handed to as they are made, in place of `write`: from where they lie, which is nobody's after the call. NULL:
-	 * they are dropped. Types are not declared, since each record comes with its own, and nothing is hashed. The sink
-	 * may change the functions at any time.
+	 * NULL, or the sink is choosy: BF_RECORD_TYPES functions, one for each type number, which records of the type
+	 * are handed to as they are made, in place of `write`: from where they lie, which is nobody's after the call.
+	 * NULL: they are dropped. Types are not declared, since each record comes with its own, and nothing is hashed.
+	 * The sink may change the functions at any time.
 	 */
 	bf_take_fn *const *take;
 };
@@ -119,8 +119,8 @@ struct bf_stream {
 	const uint64_t *clock_ps;
 	uint8_t *buf;
 	size_t used, cap;
-	uint64_t hash;   /* chain over the flushed records */
-	uint64_t decls;  /* sum over the declarations */
+	uint64_t hash;  /* chain over the flushed records */
+	uint64_t decls; /* sum over the declarations */
 	uint64_t count;
 	struct bf_sink *sink;
 	bf_take_fn *const *take; /* the sink's */
@@ -233,20 +233,20 @@ typedef char bf_ft_text32[32];
  * Members must be declared widest first so that the struct has no padding (asserted). For ENUM fields `unit` holds the
  * names.
  */
-#define BF_RECORD_DECLARE(rec, number, cls, FIELDS)                                                                  \
-	struct bf_rec_##rec {                                                                                        \
-		FIELDS(BF_RECORD_MEMBER_)                                                                            \
-	};                                                                                                           \
-	BF_STATIC_ASSERT(sizeof(struct bf_rec_##rec) == 0 FIELDS(BF_RECORD_SIZE_), #rec " has padding");             \
-	enum { BF_REC_ID_##rec = (number), BF_REC_CLASS_##rec = (int)(cls) };                                        \
+#define BF_RECORD_DECLARE(rec, number, cls, FIELDS)                                                                    \
+	struct bf_rec_##rec {                                                                                          \
+		FIELDS(BF_RECORD_MEMBER_)                                                                              \
+	};                                                                                                             \
+	BF_STATIC_ASSERT(sizeof(struct bf_rec_##rec) == 0 FIELDS(BF_RECORD_SIZE_), #rec " has padding");               \
+	enum { BF_REC_ID_##rec = (number), BF_REC_CLASS_##rec = (int)(cls) };                                          \
 	extern const struct bf_rec_schema bf_rec_##rec##_schema
 
-#define BF_RECORD_FIELD_(rec, type, fname, fkind, funit)                                                             \
-	{ .name = #fname,                                                                                            \
-	  .unit = BF_FIELD_##fkind == BF_FIELD_ENUM ? "" : (funit),                                                  \
-	  .names = BF_FIELD_##fkind == BF_FIELD_ENUM ? (funit) : NULL,                                               \
-	  .offset = offsetof(struct bf_rec_##rec, fname),                                                            \
-	  .size = sizeof(bf_ft_##type),                                                                              \
+#define BF_RECORD_FIELD_(rec, type, fname, fkind, funit)                                                               \
+	{ .name = #fname,                                                                                              \
+	  .unit = BF_FIELD_##fkind == BF_FIELD_ENUM ? "" : (funit),                                                    \
+	  .names = BF_FIELD_##fkind == BF_FIELD_ENUM ? (funit) : NULL,                                                 \
+	  .offset = offsetof(struct bf_rec_##rec, fname),                                                              \
+	  .size = sizeof(bf_ft_##type),                                                                                \
 	  .kind = BF_FIELD_##fkind },
 
 /*
@@ -255,15 +255,15 @@ typedef char bf_ft_text32[32];
  *   BF_RECORD_DEFINE(dma_read, BF_REC_DMA_READ_FIELDS(F));
  *   #undef F
  */
-#define BF_RECORD_DEFINE(rec, ...)                                                                                   \
-	static const struct bf_rec_field bf_rec_##rec##_fields_[] = { __VA_ARGS__ };                                 \
-	const struct bf_rec_schema bf_rec_##rec##_schema = {                                                         \
-		.name = #rec,                                                                                        \
-		.fields = bf_rec_##rec##_fields_,                                                                    \
-		.id = BF_REC_ID_##rec,                                                                               \
-		.nfields = BF_ARRAY_LEN(bf_rec_##rec##_fields_),                                                     \
-		.size = sizeof(struct bf_rec_##rec),                                                                 \
-		.class_ = (uint32_t)BF_REC_CLASS_##rec,                                                              \
+#define BF_RECORD_DEFINE(rec, ...)                                                                                     \
+	static const struct bf_rec_field bf_rec_##rec##_fields_[] = { __VA_ARGS__ };                                   \
+	const struct bf_rec_schema bf_rec_##rec##_schema = {                                                           \
+		.name = #rec,                                                                                          \
+		.fields = bf_rec_##rec##_fields_,                                                                      \
+		.id = BF_REC_ID_##rec,                                                                                 \
+		.nfields = BF_ARRAY_LEN(bf_rec_##rec##_fields_),                                                       \
+		.size = sizeof(struct bf_rec_##rec),                                                                   \
+		.class_ = (uint32_t)BF_REC_CLASS_##rec,                                                                \
 	}
 
 #endif

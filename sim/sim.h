@@ -35,8 +35,8 @@ struct bf_queue;
 
 struct bf_sim {
 	uint64_t now_ps;
-	uint32_t slow; /* BF_SLOW_* */
-	uint32_t caches; /* regions behind a cache (struct bf_region.cache) */
+	uint32_t slow;    /* BF_SLOW_* */
+	uint32_t caches;  /* regions behind a cache (struct bf_region.cache) */
 	uint32_t regions; /* that have a mapping of their own */
 	/*
 	 * Up to here callbacks may advance now_ps by themselves while no event lies before (a DMA port handles a train
@@ -44,8 +44,8 @@ struct bf_sim {
 	 * clock.
 	 */
 	uint64_t run_until_ps;
-	bool stopped;  /* bf_sim_stop() was called */
-	bool shared;   /* live mode: other threads look at region bytes meanwhile */
+	bool stopped; /* bf_sim_stop() was called */
+	bool shared;  /* live mode: other threads look at region bytes meanwhile */
 	struct bf_queue *queue;
 	struct bf_stream rec;
 	struct bf_agents *agents;

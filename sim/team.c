@@ -106,11 +106,11 @@ static int describe(const struct bf_agent *a, char *buf, size_t cap)
 	for (uint32_t i = 0; missing >> i && i < BF_TEAM_MAX; i++) {
 		const struct member *m = &t->member[i];
 		const size_t at = (size_t)len < cap ? (size_t)len : cap;
-		const char *why = i >= t->n		    ? "no such member" :
-				  !m->agent		    ? "never came" :
-				  bf_agent_done(m->agent) ? " ended" :
-				  m->mask		    ? " is at another meeting" :
-							      " has not come";
+		const char *why = i >= t->n                 ? "no such member"
+				  : !m->agent               ? "never came"
+				  : bf_agent_done(m->agent) ? " ended"
+				  : m->mask                 ? " is at another meeting"
+							    : " has not come";
 
 		if (missing >> i & 1)
 			len += snprintf(cap > at ? buf + at : NULL, cap - at, "%s %u (%s%s)",
@@ -173,8 +173,9 @@ static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, u
 	struct meeting *meeting;
 
 	if (index >= t->n || !(mask >> index & 1)) {
-		bf_fail(&t->sim->error, -EINVAL, "agent '%s' meets team '%s' as member %u with mask 0x%" PRIx64
-			": not among them", self->name, t->name, index, mask);
+		bf_fail(&t->sim->error, -EINVAL,
+			"agent '%s' meets team '%s' as member %u with mask 0x%" PRIx64 ": not among them", self->name,
+			t->name, index, mask);
 		bf_sim_stop(t->sim);
 		return brought.value;
 	}

@@ -127,9 +127,9 @@ static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, c
 	if (r)
 		bf_fail(&a->sim->error, -EFAULT, "agent '%s': %u bytes at %s+0x%llx %s", a->name, len, r->name,
 			(unsigned long long)(bf_va(r, p) - r->va),
-			(r->kind == BF_MEM_MMIO) == mmio ? "run past its end" :
-			mmio				 ? "are memory, not device registers" :
-							   "are device registers, not memory");
+			(r->kind == BF_MEM_MMIO) == mmio ? "run past its end"
+			: mmio                           ? "are memory, not device registers"
+							 : "are device registers, not memory");
 	else
 		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
 			a->name, len, a->view->space ? a->view->space->name : "");
@@ -296,8 +296,12 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	if (recorded || v->pub.ordering != BF_ORDER_SC)
 		r = region_at(a, p);
 	if (recorded) {
-		struct bf_rec_store rec = { .va = r ? bf_va(r, p) : 0, .seq = v->seq, .ahead = a->charge_ps, .len = len,
-					    .sem = (uint16_t)sem, .scope = (uint16_t)scope };
+		struct bf_rec_store rec = { .va = r ? bf_va(r, p) : 0,
+					    .seq = v->seq,
+					    .ahead = a->charge_ps,
+					    .len = len,
+					    .sem = (uint16_t)sem,
+					    .scope = (uint16_t)scope };
 
 		bf_record(&a->sim->rec, &bf_rec_store_schema, a->actor, &rec, data, len);
 	}
@@ -351,8 +355,9 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 		bf_memory_load(a, p, fresh, len, false);
 		overlay_from(v->block->above, p, len, fresh);
 		if (memcmp(fresh, out, len)) {
-			struct bf_rec_stale_load r = { .va = va_of(a, p), .value = head_of(out, len),
-						       .fresh = head_of(fresh, len), .len = len };
+			struct bf_rec_stale_load r = {
+				.va = va_of(a, p), .value = head_of(out, len), .fresh = head_of(fresh, len), .len = len
+			};
 
 			bf_record(&a->sim->rec, &bf_rec_stale_load_schema, a->actor, &r, NULL, 0);
 		}
@@ -361,8 +366,9 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 	if (bf_rng_chance(&v->rng, 500000) && bf_view_region(a, p, len, false)) {
 		bf_memory_load(a, line, fresh, BF_LINE, false);
 		overlay_from(v->block->above, line, BF_LINE, fresh);
-		bf_stale_keep(v->block, line, fresh, v->pub.ordering == BF_ORDER_GPU ?
-			      bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng));
+		bf_stale_keep(v->block, line, fresh,
+			      v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US)
+							      : bf_view_late(&v->rng));
 	}
 	return false;
 }
@@ -371,7 +377,10 @@ static void record_load(struct bf_agent *a, const void *p, const void *data, uin
 			enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
-	struct bf_rec_load r = { .va = va_of(a, p), .value = head_of(data, len), .len = len, .sem = (uint16_t)sem,
+	struct bf_rec_load r = { .va = va_of(a, p),
+				 .value = head_of(data, len),
+				 .len = len,
+				 .sem = (uint16_t)sem,
 				 .scope = (uint16_t)scope };
 
 	if (r.va == v->polled_va && r.value == v->polled_value)
@@ -496,8 +505,13 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 		drop_stale(v, scope);
 	BF_WHERE(a);
 	if (bf_probe_type(a->sim, atomic)) {
-		struct bf_rec_atomic r = { .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
-					   .op = (uint16_t)op, .len = (uint16_t)len, .sem = (uint16_t)sem,
+		struct bf_rec_atomic r = { .va = va_of(a, p),
+					   .old = old,
+					   .operand = operand,
+					   .compare = compare,
+					   .op = (uint16_t)op,
+					   .len = (uint16_t)len,
+					   .sem = (uint16_t)sem,
 					   .scope = (uint16_t)scope };
 
 		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);

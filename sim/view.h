@@ -90,7 +90,7 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 
 /* Self: stores `len` bytes (1..64, within one line). Plain memory only; MMIO has its own call. */
 static BF_ALWAYS_INLINE void bf_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
-			    enum bf_scope scope)
+				      enum bf_scope scope)
 {
 	if (BF_UNLIKELY(a->sim->slow)) {
 		bf_store_slow(a, p, data, len, sem, scope);
@@ -102,7 +102,7 @@ static BF_ALWAYS_INLINE void bf_store(struct bf_agent *a, void *p, const void *d
 
 /* Self: loads `len` bytes (1..64, within one line). Non-weak loads sync first: they poll. */
 static BF_ALWAYS_INLINE void bf_load(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem,
-			   enum bf_scope scope)
+				     enum bf_scope scope)
 {
 	a->charge_ps += a->view->cost->load;
 	if (sem != BF_WEAK)

@@ -133,7 +133,7 @@ struct bf_view_full {
 	struct bf_buffer *block; /* its CTA's buffer, NULL without one */
 	struct bf_rng rng;
 	struct bf_wc wc;
-	bool on_gpu;             /* its domain belongs to a GPU */
+	bool on_gpu; /* its domain belongs to a GPU */
 	uint64_t seq;
 	uint64_t polled_va, polled_value; /* what the last record of a load said */
 };

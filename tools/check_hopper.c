@@ -133,8 +133,9 @@ static void expect(struct run *r, const char *what, bool there, uint64_t capture
 {
 	r->values += there;
 	if (there && captured != model && !r->wrong[0])
-		snprintf(r->wrong, sizeof(r->wrong), "step %" PRIu32 ": %s is 0x%" PRIx64 " on silicon, 0x%" PRIx64 " here",
-			 r->step, what, captured, model);
+		snprintf(r->wrong, sizeof(r->wrong),
+			 "step %" PRIu32 ": %s is 0x%" PRIx64 " on silicon, 0x%" PRIx64 " here", r->step, what,
+			 captured, model);
 }
 
 /* 0 or -EBADMSG; `*fault` says how the unit took it. */
@@ -215,8 +216,8 @@ static int take(void *tally, struct bf_json_line *l)
 	struct tally *t = tally;
 	struct run *r = &t->run;
 	const struct bf_json_member *steps = bf_json_line_find(l, "steps"), *outcome = bf_json_line_find(l, "outcome");
-	const struct bf_json_member *name = bf_json_line_find(l, "case") ? bf_json_line_find(l, "case")
-									  : bf_json_line_find(l, "seq");
+	const struct bf_json_member *name =
+	    bf_json_line_find(l, "case") ? bf_json_line_find(l, "case") : bf_json_line_find(l, "seq");
 	const bool faults = outcome && outcome->value_len > 6 && memcmp(outcome->value, "launch", 6) == 0;
 	enum bf_mbar_fault fault = BF_MBAR_OK;
 	char label[80];
@@ -245,8 +246,8 @@ static int take(void *tally, struct bf_json_line *l)
 	if (faults && !fault)
 		snprintf(r->wrong, sizeof(r->wrong), "the unit faults on silicon, but not here");
 	else if (!faults && fault)
-		snprintf(r->wrong, sizeof(r->wrong), "step %" PRIu32 ": faults here (%s), but not on silicon", r->step - 1,
-			 bf_mbar_fault_name(fault));
+		snprintf(r->wrong, sizeof(r->wrong), "step %" PRIu32 ": faults here (%s), but not on silicon",
+			 r->step - 1, bf_mbar_fault_name(fault));
 	t->base.taken++;
 	t->values += r->values;
 	t->faults += faults;

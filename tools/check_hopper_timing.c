@@ -97,8 +97,8 @@ static void print_row(const struct bf_row *r, const char *kind, const char *prob
 	else if (r->text[0])
 		printf("%4" PRIu32 " %-17s %-24s silicon %s: OUT\n", r->line->number, kind, r->field, r->text);
 	else
-		printf("%4" PRIu32 " %-17s %-24s silicon %10s  model %10s  %8s %%  %s\n", r->line->number, kind, r->field,
-		       number(r->silicon, s, sizeof(s)), number(r->model, m, sizeof(m)),
+		printf("%4" PRIu32 " %-17s %-24s silicon %10s  model %10s  %8s %%  %s\n", r->line->number, kind,
+		       r->field, number(r->silicon, s, sizeof(s)), number(r->model, m, sizeof(m)),
 		       number(error_of(r), e, sizeof(e)), good ? "ok" : "OUT");
 }
 

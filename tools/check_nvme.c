@@ -91,9 +91,9 @@ static int check_trace(struct tally *t, const struct vector *v, struct bf_error 
 	for (int i = 0; i < BF_NVME_VERDICTS; i++)
 		bad += bf_nvme_verdict_bad((enum bf_nvme_verdict)i) ? r->tally[i] : 0;
 	snprintf(text, sizeof(text),
-		 "%" PRIu64 " commands and %" PRIu64 " register accesses replayed; of %" PRIu64
-		 " completions %" PRIu64 " as captured, %" PRIu64 " differ, %" PRIu64 " device's own or optional; %" PRIu64
-		 " heads; %" PRIu64 " without a command, %" PRIu64 " not sent, %" PRIu64 " without an end",
+		 "%" PRIu64 " commands and %" PRIu64 " register accesses replayed; of %" PRIu64 " completions %" PRIu64
+		 " as captured, %" PRIu64 " differ, %" PRIu64 " device's own or optional; %" PRIu64 " heads; %" PRIu64
+		 " without a command, %" PRIu64 " not sent, %" PRIu64 " without an end",
 		 r->commands, r->registers, r->completions, r->tally[BF_NVME_SAME], bad,
 		 r->tally[BF_NVME_DEVICE_OWN] + r->tally[BF_NVME_OPTIONAL], r->heads, r->tally[BF_NVME_ORPHAN],
 		 r->tally[BF_NVME_NOT_SENT], r->unfinished);
@@ -170,8 +170,8 @@ static int check_bar_trace(struct tally *t, const struct vector *v, struct bf_er
 		}
 	}
 	bf_nvme_own_close(h);
-	snprintf(text, sizeof(text), "%u register accesses repeated; %u of %u status reads as captured", accesses, status_ok,
-		 status_ok + status_bad);
+	snprintf(text, sizeof(text), "%u register accesses repeated; %u of %u status reads as captured", accesses,
+		 status_ok, status_ok + status_bad);
 	tell(t, v, accesses > 0 && status_bad == 0, text);
 	t->registers += accesses;
 	return 0;
@@ -240,8 +240,9 @@ static void check_structure(struct tally *t, const struct vector *v, enum bf_nvm
 
 	each_line(t, what, text, bytes, true, &n);
 	each_line(t, what, text, bytes, false, &n);
-	snprintf(line, sizeof(line), "%u fields read to bytes, %u print as they were, %u printed from the model's bytes",
-		 n.fields, n.equal, n.model);
+	snprintf(line, sizeof(line),
+		 "%u fields read to bytes, %u print as they were, %u printed from the model's bytes", n.fields, n.equal,
+		 n.model);
 	tell(t, v, n.fields > 0 && n.equal == n.fields && n.model == n.fields && !n.unreadable, line);
 	t->fields += n.fields;
 	t->equal += n.equal;
@@ -276,12 +277,14 @@ static int check_smart_json(struct tally *t, const struct vector *v, struct bf_e
 	m = bf_json_line_find(&outer, "smart_log");
 	if (!m)
 		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": there is no \"smart_log\"", v->line);
-	inner = (struct bf_json_line){ .start = m->value, .p = m->value, .end = m->value + m->value_len,
-				       .number = v->line, .err = err };
+	inner = (struct bf_json_line){
+		.start = m->value, .p = m->value, .end = m->value + m->value_len, .number = v->line, .err = err
+	};
 	rc = bf_json_line_scan(&inner);
 	for (unsigned i = 0; !rc && i < inner.count && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%.*s : %.*s\n", (int)inner.members[i].name_len,
-					 inner.members[i].name, (int)inner.members[i].value_len, inner.members[i].value);
+		used +=
+		    (size_t)snprintf(text + used, sizeof(text) - used, "%.*s : %.*s\n", (int)inner.members[i].name_len,
+				     inner.members[i].name, (int)inner.members[i].value_len, inner.members[i].value);
 	if (!rc && used >= sizeof(text))
 		rc = bf_fail(err, -EBADMSG, "line %" PRIu32 ": the log is too long", v->line);
 	if (!rc)
@@ -355,8 +358,8 @@ static void print_summary(const void *tally)
 
 	printf("%" PRIu64 " captures: %" PRIu64 " as they must be, %" PRIu64 " not\n", t->base.taken,
 	       t->base.taken - t->base.bad, t->base.bad);
-	printf("%" PRIu64 " commands and %" PRIu64 " register accesses replayed: %" PRIu64 " completions as captured, %" PRIu64
-	       " the device's own or optional, %" PRIu64 " different\n",
+	printf("%" PRIu64 " commands and %" PRIu64 " register accesses replayed: %" PRIu64
+	       " completions as captured, %" PRIu64 " the device's own or optional, %" PRIu64 " different\n",
 	       t->commands, t->registers, t->same, t->told_apart, t->differences);
 	printf("%" PRIu64 " fields of Identify data and logs: %" PRIu64 " print as captured, %" PRIu64
 	       " printed from the model's own bytes\n",

@@ -31,7 +31,7 @@ static enum outcome outcome_of(enum bf_stand_result r)
 struct tally {
 	struct bf_check base;
 	uint64_t good, run, large;
-	struct vector vector;                          /* the line's, */
+	struct vector vector;                           /* the line's, */
 	uint32_t dw[PACKETS_MAX * BF_SDMA_RECT_DWORDS]; /* and what becomes of it */
 };
 

@@ -145,7 +145,8 @@ int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
 	if ((*backend)->probe_gpu)
 		return BF_EXIT_GOOD;
 	if (strcmp((*backend)->name, "live") != 0 && strcmp((*backend)->name, "cuda") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=cuda: a real GPU keeps no virtual time; add --backend=live");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--agent=cuda: a real GPU keeps no virtual time; add --backend=live");
 	return take_backend(args, "cuda", backend);
 }
 
@@ -222,8 +223,7 @@ int bf_choose_topology(const struct bf_args *args, uint32_t hosts, const char **
 	return 0;
 }
 
-int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,
-		   struct bf_error *err)
+int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out, struct bf_error *err)
 {
 	const char *path = bf_arg_text(args, "trace");
 	const size_t len = path ? strlen(path) : 0;

@@ -25,7 +25,8 @@ void bf_choices_parse(const struct bf_args *args, const struct bf_choice *c, siz
 void bf_choices_command(const struct bf_choice *c, size_t n, const void *from, char *buf, size_t cap);
 
 /*
- * Appends one option; `quote` for texts that a shell would take apart, `value` NULL for a flag. One that does not fit is
+ * Appends one option; `quote` for texts that a shell would take apart, `value` NULL for a flag. One that does not fit
+ * is
  * "...", which no command takes.
  */
 void bf_command_append(char *buf, size_t cap, const char *option, const char *value, bool quote);
@@ -62,7 +63,6 @@ int bf_choose_topology(const struct bf_args *args, uint32_t hosts, const char **
 
 /* Opens the file that --trace names and notes what runs in it; NULL without. 0 or a negative errno with `err` set. */
 struct bf_trace_writer;
-int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out,
-		   struct bf_error *err);
+int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_trace_writer **out, struct bf_error *err);
 
 #endif

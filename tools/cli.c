@@ -267,8 +267,7 @@ static int parse_value(const struct bf_args *a, const struct bf_opt *o, const ch
 
 	*number = 0;
 	if (o->kind == BF_OPT_ENUM && parse_enum(o->arg, text, number))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'", dashes, o->name, o->arg,
-				    text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'", dashes, o->name, o->arg, text);
 	if (o->kind == BF_OPT_U64)
 		rc = parse_u64(text, number);
 	else if (o->kind == BF_OPT_TIME)
@@ -298,8 +297,9 @@ static int unknown_option(const struct bf_args *a, const char *dashes, const cha
 	if (best)
 		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
 				    bf_cli_dashes(best), best);
-	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s %s%s--help' lists them", dashes, word,
-			    a->command->name, a->command->prefix ? a->command->prefix : "", a->command->prefix ? " " : "");
+	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s %s%s--help' lists them", dashes,
+			    word, a->command->name, a->command->prefix ? a->command->prefix : "",
+			    a->command->prefix ? " " : "");
 }
 
 /*
@@ -443,7 +443,8 @@ static int refuse_ranks(const struct bf_args *a)
 	if (a->command->ranks || ranks == 1)
 		return BF_EXIT_GOOD;
 	return bf_cli_error(a, BF_EXIT_USAGE,
-			    "cannot be spread over %" PRIu32 " processes, each would do all of it; belfry run ibgda-put, "
+			    "cannot be spread over %" PRIu32
+			    " processes, each would do all of it; belfry run ibgda-put, "
 			    "ibgda-get, ibgda-amo and ibgda-mixed can, and belfry exec and record run in each",
 			    ranks);
 }
@@ -546,8 +547,8 @@ static int dispatch(const struct bf_command *const *commands, int argc, char **a
 }
 
 /*
- * Who closed standard output would get results into the first file that we open, and libuv gives up then. What stands in
- * fails like a closed one: it can be opened for the other direction only.
+ * Who closed standard output would get results into the first file that we open, and libuv gives up then. What stands
+ * in fails like a closed one: it can be opened for the other direction only.
  */
 static void hold_standard_streams(void)
 {

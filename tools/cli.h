@@ -94,8 +94,8 @@ struct bf_json {
 	bool comma;
 };
 void bf_json_begin(struct bf_json *j, FILE *out);
-void bf_json_open(struct bf_json *j, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
-void bf_json_close(struct bf_json *j, char bracket);                 /* '}' or ']' */
+void bf_json_open(struct bf_json *j, const char *key, char bracket);      /* '{' or '['; key NULL inside arrays */
+void bf_json_close(struct bf_json *j, char bracket);                      /* '}' or ']' */
 void bf_json_text(struct bf_json *j, const char *key, const char *value); /* NULL: null */
 void bf_json_u64(struct bf_json *j, const char *key, uint64_t value);
 void bf_json_hex(struct bf_json *j, const char *key, uint64_t value); /* "0x..." */

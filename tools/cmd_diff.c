@@ -133,25 +133,26 @@ const struct bf_command bf_cmd_diff = {
 	.name = "diff",
 	.usage = "diff TRACE TRACE [options]",
 	.summary = "compare two traces record by record",
-	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
-		   "divergence is\n"
-		   "a JSON object on a line of its own.\n"
-		   "\n"
-		   "--queues is for runs whose tables have another order (belfry run --layout): queue pairs are matched by\n"
-		   "what they connect, other numbers of queue pairs, completion queues and table entries are named, and\n"
-		   "entries and completions must be the same. belfry replay TRACE --layout does both in one.\n"
-		   "\n"
-		   "--completions is for a model and a real device, or two, under one driver: queue pairs are matched in\n"
-		   "order of their making, and each must have the same completions: opcodes, entries, byte counts,\n"
-		   "syndromes, owner bits, in order. Where threads filled a ring in another order, each kind of entry must\n"
-		   "have the same answers, as often. Where the entries themselves are others, the exit code is 1, and\n"
-		   "\"other work\" says that the answers to each kind in both are the same.\n"
-		   "\n"
-		   "  belfry run ibgda-mixed --trace l3.bft\n"
-		   "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
-		   "  belfry diff --queues l3.bft l2.bft\n"
-		   "  belfry exec --trace mlx5.bft -- belfry run ibgda-mixed --backend mlx5\n"
-		   "  belfry diff --completions l3.bft mlx5.bft",
+	.details =
+	    "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
+	    "divergence is\n"
+	    "a JSON object on a line of its own.\n"
+	    "\n"
+	    "--queues is for runs whose tables have another order (belfry run --layout): queue pairs are matched by\n"
+	    "what they connect, other numbers of queue pairs, completion queues and table entries are named, and\n"
+	    "entries and completions must be the same. belfry replay TRACE --layout does both in one.\n"
+	    "\n"
+	    "--completions is for a model and a real device, or two, under one driver: queue pairs are matched in\n"
+	    "order of their making, and each must have the same completions: opcodes, entries, byte counts,\n"
+	    "syndromes, owner bits, in order. Where threads filled a ring in another order, each kind of entry must\n"
+	    "have the same answers, as often. Where the entries themselves are others, the exit code is 1, and\n"
+	    "\"other work\" says that the answers to each kind in both are the same.\n"
+	    "\n"
+	    "  belfry run ibgda-mixed --trace l3.bft\n"
+	    "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
+	    "  belfry diff --queues l3.bft l2.bft\n"
+	    "  belfry exec --trace mlx5.bft -- belfry run ibgda-mixed --backend mlx5\n"
+	    "  belfry diff --completions l3.bft mlx5.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

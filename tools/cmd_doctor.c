@@ -19,8 +19,8 @@
 struct optional_part {
 	const char *name;
 	bool here;
-	const char *use; /* what does not work without it */
-	const char *get; /* how to get it */
+	const char *use;  /* what does not work without it */
+	const char *get;  /* how to get it */
 	const char *what; /* which one is here; may be NULL */
 };
 
@@ -207,8 +207,9 @@ static bool find_library(const char *name, char path[PATH_MAX])
 static void print_exec(struct bf_json *json)
 {
 	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "";
-	struct bf_error why = { .text = "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
-					"linux-libc-dev, then configure again" };
+	struct bf_error why = { .text =
+				    "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
+				    "linux-libc-dev, then configure again" };
 #ifdef BELFRY_HAVE_EXEC
 	const bool have = bf_exec_library("libbelfry-exec.so", exec, &why) == 0;
 #else
@@ -233,16 +234,18 @@ static int run_doctor(const struct bf_args *args)
 		{ "libuv", HAVE_LIBUV, "the live backend, processes of belfry launch",
 		  "apt-get install libuv1-dev, then configure again", NULL },
 		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again", NULL },
-		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again", NULL },
+		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again",
+		  NULL },
 		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
 		  "apt-get install libjansson-dev, then configure again", NULL },
-		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again", NULL },
+		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again",
+		  NULL },
 		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
 		  "apt-get install libopenmpi-dev, then configure again", NULL },
 	};
 	const struct optional_part programs[] = {
-		{ "tshark", on_path("tshark"), "the test that has exported packets dissected",
-		  "apt-get install tshark", NULL },
+		{ "tshark", on_path("tshark"), "the test that has exported packets dissected", "apt-get install tshark",
+		  NULL },
 		{ "nvcc", on_path("nvcc"), "the check that the drivers compile as CUDA device code",
 		  "install the CUDA toolkit", NULL },
 	};
@@ -271,12 +274,13 @@ const struct bf_command bf_cmd_doctor = {
 	.name = "doctor",
 	.usage = "doctor",
 	.summary = "say which backends work here, and why others do not",
-	.details =
-	    "For each backend: whether it can be used on this machine, and on which device; if not, which device, module,\n"
-	    "library or permission is missing and how to get it; and which one --backend=auto takes. Then the libraries\n"
-	    "that this build has or lacks, what belfry exec needs, and programs that some tests call.\n"
-	    "\n"
-	    "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
+	.details = "For each backend: whether it can be used on this machine, and on which device; if not, which "
+		   "device, module,\n"
+		   "library or permission is missing and how to get it; and which one --backend=auto takes. Then the "
+		   "libraries\n"
+		   "that this build has or lacks, what belfry exec needs, and programs that some tests call.\n"
+		   "\n"
+		   "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
 	.options = options,
 	.run = run_doctor,
 	.ranks = true,

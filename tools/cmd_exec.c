@@ -26,8 +26,8 @@
 #include "tools/exec/tree.h"
 #include "tools/lint.h"
 
-#define EXIT_EXEC 127       /* as shells */
-#define FAULTS_MAX 65536u   /* the environment has 128 KiB for a variable */
+#define EXIT_EXEC 127     /* as shells */
+#define FAULTS_MAX 65536u /* the environment has 128 KiB for a variable */
 
 struct exec {
 	const struct bf_args *args;
@@ -196,7 +196,7 @@ static int wait_for(pid_t pid, int signals)
 
 static int run_program(struct exec *x, struct bf_error *err)
 {
-	static const int watched[] = { SIGCHLD, SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT,
+	static const int watched[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 				       SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGWINCH };
 	const pid_t parent = getpid();
 	sigset_t set, before;
@@ -315,8 +315,8 @@ static int prepare(struct exec *x, struct bf_error *err)
 	int rc;
 
 	if (udp && bf_exec_parse_udp(udp, &x->udp_ipv4, &port))
-		return bf_fail(err, -EINVAL, "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791",
-			       udp);
+		return bf_fail(err, -EINVAL,
+			       "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
 	rc = bf_exec_target_find(name, x->program);
 	x->not_found = rc != 0;
 	if (rc)
@@ -339,7 +339,7 @@ static int run_exec(const struct bf_args *args)
 
 	if (rc)
 		code = bf_cli_error(args,
-				    x.not_found	     ? EXIT_EXEC
+				    x.not_found      ? EXIT_EXEC
 				    : rc == -ENOTSUP ? BF_EXIT_UNAVAILABLE
 						     : BF_EXIT_USAGE,
 				    "%s", err.text);
@@ -421,12 +421,14 @@ const struct bf_command bf_cmd_exec = {
 	.usage = "exec [options] -- COMMAND [ARGUMENT...]",
 	.summary = "run an unmodified RDMA program on the ConnectX model",
 	.details =
-	    "The program uses libibverbs and libmlx5 as they are installed here; neither it nor they are rebuilt, and no\n"
+	    "The program uses libibverbs and libmlx5 as they are installed here; neither it nor they are rebuilt, and "
+	    "no\n"
 	    "RDMA in the kernel, no root and no device is needed. A library that is loaded into it (and into what it\n"
 	    "starts) plays the kernel and the device: mlx5_0, RoCE, one port. Processes on this machine reach each\n"
 	    "other; with --udp other machines, too, and whatever else speaks RoCEv2.\n"
 	    "\n"
-	    "A program that is linked statically, makes its system calls by itself (Go without cgo) or is setuid cannot\n"
+	    "A program that is linked statically, makes its system calls by itself (Go without cgo) or is setuid "
+	    "cannot\n"
 	    "be run so, and is told. docs/exec.md says what else the device refuses.\n"
 	    "\n"
 	    "Signals INT, TERM, HUP, QUIT, USR1, USR2, ALRM and CONT are passed on. With --json the program writes to\n"

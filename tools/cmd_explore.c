@@ -195,8 +195,7 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 	return shrink_and_report(args, s, o, seed_of(o, w));
 }
 
-int bf_explore(const struct bf_args *args, const struct bf_family *f, const void *w,
-	       const struct bf_backend *backend)
+int bf_explore(const struct bf_args *args, const struct bf_family *f, const void *w, const struct bf_backend *backend)
 {
 	struct bf_search s = { .family = &f->search, .seeds = bf_arg_u64(args, "seeds") };
 	struct outcome o = { .f = f, .backend = backend };
@@ -248,8 +247,9 @@ static const struct bf_opt options[] = {
 extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem,
     bf_cmd_explore_mbarrier;
 
-static const struct bf_command *const families[] = { &bf_cmd_explore_nvme, &bf_cmd_explore_sdma, &bf_cmd_explore_ll,
-							  &bf_cmd_explore_shmem, &bf_cmd_explore_mbarrier, NULL };
+static const struct bf_command *const families[] = { &bf_cmd_explore_nvme,     &bf_cmd_explore_sdma,
+						     &bf_cmd_explore_ll,       &bf_cmd_explore_shmem,
+						     &bf_cmd_explore_mbarrier, NULL };
 
 const struct bf_command bf_cmd_explore = {
 	.name = "explore",

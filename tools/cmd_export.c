@@ -91,7 +91,8 @@ static int export_ctf(const struct bf_args *args, struct bf_trace *t, struct bf_
 	int rc = bf_ctf_export(t, path, &r, err);
 
 	if ((!rc || rc == -EBADMSG) && !bf_arg_json(args))
-		printf("%s: %llu events, %llu types\n", path, (unsigned long long)r.events, (unsigned long long)r.types);
+		printf("%s: %llu events, %llu types\n", path, (unsigned long long)r.events,
+		       (unsigned long long)r.types);
 	return rc;
 }
 
@@ -170,8 +171,8 @@ static int export(const struct bf_args *args)
 	if (to_folder && !to_file)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
 	if (to_file && bf_input_is(bf_arg_positional(args, 0), path))
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s is what is to be exported: another name for the result, please",
-				    path);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "%s is what is to be exported: another name for the result, please", path);
 	if (bf_input_open(bf_arg_positional(args, 0), &in, &err)) {
 		bf_input_close(&in);
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
@@ -204,7 +205,10 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst|ctf",
 	  .help = "the form" },
-	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "where to; standard output if not given. ctf: the folder" },
+	{ .name = "o",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "where to; standard output if not given. ctf: the folder" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
 	{ .name = "memory",
 	  .kind = BF_OPT_FLAG,

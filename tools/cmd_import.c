@@ -151,8 +151,8 @@ static int import(const struct bf_args *args)
 	if (strcmp(out, "-") == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
 	if (bf_input_is(path, out))
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s is what is to be imported: another name for the trace, please",
-				    out);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "%s is what is to be imported: another name for the trace, please", out);
 	return forms[i].import(args, path, out);
 }
 

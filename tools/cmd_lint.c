@@ -138,12 +138,11 @@ static int add_suppression(struct bf_suppressions *s, const char *text, struct b
 	file = calloc(1, (1u << 20) + 1);
 	if (in && file)
 		len = fread(file, 1, 1u << 20, in);
-	rc = !in	   ? bf_fail(err, -errno, "%s: %s", text + 1, strerror(errno))
-	     : !file	   ? bf_fail(err, -ENOMEM, "no memory for suppressions")
-	     : ferror(in) ? bf_fail(err, -EIO, "%s: cannot be read", text + 1)
-	     : strlen(file) != len || !feof(in)
-		 ? bf_fail(err, -EINVAL, "%s: no text, or too long", text + 1)
-		 : bf_suppress_text(s, file, text + 1, err);
+	rc = !in                                ? bf_fail(err, -errno, "%s: %s", text + 1, strerror(errno))
+	     : !file                            ? bf_fail(err, -ENOMEM, "no memory for suppressions")
+	     : ferror(in)                       ? bf_fail(err, -EIO, "%s: cannot be read", text + 1)
+	     : strlen(file) != len || !feof(in) ? bf_fail(err, -EINVAL, "%s: no text, or too long", text + 1)
+						: bf_suppress_text(s, file, text + 1, err);
 	if (in)
 		fclose(in);
 	free(file);
@@ -309,7 +308,10 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_MULTI,
 	  .arg = "ID=REASON|@FILE",
 	  .help = "findings of this rule do not count, and why; or a file with an id and a reason a line" },
-	{ .name = "sarif", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write the findings as SARIF 2.1.0, for code review" },
+	{ .name = "sarif",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "write the findings as SARIF 2.1.0, for code review" },
 	{ .name = "junit", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write them as JUnit XML, for CI" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the rules" },
 	{ .name = NULL },
@@ -319,9 +321,12 @@ const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
 	.summary = "say what is wrong in traces and captures, and why",
-	.details = "Reads traces of any length, in both forms, and raw captures, and puts them before all rules. Of a folder all\n"
-		   "*.bft and *.jsonl are read. Each finding names its rule, the queue and entry, the time, and the evidence;\n"
-		   "one finding of each trace is the root cause and the others are what came of it. Rules that could not judge\n"
+	.details = "Reads traces of any length, in both forms, and raw captures, and puts them before all rules. Of a "
+		   "folder all\n"
+		   "*.bft and *.jsonl are read. Each finding names its rule, the queue and entry, the time, and the "
+		   "evidence;\n"
+		   "one finding of each trace is the root cause and the others are what came of it. Rules that could "
+		   "not judge\n"
 		   "because the trace lacks the records are named, too.\n"
 		   "\n"
 		   "Exit code 0: nothing found. 2: bad options, or a file that is no trace or damaged. 3: findings.\n"

@@ -1,4 +1,5 @@
-/* belfry record: a program on a real ConnectX, with what it gives its queues and gets from them written as a capture. */
+/* belfry record: a program on a real ConnectX, with what it gives its queues and gets from them written as a capture.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,18 +84,21 @@ const struct bf_command bf_cmd_record = {
 	.name = "record",
 	.usage = "record [options] -- COMMAND [ARGUMENT...]",
 	.summary = "capture what a program gives a real ConnectX, and what comes back",
-	.details =
-	    "The program runs on this machine's device as ever. A library that is loaded into it looks at the rings that\n"
-	    "libmlx5 has made: after each post at the doorbell record and the new entries, at each poll at the completions,\n"
-	    "and writes them as a capture, which import, replay, lint and dump take. RC queue pairs with ibv_post_send(),\n"
-	    "ibv_wr_start() and its kin, ibv_post_recv(), ibv_post_srq_recv(), ibv_poll_cq() and ibv_start_poll(). Not\n"
-	    "seen: completion queues that are resized, and rings that programs fill by themselves (UCX, GPUs).\n"
-	    "\n"
-	    "Exit code: the program's; 127: there is no such program; 77: no library can be loaded into it.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry record -o c.jsonl -- ib_write_bw -x 3 server && belfry replay c.jsonl\n"
-	    "  belfry exec -- belfry record -o c.jsonl -- ./my_program",
+	.details = "The program runs on this machine's device as ever. A library that is loaded into it looks at the "
+		   "rings that\n"
+		   "libmlx5 has made: after each post at the doorbell record and the new entries, at each poll at the "
+		   "completions,\n"
+		   "and writes them as a capture, which import, replay, lint and dump take. RC queue pairs with "
+		   "ibv_post_send(),\n"
+		   "ibv_wr_start() and its kin, ibv_post_recv(), ibv_post_srq_recv(), ibv_poll_cq() and "
+		   "ibv_start_poll(). Not\n"
+		   "seen: completion queues that are resized, and rings that programs fill by themselves (UCX, GPUs).\n"
+		   "\n"
+		   "Exit code: the program's; 127: there is no such program; 77: no library can be loaded into it.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry record -o c.jsonl -- ib_write_bw -x 3 server && belfry replay c.jsonl\n"
+		   "  belfry exec -- belfry record -o c.jsonl -- ./my_program",
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

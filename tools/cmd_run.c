@@ -186,8 +186,8 @@ static int compare_ranks(const struct bf_args *args, const struct bf_workload *w
 		return BF_EXIT_GOOD;
 	if (!speaks(w))
 		return BF_EXIT_USAGE;
-	return bf_cli_error(args, BF_EXIT_USAGE, "rank %" PRIu32 " has other options than rank 0: all share one simulation",
-			    other);
+	return bf_cli_error(args, BF_EXIT_USAGE,
+			    "rank %" PRIu32 " has other options than rank 0: all share one simulation", other);
 }
 
 /* Whether this process is one of several that share the simulation. Exit code. */
@@ -206,8 +206,9 @@ static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct 
 		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s cannot be spread over processes: only sim can",
 				    w->backend->name);
 	if (bf_arg_text(args, "trace"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "--trace: a trace is of a simulation in one process, where the "
-							 "PEs do the same");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--trace: a trace is of a simulation in one process, where the "
+				    "PEs do the same");
 	return compare_ranks(args, w, err);
 }
 
@@ -265,7 +266,8 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "auto|none|socket|mpi",
 	  .initial = "auto",
-	  .help = "how the processes that share the simulation find each other; auto: as belfry launch or mpirun says" },
+	  .help =
+	      "how the processes that share the simulation find each other; auto: as belfry launch or mpirun says" },
 	{ .name = "top", .kind = BF_OPT_FLAG, .help = "live: show on standard error what devices do, as it goes on" },
 	{ .name = "stats",
 	  .kind = BF_OPT_FLAG,
@@ -278,8 +280,13 @@ extern const struct bf_command bf_cmd_run_nvme, bf_cmd_run_nvme_gpu, bf_cmd_run_
 extern const struct bf_command bf_cmd_run_mbarrier, bf_cmd_run_ll, bf_cmd_run_shmem;
 
 /* Workloads of other devices, with options of their own. */
-static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu, &bf_cmd_run_nvme, &bf_cmd_run_sdma,
-							  &bf_cmd_run_mbarrier, &bf_cmd_run_ll, &bf_cmd_run_shmem, NULL };
+static const struct bf_command *const families[] = { &bf_cmd_run_nvme_gpu,
+						     &bf_cmd_run_nvme,
+						     &bf_cmd_run_sdma,
+						     &bf_cmd_run_mbarrier,
+						     &bf_cmd_run_ll,
+						     &bf_cmd_run_shmem,
+						     NULL };
 
 const struct bf_command bf_cmd_run = {
 	.name = "run",
@@ -290,7 +297,8 @@ const struct bf_command bf_cmd_run = {
 	    "controller: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file, which have options of\n"
 	    "their own (belfry run nvme-read --help); of a copy engine: sdma-rect, sdma-copy and others, likewise\n"
 	    "(belfry run sdma-rect --help); of a Hopper GPU's barriers: mbarrier-pipeline and others (belfry run\n"
-	    "mbarrier-pipeline --help). DeepEP's low-latency exchange: ll-dispatch, ll-combine (belfry run ll- --help).\n"
+	    "mbarrier-pipeline --help). DeepEP's low-latency exchange: ll-dispatch, ll-combine (belfry run ll- "
+	    "--help).\n"
 	    "NVSHMEM's calls, checked and measured: shmem-put, shmem-put-bw and others (belfry run shmem- --help).\n"
 	    "\n"
 	    "The same options and seed give the same run, record for record: the hash says so. A run that fails is\n"
@@ -298,7 +306,8 @@ const struct bf_command bf_cmd_run = {
 	    "says how often it fired.\n"
 	    "\n"
 	    "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"
-	    "2: bad options, or the machine is --without something that it takes. 3: good, and --lint found something.\n"
+	    "2: bad options, or the machine is --without something that it takes. 3: good, and --lint found "
+	    "something.\n"
 	    "77: the backend is not available here.\n"
 	    "\n"
 	    "Examples:\n"

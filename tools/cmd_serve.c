@@ -50,7 +50,8 @@ static void choose_profile(const struct bf_serve *s, struct bf_nvme_profile *pro
 /* The first namespaces lie in the files that were named, the others in memory. */
 static int choose_namespaces(struct bf_serve *s, struct nvme *n)
 {
-	const uint32_t files = bf_arg_count(s->st.args, "media"), asked = (uint32_t)bf_arg_u64(s->st.args, "namespaces");
+	const uint32_t files = bf_arg_count(s->st.args, "media"),
+		       asked = (uint32_t)bf_arg_u64(s->st.args, "namespaces");
 	const bool sized = bf_arg_given(s->st.args, "capacity");
 
 	n->nns = files > asked ? files : asked;
@@ -260,7 +261,8 @@ const struct bf_command bf_cmd_serve = {
 	    "A client, such as QEMU from version 10.1 on, sees our NVMe controller as a PCI device, and a stock "
 	    "kernel\n"
 	    "in it binds its own driver. Prints \"listening on PATH\" when a client may come (with --json on standard\n"
-	    "error), serves one client after another, with the power of the device off between them, and ends on SIGTERM,\n"
+	    "error), serves one client after another, with the power of the device off between them, and ends on "
+	    "SIGTERM,\n"
 	    "SIGINT or SIGHUP with the trace closed and, with --stats, the statistics printed.\n"
 	    "\n"
 	    "The clock is the wall's, so that the default profile takes no time of its own: what the guest measures "

@@ -18,8 +18,9 @@ struct bf_counts *bf_counts_take(const struct bf_sim *sim);
 void bf_counts_free(struct bf_counts *c);
 
 /*
- * Adds what the other processes of a simulation have counted; collective, and only rank 0 has it all afterwards. Counters
- * of one name are added up; a histogram belongs to a device and so to one process. Negative errno with `err` set.
+ * Adds what the other processes of a simulation have counted; collective, and only rank 0 has it all afterwards.
+ * Counters of one name are added up; a histogram belongs to a device and so to one process. Negative errno with `err`
+ * set.
  */
 int bf_counts_gather(struct bf_counts *c, struct bf_boot *ranks, struct bf_error *err);
 

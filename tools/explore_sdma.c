@@ -34,7 +34,8 @@ const struct bf_command bf_cmd_explore_sdma = {
 	.summary = "look for a seed and an ordering under which an SDMA workload fails",
 	.details =
 	    "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
-	    "stays failing the same way (ordering, submissions, producers, queues, size, seed), says from the records what\n"
+	    "stays failing the same way (ordering, submissions, producers, queues, size, seed), says from the records "
+	    "what\n"
 	    "went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
 	    "\n"
 	    "The outcome does not depend on --jobs.\n"
@@ -44,7 +45,8 @@ const struct bf_command bf_cmd_explore_sdma = {
 	    "Examples:\n"
 	    "  belfry explore sdma-copy --bug no-copy-order --hops 3 --producers 4\n"
 	    "  belfry explore sdma-concurrent --producers 8 --queues 1 --seeds 1000",
-	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
+	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|"
+		 "sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

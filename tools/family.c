@@ -213,8 +213,9 @@ int bf_run_once(const struct bf_args *args, struct bf_run *run)
 	struct ended e = { .run = run };
 	int code;
 
-	code = bf_lint_run_begin(args, run->backend->describe ? 0
-				       : (uint32_t)bf_member_get(run->w, records->offset, records->size), &e.lint);
+	code = bf_lint_run_begin(
+	    args, run->backend->describe ? 0 : (uint32_t)bf_member_get(run->w, records->offset, records->size),
+	    &e.lint);
 	if (code == BF_EXIT_GOOD) {
 		e.r = calloc(1, run->family->search.result_bytes);
 		code = e.r ? run_and_report(args, run, &e) : bf_cli_error(args, BF_EXIT_USAGE, "no memory for a run");

@@ -36,7 +36,8 @@ struct bf_family {
 	void (*json)(struct bf_json *j, const void *w, const void *result);
 	void (*print_failure)(FILE *out, const void *result);
 	void (*json_failure)(struct bf_json *j, const void *result);
-	/* The cause of a failure as far as the result knows it, for when records do not tell; NULL: it knows nothing. */
+	/* The cause of a failure as far as the result knows it, for when records do not tell; NULL: it knows nothing.
+	 */
 	void (*guess)(const void *result, struct bf_cause *out);
 	/* Frees what a result owns beside its counts; NULL: nothing. */
 	void (*release)(void *result);
@@ -60,8 +61,8 @@ int bf_family_again(const struct bf_family *f, const void *w, uint32_t classes, 
 		    struct bf_error *err);
 
 /*
- * Why `w` ended in `result`, which is not good: from the records of one more run if runs on `backend` repeat themselves,
- * or from the result. `out` stays empty when that cannot be told.
+ * Why `w` ended in `result`, which is not good: from the records of one more run if runs on `backend` repeat
+ * themselves, or from the result. `out` stays empty when that cannot be told.
  */
 void bf_family_cause(const struct bf_family *f, const void *w, const struct bf_backend *backend, const void *result,
 		     struct bf_cause *out);

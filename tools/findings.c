@@ -20,9 +20,8 @@ void bf_cause_take(const struct bf_rules *r, struct bf_cause *out)
 	}
 	used = strlen(out->text);
 	if (faults)
-		snprintf(out->text + used, sizeof(out->text) - used,
-			 "%sthe fault plan fired %" PRIu64 " time%s, %s", used ? "; " : "", faults,
-			 faults == 1 ? "" : "s", fault);
+		snprintf(out->text + used, sizeof(out->text) - used, "%sthe fault plan fired %" PRIu64 " time%s, %s",
+			 used ? "; " : "", faults, faults == 1 ? "" : "s", fault);
 }
 
 void bf_cause_print(FILE *out, const struct bf_cause *cause)
@@ -65,7 +64,10 @@ static void print_place(FILE *out, struct bf_sources *sources, const struct bf_p
 static void print_found(FILE *out, const struct bf_found *f, bool consequence)
 {
 	fprintf(out, "%s: %s%s [%s] at %s, %" PRIu64 " ps\n", bf_severity_name(f->rule->severity), f->rule->id,
-		f->root ? ", the root cause" : consequence ? ", a consequence" : "", f->rule->title, f->where, f->at_ps);
+		f->root       ? ", the root cause"
+		: consequence ? ", a consequence"
+			      : "",
+		f->rule->title, f->where, f->at_ps);
 	fputs("    ", out);
 	bf_cli_wrap(out, f->text, 4, 4);
 	if (f->more)

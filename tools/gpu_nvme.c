@@ -188,10 +188,11 @@ static int share_vram(struct machine *m, const char *name, uint64_t size, enum b
 	m->bufs[m->nbufs++] = buf;
 	rc = bf_iommufd_map_file(m->fd, m->ioas, BF_IOMMUFD_READABLE | BF_IOMMUFD_WRITEABLE, buf, 0, buf->size, iova);
 	if (!rc)
-		tell(m, "VRAM '%s' (%s) exported as DMA-BUF; IOMMU_IOAS_MAP_FILE takes it (PAL: 0x%" PRIx64
-			", %u range%s) at I/O address 0x%" PRIx64, name, mtype == BF_GPU_MTYPE_UC ? "MTYPE_UC" :
-			"MTYPE_RW", bf_gpu_bo_paddr(*bo, 0), buf->attached->count,
-			buf->attached->count == 1 ? "" : "s", *iova);
+		tell(m,
+		     "VRAM '%s' (%s) exported as DMA-BUF; IOMMU_IOAS_MAP_FILE takes it (PAL: 0x%" PRIx64
+		     ", %u range%s) at I/O address 0x%" PRIx64,
+		     name, mtype == BF_GPU_MTYPE_UC ? "MTYPE_UC" : "MTYPE_RW", bf_gpu_bo_paddr(*bo, 0),
+		     buf->attached->count, buf->attached->count == 1 ? "" : "s", *iova);
 	return rc;
 }
 
@@ -294,14 +295,14 @@ static int run_identify(struct machine *m)
 
 	if (!rc && m->opts->work == BF_GPU_NVME_MOVED) {
 		rc = bf_gpu_bo_move(m->result_bo, BF_GPU_IN_VRAM);
-		tell(m, rc ? "the GPU's driver wants to move 'result' and cannot: it is pinned"
-			   : "the GPU's driver moves 'result', which nobody pinned, from 0x%" PRIx64 " to 0x%" PRIx64,
+		tell(m,
+		     rc ? "the GPU's driver wants to move 'result' and cannot: it is pinned"
+			: "the GPU's driver moves 'result', which nobody pinned, from 0x%" PRIx64 " to 0x%" PRIx64,
 		     old, bf_gpu_bo_paddr(m->result_bo, 0));
 		rc = bf_gpu_vram_alloc(m->gpu, "weights", BF_PAGE, BF_GPU_MTYPE_RW, &m->heir);
 		if (!rc) {
 			memset(bf_gpu_bo_region(m->heir)->bytes, 0x77, BF_PAGE);
-			tell(m, "'weights' of somebody else are allocated at 0x%" PRIx64,
-			     bf_gpu_bo_paddr(m->heir, 0));
+			tell(m, "'weights' of somebody else are allocated at 0x%" PRIx64, bf_gpu_bo_paddr(m->heir, 0));
 		}
 	}
 	if (!rc)
@@ -315,10 +316,10 @@ static int run_identify(struct machine *m)
 	filled = id[24] != 0;
 	m->result->good = !m->failure && filled;
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
-		 m->failure == BF_NVM_TIMEOUT ? "timeout" :
-		 m->failure		      ? "the command failed" :
-		 filled			      ? "Identify data in VRAM" :
-						"success, but the data are not in the buffer");
+		 m->failure == BF_NVM_TIMEOUT ? "timeout"
+		 : m->failure                 ? "the command failed"
+		 : filled                     ? "Identify data in VRAM"
+					      : "success, but the data are not in the buffer");
 	return 0;
 }
 
@@ -332,8 +333,8 @@ static void poke(struct bf_thread *t, void *arg)
 					  BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, o->vmids));
 	const uint64_t until = bf_clock_ns(t) + GIVE_UP_NS;
 
-	tell(m, "the host stores 0x%x to %s_INVALIDATE_ENG%u_REQ every %u us", value, o->mm ? "MMVM" : "GCVM", o->engine,
-	     POKE_NS / 1000);
+	tell(m, "the host stores 0x%x to %s_INVALIDATE_ENG%u_REQ every %u us", value, o->mm ? "MMVM" : "GCVM",
+	     o->engine, POKE_NS / 1000);
 	while (m->done < m->opts->threads && bf_clock_ns(t) < until) {
 		bf_mmio_st32(t, bf_gpu_regs(m->gpu)->bytes + reg, value);
 		bf_pause(t, POKE_NS);
@@ -381,7 +382,8 @@ static uint64_t file_word(uint64_t page, uint64_t i)
 static int move_page(struct bf_thread *t, struct machine *m, struct bf_nvm_qp *qp, uint32_t page)
 {
 	uint8_t *base = bf_gpu_bo_region(m->file_bo)->bytes;
-	const uint64_t from = (uint64_t)page * BF_PAGE, to = from + (uint64_t)m->opts->threads * m->opts->pages * BF_PAGE;
+	const uint64_t from = (uint64_t)page * BF_PAGE,
+		       to = from + (uint64_t)m->opts->threads * m->opts->pages * BF_PAGE;
 	int rc;
 
 	for (uint64_t i = 0; i < BF_PAGE / 8; i++)
@@ -405,8 +407,9 @@ static void file_thread(struct bf_thread *t, void *arg)
 	while (!bf_ld_acquire32(t, word(m, WORD_READY), BF_AT_SYS))
 		bf_spin(t, word(m, WORD_READY), "the controller");
 	for (uint32_t i = 0; !rc && i < m->opts->pages; i++)
-		rc = m->opts->work == BF_GPU_NVME_FILE ? move_page(t, m, &m->qps[tid], tid * m->opts->pages + i)
-						   : transfer(t, m, &m->qps[tid], BF_NVME_IO_WRITE, i, m->file_iova);
+		rc = m->opts->work == BF_GPU_NVME_FILE
+			 ? move_page(t, m, &m->qps[tid], tid * m->opts->pages + i)
+			 : transfer(t, m, &m->qps[tid], BF_NVME_IO_WRITE, i, m->file_iova);
 	if (rc && !m->bad++)
 		m->failure = rc;
 	m->done++;
@@ -425,7 +428,8 @@ static int run_queues(struct machine *m)
 		return rc;
 	rings = bf_gpu_bo_region(m->queues_bo)->bytes;
 	for (uint32_t i = 0; i < o->threads; i++) {
-		set_queue(&m->qps[i].sq, i + 1, ENTRIES, rings + 2ull * i * BF_PAGE, m->queues_iova + 2ull * i * BF_PAGE);
+		set_queue(&m->qps[i].sq, i + 1, ENTRIES, rings + 2ull * i * BF_PAGE,
+			  m->queues_iova + 2ull * i * BF_PAGE);
 		set_queue(&m->qps[i].cq, i + 1, ENTRIES, rings + (2ull * i + 1) * BF_PAGE,
 			  m->queues_iova + (2ull * i + 1) * BF_PAGE);
 	}
@@ -442,11 +446,11 @@ static int run_queues(struct machine *m)
 	tell(m, "%u of %u GPU threads are through, %u of them failed", m->done, o->threads, m->bad);
 	m->result->good = m->done == o->threads && !m->failure;
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
-		 m->result->good && m->opts->work == BF_GPU_NVME_POLL ? "progress: every completion was seen" :
-		 m->result->good		  ? "all data written and read back" :
-		 m->failure == BF_NVM_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come" :
-		 m->failure == BF_NVM_STRAY   ? "wrong data read back" :
-						"a command failed");
+		 m->result->good && m->opts->work == BF_GPU_NVME_POLL ? "progress: every completion was seen"
+		 : m->result->good                                    ? "all data written and read back"
+		 : m->failure == BF_NVM_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come"
+		 : m->failure == BF_NVM_STRAY   ? "wrong data read back"
+						: "a command failed");
 	return 0;
 }
 
@@ -508,7 +512,8 @@ int bf_gpu_nvme_run(const struct bf_gpu_nvme_opts *opts, struct bf_gpu_nvme_resu
 		rc = open_iommufd(m);
 	if (!rc) {
 		set_ctrl(m);
-		rc = opts->work == BF_GPU_NVME_IDENTIFY || opts->work == BF_GPU_NVME_MOVED ? run_identify(m) : run_queues(m);
+		rc = opts->work == BF_GPU_NVME_IDENTIFY || opts->work == BF_GPU_NVME_MOVED ? run_identify(m)
+											   : run_queues(m);
 	}
 	if (!rc) {
 		bf_stream_flush(&m->sim->rec);

@@ -260,7 +260,8 @@ bool bf_lab_open(struct bf_lab *lab, struct bf_row *row, uint32_t ctas, uint32_t
 	if (row->rc)
 		return false;
 	if (bf_sim_create(1, &lab->sim) ||
-	    bf_hopper_create(lab->sim, &(struct bf_hopper_opts){ .name = "gpu0", .profile = row->profile }, &lab->gpu) ||
+	    bf_hopper_create(lab->sim, &(struct bf_hopper_opts){ .name = "gpu0", .profile = row->profile },
+			     &lab->gpu) ||
 	    bf_hopper_launch(lab->gpu, &l, lab->cta)) {
 		row->problem = lab->sim && lab->sim->error.code != -ENOMEM ? "the row's numbers do not fit an SM"
 									   : "out of memory";
@@ -287,8 +288,8 @@ void bf_lab_close(struct bf_lab *lab)
 		bf_warp_destroy(lab->warp[i]);
 }
 
-struct bf_warp *bf_lab_warp(struct bf_lab *lab, struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes, bf_warp_fn *main,
-			    void *arg)
+struct bf_warp *bf_lab_warp(struct bf_lab *lab, struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes,
+			    bf_warp_fn *main, void *arg)
 {
 	const struct bf_warp_opts opts = { .cta = cta, .warp = warp, .active = lanes, .main = main, .arg = arg };
 	struct bf_warp *w = NULL;

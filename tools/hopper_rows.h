@@ -54,7 +54,8 @@ void bf_row_within(struct bf_row *row, const char *field, int64_t silicon, int64
 void bf_row_exact(struct bf_row *row, const char *field, int64_t silicon, int64_t model);
 void bf_row_exact_text(struct bf_row *row, const char *field, const char *silicon, const char *model);
 
-/* Each value of a list against the one of its rank: who of several equal warps was first does not matter. Sorts both. */
+/* Each value of a list against the one of its rank: who of several equal warps was first does not matter. Sorts both.
+ */
 void bf_row_ranks(struct bf_row *row, const char *field, int64_t *silicon, int64_t *model, uint32_t n);
 
 /*
@@ -81,8 +82,8 @@ struct bf_hopper_cta *bf_lab_block(struct bf_lab *lab, uint32_t sm, uint32_t war
 void bf_lab_close(struct bf_lab *lab);
 
 /* A warp that runs `main`; `lanes` 0: all. */
-struct bf_warp *bf_lab_warp(struct bf_lab *lab, struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes, bf_warp_fn *main,
-			    void *arg);
+struct bf_warp *bf_lab_warp(struct bf_lab *lab, struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes,
+			    bf_warp_fn *main, void *arg);
 
 /* Its other lanes have exited, so that it may park. Takes NULL. */
 void bf_lab_alone(struct bf_warp *w);
@@ -106,7 +107,7 @@ uint32_t bf_lab_barrier(const struct bf_hopper_cta *cta, uint32_t i, uint32_t st
 
 /* hopper_rows_sync.c: one or several warps that do not wait; the barrier cache. */
 bf_row_fn bf_row_arrive_cycle, bf_row_test_cycle, bf_row_stride, bf_row_plain, bf_row_merge, bf_row_arrive_throughput,
-	bf_row_single_latency, bf_row_stale, bf_row_replacement, bf_row_plain_store, bf_row_cta_exit;
+    bf_row_single_latency, bf_row_stale, bf_row_replacement, bf_row_plain_store, bf_row_cta_exit;
 
 /* hopper_rows_wait.c: the try-wait buffer. */
 bf_row_fn bf_row_pingpong, bf_row_wake, bf_row_noise, bf_row_wake_order, bf_row_evict_parked;
@@ -116,7 +117,7 @@ bf_row_fn bf_row_park_shape, bf_row_wake_lanes;
 
 /* hopper_rows_limit.c: its time limit and its size. */
 bf_row_fn bf_row_timeout, bf_row_timeout_bg, bf_row_limit_spread, bf_row_limit_many, bf_row_limit_pair,
-	bf_row_hint_arrive, bf_row_wait62, bf_row_pool;
+    bf_row_hint_arrive, bf_row_wait62, bf_row_pool;
 
 /* hopper_rows_remote.c: clusters. */
 bf_row_fn bf_row_remote_pingpong, bf_row_remote_throughput, bf_row_cluster_remote_arrive;

@@ -11,8 +11,8 @@
 /*
  * Code around the tries, in thousandths of a cycle. CODE: clock reads and the loop's end, within a try as the first
  * probe took it. COLD: its first pass. BETWEEN: from one try's end to the next one's start in the second probe.
- * HINT_START: from the common start to the first try of hint_arrive, HINT_START_ALL: of a whole warp; HINT_LOOP: between
- * two of its tries, the first two excepted; HINT_CODE: within one. BACKGROUND: a loop's part beside its arrive.
+ * HINT_START: from the common start to the first try of hint_arrive, HINT_START_ALL: of a whole warp; HINT_LOOP:
+ * between two of its tries, the first two excepted; HINT_CODE: within one. BACKGROUND: a loop's part beside its arrive.
  */
 #define CODE 30000
 #define COLD 25000
@@ -257,7 +257,10 @@ void bf_row_hint_arrive(struct bf_row *row)
 		bf_lab_warp(&lab, lab.cta[0], 1, 1, hint_init, NULL);
 		bf_lab_run(&lab);
 		for (uint32_t i = 0; i < 2; i++) {
-			bf_lab_alone(bf_lab_warp(&lab, lab.cta[0], i, i ? 1 : lanes == 32 ? 0 : (1u << lanes) - 1,
+			bf_lab_alone(bf_lab_warp(&lab, lab.cta[0], i,
+						 i             ? 1
+						 : lanes == 32 ? 0
+							       : (1u << lanes) - 1,
 						 i ? hint_arrive : hint_main, &k));
 		}
 		bf_lab_run(&lab);
@@ -332,7 +335,8 @@ static void crowd_init(struct bf_warp *w)
 }
 
 /* The warps of one block, of `n` waiters; a warp that does not wait completes. */
-static void start_block(struct bf_lab *lab, struct bf_hopper_cta *block, struct crowd *k, const uint8_t *slot, uint32_t n)
+static void start_block(struct bf_lab *lab, struct bf_hopper_cta *block, struct crowd *k, const uint8_t *slot,
+			uint32_t n)
 {
 	uint32_t used = 0;
 

@@ -7,9 +7,9 @@
 #define MANY (1u << 19)
 
 /*
- * Code around the operations, in thousandths of a cycle. TURN: from a true wait to the next remote operation. POLL: from
- * a false to the next try, when the other 31 lanes wait at the cluster barrier and the wait cannot park. OLD: what the
- * first probe's loop adds.
+ * Code around the operations, in thousandths of a cycle. TURN: from a true wait to the next remote operation. POLL:
+ * from a false to the next try, when the other 31 lanes wait at the cluster barrier and the wait cannot park. OLD: what
+ * the first probe's loop adds.
  */
 #define TURN 53000
 #define POLL 226500

@@ -12,9 +12,9 @@
 /* ---- park_shape ---- */
 
 /*
- * Code from a false to the next try, in thousandths of a cycle: of a part of a warp whose other lanes wait; of two parts
- * in branches of their own, which take turns; of a warp that meets again after each try. START: to the first try, since
- * the common start; CLOCK: clock reads around a try; CODE: in a wait's total beside the tries.
+ * Code from a false to the next try, in thousandths of a cycle: of a part of a warp whose other lanes wait; of two
+ * parts in branches of their own, which take turns; of a warp that meets again after each try. START: to the first try,
+ * since the common start; CLOCK: clock reads around a try; CODE: in a wait's total beside the tries.
  */
 #define CLOCK 7500
 #define ALONE 161000
@@ -30,9 +30,9 @@ static const struct shape {
 	uint32_t gone;    /* lanes that have exited */
 	uint32_t second;  /* lanes that name the second barrier */
 	int64_t loop;
-	bool tokens;        /* every lane has a token of its own of the current phase */
-	bool opposite;      /* the high lanes have tokens of the phase before */
-	int64_t arrive_at;  /* of the completing arrive; 0: after 6000 cycles */
+	bool tokens;       /* every lane has a token of its own of the current phase */
+	bool opposite;     /* the high lanes have tokens of the phase before */
+	int64_t arrive_at; /* of the completing arrive; 0: after 6000 cycles */
 } shapes[] = {
 	{ .name = "all lanes, one barrier", .part = { ALL } },
 	{ .name = "halves split by a branch, one barrier", .part = { LOW, HIGH }, .loop = IN_TURN },
@@ -43,12 +43,28 @@ static const struct shape {
 	{ .name = "one lane, others at the rejoin", .part = { 1 }, .loop = ALONE },
 	{ .name = "last lane, others at the rejoin", .part = { 1u << 31 }, .loop = ALONE },
 	{ .name = "16 lanes, other half spinning", .part = { LOW }, .loop = ALONE },
-	{ .name = "31 lanes against 1, rejoined after each try", .part = { ALL }, .second = 1u << 31, .loop = REJOINED },
-	{ .name = "halves on two barriers of one pair, rejoined after each try", .part = { ALL }, .second = HIGH, .loop = REJOINED },
-	{ .name = "halves on two barriers, rejoined after each try", .part = { ALL }, .second = HIGH, .loop = REJOINED },
-	{ .name = "all lanes, 32 different tokens of one phase", .part = { ALL }, .tokens = true, .arrive_at = 1085000 },
-	{ .name = "halves with tokens of opposite phase", .part = { ALL }, .tokens = true, .opposite = true,
-	  .loop = REJOINED + 129000, .arrive_at = 1240000 },
+	{ .name = "31 lanes against 1, rejoined after each try",
+	  .part = { ALL },
+	  .second = 1u << 31,
+	  .loop = REJOINED },
+	{ .name = "halves on two barriers of one pair, rejoined after each try",
+	  .part = { ALL },
+	  .second = HIGH,
+	  .loop = REJOINED },
+	{ .name = "halves on two barriers, rejoined after each try",
+	  .part = { ALL },
+	  .second = HIGH,
+	  .loop = REJOINED },
+	{ .name = "all lanes, 32 different tokens of one phase",
+	  .part = { ALL },
+	  .tokens = true,
+	  .arrive_at = 1085000 },
+	{ .name = "halves with tokens of opposite phase",
+	  .part = { ALL },
+	  .tokens = true,
+	  .opposite = true,
+	  .loop = REJOINED + 129000,
+	  .arrive_at = 1240000 },
 };
 
 struct park {
@@ -56,7 +72,7 @@ struct park {
 	uint64_t token[BF_WARP_LANES];
 	int64_t arrive_at;
 	int64_t tries[BF_WARP_LANES], first[BF_WARP_LANES], result[BF_WARP_LANES], total[BF_WARP_LANES],
-		sum[BF_WARP_LANES];
+	    sum[BF_WARP_LANES];
 };
 
 static void park_main(struct bf_warp *w)
@@ -132,7 +148,7 @@ void bf_row_park_shape(struct bf_row *row)
 {
 	struct park k = { .shape = find_shape(row) };
 	int64_t lanes[BF_ROW_LIST], tries[BF_ROW_LIST], first[BF_ROW_LIST], result[BF_ROW_LIST], total[BF_ROW_LIST],
-		each[BF_ROW_LIST];
+	    each[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "lanes", lanes);
 	struct bf_lab lab;
 
@@ -150,7 +166,8 @@ void bf_row_park_shape(struct bf_row *row)
 		bf_lab_run(&lab);
 		for (uint32_t p = 0; p < 2; p++)
 			if (k.shape->part[p])
-				bf_lab_warp(&lab, lab.cta[0], 0, k.shape->part[p], park_main, &k)->exited = k.shape->gone;
+				bf_lab_warp(&lab, lab.cta[0], 0, k.shape->part[p], park_main, &k)->exited =
+				    k.shape->gone;
 		bf_lab_warp(&lab, lab.cta[0], 1, 1, park_arrive, &k);
 		bf_lab_run(&lab);
 	}
@@ -168,7 +185,7 @@ void bf_row_park_shape(struct bf_row *row)
 
 /* ---- wake_lanes: each lane waits on a barrier of its own ---- */
 
-#define LANES_LOOP 87000 /* from a false to the next try */
+#define LANES_LOOP 87000  /* from a false to the next try */
 #define LANES_COLD 248000 /* after the first try: that loop's code is not there sooner */
 #define LANES_ARRIVES 12000
 

@@ -438,9 +438,9 @@ static void exit_read(struct bf_warp *w)
 	for (uint32_t i = 0; i < EXIT_PAIRS; i++) {
 		const uint64_t word = bf_warp_load(w, bf_lab_barrier(w->cta, i, 16));
 
-		seen[i] = word == SENTINEL			? 's'
+		seen[i] = word == SENTINEL                       ? 's'
 			  : word == bf_mbar_word(0, 100, 0, 100) ? 'i'
-			  : word == bf_mbar_word(0, 99, 0, 100)	 ? 'a'
+			  : word == bf_mbar_word(0, 99, 0, 100)  ? 'a'
 								 : '?';
 	}
 }

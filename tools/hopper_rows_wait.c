@@ -87,15 +87,15 @@ void bf_row_pingpong(struct bf_row *row)
 
 struct wake {
 	uint32_t waiters, barriers;
-	int64_t delay;                  /* of the completing warp */
-	int64_t start[WAITERS];         /* of each waiter's first try */
-	uint32_t others, rounds;        /* pairs that the completing warp uses meanwhile, and how often */
-	enum bf_sync_op op;             /* with this */
+	int64_t delay;           /* of the completing warp */
+	int64_t start[WAITERS];  /* of each waiter's first try */
+	uint32_t others, rounds; /* pairs that the completing warp uses meanwhile, and how often */
+	enum bf_sync_op op;      /* with this */
 	int64_t others_start, others_end;
-	int64_t arrived[WAITERS];       /* out, by barrier */
-	int64_t resumed[WAITERS];       /* out, by waiter */
+	int64_t arrived[WAITERS]; /* out, by barrier */
+	int64_t resumed[WAITERS]; /* out, by waiter */
 	int64_t tries[WAITERS], longest[WAITERS], first_false[WAITERS];
-	uint32_t stride;                /* of barriers */
+	uint32_t stride; /* of barriers */
 };
 
 static void wait_main(struct bf_warp *w)
@@ -155,8 +155,8 @@ static void wake_main(struct bf_warp *w)
 }
 
 /*
- * Warps that resume together run the code behind the wait together, and get in each other's way: one that resumes while more than two of its
- * sub-partition have done so for a short time reads its clock later (CROWD for each, two at most).
+ * Warps that resume together run the code behind the wait together, and get in each other's way: one that resumes while
+ * more than two of its sub-partition have done so for a short time reads its clock later (CROWD for each, two at most).
  */
 #define CROWD 8000
 #define CROWD_TIME 90000
@@ -183,7 +183,8 @@ static bool run_wake(struct bf_row *row, struct wake *k, bf_warp_fn *completing)
 	struct bf_lab lab;
 	int64_t begin = 0;
 
-	if (k->waiters == 0 || k->waiters >= WAITERS || k->barriers == 0 || k->barriers > k->waiters || k->others > 1024) {
+	if (k->waiters == 0 || k->waiters >= WAITERS || k->barriers == 0 || k->barriers > k->waiters ||
+	    k->others > 1024) {
 		row->problem = "the row's numbers do not fit the experiment";
 		return false;
 	}
@@ -216,8 +217,8 @@ static void block_skew(struct wake *k, int64_t base, int64_t step)
 }
 
 /*
- * One-shot rows include the fetch of code that runs for the first time; with more than four barriers completed one after the
- * other that grows with the warps of a sub-partition. Fitted to the means.
+ * One-shot rows include the fetch of code that runs for the first time; with more than four barriers completed one
+ * after the other that grows with the warps of a sub-partition. Fitted to the means.
  */
 #define FETCH 2500
 #define FETCH_MATES 4
@@ -233,7 +234,8 @@ void bf_row_wake(struct bf_row *row)
 	int64_t resume[BF_ROW_LIST], attempts[BF_ROW_LIST], longest[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "resume", resume);
 
-	if (n != k.waiters || bf_row_list(row, "attempts", attempts) != n || bf_row_list(row, "longest", longest) != n) {
+	if (n != k.waiters || bf_row_list(row, "attempts", attempts) != n ||
+	    bf_row_list(row, "longest", longest) != n) {
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
@@ -260,7 +262,8 @@ void bf_row_wake_order(struct bf_row *row)
 	int64_t position[BF_ROW_LIST], resume[BF_ROW_LIST], tries[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "park_position", position);
 
-	if (n != k.waiters || bf_row_list(row, "resume_fourth_round", resume) != n || bf_row_list(row, "tries", tries) != n) {
+	if (n != k.waiters || bf_row_list(row, "resume_fourth_round", resume) != n ||
+	    bf_row_list(row, "tries", tries) != n) {
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
@@ -286,7 +289,8 @@ void bf_row_wake_order(struct bf_row *row)
 /* ---- other barriers used meanwhile ---- */
 
 /*
- * noise: the loop's part of an arrive of 15.5 cycles, and of one that its unrolling by four leaves over; before the loop.
+ * noise: the loop's part of an arrive of 15.5 cycles, and of one that its unrolling by four leaves over; before the
+ * loop.
  */
 #define NOISE_OP 7500
 #define NOISE_LEFT_OVER 17000
@@ -396,8 +400,8 @@ void bf_row_evict_parked(struct bf_row *row)
 
 	k->barriers = k->waiters;
 	bf_row_text(row, "never_written_back", silicon, sizeof(silicon));
-	if (n != k->waiters || bf_row_list(row, "tries", tries) != n || bf_row_list(row, "first_false", first_false) != n ||
-	    k->barriers + k->others >= WORDS_MAX_PAIRS) {
+	if (n != k->waiters || bf_row_list(row, "tries", tries) != n ||
+	    bf_row_list(row, "first_false", first_false) != n || k->barriers + k->others >= WORDS_MAX_PAIRS) {
 		row->problem = "the row's lists have different lengths";
 		return;
 	}

@@ -15,7 +15,8 @@ bool bf_input_is(const char *path, const char *out)
 {
 	struct stat a, b;
 
-	return stat(path, &a) == 0 && stat(out, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(path, &a) == 0 && stat(out, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err)

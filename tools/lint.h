@@ -6,9 +6,9 @@
 
 struct bf_lint_file {
 	char *path;
-	struct bf_rules *rules; /* finished */
+	struct bf_rules *rules;   /* finished */
 	struct bf_places *places; /* NULL: the trace does not tell where in the code */
-	struct bf_error err;    /* of a damaged trace, whose rest was read, or of one that could not be */
+	struct bf_error err;      /* of a damaged trace, whose rest was read, or of one that could not be */
 	bool unreadable;
 };
 
@@ -20,8 +20,9 @@ struct bf_lint {
 struct bf_json;
 
 /*
- * Puts traces before all rules and says what they found, as `belfry lint` does: as text to `out`, or with `j` as members
- * of its open object. Returns the exit code of `belfry lint`, or a negative errno with `err` set and nothing said.
+ * Puts traces before all rules and says what they found, as `belfry lint` does: as text to `out`, or with `j` as
+ * members of its open object. Returns the exit code of `belfry lint`, or a negative errno with `err` set and nothing
+ * said.
  */
 int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_json *j, struct bf_error *err);
 

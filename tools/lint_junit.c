@@ -105,7 +105,8 @@ static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources 
 	}
 	fputs("  <testsuite name=\"", out);
 	xml(out, file->path);
-	fprintf(out, "\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%d\" skipped=\"%" PRIu32 "\" time=\"0\">\n",
+	fprintf(out,
+		"\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%d\" skipped=\"%" PRIu32 "\" time=\"0\">\n",
 		tests + (file->err.code != 0), failures, file->err.code != 0, skipped);
 	if (file->err.code) {
 		fputs("    <testcase classname=\"belfry\" name=\"trace\" time=\"0\">\n      <error message=\"", out);

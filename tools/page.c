@@ -22,7 +22,8 @@ static ssize_t escape(void *cookie, const char *bytes, size_t len)
 	for (size_t i = 0; i <= len; i++) {
 		if (i < len && bytes[i] != '<')
 			continue;
-		if (fwrite(bytes + from, 1, i - from, e->out) != i - from || (i < len && fputs("\\u003c", e->out) < 0)) {
+		if (fwrite(bytes + from, 1, i - from, e->out) != i - from ||
+		    (i < len && fputs("\\u003c", e->out) < 0)) {
 			e->error = errno;
 			return 0;
 		}

@@ -16,13 +16,13 @@
 #include "traces/trace.h"
 
 struct bf_queue_diff {
-	uint64_t queues;       /* matched */
-	uint64_t unmatched;    /* of either trace */
-	uint64_t renumbered;   /* matched ones with another QP or CQ number, or table entry */
-	uint64_t entries;      /* compared */
-	uint64_t elsewhere;    /* of them with another local address of results alone */
-	uint64_t different;    /* otherwise different, or missing in one trace */
-	uint64_t completions;  /* of them different or missing */
+	uint64_t queues;      /* matched */
+	uint64_t unmatched;   /* of either trace */
+	uint64_t renumbered;  /* matched ones with another QP or CQ number, or table entry */
+	uint64_t entries;     /* compared */
+	uint64_t elsewhere;   /* of them with another local address of results alone */
+	uint64_t different;   /* otherwise different, or missing in one trace */
+	uint64_t completions; /* of them different or missing */
 };
 
 /*

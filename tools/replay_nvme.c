@@ -54,8 +54,8 @@ static int check_options(const struct bf_args *args, struct bf_nvme_replay_opts 
 	if (code)
 		return code;
 	if (strcmp(profile, "instant") != 0 && strcmp(profile, "970pro") != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--profile: '%s' is no NVMe profile; there are 970pro, instant",
-				    profile);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--profile: '%s' is no NVMe profile; there are 970pro, instant", profile);
 	o->profile = *profile == 'i' ? &bf_nvme_instant : &bf_nvme_970pro;
 	o->seed = bf_arg_u64(args, "seed");
 	return 0;
@@ -101,8 +101,8 @@ static void print_text(const struct bf_args *args, const struct bf_ftrace *t, co
 	for (size_t i = 0; i < r->nfindings && printed < limit; i++) {
 		const struct bf_nvme_finding *f = &r->findings[i];
 
-		printf("line %" PRIu32 ": %s.q%" PRIu32 " cid 0x%" PRIx32 "%s%s: %s: %s\n", f->line, f->ctrl, f->qid, f->cid,
-		       f->command[0] ? " " : "", f->command, bf_nvme_verdict_name(f->verdict), f->text);
+		printf("line %" PRIu32 ": %s.q%" PRIu32 " cid 0x%" PRIx32 "%s%s: %s: %s\n", f->line, f->ctrl, f->qid,
+		       f->cid, f->command[0] ? " " : "", f->command, bf_nvme_verdict_name(f->verdict), f->text);
 		printed++;
 	}
 	if (printed < r->nfindings)
@@ -178,7 +178,8 @@ int bf_replay_nvme(const struct bf_args *args, const char *path, FILE *f)
 		code = bad_ones(r) ? BF_EXIT_FAILED : BF_EXIT_GOOD;
 		if (damage.text[0]) {
 			fflush(stdout);
-			fprintf(stderr, "belfry replay: %s: %s; the events in front of it were replayed\n", path, damage.text);
+			fprintf(stderr, "belfry replay: %s: %s; the events in front of it were replayed\n", path,
+				damage.text);
 			code = BF_EXIT_USAGE;
 		}
 	}

@@ -8,7 +8,8 @@
 /* Options that only captures of mlx5 queues have: 0, or an exit code when one is given. */
 int bf_replay_check_options(const struct bf_args *args);
 
-/* Opens the trace that --trace names, with what the replay is of. 0 or negative errno; `*out` is NULL without --trace. */
+/* Opens the trace that --trace names, with what the replay is of. 0 or negative errno; `*out` is NULL without --trace.
+ */
 int bf_replay_trace_open(const struct bf_args *args, const char *source, const char *profile,
 			 struct bf_trace_writer **out, struct bf_error *err);
 

@@ -108,8 +108,9 @@ static void json(struct bf_json *j, const void *choices, const void *result)
 
 /* What a workload does not have stays as it is: a change makes no difference. Blocks come in clusters. */
 static const struct bf_search_part parts[] = {
-	PART(job.iterations, 1), PART(blocks, 1),	 PART(cluster, 1),  PART(blocks, 1),	PART(job.consumers, 1),
-	PART(job.producers, 1),	 PART(job.barriers, 1), PART(job.stages, 1), PART(job.bytes, 512),
+	PART(job.iterations, 1), PART(blocks, 1),        PART(cluster, 1),
+	PART(blocks, 1),         PART(job.consumers, 1), PART(job.producers, 1),
+	PART(job.barriers, 1),   PART(job.stages, 1),    PART(job.bytes, 512),
 };
 
 static int check(const void *choices, struct bf_error *err)

@@ -59,7 +59,8 @@ static void print(const void *choices, const void *result, bool stats)
 	if (r->device[0] && stats)
 		print_dmabuf(r->dmabuf_bytes);
 	if (w->records && !r->device[0])
-		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records, r->world.hash);
+		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
+		       r->world.hash);
 	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms", r->base.wall_ns / 1000000,
 	       r->base.wall_ns / 1000 % 1000);
 	if (r->commands)
@@ -127,8 +128,8 @@ static void json(struct bf_json *j, const void *choices, const void *result)
 
 /* Batch before depth, which it may not exceed. */
 static const struct bf_search_part parts[] = {
-	PART(commands, 1), PART(threads, 1), PART(share, 1), PART(warps, 1), PART(lanes, 1),
-	PART(batch, 1),    PART(depth, 1),   PART(size, 512),
+	PART(commands, 1), PART(threads, 1), PART(share, 1), PART(warps, 1),
+	PART(lanes, 1),    PART(batch, 1),   PART(depth, 1), PART(size, 512),
 };
 
 const struct bf_family bf_nvme_family = {
@@ -222,12 +223,12 @@ static int run_run(const struct bf_args *args)
 
 static const struct bf_opt options[] = {
 	BF_NVME_OPT_TEXT("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
-		    "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
+			 "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
 	BF_NVME_OPT_TEXT("records", TEXT, "CLASS[,CLASS]", "all",
-		    "what to record: meta, agent, mem, mmio, dma, queue, fault, driver, all, none"),
+			 "what to record: meta, agent, mem, mmio, dma, queue, fault, driver, all, none"),
 	BF_NVME_OPT_TEXT("top", FLAG, NULL, NULL, "live: show on standard error what devices do, as it goes on"),
 	BF_NVME_OPT_TEXT("stats", FLAG, NULL, NULL,
-		    "print what was counted, and the time of commands: queue protocol apart from the medium"),
+			 "print what was counted, and the time of commands: queue protocol apart from the medium"),
 	BF_LINT_RUN_OPTION,
 	BF_NVME_OPT_TABLE,
 	{ .name = NULL },
@@ -243,8 +244,10 @@ const struct bf_command bf_cmd_run_nvme = {
 	    "Workloads: nvme-read, nvme-write, nvme-verify, nvme-mixed, nvme-admin, nvme-file\n"
 	    "(belfry run nvme- --list says more).\n"
 	    "\n"
-	    "A thread of the CPU brings the controller up; then each thread of the GPU (or CPU) drives a queue pair of\n"
-	    "its own, or shares one. The same options and seed give the same run, record for record: the hash says so.\n"
+	    "A thread of the CPU brings the controller up; then each thread of the GPU (or CPU) drives a queue pair "
+	    "of\n"
+	    "its own, or shares one. The same options and seed give the same run, record for record: the hash says "
+	    "so.\n"
 	    "A run that fails is run once more with all records, and the cause is named from them.\n"
 	    "\n"
 	    "--backend vfio drives a real controller that vfio-pci has: what its medium holds is OVERWRITTEN, and\n"

@@ -13,7 +13,8 @@ static const struct {
 	const char *name, *summary;
 } works[] = {
 	[BF_GPU_NVME_IDENTIFY] = { "nvme-gpu-identify", "Identify into VRAM; a GPU thread rings, the CPU polls" },
-	[BF_GPU_NVME_FILE] = { "nvme-gpu-file", "GPU threads write a file and read it back, a queue pair each, in VRAM" },
+	[BF_GPU_NVME_FILE] = { "nvme-gpu-file",
+			       "GPU threads write a file and read it back, a queue pair each, in VRAM" },
 	[BF_GPU_NVME_POLL] = { "nvme-gpu-poll", "GPU threads poll completion queues in VRAM; --table tries every way" },
 	[BF_GPU_NVME_MOVED] = { "nvme-gpu-moved", "a buffer moves after its physical addresses were handed out" },
 };
@@ -140,8 +141,8 @@ static void parse(const struct bf_args *args, struct bf_gpu_nvme_opts *o)
 {
 	o->ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
 	o->seed = bf_arg_u64(args, "seed");
-	o->threads = o->work == BF_GPU_NVME_POLL && !bf_arg_given(args, "threads") ? 1 :
-										 (uint32_t)bf_arg_u64(args, "threads");
+	o->threads =
+	    o->work == BF_GPU_NVME_POLL && !bf_arg_given(args, "threads") ? 1 : (uint32_t)bf_arg_u64(args, "threads");
 	o->pages = (uint32_t)bf_arg_u64(args, "pages");
 	o->mtype = bf_arg_u64(args, "mtype") ? BF_GPU_MTYPE_RW : BF_GPU_MTYPE_UC;
 	o->plain = bf_arg_u64(args, "load") == 1;
@@ -177,13 +178,15 @@ static int run_run(const struct bf_args *args)
 	while (work < BF_ARRAY_LEN(works) && strcmp(works[work].name, name) != 0)
 		work++;
 	if (work == BF_ARRAY_LEN(works))
-		return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; `belfry run nvme-gpu- --list` "
-							 "lists them", name);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "workload \"%s\" is not known; `belfry run nvme-gpu- --list` "
+				    "lists them",
+				    name);
 	o.work = (enum bf_gpu_nvme_work)work;
 	parse(args, &o);
 	if (bf_arg_flag(args, "table"))
-		return o.work == BF_GPU_NVME_POLL ? table(args, &o) :
-						bf_cli_error(args, BF_EXIT_USAGE, "--table: of nvme-gpu-poll only");
+		return o.work == BF_GPU_NVME_POLL ? table(args, &o)
+						  : bf_cli_error(args, BF_EXIT_USAGE, "--table: of nvme-gpu-poll only");
 	if (bf_begin_trace(args, name, &trace, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	o.sink = trace ? bf_trace_sink(trace) : NULL;
@@ -198,25 +201,59 @@ static int run_run(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "ordering", .kind = BF_OPT_ENUM, .arg = "sc|tso|gpu|adversarial", .initial = "gpu",
+	{ .name = "ordering",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "sc|tso|gpu|adversarial",
+	  .initial = "gpu",
 	  .help = "how late stores become visible; the CPU's are tso where the GPU's are gpu" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
-	{ .name = "threads", .kind = BF_OPT_U64, .arg = "N", .initial = "8", .min = 1, .max = 64,
+	{ .name = "threads",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "8",
+	  .min = 1,
+	  .max = 64,
 	  .help = "GPU threads, each with a queue pair; one for nvme-gpu-poll" },
-	{ .name = "pages", .kind = BF_OPT_U64, .arg = "N", .initial = "4", .min = 1, .max = 1024,
+	{ .name = "pages",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "4",
+	  .min = 1,
+	  .max = 1024,
 	  .help = "pages that each thread transfers" },
-	{ .name = "mtype", .kind = BF_OPT_ENUM, .arg = "uc|rw", .initial = "uc",
+	{ .name = "mtype",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "uc|rw",
+	  .initial = "uc",
 	  .help = "how VRAM is mapped: past the L2, or through it" },
-	{ .name = "load", .kind = BF_OPT_ENUM, .arg = "past-caches|plain", .initial = "past-caches",
+	{ .name = "load",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "past-caches|plain",
+	  .initial = "past-caches",
 	  .help = "what polls: glc slc dlc, or not" },
 	{ .name = "no-fence", .kind = BF_OPT_FLAG, .help = "no fence between an entry and its doorbell" },
 	{ .name = "no-flush", .kind = BF_OPT_FLAG, .help = "the host does not store to the register at all" },
 	{ .name = "hub", .kind = BF_OPT_ENUM, .arg = "gcvm|mmvm", .initial = "gcvm", .help = "whose register" },
-	{ .name = "engine", .kind = BF_OPT_U64, .arg = "N", .initial = "17", .min = 0, .max = 17,
+	{ .name = "engine",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "17",
+	  .min = 0,
+	  .max = 17,
 	  .help = "INVALIDATE_ENGn_REQ" },
-	{ .name = "flush-type", .kind = BF_OPT_U64, .arg = "N", .initial = "2", .min = 0, .max = 7,
+	{ .name = "flush-type",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "2",
+	  .min = 0,
+	  .max = 7,
 	  .help = "its field; 2: heavyweight" },
-	{ .name = "vmids", .kind = BF_OPT_U64, .arg = "MASK", .initial = "1", .min = 0, .max = 0xffff,
+	{ .name = "vmids",
+	  .kind = BF_OPT_U64,
+	  .arg = "MASK",
+	  .initial = "1",
+	  .min = 0,
+	  .max = 0xffff,
 	  .help = "its field" },
 	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-gpu-moved: the exporter pins what it hands out" },
 	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-gpu-poll: every combination, and who gets on" },
@@ -235,7 +272,8 @@ const struct bf_command bf_cmd_run_nvme_gpu = {
 	    "Workloads: nvme-gpu-identify, nvme-gpu-file, nvme-gpu-poll, nvme-gpu-moved\n"
 	    "(belfry run nvme-gpu- --list says more).\n"
 	    "\n"
-	    "What a published experiment with an RX 7900 XTX did, on models of both devices and of IOMMUFD and DMA-BUF\n"
+	    "What a published experiment with an RX 7900 XTX did, on models of both devices and of IOMMUFD and "
+	    "DMA-BUF\n"
 	    "between them. What the SSD writes into VRAM stays invisible to the GPU until the right register has the\n"
 	    "right value stored to it; a run that hangs or goes wrong says why.\n"
 	    "\n"

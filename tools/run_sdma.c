@@ -187,7 +187,8 @@ const struct bf_command bf_cmd_run_sdma = {
 	    "  belfry run sdma-rect --picture rect.svg\n"
 	    "  belfry run sdma-wrap --bug straddle\n"
 	    "  belfry run sdma-copy --hops 3 --producers 4 --ordering adversarial --bug no-copy-order",
-	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
+	.words = "sdma-rect|sdma-tiles|sdma-copy|sdma-fill|sdma-write|sdma-fence|sdma-queues|sdma-concurrent|sdma-wrap|"
+		 "sdma-pause|sdma-doorbell|sdma-broadcast|sdma-reset|sdma-memcpy3d",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -95,7 +95,8 @@ static void record_mismatch(struct arena *a, uint8_t is, uint8_t should)
 
 	if (!sim || !bf_probe(sim, BF_CLASS_DRIVER))
 		return;
-	bf_record(&sim->rec, &bf_rec_sdma_mismatch_schema, bf_stream_actor(&sim->rec, "host", "workload"), &rec, NULL, 0);
+	bf_record(&sim->rec, &bf_rec_sdma_mismatch_schema, bf_stream_actor(&sim->rec, "host", "workload"), &rec, NULL,
+		  0);
 	keep_hash(a, sim);
 }
 

@@ -48,18 +48,10 @@ static const struct {
 	const char *name;
 	uint32_t bit;
 } classes[] = {
-	{ "meta", BF_CLASS_META },
-	{ "agent", BF_CLASS_AGENT },
-	{ "mem", BF_CLASS_MEM },
-	{ "mmio", BF_CLASS_MMIO },
-	{ "dma", BF_CLASS_DMA },
-	{ "queue", BF_CLASS_QUEUE },
-	{ "net", BF_CLASS_NET },
-	{ "fault", BF_CLASS_FAULT },
-	{ "driver", BF_CLASS_DRIVER },
-	{ "where", BF_CLASS_WHERE },
-	{ "all", BF_CLASS_ALL },
-	{ "none", 0 },
+	{ "meta", BF_CLASS_META },   { "agent", BF_CLASS_AGENT }, { "mem", BF_CLASS_MEM },
+	{ "mmio", BF_CLASS_MMIO },   { "dma", BF_CLASS_DMA },     { "queue", BF_CLASS_QUEUE },
+	{ "net", BF_CLASS_NET },     { "fault", BF_CLASS_FAULT }, { "driver", BF_CLASS_DRIVER },
+	{ "where", BF_CLASS_WHERE }, { "all", BF_CLASS_ALL },     { "none", 0 },
 };
 
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
@@ -95,11 +87,11 @@ static int refuse_work(const struct bf_args *args, const char *name)
 	for (const struct bf_command *const *f = bf_arg_families(args); f && *f && n < sizeof(others); f++)
 		n += (size_t)snprintf(others + n, sizeof(others) - n, ", %s*", (*f)->prefix);
 	if (!name)
-		return bf_cli_error(args, BF_EXIT_USAGE, "which workload? ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s",
-				    others);
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "which workload? ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s", others);
 	return bf_cli_error(args, BF_EXIT_USAGE,
-			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s", name,
-			    others);
+			    "workload \"%s\" is not known; there are ibgda-put, ibgda-get, ibgda-amo, ibgda-mixed%s",
+			    name, others);
 }
 
 static int parse_work(const struct bf_args *args, struct bf_workload *w)
@@ -166,15 +158,18 @@ static int choose_memory(const struct bf_args *args, struct bf_workload *w)
 	if (!w->backend->probe_gpu)
 		return BF_EXIT_GOOD;
 	if (!w->gpu && bf_arg_given(args, "place") && w->place != BF_PLACE_HOST)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--place gpu: no processor reaches a GPU's memory, so rings there "
-							 "are for its own threads (--agent cuda)");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--place gpu: no processor reaches a GPU's memory, so rings there "
+				    "are for its own threads (--agent cuda)");
 	if (!w->gpu && w->heap == BF_HEAP_GPU && w->fill)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--fill: no processor writes into a GPU's memory while others work on "
-							 "it; its own threads do (--agent cuda)");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--fill: no processor writes into a GPU's memory while others work on "
+				    "it; its own threads do (--agent cuda)");
 	if (w->gpu && w->heap == BF_HEAP_AUTO)
 		w->heap = BF_HEAP_GPU;
 	if (w->gpu && w->backup)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--backup: supervisors look at rings, which are the real GPU's");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--backup: supervisors look at rings, which are the real GPU's");
 	if (w->heap != BF_HEAP_GPU && (!w->gpu || w->place == BF_PLACE_HOST))
 		return BF_EXIT_GOOD;
 	if (w->backend->probe_gpu(false, why, sizeof(why)) != 0)
@@ -214,10 +209,10 @@ int bf_workload_parse(const struct bf_args *args, struct bf_workload *w)
 		code = check_meant(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
-	if (code == BF_EXIT_GOOD && (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
-				     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 ||
-				     bf_choose_topology(args, w->pes, &w->topology, &err) != 0 ||
-				     bf_workload_check(w, &err) != 0))
+	if (code == BF_EXIT_GOOD &&
+	    (bf_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
+	     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 ||
+	     bf_choose_topology(args, w->pes, &w->topology, &err) != 0 || bf_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, BF_DEVICE_MLX5, &w->backend);

@@ -90,9 +90,11 @@ int bf_workload_check(const void *choices, struct bf_error *err)
 		return bf_fail(err, -EINVAL, "--op-bytes is 4 or 8, not %" PRIu32, w->op_bytes);
 	if (w->backup && w->nics * w->ports < 2)
 		return bf_fail(err, -EINVAL, "--backup needs a second way: --nics 2 or --ports 2");
-	if (w->backup && (w->work == BF_IBGDA_MIXED || w->fetch || (w->op != BF_IBGDA_AMO_INC && w->op != BF_IBGDA_AMO_ADD)))
-		return bf_fail(err, -EINVAL, "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
-					     "--op inc or add, without --fetch)");
+	if (w->backup &&
+	    (w->work == BF_IBGDA_MIXED || w->fetch || (w->op != BF_IBGDA_AMO_INC && w->op != BF_IBGDA_AMO_ADD)))
+		return bf_fail(err, -EINVAL,
+			       "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
+			       "--op inc or add, without --fetch)");
 	if (w->proxy && w->backup)
 		return bf_fail(err, -EINVAL, "--proxy: the thread that rings does not follow traffic to backups");
 	if (w->transport == BF_TRANSPORT_DC && w->nics * w->ports > 1)
@@ -223,7 +225,8 @@ static int launch(struct arena *a, struct bf_error *err)
 			rc = bf_ibgda_failover_launch(a->failover, pe, w->blocks, w->warps, kernels->run[w->work],
 						      &a->jobs[pe]);
 		else
-			rc = bf_ibgda_launch(w->backend, a->world, a->host, pe, &grid, kernels->run[w->work], &a->jobs[pe]);
+			rc = bf_ibgda_launch(w->backend, a->world, a->host, pe, &grid, kernels->run[w->work],
+					     &a->jobs[pe]);
 		if (rc)
 			return bf_fail(err, rc, "PE %" PRIu32 ": the grid cannot be launched: %s", pe, strerror(-rc));
 	}
@@ -371,8 +374,8 @@ static int check_sums(struct arena *a, struct bf_run_result *r, struct bf_error 
 	for (uint32_t pe = 0; pe < a->w->pes; pe++)
 		for (uint32_t c = 0; bf_workload_has_pe(a->w, pe) && c < a->shape.counters; c++)
 			sums[0] += a->shape.amo_bytes == 4
-				     ? bf_get_le32((uint8_t *)a->heaps[pe] + at.counter + c * 8ull)
-				     : bf_get_le64((uint8_t *)a->heaps[pe] + at.counter + c * 8ull);
+				       ? bf_get_le32((uint8_t *)a->heaps[pe] + at.counter + c * 8ull)
+				       : bf_get_le64((uint8_t *)a->heaps[pe] + at.counter + c * 8ull);
 	if (a->w->ranks) {
 		const int rc = bf_workload_add_up(a->w, sums, BF_ARRAY_LEN(sums), err);
 
@@ -419,9 +422,10 @@ static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 	int rc = 0;
 
 	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
-		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
-						     : BF_VERDICT_GOOD;
-	/* Queues that failed and were replaced have errors and look unfinished: no news in a run that came to its end. */
+			  : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
+							  : BF_VERDICT_GOOD;
+	/* Queues that failed and were replaced have errors and look unfinished: no news in a run that came to its end.
+	 */
 	if (!a->failover || r->world.end != BF_END_DONE)
 		bf_run_collect_queues(a->host, a->w->pes, qps_of(a->w), r);
 	if (r->world.end == BF_END_DONE)

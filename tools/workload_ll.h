@@ -19,10 +19,12 @@ struct bf_ll_workload {
 	O("topk", U64, "N", "2", "experts that each token goes to", 1, 16, topk)                                       \
 	O("experts", U64, "N", "8", "experts in all, a multiple of the PEs", 2, 4096, experts)                         \
 	O("dtype", ENUM, "fp8|bf16", "fp8", "how a dispatch sends tokens; a combine sends BF16", 0, 0, dtype)          \
-	O("scales", ENUM, "f32|pow2|ue8m0", "f32", "FP8: scales are any floats, powers of two, or their exponents",    \
-	  0, 0, scales)                                                                                                \
-	O("routing", ENUM, "uniform|zipf|hot", "uniform", "how experts are chosen: alike, by Zipf's law, or one of "   \
-	  "them by every token", 0, 0, routing)                                                                        \
+	O("scales", ENUM, "f32|pow2|ue8m0", "f32", "FP8: scales are any floats, powers of two, or their exponents", 0, \
+	  0, scales)                                                                                                   \
+	O("routing", ENUM, "uniform|zipf|hot", "uniform",                                                              \
+	  "how experts are chosen: alike, by Zipf's law, or one of "                                                   \
+	  "them by every token",                                                                                       \
+	  0, 0, routing)                                                                                               \
 	O("zipf", U64, "N", "1000", "exponent of Zipf's law, in thousandths", 0, 4000, zipf_milli)                     \
 	O("rounds", U64, "N", "1", "exchanges, one after the other", 1, 1000, rounds)                                  \
 	O("blocks", U64, "N", "1", "blocks of warps on each PE (DeepEP: as many as SMs or experts)", 1, 1024, blocks)  \

@@ -23,7 +23,7 @@ struct bf_mbar_workload {
 };
 
 /* O(name, kind, argument, default, help, least, most, member): the numeric options, in text order of the help. */
-#define BF_MBAR_OPTIONS(O)                                                                                                \
+#define BF_MBAR_OPTIONS(O)                                                                                             \
 	O("seed", U64, "N", "1", "seed of everything random", 0, UINT32_MAX, seed)                                     \
 	O("limit", TIME, "TIME", "1s", "simulated time after which a run counts as hung", 0, 0, limit_ps)              \
 	O("ctas", U64, "N", "0", "blocks, one an SM; 0: one cluster", 0, 132, blocks)                                  \
@@ -54,14 +54,16 @@ struct bf_mbar_workload {
 	  .min = omin,                                                                                                 \
 	  .max = omax },
 #define BF_MBAR_OPT_TEXT(oname, okind, oarg, odefault, ohelp)                                                          \
-	{ .name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp }
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp                 \
+	}
 #define BF_MBAR_OPT_TABLE                                                                                              \
 	BF_MBAR_OPTIONS(BF_MBAR_OPT_)                                                                                  \
 	BF_MBAR_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	BF_MBAR_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]|FILE.json", "h200",                                          \
-			 "sizes and timing of the sync unit and copy engine"),                                         \
-	BF_MBAR_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                        \
-	BF_MBAR_OPT_TEXT("list", FLAG, NULL, NULL, "list the barrier workloads, profiles and bugs")
+	    BF_MBAR_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]|FILE.json", "h200",                                      \
+			     "sizes and timing of the sync unit and copy engine"),                                     \
+	    BF_MBAR_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
+	    BF_MBAR_OPT_TEXT("list", FLAG, NULL, NULL, "list the barrier workloads, profiles and bugs")
 
 /* What --list prints. Exit code. */
 int bf_mbar_workload_list(const struct bf_args *args);
@@ -92,8 +94,8 @@ struct bf_mbar_result {
 void bf_mbar_workload_command(const void *w, char *buf, size_t cap);
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; negative errno
- * with `err` set otherwise.
+ * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; negative
+ * errno with `err` set otherwise.
  */
 int bf_mbar_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 

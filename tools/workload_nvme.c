@@ -13,7 +13,8 @@ static const struct {
 	const char *name, *summary;
 } works[BF_NVM_WORKS] = {
 	[BF_NVM_READ] = { PREFIX "read", "random reads of a medium that was filled before; every byte is compared" },
-	[BF_NVM_WRITE] = { PREFIX "write", "sequential writes, each thread to blocks of its own; all read back at the end" },
+	[BF_NVM_WRITE] = { PREFIX "write",
+			   "sequential writes, each thread to blocks of its own; all read back at the end" },
 	[BF_NVM_VERIFY] = { PREFIX "verify", "writes, a flush, reads; each thread compares every byte" },
 	[BF_NVM_MIXED] = { PREFIX "mixed", "writes, reads, flushes, write zeroes and compares, drawn by seed" },
 	[BF_NVM_ADMIN] = { PREFIX "admin", "identify, logs, features and format; answers are compared with the first" },
@@ -38,18 +39,18 @@ static const struct bf_choice rows[] = { BF_NVME_OPTIONS(ROW) };
 /* Fields of a profile that a command line may set. */
 #define FIELD(name)                                                                                                    \
 	{                                                                                                              \
-		#name, BF_MEMBER(struct bf_nvme_profile, name)                                                         \
+#name, BF_MEMBER(struct bf_nvme_profile, name)                                                         \
 	}
 static const struct {
 	const char *name;
 	size_t offset, size;
 } fields[] = {
-	FIELD(pcie.latency_ps), FIELD(pcie.mem_ps),	   FIELD(pcie.ps_per_kib), FIELD(doorbell_ps),
-	FIELD(command_ps),	FIELD(completion_ps),	   FIELD(ready_ps),	   FIELD(fetch_entries),
-	FIELD(read_ps),		FIELD(program_ps),	   FIELD(erase_ps),	   FIELD(cache_write_ps),
-	FIELD(ps_per_kib),	FIELD(channels),	   FIELD(media_page),	   FIELD(cache_bytes),
-	FIELD(max_io_queues),	FIELD(mqes),		   FIELD(dstrd),	   FIELD(mdts),
-	FIELD(mpsmax),		FIELD(vectors),
+	FIELD(pcie.latency_ps), FIELD(pcie.mem_ps),   FIELD(pcie.ps_per_kib), FIELD(doorbell_ps),
+	FIELD(command_ps),      FIELD(completion_ps), FIELD(ready_ps),        FIELD(fetch_entries),
+	FIELD(read_ps),         FIELD(program_ps),    FIELD(erase_ps),        FIELD(cache_write_ps),
+	FIELD(ps_per_kib),      FIELD(channels),      FIELD(media_page),      FIELD(cache_bytes),
+	FIELD(max_io_queues),   FIELD(mqes),          FIELD(dstrd),           FIELD(mdts),
+	FIELD(mpsmax),          FIELD(vectors),
 };
 
 const struct bf_nvme_profile *const *bf_nvme_profiles(void)
@@ -88,8 +89,9 @@ int bf_nvme_profile_parse(const char *text, struct bf_nvme_profile *out, struct 
 	while (*p && (strlen((*p)->name) != len || strncmp((*p)->name, text, len) != 0))
 		p++;
 	if (!*p)
-		return bf_fail(err, -EINVAL, "--profile: there is no NVMe profile \"%.*s\"; there are 970pro and instant",
-			       (int)len, text);
+		return bf_fail(err, -EINVAL,
+			       "--profile: there is no NVMe profile \"%.*s\"; there are 970pro and instant", (int)len,
+			       text);
 	*out = **p;
 	for (text += len; *text; text += len) {
 		int rc;
@@ -152,9 +154,9 @@ int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *
 	code = parse_work(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = parse_bugs(args, w);
-	if (code == BF_EXIT_GOOD && (bf_nvme_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
-				     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 ||
-				     bf_nvme_workload_check(w, &err) != 0))
+	if (code == BF_EXIT_GOOD &&
+	    (bf_nvme_profile_parse(w->profile_text, &w->profile, &err) != 0 ||
+	     bf_choose_faults(args, w->seed, &w->faults, &err) != 0 || bf_nvme_workload_check(w, &err) != 0))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (code == BF_EXIT_GOOD)
 		code = bf_choose_backend(args, BF_DEVICE_NVME, &w->backend);
@@ -233,21 +235,26 @@ int bf_nvme_workload_check(const void *choices, struct bf_error *err)
 	const uint32_t block = w->lba ? 4096 : 512, share = w->share < w->threads ? w->share : w->threads;
 
 	if (w->size % block)
-		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of the block size, %" PRIu32, w->size,
-			       block);
+		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of the block size, %" PRIu32,
+			       w->size, block);
 	if (w->batch > w->depth)
-		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than --depth %" PRIu32
-			       " lets be in flight", w->batch, w->depth);
+		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " is more than --depth %" PRIu32 " lets be in flight",
+			       w->batch, w->depth);
 	if ((uint64_t)share * w->depth > 65535)
-		return bf_fail(err, -EINVAL, "--share %" PRIu32 " threads with --depth %" PRIu32
-			       " each: a queue pair has 65535 command identifiers", share, w->depth);
+		return bf_fail(err, -EINVAL,
+			       "--share %" PRIu32 " threads with --depth %" PRIu32
+			       " each: a queue pair has 65535 command identifiers",
+			       share, w->depth);
 	if (w->page & (w->page - 1))
 		return bf_fail(err, -EINVAL, "--page %" PRIu32 " is not a power of two", w->page);
 	if (w->offset % 16 || w->list_offset % 8 || w->offset >= w->page || w->list_offset >= w->page)
-		return bf_fail(err, -EINVAL, "--offset must be a multiple of 16 and --list-offset one of 8, below the page size");
+		return bf_fail(err, -EINVAL,
+			       "--offset must be a multiple of 16 and --list-offset one of 8, below the page size");
 	if (w->entries && w->entries <= w->depth && w->share == 1)
-		return bf_fail(err, -EINVAL, "--entries %" PRIu32 " cannot hold %" PRIu32 " commands in flight: one slot "
-			       "stays empty", w->entries, w->depth);
+		return bf_fail(err, -EINVAL,
+			       "--entries %" PRIu32 " cannot hold %" PRIu32 " commands in flight: one slot "
+			       "stays empty",
+			       w->entries, w->depth);
 	if (w->entries == 1 || w->cq_entries == 1)
 		return bf_fail(err, -EINVAL, "a queue has at least 2 entries");
 	if (w->capacity % 4096)

@@ -76,7 +76,8 @@ void bf_nvme_run_print_failure(FILE *out, const void *result)
 	if (r->base.verdict == BF_NVME_RUN_NOT_READY)
 		fprintf(out, "%s\n", r->bring_up.text);
 	if (r->nstandings) {
-		fprintf(out, "threads that failed (%" PRIu32 "), and their queue pairs as they see them:\n", r->bad_threads);
+		fprintf(out, "threads that failed (%" PRIu32 "), and their queue pairs as they see them:\n",
+			r->bad_threads);
 		fprintf(out, "  thread  SQ/CQ  SQ head  tail  rung  CQ head  phase  completed\n");
 	}
 	for (uint32_t i = 0; i < r->nstandings; i++) {
@@ -85,13 +86,15 @@ void bf_nvme_run_print_failure(FILE *out, const void *result)
 
 		snprintf(name, sizeof(name), "%" PRIu32, s->thread);
 		thread_text(s, what, sizeof(what));
-		fprintf(out, "  %-7s %-6" PRIu32 " %-8" PRIu32 " %-5" PRIu32 " %-5" PRIu32 " %-8" PRIu32 " %-6" PRIu32
-			     " %" PRIu64 "\n    %s\n",
-			s->thread == UINT32_MAX ? "check" : name, s->qid, s->sq_head, s->sq_tail, s->sq_rung, s->cq_head,
-			s->cq_phase, s->result.completed, what);
+		fprintf(out,
+			"  %-7s %-6" PRIu32 " %-8" PRIu32 " %-5" PRIu32 " %-5" PRIu32 " %-8" PRIu32 " %-6" PRIu32
+			" %" PRIu64 "\n    %s\n",
+			s->thread == UINT32_MAX ? "check" : name, s->qid, s->sq_head, s->sq_tail, s->sq_rung,
+			s->cq_head, s->cq_phase, s->result.completed, what);
 		if (s->unmapped.prp)
-			fprintf(out, "    slot %" PRIu32 ", command %" PRIu32 ": PRP%" PRIu32 " is 0x%" PRIx64
-				     ", and nothing was ever mapped there\n",
+			fprintf(out,
+				"    slot %" PRIu32 ", command %" PRIu32 ": PRP%" PRIu32 " is 0x%" PRIx64
+				", and nothing was ever mapped there\n",
 				s->unmapped.slot, s->unmapped.cid, s->unmapped.prp, s->unmapped.iova);
 	}
 	if (r->bad_threads > r->nstandings)

@@ -153,7 +153,9 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 
 	*s = (struct bf_nvm_shape){
 		.threads = w->work == BF_NVM_ADMIN ? 1 : w->threads,
-		.lanes = w->agent || w->work == BF_NVM_ADMIN ? 1 : w->lanes < w->threads ? w->lanes : w->threads,
+		.lanes = w->agent || w->work == BF_NVM_ADMIN ? 1
+			 : w->lanes < w->threads             ? w->lanes
+							     : w->threads,
 		.share = share_of(w),
 		.depth = w->depth,
 		.batch = w->batch,
@@ -169,20 +171,24 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 	if (a->file)
 		s->commands = (uint32_t)((a->file_bytes + w->size * w->threads - 1) / (w->size * w->threads));
 	if ((w->size > most && !(w->bugs & BF_NVM_BUG_MDTS)) || w->size >> ctrl->lba_shift > 65536)
-		return bf_fail(err, -EINVAL, "--size %" PRIu64 ": the controller transfers at most %" PRIu64
-			       " bytes and 65536 blocks with one command", w->size, most);
+		return bf_fail(err, -EINVAL,
+			       "--size %" PRIu64 ": the controller transfers at most %" PRIu64
+			       " bytes and 65536 blocks with one command",
+			       w->size, most);
 	if (w->size & ((1u << ctrl->lba_shift) - 1))
 		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of the medium's blocks of %u bytes",
 			       w->size, 1u << ctrl->lba_shift);
 	if (!chunks || chunks > UINT32_MAX || (w->work == BF_NVM_FILE && chunks < s->commands))
-		return bf_fail(err, -EINVAL, "the medium of %" PRIu64 " bytes is too small for %" PRIu32
-			       " threads; --capacity makes it larger", ctrl->nsze << ctrl->lba_shift, w->threads);
+		return bf_fail(err, -EINVAL,
+			       "the medium of %" PRIu64 " bytes is too small for %" PRIu32
+			       " threads; --capacity makes it larger",
+			       ctrl->nsze << ctrl->lba_shift, w->threads);
 	s->span = s->commands < chunks ? s->commands : (uint32_t)chunks;
 	return 0;
 }
 
-static int add_room(struct arena *a, enum bf_placement place, uint64_t bytes, const char *name,
-		    struct bf_nvm_room *out, struct bf_error *err)
+static int add_room(struct arena *a, enum bf_placement place, uint64_t bytes, const char *name, struct bf_nvm_room *out,
+		    struct bf_error *err)
 {
 	if (bytes > MEMORY_MAX)
 		return bf_fail(err, -EINVAL, "%s would take %" PRIu64 " bytes, more than 8 GiB", name, bytes);
@@ -201,7 +207,8 @@ static int fill_job(struct arena *a, struct bf_nvm_job *job, enum bf_placement p
 	job->data_stride = bf_nvm_data_stride(s, job->ctrl->page);
 	job->list_stride = bf_nvm_list_stride(s, job->ctrl->page);
 	/* Identifiers by slot need a place for each slot. */
-	job->requests = a->w->bugs & BF_NVM_BUG_CID_BY_TAIL && entries_of(a->w) > s->depth ? entries_of(a->w) : s->depth;
+	job->requests =
+	    a->w->bugs & BF_NVM_BUG_CID_BY_TAIL && entries_of(a->w) > s->depth ? entries_of(a->w) : s->depth;
 	job->slots = job->work == BF_NVM_FILE ? 2 * s->commands : s->depth;
 	rc = add_room(a, place, s->threads * (uint64_t)job->slots * job->data_stride, name, &job->data, err);
 	if (!rc && a->w->bugs & BF_NVM_BUG_MOVED_BUFFER) {
@@ -270,7 +277,8 @@ static uint64_t check_memory(struct arena *a)
 				if (a->job.work == BF_NVM_READ)
 					bad += word != bf_nvm_word(r->chunk, a->job.version[r->chunk], i);
 				else
-					bad += word != bf_get_le64(bf_nvm_byte(&a->job, bf_nvm_slot(&a->job, t, m), i * 8ull));
+					bad += word !=
+					       bf_get_le64(bf_nvm_byte(&a->job, bf_nvm_slot(&a->job, t, m), i * 8ull));
 			}
 			a->out->mismatches += bad;
 			bytes += s->bytes;
@@ -413,8 +421,8 @@ static void judge(struct arena *a)
 	struct bf_nvme_run_result *r = a->out;
 
 	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_NVME_RUN_DEADLOCK
-		     : r->world.end == BF_END_LIMIT  ? BF_NVME_RUN_LIMIT
-						     : BF_NVME_RUN_GOOD;
+			  : r->world.end == BF_END_LIMIT  ? BF_NVME_RUN_LIMIT
+							  : BF_NVME_RUN_GOOD;
 	for (uint32_t t = 0; t < a->job.shape.threads; t++) {
 		const struct bf_nvm_result *x = &a->job.result[t];
 
@@ -449,8 +457,9 @@ static int check(struct arena *a, struct bf_error *err)
 		if (seen.failure) {
 			r->base.verdict = seen.failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
 			r->bad_threads++;
-			r->standings[r->nstandings++] =
-			    (struct bf_nvme_standing){ .thread = UINT32_MAX, .qid = a->service.qps->sq.no, .result = seen };
+			r->standings[r->nstandings++] = (struct bf_nvme_standing){ .thread = UINT32_MAX,
+										   .qid = a->service.qps->sq.no,
+										   .result = seen };
 		}
 	}
 	if (r->base.verdict == BF_NVME_RUN_GOOD && r->mismatches)
@@ -465,8 +474,10 @@ static void add_split(void *arg, const char *name, const char *unit, const uint6
 		const char *name;
 		uint64_t *mean;
 	} parts[] = {
-		{ "ssd0.queue.doorbell", &s->doorbell_ps },	{ "ssd0.queue.fetch", &s->fetch_ps },
-		{ "ssd0.queue.data", &s->data_ps },		{ "ssd0.queue.completion", &s->completion_ps },
+		{ "ssd0.queue.doorbell", &s->doorbell_ps },
+		{ "ssd0.queue.fetch", &s->fetch_ps },
+		{ "ssd0.queue.data", &s->data_ps },
+		{ "ssd0.queue.completion", &s->completion_ps },
 		{ "ssd0.media", &s->media_ps },
 	};
 

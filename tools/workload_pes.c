@@ -207,8 +207,8 @@ static int judge(const struct bf_pes_arena *a, struct bf_pes_result *out, struct
 	int rc;
 
 	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_VERDICT_DEADLOCK
-		     : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
-						     : BF_VERDICT_GOOD;
+			  : r->world.end == BF_END_LIMIT  ? BF_VERDICT_LIMIT
+							  : BF_VERDICT_GOOD;
 	bf_run_collect_queues(a->host, a->p->pes, a->p->qps, r);
 	if (r->base.verdict == BF_VERDICT_DEADLOCK || r->base.verdict == BF_VERDICT_LIMIT)
 		return 0;

@@ -22,7 +22,7 @@ struct bf_pes {
 	uint64_t suspects;       /* BF_IBGDA_SUSPECT_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
-	char *faults; /* owned text of the plan, NULL = none */
+	char *faults;         /* owned text of the plan, NULL = none */
 	const char *topology; /* NULL: one ideal switch */
 	uint64_t seed, limit_ps;
 	uint32_t pes, qps, flavour, layout, place, depth, batch, ibuf_slots;
@@ -40,8 +40,10 @@ struct bf_pes {
 	O("pes", U64, "N", PES, "processing elements, each with memory, GPU and NIC", 2, 4096, P.pes)                  \
 	O("qps", U64, "N", QPS, "queue pairs from each PE to each other; 0: what is needed", 0, 1024, P.qps)           \
 	O("flavour", ENUM, "nvshmem|deepep", FLAVOUR, "whose rules the device code follows", 0, 0, P.flavour)          \
-	O("layout", ENUM, "l1|l2|l3", "l3", "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive "   \
-	  "queues", 0, 0, P.layout)                                                                                    \
+	O("layout", ENUM, "l1|l2|l3", "l3",                                                                            \
+	  "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive "                                    \
+	  "queues",                                                                                                    \
+	  0, 0, P.layout)                                                                                              \
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, P.place)           \
 	O("depth", U64, "N", DEPTH, "WQEBBs in a send ring, power of two; 0: what is needed", 0, 32768, P.depth)       \
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, P.batch)                           \
@@ -56,16 +58,18 @@ struct bf_pes {
 /* Options that are texts: of both commands; of run alone. */
 #define BF_PES_OPT_TEXTS                                                                                               \
 	BF_WORKLOAD_OPT_TEXT_("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                             \
-	    BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices, or auto"),            \
+	    BF_WORKLOAD_OPT_TEXT_("backend", TEXT, "NAME", "sim", "who provides the devices, or auto"),                \
 	    BF_WORKLOAD_OPT_TEXT_("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing"),                          \
-    	BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'"),  \
+	    BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch",                                                  \
+				  "switches, e.g. 'leaf-spine leaves=4 spines=2'"),                                    \
 	    BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),            \
 	    BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
 	    BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list the workloads and bugs")
 #define BF_PES_OPT_RUN                                                                                                 \
 	BF_WORKLOAD_OPT_TEXT_("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible"),    \
-	    BF_WORKLOAD_OPT_TEXT_("records", TEXT, "CLASS[,CLASS]", "all",                                             \
-				  "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),        \
+	    BF_WORKLOAD_OPT_TEXT_(                                                                                     \
+		"records", TEXT, "CLASS[,CLASS]", "all",                                                               \
+		"what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),                  \
 	    BF_LINT_RUN_OPTION, BF_WORKLOAD_OPT_TEXT_("stats", FLAG, NULL, NULL, "print what the devices counted")
 
 #define BF_PES_FIGURES 512
@@ -111,8 +115,8 @@ struct bf_pes_family {
 };
 
 /*
- * Fills the struct of `family` from the command line. BF_EXIT_GOOD, or the exit code after reporting what is wrong. Free
- * with bf_pes_free().
+ * Fills the struct of `family` from the command line. BF_EXIT_GOOD, or the exit code after reporting what is wrong.
+ * Free with bf_pes_free().
  */
 int bf_pes_parse(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p);
 void bf_pes_free(struct bf_pes *p);

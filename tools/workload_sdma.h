@@ -96,7 +96,7 @@ struct bf_sdma_workload {
 #define BF_SDMA_OPT_TABLE                                                                                              \
 	BF_SDMA_OPTIONS(BF_SDMA_OPT_)                                                                                  \
 	BF_SDMA_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	    BF_SDMA_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the engines, or auto"),                              \
+	    BF_SDMA_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the engines, or auto"),                     \
 	    BF_SDMA_OPT_TEXT("part", TEXT, "gfxNNN", NULL,                                                             \
 			     "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..."),         \
 	    BF_SDMA_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", NULL,                                                  \

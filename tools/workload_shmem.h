@@ -16,8 +16,8 @@ struct bf_shmem_workload {
 #define BF_SHMEM_OPTIONS(O)                                                                                            \
 	O("blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks)                                      \
 	O("warps", U64, "N", "1", "warps in a block", 1, 32, warps)                                                    \
-	O("rounds", U64, "N", "4", "how often; measurements: iterations of each size, after one to warm up", 1, 100000, \
-	  rounds)                                                                                                      \
+	O("rounds", U64, "N", "4", "how often; measurements: iterations of each size, after one to warm up", 1,        \
+	  100000, rounds)                                                                                              \
 	O("size", U64, "BYTES", "64", "a block, a multiple of 16 (checks)", 16, 1u << 28, bytes)                       \
 	O("min-size", U64, "BYTES", "4", "the smallest block, a power of two (measurements)", 4, 1u << 30, min_bytes)  \
 	O("max-size", U64, "BYTES", "65536", "the largest", 4, 1u << 30, max_bytes)                                    \

@@ -249,8 +249,8 @@ static int next_record(struct bf_trace *t, struct bf_trace_record *rec)
 			return rc;
 	}
 	struct bf_error err = { 0 };
-	int rc = t->chunk_left ? bf_decls_record(&t->decls, t->raw.at + t->at, t->raw_end - t->at, rec, &err) :
-				 bf_fail(&err, -EBADMSG, "more records than the chunk says");
+	int rc = t->chunk_left ? bf_decls_record(&t->decls, t->raw.at + t->at, t->raw_end - t->at, rec, &err)
+			       : bf_fail(&err, -EBADMSG, "more records than the chunk says");
 	if (rc)
 		return t->truncated ? end_truncated(t) : bad_record(t, err.text);
 	t->at += rec->raw_len;
@@ -318,8 +318,10 @@ static int scan_index(struct bf_trace *t)
 	if (rc)
 		return rc;
 	while ((rc = resync(t, 0, &head)) == 1) {
-		struct bf_index_entry e = { .number = head.number, .first_record = head.first_record,
-					    .time_min = head.time_min, .time_max = head.time_max };
+		struct bf_index_entry e = { .number = head.number,
+					    .first_record = head.first_record,
+					    .time_min = head.time_min,
+					    .time_max = head.time_max };
 		bf_put_le64(e.offset.b, t->offset);
 		rc = head.kind == BF_CHUNK_DATA ? index_add(t, &e) : 0;
 		uint64_t next = t->offset + sizeof(head) + stored_size(&head);

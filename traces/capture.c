@@ -253,7 +253,8 @@ static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
 
 	if (!n || (n & (n - 1)))
 		return bf_fail(err, -EBADMSG,
-			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two", ev->line, n);
+			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two", ev->line,
+			       n);
 	if (ev->srq.stride_log2 < 5)
 		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"stride_log2\" is below 5 (32 bytes)",
 			       ev->line);

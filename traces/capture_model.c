@@ -173,7 +173,8 @@ static bool ready(const struct bf_capture_model *m, const struct bf_trace_record
 static int note_kernels(struct bf_capture_model *m, const struct bf_trace_record *rec)
 {
 	if (m->nkernels < KERNELS_MAX)
-		m->kernels[m->nkernels++] = (struct kernels){ (uint32_t)field(rec, "qpn"), (uint32_t)field(rec, "cqn") };
+		m->kernels[m->nkernels++] =
+		    (struct kernels){ (uint32_t)field(rec, "qpn"), (uint32_t)field(rec, "cqn") };
 	return 0;
 }
 

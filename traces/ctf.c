@@ -12,10 +12,10 @@
 #include "sim/compiler.h"
 #include "traces/trace_internal.h"
 
-#define MAGIC 0xc1fc1fc1u          /* CTF 1.8.3, 5.1 */
-#define PACKET_BYTES (512u << 10)  /* a packet is closed when it has come so far */
-#define PACKET_HEAD (8u + 4 * 8u)  /* magic and stream; two times and two sizes */
-#define WITH_TAIL (1u << 16)       /* the event class of a type's records that have a tail */
+#define MAGIC 0xc1fc1fc1u         /* CTF 1.8.3, 5.1 */
+#define PACKET_BYTES (512u << 10) /* a packet is closed when it has come so far */
+#define PACKET_HEAD (8u + 4 * 8u) /* magic and stream; two times and two sizes */
+#define WITH_TAIL (1u << 16)      /* the event class of a type's records that have a tail */
 #define TYPES (1u << 16)
 
 /* What a type has had. */
@@ -27,7 +27,7 @@ struct ctf {
 	uint8_t *buf; /* the packet that is being made */
 	size_t len, cap;
 	uint64_t begin_ps, now_ps;
-	bool failed; /* no memory */
+	bool failed;  /* no memory */
 	uint8_t *had; /* [TYPES] */
 	struct bf_ctf_result result;
 };
@@ -248,13 +248,14 @@ static void say_event(FILE *out, const struct bf_rec_schema *type, bool tail)
 }
 
 /* Integers of the language's own, and what stands before the events. */
-static const char preamble[] = "/* CTF 1.8 */\n\n"
-			       "typealias integer { size = 8; align = 8; signed = false; base = 16; } := byte_t;\n"
-			       "typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char_t;\n"
-			       "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
-			       "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
-			       "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = le;\n"
-			       "\tpacket.header := struct { uint32_t magic; uint32_t stream_id; };\n};\n\n";
+static const char preamble[] =
+    "/* CTF 1.8 */\n\n"
+    "typealias integer { size = 8; align = 8; signed = false; base = 16; } := byte_t;\n"
+    "typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char_t;\n"
+    "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+    "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
+    "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = le;\n"
+    "\tpacket.header := struct { uint32_t magic; uint32_t stream_id; };\n};\n\n";
 static const char stream[] =
     "clock {\n\tname = simulated;\n\tdescription = \"simulated time\";\n\tfreq = 1000000000000;\n};\n\n"
     "typealias integer { size = 64; align = 8; signed = false; map = clock.simulated.value; } := ps_t;\n\n"

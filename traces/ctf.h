@@ -1,7 +1,7 @@
 /*
  * Traces in the Common Trace Format, version 1.8 (diamon.org/ctf/v1.8.3), which babeltrace2 and Trace Compass read: a
- * folder with the declarations in `metadata` and all records in `records`. A record is an event with its own fields, its
- * actor's name as context and a clock that counts picoseconds.
+ * folder with the declarations in `metadata` and all records in `records`. A record is an event with its own fields,
+ * its actor's name as context and a clock that counts picoseconds.
  */
 #ifndef BELFRY_TRACES_CTF_H
 #define BELFRY_TRACES_CTF_H

@@ -145,11 +145,10 @@ static void print_damage(FILE *out, const struct bf_trace *t, bool json)
 		return;
 	const struct bf_trace_loss *l = &losses[n - 1];
 	bool known = l->records != BF_TRACE_UNKNOWN;
-	const char *format = "-- damage: chunk or line %" PRIu64 " at offset %" PRIu64 ", %" PRIu64
-			     " bytes, records lost: ";
+	const char *format =
+	    "-- damage: chunk or line %" PRIu64 " at offset %" PRIu64 ", %" PRIu64 " bytes, records lost: ";
 	if (json)
-		format = "{\"damage\":{\"chunk\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"bytes\":%" PRIu64
-			 ",\"records\":";
+		format = "{\"damage\":{\"chunk\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"records\":";
 	fprintf(out, format, l->chunk, l->offset, l->bytes);
 	if (known)
 		fprintf(out, "%" PRIu64, l->records);

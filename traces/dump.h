@@ -11,11 +11,11 @@ struct bf_dump_options {
 	const char *types;  /* names, separated by commas; NULL: all */
 	const char *actors; /* the same */
 	uint64_t from_ps;
-	uint64_t to_ps;     /* records after this time are left out; 0: no limit */
-	bool by_queue;      /* only records of `queue`: a field qpn, sqn, rqn, cqn, qid or queue has that value */
+	uint64_t to_ps; /* records after this time are left out; 0: no limit */
+	bool by_queue;  /* only records of `queue`: a field qpn, sqn, rqn, cqn, qid or queue has that value */
 	uint64_t queue;
-	uint64_t limit;     /* at most so many records; 0: all */
-	bool tails;         /* with a hexadecimal dump of each tail (JSON has tails always) */
+	uint64_t limit; /* at most so many records; 0: all */
+	bool tails;     /* with a hexadecimal dump of each tail (JSON has tails always) */
 	bool json;
 };
 

@@ -83,8 +83,8 @@ struct bf_explain {
 	uint16_t producer;  /* what the device last read in the doorbell record */
 	bool has_producer;
 	uint32_t others[BF_EXPLAIN_OTHERS], nothers; /* other queue pairs that were rung; one more: there are more */
-	uint64_t last_ps;      /* of the last record */
-	uint64_t capture_line; /* of the last captured event; 0: this is no replay */
+	uint64_t last_ps;                            /* of the last record */
+	uint64_t capture_line;                       /* of the last captured event; 0: this is no replay */
 	uint64_t capture_ps;
 	bool ran;                 /* a device has done something */
 	bool own_cqe, in_capture; /* the completion was its own; the capture has it too */

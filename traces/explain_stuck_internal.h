@@ -1,7 +1,7 @@
 /*
  * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come; explain_stuck_mlx5.c,
- * _nvme.c, _sdma.c, _cm.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing steps, and
- * explain_stuck_text.c says what shows them.
+ * _nvme.c, _sdma.c, _cm.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing
+ * steps, and explain_stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
 #define BELFRY_TRACES_EXPLAIN_STUCK_INTERNAL_H
@@ -134,8 +134,8 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[],
-    bf_stuck_cm_rows[], bf_stuck_other_rows[]; /* each ends with a NULL type */
+extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[], bf_stuck_cm_rows[],
+    bf_stuck_other_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
 /* explain_stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */

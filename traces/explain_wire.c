@@ -219,8 +219,7 @@ void bf_explain_on_cm_message(struct bf_explain *l, const struct bf_explain_view
 	const bool came = what == 2;
 
 	if (bf_explain_get(v, "kind") != BF_CM_DREQ || what > 2 || l->stage < BF_EXPLAIN_STAGE_FETCHED ||
-	    l->stage == BF_EXPLAIN_STAGE_ENDED || (!came && !l->has_remote) ||
-	    qpn != (came ? l->qpn : l->remote_qpn))
+	    l->stage == BF_EXPLAIN_STAGE_ENDED || (!came && !l->has_remote) || qpn != (came ? l->qpn : l->remote_qpn))
 		return;
 	bf_explain_push(l, bf_explain_by(v, "disconnect",
 					 came ? "the peer ends the connection of QP 0x%" PRIx64 " (DREQ)"

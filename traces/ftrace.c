@@ -16,7 +16,8 @@ static bool is_digit(char c)
 
 int bf_ftrace_fail(const struct bf_ftrace_line *l, const char *p, const char *what)
 {
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(p - l->start) + 1, what);
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(p - l->start) + 1,
+		       what);
 }
 
 void bf_ftrace_skip(struct bf_ftrace_line *l, const char *set)
@@ -360,7 +361,9 @@ int bf_ftrace_parse(const char *text, size_t len, struct bf_ftrace **out, struct
 		return bf_fail(err, -ENOMEM, "out of memory");
 	while (!rc && p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p)), *stop = newline ? newline : end;
-		struct bf_ftrace_line l = { .start = p, .end = stop > p && stop[-1] == '\r' ? stop - 1 : stop, .err = err };
+		struct bf_ftrace_line l = { .start = p,
+					    .end = stop > p && stop[-1] == '\r' ? stop - 1 : stop,
+					    .err = err };
 
 		l.number = ++t->line;
 		rc = take_line(t, &l, &first_ns);

@@ -41,9 +41,9 @@ enum bf_ftrace_side { BF_FTRACE_HOST, BF_FTRACE_TARGET, BF_FTRACE_BLOCK };
 struct bf_ftrace_event {
 	enum bf_ftrace_kind kind;
 	enum bf_ftrace_side side;
-	uint32_t line;   /* of the text, from 1 */
-	uint64_t t_ns;   /* since the trace's first event; never less than the event's before */
-	char ctrl[16];   /* "nvme0"; the disk's numbers in a block trace */
+	uint32_t line; /* of the text, from 1 */
+	uint64_t t_ns; /* since the trace's first event; never less than the event's before */
+	char ctrl[16]; /* "nvme0"; the disk's numbers in a block trace */
 	uint32_t qid, cid;
 	union {
 		struct {

@@ -100,7 +100,8 @@ static const struct bf_ftrace_event *find_issue(const struct bf_ftrace *t, const
 		const struct bf_ftrace_event *e = &t->events[i];
 		const struct bf_nvme_sqe *s = &e->setup.sqe;
 
-		if (e->kind == BF_FTRACE_SETUP && strcmp(e->ctrl, end->ctrl) == 0 && e->setup.opcode == block_opcode(b) &&
+		if (e->kind == BF_FTRACE_SETUP && strcmp(e->ctrl, end->ctrl) == 0 &&
+		    e->setup.opcode == block_opcode(b) &&
 		    (bf_le32(s->cdw10) == (uint32_t)b->sector || e->setup.opcode == BF_NVME_IO_DSM))
 			return e;
 	}

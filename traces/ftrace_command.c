@@ -24,47 +24,65 @@ static const struct argument rw[] = {
 static const struct argument dsm[] = { { "nr", 0, 32, false }, { "attributes", 32, 32, false }, { 0 } };
 static const struct argument identify[] = { { "cns", 0, 8, false }, { "ctrlid", 16, 16, false }, { 0 } };
 static const struct argument create_sq[] = {
-	{ "sqid", 0, 16, false }, { "qsize", 16, 16, false }, { "sq_flags", 32, 16, true }, { "cqid", 48, 16, false },
+	{ "sqid", 0, 16, false },
+	{ "qsize", 16, 16, false },
+	{ "sq_flags", 32, 16, true },
+	{ "cqid", 48, 16, false },
 	{ 0 },
 };
 static const struct argument create_cq[] = {
-	{ "cqid", 0, 16, false },        { "qsize", 16, 16, false }, { "cq_flags", 32, 16, true },
-	{ "irq_vector", 48, 16, false }, { 0 },
+	{ "cqid", 0, 16, false },
+	{ "qsize", 16, 16, false },
+	{ "cq_flags", 32, 16, true },
+	{ "irq_vector", 48, 16, false },
+	{ 0 },
 };
 static const struct argument delete_sq[] = { { "sqid", 0, 16, false }, { 0 } };
 static const struct argument delete_cq[] = { { "cqid", 0, 16, false }, { 0 } };
 static const struct argument set_features[] = {
-	{ "fid", 0, 8, true }, { "sv", 31, 1, true }, { "cdw11", 32, 32, true }, { 0 },
+	{ "fid", 0, 8, true },
+	{ "sv", 31, 1, true },
+	{ "cdw11", 32, 32, true },
+	{ 0 },
 };
 static const struct argument get_features[] = {
-	{ "fid", 0, 8, true }, { "sel", 8, 3, true }, { "cdw11", 32, 32, true }, { 0 },
+	{ "fid", 0, 8, true },
+	{ "sel", 8, 3, true },
+	{ "cdw11", 32, 32, true },
+	{ 0 },
 };
 static const struct argument format[] = {
-	{ "lbaf", 0, 4, false }, { "mset", 4, 1, false }, { "pi", 5, 3, false }, { "pil", 8, 1, false },
-	{ "ses", 9, 3, false },  { 0 },
+	{ "lbaf", 0, 4, false }, { "mset", 4, 1, false }, { "pi", 5, 3, false },
+	{ "pil", 8, 1, false },  { "ses", 9, 3, false },  { 0 },
 };
 static const struct argument lba_status[] = {
 	{ "slba", 0, 64, true }, { "mndw", 64, 32, true }, { "rl", 96, 16, true }, { "atype", 120, 8, false }, { 0 },
 };
 static const struct argument zone_send[] = {
-	{ "slba", 0, 64, false }, { "zsa", 96, 8, false }, { "all", 104, 1, false }, { 0 },
+	{ "slba", 0, 64, false },
+	{ "zsa", 96, 8, false },
+	{ "all", 104, 1, false },
+	{ 0 },
 };
 static const struct argument zone_recv[] = {
 	{ "slba", 0, 64, false },   { "numd", 64, 32, false }, { "zra", 96, 8, false },
 	{ "zrasf", 104, 8, false }, { "pr", 112, 1, false },   { 0 },
 };
 static const struct argument connect_args[] = {
-	{ "recfmt", 0, 16, false }, { "qid", 16, 16, false }, { "sqsize", 32, 16, false }, { "cattr", 48, 8, false },
-	{ "kato", 64, 32, false },  { 0 },
+	{ "recfmt", 0, 16, false }, { "qid", 16, 16, false },  { "sqsize", 32, 16, false },
+	{ "cattr", 48, 8, false },  { "kato", 64, 32, false }, { 0 },
 };
 static const struct argument property_get[] = { { "attrib", 0, 8, false }, { "ofst", 32, 32, true }, { 0 } };
 static const struct argument property_set[] = {
-	{ "attrib", 0, 8, false }, { "ofst", 32, 32, true }, { "value", 64, 64, true }, { 0 },
+	{ "attrib", 0, 8, false },
+	{ "ofst", 32, 32, true },
+	{ "value", 64, 64, true },
+	{ 0 },
 };
 
 struct command {
 	const char *name;
-	uint8_t opcode; /* of a fabrics command: its type */
+	uint8_t opcode;              /* of a fabrics command: its type */
 	const struct argument *args; /* NULL: 24 bytes from CDW10 on in hexadecimal */
 };
 
@@ -118,12 +136,9 @@ static const struct command io_commands[] = {
 	{ 0 },
 };
 static const struct command fabrics_commands[] = {
-	{ "nvme_fabrics_type_property_set", 0x00, property_set },
-	{ "nvme_fabrics_type_connect", 0x01, connect_args },
-	{ "nvme_fabrics_type_property_get", 0x04, property_get },
-	{ "nvme_fabrics_type_auth_send", 0x05, NULL },
-	{ "nvme_fabrics_type_auth_receive", 0x06, NULL },
-	{ 0 },
+	{ "nvme_fabrics_type_property_set", 0x00, property_set }, { "nvme_fabrics_type_connect", 0x01, connect_args },
+	{ "nvme_fabrics_type_property_get", 0x04, property_get }, { "nvme_fabrics_type_auth_send", 0x05, NULL },
+	{ "nvme_fabrics_type_auth_receive", 0x06, NULL },         { 0 },
 };
 
 static const struct command *by_code(const struct command *c, uint32_t code)
@@ -181,8 +196,9 @@ int bf_ftrace_command_text(uint32_t qid, uint32_t opcode, int32_t fctype, const 
 
 	if (c && c->args) {
 		for (const struct argument *a = c->args; a->name; a++)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, a->hex ? "%s%s=0x%" PRIx64 : "%s%s=%" PRIu64,
-						 used ? ", " : "", a->name, get_argument(sqe, a));
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 a->hex ? "%s%s=0x%" PRIx64 : "%s%s=%" PRIu64, used ? ", " : "",
+						 a->name, get_argument(sqe, a));
 		return snprintf(buf, cap, "%s", text);
 	}
 	for (size_t i = 0; i < 24; i++)
@@ -298,7 +314,9 @@ static size_t read_argument(struct cursor *c, const struct command *cmd, struct 
 		return fail(c, name, "a name with '=' must stand here");
 	value = ++c->p;
 	if (len == 5 && memcmp(name, "cdw10", 5) == 0)
-		return hex_bytes(c, dwords(&ev->setup.sqe)) ? 0 : fail(c, c->p, "up to 24 bytes in hexadecimal must stand here");
+		return hex_bytes(c, dwords(&ev->setup.sqe))
+			   ? 0
+			   : fail(c, c->p, "up to 24 bytes in hexadecimal must stand here");
 	if (!number(c, &v))
 		return fail(c, value, "a number must stand here");
 	for (const struct argument *a = cmd ? cmd->args : NULL; a && a->name; a++) {
@@ -311,8 +329,7 @@ static size_t read_argument(struct cursor *c, const struct command *cmd, struct 
 	return 0; /* arguments that later kernels add are not an error */
 }
 
-size_t bf_ftrace_command_parse(const char *text, size_t len, uint32_t qid, struct bf_ftrace_event *ev,
-			       const char **why)
+size_t bf_ftrace_command_parse(const char *text, size_t len, uint32_t qid, struct bf_ftrace_event *ev, const char **why)
 {
 	struct cursor c = { .start = text, .p = text, .end = text + len };
 	const struct command *cmd = NULL;

@@ -97,7 +97,8 @@ static uint64_t field(const struct bf_trace_record *rec, const char *name)
 static int from_record(const struct bf_trace *trace, const struct bf_trace_record *rec, struct bf_ftrace_event *ev,
 		       struct bf_error *err)
 {
-	static const char *const types[BF_FTRACE_KINDS] = { "ftrace_setup", "ftrace_sq", "ftrace_complete", "ftrace_aen" };
+	static const char *const types[BF_FTRACE_KINDS] = { "ftrace_setup", "ftrace_sq", "ftrace_complete",
+							    "ftrace_aen" };
 	const char *name = bf_trace_actor_name(trace, rec->actor);
 	const char *dot = strrchr(name, '.');
 	int kind = 0;

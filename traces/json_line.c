@@ -219,7 +219,8 @@ static int32_t read_u16(const char *p, const char *end)
 	return v;
 }
 
-/* The character behind a backslash and `u` at `*p`, which moves behind it; surrogates in pairs (RFC 8259, section 7). */
+/* The character behind a backslash and `u` at `*p`, which moves behind it; surrogates in pairs (RFC 8259, section 7).
+ */
 static int32_t read_unicode(const char **p, const char *end)
 {
 	int32_t v = read_u16(*p, end), low;

@@ -227,8 +227,8 @@ static int finish(struct bf_trace_writer *w)
 
 int bf_jsonl_start(struct bf_trace_writer *w)
 {
-	w->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor,
-				    .write = write_records };
+	w->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	w->flush = check;
 	w->finish = finish;
 	w->meta_added = meta_added;

@@ -165,9 +165,10 @@ static int own_command(struct bf_nvme_host *h, struct bf_nvme_sqe *sqe)
 	while (bf_nvme_host_poll(h, 0, &cqe)) {
 		if (bf_le16(cqe.cid) != cid)
 			continue;
-		return bf_le16(cqe.status) >> 1 ? bf_fail(&h->sim->error, -EIO, "command 0x%02x of the set-up ended with 0x%x",
-							  sqe->opcode, bf_le16(cqe.status) >> 1)
-						: 0;
+		return bf_le16(cqe.status) >> 1
+			   ? bf_fail(&h->sim->error, -EIO, "command 0x%02x of the set-up ended with 0x%x", sqe->opcode,
+				     bf_le16(cqe.status) >> 1)
+			   : 0;
 	}
 	return bf_fail(&h->sim->error, -EIO, "command 0x%02x of the set-up did not end", sqe->opcode);
 }

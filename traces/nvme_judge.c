@@ -48,8 +48,8 @@ static bool is_optional(const struct bf_ftrace_event *ev, const struct bf_nvme_f
 	const bool directive = f->opcode == BF_NVME_IO_WRITE && (bf_le32(f->sqe.cdw12) >> 20 & 0xf) != 0;
 
 	if (ev->qid)
-		return directive || (f->opcode != BF_NVME_IO_FLUSH && f->opcode != BF_NVME_IO_READ &&
-				     f->opcode != BF_NVME_IO_WRITE);
+		return directive ||
+		       (f->opcode != BF_NVME_IO_FLUSH && f->opcode != BF_NVME_IO_READ && f->opcode != BF_NVME_IO_WRITE);
 	switch (f->opcode) {
 	case BF_NVME_ADM_IDENTIFY:
 		return (cdw10 & 0xff) >= 2;

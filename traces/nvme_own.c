@@ -93,11 +93,13 @@ int bf_nvme_own_texts(uint8_t out[BF_NVME_TEXTS][4096], struct bf_error *err)
 	if (!rc)
 		rc = fetch(h, BF_NVME_ADM_IDENTIFY, 1, 0, out[BF_NVME_TEXT_ID_NS], 4096, err);
 	if (!rc)
-		rc = fetch(h, BF_NVME_ADM_GET_LOG, BF_NVME_NSID_ALL, log_page(2, smart), out[BF_NVME_TEXT_SMART], smart, err);
+		rc = fetch(h, BF_NVME_ADM_GET_LOG, BF_NVME_NSID_ALL, log_page(2, smart), out[BF_NVME_TEXT_SMART], smart,
+			   err);
 	if (!rc)
 		rc = fetch(h, 0xbf, 0, 0, NULL, 0, err);
 	if (!rc)
-		rc = fetch(h, BF_NVME_ADM_GET_LOG, BF_NVME_NSID_ALL, log_page(1, entry), out[BF_NVME_TEXT_ERROR], entry, err);
+		rc = fetch(h, BF_NVME_ADM_GET_LOG, BF_NVME_NSID_ALL, log_page(1, entry), out[BF_NVME_TEXT_ERROR], entry,
+			   err);
 	memcpy(out[BF_NVME_TEXT_SMART_JSON], out[BF_NVME_TEXT_SMART], smart);
 	bf_nvme_own_close(h);
 	return rc;

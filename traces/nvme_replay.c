@@ -242,10 +242,10 @@ static struct bf_nvme_flight *add_flight(struct queue *q, const struct bf_ftrace
 	}
 	f = &q->flights[q->count++];
 	*f = (struct bf_nvme_flight){ .cid = ev->cid,
-			      .line = ev->line,
-			      .opcode = ev->setup.opcode,
-			      .fctype = ev->setup.fctype,
-			      .sqe = ev->setup.sqe };
+				      .line = ev->line,
+				      .opcode = ev->setup.opcode,
+				      .fctype = ev->setup.fctype,
+				      .sqe = ev->setup.sqe };
 	return f;
 }
 
@@ -357,8 +357,8 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct bf_nvme_flight *f)
 {
 	const bool is_register = f->fctype == BF_NVME_FABRICS_GET || f->fctype == BF_NVME_FABRICS_SET;
-	const enum bf_nvme_verdict v = is_register ? bf_nvme_judge_register(f, ev->complete.result)
-						   : bf_nvme_judge_status(ev, f);
+	const enum bf_nvme_verdict v =
+	    is_register ? bf_nvme_judge_register(f, ev->complete.result) : bf_nvme_judge_status(ev, f);
 	char text[160];
 
 	p->r->completions++;

@@ -14,7 +14,7 @@ struct bf_nvme_flight {
 	uint32_t cid, line, opcode;
 	int32_t fctype;
 	struct bf_nvme_sqe sqe;
-	bool done; /* in the simulation */
+	bool done;      /* in the simulation */
 	uint64_t order; /* of its completion in the queue */
 	uint32_t status, sqhd;
 	uint64_t result;

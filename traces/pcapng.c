@@ -77,7 +77,8 @@ static int end_block(struct exporter *x)
 	bf_put_le32(x->block.at + 4, len);
 	errno = 0;
 	if (fwrite(x->block.at, 1, len, x->out) != len)
-		return bf_fail(x->err, errno ? -errno : -EIO, "cannot write the packets: %s", strerror(errno ? errno : EIO));
+		return bf_fail(x->err, errno ? -errno : -EIO, "cannot write the packets: %s",
+			       strerror(errno ? errno : EIO));
 	return 0;
 }
 
@@ -169,8 +170,9 @@ static int remember(struct exporter *x, uint64_t id, const struct bf_trace_recor
 	struct frame *f = in_flight(x, id);
 	f->id = id;
 	f->bytes.len = 0;
-	return bf_bytes_add(&f->bytes, rec->tail, rec->tail_len) ?
-		       bf_fail(x->err, -ENOMEM, "no memory to export packets") : 0;
+	return bf_bytes_add(&f->bytes, rec->tail, rec->tail_len)
+		   ? bf_fail(x->err, -ENOMEM, "no memory to export packets")
+		   : 0;
 }
 
 static int take_packet(struct exporter *x, const struct bf_trace_record *rec)

@@ -17,9 +17,9 @@ struct bf_pcapng_options {
 };
 
 struct bf_pcapng_result {
-	uint64_t packets;    /* written */
+	uint64_t packets; /* written */
 	uint64_t interfaces;
-	uint64_t frameless;  /* arrivals whose frame the trace does not have, left out */
+	uint64_t frameless; /* arrivals whose frame the trace does not have, left out */
 };
 
 /*

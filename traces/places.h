@@ -2,10 +2,10 @@
  * Where in the driver's code findings come from: a second look at a stream that has the records of class `where`.
  *
  * After rules have judged a stream, the same stream is read once more for the code address of the access behind each
- * finding: the one whose record the finding begins with (the store that was late, the doorbell that rang too early), or,
- * where a finding begins with something that a device did, the last store, atomic, fence or doorbell before its end by
- * the thread that it names, or by any thread of that processing element. What the address means only the program's own
- * debug information tells.
+ * finding: the one whose record the finding begins with (the store that was late, the doorbell that rang too early),
+ * or, where a finding begins with something that a device did, the last store, atomic, fence or doorbell before its end
+ * by the thread that it names, or by any thread of that processing element. What the address means only the program's
+ * own debug information tells.
  *
  * One thread.
  */

@@ -63,9 +63,10 @@ int bf_trace_lost(struct bf_trace *t, const struct bf_trace_loss *loss, const ch
 	t->losses[t->nlosses++] = *loss;
 	char records[32];
 	snprintf(records, sizeof(records), "%" PRIu64, loss->records);
-	return bf_fail(t->err, -EBADMSG, "%.80s: %s %" PRIu64 " at offset %" PRIu64 ": %.70s; lost: %" PRIu64
-		       " bytes, %s records", t->name, t->line ? "line" : "chunk", loss->chunk, loss->offset, why,
-		       loss->bytes, loss->records == BF_TRACE_UNKNOWN ? "an unknown number of" : records);
+	return bf_fail(t->err, -EBADMSG,
+		       "%.80s: %s %" PRIu64 " at offset %" PRIu64 ": %.70s; lost: %" PRIu64 " bytes, %s records",
+		       t->name, t->line ? "line" : "chunk", loss->chunk, loss->offset, why, loss->bytes,
+		       loss->records == BF_TRACE_UNKNOWN ? "an unknown number of" : records);
 }
 
 /* Opening. */

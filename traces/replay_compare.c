@@ -147,10 +147,11 @@ static void explain_missing(const struct bf_replay *r, const struct bf_replay_cq
 		if ((uint16_t)q->entries[i].at != c->counter)
 			continue;
 		if (i >= q->next_entry) {
-			snprintf(buf, cap,
-				 "the device never wrote it: no doorbell of the capture covers entry %u (record %" PRIu64
-				 ")",
-				 c->counter, q->producer & 0xffff);
+			snprintf(
+			    buf, cap,
+			    "the device never wrote it: no doorbell of the capture covers entry %u (record %" PRIu64
+			    ")",
+			    c->counter, q->producer & 0xffff);
 			return;
 		}
 		known = true;
@@ -189,7 +190,8 @@ static int compare_queue(struct bf_replay *r, const struct bf_replay_cq *cq, siz
 	uint32_t i = 0, k = 0;
 
 	while (i < nc || k < ns) {
-		const struct bf_replay_cqe *c = i < nc ? &cq->captured[i] : NULL, *s = k < ns ? &cq->simulated[k] : NULL;
+		const struct bf_replay_cqe *c = i < nc ? &cq->captured[i] : NULL,
+					   *s = k < ns ? &cq->simulated[k] : NULL;
 		char text[sizeof(d->text)];
 		enum bf_replay_verdict verdict = BF_REPLAY_DIFFERENT;
 

@@ -492,7 +492,8 @@ static int plan_remote(struct bf_replay *r, const struct bf_replay_qp *q, const 
 	struct bf_replay_key *k = bf_replay_find_key(&host->keys, w->rkey);
 
 	/* A flushed entry reached nothing, and may have the key for which the one in front of it failed. */
-	if (e->outcome == BF_MLX5_SYND_REM_ACCESS || e->outcome == BF_MLX5_SYND_WR_FLUSH || w->raddr > UINT64_MAX - len - BF_PAGE)
+	if (e->outcome == BF_MLX5_SYND_REM_ACCESS || e->outcome == BF_MLX5_SYND_WR_FLUSH ||
+	    w->raddr > UINT64_MAX - len - BF_PAGE)
 		return 0;
 	if (k ? k->listed && !key_covers(&host->keys, w->rkey, w->raddr, len) : index_taken(&host->keys, w->rkey))
 		return 0;

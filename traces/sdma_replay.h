@@ -17,7 +17,7 @@
 struct bf_sdma_replay_opts {
 	uint64_t seed;
 	const struct bf_sdma_profile *profile; /* NULL: bf_sdma_v6 */
-	uint64_t memory_max; /* most bytes of memory to make up; 0: 1 GiB */
+	uint64_t memory_max;                   /* most bytes of memory to make up; 0: 1 GiB */
 	bool strict;
 	uint32_t record_mask; /* BF_CLASS_*; 0 = off */
 	struct bf_sink *sink; /* borrowed; may be NULL */
@@ -43,8 +43,8 @@ struct bf_sdma_replay_result {
 };
 
 /*
- * 0 with the result in `*out` (free with bf_sdma_replay_free()), -EBADMSG when pointers and dump do not fit, -E2BIG when
- * the packets reach more memory than that, -ENOMEM; `err` says what. A packet that stops the queue is no error.
+ * 0 with the result in `*out` (free with bf_sdma_replay_free()), -EBADMSG when pointers and dump do not fit, -E2BIG
+ * when the packets reach more memory than that, -ENOMEM; `err` says what. A packet that stops the queue is no error.
  */
 int bf_sdma_replay_run(const struct bf_sdma_dump *d, const struct bf_sdma_replay_opts *opts,
 		       struct bf_sdma_replay_result **out, struct bf_error *err);

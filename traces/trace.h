@@ -34,8 +34,8 @@ struct bf_trace_options {
  * may be a pipe and stays the caller's. `options` may be NULL. `err` may be NULL; it is kept and takes the text of
  * later failures. Returns 0 or a negative errno.
  */
-int bf_trace_create(const char *path, FILE *file, const struct bf_trace_options *options,
-		    struct bf_trace_writer **out, struct bf_error *err);
+int bf_trace_create(const char *path, FILE *file, const struct bf_trace_options *options, struct bf_trace_writer **out,
+		    struct bf_error *err);
 
 /* The sink to give to bf_stream_open(). Lives as long as the writer. */
 struct bf_sink *bf_trace_sink(struct bf_trace_writer *w);
@@ -82,8 +82,8 @@ struct bf_trace_meta_entry {
 
 /* A stretch of the file that could not be used. */
 struct bf_trace_loss {
-	uint64_t chunk;   /* number of the first lost chunk, or of the line in JSON Lines, from 0 */
-	uint64_t offset;  /* in the file */
+	uint64_t chunk;  /* number of the first lost chunk, or of the line in JSON Lines, from 0 */
+	uint64_t offset; /* in the file */
 	uint64_t bytes;
 	uint64_t records; /* lost; BF_TRACE_UNKNOWN if the rest of the file does not tell */
 };

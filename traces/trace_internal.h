@@ -7,9 +7,15 @@
 
 /* The layout. docs/trace-format.md describes it. */
 
-#define BF_TRACE_MAGIC "\x89" "BFT\r\n\x1a\n"
-#define BF_CHUNK_MAGIC "\xb5" "bfchk\r\n"
-#define BF_TRAILER_MAGIC "\xb5" "bfend\r\n"
+#define BF_TRACE_MAGIC                                                                                                 \
+	"\x89"                                                                                                         \
+	"BFT\r\n\x1a\n"
+#define BF_CHUNK_MAGIC                                                                                                 \
+	"\xb5"                                                                                                         \
+	"bfchk\r\n"
+#define BF_TRAILER_MAGIC                                                                                               \
+	"\xb5"                                                                                                         \
+	"bfend\r\n"
 #define BF_TRACE_MAJOR 1
 #define BF_TRACE_MINOR 0
 
@@ -218,10 +224,10 @@ struct bf_trace {
 	uint64_t offset;
 
 	/* binary */
-	bool footer_known; /* declarations and index were read from the end of the file when it was opened */
-	bool whole;        /* read from the start without loss: the footer's hash must come out */
-	bool truncated;    /* the chunk being read was cut off */
-	uint64_t chunk;    /* number of the next chunk */
+	bool footer_known;     /* declarations and index were read from the end of the file when it was opened */
+	bool whole;            /* read from the start without loss: the footer's hash must come out */
+	bool truncated;        /* the chunk being read was cut off */
+	uint64_t chunk;        /* number of the next chunk */
 	uint64_t chunk_offset; /* of the chunk in `raw` */
 	uint64_t first_chunk;  /* offset */
 	struct bf_bytes raw;

@@ -68,12 +68,12 @@ struct bf_world_opts {
 	 * thousands of PEs whose kernels work with one lane (per_lane in drivers/ibgda/kernels.h) has only that one.
 	 */
 	uint32_t lanes;
-	uint64_t limit_ps;                     /* virtual time limit; live: wall-clock limit in the same unit */
-	uint32_t record_mask;                  /* BF_CLASS_*; 0 = off */
-	struct bf_sink *sink;                  /* borrowed; may be NULL with a mask: hash only */
-	bool pe_hashes;                        /* sim only: keep bf_backend.pe_hashes */
-	bool system_scope;                     /* rings and records in host memory: fences of system scope */
-	bool cuda;                             /* live, mlx5: a real NVIDIA GPU runs the grids of the GPU */
+	uint64_t limit_ps;    /* virtual time limit; live: wall-clock limit in the same unit */
+	uint32_t record_mask; /* BF_CLASS_*; 0 = off */
+	struct bf_sink *sink; /* borrowed; may be NULL with a mask: hash only */
+	bool pe_hashes;       /* sim only: keep bf_backend.pe_hashes */
+	bool system_scope;    /* rings and records in host memory: fences of system scope */
+	bool cuda;            /* live, mlx5: a real NVIDIA GPU runs the grids of the GPU */
 	/*
 	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the
 	 * first at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
@@ -94,8 +94,8 @@ static inline uint32_t bf_ranks_of(uint32_t npes, uint32_t ranks, uint32_t pe)
 }
 
 /*
- * Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. Far memory is a real GPU's,
- * whose threads dereference `va`; what `ptr` leads to is host code's copy (BF_PLACE_CUDA).
+ * Memory of a PE. `ptr` is what code dereferences, `va` what goes on the wire and into keys. Far memory is a real
+ * GPU's, whose threads dereference `va`; what `ptr` leads to is host code's copy (BF_PLACE_CUDA).
  */
 struct bf_memory {
 	void *ptr;
@@ -114,8 +114,8 @@ static inline void *bf_memory_of_gpu(const struct bf_memory *m)
  * Where memory lies. GPU is memory whose caches DMA keeps coherent (as NVIDIA's is for PCIe). The next two are an AMD
  * GPU's VRAM (models/gpu): mapped cached, its L2 goes stale under DMA; mapped uncached (MTYPE UC), stores skip the L2.
  * Live threads have coherent memory whatever they ask for. CMB is the SSD's controller memory buffer. CUDA is memory of
- * a real NVIDIA GPU, which processors do not reach, so that host code and threads of the CPU have a copy: it goes to the
- * GPU when run() starts. When that ends the copy has what is there, but for bytes that such threads have changed.
+ * a real NVIDIA GPU, which processors do not reach, so that host code and threads of the CPU have a copy: it goes to
+ * the GPU when run() starts. When that ends the copy has what is there, but for bytes that such threads have changed.
  */
 enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_GPU_UC, BF_PLACE_CMB, BF_PLACE_CUDA };
 
@@ -163,9 +163,9 @@ enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };
 
 struct bf_world_result {
 	enum bf_world_end end;
-	uint64_t time_ps;  /* virtual, or elapsed wall-clock time */
-	uint64_t events;   /* simulated events; 0 in live mode when not known */
-	uint64_t hash;     /* of the record stream */
+	uint64_t time_ps; /* virtual, or elapsed wall-clock time */
+	uint64_t events;  /* simulated events; 0 in live mode when not known */
+	uint64_t hash;    /* of the record stream */
 	uint64_t records;
 	char report[4096]; /* deadlock or limit: who waits for what, and where each unfinished QP stands */
 };
@@ -227,15 +227,16 @@ struct bf_backend {
 	int (*launch)(struct bf_world *w, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel,
 		      void *arg);
 	/*
-	 * The same for `threads` threads on the CPU of PE `pe`: each is block `i` of `threads` with one warp, and lane 0
-	 * of it. NULL: this backend has no CPU threads of its own.
+	 * The same for `threads` threads on the CPU of PE `pe`: each is block `i` of `threads` with one warp, and lane
+	 * 0 of it. NULL: this backend has no CPU threads of its own.
 	 */
 	int (*launch_cpu)(struct bf_world *w, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
 	/* The PE's NVMe controller; NULL when the backend has none. */
 	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
 	/*
 	 * Part of its BAR0 as a DMA-BUF, for a GPU or another device that is to ring doorbells: a descriptor, the
-	 * caller's to close, or a negative errno. Offset and size in bytes, whole pages. NULL: models have no such thing.
+	 * caller's to close, or a negative errno. Offset and size in bytes, whole pages. NULL: models have no such
+	 * thing.
 	 */
 	int (*nvme_bar_dmabuf)(struct bf_world *w, uint32_t pe, uint64_t offset, uint64_t bytes);
 	/* Whether the PE's device may reach all of [va, va + bytes). NULL: its simulation tells. */
@@ -257,8 +258,8 @@ struct bf_backend {
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
 	/*
-	 * A hash of what each PE ([npes]) and its devices recorded: times, names of actors and bytes, in order. The same
-	 * however the PEs are spread over processes; all of which make this call. NULL: this backend has none.
+	 * A hash of what each PE ([npes]) and its devices recorded: times, names of actors and bytes, in order. The
+	 * same however the PEs are spread over processes; all of which make this call. NULL: this backend has none.
 	 */
 	int (*pe_hashes)(struct bf_world *w, uint64_t *out);
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */
@@ -271,8 +272,8 @@ const struct bf_backend *const *bf_backends(void);
 const struct bf_backend *bf_backend_find(const char *name);
 
 /*
- * The best that this machine has for `device` (one of BF_DEVICE_*): a real device that works rather than one that others
- * stand in for, and sim when there is none. In `why` (cap bytes) what its probe says.
+ * The best that this machine has for `device` (one of BF_DEVICE_*): a real device that works rather than one that
+ * others stand in for, and sim when there is none. In `why` (cap bytes) what its probe says.
  */
 const struct bf_backend *bf_backend_auto(uint32_t device, char *why, size_t cap);
 

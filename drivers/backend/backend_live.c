@@ -1,7 +1,7 @@
 /*
- * Backends "live" and "cuda": the models on the wall clock. One thread owns the simulation with all devices and looks at their
- * doorbell pages; each warp of a grid is a thread of this process that knows nothing of it but memory, or a warp of a real
- * GPU that knows no more.
+ * Backends "live" and "cuda": the models on the wall clock. One thread owns the simulation with all devices and looks
+ * at their doorbell pages; each warp of a grid is a thread of this process that knows nothing of it but memory, or a
+ * warp of a real GPU that knows no more.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct live_world {
 	struct bf_live *live;
 	struct bf_workers workers;
 	const struct bf_cuda_api *cuda; /* the real GPU that runs the grids of GPUs; NULL: threads do */
-	struct loop_call *calls; /* of other threads, for the loop's; under `lock` */
+	struct loop_call *calls;        /* of other threads, for the loop's; under `lock` */
 	pthread_mutex_t lock;
 	pthread_cond_t called;
 	bool has_workers, has_lock;
@@ -398,26 +398,13 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 }
 
 /* What both backends of this file have in common. */
-#define LIVE_OPS \
-	.close = world_close, \
-	.alloc = world_alloc, \
-	.nic_info = bf_machine_nic_info, \
-	.command = world_command, \
-	.map_uar = world_map_uar, \
-	.port_up = world_port_up, \
-	.address = bf_machine_address, \
-	.launch = bf_machine_launch, \
-	.launch_cpu = bf_machine_launch_cpu, \
-	.nvme_bar = bf_machine_nvme_bar, \
-	.gpu_regs = bf_machine_gpu_regs, \
-	.sdma_create = world_sdma_create, \
-	.sdma_update = bf_machine_sdma_update, \
-	.sdma_destroy = bf_machine_sdma_destroy, \
-	.sdma_standing = bf_machine_sdma_standing, \
-	.sdma_traps = bf_machine_sdma_traps, \
-	.run = world_run, \
-	.sim = bf_machine_sim, \
-	.platform = BF_PLATFORM_NATIVE
+#define LIVE_OPS                                                                                                       \
+	.close = world_close, .alloc = world_alloc, .nic_info = bf_machine_nic_info, .command = world_command,         \
+	.map_uar = world_map_uar, .port_up = world_port_up, .address = bf_machine_address,                             \
+	.launch = bf_machine_launch, .launch_cpu = bf_machine_launch_cpu, .nvme_bar = bf_machine_nvme_bar,             \
+	.gpu_regs = bf_machine_gpu_regs, .sdma_create = world_sdma_create, .sdma_update = bf_machine_sdma_update,      \
+	.sdma_destroy = bf_machine_sdma_destroy, .sdma_standing = bf_machine_sdma_standing,                            \
+	.sdma_traps = bf_machine_sdma_traps, .run = world_run, .sim = bf_machine_sim, .platform = BF_PLATFORM_NATIVE
 
 const struct bf_backend bf_backend_live = {
 	.name = "live",

@@ -3,9 +3,10 @@
  * doorbell pages are the device's own, and threads of this process ring them: nothing stands between.
  *
  * Where the kernel keeps a command to itself the same is asked of it in its own words: pages are registered as UMEMs
- * (keys, too, have their pages in one), doorbell pages are allocated by a call, a port's state comes by verbs. What only
- * this machine's tables know is put into command blocks: which of a port's addresses is meant, how long packets may be,
- * and an empty SRQ for queues to which nothing but RDMA comes (NVSHMEM src/modules/transport/ibgda/ibgda.cpp has one).
+ * (keys, too, have their pages in one), doorbell pages are allocated by a call, a port's state comes by verbs. What
+ * only this machine's tables know is put into command blocks: which of a port's addresses is meant, how long packets
+ * may be, and an empty SRQ for queues to which nothing but RDMA comes (NVSHMEM src/modules/transport/ibgda/ibgda.cpp
+ * has one).
  */
 #include <errno.h>
 #include <stdio.h>

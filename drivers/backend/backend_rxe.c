@@ -1,7 +1,7 @@
 /*
- * Backend "rxe": the driver's rings, doorbells and completions are those of an mlx5 device, and any RDMA device executes
- * what is in them: soft-RoCE first, which every Linux machine can have. A thread looks at the doorbell pages, fetches
- * entries, posts them on queue pairs of that device, and writes what comes of them into the driver's CQs.
+ * Backend "rxe": the driver's rings, doorbells and completions are those of an mlx5 device, and any RDMA device
+ * executes what is in them: soft-RoCE first, which every Linux machine can have. A thread looks at the doorbell pages,
+ * fetches entries, posts them on queue pairs of that device, and writes what comes of them into the driver's CQs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/rxe_internal.h"
 
-#define SPINS 2000u           /* turns without work before the thread sleeps */
+#define SPINS 2000u /* turns without work before the thread sleeps */
 #define NAP_NS 50000
 #define LINGER_NS 200000000ull /* for what was posted and nobody waited for */
 

@@ -36,8 +36,8 @@ struct block {
 struct sim_world {
 	struct bf_world m;
 	struct bf_domain **gpu; /* [npes] */
-	struct block *blocks; /* that run, or are stuck */
-	bool stuck;           /* a run did not end: agents of it still sleep */
+	struct block *blocks;   /* that run, or are stuck */
+	bool stuck;             /* a run did not end: agents of it still sleep */
 };
 
 static struct sim_world *world_of(struct bf_world *m)
@@ -137,8 +137,8 @@ static int start_lane(struct sim_world *w, const struct bf_grid *g, struct block
 	if (g->cpu)
 		snprintf(name, sizeof(name), "pe%u.cpu%u", g->pe, t->block);
 	else
-		snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe % BF_PES_MAX, t->block % 65536u, t->warp % 65536u,
-			 t->lane % BF_LANES);
+		snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe % BF_PES_MAX, t->block % 65536u,
+			 t->warp % 65536u, t->lane % BF_LANES);
 	snprintf(stream, sizeof(stream), "stall/%s", name);
 	bf_rng_init(&t->stalls, w->m.sim->seed, stream);
 	t->stall_ns = w->m.ordering == BF_ORDER_GPU           ? STALL_GPU_NS

@@ -56,7 +56,8 @@ struct bf_lane {
 	/* What it waited for last, and how many different waits there were. */
 	uint32_t asked_bar, asks;
 	uint64_t asked_token;
-	/* Groups of cp.async that it has closed, and waited for; copies that arrivals cover are waited for elsewhere. */
+	/* Groups of cp.async that it has closed, and waited for; copies that arrivals cover are waited for elsewhere.
+	 */
 	uint32_t groups, groups_done;
 	bool by_arrival;
 };

@@ -100,10 +100,16 @@ void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_label r = {
-			.sm = bf_hopper_cta_sm(cta->model), .address = bf_shared_offset(bar),	  .block = cta->block,
-			.rank = cta->rank,		    .expected = bf_mbar_expected(bf_watch_word(cta, bar)),
-			.index = label->index,		    .ranks = label->ranks,		  .warps = label->warps,
-			.each = label->each,		    .free = label->free,
+			.sm = bf_hopper_cta_sm(cta->model),
+			.address = bf_shared_offset(bar),
+			.block = cta->block,
+			.rank = cta->rank,
+			.expected = bf_mbar_expected(bf_watch_word(cta, bar)),
+			.index = label->index,
+			.ranks = label->ranks,
+			.warps = label->warps,
+			.each = label->each,
+			.free = label->free,
 		};
 
 		snprintf(r.name, sizeof(r.name), "%s", label->name);
@@ -122,7 +128,8 @@ void bf_watch_init_fence(struct bf_lane *l)
 	struct bf_sim *sim = bf_cluster_sim_of(cta);
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		const struct bf_rec_hopper_init_fence r = { .sm = bf_hopper_cta_sm(cta->model), .warp = l->warp->index };
+		const struct bf_rec_hopper_init_fence r = { .sm = bf_hopper_cta_sm(cta->model),
+							    .warp = l->warp->index };
 
 		bf_record(&sim->rec, &bf_rec_hopper_init_fence_schema, l->thread.agent->actor, &r, NULL, 0);
 	}
@@ -314,6 +321,7 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 	}
 	if (at + len > BF_WATCH_GRANULE)
 		return;
-	if (((uint32_t)g->valid >> at & ((1u << len) - 1u)) == (1u << len) - 1u && memcmp(g->bytes + at, data, len) != 0)
+	if (((uint32_t)g->valid >> at & ((1u << len) - 1u)) == (1u << len) - 1u &&
+	    memcmp(g->bytes + at, data, len) != 0)
 		hazard(l, UNRELEASED, from, offset, g);
 }

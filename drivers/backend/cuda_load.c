@@ -13,7 +13,8 @@ int bf_cuda_load(const struct bf_cuda_api **out, char *why, size_t cap)
 
 	*out = NULL;
 	if (!library) {
-		snprintf(why, cap, "no " BF_CUDA_LIBRARY ": build with -DBELFRY_CUDA=ON on a machine that has nvcc (%.120s)",
+		snprintf(why, cap,
+			 "no " BF_CUDA_LIBRARY ": build with -DBELFRY_CUDA=ON on a machine that has nvcc (%.120s)",
 			 dlerror());
 		return -ENOENT;
 	}

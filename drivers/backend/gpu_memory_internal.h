@@ -1,7 +1,7 @@
 /*
- * Memory of this machine's first NVIDIA GPU, by the CUDA driver: what processors do not reach and a NIC does. The driver
- * is loaded when it is asked for; nothing is linked with it. Names and values: CUDA driver API reference, cuda.h of
- * CUDA 13.
+ * Memory of this machine's first NVIDIA GPU, by the CUDA driver: what processors do not reach and a NIC does. The
+ * driver is loaded when it is asked for; nothing is linked with it. Names and values: CUDA driver API reference, cuda.h
+ * of CUDA 13.
  *
  * One thread at a time. Functions return 0 or a negative errno.
  */
@@ -30,8 +30,8 @@ int bf_gpu_memory_write(struct bf_gpu_memory *g, uint64_t va, const void *from, 
 int bf_gpu_memory_read(struct bf_gpu_memory *g, void *to, uint64_t va, uint64_t bytes);
 
 /*
- * The first pages of an allocation as a DMA-BUF: a descriptor, the caller's to close. -EOPNOTSUPP where driver or GPU have none: before
- * CUDA 11.7, and with the driver's closed kernel modules.
+ * The first pages of an allocation as a DMA-BUF: a descriptor, the caller's to close. -EOPNOTSUPP where driver or GPU
+ * have none: before CUDA 11.7, and with the driver's closed kernel modules.
  */
 int bf_gpu_memory_dmabuf(struct bf_gpu_memory *g, uint64_t va, uint64_t bytes, int *fd);
 

@@ -95,8 +95,9 @@ static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts
 	if (m->lanes > BF_LANES)
 		return bf_fail(err, -EINVAL, "%u lanes of each warp: must be 1 to %u", m->lanes, BF_LANES);
 	if (opts->ranks && m->devices & ~BF_DEVICE_MLX5)
-		return bf_fail(err, -ENOTSUP, "PEs in several processes can have NICs only: the others reach their peers "
-					      "without the network");
+		return bf_fail(err, -ENOTSUP,
+			       "PEs in several processes can have NICs only: the others reach their peers "
+			       "without the network");
 	return 0;
 }
 
@@ -306,10 +307,7 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_image *image, const char *name,
 			   struct bf_memory *out)
 {
-	const struct bf_region_opts opts = { .name = name,
-					     .kind = BF_MEM_VRAM,
-					     .size = image->size,
-					     .image = image };
+	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_VRAM, .size = image->size, .image = image };
 	struct bf_region *r = NULL;
 	int rc = check_pe(m, pe);
 

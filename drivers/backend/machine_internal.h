@@ -20,11 +20,11 @@ struct bf_pe {
 	struct bf_space space;
 	struct bf_ioas ioas;
 	struct bf_mlx5 *nic[BF_NICS_MAX]; /* NULL: it has no more */
-	struct bf_nvme *ssd; /* likewise */
-	struct bf_gpu *gpu;  /* NULL until somebody asks for its memory or its registers */
-	struct bf_region *gpu_regs; /* what stands for those in live mode */
-	struct bf_pe_sdma *sdma; /* its copy engine, likewise; machine_sdma.c */
-	uint64_t cmb_used;   /* bytes of the SSD's memory buffer that were handed out */
+	struct bf_nvme *ssd;              /* likewise */
+	struct bf_gpu *gpu;               /* NULL until somebody asks for its memory or its registers */
+	struct bf_region *gpu_regs;       /* what stands for those in live mode */
+	struct bf_pe_sdma *sdma;          /* its copy engine, likewise; machine_sdma.c */
+	uint64_t cmb_used;                /* bytes of the SSD's memory buffer that were handed out */
 	char name[16];
 	bool has_space, has_ioas;
 };
@@ -47,12 +47,12 @@ struct bf_world {
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
 	uint32_t npes, nics, ports;
-	uint32_t first, count;               /* PEs of this process */
-	struct bf_ranks *ranks;              /* NULL: the only process; ranks_internal.h */
-	struct bf_pe_hash *pe_hash;          /* NULL: nobody asked; pe_hash_internal.h */
-	uint32_t lanes;   /* that run of each warp of a GPU */
-	uint32_t devices; /* BF_DEVICE_* of each PE */
-	uint32_t engines; /* copy engines, of all PEs */
+	uint32_t first, count;      /* PEs of this process */
+	struct bf_ranks *ranks;     /* NULL: the only process; ranks_internal.h */
+	struct bf_pe_hash *pe_hash; /* NULL: nobody asked; pe_hash_internal.h */
+	uint32_t lanes;             /* that run of each warp of a GPU */
+	uint32_t devices;           /* BF_DEVICE_* of each PE */
+	uint32_t engines;           /* copy engines, of all PEs */
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */

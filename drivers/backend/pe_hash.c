@@ -96,7 +96,8 @@ int bf_pe_hash_create(uint32_t npes, struct bf_sink *next, struct bf_pe_hash **o
 	*out = NULL;
 	if (!h)
 		return -ENOMEM;
-	h->sink = (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	h->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	h->next = next;
 	h->npes = npes;
 	h->chain = calloc(npes, sizeof(*h->chain));

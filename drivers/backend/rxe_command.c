@@ -73,7 +73,8 @@ static int query_caps(struct bf_rxe_block *b)
 	if (type == BF_HCA_CAP_ATOMIC) {
 		BF_MLX5_SET(cap, BF_ATOMIC_CAP_8B_HOST, 1);
 		BF_MLX5_SET(cap, BF_ATOMIC_CAP_OPERATIONS,
-			    info->atomics ? BF_ATOMIC_CS | BF_ATOMIC_FA | BF_ATOMIC_MASKED_CS | BF_ATOMIC_MASKED_FA : 0);
+			    info->atomics ? BF_ATOMIC_CS | BF_ATOMIC_FA | BF_ATOMIC_MASKED_CS | BF_ATOMIC_MASKED_FA
+					  : 0);
 		BF_MLX5_SET(cap, BF_ATOMIC_CAP_SIZE_QP, info->atomics ? 4 | 8 : 0);
 		return 0;
 	}
@@ -100,7 +101,8 @@ static int create_umem(struct bf_rxe_block *b)
 
 	if (u)
 		*u = (struct bf_rxe_umem){
-			.at = (uint8_t *)(uintptr_t)(bf_get_be64(b->in + BF_CREATE_UMEM_MTT) & ~(uint64_t)(BF_PAGE - 1)),
+			.at =
+			    (uint8_t *)(uintptr_t)(bf_get_be64(b->in + BF_CREATE_UMEM_MTT) & ~(uint64_t)(BF_PAGE - 1)),
 			.size = (uint64_t)BF_MLX5_GET(b->in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT) * BF_PAGE,
 		};
 	return bf_rxe_add(b, &b->w->umems, u);
@@ -278,7 +280,8 @@ int bf_rxe_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void *in
 	}
 	memset(out, 0, out_len);
 	memcpy(out, b.out, out_len < sizeof(b.out) ? out_len : sizeof(b.out));
-	return rc ? bf_fail(m->err, rc, "PE %u, %s: command 0x%x: %s", pe, b.nic->info.name, b.opcode, strerror(-rc)) : 0;
+	return rc ? bf_fail(m->err, rc, "PE %u, %s: command 0x%x: %s", pe, b.nic->info.name, b.opcode, strerror(-rc))
+		  : 0;
 }
 
 int bf_rxe_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)

@@ -16,10 +16,10 @@
 #include "models/mlx5/wqe.h"
 #include "sim/record.h"
 
-#define BF_RXE_SENDS_MAX 512u      /* of each queue pair on the device at a time */
-#define BF_RXE_NIC_SENDS 4000u     /* of all of a NIC, so that their completions fit its CQ */
+#define BF_RXE_SENDS_MAX 512u  /* of each queue pair on the device at a time */
+#define BF_RXE_NIC_SENDS 4000u /* of all of a NIC, so that their completions fit its CQ */
 #define BF_RXE_NIC_RECEIVES 8000u
-#define BF_RXE_INLINE 220u         /* what four WQEBBs have room for */
+#define BF_RXE_INLINE 220u /* what four WQEBBs have room for */
 
 struct bf_rxe_umem {
 	uint8_t *at;
@@ -52,11 +52,11 @@ struct bf_rxe_uar {
 
 /* One fetched entry whose turn to complete has not come. */
 struct bf_rxe_entry {
-	uint16_t index;   /* WQEBB counter */
+	uint16_t index; /* WQEBB counter */
 	uint8_t opcode;
 	uint8_t syndrome, vendor; /* 0: good */
-	bool tell;  /* a CQE is wanted */
-	bool posted; /* the device has it; otherwise it is complete */
+	bool tell;                /* a CQE is wanted */
+	bool posted;              /* the device has it; otherwise it is complete */
 	uint32_t bytes;
 };
 
@@ -115,8 +115,8 @@ struct bf_rxe_world {
 	struct bf_verbs_world v;
 	struct bf_rxe_table umems, keys, cqs, uars, pds; /* number less 1 */
 	struct bf_rxe_qp *qps;
-	struct bf_rxe_nic *load; /* [npes * nics] */
-	struct bf_stream records; /* under v.lock */
+	struct bf_rxe_nic *load;    /* [npes * nics] */
+	struct bf_stream records;   /* under v.lock */
 	uint64_t opened_ns, now_ps; /* the records' clock, from the world's opening */
 	pthread_t thread;
 	bool stop;

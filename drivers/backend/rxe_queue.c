@@ -77,7 +77,7 @@ static bool take_rings(struct bf_rxe_block *b, struct bf_rxe_qp *qp)
 	qp->rq = in_umem(b, BF_MLX5_GET(b->in, BF_CREATE_QP_UMEM_ID), offset, rq + (uint64_t)qp->depth * BF_MLX5_WQEBB);
 	qp->sq = qp->rq ? qp->rq + rq : NULL;
 	qp->dbr = (const uint32_t *)(const void *)in_umem(b, BF_MLX5_GET(qpc, BF_QPC_DBR_UMEM_ID),
-							 bf_get_be64(qpc + BF_QPC_DBR_ADDR), BF_MLX5_DBR_BYTES);
+							  bf_get_be64(qpc + BF_QPC_DBR_ADDR), BF_MLX5_DBR_BYTES);
 	qp->send_cq = bf_rxe_table_get(&b->w->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_rxe_table_get(&b->w->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
 	qp->uar = bf_rxe_table_get(&b->w->uars, BF_MLX5_GET(qpc, BF_QPC_UAR_PAGE));

@@ -16,8 +16,8 @@ static uint16_t record(const struct bf_rxe_qp *qp, uint32_t which)
 }
 
 /*
- * A cell that is not zero has rung. Queue pairs may share it, and of two rings between two looks only the last is there:
- * so all of the page's count as rung whose doorbell records have moved on (as in models/mlx5/uar.c).
+ * A cell that is not zero has rung. Queue pairs may share it, and of two rings between two looks only the last is
+ * there: so all of the page's count as rung whose doorbell records have moved on (as in models/mlx5/uar.c).
  */
 static bool rang(struct bf_rxe_uar *u)
 {
@@ -169,7 +169,7 @@ static enum fate post_atomic(struct bf_rxe_world *w, struct bf_rxe_qp *qp, const
 		return begin_emulation(w, qp, x, wr->sge) ? refuse(e, BF_MLX5_SYND_LOCAL_QP_OP) : POSTED;
 	wr->opcode = x->opcode == BF_MLX5_OP_ATOMIC_MASKED_CS   ? BF_MLX5_OP_ATOMIC_CS
 		     : x->opcode == BF_MLX5_OP_ATOMIC_MASKED_FA ? BF_MLX5_OP_ATOMIC_FA
-								 : x->opcode;
+								: x->opcode;
 	wr->swap_add = x->swap_add;
 	wr->compare = x->compare;
 	return w->v.api->send(qp->vqp, wr) ? refuse(e, BF_MLX5_SYND_LOCAL_QP_OP) : POSTED;
@@ -256,8 +256,8 @@ uint32_t bf_rxe_send(struct bf_rxe_world *w, struct bf_rxe_qp *qp)
 	uint32_t n = 0;
 
 	while ((int16_t)(uint16_t)(qp->producer - qp->fetched) > 0 && !qp->emulation.runs &&
-	       (!qp->refused || qp->state == BF_MLX5_QPS_ERR) && qp->sends < most &&
-	       load->sends < BF_RXE_NIC_SENDS && qp->tail - qp->head < qp->depth) {
+	       (!qp->refused || qp->state == BF_MLX5_QPS_ERR) && qp->sends < most && load->sends < BF_RXE_NIC_SENDS &&
+	       qp->tail - qp->head < qp->depth) {
 		fetch(w, qp);
 		n++;
 	}

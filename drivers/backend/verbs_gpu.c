@@ -141,8 +141,10 @@ int bf_verbs_umem(struct bf_verbs_world *w, struct bf_verbs_nic *n, uint64_t va,
 	if (!rc)
 		w->gpu_by = "address";
 	else
-		bf_fail(w->m.err, rc, "memory of %s cannot be registered: by DMA-BUF: %s; by address, which takes "
-				      "nvidia-peermem: %s", w->gpu_name, strerror(-first), strerror(-rc));
+		bf_fail(w->m.err, rc,
+			"memory of %s cannot be registered: by DMA-BUF: %s; by address, which takes "
+			"nvidia-peermem: %s",
+			w->gpu_name, strerror(-first), strerror(-rc));
 	return rc;
 }
 

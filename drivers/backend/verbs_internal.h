@@ -1,9 +1,9 @@
 /*
  * RDMA devices of this machine, for the backends mlx5 and rxe.
  *
- * What calls libibverbs and libmlx5 is a library of its own, libbelfry-verbs.so, built where CMake finds both and loaded
- * when such a backend is asked for; so neither libbelfry nor the program depends on them. Everything that can be decided
- * without a device is decided on this side of the table.
+ * What calls libibverbs and libmlx5 is a library of its own, libbelfry-verbs.so, built where CMake finds both and
+ * loaded when such a backend is asked for; so neither libbelfry nor the program depends on them. Everything that can be
+ * decided without a device is decided on this side of the table.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_VERBS_INTERNAL_H
 #define BELFRY_DRIVERS_BACKEND_VERBS_INTERNAL_H
@@ -90,7 +90,8 @@ struct bf_verbs_path {
  */
 struct bf_verbs_api {
 	uint32_t version;
-	/* Name of RDMA device `index`, in order of name. -ENODEV past the last. `mlx5`: counts only those of libmlx5. */
+	/* Name of RDMA device `index`, in order of name. -ENODEV past the last. `mlx5`: counts only those of libmlx5.
+	 */
 	int (*name)(uint32_t index, bool mlx5, char out[BF_VERBS_NAME]);
 	/* `devx`: for command blocks of one's own; -EOPNOTSUPP where kernel or device have no DEVX. */
 	int (*open)(const char *name, bool devx, struct bf_verbs_dev **out);
@@ -100,8 +101,8 @@ struct bf_verbs_api {
 	int (*port)(struct bf_verbs_dev *d, uint32_t port, struct bf_verbs_port *out);
 
 	/*
-	 * DEVX. A device that refuses says so in `out` (status, syndrome), whatever the result. Objects and the rest end
-	 * before their device does.
+	 * DEVX. A device that refuses says so in `out` (status, syndrome), whatever the result. Objects and the rest
+	 * end before their device does.
 	 */
 	int (*command)(struct bf_verbs_dev *d, const void *in, size_t in_len, void *out, size_t out_len);
 	int (*create)(struct bf_verbs_dev *d, const void *in, size_t in_len, void *out, size_t out_len, void **object);

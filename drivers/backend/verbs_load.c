@@ -13,7 +13,8 @@ int bf_verbs_load(const struct bf_verbs_api **out, char *why, size_t cap)
 
 	*out = NULL;
 	if (!library) {
-		snprintf(why, cap, "no " BF_VERBS_LIBRARY ": build where libibverbs-dev is installed (%.120s)", dlerror());
+		snprintf(why, cap, "no " BF_VERBS_LIBRARY ": build where libibverbs-dev is installed (%.120s)",
+			 dlerror());
 		return -ENOTSUP;
 	}
 	api = dlsym(library, "bf_verbs_api");

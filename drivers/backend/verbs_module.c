@@ -1,6 +1,6 @@
 /*
- * libbelfry-verbs.so: RDMA devices by libibverbs, and those of libmlx5 by DEVX, where programs write the device's command
- * blocks themselves (mlx5dv_devx_*(3)); NVSHMEM's ibgda.cpp makes its queues so.
+ * libbelfry-verbs.so: RDMA devices by libibverbs, and those of libmlx5 by DEVX, where programs write the device's
+ * command blocks themselves (mlx5dv_devx_*(3)); NVSHMEM's ibgda.cpp makes its queues so.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -166,8 +166,8 @@ static int device_port(struct bf_verbs_dev *d, uint32_t port, struct bf_verbs_po
 		return -rc;
 	*out = (struct bf_verbs_port){ .up = attr.state == IBV_PORT_ACTIVE, .mtu = (uint8_t)attr.active_mtu };
 	for (int i = 0; i < attr.gid_tbl_len && i < 256; i++) {
-		if (ibv_query_gid_ex(d->ctx, port, (uint32_t)i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 || !is_ipv4(&entry.gid))
+		if (ibv_query_gid_ex(d->ctx, port, (uint32_t)i, &entry, 0) || entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    !is_ipv4(&entry.gid))
 			continue;
 		out->gid_index = (uint8_t)i;
 		memcpy(out->gid, entry.gid.raw, sizeof(out->gid));

@@ -59,8 +59,11 @@ int bf_verbs_qp_create(struct bf_verbs_dev *d, const struct bf_verbs_qp_opts *op
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = opts->sends, .max_recv_wr = opts->receives ? opts->receives : 1,
-			 .max_send_sge = SGES, .max_recv_sge = SGES, .max_inline_data = opts->inline_bytes },
+		.cap = { .max_send_wr = opts->sends,
+			 .max_recv_wr = opts->receives ? opts->receives : 1,
+			 .max_send_sge = SGES,
+			 .max_recv_sge = SGES,
+			 .max_inline_data = opts->inline_bytes },
 	};
 	struct bf_verbs_qp *qp;
 	int rc = open_cq(d);

@@ -15,12 +15,14 @@
 static void tell_absent(bool mlx5, char *why, size_t cap)
 {
 	if (mlx5)
-		snprintf(why, cap, "no device of libmlx5: with a ConnectX, 'modprobe mlx5_ib' and apt-get install "
-				   "ibverbs-providers; without one, 'belfry exec -- belfry run ... --backend mlx5' drives "
-				   "the model through libmlx5");
+		snprintf(why, cap,
+			 "no device of libmlx5: with a ConnectX, 'modprobe mlx5_ib' and apt-get install "
+			 "ibverbs-providers; without one, 'belfry exec -- belfry run ... --backend mlx5' drives "
+			 "the model through libmlx5");
 	else
-		snprintf(why, cap, "no RDMA device: 'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one "
-				   "(as root); 'belfry exec -- belfry run ... --backend rxe' takes the model for one");
+		snprintf(why, cap,
+			 "no RDMA device: 'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one "
+			 "(as root); 'belfry exec -- belfry run ... --backend rxe' takes the model for one");
 }
 
 static void tell_refusal(const char *name, bool mlx5, int rc, char *why, size_t cap)
@@ -317,9 +319,8 @@ int bf_verbs_port_register(struct bf_verbs_world *w, struct bf_verbs_nic *n, con
 		return -EINVAL;
 	memset(out, 0, out_len);
 	port = BF_MLX5_GET(in + BF_ACCESS_REG_DATA, BF_PAOS_PORT);
-	if (BF_MLX5_GET(in, BF_CMD_OP_MOD) != BF_ACCESS_REG_READ ||
-	    BF_MLX5_GET(in, BF_ACCESS_REG_ID) != BF_REG_PAOS || !port || port > n->info.ports ||
-	    w->api->port(n->dev, port, &p)) {
+	if (BF_MLX5_GET(in, BF_CMD_OP_MOD) != BF_ACCESS_REG_READ || BF_MLX5_GET(in, BF_ACCESS_REG_ID) != BF_REG_PAOS ||
+	    !port || port > n->info.ports || w->api->port(n->dev, port, &p)) {
 		BF_MLX5_SET(out, BF_CMD_OUT_STATUS, BF_MLX5_CMD_BAD_PARAM);
 		return 0;
 	}

@@ -40,7 +40,7 @@ struct bf_verbs_world {
 	const struct bf_cuda_api *cuda; /* the real GPU that runs the grids of GPUs; NULL: threads do */
 	struct bf_gpu_memory *gpu;      /* NULL until memory of a GPU is asked for */
 	char gpu_name[160];
-	const char *gpu_by;             /* how the NIC got it last; NULL: not at all */
+	const char *gpu_by; /* how the NIC got it last; NULL: not at all */
 	bool has_workers, has_lock;
 	bool takes_gpu; /* the device reaches memory of a GPU */
 	bool stuck;     /* a grid of the real GPU did not end: nothing is freed before the process ends */
@@ -72,7 +72,8 @@ struct bf_verbs_nic *bf_verbs_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
 int bf_verbs_port_register(struct bf_verbs_world *w, struct bf_verbs_nic *n, const uint8_t *in, size_t in_len,
 			   uint8_t *out, size_t out_len);
 
-/* A UMEM of whatever memory lies there. Under the lock. 0 or a negative errno, with the error set for a GPU's memory. */
+/* A UMEM of whatever memory lies there. Under the lock. 0 or a negative errno, with the error set for a GPU's memory.
+ */
 int bf_verbs_umem(struct bf_verbs_world *w, struct bf_verbs_nic *n, uint64_t va, uint64_t bytes, uint32_t *id,
 		  void **umem);
 

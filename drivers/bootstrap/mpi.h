@@ -24,8 +24,8 @@ struct bf_mpi_api {
 int bf_mpi_load(const struct bf_mpi_api **out, char *why, size_t cap);
 
 /*
- * Starts MPI in this process and opens a handle on all that were started with it; bf_boot_close() ends MPI, once and for
- * all. One at a time, from one thread. -ENOTSUP: the library is not there; -EALREADY: MPI has been ended.
+ * Starts MPI in this process and opens a handle on all that were started with it; bf_boot_close() ends MPI, once and
+ * for all. One at a time, from one thread. -ENOTSUP: the library is not there; -EALREADY: MPI has been ended.
  */
 int bf_boot_mpi_open(struct bf_error *err, struct bf_boot **out);
 

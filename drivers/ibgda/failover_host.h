@@ -16,8 +16,9 @@
  *
  * Guarantees, in addition to what failover.h says of one move: each end may lose its paths in any order and number,
  * even both at once. Then its traffic waits until one of them is back. Entries in flight are lost in one case only: the
- * path that they are being repeated on dies before its ring had room for all of them (an entry longer than a block takes
- * one block more there than it did). Then the RC is given up, and everybody who waits for it returns BF_IBGDA_FAILED
+ * path that they are being repeated on dies before its ring had room for all of them (an entry longer than a block
+ * takes one block more there than it did). Then the RC is given up, and everybody who waits for it returns
+ * BF_IBGDA_FAILED
  * (`lost` below). Packets are taken to be gone from the network after drain_ns, because the device's packet numbers
  * start anew when a path is brought back.
  *
@@ -46,10 +47,10 @@ struct bf_ibgda_failover_totals {
 	uint64_t stopped;     /* queue pairs put into the error state */
 	uint64_t moved, back; /* moves to the other queue, with replay; moves back, without */
 	uint64_t reconnected;
-	uint64_t replayed;    /* entries posted once more */
-	uint64_t unknown;     /* atomics and writes with immediate data in doubt: done or not, never twice */
-	uint64_t no_key;      /* entries that the other device has no keys for */
-	uint64_t lost;        /* RCs given up */
+	uint64_t replayed; /* entries posted once more */
+	uint64_t unknown;  /* atomics and writes with immediate data in doubt: done or not, never twice */
+	uint64_t no_key;   /* entries that the other device has no keys for */
+	uint64_t lost;     /* RCs given up */
 };
 
 struct bf_ibgda_failover; /* opaque */

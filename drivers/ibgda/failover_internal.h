@@ -34,8 +34,8 @@ struct bf_failover_pe {
 	struct bf_ibgda_failover *f;
 	uint32_t pe;
 	struct bf_ibgda_state *state;
-	uint32_t *ended;   /* threads of the grid, in the PE's memory */
-	uint32_t threads;  /* of them there are */
+	uint32_t *ended;  /* threads of the grid, in the PE's memory */
+	uint32_t threads; /* of them there are */
 	bool counted;
 	uint32_t others_ended; /* PEs from the first on that it knows of */
 	struct bf_failover_rc *rc;

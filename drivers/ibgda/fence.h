@@ -68,8 +68,8 @@ BF_DEVICE struct bf_ibgda_qp *bf_ibgda_default_qp(const struct bf_ibgda_state *s
 	if (n < state->num_dci)
 		return &state->globalmem.dcis[n];
 	n -= state->num_dci;
-	return &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe, n % state->npes,
-						       n / state->npes)];
+	return &state->globalmem.rcs[bf_ibgda_rc_index(state->layout, state->npes, state->num_rc_per_pe,
+						       n % state->npes, n / state->npes)];
 }
 
 /* An entry of the table that was never created has no CQ: a GPU that polled it would fault. */

@@ -147,8 +147,8 @@ struct bf_ibgda_arena {
 };
 
 /*
- * What the PEs of one process would all have the same of, and have once: with thousands of PEs here, what each learns of
- * every other one would be the time and the memory that starting takes.
+ * What the PEs of one process would all have the same of, and have once: with thousands of PEs here, what each learns
+ * of every other one would be the time and the memory that starting takes.
  */
 struct bf_ibgda_common {
 	uint32_t first; /* PE of this process, which is given what is gathered */
@@ -160,7 +160,8 @@ struct bf_ibgda_common {
 	/* Keys beyond the constant ones as the first registration leaves them. */
 	struct bf_ibgda_rkey *rkeys;
 	struct bf_image rkey_table;
-	/* Address vectors of all DC targets, in device code's order, and of those beyond its constant memory the table. */
+	/* Address vectors of all DC targets, in device code's order, and of those beyond its constant memory the table.
+	 */
 	struct bf_ibgda_dct *dcts;
 	uint32_t dct_devs; /* bit k: device k's are there */
 	bool full_av;      /* some port does not take compact ones */
@@ -172,9 +173,9 @@ struct bf_ibgda_transport {
 	const struct bf_backend *be;
 	struct bf_world *world;
 	struct bf_ibgda_common *common; /* while a collective call is under way, like `boot` */
-	uint32_t gathers; /* of this call */
-	struct bf_boot *boot; /* while a collective call is under way */
-	struct bf_error *err; /* NULL on the way back: the first failure is the one to tell */
+	uint32_t gathers;               /* of this call */
+	struct bf_boot *boot;           /* while a collective call is under way */
+	struct bf_error *err;           /* NULL on the way back: the first failure is the one to tell */
 	struct bf_error error;
 	uint32_t pe, npes;
 	struct bf_ibgda_host_opts opts; /* defaults filled in */

@@ -39,47 +39,47 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 /*
  * Wrong on purpose, for tests and teaching: each bit removes or swaps one step. Never set by default.
  */
-#define BF_IBGDA_BUG_NO_WQE_FENCE (1u << 0)     /* no fence between WQE bytes and publication */
-#define BF_IBGDA_BUG_NO_DBREC_FENCE (1u << 1)   /* no order between DBREC and doorbell */
-#define BF_IBGDA_BUG_DOORBELL_FIRST (1u << 2)   /* doorbell rung before the doorbell record is stored */
-#define BF_IBGDA_BUG_NO_OVERFLOW_WAIT (1u << 3) /* reservation does not wait for free slots */
-#define BF_IBGDA_BUG_CTA_FENCE (1u << 4)        /* fence of block scope where GPU or system scope is needed */
-#define BF_IBGDA_BUG_NO_READY_ORDER (1u << 5)   /* publishes without waiting for earlier reservations */
-#define BF_IBGDA_BUG_NO_LOCK (1u << 6)          /* post_send without its lock */
-#define BF_IBGDA_BUG_LOST_BATCH (1u << 7)       /* batching that never rings the last group */
-#define BF_IBGDA_BUG_POLL_NO_MINUS2 (1u << 8)   /* 16-bit window of poll_cq off by one */
-#define BF_IBGDA_BUG_DBREC_INDEX (1u << 9)      /* DBREC holds the last posted index, not the next free one */
-#define BF_IBGDA_BUG_NO_CHUNK (1u << 10)        /* ignores memory-key boundaries */
-#define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)    /* poll_cq ignores error CQEs */
-#define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12) /* WQE bytes written after the slot was published */
-#define BF_IBGDA_BUG_POLL_STORE (1u << 13)      /* pollers store cons_idx, where it takes an atomic maximum */
-#define BF_IBGDA_BUG_POLL_WIDEN (1u << 14)      /* poll_cq widens the counter without the index it waits for */
-#define BF_IBGDA_BUG_QUIET_NO_WAIT (1u << 15)   /* quiet does not wait */
-#define BF_IBGDA_BUG_CQ_NO_CONSUMER (1u << 16)  /* plain CQ: the consumer index is not told to the device */
-#define BF_IBGDA_BUG_LKEY_SWAPPED (1u << 17)    /* local keys in the processor's byte order */
-#define BF_IBGDA_BUG_NO_REMOTE_CHUNK (1u << 18) /* ignores memory-key boundaries of the remote side only */
-#define BF_IBGDA_BUG_WRITE_IMM (1u << 19)       /* puts carry an immediate, for which nobody has posted a receive */
-#define BF_IBGDA_BUG_CQ_NOT_CLEARED (1u << 20)  /* host: CQs start with what was in their memory */
-#define BF_IBGDA_BUG_CQ_NO_OI (1u << 21)        /* host: collapsed CQs mind overrun */
-#define BF_IBGDA_BUG_CQ_TOO_SMALL (1u << 22)    /* host: plain CQs have an eighth of the send ring's entries */
+#define BF_IBGDA_BUG_NO_WQE_FENCE (1u << 0)      /* no fence between WQE bytes and publication */
+#define BF_IBGDA_BUG_NO_DBREC_FENCE (1u << 1)    /* no order between DBREC and doorbell */
+#define BF_IBGDA_BUG_DOORBELL_FIRST (1u << 2)    /* doorbell rung before the doorbell record is stored */
+#define BF_IBGDA_BUG_NO_OVERFLOW_WAIT (1u << 3)  /* reservation does not wait for free slots */
+#define BF_IBGDA_BUG_CTA_FENCE (1u << 4)         /* fence of block scope where GPU or system scope is needed */
+#define BF_IBGDA_BUG_NO_READY_ORDER (1u << 5)    /* publishes without waiting for earlier reservations */
+#define BF_IBGDA_BUG_NO_LOCK (1u << 6)           /* post_send without its lock */
+#define BF_IBGDA_BUG_LOST_BATCH (1u << 7)        /* batching that never rings the last group */
+#define BF_IBGDA_BUG_POLL_NO_MINUS2 (1u << 8)    /* 16-bit window of poll_cq off by one */
+#define BF_IBGDA_BUG_DBREC_INDEX (1u << 9)       /* DBREC holds the last posted index, not the next free one */
+#define BF_IBGDA_BUG_NO_CHUNK (1u << 10)         /* ignores memory-key boundaries */
+#define BF_IBGDA_BUG_IGNORE_ERROR (1u << 11)     /* poll_cq ignores error CQEs */
+#define BF_IBGDA_BUG_WQE_AFTER_READY (1u << 12)  /* WQE bytes written after the slot was published */
+#define BF_IBGDA_BUG_POLL_STORE (1u << 13)       /* pollers store cons_idx, where it takes an atomic maximum */
+#define BF_IBGDA_BUG_POLL_WIDEN (1u << 14)       /* poll_cq widens the counter without the index it waits for */
+#define BF_IBGDA_BUG_QUIET_NO_WAIT (1u << 15)    /* quiet does not wait */
+#define BF_IBGDA_BUG_CQ_NO_CONSUMER (1u << 16)   /* plain CQ: the consumer index is not told to the device */
+#define BF_IBGDA_BUG_LKEY_SWAPPED (1u << 17)     /* local keys in the processor's byte order */
+#define BF_IBGDA_BUG_NO_REMOTE_CHUNK (1u << 18)  /* ignores memory-key boundaries of the remote side only */
+#define BF_IBGDA_BUG_WRITE_IMM (1u << 19)        /* puts carry an immediate, for which nobody has posted a receive */
+#define BF_IBGDA_BUG_CQ_NOT_CLEARED (1u << 20)   /* host: CQs start with what was in their memory */
+#define BF_IBGDA_BUG_CQ_NO_OI (1u << 21)         /* host: collapsed CQs mind overrun */
+#define BF_IBGDA_BUG_CQ_TOO_SMALL (1u << 22)     /* host: plain CQs have an eighth of the send ring's entries */
 #define BF_IBGDA_BUG_CQ_NOT_COLLAPSED (1u << 23) /* host: CQs are rings, and device code looks at entry 0 */
-#define BF_IBGDA_BUG_READ_DEPTH (1u << 24)      /* host: more reads outstanding than the peer answers */
-#define BF_IBGDA_BUG_KEY_NO_ATOMIC (1u << 25)   /* host: memory keys do not allow atomics */
-#define BF_IBGDA_BUG_RNR_FINITE (1u << 26)      /* host: a receiver that is not ready is asked once more only */
-#define BF_IBGDA_BUG_RADDR_ZERO (1u << 27)      /* host: addresses of the peers' heaps are not exchanged */
-#define BF_IBGDA_BUG_QP_LEAK (1u << 28)         /* host: queue pairs are not destroyed at the end */
-#define BF_IBGDA_BUG_RTS_SKIPPED (1u << 29)     /* host: queue pairs stay in RTR */
-#define BF_IBGDA_BUG_ENTRY_INDEX (1u << 30)     /* puts: the control segment has the next entry's index */
-#define BF_IBGDA_BUG_ENTRY_QPN (1u << 31)       /* puts: ... the number of another queue pair */
-#define BF_IBGDA_BUG_ENTRY_SHORT (1ull << 32)   /* puts: ... a segment less than there are */
-#define BF_IBGDA_BUG_NO_PUBLISH (1ull << 33)    /* slots are filled and not published */
-#define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)  /* one slot more is published than was reserved */
-#define BF_IBGDA_BUG_NO_QUIET (1ull << 35)      /* the kernel ends without a quiet */
-#define BF_IBGDA_BUG_DC_KEY (1ull << 36)        /* host: DC targets have another access key than their vectors */
-#define BF_IBGDA_BUG_DCT_SWAPPED (1ull << 37)   /* host: numbers of DC targets in the processor's byte order */
-#define BF_IBGDA_BUG_RESERVE_SHORT (1ull << 38) /* a group reserves a slot less than it fills */
-#define BF_IBGDA_BUG_NO_CST (1ull << 39)        /* quiet leaves the consistency step behind gets out */
-#define BF_IBGDA_BUG_IBUF_NO_WAIT (1ull << 40)  /* slots of the ibuf are taken before they are given back */
+#define BF_IBGDA_BUG_READ_DEPTH (1u << 24)       /* host: more reads outstanding than the peer answers */
+#define BF_IBGDA_BUG_KEY_NO_ATOMIC (1u << 25)    /* host: memory keys do not allow atomics */
+#define BF_IBGDA_BUG_RNR_FINITE (1u << 26)       /* host: a receiver that is not ready is asked once more only */
+#define BF_IBGDA_BUG_RADDR_ZERO (1u << 27)       /* host: addresses of the peers' heaps are not exchanged */
+#define BF_IBGDA_BUG_QP_LEAK (1u << 28)          /* host: queue pairs are not destroyed at the end */
+#define BF_IBGDA_BUG_RTS_SKIPPED (1u << 29)      /* host: queue pairs stay in RTR */
+#define BF_IBGDA_BUG_ENTRY_INDEX (1u << 30)      /* puts: the control segment has the next entry's index */
+#define BF_IBGDA_BUG_ENTRY_QPN (1u << 31)        /* puts: ... the number of another queue pair */
+#define BF_IBGDA_BUG_ENTRY_SHORT (1ull << 32)    /* puts: ... a segment less than there are */
+#define BF_IBGDA_BUG_NO_PUBLISH (1ull << 33)     /* slots are filled and not published */
+#define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)   /* one slot more is published than was reserved */
+#define BF_IBGDA_BUG_NO_QUIET (1ull << 35)       /* the kernel ends without a quiet */
+#define BF_IBGDA_BUG_DC_KEY (1ull << 36)         /* host: DC targets have another access key than their vectors */
+#define BF_IBGDA_BUG_DCT_SWAPPED (1ull << 37)    /* host: numbers of DC targets in the processor's byte order */
+#define BF_IBGDA_BUG_RESERVE_SHORT (1ull << 38)  /* a group reserves a slot less than it fills */
+#define BF_IBGDA_BUG_NO_CST (1ull << 39)         /* quiet leaves the consistency step behind gets out */
+#define BF_IBGDA_BUG_IBUF_NO_WAIT (1ull << 40)   /* slots of the ibuf are taken before they are given back */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {

@@ -25,7 +25,8 @@ BF_DEVICE uint64_t bf_ibgda_ibuf_offset(const struct bf_ibgda_qp *qp, uint64_t t
 BF_DEVICE void bf_ibgda_tell_ibuf(struct bf_thread *t, const struct bf_ibgda_qp *qp, uint64_t base, uint32_t n,
 				  uint32_t given)
 {
-	BF_DRIVER_RECORD(t, ibgda_ibuf, .base = base, .count = n, .qpn = qp->qpn, .slots = qp->ibuf.nslots, .given = given);
+	BF_DRIVER_RECORD(t, ibgda_ibuf, .base = base, .count = n, .qpn = qp->qpn, .slots = qp->ibuf.nslots,
+			 .given = given);
 }
 
 /* Takes `n` (<= nslots) consecutive tickets and waits until their slots are free. */

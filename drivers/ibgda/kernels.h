@@ -64,7 +64,7 @@ struct bf_ibgda_shape {
 	 * there, so that gets of a mixed run find the same bytes whenever they come.
 	 */
 	bool fill;
-	bool blocking_get;    /* gets wait for their data, with the consistency step; otherwise quiet covers them */
+	bool blocking_get; /* gets wait for their data, with the consistency step; otherwise quiet covers them */
 	enum bf_ibgda_amo_op amo;
 	uint32_t amo_bytes; /* 4 or 8 */
 	bool amo_fetch;     /* use the fetching form and store what came back */

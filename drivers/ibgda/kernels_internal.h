@@ -102,8 +102,8 @@ BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t messa
  */
 BF_DEVICE uint32_t bf_ibgda_message_index(const struct bf_ibgda_worker *w, uint32_t message)
 {
-	if (w->shape->route == BF_IBGDA_ALL || w->shape->choice == BF_IBGDA_QP_BY_MESSAGE ||
-	    !w->state->num_rc_per_pe || bf_ibgda_quiet_due(w, message))
+	if (w->shape->route == BF_IBGDA_ALL || w->shape->choice == BF_IBGDA_QP_BY_MESSAGE || !w->state->num_rc_per_pe ||
+	    bf_ibgda_quiet_due(w, message))
 		return BF_IBGDA_ALWAYS_POST;
 	return message;
 }
@@ -141,8 +141,8 @@ BF_DEVICE int bf_ibgda_quiet_all(struct bf_thread *t, const struct bf_ibgda_work
 	for (uint32_t i = bf_lane(t); i < peers * each; i += crew) {
 		const uint32_t peer = bf_ibgda_peer(w->shape, state->npes, state->mype, i / each);
 		const uint32_t first = spread ? 0 : bf_ibgda_qp_index(w, 0);
-		struct bf_ibgda_qp *qp = state->num_rc_per_pe ? bf_ibgda_rc(state, peer, first + i % each)
-							      : bf_ibgda_dci(t, state, peer, 0);
+		struct bf_ibgda_qp *qp =
+		    state->num_rc_per_pe ? bf_ibgda_rc(state, peer, first + i % each) : bf_ibgda_dci(t, state, peer, 0);
 
 		status |= bf_ibgda_quiet_with_cst(t, state, qp);
 	}
@@ -201,7 +201,8 @@ BF_DEVICE int bf_ibgda_do_get(struct bf_thread *t, const struct bf_ibgda_worker 
 	void *src = bf_ibgda_heap(w, w->at.src + at), *dst = bf_ibgda_heap(w, w->at.get_dst + at);
 
 	if (w->shape->per_lane)
-		return bf_ibgda_get_to(t, mask, w->state, to, dst, src, w->shape->bytes, w->shape->blocking_get, message);
+		return bf_ibgda_get_to(t, mask, w->state, to, dst, src, w->shape->bytes, w->shape->blocking_get,
+				       message);
 	if (w->shape->blocking_get)
 		return bf_ibgda_get_warp_to(t, w->state, to, dst, src, w->shape->bytes);
 	bf_ibgda_get_nbi_warp_to(t, w->state, to, dst, src, w->shape->bytes, message);

@@ -1,6 +1,6 @@
 /*
- * What the low-latency kernels say of themselves (class DRIVER). `phase` is 0 in a dispatch and 1 in a combine; `expert`
- * counts through all PEs; `qpn` is 0 where nothing leaves the PE.
+ * What the low-latency kernels say of themselves (class DRIVER). `phase` is 0 in a dispatch and 1 in a combine;
+ * `expert` counts through all PEs; `qpn` is 0 where nothing leaves the PE.
  */
 #ifndef BELFRY_DRIVERS_IBGDA_LL_RECORDS_H
 #define BELFRY_DRIVERS_IBGDA_LL_RECORDS_H

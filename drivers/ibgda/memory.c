@@ -26,8 +26,7 @@ static int show_heaps(struct bf_ibgda_transport *t)
 	if (t->opts.bugs & BF_IBGDA_BUG_RADDR_ZERO)
 		return bf_ibgda_alloc(t, BF_PLACE_GPU, bytes, "addresses of heaps", &t->heaps_mem);
 	rc = bf_ibgda_gather(t, &t->heap.va, sizeof(t->heap.va), &all);
-	return rc ? rc
-		  : bf_ibgda_alloc_table(t, all, bytes, "addresses of heaps", &t->common->heaps, &t->heaps_mem);
+	return rc ? rc : bf_ibgda_alloc_table(t, all, bytes, "addresses of heaps", &t->common->heaps, &t->heaps_mem);
 }
 
 static int alloc_tables(struct bf_ibgda_transport *t)

@@ -55,9 +55,8 @@ BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, const struct bf_ibgda_s
 {
 	const int imm = (state->bugs & BF_IBGDA_BUG_WRITE_IMM) && opcode == BF_MLX5_OP_RDMA_WRITE;
 	struct bf_ibgda_wqe w;
-	const uint32_t ds =
-	    bf_ibgda_wqe_rdma(&w, BF_UNLIKELY(imm) ? BF_MLX5_OP_RDMA_WRITE_IMM : opcode, to->qp->qpn, idx, c->lva,
-			      c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
+	const uint32_t ds = bf_ibgda_wqe_rdma(&w, BF_UNLIKELY(imm) ? BF_MLX5_OP_RDMA_WRITE_IMM : opcode, to->qp->qpn,
+					      idx, c->lva, c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
 
 	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUGS_CTRL) && opcode == BF_MLX5_OP_RDMA_WRITE)
 		w.ds[0] = bf_ibgda_ctrl_wrong(state, idx, opcode, to->qp->qpn, ds, flags);

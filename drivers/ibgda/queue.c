@@ -261,8 +261,8 @@ int bf_ibgda_create_cq(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *
 	uint8_t *cqc = in + BF_CREATE_CQ_CQC;
 
 	/* All ones: opcode 15 is "invalid", and counter 0xffff reads as "nothing completed" (cq.h). */
-	memset(bf_ibgda_cq_at(t, b, slot, index),
-	       t->opts.bugs & BF_IBGDA_BUG_CQ_NOT_CLEARED ? LEFT_THERE : 0xff, bf_ibgda_cq_bytes(t));
+	memset(bf_ibgda_cq_at(t, b, slot, index), t->opts.bugs & BF_IBGDA_BUG_CQ_NOT_CLEARED ? LEFT_THERE : 0xff,
+	       bf_ibgda_cq_bytes(t));
 	BF_MLX5_SET(cqc, BF_CQC_CC, !is_ring(t));
 	BF_MLX5_SET(cqc, BF_CQC_OI, !t->opts.plain_cq && !(t->opts.bugs & BF_IBGDA_BUG_CQ_NO_OI));
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(bf_ibgda_cq_entries(t)));

@@ -15,7 +15,7 @@ enum bf_shmem_call {
 };
 
 #define BF_REC_SHMEM_CALL_FIELDS(F)                                                                                    \
-	F(u32, call, ENUM, "0=put;1=flag;2=signal;3=complete;4=overwrite;5=meet;6=leave")                                      \
+	F(u32, call, ENUM, "0=put;1=flag;2=signal;3=complete;4=overwrite;5=meet;6=leave")                              \
 	F(u32, pe, DEC, "")                                                                                            \
 	F(u32, qpn, HEX, "")                                                                                           \
 	F(u32, reserved, DEC, "")

@@ -32,10 +32,13 @@ static int resolve(struct bf_ibgda_transport *t)
 	if (e->disable_ib_native_atomics)
 		return bf_fail(t->err, -ENOTSUP, "DISABLE_IB_NATIVE_ATOMICS is set: IBGDA needs the NIC's atomics");
 	if (e->ibgda_rc_map_by != BF_IBGDA_MAP_BY_CTA)
-		return bf_fail(t->err, -ENOTSUP, "IBGDA_RC_MAP_BY: only cta: callers choose among connections by handle");
+		return bf_fail(t->err, -ENOTSUP,
+			       "IBGDA_RC_MAP_BY: only cta: callers choose among connections by handle");
 	if (e->srq_depth != SRQ_DEPTH)
-		return bf_fail(t->err, -ENOTSUP, "SRQ_DEPTH: only %d: targets have no shared receive queue, since nothing "
-						 "but RDMA arrives", SRQ_DEPTH);
+		return bf_fail(t->err, -ENOTSUP,
+			       "SRQ_DEPTH: only %d: targets have no shared receive queue, since nothing "
+			       "but RDMA arrives",
+			       SRQ_DEPTH);
 	o->layout = o->layout ? o->layout : BF_IBGDA_L3;
 	o->log2_granularity = or_else(o->log2_granularity, 21);
 	o->no_rc |= !o->num_rc_per_pe && !e->ibgda_num_rc_per_pe;

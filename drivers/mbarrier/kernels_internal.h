@@ -331,8 +331,8 @@ BF_DEVICE void bf_mbar_cluster_producer(struct bf_thread *t, const struct bf_mba
 		bf_mbar_note_token(t, j, 0, s.index, i,
 				   bf_mbar_arm(t, j, &s,
 					       j->bugs & BF_MBAR_BUG_MULTICAST_BYTES ? bytes
-					       : j->bugs & BF_MBAR_BUG_TX_RANKS	    ? j->bytes * ranks
-										    : j->bytes));
+					       : j->bugs & BF_MBAR_BUG_TX_RANKS      ? j->bytes * ranks
+										     : j->bytes));
 		bf_tma_load_all(t, bf_mbar_stage(t, j, s.index) + from, bf_mbar_cluster_tile(t, j, i) + from, bytes,
 				bf_mbar_full(t, s.index), bf_mbar_warp_mask(0, ranks));
 		bf_mbar_advance(j, &s);

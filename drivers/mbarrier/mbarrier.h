@@ -107,7 +107,7 @@ struct bf_mbar_job {
 	uint32_t pace_ns;    /* the producer pauses that long before each tile */
 	uint32_t lag;        /* RING: 1 in so many tiles a consumer takes its time; 0: never */
 	uint32_t seed;
-	uint64_t bugs;       /* BF_MBAR_BUG_* */
+	uint64_t bugs;              /* BF_MBAR_BUG_* */
 	const uint8_t *in;          /* iterations * bytes of each block */
 	uint8_t *out;               /* the same size */
 	struct bf_mbar_note *notes; /* bf_mbar_notes() of each block */

@@ -267,11 +267,12 @@ BF_DEVICE int bf_nvm_dbbuf(struct bf_thread *t, struct bf_nvm_ctrl *ctrl, const 
 	return bf_nvm_admin(t, ctrl, &c, (uint32_t *)0);
 }
 
-BF_DEVICE void bf_nvm_use_shadow(const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot,
-				 struct bf_nvm_queue *q, int is_cq)
+BF_DEVICE void bf_nvm_use_shadow(const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_boot *boot, struct bf_nvm_queue *q,
+				 int is_cq)
 {
-	const uint32_t at = (is_cq ? bf_nvme_cq_doorbell(q->no, ctrl->dstrd) : bf_nvme_sq_doorbell(q->no, ctrl->dstrd)) -
-			    BF_NVME_DOORBELLS;
+	const uint32_t at =
+	    (is_cq ? bf_nvme_cq_doorbell(q->no, ctrl->dstrd) : bf_nvme_sq_doorbell(q->no, ctrl->dstrd)) -
+	    BF_NVME_DOORBELLS;
 
 	q->shadow = boot->dbbuf + at / 4;
 	q->event = q->shadow + ctrl->page / 4;
@@ -345,7 +346,8 @@ BF_DEVICE int bf_nvm_bring_up(struct bf_thread *t, struct bf_nvm_boot *boot)
 	if (!rc)
 		rc = bf_nvm_suits(t, ctrl, boot);
 	if (!rc && boot->cmb) {
-		/* Base specification, section 3.1.3.16: the buffer has the addresses from CBA on once CRE and CMSE are set. */
+		/* Base specification, section 3.1.3.16: the buffer has the addresses from CBA on once CRE and CMSE are
+		 * set. */
 		bf_nvm_begin(t, ctrl, BF_NVM_STEP_CMB, 0);
 		bf_mmio_st64(t, ctrl->regs + BF_NVME_CMBMSC, boot->cmb | 3);
 		if (!bf_mmio_ld32(t, ctrl->regs + BF_NVME_CMBSZ))

@@ -72,6 +72,7 @@ const struct bf_nvm_bug bf_nvm_bugs[] = {
 	{ BF_NVM_BUG_LOCK_KEPT, "lock-kept",
 	  "a thread that finds no completion leaves with the lock of the queue that it shares" },
 	{ BF_NVM_BUG_BUFFER_SHARED, "buffer-shared", "commands in flight have one buffer" },
-	{ BF_NVM_BUG_CQ_UNLOCKED, "cq-unlocked", "threads take completions of the queue that they share without its lock" },
+	{ BF_NVM_BUG_CQ_UNLOCKED, "cq-unlocked",
+	  "threads take completions of the queue that they share without its lock" },
 	{ 0, NULL, NULL },
 };

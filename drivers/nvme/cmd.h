@@ -172,10 +172,9 @@ BF_DEVICE void bf_nvm_cmd_store(struct bf_thread *t, const struct bf_nvm_ctrl *c
 			bf_st_weak128(t, slot + i * 16, c->dw[i]);
 #define BF_NVM_QWORD_(i) ((uint64_t)c->dw[(i) / 2].w[(i) % 2 * 2 + 1] << 32 | c->dw[(i) / 2].w[(i) % 2 * 2])
 	BF_DRIVER_RECORD(t, nvm_build, .q0 = BF_NVM_QWORD_(0), .q1 = BF_NVM_QWORD_(1), .q2 = BF_NVM_QWORD_(2),
-			 .q3 = BF_NVM_QWORD_(3), .q4 = BF_NVM_QWORD_(4), .q5 = BF_NVM_QWORD_(5),
-			 .q6 = BF_NVM_QWORD_(6), .q7 = BF_NVM_QWORD_(7),
-			 .va = sq->ioaddr + (uint64_t)index * BF_NVM_SQE, .qid = sq->no, .slot = index, .head = head,
-			 .entries = sq->entries);
+			 .q3 = BF_NVM_QWORD_(3), .q4 = BF_NVM_QWORD_(4), .q5 = BF_NVM_QWORD_(5), .q6 = BF_NVM_QWORD_(6),
+			 .q7 = BF_NVM_QWORD_(7), .va = sq->ioaddr + (uint64_t)index * BF_NVM_SQE, .qid = sq->no,
+			 .slot = index, .head = head, .entries = sq->entries);
 #undef BF_NVM_QWORD_
 	(void)head;
 }

@@ -48,8 +48,8 @@ BF_DEVICE int bf_nvm_cqe_new(const struct bf_nvm_ctrl *ctrl, uint32_t tag, uint3
 }
 
 /*
- * Makes what DMA has written to VRAM visible to this GPU, where that takes doing: a request, and its acknowledgement for
- * the VMIDs that it names.
+ * Makes what DMA has written to VRAM visible to this GPU, where that takes doing: a request, and its acknowledgement
+ * for the VMIDs that it names.
  */
 BF_DEVICE void bf_nvm_invalidate(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl)
 {

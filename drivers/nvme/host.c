@@ -82,7 +82,8 @@ static int alloc_state(struct bf_nvm_host *h)
 	const uint64_t qps = boot + round_up(sizeof(struct bf_nvm_boot), 64);
 	const uint64_t shares = qps + (h->opts.nqps + 1ull) * sizeof(struct bf_nvm_qp);
 	const uint64_t each = h->opts.cids ? round_up(h->opts.entries * 4ull, 64) + h->opts.cids * 8ull : 0;
-	const uint64_t end = shares + (h->opts.cids ? h->opts.nqps * (sizeof(struct bf_nvm_share) + round_up(each, 64)) : 0);
+	const uint64_t end =
+	    shares + (h->opts.cids ? h->opts.nqps * (sizeof(struct bf_nvm_share) + round_up(each, 64)) : 0);
 	struct bf_memory m;
 	uint8_t *base, *tables;
 	int rc = h->be->alloc(h->world, h->pe, BF_PLACE_HOST, end, "nvme state", &m);

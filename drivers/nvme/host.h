@@ -2,8 +2,8 @@
  * NVMe, host side: memory for queues and state, and the controller from reset to I/O queues and back, through nothing
  * but the backend's memory, BAR0 and threads (libnvm's src/ctrl.c and src/rpc do the same through ioctls).
  *
- * The bring-up itself is device code (admin.h) that one thread of the PE's CPU runs, so that every backend runs the same
- * instructions. One thread, while no other kernel runs. Memory belongs to the world and goes with it.
+ * The bring-up itself is device code (admin.h) that one thread of the PE's CPU runs, so that every backend runs the
+ * same instructions. One thread, while no other kernel runs. Memory belongs to the world and goes with it.
  */
 #ifndef BELFRY_DRIVERS_NVME_HOST_H
 #define BELFRY_DRIVERS_NVME_HOST_H
@@ -34,7 +34,8 @@ struct bf_nvm_host; /* opaque */
 int bf_nvm_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t pe, const struct bf_nvm_host_opts *opts,
 		     struct bf_error *err, struct bf_nvm_host **out);
 
-/* Deletes the queues, shuts the controller down and frees `h`. 0, or what failed, with the text in the caller's `err`. */
+/* Deletes the queues, shuts the controller down and frees `h`. 0, or what failed, with the text in the caller's `err`.
+ */
 int bf_nvm_host_close(struct bf_nvm_host *h);
 /* Only frees: after a run that did not end. */
 void bf_nvm_host_abandon(struct bf_nvm_host *h);

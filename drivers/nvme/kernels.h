@@ -34,13 +34,13 @@ struct bf_nvm_shape {
 	uint32_t depth; /* commands that a thread keeps in flight */
 	uint32_t batch; /* commands to a doorbell, at most depth */
 	uint32_t commands;
-	uint32_t bytes; /* of a command; a multiple of the block size */
-	uint32_t span;  /* chunks of each thread */
+	uint32_t bytes;       /* of a command; a multiple of the block size */
+	uint32_t span;        /* chunks of each thread */
 	uint32_t offset;      /* of data in its first page; a multiple of 16 */
 	uint32_t list_offset; /* of a PRP list in its first page; a multiple of 8 */
-	uint8_t scatter; /* a command's pages lie in memory in reverse order */
-	uint8_t check;   /* threads compare what they read */
-	uint8_t format;  /* ADMIN ends with Format NVM */
+	uint8_t scatter;      /* a command's pages lie in memory in reverse order */
+	uint8_t check;        /* threads compare what they read */
+	uint8_t format;       /* ADMIN ends with Format NVM */
 	uint64_t seed;
 };
 
@@ -119,11 +119,11 @@ BF_FN uint8_t *bf_nvm_slot(const struct bf_nvm_job *job, uint32_t thread, uint32
 
 /* Kernels of a platform: sim and native are built in, NULL for the others. */
 struct bf_nvm_kernels {
-	bf_kernel_fn *bring_up, *shut_down;      /* one thread; struct bf_nvm_boot */
-	bf_kernel_fn *run[BF_NVM_WORKS];         /* struct bf_nvm_job */
+	bf_kernel_fn *bring_up, *shut_down; /* one thread; struct bf_nvm_boot */
+	bf_kernel_fn *run[BF_NVM_WORKS];    /* struct bf_nvm_job */
 	bf_kernel_fn *ring; /* one thread of the GPU beside ADMIN on the CPU: rings what comes into the mailbox */
-	bf_kernel_fn *fill, *read_back;          /* one thread; struct bf_nvm_job with shape.threads 1: every chunk is
-						    written in version 1; every chunk of a known version is compared */
+	bf_kernel_fn *fill, *read_back; /* one thread; struct bf_nvm_job with shape.threads 1: every chunk is
+					   written in version 1; every chunk of a known version is compared */
 };
 const struct bf_nvm_kernels *bf_nvm_kernels(enum bf_platform_id platform);
 

@@ -259,9 +259,9 @@ static void bf_nvm_run_read_back(struct bf_thread *t, void *arg)
 #define BF_NVM_KERNEL_TABLE                                                                                            \
 	{                                                                                                              \
 		.bring_up = bf_nvm_run_bring_up, .shut_down = bf_nvm_run_shut_down,                                    \
-		.run = { bf_nvm_run_read, bf_nvm_run_write, bf_nvm_run_verify, bf_nvm_run_mixed, bf_nvm_run_admin,     \
-			 bf_nvm_run_file },                                                                            \
-		.ring = bf_nvm_run_ring, .fill = bf_nvm_run_fill, .read_back = bf_nvm_run_read_back                                             \
+		.run = { bf_nvm_run_read,  bf_nvm_run_write, bf_nvm_run_verify,                                        \
+			 bf_nvm_run_mixed, bf_nvm_run_admin, bf_nvm_run_file },                                        \
+		.ring = bf_nvm_run_ring, .fill = bf_nvm_run_fill, .read_back = bf_nvm_run_read_back                    \
 	}
 
 extern const struct bf_nvm_kernels bf_nvm_kernels_sim, bf_nvm_kernels_native;

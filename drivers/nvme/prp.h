@@ -85,8 +85,7 @@ BF_DEVICE int bf_nvm_prp(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, st
 	if (bf_nvm_list_bytes(ctrl, pages, offset) > list->bytes)
 		return BF_NVM_FULL;
 	bf_nvm_list_store(t, ctrl, data, pages, list);
-	bf_nvm_cmd_data(c, data->first,
-			ctrl->bugs & BF_NVM_BUG_PRP_LIST_OFFSET ? list->ioaddr - offset : list->ioaddr);
+	bf_nvm_cmd_data(c, data->first, ctrl->bugs & BF_NVM_BUG_PRP_LIST_OFFSET ? list->ioaddr - offset : list->ioaddr);
 	return 0;
 }
 

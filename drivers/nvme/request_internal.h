@@ -8,8 +8,14 @@
 #include "drivers/nvme/device.h"
 #include "drivers/nvme/kernels.h"
 
-enum bf_nvm_kind { BF_NVM_DO_WRITE, BF_NVM_DO_READ, BF_NVM_DO_FLUSH, BF_NVM_DO_ZEROES, BF_NVM_DO_COMPARE,
-		   BF_NVM_DO_COMPARE_OTHER };
+enum bf_nvm_kind {
+	BF_NVM_DO_WRITE,
+	BF_NVM_DO_READ,
+	BF_NVM_DO_FLUSH,
+	BF_NVM_DO_ZEROES,
+	BF_NVM_DO_COMPARE,
+	BF_NVM_DO_COMPARE_OTHER
+};
 
 /* What a thread does in one pass over its commands. */
 enum bf_nvm_pass { BF_NVM_PASS_WRITE, BF_NVM_PASS_FLUSH, BF_NVM_PASS_READ, BF_NVM_PASS_READ_ANY, BF_NVM_PASS_MIXED };

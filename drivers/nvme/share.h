@@ -48,8 +48,8 @@ BF_DEVICE uint32_t bf_nvm_share_poll(struct bf_thread *t, const struct bf_nvm_ct
 		const uint32_t gone = c.sqhd >= slot ? c.sqhd - slot : c.sqhd + qp->sq.entries - slot;
 
 		bf_st_relaxed64(t, &s->head, head + (ctrl->bugs & BF_NVM_BUG_SQ_BY_COUNT ? 1 : gone), BF_AT_GPU);
-		BF_DRIVER_RECORD(t, nvm_completion, .qid = qp->sq.no, .slot = cq.head, .cid = c.cid,
-				 .status = c.status, .sqhd = c.sqhd,
+		BF_DRIVER_RECORD(t, nvm_completion, .qid = qp->sq.no, .slot = cq.head, .cid = c.cid, .status = c.status,
+				 .sqhd = c.sqhd,
 				 .freed = ctrl->bugs & BF_NVM_BUG_SQ_BY_COUNT ? bf_nvm_next(&qp->sq, slot) : c.sqhd,
 				 .phase = cq.phase);
 		if (c.cid < s->cids)

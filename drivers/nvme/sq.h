@@ -53,7 +53,8 @@ BF_DEVICE int bf_nvm_ring(struct bf_thread *t, struct bf_nvm_queue *q, uint32_t 
 }
 
 /* `queue`: 0 for a submission queue, 1 for a completion queue; `mmio`: what bf_nvm_ring() returned. */
-BF_DEVICE void bf_nvm_tell_ring(struct bf_thread *t, const struct bf_nvm_queue *q, uint32_t queue, uint32_t to, int mmio)
+BF_DEVICE void bf_nvm_tell_ring(struct bf_thread *t, const struct bf_nvm_queue *q, uint32_t queue, uint32_t to,
+				int mmio)
 {
 	BF_DRIVER_RECORD(t, nvm_ring, .qid = q->no, .queue = queue, .from = q->last, .to = to, .mmio = mmio != 0,
 			 .entries = q->entries);

@@ -8,14 +8,14 @@
 #include "drivers/sdma/submission.h"
 
 enum bf_sdma_step_kind {
-	BF_SDMA_STEP_SUBMIT, /* `submission` on `writer` */
-	BF_SDMA_STEP_QUIETLY, /* the same, but somebody else rings the doorbell: an engine that stores to it */
-	BF_SDMA_STEP_WAIT,   /* until the 64-bit word at `at` is `value` */
-	BF_SDMA_STEP_CHECK,  /* the 64-bit word at `at` is `value` by now */
+	BF_SDMA_STEP_SUBMIT,     /* `submission` on `writer` */
+	BF_SDMA_STEP_QUIETLY,    /* the same, but somebody else rings the doorbell: an engine that stores to it */
+	BF_SDMA_STEP_WAIT,       /* until the 64-bit word at `at` is `value` */
+	BF_SDMA_STEP_CHECK,      /* the 64-bit word at `at` is `value` by now */
 	BF_SDMA_STEP_STORE_WEAK, /* `value` there, in no order */
-	BF_SDMA_STEP_STORE,  /* `value` into the 64-bit word at `at`, after everything before */
-	BF_SDMA_STEP_IDLE,   /* until the engine has fetched all of `writer` */
-	BF_SDMA_STEP_DELAY,  /* `value` nanoseconds */
+	BF_SDMA_STEP_STORE,      /* `value` into the 64-bit word at `at`, after everything before */
+	BF_SDMA_STEP_IDLE,       /* until the engine has fetched all of `writer` */
+	BF_SDMA_STEP_DELAY,      /* `value` nanoseconds */
 };
 
 struct bf_sdma_step {

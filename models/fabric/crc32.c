@@ -13,50 +13,53 @@
 #include <wmmintrin.h>
 #endif
 
-#define POWERS_0(F, n) F(n, 0x77073096u, 0xee0e612cu, 0x076dc419u, 0x0edb8832u,                                      \
-	0x1db71064u, 0x3b6e20c8u, 0x76dc4190u, 0xedb88320u)
-#define POWERS_1(F, n) F(n, 0x191b3141u, 0x32366282u, 0x646cc504u, 0xc8d98a08u,                                      \
-	0x4ac21251u, 0x958424a2u, 0xf0794f05u, 0x3b83984bu)
-#define POWERS_2(F, n) F(n, 0x01c26a37u, 0x0384d46eu, 0x0709a8dcu, 0x0e1351b8u,                                      \
-	0x1c26a370u, 0x384d46e0u, 0x709a8dc0u, 0xe1351b80u)
-#define POWERS_3(F, n) F(n, 0xb8bc6765u, 0xaa09c88bu, 0x8f629757u, 0xc5b428efu,                                      \
-	0x5019579fu, 0xa032af3eu, 0x9b14583du, 0xed59b63bu)
-#define POWERS_4(F, n) F(n, 0x3d6029b0u, 0x7ac05360u, 0xf580a6c0u, 0x30704bc1u,                                      \
-	0x60e09782u, 0xc1c12f04u, 0x58f35849u, 0xb1e6b092u)
-#define POWERS_5(F, n) F(n, 0xcb5cd3a5u, 0x4dc8a10bu, 0x9b914216u, 0xec53826du,                                      \
-	0x03d6029bu, 0x07ac0536u, 0x0f580a6cu, 0x1eb014d8u)
-#define POWERS_6(F, n) F(n, 0xa6770bb4u, 0x979f1129u, 0xf44f2413u, 0x33ef4e67u,                                      \
-	0x67de9cceu, 0xcfbd399cu, 0x440b7579u, 0x8816eaf2u)
-#define POWERS_7(F, n) F(n, 0xccaa009eu, 0x4225077du, 0x844a0efau, 0xd3e51bb5u,                                      \
-	0x7cbb312bu, 0xf9766256u, 0x299dc2edu, 0x533b85dau)
-#define POWERS_8(F, n) F(n, 0x177b1443u, 0x2ef62886u, 0x5dec510cu, 0xbbd8a218u,                                      \
-	0xacc04271u, 0x82f182a3u, 0xde920307u, 0x6655004fu)
-#define POWERS_9(F, n) F(n, 0xefc26b3eu, 0x04f5d03du, 0x09eba07au, 0x13d740f4u,                                      \
-	0x27ae81e8u, 0x4f5d03d0u, 0x9eba07a0u, 0xe6050901u)
-#define POWERS_10(F, n) F(n, 0xc18edfc0u, 0x586cb9c1u, 0xb0d97382u,                                                  \
-	0xbac3e145u, 0xaef6c4cbu, 0x869c8fd7u, 0xd64819efu, 0x77e1359fu)
-#define POWERS_11(F, n) F(n, 0x9ba54c6fu, 0xec3b9e9fu, 0x03063b7fu,                                                  \
-	0x060c76feu, 0x0c18edfcu, 0x1831dbf8u, 0x3063b7f0u, 0x60c76fe0u)
-#define POWERS_12(F, n) F(n, 0xdd96d985u, 0x605cb54bu, 0xc0b96a96u,                                                  \
-	0x5a03d36du, 0xb407a6dau, 0xb37e4bf5u, 0xbd8d91abu, 0xa06a2517u)
-#define POWERS_13(F, n) F(n, 0x9d0fe176u, 0xe16ec4adu, 0x19ac8f1bu,                                                  \
-	0x33591e36u, 0x66b23c6cu, 0xcd6478d8u, 0x41b9f7f1u, 0x8373efe2u)
-#define POWERS_14(F, n) F(n, 0xb9fbdbe8u, 0xa886b191u, 0x8a7c6563u,                                                  \
-	0xcf89cc87u, 0x44629f4fu, 0x88c53e9eu, 0xcafb7b7du, 0x4e87f0bbu)
-#define POWERS_15(F, n) F(n, 0xae689191u, 0x87a02563u, 0xd4314c87u,                                                  \
-	0x73139f4fu, 0xe6273e9eu, 0x173f7b7du, 0x2e7ef6fau, 0x5cfdedf4u)
+#define POWERS_0(F, n)                                                                                                 \
+	F(n, 0x77073096u, 0xee0e612cu, 0x076dc419u, 0x0edb8832u, 0x1db71064u, 0x3b6e20c8u, 0x76dc4190u, 0xedb88320u)
+#define POWERS_1(F, n)                                                                                                 \
+	F(n, 0x191b3141u, 0x32366282u, 0x646cc504u, 0xc8d98a08u, 0x4ac21251u, 0x958424a2u, 0xf0794f05u, 0x3b83984bu)
+#define POWERS_2(F, n)                                                                                                 \
+	F(n, 0x01c26a37u, 0x0384d46eu, 0x0709a8dcu, 0x0e1351b8u, 0x1c26a370u, 0x384d46e0u, 0x709a8dc0u, 0xe1351b80u)
+#define POWERS_3(F, n)                                                                                                 \
+	F(n, 0xb8bc6765u, 0xaa09c88bu, 0x8f629757u, 0xc5b428efu, 0x5019579fu, 0xa032af3eu, 0x9b14583du, 0xed59b63bu)
+#define POWERS_4(F, n)                                                                                                 \
+	F(n, 0x3d6029b0u, 0x7ac05360u, 0xf580a6c0u, 0x30704bc1u, 0x60e09782u, 0xc1c12f04u, 0x58f35849u, 0xb1e6b092u)
+#define POWERS_5(F, n)                                                                                                 \
+	F(n, 0xcb5cd3a5u, 0x4dc8a10bu, 0x9b914216u, 0xec53826du, 0x03d6029bu, 0x07ac0536u, 0x0f580a6cu, 0x1eb014d8u)
+#define POWERS_6(F, n)                                                                                                 \
+	F(n, 0xa6770bb4u, 0x979f1129u, 0xf44f2413u, 0x33ef4e67u, 0x67de9cceu, 0xcfbd399cu, 0x440b7579u, 0x8816eaf2u)
+#define POWERS_7(F, n)                                                                                                 \
+	F(n, 0xccaa009eu, 0x4225077du, 0x844a0efau, 0xd3e51bb5u, 0x7cbb312bu, 0xf9766256u, 0x299dc2edu, 0x533b85dau)
+#define POWERS_8(F, n)                                                                                                 \
+	F(n, 0x177b1443u, 0x2ef62886u, 0x5dec510cu, 0xbbd8a218u, 0xacc04271u, 0x82f182a3u, 0xde920307u, 0x6655004fu)
+#define POWERS_9(F, n)                                                                                                 \
+	F(n, 0xefc26b3eu, 0x04f5d03du, 0x09eba07au, 0x13d740f4u, 0x27ae81e8u, 0x4f5d03d0u, 0x9eba07a0u, 0xe6050901u)
+#define POWERS_10(F, n)                                                                                                \
+	F(n, 0xc18edfc0u, 0x586cb9c1u, 0xb0d97382u, 0xbac3e145u, 0xaef6c4cbu, 0x869c8fd7u, 0xd64819efu, 0x77e1359fu)
+#define POWERS_11(F, n)                                                                                                \
+	F(n, 0x9ba54c6fu, 0xec3b9e9fu, 0x03063b7fu, 0x060c76feu, 0x0c18edfcu, 0x1831dbf8u, 0x3063b7f0u, 0x60c76fe0u)
+#define POWERS_12(F, n)                                                                                                \
+	F(n, 0xdd96d985u, 0x605cb54bu, 0xc0b96a96u, 0x5a03d36du, 0xb407a6dau, 0xb37e4bf5u, 0xbd8d91abu, 0xa06a2517u)
+#define POWERS_13(F, n)                                                                                                \
+	F(n, 0x9d0fe176u, 0xe16ec4adu, 0x19ac8f1bu, 0x33591e36u, 0x66b23c6cu, 0xcd6478d8u, 0x41b9f7f1u, 0x8373efe2u)
+#define POWERS_14(F, n)                                                                                                \
+	F(n, 0xb9fbdbe8u, 0xa886b191u, 0x8a7c6563u, 0xcf89cc87u, 0x44629f4fu, 0x88c53e9eu, 0xcafb7b7du, 0x4e87f0bbu)
+#define POWERS_15(F, n)                                                                                                \
+	F(n, 0xae689191u, 0x87a02563u, 0xd4314c87u, 0x73139f4fu, 0xe6273e9eu, 0x173f7b7du, 0x2e7ef6fau, 0x5cfdedf4u)
 
-#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                                                     \
-	(((n)&1 ? b0 : 0) ^ ((n)&2 ? b1 : 0) ^ ((n)&4 ? b2 : 0) ^ ((n)&8 ? b3 : 0) ^ ((n)&16 ? b4 : 0) ^             \
+#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                                                       \
+	(((n)&1 ? b0 : 0) ^ ((n)&2 ? b1 : 0) ^ ((n)&4 ? b2 : 0) ^ ((n)&8 ? b3 : 0) ^ ((n)&16 ? b4 : 0) ^               \
 	 ((n)&32 ? b5 : 0) ^ ((n)&64 ? b6 : 0) ^ ((n)&128 ? b7 : 0))
 #define ROW_4(P, n) P(ENTRY, n), P(ENTRY, (n) + 1), P(ENTRY, (n) + 2), P(ENTRY, (n) + 3)
 #define ROW_16(P, n) ROW_4(P, n), ROW_4(P, (n) + 4), ROW_4(P, (n) + 8), ROW_4(P, (n) + 12)
 #define ROW_64(P, n) ROW_16(P, n), ROW_16(P, (n) + 16), ROW_16(P, (n) + 32), ROW_16(P, (n) + 48)
-#define TABLE(P) { ROW_64(P, 0), ROW_64(P, 64), ROW_64(P, 128), ROW_64(P, 192) }
+#define TABLE(P)                                                                                                       \
+	{                                                                                                              \
+		ROW_64(P, 0), ROW_64(P, 64), ROW_64(P, 128), ROW_64(P, 192)                                            \
+	}
 
 static const uint32_t table[16][256] = {
-	TABLE(POWERS_0),  TABLE(POWERS_1),  TABLE(POWERS_2),  TABLE(POWERS_3),	TABLE(POWERS_4),  TABLE(POWERS_5),
-	TABLE(POWERS_6),  TABLE(POWERS_7),  TABLE(POWERS_8),  TABLE(POWERS_9),	TABLE(POWERS_10), TABLE(POWERS_11),
+	TABLE(POWERS_0),  TABLE(POWERS_1),  TABLE(POWERS_2),  TABLE(POWERS_3),  TABLE(POWERS_4),  TABLE(POWERS_5),
+	TABLE(POWERS_6),  TABLE(POWERS_7),  TABLE(POWERS_8),  TABLE(POWERS_9),  TABLE(POWERS_10), TABLE(POWERS_11),
 	TABLE(POWERS_12), TABLE(POWERS_13), TABLE(POWERS_14), TABLE(POWERS_15),
 };
 
@@ -96,8 +99,8 @@ static inline FOLD_TARGET __m128i load(const uint8_t *p)
 /* Moves `x` ahead by the distance that `powers` stand for and adds what lies there. */
 static inline FOLD_TARGET __m128i fold(__m128i x, __m128i powers, __m128i there)
 {
-	return _mm_xor_si128(there, _mm_xor_si128(_mm_clmulepi64_si128(x, powers, 0x00),
-						  _mm_clmulepi64_si128(x, powers, 0x11)));
+	return _mm_xor_si128(
+	    there, _mm_xor_si128(_mm_clmulepi64_si128(x, powers, 0x00), _mm_clmulepi64_si128(x, powers, 0x11)));
 }
 
 /* The CRC of the sixteen bytes of `x`: to 96 bits, to 64, and by Barrett reduction to 32. */

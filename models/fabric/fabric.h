@@ -66,8 +66,8 @@ struct bf_port_opts {
 	uint64_t ps_per_kib; /* wire time of 1024 bytes */
 	bf_port_rx_fn *rx;
 	bf_port_expect_fn *expect; /* may be NULL */
-	bf_port_link_fn *link; /* may be NULL */
-	bf_port_peer_fn *peer; /* may be NULL: then this port neither sends CNPs nor heeds them */
+	bf_port_link_fn *link;     /* may be NULL */
+	bf_port_peer_fn *peer;     /* may be NULL: then this port neither sends CNPs nor heeds them */
 	void *owner;
 	uint32_t host, rail; /* where it is in a topology: number of the host, of the NIC (and port) in it */
 };
@@ -156,9 +156,9 @@ void bf_port_leave(struct bf_port *p, uint32_t ipv4);
  * before. With `busy` (may be NULL) saying yes bf_port_tx_free_ps() lies BF_UPLINK_BUSY_PS ahead, so that senders who
  * pace themselves wait. `held` (may be NULL): bf_port_tx_held(). `group` (may be NULL) hears of a multicast group that
  * the first port here wants, or no port any more: 0, or a negative errno for bf_port_join(). Of a frame to a group,
- * `takes` is asked with the group's address, and a copy of it is handed to `send`. NULL takes the uplink away, and frames
- * that were on their way to unknown addresses with it.
- * Only with the ideal switch: -ENOTSUP in a topology. -ENOMEM, or what `group` said; text in sim->error.
+ * `takes` is asked with the group's address, and a copy of it is handed to `send`. NULL takes the uplink away, and
+ * frames that were on their way to unknown addresses with it. Only with the ideal switch: -ENOTSUP in a topology.
+ * -ENOMEM, or what `group` said; text in sim->error.
  */
 struct bf_fabric_uplink {
 	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);

@@ -39,7 +39,7 @@ struct bf_lane {
 	struct bf_event due;
 	struct bf_packet *first, *last;
 	struct bf_sim *sim;
-	bool busy; /* inside bf_lane_run(), which schedules the event itself */
+	bool busy;    /* inside bf_lane_run(), which schedules the event itself */
 	bool instant; /* of a port where nothing takes time: what is due goes on in one event */
 };
 
@@ -65,9 +65,9 @@ struct bf_port {
 	struct bf_fault_timer outage; /* by the clock */
 	struct bf_fabric *fabric;
 	bool up;
-	bool remote;   /* simulated by `rank`; only its lanes towards the switch are used here */
+	bool remote; /* simulated by `rank`; only its lanes towards the switch are used here */
 	uint32_t rank;
-	uint32_t sent; /* frames, modulo 2^32 */
+	uint32_t sent;                   /* frames, modulo 2^32 */
 	uint64_t tx_free_ps, rx_free_ps; /* when the link's two directions are idle */
 	uint64_t order_ps;               /* no frame in order reaches the switch before: a delayed one is ahead */
 	/*
@@ -76,7 +76,7 @@ struct bf_port {
 	 */
 	uint64_t tie_ps, tie_free_ps;
 	struct bf_packet *tie_before;
-	struct bf_port *last_to;         /* where the last frame went */
+	struct bf_port *last_to; /* where the last frame went */
 	uint64_t latency_ps, ps_per_kib;
 	bf_port_rx_fn *rx;
 	bf_port_expect_fn *expect;
@@ -100,7 +100,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_packet_slab) <= BF_POOL_MAX, "a slab of packet
 
 struct bf_fabric {
 	struct bf_sim *sim;
-	struct bf_net *net; /* NULL: one ideal switch */
+	struct bf_net *net;     /* NULL: one ideal switch */
 	struct bf_port **ports; /* in order of attachment */
 	uint32_t count, cap;
 	struct bf_port **by_ipv4; /* open addressing, 2^by_ipv4_log2 places */

@@ -48,12 +48,12 @@ struct bf_hop {
 	uint32_t slot;         /* in bf_net.by_slot: what pkt->hop says; this process's own */
 	uint32_t index, actor; /* index: of a link between switches, everybody's */
 	bool up;
-	uint8_t waiting; /* bit p: queue[p] has frames */
-	uint8_t paused;  /* bit p: the receiver has stopped priority p */
-	uint8_t pausing; /* bit p: the receiver has told so; the receiver's field */
+	uint8_t waiting;                     /* bit p: queue[p] has frames */
+	uint8_t paused;                      /* bit p: the receiver has stopped priority p */
+	uint8_t pausing;                     /* bit p: the receiver has told so; the receiver's field */
 	uint64_t ingress[BF_NET_PRIORITIES]; /* bytes that came by here and are in the receiver's buffer; likewise */
 	struct bf_net_queue queue[BF_NET_PRIORITIES];
-	struct bf_fabric_link load; /* without what bf_hop_load() fills in */
+	struct bf_fabric_link load;   /* without what bf_hop_load() fills in */
 	uint64_t paused_ps, depth_ps; /* when `paused` became non-zero; when `bytes` last changed */
 	bf_u128 depth_sum;            /* bytes times picoseconds */
 	char from_name[BF_NET_NAME_MAX], to_name[BF_NET_NAME_MAX], name[2 * BF_NET_NAME_MAX + 2];
@@ -90,12 +90,12 @@ struct bf_net {
 	struct bf_topology t;
 	struct bf_switch *switches; /* leaves (rail by rail), then spines */
 	uint32_t nleaves, nspines;
-	struct bf_hop *hops; /* leaf l to spine s: [2 * (l * nspines + s)], its reverse behind it */
+	struct bf_hop *hops;       /* leaf l to spine s: [2 * (l * nspines + s)], its reverse behind it */
 	struct bf_hop_pair *pairs; /* of hosts */
 	struct bf_hop **by_slot;
 	uint32_t slots, slots_cap;
 	struct bf_lane changes, changes_ready; /* FAR and ROUTE; two picoseconds early, so ahead of frames */
-	uint32_t nranks; /* highest rank and one */
+	uint32_t nranks;                       /* highest rank and one */
 	bool sealed;
 };
 
@@ -134,9 +134,9 @@ void bf_net_send(struct bf_port *p, struct bf_packet *pkt);
 /* Hops (net_hop.c). */
 int bf_hop_init(struct bf_hop *h, struct bf_net *n, uint64_t ps_per_kib, uint32_t from, uint32_t to); /* or -ENOMEM */
 void bf_hop_queue(struct bf_hop *h, struct bf_packet *pkt);
-void bf_hop_set(struct bf_hop *h, bool up);          /* this direction, at its sender */
+void bf_hop_set(struct bf_hop *h, bool up);            /* this direction, at its sender */
 void bf_hop_cut_or_restore(struct bf_hop *h, bool up); /* the same of a switch's; the other end is told */
-void bf_hop_take_pause(struct bf_packet *pkt);       /* at the sender of pkt->hop */
+void bf_hop_take_pause(struct bf_packet *pkt);         /* at the sender of pkt->hop */
 void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_verdict verdict);
 /* Cuts it for a time; 0: BF_FABRIC_OUTAGE_PS. */
 void bf_hop_begin_outage(struct bf_hop *h, uint64_t delay_ps);

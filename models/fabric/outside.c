@@ -9,8 +9,8 @@
 #include "sim/stats.h"
 
 #define RING_DEFAULT 0x100000u
-#define BURST 64u       /* frames of one process before the next one's turn */
-#define IDLE_LOOKS 16u  /* looks at the sockets without anything before the watcher does it again */
+#define BURST 64u      /* frames of one process before the next one's turn */
+#define IDLE_LOOKS 16u /* looks at the sockets without anything before the watcher does it again */
 
 static int attach_stats(struct bf_outside *o)
 {
@@ -18,12 +18,17 @@ static int attach_stats(struct bf_outside *o)
 		const char *name;
 		const uint64_t *field;
 	} stats[] = {
-		{ "outside.tx_frames", &o->count.tx_frames }, { "outside.rx_frames", &o->count.rx_frames },
-		{ "outside.held", &o->count.held },           { "outside.lost", &o->count.lost },
-		{ "outside.peers", &o->count.peers },         { "outside.cut_off", &o->count.cut_off },
-		{ "outside.udp_tx", &o->count.udp_tx },       { "outside.udp_rx", &o->count.udp_rx },
+		{ "outside.tx_frames", &o->count.tx_frames },
+		{ "outside.rx_frames", &o->count.rx_frames },
+		{ "outside.held", &o->count.held },
+		{ "outside.lost", &o->count.lost },
+		{ "outside.peers", &o->count.peers },
+		{ "outside.cut_off", &o->count.cut_off },
+		{ "outside.udp_tx", &o->count.udp_tx },
+		{ "outside.udp_rx", &o->count.udp_rx },
 		{ "outside.udp_dropped", &o->count.udp_dropped },
-		{ "outside.udp_paced", &o->count.udp_paced }, { "outside.udp_errors", &o->count.udp_errors },
+		{ "outside.udp_paced", &o->count.udp_paced },
+		{ "outside.udp_errors", &o->count.udp_errors },
 	};
 	int status = 0;
 
@@ -127,8 +132,9 @@ int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_out
 {
 	const char *network = opts->network ? opts->network : "default";
 	struct bf_outside *o = calloc(1, sizeof(*o));
-	struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .busy = busy, .held = held, .group = group,
-					    .owner = o };
+	struct bf_fabric_uplink uplink = {
+		.takes = takes, .send = send, .busy = busy, .held = held, .group = group, .owner = o
+	};
 	int rc;
 
 	*out = NULL;

@@ -19,8 +19,8 @@
  * Frames to a multicast group go to every process of the network that has joined it; with UDP as multicast of IPv4
  * from the interface of the port's address instead, which other processes of this machine hear as others do.
  *
- * With a rate, datagrams to one address leave no faster than that, in order, on the simulation's clock; frames that wait
- * for their turn are held back as those for a full ring are.
+ * With a rate, datagrams to one address leave no faster than that, in order, on the simulation's clock; frames that
+ * wait for their turn are held back as those for a full ring are.
  *
  * All calls are for the thread that holds the simulation; a thread of its own watches sockets. The futex word may be
  * waited on by any thread.
@@ -37,17 +37,17 @@ struct bf_outside; /* opaque */
 #define BF_OUTSIDE_QPNS 16384u /* queue pair numbers of each: slot * BF_OUTSIDE_QPNS up */
 
 struct bf_outside_opts {
-	const char *network;  /* name that processes have in common; NULL: "default" */
-	uint32_t udp_ipv4;    /* local address to send from and listen at, host order; 0: no UDP */
-	uint16_t udp_port;    /* 0: BF_ROCE_UDP_PORT */
+	const char *network;     /* name that processes have in common; NULL: "default" */
+	uint32_t udp_ipv4;       /* local address to send from and listen at, host order; 0: no UDP */
+	uint16_t udp_port;       /* 0: BF_ROCE_UDP_PORT */
 	uint64_t udp_bits_per_s; /* to each address, 1000000 and up; 0: as fast as the socket takes them */
-	uint32_t ring_bytes;  /* of each ring; 0: 1 MiB */
+	uint32_t ring_bytes;     /* of each ring; 0: 1 MiB */
 };
 
 /*
  * Joins the network. Ports of `f` that are attached later take part as well. -ENOSPC when all slots are taken,
- * -EADDRINUSE for the UDP address, -EMSGSIZE when its interface carries no path MTU, -EINVAL for a name that is empty or too long, -ENOTSUP in a topology, -ENOMEM or
- * what the kernel said; text in sim->error.
+ * -EADDRINUSE for the UDP address, -EMSGSIZE when its interface carries no path MTU, -EINVAL for a name that is empty
+ * or too long, -ENOTSUP in a topology, -ENOMEM or what the kernel said; text in sim->error.
  */
 int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_outside_opts *opts,
 		    struct bf_outside **out);
@@ -58,8 +58,8 @@ void bf_outside_close(struct bf_outside *o);
 uint32_t bf_outside_slot(const struct bf_outside *o);
 
 /*
- * Queue pair 1 is every process's: each has its part of what is one kernel on other machines. `whose` says for a frame to
- * queue pair 1 of this machine's address which process (slot) has the part that it is about; its own slot also when
+ * Queue pair 1 is every process's: each has its part of what is one kernel on other machines. `whose` says for a frame
+ * to queue pair 1 of this machine's address which process (slot) has the part that it is about; its own slot also when
  * there is nobody. Without it such frames stay inside. `gone` is told of a process that has sent frames here and is no
  * more, whatever way it went, after the last of them.
  */
@@ -101,8 +101,8 @@ void bf_outside_wake(struct bf_outside *o);
 /*
  * Any thread, without the simulation: whether others have shown frames since bf_outside_poll() was called last. A
  * thread that is going to ask may say so by bf_outside_looking(until), CLOCK_MONOTONIC in nanoseconds: until then
- * others do not wake the sleeper, who must look by itself now and then as long as this goes on, and takes it back with 0
- * before it sleeps for longer.
+ * others do not wake the sleeper, who must look by itself now and then as long as this goes on, and takes it back with
+ * 0 before it sleeps for longer.
  */
 bool bf_outside_has_news(const struct bf_outside *o);
 bool bf_outside_has_sources(const struct bf_outside *o); /* is there anybody who could? */

@@ -1,7 +1,7 @@
 /*
- * Services: names of the abstract name space, which the kernel gives to one process at a time and takes back at its end.
- * One name is the service's, so that nobody else gets it; a second one says in which slot it is found, and is looked for
- * in all slots when somebody asks.
+ * Services: names of the abstract name space, which the kernel gives to one process at a time and takes back at its
+ * end. One name is the service's, so that nobody else gets it; a second one says in which slot it is found, and is
+ * looked for in all slots when somebody asks.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,12 @@
 /*
- * Multicast groups between processes. A process that wants a group's frames takes a name of the abstract name space that
- * says which group and in which slot, so the kernel has the table, and takes those out of it who end, however that comes.
+ * Multicast groups between processes. A process that wants a group's frames takes a name of the abstract name space
+ * that says which group and in which slot, so the kernel has the table, and takes those out of it who end, however that
+ * comes.
  *
  * Who sends to a group looks for those names in all slots, and remembers what it found. For that it has a socket where
- * everybody who joins or leaves a group, after the name was taken or given back, puts a message before going on: whoever
- * joined before a frame is sent gets it. What a message says does not matter, nor that more than one finds no room: the
- * names are looked for anew.
+ * everybody who joins or leaves a group, after the name was taken or given back, puts a message before going on:
+ * whoever joined before a frame is sent gets it. What a message says does not matter, nor that more than one finds no
+ * room: the names are looked for anew.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -16,9 +16,9 @@
 #include "models/fabric/shm_ring_internal.h"
 
 #define ROCE_MTU_MAX 4096u
-#define OUTSIDE_HELD_BUSY 1024u   /* held frames from which on senders are asked to wait */
+#define OUTSIDE_HELD_BUSY 1024u /* held frames from which on senders are asked to wait */
 #define BF_OUTSIDE_QP1 1u
-#define OUTSIDE_HELD_MAX 32768u   /* no more than that: what comes then is lost */
+#define OUTSIDE_HELD_MAX 32768u /* no more than that: what comes then is lost */
 
 /* Frames for one queue pair that did not fit into its process's ring. */
 struct bf_held {
@@ -30,7 +30,7 @@ struct bf_held {
 /* A process that frames go to. */
 struct bf_peer {
 	uint32_t slot;
-	int fd;               /* control socket, -1: not connected */
+	int fd; /* control socket, -1: not connected */
 	struct bf_ring ring;
 	struct bf_door *door; /* NULL until it has answered */
 	bool touched;         /* has frames that it was not told of */
@@ -44,9 +44,9 @@ struct bf_peer {
 
 /* A process that frames come from. */
 struct bf_source {
-	int fd;               /* -1: it is gone, and what it left is being taken */
+	int fd; /* -1: it is gone, and what it left is being taken */
 	uint32_t slot;
-	struct bf_ring ring;  /* mapped after its greeting */
+	struct bf_ring ring; /* mapped after its greeting */
 	struct bf_door *door;
 };
 
@@ -62,7 +62,7 @@ struct bf_outside {
 	bool dead;             /* after a fork: everything is gone */
 
 	int listener, epoll;
-	struct bf_door *door;  /* where this process sleeps */
+	struct bf_door *door; /* where this process sleeps */
 	int door_fd;
 	struct bf_peer *peers[BF_OUTSIDE_SLOTS];
 	struct bf_peer *touched, *blocked;
@@ -72,7 +72,7 @@ struct bf_outside {
 	struct bf_udp *udp;
 	struct bf_joined *joined;         /* multicast groups */
 	struct bf_recipients *recipients; /* of frames to them; NULL: none was sent */
-	bf_outside_whose_fn *whose; /* NULL: frames to queue pair 1 stay inside */
+	bf_outside_whose_fn *whose;       /* NULL: frames to queue pair 1 stay inside */
 	bf_outside_gone_fn *gone;
 	void *kernel; /* whose both are */
 
@@ -92,33 +92,34 @@ struct bf_outside {
 /* outside_peer.c: sends to the process that has `slot`; false: there is none. */
 bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
 uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn); /* frames for that queue pair */
-void bf_peer_release(struct bf_outside *o);       /* what is held, as far as there is room now */
-void bf_peer_flush(struct bf_outside *o);         /* tells those who have got something */
-void bf_peer_gone(struct bf_outside *o, struct bf_peer *p); /* held frames are lost */
+void bf_peer_release(struct bf_outside *o);                      /* what is held, as far as there is room now */
+void bf_peer_flush(struct bf_outside *o);                        /* tells those who have got something */
+void bf_peer_gone(struct bf_outside *o, struct bf_peer *p);      /* held frames are lost */
 void bf_peer_free(struct bf_outside *o, struct bf_peer *p);
 void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdict verdict);
 
 /* outside_meet.c. */
-int bf_meet_open(struct bf_outside *o);  /* takes a slot and listens */
+int bf_meet_open(struct bf_outside *o); /* takes a slot and listens */
 void bf_meet_close(struct bf_outside *o);
 int bf_meet_connect(struct bf_outside *o, struct bf_peer *p); /* -ENOENT: nobody is there */
 /* Looks for arrivals at `ipv4`, and for room to send. */
 int bf_meet_watch_udp(struct bf_outside *o, int fd, uint32_t ipv4, bool room);
 bool bf_meet_look(struct bf_outside *o); /* at the sockets; true when there was something */
 void bf_meet_knock(const struct bf_outside *o, const struct bf_peer *p); /* it has frames */
-void bf_meet_hang_up(const struct bf_outside *o, int *fd); /* -1 is fine, and becomes of it */
+void bf_meet_hang_up(const struct bf_outside *o, int *fd);               /* -1 is fine, and becomes of it */
 void bf_meet_cut_off(struct bf_outside *o, struct bf_source *s, const char *why);
 void bf_meet_drop_source(struct bf_outside *o, struct bf_source *s);
 
 /* outside_claim.c: names of the abstract name space. */
 uint32_t bf_outside_name(const struct bf_outside *o, struct sockaddr_un *at, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-int bf_outside_take_name(const struct sockaddr_un *at, uint32_t len); /* a descriptor that has it, or a negative errno */
+    __attribute__((format(printf, 3, 4)));
+int bf_outside_take_name(const struct sockaddr_un *at,
+			 uint32_t len); /* a descriptor that has it, or a negative errno */
 
 /* outside_group.c. */
 int bf_outside_set_group(struct bf_outside *o, uint32_t ipv4, bool in); /* struct bf_fabric_uplink */
 void bf_outside_drop_groups(struct bf_outside *o);
-bool bf_outside_has_members(struct bf_outside *o, uint32_t ipv4); /* in other processes */
+bool bf_outside_has_members(struct bf_outside *o, uint32_t ipv4);           /* in other processes */
 void bf_outside_send_to_group(struct bf_outside *o, struct bf_packet *pkt); /* to them; takes it */
 void bf_outside_forget_members(struct bf_outside *o);
 
@@ -136,9 +137,9 @@ void bf_udp_ready(struct bf_outside *o, uint32_t ipv4, uint32_t events);
 int bf_udp_join(struct bf_outside *o, uint32_t ipv4);
 void bf_udp_leave(struct bf_outside *o, uint32_t ipv4);
 uint32_t bf_udp_receive(struct bf_outside *o, uint32_t budget);
-uint32_t bf_udp_mtu(const struct bf_outside *o);   /* bf_outside_mtu() */
-uint32_t bf_udp_paced(const struct bf_outside *o); /* frames that wait for their turn */
+uint32_t bf_udp_mtu(const struct bf_outside *o);                /* bf_outside_mtu() */
+uint32_t bf_udp_paced(const struct bf_outside *o);              /* frames that wait for their turn */
 uint32_t bf_udp_held(const struct bf_outside *o, uint32_t qpn); /* likewise, for that queue pair */
-bool bf_udp_idle(const struct bf_outside *o); /* nothing more to receive as far as is known */
+bool bf_udp_idle(const struct bf_outside *o);                   /* nothing more to receive as far as is known */
 
 #endif

@@ -23,8 +23,8 @@
 #define SOURCES_MAX (2 * BF_OUTSIDE_SLOTS)
 #define FDS_MAX 4u
 
-enum { LISTENER, PEER, SOURCE, UDP };           /* whose socket, in the upper half of an event's data */
-enum { HELLO = 1, WELCOME, REFUSED, FRAMES };   /* kinds of messages */
+enum { LISTENER, PEER, SOURCE, UDP };         /* whose socket, in the upper half of an event's data */
+enum { HELLO = 1, WELCOME, REFUSED, FRAMES }; /* kinds of messages */
 
 struct message {
 	struct bf_le32 magic, version, kind, slot;
@@ -191,8 +191,9 @@ static int hear(int fd, uint32_t kind, uint32_t nfds, struct arrival *a, const c
 		char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = &a->m, .iov_len = sizeof(a->m) };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.room,
-			    .msg_controllen = sizeof(control.room) };
+	struct msghdr h = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)
+	};
 	ssize_t len = recvmsg(fd, &h, MSG_CMSG_CLOEXEC);
 
 	a->nfds = 0;

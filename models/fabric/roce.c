@@ -10,14 +10,14 @@
 #define BTH_LEN 12u
 #define EXT_OFFSET (BF_ROCE_BTH_OFFSET + BTH_LEN)
 
-#define EXTENSION_LEN(info)                                                                                          \
-	(((info)&BF_ROCE_HAS_RETH ? sizeof(struct bf_roce_reth) : 0) +                                               \
-	 ((info)&BF_ROCE_HAS_ATOMIC ? sizeof(struct bf_roce_atomic_eth) : 0) +                                       \
-	 ((info)&BF_ROCE_HAS_EXT_ATOMIC ? sizeof(struct bf_roce_ext_atomic_eth) : 0) +                               \
-	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +     \
-	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0) +                                                   \
-	 ((info)&BF_ROCE_HAS_DETH ? sizeof(struct bf_roce_deth) : 0) +                                               \
-	 ((info)&BF_ROCE_HAS_DCETH ? sizeof(struct bf_roce_dceth) : 0) +                                             \
+#define EXTENSION_LEN(info)                                                                                            \
+	(((info)&BF_ROCE_HAS_RETH ? sizeof(struct bf_roce_reth) : 0) +                                                 \
+	 ((info)&BF_ROCE_HAS_ATOMIC ? sizeof(struct bf_roce_atomic_eth) : 0) +                                         \
+	 ((info)&BF_ROCE_HAS_EXT_ATOMIC ? sizeof(struct bf_roce_ext_atomic_eth) : 0) +                                 \
+	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +       \
+	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0) +                                                     \
+	 ((info)&BF_ROCE_HAS_DETH ? sizeof(struct bf_roce_deth) : 0) +                                                 \
+	 ((info)&BF_ROCE_HAS_DCETH ? sizeof(struct bf_roce_dceth) : 0) +                                               \
 	 ((info)&BF_ROCE_HAS_DC_KEY ? sizeof(struct bf_roce_dc_key) : 0) + ((info)&BF_ROCE_HAS_DC_INFO ? 4 : 0))
 
 /* InfiniBand Architecture Specification vol. 1, tables "OpCode field" and "Packet headers by opcode". */
@@ -26,13 +26,15 @@ static const struct {
 	uint16_t info;
 	uint8_t extension_len;
 } opcodes[256] = {
-#define ENTRY(name, bits) { name, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits) }
+#define ENTRY(name, bits)                                                                                              \
+	{                                                                                                              \
+		name, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits)                                                      \
+	}
 /* An opcode that RC, UC and DC have. */
 #define ALL(op, bits) OP(op, bits), [BF_UC_FIRST + BF_RC_##op] = ENTRY("UC_" #op, (bits) | BF_ROCE_IS_UC)
 /* An RC opcode and its twin in the DC transport. */
-#define OP(op, bits)                                                                                                 \
-	[BF_RC_##op] = ENTRY(#op, bits),                                                                             \
-	[BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
+#define OP(op, bits)                                                                                                   \
+	[BF_RC_##op] = ENTRY(#op, bits), [BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
 	ALL(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
 	ALL(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
 	ALL(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
@@ -294,9 +296,20 @@ uint32_t bf_roce_icrc(const uint8_t *frame, uint32_t len)
 {
 	enum { START = IP_OFFSET - 8, IP = 8, UDP = IP + IP_LEN, BTH = UDP + UDP_LEN };
 	static const uint8_t ones[BF_CRC32_MASK] = {
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-		[IP + 1] = 0xff, [IP + 8] = 0xff, [IP + 10] = 0xff, [IP + 11] = 0xff,
-		[UDP + 6] = 0xff, [UDP + 7] = 0xff,
+		0xff,
+		0xff,
+		0xff,
+		0xff,
+		0xff,
+		0xff,
+		0xff,
+		0xff,
+		[IP + 1] = 0xff,
+		[IP + 8] = 0xff,
+		[IP + 10] = 0xff,
+		[IP + 11] = 0xff,
+		[UDP + 6] = 0xff,
+		[UDP + 7] = 0xff,
 		[BTH + 4] = 0xff,
 	};
 

@@ -174,16 +174,16 @@ struct bf_roce {
 	uint32_t rkey, dma_len;     /* RETH; rkey also AtomicETH */
 	uint64_t swap_add, compare; /* AtomicETH */
 	uint64_t swap_mask, compare_mask;
-	uint32_t atomic_size;   /* extended atomics: 4 or 8 */
-	uint8_t aeth_syndrome;  /* AETH */
-	uint32_t msn;           /* AETH */
-	uint64_t atomic_orig;   /* AtomicAckETH */
-	uint32_t imm;           /* ImmDt or IETH (invalidated rkey), host order */
+	uint32_t atomic_size;  /* extended atomics: 4 or 8 */
+	uint8_t aeth_syndrome; /* AETH */
+	uint32_t msn;          /* AETH */
+	uint64_t atomic_orig;  /* AtomicAckETH */
+	uint32_t imm;          /* ImmDt or IETH (invalidated rkey), host order */
 	uint32_t src_ipv4, dst_ipv4;
-	uint16_t src_port;      /* UDP source port */
+	uint16_t src_port;       /* UDP source port */
 	uint32_t payload_offset; /* from the start of the frame */
 	uint32_t payload_len;    /* without pad */
-	uint32_t qkey; /* DETH; src_qp also */
+	uint32_t qkey;           /* DETH; src_qp also */
 	uint32_t src_qp;
 	/* DCETH (src_qp also) and what follows it; parsing leaves them alone unless `dc`. */
 	uint32_t session;

@@ -63,7 +63,7 @@ struct bf_door {
 	uint32_t sleeping; /* somebody waits, or is about to */
 	/* Until then others of the process look, who need not be woken; 0: none. */
 	uint64_t looks_until_ns __attribute__((aligned(64)));
-	uint32_t news __attribute__((aligned(64)));      /* something was shown since it was cleared */
+	uint32_t news __attribute__((aligned(64))); /* something was shown since it was cleared */
 };
 
 int bf_door_create(struct bf_door **out, int *fd);

@@ -34,14 +34,14 @@ static const struct option options[] = {
 	{ "host-link", RATE, ANY_SWITCHES, AT(host_gbps), 1, 1600, 400 },
 	{ "uplink", RATE, ANY_SWITCHES, AT(up_gbps), 1, 1600, 400 },
 	{ "latency", TIME, ANY_SWITCHES, AT(latency_ps), BF_NS, BF_MS, 300 * BF_NS },
-	{ "buffer", SIZE, ANY_SWITCHES, AT(buffer), 64 * K, K * K * K, 32 * K * K },
-	{ "queue", SIZE, ANY_SWITCHES, AT(queue), 8 * K, K * K * K, 0 },
+	{ "buffer", SIZE, ANY_SWITCHES, AT(buffer), 64 * K, K *K *K, 32 * K *K },
+	{ "queue", SIZE, ANY_SWITCHES, AT(queue), 8 * K, K *K *K, 0 },
 	{ "pfc", FLAG, ANY_SWITCHES, AT(pfc), 0, 1, 1 },
-	{ "xoff", SIZE, ANY_SWITCHES, AT(xoff), 8 * K, K * K * K, 256 * K },
-	{ "xon", SIZE, ANY_SWITCHES, AT(xon), 0, K * K * K, 128 * K },
+	{ "xoff", SIZE, ANY_SWITCHES, AT(xoff), 8 * K, K *K *K, 256 * K },
+	{ "xon", SIZE, ANY_SWITCHES, AT(xon), 0, K *K *K, 128 * K },
 	{ "ecn", FLAG, ANY_SWITCHES, AT(ecn), 0, 1, 1 },
-	{ "kmin", SIZE, ANY_SWITCHES, AT(kmin), 0, K * K * K, 100 * K },
-	{ "kmax", SIZE, ANY_SWITCHES, AT(kmax), 0, K * K * K, 400 * K },
+	{ "kmin", SIZE, ANY_SWITCHES, AT(kmin), 0, K *K *K, 100 * K },
+	{ "kmax", SIZE, ANY_SWITCHES, AT(kmax), 0, K *K *K, 400 * K },
 	{ "pmax", COUNT, ANY_SWITCHES, AT(pmax), 0, 100, 20 },
 	{ "cc", FLAG, ANY_SWITCHES, AT(cc), 0, 1, 0 },
 	{ "detect", TIME, ANY_SWITCHES, AT(detect_ps), BF_NS, BF_S, 50 * BF_US },
@@ -245,7 +245,9 @@ size_t bf_topology_describe(const struct bf_topology *t, char *buf, size_t cap)
 			add(&out, " %s=%s", o->name, get(t, o) ? "on" : "off");
 		else
 			add(&out, " %s=%" PRIu64 "%s", o->name, get(t, o),
-			    o->kind == RATE ? "G" : o->kind == TIME ? "ps" : "");
+			    o->kind == RATE   ? "G"
+			    : o->kind == TIME ? "ps"
+					      : "");
 	}
 	return out.len;
 }

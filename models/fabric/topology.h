@@ -60,7 +60,7 @@ struct bf_topology {
 	uint64_t host_gbps, up_gbps;
 	uint64_t latency_ps, detect_ps;
 	uint64_t buffer, queue, xoff, xon, kmin, kmax; /* bytes */
-	uint64_t pmax; /* percent */
+	uint64_t pmax;                                 /* percent */
 };
 
 /* -EINVAL with column and reason in `err`; `*out` is cleared then. NULL and "" are "switch". */
@@ -93,10 +93,10 @@ struct bf_fabric_link {
 	bool up;
 	bool here; /* simulated by this process; otherwise nothing is counted */
 	uint64_t packets, bytes;
-	uint64_t dropped; /* here: full buffer or queue, link down, fault plan */
-	uint64_t marked;  /* ECN */
-	uint64_t pauses, pause_ps; /* times that its sender was told to stop; how long some priority stood still */
-	uint64_t busy_ps;          /* time in which it was sending */
+	uint64_t dropped;               /* here: full buffer or queue, link down, fault plan */
+	uint64_t marked;                /* ECN */
+	uint64_t pauses, pause_ps;      /* times that its sender was told to stop; how long some priority stood still */
+	uint64_t busy_ps;               /* time in which it was sending */
 	uint64_t queue_max, queue_mean; /* bytes that wait for it or are being sent */
 };
 

@@ -87,8 +87,7 @@ int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port, uint64_t bit
 	u->own.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (u->own.fd < 0)
 		return trouble(o->sim, "open", ipv4, port);
-	if (setsockopt(u->own.fd, IPPROTO_IP, IP_MTU_DISCOVER, &df, sizeof(df)) ||
-	    bf_udp_set_receive(u->own.fd))
+	if (setsockopt(u->own.fd, IPPROTO_IP, IP_MTU_DISCOVER, &df, sizeof(df)) || bf_udp_set_receive(u->own.fd))
 		return trouble(o->sim, "set up", ipv4, port);
 	if (setsockopt(u->own.fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
 		setsockopt(u->own.fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
@@ -234,8 +233,8 @@ static bool refused(struct bf_outside *o, int error)
 	pkt = take_first(o);
 	o->count.udp_errors++;
 	if (error != EMSGSIZE || !u->told_mtu)
-		bf_fail(&o->error, -error, "outside: UDP to %u.%u.%u.%u: %s%s", to >> 24, to >> 16 & 0xff, to >> 8 & 0xff,
-			to & 0xff, strerror(error),
+		bf_fail(&o->error, -error, "outside: UDP to %u.%u.%u.%u: %s%s", to >> 24, to >> 16 & 0xff,
+			to >> 8 & 0xff, to & 0xff, strerror(error),
 			error == EMSGSIZE ? "; the way there takes no packet as long as the queue pairs' path MTU and "
 					    "headers: choose a smaller path MTU, or raise the interface's MTU"
 					  : "");
@@ -294,7 +293,8 @@ static uint32_t interface_mtu(const struct bf_udp *u)
 			continue;
 		memcpy(&at, i->ifa_addr, sizeof(at));
 		/* All of 127/8 is the loopback's. */
-		if (ntohl(at.sin_addr.s_addr) == u->own.ipv4 || (i->ifa_flags & IFF_LOOPBACK && u->own.ipv4 >> 24 == 127))
+		if (ntohl(at.sin_addr.s_addr) == u->own.ipv4 ||
+		    (i->ifa_flags & IFF_LOOPBACK && u->own.ipv4 >> 24 == 127))
 			snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", i->ifa_name);
 	}
 	freeifaddrs(all);

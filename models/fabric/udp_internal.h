@@ -17,7 +17,7 @@
 #define UDP_IP BF_ROCE_ETH_LEN
 #define UDP_HEAD (UDP_IP + 20u)
 #define UDP_BODY BF_ROCE_BTH_OFFSET
-#define UDP_BODY_MIN 16u /* BTH and ICRC */
+#define UDP_BODY_MIN 16u                        /* BTH and ICRC */
 #define UDP_CONTROL_LEN CMSG_SPACE(sizeof(int)) /* one integer: the type of service */
 
 /* Remembers what was computed for a length; a zeroed one is empty. */

@@ -29,7 +29,8 @@ static inline void bf_bucket_take(struct bf_bucket *b, uint64_t now_ps, uint64_t
 
 struct bf_pacer; /* opaque */
 
-/* NULL: no memory. `due` gets packets whose time has come, by the simulation's clock, as chains (struct bf_packet.next). */
+/* NULL: no memory. `due` gets packets whose time has come, by the simulation's clock, as chains (struct
+ * bf_packet.next). */
 struct bf_pacer *bf_pacer_create(struct bf_sim *sim, uint64_t bits_per_s,
 				 void (*due)(void *owner, struct bf_packet *chain), void *owner);
 /* What still waits, as a chain for the caller. NULL is fine. */

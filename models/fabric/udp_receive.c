@@ -1,7 +1,7 @@
 /*
- * What comes by UDP: to the port's address, and to those of the multicast groups that it has joined, each of which has a
- * socket of its own, since that alone says what a datagram was sent to. The headers before the BTH are made again as they
- * were on the wire, and the ICRC that covers them is checked.
+ * What comes by UDP: to the port's address, and to those of the multicast groups that it has joined, each of which has
+ * a socket of its own, since that alone says what a datagram was sent to. The headers before the BTH are made again as
+ * they were on the wire, and the ICRC that covers them is checked.
  */
 #include <errno.h>
 #include <linux/sock_diag.h>
@@ -193,7 +193,8 @@ int bf_udp_set_receive(int fd)
 /* Other processes of this machine may be in the group, too: each gets all that comes. */
 static int listen_to(const struct bf_udp *u, const struct bf_udp_in *in)
 {
-	const struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(u->port),
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons(u->port),
 					.sin_addr.s_addr = htonl(in->ipv4) };
 	const struct ip_mreqn group = { .imr_multiaddr = at.sin_addr, .imr_address.s_addr = htonl(u->own.ipv4) };
 	const int on = 1, off = 0;

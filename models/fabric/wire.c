@@ -171,8 +171,7 @@ static void append(struct bf_port *p, struct bf_packet *pkt, bool late)
 	} else if (BF_UNLIKELY(pkt->to->remote)) {
 		pkt->at_ps -= p->latency_ps; /* when its last bit leaves */
 		bf_lane_add(&p->lanes[late ? LATE_TO_GATEWAY : TO_GATEWAY], pkt);
-	} else if (p->lanes[TO_SWITCH].instant && !p->lanes[TO_SWITCH].first &&
-		   pkt->at_ps == p->fabric->sim->now_ps) {
+	} else if (p->lanes[TO_SWITCH].instant && !p->lanes[TO_SWITCH].first && pkt->at_ps == p->fabric->sim->now_ps) {
 		forward(&p->lanes[TO_SWITCH], pkt);
 	} else {
 		bf_lane_add(&p->lanes[late ? LATE : TO_SWITCH], pkt);

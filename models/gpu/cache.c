@@ -131,8 +131,10 @@ static void show_line(struct bf_gpu *gpu, uint32_t ref, enum bf_gpu_cause cause)
 	const uint32_t line = c->line;
 
 	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_visible r = { .va = line_va(bo, line), .age = gpu->sim->now_ps - c->since_ps,
-						.len = gpu->profile.line, .cause = cause };
+		struct bf_rec_gpu_visible r = { .va = line_va(bo, line),
+						.age = gpu->sim->now_ps - c->since_ps,
+						.len = gpu->profile.line,
+						.cause = cause };
 
 		bf_record(&gpu->sim->rec, &bf_rec_gpu_visible_schema, gpu->actor, &r, NULL, 0);
 	}
@@ -162,9 +164,11 @@ static void write_back(struct bf_gpu *gpu, uint32_t ref, enum bf_gpu_cause cause
 	uint8_t *bytes = line_bytes(c->bo, c->line);
 
 	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_write_back r = { .va = line_va(c->bo, c->line), .mask = c->dirty[0],
+		struct bf_rec_gpu_write_back r = { .va = line_va(c->bo, c->line),
+						   .mask = c->dirty[0],
 						   .mask_high = c->dirty[1],
-						   .age = gpu->sim->now_ps - c->dirty_ps, .by = c->dirty_by,
+						   .age = gpu->sim->now_ps - c->dirty_ps,
+						   .by = c->dirty_by,
 						   .cause = cause };
 
 		bf_record(&gpu->sim->rec, &bf_rec_gpu_write_back_schema, gpu->actor, &r, NULL, 0);
@@ -278,10 +282,11 @@ static struct bf_gpu_copy *in_l2(struct bf_gpu_bo *bo, uint32_t line)
 	if (bo->l2[line])
 		return copy_at(gpu, bo->l2[line]);
 	if ((uint64_t)(gpu->list[BF_GPU_CLEAN].count + gpu->list[BF_GPU_DIRTY].count) * gpu->profile.line +
-	    gpu->profile.line > gpu->profile.l2_bytes)
-		evict_line(gpu, gpu->list[BF_GPU_CLEAN].first ? gpu->list[BF_GPU_CLEAN].first
-							      : gpu->list[BF_GPU_DIRTY].first,
-			   BF_GPU_BY_EVICTION);
+		gpu->profile.line >
+	    gpu->profile.l2_bytes)
+		evict_line(
+		    gpu, gpu->list[BF_GPU_CLEAN].first ? gpu->list[BF_GPU_CLEAN].first : gpu->list[BF_GPU_DIRTY].first,
+		    BF_GPU_BY_EVICTION);
 	memcpy(bytes, visible(bo, line), gpu->profile.line); /* the pool may move */
 	c = copy_at(gpu, take(bo, line, bytes, BF_GPU_CLEAN));
 	held = copy_at(gpu, bo->held[line]);
@@ -319,9 +324,13 @@ static void check_stale(struct bf_gpu_bo *bo, uint32_t line, uint32_t at, const 
 	gpu->stats.stale_loads++;
 	from->missed++;
 	if (!from->told && bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_stale_load r = { .va = line_va(bo, line) + at, .value = head_of(got, len),
-						   .fresh = head_of(fresh, len), .since = from->since_ps, .len = len,
-						   .by = from->by, .from = from->list != BF_GPU_HELD,
+		struct bf_rec_gpu_stale_load r = { .va = line_va(bo, line) + at,
+						   .value = head_of(got, len),
+						   .fresh = head_of(fresh, len),
+						   .since = from->since_ps,
+						   .len = len,
+						   .by = from->by,
+						   .from = from->list != BF_GPU_HELD,
 						   .through = through };
 
 		bf_record(&gpu->sim->rec, &bf_rec_gpu_stale_load_schema, gpu->actor, &r, NULL, 0);
@@ -441,8 +450,9 @@ static void hold(struct bf_gpu_bo *bo, uint32_t line, uint64_t va, uint32_t len,
 	}
 	gpu->stats.arrived += first;
 	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_arrived r = { .va = va, .len = len, .by = by, .in_l2 = l2 != NULL,
-						.held = gpu->list[BF_GPU_HELD].count };
+		struct bf_rec_gpu_arrived r = {
+			.va = va, .len = len, .by = by, .in_l2 = l2 != NULL, .held = gpu->list[BF_GPU_HELD].count
+		};
 
 		bf_record(&gpu->sim->rec, &bf_rec_gpu_arrived_schema, gpu->actor, &r, NULL, 0);
 	}
@@ -481,8 +491,12 @@ static void note_late(struct bf_gpu *gpu, const struct bf_gpu_copy *c, uint64_t 
 	if (gpu->lates == BF_GPU_LATES)
 		return;
 	gpu->lates++;
-	*l = (struct bf_gpu_late){ .time_ps = gpu->sim->now_ps, .since_ps = c->dirty_ps, .va = va, .by = c->dirty_by,
-				   .reader = reader, .count = 1 };
+	*l = (struct bf_gpu_late){ .time_ps = gpu->sim->now_ps,
+				   .since_ps = c->dirty_ps,
+				   .va = va,
+				   .by = c->dirty_by,
+				   .reader = reader,
+				   .count = 1 };
 	memcpy(l->buffer, c->bo->region->name, sizeof(l->buffer) - 1);
 }
 
@@ -509,8 +523,10 @@ static void sampled(struct bf_cache *cache, struct bf_region *r, uint64_t offset
 		note_late(gpu, c, line_va(bo, (uint32_t)line) + from, by->actor);
 		if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
 			struct bf_rec_gpu_late_store rec = { .va = line_va(bo, (uint32_t)line) + from,
-							     .since = c->dirty_ps, .len = (uint32_t)(to - from),
-							     .by = c->dirty_by, .reader = by->actor };
+							     .since = c->dirty_ps,
+							     .len = (uint32_t)(to - from),
+							     .by = c->dirty_by,
+							     .reader = by->actor };
 
 			bf_record(&gpu->sim->rec, &bf_rec_gpu_late_store_schema, gpu->actor, &rec, NULL, 0);
 		}

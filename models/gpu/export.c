@@ -117,8 +117,8 @@ static int export_map(struct bf_dmabuf_attach *a, struct bf_dma_range **ranges, 
 			       bo->region->name);
 	if (a->type == BF_DMABUF_SGT && in_vram)
 		rc = bo->pins ? bf_fail(err, -EINVAL, "buffer '%s' is pinned where '%s' cannot reach it",
-					bo->region->name, a->importer->name) :
-				bf_gpu_bo_move(bo, BF_GPU_IN_GTT);
+					bo->region->name, a->importer->name)
+			      : bf_gpu_bo_move(bo, BF_GPU_IN_GTT);
 	if (!rc)
 		rc = list_addresses(bo, ranges, count);
 	if (!rc && pal_pins(a))
@@ -145,8 +145,13 @@ static int export_enter(struct bf_dmabuf_attach *a, struct bf_ioas *as, uint64_t
 	w = malloc(sizeof(*w));
 	if (!w)
 		return bf_fail(&gpu->sim->error, -ENOMEM, "GPU '%s': no memory for a mapping", gpu->name);
-	*w = (struct bf_gpu_window){ .next = gpu->windows, .meant = bo, .as = as, .iova = iova,
-				     .start = addr - gpu->aperture->va, .len = len, .perm = perm };
+	*w = (struct bf_gpu_window){ .next = gpu->windows,
+				     .meant = bo,
+				     .as = as,
+				     .iova = iova,
+				     .start = addr - gpu->aperture->va,
+				     .len = len,
+				     .perm = perm };
 	gpu->windows = w;
 	rc = wire(gpu, w);
 	if (rc) {
@@ -227,8 +232,9 @@ static void note_stray(struct bf_gpu *gpu, const struct bf_gpu_window *w, const 
 	if (gpu->strays == BF_GPU_STRAYS)
 		return;
 	s = &gpu->stray[gpu->strays++];
-	*s = (struct bf_gpu_stray){ .time_ps = gpu->sim->now_ps, .iova = r->iova, .paddr = r->paddr, .len = r->len,
-				    .by = r->by, .count = 1 };
+	*s = (struct bf_gpu_stray){
+		.time_ps = gpu->sim->now_ps, .iova = r->iova, .paddr = r->paddr, .len = r->len, .by = r->by, .count = 1
+	};
 	snprintf(s->meant, sizeof(s->meant), "%.31s", w->meant->region->name);
 	snprintf(s->owner, sizeof(s->owner), "%.31s", owner == gpu->free_memory ? "" : owner->region->name);
 }

@@ -36,16 +36,11 @@ static int attach_stats(struct bf_gpu *gpu)
 		const char *name;
 		const uint64_t *field;
 	} all[] = {
-		{ "arrived", &gpu->stats.arrived },
-		{ "visible", &gpu->stats.visible },
-		{ "stale_loads", &gpu->stats.stale_loads },
-		{ "invalidations", &gpu->stats.invalidations },
-		{ "ignored", &gpu->stats.ignored },
-		{ "hdp_flushes", &gpu->stats.hdp_flushes },
-		{ "write_backs", &gpu->stats.write_backs },
-		{ "late_stores", &gpu->stats.late_stores },
-		{ "evictions", &gpu->stats.evictions },
-		{ "stray_writes", &gpu->stats.stray_writes },
+		{ "arrived", &gpu->stats.arrived },         { "visible", &gpu->stats.visible },
+		{ "stale_loads", &gpu->stats.stale_loads }, { "invalidations", &gpu->stats.invalidations },
+		{ "ignored", &gpu->stats.ignored },         { "hdp_flushes", &gpu->stats.hdp_flushes },
+		{ "write_backs", &gpu->stats.write_backs }, { "late_stores", &gpu->stats.late_stores },
+		{ "evictions", &gpu->stats.evictions },     { "stray_writes", &gpu->stats.stray_writes },
 	};
 	int rc = 0;
 
@@ -60,16 +55,20 @@ static int check_profile(struct bf_sim *sim, const char *name, const struct bf_g
 	if (p->line != 64 && p->line != BF_GPU_LINE_MAX)
 		return bf_fail(&sim->error, -EINVAL, "GPU '%s': lines of %u bytes: must be 64 or 128", name, p->line);
 	if (!p->vram_bytes || p->vram_bytes % BF_PAGE || p->l2_bytes < p->line)
-		return bf_fail(&sim->error, -EINVAL, "GPU '%s': VRAM of %llu bytes or L2 of %llu bytes is no size", name,
-			       (unsigned long long)p->vram_bytes, (unsigned long long)p->l2_bytes);
+		return bf_fail(&sim->error, -EINVAL, "GPU '%s': VRAM of %llu bytes or L2 of %llu bytes is no size",
+			       name, (unsigned long long)p->vram_bytes, (unsigned long long)p->l2_bytes);
 	return 0;
 }
 
 static int make_regions(struct bf_gpu *gpu)
 {
 	char regs[40], vram[40];
-	struct bf_region_opts r = { .name = regs, .kind = BF_MEM_MMIO, .size = BF_GPU_REGS_SIZE,
-				    .mmio = &bf_gpu_regs_ops, .owner = gpu, .link = &gpu->link };
+	struct bf_region_opts r = { .name = regs,
+				    .kind = BF_MEM_MMIO,
+				    .size = BF_GPU_REGS_SIZE,
+				    .mmio = &bf_gpu_regs_ops,
+				    .owner = gpu,
+				    .link = &gpu->link };
 	struct bf_region_opts v = { .name = vram, .kind = BF_MEM_VRAM, .size = gpu->profile.vram_bytes };
 	int rc;
 
@@ -233,7 +232,8 @@ size_t bf_gpu_describe(struct bf_gpu *gpu, char *buf, size_t cap)
 		const struct bf_gpu_late *l = &gpu->late[i];
 
 		say(&o,
-		    "%s: %s read 0x%llx ('%s') at %llu ns, and %u lines in all, while the L2 held what %s had stored at "
+		    "%s: %s read 0x%llx ('%s') at %llu ns, and %u lines in all, while the L2 held what %s had stored "
+		    "at "
 		    "%llu ns: it got older bytes; needs a fence of system scope behind the store, or MTYPE_UC\n",
 		    gpu->name, bf_stream_actor_name(&gpu->sim->rec, l->reader), (unsigned long long)l->va, l->buffer,
 		    (unsigned long long)(l->time_ps / BF_NS), l->count, bf_stream_actor_name(&gpu->sim->rec, l->by),

@@ -12,8 +12,8 @@
  *                         or an eviction. The memory-side cache (MALL) counts as part of it. Memory mapped uncached
  *                         (MTYPE UC) never enters it.
  *
- * Loads and stores of system scope ("glc slc dlc") pass the L2 by, but see no line before it is visible. The first-level
- * caches of a block are part of the view (sim/view.h) as for any GPU.
+ * Loads and stores of system scope ("glc slc dlc") pass the L2 by, but see no line before it is visible. The
+ * first-level caches of a block are part of the view (sim/view.h) as for any GPU.
  *
  * This reproduces what a published experiment on an RX 7900 XTX observed. Its author calls the explanation uncertain,
  * and so do we: which unit of the chip holds the old bytes is not known, what ends it is.

@@ -116,8 +116,9 @@ static void regs_write(struct bf_region *region, uint64_t offset, const void *da
 		effect = store_other(gpu, offset, value);
 	}
 	if (bf_probe(gpu->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_gpu_register r = { .offset = (uint32_t)offset, .value = value, .len = len,
-						 .effect = effect };
+		struct bf_rec_gpu_register r = {
+			.offset = (uint32_t)offset, .value = value, .len = len, .effect = effect
+		};
 
 		bf_record(&gpu->sim->rec, &bf_rec_gpu_register_schema, gpu->actor, &r, NULL, 0);
 	}

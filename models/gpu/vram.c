@@ -215,8 +215,8 @@ int bf_gpu_vram_alloc(struct bf_gpu *gpu, const char *name, uint64_t size, enum 
 	if (!rc) {
 		bo->held = calloc(lines, sizeof(*bo->held));
 		bo->l2 = calloc(lines, sizeof(*bo->l2));
-		rc = bo->held && bo->l2 ? place(bo) :
-					  bf_fail(&gpu->sim->error, -ENOMEM, "GPU '%s': no memory for %llu lines",
+		rc = bo->held && bo->l2 ? place(bo)
+					: bf_fail(&gpu->sim->error, -ENOMEM, "GPU '%s': no memory for %llu lines",
 						  gpu->name, (unsigned long long)lines);
 	}
 	if (rc) {

@@ -7,7 +7,7 @@
 #include "models/hopper/hopper_internal.h"
 #include "sim/rng.h"
 
-#define BF_BULK_LINE 128u   /* of L2, and the most that one request carries */
+#define BF_BULK_LINE 128u /* of L2, and the most that one request carries */
 #define BF_BULK_SECTOR 32u
 
 struct bf_bulk_job;
@@ -19,8 +19,8 @@ struct bf_bulk_piece {
 	struct bf_bulk_job *job;
 	uint64_t global;
 	uint64_t landed_ps;
-	uint32_t shared;    /* offset in the block's window, not swizzled */
-	uint32_t barrier;   /* in the receiving SM's shared memory */
+	uint32_t shared;  /* offset in the block's window, not swizzled */
+	uint32_t barrier; /* in the receiving SM's shared memory */
 	uint16_t bytes;
 	uint16_t signalled; /* bytes */
 	uint8_t rank;       /* of the receiver */
@@ -82,13 +82,13 @@ struct bf_bulk_slab;
 struct bf_bulk {
 	struct bf_hopper *gpu;
 	struct bf_space *global;
-	struct bf_bulk_sm **sm; /* NULL: not used yet */
+	struct bf_bulk_sm **sm;                          /* NULL: not used yet */
 	uint64_t port_free_fs[BF_HOPPER_L2_PORTS_MAX];   /* when each port to L2 is free; femtoseconds */
 	uint64_t slice_free_fs[BF_HOPPER_L2_SLICES_MAX]; /* ... and each slice */
 	struct bf_bulk_job *jobs, *idle_jobs;
 	struct bf_bulk_slab *slabs;
 	struct bf_bulk_piece *idle;
-	struct bf_ldgsts_txn *txns, *idle_txns;   /* ldgsts.c */
+	struct bf_ldgsts_txn *txns, *idle_txns; /* ldgsts.c */
 	struct bf_ldgsts_mark *marks, *idle_marks;
 	struct bf_bulk_counts counts;
 	enum bf_bulk_fault fault;

@@ -112,7 +112,7 @@ uint64_t *bf_sync_cache_use(struct bf_sync_unit *u, uint32_t address, bool *hit)
 void bf_sync_cache_dirty(struct bf_sync_unit *u, uint32_t address)
 {
 	u->line[u->line_of[address >> u->shift] - 1].dirty |=
-		(uint8_t)(1u << (address >> 3 & ((1u << (u->shift - 3)) - 1)));
+	    (uint8_t)(1u << (address >> 3 & ((1u << (u->shift - 3)) - 1)));
 }
 
 void bf_sync_cache_remove(struct bf_sync_unit *u, uint32_t address, bool back)

@@ -14,7 +14,7 @@ struct bf_group_item {
 	struct bf_group_item *next, **link;
 	uint32_t lanes; /* of the warp that take part; 0: in no list */
 	uint32_t warp;
-	bool read;      /* its source has been read */
+	bool read; /* its source has been read */
 	uint32_t group[BF_WARP_LANES];
 };
 

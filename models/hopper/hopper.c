@@ -81,8 +81,13 @@ void bf_hopper_raise(struct bf_hopper *gpu, const struct bf_hopper_fault *fault)
 	f.when_ps = gpu->sim->now_ps;
 	if (bf_probe(gpu->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_hopper_fault r = {
-			.word = f.word, .address = f.address, .warp = f.warp, .lane = f.lane,
-			.op = (uint8_t)f.op, .kind = (uint8_t)f.kind, .reason = (uint16_t)f.barrier,
+			.word = f.word,
+			.address = f.address,
+			.warp = f.warp,
+			.lane = f.lane,
+			.op = (uint8_t)f.op,
+			.kind = (uint8_t)f.kind,
+			.reason = (uint16_t)f.barrier,
 		};
 
 		bf_record(&gpu->sim->rec, &bf_rec_hopper_fault_schema, gpu->sm[f.sm].actor, &r, NULL, 0);
@@ -129,10 +134,18 @@ static int attach_counts(struct bf_hopper_sm *sm)
 		const char *name;
 		const uint64_t *field;
 	} counts[] = {
-		{ "instructions", &c->instrs }, { "barrier_ops", &c->ops },	{ "cache_hits", &c->hits },
-		{ "cache_misses", &c->misses }, { "cache_evictions", &c->evictions }, { "merged", &c->merged },
-		{ "phases", &c->completed },	{ "parked", &c->parked },	{ "refused", &c->refused },
-		{ "expired", &c->expired },	{ "woken", &c->woken },		{ "faults", &c->faults },
+		{ "instructions", &c->instrs },
+		{ "barrier_ops", &c->ops },
+		{ "cache_hits", &c->hits },
+		{ "cache_misses", &c->misses },
+		{ "cache_evictions", &c->evictions },
+		{ "merged", &c->merged },
+		{ "phases", &c->completed },
+		{ "parked", &c->parked },
+		{ "refused", &c->refused },
+		{ "expired", &c->expired },
+		{ "woken", &c->woken },
+		{ "faults", &c->faults },
 	};
 	int rc = 0;
 
@@ -209,8 +222,12 @@ static void record_cta(const struct bf_hopper_cta *cta, uint32_t event)
 
 	if (bf_probe(sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_hopper_cta r = {
-			.cta = cta->number, .rank = cta->rank, .base = cta->base, .bytes = cta->bytes,
-			.first_warp = cta->first_warp, .event = event,
+			.cta = cta->number,
+			.rank = cta->rank,
+			.base = cta->base,
+			.bytes = cta->bytes,
+			.first_warp = cta->first_warp,
+			.event = event,
 		};
 
 		bf_record(&sim->rec, &bf_rec_hopper_cta_schema, cta->sm->actor, &r, NULL, 0);
@@ -235,8 +252,8 @@ static int place(struct bf_hopper_sm *sm, const struct bf_hopper_launch *l, stru
 	base = find_window(sm, l->shared_bytes);
 	first = find_slots(sm, l->warps);
 	if (base == UINT32_MAX || first == UINT32_MAX)
-		return bf_fail(&gpu->sim->error, -ENOSPC, "%s.sm%" PRIu32 " has no %s for another block", gpu->name, sm->id,
-			       base == UINT32_MAX ? "shared memory" : "warp slots");
+		return bf_fail(&gpu->sim->error, -ENOSPC, "%s.sm%" PRIu32 " has no %s for another block", gpu->name,
+			       sm->id, base == UINT32_MAX ? "shared memory" : "warp slots");
 	cta = calloc(1, sizeof(*cta));
 	if (!cta)
 		return bf_fail(&gpu->sim->error, -ENOMEM, "out of memory");
@@ -269,8 +286,8 @@ int bf_hopper_launch(struct bf_hopper *gpu, const struct bf_hopper_launch *l, st
 	if (l->sm >= p->sms || n > BF_HOPPER_CLUSTER_MAX || n > p->sms)
 		return bf_fail(&gpu->sim->error, -EINVAL, "launch: SM %" PRIu32 ", cluster of %" PRIu32, l->sm, n);
 	if (l->warps == 0 || l->warps > p->warps || l->shared_bytes > p->shared_bytes)
-		return bf_fail(&gpu->sim->error, -EINVAL, "launch: %" PRIu32 " warps, %" PRIu32 " B of shared memory", l->warps,
-			       l->shared_bytes);
+		return bf_fail(&gpu->sim->error, -EINVAL, "launch: %" PRIu32 " warps, %" PRIu32 " B of shared memory",
+			       l->warps, l->shared_bytes);
 	cluster = calloc(1, sizeof(*cluster));
 	if (!cluster)
 		return bf_fail(&gpu->sim->error, -ENOMEM, "out of memory");
@@ -361,12 +378,13 @@ uint32_t bf_hopper_map(uint32_t address, uint32_t rank)
 
 static bool remote_allowed(enum bf_sync_op op)
 {
-	return op == BF_SYNC_ARRIVE || op == BF_SYNC_ARRIVE_DROP || op == BF_SYNC_EXPECT_TX || op == BF_SYNC_COMPLETE_TX ||
-	       op == BF_SYNC_ST_ASYNC;
+	return op == BF_SYNC_ARRIVE || op == BF_SYNC_ARRIVE_DROP || op == BF_SYNC_EXPECT_TX ||
+	       op == BF_SYNC_COMPLETE_TX || op == BF_SYNC_ST_ASYNC;
 }
 
 /* Why a lane cannot go on; BF_HOPPER_FAULT_NONE: it can. */
-static enum bf_hopper_fault_kind lane_fault(const struct bf_hopper_cta *cta, const struct bf_sync_instr *in, uint32_t lane)
+static enum bf_hopper_fault_kind lane_fault(const struct bf_hopper_cta *cta, const struct bf_sync_instr *in,
+					    uint32_t lane)
 {
 	const uint32_t rank = in->address[lane] >> BF_HOPPER_RANK_SHIFT, offset = in->address[lane] & BF_HOPPER_OFFSET;
 	const struct bf_hopper_cta *to = bf_hopper_cta_peer(cta, rank);
@@ -421,8 +439,12 @@ void bf_hopper_issue(struct bf_hopper_cta *cta, struct bf_sync_instr *in)
 	in->base = cta->base;
 	if (BF_UNLIKELY(bad >= 0)) {
 		const struct bf_hopper_fault f = {
-			.kind = kind, .op = (enum bf_sync_op)in->op, .sm = sm->id, .warp = in->warp,
-			.lane = (uint32_t)bad, .address = in->address[bad],
+			.kind = kind,
+			.op = (enum bf_sync_op)in->op,
+			.sm = sm->id,
+			.warp = in->warp,
+			.lane = (uint32_t)bad,
+			.address = in->address[bad],
 		};
 
 		bf_hopper_raise(sm->gpu, &f);

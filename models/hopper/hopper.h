@@ -73,8 +73,8 @@ uint32_t bf_hopper_map(uint32_t address, uint32_t rank);
 /* ---- instructions ---- */
 
 /*
- * A warp of `cta` issues `instr` now. Own and other blocks may mix among the lanes. Remote: ARRIVE and ARRIVE_DROP (no token), EXPECT_TX, COMPLETE_TX,
- * ST_ASYNC; anything else remote, an address outside the window or misaligned, faults.
+ * A warp of `cta` issues `instr` now. Own and other blocks may mix among the lanes. Remote: ARRIVE and ARRIVE_DROP (no
+ * token), EXPECT_TX, COMPLETE_TX, ST_ASYNC; anything else remote, an address outside the window or misaligned, faults.
  * `done` of a remote operation comes when the instruction has left the SM.
  */
 void bf_hopper_issue(struct bf_hopper_cta *cta, struct bf_sync_instr *instr);

@@ -10,9 +10,9 @@ struct bf_hopper_sm {
 	struct bf_hopper *gpu;
 	struct bf_sync_unit *unit; /* NULL until a block is placed here */
 	uint8_t *shared;
-	uint64_t warps;       /* slots in use */
-	uint64_t send_ps;     /* when its port to the cluster network is free */
-	uint64_t recv_ps;     /* when it can take the next remote request */
+	uint64_t warps;   /* slots in use */
+	uint64_t send_ps; /* when its port to the cluster network is free */
+	uint64_t recv_ps; /* when it can take the next remote request */
 	uint32_t id;
 	uint32_t actor;
 };
@@ -35,7 +35,7 @@ struct bf_hopper_cta {
 
 struct bf_hopper_cluster {
 	uint32_t ctas;
-	uint32_t holds; /* blocks that have not exited, and messages on their way */
+	uint32_t holds;                                   /* blocks that have not exited, and messages on their way */
 	struct bf_hopper_cta *cta[BF_HOPPER_CLUSTER_MAX]; /* by rank; NULL: has exited */
 };
 

@@ -16,8 +16,12 @@ static void record_wait(const struct bf_sync_unit *u, const struct bf_sync_instr
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
 		const uint32_t address = bf_sync_lane_address(in, bf_sync_first_lane(in));
 		struct bf_rec_hopper_wait r = {
-			.word = bf_sync_peek(u, address, NULL), .at_ps = at_ps, .address = address, .warp = in->warp,
-			.entries = u->parked, .event = event,
+			.word = bf_sync_peek(u, address, NULL),
+			.at_ps = at_ps,
+			.address = address,
+			.warp = in->warp,
+			.entries = u->parked,
+			.event = event,
 		};
 
 		bf_record(&u->sim->rec, &bf_rec_hopper_wait_schema, u->opts.actor, &r, NULL, 0);

@@ -2,8 +2,8 @@
  * Hopper's mbarrier object: the 64-bit word in shared memory as an H200 keeps it.
  *
  * NVIDIA calls the word opaque (PTX ISA 9.0, section 9.7.13.15.1, "mbarrier object"). The layout here is what silicon
- * shows: it reproduces the vectors in traces/samples/hopper_mbarrier_h200.jsonl.xz, and agrees with the public readings of
- * reed-lau/cute-gemm mbarrier/main.cu. Print it as a diagnostic, never promise it. C and C++ (CUDA) clean.
+ * shows: it reproduces the vectors in traces/samples/hopper_mbarrier_h200.jsonl.xz, and agrees with the public readings
+ * of reed-lau/cute-gemm mbarrier/main.cu. Print it as a diagnostic, never promise it. C and C++ (CUDA) clean.
  */
 #ifndef BELFRY_MODELS_HOPPER_PRM_H
 #define BELFRY_MODELS_HOPPER_PRM_H

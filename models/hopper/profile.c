@@ -12,7 +12,8 @@
  * - wake_lanes with 16 lanes and more: silicon serves tests of one barrier by several warps together; not modelled.
  * - limit_many with 8 and 31 waiters: one of 48 (186) tries parks a few cycles on the other side of a tick.
  * - hint_arrive: the arriving warp's delay loop ends up to 30 cycles late; a wait of some hundred cycles shows it.
- * - evict_parked: of 12 waiters some time out while the others are being woken; a warp's first code costs 42 cycles once.
+ * - evict_parked: of 12 waiters some time out while the others are being woken; a warp's first code costs 42 cycles
+ * once.
  * - noise: the same, 9 cycles in one row.
  */
 #include "models/hopper/profile.h"
@@ -28,9 +29,9 @@
  * copies queued, between what bulk_pipe and evict_bulk show). Sectors, parts of lines, and how signals merge:
  * tx_partial. Issue: bulk_pipe with many stages. The queue: evict_bulk, whose waiter parks only once though 15 copies
  * take longer than a wait may. L2: bulk_pipe of all SMs gives the sum (35 B a cycle an SM); that it falls short of that
- * before it is reached fits ports of four SMs and 96 slices, which is a guess at how L2 is built. Window, stores, copies
- * between blocks, fences and group waits: assumed; the rate to another block is that of arXiv 2501.12084 (3.28 TB/s over
- * an H800's cluster network), cp.async's latency that of its L2 hits.
+ * before it is reached fits ports of four SMs and 96 slices, which is a guess at how L2 is built. Window, stores,
+ * copies between blocks, fences and group waits: assumed; the rate to another block is that of arXiv 2501.12084 (3.28
+ * TB/s over an H800's cluster network), cp.async's latency that of its L2 hits.
  */
 #define CHIP_BULK                                                                                                      \
 	.bulk_issue_mc = 64000, .bulk_latency_mc = 172000, .bulk_spread_mc = 40000, .bulk_spread_requests = 10,        \
@@ -40,35 +41,35 @@
 	.l2_ports = 33, .l2_port_bytes = 140, .l2_slices = 96, .l2_slice_bytes = 48, .group_wait_mc = 20000,           \
 	.proxy_fence_mc = 30000, .ldgsts_mc = 258000, .ldgsts_issue_mc = 8000
 
-#define CHIP													\
-	.cycle_ps = 505, /* 1.98 GHz */										\
-	.sms = 132, .shared_bytes = 228 * 1024, .warps = 64, /* CUDA's limits of compute capability 9.0 */	\
-	.pool_entries = 32, /* pool, wait62; [PAT] */								\
-	.tick_cycles = 512, .limit_ticks = 15, /* limit_many, limit_pair, limit_spread */			\
-	.arrive_mc = 47000, .test_mc = 56500, /* arrive_cycle, test_cycle */					\
-	.init_mc = 58000, .expect_mc = 47000, /* single_latency */						\
-	.refuse_mc = 2000, /* park_shape: 66 against single_latency's 64 */					\
-	.enter_mc = 20000, /* assumed: no row tells how a latency divides */					\
-	.miss_mc = 9000, /* stride */										\
-	.ahead_mc = 16000, /* evict_parked: of arrivals in a row only the first pays a miss */			\
-	.op_mc = 7400, /* arrive_throughput, distinct barriers */						\
-	.lane_mc = 10980, /* merge */										\
-	.lane_test_mc = 13400, /* park_shape, lanes on two barriers */						\
-	.lane_busy_mc = 7400, /* wake_lanes, 16 warps */							\
-	.merge_mc = 2000, /* arrive_throughput, one barrier */							\
-	.issue_mc = 8000, /* arrive_throughput, one warp */							\
-	.operands_mc = 43000, /* arrive_cycle, not dependent */							\
-	.load_mc = 29600, .atomic_mc = 122500, /* plain */							\
-	.wake_mc = 66000, /* wake, one waiter */								\
-	.wake_next_mc = 2200, .wake_part_mc = 8800, /* wake_order */						\
-	.limit_mc = 106000, .limit_next_mc = 2000, /* limit_spread, limit_many */				\
-	.hint_true_mc = 45000, .hint_false_mc = 82000, /* hint_arrive, timeout */				\
-	.remote_mc = 28500, .remote_far_mc = 12000, /* remote_pingpong */					\
-	.remote_release_mc = 269000, .remote_store_mc = 19000, /* remote_pingpong */				\
-	.remote_issue_mc = 6300, .remote_operands_mc = 29330, /* remote_throughput, one warp */			\
-	.remote_send_mc = 2070, .remote_recv_mc = 1010, /* remote_throughput, many warps */			\
-	.acquire_cluster_mc = 1800, /* remote_pingpong */							\
-	CHIP_BULK
+#define CHIP                                                                                                           \
+	.cycle_ps = 505,                                         /* 1.98 GHz */                                        \
+	    .sms = 132, .shared_bytes = 228 * 1024, .warps = 64, /* CUDA's limits of compute capability 9.0 */         \
+	    .pool_entries = 32,                                  /* pool, wait62; [PAT] */                             \
+	    .tick_cycles = 512, .limit_ticks = 15,               /* limit_many, limit_pair, limit_spread */            \
+	    .arrive_mc = 47000, .test_mc = 56500,                /* arrive_cycle, test_cycle */                        \
+	    .init_mc = 58000, .expect_mc = 47000,                /* single_latency */                                  \
+	    .refuse_mc = 2000,                                   /* park_shape: 66 against single_latency's 64 */      \
+	    .enter_mc = 20000,                                   /* assumed: no row tells how a latency divides */     \
+	    .miss_mc = 9000,                                     /* stride */                                          \
+	    .ahead_mc = 16000,                     /* evict_parked: of arrivals in a row only the first pays a miss */ \
+	    .op_mc = 7400,                         /* arrive_throughput, distinct barriers */                          \
+	    .lane_mc = 10980,                      /* merge */                                                         \
+	    .lane_test_mc = 13400,                 /* park_shape, lanes on two barriers */                             \
+	    .lane_busy_mc = 7400,                  /* wake_lanes, 16 warps */                                          \
+	    .merge_mc = 2000,                      /* arrive_throughput, one barrier */                                \
+	    .issue_mc = 8000,                      /* arrive_throughput, one warp */                                   \
+	    .operands_mc = 43000,                  /* arrive_cycle, not dependent */                                   \
+	    .load_mc = 29600, .atomic_mc = 122500, /* plain */                                                         \
+	    .wake_mc = 66000,                      /* wake, one waiter */                                              \
+	    .wake_next_mc = 2200, .wake_part_mc = 8800,            /* wake_order */                                    \
+	    .limit_mc = 106000, .limit_next_mc = 2000,             /* limit_spread, limit_many */                      \
+	    .hint_true_mc = 45000, .hint_false_mc = 82000,         /* hint_arrive, timeout */                          \
+	    .remote_mc = 28500, .remote_far_mc = 12000,            /* remote_pingpong */                               \
+	    .remote_release_mc = 269000, .remote_store_mc = 19000, /* remote_pingpong */                               \
+	    .remote_issue_mc = 6300, .remote_operands_mc = 29330,  /* remote_throughput, one warp */                   \
+	    .remote_send_mc = 2070, .remote_recv_mc = 1010,        /* remote_throughput, many warps */                 \
+	    .acquire_cluster_mc = 1800,                            /* remote_pingpong */                               \
+	    CHIP_BULK
 
 const struct bf_hopper_profile bf_hopper_h200 = {
 	.name = "h200",
@@ -186,8 +187,8 @@ int bf_hopper_profile_check(const struct bf_hopper_profile *profile, struct bf_e
 
 		memcpy(&v, (const char *)profile + f->offset, sizeof(v));
 		if (v < f->min || v > f->max)
-			return bf_fail(err, -EINVAL, "profile: %s is %" PRIu32 ", must be %" PRIu32 " to %" PRIu32, f->name, v,
-				       f->min, f->max);
+			return bf_fail(err, -EINVAL, "profile: %s is %" PRIu32 ", must be %" PRIu32 " to %" PRIu32,
+				       f->name, v, f->min, f->max);
 	}
 	if (profile->cache_line_bytes & (profile->cache_line_bytes - 1))
 		return bf_fail(err, -EINVAL, "profile: cache_line_bytes is %" PRIu32 ", not a power of two",

@@ -1,7 +1,7 @@
 /*
- * Timing and sizes of a Hopper SM's sync unit. Every constant's source is where it is defined (profile.c): a row kind of
- * the vectors measured on an H200, or "assumed". Times are in milli-cycles of the SM clock where a field ends in _mc,
- * because silicon's averages are fractions of a cycle.
+ * Timing and sizes of a Hopper SM's sync unit. Every constant's source is where it is defined (profile.c): a row kind
+ * of the vectors measured on an H200, or "assumed". Times are in milli-cycles of the SM clock where a field ends in
+ * _mc, because silicon's averages are fractions of a cycle.
  */
 #ifndef BELFRY_MODELS_HOPPER_PROFILE_H
 #define BELFRY_MODELS_HOPPER_PROFILE_H
@@ -11,10 +11,10 @@
 
 #include "sim/error.h"
 
-#define BF_HOPPER_LINES_MAX 64u       /* barrier cache entries */
-#define BF_HOPPER_LINE_BYTES_MAX 64u  /* of one entry */
-#define BF_HOPPER_POOL_MAX 64u        /* try-wait buffer entries: one a warp */
-#define BF_HOPPER_CLUSTER_MAX 16u     /* CTAs of a cluster */
+#define BF_HOPPER_LINES_MAX 64u      /* barrier cache entries */
+#define BF_HOPPER_LINE_BYTES_MAX 64u /* of one entry */
+#define BF_HOPPER_POOL_MAX 64u       /* try-wait buffer entries: one a warp */
+#define BF_HOPPER_CLUSTER_MAX 16u    /* CTAs of a cluster */
 #define BF_HOPPER_L2_PORTS_MAX 64u
 #define BF_HOPPER_L2_SLICES_MAX 256u
 
@@ -31,47 +31,47 @@ struct bf_hopper_profile {
 	uint32_t cache_lines;
 	uint32_t cache_line_bytes; /* power of two, 8..64 */
 	uint32_t pool_entries;
-	uint32_t tick_cycles;    /* period of the counter behind the time limit */
-	uint32_t limit_ticks;    /* an entry ends at that tick after it parked */
-	uint32_t evict_fails;    /* 1: eviction of its barrier ends a wait with false (the patent's rule) */
+	uint32_t tick_cycles; /* period of the counter behind the time limit */
+	uint32_t limit_ticks; /* an entry ends at that tick after it parked */
+	uint32_t evict_fails; /* 1: eviction of its barrier ends a wait with false (the patent's rule) */
 
 	/* The way through the unit, from a warp's issue to its result. */
-	uint32_t arrive_mc;      /* arrive to a dependent instruction */
-	uint32_t test_mc;        /* test_wait, or try_wait that does not park, to a dependent instruction */
-	uint32_t init_mc;        /* init to a dependent instruction */
-	uint32_t expect_mc;      /* expect_tx and complete_tx to a dependent instruction */
-	uint32_t refuse_mc;      /* more for a try_wait that finds no entry, or may not park */
-	uint32_t enter_mc;       /* of all these: until the instruction is at the unit's input */
-	uint32_t miss_mc;        /* more when the barrier is not cached */
-	uint32_t ahead_mc;       /* the line of an instruction so close behind another is there in time: no miss to see */
-	uint32_t op_mc;          /* the unit's time for one barrier operation */
-	uint32_t lane_mc;        /* an instruction's, for each further barrier that its lanes name: arrivals */
-	uint32_t lane_test_mc;   /* ... waits */
-	uint32_t lane_busy_mc;   /* the unit's time for it: other warps' instructions may come between */
-	uint32_t merge_mc;       /* ... for an arrival that joins one which waits for the unit */
-	uint32_t issue_mc;       /* between two instructions of one warp */
-	uint32_t operands_mc;    /* issue to when the registers of the operands are free again */
-	uint32_t load_mc;        /* plain shared load to a dependent instruction */
-	uint32_t atomic_mc;      /* 64-bit shared atomic add to a dependent instruction */
+	uint32_t arrive_mc;    /* arrive to a dependent instruction */
+	uint32_t test_mc;      /* test_wait, or try_wait that does not park, to a dependent instruction */
+	uint32_t init_mc;      /* init to a dependent instruction */
+	uint32_t expect_mc;    /* expect_tx and complete_tx to a dependent instruction */
+	uint32_t refuse_mc;    /* more for a try_wait that finds no entry, or may not park */
+	uint32_t enter_mc;     /* of all these: until the instruction is at the unit's input */
+	uint32_t miss_mc;      /* more when the barrier is not cached */
+	uint32_t ahead_mc;     /* the line of an instruction so close behind another is there in time: no miss to see */
+	uint32_t op_mc;        /* the unit's time for one barrier operation */
+	uint32_t lane_mc;      /* an instruction's, for each further barrier that its lanes name: arrivals */
+	uint32_t lane_test_mc; /* ... waits */
+	uint32_t lane_busy_mc; /* the unit's time for it: other warps' instructions may come between */
+	uint32_t merge_mc;     /* ... for an arrival that joins one which waits for the unit */
+	uint32_t issue_mc;     /* between two instructions of one warp */
+	uint32_t operands_mc;  /* issue to when the registers of the operands are free again */
+	uint32_t load_mc;      /* plain shared load to a dependent instruction */
+	uint32_t atomic_mc;    /* 64-bit shared atomic add to a dependent instruction */
 
 	/* Waking. */
-	uint32_t wake_mc;        /* the completing arrive's issue to the first waiter's resumption */
-	uint32_t wake_next_mc;   /* between two waiters */
-	uint32_t wake_part_mc;   /* between two waiters of one sub-partition */
-	uint32_t limit_mc;       /* the last tick to the resumption with false */
-	uint32_t limit_next_mc;  /* between two that end at one tick */
-	uint32_t hint_true_mc;   /* more for a wait with a hint that ends with true */
-	uint32_t hint_false_mc;  /* ... with false */
+	uint32_t wake_mc;       /* the completing arrive's issue to the first waiter's resumption */
+	uint32_t wake_next_mc;  /* between two waiters */
+	uint32_t wake_part_mc;  /* between two waiters of one sub-partition */
+	uint32_t limit_mc;      /* the last tick to the resumption with false */
+	uint32_t limit_next_mc; /* between two that end at one tick */
+	uint32_t hint_true_mc;  /* more for a wait with a hint that ends with true */
+	uint32_t hint_false_mc; /* ... with false */
 
 	/* Between the SMs of a cluster. */
-	uint32_t remote_mc;         /* relaxed arrive: issue to its effect in the other SM's unit, cluster of 2 */
-	uint32_t remote_far_mc;     /* more in larger clusters */
-	uint32_t remote_release_mc; /* more for release.cluster: the fences before it */
-	uint32_t remote_store_mc;   /* more for st.async */
-	uint32_t remote_issue_mc;   /* between two remote operations of one warp */
+	uint32_t remote_mc;          /* relaxed arrive: issue to its effect in the other SM's unit, cluster of 2 */
+	uint32_t remote_far_mc;      /* more in larger clusters */
+	uint32_t remote_release_mc;  /* more for release.cluster: the fences before it */
+	uint32_t remote_store_mc;    /* more for st.async */
+	uint32_t remote_issue_mc;    /* between two remote operations of one warp */
 	uint32_t remote_operands_mc; /* issue to when the registers of the operands are free again */
-	uint32_t remote_send_mc;    /* ... of one SM */
-	uint32_t remote_recv_mc;    /* ... at the receiving SM */
+	uint32_t remote_send_mc;     /* ... of one SM */
+	uint32_t remote_recv_mc;     /* ... at the receiving SM */
 	uint32_t acquire_cluster_mc; /* more for a true wait with acquire.cluster */
 
 	/* Bulk copies. */
@@ -110,7 +110,8 @@ extern const struct bf_hopper_profile bf_hopper_h200, bf_hopper_patent;
 const struct bf_hopper_profile *bf_hopper_profile_find(const char *name);
 const struct bf_hopper_profile *const *bf_hopper_profiles(void);
 
-/* The fields of a profile by name, for files and options; all are uint32_t. `min` and `max` are what the model takes. */
+/* The fields of a profile by name, for files and options; all are uint32_t. `min` and `max` are what the model takes.
+ */
 struct bf_hopper_field {
 	const char *name;
 	size_t offset;

@@ -23,7 +23,7 @@ struct bf_warp {
 	uint32_t exited; /* lanes that have left */
 	bf_warp_fn *main;
 	void *arg;
-	bool waits; /* for `instr` to be done */
+	bool waits;  /* for `instr` to be done */
 	bool killed; /* the kernel has ended in a fault: every call returns at once */
 	struct bf_sync_instr instr;
 };

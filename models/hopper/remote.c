@@ -1,6 +1,6 @@
 /*
- * Operations on barriers of another block of the cluster: from the sender's port over the cluster network to the unit of
- * the other SM. Lanes that name one barrier travel as one request (row kind remote_throughput).
+ * Operations on barriers of another block of the cluster: from the sender's port over the cluster network to the unit
+ * of the other SM. Lanes that name one barrier travel as one request (row kind remote_throughput).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,11 @@ static void record_remote(const struct bf_hopper_message *m, uint32_t actor_sm, 
 
 	if (bf_probe(gpu->sim, BF_CLASS_NET)) {
 		struct bf_rec_hopper_remote r = {
-			.at_ps = at_ps, .address = m->address, .warp = m->warp, .sm = m->from_sm, .op = m->op,
+			.at_ps = at_ps,
+			.address = m->address,
+			.warp = m->warp,
+			.sm = m->from_sm,
+			.op = m->op,
 			.arrived = arrived,
 		};
 
@@ -55,8 +59,14 @@ static void raise_for(const struct bf_hopper_message *m, enum bf_hopper_fault_ki
 		      uint32_t sm, uint64_t word)
 {
 	const struct bf_hopper_fault f = {
-		.kind = kind, .barrier = barrier, .op = (enum bf_sync_op)m->op, .sm = sm, .warp = m->warp,
-		.lane = m->lane, .address = m->address, .word = word,
+		.kind = kind,
+		.barrier = barrier,
+		.op = (enum bf_sync_op)m->op,
+		.sm = sm,
+		.warp = m->warp,
+		.lane = m->lane,
+		.address = m->address,
+		.word = word,
 	};
 
 	bf_hopper_raise(m->gpu, &f);

@@ -59,16 +59,17 @@ static void add_barrier(struct text *t, const struct bf_hopper_cta *cta, uint32_
 	if (word == 0) {
 		add(t, "not initialised");
 	} else {
-		add(t, "phase %" PRIu32 " (parity %" PRIu32 "), %" PRIu32 " of %" PRIu32 " arrivals missing, %" PRId32
-		    " B outstanding", h.phases, bf_mbar_phase(word), bf_mbar_pending(word), bf_mbar_expected(word),
-		    bf_mbar_tx(word));
+		add(t,
+		    "phase %" PRIu32 " (parity %" PRIu32 "), %" PRIu32 " of %" PRIu32 " arrivals missing, %" PRId32
+		    " B outstanding",
+		    h.phases, bf_mbar_phase(word), bf_mbar_pending(word), bf_mbar_expected(word), bf_mbar_tx(word));
 	}
 	add_waiters(t, cta, address);
 	if (h.warp == UINT32_MAX)
 		add(t, "; nobody has arrived since init\n");
 	else
-		add(t, "; last arrival: %swarp slot %" PRIu32 " at %" PRIu64 ".%03" PRIu64 " ns\n", h.remote ? "remote " : "",
-		    h.warp, h.when_ps / 1000, h.when_ps % 1000);
+		add(t, "; last arrival: %swarp slot %" PRIu32 " at %" PRIu64 ".%03" PRIu64 " ns\n",
+		    h.remote ? "remote " : "", h.warp, h.when_ps / 1000, h.when_ps % 1000);
 }
 
 static void add_fault(struct text *t, const struct bf_hopper *gpu)
@@ -83,9 +84,11 @@ static void add_fault(struct text *t, const struct bf_hopper *gpu)
 	};
 	const struct bf_hopper_fault *f = &gpu->fault;
 
-	add(t, "%s.sm%" PRIu32 ": unspecified launch failure at %" PRIu64 ".%03" PRIu64 " ns: %s of warp slot %" PRIu32
-	    ", lane %" PRIu32 ", address 0x%" PRIx32 ": %s", gpu->name, f->sm, f->when_ps / 1000, f->when_ps % 1000,
-	    bf_sync_op_name(f->op), f->warp, f->lane, f->address, kinds[f->kind]);
+	add(t,
+	    "%s.sm%" PRIu32 ": unspecified launch failure at %" PRIu64 ".%03" PRIu64 " ns: %s of warp slot %" PRIu32
+	    ", lane %" PRIu32 ", address 0x%" PRIx32 ": %s",
+	    gpu->name, f->sm, f->when_ps / 1000, f->when_ps % 1000, bf_sync_op_name(f->op), f->warp, f->lane,
+	    f->address, kinds[f->kind]);
 	if (gpu->bulk && bf_bulk_fault(gpu->bulk))
 		add(t, ": %s", bf_bulk_fault_name(bf_bulk_fault(gpu->bulk)));
 	if (f->kind == BF_HOPPER_FAULT_BARRIER)

@@ -11,8 +11,20 @@
 const char *bf_sync_op_name(enum bf_sync_op op)
 {
 	static const char *const names[BF_SYNC_OPS] = {
-		"init",	      "inval",	   "arrive",	"arrive_drop", "expect_tx", "complete_tx", "test_wait.parity",
-		"test_wait", "try_wait.parity", "try_wait", "st.async",	   "load",	"store",       "add",
+		"init",
+		"inval",
+		"arrive",
+		"arrive_drop",
+		"expect_tx",
+		"complete_tx",
+		"test_wait.parity",
+		"test_wait",
+		"try_wait.parity",
+		"try_wait",
+		"st.async",
+		"load",
+		"store",
+		"add",
 	};
 
 	return (unsigned)op < BF_SYNC_OPS ? names[op] : "?";
@@ -27,20 +39,34 @@ static void set_times(struct bf_sync_unit *u)
 		uint64_t *ps;
 		uint32_t mc;
 	} times[] = {
-		{ &u->t.limit, p->limit_mc },	      { &u->t.limit_next, p->limit_next_mc },
-		{ &u->t.arrive, p->arrive_mc },	      { &u->t.test, p->test_mc },
-		{ &u->t.init, p->init_mc },	      { &u->t.expect, p->expect_mc },
-		{ &u->t.refuse, p->refuse_mc },	      { &u->t.miss, p->miss_mc },
-		{ &u->t.ahead, p->ahead_mc },	      { &u->t.enter, p->enter_mc },	      { &u->t.op, p->op_mc },
-		{ &u->t.lane, p->lane_mc },	      { &u->t.lane_test, p->lane_test_mc },
-		{ &u->t.lane_busy, p->lane_busy_mc }, { &u->t.merge, p->merge_mc },
-		{ &u->t.operands, p->operands_mc },   { &u->t.remote_issue, p->remote_issue_mc },
+		{ &u->t.limit, p->limit_mc },
+		{ &u->t.limit_next, p->limit_next_mc },
+		{ &u->t.arrive, p->arrive_mc },
+		{ &u->t.test, p->test_mc },
+		{ &u->t.init, p->init_mc },
+		{ &u->t.expect, p->expect_mc },
+		{ &u->t.refuse, p->refuse_mc },
+		{ &u->t.miss, p->miss_mc },
+		{ &u->t.ahead, p->ahead_mc },
+		{ &u->t.enter, p->enter_mc },
+		{ &u->t.op, p->op_mc },
+		{ &u->t.lane, p->lane_mc },
+		{ &u->t.lane_test, p->lane_test_mc },
+		{ &u->t.lane_busy, p->lane_busy_mc },
+		{ &u->t.merge, p->merge_mc },
+		{ &u->t.operands, p->operands_mc },
+		{ &u->t.remote_issue, p->remote_issue_mc },
 		{ &u->t.remote_operands, p->remote_operands_mc },
-		{ &u->t.issue, p->issue_mc },	      { &u->t.load, p->load_mc },
-		{ &u->t.atomic, p->atomic_mc },	      { &u->t.recv, p->remote_recv_mc },
-		{ &u->t.wake, p->wake_mc },	      { &u->t.wake_next, p->wake_next_mc },
-		{ &u->t.wake_part, p->wake_part_mc }, { &u->t.hint_true, p->hint_true_mc },
-		{ &u->t.hint_false, p->hint_false_mc }, { &u->t.acquire, p->acquire_cluster_mc },
+		{ &u->t.issue, p->issue_mc },
+		{ &u->t.load, p->load_mc },
+		{ &u->t.atomic, p->atomic_mc },
+		{ &u->t.recv, p->remote_recv_mc },
+		{ &u->t.wake, p->wake_mc },
+		{ &u->t.wake_next, p->wake_next_mc },
+		{ &u->t.wake_part, p->wake_part_mc },
+		{ &u->t.hint_true, p->hint_true_mc },
+		{ &u->t.hint_false, p->hint_false_mc },
+		{ &u->t.acquire, p->acquire_cluster_mc },
 	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(times); i++)
@@ -206,9 +232,17 @@ static enum bf_mbar_fault do_barrier(struct bf_sync_unit *u, struct bf_sync_inst
 	}
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
 		const struct bf_rec_hopper_op r = {
-			.before = before, .after = *word, .at_ps = at_ps, .address = address, .warp = in->warp,
-			.lanes = lanes, .count = in->count[first], .tx = in->tx[first], .op = in->op,
-			.result = (in->result & lanes) != 0, .hit = *hit,
+			.before = before,
+			.after = *word,
+			.at_ps = at_ps,
+			.address = address,
+			.warp = in->warp,
+			.lanes = lanes,
+			.count = in->count[first],
+			.tx = in->tx[first],
+			.op = in->op,
+			.result = (in->result & lanes) != 0,
+			.hit = *hit,
 		};
 
 		record_op(u, &r);
@@ -462,8 +496,16 @@ uint64_t bf_sync_update(struct bf_sync_unit *u, enum bf_sync_op op, uint32_t add
 	u->recv_ps = start + u->t.recv;
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
 		const struct bf_rec_hopper_op r = {
-			.before = before, .after = *word, .at_ps = start, .address = address, .warp = from,
-			.count = count, .tx = tx, .op = (uint8_t)op, .hit = hit, .remote = 1,
+			.before = before,
+			.after = *word,
+			.at_ps = start,
+			.address = address,
+			.warp = from,
+			.count = count,
+			.tx = tx,
+			.op = (uint8_t)op,
+			.hit = hit,
+			.remote = 1,
 		};
 
 		record_op(u, &r);

@@ -63,16 +63,17 @@ struct bf_sync_instr {
 	uint32_t data[BF_WARP_LANES];
 	uint64_t token[BF_WARP_LANES];
 
-	uint32_t base; /* where the block's window lies in the SM's shared memory: added to the low 24 bits of addresses */
+	uint32_t
+	    base; /* where the block's window lies in the SM's shared memory: added to the low 24 bits of addresses */
 
 	/* Results, valid in `done`. */
-	uint32_t result;          /* lanes whose wait is over */
-	uint8_t fault;            /* enum bf_mbar_fault: no lane has a result */
+	uint32_t result; /* lanes whose wait is over */
+	uint8_t fault;   /* enum bf_mbar_fault: no lane has a result */
 	uint8_t fault_lane;
-	bool killed;              /* another instruction's fault has ended the kernel */
-	bool parked;              /* the wait held an entry of the try-wait buffer */
-	uint64_t next_ps;         /* set before the issuing call returns: when this warp may issue again */
-	uint64_t operands_ps;     /* ... and when the registers of its operands may be written again */
+	bool killed;          /* another instruction's fault has ended the kernel */
+	bool parked;          /* the wait held an entry of the try-wait buffer */
+	uint64_t next_ps;     /* set before the issuing call returns: when this warp may issue again */
+	uint64_t operands_ps; /* ... and when the registers of its operands may be written again */
 
 	/* The unit's. */
 	struct bf_event event;
@@ -129,8 +130,8 @@ uint64_t bf_sync_peek(const struct bf_sync_unit *unit, uint32_t address, bool *c
 const struct bf_sync_instr *bf_sync_waiter(const struct bf_sync_unit *unit, uint32_t index);
 
 struct bf_sync_counts {
-	uint64_t instrs;    /* warp instructions issued */
-	uint64_t ops;       /* barrier operations: lanes of them, and updates */
+	uint64_t instrs; /* warp instructions issued */
+	uint64_t ops;    /* barrier operations: lanes of them, and updates */
 	uint64_t hits, misses, evictions;
 	uint64_t merged;    /* arrivals that joined one waiting for the unit */
 	uint64_t completed; /* phases */

@@ -4,14 +4,15 @@
 
 #include "models/hopper/unit.h"
 
-#define BF_SYNC_PARTS 4u       /* sub-partitions of an SM: warp slot modulo 4 */
+#define BF_SYNC_PARTS 4u         /* sub-partitions of an SM: warp slot modulo 4 */
 #define BF_SYNC_OFFSET 0xffffffu /* of an address in its block's window: hopper.h */
 
 /* The profile's times in ps. */
 struct bf_sync_times {
 	uint64_t tick, limit, limit_next;
 	uint64_t arrive, test, init, expect, refuse, miss, ahead, enter;
-	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic, recv;
+	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic,
+	    recv;
 	uint64_t wake, wake_next, wake_part, hint_true, hint_false, acquire;
 };
 
@@ -19,7 +20,7 @@ struct bf_sync_times {
 struct bf_sync_line {
 	uint64_t word[BF_HOPPER_LINE_BYTES_MAX / 8];
 	uint32_t tag;
-	uint8_t dirty; /* bit w: word w differs from memory */
+	uint8_t dirty;        /* bit w: word w differs from memory */
 	uint8_t newer, older; /* neighbours in order of use */
 };
 
@@ -45,7 +46,7 @@ struct bf_sync_unit {
 	uint32_t tail_address;
 	uint64_t last_ps;  /* when the last instruction came */
 	uint64_t again_ps; /* ... for the further barriers of instructions that name several */
-	uint64_t recv_ps; /* requests from outside */
+	uint64_t recv_ps;  /* requests from outside */
 
 	/* Barrier cache. */
 	struct bf_sync_line line[BF_HOPPER_LINES_MAX];
@@ -59,7 +60,7 @@ struct bf_sync_unit {
 	uint32_t parked;
 	uint64_t tick_ps; /* when the tick counter was started */
 	struct bf_event limit;
-	uint64_t part_ps[BF_SYNC_PARTS];  /* when another waiter of that sub-partition may be let go */
+	uint64_t part_ps[BF_SYNC_PARTS];   /* when another waiter of that sub-partition may be let go */
 	uint64_t turn[BF_HOPPER_POOL_MAX]; /* when waiters are let go; none later than port_last_ps */
 	uint64_t port_last_ps;
 	uint32_t turns;

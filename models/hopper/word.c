@@ -40,7 +40,8 @@ int32_t bf_mbar_tx(uint64_t word)
 uint64_t bf_mbar_word(uint32_t phase, uint32_t pending, int32_t tx, uint32_t expected)
 {
 	return BF_FIELD_PREP(BF_MBAR_PHASE, phase) | BF_FIELD_PREP(BF_MBAR_PENDING, -(uint64_t)pending) |
-	       BF_FIELD_PREP(BF_MBAR_TX, (uint64_t)-(int64_t)tx) | BF_FIELD_PREP(BF_MBAR_EXPECTED, -(uint64_t)expected);
+	       BF_FIELD_PREP(BF_MBAR_TX, (uint64_t) - (int64_t)tx) |
+	       BF_FIELD_PREP(BF_MBAR_EXPECTED, -(uint64_t)expected);
 }
 
 /* Stores the new state; a phase that is complete gives way to the next. */

@@ -26,7 +26,10 @@ enum bf_mbar_fault {
 };
 const char *bf_mbar_fault_name(enum bf_mbar_fault f); /* "more arrivals than are pending" */
 
-static inline uint32_t bf_mbar_phase(uint64_t word) { return (uint32_t)(word >> 63); }
+static inline uint32_t bf_mbar_phase(uint64_t word)
+{
+	return (uint32_t)(word >> 63);
+}
 uint32_t bf_mbar_pending(uint64_t word);
 uint32_t bf_mbar_expected(uint64_t word);
 int32_t bf_mbar_tx(uint64_t word);

@@ -2,7 +2,7 @@
 #include "models/mlx5/device_internal.h"
 #include "models/mlx5/prm_hca.h"
 
-#define LOG_MAX_RA 4u  /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
+#define LOG_MAX_RA 4u /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
 #define LOG_MAX_MSG 30u
 #define MAX_WQE (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
 #define MAX_RECV_WQE 512u

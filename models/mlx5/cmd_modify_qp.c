@@ -58,8 +58,7 @@ static uint8_t set_port(struct bf_mlx5_qp *qp, uint8_t *kept, uint32_t port)
 static void take_pkey(uint8_t *kept, const uint8_t *qpc, uint32_t which)
 {
 	if (which & OPTPAR_PKEY_INDEX)
-		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PKEY_INDEX,
-			    BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PKEY_INDEX));
+		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PKEY_INDEX, BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PKEY_INDEX));
 }
 
 static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)

@@ -34,8 +34,8 @@ static uint8_t rings_in_pages(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *
 
 	if (!rq_bytes && !sq_bytes)
 		return BF_MLX5_CMD_OK;
-	status = bf_mlx5_buf_pages(m, &all, BF_MLX5_GET(qpc, BF_QPC_LOG_PAGE_SIZE), BF_MLX5_GET(qpc, BF_QPC_PAGE_OFFSET),
-				   sq_bytes ? sq_at + sq_bytes : rq_bytes);
+	status = bf_mlx5_buf_pages(m, &all, BF_MLX5_GET(qpc, BF_QPC_LOG_PAGE_SIZE),
+				   BF_MLX5_GET(qpc, BF_QPC_PAGE_OFFSET), sq_bytes ? sq_at + sq_bytes : rq_bytes);
 	if (!status && rq_bytes)
 		status = bf_mlx5_buf_in(&qp->rq, all.umem, 0, rq_bytes);
 	if (!status && sq_bytes)

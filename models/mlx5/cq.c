@@ -385,8 +385,8 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 }
 
 /*
- * Entries that the driver has neither seen nor heard of when it arms raise the event at once. Those that an event told of
- * do not, seen or not: the device keeps that index (CQC.last_notified_index in mlx5_ifc.h), and perftest, which arms
+ * Entries that the driver has neither seen nor heard of when it arms raise the event at once. Those that an event told
+ * of do not, seen or not: the device keeps that index (CQC.last_notified_index in mlx5_ifc.h), and perftest, which arms
  * before it polls, gets one event for each entry from real devices.
  */
 static uint32_t seen(const struct bf_mlx5_cq *cq, uint32_t consumer)
@@ -395,9 +395,9 @@ static uint32_t seen(const struct bf_mlx5_cq *cq, uint32_t consumer)
 }
 
 /*
- * be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (mlx5.md section 4.3). Software counts the sequence number
- * up with each event that it has got, so one that has raised its event was sent before that was known: it is void
- * (assumed, from rdma-core's and Linux' use of arm_sn).
+ * be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (mlx5.md section 4.3). Software counts the sequence
+ * number up with each event that it has got, so one that has raised its event was sent before that was known: it is
+ * void (assumed, from rdma-core's and Linux' use of arm_sn).
  */
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 {
@@ -405,8 +405,8 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 	uint32_t word = (uint32_t)(doorbell >> 32), cqn = (uint32_t)doorbell & 0xffffff;
 	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, cqn);
 	uint32_t consumer = word & 0xffffff, sn = word >> 28 & 3;
-	uint8_t verdict = !cq                              ? ARM_NO_CQ
-			  : cq->uar != uar->index          ? ARM_WRONG_UAR
+	uint8_t verdict = !cq                               ? ARM_NO_CQ
+			  : cq->uar != uar->index           ? ARM_WRONG_UAR
 			  : cq->fired && sn == cq->fired_sn ? ARM_STALE
 							    : ARM_OK;
 

@@ -2,8 +2,8 @@
  * The DC initiator: which target a WQE is for, opening and changing the connection, refusals, stream channels.
  *
  * A DCI talks to one target at a time. A WQE for another one waits until all that was sent is acknowledged; then the
- * old target is told, and CONNECT leaves in front of the first packet for the new one: with data right behind it (half a
- * handshake), or waiting for its acknowledgement (full). PSNs run on over all connections; CONNECT uses none, it says
+ * old target is told, and CONNECT leaves in front of the first packet for the new one: with data right behind it (half
+ * a handshake), or waiting for its acknowledgement (full). PSNs run on over all connections; CONNECT uses none, it says
  * where they stand. What is assumed of the packets is in models/fabric/roce.h.
  */
 #include "models/mlx5/device_internal.h"
@@ -242,7 +242,11 @@ static void refused(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_dc_cnak rec = {
-			.qpn = qp->qpn, .dct = r->src_qp, .session = r->session, .psn = r->psn, .stream = r->stream,
+			.qpn = qp->qpn,
+			.dct = r->src_qp,
+			.session = r->session,
+			.psn = r->psn,
+			.stream = r->stream,
 			.reason = (uint16_t)r->dc_info,
 		};
 

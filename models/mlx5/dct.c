@@ -250,9 +250,8 @@ static struct bf_mlx5_dc_context *evict(struct bf_mlx5_dct *dct)
 static struct bf_mlx5_dc_context *new_context(struct bf_mlx5_dct *dct, const struct bf_roce *r)
 {
 	struct bf_mlx5_dc_context **bucket = bucket_of(dct, r->src_ipv4, r->src_qp, r->stream);
-	struct bf_mlx5_dc_context *c = dct->contexts < dct->dev->profile.dct_contexts
-					       ? bf_pool_take(dct->dev->sim, sizeof(*c))
-					       : evict(dct);
+	struct bf_mlx5_dc_context *c =
+	    dct->contexts < dct->dev->profile.dct_contexts ? bf_pool_take(dct->dev->sim, sizeof(*c)) : evict(dct);
 
 	if (!c)
 		return NULL;

@@ -235,9 +235,10 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	if (opts->ports > BF_MLX5_PORTS)
 		return bf_fail(&sim->error, -EINVAL, "%s: %u ports; a device has at most %u", opts->name, opts->ports,
 			       BF_MLX5_PORTS);
-	if (opts->first_qpn > NUMBER_MAX || opts->qpns > NUMBER_MAX + 1 - (opts->first_qpn ? opts->first_qpn : FIRST_QPN))
-		return bf_fail(&sim->error, -EINVAL, "%s: %u queue pairs from 0x%x on: numbers have 24 bits", opts->name,
-			       opts->qpns, opts->first_qpn);
+	if (opts->first_qpn > NUMBER_MAX ||
+	    opts->qpns > NUMBER_MAX + 1 - (opts->first_qpn ? opts->first_qpn : FIRST_QPN))
+		return bf_fail(&sim->error, -EINVAL, "%s: %u queue pairs from 0x%x on: numbers have 24 bits",
+			       opts->name, opts->qpns, opts->first_qpn);
 	dev = bf_pool_take(sim, sizeof(*dev));
 	if (!dev)
 		return bf_fail(&sim->error, -ENOMEM, "%s: no memory", opts->name);
@@ -373,11 +374,11 @@ struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index)
 
 int bf_mlx5_next_number(struct bf_mlx5 *dev, enum bf_mlx5_object kind, uint32_t number)
 {
-	struct bf_mlx5_table *t = kind == BF_MLX5_OBJ_QP   ? &dev->qps
-				  : kind == BF_MLX5_OBJ_CQ ? &dev->cqs
-				  : kind == BF_MLX5_OBJ_PD ? &dev->pds
+	struct bf_mlx5_table *t = kind == BF_MLX5_OBJ_QP    ? &dev->qps
+				  : kind == BF_MLX5_OBJ_CQ  ? &dev->cqs
+				  : kind == BF_MLX5_OBJ_PD  ? &dev->pds
 				  : kind == BF_MLX5_OBJ_DCT ? &dev->dcts
-							   : &dev->mkeys;
+							    : &dev->mkeys;
 
 	if (number > 0xffffff)
 		return bf_fail(&dev->sim->error, -ERANGE, "%s: number 0x%x is wider than 24 bits", dev->name, number);

@@ -29,24 +29,24 @@ struct bf_mlx5_uar {
  * What a device counts, in the order of the path; published under these names behind the device's ("nic0.cqes"). NAKs
  * have an array each, by bf_mlx5_nak_kind(), and so have packets that were thrown away, by the record's reason.
  */
-#define BF_MLX5_COUNTERS(C)                                                                                          \
-	C(doorbells)         /* that a queue pair listened to */                                                     \
-	C(doorbells_ignored) /* no such queue, another's page, not ready to send */                                  \
-	C(dbrec_reads)                                                                                               \
-	C(ring_reads)                                                                                                \
-	C(wqes_fetched)                                                                                              \
-	C(wqes_completed)                                                                                            \
-	C(packets_resent)                                                                                            \
-	C(timeouts)                                                                                                  \
-	C(acks_sent)                                                                                                 \
-	C(acks_received)                                                                                             \
-	C(cqes)       /* written, those with an error included */                                                    \
-	C(error_cqes)                                                                                                \
-	C(events)      /* event queue entries written */                                                             \
-	C(events_lost) /* those that a full or broken queue did not take */                                          \
-	C(interrupts)                                                                                                \
-	C(dc_connects)   /* connections that DC initiators chose */                                                  \
-	C(dc_cnaks_sent) /* refusals by DC targets */                                                                \
+#define BF_MLX5_COUNTERS(C)                                                                                            \
+	C(doorbells)         /* that a queue pair listened to */                                                       \
+	C(doorbells_ignored) /* no such queue, another's page, not ready to send */                                    \
+	C(dbrec_reads)                                                                                                 \
+	C(ring_reads)                                                                                                  \
+	C(wqes_fetched)                                                                                                \
+	C(wqes_completed)                                                                                              \
+	C(packets_resent)                                                                                              \
+	C(timeouts)                                                                                                    \
+	C(acks_sent)                                                                                                   \
+	C(acks_received)                                                                                               \
+	C(cqes) /* written, those with an error included */                                                            \
+	C(error_cqes)                                                                                                  \
+	C(events)      /* event queue entries written */                                                               \
+	C(events_lost) /* those that a full or broken queue did not take */                                            \
+	C(interrupts)                                                                                                  \
+	C(dc_connects)   /* connections that DC initiators chose */                                                    \
+	C(dc_cnaks_sent) /* refusals by DC targets */                                                                  \
 	C(dct_evictions) /* responder contexts that another initiator got */
 
 #define BF_MLX5_NAK_KINDS 6u /* RNR, sequence, invalid request, access, operation, reserved codes */
@@ -79,27 +79,27 @@ struct bf_mlx5 {
 	uint32_t actor;
 	struct bf_dma_port dma;
 	struct bf_link link;
-	struct bf_roce tx;          /* scratch: fields that the opcode at hand does not use may hold anything */
-	struct bf_mlx5_wqe decoded; /* scratch */
-	struct bf_roce rx;          /* the packet at hand */
+	struct bf_roce tx;           /* scratch: fields that the opcode at hand does not use may hold anything */
+	struct bf_mlx5_wqe decoded;  /* scratch */
+	struct bf_roce rx;           /* the packet at hand */
 	struct bf_roce_path ud_path; /* of the datagram at hand */
 	struct bf_mlx5_group *groups;
-	struct bf_fault_timer failure; /* of queue pairs, by the clock */
+	struct bf_fault_timer failure;   /* of queue pairs, by the clock */
 	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
 	struct bf_mlx5_atomic_op *atomics; /* free ones */
 	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_sq_copy *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
-	struct bf_mlx5_table reserved; /* blocks of QPNs that no queue pair gets */
-	struct bf_mlx5_table xrcds;    /* numbers alone */
+	struct bf_mlx5_table reserved;     /* blocks of QPNs that no queue pair gets */
+	struct bf_mlx5_table xrcds;        /* numbers alone */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
-	struct bf_mlx5_uar **uars;   /* [uar_end]; NULL: not there yet */
-	uint32_t uar_count, uar_end; /* uar_count: pages that there may be */
-	uint32_t uar_free;           /* all before are allocated, or not to be had */
+	struct bf_mlx5_uar **uars;     /* [uar_end]; NULL: not there yet */
+	uint32_t uar_count, uar_end;   /* uar_count: pages that there may be */
+	uint32_t uar_free;             /* all before are allocated, or not to be had */
 	struct bf_mlx5_qp *zombie_qps; /* destroyed while DMA was in flight */
 	struct bf_mlx5_cq *zombie_cqs;
 	struct bf_mlx5_srq *zombie_srqs;
@@ -367,7 +367,7 @@ struct bf_mlx5_completion {
 	uint32_t byte_cnt, imm;
 	uint32_t flags_rqpn; /* a datagram: BF_MLX5_CQE_GRH and so on, and its sender's number */
 	struct bf_mlx5_err err;
-	uint64_t told_ps; /* a send that succeeded: when its doorbell arrived; 0: none */
+	uint64_t told_ps;    /* a send that succeeded: when its doorbell arrived; 0: none */
 	const uint8_t *data; /* bytes that the CQE carries itself; NULL: none */
 	uint8_t data_len;
 	uint8_t format; /* BF_MLX5_CQE_INLINE_*, when there are data */
@@ -412,7 +412,8 @@ uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m);
 /* mkey.c */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
-/* The fault plan refuses the access to remote memory that a request wants: asked once for each, after its key is good. */
+/* The fault plan refuses the access to remote memory that a request wants: asked once for each, after its key is good.
+ */
 bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp);
 /* What bf_mlx5_mkey_check() checks, without a record. `qpn` 0: whosesoever the key is. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
@@ -433,16 +434,16 @@ uint64_t bf_mlx5_map(const struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint3
 int bf_mlx5_key_write(struct bf_mlx5 *dev, uint32_t key, uint64_t va, const uint8_t *data, uint32_t len);
 
 /* umr.c */
-bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s); /* false: the WQE failed */
-bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key); /* false: that is not allowed */
+bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);         /* false: the WQE failed */
+bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key);     /* false: that is not allowed */
 struct bf_mlx5_xlat *bf_mlx5_read_list(const uint8_t *list, uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
 /* Keeps the context for QUERY; 0 or a status. */
 uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc);
-uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16]); /* 0: none that can be reached */
-int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp); /* what is needed from INIT on; 0 or -ENOMEM */
+uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16]);     /* 0: none that can be reached */
+int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp);        /* what is needed from INIT on; 0 or -ENOMEM */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp); /* false on lack of memory */
 /* Room for answers, if there is none yet; false on lack of memory. */
 bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp);

@@ -54,8 +54,14 @@ static void record_eqe(const struct bf_mlx5_eq *eq, const struct bf_mlx5_eqe *e,
 		       uint8_t verdict)
 {
 	struct bf_rec_eqe rec = {
-		.iova = iova, .eqn = eq->eqn, .count = eq->producer, .number = number, .event = e->type,
-		.sub_type = e->sub_type, .interrupt = eq->armed && verdict == EQE_WRITTEN, .verdict = verdict,
+		.iova = iova,
+		.eqn = eq->eqn,
+		.count = eq->producer,
+		.number = number,
+		.event = e->type,
+		.sub_type = e->sub_type,
+		.interrupt = eq->armed && verdict == EQE_WRITTEN,
+		.verdict = verdict,
 	};
 
 	bf_record(&eq->dev->sim->rec, &bf_rec_eqe_schema, eq->actor, &rec, e, sizeof(*e));

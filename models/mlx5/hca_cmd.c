@@ -128,8 +128,8 @@ static uint8_t manage_pages(struct bf_mlx5_hca *hca, const struct message *m)
 }
 
 /*
- * The host tells what it will use. The model has all that it shows in any case; it has no checksums of mailboxes and one
- * size of UAR pages.
+ * The host tells what it will use. The model has all that it shows in any case; it has no checksums of mailboxes and
+ * one size of UAR pages.
  */
 static uint8_t set_cap(struct bf_mlx5_hca *hca, const struct message *m)
 {

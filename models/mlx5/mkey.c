@@ -40,8 +40,15 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 		*out = k;
 	if (BF_UNLIKELY(f) && bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_mkey_error rec = {
-			.va = va, .start = k ? k->start : 0, .size = k ? k->len : 0, .qpn = qp->qpn, .key = key,
-			.length = (uint32_t)len, .access = (uint8_t)access, .why = (uint8_t)f, .index = index,
+			.va = va,
+			.start = k ? k->start : 0,
+			.size = k ? k->len : 0,
+			.qpn = qp->qpn,
+			.key = key,
+			.length = (uint32_t)len,
+			.access = (uint8_t)access,
+			.why = (uint8_t)f,
+			.index = index,
 		};
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_mkey_error_schema, qp->actor, &rec, NULL, 0);
@@ -186,10 +193,16 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 	if (!k)
 		return BF_MLX5_CMD_NO_RES;
 	*k = (struct bf_mlx5_mkey){
-		.start = start, .len = len, .pd = pd->number, .qpn = BF_MLX5_GET(mkc, BF_MKC_QPN),
-		.access = bf_mlx5_mkc_access(mkc), .variant = (uint8_t)BF_MLX5_GET(mkc, BF_MKC_KEY),
-		.free = BF_MLX5_GET(mkc, BF_MKC_FREE), .length64 = length64,
-		.relaxed = BF_MLX5_GET(mkc, BF_MKC_RELAXED_WRITE), .umr_en = BF_MLX5_GET(mkc, BF_MKC_UMR_EN),
+		.start = start,
+		.len = len,
+		.pd = pd->number,
+		.qpn = BF_MLX5_GET(mkc, BF_MKC_QPN),
+		.access = bf_mlx5_mkc_access(mkc),
+		.variant = (uint8_t)BF_MLX5_GET(mkc, BF_MKC_KEY),
+		.free = BF_MLX5_GET(mkc, BF_MKC_FREE),
+		.length64 = length64,
+		.relaxed = BF_MLX5_GET(mkc, BF_MKC_RELAXED_WRITE),
+		.umr_en = BF_MLX5_GET(mkc, BF_MKC_UMR_EN),
 		.en_rinval = BF_MLX5_GET(mkc, BF_MKC_EN_RINVAL),
 	};
 	memcpy(k->context, mkc, sizeof(k->context));

@@ -61,12 +61,12 @@ struct bf_mlx5_opts {
 	uint32_t ports;   /* 1 or 2; 0: 1 */
 	uint32_t ipv4[2]; /* of each port */
 	/*
-	 * Commands tell of InfiniBand ports: LIDs (the low 16 bits of a port's address), GIDs made of the port's MAC, no
-	 * RoCE. What goes over the fabric are RoCEv2 frames either way (the model's own liberty).
+	 * Commands tell of InfiniBand ports: LIDs (the low 16 bits of a port's address), GIDs made of the port's MAC,
+	 * no RoCE. What goes over the fabric are RoCEv2 frames either way (the model's own liberty).
 	 */
 	bool infiniband;
-	uint32_t uar_pages; /* 0: 64 */
-	uint32_t first_uar; /* pages before it are never given out: something else is there */
+	uint32_t uar_pages;  /* 0: 64 */
+	uint32_t first_uar;  /* pages before it are never given out: something else is there */
 	uint32_t host, rail; /* place in a topology (bf_port_opts) of the first port; the second has the next rail */
 	/* An event queue has got its first entry since it was armed: its interrupt. NULL: nobody listens. */
 	void (*irq)(void *owner, uint32_t vector);

@@ -33,7 +33,7 @@ static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
 
 struct bf_mlx5_table {
 	struct bf_sim *sim;
-	void ***leaf;          /* [leaves], for the numbers from first << BF_MLX5_TABLE_SHIFT on */
+	void ***leaf; /* [leaves], for the numbers from first << BF_MLX5_TABLE_SHIFT on */
 	uint32_t first, leaves;
 	uint32_t count, limit; /* objects now and at most */
 	uint32_t next;         /* where the search for a free number starts */
@@ -107,8 +107,8 @@ uint64_t bf_mlx5_buf_iova(const struct bf_mlx5_buf *b, uint64_t at, uint32_t len
 void bf_mlx5_buf_hold(struct bf_mlx5 *dev, const struct bf_mlx5_buf *b, uint32_t by);
 
 /*
- * What a key translates by: `rounds` rounds of parts, one behind the other. A part is bytes of another key, or of a page
- * (key 0); from round to round it moves by `stride`.
+ * What a key translates by: `rounds` rounds of parts, one behind the other. A part is bytes of another key, or of a
+ * page (key 0); from round to round it moves by `stride`.
  */
 struct bf_mlx5_part {
 	uint64_t at;   /* address in the other key, or IOVA */
@@ -134,7 +134,7 @@ struct bf_mlx5_mkey {
 	uint8_t variant;
 	bool free, length64, relaxed;
 	bool klm, umr_en, en_rinval; /* what UMR WQEs and remote invalidation may do */
-	uint8_t context[64]; /* as created, for QUERY_MKEY */
+	uint8_t context[64];         /* as created, for QUERY_MKEY */
 };
 
 #define BF_MLX5_ACCESS_LOCAL_READ 1u

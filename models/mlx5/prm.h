@@ -1,5 +1,6 @@
 /*
- * mlx5 layouts: WQE segments, CQEs, doorbells, commands, contexts, capabilities. What includes them includes this header.
+ * mlx5 layouts: WQE segments, CQEs, doorbells, commands, contexts, capabilities. What includes them includes this
+ * header.
  *
  * Sources: rdma-core providers/mlx5/mlx5dv.h, mlx5_ifc.h, wqe.h, cq.c; Linux include/linux/mlx5/{qp,cq,device}.h;
  * NVSHMEM src/modules/transport/common/mlx5_prm.h. Drivers include this header too; it has layouts and names only.

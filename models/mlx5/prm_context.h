@@ -211,7 +211,7 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_SW_RQ_COUNTER 0xbc, 0xffffffffu
 #define BF_QPC_CS_REQ 0xc4, 0x0000ff00u /* small answers of READs and atomics go into the CQE: BF_CS_REQ_* */
 #define BF_QPC_CS_RES 0xc4, 0x000000ffu /* small receives: BF_CS_RES_* */
-#define BF_CS_REQ_32 0x11u /* up to 32 bytes; 64 needs 128-byte CQEs (Linux include/linux/mlx5/qp.h) */
+#define BF_CS_REQ_32 0x11u              /* up to 32 bytes; 64 needs 128-byte CQEs (Linux include/linux/mlx5/qp.h) */
 #define BF_CS_REQ_64 0x22u
 #define BF_CS_RES_32 0x1u
 #define BF_CS_RES_64 0x2u
@@ -270,9 +270,9 @@ enum bf_mlx5_qp_state {
 /*
  * CREATE_MKEY input: context at 0x10, translation entries behind it. Without entries (an actual size of 0) translation
  * is by address: IOVA is the address in requests. With entries an access mode of MTT has page addresses (be64, as in
- * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill. DEVX programs have
- * the pages in a UMEM instead: its byte at the offset is the key's first (DPDK drivers/common/mlx5/mlx5_devx_cmds.c
- * mlx5_devx_cmd_mkey_create(); Linux drivers/infiniband/hw/mlx5/devx.c insists).
+ * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill. DEVX programs
+ * have the pages in a UMEM instead: its byte at the offset is the key's first (DPDK
+ * drivers/common/mlx5/mlx5_devx_cmds.c mlx5_devx_cmd_mkey_create(); Linux drivers/infiniband/hw/mlx5/devx.c insists).
  */
 #define BF_CREATE_MKEY_MKC 0x10
 #define BF_CREATE_MKEY_UMEM_VALID 0x0c, 0x40000000u

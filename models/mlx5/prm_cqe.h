@@ -98,19 +98,19 @@ struct bf_mlx5_eqe {
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eqe) == 64, "EQE");
 
 /* Offsets in `data`. */
-#define BF_EQE_COMP_CQN 24       /* be32 */
-#define BF_EQE_QP_SRQ_TYPE 20    /* BF_EQE_QUEUE_* */
-#define BF_EQE_QP_SRQ_NUMBER 24  /* be32 */
-#define BF_EQE_CQ_ERR_CQN 0      /* be32 */
+#define BF_EQE_COMP_CQN 24      /* be32 */
+#define BF_EQE_QP_SRQ_TYPE 20   /* BF_EQE_QUEUE_* */
+#define BF_EQE_QP_SRQ_NUMBER 24 /* be32 */
+#define BF_EQE_CQ_ERR_CQN 0     /* be32 */
 #define BF_EQE_CQ_ERR_SYNDROME 11
 #define BF_EQE_CQ_ERR_OVERRUN 1u
 #define BF_EQE_CQ_ERR_ACCESS 2u
-#define BF_EQE_CMD_VECTOR 0      /* be32, a bit for each entry of the command queue */
-#define BF_EQE_PORT_NUMBER 8     /* in the high four bits */
-#define BF_EQE_DCTN 24           /* be32 */
+#define BF_EQE_CMD_VECTOR 0  /* be32, a bit for each entry of the command queue */
+#define BF_EQE_PORT_NUMBER 8 /* in the high four bits */
+#define BF_EQE_DCTN 24       /* be32 */
 #define BF_EQE_QUEUE_QP 0u
 #define BF_EQE_QUEUE_DCT 6u
-#define BF_EQE_PORT_DOWN 1u      /* sub-types of PORT_CHANGE */
+#define BF_EQE_PORT_DOWN 1u /* sub-types of PORT_CHANGE */
 #define BF_EQE_PORT_ACTIVE 4u
 #define BF_MLX5_EQE_OWNER 0x01u
 
@@ -140,8 +140,9 @@ enum bf_mlx5_event {
 /* UAR page. */
 #define BF_MLX5_UAR_BYTES 4096u
 #define BF_MLX5_UAR_CQ_ARM 0x20u
-#define BF_MLX5_UAR_EQ_ARM 0x40u   /* be32: EQ number << 24 | consumer index; arms */
-#define BF_MLX5_UAR_EQ_NO_ARM 0x48u /* the same without arming (Linux drivers/net/ethernet/mellanox/mlx5/core/lib/eq.h) */
+#define BF_MLX5_UAR_EQ_ARM 0x40u /* be32: EQ number << 24 | consumer index; arms */
+#define BF_MLX5_UAR_EQ_NO_ARM                                                                                          \
+	0x48u /* the same without arming (Linux drivers/net/ethernet/mellanox/mlx5/core/lib/eq.h) */
 #define BF_MLX5_UAR_BF 0x800u
 #define BF_MLX5_BF_REG 512u
 #define BF_MLX5_BF_BUF 256u /* half a register: software alternates */

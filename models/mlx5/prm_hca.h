@@ -12,10 +12,10 @@
 #include "models/mlx5/prm.h"
 
 /* Initialization segment, at the beginning of BAR 0. Dwords, big-endian. */
-#define BF_SEG_FW_REV 0x0000u     /* minor << 16 | major */
-#define BF_SEG_CMDIF_REV 0x0004u  /* revision of the command interface << 16 | sub-minor of the firmware */
+#define BF_SEG_FW_REV 0x0000u    /* minor << 16 | major */
+#define BF_SEG_CMDIF_REV 0x0004u /* revision of the command interface << 16 | sub-minor of the firmware */
 #define BF_SEG_CMDQ_HIGH 0x0010u
-#define BF_SEG_CMDQ_LOW 0x0014u   /* address, and: */
+#define BF_SEG_CMDQ_LOW 0x0014u /* address, and: */
 #define BF_SEG_CMDQ_ADDRESS 0xfffff000u
 #define BF_SEG_CMDQ_NIC 0x00000700u /* BF_SEG_NIC_* */
 #define BF_SEG_CMDQ_LOG_SIZE 0x000000f0u
@@ -55,8 +55,8 @@ struct bf_mlx5_cmd_entry {
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_cmd_entry) == 64, "command queue entry");
 
 #define BF_CMD_TYPE_PCI 7u
-#define BF_CMD_OWN_HW 0x01u       /* of status_own; above it the delivery status */
-#define BF_CMD_INLINE 16u         /* bytes of a message that lie in the entry */
+#define BF_CMD_OWN_HW 0x01u /* of status_own; above it the delivery status */
+#define BF_CMD_INLINE 16u   /* bytes of a message that lie in the entry */
 
 /* A mailbox holds the next 512 bytes of a message. */
 struct bf_mlx5_cmd_block {
@@ -119,7 +119,7 @@ enum bf_mlx5_hca_op {
 #define BF_HCA_VPORT_HAS_SMI 0x20, 0x40000000u
 #define BF_HCA_VPORT_PHYSICAL 0x20, 0x0000f000u /* 5: up, 3: disabled */
 #define BF_HCA_VPORT_STATE 0x20, 0x0000000fu    /* 4: active, 1: down */
-#define BF_HCA_VPORT_SYSTEM_GUID 0x28 /* be64; then those of the port and of the node */
+#define BF_HCA_VPORT_SYSTEM_GUID 0x28           /* be64; then those of the port and of the node */
 #define BF_HCA_VPORT_PORT_GUID 0x30
 #define BF_HCA_VPORT_NODE_GUID 0x38
 #define BF_HCA_VPORT_CAP1 0x40, 0xffffffffu
@@ -134,7 +134,7 @@ enum bf_mlx5_hca_op {
 #define BF_HCA_VPORT_ENTRIES 0x10
 
 /* QUERY_VPORT_COUNTER: packets and bytes, be64 each. */
-#define BF_VPORT_COUNTER_RECEIVED 0x30    /* InfiniBand unicast */
+#define BF_VPORT_COUNTER_RECEIVED 0x30 /* InfiniBand unicast */
 #define BF_VPORT_COUNTER_TRANSMITTED 0x40
 #define BF_VPORT_COUNTER_LEN 0x210
 

@@ -118,7 +118,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_umr_ctrl) == 48, "UMR control segment");
 #define BF_MLX5_UMR_INLINE 0x80u     /* the list is in the WQE */
 #define BF_MLX5_UMR_CHECK_FREE 0x20u /* fails unless the key is free */
 #define BF_MLX5_UMR_OFFSET 0x10u
-#define BF_MLX5_UMR_CHECK_QPN 0x08u  /* fails unless the key is of this queue pair */
+#define BF_MLX5_UMR_CHECK_QPN 0x08u /* fails unless the key is of this queue pair */
 /* Which fields of the context count (mlx5dv.h MLX5_WQE_UMR_CTRL_MKEY_MASK_*, Linux MLX5_MKEY_MASK_*). */
 #define BF_MLX5_UMR_MASK_LEN (1u << 0)
 #define BF_MLX5_UMR_MASK_PAGE_SIZE (1u << 1)

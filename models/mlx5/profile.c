@@ -46,8 +46,8 @@ const struct bf_mlx5_profile bf_mlx5_instant = {
 	.name = "instant",
 	.pcie = { .max_payload = 4096, .max_read_request = 4096 },
 	.ack_every = 16,
-	.fetch_wqebbs = 64,      /* a batch of a program's in one read */
-	.max_outstanding = 256,  /* of each of many queue pairs; a megabyte fills the ring to another process */
+	.fetch_wqebbs = 64,     /* a batch of a program's in one read */
+	.max_outstanding = 256, /* of each of many queue pairs; a megabyte fills the ring to another process */
 	.log_max_qp = 18,
 	.log_max_cq = 24,
 	.log_max_mkey = 24,

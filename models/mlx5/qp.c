@@ -85,8 +85,15 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 		qp->err = err;
 	if (bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_qp_error rec = {
-			.qpn = qp->qpn, .psn = psn, .index = index, .side = side, .opcode = opcode,
-			.syndrome = err.syndrome, .vendor = err.vendor, .hw = err.hw, .nak = nak,
+			.qpn = qp->qpn,
+			.psn = psn,
+			.index = index,
+			.side = side,
+			.opcode = opcode,
+			.syndrome = err.syndrome,
+			.vendor = err.vendor,
+			.hw = err.hw,
+			.nak = nak,
 		};
 
 		snprintf(rec.why, sizeof(rec.why), "%s", why);

@@ -14,9 +14,9 @@
 
 #include "models/mlx5/objects_internal.h"
 
-#define BF_SEND_STARTED 1u   /* PSNs assigned */
-#define BF_SEND_DONE 2u      /* may complete when it is the oldest */
-#define BF_SEND_INLINE 4u    /* without data segments */
+#define BF_SEND_STARTED 1u /* PSNs assigned */
+#define BF_SEND_DONE 2u    /* may complete when it is the oldest */
+#define BF_SEND_INLINE 4u  /* without data segments */
 #define BF_SEND_SOLICITED 8u
 #define BF_SEND_RDATOMIC 16u /* READ or atomic: answered by data */
 #define BF_SEND_FAILED 32u   /* completes with `err` when it is the oldest */
@@ -32,15 +32,15 @@ struct bf_mlx5_send {
 	uint32_t length;
 	uint32_t imm;
 	uint32_t psn, npsn;
-	uint32_t got;      /* READ: response packets that arrived */
-	uint32_t keys;     /* dev->key_changes when its local keys were checked */
-	uint16_t index;    /* where its bytes are, and what its CQE says */
-	uint16_t slot;     /* counter of the queue that executes it: the index, unless that is a stream of a DCI */
-	uint16_t payload;  /* offset of the first data segment; of the first inline byte when there is none */
+	uint32_t got;     /* READ: response packets that arrived */
+	uint32_t keys;    /* dev->key_changes when its local keys were checked */
+	uint16_t index;   /* where its bytes are, and what its CQE says */
+	uint16_t slot;    /* counter of the queue that executes it: the index, unless that is a stream of a DCI */
+	uint16_t payload; /* offset of the first data segment; of the first inline byte when there is none */
 	uint16_t inline_at, inline_len; /* bytes before those of data segments */
 	uint8_t opcode, opmod, wqebbs, nsge;
 	uint8_t fm, ce, flags, atomic_size;
-	uint8_t av; /* bytes of address vector */
+	uint8_t av;  /* bytes of address vector */
 	bool mapped; /* one of its local keys translates */
 	struct bf_mlx5_err err;
 };
@@ -175,9 +175,9 @@ struct bf_mlx5_dci {
  * them.
  */
 struct bf_mlx5_dc_context {
-	struct bf_mlx5_dc_context *next; /* in its bucket */
+	struct bf_mlx5_dc_context *next;          /* in its bucket */
 	struct bf_mlx5_dc_context *older, *newer; /* among those that are open, or closed, in order of use */
-	struct bf_mlx5_qp *qp; /* NULL: closed, and nothing of it goes on */
+	struct bf_mlx5_qp *qp;                    /* NULL: closed, and nothing of it goes on */
 	uint64_t used_ps;
 	uint32_t ipv4, qpn;
 	uint32_t session, my_session;
@@ -211,7 +211,7 @@ struct bf_mlx5_qp {
 	/* Requester. */
 	struct bf_mlx5_send *sends;
 	uint8_t *sq_bytes;
-	struct bf_mlx5_fetch *fetch; /* [BF_MLX5_FETCHES] */
+	struct bf_mlx5_fetch *fetch;           /* [BF_MLX5_FETCHES] */
 	struct bf_mlx5_dci *dci;               /* NULL: none */
 	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
 	uint32_t qpn, actor;
@@ -220,30 +220,30 @@ struct bf_mlx5_qp {
 	uint8_t state;
 	uint8_t mtu_shift, log_msg_max;
 	uint8_t fetch_next;
-	uint8_t service;  /* BF_QPC_ST_* */
-	bool halted;      /* a failed WQE lies at tx_index: nothing more is sent */
+	uint8_t service; /* BF_QPC_ST_* */
+	bool halted;     /* a failed WQE lies at tx_index: nothing more is sent */
 	bool rnr_waiting;
 	bool in_progress; /* inside the engine: a nested call returns at once */
 	bool has_sq, has_rq;
-	bool drained; /* in SQD, and said so */
+	bool drained;     /* in SQD, and said so */
 	bool established; /* a request came in RTR, and an event said so */
 	bool dead;
 	bool dbr_busy, dbr_again, bell_again;
 	bool lost_valid;
-	bool resending;  /* PSNs before resend_end leave again */
+	bool resending; /* PSNs before resend_end leave again */
 	uint16_t bell_index;
 	uint16_t rq_stride;
 	uint16_t answers_inflight; /* READ response packets that are being gathered */
-	uint32_t epoch;     /* counts resets: what was started before one is void */
-	uint32_t inflight;  /* DMA operations that will call back */
-	uint32_t tx_packet; /* packets of the WQE at tx_index that are sent */
+	uint32_t epoch;            /* counts resets: what was started before one is void */
+	uint32_t inflight;         /* DMA operations that will call back */
+	uint32_t tx_packet;        /* packets of the WQE at tx_index that are sent */
 	uint32_t tx_psn, send_psn, una_psn;
 	uint32_t read_psns; /* PSNs between una and tx that belong to READs */
-	uint32_t locals; /* DUMPs that are not done */
+	uint32_t locals;    /* DUMPs that are not done */
 	uint16_t rdatomic, max_rdatomic;
 	uint32_t remote_qpn, remote_ipv4, pd, uar;
 	uint32_t doorbells, user_index;
-	uint32_t qkey; /* of datagrams */
+	uint32_t qkey;                     /* of datagrams */
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
 	struct bf_mlx5_cq *send_cq;
 	struct bf_mlx5_port *port;
@@ -251,7 +251,7 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_buf sq, dbr;
 	struct bf_event bell_event;
 	uint64_t bell_ps, again_ps; /* arrival of the doorbells behind bell_event and bell_again */
-	struct bf_mlx5_bf *bf; /* register of the last BlueFlame ring */
+	struct bf_mlx5_bf *bf;      /* register of the last BlueFlame ring */
 	struct bf_event rto_event;
 	uint64_t rto_deadline;
 	uint8_t ack_timeout; /* see bf_mlx5_rto_ps() */
@@ -260,21 +260,21 @@ struct bf_mlx5_qp {
 	/* Responder. */
 	uint32_t expected_psn, msn;
 	uint32_t acks_owed;
-	uint8_t access; /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
+	uint8_t access;         /* BF_MLX5_ACCESS_REMOTE_* and ATOMIC */
 	uint8_t cs_req, cs_res; /* data of up to so many bytes go into the CQE of a READ or atomic, of a receive */
 	uint8_t atomic_mode, min_rnr_nak;
-	uint8_t rx_op;      /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
-	uint8_t nak;        /* postponed until earlier answers have left; 0 none */
+	uint8_t rx_op; /* message in progress: 0 none, else BF_RC_SEND_FIRST + 1 or BF_RC_WRITE_FIRST + 1 */
+	uint8_t nak;   /* postponed until earlier answers have left; 0 none */
 	uint8_t nak_opcode;
-	bool nak_sent;      /* one NAK per gap */
-	bool refused;       /* a fatal NAK is on its way: nothing is accepted any more */
+	bool nak_sent; /* one NAK per gap */
+	bool refused;  /* a fatal NAK is on its way: nothing is accepted any more */
 	bool rx_relaxed, rx_mapped;
 	uint64_t rx_va;
 	uint32_t rx_left, rx_done, rx_rkey;
 	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
 	bool rx_has_wqe;
 	uint8_t rq_busy;
-	uint8_t rq_found; /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
+	uint8_t rq_found;  /* enum bf_mlx5_rq_take: what the last look at the queue says to the request that waits */
 	uint16_t rq_index; /* of the receive WQE at hand */
 	uint8_t dump_byte;
 	struct bf_packet *hold; /* requests that wait for a receive WQE */
@@ -299,7 +299,8 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
 
-/* Asks for what a message touches of a queue pair: in a large job no cache has it, and its lines would come one by one. */
+/* Asks for what a message touches of a queue pair: in a large job no cache has it, and its lines would come one by one.
+ */
 static inline void bf_mlx5_qp_prefetch(const struct bf_mlx5_qp *qp, size_t from, size_t to)
 {
 	for (; from < to; from += 64)

@@ -6,7 +6,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
-#define GATHER_WINDOW 64u         /* READ response packets whose data are on the way from memory: assumed */
+#define GATHER_WINDOW 64u /* READ response packets whose data are on the way from memory: assumed */
 
 static const struct bf_mlx5_err err_none = { 0 };
 
@@ -90,7 +90,10 @@ static void send_nak(struct bf_mlx5_qp *qp)
 	qp->acks_owed = 0; /* a NAK acknowledges what came before it */
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_nak_sent rec = {
-			.qpn = qp->qpn, .psn = qp->nak_psn, .got = qp->dev->rx.psn, .syndrome = syndrome,
+			.qpn = qp->qpn,
+			.psn = qp->nak_psn,
+			.got = qp->dev->rx.psn,
+			.syndrome = syndrome,
 			.opcode = qp->nak_opcode,
 		};
 
@@ -176,9 +179,8 @@ void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_READ) || r->dma_len > 1ull << qp->log_msg_max ||
 	    answers_in_use(qp) >= qp->max_answers)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
-	else if (r->dma_len &&
-		 (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k) ||
-		  bf_mlx5_mkey_refused(qp)))
+	else if (r->dma_len && (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k) ||
+				bf_mlx5_mkey_refused(qp)))
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 	else if ((a = new_answer(qp, r, response_count(qp, r->dma_len)))) {
 		a->mapped = k && k->xlat;

@@ -14,8 +14,8 @@ static const struct bf_mlx5_err err_rnr = { BF_MLX5_SYND_RNR_EXC, 0x87, 0x00 };
 
 /* IBA vol. 1, table "Encoding for RNR NAK Timer Field", in units of 10 us. */
 static const uint16_t rnr_units[32] = {
-	65535, 1,    2,	   3,	 4,    6,    8,	   12,	 16,   24,   32,   48,	 64,   96,    128,   192,
-	256,   384, 512,   768,	 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	65535, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+	256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
 #define RNR_FOREVER 7
@@ -102,8 +102,12 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 	qp->retries++;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_retransmit rec = {
-			.qpn = qp->qpn, .psn = psn, .sent = sent, .index = qp->tx_index,
-			.cause = cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left,
+			.qpn = qp->qpn,
+			.psn = psn,
+			.sent = sent,
+			.index = qp->tx_index,
+			.cause = cause,
+			.left = cause == 2 ? qp->rnr_left : qp->retries_left,
 		};
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_retransmit_schema, qp->actor, &rec, NULL, 0);

@@ -72,9 +72,9 @@ static void receive(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 	if (BF_UNLIKELY(!qp || qp->service != (r->uc ? BF_QPC_ST_UC : BF_QPC_ST_RC) || qp->state < BF_MLX5_QPS_RTR ||
 			qp->state == BF_MLX5_QPS_ERR || r->src_ipv4 != qp->remote_ipv4 || port != qp->port)) {
 		bf_mlx5_rx_drop(dev, qp ? qp->actor : dev->actor, pkt, 0,
-				!qp ? BF_MLX5_DROP_NO_QP
+				!qp                                                           ? BF_MLX5_DROP_NO_QP
 				: qp->state < BF_MLX5_QPS_RTR || qp->state == BF_MLX5_QPS_ERR ? BF_MLX5_DROP_STATE
-											   : BF_MLX5_DROP_PEER);
+											      : BF_MLX5_DROP_PEER);
 		bf_packet_free(pkt);
 		return;
 	}
@@ -109,8 +109,8 @@ void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
 	struct bf_mlx5_port *port = owner;
 	struct bf_mlx5 *dev = port->dev;
 
-	dev->rx_busy_ps = (dev->rx_busy_ps > dev->sim->now_ps ? dev->rx_busy_ps : dev->sim->now_ps) +
-			  dev->profile.packet_rx_ps;
+	dev->rx_busy_ps =
+	    (dev->rx_busy_ps > dev->sim->now_ps ? dev->rx_busy_ps : dev->sim->now_ps) + dev->profile.packet_rx_ps;
 	receive(dev, port, pkt);
 }
 
@@ -119,8 +119,12 @@ static void complete_receive(struct bf_mlx5_qp *qp, uint8_t opcode, uint32_t byt
 			     struct bf_mlx5_err err)
 {
 	struct bf_mlx5_completion c = {
-		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR : opcode, .index = qp->rq_index, .byte_cnt = byte_cnt,
-		.imm = imm, .solicited = solicited, .err = err,
+		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR : opcode,
+		.index = qp->rq_index,
+		.byte_cnt = byte_cnt,
+		.imm = imm,
+		.solicited = solicited,
+		.err = err,
 	};
 
 	if (BF_UNLIKELY(qp->cs_res && qp->receive->in_cqe_len) && !err.syndrome) {
@@ -134,8 +138,7 @@ static void complete_receive(struct bf_mlx5_qp *qp, uint8_t opcode, uint32_t byt
 }
 
 /* Refuses the request at hand for good; a receive WQE that was taken for it completes with `err`. */
-static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, struct bf_mlx5_err err,
-		   const char *why)
+static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, struct bf_mlx5_err err, const char *why)
 {
 	bf_mlx5_qp_report(qp, 1, qp->rq_index, r->opcode, r->psn, nak, err, why);
 	if (err.syndrome && qp->rx_has_wqe)
@@ -230,9 +233,8 @@ static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 
 	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_WRITE) || r->dma_len > 1ull << qp->log_msg_max)
 		return BF_AETH_NAK_INV_REQ;
-	if (r->dma_len &&
-	    (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k) ||
-	     bf_mlx5_mkey_refused(qp)))
+	if (r->dma_len && (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k) ||
+			   bf_mlx5_mkey_refused(qp)))
 		return BF_AETH_NAK_ACCESS;
 	qp->rx_va = r->va;
 	qp->rx_left = r->dma_len;
@@ -312,15 +314,20 @@ static void finish_message(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	qp->msn = bf_psn_add(qp->msn, 1);
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_request_done rec = {
-			.va = qp->rx_va - qp->rx_done, .qpn = qp->qpn, .psn = r->psn, .msn = qp->msn,
-			.length = qp->rx_done, .rkey = qp->rx_rkey, .opcode = r->opcode,
+			.va = qp->rx_va - qp->rx_done,
+			.qpn = qp->qpn,
+			.psn = r->psn,
+			.msn = qp->msn,
+			.length = qp->rx_done,
+			.rkey = qp->rx_rkey,
+			.opcode = r->opcode,
 		};
 
 		bf_record(&qp->dev->sim->rec, &bf_rec_request_done_schema, qp->actor, &rec, NULL, 0);
 	}
 	if (qp->rx_has_wqe)
-		complete_receive(qp, opcode, qp->rx_done,
-				 opcode == BF_MLX5_CQE_RESP_SEND ? 0 : r->imm, r->solicited, err_none);
+		complete_receive(qp, opcode, qp->rx_done, opcode == BF_MLX5_CQE_RESP_SEND ? 0 : r->imm, r->solicited,
+				 err_none);
 }
 
 /* A SEND or WRITE packet that is next in sequence. The packet is consumed unless it waits for a receive WQE. */

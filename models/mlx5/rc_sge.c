@@ -21,8 +21,7 @@ static void read_sge(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, 
 		out->len = 1u << 31;
 }
 
-void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to,
-		      uint32_t len)
+void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to, uint32_t len)
 {
 	uint32_t size = (qp->sq_mask + 1u) << BF_MLX5_WQEBB_SHIFT, first;
 

@@ -7,7 +7,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
-#define PKT_DEAD 0x100u /* went stale before it could leave */
+#define PKT_DEAD 0x100u       /* went stale before it could leave */
 #define UNRELIABLE_WINDOW 64u /* packets of a queue whose data are on the way from memory: assumed */
 
 /* Fetching local data failed on PCIe (perftest#140, ucx#3564, nccl#928). */
@@ -531,8 +531,7 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		qp->rdatomic++;
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
 		record_start(qp, s);
-	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_UMR ||
-	    (s->opcode == BF_MLX5_OP_DUMP && !s->length))
+	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_UMR || (s->opcode == BF_MLX5_OP_DUMP && !s->length))
 		s->flags |= BF_SEND_DONE;
 	else if (s->opcode == BF_MLX5_OP_DUMP)
 		start_dump(qp, s);

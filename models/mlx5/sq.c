@@ -102,7 +102,8 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value, uint64_t bel
 static void use_blueflame(struct bf_mlx5_qp *qp);
 
 /*
- * No WQE is known that could be blamed in a CQE: the queue pair fails as a whole (IBA vol. 1 section 11.6.3.1; assumed).
+ * No WQE is known that could be blamed in a CQE: the queue pair fails as a whole (IBA vol. 1 section 11.6.3.1;
+ * assumed).
  */
 static void dbrec_failed(struct bf_mlx5_qp *qp)
 {
@@ -272,7 +273,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = qp->dci                        ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+	status = qp->dci                       ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 		 : qp->service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 					       : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
 	if (BF_LIKELY(!status)) {
@@ -343,9 +344,9 @@ static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
 {
 	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
 		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
-		*bf_mlx5_send_at(qp, index) =
-		    (struct bf_mlx5_send){ .index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED,
-					   .err = err_fetch };
+		*bf_mlx5_send_at(qp, index) = (struct bf_mlx5_send){
+			.index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch
+		};
 	}
 	if (qp->state == BF_MLX5_QPS_RTS)
 		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");

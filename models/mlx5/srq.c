@@ -175,8 +175,8 @@ static void read_done(struct bf_dma_op *op)
 }
 
 /*
- * Takes the WQE at `at`, which is cached. Those of a cyclic queue begin with the link as well, which nobody follows (UCX,
- * src/uct/ib/mlx5, uct_ib_mlx5_srq_stride()).
+ * Takes the WQE at `at`, which is cached. Those of a cyclic queue begin with the link as well, which nobody follows
+ * (UCX, src/uct/ib/mlx5, uct_ib_mlx5_srq_stride()).
  */
 static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 {
@@ -190,7 +190,11 @@ static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 		srq->cached = 0; /* what lies there may have been reused by the time the list comes back */
 	if (bf_probe(srq->dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_srq_take rec = {
-			.srqn = srq->srqn, .qpn = qp->qpn, .index = index, .next = srq->at, .left = left(srq),
+			.srqn = srq->srqn,
+			.qpn = qp->qpn,
+			.index = index,
+			.next = srq->at,
+			.left = left(srq),
 			.limit = srq->limit,
 		};
 
@@ -277,8 +281,7 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 
 	if (!bf_mlx5_table_get(&dev->pds, s->pd))
 		return BF_MLX5_CMD_BAD_RES;
-	if (s->log_size > 15 || s->log_stride < LOG_STRIDE_MIN || s->log_stride > LOG_STRIDE_MAX ||
-	    s->signature)
+	if (s->log_size > 15 || s->log_stride < LOG_STRIDE_MIN || s->log_stride > LOG_STRIDE_MAX || s->signature)
 		return BF_MLX5_CMD_BAD_PARAM;
 	srq = calloc(1, sizeof(*srq) + CACHE_BYTES);
 	if (!srq)

@@ -9,8 +9,8 @@ static const char *const nak_names[BF_MLX5_NAK_KINDS] = {
 
 /* In the order of the drop record's reasons (records.h). */
 static const char *const drop_names[BF_MLX5_DROPS] = {
-	"not_roce", "length", "icrc", "no_qp", "peer", "state", "sequence", "stale", "unexpected", "memory",
-	"qkey", "no_receive",
+	"not_roce", "length", "icrc",       "no_qp",  "peer", "state",
+	"sequence", "stale",  "unexpected", "memory", "qkey", "no_receive",
 };
 
 static int attach(struct bf_mlx5 *dev, const char *name, const uint64_t *field)

@@ -59,9 +59,13 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_doorbell rec = {
-			.qpn = qpn, .uar = uar->index, .offset = offset, .len = len,
+			.qpn = qpn,
+			.uar = uar->index,
+			.offset = offset,
+			.len = len,
 			.index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word),
-			.opcode = (uint8_t)word, .verdict = verdict,
+			.opcode = (uint8_t)word,
+			.verdict = verdict,
 		};
 
 		bf_record(&dev->sim->rec, &bf_rec_doorbell_schema, qp ? qp->actor : dev->actor, &rec, NULL, 0);
@@ -134,8 +138,8 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 }
 
 /*
- * The CQ arm doorbell is eight bytes; 32-bit hosts send it in two stores, high word first (rdma-core util/mmio.h). Those
- * of event queues are four.
+ * The CQ arm doorbell is eight bytes; 32-bit hosts send it in two stores, high word first (rdma-core util/mmio.h).
+ * Those of event queues are four.
  */
 static void arm_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
@@ -239,8 +243,8 @@ static void ring_others(struct bf_mlx5_uar *uar)
 }
 
 /*
- * The same for arming, of which all CQs of a page share one cell. A CQ that was never armed may have been now: the first
- * arm record is zero, as the record was before. An event too many is one that a program must expect anyway.
+ * The same for arming, of which all CQs of a page share one cell. A CQ that was never armed may have been now: the
+ * first arm record is zero, as the record was before. An event too many is one that a program must expect anyway.
  */
 static void arm_others(struct bf_mlx5_uar *uar)
 {

@@ -68,13 +68,15 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t le
 {
 	bool imm = r->opcode == BF_UD_SEND_ONLY_IMM;
 	struct bf_mlx5_completion c = {
-		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR : imm ? BF_MLX5_CQE_RESP_SEND_IMM : BF_MLX5_CQE_RESP_SEND,
+		.opcode = err.syndrome ? BF_MLX5_CQE_RESP_ERR
+			  : imm        ? BF_MLX5_CQE_RESP_SEND_IMM
+				       : BF_MLX5_CQE_RESP_SEND,
 		.index = qp->rq_index,
 		.byte_cnt = len,
 		.imm = imm ? r->imm : 0,
-		.flags_rqpn = (uint32_t)(BF_FIELD_PREP(BF_MLX5_CQE_GRH, 1) |
-					 BF_FIELD_PREP(BF_MLX5_CQE_L3, BF_MLX5_CQE_L3_IPV4) |
-					 BF_FIELD_PREP(BF_MLX5_CQE_RQPN, r->src_qp)),
+		.flags_rqpn =
+		    (uint32_t)(BF_FIELD_PREP(BF_MLX5_CQE_GRH, 1) | BF_FIELD_PREP(BF_MLX5_CQE_L3, BF_MLX5_CQE_L3_IPV4) |
+			       BF_FIELD_PREP(BF_MLX5_CQE_RQPN, r->src_qp)),
 		.solicited = r->solicited,
 		.err = err,
 	};

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define LOG_PAGE_MAX 43u /* what the contexts of most objects can say */
+#define LOG_PAGE_MAX 43u     /* what the contexts of most objects can say */
 #define MTT_PERMISSIONS 3ull /* bits [1:0] of a translation entry */
 
 static uint64_t page_at(const uint8_t *list, uint32_t i)

@@ -22,11 +22,11 @@ static const char *const reasons[] = {
 	[NOT_MODELLED] = "UMR: not modelled",
 };
 
-#define KNOWN_MASK                                                                                                   \
-	(BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_START | BF_MLX5_UMR_MASK_EN_RINVAL | BF_MLX5_UMR_MASK_KEY |         \
-	 BF_MLX5_UMR_MASK_QPN | BF_MLX5_UMR_MASK_LR | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR |                    \
-	 BF_MLX5_UMR_MASK_RW | BF_MLX5_UMR_MASK_A | BF_MLX5_UMR_MASK_SMALL_FENCE |                                   \
-	 BF_MLX5_UMR_MASK_RELAXED_WRITE | BF_MLX5_UMR_MASK_FREE)
+#define KNOWN_MASK                                                                                                     \
+	(BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_START | BF_MLX5_UMR_MASK_EN_RINVAL | BF_MLX5_UMR_MASK_KEY |           \
+	 BF_MLX5_UMR_MASK_QPN | BF_MLX5_UMR_MASK_LR | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR |                      \
+	 BF_MLX5_UMR_MASK_RW | BF_MLX5_UMR_MASK_A | BF_MLX5_UMR_MASK_SMALL_FENCE | BF_MLX5_UMR_MASK_RELAXED_WRITE |    \
+	 BF_MLX5_UMR_MASK_FREE)
 
 static void record(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, uint32_t key, uint16_t index, uint8_t by,
 		   uint8_t verdict)
@@ -110,7 +110,10 @@ static bool read_strided(struct bf_mlx5_xlat *x, const uint8_t *list, uint32_t n
 	x->rounds = bf_be32(head->repeat_count);
 	for (uint32_t i = 0; i < x->count; i++, e++) {
 		x->part[i] = (struct bf_mlx5_part){
-			.at = bf_be64(e->va), .from = from, .len = bf_be16(e->byte_count), .stride = bf_be16(e->stride),
+			.at = bf_be64(e->va),
+			.from = from,
+			.len = bf_be16(e->byte_count),
+			.stride = bf_be16(e->stride),
 			.key = bf_be32(e->mkey),
 		};
 		from += bf_be16(e->byte_count);

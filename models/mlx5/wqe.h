@@ -45,8 +45,8 @@ struct bf_mlx5_wqe {
 	uint64_t umr_mask;
 	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
 	/* Address vector: the first three when there is one, the others when it is full. */
-	uint64_t dc_key; /* UD: Q_Key in the upper half */
-	uint32_t dct; /* UD: destination queue pair */
+	uint64_t dc_key;    /* UD: Q_Key in the upper half */
+	uint32_t dct;       /* UD: destination queue pair */
 	uint16_t udp_sport; /* compact form: LID */
 	uint8_t tclass, hop_limit;
 	uint8_t rmac[6], rgid[16];

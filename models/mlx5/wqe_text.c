@@ -4,42 +4,72 @@
 const char *bf_mlx5_opcode_name(uint8_t opcode)
 {
 	switch (opcode) {
-	case BF_MLX5_OP_NOP: return "NOP";
-	case BF_MLX5_OP_SEND_INVAL: return "SEND_INVAL";
-	case BF_MLX5_OP_RDMA_WRITE: return "RDMA_WRITE";
-	case BF_MLX5_OP_RDMA_WRITE_IMM: return "RDMA_WRITE_IMM";
-	case BF_MLX5_OP_SEND: return "SEND";
-	case BF_MLX5_OP_SEND_IMM: return "SEND_IMM";
-	case BF_MLX5_OP_RDMA_READ: return "RDMA_READ";
-	case BF_MLX5_OP_ATOMIC_CS: return "ATOMIC_CS";
-	case BF_MLX5_OP_ATOMIC_FA: return "ATOMIC_FA";
-	case BF_MLX5_OP_ATOMIC_MASKED_CS: return "ATOMIC_MASKED_CS";
-	case BF_MLX5_OP_ATOMIC_MASKED_FA: return "ATOMIC_MASKED_FA";
-	case BF_MLX5_OP_DUMP: return "DUMP";
-	case BF_MLX5_OP_UMR: return "UMR";
-	case BF_MLX5_OP_TSO: return "TSO";
-	case BF_MLX5_OP_SET_PSV: return "SET_PSV";
-	case BF_MLX5_OP_TAG_MATCHING: return "TAG_MATCHING";
-	case BF_MLX5_OP_FLOW_TBL_ACCESS: return "FLOW_TBL_ACCESS";
-	case BF_MLX5_OP_MMO: return "MMO";
-	default: return "?";
+	case BF_MLX5_OP_NOP:
+		return "NOP";
+	case BF_MLX5_OP_SEND_INVAL:
+		return "SEND_INVAL";
+	case BF_MLX5_OP_RDMA_WRITE:
+		return "RDMA_WRITE";
+	case BF_MLX5_OP_RDMA_WRITE_IMM:
+		return "RDMA_WRITE_IMM";
+	case BF_MLX5_OP_SEND:
+		return "SEND";
+	case BF_MLX5_OP_SEND_IMM:
+		return "SEND_IMM";
+	case BF_MLX5_OP_RDMA_READ:
+		return "RDMA_READ";
+	case BF_MLX5_OP_ATOMIC_CS:
+		return "ATOMIC_CS";
+	case BF_MLX5_OP_ATOMIC_FA:
+		return "ATOMIC_FA";
+	case BF_MLX5_OP_ATOMIC_MASKED_CS:
+		return "ATOMIC_MASKED_CS";
+	case BF_MLX5_OP_ATOMIC_MASKED_FA:
+		return "ATOMIC_MASKED_FA";
+	case BF_MLX5_OP_DUMP:
+		return "DUMP";
+	case BF_MLX5_OP_UMR:
+		return "UMR";
+	case BF_MLX5_OP_TSO:
+		return "TSO";
+	case BF_MLX5_OP_SET_PSV:
+		return "SET_PSV";
+	case BF_MLX5_OP_TAG_MATCHING:
+		return "TAG_MATCHING";
+	case BF_MLX5_OP_FLOW_TBL_ACCESS:
+		return "FLOW_TBL_ACCESS";
+	case BF_MLX5_OP_MMO:
+		return "MMO";
+	default:
+		return "?";
 	}
 }
 
 const char *bf_mlx5_cqe_opcode_name(uint8_t opcode)
 {
 	switch (opcode) {
-	case BF_MLX5_CQE_REQ: return "REQ";
-	case BF_MLX5_CQE_RESP_WRITE_IMM: return "RESP_WRITE_IMM";
-	case BF_MLX5_CQE_RESP_SEND: return "RESP_SEND";
-	case BF_MLX5_CQE_RESP_SEND_IMM: return "RESP_SEND_IMM";
-	case BF_MLX5_CQE_RESP_SEND_INV: return "RESP_SEND_INV";
-	case BF_MLX5_CQE_RESIZE: return "RESIZE";
-	case BF_MLX5_CQE_SIG_ERR: return "SIG_ERR";
-	case BF_MLX5_CQE_REQ_ERR: return "REQ_ERR";
-	case BF_MLX5_CQE_RESP_ERR: return "RESP_ERR";
-	case BF_MLX5_CQE_INVALID: return "INVALID";
-	default: return "?";
+	case BF_MLX5_CQE_REQ:
+		return "REQ";
+	case BF_MLX5_CQE_RESP_WRITE_IMM:
+		return "RESP_WRITE_IMM";
+	case BF_MLX5_CQE_RESP_SEND:
+		return "RESP_SEND";
+	case BF_MLX5_CQE_RESP_SEND_IMM:
+		return "RESP_SEND_IMM";
+	case BF_MLX5_CQE_RESP_SEND_INV:
+		return "RESP_SEND_INV";
+	case BF_MLX5_CQE_RESIZE:
+		return "RESIZE";
+	case BF_MLX5_CQE_SIG_ERR:
+		return "SIG_ERR";
+	case BF_MLX5_CQE_REQ_ERR:
+		return "REQ_ERR";
+	case BF_MLX5_CQE_RESP_ERR:
+		return "RESP_ERR";
+	case BF_MLX5_CQE_INVALID:
+		return "INVALID";
+	default:
+		return "?";
 	}
 }
 
@@ -47,20 +77,34 @@ const char *bf_mlx5_cqe_opcode_name(uint8_t opcode)
 const char *bf_mlx5_syndrome_text(uint8_t syndrome)
 {
 	switch (syndrome) {
-	case BF_MLX5_SYND_LOCAL_LENGTH: return "local length error";
-	case BF_MLX5_SYND_LOCAL_QP_OP: return "local QP operation error";
-	case BF_MLX5_SYND_LOCAL_PROT: return "local protection error";
-	case BF_MLX5_SYND_WR_FLUSH: return "work request flushed";
-	case BF_MLX5_SYND_MW_BIND: return "memory window bind error";
-	case BF_MLX5_SYND_BAD_RESP: return "bad response";
-	case BF_MLX5_SYND_LOCAL_ACCESS: return "local access error";
-	case BF_MLX5_SYND_REM_INV_REQ: return "remote invalid request error";
-	case BF_MLX5_SYND_REM_ACCESS: return "remote access error";
-	case BF_MLX5_SYND_REM_OP: return "remote operation error";
-	case BF_MLX5_SYND_RETRY_EXC: return "transport retry counter exceeded";
-	case BF_MLX5_SYND_RNR_EXC: return "RNR retry counter exceeded";
-	case BF_MLX5_SYND_REM_ABORT: return "remote aborted";
-	default: return "unknown syndrome";
+	case BF_MLX5_SYND_LOCAL_LENGTH:
+		return "local length error";
+	case BF_MLX5_SYND_LOCAL_QP_OP:
+		return "local QP operation error";
+	case BF_MLX5_SYND_LOCAL_PROT:
+		return "local protection error";
+	case BF_MLX5_SYND_WR_FLUSH:
+		return "work request flushed";
+	case BF_MLX5_SYND_MW_BIND:
+		return "memory window bind error";
+	case BF_MLX5_SYND_BAD_RESP:
+		return "bad response";
+	case BF_MLX5_SYND_LOCAL_ACCESS:
+		return "local access error";
+	case BF_MLX5_SYND_REM_INV_REQ:
+		return "remote invalid request error";
+	case BF_MLX5_SYND_REM_ACCESS:
+		return "remote access error";
+	case BF_MLX5_SYND_REM_OP:
+		return "remote operation error";
+	case BF_MLX5_SYND_RETRY_EXC:
+		return "transport retry counter exceeded";
+	case BF_MLX5_SYND_RNR_EXC:
+		return "RNR retry counter exceeded";
+	case BF_MLX5_SYND_REM_ABORT:
+		return "remote aborted";
+	default:
+		return "unknown syndrome";
 	}
 }
 
@@ -109,8 +153,10 @@ enum transport { RC, DC, UD };
 
 static void print_ctrl(FILE *out, const uint8_t *b, const struct bf_mlx5_wqe *w, enum transport t)
 {
-	static const char *const fences[8] = { "none",	     "initiator small fence", "fence", "strong ordering",
-					       "fence + small", "reserved",	      "reserved", "reserved" };
+	static const char *const fences[8] = { "none",          "initiator small fence",
+					       "fence",         "strong ordering",
+					       "fence + small", "reserved",
+					       "reserved",      "reserved" };
 	static const char *const ces[4] = { "CQE on error only", "CQE on first error", "CQE always", "CQE and EQE" };
 
 	line(out, b, 0, 1, "opmod");

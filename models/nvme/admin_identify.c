@@ -64,7 +64,7 @@ static void put_admin_part(const struct bf_nvme *dev, uint8_t *page)
 	page[262] = BF_NVME_ERROR_ENTRIES - 1;
 	bf_put_le16(page + 266, BF_NVME_WARNING_KELVIN);
 	bf_put_le16(page + 268, BF_NVME_CRITICAL_KELVIN);
-	bf_put_le64(page + 280, dev->capacity);    /* TNVMCAP */
+	bf_put_le64(page + 280, dev->capacity);            /* TNVMCAP */
 	bf_put_le64(page + 296, bf_nvme_unallocated(dev)); /* UNVMCAP */
 	bf_put_le16(page + 316, BF_NVME_SELF_TEST_MINUTES);
 	page[318] = 1; /* DSTO: one self-test at a time */

@@ -1,7 +1,7 @@
 /*
  * Feature 03h, "LBA Range Type" (NVM Command Set specification, section 4.1.3.2): what a host keeps in which blocks.
- * The controller stores and returns the list and makes no use of it. An entry: type 0, attributes 1, first block 16, blocks
- * less one 24, GUID 32.
+ * The controller stores and returns the list and makes no use of it. An entry: type 0, attributes 1, first block 16,
+ * blocks less one 24, GUID 32.
  */
 #include "models/nvme/device_internal.h"
 

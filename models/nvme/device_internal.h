@@ -4,7 +4,8 @@
 
 #include "models/nvme/state_internal.h"
 
-/* Requests: request.c. ------------------------------------------------------------------------------------------------ */
+/* Requests: request.c. ------------------------------------------------------------------------------------------------
+ */
 
 /*
  * Executes an I/O command (io.c) and an admin command (admin.c): each ends with bf_nvme_complete(). Of a fused pair

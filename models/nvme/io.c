@@ -184,8 +184,8 @@ bool bf_nvme_in_place(const struct bf_nvme_rq *rq)
 }
 
 /* What a command is, for the checks. */
-#define RANGE 1u   /* names blocks by CDW10 to 12 */
-#define DATA 2u    /* and moves them: MDTS counts */
+#define RANGE 1u /* names blocks by CDW10 to 12 */
+#define DATA 2u  /* and moves them: MDTS counts */
 #define WRITES 4u
 #define TYPED 8u   /* has a directive type */
 #define ALL_NS 16u /* may go to all namespaces at once */

@@ -243,8 +243,15 @@ void bf_nvme_file_do(struct bf_nvme_rq *rq, struct bf_nvme_ns *ns, enum bf_nvme_
 		next(rq, BF_NVME_SC_INTERNAL);
 		return;
 	}
-	*o = (struct bf_nvme_file_op){ .dev = dev, .file = ns->media->file, .media = ns->media, .rq = rq, .next = next,
-				       .bytes = bytes, .offset = offset, .len = len, .op = op };
+	*o = (struct bf_nvme_file_op){ .dev = dev,
+				       .file = ns->media->file,
+				       .media = ns->media,
+				       .rq = rq,
+				       .next = next,
+				       .bytes = bytes,
+				       .offset = offset,
+				       .len = len,
+				       .op = op };
 	if (dev->live) {
 		send_off(o);
 		if (!bf_live_work(dev->live, &o->work))

@@ -33,21 +33,21 @@ struct bf_nvme_media {
 	struct bf_nvme_media *next_dead;
 };
 
-#define BF_NVME_STAGE_LOG 12u    /* smallest staging buffer */
+#define BF_NVME_STAGE_LOG 12u     /* smallest staging buffer */
 #define BF_NVME_STAGE_CLASSES 17u /* 4 KiB to 256 MiB, the most that one command can name */
 
 /* What the namespaces of a device share. */
 struct bf_nvme_media_unit {
 	struct bf_nvme_error_map *map;
 	bool has_rules;
-	bool instant;             /* no media time at all */
-	uint64_t *read_ps;        /* [channels]: reads are over */
-	uint64_t *program_ps;     /* [channels]: programs are over, if no read comes between */
-	uint32_t next_channel;    /* that programs the next page */
-	uint64_t fill;            /* bytes of the page that is being gathered */
-	uint64_t backlog_ps;      /* how far programs may lag behind before the cache is full; BF_NEVER: it never is */
-	uint64_t bandwidth_ps;    /* when the total bandwidth is free */
-	uint64_t busy_until_ps;   /* for the SMART log */
+	bool instant;           /* no media time at all */
+	uint64_t *read_ps;      /* [channels]: reads are over */
+	uint64_t *program_ps;   /* [channels]: programs are over, if no read comes between */
+	uint32_t next_channel;  /* that programs the next page */
+	uint64_t fill;          /* bytes of the page that is being gathered */
+	uint64_t backlog_ps;    /* how far programs may lag behind before the cache is full; BF_NEVER: it never is */
+	uint64_t bandwidth_ps;  /* when the total bandwidth is free */
+	uint64_t busy_until_ps; /* for the SMART log */
 	void *stages[BF_NVME_STAGE_CLASSES];
 	struct bf_nvme_file_op *free_ops, *busy_ops;
 	struct bf_nvme_media *dead; /* of namespaces that went */
@@ -91,7 +91,7 @@ enum bf_nvme_media_op {
 	BF_NVME_OP_COMPARE,       /* with `bytes` */
 	BF_NVME_OP_COMPARE_WRITE, /* with the first `len` bytes; then writes the second, with no other write between */
 	BF_NVME_OP_VERIFY,
-	BF_NVME_OP_ZERO,          /* zeros that are allocated */
+	BF_NVME_OP_ZERO, /* zeros that are allocated */
 	BF_NVME_OP_DEALLOCATE,
 	BF_NVME_OP_SYNC,
 };

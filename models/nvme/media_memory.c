@@ -159,8 +159,8 @@ int bf_nvme_store_open(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, 
 		m->nchunks = (m->bytes + BF_NVME_CHUNK - 1) / BF_NVME_CHUNK;
 		m->chunks = calloc(m->nchunks, sizeof(struct bf_nvme_chunk *));
 		if (!m->chunks)
-			rc = bf_fail(&dev->sim->error, -ENOMEM, "'%s': no memory for a namespace of %llu bytes", dev->name,
-				     (unsigned long long)m->bytes);
+			rc = bf_fail(&dev->sim->error, -ENOMEM, "'%s': no memory for a namespace of %llu bytes",
+				     dev->name, (unsigned long long)m->bytes);
 	}
 	if (rc) {
 		bf_nvme_store_close(m);

@@ -53,8 +53,8 @@ static int check_bytes(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts)
 {
 	if ((!opts->bytes && !opts->file) || opts->bytes % 4096 || opts->bytes > NS_BYTES_MAX)
 		return bf_fail(&dev->sim->error, -EINVAL,
-			       "'%s': a namespace of %llu bytes: a multiple of 4096, at most 1 PiB, is needed", dev->name,
-			       (unsigned long long)opts->bytes);
+			       "'%s': a namespace of %llu bytes: a multiple of 4096, at most 1 PiB, is needed",
+			       dev->name, (unsigned long long)opts->bytes);
 	return 0;
 }
 
@@ -130,18 +130,18 @@ uint32_t bf_nvme_ns_format(struct bf_nvme_ns *ns, uint8_t lba_shift)
 /* NVM Command Set specification, section 4.1.5.1, "NVM Command Set Identify Namespace Data Structure". */
 void bf_nvme_ns_identify(const struct bf_nvme_ns *ns, uint8_t *page)
 {
-	bf_put_le64(page, ns->blocks);     /* NSZE */
-	bf_put_le64(page + 8, ns->blocks); /* NCAP */
+	bf_put_le64(page, ns->blocks);                                         /* NSZE */
+	bf_put_le64(page + 8, ns->blocks);                                     /* NCAP */
 	bf_put_le64(page + 16, (ns->media->allocated * 512) >> ns->lba_shift); /* NUSE */
 	page[24] = 1u << 2; /* NSFEAT: deallocated blocks may be made to fail (DULBE) */
 	page[25] = 1;       /* NLBAF, 0-based */
 	page[26] = ns->lba_shift == 12;
-	page[33] = 1u | 1u << 3; /* DLFEAT: deallocated blocks read as zeros; Write Zeroes deallocates */
+	page[33] = 1u | 1u << 3;           /* DLFEAT: deallocated blocks read as zeros; Write Zeroes deallocates */
 	bf_put_le64(page + 48, ns->bytes); /* NVMCAP */
 	bf_put_le16(page + 74, BF_NVME_COPY_BLOCKS); /* MSSRL */
 	bf_put_le32(page + 76, BF_NVME_COPY_BLOCKS); /* MCL */
 	page[80] = BF_NVME_COPY_RANGES - 1;          /* MSRC */
-	page[99] = ns->read_only; /* NSATTR: write protected */
+	page[99] = ns->read_only;                    /* NSATTR: write protected */
 	memcpy(page + 104, ns->nguid, 16);
 	memcpy(page + 120, ns->eui64, 8);
 	page[128 + 2] = 9; /* LBADS of the two formats; no metadata */

@@ -74,8 +74,8 @@ struct bf_nvme_opts {
 	const char *serial;                    /* 1 to 20 printable characters; NULL: made from the name */
 	const char *media_errors;              /* error map as text, see media.h; NULL: none */
 	/*
-	 * An interrupt: vector `vector` of MSI-X fires. Called after the completion that it announces is in memory. NULL:
-	 * nobody listens (polled).
+	 * An interrupt: vector `vector` of MSI-X fires. Called after the completion that it announces is in memory.
+	 * NULL: nobody listens (polled).
 	 */
 	void (*interrupt)(void *arg, uint32_t vector);
 	void *interrupt_arg;

@@ -68,7 +68,7 @@
 #define BF_NVME_CMBMSC_CRE BF_MASK(0, 0)
 #define BF_NVME_CMBMSC_CMSE BF_MASK(1, 1)
 #define BF_NVME_CMBMSC_CBA BF_MASK(63, 12)
-#define BF_NVME_NSSR_RESET 0x4e564d65u   /* "NVMe" */
+#define BF_NVME_NSSR_RESET 0x4e564d65u /* "NVMe" */
 
 /* Offset of queue `qid`'s doorbells with CAP.DSTRD `dstrd` (section 3.1.3.24 and following). */
 BF_FN uint32_t bf_nvme_sq_doorbell(uint32_t qid, uint32_t dstrd)
@@ -171,15 +171,15 @@ enum bf_nvme_io_opcode {
 };
 
 /* Fields of the NVM commands (NVM Command Set specification, section 3.2). CDW10 and 11 are the first block. */
-#define BF_NVME_RW_NLB BF_MASK(15, 0)     /* CDW12: 0-based */
-#define BF_NVME_RW_DTYPE BF_MASK(23, 20)  /* Write */
-#define BF_NVME_RW_DEAC BF_MASK(25, 25)   /* Write Zeroes */
+#define BF_NVME_RW_NLB BF_MASK(15, 0)    /* CDW12: 0-based */
+#define BF_NVME_RW_DTYPE BF_MASK(23, 20) /* Write */
+#define BF_NVME_RW_DEAC BF_MASK(25, 25)  /* Write Zeroes */
 #define BF_NVME_RW_PRINFO BF_MASK(29, 26)
 #define BF_NVME_RW_FUA BF_MASK(30, 30)
 #define BF_NVME_RW_LR BF_MASK(31, 31)
-#define BF_NVME_DSM_NR BF_MASK(7, 0) /* CDW10: 0-based */
-#define BF_NVME_DSM_AD BF_MASK(2, 2) /* CDW11 */
-#define BF_NVME_COPY_NR BF_MASK(7, 0)        /* CDW12: 0-based */
+#define BF_NVME_DSM_NR BF_MASK(7, 0)  /* CDW10: 0-based */
+#define BF_NVME_DSM_AD BF_MASK(2, 2)  /* CDW11 */
+#define BF_NVME_COPY_NR BF_MASK(7, 0) /* CDW12: 0-based */
 #define BF_NVME_COPY_FORMAT BF_MASK(11, 8)
 #define BF_NVME_COPY_PRINFOR BF_MASK(15, 12)
 

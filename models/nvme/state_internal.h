@@ -30,22 +30,22 @@ struct bf_nvme_media;
 #define BF_NVME_CELLS 10u           /* registers that hosts write */
 #define BF_NVME_VENDOR 0x1b36u      /* VID and SSVID; a controller behind a PCI function has the same (models/pci) */
 #define BF_NVME_CNTLID 1u
-#define BF_NVME_FRMW 0x17u          /* slot 1 read-only (0), three slots (3:1), activation without reset (4) */
+#define BF_NVME_FRMW 0x17u /* slot 1 read-only (0), three slots (3:1), activation without reset (4) */
 #define BF_NVME_SELF_TEST_LOG 564u
 #define BF_NVME_SELF_TEST_MINUTES 1u
-#define BF_NVME_KELVIN 313u         /* the temperature that it always has */
+#define BF_NVME_KELVIN 313u /* the temperature that it always has */
 #define BF_NVME_WARNING_KELVIN 343u
 #define BF_NVME_CRITICAL_KELVIN 358u
-#define BF_NVME_NS_MAX 64u          /* NN: most namespaces of a controller */
-#define BF_NVME_COMMANDS_MAX 4096u  /* commands that the controller works on at a time: assumed */
-#define BF_NVME_FETCHES 8u          /* fetches of submission queue entries in flight: assumed */
-#define BF_NVME_FETCH_MAX 64u       /* most entries of one fetch, whatever the profile says */
-#define BF_NVME_BELLS 4u            /* doorbell arrivals that a queue tells apart */
-#define BF_NVME_AER_LIMIT 8u        /* AERL + 1 */
-#define BF_NVME_ABORT_LIMIT 4u      /* ACL + 1; no abort waits, so that it is never reached */
-#define BF_NVME_ERROR_ENTRIES 64u   /* ELPE + 1 */
-#define BF_NVME_EVENTS 16u          /* asynchronous events that wait for a command to report them */
-#define BF_NVME_LBA_RANGES 64u      /* feature 03h: most entries, and bytes of one */
+#define BF_NVME_NS_MAX 64u         /* NN: most namespaces of a controller */
+#define BF_NVME_COMMANDS_MAX 4096u /* commands that the controller works on at a time: assumed */
+#define BF_NVME_FETCHES 8u         /* fetches of submission queue entries in flight: assumed */
+#define BF_NVME_FETCH_MAX 64u      /* most entries of one fetch, whatever the profile says */
+#define BF_NVME_BELLS 4u           /* doorbell arrivals that a queue tells apart */
+#define BF_NVME_AER_LIMIT 8u       /* AERL + 1 */
+#define BF_NVME_ABORT_LIMIT 4u     /* ACL + 1; no abort waits, so that it is never reached */
+#define BF_NVME_ERROR_ENTRIES 64u  /* ELPE + 1 */
+#define BF_NVME_EVENTS 16u         /* asynchronous events that wait for a command to report them */
+#define BF_NVME_LBA_RANGES 64u     /* feature 03h: most entries, and bytes of one */
 #define BF_NVME_LBA_RANGE 64u
 #define BF_NVME_COPY_RANGES 128u    /* MSRC + 1 */
 #define BF_NVME_COPY_BLOCKS 0x8000u /* MCL: most blocks of a Copy; MSSRL is the same */
@@ -75,7 +75,8 @@ typedef void bf_nvme_done_fn(struct bf_nvme_rq *rq, uint32_t status);
  */
 typedef uint8_t *bf_nvme_at_fn(struct bf_nvme_rq *rq, uint64_t offset, uint64_t *run);
 
-#define BF_NVME_LIST_BYTES 512u /* of a PRP list or SGL segment in one fetch: assumed, a usual Max_Read_Request_Size */
+#define BF_NVME_LIST_BYTES 512u /* of a PRP list or SGL segment in one fetch: assumed, a usual Max_Read_Request_Size   \
+				 */
 
 /* Where a request stands in its data pointer; data*.c's own. Offsets are into the range that the pointer describes. */
 struct bf_nvme_data_state {
@@ -119,18 +120,18 @@ extern const struct bf_nvme_walk bf_nvme_prp_walk, bf_nvme_sgl_walk;
 
 /* Where an NVM command stands; io*.c's own. Set by each command before use. */
 struct bf_nvme_io_state {
-	uint64_t offset, len;     /* bytes in the namespace; Copy: the source range at hand */
-	uint64_t delay_ps;        /* that the error map adds */
-	uint8_t *stage, *ranges;  /* buffers from the device's pool; NULL: none */
+	uint64_t offset, len;    /* bytes in the namespace; Copy: the source range at hand */
+	uint64_t delay_ps;       /* that the error map adds */
+	uint8_t *stage, *ranges; /* buffers from the device's pool; NULL: none */
 	uint32_t stage_class, ranges_class;
 	uint32_t status;
 	/* Commands with ranges. */
 	bool (*step)(struct bf_nvme_rq *rq);
 	uint64_t to, range_left, copied; /* Copy: where the range at hand goes, what is left of it, bytes so far */
 	uint32_t range, nranges;
-	bool inside, again;       /* a step is being made; it is over already */
-	bool loaded;              /* Copy: the buffer holds a piece */
-	uint32_t n;               /* queue.c: entries of a queue's page list so far */
+	bool inside, again; /* a step is being made; it is over already */
+	bool loaded;        /* Copy: the buffer holds a piece */
+	uint32_t n;         /* queue.c: entries of a queue's page list so far */
 };
 
 enum bf_nvme_rq_state { BF_NVME_RQ_STARTING, BF_NVME_RQ_RUNNING, BF_NVME_RQ_COMPLETING, BF_NVME_RQ_HELD };
@@ -138,9 +139,9 @@ enum bf_nvme_rq_state { BF_NVME_RQ_STARTING, BF_NVME_RQ_RUNNING, BF_NVME_RQ_COMP
 /* A command from its fetch to its completion. From the device's pool. */
 struct bf_nvme_rq {
 	struct bf_nvme *dev;
-	struct bf_nvme_sq *sq; /* NULL once COMPLETING: the queue may go before the completion is posted */
-	struct bf_nvme_cq *cq; /* the same queue's */
-	struct bf_nvme_ns *ns; /* set by whoever decodes the command; NULL where none takes part */
+	struct bf_nvme_sq *sq;   /* NULL once COMPLETING: the queue may go before the completion is posted */
+	struct bf_nvme_cq *cq;   /* the same queue's */
+	struct bf_nvme_ns *ns;   /* set by whoever decodes the command; NULL where none takes part */
 	struct bf_nvme_rq *mate; /* the other one of a fused pair */
 	struct bf_nvme_rq *next; /* list that the state names, or pool */
 	struct bf_nvme_rq *sq_next, **sq_link; /* commands of `sq` that are STARTING or RUNNING */
@@ -150,8 +151,8 @@ struct bf_nvme_rq {
 	uint8_t opcode;
 	uint8_t state;
 	bool dropped;
-	bool stuck;      /* cannot be taken back while RUNNING: no abort, deletion waits for its end */
-	bool unnamed;    /* not in the hash: its identifier was in use */
+	bool stuck;   /* cannot be taken back while RUNNING: no abort, deletion waits for its end */
+	bool unnamed; /* not in the hash: its identifier was in use */
 	uint32_t dw0, dw1;
 	uint32_t status;
 	uint16_t pel; /* error log: byte (7:0) and bit (10:8) of the command that is wrong; 0xffff: none */
@@ -162,7 +163,8 @@ struct bf_nvme_rq {
 	uint32_t reads; /* DMA reads in flight, holds included */
 	uint32_t read_status;
 	bf_nvme_done_fn *reads_done;
-	/* Called once when the request goes, completed or dropped: frees what `io` or `buf` hold. NULL: nothing to free. */
+	/* Called once when the request goes, completed or dropped: frees what `io` or `buf` hold. NULL: nothing to
+	 * free. */
 	void (*release)(struct bf_nvme_rq *rq);
 	uint8_t *buf; /* admin*.c: bytes that go to or come from the host; freed with the request */
 	uint32_t buf_len;
@@ -196,17 +198,17 @@ struct bf_nvme_sq {
 	struct bf_nvme_ring ring;
 	uint16_t qid;
 	uint8_t prio;
-	bool ready;     /* in a list of the arbiter */
-	bool ringing;   /* in the list of doorbells on their way to the arbiter */
-	bool dead;      /* deleted: freed when the DMA reads on its behalf are back */
+	bool ready;   /* in a list of the arbiter */
+	bool ringing; /* in the list of doorbells on their way to the arbiter */
+	bool dead;    /* deleted: freed when the DMA reads on its behalf are back */
 	bool shadow_busy, shadow_again;
-	uint32_t tail;  /* last doorbell value */
-	uint32_t fetch; /* next slot to fetch */
-	uint32_t head;  /* slots before it have been fetched: SQHD */
+	uint32_t tail;      /* last doorbell value */
+	uint32_t fetch;     /* next slot to fetch */
+	uint32_t head;      /* slots before it have been fetched: SQHD */
 	uint32_t executing; /* commands that are STARTING or RUNNING */
 	uint32_t fetching;  /* fetches in flight */
 	uint32_t actor;
-	uint32_t place;     /* in dev->live_sqs */
+	uint32_t place; /* in dev->live_sqs */
 	uint32_t seen;  /* live mode: what the doorbell's cell held at the last look */
 	uint32_t shadow_value;
 	struct bf_nvme_rq *rqs;     /* commands, newest first */
@@ -226,7 +228,7 @@ struct bf_nvme_cq {
 	struct bf_nvme_ring ring;
 	uint16_t qid, vector;
 	bool interrupts;
-	uint8_t phase;  /* of the next entry */
+	uint8_t phase; /* of the next entry */
 	bool dead;
 	bool shadow_busy, shadow_again;
 	uint32_t tail, head;
@@ -250,8 +252,8 @@ struct bf_nvme_ns {
 	uint32_t nsid;
 	uint8_t lba_shift; /* 9 or 12 */
 	bool attached, read_only;
-	bool dulbe; /* feature 05h: reads of deallocated blocks fail */
-	uint16_t tler; /* feature 05h, stored */
+	bool dulbe;          /* feature 05h: reads of deallocated blocks fail */
+	uint16_t tler;       /* feature 05h, stored */
 	uint8_t *lba_ranges; /* feature 03h, as the host set it; NULL: one range, the whole namespace */
 	uint32_t nlba_ranges;
 	uint64_t bytes, blocks;
@@ -269,17 +271,17 @@ struct bf_nvme_smart {
 };
 
 /* What a device counts; published under these names behind the device's ("ssd0.commands"). */
-#define BF_NVME_COUNTERS(C)                                                                                          \
-	C(doorbells)         /* that changed a queue's state */                                                      \
-	C(doorbells_ignored) /* wrong value, no such queue, not ready */                                             \
-	C(fetches)           /* DMA reads of submission queue entries */                                             \
-	C(commands)          /* fetched */                                                                           \
-	C(completions)       /* posted */                                                                            \
-	C(errors)            /* completions with an error status */                                                  \
-	C(held)              /* completions that had to wait for room */                                             \
-	C(interrupts)                                                                                                \
-	C(driver_errors)     /* wrong uses that were noticed */                                                      \
-	C(async_events)                                                                                              \
+#define BF_NVME_COUNTERS(C)                                                                                            \
+	C(doorbells)         /* that changed a queue's state */                                                        \
+	C(doorbells_ignored) /* wrong value, no such queue, not ready */                                               \
+	C(fetches)           /* DMA reads of submission queue entries */                                               \
+	C(commands)          /* fetched */                                                                             \
+	C(completions)       /* posted */                                                                              \
+	C(errors)            /* completions with an error status */                                                    \
+	C(held)              /* completions that had to wait for room */                                               \
+	C(interrupts)                                                                                                  \
+	C(driver_errors) /* wrong uses that were noticed */                                                            \
+	C(async_events)                                                                                                \
 	C(resets)
 
 struct bf_nvme_counts {
@@ -290,21 +292,21 @@ struct bf_nvme_counts {
 
 /* Feature values (section 5.27 of the Base specification), as they are now. */
 struct bf_nvme_features {
-	uint32_t arbitration;      /* 01h */
-	uint32_t power;            /* 02h */
+	uint32_t arbitration;           /* 01h */
+	uint32_t power;                 /* 02h */
 	uint16_t temp_over, temp_under; /* 04h, composite */
-	bool wce;                  /* 06h: the volatile write cache is on */
-	uint32_t queues;           /* 07h: all that there can be, NCQ << 16 | NSQ, 0-based */
-	uint32_t coalescing;       /* 08h */
-	uint32_t atomicity;        /* 0Ah: bit 0 disable normal */
-	uint32_t events;           /* 0Bh */
-	uint64_t timestamp_ms;     /* 0Eh: set value, counted from `timestamp_ps` */
+	bool wce;                       /* 06h: the volatile write cache is on */
+	uint32_t queues;                /* 07h: all that there can be, NCQ << 16 | NSQ, 0-based */
+	uint32_t coalescing;            /* 08h */
+	uint32_t atomicity;             /* 0Ah: bit 0 disable normal */
+	uint32_t events;                /* 0Bh */
+	uint64_t timestamp_ms;          /* 0Eh: set value, counted from `timestamp_ps` */
 	uint64_t timestamp_ps;
 	uint8_t timestamp_origin;
-	uint32_t keep_alive;       /* 0Fh, ms */
+	uint32_t keep_alive;        /* 0Fh, ms */
 	uint8_t host_behavior[512]; /* 16h; byte 0 ACRE, byte 2 LBAFEE */
-	uint8_t progress;          /* 80h */
-	uint8_t host_id[16];       /* 81h */
+	uint8_t progress;           /* 80h */
+	uint8_t host_id[16];        /* 81h */
 };
 
 enum bf_nvme_phase {
@@ -342,7 +344,7 @@ struct bf_nvme_vector {
 struct bf_nvme_fetch; /* sq.c */
 struct bf_nvme_xfer;  /* dma.c */
 struct bf_nvme_xfer_block;
-struct bf_nvme_block; /* pools */
+struct bf_nvme_block;    /* pools */
 struct bf_nvme_firmware; /* admin_firmware.c */
 
 /* Arbitration classes: admin, urgent, high, medium, low. Round robin uses the first but one for all. */
@@ -371,14 +373,14 @@ struct bf_nvme {
 	struct bf_nvme_regs regs;
 	enum bf_nvme_phase phase;
 	struct bf_event ctrl_event, shutdown_event;
-	uint32_t page_shift; /* CC.MPS while enabled */
+	uint32_t page_shift;           /* CC.MPS while enabled */
 	uint32_t cells[BF_NVME_CELLS]; /* live mode: what writable registers' cells held at the last look */
 
 	/* Queues by number; 0 is the admin pair. */
 	struct bf_nvme_sq **sqs;
 	struct bf_nvme_cq **cqs;
 	uint32_t *sq_actors, *cq_actors;
-	uint32_t max_sqs, max_cqs; /* entries of the tables */
+	uint32_t max_sqs, max_cqs;     /* entries of the tables */
 	uint16_t *live_sqs, *live_cqs; /* numbers of the queues that exist, in no order */
 	uint32_t nlive_sqs, nlive_cqs;
 	struct bf_nvme_sq *dead_sqs; /* deleted while DMA was in flight */

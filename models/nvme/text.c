@@ -14,19 +14,19 @@
 
 /* How a value is printed. */
 enum form {
-	DEC,      /* 12 */
-	GROUPED,  /* 1,263,056 */
-	UNITS,    /* 1,263,056 [646 GB]: thousands of 512 bytes */
-	HEX,      /* 0x1f, and 0 as 0 */
-	HEX02,    /* 0x00 */
-	STRING,   /* padded with blanks, or ended by NUL */
-	OUI,      /* 8ce38e, last byte first */
-	UUID,     /* nothing when zero */
-	KELVIN,   /* stored in Kelvin, printed in Celsius: "34 C" */
-	CELSIUS,  /* the same as "33 Celsius" */
-	PERCENT,  /* 10% */
-	STATUS,   /* 0x2002(Invalid Field in Command: ...): the status field, bits 15:1 */
-	PHASE,    /* bit 0 of the same word */
+	DEC,     /* 12 */
+	GROUPED, /* 1,263,056 */
+	UNITS,   /* 1,263,056 [646 GB]: thousands of 512 bytes */
+	HEX,     /* 0x1f, and 0 as 0 */
+	HEX02,   /* 0x00 */
+	STRING,  /* padded with blanks, or ended by NUL */
+	OUI,     /* 8ce38e, last byte first */
+	UUID,    /* nothing when zero */
+	KELVIN,  /* stored in Kelvin, printed in Celsius: "34 C" */
+	CELSIUS, /* the same as "33 Celsius" */
+	PERCENT, /* 10% */
+	STATUS,  /* 0x2002(Invalid Field in Command: ...): the status field, bits 15:1 */
+	PHASE,   /* bit 0 of the same word */
 };
 
 struct field {
@@ -36,46 +36,54 @@ struct field {
 };
 
 static const struct field id_ctrl[] = {
-	{ "vid", 0, 2, HEX },          { "ssvid", 2, 2, HEX },       { "sn", 4, 20, STRING },
-	{ "mn", 24, 40, STRING },      { "fr", 64, 8, STRING },      { "rab", 72, 1, DEC },
-	{ "ieee", 73, 3, OUI },        { "cmic", 76, 1, HEX },       { "mdts", 77, 1, DEC },
-	{ "cntlid", 78, 2, HEX },      { "ver", 80, 4, HEX },        { "rtd3r", 84, 4, HEX },
-	{ "rtd3e", 88, 4, HEX },       { "oaes", 92, 4, HEX },       { "ctratt", 96, 4, HEX },
-	{ "rrls", 100, 2, HEX },       { "cntrltype", 111, 1, DEC }, { "fguid", 112, 16, UUID },
-	{ "crdt1", 128, 2, DEC },      { "crdt2", 130, 2, DEC },     { "crdt3", 132, 2, DEC },
-	{ "nvmsr", 253, 1, DEC },      { "vwci", 254, 1, DEC },      { "mec", 255, 1, DEC },
-	{ "oacs", 256, 2, HEX },       { "acl", 258, 1, DEC },       { "aerl", 259, 1, DEC },
-	{ "frmw", 260, 1, HEX },       { "lpa", 261, 1, HEX },       { "elpe", 262, 1, DEC },
-	{ "npss", 263, 1, DEC },       { "avscc", 264, 1, HEX },     { "apsta", 265, 1, HEX },
-	{ "wctemp", 266, 2, DEC },     { "cctemp", 268, 2, DEC },    { "mtfa", 270, 2, DEC },
-	{ "hmpre", 272, 4, DEC },      { "hmmin", 276, 4, DEC },     { "tnvmcap", 280, 16, DEC },
-	{ "unvmcap", 296, 16, DEC },   { "rpmbs", 312, 4, HEX },     { "edstt", 316, 2, DEC },
-	{ "dsto", 318, 1, DEC },       { "fwug", 319, 1, DEC },      { "kas", 320, 2, DEC },
-	{ "hctma", 322, 2, HEX },      { "mntmt", 324, 2, DEC },     { "mxtmt", 326, 2, DEC },
-	{ "sanicap", 328, 4, HEX },    { "hmminds", 332, 4, DEC },   { "hmmaxd", 336, 2, DEC },
-	{ "nsetidmax", 338, 2, DEC },  { "endgidmax", 340, 2, DEC }, { "anatt", 342, 1, DEC },
-	{ "anacap", 343, 1, DEC },     { "anagrpmax", 344, 4, DEC }, { "nanagrpid", 348, 4, DEC },
-	{ "pels", 352, 4, DEC },       { "sqes", 512, 1, HEX },      { "cqes", 513, 1, HEX },
-	{ "maxcmd", 514, 2, DEC },     { "nn", 516, 4, DEC },        { "oncs", 520, 2, HEX },
-	{ "fuses", 522, 2, HEX },      { "fna", 524, 1, HEX },       { "vwc", 525, 1, HEX },
-	{ "awun", 526, 2, DEC },       { "awupf", 528, 2, DEC },     { "nvscc", 530, 1, DEC },
-	{ "icsvscc", 530, 1, DEC },    { "nwpc", 531, 1, DEC },      { "acwu", 532, 2, DEC },
-	{ "ocfs", 534, 2, HEX },       { "sgls", 536, 4, HEX },      { "mnan", 540, 4, DEC },
-	{ "subnqn", 768, 256, STRING }, { "ioccsz", 1792, 4, DEC },  { "iorcsz", 1796, 4, DEC },
-	{ "icdoff", 1800, 2, DEC },    { "ctrattr", 1802, 1, HEX },  { "fcatt", 1802, 1, HEX },
-	{ "msdbd", 1803, 1, DEC },     { "ofcs", 1804, 2, DEC },     { 0 },
+	{ "vid", 0, 2, HEX },           { "ssvid", 2, 2, HEX },       { "sn", 4, 20, STRING },
+	{ "mn", 24, 40, STRING },       { "fr", 64, 8, STRING },      { "rab", 72, 1, DEC },
+	{ "ieee", 73, 3, OUI },         { "cmic", 76, 1, HEX },       { "mdts", 77, 1, DEC },
+	{ "cntlid", 78, 2, HEX },       { "ver", 80, 4, HEX },        { "rtd3r", 84, 4, HEX },
+	{ "rtd3e", 88, 4, HEX },        { "oaes", 92, 4, HEX },       { "ctratt", 96, 4, HEX },
+	{ "rrls", 100, 2, HEX },        { "cntrltype", 111, 1, DEC }, { "fguid", 112, 16, UUID },
+	{ "crdt1", 128, 2, DEC },       { "crdt2", 130, 2, DEC },     { "crdt3", 132, 2, DEC },
+	{ "nvmsr", 253, 1, DEC },       { "vwci", 254, 1, DEC },      { "mec", 255, 1, DEC },
+	{ "oacs", 256, 2, HEX },        { "acl", 258, 1, DEC },       { "aerl", 259, 1, DEC },
+	{ "frmw", 260, 1, HEX },        { "lpa", 261, 1, HEX },       { "elpe", 262, 1, DEC },
+	{ "npss", 263, 1, DEC },        { "avscc", 264, 1, HEX },     { "apsta", 265, 1, HEX },
+	{ "wctemp", 266, 2, DEC },      { "cctemp", 268, 2, DEC },    { "mtfa", 270, 2, DEC },
+	{ "hmpre", 272, 4, DEC },       { "hmmin", 276, 4, DEC },     { "tnvmcap", 280, 16, DEC },
+	{ "unvmcap", 296, 16, DEC },    { "rpmbs", 312, 4, HEX },     { "edstt", 316, 2, DEC },
+	{ "dsto", 318, 1, DEC },        { "fwug", 319, 1, DEC },      { "kas", 320, 2, DEC },
+	{ "hctma", 322, 2, HEX },       { "mntmt", 324, 2, DEC },     { "mxtmt", 326, 2, DEC },
+	{ "sanicap", 328, 4, HEX },     { "hmminds", 332, 4, DEC },   { "hmmaxd", 336, 2, DEC },
+	{ "nsetidmax", 338, 2, DEC },   { "endgidmax", 340, 2, DEC }, { "anatt", 342, 1, DEC },
+	{ "anacap", 343, 1, DEC },      { "anagrpmax", 344, 4, DEC }, { "nanagrpid", 348, 4, DEC },
+	{ "pels", 352, 4, DEC },        { "sqes", 512, 1, HEX },      { "cqes", 513, 1, HEX },
+	{ "maxcmd", 514, 2, DEC },      { "nn", 516, 4, DEC },        { "oncs", 520, 2, HEX },
+	{ "fuses", 522, 2, HEX },       { "fna", 524, 1, HEX },       { "vwc", 525, 1, HEX },
+	{ "awun", 526, 2, DEC },        { "awupf", 528, 2, DEC },     { "nvscc", 530, 1, DEC },
+	{ "icsvscc", 530, 1, DEC },     { "nwpc", 531, 1, DEC },      { "acwu", 532, 2, DEC },
+	{ "ocfs", 534, 2, HEX },        { "sgls", 536, 4, HEX },      { "mnan", 540, 4, DEC },
+	{ "subnqn", 768, 256, STRING }, { "ioccsz", 1792, 4, DEC },   { "iorcsz", 1796, 4, DEC },
+	{ "icdoff", 1800, 2, DEC },     { "ctrattr", 1802, 1, HEX },  { "fcatt", 1802, 1, HEX },
+	{ "msdbd", 1803, 1, DEC },      { "ofcs", 1804, 2, DEC },     { 0 },
 };
 
 static const struct field id_ns[] = {
-	{ "nsze", 0, 8, HEX },      { "ncap", 8, 8, HEX },      { "nuse", 16, 8, HEX },    { "nsfeat", 24, 1, HEX },
-	{ "nlbaf", 25, 1, DEC },    { "flbas", 26, 1, HEX },    { "mc", 27, 1, HEX },      { "dpc", 28, 1, HEX },
-	{ "dps", 29, 1, HEX },      { "nmic", 30, 1, HEX },     { "rescap", 31, 1, HEX },  { "fpi", 32, 1, HEX },
-	{ "dlfeat", 33, 1, DEC },   { "nawun", 34, 2, DEC },    { "nawupf", 36, 2, DEC },  { "nacwu", 38, 2, DEC },
-	{ "nabsn", 40, 2, DEC },    { "nabo", 42, 2, DEC },     { "nabspf", 44, 2, DEC },  { "noiob", 46, 2, DEC },
-	{ "nvmcap", 48, 16, DEC },  { "npwg", 64, 2, DEC },     { "npwa", 66, 2, DEC },    { "npdg", 68, 2, DEC },
-	{ "npda", 70, 2, DEC },     { "nows", 72, 2, DEC },     { "mssrl", 74, 2, DEC },   { "mcl", 76, 4, DEC },
-	{ "msrc", 80, 1, DEC },     { "anagrpid", 92, 4, DEC }, { "nsattr", 99, 1, DEC },  { "nvmsetid", 100, 2, DEC },
-	{ "endgid", 102, 2, DEC },  { 0 },
+	{ "nsze", 0, 8, HEX },     { "ncap", 8, 8, HEX },
+	{ "nuse", 16, 8, HEX },    { "nsfeat", 24, 1, HEX },
+	{ "nlbaf", 25, 1, DEC },   { "flbas", 26, 1, HEX },
+	{ "mc", 27, 1, HEX },      { "dpc", 28, 1, HEX },
+	{ "dps", 29, 1, HEX },     { "nmic", 30, 1, HEX },
+	{ "rescap", 31, 1, HEX },  { "fpi", 32, 1, HEX },
+	{ "dlfeat", 33, 1, DEC },  { "nawun", 34, 2, DEC },
+	{ "nawupf", 36, 2, DEC },  { "nacwu", 38, 2, DEC },
+	{ "nabsn", 40, 2, DEC },   { "nabo", 42, 2, DEC },
+	{ "nabspf", 44, 2, DEC },  { "noiob", 46, 2, DEC },
+	{ "nvmcap", 48, 16, DEC }, { "npwg", 64, 2, DEC },
+	{ "npwa", 66, 2, DEC },    { "npdg", 68, 2, DEC },
+	{ "npda", 70, 2, DEC },    { "nows", 72, 2, DEC },
+	{ "mssrl", 74, 2, DEC },   { "mcl", 76, 4, DEC },
+	{ "msrc", 80, 1, DEC },    { "anagrpid", 92, 4, DEC },
+	{ "nsattr", 99, 1, DEC },  { "nvmsetid", 100, 2, DEC },
+	{ "endgid", 102, 2, DEC }, { 0 },
 };
 
 /* nvme-cli's keys, then smartctl's. */
@@ -155,20 +163,26 @@ static const struct field smart_json[] = {
 };
 
 static const struct field error_entry[] = {
-	{ "error_count", 0, 8, DEC },   { "sqid", 8, 2, DEC },          { "cmdid", 10, 2, HEX },
-	{ "status_field", 12, 2, STATUS }, { "phase_tag", 12, 2, PHASE }, { "parm_err_loc", 14, 2, HEX },
-	{ "lba", 16, 8, HEX },          { "nsid", 24, 4, HEX },         { "vs", 28, 1, DEC },
-	{ "cs", 32, 8, DEC },           { "trtype_spec_info", 40, 2, DEC }, { 0 },
+	{ "error_count", 0, 8, DEC },
+	{ "sqid", 8, 2, DEC },
+	{ "cmdid", 10, 2, HEX },
+	{ "status_field", 12, 2, STATUS },
+	{ "phase_tag", 12, 2, PHASE },
+	{ "parm_err_loc", 14, 2, HEX },
+	{ "lba", 16, 8, HEX },
+	{ "nsid", 24, 4, HEX },
+	{ "vs", 28, 1, DEC },
+	{ "cs", 32, 8, DEC },
+	{ "trtype_spec_info", 40, 2, DEC },
+	{ 0 },
 };
 
 static const struct {
 	const struct field *fields;
 	size_t size;
 } tables[BF_NVME_TEXTS] = {
-	[BF_NVME_TEXT_ID_CTRL] = { id_ctrl, 4096 },
-	[BF_NVME_TEXT_ID_NS] = { id_ns, 4096 },
-	[BF_NVME_TEXT_SMART] = { smart, 512 },
-	[BF_NVME_TEXT_SMART_JSON] = { smart_json, 512 },
+	[BF_NVME_TEXT_ID_CTRL] = { id_ctrl, 4096 }, [BF_NVME_TEXT_ID_NS] = { id_ns, 4096 },
+	[BF_NVME_TEXT_SMART] = { smart, 512 },      [BF_NVME_TEXT_SMART_JSON] = { smart_json, 512 },
 	[BF_NVME_TEXT_ERROR] = { error_entry, 64 },
 };
 

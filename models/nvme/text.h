@@ -15,7 +15,7 @@ enum bf_nvme_text {
 	BF_NVME_TEXT_ID_NS,
 	BF_NVME_TEXT_SMART,
 	BF_NVME_TEXT_SMART_JSON, /* "key : value" of each member */
-	BF_NVME_TEXT_ERROR, /* one entry of the error log */
+	BF_NVME_TEXT_ERROR,      /* one entry of the error log */
 	BF_NVME_TEXTS
 };
 

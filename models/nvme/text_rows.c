@@ -27,8 +27,8 @@ static bool scan_lba_format(const char *line, unsigned *index, unsigned *ms, uns
 		return *index < 64;
 	}
 	*wide = true;
-	if (sscanf(line, "LBA Format %2u : Metadata Size: %5u bytes - Data Size: %9u bytes - Relative Performance: %1x", index,
-		   ms, &size, rp) != 4 ||
+	if (sscanf(line, "LBA Format %2u : Metadata Size: %5u bytes - Data Size: %9u bytes - Relative Performance: %1x",
+		   index, ms, &size, rp) != 4 ||
 	    *index >= 64 || size == 0 || (size & (size - 1)))
 		return false;
 	*ds = (unsigned)__builtin_ctz(size);
@@ -63,7 +63,8 @@ static int print_lba_format(const char *line, const uint8_t *bytes, char *out, s
 	f = bytes + 128 + (size_t)index * 4;
 	if (wide)
 		snprintf(out, cap,
-			 "LBA Format %2u : Metadata Size: %-3u bytes - Data Size: %2u bytes - Relative Performance: %#x %s%s",
+			 "LBA Format %2u : Metadata Size: %-3u bytes - Data Size: %2u bytes - Relative Performance: "
+			 "%#x %s%s",
 			 index, bf_get_le16(f), 1u << (f[2] & 31), f[3] & 3u, speeds[f[3] & 3],
 			 index == used ? " (in use)" : "");
 	else
@@ -84,8 +85,8 @@ static bool scan_power(const char *line, struct power *s)
 {
 	char fraction[8], kind[24];
 
-	if (sscanf(line, "ps %2u : mp:%4u.%4[0-9]W %20s enlat:%9u exlat:%9u rrt:%3u rrl:%3u", &s->index, &s->watts, fraction,
-		   kind, &s->enlat, &s->exlat, &s->rrt, &s->rrl) != 8)
+	if (sscanf(line, "ps %2u : mp:%4u.%4[0-9]W %20s enlat:%9u exlat:%9u rrt:%3u rrl:%3u", &s->index, &s->watts,
+		   fraction, kind, &s->enlat, &s->exlat, &s->rrt, &s->rrl) != 8)
 		return false;
 	s->digits = (unsigned)strlen(fraction);
 	s->operational = strcmp(kind, "operational") == 0;
@@ -125,8 +126,9 @@ static int print_power(const char *line, const uint8_t *bytes, char *out, size_t
 		return 0;
 	p = bytes + 2048 + (size_t)s.index * 32;
 	mp = bf_get_le16(p);
-	snprintf(out, cap, p[3] & 1 ? "ps %4u : mp:%u.%04uW %s enlat:%" PRIu32 " exlat:%" PRIu32 " rrt:%u rrl:%u"
-				    : "ps %4u : mp:%u.%02uW %s enlat:%" PRIu32 " exlat:%" PRIu32 " rrt:%u rrl:%u",
+	snprintf(out, cap,
+		 p[3] & 1 ? "ps %4u : mp:%u.%04uW %s enlat:%" PRIu32 " exlat:%" PRIu32 " rrt:%u rrl:%u"
+			  : "ps %4u : mp:%u.%02uW %s enlat:%" PRIu32 " exlat:%" PRIu32 " rrt:%u rrl:%u",
 		 s.index, p[3] & 1 ? mp / 10000 : mp / 100, p[3] & 1 ? mp % 10000 : mp % 100,
 		 p[3] & 2 ? "non-operational" : "operational", bf_get_le32(p + 4), bf_get_le32(p + 8), p[12], p[13]);
 	return 1;
@@ -182,8 +184,8 @@ static int print_error(const char *line, const uint8_t *b, char *out, size_t cap
 	if (b[28])
 		snprintf(vendor, sizeof(vendor), "0x%02x", b[28]);
 	snprintf(out, cap, "%3u %10" PRIu64 " %5u  0x%04x  0x%04x %6s %12" PRIu64 " %5" PRIu32 " %5s  %s", r.index,
-		 bf_get_le64(b), bf_get_le16(b + 8), bf_get_le16(b + 10), bf_get_le16(b + 12), where, bf_get_le64(b + 16),
-		 bf_get_le32(b + 24), vendor, text ? text : "Unknown");
+		 bf_get_le64(b), bf_get_le16(b + 8), bf_get_le16(b + 10), bf_get_le16(b + 12), where,
+		 bf_get_le64(b + 16), bf_get_le32(b + 24), vendor, text ? text : "Unknown");
 	return 1;
 }
 

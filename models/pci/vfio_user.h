@@ -26,9 +26,9 @@
 struct bf_vfio_user; /* opaque */
 
 struct bf_vfio_user_opts {
-	struct bf_pci *fn;      /* borrowed, attached */
-	struct bf_ioas *ioas;   /* borrowed, empty: the server fills it; pages of 4096 bytes */
-	struct bf_live *live;   /* borrowed; NULL: the caller calls bf_vfio_user_step() */
+	struct bf_pci *fn;    /* borrowed, attached */
+	struct bf_ioas *ioas; /* borrowed, empty: the server fills it; pages of 4096 bytes */
+	struct bf_live *live; /* borrowed; NULL: the caller calls bf_vfio_user_step() */
 	/* Borrowed; shown to the client for mmap. QEMU waits for the answer of every other write then. NULL: none. */
 	const struct bf_pci_window *window;
 	/* Says what happened, one line each: clients that come and go, messages that are refused. NULL: silent. */

@@ -81,7 +81,7 @@ struct bf_vfu_dma {
 
 struct bf_vfu_counts {
 	uint64_t sessions, messages, posted, refused, descriptors, maps, unmaps, interrupts, dma_reads, dma_writes,
-		dma_errors, receives, sends;
+	    dma_errors, receives, sends;
 };
 
 struct bf_vfio_user {

@@ -1,9 +1,9 @@
 /*
  * Addresses: which are this machine's, which device they belong to, and where a peer's lead.
  *
- * A device has one IPv4 address, which the machine shares with it: all addresses of the machine, 127.0.0.1 included, are
- * the first device's as far as connections go, and a device's own address is its own. What is told to the peer, and to
- * programs, are the addresses as programs used them; GIDs are made of the devices'.
+ * A device has one IPv4 address, which the machine shares with it: all addresses of the machine, 127.0.0.1 included,
+ * are the first device's as far as connections go, and a device's own address is its own. What is told to the peer, and
+ * to programs, are the addresses as programs used them; GIDs are made of the devices'.
  */
 #include "models/rdmacm/rdmacm_internal.h"
 
@@ -59,8 +59,8 @@ BF_STATIC_ASSERT(offsetof(struct sockaddr_in, sin_port) == offsetof(struct socka
 uint16_t bf_cm_addr_port(const struct sockaddr *a)
 {
 	return a->sa_family == AF_INET || a->sa_family == AF_INET6
-		       ? ntohs(((const struct sockaddr_in *)(const void *)a)->sin_port)
-		       : 0;
+		   ? ntohs(((const struct sockaddr_in *)(const void *)a)->sin_port)
+		   : 0;
 }
 
 void bf_cm_addr_set_port(struct sockaddr *a, uint16_t port)

@@ -1,6 +1,6 @@
 /*
- * What a queue pair is to be set to on its way through its states. The program's library does that itself; what the peer
- * said it learns here (core/cma.c rdma_init_qp_attr(), core/cm.c ib_cm_init_qp_attr()).
+ * What a queue pair is to be set to on its way through its states. The program's library does that itself; what the
+ * peer said it learns here (core/cma.c rdma_init_qp_attr(), core/cm.c ib_cm_init_qp_attr()).
  */
 #include "models/rdmacm/rdmacm_internal.h"
 

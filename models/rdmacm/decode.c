@@ -9,8 +9,8 @@
 
 struct command {
 	const char *name;
-	uint16_t least, size; /* of what comes in */
-	uint16_t out;         /* least room for what goes out */
+	uint16_t least, size;             /* of what comes in */
+	uint16_t out;                     /* least room for what goes out */
 	int (*run)(struct bf_cm_call *c); /* NULL: not offered */
 };
 
@@ -42,10 +42,10 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_GET_OPTION] = { "get_option", 0, 0, 0, NULL },
 	[RDMA_USER_CM_CMD_SET_OPTION] = { "set_option", ALL(rdma_ucm_set_option), 0, bf_cm_set_option },
 	[RDMA_USER_CM_CMD_NOTIFY] = { "notify", ALL(rdma_ucm_notify), 0, bf_cm_notify },
-	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = { "join_ip_mcast", ALL(rdma_ucm_join_ip_mcast),
-					     OUT(rdma_ucm_create_id_resp), bf_cm_join_ip_mcast },
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = { "leave_mcast", FROM(rdma_ucm_destroy_id, id),
-					   OUT(rdma_ucm_destroy_id_resp), bf_cm_leave_mcast },
+	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = { "join_ip_mcast", ALL(rdma_ucm_join_ip_mcast), OUT(rdma_ucm_create_id_resp),
+					     bf_cm_join_ip_mcast },
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = { "leave_mcast", FROM(rdma_ucm_destroy_id, id), OUT(rdma_ucm_destroy_id_resp),
+					   bf_cm_leave_mcast },
 	[RDMA_USER_CM_CMD_MIGRATE_ID] = { "migrate_id", ALL(rdma_ucm_migrate_id), OUT(rdma_ucm_migrate_resp),
 					  bf_cm_migrate_id },
 	[RDMA_USER_CM_CMD_QUERY] = { "query", ALL(rdma_ucm_query), 0, bf_cm_query },

@@ -1,6 +1,6 @@
 /*
- * The manager, its files with the events that wait in them, and identifiers: what core/ucma.c keeps. The descriptor of a
- * file is a channel with one message in it as long as events wait; the events themselves are asked for by command.
+ * The manager, its files with the events that wait in them, and identifiers: what core/ucma.c keeps. The descriptor of
+ * a file is a channel with one message in it as long as events wait; the events themselves are asked for by command.
  */
 #include <stdlib.h>
 
@@ -353,7 +353,9 @@ int bf_cm_migrate_id(struct bf_cm_call *c)
 
 static void record(const struct bf_cm_id *id, const struct rdma_ucm_event_resp *resp)
 {
-	struct bf_rec_cm_event rec = { .id = resp->id, .status = (int32_t)resp->status, .event = resp->event,
+	struct bf_rec_cm_event rec = { .id = resp->id,
+				       .status = (int32_t)resp->status,
+				       .event = resp->event,
 				       .port = bf_cm_addr_port(&id->src.sa) };
 
 	if (bf_probe(id->cm->sim, BF_CLASS_QUEUE))

@@ -125,8 +125,8 @@ enum bf_cm_kind {
 #define BF_CMA_HEAD_LEN 36u
 #define BF_CMA_HEAD_VERSION 0x00, 0xff000000u /* 0 */
 #define BF_CMA_HEAD_IP_VERSION 0x00, 0x00f00000u
-#define BF_CMA_HEAD_PORT 0x00, 0x0000ffffu    /* the asker's */
-#define BF_CMA_HEAD_SRC 0x04                  /* 16 bytes; IPv4 in the last 4 */
+#define BF_CMA_HEAD_PORT 0x00, 0x0000ffffu /* the asker's */
+#define BF_CMA_HEAD_SRC 0x04               /* 16 bytes; IPv4 in the last 4 */
 #define BF_CMA_HEAD_DST 0x14
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Multicast groups that identifiers have joined (core/ucma.c ucma_process_join(), core/cma.c cma_iboe_join_multicast()).
- * On Ethernet nobody has to be asked: a group's GID is made of its address, and the program hears of it at once. The
- * network learns who wants a group's frames from the devices, when librdmacm attaches a queue pair (models/fabric).
+ * Multicast groups that identifiers have joined (core/ucma.c ucma_process_join(), core/cma.c
+ * cma_iboe_join_multicast()). On Ethernet nobody has to be asked: a group's GID is made of its address, and the program
+ * hears of it at once. The network learns who wants a group's frames from the devices, when librdmacm attaches a queue
+ * pair (models/fabric).
  */
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 
 #define EPHEMERAL_FIRST 32768u /* net.ipv4.ip_local_port_range, as Linux sets it */
 #define EPHEMERAL_COUNT 28233u
-#define STRIDE 1009u           /* processes start to look at different places */
+#define STRIDE 1009u /* processes start to look at different places */
 
 uint64_t bf_cm_service(uint16_t ps, uint16_t port)
 {

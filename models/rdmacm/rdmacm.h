@@ -1,8 +1,8 @@
 /*
  * The kernel's connection manager: what is behind /dev/infiniband/rdma_cm and, on the wire, behind queue pair 1.
  *
- * It plays rdma_ucm, rdma_cm and ib_cm: commands that librdmacm writes are decoded (decode.c), identifiers go through the
- * states of rdma_cm (id.c, address.c, connect.c) and speak the communication manager's protocol with others (cm.c:
+ * It plays rdma_ucm, rdma_cm and ib_cm: commands that librdmacm writes are decoded (decode.c), identifiers go through
+ * the states of rdma_cm (id.c, address.c, connect.c) and speak the communication manager's protocol with others (cm.c:
  * REQ, REP, RTU, REJ, MRA, DREQ, DREP, and SIDR for datagrams) in datagrams of management, with time-outs and repeats.
  * Events wait in files until the program asks. Like models/uverbs it makes no system call but for what models/fabric
  * does: memory and descriptors are asked of the surroundings.
@@ -12,7 +12,8 @@
  * other messages to the one whose number they carry.
  *
  * Sources: Linux include/uapi/rdma/rdma_user_cm.h, drivers/infiniband/core (ucma.c, cma.c, cm.c), include/rdma
- * (ibta_vol1_c12.h); InfiniBand Architecture Specification vol. 1 chapter 12, annex A11 (IP addressing in private data).
+ * (ibta_vol1_c12.h); InfiniBand Architecture Specification vol. 1 chapter 12, annex A11 (IP addressing in private
+ * data).
  *
  * One thread: the simulation's.
  */
@@ -52,22 +53,24 @@ int bf_rdmacm_create(struct bf_sim *sim, const struct bf_rdmacm_opts *opts, stru
 /* Closes its files. Peers hear of that only if the simulation runs once more before it is destroyed. */
 void bf_rdmacm_close_all(struct bf_rdmacm *cm);
 /*
- * Repeats the answers of the last minute that ended something (DREP, REJ) to peers on other machines. A kernel would answer
- * again whoever lost one; a manager that goes with its process cannot, and the peer would ask in vain for a minute.
+ * Repeats the answers of the last minute that ended something (DREP, REJ) to peers on other machines. A kernel would
+ * answer again whoever lost one; a manager that goes with its process cannot, and the peer would ask in vain for a
+ * minute.
  */
 void bf_rdmacm_say_again(struct bf_rdmacm *cm);
 void bf_rdmacm_destroy(struct bf_rdmacm *cm); /* NULL is fine */
 
 /*
- * Opens a file. `*fd` is its descriptor (bf_uverbs_host.channel_open): readable as long as there are events. What can be
- * read there means nothing. Closing destroys what the program left.
+ * Opens a file. `*fd` is its descriptor (bf_uverbs_host.channel_open): readable as long as there are events. What can
+ * be read there means nothing. Closing destroys what the program left.
  */
 int bf_rdmacm_open(struct bf_rdmacm *cm, struct bf_rdmacm_file **out, int *fd);
 void bf_rdmacm_close(struct bf_rdmacm_file *f);
 
 /*
- * What write(2) answers: the number of bytes, or a negative errno as Linux gives it. -EAGAIN for RDMA_USER_CM_CMD_GET_EVENT
- * without an event: the surroundings know whether the program wants to wait. Hostile input makes nothing worse.
+ * What write(2) answers: the number of bytes, or a negative errno as Linux gives it. -EAGAIN for
+ * RDMA_USER_CM_CMD_GET_EVENT without an event: the surroundings know whether the program wants to wait. Hostile input
+ * makes nothing worse.
  */
 int64_t bf_rdmacm_write(struct bf_rdmacm_file *f, uint64_t address, uint64_t len);
 

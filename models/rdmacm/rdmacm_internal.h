@@ -1,9 +1,9 @@
 /*
  * The connection manager's inside. A command arrives in decode.c, which checks it against a row of a table and calls
  * the row's handler: id.c (identifiers, events, files), address.c (binding, resolving), query.c, connect.c (listening,
- * connecting and their ends), multicast.c (groups), attributes.c (what a queue pair is to be set to). Those speak to others through cm.c, and
- * receive.c and request.c hear what comes. message.c builds the messages, wire.c sends them, again if need be, and knows
- * who is meant by their numbers; ports.c has the port space.
+ * connecting and their ends), multicast.c (groups), attributes.c (what a queue pair is to be set to). Those speak to
+ * others through cm.c, and receive.c and request.c hear what comes. message.c builds the messages, wire.c sends them,
+ * again if need be, and knows who is meant by their numbers; ports.c has the port space.
  */
 #ifndef BELFRY_MODELS_RDMACM_INTERNAL_H
 #define BELFRY_MODELS_RDMACM_INTERNAL_H
@@ -41,21 +41,47 @@
 enum { BF_CM_QPT_RC = 2, BF_CM_QPT_UC = 3, BF_CM_QPT_UD = 4 };
 #define BF_CM_COMM_EST 4u
 enum {
-	BF_CM_ADDR_RESOLVED, BF_CM_ADDR_ERROR, BF_CM_ROUTE_RESOLVED, BF_CM_ROUTE_ERROR, BF_CM_CONNECT_REQUEST,
-	BF_CM_CONNECT_RESPONSE, BF_CM_CONNECT_ERROR, BF_CM_UNREACHABLE, BF_CM_REJECTED, BF_CM_ESTABLISHED_EVENT,
-	BF_CM_DISCONNECTED, BF_CM_MULTICAST_JOIN = 12, BF_CM_TIMEWAIT_EXIT = 15,
+	BF_CM_ADDR_RESOLVED,
+	BF_CM_ADDR_ERROR,
+	BF_CM_ROUTE_RESOLVED,
+	BF_CM_ROUTE_ERROR,
+	BF_CM_CONNECT_REQUEST,
+	BF_CM_CONNECT_RESPONSE,
+	BF_CM_CONNECT_ERROR,
+	BF_CM_UNREACHABLE,
+	BF_CM_REJECTED,
+	BF_CM_ESTABLISHED_EVENT,
+	BF_CM_DISCONNECTED,
+	BF_CM_MULTICAST_JOIN = 12,
+	BF_CM_TIMEWAIT_EXIT = 15,
 };
 
 /* rdma_cm's states of an identifier (core/cma.c enum rdma_cm_state), as far as they last. */
-enum bf_cma_state { BF_CMA_IDLE, BF_CMA_BOUND, BF_CMA_ADDR, BF_CMA_ROUTE, BF_CMA_CONNECT, BF_CMA_DISCONNECT,
-		    BF_CMA_LISTEN };
+enum bf_cma_state {
+	BF_CMA_IDLE,
+	BF_CMA_BOUND,
+	BF_CMA_ADDR,
+	BF_CMA_ROUTE,
+	BF_CMA_CONNECT,
+	BF_CMA_DISCONNECT,
+	BF_CMA_LISTEN
+};
 
 /* ib_cm's states of a connection (include/rdma/ib_cm.h enum ib_cm_state), without those of alternate paths. */
 enum bf_cm_state {
 	BF_CM_NO_STATE, /* nothing was said yet */
 	BF_CM_IDLE,     /* nothing will be said any more */
-	BF_CM_REQ_SENT, BF_CM_REQ_RCVD, BF_CM_REP_SENT, BF_CM_REP_RCVD, BF_CM_ESTABLISHED, BF_CM_DREQ_SENT,
-	BF_CM_DREQ_RCVD, BF_CM_TIMEWAIT, BF_CM_SIDR_REQ_SENT, BF_CM_SIDR_REQ_RCVD, BF_CM_SIDR_DONE,
+	BF_CM_REQ_SENT,
+	BF_CM_REQ_RCVD,
+	BF_CM_REP_SENT,
+	BF_CM_REP_RCVD,
+	BF_CM_ESTABLISHED,
+	BF_CM_DREQ_SENT,
+	BF_CM_DREQ_RCVD,
+	BF_CM_TIMEWAIT,
+	BF_CM_SIDR_REQ_SENT,
+	BF_CM_SIDR_REQ_RCVD,
+	BF_CM_SIDR_DONE,
 };
 
 struct bf_cm_id;
@@ -71,8 +97,8 @@ struct bf_cm_port {
 
 struct bf_cm_event {
 	struct bf_cm_event *next;
-	struct bf_cm_id *id;    /* that counts it as reported */
-	struct bf_cm_id *fresh; /* of a request to connect: nobody has it before the event is read */
+	struct bf_cm_id *id;       /* that counts it as reported */
+	struct bf_cm_id *fresh;    /* of a request to connect: nobody has it before the event is read */
 	struct bf_cm_group *group; /* that counts it, too; or NULL */
 	struct rdma_ucm_event_resp resp;
 };
@@ -121,8 +147,8 @@ struct bf_cm_id {
 	uint64_t tid, service;
 	struct bf_event timer;
 	uint64_t timeout_ps;
-	uint32_t tries; /* left */
-	uint8_t retries; /* as both agreed */
+	uint32_t tries;          /* left */
+	uint8_t retries;         /* as both agreed */
 	uint8_t mad[BF_MAD_LEN]; /* the last message that may be repeated */
 };
 

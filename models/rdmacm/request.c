@@ -133,8 +133,12 @@ static void fill_event(const struct bf_cm_id *id, const uint8_t *m, struct rdma_
 
 void bf_cm_on_req(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad)
 {
-	struct request r = { .agent = a, .ipv4 = ipv4, .remote_id = BF_MLX5_GET(mad, BF_CM_LOCAL_ID), .mad = mad,
-			     .head = mad + BF_CM_REQ_PRIVATE, .service = bf_get_be64(mad + BF_CM_REQ_SERVICE) };
+	struct request r = { .agent = a,
+			     .ipv4 = ipv4,
+			     .remote_id = BF_MLX5_GET(mad, BF_CM_LOCAL_ID),
+			     .mad = mad,
+			     .head = mad + BF_CM_REQ_PRIVATE,
+			     .service = bf_get_be64(mad + BF_CM_REQ_SERVICE) };
 	struct bf_cm_id *listener, *id = bf_cm_by_remote(a->cm, r.remote_id, ipv4);
 	struct rdma_ucm_event_resp resp = { 0 };
 	uint32_t type;
@@ -177,7 +181,10 @@ static void answer_sidr(const struct request *r, uint32_t status)
 
 void bf_cm_on_sidr_req(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad)
 {
-	struct request r = { .agent = a, .ipv4 = ipv4, .remote_id = BF_MLX5_GET(mad, BF_CM_LOCAL_ID), .mad = mad,
+	struct request r = { .agent = a,
+			     .ipv4 = ipv4,
+			     .remote_id = BF_MLX5_GET(mad, BF_CM_LOCAL_ID),
+			     .mad = mad,
 			     .head = mad + BF_CM_SIDR_REQ_PRIVATE,
 			     .service = bf_get_be64(mad + BF_CM_SIDR_REQ_SERVICE) };
 	struct bf_cm_id *listener, *id = bf_cm_by_remote(a->cm, r.remote_id, ipv4);

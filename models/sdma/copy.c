@@ -41,8 +41,7 @@ static void release(struct bf_sdma_job *j)
 	for (uint32_t i = 0; i < dev->profile.queues; i++) {
 		struct bf_sdma_queue *other = dev->queues[i];
 
-		if (other && other->waits && !other->in_packet &&
-		    (other->for_slot || (other == q && !q->running)))
+		if (other && other->waits && !other->in_packet && (other->for_slot || (other == q && !q->running)))
 			bf_sdma_retry(other);
 	}
 }
@@ -126,8 +125,13 @@ static bool next_piece(struct bf_sdma_job *j)
 static void record_piece(const struct bf_sdma_job *j, const struct bf_dma_rows *r)
 {
 	struct bf_rec_sdma_piece rec = {
-		.src = j->fill ? 0 : r->src, .dst = r->dst, .len = r->bytes, .src_pitch = r->src_pitch,
-		.dst_pitch = r->dst_pitch, .rows = (uint32_t)r->rows, .job = j->id,
+		.src = j->fill ? 0 : r->src,
+		.dst = r->dst,
+		.len = r->bytes,
+		.src_pitch = r->src_pitch,
+		.dst_pitch = r->dst_pitch,
+		.rows = (uint32_t)r->rows,
+		.job = j->id,
 	};
 
 	bf_record(&j->dev->sim->rec, &bf_rec_sdma_piece_schema, j->q->actor, &rec, NULL, 0);
@@ -150,7 +154,10 @@ static bool move(struct bf_sdma_job *j)
 	struct bf_dma_rows r = {
 		.dst = b->dst + j->slice * b->dst_slice + j->row * b->dst_pitch + at,
 		.src = b->src + j->slice * b->src_slice + j->row * b->src_pitch + at,
-		.bytes = j->piece_bytes, .rows = j->piece_rows, .dst_pitch = b->dst_pitch, .src_pitch = b->src_pitch,
+		.bytes = j->piece_bytes,
+		.rows = j->piece_rows,
+		.dst_pitch = b->dst_pitch,
+		.src_pitch = b->src_pitch,
 		.backwards = j->backwards,
 	};
 	struct bf_dma_port *port = &j->dev->dma;
@@ -184,8 +191,13 @@ static void finish(struct bf_sdma_job *j)
 	j->q->count.bytes += j->total;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_sdma_copied rec = {
-			.index = j->index, .indirect = j->indirect, .start_ps = j->start_ps, .bytes = j->total,
-			.rows = j->box.rows * j->box.slices, .job = j->id, .running = j->q->running - 1,
+			.index = j->index,
+			.indirect = j->indirect,
+			.start_ps = j->start_ps,
+			.bytes = j->total,
+			.rows = j->box.rows * j->box.slices,
+			.job = j->id,
+			.running = j->q->running - 1,
 		};
 
 		bf_record(&dev->sim->rec, &bf_rec_sdma_copied_schema, j->q->actor, &rec, NULL, 0);

@@ -13,19 +13,32 @@ const char *bf_sdma_gen_name(enum bf_sdma_gen gen)
 const char *bf_sdma_reason_name(enum bf_sdma_reason why)
 {
 	switch (why) {
-	case BF_SDMA_RUNS: return "runs";
-	case BF_SDMA_BAD_OPCODE: return "no such packet on this generation";
-	case BF_SDMA_RESERVED: return "reserved value";
-	case BF_SDMA_MISALIGNED: return "misaligned address";
-	case BF_SDMA_TRUNCATED: return "packet longer than what was published";
-	case BF_SDMA_STRADDLES: return "packet crosses the end of the ring";
-	case BF_SDMA_MEMORY: return "memory fault";
-	case BF_SDMA_PRIVILEGED: return "not for user queues";
-	case BF_SDMA_DOORBELL_BACK: return "doorbell went back or past a whole ring";
-	case BF_SDMA_OUT_OF_SURFACE: return "sub-window leaves its rows or slices";
-	case BF_SDMA_OVERLAP: return "source and destination overlap";
-	case BF_SDMA_INDIRECT_BAD: return "indirect buffer's address, size, place or nesting";
-	case BF_SDMA_UNMODELLED: return "packet is not modelled";
+	case BF_SDMA_RUNS:
+		return "runs";
+	case BF_SDMA_BAD_OPCODE:
+		return "no such packet on this generation";
+	case BF_SDMA_RESERVED:
+		return "reserved value";
+	case BF_SDMA_MISALIGNED:
+		return "misaligned address";
+	case BF_SDMA_TRUNCATED:
+		return "packet longer than what was published";
+	case BF_SDMA_STRADDLES:
+		return "packet crosses the end of the ring";
+	case BF_SDMA_MEMORY:
+		return "memory fault";
+	case BF_SDMA_PRIVILEGED:
+		return "not for user queues";
+	case BF_SDMA_DOORBELL_BACK:
+		return "doorbell went back or past a whole ring";
+	case BF_SDMA_OUT_OF_SURFACE:
+		return "sub-window leaves its rows or slices";
+	case BF_SDMA_OVERLAP:
+		return "source and destination overlap";
+	case BF_SDMA_INDIRECT_BAD:
+		return "indirect buffer's address, size, place or nesting";
+	case BF_SDMA_UNMODELLED:
+		return "packet is not modelled";
 	}
 	return "?";
 }
@@ -42,8 +55,8 @@ const char *bf_sdma_atomic_name(uint32_t operation)
 	/* In the order of enum bf_sdma_atomic: 7, 8, 15 to 25. */
 	static const char *const names[][2] = {
 		{ "SWAP", "SWAP_64" }, { "CMPSWAP", "CMPSWAP_64" }, { "ADD", "ADD_64" },   { "SUB", "SUB_64" },
-		{ "SMIN", "SMIN_64" }, { "UMIN", "UMIN_64" },	    { "SMAX", "SMAX_64" }, { "UMAX", "UMAX_64" },
-		{ "AND", "AND_64" },   { "OR", "OR_64" },	    { "XOR", "XOR_64" },   { "INC", "INC_64" },
+		{ "SMIN", "SMIN_64" }, { "UMIN", "UMIN_64" },       { "SMAX", "SMAX_64" }, { "UMAX", "UMAX_64" },
+		{ "AND", "AND_64" },   { "OR", "OR_64" },           { "XOR", "XOR_64" },   { "INC", "INC_64" },
 		{ "DEC", "DEC_64" },
 	};
 	const uint32_t base = operation & 31;

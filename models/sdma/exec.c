@@ -19,8 +19,14 @@ enum { DONE, AGAIN, TIMED_OUT, SKIPS, LOST };
 static void record_result(struct bf_sdma_queue *q, uint64_t before, uint64_t after, uint8_t verdict)
 {
 	struct bf_rec_sdma_result rec = {
-		.index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q), .address = q->pkt.dst, .before = before,
-		.after = after, .tries = q->tries, .op = q->pkt.op, .verdict = verdict,
+		.index = bf_sdma_index(q),
+		.indirect = bf_sdma_indirect(q),
+		.address = q->pkt.dst,
+		.before = before,
+		.after = after,
+		.tries = q->tries,
+		.op = q->pkt.op,
+		.verdict = verdict,
 	};
 
 	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE))
@@ -150,8 +156,7 @@ static void apply(struct bf_dma_op *op, void *bytes)
 	if (op->len == 8)
 		bf_put_le64(bytes, bf_sdma_atomic_apply(operation, bf_get_le64(bytes), p->data, p->compare));
 	else
-		bf_put_le32(bytes,
-			    (uint32_t)bf_sdma_atomic_apply(operation, bf_get_le32(bytes), p->data, p->compare));
+		bf_put_le32(bytes, (uint32_t)bf_sdma_atomic_apply(operation, bf_get_le32(bytes), p->data, p->compare));
 }
 
 static enum bf_sdma_progress atomic(struct bf_sdma_queue *q)

@@ -106,14 +106,14 @@ enum bf_sdma_atomic {
 /* Why a queue stopped. */
 enum bf_sdma_reason {
 	BF_SDMA_RUNS,
-	BF_SDMA_BAD_OPCODE,    /* no such packet on this generation */
-	BF_SDMA_RESERVED,      /* a reserved value in a field that decides (element 5..7) */
-	BF_SDMA_MISALIGNED,    /* an address whose low bits must be zero */
-	BF_SDMA_TRUNCATED,     /* the packet needs more dwords than were published */
-	BF_SDMA_STRADDLES,     /* the packet crosses the end of the ring */
-	BF_SDMA_MEMORY,        /* translation failed */
-	BF_SDMA_PRIVILEGED,    /* not for user queues */
-	BF_SDMA_DOORBELL_BACK, /* the doorbell went back, or past a whole ring */
+	BF_SDMA_BAD_OPCODE,     /* no such packet on this generation */
+	BF_SDMA_RESERVED,       /* a reserved value in a field that decides (element 5..7) */
+	BF_SDMA_MISALIGNED,     /* an address whose low bits must be zero */
+	BF_SDMA_TRUNCATED,      /* the packet needs more dwords than were published */
+	BF_SDMA_STRADDLES,      /* the packet crosses the end of the ring */
+	BF_SDMA_MEMORY,         /* translation failed */
+	BF_SDMA_PRIVILEGED,     /* not for user queues */
+	BF_SDMA_DOORBELL_BACK,  /* the doorbell went back, or past a whole ring */
 	BF_SDMA_OUT_OF_SURFACE, /* strict: a rect that leaves its rows or slices */
 	BF_SDMA_OVERLAP,        /* strict: source and destination overlap */
 	BF_SDMA_INDIRECT_BAD,   /* an indirect buffer's address, size or nesting */
@@ -135,24 +135,24 @@ enum bf_sdma_reason {
 #define BF_SDMA_COPY_LINEAR_DWORDS 7u
 #define BF_SDMA_COPY_LINEAR_DCC_DWORDS 8u
 #define BF_SDMA_COPY_BROADCAST_DWORDS 9u
-#define BF_SDMA_COPY_ENCRYPT BF_MASK(16, 16)            /* dword 0 */
-#define BF_SDMA_COPY_TMZ BF_MASK(18, 18)                /* dword 0 */
-#define BF_SDMA_COPY_CPV BF_MASK(19, 19)                /* dword 0, v6 and later */
-#define BF_SDMA_COPY_BACKWARDS BF_MASK(25, 25)          /* dword 0, v5 and later: from the last byte to the first */
-#define BF_SDMA_COPY_BROADCAST BF_MASK(27, 27)          /* dword 0 */
-#define BF_SDMA_COPY_NPD BF_MASK(28, 28)                /* dword 0, v7.1 */
-#define BF_SDMA_COPY_COUNT BF_MASK(21, 0)               /* dword 1, v4 and v5: bytes minus one */
-#define BF_SDMA_COPY_COUNT_WIDE BF_MASK(29, 0)          /* dword 1, gfx90a, gfx10.3 and v6 on: bytes minus one */
-#define BF_SDMA_COPY_DST2_SW BF_MASK(9, 8)              /* dword 2, broadcast */
-#define BF_SDMA_COPY_DST2_CACHE_POLICY BF_MASK(12, 10)  /* dword 2, broadcast, v6 and later */
-#define BF_SDMA_COPY_DST_SW BF_MASK(17, 16)             /* dword 2 */
-#define BF_SDMA_COPY_DST_CACHE_POLICY BF_MASK(20, 18)   /* dword 2, v6 and v7 */
-#define BF_SDMA_COPY_SRC_SW BF_MASK(25, 24)             /* dword 2 */
-#define BF_SDMA_COPY_SRC_CACHE_POLICY BF_MASK(28, 26)   /* dword 2, v6 and v7 */
-#define BF_SDMA_COPY_DST_SCOPE BF_MASK(19, 18)          /* dword 2, v7.1 */
-#define BF_SDMA_COPY_DST_TEMPORAL_HINT BF_MASK(22, 20)  /* dword 2, v7.1 */
-#define BF_SDMA_COPY_SRC_SCOPE BF_MASK(27, 26)          /* dword 2, v7.1 */
-#define BF_SDMA_COPY_SRC_TEMPORAL_HINT BF_MASK(30, 28)  /* dword 2, v7.1 */
+#define BF_SDMA_COPY_ENCRYPT BF_MASK(16, 16)           /* dword 0 */
+#define BF_SDMA_COPY_TMZ BF_MASK(18, 18)               /* dword 0 */
+#define BF_SDMA_COPY_CPV BF_MASK(19, 19)               /* dword 0, v6 and later */
+#define BF_SDMA_COPY_BACKWARDS BF_MASK(25, 25)         /* dword 0, v5 and later: from the last byte to the first */
+#define BF_SDMA_COPY_BROADCAST BF_MASK(27, 27)         /* dword 0 */
+#define BF_SDMA_COPY_NPD BF_MASK(28, 28)               /* dword 0, v7.1 */
+#define BF_SDMA_COPY_COUNT BF_MASK(21, 0)              /* dword 1, v4 and v5: bytes minus one */
+#define BF_SDMA_COPY_COUNT_WIDE BF_MASK(29, 0)         /* dword 1, gfx90a, gfx10.3 and v6 on: bytes minus one */
+#define BF_SDMA_COPY_DST2_SW BF_MASK(9, 8)             /* dword 2, broadcast */
+#define BF_SDMA_COPY_DST2_CACHE_POLICY BF_MASK(12, 10) /* dword 2, broadcast, v6 and later */
+#define BF_SDMA_COPY_DST_SW BF_MASK(17, 16)            /* dword 2 */
+#define BF_SDMA_COPY_DST_CACHE_POLICY BF_MASK(20, 18)  /* dword 2, v6 and v7 */
+#define BF_SDMA_COPY_SRC_SW BF_MASK(25, 24)            /* dword 2 */
+#define BF_SDMA_COPY_SRC_CACHE_POLICY BF_MASK(28, 26)  /* dword 2, v6 and v7 */
+#define BF_SDMA_COPY_DST_SCOPE BF_MASK(19, 18)         /* dword 2, v7.1 */
+#define BF_SDMA_COPY_DST_TEMPORAL_HINT BF_MASK(22, 20) /* dword 2, v7.1 */
+#define BF_SDMA_COPY_SRC_SCOPE BF_MASK(27, 26)         /* dword 2, v7.1 */
+#define BF_SDMA_COPY_SRC_TEMPORAL_HINT BF_MASK(30, 28) /* dword 2, v7.1 */
 
 /*
  * COPY linear sub-window: 0 header, 1-2 source, 3 x and y, 4 z and pitch, 5 slice, 6-7 destination, 8-10 the same as
@@ -160,29 +160,29 @@ enum bf_sdma_reason {
  * slice and extents are stored minus one. The NARROW layout has two widths for z; ROCr's gfx12 layout is WIDE.
  */
 #define BF_SDMA_RECT_DWORDS 13u
-#define BF_SDMA_RECT_TMZ BF_MASK(18, 18)                  /* dword 0 */
-#define BF_SDMA_RECT_CPV BF_MASK(19, 19)                  /* dword 0, v6 and later */
-#define BF_SDMA_RECT_NPD BF_MASK(28, 28)                  /* dword 0, wide */
-#define BF_SDMA_RECT_ELEMENT BF_MASK(31, 29)              /* dword 0: log2 of the bytes, 0..4 */
-#define BF_SDMA_RECT_X BF_MASK(13, 0)                     /* dwords 3, 8; extent minus one: 11 */
-#define BF_SDMA_RECT_Y BF_MASK(29, 16)                    /* dwords 3, 8; extent minus one: 11 */
-#define BF_SDMA_RECT_Z_V4 BF_MASK(10, 0)                  /* dwords 4, 9; extent minus one: 12 */
-#define BF_SDMA_RECT_Z BF_MASK(12, 0)                     /* v5 and later: dwords 4, 9; extent minus one: 12 */
-#define BF_SDMA_RECT_PITCH BF_MASK(31, 13)                /* dwords 4, 9: minus one */
-#define BF_SDMA_RECT_SLICE BF_MASK(27, 0)                 /* dwords 5, 10: minus one */
-#define BF_SDMA_RECT_DST_SW BF_MASK(17, 16)               /* dword 12 */
-#define BF_SDMA_RECT_DST_CACHE_POLICY BF_MASK(20, 18)     /* dword 12, v6 and later */
-#define BF_SDMA_RECT_SRC_SW BF_MASK(25, 24)               /* dword 12 */
-#define BF_SDMA_RECT_SRC_CACHE_POLICY BF_MASK(28, 26)     /* dword 12, v6 and later */
-#define BF_SDMA_RECT_WIDE_X BF_MASK(15, 0)                /* as RECT_X */
-#define BF_SDMA_RECT_WIDE_Y BF_MASK(31, 16)               /* as RECT_Y */
-#define BF_SDMA_RECT_WIDE_Z BF_MASK(13, 0)                /* as RECT_Z */
-#define BF_SDMA_RECT_WIDE_PITCH BF_MASK(31, 16)           /* as RECT_PITCH */
-#define BF_SDMA_RECT_WIDE_SLICE BF_MASK(31, 0)            /* as RECT_SLICE */
+#define BF_SDMA_RECT_TMZ BF_MASK(18, 18)                   /* dword 0 */
+#define BF_SDMA_RECT_CPV BF_MASK(19, 19)                   /* dword 0, v6 and later */
+#define BF_SDMA_RECT_NPD BF_MASK(28, 28)                   /* dword 0, wide */
+#define BF_SDMA_RECT_ELEMENT BF_MASK(31, 29)               /* dword 0: log2 of the bytes, 0..4 */
+#define BF_SDMA_RECT_X BF_MASK(13, 0)                      /* dwords 3, 8; extent minus one: 11 */
+#define BF_SDMA_RECT_Y BF_MASK(29, 16)                     /* dwords 3, 8; extent minus one: 11 */
+#define BF_SDMA_RECT_Z_V4 BF_MASK(10, 0)                   /* dwords 4, 9; extent minus one: 12 */
+#define BF_SDMA_RECT_Z BF_MASK(12, 0)                      /* v5 and later: dwords 4, 9; extent minus one: 12 */
+#define BF_SDMA_RECT_PITCH BF_MASK(31, 13)                 /* dwords 4, 9: minus one */
+#define BF_SDMA_RECT_SLICE BF_MASK(27, 0)                  /* dwords 5, 10: minus one */
+#define BF_SDMA_RECT_DST_SW BF_MASK(17, 16)                /* dword 12 */
+#define BF_SDMA_RECT_DST_CACHE_POLICY BF_MASK(20, 18)      /* dword 12, v6 and later */
+#define BF_SDMA_RECT_SRC_SW BF_MASK(25, 24)                /* dword 12 */
+#define BF_SDMA_RECT_SRC_CACHE_POLICY BF_MASK(28, 26)      /* dword 12, v6 and later */
+#define BF_SDMA_RECT_WIDE_X BF_MASK(15, 0)                 /* as RECT_X */
+#define BF_SDMA_RECT_WIDE_Y BF_MASK(31, 16)                /* as RECT_Y */
+#define BF_SDMA_RECT_WIDE_Z BF_MASK(13, 0)                 /* as RECT_Z */
+#define BF_SDMA_RECT_WIDE_PITCH BF_MASK(31, 16)            /* as RECT_PITCH */
+#define BF_SDMA_RECT_WIDE_SLICE BF_MASK(31, 0)             /* as RECT_SLICE */
 #define BF_SDMA_RECT_WIDE_DST_CACHE_POLICY BF_MASK(22, 20) /* dword 12, gfx12; gfx1250: temporal hint */
 #define BF_SDMA_RECT_WIDE_SRC_CACHE_POLICY BF_MASK(30, 28) /* dword 12, gfx12; gfx1250: temporal hint */
-#define BF_SDMA_RECT_WIDE_DST_SCOPE BF_MASK(19, 18)       /* dword 12, gfx1250 */
-#define BF_SDMA_RECT_WIDE_SRC_SCOPE BF_MASK(27, 26)       /* dword 12, gfx1250 */
+#define BF_SDMA_RECT_WIDE_DST_SCOPE BF_MASK(19, 18)        /* dword 12, gfx1250 */
+#define BF_SDMA_RECT_WIDE_SRC_SCOPE BF_MASK(27, 26)        /* dword 12, gfx1250 */
 
 /*
  * COPY linear sub-window LARGE, v6 and later: 0 header, 1-2 source, 3-5 source x y z, 6 source pitch, 7 and 8[15:0]
@@ -197,13 +197,13 @@ enum bf_sdma_reason {
 #define BF_SDMA_RECT_LARGE_SRC_CACHE_POLICY BF_MASK(28, 26) /* dword 16 */
 
 /* WRITE linear: 0 header, 1-2 destination, 3 count, 4.. data. */
-#define BF_SDMA_WRITE_DWORDS 4u                      /* before the data */
-#define BF_SDMA_WRITE_ENCRYPT BF_MASK(16, 16)        /* dword 0 */
-#define BF_SDMA_WRITE_TMZ BF_MASK(18, 18)            /* dword 0 */
-#define BF_SDMA_WRITE_CPV BF_MASK(28, 28)            /* dword 0, v6 and later */
-#define BF_SDMA_WRITE_COUNT BF_MASK(19, 0)           /* dword 3: dwords minus one */
-#define BF_SDMA_WRITE_SW BF_MASK(25, 24)             /* dword 3 */
-#define BF_SDMA_WRITE_CACHE_POLICY BF_MASK(28, 26)   /* dword 3, v6 and later */
+#define BF_SDMA_WRITE_DWORDS 4u                    /* before the data */
+#define BF_SDMA_WRITE_ENCRYPT BF_MASK(16, 16)      /* dword 0 */
+#define BF_SDMA_WRITE_TMZ BF_MASK(18, 18)          /* dword 0 */
+#define BF_SDMA_WRITE_CPV BF_MASK(28, 28)          /* dword 0, v6 and later */
+#define BF_SDMA_WRITE_COUNT BF_MASK(19, 0)         /* dword 3: dwords minus one */
+#define BF_SDMA_WRITE_SW BF_MASK(25, 24)           /* dword 3 */
+#define BF_SDMA_WRITE_CACHE_POLICY BF_MASK(28, 26) /* dword 3, v6 and later */
 
 /* INDIRECT: 0 header, 1-2 base (32-byte aligned), 3 size, 4-5 context save area. Ends on a multiple of 8 dwords. */
 #define BF_SDMA_INDIRECT_DWORDS 6u
@@ -214,15 +214,15 @@ enum bf_sdma_reason {
 /* FENCE: 0 header, 1-2 address (4-byte aligned), 3 data. 64-bit form (v7.1): 8-byte aligned, 3-4 data. */
 #define BF_SDMA_FENCE_DWORDS 4u
 #define BF_SDMA_FENCE64_DWORDS 5u
-#define BF_SDMA_FENCE_MTYPE BF_MASK(18, 16)     /* dword 0, v5 and later; ROCr: 3, uncached */
-#define BF_SDMA_FENCE_GCC BF_MASK(19, 19)       /* dword 0, v5 and v6 */
-#define BF_SDMA_FENCE_SYS BF_MASK(20, 20)       /* dword 0, v5 and later */
-#define BF_SDMA_FENCE_SNP BF_MASK(22, 22)       /* dword 0, v5 and later */
-#define BF_SDMA_FENCE_GPA BF_MASK(23, 23)       /* dword 0, v5 and later */
-#define BF_SDMA_FENCE_L2_POLICY BF_MASK(25, 24) /* dword 0, v5 and v6; scope from v7 */
-#define BF_SDMA_FENCE_SCOPE BF_MASK(25, 24)     /* dword 0, v7 and later */
-#define BF_SDMA_FENCE_LLC_POLICY BF_MASK(26, 26) /* dword 0, v6 */
-#define BF_SDMA_FENCE_CPV BF_MASK(28, 28)       /* dword 0, v6 */
+#define BF_SDMA_FENCE_MTYPE BF_MASK(18, 16)         /* dword 0, v5 and later; ROCr: 3, uncached */
+#define BF_SDMA_FENCE_GCC BF_MASK(19, 19)           /* dword 0, v5 and v6 */
+#define BF_SDMA_FENCE_SYS BF_MASK(20, 20)           /* dword 0, v5 and later */
+#define BF_SDMA_FENCE_SNP BF_MASK(22, 22)           /* dword 0, v5 and later */
+#define BF_SDMA_FENCE_GPA BF_MASK(23, 23)           /* dword 0, v5 and later */
+#define BF_SDMA_FENCE_L2_POLICY BF_MASK(25, 24)     /* dword 0, v5 and v6; scope from v7 */
+#define BF_SDMA_FENCE_SCOPE BF_MASK(25, 24)         /* dword 0, v7 and later */
+#define BF_SDMA_FENCE_LLC_POLICY BF_MASK(26, 26)    /* dword 0, v6 */
+#define BF_SDMA_FENCE_CPV BF_MASK(28, 28)           /* dword 0, v6 */
 #define BF_SDMA_FENCE_TEMPORAL_HINT BF_MASK(28, 26) /* dword 0, v7 and later */
 
 /* TRAP: 0 header, 1 event. */
@@ -235,22 +235,22 @@ enum bf_sdma_reason {
  */
 #define BF_SDMA_POLL_DWORDS 6u
 #define BF_SDMA_POLL64_DWORDS 8u
-#define BF_SDMA_POLL_CACHE_POLICY BF_MASK(22, 20)    /* dword 0, v6 and later */
-#define BF_SDMA_POLL_CPV BF_MASK(24, 24)             /* dword 0, v6 and later */
-#define BF_SDMA_POLL_HDP_FLUSH BF_MASK(26, 26)       /* dword 0: a register handshake of the kernel's */
-#define BF_SDMA_POLL_FUNC BF_MASK(30, 28)            /* dword 0 */
-#define BF_SDMA_POLL_MEM BF_MASK(31, 31)             /* dword 0: memory, not a register */
-#define BF_SDMA_POLL_INTERVAL BF_MASK(15, 0)         /* dword 5 */
-#define BF_SDMA_POLL_RETRIES BF_MASK(27, 16)         /* dword 5 */
-#define BF_SDMA_POLL_SCOPE BF_MASK(29, 28)           /* dword 5, v7.1 */
-#define BF_SDMA_POLL_FOREVER 0xfffu                  /* in RETRIES */
-#define BF_SDMA_POLL64_MTYPE BF_MASK(17, 16)         /* dword 0 */
-#define BF_SDMA_POLL64_SYS BF_MASK(20, 20)           /* dword 0 */
-#define BF_SDMA_POLL64_SNP BF_MASK(22, 22)           /* dword 0 */
-#define BF_SDMA_POLL64_GPA BF_MASK(23, 23)           /* dword 0 */
-#define BF_SDMA_POLL64_CACHE_POLICY BF_MASK(26, 24)  /* dword 0 */
-#define BF_SDMA_POLL64_RETRIES BF_MASK(23, 16)       /* dword 7; ROCr: 0 */
-#define BF_SDMA_POLL64_SCOPE BF_MASK(29, 28)         /* dword 7 */
+#define BF_SDMA_POLL_CACHE_POLICY BF_MASK(22, 20)   /* dword 0, v6 and later */
+#define BF_SDMA_POLL_CPV BF_MASK(24, 24)            /* dword 0, v6 and later */
+#define BF_SDMA_POLL_HDP_FLUSH BF_MASK(26, 26)      /* dword 0: a register handshake of the kernel's */
+#define BF_SDMA_POLL_FUNC BF_MASK(30, 28)           /* dword 0 */
+#define BF_SDMA_POLL_MEM BF_MASK(31, 31)            /* dword 0: memory, not a register */
+#define BF_SDMA_POLL_INTERVAL BF_MASK(15, 0)        /* dword 5 */
+#define BF_SDMA_POLL_RETRIES BF_MASK(27, 16)        /* dword 5 */
+#define BF_SDMA_POLL_SCOPE BF_MASK(29, 28)          /* dword 5, v7.1 */
+#define BF_SDMA_POLL_FOREVER 0xfffu                 /* in RETRIES */
+#define BF_SDMA_POLL64_MTYPE BF_MASK(17, 16)        /* dword 0 */
+#define BF_SDMA_POLL64_SYS BF_MASK(20, 20)          /* dword 0 */
+#define BF_SDMA_POLL64_SNP BF_MASK(22, 22)          /* dword 0 */
+#define BF_SDMA_POLL64_GPA BF_MASK(23, 23)          /* dword 0 */
+#define BF_SDMA_POLL64_CACHE_POLICY BF_MASK(26, 24) /* dword 0 */
+#define BF_SDMA_POLL64_RETRIES BF_MASK(23, 16)      /* dword 7; ROCr: 0 */
+#define BF_SDMA_POLL64_SCOPE BF_MASK(29, 28)        /* dword 7 */
 #define BF_SDMA_HDP_FLUSH_DW2 0x80000000u
 
 /* COND_EXE: 0 header, 1-2 address, 3 reference, 4 dwords to skip when memory is not the reference. */
@@ -275,19 +275,19 @@ enum bf_sdma_reason {
  * low bits of the count are ignored, which makes ROCr's (dwords - 1) * 4 right, too.
  */
 #define BF_SDMA_FILL_DWORDS 5u
-#define BF_SDMA_FILL_SW BF_MASK(17, 16)           /* dword 0 */
-#define BF_SDMA_FILL_CACHE_POLICY BF_MASK(26, 24) /* dword 0, v6 and v7 */
-#define BF_SDMA_FILL_CPV BF_MASK(28, 28)          /* dword 0, v6 and v7 */
-#define BF_SDMA_FILL_SIZE BF_MASK(31, 30)         /* dword 0: 0 byte, 1 half, 2 dword */
-#define BF_SDMA_FILL_MTYPE BF_MASK(17, 16)        /* dword 0, v7.1 */
-#define BF_SDMA_FILL_SYS BF_MASK(20, 20)          /* dword 0, v7.1 */
-#define BF_SDMA_FILL_SNP BF_MASK(22, 22)          /* dword 0, v7.1 */
-#define BF_SDMA_FILL_GPA BF_MASK(23, 23)          /* dword 0, v7.1 */
-#define BF_SDMA_FILL_SCOPE BF_MASK(25, 24)        /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SW BF_MASK(17, 16)            /* dword 0 */
+#define BF_SDMA_FILL_CACHE_POLICY BF_MASK(26, 24)  /* dword 0, v6 and v7 */
+#define BF_SDMA_FILL_CPV BF_MASK(28, 28)           /* dword 0, v6 and v7 */
+#define BF_SDMA_FILL_SIZE BF_MASK(31, 30)          /* dword 0: 0 byte, 1 half, 2 dword */
+#define BF_SDMA_FILL_MTYPE BF_MASK(17, 16)         /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SYS BF_MASK(20, 20)           /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SNP BF_MASK(22, 22)           /* dword 0, v7.1 */
+#define BF_SDMA_FILL_GPA BF_MASK(23, 23)           /* dword 0, v7.1 */
+#define BF_SDMA_FILL_SCOPE BF_MASK(25, 24)         /* dword 0, v7.1 */
 #define BF_SDMA_FILL_TEMPORAL_HINT BF_MASK(28, 26) /* dword 0, v7.1 */
-#define BF_SDMA_FILL_NPD BF_MASK(29, 29)          /* dword 0, v7.1 */
-#define BF_SDMA_FILL_COUNT BF_MASK(21, 0)         /* dword 4, v4 and v5: bytes minus one */
-#define BF_SDMA_FILL_COUNT_WIDE BF_MASK(29, 0)    /* dword 4, v6 and later: bytes minus one */
+#define BF_SDMA_FILL_NPD BF_MASK(29, 29)           /* dword 0, v7.1 */
+#define BF_SDMA_FILL_COUNT BF_MASK(21, 0)          /* dword 4, v4 and v5: bytes minus one */
+#define BF_SDMA_FILL_COUNT_WIDE BF_MASK(29, 0)     /* dword 4, v6 and later: bytes minus one */
 #define BF_SDMA_FILL_BYTES 0u
 #define BF_SDMA_FILL_HALVES 1u
 #define BF_SDMA_FILL_WORDS 2u

@@ -38,15 +38,25 @@ void bf_sdma_stop_at(struct bf_sdma_queue *q, uint64_t index, uint64_t indirect,
 	q->waits = NULL;
 	q->in_packet = q->for_slot = false;
 	q->fault = (struct bf_sdma_fault){
-		.reason = reason, .index = index, .dword = dword, .value = value, .address = address,
-		.in_indirect = indirect != 0, .indirect = indirect ? indirect - 1 : 0,
+		.reason = reason,
+		.index = index,
+		.dword = dword,
+		.value = value,
+		.address = address,
+		.in_indirect = indirect != 0,
+		.indirect = indirect ? indirect - 1 : 0,
 	};
 	bf_sim_cancel(q->dev->sim, &q->step);
 	bf_sim_cancel(q->dev->sim, &q->timer);
 	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE | BF_CLASS_FAULT)) {
-		struct bf_rec_sdma_fault rec = { .index = index, .indirect = indirect, .address = address,
-						 .dword = dword, .value = value, .reason = (uint32_t)reason,
-						 .running = q->running, .header = front ? bf_sdma_dwords(q)[0] : 0 };
+		struct bf_rec_sdma_fault rec = { .index = index,
+						 .indirect = indirect,
+						 .address = address,
+						 .dword = dword,
+						 .value = value,
+						 .reason = (uint32_t)reason,
+						 .running = q->running,
+						 .header = front ? bf_sdma_dwords(q)[0] : 0 };
 
 		bf_record(&q->dev->sim->rec, &bf_rec_sdma_fault_schema, q->actor, &rec, NULL, 0);
 	}
@@ -63,8 +73,12 @@ void bf_sdma_suspect(struct bf_sdma_queue *q, uint32_t what, uint32_t dword, uin
 {
 	q->count.suspects++;
 	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_suspect rec = { .index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q),
-						   .address = address, .dword = dword, .value = value, .what = what };
+		struct bf_rec_sdma_suspect rec = { .index = bf_sdma_index(q),
+						   .indirect = bf_sdma_indirect(q),
+						   .address = address,
+						   .dword = dword,
+						   .value = value,
+						   .what = what };
 
 		bf_record(&q->dev->sim->rec, &bf_rec_sdma_suspect_schema, q->actor, &rec, NULL, 0);
 	}
@@ -177,8 +191,9 @@ static void fetch(struct bf_sdma_queue *q, struct bf_sdma_stream *s, uint32_t wa
 	s->fetching = true;
 	q->count.fetches++;
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_fetch rec = { .index = s->fetched - n, .address = s->op.iova, .published = end,
-						 .len = s->op.len, .ring = ring };
+		struct bf_rec_sdma_fetch rec = {
+			.index = s->fetched - n, .address = s->op.iova, .published = end, .len = s->op.len, .ring = ring
+		};
 
 		bf_record(&dev->sim->rec, &bf_rec_sdma_fetch_schema, q->actor, &rec, NULL, 0);
 	}
@@ -230,8 +245,13 @@ static void record_packet(struct bf_sdma_queue *q)
 {
 	const struct bf_sdma_packet *p = &q->pkt;
 	struct bf_rec_sdma_packet rec = {
-		.index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q), .bytes = bf_sdma_packet_bytes(p),
-		.dwords = p->dwords, .op = p->op, .sub_op = p->sub_op, .running = (uint16_t)q->running,
+		.index = bf_sdma_index(q),
+		.indirect = bf_sdma_indirect(q),
+		.bytes = bf_sdma_packet_bytes(p),
+		.dwords = p->dwords,
+		.op = p->op,
+		.sub_op = p->sub_op,
+		.running = (uint16_t)q->running,
 	};
 	const uint32_t n = p->dwords < BF_SDMA_RECORD_DWORDS ? p->dwords : BF_SDMA_RECORD_DWORDS;
 

@@ -15,11 +15,17 @@ static void record_queue(struct bf_sdma_queue *q, uint32_t event)
 		return;
 	bf_sdma_doorbell(q, &offset);
 	bf_record(&dev->sim->rec, &bf_rec_sdma_queue_schema, q->actor,
-		  &(struct bf_rec_sdma_queue){ .ring = q->opts.ring, .bytes = q->opts.bytes, .rptr = q->opts.rptr,
-					       .wptr = q->opts.wptr, .doorbell = (uint32_t)offset,
-					       .gen = dev->dialect.gen, .wide_rect = dev->dialect.wide_rect,
-					       .wide_count = dev->dialect.wide_count, .wrapped = q->opts.wrapped,
-					       .strict = q->opts.strict, .event = event },
+		  &(struct bf_rec_sdma_queue){ .ring = q->opts.ring,
+					       .bytes = q->opts.bytes,
+					       .rptr = q->opts.rptr,
+					       .wptr = q->opts.wptr,
+					       .doorbell = (uint32_t)offset,
+					       .gen = dev->dialect.gen,
+					       .wide_rect = dev->dialect.wide_rect,
+					       .wide_count = dev->dialect.wide_count,
+					       .wrapped = q->opts.wrapped,
+					       .strict = q->opts.strict,
+					       .event = event },
 		  NULL, 0);
 }
 

@@ -6,8 +6,12 @@ void bf_sdma_box_of(const struct bf_sdma_packet *p, struct bf_sdma_box *box)
 	const uint64_t e = p->element;
 
 	if (p->kind != BF_SDMA_KIND_RECT) {
-		*box = (struct bf_sdma_box){ .src = p->src, .dst = p->dst, .dst2 = p->dst2,
-					     .bytes = bf_sdma_packet_bytes(p), .rows = 1, .slices = 1 };
+		*box = (struct bf_sdma_box){ .src = p->src,
+					     .dst = p->dst,
+					     .dst2 = p->dst2,
+					     .bytes = bf_sdma_packet_bytes(p),
+					     .rows = 1,
+					     .slices = 1 };
 		return;
 	}
 	*box = (struct bf_sdma_box){

@@ -39,8 +39,8 @@ struct bf_sdma_profile {
 	uint32_t copies;          /* copies that may run at the same time, 1..64 */
 	uint32_t queues;          /* user queues, 1..512 */
 	/*
-	 * A POLL_REGMEM may end unsatisfied, as on gfx908 and its relatives (ROCm/rocm-systems#1469). The same poll right
-	 * behind it does not: ROCr relies on that.
+	 * A POLL_REGMEM may end unsatisfied, as on gfx908 and its relatives (ROCm/rocm-systems#1469). The same poll
+	 * right behind it does not: ROCr relies on that.
 	 */
 	bool early_polls;
 };

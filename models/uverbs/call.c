@@ -141,8 +141,13 @@ int bf_uv_refuse(struct bf_uv_call *c)
 void bf_uv_call_record(struct bf_uv_call *c, int status)
 {
 	struct bf_rec_uverbs_call rec = {
-		.status = status, .handle = c->handle, .number = c->number, .object = c->object_id,
-		.method = c->method_id, .file = (uint16_t)c->f->number, .abi = c->abi,
+		.status = status,
+		.handle = c->handle,
+		.number = c->number,
+		.object = c->object_id,
+		.method = c->method_id,
+		.file = (uint16_t)c->f->number,
+		.abi = c->abi,
 	};
 
 	c->u->count.commands++;
@@ -154,8 +159,12 @@ void bf_uv_call_record(struct bf_uv_call *c, int status)
 
 void bf_uv_unknown_record(struct bf_uv_call *c, uint32_t command, uint16_t attr, int status)
 {
-	struct bf_rec_uverbs_unknown rec = { .status = status, .command = command, .object = c->object_id,
-					     .method = c->method_id, .attr = attr, .abi = c->abi };
+	struct bf_rec_uverbs_unknown rec = { .status = status,
+					     .command = command,
+					     .object = c->object_id,
+					     .method = c->method_id,
+					     .attr = attr,
+					     .abi = c->abi };
 
 	c->u->count.unknown++;
 	if (bf_probe(c->u->sim, BF_CLASS_QUEUE))

@@ -140,8 +140,7 @@ int bf_uv_query_context(struct bf_uv_call *c)
 	err = bf_uv_attr_put(c, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
 	if (!err)
 		err = bf_uv_attr_put(c, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &support, sizeof(support));
-	return err ? err
-		   : bf_uv_attr_put(c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &c->f->answer, sizeof(c->f->answer));
+	return err ? err : bf_uv_attr_put(c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &c->f->answer, sizeof(c->f->answer));
 }
 
 void bf_uv_context_close(struct bf_uverbs_file *f)

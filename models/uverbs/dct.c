@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-#define INIT_NEEDS                                                                                                   \
-	(BF_UV_QP_STATE | BF_UV_QP_ACCESS_FLAGS | BF_UV_QP_PKEY_INDEX | BF_UV_QP_PORT)
+#define INIT_NEEDS (BF_UV_QP_STATE | BF_UV_QP_ACCESS_FLAGS | BF_UV_QP_PKEY_INDEX | BF_UV_QP_PORT)
 #define RTR_NEEDS (BF_UV_QP_STATE | BF_UV_QP_MIN_RNR_TIMER | BF_UV_QP_AV | BF_UV_QP_PATH_MTU)
 
 int bf_uv_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd)

@@ -130,7 +130,7 @@ static int run(struct bf_uv_call *c, const struct list *l)
 
 		if (h->copy_out(h->arg,
 				c->attrs_at + (uint64_t)c->uhw[1].place * sizeof(struct ib_uverbs_attr) +
-					offsetof(struct ib_uverbs_attr, flags),
+				    offsetof(struct ib_uverbs_attr, flags),
 				&flags, sizeof(flags)))
 			return -EFAULT;
 	}

@@ -72,8 +72,8 @@ static int verify_extended(const struct ib_uverbs_cmd_hdr *head, const struct ib
 	return head->out_words * 8u < cmd->out ? -ENOSPC : 0;
 }
 
-static int take_extended(struct bf_uv_call *c, const struct ib_uverbs_cmd_hdr *head,
-			 const struct bf_uv_command *cmd, uint64_t address, uint64_t len)
+static int take_extended(struct bf_uv_call *c, const struct ib_uverbs_cmd_hdr *head, const struct bf_uv_command *cmd,
+			 uint64_t address, uint64_t len)
 {
 	const struct bf_uverbs_host *h = &c->u->opts.host;
 	struct ib_uverbs_ex_cmd_hdr ex;
@@ -86,13 +86,13 @@ static int take_extended(struct bf_uv_call *c, const struct ib_uverbs_cmd_hdr *h
 	err = verify_extended(head, &ex, cmd, len);
 	if (err)
 		return err;
-	c->core_in = (struct bf_uv_bytes){ .address = address + sizeof(*head) + sizeof(ex),
-					   .len = head->in_words * 8u };
+	c->core_in =
+	    (struct bf_uv_bytes){ .address = address + sizeof(*head) + sizeof(ex), .len = head->in_words * 8u };
 	c->core_out = (struct bf_uv_bytes){ .address = ex.response, .len = head->out_words * 8u };
-	c->uhw_in = (struct bf_uv_bytes){ .address = c->core_in.address + c->core_in.len,
-					  .len = ex.provider_in_words * 8u };
-	c->uhw_out = (struct bf_uv_bytes){ .address = ex.response + c->core_out.len,
-					   .len = ex.provider_out_words * 8u };
+	c->uhw_in =
+	    (struct bf_uv_bytes){ .address = c->core_in.address + c->core_in.len, .len = ex.provider_in_words * 8u };
+	c->uhw_out =
+	    (struct bf_uv_bytes){ .address = ex.response + c->core_out.len, .len = ex.provider_out_words * 8u };
 	return 0;
 }
 
@@ -114,8 +114,8 @@ static int take_plain(struct bf_uv_call *c, const struct ib_uverbs_cmd_hdr *head
 	c->core_out = (struct bf_uv_bytes){ .address = response, .len = cmd->uhw || !cmd->out ? cmd->out : out };
 	if (cmd->uhw) {
 		c->uhw_in = (struct bf_uv_bytes){ .address = c->core_in.address + cmd->in, .len = in - cmd->in };
-		c->uhw_out = (struct bf_uv_bytes){ .address = response + cmd->out,
-						   .len = cmd->out ? out - cmd->out : 0 };
+		c->uhw_out =
+		    (struct bf_uv_bytes){ .address = response + cmd->out, .len = cmd->out ? out - cmd->out : 0 };
 	}
 	return 0;
 }

@@ -41,9 +41,9 @@ static const uint16_t absent[] = {
 };
 
 static const uint16_t modify_commands[] = {
-	BF_MLX5_CMD_MODIFY_CQ,    BF_MLX5_CMD_MODIFY_RMP,   BF_MLX5_CMD_RST2INIT_QP,   BF_MLX5_CMD_INIT2RTR_QP,
-	BF_MLX5_CMD_INIT2INIT_QP, BF_MLX5_CMD_RTR2RTS_QP,   BF_MLX5_CMD_RTS2RTS_QP,    BF_MLX5_CMD_SQERR2RTS_QP,
-	BF_MLX5_CMD_2ERR_QP,      BF_MLX5_CMD_2RST_QP,      BF_MLX5_CMD_RTS2SQD_QP,    BF_MLX5_CMD_SQD_RTS_QP,
+	BF_MLX5_CMD_MODIFY_CQ,    BF_MLX5_CMD_MODIFY_RMP, BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_INIT2RTR_QP,
+	BF_MLX5_CMD_INIT2INIT_QP, BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_RTS2RTS_QP,  BF_MLX5_CMD_SQERR2RTS_QP,
+	BF_MLX5_CMD_2ERR_QP,      BF_MLX5_CMD_2RST_QP,    BF_MLX5_CMD_RTS2SQD_QP,  BF_MLX5_CMD_SQD_RTS_QP,
 	BF_MLX5_CMD_ARM_RQ,
 };
 
@@ -300,9 +300,8 @@ int bf_uv_devx_query(struct bf_uv_call *c)
 	if (err)
 		return err;
 	c->number = b.opcode;
-	err = LISTED(query_commands, b.opcode) && names(o, &b)
-		      ? execute(c, &b, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT)
-		      : -EINVAL;
+	err = LISTED(query_commands, b.opcode) && names(o, &b) ? execute(c, &b, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT)
+							       : -EINVAL;
 	free(b.in);
 	return err;
 }

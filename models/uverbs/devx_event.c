@@ -85,8 +85,9 @@ static int add(struct bf_uv_channel *ch, struct bf_uv_object *o, uint16_t type, 
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct bf_uv_subscription){ .object = o, .cookie = cookie, .type = type,
-					  .number = o ? ((struct bf_uv_devx *)o)->number : 0 };
+	*s = (struct bf_uv_subscription){
+		.object = o, .cookie = cookie, .type = type, .number = o ? ((struct bf_uv_devx *)o)->number : 0
+	};
 	while (*at)
 		at = &(*at)->next;
 	*at = s;
@@ -98,7 +99,7 @@ int bf_uv_devx_subscribe(struct bf_uv_call *c)
 	struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE);
 	const uint16_t list = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST;
 	struct bf_uv_channel *ch =
-		(struct bf_uv_channel *)bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE);
+	    (struct bf_uv_channel *)bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE);
 	uint32_t len = bf_uv_attr(c, list)->bytes.len, n = len / 2;
 	uint16_t types[MAX_TYPES];
 	uint64_t cookie;

@@ -9,11 +9,11 @@
 #define RING_BYTES (ENTRIES * sizeof(struct bf_mlx5_eqe))
 #define PAGES (RING_BYTES / BF_UV_PAGE)
 
-#define ASYNC_EVENTS                                                                                                 \
-	(1ull << BF_MLX5_EVENT_COMM_EST | 1ull << BF_MLX5_EVENT_SQ_DRAINED | 1ull << BF_MLX5_EVENT_CQ_ERROR |        \
-	 1ull << BF_MLX5_EVENT_WQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_PORT_CHANGE |                                  \
-	 1ull << BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR | 1ull << BF_MLX5_EVENT_WQ_ACCESS_ERROR |                          \
-	 1ull << BF_MLX5_EVENT_SRQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_SRQ_LAST_WQE |                                \
+#define ASYNC_EVENTS                                                                                                   \
+	(1ull << BF_MLX5_EVENT_COMM_EST | 1ull << BF_MLX5_EVENT_SQ_DRAINED | 1ull << BF_MLX5_EVENT_CQ_ERROR |          \
+	 1ull << BF_MLX5_EVENT_WQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_PORT_CHANGE |                                    \
+	 1ull << BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR | 1ull << BF_MLX5_EVENT_WQ_ACCESS_ERROR |                            \
+	 1ull << BF_MLX5_EVENT_SRQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_SRQ_LAST_WQE |                                  \
 	 1ull << BF_MLX5_EVENT_SRQ_RQ_LIMIT | 1ull << BF_MLX5_EVENT_DCT_DRAINED)
 
 static void arm(struct bf_uverbs *u, const struct bf_uv_eq *eq)
@@ -39,8 +39,7 @@ static int open_eq(struct bf_uverbs *u, uint32_t vector)
 	BF_MLX5_SET(eqc, BF_EQC_INTR, vector);
 	bf_put_be64(in + BF_CREATE_EQ_MASK, vector ? 0 : ASYNC_EVENTS);
 	for (uint32_t i = 0; i < PAGES; i++)
-		bf_put_be64(in + BF_CREATE_EQ_PAS + 8 * i,
-			    bf_va(u->eq_mem, eq->ring) + (uint64_t)i * BF_UV_PAGE);
+		bf_put_be64(in + BF_CREATE_EQ_PAS + 8 * i, bf_va(u->eq_mem, eq->ring) + (uint64_t)i * BF_UV_PAGE);
 	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_EQ, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return bf_fail(&u->sim->error, err, "%s: no event queue for vector %u", u->opts.name, vector);
@@ -53,7 +52,8 @@ static int open_eq(struct bf_uverbs *u, uint32_t vector)
 
 int bf_uv_eqs_open(struct bf_uverbs *u)
 {
-	struct bf_region_opts mem = { .name = "event queues", .kind = BF_MEM_DRAM,
+	struct bf_region_opts mem = { .name = "event queues",
+				      .kind = BF_MEM_DRAM,
 				      .size = (1 + BF_UV_VECTORS) * RING_BYTES };
 	int err = bf_region_create(u->opts.space, &mem, &u->eq_mem);
 
@@ -106,8 +106,19 @@ static struct bf_uv_srq *find_srq(struct bf_uverbs *u, uint32_t srqn)
 }
 
 /* Numbers of enum ib_event_type, which programs know as enum ibv_event_type (Linux include/rdma/ib_verbs.h). */
-enum { CQ_ERR = 0, QP_FATAL = 1, QP_REQ_ERR = 2, QP_ACCESS_ERR = 3, COMM_EST = 4, SQ_DRAINED = 5, PORT_ACTIVE = 9,
-       PORT_ERR = 10, SRQ_ERR = 14, SRQ_LIMIT = 15, LAST_WQE = 16 };
+enum {
+	CQ_ERR = 0,
+	QP_FATAL = 1,
+	QP_REQ_ERR = 2,
+	QP_ACCESS_ERR = 3,
+	COMM_EST = 4,
+	SQ_DRAINED = 5,
+	PORT_ACTIVE = 9,
+	PORT_ERR = 10,
+	SRQ_ERR = 14,
+	SRQ_LIMIT = 15,
+	LAST_WQE = 16
+};
 
 static void tell_qp(struct bf_uverbs *u, uint32_t number, uint32_t type)
 {

@@ -75,8 +75,9 @@ int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6])
 
 static void fill(const struct bf_uverbs *u, uint32_t index, struct ib_uverbs_gid_entry *e)
 {
-	*e = (struct ib_uverbs_gid_entry){ .gid_index = index, .port_num = 1, .gid_type = bf_uv_gid_type(index),
-					   .netdev_ifindex = IFINDEX };
+	*e = (struct ib_uverbs_gid_entry){
+		.gid_index = index, .port_num = 1, .gid_type = bf_uv_gid_type(index), .netdev_ifindex = IFINDEX
+	};
 	bf_uv_gid(&u->opts, index, (uint8_t *)e->gid);
 }
 

@@ -2,8 +2,9 @@
  * Queue pair 1 of a device's port, which the kernel has to itself (IBA vol. 1 section 13.5, the General Services
  * Interface): its rings, its completion queue, and datagrams of management in and out.
  *
- * As drivers/infiniband/core/mad.c and hw/mlx5/gsi.c drive it, except that one queue pair sends and receives. It is made
- * when somebody first wants it. One that fails is started again; what was on its way then is lost, as datagrams are.
+ * As drivers/infiniband/core/mad.c and hw/mlx5/gsi.c drive it, except that one queue pair sends and receives. It is
+ * made when somebody first wants it. One that fails is started again; what was on its way then is lost, as datagrams
+ * are.
  */
 #include <stdlib.h>
 
@@ -217,7 +218,8 @@ int bf_uverbs_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_
 
 static int open_memory(struct bf_uv_gsi *g)
 {
-	struct bf_region_opts mem = { .name = "queue pair 1", .kind = BF_MEM_DRAM,
+	struct bf_region_opts mem = { .name = "queue pair 1",
+				      .kind = BF_MEM_DRAM,
 				      .size = (MEM_SIZE + BF_UV_PAGE - 1) & ~(uint64_t)(BF_UV_PAGE - 1) };
 	int err = bf_region_create(g->u->opts.space, &mem, &g->mem);
 

@@ -1,20 +1,59 @@
 /* The methods of the ioctl ABI: which attributes each has (Linux drivers/infiniband/core/uverbs_std_types*.c). */
 #include "models/uverbs/uverbs_internal.h"
 
-#define IN(id, bytes) { (id), BF_UV_IN, false, 0, (bytes), (bytes) }
-#define IN_FROM(id, bytes) { (id), BF_UV_IN, false, 0, (bytes), 0 } /* that long or longer */
-#define IN_OPT(id, bytes) { (id), BF_UV_IN, true, 0, (bytes), (bytes) }
-#define OUT(id, bytes) { (id), BF_UV_OUT, false, 0, (bytes), 0 }
-#define OUT_OPT(id, bytes) { (id), BF_UV_OUT, true, 0, (bytes), 0 }
-#define NEW(id) { (id), BF_UV_NEW, false, 0, 0, 0 }
-#define READ(id, object) { (id), BF_UV_READ, false, (object), 0, 0 }
-#define READ_OPT(id, object) { (id), BF_UV_READ, true, (object), 0, 0 }
-#define DESTROY(id, object) { (id), BF_UV_DESTROY, false, (object), 0, 0 }
-#define FD_NEW(id) { (id), BF_UV_FD_NEW, false, 0, 0, 0 }
-#define FD(id, object) { (id), BF_UV_FD, false, (object), 0, 0 }
-#define FD_OPT(id, object) { (id), BF_UV_FD, true, (object), 0, 0 }
-#define RAW_FD_OPT(id) { (id), BF_UV_RAW_FD, true, 0, 0, 0 }
-#define CONST 8 /* bytes of enumerations and flags by mask (kernel: UVERBS_ATTR_CONST_IN) */
+#define IN(id, bytes)                                                                                                  \
+	{                                                                                                              \
+		(id), BF_UV_IN, false, 0, (bytes), (bytes)                                                             \
+	}
+#define IN_FROM(id, bytes)                                                                                             \
+	{                                                                                                              \
+		(id), BF_UV_IN, false, 0, (bytes), 0                                                                   \
+	} /* that long or longer */
+#define IN_OPT(id, bytes)                                                                                              \
+	{                                                                                                              \
+		(id), BF_UV_IN, true, 0, (bytes), (bytes)                                                              \
+	}
+#define OUT(id, bytes)                                                                                                 \
+	{                                                                                                              \
+		(id), BF_UV_OUT, false, 0, (bytes), 0                                                                  \
+	}
+#define OUT_OPT(id, bytes)                                                                                             \
+	{                                                                                                              \
+		(id), BF_UV_OUT, true, 0, (bytes), 0                                                                   \
+	}
+#define NEW(id)                                                                                                        \
+	{                                                                                                              \
+		(id), BF_UV_NEW, false, 0, 0, 0                                                                        \
+	}
+#define READ(id, object)                                                                                               \
+	{                                                                                                              \
+		(id), BF_UV_READ, false, (object), 0, 0                                                                \
+	}
+#define READ_OPT(id, object)                                                                                           \
+	{                                                                                                              \
+		(id), BF_UV_READ, true, (object), 0, 0                                                                 \
+	}
+#define DESTROY(id, object)                                                                                            \
+	{                                                                                                              \
+		(id), BF_UV_DESTROY, false, (object), 0, 0                                                             \
+	}
+#define FD_NEW(id)                                                                                                     \
+	{                                                                                                              \
+		(id), BF_UV_FD_NEW, false, 0, 0, 0                                                                     \
+	}
+#define FD(id, object)                                                                                                 \
+	{                                                                                                              \
+		(id), BF_UV_FD, false, (object), 0, 0                                                                  \
+	}
+#define FD_OPT(id, object)                                                                                             \
+	{                                                                                                              \
+		(id), BF_UV_FD, true, (object), 0, 0                                                                   \
+	}
+#define RAW_FD_OPT(id)                                                                                                 \
+	{                                                                                                              \
+		(id), BF_UV_RAW_FD, true, 0, 0, 0                                                                      \
+	}
+#define CONST 8    /* bytes of enumerations and flags by mask (kernel: UVERBS_ATTR_CONST_IN) */
 #define CMD_MIN 16 /* bytes of the shortest command block and answer */
 
 #define SPEC static const struct bf_uv_spec
@@ -142,10 +181,8 @@ SPEC destroy_srq[] = {
 SPEC alloc_async[] = { FD_NEW(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE) };
 
 SPEC alloc_uar[] = {
-	NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE),
-	IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, CONST),
-	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, 8),
-	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, 4),
+	NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE),         IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, CONST),
+	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, 8), OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, 4),
 	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, 4),
 };
 SPEC destroy_uar[] = { DESTROY(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, MLX5_IB_OBJECT_UAR) };
@@ -207,10 +244,19 @@ SPEC devx_event_fd[] = {
 	{ MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, BF_UV_IN, true, 0, 4, 8 },
 };
 
-#define METHOD(object, method, name, run, specs) { object, method, name, run, specs, BF_ARRAY_LEN(specs), false }
-#define WITH_UHW(object, method, name, run, specs) { object, method, name, run, specs, BF_ARRAY_LEN(specs), true }
+#define METHOD(object, method, name, run, specs)                                                                       \
+	{                                                                                                              \
+		object, method, name, run, specs, BF_ARRAY_LEN(specs), false                                           \
+	}
+#define WITH_UHW(object, method, name, run, specs)                                                                     \
+	{                                                                                                              \
+		object, method, name, run, specs, BF_ARRAY_LEN(specs), true                                            \
+	}
 /* Refused before anything is read. */
-#define REFUSE(object, method, name) { object, method, name, bf_uv_refuse, NULL, 0, true }
+#define REFUSE(object, method, name)                                                                                   \
+	{                                                                                                              \
+		object, method, name, bf_uv_refuse, NULL, 0, true                                                      \
+	}
 
 static const struct bf_uv_method methods[] = {
 	WITH_UHW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, "invoke_write", bf_uv_invoke_write, invoke_write),
@@ -257,8 +303,8 @@ static const struct bf_uv_method methods[] = {
 	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, "devx_destroy", NULL, devx_destroy),
 	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, "devx_modify", bf_uv_devx_modify, devx_modify),
 	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, "devx_query", bf_uv_devx_query, devx_query),
-	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY, "devx_query_async",
-	       bf_uv_devx_query_async, devx_query_async),
+	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY, "devx_query_async", bf_uv_devx_query_async,
+	       devx_query_async),
 	METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, "umem_reg", bf_uv_umem_reg, umem_reg),
 	METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, "umem_dereg", NULL, umem_dereg),
 	METHOD(MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC, "devx_cmd_fd",

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #define KNOWN_ACCESS (0xffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
-#define WRITES                                                                                                       \
-	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |             \
+#define WRITES                                                                                                         \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |               \
 	 IB_UVERBS_ACCESS_MW_BIND)
-#define DMABUF_ACCESS                                                                                                \
-	(uint32_t)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_WRITE |     \
+#define DMABUF_ACCESS                                                                                                  \
+	(uint32_t)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_WRITE |       \
 		   IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_RELAXED_ORDERING)
 #define LOG_PAGE_MAX 31u
 #define LOG_PAGE_MIN 12u
@@ -103,8 +103,9 @@ static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struc
 
 static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
 {
-	struct bf_rec_uverbs_mr rec = { .address = mr->address, .length = mr->length, .iova = mr->iova,
-					.lkey = mr->key, .access = mr->access };
+	struct bf_rec_uverbs_mr rec = {
+		.address = mr->address, .length = mr->length, .iova = mr->iova, .lkey = mr->key, .access = mr->access
+	};
 
 	if (bf_probe(u->sim, BF_CLASS_QUEUE))
 		bf_record(&u->sim->rec, &bf_rec_uverbs_mr_schema, u->actor, &rec, NULL, 0);
@@ -148,8 +149,9 @@ int bf_uv_reg_mr(struct bf_uv_call *c)
 	if (err)
 		return err;
 	pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle);
-	want = (struct bf_uv_mr){ .address = cmd.start, .length = cmd.length, .iova = cmd.hca_va,
-				  .access = cmd.access_flags };
+	want = (struct bf_uv_mr){
+		.address = cmd.start, .length = cmd.length, .iova = cmd.hca_va, .access = cmd.access_flags
+	};
 	err = check_access(cmd.access_flags);
 	if (!err && !pd)
 		err = -EINVAL;

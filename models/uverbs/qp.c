@@ -8,13 +8,13 @@
 #define MIN_UHW offsetof(struct mlx5_ib_create_qp, uidx)
 #define DEFAULT_UIDX 0xffffffu
 #define PM_MIGRATED 3u
-#define QP_FLAGS                                                                                                     \
-	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |                            \
-	 IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |                           \
+#define QP_FLAGS                                                                                                       \
+	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |                              \
+	 IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |                             \
 	 IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
-#define UHW_FLAGS                                                                                                    \
-	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_TYPE_DCT |      \
-	 MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_ALLOW_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX |                      \
+#define UHW_FLAGS                                                                                                      \
+	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_TYPE_DCT |        \
+	 MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_ALLOW_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX |                        \
 	 MLX5_QP_FLAG_DCI_STREAM)
 
 static bool power_of_2(uint32_t n)
@@ -337,8 +337,8 @@ static int by_command(struct bf_uv_call *c, struct bf_uv_qp_args *a, const struc
 	if (cmd->is_srq && !a->srq)
 		return -EINVAL;
 	a->user_handle = cmd->user_handle;
-	a->cap = (struct ib_uverbs_qp_cap){ cmd->max_send_wr, cmd->max_recv_wr, cmd->max_send_sge,
-					    cmd->max_recv_sge, cmd->max_inline_data };
+	a->cap = (struct ib_uverbs_qp_cap){ cmd->max_send_wr, cmd->max_recv_wr, cmd->max_send_sge, cmd->max_recv_sge,
+					    cmd->max_inline_data };
 	a->type = cmd->qp_type;
 	a->sig_all = !!cmd->sq_sig_all;
 	err = create(c, a, qp);

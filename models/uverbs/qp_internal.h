@@ -32,7 +32,7 @@
 enum { BF_UV_QPS_RESET, BF_UV_QPS_INIT, BF_UV_QPS_RTR, BF_UV_QPS_RTS, BF_UV_QPS_SQD, BF_UV_QPS_SQE, BF_UV_QPS_ERR };
 
 #define BF_UV_PM_MIGRATED 3u
-#define BF_UV_ACCESS_TO_QP(a, bit) (!!((a) & IB_UVERBS_ACCESS_REMOTE_##bit))
+#define BF_UV_ACCESS_TO_QP(a, bit) (!!((a)&IB_UVERBS_ACCESS_REMOTE_##bit))
 #define BF_UV_ATOMIC_MODE 3u /* 8 bytes and all that is extended (Linux MLX5_ATOMIC_MODE_8B) */
 
 #endif

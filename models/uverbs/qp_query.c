@@ -5,8 +5,8 @@ static uint8_t state_of(uint32_t device)
 {
 	static const uint8_t map[] = {
 		[BF_MLX5_QPS_RST] = BF_UV_QPS_RESET, [BF_MLX5_QPS_INIT] = BF_UV_QPS_INIT,
-		[BF_MLX5_QPS_RTR] = BF_UV_QPS_RTR, [BF_MLX5_QPS_RTS] = BF_UV_QPS_RTS,
-		[BF_MLX5_QPS_SQER] = BF_UV_QPS_SQE, [BF_MLX5_QPS_SQD] = BF_UV_QPS_SQD,
+		[BF_MLX5_QPS_RTR] = BF_UV_QPS_RTR,   [BF_MLX5_QPS_RTS] = BF_UV_QPS_RTS,
+		[BF_MLX5_QPS_SQER] = BF_UV_QPS_SQE,  [BF_MLX5_QPS_SQD] = BF_UV_QPS_SQD,
 		[BF_MLX5_QPS_ERR] = BF_UV_QPS_ERR,
 	};
 

@@ -19,9 +19,9 @@ enum { UD, UC, RC, DCI, SERVICES };
 #define LATER_UC (A(CUR_STATE) | A(ACCESS_FLAGS) | A(ALT_PATH) | A(PATH_MIG_STATE))
 #define LATER_RC (LATER_UC | A(MIN_RNR_TIMER))
 #define SQD_UC (A(AV) | A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX) | A(PATH_MIG_STATE))
-#define SQD_RC                                                                                                       \
-	(SQD_UC | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) |                         \
-	 A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
+#define SQD_RC                                                                                                         \
+	(SQD_UC | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) | A(MAX_DEST_RD_ATOMIC) |   \
+	 A(MIN_RNR_TIMER))
 
 static const struct step {
 	uint8_t from, to;
@@ -29,9 +29,13 @@ static const struct step {
 } steps[] = {
 	{ RESET, INIT, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED, INIT_DCI }, { 0 } },
 	{ INIT, INIT, { 0 }, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED, INIT_DCI } },
-	{ INIT, RTR, { 0, RTR_UC, RTR_UC | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER), A(PATH_MTU) },
+	{ INIT,
+	  RTR,
+	  { 0, RTR_UC, RTR_UC | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER), A(PATH_MTU) },
 	  { A(PKEY_INDEX) | A(QKEY), RTR_MAY, RTR_MAY, A(PKEY_INDEX) | A(AV) } },
-	{ RTR, RTS, { A(SQ_PSN), A(SQ_PSN), RTS_RC, RTS_RC },
+	{ RTR,
+	  RTS,
+	  { A(SQ_PSN), A(SQ_PSN), RTS_RC, RTS_RC },
 	  { A(CUR_STATE) | A(QKEY), LATER_UC, LATER_RC, A(MIN_RNR_TIMER) } },
 	{ RTS, RTS, { 0 }, { A(CUR_STATE) | A(QKEY), LATER_UC, LATER_RC, A(MIN_RNR_TIMER) } },
 	{ RTS, SQD, { 0 }, { A(EN_SQD_ASYNC_NOTIFY), A(EN_SQD_ASYNC_NOTIFY), A(EN_SQD_ASYNC_NOTIFY), 0 } },

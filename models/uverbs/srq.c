@@ -57,8 +57,8 @@ static int pin(struct bf_uv_call *c, const struct bf_uv_srq *srq, const struct m
 	if (ucmd->buf_addr + len < ucmd->buf_addr || ucmd->db_addr + BF_MLX5_DBR_BYTES < ucmd->db_addr)
 		return -EFAULT;
 	return h->pin(h->arg, ucmd->buf_addr, len, true) || h->pin(h->arg, ucmd->db_addr, BF_MLX5_DBR_BYTES, true)
-		       ? -EFAULT
-		       : 0;
+		   ? -EFAULT
+		   : 0;
 }
 
 static void know(struct bf_uverbs *u, struct bf_uv_srq *srq)

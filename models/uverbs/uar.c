@@ -7,7 +7,7 @@
  * MLX5_IB_MMAP_OFFSET_START is 9).
  */
 #define TOKEN_COMMAND(t) ((t) >> 8 & 0xff)
-#define TOKEN_INDEX(t) (((t) & 0xff) | ((t) >> 16 << 8))
+#define TOKEN_INDEX(t) (((t)&0xff) | ((t) >> 16 << 8))
 #define FIRST_ENTRY 9u
 #define LAST_ENTRY 255u
 

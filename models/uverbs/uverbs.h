@@ -44,7 +44,8 @@ struct bf_uverbs_host {
 	 * it, or a negative errno. Closing is the program's business.
 	 */
 	int (*channel_open)(void *arg);
-	/* Puts an event of 8 to BF_UVERBS_EVENT_MAX bytes. 0 or a negative errno (the program does not read: -EAGAIN). */
+	/* Puts an event of 8 to BF_UVERBS_EVENT_MAX bytes. 0 or a negative errno (the program does not read: -EAGAIN).
+	 */
 	int (*channel_put)(void *arg, int fd, const void *event, uint32_t len);
 	/*
 	 * Takes back events that were put and not read yet whose bytes `match` says yes to; returns how many. The
@@ -71,7 +72,7 @@ struct bf_uverbs_opts {
 	struct bf_space *space; /* where the kernel's own event queues live; the device's */
 	struct bf_ioas *ioas;
 	struct bf_uverbs_host host;
-	uint32_t ipv4;      /* of the port: GIDs are made from it */
+	uint32_t ipv4; /* of the port: GIDs are made from it */
 	uint8_t mac[6];
 	uint32_t mtu;       /* of packets on the way from the port, 256 to 4096; 0: 4096 */
 	uint64_t node_guid; /* host order */

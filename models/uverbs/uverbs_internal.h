@@ -22,15 +22,15 @@
 #include "models/uverbs/uverbs.h"
 
 #define BF_UV_PAGE BF_UVERBS_PAGE
-#define BF_UV_VECTORS 4u         /* completion vectors, an event queue each */
-#define BF_UV_GIDS 4u            /* RoCE v1 and v2, link-local and of the IPv4 address */
-#define BF_UV_GID_ROOM 16u       /* places in the table, of which those are taken */
+#define BF_UV_VECTORS 4u   /* completion vectors, an event queue each */
+#define BF_UV_GIDS 4u      /* RoCE v1 and v2, link-local and of the IPv4 address */
+#define BF_UV_GID_ROOM 16u /* places in the table, of which those are taken */
 #define BF_UV_PKEY 0xffffu
 #define BF_UV_CLOCK_MASK 0x7fffffffffffffffull /* of time stamps, which count nanoseconds */
 #define BF_UV_NO_HANDLE UINT32_MAX
-#define BF_UV_ATTRS 16u          /* most rows of a method's table */
-#define BF_UV_CMD_MAX 65536u     /* bytes of a DEVX command block: the length of an attribute has 16 bits */
-#define BF_UV_LOG_MAX_QP_SZ 15u  /* WQEBBs of a send queue, WQEs of a receive queue */
+#define BF_UV_ATTRS 16u         /* most rows of a method's table */
+#define BF_UV_CMD_MAX 65536u    /* bytes of a DEVX command block: the length of an attribute has 16 bits */
+#define BF_UV_LOG_MAX_QP_SZ 15u /* WQEBBs of a send queue, WQEs of a receive queue */
 #define BF_UV_LOG_MAX_CQ_SZ 22u
 #define BF_UV_MAX_SGE 30u
 #define BF_UV_MAX_SRQ_WR 32767u
@@ -39,8 +39,8 @@
 
 /* Static UARs of a file (no dynamic ones): pages with two registers each that the kernel deals out. */
 #define BF_UV_STATIC_UARS 16u
-#define BF_UV_REGS_PER_UAR 4u     /* as the program numbers them */
-#define BF_UV_KERNEL_REGS 2u      /* as the kernel deals them: the last two are for fast paths */
+#define BF_UV_REGS_PER_UAR 4u /* as the program numbers them */
+#define BF_UV_KERNEL_REGS 2u  /* as the kernel deals them: the last two are for fast paths */
 
 /* Bytes in or out: in the program's memory, or (`local`) inside the request. */
 struct bf_uv_bytes {
@@ -164,8 +164,8 @@ struct bf_uv_events {
 struct bf_uv_cq {
 	struct bf_uv_object o;
 	uint32_t cqn, cqe; /* entries - 1 */
-	bool large; /* entries of 128 bytes */
-	bool pad;   /* all of them written */
+	bool large;        /* entries of 128 bytes */
+	bool pad;          /* all of them written */
 	uint64_t dbr;
 	struct bf_uv_events comp, async;
 	struct bf_uv_cq *next_by_number;
@@ -189,10 +189,10 @@ struct bf_uv_qp {
 	uint64_t dbr;
 	uint32_t qpn; /* of a DC target: from RTR on */
 	uint32_t access, qkey;
-	uint32_t reg;    /* static UARs: which register was dealt */
+	uint32_t reg; /* static UARs: which register was dealt */
 	struct ib_uverbs_qp_dest dest;
-	uint8_t type;    /* IB_UVERBS_QPT_*; of driver queues BF_UV_QPT_DCI, BF_UV_QPT_DCT */
-	uint8_t state;   /* BF_UV_QPS_* */
+	uint8_t type;  /* IB_UVERBS_QPT_*; of driver queues BF_UV_QPT_DCI, BF_UV_QPT_DCT */
+	uint8_t state; /* BF_UV_QPS_* */
 	uint8_t port, mtu, sig_all, has_reg;
 	uint8_t *dct; /* a DC target's command block until it is created */
 	struct bf_uv_qp *next_by_number;
@@ -392,7 +392,7 @@ int bf_uv_info_handles(struct bf_uv_call *c);
 int bf_uv_query_gid_table(struct bf_uv_call *c);
 int bf_uv_query_gid_entry(struct bf_uv_call *c);
 void bf_uv_gid(const struct bf_uverbs_opts *o, uint32_t index, uint8_t gid[16]);
-uint32_t bf_uv_gid_type(uint32_t index); /* IB_UVERBS_GID_TYPE_* */
+uint32_t bf_uv_gid_type(uint32_t index);        /* IB_UVERBS_GID_TYPE_* */
 bool bf_uv_gid_is_group(const uint8_t gid[16]); /* rdma/ib_addr.h rdma_is_multicast_addr() */
 /* What the wire knows: the IPv4-mapped form of a GID and the MAC of its owner. -EINVAL when it leads nowhere. */
 int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6]);

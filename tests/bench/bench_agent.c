@@ -106,8 +106,8 @@ static double simulate(uint32_t agents, bf_agent_fn *fn, enum bf_ordering orderi
 	double t;
 
 	if (bf_sim_create(1, &r.sim) || bf_space_init(&r.space, r.sim, "pe0", 0) ||
-	    bf_region_create(&r.space, &ro, &r.mem) ||
-	    bf_view_create(r.sim, &vo, &r.view) || bf_team_create(r.sim, 32, "warp", &r.team))
+	    bf_region_create(&r.space, &ro, &r.mem) || bf_view_create(r.sim, &vo, &r.view) ||
+	    bf_team_create(r.sim, 32, "warp", &r.team))
 		exit(1);
 	for (uint32_t i = 0; i < agents; i++) {
 		struct bf_agent_opts o = { .name = "a", .main = fn, .arg = &lane[i], .view = r.view };

@@ -66,7 +66,8 @@ static void issue_next(struct bf_sync_instr *in)
 
 static struct bf_sync_instr prepare(const struct load *l)
 {
-	struct bf_sync_instr in = { .op = (uint8_t)l->op, .active = l->lanes == 32 ? UINT32_MAX : (1u << l->lanes) - 1 };
+	struct bf_sync_instr in = { .op = (uint8_t)l->op,
+				    .active = l->lanes == 32 ? UINT32_MAX : (1u << l->lanes) - 1 };
 
 	for (uint32_t lane = 0; lane < 32; lane++)
 		in.count[lane] = l->op == BF_SYNC_ARRIVE;
@@ -82,8 +83,9 @@ static double run_model(const struct load *l)
 	struct issuer w[16] = { { .left = 0 } };
 	double start;
 
-	must(bf_sim_create(1, &sim) == 0 && bf_hopper_create(sim, &(struct bf_hopper_opts){ .name = "gpu0" }, &gpu) == 0 &&
-		     bf_hopper_launch(gpu, &launch, &cta) == 0,
+	must(bf_sim_create(1, &sim) == 0 &&
+		 bf_hopper_create(sim, &(struct bf_hopper_opts){ .name = "gpu0" }, &gpu) == 0 &&
+		 bf_hopper_launch(gpu, &launch, &cta) == 0,
 	     "cannot make a GPU");
 	for (uint32_t b = 0; b < l->barriers; b++) {
 		struct bf_sync_instr init = { .op = BF_SYNC_INIT, .active = 1, .address = { b * 8 }, .count = { 64 } };
@@ -107,7 +109,8 @@ static double run_model(const struct load *l)
 	}
 	start = now_s() - start;
 	must(!bf_hopper_fault(gpu), "the load faults");
-	must(bf_sync_counts(bf_hopper_cta_unit(cta))->ops >= OPS / l->lanes / 16 * 16 * l->lanes, "operations are lost");
+	must(bf_sync_counts(bf_hopper_cta_unit(cta))->ops >= OPS / l->lanes / 16 * 16 * l->lanes,
+	     "operations are lost");
 	bf_hopper_destroy(gpu);
 	bf_sim_destroy(sim);
 	return start;

@@ -251,8 +251,8 @@ static bool show_start(const struct figures *f)
 {
 	const double each = f->bytes / (double)f->qps, own = f->driver_bytes / (double)f->qps;
 	const double total = each - CQES_AND_DBRECS;
-	const bool fits = f->dc || f->qps < SMALL_WORLD ||
-			  total <= (f->qps < LARGE_WORLD ? SMALL_WORLD_LIMIT : LARGE_WORLD_LIMIT);
+	const bool fits =
+	    f->dc || f->qps < SMALL_WORLD || total <= (f->qps < LARGE_WORLD ? SMALL_WORLD_LIMIT : LARGE_WORLD_LIMIT);
 
 	printf("%s %5u PEs %7llu queues: world %.0f KiB/PE in %.3f s; connected in %.3f s, %.2f us and %.0f B a queue "
 	       "(%.0f besides: model's %.0f, driver's %.0f; %u of CQEs and doorbell records)%s",

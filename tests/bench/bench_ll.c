@@ -35,8 +35,8 @@ static const struct published {
 	uint32_t pes;
 	uint64_t rdma_us[BF_LL_WORKS], nvlink_us[BF_LL_WORKS];
 } published[] = {
-	{ 8, { 163, 318 }, { 77, 114 } },    { 16, { 173, 329 }, { 118, 195 } },  { 32, { 182, 350 }, { 155, 273 } },
-	{ 64, { 186, 353 }, { 173, 314 } },  { 128, { 192, 369 }, { 192, 369 } }, { 256, { 194, 360 }, { 194, 360 } },
+	{ 8, { 163, 318 }, { 77, 114 } },   { 16, { 173, 329 }, { 118, 195 } },  { 32, { 182, 350 }, { 155, 273 } },
+	{ 64, { 186, 353 }, { 173, 314 } }, { 128, { 192, 369 }, { 192, 369 } }, { 256, { 194, 360 }, { 194, 360 } },
 };
 
 struct bench {
@@ -122,8 +122,8 @@ static void report(const struct bench *b, const struct bf_ll_shape *s, const str
 
 	while (p->pes < b->pes)
 		p++;
-	printf("EP%" PRIu32 ": %" PRIu32 " tokens, %" PRIu32 " blocks of %" PRIu32 " groups of %" PRIu32 " warps\n", b->pes,
-	       s->tokens, s->blocks, s->groups, s->group_warps);
+	printf("EP%" PRIu32 ": %" PRIu32 " tokens, %" PRIu32 " blocks of %" PRIu32 " groups of %" PRIu32 " warps\n",
+	       b->pes, s->tokens, s->blocks, s->groups, s->group_warps);
 	for (uint32_t k = 0; k < BF_LL_WORKS; k++) {
 		const uint64_t ns = mean(b, s, k);
 
@@ -133,11 +133,12 @@ static void report(const struct bench *b, const struct bf_ll_shape *s, const str
 		       names[k], (double)ns / 1e3, p->rdma_us[k], (double)ns / 1e3 / (double)p->rdma_us[k],
 		       p->nvlink_us[k]);
 	}
-	printf("wall clock %.1f ms a round, %.0f times the simulated kernels; %.0f messages/s, %.2f M events/s; %" PRIu64
-	       " MiB\n",
-	       (double)wall / 1e6 / s->rounds, (double)wall / (double)(simulated * s->rounds),
-	       2.0 * b->pes * s->tokens * s->topk * s->rounds * 1e9 / (double)wall,
-	       (double)r->events * 1e3 / (double)wall, resident_mib());
+	printf(
+	    "wall clock %.1f ms a round, %.0f times the simulated kernels; %.0f messages/s, %.2f M events/s; %" PRIu64
+	    " MiB\n",
+	    (double)wall / 1e6 / s->rounds, (double)wall / (double)(simulated * s->rounds),
+	    2.0 * b->pes * s->tokens * s->topk * s->rounds * 1e9 / (double)wall, (double)r->events * 1e3 / (double)wall,
+	    resident_mib());
 }
 
 /* `--name N` anywhere; `otherwise` without it. */

@@ -117,8 +117,8 @@ static double run_model(const struct job *j, uint64_t bytes, uint64_t total)
 	for (uint32_t i = 0; i < b.queues; i++)
 		host_queue_open(&b.h, &b.q[i], (uint16_t)(i + 1), size);
 	b.blocks = bytes / BLOCK;
-	b.data = host_va(&b.h, host_alloc(&b.h, (uint64_t)(b.queues * b.depth < 256 ? 256 : b.queues * b.depth) * BLOCK,
-					  4096));
+	b.data = host_va(
+	    &b.h, host_alloc(&b.h, (uint64_t)(b.queues * b.depth < 256 ? 256 : b.queues * b.depth) * BLOCK, 4096));
 	prepare(&b, bytes);
 	bf_rng_init(&b.rng, 1, "bench");
 	b.period_ps = *j->profile == 'i' ? 100 * BF_NS : 5 * BF_US;
@@ -178,8 +178,8 @@ static void *drive(void *arg)
 			d->window[d->windows++] = now - before;
 			before = now;
 		}
-		while ((__atomic_load_n((const uint16_t *)(const void *)&q->cq[q->head].status, __ATOMIC_ACQUIRE) & 1u) ==
-		       q->phase) {
+		while ((__atomic_load_n((const uint16_t *)(const void *)&q->cq[q->head].status, __ATOMIC_ACQUIRE) &
+			1u) == q->phase) {
 			q->head = q->head + 1 == q->size ? 0 : q->head + 1;
 			q->phase ^= !q->head;
 			b->inflight[0]--;
@@ -303,8 +303,8 @@ int main(int argc, char **argv)
 		double good, limit = run_limit(bytes, total), ns = run_live(depth, bytes, total, &good);
 
 		if (ns > 0)
-			printf("%-8s %-6s %6u %6u %8s %9.2f %8.0f %14.0f %7.1f   undisturbed: %.2f\n", "live", "read", 1,
-			       depth, "off", 1e3 / ns, ns, limit, ns / limit, good > 0 ? 1e3 / good : 0);
+			printf("%-8s %-6s %6u %6u %8s %9.2f %8.0f %14.0f %7.1f   undisturbed: %.2f\n", "live", "read",
+			       1, depth, "off", 1e3 / ns, ns, limit, ns / limit, good > 0 ? 1e3 / good : 0);
 	}
 	return 0;
 }

@@ -116,8 +116,8 @@ static struct row measure(enum bf_ordering ordering, uint32_t threads, uint32_t 
 	struct rig r;
 
 	rig_open(&r, ordering, threads, commands);
-	MUST(!r.be->launch(r.world, 0, (warps + each - 1) / each, each, bf_nvm_kernels(r.be->platform)->run[BF_NVM_VERIFY],
-			   &r.job));
+	MUST(!r.be->launch(r.world, 0, (warps + each - 1) / each, each,
+			   bf_nvm_kernels(r.be->platform)->run[BF_NVM_VERIFY], &r.job));
 	row.seconds = now_s();
 	MUST(!r.be->run(r.world, &result) && result.end == BF_END_DONE);
 	row.seconds = now_s() - row.seconds;

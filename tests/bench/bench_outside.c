@@ -17,8 +17,8 @@
 #include "models/fabric/outside.h"
 #include "models/fabric/roce.h"
 
-#define BATCH 64u     /* frames between two flushes */
-#define WINDOW 4096u  /* frames under way: as many as a NIC's queue pairs would have */
+#define BATCH 64u    /* frames between two flushes */
+#define WINDOW 4096u /* frames under way: as many as a NIC's queue pairs would have */
 
 struct end {
 	struct bf_sim *sim;
@@ -59,17 +59,17 @@ static void end_open(struct end *e, bool udp, uint32_t index)
 {
 	char network[32];
 	struct bf_outside_opts opts = { .network = network, .udp_ipv4 = udp ? 0x7f4b0001 + index : 0 };
-	struct bf_port_opts port = { .name = "p", .ipv4 = udp ? opts.udp_ipv4 : 1, .rx = receive, .owner = &e->received };
-	struct bf_roce_path_opts path = { .src_ipv4 = port.ipv4,
-					  .dst_ipv4 = udp ? 0x7f4b0002 - index : 1,
-					  .udp_src_port = 0xc000,
-					  .ttl = 64 };
+	struct bf_port_opts port = {
+		.name = "p", .ipv4 = udp ? opts.udp_ipv4 : 1, .rx = receive, .owner = &e->received
+	};
+	struct bf_roce_path_opts path = {
+		.src_ipv4 = port.ipv4, .dst_ipv4 = udp ? 0x7f4b0002 - index : 1, .udp_src_port = 0xc000, .ttl = 64
+	};
 
 	memset(e, 0, sizeof(*e));
 	snprintf(network, sizeof(network), "bench-%d", (int)(index ? getppid() : getpid()));
 	if (bf_sim_create(1, &e->sim) || bf_fabric_create(e->sim, &e->fabric) ||
-	    bf_fabric_attach(e->fabric, &port, &e->port) ||
-	    bf_outside_open(e->sim, e->fabric, &opts, &e->outside)) {
+	    bf_fabric_attach(e->fabric, &port, &e->port) || bf_outside_open(e->sim, e->fabric, &opts, &e->outside)) {
 		fprintf(stderr, "%s\n", e->sim->error.text);
 		exit(1);
 	}

@@ -211,10 +211,10 @@ static void plan_copies(struct sdma_plan *p, struct bf_sdma_host *h, uint32_t qu
 		p->sub[n] = (struct bf_sdma_submission){ .body = p->dw[n],
 							 .dwords = body.n,
 							 .done = { .va = heap.va + at, .value = value } };
-		p->steps[2 * n] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT,
-							 .writer = w,
-							 .submission = &p->sub[n] };
-		p->steps[2 * n + 1] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_WAIT, .at = value, .va = heap.va + at };
+		p->steps[2 * n] =
+		    (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT, .writer = w, .submission = &p->sub[n] };
+		p->steps[2 * n + 1] =
+		    (struct bf_sdma_step){ .kind = BF_SDMA_STEP_WAIT, .at = value, .va = heap.va + at };
 	}
 	p->threads[queue] = (struct bf_sdma_thread){ .steps = p->steps + (uint64_t)queue * each * 2,
 						     .nsteps = 2ull * each,
@@ -277,8 +277,7 @@ static struct figure run_pipeline(uint32_t tiles, struct bf_sink *sink, uint32_t
 	bf_mbar_defaults(&job, &grid.ctas, &blocks);
 	grid.warps = bf_mbar_warps(&job);
 	grid.shared_bytes = bf_mbar_shared_bytes(&job);
-	if (bf_cluster_open(&wo, &err, &w) ||
-	    bf_cluster_alloc(w, bf_mbar_data_bytes(&job, blocks), "input", &in) ||
+	if (bf_cluster_open(&wo, &err, &w) || bf_cluster_alloc(w, bf_mbar_data_bytes(&job, blocks), "input", &in) ||
 	    bf_cluster_alloc(w, bf_mbar_data_bytes(&job, blocks), "output", &out) ||
 	    bf_cluster_alloc(w, bf_mbar_notes(&job) * sizeof(struct bf_mbar_note), "notes", &notes))
 		die("the cluster", &err);
@@ -354,8 +353,8 @@ int main(int argc, char **argv)
 	const uint64_t percent = argc > 1 ? strtoull(argv[1], NULL, 0) : 100;
 	int missed = 0;
 
-	printf("%-8s %9s %12s %20s %20s %20s %6s\n", "", "off, s", "ns an event", "records, ns a record", "with records",
-	       "with rules", "limit");
+	printf("%-8s %9s %12s %20s %20s %20s %6s\n", "", "off, s", "ns an event", "records, ns a record",
+	       "with records", "with rules", "limit");
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct traffic *t = &rows[i];
 		const uint32_t amount = (uint32_t)(t->amount * percent / 100);
@@ -369,8 +368,8 @@ int main(int argc, char **argv)
 		rules = f[OFF].seconds / f[RULES].seconds;
 		printf("%-8s %9.3f %12.0f %20.1f %11.2f of speed %11.2f of speed %6.2f%s\n", t->name, f[OFF].seconds,
 		       f[OFF].seconds * 1e9 / (double)f[OFF].events,
-		       (f[RECORDS].seconds - f[OFF].seconds) * 1e9 / (double)f[RECORDS].records, records, rules, t->limit,
-		       rules < t->limit ? " missed" : "");
+		       (f[RECORDS].seconds - f[OFF].seconds) * 1e9 / (double)f[RECORDS].records, records, rules,
+		       t->limit, rules < t->limit ? " missed" : "");
 		missed |= rules < t->limit;
 	}
 	return missed;

@@ -14,8 +14,9 @@ static const struct bf_backend *be;
 
 static void open_world(const char *name, const struct bf_gpu_profile *gpu)
 {
-	const struct bf_world_opts opts = { .seed = 1, .npes = 2, .limit_ps = BF_S, .devices = BF_DEVICE_NVME,
-					    .ordering = BF_ORDER_SC, .gpu = gpu };
+	const struct bf_world_opts opts = {
+		.seed = 1, .npes = 2, .limit_ps = BF_S, .devices = BF_DEVICE_NVME, .ordering = BF_ORDER_SC, .gpu = gpu
+	};
 
 	be = bf_backend_find(name);
 	ck_assert_msg(!be->open(&opts, &err, &world), "%s", err.text);

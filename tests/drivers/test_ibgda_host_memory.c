@@ -360,7 +360,8 @@ START_TEST(models_have_no_real_gpu)
 	r.opts.cuda_rings = _i == 0;
 	r.opts.cuda_heap = _i == 1;
 	ck_assert_int_eq(host_try(&r), -ENOTSUP);
-	ck_assert_msg(strstr(r.err.text, "no real GPU's memory") && strstr(r.err.text, _i ? "'heap'" : "'"), "%s", r.err.text);
+	ck_assert_msg(strstr(r.err.text, "no real GPU's memory") && strstr(r.err.text, _i ? "'heap'" : "'"), "%s",
+		      r.err.text);
 	r.be->close(r.w);
 }
 END_TEST

@@ -13,12 +13,23 @@ struct vector {
 
 /* Depth 1024. The last two lie outside of the window, where the answer is wrong: the reason for the overflow wait. */
 static const struct vector vectors[] = {
-	{ 1, 0xffff, 1, 0 },		 { 1, 0, 0, 1 },	     { 0x10000, 0xffff, 0, 0x10000 },
-	{ 0x10001, 0xffff, 1, 0 },	 { 0x10001, 0, 0, 0x10001 }, { 5, 3, 1, 0 },
-	{ 5, 4, 0, 5 },			 { 5, 10, 0, 11 },	     { 1024, 0xffff, 1, 0 },
-	{ 0xffff, 5, 0, 0x10006 },	 { 0x2fffe, 0xfffd, 0, 0x2fffe }, { 0x2fffe, 0xfffc, 1, 0 },
-	{ 0x20002, 0xfc01, 1, 0 },	 { 0x20002, 1, 0, 0x20002 }, { 0x20003, 0x0002, 0, 0x20003 },
-	{ 1025, 0xffff, 0, 0x10000 },	 { 2000, 0xffff, 0, 0x10000 },
+	{ 1, 0xffff, 1, 0 },
+	{ 1, 0, 0, 1 },
+	{ 0x10000, 0xffff, 0, 0x10000 },
+	{ 0x10001, 0xffff, 1, 0 },
+	{ 0x10001, 0, 0, 0x10001 },
+	{ 5, 3, 1, 0 },
+	{ 5, 4, 0, 5 },
+	{ 5, 10, 0, 11 },
+	{ 1024, 0xffff, 1, 0 },
+	{ 0xffff, 5, 0, 0x10006 },
+	{ 0x2fffe, 0xfffd, 0, 0x2fffe },
+	{ 0x2fffe, 0xfffc, 1, 0 },
+	{ 0x20002, 0xfc01, 1, 0 },
+	{ 0x20002, 1, 0, 0x20002 },
+	{ 0x20003, 0x0002, 0, 0x20003 },
+	{ 1025, 0xffff, 0, 0x10000 },
+	{ 2000, 0xffff, 0, 0x10000 },
 };
 
 START_TEST(window)
@@ -41,7 +52,7 @@ START_TEST(window_agrees_with_wide_arithmetic)
 	uint64_t checked = 0;
 
 	for (size_t d = 0; d < BF_ARRAY_LEN(depths); d++)
-		for (uint64_t done = 0; done < 0x30000; done += done % 0x10000 > 40 && done % 0x10000 < 0xffd0 ? 61 : 1)
+		for (uint64_t done = 0; done<0x30000; done += done % 0x10000> 40 && done % 0x10000 < 0xffd0 ? 61 : 1)
 			for (uint64_t ahead = 0; ahead <= depths[d];
 			     ahead += ahead > 3 && ahead + 70 < depths[d] ? 67 : 1) {
 				const uint64_t idx = done + ahead;

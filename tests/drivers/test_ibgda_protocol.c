@@ -98,7 +98,9 @@ static int follow_write(struct bf_sink *s, const void *records, size_t len)
 
 static struct follow follow_new(void)
 {
-	return (struct follow){ .sink = { .declare_type = follow_type, .declare_actor = follow_actor, .write = follow_write } };
+	return (struct follow){
+		.sink = { .declare_type = follow_type, .declare_actor = follow_actor, .write = follow_write }
+	};
 }
 
 /* Slots go out in order, each once; every entry is reserved, built, published, posted and returned. */

@@ -139,7 +139,9 @@ static void *engine_main(void *arg)
 
 static void start_engine(struct fake *k, const struct kfd_ioctl_create_queue_args *a)
 {
-	const struct bf_sdma_opts opts = { .name = "sdma", .profile = &bf_sdma_v4, .space = &k->space, .ioas = &k->ioas };
+	const struct bf_sdma_opts opts = {
+		.name = "sdma", .profile = &bf_sdma_v4, .space = &k->space, .ioas = &k->ioas
+	};
 	const struct bf_sdma_queue_opts q = { .ring = a->ring_base_address,
 					      .bytes = a->ring_size,
 					      .rptr = a->read_pointer_address,
@@ -192,8 +194,8 @@ static void alloc_memory(struct fake *k, struct kfd_ioctl_alloc_memory_of_gpu_ar
 
 static void create_queue(struct fake *k, struct kfd_ioctl_create_queue_args *a)
 {
-	note(k, "CREATE_QUEUE ring %u gpu 0x%x type %u percent %u priority %u\n", a->ring_size, a->gpu_id, a->queue_type,
-	     a->queue_percentage, a->queue_priority);
+	note(k, "CREATE_QUEUE ring %u gpu 0x%x type %u percent %u priority %u\n", a->ring_size, a->gpu_id,
+	     a->queue_type, a->queue_percentage, a->queue_priority);
 	a->queue_id = 3;
 	a->doorbell_offset = 0x1240000000028; /* type and GPU in the upper bits, this queue's slot in the lower 13 */
 	if (k->with_engine)
@@ -230,7 +232,8 @@ static int fake_ioctl(void *arg, int fd, unsigned long request, void *data)
 	} else if (request == AMDKFD_IOC_UPDATE_QUEUE) {
 		const struct kfd_ioctl_update_queue_args *a = data;
 
-		note(k, "UPDATE_QUEUE %u ring %s %u\n", a->queue_id, a->ring_base_address ? "given" : "null", a->ring_size);
+		note(k, "UPDATE_QUEUE %u ring %s %u\n", a->queue_id, a->ring_base_address ? "given" : "null",
+		     a->ring_size);
 	} else if (request == AMDKFD_IOC_DESTROY_QUEUE) {
 		note(k, "DESTROY_QUEUE %u\n", ((struct kfd_ioctl_destroy_queue_args *)data)->queue_id);
 		stop_engine(k);
@@ -314,7 +317,8 @@ START_TEST(sequence)
 				     "reserve 8192\n"
 				     "ALLOC_MEMORY_OF_GPU 8192 gpu 0xa1 flags 0x84000008\n"
 				     "mmap doorbells 8192 at 0x1240000000000\n"
-				     "MAP_MEMORY_TO_GPU 6 gpu 0xa1\n") != NULL, "%s", k->log);
+				     "MAP_MEMORY_TO_GPU 6 gpu 0xa1\n") != NULL,
+		      "%s", k->log);
 	ck_assert_uint_eq(bf_sdma_host_ring(h, 0, 0)->doorbell_va, (uintptr_t)k->doorbell);
 	*bf_sdma_host_writer(h, 0, 0)->wptr = 64;
 	*bf_sdma_host_writer(h, 0, 0)->rptr = 48;
@@ -428,11 +432,12 @@ START_TEST(copies_arrive)
 	s.body = body;
 	s.dwords = 7;
 	s.done = (struct bf_sdma_signal){ .va = heap.va + 16384, .value = (uint64_t *)(bytes + 16384) };
-	steps[0] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT, .writer = bf_sdma_host_writer(h, 0, 0), .submission = &s };
-	steps[1] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_WAIT,
-					  .at = (uint64_t *)(bytes + 16384),
-					  .va = heap.va + 16384,
-					  .value = 0 };
+	steps[0] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT,
+					  .writer = bf_sdma_host_writer(h, 0, 0),
+					  .submission = &s };
+	steps[1] = (struct bf_sdma_step){
+		.kind = BF_SDMA_STEP_WAIT, .at = (uint64_t *)(bytes + 16384), .va = heap.va + 16384, .value = 0
+	};
 	ck_assert_int_eq(bf_backend_kfd.launch_cpu(w, 0, 1, bf_sdma_kernel(BF_PLATFORM_NATIVE), &job), 0);
 	ck_assert_msg(bf_backend_kfd.run(w, &result) == 0, "%s", err.text);
 	ck_assert_int_eq(result.end, BF_END_DONE);

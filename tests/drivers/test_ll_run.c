@@ -1,6 +1,6 @@
 /*
- * The low-latency exchange on the models: every format, routing, grid and ordering comes out right to the last bit; each
- * mistake is found under some seed; and the check sees every kind of damage.
+ * The low-latency exchange on the models: every format, routing, grid and ordering comes out right to the last bit;
+ * each mistake is found under some seed; and the check sees every kind of damage.
  */
 #include <check.h>
 #include <errno.h>
@@ -49,8 +49,8 @@ static void rig_open(struct rig *r)
 
 	r->be = bf_backend_find("sim");
 	r->shape.seed = r->world.seed;
-	ck_assert_msg(!bf_ll_shape_check(&r->shape, r->world.npes, r->host.num_rc_per_pe, r->host.qp_depth, &r->err), "%s",
-		      r->err.text);
+	ck_assert_msg(!bf_ll_shape_check(&r->shape, r->world.npes, r->host.num_rc_per_pe, r->host.qp_depth, &r->err),
+		      "%s", r->err.text);
 	bf_ll_heap_layout(&r->shape, r->world.npes, &heap);
 	r->host.heap_bytes = heap.end;
 	ck_assert_msg(!r->be->open(&r->world, &r->err, &r->w), "%s", r->err.text);
@@ -221,8 +221,12 @@ START_TEST(check_sees_damage)
 	row = (uint32_t)range;
 	{
 		const uint64_t places[] = {
-			at->packed_x + row * 512 + 77, at->packed_scales + row * 4, at->src_info + row * 4,
-			at->layout_range,	       at->packed_count,	    at->combined + 3 * 1024 + 5,
+			at->packed_x + row * 512 + 77,
+			at->packed_scales + row * 4,
+			at->src_info + row * 4,
+			at->layout_range,
+			at->packed_count,
+			at->combined + 3 * 1024 + 5,
 		};
 
 		for (size_t i = 0; i < BF_ARRAY_LEN(places); i++) {
@@ -270,7 +274,10 @@ START_TEST(what_does_not_fit_is_refused)
 		{ "experts", { 8, 512, 2, 9, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 2, 64 },
 		{ "warps", { 8, 512, 2, 8, .rounds = 1, .blocks = 1, .groups = 1, .group_warps = 1 }, 2, 64 },
 		{ "ring of 36", { 8, 512, 2, 8, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 1, 32 },
-		{ "counting warp", { 8, 512, 2, 1024, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 }, 64, 64 },
+		{ "counting warp",
+		  { 8, 512, 2, 1024, .rounds = 1, .blocks = 1, .groups = 2, .group_warps = 2 },
+		  64,
+		  64 },
 		{ "rounds", { 8, 512, 2, 8, .rounds = 0, .blocks = 1, .groups = 2, .group_warps = 2 }, 2, 64 },
 	};
 
@@ -285,8 +292,10 @@ END_TEST
 
 int main(void)
 {
-	const TTest *const tests[] = { formats_and_routings, grids_and_orderings, odd_shapes,   runs_repeat,
-				       mistakes_show,	     check_sees_damage,	  zipf_is_zipf, what_does_not_fit_is_refused };
+	const TTest *const tests[] = { formats_and_routings, grids_and_orderings,
+				       odd_shapes,           runs_repeat,
+				       mistakes_show,        check_sees_damage,
+				       zipf_is_zipf,         what_does_not_fit_is_refused };
 	Suite *s = suite_create("ll_run");
 	TCase *tc = tcase_create("ll_run");
 	SRunner *sr;

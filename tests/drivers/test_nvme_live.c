@@ -32,11 +32,9 @@ static struct bf_nvm_room room(struct rig *r, uint64_t bytes)
 
 static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uint32_t share, bool dbbuf)
 {
-	const struct bf_world_opts world = { .seed = 1,
-					     .devices = BF_DEVICE_NVME,
-					     .nvme = &bf_nvme_instant,
-					     .npes = 1,
-					     .limit_ps = 60 * BF_S };
+	const struct bf_world_opts world = {
+		.seed = 1, .devices = BF_DEVICE_NVME, .nvme = &bf_nvme_instant, .npes = 1, .limit_ps = 60 * BF_S
+	};
 	const struct bf_nvm_host_opts opts = { .nqps = threads / share,
 					       .entries = share * DEPTH + 1,
 					       .cids = share > 1 ? share * DEPTH : 0,
@@ -50,8 +48,16 @@ static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uin
 		.work = work,
 		.ctrl = bf_nvm_host_ctrl(r->host),
 		.qps = bf_nvm_host_qps(r->host),
-		.shape = { .threads = threads, .lanes = 1, .share = share, .depth = DEPTH, .batch = 2,
-			   .commands = COMMANDS, .bytes = BYTES, .span = COMMANDS, .check = 1, .seed = 3 },
+		.shape = { .threads = threads,
+			   .lanes = 1,
+			   .share = share,
+			   .depth = DEPTH,
+			   .batch = 2,
+			   .commands = COMMANDS,
+			   .bytes = BYTES,
+			   .span = COMMANDS,
+			   .check = 1,
+			   .seed = 3 },
 		.requests = DEPTH,
 		.slots = DEPTH,
 		.data_stride = 4096,

@@ -56,8 +56,8 @@ static void rig_open(struct rig *r)
 	for (uint32_t pe = 0; pe < r->world.npes; pe++) {
 		r->job[pe] = (struct bf_shmem_job){ bf_ibgda_host_state(r->h, pe), r->shape, at };
 		r->heap[pe] = bf_ibgda_host_heap(r->h, pe).ptr;
-		ck_assert_int_eq(r->be->launch(r->w, pe, r->shape.blocks, r->shape.warps, bf_shmem_kernel(BF_PLATFORM_SIM),
-					       &r->job[pe]),
+		ck_assert_int_eq(r->be->launch(r->w, pe, r->shape.blocks, r->shape.warps,
+					       bf_shmem_kernel(BF_PLATFORM_SIM), &r->job[pe]),
 				 0);
 	}
 	bf_shmem_prepare(&r->shape, r->world.npes, r->heap);
@@ -252,8 +252,12 @@ END_TEST
 
 int main(void)
 {
-	const TTest *const tests[] = { promises_hold,	  packets_get_lost, odd_shapes,
-				       mistakes_show,	  check_sees_damage, times_make_sense,
+	const TTest *const tests[] = { promises_hold,
+				       packets_get_lost,
+				       odd_shapes,
+				       mistakes_show,
+				       check_sees_damage,
+				       times_make_sense,
 				       what_does_not_fit_is_refused };
 	Suite *s = suite_create("shmem_run");
 	TCase *tc = tcase_create("shmem_run");

@@ -1,4 +1,5 @@
-/* Any bytes as a Linux NVMe trace: read without harm; what was read is in order, and prints to text that reads the same. */
+/* Any bytes as a Linux NVMe trace: read without harm; what was read is in order, and prints to text that reads the
+ * same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

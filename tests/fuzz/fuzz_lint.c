@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const targets[] = { "0x100:0",         "nic0.qp0x101:1", "ssd0.sq1:cid=1", "ssd0.sq1:slot=0",
-				       "sdma0.q0:0x20",   "gpu0.sm0:0x400", "nic0.cq0x40:#0", "ssd0.cq1:#1",
+static const char *const targets[] = { "0x100:0",         "nic0.qp0x101:1",  "ssd0.sq1:cid=1", "ssd0.sq1:slot=0",
+				       "sdma0.q0:0x20",   "gpu0.sm0:0x400",  "nic0.cq0x40:#0", "ssd0.cq1:#1",
 				       "nic0.qp0x100:81", "mlx5_0.qp0x100:0" };
 
 static struct bf_trace *open_trace(const uint8_t *data, size_t size)

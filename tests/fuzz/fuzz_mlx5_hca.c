@@ -2,12 +2,10 @@
  * A host of the mlx5 device behind PCI that may do anything, as bytes. Each step: one byte kind, one byte length L, L
  * bytes.
  *
- *   0-95     a command that begins with the L bytes (zeros follow), well packed, in entry kind modulo 32; it is rung for
- *   96-127   the L bytes over entry kind modulo 32, signed with L even; it is rung for
- *   128-159  L - 2 bytes into mailbox kind modulo 16, of answers from 144 on; at which byte, the first two say
- *   160-191  a store of L - 3 bytes, 8 at most, to BAR 0; where, the first three say
- *   192-215  a load likewise, of 1, 2, 4 or 8 bytes
- *   216-239  time passes
+ *   0-95     a command that begins with the L bytes (zeros follow), well packed, in entry kind modulo 32; it is rung
+ * for 96-127   the L bytes over entry kind modulo 32, signed with L even; it is rung for 128-159  L - 2 bytes into
+ * mailbox kind modulo 16, of answers from 144 on; at which byte, the first two say 160-191  a store of L - 3 bytes, 8
+ * at most, to BAR 0; where, the first three say 192-215  a load likewise, of 1, 2, 4 or 8 bytes 216-239  time passes
  *   240-247  bus mastering goes, or comes (odd ones)
  *   248-255  a reset
  *

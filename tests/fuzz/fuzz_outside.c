@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NETWORK "fuzz-%d"
-#define QPN 0x40u /* of each; the first two are the kernel's */
+#define QPN 0x40u         /* of each; the first two are the kernel's */
 #define GROUP 0xe0000001u /* the victim and the liar are in it */
 
 struct end {
@@ -31,9 +31,9 @@ struct end {
 
 struct fuzz {
 	struct end victim, third;
-	int fd;        /* to the victim's socket, or -1 */
-	int listener;  /* where the victim connects when it has a frame for slot 1 */
-	int member;    /* the name by which slot 1 is in the group, once it was taken */
+	int fd;       /* to the victim's socket, or -1 */
+	int listener; /* where the victim connects when it has a frame for slot 1 */
+	int member;   /* the name by which slot 1 is in the group, once it was taken */
 	int accepted;
 	struct bf_ring ring, back; /* ours, and the one that the victim made for us */
 	struct bf_door *door;
@@ -204,7 +204,8 @@ static void put(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 	__atomic_add_fetch(&f->ring.shared->tail, 64 * (len / 64 + 1), __ATOMIC_RELEASE);
 }
 
-/* The group: its name taken or given back, with and without a word, the victim's frames to it, and one for the victim. */
+/* The group: its name taken or given back, with and without a word, the victim's frames to it, and one for the victim.
+ */
 static void group(struct fuzz *f, uint8_t what)
 {
 	static const uint8_t frame[] = { 100, 0, [2 + 12] = 8, [2 + 30] = 0xe0, [2 + 33] = 1 };
@@ -281,8 +282,8 @@ static void start(struct fuzz *f)
 	end_open(&f->victim);
 	f->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 	f->plain_fd = memfd_create("plain", MFD_CLOEXEC);
-	if (f->listener < 0 || bind(f->listener, (struct sockaddr *)&at, name_of("", 1, &at)) || listen(f->listener, 8) ||
-	    bf_ring_create(&f->ring, 0, &f->ring_fd) || bf_door_create(&f->door, &f->door_fd))
+	if (f->listener < 0 || bind(f->listener, (struct sockaddr *)&at, name_of("", 1, &at)) ||
+	    listen(f->listener, 8) || bf_ring_create(&f->ring, 0, &f->ring_fd) || bf_door_create(&f->door, &f->door_fd))
 		abort();
 	end_open(&f->third);
 	if (bf_outside_slot(f->victim.outside) != 0 || bf_outside_slot(f->third.outside) != 2)

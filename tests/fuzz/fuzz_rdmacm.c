@@ -1,8 +1,9 @@
 /*
  * Commands of librdmacm and messages of the communication manager, as bytes. Each step: one byte kind, two bytes length
- * L (little-endian), L bytes. Kinds modulo 4: 0 a command whose head is made right: the first byte is its number, the others are its
- * structure, in which eight bytes of 0xa5 stand for a place in the program's memory; 1 the bytes as they are; 2 a message
- * from another machine, whose first byte is its kind, put on top of what came last; 3 time passes, up to a minute.
+ * L (little-endian), L bytes. Kinds modulo 4: 0 a command whose head is made right: the first byte is its number, the
+ * others are its structure, in which eight bytes of 0xa5 stand for a place in the program's memory; 1 the bytes as they
+ * are; 2 a message from another machine, whose first byte is its kind, put on top of what came last; 3 time passes, up
+ * to a minute.
  */
 #include "tests/models/rdmacm_rig.h"
 

@@ -1,4 +1,5 @@
-/* Any bytes as a send WQE (of RC, of a DC initiator and of UD), a receive WQE and a CQE: decoded and printed without harm. */
+/* Any bytes as a send WQE (of RC, of a DC initiator and of UD), a receive WQE and a CQE: decoded and printed without
+ * harm. */
 #include "models/mlx5/wqe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -32,8 +32,8 @@ static inline void rig_eq_fill(struct rig_node *n, uint8_t in[RIG_CREATE_EQ_LEN]
 		bf_put_be64(in + BF_CREATE_EQ_PAS + 8 * i, ring + 4096ull * (pages - 1 - i));
 }
 
-static inline void rig_eq_open(struct rig_node *n, struct rig_eq *eq, uint32_t log_size, uint32_t vector,
-			       uint64_t mask, uint32_t flags)
+static inline void rig_eq_open(struct rig_node *n, struct rig_eq *eq, uint32_t log_size, uint32_t vector, uint64_t mask,
+			       uint32_t flags)
 {
 	uint8_t in[RIG_CREATE_EQ_LEN];
 
@@ -121,8 +121,7 @@ static inline uint32_t rig_srq_fill(struct rig_srq *q, uint8_t *in, bool rmp, ui
 	return BF_MLX5_CMD_CREATE_SRQ;
 }
 
-static inline void rig_srq_open(struct rig_node *n, struct rig_srq *q, bool rmp, uint32_t log_size,
-				uint32_t log_stride)
+static inline void rig_srq_open(struct rig_node *n, struct rig_srq *q, bool rmp, uint32_t log_size, uint32_t log_stride)
 {
 	uint8_t in[BF_CREATE_RMP_LEN];
 	uint32_t opcode;

@@ -1,4 +1,5 @@
-/* Two devices with a pair of queue pairs between them, for one test at a time: what it does, and what must come of it. */
+/* Two devices with a pair of queue pairs between them, for one test at a time: what it does, and what must come of it.
+ */
 #ifndef BELFRY_TESTS_MODELS_MLX5_PAIR_H
 #define BELFRY_TESTS_MODELS_MLX5_PAIR_H
 

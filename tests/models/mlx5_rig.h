@@ -16,12 +16,12 @@
 #define RIG_MEM (16u << 20)
 #define RIG_VECTORS 4
 #define RIG_DATA (1u << 20) /* data buffer of a node, covered by one key with all rights */
-#define RIG_MUST(x)                                                                                                  \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define RIG_MUST(x)                                                                                                    \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 struct rig_node {
@@ -63,13 +63,13 @@ struct rig_qp_opts {
 	uint32_t log_rd; /* both limits */
 	uint32_t no_access, atomic_mode;
 	bool no_retry, no_rq, no_timeout;
-	uint32_t port;        /* 0: 1; the peer is reached at the same */
-	uint32_t st;          /* BF_QPC_ST_* */
+	uint32_t port; /* 0: 1; the peer is reached at the same */
+	uint32_t st;   /* BF_QPC_ST_* */
 	uint32_t qkey;
 	uint32_t log_streams, log_errored;
-	bool full;            /* handshake */
-	bool block_own;       /* multicasts */
-	uint32_t srqn;        /* with no_rq */
+	bool full;      /* handshake */
+	bool block_own; /* multicasts */
+	uint32_t srqn;  /* with no_rq */
 	uint32_t cs_req, cs_res;
 };
 
@@ -239,8 +239,12 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 {
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC;
 
-	*q = (struct rig_qp){ .node = n, .scq = scq, .rcq = rcq, .sq_size = 1u << o->log_sq,
-			      .rq_size = o->no_rq ? 0 : 1u << o->log_rq, .stride = 16u << o->log_stride };
+	*q = (struct rig_qp){ .node = n,
+			      .scq = scq,
+			      .rcq = rcq,
+			      .sq_size = 1u << o->log_sq,
+			      .rq_size = o->no_rq ? 0 : 1u << o->log_rq,
+			      .stride = 16u << o->log_stride };
 	q->rq = rig_alloc(n, q->rq_size * q->stride + q->sq_size * 64 + 64);
 	q->sq = q->rq + ((q->rq_size * q->stride + 63) & ~63u);
 	q->dbr = rig_alloc(n, 8);

@@ -13,12 +13,12 @@
 #include "sim/stats.h"
 
 #define HOST_PAGE 4096u
-#define HOST_MUST(x)                                                                                                 \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define HOST_MUST(x)                                                                                                   \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 struct host_queue {
@@ -42,9 +42,9 @@ struct host {
 
 struct host_opts {
 	uint64_t seed;
-	uint64_t mem;       /* 0: 64 MiB */
-	uint32_t mps;       /* CC.MPS */
-	uint32_t admin_size; /* 0: 16 */
+	uint64_t mem;             /* 0: 64 MiB */
+	uint32_t mps;             /* CC.MPS */
+	uint32_t admin_size;      /* 0: 16 */
 	struct bf_nvme_opts nvme; /* name, space, ioas are filled in */
 };
 
@@ -171,9 +171,9 @@ static inline void host_enable(struct host *h, uint32_t mps)
 	host_write32(h, BF_NVME_AQA, (h->admin.size - 1) << 16 | (h->admin.size - 1));
 	host_write64(h, BF_NVME_ASQ, host_va(h, h->admin.sq));
 	host_write64(h, BF_NVME_ACQ, host_va(h, h->admin.cq));
-	host_write32(h, BF_NVME_CC, (uint32_t)(BF_FIELD_PREP(BF_NVME_CC_EN, 1) | BF_FIELD_PREP(BF_NVME_CC_MPS, mps) |
-					       BF_FIELD_PREP(BF_NVME_CC_IOSQES, 6) |
-					       BF_FIELD_PREP(BF_NVME_CC_IOCQES, 4)));
+	host_write32(h, BF_NVME_CC,
+		     (uint32_t)(BF_FIELD_PREP(BF_NVME_CC_EN, 1) | BF_FIELD_PREP(BF_NVME_CC_MPS, mps) |
+				BF_FIELD_PREP(BF_NVME_CC_IOSQES, 6) | BF_FIELD_PREP(BF_NVME_CC_IOCQES, 4)));
 	host_run(h);
 	HOST_MUST(bf_nvme_csts(h->dev) == 1);
 }
@@ -187,9 +187,8 @@ static inline int host_try_open(struct host *h, const struct host_opts *o)
 	HOST_MUST(!bf_sim_create(o->seed, &h->sim));
 	HOST_MUST(!bf_space_init(&h->space, h->sim, "host", 0));
 	HOST_MUST(!bf_ioas_init(&h->ioas, h->sim, "host", 4096));
-	HOST_MUST(!bf_region_create(&h->space,
-				    &(struct bf_region_opts){ .name = "host", .size = o->mem ? o->mem : 64u << 20 },
-				    &h->mem));
+	HOST_MUST(!bf_region_create(
+	    &h->space, &(struct bf_region_opts){ .name = "host", .size = o->mem ? o->mem : 64u << 20 }, &h->mem));
 	HOST_MUST(!bf_ioas_map_region(&h->ioas, h->mem, BF_IOMMU_READ | BF_IOMMU_WRITE));
 	nvme.name = "ssd0";
 	nvme.space = &h->space;

@@ -28,7 +28,7 @@ struct end {
 	struct bf_outside *outside;
 	struct bf_fault_plan *plan;
 	uint32_t ipv4;
-	bool icrc;                   /* of what is sent, and to be checked */
+	bool icrc; /* of what is sent, and to be checked */
 	uint64_t frames, broken;
 	uint32_t sent[END_FLOWS];    /* last number sent in each flow ... */
 	uint32_t arrived[END_FLOWS]; /* ... and arrived */
@@ -119,8 +119,9 @@ static inline uint32_t end_qpn(uint32_t slot, uint32_t index)
 static inline struct bf_packet *end_frame(struct end *e, uint32_t ipv4, uint32_t qpn, uint32_t flow, uint32_t len)
 {
 	struct bf_packet *pkt = bf_packet_alloc(e->fabric);
-	struct bf_roce_path_opts opts = { .src_ipv4 = e->ipv4, .dst_ipv4 = ipv4, .ttl = 64,
-					  .udp_src_port = (uint16_t)(0xc000 + flow) };
+	struct bf_roce_path_opts opts = {
+		.src_ipv4 = e->ipv4, .dst_ipv4 = ipv4, .ttl = 64, .udp_src_port = (uint16_t)(0xc000 + flow)
+	};
 	struct bf_roce q = { .opcode = BF_RC_WRITE_ONLY, .payload_len = len, .dest_qp = qpn, .pkey = 0xffff };
 	struct bf_roce_path path;
 	uint32_t at, seq = ++e->sent[flow % END_FLOWS];

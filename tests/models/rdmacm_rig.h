@@ -19,12 +19,12 @@
 #define CM_IPV4 0x0a000001u /* and up, one a machine */
 #define CM_MADS 64
 #define CM_MEM 65536u
-#define CM_MUST(x)                                                                                                   \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define CM_MUST(x)                                                                                                     \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 struct cm_rig;
@@ -36,8 +36,8 @@ struct cm_machine {
 	struct bf_ioas ioas;
 	struct bf_mlx5 *nic;
 	struct bf_uverbs *uverbs;
-	struct bf_rdmacm *cm;      /* NULL: it has none */
-	struct bf_rdmacm_file *f;  /* a file of it */
+	struct bf_rdmacm *cm;     /* NULL: it has none */
+	struct bf_rdmacm_file *f; /* a file of it */
 	int fd;
 	uint32_t tokens[CM_FDS], fds; /* messages in each descriptor */
 	/* What came to one without a manager. */
@@ -147,8 +147,13 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 {
 	static const char *const names[] = { "mlx5_0", "mlx5_1" };
 	struct cm_machine *m = &r->machine[index];
-	struct bf_mlx5_opts nic = { .name = names[index], .profile = &bf_mlx5_instant, .space = &m->space,
-				    .ioas = &m->ioas, .fabric = r->fabric, .irq = cm_irq, .irq_owner = m };
+	struct bf_mlx5_opts nic = { .name = names[index],
+				    .profile = &bf_mlx5_instant,
+				    .space = &m->space,
+				    .ioas = &m->ioas,
+				    .fabric = r->fabric,
+				    .irq = cm_irq,
+				    .irq_owner = m };
 	struct bf_uverbs_opts u = { .name = names[index], .space = &m->space, .ioas = &m->ioas, .mtu = 2048 };
 	struct bf_rdmacm_opts o = { .devices = 1, .routed = true, .is_here = cm_is_here, .salt = index };
 
@@ -218,8 +223,8 @@ static inline void *cm_out(struct cm_rig *r)
 	return r->mem + CM_MEM / 2;
 }
 
-static inline int64_t cm_write_at(struct cm_rig *r, struct bf_rdmacm_file *f, uint32_t cmd, const void *in, uint32_t len,
-				  uint16_t said_in, uint16_t said_out)
+static inline int64_t cm_write_at(struct cm_rig *r, struct bf_rdmacm_file *f, uint32_t cmd, const void *in,
+				  uint32_t len, uint16_t said_in, uint16_t said_out)
 {
 	const struct rdma_ucm_cmd_hdr head = { cmd, said_in, said_out };
 
@@ -297,8 +302,13 @@ static inline int cm_resolve_route(struct cm_machine *m, uint32_t id)
 
 static inline struct rdma_ucm_conn_param cm_param(uint32_t qpn, const char *data)
 {
-	struct rdma_ucm_conn_param p = { .qp_num = qpn, .valid = 1, .responder_resources = 3, .initiator_depth = 5,
-					 .retry_count = 7, .rnr_retry_count = 6, .flow_control = 1 };
+	struct rdma_ucm_conn_param p = { .qp_num = qpn,
+					 .valid = 1,
+					 .responder_resources = 3,
+					 .initiator_depth = 5,
+					 .retry_count = 7,
+					 .rnr_retry_count = 6,
+					 .flow_control = 1 };
 
 	p.private_data_len = (uint8_t)strlen(data);
 	memcpy(p.private_data, data, strlen(data));

@@ -1,7 +1,7 @@
 /*
  * Random sub-window copies against a plain loop: one byte at a time, from the definition of the address of an element
- * (base + (((x + i) + (y + j) * pitch + (z + k) * slice) << element)). For the test and, with many more of them, for the
- * benchmark program.
+ * (base + (((x + i) + (y + j) * pitch + (z + k) * slice) << element)). For the test and, with many more of them, for
+ * the benchmark program.
  */
 #ifndef BELFRY_TESTS_SDMA_RECTS_H
 #define BELFRY_TESTS_SDMA_RECTS_H
@@ -137,8 +137,9 @@ static inline uint64_t rects_run(const struct bf_sdma_profile *profile, uint64_t
 			struct rect t;
 
 			rects_draw(&rng, &t, profile->gen >= BF_SDMA_V6);
-			(t.large ? rects_large : profile->wide_rect ? rects_wide : rects_narrow)(
-				&r, &t, r.host->va + t.src.base, r.vram->va + t.dst.base);
+			(t.large              ? rects_large
+			 : profile->wide_rect ? rects_wide
+					      : rects_narrow)(&r, &t, r.host->va + t.src.base, r.vram->va + t.dst.base);
 			RIG_PACKET(&r, 0); /* copies to one place must not overtake each other */
 			rects_loop(&t, want, r.host->bytes);
 		}

@@ -12,12 +12,12 @@
 #include "models/sdma/sdma.h"
 #include "sim/fault.h"
 
-#define RIG_MUST(x)                                                                                                  \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define RIG_MUST(x)                                                                                                    \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 #define RIG_RING 4096u
@@ -71,14 +71,17 @@ static inline struct bf_region *rig_region(struct rig *r, const char *name, enum
 
 static inline struct bf_sdma_queue_opts rig_queue_opts(const struct rig *r)
 {
-	return (struct bf_sdma_queue_opts){ .ring = r->control->va, .bytes = r->ring_bytes,
-					    .rptr = bf_va(r->control, r->rptr), .wptr = bf_va(r->control, r->wptr) };
+	return (struct bf_sdma_queue_opts){ .ring = r->control->va,
+					    .bytes = r->ring_bytes,
+					    .rptr = bf_va(r->control, r->rptr),
+					    .wptr = bf_va(r->control, r->wptr) };
 }
 
 static inline void rig_open(struct rig *r, const struct rig_opts *o)
 {
-	struct bf_sdma_opts opts = { .name = "sdma0", .space = &r->space, .ioas = &r->ioas, .trap = rig_trap,
-				     .trap_arg = r };
+	struct bf_sdma_opts opts = {
+		.name = "sdma0", .space = &r->space, .ioas = &r->ioas, .trap = rig_trap, .trap_arg = r
+	};
 	struct bf_sdma_queue_opts q;
 	struct bf_error err;
 
@@ -170,7 +173,7 @@ static inline struct bf_sdma_queue_info rig_go(struct rig *r)
 
 #define RIG_LO(va) ((uint32_t)(va))
 #define RIG_HI(va) ((uint32_t)((uint64_t)(va) >> 32))
-#define RIG_PACKET(r, ...)                                                                                           \
+#define RIG_PACKET(r, ...)                                                                                             \
 	rig_packet(r, (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
 
 static inline void rig_copy(struct rig *r, uint64_t dst, uint64_t src, uint32_t bytes)

@@ -38,8 +38,12 @@ static void setup(void)
 	ck_assert_int_eq(bf_sim_create(1, &sim), 0);
 	ck_assert_int_eq(bf_fabric_create(sim, &fabric), 0);
 	for (uint32_t i = 0; i < PORTS; i++) {
-		const struct bf_port_opts opts = { .name = names[i], .ipv4 = 0x0a000001 + i, .latency_ps = 1000,
-						   .ps_per_kib = 1024, .rx = on_frame, .owner = &owners[i] };
+		const struct bf_port_opts opts = { .name = names[i],
+						   .ipv4 = 0x0a000001 + i,
+						   .latency_ps = 1000,
+						   .ps_per_kib = 1024,
+						   .rx = on_frame,
+						   .owner = &owners[i] };
 
 		ck_assert_int_eq(bf_fabric_attach(fabric, &opts, &ports[i]), 0);
 	}
@@ -100,7 +104,7 @@ START_TEST(those_who_want_it_get_one_each)
 	send(0);
 	expect(1, 1, 1, 0);
 	ck_assert_uint_eq(when[1], when[2]); /* each by its own link */
-	send(3); /* no member has to be in it to send */
+	send(3);                             /* no member has to be in it to send */
 	expect(2, 2, 2, 0);
 	send_as(1, ANOTHER, 0xffffff);
 	expect(2, 2, 2, 1);

@@ -265,8 +265,8 @@ START_TEST(a_stuck_poller_is_told_why)
 	ck_assert_int_eq(bf_sim_run(rig.sim, BF_S), BF_RUN_DEADLOCK);
 	bf_gpu_describe(rig.gpu, text, sizeof(text));
 	ck_assert_msg(strstr(text, "'poller' waits for CQE of the test: what ssd wrote is in memory since 100") &&
-			      strstr(text, "cq1+0x0") &&
-			      strstr(text, "needs GCVM_INVALIDATE_ENG17_REQ flush_type 2 with a VMID mask"),
+			  strstr(text, "cq1+0x0") &&
+			  strstr(text, "needs GCVM_INVALIDATE_ENG17_REQ flush_type 2 with a VMID mask"),
 		      "%s", text);
 	ck_assert_uint_eq(bf_gpu_describe(rig.gpu, NULL, 0), strlen(text));
 	gpu_rig_close(&rig);
@@ -334,8 +334,8 @@ static void expect_fence(struct reference *f)
 }
 
 /*
- * The reference has no store buffers. Under the weaker orders a store may wait in one, so that a fence comes before each
- * look at memory from outside; what the thread sees by itself is the same under all.
+ * The reference has no store buffers. Under the weaker orders a store may wait in one, so that a fence comes before
+ * each look at memory from outside; what the thread sees by itself is the same under all.
  */
 static void settle(struct bf_agent *self, struct random_run *x)
 {

@@ -151,16 +151,15 @@ static void remap_later(struct bf_dmabuf_attach *a)
 	bf_dmabuf_unmap(a);
 }
 
-static const struct bf_dmabuf_importer dynamic_p2p = { .name = "nic",
-						       .types = { BF_DMABUF_SGT_P2P, BF_DMABUF_SGT },
-						       .ntypes = 2,
-						       .move_notify = remap_later };
+static const struct bf_dmabuf_importer dynamic_p2p = {
+	.name = "nic", .types = { BF_DMABUF_SGT_P2P, BF_DMABUF_SGT }, .ntypes = 2, .move_notify = remap_later
+};
 
 START_TEST(the_first_type_that_both_have_is_taken)
 {
-	static const struct bf_dmabuf_importer any = {
-		.name = "any", .types = { BF_DMABUF_SGT, BF_DMABUF_PAL, BF_DMABUF_SGT_P2P }, .ntypes = 3
-	};
+	static const struct bf_dmabuf_importer any = { .name = "any",
+						       .types = { BF_DMABUF_SGT, BF_DMABUF_PAL, BF_DMABUF_SGT_P2P },
+						       .ntypes = 3 };
 	static const struct bf_dmabuf_importer none = { .name = "none" };
 	struct bf_dmabuf_attach *a;
 	struct bf_dmabuf *buf, *bar;
@@ -273,7 +272,8 @@ START_TEST(a_buffer_that_moved_leaves_the_device_writing_elsewhere)
 	ck_assert_uint_eq(bf_gpu_stats(rig.gpu)->stray_writes, 2);
 	bf_gpu_describe(rig.gpu, text, sizeof(text));
 	ck_assert_msg(strstr(text, "for 'result', which has moved away; the memory belongs to 'weights' now") &&
-			      strstr(text, "nobody owns the memory"), "%s", text);
+			  strstr(text, "nobody owns the memory"),
+		      "%s", text);
 	/* A pin that comes too late keeps the wrong place. */
 	ck_assert_int_eq(bf_dmabuf_pin(buf->attached), 0);
 	ssd_writes(iova + 12, 4);

@@ -64,9 +64,9 @@ static void check_way(struct way *w)
 
 	for (enum bf_ordering o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
 		ck_assert_msg(try(w, o, 3) == (fresh ? BF_RUN_IDLE : BF_RUN_DEADLOCK),
-			      "%s %s load, %s engine %u, flush type %u, VMIDs 0x%x, ordering %s: should %s", w->mtype ?
-			      "UC" : "RW", w->through ? "past-caches" : "plain", w->mm ? "MMVM" : "GCVM", w->engine,
-			      w->flush_type, w->vmids, bf_ordering_name(o), fresh ? "get on" : "hang");
+			      "%s %s load, %s engine %u, flush type %u, VMIDs 0x%x, ordering %s: should %s",
+			      w->mtype ? "UC" : "RW", w->through ? "past-caches" : "plain", w->mm ? "MMVM" : "GCVM",
+			      w->engine, w->flush_type, w->vmids, bf_ordering_name(o), fresh ? "get on" : "hang");
 }
 
 START_TEST(only_the_right_combination_gets_on)

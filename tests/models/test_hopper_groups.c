@@ -194,7 +194,10 @@ static void adder_main(struct bf_warp *w)
 		const uint32_t at = RIG_BARRIERS + i % 2 * BUFFER;
 		struct bf_bulk_copy load = { .shared = at, .barrier = 0, .bytes = BUFFER, .global = in + i * BUFFER };
 		struct bf_bulk_copy store = {
-			.kind = BF_BULK_STORE, .shared = at, .bytes = BUFFER, .global = out + i * BUFFER,
+			.kind = BF_BULK_STORE,
+			.shared = at,
+			.bytes = BUFFER,
+			.global = out + i * BUFFER,
 		};
 		uint8_t bytes[BUFFER];
 
@@ -229,8 +232,12 @@ START_TEST(test_warp)
 		rig_open(&r, &(struct rig_opts){ .seed = 12 });
 		scramble(&r, r.global->bytes, ROUNDS * BUFFER);
 		a.rig = &r;
-		ck_assert_int_eq(bf_warp_create(&(struct bf_warp_opts){ .cta = r.cta[0], .active = 1, .exited = 0xfffffffe,
-								       .main = adder_main, .arg = &a }, &w), 0);
+		ck_assert_int_eq(
+		    bf_warp_create(
+			&(struct bf_warp_opts){
+			    .cta = r.cta[0], .active = 1, .exited = 0xfffffffe, .main = adder_main, .arg = &a },
+			&w),
+		    0);
 		ck_assert_int_eq(bf_sim_run(r.sim, BF_NEVER), BF_RUN_IDLE);
 		ck_assert_ptr_null(bf_hopper_fault(r.gpu));
 		/* Without the fence the loaded bytes go out, not the new ones. */

@@ -6,7 +6,7 @@
 #include "tests/models/hopper_rig.h"
 
 #define CYCLE 505u
-#define BARRIER(i) ((i) * 8)
+#define BARRIER(i) ((i)*8)
 
 static void ignore(struct bf_sync_instr *in)
 {
@@ -70,11 +70,13 @@ static bool legal(uint64_t word, enum bf_sync_op op, uint32_t count, uint32_t tx
 }
 
 /* A random instruction whose lanes are all legal one after the other; what it should give goes into `want`. */
-static void random_instr(struct reference *ref, struct bf_rng *rng, struct bf_sync_instr *in, uint64_t *want, uint32_t *result)
+static void random_instr(struct reference *ref, struct bf_rng *rng, struct bf_sync_instr *in, uint64_t *want,
+			 uint32_t *result)
 {
-	static const enum bf_sync_op ops[] = { BF_SYNC_INIT,	   BF_SYNC_ARRIVE,	BF_SYNC_ARRIVE,	     BF_SYNC_ARRIVE_DROP,
-					       BF_SYNC_EXPECT_TX,  BF_SYNC_COMPLETE_TX, BF_SYNC_TEST_PARITY, BF_SYNC_TRY_PARITY,
-					       BF_SYNC_TEST_STATE, BF_SYNC_INVAL };
+	static const enum bf_sync_op ops[] = { BF_SYNC_INIT,        BF_SYNC_ARRIVE,     BF_SYNC_ARRIVE,
+					       BF_SYNC_ARRIVE_DROP, BF_SYNC_EXPECT_TX,  BF_SYNC_COMPLETE_TX,
+					       BF_SYNC_TEST_PARITY, BF_SYNC_TRY_PARITY, BF_SYNC_TEST_STATE,
+					       BF_SYNC_INVAL };
 	const uint32_t lanes = bf_rng_chance(rng, 300000) ? BF_WARP_LANES : 1;
 
 	*in = (struct bf_sync_instr){ .op = (uint8_t)ops[bf_rng_below(rng, BF_ARRAY_LEN(ops))], .done = ignore };
@@ -147,7 +149,8 @@ static uint64_t run_random(uint64_t seed, const struct bf_hopper_profile *profil
 
 START_TEST(values_as_without_a_cache)
 {
-	const uint64_t one = run_random((uint64_t)_i, &bf_hopper_h200), other = run_random((uint64_t)_i, &bf_hopper_patent);
+	const uint64_t one = run_random((uint64_t)_i, &bf_hopper_h200),
+		       other = run_random((uint64_t)_i, &bf_hopper_patent);
 
 	ck_assert_uint_eq(one, run_random((uint64_t)_i, &bf_hopper_h200));
 	ck_assert_uint_ne(one, other);
@@ -233,7 +236,8 @@ START_TEST(an_exit_drops_lines)
 	r.cta[0] = cta;
 	rig_do(&r, 0, BF_SYNC_INIT, 64, 3, 0);
 	bf_hopper_exit(cta);
-	ck_assert_int_eq(bf_hopper_launch(r.gpu, &(struct bf_hopper_launch){ .shared_bytes = RIG_SHARED, .warps = 8 }, r.cta), 0);
+	ck_assert_int_eq(
+	    bf_hopper_launch(r.gpu, &(struct bf_hopper_launch){ .shared_bytes = RIG_SHARED, .warps = 8 }, r.cta), 0);
 	for (uint32_t a = 0; a + 8 <= RIG_SHARED; a += 8)
 		ck_assert_uint_eq(rig_word(&r, 0, a), 0);
 	rig_close(&r);
@@ -536,7 +540,8 @@ START_TEST(a_report_names_what_is_missing)
 	park(&r, &w[1], 6, 0x20, &next);
 	bf_hopper_describe(r.gpu, text, sizeof(text));
 	ck_assert_msg(strstr(text, "barrier 0x20: phase 0 (parity 0), 2 of 3 arrivals missing, 512 B outstanding; "
-				   "waits: warp 4, 6; last arrival: warp slot 0") != NULL, "%s", text);
+				   "waits: warp 4, 6; last arrival: warp slot 0") != NULL,
+		      "%s", text);
 	ck_assert_uint_eq(bf_hopper_describe(r.gpu, NULL, 0), strlen(text));
 	rig_run(&r);
 	rig_close(&r);

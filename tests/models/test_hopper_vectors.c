@@ -132,8 +132,9 @@ static bool take_step(struct sequence *q, const struct bf_json_line *s)
 		ck_assert_uint_eq(in.result & 1, result);
 	if (q->pressure)
 		use_others(q->rig);
-	expect_word(q, s, "word",
-		    bf_sync_peek(bf_hopper_cta_unit(q->rig->cta[0]), bf_hopper_cta_base(q->rig->cta[0]) + BARRIER, NULL));
+	expect_word(
+	    q, s, "word",
+	    bf_sync_peek(bf_hopper_cta_unit(q->rig->cta[0]), bf_hopper_cta_base(q->rig->cta[0]) + BARRIER, NULL));
 	return false;
 }
 

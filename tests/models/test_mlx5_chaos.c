@@ -1,6 +1,6 @@
 /*
- * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, windows bound and
- * invalidated, unmapped memory and a bad network, in random order, on queue pairs of every kind of service. Nothing
+ * Anything at any time: posts, doorbells, state changes, destruction of queue pairs, keys and devices, windows bound
+ * and invalidated, unmapped memory and a bad network, in random order, on queue pairs of every kind of service. Nothing
  * crashes or hangs (the point of a run under sanitizers), the same seed gives the same records, and the devices still
  * work afterwards.
  */

@@ -414,8 +414,13 @@ END_TEST
 /* Numbers come from the range that was asked for, and wrap in it; DC targets have its end. */
 START_TEST(number_range)
 {
-	struct bf_mlx5_opts opts = { .name = "y", .space = &a->space, .ioas = &a->ioas, .fabric = p.rig.fabric,
-				     .ipv4 = { 0x0a000201 }, .first_qpn = 0x8000, .qpns = 16 };
+	struct bf_mlx5_opts opts = { .name = "y",
+				     .space = &a->space,
+				     .ioas = &a->ioas,
+				     .fabric = p.rig.fabric,
+				     .ipv4 = { 0x0a000201 },
+				     .first_qpn = 0x8000,
+				     .qpns = 16 };
 	struct rig_node n = *a;
 	struct rig_cq cq;
 	struct rig_qp q[15];

@@ -362,7 +362,8 @@ START_TEST(data_in_cqe_or_not)
 	c = rig_poll(&cq);
 	ck_assert_ptr_nonnull(c);
 	ck_assert_uint_eq(c->op_own & 0xcu, BF_MLX5_CQE_INLINE_32);
-	ck_assert_uint_eq(bf_get_be64(c->rx), 0x1122334455667788); /* although in a buffer it has the order of the host */
+	ck_assert_uint_eq(bf_get_be64(c->rx),
+			  0x1122334455667788); /* although in a buffer it has the order of the host */
 	ck_assert_uint_eq(bf_get_le64(b->data), 0x1122334455667789);
 	ck_assert_uint_eq(bf_get_le64(a->data + 5000), 0);
 }

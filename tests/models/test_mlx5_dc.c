@@ -299,8 +299,13 @@ START_TEST(sessions_are_kept_apart)
 	rig_db(&q);
 	for (uint32_t session = 3; session; session--) {
 		struct bf_packet *pkt = bf_packet_alloc(rig.fabric);
-		struct bf_roce r = { .opcode = BF_RC_ACK, .dc = true, .pkey = 0xffff, .dest_qp = q.qpn,
-				     .aeth_syndrome = BF_AETH_ACK, .src_qp = t.dctn, .session = session };
+		struct bf_roce r = { .opcode = BF_RC_ACK,
+				     .dc = true,
+				     .pkey = 0xffff,
+				     .dest_qp = q.qpn,
+				     .aeth_syndrome = BF_AETH_ACK,
+				     .src_qp = t.dctn,
+				     .session = session };
 
 		bf_sim_run(rig.sim, rig.sim->now_ps + 5 * BF_US);
 		expect_no_more();

@@ -3,26 +3,33 @@
 
 /* Errors. */
 
-enum { BAD_KEY, UNKNOWN_DCT, DRAINED, WRONG_PORT, PORT_DOWN, NEEDS_FULL, BAD_RKEY, NO_WRITE, BAD_GID, BAD_LKEY,
-       ERRORS };
+enum {
+	BAD_KEY,
+	UNKNOWN_DCT,
+	DRAINED,
+	WRONG_PORT,
+	PORT_DOWN,
+	NEEDS_FULL,
+	BAD_RKEY,
+	NO_WRITE,
+	BAD_GID,
+	BAD_LKEY,
+	ERRORS
+};
 
 START_TEST(errors_reach_the_initiator)
 {
 	static const struct {
 		uint8_t syndrome, vendor;
 	} expected[ERRORS] = {
-		[BAD_KEY] = { BF_MLX5_SYND_REM_ACCESS, 0x88 },
-		[UNKNOWN_DCT] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
-		[DRAINED] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
-		[WRONG_PORT] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
-		[PORT_DOWN] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
-		[NEEDS_FULL] = { BF_MLX5_SYND_REM_INV_REQ, 0x8a },
-		[BAD_RKEY] = { BF_MLX5_SYND_REM_ACCESS, 0x88 },
-		[NO_WRITE] = { BF_MLX5_SYND_REM_INV_REQ, 0x8a },
-		[BAD_GID] = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61 },
-		[BAD_LKEY] = { BF_MLX5_SYND_LOCAL_PROT, 0x53 },
+		[BAD_KEY] = { BF_MLX5_SYND_REM_ACCESS, 0x88 },  [UNKNOWN_DCT] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
+		[DRAINED] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },   [WRONG_PORT] = { BF_MLX5_SYND_RETRY_EXC, 0x81 },
+		[PORT_DOWN] = { BF_MLX5_SYND_RETRY_EXC, 0x81 }, [NEEDS_FULL] = { BF_MLX5_SYND_REM_INV_REQ, 0x8a },
+		[BAD_RKEY] = { BF_MLX5_SYND_REM_ACCESS, 0x88 }, [NO_WRITE] = { BF_MLX5_SYND_REM_INV_REQ, 0x8a },
+		[BAD_GID] = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61 }, [BAD_LKEY] = { BF_MLX5_SYND_LOCAL_PROT, 0x53 },
 	};
-	struct dc_target_opts to = { .port = _i == WRONG_PORT ? 2 : 1, .no_access = _i == NO_WRITE ? 2 : 0,
+	struct dc_target_opts to = { .port = _i == WRONG_PORT ? 2 : 1,
+				     .no_access = _i == NO_WRITE ? 2 : 0,
 				     .full = _i == NEEDS_FULL };
 	uint8_t out[BF_DCT_DCTC + BF_DCTC_LEN], w[128] = { 0 };
 	struct dc_target t, other;

@@ -25,14 +25,22 @@ START_TEST(hostile_packets)
 		struct bf_packet *pkt = bf_packet_alloc(rig.fabric);
 		uint8_t op = (uint8_t)(BF_DC_FIRST + bf_rng_below(&rng, 32));
 		struct bf_roce r = {
-			.opcode = bf_roce_rc_opcode(op), .dc = true, .ack_req = true, .pkey = 0xffff,
+			.opcode = bf_roce_rc_opcode(op),
+			.dc = true,
+			.ack_req = true,
+			.pkey = 0xffff,
 			.dest_qp = bf_rng_chance(&rng, 500000) ? t.dctn : q.qpn,
-			.psn = (uint32_t)bf_rng_below(&rng, 4), .va = b->data_va + 0x70000, .rkey = b->key,
-			.dma_len = (uint32_t)bf_rng_below(&rng, 200), .atomic_size = 8,
+			.psn = (uint32_t)bf_rng_below(&rng, 4),
+			.va = b->data_va + 0x70000,
+			.rkey = b->key,
+			.dma_len = (uint32_t)bf_rng_below(&rng, 200),
+			.atomic_size = 8,
 			.src_qp = bf_rng_chance(&rng, 500000) ? t.dctn : (uint32_t)bf_rng_below(&rng, 3),
-			.session = (uint32_t)bf_rng_below(&rng, 3), .stream = (uint16_t)bf_rng_below(&rng, 2),
+			.session = (uint32_t)bf_rng_below(&rng, 3),
+			.stream = (uint16_t)bf_rng_below(&rng, 2),
 			.dc_key = bf_rng_chance(&rng, 800000) ? DC_KEY : 1,
-			.dc_flags = (uint8_t)bf_rng_below(&rng, 2), .dc_info = (uint32_t)bf_rng_below(&rng, 6),
+			.dc_flags = (uint8_t)bf_rng_below(&rng, 2),
+			.dc_info = (uint32_t)bf_rng_below(&rng, 6),
 		};
 
 		if (!bf_roce_opcode_info(op)) {

@@ -264,8 +264,13 @@ START_TEST(entry_before_interrupt)
 	struct rig_eq eq;
 	struct rig_cq cq;
 	struct rig_qp q;
-	struct bf_mlx5_opts opts = { .name = "x", .profile = profiles[_i], .space = &a->space, .ioas = &a->ioas,
-				     .fabric = p.rig.fabric, .ipv4 = { 0x0a000101 }, .irq = irq_looks,
+	struct bf_mlx5_opts opts = { .name = "x",
+				     .profile = profiles[_i],
+				     .space = &a->space,
+				     .ioas = &a->ioas,
+				     .fabric = p.rig.fabric,
+				     .ipv4 = { 0x0a000101 },
+				     .irq = irq_looks,
 				     .irq_owner = &eq };
 	uint8_t in[16] = { 0 };
 

@@ -2,7 +2,8 @@
  * Thousands of queue pairs in one device: what each costs, and that those which do nothing cost nothing.
  *
  * A full mesh of 512 PEs has 523,264 queue pairs, and with the driver's part one may take 2 KiB at most. The model's is
- * the queue pair, its CQ, its UAR page, their places in tables. Copies of rings belong to those at work and are shared (sq_copy.c).
+ * the queue pair, its CQ, its UAR page, their places in tables. Copies of rings belong to those at work and are shared
+ * (sq_copy.c).
  */
 #include <check.h>
 #include <malloc.h>

@@ -227,7 +227,7 @@ START_TEST(limit)
 	expect_event(BF_MLX5_EVENT_SRQ_RQ_LIMIT, srq.srqn);
 	send(3, 0, 64);
 	rig_run(&rig);
-	ck_assert_ptr_null(rig_eq_poll(&async)); /* once */
+	ck_assert_ptr_null(rig_eq_poll(&async));          /* once */
 	ck_assert_uint_eq(rig_srq_limit(&srq, _i, 3), 0); /* there are fewer already */
 	rig_run(&rig);
 	expect_event(BF_MLX5_EVENT_SRQ_RQ_LIMIT, srq.srqn);

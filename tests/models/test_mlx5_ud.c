@@ -110,8 +110,12 @@ static uint16_t post(struct rig_qp *q, const struct rig_qp *to, const struct dat
 
 START_TEST(datagram_arrives_behind_its_header)
 {
-	const struct datagram d = { .opcode = BF_MLX5_OP_SEND_IMM, .qkey = QKEY, .imm = 0xfeedf00d, .len = 1000,
-				    .local = 3, .flags = RIG_CQE | BF_MLX5_CTRL_SOLICITED };
+	const struct datagram d = { .opcode = BF_MLX5_OP_SEND_IMM,
+				    .qkey = QKEY,
+				    .imm = 0xfeedf00d,
+				    .len = 1000,
+				    .local = 3,
+				    .flags = RIG_CQE | BF_MLX5_CTRL_SOLICITED };
 	const struct bf_mlx5_cqe *c;
 	const uint8_t *ip = b->data + 20;
 
@@ -146,8 +150,12 @@ START_TEST(datagrams_of_every_form)
 	uint32_t at, n = 0;
 
 	for (uint32_t i = 0; i < 2 * BF_ARRAY_LEN(lengths); i++) {
-		struct datagram d = { .opcode = BF_MLX5_OP_SEND, .qkey = QKEY, .len = lengths[i / 2], .local = i * 11,
-				      .flags = RIG_CQE, .compact = i & 1 };
+		struct datagram d = { .opcode = BF_MLX5_OP_SEND,
+				      .qkey = QKEY,
+				      .len = lengths[i / 2],
+				      .local = i * 11,
+				      .flags = RIG_CQE,
+				      .compact = i & 1 };
 
 		rig_recv(&p.q[1], 4096 * n++, GRH + PATH_MTU);
 		post(&p.q[0], &p.q[1], &d);
@@ -402,8 +410,8 @@ START_TEST(unreliable_connection_writes_and_sends)
 	static const uint32_t lengths[] = { 0, 1, 8, PATH_MTU, PATH_MTU + 1, 100001 };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(lengths); i++) {
-		uint16_t index = rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, i, b->data_va + 64 * i, b->key, lengths[i],
-					  RIG_CQE);
+		uint16_t index =
+		    rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_WRITE, i, b->data_va + 64 * i, b->key, lengths[i], RIG_CQE);
 
 		ring_and_run(0);
 		expect(&p.scq[0], BF_MLX5_CQE_REQ, index);

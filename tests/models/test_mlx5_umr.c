@@ -3,8 +3,8 @@
 
 #include "tests/models/mlx5_rig.h"
 
-#define BIND_MASK                                                                                                    \
-	(BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_START | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR |                 \
+#define BIND_MASK                                                                                                      \
+	(BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_START | BF_MLX5_UMR_MASK_LW | BF_MLX5_UMR_MASK_RR |                   \
 	 BF_MLX5_UMR_MASK_RW | BF_MLX5_UMR_MASK_A)
 #define RW 0x2000u
 #define RR 0x1000u
@@ -131,8 +131,12 @@ static void again(void)
 START_TEST(window_gives_part_of_a_region)
 {
 	uint32_t key = make_window(b, false, true), bound = (key & ~0xffu) | 0x21;
-	struct umr u = { .key = key, .variant = 0x21, .rights = RW | RR | ATOMIC, .lkey = b->key,
-			 .va = b->data_va + 4096, .len = 3000 };
+	struct umr u = { .key = key,
+			 .variant = 0x21,
+			 .rights = RW | RR | ATOMIC,
+			 .lkey = b->key,
+			 .va = b->data_va + 4096,
+			 .len = 3000 };
 	uint64_t at = u.va;
 
 	/* Nothing before it is bound, and nothing under its old name after. */
@@ -175,8 +179,13 @@ END_TEST
 START_TEST(zero_based_window_and_atomics)
 {
 	uint32_t key = make_window(b, false, true), bound = (key & ~0xffu) | 0x21;
-	const struct umr u = { .key = key, .variant = 0x21, .rights = RW | RR | ATOMIC, .lkey = b->key,
-			       .va = b->data_va + 8000, .len = 4096, .zero_based = true };
+	const struct umr u = { .key = key,
+			       .variant = 0x21,
+			       .rights = RW | RR | ATOMIC,
+			       .lkey = b->key,
+			       .va = b->data_va + 8000,
+			       .len = 4096,
+			       .zero_based = true };
 	uint8_t w[64] = { 0 };
 
 	ck_assert_uint_eq(change(q, &u), 0);
@@ -198,8 +207,14 @@ END_TEST
 START_TEST(type_2_window_belongs_to_its_queue_pair)
 {
 	uint32_t key = make_window(b, true, true), bound = (key & ~0xffu) | 0x33;
-	struct umr u = { .key = key, .variant = 0x33, .qpn = q->qpn, .rights = RW, .lkey = b->key, .va = b->data_va,
-			 .len = 4096, .type_2 = true };
+	struct umr u = { .key = key,
+			 .variant = 0x33,
+			 .qpn = q->qpn,
+			 .rights = RW,
+			 .lkey = b->key,
+			 .va = b->data_va,
+			 .len = 4096,
+			 .type_2 = true };
 	struct umr invalidate = { .key = bound, .type_2 = true };
 
 	ck_assert_uint_eq(change(q, &u), 0);
@@ -226,8 +241,14 @@ END_TEST
 START_TEST(peer_invalidates_what_it_may)
 {
 	uint32_t window = make_window(b, _i == 0, true), bound = (window & ~0xffu) | 0x44;
-	const struct umr u = { .key = window, .variant = 0x44, .qpn = q->qpn, .rights = RW, .lkey = b->key,
-			       .va = b->data_va, .len = 4096, .type_2 = true };
+	const struct umr u = { .key = window,
+			       .variant = 0x44,
+			       .qpn = q->qpn,
+			       .rights = RW,
+			       .lkey = b->key,
+			       .va = b->data_va,
+			       .len = 4096,
+			       .type_2 = true };
 	const struct bf_mlx5_cqe *c;
 
 	ck_assert_uint_eq(change(q, &u), 0);
@@ -248,8 +269,12 @@ END_TEST
 
 START_TEST(what_umr_refuses)
 {
-	struct umr u = { .key = make_window(b, false, true), .variant = 0x21, .rights = RW, .lkey = b->key,
-			 .va = b->data_va, .len = 64 };
+	struct umr u = { .key = make_window(b, false, true),
+			 .variant = 0x21,
+			 .rights = RW,
+			 .lkey = b->key,
+			 .va = b->data_va,
+			 .len = 64 };
 	uint8_t expected = BF_MLX5_SYND_MW_BIND, w[256] = { 0 }, in[16] = { 0 };
 	uint32_t ds;
 
@@ -319,7 +344,7 @@ static uint32_t layout(struct rig_qp *who, const uint8_t *list, uint32_t n, uint
 	w[16] = BF_MLX5_UMR_INLINE;
 	bf_put_be16(w + 20, (uint16_t)octowords);
 	bf_put_be64(w + 24, BF_MLX5_UMR_MASK_FREE | BF_MLX5_UMR_MASK_KEY | BF_MLX5_UMR_MASK_LEN | BF_MLX5_UMR_MASK_LW |
-				    BF_MLX5_UMR_MASK_RR | BF_MLX5_UMR_MASK_RW);
+				BF_MLX5_UMR_MASK_RR | BF_MLX5_UMR_MASK_RW);
 	bf_put_be32(w + 64, 0x3800);
 	bf_put_be32(w + 68, 0xffffff00u | (key & 0xff));
 	bf_put_be64(w + 64 + BF_MKC_SIZE, len);

@@ -374,8 +374,7 @@ START_TEST(test_own_registers_are_out_of_reach)
 	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_IDENTIFY, 0, bar->va, 1, 0, NULL), BF_NVME_SC_DATA_TRANSFER);
 	ck_assert_int_eq(h.ioas.last_fault.reason, BF_IOMMU_OWN);
 	ck_assert_uint_eq(rig_read32(&h, BF_NVME_CSTS), 1);
-	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_SET_FEATURES, 0, bar->va, 0x0e, 0, NULL),
-			  BF_NVME_SC_DATA_TRANSFER);
+	ck_assert_uint_eq(rig_admin(&h, BF_NVME_ADM_SET_FEATURES, 0, bar->va, 0x0e, 0, NULL), BF_NVME_SC_DATA_TRANSFER);
 	ck_assert_uint_eq(h.ioas.faults, 2);
 	host_close(&h);
 }

@@ -62,8 +62,8 @@ static uint32_t io(struct io_rig *r, uint8_t opcode, uint32_t nsid, uint64_t slb
 	return host_do(&r->h, &r->q, NULL);
 }
 
-static const uint8_t ranged[] = { BF_NVME_IO_READ, BF_NVME_IO_WRITE, BF_NVME_IO_COMPARE, BF_NVME_IO_VERIFY,
-				  BF_NVME_IO_WRITE_ZEROES, BF_NVME_IO_WRITE_UNCORRECTABLE };
+static const uint8_t ranged[] = { BF_NVME_IO_READ,   BF_NVME_IO_WRITE,        BF_NVME_IO_COMPARE,
+				  BF_NVME_IO_VERIFY, BF_NVME_IO_WRITE_ZEROES, BF_NVME_IO_WRITE_UNCORRECTABLE };
 
 START_TEST(opcodes_and_namespaces)
 {
@@ -314,8 +314,8 @@ static bool clashes(const struct model *m, uint32_t n, const struct job *j)
 
 static void random_job(struct io_rig *r, struct model *m, uint32_t i)
 {
-	static const uint8_t opcodes[] = { BF_NVME_IO_READ, BF_NVME_IO_READ, BF_NVME_IO_WRITE, BF_NVME_IO_WRITE,
-					   BF_NVME_IO_COMPARE, BF_NVME_IO_WRITE_ZEROES };
+	static const uint8_t opcodes[] = { BF_NVME_IO_READ,  BF_NVME_IO_READ,    BF_NVME_IO_WRITE,
+					   BF_NVME_IO_WRITE, BF_NVME_IO_COMPARE, BF_NVME_IO_WRITE_ZEROES };
 	struct job *j = &m->job[i];
 	uint8_t *buffer;
 

@@ -474,7 +474,8 @@ START_TEST(map_text)
 	ck_assert(bf_nvme_error_map_empty(map));
 	bf_nvme_error_map_destroy(map);
 	ck_assert(!bf_nvme_error_map_parse("# nothing\n ; read-error 10-0x14 count=2; slow=20us 12 ns=2 # x\n"
-					   "write-error 18446744073709551615", &err, &map));
+					   "write-error 18446744073709551615",
+					   &err, &map));
 	ck_assert_uint_eq(bf_nvme_error_map_check(map, 1, 0, 10, false, &lba, &delay), 0);
 	ck_assert_uint_eq(bf_nvme_error_map_check(map, 1, 21, 10, false, &lba, &delay), 0);
 	ck_assert_uint_eq(bf_nvme_error_map_check(map, 1, 0, 64, true, &lba, &delay), 0);
@@ -492,7 +493,8 @@ END_TEST
 START_TEST(map_in_use)
 {
 	struct host_opts o = { .nvme = { .profile = &bf_nvme_instant,
-					 .media_errors = "read-error 100-101\nwrite-error 200 count=1\nslow=1ms 300" } };
+					 .media_errors =
+					     "read-error 100-101\nwrite-error 200 count=1\nslow=1ms 300" } };
 	struct bf_nvme_cqe c;
 	struct host_queue q;
 	struct host h;

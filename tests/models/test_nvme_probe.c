@@ -71,7 +71,8 @@ static void run_steps(const struct step *s, size_t n)
 		ck_assert_msg(host_poll(&h, &h.admin, &c), "step %zu does not complete", i);
 		ck_assert_uint_eq(bf_le16(c.cid), bf_le16(e->cid));
 		if (s[i].want != ANY)
-			ck_assert_msg((host_status(&c) & 0x7ff) == s[i].want, "step %zu: status %x", i, host_status(&c));
+			ck_assert_msg((host_status(&c) & 0x7ff) == s[i].want, "step %zu: status %x", i,
+				      host_status(&c));
 	}
 }
 
@@ -144,17 +145,12 @@ static void linux_probe(void)
 		{ BF_NVME_ADM_SET_FEATURES, 0, 0x07, 0x00010001, 0 },
 	};
 	static const struct step scan[] = {
-		{ BF_NVME_ADM_SET_FEATURES, 0, 0x0b, 0x100, 0 },
-		{ BF_NVME_ADM_ASYNC_EVENT, 0, 0, 0, PENDING },
+		{ BF_NVME_ADM_SET_FEATURES, 0, 0x0b, 0x100, 0 }, { BF_NVME_ADM_ASYNC_EVENT, 0, 0, 0, PENDING },
 		{ BF_NVME_ADM_GET_LOG, 0, 0x03ff0004, 0, 0 }, /* changed namespaces */
-		{ BF_NVME_ADM_IDENTIFY, 0, 0x02, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 1, 0x03, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 1, 0x08, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 1, 0x00, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 1, 0x05, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 2, 0x03, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 2, 0x08, 0, 0 },
-		{ BF_NVME_ADM_IDENTIFY, 2, 0x00, 0, 0 },
+		{ BF_NVME_ADM_IDENTIFY, 0, 0x02, 0, 0 },         { BF_NVME_ADM_IDENTIFY, 1, 0x03, 0, 0 },
+		{ BF_NVME_ADM_IDENTIFY, 1, 0x08, 0, 0 },         { BF_NVME_ADM_IDENTIFY, 1, 0x00, 0, 0 },
+		{ BF_NVME_ADM_IDENTIFY, 1, 0x05, 0, 0 },         { BF_NVME_ADM_IDENTIFY, 2, 0x03, 0, 0 },
+		{ BF_NVME_ADM_IDENTIFY, 2, 0x08, 0, 0 },         { BF_NVME_ADM_IDENTIFY, 2, 0x00, 0, 0 },
 		{ BF_NVME_ADM_IDENTIFY, 2, 0x05, 0, 0 },
 	};
 	struct host_queue q[2];

@@ -22,8 +22,7 @@ struct prp_rig {
 static void rig_open(struct prp_rig *r, uint64_t seed, uint32_t mps)
 {
 	const struct bf_nvme_ns_opts ns = { .bytes = DISK, .lba = BF_NVME_LBA_512 };
-	struct host_opts o = { .seed = seed, .mps = mps,
-			       .nvme = { .profile = &bf_nvme_instant, .ns = &ns, .nns = 1 } };
+	struct host_opts o = { .seed = seed, .mps = mps, .nvme = { .profile = &bf_nvme_instant, .ns = &ns, .nns = 1 } };
 
 	memset(r, 0, sizeof(*r));
 	host_open(&r->h, &o);
@@ -67,7 +66,7 @@ static void build(struct prp_rig *r, uint64_t len, uint64_t prp[2])
 {
 	const uint64_t page = r->page, area = host_va(&r->h, r->area), lists = host_va(&r->h, r->lists);
 	const uint64_t off = bf_rng_chance(&r->rng, 500000) ? bf_rng_below(&r->rng, page / 512) * 512
-							     : bf_rng_below(&r->rng, page / 4) * 4;
+							    : bf_rng_below(&r->rng, page / 4) * 4;
 	uint32_t n = (uint32_t)((off + len + page - 1) / page), data[AREA_PAGES], list[LIST_PAGES], at = 0;
 	uint64_t slot;
 
@@ -82,7 +81,8 @@ static void build(struct prp_rig *r, uint64_t len, uint64_t prp[2])
 	if (n == 2)
 		return;
 	/* Often so close to the list page's end that chains are needed. */
-	slot = bf_rng_chance(&r->rng, 600000) ? page / 8 - 1 - bf_rng_below(&r->rng, 8) : bf_rng_below(&r->rng, page / 8);
+	slot =
+	    bf_rng_chance(&r->rng, 600000) ? page / 8 - 1 - bf_rng_below(&r->rng, 8) : bf_rng_below(&r->rng, page / 8);
 	prp[1] = lists + list[0] * page + slot * 8;
 	for (uint32_t i = 1; i < n; i++) {
 		uint8_t *p = r->lists + list[at] * page;
@@ -207,12 +207,12 @@ START_TEST(offset_errors)
 		bf_put_le64(r.lists + i * 8, area + (i % 16) * 4096);
 	for (uint32_t off = 1; off < 4; off++)
 		ck_assert_uint_eq(read_status(&r, 1, area + off, 0), offset);
-	ck_assert_uint_eq(read_status(&r, 16, area, area + 4096 + 4), offset);  /* second page */
+	ck_assert_uint_eq(read_status(&r, 16, area, area + 4096 + 4), offset); /* second page */
 	ck_assert_uint_eq(read_status(&r, 16, area, area + 4096 + 512), offset);
-	ck_assert_uint_eq(read_status(&r, 17, area, lists + 4), offset);        /* list pointer */
+	ck_assert_uint_eq(read_status(&r, 17, area, lists + 4), offset); /* list pointer */
 	ck_assert(untouched(&r));
-	ck_assert_uint_eq(read_status(&r, 17, area, lists + 8), 0);             /* which may have an offset */
-	bf_put_le64(r.lists + 8, area + 4096 + 512); /* entry */
+	ck_assert_uint_eq(read_status(&r, 17, area, lists + 8), 0); /* which may have an offset */
+	bf_put_le64(r.lists + 8, area + 4096 + 512);                /* entry */
 	ck_assert_uint_eq(read_status(&r, 24, area, lists), offset);
 	bf_put_le64(r.lists + 8, area + 4096);
 	bf_put_le64(r.lists + 4088, lists + 4096 + 8); /* chain pointer with an offset */

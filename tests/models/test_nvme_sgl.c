@@ -88,7 +88,8 @@ static struct bf_nvme_sgl make_segments(struct sgl_rig *r, const struct bf_nvme_
 	if (n == 1 && bf_rng_chance(&r->rng, 500000))
 		return s[0];
 	while (n) {
-		uint32_t most = bf_rng_chance(&r->rng, 500000) ? 6 : 200, part = 1 + (uint32_t)bf_rng_below(&r->rng, most);
+		uint32_t most = bf_rng_chance(&r->rng, 500000) ? 6 : 200,
+			 part = 1 + (uint32_t)bf_rng_below(&r->rng, most);
 		bool last = part >= n;
 		struct bf_nvme_sgl *segment = (void *)(r->lists + r->lists_used);
 

@@ -419,7 +419,7 @@ START_TEST(test_lookers_are_not_woken)
 	ck_assert(bf_outside_has_sources(b.outside) && !bf_outside_has_sources(a.outside));
 	ck_assert(!bf_outside_has_news(b.outside));
 	while (!bf_outside_sleep(b.outside, &word, &value))
-		end_pump(&b, 1); /* its sockets have something, too */
+		end_pump(&b, 1);                       /* its sockets have something, too */
 	bf_outside_looking(b.outside, UINT64_MAX / 2); /* for a long time */
 	end_send(&a, &b, 0, 64);
 	bf_outside_flush(a.outside);
@@ -492,10 +492,18 @@ START_TEST(test_spoilt_rings)
 		uint16_t len;
 		int found;
 	} cases[] = {
-		{ 64, 62, 62 },          { 64, 63, -EBADMSG },           { 64, 0, -EBADMSG },
-		{ 65536, 4352, 4352 },   { 65536, 4353, -EBADMSG },      { 65536, 65535, -EBADMSG },
-		{ 65600, 62, -EBADMSG }, { 1, 1, -EBADMSG },             { 63, 10, -EBADMSG },
-		{ ~0ull, 1, -EBADMSG },  { -(uint64_t)64, 1, -EBADMSG }, { 1ull << 63, 1, -EBADMSG },
+		{ 64, 62, 62 },
+		{ 64, 63, -EBADMSG },
+		{ 64, 0, -EBADMSG },
+		{ 65536, 4352, 4352 },
+		{ 65536, 4353, -EBADMSG },
+		{ 65536, 65535, -EBADMSG },
+		{ 65600, 62, -EBADMSG },
+		{ 1, 1, -EBADMSG },
+		{ 63, 10, -EBADMSG },
+		{ ~0ull, 1, -EBADMSG },
+		{ -(uint64_t)64, 1, -EBADMSG },
+		{ 1ull << 63, 1, -EBADMSG },
 	};
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(cases); i++) {

@@ -296,7 +296,8 @@ END_TEST
 /* A datagram to the group that is no packet of ours is counted, and no more. */
 START_TEST(test_udp_noise)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(BF_ROCE_UDP_PORT),
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons(BF_ROCE_UDP_PORT),
 				  .sin_addr.s_addr = htonl(group()) };
 	struct ip_mreqn by;
 	struct end a;
@@ -307,8 +308,8 @@ START_TEST(test_udp_noise)
 	by = (struct ip_mreqn){ .imr_address.s_addr = htonl(a.ipv4) };
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_eq(setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by)), 0);
-	ck_assert_int_eq(sendto(fd, "this is no packet of RoCEv2, or is it?", 38, 0, (struct sockaddr *)&to, sizeof(to)),
-			 38);
+	ck_assert_int_eq(
+	    sendto(fd, "this is no packet of RoCEv2, or is it?", 38, 0, (struct sockaddr *)&to, sizeof(to)), 38);
 	for (int i = 0; i < 1000 && !end_stat(&a, "outside.udp_errors"); i++)
 		end_wait(&a);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_errors"), 1);

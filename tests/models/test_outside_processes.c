@@ -384,7 +384,9 @@ START_TEST(test_greetings_that_are_none)
 		struct liar l;
 
 		lie_open(&l, 0);
-		int fds[8] = { cases[i].plain ? plain : l.ring_fd, l.door_fd, plain, plain, plain, plain, plain, plain };
+		int fds[8] = {
+			cases[i].plain ? plain : l.ring_fd, l.door_fd, plain, plain, plain, plain, plain, plain
+		};
 		if (cases[i].swapped) {
 			fds[0] = l.door_fd;
 			fds[1] = l.ring_fd;

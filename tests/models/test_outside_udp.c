@@ -362,7 +362,9 @@ static uint64_t may_leave(uint64_t len, uint64_t waited)
 /* On the simulation's clock: to each address no more than its rate, all of it in the end, in order. */
 START_TEST(test_rate_to_each_address)
 {
-	const struct bf_outside_opts opts = { .network = end_network(), .udp_ipv4 = address(1), .udp_bits_per_s = RATE };
+	const struct bf_outside_opts opts = { .network = end_network(),
+					      .udp_ipv4 = address(1),
+					      .udp_bits_per_s = RATE };
 	struct end a, b, far;
 	struct bf_packet *pkt;
 	uint64_t len = 0, both;
@@ -384,7 +386,8 @@ START_TEST(test_rate_to_each_address)
 	ck_assert(!bf_outside_blocked(a.outside)); /* its event comes by itself */
 	bf_sim_run(a.sim, a.sim->now_ps + PAUSE_PS);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), 2 * may_leave(len, PAUSE_PS));
-	/* A clock that jumps, as that of a thread that did not run: a bucketful, not all that the time would have given. */
+	/* A clock that jumps, as that of a thread that did not run: a bucketful, not all that the time would have
+	 * given. */
 	both = end_stat(&a, "outside.udp_tx");
 	a.sim->now_ps += PAUSE_PS;
 	bf_sim_run(a.sim, a.sim->now_ps);

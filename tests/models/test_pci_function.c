@@ -223,7 +223,7 @@ START_TEST(function_level_reset)
 	set_config(control, 0xa830, 2);
 	ck_assert_uint_eq(r.resets, 1);
 	ck_assert_uint_eq(config(control, 2), 0x2830); /* initiate reads 0; payload size stays */
-	ck_assert_uint_eq(config(link, 2), 0x42); /* ASPM and common clock, too */
+	ck_assert_uint_eq(config(link, 2), 0x42);      /* ASPM and common clock, too */
 	ck_assert_uint_eq(config(BF_PCI_COMMAND, 2), 0);
 	ck_assert_uint_eq(bar(0, REG_A, 8), 0);
 	ck_assert_int_eq(bf_pci_next_pending(r.fn, 0), -1);

@@ -239,7 +239,7 @@ START_TEST(last_words)
 	cm_run(r, 70 * BF_S);
 	expect(p.server, TIMEWAIT_EXIT, 0);
 	expect_none(p.server);
-	r->sim->now_ps += 70 * BF_S; /* nothing is due any more */
+	r->sim->now_ps += 70 * BF_S;       /* nothing is due any more */
 	bf_rdmacm_say_again(p.client->cm); /* and nobody asks any more */
 	ck_assert_uint_eq(counts(p.client).resent, 2);
 	cm_close(r);

@@ -9,8 +9,10 @@ START_TEST(ports)
 	struct cm_machine *m = &r->machine[0];
 	const uint32_t a = cm_id(m, 1, RDMA_PS_TCP), b = cm_id(m, 2, RDMA_PS_TCP), u = cm_id(m, 3, RDMA_PS_UDP);
 	int32_t on = 1;
-	struct rdma_ucm_set_option reuse = { .optval = (uintptr_t)r->mem + 4096, .level = RDMA_OPTION_ID,
-					     .optname = RDMA_OPTION_ID_REUSEADDR, .optlen = sizeof(on) };
+	struct rdma_ucm_set_option reuse = { .optval = (uintptr_t)r->mem + 4096,
+					     .level = RDMA_OPTION_ID,
+					     .optname = RDMA_OPTION_ID_REUSEADDR,
+					     .optlen = sizeof(on) };
 
 	ck_assert_int_eq(cm_bind(m, a, CM_IPV4, PORT), 0);
 	ck_assert_int_eq(cm_bind(m, a, CM_IPV4, PORT), -EINVAL);

@@ -27,8 +27,9 @@ static void teardown(void)
 static struct rdma_ucm_join_mcast request(uint32_t id, uint32_t ipv4)
 {
 	const struct sockaddr_in in = cm_address(ipv4, 0);
-	struct rdma_ucm_join_mcast cmd = { .response = CM_RESPONSE(r), .uid = UID_GROUP, .id = id,
-					   .addr_size = sizeof(in) };
+	struct rdma_ucm_join_mcast cmd = {
+		.response = CM_RESPONSE(r), .uid = UID_GROUP, .id = id, .addr_size = sizeof(in)
+	};
 
 	memcpy(&cmd.addr, &in, sizeof(in));
 	return cmd;

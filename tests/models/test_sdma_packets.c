@@ -99,8 +99,8 @@ START_TEST(broadcast_is_bit_27)
 END_TEST
 
 /*
- * Sub op 16 is COPY linear with block compression (navi10_sdma_pkt_open.h, SDMA_SUBOP_COPY_LINEAR_BC); rocjitsu takes it
- * for a broadcast. The queue stops at it and says that it is not modelled.
+ * Sub op 16 is COPY linear with block compression (navi10_sdma_pkt_open.h, SDMA_SUBOP_COPY_LINEAR_BC); rocjitsu takes
+ * it for a broadcast. The queue stops at it and says that it is not modelled.
  */
 START_TEST(sub_op_16_is_no_broadcast)
 {

@@ -261,7 +261,7 @@ START_TEST(regions)
 	uv_rig_open(&r, false);
 	uv_world_open(&r, &w, 3);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data + 1, 1, &mr), -EINVAL);
-	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 2, &mr), -EINVAL);  /* remote without local */
+	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 2, &mr), -EINVAL);      /* remote without local */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 64, &mr), -EOPNOTSUPP); /* on demand */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 31, &mr), -EINVAL);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 25, &mr), 0); /* optional, unknown */
@@ -302,8 +302,9 @@ START_TEST(states)
 
 	uv_rig_open(&r, false);
 	uv_world_open(&r, &w, 3);
-	o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
-				 .page = w.uar.page };
+	o = (struct uv_qp_opts){
+		.pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle, .page = w.uar.page
+	};
 	qp = uv_qp(&r, &o);
 	q.qp_handle = qp.handle;
 	m = uv_step(&qp, 3, w.qp[0].qpn, 3);
@@ -446,8 +447,8 @@ START_TEST(refusals)
 		{ MLX5_IB_OBJECT_FLOW_MATCHER, MLX5_IB_METHOD_FLOW_MATCHER_CREATE },
 	};
 	static const uint32_t types[] = { IB_UVERBS_QPT_RAW_PACKET, IB_UVERBS_QPT_XRC_INI, IB_UVERBS_QPT_XRC_TGT };
-	static const uint32_t flags[] = { IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
-					  IB_UVERBS_QP_CREATE_SCATTER_FCS, IB_UVERBS_QP_CREATE_CVLAN_STRIPPING };
+	static const uint32_t flags[] = { IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK, IB_UVERBS_QP_CREATE_SCATTER_FCS,
+					  IB_UVERBS_QP_CREATE_CVLAN_STRIPPING };
 	struct ib_uverbs_open_xrcd xrcd = { 0 };
 	struct uv_cmd open_xrcd = { IB_USER_VERBS_CMD_OPEN_XRCD, &xrcd, sizeof(xrcd), 4, NULL, 0, 0 };
 	struct uv_qp_opts o;
@@ -463,8 +464,11 @@ START_TEST(refusals)
 		ck_assert_int_eq(uv_call(&r), -EOPNOTSUPP);
 	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(types); i++) {
-		o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
-					 .page = w.uar.page, .type = types[i] };
+		o = (struct uv_qp_opts){ .pd = w.pd.handle,
+					 .send_cq = w.scq.handle,
+					 .recv_cq = w.rcq.handle,
+					 .page = w.uar.page,
+					 .type = types[i] };
 		uv_qp_request(&r, &qp, &o);
 		ck_assert_int_eq(uv_call(&r), -EOPNOTSUPP);
 	}

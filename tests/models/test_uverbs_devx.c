@@ -30,13 +30,13 @@ static int devx(struct uv_rig *r, uint16_t object, uint16_t method, int64_t hand
 	return uv_call(r);
 }
 
-#define CREATE(r, op, in, len)                                                                                       \
+#define CREATE(r, op, in, len)                                                                                         \
 	devx(r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE, 0, op, in, (uint16_t)(len), 16)
-#define MODIFY(r, h, op, in, len)                                                                                    \
+#define MODIFY(r, h, op, in, len)                                                                                      \
 	devx(r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, h, op, in, (uint16_t)(len), 16)
-#define QUERY(r, h, op, in, len, out)                                                                                \
+#define QUERY(r, h, op, in, len, out)                                                                                  \
 	devx(r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, h, op, in, (uint16_t)(len), (uint16_t)(out))
-#define GENERAL(r, op, in, len, out)                                                                                 \
+#define GENERAL(r, op, in, len, out)                                                                                   \
 	devx(r, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, 0, op, in, (uint16_t)(len), (uint16_t)(out))
 
 struct thing {
@@ -183,11 +183,13 @@ START_TEST(devx_life)
 			 -EBUSY);
 	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, c.handle, 0, NULL),
 			 -EBUSY);
-	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, q.handle, 0, NULL), 0);
-	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, c.handle, 0, NULL), 0);
+	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, q.handle, 0, NULL),
+			 0);
+	ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, c.handle, 0, NULL),
+			 0);
 	for (uint32_t i = 0; i < 4; i++)
-		ck_assert_int_eq(uv_destroy(&r, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, handles[i],
-					    0, NULL), 0);
+		ck_assert_int_eq(
+		    uv_destroy(&r, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, handles[i], 0, NULL), 0);
 	bf_uverbs_counts(r.u, &n);
 	ck_assert_uint_eq(n.devx_objects + n.umems, 0);
 	uv_rig_close(&r);
@@ -361,8 +363,11 @@ START_TEST(shared_receive_queue)
 	ck_assert_uint_eq(got[0], 127);
 	mod.attr_mask = 1;
 	ck_assert_int_eq(uv_invoke(&r, &modify, NULL, NULL), -EINVAL);
-	o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
-				 .page = w.uar.page, .srq = handle + 1 };
+	o = (struct uv_qp_opts){ .pd = w.pd.handle,
+				 .send_cq = w.scq.handle,
+				 .recv_cq = w.rcq.handle,
+				 .page = w.uar.page,
+				 .srq = handle + 1 };
 	uv_qp(&r, &o);
 	ck_assert_int_eq(uv_destroy(&r, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, handle, 4, &events), -EBUSY);
 	/* A limit that is reached already: the event has the program's name of it. */
@@ -429,8 +434,12 @@ START_TEST(groups)
 
 	uv_rig_open(&r, false);
 	uv_world_open(&r, &w, 3);
-	o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
-				 .page = w.uar.page, .type = IB_UVERBS_QPT_UD, .async = w.async };
+	o = (struct uv_qp_opts){ .pd = w.pd.handle,
+				 .send_cq = w.scq.handle,
+				 .recv_cq = w.rcq.handle,
+				 .page = w.uar.page,
+				 .type = IB_UVERBS_QPT_UD,
+				 .async = w.async };
 	qp = uv_qp(&r, &o);
 	ck_assert_int_eq(group(&r, attach, w.qp[0].handle, ipv4), -EINVAL); /* a connection's */
 	ck_assert_int_eq(group(&r, attach, qp.handle, nobody), -EINVAL);

@@ -11,8 +11,10 @@ struct objects {
 
 static void context_by_write(struct uv_rig *r, struct mlx5_ib_alloc_ucontext_resp *resp)
 {
-	struct mlx5_ib_alloc_ucontext_req_v2 uhw = { .total_num_bfregs = 16, .num_low_latency_bfregs = 4,
-						     .max_cqe_version = 1, .lib_caps = MLX5_LIB_CAP_DYN_UAR };
+	struct mlx5_ib_alloc_ucontext_req_v2 uhw = { .total_num_bfregs = 16,
+						     .num_low_latency_bfregs = 4,
+						     .max_cqe_version = 1,
+						     .lib_caps = MLX5_LIB_CAP_DYN_UAR };
 	struct ib_uverbs_get_context in = { 0 };
 	struct uv_cmd c = { IB_USER_VERBS_CMD_GET_CONTEXT, &in, sizeof(in), 8, &uhw, sizeof(uhw), sizeof(*resp) };
 	uint32_t core[2];
@@ -144,7 +146,7 @@ START_TEST(extended)
 	at = uv_host(&r, r.request);
 	memset(at, 0, 64);
 	bf_put_le32(at, EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE);
-	bf_put_le16(at + 4, 1);      /* in */
+	bf_put_le16(at + 4, 1);       /* in */
 	bf_put_le16(at + 6, 304 / 8); /* out */
 	bf_put_le64(at + 8, r.request + 4096);
 	bf_put_le16(at + 18, 104 / 8); /* the driver's out */
@@ -234,8 +236,11 @@ START_TEST(every_request_cut_short)
 	uv_world_open(&r, &w, 3);
 	uv_cq_request(&r, &cq, 7, w.channel, w.async, w.uar.page, 1);
 	cut_attributes(&r);
-	o = (struct uv_qp_opts){ .pd = w.pd.handle, .send_cq = w.scq.handle, .recv_cq = w.rcq.handle,
-				 .page = w.uar.page, .async = w.async };
+	o = (struct uv_qp_opts){ .pd = w.pd.handle,
+				 .send_cq = w.scq.handle,
+				 .recv_cq = w.rcq.handle,
+				 .page = w.uar.page,
+				 .async = w.async };
 	uv_qp_request(&r, &qp, &o);
 	cut_attributes(&r);
 	uv_begin(&r, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY);

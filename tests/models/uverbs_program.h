@@ -10,7 +10,10 @@
 static inline int uv_context(struct uv_rig *r, bool devx)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .flags = devx, .max_cqe_version = 1,
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.flags = devx,
+		.max_cqe_version = 1,
 		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
 
@@ -59,8 +62,9 @@ static inline struct uv_pd uv_pd(struct uv_rig *r)
 static inline int uv_reg(struct uv_rig *r, uint32_t pd, uint64_t at, uint64_t len, uint64_t iova, uint32_t access,
 			 struct uv_mr *out)
 {
-	struct ib_uverbs_reg_mr in = { .start = at, .length = len, .hca_va = iova, .pd_handle = pd,
-				       .access_flags = access };
+	struct ib_uverbs_reg_mr in = {
+		.start = at, .length = len, .hca_va = iova, .pd_handle = pd, .access_flags = access
+	};
 	struct uv_cmd c = { IB_USER_VERBS_CMD_REG_MR, &in, sizeof(in), sizeof(*out), NULL, 0, 0 };
 
 	return uv_invoke(r, &c, out, NULL);
@@ -99,7 +103,8 @@ struct uv_cq {
 static inline void uv_cq_request(struct uv_rig *r, struct uv_cq *cq, uint32_t cqe, int channel, int async,
 				 uint32_t page, uint64_t user)
 {
-	struct mlx5_ib_create_cq uhw = { .cqe_size = 64, .flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+	struct mlx5_ib_create_cq uhw = { .cqe_size = 64,
+					 .flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
 					 .uar_page_index = (uint16_t)page };
 
 	*cq = (struct uv_cq){ .ring = uv_alloc(r, 65536), .dbr = uv_alloc(r, 8), .user = user };
@@ -152,9 +157,12 @@ static inline void uv_qp_request(struct uv_rig *r, struct uv_qp *qp, const struc
 {
 	struct ib_uverbs_qp_cap cap = { UV_SQ, UV_RQ, 2, 2, 0 };
 	/* With an SRQ, what it says of receives counts for nothing: a ring of 8 << 56 bytes. */
-	struct mlx5_ib_create_qp uhw = { .sq_wqe_count = UV_SQ, .rq_wqe_count = UV_RQ,
-					 .rq_wqe_shift = o->srq ? 56 : UV_RQ_SHIFT, .uidx = 0x55,
-					 .flags = MLX5_QP_FLAG_UAR_PAGE_INDEX | o->uhw_flags, .bfreg_index = o->page };
+	struct mlx5_ib_create_qp uhw = { .sq_wqe_count = UV_SQ,
+					 .rq_wqe_count = UV_RQ,
+					 .rq_wqe_shift = o->srq ? 56 : UV_RQ_SHIFT,
+					 .uidx = 0x55,
+					 .flags = MLX5_QP_FLAG_UAR_PAGE_INDEX | o->uhw_flags,
+					 .bfreg_index = o->page };
 
 	*qp = (struct uv_qp){ .rq = uv_alloc(r, 8192), .dbr = uv_alloc(r, 8) };
 	qp->sq = qp->rq + (o->srq ? 0 : UV_RQ << UV_RQ_SHIFT);
@@ -339,8 +347,12 @@ static inline void uv_world_open(struct uv_rig *r, struct uv_world *w, uint32_t 
 	UV_MUST(!uv_reg(r, w->pd.handle, w->data, UV_DATA, w->data, UV_ALL_ACCESS, &w->mr));
 	w->scq = uv_cq(r, 63, w->channel, w->async, w->uar.page, 0x5c0);
 	w->rcq = uv_cq(r, 63, 0, w->async, w->uar.page, 0x5c1);
-	o = (struct uv_qp_opts){ .pd = w->pd.handle, .send_cq = w->scq.handle, .recv_cq = w->rcq.handle,
-				 .page = w->uar.page, .user = 0x900, .async = w->async };
+	o = (struct uv_qp_opts){ .pd = w->pd.handle,
+				 .send_cq = w->scq.handle,
+				 .recv_cq = w->rcq.handle,
+				 .page = w->uar.page,
+				 .user = 0x900,
+				 .async = w->async };
 	w->qp[0] = uv_qp(r, &o);
 	o.user = 0x901;
 	w->qp[1] = uv_qp(r, &o);

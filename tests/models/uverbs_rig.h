@@ -27,12 +27,12 @@
 #define UV_ATTRS 16
 #define UV_IPV4 0x0a000001u
 #define UV_EPOCH 1700000000000000000ull
-#define UV_MUST(x)                                                                                                   \
-	do {                                                                                                         \
-		if (!(x)) {                                                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                      \
-			abort();                                                                                     \
-		}                                                                                                    \
+#define UV_MUST(x)                                                                                                     \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 /* The headers' own structures end in arrays of any length, which cannot be members of others. */
@@ -187,15 +187,33 @@ static void uv_irq(void *owner, uint32_t vector)
 
 static inline int uv_try_open(struct uv_rig *r, const struct bf_mlx5_profile *profile, bool no_ioctl)
 {
-	struct bf_mlx5_opts dev = { .name = "nic0", .profile = profile, .space = &r->space, .ioas = &r->ioas,
-				    .ipv4 = { UV_IPV4 }, .uar_pages = 64, .irq = uv_irq, .irq_owner = r };
+	struct bf_mlx5_opts dev = { .name = "nic0",
+				    .profile = profile,
+				    .space = &r->space,
+				    .ioas = &r->ioas,
+				    .ipv4 = { UV_IPV4 },
+				    .uar_pages = 64,
+				    .irq = uv_irq,
+				    .irq_owner = r };
 	struct bf_region_opts mem = { .name = "program", .kind = BF_MEM_DRAM, .size = UV_MEM };
 	struct bf_uverbs_opts opts = {
-		.name = "mlx5_0", .space = &r->space, .ioas = &r->ioas, .ipv4 = UV_IPV4, .mac = { 2, 0, 10, 0, 0, 1 },
-		.node_guid = 0x1234567890abcdef, .no_ioctl = no_ioctl, .blueflame = true, .epoch_ns = UV_EPOCH,
-		.host = { .arg = r, .channel_open = uv_open_channel, .channel_put = uv_put_event,
-			  .channel_take = uv_take_events, .channel_release = uv_release_channel, .pin = uv_pin,
-			  .copy_in = uv_copy_in, .copy_out = uv_copy_out },
+		.name = "mlx5_0",
+		.space = &r->space,
+		.ioas = &r->ioas,
+		.ipv4 = UV_IPV4,
+		.mac = { 2, 0, 10, 0, 0, 1 },
+		.node_guid = 0x1234567890abcdef,
+		.no_ioctl = no_ioctl,
+		.blueflame = true,
+		.epoch_ns = UV_EPOCH,
+		.host = { .arg = r,
+			  .channel_open = uv_open_channel,
+			  .channel_put = uv_put_event,
+			  .channel_take = uv_take_events,
+			  .channel_release = uv_release_channel,
+			  .pin = uv_pin,
+			  .copy_in = uv_copy_in,
+			  .copy_out = uv_copy_out },
 	};
 
 	memset(r, 0, sizeof(*r));
@@ -237,8 +255,7 @@ static inline void uv_run(struct uv_rig *r)
 
 static inline void uv_begin(struct uv_rig *r, uint16_t object, uint16_t method)
 {
-	r->head = (struct uv_head){ .object_id = object, .method_id = method,
-						.driver_id = RDMA_DRIVER_MLX5 };
+	r->head = (struct uv_head){ .object_id = object, .method_id = method, .driver_id = RDMA_DRIVER_MLX5 };
 	memset(r->attr, 0, sizeof(r->attr));
 }
 

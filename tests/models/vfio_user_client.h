@@ -54,7 +54,8 @@ struct wanted {
 	uint64_t value;
 };
 
-static inline void match(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *hist)
+static inline void match(void *arg, const char *name, const char *unit, const uint64_t *counter,
+			 const struct bf_hist *hist)
 {
 	struct wanted *w = arg;
 
@@ -125,7 +126,7 @@ static inline void begin(void)
 }
 
 static inline size_t frame_access(uint8_t *out, uint32_t command, uint32_t flags, uint32_t region, uint64_t offset,
-			   uint32_t count, const void *data)
+				  uint32_t count, const void *data)
 {
 	uint8_t payload[16 + 4096];
 	const size_t len = data ? 16 + count : 16;

@@ -164,7 +164,9 @@ static inline void open_world(struct world *w, const struct config *c, uint64_t 
 static inline void start(struct world *w, unsigned id, thread_fn *fn)
 {
 	char name[16];
-	struct bf_view_opts vo = { .ordering = w->c.ordering, .space = &w->space, .name = name,
+	struct bf_view_opts vo = { .ordering = w->c.ordering,
+				   .space = &w->space,
+				   .name = name,
 				   .cost = w->c.place[id] == CPU ? &bf_cost_cpu : &bf_cost_gpu };
 	struct bf_agent_opts ao = { .name = name, .main = thread_main, .arg = &w->thread[id] };
 

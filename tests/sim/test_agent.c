@@ -34,8 +34,10 @@ static void setup(struct world *w)
 	ck_assert_int_eq(bf_sim_create(1, &w->sim), 0);
 	ck_assert_int_eq(bf_space_init(&w->space, w->sim, "pe0", 0), 0);
 	ck_assert_int_eq(bf_region_create(&w->space, &ro, &w->mem), 0);
-	ck_assert_int_eq(bf_view_create(w->sim, &(struct bf_view_opts){ .cost = &bf_cost_zero, .space = &w->space,
-									.name = "v" }, &w->view), 0);
+	ck_assert_int_eq(
+	    bf_view_create(w->sim, &(struct bf_view_opts){ .cost = &bf_cost_zero, .space = &w->space, .name = "v" },
+			   &w->view),
+	    0);
 	for (unsigned i = 0; i < 4; i++)
 		w->line[i] = (uint64_t *)(void *)(w->mem->bytes + 64 * i);
 }
@@ -51,8 +53,10 @@ static struct bf_agent *spawn(struct world *w, const char *name, bf_agent_fn *fn
 {
 	struct bf_agent *a;
 
-	ck_assert_int_eq(bf_agent_create(w->sim, &(struct bf_agent_opts){ .name = name, .main = fn, .arg = arg,
-									  .view = w->view }, &a), 0);
+	ck_assert_int_eq(
+	    bf_agent_create(w->sim, &(struct bf_agent_opts){ .name = name, .main = fn, .arg = arg, .view = w->view },
+			    &a),
+	    0);
 	return a;
 }
 
@@ -106,8 +110,8 @@ static void tick(struct bf_event *ev)
 
 START_TEST(time)
 {
-	static const int expected[][2] = { { 1, 100 }, { 9, 200 }, { 2, 200 }, { 9, 700 }, { 3, 1200 }, { 9, 1200 },
-					   { 9, 1700 } };
+	static const int expected[][2] = { { 1, 100 },  { 9, 200 },  { 2, 200 }, { 9, 700 },
+					   { 3, 1200 }, { 9, 1200 }, { 9, 1700 } };
 	struct world w;
 	struct bf_agent *a;
 
@@ -386,11 +390,12 @@ START_TEST(deadlock)
 	ck_assert_int_eq(bf_sim_run(w.sim, BF_NEVER), BF_RUN_DEADLOCK);
 	ck_assert_uint_eq(w.sim->rec.count, records + 3); /* the end of t2, two deadlock records */
 	ck_assert_int_eq(w.sim->error.code, -EDEADLK);
-	ck_assert_str_eq(w.sim->error.text, "deadlock at 3.000000 us, 2 blocked: 'pe0/t0' waits for CQE on CQ 0x41 at "
+	ck_assert_str_eq(w.sim->error.text,
+			 "deadlock at 3.000000 us, 2 blocked: 'pe0/t0' waits for CQE on CQ 0x41 at "
 			 "ring+0x40 (holds 0xff), ring+0xc4 (holds 0x0); 'pe0/t1' waits for a free slot");
 	len = bf_agents_describe(w.sim, text, sizeof(text));
 	ck_assert_str_eq(text, "'pe0/t0' waits for CQE on CQ 0x41 at ring+0x40 (holds 0xff), ring+0xc4 (holds 0x0), "
-			 "since 0.001500 us\n'pe0/t1' waits for a free slot, since 0.000000 us\n");
+			       "since 0.001500 us\n'pe0/t1' waits for a free slot, since 0.000000 us\n");
 	ck_assert_uint_eq(len, strlen(text));
 	ck_assert_uint_eq(bf_agents_describe(w.sim, text, 20), len);
 	ck_assert_uint_eq(strlen(text), 19);
@@ -422,8 +427,10 @@ static void child(struct bf_agent *a, void *arg)
 	bf_agent_delay(a, 10);
 	if (*left) {
 		--*left;
-		ck_assert_int_eq(bf_agent_create(a->sim, &(struct bf_agent_opts){ .name = "child", .main = child,
-										  .arg = left }, NULL), 0);
+		ck_assert_int_eq(bf_agent_create(a->sim,
+						 &(struct bf_agent_opts){ .name = "child", .main = child, .arg = left },
+						 NULL),
+				 0);
 	}
 }
 

@@ -23,10 +23,10 @@ struct model {
 };
 
 /* Check's own assertions write to a file each time they pass, which a loop of millions cannot afford. */
-#define AGREE(cond)                                                                                                  \
-	do {                                                                                                         \
-		if (!(cond))                                                                                         \
-			ck_abort_msg("not true: %s", #cond);                                                         \
+#define AGREE(cond)                                                                                                    \
+	do {                                                                                                           \
+		if (!(cond))                                                                                           \
+			ck_abort_msg("not true: %s", #cond);                                                           \
 	} while (0)
 
 static uint32_t model_find(const struct model *m, const struct item *it)

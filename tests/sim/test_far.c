@@ -64,8 +64,13 @@ static void open_bed(struct bed *b)
 	ck_assert(!bf_sim_create(1, &b->sim) && !bf_space_init(&b->space, b->sim, "host", 0));
 	ck_assert(!bf_space_init(&b->elsewhere, b->sim, "gpu", 1) && !bf_ioas_init(&b->ioas, b->sim, "ioas", 4096));
 	ck_assert(!bf_region_create(&b->space, &o, &b->near) && !bf_ioas_map_region(&b->ioas, b->near, 3));
-	o = (struct bf_region_opts){ .name = "far", .kind = BF_MEM_MMIO, .va = FAR_AT, .size = FAR_BYTES,
-				     .mmio = &mmio_ops, .far = &far_ops, .owner = b };
+	o = (struct bf_region_opts){ .name = "far",
+				     .kind = BF_MEM_MMIO,
+				     .va = FAR_AT,
+				     .size = FAR_BYTES,
+				     .mmio = &mmio_ops,
+				     .far = &far_ops,
+				     .owner = b };
 	ck_assert(!bf_ioas_unmap(&b->ioas, FAR_AT, FAR_BYTES));
 	ck_assert(!bf_region_create(&b->elsewhere, &o, &b->far) && !bf_ioas_map_region(&b->ioas, b->far, 3));
 	ck_assert(!bf_link_init(&b->link, b->sim, "link", &bf_link_profile_gen5_x16));

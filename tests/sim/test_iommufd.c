@@ -290,7 +290,10 @@ END_TEST
 #define SPAN 64u
 START_TEST(random_calls_agree_with_a_page_table)
 {
-	struct { uint32_t area; uint64_t offset; } page[SPAN] = { 0 };
+	struct {
+		uint32_t area;
+		uint64_t offset;
+	} page[SPAN] = { 0 };
 	uint32_t areas = 0;
 	struct bf_rng rng;
 

@@ -67,8 +67,8 @@ START_TEST(lent_bytes_are_read_when_they_land)
 	memset(copied, 2, sizeof(copied));
 	memset(want, 3, sizeof(want));
 	for (uint32_t i = 0; i < 60; i++)
-		ck_assert_int_eq(bf_dma_write(&port, IOVA + i * 300, i % 3 ? copied : lent, 300,
-					      i % 3 ? 0 : BF_DMA_LENT), 0);
+		ck_assert_int_eq(
+		    bf_dma_write(&port, IOVA + i * 300, i % 3 ? copied : lent, 300, i % 3 ? 0 : BF_DMA_LENT), 0);
 	memset(lent, 3, sizeof(lent));
 	memset(copied, 4, sizeof(copied));
 	ck_assert_int_eq(bf_sim_run(sim, BF_NEVER), BF_RUN_IDLE);

@@ -29,7 +29,7 @@ struct memory {
 	uint8_t bytes[1 << 20];
 	size_t len;
 	unsigned types, actors, writes;
-	char log[512]; /* the order of the calls */
+	char log[512];  /* the order of the calls */
 	int fail_after; /* writes that succeed; negative: all */
 };
 
@@ -116,10 +116,10 @@ START_TEST(test_layout)
 	ck_assert_uint_eq(m->len, 0);
 	ck_assert_int_eq(bf_stream_close(&st), 0);
 	static const uint8_t want[] = {
-		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 1, 0, 4, 0, 5, 0, 0, 0, 0, 0, 0, 0,
-		1, 2, 3, 4, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0, 0, 0, 0, 0, 0, 0,
-		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-		1, 2, 3, 4, 0, 0, 0, 0,
+		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2,    0,    0,    0,    1,    0,    4,    0, 5, 0,
+		0,    0,    0,    0,    0,    0,    1,    2,    3,    4,    0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0, 0, 0,
+		0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 1,    0,    0,    0, 1, 0,
+		4,    0,    0,    0,    0,    0,    0,    0,    0,    0,    1,    2,    3,    4,    0,    0, 0, 0,
 	};
 	ck_assert_uint_eq(m->len, sizeof(want));
 	ck_assert_mem_eq(m->bytes, want, sizeof(want));

@@ -48,8 +48,10 @@ static enum bf_run_end run(struct world *w, lane_fn *fn)
 
 		snprintf(name, sizeof(name), "lane%u", i);
 		p.lane[i] = (struct lane){ w, i };
-		ck_assert_int_eq(bf_agent_create(w->sim, &(struct bf_agent_opts){ .name = name, .main = lane_main,
-										  .arg = &p.lane[i] }, NULL), 0);
+		ck_assert_int_eq(
+		    bf_agent_create(
+			w->sim, &(struct bf_agent_opts){ .name = name, .main = lane_main, .arg = &p.lane[i] }, NULL),
+		    0);
 	}
 	return bf_sim_run(w->sim, BF_NEVER);
 }

@@ -123,7 +123,8 @@ static thread_fn *const co[] = { co_write, co_read, co_read, co_read };
 
 START_TEST(coherence)
 {
-	struct config c = { .ordering = (enum bf_ordering)_i, .scope = NO_FENCE,
+	struct config c = { .ordering = (enum bf_ordering)_i,
+			    .scope = NO_FENCE,
 			    .place = { BLOCK_A, BLOCK_A, BLOCK_B, CPU } };
 
 	expect("coherence", &c, count(&c, co, 4, co_bad), false);
@@ -272,8 +273,9 @@ static void operate(struct world *w, struct bf_agent *a, unsigned id)
 #undef OP
 	put(a, var(w, 1), 0xaaaaaaaaffffffff, BF_WEAK, BF_SCOPE_CTA);
 	ck_assert_uint_eq(bf_atomic(a, half, 4, BF_ATOMIC_ADD, ~0ull, 0, BF_RELAXED, BF_SCOPE_CTA), 0xffffffff);
-	ck_assert_uint_eq(bf_atomic(a, half, 4, BF_ATOMIC_CAS, 3, 0xffffffff00000000 | 0xfffffffe, BF_RELAXED,
-				    BF_SCOPE_CTA), 0xfffffffe);
+	ck_assert_uint_eq(
+	    bf_atomic(a, half, 4, BF_ATOMIC_CAS, 3, 0xffffffff00000000 | 0xfffffffe, BF_RELAXED, BF_SCOPE_CTA),
+	    0xfffffffe);
 }
 
 static bool operate_bad(struct world *w)

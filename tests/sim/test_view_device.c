@@ -222,7 +222,8 @@ START_TEST(deterministic)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		static const uint32_t masks[] = { BF_CLASS_ALL, BF_CLASS_ALL, 0, BF_CLASS_MEM };
-		struct config c = { .ordering = (enum bf_ordering)_i, .scope = BF_SCOPE_GPU,
+		struct config c = { .ordering = (enum bf_ordering)_i,
+				    .scope = BF_SCOPE_GPU,
 				    .place = { BLOCK_A, BLOCK_B, BLOCK_A, CPU } };
 		uint64_t hash[4], end[4];
 

@@ -15,8 +15,7 @@
 
 #define BYTES 65536u
 #define HALF (BYTES / 2)
-#define RIGHTS                                                                                                         \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 #define REGISTER 7u /* CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP, _IOMEMORY */
 
 static struct {
@@ -34,7 +33,7 @@ static struct {
 #define NEED(good, what)                                                                                               \
 	do {                                                                                                           \
 		if (!(good)) {                                                                                         \
-			printf("FAILED line %d: %s (errno %d)\n", __LINE__, what, errno);                               \
+			printf("FAILED line %d: %s (errno %d)\n", __LINE__, what, errno);                              \
 			exit(1);                                                                                       \
 		}                                                                                                      \
 	} while (0)
@@ -50,13 +49,14 @@ static void load(void)
 	NEED(cuda.get && !cuda.get("cuGetProcAddress", &self, 12000, 0, NULL), "cuGetProcAddress");
 	*(void **)&cuda.get = self;
 	NEED(!cuda.get("cuMemAlloc", (void **)&cuda.alloc, 3020, 0, NULL) &&
-	     !cuda.get("cuMemFree", (void **)&cuda.release, 3020, 0, NULL) &&
-	     !cuda.get("cuMemcpyDtoH", (void **)&cuda.down, 3020, 0, NULL) &&
-	     !cuda.get("cuMemcpyHtoD", (void **)&cuda.up, 3020, 0, NULL) &&
-	     !cuda.get("cuMemHostRegister", (void **)&cuda.host_register, 6050, 0, NULL) &&
-	     !cuda.get("cuMemGetHandleForAddressRange", (void **)&cuda.range, 11070, 0, NULL) &&
-	     !cuda.get("cuDevicePrimaryCtxRetain", (void **)&cuda.retain, 7000, 0, NULL) &&
-	     !cuda.get("cuCtxPushCurrent", (void **)&cuda.push, 4000, 0, NULL), "functions of the driver");
+		 !cuda.get("cuMemFree", (void **)&cuda.release, 3020, 0, NULL) &&
+		 !cuda.get("cuMemcpyDtoH", (void **)&cuda.down, 3020, 0, NULL) &&
+		 !cuda.get("cuMemcpyHtoD", (void **)&cuda.up, 3020, 0, NULL) &&
+		 !cuda.get("cuMemHostRegister", (void **)&cuda.host_register, 6050, 0, NULL) &&
+		 !cuda.get("cuMemGetHandleForAddressRange", (void **)&cuda.range, 11070, 0, NULL) &&
+		 !cuda.get("cuDevicePrimaryCtxRetain", (void **)&cuda.retain, 7000, 0, NULL) &&
+		 !cuda.get("cuCtxPushCurrent", (void **)&cuda.push, 4000, 0, NULL),
+	     "functions of the driver");
 }
 
 static struct ibv_context *context;
@@ -78,17 +78,25 @@ static void connect_self(void)
 	cq = ibv_create_cq(context, 64, NULL, NULL, 0);
 	init.send_cq = init.recv_cq = cq;
 	qp = pd && cq ? ibv_create_qp(pd, &init) : NULL;
-	NEED(qp && !ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
-	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = qp->qp_num,
-				  .max_dest_rd_atomic = 4, .min_rnr_timer = 12,
-				  .ah_attr = { .is_global = 1, .port_num = 1,
-					       .grh = { .sgid_index = 1, .hop_limit = 64 } } };
+	NEED(qp && !ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+	     "INIT");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR,
+				  .path_mtu = IBV_MTU_1024,
+				  .dest_qp_num = qp->qp_num,
+				  .max_dest_rd_atomic = 4,
+				  .min_rnr_timer = 12,
+				  .ah_attr = {
+				      .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } } };
 	NEED(!ibv_query_gid(context, 1, 1, &a.ah_attr.grh.dgid), "GID 1");
-	NEED(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-						IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), "RTR");
+	NEED(!ibv_modify_qp(qp, &a,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+	     "RTR");
 	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .max_rd_atomic = 4 };
-	NEED(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-						IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "RTS");
+	NEED(!ibv_modify_qp(qp, &a,
+			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				IBV_QP_MAX_QP_RD_ATOMIC),
+	     "RTS");
 }
 
 static void run(struct ibv_send_wr *wr, uint64_t at, uint32_t len, uint32_t lkey)
@@ -150,13 +158,15 @@ static void test_memory(void)
 	NEED(!ibv_dereg_mr(front) && !ibv_dereg_mr(all) && !cuda.release(gpu), "release");
 
 	/* The address is the host's from now on. */
-	NEED(mmap((void *)(uintptr_t)gpu, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
-		     MAP_FAILED, "mmap");
+	NEED(mmap((void *)(uintptr_t)gpu, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		  0) != MAP_FAILED,
+	     "mmap");
 	all = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
 	NEED(all, "memory of the host is not registered");
 	memset((void *)(uintptr_t)gpu, 0x5a, HALF);
 	write_to(gpu, gpu + HALF, 4000, all, all);
-	NEED(!memcmp((void *)(uintptr_t)gpu, (void *)(uintptr_t)(gpu + HALF), 4000), "write after the GPU's memory went");
+	NEED(!memcmp((void *)(uintptr_t)gpu, (void *)(uintptr_t)(gpu + HALF), 4000),
+	     "write after the GPU's memory went");
 	NEED(!ibv_dereg_mr(all), "release");
 }
 
@@ -171,7 +181,8 @@ static void test_dmabuf(void)
 	void *context_of;
 
 	NEED(!cuda.retain(&context_of, 0) && !cuda.push(context_of) && !cuda.alloc(&gpu, BYTES) &&
-	     !cuda.range(&fd, gpu, BYTES, 1, 0), "a DMA-BUF");
+		 !cuda.range(&fd, gpu, BYTES, 1, 0),
+	     "a DMA-BUF");
 	a = ibv_reg_dmabuf_mr(pd, 0, HALF, gpu, fd, RIGHTS);
 	b = ibv_reg_dmabuf_mr(pd, HALF, HALF, iova, dup(fd), RIGHTS);
 	NEED(a && b, "a DMA-BUF is not registered");
@@ -181,7 +192,8 @@ static void test_dmabuf(void)
 	write_to(gpu + 100, iova + 3, 9000, a, b);
 	cuda.down(bytes, gpu, BYTES);
 	NEED(!memcmp(bytes + 100, bytes + HALF + 3, 9000), "write by DMA-BUF");
-	NEED(!ibv_reg_dmabuf_mr(pd, HALF, BYTES, gpu + HALF, fd, RIGHTS) && errno == EINVAL, "more than the DMA-BUF has");
+	NEED(!ibv_reg_dmabuf_mr(pd, HALF, BYTES, gpu + HALF, fd, RIGHTS) && errno == EINVAL,
+	     "more than the DMA-BUF has");
 	NEED(!ibv_reg_dmabuf_mr(pd, 0, HALF, gpu + 1, fd, RIGHTS) && errno == EINVAL, "other offsets in a page");
 	NEED(!ibv_reg_dmabuf_mr(pd, 0, 4096, 0, elsewhere, RIGHTS) && errno == EOPNOTSUPP, "a file of somebody else");
 	NEED(!ibv_reg_dmabuf_mr(pd, 0, 4096, 0, 12345, RIGHTS) && errno == EBADF, "no file");

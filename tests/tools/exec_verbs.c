@@ -194,8 +194,9 @@ static void expect(struct pair *p, uint64_t id, enum ibv_wc_status status)
 {
 	const struct ibv_wc wc = next_completion(p);
 
-	need(wc.wr_id == id && wc.status == status, "completion %" PRIu64 " with %s (vendor 0x%x), not %" PRIu64 " with %s",
-	     wc.wr_id, ibv_wc_status_str(wc.status), wc.vendor_err, id, ibv_wc_status_str(status));
+	need(wc.wr_id == id && wc.status == status,
+	     "completion %" PRIu64 " with %s (vendor 0x%x), not %" PRIu64 " with %s", wc.wr_id,
+	     ibv_wc_status_str(wc.status), wc.vendor_err, id, ibv_wc_status_str(status));
 }
 
 static void post(struct pair *p, int from, struct ibv_send_wr *wr, uint32_t at, uint32_t len)
@@ -253,7 +254,8 @@ static void do_send(struct pair *p)
 		need(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 		seen |= wc.wr_id == 8 ? 1 : 0;
 		if (wc.wr_id == 100)
-			seen |= wc.byte_len == 3000 && wc.imm_data == htobe32(0x1234) && wc.opcode == IBV_WC_RECV ? 2 : 0;
+			seen |=
+			    wc.byte_len == 3000 && wc.imm_data == htobe32(0x1234) && wc.opcode == IBV_WC_RECV ? 2 : 0;
 	}
 	need(seen == 3 && p->memory[HALF + 2999] == 0x5a && !p->memory[HALF + 3000], "send and receive do not fit");
 }
@@ -294,7 +296,8 @@ static void do_wrong_key(struct pair *p)
 	expect(p, 0, IBV_WC_REM_ACCESS_ERR);
 	expect(p, 1, IBV_WC_WR_FLUSH_ERR);
 	expect(p, 2, IBV_WC_WR_FLUSH_ERR);
-	need(!ibv_query_qp(p->qp[0], &a, IBV_QP_STATE, &init) && a.qp_state == IBV_QPS_ERR, "the queue pair is not in error");
+	need(!ibv_query_qp(p->qp[0], &a, IBV_QP_STATE, &init) && a.qp_state == IBV_QPS_ERR,
+	     "the queue pair is not in error");
 }
 
 static void do_all(struct pair *p)
@@ -455,7 +458,8 @@ static void test_fork(void)
 		try_verbs(false);
 		_exit(0);
 	}
-	need(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status), "the child failed: 0x%x", status);
+	need(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status), "the child failed: 0x%x",
+	     status);
 	pid = vfork();
 	if (!pid) {
 		close(p.context->cmd_fd);
@@ -518,7 +522,8 @@ static void test_paths(void)
 	f = fopen(path, "r");
 	need(f && fgets(text, sizeof(text), f) && !strcmp(text, "0x15b3\n"), "its vendor is '%s'", text);
 	fclose(f);
-	need(readlink("/sys/class/infiniband/mlx5_0", path, sizeof(path)) > 0, "/sys/class/infiniband/mlx5_0 is no link");
+	need(readlink("/sys/class/infiniband/mlx5_0", path, sizeof(path)) > 0,
+	     "/sys/class/infiniband/mlx5_0 is no link");
 }
 
 /* What a fault plan does to a pair that writes: the first completion that is not good, and the events. */
@@ -588,10 +593,18 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} tests[] = {
-		{ "polling", test_polling }, { "events", test_events }, { "unread", test_unread },
-		{ "handlers", test_handlers }, { "blocked", test_blocked }, { "fork", test_fork },
-		{ "copies", test_copies }, { "paths", test_paths }, { "quit", test_quit },
-		{ "nested", test_nested }, { "abort", test_abort }, { "faulted", test_faulted },
+		{ "polling", test_polling },
+		{ "events", test_events },
+		{ "unread", test_unread },
+		{ "handlers", test_handlers },
+		{ "blocked", test_blocked },
+		{ "fork", test_fork },
+		{ "copies", test_copies },
+		{ "paths", test_paths },
+		{ "quit", test_quit },
+		{ "nested", test_nested },
+		{ "abort", test_abort },
+		{ "faulted", test_faulted },
 		{ "faulted-late", test_faulted_late },
 	};
 

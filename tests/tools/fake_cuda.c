@@ -3,8 +3,8 @@
  * processor reaches. Copies happen when their stream is waited for, and only for who has the context. What libcuda.so.1
  * answered on an H200 (driver 580, 2026): I/O memory is refused with error 1 where there is only memory.
  *
- * FAKE_CUDA=nodmabuf is a GPU without DMA-BUF, FAKE_CUDA=none a driver without a GPU, FAKE_CUDA=full one without memory,
- * FAKE_CUDA=alone one whose memory is not for others.
+ * FAKE_CUDA=nodmabuf is a GPU without DMA-BUF, FAKE_CUDA=none a driver without a GPU, FAKE_CUDA=full one without
+ * memory, FAKE_CUDA=alone one whose memory is not for others.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* Event descriptors of `belfry exec`: what a program reads is what was put, one event a read, however many are unread. */
+/* Event descriptors of `belfry exec`: what a program reads is what was put, one event a read, however many are unread.
+ */
 #include <check.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -230,7 +230,7 @@ START_TEST(who_polls_takes_rings_along)
 		ck_assert_uint_lt(looks, 1000);
 	}
 	unsetenv(BF_EXEC_ENV_IDLE);
-end();
+	end();
 }
 END_TEST
 
@@ -669,7 +669,7 @@ int main(void)
 	tcase_add_test(tc, rings_are_before_calls);
 	tcase_add_test(tc, timers_that_follow_each_other_do_not_fire_at_once);
 	tcase_add_test(tc, who_polls_takes_rings_along);
-tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
+	tcase_add_test(tc, of_two_rings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, of_two_armings_in_one_cell_none_is_lost);
 	tcase_add_test(tc, a_program_says_when_it_rang);
 	tcase_add_loop_test(tc, threads_ring_at_the_same_time, 0, 2);

@@ -16,10 +16,10 @@ typedef void store_fn(void *page, uint64_t value, uint64_t offset);
 
 #define BYTES(...) ((const uint8_t[]){ __VA_ARGS__ }), sizeof((const uint8_t[]){ __VA_ARGS__ })
 
-#define MOV_4 0x48, 0x89, 0x34, 0x17                       /* mov %rsi, (%rdi,%rdx) */
-#define MOV_7 0x48, 0x89, 0xb7, 0, 0x08, 0, 0              /* mov %rsi, 0x800(%rdi) */
-#define ADD_3 0x48, 0x01, 0xd7                             /* add %rdx, %rdi */
-#define MOV_3 0x48, 0x89, 0x37                             /* mov %rsi, (%rdi) */
+#define MOV_4 0x48, 0x89, 0x34, 0x17          /* mov %rsi, (%rdi,%rdx) */
+#define MOV_7 0x48, 0x89, 0xb7, 0, 0x08, 0, 0 /* mov %rsi, 0x800(%rdi) */
+#define ADD_3 0x48, 0x01, 0xd7                /* add %rdx, %rdi */
+#define MOV_3 0x48, 0x89, 0x37                /* mov %rsi, (%rdi) */
 #define SFENCE 0x0f, 0xae, 0xf8
 #define RET 0xc3
 
@@ -88,11 +88,9 @@ static const struct {
 	uint32_t patches;
 	uintptr_t at;
 } shapes[] = {
-	{ BYTES(MOV_4, SFENCE, RET), 0, 1, 0 },
-	{ BYTES(MOV_7, RET), 0, 1, 0 },
-	{ BYTES(ADD_3, MOV_3, SFENCE, RET), 3, 1, 0 },
-	{ BYTES(0x3e, MOV_4, SFENCE, RET), 0, 0, 0 },       /* a prefix */
-	{ BYTES(MOV_4, 0x90, RET), 0, 0, 512u << 20 },      /* the jump would lead to below 0 */
+	{ BYTES(MOV_4, SFENCE, RET), 0, 1, 0 },        { BYTES(MOV_7, RET), 0, 1, 0 },
+	{ BYTES(ADD_3, MOV_3, SFENCE, RET), 3, 1, 0 }, { BYTES(0x3e, MOV_4, SFENCE, RET), 0, 0, 0 }, /* a prefix */
+	{ BYTES(MOV_4, 0x90, RET), 0, 0, 512u << 20 }, /* the jump would lead to below 0 */
 };
 
 START_TEST(shapes_that_get_a_jump)
@@ -176,29 +174,29 @@ __asm__("	.text\n"
 	"run_with:\n\t"
 	"pushq %rbx; pushq %rbp; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n\t"
 	"pushq %rsi; pushq %rdx; pushq %rcx\n\t"
-	"movq %rdi, %rax; testq %rcx, %rcx; jz 1f\n\t" ALL(LOAD)
-	"vmovdqu64 128(%rax), %zmm31; kmovw 1152(%rax), %k1; jmp 2f\n"
-	"1:	" ALL(LOAD_SSE)
-	"\n2:	movq 1216(%rax), %rbx; movq %rbx, -136(%rsp)\n\t"
-	"movq 1328(%rax), %rbx; movq %rbx, -32(%rsp)\n\t"
-	"movq 8(%rax), %rbx; movq 16(%rax), %rcx; movq 24(%rax), %rdx; movq 32(%rax), %rsi\n\t"
-	"movq 40(%rax), %rdi; movq 48(%rax), %rbp; movq 56(%rax), %r8; movq 64(%rax), %r9\n\t"
-	"movq 72(%rax), %r10; movq 80(%rax), %r11; movq 88(%rax), %r12; movq 96(%rax), %r13\n\t"
-	"movq 104(%rax), %r14; movq 112(%rax), %r15\n\t"
-	"pushq 120(%rax); movq (%rax), %rax; popfq\n\t"
-	"call *8(%rsp)\n\t"
-	"pushfq; cld; pushq %rax; movq 32(%rsp), %rax\n\t"
-	"movq %rbx, 8(%rax); movq %rcx, 16(%rax); movq %rdx, 24(%rax); movq %rsi, 32(%rax)\n\t"
-	"movq %rdi, 40(%rax); movq %rbp, 48(%rax); movq %r8, 56(%rax); movq %r9, 64(%rax)\n\t"
-	"movq %r10, 72(%rax); movq %r11, 80(%rax); movq %r12, 88(%rax); movq %r13, 96(%rax)\n\t"
-	"movq %r14, 104(%rax); movq %r15, 112(%rax); popq (%rax); popq 120(%rax)\n\t"
-	"movq -136(%rsp), %rbx; movq %rbx, 1216(%rax)\n\t"
-	"movq -32(%rsp), %rbx; movq %rbx, 1328(%rax)\n\t"
-	"cmpq $0, (%rsp); je 3f\n\t" ALL(STORE)
-	"vmovdqu64 %zmm31, 128(%rax); kmovw %k1, 1152(%rax); vzeroupper; jmp 4f\n"
-	"3:	" ALL(STORE_SSE)
-	"\n4:	addq $24, %rsp; popq %r15; popq %r14; popq %r13; popq %r12; popq %rbp; popq %rbx\n\t"
-	"ret\n");
+	"movq %rdi, %rax; testq %rcx, %rcx; jz 1f\n\t" ALL(
+	    LOAD) "vmovdqu64 128(%rax), %zmm31; kmovw 1152(%rax), %k1; jmp 2f\n"
+		  "1:	" ALL(
+		      LOAD_SSE) "\n2:	movq 1216(%rax), %rbx; movq %rbx, -136(%rsp)\n\t"
+				"movq 1328(%rax), %rbx; movq %rbx, -32(%rsp)\n\t"
+				"movq 8(%rax), %rbx; movq 16(%rax), %rcx; movq 24(%rax), %rdx; movq 32(%rax), %rsi\n\t"
+				"movq 40(%rax), %rdi; movq 48(%rax), %rbp; movq 56(%rax), %r8; movq 64(%rax), %r9\n\t"
+				"movq 72(%rax), %r10; movq 80(%rax), %r11; movq 88(%rax), %r12; movq 96(%rax), %r13\n\t"
+				"movq 104(%rax), %r14; movq 112(%rax), %r15\n\t"
+				"pushq 120(%rax); movq (%rax), %rax; popfq\n\t"
+				"call *8(%rsp)\n\t"
+				"pushfq; cld; pushq %rax; movq 32(%rsp), %rax\n\t"
+				"movq %rbx, 8(%rax); movq %rcx, 16(%rax); movq %rdx, 24(%rax); movq %rsi, 32(%rax)\n\t"
+				"movq %rdi, 40(%rax); movq %rbp, 48(%rax); movq %r8, 56(%rax); movq %r9, 64(%rax)\n\t"
+				"movq %r10, 72(%rax); movq %r11, 80(%rax); movq %r12, 88(%rax); movq %r13, 96(%rax)\n\t"
+				"movq %r14, 104(%rax); movq %r15, 112(%rax); popq (%rax); popq 120(%rax)\n\t"
+				"movq -136(%rsp), %rbx; movq %rbx, 1216(%rax)\n\t"
+				"movq -32(%rsp), %rbx; movq %rbx, 1328(%rax)\n\t"
+				"cmpq $0, (%rsp); je 3f\n\t" ALL(
+				    STORE) "vmovdqu64 %zmm31, 128(%rax); kmovw %k1, 1152(%rax); vzeroupper; jmp 4f\n"
+					   "3:	" ALL(STORE_SSE) "\n4:	addq $24, %rsp; popq %r15; popq %r14; popq "
+								 "%r13; popq %r12; popq %rbp; popq %rbx\n\t"
+								 "ret\n");
 
 /*
  * Registers, flags (also the direction flag, which calls expect clear), vectors and the red zone are what they were.

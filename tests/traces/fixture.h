@@ -62,8 +62,12 @@ static inline void fix_record(struct fix *f, unsigned i)
 		struct bf_rec_fix_read r = { .iova = 0x7f0000000000ull + i * 64ull, .len = i, .qpn = 0x40 + i % 4 };
 		bf_record(&f->st, &bf_rec_fix_read_schema, actor, &r, tail, i % 65);
 	} else if (i % 3 == 1) {
-		struct bf_rec_fix_odd r = { .big = (1ull << 53) + i, .delta = INT64_MIN + i, .spent = i * 1001ull,
-					    .small = -(int32_t)i, .op = (uint16_t)(i / 3 % 12), .flag = (uint8_t)i };
+		struct bf_rec_fix_odd r = { .big = (1ull << 53) + i,
+					    .delta = INT64_MIN + i,
+					    .spent = i * 1001ull,
+					    .small = -(int32_t)i,
+					    .op = (uint16_t)(i / 3 % 12),
+					    .flag = (uint8_t)i };
 		/* Every third label is not UTF-8, every fifth has bytes behind its NUL. */
 		snprintf(r.label, sizeof(r.label), i % 9 == 1 ? "\xff%u" : "q\"\n%u", i);
 		if (i % 15 == 1)

@@ -10,13 +10,13 @@
 
 /* What to do differently while writing a trace of 30 records. */
 struct plan {
-	int leave_out;  /* this record, and */
-	int twice;      /* this one two times; negative: none */
-	int change;     /* another length in this one */
-	bool renumber;  /* actors in another order */
-	bool later;     /* every time shifted */
+	int leave_out; /* this record, and */
+	int twice;     /* this one two times; negative: none */
+	int change;    /* another length in this one */
+	bool renumber; /* actors in another order */
+	bool later;    /* every time shifted */
 	uint32_t drop_tail;
-	int lead;       /* in place of this record, the next one; negative: none */
+	int lead; /* in place of this record, the next one; negative: none */
 	bool one_actor;
 };
 
@@ -53,8 +53,8 @@ static void make(struct fix *f, const struct plan *p)
 	fclose(file);
 }
 
-static int diff(const struct plan *pa, const struct plan *pb, const struct bf_diff_options *o,
-		struct bf_diff_result *r, char **text)
+static int diff(const struct plan *pa, const struct plan *pb, const struct bf_diff_options *o, struct bf_diff_result *r,
+		char **text)
 {
 	struct fix a, b;
 	struct bf_trace *ta, *tb;
@@ -79,7 +79,8 @@ static void expect(const struct plan *b, const struct bf_diff_options *o, struct
 	char *text;
 	int rc = diff(&same, b, o, &got, &text);
 	ck_assert_msg(got.equal == want.equal && got.changed == want.changed && got.only_a == want.only_a &&
-			      got.only_b == want.only_b, "%s", text);
+			  got.only_b == want.only_b,
+		      "%s", text);
 	ck_assert_int_eq(rc, got.changed || got.only_a || got.only_b);
 	free(text);
 }
@@ -142,14 +143,14 @@ START_TEST(test_text)
 	p.leave_out = 20;
 	ck_assert_int_eq(diff(&same, &p, &(struct bf_diff_options){ .context = 2 }, &r, &text), 1);
 	static const char want[] =
-		"  #10           10.000 ns  sq0            fix_read         iova=0x280 len=10 B qpn=0x1 +10 B\n"
-		"  #11           11.000 ns  sq1            fix_read         iova=0x2c0 len=11 B qpn=0x2 +10 B\n"
-		"- #12           12.000 ns  sq0            fix_read         iova=0x300 len=12 B qpn=0x0 +10 B\n"
-		"+ #12           12.000 ns  sq0            fix_read         iova=0x300 len=1234 B qpn=0x0 +10 B\n"
-		"    len 12 B -> 1234 B\n"
-		"  #18           18.000 ns  sq0            fix_read         iova=0x480 len=18 B qpn=0x0 +10 B\n"
-		"  #19           19.000 ns  sq1            fix_read         iova=0x4c0 len=19 B qpn=0x1 +10 B\n"
-		"- #20           20.000 ns  sq0            fix_read         iova=0x500 len=20 B qpn=0x2 +10 B\n";
+	    "  #10           10.000 ns  sq0            fix_read         iova=0x280 len=10 B qpn=0x1 +10 B\n"
+	    "  #11           11.000 ns  sq1            fix_read         iova=0x2c0 len=11 B qpn=0x2 +10 B\n"
+	    "- #12           12.000 ns  sq0            fix_read         iova=0x300 len=12 B qpn=0x0 +10 B\n"
+	    "+ #12           12.000 ns  sq0            fix_read         iova=0x300 len=1234 B qpn=0x0 +10 B\n"
+	    "    len 12 B -> 1234 B\n"
+	    "  #18           18.000 ns  sq0            fix_read         iova=0x480 len=18 B qpn=0x0 +10 B\n"
+	    "  #19           19.000 ns  sq1            fix_read         iova=0x4c0 len=19 B qpn=0x1 +10 B\n"
+	    "- #20           20.000 ns  sq0            fix_read         iova=0x500 len=20 B qpn=0x2 +10 B\n";
 	ck_assert_str_eq(text, want);
 	free(text);
 	ck_assert_int_eq(diff(&same, &p, &(struct bf_diff_options){ .limit = 1, .json = true }, &r, &text), 1);

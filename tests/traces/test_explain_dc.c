@@ -17,9 +17,12 @@ static bool tells(const struct bf_explain *l, const char *text)
 
 START_TEST(a_write_to_a_target)
 {
-	static const char *const good[] = { "for DCT 0x400000 with key 0x5623ceaf", "needs a connection to DCT 0x400000",
-					    "connects to DCT 0x400000", "context for initiator 0x100: opened",
-					    "WRITE_ONLY done", "retires the entry" };
+	static const char *const good[] = { "for DCT 0x400000 with key 0x5623ceaf",
+					    "needs a connection to DCT 0x400000",
+					    "connects to DCT 0x400000",
+					    "context for initiator 0x100: opened",
+					    "WRITE_ONLY done",
+					    "retires the entry" };
 	static const char *const bad[] = { "context for initiator 0x100: key-violation",
 					   "DCT 0x400000 refuses PSN 0: key-violation" };
 	const struct rig_qp_opts o = { .log_sq = 6, .log_rd = 2 };

@@ -27,7 +27,8 @@ static int parse_error(const char *text, struct bf_ftrace **t, struct bf_error *
 	return bf_ftrace_parse(text, strlen(text), t, err);
 }
 
-/* The command of `ev` as the kernel of the line printed it: between "cmd=(" and ")", a comma behind the name dropped. */
+/* The command of `ev` as the kernel of the line printed it: between "cmd=(" and ")", a comma behind the name dropped.
+ */
 static void same_command(const char *line, const struct bf_ftrace_event *ev)
 {
 	const char *open = strstr(line, "cmd=("), *close = strchr(open, ')');
@@ -118,7 +119,8 @@ START_TEST(one_of_each)
 	    " <idle>-0 [000] d.h1. 5.000003: nvme_sq: nvme0: disk=nvme0n1, qid=3, head=12, tail=11\n"
 	    " <idle>-0 [000] d.h1. 5.000004: nvme_complete_rq: nvme0: disk=nvme0n1, qid=3, cmdid=4097, res=0x1, "
 	    "retries=2, flags=0x0, status=0x4002\n"
-	    " kworker-9 [001] ..... 5.000005: nvme_async_event: nvme0: NVME_AEN=0x000100 [NVME_AER_NOTICE_NS_CHANGED]\n");
+	    " kworker-9 [001] ..... 5.000005: nvme_async_event: nvme0: NVME_AEN=0x000100 "
+	    "[NVME_AER_NOTICE_NS_CHANGED]\n");
 	const struct bf_ftrace_event *e = t->events;
 
 	ck_assert_uint_eq(t->count, 4);
@@ -149,10 +151,11 @@ END_TEST
 START_TEST(decimal_forms)
 {
 	/* Before 5.3 status and result were printed in decimal. */
-	struct bf_ftrace *t = parse("kworker/15:1H-462 [015] .... 91814.342452: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=7, "
-				    "cmdid=552, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_dsm nr=0, attributes=4)\n"
-				    "<idle>-0 [013] d.h. 91814.342708: nvme_complete_rq: nvme0: disk=nvme0n1, qid=7, "
-				    "cmdid=552, res=0, retries=0, flags=0x0, status=8198");
+	struct bf_ftrace *t =
+	    parse("kworker/15:1H-462 [015] .... 91814.342452: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=7, "
+		  "cmdid=552, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_dsm nr=0, attributes=4)\n"
+		  "<idle>-0 [013] d.h. 91814.342708: nvme_complete_rq: nvme0: disk=nvme0n1, qid=7, "
+		  "cmdid=552, res=0, retries=0, flags=0x0, status=8198");
 
 	ck_assert_uint_eq(t->events[1].complete.status, 0x2006);
 	bf_ftrace_free(t);

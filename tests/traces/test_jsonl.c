@@ -40,8 +40,10 @@ START_TEST(test_round_trip)
 	char *again = convert(back, back_size, &as_jsonl, &again_size);
 	ck_assert_uint_eq(jsonl_size, again_size);
 	ck_assert_mem_eq(jsonl, again, again_size);
-	const struct { const char *at; size_t len; } forms[] = { { f.file, f.size }, { jsonl, jsonl_size },
-								 { back, back_size } };
+	const struct {
+		const char *at;
+		size_t len;
+	} forms[] = { { f.file, f.size }, { jsonl, jsonl_size }, { back, back_size } };
 	for (unsigned i = 0; i < 3; i++) {
 		struct bf_trace *t;
 		unsigned k = i != 0;
@@ -130,7 +132,7 @@ START_TEST(test_bad_lines)
 		RECORD("1", "0", "\"\"", "0") ",\"tail\":\"abc\"}\n",
 		RECORD("1", "0", "\"\"", "0") ",\"tail\":\"zz\"}\n",
 		RECORD("1", "0", "\"\"", "0") ",\"time_ps\":2}\n", /* a key twice */
-		RECORD("1", "0", "\"\"", "0") "\n",               /* not closed */
+		RECORD("1", "0", "\"\"", "0") "\n",                /* not closed */
 		"{\"time_ps\":1,\"actor\":4,\"type\":\"x\",\"fields\":{\"u\":1}}\n",
 		"{\"time_ps\":1,\"actor\":4,\"type\":\"y\",\"fields\":{}}\n",
 		"{\"time_ps\":1,\"actor\":9,\"type\":\"x\",\"fields\":{\"u\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n",

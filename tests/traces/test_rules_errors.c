@@ -29,7 +29,7 @@ START_TEST(keys)
 		uint8_t why;
 		const char *id;
 	} cases[] = { { 1, "MLX5-KEY-UNKNOWN" }, { 2, "MLX5-KEY-UNKNOWN" }, { 3, "MLX5-KEY-UNKNOWN" },
-		      { 4, "MLX5-KEY-ACCESS" },	 { 5, "MLX5-KEY-ACCESS" },  { 7, "MLX5-KEY-ACCESS" } };
+		      { 4, "MLX5-KEY-ACCESS" },  { 5, "MLX5-KEY-ACCESS" },  { 7, "MLX5-KEY-ACCESS" } };
 	struct rig r;
 
 	begin(&r);
@@ -45,8 +45,10 @@ START_TEST(syndromes)
 	static const struct {
 		uint8_t syndrome;
 		const char *id;
-	} cases[] = { { 0x16, "MLX5-RNR-EXCEEDED" },	 { 0x13, "MLX5-REMOTE-ACCESS" }, { 0x01, "MLX5-LOCAL-LENGTH" },
-		      { 0x02, "MLX5-LOCAL-QP-OP" }, { 0x04, "MLX5-LOCAL-PROTECTION" }, { 0x15, "MLX5-RETRY-EXCEEDED" } };
+	} cases[] = {
+		{ 0x16, "MLX5-RNR-EXCEEDED" }, { 0x13, "MLX5-REMOTE-ACCESS" },    { 0x01, "MLX5-LOCAL-LENGTH" },
+		{ 0x02, "MLX5-LOCAL-QP-OP" },  { 0x04, "MLX5-LOCAL-PROTECTION" }, { 0x15, "MLX5-RETRY-EXCEEDED" }
+	};
 	struct rig r;
 
 	begin(&r);
@@ -79,7 +81,8 @@ START_TEST(dc_targets)
 	} cases[] = {
 		{ 6, "MLX5-DC-KEY", "DC target 0x300 on PE 1 refused initiator 0x101: the access key" },
 		{ 5, "MLX5-DC-CONTEXTS", "DC target 0x300 on PE 1 had 4 responder contexts, all in use" },
-		{ 0, "MLX5-DC-UNKNOWN", "an entry of DC initiator 0x101 on PE 0 is for DC target 0x300, which PE 1 does not" },
+		{ 0, "MLX5-DC-UNKNOWN",
+		  "an entry of DC initiator 0x101 on PE 0 is for DC target 0x300, which PE 1 does not" },
 	};
 	struct rig r;
 	uint32_t far;
@@ -143,7 +146,10 @@ START_TEST(connections)
 	/* The first end learns of the second one when it looks again. */
 	if (_i == 1)
 		STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 1, .remote_ipv4 = 2);
-	story_ends(&r.s, _i == 0 ? NULL : _i == 1 ? "MLX5-WRONG-PEER" : "MLX5-READ-DEPTH",
+	story_ends(&r.s,
+		   _i == 0   ? NULL
+		   : _i == 1 ? "MLX5-WRONG-PEER"
+			     : "MLX5-READ-DEPTH",
 		   _i == 1 ? "connected to QP 0x777" : "answers 8");
 }
 END_TEST

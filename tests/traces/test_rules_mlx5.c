@@ -155,7 +155,8 @@ static struct verdict end(struct story *s)
 
 static void is(const struct verdict *v, const char *rule)
 {
-	ck_assert_msg(strcmp(v->rule, rule) == 0, "%s instead of %s: %s", v->rule[0] ? v->rule : "nothing", rule, v->text);
+	ck_assert_msg(strcmp(v->rule, rule) == 0, "%s instead of %s: %s", v->rule[0] ? v->rule : "nothing", rule,
+		      v->text);
 }
 
 static void says(const struct verdict *v, const char *text)
@@ -439,8 +440,9 @@ END_TEST
 
 START_TEST(request_that_was_refused)
 {
-	const struct bf_rec_mkey_error k = { .va = 0x1000, .start = 0x2000, .size = 64, .key = 0x77, .length = 8,
-					   .access = 8, .why = 6, .qpn = QPN };
+	const struct bf_rec_mkey_error k = {
+		.va = 0x1000, .start = 0x2000, .size = 64, .key = 0x77, .length = 8, .access = 8, .why = 6, .qpn = QPN
+	};
 	const struct bf_rec_qp_error e = { .qpn = QPN, .side = 1, .why = "WRITE refused" };
 	struct story s;
 	struct verdict c;
@@ -449,16 +451,17 @@ START_TEST(request_that_was_refused)
 	bf_record(&s.st, &bf_rec_mkey_error_schema, s.queue, &k, NULL, 0);
 	bf_record(&s.st, &bf_rec_qp_error_schema, s.queue, &e, NULL, 0);
 	c = end(&s);
-	says(&c,
-	     "nic0.qp0x101 refused a request: remote-write, out-of-bounds (8 bytes at 0x1000, key 0x77 covers 64 bytes at 0x2000)");
+	says(&c, "nic0.qp0x101 refused a request: remote-write, out-of-bounds (8 bytes at 0x1000, key 0x77 covers 64 "
+		 "bytes at 0x2000)");
 }
 END_TEST
 
 START_TEST(data_that_was_late)
 {
 	const struct bf_rec_dma_read d = { .va = 0x10000400000, .done_ps = 2500, .len = 4096 };
-	const struct bf_rec_wqe_start w = { .va = 0x10000400000, .qpn = QPN, .length = 4096, .nsge = 1,
-					    .opcode = BF_MLX5_OP_RDMA_WRITE };
+	const struct bf_rec_wqe_start w = {
+		.va = 0x10000400000, .qpn = QPN, .length = 4096, .nsge = 1, .opcode = BF_MLX5_OP_RDMA_WRITE
+	};
 	const uint8_t bytes[8] = { 1 };
 	struct story s;
 	struct verdict c;

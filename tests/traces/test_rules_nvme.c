@@ -36,8 +36,10 @@ START_TEST(entry_that_came_after_its_doorbell)
 	begin(&r);
 	fetch(&r, 3, 0, 0x1000);
 	r.s.now += 2500;
-	STORY(&r.s, nvm_build, r.driver, .q0 = 2, .q3 = 0x1000, .va = 0x10000 + 3 * 64, .qid = 1, .slot = 3, .entries = 8);
-	story_ends(&r.s, "NVME-ENTRY-EARLY", "fetched slot 3 of SQ 1 2.501 ns before pe0.cpu0 had stored an entry there");
+	STORY(&r.s, nvm_build, r.driver, .q0 = 2, .q3 = 0x1000, .va = 0x10000 + 3 * 64, .qid = 1, .slot = 3,
+	      .entries = 8);
+	story_ends(&r.s, "NVME-ENTRY-EARLY",
+		   "fetched slot 3 of SQ 1 2.501 ns before pe0.cpu0 had stored an entry there");
 }
 END_TEST
 
@@ -60,7 +62,8 @@ END_TEST
 
 START_TEST(giving_up)
 {
-	static const char *const ids[] = { "NVME-COMPLETION-UNSEEN", "NVME-NO-ANSWER", "NVME-DOORBELL-LOST", "NVME-NOT-RUNG" };
+	static const char *const ids[] = { "NVME-COMPLETION-UNSEEN", "NVME-NO-ANSWER", "NVME-DOORBELL-LOST",
+					   "NVME-NOT-RUNG" };
 	struct rig r;
 
 	begin(&r);
@@ -68,8 +71,8 @@ START_TEST(giving_up)
 		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = 0, .phase = 1);
 	if (_i == 1)
 		STORY(&r.s, nvme_doorbell, r.device, .qid = 1, .value = 2);
-	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = _i == 3 ? 4 : 2, .sq_rung = 2, .inflight = 2, .cq_phase = 1,
-	      .seen = 1u << 16);
+	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = _i == 3 ? 4 : 2, .sq_rung = 2, .inflight = 2,
+	      .cq_phase = 1, .seen = 1u << 16);
 	story_ends(&r.s, ids[_i], "1");
 }
 END_TEST
@@ -115,7 +118,10 @@ START_TEST(buffer_of_two_commands)
 	fetch(&r, 1, 11, 0x1000);
 	if (_i != 2)
 		STORY(&r.s, nvm_mismatch, r.driver, .qid = 1, .wanted = 1, .found = 2);
-	story_ends(&r.s, _i == 1 ? NULL : _i == 0 ? "NVME-BUFFER-SHARED" : "NVME-READ-OVERLAP",
+	story_ends(&r.s,
+		   _i == 1   ? NULL
+		   : _i == 0 ? "NVME-BUFFER-SHARED"
+			     : "NVME-READ-OVERLAP",
 		   _i == 0 ? "slots 0 and 1 of SQ 1 were in flight together" : "both deliver to 0x1000");
 }
 END_TEST
@@ -152,7 +158,8 @@ START_TEST(completion_that_two_take)
 		STORY(&r.s, nvm_completion, r.driver, .qid = 1, .slot = 0, .cid = 0, .phase = 1);
 	STORY(&r.s, nvm_completion, other, .qid = 1, .slot = 0, .cid = 0, .phase = 1);
 	story_ends(&r.s, _i ? "NVME-PHASE-WRAP" : "NVME-TAKEN-TWICE",
-		   _i ? "from the lap before" : "pe0.cpu1 took the completion of command 0 in slot 0 of CQ 1, which pe0.cpu0");
+		   _i ? "from the lap before"
+		      : "pe0.cpu1 took the completion of command 0 in slot 0 of CQ 1, which pe0.cpu0");
 }
 END_TEST
 
@@ -166,8 +173,8 @@ START_TEST(slot_that_is_used_again_before_the_answer)
 		fetch(&r, cid % 2, cid, 0x1000 * cid);
 	for (uint16_t cid = 13; cid >= 10; cid--) {
 		r.s.now += 1000000;
-		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = 13 - cid, .sqslot = cid % 2, .cid = cid,
-		      .phase = 1, .status = _i == 0 && cid == 10 ? 0x080 : 0);
+		STORY(&r.s, nvme_completion, r.device, .sqid = 1, .cqid = 1, .cqslot = 13 - cid, .sqslot = cid % 2,
+		      .cid = cid, .phase = 1, .status = _i == 0 && cid == 10 ? 0x080 : 0);
 	}
 	STORY(&r.s, nvm_timeout, r.driver, .qid = 1, .sq_tail = 2, .sq_rung = 2, .inflight = 4, .cq_head = 4,
 	      .cq_phase = 1);
@@ -257,7 +264,8 @@ START_TEST(data_that_was_late)
 	if (_i == 0)
 		r.s.now += 1000;
 	STORY(&r.s, store_visible, r.driver, .va = 0x5010, .seq = 1, .len = 8);
-	story_ends(&r.s, "SDMA-DATA-ORDER", "at byte 0 of sdma0.q0 read 0x5010 before a store there by pe0.cpu0 was visible");
+	story_ends(&r.s, "SDMA-DATA-ORDER",
+		   "at byte 0 of sdma0.q0 read 0x5010 before a store there by pe0.cpu0 was visible");
 }
 END_TEST
 

@@ -137,7 +137,8 @@ START_TEST(a_doorbell_has_an_older_index)
 		reserve(&r, r.a, n * 64, n * 64 + 64);
 		STORY(&r.s, sdma_publish, r.a, .from = n * 64, .to = n * 64 + 64, .queue = 0);
 		if (!n || !_i)
-			STORY(&r.s, sdma_doorbell, r.queue, .value = 64, .published = 64, .wptr = n * 64 + 64, .len = 8);
+			STORY(&r.s, sdma_doorbell, r.queue, .value = 64, .published = 64, .wptr = n * 64 + 64,
+			      .len = 8);
 	}
 	story_ends(&r.s, _i ? "SDMA-DOORBELL-LOST" : "SDMA-NOT-RUNG",
 		   _i ? "the last one that reached the engine" : "it had an older index");
@@ -177,8 +178,7 @@ START_TEST(a_lock_is_never_given_back)
 	queue = story_actor(&s, "queue", "ssd0.sq1");
 	STORY(&s, nvme_doorbell, queue, .qid = 1, .value = 1, .accepted = 1);
 	STORY(&s, deadlock, a, .va = RING, .value = 1, .what = "the submission queue's lock");
-	STORY(&s, deadlock, b, .va = _i ? RING + 64 : RING, .value = 1,
-	      .what = { _i ? 'c' : 'l', 'o', 'c', 'k' });
+	STORY(&s, deadlock, b, .va = _i ? RING + 64 : RING, .value = 1, .what = { _i ? 'c' : 'l', 'o', 'c', 'k' });
 	story_ends(&s, _i ? NULL : "NVME-LOCK-HELD", "2 threads wait for the lock");
 }
 END_TEST

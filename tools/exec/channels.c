@@ -9,8 +9,8 @@
 
 #include "models/uverbs/uverbs.h"
 
-#define WAITING_MAX 65536u      /* events of one channel that a program leaves unread beside those in the socket */
-#define OWN_FDS_FROM 256        /* our descriptors stay clear of the low numbers, which programs pick and close */
+#define WAITING_MAX 65536u /* events of one channel that a program leaves unread beside those in the socket */
+#define OWN_FDS_FROM 256   /* our descriptors stay clear of the low numbers, which programs pick and close */
 #define RETRY_PS (200 * BF_US)
 
 struct event {

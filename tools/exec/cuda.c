@@ -9,12 +9,12 @@
 
 #define DEVICES_MAX 64
 
-#define POINTER_MEMORY_TYPE 2 /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
-#define POINTER_MANAGED 8     /* CU_POINTER_ATTRIBUTE_IS_MANAGED */
-#define POINTER_ORDINAL 9     /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
-#define TYPE_DEVICE 2u        /* CU_MEMORYTYPE_DEVICE */
+#define POINTER_MEMORY_TYPE 2  /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
+#define POINTER_MANAGED 8      /* CU_POINTER_ATTRIBUTE_IS_MANAGED */
+#define POINTER_ORDINAL 9      /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+#define TYPE_DEVICE 2u         /* CU_MEMORYTYPE_DEVICE */
 #define STREAM_NON_BLOCKING 1u /* CU_STREAM_NON_BLOCKING: waits for no other stream */
-#define HOST_PORTABLE 1u      /* CU_MEMHOSTALLOC_PORTABLE */
+#define HOST_PORTABLE 1u       /* CU_MEMHOSTALLOC_PORTABLE */
 
 /* Copies to and from pageable memory cost the driver a detour; these few go by memory that the GPU reaches. */
 #define BOUNCE (64u << 10)
@@ -46,11 +46,16 @@ static bool look_up(struct bf_cuda *c)
 		const char *name;
 		void *to;
 	} all[] = {
-		{ "cuPointerGetAttribute", &c->pointer }, { "cuMemGetAddressRange_v2", &c->range },
-		{ "cuDevicePrimaryCtxRetain", &c->retain }, { "cuCtxPushCurrent_v2", &c->push },
-		{ "cuCtxPopCurrent_v2", &c->pop }, { "cuStreamCreate", &c->stream },
-		{ "cuMemHostAlloc", &c->host }, { "cuMemcpyDtoHAsync_v2", &c->down },
-		{ "cuMemcpyHtoDAsync_v2", &c->up }, { "cuStreamSynchronize", &c->wait },
+		{ "cuPointerGetAttribute", &c->pointer },
+		{ "cuMemGetAddressRange_v2", &c->range },
+		{ "cuDevicePrimaryCtxRetain", &c->retain },
+		{ "cuCtxPushCurrent_v2", &c->push },
+		{ "cuCtxPopCurrent_v2", &c->pop },
+		{ "cuStreamCreate", &c->stream },
+		{ "cuMemHostAlloc", &c->host },
+		{ "cuMemcpyDtoHAsync_v2", &c->down },
+		{ "cuMemcpyHtoDAsync_v2", &c->up },
+		{ "cuStreamSynchronize", &c->wait },
 	};
 	bool good = true;
 
@@ -138,7 +143,8 @@ static int copy(struct bf_cuda_device *d, uint64_t address, void *in, const void
 
 		if (out)
 			memcpy(d->bounce, (const uint8_t *)out + at, n);
-		rc = out ? c->up(address + at, d->bounce, n, d->stream) : c->down(d->bounce, address + at, n, d->stream);
+		rc =
+		    out ? c->up(address + at, d->bounce, n, d->stream) : c->down(d->bounce, address + at, n, d->stream);
 		rc = rc ? rc : c->wait(d->stream);
 		if (in && !rc)
 			memcpy((uint8_t *)in + at, d->bounce, n);

@@ -95,7 +95,7 @@ static int open_path(int dir, const char *path, int flags, mode_t mode)
 /* The third argument of open() and the fourth of openat(), where the flags say that there is one. */
 #define MODE_ARGUMENT(flags, mode)                                                                                     \
 	mode_t mode = 0;                                                                                               \
-	if (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE) {                                                                         \
+	if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) {                                                   \
 		va_list ap;                                                                                            \
 		va_start(ap, flags);                                                                                   \
 		mode = (mode_t)va_arg(ap, unsigned);                                                                   \
@@ -215,8 +215,8 @@ static int64_t write_manager(struct bf_exec_file *f, const void *from, size_t le
 
 static ssize_t write_file(struct bf_exec_file *f, const void *from, size_t len)
 {
-	const int64_t n = f->file ? bf_engine_write(f->engine, f->file, (uintptr_t)from, len)
-				  : write_manager(f, from, len);
+	const int64_t n =
+	    f->file ? bf_engine_write(f->engine, f->file, (uintptr_t)from, len) : write_manager(f, from, len);
 
 	if (n >= 0)
 		return (ssize_t)n;
@@ -277,8 +277,9 @@ void *mmap(void *hint, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	void *p;
 
-	return map_file(&p, hint, len, prot, flags, fd, offset) ? p
-								: BF_CALL_REAL(mmap)(hint, len, prot, flags, fd, offset);
+	return map_file(&p, hint, len, prot, flags, fd, offset)
+		   ? p
+		   : BF_CALL_REAL(mmap)(hint, len, prot, flags, fd, offset);
 }
 
 void *mmap64(void *hint, size_t len, int prot, int flags, int fd, off64_t offset)

@@ -31,14 +31,14 @@ enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };
 #define BF_EXEC_ENV_TRACE "BELFRY_EXEC_TRACE"         /* trace file; "%p" in it becomes the process id */
 #define BF_EXEC_ENV_FAULTS "BELFRY_EXEC_FAULTS"       /* fault plan, as --faults of run */
 #define BF_EXEC_ENV_SEED "BELFRY_EXEC_SEED"
-#define BF_EXEC_ENV_NET "BELFRY_EXEC_NET"             /* name of the network that processes of this machine share */
-#define BF_EXEC_ENV_UDP "BELFRY_EXEC_UDP"             /* ADDRESS[:PORT]: RoCEv2 over UDP from that local address */
-#define BF_EXEC_ENV_UDP_RATE "BELFRY_EXEC_UDP_RATE"   /* Mb/s to each address by UDP; 0 or none: no limit */
-#define BF_EXEC_ENV_DEVICES "BELFRY_EXEC_DEVICES"     /* number of devices, mlx5_0 and up; default 1 */
-#define BF_EXEC_ENV_SYSFS "SYSFS_PATH"                /* libibverbs' own: where the generated tree lies */
-#define BF_EXEC_ENV_ABI "BELFRY_EXEC_ABI"             /* "write": every ioctl answers ENOTTY */
-#define BF_EXEC_ENV_STATS "BELFRY_EXEC_STATS"         /* 1: counters on standard error at the end */
-#define BF_EXEC_ENV_IDLE "BELFRY_EXEC_IDLE_US"        /* poll mode: how long the thread sleeps after an idle look */
+#define BF_EXEC_ENV_NET "BELFRY_EXEC_NET"           /* name of the network that processes of this machine share */
+#define BF_EXEC_ENV_UDP "BELFRY_EXEC_UDP"           /* ADDRESS[:PORT]: RoCEv2 over UDP from that local address */
+#define BF_EXEC_ENV_UDP_RATE "BELFRY_EXEC_UDP_RATE" /* Mb/s to each address by UDP; 0 or none: no limit */
+#define BF_EXEC_ENV_DEVICES "BELFRY_EXEC_DEVICES"   /* number of devices, mlx5_0 and up; default 1 */
+#define BF_EXEC_ENV_SYSFS "SYSFS_PATH"              /* libibverbs' own: where the generated tree lies */
+#define BF_EXEC_ENV_ABI "BELFRY_EXEC_ABI"           /* "write": every ioctl answers ENOTTY */
+#define BF_EXEC_ENV_STATS "BELFRY_EXEC_STATS"       /* 1: counters on standard error at the end */
+#define BF_EXEC_ENV_IDLE "BELFRY_EXEC_IDLE_US"      /* poll mode: how long the thread sleeps after an idle look */
 
 struct bf_engine; /* opaque; one a process */
 
@@ -68,8 +68,8 @@ int bf_engine_ioctl(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t requ
 int64_t bf_engine_write(struct bf_engine *e, struct bf_uverbs_file *f, uint64_t address, uint64_t len);
 
 /*
- * A file of the connection manager, whose descriptor is `*fd`: -EAGAIN from a write asks to wait until that is readable,
- * unless the program wants no waiting.
+ * A file of the connection manager, whose descriptor is `*fd`: -EAGAIN from a write asks to wait until that is
+ * readable, unless the program wants no waiting.
  */
 int bf_engine_cm_open(struct bf_engine *e, struct bf_rdmacm_file **out, int *fd);
 void bf_engine_cm_close(struct bf_engine *e, struct bf_rdmacm_file *f);
@@ -87,9 +87,10 @@ void *bf_engine_mmap(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, 
 bool bf_engine_has_page(struct bf_engine *e, const void *address);
 
 /*
- * A SIGSEGV, SIGBUS or SIGTRAP (`e` may be NULL: no engine): true when it was a store (or load) of the program's to a doorbell page, which has been
- * carried out, or a fault of the model's own on memory that the program took away; the thread goes on. False: it is the
- * program's own, for its handler. Async-signal-safe as far as the engine needs: see trap.c.
+ * A SIGSEGV, SIGBUS or SIGTRAP (`e` may be NULL: no engine): true when it was a store (or load) of the program's to a
+ * doorbell page, which has been carried out, or a fault of the model's own on memory that the program took away; the
+ * thread goes on. False: it is the program's own, for its handler. Async-signal-safe as far as the engine needs: see
+ * trap.c.
  */
 bool bf_engine_fault(struct bf_engine *e, int signal, siginfo_t *info, void *context);
 

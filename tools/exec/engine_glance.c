@@ -188,7 +188,8 @@ void bf_engine_glance(struct bf_engine *e)
 	if (BF_LIKELY(!work) || e->pid != getpid() || !bf_engine_call(e, &c))
 		return;
 	e->count.glances++;
-	uint32_t k=bf_outside_poll(e->outside, FRAMES); if (k)
+	uint32_t k = bf_outside_poll(e->outside, FRAMES);
+	if (k)
 		take_back(e);
 	if (e->opts.doorbells == BF_EXEC_POLL)
 		e->count.rings += bf_engine_pages_poll(e);

@@ -73,16 +73,16 @@ struct bf_engine_glance {
 	uint64_t *cell[BF_ENGINE_HOT]; /* doorbell cells that rang lately; NULL: none */
 	uint64_t seen[BF_ENGINE_HOT];  /* what was in them at the last glance */
 	uint32_t next;
-	uint32_t count;                /* glances so far */
-	uint32_t inside;               /* threads that look without the lock */
-	uint64_t eighth_ns;            /* the clock at a glance, now and then */
-	uint64_t said_ns;              /* when a program last looked again and again, or was about to */
-	uint64_t distrust_ns;          /* until then nothing is promised */
-	int cpu;                       /* where it looked; -1: nowhere */
-	uint32_t patience;             /* glances at which a ring was new */
-	bool answered;                 /* a glance has taken frames since it last asked for an event */
-	bool promised;                 /* senders have been told that it looks */
-	bool guarded;                  /* the engine's thread looks after a program that glances */
+	uint32_t count;       /* glances so far */
+	uint32_t inside;      /* threads that look without the lock */
+	uint64_t eighth_ns;   /* the clock at a glance, now and then */
+	uint64_t said_ns;     /* when a program last looked again and again, or was about to */
+	uint64_t distrust_ns; /* until then nothing is promised */
+	int cpu;              /* where it looked; -1: nowhere */
+	uint32_t patience;    /* glances at which a ring was new */
+	bool answered;        /* a glance has taken frames since it last asked for an event */
+	bool promised;        /* senders have been told that it looks */
+	bool guarded;         /* the engine's thread looks after a program that glances */
 };
 
 struct bf_engine_counts {
@@ -229,8 +229,8 @@ void bf_engine_cm_end(struct bf_engine *e);
 void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host);
 
 /*
- * trap.c: the store of a patched instruction, with the thread's registers in `context`. True: it was for a doorbell page
- * and has been carried out. What the interrupted code may do while a fault is handled, it may do here.
+ * trap.c: the store of a patched instruction, with the thread's registers in `context`. True: it was for a doorbell
+ * page and has been carried out. What the interrupted code may do while a fault is handled, it may do here.
  */
 bool bf_engine_stored(struct bf_engine *e, const struct bf_patch *p, ucontext_t *context);
 

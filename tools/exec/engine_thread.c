@@ -51,7 +51,7 @@ struct idle {
 	uint32_t looks;
 	int cpu;           /* that it keeps away from; -1: none */
 	uint64_t moved_ps; /* since then */
-	bool stream; /* many frames came at once the last time that any came */
+	bool stream;       /* many frames came at once the last time that any came */
 };
 
 /* One turn, under the lock; true when there was work. */

@@ -239,13 +239,12 @@ static int attach_stats(struct bf_engine *e)
 		const char *name, *unit;
 		const uint64_t *field;
 	} all[] = {
-		{ "exec.stores", "", &e->count.stores },      { "exec.store_bytes", "B", &e->count.bytes },
-		{ "exec.loads", "", &e->count.loads },        { "exec.single_steps", "", &e->count.steps },
-		{ "exec.late_stores", "", &e->count.late },   { "exec.lost_stores", "", &e->count.lost },
-		{ "exec.patched_sites", "", &e->count.patches },
-		{ "exec.rings", "", &e->count.rings },        { "exec.glances", "", &e->count.glances },
-		{ "exec.missing_pages", "", &e->count.missing },
-		{ "exec.thread_turns", "", &e->count.turns }, { "exec.thread_sleeps", "", &e->count.sleeps },
+		{ "exec.stores", "", &e->count.stores },         { "exec.store_bytes", "B", &e->count.bytes },
+		{ "exec.loads", "", &e->count.loads },           { "exec.single_steps", "", &e->count.steps },
+		{ "exec.late_stores", "", &e->count.late },      { "exec.lost_stores", "", &e->count.lost },
+		{ "exec.patched_sites", "", &e->count.patches }, { "exec.rings", "", &e->count.rings },
+		{ "exec.glances", "", &e->count.glances },       { "exec.missing_pages", "", &e->count.missing },
+		{ "exec.thread_turns", "", &e->count.turns },    { "exec.thread_sleeps", "", &e->count.sleeps },
 	};
 	int rc = 0;
 

@@ -58,10 +58,10 @@ struct bf_exec_file {
 	atomic_bool taken;
 	atomic_uint refs; /* descriptors, and calls that are under way */
 	struct bf_engine *engine;
-	struct bf_uverbs_file *file;     /* of a device; NULL: */
-	struct bf_rdmacm_file *manager;  /* of the connection manager */
-	int events; /* the latter's, to wait at: the program may close its own meanwhile */
-	dev_t dev; /* what the descriptor really is */
+	struct bf_uverbs_file *file;    /* of a device; NULL: */
+	struct bf_rdmacm_file *manager; /* of the connection manager */
+	int events;                     /* the latter's, to wait at: the program may close its own meanwhile */
+	dev_t dev;                      /* what the descriptor really is */
 	ino_t ino;
 };
 

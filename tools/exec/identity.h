@@ -1,6 +1,7 @@
 /*
- * Who the devices of `belfry exec`, and of `belfry serve mlx5`, are: one answer for the program's folders (tree.h), made before it starts, and for
- * the engine inside it. All processes of a machine see the same devices, as with real ones.
+ * Who the devices of `belfry exec`, and of `belfry serve mlx5`, are: one answer for the program's folders (tree.h),
+ * made before it starts, and for the engine inside it. All processes of a machine see the same devices, as with real
+ * ones.
  */
 #ifndef BELFRY_TOOLS_EXEC_IDENTITY_H
 #define BELFRY_TOOLS_EXEC_IDENTITY_H

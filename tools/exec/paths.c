@@ -44,8 +44,8 @@ static bool is_ours(const char *path)
 	if (begins(path, "/dev/", NULL))
 		return begins(path, "/dev/infiniband", "/");
 	return begins(path, "/sys/", NULL) &&
-	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") || begins(path, BF_EXEC_PCI_ROOT, NULL) ||
-		begins(path, BF_EXEC_PCI_DEVICES, NULL));
+	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") ||
+		begins(path, BF_EXEC_PCI_ROOT, NULL) || begins(path, BF_EXEC_PCI_DEVICES, NULL));
 }
 
 /* Not inlined: callers are declared to get no NULL, and programs pass it all the same. */

@@ -18,7 +18,7 @@ extern char **environ;
 
 static struct {
 	_Atomic(struct bf_engine *) engine;
-	atomic_int pid; /* of the process that it runs in: one that vfork() made shares this memory */
+	atomic_int pid;      /* of the process that it runs in: one that vfork() made shares this memory */
 	atomic_bool stopped; /* whichever of the ways out came first */
 	pthread_mutex_t starting;
 	const char *kept[KEPT_MAX]; /* variables that children are to have: "NAME=VALUE" */
@@ -203,7 +203,7 @@ static char *const *with_kept(char *const *from, const char **to, char *preload)
 		if (n + process.nkept + 1 >= ENVIRONMENT_MAX)
 			return from;
 		to[n] = process.preload && strncmp(from[n], "LD_PRELOAD=", 11) == 0 ? join_preload(from[n], preload)
-										   : from[n];
+										    : from[n];
 		n++;
 	}
 	for (unsigned k = 0, own = n; k < process.nkept; k++) {

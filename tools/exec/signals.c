@@ -1,7 +1,7 @@
 /*
- * Signals. Faults at doorbells must come to the engine, whatever handlers the program has for SIGSEGV, SIGBUS and SIGTRAP
- * (a JVM, UCX, a crash reporter) and whatever it blocks. What it asks for these is noted and done for those faults that
- * are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
+ * Signals. Faults at doorbells must come to the engine, whatever handlers the program has for SIGSEGV, SIGBUS and
+ * SIGTRAP (a JVM, UCX, a crash reporter) and whatever it blocks. What it asks for these is noted and done for those
+ * faults that are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
  */
 #include <errno.h>
 #include <string.h>

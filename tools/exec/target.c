@@ -63,7 +63,7 @@ static bool has_other_rights(int fd, const struct stat *st)
 	       (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-static bool has_interpreter(int fd, const ElfW(Ehdr) *h)
+static bool has_interpreter(int fd, const ElfW(Ehdr) * h)
 {
 	for (unsigned i = 0; i < h->e_phnum; i++) {
 		ElfW(Phdr) p;
@@ -77,7 +77,7 @@ static bool has_interpreter(int fd, const ElfW(Ehdr) *h)
 	return false;
 }
 
-static int check_elf(int fd, const char *path, const ElfW(Ehdr) *h, struct bf_error *err)
+static int check_elf(int fd, const char *path, const ElfW(Ehdr) * h, struct bf_error *err)
 {
 	ElfW(Ehdr) own;
 	const int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -127,10 +127,11 @@ static int check_one(char path[PATH_MAX], bool *script, struct bf_error *err)
 	len = read(fd, &head, sizeof(head));
 	if (len >= (ssize_t)sizeof(head.elf) && memcmp(head.elf.e_ident, ELFMAG, SELFMAG) == 0) {
 		if (fstat(fd, &st) == 0 && has_other_rights(fd, &st))
-			rc = bf_fail(err, -ENOTSUP,
-				     "%s runs with rights other than yours (setuid, setgid or file capabilities), so no "
-				     "library may be loaded into it. Run a copy of it that has none of these.",
-				     path);
+			rc =
+			    bf_fail(err, -ENOTSUP,
+				    "%s runs with rights other than yours (setuid, setgid or file capabilities), so no "
+				    "library may be loaded into it. Run a copy of it that has none of these.",
+				    path);
 		else
 			rc = check_elf(fd, path, &head.elf, err);
 	} else if (len > 0) {

@@ -110,7 +110,8 @@ static int trace_of(const struct bf_exec_traces *t, uint32_t pid, char path[PATH
 {
 	const char *mark = strstr(t->pattern, "%p");
 
-	return snprintf(path, PATH_MAX, "%.*s%" PRIu32 "%s", (int)(mark - t->pattern), t->pattern, pid, mark + 2) < PATH_MAX
+	return snprintf(path, PATH_MAX, "%.*s%" PRIu32 "%s", (int)(mark - t->pattern), t->pattern, pid, mark + 2) <
+		       PATH_MAX
 		   ? 0
 		   : -ENAMETOOLONG;
 }

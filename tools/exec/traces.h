@@ -20,8 +20,8 @@ struct bf_exec_process {
 };
 
 struct bf_exec_traces {
-	char pattern[PATH_MAX]; /* what processes are told, with "%p"; empty: no traces */
-	char wanted[PATH_MAX];  /* the name for one alone; or empty */
+	char pattern[PATH_MAX];            /* what processes are told, with "%p"; empty: no traces */
+	char wanted[PATH_MAX];             /* the name for one alone; or empty */
 	struct bf_exec_process *processes; /* by process id */
 	uint32_t nprocesses, ntraces;
 	bool looked; /* some process asked for RDMA devices */

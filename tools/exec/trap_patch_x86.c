@@ -21,9 +21,9 @@
 
 #define SITES 64u
 #define COUNTERS 32u
-#define JUMP 5u        /* bytes: E9 and a distance */
+#define JUMP 5u /* bytes: E9 and a distance */
 #define BREAKPOINT 0xccu
-#define PLACES 16u     /* that are tried in a window */
+#define PLACES 16u                /* that are tried in a window */
 #define STACK_ROOM (256ull << 20) /* that a growing stack may need */
 
 enum state { EMPTY, WRITING, STANDS };
@@ -87,7 +87,8 @@ bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, c
 
 /* ---- is it one? ---- */
 
-/* MOV of a general register of 4 or 8 bytes, its address not relative to itself: [REX] 89 /r (Intel SDM vol. 2, MOV). */
+/* MOV of a general register of 4 or 8 bytes, its address not relative to itself: [REX] 89 /r (Intel SDM vol. 2, MOV).
+ */
 static bool is_plain(const uint8_t *code, const struct bf_store *s)
 {
 	const uint32_t at = (code[0] & 0xf0) == 0x40;
@@ -226,8 +227,9 @@ static bool synchronize(void)
 }
 
 /*
- * Other threads may be at the instruction. A breakpoint keeps them from it while its other bytes change (Intel SDM vol. 3
- * section 9.1.3, "Handling Self- and Cross-Modifying Code"): they come to bf_patch_find() and go back until it is done.
+ * Other threads may be at the instruction. A breakpoint keeps them from it while its other bytes change (Intel SDM vol.
+ * 3 section 9.1.3, "Handling Self- and Cross-Modifying Code"): they come to bf_patch_find() and go back until it is
+ * done.
  */
 static bool write_jump(int mem, struct bf_patch *p)
 {

@@ -33,9 +33,9 @@ enum bf_store_kind {
 struct bf_store {
 	enum bf_store_kind kind;
 	uint64_t address;
-	uint32_t len;    /* bytes */
-	uint32_t code;   /* length of the instruction */
-	uint64_t count;  /* 1, or what REP leaves to do; 0: nothing happens */
+	uint32_t len;   /* bytes */
+	uint32_t code;  /* length of the instruction */
+	uint64_t count; /* 1, or what REP leaves to do; 0: nothing happens */
 	int32_t step;
 	uint8_t reg;     /* load: general register ... */
 	uint8_t reg_len; /* ... and how many of its bytes change: 1, 2, 4 (the rest becomes zero) or 8 */

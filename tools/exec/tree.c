@@ -117,9 +117,14 @@ static void put_class_file(void *arg, const char *class_path, const char *text)
 static void put_function(struct writer *t)
 {
 	static const char *const files[][2] = {
-		{ "class", "0x020000" },        { "numa_node", "-1" },          { "local_cpulist", "0" },
-		{ "local_cpus", "ffffffff" },   { "current_link_width", "16" }, { "max_link_width", "16" },
-		{ "current_link_speed", "32.0 GT/s PCIe" },                     { "max_link_speed", "32.0 GT/s PCIe" },
+		{ "class", "0x020000" },
+		{ "numa_node", "-1" },
+		{ "local_cpulist", "0" },
+		{ "local_cpus", "ffffffff" },
+		{ "current_link_width", "16" },
+		{ "max_link_width", "16" },
+		{ "current_link_speed", "32.0 GT/s PCIe" },
+		{ "max_link_speed", "32.0 GT/s PCIe" },
 	};
 	char below[PATH_MAX], to[PATH_MAX];
 
@@ -261,8 +266,8 @@ static int lock_folder(struct bf_exec_tree *t)
 }
 
 /*
- * A command that is killed can remove nothing: somebody else has to. That process is in a session of its own, since what
- * kills a command's group must not kill it as well, and hears of the end by the pipe that nobody else holds.
+ * A command that is killed can remove nothing: somebody else has to. That process is in a session of its own, since
+ * what kills a command's group must not kill it as well, and hears of the end by the pipe that nobody else holds.
  */
 static int start_keeper(struct bf_exec_tree *t)
 {

@@ -17,7 +17,7 @@ bf_seen_read_fn *bf_seen_own(enum bf_seen_kind kind, const struct bf_rec_schema 
 /* How the fields of one type of the stream become members of struct bf_seen. */
 struct bf_plan {
 	enum bf_seen_kind kind;
-	int32_t key; /* field that names the queue; -1 none, -2 the actor's name does */
+	int32_t key;           /* field that names the queue; -1 none, -2 the actor's name does */
 	bf_seen_read_fn *read; /* in place of the rest; NULL: the type is not this program's own */
 	/* First those of eight bytes, then those of four, then narrower and signed ones, then those that it lacks. */
 	uint8_t nlong, nword, nother, nfields; /* where each of the four ends */
@@ -39,11 +39,11 @@ struct bf_rules_actor {
 
 struct bf_family_run {
 	const struct bf_rule_family *family;
-	bool on;               /* some rule of it is */
-	bool present;          /* the stream has such a device */
+	bool on;                    /* some rule of it is */
+	bool present;               /* the stream has such a device */
 	bool enough[BF_SEEN_KINDS]; /* of these its facts need no more */
-	uint32_t queue_bytes;  /* facts and states */
-	void *facts;           /* of the run */
+	uint32_t queue_bytes;       /* facts and states */
+	void *facts;                /* of the run */
 };
 
 /* Who wants a kind of record, with what is needed to call them side by side. */
@@ -54,7 +54,8 @@ struct bf_listening_rule {
 };
 struct bf_listeners {
 	const struct bf_rule_family *owner; /* whose queues its key names */
-	/* Families that take it in, all rules, and those that wait for nothing to be noticed; each ends with `on` NULL. */
+	/* Families that take it in, all rules, and those that wait for nothing to be noticed; each ends with `on` NULL.
+	 */
 	struct bf_listening_facts {
 		void (*on)(struct bf_rules *r, void *facts, const struct bf_seen *e);
 		void *facts;
@@ -62,7 +63,7 @@ struct bf_listeners {
 	struct bf_listening_rule *rules, *always;
 	bool any;   /* one of them */
 	bool stale; /* some rule says otherwise */
-	bool seen;   /* the stream has this type */
+	bool seen;  /* the stream has this type */
 	bool wanted;
 };
 
@@ -75,7 +76,7 @@ struct bf_rules {
 	struct bf_rule_run *runs;
 	uint32_t nruns;
 	struct bf_listeners listeners[BF_SEEN_KINDS];
-	struct bf_plan *plans[BF_RECORD_TYPES]; /* NULL: no rule knows it */
+	struct bf_plan *plans[BF_RECORD_TYPES];             /* NULL: no rule knows it */
 	const struct bf_rec_schema *types[BF_RECORD_TYPES]; /* NULL: unheard of */
 	struct bf_rules_actor *actors;
 	uint32_t nactors;
@@ -87,7 +88,7 @@ struct bf_rules {
 	struct bf_finding **findings;
 	uint32_t nfindings, nwatched, problems;
 	bool finished;
-	bool stale; /* some listeners are */
+	bool stale;       /* some listeners are */
 	uint16_t noticed; /* by facts, in the record at hand */
 	int status;
 	uint64_t now_ps, records;
@@ -102,8 +103,8 @@ struct bf_rules {
 void bf_rules_listen_again(struct bf_rules *r);
 
 /*
- * See take.c. The sink's write(); who takes in records of a type that the stream has not come up with yet, and those of a
- * type by its plan.
+ * See take.c. The sink's write(); who takes in records of a type that the stream has not come up with yet, and those of
+ * a type by its plan.
  */
 int bf_rules_write(struct bf_sink *sink, const void *records, size_t len);
 bf_take_fn bf_rules_take_first;

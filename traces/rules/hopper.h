@@ -1,9 +1,9 @@
 /*
- * Facts about Hopper's barriers that several rules need: what has come to each since its init and from whom, what copies
- * bring it, who waits there at the end; and what each warp is at.
+ * Facts about Hopper's barriers that several rules need: what has come to each since its init and from whom, what
+ * copies bring it, who waits there at the end; and what each warp is at.
  *
- * A barrier is a queue of the family: `pe` is its SM, `number` its address in the SM's shared memory. Warps are slots of
- * an SM in records and numbers in their block in sentences.
+ * A barrier is a queue of the family: `pe` is its SM, `number` its address in the SM's shared memory. Warps are slots
+ * of an SM in records and numbers in their block in sentences.
  */
 #ifndef BELFRY_TRACES_RULES_HOPPER_H
 #define BELFRY_TRACES_RULES_HOPPER_H
@@ -17,12 +17,30 @@
 #define BF_HOPPER_RANKS 16u
 
 /* Values of the records' fields. */
-enum { BF_OP_INIT, BF_OP_INVAL, BF_OP_ARRIVE, BF_OP_DROP, BF_OP_EXPECT, BF_OP_COMPLETE, BF_OP_TEST, BF_OP_TEST_TOKEN,
-       BF_OP_TRY, BF_OP_TRY_TOKEN };
+enum {
+	BF_OP_INIT,
+	BF_OP_INVAL,
+	BF_OP_ARRIVE,
+	BF_OP_DROP,
+	BF_OP_EXPECT,
+	BF_OP_COMPLETE,
+	BF_OP_TEST,
+	BF_OP_TEST_TOKEN,
+	BF_OP_TRY,
+	BF_OP_TRY_TOKEN
+};
 enum { BF_HOPPER_PARKED, BF_HOPPER_REFUSED, BF_HOPPER_WOKEN, BF_HOPPER_EXPIRED };
 enum { BF_COPY_LOAD, BF_COPY_STORE, BF_COPY_PEER };
-enum { BF_HAZARD_UNRELEASED, BF_HAZARD_STORED, BF_HAZARD_LOADED, BF_HAZARD_WENT_ON,
-       BF_HAZARD_NOBODY, BF_HAZARD_READ, BF_HAZARD_COPYING, BF_HAZARD_FOR_OTHERS };
+enum {
+	BF_HAZARD_UNRELEASED,
+	BF_HAZARD_STORED,
+	BF_HAZARD_LOADED,
+	BF_HAZARD_WENT_ON,
+	BF_HAZARD_NOBODY,
+	BF_HAZARD_READ,
+	BF_HAZARD_COPYING,
+	BF_HAZARD_FOR_OTHERS
+};
 
 /* A block, by its number. */
 struct bf_hopper_block {
@@ -32,8 +50,8 @@ struct bf_hopper_block {
 
 /* What one warp of the cluster has done at a barrier since its init; records are places in the stream plus one. */
 struct bf_hopper_party {
-	uint32_t arrivals, passed; /* waits that were over */
-	uint32_t since_wait, waits; /* arrivals since the warp's wait number `waits` */
+	uint32_t arrivals, passed;       /* waits that were over */
+	uint32_t since_wait, waits;      /* arrivals since the warp's wait number `waits` */
 	uint64_t arrived, armed, copied; /* the latest arrival, expectation, copy */
 };
 
@@ -47,12 +65,12 @@ struct bf_hopper_barrier {
 	/* The label; see struct bf_bar_label. */
 	char name[32], who[32];
 	uint32_t index, ranks, warps, each, free, expected;
-	uint32_t phases, seen; /* completed since init; those that some wait saw */
+	uint32_t phases, seen;                      /* completed since init; those that some wait saw */
 	uint64_t armed, brought, landed, completed; /* bytes: expected, of copies issued, signalled, complete_tx */
 	uint64_t armed_before, brought_before;      /* when the phase began */
 	uint64_t last_armed, last_brought;          /* of the phase before */
 	uint32_t copies, last_copies;               /* issued for the phase, and for the one before */
-	uint32_t expects, incs; /* expect_tx without an arrival; cp.async arrivals that count themselves */
+	uint32_t expects, incs;          /* expect_tx without an arrival; cp.async arrivals that count themselves */
 	struct bf_hopper_party *parties; /* [ranks * BF_HOPPER_SLOTS], owned */
 	uint32_t nranks;
 	/* At the end of a run that failed. */
@@ -70,9 +88,10 @@ struct bf_hopper_warp {
 	uint64_t passed_address;
 	uint32_t passed_parity, passes;
 	bool arrived_since;
-	uint64_t arrived_at;  /* the barrier it arrived on last, plus one; 0 for one of another block */
-	uint32_t init_lanes;  /* those that have initialised barriers */
-	/* Lanes with cp.async that no group and no arrival covers, that have covered nothing, and both in that order. */
+	uint64_t arrived_at; /* the barrier it arrived on last, plus one; 0 for one of another block */
+	uint32_t init_lanes; /* those that have initialised barriers */
+	/* Lanes with cp.async that no group and no arrival covers, that have covered nothing, and both in that order.
+	 */
 	uint32_t open, empty, uncovered;
 	uint32_t stores_open; /* lanes with bulk stores in no group */
 	uint64_t first_uncovered;
@@ -118,9 +137,9 @@ struct bf_hopper_run {
 		uint32_t arrivals, flips;
 		bool by_copy, was_alive, was_other; /* an init: over a live barrier, of another warp */
 		bool late_expect;
-		bool extra;    /* arrivals beyond the warp's share of a phase, with no wait in between */
-		bool too_soon; /* arrivals for a phase that nobody can know to have begun */
-		bool foreign;  /* arrivals for other blocks on the own barrier */
+		bool extra;         /* arrivals beyond the warp's share of a phase, with no wait in between */
+		bool too_soon;      /* arrivals for a phase that nobody can know to have begun */
+		bool foreign;       /* arrivals for other blocks on the own barrier */
 		uint64_t in_flight; /* bytes that copies still had to bring before the record */
 	} now;
 };
@@ -158,22 +177,22 @@ struct bf_hopper_text bf_hopper_warp_text(const struct bf_hopper_run *run, uint3
 
 /* What a barrier that is waited for lacks: the one thing that says most about it. */
 enum bf_hopper_lack {
-	BF_LACK_NONE,         /* nobody waits */
-	BF_LACK_FIRST_PHASE,  /* the first wait has the parity of what is not there yet */
-	BF_LACK_ARRIVAL,      /* bytes were expected and came; nobody arrived */
-	BF_LACK_COUNTED,      /* arrivals that count themselves */
-	BF_LACK_PARITY,       /* a phase ended that nobody has waited for */
-	BF_LACK_COMPLETE,     /* complete_tx in software says something else than expect_tx */
-	BF_LACK_EXPECT,       /* bytes came that nobody expected */
-	BF_LACK_TILE,         /* fewer bytes came than in the phases before */
-	BF_LACK_FEWER,        /* more bytes are expected than copies bring */
-	BF_LACK_MORE,         /* fewer */
-	BF_LACK_OWN_LANE,     /* a lane of the waiting warp has yet to arrive */
-	BF_LACK_OWN,          /* the waiting warp has yet to arrive */
-	BF_LACK_SECOND_WAIT,  /* the warp has waited here before and used nothing */
-	BF_LACK_ENDED,        /* a party has ended */
-	BF_LACK_SKIPPED,      /* a party has arrived on the next ones, not here */
-	BF_LACK_SOMETHING,    /* arrivals of whoever waits for something else, or of nobody */
+	BF_LACK_NONE,        /* nobody waits */
+	BF_LACK_FIRST_PHASE, /* the first wait has the parity of what is not there yet */
+	BF_LACK_ARRIVAL,     /* bytes were expected and came; nobody arrived */
+	BF_LACK_COUNTED,     /* arrivals that count themselves */
+	BF_LACK_PARITY,      /* a phase ended that nobody has waited for */
+	BF_LACK_COMPLETE,    /* complete_tx in software says something else than expect_tx */
+	BF_LACK_EXPECT,      /* bytes came that nobody expected */
+	BF_LACK_TILE,        /* fewer bytes came than in the phases before */
+	BF_LACK_FEWER,       /* more bytes are expected than copies bring */
+	BF_LACK_MORE,        /* fewer */
+	BF_LACK_OWN_LANE,    /* a lane of the waiting warp has yet to arrive */
+	BF_LACK_OWN,         /* the waiting warp has yet to arrive */
+	BF_LACK_SECOND_WAIT, /* the warp has waited here before and used nothing */
+	BF_LACK_ENDED,       /* a party has ended */
+	BF_LACK_SKIPPED,     /* a party has arrived on the next ones, not here */
+	BF_LACK_SOMETHING,   /* arrivals of whoever waits for something else, or of nobody */
 };
 enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queue *q, uint32_t *rank, uint32_t *warp);
 
@@ -188,7 +207,8 @@ struct bf_finding *bf_hopper_find_lack(struct bf_rule_run *r, struct bf_rule_que
 const struct bf_hopper_copy *bf_hopper_copy(const struct bf_hopper_run *run, uint64_t number);
 
 /* The barrier that a fault is about, and where it lies; NULL on lack of memory. */
-struct bf_rule_queue *bf_hopper_fault_at(struct bf_rule_run *r, const struct bf_seen *e, uint32_t *sm, uint32_t *address);
+struct bf_rule_queue *bf_hopper_fault_at(struct bf_rule_run *r, const struct bf_seen *e, uint32_t *sm,
+					 uint32_t *address);
 
 /* Who met a barrier before its init. */
 enum bf_hopper_early {

@@ -12,9 +12,10 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "%s lacks %" PRIu32 " of %" PRIu32 " arrivals in phase %" PRIu32 " while warp %" PRIu32 " of block %" PRIu32
-		       " waits for it, and whoever could make them waits, too",
-		       bf_hopper_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word), b->phases, warp, block);
+		       "%s lacks %" PRIu32 " of %" PRIu32 " arrivals in phase %" PRIu32 " while warp %" PRIu32
+		       " of block %" PRIu32 " waits for it, and whoever could make them waits, too",
+		       bf_hopper_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word), b->phases, warp,
+		       block);
 }
 
 const struct bf_rule bf_rule_hopper_arrivals_missing = {

@@ -18,8 +18,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, n->bar->init_ps, n->bar->init_record);
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(f,
-		       "%s was initialised for %" PRIu64 " arrivals a phase, but its parties (%s) make %" PRIu32 ": %" PRIu32
-		       " block%s x %" PRIu32 " warp%s x %" PRIu64,
+		       "%s was initialised for %" PRIu64 " arrivals a phase, but its parties (%s) make %" PRIu32
+		       ": %" PRIu32 " block%s x %" PRIu32 " warp%s x %" PRIu64,
 		       bf_hopper_bar_text(n->bar).s, e->hopper_label.expected, n->bar->who, parties, blocks,
 		       blocks == 1 ? "" : "s", warps, warps == 1 ? "" : "s", e->hopper_label.each);
 }

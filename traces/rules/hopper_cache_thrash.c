@@ -14,8 +14,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)
-		bf_finding_say(f, "of the first %" PRIu64 " operations on barriers of %s %" PRIu64 " missed the barrier cache", s->ops,
-			       bf_rule_actor(r->rules, e->actor), s->misses);
+		bf_finding_say(
+		    f, "of the first %" PRIu64 " operations on barriers of %s %" PRIu64 " missed the barrier cache",
+		    s->ops, bf_rule_actor(r->rules, e->actor), s->misses);
 }
 
 const struct bf_rule bf_rule_hopper_cache_thrash = {

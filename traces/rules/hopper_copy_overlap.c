@@ -59,10 +59,10 @@ static void begin(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_since(f, c->at_ps, c->record);
 		bf_finding_say(f,
 			       "warp %" PRIu32 " of block %" PRIu32 " starts a copy %s 0x%" PRIx32 " (%" PRIu32
-			       " bytes) of shared memory while one of warp %" PRIu32 " of block %" PRIu32 " %s 0x%" PRIx32
-			       " (%" PRIu32 " bytes) is still under way: what comes of it is chance",
-			       mine.warp, mine.cta, mine.reads ? "from" : "to", mine.shared, mine.bytes, c->warp, c->cta,
-			       c->reads ? "from" : "to", c->shared, c->bytes);
+			       " bytes) of shared memory while one of warp %" PRIu32 " of block %" PRIu32
+			       " %s 0x%" PRIx32 " (%" PRIu32 " bytes) is still under way: what comes of it is chance",
+			       mine.warp, mine.cta, mine.reads ? "from" : "to", mine.shared, mine.bytes, c->warp,
+			       c->cta, c->reads ? "from" : "to", c->shared, c->bytes);
 	}
 	s->copies[s->next++ % COPIES] = mine;
 }

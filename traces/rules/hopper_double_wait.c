@@ -13,7 +13,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s for the phase of parity %" PRIu32
-		       " right after it has waited there for the one before, and has arrived nowhere in between: it waits twice, or has left a release out",
+		       " right after it has waited there for the one before, and has arrived nowhere in between: it "
+		       "waits twice, or has left a release out",
 		       warp, block, bf_hopper_bar_text(b).s, b->waiter_parity);
 }
 

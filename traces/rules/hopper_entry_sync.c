@@ -8,10 +8,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (!f)
 		return;
-	bf_finding_say(f,
-		       "%s was used (%s) by another block of the cluster before its init: a cluster barrier belongs between init "
-		       "and use",
-		       bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)));
+	bf_finding_say(
+	    f,
+	    "%s was used (%s) by another block of the cluster before its init: a cluster barrier belongs between init "
+	    "and use",
+	    bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)));
 }
 
 const struct bf_rule bf_rule_hopper_entry_sync = {

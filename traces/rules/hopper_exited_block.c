@@ -4,17 +4,19 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const uint64_t address = e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.address : e->hopper_hazard.rank << 24;
+	const uint64_t address =
+	    e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.address : e->hopper_hazard.rank << 24;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.kind != 3 : e->hopper_hazard.event != BF_HAZARD_NOBODY)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)
-		bf_finding_say(f,
-			       "%s reaches into the block of rank %" PRIu64
-			       ", which has exited: a block of a cluster may end only when nobody will reach it any more",
-			       bf_rule_actor(r->rules, e->actor), address >> 24);
+		bf_finding_say(
+		    f,
+		    "%s reaches into the block of rank %" PRIu64
+		    ", which has exited: a block of a cluster may end only when nobody will reach it any more",
+		    bf_rule_actor(r->rules, e->actor), address >> 24);
 }
 
 const struct bf_rule bf_rule_hopper_exited_block = {

@@ -12,7 +12,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "copies bring %" PRIu64 " bytes more to %s than were expected: the count of expect_tx is too small, and a phase ends "
+		       "copies bring %" PRIu64
+		       " bytes more to %s than were expected: the count of expect_tx is too small, and a phase ends "
 		       "at zero, not below",
 		       b->brought - b->armed, bf_hopper_bar_text(b).s);
 }

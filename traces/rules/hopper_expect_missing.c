@@ -11,7 +11,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_EXPECT, &block, &warp) : NULL;
 	if (!f)
 		return;
-	bf_finding_say(f, "copies bring %" PRIu64 " bytes to %s, where nobody has expected any", b->brought, bf_hopper_bar_text(b).s);
+	bf_finding_say(f, "copies bring %" PRIu64 " bytes to %s, where nobody has expected any", b->brought,
+		       bf_hopper_bar_text(b).s);
 }
 
 const struct bf_rule bf_rule_hopper_expect_missing = {

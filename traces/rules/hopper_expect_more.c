@@ -11,8 +11,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_FEWER, &block, &warp) : NULL;
 	if (!f)
 		return;
-	bf_finding_say(f, "%s expects %" PRIu64 " bytes that no copy brings: the count of expect_tx is too large", bf_hopper_bar_text(b).s,
-		       b->armed - b->brought);
+	bf_finding_say(f, "%s expects %" PRIu64 " bytes that no copy brings: the count of expect_tx is too large",
+		       bf_hopper_bar_text(b).s, b->armed - b->brought);
 }
 
 const struct bf_rule bf_rule_hopper_expect_more = {

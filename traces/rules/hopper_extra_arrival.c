@@ -14,9 +14,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, n->bar->address);
-	bf_finding_say(f,
-		       "%s has arrived %" PRIu32 " times on %s with no wait in between; its share of a phase is %" PRIu32,
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->since_wait, bf_hopper_bar_text(n->bar).s, b->each);
+	bf_finding_say(
+	    f, "%s has arrived %" PRIu32 " times on %s with no wait in between; its share of a phase is %" PRIu32,
+	    bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->since_wait, bf_hopper_bar_text(n->bar).s,
+	    b->each);
 }
 
 const struct bf_rule bf_rule_hopper_extra_arrival = {

@@ -12,7 +12,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "the first wait of warp %" PRIu32 " of block %" PRIu32 " on %s is for the phase of parity 0, which ends only when %s "
+		       "the first wait of warp %" PRIu32 " of block %" PRIu32
+		       " on %s is for the phase of parity 0, which ends only when %s "
 		       "have used what this warp has yet to give: what begins empty is waited for with parity 1 first",
 		       warp, block, bf_hopper_bar_text(b).s, b->who);
 }

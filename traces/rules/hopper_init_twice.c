@@ -13,8 +13,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, n->bar->address);
-	bf_finding_say(f, "%s was initialised again by %s while it was alive: arrivals and bytes that had come to it are lost",
-		       bf_hopper_bar_text(n->bar).s, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s);
+	bf_finding_say(
+	    f, "%s was initialised again by %s while it was alive: arrivals and bytes that had come to it are lost",
+	    bf_hopper_bar_text(n->bar).s, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s);
 }
 
 const struct bf_rule bf_rule_hopper_init_twice = {

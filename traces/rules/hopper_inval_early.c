@@ -13,7 +13,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, n->bar->address);
-	bf_finding_say(f, "%s invalidated %s with %" PRIu64 " bytes of copies still on their way to it", bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
+	bf_finding_say(f, "%s invalidated %s with %" PRIu64 " bytes of copies still on their way to it",
+		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
 		       n->in_flight);
 }
 

@@ -25,7 +25,8 @@ static const struct bf_hopper_warp *standing(const struct bf_hopper_run *run, co
 {
 	const uint32_t own = b->block < run->nblocks ? run->blocks[b->block].rank : 0;
 	const uint32_t number = b->block - own + rank;
-	const struct bf_hopper_block *block = number < run->nblocks && run->blocks[number].known ? &run->blocks[number] : NULL;
+	const struct bf_hopper_block *block =
+	    number < run->nblocks && run->blocks[number].known ? &run->blocks[number] : NULL;
 
 	return block ? bf_hopper_warp(run, block->sm, block->first_slot + warp) : NULL;
 }
@@ -54,8 +55,10 @@ static enum bf_hopper_lack bytes_lack(const struct bf_hopper_run *run, const str
 	if (b->armed > b->brought && b->copies < b->last_copies && somebody_ended(run))
 		return BF_LACK_NONE;
 	if (b->armed > b->brought)
-		return b->phases && b->copies == b->last_copies && brought && brought < b->last_brought && armed == b->last_armed ? BF_LACK_TILE
-												   : BF_LACK_FEWER;
+		return b->phases && b->copies == b->last_copies && brought && brought < b->last_brought &&
+			       armed == b->last_armed
+			   ? BF_LACK_TILE
+			   : BF_LACK_FEWER;
 	return BF_LACK_NONE;
 }
 
@@ -133,7 +136,8 @@ enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queu
 		return bytes_lack(run, b);
 	if (who && who->passed_address == q->number && !who->arrived_since && waiter->passed)
 		return BF_LACK_SECOND_WAIT;
-	return pending && b->labelled && b->block < run->nblocks ? arrivals_lack(r, run, b, rank, warp) : BF_LACK_SOMETHING;
+	return pending && b->labelled && b->block < run->nblocks ? arrivals_lack(r, run, b, rank, warp)
+								 : BF_LACK_SOMETHING;
 }
 
 struct bf_finding *bf_hopper_find_lack(struct bf_rule_run *r, struct bf_rule_queue *q, enum bf_hopper_lack lack,

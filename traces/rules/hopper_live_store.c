@@ -12,10 +12,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, NULL);
 	if (!f)
 		return;
-	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " stored data at 0x%" PRIx64
-		       ", where a barrier is alive: it takes an mbarrier.inval before, or the unit writes the barrier over them",
-		       h->warp, h->block, h->address);
+	bf_finding_say(
+	    f,
+	    "warp %" PRIu64 " of block %" PRIu64 " stored data at 0x%" PRIx64
+	    ", where a barrier is alive: it takes an mbarrier.inval before, or the unit writes the barrier over them",
+	    h->warp, h->block, h->address);
 }
 
 const struct bf_rule bf_rule_hopper_live_store = {

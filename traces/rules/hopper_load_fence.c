@@ -12,10 +12,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, NULL);
 	if (!f)
 		return;
-	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " starts a copy to 0x%" PRIx64
-		       ", which it has read since its last fence.proxy.async: the copy and the loads are of different proxies",
-		       h->warp, h->block, h->address);
+	bf_finding_say(
+	    f,
+	    "warp %" PRIu64 " of block %" PRIu64 " starts a copy to 0x%" PRIx64
+	    ", which it has read since its last fence.proxy.async: the copy and the loads are of different proxies",
+	    h->warp, h->block, h->address);
 }
 
 const struct bf_rule bf_rule_hopper_load_fence = {

@@ -9,7 +9,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint32_t sm, address;
 
-	if ((e->hopper_fault.reason != BF_MBAR_FAULT_OVER_ARRIVAL && e->hopper_fault.reason != BF_MBAR_FAULT_ARRIVE_COUNT) || !bf_mbar_pending(e->hopper_fault.word))
+	if ((e->hopper_fault.reason != BF_MBAR_FAULT_OVER_ARRIVAL &&
+	     e->hopper_fault.reason != BF_MBAR_FAULT_ARRIVE_COUNT) ||
+	    !bf_mbar_pending(e->hopper_fault.word))
 		return;
 	q = bf_hopper_fault_at(r, e, &sm, &address);
 	f = q ? bf_rule_find(r, e, q) : NULL;
@@ -17,9 +19,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	b = bf_hopper_bar(q);
 	bf_finding_index(f, b->address);
-	bf_finding_say(f, "%s got more arrivals in a phase than it was initialised for (%" PRIu32 " of %" PRIu32
-			  " were pending when too many came at once)",
-		       bf_hopper_bar_text(b).s, bf_mbar_pending(e->hopper_fault.word), bf_mbar_expected(e->hopper_fault.word));
+	bf_finding_say(f,
+		       "%s got more arrivals in a phase than it was initialised for (%" PRIu32 " of %" PRIu32
+		       " were pending when too many came at once)",
+		       bf_hopper_bar_text(b).s, bf_mbar_pending(e->hopper_fault.word),
+		       bf_mbar_expected(e->hopper_fault.word));
 }
 
 const struct bf_rule bf_rule_hopper_over_arrival = {

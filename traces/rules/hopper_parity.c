@@ -19,8 +19,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s passed its wait number %" PRIu32 " on %s when %" PRIu32
 		       " phase%s had ended: the parity that it waits for is that of two phases before",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->passed, bf_hopper_bar_text(b).s, b->phases,
-		       b->phases == 1 ? "" : "s");
+		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->passed,
+		       bf_hopper_bar_text(b).s, b->phases, b->phases == 1 ? "" : "s");
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
@@ -34,7 +34,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s with parity %" PRIu32 " when %" PRIu32
-		       " phase%s had ended, of which the last was never waited for: the parity does not follow the barrier's phase",
+		       " phase%s had ended, of which the last was never waited for: the parity does not follow the "
+		       "barrier's phase",
 		       warp, block, bf_hopper_bar_text(b).s, b->waiter_parity, b->phases, b->phases == 1 ? "" : "s");
 }
 

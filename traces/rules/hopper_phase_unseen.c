@@ -13,7 +13,8 @@ static void on_op(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, b->address);
 	bf_finding_say(f,
 		       "%s arrives on %s for phase %" PRIu32 " when %" PRIu32 " phase%s had ended and %" PRIu32
-		       " were seen by a wait: nobody has waited for the phase before, and whoever it told something goes on without it",
+		       " were seen by a wait: nobody has waited for the phase before, and whoever it told something "
+		       "goes on without it",
 		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(b).s,
 		       (n->party->arrivals - 1) / (b->each ? b->each : 1), b->phases - n->flips,
 		       b->phases - n->flips == 1 ? "" : "s", b->seen);

@@ -10,7 +10,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, e->hopper_stale_read.copy);
 	bf_finding_say(f,
-		       "copy %" PRIu64 " read %" PRIu64 " bytes from 0x%" PRIx64 " as they were before the plain stores of warp slot %" PRIu64
+		       "copy %" PRIu64 " read %" PRIu64 " bytes from 0x%" PRIx64
+		       " as they were before the plain stores of warp slot %" PRIu64
 		       ", which no fence.proxy.async had made visible to it",
 		       e->hopper_stale_read.copy, e->hopper_stale_read.bytes, e->hopper_stale_read.address,
 		       e->hopper_stale_read.warp);

@@ -29,8 +29,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " read shared memory at 0x%" PRIx64 " before the store there by warp %" PRIu64
-		       " lane %" PRIu64 " had been released to it: an arrival releases the stores of its own thread only (__syncwarp "
+		       "warp %" PRIu64 " of block %" PRIu64 " read shared memory at 0x%" PRIx64
+		       " before the store there by warp %" PRIu64 " lane %" PRIu64
+		       " had been released to it: an arrival releases the stores of its own thread only (__syncwarp "
 		       "is missing)",
 		       h->warp, h->block, h->address, h->by / 32, h->by % 32);
 }

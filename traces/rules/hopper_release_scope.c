@@ -13,8 +13,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " read shared memory at 0x%" PRIx64 " before the store there by warp %" PRIu64
-		       " lane %" PRIu64 " of rank %" PRIu64 " had been released to it (.release.cluster is missing)",
+		       "warp %" PRIu64 " of block %" PRIu64 " read shared memory at 0x%" PRIx64
+		       " before the store there by warp %" PRIu64 " lane %" PRIu64 " of rank %" PRIu64
+		       " had been released to it (.release.cluster is missing)",
 		       h->warp, h->block, h->address, h->by / 32, h->by % 32, h->by_rank);
 }
 

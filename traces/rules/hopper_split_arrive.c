@@ -24,7 +24,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = ++a->n[n->slot] == MANY ? bf_rule_find(r, e, NULL) : NULL;
 	if (f)
 		bf_finding_say(f, "%s arrived on %s by %u instructions within one phase",
-			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s, MANY);
+			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
+			       MANY);
 }
 
 const struct bf_rule bf_rule_hopper_split_arrive = {

@@ -12,7 +12,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, c->at_ps, c->record);
 	bf_finding_index(f, c->rec.copy);
 	bf_finding_say(f,
-		       "%s stores into the source of bulk store %" PRIu64 ", issued %s before by %s, which has not been read yet",
+		       "%s stores into the source of bulk store %" PRIu64
+		       ", issued %s before by %s, which has not been read yet",
 		       bf_rule_actor(r->rules, e->actor), c->rec.copy, bf_span_of(e->time_ps - c->at_ps).text,
 		       bf_hopper_warp_text(bf_hopper_run(r), c->sm, (uint32_t)c->rec.warp).s);
 }

@@ -12,8 +12,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "warp %" PRIu32 " of block %" PRIu32 " has finished its work after %" PRIu32 " arrivals on %s, where %" PRIu32
-		       " are due: the parties do not go round equally often",
+		       "warp %" PRIu32 " of block %" PRIu32 " has finished its work after %" PRIu32
+		       " arrivals on %s, where %" PRIu32 " are due: the parties do not go round equally often",
 		       warp, block, (uint32_t)f->n[0], bf_hopper_bar_text(b).s, b->each * (b->phases + 1));
 }
 

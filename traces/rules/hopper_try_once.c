@@ -15,7 +15,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, h->address);
 	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " went on although its wait on %s had come back false%s: try_wait may return "
+		       "warp %" PRIu64 " of block %" PRIu64
+		       " went on although its wait on %s had come back false%s: try_wait may return "
 		       "before the phase is over and belongs in a loop",
 		       h->warp, h->block, bf_hopper_bar_text(n->bar).s,
 		       n->warp->came_back == BF_HOPPER_EXPIRED ? " at its time limit" : "");

@@ -25,7 +25,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = p->n == IN_A_ROW ? bf_rule_find(r, e, NULL) : NULL;
 	if (f)
 		bf_finding_say(f,
-			       "lanes 0x%08" PRIx64 " of %s tried %u times in a row to wait on %s, and could not park without the rest of "
+			       "lanes 0x%08" PRIx64
+			       " of %s tried %u times in a row to wait on %s, and could not park without the rest of "
 			       "their warp",
 			       e->hopper_op.lanes, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, IN_A_ROW,
 			       bf_hopper_bar_text(n->bar).s);

@@ -15,7 +15,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, h->address);
 	bf_finding_say(f,
-		       "warp %" PRIu64 " of block %" PRIu64 " went on although its wait on %s had come back false at once, for lack of an "
+		       "warp %" PRIu64 " of block %" PRIu64
+		       " went on although its wait on %s had come back false at once, for lack of an "
 		       "entry in the try-wait buffer",
 		       h->warp, h->block, bf_hopper_bar_text(n->bar).s);
 }

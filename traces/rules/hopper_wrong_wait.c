@@ -12,7 +12,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s, on which it has to arrive itself before the phase can end: that is "
+		       "warp %" PRIu32 " of block %" PRIu32
+		       " waits on %s, on which it has to arrive itself before the phase can end: that is "
 		       "not the barrier that tells it something",
 		       warp, block, bf_hopper_bar_text(b).s);
 }

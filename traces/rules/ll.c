@@ -136,8 +136,12 @@ static void forget_run(void *facts)
 
 extern const struct bf_rule bf_rule_ll_send_early, bf_rule_ll_count_first, bf_rule_ll_count_qp, bf_rule_ll_count_value,
     bf_rule_ll_count_stale, bf_rule_ll_count_unseen;
-static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,  &bf_rule_ll_count_first, &bf_rule_ll_count_qp,
-					       &bf_rule_ll_count_value, &bf_rule_ll_count_stale, &bf_rule_ll_count_unseen,
+static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,
+					       &bf_rule_ll_count_first,
+					       &bf_rule_ll_count_qp,
+					       &bf_rule_ll_count_value,
+					       &bf_rule_ll_count_stale,
+					       &bf_rule_ll_count_unseen,
 					       NULL };
 
 static const uint8_t signs[] = { BF_SEEN_ll_send, BF_SEEN_ll_recv, 0 };

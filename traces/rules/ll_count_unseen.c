@@ -21,7 +21,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* A count that means "not yet", or whose queue pair stands still with something in it, is not there to be found. */
 static bool arrived(struct bf_rules *r, const struct bf_ll_exchange *x)
 {
-	struct bf_rule_queue *queue = x->count_qpn ? bf_rule_queue(r, &bf_rules_mlx5, x->src, x->count_qpn, false) : NULL;
+	struct bf_rule_queue *queue =
+	    x->count_qpn ? bf_rule_queue(r, &bf_rules_mlx5, x->src, x->count_qpn, false) : NULL;
 	const struct bf_mlx5_queue *q = queue ? bf_mlx5_of(queue) : NULL;
 
 	return x->value && (!q || (!q->failed && q->done >= q->reserved));
@@ -65,8 +66,9 @@ static void end(struct bf_rule_run *r, bool complete)
 	if (!f)
 		return;
 	bf_finding_say(f,
-		       "in the %s of round %" PRIu32 " %s sent PE %" PRIu32 " the count for expert %" PRIu32 ", %" PRIi32
-		       ", and PE %" PRIu32 " waits for ever without having found it: it looks at another word, or the "
+		       "in the %s of round %" PRIu32 " %s sent PE %" PRIu32 " the count for expert %" PRIu32
+		       ", %" PRIi32 ", and PE %" PRIu32
+		       " waits for ever without having found it: it looks at another word, or the "
 		       "word was cleared after the count had come",
 		       bf_ll_kernel(x->phase), x->round, bf_rule_actor(r->rules, x->count_actor), x->dst, x->expert,
 		       x->value, x->dst);

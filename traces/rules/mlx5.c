@@ -197,9 +197,12 @@ static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 		find_ring(r, q, e);
 	slot = &q->slots[e->ibgda_build.index % q->depth];
 	slot->built[1] = slot->built[0];
-	slot->built[0] =
-	    (struct bf_mlx5_built){ e->ibgda_build.index + 1,	  e->time_ps, e->number, e->actor,
-				    (uint16_t)e->ibgda_build.ds, slot->published == e->ibgda_build.index + 1 };
+	slot->built[0] = (struct bf_mlx5_built){ e->ibgda_build.index + 1,
+						 e->time_ps,
+						 e->number,
+						 e->actor,
+						 (uint16_t)e->ibgda_build.ds,
+						 slot->published == e->ibgda_build.index + 1 };
 }
 
 static const struct bf_store *late_part(struct bf_rules *r, const struct bf_mlx5_queue *q, uint64_t index,
@@ -328,8 +331,7 @@ static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring ||
-	    va != ring->va + 4)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != ring->va + 4)
 		return NULL;
 	return bf_mlx5_of(queue);
 }
@@ -548,10 +550,11 @@ static void forget(void *facts)
 
 #define BF_MLX5_RULES(R)                                                                                               \
 	R(entry_order)                                                                                                 \
-	R(fence_scope) R(entry_early) R(publish_order) R(ring_overrun) R(dbrec_index) R(dbrec_order) R(doorbell_first) \
-	    R(dbrec_lock) R(not_rung) R(key_bounds) R(key_unknown) R(key_access) R(poll_early) R(poll_window)          \
-		R(completion_lost) R(data_order) R(retry_exceeded) R(rnr_exceeded) R(remote_access) R(local_length)    \
-		    R(local_qp) R(local_protection) R(flushed) R(error_ignored) R(quiet_early) R(doorbell_refused)     \
+	R(fence_scope)                                                                                                 \
+	R(entry_early) R(publish_order) R(ring_overrun) R(dbrec_index) R(dbrec_order) R(doorbell_first) R(dbrec_lock)  \
+	    R(not_rung) R(key_bounds) R(key_unknown) R(key_access) R(poll_early) R(poll_window) R(completion_lost)     \
+		R(data_order) R(retry_exceeded) R(rnr_exceeded) R(remote_access) R(local_length) R(local_qp)           \
+		    R(local_protection) R(flushed) R(error_ignored) R(quiet_early) R(doorbell_refused)                 \
 			R(doorbell_lost) R(wrong_peer) R(read_depth) R(rnr_finite) R(cq_overrun) R(cq_config)          \
 			    R(entry_index) R(entry_qpn) R(capture_error) R(doorbell_each) R(retransmits) R(read_zero)  \
 				R(shared_queue) R(cq_too_small) R(cq_entry0) R(cq_not_cleared) R(poll_back) R(astray)  \
@@ -567,24 +570,15 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint8_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint8_t records[] = {
-	BF_SEEN_agent_start,   BF_SEEN_agent_end,
-	BF_SEEN_store,         BF_SEEN_store_visible,
-	BF_SEEN_fence,         BF_SEEN_dma_read,
-	BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
-	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,
-	BF_SEEN_cqe,           BF_SEEN_qp_state,
-	BF_SEEN_mkey_error,    BF_SEEN_qp_error,
-	BF_SEEN_retransmit,    BF_SEEN_dbrec,
-	BF_SEEN_rx_drop,       BF_SEEN_nak_sent,
-	BF_SEEN_qp_config,     BF_SEEN_qp_path,
-	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,
-	BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
-	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,
-	BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
-	BF_SEEN_ibgda_astray,  BF_SEEN_ibgda_result,
-	BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
-	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
-	BF_SEEN_capture_wqe,   0,
+	BF_SEEN_agent_start,   BF_SEEN_agent_end,        BF_SEEN_store,         BF_SEEN_store_visible,
+	BF_SEEN_fence,         BF_SEEN_dma_read,         BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,         BF_SEEN_cqe,           BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,    BF_SEEN_qp_error,         BF_SEEN_retransmit,    BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,       BF_SEEN_nak_sent,         BF_SEEN_qp_config,     BF_SEEN_qp_path,
+	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,      BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
+	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,      BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,  BF_SEEN_ibgda_result,     BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
+	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell, BF_SEEN_capture_wqe,   0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {

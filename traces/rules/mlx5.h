@@ -2,8 +2,8 @@
  * Facts about mlx5 queue pairs that several rules need: entries as the driver built and the device fetched them, what
  * doorbell records said, how far a queue has come. Indices are unwrapped.
  *
- * The ring's depth and address come from the device's qp_config record (or a capture's); where that has no address, from
- * the first entry that a driver says it has built.
+ * The ring's depth and address come from the device's qp_config record (or a capture's); where that has no address,
+ * from the first entry that a driver says it has built.
  */
 #ifndef BELFRY_TRACES_RULES_MLX5_H
 #define BELFRY_TRACES_RULES_MLX5_H
@@ -25,7 +25,8 @@ struct bf_mlx5_slot {
 	uint64_t early_index, early_ps, early_record;
 	bool early_wrong, early_published; /* its own thread had published it */
 	uint64_t published;                /* the last entry here that was published, index plus one */
-	/* The last time that this slot was reserved, index plus one: by whom, with how many from which on, how often. */
+	/* The last time that this slot was reserved, index plus one: by whom, with how many from which on, how often.
+	 */
 	uint64_t reserved, first;
 	uint32_t reserver, count, times;
 };
@@ -79,11 +80,12 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
 	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
-	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps, posted_record;
+	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,
+	    posted_record;
 	uint64_t done, done_ps, done_record, polled;
 	uint32_t publisher;
-	uint64_t doorbells;    /* that reached the device */
-	uint16_t cqe_counter;  /* of the last completion */
+	uint64_t doorbells;   /* that reached the device */
+	uint16_t cqe_counter; /* of the last completion */
 	uint8_t cqe_verdict, cqe_opcode, cqe_syndrome;
 	uint64_t cqe_record, cqes;
 	/* The first error completion; syndrome 0: none. */

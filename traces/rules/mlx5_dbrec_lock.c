@@ -13,8 +13,7 @@ static struct bf_rule_queue *record_at(struct bf_rule_run *r, uint64_t va)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring ||
-	    va != ring->va + 4)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != ring->va + 4)
 		return NULL;
 	return queue;
 }
@@ -26,7 +25,8 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 	const uint16_t value = bf_get_be16(now->bytes + 2), most = bf_get_be16(s->most.bytes + 2);
 	struct bf_finding *f;
 
-	/* A thread that stores a smaller index itself begins a queue anew; one thread's stores do not cross in order. */
+	/* A thread that stores a smaller index itself begins a queue anew; one thread's stores do not cross in order.
+	 */
 	if (!s->set || (int16_t)(value - most) >= 0 || (now->actor == s->most.actor && now->seq > s->most.seq)) {
 		s->most = *now;
 		s->set = true;

@@ -3,8 +3,8 @@
 #include "traces/rules/mlx5.h"
 
 /*
- * Rung and read, and the index there is still the one that everything has been fetched up to. A word that was stored to,
- * other than to clear it, holds a wrong index: MLX5-DBREC-INDEX.
+ * Rung and read, and the index there is still the one that everything has been fetched up to. A word that was stored
+ * to, other than to clear it, holds a wrong index: MLX5-DBREC-INDEX.
  */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {

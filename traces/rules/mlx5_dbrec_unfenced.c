@@ -29,8 +29,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, d->store.issued_ps, d->store.record);
 	bf_finding_watch(r->rules, f, late);
 	bf_finding_say(f,
-		       "%s rang the doorbell of QP 0x%" PRIx64 " on PE %" PRIu32
-		       " when its store of %" PRIu16 " into the doorbell record was still in a store buffer: no fence "
+		       "%s rang the doorbell of QP 0x%" PRIx64 " on PE %" PRIu32 " when its store of %" PRIu16
+		       " into the doorbell record was still in a store buffer: no fence "
 		       "stands between the two",
 		       bf_rule_actor(r->rules, e->actor), queue->number, queue->pe, d->value);
 }

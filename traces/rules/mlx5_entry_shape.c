@@ -44,8 +44,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the control segment of %s says %" PRIu64 " segments of 16 bytes, and %s had laid %" PRIu16
 		       " of them there",
-		       bf_mlx5_entry(e->queue, w->index).text, e->wqe_fetch.ds,
-		       bf_rule_actor(r->rules, w->own.actor), w->own.ds);
+		       bf_mlx5_entry(e->queue, w->index).text, e->wqe_fetch.ds, bf_rule_actor(r->rules, w->own.actor),
+		       w->own.ds);
 }
 
 const struct bf_rule bf_rule_mlx5_entry_shape = {

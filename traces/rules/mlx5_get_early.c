@@ -21,7 +21,8 @@ struct state {
 	uint64_t covered;
 };
 
-/* Of a PE, whatever the queue pair: the latest DUMP that is complete was fetched then. PEs that share a place share it. */
+/* Of a PE, whatever the queue pair: the latest DUMP that is complete was fetched then. PEs that share a place share it.
+ */
 struct run {
 	uint64_t fetched[PES];
 };
@@ -69,10 +70,9 @@ static void tell_early(struct bf_rule_run *r, const struct bf_seen *e, uint64_t 
 	if (!f)
 		return;
 	bf_finding_index(f, index);
-	bf_finding_say(f,
-		       "%s takes the result of %s for there when the device has completed the entries below %" PRIu64
-		       "%s",
-		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, q->done, why);
+	bf_finding_say(
+	    f, "%s takes the result of %s for there when the device has completed the entries below %" PRIu64 "%s",
+	    bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, q->done, why);
 }
 
 /* Of gets: a DUMP that was fetched when the READ was complete, or waited for it behind it, is complete itself. */

@@ -25,12 +25,14 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_since(f, q->reserved_ps, q->reserved_record);
 	bf_finding_index(f, q->published);
 	if (known)
-		bf_finding_say(f, "%s reserved %" PRIu32 " slots of QP 0x%" PRIx64 " on PE %" PRIu32 " from %" PRIu64
+		bf_finding_say(f,
+			       "%s reserved %" PRIu32 " slots of QP 0x%" PRIx64 " on PE %" PRIu32 " from %" PRIu64
 			       " on and never published them; slots up to %" PRIu64 " have been reserved behind",
 			       bf_rule_actor(r->rules, slot->reserver), slot->count, queue->number, queue->pe,
 			       slot->first, q->reserved);
 	else
-		bf_finding_say(f, "nobody was given slot %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32
+		bf_finding_say(f,
+			       "nobody was given slot %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32
 			       ", and slots up to %" PRIu64 " behind it have been reserved: their turn never comes",
 			       q->published, queue->number, queue->pe, q->reserved);
 }

@@ -7,13 +7,13 @@ static void reserved_again(struct bf_rule_run *r, const struct bf_seen *e, const
 	const uint64_t base = e->ibgda_reserve.base;
 
 	for (uint64_t i = base; i < base + e->ibgda_reserve.count && i < base + q->depth; i++) {
-		struct bf_finding *f =
-		    q->slots[i % q->depth].times > 1 ? bf_rule_find(r, e, e->queue) : NULL;
+		struct bf_finding *f = q->slots[i % q->depth].times > 1 ? bf_rule_find(r, e, e->queue) : NULL;
 
 		if (!f)
 			continue;
 		bf_finding_index(f, i);
-		bf_finding_say(f, "%s was given %" PRIu64 " slots from %" PRIu64 " on, and slot %" PRIu64
+		bf_finding_say(f,
+			       "%s was given %" PRIu64 " slots from %" PRIu64 " on, and slot %" PRIu64
 			       " of QP 0x%" PRIx64 " on PE %" PRIu32 " had been given to somebody already",
 			       bf_rule_actor(r->rules, e->actor), e->ibgda_reserve.count, base, i, e->queue->number,
 			       e->queue->pe);
@@ -32,9 +32,11 @@ static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const 
 		return;
 	bf_finding_index(f, index);
 	if (beyond) {
-		bf_finding_say(f, "%s laid %s over slots up to %" PRIu64 ", when those below %" PRIu64
+		bf_finding_say(f,
+			       "%s laid %s over slots up to %" PRIu64 ", when those below %" PRIu64
 			       " had been reserved: the next reservation gets the same ones",
-			       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, end, q->reserved);
+			       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, end,
+			       q->reserved);
 		return;
 	}
 	bf_finding_since(f, slot->built[1].at_ps, slot->built[1].record);

@@ -206,9 +206,7 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 		q->fetch.dword++;
 	if (late)
 		q->fetch.late = *late;
-	q->fetch.what = behind == 1 ? BF_NVME_FETCHED_OVERWRITTEN
-			: late            ? BF_NVME_FETCHED_LATE
-					  : BF_NVME_FETCHED_FIELD;
+	q->fetch.what = behind == 1 ? BF_NVME_FETCHED_OVERWRITTEN : late ? BF_NVME_FETCHED_LATE : BF_NVME_FETCHED_FIELD;
 }
 
 static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
@@ -417,11 +415,11 @@ static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run
 	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
-		return run->stale && run->stale_from == 1                        ? BF_NVME_STUCK_L2
-		       : run->stale && run->invalidated_ps <= head->posted_ps    ? BF_NVME_STUCK_NO_INVALIDATE
-		       : run->stale                                              ? BF_NVME_STUCK_FLUSH_TYPE
-		       : looked_old(e) && may_be_lost(r, e)                        ? BF_NVME_STUCK_LOST
-										 : BF_NVME_STUCK_UNSEEN;
+		return run->stale && run->stale_from == 1                     ? BF_NVME_STUCK_L2
+		       : run->stale && run->invalidated_ps <= head->posted_ps ? BF_NVME_STUCK_NO_INVALIDATE
+		       : run->stale                                           ? BF_NVME_STUCK_FLUSH_TYPE
+		       : looked_old(e) && may_be_lost(r, e)                   ? BF_NVME_STUCK_LOST
+									      : BF_NVME_STUCK_UNSEEN;
 	if (unannounced(q))
 		return q->entries && q->built - q->fetches >= q->entries ? BF_NVME_STUCK_FULL : BF_NVME_STUCK_NOT_RUNG;
 	/* Where the controller owes nothing, its answers lie where this driver does not look. */
@@ -535,21 +533,11 @@ static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_
 
 /* Those that name a queue are here whether facts need them or not: that makes them the family's. */
 static const uint8_t records[] = {
-	BF_SEEN_store,
-	BF_SEEN_nvm_build,
-	BF_SEEN_nvm_ring,
-	BF_SEEN_nvm_completion,
-	BF_SEEN_nvm_timeout,
-	BF_SEEN_nvm_mismatch,
-	BF_SEEN_nvme_fetch,
-	BF_SEEN_nvme_doorbell,
-	BF_SEEN_nvme_completion,
-	BF_SEEN_nvme_held,
-	BF_SEEN_nvme_driver_error,
-	BF_SEEN_nvme_queue,
-	BF_SEEN_gpu_invalidate,
-	BF_SEEN_gpu_stale_load,
-	0,
+	BF_SEEN_store,          BF_SEEN_nvm_build,         BF_SEEN_nvm_ring,
+	BF_SEEN_nvm_completion, BF_SEEN_nvm_timeout,       BF_SEEN_nvm_mismatch,
+	BF_SEEN_nvme_fetch,     BF_SEEN_nvme_doorbell,     BF_SEEN_nvme_completion,
+	BF_SEEN_nvme_held,      BF_SEEN_nvme_driver_error, BF_SEEN_nvme_queue,
+	BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load,    0,
 };
 
 const struct bf_rule_family bf_rules_nvme = {

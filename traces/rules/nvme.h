@@ -83,7 +83,7 @@ struct bf_nvme_queue {
 	uint32_t by_cid[BF_NVME_CIDS]; /* by hash of the identifier: place plus one */
 	uint64_t built, fetches;       /* entries */
 	uint32_t last_rung;            /* the last tail that their driver rang */
-	uint32_t tails[4]; /* the last tails that the controller accepted, the newest first */
+	uint32_t tails[4];             /* the last tails that the controller accepted, the newest first */
 	uint32_t ntails;
 	bool shadow_only;     /* the last tail went to the shadow doorbell alone */
 	uint64_t completions; /* posted to the completion queue */
@@ -119,8 +119,8 @@ enum bf_nvme_stuck {
 struct bf_nvme_answer {
 	struct bf_rule_queue *queue; /* its submission queue; NULL: not known */
 	uint32_t slot;
-	uint32_t code; /* SCT << 8 | SC */
-	bool other;    /* the controller had got something else than the driver meant */
+	uint32_t code;        /* SCT << 8 | SC */
+	bool other;           /* the controller had got something else than the driver meant */
 	const uint8_t *entry; /* during the record */
 	uint64_t fetched_ps, fetched_record;
 };

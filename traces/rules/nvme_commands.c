@@ -1,6 +1,6 @@
 /*
- * Commands that a controller has and has not answered. A slot is free for the next entry as soon as it is fetched, so it
- * is the identifier that tells commands apart.
+ * Commands that a controller has and has not answered. A slot is free for the next entry as soon as it is fetched, so
+ * it is the identifier that tells commands apart.
  */
 #include <stdlib.h>
 #include <string.h>

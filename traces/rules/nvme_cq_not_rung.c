@@ -8,9 +8,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (!f)
 		return;
-	bf_finding_say(f,
-		       "the controller holds completions back because CQ %" PRIu64
-		       " is full: the driver %s",
+	bf_finding_say(f, "the controller holds completions back because CQ %" PRIu64 " is full: the driver %s",
 		       e->nvm_timeout.qid,
 		       bf_nvme_of(e->queue)->cq_rung ? "has not rung its head doorbell for what it took"
 						     : "never rang its head doorbell");

@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (f)
 		bf_finding_say(f,
 			       "queue %" PRIu32 " was refused with Invalid Field, and its PC, size and number are "
-						"good: CC.IOSQES or CC.IOCQES is not 6 and 4",
+			       "good: CC.IOSQES or CC.IOCQES is not 6 and 4",
 			       bf_nvme_dword(a, 10) & 0xffff);
 }
 

@@ -17,8 +17,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	*last = (struct flush){ .cid = bf_get_le16(e->tail + 2), .at_ps = e->time_ps, .record = e->number };
 	for (uint32_t i = 0; i < q->in_flight; i++)
-		last->writes +=
-		    q->commands[i].entry[0] == BF_NVME_IO_WRITE && !(q->commands[i].entry[51] >> 6 & 1);
+		last->writes += q->commands[i].entry[0] == BF_NVME_IO_WRITE && !(q->commands[i].entry[51] >> 6 & 1);
 	last->open = last->writes != 0;
 }
 

@@ -15,11 +15,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_since(f, s->posted_ps, s->posted_record);
 	bf_finding_index(f, e->nvm_completion.slot);
-	bf_finding_say(
-	    f,
-	    "%s took slot %" PRIu64 " of CQ %" PRIu64 " more often (%" PRIu64
-	    ") than the controller has posted there (%" PRIu64 "): the entry is from the lap before",
-	    bf_rule_actor(r->rules, e->actor), e->nvm_completion.slot, e->queue->number, s->ntaken, s->nposted);
+	bf_finding_say(f,
+		       "%s took slot %" PRIu64 " of CQ %" PRIu64 " more often (%" PRIu64
+		       ") than the controller has posted there (%" PRIu64 "): the entry is from the lap before",
+		       bf_rule_actor(r->rules, e->actor), e->nvm_completion.slot, e->queue->number, s->ntaken,
+		       s->nposted);
 }
 
 const struct bf_rule bf_rule_nvme_phase_wrap = {

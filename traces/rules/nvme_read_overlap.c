@@ -13,8 +13,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, c->fetched_ps, c->fetched_record);
 	bf_finding_index(f, e->nvme_fetch.slot);
 	bf_nvme_say_both(f, "read", c->slot, run->overlap, (uint32_t)e->nvme_fetch.slot, e->queue);
-	bf_finding_say(f, " are in flight together and both deliver to 0x%" PRIx64 ": what one brings the other overwrites",
-		       bf_get_le64(e->tail + 24));
+	bf_finding_say(
+	    f, " are in flight together and both deliver to 0x%" PRIx64 ": what one brings the other overwrites",
+	    bf_get_le64(e->tail + 24));
 }
 
 const struct bf_rule bf_rule_nvme_read_overlap = {

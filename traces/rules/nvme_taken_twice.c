@@ -11,8 +11,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_since(f, s->posted_ps, s->posted_record);
 	bf_finding_index(f, e->nvm_completion.slot);
-	bf_finding_say(f, "%s took the completion of command %" PRIu64 " in slot %" PRIu64 " of CQ %" PRIu64
-			  ", which %s had taken already: two threads poll without a lock between them",
+	bf_finding_say(f,
+		       "%s took the completion of command %" PRIu64 " in slot %" PRIu64 " of CQ %" PRIu64
+		       ", which %s had taken already: two threads poll without a lock between them",
 		       bf_rule_actor(r->rules, e->actor), e->nvm_completion.cid, e->nvm_completion.slot,
 		       e->queue->number, bf_rule_actor(r->rules, s->taker[1]));
 }

@@ -27,11 +27,12 @@ static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_since(f, last->fetched_ps, last->fetched_record);
 	bf_finding_index(f, last->slot);
-	bf_finding_say(f,
-		       "the controller used 0x%" PRIx64 " for the command in slot %" PRIu32 " of SQ %" PRIu64
-		       ", which is neither its PRP1 nor its PRP2, and nothing is mapped there: an entry of its PRP list "
-		       "is wrong, or the list is too short",
-		       e->iommu_fault.iova, last->slot, at->number);
+	bf_finding_say(
+	    f,
+	    "the controller used 0x%" PRIx64 " for the command in slot %" PRIu32 " of SQ %" PRIu64
+	    ", which is neither its PRP1 nor its PRP2, and nothing is mapped there: an entry of its PRP list "
+	    "is wrong, or the list is too short",
+	    e->iommu_fault.iova, last->slot, at->number);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

@@ -16,11 +16,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.cq_head, e->nvm_timeout.qid,
 		       e->nvm_timeout.cq_phase);
 	if (head->posted)
-		bf_finding_say(f,
-			       ", there last at %" PRIu64
-			       " ns with phase %u, and the driver does not take it: the slot, its address or the phase is "
-			       "wrong",
-			       head->posted_ps / (uint64_t)BF_NS, (unsigned)head->posted_phase);
+		bf_finding_say(
+		    f,
+		    ", there last at %" PRIu64
+		    " ns with phase %u, and the driver does not take it: the slot, its address or the phase is "
+		    "wrong",
+		    head->posted_ps / (uint64_t)BF_NS, (unsigned)head->posted_phase);
 	else
 		bf_finding_say(f, " and has posted nothing there yet: the driver's head has gone too far");
 }

@@ -35,15 +35,15 @@ struct bf_family_run;
 /* One record. Valid during the call. Of store_visible records only those come whose store has been seen. */
 struct bf_seen {
 	uint64_t time_ps;
-	uint64_t number;     /* place in the stream, from 0 */
+	uint64_t number; /* place in the stream, from 0 */
 	uint32_t actor;
-	uint32_t pe;         /* the first number in the actor's name */
+	uint32_t pe; /* the first number in the actor's name */
 	enum bf_seen_kind kind;
 	uint32_t tail_len;
 	const uint8_t *tail;
-	const uint8_t *fixed;              /* as the stream has it; for bf_seen_u64() */
+	const uint8_t *fixed; /* as the stream has it; for bf_seen_u64() */
 	const struct bf_rec_schema *type;
-	struct bf_rule_queue *queue;       /* NULL when the record names none */
+	struct bf_rule_queue *queue; /* NULL when the record names none */
 	union {
 		uint64_t field[BF_SEEN_FIELDS_MAX];
 #define BF_SEEN_MEMBER_(name, FIELDS, key) struct bf_seen_##name name;
@@ -62,9 +62,9 @@ struct bf_rule_queue {
 	const struct bf_rule_family *family;
 	uint32_t pe;
 	uint64_t number;
-	uint32_t actor;      /* the device's queue, 0 until one of its records came */
-	uint32_t place;      /* in order of appearance */
-	uint8_t *memory;     /* facts, then the states of rules */
+	uint32_t actor;  /* the device's queue, 0 until one of its records came */
+	uint32_t place;  /* in order of appearance */
+	uint8_t *memory; /* facts, then the states of rules */
 };
 
 /* A rule on duty in a run. */
@@ -72,34 +72,34 @@ struct bf_rule_run {
 	struct bf_rules *rules;
 	const struct bf_rule *rule;
 	const struct bf_family_run *family; /* the engine's */
-	void *facts;          /* of its family's run */
-	void *state;          /* rule->state_bytes, zeroed */
+	void *facts;                        /* of its family's run */
+	void *state;                        /* rule->state_bytes, zeroed */
 	uint32_t queue_offset;
 	enum bf_seen_kind spared; /* bf_rule_spare() */
 };
 
 /* What explains what: lower ranks explain higher ones. In between there is room. */
 enum {
-	BF_RANK_SET_UP = 10,    /* wrong before the first entry: sizes, configuration, wrong peer */
-	BF_RANK_ENTRY = 20,     /* the device got other entries than were meant */
-	BF_RANK_INDEX = 30,     /* it was told a wrong index, or the record came late */
-	BF_RANK_DATA = 36,      /* it got other data than were meant */
-	BF_RANK_REFUSED = 40,   /* it found fault with a request */
+	BF_RANK_SET_UP = 10,     /* wrong before the first entry: sizes, configuration, wrong peer */
+	BF_RANK_ENTRY = 20,      /* the device got other entries than were meant */
+	BF_RANK_INDEX = 30,      /* it was told a wrong index, or the record came late */
+	BF_RANK_DATA = 36,       /* it got other data than were meant */
+	BF_RANK_REFUSED = 40,    /* it found fault with a request */
 	BF_RANK_COMPLETION = 50, /* completions were misread */
-	BF_RANK_STUCK = 60,     /* something did not happen */
-	BF_RANK_EFFECT = 70,    /* what follows from errors: flushes, retries, time-outs */
-	BF_RANK_LUCK = 80,      /* warnings */
-	BF_RANK_SPEED = 90,     /* performance */
+	BF_RANK_STUCK = 60,      /* something did not happen */
+	BF_RANK_EFFECT = 70,     /* what follows from errors: flushes, retries, time-outs */
+	BF_RANK_LUCK = 80,       /* warnings */
+	BF_RANK_SPEED = 90,      /* performance */
 };
 
 struct bf_finding {
 	struct bf_found found;
 	const struct bf_rule *rule;
-	uint32_t actor;           /* whose name becomes `where` */
+	uint32_t actor; /* whose name becomes `where` */
 	struct bf_rule_queue *queue;
-	uint64_t n[6];            /* the rule's own, for tell() */
-	struct bf_store late;     /* of bf_finding_watch(): `visible_ps` is filled in when it is known */
-	bool dropped;             /* what came later took it back */
+	uint64_t n[6];        /* the rule's own, for tell() */
+	struct bf_store late; /* of bf_finding_watch(): `visible_ps` is filled in when it is known */
+	bool dropped;         /* what came later took it back */
 	uint32_t len;
 	char text[800];
 };
@@ -107,11 +107,11 @@ struct bf_finding {
 struct bf_rule {
 	struct bf_rule_about about;
 	uint8_t rank;
-	const uint8_t *records;   /* BF_SEEN_*, ends with 0: the records that `on` is called for */
-	uint8_t spares;           /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
-	uint16_t when;            /* of the first `whens` of `records` only those in which facts noticed one of these */
+	const uint8_t *records; /* BF_SEEN_*, ends with 0: the records that `on` is called for */
+	uint8_t spares;         /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
+	uint16_t when;          /* of the first `whens` of `records` only those in which facts noticed one of these */
 	uint8_t whens;
-	const uint8_t *needs;     /* those without which it cannot judge, ends with 0; NULL: none in particular */
+	const uint8_t *needs; /* those without which it cannot judge, ends with 0; NULL: none in particular */
 	uint32_t state_bytes, queue_bytes;
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
 	/* May be NULL. No more records come; `complete` as in bf_rules_finish(). For each queue, then for the run. */
@@ -124,11 +124,11 @@ struct bf_rule {
 /* Rules with common facts. */
 struct bf_rule_family {
 	const char *name;
-	uint32_t classes;               /* BF_CLASS_* of the records that it looks at */
+	uint32_t classes;                   /* BF_CLASS_* of the records that it looks at */
 	const struct bf_rule *const *rules; /* ends with NULL */
-	const uint8_t *signs;           /* BF_SEEN_*, ends with 0: a stream with one of them has such a device */
-	const uint8_t *records;         /* BF_SEEN_*, ends with 0: what `on` is called for */
-	uint32_t run_bytes, queue_bytes; /* facts, zeroed */
+	const uint8_t *signs;               /* BF_SEEN_*, ends with 0: a stream with one of them has such a device */
+	const uint8_t *records;             /* BF_SEEN_*, ends with 0: what `on` is called for */
+	uint32_t run_bytes, queue_bytes;    /* facts, zeroed */
 	void (*on)(struct bf_rules *r, void *run, const struct bf_seen *e);
 	void (*forget)(void *queue_facts); /* a queue's facts are about to be freed; may be NULL */
 	void (*forget_run)(void *run);     /* the run's facts are; may be NULL */

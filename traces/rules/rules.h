@@ -30,9 +30,9 @@ const char *bf_severity_name(enum bf_severity s); /* "error", "warning", "note" 
 
 /* What a rule says of itself: all that `belfry rules ID` shows. Texts are paragraphs without line breaks. */
 struct bf_rule_about {
-	const char *id;       /* "MLX5-DBREC-ORDER" */
-	const char *family;   /* "mlx5" */
-	const char *title;    /* one line */
+	const char *id;     /* "MLX5-DBREC-ORDER" */
+	const char *family; /* "mlx5" */
+	const char *title;  /* one line */
 	enum bf_severity severity;
 	const char *hardware; /* what the hardware does */
 	const char *wrong;    /* why this breaks it */
@@ -59,12 +59,12 @@ struct bf_found {
 	const char *suppressed; /* the reason it was suppressed for, NULL otherwise */
 	const char *where;      /* "nic0.qp0x101", "pe0.w1.l3", ... */
 	bool has_index;
-	uint64_t index;         /* of the entry, as drivers count */
-	uint64_t at_ps;         /* when it went wrong */
-	uint64_t begin_ps, end_ps;           /* the records that show it lie in this interval */
+	uint64_t index;                     /* of the entry, as drivers count */
+	uint64_t at_ps;                     /* when it went wrong */
+	uint64_t begin_ps, end_ps;          /* the records that show it lie in this interval */
 	uint64_t first_record, last_record; /* and have these places in the stream, from 0 */
-	uint64_t more;          /* further cases of the rule at the same place */
-	const char *text;       /* the evidence */
+	uint64_t more;                      /* further cases of the rule at the same place */
+	const char *text;                   /* the evidence */
 };
 
 /* A rule that could have judged if the records had been there. */

@@ -97,7 +97,8 @@ static void note_padded(const struct bf_sdma_queue *q, uint64_t offset, uint32_t
 }
 
 /* The read of a byte, after its owner had reserved it; NULL. */
-static const struct bf_sdma_read *read_of(const struct bf_sdma_queue *q, const struct bf_sdma_span *owner, uint64_t index)
+static const struct bf_sdma_read *read_of(const struct bf_sdma_queue *q, const struct bf_sdma_span *owner,
+					  uint64_t index)
 {
 	for (uint64_t i = 0; i < q->w->nreads && i < BF_SDMA_READS; i++) {
 		const struct bf_sdma_read *d = &q->w->reads[(q->w->nreads - 1 - i) % BF_SDMA_READS];
@@ -333,9 +334,8 @@ static void note_waited(struct bf_rules *r, const struct bf_sdma_run *run, const
 		return;
 	q = bf_sdma_of(last.queue);
 	/* A queue that was created anew has forgotten its packets. */
-	signal = q->w && last.packet_at < q->w->npackets
-		     ? bf_sdma_packet_back(q, q->w->npackets - 1 - last.packet_at)
-		     : NULL;
+	signal = q->w && last.packet_at < q->w->npackets ? bf_sdma_packet_back(q, q->w->npackets - 1 - last.packet_at)
+							 : NULL;
 	s = signal && signal->dst == last.va ? bf_sdma_reserve_of(q, signal->index) : NULL;
 	if (!s)
 		return;
@@ -457,19 +457,17 @@ static void forget(void *facts)
 }
 
 #define BF_SDMA_RULES(R)                                                                                               \
-	R(ring_overrun) R(reserved_twice) R(unfenced) R(signal_value)                                                  \
-	R(ring_full)                                                                                                   \
-	R(doorbell_width)                                                                                              \
-	R(doorbell_wrap)                                                                                               \
-	R(index_unit) R(index_grows) R(index_bits) R(commit_order) R(doorbell_first) R(ring_order) R(wptr_order)       \
-	    R(padding) R(straddle) R(nop_count) R(write_count) R(copy_dcc) R(count_limit) R(copy_count) R(fill_count)  \
-		R(rect_pitch) R(surface) R(rect_limit) R(rect_layout) R(rect_base) R(overlap) R(broadcast_bit)         \
-		    R(align) R(unmapped) R(opcode) R(privileged) R(truncated) R(packet) R(reserved_bits) R(poll_mask)  \
-			R(poll_timeout) R(poll_early) R(poll_halves) R(poll_stuck) R(gcr_pair) R(hdp_flush)            \
-			    R(trap_first) R(time_align) R(signal_early) R(gang_poll) R(rptr_done) R(copy_order)        \
-				R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)    \
-				    R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element)      \
-					R(doorbell_each)
+	R(ring_overrun)                                                                                                \
+	R(reserved_twice) R(unfenced) R(signal_value) R(ring_full) R(doorbell_width) R(doorbell_wrap) R(index_unit)    \
+	    R(index_grows) R(index_bits) R(commit_order) R(doorbell_first) R(ring_order) R(wptr_order) R(padding)      \
+		R(straddle) R(nop_count) R(write_count) R(copy_dcc) R(count_limit) R(copy_count) R(fill_count)         \
+		    R(rect_pitch) R(surface) R(rect_limit) R(rect_layout) R(rect_base) R(overlap) R(broadcast_bit)     \
+			R(align) R(unmapped) R(opcode) R(privileged) R(truncated) R(packet) R(reserved_bits)           \
+			    R(poll_mask) R(poll_timeout) R(poll_early) R(poll_halves) R(poll_stuck) R(gcr_pair)        \
+				R(hdp_flush) R(trap_first) R(time_align) R(signal_early) R(gang_poll) R(rptr_done)     \
+				    R(copy_order) R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) \
+					R(wrong_bytes) R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies)    \
+					    R(small_element) R(doorbell_each)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)
@@ -487,7 +485,8 @@ static const uint8_t records[] = {
 
 const struct bf_rule_family bf_rules_sdma = {
 	.name = "sdma",
-	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT | BF_CLASS_DRIVER,
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
+		   BF_CLASS_DRIVER,
 	.rules = rules,
 	.signs = signs,
 	.records = records,

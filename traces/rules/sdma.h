@@ -41,16 +41,16 @@ struct bf_sdma_read {
  */
 struct bf_sdma_begun {
 	uint64_t index, indirect, at_ps, done_ps, record;
-	uint64_t held_ps;                /* POLL: when it was satisfied, BF_NEVER */
-	uint64_t src, dst, count;        /* as struct bf_sdma_packet */
-	uint64_t data;                   /* likewise; GCR: its control word */
-	uint64_t bytes;                  /* bf_sdma_packet_bytes() */
-	const char *name;                /* of its form */
-	uint32_t dwords;                 /* of the whole packet */
-	uint32_t said;                   /* dwords of it, by the record */
+	uint64_t held_ps;                 /* POLL: when it was satisfied, BF_NEVER */
+	uint64_t src, dst, count;         /* as struct bf_sdma_packet */
+	uint64_t data;                    /* likewise; GCR: its control word */
+	uint64_t bytes;                   /* bf_sdma_packet_bytes() */
+	const char *name;                 /* of its form */
+	uint32_t dwords;                  /* of the whole packet */
+	uint32_t said;                    /* dwords of it, by the record */
 	uint32_t dw[BF_SDMA_RECT_DWORDS]; /* as they stand; longer packets' first ones */
-	uint32_t last;                   /* dword of those that the record has */
-	uint8_t kind;                    /* enum bf_sdma_kind */
+	uint32_t last;                    /* dword of those that the record has */
+	uint8_t kind;                     /* enum bf_sdma_kind */
 	bool broadcast;
 };
 
@@ -68,7 +68,7 @@ struct bf_sdma_queue {
 	struct bf_sdma_windows *w; /* owned; NULL before the queue was created */
 	struct bf_ring *ring;
 	uint64_t bytes, retired, published, read_to;
-	uint64_t doorbells; /* that reached the engine */
+	uint64_t doorbells;     /* that reached the engine */
 	uint64_t address, rptr; /* of the ring, and where the read pointer goes */
 	bool wrapped, paused, stopped;
 	struct bf_sdma_span last_reserve, last_publish; /* those that reach furthest */
@@ -110,7 +110,7 @@ struct bf_sdma_after {
 /* The last packet that stored a signal's value to an address, or to another one that shares its place. */
 #define BF_SDMA_SIGNALS 4096u
 struct bf_sdma_signalled {
-	uint64_t va, packet_at; /* its number in the queue */
+	uint64_t va, packet_at;      /* its number in the queue */
 	struct bf_rule_queue *queue; /* NULL: none */
 };
 
@@ -210,7 +210,8 @@ struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_see
 bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header);
 
 /* The copy or fill that wrote the byte last, is around it, or is nearest to it; NULL when no copy is known. */
-const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole, bool *written);
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole,
+					 bool *written);
 
 /* The address is in GPU memory. */
 bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va);

@@ -21,8 +21,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the count of %s at byte %" PRIu64 " of %s is 0x%" PRIx64
 		       ", and this engine has 22 bits for it: it moves %" PRIu64 " bytes, not %" PRIu64,
-		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), e->sdma_suspect.value,
-		       k->bytes, e->sdma_suspect.value + 1);
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), e->sdma_suspect.value, k->bytes,
+		       e->sdma_suspect.value + 1);
 }
 
 const struct bf_rule bf_rule_sdma_count_limit = {

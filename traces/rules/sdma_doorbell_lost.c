@@ -8,8 +8,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_sdma_span *s = &q->last_publish;
 	struct bf_finding *f;
 
-	if (!complete || q->stopped || !q->w || s->to <= q->published ||
-	    q->doorbells >= q->w->npublishes)
+	if (!complete || q->stopped || !q->w || s->to <= q->published || q->doorbells >= q->w->npublishes)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

@@ -9,8 +9,8 @@ static bool goes_on(struct bf_rule_run *r, const struct bf_sdma_begun *k)
 	const struct bf_sdma_begun *other;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
-		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
-					(other = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+		for (uint64_t back = 0;
+		     queue->family == &bf_rules_sdma && (other = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
 		     back++)
 			if (other != k && other->kind == BF_SDMA_KIND_FILL && other->data == k->data &&
 			    other->count == k->count)

@@ -129,7 +129,8 @@ static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
 	return n;
 }
 
-const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole, bool *written)
+const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole,
+					 bool *written)
 {
 	const struct near n = pieces_near(bf_sdma_run(r), va);
 	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
@@ -196,8 +197,7 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	bf_finding_say(f,
 		       " %s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64
 		       ": the packet says something else than what was meant",
-		       k->name, k->index, bf_rule_queue_name(r->rules, p->queue), k->bytes,
-		       k->dst);
+		       k->name, k->index, bf_rule_queue_name(r->rules, p->queue), k->bytes, k->dst);
 	f->found.at_ps = k->at_ps;
 	bf_finding_since(f, k->at_ps, k->record);
 	bf_finding_index(f, k->index);

@@ -72,9 +72,10 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 			       q->doorbells, q->published);
 	else
 		bf_finding_say(f,
-		       "%s reserved bytes of %s up to %" PRIu64
-		       ", and nobody rang: the last doorbell covered those below %" PRIu64,
-		       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to, q->published);
+			       "%s reserved bytes of %s up to %" PRIu64
+			       ", and nobody rang: the last doorbell covered those below %" PRIu64,
+			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to,
+			       q->published);
 }
 
 const struct bf_rule bf_rule_sdma_not_rung = {

@@ -16,8 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s at byte %" PRIu64 " of %s moves %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64
 		       ", and the two meet",
-		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->bytes,
-		       k->src, k->dst);
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->bytes, k->src, k->dst);
 }
 
 const struct bf_rule bf_rule_sdma_overlap = {

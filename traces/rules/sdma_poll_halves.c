@@ -60,8 +60,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	/* Stores after the first poll are the first that matter. */
 	if (high && high->kind == BF_SDMA_KIND_POLL)
 		bf_rule_spare(r, BF_SEEN_NONE);
-	if (high && low && high->held_ps == e->time_ps && low->held_ps != BF_NEVER &&
-	    low->kind == BF_SDMA_KIND_POLL && high->dst == low->dst + 4)
+	if (high && low && high->held_ps == e->time_ps && low->held_ps != BF_NEVER && low->kind == BF_SDMA_KIND_POLL &&
+	    high->dst == low->dst + 4)
 		judge(r, e, low, high);
 }
 

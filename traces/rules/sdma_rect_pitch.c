@@ -29,11 +29,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	if (!bf_sdma_blame(r, f, e->sdma_mismatch.va))
 		f->dropped = true;
-	bf_finding_say(f,
-		       ". Its %s pitch is stored as %" PRIu64 ", which means %" PRIu64
-		       " elements: it looks like the pitch itself",
-		       dst ? "destination" : "source", dst ? p.dst_pitch : p.src_pitch,
-		       (dst ? p.dst_pitch : p.src_pitch) + 1);
+	bf_finding_say(
+	    f,
+	    ". Its %s pitch is stored as %" PRIu64 ", which means %" PRIu64 " elements: it looks like the pitch itself",
+	    dst ? "destination" : "source", dst ? p.dst_pitch : p.src_pitch, (dst ? p.dst_pitch : p.src_pitch) + 1);
 }
 
 const struct bf_rule bf_rule_sdma_rect_pitch = {

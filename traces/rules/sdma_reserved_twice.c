@@ -24,8 +24,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			       "%s reserved bytes %" PRIu64 " to %" PRIu64 " of %s, and %s had reserved %" PRIu64
 			       " to %" PRIu64 " %s before: both write their packets there",
 			       bf_rule_actor(r->rules, e->actor), e->sdma_reserve.from, e->sdma_reserve.to,
-			       bf_rule_queue_name(r->rules, e->queue), bf_rule_actor(r->rules, s->actor), s->from, s->to,
-			       bf_span_of(e->time_ps - s->at_ps).text);
+			       bf_rule_queue_name(r->rules, e->queue), bf_rule_actor(r->rules, s->actor), s->from,
+			       s->to, bf_span_of(e->time_ps - s->at_ps).text);
 		return;
 	}
 }

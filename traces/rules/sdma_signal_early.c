@@ -18,14 +18,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f->found.at_ps = t->at_ps;
 	bf_finding_since(f, t->at_ps, t->record);
 	bf_finding_index(f, c->index);
-	bf_finding_say(
-	    f,
-	    "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
-	    " had written its last byte: %s at %" PRIu64 " signals, %s",
-	    bf_rule_actor(r->rules, t->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
-	    bf_span_of(e->time_ps - t->at_ps).text, c->name, c->index, t->signal_name, t->signal_index,
-	    c->index > t->signal_index ? "and stands in front of the body"
-				       : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
+	bf_finding_say(f,
+		       "%s saw the completion of bytes %" PRIu64 " to %" PRIu64 " of %s %s before the %s at %" PRIu64
+		       " had written its last byte: %s at %" PRIu64 " signals, %s",
+		       bf_rule_actor(r->rules, t->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
+		       bf_span_of(e->time_ps - t->at_ps).text, c->name, c->index, t->signal_name, t->signal_index,
+		       c->index > t->signal_index
+			   ? "and stands in front of the body"
+			   : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
 }
 
 const struct bf_rule bf_rule_sdma_signal_early = {

@@ -9,8 +9,8 @@ static const struct bf_sdma_begun *counted(struct bf_rule_run *r, uint64_t va, s
 	struct bf_rule_queue *queue;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
-		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
-					(k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+		for (uint64_t back = 0;
+		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
 		     back++)
 			if (k->kind == BF_SDMA_KIND_ATOMIC && k->dst == va && (!last || k->at_ps > last->at_ps)) {
 				last = k;
@@ -33,10 +33,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "%s waits for the signal at 0x%" PRIx64 ", which the ATOMIC at byte %" PRIu64
-		       " of %s has counted past 0, to -%" PRIu64 ": it was counted down by more than one, or more often "
+		       " of %s has counted past 0, to -%" PRIu64
+		       ": it was counted down by more than one, or more often "
 		       "than somebody waits for",
-		       bf_rule_actor(r->rules, e->actor), e->deadlock.va, k->index,
-		       bf_rule_queue_name(r->rules, queue), 0 - e->deadlock.value);
+		       bf_rule_actor(r->rules, e->actor), e->deadlock.va, k->index, bf_rule_queue_name(r->rules, queue),
+		       0 - e->deadlock.value);
 }
 
 const struct bf_rule bf_rule_sdma_signal_value = {

@@ -28,8 +28,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64 ", has %" PRIu64
 		       " rows of %" PRIu64 " elements of %u bytes and pitches of %" PRIu64 " and %" PRIu64
 		       ": rows run into each other%s",
-		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->bytes,
-		       k->dst, p.y + 1, p.x + 1, 1u << p.element, p.src_pitch + 1, p.dst_pitch + 1,
+		       k->name, k->index, bf_rule_queue_name(r->rules, e->queue), k->bytes, k->dst, p.y + 1, p.x + 1,
+		       1u << p.element, p.src_pitch + 1, p.dst_pitch + 1,
 		       bytes_for_elements(&p) ? "; the width looks like bytes where elements are counted" : "");
 }
 

@@ -114,7 +114,9 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 uint64_t bf_plan_read_other(const struct bf_plan_field *f, const uint8_t *fixed)
 {
 	const uint64_t sign = f->is_signed ? 1ull << (8 * f->size - 1) : 0;
-	const uint64_t v = f->size == 4 ? bf_get_le32(fixed + f->at) : f->size == 2 ? bf_get_le16(fixed + f->at) : fixed[f->at];
+	const uint64_t v = f->size == 4   ? bf_get_le32(fixed + f->at)
+			   : f->size == 2 ? bf_get_le16(fixed + f->at)
+					  : fixed[f->at];
 
 	return (v ^ sign) - sign;
 }

@@ -20,8 +20,8 @@
 #include "traces/rules/seen_sim.h"
 
 #define BF_SEEN_ALL(X)                                                                                                 \
-	BF_SEEN_SIM(X) BF_SEEN_MLX5(X) BF_SEEN_NVME(X) BF_SEEN_SDMA(X) BF_SEEN_HOPPER(X) BF_SEEN_LL(X)         \
-	    BF_SEEN_CAPTURE(X)
+	BF_SEEN_SIM(X)                                                                                                 \
+	BF_SEEN_MLX5(X) BF_SEEN_NVME(X) BF_SEEN_SDMA(X) BF_SEEN_HOPPER(X) BF_SEEN_LL(X) BF_SEEN_CAPTURE(X)
 
 #define BF_SEEN_KIND_(name, FIELDS, key) BF_SEEN_##name,
 enum bf_seen_kind { BF_SEEN_NONE, BF_SEEN_ALL(BF_SEEN_KIND_) BF_SEEN_KINDS };

@@ -8,8 +8,7 @@
 #define BF_SEEN_HOPPER_REMOTE(F) F(address) F(warp) F(sm) F(op) F(arrived)
 #define BF_SEEN_HOPPER_CTA(F) F(cta) F(rank) F(base) F(bytes) F(first_warp) F(event)
 #define BF_SEEN_HOPPER_FAULT(F) F(word) F(address) F(warp) F(lane) F(op) F(kind) F(reason)
-#define BF_SEEN_HOPPER_LABEL(F)                                                                                        \
-	F(sm) F(address) F(block) F(rank) F(expected) F(index) F(ranks) F(warps) F(each) F(free)
+#define BF_SEEN_HOPPER_LABEL(F) F(sm) F(address) F(block) F(rank) F(expected) F(index) F(ranks) F(warps) F(each) F(free)
 #define BF_SEEN_HOPPER_INIT_FENCE(F) F(sm) F(warp)
 #define BF_SEEN_HOPPER_HAZARD(F) F(sm) F(address) F(rank) F(block) F(warp) F(by_rank) F(by) F(event)
 #define BF_SEEN_HOPPER_STANDING(F)                                                                                     \

@@ -147,9 +147,10 @@ static void forget_run(void *facts)
 
 extern const struct bf_rule bf_rule_shmem_flag, bf_rule_shmem_signal, bf_rule_shmem_source, bf_rule_shmem_meet,
     bf_rule_shmem_quiet_early, bf_rule_shmem_left_early, bf_rule_shmem_wait_early;
-static const struct bf_rule *const rules[] = { &bf_rule_shmem_flag, &bf_rule_shmem_signal, &bf_rule_shmem_source,
-					       &bf_rule_shmem_meet, &bf_rule_shmem_quiet_early,
-					       &bf_rule_shmem_left_early, &bf_rule_shmem_wait_early, NULL };
+static const struct bf_rule *const rules[] = { &bf_rule_shmem_flag,        &bf_rule_shmem_signal,
+					       &bf_rule_shmem_source,      &bf_rule_shmem_meet,
+					       &bf_rule_shmem_quiet_early, &bf_rule_shmem_left_early,
+					       &bf_rule_shmem_wait_early,  NULL };
 
 static const uint8_t signs[] = { BF_SEEN_shmem_call, 0 };
 static const uint8_t records[] = { BF_SEEN_shmem_call, 0 };

@@ -4,8 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f =
-	    e->shmem_waited.found < e->shmem_waited.wanted ? bf_rule_find(r, e, NULL) : NULL;
+	struct bf_finding *f = e->shmem_waited.found < e->shmem_waited.wanted ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f,

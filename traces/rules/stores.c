@@ -43,8 +43,8 @@ struct bf_stores {
 	uint32_t npool, nfree, first_free, last_free, count;
 	bool buffered, unbuffered, failed;
 	uint64_t nrecent, nshown, nlates;
-	uint32_t recent[RECENT]; /* the last ones that were issued */
-	uint32_t shown[SHOWN];   /* the last ones that became visible */
+	uint32_t recent[RECENT];                    /* the last ones that were issued */
+	uint32_t shown[SHOWN];                      /* the last ones that became visible */
 	uint32_t in_page[PLACES], of_actor[PLACES]; /* how many are in the buckets, by a page's or thread's number */
 	uint32_t by_key[BUCKETS], by_line[BUCKETS];
 	struct bf_store lates[LATES]; /* number n, from 1, at n % LATES */

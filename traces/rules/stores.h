@@ -22,9 +22,9 @@ struct bf_store {
 	uint32_t actor;
 	uint32_t len;
 	uint64_t seq, va;
-	uint64_t issued_ps, visible_ps; /* BF_NEVER while it is in a buffer */
+	uint64_t issued_ps, visible_ps;  /* BF_NEVER while it is in a buffer */
 	uint64_t record, visible_record; /* places in the stream */
-	uint8_t bytes[16];              /* the first ones */
+	uint8_t bytes[16];               /* the first ones */
 };
 
 /* The store into [va, va + len) that was issued last and is not visible yet; NULL when all of it is. */
@@ -40,8 +40,8 @@ uint32_t bf_stores_waiting(const struct bf_stores *s, uint32_t actor);
 bool bf_stores_buffered(const struct bf_stores *s);
 
 /*
- * The stores that became visible last: number 0 is the one that the latest store_visible record was about. NULL past the
- * first. At least 64.
+ * The stores that became visible last: number 0 is the one that the latest store_visible record was about. NULL past
+ * the first. At least 64.
  */
 const struct bf_store *bf_stores_shown(const struct bf_stores *s, uint32_t back);
 
@@ -59,14 +59,14 @@ struct bf_sample {
 struct bf_ring {
 	struct bf_rule_queue *queue; /* whose it is */
 	uint64_t va;
-	uint32_t bytes, entries; /* of an entry; how many */
+	uint32_t bytes, entries;   /* of an entry; how many */
 	struct bf_sample *samples; /* two for each entry: the last one, the one before; NULL: an area */
 	struct bf_ring *next;      /* of all */
 };
 
 /*
- * From now on, DMA reads from `entries` entries of `bytes` bytes each at va.. are noted. `old`, the queue's ring so far,
- * is replaced; NULL: it has none. NULL on lack of memory, or when the numbers make no sense.
+ * From now on, DMA reads from `entries` entries of `bytes` bytes each at va.. are noted. `old`, the queue's ring so
+ * far, is replaced; NULL: it has none. NULL on lack of memory, or when the numbers make no sense.
  */
 struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
 			       uint32_t bytes, uint32_t entries);

@@ -11,8 +11,8 @@ void bf_stores_close(struct bf_stores *s);
 bool bf_stores_issue(struct bf_stores *s, const struct bf_seen *e, uint64_t seq, uint64_t va);
 
 /*
- * A store_visible record, at `now_ps` and place `record` of the stream: the store that it is about. NULL: no store record
- * came before, as for the store of an atomic.
+ * A store_visible record, at `now_ps` and place `record` of the stream: the store that it is about. NULL: no store
+ * record came before, as for the store of an atomic.
  */
 const struct bf_store *bf_stores_show(struct bf_stores *s, uint32_t actor, uint64_t seq, uint64_t now_ps,
 				      uint64_t record);

@@ -1,4 +1,5 @@
-/* How a record gets to those that asked for its type: first to the engine's own tables, then to facts, then to rules. */
+/* How a record gets to those that asked for its type: first to the engine's own tables, then to facts, then to rules.
+ */
 #include <errno.h>
 #include <stdio.h>
 

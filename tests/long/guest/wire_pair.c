@@ -4,7 +4,8 @@
  * number, so that both ends know it without telling each other.
  *
  *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET	the server: listens on SOCKET, a file's name
- *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET KIND...	the client: what to do of write, imm, send, read, atomic
+ *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET KIND...	the client: what to do of write, imm, send, read,
+ *atomic
  *
  * DEVICE may be "-", the first one. The ends agree on each round by SOCKET, which no lost packet touches.
  */
@@ -57,7 +58,7 @@ struct course {
 	struct end *e;
 	enum kind kind;
 	uint32_t salt;
-	bool acts; /* this end posts the operations */
+	bool acts;             /* this end posts the operations */
 	uint64_t words[ROUND]; /* as atomic operations leave them */
 };
 
@@ -130,8 +131,8 @@ static void compare(const struct course *c, uint32_t op, bool shown)
 	memset(expected, UNTOUCHED, c->e->slot);
 	fill(c, op, expected + offset_of(c, op));
 	for (uint32_t i = 0; i < c->e->slot; i++)
-		need(found[i] == expected[i], "%s %u of %u bytes at %u: byte %u is %02x, not %02x", kind_names[c->kind], op,
-		     size_of(c, op), offset_of(c, op), i, found[i], expected[i]);
+		need(found[i] == expected[i], "%s %u of %u bytes at %u: byte %u is %02x, not %02x", kind_names[c->kind],
+		     op, size_of(c, op), offset_of(c, op), i, found[i], expected[i]);
 }
 
 /* ---- both ends ---- */
@@ -164,23 +165,28 @@ static void open_end(struct end *e, const char *device)
 	e->cq = ibv_create_cq(e->context, 4 * ROUND, NULL, NULL, 0);
 	e->memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
 	need(e->pd && e->cq && e->memory, "no domain, queue or memory");
-	e->mr = ibv_reg_mr(e->pd, e->memory, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	e->mr = ibv_reg_mr(e->pd, e->memory, bytes,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			       IBV_ACCESS_REMOTE_ATOMIC);
 	init.send_cq = init.recv_cq = e->cq;
 	e->qp = ibv_create_qp(e->pd, &init);
 	need(e->mr && e->qp && !ibv_query_device(e->context, &device_attr), "no memory region or queue pair");
 	e->max_reads = device_attr.max_qp_rd_atom < 16 ? (uint32_t)device_attr.max_qp_rd_atom : 16;
-	e->own = (struct address){ .memory = (uintptr_t)e->memory, .rkey = e->mr->rkey, .qpn = e->qp->qp_num,
-				   .psn = 0xffffc0 }; /* which soon begins anew */
+	e->own = (struct address){
+		.memory = (uintptr_t)e->memory, .rkey = e->mr->rkey, .qpn = e->qp->qp_num, .psn = 0xffffc0
+	}; /* which soon begins anew */
 	need(!ibv_query_gid(e->context, 1, e->gid_index, &e->own.gid), "no GID %d", e->gid_index);
 }
 
 static void connect_end(struct end *e)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
-				 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT,
+				 .port_num = 1,
+				 .qp_access_flags =
+				     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
 
-	need(!ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "to INIT");
+	need(!ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+	     "to INIT");
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = (enum ibv_mtu)(__builtin_ctz(e->mtu) - 7),
@@ -188,15 +194,24 @@ static void connect_end(struct end *e)
 		.rq_psn = e->other.psn,
 		.max_dest_rd_atomic = (uint8_t)e->max_reads,
 		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1,
+		.ah_attr = { .is_global = 1,
+			     .port_num = 1,
 			     .grh = { .dgid = e->other.gid, .sgid_index = (uint8_t)e->gid_index, .hop_limit = 64 } },
 	};
-	need(!ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), "to RTR");
-	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
-				  .sq_psn = e->own.psn, .max_rd_atomic = (uint8_t)e->max_reads };
-	need(!ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			    IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "to RTS");
+	need(!ibv_modify_qp(e->qp, &a,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+	     "to RTR");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS,
+				  .timeout = 14,
+				  .retry_cnt = 7,
+				  .rnr_retry = 7,
+				  .sq_psn = e->own.psn,
+				  .max_rd_atomic = (uint8_t)e->max_reads };
+	need(!ibv_modify_qp(e->qp, &a,
+			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				IBV_QP_MAX_QP_RD_ATOMIC),
+	     "to RTS");
 }
 
 static void tell(const struct end *e, const void *what, size_t len)
@@ -237,8 +252,10 @@ static struct ibv_wc next_completion(const struct end *e, enum kind kind)
 
 static enum ibv_wr_opcode opcode_of(const struct course *c, uint32_t op)
 {
-	static const enum ibv_wr_opcode opcodes[] = { [WRITE] = IBV_WR_RDMA_WRITE, [IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
-						      [SEND] = IBV_WR_SEND, [READ] = IBV_WR_RDMA_READ };
+	static const enum ibv_wr_opcode opcodes[] = { [WRITE] = IBV_WR_RDMA_WRITE,
+						      [IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+						      [SEND] = IBV_WR_SEND,
+						      [READ] = IBV_WR_RDMA_READ };
 
 	if (c->kind == SEND && op % 2)
 		return IBV_WR_SEND_WITH_IMM;
@@ -269,11 +286,15 @@ static void set_up(struct course *c, uint32_t op, struct ibv_send_wr *wr, struct
 
 	*sge = (struct ibv_sge){ .addr = (uintptr_t)own, .length = size_of(c, op), .lkey = e->mr->lkey };
 	/*
-	 * Not by sq_sig_all: such queue pairs have small answers put into their CQEs (Linux mlx5 qp.c), where old values
-	 * are big-endian (UCX rc_mlx5_iface.c) and libmlx5's qp.c copies them as they are.
+	 * Not by sq_sig_all: such queue pairs have small answers put into their CQEs (Linux mlx5 qp.c), where old
+	 * values are big-endian (UCX rc_mlx5_iface.c) and libmlx5's qp.c copies them as they are.
 	 */
-	*wr = (struct ibv_send_wr){ .wr_id = op, .sg_list = sge, .num_sge = 1, .opcode = opcode_of(c, op),
-				    .send_flags = IBV_SEND_SIGNALED, .imm_data = htobe32(op) };
+	*wr = (struct ibv_send_wr){ .wr_id = op,
+				    .sg_list = sge,
+				    .num_sge = 1,
+				    .opcode = opcode_of(c, op),
+				    .send_flags = IBV_SEND_SIGNALED,
+				    .imm_data = htobe32(op) };
 	if (c->kind == ATOMIC) {
 		wr->wr.atomic.remote_addr = there;
 		wr->wr.atomic.rkey = e->other.rkey;
@@ -322,8 +343,8 @@ static void act(struct course *c, uint32_t from, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ibv_wc wc = next_completion(e, c->kind);
 
-		need(wc.wr_id == from + i, "%s: completion of %u instead of %u", kind_names[c->kind], (uint32_t)wc.wr_id,
-		     from + i);
+		need(wc.wr_id == from + i, "%s: completion of %u instead of %u", kind_names[c->kind],
+		     (uint32_t)wc.wr_id, from + i);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		check_result(c, from + i);
@@ -344,7 +365,8 @@ static void prepare(struct course *c, uint32_t from, uint32_t n)
 		memset(slot(c, 0, true), UNTOUCHED, ROUND * (size_t)e->slot);
 	for (uint32_t op = from; op < from + n; op++) {
 		struct ibv_sge sge = { .addr = (uintptr_t)(slot(c, op, true) + offset_of(c, op)),
-				       .length = PACKETS * e->mtu, .lkey = e->mr->lkey };
+				       .length = PACKETS * e->mtu,
+				       .lkey = e->mr->lkey };
 		struct ibv_recv_wr wr = { .wr_id = op, .sg_list = &sge, .num_sge = c->kind == SEND }, *bad;
 
 		if (c->kind == READ)
@@ -361,7 +383,8 @@ static void check_receive(const struct course *c, uint32_t op)
 	need(wc.wr_id == op && wc.byte_len == size_of(c, op), "receive %u: %u bytes for %u, not %u", op, wc.byte_len,
 	     (uint32_t)wc.wr_id, size_of(c, op));
 	if (c->kind == IMM || op % 2)
-		need((wc.wc_flags & IBV_WC_WITH_IMM) && be32toh(wc.imm_data) == op, "receive %u: wrong immediate data", op);
+		need((wc.wc_flags & IBV_WC_WITH_IMM) && be32toh(wc.imm_data) == op, "receive %u: wrong immediate data",
+		     op);
 }
 
 static void check_round(struct course *c, uint32_t from, uint32_t n)

@@ -81,7 +81,7 @@ static void *page_for_dma(void)
 
 static int open_by_group(const char *address)
 {
-	struct vfio_group_status status = {.argsz = sizeof(status)};
+	struct vfio_group_status status = { .argsz = sizeof(status) };
 	struct vfio_iommu_type1_dma_map map = {
 		.argsz = sizeof(map),
 		.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
@@ -117,10 +117,10 @@ static int open_by_group(const char *address)
 
 static int open_by_cdev(const char *address)
 {
-	struct bind_iommufd bind = {.argsz = sizeof(bind)};
-	struct ioas_alloc ioas = {.size = sizeof(ioas)};
-	struct attach_iommufd_pt attach = {.argsz = 3 * sizeof(uint32_t)};
-	struct ioas_map map = {.size = sizeof(map), .flags = IOAS_MAP_FIXED_READ_WRITE, .length = PAGE, .iova = IOVA};
+	struct bind_iommufd bind = { .argsz = sizeof(bind) };
+	struct ioas_alloc ioas = { .size = sizeof(ioas) };
+	struct attach_iommufd_pt attach = { .argsz = 3 * sizeof(uint32_t) };
+	struct ioas_map map = { .size = sizeof(map), .flags = IOAS_MAP_FIXED_READ_WRITE, .length = PAGE, .iova = IOVA };
 	char path[PATH_MAX];
 	struct dirent *entry;
 	DIR *folder;
@@ -153,8 +153,8 @@ static int open_by_cdev(const char *address)
 
 static void read_registers(int device)
 {
-	struct vfio_region_info bar = {.argsz = sizeof(bar), .index = VFIO_PCI_BAR0_REGION_INDEX};
-	struct vfio_region_info config = {.argsz = sizeof(config), .index = VFIO_PCI_CONFIG_REGION_INDEX};
+	struct vfio_region_info bar = { .argsz = sizeof(bar), .index = VFIO_PCI_BAR0_REGION_INDEX };
+	struct vfio_region_info config = { .argsz = sizeof(config), .index = VFIO_PCI_CONFIG_REGION_INDEX };
 	uint16_t command;
 	volatile uint32_t *registers;
 
