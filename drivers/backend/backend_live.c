@@ -19,6 +19,9 @@
 /* How long the loop spins without work before it sleeps. A sleeping loop looks at doorbells once a millisecond. */
 #define IDLE_US 200u
 
+/* How far a run's devices go on, in simulated time, after its last thread has ended. */
+#define SETTLE_PS (10 * BF_MS)
+
 struct live_world {
 	struct bf_world m;
 	struct bf_live *live;
@@ -336,10 +339,27 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
+/*
+ * The loop may have been stopped before it saw the last doorbell of a thread that ended without waiting for it. The
+ * devices hear what was rung and do what follows from it, as they have at the end of a run in virtual time. Bounded,
+ * because a queue that polls memory never comes to rest.
+ */
+static void settle(struct live_world *w)
+{
+	struct bf_sim *sim = w->m.sim;
+	const uint64_t until = sim->now_ps + SETTLE_PS;
+
+	poll_devices(w);
+	do
+		bf_sim_run(sim, until);
+	while (poll_devices(w) && sim->now_ps < until);
+}
+
 static int world_run(struct bf_world *m, struct bf_world_result *out)
 {
 	struct live_world *w = world_of(m);
 	const uint64_t began = w->m.sim->now_ps;
+	uint64_t ended;
 	pthread_t loop;
 	bool late = false;
 	int rc, joined;
@@ -361,6 +381,9 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	bf_live_stop(w->live);
 	pthread_join(loop, NULL);
 	w->runs = false;
+	ended = w->m.sim->now_ps;
+	if (!late && !w->m.sim->stopped)
+		settle(w);
 	out->end = late ? BF_END_LIMIT : BF_END_DONE;
 	if (late) {
 		bf_machine_describe_queues(&w->m, out->report, sizeof(out->report));
@@ -370,6 +393,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 				 "threads of the real GPU still run\n");
 	}
 	bf_machine_result(&w->m, began, out);
+	out->time_ps = ended - began;
 	bf_workers_clear(&w->workers);
 	rc = rc ? rc : joined;
 	return rc ? rc : w->loop_rc;
