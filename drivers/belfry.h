@@ -5,9 +5,9 @@
  *   drivers/trial/trial.h        tests of submission code on a modelled machine; most need nothing else
  *   drivers/platform/platform.h  the primitives that such code is written in
  *   drivers/backend/backend.h    the machine itself: memory, commands, doorbell pages, grids of threads
- *   traces/trace.h               traces, written and read
+ *   traces/container/trace.h               traces, written and read
  *   traces/rules/rules.h         what is wrong with a run, by its records
- *   traces/stages.h              how long entries took, stage by stage
+ *   traces/life/stages.h              how long entries took, stage by stage
  *   models/<device>/prm.h        layouts of entries, completions and registers
  *   sim/record.h, error.h, bytes.h, view.h   what all of those speak in
  *
@@ -65,8 +65,8 @@ extern "C" {
 #include "sim/record.h"
 #include "sim/view.h"
 #include "traces/rules/rules.h"
-#include "traces/stages.h"
-#include "traces/trace.h"
+#include "traces/life/stages.h"
+#include "traces/container/trace.h"
 #ifndef BF_PLATFORM
 #include "drivers/platform/platform_sim.h"
 #endif

@@ -4,7 +4,7 @@
 
 #include "drivers/trial/search.h"
 #include "drivers/trial/trial_internal.h"
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 #define SEEDS 50u
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */

@@ -75,8 +75,9 @@ typedef void bf_nvme_done_fn(struct bf_nvme_rq *rq, uint32_t status);
  */
 typedef uint8_t *bf_nvme_at_fn(struct bf_nvme_rq *rq, uint64_t offset, uint64_t *run);
 
-#define BF_NVME_LIST_BYTES 512u /* of a PRP list or SGL segment in one fetch: assumed, a usual Max_Read_Request_Size   \
-				 */
+#define BF_NVME_LIST_BYTES                                                                                             \
+	512u /* of a PRP list or SGL segment in one fetch: assumed, a usual Max_Read_Request_Size                      \
+	      */
 
 /* Where a request stands in its data pointer; data*.c's own. Offsets are into the range that the pointer describes. */
 struct bf_nvme_data_state {

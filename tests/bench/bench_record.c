@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 #define BENCH_DMA_FIELDS(F) F(u64, iova, HEX, "") F(u32, len, DEC, "B") F(u32, status, DEC, "")
 BF_RECORD_DECLARE(bench_dma, 990, BF_CLASS_DMA, BENCH_DMA_FIELDS);

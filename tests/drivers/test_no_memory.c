@@ -12,11 +12,11 @@
 #include "rig.h"
 #include "sim/fault.h"
 #include "sim/iommufd.h"
-#include "traces/capture.h"
-#include "traces/ftrace.h"
-#include "traces/nvme_replay.h"
-#include "traces/replay.h"
-#include "traces/trace.h"
+#include "traces/import/capture.h"
+#include "traces/import/ftrace.h"
+#include "traces/replay/nvme.h"
+#include "traces/replay/mlx5.h"
+#include "traces/container/trace.h"
 
 static struct {
 	uint64_t requests;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/ftrace.h"
+#include "traces/import/ftrace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

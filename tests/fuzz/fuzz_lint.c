@@ -4,13 +4,13 @@
  */
 #include <stdlib.h>
 
-#include "traces/explain.h"
-#include "traces/explain_stuck.h"
-#include "traces/perfetto.h"
+#include "traces/life/explain.h"
+#include "traces/life/stuck.h"
+#include "traces/export/perfetto.h"
 #include "traces/rules/rules.h"
-#include "traces/stages.h"
-#include "traces/trace.h"
-#include "traces/vcd.h"
+#include "traces/life/stages.h"
+#include "traces/container/trace.h"
+#include "traces/export/vcd.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

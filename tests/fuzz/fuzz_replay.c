@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/nvme_replay.h"
-#include "traces/replay.h"
+#include "traces/replay/nvme.h"
+#include "traces/replay/mlx5.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/sdma_replay.h"
+#include "traces/replay/sdma.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/diff.h"
-#include "traces/dump.h"
-#include "traces/pcapng.h"
-#include "traces/trace_internal.h"
+#include "traces/container/diff.h"
+#include "traces/container/dump.h"
+#include "traces/export/pcapng.h"
+#include "traces/container/trace_internal.h"
 
 /* The bytes of a file around one chunk. */
 static char *wrap(const uint8_t *data, size_t size, size_t *len)

@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "tests/models/hopper_rig.h"
-#include "traces/json_line.h"
+#include "traces/container/json_line.h"
 
 #define STEPS_MAX 64u
 #define BARRIER 0x40u

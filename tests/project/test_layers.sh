@@ -38,10 +38,10 @@ for folder in sim models/mlx5 traces drivers/ibgda drivers/backend tools; do
 done
 printf '#include <stdio.h>\n#include "sim/sim.h"\n' >"$work/sim/good.c"
 printf '#include "models/mlx5/mlx5.h"\n' >"$work/sim/bad.c"
-printf '  #  include <traces/trace.h>\n' >"$work/models/mlx5/bad.h"
-printf '#include "tools/cli.h"\n' >"$work/traces/bad.c"
+printf '  #  include <traces/container/trace.h>\n' >"$work/models/mlx5/bad.h"
+printf '#include "tools/cli/cli.h"\n' >"$work/traces/bad.c"
 printf '#include "models/mlx5/prm.h"\n#include "models/mlx5/mlx5.h"\n' >"$work/drivers/ibgda/bad.h"
-printf '#include "models/mlx5/mlx5.h"\n#include "traces/trace.h"\n' >"$work/drivers/backend/good.c"
+printf '#include "models/mlx5/mlx5.h"\n#include "traces/container/trace.h"\n' >"$work/drivers/backend/good.c"
 printf '#include "cli.h"\n' >"$work/tools/bad.c"
 expected='drivers/ibgda/bad.h models/mlx5/bad.h sim/bad.c tools/bad.c traces/bad.c'
 found=$(upward_includes "$work" | sed 's/:.*//' | LC_ALL=C sort | tr '\n' ' ')

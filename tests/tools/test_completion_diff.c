@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "models/mlx5/records.h"
-#include "tools/completion_diff.c"
-#include "tools/json_out.c"
-#include "tools/queue_steps.c"
+#include "tools/replay/completion_diff.c"
+#include "tools/report/json.c"
+#include "tools/replay/queue_steps.c"
 
 #define STEPS 6u
 #define WRITE 8u

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "tests/tools/exec_engine_rig.h"
-#include "traces/capture.h"
-#include "traces/trace.h"
+#include "traces/import/capture.h"
+#include "traces/container/trace.h"
 
 #define WRITES 2000u
 

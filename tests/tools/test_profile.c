@@ -2,8 +2,8 @@
 #include <check.h>
 #include <errno.h>
 
-#include "tools/json_out.c"
-#include "tools/profile.c"
+#include "tools/report/json.c"
+#include "tools/workloads/profile.c"
 
 START_TEST(plain_name_gives_the_profile)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 #define FIX_READ_FIELDS(F) F(u64, iova, HEX, "") F(u32, len, DEC, "B") F(u32, qpn, HEX, "")
 BF_RECORD_DECLARE(fix_read, 900, BF_CLASS_DMA, FIX_READ_FIELDS);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 struct tape {
 	uint64_t clock;

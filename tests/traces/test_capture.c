@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "traces/capture.h"
-#include "traces/capture_records.h"
-#include "traces/trace.h"
+#include "traces/import/capture.h"
+#include "traces/import/capture_records.h"
+#include "traces/container/trace.h"
 
 #define MKEY                                                                                                           \
 	"{\"t_ns\":1,\"ev\":\"mkey\",\"key\":\"0x1000\",\"addr\":\"0x563d84d0c000\",\"length\":8192,\"access\":"       \

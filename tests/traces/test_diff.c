@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "traces/diff.h"
-#include "traces/dump.h"
+#include "traces/container/diff.h"
+#include "traces/container/dump.h"
 
 /* What to do differently while writing a trace of 30 records. */
 struct plan {

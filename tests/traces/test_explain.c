@@ -18,10 +18,10 @@
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
 #include "tests/traces/tape.h"
-#include "traces/capture_records.h"
-#include "traces/explain.h"
-#include "traces/explain_stuck.h"
-#include "traces/ftrace_records.h"
+#include "traces/import/capture_records.h"
+#include "traces/life/explain.h"
+#include "traces/life/stuck.h"
+#include "traces/import/ftrace_records.h"
 
 /* ---- names ---- */
 

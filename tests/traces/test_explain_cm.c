@@ -5,8 +5,8 @@
 #include "models/rdmacm/mad.h"
 #include "models/rdmacm/records.h"
 #include "tests/traces/tape.h"
-#include "traces/capture_records.h"
-#include "traces/explain_stuck.h"
+#include "traces/import/capture_records.h"
+#include "traces/life/stuck.h"
 
 #define TCP_7174 (0x0106ull << 16 | 7174)
 #define UDP_7174 (0x0111ull << 16 | 7174)

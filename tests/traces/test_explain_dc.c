@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "tests/models/mlx5_dc.h"
-#include "traces/explain.h"
+#include "traces/life/explain.h"
 
 static bool tells(const struct bf_explain *l, const char *text)
 {

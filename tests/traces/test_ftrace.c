@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/ftrace.h"
-#include "traces/json_line.h"
+#include "traces/import/ftrace.h"
+#include "traces/container/json_line.h"
 
 #define VECTORS BELFRY_SOURCE_DIR "/traces/samples/nvme_captures.jsonl"
 

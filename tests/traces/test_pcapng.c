@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "sim/bytes.h"
-#include "traces/pcapng.h"
+#include "traces/export/pcapng.h"
 
 #define PACKET_FIELDS(F)                                                                                               \
 	F(u64, packet, DEC, "")                                                                                        \

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "models/mlx5/prm.h"
-#include "traces/explain.h"
-#include "traces/replay.h"
+#include "traces/life/explain.h"
+#include "traces/replay/mlx5.h"
 
 #define QPN 0x101001u
 #define PEER 0x100001u

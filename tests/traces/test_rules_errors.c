@@ -4,7 +4,7 @@
 #include "models/mlx5/records.h"
 #include "sim/bytes.h"
 #include "tests/traces/rules_story.h"
-#include "traces/capture_records.h"
+#include "traces/import/capture_records.h"
 
 #define QPN 0x101u
 #define DEPTH 16u

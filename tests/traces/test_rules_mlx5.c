@@ -10,7 +10,7 @@
 #include "sim/bytes.h"
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
-#include "traces/capture_records.h"
+#include "traces/import/capture_records.h"
 #include "traces/rules/rules.h"
 
 /* A stream of records by hand: one PE, one queue pair 0x101 with a ring of 16 blocks at RING, its record at DBREC. */

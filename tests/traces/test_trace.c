@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "traces/trace_internal.h"
+#include "traces/container/trace_internal.h"
 
 #define RECORDS 300u
 #define FEW 20u

@@ -19,7 +19,7 @@
 #include "tools/exec/identity.h"
 #include "tools/exec/trap_patch.h"
 #include "tools/exec/trap_store.h"
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 #define BF_EXEC_IDLE_US 20u
 

@@ -1,7 +1,7 @@
 /*
  * libbelfry-record.so: what `belfry record` loads into a program that uses a real ConnectX by libibverbs. All calls go
  * on to libmlx5; in passing, the entries that a post put into the ring are taken from there, and the completions that a
- * poll takes, and written as a capture (traces/capture.h).
+ * poll takes, and written as a capture (traces/import/capture.h).
  *
  * Functions of libibverbs that are exported are replaced by name, those that verbs.h calls through the context
  * (ibv_post_send, ibv_poll_cq, ibv_create_qp_ex and its like) in the context, the newer ibv_wr_complete() in the

@@ -1,4 +1,4 @@
-/* Captured events (traces/capture.h) that rules look at. */
+/* Captured events (traces/import/capture.h) that rules look at. */
 #ifndef BELFRY_TRACES_RULES_SEEN_CAPTURE_H
 #define BELFRY_TRACES_RULES_SEEN_CAPTURE_H
 

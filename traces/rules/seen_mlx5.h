@@ -5,8 +5,8 @@
 #define BF_SEEN_DOORBELL(F) F(qpn) F(uar) F(offset) F(len) F(index) F(opcode) F(verdict)
 #define BF_SEEN_WQE_FETCH(F)                                                                                           \
 	F(qpn)                                                                                                         \
-	F(ctrl_qpn) F(length) F(index) F(ctrl_index) F(producer) F(opcode) F(ds) F(wqebbs) F(fm_ce_se) F(source)       \
-	    F(verdict)
+	F(ctrl_qpn)                                                                                                    \
+	F(length) F(index) F(ctrl_index) F(producer) F(opcode) F(ds) F(wqebbs) F(fm_ce_se) F(source) F(verdict)
 #define BF_SEEN_WQE_START(F)                                                                                           \
 	F(raddr) F(va) F(qpn) F(psn) F(npsn) F(length) F(lkey) F(rkey) F(in_flight) F(index) F(opcode) F(nsge)
 #define BF_SEEN_WQE_DONE(F) F(qpn) F(length) F(index) F(next) F(opcode) F(signalled) F(syndrome) F(vendor)
@@ -27,8 +27,9 @@
 #define BF_SEEN_CQ_CONFIG(F) F(dbrec) F(cqn) F(cqes) F(cqe_size) F(uar) F(collapsed) F(overrun_ignore)
 #define BF_SEEN_QP_PATH(F)                                                                                             \
 	F(qpn)                                                                                                         \
-	F(remote_qpn) F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout)          \
-	    F(access) F(mtu) F(min_rnr_timer)
+	F(remote_qpn)                                                                                                  \
+	F(remote_ipv4) F(ipv4) F(max_answers) F(max_reads) F(retries) F(rnr_retries) F(timeout) F(access) F(mtu)       \
+	    F(min_rnr_timer)
 
 #define BF_SEEN_IBGDA_RESERVE(F) F(base) F(count) F(qpn)
 #define BF_SEEN_IBGDA_BUILD(F) F(index) F(qpn) F(ds)

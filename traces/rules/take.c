@@ -5,7 +5,7 @@
 
 #include "sim/records_agent.h"
 #include "traces/rules/engine_internal.h"
-#include "traces/trace.h"
+#include "traces/container/trace.h"
 
 /* The engine, with the record that is now at hand. */
 static inline struct bf_rules *with(struct bf_sink *sink, const struct bf_rec_header *head)

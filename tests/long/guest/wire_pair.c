@@ -4,8 +4,8 @@
  * number, so that both ends know it without telling each other.
  *
  *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET	the server: listens on SOCKET, a file's name
- *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET KIND...	the client: what to do of write, imm, send, read,
- *atomic
+ *	wire_pair DEVICE GID-INDEX MTU OPERATIONS SOCKET KIND...	the client: what to do of write, imm, send,
+ *read, atomic
  *
  * DEVICE may be "-", the first one. The ends agree on each round by SOCKET, which no lost packet touches.
  */

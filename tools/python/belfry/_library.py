@@ -21,7 +21,7 @@ struct bf_rec_schema {
     const char *name; const struct bf_rec_field *fields; uint16_t id; uint16_t nfields; uint16_t size; uint32_t class_;
 };
 
-/* traces/trace.h */
+/* traces/container/trace.h */
 struct bf_trace;
 struct bf_trace_record {
     uint64_t number; uint64_t time_ps; uint32_t actor; uint32_t tail_len; const struct bf_rec_schema *type;
@@ -57,7 +57,7 @@ void bf_rules_finish(struct bf_rules *r, bool complete);
 uint32_t bf_rules_count(const struct bf_rules *r);
 const struct bf_found *bf_rules_found(const struct bf_rules *r, uint32_t i);
 
-/* sim/stats.h, traces/stages.h */
+/* sim/stats.h, traces/life/stages.h */
 struct bf_hist { uint64_t count; uint64_t sum; uint64_t min; uint64_t max; uint64_t bucket[976]; };
 uint64_t bf_hist_quantile(const struct bf_hist *h, uint32_t ppm);
 struct bf_stages;

@@ -1,0 +1,576 @@
+/*
+ * The frame of `belfry`: find the command, parse its options by its table. The same tables make the help (cli_help.c),
+ * manual pages (cli_man.c) and what shells complete (cli_complete.c).
+ */
+#include "tools/cli/cli_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/bootstrap/bootstrap.h"
+
+#define NAME_MAX_SPELT 32 /* longer words are never a slip of the pen */
+
+struct value {
+	const char *text;
+	uint64_t number;
+	bool given;
+};
+
+struct repeated {
+	const struct bf_opt *opt;
+	const char *text;
+};
+
+struct bf_args {
+	const struct bf_command *command;
+	struct value *values; /* one per option of the table */
+	struct repeated *repeated;
+	unsigned nrepeated;
+	const char **positional;
+	unsigned npositional;
+	bool json, help;
+};
+
+const struct bf_opt bf_cli_common_options[] = {
+	{ .name = "json", .kind = BF_OPT_FLAG, .help = "results as one JSON document on standard output" },
+	{ .name = "help", .kind = BF_OPT_FLAG, .help = "this text" },
+	{ 0 },
+};
+
+/* ---- values ---- */
+
+static const struct value *find_value(const struct bf_args *a, const char *name)
+{
+	for (const struct bf_opt *o = a->command->options; o && o->name; o++) {
+		if (strcmp(o->name, name) == 0)
+			return &a->values[o - a->command->options];
+	}
+	assert(0 && "the command's table has no such option");
+	return NULL;
+}
+
+const char *bf_arg_text(const struct bf_args *a, const char *name)
+{
+	return find_value(a, name)->text;
+}
+
+uint64_t bf_arg_u64(const struct bf_args *a, const char *name)
+{
+	return find_value(a, name)->number;
+}
+
+bool bf_arg_flag(const struct bf_args *a, const char *name)
+{
+	return find_value(a, name)->given;
+}
+
+bool bf_arg_given(const struct bf_args *a, const char *name)
+{
+	return find_value(a, name)->given;
+}
+
+unsigned bf_arg_count(const struct bf_args *a, const char *name)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->nrepeated; i++)
+		n += strcmp(a->repeated[i].opt->name, name) == 0;
+	return n;
+}
+
+const char *bf_arg_nth(const struct bf_args *a, const char *name, unsigned n)
+{
+	for (unsigned i = 0; i < a->nrepeated; i++) {
+		if (strcmp(a->repeated[i].opt->name, name) == 0 && n-- == 0)
+			return a->repeated[i].text;
+	}
+	return NULL;
+}
+
+unsigned bf_arg_positional_count(const struct bf_args *a)
+{
+	return a->npositional;
+}
+
+const char *bf_arg_positional(const struct bf_args *a, unsigned n)
+{
+	return n < a->npositional ? a->positional[n] : NULL;
+}
+
+bool bf_arg_json(const struct bf_args *a)
+{
+	return a->json;
+}
+
+const struct bf_command *const *bf_arg_families(const struct bf_args *a)
+{
+	return a->command->families;
+}
+
+/* ---- errors ---- */
+
+static int report(const char *command, bool json, int code, const char *text)
+{
+	fflush(stdout);
+	fprintf(stderr, "belfry%s%s: ", command ? " " : "", command ? command : "");
+	/* Texts quote what was given, and a terminal must not act on that. */
+	for (const char *c = text; *c; c++)
+		putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stderr);
+	putc('\n', stderr);
+	if (json) {
+		struct bf_json j;
+
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		bf_json_text(&j, "error", text);
+		bf_json_u64(&j, "exit", (uint64_t)code);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	}
+	return code;
+}
+
+int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return report(a->command->name, a->json, code, text);
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) between two words: the optimal string alignment distance. */
+static unsigned word_distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned d[NAME_MAX_SPELT + 1][NAME_MAX_SPELT + 1];
+
+	if (la > NAME_MAX_SPELT || lb > NAME_MAX_SPELT)
+		return NAME_MAX_SPELT;
+	for (unsigned i = 0; i <= la; i++)
+		d[i][0] = i;
+	for (unsigned k = 0; k <= lb; k++)
+		d[0][k] = k;
+	for (size_t i = 1; i <= la; i++) {
+		for (size_t k = 1; k <= lb; k++) {
+			unsigned best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+
+			if (d[i - 1][k] + 1 < best)
+				best = d[i - 1][k] + 1;
+			if (d[i][k - 1] + 1 < best)
+				best = d[i][k - 1] + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+			    d[i - 2][k - 2] + 1 < best)
+				best = d[i - 2][k - 2] + 1;
+			d[i][k] = best;
+		}
+	}
+	return d[la][lb];
+}
+
+/* Keeps the nearest name seen so far; one that shares less than two thirds of the word is no help. */
+static void consider(const char *word, const char *name, const char **best, unsigned *distance)
+{
+	unsigned d = word_distance(word, name);
+
+	if (d < *distance && d <= 1 + strlen(word) / 3 && d < strlen(word)) {
+		*distance = d;
+		*best = name;
+	}
+}
+
+/* ---- parsing ---- */
+
+/* Digits in decimal or 0x; `*end` is behind them. -EINVAL when there are none, -ERANGE when too many. */
+static int parse_digits(const char *text, uint64_t *out, const char **end)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *first = hex ? text + 2 : text;
+	char *stop;
+
+	/* strtoull would also take blanks, signs and a second prefix. */
+	if (!strchr(hex ? "0123456789abcdefABCDEF" : "0123456789", *first) || !*first)
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(first, &stop, hex ? 16 : 10);
+	*end = stop;
+	return errno == ERANGE ? -ERANGE : 0;
+}
+
+static int parse_scaled(const char *text, const char *const *units, const uint64_t *scale, unsigned n, uint64_t *out)
+{
+	const char *unit;
+	int rc = parse_digits(text, out, &unit);
+
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(unit, units[i]) != 0)
+			continue;
+		if (*out > UINT64_MAX / scale[i])
+			return -ERANGE;
+		*out *= scale[i];
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_u64(const char *text, uint64_t *out)
+{
+	static const char *const units[] = { "", "K", "M", "G" };
+	static const uint64_t scale[] = { 1, 1ull << 10, 1ull << 20, 1ull << 30 };
+
+	return parse_scaled(text, units, scale, 4, out);
+}
+
+static int parse_time(const char *text, uint64_t *out)
+{
+	static const char *const units[] = { "ps", "ns", "us", "ms", "s" };
+	static const uint64_t scale[] = { 1, 1000, 1000000, 1000000000, 1000000000000 };
+
+	return parse_scaled(text, units, scale, 5, out);
+}
+
+static int parse_enum(const char *choices, const char *text, uint64_t *out)
+{
+	size_t len = strlen(text);
+	uint64_t index = 0;
+
+	for (const char *c = choices; c; index++) {
+		const char *bar = strchr(c, '|');
+		size_t n = bar ? (size_t)(bar - c) : strlen(c);
+
+		if (n == len && memcmp(c, text, n) == 0) {
+			*out = index;
+			return 0;
+		}
+		c = bar ? bar + 1 : NULL;
+	}
+	return -EINVAL;
+}
+
+/* Checks `text` against the option's kind and range. A usage error is reported; returns 0 or the exit code. */
+static int parse_value(const struct bf_args *a, const struct bf_opt *o, const char *text, uint64_t *number)
+{
+	const char *dashes = bf_cli_dashes(o->name);
+	int rc = 0;
+
+	*number = 0;
+	if (o->kind == BF_OPT_ENUM && parse_enum(o->arg, text, number))
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'", dashes, o->name, o->arg, text);
+	if (o->kind == BF_OPT_U64)
+		rc = parse_u64(text, number);
+	else if (o->kind == BF_OPT_TIME)
+		rc = parse_time(text, number);
+	if (rc == -EINVAL && o->kind == BF_OPT_TIME)
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a time such as 10us (ps, ns, us, ms, s), got '%s'",
+				    dashes, o->name, text);
+	if (rc == -EINVAL)
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a number, got '%s'", dashes, o->name, text);
+	if (rc == -ERANGE)
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s: %s does not fit into 64 bits", dashes, o->name, text);
+	if (o->kind == BF_OPT_U64 && (o->min || o->max) && (*number < o->min || *number > o->max))
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants %" PRIu64 " to %" PRIu64 ", got %s", dashes, o->name,
+				    o->min, o->max, text);
+	return 0;
+}
+
+static int unknown_option(const struct bf_args *a, const char *dashes, const char *word)
+{
+	const char *best = NULL;
+	unsigned distance = UINT32_MAX;
+
+	for (const struct bf_opt *o = a->command->options; o && o->name; o++)
+		consider(word, o->name, &best, &distance);
+	for (const struct bf_opt *o = bf_cli_common_options; o->name; o++)
+		consider(word, o->name, &best, &distance);
+	if (best)
+		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
+				    bf_cli_dashes(best), best);
+	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s %s%s--help' lists them", dashes,
+			    word, a->command->name, a->command->prefix ? a->command->prefix : "",
+			    a->command->prefix ? " " : "");
+}
+
+/*
+ * One --name, --name=value or --name value; options of one letter are written with one dash. Moves `*i` past a value of
+ * its own word. Returns 0 or the exit code.
+ */
+static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
+{
+	const unsigned dashes = argv[*i][1] == '-' ? 2 : 1;
+	const char *word = argv[*i] + dashes, *eq = strchr(word, '='), *text = eq ? eq + 1 : NULL;
+	size_t len = eq ? (size_t)(eq - word) : strlen(word);
+	const struct bf_opt *o = a->command->options;
+	struct value *v;
+
+	if (strcmp(argv[*i], "--help") == 0 || strcmp(argv[*i], "-h") == 0) {
+		a->help = true;
+		return 0;
+	}
+	if (strcmp(argv[*i], "--json") == 0)
+		return 0; /* known since before there was a command to ask */
+	while (o && o->name && (strlen(o->name) != len || memcmp(o->name, word, len) != 0))
+		o++;
+	if ((len == 1) != (dashes == 1))
+		o = NULL;
+	if (!o || !o->name) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), word);
+		return unknown_option(a, dashes == 1 ? "-" : "--", name);
+	}
+	v = &a->values[o - a->command->options];
+	if (o->kind == BF_OPT_FLAG) {
+		if (eq)
+			return bf_cli_error(a, BF_EXIT_USAGE, "--%s takes no value", o->name);
+		v->given = true;
+		return 0;
+	}
+	/* What looks like an option is one; a value like that can be written behind '='. */
+	if (!text && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
+		text = argv[++*i];
+	if (!text || (*text == '\0' && strcmp(o->arg, "FILE") == 0))
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", bf_cli_dashes(o->name), o->name,
+				    o->arg);
+	if (strcmp(text, "-") == 0 && o->name[1] && strcmp(o->arg, "FILE") == 0)
+		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a file: standard output has the results", o->name);
+	if (v->given && o->kind != BF_OPT_MULTI)
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", bf_cli_dashes(o->name), o->name);
+	v->given = true;
+	v->text = text;
+	if (o->kind == BF_OPT_MULTI)
+		a->repeated[a->nrepeated++] = (struct repeated){ .opt = o, .text = text };
+	return parse_value(a, o, text, &v->number);
+}
+
+static int parse_words(struct bf_args *a, int argc, char **argv)
+{
+	bool options = true;
+
+	for (int i = 0; i < argc; i++) {
+		int rc = 0;
+
+		if (options && strcmp(argv[i], "--") == 0)
+			options = false;
+		else if (options && argv[i][0] == '-' && argv[i][1] != '\0') /* a lone dash is standard input */
+			rc = parse_option(a, argc, argv, &i);
+		else
+			a->positional[a->npositional++] = argv[i];
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int parse_defaults(struct bf_args *a)
+{
+	for (const struct bf_opt *o = a->command->options; o && o->name; o++) {
+		struct value *v = &a->values[o - a->command->options];
+
+		if (!v->given && o->initial) {
+			int rc = parse_value(a, o, o->initial, &v->number);
+
+			if (rc)
+				return rc;
+			v->text = o->initial;
+		}
+	}
+	if (a->npositional < a->command->min_args)
+		return bf_cli_error(a, BF_EXIT_USAGE, "something is missing: belfry %s", a->command->usage);
+	if (a->npositional > a->command->max_args)
+		return bf_cli_error(a, BF_EXIT_USAGE, "'%s' is one too many: belfry %s",
+				    a->positional[a->command->max_args], a->command->usage);
+	return 0;
+}
+
+/* ---- commands ---- */
+
+static const struct bf_command *find_command(const struct bf_command *const *commands, const char *name)
+{
+	for (; *commands; commands++) {
+		if (strcmp((*commands)->name, name) == 0)
+			return *commands;
+	}
+	return NULL;
+}
+
+static int unknown_command(const struct bf_command *const *commands, const char *word, bool json)
+{
+	const char *best = NULL;
+	unsigned distance = UINT32_MAX;
+	char text[256];
+
+	for (; *commands; commands++)
+		consider(word, (*commands)->name, &best, &distance);
+	if (best)
+		snprintf(text, sizeof(text), "there is no command '%.64s'; did you mean '%s'?", word, best);
+	else
+		snprintf(text, sizeof(text), "there is no command '%.64s'; 'belfry help' lists them", word);
+	return report(NULL, json, BF_EXIT_USAGE, text);
+}
+
+/* The form of `c` that the words ask for: `c` itself when none of its families does. */
+static const struct bf_command *form_of(const struct bf_command *c, int argc, char **argv)
+{
+	for (int i = 0; c->families && i < argc; i++) {
+		for (const struct bf_command *const *f = c->families; argv[i][0] != '-' && *f; f++) {
+			if (strncmp(argv[i], (*f)->prefix, strlen((*f)->prefix)) == 0)
+				return *f;
+		}
+	}
+	return c;
+}
+
+/*
+ * PEs of IBGDA's own workloads can be spread over processes, and programs under `belfry exec` are processes. Everything
+ * else would be done as a whole by each of them, which nobody means who starts several.
+ */
+static int refuse_ranks(const struct bf_args *a)
+{
+	const uint32_t ranks = bf_boot_env_ranks();
+
+	if (a->command->ranks || ranks == 1)
+		return BF_EXIT_GOOD;
+	return bf_cli_error(a, BF_EXIT_USAGE,
+			    "cannot be spread over %" PRIu32
+			    " processes, each would do all of it; belfry run ibgda-put, "
+			    "ibgda-get, ibgda-amo and ibgda-mixed can, and belfry exec and record run in each",
+			    ranks);
+}
+
+static int run_command(const struct bf_command *c, int argc, char **argv, bool json)
+{
+	struct bf_args a = { .command = c, .json = json };
+	unsigned noptions = 0;
+	int code;
+
+	while (c->options && c->options[noptions].name)
+		noptions++;
+	/* Each table is as long as the command line at most; one more keeps calloc from returning NULL for none. */
+	a.values = calloc(noptions + 1, sizeof(*a.values));
+	a.repeated = calloc((size_t)argc + 1, sizeof(*a.repeated));
+	a.positional = calloc((size_t)argc + 1, sizeof(*a.positional));
+	if (!a.values || !a.repeated || !a.positional) {
+		code = report(c->name, json, BF_EXIT_USAGE, "out of memory");
+		goto out;
+	}
+	code = parse_words(&a, argc, argv);
+	if (!code && a.help) {
+		bf_cli_help(c);
+		goto out;
+	}
+	if (!code)
+		code = parse_defaults(&a);
+	if (!code)
+		code = refuse_ranks(&a);
+	if (!code)
+		code = c->run(&a);
+out:
+	free(a.positional);
+	free(a.repeated);
+	free(a.values);
+	return code;
+}
+
+static int print_man(const struct bf_command *const *commands, const char *word, bool json)
+{
+	const struct bf_command *c = word ? find_command(commands, word) : NULL;
+
+	if (word && !c)
+		return unknown_command(commands, word, json);
+	bf_cli_man(commands, c);
+	return BF_EXIT_GOOD;
+}
+
+static int print_completion(const struct bf_command *const *commands, const char *shell, bool json)
+{
+	if (bf_cli_completion(commands, shell))
+		return report("completion", json, BF_EXIT_USAGE, "for which shell? bash, zsh or fish");
+	return BF_EXIT_GOOD;
+}
+
+static bool wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int dispatch(const struct bf_command *const *commands, int argc, char **argv)
+{
+	bool json = wants_json(argc, argv);
+	const char *word = argc > 1 ? argv[1] : NULL;
+	const struct bf_command *c;
+
+	if (!word) {
+		bf_cli_overview(stderr, commands);
+		return BF_EXIT_USAGE;
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
+		printf("belfry %s\n", BELFRY_VERSION);
+		return BF_EXIT_GOOD;
+	}
+	if (strcmp(word, "help") == 0 && argc > 2) {
+		c = find_command(commands, argv[2]);
+		if (!c)
+			return unknown_command(commands, argv[2], json);
+		bf_cli_help(c);
+		return BF_EXIT_GOOD;
+	}
+	if ((strcmp(word, "man") == 0 || strcmp(word, "completion") == 0) && argc > 3)
+		return report(word, json, BF_EXIT_USAGE, "one word, not more");
+	if (strcmp(word, "man") == 0)
+		return print_man(commands, argc > 2 ? argv[2] : NULL, json);
+	if (strcmp(word, "completion") == 0)
+		return print_completion(commands, argc > 2 ? argv[2] : "", json);
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		bf_cli_overview(stdout, commands);
+		return BF_EXIT_GOOD;
+	}
+	c = find_command(commands, word);
+	if (!c)
+		return unknown_command(commands, word, json);
+	return run_command(form_of(c, argc - 2, argv + 2), argc - 2, argv + 2, json);
+}
+
+/*
+ * Who closed standard output would get results into the first file that we open, and libuv gives up then. What stands
+ * in fails like a closed one: it can be opened for the other direction only.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(BF_EXIT_USAGE);
+	}
+}
+
+int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
+{
+	int code;
+
+	hold_standard_streams();
+	/* A reader that goes away (belfry dump ... | head) ends us quietly, even when our parent ignores the signal. */
+	signal(SIGPIPE, SIG_DFL);
+	/* Processes that belfry launch starts share a terminal: their messages mix line by line, not byte by byte. */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	code = dispatch(commands, argc, argv);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "belfry: cannot write the output: %s\n", strerror(errno));
+		return BF_EXIT_USAGE;
+	}
+	return code;
+}

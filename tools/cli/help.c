@@ -1,0 +1,109 @@
+/* Help texts, from the tables by which options are parsed. */
+#include "tools/cli/cli_internal.h"
+
+#include <string.h>
+
+#define HELP_INDENT 28
+#define TEXT_WIDTH 100
+
+const char *bf_cli_dashes(const char *name)
+{
+	return name[1] ? "--" : "-";
+}
+
+void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column)
+{
+	bool first = true;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (!first && column + 1 + word > TEXT_WIDTH) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			putc(' ', out);
+			column++;
+		}
+		column += (unsigned)fprintf(out, "%.*s", (int)word, text);
+		first = false;
+		text += word;
+		text += strspn(text, " ");
+	}
+	putc('\n', out);
+}
+
+static void print_options(FILE *out, const struct bf_opt *o)
+{
+	for (; o && o->name; o++) {
+		bool enumerated = o->kind == BF_OPT_ENUM;
+		char head[80], text[1024];
+
+		snprintf(head, sizeof(head), "  %s%s%s%s", bf_cli_dashes(o->name), o->name,
+			 o->kind == BF_OPT_FLAG ? ""
+			 : o->name[1]           ? "="
+						: " ",
+			 o->kind == BF_OPT_FLAG ? ""
+			 : enumerated           ? "NAME"
+						: o->arg);
+		fprintf(out, "%-*s", HELP_INDENT, head);
+		if (strlen(head) >= HELP_INDENT)
+			fprintf(out, "\n%*s", HELP_INDENT, "");
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", o->help, enumerated ? ": " : "",
+			 enumerated ? o->arg : "", o->kind == BF_OPT_MULTI ? " (may be repeated)" : "",
+			 o->initial ? " [" : "", o->initial ? o->initial : "", o->initial ? "]" : "");
+		bf_cli_wrap(out, text, HELP_INDENT, HELP_INDENT);
+	}
+}
+
+/* Paragraphs are filled; lines that begin with a blank, examples, stay as they are. */
+static void print_details(FILE *out, const char *text)
+{
+	char line[2048];
+	size_t used = 0;
+
+	for (bool more = true; more;) {
+		size_t len = strcspn(text, "\n");
+		bool prose = len > 0 && *text != ' ';
+
+		if (used && (!prose || used + len + 2 > sizeof(line))) {
+			bf_cli_wrap(out, line, 0, 0);
+			used = 0;
+		}
+		if (prose)
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.*s", used ? " " : "", (int)len,
+						 text);
+		else
+			fprintf(out, "%.*s\n", (int)len, text);
+		more = text[len] != '\0';
+		text += len + more;
+	}
+	if (used)
+		bf_cli_wrap(out, line, 0, 0);
+}
+
+void bf_cli_help(const struct bf_command *c)
+{
+	printf("usage: belfry %s\n\n%s\n", c->usage, c->summary);
+	if (c->details) {
+		putchar('\n');
+		print_details(stdout, c->details);
+	}
+	printf("\noptions:\n");
+	print_options(stdout, c->options);
+	print_options(stdout, bf_cli_common_options);
+}
+
+void bf_cli_overview(FILE *out, const struct bf_command *const *commands)
+{
+	fprintf(out, "belfry runs the code that submits work to hardware, with no hardware present.\n\n"
+		     "usage: belfry COMMAND [arguments] [options]\n\ncommands:\n");
+	for (; *commands; commands++) {
+		fprintf(out, "  %-10s", (*commands)->name);
+		bf_cli_wrap(out, (*commands)->summary, 12, 12);
+	}
+	fprintf(out, "\n'belfry COMMAND --help' describes one; 'belfry --version' names this build; 'belfry man\n"
+		     "[COMMAND]' and 'belfry completion bash|zsh|fish' write manual pages and completion scripts.\n"
+		     "exit codes: 0 good, 1 the workload or comparison failed, 2 usage or bad input, 3 findings,\n"
+		     "77 not available here\n");
+}

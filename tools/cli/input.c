@@ -1,0 +1,151 @@
+#include "tools/cli/input.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool bf_input_is_jsonl(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 6 && strcmp(path + n - 6, ".jsonl") == 0;
+}
+
+bool bf_input_is(const char *path, const char *out)
+{
+	struct stat a, b;
+
+	return stat(path, &a) == 0 && stat(out, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err)
+{
+	const struct bf_trace_options o = { .jsonl = path && bf_input_is_jsonl(path) };
+	struct bf_trace_writer *w;
+	int rc = bf_trace_create(path, file, &o, &w, err), closed;
+
+	if (rc)
+		return rc;
+	rc = bf_trace_meta(w, "imported-from", "mlx5-capture");
+	if (!rc)
+		rc = bf_trace_meta(w, "source", source);
+	if (rc == -EINVAL)
+		rc = 0; /* a file name that is not UTF-8 */
+	if (!rc)
+		rc = bf_capture_emit(c, bf_trace_sink(w), err);
+	closed = bf_trace_close(w);
+	return rc ? rc : closed;
+}
+
+/* Whatever comes on standard input goes to a file first: telling the forms apart needs a second look. */
+static FILE *spool(FILE *in)
+{
+	char buf[65536];
+	FILE *out = tmpfile();
+	size_t n;
+
+	while (out && (n = fread(buf, 1, sizeof(buf), in)) > 0) {
+		if (fwrite(buf, 1, n, out) != n)
+			break;
+	}
+	if (out && (ferror(in) || ferror(out))) {
+		fclose(out);
+		return NULL;
+	}
+	if (out)
+		rewind(out);
+	return out;
+}
+
+static int open_capture(FILE *f, const char *path, struct bf_input *in, struct bf_error *err)
+{
+	struct bf_capture *c;
+	FILE *trace;
+	int rc = bf_capture_load_file(f, path, &c, &in->damage_error);
+
+	if (!c)
+		return bf_fail(err, rc, "%s", in->damage_error.text);
+	in->damage = rc;
+	in->is_capture = true;
+	trace = tmpfile();
+	if (!trace)
+		rc = bf_fail(err, -errno, "no temporary file: %s", strerror(errno));
+	else
+		rc = bf_input_import(c, path, NULL, trace, err);
+	bf_capture_free(c);
+	fclose(f);
+	in->file = trace;
+	if (rc)
+		return rc;
+	rewind(trace);
+	return bf_trace_open(path, trace, &in->trace, err);
+}
+
+int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *len, struct bf_error *err)
+{
+	FILE *f;
+	int rc = 0;
+
+	errno = 0;
+	*out = f = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
+	if (!f)
+		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
+	*len = fread(head, 1, cap, f);
+	if (ferror(f))
+		rc = bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno));
+	else if (fseek(f, 0, SEEK_SET) != 0) /* a pipe by name: what was read is gone, unless it is kept */
+		rc = bf_fail(err, -ESPIPE, "%s cannot be read twice; give it on standard input: belfry ... - < %s",
+			     path, path);
+	if (rc) {
+		fclose(f);
+		*out = NULL;
+	}
+	return rc;
+}
+
+int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
+{
+	char head[4096];
+	size_t n;
+
+	int rc;
+
+	*in = (struct bf_input){ 0 };
+	rc = bf_input_peek(path, &in->file, head, sizeof(head), &n, err);
+	if (rc)
+		return rc;
+	if (bf_capture_probe(head, n)) {
+		FILE *f = in->file;
+
+		in->file = NULL;
+		return open_capture(f, path, in, err);
+	}
+	return bf_trace_open(path, in->file, &in->trace, err);
+}
+
+int bf_input_again(struct bf_input *in, const char *path, struct bf_error *err)
+{
+	bf_trace_free(in->trace);
+	in->trace = NULL;
+	rewind(in->file);
+	return bf_trace_open(path, in->file, &in->trace, err);
+}
+
+/* What an earlier write lost shows in ferror() alone: fclose() may have nothing left to fail with. */
+int bf_output_close(FILE *out, const char *path, struct bf_error *err)
+{
+	const bool lost = ferror(out);
+
+	if (fclose(out) != 0)
+		return bf_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	return lost ? bf_fail(err, -EIO, "cannot write %s: part of it is lost", path) : 0;
+}
+
+void bf_input_close(struct bf_input *in)
+{
+	if (in->trace)
+		bf_trace_free(in->trace);
+	if (in->file)
+		fclose(in->file);
+}

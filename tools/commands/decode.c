@@ -1,0 +1,225 @@
+/* belfry decode: bytes of one entry or completion, field by field. */
+#include <string.h>
+
+#include "models/mlx5/wqe.h"
+#include "tools/cli/cli.h"
+#include "tools/cli/hex.h"
+
+#define BYTES_MAX (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
+
+/* The forms of a send entry: nothing in its bytes says which it is. */
+static const struct form {
+	const char *name;
+	int (*decode)(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+	void (*print)(FILE *out, const void *bytes, uint32_t len);
+	bool datagram;
+} forms[] = {
+	{ "mlx5-wqe", bf_mlx5_wqe_decode, bf_mlx5_wqe_print, false },
+	{ "mlx5-dc-wqe", bf_mlx5_dc_wqe_decode, bf_mlx5_dc_wqe_print, false },
+	{ "mlx5-ud-wqe", bf_mlx5_ud_wqe_decode, bf_mlx5_ud_wqe_print, true },
+};
+
+static void json_umr(struct bf_json *j, const struct bf_mlx5_wqe *w, const uint8_t *bytes)
+{
+	const uint8_t *mkc = bytes + BF_MLX5_UMR_MKC_AT;
+
+	bf_json_hex(j, "umr_flags", w->umr_flags);
+	bf_json_hex(j, "mkey_mask", w->umr_mask);
+	bf_json_u64(j, "klm_octowords", w->umr_octowords);
+	bf_json_bool(j, "free", BF_MLX5_GET(mkc, BF_MKC_FREE) != 0);
+	bf_json_hex(j, "key_variant", BF_MLX5_GET(mkc, BF_MKC_KEY));
+	bf_json_hex(j, "key_qpn", BF_MLX5_GET(mkc, BF_MKC_QPN));
+	bf_json_hex(j, "start", bf_get_be64(mkc + BF_MKC_START));
+	bf_json_u64(j, "size", bf_get_be64(mkc + BF_MKC_SIZE));
+}
+
+static void json_wqe(struct bf_json *j, const struct bf_mlx5_wqe *w, const uint8_t *bytes, bool datagram)
+{
+	bf_json_text(j, "opcode", bf_mlx5_opcode_name(w->opcode));
+	bf_json_hex(j, "opcode_value", w->opcode);
+	bf_json_hex(j, "opmod", w->opmod);
+	bf_json_u64(j, "index", w->index);
+	bf_json_hex(j, "qpn", w->qpn);
+	bf_json_u64(j, "ds", w->ds);
+	bf_json_u64(j, "wqebbs", w->wqebbs);
+	bf_json_hex(j, "signature", w->signature);
+	bf_json_u64(j, "fence", w->fm);
+	bf_json_u64(j, "completion", w->ce);
+	bf_json_bool(j, "solicited", w->solicited);
+	bf_json_hex(j, "immediate", w->imm);
+	if (w->opcode == BF_MLX5_OP_UMR)
+		json_umr(j, w, bytes);
+	if (w->av_len && datagram) {
+		bf_json_hex(j, "destination_qp", w->dct);
+		bf_json_hex(j, "qkey", w->dc_key >> 32);
+	} else if (w->av_len) {
+		bf_json_u64(j, "stream", w->stream);
+		bf_json_hex(j, "dct", w->dct);
+		bf_json_hex(j, "dc_key", w->dc_key);
+	}
+	if (w->av_len) {
+		bf_json_u64(j, "address_vector", w->av_len);
+		bf_json_hex(j, w->av_len == BF_MLX5_AV_FULL ? "udp_source_port" : "lid", w->udp_sport);
+	}
+	bf_json_hex(j, "remote_address", w->raddr);
+	bf_json_hex(j, "rkey", w->rkey);
+	if (w->atomic_size) {
+		bf_json_u64(j, "atomic_size", w->atomic_size);
+		bf_json_hex(j, "swap_add", w->swap_add);
+		bf_json_hex(j, "compare", w->compare);
+		bf_json_hex(j, "swap_mask", w->swap_mask);
+		bf_json_hex(j, "compare_mask", w->compare_mask);
+	}
+	bf_json_u64(j, "length", w->length);
+	if (w->has_inline) {
+		bf_json_u64(j, "inline_length", w->inline_len);
+		bf_json_u64(j, "inline_offset", w->inline_offset);
+	}
+	bf_json_open(j, "segments", '[');
+	for (uint32_t i = 0; i < w->nsge; i++) {
+		bf_json_open(j, NULL, '{');
+		bf_json_hex(j, "address", w->sge[i].va);
+		bf_json_u64(j, "length", w->sge[i].len);
+		bf_json_hex(j, "lkey", w->sge[i].lkey);
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, ']');
+}
+
+static void json_cqe(struct bf_json *j, const struct bf_mlx5_cqe *c)
+{
+	const struct bf_mlx5_err_cqe *e = (const void *)c;
+	uint8_t opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, c->op_own);
+	uint32_t sop_qpn = bf_be32(c->sop_drop_qpn);
+
+	bf_json_text(j, "opcode", bf_mlx5_cqe_opcode_name(opcode));
+	bf_json_u64(j, "opcode_value", opcode);
+	bf_json_u64(j, "owner", c->op_own & BF_MLX5_CQE_OWNER);
+	bf_json_bool(j, "solicited", (c->op_own & BF_MLX5_CQE_SE) != 0);
+	bf_json_u64(j, "format", BF_FIELD_GET(BF_MLX5_CQE_FORMAT, c->op_own));
+	bf_json_hex(j, "qpn", BF_FIELD_GET(BF_MLX5_CQE_QPN, sop_qpn));
+	bf_json_text(j, "wqe_opcode", bf_mlx5_opcode_name((uint8_t)BF_FIELD_GET(BF_MLX5_CQE_SOP, sop_qpn)));
+	bf_json_u64(j, "wqe_counter", bf_be16(c->wqe_counter));
+	bf_json_hex(j, "signature", c->signature);
+	bf_json_hex(j, "user_index", bf_be32(c->srqn_uidx) & 0xffffff);
+	if (opcode == BF_MLX5_CQE_REQ_ERR || opcode == BF_MLX5_CQE_RESP_ERR) {
+		bf_json_hex(j, "syndrome", e->syndrome);
+		bf_json_text(j, "syndrome_text", bf_mlx5_syndrome_text(e->syndrome));
+		bf_json_hex(j, "vendor_syndrome", e->vendor_err_synd);
+		bf_json_text(j, "vendor_text", bf_mlx5_vendor_text(e->syndrome, e->vendor_err_synd));
+		bf_json_hex(j, "hw_syndrome", e->hw_err_synd);
+		bf_json_hex(j, "hw_syndrome_type", e->hw_synd_type);
+	} else {
+		bf_json_u64(j, "byte_count", bf_be32(c->byte_cnt));
+		bf_json_hex(j, "immediate", bf_be32(c->imm_inval_pkey));
+		bf_json_hex(j, "timestamp", bf_be64(c->timestamp));
+	}
+}
+
+static int decode_wqe(const struct bf_args *args, const uint8_t *bytes, size_t len, const struct form *form)
+{
+	struct bf_mlx5_wqe w;
+	struct bf_error err = { 0 };
+	struct bf_json j;
+	int rc = form->decode(bytes, (uint32_t)len, &w, &err);
+
+	if (!bf_arg_json(args))
+		form->print(stdout, bytes, (uint32_t)len);
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "malformed entry: %s", err.text);
+	if (!bf_arg_json(args))
+		return BF_EXIT_GOOD;
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	json_wqe(&j, &w, bytes, form->datagram);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+	return BF_EXIT_GOOD;
+}
+
+static int decode_cqe(const struct bf_args *args, const uint8_t *bytes, size_t len)
+{
+	struct bf_json j;
+
+	if (len != 64 && len != 128)
+		return bf_cli_error(args, BF_EXIT_USAGE, "a completion has 64 bytes (or 128), not %zu", len);
+	bytes += len - 64; /* the long form has its fields in the second half (mlx5dv.h, struct mlx5_cqe128) */
+	if (!bf_arg_json(args)) {
+		bf_mlx5_cqe_print(stdout, bytes);
+		return BF_EXIT_GOOD;
+	}
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	json_cqe(&j, (const void *)bytes);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+	return BF_EXIT_GOOD;
+}
+
+static int read_words(const struct bf_args *args, uint8_t *bytes, size_t *len, struct bf_error *err)
+{
+	unsigned n = bf_arg_positional_count(args);
+	char line[4096];
+	int rc = 0;
+
+	for (unsigned i = 1; i < n && !rc; i++) {
+		const char *word = bf_arg_positional(args, i);
+
+		if (strcmp(word, "-") != 0) {
+			rc = bf_hex_append(word, bytes, BYTES_MAX, len, err);
+			continue;
+		}
+		while (!rc && fgets(line, sizeof(line), stdin))
+			rc = bf_hex_append(line, bytes, BYTES_MAX, len, err);
+	}
+	return rc;
+}
+
+static int decode(const struct bf_args *args)
+{
+	const char *what = bf_arg_positional(args, 0);
+	uint8_t bytes[BYTES_MAX];
+	struct bf_error err = { 0 };
+	size_t len = 0;
+	const struct form *form = NULL;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
+		form = strcmp(what, forms[i].name) == 0 ? &forms[i] : form;
+	if (!form && strcmp(what, "mlx5-cqe") != 0)
+		return bf_cli_error(
+		    args, BF_EXIT_USAGE,
+		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe and sdma are known", what);
+	if (read_words(args, bytes, &len, &err))
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (len == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "there are no bytes to decode");
+	return form ? decode_wqe(args, bytes, len, form) : decode_cqe(args, bytes, len);
+}
+
+static const struct bf_opt options[] = { { 0 } };
+
+extern const struct bf_command bf_cmd_decode_sdma;
+
+static const struct bf_command *const families[] = { &bf_cmd_decode_sdma, NULL };
+
+const struct bf_command bf_cmd_decode = {
+	.name = "decode",
+	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe HEX...",
+	.summary = "print the fields of a work-queue entry or a completion",
+	.details =
+	    "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard "
+	    "input. The\n"
+	    "rows of words that libmlx5 and the kernel print for error completions can be pasted as they are.\n"
+	    "mlx5-dc-wqe, mlx5-ud-wqe: of a DC initiator or a datagram queue, with an address vector; nothing in "
+	    "the bytes\n"
+	    "says so.\n"
+	    "\n"
+	    "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
+	    "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1024,
+	.run = decode,
+	.words = "mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe|sdma",
+	.families = families,
+};

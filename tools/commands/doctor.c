@@ -1,0 +1,287 @@
+/*
+ * belfry doctor: what works on this machine, and how to get the rest.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drivers/backend/backend.h"
+#include "drivers/bootstrap/mpi.h"
+#include "tools/cli/cli.h"
+#include "tools/exec/target.h"
+
+/* A library that a build may lack, or a program that some commands call. */
+struct optional_part {
+	const char *name;
+	bool here;
+	const char *use;  /* what does not work without it */
+	const char *get;  /* how to get it */
+	const char *what; /* which one is here; may be NULL */
+};
+
+#ifdef BELFRY_HAVE_LIBUV
+#define HAVE_LIBUV true
+#else
+#define HAVE_LIBUV false
+#endif
+#ifdef BELFRY_HAVE_ZSTD
+#define HAVE_ZSTD true
+#else
+#define HAVE_ZSTD false
+#endif
+#ifdef BELFRY_HAVE_XXHASH
+#define HAVE_XXHASH true
+#else
+#define HAVE_XXHASH false
+#endif
+#ifdef BELFRY_HAVE_JANSSON
+#define HAVE_JANSSON true
+#else
+#define HAVE_JANSSON false
+#endif
+#ifdef BELFRY_HAVE_LIBDW
+#define HAVE_LIBDW true
+#else
+#define HAVE_LIBDW false
+#endif
+
+static bool runnable(const char *dir, size_t dir_len, const char *name)
+{
+	char path[4096];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)dir_len, dir, name);
+
+	return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* Whether a program called `name` is on the PATH. */
+static bool on_path(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		if (len > 0 && runnable(path, len, name))
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+static void print_remark(const char *text)
+{
+	printf("%18s", "");
+	bf_cli_wrap(stdout, text, 18, 18);
+}
+
+/* Memory of a GPU, for a backend whose device may work on it. */
+static void print_gpu_memory(struct bf_json *json, const struct bf_backend *b)
+{
+	char why[300] = "", text[340];
+	bool usable;
+
+	if (!b->probe_gpu)
+		return;
+	usable = b->probe_gpu(false, why, sizeof(why)) == 0;
+	if (json) {
+		bf_json_open(json, "gpu_memory", '{');
+		bf_json_bool(json, "usable", usable);
+		bf_json_text(json, usable ? "what" : "why", why);
+		bf_json_close(json, '}');
+	} else {
+		snprintf(text, sizeof(text), "%smemory of a GPU: %s", usable ? "" : "no ", why);
+		print_remark(text);
+	}
+}
+
+static void print_backends(struct bf_json *json)
+{
+	if (json)
+		bf_json_open(json, "backends", '[');
+	else
+		puts("Backends");
+	for (const struct bf_backend *const *b = bf_backends(); *b; b++) {
+		char why[512] = "";
+		bool usable = (*b)->probe(why, sizeof(why)) == 0;
+
+		if (json) {
+			bf_json_open(json, NULL, '{');
+			bf_json_text(json, "name", (*b)->name);
+			bf_json_bool(json, "usable", usable);
+			bf_json_text(json, "summary", (*b)->summary);
+			if (why[0])
+				bf_json_text(json, usable ? "what" : "why", why);
+			print_gpu_memory(json, *b);
+			bf_json_close(json, '}');
+		} else {
+			printf("  %-8s %-4s %s\n", (*b)->name, usable ? "yes" : "no", (*b)->summary);
+			if (why[0])
+				print_remark(why);
+			print_gpu_memory(json, *b);
+		}
+	}
+	if (json)
+		bf_json_close(json, ']');
+}
+
+/* What --backend=auto takes, by kind of device. */
+static void print_auto(struct bf_json *json)
+{
+	static const struct {
+		const char *name;
+		uint32_t device;
+	} kinds[] = { { "nic", BF_DEVICE_MLX5 }, { "nvme", BF_DEVICE_NVME }, { "sdma", BF_DEVICE_SDMA } };
+	char why[512], text[160] = "";
+
+	if (json)
+		bf_json_open(json, "auto", '{');
+	for (size_t i = 0; i < BF_ARRAY_LEN(kinds); i++) {
+		const char *name = bf_backend_auto(kinds[i].device, why, sizeof(why))->name;
+		const size_t used = strlen(text);
+
+		if (json)
+			bf_json_text(json, kinds[i].name, name);
+		snprintf(text + used, sizeof(text) - used, "%s%s for %s", used ? ", " : "", name, kinds[i].name);
+	}
+	if (json)
+		bf_json_close(json, '}');
+	else
+		printf("  %-8s %-4s %s\n", "auto", "", text);
+}
+
+static void print_parts(struct bf_json *json, const char *key, const char *title, const struct optional_part *parts,
+			size_t n)
+{
+	if (json)
+		bf_json_open(json, key, '[');
+	else
+		printf("%s\n", title);
+	for (size_t i = 0; i < n; i++) {
+		const struct optional_part *p = &parts[i];
+
+		if (json) {
+			bf_json_open(json, NULL, '{');
+			bf_json_text(json, "name", p->name);
+			bf_json_bool(json, "here", p->here);
+			bf_json_text(json, "use", p->use);
+			if (!p->here)
+				bf_json_text(json, "get", p->get);
+			else if (p->what)
+				bf_json_text(json, "what", p->what);
+			bf_json_close(json, '}');
+		} else {
+			printf("  %-8s %-4s %s\n", p->name, p->here ? "yes" : "no", p->use);
+			if (!p->here)
+				print_remark(p->get);
+			else if (p->what)
+				print_remark(p->what);
+		}
+	}
+	if (json)
+		bf_json_close(json, ']');
+}
+
+/* The file that the dynamic linker takes for `name`: its own name has the version. False: there is none. */
+static bool find_library(const char *name, char path[PATH_MAX])
+{
+	/* It stays: a provider of libibverbs keeps what it has registered itself with. */
+	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+	struct link_map *map = NULL;
+	bool found;
+
+	if (!library)
+		return false;
+	found = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path);
+	dlclose(library);
+	return found;
+}
+
+/* What `belfry exec` needs. */
+static void print_exec(struct bf_json *json)
+{
+	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "";
+	struct bf_error why = { .text =
+				    "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
+				    "linux-libc-dev, then configure again" };
+#ifdef BELFRY_HAVE_EXEC
+	const bool have = bf_exec_library("libbelfry-exec.so", exec, &why) == 0;
+#else
+	const bool have = false;
+#endif
+	const struct optional_part parts[] = {
+		{ "exec", have, "the library that belfry exec loads into programs", why.text, exec },
+		{ "ibverbs", find_library("libibverbs.so.1", verbs), "RDMA programs for belfry exec",
+		  "apt-get install libibverbs1", verbs },
+		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device that belfry exec shows",
+		  "apt-get install ibverbs-providers", mlx5 },
+	};
+
+	print_parts(json, "exec", "Unmodified RDMA programs", parts, BF_ARRAY_LEN(parts));
+}
+
+static int run_doctor(const struct bf_args *args)
+{
+	const struct bf_mpi_api *mpi;
+	char why[240];
+	const struct optional_part libraries[] = {
+		{ "libuv", HAVE_LIBUV, "the live backend, processes of belfry launch",
+		  "apt-get install libuv1-dev, then configure again", NULL },
+		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again", NULL },
+		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again",
+		  NULL },
+		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
+		  "apt-get install libjansson-dev, then configure again", NULL },
+		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again",
+		  NULL },
+		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
+		  "apt-get install libopenmpi-dev, then configure again", NULL },
+	};
+	const struct optional_part programs[] = {
+		{ "tshark", on_path("tshark"), "the test that has exported packets dissected", "apt-get install tshark",
+		  NULL },
+		{ "nvcc", on_path("nvcc"), "the check that the drivers compile as CUDA device code",
+		  "install the CUDA toolkit", NULL },
+	};
+	struct bf_json writer, *json = NULL;
+
+	if (bf_arg_json(args)) {
+		json = &writer;
+		bf_json_begin(json, stdout);
+		bf_json_open(json, NULL, '{');
+	}
+	print_backends(json);
+	print_auto(json);
+	print_parts(json, "libraries", "Libraries in this build", libraries, BF_ARRAY_LEN(libraries));
+	print_exec(json);
+	print_parts(json, "programs", "Programs on this machine", programs, BF_ARRAY_LEN(programs));
+	if (json) {
+		bf_json_close(json, '}');
+		bf_json_end(json);
+	}
+	return BF_EXIT_GOOD;
+}
+
+static const struct bf_opt options[] = { { .name = NULL } };
+
+const struct bf_command bf_cmd_doctor = {
+	.name = "doctor",
+	.usage = "doctor",
+	.summary = "say which backends work here, and why others do not",
+	.details = "For each backend: whether it can be used on this machine, and on which device; if not, which "
+		   "device, module,\n"
+		   "library or permission is missing and how to get it; and which one --backend=auto takes. Then the "
+		   "libraries\n"
+		   "that this build has or lacks, what belfry exec needs, and programs that some tests call.\n"
+		   "\n"
+		   "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
+	.options = options,
+	.run = run_doctor,
+	.ranks = true,
+};

@@ -1,0 +1,186 @@
+/* belfry explain: one thing's story out of a trace, or what is stuck in it and why. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/cli/cli.h"
+#include "tools/report/explain.h"
+#include "tools/cli/input.h"
+
+/* ---- one thing ---- */
+
+static int not_run(const struct bf_args *args, const struct bf_explain_target *t)
+{
+	if (t->kind != BF_EXPLAIN_MLX5)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s is a capture of mlx5 queues", bf_arg_positional(args, 0));
+	return bf_cli_error(args, BF_EXIT_USAGE,
+			    "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx64 ":%" PRIu64
+			    "' runs it",
+			    bf_arg_positional(args, 0), t->queue, t->index);
+}
+
+/* What can be read of a damaged trace is told, the damage after it. */
+static int tell(const struct bf_args *args, struct bf_input *in, const struct bf_explain_target *t,
+		struct bf_error *err)
+{
+	struct bf_explain *l;
+	int rc = bf_explain_trace(t, in->trace, &l, err), code;
+
+	if (!l && rc == -ENOENT)
+		return bf_cli_error(args, BF_EXIT_FAILED, "%s", err->text);
+	if (!l)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (bf_explain_never_ran(l)) {
+		bf_explain_free(l);
+		return not_run(args, t);
+	}
+	code = bf_explain_out(args, l, rc ? err->text : NULL);
+	bf_explain_free(l);
+	if (!rc)
+		return code;
+	fflush(stdout);
+	fprintf(stderr, "belfry explain: %s\n", err->text);
+	return BF_EXIT_USAGE;
+}
+
+/* Whether some record is of `device` or a part of it. True as well when the trace cannot be read twice. */
+static bool has_device(struct bf_trace *t, const char *device)
+{
+	const size_t len = strlen(device);
+	struct bf_trace_record rec;
+	bool found = false;
+	int rc;
+
+	if (bf_trace_seek_time(t, 0) != 0)
+		return true;
+	while (!found && (rc = bf_trace_next(t, &rec)) != 0) {
+		const char *name = bf_trace_actor_name(t, rec.actor);
+
+		found = rc > 0 && strncmp(name, device, len) == 0 && (name[len] == '.' || name[len] == '\0');
+	}
+	return bf_trace_seek_time(t, 0) != 0 || found;
+}
+
+static int explain_one(const struct bf_args *args, struct bf_input *in, struct bf_error *err)
+{
+	const char *what = bf_arg_positional(args, 1), *device = bf_arg_text(args, "device");
+	struct bf_explain_target t;
+
+	if (!bf_explain_parse(what, &t))
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "'%s' is not QPN:INDEX, such as 0x100001:81, and no other thing that --help lists",
+				    what);
+	if (device && t.device[0] && strcmp(device, t.device) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--device %s, and '%s' is of %s", device, what, t.device);
+	if (device && !t.device[0])
+		snprintf(t.device, sizeof(t.device), "%s", device);
+	if (bf_input_open(bf_arg_positional(args, 0), in, err))
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (in->is_capture)
+		return not_run(args, &t);
+	if (t.device[0] && !has_device(in->trace, t.device))
+		return bf_cli_error(args, BF_EXIT_FAILED, "the trace knows no device %s", t.device);
+	return tell(args, in, &t, err);
+}
+
+/* ---- what is stuck ---- */
+
+/* What a capture does not show may have happened all the same; rules are told that. */
+static int judge(struct bf_input *in, struct bf_rules *r, bool whole, struct bf_error *err)
+{
+	int rc = bf_trace_seek_time(in->trace, 0);
+
+	if (!rc)
+		rc = bf_rules_trace(r, in->trace, err);
+	bf_rules_finish(r, whole && !rc && !in->is_capture);
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+static int explain_stuck(const struct bf_args *args, struct bf_input *in, struct bf_error *err)
+{
+	struct bf_stuck *s = NULL;
+	struct bf_rules *r = NULL;
+	struct bf_error damage;
+	int rc, code;
+
+	if (bf_input_open(bf_arg_positional(args, 0), in, err))
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	rc = bf_stuck_read(in->trace, &s, err);
+	damage = in->damage ? in->damage_error : *err;
+	if (rc == -EBADMSG || in->damage)
+		damage.code = damage.code ? damage.code : -EBADMSG;
+	else
+		damage = (struct bf_error){ 0 };
+	if (!s || bf_rules_open(NULL, &r, err) || judge(in, r, !damage.code, err))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	else
+		code = bf_stuck_out(args, s, r, damage.code ? damage.text : NULL);
+	bf_rules_free(r);
+	bf_stuck_free(s);
+	return code;
+}
+
+/* ---- the command ---- */
+
+static int run_explain(const struct bf_args *args)
+{
+	struct bf_error err = { 0 };
+	struct bf_input in = { 0 };
+	int code;
+
+	if (bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 2)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--stuck looks at everything: '%s' is one too many",
+				    bf_arg_positional(args, 1));
+	if (!bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 1)
+		return bf_cli_error(args, BF_EXIT_USAGE, "what is to be explained? Name a thing, or give --stuck");
+	if (bf_arg_flag(args, "stuck") && bf_arg_given(args, "device"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--device is for one thing, not for --stuck");
+	code = bf_arg_flag(args, "stuck") ? explain_stuck(args, &in, &err) : explain_one(args, &in, &err);
+	bf_input_close(&in);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "stuck",
+	  .kind = BF_OPT_FLAG,
+	  .help = "why is there no completion? All that is unfinished at the end" },
+	{ .name = "device",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAME",
+	  .help = "whose queue pair, such as nic0, where WHAT does not say it and several devices have that number" },
+	{ 0 },
+};
+
+const struct bf_command bf_cmd_explain = {
+	.name = "explain",
+	.usage = "explain TRACE WHAT|--stuck [options]",
+	.summary = "tell the life of an entry, completion or barrier, or why there is no completion",
+	.details =
+	    "WHAT is one of\n"
+	    "  nic0.qp0x100:81, 0x100:81      entry 81 of a queue pair (blocks of 64 bytes since the queue began)\n"
+	    "  ssd0.sq1:cid=5, ssd0.sq1:3#2   a command by its identifier or slot; #2: the second one of it\n"
+	    "  sdma0.q0:0x60                  the packet at a byte of the ring, counted since the queue began\n"
+	    "  gpu0.sm0:0x400                 a barrier, phase by phase\n"
+	    "  nic0.cq0x40:#57, ssd0.cq1:#3   what completion 57 of a queue completes, counted from 0\n"
+	    "\n"
+	    "Each step has its time, how long after the step before, and who did it. What was stored, and whether the\n"
+	    "device could see it when it read, comes from records of the class mem; what the trace lacks is named.\n"
+	    "\n"
+	    "--stuck lists what is unfinished at the end of the trace, in groups: the first missing step of the "
+	    "oldest\n"
+	    "one with what shows it, and above all the root cause as the rules see it. Of a run that came to its\n"
+	    "end, nothing is stuck; what is wrong all the same is told.\n"
+	    "\n"
+	    "Exit code 0: told, or nothing is stuck. 1: the trace has nothing of WHAT. 2: bad options, or damage in "
+	    "the\n"
+	    "trace. 3: something is stuck.\n"
+	    "\n"
+	    "  belfry run ibgda-put --trace=run.bft && belfry explain run.bft nic0.cq0x42:#0\n"
+	    "  belfry run ibgda-put --bug lost-batch --messages 1 --trace=hang.bft\n"
+	    "  belfry explain hang.bft --stuck",
+	.options = options,
+	.min_args = 1,
+	.max_args = 2,
+	.run = run_explain,
+};

@@ -1,0 +1,280 @@
+/*
+ * belfry explore: the same workload under many seeds and orderings; the first failure, made small and explained.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/workloads/choice.h"
+#include "tools/workloads/explore.h"
+#include "tools/workloads/workload.h"
+#include "traces/container/trace.h"
+
+/* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
+#define SHRINK_SEEDS 32
+
+static int parse_orders(const char *text, struct bf_search *s, struct bf_error *err)
+{
+	bool wanted[BF_ORDER_ADVERSARIAL + 1] = { false };
+
+	for (size_t len;; text += len + 1) {
+		char name[16];
+		enum bf_ordering o;
+
+		len = strcspn(text, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), text);
+		if (bf_ordering_parse(name, &o) != 0)
+			return bf_fail(err, -EINVAL,
+				       "ordering \"%s\" is not known; there are sc, tso, gpu and adversarial", name);
+		wanted[o] = true;
+		if (!text[len])
+			break;
+	}
+	s->norders = 0;
+	for (enum bf_ordering o = BF_ORDER_SC; o <= BF_ORDER_ADVERSARIAL; o++)
+		if (wanted[o])
+			s->orders[s->norders++] = o;
+	return 0;
+}
+
+static uint32_t default_jobs(void)
+{
+	const long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > 64 ? 64 : (uint32_t)n;
+}
+
+/* What explore has to say. */
+struct outcome {
+	const struct bf_family *f;
+	const struct bf_backend *backend;
+	void *first, *small; /* workloads as found, as shrunk */
+	void *result;        /* of `small` */
+	struct bf_cause cause;
+	uint32_t verdict;
+	uint64_t runs, shrink_runs;
+};
+
+static uint64_t seed_of(const struct outcome *o, const void *w)
+{
+	return bf_member_get(w, o->f->search.seed.offset, o->f->search.seed.size);
+}
+
+static const char *ordering_of(const struct outcome *o, const void *w)
+{
+	const struct bf_search_part *p = &o->f->search.ordering;
+
+	return bf_ordering_name((enum bf_ordering)bf_member_get(w, p->offset, p->size));
+}
+
+/* Writes the trace of the shrunk run. */
+static int write_trace(const struct bf_args *args, const struct outcome *o, struct bf_error *err)
+{
+	struct bf_trace_writer *trace;
+	char command[2048], window[64];
+	int rc;
+
+	o->f->command(o->small, command, sizeof(command));
+	rc = bf_begin_trace(args, command, &trace, err);
+	if (rc || !trace)
+		return rc;
+	rc = bf_family_again(o->f, o->small, BF_CLASS_ALL, bf_trace_sink(trace), err);
+	bf_trace_meta(trace, "verdict", o->f->verdict_name(o->verdict));
+	if (o->cause.text[0]) {
+		snprintf(window, sizeof(window), "%" PRIu64 "..%" PRIu64 " ps", o->cause.begin_ps, o->cause.end_ps);
+		bf_trace_meta(trace, "window", window);
+		bf_trace_meta(trace, "cause", o->cause.text);
+	}
+	return rc ? (bf_trace_close(trace), rc) : bf_trace_close(trace);
+}
+
+static void print_text(const struct bf_args *args, const struct outcome *o)
+{
+	char command[2048];
+
+	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", o->f->verdict_name(o->verdict),
+	       seed_of(o, o->first), ordering_of(o, o->first), o->runs);
+	o->f->command(o->small, command, sizeof(command));
+	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
+	o->f->print_failure(stdout, o->result);
+	if (o->cause.text[0]) {
+		bf_cause_print(stdout, &o->cause);
+		printf("records of it: %" PRIu64 " between %" PRIu64 " ps and %" PRIu64 " ps\n", o->cause.records,
+		       o->cause.begin_ps, o->cause.end_ps);
+	}
+	if (bf_arg_given(args, "trace"))
+		printf("trace of that run: %s\n", bf_arg_text(args, "trace"));
+}
+
+static void print_json(const struct outcome *o)
+{
+	char command[2048];
+	struct bf_json j;
+
+	o->f->command(o->small, command, sizeof(command));
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_bool(&j, "found", true);
+	bf_json_u64(&j, "runs", o->runs);
+	bf_json_text(&j, "verdict", o->f->verdict_name(o->verdict));
+	bf_json_u64(&j, "seed", seed_of(o, o->first));
+	bf_json_text(&j, "ordering", ordering_of(o, o->first));
+	bf_json_open(&j, "smallest", '{');
+	bf_json_text(&j, "command", command);
+	bf_json_u64(&j, "runs", o->shrink_runs);
+	bf_json_u64(&j, "seed", seed_of(o, o->small));
+	bf_json_text(&j, "ordering", ordering_of(o, o->small));
+	o->f->json_failure(&j, o->result);
+	if (o->cause.text[0])
+		bf_cause_json(&j, &o->cause);
+	bf_json_close(&j, '}');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static void print_none(const struct bf_args *args, const char *name, uint64_t runs)
+{
+	struct bf_json j;
+
+	if (!bf_arg_json(args)) {
+		printf("no failure in %" PRIu64 " runs of %s\n", runs, name);
+		return;
+	}
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_bool(&j, "found", false);
+	bf_json_u64(&j, "runs", runs);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+static int shrink_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, uint64_t first_seed)
+{
+	struct bf_error err = { 0 };
+
+	s->seeds = s->seeds < SHRINK_SEEDS ? s->seeds : SHRINK_SEEDS;
+	s->progress = NULL;
+	memcpy(o->small, o->first, o->f->search.choice_bytes);
+	o->verdict = o->f->search.verdict(o->result);
+	if (bf_search_shrink(s, first_seed, o->small, o->result, &o->shrink_runs, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	bf_family_cause(o->f, o->small, o->backend, o->result, &o->cause);
+	if (write_trace(args, o, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (bf_arg_json(args))
+		print_json(o);
+	else
+		print_text(args, o);
+	return BF_EXIT_FAILED;
+}
+
+static void show_progress(void *owner, uint64_t done, uint64_t total)
+{
+	bf_progress_update(owner, done, total);
+}
+
+static int search_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, const void *w)
+{
+	struct bf_progress progress;
+	struct bf_error err = { 0 };
+	int rc;
+
+	s->progress = show_progress;
+	s->owner = &progress;
+	bf_progress_begin(&progress, args, "exploring");
+	rc = bf_search_run(s, w, o->first, o->result, &o->runs, &err);
+	bf_progress_end(&progress);
+	if (rc < 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	if (rc == 0) {
+		print_none(args, o->f->name(w), o->runs);
+		return BF_EXIT_GOOD;
+	}
+	return shrink_and_report(args, s, o, seed_of(o, w));
+}
+
+int bf_explore(const struct bf_args *args, const struct bf_family *f, const void *w, const struct bf_backend *backend)
+{
+	struct bf_search s = { .family = &f->search, .seeds = bf_arg_u64(args, "seeds") };
+	struct outcome o = { .f = f, .backend = backend };
+	struct bf_error err = { 0 };
+	int code;
+
+	if (backend->platform != BF_PLATFORM_SIM)
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend %s does not repeat itself: only sim can be explored",
+				    backend->name);
+	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
+	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	o.first = malloc(f->search.choice_bytes);
+	o.small = malloc(f->search.choice_bytes);
+	o.result = calloc(1, f->search.result_bytes);
+	if (o.first && o.small && o.result)
+		code = search_and_report(args, &s, &o, w);
+	else
+		code = bf_cli_error(args, BF_EXIT_USAGE, "no memory for a search");
+	free(o.first);
+	free(o.small);
+	free(o.result);
+	return code;
+}
+
+/* ---- IBGDA workloads ---- */
+
+static int run_explore(const struct bf_args *args)
+{
+	struct bf_workload w;
+	int code;
+
+	if (bf_arg_flag(args, "list"))
+		return bf_workload_list(args);
+	code = bf_workload_parse(args, &w);
+	if (code != BF_EXIT_GOOD)
+		return code;
+	code = bf_explore(args, &bf_ibgda_family, &w, w.backend);
+	bf_workload_free(&w);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	BF_EXPLORE_OPTIONS,
+	BF_WORKLOAD_OPT_TABLE("2", "2", "first"),
+	{ .name = NULL },
+};
+
+extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem,
+    bf_cmd_explore_mbarrier;
+
+static const struct bf_command *const families[] = { &bf_cmd_explore_nvme,     &bf_cmd_explore_sdma,
+						     &bf_cmd_explore_ll,       &bf_cmd_explore_shmem,
+						     &bf_cmd_explore_mbarrier, NULL };
+
+const struct bf_command bf_cmd_explore = {
+	.name = "explore",
+	.usage = "explore WORKLOAD [--seeds N] [options]",
+	.summary = "look for a seed and an ordering under which a workload fails",
+	.details =
+	    "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
+	    "stays failing the same way (ordering, messages, warps, PEs, queue pairs, payload, seed), says from the\n"
+	    "records what went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
+	    "\n"
+	    "Unless told otherwise several blocks and warps share one queue pair: some mistakes show only between\n"
+	    "threads that see different caches.\n"
+	    "\n"
+	    "The outcome does not depend on --jobs. NVMe and SDMA workloads have options of their own: belfry explore\n"
+	    "nvme- --help, belfry explore sdma- --help.\n"
+	    "\n"
+	    "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry explore ibgda-mixed --seeds 1000 --pes 4 --warps 4\n"
+	    "  belfry explore ibgda-put --bug no-wqe-fence --blocks 2 --qp-choice first --trace late.bft",
+	.options = options,
+	.min_args = 0,
+	.max_args = 1,
+	.run = run_explore,
+	.words = "ibgda-put|ibgda-get|ibgda-amo|ibgda-mixed",
+	.families = families,
+};

@@ -1,0 +1,342 @@
+/* belfry lint: what rules find in traces and captures. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/cli/cli.h"
+#include "tools/cli/input.h"
+#include "tools/report/lint.h"
+
+extern const struct bf_command bf_cmd_rules;
+
+/* ---- which files ---- */
+
+static int add_file(struct bf_lint *l, const char *path, struct bf_error *err)
+{
+	struct bf_lint_file *grown = realloc(l->files, (l->nfiles + 1u) * sizeof(*grown));
+	char *copy = strdup(path);
+
+	if (grown)
+		l->files = grown;
+	if (!grown || !copy) {
+		free(copy);
+		return bf_fail(err, -ENOMEM, "no memory for a list of files");
+	}
+	l->files[l->nfiles++] = (struct bf_lint_file){ .path = copy };
+	return 0;
+}
+
+static bool is_trace_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (strcmp(dot, ".bft") == 0 || strcmp(dot, ".jsonl") == 0);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(((const struct bf_lint_file *)a)->path, ((const struct bf_lint_file *)b)->path);
+}
+
+/* All *.bft and *.jsonl in it, by name. */
+static int add_folder(struct bf_lint *l, const char *path, struct bf_error *err)
+{
+	const uint32_t first = l->nfiles;
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	char full[4096];
+	int rc = dir ? 0 : bf_fail(err, -errno, "%s: %s", path, strerror(errno));
+
+	while (!rc && (d = readdir(dir)) != NULL) {
+		if (!is_trace_name(d->d_name))
+			continue;
+		if ((size_t)snprintf(full, sizeof(full), "%s/%s", path, d->d_name) >= sizeof(full))
+			rc = bf_fail(err, -ENAMETOOLONG, "%s/%s: too long", path, d->d_name);
+		else
+			rc = add_file(l, full, err);
+	}
+	if (dir)
+		closedir(dir);
+	if (!rc && l->nfiles == first)
+		return bf_fail(err, -ENOENT, "%s: no *.bft and no *.jsonl in there", path);
+	if (l->nfiles > first)
+		qsort(l->files + first, l->nfiles - first, sizeof(*l->files), compare_paths);
+	return rc;
+}
+
+static int add_path(struct bf_lint *l, const char *path, struct bf_error *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_folder(l, path, err);
+	return add_file(l, path, err);
+}
+
+/* ---- reading ---- */
+
+/* What a capture does not show may have happened all the same. */
+static int read_input(struct bf_lint_file *f, struct bf_input *in)
+{
+	int rc = bf_rules_trace(f->rules, in->trace, &f->err);
+
+	if (!rc && in->damage)
+		f->err = in->damage_error;
+	else if (!rc)
+		f->err = (struct bf_error){ 0 };
+	bf_rules_finish(f->rules, !f->err.code && !in->is_capture);
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* Of several files one that is no trace is named among the results; `alone` it is an error. */
+static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, bool alone, struct bf_error *err)
+{
+	struct bf_input in;
+	int rc = bf_rules_open(opts, &f->rules, err);
+
+	if (rc)
+		return rc;
+	/* The trace keeps the place for its later failures. */
+	rc = bf_input_open(f->path, &in, &f->err);
+	if (!rc)
+		rc = read_input(f, &in);
+	if (!rc && bf_rules_count(f->rules) && bf_trace_type(in.trace, "where") &&
+	    (bf_places_open(f->rules, &f->places) != 0 || bf_places_trace(f->places, in.trace) != 0)) {
+		bf_places_free(f->places); /* a pipe cannot be read again: findings without lines */
+		f->places = NULL;
+	}
+	bf_input_close(&in);
+	if (!rc)
+		return 0;
+	if (alone)
+		return bf_fail(err, rc, "%s", f->err.text);
+	f->err.code = rc;
+	f->unreadable = true;
+	bf_rules_finish(f->rules, false);
+	return 0;
+}
+
+/* "ID=reason", or "@FILE" with one a line. */
+static int add_suppression(struct bf_suppressions *s, const char *text, struct bf_error *err)
+{
+	const char *equals = strchr(text, '=');
+	char id[64], *file;
+	size_t len = 0;
+	FILE *in;
+	int rc;
+
+	if (text[0] != '@') {
+		if (!equals || (size_t)(equals - text) >= sizeof(id))
+			return bf_fail(err, -EINVAL, "--suppress %s: ID=reason or @FILE", text);
+		snprintf(id, sizeof(id), "%.*s", (int)(equals - text), text);
+		return bf_suppress(s, id, equals + 1, err);
+	}
+	in = fopen(text + 1, "r");
+	file = calloc(1, (1u << 20) + 1);
+	if (in && file)
+		len = fread(file, 1, 1u << 20, in);
+	rc = !in                                ? bf_fail(err, -errno, "%s: %s", text + 1, strerror(errno))
+	     : !file                            ? bf_fail(err, -ENOMEM, "no memory for suppressions")
+	     : ferror(in)                       ? bf_fail(err, -EIO, "%s: cannot be read", text + 1)
+	     : strlen(file) != len || !feof(in) ? bf_fail(err, -EINVAL, "%s: no text, or too long", text + 1)
+						: bf_suppress_text(s, file, text + 1, err);
+	if (in)
+		fclose(in);
+	free(file);
+	return rc;
+}
+
+/* ---- reporting ---- */
+
+static uint32_t problems(const struct bf_lint *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nfiles; i++)
+		n += bf_rules_problems(l->files[i].rules);
+	return n;
+}
+
+static void print_text(const struct bf_lint *l, FILE *out)
+{
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		const struct bf_lint_file *f = &l->files[i];
+		const uint32_t n = bf_rules_problems(f->rules);
+
+		fprintf(out, "%s%s: ", i ? "\n" : "", f->path);
+		if (n)
+			fprintf(out, "%" PRIu32 " finding%s\n", n, n == 1 ? "" : "s");
+		else if (f->unreadable)
+			fprintf(out, "cannot be read: %s\n", f->err.text);
+		else
+			fputs("nothing found\n", out);
+		if (f->err.code && !f->unreadable)
+			fprintf(out, "the trace is damaged: %s\n", f->err.text);
+		bf_findings_print(out, f->rules, f->places);
+	}
+}
+
+/* As members of the open object. */
+static void print_json(const struct bf_lint *l, struct bf_json *j)
+{
+	bf_json_u64(j, "problems", problems(l));
+	bf_json_open(j, "files", '[');
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		bf_json_open(j, NULL, '{');
+		bf_json_text(j, "path", l->files[i].path);
+		if (l->files[i].err.code)
+			bf_json_text(j, "damage", l->files[i].err.text);
+		bf_findings_json(j, l->files[i].rules, l->files[i].places);
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, ']');
+}
+
+static int exit_code(const struct bf_lint *l)
+{
+	if (problems(l))
+		return BF_EXIT_FINDINGS;
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		if (l->files[i].err.code) /* nothing found in a part is no clean bill for the whole */
+			return BF_EXIT_USAGE;
+	}
+	return BF_EXIT_GOOD;
+}
+
+static void free_files(struct bf_lint *l)
+{
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		bf_places_free(l->files[i].places);
+		bf_rules_free(l->files[i].rules);
+		free(l->files[i].path);
+	}
+	free(l->files);
+}
+
+int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_json *j, struct bf_error *err)
+{
+	const struct bf_rules_opts opts = { 0 };
+	struct bf_lint l = { 0 };
+	int rc = 0, code;
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = add_file(&l, paths[i], err);
+	for (uint32_t i = 0; !rc && i < l.nfiles; i++)
+		rc = read_file(&l.files[i], &opts, l.nfiles == 1, err);
+	if (!rc && j)
+		print_json(&l, j);
+	else if (!rc)
+		print_text(&l, out);
+	code = rc ? rc : exit_code(&l);
+	free_files(&l);
+	return code;
+}
+
+static int report(const struct bf_args *args, const struct bf_lint *l, struct bf_error *err)
+{
+	const char *sarif = bf_arg_text(args, "sarif"), *junit = bf_arg_text(args, "junit");
+
+	if (sarif && junit && strcmp(sarif, junit) == 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--sarif and --junit name the same file");
+	if ((sarif && bf_lint_sarif(l, sarif, err) != 0) || (junit && bf_lint_junit(l, junit, err) != 0))
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
+	if (bf_arg_json(args)) {
+		struct bf_json j;
+
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		print_json(l, &j);
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	} else {
+		print_text(l, stdout);
+	}
+	return exit_code(l);
+}
+
+/* ---- the command ---- */
+
+static int read_all(const struct bf_args *args, struct bf_lint *l, struct bf_suppressions *s, struct bf_error *err)
+{
+	struct bf_rules_opts opts = { .suppress = s };
+	const char *only[64];
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < bf_arg_count(args, "suppress"); i++)
+		rc = add_suppression(s, bf_arg_nth(args, "suppress", i), err);
+	if (!rc && bf_arg_count(args, "rule") > BF_ARRAY_LEN(only))
+		rc = bf_fail(err, -EINVAL, "--rule: at most %zu of them", BF_ARRAY_LEN(only));
+	for (unsigned i = 0; !rc && i < bf_arg_count(args, "rule"); i++) {
+		only[opts.nonly++] = bf_arg_nth(args, "rule", i);
+		opts.only = only;
+	}
+	for (unsigned i = 0; !rc && i < bf_arg_positional_count(args); i++)
+		rc = add_path(l, bf_arg_positional(args, i), err);
+	for (uint32_t i = 0; !rc && i < l->nfiles; i++)
+		rc = read_file(&l->files[i], &opts, l->nfiles == 1, err);
+	return rc;
+}
+
+static int run_lint(const struct bf_args *args)
+{
+	struct bf_suppressions *s;
+	struct bf_error err = { 0 };
+	struct bf_lint l = { 0 };
+	int code;
+
+	if (bf_arg_flag(args, "list"))
+		return bf_cmd_rules.run(args);
+	if (!bf_arg_positional_count(args))
+		return bf_cli_error(args, BF_EXIT_USAGE, "which traces? Files, folders, or '-' for standard input");
+	if (bf_suppressions_new(&s) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "no memory for suppressions");
+	if (read_all(args, &l, s, &err) != 0)
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	else
+		code = report(args, &l, &err);
+	free_files(&l);
+	bf_suppressions_free(s);
+	return code;
+}
+
+static const struct bf_opt options[] = {
+	{ .name = "rule", .kind = BF_OPT_MULTI, .arg = "ID", .help = "only this rule; may be given several times" },
+	{ .name = "suppress",
+	  .kind = BF_OPT_MULTI,
+	  .arg = "ID=REASON|@FILE",
+	  .help = "findings of this rule do not count, and why; or a file with an id and a reason a line" },
+	{ .name = "sarif",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "write the findings as SARIF 2.1.0, for code review" },
+	{ .name = "junit", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write them as JUnit XML, for CI" },
+	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the rules" },
+	{ .name = NULL },
+};
+
+const struct bf_command bf_cmd_lint = {
+	.name = "lint",
+	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
+	.summary = "say what is wrong in traces and captures, and why",
+	.details = "Reads traces of any length, in both forms, and raw captures, and puts them before all rules. Of a "
+		   "folder all\n"
+		   "*.bft and *.jsonl are read. Each finding names its rule, the queue and entry, the time, and the "
+		   "evidence;\n"
+		   "one finding of each trace is the root cause and the others are what came of it. Rules that could "
+		   "not judge\n"
+		   "because the trace lacks the records are named, too.\n"
+		   "\n"
+		   "Exit code 0: nothing found. 2: bad options, or a file that is no trace or damaged. 3: findings.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
+		   "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
+		   "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
+	.options = options,
+	.min_args = 0,
+	.max_args = 1000,
+	.run = run_lint,
+};

@@ -1,0 +1,189 @@
+/*
+ * belfry replay of a dumped SDMA ring: which packets the engine executes, and where and why it stops.
+ */
+#include "tools/replay/sdma.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/replay/trace.h"
+#include "traces/import/capture.h"
+#include "traces/replay/sdma.h"
+
+bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
+{
+	struct bf_trace *t;
+	bool found;
+
+	if (bf_capture_probe(head, len))
+		return false;
+	if (bf_trace_open(path, f, &t, NULL) != 0) {
+		rewind(f);
+		return bf_sdma_dump_probe(head, len);
+	}
+	found =
+	    bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "sdma-ring") == 0;
+	bf_trace_free(t);
+	rewind(f);
+	return found;
+}
+
+static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts *o)
+{
+	const char *profile = bf_arg_given(args, "profile") ? bf_arg_text(args, "profile") : "v6";
+	const int code = bf_replay_check_options(args);
+
+	if (code)
+		return code;
+	o->profile = bf_sdma_profile_find(profile);
+	o->seed = bf_arg_u64(args, "seed");
+	if (!o->profile)
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--profile: '%s' is no SDMA generation; there are v4, v5, v6, v7, v7.1", profile);
+	return 0;
+}
+
+static int run(const struct bf_args *args, const char *path, const struct bf_sdma_dump *d,
+	       struct bf_sdma_replay_opts *o, struct bf_sdma_replay_result **r, struct bf_error *err)
+{
+	struct bf_trace_writer *w;
+	int rc = bf_replay_trace_open(args, path, o->profile->name, &w, err), closed;
+
+	if (rc || !w)
+		return rc ? rc : bf_sdma_replay_run(d, o, r, err);
+	o->sink = bf_trace_sink(w);
+	o->record_mask = BF_CLASS_ALL;
+	rc = bf_sdma_replay_run(d, o, r, err);
+	closed = bf_trace_close(w);
+	return rc ? rc : closed;
+}
+
+/* NULL: all were executed. */
+static const struct bf_sdma_replayed *first_stopped(const struct bf_sdma_replay_result *r)
+{
+	for (size_t i = 0; i < r->npackets; i++)
+		if (r->packets[i].fate != BF_SDMA_EXECUTED)
+			return &r->packets[i];
+	return NULL;
+}
+
+static bool all_executed(const struct bf_sdma_replay_result *r)
+{
+	return !first_stopped(r);
+}
+
+static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sdma_replayed *k,
+		       const struct bf_sdma_dump *d)
+{
+	const uint32_t i = (k->place - d->first) & (r->ring_dwords - 1);
+	const struct bf_sdma_fault *f = &r->end.fault;
+
+	if (k->fate == BF_SDMA_WAITING)
+		printf("The engine waits at place %" PRIu32 ": %s\n", k->place, r->end.waits);
+	else if (f->reason && f->reason == BF_SDMA_MEMORY)
+		printf("The engine stopped at place %" PRIu32 ": %s at 0x%" PRIx64 " (dword %" PRIu32 ")\n", k->place,
+		       bf_sdma_reason_name(f->reason), f->address, f->dword);
+	else if (f->reason)
+		printf("The engine stopped at place %" PRIu32 ": %s: dword %" PRIu32 " is 0x%08" PRIx32 "\n", k->place,
+		       bf_sdma_reason_name(f->reason), f->dword, f->value);
+	else
+		printf("The engine did not get past place %" PRIu32 "\n", k->place);
+	bf_sdma_print(stdout, &k->packet, d->dw + i, (uint32_t)(d->count - i));
+}
+
+static void print_text(const struct bf_args *args, const struct bf_sdma_dump *d, const struct bf_sdma_replay_result *r)
+{
+	const uint64_t limit = bf_arg_given(args, "limit") ? bf_arg_u64(args, "limit") : 40;
+
+	printf("%s: ring of %" PRIu32 " dwords, packets from place %" PRIu32 " to %" PRIu32 "%s\n",
+	       d->name[0] ? d->name : "SDMA ring", r->ring_dwords, r->from, r->to,
+	       r->dump_stopped ? ", which the dumped engine had not fetched" : "");
+	for (size_t i = 0; i < r->npackets && i < limit; i++) {
+		const struct bf_sdma_replayed *k = &r->packets[i];
+
+		printf("%8" PRIu32 "  %-22s %5" PRIu32 " dwords  %10" PRIu64 " bytes  %s\n", k->place, k->packet.name,
+		       k->dwords, bf_sdma_packet_bytes(&k->packet), bf_sdma_fate_name(k->fate));
+	}
+	if (r->npackets > limit)
+		printf("(%zu more; --limit=N shows them)\n", r->npackets - (size_t)limit);
+	printf("%zu packets, %" PRIu64 " bytes moved, %" PRIu64 " bytes of memory made up\n", r->npackets, r->bytes,
+	       r->memory);
+	if (!all_executed(r))
+		print_stop(r, first_stopped(r), d);
+	else if (r->dump_stopped)
+		puts("The model executes all of it: what held the dumped engine is not in these packets.");
+	else
+		puts("The model executes all of it.");
+}
+
+static void print_json(const char *path, const struct bf_sdma_dump *d, const struct bf_sdma_replay_result *r,
+		       const struct bf_error *damage)
+{
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_text(&j, "dump", path);
+	bf_json_text(&j, "name", d->name);
+	bf_json_u64(&j, "ring_dwords", r->ring_dwords);
+	bf_json_u64(&j, "from", r->from);
+	bf_json_u64(&j, "to", r->to);
+	bf_json_bool(&j, "dump_stopped", r->dump_stopped);
+	bf_json_bool(&j, "all_executed", all_executed(r));
+	bf_json_u64(&j, "bytes", r->bytes);
+	bf_json_u64(&j, "time_ps", r->time_ps);
+	bf_json_text(&j, "fault", r->end.fault.reason ? bf_sdma_reason_name(r->end.fault.reason) : NULL);
+	if (r->end.fault.reason)
+		bf_json_u64(&j, "fault_dword", r->end.fault.dword);
+	bf_json_text(&j, "waits", r->end.waits);
+	bf_json_open(&j, "packets", '[');
+	for (size_t i = 0; i < r->npackets; i++) {
+		const struct bf_sdma_replayed *k = &r->packets[i];
+
+		bf_json_open(&j, NULL, '{');
+		bf_json_u64(&j, "place", k->place);
+		bf_json_text(&j, "packet", k->packet.name);
+		bf_json_u64(&j, "dwords", k->dwords);
+		bf_json_u64(&j, "bytes", bf_sdma_packet_bytes(&k->packet));
+		bf_json_text(&j, "fate", bf_sdma_fate_name(k->fate));
+		bf_json_close(&j, '}');
+	}
+	bf_json_close(&j, ']');
+	if (damage->text[0])
+		bf_json_text(&j, "error", damage->text);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+int bf_replay_sdma(const struct bf_args *args, const char *path, FILE *f)
+{
+	struct bf_error err = { 0 }, damage = { 0 };
+	struct bf_sdma_replay_result *r = NULL;
+	struct bf_sdma_replay_opts o = { 0 };
+	struct bf_sdma_dump *d = NULL;
+	int code = check_options(args, &o);
+
+	if (code)
+		return code;
+	bf_sdma_dump_load_file(f, path, &d, &damage);
+	if (!d || d->count == 0) {
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", path, damage.text);
+	} else if (run(args, path, d, &o, &r, &err) != 0) {
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", path, err.text);
+	} else {
+		if (bf_arg_json(args))
+			print_json(path, d, r, &damage);
+		else
+			print_text(args, d, r);
+		code = all_executed(r) ? BF_EXIT_GOOD : BF_EXIT_FAILED;
+		if (damage.text[0]) {
+			fflush(stdout);
+			fprintf(stderr, "belfry replay: %s: %s; the dwords in front of it were replayed\n", path,
+				damage.text);
+			code = BF_EXIT_USAGE;
+		}
+	}
+	bf_sdma_replay_free(r);
+	bf_sdma_dump_free(d);
+	return code;
+}

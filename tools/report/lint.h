@@ -1,0 +1,35 @@
+/* What `belfry lint` has found in several traces, and the forms in which it is handed on. */
+#ifndef BELFRY_TOOLS_REPORT_LINT_H
+#define BELFRY_TOOLS_REPORT_LINT_H
+
+#include "tools/report/findings.h"
+
+struct bf_lint_file {
+	char *path;
+	struct bf_rules *rules;   /* finished */
+	struct bf_places *places; /* NULL: the trace does not tell where in the code */
+	struct bf_error err;      /* of a damaged trace, whose rest was read, or of one that could not be */
+	bool unreadable;
+};
+
+struct bf_lint {
+	struct bf_lint_file *files;
+	uint32_t nfiles;
+};
+
+struct bf_json;
+
+/*
+ * Puts traces before all rules and says what they found, as `belfry lint` does: as text to `out`, or with `j` as
+ * members of its open object. Returns the exit code of `belfry lint`, or a negative errno with `err` set and nothing
+ * said.
+ */
+int bf_lint_paths(const char *const *paths, uint32_t n, FILE *out, struct bf_json *j, struct bf_error *err);
+
+/* SARIF 2.1.0, for code review: one run, whose artifacts are the traces. 0 or -errno with `err` set. */
+int bf_lint_sarif(const struct bf_lint *l, const char *path, struct bf_error *err);
+
+/* JUnit XML, for CI: a suite for each trace, a case for each rule that looked at it. */
+int bf_lint_junit(const struct bf_lint *l, const char *path, struct bf_error *err);
+
+#endif

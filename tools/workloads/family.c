@@ -1,0 +1,244 @@
+/* One run of a workload of any family, who listens to it, and what is said of it. */
+#include "tools/workloads/family.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/workloads/choice.h"
+#include "tools/report/lint_run.h"
+#include "tools/workloads/workload.h"
+#include "traces/container/trace.h"
+
+uint32_t bf_family_verdict(const void *result)
+{
+	return ((const struct bf_result *)result)->verdict;
+}
+
+static void release(const struct bf_family *f, struct bf_result *r)
+{
+	bf_counts_free(r->counts);
+	if (f->release)
+		f->release(r);
+	free(r);
+}
+
+/* ---- one more run ---- */
+
+int bf_family_again(const struct bf_family *f, const void *w, uint32_t classes, struct bf_sink *sink,
+		    struct bf_error *err)
+{
+	void *again = malloc(f->search.choice_bytes);
+	struct bf_result *r = calloc(1, f->search.result_bytes);
+	int rc = -ENOMEM;
+
+	if (again && r) {
+		memcpy(again, w, f->search.choice_bytes);
+		bf_member_set(again, f->records.offset, f->records.size, classes);
+		bf_member_set(again, f->counts.offset, f->counts.size, false);
+		if (f->alone)
+			f->alone(again);
+		rc = f->search.run(again, sink, r, err);
+		release(f, r);
+	} else {
+		free(r);
+		bf_fail(err, rc, "no memory for another run");
+	}
+	free(again);
+	return rc;
+}
+
+static void ask_records(const struct bf_family *f, const void *w, struct bf_cause *out)
+{
+	struct bf_error err = { 0 };
+	struct bf_rules *rules;
+
+	if (bf_rules_open(NULL, &rules, NULL) != 0)
+		return;
+	if (bf_family_again(f, w, bf_rules_classes(rules), bf_rules_only_sink(rules), &err) == 0) {
+		bf_rules_finish(rules, true);
+		bf_cause_take(rules, out);
+	}
+	bf_rules_free(rules);
+}
+
+/* A real device does not repeat itself, and a file that the first run wrote to is not what it was. */
+static bool repeats(const struct bf_backend *backend)
+{
+	return backend->platform == BF_PLATFORM_SIM;
+}
+
+void bf_family_cause(const struct bf_family *f, const void *w, const struct bf_backend *backend, const void *result,
+		     struct bf_cause *out)
+{
+	*out = (struct bf_cause){ 0 };
+	if (repeats(backend))
+		ask_records(f, w, out);
+	if (!out->text[0] && f->guess)
+		f->guess(result, out);
+}
+
+/* ---- the report ---- */
+
+uint64_t bf_rate(uint64_t n, uint64_t ns)
+{
+	return ns ? (uint64_t)((bf_u128)n * 1000000000u / ns) : 0;
+}
+
+void bf_print_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		const size_t len = strcspn(text, "\n");
+
+		fprintf(out, "  %.*s\n", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+/* A run that has ended. */
+struct ended {
+	const struct bf_run *run;
+	struct bf_lint_run lint;
+	struct bf_result *r;
+	struct bf_cause cause;
+};
+
+static void print_ended(const struct ended *e, bool stats)
+{
+	const struct bf_family *f = e->run->family;
+
+	f->print(e->run->w, e->r, stats);
+	f->print_failure(stdout, e->r);
+	bf_cause_print(stdout, &e->cause);
+	bf_lint_run_print(stdout, &e->lint);
+	if (e->r->counts)
+		bf_counts_print_faults(stdout, e->r->counts);
+	if (e->r->counts && stats)
+		bf_counts_print_stats(stdout, e->r->counts);
+}
+
+/* Wall-clock figures have a key of their own: everything else is the same in every run. */
+static void json_ended(const struct ended *e, bool stats)
+{
+	const struct bf_family *f = e->run->family;
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_text(&j, "workload", f->name(e->run->w));
+	f->json(&j, e->run->w, e->r);
+	f->json_failure(&j, e->r);
+	if (e->cause.text[0])
+		bf_cause_json(&j, &e->cause);
+	bf_lint_run_json(&j, &e->lint);
+	if (e->r->counts)
+		bf_counts_json_faults(&j, e->r->counts);
+	if (e->r->counts && stats)
+		bf_counts_json_stats(&j, e->r->counts);
+	bf_json_open(&j, "wall", '{');
+	bf_json_u64(&j, "ns", e->r->wall_ns);
+	if (f->per_second)
+		bf_json_u64(&j, f->per_second,
+			    bf_rate(bf_member_get(e->r, f->done.offset, f->done.size), e->r->wall_ns));
+	bf_json_close(&j, '}');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+/* The rules that listened know the cause; otherwise one more run is asked. */
+static void find_cause(struct ended *e)
+{
+	const struct bf_run *run = e->run;
+	const bool good = e->r->verdict == 0;
+
+	bf_lint_run_end(&e->lint, good, &e->cause, repeats(run->backend) ? run->family : NULL, run->w);
+	if (!good && !e->lint.rules && !run->silent)
+		bf_family_cause(run->family, run->w, run->backend, e->r, &e->cause);
+	else if (!good && !e->cause.text[0] && run->family->guess)
+		run->family->guess(e->r, &e->cause);
+}
+
+/* ---- one run ---- */
+
+/* Runs, and finishes what was written: the run's code, and that of the files in `*written`. */
+static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_writer *trace, int *written)
+{
+	struct bf_sink *sink = trace ? bf_trace_sink(trace) : run->sink;
+	struct bf_sink_tee tee;
+	int rc;
+
+	if (trace && run->sink) {
+		bf_sink_tee_init(&tee, run->sink, sink);
+		sink = &tee.sink;
+	}
+	rc = run->family->search.run(run->w, bf_lint_run_sink(&e->lint, sink), e->r, &run->err);
+	if (trace) {
+		bf_trace_meta(trace, "verdict", rc ? "not run" : run->family->verdict_name(e->r->verdict));
+		*written = bf_trace_close(trace);
+	}
+	if (!rc && !*written && run->write)
+		*written = run->write(run, &run->err);
+	return rc;
+}
+
+static int report(const struct bf_args *args, struct ended *e, int written)
+{
+	find_cause(e);
+	if (e->run->silent)
+		written = 0; /* the one that speaks tells */
+	else if (!bf_arg_json(args))
+		print_ended(e, bf_arg_flag(args, "stats"));
+	else if (!written) /* one document, which tells the error otherwise */
+		json_ended(e, bf_arg_flag(args, "stats"));
+	if (written)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", e->run->err.text);
+	return e->r->verdict ? BF_EXIT_FAILED : bf_lint_run_code(&e->lint);
+}
+
+static int run_and_report(const struct bf_args *args, struct bf_run *run, struct ended *e)
+{
+	struct bf_trace_writer *trace;
+	char command[2048];
+	int written = 0;
+
+	run->family->command(run->w, command, sizeof(command));
+	if (bf_begin_trace(args, command, &trace, &run->err) != 0 || run_and_write(e, run, trace, &written) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", run->err.text);
+	return report(args, e, written);
+}
+
+int bf_run_once(const struct bf_args *args, struct bf_run *run)
+{
+	const struct bf_search_part *records = &run->family->records;
+	struct ended e = { .run = run };
+	int code;
+
+	code = bf_lint_run_begin(
+	    args, run->backend->describe ? 0 : (uint32_t)bf_member_get(run->w, records->offset, records->size),
+	    &e.lint);
+	if (code == BF_EXIT_GOOD) {
+		e.r = calloc(1, run->family->search.result_bytes);
+		code = e.r ? run_and_report(args, run, &e) : bf_cli_error(args, BF_EXIT_USAGE, "no memory for a run");
+	}
+	if (e.r)
+		release(run->family, e.r);
+	bf_lint_run_free(&e.lint);
+	return code;
+}
+
+int bf_choose_recording(const struct bf_args *args, const struct bf_backend *be, enum bf_ordering *ordering,
+			uint32_t *records)
+{
+	struct bf_error err = { 0 };
+
+	if (!be->records && bf_arg_text(args, "trace"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
+				    be->name);
+	if (!repeats(be) && bf_arg_given(args, "ordering"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
+				    be->name);
+	*ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
+	if (bf_records_parse(bf_arg_text(args, "records"), records, &err) != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	return BF_EXIT_GOOD;
+}

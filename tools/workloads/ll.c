@@ -1,0 +1,308 @@
+/* ll-dispatch and ll-combine as workloads: tensors, launches, the check, and times next to DeepEP's. */
+#include "tools/workloads/ll.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct bf_ll_workload *ll_of(const struct bf_pes *p)
+{
+	return (const struct bf_ll_workload *)p;
+}
+
+static void fill_shape(const struct bf_pes *p, struct bf_ll_shape *s)
+{
+	const struct bf_ll_workload *w = ll_of(p);
+
+	*s = (struct bf_ll_shape){
+		.tokens = w->tokens,
+		.hidden = w->hidden,
+		.topk = w->topk,
+		.experts = w->experts,
+		.dtype = (enum bf_ll_dtype)w->dtype,
+		.scales = (enum bf_ll_scales)w->scales,
+		.routing = (enum bf_ll_routing)w->routing,
+		.zipf_milli = w->zipf_milli,
+		.seed = p->seed,
+		.rounds = w->rounds,
+		.blocks = w->blocks,
+		.groups = w->groups,
+		.group_warps = w->group_warps,
+		.bugs = p->own_bugs,
+	};
+}
+
+/* As DeepEP asks for: a queue pair for each expert of a PE, and rings that nobody has to look after. */
+static void fill(struct bf_pes *p)
+{
+	const struct bf_ll_workload *w = ll_of(p);
+	const uint32_t local = w->experts / p->pes;
+
+	if (!p->qps)
+		p->qps = local ? local : 1;
+	if (!p->depth)
+		for (p->depth = 64; p->depth < 32768; p->depth *= 2)
+			if (p->depth >= 2 * (w->tokens + 1) * ((local + p->qps - 1) / p->qps))
+				break;
+}
+
+static int check(const struct bf_pes *p, struct bf_error *err)
+{
+	struct bf_ll_shape s;
+
+	fill_shape(p, &s);
+	return bf_ll_shape_check(&s, p->pes, p->qps, p->depth, err);
+}
+
+static uint64_t heap_bytes(const struct bf_pes *p)
+{
+	struct bf_ll_shape s;
+	struct bf_ll_heap heap;
+
+	fill_shape(p, &s);
+	bf_ll_heap_layout(&s, p->pes, &heap);
+	return heap.end;
+}
+
+/* What the arena owns: a job and tensors for each PE. */
+struct ll_own {
+	struct bf_ll_job *jobs;
+	uint8_t **tensors;
+};
+
+static int launch_pe(struct bf_pes_arena *a, struct ll_own *own, uint32_t pe, struct bf_error *err)
+{
+	const struct bf_pes *p = a->p;
+	struct bf_ll_job *job = &own->jobs[pe];
+	struct bf_memory m;
+	int rc;
+
+	fill_shape(p, &job->shape);
+	bf_ll_heap_layout(&job->shape, p->pes, &job->heap);
+	bf_ll_tensor_layout(&job->shape, p->pes, &job->at);
+	job->state = bf_ibgda_host_state(a->host, pe);
+	rc = p->backend->alloc(a->world, pe, BF_PLACE_GPU, job->at.end, "tensors", &m);
+	if (rc)
+		return bf_fail(err, rc, "PE %" PRIu32 ": no memory for %" PRIu64 " bytes of tensors", pe, job->at.end);
+	job->tensors = m.ptr;
+	own->tensors[pe] = m.ptr;
+	rc = bf_ll_prepare(&job->shape, p->pes, pe, job->tensors, err);
+	if (rc)
+		return rc;
+	rc = p->backend->launch(a->world, pe, job->shape.blocks, job->shape.groups * job->shape.group_warps,
+				bf_ll_kernels(p->backend->platform)->run[p->work], job);
+	return rc ? bf_fail(err, rc, "PE %" PRIu32 ": the grid cannot be launched: %s", pe, strerror(-rc)) : 0;
+}
+
+static int launch(struct bf_pes_arena *a, struct bf_error *err)
+{
+	struct ll_own *own = calloc(1, sizeof(*own));
+	int rc = 0;
+
+	a->own = own;
+	if (own) {
+		own->jobs = calloc(a->p->pes, sizeof(*own->jobs));
+		own->tensors = calloc(a->p->pes, sizeof(*own->tensors));
+	}
+	if (!own || !own->jobs || !own->tensors)
+		return bf_fail(err, -ENOMEM, "no memory for %" PRIu32 " PEs", a->p->pes);
+	for (uint32_t pe = 0; !rc && pe < a->p->pes; pe++)
+		rc = launch_pe(a, own, pe, err);
+	return rc;
+}
+
+static void close_own(struct bf_pes_arena *a)
+{
+	struct ll_own *own = a->own;
+
+	if (!own)
+		return;
+	free(own->jobs);
+	free(own->tensors);
+	free(own);
+}
+
+/* ---- figures ---- */
+
+/* Of one kernel over all PEs and rounds: ns. Then what the busiest and the idlest expert got. */
+enum {
+	FIGURE_DISPATCH,
+	FIGURE_COMBINE = FIGURE_DISPATCH + 3,
+	FIGURE_LEAST = FIGURE_COMBINE + 3,
+	FIGURE_MOST,
+	FIGURES,
+};
+enum { MEAN, LEAST, MOST };
+
+static void measure(const struct bf_pes_arena *a, const struct ll_own *own, uint32_t which, uint64_t *figure)
+{
+	const struct bf_ll_shape *s = &own->jobs[0].shape;
+	uint64_t sum = 0;
+
+	figure[LEAST] = UINT64_MAX;
+	for (uint32_t pe = 0; pe < a->p->pes; pe++)
+		for (uint32_t round = 0; round < s->rounds; round++) {
+			const struct bf_ll_tensors *at = &own->jobs[pe].at;
+			const uint8_t *times = own->tensors[pe] + round * at->out_step + at->times + which * 8ull;
+			const uint64_t ns = bf_get_le64(times + 8) - bf_get_le64(times);
+
+			sum += ns;
+			figure[LEAST] = ns < figure[LEAST] ? ns : figure[LEAST];
+			figure[MOST] = ns > figure[MOST] ? ns : figure[MOST];
+		}
+	figure[MEAN] = sum / ((uint64_t)a->p->pes * s->rounds);
+}
+
+static int verify(const struct bf_pes_arena *a, struct bf_pes_result *r)
+{
+	const struct ll_own *own = a->own;
+	struct bf_ll_checked checked;
+	int rc = bf_ll_verify((enum bf_ll_work)a->p->work, &own->jobs[0].shape, a->p->pes, own->tensors,
+			      &r->run.mismatch, &checked);
+
+	r->run.messages = checked.messages;
+	r->run.verified_bytes = checked.bytes;
+	r->nfigures = FIGURES;
+	measure(a, own, 0, &r->figures[FIGURE_DISPATCH]);
+	if (a->p->work == BF_LL_COMBINE)
+		measure(a, own, 2, &r->figures[FIGURE_COMBINE]);
+	r->figures[FIGURE_LEAST] = checked.least;
+	r->figures[FIGURE_MOST] = checked.most;
+	return rc;
+}
+
+/*
+ * What DeepEP publishes for its low-latency kernels: H800, one CX7 InfiniBand 400 Gb/s each, 128 tokens, hidden 7168,
+ * top-8, FP8 dispatch and BF16 combine. `rdma` with RDMA alone (deepseek-ai/DeepEP README.md at its first commit,
+ * ebfe47e); `nvlink` since PEs of one machine use NVLink (docs/legacy.md).
+ */
+static const struct published {
+	uint32_t pes;
+	uint32_t dispatch_rdma, combine_rdma, dispatch_nvlink, combine_nvlink; /* us */
+} published[] = {
+	{ 8, 163, 318, 77, 114 },   { 16, 173, 329, 118, 195 },  { 32, 182, 350, 155, 273 },
+	{ 64, 186, 353, 173, 314 }, { 128, 192, 369, 192, 369 }, { 256, 194, 360, 194, 360 },
+};
+
+static const struct published *find_published(const struct bf_pes *p)
+{
+	const struct bf_ll_workload *w = ll_of(p);
+
+	if (w->tokens != 128 || w->hidden != 7168 || w->topk != 8)
+		return NULL;
+	for (size_t i = 0; i < BF_ARRAY_LEN(published); i++)
+		if (published[i].pes == p->pes)
+			return &published[i];
+	return NULL;
+}
+
+/* Bytes that a PE sends in a kernel, its own share included, as DeepEP counts them (tests/legacy/test_low_latency.py).
+ */
+static uint64_t sent_bytes(const struct bf_pes *p, bool combine)
+{
+	const struct bf_ll_workload *w = ll_of(p);
+	struct bf_ll_shape s;
+
+	fill_shape(p, &s);
+	return (uint64_t)w->tokens * w->topk * (combine ? w->hidden * 2 : bf_ll_dispatch_bytes(&s));
+}
+
+static void print_kernel(FILE *out, const struct bf_pes *p, const char *name, const uint64_t *f, bool combine)
+{
+	const uint64_t bytes = sent_bytes(p, combine), ns = f[MEAN] ? f[MEAN] : 1;
+
+	fprintf(out,
+		"%-10s %6" PRIu64 ".%" PRIu64 " us (%" PRIu64 ".%" PRIu64 " to %" PRIu64 ".%" PRIu64 " us), %" PRIu64
+		".%" PRIu64 " GB/s\n",
+		name, f[MEAN] / 1000, f[MEAN] / 100 % 10, f[LEAST] / 1000, f[LEAST] / 100 % 10, f[MOST] / 1000,
+		f[MOST] / 100 % 10, bytes / ns, bytes * 10 / ns % 10);
+}
+
+static void print(FILE *out, const struct bf_pes *p, const struct bf_pes_result *r)
+{
+	const struct published *known = find_published(p);
+
+	print_kernel(out, p, "dispatch", &r->figures[FIGURE_DISPATCH], false);
+	if (known)
+		fprintf(out,
+			"  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
+			" us with NVLink\n",
+			known->pes, known->dispatch_rdma, known->dispatch_nvlink);
+	if (p->work == BF_LL_COMBINE)
+		print_kernel(out, p, "combine", &r->figures[FIGURE_COMBINE], true);
+	if (p->work == BF_LL_COMBINE && known)
+		fprintf(out,
+			"  DeepEP on H800 and CX7, EP%" PRIu32 ": %" PRIu32 " us by RDMA alone, %" PRIu32
+			" us with NVLink\n",
+			known->pes, known->combine_rdma, known->combine_nvlink);
+	fprintf(out, "tokens of an expert        %" PRIu64 " to %" PRIu64 "\n", r->figures[FIGURE_LEAST],
+		r->figures[FIGURE_MOST]);
+	if (!known)
+		return;
+	fprintf(out,
+		"modelled: NIC and wire by profile %s, each lane's loads, stores, fences and atomics at an idle\n"
+		"H200's latencies. Not modelled: how SMs share issue slots and memory bandwidth, the cost of\n"
+		"arithmetic, NVLink, and blocks beyond --blocks.\n",
+		p->profile.name);
+}
+
+static void json_kernel(struct bf_json *j, const struct bf_pes *p, const char *name, const uint64_t *f, bool combine,
+			uint32_t rdma_us, uint32_t nvlink_us)
+{
+	bf_json_open(j, name, '{');
+	bf_json_u64(j, "mean_ns", f[MEAN]);
+	bf_json_u64(j, "least_ns", f[LEAST]);
+	bf_json_u64(j, "most_ns", f[MOST]);
+	bf_json_u64(j, "bytes_of_a_pe", sent_bytes(p, combine));
+	if (rdma_us) {
+		bf_json_u64(j, "deepep_rdma_us", rdma_us);
+		bf_json_u64(j, "deepep_nvlink_us", nvlink_us);
+	}
+	bf_json_close(j, '}');
+}
+
+static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_result *r)
+{
+	const struct published none = { 0 }, *known = find_published(p);
+
+	known = known ? known : &none;
+	json_kernel(j, p, "dispatch", &r->figures[FIGURE_DISPATCH], false, known->dispatch_rdma,
+		    known->dispatch_nvlink);
+	if (p->work == BF_LL_COMBINE)
+		json_kernel(j, p, "combine", &r->figures[FIGURE_COMBINE], true, known->combine_rdma,
+			    known->combine_nvlink);
+	bf_json_u64(j, "least_tokens_of_an_expert", r->figures[FIGURE_LEAST]);
+	bf_json_u64(j, "most_tokens_of_an_expert", r->figures[FIGURE_MOST]);
+}
+
+/* ---- the family ---- */
+
+static const struct bf_pes_work works[] = {
+	[BF_LL_DISPATCH] = { "ll-dispatch",
+			     "tokens to the experts that their router chose, as DeepEP's low-latency kernel" },
+	[BF_LL_COMBINE] = { "ll-combine",
+			    "the same, then the experts' answers back, added up with the router's weights" },
+	{ NULL, NULL },
+};
+
+#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
+	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_ll_workload, member) },
+
+static const struct bf_choice rows[] = { BF_LL_OPTIONS(ROW) BF_PES_OPTIONS(ROW, pes, "4", "0", "deepep", "0") };
+
+const struct bf_pes_family bf_ll_family = {
+	.works = works,
+	.bugs = bf_ll_bugs,
+	.choice_bytes = sizeof(struct bf_ll_workload),
+	.rows = rows,
+	.nrows = BF_ARRAY_LEN(rows),
+	.fill = fill,
+	.check = check,
+	.heap_bytes = heap_bytes,
+	.launch = launch,
+	.close = close_own,
+	.verify = verify,
+	.print = print,
+	.json = json,
+};

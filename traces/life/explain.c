@@ -1,0 +1,421 @@
+/*
+ * Following one thing through a record stream. Of a send entry, what happens before the device has fetched it is kept
+ * aside until a doorbell record covers it; from then on the queue pair, the counter and the packet sequence numbers
+ * tell which records are its own. Commands, packets and barriers have handlers of their own.
+ */
+#include "traces/life/explain.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "traces/life/explain_internal.h"
+
+#define MAX_STEPS 4096u
+
+/* ---- steps ---- */
+
+struct bf_explain_step bf_explain_make(const struct bf_explain_view *v, enum bf_explain_place place, const char *what,
+				       const char *fmt, ...)
+{
+	struct bf_explain_step s = { .time_ps = v->time_ps, .record = v->number, .place = place, .what = what };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s.text, sizeof(s.text), fmt, ap);
+	va_end(ap);
+	if (place != BF_EXPLAIN_SOFTWARE && place != BF_EXPLAIN_CAPTURE)
+		bf_explain_device_name(v->actor, s.device, sizeof(s.device));
+	return s;
+}
+
+struct bf_explain_step bf_explain_by(const struct bf_explain_view *v, const char *what, const char *fmt, ...)
+{
+	struct bf_explain_step s = {
+		.time_ps = v->time_ps, .record = v->number, .place = BF_EXPLAIN_SOFTWARE, .what = what
+	};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s.text, sizeof(s.text), fmt, ap);
+	va_end(ap);
+	snprintf(s.actor, sizeof(s.actor), "%.47s", v->actor);
+	return s;
+}
+
+void bf_explain_missing(struct bf_explain *l, enum bf_explain_place place, const char *what, const char *fmt, ...)
+{
+	struct bf_explain_step s = {
+		.time_ps = l->last_ps, .record = UINT64_MAX, .place = place, .what = what, .missing = true
+	};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s.text, sizeof(s.text), fmt, ap);
+	va_end(ap);
+	if (place == BF_EXPLAIN_DEVICE)
+		snprintf(s.device, sizeof(s.device), "%s", l->device[0] ? l->device : "device");
+	bf_explain_push(l, s);
+}
+
+void bf_explain_push(struct bf_explain *l, struct bf_explain_step s)
+{
+	if (l->nsteps == MAX_STEPS)
+		return;
+	if (l->nsteps == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 32;
+		struct bf_explain_step *steps = realloc(l->steps, cap * sizeof(*steps));
+
+		if (!steps) {
+			l->status = -ENOMEM;
+			return;
+		}
+		l->steps = steps;
+		l->cap = cap;
+	}
+	if (s.place == BF_EXPLAIN_REMOTE)
+		s.far = true;
+	if (strcmp(s.device, l->device) != 0)
+		s.far = false; /* another device: its name says so */
+	l->steps[l->nsteps++] = s;
+}
+
+void bf_explain_detail(struct bf_explain *l, struct bf_explain_step s)
+{
+	s.detail = true;
+	bf_explain_push(l, s);
+}
+
+uint64_t bf_explain_get(const struct bf_explain_view *v, const char *name)
+{
+	const struct bf_rec_field *f = bf_schema_field(v->type, name);
+
+	return f ? bf_field_u64(f, v->fixed) : 0;
+}
+
+/* The name of an ENUM field's value, or its number. */
+const char *bf_explain_get_name(const struct bf_explain_view *v, const char *name, char *buf, size_t cap)
+{
+	const struct bf_rec_field *f = bf_schema_field(v->type, name);
+	size_t len = 0;
+	const char *text = f ? bf_field_enum_name(f, bf_field_u64(f, v->fixed), &len) : NULL;
+
+	if (text)
+		snprintf(buf, cap, "%.*s", (int)len, text);
+	else
+		snprintf(buf, cap, "%" PRIu64, bf_explain_get(v, name));
+	return buf;
+}
+
+const char *bf_explain_get_text(const struct bf_explain_view *v, const char *name, char *buf, size_t cap)
+{
+	const struct bf_rec_field *f = bf_schema_field(v->type, name);
+
+	buf[0] = '\0';
+	if (f && f->kind == BF_FIELD_TEXT) {
+		const char *text = (const char *)v->fixed + f->offset;
+		int n = (int)strnlen(text, f->size);
+		bool cut = n + 1 >= f->size; /* the field had no room for more */
+
+		while (cut && n > 0 && text[n - 1] == ' ')
+			n--;
+		snprintf(buf, cap, "%.*s%s", n, text, cut ? "..." : "");
+	}
+	return buf;
+}
+
+static bool belongs(const char *actor, const char *device)
+{
+	size_t n = strlen(device);
+
+	return n == 0 || (strncmp(actor, device, n) == 0 && (actor[n] == '.' || actor[n] == '\0'));
+}
+
+int64_t bf_explain_pe(const char *actor)
+{
+	const char *digits = actor + strcspn(actor, "0123456789");
+
+	return *digits ? (int64_t)(strtoull(digits, NULL, 10) & INT32_MAX) : -1;
+}
+
+void bf_explain_device_name(const char *actor, char *out, size_t cap)
+{
+	const char *dot = strrchr(actor, '.');
+
+	snprintf(out, cap, "%.*s", (int)(dot ? dot - actor : (int)strlen(actor)), actor);
+}
+
+bool bf_explain_from_device(const struct bf_explain *l, const char *actor)
+{
+	return l->device[0] ? belongs(actor, l->device) : l->pe < 0 || bf_explain_pe(actor) == l->pe;
+}
+
+bool bf_explain_from_driver(const struct bf_explain *l, const struct bf_explain_view *v)
+{
+	return l->pe < 0 || bf_explain_pe(v->actor) == l->pe;
+}
+
+bool bf_explain_from_far(const struct bf_explain *l, const char *actor)
+{
+	return belongs(actor, l->far_device);
+}
+
+bool bf_explain_is_own(const struct bf_explain *l, const struct bf_explain_view *v)
+{
+	return bf_explain_get(v, "qpn") == l->qpn && bf_explain_from_device(l, v->actor);
+}
+
+bool bf_explain_is_far(const struct bf_explain *l, const struct bf_explain_view *v)
+{
+	return l->has_remote && bf_explain_get(v, "qpn") == l->remote_qpn && bf_explain_from_far(l, v->actor) &&
+	       !bf_explain_is_own(l, v);
+}
+
+bool bf_explain_is_mine(const struct bf_explain *l, const struct bf_explain_view *v)
+{
+	/* The counter comes round: an entry that is half of its range away is of another lap. */
+	return bf_explain_is_own(l, v) && (uint16_t)bf_explain_get(v, "index") == l->index &&
+	       l->target.index - l->next_fetch + 0x8000 < 0x10000;
+}
+
+bool bf_explain_psn_is_mine(const struct bf_explain *l, uint32_t psn)
+{
+	uint32_t n = l->npsn ? l->npsn : 1;
+
+	return l->stage >= BF_EXPLAIN_STAGE_STARTED && ((psn - l->psn) & BF_EXPLAIN_PSN_MASK) < n;
+}
+
+/* ---- records in ---- */
+
+static bf_explain_on *handler_of(struct bf_explain *l, const struct bf_rec_schema *type)
+{
+	const uint32_t at = type->id % BF_EXPLAIN_TYPES;
+
+	if (l->cache[at].type != type) {
+		const struct bf_explain_handler *h = l->handlers;
+
+		while (h->type && strcmp(h->type, type->name) != 0)
+			h++;
+		l->cache[at].type = type;
+		l->cache[at].on = h->on;
+	}
+	return l->cache[at].on;
+}
+
+static void feed(struct bf_explain *l, const struct bf_explain_view *v)
+{
+	bf_explain_on *on = handler_of(l, v->type);
+
+	l->last_ps = v->time_ps;
+	if (strncmp(v->type->name, "capture_", 8) == 0) {
+		l->capture_ps = v->time_ps;
+		l->capture_line = bf_explain_get(v, "line");
+	} else {
+		l->ran = true;
+	}
+	if (on)
+		on(l, v);
+}
+
+static int declare_type(struct bf_sink *s, const struct bf_rec_schema *schema)
+{
+	struct bf_explain *l = (struct bf_explain *)s;
+
+	if (schema->id < BF_EXPLAIN_TYPES)
+		l->types[schema->id] = schema;
+	return 0;
+}
+
+static int declare_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
+{
+	struct bf_explain *l = (struct bf_explain *)s;
+
+	(void)kind;
+	if (actor >= l->nactors) {
+		size_t n = (size_t)actor + 16;
+		char(*actors)[48] = realloc(l->actors, n * sizeof(*actors));
+
+		if (!actors)
+			return -ENOMEM;
+		memset(actors + l->nactors, 0, (n - l->nactors) * sizeof(*actors));
+		l->actors = actors;
+		l->nactors = n;
+	}
+	snprintf(l->actors[actor], sizeof(*l->actors), "%s", name);
+	return 0;
+}
+
+static int write_records(struct bf_sink *s, const void *records, size_t len)
+{
+	struct bf_explain *l = (struct bf_explain *)s;
+	const uint8_t *p = records, *end = p + len;
+
+	while (p < end) {
+		const struct bf_rec_header *head = (const void *)p;
+		const struct bf_rec_schema *type = head->type < BF_EXPLAIN_TYPES ? l->types[head->type] : NULL;
+
+		if (type) {
+			struct bf_explain_view v = {
+				.time_ps = head->time_ps,
+				.number = l->number,
+				.actor = head->actor < l->nactors ? l->actors[head->actor] : "-",
+				.type = type,
+				.fixed = p + sizeof(*head),
+				.tail = p + sizeof(*head) + head->fixed,
+				.tail_len = head->tail,
+			};
+
+			feed(l, &v);
+		}
+		l->number++;
+		p += bf_record_span(head);
+	}
+	return l->status;
+}
+
+int bf_explain_read(struct bf_explain *l, struct bf_trace *t)
+{
+	struct bf_trace_record rec;
+	int rc, first = 0;
+
+	while ((rc = bf_trace_next(t, &rec)) != 0) {
+		if (rc < 0) {
+			first = first ? first : rc;
+			continue;
+		}
+		struct bf_explain_view v = {
+			.time_ps = rec.time_ps,
+			.number = rec.number,
+			.actor = bf_trace_actor_name(t, rec.actor),
+			.type = rec.type,
+			.fixed = rec.fixed,
+			.tail = rec.tail,
+			.tail_len = rec.tail_len,
+		};
+
+		feed(l, &v);
+	}
+	bf_explain_finish(l);
+	return l->status ? l->status : first;
+}
+
+bool bf_explain_never_ran(const struct bf_explain *l)
+{
+	return l->capture_line && !l->ran;
+}
+
+static int by_record(const void *a, const void *b)
+{
+	const struct bf_explain_step *x = a, *y = b;
+
+	if (x->record != y->record)
+		return x->record < y->record ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void bf_explain_sort(struct bf_explain *l)
+{
+	for (size_t i = 0; i < l->nsteps; i++)
+		l->steps[i].order = (uint32_t)i;
+	if (l->nsteps)
+		qsort(l->steps, l->nsteps, sizeof(*l->steps), by_record);
+}
+
+void bf_explain_finish(struct bf_explain *l)
+{
+	switch (l->target.kind) {
+	case BF_EXPLAIN_NVME:
+		bf_explain_nvme_end(l);
+		break;
+	case BF_EXPLAIN_SDMA:
+		bf_explain_sdma_end(l);
+		break;
+	case BF_EXPLAIN_BARRIER:
+		bf_explain_barrier_end(l);
+		break;
+	case BF_EXPLAIN_MLX5:
+	case BF_EXPLAIN_COMPLETION:
+	default:
+		bf_explain_mlx5_end(l);
+		break;
+	}
+	bf_explain_sort(l);
+}
+
+int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain **out)
+{
+	static const struct bf_explain_handler *const handlers[] = {
+		[BF_EXPLAIN_MLX5] = bf_explain_mlx5_handlers,
+		[BF_EXPLAIN_NVME] = bf_explain_nvme_handlers,
+		[BF_EXPLAIN_SDMA] = bf_explain_sdma_handlers,
+		[BF_EXPLAIN_BARRIER] = bf_explain_barrier_handlers,
+	};
+	struct bf_explain *l;
+
+	*out = NULL;
+	if (target->kind >= BF_ARRAY_LEN(handlers))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->sink =
+	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
+	l->target = *target;
+	l->handlers = handlers[target->kind];
+	snprintf(l->device, sizeof(l->device), "%s", target->device);
+	l->pe = target->device[0] ? bf_explain_pe(target->device) : -1;
+	l->qpn = (uint32_t)target->queue;
+	l->index = (uint16_t)target->index;
+	l->blocks = 1;
+	l->device_only = target->kind == BF_EXPLAIN_MLX5 && !target->device[0];
+	*out = l;
+	return 0;
+}
+
+int bf_explain_create(const char *device, uint32_t qpn, uint16_t index, struct bf_explain **out)
+{
+	struct bf_explain_target t = { .kind = BF_EXPLAIN_MLX5, .queue = qpn, .index = index };
+
+	snprintf(t.device, sizeof(t.device), "%s", device ? device : "");
+	return bf_explain_follow(&t, out);
+}
+
+void bf_explain_free(struct bf_explain *l)
+{
+	if (!l)
+		return;
+	bf_explain_barrier_free(l);
+	free(l->steps);
+	free(l->packets);
+	free(l->actors);
+	free(l);
+}
+
+struct bf_sink *bf_explain_sink(struct bf_explain *l)
+{
+	return &l->sink;
+}
+
+const struct bf_explain_step *bf_explain_steps(const struct bf_explain *l, size_t *count)
+{
+	*count = l->nsteps;
+	return l->steps;
+}
+
+const struct bf_explain_target *bf_explain_target_of(const struct bf_explain *l)
+{
+	return &l->target;
+}
+
+bool bf_explain_ended(const struct bf_explain *l)
+{
+	for (size_t i = 0; i < l->nsteps; i++)
+		if (l->steps[i].missing)
+			return false;
+	return l->nsteps > 0;
+}
+
+const char *bf_explain_unknown(const struct bf_explain *l, unsigned i)
+{
+	return i < l->nunknown ? l->unknown[i] : NULL;
+}

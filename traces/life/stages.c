@@ -1,0 +1,541 @@
+/*
+ * One row for each type of record that says where an entry is: which queue, which entries, which point. An entry's
+ * times are kept until its last point, or until its slot is used again.
+ */
+#include "traces/life/stages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/container/number_map_internal.h"
+
+enum kind { MLX5, NVME, SDMA, WAITS, COPIES, KINDS };
+
+static const struct {
+	const char *name;
+	const char *points[BF_STAGES_MAX]; /* NULL past the last, which ends an entry */
+} kinds[KINDS] = {
+	[MLX5] = { "mlx5 send",
+		   { "reserve", "build", "publish", "ring", "doorbell", "fetch", "start", "done", "completion",
+		     "seen" } },
+	[NVME] = { "nvme", { "build", "ring", "doorbell", "fetch", "start", "completion", "seen" } },
+	[SDMA] = { "sdma", { "doorbell", "dispatch", "done" } },
+	[WAITS] = { "barrier waits", { "park", "wake" } },
+	[COPIES] = { "bulk copies", { "issue", "read", "end" } },
+};
+
+/* Which entries a record speaks of. */
+enum entries {
+	ONE,   /* field `first` */
+	COUNT, /* `first` and as many as `second` says */
+	RANGE, /* from `first` to before `second` */
+	BELOW, /* all before `first` that have not been there yet */
+	UPTO,  /* those from now on up to `first`, which come later */
+};
+
+/* From here on an NVMe command is known by its identifier: its slot may hold another one before it is complete. */
+#define NVME_FETCH 3u
+
+#define BLOCKS_MAX 16u /* WQEBBs of an mlx5 entry: 1 KiB (PRM, WQE size) */
+
+struct row {
+	const char *type;
+	enum kind kind;
+	uint32_t point;
+	enum entries entries;
+	const char *queue, *first, *second;
+	const char *when; /* only when this field ... */
+	uint64_t is;      /* ... has this value */
+	bool software;    /* the actor is a thread, and does not name the queue */
+};
+
+static const struct row rows[] = {
+	{ "ibgda_reserve", MLX5, 0, COUNT, "qpn", "base", "count", NULL, 0, true },
+	{ "ibgda_build", MLX5, 1, ONE, "qpn", "index", NULL, NULL, 0, true },
+	{ "ibgda_publish", MLX5, 2, COUNT, "qpn", "base", "count", NULL, 0, true },
+	{ "ibgda_post", MLX5, 3, RANGE, "qpn", "from", "to", NULL, 0, true },
+	{ "dbrec", MLX5, 4, RANGE, "qpn", "before", "producer", NULL, 0, false },
+	{ "wqe_fetch", MLX5, 5, ONE, "qpn", "index", "wqebbs", NULL, 0, false },
+	{ "wqe_start", MLX5, 6, ONE, "qpn", "index", NULL, NULL, 0, false },
+	{ "wqe_done", MLX5, 7, ONE, "qpn", "index", NULL, NULL, 0, false },
+	{ "cqe", MLX5, 8, ONE, "qpn", "index", NULL, NULL, 0, true },
+	{ "ibgda_poll", MLX5, 9, BELOW, "qpn", "done", NULL, NULL, 0, true },
+	{ "nvm_build", NVME, 0, ONE, "qid", "slot", NULL, NULL, 0, true },
+	{ "nvm_ring", NVME, 1, RANGE, "qid", "from", "to", "queue", 0, true },
+	{ "nvme_doorbell", NVME, 2, RANGE, "qid", "before", "value", "queue", 0, false },
+	{ "nvme_fetch", NVME, 3, ONE, "sqid", "slot", "cid", NULL, 0, false },
+	{ "nvme_start", NVME, 4, ONE, "sqid", "cid", NULL, NULL, 0, false },
+	{ "nvme_completion", NVME, 5, ONE, "sqid", "cid", NULL, NULL, 0, true },
+	{ "nvm_completion", NVME, 6, ONE, "qid", "cid", NULL, NULL, 0, true },
+	{ "sdma_doorbell", SDMA, 0, UPTO, NULL, "published", NULL, "verdict", 0, false },
+	{ "sdma_packet", SDMA, 1, ONE, NULL, "index", NULL, "indirect", 0, false },
+	{ "sdma_copied", SDMA, 2, ONE, NULL, "index", NULL, "indirect", 0, false },
+	{ "sdma_result", SDMA, 2, ONE, NULL, "index", NULL, "indirect", 0, false },
+	{ "hopper_wait", WAITS, 0, ONE, NULL, "warp", NULL, "event", 0, false },
+	{ "hopper_wait", WAITS, 1, ONE, NULL, "warp", NULL, "event", 2, false },
+	{ "hopper_bulk", COPIES, 0, ONE, NULL, "copy", NULL, NULL, 0, false },
+	{ "hopper_bulk_end", COPIES, 1, ONE, NULL, "copy", NULL, "event", 0, false },
+	{ "hopper_bulk_end", COPIES, 2, ONE, NULL, "copy", NULL, "event", 1, false },
+};
+
+/* Things that are busy: records of a span, by the field with its other end. */
+static const struct busy_row {
+	const char *type, *other, *bytes;
+	bool since; /* the other end is the beginning */
+} busy_rows[] = {
+	{ "dma_read", "done_ps", "len", false },
+	{ "sdma_copied", "start_ps", "bytes", true },
+};
+
+/* ---- state ---- */
+
+struct entry {
+	uint64_t at[BF_STAGES_MAX]; /* plus 1; 0: not yet */
+	uint64_t key[3];
+	uint64_t next_free; /* plus 1 */
+};
+
+struct told {
+	uint64_t upto, at_ps;
+};
+
+struct queue {
+	struct bf_stage_queue q;
+	enum kind kind;
+	uint64_t below; /* BELOW: so far */
+	uint64_t size;  /* indices wrap here */
+	struct told *told;
+	size_t ntold, first_told, cap_told;
+};
+
+struct busy {
+	struct bf_stage_busy b;
+	uint64_t until_ps;
+};
+
+/* A record type with its rows and fields. */
+struct type {
+	const struct bf_rec_schema *schema;
+	uint32_t nrows;
+	struct {
+		const struct row *row;
+		const struct bf_rec_field *queue, *first, *second, *when;
+	} rows[2];
+	const struct busy_row *busy;
+	const struct bf_rec_field *other, *bytes, *size;
+};
+
+struct bf_stages {
+	struct bf_trace *trace;
+	struct bf_error *err;
+	struct bf_number_map queues, entries, busies;
+	struct queue **queue;
+	struct busy **busy;
+	uint32_t nqueues, nbusies;
+	struct entry *entry;
+	size_t nentries;
+	uint64_t free_entry;
+	uint64_t end_ps;
+	struct type types[1024]; /* by number modulo this */
+};
+
+static int no_memory(struct bf_stages *s)
+{
+	return bf_fail(s->err, -ENOMEM, "out of memory for the stages");
+}
+
+/* ---- entries ---- */
+
+static void finish(struct bf_stages *s, struct queue *q, struct entry *e)
+{
+	uint64_t first = 0, before = 0;
+
+	for (uint32_t i = 0; i < q->q.nstages; i++) {
+		if (!e->at[i])
+			continue;
+		if (before && e->at[i] >= before)
+			bf_hist_add(&q->q.hist[i], e->at[i] - before);
+		if (!first)
+			first = e->at[i];
+		before = e->at[i];
+	}
+	q->q.entries++;
+	/* Without the device's last word it has not come to its end; software may not have looked. */
+	if (!e->at[q->q.nstages - 1] && (q->q.nstages < 3 || !e->at[q->q.nstages - 2]) &&
+	    !(q->kind == MLX5 && e->at[7]))
+		q->q.unfinished++;
+	else
+		bf_hist_add(&q->q.whole, before - first);
+	bf_number_take_out(&s->entries, bf_number_find(&s->entries, e->key));
+	memset(e->at, 0, sizeof(e->at));
+	e->next_free = s->free_entry;
+	s->free_entry = (uint64_t)(e - s->entry) + 1;
+}
+
+static struct entry *new_entry(struct bf_stages *s)
+{
+	struct entry *e;
+
+	if (!s->free_entry) {
+		const size_t n = s->nentries ? 2 * s->nentries : 256;
+		struct entry *more = realloc(s->entry, n * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		for (size_t i = n; i-- > s->nentries;) {
+			more[i] = (struct entry){ .next_free = s->free_entry };
+			s->free_entry = i + 1;
+		}
+		s->entry = more;
+		s->nentries = n;
+	}
+	e = &s->entry[s->free_entry - 1];
+	s->free_entry = e->next_free;
+	return e;
+}
+
+/*
+ * Entry `index` of queue number `at` is at `point`. Points of an entry that nobody knows open one when `begins`; a
+ * point not behind the first that is known means that its slot is used again. What happens twice counts the first time.
+ */
+static int mark(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point, uint64_t time_ps, bool begins)
+{
+	struct queue *q = s->queue[at];
+	const bool fetched = q->kind == NVME && point > NVME_FETCH;
+	const uint64_t key[3] = { at, q->size && !fetched ? index % q->size : index, fetched };
+	const uint64_t number = bf_number_get(&s->entries, key);
+	struct entry *e = number ? &s->entry[number - 1] : NULL;
+	uint32_t first = 0, last = q->q.nstages;
+
+	while (e && !e->at[first])
+		first++;
+	while (e && !e->at[last - 1])
+		last--;
+	if (e && point <= first) {
+		finish(s, q, e);
+		e = NULL;
+	} else if (e && point < last) {
+		return 0;
+	}
+	if (!e && !begins)
+		return 0;
+	if (!e) {
+		e = new_entry(s);
+		if (!e)
+			return no_memory(s);
+		memcpy(e->key, key, sizeof(key));
+		if (bf_number_put(&s->entries, key, (uint64_t)(e - s->entry) + 1))
+			return no_memory(s);
+	}
+	e->at[point] = time_ps + 1;
+	if (point + 1 == q->q.nstages)
+		finish(s, q, e);
+	return 0;
+}
+
+/* Who told of slots could not know that this one is no entry of its own but the rest of the one before. */
+static void forget(struct bf_stages *s, uint32_t at, uint64_t index)
+{
+	const struct queue *q = s->queue[at];
+	const uint64_t key[3] = { at, q->size ? index % q->size : index, 0 };
+	const uint64_t number = bf_number_get(&s->entries, key);
+	struct entry *e = number ? &s->entry[number - 1] : NULL;
+
+	if (!e)
+		return;
+	bf_number_take_out(&s->entries, bf_number_find(&s->entries, e->key));
+	memset(e->at, 0, sizeof(e->at));
+	e->next_free = s->free_entry;
+	s->free_entry = number;
+}
+
+/* The entry in `slot` goes by `cid` now. */
+static int rename_entry(struct bf_stages *s, uint32_t at, uint64_t slot, uint64_t cid)
+{
+	struct queue *q = s->queue[at];
+	const uint64_t old[3] = { at, q->size ? slot % q->size : slot, 0 }, key[3] = { at, cid, 1 };
+	const uint64_t number = bf_number_get(&s->entries, old), other = bf_number_get(&s->entries, key);
+
+	if (other)
+		finish(s, q, &s->entry[other - 1]);
+	if (!number)
+		return 0;
+	bf_number_take_out(&s->entries, bf_number_find(&s->entries, old));
+	memcpy(s->entry[number - 1].key, key, sizeof(key));
+	return bf_number_put(&s->entries, key, number) ? no_memory(s) : 0;
+}
+
+/* ---- queues ---- */
+
+/* The number that a PE and its devices share: at the end of the first part of their names. */
+static uint64_t number_of(const char *name)
+{
+	const char *dot = strchr(name, '.'), *end = dot ? dot : name + strlen(name), *digits = end;
+
+	while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits < end ? strtoull(digits, NULL, 10) : UINT32_MAX;
+}
+
+static int queue_of(struct bf_stages *s, const struct row *row, const struct bf_trace_record *rec, uint64_t qn,
+		    uint32_t *at)
+{
+	const char *actor = bf_trace_actor_name(s->trace, rec->actor);
+	const uint64_t key[3] = { row->kind, row->queue ? number_of(actor) : rec->actor, qn };
+	struct queue *q, **more;
+
+	*at = (uint32_t)bf_number_get(&s->queues, key);
+	if (!*at) {
+		q = calloc(1, sizeof(*q));
+		more = q ? realloc(s->queue, (s->nqueues + 1) * sizeof(struct queue *)) : NULL;
+		if (!more || bf_number_put(&s->queues, key, s->nqueues + 1)) {
+			free(q);
+			if (more)
+				s->queue = more;
+			return no_memory(s);
+		}
+		s->queue = more;
+		s->queue[s->nqueues++] = q;
+		*at = s->nqueues;
+		q->kind = row->kind;
+		q->size = row->kind == MLX5 ? 65536 : 0;
+		q->q.kind = kinds[row->kind].name;
+		while (q->q.nstages < BF_STAGES_MAX && kinds[row->kind].points[q->q.nstages]) {
+			q->q.stage[q->q.nstages] = kinds[row->kind].points[q->q.nstages];
+			q->q.nstages++;
+		}
+	}
+	q = s->queue[--*at];
+	/* A thread knows a queue's number; the device, when it speaks, its name. */
+	if (row->software && !*q->q.name)
+		snprintf(q->q.name, sizeof(q->q.name), "%.16s queue 0x%llx", actor, (unsigned long long)qn);
+	else if (!row->software)
+		snprintf(q->q.name, sizeof(q->q.name), "%.47s", actor);
+	return 0;
+}
+
+static int tell_upto(struct bf_stages *s, struct queue *q, uint64_t upto, uint64_t at_ps)
+{
+	if (q->first_told == q->ntold)
+		q->first_told = q->ntold = 0;
+	if (q->ntold == q->cap_told) {
+		const size_t n = q->cap_told ? 2 * q->cap_told : 16;
+		struct told *more = realloc(q->told, n * sizeof(*more));
+
+		if (!more)
+			return no_memory(s);
+		q->told = more;
+		q->cap_told = n;
+	}
+	q->told[q->ntold++] = (struct told){ upto, at_ps };
+	return 0;
+}
+
+/* When entry `index` was told of, if somebody had told: plus 1. */
+static uint64_t told_at(struct queue *q, uint64_t index)
+{
+	while (q->first_told < q->ntold && q->told[q->first_told].upto <= index)
+		q->first_told++;
+	return q->first_told < q->ntold ? q->told[q->first_told].at_ps + 1 : 0;
+}
+
+static uint64_t value_of(const struct bf_rec_field *f, const struct bf_trace_record *rec)
+{
+	return f ? bf_field_u64(f, rec->fixed) : 0;
+}
+
+static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const struct bf_trace_record *rec)
+{
+	const struct row *row = k->rows[n].row;
+	const uint64_t first = value_of(k->rows[n].first, rec), second = value_of(k->rows[n].second, rec);
+	const uint64_t qn = value_of(k->rows[n].queue, rec);
+	struct queue *q;
+	uint64_t told, last;
+	uint32_t at;
+	bool begins; /* a completion of what nobody knows says nothing */
+	int rc;
+
+	if (row->when && value_of(k->rows[n].when, rec) != row->is)
+		return 0;
+	rc = queue_of(s, row, rec, qn, &at);
+	if (rc)
+		return rc;
+	q = s->queue[at];
+	begins = row->point == 0 || row->point + 2 < q->q.nstages;
+	if (k->size && value_of(k->size, rec))
+		q->size = value_of(k->size, rec);
+	switch (row->entries) {
+	case COUNT:
+	case RANGE:
+		last = row->entries == COUNT ? first + second : second;
+		if (last < first && q->size)
+			last += q->size;
+		/* No ring is longer, and a record may lie. */
+		for (uint64_t i = first; !rc && i < last && i - first < 65536; i++)
+			rc = mark(s, at, i, row->point, rec->time_ps, begins);
+		return rc;
+	case BELOW:
+		if (first > q->below + 65536)
+			q->below = first - 65536;
+		for (; !rc && q->below < first; q->below++)
+			rc = mark(s, at, q->below, row->point, rec->time_ps, false);
+		return rc;
+	case UPTO:
+		return tell_upto(s, q, first, rec->time_ps);
+	case ONE:
+	default:
+		told = told_at(q, first);
+		if (told)
+			rc = mark(s, at, first, 0, told - 1, true);
+		if (!rc)
+			rc = mark(s, at, first, row->point, rec->time_ps, begins);
+		for (uint64_t i = 1; row->kind == MLX5 && i < second && i < BLOCKS_MAX; i++)
+			forget(s, at, first + i);
+		return rc || row->kind != NVME || row->point != NVME_FETCH ? rc : rename_entry(s, at, first, second);
+	}
+}
+
+/* ---- what is busy ---- */
+
+static int take_busy(struct bf_stages *s, const struct type *k, const struct bf_trace_record *rec)
+{
+	const uint64_t key[3] = { rec->actor, 0, 0 }, other = value_of(k->other, rec);
+	const uint64_t begin = k->busy->since ? other : rec->time_ps, end = k->busy->since ? rec->time_ps : other;
+	uint64_t at = bf_number_get(&s->busies, key);
+	struct busy *b, **more;
+
+	if (!at) {
+		b = calloc(1, sizeof(*b));
+		more = b ? realloc(s->busy, (s->nbusies + 1) * sizeof(struct busy *)) : NULL;
+		if (!more || bf_number_put(&s->busies, key, s->nbusies + 1)) {
+			free(b);
+			if (more)
+				s->busy = more;
+			return no_memory(s);
+		}
+		s->busy = more;
+		s->busy[s->nbusies++] = b;
+		at = s->nbusies;
+		snprintf(b->b.name, sizeof(b->b.name), "%.47s", bf_trace_actor_name(s->trace, rec->actor));
+	}
+	b = s->busy[at - 1];
+	b->b.count++;
+	b->b.bytes += value_of(k->bytes, rec);
+	/* What overlaps with before counts once. */
+	if (end > b->until_ps) {
+		b->b.busy_ps += end - (begin > b->until_ps ? begin : b->until_ps);
+		b->until_ps = end;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static const struct bf_rec_field *field_of(const struct bf_rec_schema *schema, const char *name)
+{
+	return name ? bf_schema_field(schema, name) : NULL;
+}
+
+static struct type *type_of(struct bf_stages *s, const struct bf_rec_schema *schema)
+{
+	struct type *k = &s->types[schema->id % 1024];
+
+	if (k->schema == schema)
+		return k;
+	*k = (struct type){ .schema = schema };
+	for (size_t i = 0; i < BF_ARRAY_LEN(rows) && k->nrows < 2; i++) {
+		if (strcmp(rows[i].type, schema->name) != 0)
+			continue;
+		k->rows[k->nrows].row = &rows[i];
+		k->rows[k->nrows].queue = field_of(schema, rows[i].queue);
+		k->rows[k->nrows].first = field_of(schema, rows[i].first);
+		k->rows[k->nrows].second = field_of(schema, rows[i].second);
+		k->rows[k->nrows++].when = field_of(schema, rows[i].when);
+		if (rows[i].kind == NVME)
+			k->size = field_of(schema, "entries");
+	}
+	for (size_t i = 0; i < BF_ARRAY_LEN(busy_rows); i++) {
+		if (strcmp(busy_rows[i].type, schema->name) != 0)
+			continue;
+		k->busy = &busy_rows[i];
+		k->other = field_of(schema, busy_rows[i].other);
+		k->bytes = field_of(schema, busy_rows[i].bytes);
+	}
+	return k;
+}
+
+static int take(struct bf_stages *s, const struct bf_trace_record *rec)
+{
+	struct type *k = type_of(s, rec->type);
+	int rc = 0;
+
+	s->end_ps = rec->time_ps;
+	for (uint32_t i = 0; !rc && i < k->nrows; i++)
+		rc = take_row(s, k, i, rec);
+	return !rc && k->busy && k->other ? take_busy(s, k, rec) : rc;
+}
+
+int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *err)
+{
+	struct bf_stages *s = calloc(1, sizeof(*s));
+	struct bf_trace_record rec;
+	int rc = 0, damage = 0;
+
+	*out = s;
+	if (!s)
+		return bf_fail(err, -ENOMEM, "out of memory for the stages");
+	s->trace = t;
+	s->err = err;
+	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0)
+		rc = take(s, &rec);
+	for (size_t i = 0; !rc && i < s->nentries; i++) {
+		struct entry *e = &s->entry[i];
+
+		for (uint32_t p = 0; p < BF_STAGES_MAX; p++) {
+			if (e->at[p]) {
+				finish(s, s->queue[e->key[0]], e);
+				break;
+			}
+		}
+	}
+	if (rc) {
+		bf_stages_free(s);
+		*out = NULL;
+	}
+	return rc ? rc : damage;
+}
+
+void bf_stages_free(struct bf_stages *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->nqueues; i++) {
+		free(s->queue[i]->told);
+		free(s->queue[i]);
+	}
+	for (uint32_t i = 0; i < s->nbusies; i++)
+		free(s->busy[i]);
+	free(s->queue);
+	free(s->busy);
+	free(s->entry);
+	bf_number_map_free(&s->queues);
+	bf_number_map_free(&s->entries);
+	bf_number_map_free(&s->busies);
+	free(s);
+}
+
+const struct bf_stage_queue *bf_stages_queue(const struct bf_stages *s, uint32_t i)
+{
+	return i < s->nqueues ? &s->queue[i]->q : NULL;
+}
+
+const struct bf_stage_busy *bf_stages_busy(const struct bf_stages *s, uint32_t i)
+{
+	return i < s->nbusies ? &s->busy[i]->b : NULL;
+}
+
+uint64_t bf_stages_end_ps(const struct bf_stages *s)
+{
+	return s->end_ps;
+}

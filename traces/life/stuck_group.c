@@ -1,0 +1,378 @@
+/* The first missing step of what is left, and who misses the same one. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "models/hopper/word.h"
+#include "traces/life/explain_internal.h"
+#include "traces/life/stuck_internal.h"
+
+static const char *const point_names[BF_STUCK_POINTS] = { "reserve", "build", "publish", "ring",       "doorbell",
+							  "fetch",   "start", "done",    "completion", "seen" };
+
+/* The points that entries of a kind have. */
+static const struct {
+	const char *entry;
+	uint32_t points;
+} kinds[BF_STUCK_KINDS] = {
+	[BF_STUCK_MLX5] = { "send entry", BF_STUCK_BIT(BF_STUCK_COMPLETION + 1) - 1 },
+	[BF_STUCK_NVME] = { "command", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
+					   BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) |
+					   BF_STUCK_BIT(BF_STUCK_START) | BF_STUCK_BIT(BF_STUCK_COMPLETION) |
+					   BF_STUCK_BIT(BF_STUCK_SEEN) },
+	[BF_STUCK_SDMA] = { "submission", BF_STUCK_BIT(BF_STUCK_RESERVE) | BF_STUCK_BIT(BF_STUCK_RING) |
+					      BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_START) |
+					      BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION) },
+	[BF_STUCK_CAPTURE] = { "captured entry", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
+						     BF_STUCK_BIT(BF_STUCK_COMPLETION) },
+	[BF_STUCK_FTRACE] = { "captured command", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_COMPLETION) },
+};
+
+/* ---- groups ---- */
+
+struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
+{
+	if (s->ngroups == s->cap_groups) {
+		const uint32_t cap = s->cap_groups ? 2 * s->cap_groups : 16;
+		struct bf_stuck_group *more = realloc(s->groups, cap * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		s->groups = more;
+		s->cap_groups = cap;
+	}
+	s->groups[s->ngroups] = (struct bf_stuck_group){ .count = 0 };
+	return &s->groups[s->ngroups++];
+}
+
+/* The first step after the last one that was taken; POINTS when nothing is missing, or nobody can tell. */
+static enum bf_stuck_point missing_step(const struct bf_stuck *s, const struct bf_stuck_queue *q,
+					const struct bf_stuck_entry *e)
+{
+	uint32_t left = kinds[q->kind].points;
+	unsigned p = 0;
+
+	if (q->kind == BF_STUCK_CAPTURE) {
+		if (s->ran || !e->signalled)
+			return BF_STUCK_POINTS;
+		return q->known_dbrec && (int16_t)(uint16_t)(q->dbrec - e->index) > 0 ? BF_STUCK_COMPLETION
+										      : BF_STUCK_RING;
+	}
+	if (e->lost)
+		return BF_STUCK_COMPLETION;
+	if (e->early)
+		return BF_STUCK_BUILD;
+	while (e->points >> (p + 1))
+		p++;
+	left &= ~(BF_STUCK_BIT(p + 1) - 1);
+	for (p = 0; p < BF_STUCK_POINTS && !(left & BF_STUCK_BIT(p)); p++)
+		;
+	/* The device's steps are missing from the stream, not from the device. */
+	if (p < BF_STUCK_POINTS && (BF_STUCK_BIT(p) & BF_STUCK_DEVICE_POINTS) && !s->device &&
+	    q->kind != BF_STUCK_FTRACE)
+		return BF_STUCK_POINTS;
+	return (enum bf_stuck_point)p;
+}
+
+static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_entry *e, struct bf_stuck_group *g)
+{
+	struct bf_explain_target *t = &g->oldest;
+
+	g->explained = q->kind != BF_STUCK_CAPTURE && q->device[0];
+	snprintf(t->device, sizeof(t->device), "%s", q->device);
+	t->queue = q->number;
+	t->index = e->index;
+	t->nth = 1;
+	t->kind = q->kind == BF_STUCK_MLX5   ? BF_EXPLAIN_MLX5
+		  : q->kind == BF_STUCK_SDMA ? BF_EXPLAIN_SDMA
+					     : BF_EXPLAIN_NVME;
+	/* Of a submission, the packet that the engine stopped at. */
+	if (t->kind == BF_EXPLAIN_SDMA && q->stopped && q->fault_index >= e->index && q->fault_index < e->to)
+		t->index = q->fault_index;
+	if (t->kind == BF_EXPLAIN_NVME) {
+		t->by_slot = q->kind == BF_STUCK_NVME;
+		t->index = t->by_slot ? e->slot : e->cid;
+		t->nth = e->nth;
+	}
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct bf_stuck_entry *const *x = a, *const *y = b;
+
+	return (*x)->order < (*y)->order ? -1 : (*x)->order > (*y)->order;
+}
+
+/* The open entries, oldest first. NULL when there are none, or on lack of memory. */
+static const struct bf_stuck_entry **open_entries(const struct bf_stuck *s, size_t *n)
+{
+	const struct bf_stuck_entry **list = s->nentries ? calloc(s->nentries, sizeof(*list)) : NULL;
+
+	*n = 0;
+	for (size_t i = 0; list && i < s->nentries; i++)
+		if (s->entry[i].open)
+			list[(*n)++] = &s->entry[i];
+	if (*n)
+		qsort(list, *n, sizeof(*list), by_order);
+	return list;
+}
+
+static int group_entries(struct bf_stuck *s)
+{
+	struct bf_number_map groups = { 0 }; /* queue and step: group plus one */
+	size_t n;
+	const struct bf_stuck_entry **list = open_entries(s, &n);
+	int rc = s->nentries && !list ? bf_stuck_no_memory(s) : 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct bf_stuck_entry *e = list[i];
+		const struct bf_stuck_queue *q = &s->queue[e->key[0]];
+		const enum bf_stuck_point missing = missing_step(s, q, e);
+		const uint64_t key[3] = { e->key[0], (uint64_t)missing, 0 };
+		uint64_t at = bf_number_get(&groups, key);
+		struct bf_stuck_group *g;
+
+		if (missing >= BF_STUCK_POINTS)
+			continue;
+		if (at) {
+			s->groups[at - 1].count++;
+			continue;
+		}
+		g = bf_stuck_new_group(s);
+		if (!g || bf_number_put(&groups, key, s->ngroups)) {
+			rc = bf_stuck_no_memory(s);
+			break;
+		}
+		snprintf(g->where, sizeof(g->where), "%s", q->name);
+		g->kind = kinds[q->kind].entry;
+		g->missing = point_names[missing];
+		g->count = 1;
+		g->since_ps = e->last_ps;
+		set_target(q, e, g);
+		bf_stuck_entry_text(s, q, e, missing, g);
+	}
+	bf_number_map_free(&groups);
+	free(list);
+	return rc;
+}
+
+/* ---- completions that are there and that nobody took ---- */
+
+static const struct bf_stuck_thread *waiter_of(const struct bf_stuck *s, const struct bf_stuck_queue *q)
+{
+	for (size_t i = 0; i < s->nthreads; i++) {
+		const struct bf_stuck_thread *t = &s->thread[i];
+
+		if (t->waits && strstr(t->what, "completion") &&
+		    bf_explain_pe(bf_trace_actor_name(s->trace, t->actor)) == (int64_t)q->pe)
+			return t;
+	}
+	return NULL;
+}
+
+static int group_unseen(struct bf_stuck *s)
+{
+	for (size_t i = 0; i < s->nqueues; i++) {
+		const struct bf_stuck_queue *q = &s->queue[i];
+		const struct bf_stuck_thread *t =
+		    q->kind == BF_STUCK_MLX5 && q->completed > q->polled ? waiter_of(s, q) : NULL;
+		struct bf_stuck_group *g;
+
+		if (!t)
+			continue;
+		g = bf_stuck_new_group(s);
+		if (!g)
+			return bf_stuck_no_memory(s);
+		snprintf(g->where, sizeof(g->where), "%s", q->name);
+		g->kind = kinds[q->kind].entry;
+		g->missing = point_names[BF_STUCK_SEEN];
+		g->count = q->completed - q->polled;
+		g->since_ps = q->completed_ps;
+		g->explained = q->device[0] != '\0';
+		g->oldest = (struct bf_explain_target){
+			.kind = BF_EXPLAIN_MLX5, .queue = q->number, .index = q->polled, .nth = 1
+		};
+		snprintf(g->oldest.device, sizeof(g->oldest.device), "%s", q->device);
+		bf_stuck_say(g,
+			     "the device has completed all entries below %" PRIu64
+			     ", and pollers know of those below %" PRIu64,
+			     q->completed, q->polled);
+		bf_stuck_say_thread(s, g, t->actor + 1);
+	}
+	return 0;
+}
+
+/* ---- barriers ---- */
+
+static unsigned count_bits(uint64_t x)
+{
+	unsigned n = 0;
+
+	for (; x; x &= x - 1)
+		n++;
+	return n;
+}
+
+static int by_since(const void *a, const void *b)
+{
+	const struct bf_stuck_group *x = a, *y = b;
+
+	if (x->since_ps != y->since_ps)
+		return x->since_ps < y->since_ps ? -1 : 1;
+	return strcmp(x->where, y->where);
+}
+
+/* The one whose phase began first is what the others wait for, as a rule. */
+static int group_barriers(struct bf_stuck *s)
+{
+	const uint32_t first = s->ngroups;
+
+	for (size_t i = 0; i < s->nbarriers; i++) {
+		const struct bf_stuck_barrier *b = &s->barrier[i];
+		const uint64_t waiting = b->parked | b->asking;
+		const char *actor = bf_trace_actor_name(s->trace, b->actor), *sm = strstr(actor, ".sm");
+		struct bf_stuck_group *g;
+
+		if (!b->live || !waiting)
+			continue;
+		g = bf_stuck_new_group(s);
+		if (!g)
+			return bf_stuck_no_memory(s);
+		snprintf(g->where, sizeof(g->where), "%.40s:0x%" PRIx64, actor, b->address);
+		g->kind = "waiting warp";
+		g->missing = bf_mbar_pending(b->word) ? "arrivals" : bf_mbar_tx(b->word) ? "bytes" : "phase";
+		g->count = count_bits(waiting);
+		g->since_ps = b->since_ps;
+		g->explained = sm != NULL;
+		g->oldest = (struct bf_explain_target){ .kind = BF_EXPLAIN_BARRIER, .index = b->address, .nth = 1 };
+		if (sm) {
+			snprintf(g->oldest.device, sizeof(g->oldest.device), "%.*s", (int)(sm - actor), actor);
+			g->oldest.queue = strtoull(sm + 3, NULL, 10);
+		}
+		bf_stuck_barrier_text(s, b, g);
+	}
+	if (s->ngroups > first)
+		qsort(s->groups + first, s->ngroups - first, sizeof(*s->groups), by_since);
+	return 0;
+}
+
+/* ---- threads ---- */
+
+/* Threads that wait for others of their own kind say nothing new. */
+static bool is_follower(const struct bf_stuck_thread *t)
+{
+	return strcmp(t->what, "its team") == 0 || strncmp(t->what, "other threads", 13) == 0;
+}
+
+/* A group has the name of the thread that has waited longest. */
+static void name_first(const struct bf_stuck *s, struct bf_stuck_group *g, const struct bf_stuck_thread *t)
+{
+	snprintf(g->where, sizeof(g->where), "%.60s", bf_trace_actor_name(s->trace, t->actor));
+	g->since_ps = t->since_ps;
+}
+
+static int group_threads(struct bf_stuck *s)
+{
+	const uint32_t first = s->ngroups;
+
+	for (size_t i = 0; i < s->nthreads; i++) {
+		const struct bf_stuck_thread *t = &s->thread[i];
+		struct bf_stuck_group *g = NULL;
+
+		/* In a run that has not come to a halt a wait is worth a word only beside something that is stuck. */
+		if (!t->waits || is_follower(t) || !(t->deadlock || (first && !s->deadlock)))
+			continue;
+		for (uint32_t n = first; n < s->ngroups && !g; n++)
+			if (strncmp(s->groups[n].text, t->what, strlen(t->what)) == 0 &&
+			    s->groups[n].oldest.index == t->va)
+				g = &s->groups[n];
+		if (g) {
+			g->count++;
+			if (t->since_ps < g->since_ps)
+				name_first(s, g, t);
+			continue;
+		}
+		g = bf_stuck_new_group(s);
+		if (!g)
+			return bf_stuck_no_memory(s);
+		name_first(s, g, t);
+		g->kind = "waiting thread";
+		g->missing = "wake-up";
+		g->count = 1;
+		g->oldest.index = t->va;
+		bf_stuck_say(g, "%s", t->what);
+		if (t->va)
+			bf_stuck_say(g, ", at 0x%" PRIx64, t->va);
+		if (t->va && t->deadlock)
+			bf_stuck_say(g, ", which holds 0x%" PRIx64, t->value);
+	}
+	return 0;
+}
+
+/* ---- what nobody can tell ---- */
+
+static void unknown(struct bf_stuck *s, const char *fmt, ...) BF_PRINTF(2, 3);
+static void unknown(struct bf_stuck *s, const char *fmt, ...)
+{
+	char(*more)[200] = realloc(s->unknown, (s->nunknown + 1) * sizeof(*more));
+	va_list ap;
+
+	if (!more)
+		return;
+	s->unknown = more;
+	va_start(ap, fmt);
+	vsnprintf(s->unknown[s->nunknown++], sizeof(*more), fmt, ap);
+	va_end(ap);
+}
+
+static void note_unknown(struct bf_stuck *s)
+{
+	static const struct {
+		enum bf_stuck_kind kind;
+		const char *driver, *device;
+	} types[] = {
+		{ BF_STUCK_MLX5, "ibgda_reserve, ibgda_build, ibgda_publish, ibgda_post",
+		  "doorbell, dbrec, wqe_fetch, cqe" },
+		{ BF_STUCK_NVME, "nvm_build, nvm_ring", "nvme_doorbell, nvme_fetch, nvme_completion" },
+		{ BF_STUCK_SDMA, "sdma_reserve, sdma_publish", "sdma_doorbell, sdma_packet, sdma_rptr" },
+	};
+	bool seen[BF_STUCK_KINDS] = { false }, driver[BF_STUCK_KINDS] = { false };
+
+	for (size_t i = 0; i < s->nqueues; i++) {
+		seen[s->queue[i].kind] = true;
+		driver[s->queue[i].kind] = driver[s->queue[i].kind] || s->queue[i].driver;
+	}
+	for (size_t i = 0; i < BF_ARRAY_LEN(types); i++) {
+		if (seen[types[i].kind] && !driver[types[i].kind])
+			unknown(s, "entries that never reached a device: the trace has no records %s", types[i].driver);
+		if (seen[types[i].kind] && !s->device)
+			unknown(s, "what devices did with what was rung for: the trace has no records %s",
+				types[i].device);
+	}
+	if (seen[BF_STUCK_CAPTURE] && !s->ran)
+		unknown(s, "who posted, what was visible, what the device read: a capture has entries, doorbells and "
+			   "completions alone (capture_wqe, capture_doorbell, capture_cqe)");
+	if (seen[BF_STUCK_FTRACE])
+		unknown(s,
+			"doorbells and what the controller fetched: kernel events tell of set-up and completion alone "
+			"(ftrace_setup, ftrace_complete)");
+	if (!bf_trace_type(s->trace, "agent_start") && !bf_trace_type(s->trace, "agent_wait"))
+		unknown(s, "which threads wait: the trace has no records agent_start, agent_wait");
+}
+
+int bf_stuck_conclude(struct bf_stuck *s)
+{
+	int rc = group_entries(s);
+
+	if (!rc)
+		rc = group_unseen(s);
+	if (!rc)
+		rc = group_barriers(s);
+	if (!rc)
+		rc = bf_stuck_group_connections(s);
+	if (!rc)
+		rc = group_threads(s);
+	if (!rc)
+		note_unknown(s);
+	return rc;
+}

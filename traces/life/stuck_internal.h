@@ -1,0 +1,185 @@
+/*
+ * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come; explain_stuck_mlx5.c,
+ * _nvme.c, _sdma.c, _cm.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing
+ * steps, and explain_stuck_text.c says what shows them.
+ */
+#ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
+#define BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "traces/life/stuck.h"
+#include "traces/container/number_map_internal.h"
+
+enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_NVME, BF_STUCK_SDMA, BF_STUCK_CAPTURE, BF_STUCK_FTRACE, BF_STUCK_KINDS };
+
+/* The points of an entry's life, in order; a kind of queue uses those that it has. */
+enum bf_stuck_point {
+	BF_STUCK_RESERVE,
+	BF_STUCK_BUILD,
+	BF_STUCK_PUBLISH,
+	BF_STUCK_RING,
+	BF_STUCK_DOORBELL,
+	BF_STUCK_FETCH,
+	BF_STUCK_START,
+	BF_STUCK_DONE,
+	BF_STUCK_COMPLETION,
+	BF_STUCK_SEEN,
+	BF_STUCK_POINTS
+};
+
+#define BF_STUCK_BIT(p) (1u << (p))
+#define BF_STUCK_DEVICE_POINTS                                                                                         \
+	(BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) | BF_STUCK_BIT(BF_STUCK_START) |               \
+	 BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION))
+
+struct bf_stuck_entry {
+	uint64_t key[3];                 /* in the map: queue, index or identifier, which of the two */
+	uint64_t index;                  /* as its driver counts; SDMA: of the first byte */
+	uint64_t to;                     /* SDMA: behind the last byte */
+	uint64_t last_ps;                /* of its last point */
+	uint64_t order;                  /* of its beginning */
+	uint32_t points;                 /* bits of those that it has passed */
+	uint32_t who[BF_STUCK_RING + 1]; /* actors plus one: reserved, built, published, rang */
+	uint32_t slot, cid, nth;         /* NVMe: the n-th command of its slot, from 1 */
+	uint32_t line;                   /* of a capture */
+	bool open, posts;                /* posts: its publisher said that it rings itself */
+	bool signalled, lost, held, retried, empty;
+	bool early;         /* the device had fetched it before it was even reserved */
+	uint64_t next_free; /* plus one */
+};
+
+struct bf_stuck_queue {
+	enum bf_stuck_kind kind;
+	uint32_t pe;
+	uint64_t number;
+	char name[64]; /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
+	char device[24];
+	uint64_t size;                       /* of the ring, in its own terms; 0: not known */
+	uint64_t completed, polled, fetched; /* mlx5: entries below are */
+	uint64_t lost;                       /* entries that wait behind a lost completion */
+	uint64_t rung, doorbells;            /* last index rung by the driver; doorbells that arrived */
+	uint64_t dbrec;            /* what the device read last in the doorbell record, or got by the last doorbell */
+	uint64_t packets, signals; /* SDMA: dispatched, and those that signal */
+	uint64_t passed;           /* SDMA: the read pointer */
+	uint32_t ringer;           /* actor plus one */
+	uint64_t completed_ps;
+	uint32_t state; /* of a queue pair */
+	uint64_t remote_qpn, remote_ipv4, ipv4;
+	uint64_t fault_index; /* SDMA: of the packet at which it stopped */
+	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
+	char trouble[120]; /* a fault or an error of the queue, as a sentence */
+};
+
+struct bf_stuck_barrier {
+	uint32_t actor;
+	uint64_t address, word, phases, parked, asking, since_ps, by[64];
+	uint64_t arrived, arrived_before; /* warps, a bit each */
+	bool live;
+};
+
+struct bf_stuck_thread {
+	uint32_t actor;
+	bool waits, deadlock, ended;
+	uint64_t since_ps, va, value;
+	char what[40];
+};
+
+enum bf_stuck_conn_state {
+	BF_STUCK_CONN_ASKED,
+	BF_STUCK_CONN_ANSWERED, /* by REP */
+	BF_STUCK_CONN_REFUSED,
+	BF_STUCK_CONN_GIVEN_UP,
+	BF_STUCK_CONN_MADE,
+	BF_STUCK_CONN_ENDED /* by this side's own will, or the asker's */
+};
+
+/* A request of the connection manager, of this side or of a peer. */
+struct bf_stuck_conn {
+	uint64_t service, peer, since_ps, tries, reason;
+	uint32_t actor;
+	enum bf_stuck_conn_state state;
+	bool ours, datagram, busy; /* busy: the peer has asked for time */
+};
+
+struct bf_stuck {
+	struct bf_trace *trace;
+	struct bf_error *err;
+	struct bf_number_map queues, entries, barriers, threads, counts;
+	struct bf_number_map conn_numbers, conns_made; /* place in `conn` plus one; of the last that came about */
+	struct bf_stuck_queue *queue;
+	struct bf_stuck_entry *entry;
+	struct bf_stuck_barrier *barrier;
+	struct bf_stuck_thread *thread;
+	struct bf_stuck_conn *conn;
+	size_t nqueues, cap_queues, nentries, cap_entries, nbarriers, cap_barriers, nthreads, cap_threads;
+	size_t nconns, cap_conns;
+	uint64_t free_entry, order, end_ps;
+	uint32_t last_actor;
+	size_t last_thread;
+	bool ran, device, deadlock; /* ran, device: some device did, or said, something */
+	struct {
+		const struct bf_rec_schema *type;
+		const struct bf_stuck_row *row;
+	} cache[1024];
+	struct bf_stuck_group *groups;
+	uint32_t ngroups, cap_groups;
+	char (*unknown)[200];
+	uint32_t nunknown;
+};
+
+/* A type of record and who takes it. 0 or -ENOMEM. */
+struct bf_stuck_row {
+	const char *type;
+	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
+};
+extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[], bf_stuck_cm_rows[],
+    bf_stuck_other_rows[]; /* each ends with a NULL type */
+#define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
+
+/* explain_stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
+void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size);
+int bf_stuck_no_memory(struct bf_stuck *s);
+uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
+/* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
+struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind kind, const char *actor, bool device,
+					 uint64_t number);
+/*
+ * The queue that a record is about, by the field with its number; NULL: the actor's name has it. NULL on lack of
+ * memory.
+ */
+struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, enum bf_stuck_kind kind, const struct bf_trace_record *rec,
+					 const char *actor, const char *field);
+/* An open entry; NULL. `space` tells indices from identifiers. */
+struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
+				     uint64_t space);
+/* A new one in place of what was there; NULL on lack of memory. */
+struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
+				      uint64_t space);
+/* The entry goes by another number from now on. 0 or -ENOMEM. */
+int bf_stuck_rename(struct bf_stuck *s, struct bf_stuck_entry *e, uint64_t index, uint64_t space);
+void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e);
+/* All entries of a queue are gone. */
+void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q);
+void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct bf_trace_record *rec);
+struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
+struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
+
+/* explain_stuck_text.c: appends to the group's text. */
+void bf_stuck_say(struct bf_stuck_group *g, const char *fmt, ...) BF_PRINTF(2, 3);
+/* What a thread does now; `actor` is its number plus one. */
+void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uint32_t actor);
+void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
+			 enum bf_stuck_point missing, struct bf_stuck_group *g);
+void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
+
+/* explain_stuck_group.c: an empty group behind the others; NULL on lack of memory. */
+struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s);
+/* Groups what is left. 0 or -ENOMEM. */
+int bf_stuck_conclude(struct bf_stuck *s);
+
+/* explain_stuck_cm.c: the same for connections. */
+int bf_stuck_group_connections(struct bf_stuck *s);
+
+#endif

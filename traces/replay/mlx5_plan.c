@@ -1,0 +1,606 @@
+/*
+ * From a capture's lines to queues: which entries each queue pair posts, which receive entries it needs, which
+ * completions each CQ must show, and what memory and keys all that reaches.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/mlx5/wqe.h"
+#include "traces/replay/mlx5_internal.h"
+
+int bf_replay_grow(void **items, size_t count, size_t *cap, size_t size)
+{
+	void *more;
+	size_t n;
+
+	if (count < *cap)
+		return 0;
+	n = *cap ? *cap * 2 : 16;
+	more = realloc(*items, n * size);
+	if (!more)
+		return -ENOMEM;
+	*items = more;
+	*cap = n;
+	return 0;
+}
+
+static int no_memory(struct bf_replay *r)
+{
+	return bf_fail(r->err, -ENOMEM, "out of memory");
+}
+
+static int add_span(struct bf_replay_spans *s, uint64_t lo, uint64_t len)
+{
+	if (len == 0 || lo > UINT64_MAX - len - BF_PAGE)
+		return 0; /* what wraps around belongs to nobody: the device's checks will say so */
+	if (bf_replay_grow((void **)&s->span, s->count, &s->cap, sizeof(*s->span)))
+		return -ENOMEM;
+	s->span[s->count++] = (struct bf_replay_span){ .lo = lo, .hi = lo + len };
+	return 0;
+}
+
+struct bf_replay_qp *bf_replay_find_qp(const struct bf_replay *r, uint32_t qpn)
+{
+	for (size_t i = 0; i < r->nqps; i++) {
+		if (r->qps[i].cap->qpn == qpn)
+			return &r->qps[i];
+	}
+	return NULL;
+}
+
+struct bf_replay_cq *bf_replay_find_cq(const struct bf_replay *r, uint32_t cqn)
+{
+	for (size_t i = 0; i < r->ncqs; i++) {
+		if (r->cqs[i].cqn == cqn)
+			return &r->cqs[i];
+	}
+	return NULL;
+}
+
+struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srqn)
+{
+	for (size_t i = 0; i < r->nsrqs; i++) {
+		if (r->srqs[i].cap->srqn == srqn)
+			return &r->srqs[i];
+	}
+	return NULL;
+}
+
+struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		if (keys->key[i].key == key)
+			return &keys->key[i];
+	}
+	return NULL;
+}
+
+uint64_t bf_replay_unwrap(uint64_t last, uint32_t low)
+{
+	return last + (uint64_t)(int64_t)(int16_t)(uint16_t)(low - (uint32_t)last);
+}
+
+/* ---- queue pairs and completion queues ---- */
+
+static int plan_cq(struct bf_replay *r, uint32_t cqn, uint32_t entries, uint32_t line)
+{
+	struct bf_replay_cq *cq = bf_replay_find_cq(r, cqn);
+
+	if (!cq) {
+		r->cqs[r->ncqs++] = (struct bf_replay_cq){ .cqn = cqn, .entries = entries };
+		return 0;
+	}
+	if (cq->entries != entries)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": CQ 0x%" PRIx32 " has %" PRIu32 " entries here and %" PRIu32 " before",
+			       line, cqn, entries, cq->entries);
+	return 0;
+}
+
+static int plan_qp(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	const struct bf_capture_qp *q = &ev->qp;
+	struct bf_replay_qp *known = bf_replay_find_qp(r, q->qpn);
+	int rc;
+
+	if (known) {
+		/* Listed again as it moves on; only its state may have changed. */
+		struct bf_capture_qp same = *q;
+
+		same.state = known->cap->state;
+		if (memcmp(&same, known->cap, sizeof(same)) != 0)
+			return bf_fail(r->err, -EBADMSG,
+				       "line %" PRIu32 ": QP 0x%" PRIx32 " is another one than in line %" PRIu32,
+				       ev->line, q->qpn, known->line);
+		return 0;
+	}
+	rc = plan_cq(r, q->send_cqn, q->send_cqes, ev->line);
+	if (!rc)
+		rc = plan_cq(r, q->recv_cqn, q->recv_cqes, ev->line);
+	if (!rc)
+		r->qps[r->nqps++] = (struct bf_replay_qp){ .cap = q, .line = ev->line };
+	return rc;
+}
+
+/* Queue pairs that never got far enough to be listed take nothing. */
+static int plan_srq(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	const struct bf_capture_srq *cap = &ev->srq;
+	struct bf_replay_qp *q = bf_replay_find_qp(r, cap->qpn);
+	struct bf_replay_srq *srq = bf_replay_find_srq(r, cap->srqn);
+
+	if (srq && (srq->cap->wqes != cap->wqes || srq->cap->stride_log2 != cap->stride_log2))
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": SRQ 0x%" PRIx32 " is another one than before",
+			       ev->line, cap->srqn);
+	if (!q)
+		return 0;
+	if (q->cap->rq_wqes)
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " has receives of its own", ev->line,
+			       cap->qpn);
+	if (!srq) {
+		srq = &r->srqs[r->nsrqs++];
+		srq->cap = cap;
+	}
+	q->srq = srq;
+	return 0;
+}
+
+static int plan_srqs(struct bf_replay *r)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->capture->count; i++)
+		n += r->capture->events[i].kind == BF_CAPTURE_SRQ;
+	r->srqs = calloc(n + 1, sizeof(*r->srqs));
+	if (!r->srqs)
+		return no_memory(r);
+	for (size_t i = 0; i < r->capture->count && !rc; i++) {
+		if (r->capture->events[i].kind == BF_CAPTURE_SRQ)
+			rc = plan_srq(r, &r->capture->events[i]);
+	}
+	return rc;
+}
+
+static int plan_queues(struct bf_replay *r)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->capture->count; i++)
+		n += r->capture->events[i].kind == BF_CAPTURE_QP;
+	r->qps = calloc(n + 1, sizeof(*r->qps));
+	r->cqs = calloc(2 * n + 1, sizeof(*r->cqs));
+	if (!r->qps || !r->cqs)
+		return no_memory(r);
+	for (size_t i = 0; i < r->capture->count && !rc; i++) {
+		if (r->capture->events[i].kind == BF_CAPTURE_QP)
+			rc = plan_qp(r, &r->capture->events[i]);
+	}
+	if (!rc && r->nqps == 0)
+		return bf_fail(r->err, -EBADMSG, "the capture lists no queue pair");
+	for (size_t i = 0; i < r->nqps && !rc; i++) {
+		struct bf_replay_qp *q = &r->qps[i], *other = bf_replay_find_qp(r, q->cap->dest_qpn);
+
+		if (other && other->cap->dest_qpn == q->cap->qpn)
+			q->loop = other;
+		else
+			r->needs_peer = true;
+	}
+	return rc;
+}
+
+/* ---- the memory of entries ---- */
+
+static bool key_covers(const struct bf_replay_keys *keys, uint32_t key, uint64_t lo, uint64_t len)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct bf_replay_key *k = &keys->key[i];
+
+		if (k->key == key && lo >= k->lo && lo <= k->hi && len <= k->hi - lo)
+			return true;
+	}
+	return false;
+}
+
+/* Memory behind scatter/gather entries. What no key allows needs none: the device will not get that far. */
+static int plan_sges(struct bf_replay *r, const struct bf_mlx5_sge *sge, uint32_t n)
+{
+	struct bf_replay_side_state *host = &r->host[0];
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (key_covers(&host->keys, sge[i].lkey, sge[i].va, sge[i].len) &&
+		    add_span(&host->memory, sge[i].va, sge[i].len))
+			return no_memory(r);
+	}
+	return 0;
+}
+
+/* ---- entries and completions, in the capture's order ---- */
+
+static int need_qp(struct bf_replay *r, const struct bf_capture_event *ev, uint32_t qpn, struct bf_replay_qp **out)
+{
+	*out = bf_replay_find_qp(r, qpn);
+	if (*out)
+		return 0;
+	return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the capture lists no QP 0x%" PRIx32, ev->line, qpn);
+}
+
+static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_entry e = { .ev = ev, .blocks = ev->len / BF_MLX5_WQEBB, .opcode = ev->bytes[3] };
+	struct bf_replay_qp *q;
+	uint64_t expected = 0;
+	int rc = need_qp(r, ev, ev->queue.qpn, &q);
+
+	if (rc)
+		return rc;
+	if (q->nentries)
+		expected = q->entries[q->nentries - 1].at + q->entries[q->nentries - 1].blocks;
+	e.at = bf_replay_unwrap(expected, ev->queue.index);
+	if (q->nentries == 0 && e.at != 0)
+		return bf_fail(
+		    r->err, -ENOTSUP,
+		    "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
+		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
+		    ev->line, q->cap->qpn, ev->queue.index);
+	if (e.at != expected)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": entry %" PRIu32 " of QP 0x%" PRIx32 " should be entry %" PRIu32
+			       ": a line is missing or out of place",
+			       ev->line, ev->queue.index, q->cap->qpn, (uint32_t)(expected & 0xffff));
+	if (e.blocks > q->cap->sq_wqebbs)
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the entry is larger than the ring of QP 0x%" PRIx32,
+			       ev->line, q->cap->qpn);
+	if (bf_replay_grow((void **)&q->entries, q->nentries, &q->entries_cap, sizeof(e)))
+		return no_memory(r);
+	q->entries[q->nentries++] = e;
+	return 0;
+}
+
+static int add_recv(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_capture_event *ev)
+{
+	size_t cap = q->recv_cap;
+
+	if (bf_replay_grow((void **)&q->recv, q->nrecv, &cap, sizeof(const struct bf_capture_event *)))
+		return no_memory(r);
+	q->recv_cap = (uint32_t)cap;
+	q->recv[q->nrecv++] = ev;
+	return 0;
+}
+
+static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_qp *q;
+	int rc = need_qp(r, ev, ev->queue.qpn, &q);
+	uint64_t at;
+
+	if (rc)
+		return rc;
+	if (q->cap->rq_wqes == 0 || ev->len > 1u << q->cap->rq_stride_log2)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%" PRIx32,
+			       ev->line, q->cap->qpn);
+	at = bf_replay_unwrap(q->nrecv, ev->queue.index);
+	if (q->nrecv == 0 && at != 0)
+		return bf_fail(
+		    r->err, -ENOTSUP,
+		    "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
+		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
+		    ev->line, q->cap->qpn, ev->queue.index);
+	if (at < q->nrecv || at - q->nrecv >= q->cap->rq_wqes)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32
+			       " should be entry %" PRIu32 ": a line is missing or out of place",
+			       ev->line, ev->queue.index, q->cap->qpn, q->nrecv & 0xffff);
+	/* Consumed without being read, by messages whose completions the capture lacks as well. */
+	while (q->nrecv < at) {
+		rc = add_recv(r, q, NULL);
+		if (rc)
+			return rc;
+	}
+	q->recv_captured++;
+	return add_recv(r, q, ev);
+}
+
+/* What nobody takes from may hold anything. */
+static int plan_srq_entry(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_srq *srq = bf_replay_find_srq(r, ev->queue.srqn);
+	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
+	const uint32_t next = sizeof(struct bf_mlx5_srq_next);
+	uint64_t total;
+	uint32_t n;
+
+	if (!srq)
+		return 0;
+	if (ev->queue.index >= srq->cap->wqes || ev->len > 1u << srq->cap->stride_log2)
+		return bf_fail(r->err, -EBADMSG,
+			       "line %" PRIu32 ": the entry does not fit into the ring of SRQ 0x%" PRIx32, ev->line,
+			       srq->cap->srqn);
+	srq->entries++;
+	n = bf_mlx5_recv_decode(ev->bytes + next, ev->len - next, sge, BF_MLX5_MAX_SGE, &total);
+	return plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
+}
+
+void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out)
+{
+	const struct bf_mlx5_cqe *c = (const void *)bytes;
+	const struct bf_mlx5_err_cqe *e = (const void *)bytes;
+	uint32_t sop_qpn = bf_be32(c->sop_drop_qpn);
+
+	*out = (struct bf_replay_cqe){
+		.opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_OPCODE, c->op_own),
+		.wqe_opcode = (uint8_t)BF_FIELD_GET(BF_MLX5_CQE_SOP, sop_qpn),
+		.qpn = (uint32_t)BF_FIELD_GET(BF_MLX5_CQE_QPN, sop_qpn),
+		.counter = bf_be16(c->wqe_counter),
+	};
+	if (out->opcode == BF_MLX5_CQE_REQ_ERR || out->opcode == BF_MLX5_CQE_RESP_ERR) {
+		out->syndrome = e->syndrome;
+		out->vendor = e->vendor_err_synd;
+	} else {
+		out->byte_count = bf_be32(c->byte_cnt);
+		out->imm = bf_be32(c->imm_inval_pkey);
+	}
+}
+
+enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c)
+{
+	return c->opcode == BF_MLX5_CQE_REQ || c->opcode == BF_MLX5_CQE_REQ_ERR ? BF_REPLAY_SEND : BF_REPLAY_RECV;
+}
+
+static void plan_outcome(struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
+{
+	uint64_t at = bf_replay_unwrap(q->send_last, cqe->counter);
+	size_t lo = 0, hi = q->nentries;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (q->entries[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == q->nentries || q->entries[lo].at != at)
+		return;
+	q->entries[lo].outcome = cqe->syndrome;
+	q->send_last = at;
+	if (cqe->syndrome == BF_MLX5_SYND_RNR_EXC)
+		q->rnr_error = true;
+}
+
+/* A message that consumes a receive entry without reading it (WRITE with immediate) leaves no line of the entry's own.
+ */
+static int plan_consumed(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
+{
+	uint64_t at = bf_replay_unwrap(q->nrecv, cqe->counter);
+
+	if (!q->loop && cqe->byte_count > r->max_scratch)
+		r->max_scratch = cqe->byte_count;
+	return at == q->nrecv && q->cap->rq_wqes ? add_recv(r, q, NULL) : 0;
+}
+
+static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_cq *cq = bf_replay_find_cq(r, ev->queue.cqn);
+	size_t cap = cq ? cq->captured_cap : 0;
+	struct bf_replay_cqe c;
+	struct bf_replay_qp *q;
+	int rc;
+
+	if (!cq)
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": no queue pair of the capture uses CQ 0x%" PRIx32,
+			       ev->line, ev->queue.cqn);
+	bf_replay_read_cqe(ev->bytes, &c);
+	c.line = ev->line;
+	c.number = ev->queue.index;
+	c.time_ps = ev->t_ns * BF_NS;
+	rc = need_qp(r, ev, c.qpn, &q);
+	if (rc)
+		return rc;
+	if (bf_replay_grow((void **)&cq->captured, cq->ncaptured, &cap, sizeof(*cq->captured)))
+		return no_memory(r);
+	cq->captured_cap = (uint32_t)cap;
+	cq->captured[cq->ncaptured++] = c;
+	if (bf_replay_cqe_side(&c) == BF_REPLAY_RECV)
+		return plan_consumed(r, q, &c);
+	plan_outcome(q, &c);
+	return 0;
+}
+
+static int plan_event(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_qp *q;
+	int rc;
+
+	switch (ev->kind) {
+	case BF_CAPTURE_WQE:
+		return plan_entry(r, ev);
+	case BF_CAPTURE_RECV_WQE:
+		return plan_recv_entry(r, ev);
+	case BF_CAPTURE_SRQ_WQE:
+		return plan_srq_entry(r, ev);
+	case BF_CAPTURE_CQE:
+		return plan_cqe(r, ev);
+	case BF_CAPTURE_DOORBELL:
+		rc = need_qp(r, ev, ev->queue.qpn, &q);
+		if (rc)
+			return rc;
+		if (q->cap->sq_wqebbs == 0)
+			return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": QP 0x%" PRIx32 " has no send queue",
+				       ev->line, q->cap->qpn);
+		q->sends = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- memory and keys ---- */
+
+static int add_key(struct bf_replay_keys *keys, const struct bf_replay_key *k)
+{
+	if (bf_replay_grow((void **)&keys->key, keys->count, &keys->cap, sizeof(*k)))
+		return -ENOMEM;
+	keys->key[keys->count++] = *k;
+	return 0;
+}
+
+static int plan_listed_key(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	const struct bf_capture_mkey *m = &ev->mkey;
+	struct bf_replay_keys *keys = &r->host[0].keys;
+	struct bf_replay_key k = {
+		.key = m->key,
+		.access = m->access,
+		.lo = m->addr,
+		.hi = m->addr + m->length,
+		.listed = true,
+	};
+
+	if (m->length == 0 || k.hi < k.lo)
+		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": key 0x%" PRIx32 " covers no valid range", ev->line,
+			       m->key);
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct bf_replay_key *old = &keys->key[i];
+
+		if (old->key == k.key && old->access == k.access && old->lo == k.lo && old->hi == k.hi)
+			return 0; /* captures list a key again for each queue pair */
+	}
+	return add_key(keys, &k) ? no_memory(r) : 0;
+}
+
+/* One index holds one key: another variant of it is a key that is no longer, or never was, valid. */
+static bool index_taken(const struct bf_replay_keys *keys, uint32_t key)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		if (keys->key[i].key >> 8 == key >> 8)
+			return true;
+	}
+	return false;
+}
+
+/* What an entry reaches on the other side: memory, and a key that the capture does not list. */
+static int plan_remote(struct bf_replay *r, const struct bf_replay_qp *q, const struct bf_replay_entry *e,
+		       const struct bf_mlx5_wqe *w)
+{
+	struct bf_replay_side_state *host = &r->host[q->loop ? 0 : 1];
+	uint64_t len = w->atomic_size ? w->atomic_size : w->length;
+	struct bf_replay_key *k = bf_replay_find_key(&host->keys, w->rkey);
+
+	/* A flushed entry reached nothing, and may have the key for which the one in front of it failed. */
+	if (e->outcome == BF_MLX5_SYND_REM_ACCESS || e->outcome == BF_MLX5_SYND_WR_FLUSH ||
+	    w->raddr > UINT64_MAX - len - BF_PAGE)
+		return 0;
+	if (k ? k->listed && !key_covers(&host->keys, w->rkey, w->raddr, len) : index_taken(&host->keys, w->rkey))
+		return 0;
+	if (!k) {
+		struct bf_replay_key implied = {
+			.key = w->rkey,
+			.access = BF_CAPTURE_LOCAL_WRITE | BF_CAPTURE_REMOTE_WRITE | BF_CAPTURE_REMOTE_READ |
+				  BF_CAPTURE_REMOTE_ATOMIC,
+			.lo = w->raddr,
+			.hi = w->raddr + len,
+		};
+
+		if (add_key(&host->keys, &implied))
+			return no_memory(r);
+	} else if (!k->listed) {
+		k->lo = w->raddr < k->lo ? w->raddr : k->lo;
+		k->hi = w->raddr + len > k->hi ? w->raddr + len : k->hi;
+	}
+	return add_span(&host->memory, w->raddr, len) ? no_memory(r) : 0;
+}
+
+static bool wants_remote_address(uint8_t opcode)
+{
+	switch (opcode) {
+	case BF_MLX5_OP_RDMA_WRITE:
+	case BF_MLX5_OP_RDMA_WRITE_IMM:
+	case BF_MLX5_OP_RDMA_READ:
+	case BF_MLX5_OP_ATOMIC_CS:
+	case BF_MLX5_OP_ATOMIC_FA:
+	case BF_MLX5_OP_ATOMIC_MASKED_CS:
+	case BF_MLX5_OP_ATOMIC_MASKED_FA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int plan_reach(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_entry *e)
+{
+	struct bf_mlx5_wqe w;
+	int rc;
+
+	if (bf_mlx5_wqe_decode(e->ev->bytes, e->ev->len, &w, NULL))
+		return 0; /* the device says what is wrong with it */
+	rc = plan_sges(r, w.sge, w.nsge);
+	if (!rc && wants_remote_address(w.opcode))
+		rc = plan_remote(r, q, e, &w);
+	if (!q->loop && !wants_remote_address(w.opcode) && w.length > r->max_scratch)
+		r->max_scratch = w.length;
+	return rc;
+}
+
+static int plan_memory(struct bf_replay *r)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->nqps; i++) {
+		struct bf_replay_qp *q = &r->qps[i];
+
+		for (size_t k = 0; k < q->nentries && !rc; k++)
+			rc = plan_reach(r, q, &q->entries[k]);
+		for (uint32_t k = 0; k < q->nrecv && !rc; k++) {
+			struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
+			uint64_t total;
+			uint32_t n;
+
+			if (!q->recv[k])
+				continue;
+			n = bf_mlx5_recv_decode(q->recv[k]->bytes, q->recv[k]->len, sge, BF_MLX5_MAX_SGE, &total);
+			rc = plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
+		}
+	}
+	return rc;
+}
+
+int bf_replay_plan(struct bf_replay *r)
+{
+	int rc = plan_queues(r);
+
+	if (!rc)
+		rc = plan_srqs(r);
+	for (size_t i = 0; i < r->capture->count && !rc; i++) {
+		if (r->capture->events[i].kind == BF_CAPTURE_MKEY)
+			rc = plan_listed_key(r, &r->capture->events[i]);
+	}
+	for (size_t i = 0; i < r->capture->count && !rc; i++)
+		rc = plan_event(r, &r->capture->events[i]);
+	return rc ? rc : plan_memory(r);
+}
+
+void bf_replay_plan_free(struct bf_replay *r)
+{
+	for (size_t i = 0; i < r->nqps; i++) {
+		free(r->qps[i].entries);
+		free(r->qps[i].recv);
+		free(r->qps[i].peer);
+	}
+	for (size_t i = 0; i < r->ncqs; i++) {
+		free(r->cqs[i].captured);
+		free(r->cqs[i].simulated);
+	}
+	for (int i = 0; i < 2; i++) {
+		free(r->host[i].memory.span);
+		free(r->host[i].keys.key);
+	}
+	free(r->qps);
+	free(r->cqs);
+	free(r->srqs);
+	bf_capture_actors_free(&r->actors);
+}

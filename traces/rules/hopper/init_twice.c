@@ -1,0 +1,37 @@
+#include <inttypes.h>
+
+#include "traces/rules/hopper/hopper.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_hopper_now *n = bf_hopper_now(r);
+	struct bf_finding *f;
+
+	if (!n->bar || e->hopper_op.op != BF_OP_INIT || !n->was_alive || !n->was_other)
+		return;
+	f = bf_rule_find(r, e, n->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, n->bar->address);
+	bf_finding_say(
+	    f, "%s was initialised again by %s while it was alive: arrivals and bytes that had come to it are lost",
+	    bf_hopper_bar_text(n->bar).s, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s);
+}
+
+const struct bf_rule bf_rule_hopper_init_twice = {
+	.about = {
+		.id = "HOPPER-INIT-TWICE",
+		.family = "hopper",
+		.title = "a live barrier is initialised again",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "An init over a live barrier resets it: phase 0, all arrivals pending, no bytes. The hardware does not object.",
+		.wrong = "Two warps initialise the same barrier: arrivals and bytes that had come to it before the second init are lost, and waits see phases that did not happen.",
+		.fix = "Let one thread initialise, and all others wait for it; before the bytes become another barrier, mbarrier.inval.",
+		.sources = "reference hopper_sync L17; triton-lang/triton#3858; facebookexperimental/triton#462; triton-lang/triton#11244",
+		.example = "run mbarrier-pipeline --bug init-twice",
+		.twin = "run mbarrier-pipeline",
+	},
+	.rank = BF_RANK_ENTRY,
+	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.on = on,
+};

@@ -1,0 +1,40 @@
+#include <inttypes.h>
+
+#include "traces/rules/hopper/hopper.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_barrier *b = n->bar;
+	struct bf_finding *f;
+
+	if (!n->foreign)
+		return;
+	f = bf_rule_find(r, e, n->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, n->bar->address);
+	bf_finding_say(f,
+		       "%s arrived on %s %" PRIu32 " times at once, where its share of a phase is %" PRIu32
+		       ": the others are meant for other blocks of the cluster, whose addresses were not mapped",
+		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
+		       n->arrivals, b->each);
+}
+
+const struct bf_rule bf_rule_hopper_local_arrive = {
+	.about = {
+		.id = "HOPPER-LOCAL-ARRIVE",
+		.family = "hopper",
+		.title = "an arrival for another block goes to the own barrier",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "An address of shared memory means the own block unless it was mapped (mapa) to a rank; the local form of an arrive takes it for that.",
+		.wrong = "A warp of a cluster arrived on its own block's barrier once for every block: the peers' barriers never get theirs.",
+		.fix = "Map the address (mapa.shared::cluster) and use the .shared::cluster form of the arrive.",
+		.sources = "reference hopper_sync L15; apache/tvm#20074",
+		.example = "run mbarrier-cluster --bug local-arrive",
+		.twin = "run mbarrier-cluster",
+	},
+	.rank = BF_RANK_INDEX,
+	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.on = on,
+};

@@ -1,0 +1,42 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5/mlx5.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+
+	if (e->ibgda_post.dbrec == (e->ibgda_post.to & 0xffff))
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->ibgda_post.to - 1);
+	bf_finding_say(f,
+		       "%s stored %" PRIu64 " into the doorbell record of QP 0x%" PRIx64
+		       ", where the index of the next free slot belongs, %" PRIu64 ": the last entry is never fetched",
+		       bf_rule_actor(r->rules, e->actor), e->ibgda_post.dbrec, e->queue->number,
+		       e->ibgda_post.to & 0xffff);
+}
+
+const struct bf_rule bf_rule_mlx5_dbrec_index = {
+	.about = {
+		.id = "MLX5-DBREC-INDEX",
+		.family = "mlx5",
+		.title = "the doorbell record holds another index than that of the next free slot",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The send counter of the doorbell record counts WQEBBs modulo 65536: it is the index "
+			    "behind the last entry, in bits 15:0, big-endian.",
+		.wrong = "With the last entry's own index there, the NIC stops one entry short, and that entry "
+			 "waits for the next post.",
+		.fix = "Store htobe32(index of the next free slot & 0xffff).",
+		.sources = "mlx5 PRM, Doorbell Record; rdma-core providers/mlx5/qp.c post_send_db; NVIDIA/nvshmem "
+			   "ibgda_device.cuh ibgda_update_dbr",
+		.example = "run ibgda-put --bug dbrec-index",
+		.twin = "run ibgda-put",
+	},
+	.rank = BF_RANK_ENTRY - 1, /* entries that are fetched too early are its consequence */
+	.records = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
+	.on = on,
+};

@@ -1,0 +1,51 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5/mlx5.h"
+
+/*
+ * Rung and read, and the index there is still the one that everything has been fetched up to. A word that was stored
+ * to, other than to clear it, holds a wrong index: MLX5-DBREC-INDEX.
+ */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f;
+
+	if (!complete || !q->dbrec.set || !q->posted || q->fetched >= q->posted || q->dbrec.at_ps < q->posted_ps ||
+	    q->dbrec.producer != (uint16_t)q->fetched || q->after.set ||
+	    (q->most.set && (q->most.value || q->dbrec.producer)))
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	f->found.at_ps = q->dbrec.sampled_ps;
+	bf_finding_since(f, q->posted_ps, q->posted_record);
+	bf_finding_index(f, q->fetched);
+	bf_finding_say(f,
+		       "the device was rung for %" PRIu16 " of QP 0x%" PRIx64 " on PE %" PRIu32 " and read %" PRIu16
+		       " in the doorbell record's send word, which nobody stores to",
+		       q->dbrec.doorbell, queue->number, queue->pe, q->dbrec.producer);
+}
+
+const struct bf_rule bf_rule_mlx5_dbrec_still = {
+	.about = {
+		.id = "MLX5-DBREC-STILL",
+		.family = "mlx5",
+		.title = "doorbells are rung and the doorbell record never moves",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A doorbell record has two words: bytes 0 to 3 are the receive queue's, bytes 4 to 7 the "
+			    "send queue's. A doorbell makes the NIC read them; the index in the doorbell is only a "
+			    "hint.",
+		.wrong = "The index was stored elsewhere, to the receive word for instance: the NIC looks each time "
+			    "it is rung and finds nothing new.",
+		.fix = "Store the send counter at offset 4 of the record.",
+		.sources = "deepseek-ai/DeepEP commit 91848ed; NVIDIA/nvshmem ibgda.cpp ibgda_dci_progress; mlx5 "
+			    "PRM, Doorbell Record",
+		.example = "run ibgda-put --proxy --limit 10ms --bug proxy-recv-word",
+		.twin = "run ibgda-put --proxy --limit 10ms",
+	},
+	.rank = BF_RANK_INDEX,
+	.records = (const uint8_t[]){ 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dbrec, BF_SEEN_ibgda_post, 0 },
+	.end_queue = end_queue,
+};

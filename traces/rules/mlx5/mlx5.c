@@ -1,0 +1,596 @@
+/* Facts of mlx5 queue pairs, and the list of their rules. */
+#include "traces/rules/mlx5/mlx5.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/mlx5/prm.h"
+#include "models/mlx5/wqe.h"
+#include "sim/bytes.h"
+#include "sim/mem.h"
+
+#define READS 64u
+#define FENCES 1024u
+
+/* A DMA read that may have been of a doorbell record. */
+struct dbrec_read {
+	uint64_t va, sampled_ps, done_ps, record;
+	uint32_t pe;
+	uint16_t producer;
+};
+
+/* A thread's last fence; the table forgets threads that share a place. */
+struct fence {
+	uint32_t actor;
+	uint64_t record;
+};
+
+struct run {
+	struct dbrec_read reads[READS];
+	uint32_t nreads;
+	struct fence fences[FENCES];
+	uint64_t started, ended; /* threads */
+	uint32_t widest; /* scope of all fences: threads that leave the posting to others fence for their block only */
+};
+
+struct bf_mlx5_name bf_mlx5_entry(const struct bf_rule_queue *q, uint64_t index)
+{
+	struct bf_mlx5_name n;
+
+	snprintf(n.text, sizeof(n.text), "WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32, index, q->number, q->pe);
+	return n;
+}
+
+void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_t syndrome, const char *more)
+{
+	struct bf_finding *f;
+	char why[40];
+
+	if (e->qp_error.syndrome != syndrome || e->qp_error.side != 0)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->qp_error.index);
+	bf_seen_text(e, "why", why, sizeof(why));
+	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02" PRIx32 ", vendor %02" PRIx64 ": %s%s%s%s",
+		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), syndrome, e->qp_error.vendor,
+		       bf_mlx5_syndrome(syndrome), why[0] ? ", " : "", why, more);
+}
+
+const char *bf_mlx5_syndrome(uint64_t syndrome)
+{
+	return bf_mlx5_syndrome_text((uint8_t)syndrome);
+}
+
+bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record)
+{
+	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
+	const struct fence *f = &run->fences[actor % FENCES];
+
+	return run->widest == 0 && f->actor == actor && f->record > record;
+}
+
+bool bf_mlx5_all_ended(struct bf_rules *r)
+{
+	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
+
+	return run->started && run->started == run->ended;
+}
+
+/* Once some thread fences for more than its block, it is no longer asked who does not. */
+static void note_fence(struct bf_rules *r, struct run *run, const struct bf_seen *e)
+{
+	run->fences[e->actor % FENCES] = (struct fence){ e->actor, e->number };
+	if (e->fence.scope > run->widest)
+		run->widest = (uint32_t)e->fence.scope;
+	if (run->widest)
+		bf_rule_enough(r, &bf_rules_mlx5, BF_SEEN_fence);
+}
+
+/* ---- where the ring and the record lie ---- */
+
+static void set_depth(struct bf_mlx5_queue *q, uint64_t depth)
+{
+	struct bf_mlx5_slot *slots;
+
+	if (!depth || depth > BF_MLX5_RING_MAX || (depth & (depth - 1)))
+		return;
+	slots = calloc((size_t)depth, sizeof(*slots));
+	if (!slots)
+		return;
+	free(q->slots);
+	q->slots = slots;
+	q->depth = (uint32_t)depth;
+}
+
+/*
+ * The driver says that it has stored an entry. Its control segment, among the stores just before, tells where the ring
+ * is (bytes 1-2 are the index, 4-6 the QPN: mlx5dv.h struct mlx5_wqe_ctrl_seg).
+ */
+static void find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const uint64_t index = e->ibgda_build.index;
+
+	for (uint32_t back = 0; back < 64; back++) {
+		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
+
+		if (!s)
+			return;
+		if (s->actor != e->actor || s->len < 8 || s->va % BF_MLX5_WQEBB != 0 ||
+		    bf_get_be24(s->bytes + 4) != e->queue->number || bf_get_be16(s->bytes + 1) != (uint16_t)index)
+			continue;
+		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, s->va - index % q->depth * BF_MLX5_WQEBB,
+					 BF_MLX5_WQEBB, q->depth);
+		return;
+	}
+}
+
+static bool rang_before(const struct bf_stores *stores, const struct bf_store *record, uint16_t value)
+{
+	for (uint32_t back = 0; back < 128; back++) {
+		const struct bf_store *s = bf_stores_recent(stores, back);
+
+		if (!s)
+			return false;
+		/* A doorbell carries the index in bytes 1-2, like a control segment. */
+		if (s->actor == record->actor && s->len == 8 && s->record < record->record &&
+		    s->va % BF_PAGE == BF_MLX5_UAR_BF && bf_get_be16(s->bytes + 1) == value)
+			return true;
+	}
+	return false;
+}
+
+static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_store *s)
+{
+	struct bf_mlx5_dbrec_store d = { .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
+
+	if (!q->after.set) {
+		q->after = d;
+		q->after.rang_before = rang_before(bf_rule_stores(r), s, d.value);
+	}
+	if (!q->most.set || (int16_t)(d.value - q->most.value) > 0)
+		q->most = d;
+}
+
+/* The record's place is known from now on; what was stored there before is made up for. */
+static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
+{
+	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+
+	q->dbrec_ring = bf_stores_area(bf_rule_stores(r), q->dbrec_ring, queue, va, BF_MLX5_DBR_BYTES);
+	for (uint32_t back = 128; back-- > 0;) {
+		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
+
+		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND)
+			note_dbrec_store(r, q, s);
+	}
+}
+
+/* The driver says that it has stored record and doorbell: the store tells where the record lies. */
+static void find_dbrec(struct bf_rules *r, const struct bf_seen *e)
+{
+	for (uint32_t back = 0; back < 64; back++) {
+		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
+
+		if (!s)
+			return;
+		if (s->actor != e->actor || s->len != 4 || s->va % 8 != 4 ||
+		    bf_get_be16(s->bytes + 2) != (uint16_t)e->ibgda_post.dbrec)
+			continue;
+		learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
+		return;
+	}
+}
+
+/* ---- entries ---- */
+
+static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	struct bf_mlx5_slot *slot;
+
+	q->driver_speaks = true;
+	if (!q->depth)
+		return;
+	if (!q->ring)
+		find_ring(r, q, e);
+	slot = &q->slots[e->ibgda_build.index % q->depth];
+	slot->built[1] = slot->built[0];
+	slot->built[0] = (struct bf_mlx5_built){ e->ibgda_build.index + 1,
+						 e->time_ps,
+						 e->number,
+						 e->actor,
+						 (uint16_t)e->ibgda_build.ds,
+						 slot->published == e->ibgda_build.index + 1 };
+}
+
+static const struct bf_store *late_part(struct bf_rules *r, const struct bf_mlx5_queue *q, uint64_t index,
+					uint64_t blocks, uint64_t by_ps)
+{
+	for (uint64_t i = 0; q->ring && i < blocks; i++) {
+		const struct bf_sample *x = bf_ring_sample(q->ring, (uint32_t)((index + i) % q->depth), by_ps);
+		const struct bf_store *late = x ? bf_sample_late(bf_rule_stores(r), x) : NULL;
+
+		if (late)
+			return late;
+	}
+	return NULL;
+}
+
+static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, struct bf_mlx5_fetch *f,
+				  const struct bf_seen *e)
+{
+	const bool wrong = e->wqe_fetch.verdict != 0;
+	struct bf_mlx5_slot *slot = &q->slots[f->index % q->depth];
+	const struct bf_store *late;
+
+	for (int i = 0; i < 2; i++) {
+		if (slot->built[i].index == f->index + 1)
+			f->own = slot->built[i];
+		else if (slot->built[i].index > f->index + 1 && slot->built[i].at_ps <= f->sampled_ps)
+			f->over = slot->built[i];
+	}
+	if (wrong && f->over.index)
+		return BF_MLX5_FETCHED_OVERWRITTEN;
+	if ((q->driver_speaks && !f->own.index && !f->over.index && wrong) ||
+	    (f->own.index && f->own.at_ps > f->sampled_ps))
+		return BF_MLX5_FETCHED_UNBUILT;
+	late = late_part(r, q, f->index, f->blocks, e->time_ps);
+	if (late && f->own.after_publish)
+		return BF_MLX5_FETCHED_UNBUILT;
+	if (late) {
+		f->late = *late;
+		return BF_MLX5_FETCHED_LATE;
+	}
+	return wrong ? BF_MLX5_FETCHED_OTHER : BF_MLX5_FETCHED_GOOD;
+}
+
+static void note_fetch(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	struct bf_mlx5_fetch *f = &q->fetch;
+	const struct bf_sample *x = NULL;
+
+	*f = (struct bf_mlx5_fetch){
+		.index = q->fetched + (uint16_t)(e->wqe_fetch.index - (uint16_t)q->fetched),
+		.blocks = (uint32_t)e->wqe_fetch.wqebbs,
+		.sampled_ps = e->time_ps,
+		.record = e->number,
+	};
+	q->fetched = f->index + f->blocks;
+	if (!q->depth) {
+		f->what = e->wqe_fetch.verdict ? BF_MLX5_FETCHED_OTHER : BF_MLX5_FETCHED_GOOD;
+		return;
+	}
+	if (q->ring)
+		x = bf_ring_sample(q->ring, (uint32_t)(f->index % q->depth), e->time_ps);
+	if (x) {
+		f->sampled_ps = x->sampled_ps;
+		f->record = x->record - 1;
+		f->slot_va = q->ring->va + f->index % q->depth * BF_MLX5_WQEBB;
+	}
+	f->what = judge(r, q, f, e);
+	if (f->what == BF_MLX5_FETCHED_UNBUILT || !f->own.index) {
+		struct bf_mlx5_slot *slot = &q->slots[f->index % q->depth];
+
+		slot->early_index = f->index + 1;
+		slot->early_ps = f->sampled_ps;
+		slot->early_record = f->record;
+		slot->early_wrong = e->wqe_fetch.verdict != 0;
+		slot->early_published = slot->published == f->index + 1;
+	}
+}
+
+/* ---- doorbell records ---- */
+
+static void note_read(struct run *run, const struct bf_seen *e)
+{
+	if (e->dma_read.len != BF_MLX5_DBR_BYTES || e->tail_len < BF_MLX5_DBR_BYTES || e->dma_read.status)
+		return;
+	run->reads[run->nreads++ % READS] = (struct dbrec_read){
+		.va = e->dma_read.va,
+		.sampled_ps = e->time_ps,
+		.done_ps = e->dma_read.done_ps,
+		.record = e->number,
+		.pe = e->pe,
+		.producer = bf_get_be16(e->tail + 4 * BF_MLX5_DBR_SND + 2),
+	};
+}
+
+/* A record is read in one piece of eight bytes, and the device speaks of it the moment it has it. */
+static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const struct dbrec_read *d = NULL;
+
+	for (uint32_t back = 1; back <= READS && back <= run->nreads && !d; back++) {
+		d = &run->reads[(run->nreads - back) % READS];
+		if (d->done_ps != e->time_ps || d->pe != e->pe || d->producer != e->dbrec.producer ||
+		    (q->dbrec_ring && q->dbrec_ring->va != d->va))
+			d = NULL;
+	}
+	q->dbrec.set = true;
+	q->dbrec.at_ps = e->time_ps;
+	q->dbrec.sampled_ps = d ? d->sampled_ps : e->time_ps;
+	q->dbrec.record = d ? d->record : e->number;
+	q->dbrec.producer = (uint16_t)e->dbrec.producer;
+	q->dbrec.doorbell = (uint16_t)e->dbrec.doorbell;
+	if (d && !q->dbrec_ring)
+		learn_dbrec(r, e->queue, d->va);
+	/* Fetches follow. A driver that says nothing of its entries has its ring where the device knows it to be. */
+	if (!q->ring && q->sq && q->depth)
+		q->ring = bf_stores_ring(bf_rule_stores(r), NULL, e->queue, q->sq, BF_MLX5_WQEBB, q->depth);
+	/* What was visible when the device looked is seen; a store that was in a buffer then is still to come. */
+	if (q->after.set && (int16_t)(q->after.value - q->dbrec.producer) <= 0)
+		q->after.set = false;
+	if (!q->after.set && q->most.set && (int16_t)(q->most.value - q->dbrec.producer) > 0)
+		q->after = q->most;
+}
+
+static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
+{
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
+	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
+
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != ring->va + 4)
+		return NULL;
+	return bf_mlx5_of(queue);
+}
+
+static void show_dbrec_store(struct bf_mlx5_dbrec_store *d, const struct bf_store *shown)
+{
+	if (d->set && d->store.actor == shown->actor && d->store.seq == shown->seq)
+		d->store = *shown;
+}
+
+/* ---- progress and configuration ---- */
+
+static void note_reserve(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const uint64_t base = e->ibgda_reserve.base, count = e->ibgda_reserve.count;
+
+	for (uint64_t i = base; q->slots && i < base + count && i < base + q->depth; i++) {
+		struct bf_mlx5_slot *slot = &q->slots[i % q->depth];
+
+		slot->times = slot->reserved == i + 1 ? slot->times + 1 : 1;
+		slot->reserved = i + 1;
+		slot->first = base;
+		slot->count = (uint32_t)count;
+		slot->reserver = e->actor;
+	}
+	if (q->slots)
+		bf_rule_expect(&q->slots[(base + count) % q->depth], sizeof(*q->slots));
+	if (base + count > q->reserved) {
+		q->reserved = base + count;
+		q->reserved_ps = e->time_ps;
+		q->reserved_record = e->number;
+	}
+}
+
+static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	switch (e->kind) {
+	case BF_SEEN_ibgda_reserve:
+		note_reserve(q, e);
+		break;
+	case BF_SEEN_ibgda_post:
+		if (!q->dbrec_ring)
+			find_dbrec(r, e);
+		if (e->ibgda_post.to > q->posted) {
+			q->posted = e->ibgda_post.to;
+			q->posted_ps = e->time_ps;
+			q->posted_record = e->number;
+		}
+		break;
+	case BF_SEEN_ibgda_publish:
+		for (uint64_t i = 0; q->slots && i < e->ibgda_publish.count && i < q->depth; i++)
+			q->slots[(e->ibgda_publish.base + i) % q->depth].published = e->ibgda_publish.base + i + 1;
+		if (e->ibgda_publish.base + e->ibgda_publish.count > q->published) {
+			q->published = e->ibgda_publish.base + e->ibgda_publish.count;
+			q->published_ps = e->time_ps;
+			q->published_record = e->number;
+			q->publisher = e->actor;
+		}
+		break;
+	case BF_SEEN_ibgda_poll:
+		if (e->ibgda_poll.done > q->polled)
+			q->polled = e->ibgda_poll.done;
+		break;
+	default:
+		break;
+	}
+}
+
+static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	q->cqe_counter = (uint16_t)e->cqe.index;
+	q->cqe_verdict = (uint8_t)e->cqe.verdict;
+	q->cqe_opcode = (uint8_t)e->cqe.opcode;
+	q->cqe_syndrome = (uint8_t)e->cqe.syndrome;
+	q->cqe_record = e->number;
+	q->cqes++;
+	if (q->cqe_syndrome && !q->error_syndrome) {
+		q->error_syndrome = q->cqe_syndrome;
+		q->error_index = q->done > 0 ? q->done - 1 : 0;
+		q->error_index += (uint16_t)((uint16_t)e->cqe.index - (uint16_t)q->error_index);
+		q->error_ps = e->time_ps;
+		q->error_record = e->number;
+	}
+}
+
+static void note_config(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_capture_qp) {
+		q->send_cqn = (uint32_t)e->capture_qp.send_cqn;
+		q->remote_qpn = (uint32_t)e->capture_qp.dest_qpn;
+		set_depth(q, e->capture_qp.sq_wqebbs);
+	} else {
+		/* A number that is given out again names another queue. */
+		free(q->slots);
+		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = q->dbrec_ring };
+		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
+		q->pd = (uint32_t)e->qp_config.pd;
+		q->sq = e->qp_config.sq;
+		set_depth(q, e->qp_config.sq_wqebbs);
+	}
+	q->configured = true;
+}
+
+static void note_path(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	q->connected = true;
+	q->remote_qpn = (uint32_t)e->qp_path.remote_qpn;
+	q->remote_ipv4 = (uint32_t)e->qp_path.remote_ipv4;
+	q->ipv4 = (uint32_t)e->qp_path.ipv4;
+	q->max_reads = (uint32_t)e->qp_path.max_reads;
+	q->max_answers = (uint32_t)e->qp_path.max_answers;
+	q->retries = (uint32_t)e->qp_path.retries;
+	q->rnr_retries = (uint32_t)e->qp_path.rnr_retries;
+	q->timeout = (uint32_t)e->qp_path.timeout;
+}
+
+static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_seen *e)
+{
+	struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+
+	switch (e->kind) {
+	case BF_SEEN_ibgda_build:
+		note_build(r, q, e);
+		break;
+	case BF_SEEN_wqe_fetch:
+		note_fetch(r, q, e);
+		break;
+	case BF_SEEN_dbrec:
+		note_dbrec(r, run, q, e);
+		break;
+	case BF_SEEN_doorbell:
+		q->doorbells++;
+		break;
+	case BF_SEEN_wqe_done:
+		q->done += (uint16_t)(e->wqe_done.next - (uint16_t)q->done);
+		q->done_ps = e->time_ps;
+		q->done_record = e->number;
+		break;
+	case BF_SEEN_cqe:
+		note_cqe(q, e);
+		break;
+	case BF_SEEN_qp_error:
+		q->failed = true;
+		break;
+	case BF_SEEN_qp_state:
+		q->state = (uint8_t)e->qp_state.to;
+		/* A queue pair that was reset begins anew: nothing of it has failed or waits to be rung for. */
+		if (q->state == BF_MLX5_QPS_RST) {
+			q->error_syndrome = 0;
+			q->posted = q->published;
+			q->reserved = 0;
+			for (uint32_t i = 0; q->slots && i < q->depth; i++)
+				q->slots[i].reserved = q->slots[i].published = 0;
+		}
+		break;
+	case BF_SEEN_qp_config:
+	case BF_SEEN_capture_qp:
+		note_config(q, e);
+		break;
+	case BF_SEEN_qp_path:
+		note_path(q, e);
+		break;
+	default:
+		note_driver(r, q, e);
+		break;
+	}
+}
+
+static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
+{
+	struct run *run = facts;
+	const struct bf_store *s;
+	struct bf_mlx5_queue *q;
+
+	switch (e->kind) {
+	case BF_SEEN_store:
+		q = e->store.len == 4 ? dbrec_at(r, e->store.va) : NULL;
+		s = q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
+		if (!s)
+			break;
+		bf_rule_notice(r, BF_MLX5_TO_DBREC);
+		note_dbrec_store(r, q, s);
+		break;
+	case BF_SEEN_store_visible:
+		q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
+		s = q ? bf_stores_shown(bf_rule_stores(r), 0) : NULL;
+		if (!s)
+			break;
+		bf_rule_notice(r, BF_MLX5_TO_DBREC);
+		show_dbrec_store(&q->after, s);
+		show_dbrec_store(&q->most, s);
+		break;
+	case BF_SEEN_fence:
+		note_fence(r, run, e);
+		break;
+	case BF_SEEN_agent_start:
+		run->started++;
+		break;
+	case BF_SEEN_agent_end:
+		run->ended++;
+		break;
+	case BF_SEEN_dma_read:
+		note_read(run, e);
+		break;
+	default:
+		if (e->queue)
+			on_queue(r, run, e);
+		break;
+	}
+}
+
+static void forget(void *facts)
+{
+	free(((struct bf_mlx5_queue *)facts)->slots);
+}
+
+#define BF_MLX5_RULES(R)                                                                                               \
+	R(entry_order)                                                                                                 \
+	R(fence_scope)                                                                                                 \
+	R(entry_early)                                                                                                 \
+	R(publish_order) R(ring_overrun) R(dbrec_index) R(dbrec_order) R(doorbell_first) R(dbrec_lock) R(not_rung)     \
+	    R(key_bounds) R(key_unknown) R(key_access) R(poll_early) R(poll_window) R(completion_lost) R(data_order)   \
+		R(retry_exceeded) R(rnr_exceeded) R(remote_access) R(local_length) R(local_qp) R(local_protection)     \
+		    R(flushed) R(error_ignored) R(quiet_early) R(doorbell_refused) R(doorbell_lost) R(wrong_peer)      \
+			R(read_depth) R(rnr_finite) R(cq_overrun) R(cq_config) R(entry_index) R(entry_qpn)             \
+			    R(capture_error) R(doorbell_each) R(retransmits) R(read_zero) R(shared_queue)              \
+				R(cq_too_small) R(cq_entry0) R(cq_not_cleared) R(poll_back) R(astray) R(proxy_idle)    \
+				    R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts) R(slot_shared)       \
+					R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)   \
+					    R(no_quiet) R(dbrec_unfenced)
+
+#define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
+BF_MLX5_RULES(DECLARE)
+#define LIST(name) &bf_rule_mlx5_##name,
+static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
+
+static const uint8_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
+
+static const uint8_t records[] = {
+	BF_SEEN_agent_start,   BF_SEEN_agent_end,        BF_SEEN_store,         BF_SEEN_store_visible,
+	BF_SEEN_fence,         BF_SEEN_dma_read,         BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,         BF_SEEN_cqe,           BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,    BF_SEEN_qp_error,         BF_SEEN_retransmit,    BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,       BF_SEEN_nak_sent,         BF_SEEN_qp_config,     BF_SEEN_qp_path,
+	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,      BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
+	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,      BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,  BF_SEEN_ibgda_result,     BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
+	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell, BF_SEEN_capture_wqe,   0,
+};
+
+const struct bf_rule_family bf_rules_mlx5 = {
+	.name = "mlx5",
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
+		   BF_CLASS_DRIVER,
+	.rules = rules,
+	.signs = signs,
+	.records = records,
+	.run_bytes = sizeof(struct run),
+	.queue_bytes = sizeof(struct bf_mlx5_queue),
+	.on = on,
+	.forget = forget,
+};

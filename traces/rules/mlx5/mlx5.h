@@ -1,0 +1,132 @@
+/*
+ * Facts about mlx5 queue pairs that several rules need: entries as the driver built and the device fetched them, what
+ * doorbell records said, how far a queue has come. Indices are unwrapped.
+ *
+ * The ring's depth and address come from the device's qp_config record (or a capture's); where that has no address,
+ * from the first entry that a driver says it has built.
+ */
+#ifndef BELFRY_TRACES_RULES_MLX5_MLX5_H
+#define BELFRY_TRACES_RULES_MLX5_MLX5_H
+
+#include "traces/rules/rule.h"
+
+#define BF_MLX5_RING_MAX 65536u
+
+/* The last two entries that a driver built in a slot: [0] the last, [1] the one before. `index` is plus 1, 0: none. */
+struct bf_mlx5_built {
+	uint64_t index, at_ps, record;
+	uint32_t actor;
+	uint16_t ds;        /* 16-byte segments that were stored */
+	bool after_publish; /* it had been published before */
+};
+struct bf_mlx5_slot {
+	struct bf_mlx5_built built[2];
+	/* A fetch that came before its entry was built; index plus one. */
+	uint64_t early_index, early_ps, early_record;
+	bool early_wrong, early_published; /* its own thread had published it */
+	uint64_t published;                /* the last entry here that was published, index plus one */
+	/* The last time that this slot was reserved, index plus one: by whom, with how many from which on, how often.
+	 */
+	uint64_t reserved, first;
+	uint32_t reserver, count, times;
+};
+
+/* What facts notice in a record. */
+enum {
+	BF_MLX5_TO_DBREC = 16, /* store, store_visible: its place is a doorbell record's index */
+};
+
+/* What was wrong with a fetched entry. */
+enum bf_mlx5_fetched {
+	BF_MLX5_FETCHED_GOOD,
+	BF_MLX5_FETCHED_OVERWRITTEN, /* a later lap's entry was there already */
+	BF_MLX5_FETCHED_UNBUILT,     /* its own entry had not been built */
+	BF_MLX5_FETCHED_LATE,        /* part of it was still in a store buffer */
+	BF_MLX5_FETCHED_OTHER,       /* the device says its bytes are not those that belong there */
+};
+
+struct bf_mlx5_fetch {
+	uint64_t index;
+	uint32_t blocks;
+	enum bf_mlx5_fetched what;
+	uint64_t sampled_ps, record; /* when its bytes left memory */
+	uint64_t slot_va;            /* 0: not known */
+	struct bf_mlx5_built own;    /* index 0: none */
+	struct bf_mlx5_built over;   /* OVERWRITTEN: by this one */
+	struct bf_store late;        /* LATE */
+};
+
+/* A store into the doorbell record. */
+struct bf_mlx5_dbrec_store {
+	struct bf_store store;
+	uint16_t value;
+	bool set, rang_before; /* its thread had rung the doorbell for this index before */
+};
+
+struct bf_mlx5_queue {
+	struct bf_ring *ring, *dbrec_ring;
+	uint64_t sq;                /* where the device has the ring; 0: not known */
+	struct bf_mlx5_slot *slots; /* owned */
+	uint32_t depth;
+	bool driver_speaks;         /* it says which entries it has built */
+	uint64_t fetched;           /* entries below have been fetched */
+	struct bf_mlx5_fetch fetch; /* the last one */
+	/* The doorbell record as the device read it last. */
+	struct {
+		uint64_t at_ps, sampled_ps, record;
+		uint16_t producer, doorbell;
+		bool set;
+	} dbrec;
+	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
+	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
+	/* How far the driver and the device have come. */
+	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,
+	    posted_record;
+	uint64_t done, done_ps, done_record, polled;
+	uint32_t publisher;
+	uint64_t doorbells;   /* that reached the device */
+	uint16_t cqe_counter; /* of the last completion */
+	uint8_t cqe_verdict, cqe_opcode, cqe_syndrome;
+	uint64_t cqe_record, cqes;
+	/* The first error completion; syndrome 0: none. */
+	uint64_t error_index, error_ps, error_record;
+	uint8_t error_syndrome;
+	/* Configuration. */
+	bool configured, connected;
+	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout;
+	uint8_t state;
+	bool failed; /* it has had an error */
+};
+
+extern const struct bf_rule_family bf_rules_mlx5;
+
+static inline struct bf_mlx5_queue *bf_mlx5_of(const struct bf_rule_queue *q)
+{
+	return bf_rule_facts(q);
+}
+
+/*
+ * No thread of the run fences for anybody outside its block, and this one has fenced after `record`: the reason why its
+ * stores are late. Known at the end only.
+ */
+bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record);
+
+/* At the end: all threads of the run have ended. False, too, where nobody says so, as with real threads. */
+bool bf_mlx5_all_ended(struct bf_rules *r);
+
+/* "WQE 3 of QP 0x101 on PE 0". */
+struct bf_mlx5_name {
+	char text[64];
+};
+struct bf_mlx5_name bf_mlx5_entry(const struct bf_rule_queue *q, uint64_t index);
+
+/* A qp_error record: finds the requester's entry that failed with `syndrome`; `more` ends the sentence. */
+void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_t syndrome, const char *more);
+
+/* Both rules about entries that were announced before they were written: which of them is up to whose word it was. */
+void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool published);
+
+/* What an error syndrome of a completion means. */
+const char *bf_mlx5_syndrome(uint64_t syndrome);
+
+#endif

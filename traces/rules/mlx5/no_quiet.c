@@ -1,0 +1,44 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5/mlx5.h"
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f;
+
+	if (!complete || !bf_mlx5_all_ended(r->rules) || q->polled >= q->posted || q->failed || q->error_syndrome ||
+	    !q->driver_speaks)
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	f->found.at_ps = q->posted_ps;
+	bf_finding_since(f, q->posted_ps, q->posted_record);
+	bf_finding_index(f, q->polled);
+	bf_finding_say(f,
+		       "entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
+		       " were posted, and all threads ended without having waited for those from %" PRIu64 " on",
+		       queue->number, queue->pe, q->posted, q->polled);
+}
+
+const struct bf_rule bf_rule_mlx5_no_quiet = {
+	.about = {
+		.id = "MLX5-NO-QUIET",
+		.family = "mlx5",
+		.title = "all threads ended and nobody had waited for the last entries",
+		.severity = BF_SEVERITY_WARNING,
+		.hardware = "A kernel's end does not wait for the NIC: entries that were posted go on by themselves.",
+		.wrong = "What the last entries move may be under way when the memory is used again, or freed; this "
+			 "time it was over. Errors of those entries are seen by nobody.",
+		.fix = "quiet on every queue pair that was used before the kernel ends, or in the next one before it "
+		       "touches the same memory.",
+		.sources = "OpenSHMEM 1.5, 9.10.2 SHMEM_QUIET; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",
+		.example = "run ibgda-put --messages 2 --bug no-quiet",
+		.twin = "run ibgda-put --messages 2",
+	},
+	.rank = BF_RANK_LUCK,
+	.records = (const uint8_t[]){ 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_ibgda_post, 0 },
+	.end_queue = end_queue,
+};

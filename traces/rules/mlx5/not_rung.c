@@ -1,0 +1,46 @@
+#include <inttypes.h>
+
+#include "models/mlx5/prm.h"
+#include "traces/rules/mlx5/mlx5.h"
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f;
+
+	/* Nobody rings for a queue pair that has failed. */
+	if (!complete || q->published <= q->posted || q->state == BF_MLX5_QPS_ERR)
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	f->found.at_ps = q->published_ps;
+	bf_finding_since(f, q->published_ps, q->published_record);
+	bf_finding_index(f, q->posted);
+	bf_finding_say(f,
+		       "%s published the entries of QP 0x%" PRIx64 " below %" PRIu64
+		       ", and nobody rang: the last doorbell covered those below %" PRIu64,
+		       bf_rule_actor(r->rules, q->publisher), queue->number, q->published, q->posted);
+}
+
+const struct bf_rule bf_rule_mlx5_not_rung = {
+	.about = {
+		.id = "MLX5-NOT-RUNG",
+		.family = "mlx5",
+		.title = "published entries that nobody rings for",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The NIC looks at a send queue only after a doorbell.",
+		.wrong = "A submitter left its entries to a later one to ring for, as batching does, and no later "
+			 "one came: they wait for ever, and so does whoever waits for them.",
+		.fix = "The last submission of a batch always rings; quiet rings for whatever is published before "
+		       "it waits.",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests, ibgda_quiet; deepseek-ai/DeepEP "
+			   "ibgda_device.cuh kAlwaysDoPostSend",
+		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --messages 5 --bug lost-batch",
+		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --messages 5",
+	},
+	.rank = BF_RANK_STUCK,
+	.records = (const uint8_t[]){ 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
+	.end_queue = end_queue,
+};

@@ -1,0 +1,76 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "traces/rules/mlx5/mlx5.h"
+
+struct state {
+	bool deadlock;
+	struct bf_pe_set polls; /* one of its threads waits for a completion, for ever */
+};
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	char what[48];
+
+	s->deadlock = true;
+	if (strstr(bf_seen_text(e, "what", what, sizeof(what)), "completion"))
+		bf_pe_set_add(&s->polls, e->pe);
+}
+
+/* True as well where a run that has no end was cut short: then nobody says what threads wait for. */
+static bool polls(const struct state *s, uint32_t pe)
+{
+	return !s->deadlock || bf_pe_set_has(&s->polls, pe);
+}
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f;
+
+	/*
+	 * A completion that was written: one that was lost, or never due, has a rule of its own. Who sees an error is
+	 * right not to take it for "done"; who waits for entries that nobody rang for does not wait for this one; and
+	 * where all have ended, or wait for something else, nobody looks for it.
+	 */
+	if (!complete || q->published > q->posted || bf_mlx5_all_ended(r->rules) || !polls(r->state, queue->pe) ||
+	    !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 || q->failed ||
+	    q->error_syndrome)
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	f->found.at_ps = q->done_ps;
+	bf_finding_since(f, q->done_ps, q->done_record);
+	bf_finding_index(f, q->cqe_counter);
+	bf_finding_say(f,
+		       "the device completed all entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
+		       ", and no poller takes the counter of the last completion, %" PRIu16 ", for that",
+		       queue->number, queue->pe, q->posted, q->cqe_counter);
+}
+
+const struct bf_rule bf_rule_mlx5_poll_window = {
+	.about = {
+		.id = "MLX5-POLL-WINDOW",
+		.family = "mlx5",
+		.title = "a completion is there and no poller understands it",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A completion's counter is 16 bits and wraps. The collapsed CQ's slot starts as the "
+			    "driver left it, usually 0xff.",
+		.wrong = "The poller's comparison in 16 bits takes \"done\" for \"not yet\": off by the size of an "
+			 "entry, or with the initial value inside the window.",
+		.fix = "Compare as NVSHMEM does: (uint16_t)(wanted - counter - 2) >= number of slots means done; or "
+		       "widen the counter and compare in 64 bits.",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq; deepseek-ai/DeepEP PR#371; "
+			   "NVIDIA/nvshmem#20",
+		.example = "run ibgda-put --bug poll-no-minus2",
+		.twin = "run ibgda-put",
+	},
+	.rank = BF_RANK_STUCK,
+	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
+	.state_bytes = sizeof(struct state),
+	.on = on,
+	.end_queue = end_queue,
+};

@@ -1,0 +1,27 @@
+#include "traces/rules/mlx5/mlx5.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	bf_mlx5_failed_with(r, e, 0x15u, ": the path is dead, and later flushes are its consequence");
+}
+
+const struct bf_rule bf_rule_mlx5_retry_exceeded = {
+	.about = {
+		.id = "MLX5-RETRY-EXCEEDED",
+		.family = "mlx5",
+		.title = "the path is dead: nobody answered any of the retries",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt "
+			    "times, and then fails the queue pair with syndrome 15, vendor 81.",
+		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the "
+			 "way. What follows on this queue pair is flushed with 05/f9 and tells nothing.",
+		.fix = "Look at the other side first: its queue pair's state and its first error; then at the path "
+		       "(GID, VLAN, MTU, PFC, link).",
+		.sources = "NVIDIA/nccl#426, #1405, #1664; openucx/ucx#6669; InfiniBand Architecture vol. 1, 9.7.6",
+		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s",
+		.twin = "run ibgda-put",
+	},
+	.rank = BF_RANK_EFFECT,
+	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.on = on,
+};

@@ -1,0 +1,67 @@
+#include <inttypes.h>
+
+#include "traces/rules/mlx5/mlx5.h"
+
+/* The queue pairs of a run, by address and number of this end. */
+#define ENDS 4096u
+
+struct end {
+	struct bf_rule_queue *queue;
+	uint64_t at_ps, record;
+};
+
+struct state {
+	struct end ends[ENDS]; /* by hash of address and number; later ones replace earlier ones */
+};
+
+static uint32_t place(uint64_t ipv4, uint64_t qpn)
+{
+	return (uint32_t)((ipv4 << 24 ^ qpn) * 0x9e3779b97f4a7c15ull >> 40) % ENDS;
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	const struct bf_mlx5_queue *mine = bf_mlx5_of(e->queue);
+	const struct end *far = &s->ends[place(mine->remote_ipv4, mine->remote_qpn)];
+	const struct bf_mlx5_queue *theirs = far->queue ? bf_mlx5_of(far->queue) : NULL;
+	struct bf_finding *f;
+
+	s->ends[place(mine->ipv4, e->queue->number)] = (struct end){ e->queue, e->time_ps, e->number };
+	if (!theirs || theirs->ipv4 != mine->remote_ipv4 || far->queue->number != mine->remote_qpn ||
+	    (theirs->remote_qpn == e->queue->number && theirs->remote_ipv4 == mine->ipv4))
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_since(f, far->at_ps, far->record);
+	bf_finding_say(f,
+		       "QP 0x%" PRIx64 " on PE %" PRIu32 " is connected to QP 0x%" PRIx64 " on PE %" PRIu32
+		       ", which is connected to QP 0x%" PRIx32 " at address 0x%08" PRIx32
+		       ": the handles were taken from the table in another order than they were put there",
+		       e->queue->number, e->queue->pe, far->queue->number, far->queue->pe, theirs->remote_qpn,
+		       theirs->remote_ipv4);
+}
+
+const struct bf_rule bf_rule_mlx5_wrong_peer = {
+	.about = {
+		.id = "MLX5-WRONG-PEER",
+		.family = "mlx5",
+		.title = "a queue pair is connected to one that is connected elsewhere",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A reliable connection has two ends, each of which names the other's QPN and address.",
+		.wrong = "The other end names another peer: tables of handles were read in another order than they "
+			 "were written (RC tables by PE and by index differ between NVSHMEM versions), and traffic "
+			 "goes to the wrong PE or is dropped.",
+		.fix = "Compute the table index of (pe, i) in one place for writer and reader, and check the "
+		       "version of the state's layout.",
+		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; reference ibgda 6.7",
+		.test = "tests/traces/test_rules_errors.c",
+		.why = "The host side connects both ends from one table.",
+	},
+	.rank = BF_RANK_SET_UP,
+	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.on = on,
+	.needs = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.state_bytes = sizeof(struct state),
+};

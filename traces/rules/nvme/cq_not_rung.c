@@ -1,0 +1,35 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_CQ_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	bf_finding_say(f, "the controller holds completions back because CQ %" PRIu64 " is full: the driver %s",
+		       e->nvm_timeout.qid,
+		       bf_nvme_of(e->queue)->cq_rung ? "has not rung its head doorbell for what it took"
+						     : "never rang its head doorbell");
+}
+
+const struct bf_rule bf_rule_nvme_cq_not_rung = {
+	.about = {
+		.id = "NVME-CQ-NOT-RUNG",
+		.family = "nvme",
+		.title = "the controller never learns of consumed completions",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A controller posts completions only into slots that the head doorbell has given back.",
+		.wrong = "The completion queue is full, so completions are held back and everything stops after one "
+			 "lap.",
+		.fix = "Ring the completion queue's head doorbell after consuming entries, at the latest before the "
+		       "queue is full.",
+		.sources = "NVM Express Base 2.0, 3.3.1.2.2; reference nvme, section 14",
+		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --bug cq-head-never-rung",
+		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
+	},
+	.rank = BF_RANK_STUCK,
+	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.on = on,
+};

@@ -1,0 +1,50 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+/* Of enum bf_nvme_wrong; others have rules of their own. */
+enum { VALUE = 0, ACCESS = 6, SHADOW = 11 };
+#define DOORBELLS 0x1000u
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f;
+
+	if (e->nvme_driver_error.wrong == ACCESS && e->nvme_driver_error.value < DOORBELLS) {
+		f = bf_rule_find(r, e, NULL);
+		if (f)
+			bf_finding_say(
+			    f, "an access of %" PRIu64 " bytes to register 0x%" PRIx64 ", which the controller ignores",
+			    e->nvme_driver_error.limit, e->nvme_driver_error.value);
+		return;
+	}
+	if (e->nvme_driver_error.wrong != VALUE && e->nvme_driver_error.wrong != SHADOW)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (f)
+		bf_finding_say(f,
+			       "the driver wrote 0x%" PRIx64 " to a %s of queue %" PRIu64
+			       ", which must be below %" PRIu64 ": the controller ignores it",
+			       e->nvme_driver_error.value,
+			       e->nvme_driver_error.wrong == SHADOW ? "shadow doorbell" : "doorbell",
+			       e->nvme_driver_error.qid, e->nvme_driver_error.limit);
+}
+
+const struct bf_rule bf_rule_nvme_doorbell_ignored = {
+	.about = {
+		.id = "NVME-WRITE-IGNORED",
+		.family = "nvme",
+		.title = "the controller ignored a write to a doorbell or register",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "Doorbells take slot numbers below the queue size, in dwords, for queues that exist, "
+			    "while the controller is ready. Anything else is ignored or undefined.",
+		.wrong = "The write had no effect, or one that differs from controller to controller.",
+		.fix = "Look at the value and at the controller's state that the finding names.",
+		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14; spdk/spdk#2171",
+		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug tail-not-wrapped",
+		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
+	},
+	.rank = BF_RANK_INDEX,
+	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.on = on,
+};

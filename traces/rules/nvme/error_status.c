@@ -1,0 +1,47 @@
+#include <inttypes.h>
+
+#include "models/nvme/text.h"
+#include "traces/rules/nvme/nvme.h"
+
+#define CODE 0x7ffu
+#define COMPARE_FAILURE 0x285u /* an answer, not an error */
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const uint16_t code = (uint16_t)(e->nvme_completion.status & CODE);
+	const char *text;
+	struct bf_finding *f;
+
+	if (!code || code == COMPARE_FAILURE)
+		return;
+	text = bf_nvme_status_text(code);
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->nvme_completion.sqslot);
+	bf_finding_say(f,
+		       "the controller answered opcode %02" PRIx64 "h in slot %" PRIu64 " of SQ %" PRIu64
+		       " with status 0x%03x, %s",
+		       e->nvme_completion.opcode, e->nvme_completion.sqslot, e->nvme_completion.sqid, (unsigned)code,
+		       text ? text : "which is not known");
+}
+
+const struct bf_rule bf_rule_nvme_error_status = {
+	.about = {
+		.id = "NVME-ERROR-STATUS",
+		.family = "nvme",
+		.title = "the controller answered with an error",
+		.severity = BF_SEVERITY_WARNING,
+		.hardware = "Each completion carries a status code; anything but 0 means that the command did not "
+			    "do what it says.",
+		.wrong = "The medium, a limit or an earlier mistake of the driver made a command fail.",
+		.fix = "Look the status up; a driver that goes on as if the command had succeeded uses data that "
+		       "never came.",
+		.sources = "NVM Express Base 2.0, 3.3.3.2.1",
+		.example = "run nvme-verify --media-errors 'read-error 3' --size 512",
+		.twin = "run nvme-verify --size 512",
+	},
+	.rank = BF_RANK_EFFECT + 5,
+	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.on = on,
+};

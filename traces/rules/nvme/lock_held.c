@@ -1,0 +1,68 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+struct state {
+	uint64_t va, since_ps, record;
+	uint32_t actor, waiting;
+	bool others; /* somebody waits for something else, which may be why */
+};
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	char what[40];
+
+	if (!strstr(bf_seen_text(e, "what", what, sizeof(what)), "lock")) {
+		s->others = true;
+		return;
+	}
+	if (s->waiting++ && e->deadlock.since >= s->since_ps)
+		return;
+	s->va = e->deadlock.va;
+	s->since_ps = e->deadlock.since;
+	s->record = e->number;
+	s->actor = e->actor;
+}
+
+static void end(struct bf_rule_run *r, bool complete)
+{
+	const struct state *s = r->state;
+	struct bf_finding *f;
+
+	if (!complete || !s->waiting || s->others || !s->va)
+		return;
+	f = bf_rule_find(r, NULL, NULL);
+	if (!f)
+		return;
+	f->actor = s->actor;
+	f->found.at_ps = s->since_ps;
+	bf_finding_since(f, s->since_ps, s->record);
+	bf_finding_say(f,
+		       "%" PRIu32 " thread%s for the lock at 0x%" PRIx64
+		       " for ever, %s first, and all others have ended: whoever had it did not give it back",
+		       s->waiting, s->waiting == 1 ? " waits" : "s wait", s->va, bf_rule_actor(r->rules, s->actor));
+}
+
+const struct bf_rule bf_rule_nvme_lock_held = {
+	.about = {
+		.id = "NVME-LOCK-HELD",
+		.family = "nvme",
+		.title = "a queue's lock is never given back",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A queue pair has one tail and one head: threads that share it take turns by a lock of the "
+			    "driver, of which the controller knows nothing.",
+		.wrong = "A thread left the part that the lock protects without releasing it, so everybody else waits "
+			 "for ever.",
+		.fix = "Release the lock on every way out, after a fence that shows what was done under it.",
+		.sources = "ZaidQureshi/bam nvm_parallel_queue.h",
+		.example = "run nvme-read --threads 4 --share 4 --commands 8 --size 512 --bug lock-kept",
+		.twin = "run nvme-read --threads 4 --share 4 --commands 8 --size 512",
+	},
+	.rank = BF_RANK_STUCK - 1,
+	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.state_bytes = sizeof(struct state),
+	.on = on,
+	.end = end,
+};

@@ -1,0 +1,34 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NO_ANSWER) ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	bf_finding_say(f,
+		       "the controller knows of all commands on SQ %" PRIu64 " up to slot %" PRIu64
+		       " and did not complete %" PRIu64 " of them",
+		       e->nvm_timeout.qid, e->nvm_timeout.sq_rung, e->nvm_timeout.inflight);
+}
+
+const struct bf_rule bf_rule_nvme_no_answer = {
+	.about = {
+		.id = "NVME-NO-ANSWER",
+		.family = "nvme",
+		.title = "the controller knows of commands and does not complete them",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "Commands take as long as they take; a controller that has failed completes none "
+			    "(CSTS.CFS).",
+		.wrong = "Nothing that the driver did explains it.",
+		.fix = "Abort, then reset the controller; look at CSTS and at the medium.",
+		.sources = "NVM Express Base 2.0, 5.1 and 3.7",
+		.test = "tests/traces/test_rules_nvme.c",
+		.why = "The model answers every command that it has fetched.",
+	},
+	.rank = BF_RANK_STUCK,
+	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.on = on,
+};

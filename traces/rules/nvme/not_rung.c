@@ -1,0 +1,46 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	/* The driver itself may believe that it has rung. */
+	if (e->nvm_timeout.sq_tail == e->nvm_timeout.sq_rung) {
+		bf_finding_say(f,
+			       "%s waits for commands that the controller was never told of: %" PRIu64
+			       " entries were built in SQ %" PRIu64 ", of which it has fetched %" PRIu64
+			       ", and the last tail that was rung is %" PRIu32,
+			       bf_rule_actor(r->rules, e->actor), q->built, e->nvm_timeout.qid, q->fetches,
+			       q->last_rung);
+		return;
+	}
+	bf_finding_say(f,
+		       "%s waits for commands that the controller was never told of: SQ %" PRIu64
+		       " is filled up to tail %" PRIu64 ", and the last tail that was rung is %" PRIu64,
+		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.qid, e->nvm_timeout.sq_tail,
+		       e->nvm_timeout.sq_rung);
+}
+
+const struct bf_rule bf_rule_nvme_not_rung = {
+	.about = {
+		.id = "NVME-NOT-RUNG",
+		.family = "nvme",
+		.title = "commands that the controller was never told of",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The controller looks at a submission queue only after a tail doorbell.",
+		.wrong = "Slots were filled and the doorbell was left to a later submission, which did not come.",
+		.fix = "Ring after the last command of a batch, whatever its number; a thread that waits rings "
+		       "first.",
+		.sources = "NVM Express Base 2.0, 3.3.1.2; reference nvme, section 14",
+		.example = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512 --bug doorbell-per-n",
+		.twin = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512",
+	},
+	.rank = BF_RANK_STUCK,
+	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.on = on,
+};

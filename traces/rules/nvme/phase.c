@@ -1,0 +1,41 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_slot *s = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_completion.slot);
+	struct bf_finding *f;
+
+	if (e->nvm_completion.stray || !s || s->posted)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, e->nvm_completion.slot);
+	bf_finding_say(f,
+		       "%s took slot %" PRIu64 " of CQ %" PRIu64 " for a completion before the controller had posted "
+		       "anything there: it waits for the other phase tag",
+		       bf_rule_actor(r->rules, e->actor), e->nvm_completion.slot, e->queue->number);
+}
+
+const struct bf_rule bf_rule_nvme_phase = {
+	.about = {
+		.id = "NVME-PHASE",
+		.family = "nvme",
+		.title = "the poller takes old entries for new ones",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A completion is new when its phase tag differs from what the slot held before: 1 in "
+			    "the first lap, then 0, in turn. Memory starts as zeros.",
+		.wrong = "The driver waits for the other phase tag, so it takes a slot that the controller has not "
+			 "written.",
+		.fix = "Start with phase 1 and invert it each time the head wraps; clear the queue's memory before "
+		       "creating it.",
+		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4; reference nvme, section 14",
+		.example = "run nvme-verify --commands 8 --size 512 --bug phase-inverted",
+		.twin = "run nvme-verify --commands 8 --size 512",
+	},
+	.rank = BF_RANK_ENTRY + 2,
+	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
+	.on = on,
+};

@@ -1,0 +1,42 @@
+#include <inttypes.h>
+
+#include "traces/rules/nvme/nvme.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	struct bf_finding *f = q->fetch.what == BF_NVME_FETCHED_OVERWRITTEN ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	bf_finding_index(f, q->fetch.slot);
+	bf_finding_since(f, q->fetch.next.at_ps, q->fetch.next.record);
+	bf_finding_say(f,
+		       "the entry in slot %" PRIu32 " of SQ %" PRIu64
+		       " was overwritten by %s before the controller had "
+		       "fetched it: the ring was full and nobody looked at SQHD",
+		       q->fetch.slot, e->queue->number, bf_rule_actor(r->rules, q->fetch.next.actor));
+}
+
+const struct bf_rule bf_rule_nvme_sq_overrun = {
+	.about = {
+		.id = "NVME-SQ-OVERRUN",
+		.family = "nvme",
+		.title = "an entry was overwritten before the controller had fetched it",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A slot is free when SQHD, in a completion, has passed it. The controller keeps no copy "
+			    "of entries that it has not fetched.",
+		.wrong = "The ring was full and the driver stored the next lap's entry over one that was still due.",
+		.fix = "Keep the last SQHD of each queue and wait while tail + 1 == SQHD.",
+		.sources = "NVM Express Base 2.0, 3.3.1.2.1; reference nvme, section 14",
+		.example = "run nvme-read --depth 32 --entries 33 --threads 4 --share 4 --batch 32 --timeout 10ms "
+			   "--size 512 --bug no-full-check",
+		.twin = "run nvme-read --depth 32 --entries 33 --threads 4 --share 4 --batch 32 --timeout 10ms "
+			"--size 512",
+	},
+	.rank = BF_RANK_ENTRY,
+	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.when = BF_NVME_BAD_FETCH,
+	.whens = 1,
+	.on = on,
+};

@@ -1,0 +1,34 @@
+#include "traces/rules/sdma/sdma.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
+	struct bf_finding *f;
+
+	if (a->rang && a->rang->from != a->owner->from)
+		return;
+	f = bf_sdma_find_after(r, e);
+	if (f)
+		bf_finding_say(f, "the doorbell was rung first");
+}
+
+const struct bf_rule bf_rule_sdma_doorbell_first = {
+	.about = {
+		.id = "SDMA-DOORBELL-FIRST",
+		.family = "sdma",
+		.title = "the doorbell is rung before the packets are stored",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A doorbell makes the engine fetch up to the published index at once.",
+		.wrong = "Program order is the wrong way round: the engine fetched ring bytes before their packets "
+			 "were there.",
+		.fix = "Store the packets, fence, store the write pointer, then ring.",
+		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
+		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug doorbell-first",
+		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
+	},
+	.rank = BF_RANK_ENTRY + 2,
+	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.when = BF_SDMA_STORED_AFTER,
+	.whens = 1,
+	.on = on,
+};

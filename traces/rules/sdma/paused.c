@@ -1,0 +1,38 @@
+#include <inttypes.h>
+
+#include "traces/rules/sdma/sdma.h"
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_sdma_queue *q = bf_sdma_of(queue);
+	struct bf_finding *f;
+
+	if (!complete || !q->paused || q->published <= q->retired)
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	bf_finding_index(f, q->retired);
+	bf_finding_say(f, "%s is paused, and bytes %" PRIu64 " to %" PRIu64 " of it were rung for and wait",
+		       bf_rule_queue_name(r->rules, queue), q->retired, q->published - 1);
+}
+
+const struct bf_rule bf_rule_sdma_paused = {
+	.about = {
+		.id = "SDMA-PAUSED",
+		.family = "sdma",
+		.title = "packets wait in a queue that was paused and never resumed",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A queue whose ring address or size was updated to 0 stands still and loses nothing: "
+"doorbells are kept until it is given its ring back.",
+		.wrong = "Nobody gave it back.",
+		.fix = "AMDKFD_IOC_UPDATE_QUEUE with the ring's address, size and a percentage above 0 ends the pause.",
+		.sources = "reference sdma; ROCm/rocm-systems KFDQMTest.DisableSdmaQueueByUpdateWithNullAddress; Linux "
+"kfd_ioctl.h",
+		.example = "run sdma-pause --limit 10ms --bug no-resume",
+		.twin = "run sdma-pause --limit 10ms",
+	},
+	.rank = BF_RANK_STUCK - 2,
+	.records = (const uint8_t[]){ 0 },
+	.end_queue = end_queue,
+};

@@ -1,0 +1,42 @@
+#include <inttypes.h>
+
+#include "traces/rules/sdma/sdma.h"
+
+#define RESERVED_BITS 1u
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_sdma_begun *k =
+	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	struct bf_finding *f = e->sdma_suspect.what == RESERVED_BITS && k ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (!f)
+		return;
+	bf_finding_index(f, k->index);
+	bf_finding_say(f,
+		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64
+		       ", with bits that %s does not define",
+		       e->sdma_suspect.dword, k->name, k->index, bf_rule_queue_name(r->rules, e->queue),
+		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_of(e->queue)->dialect.gen));
+}
+
+const struct bf_rule bf_rule_sdma_reserved_bits = {
+	.about = {
+		.id = "SDMA-RESERVED-BITS",
+		.family = "sdma",
+		.title = "reserved bits of a packet are set",
+		.severity = BF_SEVERITY_WARNING,
+		.hardware = "Bits that a generation's header does not name are written 0. The next generation gives "
+"them a meaning.",
+		.wrong = "The packet runs here; on another part of the same generation, or with other firmware, it may "
+"do something else.",
+		.fix = "Clear the bits, and set fields only on the generations that have them (FENCE's mtype: gfx10 "
+"and later).",
+		.sources = "reference sdma; Linux amdgpu *_sdma_pkt_open.h",
+		.example = "run sdma-fence --gen v4 --limit 10ms --bug fence-mtype",
+		.twin = "run sdma-fence --gen v4 --limit 10ms",
+	},
+	.rank = BF_RANK_LUCK,
+	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.on = on,
+};
