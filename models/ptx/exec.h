@@ -35,10 +35,10 @@
 #define BF_PTX_SHARED_FIRST 0x400u     /* address of the first static byte: the first 1 KiB is the system's */
 
 struct bf_ptx_stmt; /* models/ptx/module.h */
-struct bf_ptx_function;
-struct bf_ptx_module;
+struct bf_ptx_func;
+struct bf_ptx_program;
 
-struct bf_ptx_code;  /* a linked module, decoded function by function as they are called */
+struct bf_ptx_code;  /* a program, decoded function by function as they are called */
 struct bf_ptx_entry; /* a kernel of it */
 struct bf_ptx_warp;
 
@@ -60,7 +60,7 @@ enum bf_ptx_trap {
 };
 
 /* What the machine keeps with an instruction that is its own. Lives as long as the code. */
-struct bf_ptx_op {
+struct bf_ptx_prepared {
 	const struct bf_ptx_stmt *stmt;
 	uint32_t words[14]; /* the machine's: filled by prepare(), read by perform() */
 	bool plain; /* a weak ld or st: the core may do it itself where the warp's windows permit (see `plain_store`) */
@@ -84,13 +84,13 @@ struct bf_ptx_port {
 	 * When a function is decoded, for each statement that is not the core's: fills op->words and returns 0, or
 	 * writes op->text and returns -ENOTSUP; then it is refused when a lane gets there.
 	 */
-	int (*prepare)(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_op *op);
+	int (*prepare)(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_prepared *op);
 
 	/*
 	 * Executes it for the lanes of `mask`. BF_PTX_WAIT: the lanes stay where they are; when all of them are in
 	 * warp->ready, the bits are cleared and the same instruction is performed again with the same inputs.
 	 */
-	enum bf_ptx_result (*perform)(struct bf_ptx_warp *w, const struct bf_ptx_op *op, uint32_t mask,
+	enum bf_ptx_result (*perform)(struct bf_ptx_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
 				      const bf_ptx_row *in, bf_ptx_row *out);
 
 	/*
@@ -179,11 +179,10 @@ struct bf_ptx_warp {
 };
 
 struct bf_ptx_code_opts {
-	const struct bf_ptx_module *module; /* linked; borrowed for the life of the code */
-	const struct bf_ptx_port *port;     /* for prepare() */
-	void *machine;                      /* its first argument */
-	/* Number of a built-in function by name, or -1: not there. */
-	int (*builtin)(void *machine, const char *name);
+	const struct bf_ptx_program *program; /* linked; borrowed for the life of the code */
+	const struct bf_ptx_port *port;       /* for prepare() */
+	void *machine;                        /* its first argument */
+	uint64_t global_base, const_base;     /* generic addresses of the program's .global image and .const bank */
 };
 
 /* Decodes nothing yet. Returns 0 or -ENOMEM with `err` filled. */
@@ -191,10 +190,10 @@ int bf_ptx_code_create(const struct bf_ptx_code_opts *opts, struct bf_ptx_code *
 void bf_ptx_code_destroy(struct bf_ptx_code *code);
 
 /*
- * Decodes kernel `fn` of the module if that is not done yet. Its functions follow when they are called. -ENOMEM, or
+ * Decodes kernel `fn` of the program if that is not done yet. Its functions follow when they are called. -ENOMEM, or
  * -EINVAL for what no statement can be blamed for.
  */
-int bf_ptx_entry_get(struct bf_ptx_code *code, const struct bf_ptx_function *fn, struct bf_ptx_entry **out,
+int bf_ptx_entry_get(struct bf_ptx_code *code, const struct bf_ptx_func *fn, struct bf_ptx_entry **out,
 		     struct bf_error *err);
 
 /*
