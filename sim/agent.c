@@ -13,11 +13,11 @@
 
 #define STACK_BYTES (64u * 1024)
 
-/* An agent with what belongs to it, in one allocation. */
 /* Where the lines are that a switch to an agent, and what called it, touch next. */
 #define STACK_LINES_BELOW 2
 #define STACK_LINES_ABOVE 4
 
+/* An agent with what belongs to it, in one allocation. */
 struct agent_block {
 	struct bf_agent agent;
 	struct bf_agent_wait wait;
@@ -51,6 +51,8 @@ void bf_agents_fini(struct bf_sim *sim)
 		next = a->next;
 		bf_sim_cancel(sim, &a->wake);
 		bf_coro_destroy(a->coro);
+		if (a->wait->watch != a->wait->few)
+			free(a->wait->watch);
 		bf_pool_give(sim, BF_CONTAINER_OF(a, struct agent_block, agent), sizeof(struct agent_block));
 	}
 	for (uint32_t i = 0; i < ags->nidle; i++)
@@ -194,6 +196,8 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	a->sim = sim;
 	a->view = opts->view ? opts->view : ags->sc_view;
 	a->wait = &b->wait;
+	b->wait.watch = b->wait.few;
+	b->wait.room = BF_WAIT_LINES;
 	strncpy(a->name, opts->name, sizeof(a->name) - 1);
 	*ags->last = a;
 	ags->last = &a->next;
@@ -284,7 +288,12 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	const uint64_t local = bf_agent_now(a);
 	int result;
 
-	assert(n >= 1 && n <= BF_WAIT_LINES);
+	assert(n >= 1 && n <= BF_WAIT_LINES_MAX);
+	if (BF_UNLIKELY(bf_watch_room(w, n))) { /* fewer lines than it takes would be a sleep for ever */
+		bf_fail(&a->sim->error, -ENOMEM, "no memory for what agent '%s' waits for", a->name);
+		bf_sim_stop(a->sim);
+		n = w->room;
+	}
 	if (bf_probe_type(a->sim, agent_wait))
 		record_wait(a, lines[0], n, timeout_ps, what);
 	/* A write woke it, the driver looked and was not content: the same polling loop goes on in the same phase. */

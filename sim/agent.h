@@ -46,6 +46,12 @@ struct bf_agent {
 	uintptr_t stack; /* about where its stack ends while it does not run */
 	struct bf_agent *next;
 	char name[32];
+	/*
+	 * Where its next access is in a program that is interpreted: a source file (a text that outlives the run) and
+	 * line, for records of class where. NULL: it runs code of this process, whose own address tells.
+	 */
+	const char *file;
+	uint32_t line;
 };
 
 /* Creates an agent that starts at the current time. Freed by bf_sim_destroy(). Returns 0 or -ENOMEM. */
@@ -73,13 +79,14 @@ static inline void bf_agent_delay(struct bf_agent *a, uint64_t ps)
 	bf_agent_sync(a);
 }
 
-#define BF_WAIT_LINES 4
+#define BF_WAIT_LINES 4      /* at most so many need no memory */
+#define BF_WAIT_LINES_MAX 64 /* a warp's lanes, each with a line or two of its own */
 
 /*
- * Self: sleeps until a write touches one of the `n` (1..BF_WAIT_LINES) lines that hold the given addresses (which must
- * lie in regions), or `timeout_ps` (BF_NEVER: none) has passed. A write between the caller's last load and this call
- * cannot be missed as long as no other primitive lies between. On waking, local time is rounded up to a multiple of
- * `poll_ps` since the call (0: none). Returns 0 or -ETIMEDOUT. `what` (borrowed) says in the report what for, e.g.
+ * Self: sleeps until a write touches one of the `n` (1..BF_WAIT_LINES_MAX) lines that hold the given addresses (which
+ * must lie in regions), or `timeout_ps` (BF_NEVER: none) has passed. A write between the caller's last load and this
+ * call cannot be missed as long as no other primitive lies between. On waking, local time is rounded up to a multiple
+ * of `poll_ps` since the call (0: none). Returns 0 or -ETIMEDOUT. `what` (borrowed) says in the report what for, e.g.
  * "CQE on CQ 0x41".
  */
 int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint64_t timeout_ps, uint64_t poll_ps,

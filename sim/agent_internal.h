@@ -28,7 +28,9 @@ struct bf_watch {
 
 /* What an agent is asleep for. One per agent, allocated with it. */
 struct bf_agent_wait {
-	struct bf_watch watch[BF_WAIT_LINES];
+	struct bf_watch few[BF_WAIT_LINES];
+	struct bf_watch *watch; /* [room]: few, or memory of its own */
+	uint32_t room;
 	uint32_t n;           /* watches in the table */
 	bool touched;         /* a write ended the last wait */
 	bool parked;          /* asleep in bf_agent_park() */
@@ -94,8 +96,11 @@ static inline void bf_view_update_slow(struct bf_sim *sim)
 		sim->slow &= ~BF_SLOW_RECORD;
 }
 
-/* sim/agent_watch.c: room for the watches of `agents` agents (0 or -ENOMEM), enter, take out. */
+/*
+ * sim/agent_watch.c: room for the watches of `agents` agents, and for `n` of one agent (0 or -ENOMEM); enter, take out.
+ */
 int bf_watch_reserve(struct bf_agents *ags, uint32_t agents);
+int bf_watch_room(struct bf_agent_wait *wait, uint32_t n);
 void bf_watch_add(struct bf_agent *a, const void *const *lines, uint32_t n);
 void bf_watch_remove(struct bf_agent *a);
 

@@ -1,8 +1,9 @@
 /*
  * Who sleeps on which memory line.
  *
- * A hash table of queues. Watches are embedded in their agents, so waiting never allocates; those of one line stand in
- * order of arrival in their bucket, so the order of waking does not depend on where memory lies.
+ * A hash table of queues. Watches are embedded in their agents, so waiting for a few lines never allocates, and for
+ * more only once; those of one line stand in order of arrival in their bucket, so the order of waking does not depend
+ * on where memory lies.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +57,20 @@ int bf_watch_reserve(struct bf_agents *ags, uint32_t agents)
 		}
 	}
 	free(old);
+	return 0;
+}
+
+int bf_watch_room(struct bf_agent_wait *wait, uint32_t n)
+{
+	struct bf_watch *many;
+
+	if (n <= wait->room)
+		return 0;
+	many = calloc(BF_WAIT_LINES_MAX, sizeof(*many));
+	if (!many)
+		return -ENOMEM;
+	wait->watch = many;
+	wait->room = BF_WAIT_LINES_MAX;
 	return 0;
 }
 

@@ -120,7 +120,11 @@ BF_RECORD_DECLARE(stale_load, 17, BF_CLASS_MEM, BF_REC_STALE_LOAD_FIELDS);
 	F(u64, image, DEC, "")
 BF_RECORD_DECLARE(where, 18, BF_CLASS_WHERE, BF_REC_WHERE_FIELDS);
 
-/* A program or library that driver code is in. `build_id`: the first bytes of the linker's; 0: none. Tail: its path. */
+/*
+ * A program or library that driver code is in. `build_id`: the first bytes of the linker's; 0: none. Tail: its path.
+ * Or a source file of a program that is interpreted: then offsets of `where` are its lines.
+ */
+#define BF_IMAGE_IS_TEXT UINT64_MAX
 #define BF_REC_IMAGE_FIELDS(F)                                                                                         \
 	F(u64, build_id, HEX, "")                                                                                      \
 	F(u64, image, DEC, "")

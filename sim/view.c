@@ -454,40 +454,38 @@ static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, ui
 	return old;
 }
 
+#define ATOMIC_MAX 16u
+
 /* The read-modify-write where its scope has its point of coherence; nothing comes between since nobody else runs. */
-static uint64_t modify(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand,
-		       uint64_t compare, enum bf_level level)
+static BF_ALWAYS_INLINE void modify(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn, void *arg, void *old,
+				    void *now, enum bf_level level)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool sc = v->pub.ordering == BF_ORDER_SC;
 	const bool through = v->on_gpu && level == BF_LEVEL_MEMORY;
 	const enum bf_path path = !v->on_gpu ? BF_PATH_OUTSIDE : through ? BF_PATH_THROUGH : BF_PATH_CACHED;
-	const uint64_t bits = len == 8 ? UINT64_MAX : UINT32_MAX;
 	struct bf_region *r = sc ? NULL : bf_view_region(a, p, len, false);
-	uint64_t old = 0, result;
 
 	if (!sc && !r)
-		return 0;
-	bf_memory_load(a, p, &old, len, through);
+		return;
+	bf_memory_load(a, p, old, len, through);
 	if (!sc)
-		overlay_from(buffer_at(v, r, level), p, len, (uint8_t *)&old);
-	result = combine(op, old, operand & bits, compare & bits) & bits;
-	if (op == BF_ATOMIC_CAS && old != (compare & bits))
-		return old;
+		overlay_from(buffer_at(v, r, level), p, len, old);
+	if (!fn(arg, old, now))
+		return;
 	if (!sc)
-		store_at(a, r, p, &result, len, level, path, BF_CAUSE_ATOMIC);
-	else if (result != old)
-		store_sc(a, p, &result, len, path);
-	return old;
+		store_at(a, r, p, now, len, level, path, BF_CAUSE_ATOMIC);
+	else if (memcmp(now, old, len) != 0)
+		store_sc(a, p, now, len, path);
 }
 
-uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
-		   enum bf_sem sem, enum bf_scope scope)
+/* Everything about an atomic but its operation and its record. */
+static BF_ALWAYS_INLINE void apply(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn, void *arg, void *old,
+				   void *now, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool locked = v->pub.ordering == BF_ORDER_TSO; /* LOCK drains all buffers, whatever the code asked for */
 	const enum bf_level level = locked ? BF_LEVEL_MEMORY : level_of(scope);
-	uint64_t old;
 
 	bf_agent_delay(a, v->pub.cost->atomic);
 	v->seq++;
@@ -499,10 +497,37 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 		bf_buffer_push(&v->thread, level, bf_line_of(p), BF_CAUSE_ATOMIC);
 	if (scope == BF_SCOPE_SYS && (sem == BF_RELEASE || sem == BF_ACQ_REL))
 		bf_memory_write_back(v, BF_CAUSE_ATOMIC);
-	old = modify(a, p, len, op, operand, compare, level);
+	modify(a, p, len, fn, arg, old, now, level);
 	drop_stale_line(v, p);
 	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
 		drop_stale(v, scope);
+}
+
+struct operation {
+	enum bf_atomic_op op;
+	uint64_t operand, compare, bits;
+};
+
+static bool operate(void *arg, const void *was, void *now)
+{
+	const struct operation *o = arg;
+	uint64_t old, result;
+
+	memcpy(&old, was, sizeof(old));
+	result = combine(o->op, old, o->operand & o->bits, o->compare & o->bits) & o->bits;
+	memcpy(now, &result, sizeof(result));
+	return o->op != BF_ATOMIC_CAS || old == (o->compare & o->bits);
+}
+
+uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
+		   enum bf_sem sem, enum bf_scope scope)
+{
+	struct operation o = {
+		.op = op, .operand = operand, .compare = compare, .bits = len == 8 ? UINT64_MAX : UINT32_MAX
+	};
+	uint64_t old = 0, now = 0;
+
+	apply(a, p, len, operate, &o, &old, &now, sem, scope);
 	BF_WHERE(a);
 	if (bf_probe_type(a->sim, atomic)) {
 		struct bf_rec_atomic r = { .va = va_of(a, p),
@@ -517,6 +542,36 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);
 	}
 	return old;
+}
+
+void bf_atomic_apply(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn, void *arg, void *old, enum bf_sem sem,
+		     enum bf_scope scope)
+{
+	uint8_t was[ATOMIC_MAX] = { 0 }, now[ATOMIC_MAX] = { 0 };
+
+	apply(a, p, len, fn, arg, was, now, sem, scope);
+	memcpy(old, was, len);
+	BF_WHERE(a);
+	if (bf_probe_type(a->sim, atomic)) {
+		struct bf_rec_atomic r = { .va = va_of(a, p),
+					   .old = head_of(was, len),
+					   .operand = head_of(now, len),
+					   .op = BF_ATOMIC_EXCH,
+					   .len = (uint16_t)len,
+					   .sem = (uint16_t)sem,
+					   .scope = (uint16_t)scope };
+
+		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);
+	}
+}
+
+void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+
+	bf_memory_load(a, p, data, len, true);
+	if (v->pub.ordering != BF_ORDER_SC)
+		overlay_from(&v->thread, p, len, data);
 }
 
 void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem)
@@ -549,4 +604,19 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	} else {
 		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_PATH_OUTSIDE, BF_CAUSE_DRAIN);
 	}
+}
+
+uint64_t bf_mmio_read(struct bf_agent *a, const void *p, uint32_t len)
+{
+	struct bf_region *r = region_at(a, p);
+	uint64_t value, done_ps;
+
+	bf_fence(a, BF_SCOPE_SYS);
+	bf_agent_sync(a);
+	if (!r || !r->mmio)
+		return ~0ull;
+	value = bf_mmio_load(r, bf_va(r, p) - r->va, len, &done_ps);
+	if (done_ps > bf_agent_now(a))
+		bf_agent_delay(a, done_ps - bf_agent_now(a));
+	return value;
 }

@@ -131,8 +131,32 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope);
 uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op op, uint64_t operand, uint64_t compare,
 		   enum bf_sem sem, enum bf_scope scope);
 
-/* Self: a store of 4 or 8 bytes to an MMIO region. Buffered like any store; release semantics flush earlier ones. */
+/*
+ * Self: the same for an operation of the caller's own on 1..16 bytes, which gets the old value and says in `now` what
+ * is to be there, or returns false: nothing. `old` gets the old value. Its record has it as an exchange for the first 8
+ * bytes of `now`.
+ */
+typedef bool bf_atomic_fn(void *arg, const void *old, void *now);
+void bf_atomic_apply(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn, void *arg, void *old, enum bf_sem sem,
+		     enum bf_scope scope);
+
+/*
+ * What a load that is not weak would find now, `len` bytes (1..64, within one line) of memory: no time passes, nothing
+ * is recorded, no stale copy is dropped. For those who ask whether it is worth to look again.
+ */
+void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len);
+
+/*
+ * Self: a store to an MMIO region, of 4 or 8 bytes, or of 16 as one write. Buffered like any store; release semantics
+ * flush earlier ones.
+ */
 void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem);
+
+/*
+ * Self: a load of 1..8 bytes from a device, which returns what the device holds after all that this thread stored
+ * before: a fence of system scope comes first. All ones outside of every region.
+ */
+uint64_t bf_mmio_read(struct bf_agent *a, const void *p, uint32_t len);
 
 /*
  * Self: a store of any length into a write-combining mapping of an MMIO region. bf_wc_flush() empties the buffer (it

@@ -17,10 +17,11 @@
 #include "sim/bytes.h"
 #include "sim/records_agent.h"
 
-#define IMAGES 64u /* a process that runs drivers out of more files than that is not known */
+#define IMAGES 256u /* a process that runs drivers out of more files than that is not known */
 
 struct image {
 	uintptr_t base, end; /* where its bytes lie */
+	const char *text;    /* instead: a source file of an interpreted program */
 };
 
 struct bf_where {
@@ -81,7 +82,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		if (p->p_type == PT_NOTE && !s->has_build_id)
 			take_build_id(s, (const uint8_t *)info->dlpi_addr + p->p_vaddr, p->p_memsz);
 	}
-	s->found = (struct image){ info->dlpi_addr, end };
+	s->found = (struct image){ .base = info->dlpi_addr, .end = end };
 	s->path = info->dlpi_name;
 	return 1;
 }
@@ -112,6 +113,21 @@ static bool holds(const struct bf_where *w, uint32_t i, uintptr_t pc)
 	return pc - w->images[i].base < w->images[i].end - w->images[i].base;
 }
 
+/* The number of a source file; its name is one text as long as the run lasts. */
+static uint32_t text_number(struct bf_agent *a, struct bf_where *w, const char *text)
+{
+	const struct bf_rec_image rec = { .build_id = BF_IMAGE_IS_TEXT, .image = w->count + 1 };
+
+	for (uint32_t i = w->count; i; i--)
+		if (w->images[i - 1].text == text)
+			return i;
+	if (w->count == IMAGES)
+		return 0;
+	w->images[w->count++] = (struct image){ .text = text };
+	bf_record(&a->sim->rec, &bf_rec_image_schema, 0, &rec, text, (uint32_t)strlen(text));
+	return w->count;
+}
+
 void bf_where_record(struct bf_agent *a, const void *pc_at)
 {
 	struct bf_where **w = &a->sim->agents->where;
@@ -122,6 +138,12 @@ void bf_where_record(struct bf_agent *a, const void *pc_at)
 		*w = calloc(1, sizeof(**w));
 	if (!*w)
 		return; /* findings then lack a line */
+	if (a->file) {
+		rec = (struct bf_rec_where){ .offset = a->line, .image = text_number(a, *w, a->file) };
+		if (rec.image)
+			bf_record(&a->sim->rec, &bf_rec_where_schema, a->actor, &rec, NULL, 0);
+		return;
+	}
 	if ((*w)->last >= (*w)->count || !holds(*w, (*w)->last, pc)) {
 		for ((*w)->last = 0; (*w)->last < (*w)->count && !holds(*w, (*w)->last, pc); (*w)->last++)
 			;

@@ -207,29 +207,13 @@ static BF_ALWAYS_INLINE void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
-/* Loads of device memory are rare: they may push everything that the thread has stored ahead of them. */
-static BF_ALWAYS_INLINE uint64_t bf_sim_mmio_load(struct bf_thread *t, const void *p, uint32_t len)
-{
-	struct bf_agent *a = t->agent;
-	struct bf_region *r = bf_space_find_host(a->view->space, p);
-	uint64_t value, done_ps;
-
-	bf_fence(a, BF_SCOPE_SYS);
-	bf_agent_sync(a);
-	if (!r || !r->mmio)
-		return ~0ull;
-	value = bf_mmio_load(r, bf_va(r, p) - r->va, len, &done_ps);
-	if (done_ps > bf_agent_now(a))
-		bf_agent_delay(a, done_ps - bf_agent_now(a));
-	return value;
-}
 static BF_ALWAYS_INLINE uint32_t bf_mmio_ld32(struct bf_thread *t, const void *p)
 {
-	return (uint32_t)bf_sim_mmio_load(t, p, sizeof(uint32_t));
+	return (uint32_t)bf_mmio_read(t->agent, p, sizeof(uint32_t));
 }
 static BF_ALWAYS_INLINE uint64_t bf_mmio_ld64(struct bf_thread *t, const void *p)
 {
-	return bf_sim_mmio_load(t, p, sizeof(uint64_t));
+	return bf_mmio_read(t->agent, p, sizeof(uint64_t));
 }
 
 /* A lane that meets only itself need not bother the team. */

@@ -453,6 +453,47 @@ START_TEST(generations)
 }
 END_TEST
 
+/* A warp's lanes may each poll a line of their own. */
+static void many_lines(struct bf_agent *a, void *arg)
+{
+	struct world *w = arg;
+	const void *lines[BF_WAIT_LINES_MAX];
+
+	for (unsigned i = 0; i < BF_WAIT_LINES_MAX; i++)
+		lines[i] = w->mem->bytes + 64 * i;
+	w->rc = bf_agent_wait(a, lines, BF_WAIT_LINES_MAX, BF_NEVER, 0, "any");
+	note(w, w->rc, bf_agent_now(a));
+	w->rc = bf_agent_wait(a, lines, 2, 100, 0, "a few");
+	note(w, w->rc, bf_agent_now(a));
+}
+
+static void write_last_line(struct bf_event *ev)
+{
+	struct world *w = BF_CONTAINER_OF(ev, struct world, ev);
+	uint8_t *line = w->mem->bytes + 64 * (BF_WAIT_LINES_MAX - 1);
+
+	line[63] = 1;
+	bf_mem_touched(w->mem, line + 63, 1);
+}
+
+START_TEST(waits_for_many_lines)
+{
+	struct world w;
+
+	setup(&w);
+	spawn(&w, "a", many_lines, &w);
+	bf_event_init(&w.ev, write_last_line);
+	bf_sim_at(w.sim, &w.ev, 1000);
+	ck_assert_int_eq(bf_sim_run(w.sim, BF_NEVER), BF_RUN_IDLE);
+	ck_assert_uint_eq(w.notes, 2);
+	ck_assert_int_eq(w.note[0].what, 0);
+	ck_assert_uint_eq(w.note[0].when, 1000);
+	ck_assert_int_eq(w.note[1].what, -ETIMEDOUT);
+	ck_assert_uint_eq(w.note[1].when, 1100);
+	teardown(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent");
@@ -465,6 +506,7 @@ int main(void)
 	tcase_add_test(t, limit_and_stop);
 	tcase_add_test(t, waking_falls_on_polls);
 	tcase_add_test(t, time_outs);
+	tcase_add_test(t, waits_for_many_lines);
 	tcase_add_test(t, wakes_in_order_of_arrival);
 	tcase_add_test(t, parking);
 	tcase_add_test(t, deadlock);

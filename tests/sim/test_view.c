@@ -253,6 +253,52 @@ START_TEST(atomics_see_own_stores)
 }
 END_TEST
 
+/* An operation of the caller's: 16 bytes at once, not below a limit. */
+static bool take_pair(void *arg, const void *old, void *now)
+{
+	const uint64_t *limit = arg;
+	uint64_t pair[2];
+
+	memcpy(pair, old, sizeof(pair));
+	if (pair[0] < *limit)
+		return false;
+	pair[0]--;
+	pair[1] += pair[0];
+	memcpy(now, pair, sizeof(pair));
+	return true;
+}
+
+static void apply_pairs(struct world *w, struct bf_agent *a, unsigned id)
+{
+	uint64_t *p = var(w, 2), limit = 1, old[2], seen[2];
+
+	(void)id;
+	put(a, p, 2, BF_WEAK, BF_SCOPE_CTA);
+	put(a, p + 1, 40, BF_WEAK, BF_SCOPE_CTA);
+	bf_load_peek(a, p, seen, 16);
+	ck_assert_uint_eq(seen[0] + seen[1], 42);
+	for (uint64_t i = 0; i < 4; i++) {
+		bf_atomic_apply(a, p, 16, take_pair, &limit, old, BF_ACQ_REL, BF_SCOPE_SYS);
+		ck_assert_uint_eq(old[0], i < 2 ? 2 - i : 0);
+		ck_assert_uint_eq(old[1], i ? 41 : 40);
+	}
+}
+
+static bool pairs_bad(struct world *w)
+{
+	return var(w, 2)[0] != 0 || var(w, 2)[1] != 41;
+}
+
+static thread_fn *const pairs[] = { apply_pairs };
+
+START_TEST(atomics_of_the_caller)
+{
+	struct config c = { .ordering = (enum bf_ordering)_i };
+
+	expect("pairs", &c, count(&c, pairs, 1, pairs_bad), false);
+}
+END_TEST
+
 /* All operations, on both widths. */
 static void operate(struct world *w, struct bf_agent *a, unsigned id)
 {
@@ -413,6 +459,7 @@ int main(void)
 	tcase_add_loop_test(t, atomics_and_locks, 0, 4);
 	tcase_add_loop_test(t, atomics_see_own_stores, 0, 4);
 	tcase_add_loop_test(t, atomic_operations, 0, 4);
+	tcase_add_loop_test(t, atomics_of_the_caller, 0, 4);
 	tcase_add_loop_test(t, wakes_at_the_level_it_sees, 0, 2);
 	tcase_add_test(t, access_outside_stops_the_run);
 	tcase_add_test(t, what_waits_is_bounded);

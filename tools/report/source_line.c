@@ -1,7 +1,20 @@
 #include "tools/report/source_line.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/records_agent.h"
+
+/* A source file that was interpreted tells its lines itself. */
+static bool is_text(const struct bf_place *place, struct bf_source_line *out)
+{
+	if (place->build_id != BF_IMAGE_IS_TEXT)
+		return false;
+	snprintf(out->file, sizeof(out->file), "%s", place->path);
+	out->line = (int)place->offset;
+	return true;
+}
 
 #ifdef BELFRY_HAVE_LIBDW
 
@@ -9,7 +22,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <stdio.h>
 
 #include "sim/bytes.h"
 
@@ -142,7 +154,7 @@ static void look_through(Dwarf_Die *cu, Dwarf_Addr pc, struct bf_source_line *ou
 
 bool bf_source_line(struct bf_sources *s, const struct bf_place *place, struct bf_source_line *out, const char **why)
 {
-	struct file *f = s ? find_file(s, place->path) : NULL;
+	struct file *f = s && place->build_id != BF_IMAGE_IS_TEXT ? find_file(s, place->path) : NULL;
 	const char *ignored, *name;
 	Dwarf_Addr elf_bias = 0, bias = 0, pc;
 	Dwarf_Line *line;
@@ -151,6 +163,8 @@ bool bf_source_line(struct bf_sources *s, const struct bf_place *place, struct b
 
 	why = why ? why : &ignored;
 	*out = (struct bf_source_line){ 0 };
+	if (is_text(place, out))
+		return true;
 	*why = "the file is not there";
 	if (!f || !f->module || !dwfl_module_getelf(f->module, &elf_bias))
 		return false;
@@ -185,8 +199,9 @@ void bf_sources_free(struct bf_sources *s)
 bool bf_source_line(struct bf_sources *s, const struct bf_place *place, struct bf_source_line *out, const char **why)
 {
 	(void)s;
-	(void)place;
 	*out = (struct bf_source_line){ 0 };
+	if (is_text(place, out))
+		return true;
 	if (why)
 		*why = "built without libdw";
 	return false;

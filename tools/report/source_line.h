@@ -2,7 +2,7 @@
  * Source lines of code addresses, from debug information (elfutils' libdw; without it nothing is known).
  *
  * Calls that were inlined are looked through: the line is that of the first caller outside of drivers/platform and sim,
- * which is the driver's own.
+ * which is the driver's own. Places in a program that was interpreted have their file and line already.
  */
 #ifndef BELFRY_TOOLS_REPORT_SOURCE_LINE_H
 #define BELFRY_TOOLS_REPORT_SOURCE_LINE_H
