@@ -12,8 +12,9 @@
  * bytes at the moment the request is at the memory: a read samples then, its data arrive at the device later. A port
  * keeps its requests in rings of its own and one event in the queue: no allocation in steady state.
  *
- * One thread per link. Small aligned accesses to memory (up to BF_DMA_INLINE_MAX bytes) are made of atomic words, the
- * last word of a write with release order, so that in live mode other threads may poll and post with C11 atomics.
+ * Facts and sources: docs/hardware/pcie.md. One thread per link. Small aligned accesses to memory (up to
+ * BF_DMA_INLINE_MAX bytes) are made of atomic words, the last word of a write with release order, so that in live mode
+ * other threads may poll and post with C11 atomics.
  */
 #ifndef BELFRY_SIM_PCIE_H
 #define BELFRY_SIM_PCIE_H

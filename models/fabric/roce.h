@@ -3,7 +3,7 @@
  *
  * Ethernet / IPv4 / UDP 4791 / BTH / extension headers / payload / pad / ICRC (InfiniBand Architecture Specification
  * vol. 1 section 9 and annex A17 "RoCEv2"). Everything works on raw bytes; nothing here knows queue pairs.
- * No state: any thread.
+ * Facts and sources: docs/hardware/roce.md. No state: any thread.
  */
 #ifndef BELFRY_MODELS_FABRIC_ROCE_H
 #define BELFRY_MODELS_FABRIC_ROCE_H

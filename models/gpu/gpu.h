@@ -16,7 +16,7 @@
  * first-level caches of a block are part of the view (sim/view.h) as for any GPU.
  *
  * This reproduces what a published experiment on an RX 7900 XTX observed. Its author calls the explanation uncertain,
- * and so do we: which unit of the chip holds the old bytes is not known, what ends it is.
+ * and so do we: which unit of the chip holds the old bytes is not known, what ends it is (docs/hardware/gpu.md#vram).
  *
  * One GPU a space. One thread, the simulation's.
  */

@@ -11,7 +11,7 @@
  * as the length of the unit's queue too early; no instruction can.)
  *
  * Sources: what an H200 did when it was measured (traces/samples/hopper_*_h200), PTX ISA 9.0 section 9.7.13.15, and
- * US20230289242A1 for the `patent` profile. One thread: the simulation's.
+ * US20230289242A1 for the `patent` profile; fact by fact in docs/hardware/hopper.md. One thread: the simulation's.
  */
 #ifndef BELFRY_MODELS_HOPPER_UNIT_H
 #define BELFRY_MODELS_HOPPER_UNIT_H

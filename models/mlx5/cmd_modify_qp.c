@@ -294,7 +294,7 @@ static uint8_t take_more(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
 #define FROM(s) (1u << BF_MLX5_QPS_##s)
 #define FROM_ANY 0xffu
 
-/* Which states a command starts from, and where it leads (mlx5.md section 5). */
+/* Which states a command starts from, and where it leads (docs/hardware/mlx5.md#qp-states). */
 static const struct transition {
 	uint16_t opcode;
 	uint8_t from, to;

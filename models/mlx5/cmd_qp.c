@@ -44,8 +44,8 @@ static uint8_t rings_in_pages(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *
 }
 
 /*
- * Receive ring first, then the send ring in the same buffer (mlx5.md section 10), the latter on a WQEBB boundary
- * (assumed for receive rings below 64 bytes).
+ * Receive ring first, then the send ring in the same buffer (docs/hardware/mlx5.md#commands-3), the latter on a WQEBB
+ * boundary (assumed for receive rings below 64 bytes).
  */
 static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, const uint8_t *qpc)
 {

@@ -5,7 +5,7 @@
 
 #include "sim/fault.h"
 
-/* Every ConnectX-4 and later requester-error dump has bit 1 of op_own set (mlx5.md section 4.1). */
+/* Every ConnectX-4 and later requester-error dump has bit 1 of op_own set (docs/hardware/mlx5.md#cqe-8). */
 #define ERROR_OP_OWN 0x02u
 
 enum { CQE_WRITTEN, CQE_LOST, CQE_OVERRUN, CQE_IN_ERROR, CQE_FAILED };
@@ -54,8 +54,8 @@ static uint64_t scatter(struct bf_mlx5_cqe *cqe, const struct bf_mlx5_completion
 
 /*
  * The signature byte makes the XOR of all bytes of the CQE equal to 0xff XOR the bytes of the slot counter: inferred
- * from dumps (mlx5.md section 4.1). `x` collects the fields as numbers: the XOR of their bytes is the same in any
- * order.
+ * from dumps (docs/hardware/mlx5.md#cqe-10). `x` collects the fields as numbers: the XOR of their bytes is the same in
+ * any order.
  */
 static void build(const struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c,
 		  struct bf_mlx5_cqe *cqe)
@@ -137,7 +137,7 @@ static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 		bf_mlx5_event_comp(cq);
 }
 
-/* The CQ accepts nothing any more and its queue pairs fail (libfabric#4525 in mlx5.md section 4.5). */
+/* The CQ accepts nothing any more and its queue pairs fail (docs/hardware/mlx5.md#overrun-1). */
 static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 {
 	struct bf_mlx5_qp *qp;
@@ -395,9 +395,9 @@ static uint32_t seen(const struct bf_mlx5_cq *cq, uint32_t consumer)
 }
 
 /*
- * be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (mlx5.md section 4.3). Software counts the sequence
- * number up with each event that it has got, so one that has raised its event was sent before that was known: it is
- * void (assumed, from rdma-core's and Linux' use of arm_sn).
+ * be64: sn << 60 | solicited only << 56 | consumer << 32 | cqn (docs/hardware/mlx5.md#arming-2). Software counts the
+ * sequence number up with each event that it has got, so one that has raised its event was sent before that was known:
+ * it is void (assumed, from rdma-core's and Linux' use of arm_sn).
  */
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 {

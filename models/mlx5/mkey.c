@@ -5,7 +5,7 @@
 
 #include "sim/fault.h"
 
-/* The order of the checks is that of mlx5.md section 7. */
+/* The order of the checks is that of docs/hardware/mlx5.md#checks. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out)
 {
@@ -65,7 +65,7 @@ bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp)
 
 /*
  * 0x52: the key was not found or not valid (ucx#6414, spdk#961); 0x53: it was, and does not allow this (warp17#81,
- * spdk#507). mlx5.md section 4.7.
+ * spdk#507). docs/hardware/mlx5.md#vendor-syndromes-3.
  */
 struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f)
 {

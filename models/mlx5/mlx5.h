@@ -11,7 +11,8 @@
  * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c and srq.c (receives), mkey.c, mkey_map.c and umr.c (keys),
  * mcg.c (groups), qp.c (states), eq.c (events), cmd*.c (commands).
  *
- * One thread per device, the simulation's.
+ * What is known of the hardware, and how well: docs/hardware/mlx5.md, docs/hardware/roce.md. One thread per device, the
+ * simulation's.
  */
 #ifndef BELFRY_MODELS_MLX5_MLX5_H
 #define BELFRY_MODELS_MLX5_MLX5_H

@@ -26,7 +26,7 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.wqe_ps = 4 * BF_NS,            /* assumed: about 250 M WQE/s */
 	.packet_tx_ps = 1 * BF_NS,      /* assumed */
 	.packet_rx_ps = 4 * BF_NS,      /* assumed */
-	.ack_delay_ps = 100 * BF_NS,    /* assumed; that ACKs are coalesced: mlx5.md section 9 */
+	.ack_delay_ps = 100 * BF_NS,    /* assumed; that ACKs are coalesced: docs/hardware/roce.md#acknowledgements-2 */
 	.ack_every = 16,                /* assumed */
 	.fetch_wqebbs = 16,             /* assumed: 1 KiB a fetch */
 	.max_outstanding = 512,         /* assumed */
@@ -37,7 +37,7 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.dct_idle_ps = 100 * BF_MS,     /* assumed */
 	.dc_busy_ps = 10 * BF_US,       /* assumed */
 	.log_dci_streams = 6,           /* assumed */
-	.host_endian_atomics = true,    /* mlx5.md section 1.4: what the drivers select where it exists */
+	.host_endian_atomics = true,    /* docs/hardware/mlx5.md#atomics-5: what the drivers select where it exists */
 	.icrc = true,
 };
 

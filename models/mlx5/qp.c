@@ -125,8 +125,9 @@ static void stop_timers(struct bf_mlx5_qp *qp)
 }
 
 /*
- * Into error: nothing leaves any more, and every WQE that is or will be posted completes with a flush error (mlx5.md
- * section 5). The doorbell record is read once more to learn of receives that no request ever asked for.
+ * Into error: nothing leaves any more, and every WQE that is or will be posted completes with a flush error
+ * (docs/hardware/mlx5.md#qp-states-5). The doorbell record is read once more to learn of receives that no request ever
+ * asked for.
  */
 void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
 {

@@ -1,7 +1,7 @@
 /* The requester's receive side: ACKs, NAKs, READ responses, atomic responses. */
 #include "models/mlx5/device_internal.h"
 
-/* NAK codes as the requester's CQE tells them (charm#2532, many, nccl#214 in mlx5.md section 4.7). */
+/* NAK codes as the requester's CQE tells them (docs/hardware/mlx5.md#vendor-syndromes-6). */
 static const struct bf_mlx5_err err_invalid = { BF_MLX5_SYND_REM_INV_REQ, 0x8a, 0x00 };
 static const struct bf_mlx5_err err_access = { BF_MLX5_SYND_REM_ACCESS, 0x88, 0x00 };
 static const struct bf_mlx5_err err_remote = { BF_MLX5_SYND_REM_OP, 0x89, 0x00 };
@@ -204,7 +204,7 @@ static void rx_read_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const
 
 /*
  * The old value goes back as the device is set up: 4-byte results big-endian, 8-byte ones in host order when the
- * profile says so (mlx5.md section 1.4), unless they go into the CQE, where all are big-endian (UCX
+ * profile says so (docs/hardware/mlx5.md#atomics-5), unless they go into the CQE, where all are big-endian (UCX
  * src/uct/ib/rc/accel/rc_mlx5_iface.c chooses its handlers by that).
  */
 static void rx_atomic_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)

@@ -127,7 +127,7 @@ static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, 
 	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
 }
 
-/* READ and atomic resources of the responder: log_rra_max (mlx5.md section 5). */
+/* READ and atomic resources of the responder: log_rra_max (docs/hardware/mlx5.md#qp-states-9). */
 static uint32_t answers_in_use(const struct bf_mlx5_qp *qp)
 {
 	uint32_t n = 0;
@@ -193,7 +193,7 @@ static uint64_t load(const void *p, uint8_t size)
 	return size == 4 ? bf_get_le32(p) : bf_get_le64(p);
 }
 
-/* A 1 bit in `boundary` marks the top bit of a field: carries do not leave it (mlx5.md section 1.4). */
+/* A 1 bit in `boundary` marks the top bit of a field: carries do not leave it (docs/hardware/mlx5.md#atomics-1). */
 static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t boundary)
 {
 	uint64_t low = (a & ~boundary) + (b & ~boundary);

@@ -1,5 +1,5 @@
 /*
- * Time-outs, go-back-N and RNR waits (mlx5.md section 6; IBA vol. 1 section 9.7.6).
+ * Time-outs, go-back-N and RNR waits (docs/hardware/roce.md#retry; IBA vol. 1 section 9.7.6).
  *
  * One timer a queue pair covers the oldest unacknowledged packet. Progress only moves a deadline; the pending event
  * looks at it when it fires and goes back to sleep. The event is cancelled when nothing is in flight, so that an idle
@@ -9,7 +9,7 @@
 
 /* No ACK within retries (ucx#6669, nccl#426). */
 static const struct bf_mlx5_err err_retries = { BF_MLX5_SYND_RETRY_EXC, 0x81, 0x00 };
-/* Vendor code not evidenced: mlx5.md section 4.7. */
+/* Vendor code not evidenced: docs/hardware/mlx5.md#vendor-syndromes-8. */
 static const struct bf_mlx5_err err_rnr = { BF_MLX5_SYND_RNR_EXC, 0x87, 0x00 };
 
 /* IBA vol. 1, table "Encoding for RNR NAK Timer Field", in units of 10 us. */

@@ -12,7 +12,7 @@ BF_STATIC_ASSERT(BF_MLX5_DROP_NO_RECEIVE + 1 == BF_MLX5_DROPS, "a counter for ea
 /* rx_op: the message in progress. */
 enum { OP_NONE, OP_SEND, OP_WRITE };
 
-/* Receive WQE too short: mlx5.md section 7. */
+/* Receive WQE too short: docs/hardware/mlx5.md#checks-6. */
 static const struct bf_mlx5_err err_too_long = { BF_MLX5_SYND_LOCAL_LENGTH, 0x00, 0x00 };
 static const struct bf_mlx5_err err_inval_key = { BF_MLX5_SYND_LOCAL_ACCESS, 0x00, 0x00 };
 static const struct bf_mlx5_err err_none = { 0 };
@@ -226,7 +226,7 @@ bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct 
 	}
 }
 
-/* The opening packet of a WRITE: rights and bounds for the whole message (mlx5.md section 7). */
+/* The opening packet of a WRITE: rights and bounds for the whole message (docs/hardware/mlx5.md#checks). */
 static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
 	const struct bf_mlx5_mkey *k = NULL;

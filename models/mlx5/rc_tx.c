@@ -254,7 +254,7 @@ static bool send_data(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	if (len > mtu)
 		len = mtu;
 	r->solicited = last && (s->flags & BF_SEND_SOLICITED);
-	/* log_ack_req_freq 0: every packet asks (mlx5.md section 9). */
+	/* log_ack_req_freq 0: every packet asks (docs/hardware/roce.md#acknowledgements-3). */
 	r->ack_req = !bf_mlx5_is_unreliable(qp);
 	r->pad = (uint8_t)(-len & 3);
 	r->psn = qp->tx_psn;
@@ -433,7 +433,7 @@ static void start_dump(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	}
 }
 
-/* May the WQE start while earlier ones are unfinished (mlx5.md section 1.1)? */
+/* May the WQE start while earlier ones are unfinished (docs/hardware/mlx5.md#send-entry-6)? */
 static bool fence_holds(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 {
 	switch (s->fm) {

@@ -2,14 +2,14 @@
  * The send queue: doorbell record, fetch, decode, and the completion of WQEs in order.
  *
  * The producer index comes from the doorbell record, read by DMA after the doorbell has arrived. The device makes no
- * overflow check (mlx5.md section 2): a slot that was written over too early executes what is there by then.
+ * overflow check (docs/hardware/mlx5.md#ring-3): a slot that was written over too early executes what is there by then.
  */
 #include "models/mlx5/device_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-/* WQE rejected by the requester: openucx/ucx#857 in mlx5.md section 4.7. */
+/* WQE rejected by the requester: docs/hardware/mlx5.md#vendor-syndromes-5. */
 static const struct bf_mlx5_err err_malformed = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01 };
 /* The ring itself could not be read: the vendor code of a data fetch that failed on PCIe, assumed for WQEs too. */
 static const struct bf_mlx5_err err_fetch = { BF_MLX5_SYND_LOCAL_QP_OP, 0x51, 0x01 };

@@ -46,7 +46,7 @@ void bf_mlx5_failure_due(struct bf_event *ev)
 /*
  * The first eight bytes of a control segment are in: take the QPN from them and look at the doorbell record. A queue
  * pair answers only to its own UAR page (that is what keeps processes apart) and sends only from RTS on; what a too
- * early ring announced is found by the next one (mlx5.md section 5).
+ * early ring announced is found by the next one (docs/hardware/mlx5.md#posting-order-5).
  */
 static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf, uint32_t len)
 {

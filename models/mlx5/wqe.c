@@ -5,7 +5,8 @@
 
 enum transport { RC, DC, UD };
 
-/* What each opcode's segments are, in order: ctrl, [AV], [raddr], [atomic], data or inline (mlx5.md section 1.3). */
+/* What each opcode's segments are, in order: ctrl, [AV], [raddr], [atomic], data or inline
+ * (docs/hardware/mlx5.md#send-entry-11). */
 #define HAS_RADDR 1u
 #define HAS_ATOMIC 2u
 #define HAS_DATA 4u

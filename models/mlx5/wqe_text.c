@@ -73,7 +73,7 @@ const char *bf_mlx5_cqe_opcode_name(uint8_t opcode)
 	}
 }
 
-/* mlx5.md section 4.7; the verbs status names are rdma-core's. */
+/* docs/hardware/mlx5.md#vendor-syndromes; the verbs status names are rdma-core's. */
 const char *bf_mlx5_syndrome_text(uint8_t syndrome)
 {
 	switch (syndrome) {

@@ -7,7 +7,7 @@
  * reset, shutdown), queue.c (creation and deletion), event.c (asynchronous events, error log), dbbuf.c (shadow
  * doorbells), cmb.c (controller memory buffer).
  *
- * One thread per device, the simulation's.
+ * What is known of the hardware, and how well: docs/hardware/nvme.md. One thread per device, the simulation's.
  */
 #ifndef BELFRY_MODELS_NVME_NVME_H
 #define BELFRY_MODELS_NVME_NVME_H

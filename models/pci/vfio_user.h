@@ -13,7 +13,8 @@
  * A client that shortens a file after it was mapped makes the next access to the missing part end the process (SIGBUS);
  * QEMU's memory backends are sealed against that.
  *
- * Protocol: models/pci/vfio_user_wire.h. One thread, the simulation's.
+ * Protocol: models/pci/vfio_user_wire.h; what clients really do: docs/hardware/vfio-user.md. One thread, the
+ * simulation's.
  */
 #ifndef BELFRY_MODELS_PCI_VFIO_USER_H
 #define BELFRY_MODELS_PCI_VFIO_USER_H

@@ -5,7 +5,7 @@
  * in this order: doorbell.c -> queue.c (fetch) -> decode.c (dwords to a packet, checks) -> exec.c (one function each)
  * -> copy.c and rect.c (data) -> queue.c (retirement, read pointer). queue_life.c is the kernel driver's side.
  *
- * One thread per engine, the simulation's.
+ * What is known of the hardware, and how well: docs/hardware/sdma.md. One thread per engine, the simulation's.
  */
 #ifndef BELFRY_MODELS_SDMA_SDMA_H
 #define BELFRY_MODELS_SDMA_SDMA_H

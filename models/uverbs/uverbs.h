@@ -11,7 +11,8 @@
  * the program are I/O addresses of the device (the surroundings map them one to one).
  *
  * Sources: Linux include/uapi/rdma (ib_user_verbs.h, ib_user_ioctl_cmds.h, ib_user_ioctl_verbs.h, rdma_user_ioctl.h,
- * mlx5-abi.h, mlx5_user_ioctl_cmds.h), rdma-core 44 (libibverbs/cmd*.c, providers/mlx5).
+ * mlx5-abi.h, mlx5_user_ioctl_cmds.h), rdma-core 44 (libibverbs/cmd*.c, providers/mlx5);
+ * what they do is in docs/hardware/uverbs.md.
  *
  * One thread: the simulation's.
  */

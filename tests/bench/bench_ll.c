@@ -29,7 +29,7 @@
 
 /*
  * For H800 and CX7 with 128 tokens: by RDMA alone (deepseek-ai/DeepEP README.md, first commit), and with NVLink among
- * the PEs of a host (docs/legacy.md).
+ * the PEs of a host (deepseek-ai/DeepEP docs/legacy.md).
  */
 static const struct published {
 	uint32_t pes;

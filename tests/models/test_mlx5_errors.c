@@ -1,4 +1,4 @@
-/* Each failing check with the syndromes of mlx5.md sections 4.7 and 7, at both ends; flushes; retries. */
+/* Each failing check with the syndromes of docs/hardware/mlx5.md#checks, at both ends; flushes; retries. */
 #include <check.h>
 
 #include "sim/fault.h"

@@ -1,4 +1,4 @@
-/* The requester, packet by packet: IBA vol. 1 section 9.7; mlx5.md sections 5 to 9. */
+/* The requester, packet by packet: IBA vol. 1 section 9.7; docs/hardware/mlx5.md#qp-states, docs/hardware/roce.md. */
 #include "tests/models/mlx5_peer.h"
 
 static void post_write(uint64_t local, uint32_t len, uint8_t flags)

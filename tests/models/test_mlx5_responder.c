@@ -1,4 +1,4 @@
-/* The responder, packet by packet: IBA vol. 1 section 9.7; mlx5.md sections 7 to 9. */
+/* The responder, packet by packet: IBA vol. 1 section 9.7; docs/hardware/mlx5.md#checks, docs/hardware/roce.md. */
 #include "tests/models/mlx5_peer.h"
 
 static void write_packet(uint8_t opcode, uint32_t k, uint64_t offset, uint32_t dma_len, uint32_t len, uint8_t fill)

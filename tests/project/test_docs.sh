@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs every command of every ```console block in the pages that are named, README.md and docs/*.md if none is, and
-# compares what it prints with what the page says it prints. Lines after "$ command" are expected output, to the letter;
+# Runs every command of every ```console block in the pages that are named (README.md, docs/ and docs/hardware/ if none
+# is), and compares what it prints with what the page says it prints. Lines after "$ command" are expected output, to the letter;
 # a line "..." stands for any lines. A command that ends with a backslash goes on in the next line. A block that begins
 # with ```LANGUAGE FILE is saved as that file.
 # Each page runs in an empty folder of its own, with `belfry` on the path, and the samples and the drivers' sources
@@ -39,7 +39,7 @@ check() {
 }
 
 cd "$BELFRY_SOURCE_DIR" || exit 1
-[ $# -gt 0 ] || set -- README.md docs/*.md
+[ $# -gt 0 ] || set -- README.md docs/*.md docs/hardware/*.md
 for page; do
 	inside=0 command="" number=0 more=0
 	: >"$work/want"

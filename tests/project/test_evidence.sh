@@ -42,6 +42,7 @@ for name in anchors:
 
 cited = 0
 cite = re.compile(r"docs/hardware/([a-z0-9-]+\.md)(?:#([a-z0-9-]+))?")
+document = re.compile(r"(\b[A-Za-z0-9-]+/[A-Za-z0-9-]+ )?(?<![A-Za-z0-9_./-])([A-Za-z0-9_/-]+\.md)\b")  # behind owner/name: another's
 link = re.compile(r"\]\(((?:[a-z./]*/)?)([a-z0-9-]+\.md)#([a-z0-9-]+)\)")
 
 
@@ -64,6 +65,10 @@ for name in names:
     text = re.sub(r"\n[ \t]*(\*|#|//)?[ \t]*", " ", text) if not name.endswith(".md") else text
     for m in cite.finditer(text):
         resolve(name, m[1], m[2])
+    if name.endswith((".c", ".h", ".def")):
+        for m in document.finditer(text):
+            if not os.path.exists(m[2]) and not m[1]:
+                complaints.append(f"{name} cites {m[2]}, which is not in the repository")
     if name.startswith("docs/hardware/"):
         for m in link.finditer(text):
             if not m[1]:
@@ -73,6 +78,8 @@ rules = json.loads(subprocess.run([os.environ["BELFRY"], "rules", "--json"], cap
 for rule in rules:
     if not rule["sources"]:
         complaints.append(f"{rule['id']} has no source")
+    if re.search(r"(^|; )reference ", rule["sources"]):
+        complaints.append(f"{rule['id']} cites '{rule['sources']}'")
     for m in cite.finditer(rule["sources"]):
         resolve(rule["id"], m[1], m[2])
 

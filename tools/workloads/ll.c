@@ -175,7 +175,7 @@ static int verify(const struct bf_pes_arena *a, struct bf_pes_result *r)
 /*
  * What DeepEP publishes for its low-latency kernels: H800, one CX7 InfiniBand 400 Gb/s each, 128 tokens, hidden 7168,
  * top-8, FP8 dispatch and BF16 combine. `rdma` with RDMA alone (deepseek-ai/DeepEP README.md at its first commit,
- * ebfe47e); `nvlink` since PEs of one machine use NVLink (docs/legacy.md).
+ * ebfe47e); `nvlink` since PEs of one machine use NVLink (deepseek-ai/DeepEP docs/legacy.md).
  */
 static const struct published {
 	uint32_t pes;

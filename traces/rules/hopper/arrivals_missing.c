@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_arrivals_missing = {
 		.hardware = "A phase stays open until every arrival of its count has come. A parked warp is woken by nothing else but its time limit, and tries again.",
 		.wrong = "All warps wait, in a ring or for arrivals that no thread makes: the count of the init is too large for who arrives, or the order of waits is a cycle.",
 		.fix = "Compare the arrivals that came with the count; then follow who should arrive to what it waits for itself.",
-		.sources = "reference hopper_sync L21; triton-lang/triton#8285",
+		.sources = "docs/hardware/hopper.md#symptoms-21; triton-lang/triton#8285",
 		.example = "run mbarrier-pingpong --stages 1 --bug empty-count",
 		.twin = "run mbarrier-pingpong --stages 1",
 	},

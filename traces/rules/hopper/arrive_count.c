@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_hopper_arrive_count = {
 		.hardware = "A phase is over when as many arrivals have come as the init said, and all bytes. Fewer leave it open for ever; one more is a fault, or ends the next phase too early.",
 		.wrong = "The count of the init is not that of the threads and blocks that arrive in a phase: lanes are counted where one of a warp arrives, or a block where all blocks of the cluster arrive.",
 		.fix = "Count arrivals, not threads: warps that arrive, times the lanes of each that do, times the blocks of the cluster that reach the barrier.",
-		.sources = "reference hopper_sync L8, L22; deepseek-ai/DeepGEMM#51; triton-lang/triton#9498; NVIDIA/cutlass#2404",
+		.sources = "docs/hardware/hopper.md#symptoms-8; docs/hardware/hopper.md#symptoms-22; deepseek-ai/DeepGEMM#51; triton-lang/triton#9498; NVIDIA/cutlass#2404",
 		.example = "run mbarrier-pipeline --bug empty-count",
 		.twin = "run mbarrier-pipeline",
 	},

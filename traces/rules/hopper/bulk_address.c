@@ -15,7 +15,7 @@ const struct bf_rule bf_rule_hopper_bulk_address = {
 		.hardware = "A copy's ends lie in the window of a block of the cluster and in mapped global memory; a tensor map describes the latter.",
 		.wrong = "A copy was issued to an address outside of the block's shared memory, to a block that is not there, or with a tensor map that says nothing valid.",
 		.fix = "Check the offset of the stage against the dynamic shared memory of the launch.",
-		.sources = "PTX ISA 9.0, cp.async.bulk; reference hopper_sync section 3",
+		.sources = "PTX ISA 9.0, cp.async.bulk; docs/hardware/hopper.md#copies-1",
 		.example = "run mbarrier-pipeline --bug far-stage",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -15,7 +15,7 @@ const struct bf_rule bf_rule_hopper_bulk_align = {
 		.hardware = "Both ends of a bulk copy are aligned to 16 bytes, those of a tensor copy in shared memory to 128, its barrier to 8.",
 		.wrong = "A copy was issued with an address that is not; the kernel ends with a fault.",
 		.fix = "Align stages (alignas(128)) and keep offsets multiples of 16.",
-		.sources = "PTX ISA 9.0, cp.async.bulk; reference hopper_sync section 3",
+		.sources = "PTX ISA 9.0, cp.async.bulk; docs/hardware/hopper.md#copies-1",
 		.example = "run mbarrier-pipeline --bug odd-address",
 		.twin = "run mbarrier-pipeline",
 	},

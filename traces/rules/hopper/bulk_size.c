@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_hopper_bulk_size = {
 		.hardware = "Bulk copies move multiples of 16 bytes, and not none.",
 		.wrong = "A copy was issued with another size; the kernel ends with a fault.",
 		.fix = "Round the size, or copy the rest with plain accesses.",
-		.sources = "PTX ISA 9.0, cp.async.bulk; reference hopper_sync section 3",
+		.sources = "PTX ISA 9.0, cp.async.bulk; docs/hardware/hopper.md#copies-1",
 		.example = "run mbarrier-pipeline --bug odd-size",
 		.twin = "run mbarrier-pipeline",
 	},

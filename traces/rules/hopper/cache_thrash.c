@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_hopper_cache_thrash = {
 		.hardware = "An H200 caches 16 pairs of barriers (16 bytes each) an SM; every further pair in use costs a miss of 9 cycles at each operation.",
 		.wrong = "A third or more of the operations on an SM missed the barrier cache.",
 		.fix = "Put barriers that are used together side by side: two share a pair, so 32 adjacent ones fit.",
-		.sources = "reference hopper_h200, the barrier cache",
+		.sources = "docs/hardware/hopper.md#barrier-cache-1",
 		.example = "run mbarrier-stress --profile h200,cache_lines=2",
 		.twin = "run mbarrier-stress",
 	},

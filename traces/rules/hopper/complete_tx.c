@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_hopper_complete_tx = {
 		.hardware = "complete_tx lowers the bytes outstanding and moves no data. A phase ends at zero, not below.",
 		.wrong = "Software completes other bytes than were expected, so the sum never comes to zero when the arrivals have.",
 		.fix = "complete_tx the same bytes as expect_tx, in the same phase.",
-		.sources = "reference hopper_sync section 2; PTX ISA 9.0, mbarrier.complete_tx",
+		.sources = "docs/hardware/hopper.md#operations-2; PTX ISA 9.0, mbarrier.complete_tx",
 		.example = "run mbarrier-stress --bug complete-more",
 		.twin = "run mbarrier-stress",
 	},

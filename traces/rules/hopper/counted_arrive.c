@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_counted_arrive = {
 		.hardware = "cp.async.mbarrier.arrive raises the count before it arrives, so it is nobody's arrival; with .noinc it is one that the init has counted.",
 		.wrong = "The barrier was initialised for arrivals of threads whose cp.async arrive count themselves: the arrivals of the init never come.",
 		.fix = "cp.async.mbarrier.arrive.noinc, with the threads in the init's count.",
-		.sources = "reference hopper_sync L10; kekzl/imp#1958; PTX ISA 9.0, cp.async.mbarrier.arrive",
+		.sources = "docs/hardware/hopper.md#symptoms-10; kekzl/imp#1958; PTX ISA 9.0, cp.async.mbarrier.arrive",
 		.example = "run mbarrier-ampere --by-barrier --bug async-inc",
 		.twin = "run mbarrier-ampere --by-barrier",
 	},

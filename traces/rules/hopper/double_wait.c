@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_double_wait = {
 		.hardware = "A phase ends once. The next one on the same barrier ends only after whoever waited has released what the first one gave.",
 		.wrong = "A warp waits a second time on the same barrier, for the phase after the one it has seen, with no arrival in between: that phase needs what this warp has yet to release.",
 		.fix = "One wait for each tile; flip the parity after the release, once.",
-		.sources = "reference hopper_sync section 2; NVIDIA/cutlass#2404",
+		.sources = "docs/hardware/hopper.md#completion-4; NVIDIA/cutlass#2404",
 		.example = "run mbarrier-pipeline --bug double-wait",
 		.twin = "run mbarrier-pipeline",
 	},

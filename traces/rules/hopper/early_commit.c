@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_hopper_early_commit = {
 		.hardware = "commit_group closes a group of the copies that the thread has issued so far; cp.async.mbarrier.arrive stands for the same. Copies behind it are in the next one.",
 		.wrong = "A thread closed a group with nothing in it, issued copies behind that, and waits while they are in no group: it goes on before they are done.",
 		.fix = "Issue the copies first, then commit_group (or cp.async.mbarrier.arrive).",
-		.sources = "reference hopper_sync L19; NVIDIA/cutlass#2502; PTX ISA 9.0, cp.async.commit_group",
+		.sources = "docs/hardware/hopper.md#symptoms-19; NVIDIA/cutlass#2502; PTX ISA 9.0, cp.async.commit_group",
 		.example = "run mbarrier-ampere --bug early-commit",
 		.twin = "run mbarrier-ampere",
 	},

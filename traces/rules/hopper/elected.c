@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_elected = {
 		.hardware = "Lanes of a warp that wait in one branch do not let the others go on behind the point where they meet: an elected lane that is to arrive there comes too late.",
 		.wrong = "Lanes of a warp wait for a phase that lacks the arrival of another lane of the same warp, which waits for them at a warp barrier.",
 		.fix = "Let the elected lane arrive (and issue its copy) before any lane of its warp waits.",
-		.sources = "reference hopper_sync L21; triton-lang/triton#8285",
+		.sources = "docs/hardware/hopper.md#symptoms-21; triton-lang/triton#8285",
 		.example = "run mbarrier-pipeline --bug elected-wait",
 		.twin = "run mbarrier-pipeline --style guide",
 	},

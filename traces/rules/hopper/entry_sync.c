@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_hopper_entry_sync = {
 		.hardware = "Blocks of a cluster are resident together and do not start together. What reaches a block from outside before its first instructions meets memory that is not set up.",
 		.wrong = "An operation or a copy of another block reached a barrier of a block that had not initialised it yet.",
 		.fix = "Let all blocks meet at a cluster barrier (arrive.release, wait.acquire) behind the inits and before anything remote.",
-		.sources = "reference hopper_sync L18; facebookexperimental/triton#2292",
+		.sources = "docs/hardware/hopper.md#symptoms-18; facebookexperimental/triton#2292",
 		.example = "run mbarrier-cluster --bug no-entry-sync",
 		.twin = "run mbarrier-cluster",
 	},

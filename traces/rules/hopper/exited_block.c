@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_hopper_exited_block = {
 		.hardware = "Shared memory of a block is there until its last thread has exited; what reaches it later faults, or meets the next block.",
 		.wrong = "A remote arrive, a copy or a store is still on its way to a block of the cluster that has ended.",
 		.fix = "Wait for the last remote arrivals (the tail of the pipeline), or let all blocks meet at a cluster barrier before the first of them exits.",
-		.sources = "reference hopper_sync L16; facebookexperimental/triton#1105; facebookexperimental/triton#1108; rchardx/hopper-gemm#3",
+		.sources = "docs/hardware/hopper.md#symptoms-16; facebookexperimental/triton#1105; facebookexperimental/triton#1108; rchardx/hopper-gemm#3",
 		.example = "run mbarrier-cluster --bug early-exit",
 		.twin = "run mbarrier-cluster",
 	},

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_expect_alone = {
 		.hardware = "mbarrier.expect_tx raises the bytes that a phase waits for and arrives nowhere; mbarrier.arrive.expect_tx does both.",
 		.wrong = "Bytes were expected and came, but the arrival that the init counts never did, so the phase stays open.",
 		.fix = "mbarrier.arrive.expect_tx, or an arrive behind the expect_tx.",
-		.sources = "reference hopper_sync L6; tile-ai/tilelang#2566",
+		.sources = "docs/hardware/hopper.md#symptoms-6; tile-ai/tilelang#2566",
 		.example = "run mbarrier-pipeline --bug expect-only",
 		.twin = "run mbarrier-pipeline",
 	},

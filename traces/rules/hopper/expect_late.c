@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_hopper_expect_late = {
 		.hardware = "A phase ends as soon as no arrival is pending and as many bytes have come as were expected: none, when nobody has said otherwise.",
 		.wrong = "A thread arrived, started its copy, and expected the copy's bytes only then: the phase has ended without them.",
 		.fix = "arrive.expect_tx before the copy, or expect_tx before the arrival.",
-		.sources = "reference hopper_sync section 3; PTX ISA 9.0, mbarrier.expect_tx",
+		.sources = "docs/hardware/hopper.md#copies-7; PTX ISA 9.0, mbarrier.expect_tx",
 		.example = "run mbarrier-pipeline --bug late-expect",
 		.twin = "run mbarrier-pipeline",
 	},

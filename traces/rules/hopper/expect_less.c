@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_expect_less = {
 		.hardware = "A phase ends when exactly the expected bytes have come; bytes beyond make the count negative, and it is then no longer zero.",
 		.wrong = "Copies bring more than expect_tx said: a multicast from all blocks where a block expects its own share, a box that counts its padding, a rounded size.",
 		.fix = "Expect what lands: the whole box, out-of-bounds fill included, from all blocks that send here.",
-		.sources = "reference hopper_sync L7 and section 3; tile-ai/tilelang#2644",
+		.sources = "docs/hardware/hopper.md#symptoms-7; docs/hardware/hopper.md#copies-4; tile-ai/tilelang#2644",
 		.example = "run mbarrier-cluster --bug multicast-bytes",
 		.twin = "run mbarrier-cluster",
 	},

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_hopper_expect_missing = {
 		.hardware = "A phase waits for bytes only when expect_tx has announced them. Bytes that nobody announced make the count negative: the phase of the arrival has ended without them, and the next cannot end.",
 		.wrong = "Bulk copies signal a barrier on which no bytes were ever expected: whoever waits goes on before the data are there.",
 		.fix = "arrive.expect_tx with the bytes of all copies of the phase.",
-		.sources = "reference hopper_sync section 3; PTX ISA 9.0, cp.async.bulk",
+		.sources = "docs/hardware/hopper.md#copies-4; PTX ISA 9.0, cp.async.bulk",
 		.example = "run mbarrier-pipeline --bug no-expect",
 		.twin = "run mbarrier-pipeline",
 	},

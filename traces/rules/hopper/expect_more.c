@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_hopper_expect_more = {
 		.hardware = "A phase ends when exactly the expected bytes have come.",
 		.wrong = "expect_tx announces bytes that no copy brings: a factor of the cluster's size too many, another element size, copies that were left out.",
 		.fix = "Expect the bytes that land in this block, from all blocks that send here, and no more.",
-		.sources = "reference hopper_sync L7; tile-ai/tilelang#2644",
+		.sources = "docs/hardware/hopper.md#symptoms-7; tile-ai/tilelang#2644",
 		.example = "run mbarrier-cluster --bug tx-ranks",
 		.twin = "run mbarrier-cluster",
 	},

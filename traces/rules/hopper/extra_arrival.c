@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_hopper_extra_arrival = {
 		.hardware = "A barrier counts arrivals and does not know whose they are: one too many of one warp stands for one that another has yet to make.",
 		.wrong = "A warp arrived on a barrier once more than it does in a phase, so the phase ends before everybody has come, or the count is exceeded.",
 		.fix = "One arrival for each party and phase. Look for a second release on some path, and for a wrong barrier or stage.",
-		.sources = "reference hopper_sync L21; triton-lang/triton#8285",
+		.sources = "docs/hardware/hopper.md#symptoms-21; triton-lang/triton#8285",
 		.example = "run mbarrier-pipeline --bug extra-arrive",
 		.twin = "run mbarrier-pipeline",
 	},

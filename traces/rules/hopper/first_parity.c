@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_first_parity = {
 		.hardware = "A fresh barrier is in phase 0, so a wait with parity 1 is over at once and a wait with parity 0 waits for the first phase to end.",
 		.wrong = "A producer waits for a stage to become empty, with the parity that consumers begin with: but it is empty, and its first phase ends only when consumers have used what the producer has yet to give.",
 		.fix = "A producer begins with phase 1, a consumer with phase 0 (CUTLASS: make_producer_start_state).",
-		.sources = "reference hopper_sync L4; Dao-AILab/flash-attention#1317; NVIDIA/TensorRT-LLM#12835",
+		.sources = "docs/hardware/hopper.md#symptoms-4; Dao-AILab/flash-attention#1317; NVIDIA/TensorRT-LLM#12835",
 		.example = "run mbarrier-pipeline --bug first-phase",
 		.twin = "run mbarrier-pipeline",
 	},

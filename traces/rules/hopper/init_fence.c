@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_hopper_init_fence = {
 		.hardware = "An init is a weak operation of one thread. Copy engine and other blocks are sure to find it only after fence.mbarrier_init (or fence.proxy.async), and the barrier of block or cluster behind it.",
 		.wrong = "A bulk copy names a barrier, or another block reaches it, and its initialising thread has executed no fence since the init: a copy may signal what is not a barrier yet.",
 		.fix = "Execute fence.mbarrier_init.release.cluster once, in the initialising thread, behind the last init and before the block or cluster barrier.",
-		.sources = "reference hopper_sync L2; MoonshotAI/FlashKDA#24; MoonshotAI/FlashKDA#25; facebookexperimental/triton#1240",
+		.sources = "docs/hardware/hopper.md#symptoms-2; MoonshotAI/FlashKDA#24; MoonshotAI/FlashKDA#25; facebookexperimental/triton#1240",
 		.example = "run mbarrier-pipeline --bug no-init-fence",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_hopper_init_sync = {
 		.hardware = "An init takes effect when the unit executes it. Any operation before that meets whatever the word held, and ends the kernel with a fault when that is 0.",
 		.wrong = "A warp used a barrier that another warp of its block had not initialised yet: nothing makes the others wait for the inits.",
 		.fix = "Put __syncthreads (or a cluster barrier) between the inits and the first use by another thread.",
-		.sources = "reference hopper_sync L1; NVIDIA/Fuser#1552",
+		.sources = "docs/hardware/hopper.md#symptoms-1; NVIDIA/Fuser#1552",
 		.example = "run mbarrier-ring --bug no-init-sync",
 		.twin = "run mbarrier-ring",
 	},

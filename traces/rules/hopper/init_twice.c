@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_init_twice = {
 		.hardware = "An init over a live barrier resets it: phase 0, all arrivals pending, no bytes. The hardware does not object.",
 		.wrong = "Two warps initialise the same barrier: arrivals and bytes that had come to it before the second init are lost, and waits see phases that did not happen.",
 		.fix = "Let one thread initialise, and all others wait for it; before the bytes become another barrier, mbarrier.inval.",
-		.sources = "reference hopper_sync L17; triton-lang/triton#3858; facebookexperimental/triton#462; triton-lang/triton#11244",
+		.sources = "docs/hardware/hopper.md#symptoms-17; triton-lang/triton#3858; facebookexperimental/triton#462; triton-lang/triton#11244",
 		.example = "run mbarrier-pipeline --bug init-twice",
 		.twin = "run mbarrier-pipeline",
 	},

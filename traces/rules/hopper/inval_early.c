@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_inval_early = {
 		.hardware = "A copy keeps the address of its barrier and counts its bytes there as they land, whatever has become of the word.",
 		.wrong = "mbarrier.inval ended a barrier to which bulk copies had bytes to bring: they land on whatever comes to life there next.",
 		.fix = "Wait for the phase that the last copy completes before the barrier is invalidated or initialised anew.",
-		.sources = "reference hopper_sync L17; triton-lang/triton#3858; PTX ISA 9.0, mbarrier",
+		.sources = "docs/hardware/hopper.md#symptoms-17; triton-lang/triton#3858; PTX ISA 9.0, mbarrier",
 		.example = "run mbarrier-pipeline --bug early-inval",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_hopper_live_store = {
 		.hardware = "The unit keeps a barrier's word in its cache and writes it back when the entry is needed. A plain store changes memory below it, and is lost or changes the barrier.",
 		.wrong = "A thread stored data over a barrier that was not invalidated.",
 		.fix = "mbarrier.inval before the bytes are used for anything else.",
-		.sources = "reference hopper_sync L17; triton-lang/triton#3858; facebookexperimental/triton#462",
+		.sources = "docs/hardware/hopper.md#symptoms-17; triton-lang/triton#3858; facebookexperimental/triton#462",
 		.example = "run mbarrier-pipeline --bug no-inval",
 		.twin = "run mbarrier-pipeline",
 	},

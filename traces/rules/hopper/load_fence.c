@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_hopper_load_fence = {
 		.hardware = "Plain accesses and copies go through different proxies. That a load was before the copy orders them formally by arrive and wait; races were seen in practice.",
 		.wrong = "A warp started a bulk load into bytes that its own lanes had read since its last fence.proxy.async.",
 		.fix = "fence.proxy.async.shared::cta behind the reads and before the copy.",
-		.sources = "reference hopper_sync L13; deepseek-ai/DeepEP#642; deepseek-ai/DeepEP#621",
+		.sources = "docs/hardware/hopper.md#symptoms-13; deepseek-ai/DeepEP#642; deepseek-ai/DeepEP#621",
 		.example = "run mbarrier-pipeline --bug read-again",
 		.twin = "run mbarrier-pipeline --style guide",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_hopper_local_arrive = {
 		.hardware = "An address of shared memory means the own block unless it was mapped (mapa) to a rank; the local form of an arrive takes it for that.",
 		.wrong = "A warp of a cluster arrived on its own block's barrier once for every block: the peers' barriers never get theirs.",
 		.fix = "Map the address (mapa.shared::cluster) and use the .shared::cluster form of the arrive.",
-		.sources = "reference hopper_sync L15; apache/tvm#20074",
+		.sources = "docs/hardware/hopper.md#symptoms-15; apache/tvm#20074",
 		.example = "run mbarrier-cluster --bug local-arrive",
 		.twin = "run mbarrier-cluster",
 	},

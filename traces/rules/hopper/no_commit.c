@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_no_commit = {
 		.hardware = "cp.async.bulk.wait_group waits for groups that commit_group has closed. A store that is in no group is not waited for.",
 		.wrong = "A thread waits for its bulk stores, and the last of them were not committed: it goes on while they still read shared memory, or before they are written.",
 		.fix = "cp.async.bulk.commit_group behind the stores and before the wait.",
-		.sources = "PTX ISA 9.0, cp.async.bulk.wait_group; reference hopper_sync section 3",
+		.sources = "PTX ISA 9.0, cp.async.bulk.wait_group; docs/hardware/hopper.md#copies-6",
 		.example = "run mbarrier-pipeline --bug no-commit",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_hopper_not_initialised = {
 		.hardware = "Any operation but init on a word that is no barrier is undefined; an H200 ends the kernel with an unspecified launch failure.",
 		.wrong = "The warp that initialises its block's barriers used a word that it had not initialised: an init was left out, or another operation stands in its place.",
 		.fix = "Initialise every barrier (mbarrier.init, count 1 to 2^20-1) before any other operation on it.",
-		.sources = "reference hopper_sync L3; NVIDIA/cutlass#2364",
+		.sources = "docs/hardware/hopper.md#symptoms-3; NVIDIA/cutlass#2364",
 		.example = "run mbarrier-pipeline --bug no-init",
 		.twin = "run mbarrier-pipeline",
 	},

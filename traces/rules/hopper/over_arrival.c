@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_hopper_over_arrival = {
 		.hardware = "An arrival beyond the pending count is undefined; an H200 ends the kernel with an unspecified launch failure.",
 		.wrong = "In one phase more arrivals came than the init counts: all lanes of a warp arrive where one was counted, or somebody arrives twice.",
 		.fix = "Let one elected lane arrive behind a __syncwarp, or count all lanes in the init.",
-		.sources = "reference hopper_sync L8; triton-lang/triton#9498",
+		.sources = "docs/hardware/hopper.md#symptoms-8; triton-lang/triton#9498",
 		.example = "run mbarrier-pipeline --bug count-arrive",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -48,7 +48,7 @@ const struct bf_rule bf_rule_hopper_parity = {
 		.hardware = "A wait with a parity is over when the barrier's phase has the other one. It knows the current phase and the one before; an older one looks like one that is over.",
 		.wrong = "A warp has gone past more waits than phases have ended, or has left out one that ended: its parity does not follow the barrier's phase.",
 		.fix = "Flip the parity each time the stage index wraps, and only then; two groups that take turns begin with opposite parities.",
-		.sources = "reference hopper_sync L5; tile-ai/tilelang#3087; tile-ai/tilelang#2927",
+		.sources = "docs/hardware/hopper.md#symptoms-5; tile-ai/tilelang#3087; tile-ai/tilelang#2927",
 		.example = "run mbarrier-pipeline --bug two-behind",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -57,7 +57,7 @@ const struct bf_rule bf_rule_hopper_phase_unseen = {
 		.hardware = "A wait tells of the current phase and of the one before. Each phase has to be seen by a wait that was over before anybody arrives for the next; the hardware does not check it.",
 		.wrong = "A thread arrives for a phase although nobody has waited for the end of the one before: whoever that phase was to tell goes on without it, and data are overwritten.",
 		.fix = "Wait for the stage to be empty before filling it: acquire (wait on empty), then arrive.expect_tx on full.",
-		.sources = "reference hopper_sync section 1; tile-ai/tilelang#3087",
+		.sources = "docs/hardware/hopper.md#completion-3; tile-ai/tilelang#3087",
 		.example = "run mbarrier-pipeline --bug no-empty-wait",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_proxy_fence = {
 		.hardware = "Copies read shared memory through the async proxy, which sees a thread's plain stores after that thread's fence.proxy.async. A barrier between threads does not help.",
 		.wrong = "A bulk store (or wgmma) read shared memory as it was before plain stores that no fence.proxy.async had made visible to it.",
 		.fix = "fence.proxy.async.shared::cta in every thread that stored, behind its last store and before the barrier that the issuing thread waits at.",
-		.sources = "reference hopper_sync L12; MoonshotAI/FlashKDA#24; inclusionAI/cuLA#114; tile-ai/tilelang#2634",
+		.sources = "docs/hardware/hopper.md#symptoms-12; MoonshotAI/FlashKDA#24; inclusionAI/cuLA#114; tile-ai/tilelang#2634",
 		.example = "run mbarrier-pipeline --bug no-proxy-fence",
 		.twin = "run mbarrier-pipeline",
 	},

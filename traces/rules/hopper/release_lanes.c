@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_hopper_release_lanes = {
 		.hardware = "An arrival releases the stores of the thread that makes it, and no others.",
 		.wrong = "A thread read shared memory before a store there of another lane had been released to it: one lane arrived for its warp without a warp barrier before.",
 		.fix = "__syncwarp between the stores and the elected lane's arrival, or let every lane arrive.",
-		.sources = "reference hopper_sync L11; NVIDIA/cudnn-frontend#426",
+		.sources = "docs/hardware/hopper.md#symptoms-11; NVIDIA/cudnn-frontend#426",
 		.example = "run mbarrier-ring --ordering adversarial --bug no-warp-sync",
 		.twin = "run mbarrier-ring --ordering adversarial",
 	},

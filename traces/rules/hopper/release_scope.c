@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_hopper_release_scope = {
 		.hardware = "An arrival releases as far as its scope says: .relaxed nowhere, .cta (the default) within the block. Another block needs .release.cluster, and .acquire.cluster on its wait.",
 		.wrong = "A thread read what another block stored into its memory before that store had been released to it.",
 		.fix = "mbarrier.arrive.release.cluster on the peer's barrier, try_wait.acquire.cluster there.",
-		.sources = "reference hopper_sync L14; NVIDIA/cutlass#3324",
+		.sources = "docs/hardware/hopper.md#symptoms-14; NVIDIA/cutlass#3324",
 		.example = "run mbarrier-cluster --ordering adversarial --bug relaxed-peer",
 		.twin = "run mbarrier-cluster --ordering adversarial",
 	},

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_short_tile = {
 		.hardware = "A plain bulk copy brings the bytes that it names; only a tensor copy fills what lies outside and counts the whole box.",
 		.wrong = "The last copy is shorter than those before (a partial tile), and expect_tx still announces a whole one.",
 		.fix = "Expect the bytes of this tile's copy, or copy by tensor map.",
-		.sources = "reference hopper_sync section 3",
+		.sources = "docs/hardware/hopper.md#copies-5",
 		.example = "run mbarrier-pipeline --bug short-tile",
 		.twin = "run mbarrier-pipeline",
 	},

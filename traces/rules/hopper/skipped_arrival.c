@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_skipped_arrival = {
 		.hardware = "A phase stays open until every arrival of its count has come.",
 		.wrong = "A warp has arrived on the barriers of later stages and not on this one: on some path it goes on without releasing.",
 		.fix = "Release every stage that was acquired, on every path (continue, early break, predicates).",
-		.sources = "reference hopper_sync L21; triton-lang/triton#8285",
+		.sources = "docs/hardware/hopper.md#symptoms-21; triton-lang/triton#8285",
 		.example = "run mbarrier-pipeline --bug skip-arrive",
 		.twin = "run mbarrier-pipeline",
 	},

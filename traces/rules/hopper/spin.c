@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_hopper_spin = {
 		.hardware = "test_wait never waits. try_wait takes the warp off the issue slots until the phase ends, and answers about 30 cycles sooner.",
 		.wrong = "Warps asked a barrier by test_wait many times in a row.",
 		.fix = "try_wait in a loop (from sm_90 on).",
-		.sources = "reference hopper_h200, latency and throughput; NVIDIA/cccl#6007; NVIDIA/cccl#6230",
+		.sources = "docs/hardware/hopper.md#timing-4; NVIDIA/cccl#6007; NVIDIA/cccl#6230",
 		.example = "run mbarrier-pipeline --bug spin",
 		.twin = "run mbarrier-pipeline",
 	},

@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_hopper_split_arrive = {
 		.hardware = "Lanes that arrive on one barrier in the same instruction are one operation of the unit; each instruction of its own takes its turn (7.6 cycles on an H200).",
 		.wrong = "Lanes of one warp arrived on one barrier in many instructions in a row.",
 		.fix = "Arrive with the warp converged, or let one lane arrive with a count behind a __syncwarp.",
-		.sources = "reference hopper_h200, latency and throughput",
+		.sources = "docs/hardware/hopper.md#timing-3",
 		.example = "run mbarrier-pipeline --bug split-arrive",
 		.twin = "run mbarrier-pipeline --style guide",
 	},

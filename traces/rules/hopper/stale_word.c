@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_stale_word = {
 		.hardware = "While a barrier is in the unit's cache its word in shared memory is that of its last eviction; an H200 left it stale for as long as was waited.",
 		.wrong = "A thread looks at a live barrier by a plain load: it sees an old word, for ever if nothing evicts it.",
 		.fix = "mbarrier.test_wait or try_wait, which ask the unit.",
-		.sources = "reference hopper_h200, the barrier cache; reference hopper_sync section 7",
+		.sources = "docs/hardware/hopper.md#barrier-cache-3; docs/hardware/hopper.md#word-1",
 		.example = "run mbarrier-pipeline --limit 200us --bug peek-word",
 		.twin = "run mbarrier-pipeline",
 	},

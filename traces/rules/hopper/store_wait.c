@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_store_wait = {
 		.hardware = "A bulk store reads its source some time after it was issued; cp.async.bulk.wait_group.read says when it has.",
 		.wrong = "A thread stored into the source of a bulk store that had not read it yet: the store may write the new bytes.",
 		.fix = "commit_group behind the store, wait_group.read by the same thread before the buffer is filled again, and a barrier for the other threads.",
-		.sources = "PTX ISA 9.0, cp.async.bulk.wait_group; reference hopper_sync section 3",
+		.sources = "PTX ISA 9.0, cp.async.bulk.wait_group; docs/hardware/hopper.md#copies-6",
 		.example = "run mbarrier-pipeline --bytes 64K --stages 2 --warps 1 --bug no-store-wait",
 		.twin = "run mbarrier-pipeline --bytes 64K --stages 2 --warps 1",
 	},

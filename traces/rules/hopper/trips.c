@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_hopper_trips = {
 		.hardware = "A phase needs the arrival of every party. One that has ended its loop makes none.",
 		.wrong = "A warp has finished its work with fewer arrivals than the others wait for: loops of blocks of a cluster, or of producer and consumer, have different trip counts.",
 		.fix = "Give all parties the same number of rounds, or let those with fewer go on arriving.",
-		.sources = "reference hopper_sync L9; deepseek-ai/DeepGEMM#429",
+		.sources = "docs/hardware/hopper.md#symptoms-9; deepseek-ai/DeepGEMM#429",
 		.example = "run mbarrier-cluster --bug trips",
 		.twin = "run mbarrier-cluster",
 	},

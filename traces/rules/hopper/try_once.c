@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_hopper_try_once = {
 		.hardware = "try_wait may return false before the phase is over: at its time limit (about 3.9 us on an H200), when not all lanes wait together, when the buffer is full.",
 		.wrong = "A thread went on although its wait had come back false.",
 		.fix = "Loop until try_wait returns true.",
-		.sources = "reference hopper_sync L20; NVIDIA/cccl#7538; llvm/llvm-project#171916",
+		.sources = "docs/hardware/hopper.md#symptoms-20; NVIDIA/cccl#7538; llvm/llvm-project#171916",
 		.example = "run mbarrier-pipeline --bug try-once",
 		.twin = "run mbarrier-pipeline --pace 9us",
 	},

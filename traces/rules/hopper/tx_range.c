@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_hopper_tx_range = {
 		.hardware = "The bytes outstanding are a signed 21-bit number, -(2^20-1) to 2^20-1. An H200 faults on a single count of 2^20 and on sums beyond.",
 		.wrong = "expect_tx announces 2^20 bytes or more, or several copies on one barrier together do.",
 		.fix = "Split the load over several barriers or phases.",
-		.sources = "reference hopper_sync section 1; PTX ISA 9.0, mbarrier.expect_tx",
+		.sources = "docs/hardware/hopper.md#word-3; PTX ISA 9.0, mbarrier.expect_tx",
 		.example = "run mbarrier-pipeline --bug tx-range",
 		.twin = "run mbarrier-pipeline",
 	},

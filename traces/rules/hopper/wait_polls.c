@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_hopper_wait_polls = {
 		.hardware = "A warp parks in try_wait only when every lane that has not exited is in it, on one barrier and for one parity. Otherwise it gets false after about 66 cycles.",
 		.wrong = "One lane of a warp waits for all, the others stand at a warp barrier: the wait comes back at once, again and again.",
 		.fix = "Let all lanes of the warp wait.",
-		.sources = "reference hopper_h200, who may park",
+		.sources = "docs/hardware/hopper.md#try-wait-buffer-2",
 		.example = "run mbarrier-ring --lane-waits",
 		.twin = "run mbarrier-ring",
 	},

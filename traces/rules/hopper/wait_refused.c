@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_hopper_wait_refused = {
 		.hardware = "An SM parks 32 warps. A try_wait that finds no entry of the try-wait buffer free returns false at once.",
 		.wrong = "A thread went on although its wait had come back false: with that many waiting warps, try_wait does not wait at all.",
 		.fix = "Loop until try_wait returns true; do not take it for a wait that blocks.",
-		.sources = "reference hopper_h200, the try-wait buffer; reference hopper_sync L20; NVIDIA/cccl#7538",
+		.sources = "docs/hardware/hopper.md#try-wait-buffer-1; docs/hardware/hopper.md#symptoms-20; NVIDIA/cccl#7538",
 		.example = "run mbarrier-pipeline --profile h200,pool_entries=1 --bug try-once",
 		.twin = "run mbarrier-pipeline --profile h200,pool_entries=1",
 	},

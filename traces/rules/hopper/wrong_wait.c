@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_hopper_wrong_wait = {
 		.hardware = "A phase ends by its arrivals; whoever makes one of them cannot wait for it first.",
 		.wrong = "A warp waits for a phase that lacks its own arrival: it waits on the barrier that it signals, not on the one that it is signalled by.",
 		.fix = "Consumers wait on full and arrive on empty, producers the other way round.",
-		.sources = "reference hopper_sync L22; NVIDIA/cutlass#2404",
+		.sources = "docs/hardware/hopper.md#symptoms-22; NVIDIA/cutlass#2404",
 		.example = "run mbarrier-pipeline --bug wrong-wait",
 		.twin = "run mbarrier-pipeline",
 	},

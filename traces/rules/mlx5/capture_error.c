@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_mlx5_capture_error = {
 		.wrong = "The machine that was captured had this error. What it did wrong shows only when the "
 			 "capture is replayed, or when memory was captured, too.",
 		.fix = "belfry replay runs the captured entries on the model and says where it differs.",
-		.sources = "FDio/csit#3988; NVIDIA/nccl#426; reference mlx5 4.3",
+		.sources = "FDio/csit#3988; NVIDIA/nccl#426; docs/hardware/mlx5.md#syndromes-1",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "It speaks of captures of real machines.",
 	},

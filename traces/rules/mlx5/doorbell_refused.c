@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_refused = {
 			    "and is obeyed in state RTS.",
 		.wrong = "The NIC ignored it: no such queue pair, another one's UAR page, or a state before RTS.",
 		.fix = "Ring through the queue pair's own UAR page, after RTR2RTS has succeeded.",
-		.sources = "mlx5 PRM, Ringing Doorbell and QP state machine; reference mlx5 5",
+		.sources = "mlx5 PRM, Ringing Doorbell and QP state machine; docs/hardware/mlx5.md#qp-states-3",
 		.example = "run ibgda-put --bug rts-skipped",
 		.twin = "run ibgda-put",
 	},

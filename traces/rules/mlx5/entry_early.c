@@ -90,8 +90,7 @@ const struct bf_rule bf_rule_mlx5_entry_early = {
 			 "an entry of an earlier lap, again, or zeros.",
 		.fix = "Write all entries of a reservation, fence, and only then publish it (ready_head); a "
 		       "submitter rings for what is published, never for what is merely reserved.",
-		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; "
-			   "reference ibgda 6.5",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; docs/hardware/mlx5.md#variants-5",
 		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "
 			   "wqe-after-ready",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",

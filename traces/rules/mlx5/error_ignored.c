@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_mlx5_error_ignored = {
 		.wrong = "The poller looks at the counter only, so the caller believes that its data has arrived.",
 		.fix = "Look at the opcode (bits 7:4 of op_own) before the counter, stop on 13 and 14, and report "
 		       "the syndrome.",
-		.sources = "deepseek-ai/DeepEP#558; reference ibgda 6.3",
+		.sources = "deepseek-ai/DeepEP#558; docs/hardware/mlx5.md#collapsed-cq-5",
 		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s --bug "
 			   "ignore-error",
 		.twin = "run ibgda-put",

@@ -14,7 +14,7 @@ const struct bf_rule bf_rule_mlx5_local_length = {
 		.hardware = "The length of a message is bounded by log_msg_max, and a READ's result by its buffers.",
 		.wrong = "The entry asks for more.",
 		.fix = "Cut transfers at the queue pair's log_msg_max and at the end of buffers.",
-		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 4.3",
+		.sources = "InfiniBand Architecture vol. 1, 10.8.6; docs/hardware/mlx5.md#syndromes-1",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "No workload asks for a message beyond the limit of the NIC.",
 	},

@@ -15,7 +15,7 @@ const struct bf_rule bf_rule_mlx5_local_qp = {
 			    "control segment.",
 		.wrong = "The entry is malformed, or asks for what this transport does not have.",
 		.fix = "Compare the entry with belfry decode wqe; check ds, opcode modifier and segment types.",
-		.sources = "InfiniBand Architecture vol. 1, 10.8.6; reference mlx5 3",
+		.sources = "InfiniBand Architecture vol. 1, 10.8.6; docs/hardware/mlx5.md#syndromes-1",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "Entries that cannot be executed are those that were fetched too early here, and the rules about that are the root cause.",
 	},

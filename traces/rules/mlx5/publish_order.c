@@ -24,8 +24,7 @@ const struct bf_rule bf_rule_mlx5_publish_order = {
 			 "so the next doorbell hands over unfinished entries.",
 		.fix = "Move ready_head from the reservation's own base only: compare-and-swap base to base + count "
 		       "and try again until the earlier ones have been published.",
-		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; "
-			   "reference ibgda 6.5",
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181; docs/hardware/mlx5.md#variants-5",
 		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "
 			   "no-ready-order",
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",

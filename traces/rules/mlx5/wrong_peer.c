@@ -55,7 +55,7 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 			 "goes to the wrong PE or is dropped.",
 		.fix = "Compute the table index of (pe, i) in one place for writer and reader, and check the "
 		       "version of the state's layout.",
-		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; reference ibgda 6.7",
+		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; docs/hardware/mlx5.md#variants-3",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The host side connects both ends from one table.",
 	},

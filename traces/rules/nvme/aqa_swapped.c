@@ -50,7 +50,7 @@ const struct bf_rule bf_rule_nvme_aqa_swapped = {
 		.wrong = "The controller goes on behind the ring that the driver gave it, or begins again before "
 			 "its end: it fetches other memory as commands, or posts where nobody looks.",
 		.fix = "AQA = (ACQ entries - 1) << 16 | (ASQ entries - 1).",
-		.sources = "NVM Express Base 2.0, 3.1.3.8 AQA; reference nvme, section 14",
+		.sources = "NVM Express Base 2.0, 3.1.3.8 AQA; docs/hardware/nvme.md#other-controllers-4",
 		.example = "run nvme-admin --commands 100 --bug aqa-swapped",
 		.twin = "run nvme-admin --commands 100",
 	},

@@ -43,7 +43,7 @@ const struct bf_rule bf_rule_nvme_bus_master = {
 			 "cannot leave.",
 		.fix = "Set Bus Master Enable (bit 2 of the command register) after enabling the device and after "
 		       "each reset.",
-		.sources = "PCI Express Base 4.0, 7.5.1.1.3; reference nvme, section 11",
+		.sources = "PCI Express Base 4.0, 7.5.1.1.3; docs/hardware/pcie.md#configuration-space-2",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "Backends switch bus mastering on before the driver has the controller.",
 	},

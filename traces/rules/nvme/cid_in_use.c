@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_nvme_cid_in_use = {
 		.wrong = "Two commands with one identifier are in flight: their completions cannot be told apart. A "
 			 "slot may be free (SQHD has passed it) long before its command is done.",
 		.fix = "Take identifiers from a list of free ones, not from the slot's number.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14; spdk/spdk#1795",
+		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#queues-3; spdk/spdk#1795",
 		.example = "run nvme-mixed --commands 300 --depth 8 --size 512 --bug cid-by-tail",
 		.twin = "run nvme-mixed --commands 300 --depth 8 --size 512",
 	},

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_cns = {
 		.wrong = "The driver asked and cannot do without.",
 		.fix = "Look at VS and at what the controller says it supports first, and take a refusal of an "
 		       "optional structure for \"not there\".",
-		.sources = "NVM Express Base 2.0, 5.17; reference nvme, section 14 (NVMeVirt answers 0/01)",
+		.sources = "NVM Express Base 2.0, 5.17; docs/hardware/nvme.md#other-controllers-3",
 		.example = "run nvme-admin --commands 13 --bug identify-unknown-cns",
 		.twin = "run nvme-admin --commands 13",
 	},

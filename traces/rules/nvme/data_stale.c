@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_nvme_data_stale = {
 			 "the data could be seen as well.",
 		.fix = "Invalidate between the completion and the first load of the data, or put data where DMA is "
 		       "coherent.",
-		.sources = "reference nvme, section 12",
+		.sources = "docs/hardware/gpu.md#vram-1",
 		.example = "run nvme-verify --commands 8 --size 512 --data-in vram-uc --bug no-invalidate",
 		.twin = "run nvme-verify --commands 8 --size 512 --data-in vram-uc",
 	},

@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_nvme_doorbell_each = {
 		.wrong = "Right, and slower than it has to be: one doorbell for many entries costs the same as one "
 			 "for one, and lets the controller fetch them together.",
 		.fix = "Fill several slots and ring once; ring at the latest when somebody waits.",
-		.sources = "ZaidQureshi/bam nvm_parallel_queue.h; reference nvme, section 13",
+		.sources = "ZaidQureshi/bam nvm_parallel_queue.h; docs/hardware/nvme.md#other-controllers-8",
 		.example = "run nvme-write --size 512",
 		.twin = "run nvme-write --size 512 --batch 16",
 	},

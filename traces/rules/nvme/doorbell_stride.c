@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_nvme_doorbell_stride = {
 			    "others have not.",
 		.wrong = "With DSTRD taken for 0 the driver rings other queues, or registers that are none.",
 		.fix = "Read CAP.DSTRD and multiply; map as much of BAR0 as the last doorbell needs.",
-		.sources = "NVM Express Base 2.0, 3.1.3.1 and 3.1.4; reference nvme, sections 13 and 14",
+		.sources = "NVM Express Base 2.0, 3.1.3.1 and 3.1.4; docs/hardware/nvme.md#doorbells-5",
 		.example = "run nvme-verify --commands 8 --size 512 --profile 970pro,dstrd=1 --bug doorbell-stride",
 		.twin = "run nvme-verify --commands 8 --size 512 --profile 970pro,dstrd=1",
 	},

@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_nvme_doorbell_width = {
 		.wrong = "The store was wider or narrower, so nothing was announced, or the other queue of the pair "
 			 "was rung too.",
 		.fix = "Store exactly 32 bits to the doorbell (volatile uint32_t, st.mmio.relaxed.sys.u32).",
-		.sources = "NVM Express Base 2.0, 3.1.3; reference nvme, section 9",
+		.sources = "NVM Express Base 2.0, 3.1.3; docs/hardware/nvme.md#doorbells-3",
 		.example = "run nvme-verify --commands 8 --size 512 --bug doorbell-64bit",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_entry_field = {
 		.wrong = "The driver wrote only the fields that its command uses; another one, from the slot's last "
 			 "command, was still there and meant something.",
 		.fix = "Clear or copy the whole entry, all 16 dwords, each time.",
-		.sources = "NVM Express Base 2.0, 3.3.3.1; reference nvme, section 14",
+		.sources = "NVM Express Base 2.0, 3.3.3.1; docs/hardware/nvme.md#entries-5",
 		.example = "run nvme-mixed --commands 60 --size 512 --bug stale-cdw12",
 		.twin = "run nvme-mixed --commands 60 --size 512",
 	},

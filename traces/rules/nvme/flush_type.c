@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_flush_type = {
 			    "writes visible.",
 		.wrong = "The request was of another type, engine or VMID: it is acknowledged and changes nothing.",
 		.fix = "flush_type 2, the VMID's bit in the mask, engine 17.",
-		.sources = "reference nvme, section 12; Linux amdgpu gmc_v*_0_flush_gpu_tlb",
+		.sources = "docs/hardware/gpu.md#vram-3; Linux amdgpu gmc_v*_0_flush_gpu_tlb",
 		.example = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms --bug "
 			   "wrong-flush-type",
 		.twin = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms",

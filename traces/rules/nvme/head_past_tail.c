@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_nvme_head_past_tail = {
 		.wrong = "It passes the last posted entry: the driver takes old entries for new ones, so its phase "
 			 "is wrong.",
 		.fix = "Advance the head only past entries whose phase tag is the one of this lap.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14; tianocore/edk2#6912",
+		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; tianocore/edk2#6912",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug cq-ring-ahead",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_l2_poll = {
 			    "has.",
 		.wrong = "The poller sees the old entry for ever.",
 		.fix = "Map completion queues uncached (MTYPE UC) and poll with loads of system scope.",
-		.sources = "reference nvme, section 12",
+		.sources = "docs/hardware/gpu.md#vram-2",
 		.example = "run nvme-verify --queues-in vram --commands 8 --size 512 --timeout 1ms --bug "
 			   "plain-load-poll",
 		.twin = "run nvme-verify --queues-in vram --commands 8 --size 512 --timeout 1ms",

@@ -126,7 +126,7 @@ const struct bf_rule bf_rule_nvme_moved_buffer = {
 		.wrong = "The addresses were taken before the move and used after it.",
 		.fix = "Pin the buffer (or map it as a dynamic importer and take its addresses anew after each "
 		       "move) for as long as commands name it.",
-		.sources = "Linux Documentation/driver-api/dma-buf.rst; reference nvme, section 12; ROCm/rocm-xio#181",
+		.sources = "Linux Documentation/driver-api/dma-buf.rst; docs/hardware/gpu.md#dma-buf-1; ROCm/rocm-xio#181",
 		.example = "run nvme-verify --commands 8 --size 512 --bug moved-buffer",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_nvme_no_invalidate = {
 		.wrong = "The completion is in VRAM, and the GPU was never told to look again.",
 		.fix = "Write GCVM_INVALIDATE_ENG17_REQ with flush type 2 and wait for the acknowledgement before "
 		       "polling again.",
-		.sources = "reference nvme, section 12; Linux amdgpu gmc_v*_0_flush_gpu_tlb",
+		.sources = "docs/hardware/gpu.md#vram-3; Linux amdgpu gmc_v*_0_flush_gpu_tlb",
 		.example = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms --bug "
 			   "no-invalidate",
 		.twin = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms",

@@ -25,8 +25,7 @@ const struct bf_rule bf_rule_nvme_no_queue = {
 		.wrong = "The queue was never created, its creation failed or was not waited for, or its number is "
 			 "another one.",
 		.fix = "Ring only queues whose creation has completed with status 0.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14 (creation that completes "
-			   "later)",
+		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#other-controllers-2",
 		.example = "run nvme-verify --commands 8 --size 512 --bug queue-not-created",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

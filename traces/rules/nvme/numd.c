@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_numd = {
 		.hardware = "NUMD counts dwords from 0: the controller writes NUMD + 1.",
 		.wrong = "With the count of dwords there, the controller writes four bytes behind the buffer.",
 		.fix = "NUMD = bytes / 4 - 1.",
-		.sources = "NVM Express Base 2.0, 5.16.1; reference nvme, section 14",
+		.sources = "NVM Express Base 2.0, 5.16.1; docs/hardware/nvme.md#other-controllers-5",
 		.example = "run nvme-admin --commands 13 --bug numd-off-by-one",
 		.twin = "run nvme-admin --commands 13",
 	},

@@ -26,8 +26,7 @@ const struct bf_rule bf_rule_nvme_opcode_bit7 = {
 			    "vendors.",
 		.wrong = "With bit 7 masked off, Format NVM (80h) is Delete I/O Submission Queue (00h).",
 		.fix = "Keep opcodes in eight bits.",
-		.sources = "NVM Express Base 2.0, figure 138 (opcodes for admin commands); reference nvme, section "
-			   "14",
+		.sources = "NVM Express Base 2.0, figure 138 (opcodes for admin commands); docs/hardware/nvme.md#entries-5",
 		.example = "run nvme-admin --commands 13 --bug opcode-mask",
 		.twin = "run nvme-admin --commands 13",
 	},

@@ -105,7 +105,7 @@ const struct bf_rule bf_rule_nvme_plain_poll = {
 			    "it may be older than it.",
 		.wrong = "It worked because nothing was cached or reordered this time.",
 		.fix = "Poll the dword with the phase tag with an acquiring load of system scope.",
-		.sources = "PTX ISA, Memory Consistency Model; reference nvme, section 12",
+		.sources = "PTX ISA, Memory Consistency Model; docs/hardware/gpu.md#scopes-4",
 		.example = "run nvme-verify --commands 8 --size 512 --bug plain-load-poll",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

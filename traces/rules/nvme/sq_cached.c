@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_sq_cached = {
 		.wrong = "The controller fetched an entry from VRAM while the L2 still held the newer store.",
 		.fix = "Map the queue uncached (MTYPE UC), or put a fence of system scope, which writes the L2 "
 		       "back, before the doorbell.",
-		.sources = "reference nvme, section 12; Linux amdgpu VM_MTYPE",
+		.sources = "docs/hardware/gpu.md#vram-5; Linux amdgpu VM_MTYPE",
 		.example = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms --bug "
 			   "cached-sq",
 		.twin = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms",

@@ -52,7 +52,7 @@ const struct bf_rule bf_rule_nvme_tail_overrun = {
 		.wrong = "The new tail passes the head: the controller takes the ring for nearly empty and skips a "
 			 "whole lap. If it only reaches the head, the ring looks empty, and nothing is fetched.",
 		.fix = "Ring only for entries for which SQHD has made room.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; reference nvme, section 14; spdk/spdk#2171",
+		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
 		.test = "tests/traces/test_rules_nvme.c",
 		.why = "The variant that does not look for room (no-full-check) overwrites entries before its tail passes the head.",
 	},

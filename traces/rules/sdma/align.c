@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_sdma_align = {
 "a TIMESTAMP 8, CONST_FILL its fill size.",
 		.wrong = "The packet has no room for the low bits of the address, or the engine stops at them.",
 		.fix = "Align signals to 8 bytes (HSA wants 64), and timestamps to 32.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#alignment; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --limit 10ms --bug signal-align",
 		.twin = "run sdma-copy --limit 10ms",
 	},

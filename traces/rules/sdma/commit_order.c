@@ -53,7 +53,7 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 		.wrong = "A thread published past bytes that another one had reserved and not filled, or out of "
 			 "turn: the engine runs what was there before.",
 		.fix = "Publish in the order of reservation: wait until everything in front has been published.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp ReleaseWriteAddress",
+		.sources = "docs/hardware/sdma.md#submission-3; ROCR-Runtime amd_blit_sdma.cpp ReleaseWriteAddress",
 		.example = "run sdma-wrap --producers 4 --ordering adversarial --limit 10ms --bug commit-order",
 		.twin = "run sdma-wrap --producers 4 --ordering adversarial --limit 10ms",
 	},

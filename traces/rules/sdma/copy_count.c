@@ -52,8 +52,7 @@ const struct bf_rule bf_rule_sdma_copy_count = {
 "themselves.",
 		.wrong = "The copy moves one byte too many, the first of whatever lies behind the destination.",
 		.fix = "Store bytes - 1 (SizeToCountOffset is -1 from gfx9 on).",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 "
-"(SizeToCountOffset)",
+		.sources = "docs/hardware/sdma.md#copy-4; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 (SizeToCountOffset)",
 		.example = "run sdma-copy --limit 10ms --bug copy-count",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_sdma_copy_dcc = {
 		.wrong = "The bit is set and the packet has 7 dwords: the engine takes the next packet's header for "
 "the eighth, and the dword behind it for a header.",
 		.fix = "Seven dwords and cpv 0, or eight and cpv 1 with the last one 0.",
-		.sources = "reference sdma; Linux sdma_v7_0.c emit_copy_buffer; ROCm/rocm-systems sdma_registers.h",
+		.sources = "docs/hardware/sdma.md#copy-2; Linux sdma_v7_0.c emit_copy_buffer; ROCm/rocm-systems sdma_registers.h",
 		.example = "run sdma-copy --gen v7 --limit 10ms --bug cpv-short",
 		.twin = "run sdma-copy --gen v7 --limit 10ms",
 	},

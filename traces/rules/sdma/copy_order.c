@@ -61,7 +61,7 @@ const struct bf_rule bf_rule_sdma_copy_order = {
 		.wrong = "A copy read memory before the copy in front of it, on the same queue, had written it.",
 		.fix = "Between copies that depend on each other put a packet that waits (FENCE, ATOMIC, TRAP, or a "
 		       "NOP that does).",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
+		.sources = "docs/hardware/sdma.md#copy-5; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-copy --hops 2 --limit 10ms --bug no-copy-order",
 		.twin = "run sdma-copy --hops 2 --limit 10ms",
 	},

@@ -67,7 +67,7 @@ const struct bf_rule bf_rule_sdma_data_order = {
 		.hardware = "A copy reads memory past the buffers of the threads that wrote it.",
 		.wrong = "The data was still in a store buffer when the engine read it: old bytes were copied.",
 		.fix = "A release fence of system scope between the data and the doorbell.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
+		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-fence --ordering adversarial --limit 10ms --bug weak-data",
 		.twin = "run sdma-fence --ordering adversarial --limit 10ms",
 	},

@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_sdma_doorbell_each = {
 		.wrong = "Most submissions move less than 4 KiB: right, and the cost of submitting is larger than that "
 "of copying.",
 		.fix = "Several copies in one submission, with one signal behind them.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
+		.sources = "docs/hardware/sdma.md#submission-4; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
 		.example = "run sdma-copy --commands 64 --size 256",
 		.twin = "run sdma-copy --commands 64 --size 65536",
 	},

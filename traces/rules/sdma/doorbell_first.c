@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 		.wrong = "Program order is the wrong way round: the engine fetched ring bytes before their packets "
 			 "were there.",
 		.fix = "Store the packets, fence, store the write pointer, then ring.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
+		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug doorbell-first",
 		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
 	},

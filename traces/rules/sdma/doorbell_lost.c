@@ -33,8 +33,7 @@ const struct bf_rule bf_rule_sdma_doorbell_lost = {
 		.wrong = "The driver rang for packets, and the engine never heard of them.",
 		.fix = "Check that the doorbell page is mapped uncached from the offset that CREATE_QUEUE returned, "
 "that the slot is the queue's (low 13 bits, 8 bytes each), and that the store is flushed.",
-		.sources = "reference sdma; ROCm/rocm-systems libhsakmt src/queues.c; ROCm/mori#693 (doorbells of "
-"engines that are fused off)",
+		.sources = "docs/hardware/sdma.md#ring-4; ROCm/rocm-systems libhsakmt src/queues.c; ROCm/mori#693 (doorbells of engines that are fused off)",
 		.example = "run sdma-copy --limit 10ms --faults 'lost-doorbell prob=1'",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_sdma_doorbell_width = {
 "doorbell.",
 		.wrong = "The engine did not take it: the packets lie in the ring and nobody comes for them.",
 		.fix = "One 64-bit store from gfx9 on, one 32-bit store before; never two halves.",
-		.sources = "reference sdma; ROCm/rocm-systems libhsakmt src/queues.c, KFDTest SDMAQueue.cpp",
+		.sources = "docs/hardware/sdma.md#ring-4; ROCm/rocm-systems libhsakmt src/queues.c, KFDTest SDMAQueue.cpp",
 		.example = "run sdma-copy --limit 10ms --bug doorbell-width",
 		.twin = "run sdma-copy --limit 10ms",
 	},

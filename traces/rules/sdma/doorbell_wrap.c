@@ -43,7 +43,7 @@ const struct bf_rule bf_rule_sdma_doorbell_wrap = {
 		.wrong = "After the first lap the doorbell goes back to a small number, which the engine takes for "
 			 "old.",
 		.fix = "Publish the 64-bit index itself, not index % ring size.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
+		.sources = "docs/hardware/sdma.md#ring-3; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-wrap --limit 10ms --bug wrap-index",
 		.twin = "run sdma-wrap --limit 10ms",
 	},

@@ -55,7 +55,7 @@ const struct bf_rule bf_rule_sdma_fence_shared = {
 "one step is lost, and whoever waits for the signal waits for ever.",
 		.fix = "Decrement by ATOMIC; where 64-bit PCIe atomics are missing, give each submission a signal of "
 "its own.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (platform_atomic_support_)",
+		.sources = "docs/hardware/sdma.md#other-packets-8; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (platform_atomic_support_)",
 		.example = "run sdma-concurrent --fences --commands 64 --limit 10ms --bug shared-fence",
 		.twin = "run sdma-concurrent --fences --commands 64 --limit 10ms",
 	},

@@ -52,8 +52,7 @@ const struct bf_rule bf_rule_sdma_fill_count = {
 "two bits are ignored.",
 		.wrong = "The fill ends after a quarter of what was meant.",
 		.fix = "Store dwords * 4 - 1, or (dwords - 1) * 4 as ROCr does.",
-		.sources = "reference sdma; Mesa src/amd/common/ac_cmdbuf_sdma.c; ROCR-Runtime amd_blit_sdma.cpp "
-"BuildFillCommand",
+		.sources = "docs/hardware/sdma.md#other-packets-2; Mesa src/amd/common/ac_cmdbuf_sdma.c; ROCR-Runtime amd_blit_sdma.cpp BuildFillCommand",
 		.example = "run sdma-fill --limit 10ms --bug fill-count",
 		.twin = "run sdma-fill --limit 10ms",
 	},

@@ -73,7 +73,7 @@ const struct bf_rule bf_rule_sdma_gang_poll = {
 "still copy.",
 		.fix = "POLL_REGMEM(member == 1), then ATOMIC(member, -1), for each member, before the leader's own "
 "signal.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (gang_signals)",
+		.sources = "docs/hardware/sdma.md#signals-2; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (gang_signals)",
 		.example = "run sdma-fence --gang 2 --queues 3 --limit 10ms --bug no-gang-poll",
 		.twin = "run sdma-fence --gang 2 --queues 3 --limit 10ms",
 	},

@@ -54,8 +54,7 @@ const struct bf_rule bf_rule_sdma_gcr_pair = {
 "without the second whoever is told may read memory before the data are in it. This model has "
 "no such caches, so the run looks right.",
 		.fix = "GCR_REQ with 0xC3C00000 before the body and with 0x80400000 between the body and the signal.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (BuildGCRCommand); Linux "
-"sdma_v6_0.c ring_emit_mem_sync",
+		.sources = "docs/hardware/sdma.md#other-packets-11; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (BuildGCRCommand); Linux sdma_v6_0.c ring_emit_mem_sync",
 		.example = "run sdma-copy --limit 10ms --bug no-writeback",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -87,8 +87,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 "model has no such buffer, so the run looks right.",
 		.fix = "The HDP flush packet (8, 0, 0x80000000, 0, 0, 0) before the body, behind the polls of what it "
 "depends on.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp (hdp_flush_cmd); ROCm/rocm-systems "
-"KFDMemoryTest.DeviceHdpFlush",
+		.sources = "docs/hardware/sdma.md#other-packets-12; ROCR-Runtime amd_blit_sdma.cpp (hdp_flush_cmd); ROCm/rocm-systems KFDMemoryTest.DeviceHdpFlush",
 		.example = "run sdma-fence --place gpu --limit 10ms --bug no-hdp-flush",
 		.twin = "run sdma-fence --place gpu --limit 10ms",
 	},

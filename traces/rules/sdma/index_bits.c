@@ -42,8 +42,7 @@ const struct bf_rule bf_rule_sdma_index_bits = {
 "engine stops the queue or takes nothing more. With 32 bits that is after 4 GiB of packets: "
 "days, or minutes under load.",
 		.fix = "Keep reserve, commit, write pointer and doorbell in 64 bits, and subtract before comparing.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV4 (64-bit indices), BlitSdmaV2V3 "
-"(32-bit)",
+		.sources = "docs/hardware/sdma.md#ring-3; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV4 (64-bit indices), BlitSdmaV2V3 (32-bit)",
 		.example = "run sdma-wrap --commands 400 --limit 20ms --bug index-16",
 		.twin = "run sdma-wrap --commands 400 --limit 20ms",
 	},

@@ -33,8 +33,7 @@ const struct bf_rule bf_rule_sdma_index_grows = {
 		.wrong = "The doorbell holds the growing index: from the second lap on it lies outside of the ring.",
 		.fix = "Publish index & (size - 1) on those parts, and rebuild the growing read index from the "
 "distance to the committed one.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3; ROCm/rocm-systems KFDTest "
-"SDMAQueue.cpp SubmitPacket",
+		.sources = "docs/hardware/sdma.md#ring-3; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3; ROCm/rocm-systems KFDTest SDMAQueue.cpp SubmitPacket",
 		.example = "run sdma-wrap --wrapped --limit 10ms --bug grow-index",
 		.twin = "run sdma-wrap --wrapped --limit 10ms",
 	},

@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_sdma_index_unit = {
 		.wrong = "The doorbell holds a quarter of the index: the engine stops inside the first packet, or "
 "never sees the last ones.",
 		.fix = "Publish bytes: shift a count of dwords left by 2.",
-		.sources = "reference sdma; ROCm/rocm-systems KFDTest SDMAQueue.cpp; Linux sdma_v7_0.c ring_set_wptr",
+		.sources = "docs/hardware/sdma.md#ring-2; ROCm/rocm-systems KFDTest SDMAQueue.cpp; Linux sdma_v7_0.c ring_set_wptr",
 		.example = "run sdma-copy --limit 10ms --bug dword-index",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_sdma_leak = {
 		.wrong = "The queue was still there when its device went away: a program that goes on like this runs "
 "out of queues, and its rings and pages stay pinned.",
 		.fix = "AMDKFD_IOC_DESTROY_QUEUE for each queue that was created, before its ring is freed.",
-		.sources = "reference sdma; ROCm/rocm-systems KFDQMTest.CreateDestroySdmaQueue; Linux kfd_ioctl.h",
+		.sources = "docs/hardware/sdma.md#queues-of-the-kernel-driver-1; ROCm/rocm-systems KFDQMTest.CreateDestroySdmaQueue; Linux kfd_ioctl.h",
 		.example = "run sdma-copy --bug leak",
 		.twin = "run sdma-copy",
 	},

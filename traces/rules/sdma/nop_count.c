@@ -52,8 +52,7 @@ const struct bf_rule bf_rule_sdma_nop_count = {
 		.wrong = "The NOP skips the first dword of what comes next: the engine takes the second one for a "
 "header, or stops because the packet crosses the ring's end.",
 		.fix = "A pad of n dwords is one NOP with count n - 1, or n zero dwords.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp (min_submission_size_, PadRingWithNops); "
-"Linux sdma_v7_0.c ring_insert_nop",
+		.sources = "docs/hardware/sdma.md#opcodes-4; ROCR-Runtime amd_blit_sdma.cpp (min_submission_size_, PadRingWithNops); Linux sdma_v7_0.c ring_insert_nop",
 		.example = "run sdma-wrap --limit 10ms --bug nop-count",
 		.twin = "run sdma-wrap --limit 10ms",
 	},

@@ -88,8 +88,7 @@ const struct bf_rule bf_rule_sdma_not_rung = {
 		.wrong = "A submitter left its packets for a later submission to ring for, and no later one came, or it "
 			 "waits for a turn that never comes: they wait for ever, and so does whoever waits for them.",
 		.fix = "The last submission of a batch always rings; whoever waits rings first for what is published.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister (one "
-"doorbell a submission)",
+		.sources = "docs/hardware/sdma.md#submission-4; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister (one doorbell a submission)",
 		.example = "run sdma-copy --limit 10ms --bug no-doorbell",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -36,8 +36,7 @@ const struct bf_rule bf_rule_sdma_opcode = {
 		.wrong = "The engine does not know the packet; Linux has an illegal-instruction interrupt for it, and "
 "the queue stops.",
 		.fix = "Choose packets by the part's SDMA version, not by the newest header at hand.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV4, BlitSdmaV5; Linux amdgpu "
-"*_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#opcodes; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV4, BlitSdmaV5; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --gen v4 --limit 10ms --bug foreign-gcr",
 		.twin = "run sdma-copy --gen v4 --limit 10ms",
 	},

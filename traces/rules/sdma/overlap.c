@@ -30,8 +30,7 @@ const struct bf_rule bf_rule_sdma_overlap = {
 		.wrong = "Part of the source is overwritten before it is read, or not: no document says which, and the "
 "API forbids it.",
 		.fix = "Copy through another buffer, or backwards when the destination lies above the source.",
-		.sources = "reference sdma; ROCR-Runtime hsa_ext_amd.h (hsa_amd_memory_async_copy_rect); Linux amdgpu "
-"*_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#copy-6; ROCR-Runtime hsa_ext_amd.h (hsa_amd_memory_async_copy_rect); Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --limit 10ms --bug overlap",
 		.twin = "run sdma-copy --limit 10ms",
 	},

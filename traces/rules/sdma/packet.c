@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_sdma_packet = {
 		.wrong = "The packet says something that this generation of the engine does not do.",
 		.fix = "Look at the dword that the finding names: counts and pitches are stored minus one, extents "
 		       "in elements.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#opcodes; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --limit 10ms --bug atomic-op",
 		.twin = "run sdma-copy --limit 10ms",
 	},

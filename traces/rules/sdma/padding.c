@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_sdma_padding = {
 		.wrong = "Bytes that were reserved as padding hold what an earlier lap left: the engine runs old "
 			 "packets again.",
 		.fix = "Fill the rest of the ring with NOPs (or one NOP with a count) before publishing past it.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
+		.sources = "docs/hardware/sdma.md#ring-6; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
 		.example = "run sdma-wrap --limit 10ms --bug no-nops",
 		.twin = "run sdma-wrap --limit 10ms",
 	},

@@ -27,8 +27,7 @@ const struct bf_rule bf_rule_sdma_paused = {
 "doorbells are kept until it is given its ring back.",
 		.wrong = "Nobody gave it back.",
 		.fix = "AMDKFD_IOC_UPDATE_QUEUE with the ring's address, size and a percentage above 0 ends the pause.",
-		.sources = "reference sdma; ROCm/rocm-systems KFDQMTest.DisableSdmaQueueByUpdateWithNullAddress; Linux "
-"kfd_ioctl.h",
+		.sources = "docs/hardware/sdma.md#ring-8; ROCm/rocm-systems KFDQMTest.DisableSdmaQueueByUpdateWithNullAddress; Linux kfd_ioctl.h",
 		.example = "run sdma-pause --limit 10ms --bug no-resume",
 		.twin = "run sdma-pause --limit 10ms",
 	},

@@ -76,7 +76,7 @@ const struct bf_rule bf_rule_sdma_poll_halves = {
 		.wrong = "The low half was 0 before a store and the high half after it: the signal was never 0 as a "
 			 "whole, and both polls held.",
 		.fix = "Poll the high half first, then the low one, when the counter falls.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand",
+		.sources = "docs/hardware/sdma.md#other-packets-6; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand",
 		.example = "run sdma-fence --limit 10ms --bug poll-low-first",
 		.twin = "run sdma-fence --limit 10ms",
 	},

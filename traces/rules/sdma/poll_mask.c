@@ -35,8 +35,7 @@ const struct bf_rule bf_rule_sdma_poll_mask = {
 		.wrong = "With a mask of 0 every value looks like 0, and the poll holds at once; with bits of the "
 "reference outside of the mask it never holds.",
 		.fix = "A mask of all ones, or reference & mask == reference.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand; ROCm/rocm-systems "
-"emulation/rocjitsu; tinygrad and gem5 models",
+		.sources = "docs/hardware/sdma.md#other-packets-5; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand; ROCm/rocm-systems emulation/rocjitsu; tinygrad and gem5 models",
 		.example = "run sdma-fence --limit 10ms --bug poll-mask",
 		.twin = "run sdma-fence --limit 10ms",
 	},

@@ -52,7 +52,7 @@ const struct bf_rule bf_rule_sdma_poll_stuck = {
 "producer that never came.",
 		.fix = "Look at who is to store the word that the finding names; HSA signals are awaited at 0, members "
 "of a gang at 1.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
+		.sources = "docs/hardware/sdma.md#other-packets-4; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
 		.example = "run sdma-fence --limit 10ms --bug poll-value",
 		.twin = "run sdma-fence --limit 10ms",
 	},

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_sdma_poll_timeout = {
 "document says that the queue stops when they run out.",
 		.wrong = "The dependency was not satisfied, and what depends on it ran.",
 		.fix = "Set the retry count to 0xfff.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand (0x0FFF0004)",
+		.sources = "docs/hardware/sdma.md#other-packets-13; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand (0x0FFF0004)",
 		.example = "run sdma-fence --limit 10ms --bug poll-retries",
 		.twin = "run sdma-fence --limit 10ms",
 	},

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_sdma_privileged = {
 		.wrong = "The engine stops the queue at the packet.",
 		.fix = "Set mem_poll (bit 31) for polls of memory; for an HDP flush submit ROCr's six fixed dwords, "
 "which microcode knows.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp (hdp_flush_cmd); Linux sdma_v7_0.c",
+		.sources = "docs/hardware/sdma.md#opcodes-3; ROCR-Runtime amd_blit_sdma.cpp (hdp_flush_cmd); Linux sdma_v7_0.c",
 		.example = "run sdma-fence --limit 10ms --bug poll-register",
 		.twin = "run sdma-fence --limit 10ms",
 	},

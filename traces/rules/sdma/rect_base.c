@@ -28,8 +28,7 @@ const struct bf_rule bf_rule_sdma_rect_base = {
 "aligned pitches gets ROCr's base_align error for the same reason, and falls back to a "
 "shader.",
 		.fix = "Round the base down to 4 and add (address & 3) >> element to x.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand, "
-"SubmitCopyRectCommand; ROCm/clr rocblit.cpp copyBufferRect",
+		.sources = "docs/hardware/sdma.md#rects-3; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand, SubmitCopyRectCommand; ROCm/clr rocblit.cpp copyBufferRect",
 		.example = "run sdma-tiles --limit 10ms --bug rect-base",
 		.twin = "run sdma-tiles --limit 10ms",
 	},

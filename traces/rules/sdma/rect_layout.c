@@ -67,7 +67,7 @@ const struct bf_rule bf_rule_sdma_rect_layout = {
 		.fix = "Choose the layout by the part. Which parts read which is not settled: Linux's sdma_v7_1_0 "
 "header still lists the narrow one; the model takes ROCr's choice, and --profile wide-rect=0|1 "
 "the other.",
-		.sources = "reference sdma; ROCm/rocm-systems sdma_registers.h; Linux sdma_v7_1_0_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#rects-4; ROCm/rocm-systems sdma_registers.h; Linux sdma_v7_1_0_pkt_open.h",
 		.example = "run sdma-rect --gen v7 --element 4 --limit 10ms --bug rect-layout",
 		.twin = "run sdma-rect --gen v7 --element 4 --limit 10ms",
 	},

@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_sdma_rect_limit = {
 "engine copies the rest of the division.",
 		.fix = "Cut the rectangle into tiles at 2^14 (2^16) elements and rows; for wider pitches take larger "
 "elements or the X-Z form.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; sdma_registers.h",
+		.sources = "docs/hardware/sdma.md#rects-4; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; sdma_registers.h",
 		.example = "run sdma-tiles --seed 2 --limit 10ms --bug rect-limit",
 		.twin = "run sdma-tiles --seed 2 --limit 10ms",
 	},

@@ -46,8 +46,7 @@ const struct bf_rule bf_rule_sdma_rect_pitch = {
 		.wrong = "The engine takes the pitch for one element more: each row begins one element later than the "
 "one before.",
 		.fix = "Store pitch - 1.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Linux amdgpu "
-"*_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#rects-1; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-rect --limit 10ms --bug rect-pitch",
 		.twin = "run sdma-rect --limit 10ms",
 	},

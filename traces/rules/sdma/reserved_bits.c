@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_sdma_reserved_bits = {
 "do something else.",
 		.fix = "Clear the bits, and set fields only on the generations that have them (FENCE's mtype: gfx10 "
 "and later).",
-		.sources = "reference sdma; Linux amdgpu *_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#opcodes-5; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-fence --gen v4 --limit 10ms --bug fence-mtype",
 		.twin = "run sdma-fence --gen v4 --limit 10ms",
 	},

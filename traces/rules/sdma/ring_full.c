@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_sdma_ring_full = {
 		.wrong = "A reservation ends exactly a ring ahead of the read pointer. Where indices wrap, the "
 "doorbell then repeats the old value and the engine takes the full ring for an empty one.",
 		.fix = "Leave at least one dword free: index + bytes - read pointer must stay below the ring's size.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp CanWriteUpto",
+		.sources = "docs/hardware/sdma.md#ring-5; ROCR-Runtime amd_blit_sdma.cpp CanWriteUpto",
 		.example = "run sdma-wrap --wrapped --producers 4 --seed 6 --limit 10ms --bug full-ring",
 		.twin = "run sdma-wrap --wrapped --producers 4 --seed 6 --limit 10ms",
 	},

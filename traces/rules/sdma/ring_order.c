@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_sdma_ring_order = {
 		.wrong = "Part of a packet became visible after the engine had fetched it.",
 		.fix = "A release fence of system scope between the packets and the write pointer, and another one "
 		       "before the doorbell.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
+		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug no-fence",
 		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
 	},

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_sdma_ring_overrun = {
 			    "Nothing stops a driver from storing over packets that are due.",
 		.wrong = "The reservation reaches further than a ring ahead of the read pointer.",
 		.fix = "Wait in the reservation until index + bytes - read pointer fits the ring.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp AcquireWriteAddress",
+		.sources = "docs/hardware/sdma.md#ring-5; ROCR-Runtime amd_blit_sdma.cpp AcquireWriteAddress",
 		.example = "run sdma-wrap --producers 4 --limit 10ms --bug no-full-check",
 		.twin = "run sdma-wrap --producers 4 --limit 10ms",
 	},

@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_sdma_signal_early = {
 		.wrong = "The signal stands in front of the body, or is a packet that may overtake it: a thread was "
 			 "told that a submission is done while a copy ran.",
 		.fix = "Put the signal last, and make it a FENCE or an ATOMIC.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
+		.sources = "docs/hardware/sdma.md#other-packets-3; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
 		.example = "run sdma-copy --limit 10ms --bug signal-first",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_sdma_signal_overwritten = {
 		.wrong = "The copy went further than was meant and destroyed a signal: whoever waits for it waits "
 			 "for ever.",
 		.fix = "Check the packet that the finding names.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp",
+		.sources = "docs/hardware/sdma.md#signals; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-fill --limit 10ms --bug fill-over",
 		.twin = "run sdma-fill --limit 10ms",
 	},

@@ -45,8 +45,7 @@ const struct bf_rule bf_rule_sdma_small_element = {
 "it has to be.",
 		.fix = "The largest element that divides pitches, slices, offsets and width; cut off an odd end as a "
 "tile of its own.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Mesa "
-"src/amd/common/ac_cmdbuf_sdma.c",
+		.sources = "docs/hardware/sdma.md#rects-7; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Mesa src/amd/common/ac_cmdbuf_sdma.c",
 		.example = "run sdma-rect --element 1",
 		.twin = "run sdma-rect --element 16",
 	},

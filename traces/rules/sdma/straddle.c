@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_sdma_straddle = {
 			 "start.",
 		.fix = "When a submission does not fit before the end, fill the rest with NOPs and begin at offset "
 		       "0.",
-		.sources = "ROCm/rocm-systems#10667; reference sdma; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
+		.sources = "ROCm/rocm-systems#10667; docs/hardware/sdma.md#ring-6; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",
 		.example = "run sdma-wrap --limit 10ms --bug straddle",
 		.twin = "run sdma-wrap --limit 10ms",
 	},

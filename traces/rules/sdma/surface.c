@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_sdma_surface = {
 "reads and writes other rows than were meant. No document says what is done where they meet.",
 		.fix = "Divide bytes by the element size before storing; keep offset + width within the pitch and (y + "
 "rows) * pitch within the slice, as ROCr checks (width_range, height_range).",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCopyRectCommand",
+		.sources = "docs/hardware/sdma.md#rects-5; ROCR-Runtime amd_blit_sdma.cpp SubmitCopyRectCommand",
 		.example = "run sdma-rect --element 16 --limit 10ms --bug rect-bytes",
 		.twin = "run sdma-rect --element 16 --limit 10ms",
 	},

@@ -28,8 +28,7 @@ const struct bf_rule bf_rule_sdma_time_align = {
 "aligned places.",
 		.wrong = "Nothing public promises less than 32.",
 		.fix = "Align timestamp slots to 32 bytes.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BuildGetGlobalTimestampCommand; "
-"ROCm/rocm-systems KFDTest",
+		.sources = "docs/hardware/sdma.md#other-packets-9; ROCR-Runtime amd_blit_sdma.cpp BuildGetGlobalTimestampCommand; ROCm/rocm-systems KFDTest",
 		.example = "run sdma-fence --limit 10ms --bug time-align",
 		.twin = "run sdma-fence --limit 10ms",
 	},

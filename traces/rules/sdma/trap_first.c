@@ -40,8 +40,7 @@ const struct bf_rule bf_rule_sdma_trap_first = {
 		.wrong = "The FENCE with the event's number stands behind the TRAP: the handler may look at the "
 "mailbox before the number is there, and then counts the interrupt as nobody's.",
 		.fix = "FENCE(mailbox, event), then TRAP(event).",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand; ROCm/rocm-systems KFDTest "
-"SdmaEventInterrupt",
+		.sources = "docs/hardware/sdma.md#other-packets-10; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand; ROCm/rocm-systems KFDTest SdmaEventInterrupt",
 		.example = "run sdma-fence --limit 10ms --bug trap-first",
 		.twin = "run sdma-fence --limit 10ms",
 	},

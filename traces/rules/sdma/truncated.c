@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_sdma_truncated = {
 		.wrong = "A count is larger than what follows, or the published index lies before the submission's "
 "end.",
 		.fix = "Publish the index behind the last dword of the last packet, and store counts minus one.",
-		.sources = "reference sdma; ROCm/rocm-systems KFDNegativeTest.BasicSDMAReset",
+		.sources = "docs/hardware/sdma.md#other-packets-1; ROCm/rocm-systems KFDNegativeTest.BasicSDMAReset",
 		.example = "run sdma-copy --limit 10ms --bug short-index",
 		.twin = "run sdma-copy --limit 10ms",
 	},

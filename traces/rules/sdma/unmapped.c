@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_sdma_unmapped = {
 		.wrong = "The address is wrong, was never mapped to this GPU, or is no longer.",
 		.fix = "Map memory to every GPU whose engine uses it (AMDKFD_IOC_MAP_MEMORY_TO_GPU), store both halves "
 "of the address, and unmap only behind the completion.",
-		.sources = "reference sdma; ROCm/rocm-systems KFDExceptionTest.SdmaQueueException; Linux kfd_ioctl.h",
+		.sources = "docs/hardware/sdma.md#other-packets-14; ROCm/rocm-systems KFDExceptionTest.SdmaQueueException; Linux kfd_ioctl.h",
 		.example = "run sdma-copy --limit 10ms --bug short-address",
 		.twin = "run sdma-copy --limit 10ms",
 	},

@@ -34,8 +34,7 @@ const struct bf_rule bf_rule_sdma_wptr_order = {
 "again.",
 		.fix = "Store the packets, then the write pointer, then a release fence, then the doorbell with the "
 "same value.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister; "
-"ROCm/rocm-systems#11544; Linux kfd_mqd_manager_v12.c",
+		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister; ROCm/rocm-systems#11544; Linux kfd_mqd_manager_v12.c",
 		.example = "run sdma-copy --bug wptr-late",
 		.twin = "run sdma-copy",
 	},

@@ -48,8 +48,7 @@ const struct bf_rule bf_rule_sdma_write_count = {
 		.wrong = "The engine takes one dword more for data: the header of the next packet. What follows it is "
 "read as a header and is none.",
 		.fix = "Store n - 1 (SizeToCountOffset is -1 from gfx9 on).",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 "
-"(SizeToCountOffset)",
+		.sources = "docs/hardware/sdma.md#copy-4; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 (SizeToCountOffset)",
 		.example = "run sdma-write --limit 10ms --bug write-count",
 		.twin = "run sdma-write --limit 10ms",
 	},

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_sdma_wrong_bytes = {
 			 "an address in a packet differs from what was meant.",
 		.fix = "Counts are bytes minus one; pitches minus one, in elements or bytes as the form wants; "
 		       "extents minus one in elements.",
-		.sources = "reference sdma; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
+		.sources = "docs/hardware/sdma.md#copy; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --size 4104 --limit 10ms --bug copy-tail",
 		.twin = "run sdma-copy --size 4104 --limit 10ms",
 	},
