@@ -146,6 +146,7 @@ int bf_vfio_user_create(struct bf_sim *sim, const struct bf_vfio_user_opts *opts
 	}
 	for (uint32_t i = 0; i < vectors; i++)
 		s->irq[i] = -1;
+	bf_vfu_bell_open(&s->bell);
 	bf_pci_listen(opts->fn, on_interrupt, s);
 	*out = s;
 	return 0;
@@ -167,6 +168,7 @@ void bf_vfio_user_destroy(struct bf_vfio_user *s)
 	free(s->path);
 	free(s->maps);
 	free(s->dma);
+	bf_vfu_bell_close(&s->bell);
 	free(s->irq);
 	free(s);
 }

@@ -84,6 +84,12 @@ struct bf_vfu_counts {
 	    dma_errors, receives, sends;
 };
 
+/* How eventfds of the client are rung; vfio_user_bell.c. */
+struct bf_vfu_bell {
+	unsigned long context; /* the kernel's, of asynchronous I/O */
+	int zero;              /* -1: there is none */
+};
+
 struct bf_vfio_user {
 	struct bf_sim *sim;
 	struct bf_vfio_user_opts o;
@@ -127,6 +133,7 @@ struct bf_vfio_user {
 
 	/* Interrupts: an eventfd a vector, -1 without one. Done once for all that is due at a time, by `work`. */
 	int *irq;
+	struct bf_vfu_bell bell;
 	struct bf_event work;
 };
 
@@ -178,6 +185,12 @@ extern const struct bf_mmio_ops bf_vfu_far_mmio;
 void bf_vfu_dma_answer(struct bf_vfio_user *s, const struct bf_vfu_message *m);
 void bf_vfu_dma_abandon(struct bf_vfio_user *s, const struct bf_region *region);
 void bf_vfu_dma_close(struct bf_vfio_user *s);
+
+/* vfio_user_bell.c */
+void bf_vfu_bell_open(struct bf_vfu_bell *b);
+void bf_vfu_bell_close(struct bf_vfu_bell *b);
+/* Adds 1 to the counter of the eventfd unless it is full. Never blocks. False: it is no eventfd. */
+bool bf_vfu_bell_ring(struct bf_vfu_bell *b, int fd);
 
 /* vfio_user_irq.c */
 void bf_vfu_irqs_close(struct bf_vfio_user *s);

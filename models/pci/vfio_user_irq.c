@@ -6,7 +6,6 @@
  * DMA_WRITE is not confirmed all of them wait.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,13 +24,11 @@ void bf_vfu_irqs_close(struct bf_vfio_user *s)
 		set_fd(s, i, -1);
 }
 
-/* A full counter or a descriptor that is none of an eventfd is the client's business. */
+/* A full counter is the client's business. */
 static void fire(struct bf_vfio_user *s, uint32_t vector)
 {
-	const uint64_t one = 1;
-
 	s->count.interrupts++;
-	if (write(s->irq[vector], &one, sizeof(one)) != sizeof(one) && errno != EAGAIN)
+	if (!bf_vfu_bell_ring(&s->bell, s->irq[vector]))
 		bf_vfu_log(s, "vector %u: its descriptor takes no event", vector);
 }
 
@@ -47,16 +44,12 @@ void bf_vfu_deliver(struct bf_vfio_user *s)
 	}
 }
 
-/*
- * Anonymous inodes have no file type; sockets, pipes and files, on which a write would block or raise SIGPIPE, do. The
- * descriptor must not block either: its counter may be full.
- */
+/* Anonymous inodes have no file type; sockets, pipes and files, on which a write would block or raise SIGPIPE, do. */
 static bool is_eventfd(int fd)
 {
 	struct stat st;
-	int flags = fcntl(fd, F_GETFL);
 
-	return !fstat(fd, &st) && !(st.st_mode & S_IFMT) && flags >= 0 && !fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	return !fstat(fd, &st) && !(st.st_mode & S_IFMT);
 }
 
 static int assign(struct bf_vfio_user *s, struct bf_vfu_message *m, uint32_t start, uint32_t count)

@@ -1,4 +1,7 @@
 /* The vfio-user server: interrupts, resets, and what lasts longer than a connection. */
+#include <fcntl.h>
+#include <sys/epoll.h>
+
 #include "tests/models/vfio_user_client.h"
 
 /* Interrupts ------------------------------------------------------------------------------------------------------ */
@@ -143,6 +146,42 @@ START_TEST(a_full_eventfd_does_not_block)
 }
 END_TEST
 
+/* Flags belong to the open file, which the client has, too: it makes its descriptor block after we took it. */
+START_TEST(a_client_that_unsets_nonblock_does_not_hold_us)
+{
+	const uint64_t most = UINT64_MAX - 1;
+	const int fd = eventfd(0, EFD_NONBLOCK);
+
+	begin();
+	set_master();
+	set_vectors(&fd, 0, 1);
+	ck_assert_int_eq(fcntl(fd, F_SETFL, 0), 0);
+	ck_assert_int_eq(write(fd, &most, 8), 8);
+	interrupt(0);
+	interrupt(0);
+	ck_assert_uint_eq(bar_value(REG_A), 0);
+	ck_assert_uint_eq(stat_of("interrupts"), 2);
+	ck_assert_uint_ge(fired(fd), most);
+	interrupt(0); /* and rings again once there is room */
+	ck_assert_uint_eq(fired(fd), 1);
+	close(fd);
+}
+END_TEST
+
+/* What is no file, socket or pipe passes for an eventfd until it is rung. */
+START_TEST(a_descriptor_that_takes_no_event_is_said)
+{
+	const int fd = epoll_create1(0);
+
+	begin();
+	set_master();
+	set_vectors(&fd, 0, 1);
+	interrupt(0);
+	ck_assert_str_eq(r.log, "vector 0: its descriptor takes no event");
+	close(fd);
+}
+END_TEST
+
 /* Resets and connections ------------------------------------------------------------------------------------------ */
 
 START_TEST(resets_keep_what_is_the_connections)
@@ -219,6 +258,8 @@ int main(void)
 	tcase_add_test(t, clients_may_fire_vectors);
 	tcase_add_test(t, interrupt_settings_that_make_no_sense_are_refused);
 	tcase_add_test(t, a_full_eventfd_does_not_block);
+	tcase_add_test(t, a_client_that_unsets_nonblock_does_not_hold_us);
+	tcase_add_test(t, a_descriptor_that_takes_no_event_is_said);
 	tcase_add_test(t, resets_keep_what_is_the_connections);
 	tcase_add_test(t, the_next_client_finds_the_device_as_it_was);
 	return client_run(s);
