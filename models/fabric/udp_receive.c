@@ -60,8 +60,12 @@ static bool rebuild(struct bf_udp *u, const struct bf_udp_in *in, const struct b
 	own = bf_roce_icrc(pkt->data, icrc_at);
 	if (own != icrc && !bf_find_ip_id(&u->ids, pkt->len, own, icrc, pkt->data + UDP_IP + 4))
 		return false;
-	bf_put_be16(pkt->data + UDP_HEAD + 2, BF_ROCE_UDP_PORT);
 	bf_roce_set_lengths(pkt->data, pkt->len); /* now that the identification is known */
+	if (BF_UNLIKELY(u->port != BF_ROCE_UDP_PORT)) {
+		/* Behind the sockets there is RoCEv2's port alone, and the ICRC covers it. */
+		bf_put_be16(pkt->data + UDP_HEAD + 2, BF_ROCE_UDP_PORT);
+		bf_put_le32(pkt->data + icrc_at, bf_roce_icrc(pkt->data, icrc_at));
+	}
 	return true;
 }
 

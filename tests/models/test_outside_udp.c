@@ -71,6 +71,28 @@ START_TEST(test_icrc_is_made_here)
 }
 END_TEST
 
+/* Sockets at a port of the user's: the frame that comes out is RoCEv2's all the same, and its ICRC agrees. */
+START_TEST(test_another_port)
+{
+	struct bf_outside_opts opts = { .network = end_network(), .udp_port = 5000 };
+	struct end a, b;
+
+	opts.udp_ipv4 = address(1);
+	end_open_with(&a, &opts, "corrupt skip=1 count=1");
+	opts.udp_ipv4 = address(2);
+	end_open_with(&b, &opts, NULL);
+	for (int i = 0; i < 3; i++)
+		udp_send(&a, &b, 0, 500);
+	bf_outside_flush(a.outside);
+	end_receive(&b, 2);
+	ck_assert_uint_eq(b.broken, 0);
+	ck_assert_uint_eq(end_stat(&b, "outside.udp_errors"), 1);
+	ck_assert_uint_eq(bf_get_be16(b.last_headers + 36), BF_ROCE_UDP_PORT);
+	end_close(&a);
+	end_close(&b);
+}
+END_TEST
+
 START_TEST(test_corrupted_frames_are_found)
 {
 	struct end a, b;
@@ -431,6 +453,7 @@ int main(void)
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, test_frames_come_whole_and_in_order);
 	tcase_add_test(c, test_icrc_is_made_here);
+	tcase_add_test(c, test_another_port);
 	tcase_add_test(c, test_corrupted_frames_are_found);
 	tcase_add_test(c, test_type_of_service);
 	tcase_add_test(c, test_identification_is_found);
