@@ -175,8 +175,9 @@ static int start_warp(struct bf_sim_grid *g, struct bf_cta_of *cta, uint32_t ind
 	char name[32];
 	int rc;
 
-	*w = (struct bf_warp_of){ .cta = cta, .index = index, .lane = &cta->lane[index * BF_LANES] };
-	bf_event_init(&w->gather, bf_cluster_gather);
+	w->cta = cta;
+	w->index = index;
+	w->lane = &cta->lane[index * BF_LANES];
 	snprintf(name, sizeof(name), "b%u.w%u", cta->block, index);
 	bf_rng_init(&w->stalls, g->world->opts.seed, name);
 	rc = bf_team_create(g->world->sim, BF_LANES, name, &w->team.team);
@@ -210,6 +211,9 @@ static int start_cta(struct bf_sim_grid *g, struct bf_cluster_of *c, uint32_t ra
 	cta->warp = calloc(g->opts.warps, sizeof(*cta->warp));
 	cta->lane = calloc((size_t)g->opts.warps * BF_LANES, sizeof(*cta->lane));
 	cta->granule = calloc(g->opts.shared_bytes / BF_WATCH_GRANULE + 1, sizeof(*cta->granule));
+	/* Before anything can fail: free_cta() cancels the events of all. */
+	for (uint32_t i = 0; cta->warp && i < g->opts.warps; i++)
+		bf_event_init(&cta->warp[i].gather, bf_cluster_gather);
 	if (!cta->warp || !cta->lane || !cta->granule)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "start of b%u", cta->block);
