@@ -1,6 +1,7 @@
 #!/bin/bash
 # The pages of docs/hardware: each fact has a number, a mark and a source, and every citation of such a page, in code, in
-# the sources of rules and in other pages, names a page and a section or fact that are there.
+# the sources of rules and in other pages, names a page and a section or fact that are there. Links between all pages lead
+# to files and headings that are there.
 set -u
 cd "$BELFRY_SOURCE_DIR" || exit 1
 python3 - <<'END'
@@ -43,7 +44,7 @@ for name in anchors:
 cited = 0
 cite = re.compile(r"docs/hardware/([a-z0-9-]+\.md)(?:#([a-z0-9-]+))?")
 document = re.compile(r"(\b[A-Za-z0-9-]+/[A-Za-z0-9-]+ )?(?<![A-Za-z0-9_./-])([A-Za-z0-9_/-]+\.md)\b")  # behind owner/name: another's
-link = re.compile(r"\]\(((?:[a-z./]*/)?)([a-z0-9-]+\.md)#([a-z0-9-]+)\)")
+link = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")
 
 
 def resolve(where, page, anchor):
@@ -53,6 +54,11 @@ def resolve(where, page, anchor):
         complaints.append(f"{where}: there is no page docs/hardware/{page}")
     elif anchor and anchor not in anchors[page]:
         complaints.append(f"{where}: docs/hardware/{page} has no {anchor}")
+
+
+def headings(page):
+    lines = [l.lstrip("#").strip() for l in open(page) if l.startswith("#")]
+    return {re.sub(r"[^a-z0-9 _-]", "", l.lower()).replace(" ", "-") for l in lines}
 
 
 files = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.def", "*.sh", "*.py", "*.md", "*.cu"], capture_output=True, text=True)
@@ -69,10 +75,13 @@ for name in names:
         for m in document.finditer(text):
             if not os.path.exists(m[2]) and not m[1]:
                 complaints.append(f"{name} cites {m[2]}, which is not in the repository")
-    if name.startswith("docs/hardware/"):
-        for m in link.finditer(text):
-            if not m[1]:
-                resolve(name, m[2], m[3])
+    if name.endswith(".md"):
+        for m in link.finditer(re.sub(r"```.*?\n```|`[^`\n]*`", "", text, flags=re.S)):
+            target = os.path.normpath(os.path.join(os.path.dirname(name), m[1])) if m[1] else name
+            if target.startswith("docs/hardware/") and target.endswith(".md"):
+                resolve(name, os.path.basename(target), m[2])
+            elif not os.path.exists(target) or m[2] and m[2] not in headings(target):
+                complaints.append(f"{name}: the link to {m[1]}#{m[2] or ''} leads nowhere")
 
 rules = json.loads(subprocess.run([os.environ["BELFRY"], "rules", "--json"], capture_output=True, text=True).stdout)
 for rule in rules:
