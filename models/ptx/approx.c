@@ -97,12 +97,10 @@ uint32_t bf_ptx_sqrt_approx_f32(uint32_t a, unsigned mode)
 
 uint32_t bf_ptx_div_approx_f32(uint32_t a, uint32_t b, unsigned mode)
 {
-	const uint32_t divisor = b & ~SIGN, x = operand(a, mode);
+	const uint32_t divisor = b & ~SIGN;
 	const bool huge = divisor > 0x7e800000u && divisor < F32_INF;
 	if (huge && !bf_ptx_is_nan_f32(a))
 		return (a & ~SIGN) == F32_INF ? BF_PTX_NAN_F32 : (a ^ b) & SIGN;
-	if (divisor != 0 && divisor < 0x800000u && (x & ~SIGN) != 0)
-		return bf_ptx_is_nan_f32(a) ? BF_PTX_NAN_F32 : F32_INF | ((a ^ b) & SIGN);
 	return bf_ptx_div_f32(a, b, mode);
 }
 
@@ -145,7 +143,7 @@ static uint32_t circular(uint32_t a, uint32_t turn, unsigned mode)
 	const uint32_t x = operand(a, mode);
 	if ((x & ~SIGN) >= F32_INF)
 		return BF_PTX_NAN_F32;
-	if (turn == 0 && (x & ~SIGN) < 0x00800000u)
+	if (turn == 0 && (x & ~SIGN) <= 0x00800000u)
 		return x & SIGN;
 	return bf_ptx_result_f32((float)sine_of((double)bf_ptx_float(x), turn), mode);
 }
@@ -192,22 +190,21 @@ static uint64_t upper_word(uint64_t a)
 uint64_t bf_ptx_rcp_approx_f64(uint64_t a)
 {
 	const uint64_t bits = bf_ptx_bits64(1.0 / bf_ptx_double(upper_word(a)));
-	return bf_ptx_is_nan_f64(a) ? UPPER_NAN : upper_word(bits);
+	return bf_ptx_is_nan_f64(bits) ? UPPER_NAN : upper_word(bits);
 }
 
 uint64_t bf_ptx_rsqrt_f64(uint64_t a, unsigned mode)
 {
-	const uint64_t x = mode & BF_PTX_MODE_FTZ ? upper_word(a) : a;
-	uint64_t bits;
+	const bool upper = (mode & BF_PTX_MODE_FTZ) != 0;
+	const uint64_t x = upper ? upper_word(a) : a;
 	if ((x & ~(1ull << 63)) == 0)
-		bits = 0x7ff0000000000000ull | (x & 1ull << 63);
-	else if (bf_ptx_is_nan_f64(a) || x >> 63)
-		return mode & BF_PTX_MODE_FTZ ? UPPER_NAN
-		       : bf_ptx_is_nan_f64(a) ? a | BF_PTX_QUIET_F64
-					      : BF_PTX_INVALID_F64;
-	else
-		bits = bf_ptx_bits64(1.0 / bf_ptx_double(bf_ptx_sqrt_f64(x, 0)));
-	return mode & BF_PTX_MODE_FTZ ? upper_word(bits) : bits;
+		return 0x7ff0000000000000ull | (x & 1ull << 63);
+	if (bf_ptx_is_nan_f64(x) && !upper)
+		return x | BF_PTX_QUIET_F64;
+	if (bf_ptx_is_nan_f64(x) || x >> 63)
+		return upper ? UPPER_NAN : BF_PTX_INVALID_F64;
+	const uint64_t bits = bf_ptx_bits64(1.0 / bf_ptx_double(bf_ptx_sqrt_f64(x, 0)));
+	return upper ? upper_word(bits) : bits;
 }
 
 static uint32_t half_operand(enum bf_ptx_type format, uint16_t a, unsigned mode)

@@ -69,21 +69,50 @@ static uint64_t integer_to_float(enum bf_ptx_type to, enum bf_ptx_type from, uns
 
 /* Between floats. */
 
+/* .rn and .rz have a canonical NaN; .rna treats its bits as it does a number's, .satfinite with them. */
+static uint32_t nan_to_tf32(uint32_t a, unsigned mode)
+{
+	if ((mode & BF_PTX_MODE_RNA) == 0)
+		return 0x7fffe000;
+	const uint32_t rounded = (a + 0x1000) & ~0x1fffu;
+	return mode & BF_PTX_MODE_SATFINITE ? rounded - 0x2000 : rounded;
+}
+
+/* A NaN: of f64, and to f64, its top bits go on, unless .ftz makes f32's canonical one of it. */
+static uint64_t nan_to_float(enum bf_ptx_type to, enum bf_ptx_type from, unsigned mode, uint64_t a)
+{
+	const uint32_t half = from == BF_PTX_BF16
+				  ? (uint32_t)a << 16
+				  : (uint32_t)(a & 0x8000) << 16 | 0x7f800000u | (uint32_t)(a & 0x3ff) << 13;
+	if (to == BF_PTX_TF32)
+		return nan_to_tf32((uint32_t)a, mode);
+	if (from == BF_PTX_BF16 && to == BF_PTX_F32 && (mode & BF_PTX_MODE_FTZ) == 0)
+		return half;
+	if (to == BF_PTX_F64 && from == BF_PTX_F32)
+		return bf_ptx_cvt_f64_f32(mode & BF_PTX_MODE_FTZ ? BF_PTX_NAN_F32 : (uint32_t)a);
+	if (to == BF_PTX_F64 && from != BF_PTX_F64)
+		return bf_ptx_cvt_f64_f32(half);
+	if (from == BF_PTX_F64 && to == BF_PTX_F64)
+		return a | BF_PTX_QUIET_F64;
+	if (from == BF_PTX_F64 && to == BF_PTX_F32)
+		return bf_ptx_cvt_f32_f64(a);
+	if (from == BF_PTX_F64 && to == BF_PTX_F16)
+		return (a >> 48 & 0x8000) | 0x7e00 | (a >> 42 & 0x3ff);
+	if (from == BF_PTX_F64 && to == BF_PTX_BF16)
+		return (a >> 48 & 0x8000) | 0x7fc0 | (a >> 45 & 0x7f);
+	return bf_ptx_soft_round(to, (struct bf_ptx_soft){ .kind = BF_PTX_SOFT_NAN }, 0);
+}
+
 static uint64_t float_to_float(enum bf_ptx_type to, enum bf_ptx_type from, unsigned mode, uint64_t a)
 {
-	struct bf_ptx_soft value = source(from, mode, a);
-	if (value.kind == BF_PTX_SOFT_NAN && (mode & BF_PTX_MODE_SAT) == 0) {
-		if (to == BF_PTX_F32 && from == BF_PTX_F64)
-			return bf_ptx_cvt_f32_f64(a);
-		if (to == BF_PTX_F64 && from == BF_PTX_F32)
-			return bf_ptx_cvt_f64_f32((uint32_t)a);
-		if (to == BF_PTX_F64 && from == BF_PTX_F64)
-			return a | BF_PTX_QUIET_F64;
-		if (to == BF_PTX_F32 && from == BF_PTX_BF16)
-			return bf_ptx_cvt_f32_bf16((uint16_t)a);
-		if (to == BF_PTX_TF32)
-			return 0x7fc00000;
-	}
+	struct bf_ptx_soft value;
+	if (to == BF_PTX_F16)
+		mode &= ~(unsigned)BF_PTX_MODE_FTZ; /* changes nothing */
+	if (to == from && mode == 0 && (to == BF_PTX_F32 || to == BF_PTX_F64))
+		return a;
+	value = source(from, mode, a);
+	if (value.kind == BF_PTX_SOFT_NAN && (mode & BF_PTX_MODE_SAT) == 0)
+		return nan_to_float(to, from, mode, a);
 	if (mode & BF_PTX_MODE_INTEGER)
 		value = bf_ptx_soft_to_whole(value, mode);
 	return bf_ptx_soft_round(to, value, mode);

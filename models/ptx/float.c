@@ -43,36 +43,36 @@ static struct bf_ptx_soft read64(uint64_t a)
 	return bf_ptx_soft_read(BF_PTX_F64, a);
 }
 
-/* `value` rounded, or the NaN that comes of operands a, b and c, of which one may be there twice. */
-static uint64_t round64(struct bf_ptx_soft value, uint64_t a, uint64_t b, uint64_t c, unsigned mode)
+/* `value` rounded, or the NaN that comes of operands: the first of them that is one. */
+static uint64_t round64(struct bf_ptx_soft value, uint64_t first, uint64_t second, uint64_t third, unsigned mode)
 {
 	if (value.kind != BF_PTX_SOFT_NAN)
 		return bf_ptx_soft_round(BF_PTX_F64, value, mode);
-	if (bf_ptx_is_nan_f64(c))
-		return c | BF_PTX_QUIET_F64;
-	if (bf_ptx_is_nan_f64(b))
-		return b | BF_PTX_QUIET_F64;
-	return bf_ptx_is_nan_f64(a) ? a | BF_PTX_QUIET_F64 : BF_PTX_INVALID_F64;
+	if (bf_ptx_is_nan_f64(first))
+		return first | BF_PTX_QUIET_F64;
+	if (bf_ptx_is_nan_f64(second))
+		return second | BF_PTX_QUIET_F64;
+	return bf_ptx_is_nan_f64(third) ? third | BF_PTX_QUIET_F64 : BF_PTX_INVALID_F64;
 }
 
 uint64_t bf_ptx_soft_add_f64(uint64_t a, uint64_t b, unsigned mode)
 {
-	return round64(bf_ptx_soft_add(read64(a), read64(b), mode), a, a, b, mode);
+	return round64(bf_ptx_soft_add(read64(a), read64(b), mode), b, a, a, mode);
 }
 
 uint64_t bf_ptx_soft_mul_f64(uint64_t a, uint64_t b, unsigned mode)
 {
-	return round64(bf_ptx_soft_mul(read64(a), read64(b)), a, a, b, mode);
+	return round64(bf_ptx_soft_mul(read64(a), read64(b)), b, a, a, mode);
 }
 
 uint64_t bf_ptx_soft_fma_f64(uint64_t a, uint64_t b, uint64_t c, unsigned mode)
 {
-	return round64(bf_ptx_soft_add(bf_ptx_soft_mul(read64(a), read64(b)), read64(c), mode), a, b, c, mode);
+	return round64(bf_ptx_soft_add(bf_ptx_soft_mul(read64(a), read64(b)), read64(c), mode), b, c, a, mode);
 }
 
 uint64_t bf_ptx_soft_div_f64(uint64_t a, uint64_t b, unsigned mode)
 {
-	return round64(bf_ptx_soft_div(read64(a), read64(b)), a, a, b, mode);
+	return round64(bf_ptx_soft_div(read64(a), read64(b)), a, b, b, mode);
 }
 
 uint64_t bf_ptx_sqrt_f64(uint64_t a, unsigned mode)

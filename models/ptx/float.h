@@ -1,8 +1,11 @@
 /*
  * The floating-point instructions of PTX as functions of bits, bit for bit with an H100, NaNs too:
  * - f32: every NaN result is 0x7fffffff; f16 and bf16: 0x7fff.
- * - f64: a NaN operand goes through, made quiet (of several the last), and invalid operations give 0xfff8000000000000.
- * - .ftz, of f32 and f16 alone: subnormal inputs and results become zeros of their sign.
+ * - f64: a NaN operand goes through, made quiet, and invalid operations give 0xfff8000000000000. Of two NaNs it is the
+ *   second; of div's the first; of fma's the second factor, else the summand, else the first factor. neg and abs leave
+ * a NaN's sign.
+ * - .ftz, of f32 and f16 alone: subnormal inputs become zeros of their sign, and so do results that are subnormal
+ * before they are rounded.
  * - .sat clamps to [0, 1]; NaN and -0 give +0. .relu makes negative results +0 and keeps NaN.
  *
  * `mode` is a set of the instruction's modifiers. The f32 functions are inlined so that a mode known to the compiler
@@ -109,6 +112,13 @@ static BF_ALWAYS_INLINE uint32_t bf_ptx_result_f32(float value, unsigned mode)
 		bits = bf_ptx_flush_f32(bits);
 	return bf_ptx_is_nan_f32(bits) ? BF_PTX_NAN_F32 : bits;
 }
+/* The same of a number that is exact, or rounded to odd, and so can be told subnormal before it is rounded. */
+static BF_ALWAYS_INLINE uint32_t bf_ptx_round_f32(double value, unsigned mode)
+{
+	const float rounded = (float)value;
+	const bool flush = (mode & BF_PTX_MODE_FTZ) && (value < 0x1p-126) & (value > -0x1p-126);
+	return bf_ptx_result_f32(flush ? bf_ptx_float(bf_ptx_bits32(rounded) & 0x80000000u) : rounded, mode);
+}
 
 /* The same in software, for any rounding. */
 uint32_t bf_ptx_soft_add_f32(uint32_t a, uint32_t b, unsigned mode);
@@ -135,7 +145,8 @@ static BF_ALWAYS_INLINE uint32_t bf_ptx_mul_f32(uint32_t a, uint32_t b, unsigned
 {
 	if (mode & BF_PTX_MODE_ROUND)
 		return bf_ptx_soft_mul_f32(a, b, mode);
-	return bf_ptx_result_f32(bf_ptx_operand_f32(a, mode) * bf_ptx_operand_f32(b, mode), mode);
+	const float x = bf_ptx_operand_f32(a, mode), y = bf_ptx_operand_f32(b, mode);
+	return mode & BF_PTX_MODE_FTZ ? bf_ptx_round_f32((double)x * (double)y, mode) : bf_ptx_result_f32(x * y, mode);
 }
 static BF_ALWAYS_INLINE uint32_t bf_ptx_div_f32(uint32_t a, uint32_t b, unsigned mode)
 {
@@ -168,10 +179,10 @@ static BF_ALWAYS_INLINE uint32_t bf_ptx_fma_f32(uint32_t a, uint32_t b, uint32_t
 		return bf_ptx_soft_fma_f32(a, b, c, mode);
 	const float x = bf_ptx_operand_f32(a, mode), y = bf_ptx_operand_f32(b, mode), z = bf_ptx_operand_f32(c, mode);
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-	return bf_ptx_result_f32(__builtin_fmaf(x, y, z), mode);
-#else
-	return bf_ptx_result_f32((float)bf_ptx_sum_odd((double)x * (double)y, (double)z), mode);
+	if ((mode & BF_PTX_MODE_FTZ) == 0)
+		return bf_ptx_result_f32(__builtin_fmaf(x, y, z), mode);
 #endif
+	return bf_ptx_round_f32(bf_ptx_sum_odd((double)x * (double)y, (double)z), mode);
 }
 
 /* sqrt of f32. */
@@ -196,13 +207,13 @@ static inline uint64_t bf_ptx_copysign_f64(uint64_t a, uint64_t b)
 {
 	return (a & 1ull << 63) | (b & ~(1ull << 63));
 }
-static inline uint64_t bf_ptx_neg_f64(uint64_t a)
+static BF_ALWAYS_INLINE uint64_t bf_ptx_neg_f64(uint64_t a)
 {
-	return a ^ 1ull << 63;
+	return bf_ptx_is_nan_f64(a) ? a | BF_PTX_QUIET_F64 : a ^ 1ull << 63;
 }
-static inline uint64_t bf_ptx_abs_f64(uint64_t a)
+static BF_ALWAYS_INLINE uint64_t bf_ptx_abs_f64(uint64_t a)
 {
-	return a & ~(1ull << 63);
+	return bf_ptx_is_nan_f64(a) ? a | BF_PTX_QUIET_F64 : a & ~(1ull << 63);
 }
 
 /* A number that orders as the float does, -0 below +0. */
@@ -273,7 +284,7 @@ static BF_ALWAYS_INLINE uint64_t bf_ptx_div_f64(uint64_t a, uint64_t b, unsigned
 {
 	if (mode & BF_PTX_MODE_ROUND)
 		return bf_ptx_soft_div_f64(a, b, mode);
-	return bf_ptx_result_f64(bf_ptx_double(a) / bf_ptx_double(b), a, b);
+	return bf_ptx_result_f64(bf_ptx_double(a) / bf_ptx_double(b), b, a);
 }
 static BF_ALWAYS_INLINE uint64_t bf_ptx_rcp_f64(uint64_t a, unsigned mode)
 {

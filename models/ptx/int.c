@@ -2,6 +2,8 @@
 
 uint32_t bf_ptx_fns_b32(uint32_t mask, uint32_t base, uint32_t offset)
 {
+	if (offset == 1u << 31)
+		return 0; /* as an H100 does */
 	if (base > 31)
 		return ~0u;
 	const int32_t steps = (int32_t)offset;
@@ -32,8 +34,8 @@ static int32_t video_result(const struct bf_ptx_video *form, int32_t a, int32_t 
 	case BF_PTX_VSUB:
 		return a - b;
 	case BF_PTX_VAVRG:
-		/* Rounded: to the even one of two for signed results, up for others. */
-		return form->d_signed ? (a + b + (a + b >= 0)) >> 1 : (a + b + 1) >> 1;
+		/* Half rounded away from zero. */
+		return (a + b + (a + b >= 0)) >> 1;
 	case BF_PTX_VABSDIFF:
 		return a < b ? b - a : a - b;
 	case BF_PTX_VMIN:
@@ -65,9 +67,7 @@ uint32_t bf_ptx_video(const struct bf_ptx_video *form, uint32_t a, uint32_t b, u
 		if (form->saturate)
 			value = value > top ? top : value < bottom ? bottom : value;
 		if (form->add) {
-			/* What is added up is the lane as the result's type has it. */
-			const uint32_t bits = (uint32_t)value & all;
-			result += form->d_signed ? (bits ^ (all / 2 + 1)) - (all / 2 + 1) : bits;
+			result += (uint32_t)value; /* not cut to the lane */
 		} else {
 			result |= ((uint32_t)value & all) << width * lane;
 		}

@@ -213,6 +213,8 @@ static uint64_t magnitude_of(const struct shape *s, const struct bf_ptx_soft *a,
 	if (a->kind == BF_PTX_SOFT_ZERO)
 		return 0;
 	const bool subnormal = a->exponent < s->least;
+	if (subnormal && (mode & BF_PTX_MODE_FTZ))
+		return 0;
 	if (a->exponent > 2048)
 		return overflow(s, saturates, a->sign, mode);
 	uint32_t lost = UNIT - s->fraction;
@@ -228,8 +230,6 @@ static uint64_t magnitude_of(const struct shape *s, const struct bf_ptx_soft *a,
 		bits += (uint64_t)(a->exponent - s->least) << s->fraction;
 	if (bits >= s->above)
 		return overflow(s, saturates, a->sign, mode);
-	if ((mode & BF_PTX_MODE_FTZ) && bits >> s->fraction == 0)
-		return 0;
 	return bits;
 }
 
