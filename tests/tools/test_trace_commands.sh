@@ -27,6 +27,28 @@ cp "$capture" "$work/same.jsonl"
 "$BELFRY" import mlx5-capture "$work/same.jsonl" -o "$work/same.jsonl" 2>&1 | grep -q 'another name' &&
 	cmp -s "$capture" "$work/same.jsonl" || fail "import over what is imported"
 
+# No output of any command takes the place of what it reads, and two do not meet in one file.
+keeps() { # FILE COMMAND...
+	local file=$1
+	shift
+	cp "$file" "$work/before"
+	"$BELFRY" "$@" >"$work/said" 2>&1
+	[ $? -eq 2 ] && grep -q 'another name' "$work/said" && cmp -s "$file" "$work/before" || fail "$*: $(cat "$work/said")"
+}
+ln -s same.jsonl "$work/alias.jsonl"
+keeps "$work/same.jsonl" replay "$work/same.jsonl" --trace "$work/same.jsonl"
+keeps "$work/same.jsonl" replay "$work/same.jsonl" --pcapng "$work/alias.jsonl"
+keeps "$work/same.jsonl" lint "$work/same.jsonl" --sarif "$work/same.jsonl"
+keeps "$work/same.jsonl" lint "$work/same.jsonl" --junit="$work/alias.jsonl"
+keeps "$work/a.bft" export "$work/a.bft" --to=perfetto -o "$work/a.bft"
+echo 'MLX5-FLUSHED because' >"$work/suppress"
+keeps "$work/suppress" lint "$work/a.bft" --suppress "@$work/suppress" --sarif "$work/suppress"
+keeps "$work/same.jsonl" replay "$work/same.jsonl" --trace "$work/new" --pcapng "$work/new"
+[ ! -e "$work/new" ] || fail "a refused command wrote"
+mkdir "$work/full" && cp "$capture" "$work/full/records"
+"$BELFRY" export "$work/a.bft" --to=ctf -o "$work/full" 2>&1 | grep -q 'is not empty' && cmp -s "$capture" "$work/full/records" ||
+	fail "export --to=ctf into a folder with files"
+
 # Damage: what stands in front of it is imported.
 head -c 10000 "$capture" >"$work/cut.jsonl"
 whole=$(head -c 10000 "$capture" | grep -c '}$')

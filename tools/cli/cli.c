@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drivers/bootstrap/bootstrap.h"
@@ -394,6 +395,65 @@ static int parse_defaults(struct bf_args *a)
 	return 0;
 }
 
+/* ---- files that are written ---- */
+
+/* The file that an option's text or an argument names; NULL: none that is there. A text may name one behind '@'. */
+static const char *names(const char *word, struct stat *st)
+{
+	const char *path = *word == '@' ? word + 1 : word;
+
+	return stat(path, st) == 0 && S_ISREG(st->st_mode) ? path : NULL;
+}
+
+static bool same_file(const char *word, const struct stat *out)
+{
+	struct stat st;
+
+	return names(word, &st) && st.st_dev == out->st_dev && st.st_ino == out->st_ino;
+}
+
+/* Is what option `o` is about to write something that the command was also given to read, or to write? */
+static bool also_given(const struct bf_args *a, const struct bf_opt *o, const char *path)
+{
+	struct stat out;
+
+	for (const struct bf_opt *other = a->command->options; other->name; other++)
+		if (other != o && other->kind == BF_OPT_OUT && a->values[other - a->command->options].text &&
+		    strcmp(a->values[other - a->command->options].text, path) == 0)
+			return true;
+	if (!names(path, &out))
+		return false;
+	for (unsigned i = 0; i < a->npositional; i++)
+		if (same_file(a->positional[i], &out))
+			return true;
+	for (unsigned i = 0; i < a->nrepeated; i++)
+		if (same_file(a->repeated[i].text, &out))
+			return true;
+	for (const struct bf_opt *other = a->command->options; other->name; other++) {
+		const char *text = a->values[other - a->command->options].text;
+
+		if (other != o && (other->kind == BF_OPT_TEXT || other->kind == BF_OPT_OUT) && text &&
+		    same_file(text, &out))
+			return true;
+	}
+	return false;
+}
+
+/* Opening an input for writing would leave nothing to read, and of two outputs at one place one would be lost. */
+static int check_outputs(const struct bf_args *a)
+{
+	for (const struct bf_opt *o = a->command->options; o && o->name; o++) {
+		const char *path = a->values[o - a->command->options].text;
+
+		if (o->kind == BF_OPT_OUT && path && also_given(a, o, path))
+			return bf_cli_error(
+			    a, BF_EXIT_USAGE,
+			    "%s%s would overwrite '%s', which this command also reads or writes: another name, please",
+			    bf_cli_dashes(o->name), o->name, path);
+	}
+	return 0;
+}
+
 /* ---- commands ---- */
 
 static const struct bf_command *find_command(const struct bf_command *const *commands, const char *name)
@@ -472,6 +532,8 @@ static int run_command(const struct bf_command *c, int argc, char **argv, bool j
 	}
 	if (!code)
 		code = parse_defaults(&a);
+	if (!code)
+		code = check_outputs(&a);
 	if (!code)
 		code = refuse_ranks(&a);
 	if (!code)

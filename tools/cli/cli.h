@@ -23,7 +23,8 @@ enum {
 
 enum bf_opt_kind {
 	BF_OPT_FLAG,  /* --json */
-	BF_OPT_TEXT,  /* --trace FILE */
+	BF_OPT_TEXT,  /* --net NAME */
+	BF_OPT_OUT,   /* --trace FILE: text, a file that the command writes; never one that it reads */
 	BF_OPT_U64,   /* decimal or 0x, with optional suffix K, M, G (binary); range-checked */
 	BF_OPT_TIME,  /* 10us; value in ps */
 	BF_OPT_ENUM,  /* one of `choices`, separated by '|' ; value = index */

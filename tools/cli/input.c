@@ -2,21 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 bool bf_input_is_jsonl(const char *path)
 {
 	size_t n = strlen(path);
 
 	return n > 6 && strcmp(path + n - 6, ".jsonl") == 0;
-}
-
-bool bf_input_is(const char *path, const char *out)
-{
-	struct stat a, b;
-
-	return stat(path, &a) == 0 && stat(out, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
 }
 
 int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err)

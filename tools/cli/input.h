@@ -41,9 +41,6 @@ int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *
  * from. */
 int bf_input_import(const struct bf_capture *c, const char *source, const char *path, FILE *file, struct bf_error *err);
 
-/* True when both name the same file: opening it for writing would leave nothing to read. */
-bool bf_input_is(const char *path, const char *out);
-
 /* True for names that end in .jsonl: the JSON Lines form of a trace. */
 bool bf_input_is_jsonl(const char *path);
 

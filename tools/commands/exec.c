@@ -369,7 +369,7 @@ static const struct bf_opt options[] = {
 	  .help = "trap: leave the program's code as it is; otherwise an instruction that rings often is replaced by a "
 		  "jump, which spares the faults" },
 	{ .name = "trace",
-	  .kind = BF_OPT_TEXT,
+	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .help = "write what happened; with several processes, one file each (%p: process id, %r: rank)" },
 	{ .name = "lint",

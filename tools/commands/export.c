@@ -170,9 +170,6 @@ static int export(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
 	if (to_folder && !to_file)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
-	if (to_file && bf_input_is(bf_arg_positional(args, 0), path))
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "%s is what is to be exported: another name for the result, please", path);
 	if (bf_input_open(bf_arg_positional(args, 0), &in, &err)) {
 		bf_input_close(&in);
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
@@ -206,7 +203,7 @@ static const struct bf_opt options[] = {
 	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst|ctf",
 	  .help = "the form" },
 	{ .name = "o",
-	  .kind = BF_OPT_TEXT,
+	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .help = "where to; standard output if not given. ctf: the folder" },
 	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },

@@ -150,14 +150,11 @@ static int import(const struct bf_args *args)
 		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
 	if (strcmp(out, "-") == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
-	if (bf_input_is(path, out))
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "%s is what is to be imported: another name for the trace, please", out);
 	return forms[i].import(args, path, out);
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "o", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "the trace to write; *.jsonl: as JSON Lines" },
+	{ .name = "o", .kind = BF_OPT_OUT, .arg = "FILE", .help = "the trace to write; *.jsonl: as JSON Lines" },
 	{ 0 },
 };
 

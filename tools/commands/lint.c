@@ -309,10 +309,10 @@ static const struct bf_opt options[] = {
 	  .arg = "ID=REASON|@FILE",
 	  .help = "findings of this rule do not count, and why; or a file with an id and a reason a line" },
 	{ .name = "sarif",
-	  .kind = BF_OPT_TEXT,
+	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .help = "write the findings as SARIF 2.1.0, for code review" },
-	{ .name = "junit", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write them as JUnit XML, for CI" },
+	{ .name = "junit", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write them as JUnit XML, for CI" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the rules" },
 	{ .name = NULL },
 };

@@ -73,7 +73,7 @@ static int run_record(const struct bf_args *args)
 
 static const struct bf_opt options[] = {
 	{ .name = "o",
-	  .kind = BF_OPT_TEXT,
+	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .initial = "capture.%p.jsonl",
 	  .help = "where the capture goes; %p is the process id, without it the last process of several wins" },

@@ -547,8 +547,8 @@ static const struct bf_opt options[] = {
 	  .help = "FILE is the trace of a run with IBGDA: run it again with its tables in this order" },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "20", .help = "divergences to print" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the devices counted" },
-	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
-	{ .name = "pcapng", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write the packets, for Wireshark" },
+	{ .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
+	{ .name = "pcapng", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write the packets, for Wireshark" },
 	{ 0 },
 };
 

@@ -45,7 +45,7 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 	  .kind = BF_OPT_TEXT,                                                                                         \
 	  .arg = "PLAN|@FILE",                                                                                         \
 	  .help = "fault plan, e.g. 'dma-fault skip=100'" },                                                           \
-	    { .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },  \
+	    { .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },  \
 	    { .name = "records",                                                                                       \
 	      .kind = BF_OPT_TEXT,                                                                                     \
 	      .arg = "CLASS[,CLASS]",                                                                                  \

@@ -62,7 +62,7 @@ struct bf_mbar_workload {
 	BF_MBAR_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
 	    BF_MBAR_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]|FILE.json", "h200",                                      \
 			     "sizes and timing of the sync unit and copy engine"),                                     \
-	    BF_MBAR_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
+	    BF_MBAR_OPT_TEXT("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
 	    BF_MBAR_OPT_TEXT("list", FLAG, NULL, NULL, "list the barrier workloads, profiles and bugs")
 
 /* What --list prints. Exit code. */

@@ -89,7 +89,7 @@ struct bf_nvme_workload {
 	    BF_NVME_OPT_TEXT("file", TEXT, "FILE", NULL,                                                               \
 			     "nvme-file: what to write; without, bytes that follow from the seed"),                    \
 	    BF_NVME_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),                 \
-	    BF_NVME_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
+	    BF_NVME_OPT_TEXT("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
 	    BF_NVME_OPT_TEXT("list", FLAG, NULL, NULL, "list workloads, bugs and profiles")
 
 /* What --list prints. Exit code. */

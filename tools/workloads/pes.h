@@ -63,7 +63,7 @@ struct bf_pes {
 	    BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch",                                                  \
 				  "switches, e.g. 'leaf-spine leaves=4 spines=2'"),                                    \
 	    BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),            \
-	    BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
+	    BF_WORKLOAD_OPT_TEXT_("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
 	    BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list the workloads and bugs")
 #define BF_PES_OPT_RUN                                                                                                 \
 	BF_WORKLOAD_OPT_TEXT_("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible"),    \

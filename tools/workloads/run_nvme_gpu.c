@@ -257,7 +257,7 @@ static const struct bf_opt options[] = {
 	  .help = "its field" },
 	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-gpu-moved: the exporter pins what it hands out" },
 	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-gpu-poll: every combination, and who gets on" },
-	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
+	{ .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list these workloads" },
 	{ .name = NULL },
 };

@@ -163,7 +163,7 @@ static const struct bf_opt options[] = {
 	  .arg = "CLASS[,CLASS]",
 	  .initial = "all",
 	  .help = "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },
-	{ .name = "picture", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "sdma-rect: draw the destinations, as SVG" },
+	{ .name = "picture", .kind = BF_OPT_OUT, .arg = "FILE", .help = "sdma-rect: draw the destinations, as SVG" },
 	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the engines counted" },
 	{ .name = NULL },
 };

@@ -102,7 +102,7 @@ struct bf_sdma_workload {
 	    BF_SDMA_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", NULL,                                                  \
 			     "engine timing; the generation's own if not given"),                                      \
 	    BF_SDMA_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),            \
-	    BF_SDMA_OPT_TEXT("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
+	    BF_SDMA_OPT_TEXT("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
 	    BF_SDMA_OPT_TEXT("list", FLAG, NULL, NULL, "list the SDMA workloads and bugs")
 
 /*

@@ -149,7 +149,7 @@ struct bf_workload {
 	    BF_WORKLOAD_OPT_TEXT_("topology", TEXT, "TEXT", "switch",                                                  \
 				  "switches, e.g. 'leaf-spine leaves=4 spines=2'"),                                    \
 	    BF_WORKLOAD_OPT_TEXT_("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),            \
-	    BF_WORKLOAD_OPT_TEXT_("trace", TEXT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
+	    BF_WORKLOAD_OPT_TEXT_("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),               \
 	    BF_WORKLOAD_OPT_TEXT_("list", FLAG, NULL, NULL, "list workloads, backends, orderings, profiles and bugs")
 
 /*

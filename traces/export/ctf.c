@@ -2,6 +2,7 @@
 #include "traces/export/ctf.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -292,6 +293,24 @@ static int put_metadata(struct ctf *c, const struct bf_trace *t)
 
 /* ---- the folder ---- */
 
+/* A folder that is there may be the user's: it must be empty. */
+static int make_folder(const char *path, struct bf_error *err)
+{
+	const struct dirent *entry;
+	bool empty = true;
+	DIR *d;
+
+	if (mkdir(path, 0777) == 0)
+		return 0;
+	d = errno == EEXIST ? opendir(path) : NULL;
+	if (!d)
+		return bf_fail(err, -errno, "cannot make the folder %s: %s", path, strerror(errno));
+	while (empty && (entry = readdir(d)) != NULL)
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	closedir(d);
+	return empty ? 0 : bf_fail(err, -ENOTEMPTY, "the folder %s is not empty: name a new one", path);
+}
+
 static int open_file(const char *path, const char *name, FILE **out, struct bf_error *err)
 {
 	char whole[4096];
@@ -314,9 +333,7 @@ int bf_ctf_export(struct bf_trace *t, const char *path, struct bf_ctf_result *re
 
 	if (!c.had)
 		return bf_fail(err, -ENOMEM, "no memory for %u types", TYPES);
-	rc = mkdir(path, 0777) != 0 && errno != EEXIST
-		 ? bf_fail(err, -errno, "cannot make the folder %s: %s", path, strerror(errno))
-		 : 0;
+	rc = make_folder(path, err);
 	if (!rc)
 		rc = open_file(path, "records", &c.records, err);
 	if (!rc)
