@@ -15,7 +15,10 @@
 #ifndef BELFRY_SIM_AGENT_H
 #define BELFRY_SIM_AGENT_H
 
+#include "sim/compiler.h"
 #include "sim/sim.h"
+
+BF_API_BEGIN
 
 struct bf_agent;
 struct bf_view;
@@ -115,5 +118,7 @@ const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *ad
 /* Internal to sim/: called by bf_mem_touched_slow(). */
 void bf_agents_touched(struct bf_sim *sim, const void *p, uint64_t len);
 void bf_agents_line_touched(struct bf_sim *sim, const void *line);
+
+BF_API_END
 
 #endif

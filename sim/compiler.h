@@ -25,6 +25,29 @@
 #define BF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
+/*
+ * Around the declarations of each header of the API (drivers/api.txt): C linkage, and the library exports what is
+ * declared there, and nothing else.
+ */
+#if defined(__GNUC__)
+#define BF_EXPORT_BEGIN_ _Pragma("GCC visibility push(default)")
+#define BF_EXPORT_END_ _Pragma("GCC visibility pop")
+#else
+#define BF_EXPORT_BEGIN_
+#define BF_EXPORT_END_
+#endif
+#ifdef __cplusplus
+#define BF_API_BEGIN                                                                                                   \
+	BF_EXPORT_BEGIN_ extern "C"                                                                                    \
+	{
+#define BF_API_END                                                                                                     \
+	}                                                                                                              \
+	BF_EXPORT_END_
+#else
+#define BF_API_BEGIN BF_EXPORT_BEGIN_
+#define BF_API_END BF_EXPORT_END_
+#endif
+
 /* Tells the core that this is a spin, to leave room for a sibling thread. */
 static inline void bf_cpu_relax(void)
 {

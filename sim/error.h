@@ -9,6 +9,8 @@
 
 #include "sim/compiler.h"
 
+BF_API_BEGIN
+
 struct bf_error {
 	int code;       /* negative errno of the last failure, 0 if none */
 	char text[256]; /* one line, no newline; truncated, never overflown */
@@ -19,5 +21,7 @@ struct bf_error {
  * own text may be among the arguments.
  */
 int bf_fail(struct bf_error *err, int code, const char *fmt, ...) BF_PRINTF(3, 4);
+
+BF_API_END
 
 #endif

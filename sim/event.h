@@ -13,6 +13,8 @@
 
 #include "sim/compiler.h"
 
+BF_API_BEGIN
+
 #define BF_NEVER UINT64_MAX
 
 struct bf_sim;
@@ -59,5 +61,7 @@ void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev);
 
 /* Time of the earliest pending event, BF_NEVER when there is none. O(1) amortised. */
 uint64_t bf_sim_next(struct bf_sim *sim);
+
+BF_API_END
 
 #endif

@@ -24,7 +24,10 @@
 #ifndef BELFRY_SIM_FAULT_H
 #define BELFRY_SIM_FAULT_H
 
+#include "sim/compiler.h"
 #include "sim/sim.h"
+
+BF_API_BEGIN
 
 enum bf_fault_kind {
 	BF_FAULT_DROP,
@@ -108,5 +111,7 @@ void bf_fault_timer_start(struct bf_sim *sim, struct bf_fault_timer *t, enum bf_
 bool bf_fault_check_at(struct bf_sim *sim, const struct bf_fault_timer *t, uint32_t actor, uint32_t queue,
 		       struct bf_fault *out);
 void bf_fault_timer_next(struct bf_sim *sim, struct bf_fault_timer *t);
+
+BF_API_END
 
 #endif

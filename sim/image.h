@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#include "sim/compiler.h"
+
+BF_API_BEGIN
+
 struct bf_image {
 	int fd;        /* memory without a name (memfd_create(2)) */
 	uint64_t size; /* in whole pages of BF_PAGE; 0: there is none */
@@ -23,5 +27,7 @@ void *bf_image_map(const struct bf_image *im);
 
 /* Mappings stay. Does nothing to a zeroed one. */
 void bf_image_destroy(struct bf_image *im);
+
+BF_API_END
 
 #endif

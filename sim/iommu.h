@@ -9,7 +9,10 @@
 #ifndef BELFRY_SIM_IOMMU_H
 #define BELFRY_SIM_IOMMU_H
 
+#include "sim/compiler.h"
 #include "sim/mem.h"
+
+BF_API_BEGIN
 
 #define BF_IOMMU_READ 1u
 #define BF_IOMMU_WRITE 2u
@@ -82,5 +85,7 @@ void bf_ioas_prefetch(const struct bf_ioas *as, uint64_t iova);
 /* Records a fault that somebody else has found, and returns -EFAULT. */
 int64_t bf_ioas_fault(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor,
 		      enum bf_iommu_reason reason);
+
+BF_API_END
 
 #endif

@@ -19,7 +19,10 @@
 #ifndef BELFRY_SIM_LIVE_H
 #define BELFRY_SIM_LIVE_H
 
+#include "sim/compiler.h"
 #include "sim/sim.h"
+
+BF_API_BEGIN
 
 #define BF_LIVE_POLLERS 64
 
@@ -108,5 +111,7 @@ static inline bool bf_live_cell_changed(struct bf_live_cell *c)
 	c->seen = value;
 	return true;
 }
+
+BF_API_END
 
 #endif

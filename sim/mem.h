@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/compiler.h"
 #include "sim/sim.h"
+
+BF_API_BEGIN
 
 #define BF_LINE 64u /* bytes in a memory line: the unit of watching and of store buffers */
 #define BF_PAGE 4096u
@@ -193,5 +196,7 @@ static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t l
 	if (BF_UNLIKELY(r->space->sim->slow & BF_SLOW_WATCH))
 		bf_mem_touched_slow(r, p, len);
 }
+
+BF_API_END
 
 #endif

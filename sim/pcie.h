@@ -19,7 +19,10 @@
 #ifndef BELFRY_SIM_PCIE_H
 #define BELFRY_SIM_PCIE_H
 
+#include "sim/compiler.h"
 #include "sim/iommu.h"
+
+BF_API_BEGIN
 
 struct bf_link_profile {
 	uint64_t latency_ps;       /* one way */
@@ -169,5 +172,7 @@ int bf_dma_fill(struct bf_dma_port *p, uint64_t iova, uint64_t len, uint32_t pat
 
 /* Charges the link for data that cross it from now on: `up` bytes to memory, `down` from it. When both are through. */
 uint64_t bf_dma_charge(struct bf_dma_port *p, uint64_t up, uint64_t down);
+
+BF_API_END
 
 #endif

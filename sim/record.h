@@ -32,6 +32,8 @@
 #include "sim/compiler.h"
 #include "sim/error.h"
 
+BF_API_BEGIN
+
 /* Classes of records, to switch on in groups. */
 #define BF_CLASS_META (1u << 0)   /* names of actors, run parameters, verdicts */
 #define BF_CLASS_AGENT (1u << 1)  /* agents start, sleep, wake, end; deadlock */
@@ -265,5 +267,7 @@ typedef char bf_ft_text32[32];
 		.size = sizeof(struct bf_rec_##rec),                                                                   \
 		.class_ = (uint32_t)BF_REC_CLASS_##rec,                                                                \
 	}
+
+BF_API_END
 
 #endif

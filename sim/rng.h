@@ -17,6 +17,8 @@
 
 #include "sim/compiler.h"
 
+BF_API_BEGIN
+
 struct bf_rng {
 	uint64_t s[4];
 };
@@ -61,5 +63,7 @@ static inline bool bf_rng_chance(struct bf_rng *r, uint32_t ppm)
 {
 	return bf_rng_below(r, 1000000) < ppm;
 }
+
+BF_API_END
 
 #endif

@@ -10,10 +10,13 @@
 
 #include <stdint.h>
 
+#include "sim/compiler.h"
 #include "sim/error.h"
 #include "sim/event.h"
 #include "sim/record.h"
 #include "sim/rng.h"
+
+BF_API_BEGIN
 
 #define BF_PS 1ull
 #define BF_NS 1000ull
@@ -83,5 +86,7 @@ enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps);
 
 /* Makes bf_sim_run() return after the current event. Callable from events and agents of this simulation only. */
 void bf_sim_stop(struct bf_sim *sim);
+
+BF_API_END
 
 #endif

@@ -8,7 +8,10 @@
 #ifndef BELFRY_SIM_STATS_H
 #define BELFRY_SIM_STATS_H
 
+#include "sim/compiler.h"
 #include "sim/sim.h"
+
+BF_API_BEGIN
 
 #define BF_HIST_SUB 16
 #define BF_HIST_BUCKETS (61 * BF_HIST_SUB)
@@ -57,5 +60,7 @@ void bf_stats_each(const struct bf_sim *sim,
 
 /* Internal to sim/: called by bf_sim_destroy(). */
 void bf_stats_free(struct bf_sim *sim);
+
+BF_API_END
 
 #endif

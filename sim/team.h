@@ -11,6 +11,9 @@
 #define BELFRY_SIM_TEAM_H
 
 #include "sim/agent.h"
+#include "sim/compiler.h"
+
+BF_API_BEGIN
 
 #define BF_TEAM_MAX 64
 
@@ -39,5 +42,7 @@ uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index
 
 /* How many meetings member `index` has been through. */
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index);
+
+BF_API_END
 
 #endif

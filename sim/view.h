@@ -25,7 +25,10 @@
 #include <string.h>
 
 #include "sim/agent.h"
+#include "sim/compiler.h"
 #include "sim/mem.h"
+
+BF_API_BEGIN
 
 enum bf_ordering { BF_ORDER_SC, BF_ORDER_TSO, BF_ORDER_GPU, BF_ORDER_ADVERSARIAL };
 
@@ -165,5 +168,7 @@ uint64_t bf_mmio_read(struct bf_agent *a, const void *p, uint32_t len);
  */
 void bf_wc_store(struct bf_agent *a, void *p, const void *data, uint32_t len);
 void bf_wc_flush(struct bf_agent *a);
+
+BF_API_END
 
 #endif

@@ -23,9 +23,12 @@
 #include <stdint.h>
 
 #include "drivers/platform/platform.h"
+#include "sim/compiler.h"
 #include "sim/error.h"
 #include "sim/record.h"
 #include "sim/view.h"
+
+BF_API_BEGIN
 
 struct bf_world;
 struct bf_boot;
@@ -170,7 +173,21 @@ struct bf_world_result {
 	char report[4096]; /* deadlock or limit: who waits for what, and where each unfinished QP stands */
 };
 
+/*
+ * A backend may come from code that was compiled with the headers of another version, so it says first how much of the
+ * struct it fills. New members are added at the end. The version is counted up when a member goes or changes its
+ * meaning.
+ */
+#define BF_BACKEND_VERSION 1u
+#define BF_BACKEND_HEAD .size = sizeof(struct bf_backend), .version = BF_BACKEND_VERSION
+
+/* Whether backend `b` is of the version of these headers and has `member`, which is not NULL or 0. */
+#define BF_BACKEND_HAS(b, member)                                                                                      \
+	((b)->version == BF_BACKEND_VERSION &&                                                                         \
+	 (b)->size >= offsetof(struct bf_backend, member) + sizeof((b)->member) && (b)->member)
+
 struct bf_backend {
+	uint32_t size, version; /* BF_BACKEND_HEAD */
 	const char *name;
 	const char *summary; /* one line for help */
 	uint32_t devices;    /* BF_DEVICE_*: of which it drives this machine's own; 0: models */
@@ -276,5 +293,7 @@ const struct bf_backend *bf_backend_find(const char *name);
  * others stand in for, and sim when there is none. In `why` (cap bytes) what its probe says.
  */
 const struct bf_backend *bf_backend_auto(uint32_t device, char *why, size_t cap);
+
+BF_API_END
 
 #endif

@@ -497,6 +497,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 }
 
 const struct bf_backend bf_backend_kfd = {
+	BF_BACKEND_HEAD,
 	.name = "kfd",
 	.summary = "real AMD SDMA engines through /dev/kfd",
 	.devices = BF_DEVICE_SDMA,

@@ -431,6 +431,7 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 	.sdma_traps = bf_machine_sdma_traps, .run = world_run, .sim = bf_machine_sim, .platform = BF_PLATFORM_NATIVE
 
 const struct bf_backend bf_backend_live = {
+	BF_BACKEND_HEAD,
 	.name = "live",
 	.summary = "models on the wall clock, PE threads in parallel",
 	.records = BF_CLASS_ALL,
@@ -440,6 +441,7 @@ const struct bf_backend bf_backend_live = {
 };
 
 const struct bf_backend bf_backend_cuda = {
+	BF_BACKEND_HEAD,
 	.name = "cuda",
 	.summary = "models on the wall clock, a real NVIDIA GPU runs the GPU's threads as device code",
 	.records = BF_CLASS_ALL,

@@ -447,6 +447,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 }
 
 const struct bf_backend bf_backend_mlx5 = {
+	BF_BACKEND_HEAD,
 	.name = "mlx5",
 	.summary = "a real ConnectX by libmlx5 and DEVX, rings and doorbells driven directly",
 	.devices = BF_DEVICE_MLX5,

@@ -280,6 +280,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 }
 
 const struct bf_backend bf_backend_sim = {
+	BF_BACKEND_HEAD,
 	.name = "sim",
 	.summary = "models in virtual time, deterministic",
 	.records = BF_CLASS_ALL | BF_CLASS_WHERE,

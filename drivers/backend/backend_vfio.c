@@ -368,6 +368,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 }
 
 const struct bf_backend bf_backend_vfio = {
+	BF_BACKEND_HEAD,
 	.name = "vfio",
 	.summary = "a real NVMe controller through VFIO and IOMMUFD",
 	.devices = BF_DEVICE_NVME,

@@ -19,7 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/compiler.h"
 #include "sim/error.h"
+
+BF_API_BEGIN
 
 /* A message of any length, borrowed; and room for one, which is malloc()ed and grows. */
 struct bf_boot_part {
@@ -96,5 +99,7 @@ int bf_boot_ranks_run(struct bf_boot *ranks, uint32_t npes, uint32_t first, uint
 
 /* Threads: the same, each PE on a thread of its own. `fn` must be safe to run in parallel. */
 int bf_boot_threads_run(uint32_t npes, bf_boot_fn *fn, void *arg, struct bf_error *err);
+
+BF_API_END
 
 #endif

@@ -15,6 +15,8 @@
 #include "drivers/platform/platform.h"
 #include "sim/compiler.h"
 
+BF_API_BEGIN
+
 #ifdef BF_PLATFORM
 #error "one platform a source file"
 #endif
@@ -332,5 +334,7 @@ static inline uint64_t bf_record_va(const struct bf_thread *t, const void *p)
 
 /* The record stream belongs to the loop thread; native lanes cannot reach it. The arguments count as used. */
 #define BF_DRIVER_RECORD(t, type, ...) ((void)(t), (void)(const struct bf_rec_##type){ __VA_ARGS__ })
+
+BF_API_END
 
 #endif

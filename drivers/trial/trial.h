@@ -36,13 +36,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #include "drivers/backend/backend.h"
 #include "sim/compiler.h"
 #include "traces/rules/rules.h"
+
+BF_API_BEGIN
 
 /* A machine, from setup to verify. */
 struct bf_trial;
@@ -228,8 +226,6 @@ struct bf_trial_nvme_queue {
 /* I/O queue pair `i` of `pe`. */
 int bf_trial_nvme_queue(struct bf_trial *t, uint32_t pe, uint32_t i, struct bf_trial_nvme_queue *out);
 
-#ifdef __cplusplus
-}
-#endif
+BF_API_END
 
 #endif

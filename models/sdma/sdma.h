@@ -12,42 +12,11 @@
 
 #include <stdbool.h>
 
-#include "models/sdma/prm.h"
+#include "models/sdma/profile.h"
 #include "sim/pcie.h"
 
 struct bf_sdma;       /* an engine; opaque */
 struct bf_sdma_queue; /* a user queue on it; opaque */
-
-/* Timing, rates and limits; each constant has its source, or "assumed", where it is defined (profile.c). */
-struct bf_sdma_profile {
-	const char *name;
-	enum bf_sdma_gen gen;
-	bool wide_rect;  /* sub-window packets in ROCr's gfx12 layout */
-	bool wide_count; /* copy counts of 30 bits where the generation's header has 22 (gfx90a, gfx10.3) */
-	struct bf_link_profile link;
-	uint64_t doorbell_ps;     /* doorbell arrival to first fetch */
-	uint64_t packet_ps;       /* decode and dispatch one packet */
-	uint64_t copy_ps;         /* from a copy's dispatch to its first data */
-	uint64_t jitter_ps;       /* up to so much more, by seed, so that copies overtake each other; 0: none */
-	uint64_t row_ps;          /* start one row of a sub-window copy */
-	uint64_t element_ps[5];   /* one element of 1, 2, 4, 8, 16 bytes */
-	uint64_t link_ps_per_kib; /* data that cross the link */
-	uint64_t vram_ps_per_kib; /* data that stay in GPU memory */
-	uint64_t rptr_lag_ps;     /* between retirement and the read pointer in memory */
-	uint64_t poll_ps;         /* unit of POLL_REGMEM's interval */
-	uint32_t fetch_bytes;     /* most ring bytes in one fetch */
-	uint32_t copies;          /* copies that may run at the same time, 1..64 */
-	uint32_t queues;          /* user queues, 1..512 */
-	/*
-	 * A POLL_REGMEM may end unsatisfied, as on gfx908 and its relatives (ROCm/rocm-systems#1469). The same poll
-	 * right behind it does not: ROCr relies on that.
-	 */
-	bool early_polls;
-};
-/* One for each generation: Vega/MI200 (v4), RDNA1/2 (v5), RDNA3 (v6), RDNA4 (v7), gfx1250 (v7.1). */
-extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_v7, bf_sdma_v7_1;
-/* The profile called `name` ("v4"); NULL when there is none. */
-const struct bf_sdma_profile *bf_sdma_profile_find(const char *name);
 
 struct bf_sdma_opts {
 	const char *name;                      /* "sdma0" */

@@ -13,9 +13,26 @@ START_TEST(table)
 		ck_assert_str_eq(b->name, names[i]);
 		ck_assert_ptr_eq(bf_backend_find(names[i]), b);
 		ck_assert_uint_gt(strlen(b->summary), 10);
+		ck_assert(BF_BACKEND_HAS(b, probe) && BF_BACKEND_HAS(b, open) && BF_BACKEND_HAS(b, run));
 	}
 	ck_assert_ptr_null(bf_backends()[BF_ARRAY_LEN(names)]);
 	ck_assert_ptr_null(bf_backend_find("no-such"));
+}
+END_TEST
+
+/* Of a backend with a shorter or another struct only the members that it has are looked at. */
+START_TEST(other_struct)
+{
+	struct bf_backend b = *bf_backend_find("sim");
+
+	ck_assert(!BF_BACKEND_HAS(&b, describe)); /* the models have none */
+	b.size = offsetof(struct bf_backend, run);
+	ck_assert(!BF_BACKEND_HAS(&b, run) && BF_BACKEND_HAS(&b, open));
+	b.size += (uint32_t)sizeof(b.run) - 1;
+	ck_assert(!BF_BACKEND_HAS(&b, run));
+	b = *bf_backend_find("sim");
+	b.version++;
+	ck_assert(!BF_BACKEND_HAS(&b, run));
 }
 END_TEST
 
@@ -130,4 +147,5 @@ START_TEST(bad_launch)
 }
 END_TEST
 
-RIG_MAIN("backend", table, absent_backends_say_why, live_workloads, live_limit, sim_deadlock, sim_limit, bad_launch)
+RIG_MAIN("backend", table, other_struct, absent_backends_say_why, live_workloads, live_limit, sim_deadlock, sim_limit,
+	 bad_launch)

@@ -1,4 +1,6 @@
 /* An NVMe data path under test: writes blocks and reads them back, one command at a time, polled. */
+#include <stdlib.h>
+
 #include <belfry.h>
 
 struct my_nvme {

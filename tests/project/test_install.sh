@@ -12,7 +12,7 @@ mkdir "$work/app"
 cat >"$work/app/main.c" <<'C'
 #include <stdio.h>
 
-#include "models/mlx5/wqe.h"
+#include "models/mlx5/profile.h"
 #include "sim/sim.h"
 
 int main(void)
@@ -21,7 +21,7 @@ int main(void)
 
 	if (bf_sim_create(1, &sim))
 		return 1;
-	printf("%s %d\n", bf_mlx5_opcode_name(BF_MLX5_OP_RDMA_WRITE), bf_sim_run(sim, BF_NEVER) == BF_RUN_IDLE);
+	printf("%s %d\n", bf_mlx5_cx7.name, bf_sim_run(sim, BF_NEVER) == BF_RUN_IDLE);
 	bf_sim_destroy(sim);
 	return 0;
 }
@@ -33,9 +33,12 @@ find_package(belfry REQUIRED)
 add_executable(app main.c)
 target_link_libraries(app PRIVATE belfry::belfry)
 C
+# Its headers are those of the list.
+(cd "$work/prefix/include/belfry" && find . -name '*.h' | sed 's,^\./,,' | LC_ALL=C sort) >"$work/installed"
+{ grep '^[a-z]' "$BELFRY_SOURCE_DIR/drivers/api.txt"; echo belfry.h; } | LC_ALL=C sort | diff - "$work/installed"
 cmake -S "$work/app" -B "$work/b" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
 	cmake --build "$work/b" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-test "$("$work/b/app")" = "RDMA_WRITE 1"
+test "$("$work/b/app")" = "cx7 1"
 
 # A shared library in a prefix of its own is found as users of such a prefix let it be found.
 LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name 'libbelfry.*' | head -n 1)")
@@ -43,7 +46,7 @@ export LD_LIBRARY_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name belfry.pc)")
 export PKG_CONFIG_PATH
 cc $(pkg-config --cflags belfry) "$work/app/main.c" $(pkg-config --static --libs belfry) -o "$work/app2"
-test "$("$work/app2")" = "RDMA_WRITE 1"
+test "$("$work/app2")" = "cx7 1"
 
 # The example of an outside project, which tests a driver of its own: good as it is, and each of its mistakes is named.
 # It takes nothing but <belfry.h>.

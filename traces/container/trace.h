@@ -16,8 +16,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sim/compiler.h"
 #include "sim/error.h"
 #include "sim/record.h"
+
+BF_API_BEGIN
 
 /* Writing. */
 
@@ -157,5 +160,7 @@ bool bf_trace_field_text(const struct bf_trace_record *rec, const char *name, ch
  * when something was lost (the rest is copied), or another error.
  */
 int bf_trace_copy(struct bf_trace *t, struct bf_trace_writer *w);
+
+BF_API_END
 
 #endif

@@ -7,8 +7,11 @@
 #ifndef BELFRY_TRACES_LIFE_STAGES_H
 #define BELFRY_TRACES_LIFE_STAGES_H
 
+#include "sim/compiler.h"
 #include "sim/stats.h"
 #include "traces/container/trace.h"
+
+BF_API_BEGIN
 
 #define BF_STAGES_MAX 10u
 
@@ -45,5 +48,7 @@ const struct bf_stage_busy *bf_stages_busy(const struct bf_stages *s, uint32_t i
 
 /* Time of the last record. */
 uint64_t bf_stages_end_ps(const struct bf_stages *s);
+
+BF_API_END
 
 #endif

@@ -14,8 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/compiler.h"
 #include "sim/error.h"
 #include "sim/record.h"
+
+BF_API_BEGIN
 
 struct bf_trace;
 struct bf_rule;
@@ -140,5 +143,7 @@ struct bf_span {
 	char text[32];
 };
 struct bf_span bf_span_of(uint64_t ps);
+
+BF_API_END
 
 #endif
