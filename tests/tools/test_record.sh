@@ -39,6 +39,20 @@ timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o e.jsonl -- "$verbs" 
 "$BELFRY" replay e.jsonl --life=none >out 2>&1 || fail "the capture with errors does not replay: $(cat out)"
 grep -Eq 'QP 0x[0-9a-f]+ send +[0-9]+ +[0-9]+ +[0-9]+ +207 +207 +3 ' out || fail "errors are missing: $(cat out)"
 
+# --- a capture that cannot be written: said, the exit code tells, what was whole is there and the program goes on
+timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o /dev/full -- "$verbs" polling >out 2>&1
+[ $? -eq 1 ] && [ "$(grep -c 'cannot write /dev/full: No space left' out)" -eq 1 ] || fail "-o /dev/full: $(cat out)"
+timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o /nonexistent/c -- "$verbs" polling >out 2>&1
+[ $? -eq 1 ] && grep -q 'cannot write /nonexistent/c: No such file' out || fail "-o into no folder: $(cat out)"
+(
+	trap '' XFSZ
+	ulimit -f 8
+	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o short.jsonl -- "$verbs" polling >out 2>&1
+)
+[ $? -eq 1 ] && grep -q 'short.jsonl: File too large' out || fail "a file that may not grow: $(cat out)"
+[ "$(wc -l <short.jsonl)" -gt 10 ] && jq -e .ev short.jsonl >whole || fail "the short capture does not end with a whole event"
+"$BELFRY" import mlx5-capture short.jsonl -o short.bft >out || fail "the short capture cannot be read: $(cat out)"
+
 # --- who cannot be recorded
 timeout 20 "$BELFRY" record -o x.jsonl -- ./nothing >out 2>&1
 [ $? -eq 127 ] || fail "a program that is not there: $(cat out)"

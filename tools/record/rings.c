@@ -1,24 +1,31 @@
 /* Rings of libmlx5, where mlx5dv_init_obj() says that they lie, and the capture of what is put into them. */
 #include <dlfcn.h>
 #include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sim/bits.h"
+#include "sim/compiler.h"
 #include "tools/record/record.h"
 #include "tools/record/record_internal.h"
 
 #define WQEBB 64u
+#define LINE_MAX_BYTES 8192u /* more than an entry of 16 blocks takes: an event is one write() */
 
 /* An interposed process has one recorder, whoever calls. */
 static struct {
 	FILE *to;
+	char path[4096];
 	uint64_t origin_ns;
+	off_t whole; /* bytes of the capture up to the end of the last event that is there */
+	bool lost;   /* an event could not be written: there is no capture behind it */
 	struct bf_record_object *qps, *cqs, *srqs;
 	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
 } recorder;
@@ -42,32 +49,66 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The capture ends behind the last event that is there whole. Whoever reads the exit code is told, too. */
+static void lose(int why)
+{
+	const int fd = fileno(recorder.to);
+
+	fprintf(stderr, "belfry record: cannot write %s: %s; the capture ends here, the program goes on\n",
+		recorder.path, strerror(why));
+	recorder.lost = true;
+	__fpurge(recorder.to);
+	if (ftruncate(fd, recorder.whole) != 0 && errno != EINVAL) /* what is no file has no length */
+		fprintf(stderr, "belfry record: its last line may be cut\n");
+	fclose(recorder.to);
+	recorder.to = NULL;
+}
+
+/* The program has ended with `status`. Behind a loss a good one would say that the capture is good, too. */
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	if (!recorder.lost || status)
+		return;
+	fflush(NULL);
+	_exit(BF_RECORD_EXIT_LOST);
+}
+
 /* "%p" in the name is the process. */
 static bool open_capture(void)
 {
 	const char *name = getenv(BF_RECORD_ENV_FILE), *mark = name ? strstr(name, "%p") : NULL;
-	char path[4096];
 
-	if (recorder.to || !name)
+	if (recorder.to || recorder.lost || !name)
 		return recorder.to != NULL;
 	if (mark)
-		snprintf(path, sizeof(path), "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
+		snprintf(recorder.path, sizeof(recorder.path), "%.*s%ld%s", (int)(mark - name), name, (long)getpid(),
+			 mark + 2);
 	else
-		snprintf(path, sizeof(path), "%s", name);
-	recorder.to = fopen(path, "we");
+		snprintf(recorder.path, sizeof(recorder.path), "%s", name);
+	on_exit(at_exit, NULL);
+	recorder.to = fopen(recorder.path, "we");
 	if (!recorder.to) {
-		fprintf(stderr, "belfry record: cannot write %s\n", path);
-		unsetenv(BF_RECORD_ENV_FILE);
+		fprintf(stderr, "belfry record: cannot write %s: %s\n", recorder.path, strerror(errno));
+		recorder.lost = true;
 		return false;
 	}
-	setvbuf(recorder.to, NULL, _IOLBF, 0); /* a program that crashes leaves whole lines */
+	setvbuf(recorder.to, NULL, _IOLBF, LINE_MAX_BYTES); /* a program that crashes leaves whole lines */
 	recorder.origin_ns = now_ns();
 	return true;
 }
 
 static void begin(const char *event)
 {
+	recorder.whole = ftello(recorder.to);
 	fprintf(recorder.to, "{\"t_ns\":%" PRIu64 ",\"ev\":\"%s\"", now_ns() - recorder.origin_ns, event);
+}
+
+static void end(void)
+{
+	fputs("}\n", recorder.to);
+	if (BF_UNLIKELY(ferror(recorder.to)))
+		lose(errno);
 }
 
 /* Bytes of a ring, from `at` on, around its end. */
@@ -76,7 +117,8 @@ static void end_with(const uint8_t *ring, size_t size, size_t at, size_t len)
 	fputs(",\"bytes\":\"", recorder.to);
 	for (size_t i = 0; i < len; i++)
 		fprintf(recorder.to, "%02x", ring[(at + i) % size]);
-	fputs("\"}\n", recorder.to);
+	fputs("\"", recorder.to);
+	end();
 }
 
 /* ---- what is known ---- */
@@ -201,8 +243,9 @@ void bf_record_tell_key(const struct ibv_mr *mr, uint64_t iova, unsigned access)
 	if (mr && open_capture()) {
 		begin("mkey");
 		fprintf(recorder.to,
-			",\"key\":\"0x%" PRIx32 "\",\"addr\":\"0x%" PRIx64 "\",\"length\":%zu,\"access\":%u}\n",
-			mr->lkey, iova, mr->length, access);
+			",\"key\":\"0x%" PRIx32 "\",\"addr\":\"0x%" PRIx64 "\",\"length\":%zu,\"access\":%u", mr->lkey,
+			iova, mr->length, access);
+		end();
 	}
 }
 
@@ -217,16 +260,20 @@ void bf_record_tell_qp(const struct bf_record_qp *q, uint32_t dest_qpn)
 		begin("srq");
 		fprintf(recorder.to,
 			",\"srqn\":\"0x%" PRIx32 "\",\"qpn\":\"0x%" PRIx32 "\",\"wqes\":%" PRIu32
-			",\"stride_log2\":%" PRIu32 "}\n",
+			",\"stride_log2\":%" PRIu32,
 			srq->dv.srqn, q->qp->qp_num, srq->wqes, bf_log2_up(srq->dv.stride));
+		end();
 	}
+	if (!recorder.to)
+		return;
 	begin("qp");
 	fprintf(recorder.to,
 		",\"qpn\":\"0x%" PRIx32 "\",\"dest_qpn\":\"0x%" PRIx32 "\",\"sq_wqebbs\":%" PRIu32
 		",\"rq_wqes\":%" PRIu32 ",\"rq_stride_log2\":%" PRIu32 ",\"user_index\":0,\"send_cqn\":\"0x%" PRIx32
-		"\",\"send_cqes\":%" PRIu32 ",\"recv_cqn\":\"0x%" PRIx32 "\",\"recv_cqes\":%" PRIu32 ",\"state\":3}\n",
+		"\",\"send_cqes\":%" PRIu32 ",\"recv_cqn\":\"0x%" PRIx32 "\",\"recv_cqes\":%" PRIu32 ",\"state\":3",
 		q->qp->qp_num, dest_qpn, q->dv.sq.wqe_cnt, q->dv.rq.wqe_cnt, bf_log2_up(q->dv.rq.stride), send->dv.cqn,
 		send->dv.cqe_cnt, recv->dv.cqn, recv->dv.cqe_cnt);
+	end();
 }
 
 /* The entries between what the capture has and what the doorbell record says now. */
@@ -238,8 +285,9 @@ void bf_record_tell_sends(struct bf_record_qp *q)
 	if (producer == (q->sent & 0xffff) || !size || !open_capture())
 		return;
 	begin("sq_doorbell");
-	fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"dbrec\":%" PRIu32 "}\n", q->qp->qp_num, producer);
-	while ((q->sent & 0xffff) != producer) {
+	fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"dbrec\":%" PRIu32, q->qp->qp_num, producer);
+	end();
+	while (recorder.to && (q->sent & 0xffff) != producer) {
 		const size_t at = (size_t)q->sent * WQEBB % size;
 		uint32_t qpn_ds, blocks;
 
