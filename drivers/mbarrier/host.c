@@ -11,26 +11,14 @@
 
 #define SHARED_MAX 232448u /* dynamic shared memory of a block (CUDA C++ Programming Guide, compute capability 9.0) */
 
-static const struct {
-	const char *name, *summary;
-} works[] = {
-	[BF_MBAR_PIPELINE] = { "pipeline",
-			       "a producer thread loads tiles in bulk, consumer warps transform and store them" },
-	[BF_MBAR_RING] = { "ring", "producer warps store tiles into the stages themselves" },
-	[BF_MBAR_PINGPONG] = { "pingpong", "two groups of consumers take tiles and turns alternately" },
-	[BF_MBAR_CLUSTER] = { "cluster", "blocks load a share of each tile for all; releases and a halo cross blocks" },
-	[BF_MBAR_AMPERE] = { "ampere", "cp.async, by groups or (--by-barrier) by barriers that are polled" },
-	[BF_MBAR_STRESS] = { "stress", "random operations of all warps on shared barriers, and of each on its own" },
+static const char *const works[] = {
+	[BF_MBAR_PIPELINE] = "pipeline", [BF_MBAR_RING] = "ring",     [BF_MBAR_PINGPONG] = "pingpong",
+	[BF_MBAR_CLUSTER] = "cluster",   [BF_MBAR_AMPERE] = "ampere", [BF_MBAR_STRESS] = "stress",
 };
 
 const char *bf_mbar_work_name(enum bf_mbar_work work)
 {
-	return (uint32_t)work < BF_MBAR_WORKS ? works[work].name : NULL;
-}
-
-const char *bf_mbar_work_summary(enum bf_mbar_work work)
-{
-	return works[work].summary;
+	return (uint32_t)work < BF_MBAR_WORKS ? works[work] : NULL;
 }
 
 static void or_else(uint32_t *v, uint32_t own)

@@ -13,7 +13,6 @@ extern "C" {
 #endif
 
 const char *bf_mbar_work_name(enum bf_mbar_work work); /* "pipeline"; NULL past the last */
-const char *bf_mbar_work_summary(enum bf_mbar_work work);
 
 /* Puts the workload's own numbers where a job has 0, and what a bug needs to show. */
 void bf_mbar_defaults(struct bf_mbar_job *job, uint32_t *ranks, uint32_t *blocks);

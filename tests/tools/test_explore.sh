@@ -78,7 +78,7 @@ found 'says something else than what was meant' sdma-copy --bug copy-count --see
 found 'has touched shared memory since it met the others' mbarrier-ring --bug no-warp-sync --seeds 5
 grep -q -- '--iterations 2 ' "$work/out" || fail "not shrunk"
 expect 0 mbarrier-pipeline --iterations 4 --seeds 3
-says 'no failure in 12 runs of pipeline'
+says 'no failure in 12 runs of mbarrier-pipeline'
 expect 0 sdma-copy --seeds 3
 says 'no failure in 12 runs of sdma-copy'
 expect 2 sdma-copy --ordering sc

@@ -111,6 +111,19 @@ bool bf_arg_json(const struct bf_args *a)
 	return a->json;
 }
 
+bool bf_arg_known(const struct bf_args *a, const char *name)
+{
+	for (const struct bf_opt *o = a->command->options; o && o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return true;
+	return false;
+}
+
+const void *bf_arg_own(const struct bf_args *a)
+{
+	return a->command->own;
+}
+
 const struct bf_command *const *bf_arg_families(const struct bf_args *a)
 {
 	return a->command->families;

@@ -2,12 +2,13 @@
  * What the subcommands of `belfry` share: options from a table (which also makes the help text), exit codes, JSON
  * output, progress on a terminal.
  *
- * One file a subcommand: cmd_NAME.c defines `const struct bf_command bf_cmd_NAME`, listed in main.c.
+ * One file a subcommand: commands/NAME.c defines `const struct bf_command bf_cmd_NAME`, listed in program.c.
  */
 #ifndef BELFRY_TOOLS_CLI_CLI_H
 #define BELFRY_TOOLS_CLI_CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -38,6 +39,8 @@ struct bf_opt {
 	const char *initial; /* default as text, NULL = none */
 	const char *help;
 	uint64_t min, max; /* U64; both 0: any */
+	/* The member that takes the value (tools/workloads/choice.h); size 0: the command asks for it by name. */
+	size_t offset, size;
 };
 
 struct bf_args; /* opaque: parsed options and positional arguments */
@@ -52,13 +55,15 @@ struct bf_command {
 	int (*run)(const struct bf_args *args); /* returns an exit code */
 	/*
 	 * Forms of this command with options of their own, NULL-terminated: the one whose `prefix` the first word that
-	 * is not an option begins with takes over ("run nvme-read": prefix "nvme-"). A family has the command's name.
+	 * is not an option begins with takes over ("run sdma-copy": prefix "sdma-"), the first one that fits. A family
+	 * has the command's name.
 	 */
 	const struct bf_command *const *families;
 	const char *prefix;
 	bool ranks; /* may be one of several processes that were started together; the others would each do all of it */
 	/* What the first argument may be, separated by '|', for shells that complete; NULL: a file, or nothing. */
 	const char *words;
+	const void *own; /* what `run` is of, for commands that share one; bf_arg_own() */
 };
 
 /* Values. Asking for an option that the table lacks is our own bug (assert). */
@@ -71,6 +76,9 @@ const char *bf_arg_nth(const struct bf_args *a, const char *name, unsigned n); /
 unsigned bf_arg_positional_count(const struct bf_args *a);
 const char *bf_arg_positional(const struct bf_args *a, unsigned n);
 bool bf_arg_json(const struct bf_args *a);
+/* Whether the command's table has that option at all. */
+bool bf_arg_known(const struct bf_args *a, const char *name);
+const void *bf_arg_own(const struct bf_args *a);                          /* of the command */
 const struct bf_command *const *bf_arg_families(const struct bf_args *a); /* of the command; NULL: it has none */
 
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */

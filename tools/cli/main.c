@@ -1,13 +1,12 @@
 #include <stddef.h>
 
 #include "tools/cli/cli.h"
+#include "tools/workloads/family.h"
 
-extern const struct bf_command bf_cmd_run;
 extern const struct bf_command bf_cmd_launch;
 extern const struct bf_command bf_cmd_exec;
 extern const struct bf_command bf_cmd_record;
 extern const struct bf_command bf_cmd_replay;
-extern const struct bf_command bf_cmd_explore;
 extern const struct bf_command bf_cmd_explain;
 extern const struct bf_command bf_cmd_stats;
 extern const struct bf_command bf_cmd_lint;
@@ -25,16 +24,23 @@ extern const struct bf_command bf_cmd_doctor;
 
 int main(int argc, char **argv)
 {
+	struct bf_forms forms;
 	/* In the order in which the overview shows them. */
-	static const struct bf_command *const commands[] = {
-		&bf_cmd_run,    &bf_cmd_launch,
+	const struct bf_command *const commands[] = {
+		&forms.run,     &bf_cmd_launch,
 #ifdef BELFRY_HAVE_EXEC
 		&bf_cmd_exec,   &bf_cmd_record,
 #endif
-		&bf_cmd_replay, &bf_cmd_explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,   &bf_cmd_rules,
-		&bf_cmd_import, &bf_cmd_dump,    &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode, &bf_cmd_check,
-		&bf_cmd_serve,  &bf_cmd_switch,  &bf_cmd_lab,     &bf_cmd_doctor, NULL,
+		&bf_cmd_replay, &forms.explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,   &bf_cmd_rules,
+		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode, &bf_cmd_check,
+		&bf_cmd_serve,  &bf_cmd_switch, &bf_cmd_lab,     &bf_cmd_doctor, NULL,
 	};
+	int code = BF_EXIT_USAGE;
 
-	return bf_cli_main(commands, argc, argv);
+	if (bf_forms_make(bf_families, &forms) == 0)
+		code = bf_cli_main(commands, argc, argv);
+	else
+		fprintf(stderr, "belfry: out of memory\n");
+	bf_forms_free(&forms);
+	return code;
 }

@@ -8,7 +8,7 @@
 
 #include "models/nvme/nvme.h"
 #include "tools/serve/serve.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/choice.h"
 
 /*
  * The vendor of QEMU's devices, as Identify Controller says, too, with a device number that nobody has: for QEMU's own

@@ -16,7 +16,7 @@
 #include "sim/bytes.h"
 #include "sim/stats.h"
 #include "tools/serve/station.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/choice.h"
 
 #define PORTS_MAX 16u
 #define STATIONS_MAX 256u     /* MACs, and addresses, that are known */

@@ -11,13 +11,6 @@ struct bf_lint_run {
 	struct bf_sink_tee tee;
 };
 
-#define BF_LINT_RUN_OPTION                                                                                             \
-	{                                                                                                              \
-		.name = "lint", .kind = BF_OPT_FLAG,                                                                   \
-		.help = "put the run before all rules while it goes on, and print what they find; with records of "    \
-			"class where: and the lines of code"                                                           \
-	}
-
 /* Opens the rules when --lint was given. Returns an exit code; BF_EXIT_GOOD: go on. */
 int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_lint_run *l);
 

@@ -6,7 +6,7 @@
 #include "models/mlx5/hca.h"
 #include "tools/exec/identity.h"
 #include "tools/serve/serve.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/choice.h"
 
 #define VECTORS 64u
 #define QPN_RESERVE 64u /* the first numbers of a process's share mean something else */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tools/workloads/workload.h"
+#include "tools/workloads/choice.h"
 
 static void log_line(void *arg, const char *text)
 {

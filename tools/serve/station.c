@@ -12,7 +12,7 @@
 #include "tools/report/counts.h"
 #include "tools/cli/input.h"
 #include "tools/report/top.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/choice.h"
 
 /* Without a spin the loop sleeps as soon as it finds nothing to do; its least time to look for work is this. */
 #define NO_SPIN_US 1u

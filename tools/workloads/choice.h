@@ -1,6 +1,6 @@
 /*
- * What workloads of different devices do alike with their options: a table of numeric choices that are members of a
- * struct, taken from the command line, put back into one, and told as JSON.
+ * What workloads of all families do alike with their options: rows of a table that name members of a struct are taken
+ * from the command line, put back into one, and told as JSON.
  */
 #ifndef BELFRY_TOOLS_WORKLOADS_CHOICE_H
 #define BELFRY_TOOLS_WORKLOADS_CHOICE_H
@@ -9,30 +9,59 @@
 #include "sim/member.h"
 #include "tools/cli/cli.h"
 
-/* One option and the member that holds it. */
-struct bf_choice {
-	const char *name;
-	enum bf_opt_kind kind;
-	const char *choices; /* ENUM */
-	const char *initial; /* as bf_choices_command() prints it */
-	size_t offset, size;
-};
-
-/* Takes all of them from the command line into the struct at `to`. */
-void bf_choices_parse(const struct bf_args *args, const struct bf_choice *c, size_t n, void *to);
-
-/* Appends those that are not at their default to a command line. */
-void bf_choices_command(const struct bf_choice *c, size_t n, const void *from, char *buf, size_t cap);
+/* A row of struct bf_opt whose value is a member of struct `T`: a number, or (TEXT) a const char *. */
+#define BF_OPT_OF(T, oname, okind, oarg, oinitial, ohelp, omin, omax, member)                                          \
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = oinitial, .help = ohelp, .min = omin,   \
+		.max = omax, .offset = offsetof(T, member), .size = sizeof(((T *)0)->member)                           \
+	}
+/* One that is asked for by name. */
+#define BF_OPT_NAMED(oname, okind, oarg, oinitial, ohelp)                                                              \
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = oinitial, .help = ohelp                 \
+	}
 
 /*
- * Appends one option; `quote` for texts that a shell would take apart, `value` NULL for a flag. One that does not fit
- * is
- * "...", which no command takes.
+ * Words that an option takes, often more than one, each a bit of a member: steps done wrong on purpose (--bug). The
+ * table is an array of any struct that has a name (NULL at its end), a summary and a bit.
  */
-void bf_command_append(char *buf, size_t cap, const char *option, const char *value, bool quote);
+struct bf_words {
+	const char *option;  /* "bug"; several tables may belong to one option */
+	const char *heading; /* above them in --list; NULL: another list has them */
+	const void *rows;
+	size_t stride, name, summary, bit, bytes; /* in a row */
+	size_t offset;                            /* in the choices: the member, of `bytes` bytes, too */
+	/* Which workloads a row is for, as a list for people; NULL: all. */
+	void (*works)(const void *row, char *buf, size_t cap);
+};
+#define BF_WORDS(option_, heading_, table, row, T, member)                                                             \
+	.option = option_, .heading = heading_, .rows = table, .stride = sizeof(row), .name = offsetof(row, name),     \
+	.summary = offsetof(row, summary), .bit = offsetof(row, bit), .bytes = sizeof(((row *)0)->bit),                \
+	.offset = offsetof(T, member) / (sizeof(((T *)0)->member) == sizeof(((row *)0)->bit))
 
-/* Each as a member of the open JSON object. */
-void bf_choices_json(struct bf_json *j, const struct bf_choice *c, size_t n, const void *from);
+/* Takes all that the command has among its options from the command line into the struct at `to`. */
+void bf_choices_parse(const struct bf_args *args, const struct bf_opt *options, void *to);
+
+/* Appends the numbers, then the texts, that are not at their default to a command line. */
+void bf_choices_numbers(const struct bf_opt *options, const void *from, char *buf, size_t cap);
+void bf_choices_texts(const struct bf_opt *options, const void *from, char *buf, size_t cap);
+
+/* Appends one option, its value quoted if a shell would take it apart; `value` NULL for a flag. One that does not fit
+ * is "...", which no command takes.
+ */
+void bf_command_append(char *buf, size_t cap, const char *option, const char *value);
+
+/* Each number, then each text that is not at its default, but for a profile, as a member of the open JSON object. */
+void bf_choices_json(struct bf_json *j, const struct bf_opt *options, const void *from);
+
+/* Sets the bits of what the command line names; `words` ends with a NULL option. Exit code. */
+int bf_words_parse(const struct bf_args *args, const struct bf_words *words, const char *prefix, void *to);
+void bf_words_command(const struct bf_words *words, const void *from, char *buf, size_t cap);
+/* One member for each option, an array of names: "bugs". */
+void bf_words_json(struct bf_json *j, const struct bf_words *words, const void *from);
+/* For --list. */
+void bf_words_print(const struct bf_words *words);
+void bf_words_list_json(struct bf_json *j, const struct bf_words *words);
 
 /*
  * The backend that --backend names, if it works here; with "auto" the best for `device` (one of BF_DEVICE_*), which it
@@ -56,10 +85,13 @@ int bf_faults_text(const char *option, char **out, struct bf_error *err);
 int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, struct bf_error *err);
 
 /*
- * The topology that --topology gives, looked at and found to have places for `hosts`; NULL without, and for the one
- * ideal switch. Borrowed from `args`. 0 or -EINVAL with `err` set.
+ * Looks at the topology in `*text` and whether it has places for `hosts`; NULL for the one ideal switch. 0 or -EINVAL
+ * with `err` set.
  */
-int bf_choose_topology(const struct bf_args *args, uint32_t hosts, const char **out, struct bf_error *err);
+int bf_check_topology(const char **text, uint32_t hosts, struct bf_error *err);
+
+/* "all", "none" or class names separated by commas ("queue,net"). -EINVAL with `err` set. */
+int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err);
 
 /* Opens the file that --trace names and notes what runs in it; NULL without. 0 or a negative errno with `err` set. */
 struct bf_trace_writer;

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/workloads/choice.h"
 #include "tools/report/lint_run.h"
-#include "tools/workloads/workload.h"
 #include "traces/container/trace.h"
 
 uint32_t bf_family_verdict(const void *result)
@@ -107,6 +105,10 @@ static void print_ended(const struct ended *e, bool stats)
 {
 	const struct bf_family *f = e->run->family;
 
+	char command[2048];
+
+	bf_family_command(f, e->run->w, command, sizeof(command));
+	puts(command);
 	f->print(e->run->w, e->r, stats);
 	f->print_failure(stdout, e->r);
 	bf_cause_print(stdout, &e->cause);
@@ -117,6 +119,31 @@ static void print_ended(const struct ended *e, bool stats)
 		bf_counts_print_stats(stdout, e->r->counts);
 }
 
+/* What was asked for, and how it ended. */
+static void json_choices(struct bf_json *j, const struct bf_family *f, const void *w, const struct bf_result *r)
+{
+	const struct bf_backend *backend = bf_family_backend(f, w);
+	char command[2048];
+
+	if (f->backend.size)
+		bf_json_text(j, "backend", backend->name);
+	if (backend->platform == BF_PLATFORM_SIM)
+		bf_json_text(j, "ordering",
+			     bf_ordering_name((enum bf_ordering)bf_member_get(w, f->search.ordering.offset,
+									      f->search.ordering.size)));
+	bf_family_command(f, w, command, sizeof(command));
+	bf_json_text(j, "command", command);
+	bf_json_open(j, "options", '{');
+	bf_choices_json(j, f->options, w);
+	bf_words_json(j, f->words, w);
+	if (bf_family_faults(f, w))
+		bf_json_text(j, "faults", bf_family_faults(f, w));
+	if (f->json_options)
+		f->json_options(j, w);
+	bf_json_close(j, '}');
+	bf_json_text(j, "verdict", f->verdict_name(r->verdict));
+}
+
 /* Wall-clock figures have a key of their own: everything else is the same in every run. */
 static void json_ended(const struct ended *e, bool stats)
 {
@@ -125,7 +152,8 @@ static void json_ended(const struct ended *e, bool stats)
 
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
-	bf_json_text(&j, "workload", f->name(e->run->w));
+	bf_json_text(&j, "workload", bf_family_work(f, e->run->w)->name);
+	json_choices(&j, f, e->run->w, e->r);
 	f->json(&j, e->run->w, e->r);
 	f->json_failure(&j, e->r);
 	if (e->cause.text[0])
@@ -201,7 +229,7 @@ static int run_and_report(const struct bf_args *args, struct bf_run *run, struct
 	char command[2048];
 	int written = 0;
 
-	run->family->command(run->w, command, sizeof(command));
+	bf_family_command(run->family, run->w, command, sizeof(command));
 	if (bf_begin_trace(args, command, &trace, &run->err) != 0 || run_and_write(e, run, trace, &written) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", run->err.text);
 	return report(args, e, written);
@@ -224,21 +252,4 @@ int bf_run_once(const struct bf_args *args, struct bf_run *run)
 		release(run->family, e.r);
 	bf_lint_run_free(&e.lint);
 	return code;
-}
-
-int bf_choose_recording(const struct bf_args *args, const struct bf_backend *be, enum bf_ordering *ordering,
-			uint32_t *records)
-{
-	struct bf_error err = { 0 };
-
-	if (!be->records && bf_arg_text(args, "trace"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "--trace: backend %s keeps no records: its device is real",
-				    be->name);
-	if (!repeats(be) && bf_arg_given(args, "ordering"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "--ordering: backend %s has that of the machine it runs on",
-				    be->name);
-	*ordering = (enum bf_ordering)bf_arg_u64(args, "ordering");
-	if (bf_records_parse(bf_arg_text(args, "records"), records, &err) != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	return BF_EXIT_GOOD;
 }

@@ -475,7 +475,7 @@ int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, str
 		rc = launch(&a, err);
 	if (rc == 0) {
 		start = bf_monotonic_ns();
-		rc = bf_top_run(w->backend, a.world, &out->world, w->top, bf_workload_name(w->work));
+		rc = bf_top_run(w->backend, a.world, &out->world, w->top, bf_family_work(&bf_ibgda_family, w)->name);
 		out->base.wall_ns = bf_monotonic_ns() - start;
 		if (rc && err->code != rc)
 			bf_fail(err, rc, "the run failed: %s", strerror(-rc));

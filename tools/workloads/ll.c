@@ -278,7 +278,7 @@ static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_
 
 /* ---- the family ---- */
 
-static const struct bf_pes_work works[] = {
+static const struct bf_work works[] = {
 	[BF_LL_DISPATCH] = { "ll-dispatch",
 			     "tokens to the experts that their router chose, as DeepEP's low-latency kernel" },
 	[BF_LL_COMBINE] = { "ll-combine",
@@ -286,17 +286,49 @@ static const struct bf_pes_work works[] = {
 	{ NULL, NULL },
 };
 
-#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
-	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_ll_workload, member) },
+static const struct bf_opt options[] = {
+	BF_OPT_OF(struct bf_ll_workload, "tokens", U64, "N", "8", "tokens of each PE", 1, 1024, tokens),
+	BF_OPT_OF(struct bf_ll_workload, "hidden", U64, "N", "512", "elements of a token, a multiple of 512", 512, 8192,
+		  hidden),
+	BF_OPT_OF(struct bf_ll_workload, "topk", U64, "N", "2", "experts that each token goes to", 1, 16, topk),
+	BF_OPT_OF(struct bf_ll_workload, "experts", U64, "N", "8", "experts in all, a multiple of the PEs", 2, 4096,
+		  experts),
+	BF_OPT_OF(struct bf_ll_workload, "dtype", ENUM, "fp8|bf16", "fp8",
+		  "how a dispatch sends tokens; a combine sends BF16", 0, 0, dtype),
+	BF_OPT_OF(struct bf_ll_workload, "scales", ENUM, "f32|pow2|ue8m0", "f32",
+		  "FP8: scales are any floats, powers of two, or their exponents", 0, 0, scales),
+	BF_OPT_OF(struct bf_ll_workload, "routing", ENUM, "uniform|zipf|hot", "uniform",
+		  "how experts are chosen: alike, by Zipf's law, or one of "
+		  "them by every token",
+		  0, 0, routing),
+	BF_OPT_OF(struct bf_ll_workload, "zipf", U64, "N", "1000", "exponent of Zipf's law, in thousandths", 0, 4000,
+		  zipf_milli),
+	BF_OPT_OF(struct bf_ll_workload, "rounds", U64, "N", "1", "exchanges, one after the other", 1, 1000, rounds),
+	BF_OPT_OF(struct bf_ll_workload, "blocks", U64, "N", "1",
+		  "blocks of warps on each PE (DeepEP: as many as SMs or experts)", 1, 1024, blocks),
+	BF_OPT_OF(struct bf_ll_workload, "groups", U64, "N", "2", "warp groups in a block; each looks after experts", 1,
+		  16, groups),
+	BF_OPT_OF(struct bf_ll_workload, "warps", U64, "N", "2", "warps in a group", 1, 32, group_warps),
+	BF_PES_OPTIONS(struct bf_ll_workload, "4", "0", "deepep", "0"),
+	{ .name = NULL },
+};
 
-static const struct bf_choice rows[] = { BF_LL_OPTIONS(ROW) BF_PES_OPTIONS(ROW, pes, "4", "0", "deepep", "0") };
+static const struct bf_words words[] = {
+	{ BF_WORDS("bug", "Bugs", bf_ll_bugs, struct bf_ibgda_bug, struct bf_ll_workload, pes.own_bugs) },
+	BF_PES_WORDS(struct bf_ll_workload),
+};
 
-const struct bf_pes_family bf_ll_family = {
-	.works = works,
-	.bugs = bf_ll_bugs,
-	.choice_bytes = sizeof(struct bf_ll_workload),
-	.rows = rows,
-	.nrows = BF_ARRAY_LEN(rows),
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_ll_workload, member), least                                                        \
+	}
+
+static const struct bf_search_part parts[] = {
+	PART(rounds, 1), PART(tokens, 1), PART(topk, 1),        PART(experts, 2), PART(pes.pes, 2),
+	PART(blocks, 1), PART(groups, 1), PART(group_warps, 1), PART(pes.qps, 1), PART(hidden, 512),
+};
+
+static const struct bf_pes_family family = {
 	.fill = fill,
 	.check = check,
 	.heap_bytes = heap_bytes,
@@ -305,4 +337,31 @@ const struct bf_pes_family bf_ll_family = {
 	.verify = verify,
 	.print = print,
 	.json = json,
+};
+
+const struct bf_family bf_ll_family = {
+	BF_PES_ROW(struct bf_ll_workload, parts),
+	.prefix = "ll-",
+	.works = works,
+	.options = options,
+	.words = words,
+	.own = &family,
+	.run = { .summary = "run DeepEP's low-latency exchange and check every byte and sum",
+		 .details =
+		     "Roles of warps, message format, buffers, counts and batches of doorbells are those of DeepEP's\n"
+		     "internode_ll.cu. Every token of every expert is compared with a plain computation of the same "
+		     "routing, and\n"
+		     "every sum bit for bit.\n"
+		     "\n"
+		     "--qps 0 takes a queue pair for each expert of a PE, as DeepEP does; --depth 0 takes rings that "
+		     "nobody has\n"
+		     "to look after.",
+		 .examples = "  belfry run ll-dispatch --routing hot --rounds 3\n"
+			     "  belfry run ll-combine --bug ll-no-clean --rounds 2\n"
+			     "  belfry run ll-combine --pes 8 --tokens 128 --hidden 7168 --topk 8 --experts 256 "
+			     "--blocks 8 --warps 5\n"
+			     "      --ordering sc --records none --profile cx7,icrc=0" },
+	.explore = { .summary = "look for a seed and an ordering under which the low-latency exchange fails",
+		     .examples = "  belfry explore ll-dispatch --bug ll-no-barrier --seeds 20\n"
+				 "  belfry explore ll-combine --bug no-wqe-fence --rounds 2" },
 };

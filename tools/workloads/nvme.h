@@ -1,6 +1,6 @@
 /*
- * NVMe workloads: what `belfry run nvme-...` runs. As tools/workloads/workload.h, which see: a struct holds every
- * choice, the same choices give the same run, and options come from one table.
+ * NVMe workloads: what `belfry run nvme-...` and `belfry explore` run. A struct holds every choice; the same choices
+ * give the same run.
  */
 #ifndef BELFRY_TOOLS_WORKLOADS_NVME_H
 #define BELFRY_TOOLS_WORKLOADS_NVME_H
@@ -9,7 +9,7 @@
 #include "models/nvme/nvme.h"
 #include "tools/workloads/family.h"
 
-/* Fields in the order of BF_NVME_OPTIONS, whose members they are; meanings stand there. */
+/* Most are members of rows of the options (nvme_family.c); meanings stand there. */
 struct bf_nvme_workload {
 	enum bf_nvm_work work;
 	const struct bf_backend *backend;
@@ -31,95 +31,8 @@ struct bf_nvme_workload {
 	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
-/* O(name, kind, argument, default, help, least, most, member): the numeric options, in text order of the help. */
-#define BF_NVME_OPTIONS(O)                                                                                             \
-	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed)                                              \
-	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)            \
-	O("timeout", TIME, "TIME", "1s", "how long a thread waits for a completion", 0, 0, timeout_ps)                 \
-	O("threads", U64, "N", "1", "threads that submit commands", 1, 1u << 16, threads)                              \
-	O("agent", ENUM, "gpu|cpu|cuda", "gpu",                                                                        \
-	  "where they run; cuda: on a real GPU (with --backend live; the same as "                                     \
-	  "--backend cuda). nvme-admin: who rings the doorbell",                                                       \
-	  0, 0, agent)                                                                                                 \
-	O("lanes", U64, "N", "32", "GPU: threads in each warp", 1, 32, lanes)                                          \
-	O("warps", U64, "N", "4", "GPU: warps in a block", 1, 32, warps)                                               \
-	O("share", U64, "N", "1", "threads that share a queue pair", 1, 1024, share)                                   \
-	O("depth", U64, "N", "32", "commands that each thread keeps in flight", 1, 16384, depth)                       \
-	O("batch", U64, "N", "1", "commands to a doorbell", 1, 16384, batch)                                           \
-	O("commands", U64, "N", "64", "commands of each thread", 1, 1u << 30, commands)                                \
-	O("size", U64, "BYTES", "4096", "data of a command", 512, 1u << 27, size)                                      \
-	O("entries", U64, "N", "0", "slots of a submission queue; 0: just enough", 0, 65536, entries)                  \
-	O("cq-entries", U64, "N", "0", "slots of a completion queue; 0: as many", 0, 65536, cq_entries)                \
-	O("queues-in", ENUM, "host|gpu|vram|vram-uc|cmb", "host",                                                      \
-	  "where queues lie: host memory, coherent GPU memory, VRAM behind a cache or not, the SSD's buffer", 0, 0,    \
-	  queues_in)                                                                                                   \
-	O("data-in", ENUM, "host|gpu|vram|vram-uc", "host", "where data lies", 0, 0, data_in)                          \
-	O("offset", U64, "BYTES", "0", "of data in its first page, a multiple of 16", 0, 65528, offset)                \
-	O("list-offset", U64, "BYTES", "0", "of PRP lists in their first page, a multiple of 8", 0, 65528,             \
-	  list_offset)                                                                                                 \
-	O("scatter", FLAG, NULL, NULL, "the pages of a command lie in memory in reverse order", 0, 0, scatter)         \
-	O("check", FLAG, NULL, NULL, "threads compare what they read, as they get it", 0, 0, check)                    \
-	O("dbbuf", FLAG, NULL, NULL, "shadow doorbells", 0, 0, dbbuf)                                                  \
-	O("page", U64, "BYTES", "4096", "page size for the controller (CC.MPS)", 4096, 65536, page)                    \
-	O("lba", ENUM, "512|4096", "512", "block size of the medium", 0, 0, lba)                                       \
-	O("capacity", U64, "BYTES", "0", "of the medium; 0: as the work needs, at least 64 MiB", 0, 0, capacity)
-
-/* The options that bf_nvme_workload_parse() reads, and --trace and --list: rows of a table. */
-#define BF_NVME_OPT_(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                          \
-	{ .name = oname,                                                                                               \
-	  .kind = BF_OPT_##okind,                                                                                      \
-	  .arg = oarg,                                                                                                 \
-	  .initial = odefault,                                                                                         \
-	  .help = ohelp,                                                                                               \
-	  .min = omin,                                                                                                 \
-	  .max = omax },
-#define BF_NVME_OPT_TEXT(oname, okind, oarg, odefault, ohelp)                                                          \
-	{                                                                                                              \
-		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp                 \
-	}
-#define BF_NVME_OPT_TABLE                                                                                              \
-	BF_NVME_OPTIONS(BF_NVME_OPT_)                                                                                  \
-	BF_NVME_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	    BF_NVME_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the controller, or auto"),                  \
-	    BF_NVME_OPT_TEXT("device", TEXT, "ADDRESS[,group|,cdev]", NULL,                                            \
-			     "vfio: which controller, and by which interface; without, the first at vfio-pci"),        \
-	    BF_NVME_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller"),      \
-	    BF_NVME_OPT_TEXT("media", TEXT, "FILE", NULL, "keep the medium's data in this file"),                      \
-	    BF_NVME_OPT_TEXT("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'"),              \
-	    BF_NVME_OPT_TEXT("file", TEXT, "FILE", NULL,                                                               \
-			     "nvme-file: what to write; without, bytes that follow from the seed"),                    \
-	    BF_NVME_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),                 \
-	    BF_NVME_OPT_TEXT("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
-	    BF_NVME_OPT_TEXT("list", FLAG, NULL, NULL, "list workloads, bugs and profiles")
-
-/* What --list prints. Exit code. */
-int bf_nvme_workload_list(const struct bf_args *args);
-
-/* "nvme-read" and so on; NULL past the last. */
-const char *bf_nvme_workload_name(enum bf_nvm_work work);
-const char *bf_nvme_workload_summary(enum bf_nvm_work work);
-
-/*
- * Fills `w` from the command line; ordering and records are left at their defaults. Returns BF_EXIT_GOOD, or the exit
- * code after reporting what is wrong. Free with bf_nvme_workload_free().
- */
-int bf_nvme_workload_parse(const struct bf_args *args, struct bf_nvme_workload *w);
-void bf_nvme_workload_free(struct bf_nvme_workload *w);
-
 /* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_nvme_run_result. */
 extern const struct bf_family bf_nvme_family;
-
-/* Whether the choices fit each other. 0, or -EINVAL with what does not in `err`. */
-int bf_nvme_workload_check(const void *w, struct bf_error *err);
-
-/* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_nvme_workload_command(const void *w, char *buf, size_t cap);
-/* Each choice as a member of the open JSON object. */
-void bf_nvme_workload_json(struct bf_json *j, const struct bf_nvme_workload *w);
-
-/* NAME[,FIELD=VALUE]... as bf_profile_parse() in tools/workloads/profile.h does, for NVMe controllers. */
-int bf_nvme_profile_parse(const char *text, struct bf_nvme_profile *out, struct bf_error *err);
-const struct bf_nvme_profile *const *bf_nvme_profiles(void);
 
 enum bf_nvme_outcome {
 	BF_NVME_RUN_GOOD,

@@ -381,7 +381,7 @@ static int launch(struct arena *a, struct bf_error *err)
 	if (rc)
 		return rc;
 	start = bf_monotonic_ns();
-	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_nvme_workload_name(w->work));
+	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_family_work(&bf_nvme_family, w)->name);
 	a->out->base.wall_ns = bf_monotonic_ns() - start;
 	return rc ? bf_fail(err, rc, "the run failed: %s", strerror(-rc)) : 0;
 }

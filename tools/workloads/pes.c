@@ -11,84 +11,6 @@
 
 /* ---- choices ---- */
 
-static int parse_work(const struct bf_args *args, struct bf_pes *p)
-{
-	const struct bf_pes_work *works = p->family->works;
-	const char *name = bf_arg_positional_count(args) ? bf_arg_positional(args, 0) : "";
-	char known[512] = "";
-
-	for (p->work = 0; works[p->work].name; p->work++) {
-		if (strcmp(works[p->work].name, name) == 0)
-			return BF_EXIT_GOOD;
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", *known ? ", " : "",
-			 works[p->work].name);
-	}
-	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; there are %s", name, known);
-}
-
-static const struct bf_ibgda_bug *find_bug(const struct bf_ibgda_bug *b, const char *name)
-{
-	while (b->name && strcmp(b->name, name) != 0)
-		b++;
-	return b->name ? b : NULL;
-}
-
-static int parse_bugs(const struct bf_args *args, struct bf_pes *p)
-{
-	for (unsigned i = 0; i < bf_arg_count(args, "bug"); i++) {
-		const char *name = bf_arg_nth(args, "bug", i);
-		const struct bf_ibgda_bug *own = find_bug(p->family->bugs, name);
-
-		if (!own && !bf_ibgda_set_wrong(name, &p->bugs, &p->suspects))
-			return bf_cli_error(args, BF_EXIT_USAGE, "bug \"%s\" is not known; --list lists them", name);
-		p->own_bugs |= own ? own->bit : 0;
-	}
-	return BF_EXIT_GOOD;
-}
-
-static int parse_texts(const struct bf_args *args, struct bf_pes *p)
-{
-	struct bf_error err = { 0 };
-
-	p->profile_text = bf_arg_text(args, "profile");
-	if (p->family->fill)
-		p->family->fill(p);
-	if (bf_profile_parse(p->profile_text, &p->profile, &err) != 0 ||
-	    bf_choose_faults(args, p->seed, &p->faults, &err) != 0 ||
-	    bf_choose_topology(args, p->pes, &p->topology, &err) != 0 || bf_pes_check(p, &err) != 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	return BF_EXIT_GOOD;
-}
-
-int bf_pes_parse(const struct bf_args *args, const struct bf_pes_family *family, struct bf_pes *p)
-{
-	int code;
-
-	memset(p, 0, family->choice_bytes);
-	p->family = family;
-	p->ordering = BF_ORDER_GPU;
-	bf_choices_parse(args, family->rows, family->nrows, p);
-	code = parse_work(args, p);
-	if (code == BF_EXIT_GOOD)
-		code = parse_bugs(args, p);
-	if (code == BF_EXIT_GOOD)
-		code = parse_texts(args, p);
-	if (code == BF_EXIT_GOOD)
-		code = bf_choose_backend(args, BF_DEVICE_MLX5, &p->backend);
-	if (code == BF_EXIT_GOOD && !p->backend->sim)
-		code = bf_cli_error(args, BF_EXIT_USAGE,
-				    "backend %s has no kernels for this workload; sim and live have", p->backend->name);
-	if (code != BF_EXIT_GOOD)
-		bf_pes_free(p);
-	return code;
-}
-
-void bf_pes_free(struct bf_pes *p)
-{
-	free(p->faults);
-	p->faults = NULL;
-}
-
 static bool power_of_two(uint64_t v)
 {
 	return v != 0 && (v & (v - 1)) == 0;
@@ -113,34 +35,30 @@ int bf_pes_check(const void *choices, struct bf_error *err)
 	return p->family->check(p, err);
 }
 
-static void append_bugs(const struct bf_ibgda_bug *b, uint64_t bits, char *buf, size_t cap)
+int bf_pes_fill(const struct bf_family *f, const struct bf_args *args, void *choices, struct bf_error *err)
 {
-	for (; b->name; b++)
-		if (bits & b->bit)
-			bf_command_append(buf, cap, "bug", b->name, false);
+	struct bf_pes *p = choices;
+	int rc;
+
+	(void)args;
+	p->family = f->own;
+	p->name = f->works[p->work].name;
+	if (p->family->fill)
+		p->family->fill(p);
+	rc = bf_profile_parse(p->profile_text, &p->profile, err);
+	if (!rc)
+		rc = bf_check_topology(&p->topology, p->pes, err);
+	return rc ? rc : bf_pes_check(p, err);
 }
 
-void bf_pes_command(const void *choices, char *buf, size_t cap)
+int bf_pes_settle(const struct bf_args *args, void *choices)
 {
 	const struct bf_pes *p = choices;
 
-	snprintf(buf, cap, "belfry run %s", p->family->works[p->work].name);
-	bf_choices_command(p->family->rows, p->family->nrows, p, buf, cap);
-	if (p->ordering != BF_ORDER_GPU)
-		bf_command_append(buf, cap, "ordering", bf_ordering_name(p->ordering), false);
-	append_bugs(bf_ibgda_bugs, p->bugs, buf, cap);
-	append_bugs(p->family->bugs, p->own_bugs, buf, cap);
-	for (const struct bf_ibgda_suspect *s = bf_ibgda_suspects; s->name; s++)
-		if (p->suspects & s->bit)
-			bf_command_append(buf, cap, "bug", s->name, false);
-	if (strcmp(p->backend->name, "sim") != 0)
-		bf_command_append(buf, cap, "backend", p->backend->name, false);
-	if (strcmp(p->profile_text, "cx7") != 0)
-		bf_command_append(buf, cap, "profile", p->profile_text, false);
-	if (p->topology)
-		bf_command_append(buf, cap, "topology", p->topology, true);
-	if (p->faults)
-		bf_command_append(buf, cap, "faults", p->faults, true);
+	if (!p->backend->sim)
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "backend %s has no kernels for this workload; sim and live have", p->backend->name);
+	return BF_EXIT_GOOD;
 }
 
 /* ---- a run ---- */
@@ -246,4 +164,58 @@ int bf_pes_run(const void *choices, struct bf_sink *sink, void *result, struct b
 	}
 	close_world(&a);
 	return rc;
+}
+
+/* ---- what came of it ---- */
+
+void bf_pes_print(const void *choices, const void *outcome, bool stats)
+{
+	const struct bf_pes *p = choices;
+	const struct bf_pes_result *result = outcome;
+	const struct bf_run_result *r = &result->run;
+
+	(void)stats;
+	printf("%s", bf_verdict_name(r->base.verdict));
+	if (r->base.verdict == BF_VERDICT_GOOD)
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all as they must be", r->messages,
+		       r->verified_bytes);
+	printf("\n%s %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " events\n",
+	       p->backend->platform == BF_PLATFORM_SIM ? "simulated time            " : "elapsed time              ",
+	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), r->world.events);
+	if (p->records)
+		printf("records                    %" PRIu64 ", hash %016" PRIx64 "\n", r->world.records,
+		       r->world.hash);
+	printf("wall clock                 %" PRIu64 ".%03" PRIu64 " ms\n", r->base.wall_ns / 1000000,
+	       r->base.wall_ns / 1000 % 1000);
+	if (r->base.verdict == BF_VERDICT_GOOD)
+		p->family->print(stdout, p, result);
+}
+
+void bf_pes_json(struct bf_json *j, const void *choices, const void *outcome)
+{
+	const struct bf_pes *p = choices;
+	const struct bf_pes_result *result = outcome;
+	const struct bf_run_result *r = &result->run;
+
+	bf_json_u64(j, "messages", r->messages);
+	bf_json_u64(j, "verified_bytes", r->verified_bytes);
+	bf_json_u64(j, "verified_values", r->verified_values);
+	bf_json_u64(j, "time_ps", r->world.time_ps);
+	bf_json_u64(j, "events", r->world.events);
+	bf_json_u64(j, "records", r->world.records);
+	if (p->records)
+		bf_json_hex(j, "hash", r->world.hash);
+	if (r->base.verdict == BF_VERDICT_GOOD)
+		p->family->json(j, p, result);
+}
+
+void bf_pes_json_options(struct bf_json *j, const void *choices)
+{
+	bf_json_text(j, "profile", ((const struct bf_pes *)choices)->profile_text);
+}
+
+void bf_pes_list(struct bf_json *j)
+{
+	if (!j)
+		puts("Bugs of the queues, backends, orderings, profiles: belfry run --list");
 }

@@ -53,74 +53,7 @@ struct bf_sdma_workload {
 	bool counts;
 };
 
-/* O(name, kind, argument, default, help, least, most, member): options that are members of struct bf_sdma_workload. */
-#define BF_SDMA_OPTIONS(O)                                                                                             \
-	O("gen", ENUM, "v4|v5|v6|v7|v7.1", "v6", "generation: gfx9, gfx10, gfx11, gfx12, gfx1250", 0, 0, gen)          \
-	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible", 0, 0, ordering)         \
-	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed)                                              \
-	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps)            \
-	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: as the workload has it",  \
-	  0, 16, pes)                                                                                                  \
-	O("queues", U64, "N", "0", "user queues of each engine; 0: as the workload has it", 0, 64, queues)             \
-	O("producers", U64, "N", "0", "threads that submit, on queue i % queues; 0: as the workload has it", 0, 256,   \
-	  producers)                                                                                                   \
-	O("commands", U64, "N", "0", "submissions of each thread; 0: as the workload has it", 0, 1u << 20, commands)   \
-	O("size", U64, "BYTES", "0", "of one transfer, a multiple of 8; 0: as the workload has it", 0, 1u << 30, size) \
-	O("hops", U64, "N", "0", "sdma-copy: copies in a row, each of what the one before wrote", 0, 8, hops)          \
-	O("gang", U64, "N", "0", "sdma-fence: copies on other queues that a completion waits for", 0, 4, gang)         \
-	O("element", U64, "BYTES", "0", "sdma-rect: element size 1, 2, 4, 8 or 16; 0: each of them", 0, 16, element)   \
-	O("ring", U64, "BYTES", "0", "of a ring, power of two; 0: as the workload has it", 0, 1u << 30, ring)          \
-	O("place", ENUM, "host|gpu", "host", "where the data lie", 0, 0, place)                                        \
-	O("wrapped", FLAG, NULL, NULL, "indices of 32 bits that wrap, as before gfx9", 0, 0, wrapped)                  \
-	O("exact-fit", FLAG, NULL, NULL, "fill the ring to its last dword, as KFDTest does and ROCr does not", 0, 0,   \
-	  exact_fit)                                                                                                   \
-	O("wait-idle", FLAG, NULL, NULL, "let the engine catch up before each doorbell (HSA_SDMA_WAIT_IDLE)", 0, 0,    \
-	  wait_idle)                                                                                                   \
-	O("fences", FLAG, NULL, NULL, "signal by FENCE, as without 64-bit PCIe atomics", 0, 0, fences)                 \
-	O("strict", FLAG, NULL, NULL, "what no document defines (overlap, rows run together) stops the queue", 0, 0,   \
-	  strict)
-
-/* The options that bf_sdma_workload_parse() reads, and --trace and --list: rows of a table. */
-#define BF_SDMA_OPT_(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                          \
-	{ .name = oname,                                                                                               \
-	  .kind = BF_OPT_##okind,                                                                                      \
-	  .arg = oarg,                                                                                                 \
-	  .initial = odefault,                                                                                         \
-	  .help = ohelp,                                                                                               \
-	  .min = omin,                                                                                                 \
-	  .max = omax },
-#define BF_SDMA_OPT_TEXT(oname, okind, oarg, odefault, ohelp)                                                          \
-	{                                                                                                              \
-		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = odefault, .help = ohelp                 \
-	}
-#define BF_SDMA_OPT_TABLE                                                                                              \
-	BF_SDMA_OPTIONS(BF_SDMA_OPT_)                                                                                  \
-	BF_SDMA_OPT_TEXT("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),                                  \
-	    BF_SDMA_OPT_TEXT("backend", TEXT, "NAME", "sim", "who provides the engines, or auto"),                     \
-	    BF_SDMA_OPT_TEXT("part", TEXT, "gfxNNN", NULL,                                                             \
-			     "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ..."),         \
-	    BF_SDMA_OPT_TEXT("profile", TEXT, "NAME[,FIELD=N]", NULL,                                                  \
-			     "engine timing; the generation's own if not given"),                                      \
-	    BF_SDMA_OPT_TEXT("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),            \
-	    BF_SDMA_OPT_TEXT("trace", OUT, "FILE", NULL, "write a trace; *.jsonl: as JSON Lines"),                    \
-	    BF_SDMA_OPT_TEXT("list", FLAG, NULL, NULL, "list the SDMA workloads and bugs")
-
-/*
- * Fills `w` from the command line, records and counts left out. Returns BF_EXIT_GOOD, or the exit code after reporting
- * what is wrong; `w->faults` is the caller's to free either way.
- */
-int bf_sdma_workload_parse(const struct bf_args *args, struct bf_sdma_workload *w);
-/* What --list prints. Exit code. */
-int bf_sdma_workload_list(const struct bf_args *args);
-
-const char *bf_sdma_work_name(enum bf_sdma_work work); /* "sdma-rect"; NULL past the last */
-const char *bf_sdma_work_summary(enum bf_sdma_work work);
-
-/* The command line that runs `w` again, options at their default left out. Truncated to `cap`. */
-void bf_sdma_workload_command(const void *w, char *buf, size_t cap);
-
-/* The same as a member "options" of the open object. */
-void bf_sdma_workload_json(struct bf_json *j, const struct bf_sdma_workload *w);
+extern const struct bf_work bf_sdma_works[]; /* in the order of enum bf_sdma_work */
 
 enum bf_sdma_verdict {
 	BF_SDMA_GOOD,

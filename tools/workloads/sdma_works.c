@@ -55,66 +55,62 @@ void bf_sdma_plan_random_write(struct bf_sdma_plan *p, struct bf_sdma_body *body
 
 /* ---- the table ---- */
 
+const struct bf_work bf_sdma_works[] = {
+	[BF_SDMA_WORK_RECT] = { "sdma-rect",
+				"32 x 32 bytes into the middle of 128 x 128 x 128, for each element size" },
+	[BF_SDMA_WORK_TILES] = { "sdma-tiles", "rects drawn by seed, cut into tiles as ROCr does" },
+	[BF_SDMA_WORK_COPY] = { "sdma-copy", "linear copies; with --hops each reads what the one before wrote" },
+	[BF_SDMA_WORK_FILL] = { "sdma-fill", "constant fills" },
+	[BF_SDMA_WORK_WRITE] = { "sdma-write", "data that lie in the ring" },
+	[BF_SDMA_WORK_FENCE] = { "sdma-fence", "dependencies, timestamps, completion signals, mailbox and interrupt" },
+	[BF_SDMA_WORK_QUEUES] = { "sdma-queues", "many queues at once, each a copy of a page and a marker" },
+	[BF_SDMA_WORK_CONCURRENT] = { "sdma-concurrent", "copies of 64 KiB with random delays and idle waits between" },
+	[BF_SDMA_WORK_WRAP] = { "sdma-wrap", "more packets than the ring holds, many times over" },
+	[BF_SDMA_WORK_PAUSE] = { "sdma-pause", "a paused queue stands still and loses nothing" },
+	[BF_SDMA_WORK_DOORBELL] = { "sdma-doorbell", "an engine rings another queue's doorbell" },
+	[BF_SDMA_WORK_BROADCAST] = { "sdma-broadcast", "fills and broadcasts to this PE and its peer" },
+	[BF_SDMA_WORK_RESET] = { "sdma-reset", "a truncated packet hangs one queue; the others live on" },
+	[BF_SDMA_WORK_MEMCPY3D] = { "sdma-memcpy3d",
+				    "hipMemcpy3D and 2D calls drawn by seed, and which path does them" },
+	[BF_SDMA_WORKS] = { NULL, NULL },
+};
+
 static const struct {
-	const char *name, *summary;
 	void (*plan)(struct bf_sdma_plan *p);
 	uint32_t commands, queues, producers, pes, hops;
 	uint64_t size, ring;
-} works[BF_SDMA_WORKS] = {
-	[BF_SDMA_WORK_RECT] = { "sdma-rect", "32 x 32 bytes into the middle of 128 x 128 x 128, for each element size",
-				bf_sdma_plan_of_rect, 1, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_TILES] = { "sdma-tiles", "rects drawn by seed, cut into tiles as ROCr does",
-				 bf_sdma_plan_of_tiles, 64, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_COPY] = { "sdma-copy", "linear copies; with --hops each reads what the one before wrote",
-				bf_sdma_plan_of_copy, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_FILL] = { "sdma-fill", "constant fills", bf_sdma_plan_of_fill, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_WRITE] = { "sdma-write", "data that lie in the ring", bf_sdma_plan_of_write, 16, 1, 1, 1, 1, 256,
-				 1u << 20 },
-	[BF_SDMA_WORK_FENCE] = { "sdma-fence", "dependencies, timestamps, completion signals, mailbox and interrupt",
-				 bf_sdma_plan_of_fence, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_QUEUES] = { "sdma-queues", "many queues at once, each a copy of a page and a marker",
-				  bf_sdma_plan_of_queues, 4, 8, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_CONCURRENT] = { "sdma-concurrent", "copies of 64 KiB with random delays and idle waits between",
-				      bf_sdma_plan_of_concurrent, 1000, 1, 1, 1, 1, 1u << 16, 1u << 16 },
-	[BF_SDMA_WORK_WRAP] = { "sdma-wrap", "more packets than the ring holds, many times over", bf_sdma_plan_of_wrap,
-				200, 1, 1, 1, 1, 256, 4096 },
-	[BF_SDMA_WORK_PAUSE] = { "sdma-pause", "a paused queue stands still and loses nothing", bf_sdma_plan_of_pause,
-				 8, 1, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_DOORBELL] = { "sdma-doorbell", "an engine rings another queue's doorbell",
-				    bf_sdma_plan_of_doorbell, 100, 2, 1, 1, 1, 8, 4096 },
-	[BF_SDMA_WORK_BROADCAST] = { "sdma-broadcast", "fills and broadcasts to this PE and its peer",
-				     bf_sdma_plan_of_broadcast, 8, 1, 1, 2, 1, 1u << 16, 1u << 16 },
-	[BF_SDMA_WORK_RESET] = { "sdma-reset", "a truncated packet hangs one queue; the others live on",
-				 bf_sdma_plan_of_reset, 8, 4, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_MEMCPY3D] = { "sdma-memcpy3d", "hipMemcpy3D and 2D calls drawn by seed, and which path does them",
-				    bf_sdma_plan_of_memcpy3d, 64, 1, 1, 1, 1, 4096, 1u << 20 },
+} plans[BF_SDMA_WORKS] = {
+	[BF_SDMA_WORK_RECT] = { bf_sdma_plan_of_rect, 1, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_TILES] = { bf_sdma_plan_of_tiles, 64, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_COPY] = { bf_sdma_plan_of_copy, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_FILL] = { bf_sdma_plan_of_fill, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_WRITE] = { bf_sdma_plan_of_write, 16, 1, 1, 1, 1, 256, 1u << 20 },
+	[BF_SDMA_WORK_FENCE] = { bf_sdma_plan_of_fence, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_QUEUES] = { bf_sdma_plan_of_queues, 4, 8, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_CONCURRENT] = { bf_sdma_plan_of_concurrent, 1000, 1, 1, 1, 1, 1u << 16, 1u << 16 },
+	[BF_SDMA_WORK_WRAP] = { bf_sdma_plan_of_wrap, 200, 1, 1, 1, 1, 256, 4096 },
+	[BF_SDMA_WORK_PAUSE] = { bf_sdma_plan_of_pause, 8, 1, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_DOORBELL] = { bf_sdma_plan_of_doorbell, 100, 2, 1, 1, 1, 8, 4096 },
+	[BF_SDMA_WORK_BROADCAST] = { bf_sdma_plan_of_broadcast, 8, 1, 1, 2, 1, 1u << 16, 1u << 16 },
+	[BF_SDMA_WORK_RESET] = { bf_sdma_plan_of_reset, 8, 4, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_MEMCPY3D] = { bf_sdma_plan_of_memcpy3d, 64, 1, 1, 1, 1, 4096, 1u << 20 },
 };
-
-const char *bf_sdma_work_name(enum bf_sdma_work work)
-{
-	return (uint32_t)work < BF_SDMA_WORKS ? works[work].name : NULL;
-}
-
-const char *bf_sdma_work_summary(enum bf_sdma_work work)
-{
-	return works[work].summary;
-}
 
 int bf_sdma_work_defaults(struct bf_sdma_workload *w, struct bf_error *err)
 {
-	w->commands = w->commands ? w->commands : works[w->work].commands;
-	w->queues = w->queues ? w->queues : works[w->work].queues;
-	w->producers = w->producers ? w->producers : works[w->work].producers;
-	w->pes = w->pes ? w->pes : works[w->work].pes;
-	w->hops = w->hops ? w->hops : works[w->work].hops;
-	w->size = w->size ? w->size : works[w->work].size;
-	w->ring = w->ring ? w->ring : works[w->work].ring;
+	w->commands = w->commands ? w->commands : plans[w->work].commands;
+	w->queues = w->queues ? w->queues : plans[w->work].queues;
+	w->producers = w->producers ? w->producers : plans[w->work].producers;
+	w->pes = w->pes ? w->pes : plans[w->work].pes;
+	w->hops = w->hops ? w->hops : plans[w->work].hops;
+	w->size = w->size ? w->size : plans[w->work].size;
+	w->ring = w->ring ? w->ring : plans[w->work].ring;
 	if (w->size % 8)
 		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is no multiple of 8", w->size);
 	if (w->ring & (w->ring - 1))
 		return bf_fail(err, -EINVAL, "--ring %" PRIu64 " is no power of two", w->ring);
 	if ((w->work == BF_SDMA_WORK_DOORBELL || w->work == BF_SDMA_WORK_RESET) && w->queues < 2)
-		return bf_fail(err, -EINVAL, "%s needs at least 2 queues", works[w->work].name);
+		return bf_fail(err, -EINVAL, "%s needs at least 2 queues", bf_sdma_works[w->work].name);
 	if (bf_sdma_work_heap(w) > HEAP_MAX)
 		return bf_fail(err, -EINVAL, "this needs %" PRIu64 " bytes of memory on each PE, more than 2 GiB",
 			       bf_sdma_work_heap(w));
@@ -156,5 +152,5 @@ uint64_t bf_sdma_work_heap(const struct bf_sdma_workload *w)
 
 void bf_sdma_work_plan(struct bf_sdma_plan *p)
 {
-	works[p->w->work].plan(p);
+	plans[p->w->work].plan(p);
 }

@@ -119,7 +119,7 @@ static void print(FILE *out, const struct bf_pes *p, const struct bf_pes_result 
 	fill_shape(p, &s);
 	if (!r->nfigures)
 		return;
-	snprintf(name, sizeof(name), "%s", p->family->works[p->work].name);
+	snprintf(name, sizeof(name), "%s", p->name);
 	for (char *c = name; *c; c++)
 		*c = *c == '-' ? '_' : *c;
 	fprintf(out, "#%s\n%-10s  %-8s  %-16s", name, "size(B)", "scope",
@@ -157,7 +157,7 @@ static void json(struct bf_json *j, const struct bf_pes *p, const struct bf_pes_
 
 /* ---- the family ---- */
 
-static const struct bf_pes_work works[] = {
+static const struct bf_work works[] = {
 	[BF_SHMEM_PUT] = { "shmem-put", "each warp puts a block to every PE; quiet, barrier" },
 	[BF_SHMEM_GET] = { "shmem-get", "each warp gets a block from every PE" },
 	[BF_SHMEM_PUT_SIGNAL] = { "shmem-put-signal",
@@ -180,17 +180,37 @@ static const struct bf_pes_work works[] = {
 	[BF_SHMEM_WORKS] = { NULL, NULL },
 };
 
-#define ROW(oname, okind, oarg, odefault, ohelp, omin, omax, member)                                                   \
-	{ oname, BF_OPT_##okind, oarg, odefault, BF_MEMBER(struct bf_shmem_workload, member) },
+static const struct bf_opt options[] = {
+	BF_OPT_OF(struct bf_shmem_workload, "blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks),
+	BF_OPT_OF(struct bf_shmem_workload, "warps", U64, "N", "1", "warps in a block", 1, 32, warps),
+	BF_OPT_OF(struct bf_shmem_workload, "rounds", U64, "N", "4",
+		  "how often; measurements: iterations of each size, after one to warm up", 1, 100000, rounds),
+	BF_OPT_OF(struct bf_shmem_workload, "size", U64, "BYTES", "64", "a block, a multiple of 16 (checks)", 16,
+		  1u << 28, bytes),
+	BF_OPT_OF(struct bf_shmem_workload, "min-size", U64, "BYTES", "4",
+		  "the smallest block, a power of two (measurements)", 4, 1u << 30, min_bytes),
+	BF_OPT_OF(struct bf_shmem_workload, "max-size", U64, "BYTES", "65536", "the largest", 4, 1u << 30, max_bytes),
+	BF_OPT_OF(struct bf_shmem_workload, "step", U64, "N", "2", "each block is so many times the one before", 2,
+		  1024, step),
+	BF_PES_OPTIONS(struct bf_shmem_workload, "2", "0", "nvshmem", "0"),
+	{ .name = NULL },
+};
 
-static const struct bf_choice rows[] = { BF_SHMEM_OPTIONS(ROW) BF_PES_OPTIONS(ROW, pes, "2", "0", "nvshmem", "0") };
+static const struct bf_words words[] = {
+	{ BF_WORDS("bug", "Bugs", bf_shmem_bugs, struct bf_ibgda_bug, struct bf_shmem_workload, pes.own_bugs) },
+	BF_PES_WORDS(struct bf_shmem_workload),
+};
 
-const struct bf_pes_family bf_shmem_family = {
-	.works = works,
-	.bugs = bf_shmem_bugs,
-	.choice_bytes = sizeof(struct bf_shmem_workload),
-	.rows = rows,
-	.nrows = BF_ARRAY_LEN(rows),
+#define PART(member, least)                                                                                            \
+	{                                                                                                              \
+		BF_MEMBER(struct bf_shmem_workload, member), least                                                     \
+	}
+
+static const struct bf_search_part parts[] = {
+	PART(rounds, 1), PART(blocks, 1), PART(warps, 1), PART(pes.pes, 2), PART(pes.qps, 1), PART(bytes, 16),
+};
+
+static const struct bf_pes_family family = {
 	.fill = fill,
 	.check = check,
 	.heap_bytes = heap_bytes,
@@ -199,4 +219,26 @@ const struct bf_pes_family bf_shmem_family = {
 	.verify = verify,
 	.print = print,
 	.json = json,
+};
+
+const struct bf_family bf_shmem_family = {
+	BF_PES_ROW(struct bf_shmem_workload, parts),
+	.prefix = "shmem-",
+	.works = works,
+	.options = options,
+	.words = words,
+	.own = &family,
+	.run = { .summary = "check what NVSHMEM's one-sided calls promise, or measure them",
+		 .details = "Those with -bw and -latency measure, and print the tables of NVSHMEM's perftest; the "
+			    "others check. Each\n"
+			    "warp uses the queue pairs to a PE in turn, as NVSHMEM does: only fence, quiet, signals "
+			    "and barriers order\n"
+			    "one put behind another.",
+		 .examples =
+		     "  belfry run shmem-ring --pes 8 --warps 2 --size 4096\n"
+		     "  belfry run shmem-fence --bug shmem-no-fence --size 65536\n"
+		     "  belfry run shmem-put-bw --max-size 4M --blocks 4 --warps 4 --records none --ordering sc" },
+	.explore = { .summary = "look for a seed and an ordering under which NVSHMEM-style calls fail",
+		     .examples = "  belfry explore shmem-fence --bug shmem-no-fence --size 65536 --seeds 20\n"
+				 "  belfry explore shmem-ring --pes 4 --bug no-dbrec-fence" },
 };

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/workloads/choice.h"
-#include "tools/workloads/explore.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/family.h"
 #include "traces/container/trace.h"
 
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
@@ -76,7 +74,7 @@ static int write_trace(const struct bf_args *args, const struct outcome *o, stru
 	char command[2048], window[64];
 	int rc;
 
-	o->f->command(o->small, command, sizeof(command));
+	bf_family_command(o->f, o->small, command, sizeof(command));
 	rc = bf_begin_trace(args, command, &trace, err);
 	if (rc || !trace)
 		return rc;
@@ -96,7 +94,7 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 
 	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", o->f->verdict_name(o->verdict),
 	       seed_of(o, o->first), ordering_of(o, o->first), o->runs);
-	o->f->command(o->small, command, sizeof(command));
+	bf_family_command(o->f, o->small, command, sizeof(command));
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
 	o->f->print_failure(stdout, o->result);
 	if (o->cause.text[0]) {
@@ -113,7 +111,7 @@ static void print_json(const struct outcome *o)
 	char command[2048];
 	struct bf_json j;
 
-	o->f->command(o->small, command, sizeof(command));
+	bf_family_command(o->f, o->small, command, sizeof(command));
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
 	bf_json_bool(&j, "found", true);
@@ -189,7 +187,7 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 	if (rc < 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (rc == 0) {
-		print_none(args, o->f->name(w), o->runs);
+		print_none(args, bf_family_work(o->f, w)->name, o->runs);
 		return BF_EXIT_GOOD;
 	}
 	return shrink_and_report(args, s, o, seed_of(o, w));
@@ -220,61 +218,3 @@ int bf_explore(const struct bf_args *args, const struct bf_family *f, const void
 	free(o.result);
 	return code;
 }
-
-/* ---- IBGDA workloads ---- */
-
-static int run_explore(const struct bf_args *args)
-{
-	struct bf_workload w;
-	int code;
-
-	if (bf_arg_flag(args, "list"))
-		return bf_workload_list(args);
-	code = bf_workload_parse(args, &w);
-	if (code != BF_EXIT_GOOD)
-		return code;
-	code = bf_explore(args, &bf_ibgda_family, &w, w.backend);
-	bf_workload_free(&w);
-	return code;
-}
-
-static const struct bf_opt options[] = {
-	BF_EXPLORE_OPTIONS,
-	BF_WORKLOAD_OPT_TABLE("2", "2", "first"),
-	{ .name = NULL },
-};
-
-extern const struct bf_command bf_cmd_explore_nvme, bf_cmd_explore_sdma, bf_cmd_explore_ll, bf_cmd_explore_shmem,
-    bf_cmd_explore_mbarrier;
-
-static const struct bf_command *const families[] = { &bf_cmd_explore_nvme,     &bf_cmd_explore_sdma,
-						     &bf_cmd_explore_ll,       &bf_cmd_explore_shmem,
-						     &bf_cmd_explore_mbarrier, NULL };
-
-const struct bf_command bf_cmd_explore = {
-	.name = "explore",
-	.usage = "explore WORKLOAD [--seeds N] [options]",
-	.summary = "look for a seed and an ordering under which a workload fails",
-	.details =
-	    "Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
-	    "stays failing the same way (ordering, messages, warps, PEs, queue pairs, payload, seed), says from the\n"
-	    "records what went wrong, prints the command that repeats it and, with --trace, writes its trace.\n"
-	    "\n"
-	    "Unless told otherwise several blocks and warps share one queue pair: some mistakes show only between\n"
-	    "threads that see different caches.\n"
-	    "\n"
-	    "The outcome does not depend on --jobs. NVMe and SDMA workloads have options of their own: belfry explore\n"
-	    "nvme- --help, belfry explore sdma- --help.\n"
-	    "\n"
-	    "Exit code 0: no run failed. 1: one did. 2: bad options. 77: the backend is not available here.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry explore ibgda-mixed --seeds 1000 --pes 4 --warps 4\n"
-	    "  belfry explore ibgda-put --bug no-wqe-fence --blocks 2 --qp-choice first --trace late.bft",
-	.options = options,
-	.min_args = 0,
-	.max_args = 1,
-	.run = run_explore,
-	.words = "ibgda-put|ibgda-get|ibgda-amo|ibgda-mixed",
-	.families = families,
-};

@@ -4,19 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/cli/cli.h"
 #include "tools/workloads/gpu_nvme.h"
-#include "tools/workloads/choice.h"
+#include "tools/workloads/family.h"
 #include "traces/container/trace.h"
 
-static const struct {
-	const char *name, *summary;
-} works[] = {
+static const struct bf_work works[] = {
 	[BF_GPU_NVME_IDENTIFY] = { "nvme-gpu-identify", "Identify into VRAM; a GPU thread rings, the CPU polls" },
 	[BF_GPU_NVME_FILE] = { "nvme-gpu-file",
 			       "GPU threads write a file and read it back, a queue pair each, in VRAM" },
 	[BF_GPU_NVME_POLL] = { "nvme-gpu-poll", "GPU threads poll completion queues in VRAM; --table tries every way" },
 	[BF_GPU_NVME_MOVED] = { "nvme-gpu-moved", "a buffer moves after its physical addresses were handed out" },
+	{ NULL, NULL },
 };
 
 static void print_lines(const char *prefix, const char *text)
@@ -156,14 +154,7 @@ static void parse(const struct bf_args *args, struct bf_gpu_nvme_opts *o)
 	o->story = bf_arg_json(args) || bf_arg_flag(args, "table") ? NULL : stdout;
 }
 
-static int list(void)
-{
-	for (uint32_t i = 0; i < BF_ARRAY_LEN(works); i++)
-		printf("%-20s %s\n", works[i].name, works[i].summary);
-	return BF_EXIT_GOOD;
-}
-
-static int run_run(const struct bf_args *args)
+static int command_line(const struct bf_args *args)
 {
 	const char *name = bf_arg_positional_count(args) ? bf_arg_positional(args, 0) : "";
 	struct bf_gpu_nvme_opts o = bf_gpu_nvme_default;
@@ -173,11 +164,9 @@ static int run_run(const struct bf_args *args)
 	uint32_t work = 0;
 	int rc, trace_rc = 0;
 
-	if (bf_arg_flag(args, "list"))
-		return list();
-	while (work < BF_ARRAY_LEN(works) && strcmp(works[work].name, name) != 0)
+	while (works[work].name && strcmp(works[work].name, name) != 0)
 		work++;
-	if (work == BF_ARRAY_LEN(works))
+	if (!works[work].name)
 		return bf_cli_error(args, BF_EXIT_USAGE,
 				    "workload \"%s\" is not known; `belfry run nvme-gpu- --list` "
 				    "lists them",
@@ -257,37 +246,24 @@ static const struct bf_opt options[] = {
 	  .help = "its field" },
 	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-gpu-moved: the exporter pins what it hands out" },
 	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-gpu-poll: every combination, and who gets on" },
-	{ .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },
-	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list these workloads" },
 	{ .name = NULL },
 };
 
-extern const struct bf_command bf_cmd_run_nvme_gpu;
-const struct bf_command bf_cmd_run_nvme_gpu = {
-	.name = "run",
+const struct bf_family bf_nvme_gpu_family = {
 	.prefix = "nvme-gpu-",
-	.usage = "run nvme-gpu-WORKLOAD [options]",
-	.summary = "drive an NVMe controller from an AMD GPU, step by step",
-	.details =
-	    "Workloads: nvme-gpu-identify, nvme-gpu-file, nvme-gpu-poll, nvme-gpu-moved\n"
-	    "(belfry run nvme-gpu- --list says more).\n"
-	    "\n"
-	    "What a published experiment with an RX 7900 XTX did, on models of both devices and of IOMMUFD and "
-	    "DMA-BUF\n"
-	    "between them. What the SSD writes into VRAM stays invisible to the GPU until the right register has the\n"
-	    "right value stored to it; a run that hangs or goes wrong says why.\n"
-	    "\n"
-	    "Exit code 0: good. 1: it hung, or data are wrong; the cause is named. 2: bad options.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry run nvme-gpu-identify\n"
-	    "  belfry run nvme-gpu-file --threads 16\n"
-	    "  belfry run nvme-gpu-poll --no-flush\n"
-	    "  belfry run nvme-gpu-poll --table\n"
-	    "  belfry run nvme-gpu-moved",
-	.words = "nvme-gpu-identify|nvme-gpu-file|nvme-gpu-poll|nvme-gpu-moved",
+	.works = works,
 	.options = options,
-	.min_args = 0,
-	.max_args = 1,
-	.run = run_run,
+	.run = { .summary = "drive an NVMe controller from an AMD GPU, step by step",
+		 .details = "What a published experiment with an RX 7900 XTX did, on models of both devices and of "
+			    "IOMMUFD and DMA-BUF\n"
+			    "between them. What the SSD writes into VRAM stays invisible to the GPU until the right "
+			    "register has the\n"
+			    "right value stored to it; a run that hangs or goes wrong says why.",
+		 .exit_codes = "Exit code 0: good. 1: it hung, or data are wrong; the cause is named. 2: bad options.",
+		 .examples = "  belfry run nvme-gpu-identify\n"
+			     "  belfry run nvme-gpu-file --threads 16\n"
+			     "  belfry run nvme-gpu-poll --no-flush\n"
+			     "  belfry run nvme-gpu-poll --table\n"
+			     "  belfry run nvme-gpu-moved" },
+	.command_line = command_line,
 };
