@@ -6,21 +6,32 @@
  * (bf_probe()). When on, records go to a sink (the trace writer, a rule engine, both) and into a rolling hash; the hash
  * depends on the records alone, never on addresses or on how they are buffered. One thread per stream.
  *
- * Declaring a type, once, in a header (X-macro; kinds below; `unit` is free text, "" for none):
+ * A type is stated once, in a .def file of its module:
  *
- *   #define BF_REC_DMA_READ_FIELDS(F) \
- *           F(u64, iova, HEX, "")     \
- *           F(u32, len, DEC, "B")     \
- *           F(u32, status, DEC, "")
- *   BF_RECORD_DECLARE(dma_read, 12, BF_CLASS_DMA, BF_REC_DMA_READ_FIELDS)   -> struct bf_rec_dma_read
+ *   BF_NAMES(dma_status, (BF_DMA_DONE, 0, "done"), (BF_DMA_FAULT, 1, "fault"))
  *
- * and BF_RECORD_DEFINE(dma_read, ...) with the same arguments in one .c file -> const struct bf_rec_schema
- * bf_rec_dma_read_schema. Emitting:
+ *   BF_RECORD(dma_read, 12, DMA, none,
+ *           (u64, iova, HEX),
+ *           (u32, len, DEC, "B"),
+ *           (u8, status, NAMES, dma_status),
+ *           (u8, last, ENUM, "0=no;1=yes"),
+ *           (u16, reserved, PAD))
  *
- *   if (bf_probe(sim, BF_CLASS_DMA)) {
- *           struct bf_rec_dma_read r = { .iova = iova, .len = len };
- *           bf_record(&sim->rec, &bf_rec_dma_read_schema, port->actor, &r, NULL, 0);
- *   }
+ * A record has a name, a number, a class (here BF_CLASS_DMA), the queue that it is about, and fields: type, name, kind
+ * and, where there is one, the unit. The queue is `actor`, when the record's actor is one, or the field that holds its
+ * number, or `none`. Kinds are those of enum bf_field_kind, and PAD: a number that is always 0. Values that code knows
+ * by name have a list BF_NAMES: it becomes enum bf_dma_status and the texts; BF_TEXTS(dma_status, "0=done;1=fault") has
+ * the texts alone, of constants that stand elsewhere.
+ *
+ * A header makes of the file struct bf_rec_dma_read and a declaration of bf_rec_dma_read_schema; a .c file defines it:
+ *
+ *   #define BF_RECORDS_DEF "models/x/records.def"
+ *   #include "sim/record_declare.h"                   in the .c file: "sim/record_define.h", behind the header
+ *
+ * traces/records/all.def lists all .def files: two types with one number, or a file that it lacks, do not build.
+ *
+ * Emitting: BF_EMIT(sim, port->actor, dma_read, .iova = iova, .len = len). When nobody wants the record, not even its
+ * fields are computed.
  */
 #ifndef BELFRY_SIM_RECORD_H
 #define BELFRY_SIM_RECORD_H
@@ -30,6 +41,7 @@
 #include <stdint.h>
 
 #include "sim/compiler.h"
+#include "sim/each.h"
 #include "sim/error.h"
 
 BF_API_BEGIN
@@ -46,8 +58,6 @@ BF_API_BEGIN
 #define BF_CLASS_DRIVER (1u << 8) /* what the driver says of itself: reserve, publish, poll, return */
 #define BF_CLASS_WHERE (1u << 9)  /* where in its code a driver made an access; differs from build to build */
 #define BF_CLASS_ALL (~BF_CLASS_WHERE)
-
-/* Type numbers: sim 1-99, mlx5 100-199, fabric 200-249, drivers 250-299, nvme 300-, sdma 400-, hopper 500-. */
 
 enum bf_field_kind {
 	BF_FIELD_DEC = 1, /* unsigned decimal */
@@ -171,6 +181,22 @@ void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_
 	       const void *tail, uint32_t tail_len);
 
 /*
+ * Emits a record of type `type` by `actor`, the fields that are not named 0, if somebody wants it. `sim` has the stream
+ * (sim->rec). BF_EMIT_TAIL(): with `len` bytes at `bytes` for its tail. BF_EMIT_MADE(): a struct bf_rec_<type> that the
+ * caller has filled in, and has probed for.
+ */
+#define BF_EMIT(sim, actor, type, ...) BF_EMIT_TAIL(sim, actor, type, NULL, 0, __VA_ARGS__)
+#define BF_EMIT_TAIL(sim, actor, type, bytes, len, ...)                                                                \
+	do {                                                                                                           \
+		if (bf_probe_type(sim, type)) {                                                                        \
+			const struct bf_rec_##type emit_ = { __VA_ARGS__ };                                            \
+			BF_EMIT_MADE(sim, actor, type, emit_, bytes, len);                                             \
+		}                                                                                                      \
+	} while (0)
+#define BF_EMIT_MADE(sim, actor, type, made, bytes, len)                                                               \
+	bf_record(&(sim)->rec, &bf_rec_##type##_schema, actor, &(made), bytes, len)
+
+/*
  * Hash of everything emitted so far: 64 bits, equal for equal record sequences and declarations. Covers the padded
  * bytes of each record in order, and each type used and each actor once, whenever it was declared. docs/trace-format.md
  * gives the function, for those who recompute it from a file. 0 when the sink wants some types only.
@@ -218,7 +244,7 @@ struct bf_sink_tee {
 };
 void bf_sink_tee_init(struct bf_sink_tee *tee, struct bf_sink *a, struct bf_sink *b);
 
-/* X-macro plumbing. Field types: u8 u16 u32 u64, i32 i64; text: use F(text16, name, TEXT, "") or text32. */
+/* Types of fields. Texts are padded with zeros. */
 typedef uint8_t bf_ft_u8;
 typedef uint16_t bf_ft_u16;
 typedef uint32_t bf_ft_u32;
@@ -228,37 +254,27 @@ typedef int64_t bf_ft_i64;
 typedef char bf_ft_text16[16];
 typedef char bf_ft_text32[32];
 
-#define BF_RECORD_MEMBER_(type, name, kind, unit) bf_ft_##type name;
-#define BF_RECORD_SIZE_(type, name, kind, unit) +sizeof(bf_ft_##type)
-
-/*
- * Members must be declared widest first so that the struct has no padding (asserted). For ENUM fields `unit` holds the
- * names.
- */
-#define BF_RECORD_DECLARE(rec, number, cls, FIELDS)                                                                    \
+/* The struct and the numbers of a type. Its fields must stand widest first, so that it has no padding. */
+#define BF_RECORD_DECLARE(rec, number, cls, ...)                                                                       \
 	struct bf_rec_##rec {                                                                                          \
-		FIELDS(BF_RECORD_MEMBER_)                                                                              \
+		BF_EACH(BF_RECORD_MEMBER_, rec, __VA_ARGS__)                                                           \
 	};                                                                                                             \
-	BF_STATIC_ASSERT(sizeof(struct bf_rec_##rec) == 0 FIELDS(BF_RECORD_SIZE_), #rec " has padding");               \
+	BF_STATIC_ASSERT(sizeof(struct bf_rec_##rec) == 0 BF_EACH(BF_RECORD_SIZE_, rec, __VA_ARGS__),                  \
+			 #rec " has padding");                                                                         \
+	BF_STATIC_ASSERT((number) < BF_RECORD_TYPES, #rec ": the number is too high");                                 \
 	enum { BF_REC_ID_##rec = (number), BF_REC_CLASS_##rec = (int)(cls) };                                          \
 	extern const struct bf_rec_schema bf_rec_##rec##_schema
 
-#define BF_RECORD_FIELD_(rec, type, fname, fkind, funit)                                                               \
-	{ .name = #fname,                                                                                              \
-	  .unit = BF_FIELD_##fkind == BF_FIELD_ENUM ? "" : (funit),                                                    \
-	  .names = BF_FIELD_##fkind == BF_FIELD_ENUM ? (funit) : NULL,                                                 \
-	  .offset = offsetof(struct bf_rec_##rec, fname),                                                              \
-	  .size = sizeof(bf_ft_##type),                                                                                \
-	  .kind = BF_FIELD_##fkind },
+#define BF_RECORD_MEMBER_(rec, field) BF_RECORD_MEMBER_OF_(BF_BARE field)
+#define BF_RECORD_MEMBER_OF_(...) BF_RECORD_MEMBER_BY_(__VA_ARGS__)
+#define BF_RECORD_MEMBER_BY_(type, name, ...) bf_ft_##type name;
+#define BF_RECORD_SIZE_(rec, field) BF_RECORD_SIZE_OF_(BF_BARE field)
+#define BF_RECORD_SIZE_OF_(...) BF_RECORD_SIZE_BY_(__VA_ARGS__)
+#define BF_RECORD_SIZE_BY_(type, ...) +sizeof(bf_ft_##type)
 
-/*
- * In one .c file, with the record's name bound for the field macro:
- *   #define F(type, name, kind, unit) BF_RECORD_FIELD_(dma_read, type, name, kind, unit)
- *   BF_RECORD_DEFINE(dma_read, BF_REC_DMA_READ_FIELDS(F));
- *   #undef F
- */
+/* The schema, with the same fields. */
 #define BF_RECORD_DEFINE(rec, ...)                                                                                     \
-	static const struct bf_rec_field bf_rec_##rec##_fields_[] = { __VA_ARGS__ };                                   \
+	static const struct bf_rec_field bf_rec_##rec##_fields_[] = { BF_EACH(BF_RECORD_ROW_, rec, __VA_ARGS__) };     \
 	const struct bf_rec_schema bf_rec_##rec##_schema = {                                                           \
 		.name = #rec,                                                                                          \
 		.fields = bf_rec_##rec##_fields_,                                                                      \
@@ -267,6 +283,37 @@ typedef char bf_ft_text32[32];
 		.size = sizeof(struct bf_rec_##rec),                                                                   \
 		.class_ = (uint32_t)BF_REC_CLASS_##rec,                                                                \
 	}
+
+#define BF_RECORD_ROW_(rec, field) BF_RECORD_ROW_OF_(rec, BF_BARE field)
+#define BF_RECORD_ROW_OF_(...) BF_RECORD_ROW_BY_(__VA_ARGS__)
+#define BF_RECORD_ROW_BY_(rec, type, fname, ...)                                                                       \
+	{ .name = #fname,                                                                                              \
+	  .offset = offsetof(struct bf_rec_##rec, fname),                                                              \
+	  .size = sizeof(bf_ft_##type),                                                                                \
+	  BF_RECORD_KIND_(__VA_ARGS__, "") },
+#define BF_RECORD_KIND_(kind, ...) BF_RECORD_KIND_##kind##_(__VA_ARGS__, "")
+#define BF_RECORD_KIND_DEC_(u, ...) .unit = (u), .kind = BF_FIELD_DEC
+#define BF_RECORD_KIND_INT_(u, ...) .unit = (u), .kind = BF_FIELD_INT
+#define BF_RECORD_KIND_HEX_(u, ...) .unit = (u), .kind = BF_FIELD_HEX
+#define BF_RECORD_KIND_TIME_(u, ...) .unit = (u), .kind = BF_FIELD_TIME
+#define BF_RECORD_KIND_TEXT_(u, ...) .unit = (u), .kind = BF_FIELD_TEXT
+#define BF_RECORD_KIND_PAD_(u, ...) .unit = (u), .kind = BF_FIELD_DEC
+#define BF_RECORD_KIND_ENUM_(texts, ...) .unit = "", .names = (texts), .kind = BF_FIELD_ENUM
+#define BF_RECORD_KIND_NAMES_(list, ...) .unit = "", .names = bf_names_##list, .kind = BF_FIELD_ENUM
+
+/* Named values: an enumeration, and their texts as the schema has them. */
+#define BF_NAMES_DECLARE(list, ...)                                                                                    \
+	enum bf_##list{ BF_EACH(BF_NAMES_VALUE_, list, __VA_ARGS__) };                                                 \
+	extern const char bf_names_##list[]
+#define BF_NAMES_DEFINE(list, first, ...)                                                                              \
+	const char bf_names_##list[] = BF_NAMES_TEXT_OF_(BF_BARE first) BF_EACH(BF_NAMES_TEXT_, list, __VA_ARGS__)
+
+#define BF_NAMES_VALUE_(list, value) BF_NAMES_VALUE_OF_(BF_BARE value)
+#define BF_NAMES_VALUE_OF_(...) BF_NAMES_VALUE_BY_(__VA_ARGS__)
+#define BF_NAMES_VALUE_BY_(constant, number, text) constant = (number),
+#define BF_NAMES_TEXT_(list, value) ";" BF_NAMES_TEXT_OF_(BF_BARE value)
+#define BF_NAMES_TEXT_OF_(...) BF_NAMES_TEXT_BY_(__VA_ARGS__)
+#define BF_NAMES_TEXT_BY_(constant, number, text) #number "=" text
 
 BF_API_END
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
-#include "drivers/backend/records_cluster.h"
+#include "traces/records/cluster.h"
 
 struct out {
 	char *buf;

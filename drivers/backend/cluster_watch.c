@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
-#include "drivers/backend/records_cluster.h"
+#include "traces/records/cluster.h"
 
 enum { UNRELEASED, STORED_BARRIER, LOADED_BARRIER, WENT_ON, NOBODY_THERE, READ_BEFORE, COPYING, FOR_OTHERS };
 

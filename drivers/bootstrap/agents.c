@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "drivers/bootstrap/meet_internal.h"
-#include "drivers/bootstrap/records.h"
+#include "traces/records/bootstrap.h"
 
 const struct bf_boot_cost bf_boot_cost_tcp = { .step_ps = 25 * BF_US, .ps_per_kib = 819200 };
 

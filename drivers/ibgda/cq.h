@@ -10,7 +10,7 @@
 #define BELFRY_DRIVERS_IBGDA_CQ_H
 
 #include "drivers/ibgda/live.h"
-#include "drivers/ibgda/records.h"
+#include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 #include "sim/compiler.h"
 

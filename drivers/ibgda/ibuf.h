@@ -8,7 +8,7 @@
 #define BELFRY_DRIVERS_IBGDA_IBUF_H
 
 #include "drivers/ibgda/ibgda.h"
-#include "drivers/ibgda/records.h"
+#include "traces/records/ibgda.h"
 
 #ifndef BF_PLATFORM
 #error "include one of drivers/platform/platform_*.h first"

@@ -5,7 +5,7 @@
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/ll.h"
 #include "drivers/ibgda/ll_area_internal.h"
-#include "drivers/ibgda/ll_records.h"
+#include "traces/records/ll.h"
 #include "drivers/ibgda/warp.h"
 
 /* A lane's view of its place and work. */

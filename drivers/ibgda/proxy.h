@@ -7,7 +7,7 @@
 #define BELFRY_DRIVERS_IBGDA_PROXY_H
 
 #include "drivers/ibgda/ibgda.h"
-#include "drivers/ibgda/records.h"
+#include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 
 #ifndef BF_PLATFORM

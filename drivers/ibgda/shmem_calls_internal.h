@@ -9,7 +9,7 @@
 
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/shmem.h"
-#include "drivers/ibgda/shmem_records.h"
+#include "traces/records/shmem.h"
 #include "drivers/ibgda/warp.h"
 
 /* A lane's context; the same in all lanes of a warp. */

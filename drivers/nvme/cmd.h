@@ -9,7 +9,7 @@
 #define BELFRY_DRIVERS_NVME_CMD_H
 
 #include "drivers/nvme/nvme.h"
-#include "drivers/nvme/records.h"
+#include "traces/records/nvme_driver.h"
 #include "models/nvme/prm.h"
 #include "sim/compiler.h"
 

@@ -303,12 +303,6 @@ static inline uint64_t bf_record_va(const struct bf_thread *t, const void *p)
 	return r ? bf_va(r, p) : 0;
 }
 
-#define BF_DRIVER_RECORD(t, type, ...)                                                                                 \
-	do {                                                                                                           \
-		if (bf_probe((t)->agent->sim, BF_CLASS_DRIVER)) {                                                      \
-			const struct bf_rec_##type rec_ = { __VA_ARGS__ };                                             \
-			bf_record(&(t)->agent->sim->rec, &bf_rec_##type##_schema, (t)->agent->actor, &rec_, NULL, 0);  \
-		}                                                                                                      \
-	} while (0)
+#define BF_DRIVER_RECORD(t, type, ...) BF_EMIT((t)->agent->sim, (t)->agent->actor, type, __VA_ARGS__)
 
 #endif

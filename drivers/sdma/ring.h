@@ -17,7 +17,7 @@
 #endif
 
 #include "drivers/sdma/build.h"
-#include "drivers/sdma/records.h"
+#include "traces/records/sdma_driver.h"
 #include "drivers/sdma/sdma.h"
 
 BF_DEVICE uint64_t bf_sdma_ring_offset(const struct bf_sdma_writer *w, uint64_t index)

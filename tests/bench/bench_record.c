@@ -12,11 +12,9 @@
 
 #include "traces/container/trace.h"
 
-#define BENCH_DMA_FIELDS(F) F(u64, iova, HEX, "") F(u32, len, DEC, "B") F(u32, status, DEC, "")
+#define BENCH_DMA_FIELDS (u64, iova, HEX), (u32, len, DEC, "B"), (u32, status, DEC)
 BF_RECORD_DECLARE(bench_dma, 990, BF_CLASS_DMA, BENCH_DMA_FIELDS);
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(bench_dma, type, name, kind, unit)
-BF_RECORD_DEFINE(bench_dma, BENCH_DMA_FIELDS(F));
-#undef F
+BF_RECORD_DEFINE(bench_dma, BENCH_DMA_FIELDS);
 
 struct bench {
 	struct bf_stream rec;

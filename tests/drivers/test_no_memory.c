@@ -106,11 +106,9 @@ static void starve(scenario *what, uint64_t stride)
 	}
 }
 
-#define NOTE_FIELDS(F) F(u64, value, DEC, "")
+#define NOTE_FIELDS (u64, value, DEC)
 BF_RECORD_DECLARE(note, 901, BF_CLASS_META, NOTE_FIELDS);
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(note, type, name, kind, unit)
-BF_RECORD_DEFINE(note, NOTE_FIELDS(F));
-#undef F
+BF_RECORD_DEFINE(note, NOTE_FIELDS);
 
 /* Two actors, a record that is longer than the stream's buffer among small ones. */
 static int write_trace(const struct bf_trace_options *options, FILE *file, struct bf_error *err)

@@ -7,9 +7,10 @@ set -eu
 
 # Prints "FILE: include of "HEADER": why" for each include of the tree at $1 that points upward.
 upward_includes() {
-	(cd "$1" && find sim models traces drivers tools -name '*.[chS]' -o -name '*.cu' -o -name '*.hip' | LC_ALL=C sort |
-		xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' /dev/null) |
-	sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*include[[:space:]]*(["<])([^">]*)[">].*/\1 \3 \2/' |
+	(cd "$1" && find sim models traces drivers tools -name '*.[chS]' -o -name '*.def' -o -name '*.cu' -o \
+		-name '*.hip' | LC_ALL=C sort |
+		xargs grep -HE '^[[:space:]]*#[[:space:]]*(include|define[[:space:]]+BF_RECORDS_DEF)[[:space:]]*["<]' /dev/null) |
+	sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*(include|define[[:space:]]+BF_RECORDS_DEF)[[:space:]]*(["<])([^">]*)[">].*/\1 \4 \3/' |
 	awk '
 	BEGIN {
 		level["sim"] = 1; level["models"] = 2; level["traces"] = 3; level["drivers"] = 4; level["tools"] = 5
@@ -41,10 +42,11 @@ printf '#include <stdio.h>\n#include "sim/sim.h"\n' >"$work/sim/good.c"
 printf '#include "models/mlx5/mlx5.h"\n' >"$work/sim/bad.c"
 printf '  #  include <traces/container/trace.h>\n' >"$work/models/mlx5/bad.h"
 printf '#include "tools/cli/cli.h"\n' >"$work/traces/bad.c"
+printf '#define BF_RECORDS_DEF "drivers/ibgda/records.def"\n' >"$work/traces/bad.def"
 printf '#include "models/mlx5/prm.h"\n#include "models/mlx5/mlx5.h"\n' >"$work/drivers/ibgda/bad.h"
 printf '#include "models/mlx5/mlx5.h"\n#include "traces/container/trace.h"\n' >"$work/drivers/backend/good.c"
 printf '#include "cli.h"\n' >"$work/tools/bad.c"
-expected='drivers/ibgda/bad.h models/mlx5/bad.h sim/bad.c tools/bad.c traces/bad.c'
+expected='drivers/ibgda/bad.h models/mlx5/bad.h sim/bad.c tools/bad.c traces/bad.c traces/bad.def'
 found=$(upward_includes "$work" | sed 's/:.*//' | LC_ALL=C sort | tr '\n' ' ')
 if [ "$found" != "$expected " ]; then
 	echo "the check is broken: in the made-up tree it found '$found' instead of '$expected'" >&2

@@ -7,21 +7,14 @@
 
 #include "sim/record.h"
 
-#define T_THREE_FIELDS(F) F(u16, a, DEC, "") F(u8, b, DEC, "") F(u8, c, DEC, "")
-#define T_KINDS_FIELDS(F)                                                                                              \
-	F(i64, wide, INT, "")                                                                                          \
-	F(i32, narrow, INT, "")                                                                                        \
-	F(u16, op, ENUM, "0=NOP;8=RDMA_WRITE;0x1f=LOW")                                                                \
-	F(u16, plain, DEC, "")                                                                                         \
-	F(text16, text, TEXT, "")
+#define T_THREE_FIELDS (u16, a, DEC), (u8, b, DEC), (u8, c, DEC)
+#define T_KINDS_FIELDS                                                                                                 \
+	(i64, wide, INT), (i32, narrow, INT), (u16, op, ENUM, "0=NOP;8=RDMA_WRITE;0x1f=LOW"), (u16, plain, DEC),       \
+	    (text16, text, TEXT)
 BF_RECORD_DECLARE(t_three, 1, BF_CLASS_MEM, T_THREE_FIELDS);
 BF_RECORD_DECLARE(t_kinds, 1023, BF_CLASS_DMA, T_KINDS_FIELDS);
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(t_three, type, name, kind, unit)
-BF_RECORD_DEFINE(t_three, T_THREE_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(t_kinds, type, name, kind, unit)
-BF_RECORD_DEFINE(t_kinds, T_KINDS_FIELDS(F));
-#undef F
+BF_RECORD_DEFINE(t_three, T_THREE_FIELDS);
+BF_RECORD_DEFINE(t_kinds, T_KINDS_FIELDS);
 
 /* A sink that keeps everything. */
 struct memory {

@@ -9,36 +9,23 @@
 
 #include "traces/container/trace.h"
 
-#define FIX_READ_FIELDS(F) F(u64, iova, HEX, "") F(u32, len, DEC, "B") F(u32, qpn, HEX, "")
+#define FIX_READ_FIELDS (u64, iova, HEX), (u32, len, DEC, "B"), (u32, qpn, HEX)
 BF_RECORD_DECLARE(fix_read, 900, BF_CLASS_DMA, FIX_READ_FIELDS);
 
-#define FIX_ODD_FIELDS(F)                                                                                              \
-	F(u64, big, DEC, "B")                                                                                          \
-	F(i64, delta, INT, "")                                                                                         \
-	F(u64, spent, TIME, "")                                                                                        \
-	F(i32, small, INT, "")                                                                                         \
-	F(u16, op, ENUM, "0=NOP;8=RDMA_WRITE;9=RDMA_WRITE;10=7up")                                                     \
-	F(u8, flag, DEC, "")                                                                                           \
-	F(u8, more, HEX, "")                                                                                           \
-	F(text16, label, TEXT, "")
+#define FIX_ODD_FIELDS                                                                                                 \
+	(u64, big, DEC, "B"), (i64, delta, INT), (u64, spent, TIME), (i32, small, INT),                                \
+	    (u16, op, ENUM, "0=NOP;8=RDMA_WRITE;9=RDMA_WRITE;10=7up"), (u8, flag, DEC), (u8, more, HEX),               \
+	    (text16, label, TEXT)
 BF_RECORD_DECLARE(fix_odd, 901, BF_CLASS_QUEUE, FIX_ODD_FIELDS);
 
-#define FIX_PACKET_FIELDS(F)                                                                                           \
-	F(u64, packet, DEC, "")                                                                                        \
-	F(u32, len, DEC, "B")                                                                                          \
-	F(u16, dir, ENUM, "0=tx;1=rx")                                                                                 \
-	F(u16, verdict, ENUM, "0=ok;1=dropped;3=duplicate")
+#define FIX_PACKET_FIELDS                                                                                              \
+	(u64, packet, DEC), (u32, len, DEC, "B"), (u16, dir, ENUM, "0=tx;1=rx"),                                       \
+	    (u16, verdict, ENUM, "0=ok;1=dropped;3=duplicate")
 BF_RECORD_DECLARE(fix_packet, 902, BF_CLASS_NET, FIX_PACKET_FIELDS);
 
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(fix_read, type, name, kind, unit)
-BF_RECORD_DEFINE(fix_read, FIX_READ_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(fix_odd, type, name, kind, unit)
-BF_RECORD_DEFINE(fix_odd, FIX_ODD_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(fix_packet, type, name, kind, unit)
-BF_RECORD_DEFINE(fix_packet, FIX_PACKET_FIELDS(F));
-#undef F
+BF_RECORD_DEFINE(fix_read, FIX_READ_FIELDS);
+BF_RECORD_DEFINE(fix_odd, FIX_ODD_FIELDS);
+BF_RECORD_DEFINE(fix_packet, FIX_PACKET_FIELDS);
 
 /* What was written: the bytes of each record, to compare with. */
 struct fix {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "traces/import/capture.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 #include "traces/container/trace.h"
 
 #define MKEY                                                                                                           \

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/ibgda/records.h"
-#include "drivers/nvme/records.h"
-#include "drivers/sdma/records.h"
+#include "traces/records/ibgda.h"
+#include "traces/records/nvme_driver.h"
+#include "traces/records/sdma_driver.h"
 #include "models/fabric/records.h"
 #include "models/hopper/records.h"
 #include "models/hopper/word.h"
@@ -18,10 +18,10 @@
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
 #include "tests/traces/tape.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 #include "traces/life/explain.h"
 #include "traces/life/stuck.h"
-#include "traces/import/ftrace_records.h"
+#include "traces/records/ftrace.h"
 
 /* ---- names ---- */
 

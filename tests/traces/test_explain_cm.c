@@ -5,7 +5,7 @@
 #include "models/rdmacm/mad.h"
 #include "models/rdmacm/records.h"
 #include "tests/traces/tape.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 #include "traces/life/stuck.h"
 
 #define TCP_7174 (0x0106ull << 16 | 7174)

@@ -7,15 +7,11 @@
 #include "sim/bytes.h"
 #include "traces/export/pcapng.h"
 
-#define PACKET_FIELDS(F)                                                                                               \
-	F(u64, packet, DEC, "")                                                                                        \
-	F(u32, len, DEC, "B")                                                                                          \
-	F(u16, dir, ENUM, "0=tx;1=rx")                                                                                 \
-	F(u16, verdict, ENUM, "0=ok;1=dropped;3=duplicate")
+#define PACKET_FIELDS                                                                                                  \
+	(u64, packet, DEC), (u32, len, DEC, "B"), (u16, dir, ENUM, "0=tx;1=rx"),                                       \
+	    (u16, verdict, ENUM, "0=ok;1=dropped;3=duplicate")
 BF_RECORD_DECLARE(packet, 200, BF_CLASS_NET, PACKET_FIELDS);
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(packet, type, name, kind, unit)
-BF_RECORD_DEFINE(packet, PACKET_FIELDS(F));
-#undef F
+BF_RECORD_DEFINE(packet, PACKET_FIELDS);
 
 /* RoCEv2: RDMA WRITE only, 10.0.0.1 -> 10.0.0.2, QP 0x102, PSN 77, 16 bytes, ICRC as the specification computes it. */
 static const uint8_t frame[] = {

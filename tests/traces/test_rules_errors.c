@@ -1,10 +1,10 @@
 /* Rules that no command of belfry can show, on records made by hand: mlx5 errors and set-up, captures. */
-#include "drivers/ibgda/records.h"
+#include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
 #include "sim/bytes.h"
 #include "tests/traces/rules_story.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 
 #define QPN 0x101u
 #define DEPTH 16u

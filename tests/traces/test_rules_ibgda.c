@@ -1,6 +1,6 @@
 /* Rules about what the IBGDA driver and NVSHMEM-style callers say of themselves, on records made by hand. */
-#include "drivers/ibgda/records.h"
-#include "drivers/ibgda/shmem_records.h"
+#include "traces/records/ibgda.h"
+#include "traces/records/shmem.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
 #include "sim/bytes.h"

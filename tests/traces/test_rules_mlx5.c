@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/ibgda/records.h"
+#include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
 #include "sim/bytes.h"
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 #include "traces/rules/rules.h"
 
 /* A stream of records by hand: one PE, one queue pair 0x101 with a ring of 16 blocks at RING, its record at DBREC. */

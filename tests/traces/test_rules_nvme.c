@@ -1,6 +1,6 @@
 /* Rules of NVMe and SDMA queues that no command of belfry can show, on records made by hand. */
-#include "drivers/nvme/records.h"
-#include "drivers/sdma/records.h"
+#include "traces/records/nvme_driver.h"
+#include "traces/records/sdma_driver.h"
 #include "models/nvme/records.h"
 #include "models/sdma/records.h"
 #include "sim/bytes.h"

@@ -1,5 +1,5 @@
 /* NVMe rules about what no driver here does: PCI set-up, outstanding admin commands. On records made by hand. */
-#include "drivers/nvme/records.h"
+#include "traces/records/nvme_driver.h"
 #include "models/nvme/records.h"
 #include "sim/bytes.h"
 #include "sim/records_agent.h"

@@ -1,7 +1,7 @@
 /* Rules about order and counts of SDMA rings, locks of NVMe queues and Hopper's lanes, on records made by hand. */
-#include "drivers/backend/records_cluster.h"
-#include "drivers/nvme/records.h"
-#include "drivers/sdma/records.h"
+#include "traces/records/cluster.h"
+#include "traces/records/nvme_driver.h"
+#include "traces/records/sdma_driver.h"
 #include "models/hopper/records.h"
 #include "models/nvme/records.h"
 #include "models/sdma/records.h"

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/exec/engine_records.h"
+#include "traces/records/exec.h"
 
 /* Index of the first page at or above `at`. */
 static uint32_t first_at(const struct bf_engine *e, uintptr_t at)

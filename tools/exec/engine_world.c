@@ -16,7 +16,7 @@
 
 #include "sim/stats.h"
 #include "tools/exec/cuda.h"
-#include "tools/exec/engine_records.h"
+#include "traces/records/exec.h"
 
 /* User space ends below this on x86-64 with four levels of page tables, and on aarch64 with 48-bit addresses. */
 #define MEMORY_END (1ull << 48)

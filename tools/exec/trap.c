@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "sim/pcie.h"
-#include "tools/exec/engine_records.h"
+#include "traces/records/exec.h"
 #include "tools/exec/trap_patch.h"
 
 /* Frames that a thread takes along, since it is here already and the engine's own may be waiting for a processor. */

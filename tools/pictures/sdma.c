@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/sdma/records.h"
+#include "traces/records/sdma_driver.h"
 #include "tools/cli/input.h"
 
 /* A surface with more cells is no picture any more. */

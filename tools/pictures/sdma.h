@@ -7,7 +7,7 @@
 #include "sim/record.h"
 #include "traces/container/trace.h"
 
-/* One slice: what the record `sdma_surface` says (drivers/sdma/records.h), and its bytes. */
+/* One slice: what the record `sdma_surface` says (traces/records/sdma_driver.h), and its bytes. */
 struct bf_picture_surface {
 	uint32_t pitch, rows, element, x, y, width, height;
 	bool right;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/sdma/records.h"
+#include "traces/records/sdma_driver.h"
 #include "sim/clock.h"
 #include "tools/workloads/sdma_plan.h"
 

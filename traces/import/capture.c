@@ -11,35 +11,10 @@
 #include <string.h>
 
 #include "sim/bytes.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 
 #define MAX_LINE (1u << 20)
 #define MAX_FILE (1ull << 32) /* offsets and line numbers are 32 bits */
-
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_mkey, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_mkey, BF_REC_CAPTURE_MKEY_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_qp, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_qp, BF_REC_CAPTURE_QP_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_doorbell, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_doorbell, BF_REC_CAPTURE_DOORBELL_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_wqe, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_wqe, BF_REC_CAPTURE_WQE_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_recv_wqe, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_recv_wqe, BF_REC_CAPTURE_WQE_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_cqe, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_cqe, BF_REC_CAPTURE_CQE_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_srq, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_srq, BF_REC_CAPTURE_SRQ_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(capture_srq_wqe, type, name, kind, unit)
-BF_RECORD_DEFINE(capture_srq_wqe, BF_REC_CAPTURE_SRQ_WQE_FIELDS(F));
-#undef F
 
 /* ---- the tables ---- */
 

@@ -120,7 +120,7 @@ struct bf_capture_actors {
 };
 
 /*
- * Emits one event as a record (traces/import/capture_records.h) to an open stream, at whatever time its clock shows.
+ * Emits one event as a record (traces/records/capture.h) to an open stream, at whatever time its clock shows.
  * The actor is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys". One `actors` for all events
  * of a stream; on lack of memory the record has no actor.
  */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
-#include "traces/import/capture_records.h"
+#include "traces/records/capture.h"
 
 /* ---- to records ---- */
 

@@ -110,7 +110,7 @@ int bf_ftrace_command_text(uint32_t qid, uint32_t opcode, int32_t fctype, const 
 size_t bf_ftrace_command_parse(const char *text, size_t len, uint32_t qid, struct bf_ftrace_event *ev,
 			       const char **why);
 
-/* Emits all events as records (types 610 to 613, traces/import/ftrace_records.h) with their own times. */
+/* Emits all events as records (types 610 to 613, traces/records/ftrace.h) with their own times. */
 int bf_ftrace_emit(const struct bf_ftrace *t, struct bf_sink *sink, struct bf_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The events of a Linux NVMe trace as records, and back.
  */
-#include "traces/import/ftrace_records.h"
+#include "traces/records/ftrace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,19 +11,6 @@
 
 #include "traces/import/ftrace_internal.h"
 #include "traces/container/trace.h"
-
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(ftrace_setup, type, name, kind, unit)
-BF_RECORD_DEFINE(ftrace_setup, BF_REC_FTRACE_SETUP_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(ftrace_sq, type, name, kind, unit)
-BF_RECORD_DEFINE(ftrace_sq, BF_REC_FTRACE_SQ_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(ftrace_complete, type, name, kind, unit)
-BF_RECORD_DEFINE(ftrace_complete, BF_REC_FTRACE_COMPLETE_FIELDS(F));
-#undef F
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(ftrace_aen, type, name, kind, unit)
-BF_RECORD_DEFINE(ftrace_aen, BF_REC_FTRACE_AEN_FIELDS(F));
-#undef F
 
 static void record(struct bf_stream *st, const struct bf_ftrace_event *ev)
 {

@@ -7,10 +7,7 @@
 
 #include "sim/bytes.h"
 #include "traces/container/trace.h"
-
-#define F(type, name, kind, unit) BF_RECORD_FIELD_(sdma_dump, type, name, kind, unit)
-BF_RECORD_DEFINE(sdma_dump, BF_REC_SDMA_DUMP_FIELDS(F));
-#undef F
+#include "traces/records/sdma_dump.h"
 
 /* A ring is at most 1 GiB. */
 #define DWORDS_MAX (1u << 28)

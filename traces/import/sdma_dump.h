@@ -48,13 +48,4 @@ bool bf_sdma_dump_probe(const char *text, size_t len);
 /* Emits the dump as one record (type 620). */
 int bf_sdma_dump_emit(const struct bf_sdma_dump *d, struct bf_sink *sink, struct bf_error *err);
 
-/* The dwords are the tail. `rptr` and `wptr` are -1 when the dump does not tell them. */
-#define BF_REC_SDMA_DUMP_FIELDS(F)                                                                                     \
-	F(i64, rptr, INT, "")                                                                                          \
-	F(i64, wptr, INT, "")                                                                                          \
-	F(u32, first, DEC, "")                                                                                         \
-	F(u32, ring_dwords, DEC, "")                                                                                   \
-	F(text32, name, TEXT, "")
-BF_RECORD_DECLARE(sdma_dump, 620, BF_CLASS_QUEUE, BF_REC_SDMA_DUMP_FIELDS);
-
 #endif

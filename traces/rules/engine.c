@@ -68,7 +68,7 @@ static int add_family(struct bf_rules *r, const struct bf_rule_family *family, c
 	return rc;
 }
 
-static bool lists(const uint8_t *kinds, enum bf_seen_kind kind)
+static bool lists(const uint16_t *kinds, enum bf_seen_kind kind)
 {
 	for (; kinds && *kinds; kinds++)
 		if (*kinds == kind)
@@ -169,11 +169,23 @@ static void listen(struct bf_rules *r)
 	}
 }
 
+/* How many rules have records of a kind on their list. */
+static uint32_t listed(const struct bf_rules *r, enum bf_seen_kind kind)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->nruns; i++)
+		n += lists(r->runs[i].rule->records, kind);
+	return n;
+}
+
 static int make_listeners(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		r->listeners[kind].rules = calloc(r->nruns + 1, sizeof(struct bf_listening_rule));
-		r->listeners[kind].always = calloc(r->nruns + 1, sizeof(struct bf_listening_rule));
+		const uint32_t most = listed(r, kind) + 1;
+
+		r->listeners[kind].rules = calloc(most, sizeof(struct bf_listening_rule));
+		r->listeners[kind].always = calloc(most, sizeof(struct bf_listening_rule));
 		if (!r->listeners[kind].rules || !r->listeners[kind].always)
 			return -ENOMEM;
 	}

@@ -11,9 +11,6 @@
 /* Fills in the fields of `e` from the fixed part of a record. */
 typedef void bf_seen_read_fn(const void *fixed, struct bf_seen *e);
 
-/* For a type that is this program's own; NULL: it is not. See seen_own.c. */
-bf_seen_read_fn *bf_seen_own(enum bf_seen_kind kind, const struct bf_rec_schema *type);
-
 /* How the fields of one type of the stream become members of struct bf_seen. */
 struct bf_plan {
 	enum bf_seen_kind kind;

@@ -257,7 +257,7 @@ static size_t name_missing(const struct bf_rules *r, const struct bf_rule *rule,
 {
 	size_t len = 0;
 
-	for (const uint8_t *k = rule->needs; k && *k; k++) {
+	for (const uint16_t *k = rule->needs; k && *k; k++) {
 		const char *name = bf_seen_name(*k);
 
 		if (r->listeners[*k].seen || len + strlen(name) + 2 > cap)

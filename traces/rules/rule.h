@@ -46,13 +46,17 @@ struct bf_seen {
 	struct bf_rule_queue *queue; /* NULL when the record names none */
 	union {
 		uint64_t field[BF_SEEN_FIELDS_MAX];
-#define BF_SEEN_MEMBER_(name, FIELDS, key) struct bf_seen_##name name;
-		BF_SEEN_ALL(BF_SEEN_MEMBER_)
-#undef BF_SEEN_MEMBER_
+#define BF_RECORD(rec, ...) struct bf_seen_##rec rec;
+#define BF_NAMES(...)
+#define BF_TEXTS(...)
+#include "traces/records/all.def"
+#undef BF_RECORD
+#undef BF_NAMES
+#undef BF_TEXTS
 	};
 };
 
-/* A field that seen_*.h does not list; 0, false or "" when the type has none. Slow: for findings only. */
+/* A field by its name; 0 when the type of the stream has none. Slow: for findings only. */
 uint64_t bf_seen_u64(const struct bf_seen *e, const char *field);
 /* The name of an enumerated field's value, or a text field; copied into `buf`, which is returned. */
 const char *bf_seen_text(const struct bf_seen *e, const char *field, char *buf, size_t cap);
@@ -107,11 +111,11 @@ struct bf_finding {
 struct bf_rule {
 	struct bf_rule_about about;
 	uint8_t rank;
-	const uint8_t *records; /* BF_SEEN_*, ends with 0: the records that `on` is called for */
-	uint8_t spares;         /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
-	uint16_t when;          /* of the first `whens` of `records` only those in which facts noticed one of these */
+	const uint16_t *records; /* BF_SEES(): the records that `on` is called for; NULL: none */
+	uint16_t spares;         /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
+	uint16_t when;           /* of the first `whens` of `records` only those in which facts noticed one of these */
 	uint8_t whens;
-	const uint8_t *needs; /* those without which it cannot judge, ends with 0; NULL: none in particular */
+	const uint16_t *needs; /* BF_SEES(): those without which it cannot judge; NULL: none in particular */
 	uint32_t state_bytes, queue_bytes;
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
 	/* May be NULL. No more records come; `complete` as in bf_rules_finish(). For each queue, then for the run. */
@@ -126,8 +130,8 @@ struct bf_rule_family {
 	const char *name;
 	uint32_t classes;                   /* BF_CLASS_* of the records that it looks at */
 	const struct bf_rule *const *rules; /* ends with NULL */
-	const uint8_t *signs;               /* BF_SEEN_*, ends with 0: a stream with one of them has such a device */
-	const uint8_t *records;             /* BF_SEEN_*, ends with 0: what `on` is called for */
+	const uint16_t *signs;              /* BF_SEES(): a stream with one of them has such a device */
+	const uint16_t *records;            /* BF_SEES(): what `on` is called for */
 	uint32_t run_bytes, queue_bytes;    /* facts, zeroed */
 	void (*on)(struct bf_rules *r, void *run, const struct bf_seen *e);
 	void (*forget)(void *queue_facts); /* a queue's facts are about to be freed; may be NULL */

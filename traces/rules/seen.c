@@ -7,24 +7,51 @@
 #include "sim/bytes.h"
 #include "traces/rules/engine_internal.h"
 
-struct shape {
-	const char *name;
-	const char *fields; /* separated by blanks */
-	const char *key;
+#define BF_RECORDS_DEF "traces/records/all.def"
+#include "sim/record_declare.h"
+
+#define BF_NAMES(...)
+#define BF_TEXTS(...)
+
+/* Two types with one number have two members of one name here. */
+struct numbers_differ {
+#define BF_RECORD(rec, number, ...) char type_##number;
+#include "traces/records/all.def"
+#undef BF_RECORD
 };
 
-#define TEXT(name) #name " "
-#define SHAPE(name, FIELDS, key) [BF_SEEN_##name] = { #name, FIELDS(TEXT), #key },
-static const struct shape shapes[] = { BF_SEEN_ALL(SHAPE) };
+/* Reads a record of this program's own: its fields are where the compiler knows them to be. */
+#define FIELD(name) to->name = (uint64_t)from->name;
+#define BF_RECORD(rec, number, cls, queue, ...)                                                                        \
+	static void read_##rec(const void *fixed, struct bf_seen *e)                                                   \
+	{                                                                                                              \
+		const struct bf_rec_##rec *from = fixed;                                                               \
+		struct bf_seen_##rec *to = &e->rec;                                                                    \
+                                                                                                                       \
+		BF_SEEN_FIELDS_(FIELD, __VA_ARGS__)                                                                    \
+	}                                                                                                              \
+	BF_STATIC_ASSERT(sizeof(struct bf_seen_##rec) <= BF_SEEN_FIELDS_MAX * sizeof(uint64_t), #rec " is too long");
+#include "traces/records/all.def"
+#undef BF_RECORD
 
-#define FITS(name, FIELDS, key)                                                                                        \
-	BF_STATIC_ASSERT(sizeof(struct bf_seen_##name) <= BF_SEEN_FIELDS_MAX * sizeof(uint64_t), #name " is too "      \
-												       "long");
-BF_SEEN_ALL(FITS)
+#define TEXT(name) #name " "
+#define BF_RECORD(rec, number, cls, queue, ...)                                                                        \
+	[BF_SEEN_##rec] = { &bf_rec_##rec##_schema, read_##rec, BF_SEEN_FIELDS_(TEXT, __VA_ARGS__), #queue },
+static const struct shape {
+	const struct bf_rec_schema *own;
+	bf_seen_read_fn *read;
+	const char *fields; /* separated by blanks */
+	const char *key;
+} shapes[] = {
+#include "traces/records/all.def"
+};
+#undef BF_RECORD
+#undef BF_NAMES
+#undef BF_TEXTS
 
 const char *bf_seen_name(enum bf_seen_kind kind)
 {
-	return kind > BF_SEEN_NONE && kind < BF_SEEN_KINDS ? shapes[kind].name : "?";
+	return kind > BF_SEEN_NONE && kind < BF_SEEN_KINDS ? shapes[kind].own->name : "?";
 }
 
 static const struct bf_rec_field *find_field(const struct bf_rec_schema *type, const char *name, size_t len)
@@ -93,7 +120,7 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	struct bf_plan *p;
 
 	*out = NULL;
-	while (kind < BF_SEEN_KINDS && strcmp(shapes[kind].name, type->name) != 0)
+	while (kind < BF_SEEN_KINDS && strcmp(shapes[kind].own->name, type->name) != 0)
 		kind++;
 	if (kind == BF_SEEN_KINDS)
 		return 0;
@@ -101,7 +128,7 @@ int bf_plan_make(const struct bf_rec_schema *type, struct bf_plan **out)
 	if (!p)
 		return -ENOMEM;
 	p->kind = kind;
-	p->read = bf_seen_own(kind, type);
+	p->read = type == shapes[kind].own ? shapes[kind].read : NULL;
 	p->key = key_of(kind);
 	p->nlong = add_part(p, type, LONG, 0);
 	p->nword = add_part(p, type, WORD, p->nlong);

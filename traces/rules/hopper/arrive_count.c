@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_hopper_arrive_count = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_label, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_hopper_label, 0 },
+	.records = BF_SEES(hopper_label),
+	.needs = BF_SEES(hopper_label),
 	.on = on,
 };

@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_hopper_async_group = {
 		.twin = "run mbarrier-ampere",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

@@ -37,6 +37,6 @@ const struct bf_rule bf_rule_hopper_bulk_size = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_bulk_fault, 0 },
+	.records = BF_SEES(hopper_bulk_fault),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_hopper_cache_thrash = {
 		.twin = "run mbarrier-stress",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.on = on,
 };

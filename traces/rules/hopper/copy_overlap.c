@@ -99,7 +99,7 @@ const struct bf_rule bf_rule_hopper_copy_overlap = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_bulk, BF_SEEN_hopper_bulk_end, 0 },
+	.records = BF_SEES(hopper_bulk, hopper_bulk_end),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -39,6 +39,6 @@ const struct bf_rule bf_rule_hopper_early_commit = {
 		.twin = "run mbarrier-ampere",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_group, BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_group, hopper_op),
 	.on = on,
 };

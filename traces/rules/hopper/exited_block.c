@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_hopper_exited_block = {
 		.twin = "run mbarrier-cluster",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_fault, BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_fault, hopper_hazard),
 	.on = on,
 };

@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_hopper_expect_late = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_INDEX + 1,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.on = on,
 };

@@ -153,10 +153,12 @@ static void forget_run(void *facts)
 #define BF_HOPPER_RULES(R)                                                                                             \
 	R(arrive_count)                                                                                                \
 	R(init_sync)                                                                                                   \
-	R(entry_sync) R(not_initialised) R(init_fence) R(init_twice) R(live_store) R(stale_word) R(inval_early)        \
-	    R(over_arrival) R(extra_arrival) R(local_arrive) R(phase_unseen) R(first_parity) R(parity) R(double_wait)  \
-		R(wrong_wait) R(elected) R(try_once) R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late)  \
-		    R(expect_more) R(expect_less) R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips) \
+	R(entry_sync)                                                                                                  \
+	R(not_initialised)                                                                                             \
+	R(init_fence) R(init_twice) R(live_store) R(stale_word) R(inval_early) R(over_arrival) R(extra_arrival)        \
+	    R(local_arrive) R(phase_unseen) R(first_parity) R(parity) R(double_wait) R(wrong_wait) R(elected)          \
+		R(try_once) R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late) R(expect_more)            \
+		    R(expect_less) R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips)                \
 			R(arrivals_missing) R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence)           \
 			    R(load_fence) R(counted_arrive) R(early_commit) R(no_commit) R(store_wait) R(copy_overlap) \
 				R(bulk_size) R(bulk_align) R(bulk_address) R(async_group) R(cache_thrash)              \
@@ -167,9 +169,9 @@ BF_HOPPER_RULES(DECLARE)
 #define LIST(name) &bf_rule_hopper_##name,
 static const struct bf_rule *const rules[] = { BF_HOPPER_RULES(LIST) NULL };
 
-static const uint8_t signs[] = { BF_SEEN_hopper_op, BF_SEEN_hopper_cta, 0 };
+static const uint16_t signs[] = { BF_SEEN_hopper_op, BF_SEEN_hopper_cta, 0 };
 
-static const uint8_t records[] = {
+static const uint16_t records[] = {
 	BF_SEEN_region,        BF_SEEN_hopper_op,       BF_SEEN_hopper_wait,          BF_SEEN_hopper_remote,
 	BF_SEEN_hopper_cta,    BF_SEEN_hopper_fault,    BF_SEEN_hopper_label,         BF_SEEN_hopper_init_fence,
 	BF_SEEN_hopper_hazard, BF_SEEN_hopper_standing, BF_SEEN_hopper_bulk,          BF_SEEN_hopper_bulk_end,

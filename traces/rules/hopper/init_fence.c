@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_hopper_init_fence = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, BF_SEEN_hopper_bulk, 0 },
+	.records = BF_SEES(hopper_op, hopper_bulk),
 	.on = on,
 };

@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_hopper_init_twice = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_hopper_live_store = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_hopper_load_fence = {
 		.twin = "run mbarrier-pipeline --style guide",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

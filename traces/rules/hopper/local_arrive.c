@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_hopper_local_arrive = {
 		.twin = "run mbarrier-cluster",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.on = on,
 };

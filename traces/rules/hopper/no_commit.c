@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_hopper_no_commit = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_group, 0 },
+	.records = BF_SEES(hopper_group),
 	.on = on,
 };

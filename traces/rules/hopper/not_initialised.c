@@ -30,6 +30,6 @@ const struct bf_rule bf_rule_hopper_not_initialised = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_SET_UP + 2,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_fault, 0 },
+	.records = BF_SEES(hopper_fault),
 	.on = on,
 };

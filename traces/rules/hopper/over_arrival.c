@@ -40,6 +40,6 @@ const struct bf_rule bf_rule_hopper_over_arrival = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_fault, 0 },
+	.records = BF_SEES(hopper_fault),
 	.on = on,
 };

@@ -53,8 +53,8 @@ const struct bf_rule bf_rule_hopper_parity = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_INDEX + 2,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, BF_SEEN_hopper_wait, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_hopper_label, 0 },
+	.records = BF_SEES(hopper_op, hopper_wait),
+	.needs = BF_SEES(hopper_label),
 	.on = on,
 	.end_queue = end_queue,
 };

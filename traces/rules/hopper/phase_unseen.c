@@ -62,6 +62,6 @@ const struct bf_rule bf_rule_hopper_phase_unseen = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_INDEX + 2,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, BF_SEEN_hopper_fault, 0 },
+	.records = BF_SEES(hopper_op, hopper_fault),
 	.on = on,
 };

@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_hopper_proxy_fence = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_stale_read, 0 },
+	.records = BF_SEES(hopper_stale_read),
 	.on = on,
 };

@@ -50,6 +50,6 @@ const struct bf_rule bf_rule_hopper_release_lanes = {
 		.twin = "run mbarrier-ring --ordering adversarial",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_hopper_spin = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.queue_bytes = sizeof(uint32_t),
 	.on = on,
 };

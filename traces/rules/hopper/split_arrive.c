@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_hopper_split_arrive = {
 		.twin = "run mbarrier-pipeline --style guide",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.queue_bytes = sizeof(struct arrivals),
 	.on = on,
 };

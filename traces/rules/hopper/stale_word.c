@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_hopper_stale_word = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_hopper_store_wait = {
 		.twin = "run mbarrier-pipeline --bytes 64K --stages 2 --warps 1",
 	},
 	.rank = BF_RANK_DATA + 2,
-	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.records = BF_SEES(store),
 	.on = on,
 };

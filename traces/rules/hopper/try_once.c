@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_hopper_try_once = {
 		.twin = "run mbarrier-pipeline --pace 9us",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

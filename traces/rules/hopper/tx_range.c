@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_hopper_tx_range = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_fault, 0 },
+	.records = BF_SEES(hopper_fault),
 	.on = on,
 };

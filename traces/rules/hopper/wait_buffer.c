@@ -26,6 +26,6 @@ const struct bf_rule bf_rule_hopper_wait_buffer = {
 		.twin = "run mbarrier-pipeline",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_wait, 0 },
+	.records = BF_SEES(hopper_wait),
 	.on = on,
 };

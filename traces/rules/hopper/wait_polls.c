@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_hopper_wait_polls = {
 		.twin = "run mbarrier-ring",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_op, 0 },
+	.records = BF_SEES(hopper_op),
 	.queue_bytes = sizeof(struct polls),
 	.on = on,
 };

@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_hopper_wait_refused = {
 		.twin = "run mbarrier-pipeline --profile h200,pool_entries=1",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_hopper_hazard, 0 },
+	.records = BF_SEES(hopper_hazard),
 	.on = on,
 };

@@ -40,6 +40,6 @@ const struct bf_rule bf_rule_ll_count_first = {
 			    "--ordering adversarial",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_ll_send, 0 },
+	.records = BF_SEES(ll_send),
 	.on = on,
 };

@@ -37,6 +37,6 @@ const struct bf_rule bf_rule_ll_count_qp = {
 		.twin = "run ll-dispatch",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_ll_count, 0 },
+	.records = BF_SEES(ll_count),
 	.on = on,
 };

@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_ll_count_stale = {
 		.twin = "run ll-dispatch --rounds 3",
 	},
 	.rank = BF_RANK_DATA + 1,
-	.records = (const uint8_t[]){ BF_SEEN_ll_recv, 0 },
+	.records = BF_SEES(ll_recv),
 	.on = on,
 };

@@ -39,6 +39,5 @@ const struct bf_rule bf_rule_ll_count_value = {
 		.twin = "run ll-dispatch",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ 0 },
 	.end = end,
 };

@@ -144,8 +144,8 @@ static const struct bf_rule *const rules[] = { &bf_rule_ll_send_early,
 					       &bf_rule_ll_count_unseen,
 					       NULL };
 
-static const uint8_t signs[] = { BF_SEEN_ll_send, BF_SEEN_ll_recv, 0 };
-static const uint8_t records[] = { BF_SEEN_ll_send, BF_SEEN_ll_count, BF_SEEN_ll_recv, 0 };
+static const uint16_t signs[] = { BF_SEEN_ll_send, BF_SEEN_ll_recv, 0 };
+static const uint16_t records[] = { BF_SEEN_ll_send, BF_SEEN_ll_count, BF_SEEN_ll_recv, 0 };
 
 const struct bf_rule_family bf_rules_ll = {
 	.name = "ll",

@@ -65,7 +65,7 @@ const struct bf_rule bf_rule_ll_send_early = {
 		.twin = "run ll-dispatch",
 	},
 	.rank = BF_RANK_DATA,
-	.records = (const uint8_t[]){ BF_SEEN_ll_cast, BF_SEEN_ll_send, 0 },
+	.records = BF_SEES(ll_cast, ll_send),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

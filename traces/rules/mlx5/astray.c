@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_mlx5_astray = {
 		.twin = "run ibgda-put --pes 4 --qps 2",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_astray, 0 },
+	.records = BF_SEES(ibgda_astray),
 	.on = on,
 };

@@ -41,6 +41,6 @@ const struct bf_rule bf_rule_mlx5_capture_error = {
 		.why = "It speaks of captures of real machines.",
 	},
 	.rank = BF_RANK_EFFECT,
-	.records = (const uint8_t[]){ BF_SEEN_capture_cqe, 0 },
+	.records = BF_SEES(capture_cqe),
 	.on = on,
 };

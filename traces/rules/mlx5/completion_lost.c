@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_mlx5_completion_lost = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_COMPLETION,
-	.records = (const uint8_t[]){ BF_SEEN_cqe, 0 },
+	.records = BF_SEES(cqe),
 	.on = on,
 	.tell = tell,
 };

@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_mlx5_cq_config = {
 		.twin = "run ibgda-put --depth 16 --batch 4 --messages 64",
 	},
 	.rank = BF_RANK_SET_UP + 3,
-	.records = (const uint8_t[]){ BF_SEEN_cq_config, 0 },
+	.records = BF_SEES(cq_config),
 	.on = on,
 };

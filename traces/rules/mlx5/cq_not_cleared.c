@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_mlx5_cq_not_cleared = {
 		.twin = "run ibgda-put --messages 4 --quiet-every 1",
 	},
 	.rank = BF_RANK_SET_UP + 4,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_poll, BF_SEEN_cqe, 0 },
+	.records = BF_SEES(ibgda_poll),
+	.needs = BF_SEES(ibgda_poll, cqe),
 	.on = on,
 };

@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_mlx5_cq_overrun = {
 		.twin = "run ibgda-put --plain-cq --depth 16 --batch 4 --messages 64",
 	},
 	.rank = BF_RANK_REFUSED - 2,
-	.records = (const uint8_t[]){ BF_SEEN_cq_event, 0 },
+	.records = BF_SEES(cq_event),
 	.on = on,
 };

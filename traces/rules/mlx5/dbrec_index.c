@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_index = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_ENTRY - 1, /* entries that are fetched too early are its consequence */
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_post, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
+	.records = BF_SEES(ibgda_post),
+	.needs = BF_SEES(ibgda_build),
 	.on = on,
 };

@@ -52,8 +52,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_order = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_INDEX + 2,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dma_read, BF_SEEN_dbrec, 0 },
+	.needs = BF_SEES(store, dma_read, dbrec),
 	.end_queue = end_queue,
 	.tell = tell,
 };

@@ -45,7 +45,6 @@ const struct bf_rule bf_rule_mlx5_dbrec_still = {
 		.twin = "run ibgda-put --proxy --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dbrec, BF_SEEN_ibgda_post, 0 },
+	.needs = BF_SEES(store, dbrec, ibgda_post),
 	.end_queue = end_queue,
 };

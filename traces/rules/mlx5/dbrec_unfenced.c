@@ -53,7 +53,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_unfenced = {
 		.twin = "run ibgda-put --messages 2 --warps 2 --ordering tso",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_mmio_store, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_mmio_store, 0 },
+	.records = BF_SEES(mmio_store),
+	.needs = BF_SEES(store, mmio_store),
 	.on = on,
 };

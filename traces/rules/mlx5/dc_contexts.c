@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_mlx5_dc_contexts = {
 		.twin = "run ibgda-put --pes 3 --route all --messages 2 --transport dc --profile cx7,dct_contexts=2",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_dc_context, 0 },
+	.records = BF_SEES(dc_context),
 	.on = on,
 };

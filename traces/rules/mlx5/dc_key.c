@@ -30,6 +30,6 @@ const struct bf_rule bf_rule_mlx5_dc_key = {
 		.twin = "run ibgda-put --messages 2 --transport dc",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_dc_context, 0 },
+	.records = BF_SEES(dc_context),
 	.on = on,
 };

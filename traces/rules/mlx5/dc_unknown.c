@@ -64,7 +64,7 @@ const struct bf_rule bf_rule_mlx5_dc_unknown = {
 		.twin = "run ibgda-put --messages 2 --transport dc",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_dc_wqe, BF_SEEN_rx_drop, 0 },
+	.records = BF_SEES(dc_wqe, rx_drop),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

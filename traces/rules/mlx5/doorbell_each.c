@@ -36,6 +36,5 @@ const struct bf_rule bf_rule_mlx5_doorbell_each = {
 		.twin = "run ibgda-put --warps 4 --per-lane --lanes 8 --qp-choice first",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){  0 },
 	.end_queue = end_queue,
 };

@@ -47,8 +47,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_first = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_INDEX + 2,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_mmio_store, BF_SEEN_dma_read, BF_SEEN_dbrec, 0 },
+	.needs = BF_SEES(store, mmio_store, dma_read, dbrec),
 	.end_queue = end_queue,
 	.tell = tell,
 };

@@ -39,7 +39,6 @@ const struct bf_rule bf_rule_mlx5_doorbell_lost = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){  0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_qp_config, 0 },
+	.needs = BF_SEES(ibgda_build, qp_config),
 	.end_queue = end_queue,
 };

@@ -29,6 +29,6 @@ const struct bf_rule bf_rule_mlx5_doorbell_refused = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_SET_UP + 2,
-	.records = (const uint8_t[]){ BF_SEEN_doorbell, 0 },
+	.records = BF_SEES(doorbell),
 	.on = on,
 };

@@ -45,6 +45,6 @@ const struct bf_rule bf_rule_mlx5_entry_index = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_ENTRY + 1,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_capture_wqe, 0 },
+	.records = BF_SEES(wqe_fetch, capture_wqe),
 	.on = on,
 };

@@ -54,8 +54,8 @@ const struct bf_rule bf_rule_mlx5_entry_order = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dma_read, BF_SEEN_qp_config, BF_SEEN_wqe_fetch, 0 },
+	.records = BF_SEES(wqe_fetch),
+	.needs = BF_SEES(store, dma_read, qp_config, wqe_fetch),
 	.on = on,
 	.tell = tell,
 };

@@ -65,6 +65,6 @@ const struct bf_rule bf_rule_mlx5_entry_shape = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_capture_wqe, 0 },
+	.records = BF_SEES(wqe_fetch, capture_wqe),
 	.on = on,
 };

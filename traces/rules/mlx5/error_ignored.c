@@ -42,6 +42,6 @@ const struct bf_rule bf_rule_mlx5_error_ignored = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_COMPLETION + 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, BF_SEEN_ibgda_quiet, 0 },
+	.records = BF_SEES(ibgda_poll, ibgda_quiet),
 	.on = on,
 };

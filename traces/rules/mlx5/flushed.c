@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_mlx5_flushed = {
 		.why = "It follows from an error, and a run with one has that as its root cause.",
 	},
 	.rank = BF_RANK_EFFECT + 2,
-	.records = (const uint8_t[]){ BF_SEEN_cqe, 0 },
+	.records = BF_SEES(cqe),
 	.on = on,
 };

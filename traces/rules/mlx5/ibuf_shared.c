@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 		.twin = "run ibgda-amo --messages 2 --fetch --warps 2 --per-lane --ibuf-slots 32",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_ibuf, 0 },
+	.records = BF_SEES(ibgda_ibuf),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -23,6 +23,6 @@ const struct bf_rule bf_rule_mlx5_key_unknown = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_mkey_error, 0 },
+	.records = BF_SEES(mkey_error),
 	.on = on,
 };

@@ -91,7 +91,7 @@ const struct bf_rule bf_rule_mlx5_leak = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_LUCK + 1,
-	.records = (const uint8_t[]){ BF_SEEN_cmd, 0 },
+	.records = BF_SEES(cmd),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 	.end = end,

@@ -19,6 +19,6 @@ const struct bf_rule bf_rule_mlx5_local_length = {
 		.why = "No workload asks for a message beyond the limit of the NIC.",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.records = BF_SEES(qp_error),
 	.on = on,
 };

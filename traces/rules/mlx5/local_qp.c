@@ -20,6 +20,6 @@ const struct bf_rule bf_rule_mlx5_local_qp = {
 		.why = "Entries that cannot be executed are those that were fetched too early here, and the rules about that are the root cause.",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.records = BF_SEES(qp_error),
 	.on = on,
 };

@@ -552,25 +552,27 @@ static void forget(void *facts)
 	R(entry_order)                                                                                                 \
 	R(fence_scope)                                                                                                 \
 	R(entry_early)                                                                                                 \
-	R(publish_order) R(ring_overrun) R(dbrec_index) R(dbrec_order) R(doorbell_first) R(dbrec_lock) R(not_rung)     \
-	    R(key_bounds) R(key_unknown) R(key_access) R(poll_early) R(poll_window) R(completion_lost) R(data_order)   \
-		R(retry_exceeded) R(rnr_exceeded) R(remote_access) R(local_length) R(local_qp) R(local_protection)     \
-		    R(flushed) R(error_ignored) R(quiet_early) R(doorbell_refused) R(doorbell_lost) R(wrong_peer)      \
-			R(read_depth) R(rnr_finite) R(cq_overrun) R(cq_config) R(entry_index) R(entry_qpn)             \
-			    R(capture_error) R(doorbell_each) R(retransmits) R(read_zero) R(shared_queue)              \
-				R(cq_too_small) R(cq_entry0) R(cq_not_cleared) R(poll_back) R(astray) R(proxy_idle)    \
-				    R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts) R(slot_shared)       \
-					R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)   \
-					    R(no_quiet) R(dbrec_unfenced)
+	R(publish_order)                                                                                               \
+	R(ring_overrun)                                                                                                \
+	R(dbrec_index) R(dbrec_order) R(doorbell_first) R(dbrec_lock) R(not_rung) R(key_bounds) R(key_unknown)         \
+	    R(key_access) R(poll_early) R(poll_window) R(completion_lost) R(data_order) R(retry_exceeded)              \
+		R(rnr_exceeded) R(remote_access) R(local_length) R(local_qp) R(local_protection) R(flushed)            \
+		    R(error_ignored) R(quiet_early) R(doorbell_refused) R(doorbell_lost) R(wrong_peer) R(read_depth)   \
+			R(rnr_finite) R(cq_overrun) R(cq_config) R(entry_index) R(entry_qpn) R(capture_error)          \
+			    R(doorbell_each) R(retransmits) R(read_zero) R(shared_queue) R(cq_too_small) R(cq_entry0)  \
+				R(cq_not_cleared) R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak)          \
+				    R(dc_key) R(dc_unknown) R(dc_contexts) R(slot_shared) R(publish_count)             \
+					R(not_published) R(entry_shape) R(get_early) R(ibuf_shared) R(no_quiet)        \
+					    R(dbrec_unfenced)
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
 BF_MLX5_RULES(DECLARE)
 #define LIST(name) &bf_rule_mlx5_##name,
 static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 
-static const uint8_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
+static const uint16_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
-static const uint8_t records[] = {
+static const uint16_t records[] = {
 	BF_SEEN_agent_start,   BF_SEEN_agent_end,        BF_SEEN_store,         BF_SEEN_store_visible,
 	BF_SEEN_fence,         BF_SEEN_dma_read,         BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
 	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,         BF_SEEN_cqe,           BF_SEEN_qp_state,

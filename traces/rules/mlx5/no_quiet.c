@@ -38,7 +38,6 @@ const struct bf_rule bf_rule_mlx5_no_quiet = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_ibgda_post, 0 },
+	.needs = BF_SEES(ibgda_build, ibgda_post),
 	.end_queue = end_queue,
 };

@@ -55,7 +55,6 @@ const struct bf_rule bf_rule_mlx5_not_published = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_publish, BF_SEEN_qp_config, 0 },
+	.needs = BF_SEES(ibgda_reserve, ibgda_publish, qp_config),
 	.end_queue = end_queue,
 };

@@ -40,7 +40,6 @@ const struct bf_rule bf_rule_mlx5_not_rung = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --messages 5",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, 0 },
+	.needs = BF_SEES(ibgda_build),
 	.end_queue = end_queue,
 };

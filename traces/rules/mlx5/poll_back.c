@@ -93,7 +93,7 @@ const struct bf_rule bf_rule_mlx5_poll_back = {
 			    "--ordering adversarial",
 	},
 	.rank = BF_RANK_COMPLETION - 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_consume, BF_SEEN_store_visible, 0 },
+	.records = BF_SEES(ibgda_consume, store_visible),
 	.spares = BF_SEEN_store_visible, /* until some driver does this at all */
 	.state_bytes = sizeof(struct state),
 	.on = on,

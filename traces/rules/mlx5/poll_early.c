@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_mlx5_poll_early = {
 		.twin = "run ibgda-put --warps 8 --qp-choice first --depth 16 --batch 4 --size 65536",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_poll, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, 0 },
+	.records = BF_SEES(ibgda_poll),
+	.needs = BF_SEES(ibgda_build, wqe_fetch),
 	.on = on,
 };

@@ -52,7 +52,7 @@ const struct bf_rule bf_rule_mlx5_proxy_idle = {
 		.twin = "run ibgda-put --proxy --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK - 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_handoff, 0 },
+	.records = BF_SEES(ibgda_handoff),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 	.end_queue = end_queue,

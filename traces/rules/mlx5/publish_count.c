@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_mlx5_publish_count = {
 		.twin = "run ibgda-put --messages 2",
 	},
 	.rank = BF_RANK_ENTRY - 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_publish, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_publish, BF_SEEN_qp_config, 0 },
+	.records = BF_SEES(ibgda_publish),
+	.needs = BF_SEES(ibgda_reserve, ibgda_publish, qp_config),
 	.on = on,
 };

@@ -72,7 +72,7 @@ const struct bf_rule bf_rule_mlx5_quiet_early = {
 		.twin = "run shmem-quiet --size 65536",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_publish, BF_SEEN_ibgda_quiet, 0 },
+	.records = BF_SEES(ibgda_publish, ibgda_quiet),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_mlx5_read_depth = {
 		.twin = "run ibgda-get",
 	},
 	.rank = BF_RANK_SET_UP + 1,
-	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.records = BF_SEES(qp_path),
 	.on = on,
-	.needs = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.needs = BF_SEES(qp_path),
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_mlx5_read_zero = {
 		.twin = "run ibgda-get",
 	},
 	.rank = BF_RANK_REFUSED - 3,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_start, 0 },
+	.records = BF_SEES(wqe_start),
 	.on = on,
 };

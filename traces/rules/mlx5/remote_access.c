@@ -22,6 +22,6 @@ const struct bf_rule bf_rule_mlx5_remote_access = {
 		.why = "The model says what is wrong with the key, so another rule is the root cause; this one speaks where only the refusal is known.",
 	},
 	.rank = BF_RANK_EFFECT - 1,
-	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.records = BF_SEES(qp_error),
 	.on = on,
 };

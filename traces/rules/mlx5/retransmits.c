@@ -32,6 +32,6 @@ const struct bf_rule bf_rule_mlx5_retransmits = {
 		.twin = "run ibgda-put --messages 8",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },
+	.records = BF_SEES(retransmit),
 	.on = on,
 };

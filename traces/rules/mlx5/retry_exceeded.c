@@ -22,6 +22,6 @@ const struct bf_rule bf_rule_mlx5_retry_exceeded = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_EFFECT,
-	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.records = BF_SEES(qp_error),
 	.on = on,
 };

@@ -67,7 +67,7 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 			"--ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_wqe_fetch, BF_SEEN_ibgda_build, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_build, BF_SEEN_wqe_fetch, BF_SEEN_qp_config, 0 },
+	.records = BF_SEES(wqe_fetch, ibgda_build),
+	.needs = BF_SEES(ibgda_build, wqe_fetch, qp_config),
 	.on = on,
 };

@@ -21,6 +21,6 @@ const struct bf_rule bf_rule_mlx5_rnr_exceeded = {
 		.twin = "run ibgda-put --bug rnr-finite",
 	},
 	.rank = BF_RANK_EFFECT,
-	.records = (const uint8_t[]){ BF_SEEN_qp_error, 0 },
+	.records = BF_SEES(qp_error),
 	.on = on,
 };

@@ -37,6 +37,6 @@ const struct bf_rule bf_rule_mlx5_rnr_finite = {
 		.why = "No workload posts receives too late and yet in time: without them the patience ends, which is MLX5-RNR-EXCEEDED.",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_retransmit, 0 },
+	.records = BF_SEES(retransmit),
 	.on = on,
 };

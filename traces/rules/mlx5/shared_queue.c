@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_mlx5_shared_queue = {
 		.twin = "run ibgda-put --warps 4 --qps 4",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_publish, 0 },
+	.records = BF_SEES(ibgda_publish),
 	.on = on,
 	.queue_bytes = sizeof(struct state),
 };

@@ -76,7 +76,7 @@ const struct bf_rule bf_rule_mlx5_slot_shared = {
 		.twin = "run ibgda-put --messages 2 --per-lane --lanes 2",
 	},
 	.rank = BF_RANK_ENTRY - 2,
-	.records = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build, BF_SEEN_qp_config, 0 },
+	.records = BF_SEES(ibgda_reserve, ibgda_build),
+	.needs = BF_SEES(ibgda_reserve, ibgda_build, qp_config),
 	.on = on,
 };

@@ -60,8 +60,8 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 		.why = "The host side connects both ends from one table.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.records = BF_SEES(qp_path),
 	.on = on,
-	.needs = (const uint8_t[]){ BF_SEEN_qp_path, 0 },
+	.needs = BF_SEES(qp_path),
 	.state_bytes = sizeof(struct state),
 };

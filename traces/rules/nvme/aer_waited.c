@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_nvme_aer_waited = {
 		.twin = "run nvme-admin --commands 13",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvm_timeout),
+	.needs = BF_SEES(nvm_build, nvme_fetch),
 	.on = on,
 };

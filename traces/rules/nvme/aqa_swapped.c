@@ -55,6 +55,6 @@ const struct bf_rule bf_rule_nvme_aqa_swapped = {
 		.twin = "run nvme-admin --commands 100",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvme_fetch, nvm_timeout),
 	.on = on,
 };

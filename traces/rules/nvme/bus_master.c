@@ -48,7 +48,7 @@ const struct bf_rule bf_rule_nvme_bus_master = {
 		.why = "Backends switch bus mastering on before the driver has the controller.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_state, BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvme_state, nvm_timeout),
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

@@ -30,6 +30,6 @@ const struct bf_rule bf_rule_nvme_cid_in_use = {
 		.twin = "run nvme-mixed --commands 300 --depth 8 --size 512",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.records = BF_SEES(nvme_driver_error),
 	.on = on,
 };

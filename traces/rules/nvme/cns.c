@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_cns = {
 		.twin = "run nvme-admin --commands 13",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.when = BF_NVME_REFUSED,
 	.whens = 1,
 	.on = on,

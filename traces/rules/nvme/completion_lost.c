@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_completion_lost = {
 		.twin = "run nvme-read --commands 8 --timeout 1ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvm_timeout),
+	.needs = BF_SEES(nvm_build, nvme_completion),
 	.on = on,
 };

@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_nvme_cqe_misread = {
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},
 	.rank = BF_RANK_COMPLETION - 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_completion, BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvm_completion),
+	.needs = BF_SEES(nvm_completion, nvme_completion),
 	.on = on,
 };

@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_nvme_data_stale = {
 		.twin = "run nvme-verify --commands 8 --size 512 --data-in vram-uc",
 	},
 	.rank = BF_RANK_COMPLETION + 2,
-	.records = (const uint8_t[]){ BF_SEEN_gpu_stale_load, BF_SEEN_nvm_mismatch, 0 },
+	.records = BF_SEES(gpu_stale_load, nvm_mismatch),
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

@@ -35,6 +35,5 @@ const struct bf_rule bf_rule_nvme_depth_one = {
 		.twin = "run nvme-read --depth 8 --commands 40",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ 0 },
 	.end_queue = end_queue,
 };

@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_nvme_doorbell_each = {
 		.twin = "run nvme-write --size 512 --batch 16",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_ring, 0 },
+	.records = BF_SEES(nvm_ring),
 	.on = on,
 	.end_queue = end_queue,
 	.queue_bytes = sizeof(struct counts),

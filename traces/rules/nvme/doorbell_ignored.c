@@ -45,6 +45,6 @@ const struct bf_rule bf_rule_nvme_doorbell_ignored = {
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.records = BF_SEES(nvme_driver_error),
 	.on = on,
 };

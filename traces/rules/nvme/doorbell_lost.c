@@ -27,6 +27,6 @@ const struct bf_rule bf_rule_nvme_doorbell_lost = {
 		.twin = "run nvme-read --commands 8 --timeout 1ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvm_timeout),
 	.on = on,
 };

@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_doorbell_width = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvme_doorbell, 0 },
+	.records = BF_SEES(nvme_driver_error),
+	.needs = BF_SEES(nvme_doorbell),
 	.on = on,
 };

@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_nvme_enable_refused = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_SET_UP + 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_state, 0 },
+	.records = BF_SEES(nvme_state),
 	.on = on,
 };

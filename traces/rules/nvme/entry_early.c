@@ -69,7 +69,7 @@ const struct bf_rule bf_rule_nvme_entry_early = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_build, 0 },
+	.records = BF_SEES(nvm_build),
 	.on = on,
 	.end_queue = end_queue,
 };

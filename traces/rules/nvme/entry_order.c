@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_nvme_entry_order = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.when = BF_NVME_BAD_FETCH,
 	.whens = 1,
 	.on = on,

@@ -42,6 +42,6 @@ const struct bf_rule bf_rule_nvme_error_status = {
 		.twin = "run nvme-verify --size 512",
 	},
 	.rank = BF_RANK_EFFECT + 5,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.on = on,
 };

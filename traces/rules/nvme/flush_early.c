@@ -52,7 +52,7 @@ const struct bf_rule bf_rule_nvme_flush_early = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_SPEED - 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.on = on,
 	.end_queue = end_queue,
 	.queue_bytes = sizeof(struct flush),

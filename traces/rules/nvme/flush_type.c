@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_nvme_flush_type = {
 		.twin = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvm_timeout),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_nvme_fused_half = {
 		.twin = "run nvme-mixed --commands 60 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 6,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.records = BF_SEES(nvme_driver_error),
 	.on = on,
 };

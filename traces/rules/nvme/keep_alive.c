@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_nvme_keep_alive = {
 		.why = "The driver sets no keep-alive timer.",
 	},
 	.rank = BF_RANK_SET_UP + 5,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_state, 0 },
+	.records = BF_SEES(nvme_state),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_nvme_l2_poll = {
 		.twin = "run nvme-verify --queues-in vram --commands 8 --size 512 --timeout 1ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvm_timeout),
 	.on = on,
 };

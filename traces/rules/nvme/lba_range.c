@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_lba_range = {
 		.twin = "run nvme-verify --commands 64 --threads 4 --capacity 1048576 --lba 4096",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.when = BF_NVME_REFUSED,
 	.whens = 1,
 	.on = on,

@@ -61,7 +61,7 @@ const struct bf_rule bf_rule_nvme_lock_held = {
 		.twin = "run nvme-read --threads 4 --share 4 --commands 8 --size 512",
 	},
 	.rank = BF_RANK_STUCK - 1,
-	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(deadlock),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 	.end = end,

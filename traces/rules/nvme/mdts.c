@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_nvme_mdts = {
 		.twin = "run nvme-verify --commands 2 --size 2M",
 	},
 	.rank = BF_RANK_REFUSED + 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.when = BF_NVME_REFUSED,
 	.whens = 1,
 	.on = on,

@@ -80,6 +80,6 @@ const struct bf_rule bf_rule_nvme_nlb = {
 		.twin = "run nvme-verify --commands 8",
 	},
 	.rank = BF_RANK_ENTRY + 5,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, BF_SEEN_iommu_fault, 0 },
+	.records = BF_SEES(nvme_fetch, iommu_fault),
 	.on = on,
 };

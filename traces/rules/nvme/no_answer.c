@@ -29,6 +29,6 @@ const struct bf_rule bf_rule_nvme_no_answer = {
 		.why = "The model answers every command that it has fetched.",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvm_timeout),
 	.on = on,
 };

@@ -73,7 +73,7 @@ const struct bf_rule bf_rule_nvme_no_interrupt = {
 		.why = "The driver polls.",
 	},
 	.rank = BF_RANK_STUCK - 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_queue, BF_SEEN_nvme_interrupt, BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvme_queue, nvme_interrupt, nvm_timeout),
 	.on = on,
 	.state_bytes = sizeof(struct state),
 	.queue_bytes = sizeof(struct vector),

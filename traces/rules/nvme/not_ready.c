@@ -28,6 +28,6 @@ const struct bf_rule bf_rule_nvme_not_ready = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_SET_UP + 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, 0 },
+	.records = BF_SEES(nvme_driver_error),
 	.on = on,
 };

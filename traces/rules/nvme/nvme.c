@@ -528,11 +528,11 @@ BF_NVME_RULES(DECLARE)
 #define LIST(name) &bf_rule_nvme_##name,
 static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
 
-static const uint8_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell,
-				 0 };
+static const uint16_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell,
+				  0 };
 
 /* Those that name a queue are here whether facts need them or not: that makes them the family's. */
-static const uint8_t records[] = {
+static const uint16_t records[] = {
 	BF_SEEN_store,          BF_SEEN_nvm_build,         BF_SEEN_nvm_ring,
 	BF_SEEN_nvm_completion, BF_SEEN_nvm_timeout,       BF_SEEN_nvm_mismatch,
 	BF_SEEN_nvme_fetch,     BF_SEEN_nvme_doorbell,     BF_SEEN_nvme_completion,

@@ -31,6 +31,6 @@ const struct bf_rule bf_rule_nvme_opcode_bit7 = {
 		.twin = "run nvme-admin --commands 13",
 	},
 	.rank = BF_RANK_ENTRY + 6,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.on = on,
 };

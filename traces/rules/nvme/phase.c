@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_nvme_phase = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
+	.records = BF_SEES(nvm_completion),
 	.on = on,
 };

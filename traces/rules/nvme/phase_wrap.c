@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_nvme_phase_wrap = {
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_completion, BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvm_completion),
+	.needs = BF_SEES(nvm_completion, nvme_completion),
 	.on = on,
 };

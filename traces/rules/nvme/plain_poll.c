@@ -110,9 +110,8 @@ const struct bf_rule bf_rule_nvme_plain_poll = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, BF_SEEN_load, BF_SEEN_region, BF_SEEN_agent_start,
-				      BF_SEEN_agent_end, 0 },
+	.records = BF_SEES(nvm_completion, load, region, agent_start, agent_end),
 	.on = on,
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_completion, BF_SEEN_store, 0 },
+	.needs = BF_SEES(nvm_completion, store),
 	.state_bytes = sizeof(struct state),
 };

@@ -42,9 +42,9 @@ const struct bf_rule bf_rule_nvme_prp_chain = {
 		.twin = "run nvme-verify --size 64K --list-offset 4032 --commands 4",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.when = BF_NVME_SECOND,
 	.whens = 1,
 	.on = on,
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_nvme_fetch, 0 },
+	.needs = BF_SEES(store, nvme_fetch),
 };

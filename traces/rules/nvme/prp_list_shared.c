@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_nvme_prp_list_shared = {
 		.twin = "run nvme-verify --size 64K --commands 8",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.when = BF_NVME_SECOND,
 	.whens = 1,
 	.on = on,

@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_queue_base = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_SET_UP + 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_build, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_queue, 0 },
+	.records = BF_SEES(nvm_build),
+	.needs = BF_SEES(nvm_build, nvme_queue),
 	.on = on,
 };

@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_nvme_queue_unreachable = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_SET_UP + 2,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_state, 0 },
+	.records = BF_SEES(nvme_state),
 	.on = on,
 };

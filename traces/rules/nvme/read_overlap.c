@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_nvme_read_overlap = {
 		.twin = "run nvme-read --commands 8 --depth 4 --size 512",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.when = BF_NVME_OVERLAP,
 	.whens = 1,
 	.on = on,

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_nvme_request_limit = {
 		.why = "The driver has no event request and no Abort more than it may.",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.when = BF_NVME_REFUSED,
 	.whens = 1,
 	.on = on,

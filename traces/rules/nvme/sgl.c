@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_nvme_sgl = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 5,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_completion, 0 },
+	.records = BF_SEES(nvme_completion),
 	.when = BF_NVME_REFUSED,
 	.whens = 1,
 	.on = on,

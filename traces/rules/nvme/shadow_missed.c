@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_nvme_shadow_missed = {
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms",
 	},
 	.rank = BF_RANK_STUCK - 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_build, BF_SEEN_nvme_doorbell, 0 },
+	.records = BF_SEES(nvm_timeout),
+	.needs = BF_SEES(nvm_build, nvme_doorbell),
 	.on = on,
 };

@@ -31,9 +31,9 @@ const struct bf_rule bf_rule_nvme_shadow_swapped = {
 		.twin = "run nvme-verify --commands 8 --size 512 --dbbuf --timeout 10ms",
 	},
 	.rank = BF_RANK_SET_UP + 1,
-	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.records = BF_SEES(store),
 	.when = BF_NVME_TO_EVENT,
 	.whens = 1,
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_nvme_fetch, 0 },
+	.needs = BF_SEES(store, nvme_fetch),
 	.on = on,
 };

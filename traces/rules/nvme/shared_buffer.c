@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_nvme_shared_buffer = {
 		.twin = "run nvme-verify --commands 8 --depth 4 --size 512",
 	},
 	.rank = BF_RANK_STUCK + 4,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_mismatch, 0 },
+	.records = BF_SEES(nvm_mismatch),
 	.on = on,
 };

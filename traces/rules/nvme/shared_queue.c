@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_nvme_shared_queue = {
 		.twin = "run nvme-read --threads 16 --share 2 --depth 4 --commands 8",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_build, 0 },
+	.records = BF_SEES(nvm_build),
 	.on = on,
 	.queue_bytes = sizeof(struct threads),
 };

@@ -59,7 +59,7 @@ const struct bf_rule bf_rule_nvme_small_io = {
 		.twin = "run nvme-write --size 4096 --commands 64",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_fetch, 0 },
+	.records = BF_SEES(nvme_fetch),
 	.on = on,
 	.end_queue = end_queue,
 	.queue_bytes = sizeof(struct counts),

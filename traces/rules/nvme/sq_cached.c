@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_nvme_sq_cached = {
 		.twin = "run nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms",
 	},
 	.rank = BF_RANK_SET_UP + 5,
-	.records = (const uint8_t[]){ BF_SEEN_gpu_late_store, 0 },
+	.records = BF_SEES(gpu_late_store),
 	.on = on,
 };

@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_nvme_sqhd_count = {
 		.twin = "run nvme-verify --commands 40 --size 512",
 	},
 	.rank = BF_RANK_STUCK + 6,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
+	.records = BF_SEES(nvm_completion),
 	.on = on,
 };

@@ -57,6 +57,6 @@ const struct bf_rule bf_rule_nvme_tail_overrun = {
 		.why = "The variant that does not look for room (no-full-check) overwrites entries before its tail passes the head.",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_nvme_driver_error, BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvme_driver_error, nvm_timeout),
 	.on = on,
 };

@@ -36,9 +36,9 @@ const struct bf_rule bf_rule_nvme_taken_twice = {
 		.twin = "run nvme-read --threads 4 --share 4 --commands 16 --size 512 --limit 400ms --timeout 20ms",
 	},
 	.rank = BF_RANK_ENTRY + 1,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_completion, 0 },
+	.records = BF_SEES(nvm_completion),
 	.when = BF_NVME_TWICE,
 	.whens = 1,
-	.needs = (const uint8_t[]){ BF_SEEN_nvm_completion, BF_SEEN_nvme_completion, BF_SEEN_nvme_queue, 0 },
+	.needs = BF_SEES(nvm_completion, nvme_completion, nvme_queue),
 	.on = on,
 };

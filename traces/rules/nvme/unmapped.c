@@ -87,7 +87,7 @@ const struct bf_rule bf_rule_nvme_unmapped = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_EFFECT,
-	.records = (const uint8_t[]){ BF_SEEN_iommu_fault, 0 },
+	.records = BF_SEES(iommu_fault),
 	.on = on,
 	.state_bytes = 1,
 };

@@ -41,6 +41,6 @@ const struct bf_rule bf_rule_nvme_unseen = {
 		.twin = "run nvme-verify --commands 8 --size 512 --timeout 10ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_nvm_timeout, 0 },
+	.records = BF_SEES(nvm_timeout),
 	.on = on,
 };

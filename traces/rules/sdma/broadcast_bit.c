@@ -39,6 +39,6 @@ const struct bf_rule bf_rule_sdma_broadcast_bit = {
 		.twin = "run sdma-broadcast --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

@@ -58,7 +58,7 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 		.twin = "run sdma-wrap --producers 4 --ordering adversarial --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_doorbell, 0 },
+	.records = BF_SEES(store, sdma_doorbell),
 	.when = BF_SDMA_STORED_AFTER,
 	.whens = 1,
 	.on = on,

@@ -57,6 +57,6 @@ const struct bf_rule bf_rule_sdma_copy_count = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_EFFECT - 12,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_mismatch, BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(sdma_mismatch, deadlock),
 	.on = on,
 };

@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_sdma_copy_dcc = {
 		.twin = "run sdma-copy --gen v7 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_COPY,
 	.whens = 1,
 	.on = on,

@@ -66,6 +66,6 @@ const struct bf_rule bf_rule_sdma_copy_order = {
 		.twin = "run sdma-copy --hops 2 --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX + 2,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_copied, 0 },
+	.records = BF_SEES(sdma_copied),
 	.on = on,
 };

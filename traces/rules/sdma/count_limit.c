@@ -41,6 +41,6 @@ const struct bf_rule bf_rule_sdma_count_limit = {
 		.twin = "run sdma-copy --part gfx908 --size 9000000 --commands 1 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

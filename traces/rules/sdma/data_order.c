@@ -72,7 +72,7 @@ const struct bf_rule bf_rule_sdma_data_order = {
 		.twin = "run sdma-fence --ordering adversarial --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX + 3,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_piece, BF_SEEN_sdma_copied, 0 },
+	.records = BF_SEES(sdma_piece, sdma_copied),
 	.on = on,
 	.state_bytes = sizeof(struct state),
 	.tell = tell,

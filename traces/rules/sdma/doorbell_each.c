@@ -47,7 +47,7 @@ const struct bf_rule bf_rule_sdma_doorbell_each = {
 		.twin = "run sdma-copy --commands 64 --size 65536",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_doorbell, 0 },
+	.records = BF_SEES(sdma_doorbell),
 	.on = on,
 	.queue_bytes = sizeof(uint64_t),
 	.end_queue = end_queue,

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_store, 0 },
+	.records = BF_SEES(store),
 	.when = BF_SDMA_STORED_AFTER,
 	.whens = 1,
 	.on = on,

@@ -38,7 +38,6 @@ const struct bf_rule bf_rule_sdma_doorbell_lost = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_sdma_publish, BF_SEEN_sdma_doorbell, 0 },
+	.needs = BF_SEES(sdma_publish, sdma_doorbell),
 	.end_queue = end_queue,
 };

@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_sdma_doorbell_width = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_doorbell, 0 },
+	.records = BF_SEES(sdma_doorbell),
 	.on = on,
 };

@@ -60,6 +60,6 @@ const struct bf_rule bf_rule_sdma_fence_shared = {
 		.twin = "run sdma-concurrent --fences --commands 64 --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(deadlock),
 	.on = on,
 };

@@ -78,6 +78,5 @@ const struct bf_rule bf_rule_sdma_gang_poll = {
 		.twin = "run sdma-fence --gang 2 --queues 3 --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ 0 },
 	.end_queue = end_queue,
 };

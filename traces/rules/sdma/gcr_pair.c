@@ -59,7 +59,7 @@ const struct bf_rule bf_rule_sdma_gcr_pair = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_SIGNAL,
 	.whens = 1,
 	.on = on,

@@ -92,7 +92,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 		.twin = "run sdma-fence --place gpu --limit 10ms",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_sdma_packet, BF_SEEN_sdma_copied, 0 },
+	.records = BF_SEES(store, sdma_packet, sdma_copied),
 	.when = BF_SDMA_HAS_VRAM,
 	.whens = 3,
 	.on = on,

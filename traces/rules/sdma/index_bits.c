@@ -47,6 +47,6 @@ const struct bf_rule bf_rule_sdma_index_bits = {
 		.twin = "run sdma-wrap --commands 400 --limit 20ms",
 	},
 	.rank = BF_RANK_ENTRY + 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_doorbell, 0 },
+	.records = BF_SEES(sdma_doorbell),
 	.on = on,
 };

@@ -29,6 +29,6 @@ const struct bf_rule bf_rule_sdma_leak = {
 		.twin = "run sdma-copy",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_queue, 0 },
+	.records = BF_SEES(sdma_queue),
 	.on = on,
 };

@@ -57,7 +57,7 @@ const struct bf_rule bf_rule_sdma_nop_count = {
 		.twin = "run sdma-wrap --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 3,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_packet, sdma_fault),
 	.when = BF_SDMA_NOP,
 	.whens = 1,
 	.on = on,

@@ -41,6 +41,6 @@ const struct bf_rule bf_rule_sdma_opcode = {
 		.twin = "run sdma-copy --gen v4 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

@@ -35,6 +35,6 @@ const struct bf_rule bf_rule_sdma_overlap = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_EFFECT - 10,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

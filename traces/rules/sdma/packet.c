@@ -49,6 +49,6 @@ const struct bf_rule bf_rule_sdma_packet = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

@@ -42,6 +42,6 @@ const struct bf_rule bf_rule_sdma_padding = {
 		.twin = "run sdma-wrap --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 3,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_packet, sdma_fault),
 	.on = on,
 };

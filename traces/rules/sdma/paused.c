@@ -32,6 +32,5 @@ const struct bf_rule bf_rule_sdma_paused = {
 		.twin = "run sdma-pause --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ 0 },
 	.end_queue = end_queue,
 };

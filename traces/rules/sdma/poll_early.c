@@ -73,7 +73,7 @@ const struct bf_rule bf_rule_sdma_poll_early = {
 		.twin = "run sdma-fence --part gfx908 --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX - 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_result, BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_result, sdma_packet),
 	.spares = BF_SEEN_sdma_packet, /* until some poll ends early */
 	.on = on,
 	.queue_bytes = sizeof(struct state),

@@ -81,7 +81,7 @@ const struct bf_rule bf_rule_sdma_poll_halves = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_result, BF_SEEN_store_visible, 0 },
+	.records = BF_SEES(sdma_result, store_visible),
 	.spares = BF_SEEN_store_visible,
 	.on = on,
 	.state_bytes = sizeof(struct state),

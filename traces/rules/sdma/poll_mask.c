@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_sdma_poll_mask = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 6,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_POLL,
 	.whens = 1,
 	.on = on,

@@ -57,7 +57,7 @@ const struct bf_rule bf_rule_sdma_poll_stuck = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK - 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_result, 0 },
+	.records = BF_SEES(sdma_result),
 	.on = on,
 	.queue_bytes = sizeof(struct state),
 	.end_queue = end_queue,

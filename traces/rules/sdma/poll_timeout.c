@@ -36,6 +36,6 @@ const struct bf_rule bf_rule_sdma_poll_timeout = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

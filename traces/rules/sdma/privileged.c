@@ -30,6 +30,6 @@ const struct bf_rule bf_rule_sdma_privileged = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_sdma_rect_base = {
 		.twin = "run sdma-tiles --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 3,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

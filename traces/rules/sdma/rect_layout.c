@@ -72,6 +72,6 @@ const struct bf_rule bf_rule_sdma_rect_layout = {
 		.twin = "run sdma-rect --gen v7 --element 4 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, BF_SEEN_sdma_fault, BF_SEEN_sdma_mismatch, 0 },
+	.records = BF_SEES(sdma_suspect, sdma_fault, sdma_mismatch),
 	.on = on,
 };

@@ -43,6 +43,6 @@ const struct bf_rule bf_rule_sdma_rect_limit = {
 		.twin = "run sdma-tiles --seed 2 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

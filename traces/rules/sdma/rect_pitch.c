@@ -51,6 +51,6 @@ const struct bf_rule bf_rule_sdma_rect_pitch = {
 		.twin = "run sdma-rect --limit 10ms",
 	},
 	.rank = BF_RANK_EFFECT - 12,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_mismatch, 0 },
+	.records = BF_SEES(sdma_mismatch),
 	.on = on,
 };

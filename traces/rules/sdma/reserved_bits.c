@@ -37,6 +37,6 @@ const struct bf_rule bf_rule_sdma_reserved_bits = {
 		.twin = "run sdma-fence --gen v4 --limit 10ms",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

@@ -47,6 +47,6 @@ const struct bf_rule bf_rule_sdma_reserved_twice = {
 		.twin = "run sdma-concurrent --producers 2 --queues 1 --commands 4",
 	},
 	.rank = BF_RANK_ENTRY - 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_reserve, 0 },
+	.records = BF_SEES(sdma_reserve),
 	.on = on,
 };

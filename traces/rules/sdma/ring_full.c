@@ -43,6 +43,6 @@ const struct bf_rule bf_rule_sdma_ring_full = {
 		.twin = "run sdma-wrap --wrapped --producers 4 --seed 6 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_reserve, 0 },
+	.records = BF_SEES(sdma_reserve),
 	.on = on,
 };

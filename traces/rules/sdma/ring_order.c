@@ -42,8 +42,8 @@ const struct bf_rule bf_rule_sdma_ring_order = {
 		.twin = "run sdma-copy --ordering adversarial --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_dma_read, 0 },
+	.records = BF_SEES(dma_read),
 	.on = on,
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_dma_read, BF_SEEN_sdma_fetch, 0 },
+	.needs = BF_SEES(store, dma_read, sdma_fetch),
 	.tell = tell,
 };

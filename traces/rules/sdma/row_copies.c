@@ -65,7 +65,7 @@ const struct bf_rule bf_rule_sdma_row_copies = {
 		.twin = "run sdma-tiles",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_COPY,
 	.whens = 1,
 	.on = on,

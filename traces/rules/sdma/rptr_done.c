@@ -102,7 +102,7 @@ const struct bf_rule bf_rule_sdma_rptr_done = {
 		.twin = "run sdma-copy --size 65536 --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX + 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_waited, BF_SEEN_load, BF_SEEN_sdma_copied, 0 },
+	.records = BF_SEES(sdma_waited, load, sdma_copied),
 	.on = on,
 	.state_bytes = sizeof(struct state),
 };

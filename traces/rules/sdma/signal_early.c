@@ -44,6 +44,6 @@ const struct bf_rule bf_rule_sdma_signal_early = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_INDEX + 1,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_copied, 0 },
+	.records = BF_SEES(sdma_copied),
 	.on = on,
 };

@@ -52,6 +52,6 @@ const struct bf_rule bf_rule_sdma_signal_nobody = {
 		.twin = "run sdma-tiles --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK + 2,
-	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(deadlock),
 	.on = on,
 };

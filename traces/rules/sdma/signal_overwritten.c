@@ -34,6 +34,6 @@ const struct bf_rule bf_rule_sdma_signal_overwritten = {
 		.twin = "run sdma-fill --limit 10ms",
 	},
 	.rank = BF_RANK_STUCK,
-	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(deadlock),
 	.on = on,
 };

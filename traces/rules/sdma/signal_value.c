@@ -57,6 +57,6 @@ const struct bf_rule bf_rule_sdma_signal_value = {
 		.twin = "run sdma-copy --commands 1",
 	},
 	.rank = BF_RANK_STUCK - 2,
-	.records = (const uint8_t[]){ BF_SEEN_deadlock, 0 },
+	.records = BF_SEES(deadlock),
 	.on = on,
 };

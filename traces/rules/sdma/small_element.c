@@ -50,7 +50,7 @@ const struct bf_rule bf_rule_sdma_small_element = {
 		.twin = "run sdma-rect --element 16",
 	},
 	.rank = BF_RANK_SPEED,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_RECT,
 	.whens = 1,
 	.on = on,

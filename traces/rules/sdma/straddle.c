@@ -38,6 +38,6 @@ const struct bf_rule bf_rule_sdma_straddle = {
 		.twin = "run sdma-wrap --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 4,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

@@ -50,6 +50,6 @@ const struct bf_rule bf_rule_sdma_surface = {
 		.twin = "run sdma-rect --element 16 --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 5,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

@@ -33,6 +33,6 @@ const struct bf_rule bf_rule_sdma_time_align = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_suspect, 0 },
+	.records = BF_SEES(sdma_suspect),
 	.on = on,
 };

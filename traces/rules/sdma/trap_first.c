@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_sdma_trap_first = {
 		.twin = "run sdma-fence --limit 10ms",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_packet, 0 },
+	.records = BF_SEES(sdma_packet),
 	.when = BF_SDMA_SIGNAL,
 	.whens = 1,
 	.on = on,

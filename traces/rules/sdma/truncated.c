@@ -37,6 +37,6 @@ const struct bf_rule bf_rule_sdma_truncated = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 5,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, BF_SEEN_sdma_queue, 0 },
+	.records = BF_SEES(sdma_fault, sdma_queue),
 	.on = on,
 };

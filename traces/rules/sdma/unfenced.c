@@ -99,7 +99,7 @@ const struct bf_rule bf_rule_sdma_unfenced = {
 		.twin = "run sdma-copy --commands 1",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_mmio_store, 0 },
-	.needs = (const uint8_t[]){ BF_SEEN_store, BF_SEEN_mmio_store, BF_SEEN_sdma_reserve, 0 },
+	.records = BF_SEES(mmio_store),
+	.needs = BF_SEES(store, mmio_store, sdma_reserve),
 	.on = on,
 };

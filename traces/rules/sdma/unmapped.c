@@ -27,6 +27,6 @@ const struct bf_rule bf_rule_sdma_unmapped = {
 		.twin = "run sdma-copy --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 6,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

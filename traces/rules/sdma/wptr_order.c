@@ -39,6 +39,6 @@ const struct bf_rule bf_rule_sdma_wptr_order = {
 		.twin = "run sdma-copy",
 	},
 	.rank = BF_RANK_LUCK,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_doorbell, 0 },
+	.records = BF_SEES(sdma_doorbell),
 	.on = on,
 };

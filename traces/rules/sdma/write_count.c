@@ -53,6 +53,6 @@ const struct bf_rule bf_rule_sdma_write_count = {
 		.twin = "run sdma-write --limit 10ms",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_fault, 0 },
+	.records = BF_SEES(sdma_fault),
 	.on = on,
 };

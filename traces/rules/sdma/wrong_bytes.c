@@ -29,6 +29,6 @@ const struct bf_rule bf_rule_sdma_wrong_bytes = {
 		.twin = "run sdma-copy --size 4104 --limit 10ms",
 	},
 	.rank = BF_RANK_EFFECT,
-	.records = (const uint8_t[]){ BF_SEEN_sdma_mismatch, 0 },
+	.records = BF_SEES(sdma_mismatch),
 	.on = on,
 };

@@ -48,7 +48,7 @@ const struct bf_rule bf_rule_shmem_left_early = {
 		.twin = "run shmem-barrier",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ BF_SEEN_shmem_call, 0 },
+	.records = BF_SEES(shmem_call),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -81,7 +81,7 @@ const struct bf_rule bf_rule_shmem_quiet_early = {
 		.why = "A queue pair that quiet leaves out is found as MLX5-QUIET-EARLY, which is the root cause.",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ BF_SEEN_shmem_call, BF_SEEN_ibgda_publish, 0 },
+	.records = BF_SEES(shmem_call, ibgda_publish),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

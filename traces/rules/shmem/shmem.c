@@ -152,8 +152,8 @@ static const struct bf_rule *const rules[] = { &bf_rule_shmem_flag,        &bf_r
 					       &bf_rule_shmem_quiet_early, &bf_rule_shmem_left_early,
 					       &bf_rule_shmem_wait_early,  NULL };
 
-static const uint8_t signs[] = { BF_SEEN_shmem_call, 0 };
-static const uint8_t records[] = { BF_SEEN_shmem_call, 0 };
+static const uint16_t signs[] = { BF_SEEN_shmem_call, 0 };
+static const uint16_t records[] = { BF_SEEN_shmem_call, 0 };
 
 const struct bf_rule_family bf_rules_shmem = {
 	.name = "shmem",

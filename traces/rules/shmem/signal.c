@@ -30,6 +30,6 @@ const struct bf_rule bf_rule_shmem_signal = {
 		.twin = "run shmem-put-signal --size 65536",
 	},
 	.rank = BF_RANK_DATA - 1,
-	.records = (const uint8_t[]){ BF_SEEN_shmem_call, 0 },
+	.records = BF_SEES(shmem_call),
 	.on = on,
 };

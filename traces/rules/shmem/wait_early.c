@@ -29,6 +29,6 @@ const struct bf_rule bf_rule_shmem_wait_early = {
 		.twin = "run shmem-put-signal --rounds 2",
 	},
 	.rank = BF_RANK_DATA - 2,
-	.records = (const uint8_t[]){ BF_SEEN_shmem_waited, 0 },
+	.records = BF_SEES(shmem_waited),
 	.on = on,
 };
