@@ -4,7 +4,7 @@
  * bf_ptx_program_add() reads one module's text, all of it, with its line and column for each mistake. bf_ptx_link()
  * joins modules as nvlink does (strong, weak, common, extern), gives variables their places, evaluates initialisers and
  * finds what each kernel can reach. What the machine cannot run is no error of either: it is told when a kernel is
- * asked for that can reach it (bf_ptx_kernel_refusal()).
+ * asked for that can reach it (bf_ptx_next_refusal()).
  *
  * Everything belongs to the program and lives until bf_ptx_program_destroy(). Nothing changes after bf_ptx_link():
  * then any number of threads may read. Functions and variables have numbers that count over all modules; each
@@ -49,7 +49,7 @@ enum bf_ptx_operand_kind {
 	BF_PTX_OPERAND_SREG,    /* index: enum bf_ptx_sreg; part 0..3 for .x to .w; offset: its number in a family */
 	BF_PTX_OPERAND_IMM,     /* bits; `real`: an f64 or f32 literal, see struct bf_ptx_operand */
 	BF_PTX_OPERAND_SINK,    /* _ */
-	BF_PTX_OPERAND_VAR,     /* the address of a variable: index, offset; in its own space (or generic: `generic`) */
+	BF_PTX_OPERAND_VAR,     /* the address of a variable: index, offset; in its own space */
 	BF_PTX_OPERAND_FUNC,    /* a function's value, or the callee: index */
 	BF_PTX_OPERAND_LABEL,   /* index: label of the function */
 	BF_PTX_OPERAND_PROTO,   /* index: .callprototype, .calltargets, .branchtargets of the function */
@@ -69,7 +69,6 @@ struct bf_ptx_operand {
 	bool negate;   /* !%p or -%r (video instructions) */
 	bool real;     /* IMM: a floating-point literal. `bits` are those of a double, exact for 0f literals as well */
 	uint8_t width; /* IMM, real: 32 for 0f literals, whose own bits are `single`; 64 otherwise */
-	bool generic;  /* VAR in mov of generic(name) */
 	bool unified;  /* AT_*: .unified */
 	uint8_t count; /* VECTOR, PAIR, LIST, AT_LIST */
 	uint32_t index;
@@ -85,7 +84,7 @@ struct bf_ptx_stmt {
 	const struct bf_ptx_form *form;
 	/*
 	 * As written, from the left. Calls have always three or four: LIST of what returns, callee (FUNC or REG), LIST
-	 * of arguments, PROTO of an indirect one.
+	 * of arguments, and for an indirect one its PROTO or the VAR that is a table of callees.
 	 */
 	const struct bf_ptx_operand *operands;
 	uint8_t operand_count;
@@ -209,8 +208,8 @@ struct bf_ptx_func {
 	uint32_t var_count;
 
 	uint32_t local_size, local_align; /* frame of .local variables */
-	uint32_t param_size,
-	    param_align; /* entries: the launch's block; functions: the frame of formals and call blocks */
+	uint32_t param_size, param_align; /* formals: for an entry the block that a launch gives */
+	uint32_t call_size, call_align;   /* the blocks of its calls, .param variables that its body declares */
 
 	/* Directives; 0 where there are none. */
 	uint32_t reqntid[3], maxntid[3], cluster[3];
@@ -273,11 +272,24 @@ void bf_ptx_program_destroy(struct bf_ptx_program *p);
  */
 int bf_ptx_program_add(struct bf_ptx_program *p, const char *name, const char *text, size_t len);
 
+/* What was passed over because it stands in no function: bodies without their heads. All 0: nothing. */
+struct bf_ptx_strays {
+	uint32_t count, line; /* how many, and where the first begins */
+	uint32_t lines;       /* with something on them */
+};
+
+/*
+ * The same for a text that was cut out of a larger one: statements that stand outside of any function are passed over,
+ * up to the brace that would end their body, and counted. `strays` is zeroed by the caller.
+ */
+int bf_ptx_program_add_excerpt(struct bf_ptx_program *p, const char *name, const char *text, size_t len,
+			       struct bf_ptx_strays *strays);
+
 struct bf_ptx_link_opts {
 	const char *const
 	    *builtins; /* names of functions that the machine provides, to be called where no module has them */
 	uint32_t builtin_count;
-	bool allow_unresolved; /* leave what nobody defines unresolved, to be told by bf_ptx_kernel_refusal() */
+	bool allow_unresolved; /* leave what nobody defines unresolved, to be told by bf_ptx_next_refusal() */
 };
 
 /*
@@ -308,16 +320,20 @@ void bf_ptx_image(const struct bf_ptx_program *p, enum bf_ptx_space space, uint6
 /* Something that a kernel can reach and the machine refuses. */
 struct bf_ptx_refusal {
 	const struct bf_ptx_func *func;
-	const struct bf_ptx_stmt *stmt; /* NULL where it is no statement */
-	const char *reason;             /* one line, in the program's memory or static */
+	const struct bf_ptx_stmt *stmt; /* the statement that has it, or speaks of it */
+	const char *what;               /* the instruction, or the symbol */
+	const char *reason;             /* one line */
+	/* Where to go on. */
+	uint32_t at;
+	const void *next;
 };
 
 /*
- * The refusal number `index` of a kernel, by the vocabulary, by unresolved symbols; false: there are no more. What a
- * decoder refuses beyond that, it tells itself.
+ * The next refusal, by the vocabulary and by unresolved symbols, among what a kernel or (`k` NULL) any function of the
+ * program can reach. `it` is zeroed before the first call. False: there are no more. What a decoder refuses beyond
+ * that, it tells itself.
  */
-bool bf_ptx_kernel_refusal(const struct bf_ptx_program *p, const struct bf_ptx_kernel *k, uint32_t index,
-			   struct bf_ptx_refusal *out);
+bool bf_ptx_next_refusal(const struct bf_ptx_program *p, const struct bf_ptx_kernel *k, struct bf_ptx_refusal *it);
 
 /* The place in the source of a statement: its own loc, or NULL. */
 const struct bf_ptx_loc *bf_ptx_loc(const struct bf_ptx_program *p, const struct bf_ptx_func *f,

@@ -23,7 +23,7 @@
 	X(ALLOCA, "alloca", 2, 3, RUN)                                                                                 \
 	X(AND, "and", 3, 3, RUN)                                                                                       \
 	X(APPLYPRIORITY, "applypriority", 2, 2, RUN)                                                                   \
-	X(ATOM, "atom", 2, 5, RUN)                                                                                     \
+	X(ATOM, "atom", 3, 5, RUN)                                                                                     \
 	X(BAR_ARRIVE, "bar.arrive", 2, 2, RUN)                                                                         \
 	X(BAR_RED, "bar.red", 3, 4, RUN)                                                                               \
 	X(BAR_SYNC, "bar.sync", 1, 2, RUN)                                                                             \
@@ -58,7 +58,7 @@
 	X(CP_ASYNC_BULK_WAIT_GROUP, "cp.async.bulk.wait_group", 1, 1, RUN)                                             \
 	X(CP_ASYNC_BULK_PREFETCH, "cp.async.bulk.prefetch", 2, 3, RUN)                                                 \
 	X(CP_REDUCE_ASYNC_BULK, "cp.reduce.async.bulk", 3, 5, RUN)                                                     \
-	X(CREATEPOLICY, "createpolicy", 1, 5, RUN)                                                                     \
+	X(CREATEPOLICY, "createpolicy", 1, 4, RUN)                                                                     \
 	X(CVT, "cvt", 2, 4, RUN)                                                                                       \
 	X(CVT_PACK, "cvt.pack", 3, 4, RUN)                                                                             \
 	X(CVTA, "cvta", 2, 2, RUN)                                                                                     \
@@ -88,8 +88,8 @@
 	X(MAPA, "mapa", 3, 3, RUN)                                                                                     \
 	X(MATCH, "match", 3, 3, RUN)                                                                                   \
 	X(MAX, "max", 3, 4, RUN)                                                                                       \
-	X(MBARRIER_ARRIVE, "mbarrier.arrive", 1, 3, RUN)                                                               \
-	X(MBARRIER_ARRIVE_DROP, "mbarrier.arrive_drop", 1, 3, RUN)                                                     \
+	X(MBARRIER_ARRIVE, "mbarrier.arrive", 2, 3, RUN)                                                               \
+	X(MBARRIER_ARRIVE_DROP, "mbarrier.arrive_drop", 2, 3, RUN)                                                     \
 	X(MBARRIER_COMPLETE_TX, "mbarrier.complete_tx", 2, 2, RUN)                                                     \
 	X(MBARRIER_EXPECT_TX, "mbarrier.expect_tx", 2, 2, RUN)                                                         \
 	X(MBARRIER_INIT, "mbarrier.init", 2, 2, RUN)                                                                   \
@@ -409,8 +409,12 @@ enum bf_ptx_cmp {
 	X(SUBNORMAL, "subnormal")                                                                                      \
 	X(FRACTIONAL, "fractional")                                                                                    \
 	X(RANGE, "range")                                                                                              \
+	X(CVT_POLICY, "cvt")                                                                                           \
 	X(IS_CANCELED, "is_canceled")                                                                                  \
-	X(GET_FIRST_CTAID, "get_first_ctaid")
+	X(GET_FIRST_CTAID, "get_first_ctaid")                                                                          \
+	X(GET_FIRST_CTAID_X, "get_first_ctaid::x")                                                                     \
+	X(GET_FIRST_CTAID_Y, "get_first_ctaid::y")                                                                     \
+	X(GET_FIRST_CTAID_Z, "get_first_ctaid::z")
 
 enum bf_ptx_sub {
 	BF_PTX_SUB_NONE,
@@ -501,7 +505,9 @@ enum bf_ptx_flag_bit {
 	X("L2::evict_unchanged")                                                                                       \
 	X("L2::64B")                                                                                                   \
 	X("L2::128B")                                                                                                  \
-	X("L2::256B")
+	X("L2::256B")                                                                                                  \
+	X("tensormap")                                                                                                 \
+	X("mask")
 
 /*
  * Special registers: X(NAME, "name", bits, parts). Parts: 1 for one value, 4 for .x .y .z .w. Numbered families
