@@ -7,33 +7,33 @@
 #include <string.h>
 
 #include "tools/checks/check.h"
+#include "traces/container/text.h"
 
 static const struct bf_check_form *const forms[] = { &bf_check_cqe, &bf_check_nvme, &bf_check_hopper_mbarrier,
 						     &bf_check_hopper_timing, &bf_check_sdma_rect };
 
 static int take_file(const struct bf_check_form *form, struct bf_check *t, FILE *f, struct bf_error *err)
 {
-	char *text = NULL;
-	size_t cap = 0;
-	uint32_t number = 0;
-	ssize_t n;
-	int rc = form->begin ? form->begin(t, err) : 0;
+	struct bf_text_lines lines = { .f = f };
+	int rc = form->begin ? form->begin(t, err) : 0, more = 0;
 
-	while (!rc && (n = getline(&text, &cap, f)) > 0) {
-		struct bf_json_line l = { .start = text, .p = text, .number = ++number, .err = err };
+	while (!rc && (more = bf_text_line(&lines, err)) > 0) {
+		struct bf_json_line l = { .start = lines.text,
+					  .p = lines.text,
+					  .end = lines.text + lines.len,
+					  .number = (uint32_t)lines.number,
+					  .err = err };
 
-		l.end = text + n - (text[n - 1] == '\n');
 		if (bf_json_line_blank(&l))
 			continue;
 		rc = bf_json_line_scan(&l);
 		if (!rc)
 			rc = form->take(t, &l);
 	}
-	if (!rc && ferror(f))
-		rc = bf_fail(err, -EIO, "cannot read: %s", strerror(errno));
+	rc = more < 0 ? more : rc;
 	if (!rc && !t->taken)
 		rc = bf_fail(err, -EBADMSG, "there is no %s in it", form->each);
-	free(text);
+	free(lines.text);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "models/sdma/decode.h"
 #include "sim/bytes.h"
 #include "tools/cli/cli.h"
+#include "traces/container/text.h"
 
 #define DWORDS_MAX 16384u
 
@@ -67,9 +68,9 @@ static int add_text(const struct bf_args *args, struct dwords *d, const char *te
 
 static int read_dwords(const struct bf_args *args, struct dwords *d)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	int rc = 0;
+	struct bf_text_lines lines = { .f = stdin };
+	struct bf_error err = { 0 };
+	int rc = 0, more = 0;
 
 	for (unsigned i = 1; i < bf_arg_positional_count(args) && !rc; i++) {
 		const char *word = bf_arg_positional(args, i);
@@ -78,10 +79,12 @@ static int read_dwords(const struct bf_args *args, struct dwords *d)
 			rc = add_text(args, d, word);
 			continue;
 		}
-		while (!rc && getline(&line, &cap, stdin) > 0)
-			rc = add_text(args, d, line);
+		while (!rc && (more = bf_text_line(&lines, &err)) > 0)
+			rc = add_text(args, d, lines.text);
+		if (more < 0)
+			rc = bf_cli_error(args, BF_EXIT_USAGE, "standard input: %s", err.text);
 	}
-	free(line);
+	free(lines.text);
 	if (!rc && !d->n)
 		rc = bf_cli_error(args, BF_EXIT_USAGE, "there are no dwords to decode");
 	return rc;

@@ -2,6 +2,7 @@
  * From a line of a capture to an event: the object's members are found first, then the table of the event's kind says
  * which of them it needs, and checks each. capture_records.c copies events to and from records with the same table.
  */
+#include "traces/container/text.h"
 #include "traces/import/capture_internal.h"
 
 #include <errno.h>
@@ -341,26 +342,6 @@ bool bf_capture_probe(const char *text, size_t len)
 
 /* ---- files ---- */
 
-static int read_all(FILE *f, const char *path, char **text, size_t *len, struct bf_error *err)
-{
-	size_t cap = 1 << 16;
-
-	*len = 0;
-	*text = NULL;
-	for (;;) {
-		char *more = realloc(*text, cap);
-
-		if (!more)
-			return bf_fail(err, -ENOMEM, "%s is too large for this machine's memory", path);
-		*text = more;
-		*len += fread(*text + *len, 1, cap - *len, f);
-		if (*len < cap)
-			break;
-		cap *= 2;
-	}
-	return ferror(f) ? bf_fail(err, -EIO, "cannot read %s: %s", path, strerror(errno)) : 0;
-}
-
 static int load_records(const char *text, size_t len, struct bf_capture **out, struct bf_error *err)
 {
 	struct bf_trace *t;
@@ -384,7 +365,7 @@ int bf_capture_load_file(FILE *f, const char *path, struct bf_capture **out, str
 	int rc;
 
 	*out = NULL;
-	rc = read_all(f, path, &text, &len, err);
+	rc = bf_text_whole(f, path, &text, &len, err);
 	if (!rc) {
 		if (len == 0)
 			rc = bf_fail(&cause, -EBADMSG, "the file is empty");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/container/text.h"
 #include "traces/import/ftrace_internal.h"
 
 static bool is_digit(char c)
@@ -408,19 +409,15 @@ int bf_ftrace_load(const char *path, struct bf_ftrace **out, struct bf_error *er
 
 int bf_ftrace_load_file(FILE *f, const char *path, struct bf_ftrace **out, struct bf_error *err)
 {
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int rc;
+	char *text;
+	size_t n;
+	int rc = bf_text_whole(f, path, &text, &n, err);
 
 	*out = NULL;
-	errno = 0;
-	n = getdelim(&text, &cap, '\0', f);
-	rc = ferror(f) ? bf_fail(err, errno ? -errno : -EIO, "cannot read %s: %s", path, strerror(errno)) : 0;
-	if (!rc && n > 0 && (text[n - 1] == '\0' || !feof(f)))
+	if (!rc && memchr(text, '\0', n))
 		rc = bf_fail(err, -EBADMSG, "%s is no text", path);
 	if (!rc)
-		rc = bf_ftrace_parse(text ? text : "", n > 0 ? (size_t)n : 0, out, err);
+		rc = bf_ftrace_parse(text, n, out, err);
 	free(text);
 	return rc;
 }

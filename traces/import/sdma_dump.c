@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "traces/container/text.h"
 #include "traces/container/trace.h"
 #include "traces/records/sdma_dump.h"
 
@@ -288,10 +289,9 @@ static int from_trace(struct bf_trace *t, struct bf_sdma_dump **out, struct bf_e
 
 int bf_sdma_dump_load_file(FILE *f, const char *path, struct bf_sdma_dump **out, struct bf_error *err)
 {
-	char head[4096], *text = NULL;
-	size_t n = fread(head, 1, sizeof(head), f), cap = 0;
+	char head[4096], *text;
+	size_t n = fread(head, 1, sizeof(head), f);
 	struct bf_trace *t;
-	ssize_t len;
 	int rc;
 
 	*out = NULL;
@@ -302,12 +302,11 @@ int bf_sdma_dump_load_file(FILE *f, const char *path, struct bf_sdma_dump **out,
 		return rc;
 	}
 	rewind(f);
-	len = getdelim(&text, &cap, '\0', f);
-	rc = ferror(f) ? bf_fail(err, -EIO, "cannot read: %s", strerror(errno)) : 0;
-	if (!rc && len > 0 && (text[len - 1] == '\0' || !feof(f)))
+	rc = bf_text_whole(f, path, &text, &n, err);
+	if (!rc && memchr(text, '\0', n))
 		rc = bf_fail(err, -EBADMSG, "this is no text");
 	if (!rc)
-		rc = bf_sdma_dump_parse(text ? text : "", len > 0 ? (size_t)len : 0, out, err);
+		rc = bf_sdma_dump_parse(text, n, out, err);
 	free(text);
 	return rc;
 }
