@@ -96,8 +96,11 @@ void bf_cli_help(const struct bf_command *c)
 
 void bf_cli_overview(FILE *out, const struct bf_command *const *commands)
 {
-	fprintf(out, "belfry runs the code that submits work to hardware, with no hardware present.\n\n"
-		     "usage: belfry COMMAND [arguments] [options]\n\ncommands:\n");
+	fprintf(out, "belfry runs code that submits work to hardware, without the hardware.\n"
+		     "\n"
+		     "usage: belfry COMMAND [arguments] [options]\n"
+		     "\n"
+		     "commands:\n");
 	for (; *commands; commands++) {
 		fprintf(out, "  %-10s", (*commands)->name);
 		bf_cli_wrap(out, (*commands)->summary, 12, 12);

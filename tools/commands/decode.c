@@ -206,16 +206,13 @@ const struct bf_command bf_cmd_decode = {
 	.name = "decode",
 	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
-	.details =
-	    "HEX may have blanks, colons, commas and 0x, and may be spread over arguments; '-' reads standard "
-	    "input. The\n"
-	    "rows of words that libmlx5 and the kernel print for error completions can be pasted as they are.\n"
-	    "mlx5-dc-wqe, mlx5-ud-wqe: of a DC initiator or a datagram queue, with an address vector; nothing in "
-	    "the bytes\n"
-	    "says so.\n"
-	    "\n"
-	    "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
-	    "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
+	.details = "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
+		   "input. You can paste the rows of words that libmlx5 and the kernel print for error completions. "
+		   "Use mlx5-dc-wqe or mlx5-ud-wqe for entries of a DC initiator or a datagram queue: they have an "
+		   "address vector, and nothing in the bytes says so.\n"
+		   "\n"
+		   "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
+		   "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1024,

@@ -100,14 +100,11 @@ static int diff(const struct bf_args *args)
 static const struct bf_opt options[] = {
 	{ .name = "queues",
 	  .kind = BF_OPT_FLAG,
-	  .help = "compare the work of each queue pair, whatever numbers queues have" },
+	  .help = "compare the work of each queue pair and ignore queue numbers" },
 	{ .name = "completions",
 	  .kind = BF_OPT_FLAG,
-	  .help = "compare what two devices completed, whatever addresses, keys and numbers they have" },
-	{ .name = "ignore-types",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "NAMES",
-	  .help = "records of these types count for nothing" },
+	  .help = "compare what two devices completed and ignore addresses, keys and numbers" },
+	{ .name = "ignore-types", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "ignore records of these types" },
 	{ .name = "ignore-fields",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAMES",
@@ -133,26 +130,26 @@ const struct bf_command bf_cmd_diff = {
 	.name = "diff",
 	.usage = "diff TRACE TRACE [options]",
 	.summary = "compare two traces record by record",
-	.details =
-	    "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
-	    "divergence is\n"
-	    "a JSON object on a line of its own.\n"
-	    "\n"
-	    "--queues is for runs whose tables have another order (belfry run --layout): queue pairs are matched by\n"
-	    "what they connect, other numbers of queue pairs, completion queues and table entries are named, and\n"
-	    "entries and completions must be the same. belfry replay TRACE --layout does both in one.\n"
-	    "\n"
-	    "--completions is for a model and a real device, or two, under one driver: queue pairs are matched in\n"
-	    "order of their making, and each must have the same completions: opcodes, entries, byte counts,\n"
-	    "syndromes, owner bits, in order. Where threads filled a ring in another order, each kind of entry must\n"
-	    "have the same answers, as often. Where the entries themselves are others, the exit code is 1, and\n"
-	    "\"other work\" says that the answers to each kind in both are the same.\n"
-	    "\n"
-	    "  belfry run ibgda-mixed --trace l3.bft\n"
-	    "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
-	    "  belfry diff --queues l3.bft l2.bft\n"
-	    "  belfry exec --trace mlx5.bft -- belfry run ibgda-mixed --backend mlx5\n"
-	    "  belfry diff --completions l3.bft mlx5.bft",
+	.details = "Actors, types and fields are compared by name. Exit code 0: equal, 1: not. With --json each "
+		   "divergence is one line with a JSON object.\n"
+		   "\n"
+		   "--queues compares runs whose tables have different orders (belfry run --layout). Queue pairs "
+		   "are matched by what they connect. Differing numbers of queue pairs, completion queues and table "
+		   "entries are listed; entries and completions must be equal. belfry replay TRACE --layout runs "
+		   "and compares in one step.\n"
+		   "\n"
+		   "--completions compares a model with a real device, or two devices, for one driver. Queue pairs "
+		   "are matched in order of creation, and each must have the same completions in order: opcodes, "
+		   "entries, byte counts, syndromes, owner bits. If threads filled a ring in another order, each "
+		   "kind of entry must have the same answers, the same number of times. If the entries themselves "
+		   "differ, the exit code is 1, and \"other work\" says that the answers to each kind are the same "
+		   "in both.\n"
+		   "\n"
+		   "  belfry run ibgda-mixed --trace l3.bft\n"
+		   "  belfry run ibgda-mixed --layout l2 --trace l2.bft\n"
+		   "  belfry diff --queues l3.bft l2.bft\n"
+		   "  belfry exec --trace mlx5.bft -- belfry run ibgda-mixed --backend mlx5\n"
+		   "  belfry diff --completions l3.bft mlx5.bft",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

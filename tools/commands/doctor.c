@@ -273,14 +273,13 @@ static const struct bf_opt options[] = { { .name = NULL } };
 const struct bf_command bf_cmd_doctor = {
 	.name = "doctor",
 	.usage = "doctor",
-	.summary = "say which backends work here, and why others do not",
-	.details = "For each backend: whether it can be used on this machine, and on which device; if not, which "
-		   "device, module,\n"
-		   "library or permission is missing and how to get it; and which one --backend=auto takes. Then the "
-		   "libraries\n"
-		   "that this build has or lacks, what belfry exec needs, and programs that some tests call.\n"
+	.summary = "list which backends work here, and why others do not",
+	.details = "For each backend: whether it works on this machine, and on which device. If not: which device, "
+		   "module, library or permission is missing, and how to get it. Then: which backend --backend=auto "
+		   "selects, the libraries that this build has or lacks, what belfry exec needs, and programs that "
+		   "some tests use.\n"
 		   "\n"
-		   "Exit code 0 in any case: nothing that is missing is an error until it is asked for.",
+		   "The exit code is always 0: a missing backend is an error only when you use it.",
 	.options = options,
 	.run = run_doctor,
 	.ranks = true,

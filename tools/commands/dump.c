@@ -74,9 +74,9 @@ static const struct bf_opt options[] = {
 	{ .name = "type",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAMES",
-	  .help = "only records of these types (comma between names)" },
+	  .help = "only records of these types, separated by commas" },
 	{ .name = "actor", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these actors" },
-	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair or CQ N" },
+	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair N or CQ N" },
 	{ .name = "from", .kind = BF_OPT_TIME, .arg = "TIME", .help = "from this time on" },
 	{ .name = "to", .kind = BF_OPT_TIME, .arg = "TIME", .help = "up to this time" },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .help = "at most N records", .min = 1, .max = UINT64_MAX },
@@ -87,10 +87,9 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_dump = {
 	.name = "dump",
 	.usage = "dump FILE [options]",
-	.summary = "print a trace or a capture, one record a line",
-	.details = "Reads traces of any version, in both forms, and raw captures; '-' is standard input. With --json "
-		   "each record\n"
-		   "is a JSON object on a line of its own.\n"
+	.summary = "print a trace or a capture, one record per line",
+	.details = "Reads traces of any version in both forms, and raw captures; '-' is standard input. With --json "
+		   "each record is one line with a JSON object.\n"
 		   "\n"
 		   "  belfry dump run.bft --type=doorbell,cqe --queue=0x100001",
 	.options = options,

@@ -359,40 +359,41 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "trap|poll|direct",
 	  .initial = "trap",
-	  .help = "how doorbells are noticed: each store faults, exact and in order; a thread looks at the pages (more "
-		  "messages a second, and stores by GPUs); or the program calls belfry_exec_ring()" },
+	  .help = "how doorbells are detected: each store faults (exact and in order); a thread polls the pages "
+		  "(more messages per second, and stores by GPUs); or the program calls belfry_exec_ring()" },
 	{ .name = "blueflame",
 	  .kind = BF_OPT_FLAG,
 	  .help = "offer BlueFlame registers: small entries travel with the doorbell" },
 	{ .name = "no-patch",
 	  .kind = BF_OPT_FLAG,
-	  .help = "trap: leave the program's code as it is; otherwise an instruction that rings often is replaced by a "
-		  "jump, which spares the faults" },
+	  .help = "trap: leave the program's code alone; otherwise an instruction that rings often is replaced by "
+		  "a jump, which avoids the faults" },
 	{ .name = "trace",
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
-	  .help = "write what happened; with several processes, one file each (%p: process id, %r: rank)" },
+	  .help = "write a trace; with several processes, one file each (%p: process id, %r: rank)" },
 	{ .name = "lint",
 	  .kind = BF_OPT_FLAG,
-	  .help = "put it before the rules afterwards; exit code 3 when they find something" },
+	  .help = "check the trace against all rules afterwards; exit code 3 if they find something" },
 	{ .name = "faults",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "PLAN|@FILE",
-	  .help = "what goes wrong, as in belfry run; %r in the file's name is the rank" },
-	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "of the fault plan" },
+	  .help = "fault plan, as in belfry run; %r in the file's name is the rank" },
+	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of the fault plan" },
 	{ .name = "net",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
-	  .help = "network of processes on this machine that reach each other; without: one for all" },
+	  .help = "name of the network: processes on this machine with the same name reach each other; without: "
+		  "one for all" },
 	{ .name = "udp",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "ADDRESS[:PORT]",
-	  .help = "reach other machines from this address of ours, by RoCEv2 over UDP (port 4791)" },
+	  .help = "reach other machines by RoCEv2 over UDP (port 4791) from this address of this machine" },
 	{ .name = "udp-rate",
 	  .kind = BF_OPT_U64,
 	  .arg = "MBITS",
 	  .initial = "0",
-	  .help = "send to each address by UDP at no more than this, in 1,000,000 bits a second; 0: no limit",
+	  .help = "limit the UDP rate to each address, in Mbit/s; 0: no limit",
 	  .min = 0,
 	  .max = BF_EXEC_UDP_MBITS_MAX },
 	{ .name = "devices",
@@ -406,12 +407,14 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "ioctl|write",
 	  .initial = "ioctl",
-	  .help = "how the kernel is asked; write: as kernels before 4.20, without DEVX" },
-	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "counters of each process on standard error at its end" },
+	  .help = "kernel interface; write: as kernels before 4.20, without DEVX" },
+	{ .name = "stats",
+	  .kind = BF_OPT_FLAG,
+	  .help = "print the counters of each process on standard error when it ends" },
 	{ .name = "idle-us",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
-	  .help = "with --doorbells poll: how long the thread sleeps after it found nothing",
+	  .help = "with --doorbells poll: how long the thread sleeps if it finds nothing",
 	  .max = 1000000 },
 	{ .name = NULL },
 };
@@ -420,28 +423,26 @@ const struct bf_command bf_cmd_exec = {
 	.name = "exec",
 	.usage = "exec [options] -- COMMAND [ARGUMENT...]",
 	.summary = "run an unmodified RDMA program on the ConnectX model",
-	.details =
-	    "The program uses libibverbs and libmlx5 as they are installed here; neither it nor they are rebuilt, and "
-	    "no\n"
-	    "RDMA in the kernel, no root and no device is needed. A library that is loaded into it (and into what it\n"
-	    "starts) plays the kernel and the device: mlx5_0, RoCE, one port. Processes on this machine reach each\n"
-	    "other; with --udp other machines, too, and whatever else speaks RoCEv2.\n"
-	    "\n"
-	    "A program that is linked statically, makes its system calls by itself (Go without cgo) or is setuid "
-	    "cannot\n"
-	    "be run so, and is told. docs/exec.md says what else the device refuses.\n"
-	    "\n"
-	    "Signals INT, TERM, HUP, QUIT, USR1, USR2, ALRM and CONT are passed on. With --json the program writes to\n"
-	    "standard error.\n"
-	    "\n"
-	    "Exit code: the program's, 128 + N when signal N ended it; 127: there is no such program; 77: no library\n"
-	    "can be loaded into it; 2: bad options; 3: the program was good, and --lint found something.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry exec -- ibv_devinfo -v\n"
-	    "  belfry exec --trace t.bft --lint -- ./my_program\n"
-	    "  belfry launch -n 2 -- belfry exec --faults 'drop prob=0.01' -- ./my_program\n"
-	    "  belfry exec --doorbells poll -- mpirun -n 2 ./my_mpi_program",
+	.details = "The program uses the installed libibverbs and libmlx5. Nothing is rebuilt, and neither RDMA in "
+		   "the kernel nor root nor a device is needed. A library that is loaded into the program (and its "
+		   "children) takes the place of the kernel and the device: mlx5_0, RoCE, one port. Processes on "
+		   "this machine reach each other; with --udp also other machines and any other RoCEv2 peer.\n"
+		   "\n"
+		   "Programs that are statically linked, make system calls directly (Go without cgo) or are setuid "
+		   "cannot run this way; a message says so. docs/exec.md lists what else the device refuses.\n"
+		   "\n"
+		   "Signals INT, TERM, HUP, QUIT, USR1, USR2, ALRM and CONT are passed on. With --json the "
+		   "program's output goes to standard error.\n"
+		   "\n"
+		   "Exit code: the program's, or 128 + N if signal N ended it; 127: there is no such program; 77: "
+		   "no library can be loaded into it; 2: bad options; 3: the program succeeded, but --lint found "
+		   "something.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry exec -- ibv_devinfo -v\n"
+		   "  belfry exec --trace t.bft --lint -- ./my_program\n"
+		   "  belfry launch -n 2 -- belfry exec --faults 'drop prob=0.01' -- ./my_program\n"
+		   "  belfry exec --doorbells poll -- mpirun -n 2 ./my_mpi_program",
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

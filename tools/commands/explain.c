@@ -144,41 +144,44 @@ static int run_explain(const struct bf_args *args)
 static const struct bf_opt options[] = {
 	{ .name = "stuck",
 	  .kind = BF_OPT_FLAG,
-	  .help = "why is there no completion? All that is unfinished at the end" },
+	  .help = "why is there no completion? List everything that is unfinished at the end" },
 	{ .name = "device",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
-	  .help = "whose queue pair, such as nic0, where WHAT does not say it and several devices have that number" },
+	  .help = "device of the queue pair, such as nic0, if WHAT does not name it and several devices have that "
+		  "number" },
 	{ 0 },
 };
 
 const struct bf_command bf_cmd_explain = {
 	.name = "explain",
 	.usage = "explain TRACE WHAT|--stuck [options]",
-	.summary = "tell the life of an entry, completion or barrier, or why there is no completion",
-	.details =
-	    "WHAT is one of\n"
-	    "  nic0.qp0x100:81, 0x100:81      entry 81 of a queue pair (blocks of 64 bytes since the queue began)\n"
-	    "  ssd0.sq1:cid=5, ssd0.sq1:3#2   a command by its identifier or slot; #2: the second one of it\n"
-	    "  sdma0.q0:0x60                  the packet at a byte of the ring, counted since the queue began\n"
-	    "  gpu0.sm0:0x400                 a barrier, phase by phase\n"
-	    "  nic0.cq0x40:#57, ssd0.cq1:#3   what completion 57 of a queue completes, counted from 0\n"
-	    "\n"
-	    "Each step has its time, how long after the step before, and who did it. What was stored, and whether the\n"
-	    "device could see it when it read, comes from records of the class mem; what the trace lacks is named.\n"
-	    "\n"
-	    "--stuck lists what is unfinished at the end of the trace, in groups: the first missing step of the "
-	    "oldest\n"
-	    "one with what shows it, and above all the root cause as the rules see it. Of a run that came to its\n"
-	    "end, nothing is stuck; what is wrong all the same is told.\n"
-	    "\n"
-	    "Exit code 0: told, or nothing is stuck. 1: the trace has nothing of WHAT. 2: bad options, or damage in "
-	    "the\n"
-	    "trace. 3: something is stuck.\n"
-	    "\n"
-	    "  belfry run ibgda-put --trace=run.bft && belfry explain run.bft nic0.cq0x42:#0\n"
-	    "  belfry run ibgda-put --bug lost-batch --messages 1 --trace=hang.bft\n"
-	    "  belfry explain hang.bft --stuck",
+	.summary = "show the life of an entry, completion or barrier, or why there is no completion",
+	.details = "WHAT is one of\n"
+		   "  nic0.qp0x100:81, 0x100:81      entry 81 of a queue pair (blocks of 64 bytes since the queue "
+		   "began)\n"
+		   "  ssd0.sq1:cid=5, ssd0.sq1:3#2   a command by its identifier or slot; #2: the second use\n"
+		   "  sdma0.q0:0x60                  the packet at a byte of the ring, counted since the queue "
+		   "began\n"
+		   "  gpu0.sm0:0x400                 a barrier, phase by phase\n"
+		   "  nic0.cq0x40:#57, ssd0.cq1:#3   the entry that completion 57 of a queue completes, counted "
+		   "from 0\n"
+		   "\n"
+		   "Each step has its time, the time since the step before, and who did it. What was stored, and "
+		   "whether the device could see it when it read, comes from records of the class mem. Missing "
+		   "records are named.\n"
+		   "\n"
+		   "--stuck starts with the root cause according to the rules. Then it lists what is unfinished at "
+		   "the end of the trace, in groups, with the first missing step of the oldest member and the "
+		   "evidence. If the run came to its end, nothing is stuck, but the root cause of wrong data is "
+		   "still printed.\n"
+		   "\n"
+		   "Exit code 0: success, or nothing is stuck. 1: WHAT is not in the trace. 2: bad options, or a "
+		   "damaged trace. 3: something is stuck.\n"
+		   "\n"
+		   "  belfry run ibgda-put --trace=run.bft && belfry explain run.bft nic0.cq0x42:#0\n"
+		   "  belfry run ibgda-put --bug lost-batch --messages 1 --trace=hang.bft\n"
+		   "  belfry explain hang.bft --stuck",
 	.options = options,
 	.min_args = 1,
 	.max_args = 2,

@@ -205,31 +205,29 @@ static const struct bf_opt options[] = {
 	{ .name = "o",
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
-	  .help = "where to; standard output if not given. ctf: the folder" },
-	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: packets where they arrive, too" },
+	  .help = "output file; default: standard output. ctf: the folder" },
+	{ .name = "both", .kind = BF_OPT_FLAG, .help = "pcapng: also record packets where they arrive" },
 	{ .name = "memory",
 	  .kind = BF_OPT_FLAG,
-	  .help = "perfetto, html: drivers' single stores, loads and atomics, too" },
+	  .help = "perfetto, html: also show each store, load and atomic of drivers" },
 	{ 0 },
 };
 
 const struct bf_command bf_cmd_export = {
 	.name = "export",
 	.usage = "export TRACE --to=FORM [-o FILE]",
-	.summary = "write a trace in another program's form",
-	.details =
-	    "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines that belfry reads "
-	    "as well.\n"
-	    "svg: the surfaces that sub-window copies filled, of a run of sdma-rect. topology-svg: switches, links "
-	    "and\n"
-	    "hosts of a run with --topology, and how busy they were.\n"
-	    "perfetto: tracks of agents, queues, ports and engines, with arrows from doorbell to completion, for\n"
-	    "ui.perfetto.dev. vcd and fst: indices, phases, states and barrier words as waveforms, for GTKWave.\n"
-	    "html: one page for any browser, without a network: timeline, queues byte by byte, late stores, findings\n"
-	    "and statistics. ctf: a folder with all records as events, for babeltrace2 and Trace Compass.\n"
-	    "\n"
-	    "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
-	    "  belfry export run.bft --to=perfetto -o run.perfetto-trace",
+	.summary = "convert a trace for another program",
+	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines, which belfry "
+		   "can read. svg: the surfaces that sub-window copies filled (runs of sdma-rect). topology-svg: "
+		   "switches, links and hosts of a run with --topology, with their load. perfetto: tracks of "
+		   "agents, queues, ports and engines, with arrows from doorbell to completion, for "
+		   "ui.perfetto.dev. vcd and fst: indices, phases, states and barrier words as waveforms, for "
+		   "GTKWave. html: one page for any browser, usable offline: timeline, queues byte by byte, late "
+		   "stores, findings and statistics. ctf: a folder with all records as events, for babeltrace2 and "
+		   "Trace Compass.\n"
+		   "\n"
+		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
+		   "  belfry export run.bft --to=perfetto -o run.perfetto-trace",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

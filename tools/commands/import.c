@@ -161,17 +161,19 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_import = {
 	.name = "import",
 	.usage = "import mlx5-capture|ftrace|sdma-ring FILE -o TRACE",
-	.summary = "turn a capture of queue traffic into a trace",
-	.details =
-	    "mlx5-capture is JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and\n"
-	    "completions as raw bytes. ftrace is what Linux prints for the tracepoints of its nvme and nvmet\n"
-	    "drivers (old and new forms, trace-cmd's too), or what blkparse prints. sdma-ring is a dump of a copy\n"
-	    "engine's ring: as umr prints it, or dwords in hexadecimal. Lines in front of damage are imported;\n"
-	    "the damage is then reported.\n"
-	    "\n"
-	    "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
-	    "  belfry dump mix.bft\n"
-	    "  belfry import ftrace trace.txt -o nvme.bft",
+	.summary = "convert a capture of queue traffic into a trace",
+	.details = "mlx5-capture is JSON Lines with one event a line: registered keys, queue pairs, doorbells, "
+		   "entries and\n"
+		   "completions as raw bytes. ftrace is what Linux prints for the tracepoints of its nvme and "
+		   "nvmet\n"
+		   "drivers (old and new forms, trace-cmd's too), or what blkparse prints. sdma-ring is a dump of a "
+		   "copy\n"
+		   "engine's ring: as umr prints it, or dwords in hexadecimal. If a line is damaged, the lines "
+		   "before it are imported and the damage is reported.\n"
+		   "\n"
+		   "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
+		   "  belfry dump mix.bft\n"
+		   "  belfry import ftrace trace.txt -o nvme.bft",
 	.words = "mlx5-capture|ftrace|sdma-ring",
 	.options = options,
 	.min_args = 2,

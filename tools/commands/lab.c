@@ -180,31 +180,34 @@ static const struct bf_opt options[] = {
 	{ .name = "image",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
-	  .help = "what to boot: nvme (without: this), rxe, vfio, iommufd, dmabuf" },
+	  .help = "what to boot: nvme (default), rxe, mlx5, vfio, iommufd, dmabuf" },
 	{ .name = "belfry",
 	  .kind = BF_OPT_FLAG,
-	  .help = "put this belfry into the guest, with what belfry exec needs" },
+	  .help = "copy this belfry into the guest, with what belfry exec needs" },
 	{ .name = "add",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "FILE[:PATH]",
-	  .help = "put a file into the guest, at PATH or in /bin, with the libraries of a program" },
-	{ .name = "out",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "DIR",
-	  .help = "bring back into DIR what the command leaves in /out" },
-	{ .name = "nvme", .kind = BF_OPT_MULTI, .arg = "FILE", .help = "QEMU's NVMe controller on FILE" },
+	  .help = "copy a file into the guest, to PATH or /bin, with the libraries that a program needs" },
+	{ .name = "out", .kind = BF_OPT_TEXT, .arg = "DIR", .help = "copy what the command leaves in /out to DIR" },
+	{ .name = "nvme",
+	  .kind = BF_OPT_MULTI,
+	  .arg = "FILE",
+	  .help = "attach QEMU's NVMe controller with FILE as its medium" },
 	{ .name = "vfio-user",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "SOCKET",
-	  .help = "the device that belfry serve offers there" },
-	{ .name = "viommu", .kind = BF_OPT_FLAG, .help = "an Intel IOMMU before the devices" },
-	{ .name = "time", .kind = BF_OPT_TEXT, .arg = "SECONDS", .help = "limit for all of it (without: 120)" },
-	{ .name = "smp", .kind = BF_OPT_TEXT, .arg = "N", .help = "processors (without: 2)" },
-	{ .name = "memory", .kind = BF_OPT_TEXT, .arg = "MIB", .help = "memory in MiB (without: 768)" },
-	{ .name = "append", .kind = BF_OPT_MULTI, .arg = "WORD", .help = "for the kernel's command line" },
+	  .help = "attach the device that belfry serve offers at SOCKET" },
+	{ .name = "viommu", .kind = BF_OPT_FLAG, .help = "put the devices behind an Intel IOMMU" },
+	{ .name = "time", .kind = BF_OPT_TEXT, .arg = "SECONDS", .help = "time limit for the whole run (default 120)" },
+	{ .name = "smp", .kind = BF_OPT_TEXT, .arg = "N", .help = "number of processors (default 2)" },
+	{ .name = "memory", .kind = BF_OPT_TEXT, .arg = "MIB", .help = "memory in MiB (default 768)" },
+	{ .name = "append", .kind = BF_OPT_MULTI, .arg = "WORD", .help = "add to the kernel's command line" },
 	{ .name = "qemu", .kind = BF_OPT_MULTI, .arg = "ARGUMENT", .help = "for QEMU" },
-	{ .name = "reboot", .kind = BF_OPT_FLAG, .help = "a reboot in the guest boots it again" },
-	{ .name = "logs", .kind = BF_OPT_TEXT, .arg = "DIR", .help = "keep the console's and QEMU's logs there" },
+	{ .name = "reboot", .kind = BF_OPT_FLAG, .help = "if the guest reboots, boot it again" },
+	{ .name = "logs",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "keep the logs of the console and of QEMU in DIR" },
 	{ .name = "shell", .kind = BF_OPT_FLAG, .help = "a shell in the guest instead of a command" },
 	{ .name = NULL },
 };
@@ -213,22 +216,21 @@ const struct bf_command bf_cmd_lab = {
 	.name = "lab",
 	.usage = "lab run [options] -- COMMAND [ARGUMENT...]",
 	.summary = "run a command in a guest with a real kernel",
-	.details =
-	    "QEMU boots a stock Debian kernel, the command runs in it, and its output and exit code come back. Root "
-	    "and\n"
-	    "KVM are not needed and nothing is installed: the first time, packages come from this machine's Debian\n"
-	    "mirror into a cache (BELFRY_LAB_CACHE; otherwise ~/.cache/belfry-lab), later a guest takes seconds.\n"
-	    "BELFRY_LAB names the folder with the lab's scripts where they are not installed.\n"
-	    "\n"
-	    "Exit code: the command's; 124: it took too long; 125: the guest ended without a result, or part of\n"
-	    "/out is lost; 77: the lab cannot be had here; 2: bad options. With --json the command writes to\n"
-	    "standard error.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry lab run -- uname -r\n"
-	    "  belfry lab run --nvme disk.img -- nvme id-ctrl /dev/nvme0\n"
-	    "  belfry lab run --image rxe --belfry -- sh -c 'rxe_net.sh && ibv_devinfo'\n"
-	    "  belfry lab run --image iommufd --shell",
+	.details = "QEMU boots a stock Debian kernel and runs the command in it; its output and exit code are "
+		   "returned. This needs neither root nor KVM and installs nothing. The first run fetches packages "
+		   "from this machine's Debian mirror into a cache (BELFRY_LAB_CACHE, or ~/.cache/belfry-lab); "
+		   "later a guest boots in seconds. Set BELFRY_LAB to the folder with the lab's scripts if they are "
+		   "not installed.\n"
+		   "\n"
+		   "Exit code: the command's; 124: it took too long; 125: the guest ended without a result, or part "
+		   "of /out is lost; 77: the lab does not work here; 2: bad options. With --json the command's "
+		   "output goes to standard error.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry lab run -- uname -r\n"
+		   "  belfry lab run --nvme disk.img -- nvme id-ctrl /dev/nvme0\n"
+		   "  belfry lab run --image rxe --belfry -- sh -c 'rxe_net.sh && ibv_devinfo'\n"
+		   "  belfry lab run --image iommufd --shell",
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

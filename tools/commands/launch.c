@@ -427,23 +427,21 @@ static const struct bf_opt options[] = {
 	  .help = "processes",
 	  .min = 1,
 	  .max = BF_BOOT_RANKS_MAX },
-	{ .name = "prefix",
-	  .kind = BF_OPT_FLAG,
-	  .help = "put the number of the process before each line that it writes" },
+	{ .name = "prefix", .kind = BF_OPT_FLAG, .help = "prefix each output line with the number of its process" },
 	{ .name = "timeout",
 	  .kind = BF_OPT_TIME,
 	  .arg = "TIME",
 	  .initial = "0s",
-	  .help = "end them all after this time; 0s: never" },
+	  .help = "end all processes after this time; 0s: never" },
 	{ .name = "grace",
 	  .kind = BF_OPT_TIME,
 	  .arg = "TIME",
 	  .initial = "5s",
-	  .help = "when one has failed: how long the others may take to end by themselves" },
+	  .help = "how long the others may take to exit after one has failed" },
 	{ .name = "tcp",
 	  .kind = BF_OPT_U64,
 	  .arg = "PORT",
-	  .help = "they meet at ports PORT.. of 127.0.0.1, not in a directory of their own",
+	  .help = "let the processes meet at ports PORT.. of 127.0.0.1 instead of in a directory",
 	  .min = 1,
 	  .max = 65535 },
 	{ .name = NULL },
@@ -452,24 +450,25 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_launch = {
 	.name = "launch",
 	.usage = "launch -n N [options] -- COMMAND [ARGUMENT...]",
-	.summary = "start the same command as several processes that find each other",
-	.details =
-	    "Each process gets BELFRY_RANK (0 to N-1), BELFRY_RANKS and BELFRY_BOOT, by which `belfry run` and\n"
-	    "programs that use Belfry's bootstrap find the others, on this machine. `belfry run ibgda-put` and its\n"
-	    "kin spread their PEs over the processes: rank 0 prints the result, and every PE does the same as in\n"
-	    "one process. `belfry exec` runs in each; other commands refuse, as each would do all of the work.\n"
-	    "For several machines start it with mpirun instead.\n"
-	    "\n"
-	    "When one fails, or this program is told to end, the others are ended: first they have time to do so\n"
-	    "by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals INT, TERM, HUP, QUIT,\n"
-	    "USR1 and USR2 are passed on. With --json the processes write to standard error.\n"
-	    "\n"
-	    "Exit code: that of the process that failed first, 128 + N when signal N ended it; 124: the time was\n"
-	    "over; 127: the command cannot be run; 0: all were good.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
-	    "  belfry launch -n 4 --prefix --timeout 60s -- ./my_program",
+	.summary = "start a command as several processes that find each other",
+	.details = "Each process gets BELFRY_RANK (0 to N-1), BELFRY_RANKS and BELFRY_BOOT. With these, `belfry "
+		   "run` and programs that use Belfry's bootstrap find the other processes on this machine. `belfry "
+		   "run ibgda-put`, -get, -amo and -mixed spread their PEs over the processes: rank 0 prints the "
+		   "result, and every PE does the same as in one process. `belfry exec` runs in each process. Other "
+		   "commands refuse, because each process would do all of the work. For several machines, use "
+		   "mpirun instead.\n"
+		   "\n"
+		   "If one process fails, or this program is told to end, the others are ended: first they have "
+		   "time to exit by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals "
+		   "INT, TERM, HUP, QUIT, USR1 and USR2 are passed on. With --json the processes' output goes to "
+		   "standard error.\n"
+		   "\n"
+		   "Exit code: that of the process that failed first, or 128 + N if signal N ended it; 124: "
+		   "timeout; 127: the command cannot be run; 0: all succeeded.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
+		   "  belfry launch -n 4 --prefix --timeout 60s -- ./my_program",
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

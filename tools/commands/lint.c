@@ -303,16 +303,16 @@ static int run_lint(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "rule", .kind = BF_OPT_MULTI, .arg = "ID", .help = "only this rule; may be given several times" },
+	{ .name = "rule", .kind = BF_OPT_MULTI, .arg = "ID", .help = "check only this rule" },
 	{ .name = "suppress",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "ID=REASON|@FILE",
-	  .help = "findings of this rule do not count, and why; or a file with an id and a reason a line" },
+	  .help = "ignore findings of this rule, for this reason; or a file with an id and a reason per line" },
 	{ .name = "sarif",
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .help = "write the findings as SARIF 2.1.0, for code review" },
-	{ .name = "junit", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write them as JUnit XML, for CI" },
+	{ .name = "junit", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write the findings as JUnit XML, for CI" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the rules" },
 	{ .name = NULL },
 };
@@ -320,16 +320,14 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
-	.summary = "say what is wrong in traces and captures, and why",
-	.details = "Reads traces of any length, in both forms, and raw captures, and puts them before all rules. Of a "
-		   "folder all\n"
-		   "*.bft and *.jsonl are read. Each finding names its rule, the queue and entry, the time, and the "
-		   "evidence;\n"
-		   "one finding of each trace is the root cause and the others are what came of it. Rules that could "
-		   "not judge\n"
-		   "because the trace lacks the records are named, too.\n"
+	.summary = "find what is wrong in traces and captures, and why",
+	.details = "Checks traces of any length, in both forms, and raw captures against all rules. In a folder, "
+		   "all *.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
+		   "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
+		   "Rules that cannot judge because the trace lacks records are listed, too.\n"
 		   "\n"
-		   "Exit code 0: nothing found. 2: bad options, or a file that is no trace or damaged. 3: findings.\n"
+		   "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
+		   "findings.\n"
 		   "\n"
 		   "Examples:\n"
 		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"

@@ -76,27 +76,24 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
 	  .initial = "capture.%p.jsonl",
-	  .help = "where the capture goes; %p is the process id, without it the last process of several wins" },
+	  .help = "file for the capture; %p is the process id; without it, the last of several processes "
+		  "overwrites it" },
 	{ .name = NULL },
 };
 
 const struct bf_command bf_cmd_record = {
 	.name = "record",
 	.usage = "record [options] -- COMMAND [ARGUMENT...]",
-	.summary = "capture what a program gives a real ConnectX, and what comes back",
-	.details = "The program runs on this machine's device as ever. A library that is loaded into it looks at the "
-		   "rings that\n"
-		   "libmlx5 has made: after each post at the doorbell record and the new entries, at each poll at the "
-		   "completions,\n"
-		   "and writes them as a capture, which import, replay, lint and dump take. RC queue pairs with "
-		   "ibv_post_send(),\n"
-		   "ibv_wr_start() and its kin, ibv_post_recv(), ibv_post_srq_recv(), ibv_poll_cq() and "
-		   "ibv_start_poll(). Not\n"
-		   "seen: completion queues that are resized, and rings that programs fill by themselves (UCX, GPUs).\n"
+	.summary = "capture what a program exchanges with a real ConnectX",
+	.details = "The program runs on this machine's device as usual. A library that is loaded into it reads "
+		   "libmlx5's rings: the doorbell record and the new entries after each post, the completions at "
+		   "each poll. It writes them as a capture for import, replay, lint and dump. It covers RC queue "
+		   "pairs with ibv_post_send(), ibv_wr_start() and related calls, ibv_post_recv(), "
+		   "ibv_post_srq_recv(), ibv_poll_cq() and ibv_start_poll(). It misses completion queues that are "
+		   "resized, and rings that programs fill themselves (UCX, GPUs).\n"
 		   "\n"
-		   "Exit code: the program's; 1: the program was good and called exit(), but the capture could not be "
-		   "written whole (it "
-		   "then holds\n"
+		   "Exit code: the program's; 1: the program was good and called exit(), but the capture could not "
+		   "be written whole (it then holds\n"
 		   "every event before the one that failed); 127: there is no such program; 77: no library can be "
 		   "loaded into it.\n"
 		   "\n"

@@ -530,7 +530,7 @@ static const struct bf_opt options[] = {
 	{ .name = "life",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "QPN:INDEX",
-	  .help = "whose life to tell: an entry by queue pair and counter, or none; if not given, the first that "
+	  .help = "the entry whose life to tell, by queue pair and counter, or none; default: the first that "
 		  "diverges, failed, has no doorbell or asked for a completion" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "profile", .kind = BF_OPT_TEXT, .arg = "NAME[,FIELD=N]", .initial = "cx7", .help = "device timing" },
@@ -538,43 +538,38 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_U64,
 	  .arg = "BYTES",
 	  .initial = "1024",
-	  .help = "path MTU, which captures do not tell",
+	  .help = "path MTU, which captures do not contain",
 	  .min = 256,
 	  .max = 4096 },
 	{ .name = "layout",
 	  .kind = BF_OPT_ENUM,
 	  .arg = "l1|l2|l3",
-	  .help = "FILE is the trace of a run with IBGDA: run it again with its tables in this order" },
+	  .help = "FILE is the trace of an IBGDA run: run it again with its tables in this order" },
 	{ .name = "limit", .kind = BF_OPT_U64, .arg = "N", .initial = "20", .help = "divergences to print" },
-	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print what the devices counted" },
+	{ .name = "stats", .kind = BF_OPT_FLAG, .help = "print the devices' counters" },
 	{ .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write all records; *.jsonl: as JSON Lines" },
-	{ .name = "pcapng", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write the packets, for Wireshark" },
+	{ .name = "pcapng", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write the packets to a file for Wireshark" },
 	{ 0 },
 };
 
 const struct bf_command bf_cmd_replay = {
 	.name = "replay",
 	.usage = "replay FILE [options]",
-	.summary = "feed captured entries and doorbells to the model and compare completions",
-	.details = "FILE is a capture of mlx5 queue traffic or a trace that one was imported into; '-' is standard "
-		   "input. The\n"
-		   "captured bytes go into rings at the captured indices, the doorbell record is set, the doorbell "
-		   "rings; the\n"
-		   "device does the rest, over packets, against the captured other end or one that is made up. Its "
-		   "completions\n"
-		   "are compared with the captured ones, queue by queue. A Linux NVMe trace (see import ftrace) "
-		   "runs on the NVMe\n"
-		   "controller instead: status, order and queue heads are compared; --profile is 970pro or instant. A "
-		   "dump of an\n"
-		   "SDMA ring (see import sdma-ring) runs on the copy engine of the generation that --profile names "
-		   "(v4, v5, v6,\n"
-		   "v7, v7.1): it tells where the engine stops and why. Exit code 0: no divergence, 1: some.\n"
+	.summary = "run captured entries and doorbells on the model and compare completions",
+	.details = "FILE is a capture of mlx5 queue traffic, or a trace into which one was imported; '-' is "
+		   "standard input. The captured bytes are written into rings at the captured indices, the doorbell "
+		   "record is set, and the doorbell is rung. The model executes the entries, over packets, with the "
+		   "captured peer or with one that is made up. Its completions are compared with the captured ones, "
+		   "queue by queue. A Linux NVMe trace (see import ftrace) runs on the NVMe controller: status, "
+		   "order and queue heads are compared; --profile is 970pro or instant. A dump of an SDMA ring (see "
+		   "import sdma-ring) runs on the copy engine of the generation that --profile names (v4, v5, v6, "
+		   "v7, v7.1): the result says where the engine stops and why. Exit code 0: no divergence, 1: "
+		   "some.\n"
 		   "\n"
-		   "With --layout, FILE is the trace of a run (belfry run ibgda-..., ll-..., shmem-...): its command, "
-		   "which the\n"
-		   "trace holds, runs again with the tables of queues in another order, and the two are compared as "
-		   "belfry diff\n"
-		   "--queues does: numbers of queues may differ, their work may not.\n"
+		   "With --layout, FILE is the trace of a run (belfry run ibgda-..., ll-..., shmem-...). The "
+		   "command stored in the trace runs again with the queue tables in another order, and the two runs "
+		   "are compared as belfry diff --queues does: queue numbers may differ, the work of the queues may "
+		   "not.\n"
 		   "\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"
 		   "  belfry replay traces/samples/mix_1.client.jsonl --life=0x100001:25 --pcapng=mix.pcapng",

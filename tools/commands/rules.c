@@ -115,15 +115,14 @@ static const struct bf_opt options[] = { { .name = NULL } };
 const struct bf_command bf_cmd_rules = {
 	.name = "rules",
 	.usage = "rules [ID]",
-	.summary = "what `belfry lint` looks for: all rules, or one in full",
-	.details =
-	    "Without an argument: all rules by family, with severity and title. With the id of one: what the hardware\n"
-	    "does, what is wrong, how to do it right, the sources, and commands that show the mistake and the same\n"
-	    "thing done right.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry rules\n"
-	    "  belfry rules MLX5-DBREC-ORDER",
+	.summary = "list the rules that `belfry lint` checks, or explain one",
+	.details = "Without an argument: all rules by family, with severity and title. With a rule's id: what the "
+		   "hardware does, what is wrong, how to do it right, the sources, and commands that show the "
+		   "mistake and the correct version.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry rules\n"
+		   "  belfry rules MLX5-DBREC-ORDER",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

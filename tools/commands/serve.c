@@ -198,7 +198,7 @@ static const struct bf_opt options[] = {
 	{ .name = "media",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "FILE",
-	  .help = "a namespace in FILE, made with --capacity when it is not there; may be repeated" },
+	  .help = "a namespace in FILE, created with --capacity if it does not exist" },
 	{ .name = "capacity",
 	  .kind = BF_OPT_U64,
 	  .arg = "BYTES",
@@ -211,7 +211,7 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
 	  .initial = "1",
-	  .help = "how many; those without a file lie in memory",
+	  .help = "number of namespaces; those without a file are in memory",
 	  .min = 1,
 	  .max = NAMESPACES_MAX },
 	{ .name = "read-only", .kind = BF_OPT_FLAG, .help = "namespaces are write-protected" },
@@ -220,7 +220,7 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "instant|970pro",
 	  .initial = "instant",
-	  .help = "device timing, on the wall clock" },
+	  .help = "device timing on the wall clock" },
 	{ .name = "queues",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
@@ -239,13 +239,13 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "trap|mmap",
 	  .initial = "trap",
-	  .help = "each a message, or memory that the guest maps and we poll" },
+	  .help = "each doorbell is a message, or memory that the guest maps and this program polls" },
 	{ .name = "spin",
 	  .kind = BF_OPT_TIME,
 	  .arg = "TIME",
 	  .initial = "200us",
-	  .help = "look for work so long before sleeping: waking up costs more than a guest's next request "
-		  "(mmap: 2ms)" },
+	  .help = "look for work for this long before sleeping; waking up takes longer than a guest needs for its "
+		  "next request (mmap: 2ms)" },
 	BF_STATION_OPTIONS,
 	BF_SERVE_OPTION_ONCE,
 	{ .name = NULL },
@@ -256,36 +256,34 @@ static const struct bf_command *const families[] = { &bf_cmd_serve_mlx5, NULL };
 const struct bf_command bf_cmd_serve = {
 	.name = "serve",
 	.usage = "serve nvme|mlx5 --socket PATH [options]",
-	.summary = "show a device model to a virtual machine, over vfio-user",
-	.details =
-	    "A client, such as QEMU from version 10.1 on, sees our NVMe controller as a PCI device, and a stock "
-	    "kernel\n"
-	    "in it binds its own driver. Prints \"listening on PATH\" when a client may come (with --json on standard\n"
-	    "error), serves one client after another, with the power of the device off between them, and ends on "
-	    "SIGTERM,\n"
-	    "SIGINT or SIGHUP with the trace closed and, with --stats, the statistics printed.\n"
-	    "\n"
-	    "The clock is the wall's, so that the default profile takes no time of its own: what the guest measures "
-	    "is\n"
-	    "the path to us. Guest memory is best shared (memory-backend-memfd,share=on); without that every DMA is a\n"
-	    "message. A guest that maps doorbells (--doorbells mmap) costs us a busy core and makes QEMU wait for "
-	    "each\n"
-	    "other register write.\n"
-	    "\n"
-	    "QEMU:\n"
-	    "  qemu-system-x86_64 -M q35,memory-backend=m0 -m 512M -nodefaults -serial stdio -display none \\\n"
-	    "    -object memory-backend-memfd,id=m0,size=512M,share=on -kernel vmlinuz -initrd initrd \\\n"
-	    "    -append console=ttyS0 -device pcie-root-port,id=rp0 -device '{\"driver\":\"vfio-user-pci\",\n"
-	    "    \"bus\":\"rp0\",\"socket\":{\"type\":\"unix\",\"path\":\"PATH\"}}'\n"
-	    "\n"
-	    "Exit code 0: ended by a signal or --once. 2: bad options, or the socket or a file cannot be had. 77: "
-	    "this\n"
-	    "build has no live loop (libuv).\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry serve nvme --socket nvme.sock --media disk.img --capacity 1G\n"
-	    "  belfry serve nvme --socket nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
-	    "  belfry serve nvme --socket nvme.sock --faults 'dma-fault skip=1000' --verbose",
+	.summary = "offer a device model to a virtual machine, over vfio-user",
+	.details = "A client, such as QEMU 10.1 or later, sees our NVMe controller as a PCI device, and a stock "
+		   "kernel in the guest binds its own driver. Prints \"listening on PATH\" when a client may "
+		   "connect (with --json on standard error). Serves one client after another; between them the "
+		   "device loses power. Ends on SIGTERM, SIGINT or SIGHUP, closes the trace and, with --stats, "
+		   "prints the statistics.\n"
+		   "\n"
+		   "Time is the wall clock, so the default profile adds no time: the guest measures the path to "
+		   "this program. Share the guest's memory (memory-backend-memfd,share=on); otherwise every DMA is "
+		   "a message. With --doorbells mmap the guest maps doorbells: that keeps one core busy and makes "
+		   "QEMU wait for every other register write.\n"
+		   "\n"
+		   "QEMU:\n"
+		   "  qemu-system-x86_64 -M q35,memory-backend=m0 -m 512M -nodefaults -serial stdio -display none "
+		   "\\\n"
+		   "    -object memory-backend-memfd,id=m0,size=512M,share=on -kernel vmlinuz -initrd initrd \\\n"
+		   "    -append console=ttyS0 -device pcie-root-port,id=rp0 -device "
+		   "'{\"driver\":\"vfio-user-pci\",\n"
+		   "    \"bus\":\"rp0\",\"socket\":{\"type\":\"unix\",\"path\":\"PATH\"}}'\n"
+		   "\n"
+		   "Exit code 0: ended by a signal or --once. 2: bad options, or the socket or a file cannot be "
+		   "opened. 77: this\n"
+		   "build has no live loop (libuv).\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry serve nvme --socket nvme.sock --media disk.img --capacity 1G\n"
+		   "  belfry serve nvme --socket nvme.sock --once --stats --trace guest.bft --records queue,dma\n"
+		   "  belfry serve nvme --socket nvme.sock --faults 'dma-fault skip=1000' --verbose",
 	.words = "nvme|mlx5",
 	.families = families,
 	.options = options,

@@ -157,8 +157,10 @@ static int stats(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "queue", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "only queues with this in their names" },
-	{ .name = "histogram", .kind = BF_OPT_FLAG, .help = "with a bar for each power of two of the whole time" },
+	{ .name = "queue", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "only queues whose names contain this" },
+	{ .name = "histogram",
+	  .kind = BF_OPT_FLAG,
+	  .help = "print a histogram of the total time, with a bar for each power of two" },
 	{ 0 },
 };
 
@@ -166,15 +168,14 @@ extern const struct bf_command bf_cmd_stats;
 const struct bf_command bf_cmd_stats = {
 	.name = "stats",
 	.usage = "stats TRACE [options]",
-	.summary = "how long entries took, stage by stage, and how busy engines were",
-	.details =
-	    "For each queue of a trace: the time that entries spent between two points of their lives, from the\n"
-	    "slot that the driver reserves to the poll that sees the completion; of barriers, how long warps were\n"
-	    "parked; of bulk copies, until their source was read and until all had landed. Points that a trace\n"
-	    "lacks are left out: a capture has the device's side only.\n"
-	    "\n"
-	    "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
-	    "  belfry stats put.bft --histogram",
+	.summary = "print how long entries took, stage by stage, and how busy engines were",
+	.details = "For each queue of a trace: the time that entries spent between two points of their lives, from "
+		   "the reservation of a slot to the poll that sees the completion. For barriers: how long warps "
+		   "were parked. For bulk copies: the time until the source was read and until everything had "
+		   "landed. Points that a trace lacks are left out: a capture has only the device's side.\n"
+		   "\n"
+		   "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
+		   "  belfry stats put.bft --histogram",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

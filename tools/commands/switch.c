@@ -372,8 +372,8 @@ static const struct bf_opt options[] = {
 	{ .name = "port",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "PATH",
-	  .help = "a machine's cable: our UNIX datagram socket; the machine's is PATH.vm" },
-	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "of the fault plan" },
+	  .help = "cable of a machine: a UNIX datagram socket of this program; the machine's socket is PATH.vm" },
+	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of the fault plan" },
 	BF_STATION_OPTION_SPIN,
 	BF_STATION_OPTIONS,
 	{ .name = NULL },
@@ -382,25 +382,24 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_switch = {
 	.name = "switch",
 	.usage = "switch --port PATH --port PATH... [options]",
-	.summary = "an Ethernet switch between virtual machines that loses RDMA packets by plan",
-	.details =
-	    "Frames of RoCEv2 over IPv4 cross our fabric model: the fault plan drops, repeats, delays, reorders and\n"
-	    "corrupts them, and a trace has them all. Actors are called by address (on=10.0.0.1 is what that machine\n"
-	    "sends), queues are the destination queue pairs. Everything else, such as the TCP by which programs meet, "
-	    "goes\n"
-	    "straight on. Prints \"switching\" when machines may come, and ends on SIGTERM, SIGINT or SIGHUP.\n"
-	    "\n"
-	    "QEMU, for each machine:\n"
-	    "  -netdev dgram,id=n0,local.type=unix,local.path=PATH.vm,remote.type=unix,remote.path=PATH \\\n"
-	    "  -device virtio-net-pci,netdev=n0,mac=02:00:00:00:00:01\n"
-	    "\n"
-	    "Exit code 0: ended by a signal. 2: bad options, or a socket cannot be had. 77: this build has no live "
-	    "loop\n"
-	    "(libuv).\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry switch --port a --port b --faults 'drop prob=0.01' --stats\n"
-	    "  belfry switch --port a --port b --faults 'drop on=10.0.0.2 skip=100 count=3' --trace wire.bft",
+	.summary = "connect virtual machines by an Ethernet switch that loses RDMA packets by plan",
+	.details = "RoCEv2 frames over IPv4 pass through our fabric model: the fault plan drops, repeats, delays, "
+		   "reorders and corrupts them, and a trace has all of them. Actors are named by address "
+		   "(on=10.0.0.1 is what that machine sends); queues are the destination queue pairs. Everything "
+		   "else, such as the TCP with which programs meet, is forwarded directly. Prints \"switching\" "
+		   "when machines may connect, and ends on SIGTERM, SIGINT or SIGHUP.\n"
+		   "\n"
+		   "QEMU, for each machine:\n"
+		   "  -netdev dgram,id=n0,local.type=unix,local.path=PATH.vm,remote.type=unix,remote.path=PATH \\\n"
+		   "  -device virtio-net-pci,netdev=n0,mac=02:00:00:00:00:01\n"
+		   "\n"
+		   "Exit code 0: ended by a signal. 2: bad options, or a socket cannot be opened. 77: this build "
+		   "has no live loop\n"
+		   "(libuv).\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry switch --port a --port b --faults 'drop prob=0.01' --stats\n"
+		   "  belfry switch --port a --port b --faults 'drop on=10.0.0.2 skip=100 count=3' --trace wire.bft",
 	.options = options,
 	.run = run_switch,
 };

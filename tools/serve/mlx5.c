@@ -159,16 +159,17 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_TEXT,
 	  .arg = "A.B.C.D",
 	  .initial = "198.51.100.1",
-	  .help = "of the port; its lower half is the LID" },
+	  .help = "address of the port; its lower half is the LID" },
 	{ .name = "net",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
-	  .help =
-	      "network of processes on this machine that reach each other, belfry exec's too; without: one for all" },
+	  .help = "name of the network: processes on this machine with the same name reach each other, also under "
+		  "belfry exec; without: one for all" },
 	{ .name = "udp",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "ADDRESS[:PORT]",
-	  .help = "reach other machines from this address of ours, by RoCEv2 over UDP (port 4791); it is the port's" },
+	  .help = "reach other machines by RoCEv2 over UDP (port 4791) from this address of this machine, which "
+		  "becomes the port's" },
 	BF_STATION_OPTION_SPIN,
 	BF_STATION_OPTIONS,
 	BF_SERVE_OPTION_ONCE,
@@ -178,32 +179,30 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_serve_mlx5 = {
 	.name = "serve",
 	.usage = "serve mlx5 --socket PATH [options]",
-	.summary = "show our ConnectX model to a virtual machine, over vfio-user",
-	.details =
-	    "A client, such as QEMU from version 10.1 on, sees a ConnectX-7 with an InfiniBand port as a PCI device. "
-	    "The\n"
-	    "stock kernel's mlx5_core and mlx5_ib bind to it, and programs in the guest use it by libibverbs and "
-	    "libmlx5.\n"
-	    "Prints \"listening on PATH\" when a client may come, serves one after another, with the power of the "
-	    "device\n"
-	    "off between them, and ends on SIGTERM, SIGINT or SIGHUP.\n"
-	    "\n"
-	    "The port reaches other servers, and programs under belfry exec, on the same --net, and with --udp\n"
-	    "whatever speaks RoCEv2 (Linux's soft-RoCE, belfry exec --udp). It is InfiniBand for the kernel only, "
-	    "which\n"
-	    "needs no network interface then; on the wire are RoCEv2 frames. The peers of a LID are those of its /16.\n"
-	    "\n"
-	    "Guest memory must be shared (memory-backend-memfd,share=on) for any speed. QEMU's options are those of\n"
-	    "belfry serve nvme; belfry lab run --image mlx5 --vfio-user PATH has a guest with the drivers.\n"
-	    "\n"
-	    "Exit code 0: ended by a signal or --once. 2: bad options, or the socket cannot be had. 77: this build "
-	    "has\n"
-	    "no live loop (libuv).\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry serve mlx5 --socket mlx5.sock --stats --trace guest.bft --records queue\n"
-	    "  belfry serve mlx5 --socket a.sock --address 198.51.100.7 --net lab\n"
-	    "  belfry lab run --image mlx5 --vfio-user mlx5.sock -- ibv_devinfo",
+	.summary = "offer the ConnectX model to a virtual machine, over vfio-user",
+	.details = "A client, such as QEMU from version 10.1 on, sees a ConnectX-7 with an InfiniBand port as a PCI "
+		   "device. The stock kernel's mlx5_core and mlx5_ib bind to it, and programs in the guest use it "
+		   "through libibverbs and libmlx5. Prints \"listening on PATH\" when a client may connect. Serves "
+		   "one client after another; between them the device loses power. Ends on SIGTERM, SIGINT or "
+		   "SIGHUP.\n"
+		   "\n"
+		   "The port reaches other servers and programs under belfry exec on the same --net and, with "
+		   "--udp, any RoCEv2 peer (Linux's soft-RoCE, belfry exec --udp). Only the kernel sees it as "
+		   "InfiniBand, so that it needs no network interface; on the wire are RoCEv2 frames. LIDs name "
+		   "peers in the same /16.\n"
+		   "\n"
+		   "For speed, share the guest's memory (memory-backend-memfd,share=on). QEMU's options are those "
+		   "of belfry serve nvme; belfry lab run --image mlx5 --vfio-user PATH boots a guest with the "
+		   "drivers.\n"
+		   "\n"
+		   "Exit code 0: ended by a signal or --once. 2: bad options, or the socket cannot be opened. 77: "
+		   "this build has\n"
+		   "no live loop (libuv).\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry serve mlx5 --socket mlx5.sock --stats --trace guest.bft --records queue\n"
+		   "  belfry serve mlx5 --socket a.sock --address 198.51.100.7 --net lab\n"
+		   "  belfry lab run --image mlx5 --vfio-user mlx5.sock -- ibv_devinfo",
 	.words = "mlx5",
 	.options = options,
 	.prefix = "mlx5",

@@ -40,11 +40,11 @@ int bf_serve_run(const struct bf_args *args, const struct bf_serve_device *devic
 #define BF_SERVE_OPTION_SOCKET                                                                                         \
 	{                                                                                                              \
 		.name = "socket", .kind = BF_OPT_TEXT, .arg = "PATH",                                                  \
-		.help = "where to listen; a dead server's socket is replaced"                                          \
+		.help = "where to listen; the socket of a dead server is replaced"                                     \
 	}
 #define BF_SERVE_OPTION_ONCE                                                                                           \
 	{                                                                                                              \
-		.name = "once", .kind = BF_OPT_FLAG, .help = "end when the first client has gone"                      \
+		.name = "once", .kind = BF_OPT_FLAG, .help = "end after the first client"                              \
 	}
 
 extern const struct bf_command bf_cmd_serve_mlx5;

@@ -38,23 +38,26 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 #define BF_STATION_OPTION_SPIN                                                                                         \
 	{                                                                                                              \
 		.name = "spin", .kind = BF_OPT_TIME, .arg = "TIME", .initial = "200us",                                \
-		.help = "look for work so long before sleeping: waking up costs more than a guest's next request"      \
+		.help =                                                                                                \
+		    "look for work for this long before sleeping; waking up takes longer than a guest needs for its "  \
+		    "next request"                                                                                     \
 	}
 #define BF_STATION_OPTIONS                                                                                             \
 	{ .name = "faults",                                                                                            \
 	  .kind = BF_OPT_TEXT,                                                                                         \
 	  .arg = "PLAN|@FILE",                                                                                         \
 	  .help = "fault plan, e.g. 'dma-fault skip=100'" },                                                           \
-	    { .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },  \
+	    { .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },   \
 	    { .name = "records",                                                                                       \
 	      .kind = BF_OPT_TEXT,                                                                                     \
 	      .arg = "CLASS[,CLASS]",                                                                                  \
 	      .initial = "all",                                                                                        \
 	      .help = "what to trace: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none" },            \
-	    { .name = "stats", .kind = BF_OPT_FLAG, .help = "print at the end what was counted" },                     \
-	    { .name = "top", .kind = BF_OPT_FLAG, .help = "show on standard error what goes on" },                     \
+	    { .name = "stats", .kind = BF_OPT_FLAG, .help = "print counters at the end" },                             \
+	    { .name = "top", .kind = BF_OPT_FLAG, .help = "show activity on standard error" },                         \
 	{                                                                                                              \
-		.name = "verbose", .kind = BF_OPT_FLAG, .help = "say on standard error who comes and what is refused"  \
+		.name = "verbose", .kind = BF_OPT_FLAG,                                                                \
+		.help = "say on standard error who connects and what is refused"                                       \
 	}
 
 #endif

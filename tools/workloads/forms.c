@@ -12,14 +12,14 @@ static const struct bf_opt run_first[] = {
 	BF_OPT_NAMED("records", TEXT, "CLASS[,CLASS]", "all",
 		     "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),
 	BF_OPT_NAMED("lint", FLAG, NULL, NULL,
-		     "put the run before all rules while it goes on, and print what they find; with records of class "
-		     "where: and the lines of code"),
-	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print what the devices counted"),
+		     "check the run against all rules and print what they find; with records of class where, also the "
+		     "lines of code"),
+	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print the devices' counters"),
 	{ .name = NULL },
 };
 
 static const struct bf_opt run_top[] = {
-	BF_OPT_NAMED("top", FLAG, NULL, NULL, "live: show on standard error what devices do, as it goes on"),
+	BF_OPT_NAMED("top", FLAG, NULL, NULL, "live: show on standard error what the devices are doing"),
 	{ .name = NULL },
 };
 
@@ -31,24 +31,24 @@ static const struct bf_opt explore_first[] = {
 	  .help = "how many seeds, from --seed on",
 	  .min = 1,
 	  .max = 1u << 30 },
-	BF_OPT_NAMED("orderings", TEXT, "O[,O]", "sc,tso,gpu,adversarial", "orderings to run each seed under"),
+	BF_OPT_NAMED("orderings", TEXT, "O[,O]", "sc,tso,gpu,adversarial", "orderings to run each seed with"),
 	{ .name = "jobs",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
-	  .help = "runs at a time; default: one for each processor",
+	  .help = "number of runs at a time; default: one per processor",
 	  .min = 1,
 	  .max = 256 },
 	{ .name = NULL },
 };
 
 static const struct bf_opt word_options[] = {
-	BF_OPT_NAMED("bug", MULTI, "NAME", NULL, "a step done wrong on purpose"),
-	BF_OPT_NAMED("without", MULTI, "NAME", NULL, "what the machine is to lack"),
+	BF_OPT_NAMED("bug", MULTI, "NAME", NULL, "make this mistake on purpose"),
+	BF_OPT_NAMED("without", MULTI, "NAME", NULL, "what the machine lacks"),
 	{ .name = NULL },
 };
 
 static const struct bf_opt backend_option[] = {
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "who provides the devices, or auto"),
+	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the devices, or auto"),
 	{ .name = NULL },
 };
 
@@ -166,7 +166,7 @@ static void write_parts(FILE *out, const struct bf_family *f)
 
 static void write_others(FILE *out, const char *command, const struct bf_family *const *families, bool run)
 {
-	fprintf(out, "\nOther workloads have options of their own (belfry %s PREFIX --help):\n", command);
+	fprintf(out, "\nOther workloads have their own options (belfry %s PREFIX --help):\n", command);
 	for (families++; *families; families++) {
 		const struct bf_family_help *help = run ? &(*families)->run : &(*families)->explore;
 
@@ -186,22 +186,22 @@ static void write_run(FILE *out, const struct bf_family *f)
 
 static void write_explore(FILE *out, const struct bf_family *f)
 {
-	fputs("Runs the workload under every seed and ordering until a run fails. Then makes that run as small as it\n"
-	      "stays failing the same way (ordering, ",
+	fputs("Runs the workload with every seed and ordering until a run fails. Then shrinks that run while it keeps\n"
+	      "failing in the same way (ordering, ",
 	      out);
 	write_parts(out, f);
-	fputs("seed), says from the records what went wrong, prints the command that repeats it and, with\n"
-	      "--trace, writes its trace.\n"
+	fputs("seed). Prints what went wrong according to the records and the command that repeats it, and with\n"
+	      "--trace writes its trace.\n"
 	      "\n"
-	      "The outcome does not depend on --jobs.\n",
+	      "The result does not depend on --jobs.\n",
 	      out);
 	if (f->explore.details)
 		fprintf(out, "\n%s\n", f->explore.details);
 }
 
 #define RUN_CODES                                                                                                      \
-	"Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time limit.\n"     \
-	"2: bad options. 3: good, and --lint found something."
+	"Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time limit. 2: bad\n" \
+	"options. 3: all data are correct, but --lint found something."
 #define EXPLORE_CODES "Exit code 0: no run failed. 1: one did. 2: bad options."
 
 /* `families`: NULL but for the form that has no prefix. */

@@ -194,7 +194,7 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "sc|tso|gpu|adversarial",
 	  .initial = "gpu",
-	  .help = "how late stores become visible; the CPU's are tso where the GPU's are gpu" },
+	  .help = "how late stores become visible; with gpu, the CPU's stores follow tso" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "threads",
 	  .kind = BF_OPT_U64,
@@ -219,9 +219,9 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_ENUM,
 	  .arg = "past-caches|plain",
 	  .initial = "past-caches",
-	  .help = "what polls: glc slc dlc, or not" },
+	  .help = "kind of load that polls: with glc slc dlc, or without" },
 	{ .name = "no-fence", .kind = BF_OPT_FLAG, .help = "no fence between an entry and its doorbell" },
-	{ .name = "no-flush", .kind = BF_OPT_FLAG, .help = "the host does not store to the register at all" },
+	{ .name = "no-flush", .kind = BF_OPT_FLAG, .help = "the host never stores to the register" },
 	{ .name = "hub", .kind = BF_OPT_ENUM, .arg = "gcvm|mmvm", .initial = "gcvm", .help = "whose register" },
 	{ .name = "engine",
 	  .kind = BF_OPT_U64,
@@ -245,7 +245,9 @@ static const struct bf_opt options[] = {
 	  .max = 0xffff,
 	  .help = "its field" },
 	{ .name = "pin", .kind = BF_OPT_FLAG, .help = "nvme-gpu-moved: the exporter pins what it hands out" },
-	{ .name = "table", .kind = BF_OPT_FLAG, .help = "nvme-gpu-poll: every combination, and who gets on" },
+	{ .name = "table",
+	  .kind = BF_OPT_FLAG,
+	  .help = "nvme-gpu-poll: try every combination and print which ones make progress" },
 	{ .name = NULL },
 };
 
@@ -254,12 +256,12 @@ const struct bf_family bf_nvme_gpu_family = {
 	.works = works,
 	.options = options,
 	.run = { .summary = "drive an NVMe controller from an AMD GPU, step by step",
-		 .details = "What a published experiment with an RX 7900 XTX did, on models of both devices and of "
-			    "IOMMUFD and DMA-BUF\n"
-			    "between them. What the SSD writes into VRAM stays invisible to the GPU until the right "
-			    "register has the\n"
-			    "right value stored to it; a run that hangs or goes wrong says why.",
-		 .exit_codes = "Exit code 0: good. 1: it hung, or data are wrong; the cause is named. 2: bad options.",
+		 .details =
+		     "Repeats a published experiment with an RX 7900 XTX, on models of both devices and of IOMMUFD "
+		     "and DMA-BUF between them. What the SSD writes into VRAM stays invisible to the GPU until the "
+		     "right value is stored to the right register. A run that hangs or goes wrong says why.",
+		 .exit_codes =
+		     "Exit code 0: good. 1: the run hung, or data are wrong; the cause is printed. 2: bad options.",
 		 .examples = "  belfry run nvme-gpu-identify\n"
 			     "  belfry run nvme-gpu-file --threads 16\n"
 			     "  belfry run nvme-gpu-poll --no-flush\n"

@@ -19,7 +19,7 @@ static const struct bf_work works[] = {
 /* Defaults are written as the command line prints numbers, so that it can leave out what is not needed. */
 #define O(...) BF_OPT_OF(struct bf_workload, __VA_ARGS__)
 static const struct bf_opt options[] = {
-	O("seed", U64, "N", "1", "seed of everything random; explore: the first one", 0, 0, seed),
+	O("seed", U64, "N", "1", "seed for everything random; explore: the first one", 0, 0, seed),
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
 	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NICs", 2, 4096, pes),
 	O("nics", U64, "N", "1", "NICs of each PE", 1, 8, nics),
@@ -27,7 +27,7 @@ static const struct bf_opt options[] = {
 	O("qps", U64, "N", "1", "queue pairs from each PE to each other, on each port", 1, 16, qps),
 	O("blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks),
 	O("warps", U64, "N", "1", "warps in a block", 1, 32, warps),
-	O("per-lane", FLAG, NULL, NULL, "each lane issues messages of its own", 0, 0, per_lane),
+	O("per-lane", FLAG, NULL, NULL, "each lane issues its own messages", 0, 0, per_lane),
 	O("lanes", U64, "N", "0", "with --per-lane: lanes of each warp that take part; 0: all", 0, 32, lanes),
 	O("messages", U64, "N", "16", "messages of each warp (or lane)", 1, 1u << 30, messages),
 	O("window", U64, "N", "0", "message slots of each warp, used in turn; 0: one for each message", 0, 1u << 30,
@@ -45,15 +45,13 @@ static const struct bf_opt options[] = {
 	O("fetch", FLAG, NULL, NULL, "ibgda-amo: fetch and check old values", 0, 0, fetch),
 	O("counters", U64, "N", "1", "words on each PE that atomics hit", 1, 1u << 20, counters),
 	O("flavour", ENUM, "nvshmem|deepep", "nvshmem", "whose rules the device code follows", 0, 0, flavour),
-	O("layout", ENUM, "l1|l2|l3", "l3",
-	  "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive "
-	  "queues",
+	O("layout", ENUM, "l1|l2|l3", "l3", "order of the queue tables: as NVSHMEM 3.5, as 3.4, or with receive queues",
 	  0, 0, layout),
 	O("transport", ENUM, "rc|dc", "rc", "a connection to each peer, or one DC initiator to all", 0, 0, transport),
-	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0, place),
+	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues are", 0, 0, place),
 	O("heap", ENUM, "auto|host|gpu", "auto",
-	  "with --backend mlx5: where the data lie, gpu: in a real GPU's "
-	  "memory; auto: there when its threads ring",
+	  "with --backend mlx5: where the data are; gpu: in a real GPU's memory; auto: gpu if the GPU's "
+	  "threads ring",
 	  0, 0, heap),
 	O("depth", U64, "N", "1024", "WQEBBs in a send ring, power of two", 16, 32768, depth),
 	O("batch", U64, "N", "32", "requests per doorbell, power of two", 1, 32768, batch),
@@ -61,17 +59,18 @@ static const struct bf_opt options[] = {
 	O("granule", U64, "BYTES", "2097152", "granule of the key tables, power of two", 4096, 1u << 30, granule),
 	O("granules-per-mr", U64, "N", "0", "granules in each memory region; 0: one region in all", 0, 1u << 20,
 	  granules_per_mr),
-	O("plain-cq", FLAG, NULL, NULL, "completion queues are rings, not one entry written over", 0, 0, plain_cq),
+	O("plain-cq", FLAG, NULL, NULL, "completion queues are rings instead of one entry that is overwritten", 0, 0,
+	  plain_cq),
 	O("ack-timeout", U64, "N", "20", "retransmission time-out: 4.096 us * 2^N", 1, 31, ack_timeout),
 	O("retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, retries),
 	O("backup", FLAG, NULL, NULL,
-	  "a second queue pair behind each on the neighbour port or NIC, and a "
-	  "supervisor that moves traffic when a link is cut",
+	  "add a backup queue pair for each, on the neighbour port or NIC, and a supervisor that moves "
+	  "traffic when a link is cut",
 	  0, 0, backup),
-	O("proxy", FLAG, NULL, NULL, "a thread of the CPU rings doorbells for the GPU's", 0, 0, proxy),
+	O("proxy", FLAG, NULL, NULL, "a CPU thread rings doorbells for the GPU's threads", 0, 0, proxy),
 	O("agent", ENUM, "gpu|cuda", "gpu",
-	  "who runs the GPU's threads: a model of it, or a real one (with "
-	  "--backend mlx5, or with --backend live, the same as --backend cuda)",
+	  "who runs the GPU threads: a model, or a real GPU (with --backend mlx5, or with --backend live, "
+	  "which is the same as --backend cuda)",
 	  0, 0, agent),
 	O("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing", 0, 0, profile_text),
 	O("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0, topology),
@@ -410,16 +409,15 @@ static const struct bf_search_part parts[] = {
 static const struct bf_opt run_options[] = {
 	{ .name = "hashes",
 	  .kind = BF_OPT_FLAG,
-	  .help = "print a hash of each PE's records, which is the same however PEs are spread over processes" },
+	  .help = "print a hash of each PE's records; it does not depend on how PEs are spread over processes" },
 	{ .name = "boot",
 	  .kind = BF_OPT_ENUM,
 	  .arg = "auto|none|socket|mpi",
 	  .initial = "auto",
-	  .help =
-	      "how the processes that share the simulation find each other; auto: as belfry launch or mpirun says" },
+	  .help = "how the processes of one simulation find each other; auto: as belfry launch or mpirun tells them" },
 	{ .name = "stats",
 	  .kind = BF_OPT_FLAG,
-	  .help = "print what the devices counted, and how long they took from doorbell to completion" },
+	  .help = "print the devices' counters, and the time from doorbell to completion" },
 	{ .name = NULL },
 };
 
@@ -434,16 +432,15 @@ const struct bf_family bf_ibgda_family = {
 	.words = words,
 	.ranks = true,
 	.run = { .summary = "run a workload and check every byte that it moved",
-		 .details = "The same options and seed give the same run, record for record: the hash says so. A run "
-			    "that fails is\n"
-			    "run once more with all records, and the cause is named from them. With --faults, each "
-			    "rule of the plan\n"
-			    "says how often it fired.",
+		 .details =
+		     "The same options and seed give the same run, record for record, as its hash shows. A run that "
+		     "fails is repeated with all records to find the cause. With --faults, the result says how often "
+		     "each rule of the plan fired.",
 		 .exit_codes =
-		     "Exit code 0: all data as it must be. 1: wrong data, an error completion, a deadlock or the time "
-		     "limit.\n"
-		     "2: bad options, or the machine is --without something that it takes. 3: good, and --lint found\n"
-		     "something.",
+		     "Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time "
+		     "limit. "
+		     "2: bad options, or --without removed something that the workload needs. 3: all data are correct, "
+		     "but --lint found something.",
 		 .examples =
 		     "  belfry run ibgda-put --pes 4 --warps 8 --messages 100 --size 4096\n"
 		     "  belfry run ibgda-put --bug dbrec-index\n"
@@ -451,10 +448,10 @@ const struct bf_family bf_ibgda_family = {
 		     "  belfry launch -n 2 -- belfry run ibgda-put --pes 8 --hashes\n"
 		     "  belfry run ibgda-put --ordering sc --records none --profile cx7,icrc=0 --messages 10000",
 		 .options = run_options },
-	.explore = { .summary = "look for a seed and an ordering under which a workload fails",
-		     .details = "Unless told otherwise several blocks and warps share one queue pair: some mistakes "
-				"show only between\n"
-				"threads that see different caches.",
+	.explore = { .summary = "find a seed and an ordering with which a workload fails",
+		     .details =
+			 "By default, several blocks and warps share one queue pair, because some mistakes show only "
+			 "between threads behind different caches.",
 		     .examples =
 			 "  belfry explore ibgda-mixed --seeds 1000 --pes 4 --warps 4\n"
 			 "  belfry explore ibgda-put --bug no-wqe-fence --blocks 2 --qp-choice first --trace late.bft",

@@ -353,15 +353,14 @@ const struct bf_family bf_ll_family = {
 		     "routing, and\n"
 		     "every sum bit for bit.\n"
 		     "\n"
-		     "--qps 0 takes a queue pair for each expert of a PE, as DeepEP does; --depth 0 takes rings that "
-		     "nobody has\n"
-		     "to look after.",
+		     "--qps 0 creates a queue pair for each expert of a PE, as DeepEP does. --depth 0 makes rings so "
+		     "large that they cannot overflow.",
 		 .examples = "  belfry run ll-dispatch --routing hot --rounds 3\n"
 			     "  belfry run ll-combine --bug ll-no-clean --rounds 2\n"
 			     "  belfry run ll-combine --pes 8 --tokens 128 --hidden 7168 --topk 8 --experts 256 "
 			     "--blocks 8 --warps 5\n"
 			     "      --ordering sc --records none --profile cx7,icrc=0" },
-	.explore = { .summary = "look for a seed and an ordering under which the low-latency exchange fails",
+	.explore = { .summary = "find a seed and an ordering with which the low-latency exchange fails",
 		     .examples = "  belfry explore ll-dispatch --bug ll-no-barrier --seeds 20\n"
 				 "  belfry explore ll-combine --bug no-wqe-fence --rounds 2" },
 };

@@ -25,11 +25,11 @@ static const struct bf_opt options[] = {
 	  0, ordering),
 	O("seed", U64, "N", "1", "seed of everything random", 0, UINT32_MAX, seed),
 	O("limit", TIME, "TIME", "1s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
-	O("ctas", U64, "N", "0", "blocks, one an SM; 0: one cluster", 0, 132, blocks),
-	O("cluster", U64, "N", "0", "blocks of a cluster; 0: as the workload has it", 0, 16, cluster),
-	O("stages", U64, "N", "0", "stages of the pipeline; 0: as the workload has it", 0, 16, job.stages),
-	O("bytes", U64, "BYTES", "0", "of a tile; 0: 4096", 0, 1u << 20, job.bytes),
-	O("warps", U64, "N", "0", "consumer warps (of each group); 0: as the workload has it", 0, 31, job.consumers),
+	O("ctas", U64, "N", "0", "blocks, one per SM; 0: one cluster", 0, 132, blocks),
+	O("cluster", U64, "N", "0", "blocks of a cluster; 0: the workload's default", 0, 16, cluster),
+	O("stages", U64, "N", "0", "stages of the pipeline; 0: the workload's default", 0, 16, job.stages),
+	O("bytes", U64, "BYTES", "0", "size of a tile; 0: 4096", 0, 1u << 20, job.bytes),
+	O("warps", U64, "N", "0", "consumer warps (of each group); 0: the workload's default", 0, 31, job.consumers),
 	O("producers", U64, "N", "0", "mbarrier-ring: producer warps; 0: 2", 0, 30, job.producers),
 	O("iterations", U64, "N", "0", "tiles of each block, or rounds; 0: 16", 0, 1u << 24, job.iterations),
 	O("barriers", U64, "N", "0", "mbarrier-stress: shared barriers; 0: 24", 0, 64, job.barriers),
@@ -37,11 +37,11 @@ static const struct bf_opt options[] = {
 	  "mbarrier-pipeline: who arrives on a full barrier, the thread that loads or all threads", 0, 0, job.style),
 	O("by-barrier", FLAG, NULL, NULL, "mbarrier-ampere: barriers that are polled in place of groups", 0, 0,
 	  job.by_barrier),
-	O("lane-waits", FLAG, NULL, NULL, "one lane of a warp waits (and polls) for 32 that would park", 0, 0,
+	O("lane-waits", FLAG, NULL, NULL, "one lane of a warp waits (and polls) instead of 32 that would park", 0, 0,
 	  job.lane_waits),
 	O("pace", TIME, "TIME", "0ps", "pause of the producer before each tile", 0, 0, pace_ps),
-	O("lag", U64, "N", "0", "mbarrier-ring: 1 in N tiles takes a consumer 2 us longer; 0: none", 0, 1u << 20,
-	  job.lag),
+	O("lag", U64, "N", "0", "mbarrier-ring: a consumer takes 2 us longer for 1 in N tiles; 0: for none", 0,
+	  1u << 20, job.lag),
 	O("profile", TEXT, "NAME[,FIELD=N]|FILE.json", "h200", "sizes and timing of the sync unit and copy engine", 0,
 	  0, profile_text),
 	{ .name = NULL },
@@ -234,7 +234,7 @@ static const struct bf_search_part parts[] = {
 };
 
 static const struct bf_opt run_options[] = {
-	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print what sync units and copy engines counted"),
+	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print the counters of sync units and copy engines"),
 	{ .name = NULL },
 };
 
@@ -245,22 +245,23 @@ const struct bf_family bf_mbar_family = {
 	.options = options,
 	.words = words,
 	.run = { .summary = "run a barrier workload and check every byte, barrier word and token",
-		 .details = "Warps of simulated thread blocks synchronise through Hopper's barriers; tiles travel by "
-			    "bulk copies, plain\n"
-			    "stores or cp.async, and every byte is compared in the end.\n"
-			    "\n"
-			    "A run that hangs or faults says which barrier, which phase, what is missing and who "
-			    "should have come; the\n"
-			    "cause is named from the records of a second run.",
-		 .exit_codes = "Exit code 0: all as it must be. 1: wrong data, a deadlock, a fault or the time limit. "
-			       "2: bad options.\n"
-			       "3: good, and --lint found something.",
+		 .details =
+		     "Warps of simulated thread blocks synchronise through Hopper's barriers; tiles travel by bulk "
+		     "copies, plain\n"
+		     "stores or cp.async, and every byte is compared in the end.\n"
+		     "\n"
+		     "A run that hangs or faults says which barrier, which phase, what is missing and who should have "
+		     "come. The cause comes from the records of a second run.",
+		 .exit_codes =
+		     "Exit code 0: everything is correct. 1: wrong data, a deadlock, a fault or the time limit. 2: "
+		     "bad options.\n"
+		     "3: all data are correct, but --lint found something.",
 		 .examples = "  belfry run mbarrier-pipeline --stages 8 --bytes 16K --iterations 64\n"
 			     "  belfry run mbarrier-cluster --cluster 4 --bug trips\n"
 			     "  belfry run mbarrier-ring --ordering adversarial --bug no-warp-sync\n"
 			     "  belfry run mbarrier-stress --profile patent --stats",
 		 .options = run_options },
-	.explore = { .summary = "look for a seed and an ordering under which a barrier workload fails",
+	.explore = { .summary = "find a seed and an ordering with which a barrier workload fails",
 		     .examples = "  belfry explore mbarrier-ring --bug no-warp-sync\n"
 				 "  belfry explore mbarrier-cluster --bug early-exit --seeds 1000" },
 	.work = { BF_MEMBER(struct bf_mbar_workload, job.work), 0 },

@@ -24,8 +24,8 @@ static const struct bf_opt options[] = {
 	O("timeout", TIME, "TIME", "1s", "how long a thread waits for a completion", 0, 0, timeout_ps),
 	O("threads", U64, "N", "1", "threads that submit commands", 1, 1u << 16, threads),
 	O("agent", ENUM, "gpu|cpu|cuda", "gpu",
-	  "where they run; cuda: on a real GPU (with --backend live; the same as "
-	  "--backend cuda). nvme-admin: who rings the doorbell",
+	  "where the threads run; cuda: on a real GPU (with --backend live, which is the same as --backend "
+	  "cuda). nvme-admin: who rings the doorbell",
 	  0, 0, agent),
 	O("lanes", U64, "N", "32", "GPU: threads in each warp", 1, 32, lanes),
 	O("warps", U64, "N", "4", "GPU: warps in a block", 1, 32, warps),
@@ -37,24 +37,29 @@ static const struct bf_opt options[] = {
 	O("entries", U64, "N", "0", "slots of a submission queue; 0: just enough", 0, 65536, entries),
 	O("cq-entries", U64, "N", "0", "slots of a completion queue; 0: as many", 0, 65536, cq_entries),
 	O("queues-in", ENUM, "host|gpu|vram|vram-uc|cmb", "host",
-	  "where queues lie: host memory, coherent GPU memory, VRAM behind a cache or not, the SSD's buffer", 0, 0,
-	  queues_in),
-	O("data-in", ENUM, "host|gpu|vram|vram-uc", "host", "where data lies", 0, 0, data_in),
-	O("offset", U64, "BYTES", "0", "of data in its first page, a multiple of 16", 0, 65528, offset),
-	O("list-offset", U64, "BYTES", "0", "of PRP lists in their first page, a multiple of 8", 0, 65528, list_offset),
-	O("scatter", FLAG, NULL, NULL, "the pages of a command lie in memory in reverse order", 0, 0, scatter),
-	O("check", FLAG, NULL, NULL, "threads compare what they read, as they get it", 0, 0, check),
+	  "where queues are: host memory, coherent GPU memory, VRAM behind a cache or uncached, the SSD's "
+	  "memory buffer",
+	  0, 0, queues_in),
+	O("data-in", ENUM, "host|gpu|vram|vram-uc", "host", "where data are", 0, 0, data_in),
+	O("offset", U64, "BYTES", "0", "offset of data in the first page, a multiple of 16", 0, 65528, offset),
+	O("list-offset", U64, "BYTES", "0", "offset of PRP lists in their first page, a multiple of 8", 0, 65528,
+	  list_offset),
+	O("scatter", FLAG, NULL, NULL, "the pages of a command are in reverse order in memory", 0, 0, scatter),
+	O("check", FLAG, NULL, NULL, "threads compare data as they read them", 0, 0, check),
 	O("dbbuf", FLAG, NULL, NULL, "shadow doorbells", 0, 0, dbbuf),
 	O("page", U64, "BYTES", "4096", "page size for the controller (CC.MPS)", 4096, 65536, page),
 	O("lba", ENUM, "512|4096", "512", "block size of the medium", 0, 0, lba),
-	O("capacity", U64, "BYTES", "0", "of the medium; 0: as the work needs, at least 64 MiB", 0, 0, capacity),
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "who provides the controller, or auto"),
+	O("capacity", U64, "BYTES", "0", "size of the medium; 0: what the workload needs, at least 64 MiB", 0, 0,
+	  capacity),
+	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the controller, or auto"),
 	O("device", TEXT, "ADDRESS[,group|,cdev]", NULL,
-	  "vfio: which controller, and by which interface; without, the first at vfio-pci", 0, 0, device),
+	  "vfio: which controller, and through which interface; without it: the first that is bound to "
+	  "vfio-pci",
+	  0, 0, device),
 	O("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller", 0, 0, profile_text),
 	O("media", TEXT, "FILE", NULL, "keep the medium's data in this file", 0, 0, media),
 	O("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'", 0, 0, media_errors),
-	O("file", TEXT, "FILE", NULL, "nvme-file: what to write; without, bytes that follow from the seed", 0, 0, file),
+	O("file", TEXT, "FILE", NULL, "nvme-file: what to write; without it: bytes derived from the seed", 0, 0, file),
 	{ .name = NULL },
 };
 #undef O
@@ -359,9 +364,9 @@ static const struct bf_search_part parts[] = {
 
 static const struct bf_opt run_options[] = {
 	BF_OPT_NAMED("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu",
-		     "how late stores become visible; the CPU's are tso where the GPU's are gpu"),
+		     "how late stores become visible; with gpu, the CPU's stores follow tso"),
 	BF_OPT_NAMED("stats", FLAG, NULL, NULL,
-		     "print what was counted, and the time of commands: queue protocol apart from the medium"),
+		     "print counters and the time of commands, with queue protocol and medium apart"),
 	{ .name = NULL },
 };
 
@@ -372,18 +377,16 @@ const struct bf_family bf_nvme_family = {
 	.options = options,
 	.words = words,
 	.run = { .summary = "run an NVMe workload and check every byte that it moved",
-		 .details = "A thread of the CPU brings the controller up; then each thread of the GPU (or CPU) drives "
-			    "a queue pair of\n"
-			    "its own, or shares one. The same options and seed give the same run, record for record: "
-			    "the hash says so.\n"
-			    "A run that fails is run once more with all records, and the cause is named from them.\n"
-			    "\n"
-			    "--backend vfio drives a real controller that vfio-pci has: what its medium holds is "
-			    "OVERWRITTEN, and\n"
-			    "nvme-admin formats it.",
-		 .exit_codes = "Exit code 0: all data as it must be. 1: wrong data, an unexpected completion, a "
-			       "timeout, no controller.\n"
-			       "2: bad options. 3: good, and --lint found something.",
+		 .details =
+		     "A CPU thread initialises the controller. Then each GPU (or CPU) thread drives its own queue "
+		     "pair, or shares one. The same options and seed give the same run, record for record, as its "
+		     "hash shows. A run that fails is repeated with all records to find the cause.\n"
+		     "\n"
+		     "--backend vfio drives a real controller that is bound to vfio-pci. It OVERWRITES the medium, "
+		     "and nvme-admin formats it.",
+		 .exit_codes =
+		     "Exit code 0: all data are correct. 1: wrong data, an unexpected completion, a timeout, no "
+		     "controller. 2: bad options. 3: all data are correct, but --lint found something.",
 		 .examples = "  belfry run nvme-read --depth 32 --commands 1000 --stats\n"
 			     "  belfry run nvme-file --threads 64 --queues-in vram-uc --data-in vram-uc\n"
 			     "  belfry run nvme-verify --threads 256 --share 32 --size 128K\n"
@@ -392,7 +395,7 @@ const struct bf_family bf_nvme_family = {
 			     "  belfry run nvme-read --records none --ordering sc --agent cpu --commands 1000000 "
 			     "--capacity 64M",
 		 .options = run_options },
-	.explore = { .summary = "look for a seed and an ordering under which an NVMe workload fails",
+	.explore = { .summary = "find a seed and an ordering with which an NVMe workload fails",
 		     .examples =
 			 "  belfry explore nvme-verify --bug no-fence-before-doorbell --threads 4 --commands 16\n"
 			 "  belfry explore nvme-mixed --threads 8 --share 4 --seeds 1000" },

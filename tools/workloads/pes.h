@@ -35,7 +35,7 @@ struct bf_pes {
 
 /* Rows of the options of a family whose choices are struct T, with its own defaults. */
 #define BF_PES_OPTIONS(T, PES, QPS, FLAVOUR, DEPTH)                                                                    \
-	BF_OPT_OF(T, "seed", U64, "N", "1", "seed of everything random; explore: the first one", 0, 0, pes.seed),      \
+	BF_OPT_OF(T, "seed", U64, "N", "1", "seed for everything random; explore: the first one", 0, 0, pes.seed),     \
 	    BF_OPT_OF(T, "limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0,       \
 		      pes.limit_ps),                                                                                   \
 	    BF_OPT_OF(T, "pes", U64, "N", PES, "processing elements, each with memory, GPU and NIC", 2, 4096,          \
@@ -45,10 +45,8 @@ struct bf_pes {
 	    BF_OPT_OF(T, "flavour", ENUM, "nvshmem|deepep", FLAVOUR, "whose rules the device code follows", 0, 0,      \
 		      pes.flavour),                                                                                    \
 	    BF_OPT_OF(T, "layout", ENUM, "l1|l2|l3", "l3",                                                             \
-		      "order of the tables of queues: of NVSHMEM 3.5, of 3.4, or with receive "                        \
-		      "queues",                                                                                        \
-		      0, 0, pes.layout),                                                                               \
-	    BF_OPT_OF(T, "place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues lie", 0, 0,     \
+		      "order of the queue tables: as NVSHMEM 3.5, as 3.4, or with receive queues", 0, 0, pes.layout),  \
+	    BF_OPT_OF(T, "place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues are", 0, 0,     \
 		      pes.place),                                                                                      \
 	    BF_OPT_OF(T, "depth", U64, "N", DEPTH, "WQEBBs in a send ring, power of two; 0: what is needed", 0, 32768, \
 		      pes.depth),                                                                                      \
@@ -59,8 +57,8 @@ struct bf_pes {
 		      1u << 30, pes.granule),                                                                          \
 	    BF_OPT_OF(T, "granules-per-mr", U64, "N", "0", "granules in each memory region; 0: one region in all", 0,  \
 		      1u << 20, pes.granules_per_mr),                                                                  \
-	    BF_OPT_OF(T, "plain-cq", FLAG, NULL, NULL, "completion queues are rings, not one entry written over", 0,   \
-		      0, pes.plain_cq),                                                                                \
+	    BF_OPT_OF(T, "plain-cq", FLAG, NULL, NULL,                                                                 \
+		      "completion queues are rings instead of one entry that is overwritten", 0, 0, pes.plain_cq),     \
 	    BF_OPT_OF(T, "ack-timeout", U64, "N", "20", "retransmission time-out: 4.096 us * 2^N", 1, 31,              \
 		      pes.ack_timeout),                                                                                \
 	    BF_OPT_OF(T, "retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, pes.retries),    \

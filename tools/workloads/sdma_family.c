@@ -14,29 +14,29 @@ static const struct bf_opt options[] = {
 	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible", 0, 0, ordering),
 	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed),
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
-	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: as the workload has it", 0,
+	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: the workload's default", 0,
 	  16, pes),
-	O("queues", U64, "N", "0", "user queues of each engine; 0: as the workload has it", 0, 64, queues),
-	O("producers", U64, "N", "0", "threads that submit, on queue i % queues; 0: as the workload has it", 0, 256,
+	O("queues", U64, "N", "0", "user queues of each engine; 0: the workload's default", 0, 64, queues),
+	O("producers", U64, "N", "0", "threads that submit, on queue i % queues; 0: the workload's default", 0, 256,
 	  producers),
-	O("commands", U64, "N", "0", "submissions of each thread; 0: as the workload has it", 0, 1u << 20, commands),
-	O("size", U64, "BYTES", "0", "of one transfer, a multiple of 8; 0: as the workload has it", 0, 1u << 30, size),
+	O("commands", U64, "N", "0", "submissions of each thread; 0: the workload's default", 0, 1u << 20, commands),
+	O("size", U64, "BYTES", "0", "size of one transfer, a multiple of 8; 0: the workload's default", 0, 1u << 30, size),
 	O("hops", U64, "N", "0", "sdma-copy: copies in a row, each of what the one before wrote", 0, 8, hops),
 	O("gang", U64, "N", "0", "sdma-fence: copies on other queues that a completion waits for", 0, 4, gang),
 	O("element", U64, "BYTES", "0", "sdma-rect: element size 1, 2, 4, 8 or 16; 0: each of them", 0, 16, element),
-	O("ring", U64, "BYTES", "0", "of a ring, power of two; 0: as the workload has it", 0, 1u << 30, ring),
+	O("ring", U64, "BYTES", "0", "size of a ring, power of two; 0: the workload's default", 0, 1u << 30, ring),
 	O("place", ENUM, "host|gpu", "host", "where the data lie", 0, 0, place),
 	O("wrapped", FLAG, NULL, NULL, "indices of 32 bits that wrap, as before gfx9", 0, 0, wrapped),
 	O("exact-fit", FLAG, NULL, NULL, "fill the ring to its last dword, as KFDTest does and ROCr does not", 0, 0,
 	  exact_fit),
-	O("wait-idle", FLAG, NULL, NULL, "let the engine catch up before each doorbell (HSA_SDMA_WAIT_IDLE)", 0, 0,
+	O("wait-idle", FLAG, NULL, NULL, "wait for the engine before each doorbell (HSA_SDMA_WAIT_IDLE)", 0, 0,
 	  wait_idle),
 	O("fences", FLAG, NULL, NULL, "signal by FENCE, as without 64-bit PCIe atomics", 0, 0, fences),
-	O("strict", FLAG, NULL, NULL, "what no document defines (overlap, rows run together) stops the queue", 0, 0,
-	  strict),
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "who provides the engines, or auto"),
-	O("part", TEXT, "gfxNNN", NULL, "what ROCr does for this part, and its generation: gfx900, gfx908, gfx90a, ...",
-	  0, 0, part),
+	O("strict", FLAG, NULL, NULL, "undocumented cases (overlap, rows that run into each other) stop the queue", 0,
+	  0, strict),
+	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the engines, or auto"),
+	O("part", TEXT, "gfxNNN", NULL,
+	  "do what ROCr does for this part; also sets the generation: gfx900, gfx908, gfx90a, ...", 0, 0, part),
 	O("profile", TEXT, "NAME[,FIELD=N]", NULL, "engine timing; the generation's own if not given", 0, 0,
 	  profile_text),
 	BF_OPT_NAMED("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),
@@ -329,7 +329,7 @@ static const struct bf_search_part parts[] = {
 
 static const struct bf_opt run_options[] = {
 	BF_OPT_NAMED("picture", OUT, "FILE", NULL, "sdma-rect: draw the destinations, as SVG"),
-	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print what the engines counted"),
+	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print the engines' counters"),
 	{ .name = NULL },
 };
 
@@ -343,14 +343,15 @@ const struct bf_family bf_sdma_family = {
 		 .details = "Threads of the processor submit to user queues as ROCr does; sdma-rect runs one "
 			    "sub-window copy for each\n"
 			    "element size.",
-		 .exit_codes = "Exit code 0: all data as it must be. 1: wrong data, a stopped queue, a deadlock or the "
-			       "time limit.\n"
-			       "2: bad options. 3: good, and --lint found something.",
+		 .exit_codes =
+		     "Exit code 0: all data are correct. 1: wrong data, a stopped queue, a deadlock or the time "
+		     "limit.\n"
+		     "2: bad options. 3: all data are correct, but --lint found something.",
 		 .examples = "  belfry run sdma-rect --picture rect.svg\n"
 			     "  belfry run sdma-wrap --bug straddle\n"
 			     "  belfry run sdma-copy --hops 3 --producers 4 --ordering adversarial --bug no-copy-order",
 		 .options = run_options },
-	.explore = { .summary = "look for a seed and an ordering under which an SDMA workload fails",
+	.explore = { .summary = "find a seed and an ordering with which an SDMA workload fails",
 		     .examples = "  belfry explore sdma-copy --bug no-copy-order --hops 3 --producers 4\n"
 				 "  belfry explore sdma-concurrent --producers 8 --queues 1 --seeds 1000" },
 	.work = { BF_MEMBER(struct bf_sdma_workload, work), 0 },

@@ -184,14 +184,14 @@ static const struct bf_opt options[] = {
 	BF_OPT_OF(struct bf_shmem_workload, "blocks", U64, "N", "1", "blocks of warps on each PE", 1, 1024, blocks),
 	BF_OPT_OF(struct bf_shmem_workload, "warps", U64, "N", "1", "warps in a block", 1, 32, warps),
 	BF_OPT_OF(struct bf_shmem_workload, "rounds", U64, "N", "4",
-		  "how often; measurements: iterations of each size, after one to warm up", 1, 100000, rounds),
+		  "number of rounds; measurements: iterations of each size, after one to warm up", 1, 100000, rounds),
 	BF_OPT_OF(struct bf_shmem_workload, "size", U64, "BYTES", "64", "a block, a multiple of 16 (checks)", 16,
 		  1u << 28, bytes),
 	BF_OPT_OF(struct bf_shmem_workload, "min-size", U64, "BYTES", "4",
 		  "the smallest block, a power of two (measurements)", 4, 1u << 30, min_bytes),
 	BF_OPT_OF(struct bf_shmem_workload, "max-size", U64, "BYTES", "65536", "the largest", 4, 1u << 30, max_bytes),
-	BF_OPT_OF(struct bf_shmem_workload, "step", U64, "N", "2", "each block is so many times the one before", 2,
-		  1024, step),
+	BF_OPT_OF(struct bf_shmem_workload, "step", U64, "N", "2",
+		  "each block is this many times as large as the one before", 2, 1024, step),
 	BF_PES_OPTIONS(struct bf_shmem_workload, "2", "0", "nvshmem", "0"),
 	{ .name = NULL },
 };
@@ -238,7 +238,7 @@ const struct bf_family bf_shmem_family = {
 		     "  belfry run shmem-ring --pes 8 --warps 2 --size 4096\n"
 		     "  belfry run shmem-fence --bug shmem-no-fence --size 65536\n"
 		     "  belfry run shmem-put-bw --max-size 4M --blocks 4 --warps 4 --records none --ordering sc" },
-	.explore = { .summary = "look for a seed and an ordering under which NVSHMEM-style calls fail",
+	.explore = { .summary = "find a seed and an ordering with which NVSHMEM-style calls fail",
 		     .examples = "  belfry explore shmem-fence --bug shmem-no-fence --size 65536 --seeds 20\n"
 				 "  belfry explore shmem-ring --pes 4 --bug no-dbrec-fence" },
 };
