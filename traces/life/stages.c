@@ -1,5 +1,5 @@
 /*
- * One row for each type of record that says where an entry is: which queue, which entries, which point. An entry's
+ * The rows of all devices (traces/device.h) say where an entry is: which queue, which entries, which point. An entry's
  * times are kept until its last point, or until its slot is used again.
  */
 #include "traces/life/stages.h"
@@ -9,84 +9,10 @@
 #include <string.h>
 
 #include "traces/container/number_map_internal.h"
+#include "traces/device.h"
 
-enum kind { MLX5, NVME, SDMA, WAITS, COPIES, KINDS };
-
-static const struct {
-	const char *name;
-	const char *points[BF_STAGES_MAX]; /* NULL past the last, which ends an entry */
-} kinds[KINDS] = {
-	[MLX5] = { "mlx5 send",
-		   { "reserve", "build", "publish", "ring", "doorbell", "fetch", "start", "done", "completion",
-		     "seen" } },
-	[NVME] = { "nvme", { "build", "ring", "doorbell", "fetch", "start", "completion", "seen" } },
-	[SDMA] = { "sdma", { "doorbell", "dispatch", "done" } },
-	[WAITS] = { "barrier waits", { "park", "wake" } },
-	[COPIES] = { "bulk copies", { "issue", "read", "end" } },
-};
-
-/* Which entries a record speaks of. */
-enum entries {
-	ONE,   /* field `first` */
-	COUNT, /* `first` and as many as `second` says */
-	RANGE, /* from `first` to before `second` */
-	BELOW, /* all before `first` that have not been there yet */
-	UPTO,  /* those from now on up to `first`, which come later */
-};
-
-/* From here on an NVMe command is known by its identifier: its slot may hold another one before it is complete. */
-#define NVME_FETCH 3u
-
-#define BLOCKS_MAX 16u /* WQEBBs of an mlx5 entry: 1 KiB (PRM, WQE size) */
-
-struct row {
-	const char *type;
-	enum kind kind;
-	uint32_t point;
-	enum entries entries;
-	const char *queue, *first, *second;
-	const char *when; /* only when this field ... */
-	uint64_t is;      /* ... has this value */
-	bool software;    /* the actor is a thread, and does not name the queue */
-};
-
-static const struct row rows[] = {
-	{ "ibgda_reserve", MLX5, 0, COUNT, "qpn", "base", "count", NULL, 0, true },
-	{ "ibgda_build", MLX5, 1, ONE, "qpn", "index", NULL, NULL, 0, true },
-	{ "ibgda_publish", MLX5, 2, COUNT, "qpn", "base", "count", NULL, 0, true },
-	{ "ibgda_post", MLX5, 3, RANGE, "qpn", "from", "to", NULL, 0, true },
-	{ "dbrec", MLX5, 4, RANGE, "qpn", "before", "producer", NULL, 0, false },
-	{ "wqe_fetch", MLX5, 5, ONE, "qpn", "index", "wqebbs", NULL, 0, false },
-	{ "wqe_start", MLX5, 6, ONE, "qpn", "index", NULL, NULL, 0, false },
-	{ "wqe_done", MLX5, 7, ONE, "qpn", "index", NULL, NULL, 0, false },
-	{ "cqe", MLX5, 8, ONE, "qpn", "index", NULL, NULL, 0, true },
-	{ "ibgda_poll", MLX5, 9, BELOW, "qpn", "done", NULL, NULL, 0, true },
-	{ "nvm_build", NVME, 0, ONE, "qid", "slot", NULL, NULL, 0, true },
-	{ "nvm_ring", NVME, 1, RANGE, "qid", "from", "to", "queue", 0, true },
-	{ "nvme_doorbell", NVME, 2, RANGE, "qid", "before", "value", "queue", 0, false },
-	{ "nvme_fetch", NVME, 3, ONE, "sqid", "slot", "cid", NULL, 0, false },
-	{ "nvme_start", NVME, 4, ONE, "sqid", "cid", NULL, NULL, 0, false },
-	{ "nvme_completion", NVME, 5, ONE, "sqid", "cid", NULL, NULL, 0, true },
-	{ "nvm_completion", NVME, 6, ONE, "qid", "cid", NULL, NULL, 0, true },
-	{ "sdma_doorbell", SDMA, 0, UPTO, NULL, "published", NULL, "verdict", 0, false },
-	{ "sdma_packet", SDMA, 1, ONE, NULL, "index", NULL, "indirect", 0, false },
-	{ "sdma_copied", SDMA, 2, ONE, NULL, "index", NULL, "indirect", 0, false },
-	{ "sdma_result", SDMA, 2, ONE, NULL, "index", NULL, "indirect", 0, false },
-	{ "hopper_wait", WAITS, 0, ONE, NULL, "warp", NULL, "event", 0, false },
-	{ "hopper_wait", WAITS, 1, ONE, NULL, "warp", NULL, "event", 2, false },
-	{ "hopper_bulk", COPIES, 0, ONE, NULL, "copy", NULL, NULL, 0, false },
-	{ "hopper_bulk_end", COPIES, 1, ONE, NULL, "copy", NULL, "event", 0, false },
-	{ "hopper_bulk_end", COPIES, 2, ONE, NULL, "copy", NULL, "event", 1, false },
-};
-
-/* Things that are busy: records of a span, by the field with its other end. */
-static const struct busy_row {
-	const char *type, *other, *bytes;
-	bool since; /* the other end is the beginning */
-} busy_rows[] = {
-	{ "dma_read", "done_ps", "len", false },
-	{ "sdma_copied", "start_ps", "bytes", true },
-};
+/* Slots of one entry: no entry of ours has more (PRM, WQE size: 16 WQEBBs), and a record may lie. */
+#define SLOTS_MAX 16u
 
 /* ---- state ---- */
 
@@ -102,7 +28,8 @@ struct told {
 
 struct queue {
 	struct bf_stage_queue q;
-	enum kind kind;
+	const struct bf_life *life;
+	uint32_t named; /* behind this point an entry goes by its second name; 0: it has none */
 	uint64_t below; /* BELOW: so far */
 	uint64_t size;  /* indices wrap here */
 	struct told *told;
@@ -119,10 +46,12 @@ struct type {
 	const struct bf_rec_schema *schema;
 	uint32_t nrows;
 	struct {
-		const struct row *row;
+		const struct bf_life *life;
+		uint32_t number; /* of the life, among all */
+		const struct bf_life_row *row;
 		const struct bf_rec_field *queue, *first, *second, *when;
 	} rows[2];
-	const struct busy_row *busy;
+	const struct bf_busy_row *busy;
 	const struct bf_rec_field *other, *bytes, *size;
 };
 
@@ -163,7 +92,7 @@ static void finish(struct bf_stages *s, struct queue *q, struct entry *e)
 	q->q.entries++;
 	/* Without the device's last word it has not come to its end; software may not have looked. */
 	if (!e->at[q->q.nstages - 1] && (q->q.nstages < 3 || !e->at[q->q.nstages - 2]) &&
-	    !(q->kind == MLX5 && e->at[7]))
+	    !(q->life->device_last && e->at[q->life->device_last]))
 		q->q.unfinished++;
 	else
 		bf_hist_add(&q->q.whole, before - first);
@@ -202,7 +131,7 @@ static struct entry *new_entry(struct bf_stages *s)
 static int mark(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point, uint64_t time_ps, bool begins)
 {
 	struct queue *q = s->queue[at];
-	const bool fetched = q->kind == NVME && point > NVME_FETCH;
+	const bool fetched = q->named && point > q->named;
 	const uint64_t key[3] = { at, q->size && !fetched ? index % q->size : index, fetched };
 	const uint64_t number = bf_number_get(&s->entries, key);
 	struct entry *e = number ? &s->entry[number - 1] : NULL;
@@ -278,11 +207,22 @@ static uint64_t number_of(const char *name)
 	return digits < end ? strtoull(digits, NULL, 10) : UINT32_MAX;
 }
 
-static int queue_of(struct bf_stages *s, const struct row *row, const struct bf_trace_record *rec, uint64_t qn,
-		    uint32_t *at)
+/* The point at which entries of a life get their second name; 0: there is none. */
+static uint32_t named_at(const struct bf_life *life)
 {
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->entries == BF_LIFE_NAMED)
+			return row->point;
+	return 0;
+}
+
+static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const struct bf_trace_record *rec,
+		    uint64_t qn, uint32_t *at)
+{
+	const struct bf_life_row *row = k->rows[n].row;
+	const struct bf_life *life = k->rows[n].life;
 	const char *actor = bf_trace_actor_name(s->trace, rec->actor);
-	const uint64_t key[3] = { row->kind, row->queue ? number_of(actor) : rec->actor, qn };
+	const uint64_t key[3] = { k->rows[n].number, row->queue ? number_of(actor) : rec->actor, qn };
 	struct queue *q, **more;
 
 	*at = (uint32_t)bf_number_get(&s->queues, key);
@@ -298,11 +238,12 @@ static int queue_of(struct bf_stages *s, const struct row *row, const struct bf_
 		s->queue = more;
 		s->queue[s->nqueues++] = q;
 		*at = s->nqueues;
-		q->kind = row->kind;
-		q->size = row->kind == MLX5 ? 65536 : 0;
-		q->q.kind = kinds[row->kind].name;
-		while (q->q.nstages < BF_STAGES_MAX && kinds[row->kind].points[q->q.nstages]) {
-			q->q.stage[q->q.nstages] = kinds[row->kind].points[q->q.nstages];
+		q->life = life;
+		q->named = named_at(life);
+		q->size = life->wrap;
+		q->q.kind = life->name;
+		while (q->q.nstages < BF_STAGES_MAX && life->points[q->q.nstages]) {
+			q->q.stage[q->q.nstages] = life->points[q->q.nstages];
 			q->q.nstages++;
 		}
 	}
@@ -347,7 +288,7 @@ static uint64_t value_of(const struct bf_rec_field *f, const struct bf_trace_rec
 
 static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const struct bf_trace_record *rec)
 {
-	const struct row *row = k->rows[n].row;
+	const struct bf_life_row *row = k->rows[n].row;
 	const uint64_t first = value_of(k->rows[n].first, rec), second = value_of(k->rows[n].second, rec);
 	const uint64_t qn = value_of(k->rows[n].queue, rec);
 	struct queue *q;
@@ -358,7 +299,7 @@ static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const
 
 	if (row->when && value_of(k->rows[n].when, rec) != row->is)
 		return 0;
-	rc = queue_of(s, row, rec, qn, &at);
+	rc = queue_of(s, k, n, rec, qn, &at);
 	if (rc)
 		return rc;
 	q = s->queue[at];
@@ -366,33 +307,35 @@ static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const
 	if (k->size && value_of(k->size, rec))
 		q->size = value_of(k->size, rec);
 	switch (row->entries) {
-	case COUNT:
-	case RANGE:
-		last = row->entries == COUNT ? first + second : second;
+	case BF_LIFE_COUNT:
+	case BF_LIFE_RANGE:
+		last = row->entries == BF_LIFE_COUNT ? first + second : second;
 		if (last < first && q->size)
 			last += q->size;
 		/* No ring is longer, and a record may lie. */
 		for (uint64_t i = first; !rc && i < last && i - first < 65536; i++)
 			rc = mark(s, at, i, row->point, rec->time_ps, begins);
 		return rc;
-	case BELOW:
+	case BF_LIFE_BELOW:
 		if (first > q->below + 65536)
 			q->below = first - 65536;
 		for (; !rc && q->below < first; q->below++)
 			rc = mark(s, at, q->below, row->point, rec->time_ps, false);
 		return rc;
-	case UPTO:
+	case BF_LIFE_UPTO:
 		return tell_upto(s, q, first, rec->time_ps);
-	case ONE:
+	case BF_LIFE_ONE:
+	case BF_LIFE_SLOTS:
+	case BF_LIFE_NAMED:
 	default:
 		told = told_at(q, first);
 		if (told)
 			rc = mark(s, at, first, 0, told - 1, true);
 		if (!rc)
 			rc = mark(s, at, first, row->point, rec->time_ps, begins);
-		for (uint64_t i = 1; row->kind == MLX5 && i < second && i < BLOCKS_MAX; i++)
+		for (uint64_t i = 1; row->entries == BF_LIFE_SLOTS && i < second && i < SLOTS_MAX; i++)
 			forget(s, at, first + i);
-		return rc || row->kind != NVME || row->point != NVME_FETCH ? rc : rename_entry(s, at, first, second);
+		return rc || row->entries != BF_LIFE_NAMED ? rc : rename_entry(s, at, first, second);
 	}
 }
 
@@ -437,30 +380,46 @@ static const struct bf_rec_field *field_of(const struct bf_rec_schema *schema, c
 	return name ? bf_schema_field(schema, name) : NULL;
 }
 
+static void add_row(struct type *k, const struct bf_life *life, uint32_t number, const struct bf_life_row *row)
+{
+	const struct bf_rec_schema *schema = k->schema;
+
+	if (k->nrows == BF_ARRAY_LEN(k->rows))
+		return;
+	k->rows[k->nrows].life = life;
+	k->rows[k->nrows].number = number;
+	k->rows[k->nrows].row = row;
+	k->rows[k->nrows].queue = field_of(schema, row->queue);
+	k->rows[k->nrows].first = field_of(schema, row->first);
+	k->rows[k->nrows].second = field_of(schema, row->second);
+	k->rows[k->nrows++].when = field_of(schema, row->when);
+	k->size = field_of(schema, life->slots);
+}
+
+static void add_busy(struct type *k, const struct bf_busy_row *row)
+{
+	k->busy = row;
+	k->other = field_of(k->schema, row->other);
+	k->bytes = field_of(k->schema, row->bytes);
+}
+
 static struct type *type_of(struct bf_stages *s, const struct bf_rec_schema *schema)
 {
 	struct type *k = &s->types[schema->id % 1024];
+	const struct bf_device *d;
+	uint32_t number = 0;
 
 	if (k->schema == schema)
 		return k;
 	*k = (struct type){ .schema = schema };
-	for (size_t i = 0; i < BF_ARRAY_LEN(rows) && k->nrows < 2; i++) {
-		if (strcmp(rows[i].type, schema->name) != 0)
-			continue;
-		k->rows[k->nrows].row = &rows[i];
-		k->rows[k->nrows].queue = field_of(schema, rows[i].queue);
-		k->rows[k->nrows].first = field_of(schema, rows[i].first);
-		k->rows[k->nrows].second = field_of(schema, rows[i].second);
-		k->rows[k->nrows++].when = field_of(schema, rows[i].when);
-		if (rows[i].kind == NVME)
-			k->size = field_of(schema, "entries");
-	}
-	for (size_t i = 0; i < BF_ARRAY_LEN(busy_rows); i++) {
-		if (strcmp(busy_rows[i].type, schema->name) != 0)
-			continue;
-		k->busy = &busy_rows[i];
-		k->other = field_of(schema, busy_rows[i].other);
-		k->bytes = field_of(schema, busy_rows[i].bytes);
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++) {
+		for (const struct bf_life *const *life = d->lives; life && *life; life++, number++)
+			for (const struct bf_life_row *row = (*life)->rows; row->type; row++)
+				if (strcmp(row->type, schema->name) == 0)
+					add_row(k, *life, number, row);
+		for (const struct bf_busy_row *row = d->busy; row && row->type; row++)
+			if (strcmp(row->type, schema->name) == 0)
+				add_busy(k, row);
 	}
 	return k;
 }

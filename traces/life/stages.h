@@ -10,10 +10,11 @@
 #include "sim/compiler.h"
 #include "sim/stats.h"
 #include "traces/container/trace.h"
+#include "traces/device.h"
 
 BF_API_BEGIN
 
-#define BF_STAGES_MAX 10u
+#define BF_STAGES_MAX BF_LIFE_POINTS
 
 /* A queue of entries, the waits at an SM's barriers, or an engine's copies. */
 struct bf_stage_queue {

@@ -8,7 +8,8 @@
 
 #include "models/hopper/word.h"
 #include "traces/container/number_map_internal.h"
-#include "traces/life/timeline_internal.h"
+#include "traces/device.h"
+#include "traces/life/timeline.h"
 
 #define LABEL_MAX 120u
 #define TYPES_MAX 1024u /* numbers of record types are below */
@@ -209,23 +210,22 @@ static const struct bf_rec_field *field_of(const struct bf_rec_schema *s, const 
 static struct type *type_of(struct timeline *t, const struct bf_rec_schema *s)
 {
 	struct type *k = &t->types[s->id % TYPES_MAX];
-	const struct bf_timeline_row *row = bf_timeline_rows;
-	const struct bf_timeline_signal_row *signal = bf_timeline_signal_rows;
+	const struct bf_device *d;
 
 	if (k->schema == s)
 		return k;
 	*k = (struct type){ .schema = s };
-	while (row->type && strcmp(row->type, s->name) != 0)
-		row++;
-	while (signal->type && strcmp(signal->type, s->name) != 0)
-		signal++;
-	k->row = row->type ? row : NULL;
-	k->signals = signal->type ? signal : NULL;
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL && !(k->row && k->signals); i++) {
+		for (const struct bf_timeline_row *row = d->timeline; !k->row && row && row->type; row++)
+			k->row = strcmp(row->type, s->name) == 0 ? row : NULL;
+		for (const struct bf_timeline_signal_row *row = d->signals; !k->signals && row && row->type; row++)
+			k->signals = strcmp(row->type, s->name) == 0 ? row : NULL;
+	}
 	if (k->row) {
-		k->key[0] = field_of(s, row->keys[0]);
-		k->key[1] = field_of(s, row->keys[1]);
-		k->until = field_of(s, row->until);
-		k->error = field_of(s, row->error);
+		k->key[0] = field_of(s, k->row->keys[0]);
+		k->key[1] = field_of(s, k->row->keys[1]);
+		k->until = field_of(s, k->row->until);
+		k->error = field_of(s, k->row->error);
 	}
 	return k;
 }

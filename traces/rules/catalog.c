@@ -1,21 +1,28 @@
-/* All rules: the families, each of which lists its own. */
+/* All rules: the families of all devices, each of which lists its own. */
 #include <strings.h>
 
+#include "traces/device.h"
 #include "traces/rules/rule.h"
 
-extern const struct bf_rule_family bf_rules_ll, bf_rules_shmem;
-extern const struct bf_rule_family bf_rules_mlx5, bf_rules_nvme, bf_rules_sdma, bf_rules_hopper;
+const struct bf_rule_family *bf_rule_family_at(uint32_t i)
+{
+	const struct bf_device *d;
 
-const struct bf_rule_family *const bf_rule_families[] = {
-	&bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, &bf_rules_nvme, &bf_rules_sdma, &bf_rules_hopper, NULL,
-};
+	for (uint32_t k = 0; (d = bf_device_at(k)) != NULL; k++)
+		for (const struct bf_rule_family *const *f = d->rules; f && *f; f++)
+			if (i-- == 0)
+				return *f;
+	return NULL;
+}
 
 const struct bf_rule_about *bf_rule_at(uint32_t i)
 {
-	for (uint32_t f = 0; bf_rule_families[f]; f++)
-		for (uint32_t k = 0; bf_rule_families[f]->rules[k]; k++)
+	const struct bf_rule_family *family;
+
+	for (uint32_t f = 0; (family = bf_rule_family_at(f)) != NULL; f++)
+		for (uint32_t k = 0; family->rules[k]; k++)
 			if (i-- == 0)
-				return &bf_rule_families[f]->rules[k]->about;
+				return &family->rules[k]->about;
 	return NULL;
 }
 

@@ -195,22 +195,20 @@ static int make_listeners(struct bf_rules *r)
 
 static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 {
+	const struct bf_rule_family *f;
 	uint32_t nfamilies = 0, nrules = 0;
 	int rc = 0;
 
-	while (bf_rule_families[nfamilies]) {
-		const struct bf_rule_family *f = bf_rule_families[nfamilies++];
-
+	for (; (f = bf_rule_family_at(nfamilies)) != NULL; nfamilies++)
 		for (uint32_t i = 0; f->rules[i]; i++)
 			nrules++;
-	}
 	r->families = calloc(nfamilies + 1, sizeof(*r->families));
 	r->runs = calloc(nrules + 1, sizeof(*r->runs));
 	r->stores = bf_stores_open();
 	if (!r->families || !r->runs || !r->stores)
 		return -ENOMEM;
 	for (uint32_t i = 0; !rc && i < nfamilies; i++)
-		rc = add_family(r, bf_rule_families[i], o);
+		rc = add_family(r, bf_rule_family_at(i), o);
 	return rc ? rc : make_listeners(r);
 }
 

@@ -137,7 +137,8 @@ struct bf_rule_family {
 	void (*forget)(void *queue_facts); /* a queue's facts are about to be freed; may be NULL */
 	void (*forget_run)(void *run);     /* the run's facts are; may be NULL */
 };
-extern const struct bf_rule_family *const bf_rule_families[]; /* ends with NULL */
+/* The families of all devices (traces/device.h), in their order. NULL past the last. */
+const struct bf_rule_family *bf_rule_family_at(uint32_t i);
 
 static inline void *bf_rule_queue_state(const struct bf_rule_run *r, const struct bf_rule_queue *q)
 {

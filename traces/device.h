@@ -1,0 +1,155 @@
+/*
+ * Devices: what is known of one by those who read traces, in a table for each question. Whoever prints, draws, explains
+ * or judges goes over bf_device_at() and names no device.
+ *
+ * Ours are in traces/devices, a file each and a line in its table.c. A program has devices of its own when it defines
+ * bf_devices_outside[] (docs/adding-a-device.md).
+ *
+ * All records are known by the names of their types and fields, so traces of any version give what they have. Tables
+ * end with a row whose first member is NULL. Everything here is static and read by any thread.
+ */
+#ifndef BELFRY_TRACES_DEVICE_H
+#define BELFRY_TRACES_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sim/compiler.h"
+#include "sim/error.h"
+
+BF_API_BEGIN
+
+/* ---- the life of an entry ---- */
+
+#define BF_LIFE_POINTS 10u
+
+/* Which entries a record speaks of. */
+enum bf_life_entries {
+	BF_LIFE_ONE,   /* field `first` */
+	BF_LIFE_COUNT, /* `first` and as many as `second` says */
+	BF_LIFE_RANGE, /* from `first` to before `second` */
+	BF_LIFE_BELOW, /* all before `first` that have not been there yet */
+	BF_LIFE_UPTO,  /* those from now on up to `first`, which come later */
+	BF_LIFE_SLOTS, /* `first`, which takes as many slots as `second` says */
+	BF_LIFE_NAMED, /* `first`, which goes by `second` from now on: its slot may hold another before it is complete
+			*/
+};
+
+/* One record type that says where an entry is: which queue, which entries, which point. A type may have two. */
+struct bf_life_row {
+	const char *type;
+	uint32_t point; /* index into the points */
+	enum bf_life_entries entries;
+	const char *queue; /* the field with its number; NULL: the actor is the queue */
+	const char *first, *second;
+	const char *when; /* only when this field ... */
+	uint64_t is;      /* ... has this value */
+	bool software;    /* the actor is a thread, and does not name the queue */
+	/*
+	 * For `belfry explain`: a sentence, "fetches entry $index of $bytes bytes", where $field stands for the value
+	 * of a field, an enum's for its name; NULL: the name of the point says it. With the address and length of the
+	 * entry in memory, if the record has them, stores to it and the device's reads are told as well.
+	 */
+	const char *says;
+	const char *va, *bytes;
+	const char *error; /* not good when this field is not 0 */
+};
+
+/* A kind of entry. An entry ends with its last point, or when its slot is used again. */
+struct bf_life {
+	const char *name;                   /* "nvme": of bf_stage_queue.kind */
+	const char *points[BF_LIFE_POINTS]; /* what happens at each, "doorbell"; NULL past the last */
+	const struct bf_life_row *rows;
+	uint32_t wrap;        /* indices are counted modulo this; 0: not */
+	const char *slots;    /* a field of any of the types with the size of the ring; NULL: none has */
+	uint32_t device_last; /* the device's last word: a point that counts as the end; 0: the one before the last */
+	/*
+	 * `belfry explain DEVICE.PREFIX<queue>:<index>` by the rows above: "r" for "ring0.r1:7". NULL: explained by
+	 * code of its own, or not at all.
+	 */
+	const char *prefix;
+};
+
+/* Records of a span, by the field with its other end: how busy the actor was. */
+struct bf_busy_row {
+	const char *type, *other, *bytes;
+	bool since; /* the other end is the beginning */
+};
+
+/* ---- pictures ---- */
+
+enum bf_timeline_verb {
+	BF_ROW_HIDDEN,
+	BF_ROW_INSTANT,
+	BF_ROW_MEMORY,   /* an instant that is shown only when asked for */
+	BF_ROW_OPENS,    /* a span begins */
+	BF_ROW_CLOSES,   /* the span of the same group and keys ends */
+	BF_ROW_UNTIL,    /* a span from now to the time in field `until` */
+	BF_ROW_SINCE,    /* a span from the time in field `until` to now */
+	BF_ROW_BY_EVENT, /* field `until`: hopper_wait opens at 0 and closes above 1, hopper_bulk_end closes at 1 */
+	BF_ROW_PACKET,   /* opens where it is sent (field dir 0), closes where it arrives */
+};
+
+/* A flow is born with a store to a device and handed on from record to record. */
+enum bf_timeline_flow {
+	BF_FLOW_NONE,
+	BF_FLOW_BEGINS,    /* at address keys[0] */
+	BF_FLOW_ARRIVES,   /* the one of that address is what the next doorbell has */
+	BF_FLOW_RINGS,     /* this actor's entries have it from now on */
+	BF_FLOW_FOLLOWS,   /* an entry of this actor */
+	BF_FLOW_COMPLETES, /* of the queue keys[0] of this device */
+	BF_FLOW_SEEN,      /* by software of the PE with the device's number */
+};
+
+/*
+ * What a type of record means on a timeline (Perfetto, the HTML page). $field in a label stands for the field's value,
+ * an enum's for its name. Keys tell spans of one actor apart that are open at the same time.
+ */
+struct bf_timeline_row {
+	const char *type;
+	enum bf_timeline_verb verb;
+	const char *label;
+	const char *keys[2];
+	uint32_t group; /* spans of one group, device and keys open and close each other; no keys: of one actor */
+	enum bf_timeline_flow flow;
+	const char *until;
+	const char *error; /* not good when this field is not 0 */
+	bool bad;          /* never good */
+};
+
+enum bf_timeline_make { BF_SIGNAL_PLAIN, BF_SIGNAL_MBAR_PHASE, BF_SIGNAL_MBAR_PENDING, BF_SIGNAL_MBAR_TX };
+
+/* A waveform (VCD, FST): the sum of one or two fields of the record. Rows of one type stand together. */
+struct bf_timeline_signal_row {
+	const char *type, *name;
+	uint32_t bits;
+	const char *field, *plus; /* plus may be NULL */
+	const char *of;           /* the field that tells signals of one actor and name apart; NULL: there is one */
+	enum bf_timeline_make make;
+};
+
+/* ---- a device ---- */
+
+struct bf_rule_family;
+
+struct bf_device {
+	const char *name;    /* "nvme" */
+	const char *summary; /* one line */
+	/* NULL where it has none. */
+	const struct bf_life *const *lives; /* these three end with a NULL pointer */
+	const struct bf_rule_family *const *rules;
+	const struct bf_busy_row *busy;
+	const struct bf_timeline_row *timeline;
+	const struct bf_timeline_signal_row *signals;
+};
+
+/* Ours, then those of the program. NULL past the last. */
+const struct bf_device *bf_device_at(uint32_t i);
+
+/* What a program defines that has devices of its own; ends with NULL. The library's own has none. */
+extern const struct bf_device *const bf_devices_outside[];
+
+BF_API_END
+
+#endif

@@ -1,0 +1,72 @@
+/* The sync unit behind Hopper's barriers, and bulk copies: what those who read traces know of it. */
+#include "traces/device.h"
+
+extern const struct bf_rule_family bf_rules_hopper;
+
+static const struct bf_rule_family *const rules[] = { &bf_rules_hopper, NULL };
+
+static const struct bf_life_row waits_rows[] = {
+	{ .type = "hopper_wait", .point = 0, .entries = BF_LIFE_ONE, .first = "warp", .when = "event", .is = 0 },
+	{ .type = "hopper_wait", .point = 1, .entries = BF_LIFE_ONE, .first = "warp", .when = "event", .is = 2 },
+	{ .type = NULL },
+};
+
+static const struct bf_life waits = {
+	.name = "barrier waits",
+	.points = { "park", "wake" },
+	.rows = waits_rows,
+};
+
+static const struct bf_life_row copies_rows[] = {
+	{ .type = "hopper_bulk", .point = 0, .entries = BF_LIFE_ONE, .first = "copy" },
+	{ .type = "hopper_bulk_end", .point = 1, .entries = BF_LIFE_ONE, .first = "copy", .when = "event", .is = 0 },
+	{ .type = "hopper_bulk_end", .point = 2, .entries = BF_LIFE_ONE, .first = "copy", .when = "event", .is = 1 },
+	{ .type = NULL },
+};
+
+static const struct bf_life copies = {
+	.name = "bulk copies",
+	.points = { "issue", "read", "end" },
+	.rows = copies_rows,
+};
+
+static const struct bf_life *const lives[] = { &waits, &copies, NULL };
+
+static const struct bf_timeline_row timeline[] = {
+	{ .type = "hopper_op", .verb = BF_ROW_INSTANT, .label = "$op at $address" },
+	{ .type = "hopper_wait",
+	  .verb = BF_ROW_BY_EVENT,
+	  .label = "warp $warp waits at $address",
+	  .keys = { "address", "warp" },
+	  .group = 5,
+	  .until = "event" },
+	{ .type = "hopper_bulk", .verb = BF_ROW_OPENS, .label = "$kind $bytes B", .keys = { "copy" }, .group = 6 },
+	{ .type = "hopper_bulk_end", .verb = BF_ROW_BY_EVENT, .keys = { "copy" }, .group = 6, .until = "event" },
+	{ .type = "hopper_fault", .verb = BF_ROW_INSTANT, .label = "fault: $kind $reason", .bad = true },
+	{ .type = "hopper_bulk_fault", .verb = BF_ROW_INSTANT, .label = "copy fault: $reason", .bad = true },
+	{ .type = "hopper_stale_read",
+	  .verb = BF_ROW_INSTANT,
+	  .label = "copy reads stale bytes at $address",
+	  .bad = true },
+	{ .type = NULL },
+};
+
+static const struct bf_timeline_signal_row signals[] = {
+	{ "hopper_op", "phase", 1, "after", NULL, "address", BF_SIGNAL_MBAR_PHASE },
+	{ "hopper_op", "pending", 20, "after", NULL, "address", BF_SIGNAL_MBAR_PENDING },
+	{ "hopper_op", "tx_count", 21, "after", NULL, "address", BF_SIGNAL_MBAR_TX },
+	{ "hopper_bulk_signal", "phase", 1, "word", NULL, "address", BF_SIGNAL_MBAR_PHASE },
+	{ "hopper_bulk_signal", "pending", 20, "word", NULL, "address", BF_SIGNAL_MBAR_PENDING },
+	{ "hopper_bulk_signal", "tx_count", 21, "word", NULL, "address", BF_SIGNAL_MBAR_TX },
+	{ .type = NULL },
+};
+
+extern const struct bf_device bf_device_hopper;
+const struct bf_device bf_device_hopper = {
+	.name = "hopper",
+	.summary = "Hopper barriers and bulk copies",
+	.lives = lives,
+	.rules = rules,
+	.timeline = timeline,
+	.signals = signals,
+};

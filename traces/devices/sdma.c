@@ -1,0 +1,60 @@
+/* AMD's copy engine, and its driver: what those who read traces know of it. */
+#include "traces/device.h"
+
+extern const struct bf_rule_family bf_rules_sdma;
+
+static const struct bf_rule_family *const rules[] = { &bf_rules_sdma, NULL };
+
+static const struct bf_life_row packets_rows[] = {
+	{ .type = "sdma_doorbell",
+	  .point = 0,
+	  .entries = BF_LIFE_UPTO,
+	  .first = "published",
+	  .when = "verdict",
+	  .is = 0 },
+	{ .type = "sdma_packet", .point = 1, .entries = BF_LIFE_ONE, .first = "index", .when = "indirect", .is = 0 },
+	{ .type = "sdma_copied", .point = 2, .entries = BF_LIFE_ONE, .first = "index", .when = "indirect", .is = 0 },
+	{ .type = "sdma_result", .point = 2, .entries = BF_LIFE_ONE, .first = "index", .when = "indirect", .is = 0 },
+	{ .type = NULL },
+};
+
+static const struct bf_life packets = {
+	.name = "sdma",
+	.points = { "doorbell", "dispatch", "done" },
+	.rows = packets_rows,
+};
+
+static const struct bf_life *const lives[] = { &packets, NULL };
+
+static const struct bf_busy_row busy[] = {
+	{ "sdma_copied", "start_ps", "bytes", true },
+	{ .type = NULL },
+};
+
+static const struct bf_timeline_row timeline[] = {
+	{ .type = "sdma_doorbell", .verb = BF_ROW_INSTANT, .label = "doorbell $published", .flow = BF_FLOW_RINGS },
+	{ .type = "sdma_packet", .verb = BF_ROW_INSTANT, .label = "$name", .flow = BF_FLOW_FOLLOWS },
+	{ .type = "sdma_copied", .verb = BF_ROW_SINCE, .label = "copies $bytes B", .until = "start_ps" },
+	{ .type = "sdma_fault", .verb = BF_ROW_INSTANT, .label = "stops: $reason", .bad = true },
+	{ .type = "sdma_suspect", .verb = BF_ROW_INSTANT, .label = "suspect: $what", .bad = true },
+	/* Only for other pictures. */
+	{ .type = "sdma_surface", .verb = BF_ROW_HIDDEN },
+	{ .type = NULL },
+};
+
+static const struct bf_timeline_signal_row signals[] = {
+	{ "sdma_doorbell", "published", 64, "published", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ "sdma_rptr", "read pointer", 64, "index", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ .type = NULL },
+};
+
+extern const struct bf_device bf_device_sdma;
+const struct bf_device bf_device_sdma = {
+	.name = "sdma",
+	.summary = "SDMA copy engine",
+	.lives = lives,
+	.rules = rules,
+	.busy = busy,
+	.timeline = timeline,
+	.signals = signals,
+};
