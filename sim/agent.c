@@ -288,14 +288,14 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	const uint64_t local = bf_agent_now(a);
 	int result;
 
-	assert(n >= 1 && n <= BF_WAIT_LINES_MAX);
+	assert(n <= BF_WAIT_LINES_MAX);
 	if (BF_UNLIKELY(bf_watch_room(w, n))) { /* fewer lines than it takes would be a sleep for ever */
 		bf_fail(&a->sim->error, -ENOMEM, "no memory for what agent '%s' waits for", a->name);
 		bf_sim_stop(a->sim);
 		n = w->room;
 	}
 	if (bf_probe_type(a->sim, agent_wait))
-		record_wait(a, lines[0], n, timeout_ps, what);
+		record_wait(a, n ? lines[0] : NULL, n, timeout_ps, what);
 	/* A write woke it, the driver looked and was not content: the same polling loop goes on in the same phase. */
 	if (poll_ps != w->poll_ps || !w->touched || local - w->polled_ps >= poll_ps)
 		w->origin_ps = local;
@@ -305,13 +305,32 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	bf_watch_add(a, lines, n);
 	if (w->deadline_ps != BF_NEVER)
 		bf_sim_at(a->sim, &a->wake, w->deadline_ps);
+	w->nudgeable = true;
 	bf_agent_sleep(a, what);
+	w->nudgeable = false;
 	bf_watch_remove(a);
 	w->polled_ps = bf_agent_now(a);
 	result = w->touched ? 0 : -ETIMEDOUT;
 	if (bf_probe_type(a->sim, agent_wake))
 		record_wake(a, result);
 	return result;
+}
+
+void bf_agent_nudge(struct bf_agent *a)
+{
+	struct bf_agent_wait *w = a->wait;
+
+	if (!w->nudgeable || w->touched)
+		return;
+	bf_watch_remove(a);
+	w->touched = true;
+	bf_agent_wake_at(a, bf_agents_now(a->sim));
+}
+
+void bf_agent_describe_by(struct bf_agent *a, bf_agent_describe_fn *describe, void *arg)
+{
+	a->wait->describe = describe;
+	a->wait->describe_arg = arg;
 }
 
 void bf_agent_park(struct bf_agent *a, const char *what)

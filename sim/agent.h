@@ -86,14 +86,24 @@ static inline void bf_agent_delay(struct bf_agent *a, uint64_t ps)
 #define BF_WAIT_LINES_MAX 64 /* a warp's lanes, each with a line or two of its own */
 
 /*
- * Self: sleeps until a write touches one of the `n` (1..BF_WAIT_LINES_MAX) lines that hold the given addresses (which
- * must lie in regions), or `timeout_ps` (BF_NEVER: none) has passed. A write between the caller's last load and this
- * call cannot be missed as long as no other primitive lies between. On waking, local time is rounded up to a multiple
- * of `poll_ps` since the call (0: none). Returns 0 or -ETIMEDOUT. `what` (borrowed) says in the report what for, e.g.
- * "CQE on CQ 0x41".
+ * Self: sleeps until a write touches one of the `n` (0..BF_WAIT_LINES_MAX) lines that hold the given addresses (which
+ * must lie in regions), somebody calls bf_agent_nudge(), or `timeout_ps` (BF_NEVER: none) has passed. A write between
+ * the caller's last load and this call cannot be missed as long as no other primitive lies between. On waking, local
+ * time is rounded up to a multiple of `poll_ps` since the call (0: none). Returns 0 or -ETIMEDOUT. `what` (borrowed)
+ * says in the report what for, e.g. "CQE on CQ 0x41".
  */
 int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint64_t timeout_ps, uint64_t poll_ps,
 		  const char *what);
+
+/* Ends a bf_agent_wait() of this agent, if it is in one, as a write would, but at once. */
+void bf_agent_nudge(struct bf_agent *a);
+
+/*
+ * Self: `describe` adds to reports what the text of its waits cannot say; it writes at most `cap` bytes with the final
+ * NUL and returns the length of the whole text as snprintf() does. NULL: nothing.
+ */
+typedef int bf_agent_describe_fn(const struct bf_agent *a, void *arg, char *buf, size_t cap);
+void bf_agent_describe_by(struct bf_agent *a, bf_agent_describe_fn *describe, void *arg);
 
 /* Self: sleeps until somebody calls bf_agent_unpark(). `what` as above. An unpark that came first is not lost. */
 void bf_agent_park(struct bf_agent *a, const char *what);

@@ -32,7 +32,8 @@ struct bf_agent_wait {
 	struct bf_watch *watch; /* [room]: few, or memory of its own */
 	uint32_t room;
 	uint32_t n;           /* watches in the table */
-	bool touched;         /* a write ended the last wait */
+	bool touched;         /* a write or a nudge ended the last wait */
+	bool nudgeable;       /* asleep in bf_agent_wait() */
 	bool parked;          /* asleep in bf_agent_park() */
 	bool unparked;        /* not to sleep in the next one */
 	uint64_t since_ps;    /* local time of the call */
@@ -42,7 +43,7 @@ struct bf_agent_wait {
 	uint64_t polled_ps;      /* when the last one that a write had caused happened */
 	struct bf_agent *behind; /* next in the line of bf_agents_run() */
 	/* Writes what the bare text cannot say; NULL: nothing to add. Returns the length as snprintf() does. */
-	int (*describe)(const struct bf_agent *a, char *buf, size_t cap);
+	bf_agent_describe_fn *describe;
 	void *describe_arg;
 };
 

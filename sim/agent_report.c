@@ -72,7 +72,7 @@ static void describe_place(struct text *t, const struct bf_agent *a)
 	}
 	if (w->describe) {
 		at = room(t, &cap);
-		n = w->describe(a, at, cap);
+		n = w->describe(a, w->describe_arg, at, cap);
 		t->len += n > 0 ? (size_t)n : 0;
 	}
 }

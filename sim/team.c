@@ -87,9 +87,9 @@ void bf_team_destroy(struct bf_team *t)
 }
 
 /* For the deadlock report: which meeting, and who is missing and why. */
-static int describe(const struct bf_agent *a, char *buf, size_t cap)
+static int describe(const struct bf_agent *a, void *arg, char *buf, size_t cap)
 {
-	const struct bf_team *t = a->wait->describe_arg;
+	const struct bf_team *t = arg;
 	uint64_t mask = 0, missing;
 	int len;
 

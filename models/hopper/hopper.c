@@ -120,6 +120,21 @@ static void unit_faulted(void *arg, struct bf_sync_unit *unit, const struct bf_s
 	bf_hopper_raise(sm->gpu, &f);
 }
 
+void bf_hopper_on_phase(struct bf_hopper *gpu, bf_hopper_phase_fn *fn, void *arg)
+{
+	gpu->phase = fn;
+	gpu->phase_arg = arg;
+}
+
+static void unit_flipped(void *arg, struct bf_sync_unit *unit, uint32_t address)
+{
+	const struct bf_hopper_sm *sm = arg;
+
+	(void)unit;
+	if (sm->gpu->phase)
+		sm->gpu->phase(sm->gpu->phase_arg, sm->id, address);
+}
+
 const struct bf_hopper_fault *bf_hopper_fault(const struct bf_hopper *gpu)
 {
 	return gpu->fault.kind ? &gpu->fault : NULL;
@@ -158,7 +173,9 @@ static int attach_counts(struct bf_hopper_sm *sm)
 static int equip(struct bf_hopper_sm *sm)
 {
 	struct bf_hopper *gpu = sm->gpu;
-	struct bf_sync_opts opts = { .profile = &gpu->profile, .fault = unit_faulted, .arg = sm };
+	struct bf_sync_opts opts = {
+		.profile = &gpu->profile, .fault = unit_faulted, .phase = unit_flipped, .arg = sm
+	};
 	char name[64];
 	int rc;
 

@@ -30,6 +30,13 @@ struct bf_hopper_opts {
 int bf_hopper_create(struct bf_sim *sim, const struct bf_hopper_opts *opts, struct bf_hopper **out);
 void bf_hopper_destroy(struct bf_hopper *gpu);
 const struct bf_hopper_profile *bf_hopper_profile(const struct bf_hopper *gpu);
+
+/*
+ * From now on `fn` is told of each phase that a barrier completes, just then, by its address in the shared memory of
+ * the SM (bf_hopper_cta_base()). For who polls with test_wait and sleeps meanwhile.
+ */
+typedef void bf_hopper_phase_fn(void *arg, uint32_t sm, uint32_t address);
+void bf_hopper_on_phase(struct bf_hopper *gpu, bf_hopper_phase_fn *fn, void *arg);
 struct bf_sim *bf_hopper_sim(const struct bf_hopper *gpu);
 
 /* Cycles of the SM clock as picoseconds, rounded down; and from milli-cycles. */

@@ -52,6 +52,8 @@ struct bf_hopper {
 	struct bf_hopper_message *messages; /* all that were ever made */
 	struct bf_hopper_message *idle;     /* those that are free */
 	struct bf_bulk *bulk;               /* copy engines; NULL: none */
+	bf_hopper_phase_fn *phase;          /* NULL: nobody wants to know */
+	void *phase_arg;
 };
 
 static inline uint64_t bf_hopper_mc(const struct bf_hopper *gpu, uint64_t mc)

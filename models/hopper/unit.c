@@ -184,6 +184,12 @@ static void note_op(struct bf_sync_unit *u, uint32_t address, enum bf_sync_op op
 	}
 }
 
+static void tell_phase(struct bf_sync_unit *u, uint32_t address, uint32_t flips)
+{
+	if (flips && u->opts.phase)
+		u->opts.phase(u->opts.arg, u, address);
+}
+
 static bool changes(enum bf_sync_op op)
 {
 	return op <= BF_SYNC_COMPLETE_TX && op != BF_SYNC_INVAL;
@@ -229,6 +235,7 @@ static enum bf_mbar_fault do_barrier(struct bf_sync_unit *u, struct bf_sync_inst
 		note_op(u, address, op, in->warp, false);
 		u->note[address / 8].phases += *flips;
 		u->counts.completed += *flips;
+		tell_phase(u, address, *flips);
 	}
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
 		const struct bf_rec_hopper_op r = {
@@ -492,6 +499,7 @@ uint64_t bf_sync_update(struct bf_sync_unit *u, enum bf_sync_op op, uint32_t add
 	note_op(u, address, op, from, true);
 	u->note[address / 8].phases += flipped;
 	u->counts.completed += flipped;
+	tell_phase(u, address, flipped);
 	u->counts.ops++;
 	u->recv_ps = start + u->t.recv;
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {

@@ -85,11 +85,16 @@ struct bf_sync_instr {
 /* How a fault is told: the instruction has `fault` set. Before `done`; the unit does nothing more. */
 typedef void bf_sync_fault_fn(void *arg, struct bf_sync_unit *unit, const struct bf_sync_instr *instr);
 
+/* A barrier of the unit has completed a phase, just now; for who does not wait in the unit. `address` in the SM's
+ * memory. */
+typedef void bf_sync_phase_fn(void *arg, struct bf_sync_unit *unit, uint32_t address);
+
 struct bf_sync_opts {
 	const struct bf_hopper_profile *profile; /* borrowed */
 	uint8_t *shared;                         /* the SM's shared memory, profile->shared_bytes, borrowed */
 	uint32_t actor;                          /* of records */
 	bf_sync_fault_fn *fault;                 /* may be NULL */
+	bf_sync_phase_fn *phase;                 /* likewise */
 	void *arg;
 };
 
