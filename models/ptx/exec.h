@@ -113,9 +113,8 @@ struct bf_ptx_port {
 	enum bf_ptx_result (*trap)(struct bf_ptx_warp *w, uint32_t mask, enum bf_ptx_trap kind, const char *text);
 
 	/*
-	 * A call of a built-in function: an .extern .func that no module defines and `builtin` of struct
-	 * bf_ptx_code_opts has given a number. `in`: the parameters, one row each; `out`: the return value. DONE or
-	 * FAULT.
+	 * A call of a built-in function; `id` is its place in the list given to bf_ptx_link(). `in`: the parameters,
+	 * one row each; `out`: the return value. DONE or FAULT.
 	 */
 	enum bf_ptx_result (*builtin)(struct bf_ptx_warp *w, uint32_t id, uint32_t mask, const bf_ptx_row *in,
 				      bf_ptx_row *out);
@@ -171,8 +170,7 @@ struct bf_ptx_warp {
 	uint32_t dynamic_smem, total_smem, aggr_smem;
 	uint64_t constant_va, param_va;
 	uint32_t local_bytes; /* stack of one thread: .local memory */
-	uint32_t
-	    shared_bytes; /* static ones of the entry: where dynamic shared memory begins, less BF_PTX_SHARED_FIRST */
+	uint32_t dynamic_offset; /* the kernel's: dynamic shared memory begins at BF_PTX_SHARED_FIRST + this */
 
 	uint64_t lane_instructions; /* core: instructions times lanes so far */
 	struct bf_ptx_core *core;   /* core */
@@ -209,7 +207,12 @@ enum bf_ptx_result bf_ptx_warp_run(struct bf_ptx_warp *w);
 /* The statement that `lane` executes next, NULL: it has ended. For reports. */
 const struct bf_ptx_stmt *bf_ptx_warp_where(const struct bf_ptx_warp *w, uint32_t lane);
 
-/* Byte `offset` (an address of .local, below BF_PTX_LOCAL_SIZE) of `lane`; `len` bytes are there, else NULL. */
-uint8_t *bf_ptx_warp_local(const struct bf_ptx_warp *w, uint32_t lane, uint64_t offset, uint32_t len);
+/*
+ * Copies `len` bytes of a lane's .local memory from or to address `address` of that space (below BF_PTX_LOCAL_SIZE).
+ * False: not all of them are there; nothing is copied.
+ */
+bool bf_ptx_warp_local_read(const struct bf_ptx_warp *w, uint32_t lane, uint64_t address, void *to, uint32_t len);
+bool bf_ptx_warp_local_write(const struct bf_ptx_warp *w, uint32_t lane, uint64_t address, const void *from,
+			     uint32_t len);
 
 #endif

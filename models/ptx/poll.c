@@ -1,0 +1,303 @@
+/*
+ * Loops that poll: a warp sleeps instead of going round.
+ *
+ * A round of a loop that looked at memory, stored nothing and left every register as it was will go on like that until
+ * memory changes: its lanes sleep on the lines that they looked at, for as long as it takes. If only registers change
+ * (a counter, a clock), the lanes sleep on the lines too, but a little while at most, which grows with the time that
+ * they have polled: so that a program's own time-out comes, and soon. Whatever a lane does otherwise goes on meanwhile.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/ptx/machine_internal.h"
+
+#define STEP_PART 8u /* of the time that a loop has polled it may sleep */
+#define STEP_MAX (10 * BF_US)
+
+/* ---- what lanes look at ---- */
+
+void bf_ptx_looked(struct bf_ptx_machine_warp *w, uint32_t lane, void *at, uint32_t len, const void *value, bool shared)
+{
+	uint32_t mine = 0;
+
+	w->core.polls++;
+	if (!w->looks)
+		w->looks = calloc(BF_PTX_LANES * BF_PTX_POLLS, sizeof(*w->looks));
+	if (!w->looks) {
+		w->lost |= 1u << lane;
+		return;
+	}
+	for (uint32_t i = 0; i < w->nlooks; i++) {
+		struct bf_ptx_look *k = &w->looks[i];
+
+		if (k->lane != lane)
+			continue;
+		mine++;
+		if (k->at == at && k->len == len) {
+			memcpy(k->value, value ? value : k->value, len < sizeof(k->value) ? len : sizeof(k->value));
+			return;
+		}
+	}
+	if (mine == BF_PTX_POLLS) {
+		w->lost |= 1u << lane;
+		return;
+	}
+	w->looks[w->nlooks] = (struct bf_ptx_look){ .at = at, .lane = lane, .len = len, .shared = shared };
+	if (value)
+		memcpy(w->looks[w->nlooks].value, value, len < 16 ? len : 16);
+	w->nlooks++;
+}
+
+/* The lanes begin a new round. */
+static void forget(struct bf_ptx_machine_warp *w, uint32_t lanes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->nlooks; i++)
+		if (!(lanes >> w->looks[i].lane & 1))
+			w->looks[kept++] = w->looks[i];
+	w->nlooks = kept;
+	w->lost &= ~lanes;
+}
+
+/* Which look at which bytes, in one number; only for comparing with the round before. */
+static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask)
+{
+	uint64_t h = 1;
+
+	for (uint32_t i = 0; i < w->nlooks; i++) {
+		const struct bf_ptx_look *k = &w->looks[i];
+
+		if (mask >> k->lane & 1) {
+			const uint64_t words[3] = { h, (uint64_t)(uintptr_t)k->at, (uint64_t)k->lane << 8 | k->len };
+
+			h = bf_hash_bytes(words, sizeof(words));
+			h ^= bf_hash_bytes(k->value, sizeof(k->value));
+		}
+	}
+	return h;
+}
+
+static bool has_looked(const struct bf_ptx_machine_warp *w, uint32_t mask)
+{
+	for (uint32_t i = 0; i < w->nlooks; i++)
+		if (mask >> w->looks[i].lane & 1)
+			return true;
+	return false;
+}
+
+/* ---- the end of a round ---- */
+
+static struct bf_ptx_loop *round_of(struct bf_ptx_machine_warp *w, uint32_t mask, uint32_t target, bool *known)
+{
+	struct bf_ptx_loop *r;
+
+	*known = true;
+	for (uint32_t i = 0; i < BF_PTX_LOOPS; i++)
+		if (w->loops[i].mask == mask && w->loops[i].target == target)
+			return &w->loops[i];
+	*known = false;
+	r = &w->loops[w->next_loop];
+	w->next_loop = (w->next_loop + 1) % BF_PTX_LOOPS;
+	*r = (struct bf_ptx_loop){ .mask = mask, .target = target };
+	return r;
+}
+
+static enum bf_ptx_result sleep_until(struct bf_ptx_machine_warp *w, uint32_t mask, uint64_t until_ps)
+{
+	for (uint32_t left = mask; left; left &= left - 1)
+		w->lane[__builtin_ctz(left)].until_ps = until_ps;
+	return bf_ptx_wait(w, mask, BF_PTX_POLLING);
+}
+
+enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t target, uint64_t hash)
+{
+	struct bf_ptx_machine_warp *w = bf_ptx_machine_of(core);
+	const uint64_t looks = signature(w, mask);
+	struct bf_ptx_loop *r;
+	uint64_t now, step;
+	bool known, again, pure;
+
+	if (bf_ptx_is_dead(w->device))
+		return BF_PTX_FAULT;
+	bf_ptx_settle(w);
+	bf_agent_sync(w->agent);
+	now = bf_agent_now(w->agent);
+	r = round_of(w, mask, target, &known);
+	again = known && r->looks == looks && r->progress == core->progress && !(w->lost & mask) && has_looked(w, mask);
+	pure = again && r->hash == hash;
+	if (!again)
+		r->since_ps = now;
+	r->hash = hash;
+	r->looks = looks;
+	r->progress = core->progress;
+	step = (now - r->since_ps) / STEP_PART;
+	if (pure)
+		return sleep_until(w, mask, BF_NEVER);
+	if (again && step > w->device->pays->poll)
+		return sleep_until(w, mask, now + (step < STEP_MAX ? step : STEP_MAX));
+	forget(w, mask);
+	return BF_PTX_DONE;
+}
+
+/* ---- every lane waits ---- */
+
+static uint32_t lanes_that(const struct bf_ptx_machine_warp *w, enum bf_ptx_waits why)
+{
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < BF_PTX_LANES; i++)
+		if (w->lane[i].waits == why)
+			lanes |= 1u << i;
+	return lanes;
+}
+
+static void wake(struct bf_ptx_machine_warp *w, uint32_t lanes)
+{
+	if (!lanes)
+		return;
+	forget(w, lanes);
+	bf_ptx_ready(w, lanes);
+}
+
+/* Who has slept long enough. Returns when the next one will have; BF_NEVER. */
+static uint64_t wake_sleepers(struct bf_ptx_machine_warp *w)
+{
+	const uint64_t now = bf_agent_now(w->agent);
+	uint64_t next = BF_NEVER;
+	uint32_t over = 0;
+
+	for (uint32_t i = 0; i < BF_PTX_LANES; i++) {
+		const struct bf_ptx_machine_lane *l = &w->lane[i];
+
+		if (l->waits != BF_PTX_SLEEPING && l->waits != BF_PTX_POLLING)
+			continue;
+		if (l->until_ps <= now)
+			over |= 1u << i;
+		else if (l->until_ps < next)
+			next = l->until_ps;
+	}
+	wake(w, over);
+	return next;
+}
+
+/* Whether a lane would find something else now than it has found. */
+static bool has_changed(struct bf_ptx_machine_warp *w, const struct bf_ptx_look *k)
+{
+	uint8_t now[16] = { 0 };
+	const uint32_t len = k->len < sizeof(now) ? k->len : (uint32_t)sizeof(now);
+
+	if (!k->at)
+		return false;
+	if (k->shared || !bf_ptx_as_lane(w, k->lane)) {
+		memcpy(now, k->at, len);
+	} else {
+		bf_load_peek(w->agent, k->at, now, len);
+		bf_ptx_as_warp(w);
+	}
+	return memcmp(now, k->value, len) != 0;
+}
+
+struct listening {
+	const void *lines[BF_WAIT_LINES_MAX];
+	uint32_t n;
+	bool shared, phase, too_many;
+};
+
+static void add_line(struct listening *l, const void *at)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if ((uintptr_t)l->lines[i] / BF_LINE == (uintptr_t)at / BF_LINE)
+			return;
+	if (l->n == BF_WAIT_LINES_MAX)
+		l->too_many = true;
+	else
+		l->lines[l->n++] = at;
+}
+
+/* What the polling lanes look at. Lanes for whom it has changed already go on. */
+static void listen(struct bf_ptx_machine_warp *w, uint32_t polling, struct listening *out)
+{
+	uint32_t changed = 0;
+
+	*out = (struct listening){ 0 };
+	for (uint32_t i = 0; i < w->nlooks; i++) {
+		const struct bf_ptx_look *k = &w->looks[i];
+
+		if (!(polling >> k->lane & 1))
+			continue;
+		if (has_changed(w, k))
+			changed |= 1u << k->lane;
+		else if (!k->at)
+			out->phase = true;
+		else if (k->shared)
+			out->shared = true;
+		else
+			add_line(out, k->at);
+	}
+	if (changed) {
+		/* A weak load may go on seeing an old copy: it looks again, in its own time. */
+		bf_agent_delay(w->agent, w->device->pays->poll);
+		wake(w, changed);
+	}
+}
+
+/* A block whose shared memory somebody watches tells of each store. */
+static void watch_shared(struct bf_ptx_machine_warp *w, bool on)
+{
+	struct bf_ptx_cluster *c = w->block->cluster;
+
+	if (w->polls_shared == on)
+		return;
+	w->polls_shared = on;
+	for (uint32_t r = 0; r < c->grid->ctas; r++) {
+		struct bf_ptx_block *b = c->block[r];
+
+		if (!b)
+			continue;
+		b->listeners += on ? 1 : -1u;
+		for (uint32_t i = 0; i < b->nwarps; i++)
+			b->warp[i]->core.plain_store = !b->grid->copies_shared && !b->listeners;
+	}
+}
+
+static const char *reason(const struct bf_ptx_machine_warp *w, uint32_t polling)
+{
+	if (polling)
+		return "memory that it polls";
+	if (lanes_that(w, BF_PTX_AT_BARRIER))
+		return "a barrier";
+	if (lanes_that(w, BF_PTX_SLEEPING))
+		return "the end of a nanosleep";
+	return "the sync unit or a copy";
+}
+
+enum bf_ptx_result bf_ptx_idle(struct bf_ptx_warp *core)
+{
+	struct bf_ptx_machine_warp *w = bf_ptx_machine_of(core);
+	struct listening l;
+
+	bf_ptx_settle(w);
+	while (!bf_ptx_is_dead(w->device) && !core->ready && !w->device->sim->stopped) {
+		const uint32_t polling = lanes_that(w, BF_PTX_POLLING);
+		const uint64_t next = wake_sleepers(w), now = bf_agent_now(w->agent);
+		int rc;
+
+		if (!core->ready)
+			listen(w, polling, &l);
+		if (core->ready)
+			break;
+		watch_shared(w, l.shared);
+		w->polls_phase = l.phase;
+		rc = bf_agent_wait(w->agent, l.lines, l.n,
+				   l.too_many && next - now > STEP_MAX ? STEP_MAX
+				   : next == BF_NEVER                  ? BF_NEVER
+								       : next - now,
+				   l.n ? w->device->pays->poll : 0, reason(w, polling));
+		watch_shared(w, false);
+		w->polls_phase = false;
+		if (rc == 0 || l.too_many)
+			wake(w, lanes_that(w, BF_PTX_POLLING));
+	}
+	return bf_ptx_is_dead(w->device) || w->device->sim->stopped ? BF_PTX_FAULT : BF_PTX_DONE;
+}
