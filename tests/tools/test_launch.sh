@@ -58,6 +58,24 @@ says 'rank 1 ended with exit code 7'
 expect 7 -n 2 --grace 10s -- sh -c '[ "$BELFRY_RANK" = 1 ] && exit 7; sleep 0.2; touch "'"$work"'/ended"; exit 9'
 [ -e "$work/ended" ] || fail "there was no grace"
 expect 5 -n 2 --grace 0s -- sh -c '[ "$BELFRY_RANK" = 0 ] && exit 5; trap "" TERM; sleep 100 & wait; sleep 100'
+# Who ended first was the first, also where launch looks late: it is stopped while rank 2, then 1, then 0 end.
+(
+	"$BELFRY" launch -n 3 --grace 20s -- sh -c '
+		echo $$ >"$0/pid$BELFRY_RANK"
+		until [ -e "$0/go$BELFRY_RANK" ]; do sleep 0.01; done
+		exit $((BELFRY_RANK + 4))' "$work" 2>"$work/late" || echo $? >"$work/code"
+) &
+until [ -s "$work/pid0" ] && [ -s "$work/pid1" ] && [ -s "$work/pid2" ]; do sleep 0.01; done
+launcher=$(ps -o ppid= -p "$(cat "$work/pid0")" | tr -d ' ')
+kill -STOP "$launcher"
+for rank in 2 1 0; do
+	touch "$work/go$rank"
+	until [ "$(ps -o stat= -p "$(cat "$work/pid$rank")" | cut -c1)" = Z ]; do sleep 0.01; done
+done
+kill -CONT "$launcher"
+wait
+[ "$(cat "$work/code")" -eq 6 ] && grep -q 'rank 2 ended with exit code 6' "$work/late" ||
+	fail "rank 2 ended first: exit code $(cat "$work/code"), $(cat "$work/late")"
 expect 127 -n 2 -- "$work/nothing"
 says 'cannot run'
 expect 0 -n 2 --json -- sh -c 'echo text'

@@ -11,9 +11,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,7 @@ struct lines {
 
 struct process {
 	pid_t pid; /* 0: ended */
+	int pidfd; /* -1: none */
 	int code;  /* as a shell says it */
 	struct lines out, err;
 };
@@ -48,7 +51,8 @@ struct launch {
 	struct pollfd *polls; /* signals first, then two of each process */
 	sigset_t before;      /* signals that processes start with */
 	int signals, code;
-	bool ending;      /* one has failed, or we were told to end */
+	int deaths;  /* epoll of the processes' descriptors, which become ready in the order in which processes end */
+	bool ending; /* one has failed, or we were told to end */
 	uint64_t term_ms; /* when those that are left are told to end; 0: not decided */
 	uint64_t kill_ms; /* when they are killed */
 	char dir[64], address[80];
@@ -151,6 +155,18 @@ static int open_lines(struct lines *lines, FILE *to, uint32_t rank, int *child)
 	return 0;
 }
 
+static void watch(struct launch *l, uint32_t rank)
+{
+	struct epoll_event when_ended = { .events = EPOLLIN, .data.u32 = rank };
+	struct process *p = &l->processes[rank];
+
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd >= 0 && epoll_ctl(l->deaths, EPOLL_CTL_ADD, p->pidfd, &when_ended)) {
+		close(p->pidfd);
+		p->pidfd = -1;
+	}
+}
+
 static int start(struct launch *l, uint32_t rank)
 {
 	struct process *p = &l->processes[rank];
@@ -172,6 +188,7 @@ static int start(struct launch *l, uint32_t rank)
 			p->pid = 0;
 		} else {
 			setpgid(p->pid, p->pid); /* here as well, before anything can be sent to the group */
+			watch(l, rank);
 			l->running++;
 		}
 	}
@@ -242,15 +259,36 @@ static void on_ended(struct launch *l, uint32_t rank, int status)
 		begin_end(l, p->code, bf_arg_u64(l->args, "grace") / BF_MS);
 }
 
-/* In order of rank among those that ended at the same time; otherwise who failed first is the first. */
+static void take(struct launch *l, uint32_t rank)
+{
+	struct process *p = &l->processes[rank];
+	int status;
+
+	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+	on_ended(l, rank, status);
+}
+
+/*
+ * In the order in which they ended: who fails because another one did ends later, however late we are. By rank where
+ * the kernel has no descriptors of processes (before Linux 5.3).
+ */
 static void reap(struct launch *l)
 {
-	for (uint32_t i = 0; i < l->n; i++) {
-		int status;
+	struct epoll_event ended[16];
+	int n;
 
-		if (l->processes[i].pid && waitpid(l->processes[i].pid, &status, WNOHANG) == l->processes[i].pid)
-			on_ended(l, i, status);
-	}
+	do {
+		n = epoll_wait(l->deaths, ended, (int)BF_ARRAY_LEN(ended), 0);
+		for (int i = 0; i < n; i++)
+			take(l, ended[i].data.u32);
+	} while (n == (int)BF_ARRAY_LEN(ended));
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->processes[i].pidfd < 0)
+			take(l, i);
 }
 
 static void on_signals(struct launch *l)
@@ -377,7 +415,7 @@ static int run_all(struct launch *l)
 
 	fflush(stdout);
 	for (uint32_t i = 0; i < l->n; i++)
-		l->processes[i].out.fd = l->processes[i].err.fd = -1;
+		l->processes[i].out.fd = l->processes[i].err.fd = l->processes[i].pidfd = -1;
 	for (uint32_t i = 0; !rc && i < l->n; i++) {
 		rc = start(l, i);
 		if (rc)
@@ -394,7 +432,7 @@ static int run_all(struct launch *l)
 static int run_launch(const struct bf_args *args)
 {
 	static const int watched[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct launch l = { .args = args, .n = (uint32_t)bf_arg_u64(args, "n"), .signals = -1 };
+	struct launch l = { .args = args, .n = (uint32_t)bf_arg_u64(args, "n"), .signals = -1, .deaths = -1 };
 	int code = BF_EXIT_USAGE, rc;
 	sigset_t set;
 
@@ -406,7 +444,8 @@ static int run_launch(const struct bf_args *args)
 	l.processes = calloc(l.n, sizeof(*l.processes));
 	l.polls = calloc(1 + 2 * (size_t)l.n, sizeof(*l.polls));
 	l.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	rc = !l.processes || !l.polls ? -ENOMEM : l.signals < 0 ? -errno : make_address(&l);
+	l.deaths = epoll_create1(EPOLL_CLOEXEC);
+	rc = !l.processes || !l.polls ? -ENOMEM : l.signals < 0 || l.deaths < 0 ? -errno : make_address(&l);
 	if (rc)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot prepare to launch: %s", strerror(-rc));
 	else
@@ -414,6 +453,8 @@ static int run_launch(const struct bf_args *args)
 	remove_address(&l);
 	if (l.signals >= 0)
 		close(l.signals);
+	if (l.deaths >= 0)
+		close(l.deaths);
 	free(l.processes);
 	free(l.polls);
 	return code;
