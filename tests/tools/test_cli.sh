@@ -86,4 +86,11 @@ err=$( (trap '' PIPE; "$BELFRY" dump "$sample" --tails 2>&3 | head -1 >/dev/null
 if [ -w /dev/full ]; then
 	is 2 'cannot write' sh -c '"$BELFRY" dump "$0" >/dev/full' "$sample"
 fi
+# A file that may not grow; names that are empty; a profile that says nothing.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+is 2 'File too large' sh -c 'ulimit -f 8; "$BELFRY" run ibgda-put --messages 200 --trace "$0/t.bft"' "$folder"
+is 2 '--net wants a value' "$BELFRY" exec --net '' -- true
+echo '{"comment": "nothing"}' >"$folder/p.json"
+is 2 'a profile names its base or a field' "$BELFRY" run mbarrier-pipeline --profile "$folder/p.json"
 exit $failed

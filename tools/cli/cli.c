@@ -316,6 +316,17 @@ static int unknown_option(const struct bf_args *a, const char *dashes, const cha
 			    a->command->prefix ? " " : "");
 }
 
+/* What an option with a value of this kind names is never called nothing. */
+static bool is_name(const struct bf_opt *o)
+{
+	static const char *const names[] = { "FILE", "NAME", "PATH", "DIR" };
+
+	for (unsigned i = 0; i < BF_ARRAY_LEN(names); i++)
+		if (strcmp(o->arg, names[i]) == 0)
+			return true;
+	return false;
+}
+
 /*
  * One --name, --name=value or --name value; options of one letter are written with one dash. Moves `*i` past a value of
  * its own word. Returns 0 or the exit code.
@@ -354,7 +365,7 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 	/* What looks like an option is one; a value like that can be written behind '='. */
 	if (!text && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
 		text = argv[++*i];
-	if (!text || (*text == '\0' && strcmp(o->arg, "FILE") == 0))
+	if (!text || (*text == '\0' && is_name(o)))
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", bf_cli_dashes(o->name), o->name,
 				    o->arg);
 	if (strcmp(text, "-") == 0 && o->name[1] && strcmp(o->arg, "FILE") == 0)
@@ -640,6 +651,8 @@ int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
 	hold_standard_streams();
 	/* A reader that goes away (belfry dump ... | head) ends us quietly, even when our parent ignores the signal. */
 	signal(SIGPIPE, SIG_DFL);
+	/* A file that may not grow (ulimit -f) is an error of the write, which says what was lost. */
+	signal(SIGXFSZ, SIG_IGN);
 	/* Processes that belfry launch starts share a terminal: their messages mix line by line, not byte by byte. */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	code = dispatch(commands, argc, argv);

@@ -45,6 +45,7 @@ static int from_base(const char *name, size_t len, struct bf_hopper_profile *out
 
 struct reader {
 	const char *at, *end, *start;
+	uint32_t said; /* members that say something */
 	struct bf_error *err;
 };
 
@@ -112,10 +113,11 @@ static int take_member(struct reader *r, bool second, char name[BF_HOPPER_PROFIL
 			return rc;
 		if (key_len == 7 && memcmp(key, "profile", 7) == 0)
 			snprintf(name, BF_HOPPER_PROFILE_NAME, "%.*s", (int)len, text);
-		else if (key_len == 4 && memcmp(key, "base", 4) == 0)
+		else if (key_len == 4 && memcmp(key, "base", 4) == 0 && ++r->said)
 			rc = from_base(text, len, out, r->err);
 		return rc; /* other texts are remarks */
 	}
+	r->said++;
 	rc = take_number(r, &value);
 	return rc || !second ? rc : set_field(out, key, key_len, value, r->err);
 }
@@ -137,6 +139,8 @@ static int read_object(struct reader *r, bool second, char name[BF_HOPPER_PROFIL
 			return bad(r, "expected a comma or the object's end");
 	}
 	skip_space(r);
+	if (!r->said)
+		return bad(r, "a profile names its base or a field, and this has neither");
 	return r->at == r->end ? 0 : bad(r, "something follows the object");
 }
 
