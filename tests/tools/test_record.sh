@@ -45,7 +45,6 @@ timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o /dev/full -- "$verbs
 timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o /nonexistent/c -- "$verbs" polling >out 2>&1
 [ $? -eq 1 ] && grep -q 'cannot write /nonexistent/c: No such file' out || fail "-o into no folder: $(cat out)"
 (
-	trap '' XFSZ
 	ulimit -f 8
 	timeout 60 "$BELFRY" exec --net $net -- "$BELFRY" record -o short.jsonl -- "$verbs" polling >out 2>&1
 )

@@ -644,6 +644,11 @@ static void hold_standard_streams(void)
 	}
 }
 
+static void go_on(int number)
+{
+	(void)number;
+}
+
 int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
 {
 	int code;
@@ -651,8 +656,12 @@ int bf_cli_main(const struct bf_command *const *commands, int argc, char **argv)
 	hold_standard_streams();
 	/* A reader that goes away (belfry dump ... | head) ends us quietly, even when our parent ignores the signal. */
 	signal(SIGPIPE, SIG_DFL);
-	/* A file that may not grow (ulimit -f) is an error of the write, which says what was lost. */
-	signal(SIGXFSZ, SIG_IGN);
+	/*
+	 * A file that may not grow (ulimit -f) is an error of the write, which says what was lost. A handler, since
+	 * programs that we start have the standard action again, or ignore it as before.
+	 */
+	if (signal(SIGXFSZ, go_on) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
 	/* Processes that belfry launch starts share a terminal: their messages mix line by line, not byte by byte. */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	code = dispatch(commands, argc, argv);

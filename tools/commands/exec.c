@@ -168,7 +168,6 @@ static void become(const struct exec *x, const sigset_t *before, pid_t parent)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	for (unsigned i = 0; argv && i < words; i++)
 		argv[i] = bf_arg_positional(x->args, i);
-	signal(SIGXFSZ, SIG_DFL); /* ours alone */
 	if (argv)
 		execvp(x->program, plain.to);
 	fprintf(stderr, "belfry exec: cannot run %s: %s\n", x->program, strerror(errno));

@@ -3,7 +3,6 @@
  * knows what of Belfry a guest needs.
  */
 #include <errno.h>
-#include <signal.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +134,6 @@ static int run_script(const struct bf_args *args, const struct words *w)
 			dup2(STDERR_FILENO, STDOUT_FILENO);
 	}
 	if (!pid) {
-		signal(SIGXFSZ, SIG_DFL); /* ours alone */
 		execv(w->word[0], w->word);
 		fprintf(stderr, "belfry lab: %s: %s\n", w->word[0], strerror(errno));
 		_exit(BF_EXIT_UNAVAILABLE);

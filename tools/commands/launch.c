@@ -138,7 +138,6 @@ static void become(const struct launch *l, uint32_t rank, pid_t parent, int out,
 	setenv("BELFRY_BOOT", l->address, 1);
 	for (unsigned i = 0; argv && i < words; i++)
 		argv[i] = bf_arg_positional(l->args, i);
-	signal(SIGXFSZ, SIG_DFL); /* ours alone */
 	if (argv)
 		execvp(argv[0], plain.to);
 	fprintf(stderr, "belfry launch: cannot run %s: %s\n", bf_arg_positional(l->args, 0), strerror(errno));

@@ -1,7 +1,6 @@
 /* belfry record: a program on a real ConnectX, with what it gives its queues and gets from them written as a capture.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +44,6 @@ static void become(const struct bf_args *args, const char *program)
 
 	for (unsigned i = 0; argv && i < words; i++)
 		argv[i] = bf_arg_positional(args, i);
-	signal(SIGXFSZ, SIG_DFL); /* ours alone */
 	if (argv)
 		execv(program, plain.to);
 	free(argv);

@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -104,11 +105,22 @@ static void begin(const char *event)
 	fprintf(recorder.to, "{\"t_ns\":%" PRIu64 ",\"ev\":\"%s\"", now_ns() - recorder.origin_ns, event);
 }
 
+/* Here the line is written. A file that may not grow is our error: its signal would end the program. */
 static void end(void)
 {
+	const struct timespec at_once = { 0 };
+	sigset_t limit, before;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &limit, &before);
 	fputs("}\n", recorder.to);
-	if (BF_UNLIKELY(ferror(recorder.to)))
+	if (BF_UNLIKELY(ferror(recorder.to))) {
 		lose(errno);
+		if (!sigismember(&before, SIGXFSZ))
+			sigtimedwait(&limit, NULL, &at_once);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Bytes of a ring, from `at` on, around its end. */
