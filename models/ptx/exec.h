@@ -169,7 +169,7 @@ struct bf_ptx_warp {
 	uint64_t gridid;
 	uint32_t dynamic_smem, total_smem, aggr_smem;
 	uint64_t constant_va, param_va;
-	uint32_t local_bytes; /* stack of one thread: .local memory */
+	uint32_t local_bytes;    /* stack of one thread: .local memory */
 	uint32_t dynamic_offset; /* the kernel's: dynamic shared memory begins at BF_PTX_SHARED_FIRST + this */
 
 	uint64_t lane_instructions; /* core: instructions times lanes so far */

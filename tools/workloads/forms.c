@@ -200,7 +200,8 @@ static void write_explore(FILE *out, const struct bf_family *f)
 }
 
 #define RUN_CODES                                                                                                      \
-	"Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time limit. 2: bad\n" \
+	"Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time limit. 2: "     \
+	"bad\n"                                                                                                        \
 	"options. 3: all data are correct, but --lint found something."
 #define EXPLORE_CODES "Exit code 0: no run failed. 1: one did. 2: bad options."
 

@@ -150,19 +150,17 @@ static void forget_run(void *facts)
 	free(run->blocks);
 }
 
+/* clang-format off */
 #define BF_HOPPER_RULES(R)                                                                                             \
-	R(arrive_count)                                                                                                \
-	R(init_sync)                                                                                                   \
-	R(entry_sync)                                                                                                  \
-	R(not_initialised)                                                                                             \
-	R(init_fence) R(init_twice) R(live_store) R(stale_word) R(inval_early) R(over_arrival) R(extra_arrival)        \
-	    R(local_arrive) R(phase_unseen) R(first_parity) R(parity) R(double_wait) R(wrong_wait) R(elected)          \
-		R(try_once) R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late) R(expect_more)            \
-		    R(expect_less) R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips)                \
-			R(arrivals_missing) R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence)           \
-			    R(load_fence) R(counted_arrive) R(early_commit) R(no_commit) R(store_wait) R(copy_overlap) \
-				R(bulk_size) R(bulk_align) R(bulk_address) R(async_group) R(cache_thrash)              \
-				    R(wait_buffer) R(wait_polls) R(split_arrive) R(spin)
+	R(arrive_count) R(init_sync) R(entry_sync) R(not_initialised) R(init_fence) R(init_twice)                      \
+	R(live_store) R(stale_word) R(inval_early) R(over_arrival) R(extra_arrival) R(local_arrive)                    \
+	R(phase_unseen) R(first_parity) R(parity) R(double_wait) R(wrong_wait) R(elected) R(try_once)                  \
+	R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late) R(expect_more) R(expect_less)                 \
+	R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips) R(arrivals_missing)                       \
+	R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence) R(counted_arrive)               \
+	R(early_commit) R(no_commit) R(store_wait) R(copy_overlap) R(bulk_size) R(bulk_align) R(bulk_address)          \
+	R(async_group) R(cache_thrash) R(wait_buffer) R(wait_polls) R(split_arrive) R(spin)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_hopper_##name;
 BF_HOPPER_RULES(DECLARE)

@@ -548,22 +548,19 @@ static void forget(void *facts)
 	free(((struct bf_mlx5_queue *)facts)->slots);
 }
 
+/* clang-format off */
 #define BF_MLX5_RULES(R)                                                                                               \
-	R(entry_order)                                                                                                 \
-	R(fence_scope)                                                                                                 \
-	R(entry_early)                                                                                                 \
-	R(publish_order)                                                                                               \
-	R(ring_overrun)                                                                                                \
-	R(dbrec_index) R(dbrec_order) R(doorbell_first) R(dbrec_lock) R(not_rung) R(key_bounds) R(key_unknown)         \
-	    R(key_access) R(poll_early) R(poll_window) R(completion_lost) R(data_order) R(retry_exceeded)              \
-		R(rnr_exceeded) R(remote_access) R(local_length) R(local_qp) R(local_protection) R(flushed)            \
-		    R(error_ignored) R(quiet_early) R(doorbell_refused) R(doorbell_lost) R(wrong_peer) R(read_depth)   \
-			R(rnr_finite) R(cq_overrun) R(cq_config) R(entry_index) R(entry_qpn) R(capture_error)          \
-			    R(doorbell_each) R(retransmits) R(read_zero) R(shared_queue) R(cq_too_small) R(cq_entry0)  \
-				R(cq_not_cleared) R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak)          \
-				    R(dc_key) R(dc_unknown) R(dc_contexts) R(slot_shared) R(publish_count)             \
-					R(not_published) R(entry_shape) R(get_early) R(ibuf_shared) R(no_quiet)        \
-					    R(dbrec_unfenced)
+	R(entry_order) R(fence_scope) R(entry_early) R(publish_order) R(ring_overrun) R(dbrec_index)                   \
+	R(dbrec_order) R(doorbell_first) R(dbrec_lock) R(not_rung) R(key_bounds) R(key_unknown) R(key_access)          \
+	R(poll_early) R(poll_window) R(completion_lost) R(data_order) R(retry_exceeded) R(rnr_exceeded)                \
+	R(remote_access) R(local_length) R(local_qp) R(local_protection) R(flushed) R(error_ignored)                   \
+	R(quiet_early) R(doorbell_refused) R(doorbell_lost) R(wrong_peer) R(read_depth) R(rnr_finite)                  \
+	R(cq_overrun) R(cq_config) R(entry_index) R(entry_qpn) R(capture_error) R(doorbell_each)                       \
+	R(retransmits) R(read_zero) R(shared_queue) R(cq_too_small) R(cq_entry0) R(cq_not_cleared)                     \
+	R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)             \
+	R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)                    \
+	R(no_quiet) R(dbrec_unfenced)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
 BF_MLX5_RULES(DECLARE)

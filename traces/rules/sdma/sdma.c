@@ -456,21 +456,18 @@ static void forget(void *facts)
 	free(((struct bf_sdma_queue *)facts)->w);
 }
 
+/* clang-format off */
 #define BF_SDMA_RULES(R)                                                                                               \
-	R(ring_overrun)                                                                                                \
-	R(reserved_twice)                                                                                              \
-	R(unfenced)                                                                                                    \
-	R(signal_value)                                                                                                \
-	R(ring_full) R(doorbell_width) R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order)     \
-	    R(doorbell_first) R(ring_order) R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count)           \
-		R(copy_dcc) R(count_limit) R(copy_count) R(fill_count) R(rect_pitch) R(surface) R(rect_limit)          \
-		    R(rect_layout) R(rect_base) R(overlap) R(broadcast_bit) R(align) R(unmapped) R(opcode)             \
-			R(privileged) R(truncated) R(packet) R(reserved_bits) R(poll_mask) R(poll_timeout)             \
-			    R(poll_early) R(poll_halves) R(poll_stuck) R(gcr_pair) R(hdp_flush) R(trap_first)          \
-				R(time_align) R(signal_early) R(gang_poll) R(rptr_done) R(copy_order) R(data_order)    \
-				    R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)              \
-					R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element)  \
-					    R(doorbell_each)
+	R(ring_overrun) R(reserved_twice) R(unfenced) R(signal_value) R(ring_full) R(doorbell_width)                   \
+	R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order) R(doorbell_first)                  \
+	R(ring_order) R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count) R(copy_dcc)                     \
+	R(count_limit) R(copy_count) R(fill_count) R(rect_pitch) R(surface) R(rect_limit) R(rect_layout)               \
+	R(rect_base) R(overlap) R(broadcast_bit) R(align) R(unmapped) R(opcode) R(privileged) R(truncated)             \
+	R(packet) R(reserved_bits) R(poll_mask) R(poll_timeout) R(poll_early) R(poll_halves) R(poll_stuck)             \
+	R(gcr_pair) R(hdp_flush) R(trap_first) R(time_align) R(signal_early) R(gang_poll) R(rptr_done)                 \
+	R(copy_order) R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)              \
+	R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element) R(doorbell_each)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;
 BF_SDMA_RULES(DECLARE)
