@@ -15,11 +15,11 @@
 #if !BF_CORO_ASM
 #include <ucontext.h>
 #endif
-#if BF_CORO_ASAN
+#if BF_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if BF_CORO_TSAN
+#if BF_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -36,12 +36,12 @@ struct bf_coro {
 	char *map; /* guard page, the stack, room in which its top is moved about, this */
 	size_t map_bytes, page_bytes, stack_bytes;
 	int finished;
-#if BF_CORO_ASAN
+#if BF_ASAN
 	void *fake_stack, *caller_fake_stack;
 	const void *caller_bottom;
 	size_t caller_size;
 #endif
-#if BF_CORO_TSAN
+#if BF_TSAN
 	void *fiber, *caller_fiber;
 #endif
 };
@@ -145,10 +145,10 @@ void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
  */
 static void before_enter(struct bf_coro *co)
 {
-#if BF_CORO_ASAN
+#if BF_ASAN
 	__sanitizer_start_switch_fiber(&co->caller_fake_stack, stack_bottom(co), stack_room(co));
 #endif
-#if BF_CORO_TSAN
+#if BF_TSAN
 	co->caller_fiber = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(co->fiber, 0);
 #endif
@@ -157,7 +157,7 @@ static void before_enter(struct bf_coro *co)
 
 static void after_enter(struct bf_coro *co)
 {
-#if BF_CORO_ASAN
+#if BF_ASAN
 	__sanitizer_finish_switch_fiber(co->caller_fake_stack, NULL, NULL);
 #endif
 	(void)co;
@@ -165,11 +165,11 @@ static void after_enter(struct bf_coro *co)
 
 static void before_leave(struct bf_coro *co)
 {
-#if BF_CORO_ASAN
+#if BF_ASAN
 	/* A null place for the fake stack says that this one is done with. */
 	__sanitizer_start_switch_fiber(co->finished ? NULL : &co->fake_stack, co->caller_bottom, co->caller_size);
 #endif
-#if BF_CORO_TSAN
+#if BF_TSAN
 	__tsan_switch_to_fiber(co->caller_fiber, 0);
 #endif
 	(void)co;
@@ -177,7 +177,7 @@ static void before_leave(struct bf_coro *co)
 
 static void after_leave(struct bf_coro *co)
 {
-#if BF_CORO_ASAN
+#if BF_ASAN
 	__sanitizer_finish_switch_fiber(co->fake_stack, &co->caller_bottom, &co->caller_size);
 #endif
 	(void)co;
@@ -204,7 +204,7 @@ static void first_frame(struct bf_coro *co)
 	co->context.uc_link = NULL;
 	/* makecontext() passes ints only (POSIX.1-2001, "makecontext"): the pointer goes in halves. */
 	makecontext(&co->context, (void (*)(void))run, 2, (unsigned)(self >> 32), (unsigned)self);
-#if BF_CORO_ASAN
+#if BF_ASAN
 	co->fake_stack = NULL;
 #endif
 }
@@ -266,7 +266,7 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 	co->map_bytes = map_bytes;
 	co->page_bytes = page;
 	co->stack_bytes = stack_bytes;
-#if BF_CORO_TSAN
+#if BF_TSAN
 	co->fiber = __tsan_create_fiber(0);
 #endif
 	bf_coro_reset(co, main, arg);
@@ -276,7 +276,7 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 
 void bf_coro_reset(struct bf_coro *co, void (*main)(void *arg), void *arg)
 {
-#if BF_CORO_ASAN
+#if BF_ASAN
 	/* An abandoned function leaves its redzones behind. */
 	__asan_unpoison_memory_region(stack_bottom(co), stack_room(co));
 #endif
@@ -290,10 +290,10 @@ void bf_coro_destroy(struct bf_coro *co)
 {
 	if (!co)
 		return;
-#if BF_CORO_TSAN
+#if BF_TSAN
 	__tsan_destroy_fiber(co->fiber);
 #endif
-#if BF_CORO_ASAN
+#if BF_ASAN
 	__asan_unpoison_memory_region(stack_bottom(co), stack_room(co));
 #endif
 	munmap(co->map, co->map_bytes);

@@ -2,23 +2,10 @@
 #ifndef BELFRY_SIM_CORO_ARCH_INTERNAL_H
 #define BELFRY_SIM_CORO_ARCH_INTERNAL_H
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define BF_CORO_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define BF_CORO_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define BF_CORO_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define BF_CORO_TSAN 1
-#endif
+#include "sim/sanitizers.h"
 
 /* The sanitizers intercept swapcontext() and must hear of each switch; BF_CORO_UCONTEXT forces the portable way. */
-#if BF_CORO_ASAN || BF_CORO_TSAN || defined(BF_CORO_UCONTEXT)
+#if BF_ASAN || BF_TSAN || defined(BF_CORO_UCONTEXT)
 #define BF_CORO_X86_64 0
 #define BF_CORO_AARCH64 0
 #else

@@ -442,8 +442,13 @@ static bool check(struct bf_sim *sim, enum bf_fault_kind kind, uint64_t at_ps, u
 	if (!hit)
 		return false;
 	hit->fired++;
-	BF_EMIT(sim, actor, fault_injected, .delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind,
-		.rule = out->rule);
+	if (bf_probe(sim, BF_CLASS_FAULT)) {
+		struct bf_rec_fault_injected rec = {
+			.delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind, .rule = out->rule
+		};
+
+		bf_record(&sim->rec, &bf_rec_fault_injected_schema, actor, &rec, NULL, 0);
+	}
 	return true;
 }
 

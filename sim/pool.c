@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "sim/sanitizers.h"
 #include "sim/sim.h"
 
 #ifndef MADV_COLLAPSE /* since Linux 6.1 (include/uapi/asm-generic/mman-common.h) */
@@ -22,16 +23,7 @@
 #define EXTENT (64u << 20)    /* of addresses; memory is there when it is touched */
 
 /* Under AddressSanitizer each object is an allocation of its own, so that it finds what is used after its end. */
-#if defined(__SANITIZE_ADDRESS__)
-#define APART true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define APART true
-#endif
-#endif
-#ifndef APART
-#define APART false
-#endif
+#define APART (BF_ASAN != 0)
 
 struct spare {
 	struct spare *next;

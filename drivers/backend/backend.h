@@ -202,7 +202,7 @@ struct bf_backend {
 	 * `threads` rather whether that GPU's threads can run grids (bf_world_opts.cuda). NULL: neither.
 	 */
 	int (*probe_gpu)(bool threads, char *why, size_t cap);
-	/* 0 or negative errno with `err` set. */
+	/* 0 or negative errno with `err` set. The world keeps `err` for the texts of later failures, until close(). */
 	int (*open)(const struct bf_world_opts *opts, struct bf_error *err, struct bf_world **out);
 	void (*close)(struct bf_world *w);
 	/* Zeroed memory of PE `pe`, in host or GPU memory; reachable by its device. Freed at close. */

@@ -53,12 +53,12 @@ BF_DEVICE int bf_nvm_cqe_new(const struct bf_nvm_ctrl *ctrl, uint32_t tag, uint3
  */
 BF_DEVICE void bf_nvm_invalidate(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl)
 {
-	const uint32_t *ack =
-	    ctrl->invalidate + (BF_GPU_GCVM_INVALIDATE_ENG17_ACK - BF_GPU_GCVM_INVALIDATE_ENG17_REQ) / 4;
 	const uint32_t vmids = ctrl->invalidate_value & 0xffffu;
+	const uint32_t *ack;
 
 	if (!ctrl->invalidate || ctrl->bugs & BF_NVM_BUG_NO_INVALIDATE)
 		return;
+	ack = ctrl->invalidate + (BF_GPU_GCVM_INVALIDATE_ENG17_ACK - BF_GPU_GCVM_INVALIDATE_ENG17_REQ) / 4;
 	bf_mmio_st32(t, ctrl->invalidate, ctrl->invalidate_value);
 	for (uint32_t i = 0; i < 100 && (bf_mmio_ld32(t, ack) & vmids) != vmids; i++)
 		bf_pause(t, 100);

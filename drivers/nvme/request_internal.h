@@ -180,7 +180,7 @@ BF_DEVICE int bf_nvm_build(struct bf_thread *t, struct bf_nvm_worker *w, uint32_
 		return 0;
 	data.first = job->data.ioaddr + (uint64_t)(bf_nvm_byte(job, at, 0) - job->data.vaddr);
 	data.step = w->shape->scatter ? -(int64_t)w->ctrl->page : (int64_t)w->ctrl->page;
-	list.vaddr = job->lists.vaddr + place;
+	list.vaddr = job->lists.vaddr ? job->lists.vaddr + place : NULL; /* jobs of one or two pages have no lists */
 	list.ioaddr = job->lists.ioaddr + place;
 	list.bytes = job->list_stride - w->shape->list_offset;
 	return bf_nvm_prp(t, w->ctrl, c, &data, w->shape->bytes, &list);

@@ -14,6 +14,7 @@
 
 #include "drivers/platform/platform.h"
 #include "sim/compiler.h"
+#include "sim/sanitizers.h"
 
 BF_API_BEGIN
 
@@ -26,14 +27,7 @@ BF_API_BEGIN
  * ThreadSanitizer does not understand fences (gcc says so). For it, relaxed accesses are acquire and release ones, and
  * a fence is an atomic that all threads of the run hit.
  */
-#if defined(__SANITIZE_THREAD__)
-#define BF_NATIVE_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define BF_NATIVE_TSAN
-#endif
-#endif
-#ifdef BF_NATIVE_TSAN
+#if BF_TSAN
 #include <sanitizer/tsan_interface.h>
 #define BF_NATIVE_LOAD memory_order_acquire
 #define BF_NATIVE_STORE memory_order_release
@@ -240,7 +234,7 @@ static inline void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 {
 	(void)t;
 	(void)scope;
-#ifdef BF_NATIVE_TSAN
+#if BF_TSAN
 	bf_native_fence(t);
 #else
 	atomic_thread_fence(memory_order_seq_cst);

@@ -15,9 +15,10 @@ static const struct bf_backend *sim(void)
 
 static struct bf_world *open_world(const struct bf_world_opts *opts)
 {
-	struct bf_error err = { 0 };
+	static struct bf_error err; /* as long as the world */
 	struct bf_world *w;
 
+	err = (struct bf_error){ 0 };
 	ck_assert_msg(!sim()->open(opts, &err, &w), "%s", err.text);
 	return w;
 }

@@ -9,18 +9,13 @@
 #include <malloc.h>
 
 #include "models/mlx5/device_internal.h"
+#include "sim/sanitizers.h"
 #include "tests/models/mlx5_dc.h"
 
 #define LIMIT 1280u
 #define SLACK 1024u /* what Check itself and the allocator's rounding may add */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEAP_IS_PLAIN 0
-#elif defined(__has_feature)
-#define HEAP_IS_PLAIN !__has_feature(address_sanitizer)
-#else
-#define HEAP_IS_PLAIN 1
-#endif
+#define HEAP_IS_PLAIN !BF_ASAN
 
 static struct rig rig;
 static struct rig_node *a, *b;

@@ -4,8 +4,24 @@ set -eu
 command -v pkg-config >/dev/null || { echo "pkg-config is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A sanitized library needs its runtime in the program too; the plain builds cover this test.
-grep -q '^BELFRY_SANITIZE:[A-Z]*=.' "$BELFRY_BUILD_DIR/CMakeCache.txt" && { echo "sanitizer build"; exit 77; }
+# A sanitized library needs its runtime in the program too, from the same compiler.
+cached() {
+	sed -n "s/^$1:[A-Z]*=//p" "$BELFRY_BUILD_DIR/CMakeCache.txt"
+}
+sanitize=$(cached BELFRY_SANITIZE)
+case ${sanitize:+$(cached CMAKE_C_COMPILER)} in
+'') ;;
+*clang) CC=clang CXX=clang++ CFLAGS="-fsanitize=$sanitize -shared-libasan" ;;
+*) CFLAGS=-fsanitize=$sanitize ;;
+esac
+export CC="${CC:-cc}" CXX="${CXX:-c++}" CFLAGS="${CFLAGS-}" CXXFLAGS="${CFLAGS-}"
+export LDFLAGS="$CFLAGS"
+case $CFLAGS in
+*-shared-libasan)
+	runtime=$(clang -print-file-name="libclang_rt.asan-$(uname -m).so")
+	LDFLAGS="$CFLAGS -Wl,-rpath,$(dirname "$runtime")"
+	;;
+esac
 cmake --install "$BELFRY_BUILD_DIR" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 
 mkdir "$work/app"
@@ -45,15 +61,15 @@ LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name 'libbelfry.*' | head -n 1
 export LD_LIBRARY_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name belfry.pc)")
 export PKG_CONFIG_PATH
-cc $(pkg-config --cflags belfry) "$work/app/main.c" $(pkg-config --static --libs belfry) -o "$work/app2"
+$CC $CFLAGS $(pkg-config --cflags belfry) "$work/app/main.c" $(pkg-config --static --libs belfry) $LDFLAGS -o "$work/app2"
 test "$("$work/app2")" = "cx7 1"
 
 # The example of an outside project, which tests a driver of its own: good as it is, and each of its mistakes is named.
 # It takes nothing but <belfry.h>.
 examples=$work/examples
 cp -r "$BELFRY_SOURCE_DIR/tests/examples" "$examples"
-cmake -S "$examples" -B "$work/e" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" \
-	-DCMAKE_CXX_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
+cmake -S "$examples" -B "$work/e" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_FLAGS="$CFLAGS -Wall -Wextra -Wpedantic -Werror" \
+	-DCMAKE_CXX_FLAGS="$CFLAGS -Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
 	cmake --build "$work/e" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 (cd "$work/e" && ctest --output-on-failure >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
 # fails_with BUG RULE PROGRAM: the program fails, and its text has the rule as the cause.
@@ -99,7 +115,7 @@ int main(void)
 	return 0;
 }
 C
-cc $(pkg-config --cflags belfry) "$work/app/version.c" $(pkg-config --static --libs belfry) -o "$work/version"
+$CC $CFLAGS $(pkg-config --cflags belfry) "$work/app/version.c" $(pkg-config --static --libs belfry) $LDFLAGS -o "$work/version"
 version=$(pkg-config --modversion belfry)
 test "$("$work/version")" = "$version $version"
 test "$("$work/prefix/bin/belfry" --version)" = "belfry $version"

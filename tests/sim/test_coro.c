@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/coro.h"
+#include "sim/sanitizers.h"
 
 struct counter {
 	struct bf_coro *co;
@@ -293,7 +294,7 @@ int main(void)
 	tcase_add_test(t, stack_is_as_large_as_asked);
 	tcase_add_test(t, many);
 	tcase_add_test(t, refuses_what_cannot_be_had);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if BF_ASAN || BF_TSAN
 	/* The sanitizers turn the signal into their own report. */
 	(void)guard_page_stops_an_overflow;
 #else

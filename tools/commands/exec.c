@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "sim/fault.h"
+#include "sim/sanitizers.h"
 #include "tools/workloads/choice.h"
 #include "tools/cli/cli.h"
 #include "tools/exec/engine.h"
@@ -56,12 +57,12 @@ static void set_text(const char *name, const char *value)
 	setenv(name, value ? value : "", 1);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if BF_ASAN
 /* A sanitized library wants its runtime to be the first of all; this program has it. */
 static int find_runtime(struct dl_phdr_info *info, size_t size, void *found)
 {
 	(void)size;
-	if (!strstr(info->dlpi_name, "libasan.so"))
+	if (!strstr(info->dlpi_name, "libasan.so") && !strstr(info->dlpi_name, "libclang_rt.asan"))
 		return 0;
 	snprintf(found, PATH_MAX, "%s:", info->dlpi_name);
 	return 1;

@@ -95,7 +95,8 @@ static void record_mismatch(struct arena *a, uint8_t is, uint8_t should)
 
 	if (!sim || !bf_probe(sim, BF_CLASS_DRIVER))
 		return;
-	BF_EMIT_MADE(sim, bf_stream_actor(&sim->rec, "host", "workload"), sdma_mismatch, rec, NULL, 0);
+	bf_record(&sim->rec, &bf_rec_sdma_mismatch_schema, bf_stream_actor(&sim->rec, "host", "workload"), &rec, NULL,
+		  0);
 	keep_hash(a, sim);
 }
 
@@ -462,7 +463,7 @@ static void record_surfaces(struct arena *a)
 		};
 
 		snprintf(rec.what, sizeof(rec.what), "element of %u byte%s", rec.element, rec.element > 1 ? "s" : "");
-		BF_EMIT_MADE(sim, actor, sdma_surface, rec, at, bytes);
+		bf_record(&sim->rec, &bf_rec_sdma_surface_schema, actor, &rec, at, bytes);
 	}
 	keep_hash(a, sim);
 }
