@@ -109,6 +109,12 @@ EOF
 		! grep -q 'connection 2 ends' "$work/err" || break
 		sleep 0.05
 	done
+	# What was recorded is in the file soon, for a server that is killed.
+	for _ in $(seq 200); do
+		! "$BELFRY" dump "$work/trace.bft" 2>/dev/null | grep -q 'vfio_user_message' || break
+		sleep 0.05
+	done
+	"$BELFRY" dump "$work/trace.bft" 2>/dev/null | grep -q 'vfio_user_message' || fail "nothing is in the trace while it is written"
 	stop TERM
 	grep -q 'refused: unknown command 99' "$work/err" || fail "--verbose says nothing of the refusal"
 	grep -Eq 'ssd0.vfio_user.sessions +2$' "$work/out" || fail "not two sessions"

@@ -19,7 +19,7 @@
 #include "tools/exec/identity.h"
 #include "tools/exec/trap_patch.h"
 #include "tools/exec/trap_store.h"
-#include "traces/container/trace.h"
+#include "traces/container/keep.h"
 
 #define BF_EXEC_IDLE_US 20u
 
@@ -125,7 +125,7 @@ struct bf_engine {
 	struct bf_engine_device device[BF_EXEC_DEVICES_MAX];
 	struct bf_fault_plan *faults;
 	struct bf_trace_writer *trace;
-	struct bf_event flush; /* of the trace, now and then */
+	struct bf_trace_keeper keeper;
 	struct bf_error trace_error;
 	uint32_t actor;
 

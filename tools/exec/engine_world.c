@@ -28,8 +28,6 @@
 /* QPNs 0 and 1 are special, and ConnectX gives none below 0x40 or so to programs. */
 #define QPN_RESERVE 0x100u
 
-#define FLUSH_PS (100 * BF_MS)
-
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -158,15 +156,6 @@ static void read_command(char *text, size_t cap)
 	text[len] = 0;
 }
 
-/* A program that crashes or is killed leaves what was recorded until a moment before. */
-static void flush_trace(struct bf_event *ev)
-{
-	struct bf_engine *e = BF_CONTAINER_OF(ev, struct bf_engine, flush);
-
-	bf_trace_flush(e->trace);
-	bf_sim_after(e->sim, ev, FLUSH_PS);
-}
-
 static int open_trace(struct bf_engine *e)
 {
 	static const char *const doorbells[] = { "trap", "poll", "direct" };
@@ -189,8 +178,7 @@ static int open_trace(struct bf_engine *e)
 	rc = bf_stream_open(&e->sim->rec, &e->sim->now_ps, BF_CLASS_ALL, bf_trace_sink(e->trace));
 	if (rc)
 		return bf_fail(&e->sim->error, rc, "cannot record: %s", e->trace_error.text);
-	bf_event_init(&e->flush, flush_trace);
-	bf_sim_after(e->sim, &e->flush, FLUSH_PS);
+	bf_trace_keep(&e->keeper, e->sim, e->trace);
 	start.devices = e->opts.devices;
 	bf_record(&e->sim->rec, &bf_rec_exec_start_schema, e->actor, &start, command, (uint32_t)strlen(command));
 	return 0;
@@ -323,6 +311,7 @@ void bf_engine_world_close(struct bf_engine *e)
 		bf_space_fini(&e->memory);
 	e->has_ioas = e->has_bars = e->has_gpus = e->has_memory = false;
 	if (e->sim) {
+		bf_trace_keep_stop(&e->keeper);
 		bf_stream_close(&e->sim->rec);
 		bf_stats_detach(e->sim, e);
 		bf_sim_destroy(e->sim);

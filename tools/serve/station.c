@@ -34,6 +34,8 @@ static int open_trace(struct bf_station *s)
 			return bf_fail(&s->sim->error, rc, "%s", s->trace_err.text);
 		bf_trace_meta(s->trace, "command", s->command);
 		rc = bf_stream_open(&s->sim->rec, &s->sim->now_ps, mask, bf_trace_sink(s->trace));
+		if (!rc)
+			bf_trace_keep(&s->keeper, s->sim, s->trace);
 	}
 	return rc;
 }
@@ -154,6 +156,7 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 	if (!rc)
 		counts = bf_counts_take(s->sim); /* with what the devices left */
 	if (s->trace) {
+		bf_trace_keep_stop(&s->keeper);
 		bf_stream_close(&s->sim->rec);
 		trace_rc = bf_trace_close(s->trace);
 	}

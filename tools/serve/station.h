@@ -7,6 +7,7 @@
 
 #include "sim/live.h"
 #include "tools/cli/cli.h"
+#include "traces/container/keep.h"
 
 struct bf_station {
 	const struct bf_args *args; /* of a command with BF_STATION_OPTIONS */
@@ -15,6 +16,7 @@ struct bf_station {
 	struct bf_live *live;
 	struct bf_fault_plan *plan;
 	struct bf_trace_writer *trace;
+	struct bf_trace_keeper keeper;
 	struct bf_error trace_err;
 	int signals;
 };
