@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "sim/compiler.h"
-#include "sim/error.h"
+#include "sim/record.h"
+#include "traces/rules/rules.h"
 
 BF_API_BEGIN
 
@@ -111,7 +111,8 @@ struct bf_timeline_row {
 	enum bf_timeline_verb verb;
 	const char *label;
 	const char *keys[2];
-	uint32_t group; /* spans of one group, device and keys open and close each other; no keys: of one actor */
+	/* Spans of one group, device and keys open and close each other; no keys: of one actor. Ours are below 100. */
+	uint32_t group;
 	enum bf_timeline_flow flow;
 	const char *until;
 	const char *error; /* not good when this field is not 0 */
@@ -129,6 +130,57 @@ struct bf_timeline_signal_row {
 	enum bf_timeline_make make;
 };
 
+/* ---- rules ---- */
+
+/* The record that says where a ring of entries lies in memory, by the names of its fields. */
+struct bf_device_ring {
+	const char *type;
+	const char *queue;                /* its number; NULL: the actor is the queue */
+	const char *va, *bytes, *entries; /* of an entry; how many */
+};
+
+/* A record, for a rule; valid during the call. */
+struct bf_device_record {
+	uint64_t time_ps;
+	uint64_t number; /* place in the stream, from 0 */
+	uint32_t actor;
+	const struct bf_rec_schema *type;
+	const void *fixed;
+	const uint8_t *tail;
+	uint32_t tail_len;
+};
+
+struct bf_device_judge; /* opaque: a rule on duty at a queue */
+
+/*
+ * A rule over records of the device's own types and of its driver's. It is called in the order of the stream, for each
+ * queue with memory of its own, which is zeroed and never freed by it: no pointers that own anything. It makes one
+ * finding a queue; further cases are counted.
+ */
+struct bf_device_rule {
+	struct bf_rule_about about; /* about.family: the device's name */
+	uint8_t rank;               /* the lowest of several is the root cause; 0: 20, an entry is not what was meant */
+	const char *records;        /* types that `on` is called for, between blanks */
+	const char *queue;          /* the field of those that names the queue; NULL: the actor is the queue */
+	uint32_t queue_bytes;
+	void (*on)(struct bf_device_judge *j, void *queue, const struct bf_device_record *e);
+	/* No more records come; with `complete` what has not happened never will. May be NULL. */
+	void (*end)(struct bf_device_judge *j, void *queue, bool complete);
+};
+
+/* The value of an integer field; 0 when the type of the stream lacks it. */
+uint64_t bf_device_u64(const struct bf_device_record *e, const char *field);
+
+/* The rule's finding: at record `e` (NULL: the latest), about entry `index`. */
+void bf_device_find(struct bf_device_judge *j, const struct bf_device_record *e, uint64_t index, const char *fmt, ...)
+    BF_PRINTF(4, 5);
+
+/*
+ * At the record of a fetch: whether a store into slot `slot` of the device's ring could not be seen yet when the device
+ * last read there. If so this makes the finding, with who stored what and when it became visible.
+ */
+bool bf_device_find_late(struct bf_device_judge *j, const struct bf_device_record *e, uint64_t index, uint32_t slot);
+
 /* ---- a device ---- */
 
 struct bf_rule_family;
@@ -138,7 +190,9 @@ struct bf_device {
 	const char *summary; /* one line */
 	/* NULL where it has none. */
 	const struct bf_life *const *lives; /* these three end with a NULL pointer */
-	const struct bf_rule_family *const *rules;
+	const struct bf_device_rule *const *rules;
+	const struct bf_rule_family *const *families; /* rules of this library's own form */
+	const struct bf_device_ring *ring;
 	const struct bf_busy_row *busy;
 	const struct bf_timeline_row *timeline;
 	const struct bf_timeline_signal_row *signals;

@@ -62,23 +62,10 @@ static void print_title(const struct bf_explain *l)
 	const struct bf_explain_target *t = bf_explain_target_of(l);
 	char text[80];
 
-	bf_explain_target_text(t, text, sizeof(text));
-	switch (t->kind) {
-	case BF_EXPLAIN_MLX5:
+	if (t->kind == BF_EXPLAIN_MLX5)
 		printf("The life of entry %" PRIu64 " of QP 0x%" PRIx64 ":\n\n", t->index, t->queue);
-		break;
-	case BF_EXPLAIN_BARRIER:
-		printf("The life of barrier %s:\n\n", text);
-		break;
-	case BF_EXPLAIN_SDMA:
-		printf("The life of packet %s:\n\n", text);
-		break;
-	case BF_EXPLAIN_NVME:
-	case BF_EXPLAIN_COMPLETION:
-	default:
-		printf("The life of command %s:\n\n", text);
-		break;
-	}
+	else
+		printf("The life of %s %s:\n\n", bf_explain_thing(t), bf_explain_target_text(t, text, sizeof(text)));
 }
 
 int bf_explain_out(const struct bf_args *args, const struct bf_explain *l, const char *error)

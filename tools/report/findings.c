@@ -144,6 +144,8 @@ void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *pl
 		fprintf(out, "the fault plan fired %" PRIu64 " time%s, %s\n", faults, faults == 1 ? "" : "s", fault);
 	for (uint32_t i = 0; (u = bf_rules_unable(r, i)) != NULL; i++)
 		fprintf(out, "cannot judge: %s, for lack of records %s\n", u->rule->id, u->missing);
+	for (uint32_t i = 0; bf_rules_unjudged(r, i); i++)
+		fprintf(out, "no rule knows the device %s: nobody has judged what it did\n", bf_rules_unjudged(r, i));
 }
 
 static void json_place(struct bf_json *j, struct bf_sources *sources, const struct bf_place *place)
@@ -209,6 +211,10 @@ void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_pla
 		bf_json_text(j, "missing", u->missing);
 		bf_json_close(j, '}');
 	}
+	bf_json_close(j, ']');
+	bf_json_open(j, "unknown", '[');
+	for (uint32_t i = 0; bf_rules_unjudged(r, i); i++)
+		bf_json_text(j, NULL, bf_rules_unjudged(r, i));
 	bf_json_close(j, ']');
 	bf_json_u64(j, "faults", bf_rules_faults(r, &fault));
 }

@@ -29,7 +29,7 @@ void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
  */
 void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places);
 
-/* The same as members "root", "findings", "unable" and "faults" of the open object. */
+/* The same as members "root", "findings", "unable", "unknown" and "faults" of the open object. */
 void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_places *places);
 
 #endif

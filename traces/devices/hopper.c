@@ -3,7 +3,7 @@
 
 extern const struct bf_rule_family bf_rules_hopper;
 
-static const struct bf_rule_family *const rules[] = { &bf_rules_hopper, NULL };
+static const struct bf_rule_family *const families[] = { &bf_rules_hopper, NULL };
 
 static const struct bf_life_row waits_rows[] = {
 	{ .type = "hopper_wait", .point = 0, .entries = BF_LIFE_ONE, .first = "warp", .when = "event", .is = 0 },
@@ -66,7 +66,7 @@ const struct bf_device bf_device_hopper = {
 	.name = "hopper",
 	.summary = "Hopper barriers and bulk copies",
 	.lives = lives,
-	.rules = rules,
+	.families = families,
 	.timeline = timeline,
 	.signals = signals,
 };

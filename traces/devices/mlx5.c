@@ -3,7 +3,7 @@
 
 extern const struct bf_rule_family bf_rules_mlx5, bf_rules_ll, bf_rules_shmem;
 
-static const struct bf_rule_family *const rules[] = { &bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, NULL };
+static const struct bf_rule_family *const families[] = { &bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, NULL };
 
 static const struct bf_life_row sends_rows[] = {
 	{ .type = "ibgda_reserve",
@@ -129,7 +129,7 @@ const struct bf_device bf_device_mlx5 = {
 	.name = "mlx5",
 	.summary = "ConnectX",
 	.lives = lives,
-	.rules = rules,
+	.families = families,
 	.timeline = timeline,
 	.signals = signals,
 };

@@ -3,7 +3,7 @@
 
 extern const struct bf_rule_family bf_rules_nvme;
 
-static const struct bf_rule_family *const rules[] = { &bf_rules_nvme, NULL };
+static const struct bf_rule_family *const families[] = { &bf_rules_nvme, NULL };
 
 static const struct bf_life_row commands_rows[] = {
 	{ .type = "nvm_build", .point = 0, .entries = BF_LIFE_ONE, .queue = "qid", .first = "slot", .software = true },
@@ -98,7 +98,7 @@ const struct bf_device bf_device_nvme = {
 	.name = "nvme",
 	.summary = "NVMe controller",
 	.lives = lives,
-	.rules = rules,
+	.families = families,
 	.timeline = timeline,
 	.signals = signals,
 };

@@ -3,7 +3,7 @@
 
 extern const struct bf_rule_family bf_rules_sdma;
 
-static const struct bf_rule_family *const rules[] = { &bf_rules_sdma, NULL };
+static const struct bf_rule_family *const families[] = { &bf_rules_sdma, NULL };
 
 static const struct bf_life_row packets_rows[] = {
 	{ .type = "sdma_doorbell",
@@ -53,7 +53,7 @@ const struct bf_device bf_device_sdma = {
 	.name = "sdma",
 	.summary = "SDMA copy engine",
 	.lives = lives,
-	.rules = rules,
+	.families = families,
 	.busy = busy,
 	.timeline = timeline,
 	.signals = signals,

@@ -204,7 +204,7 @@ static bf_explain_on *handler_of(struct bf_explain *l, const struct bf_rec_schem
 
 static void feed(struct bf_explain *l, const struct bf_explain_view *v)
 {
-	bf_explain_on *on = handler_of(l, v->type);
+	bf_explain_on *on = l->target.life ? bf_explain_rows_take : handler_of(l, v->type);
 
 	l->last_ps = v->time_ps;
 	if (strncmp(v->type->name, "capture_", 8) == 0) {
@@ -321,39 +321,33 @@ void bf_explain_sort(struct bf_explain *l)
 		qsort(l->steps, l->nsteps, sizeof(*l->steps), by_record);
 }
 
+static const struct bf_explain_handler no_handlers[] = { { NULL, NULL } };
+
+/* Who takes the records of each kind, and what is missing at the end. */
+static const struct {
+	const struct bf_explain_handler *handlers;
+	void (*end)(struct bf_explain *l);
+} kinds[] = {
+	[BF_EXPLAIN_MLX5] = { bf_explain_mlx5_handlers, bf_explain_mlx5_end },
+	[BF_EXPLAIN_NVME] = { bf_explain_nvme_handlers, bf_explain_nvme_end },
+	[BF_EXPLAIN_SDMA] = { bf_explain_sdma_handlers, bf_explain_sdma_end },
+	[BF_EXPLAIN_BARRIER] = { bf_explain_barrier_handlers, bf_explain_barrier_end },
+	[BF_EXPLAIN_COMPLETION] = { NULL, bf_explain_mlx5_end },
+	[BF_EXPLAIN_ROWS] = { no_handlers, bf_explain_rows_end },
+};
+
 void bf_explain_finish(struct bf_explain *l)
 {
-	switch (l->target.kind) {
-	case BF_EXPLAIN_NVME:
-		bf_explain_nvme_end(l);
-		break;
-	case BF_EXPLAIN_SDMA:
-		bf_explain_sdma_end(l);
-		break;
-	case BF_EXPLAIN_BARRIER:
-		bf_explain_barrier_end(l);
-		break;
-	case BF_EXPLAIN_MLX5:
-	case BF_EXPLAIN_COMPLETION:
-	default:
-		bf_explain_mlx5_end(l);
-		break;
-	}
+	kinds[l->target.kind].end(l);
 	bf_explain_sort(l);
 }
 
 int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain **out)
 {
-	static const struct bf_explain_handler *const handlers[] = {
-		[BF_EXPLAIN_MLX5] = bf_explain_mlx5_handlers,
-		[BF_EXPLAIN_NVME] = bf_explain_nvme_handlers,
-		[BF_EXPLAIN_SDMA] = bf_explain_sdma_handlers,
-		[BF_EXPLAIN_BARRIER] = bf_explain_barrier_handlers,
-	};
 	struct bf_explain *l;
 
 	*out = NULL;
-	if (target->kind >= BF_ARRAY_LEN(handlers))
+	if (target->kind >= BF_ARRAY_LEN(kinds) || !kinds[target->kind].handlers)
 		return -EINVAL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -361,7 +355,7 @@ int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain 
 	l->sink =
 	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = write_records };
 	l->target = *target;
-	l->handlers = handlers[target->kind];
+	l->handlers = kinds[target->kind].handlers;
 	snprintf(l->device, sizeof(l->device), "%s", target->device);
 	l->pe = target->device[0] ? bf_explain_pe(target->device) : -1;
 	l->qpn = (uint32_t)target->queue;

@@ -19,13 +19,17 @@ enum bf_explain_kind {
 	BF_EXPLAIN_SDMA,       /* a packet */
 	BF_EXPLAIN_BARRIER,    /* of an SM */
 	BF_EXPLAIN_COMPLETION, /* of an mlx5 or NVMe completion queue: the life of what it completes */
+	BF_EXPLAIN_ROWS,       /* an entry of a device that tells its life by rows (traces/device.h) */
 };
+
+struct bf_life;
 
 /* What is to be explained. */
 struct bf_explain_target {
 	enum bf_explain_kind kind;
-	char device[24]; /* "nic0"; empty: the first that has such a thing */
-	uint64_t queue;  /* its number: QPN, CQN, SQ, SDMA queue, SM */
+	const struct bf_life *life; /* ROWS */
+	char device[24];            /* "nic0"; empty: the first that has such a thing */
+	uint64_t queue;             /* its number: QPN, CQN, SQ, SDMA queue, SM */
 	/*
 	 * Of an entry: its counter in WQEBBs, which goes on counting where its 16 bits come round. Of a command: its
 	 * identifier, or its slot. Of a packet: its byte index. Of a barrier: its address. Of a completion: its number
@@ -38,9 +42,13 @@ struct bf_explain_target {
 
 /*
  * "nic0.qp0x100:81", "0x100:81", "ssd0.sq1:cid=5", "ssd0.sq1:slot=5" (or "ssd0.sq1:5"; the third one: "...:5#3"),
- * "sdma0.q0:0x60", "gpu0.sm0:0x400", "nic0.cq0x40:#57", "ssd0.cq1:#3". False when the text is none of these.
+ * "sdma0.q0:0x60", "gpu0.sm0:0x400", "nic0.cq0x40:#57", "ssd0.cq1:#3", or with the prefix of a device's lives. False
+ * when the text is none of these.
  */
 bool bf_explain_parse(const char *text, struct bf_explain_target *out);
+
+/* "entry", "packet", ...: what such a thing is called. */
+const char *bf_explain_thing(const struct bf_explain_target *t);
 
 /* The same form from a target. `cap` of 80 is enough. Returns `buf`. */
 const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf, size_t cap);

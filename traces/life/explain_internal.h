@@ -102,6 +102,7 @@ struct bf_explain {
 	bool cqe_known, cqe_landed, cqe_loaded;
 	/* Commands and packets. */
 	int nvme_point, sdma_point;
+	uint32_t passed;      /* a device's rows: bits of points */
 	uint64_t sdma_around; /* the packet that the byte lies inside of, plus one; 0: none */
 	uint64_t cqn;
 	uint32_t seen_nth, slot, entries;
@@ -166,6 +167,9 @@ void bf_explain_mlx5_end(struct bf_explain *l);
 void bf_explain_nvme_end(struct bf_explain *l);
 void bf_explain_sdma_end(struct bf_explain *l);
 void bf_explain_barrier_end(struct bf_explain *l);
+/* By the rows of a device: rows.c. */
+bf_explain_on bf_explain_rows_take;
+void bf_explain_rows_end(struct bf_explain *l);
 
 /* explain_driver.c; the last one tells of a send entry whose driver has spoken and whose device has not. */
 bf_explain_on bf_explain_on_reserve, bf_explain_on_build, bf_explain_on_publish, bf_explain_on_handoff,

@@ -4,6 +4,7 @@
 
 #include "traces/life/explain_internal.h"
 #include "traces/container/number_map_internal.h"
+#include "traces/device.h"
 
 /* A decimal or hexadecimal number at `*text`, which moves behind it. */
 static bool number(const char **text, uint64_t max, uint64_t *out)
@@ -60,6 +61,23 @@ static bool parse_index(const char *at, struct bf_explain_target *out)
 	return *at == '\0';
 }
 
+/* "r1:7": by the prefixes of all devices' lives. */
+static bool parse_life(const char *queue, const char *colon, struct bf_explain_target *out)
+{
+	const struct bf_device *d;
+
+	out->kind = BF_EXPLAIN_ROWS;
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *life = d->lives; life && *life; life++) {
+			const char *at = queue;
+
+			out->life = *life;
+			if ((*life)->prefix && literal(&at, (*life)->prefix) && number(&at, UINT32_MAX, &out->queue))
+				return at == colon && parse_index(colon + 1, out);
+		}
+	return false;
+}
+
 bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 {
 	const char *colon = strchr(text, ':'), *dot = colon, *at = text;
@@ -80,7 +98,17 @@ bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 		if (literal(&at, kinds[i].prefix) && number(&at, kinds[i].max_queue, &out->queue))
 			return at == colon && parse_index(colon + 1, out);
 	}
-	return false;
+	return parse_life(dot + 1, colon, out);
+}
+
+const char *bf_explain_thing(const struct bf_explain_target *t)
+{
+	static const char *const things[] = {
+		[BF_EXPLAIN_MLX5] = "entry",      [BF_EXPLAIN_NVME] = "command",       [BF_EXPLAIN_SDMA] = "packet",
+		[BF_EXPLAIN_BARRIER] = "barrier", [BF_EXPLAIN_COMPLETION] = "command", [BF_EXPLAIN_ROWS] = "entry",
+	};
+
+	return things[t->kind];
 }
 
 const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf, size_t cap)
@@ -97,6 +125,9 @@ const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf,
 		break;
 	case BF_EXPLAIN_SDMA:
 		snprintf(buf, cap, "%s%sq%" PRIu64 ":0x%" PRIx64, device, dot, t->queue, t->index);
+		break;
+	case BF_EXPLAIN_ROWS:
+		snprintf(buf, cap, "%s%s%s%" PRIu64 ":%" PRIu64, device, dot, t->life->prefix, t->queue, t->index);
 		break;
 	case BF_EXPLAIN_BARRIER:
 		snprintf(buf, cap, "%s%ssm%" PRIu64 ":0x%" PRIx64, device, dot, t->queue, t->index);

@@ -9,6 +9,7 @@
 #include "models/hopper/word.h"
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
+#include "traces/life/label.h"
 #include "traces/life/timeline.h"
 
 #define LABEL_MAX 120u
@@ -151,53 +152,6 @@ static int lane_of(struct timeline *t, uint32_t number, uint64_t begin_ps, uint3
 	}
 	a->nlanes++;
 	return rc;
-}
-
-/* ---- labels ---- */
-
-static size_t put_field(const struct bf_rec_field *f, const void *fixed, char *out, size_t room)
-{
-	const uint64_t value = bf_field_u64(f, fixed);
-	const char *name;
-	size_t len;
-	int n;
-
-	if (f->kind == BF_FIELD_TEXT)
-		n = snprintf(out, room, "%.*s", (int)strnlen((const char *)fixed + f->offset, f->size),
-			     (const char *)fixed + f->offset);
-	else if (f->kind == BF_FIELD_ENUM && (name = bf_field_enum_name(f, value, &len)))
-		n = snprintf(out, room, "%.*s", (int)len, name);
-	else if (f->kind == BF_FIELD_HEX)
-		n = snprintf(out, room, "0x%llx", (unsigned long long)value);
-	else
-		n = snprintf(out, room, "%llu", (unsigned long long)value);
-	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
-}
-
-/* The label with fields in place of their $names; without one, the type's name. */
-static void make_label(const struct bf_timeline_row *row, const struct bf_trace_record *rec, char out[LABEL_MAX])
-{
-	const char *c = row && row->label ? row->label : rec->type->name;
-	size_t used = 0;
-
-	while (*c && used + 1 < LABEL_MAX) {
-		char word[32];
-		size_t len = 0;
-		const struct bf_rec_field *f;
-
-		if (*c != '$') {
-			out[used++] = *c++;
-			continue;
-		}
-		for (c++; len + 1 < sizeof(word) && (*c == '_' || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'));
-		     c++)
-			word[len++] = *c;
-		word[len] = '\0';
-		f = bf_schema_field(rec->type, word);
-		if (f)
-			used += put_field(f, rec->fixed, out + used, LABEL_MAX - used);
-	}
-	out[used] = '\0';
 }
 
 /* ---- types ---- */
@@ -378,7 +332,8 @@ static int opens(struct timeline *t, const struct type *k, const struct bf_trace
 		.lane = lane,
 		.bad = bad,
 	};
-	make_label(k->row, rec, s->name);
+	bf_label_make(k->row && k->row->label ? k->row->label : rec->type->name, rec->type, rec->fixed, s->name,
+		      LABEL_MAX);
 	t->actors[rec->actor].lanes[lane].open = true;
 	return 0;
 }
@@ -420,7 +375,8 @@ static int whole(struct timeline *t, const struct type *k, const struct bf_trace
 
 	if (rc)
 		return rc;
-	make_label(k->row, rec, name);
+	bf_label_make(k->row && k->row->label ? k->row->label : rec->type->name, rec->type, rec->fixed, name,
+		      LABEL_MAX);
 	item.track = t->actors[rec->actor].lanes[lane].track;
 	t->actors[rec->actor].lanes[lane].busy_ps = item.end_ps;
 	return t->out->item(t->out, &item);
@@ -441,7 +397,8 @@ static int instant(struct timeline *t, const struct type *k, const struct bf_tra
 		.bad = bad,
 	};
 
-	make_label(k->row, rec, name);
+	bf_label_make(k->row && k->row->label ? k->row->label : rec->type->name, rec->type, rec->fixed, name,
+		      LABEL_MAX);
 	return t->out->item(t->out, &item);
 }
 

@@ -9,7 +9,7 @@ const struct bf_rule_family *bf_rule_family_at(uint32_t i)
 	const struct bf_device *d;
 
 	for (uint32_t k = 0; (d = bf_device_at(k)) != NULL; k++)
-		for (const struct bf_rule_family *const *f = d->rules; f && *f; f++)
+		for (const struct bf_rule_family *const *f = d->families; f && *f; f++)
 			if (i-- == 0)
 				return *f;
 	return NULL;
@@ -18,11 +18,16 @@ const struct bf_rule_family *bf_rule_family_at(uint32_t i)
 const struct bf_rule_about *bf_rule_at(uint32_t i)
 {
 	const struct bf_rule_family *family;
+	const struct bf_device *d;
 
 	for (uint32_t f = 0; (family = bf_rule_family_at(f)) != NULL; f++)
 		for (uint32_t k = 0; family->rules[k]; k++)
 			if (i-- == 0)
 				return &family->rules[k]->about;
+	for (uint32_t k = 0; (d = bf_device_at(k)) != NULL; k++)
+		for (const struct bf_device_rule *const *rule = d->rules; rule && *rule; rule++)
+			if (i-- == 0)
+				return &(*rule)->about;
 	return NULL;
 }
 

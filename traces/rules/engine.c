@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "traces/rules/engine_internal.h"
 
 /* ---- setting up ---- */
 
-/* Whether `word` is among the words of `text`. */
-static bool has_word(const char *text, const char *word)
+bool bf_rules_has_word(const char *text, const char *word)
 {
 	const size_t len = strlen(word);
 
@@ -22,12 +22,12 @@ static bool has_word(const char *text, const char *word)
 
 static bool wanted(const struct bf_rules_opts *o, const struct bf_rule *rule)
 {
-	if (o && o->families && !has_word(o->families, rule->about.family))
+	if (o && o->families && !bf_rules_has_word(o->families, rule->about.family))
 		return false;
 	if (!o || !o->only)
 		return true;
 	for (uint32_t i = 0; i < o->nonly; i++)
-		if (bf_rule_by_id(o->only[i]) == &rule->about)
+		if (strcasecmp(o->only[i], rule->about.id) == 0)
 			return true;
 	return false;
 }
@@ -193,13 +193,27 @@ static int make_listeners(struct bf_rules *r)
 	return 0;
 }
 
+/* Ours, then those of the program. */
+static const struct bf_rule_family *family_at(const struct bf_rules *r, uint32_t i)
+{
+	const uint32_t ours = r->nours;
+
+	if (i < ours)
+		return bf_rule_family_at(i);
+	return i - ours < r->noutside ? bf_device_rules_family(r->outside, i - ours) : NULL;
+}
+
 static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 {
 	const struct bf_rule_family *f;
 	uint32_t nfamilies = 0, nrules = 0;
-	int rc = 0;
+	int rc = bf_device_rules_open(&r->outside, &r->noutside);
 
-	for (; (f = bf_rule_family_at(nfamilies)) != NULL; nfamilies++)
+	if (rc)
+		return rc;
+	while (bf_rule_family_at(r->nours))
+		r->nours++;
+	for (; (f = family_at(r, nfamilies)) != NULL; nfamilies++)
 		for (uint32_t i = 0; f->rules[i]; i++)
 			nrules++;
 	r->families = calloc(nfamilies + 1, sizeof(*r->families));
@@ -208,7 +222,7 @@ static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 	if (!r->families || !r->runs || !r->stores)
 		return -ENOMEM;
 	for (uint32_t i = 0; !rc && i < nfamilies; i++)
-		rc = add_family(r, bf_rule_family_at(i), o);
+		rc = add_family(r, family_at(r, i), o);
 	return rc ? rc : make_listeners(r);
 }
 
@@ -267,6 +281,7 @@ void bf_rules_free(struct bf_rules *r)
 	for (uint32_t i = 0; i < BF_RECORD_TYPES; i++)
 		free(r->plans[i]);
 	bf_findings_free(r);
+	bf_device_rules_free(r->outside, r->noutside);
 	bf_stores_close(r->stores);
 	free(r->families);
 	free(r->runs);
@@ -274,6 +289,7 @@ void bf_rules_free(struct bf_rules *r)
 	free(r->queues);
 	free(r->queue_table);
 	free(r->unable);
+	free(r->unjudged);
 	free(r->unable_text);
 	free(r);
 }
@@ -306,8 +322,15 @@ static void want(struct bf_rules *r, uint32_t type)
 {
 	const struct bf_plan *p = r->plans[type];
 
-	if (r->types[type])
-		r->take[type] = p && r->listeners[p->kind].wanted ? bf_rules_take_by(p) : NULL;
+	if (!r->types[type])
+		return;
+	if (p)
+		r->take[type] = r->listeners[p->kind].wanted ? bf_rules_take_by(p) : NULL;
+	else /* without a sink of its own the stream has all records, and whose nobody knows can be told */
+		r->take[type] = (!r->sink.take && r->types[type]->class_ & BF_CLASS_QUEUE) ||
+					bf_device_rules_wants(r, r->types[type])
+				    ? bf_rules_take_device
+				    : NULL;
 }
 
 static void want_all(struct bf_rules *r)
@@ -359,8 +382,10 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	r->plans[type->id] = p;
 	r->types[type->id] = type;
 	want(r, type->id);
-	if (!p)
+	if (!p) {
+		bf_device_rules_declare(r, type);
 		return 0;
+	}
 	r->listeners[p->kind].seen = true;
 	for (uint32_t i = 0; i < r->nfamilies; i++)
 		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
@@ -533,4 +558,5 @@ void bf_rules_finish(struct bf_rules *r, bool complete)
 	}
 	bf_findings_settle(r);
 	bf_rules_note_unable(r);
+	bf_device_rules_note_unjudged(r);
 }

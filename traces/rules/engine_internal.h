@@ -3,6 +3,7 @@
 #define BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
 
 #include "sim/bytes.h"
+#include "traces/rules/device_rules_internal.h"
 #include "traces/rules/stores_internal.h"
 
 /* A run with more is not read to the end by anybody. */
@@ -31,6 +32,7 @@ struct bf_rules_actor {
 	uint32_t pe;
 	uint64_t queue; /* the number behind ".q" */
 	bool is_queue;
+	bool unjudged;                /* made records of queues of a type that no rule knows */
 	struct bf_rule_queue *latest; /* that one of its records named */
 };
 
@@ -68,6 +70,8 @@ struct bf_rules {
 	struct bf_sink sink;
 	bf_take_fn *take[BF_RECORD_TYPES]; /* who takes a type in: see take.c; NULL: its kind is not wanted */
 	const struct bf_suppressions *suppress;
+	struct bf_device_family *outside; /* families of devices that come with the program */
+	uint32_t noutside, nours;         /* families */
 	struct bf_family_run *families;
 	uint32_t nfamilies;
 	struct bf_rule_run *runs;
@@ -94,6 +98,8 @@ struct bf_rules {
 	struct bf_unable *unable;
 	uint32_t nunable;
 	char *unable_text;
+	char (*unjudged)[48]; /* devices that no rule knows */
+	uint32_t nunjudged;
 };
 
 /* Who listens to kinds of records whose listeners are stale. */
@@ -106,6 +112,7 @@ void bf_rules_listen_again(struct bf_rules *r);
 int bf_rules_write(struct bf_sink *sink, const void *records, size_t len);
 bf_take_fn bf_rules_take_first;
 bf_take_fn *bf_rules_take_by(const struct bf_plan *p);
+bf_take_fn bf_rules_take_device;
 
 /* Findings: order them, name the root cause; see finding.c. */
 void bf_findings_settle(struct bf_rules *r);

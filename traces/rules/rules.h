@@ -123,6 +123,9 @@ const struct bf_unable *bf_rules_unable(const struct bf_rules *r, uint32_t i);
 /* Rules on duty whose family is in this stream; NULL past the last. */
 const struct bf_rule_about *bf_rules_judging(const struct bf_rules *r, uint32_t i);
 
+/* Devices in this stream whose queues no rule knows, "ring0"; NULL past the last. Not of bf_rules_only_sink(). */
+const char *bf_rules_unjudged(const struct bf_rules *r, uint32_t i);
+
 /* How many faults of the fault plan fired, and a sentence about the first; 0 and NULL when none did. */
 uint64_t bf_rules_faults(const struct bf_rules *r, const char **text);
 

@@ -181,6 +181,23 @@ static int take_visible(struct bf_sink *sink, const struct bf_rec_schema *type, 
 	return done(r);
 }
 
+/* Of a type that no rule of ours knows: the program's may. */
+int bf_rules_take_device(struct bf_sink *sink, const struct bf_rec_schema *type, const struct bf_rec_header *head,
+			 const void *fixed, const void *tail)
+{
+	struct bf_rules *r = with(sink, head);
+	const struct bf_device_record e = { .time_ps = head->time_ps,
+					    .number = r->records,
+					    .actor = head->actor,
+					    .type = type,
+					    .fixed = fixed,
+					    .tail = tail,
+					    .tail_len = head->tail };
+
+	bf_device_rules_take(r, &e);
+	return done(r);
+}
+
 bf_take_fn *bf_rules_take_by(const struct bf_plan *p)
 {
 	if (p->read && p->kind == BF_SEEN_store)
