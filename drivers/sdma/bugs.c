@@ -14,7 +14,7 @@ const struct bf_sdma_bug bf_sdma_bugs[] = {
 	{ BF_SDMA_BUG_FILL_COUNT, "fill-count", "a fill's count is in dwords, not in bytes" },
 	{ BF_SDMA_BUG_RECT_PITCH, "rect-pitch", "pitches of a rect are stored without subtracting one" },
 	{ BF_SDMA_BUG_RECT_BYTES, "rect-bytes", "a rect's width is stored in bytes, not in elements" },
-	{ BF_SDMA_BUG_NO_COPY_ORDER, "no-copy-order", "a copy follows the one it depends on with nothing between" },
+	{ BF_SDMA_BUG_NO_COPY_ORDER, "no-copy-order", "a copy directly follows the copy that it depends on" },
 	{ BF_SDMA_BUG_SIGNAL_FIRST, "signal-first", "completion is signalled before the body" },
 	{ BF_SDMA_BUG_SIGNAL_WRITE, "signal-write", "completion is a WRITE, which may overtake a copy" },
 	{ BF_SDMA_BUG_POLL_LOW_FIRST, "poll-low-first", "a 64-bit dependency is polled low half first" },

@@ -74,7 +74,7 @@ bug phase-inverted 'other phase tag' nvme-verify --commands 8 --size 512
 bug sq-update-by-count 'counts completions' nvme-verify --commands 40 --size 512
 bug no-fence-before-doorbell 'no fence stands between' nvme-verify --commands 8 --size 512
 bug cq-head-never-rung 'never rang its head doorbell' nvme-verify --commands 60 --depth 8 --size 512
-bug doorbell-per-n 'never told of' nvme-verify --commands 30 --batch 4 --depth 8 --size 512
+bug doorbell-per-n 'never announced' nvme-verify --commands 30 --batch 4 --depth 8 --size 512
 bug cid-by-tail 'used again' nvme-mixed --commands 300 --depth 8 --size 512
 bug plain-load-poll 'acquiring load' nvme-verify --commands 8 --size 512
 bug plain-load-poll 'L2 serves from an old copy' nvme-verify --queues-in vram --commands 8 --size 512 --timeout 1ms

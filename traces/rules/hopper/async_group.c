@@ -21,9 +21,7 @@ const struct bf_rule bf_rule_hopper_async_group = {
 		.family = "hopper",
 		.title = "bytes of a cp.async are read before its group was waited for",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "cp.async.wait_group N waits until at most the N latest groups of the executing thread are "
-			    "pending. Copies that no commit has put into a group, and those of other threads, it does "
-			    "not wait for.",
+		.hardware = "cp.async.wait_group N waits until at most the N latest groups of the executing thread are " "pending. It does not wait for copies that are in no group, nor for those of other threads.",
 		.wrong = "The group was not committed, or the wait leaves it pending, or the thread that copied has "
 			 "waited and the reader did not meet it afterwards: what is read is the tile before.",
 		.fix = "Commit once for each stage, also for an empty one; with S stages in flight wait for all but "

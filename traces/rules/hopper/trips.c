@@ -13,7 +13,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool compl
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " has finished its work after %" PRIu32
-		       " arrivals on %s, where %" PRIu32 " are due: the parties do not go round equally often",
+		       " arrivals on %s, where %" PRIu32 " are due: the parties run different numbers of iterations",
 		       warp, block, (uint32_t)f->n[0], bf_hopper_bar_text(b).s, b->each * (b->phases + 1));
 }
 
@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_hopper_trips = {
 	.about = {
 		.id = "HOPPER-TRIPS",
 		.family = "hopper",
-		.title = "parties do not go round equally often",
+		.title = "parties run different numbers of iterations",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A phase needs the arrival of every party. One that has ended its loop makes none.",
 		.wrong = "A warp has finished its work with fewer arrivals than the others wait for: loops of blocks of a cluster, or of producer and consumer, have different trip counts.",

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_ll_count_first = {
 	.about = {
 		.id = "LL-COUNT-FIRST",
 		.family = "ll",
-		.title = "a count was sent before the messages that it stands for",
+		.title = "a count was sent before its messages",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A queue pair delivers in the order of its entries, which is the order in which slots "
 			    "were reserved.",

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_ll_count_qp = {
 	.about = {
 		.id = "LL-COUNT-QP",
 		.family = "ll",
-		.title = "a count goes by another queue pair than the messages that it stands for",
+		.title = "a count uses another queue pair than its messages",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Order is within a queue pair. Two of them may take different paths (adaptive routing, "
 			    "ECMP, ports) and are retransmitted each by itself.",

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_ll_count_stale = {
 	.about = {
 		.id = "LL-COUNT-STALE",
 		.family = "ll",
-		.title = "a receiver took an earlier round's count for this one's",
+		.title = "a receiver used the count of an earlier round",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Memory keeps what was written there. A polled word tells of an event only if it was "
 			    "reset before.",

@@ -80,7 +80,7 @@ const struct bf_rule bf_rule_ll_count_unseen = {
 	.about = {
 		.id = "LL-COUNT-UNSEEN",
 		.family = "ll",
-		.title = "a count was sent and its receiver never finds it",
+		.title = "a count was sent, but its receiver never finds it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The sender chooses the word that its count lands in, and the receiver the one that it "
 			    "polls: nothing but the same arithmetic on both sides makes them one.",

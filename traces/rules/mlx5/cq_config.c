@@ -20,10 +20,9 @@ const struct bf_rule bf_rule_mlx5_cq_config = {
 	.about = {
 		.id = "MLX5-CQ-CONFIG",
 		.family = "mlx5",
-		.title = "a collapsed completion queue that minds overrun",
+		.title = "a collapsed completion queue without overrun-ignore",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A collapsed CQ (cc) writes every completion to slot 0. Overrun is still counted unless "
-			    "overrun-ignore (oi) is set, and the consumer of a collapsed CQ gives nothing back.",
+		.hardware = "A collapsed CQ (cc) writes every completion to slot 0. Overrun is still counted unless " "overrun-ignore (oi) is set, and the consumer of a collapsed CQ frees no slots.",
 		.wrong = "With cc and without oi the CQ fails after as many completions as it has slots.",
 		.fix = "Set oi together with cc.",
 		.sources = "ROCm/rocSHMEM#371; ROCm/rocm-systems PR#4431, #4574; NVIDIA/nvshmem#20",

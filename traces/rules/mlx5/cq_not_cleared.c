@@ -23,7 +23,7 @@ const struct bf_rule bf_rule_mlx5_cq_not_cleared = {
 	.about = {
 		.id = "MLX5-CQ-NOT-CLEARED",
 		.family = "mlx5",
-		.title = "a completion queue that starts with somebody else's bytes",
+		.title = "a completion queue starts with old bytes in its memory",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC writes completions and nothing else: what an entry holds before its first one "
 			    "is what its memory held when the CQ was created.",

@@ -21,10 +21,8 @@ const struct bf_rule bf_rule_mlx5_cq_overrun = {
 		.family = "mlx5",
 		.title = "a completion queue overran",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A CQ has the slots that it has. Without overrun-ignore, a completion that finds none "
-			    "fails the CQ (event syndrome 1) and the queue pairs on it.",
-		.wrong = "More completions were due than the consumer had given slots back for: the CQ is too small "
-			 "for its queue pairs, or the consumer's doorbell record is not updated.",
+		.hardware = "A CQ has a fixed number of slots. Without overrun-ignore, a completion that finds none fails " "the CQ (event syndrome 1) and the queue pairs on it.",
+		.wrong = "More completions were due than the consumer had freed slots for: the CQ is too small for its " "queue pairs, or the consumer's doorbell record is not updated.",
 		.fix = "Give the CQ as many slots as all its send and receive queues can have signalled entries, or "
 		       "create it collapsed with overrun-ignore, as IBGDA does.",
 		.sources = "ofiwg/libfabric#4525; ROCm/TransferBench#239; ROCm/rocSHMEM#371",

@@ -68,7 +68,7 @@ const struct bf_rule bf_rule_mlx5_data_order = {
 	.about = {
 		.id = "MLX5-DATA-ORDER",
 		.family = "mlx5",
-		.title = "the device read data that a thread had stored and nobody could see yet",
+		.title = "the device read data before a thread's stores were visible",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC reads a message's payload from memory when it executes the entry, past the "
 			    "caches and buffers of the threads that wrote it.",

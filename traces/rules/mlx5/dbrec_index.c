@@ -23,10 +23,9 @@ const struct bf_rule bf_rule_mlx5_dbrec_index = {
 	.about = {
 		.id = "MLX5-DBREC-INDEX",
 		.family = "mlx5",
-		.title = "the doorbell record holds another index than that of the next free slot",
+		.title = "the doorbell record does not hold the index of the next free slot",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The send counter of the doorbell record counts WQEBBs modulo 65536: it is the index "
-			    "behind the last entry, in bits 15:0, big-endian.",
+		.hardware = "The send counter of the doorbell record counts WQEBBs modulo 65536: it is the index after the " "last entry, in bits 15:0, big-endian.",
 		.wrong = "With the last entry's own index there, the NIC stops one entry short, and that entry "
 			 "waits for the next post.",
 		.fix = "Store htobe32(index of the next free slot & 0xffff).",

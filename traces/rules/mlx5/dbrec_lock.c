@@ -98,7 +98,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 	.about = {
 		.id = "MLX5-DBREC-LOCK",
 		.family = "mlx5",
-		.title = "two threads' stores into one doorbell record crossed",
+		.title = "two threads' stores to one doorbell record became visible in the wrong order",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The record holds one index per queue, and the last store that becomes visible wins. "
 			    "The NIC believes whatever it reads.",

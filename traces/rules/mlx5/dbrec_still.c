@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_still = {
 	.about = {
 		.id = "MLX5-DBREC-STILL",
 		.family = "mlx5",
-		.title = "doorbells are rung and the doorbell record never moves",
+		.title = "doorbells are rung, but the doorbell record never changes",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell record has two words: bytes 0 to 3 are the receive queue's, bytes 4 to 7 the "
 			    "send queue's. A doorbell makes the NIC read them; the index in the doorbell is only a "

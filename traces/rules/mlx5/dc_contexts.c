@@ -21,10 +21,8 @@ const struct bf_rule bf_rule_mlx5_dc_contexts = {
 		.family = "mlx5",
 		.title = "a DC target has no responder context left",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "Each initiator that is connected to a target holds one of its contexts. When all are in "
-			    "use the target puts newcomers off, and they try again later.",
-		.wrong = "More initiators want the target at a time than it has contexts: each message may pay for a "
-			    "refusal, a disconnection and a connection, and retries may run out.",
+		.hardware = "Each initiator that is connected to a target holds one of its contexts. When all are in use the " "target refuses new initiators, and they try again later.",
+		.wrong = "More initiators use the target at a time than it has contexts: each message may pay for a " "refusal, a disconnection and a connection, and retries may run out.",
 		.fix = "More targets for each PE (NVSHMEM_IBGDA_NUM_DCT), fewer initiators, or reliable connections.",
 		.sources = "NVIDIA/nvshmem NVSHMEM_IBGDA_NUM_DCT, NVSHMEM_IBGDA_DCI_MAP_BY; mlx5 PRM, DC Transport",
 		.example = "run ibgda-put --pes 3 --route all --messages 2 --transport dc --profile cx7,dct_contexts=1",

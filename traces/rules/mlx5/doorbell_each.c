@@ -27,8 +27,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_each = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A doorbell is a posted write of its own through PCIe, and makes the NIC read the "
 			    "doorbell record.",
-		.wrong = "Right, and slower than it has to be: one doorbell for many entries costs the same as one "
-			 "for one.",
+		.wrong = "Correct, but slower than necessary: one doorbell for many entries costs the same as one for one.",
 		.fix = "Publish several entries and ring once (NVSHMEM_IBGDA_NUM_REQUESTS_IN_BATCH); ring at the "
 		       "latest when somebody waits.",
 		.sources = "NVIDIA/nvshmem NVSHMEM_IBGDA_NUM_REQUESTS_IN_BATCH",

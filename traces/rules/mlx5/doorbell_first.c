@@ -38,8 +38,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_first = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell makes the NIC read the doorbell record from memory; the index in the "
 			    "doorbell itself is only a hint.",
-		.wrong = "Program order is the wrong way round: the NIC reads the record before the new index is in "
-			 "it, and nobody rings again.",
+		.wrong = "The program order is wrong: the NIC reads the record before the new index is in it, and nobody " "rings again.",
 		.fix = "Store the record, fence, then ring.",
 		.sources = "mlx5 PRM, Ringing Doorbell; rdma-core providers/mlx5/qp.c post_send_db",
 		.example = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --bug "

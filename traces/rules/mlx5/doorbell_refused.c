@@ -18,7 +18,7 @@ const struct bf_rule bf_rule_mlx5_doorbell_refused = {
 	.about = {
 		.id = "MLX5-DOORBELL-REFUSED",
 		.family = "mlx5",
-		.title = "a doorbell for a queue pair that cannot take it",
+		.title = "a doorbell for a queue pair that cannot accept it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell names a queue pair, comes through the UAR page that it was created with, "
 			    "and is obeyed in state RTS.",

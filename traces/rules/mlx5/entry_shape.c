@@ -52,14 +52,14 @@ const struct bf_rule bf_rule_mlx5_entry_shape = {
 	.about = {
 		.id = "MLX5-ENTRY-SHAPE",
 		.family = "mlx5",
-		.title = "an entry's control segment gives another size than it has",
+		.title = "an entry's control segment gives a wrong size",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The number of 16-byte segments in the control segment (DS) is all that the NIC knows of "
 			    "an entry's length, and where it looks for the next one. A WRITE without a data segment "
 			    "is legal and sends nothing.",
 		.wrong = "With too few segments the message goes out short, or empty, and completes; with too many "
 			 "the NIC takes what lies behind for a segment.",
-		.fix = "Take DS from the builder that laid the segments, not from a constant beside it.",
+		.fix = "Take DS from the code that wrote the segments, not from a constant beside it.",
 		.sources = "mlx5 PRM, Control Segment; linux-rdma/rdma-core providers/mlx5/qp.c",
 		.example = "run ibgda-put --messages 2 --bug entry-short",
 		.twin = "run ibgda-put --messages 2",

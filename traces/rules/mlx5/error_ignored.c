@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_mlx5_error_ignored = {
 	.about = {
 		.id = "MLX5-ERROR-IGNORED",
 		.family = "mlx5",
-		.title = "a poller takes an error completion for a good one",
+		.title = "a poller treats an error completion as success",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Opcode 13 (requester error) in a completion means that the entry failed; its counter "
 			    "field looks like that of a good one.",

@@ -116,7 +116,7 @@ const struct bf_rule bf_rule_mlx5_get_early = {
 	.about = {
 		.id = "MLX5-GET-EARLY",
 		.family = "mlx5",
-		.title = "a result is read before it is sure to be there",
+		.title = "a result is read before it is guaranteed to have arrived",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "An atomic's old value and a READ's data are there when the completion is. In GPU memory "
 			    "even that is not enough for READs: the completion travels beside the data, and only a read "

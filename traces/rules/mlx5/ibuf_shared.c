@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 	.about = {
 		.id = "MLX5-IBUF-SHARED",
 		.family = "mlx5",
-		.title = "two fetching operations have one place for their results",
+		.title = "two fetching operations share one result slot",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC writes an atomic's old value, or a READ's data, where the entry says. It does not "
 			    "know whether anybody still wants what lies there.",

@@ -14,8 +14,7 @@ const struct bf_rule bf_rule_mlx5_key_unknown = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A key is an index into the NIC's table and a variant byte that changes with each "
 			    "registration.",
-		.wrong = "The key was never given out, is freed, or belongs to an earlier registration of that "
-			 "memory.",
+		.wrong = "The key was never created, was freed, or belongs to an earlier registration of that memory.",
 		.fix = "Exchange keys after registration, in the byte order that the entry wants, and exchange them "
 		       "anew after registering again.",
 		.sources = "mlx5 PRM, Memory Key; NVIDIA/nccl#523, #928; openucx/ucx#3564",

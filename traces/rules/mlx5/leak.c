@@ -78,7 +78,7 @@ const struct bf_rule bf_rule_mlx5_leak = {
 	.about = {
 		.id = "MLX5-LEAK",
 		.family = "mlx5",
-		.title = "objects that are left when their protection domain goes",
+		.title = "objects still exist when their protection domain is freed",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "Queue pairs hold their CQs, CQs and queue pairs hold the memory of their rings, and all "
 			    "of them a protection domain. The NIC refuses to destroy what is in use.",

@@ -76,15 +76,11 @@ const struct bf_rule bf_rule_mlx5_poll_back = {
 	.about = {
 		.id = "MLX5-POLL-BACK",
 		.family = "mlx5",
-		.title = "what is known to be complete went back",
+		.title = "the completed index went back",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A collapsed CQ shows its pollers the latest completion and no history. Two of them that "
-			    "look at different moments know of different ones.",
-		.wrong = "The one that looked earlier stored later. Whoever goes by the counter now waits for a "
-			    "completion that is long past, and after 65536 entries takes an old counter for a new "
-			    "one.",
-		.fix = "One poller a queue pair, or an atomic maximum on the counter and a look at it before each "
-			    "poll.",
+		.hardware = "A collapsed CQ shows its pollers the latest completion and no history. Two pollers that look at " "different times see different ones.",
+		.wrong = "The one that looked earlier stored later. Whoever uses the counter now waits for a completion " "that is long past, and after 65536 entries takes an old counter for a new one.",
+		.fix = "Use one poller per queue pair, or update the counter by an atomic maximum and read it before " "each poll.",
 		.sources = "deepseek-ai/DeepEP PR#702; ROCm/mori PR#607; NVIDIA/nvshmem ibgda_device.cuh "
 			    "ibgda_poll_cq",
 		.example = "run ibgda-put --blocks 2 --warps 4 --qp-choice first --messages 32 --quiet-every 1 "

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_mlx5_poll_early = {
 	.about = {
 		.id = "MLX5-POLL-EARLY",
 		.family = "mlx5",
-		.title = "a poller took entries for complete that were not",
+		.title = "a poller treated unfinished entries as complete",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion names the first WQEBB of its entry by 16 bits. A collapsed CQ has one "
 			    "slot, which is written over: before the first completion it holds what the driver put "

@@ -54,7 +54,7 @@ const struct bf_rule bf_rule_mlx5_poll_window = {
 	.about = {
 		.id = "MLX5-POLL-WINDOW",
 		.family = "mlx5",
-		.title = "a completion is there and no poller understands it",
+		.title = "a completion arrived, but no poller recognises it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion's counter is 16 bits and wraps. The collapsed CQ's slot starts as the "
 			    "driver left it, usually 0xff.",

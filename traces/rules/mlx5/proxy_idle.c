@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_mlx5_proxy_idle = {
 	.about = {
 		.id = "MLX5-PROXY-IDLE",
 		.family = "mlx5",
-		.title = "the CPU's thread never rings for what the GPU handed over",
+		.title = "the CPU proxy never rings for the GPU's entries",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A GPU that cannot reach doorbell pages leaves the index in memory, and a thread of the "
 			    "CPU does the rest. To the NIC nothing has happened until that thread rings.",

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_mlx5_publish_count = {
 	.about = {
 		.id = "MLX5-PUBLISH-COUNT",
 		.family = "mlx5",
-		.title = "another number of slots is published than was reserved",
+		.title = "the number of published slots differs from the number reserved",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC takes entries in ring order up to one index, so slots are published in the order "
 			    "in which they were reserved, without a gap.",

@@ -16,7 +16,7 @@ const struct bf_rule bf_rule_mlx5_publish_order = {
 	.about = {
 		.id = "MLX5-PUBLISH-ORDER",
 		.family = "mlx5",
-		.title = "entries were published past earlier ones that were not",
+		.title = "entries were published ahead of earlier ones that were not ready",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC takes entries in ring order up to one index. There is no way to announce an "
 			    "entry and leave out the one before.",

@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_mlx5_read_depth = {
 	.about = {
 		.id = "MLX5-READ-DEPTH",
 		.family = "mlx5",
-		.title = "more reads and atomics outstanding than the peer answers",
+		.title = "more reads and atomics outstanding than the peer accepts",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "max_rd_atomic of the requester bounds its outstanding READs and atomics; "
 			    "max_dest_rd_atomic of the responder bounds those that it keeps.",

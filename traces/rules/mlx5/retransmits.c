@@ -20,7 +20,7 @@ const struct bf_rule bf_rule_mlx5_retransmits = {
 	.about = {
 		.id = "MLX5-RETRANSMITS",
 		.family = "mlx5",
-		.title = "packets had to be sent again",
+		.title = "packets were retransmitted",
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "After a loss or a time-out the requester goes back and sends everything from there "
 			    "again.",

@@ -50,12 +50,10 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 	.about = {
 		.id = "MLX5-RING-OVERRUN",
 		.family = "mlx5",
-		.title = "entries were laid over such that the device had yet to do",
+		.title = "entries were overwritten before the device had executed them",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The send ring holds a fixed number of WQEBBs and the NIC keeps no copy of those that "
-			    "wait. Nothing in hardware stops a driver from storing into a slot that is still due.",
-		.wrong = "More entries were reserved than the ring has room for, so the NIC executes the newer "
-			 "entry in the older one's turn, twice, and the older one never.",
+		.hardware = "The send ring holds a fixed number of WQEBBs and the NIC keeps no copy of those that wait. " "Nothing in hardware stops a driver from storing into a slot that is still pending.",
+		.wrong = "More entries were reserved than the ring has room for, so the NIC executes the newer entry " "twice and the older one never.",
 		.fix = "Before writing, wait until reserved index - completed index fits the ring: poll the CQ in "
 		       "the reservation, not only in quiet. Counters of 16 bits must be widened before they are "
 		       "compared.",

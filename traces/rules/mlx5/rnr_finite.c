@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_mlx5_rnr_finite = {
 	.about = {
 		.id = "MLX5-RNR-FINITE",
 		.family = "mlx5",
-		.title = "the receiver was not ready, and the sender's patience is finite",
+		.title = "the receiver was not ready, and the sender's RNR retries are limited",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "rnr_retry 7 means for ever; smaller numbers are counted down with each RNR NAK and end "
 			    "in syndrome 16.",

@@ -32,9 +32,8 @@ const struct bf_rule bf_rule_mlx5_shared_queue = {
 		.family = "mlx5",
 		.title = "many threads share one queue pair",
 		.severity = BF_SEVERITY_NOTE,
-		.hardware = "A queue pair executes in order, and its lock, its record and its ring are one for all.",
-		.wrong = "Right, and slower than it has to be: the threads wait for each other at the lock and at "
-			 "the ring.",
+		.hardware = "A queue pair executes in order, and all its threads share one lock, one record and one ring.",
+		.wrong = "Correct, but slower than necessary: the threads wait for each other at the lock and at the ring.",
 		.fix = "Spread threads over several queue pairs to the same peer (NVSHMEM_IBGDA_NUM_RC_PER_PE, a "
 		       "handle for each warp or SM).",
 		.sources = "deepseek-ai/DeepEP PR#181; NVIDIA/nvshmem NVSHMEM_IBGDA_RC_MAP_BY",

@@ -64,11 +64,8 @@ const struct bf_rule bf_rule_mlx5_slot_shared = {
 		.family = "mlx5",
 		.title = "two entries in one slot of the same lap",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A WQE is as many 64-byte blocks of the ring as its segments need. The NIC steps from one "
-			    "to the next by the size in the control segment; whose slots they were is the driver's "
-			    "affair.",
-		.wrong = "A reservation was smaller than what was laid there, or the common counter was moved by less "
-			 "than was taken: two threads write into the same slot, and one entry is lost or torn.",
+		.hardware = "A WQE is as many 64-byte blocks of the ring as its segments need. The NIC steps from one to the " "next by the size in the control segment; only the driver knows whose slots they are.",
+		.wrong = "A reservation was smaller than what was written there, or the common counter was moved by less " "than was taken: two threads write into the same slot, and one entry is lost or torn.",
 		.fix = "Compute the number of blocks of a group once, entries, signals and trailing NOP or DUMP "
 		       "included, and use it for the reservation, for each entry's place and for the publication.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_reserve_wqe_slots; mlx5 PRM, WQE Format",

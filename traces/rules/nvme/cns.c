@@ -20,7 +20,7 @@ const struct bf_rule bf_rule_nvme_cns = {
 	.about = {
 		.id = "NVME-CNS",
 		.family = "nvme",
-		.title = "Identify asks for what this controller does not have",
+		.title = "Identify asks for a structure that this controller does not have",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "CNS values were added with versions of the specification and with command sets. An "
 			    "unknown one is Invalid Field; old drives answer 03h so, too, and some models 0/01.",

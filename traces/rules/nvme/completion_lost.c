@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_nvme_completion_lost = {
 	.about = {
 		.id = "NVME-COMPLETION-LOST",
 		.family = "nvme",
-		.title = "a completion was posted and is not in memory",
+		.title = "a completion was posted, but is not in memory",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Completions are posted writes: neither the controller nor the driver learns when one "
 			    "does not arrive.",

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_cqe_misread = {
 	.about = {
 		.id = "NVME-CQE-MISREAD",
 		.family = "nvme",
-		.title = "a completion was read before it was there",
+		.title = "a completion was read before it was complete",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The dword with the phase tag is what the controller writes last. Only what is read after "
 			    "that tag was seen belongs to the new entry.",

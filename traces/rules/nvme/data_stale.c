@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_nvme_data_stale = {
 	.about = {
 		.id = "NVME-DATA-STALE",
 		.family = "nvme",
-		.title = "data that DMA wrote was read from before it",
+		.title = "stale data was read after DMA had written new data",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "What a controller writes to VRAM is not visible to the GPU until a heavyweight "
 			    "invalidation (GCVM_INVALIDATE_ENG17_REQ, flush type 2); loads that pass caches do not "

@@ -26,8 +26,7 @@ const struct bf_rule bf_rule_nvme_depth_one = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A command takes tens of microseconds, most of them in the medium, and a controller works "
 			    "on many at once.",
-		.wrong = "Right, and slow: the queue is empty while each completion travels, and one of many flash "
-			 "channels works.",
+		.wrong = "Correct, but slow: the queue is empty while each completion travels, and one of many flash " "channels works.",
 		.fix = "Keep as many commands in flight as bandwidth times latency asks for, on one queue or on "
 		       "several.",
 		.sources = "Samsung 970 PRO data sheet 1.0 (random reads at depth 1 and 32)",

@@ -38,8 +38,7 @@ const struct bf_rule bf_rule_nvme_doorbell_each = {
 		.title = "a doorbell for each command",
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A doorbell is a posted write of its own through PCIe and starts a fetch of its own.",
-		.wrong = "Right, and slower than it has to be: one doorbell for many entries costs the same as one "
-			 "for one, and lets the controller fetch them together.",
+		.wrong = "Correct, but slower than necessary: one doorbell for many entries costs the same as one for " "one, and lets the controller fetch them together.",
 		.fix = "Fill several slots and ring once; ring at the latest when somebody waits.",
 		.sources = "ZaidQureshi/bam nvm_parallel_queue.h; docs/hardware/nvme.md#other-controllers-8",
 		.example = "run nvme-write --size 512",

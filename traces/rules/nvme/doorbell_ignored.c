@@ -36,8 +36,7 @@ const struct bf_rule bf_rule_nvme_doorbell_ignored = {
 		.family = "nvme",
 		.title = "the controller ignored a write to a doorbell or register",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Doorbells take slot numbers below the queue size, in dwords, for queues that exist, "
-			    "while the controller is ready. Anything else is ignored or undefined.",
+		.hardware = "Doorbells accept slot numbers below the queue size, stored as 32 bits, for queues that exist, " "while the controller is ready. Anything else is ignored or undefined.",
 		.wrong = "The write had no effect, or one that differs from controller to controller.",
 		.fix = "Look at the value and at the controller's state that the finding names.",
 		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",

@@ -29,10 +29,8 @@ const struct bf_rule bf_rule_nvme_doorbell_reordered = {
 		.family = "nvme",
 		.title = "an older tail came after a newer one",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The controller takes the last value that arrives for the tail. Doorbells are posted "
-			    "writes; what a GPU or a write-combining mapping does to their order nobody undoes.",
-		.wrong = "The tail went back: a controller that believes it takes the ring for nearly full and "
-			 "fetches a whole lap of old entries; one that does not ignores the doorbell.",
+		.hardware = "The controller takes the last value that arrives for the tail. Doorbells are posted writes; if " "a GPU or a write-combining mapping reorders them, nothing restores the order.",
+		.wrong = "The tail went back: a controller that accepts it treats the ring as nearly full and fetches a " "whole lap of old entries; one that does not ignores the doorbell.",
 		.fix = "Map doorbells uncached, one thread rings at a time, and each doorbell is drained (s_waitcnt "
 		       "vmcnt and vscnt, __threadfence_system()) before the next one.",
 		.sources = "NVM Express Base 2.0, 3.3.1; ROCm/rocm-xio PR#114",

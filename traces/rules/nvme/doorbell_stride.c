@@ -19,11 +19,10 @@ const struct bf_rule bf_rule_nvme_doorbell_stride = {
 	.about = {
 		.id = "NVME-DOORBELL-STRIDE",
 		.family = "nvme",
-		.title = "doorbells are looked for at the wrong distance",
+		.title = "doorbells are addressed with the wrong stride",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Doorbell n lies at 1000h + n * (4 << CAP.DSTRD). QEMU and most drives have DSTRD 0; "
-			    "others have not.",
-		.wrong = "With DSTRD taken for 0 the driver rings other queues, or registers that are none.",
+		.hardware = "Doorbell n lies at 1000h + n * (4 << CAP.DSTRD). QEMU and most drives have DSTRD 0; others do " "not.",
+		.wrong = "A driver that assumes DSTRD 0 rings other queues, or writes where there is no register.",
 		.fix = "Read CAP.DSTRD and multiply; map as much of BAR0 as the last doorbell needs.",
 		.sources = "NVM Express Base 2.0, 3.1.3.1 and 3.1.4; docs/hardware/nvme.md#doorbells-5",
 		.example = "run nvme-verify --commands 8 --size 512 --profile 970pro,dstrd=1 --bug doorbell-stride",

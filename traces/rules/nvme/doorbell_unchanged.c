@@ -18,7 +18,7 @@ const struct bf_rule bf_rule_nvme_doorbell_unchanged = {
 	.about = {
 		.id = "NVME-DOORBELL-UNCHANGED",
 		.family = "nvme",
-		.title = "a doorbell was rung with the value that it had",
+		.title = "a doorbell was rung with its old value",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "A doorbell that changes nothing is an invalid write: the controller ignores it and "
 			    "reports an asynchronous event (error, invalid doorbell value).",

@@ -24,9 +24,8 @@ const struct bf_rule bf_rule_nvme_enable_refused = {
 		.family = "nvme",
 		.title = "the controller refuses its configuration",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "When CC.EN goes to 1 the controller looks at CC, AQA, ASQ and ACQ. If one of them cannot "
-			    "be, CSTS.CFS is set and CSTS.RDY stays 0.",
-		.wrong = "One of these registers holds a value that the controller does not have.",
+		.hardware = "When CC.EN goes to 1 the controller looks at CC, AQA, ASQ and ACQ. If one of them is invalid, " "CSTS.CFS is set and CSTS.RDY stays 0.",
+		.wrong = "One of these registers holds a value that the controller does not support.",
 		.fix = "CC.MPS within CAP.MPSMIN and MPSMAX, CC.CSS and CC.AMS as CAP says, ASQ and ACQ on a page, "
 		       "AQA with at least two entries each.",
 		.sources = "NVM Express Base 2.0, 3.5.1; docs/hardware/nvme.md#enable-3",

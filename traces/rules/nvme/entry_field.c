@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_nvme_entry_field = {
 		.family = "nvme",
 		.title = "a field of an entry holds what the slot's last user left",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The controller looks at all 64 bytes. Reserved and unused fields are to be 0.",
+		.hardware = "The controller looks at all 64 bytes. Reserved and unused fields must be 0.",
 		.wrong = "The driver wrote only the fields that its command uses; another one, from the slot's last "
 			 "command, was still there and meant something.",
 		.fix = "Clear or copy the whole entry, all 16 dwords, each time.",

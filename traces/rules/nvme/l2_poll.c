@@ -23,8 +23,7 @@ const struct bf_rule bf_rule_nvme_l2_poll = {
 		.family = "nvme",
 		.title = "completions in VRAM are polled through the L2",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "DMA from outside writes VRAM behind the L2, which goes on serving the line that it "
-			    "has.",
+		.hardware = "DMA from outside writes VRAM behind the L2, which keeps serving its cached line.",
 		.wrong = "The poller sees the old entry for ever.",
 		.fix = "Map completion queues uncached (MTYPE UC) and poll with loads of system scope.",
 		.sources = "docs/hardware/gpu.md#vram-2",

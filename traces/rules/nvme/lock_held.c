@@ -49,7 +49,7 @@ const struct bf_rule bf_rule_nvme_lock_held = {
 	.about = {
 		.id = "NVME-LOCK-HELD",
 		.family = "nvme",
-		.title = "a queue's lock is never given back",
+		.title = "a queue's lock is never released",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A queue pair has one tail and one head: threads that share it take turns by a lock of the "
 			    "driver, of which the controller knows nothing.",

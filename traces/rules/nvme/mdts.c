@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_mdts = {
 	.about = {
 		.id = "NVME-MDTS",
 		.family = "nvme",
-		.title = "a transfer is longer than the controller takes",
+		.title = "a transfer is longer than the controller accepts",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "MDTS of Identify Controller limits one command to 2^MDTS pages of CAP.MPSMIN (not "
 			    "CC.MPS); 0 means no limit.",

@@ -20,8 +20,7 @@ const struct bf_rule bf_rule_nvme_no_answer = {
 		.family = "nvme",
 		.title = "the controller knows of commands and does not complete them",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Commands take as long as they take; a controller that has failed completes none "
-			    "(CSTS.CFS).",
+		.hardware = "A command has no fixed time limit; a controller that has failed (CSTS.CFS) completes none.",
 		.wrong = "Nothing that the driver did explains it.",
 		.fix = "Abort, then reset the controller; look at CSTS and at the medium.",
 		.sources = "NVM Express Base 2.0, 5.1 and 3.7",

@@ -21,10 +21,9 @@ const struct bf_rule bf_rule_nvme_no_invalidate = {
 	.about = {
 		.id = "NVME-NO-INVALIDATE",
 		.family = "nvme",
-		.title = "nobody made the GPU look at what DMA had written",
+		.title = "the GPU was not told to look at what DMA had written",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Between the data fabric and VRAM stands what a heavyweight invalidation "
-			    "(GCVM_INVALIDATE_ENG17_REQ) flushes; without it the GPU may serve older bytes.",
+		.hardware = "Something between the data fabric and VRAM keeps older bytes until a heavyweight invalidation " "(GCVM_INVALIDATE_ENG17_REQ) flushes it; until then the GPU may return them.",
 		.wrong = "The completion is in VRAM, and the GPU was never told to look again.",
 		.fix = "Write GCVM_INVALIDATE_ENG17_REQ with flush type 2 and wait for the acknowledgement before "
 		       "polling again.",

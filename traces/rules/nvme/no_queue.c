@@ -18,7 +18,7 @@ const struct bf_rule bf_rule_nvme_no_queue = {
 	.about = {
 		.id = "NVME-NO-QUEUE",
 		.family = "nvme",
-		.title = "a doorbell was rung for a queue that there is not",
+		.title = "a doorbell was rung for a queue that does not exist",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A queue exists from the completion of Create I/O Submission (or Completion) Queue to its "
 			    "deletion or a reset. Doorbells of others are ignored.",

@@ -12,7 +12,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	/* The driver itself may believe that it has rung. */
 	if (e->nvm_timeout.sq_tail == e->nvm_timeout.sq_rung) {
 		bf_finding_say(f,
-			       "%s waits for commands that the controller was never told of: %" PRIu64
+			       "%s waits for commands that were never announced to the controller: %" PRIu64
 			       " entries were built in SQ %" PRIu64 ", of which it has fetched %" PRIu64
 			       ", and the last tail that was rung is %" PRIu32,
 			       bf_rule_actor(r->rules, e->actor), q->built, e->nvm_timeout.qid, q->fetches,
@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	}
 	bf_finding_say(f,
-		       "%s waits for commands that the controller was never told of: SQ %" PRIu64
+		       "%s waits for commands that were never announced to the controller: SQ %" PRIu64
 		       " is filled up to tail %" PRIu64 ", and the last tail that was rung is %" PRIu64,
 		       bf_rule_actor(r->rules, e->actor), e->nvm_timeout.qid, e->nvm_timeout.sq_tail,
 		       e->nvm_timeout.sq_rung);
@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_nvme_not_rung = {
 	.about = {
 		.id = "NVME-NOT-RUNG",
 		.family = "nvme",
-		.title = "commands that the controller was never told of",
+		.title = "commands that were never announced to the controller",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The controller looks at a submission queue only after a tail doorbell.",
 		.wrong = "Slots were filled and the doorbell was left to a later submission, which did not come.",

@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_nvme_nsid = {
 	.about = {
 		.id = "NVME-NSID",
 		.family = "nvme",
-		.title = "a command names a namespace that there is not",
+		.title = "a command names a namespace that does not exist",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "I/O commands name an active namespace, from 1. Features that belong to a namespace need "
 			    "one, too: drives answer Get Features, Error Recovery, for NSID 0 with Invalid Namespace "

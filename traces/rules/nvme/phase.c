@@ -23,7 +23,7 @@ const struct bf_rule bf_rule_nvme_phase = {
 	.about = {
 		.id = "NVME-PHASE",
 		.family = "nvme",
-		.title = "the poller takes old entries for new ones",
+		.title = "the poller treats old entries as new",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion is new when its phase tag differs from what the slot held before: 1 in "
 			    "the first lap, then 0, in turn. Memory starts as zeros.",

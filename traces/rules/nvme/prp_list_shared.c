@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_prp_list_shared = {
 	.about = {
 		.id = "NVME-PRP-LIST-SHARED",
 		.family = "nvme",
-		.title = "commands in flight have one PRP list",
+		.title = "commands in flight share one PRP list",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A controller reads PRP lists when it likes: at once, in pieces, while data moves, and "
 			    "again for a retry.",

@@ -31,8 +31,7 @@ const struct bf_rule bf_rule_nvme_prp_offset = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A PRP list may begin anywhere in its page, on eight bytes; PRP2 is the address of its "
 			    "first entry.",
-		.wrong = "The controller takes what stands at the start of the page for addresses: zeros, or "
-			 "another command's list.",
+		.wrong = "The controller reads the start of the page as addresses: zeros, or another command's list.",
 		.fix = "PRP2 = I/O address of the page + offset of the list.",
 		.sources = "NVM Express Base 2.0, 4.1.1; docs/hardware/nvme.md#data-pointers-1",
 		.example = "run nvme-verify --size 64K --list-offset 512 --commands 4 --bug prp-list-offset",

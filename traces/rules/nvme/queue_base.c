@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_nvme_queue_base = {
 	.about = {
 		.id = "NVME-QUEUE-BASE",
 		.family = "nvme",
-		.title = "the controller looks for a queue somewhere else",
+		.title = "the controller looks for a queue at another address",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The controller fetches from the address in ASQ or in PRP1 of the creating command. The "
 			    "low twelve bits of ASQ and ACQ do not exist: they read as 0.",

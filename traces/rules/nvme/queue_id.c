@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_nvme_queue_id = {
 	.about = {
 		.id = "NVME-QUEUE-ID",
 		.family = "nvme",
-		.title = "a queue number that cannot be",
+		.title = "an invalid queue number",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Queue numbers go from 1 to what Set Features, Number of Queues granted; 0 is the admin "
 			    "queue. A number is in use from creation to deletion.",

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_nvme_queue_pieces = {
 	.about = {
 		.id = "NVME-QUEUE-PIECES",
 		.family = "nvme",
-		.title = "PC is clear, and PRP1 is no list of pages",
+		.title = "PC is clear, but PRP1 is not a list of pages",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "With PC = 0 a queue lies in pages anywhere, and PRP1 names a list of all of them; PRP2 "
 			    "is reserved. Controllers with CAP.CQR take PC = 1 only.",

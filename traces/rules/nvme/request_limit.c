@@ -20,7 +20,7 @@ const struct bf_rule bf_rule_nvme_request_limit = {
 	.about = {
 		.id = "NVME-REQUEST-LIMIT",
 		.family = "nvme",
-		.title = "more Aborts or event requests than the controller takes",
+		.title = "more Aborts or event requests than the controller accepts",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "ACL and AERL of Identify Controller, both from 0, say how many Abort and Asynchronous "
 			    "Event Request commands may be outstanding.",

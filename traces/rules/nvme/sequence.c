@@ -23,8 +23,7 @@ const struct bf_rule bf_rule_nvme_sequence = {
 		.family = "nvme",
 		.title = "a command came at the wrong time",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Some commands have their place: Set Features, Number of Queues, before any I/O queue is "
-			    "created.",
+		.hardware = "Some commands must come at a certain time: Set Features, Number of Queues, before any I/O queue " "is created.",
 		.wrong = "The controller refused it with Command Sequence Error.",
 		.fix = "Ask for queues once, between Identify and the first Create I/O Completion Queue.",
 		.sources = "NVM Express Base 2.0, 5.27.1.5",

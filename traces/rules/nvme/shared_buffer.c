@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_nvme_shared_buffer = {
 	.about = {
 		.id = "NVME-BUFFER-SHARED",
 		.family = "nvme",
-		.title = "two commands in flight had one buffer",
+		.title = "two commands in flight shared one buffer",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A controller moves data of a command whenever it likes until it completes, in pieces "
 			    "and in any order.",

@@ -31,8 +31,7 @@ const struct bf_rule bf_rule_nvme_shared_queue = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A queue pair has one tail, one head and one doorbell. Controllers have tens to thousands "
 			    "of pairs.",
-		.wrong = "Right, and slower than it has to be: threads wait for each other at the ticket, at the "
-			 "doorbell and at the completion queue.",
+		.wrong = "Correct, but slower than necessary: threads wait for each other at the ticket, at the doorbell " "and at the completion queue.",
 		.fix = "Spread threads over queue pairs, up to what Set Features, Number of Queues, grants.",
 		.sources = "ZaidQureshi/bam nvm_parallel_queue.h",
 		.example = "run nvme-read --threads 16 --share 16 --depth 4 --commands 8",

@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_nvme_small_io = {
 		.hardware = "Flash is written in pages of 4 KiB and more, whatever the size of a logical block. A "
 			    "write of less, or one that is not aligned to 4 KiB, makes the controller read, change "
 			    "and write.",
-		.wrong = "Right, and slower: each command moves a page for a part of it, and wears the medium.",
+		.wrong = "Correct, but slower: each command moves a page for a part of it, and wears the medium.",
 		.fix = "Transfer multiples of 4 KiB at multiples of 4 KiB, or format the namespace with blocks of "
 		       "4096 bytes.",
 		.sources = "NVM Command Set 1.0, 5.8.2 (NPWG, NPWA)",

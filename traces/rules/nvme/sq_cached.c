@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_nvme_sq_cached = {
 	.about = {
 		.id = "NVME-SQ-CACHED",
 		.family = "nvme",
-		.title = "a submission queue in VRAM lies behind the GPU's L2",
+		.title = "a submission queue in VRAM is behind the GPU's L2",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "What a GPU stores to cached VRAM stays in its L2 until a fence of system scope or an "
 			    "eviction writes it back. DMA from outside reads VRAM.",

@@ -26,8 +26,7 @@ const struct bf_rule bf_rule_nvme_sqhd_count = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "SQHD in a completion says how far the controller has fetched. Commands complete in any "
 			    "order and the fetch runs ahead of completions.",
-		.wrong = "The driver counts completions instead, so it frees slots that are due and keeps such that "
-			 "are free.",
+		.wrong = "The driver counts completions instead, so it frees slots that are still pending and keeps slots " "that are free.",
 		.fix = "Take the head from SQHD of the newest completion.",
 		.sources = "NVM Express Base 2.0, 3.3.3.2; docs/hardware/nvme.md#other-controllers-6",
 		.example = "run nvme-verify --commands 40 --size 512 --bug sq-update-by-count",

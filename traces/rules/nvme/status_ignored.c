@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_nvme_status_ignored = {
 	.about = {
 		.id = "NVME-STATUS-IGNORED",
 		.family = "nvme",
-		.title = "an error completion was taken for a good one",
+		.title = "an error completion was treated as success",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Status in bits 15:1 of the last word of a completion says whether the command did what "
 			    "it was asked for.",

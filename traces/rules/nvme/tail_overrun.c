@@ -49,8 +49,7 @@ const struct bf_rule bf_rule_nvme_tail_overrun = {
 		.title = "the tail was moved over entries that were not fetched",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A ring of n slots holds n - 1 entries, so that full and empty differ.",
-		.wrong = "The new tail passes the head: the controller takes the ring for nearly empty and skips a "
-			 "whole lap. If it only reaches the head, the ring looks empty, and nothing is fetched.",
+		.wrong = "The new tail passes the head: the controller treats the ring as nearly empty and skips a whole " "lap. If it only reaches the head, the ring looks empty, and nothing is fetched.",
 		.fix = "Ring only for entries for which SQHD has made room.",
 		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
 		.test = "tests/traces/test_rules_nvme.c",

@@ -20,8 +20,7 @@ const struct bf_rule bf_rule_sdma_align = {
 		.family = "sdma",
 		.title = "a packet's address is not aligned as its kind needs",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "FENCE, WRITE, POLL_REGMEM and COND_EXE want 4-byte aligned addresses, a 64-bit ATOMIC and "
-"a TIMESTAMP 8, CONST_FILL its fill size.",
+		.hardware = "FENCE, WRITE, POLL_REGMEM and COND_EXE need 4-byte aligned addresses, a 64-bit ATOMIC and a " "TIMESTAMP 8, CONST_FILL its fill size.",
 		.wrong = "The packet has no room for the low bits of the address, or the engine stops at them.",
 		.fix = "Align signals to 8 bytes (HSA wants 64), and timestamps to 32.",
 		.sources = "docs/hardware/sdma.md#alignment; ROCR-Runtime amd_blit_sdma.cpp; Linux amdgpu *_sdma_pkt_open.h",

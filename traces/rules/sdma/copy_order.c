@@ -54,7 +54,7 @@ const struct bf_rule bf_rule_sdma_copy_order = {
 	.about = {
 		.id = "SDMA-COPY-ORDER",
 		.family = "sdma",
-		.title = "a copy follows the one it depends on with nothing between",
+		.title = "a copy directly follows the copy that it depends on",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Consecutive copies overlap in time: the engine begins the next one while the last "
 			    "bytes of the one before are still on their way.",

@@ -33,8 +33,7 @@ const struct bf_rule bf_rule_sdma_count_limit = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A copy's or fill's count has 22 bits on gfx9 and gfx10.0 to 10.2, 30 bits on gfx90a, "
 "gfx10.3 and later.",
-		.wrong = "The count is longer than the field. Its upper bits fall into reserved ones, and the engine "
-"moves the rest of the division by 4 MiB.",
+		.wrong = "The count is longer than the field. Its upper bits fall into reserved ones, and the engine " "moves only the size modulo 4 MiB.",
 		.fix = "Cut at the part's own limit: 0x3fffff bytes, or 0x3fffffff where the field has 30 bits.",
 		.sources = "docs/hardware/sdma.md#copy-1; ROCm/rocm-systems amd_gpu_agent.cpp CreateBlitSdma; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-copy --part gfx908 --size 9000000 --commands 1 --limit 10ms --bug count-limit",

@@ -19,8 +19,7 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 		.title = "the doorbell is rung before the packets are stored",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell makes the engine fetch up to the published index at once.",
-		.wrong = "Program order is the wrong way round: the engine fetched ring bytes before their packets "
-			 "were there.",
+		.wrong = "The program order is wrong: the engine fetched ring bytes before their packets were there.",
 		.fix = "Store the packets, fence, store the write pointer, then ring.",
 		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-copy --ordering adversarial --limit 10ms --bug doorbell-first",

@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_sdma_doorbell_width = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "From gfx9 on a doorbell is 8 bytes wide, before that 4. A store of another width is no "
 "doorbell.",
-		.wrong = "The engine did not take it: the packets lie in the ring and nobody comes for them.",
+		.wrong = "The engine ignored it, so the packets stay in the ring.",
 		.fix = "One 64-bit store from gfx9 on, one 32-bit store before; never two halves.",
 		.sources = "docs/hardware/sdma.md#ring-4; ROCm/rocm-systems libhsakmt src/queues.c, KFDTest SDMAQueue.cpp",
 		.example = "run sdma-copy --limit 10ms --bug doorbell-width",

@@ -40,8 +40,7 @@ const struct bf_rule bf_rule_sdma_doorbell_wrap = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Doorbell and write pointer of a user queue count bytes and never wrap; the engine "
 			    "reduces them itself.",
-		.wrong = "After the first lap the doorbell goes back to a small number, which the engine takes for "
-			 "old.",
+		.wrong = "After the first lap the doorbell goes back to a small number, which looks old to the engine.",
 		.fix = "Publish the 64-bit index itself, not index % ring size.",
 		.sources = "docs/hardware/sdma.md#ring-3; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-wrap --limit 10ms --bug wrap-index",

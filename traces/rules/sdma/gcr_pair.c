@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_sdma_gcr_pair = {
 	.about = {
 		.id = "SDMA-GCR-PAIR",
 		.family = "sdma",
-		.title = "cache control stands on one side of the body only",
+		.title = "cache control is on only one side of the body",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "From gfx10 on the engine works through caches that others do not share: ROCr invalidates "
 "them before the body and writes them back before it signals.",

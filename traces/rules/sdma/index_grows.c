@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_sdma_index_grows = {
 	.about = {
 		.id = "SDMA-INDEX-GROWS",
 		.family = "sdma",
-		.title = "a queue whose indices wrap gets one that grows",
+		.title = "a queue with wrapping indices gets a growing one",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Before gfx9 read pointer, write pointer and doorbell have 32 bits and stay below the "
 "ring's size.",

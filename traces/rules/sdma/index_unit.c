@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_sdma_index_unit = {
 	.about = {
 		.id = "SDMA-INDEX-UNIT",
 		.family = "sdma",
-		.title = "a doorbell counts dwords, and the engine bytes",
+		.title = "a doorbell counts dwords, but the engine counts bytes",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Read pointer, write pointer and doorbell of a user queue count bytes on every generation. "
 "Rings of the kernel's driver keep dwords and shift them at the doorbell; PM4 compute "

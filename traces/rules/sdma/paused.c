@@ -23,9 +23,8 @@ const struct bf_rule bf_rule_sdma_paused = {
 		.family = "sdma",
 		.title = "packets wait in a queue that was paused and never resumed",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A queue whose ring address or size was updated to 0 stands still and loses nothing: "
-"doorbells are kept until it is given its ring back.",
-		.wrong = "Nobody gave it back.",
+		.hardware = "A queue whose ring address or size was updated to 0 stops and loses nothing: doorbells are kept " "until it is given its ring back.",
+		.wrong = "Its ring was never restored.",
 		.fix = "AMDKFD_IOC_UPDATE_QUEUE with the ring's address, size and a percentage above 0 ends the pause.",
 		.sources = "docs/hardware/sdma.md#ring-8; ROCm/rocm-systems KFDQMTest.DisableSdmaQueueByUpdateWithNullAddress; Linux kfd_ioctl.h",
 		.example = "run sdma-pause --limit 10ms --bug no-resume",

@@ -34,8 +34,7 @@ const struct bf_rule bf_rule_sdma_rect_limit = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Up to gfx11 x and y have 14 bits, z 11 or 13, a pitch 19 and a slice 28; ROCr's gfx12 "
 "layout has 16, 14, 16 and 32.",
-		.wrong = "A number does not fit: its upper bits fall into reserved ones or into its neighbour, and the "
-"engine copies the rest of the division.",
+		.wrong = "A number does not fit: its upper bits fall into reserved ones or into its neighbour, and the " "engine copies only the size modulo the field's range.",
 		.fix = "Cut the rectangle into tiles at 2^14 (2^16) elements and rows; for wider pitches take larger "
 "elements or the X-Z form.",
 		.sources = "docs/hardware/sdma.md#rects-4; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; sdma_registers.h",

@@ -43,8 +43,7 @@ const struct bf_rule bf_rule_sdma_rect_pitch = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Pitch, slice pitch and the three extents of a sub-window are stored minus one; offsets "
 "are stored as they are.",
-		.wrong = "The engine takes the pitch for one element more: each row begins one element later than the "
-"one before.",
+		.wrong = "The engine uses a pitch of one element more: each row begins one element later than the one " "before.",
 		.fix = "Store pitch - 1.",
 		.sources = "docs/hardware/sdma.md#rects-1; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Linux amdgpu *_sdma_pkt_open.h",
 		.example = "run sdma-rect --limit 10ms --bug rect-pitch",

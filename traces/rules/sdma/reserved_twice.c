@@ -36,8 +36,7 @@ const struct bf_rule bf_rule_sdma_reserved_twice = {
 		.family = "sdma",
 		.title = "two producers reserved the same bytes of the ring",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The engine reads the ring's bytes in order. Whose they are is the producers' affair: they "
-			    "agree by one index in memory.",
+		.hardware = "The engine reads the ring's bytes in order. The producers must agree on who owns which bytes, " "by one index in memory.",
 		.wrong = "The index was read and stored in two steps, so two producers got the same region: packets "
 			 "overwrite each other, and one of the two submissions is never seen.",
 		.fix = "Move the index by compare-and-swap from the value that was read, and begin again when somebody "

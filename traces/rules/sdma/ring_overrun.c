@@ -25,10 +25,9 @@ const struct bf_rule bf_rule_sdma_ring_overrun = {
 	.about = {
 		.id = "SDMA-RING-OVERRUN",
 		.family = "sdma",
-		.title = "packets were laid over such that the engine had not taken",
+		.title = "packets were overwritten before the engine had fetched them",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The ring holds what it holds, and the engine's read pointer tells how far it has come. "
-			    "Nothing stops a driver from storing over packets that are due.",
+		.hardware = "The ring has a fixed size, and the engine's read pointer tells how far it has read. Nothing " "stops a driver from overwriting packets that are pending.",
 		.wrong = "The reservation reaches further than a ring ahead of the read pointer.",
 		.fix = "Wait in the reservation until index + bytes - read pointer fits the ring.",
 		.sources = "docs/hardware/sdma.md#ring-5; ROCR-Runtime amd_blit_sdma.cpp AcquireWriteAddress",

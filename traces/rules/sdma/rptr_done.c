@@ -89,7 +89,7 @@ const struct bf_rule bf_rule_sdma_rptr_done = {
 	.about = {
 		.id = "SDMA-RPTR-DONE",
 		.family = "sdma",
-		.title = "the read pointer is taken for completion",
+		.title = "the read pointer is used as completion",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The read pointer says which packets the engine has taken. Their copies may still run, and "
 "it is written back late.",

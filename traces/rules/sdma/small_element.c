@@ -41,8 +41,7 @@ const struct bf_rule bf_rule_sdma_small_element = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "A sub-window copy moves elements of 1 to 16 bytes, and small ones at the same rate as "
 "large ones.",
-		.wrong = "Rows, pitches and offsets would allow a larger element: right, and several times slower than "
-"it has to be.",
+		.wrong = "Rows, pitches and offsets would allow a larger element: correct, but several times slower than " "necessary.",
 		.fix = "The largest element that divides pitches, slices, offsets and width; cut off an odd end as a "
 "tile of its own.",
 		.sources = "docs/hardware/sdma.md#rects-7; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; Mesa src/amd/common/ac_cmdbuf_sdma.c",

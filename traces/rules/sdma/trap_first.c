@@ -37,8 +37,7 @@ const struct bf_rule bf_rule_sdma_trap_first = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "TRAP raises the interrupt and stores nothing. The event's mailbox is a FENCE of its own; "
 "the engine finishes it before a TRAP behind it.",
-		.wrong = "The FENCE with the event's number stands behind the TRAP: the handler may look at the "
-"mailbox before the number is there, and then counts the interrupt as nobody's.",
+		.wrong = "The FENCE with the event's number stands behind the TRAP: the handler may look at the mailbox " "before the number is there, and then treats the interrupt as spurious.",
 		.fix = "FENCE(mailbox, event), then TRAP(event).",
 		.sources = "docs/hardware/sdma.md#other-packets-10; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand; ROCm/rocm-systems KFDTest SdmaEventInterrupt",
 		.example = "run sdma-fence --limit 10ms --bug trap-first",

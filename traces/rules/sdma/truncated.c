@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_sdma_truncated = {
 	.about = {
 		.id = "SDMA-TRUNCATED",
 		.family = "sdma",
-		.title = "a packet ends behind what was published",
+		.title = "a packet ends beyond the published index",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The engine takes bytes up to the doorbell's value. A packet that needs more waits for "
 "them, and the queue hangs: KFDTest does this on purpose.",

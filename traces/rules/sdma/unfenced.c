@@ -86,14 +86,12 @@ const struct bf_rule bf_rule_sdma_unfenced = {
 	.about = {
 		.id = "SDMA-UNFENCED",
 		.family = "sdma",
-		.title = "nothing keeps the doorbell behind the packets and the write pointer",
+		.title = "nothing orders the doorbell after the packets and the write pointer",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "The engine fetches the ring when the doorbell arrives. Stores of a weakly ordered processor "
 			    "to memory and to a device overtake each other unless a fence stands between.",
-		.wrong = "What the doorbell speaks of was in a store buffer when it set out. It came in time in this "
-			 "run; SDMA-RING-ORDER is what happens when it does not.",
-		.fix = "A release fence of system scope between the last store into ring and write pointer and the "
-		       "doorbell; one behind the doorbell is too late.",
+		.wrong = "The packets or the write pointer were in a store buffer when the doorbell was stored. It came " "in time in this run; SDMA-RING-ORDER is what happens when it does not.",
+		.fix = "A release fence of system scope between the last store into ring and write pointer and the " "doorbell; a fence after the doorbell is too late.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-copy --commands 1 --bug no-fence",
 		.twin = "run sdma-copy --commands 1",

@@ -17,8 +17,7 @@ const struct bf_rule bf_rule_sdma_unmapped = {
 		.family = "sdma",
 		.title = "a packet names an address that is not mapped for the engine",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "An engine reads and writes through the process's GPU page tables. A page that is not "
-"there is a VM fault: the queue stops, and an HSA memory event tells the page.",
+		.hardware = "An engine reads and writes through the process's GPU page tables. An unmapped page causes a VM " "fault: the queue stops, and an HSA memory event names the page.",
 		.wrong = "The address is wrong, was never mapped to this GPU, or is no longer.",
 		.fix = "Map memory to every GPU whose engine uses it (AMDKFD_IOC_MAP_MEMORY_TO_GPU), store both halves "
 "of the address, and unmap only behind the completion.",

@@ -45,8 +45,7 @@ const struct bf_rule bf_rule_sdma_write_count = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "From v4 on the count of a WRITE is its dwords minus one; v2 and v3 had the dwords "
 "themselves.",
-		.wrong = "The engine takes one dword more for data: the header of the next packet. What follows it is "
-"read as a header and is none.",
+		.wrong = "The engine reads one dword too many as data: the header of the next packet. Then it reads data " "as a header.",
 		.fix = "Store n - 1 (SizeToCountOffset is -1 from gfx9 on).",
 		.sources = "docs/hardware/sdma.md#copy-4; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 (SizeToCountOffset)",
 		.example = "run sdma-write --limit 10ms --bug write-count",

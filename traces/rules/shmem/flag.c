@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_shmem_flag = {
 	.about = {
 		.id = "SHMEM-FLAG-NO-FENCE",
 		.family = "shmem",
-		.title = "a flag is sent behind data with no fence between",
+		.title = "no fence between data and the flag that follows",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A reliable connection keeps the order of its own entries. Between two of them there is "
 			    "none, whatever the order in which they were posted.",

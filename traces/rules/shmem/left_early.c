@@ -33,10 +33,9 @@ const struct bf_rule bf_rule_shmem_left_early = {
 	.about = {
 		.id = "SHMEM-LEFT-EARLY",
 		.family = "shmem",
-		.title = "a barrier was left before everybody had come",
+		.title = "a barrier ended before all PEs had arrived",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A barrier of all PEs is made of words that they send each other: by dissemination each "
-			    "tells the one 2^k further on, in as many rounds as 2^k is below the number of PEs.",
+		.hardware = "A barrier of all PEs is made of words that they send each other: in round k of a dissemination " "barrier, PE i tells PE i + 2^k, for all 2^k below the number of PEs.",
 		.wrong = "A round was left out, a round's word was not waited for, or warps of a PE did not wait for "
 			 "the one that meets the other PEs: who leaves too early finds memory that others are still "
 			 "writing.",

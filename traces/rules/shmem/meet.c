@@ -20,7 +20,7 @@ const struct bf_rule bf_rule_shmem_meet = {
 	.about = {
 		.id = "SHMEM-MEET-NO-QUIET",
 		.family = "shmem",
-		.title = "a barrier is entered with puts under way",
+		.title = "a barrier is entered while puts are in flight",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A barrier is words that PEs send each other, by queue pairs of their own. It waits for "
 			    "the other PEs' words and for nothing else.",

@@ -18,7 +18,7 @@ const struct bf_rule bf_rule_shmem_signal = {
 	.about = {
 		.id = "SHMEM-SIGNAL-FIRST",
 		.family = "shmem",
-		.title = "a signal is sent before the put that it stands for",
+		.title = "a signal is sent before its put",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The signal of a put-with-signal is an atomic behind the WRITE on the same queue pair, "
 			    "which is what makes it arrive behind the data.",

@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_shmem_source = {
 	.about = {
 		.id = "SHMEM-SOURCE-REUSED",
 		.family = "shmem",
-		.title = "the source of a put is stored to with no quiet between",
+		.title = "the source of a put is overwritten without a quiet",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A put only writes an entry. The NIC reads the source when it executes that, which may "
 			    "be much later, and again when it has to retransmit.",
