@@ -1,0 +1,287 @@
+/*
+ * Handlers of the elementwise instructions, for the processor that this object is compiled for: lanes_avx2.c includes
+ * this file to have them once more. Loops over 32 lanes become vector code.
+ */
+#include "models/ptx/approx.h"
+#include "models/ptx/convert.h"
+#include "models/ptx/core_internal.h"
+#include "models/ptx/float.h"
+#include "models/ptx/int.h"
+
+#ifndef BF_PTX_LANES_TABLE
+#define BF_PTX_LANES_TABLE bf_ptx_lanes_plain
+#endif
+
+#if defined(__clang__)
+#define VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)") for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+#else
+#define VECTOR_LOOP _Pragma("GCC ivdep") for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+#endif
+#define EACH_LANE                                                                                                      \
+	for (uint32_t rest = c->mask, l; rest != 0 && (l = (uint32_t)__builtin_ctz(rest), 1); rest &= rest - 1)
+
+/* What a row's elements are, and what of them the instruction sees. */
+#define ELEMENT_W uint32_t
+#define ELEMENT_H uint32_t
+#define ELEMENT_D uint64_t
+#define VALUE_W uint32_t
+#define VALUE_H uint16_t
+#define VALUE_D uint64_t
+#define ROW_W bf_ptx_row32
+#define ROW_H bf_ptx_row32
+#define ROW_D bf_ptx_row64
+
+#define BF_PTX_CVT(mode, a)                                                                                            \
+	bf_ptx_cvt((enum bf_ptx_type)((mode) >> 24), (enum bf_ptx_type)((mode) >> 16 & 0xff), (mode)&0xffff, a)
+
+/* vabsdiff4: mode has the signs of a and b, and .add. */
+static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
+{
+	const struct bf_ptx_video form = {
+		.op = BF_PTX_VABSDIFF,
+		.lanes = 4,
+		.a_signed = mode & 1,
+		.b_signed = mode & 2,
+		.d_signed = mode & 4,
+		.saturate = mode & 8,
+		.add = mode & 16,
+		.mask = 15,
+		.a_select = 0x3210,
+		.b_select = 0x7654,
+	};
+	return bf_ptx_video(&form, a, b, c);
+}
+
+/* A new value for the lanes of the mask, the old one for the others. */
+#define KEEP(D, m, l, value, old) ((ELEMENT_##D)((ELEMENT_##D)(m) >> (l)&1) ? (value) : (old))
+
+#define HANDLER(name) static const struct bf_ptx_insn *name(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
+
+#define THREE_VECTOR(name, D, operands, CALL)                                                                          \
+	HANDLER(name##_full)                                                                                           \
+	{                                                                                                              \
+		const uint32_t mode = i->mode;                                                                         \
+		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		operands;                                                                                              \
+		VECTOR_LOOP d[l] = CALL;                                                                               \
+		(void)mode;                                                                                            \
+		return i + 1;                                                                                          \
+	}                                                                                                              \
+	HANDLER(name##_masked)                                                                                         \
+	{                                                                                                              \
+		const uint32_t mode = i->mode, m = c->mask;                                                            \
+		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		operands;                                                                                              \
+		VECTOR_LOOP d[l] = KEEP(D, m, l, (ELEMENT_##D)CALL, d[l]);                                             \
+		(void)mode;                                                                                            \
+		return i + 1;                                                                                          \
+	}                                                                                                              \
+	HANDLER(name##_lane)                                                                                           \
+	{                                                                                                              \
+		const uint32_t mode = i->mode, l = c->lane;                                                            \
+		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		operands;                                                                                              \
+		d[l] = CALL;                                                                                           \
+		(void)mode;                                                                                            \
+		return i + 1;                                                                                          \
+	}
+
+#define THREE_SCALAR(name, D, operands, CALL)                                                                          \
+	HANDLER(name##_full)                                                                                           \
+	{                                                                                                              \
+		const uint32_t mode = i->mode;                                                                         \
+		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		operands;                                                                                              \
+		EACH_LANE d[l] = CALL;                                                                                 \
+		(void)mode;                                                                                            \
+		return i + 1;                                                                                          \
+	}
+
+#define OPERANDS_1(A) const ELEMENT_##A *pa = ROW_##A(c, i->a)
+#define OPERANDS_2(A, B)                                                                                               \
+	OPERANDS_1(A);                                                                                                 \
+	const ELEMENT_##B *pb = ROW_##B(c, i->b)
+#define OPERANDS_3(A, B, C)                                                                                            \
+	OPERANDS_2(A, B);                                                                                              \
+	const ELEMENT_##C *pc = ROW_##C(c, i->c)
+#define OPERANDS_4(A, B, C, E)                                                                                         \
+	OPERANDS_3(A, B, C);                                                                                           \
+	const ELEMENT_##E *pe = ROW_##E(c, i->e)
+
+#define VALUE_1(name, D, A, expression)                                                                                \
+	static BF_ALWAYS_INLINE ELEMENT_##D name##_value(VALUE_##A a, uint32_t mode)                                   \
+	{                                                                                                              \
+		(void)mode;                                                                                            \
+		return (VALUE_##D)(expression);                                                                        \
+	}
+#define VALUE_2(name, D, A, B, expression)                                                                             \
+	static BF_ALWAYS_INLINE ELEMENT_##D name##_value(VALUE_##A a, VALUE_##B b, uint32_t mode)                      \
+	{                                                                                                              \
+		(void)mode;                                                                                            \
+		return (VALUE_##D)(expression);                                                                        \
+	}
+#define VALUE_3(name, D, A, B, C, expression)                                                                          \
+	static BF_ALWAYS_INLINE ELEMENT_##D name##_value(VALUE_##A a, VALUE_##B b, VALUE_##C c, uint32_t mode)         \
+	{                                                                                                              \
+		(void)mode;                                                                                            \
+		return (VALUE_##D)(expression);                                                                        \
+	}
+#define VALUE_4(name, D, A, B, C, E, expression)                                                                       \
+	static BF_ALWAYS_INLINE ELEMENT_##D name##_value(VALUE_##A a, VALUE_##B b, VALUE_##C c, VALUE_##E e)           \
+	{                                                                                                              \
+		return (VALUE_##D)(expression);                                                                        \
+	}
+
+#define X(name, D, A, expression)                                                                                      \
+	VALUE_1(name, D, A, expression)                                                                                \
+	THREE_VECTOR(name, D, OPERANDS_1(A), name##_value((VALUE_##A)pa[l], mode))
+BF_PTX_LANES_1_VECTOR(X)
+#undef X
+#define X(name, D, A, expression)                                                                                      \
+	VALUE_1(name, D, A, expression)                                                                                \
+	THREE_SCALAR(name, D, OPERANDS_1(A), name##_value((VALUE_##A)pa[l], mode))
+BF_PTX_LANES_1(X)
+#undef X
+#define X(name, D, A, B, expression)                                                                                   \
+	VALUE_2(name, D, A, B, expression)                                                                             \
+	THREE_VECTOR(name, D, OPERANDS_2(A, B), name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode))
+BF_PTX_LANES_2_VECTOR(X)
+#undef X
+#define X(name, D, A, B, expression)                                                                                   \
+	VALUE_2(name, D, A, B, expression)                                                                             \
+	THREE_SCALAR(name, D, OPERANDS_2(A, B), name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode))
+BF_PTX_LANES_2(X)
+#undef X
+#define X(name, D, A, B, C, expression)                                                                                \
+	VALUE_3(name, D, A, B, C, expression)                                                                          \
+	THREE_VECTOR(name, D, OPERANDS_3(A, B, C),                                                                     \
+		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], (VALUE_##C)pc[l], mode))
+BF_PTX_LANES_3_VECTOR(X)
+#undef X
+#define X(name, D, A, B, C, expression)                                                                                \
+	VALUE_3(name, D, A, B, C, expression)                                                                          \
+	THREE_SCALAR(name, D, OPERANDS_3(A, B, C),                                                                     \
+		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], (VALUE_##C)pc[l], mode))
+BF_PTX_LANES_3(X)
+#undef X
+#define X(name, D, A, B, C, E, expression)                                                                             \
+	VALUE_4(name, D, A, B, C, E, expression)                                                                       \
+	THREE_VECTOR(name, D, OPERANDS_4(A, B, C, E),                                                                  \
+		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], (VALUE_##C)pc[l], (VALUE_##E)pe[l]))
+BF_PTX_LANES_4_VECTOR(X)
+#undef X
+
+/* The lanes where a comparison holds become predicates. */
+static inline const struct bf_ptx_insn *compared(struct bf_ptx_core *c, const struct bf_ptx_insn *i, uint32_t held)
+{
+	uint32_t not_held = ~held;
+
+	if (BF_UNLIKELY((i->mode & 0xff) != BF_PTX_COMBINE_NONE)) {
+		const uint32_t other = *bf_ptx_pred(c, i->c) ^ (i->mode & BF_PTX_COMBINE_INVERT ? ~0u : 0);
+		switch (i->mode & 3) {
+		case BF_PTX_COMBINE_AND:
+			held &= other;
+			not_held &= other;
+			break;
+		case BF_PTX_COMBINE_OR:
+			held |= other;
+			not_held |= other;
+			break;
+		default:
+			held ^= other;
+			not_held ^= other;
+		}
+	}
+	if (BF_LIKELY(i->d != BF_PTX_REF_NONE))
+		bf_ptx_pred_set(c, i->d, held);
+	if (i->e != BF_PTX_REF_NONE)
+		bf_ptx_pred_set(c, i->e, not_held);
+	return i + 1;
+}
+
+#define COMPARE_LANE(name, A, B, condition)                                                                            \
+	static BF_ALWAYS_INLINE bool name##_value(VALUE_##A a, VALUE_##B b, uint32_t mode)                             \
+	{                                                                                                              \
+		(void)mode;                                                                                            \
+		return condition;                                                                                      \
+	}
+#define X(name, A, B, condition)                                                                                       \
+	COMPARE_LANE(name, A, B, condition)                                                                            \
+	HANDLER(name##_full)                                                                                           \
+	{                                                                                                              \
+		OPERANDS_2(A, B);                                                                                      \
+		uint32_t held = 0;                                                                                     \
+		VECTOR_LOOP held |= (uint32_t)name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], 0) << l;                \
+		return compared(c, i, held);                                                                           \
+	}                                                                                                              \
+	HANDLER(name##_lane)                                                                                           \
+	{                                                                                                              \
+		OPERANDS_2(A, B);                                                                                      \
+		const uint32_t l = c->lane;                                                                            \
+		return compared(c, i, (uint32_t)name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], 0) << l);             \
+	}
+BF_PTX_LANES_COMPARE_VECTOR(X)
+#undef X
+#define X(name, A, B, condition)                                                                                       \
+	COMPARE_LANE(name, A, B, condition)                                                                            \
+	HANDLER(name##_full)                                                                                           \
+	{                                                                                                              \
+		OPERANDS_2(A, B);                                                                                      \
+		const uint32_t mode = i->mode;                                                                         \
+		uint32_t held = 0;                                                                                     \
+		EACH_LANE held |= (uint32_t)name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode) << l;               \
+		return compared(c, i, held);                                                                           \
+	}
+BF_PTX_LANES_COMPARE(X)
+#undef X
+
+#define X(name, D)                                                                                                     \
+	THREE_VECTOR(name, D, OPERANDS_2(D, D);                                                                        \
+		     const uint32_t p = *bf_ptx_pred(c, i->c) ^ (0u - mode), KEEP(D, p, l, pa[l], pb[l]))
+BF_PTX_LANES_SELECT(X)
+#undef X
+
+#define X(name, D, bits, call)                                                                                         \
+	static BF_ALWAYS_INLINE struct bf_ptx_carry##bits name##_value(VALUE_##D a, VALUE_##D b, VALUE_##D c,          \
+								       uint32_t carry)                                 \
+	{                                                                                                              \
+		(void)c;                                                                                               \
+		return call;                                                                                           \
+	}                                                                                                              \
+	HANDLER(name##_full)                                                                                           \
+	{                                                                                                              \
+		OPERANDS_3(D, D, D);                                                                                   \
+		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		uint32_t *flags = bf_ptx_pred(c, i->e);                                                                \
+		const uint32_t from = i->mode & 3;                                                                     \
+		const uint32_t in = from == BF_PTX_CARRY_IN ? *flags : from == BF_PTX_CARRY_ONE ? ~0u : 0;             \
+		uint32_t out = 0;                                                                                      \
+		EACH_LANE                                                                                              \
+		{                                                                                                      \
+			const struct bf_ptx_carry##bits r = name##_value(pa[l], pb[l], pc[l], in >> l & 1);            \
+			d[l] = r.value;                                                                                \
+			out |= r.carry << l;                                                                           \
+		}                                                                                                      \
+		if (i->mode & BF_PTX_CARRY_OUT)                                                                        \
+			*flags = (*flags & ~c->mask) | out;                                                            \
+		return i + 1;                                                                                          \
+	}
+BF_PTX_LANES_CARRY(X)
+#undef X
+
+#include "models/ptx/lanes_memory_internal.h"
+
+const struct bf_ptx_lanes BF_PTX_LANES_TABLE = { {
+#define X(name, ...) [BF_PTX_LANE_##name] = { name##_full, name##_masked, name##_lane },
+    BF_PTX_LANES_1_VECTOR(X) BF_PTX_LANES_2_VECTOR(X) BF_PTX_LANES_3_VECTOR(X) BF_PTX_LANES_4_VECTOR(X)
+	BF_PTX_LANES_SELECT(X)
+#undef X
+#define X(name, ...) [BF_PTX_LANE_##name] = { name##_full, name##_full, name##_lane },
+	    BF_PTX_LANES_COMPARE_VECTOR(X)
+#undef X
+#define X(name, ...) [BF_PTX_LANE_##name] = { name##_full, name##_full, name##_full },
+		BF_PTX_LANES_1(X) BF_PTX_LANES_2(X) BF_PTX_LANES_3(X) BF_PTX_LANES_COMPARE(X) BF_PTX_LANES_CARRY(X)
+#undef X
+		    [BF_PTX_LANE_LOAD] = { load, load, load },
+    [BF_PTX_LANE_STORE] = { store, store, store },
+} };
