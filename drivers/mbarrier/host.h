@@ -24,7 +24,7 @@ int bf_mbar_check(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks
 uint64_t bf_mbar_data_bytes(const struct bf_mbar_job *job, uint32_t blocks);
 void bf_mbar_fill(const struct bf_mbar_job *job, uint32_t blocks, uint8_t *in);
 
-/* What was compared, and the first thing that is not as it must be. */
+/* What was compared, and the first thing that is wrong. */
 struct bf_mbar_verdict {
 	uint64_t bytes, words, tokens; /* compared */
 	uint64_t wrong;

@@ -28,7 +28,7 @@ on -- "$BELFRY" run ibgda-put --backend mlx5 --heap gpu
 [ $? -ne 77 ] || skip "$(cat out)"
 
 failed=0 trace=(--trace mlx5.bft)
-# good WHAT OPTION...: data as they must be.
+# good WHAT OPTION...: data correct.
 good() {
 	local what=$1
 	shift

@@ -46,10 +46,10 @@ on_mock() {
 		"$BELFRY" "$@" >"$work/out" 2>&1
 }
 
-# good WORKLOAD [options]: all data are as they must be. wrong WORKLOAD --bug MISTAKE: they are not, or nothing ends.
+# good WORKLOAD [options]: all data are correct. wrong WORKLOAD --bug MISTAKE: they are not, or nothing ends.
 good() {
 	if on_mock "$work/$gen.log" run "$@" --gen $gen --backend kfd --fences --limit 10s &&
-		grep -q 'all as they must be' "$work/out"; then
+		grep -q 'all correct' "$work/out"; then
 		runs=$((runs + 1))
 	else
 		fail "$part: $*"

@@ -41,14 +41,14 @@ for backend in mlx5 rxe; do
 	for mode in poll trap; do
 		for workload in ibgda-put ibgda-get ibgda-amo ibgda-mixed; do
 			on $mode 0 run $workload --backend $backend
-			says 'all as they must be'
+			says 'all correct'
 		done
 	done
 	# Every kind of atomic: as the device has it, and by rxe as far as verbs have none.
 	for op in inc swap or xor cas; do
 		on poll 0 run ibgda-amo --op $op --fetch --op-bytes 4 --warps 2 --backend $backend
 		on poll 0 run ibgda-amo --op $op --fetch --op-bytes 8 --warps 2 --backend $backend
-		says 'old values, all as they must be'
+		says 'old values, all correct'
 	done
 	on poll 0 run ibgda-mixed --pes 3 --blocks 2 --messages 100 --plain-cq --backend $backend
 	on poll 0 run ibgda-put --messages 700 --window 8 --depth 64 --backend $backend # indices wrap
@@ -86,7 +86,7 @@ gpu() {
 if [ -e "$BELFRY_BUILD_DIR/tests/fake/libcuda.so.1" ]; then
 	for workload in ibgda-put ibgda-get ibgda-amo ibgda-mixed; do
 		gpu '' 0 run $workload --backend mlx5 --heap gpu
-		says 'all as they must be'
+		says 'all correct'
 		says 'memory of a GPU of thought by DMA-BUF'
 	done
 	gpu '' 0 run ibgda-amo --fetch --op swap --warps 2 --backend mlx5 --heap gpu
@@ -144,7 +144,7 @@ on poll 2 run shmem-put --backend mlx5 --trace t.bft
 says 'keeps no records'
 
 on poll 0 run ibgda-mixed --transport dc --backend mlx5
-says 'all as they must be'
+says 'all correct'
 on poll 2 run ibgda-put --transport dc --backend rxe
 says 'has no DC transport'
 

@@ -67,7 +67,7 @@ assert w["segments"] == [{"address": "0x56051da51000", "length": 64, "lkey": "0x
 # check: the vectors of real cards.
 vectors=$BELFRY_SOURCE_DIR/traces/samples/mlx5_cqe_dumps.jsonl
 "$BELFRY" check mlx5-cqe "$vectors" >"$work/out" || fail "$(cat "$work/out")"
-grep -q '^12 completions: 12 as said, 0 not, 0 of which nothing is said$' "$work/out" || fail "$(tail -1 "$work/out")"
+grep -q '^12 completions: 12 as expected, 0 not, 0 without an expectation$' "$work/out" || fail "$(tail -1 "$work/out")"
 "$BELFRY" check mlx5-cqe "$vectors" --json | python3 -c '
 import json, sys
 r = json.load(sys.stdin)
@@ -93,7 +93,7 @@ untrue '4s/CQ slot 2/CQ slot 3/' 'signature should be 0x3, is 0x2'
 
 bytes=$(echo $rows | tr -d ' ')
 echo "{\"bytes\":\"$bytes\",\"expect\":{\"syndrome\":18,\"vendor\":\"0x8a\",\"qpn\":\"0xe2dd\",\"opcode\":10}}" >"$work/e.jsonl"
-"$BELFRY" check mlx5-cqe "$work/e.jsonl" | grep -q 'as said: syndrome, vendor syndrome, QP, WQE opcode' || fail "expect"
+"$BELFRY" check mlx5-cqe "$work/e.jsonl" | grep -q 'as expected: syndrome, vendor syndrome, QP, WQE opcode' || fail "expect"
 echo "{\"bytes\":\"$bytes\",\"expect\":{\"qpn\":5}}" | "$BELFRY" check mlx5-cqe - | grep -q 'QP should be 0x5' || fail "expect qpn"
 echo "{\"bytes\":\"$bytes\"}" | "$BELFRY" check mlx5-cqe - | grep -q 'nothing that could be checked' || fail "no note"
 for bad in '{"bytes":"00"}' '{"words":["zz"]}' '{"note":"x"}' '{' '[]' ''; do

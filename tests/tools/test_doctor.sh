@@ -23,7 +23,7 @@ echo "$json" | jq -e '
 	all(.backends[]; .usable or (.why | length) > 10) and
 	all(.libraries[], .programs[]; .here or (.get | length) > 5)' >/dev/null || {
 	echo "$json" >&2
-	fail "the JSON form is not as it must be"
+	fail "the JSON form is not correct"
 }
 
 # The reason is also what run answers, with exit code 77.

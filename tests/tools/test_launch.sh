@@ -41,15 +41,15 @@ says() {
 expect 0 -n 3 -- sh -c 'echo "$BELFRY_RANK of $BELFRY_RANKS in ${BELFRY_BOOT%%:*}"'
 [ "$(sort "$work/out")" = "0 of 3 in unix
 1 of 3 in unix
-2 of 3 in unix" ] || fail "the environment is not as it must be"
+2 of 3 in unix" ] || fail "the environment is not correct"
 expect 0 -n 2 --tcp 23456 -- sh -c '[ "$BELFRY_BOOT" = tcp:23456 ]'
 expect 0 -n 2 --prefix -- sh -c 'echo hello; echo trouble >&2; printf "no newline"'
 [ "$(sort "$work/out")" = "[0] hello
 [0] no newline
 [1] hello
-[1] no newline" ] || fail "standard output is not prefixed as it must be"
+[1] no newline" ] || fail "standard output is not prefixed correct"
 [ "$(sort "$work/err")" = "[0] trouble
-[1] trouble" ] || fail "standard error is not prefixed as it must be"
+[1] trouble" ] || fail "standard error is not prefixed correct"
 expect 0 -n 2 -- sh -c '! read -r line' </dev/null
 
 # The first failure is the exit code, and the others do not outlive it.

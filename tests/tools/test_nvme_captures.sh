@@ -19,7 +19,7 @@ is() {
 	fi
 }
 
-is 0 '24 captures: 24 as they must be, 0 not' "$BELFRY" check nvme "$vectors"
+is 0 '24 captures: 24 correct, 0 not' "$BELFRY" check nvme "$vectors"
 is 0 '242 fields of Identify data and logs: 242 print as captured, 242 printed from the model' "$BELFRY" check nvme "$vectors"
 "$BELFRY" check nvme "$vectors" --json | jq -e '.captures == 24 and .mismatches == 0 and .completions_different == 0 and
 	.completions_same == 30 and (.vectors | length) == 24' >/dev/null

@@ -22,18 +22,18 @@ expect() {
 }
 
 for name in dispatch combine; do
-	expect 0 'all as they must be' run "ll-$name" --rounds 3
+	expect 0 'all correct' run "ll-$name" --rounds 3
 	grep hash "$work/out" >"$work/first"
-	expect 0 'all as they must be' run "ll-$name" --rounds 3
+	expect 0 'all correct' run "ll-$name" --rounds 3
 	grep hash "$work/out" | cmp -s - "$work/first" || fail "ll-$name does not repeat itself"
 done
 for routing in uniform zipf hot; do
-	expect 0 'all as they must be' run ll-combine --routing "$routing" --dtype bf16
-	expect 0 'all as they must be' run ll-combine --routing "$routing" --scales ue8m0 --ordering adversarial
+	expect 0 'all correct' run ll-combine --routing "$routing" --dtype bf16
+	expect 0 'all correct' run ll-combine --routing "$routing" --scales ue8m0 --ordering adversarial
 done
 expect 0 'tokens of an expert +[0-9]+ to 32' run ll-dispatch --routing hot
-expect 0 'all as they must be' run ll-combine --faults 'drop prob=0.02' --ack-timeout 4 --rounds 3
-expect 0 'all as they must be' run ll-combine --flavour nvshmem --place host --layout l1
+expect 0 'all correct' run ll-combine --faults 'drop prob=0.02' --ack-timeout 4 --rounds 3
+expect 0 'all correct' run ll-combine --flavour nvshmem --place host --layout l1
 
 # Each mistake is named, and what is printed runs again.
 expect 1 'cause: .*published the entries of QP .* nobody rang' run ll-dispatch --bug ll-no-final-post

@@ -23,15 +23,15 @@ expect() {
 }
 
 for work_name in pipeline ring pingpong cluster ampere stress; do
-	expect 0 "all as they must be" "mbarrier-$work_name" --iterations 5
+	expect 0 "all correct" "mbarrier-$work_name" --iterations 5
 	grep -E 'hash' "$work/out" >"$work/first"
-	expect 0 "all as they must be" "mbarrier-$work_name" --iterations 5
+	expect 0 "all correct" "mbarrier-$work_name" --iterations 5
 	grep -E 'hash' "$work/out" | cmp -s - "$work/first" || fail "mbarrier-$work_name does not repeat itself"
 done
 expect 0 "655360 bytes" mbarrier-pipeline --ctas 4 --stages 8 --bytes 16K --iterations 10
-expect 0 "all as they must be" mbarrier-cluster --cluster 8 --stages 2 --iterations 4
-expect 0 "all as they must be" mbarrier-pipeline --style guide --profile patent
-expect 0 "all as they must be" mbarrier-ampere --by-barrier --profile h200,cache_lines=4
+expect 0 "all correct" mbarrier-cluster --cluster 8 --stages 2 --iterations 4
+expect 0 "all correct" mbarrier-pipeline --style guide --profile patent
+expect 0 "all correct" mbarrier-ampere --by-barrier --profile h200,cache_lines=4
 
 expect 1 "empty[0] of block 0, phase 0 (parity 0): 4 of 4 arrivals and 0 bytes missing; waits: warp 0" \
 	mbarrier-pipeline --bug first-phase

@@ -22,12 +22,12 @@ expect() {
 }
 
 for name in put get put-signal amo fence quiet barrier alltoall broadcast ring; do
-	expect 0 'all as they must be' run "shmem-$name" --pes 5 --warps 2 --rounds 2
+	expect 0 'all correct' run "shmem-$name" --pes 5 --warps 2 --rounds 2
 	grep hash "$work/out" >"$work/first"
-	expect 0 'all as they must be' run "shmem-$name" --pes 5 --warps 2 --rounds 2
+	expect 0 'all correct' run "shmem-$name" --pes 5 --warps 2 --rounds 2
 	grep hash "$work/out" | cmp -s - "$work/first" || fail "shmem-$name does not repeat itself"
 done
-expect 0 'all as they must be' run shmem-alltoall --pes 32 --rounds 1 --records none --ordering sc
+expect 0 'all correct' run shmem-alltoall --pes 32 --rounds 1 --records none --ordering sc
 
 for name in put-latency get-latency p-latency g-latency amo-latency put-signal-ping-pong-latency; do
 	expect 0 '^64          warp      [0-9]+\.[0-9]{6}' run "shmem-$name" --max-size 64 --step 16 --records none
@@ -65,7 +65,7 @@ expect 2 'multiple of 16' run shmem-put --size 24
 expect 2 'deepep waits neither' run shmem-put --flavour deepep
 expect 2 'is not known' run shmem-scatter
 expect 0 'shmem-no-fence' run shmem- --list
-expect 0 'all as they must be' run shmem-ring --trace "$work/t.bft"
+expect 0 'all correct' run shmem-ring --trace "$work/t.bft"
 "$BELFRY" replay "$work/t.bft" --layout l1 >"$work/out" || fail "another layout, other work: $(cat "$work/out")"
 grep -q 'layout l3 -> l1' "$work/out" || fail "the layouts are not named"
 exit $failed

@@ -28,7 +28,7 @@ says() {
 all='rect tiles copy fill write fence queues concurrent wrap pause doorbell broadcast reset memcpy3d'
 for w in $all; do
 	expect 0 run "sdma-$w" --records none
-	says 'all as they must be'
+	says 'all correct'
 	expect 0 run "sdma-$w" --gen v4 --ordering adversarial --wrapped --seed 3
 	expect 0 run "sdma-$w" --gen v7.1 --ordering tso --fences --exact-fit
 	expect 0 run "sdma-$w" --backend live
@@ -141,7 +141,7 @@ cmp -s "$work/a.svg" "$work/b.svg" || fail "the trace's picture is another one"
 expect 0 run sdma-rect --trace "$work/r.jsonl"
 expect 0 export "$work/r.jsonl" --to=svg -o "$work/c.svg"
 cmp -s "$work/a.svg" "$work/c.svg" || fail "the picture of the JSON Lines form is another one"
-[ "$(grep -c 'as it must be' "$work/a.svg")" -eq 5 ] || fail "not five good surfaces"
+[ "$(grep -c 'correct' "$work/a.svg")" -eq 5 ] || fail "not five good surfaces"
 expect 1 run sdma-rect --bug rect-pitch --picture "$work/d.svg"
 grep -q wrong "$work/d.svg" || fail "a wrong surface is drawn as a good one"
 expect 0 run sdma-copy --trace "$work/copy.bft"
@@ -151,7 +151,7 @@ says 'no surface to draw'
 # Vectors.
 vectors=$BELFRY_SOURCE_DIR/traces/samples/sdma_rect_tiles.jsonl
 expect 0 check sdma-rect "$vectors"
-says '120 of 120 as they must be; 91 run on the model, 3 too large for that'
+says '120 of 120 correct; 91 run on the model, 3 too large for that'
 sed '7s/"dw":\["80000401"/"dw":["80000402"/' "$vectors" >"$work/v"
 if ! cmp -s "$vectors" "$work/v"; then
 	expect 1 check sdma-rect "$work/v"

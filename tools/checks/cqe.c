@@ -182,7 +182,7 @@ static void print_vector(const struct vector *v, const struct outcome *o)
 	if (o->mismatch)
 		printf("          %s\n", o->wrong);
 	else if (o->checked[0])
-		printf("          as said: %s\n", o->checked);
+		printf("          as expected: %s\n", o->checked);
 	else
 		printf("          the note says nothing that could be checked\n");
 }
@@ -234,7 +234,8 @@ static void print_summary(const void *tally)
 {
 	const struct tally *t = tally;
 
-	printf("%" PRIu64 " completions: %" PRIu64 " as said, %" PRIu64 " not, %" PRIu64 " of which nothing is said\n",
+	printf("%" PRIu64 " completions: %" PRIu64 " as expected, %" PRIu64 " not, %" PRIu64
+	       " without an expectation\n",
 	       t->base.taken, t->good, t->base.bad, t->silent);
 }
 

@@ -356,7 +356,7 @@ static void print_summary(const void *tally)
 {
 	const struct tally *t = tally;
 
-	printf("%" PRIu64 " captures: %" PRIu64 " as they must be, %" PRIu64 " not\n", t->base.taken,
+	printf("%" PRIu64 " captures: %" PRIu64 " correct, %" PRIu64 " not\n", t->base.taken,
 	       t->base.taken - t->base.bad, t->base.bad);
 	printf("%" PRIu64 " commands and %" PRIu64 " register accesses replayed: %" PRIu64
 	       " completions as captured, %" PRIu64 " the device's own or optional, %" PRIu64 " different\n",

@@ -247,7 +247,7 @@ static void draw_surface(FILE *out, const struct bf_picture_surface *s, uint32_t
 
 	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"h\">One pixel: %u byte%s <tspan fill=\"%s\">%s</tspan></text>\n",
 		LEFT, top - 28, s->element, s->element > 1 ? "s" : "", s->right ? "#2a7d3f" : "#c8102e",
-		s->right ? "\xe2\x9c\x93 as it must be" : "\xe2\x9c\x97 wrong");
+		s->right ? "\xe2\x9c\x93 correct" : "\xe2\x9c\x97 wrong");
 	fprintf(out, "<text x=\"%u\" y=\"%u\" class=\"t\">%u x %u bytes at pixel (%u, %u), pitch %u pixels</text>\n",
 		right, top - 28, s->width, s->height, s->x / s->element, s->y, s->pitch / s->element);
 	draw_cells(out, s, 0, 0, s->pitch, s->rows, LEFT, top, CELL);

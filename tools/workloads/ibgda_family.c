@@ -187,7 +187,7 @@ static void print_checked(const struct bf_workload *w, const struct bf_run_resul
 		printf(", %" PRIu64 " bytes", r->verified_bytes);
 	if (r->verified_values)
 		printf(", %" PRIu64 " %s", r->verified_values, values);
-	printf(", all as they must be");
+	printf(", all correct");
 }
 
 /* Record streams of several processes have no order among each other, so only hashes of PEs say that they agree. */

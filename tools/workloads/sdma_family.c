@@ -273,7 +273,7 @@ static void print(const void *choices, const void *result, bool stats)
 	(void)stats;
 	printf("%s%s", r->info, bf_sdma_verdict_name(r->base.verdict));
 	if (r->base.verdict == BF_SDMA_GOOD)
-		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all as they must be",
+		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all correct",
 		       r->submissions, r->moved, r->verified);
 	printf("\n%s %llu.%03llu us",
 	       w->backend->platform == BF_PLATFORM_SIM ? "simulated time         " : "elapsed time           ",
