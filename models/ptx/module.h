@@ -285,6 +285,10 @@ struct bf_ptx_strays {
 int bf_ptx_program_add_excerpt(struct bf_ptx_program *p, const char *name, const char *text, size_t len,
 			       struct bf_ptx_strays *strays);
 
+/* The same for a file, "-" for standard input; `strays` NULL: as bf_ptx_program_add(). -ENOENT and its like, -EIO, too.
+ */
+int bf_ptx_program_add_file(struct bf_ptx_program *p, const char *path, struct bf_ptx_strays *strays);
+
 struct bf_ptx_link_opts {
 	const char *const
 	    *builtins; /* names of functions that the machine provides, to be called where no module has them */

@@ -204,7 +204,7 @@ static void read_module(struct bf_ptx_reader *r, const char *name, const char *t
 	p->pub.modules[p->pub.module_count++] = r->module;
 	take_text(r, text, len);
 	module(r);
-	r->module->lines = r->line;
+	r->module->lines = r->line - (r->at == r->line_start);
 }
 
 static void free_reader(struct bf_ptx_reader *r)

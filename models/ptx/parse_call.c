@@ -32,7 +32,7 @@ static struct bf_ptx_operand arguments(struct bf_ptx_reader *r, const struct bf_
 	if (r->operand_count - first > UINT8_MAX)
 		bf_ptx_fail_here(r, "a call with more than %d arguments", UINT8_MAX);
 	o.count = (uint8_t)(r->operand_count - first);
-	o.elems = bf_ptx_keep_operands(r, r->operands + first, o.count);
+	o.elems = bf_ptx_keep_operands(r, o.count ? r->operands + first : NULL, o.count);
 	r->operand_count = first;
 	return o;
 }

@@ -4,6 +4,8 @@
 
 /* Operands: PTX ISA 6. */
 
+#define NESTING_MOST 8
+
 const struct bf_ptx_operand *bf_ptx_keep_operands(struct bf_ptx_reader *r, const struct bf_ptx_operand *from,
 						  uint32_t count)
 {
@@ -21,6 +23,8 @@ static struct bf_ptx_operand list(struct bf_ptx_reader *r, const struct bf_ptx_f
 	struct bf_ptx_operand o = { .kind = (uint8_t)kind };
 	uint32_t count;
 
+	if (++r->nesting > NESTING_MOST)
+		bf_ptx_fail_here(r, "braces and brackets are nested deeper than %d", NESTING_MOST);
 	while (!bf_ptx_is(r, end)) {
 		struct bf_ptx_operand e = bf_ptx_operand(r, form);
 
@@ -28,12 +32,13 @@ static struct bf_ptx_operand list(struct bf_ptx_reader *r, const struct bf_ptx_f
 		if (!bf_ptx_take(r, ','))
 			break;
 	}
+	r->nesting--;
 	bf_ptx_want(r, end, what);
 	count = r->operand_count - first;
 	if (count > UINT8_MAX)
 		bf_ptx_fail_here(r, "a list of %u operands, at most %d are possible", count, UINT8_MAX);
 	o.count = (uint8_t)count;
-	o.elems = bf_ptx_keep_operands(r, r->operands + first, count);
+	o.elems = bf_ptx_keep_operands(r, count ? r->operands + first : NULL, count);
 	r->operand_count = first;
 	return o;
 }

@@ -82,7 +82,7 @@ void bf_ptx_parse_decl(struct bf_ptx_reader *r, struct bf_ptx_decl *d)
 	if (!d->type)
 		bf_ptx_expected(r, "a type");
 	natural = bf_ptx_type_bits(d->type) * d->vec / 8;
-	if (d->space != BF_PTX_REG && !natural)
+	if (bf_ptx_type_bits(d->type) % 8 && !(d->space == BF_PTX_REG && d->type == BF_PTX_PRED))
 		bf_ptx_fail_here(r, "a variable of type .%s", bf_ptx_type_text(d->type));
 	if (!d->align)
 		d->align = natural ? natural : 1;

@@ -17,6 +17,7 @@ extern const struct bf_command bf_cmd_diff;
 extern const struct bf_command bf_cmd_export;
 extern const struct bf_command bf_cmd_decode;
 extern const struct bf_command bf_cmd_check;
+extern const struct bf_command bf_cmd_ptx;
 extern const struct bf_command bf_cmd_serve;
 extern const struct bf_command bf_cmd_switch;
 extern const struct bf_command bf_cmd_lab;
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
 #endif
 		&bf_cmd_replay, &forms.explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,   &bf_cmd_rules,
 		&bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode, &bf_cmd_check,
-		&bf_cmd_serve,  &bf_cmd_switch, &bf_cmd_lab,     &bf_cmd_doctor, NULL,
+		&bf_cmd_ptx,    &bf_cmd_serve,  &bf_cmd_switch,  &bf_cmd_lab,    &bf_cmd_doctor, NULL,
 	};
 	int code = BF_EXIT_USAGE;
 
