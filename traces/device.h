@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sim/compiler.h"
 #include "sim/record.h"
@@ -181,6 +182,15 @@ void bf_device_find(struct bf_device_judge *j, const struct bf_device_record *e,
  */
 bool bf_device_find_late(struct bf_device_judge *j, const struct bf_device_record *e, uint64_t index, uint32_t slot);
 
+/* ---- bytes ---- */
+
+/* A layout for `belfry decode NAME HEX`. */
+struct bf_device_form {
+	const char *name; /* "ring64" */
+	size_t bytes;     /* at least so many */
+	void (*print)(FILE *out, const uint8_t *bytes, size_t len);
+};
+
 /* ---- a device ---- */
 
 struct bf_rule_family;
@@ -196,6 +206,7 @@ struct bf_device {
 	const struct bf_busy_row *busy;
 	const struct bf_timeline_row *timeline;
 	const struct bf_timeline_signal_row *signals;
+	const struct bf_device_form *forms;
 };
 
 /* Ours, then those of the program. NULL past the last. */

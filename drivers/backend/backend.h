@@ -45,12 +45,29 @@ struct bf_gpu_profile;
 #define BF_DEVICE_NVME 2u
 #define BF_DEVICE_SDMA 4u
 
+/* Where a device stands: in one PE of a modelled world. */
+struct bf_device_place {
+	struct bf_sim *sim;
+	struct bf_space *space; /* for the region of its registers */
+	struct bf_ioas *ioas;   /* which its DMA goes through: has all memory of the PE, at the addresses of that */
+	uint32_t pe;
+};
+
+/* A model that a program brings along (docs/adding-a-device.md). */
+struct bf_device_model {
+	/* One for a PE. 0 with `*out`, which close() frees; or a negative errno, with a text in sim->error. */
+	int (*open)(const struct bf_device_place *at, const void *opts, void **out);
+	void (*close)(void *device);
+	/* Where its queues stand that have work left, a line each, for the report of a run that hangs; may be NULL. */
+	void (*describe)(const void *device, char *buf, size_t cap);
+};
+
 struct bf_world_opts {
 	uint64_t seed;
 	enum bf_ordering ordering;             /* sim only; live runs on the real machine's */
 	const struct bf_mlx5_profile *profile; /* NULL: the default */
 	const char *faults;                    /* fault plan text or NULL; borrowed during open */
-	uint32_t devices;                      /* BF_DEVICE_* of each PE; 0: BF_DEVICE_MLX5 */
+	uint32_t devices;                      /* BF_DEVICE_* of each PE; 0: BF_DEVICE_MLX5, or `model` alone */
 	const struct bf_nvme_profile *nvme;    /* NULL: the default */
 	const struct bf_nvme_ns_opts *nvme_ns; /* its only namespace; NULL: the model's default */
 	uint64_t nvme_cmb;                     /* bytes of its controller memory buffer */
@@ -82,6 +99,9 @@ struct bf_world_opts {
 	 * first at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
 	 */
 	const char *device;
+	/* sim: one more device of each PE, of a model that comes with the program; bf_backend.model() gives it. */
+	const struct bf_device_model *model;
+	const void *model_opts; /* for model->open() */
 };
 
 /* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal (bf_world_opts.ranks). */
@@ -282,6 +302,8 @@ struct bf_backend {
 	/* The simulation behind it, for statistics and stand-ins; NULL when there is none. */
 	struct bf_sim *(*sim)(struct bf_world *w);
 	enum bf_platform_id platform;
+	/* The PE's device of bf_world_opts.model; NULL, or returns NULL: there is none. */
+	void *(*model)(struct bf_world *w, uint32_t pe);
 };
 
 /* All backends that this build knows, NULL-terminated: sim, live, then those that need something of the machine. */

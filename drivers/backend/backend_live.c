@@ -299,7 +299,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	*out = NULL;
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
-	rc = opts->npes > BF_PES_MAX_LIVE
+	rc = opts->model ? bf_fail(err, -ENOTSUP, "a model that comes with the program runs in virtual time only")
+	     : opts->npes > BF_PES_MAX_LIVE
 		 ? bf_fail(err, -EINVAL, "%u PEs: must be 1 to %u in live mode", opts->npes, BF_PES_MAX_LIVE)
 		 : bf_machine_open(&w->m, opts, err);
 	if (rc) {

@@ -309,4 +309,5 @@ const struct bf_backend bf_backend_sim = {
 	.pe_hashes = bf_machine_pe_hashes,
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,
+	.model = bf_machine_model,
 };

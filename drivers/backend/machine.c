@@ -82,6 +82,15 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opt
 		rc = open_ssd(m, index, opts);
 	if (!rc && m->devices & BF_DEVICE_SDMA)
 		rc = bf_machine_open_sdma(m, index, opts);
+	if (!rc && m->model) {
+		const struct bf_device_place at = {
+			.sim = m->sim, .space = &pe->space, .ioas = &pe->ioas, .pe = index
+		};
+
+		rc = m->model->open(&at, opts->model_opts, &pe->model);
+		if (rc)
+			pe->model = NULL;
+	}
 	return rc;
 }
 
@@ -94,7 +103,7 @@ static int check_opts(const struct bf_world *m, const struct bf_world_opts *opts
 			       BF_NICS_MAX, BF_NIC_PORTS_MAX);
 	if (m->lanes > BF_LANES)
 		return bf_fail(err, -EINVAL, "%u lanes of each warp: must be 1 to %u", m->lanes, BF_LANES);
-	if (opts->ranks && m->devices & ~BF_DEVICE_MLX5)
+	if (opts->ranks && (m->model || m->devices & ~BF_DEVICE_MLX5))
 		return bf_fail(err, -ENOTSUP,
 			       "PEs in several processes can have NICs only: the others reach their peers "
 			       "without the network");
@@ -160,7 +169,8 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 
 	*m = (struct bf_world){ .err = err, .npes = opts->npes, .count = opts->npes, .ordering = opts->ordering };
 	m->grids_tail = &m->grids;
-	m->devices = opts->devices ? opts->devices : BF_DEVICE_MLX5;
+	m->model = opts->model;
+	m->devices = opts->devices || opts->model ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
 	m->gpu_profile = opts->gpu ? *opts->gpu : bf_gpu_navi31;
 	m->nics = opts->nics ? opts->nics : 1;
@@ -212,6 +222,8 @@ void bf_machine_close(struct bf_world *m)
 		if (m->pe[i].ssd)
 			bf_nvme_destroy(m->pe[i].ssd);
 		bf_machine_close_sdma(&m->pe[i]);
+		if (m->pe[i].model)
+			m->model->close(m->pe[i].model);
 	}
 	if (m->fabric)
 		bf_fabric_destroy(m->fabric);
@@ -505,4 +517,9 @@ void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_re
 	out->events = m->sim->events;
 	out->hash = bf_stream_hash(&m->sim->rec);
 	out->records = m->sim->rec.count;
+}
+
+void *bf_machine_model(struct bf_world *m, uint32_t pe)
+{
+	return check_pe(m, pe) ? NULL : m->pe[pe].model;
 }

@@ -24,6 +24,7 @@ struct bf_pe {
 	struct bf_gpu *gpu;               /* NULL until somebody asks for its memory or its registers */
 	struct bf_region *gpu_regs;       /* what stands for those in live mode */
 	struct bf_pe_sdma *sdma;          /* its copy engine, likewise; machine_sdma.c */
+	void *model;                      /* of bf_world_opts.model */
 	uint64_t cmb_used;                /* bytes of the SSD's memory buffer that were handed out */
 	char name[16];
 	bool has_space, has_ioas;
@@ -47,12 +48,13 @@ struct bf_world {
 	struct bf_grid *grids, **grids_tail; /* in order of launch */
 	struct bf_error *err;                /* the caller's */
 	uint32_t npes, nics, ports;
-	uint32_t first, count;      /* PEs of this process */
-	struct bf_ranks *ranks;     /* NULL: the only process; ranks_internal.h */
-	struct bf_pe_hash *pe_hash; /* NULL: nobody asked; pe_hash_internal.h */
-	uint32_t lanes;             /* that run of each warp of a GPU */
-	uint32_t devices;           /* BF_DEVICE_* of each PE */
-	uint32_t engines;           /* copy engines, of all PEs */
+	uint32_t first, count;               /* PEs of this process */
+	struct bf_ranks *ranks;              /* NULL: the only process; ranks_internal.h */
+	struct bf_pe_hash *pe_hash;          /* NULL: nobody asked; pe_hash_internal.h */
+	uint32_t lanes;                      /* that run of each warp of a GPU */
+	uint32_t devices;                    /* BF_DEVICE_* of each PE */
+	const struct bf_device_model *model; /* the program's; NULL: it has none */
+	uint32_t engines;                    /* copy engines, of all PEs */
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */
@@ -103,6 +105,7 @@ int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_reg
 void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
+void *bf_machine_model(struct bf_world *m, uint32_t pe);
 int bf_machine_pe_hashes(struct bf_world *m, uint64_t *out);
 
 /* Takes the first waiting grid out; NULL when there is none. The caller frees it. */

@@ -75,6 +75,8 @@ void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap)
 			bf_nvme_each_queue(d.pe->ssd, describe_nvme_queue, &d);
 		if (strlen(report) < QUEUES_PART(cap))
 			bf_machine_describe_sdma(d.pe, report, cap);
+		if (d.pe->model && m->model->describe)
+			m->model->describe(d.pe->model, report + strlen(report), cap - strlen(report));
 	}
 	if (d.left_out)
 		snprintf(report + strlen(report), cap - strlen(report), "(and %u more queues with work or an error)\n",

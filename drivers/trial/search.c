@@ -145,7 +145,7 @@ static int attempt(struct shrink *x)
 	int rc;
 
 	set(x->candidate, &f->seed, x->first_seed);
-	if (f->check(x->candidate, &unfit) != 0)
+	if (f->check && f->check(x->candidate, &unfit) != 0)
 		return 0;
 	rc = bf_search_run(&x->s, x->candidate, x->candidate, x->outcome, x->runs, &unfit);
 	if (rc == -EINVAL) /* what does not fit shows only when it starts */

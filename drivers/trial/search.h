@@ -23,7 +23,7 @@ struct bf_search_family {
 	struct bf_search_part seed, ordering; /* where the choices have them */
 	const struct bf_search_part *parts;   /* in the order in which they are made smaller: */
 	uint32_t nparts;                      /* the first ones shorten the story most */
-	/* Whether the choices fit each other: 0, or a negative errno with `err` set. */
+	/* Whether the choices fit each other: 0, or a negative errno with `err` set. NULL: they always do. */
 	int (*check)(const void *w, struct bf_error *err);
 	/*
 	 * 0 when it ran, however it ended; a negative errno with `err` set when it could not start. `sink` gets the

@@ -51,7 +51,9 @@ target_link_libraries(app PRIVATE belfry::belfry)
 C
 # Its headers are those of the list.
 (cd "$work/prefix/include/belfry" && find . -name '*.h' | sed 's,^\./,,' | LC_ALL=C sort) >"$work/installed"
-{ grep '^[a-z]' "$BELFRY_SOURCE_DIR/drivers/api.txt"; echo belfry.h; } | LC_ALL=C sort | diff - "$work/installed"
+tools=$BELFRY_SOURCE_DIR/tools/api.txt # the program as a library comes with the static one
+[ -n "$(find "$work/prefix" -name 'libbelfry-tools.a')" ] || tools=
+{ cat "$BELFRY_SOURCE_DIR/drivers/api.txt" $tools | grep '^[a-z]'; echo belfry.h; } | LC_ALL=C sort | diff - "$work/installed"
 cmake -S "$work/app" -B "$work/b" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
 	cmake --build "$work/b" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 test "$("$work/b/app")" = "cx7 1"
@@ -86,16 +88,55 @@ for program in test_mlx5_check test_mlx5_gtest test_mlx5_assert; do
 	fails_with no-entry-fence MLX5-ENTRY-ORDER $program
 done
 fails_with no-entry-fence NVME-ENTRY-ORDER test_nvme
+# A device of an outside project: docs/adding-a-device.md shows parts of its files and what its commands print.
+# shown PAGE FOLDER: each line of a block of PAGE that names a file is in that file of FOLDER.
+shown() {
+	awk '/^```(c|cpp|cmake) [a-zA-Z]/ { file = $2; next } /^```$/ { file = "" } file && NF { print file "\t" $0 }' "$1" >"$work/shown"
+	[ "$(wc -l <"$work/shown")" -gt 15 ]
+	while IFS= read -r line; do
+		file=${line%%	*}
+		grep -Fxq -e "${line#*	}" "$2/$file" || { echo "$1 shows what $file has not: ${line#*	}"; exit 1; }
+	done <"$work/shown"
+}
+if [ -n "$tools" ]; then
+	cmake -S "$examples/ring64" -B "$work/r" -DCMAKE_PREFIX_PATH="$work/prefix" \
+		-DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
+		cmake --build "$work/r" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	page=$BELFRY_SOURCE_DIR/docs/adding-a-device.md
+	shown "$page" "$examples/ring64"
+	[ "$(cat "$examples"/ring64/*.[chd]* | wc -l)" -lt 500 ]
+	sed 's/^```console ring64$/```console/' "$page" >"$work/page.md"
+	BELFRY=$work/r/belfry "$BELFRY_SOURCE_DIR/tests/project/test_docs.sh" "$work/page.md"
+	# Same seed, same records; every ordering; its trace read by a program that knows the device and by one that does not.
+	ring() { "$work/r/belfry" "$@" >"$work/out" 2>&1; }
+	has() { grep -q -e "$1" "$work/out" || { echo "no '$1' in:"; cat "$work/out"; exit 1; }; }
+	ring explore ring64-copy --seeds 20 --copies 40 --bytes 300
+	has 'no failure in 80 runs'
+	if ring run ring64-copy --bug no-fence --ordering adversarial --trace "$work/r.bft" || ring lint "$work/r.bft"; then
+		echo "ring64 does not notice no-fence"
+		exit 1
+	fi
+	has RING64-ENTRY-ORDER
+	ring rules RING64-OVERRUN
+	ring dump "$work/r.bft"
+	has 'ring64_fetch .*index=3'
+	ring export "$work/r.bft" --to vcd -o "$work/r.vcd"
+	grep -q 'produced' "$work/r.vcd"
+	ring decode ring64 0100000040000000 "$(printf '%0112d' 0)"
+	has 'opcode  1 (copy)'
+	ring run ring64-copy --stats --json
+	has '"ring0.reads"'
+	ring completion bash
+	has ring64-copy
+	"$work/prefix/bin/belfry" lint "$work/r.bft" >"$work/out"
+	has 'no rule knows the device ring0'
+fi
+
 # docs/embedding.md shows parts of these files, and what one of them prints.
 page=$BELFRY_SOURCE_DIR/docs/embedding.md
 MY_BUG=no-entry-fence "$work/e/test_mlx5_assert" >"$work/out" || :
 awk '/^```text no-entry-fence$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" | diff - "$work/out"
-awk '/^```(c|cpp) [a-z]/ { file = $2; next } /^```$/ { file = "" } file && NF { print file "\t" $0 }' "$page" >"$work/shown"
-[ "$(wc -l <"$work/shown")" -gt 20 ]
-while IFS= read -r line; do
-	file=${line%%	*}
-	grep -Fxq -e "${line#*	}" "$examples/$file" || { echo "$page shows what $file has not: ${line#*	}"; exit 1; }
-done <"$work/shown"
+shown "$page" "$examples"
 # The traces that they left say the same to a program that reads them, and to belfry lint.
 for pair in test_mlx5_assert:MLX5-ENTRY-ORDER test_nvme:NVME-ENTRY-ORDER; do
 	code=0

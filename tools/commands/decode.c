@@ -1,8 +1,10 @@
 /* belfry decode: bytes of one entry or completion, field by field. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
 #include "tools/cli/cli.h"
+#include "traces/device.h"
 #include "tools/cli/hex.h"
 
 #define BYTES_MAX (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
@@ -175,8 +177,54 @@ static int read_words(const struct bf_args *args, uint8_t *bytes, size_t *len, s
 	return rc;
 }
 
+/* A layout of a device that has some in its descriptor; NULL. With `known` set, their names. */
+static const struct bf_device_form *device_form(const char *what, char *known, size_t cap)
+{
+	const struct bf_device *d;
+
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_device_form *f = d->forms; f && f->name; f++) {
+			if (strcmp(f->name, what) == 0)
+				return f;
+			snprintf(known + strlen(known), cap - strlen(known), ", %s", f->name);
+		}
+	return NULL;
+}
+
+static int decode_device(const struct bf_args *args, const struct bf_device_form *form, const uint8_t *bytes,
+			 size_t len)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	struct bf_json j;
+
+	if (len < form->bytes)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s has %zu bytes; these are %zu", form->name, form->bytes,
+				    len);
+	if (!bf_arg_json(args)) {
+		form->print(stdout, bytes, len);
+		return BF_EXIT_GOOD;
+	}
+	out = open_memstream(&text, &size);
+	if (!out)
+		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
+	form->print(out, bytes, len);
+	fclose(out);
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_text(&j, "form", form->name);
+	bf_json_text(&j, "text", text);
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+	free(text);
+	return BF_EXIT_GOOD;
+}
+
 static int decode(const struct bf_args *args)
 {
+	const struct bf_device_form *device;
+	char known[256] = "";
 	const char *what = bf_arg_positional(args, 0);
 	uint8_t bytes[BYTES_MAX];
 	struct bf_error err = { 0 };
@@ -185,14 +233,18 @@ static int decode(const struct bf_args *args)
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
 		form = strcmp(what, forms[i].name) == 0 ? &forms[i] : form;
-	if (!form && strcmp(what, "mlx5-cqe") != 0)
+	device = device_form(what, known, sizeof(known));
+	if (!form && !device && strcmp(what, "mlx5-cqe") != 0)
 		return bf_cli_error(
 		    args, BF_EXIT_USAGE,
-		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe and sdma are known", what);
+		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe, sdma%s are known", what,
+		    known);
 	if (read_words(args, bytes, &len, &err))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there are no bytes to decode");
+	if (device)
+		return decode_device(args, device, bytes, len);
 	return form ? decode_wqe(args, bytes, len, form) : decode_cqe(args, bytes, len);
 }
 

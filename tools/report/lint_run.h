@@ -2,6 +2,7 @@
 #ifndef BELFRY_TOOLS_REPORT_LINT_RUN_H
 #define BELFRY_TOOLS_REPORT_LINT_RUN_H
 
+#include "tools/report/findings.h"
 #include "tools/workloads/family.h"
 
 struct bf_lint_run {

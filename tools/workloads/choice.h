@@ -34,6 +34,11 @@ struct bf_words {
 	/* Which workloads a row is for, as a list for people; NULL: all. */
 	void (*works)(const void *row, char *buf, size_t cap);
 };
+/* For tables that have no struct of their own. */
+struct bf_bug {
+	const char *name, *summary;
+	uint64_t bit;
+};
 #define BF_WORDS(option_, heading_, table, row, T, member)                                                             \
 	.option = option_, .heading = heading_, .rows = table, .stride = sizeof(row), .name = offsetof(row, name),     \
 	.summary = offsetof(row, summary), .bit = offsetof(row, bit), .bytes = sizeof(((row *)0)->bit),                \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/report/findings.h"
 #include "tools/workloads/family.h"
 #include "traces/container/trace.h"
 
@@ -96,7 +97,8 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 	       seed_of(o, o->first), ordering_of(o, o->first), o->runs);
 	bf_family_command(o->f, o->small, command, sizeof(command));
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
-	o->f->print_failure(stdout, o->result);
+	if (o->f->print_failure)
+		o->f->print_failure(stdout, o->result);
 	if (o->cause.text[0]) {
 		bf_cause_print(stdout, &o->cause);
 		printf("records of it: %" PRIu64 " between %" PRIu64 " ps and %" PRIu64 " ps\n", o->cause.records,
@@ -124,7 +126,8 @@ static void print_json(const struct outcome *o)
 	bf_json_u64(&j, "runs", o->shrink_runs);
 	bf_json_u64(&j, "seed", seed_of(o, o->small));
 	bf_json_text(&j, "ordering", ordering_of(o, o->small));
-	o->f->json_failure(&j, o->result);
+	if (o->f->json_failure)
+		o->f->json_failure(&j, o->result);
 	if (o->cause.text[0])
 		bf_cause_json(&j, &o->cause);
 	bf_json_close(&j, '}');

@@ -109,8 +109,12 @@ static void print_ended(const struct ended *e, bool stats)
 
 	bf_family_command(f, e->run->w, command, sizeof(command));
 	puts(command);
-	f->print(e->run->w, e->r, stats);
-	f->print_failure(stdout, e->r);
+	if (f->print)
+		f->print(e->run->w, e->r, stats);
+	else
+		puts(f->verdict_name(e->r->verdict));
+	if (f->print_failure)
+		f->print_failure(stdout, e->r);
 	bf_cause_print(stdout, &e->cause);
 	bf_lint_run_print(stdout, &e->lint);
 	if (e->r->counts)
@@ -154,8 +158,10 @@ static void json_ended(const struct ended *e, bool stats)
 	bf_json_open(&j, NULL, '{');
 	bf_json_text(&j, "workload", bf_family_work(f, e->run->w)->name);
 	json_choices(&j, f, e->run->w, e->r);
-	f->json(&j, e->run->w, e->r);
-	f->json_failure(&j, e->r);
+	if (f->json)
+		f->json(&j, e->run->w, e->r);
+	if (f->json_failure)
+		f->json_failure(&j, e->r);
 	if (e->cause.text[0])
 		bf_cause_json(&j, &e->cause);
 	bf_lint_run_json(&j, &e->lint);

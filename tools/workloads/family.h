@@ -9,7 +9,6 @@
 #include "drivers/backend/backend.h"
 #include "drivers/trial/search.h"
 #include "tools/report/counts.h"
-#include "tools/report/findings.h"
 #include "tools/workloads/choice.h"
 
 /* Every family's result begins with it. */
@@ -19,6 +18,7 @@ struct bf_result {
 	struct bf_counts *counts; /* NULL unless the choices ask; freed with the result */
 };
 
+struct bf_cause;
 struct bf_family;
 struct bf_run;
 
@@ -77,7 +77,8 @@ struct bf_family {
 	const char *(*verdict_name)(uint32_t verdict);
 	/*
 	 * What a run found out: lines behind its command, then those of a failure; members of the open object, those of
-	 * "options", and a failure's.
+	 * "options", and a failure's. All may be NULL: then
+	 * the verdict is what is told.
 	 */
 	void (*print)(const void *w, const void *result, bool stats);
 	void (*json)(struct bf_json *j, const void *w, const void *result);

@@ -10,6 +10,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
+#include "tools/report/findings.h"
 #include "tools/workloads/family.h"
 
 enum bf_sdma_work {

@@ -379,6 +379,7 @@ void bf_explain_free(struct bf_explain *l)
 	if (!l)
 		return;
 	bf_explain_barrier_free(l);
+	bf_number_map_free(&l->last_read);
 	free(l->steps);
 	free(l->packets);
 	free(l->actors);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "traces/container/number_map_internal.h"
 #include "traces/life/explain.h"
 
 #define BF_EXPLAIN_TYPES 1024u
@@ -102,8 +103,9 @@ struct bf_explain {
 	bool cqe_known, cqe_landed, cqe_loaded;
 	/* Commands and packets. */
 	int nvme_point, sdma_point;
-	uint32_t passed;      /* a device's rows: bits of points */
-	uint64_t sdma_around; /* the packet that the byte lies inside of, plus one; 0: none */
+	uint32_t passed;                /* a device's rows: bits of points */
+	struct bf_number_map last_read; /* and the record, plus one, of the last entry that was read at an address */
+	uint64_t sdma_around;           /* the packet that the byte lies inside of, plus one; 0: none */
 	uint64_t cqn;
 	uint32_t seen_nth, slot, entries;
 	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, span_from, span_to, signal_va, ring_va, ring_bytes;

@@ -1,4 +1,6 @@
 /* The life of an entry of a device that tells it by rows (traces/device.h): each record that speaks of the entry. */
+#include <errno.h>
+
 #include "traces/device.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/label.h"
@@ -55,15 +57,26 @@ static void tell(struct bf_explain *l, const struct bf_explain_view *v, const st
 	bf_explain_push(l, s);
 	if (!l->device[0] && !row->software)
 		bf_explain_device_name(v->actor, l->device, sizeof(l->device));
-	if (!l->passed && row->software)
-		l->begin_record = v->number;
 	l->passed |= 1u << row->point;
 	l->failed = l->failed || (row->error && bf_explain_get(v, row->error));
 	if (row->va) {
-		l->entry_va = bf_explain_get(v, row->va);
+		const uint64_t key[3] = { bf_explain_get(v, row->va), 0, 0 };
+
+		/* Stores belong to it that came when the entry that had the place before had been read. */
+		l->begin_record = bf_number_get(&l->last_read, key);
+		l->entry_va = key[0];
 		l->entry_len = row->bytes ? bf_explain_get(v, row->bytes) : 0;
 		l->fetch_record = v->number;
 	}
+}
+
+/* Another entry of the queue was read there. */
+static void note_place(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
+	const uint64_t key[3] = { row->va ? bf_explain_get(v, row->va) : 0, 0, 0 };
+
+	if (row->va && bf_number_put(&l->last_read, key, v->number + 1))
+		l->status = -ENOMEM;
 }
 
 void bf_explain_rows_take(struct bf_explain *l, const struct bf_explain_view *v)
@@ -72,10 +85,14 @@ void bf_explain_rows_take(struct bf_explain *l, const struct bf_explain_view *v)
 
 	while (last + 1 < BF_LIFE_POINTS && l->target.life->points[last + 1])
 		last++;
-	for (const struct bf_life_row *row = l->target.life->rows; row->type && !(l->passed >> last & 1); row++)
-		if (strcmp(row->type, v->type->name) == 0 && !(l->passed >> row->point & 1) && is_own(l, v, row) &&
-		    is_about(l, v, row))
+	for (const struct bf_life_row *row = l->target.life->rows; row->type && !(l->passed >> last & 1); row++) {
+		if (strcmp(row->type, v->type->name) != 0 || l->passed >> row->point & 1 || !is_own(l, v, row))
+			continue;
+		if (is_about(l, v, row))
 			tell(l, v, row);
+		else
+			note_place(l, v, row);
+	}
 }
 
 /* The first point behind the last one that it has passed. */
