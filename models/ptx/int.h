@@ -225,11 +225,11 @@ static inline struct bf_ptx_carry64 bf_ptx_subc_b64(uint64_t a, uint64_t b, uint
 /* shf: the middle of {b:a} shifted; .clamp takes an amount above 32 as 32, .wrap takes it modulo 32. */
 static inline uint32_t bf_ptx_shf_l_wrap(uint32_t a, uint32_t b, uint32_t amount)
 {
-	return (uint32_t)((((uint64_t)b << 32 | a) << (amount & 31)) >> 32);
+	return b << (amount & 31) | a >> 1 >> (~amount & 31);
 }
 static inline uint32_t bf_ptx_shf_r_wrap(uint32_t a, uint32_t b, uint32_t amount)
 {
-	return (uint32_t)(((uint64_t)b << 32 | a) >> (amount & 31));
+	return a >> (amount & 31) | b << 1 << (~amount & 31);
 }
 static inline uint32_t bf_ptx_shf_l_clamp(uint32_t a, uint32_t b, uint32_t amount)
 {

@@ -80,6 +80,7 @@ static void add_source(struct bf_ptx_decoder *d, struct rows *r, const struct bf
 			add_constant(d, r, (int64_t)o->bits < 0 ? ~0ull : 0);
 		break;
 	case BF_PTX_OPERAND_SINK:
+	case BF_PTX_OPERAND_SREG: /* the statement says which */
 		break;
 	default: {
 		const uint32_t v = bf_ptx_read(d, o, BF_PTX_U64);

@@ -70,6 +70,7 @@ static inline int rig_prepare(void *machine, const struct bf_ptx_stmt *s, struct
 	case BF_PTX_OP_FENCE:
 	case BF_PTX_OP_MEMBAR:
 	case BF_PTX_OP_NANOSLEEP:
+	case BF_PTX_OP_BAR_WARP_SYNC:
 		return 0;
 	default:
 		snprintf(op->text, sizeof(op->text), "not in the rig");
@@ -306,8 +307,9 @@ static inline bool rig_open(struct rig *r, const char *name, const char *text, s
 	const struct bf_ptx_link_opts link = { .builtins = builtins, .builtin_count = 2 };
 
 	*r = (struct rig){ .plain = true };
+	struct bf_ptx_strays strays = { 0 };
 	r->program = bf_ptx_program_create();
-	if (bf_ptx_program_add(r->program, name, text, len) != 0 || bf_ptx_link(r->program, &link) != 0) {
+	if (bf_ptx_program_add_excerpt(r->program, name, text, len, &strays) != 0 || bf_ptx_link(r->program, &link) != 0) {
 		snprintf(r->text, sizeof(r->text), "%s", r->program->error.text);
 		return false;
 	}
@@ -368,7 +370,7 @@ static inline void rig_fill(struct rig *r, struct rig_warp *w, uint32_t grid, ui
 	x->warpid = w->index;
 	x->constant_va = 1ull << 50;
 	x->param_va = 1ull << 51;
-	x->local_bytes = 16384;
+	x->local_bytes = 2048;
 	x->dynamic_offset = k->dynamic_offset;
 }
 
