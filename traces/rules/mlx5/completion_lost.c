@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_mlx5_completion_lost = {
 			 "covers it.",
 		.fix = "With a collapsed CQ a later completion covers earlier ones, so a watchdog that posts a NOP "
 		       "finds out. Look at the CQ's state (QUERY_CQ) and at PCIe error counters.",
-		.sources = "mlx5 PRM, Completion Queue; libfabric#4525",
+		.sources = "mlx5 PRM, Completion Queue; ofiwg/libfabric#4525",
 		.example = "run ibgda-put --faults 'lost-completion count=1'",
 		.twin = "run ibgda-put",
 	},

@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_sdma_broadcast_bit = {
 		.wrong = "Bit 28 is set and bit 27 is not: the engine makes a plain copy of it, and reads the second "
 "destination as the next packet.",
 		.fix = "Set bit 27, as Linux's headers for v4, v5 and v6 and KFDTest have it.",
-		.sources = "docs/hardware/sdma.md#copy-3; Linux *_sdma_pkt_open.h; ROCm/rocm-systems KFDTest SDMAPacket.hpp; emulation/rocjitsu (bit 28)",
+		.sources = "docs/hardware/sdma.md#copy-3; Linux *_sdma_pkt_open.h; ROCm/rocm-systems KFDTest SDMAPacket.hpp; ROCm/rocm-systems emulation/rocjitsu (bit 28)",
 		.example = "run sdma-broadcast --limit 10ms --bug broadcast-bit",
 		.twin = "run sdma-broadcast --limit 10ms",
 	},

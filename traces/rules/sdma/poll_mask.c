@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_sdma_poll_mask = {
 		.wrong = "With a mask of 0 every value looks like 0, and the poll holds at once; with bits of the "
 "reference outside of the mask it never holds.",
 		.fix = "A mask of all ones, or reference & mask == reference.",
-		.sources = "docs/hardware/sdma.md#other-packets-5; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand; ROCm/rocm-systems emulation/rocjitsu; tinygrad and gem5 models",
+		.sources = "docs/hardware/sdma.md#other-packets-5; ROCR-Runtime amd_blit_sdma.cpp BuildPollCommand; ROCm/rocm-systems emulation/rocjitsu; tinygrad/tinygrad test/mockgpu; gem5/gem5 src/dev/amdgpu/sdma_engine.cc",
 		.example = "run sdma-fence --limit 10ms --bug poll-mask",
 		.twin = "run sdma-fence --limit 10ms",
 	},

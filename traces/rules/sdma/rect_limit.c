@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_sdma_rect_limit = {
 		.wrong = "A number does not fit: its upper bits fall into reserved ones or into its neighbour, and the " "engine copies only the size modulo the field's range.",
 		.fix = "Cut the rectangle into tiles at 2^14 (2^16) elements and rows; for wider pitches take larger "
 "elements or the X-Z form.",
-		.sources = "docs/hardware/sdma.md#rects-4; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; sdma_registers.h",
+		.sources = "docs/hardware/sdma.md#rects-4; ROCR-Runtime amd_blit_sdma.cpp BuildCopyRectCommand; ROCm/rocm-systems sdma_registers.h",
 		.example = "run sdma-tiles --seed 2 --limit 10ms --bug rect-limit",
 		.twin = "run sdma-tiles --seed 2 --limit 10ms",
 	},
