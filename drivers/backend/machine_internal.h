@@ -91,7 +91,7 @@ int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint6
 
 /* A PE's copy engine: its creation with the PE and its end, and itself (NULL: it has none). */
 struct bf_sdma;
-int bf_machine_open_sdma(struct bf_world *m, uint32_t pe, const struct bf_world_opts *opts);
+int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_world_opts *world);
 void bf_machine_close_sdma(struct bf_pe *pe);
 struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe);
 

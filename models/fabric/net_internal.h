@@ -158,7 +158,7 @@ void bf_net_land(struct bf_hop *h, bool back, struct bf_packet *pkt, uint64_t at
 
 /* The link of `h` went down or came up at its sender: everybody learns in time. The second is for one rank. */
 void bf_net_announce(struct bf_hop *h, bool up);
-int bf_net_announce_here(struct bf_hop *h, bool up, uint64_t at_ps);
+int bf_net_announce_here(struct bf_hop *h, bool up, uint64_t when_ps);
 void bf_net_on_changes(struct bf_event *ev);
 void bf_net_on_changes_ready(struct bf_event *ev);
 

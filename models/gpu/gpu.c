@@ -198,7 +198,7 @@ static void describe_copy(struct bf_gpu *gpu, const struct bf_gpu_copy *copy, st
 		return;
 	say(o, "what %s wrote is in memory since %llu ns, but the GPU%s serves line 0x%llx (%s+0x%llx) from before; ",
 	    bf_stream_actor_name(&gpu->sim->rec, copy->by), (unsigned long long)(copy->since_ps / BF_NS),
-	    in_l2 ? "'s L2" : "", (unsigned long long)(bo->region->va + offset), bo->region->name,
+	    in_l2 ? "'s L2" : "", (unsigned long long)bo->region->va + offset, bo->region->name,
 	    (unsigned long long)offset);
 	if (in_l2)
 		say(o, "needs memory mapped MTYPE_UC or loads past the caches (glc slc dlc)%s",

@@ -113,18 +113,18 @@ int bf_mlx5_qp_info(struct bf_mlx5 *dev, uint32_t qpn, struct bf_mlx5_qp_info *o
 void bf_mlx5_each_qp(struct bf_mlx5 *dev, void (*fn)(void *arg, const struct bf_mlx5_qp_info *info), void *arg);
 
 /*
- * Live mode: looks once at every allocated UAR's doorbell cells in memory; non-zero when one had rung. `dev` is the
+ * Live mode: looks once at every allocated UAR's doorbell cells in memory; non-zero when one had rung. `arg` is the
  * struct bf_mlx5. The regions' bytes must have been made readable and writable (they are not in virtual time). A cell
  * is taken by an atomic exchange with 0, so stores of other threads, processes or GPUs are seen once each. Only the
  * first eight bytes of a BlueFlame write count here.
  */
-int bf_mlx5_poll_uars(void *dev);
+int bf_mlx5_poll_uars(void *arg);
 
 /*
  * The same for one page. Queue pairs that share it may ring the same cell between two looks, so that only one is seen:
  * when anything has rung, all of them count as rung whose doorbell records have moved on.
  */
-int bf_mlx5_poll_uar(struct bf_region *uar);
+int bf_mlx5_poll_uar(struct bf_region *region);
 
 /*
  * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,

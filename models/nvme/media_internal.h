@@ -139,6 +139,6 @@ void bf_nvme_io_write_uncorrectable(struct bf_nvme_rq *rq);
 void bf_nvme_io_flush(struct bf_nvme_rq *rq);
 void bf_nvme_io_dsm(struct bf_nvme_rq *rq);
 void bf_nvme_io_copy(struct bf_nvme_rq *rq);
-void bf_nvme_io_fused(struct bf_nvme_rq *rq);
+void bf_nvme_io_fused(struct bf_nvme_rq *first);
 
 #endif

@@ -74,11 +74,11 @@ void bf_nvme_bus_master(struct bf_nvme *dev, bool on);
 
 /*
  * Live mode: looks once at BAR0 as memory (registers and doorbells that others stored to) and acts on what changed;
- * non-zero when something had. `dev` is the struct bf_nvme. Doorbell values between two looks are not seen. Before the
+ * non-zero when something had. `arg` is the struct bf_nvme. Doorbell values between two looks are not seen. Before the
  * first call the region's bytes must be readable and writable; that call puts the registers there, so make it before
  * others look. Registers that hosts only read are kept up to date there from then on, with release stores.
  */
-int bf_nvme_poll_bar(void *dev);
+int bf_nvme_poll_bar(void *arg);
 
 /* Where a queue pair stands; for "why is there no completion". */
 struct bf_nvme_queue_info {

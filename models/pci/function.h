@@ -96,7 +96,7 @@ bool bf_pci_is_master(const struct bf_pci *fn);
  * comes to be and bits are pending. Whoever listens takes vectors with bf_pci_next_pending(), the first at or above
  * `from` or -1, and bf_pci_sent(), which clears the bit. Vectors above the count are ignored.
  */
-void bf_pci_interrupt(void *fn, uint32_t vector);
+void bf_pci_interrupt(void *arg, uint32_t vector);
 void bf_pci_listen(struct bf_pci *fn, void (*ready)(void *arg), void *arg);
 int32_t bf_pci_next_pending(const struct bf_pci *fn, uint32_t from);
 void bf_pci_sent(struct bf_pci *fn, uint32_t vector);

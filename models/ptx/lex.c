@@ -282,7 +282,7 @@ static void sign(struct bf_ptx_reader *r)
 	if (!strchr("{}()[],;:@!+-*/&|^~<>=?", *r->at) || !*r->at)
 		bf_ptx_fail(r, r->tok.line, r->tok.column, "a byte 0x%02x that PTX has no use for",
 			    (unsigned)(unsigned char)*r->at);
-	r->tok.punct = *r->at++;
+	r->tok.punct = (unsigned char)*r->at++;
 	r->tok.len = 1;
 }
 

@@ -327,7 +327,7 @@ void bf_cm_register(struct bf_cm_id *id); /* gives it a number */
 void bf_cm_unregister(struct bf_cm_id *id);
 struct bf_cm_id *bf_cm_by_local(const struct bf_rdmacm *cm, uint32_t local_id, uint32_t ipv4);
 struct bf_cm_id *bf_cm_by_remote(const struct bf_rdmacm *cm, uint32_t remote_id, uint32_t ipv4);
-uint32_t bf_cm_whose(void *cm, const struct bf_packet *pkt);
+uint32_t bf_cm_whose(void *manager, const struct bf_packet *pkt);
 bool bf_cm_of_this_machine(const struct bf_rdmacm *cm, uint32_t ipv4);
 void bf_cm_send(struct bf_rdmacm *cm, const struct bf_rdmacm_device *device, uint32_t ipv4, const uint8_t *mad);
 /* Sends the identifier's message in state `state`, again and again until somebody answers. */
@@ -353,7 +353,7 @@ void bf_cm_disconnected(struct bf_cm_id *id, int32_t status);
 void bf_cm_leave(struct bf_cm_id *id);
 void bf_cm_on_timer(struct bf_cm_id *id);
 /* A process of this machine was killed: what its kernel would have said for it is taken as said. */
-void bf_cm_gone(void *cm, uint32_t slot);
+void bf_cm_gone(void *manager, uint32_t slot);
 /* A message of which nobody here knows is answered with a refusal. */
 void bf_cm_refuse(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad, uint16_t reason);
 

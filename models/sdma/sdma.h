@@ -55,8 +55,8 @@ int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
 /* The region with the queue's doorbell (8 bytes; before gfx9: 4) and its offset there. */
 struct bf_region *bf_sdma_doorbell(struct bf_sdma_queue *q, uint64_t *offset);
 
-/* Live mode: looks once at all doorbells in memory; non-zero when one had rung. `dev` is the struct bf_sdma. */
-int bf_sdma_poll_doorbells(void *dev);
+/* Live mode: looks once at all doorbells in memory; non-zero when one had rung. `arg` is the struct bf_sdma. */
+int bf_sdma_poll_doorbells(void *arg);
 
 /* What stopped a queue; also in a record. */
 struct bf_sdma_fault {

@@ -1,13 +1,13 @@
 #!/bin/sh
 # 1000 runs over seeds, orderings, workloads and faults, each twice: the same hash; and, when a second binary is there
-# (BELFRY_OTHER, or a debug build beside this one), the same hash from that one.
+# (BELFRY_OTHER, or the sanitized build beside this one), the same hash from that one.
 #
-#	BELFRY=build/release/tools/belfry BELFRY_OTHER=build/debug/tools/belfry tests/long/determinism.sh [RUNS]
+#	BELFRY=build/release/tools/belfry BELFRY_OTHER=build/asan/tools/belfry tests/long/determinism.sh [RUNS]
 #
 # JOBS runs at a time (as many as there are processors).
 set -eu
 runs=${1:-1000}
-other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/debug/tools/belfry}
+other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/asan/tools/belfry}
 [ -x "$other" ] || other=
 
 hash_of() {
