@@ -311,8 +311,7 @@ static void print_summary(const void *tally)
 {
 	const struct tally *t = tally;
 
-	printf("%" PRIu64 " of %" PRIu64 " correct; %" PRIu64 " run on the model, %" PRIu64
-	       " too large for that\n",
+	printf("%" PRIu64 " of %" PRIu64 " correct; %" PRIu64 " run on the model, %" PRIu64 " too large for that\n",
 	       t->good, t->base.taken, t->run, t->large);
 }
 

@@ -149,8 +149,7 @@ static void print(const void *choices, const void *result, bool stats)
 	(void)stats;
 	printf("%s", bf_mbar_end_name(r->base.verdict));
 	if (r->base.verdict == BF_MBAR_GOOD)
-		printf(": %" PRIu64 " bytes, %" PRIu64 " barrier words and %" PRIu64
-		       " tokens compared, all correct",
+		printf(": %" PRIu64 " bytes, %" PRIu64 " barrier words and %" PRIu64 " tokens compared, all correct",
 		       r->verdict.bytes, r->verdict.words, r->verdict.tokens);
 	printf("\nsimulated time          %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " cycles, %" PRIu64 " events\n",
 	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), cycles,

@@ -177,8 +177,7 @@ void bf_pes_print(const void *choices, const void *outcome, bool stats)
 	(void)stats;
 	printf("%s", bf_verdict_name(r->base.verdict));
 	if (r->base.verdict == BF_VERDICT_GOOD)
-		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all correct", r->messages,
-		       r->verified_bytes);
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all correct", r->messages, r->verified_bytes);
 	printf("\n%s %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " events\n",
 	       p->backend->platform == BF_PLATFORM_SIM ? "simulated time            " : "elapsed time              ",
 	       (uint64_t)(r->world.time_ps / BF_US), (uint64_t)(r->world.time_ps % BF_US / BF_NS), r->world.events);
