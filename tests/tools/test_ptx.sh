@@ -78,4 +78,90 @@ sed 's/b.ptx/<stdin>/' "$work/b.ptx" | "$BELFRY" ptx check - | grep -q '<stdin>:
 { cat "$work/a.ptx" && printf 'mov.b32 %%r1, 1;\nret;\n}\n'; } >"$work/cut.ptx"
 says 'cut.ptx:7:1: a directive of a module' "$BELFRY" ptx check "$work/cut.ptx"
 json --excerpt "$work/cut.ptx" 'd["passed_over"] == 1 and len(d["kernels"]) == 1'
+
+# ---- ptx run ----
+cat >"$work/run.ptx" <<END
+$head.extern .shared .align 4 .b8 tile[];
+.visible .entry bits(.param .align 4 .b8 s[8], .param .f32 f, .param .s16 h, .param .u64 out)
+{
+	.reg .b64 %d;
+	.reg .b32 %r<3>;
+	ld.param.u64 %d, [out];
+	ld.param.u32 %r0, [s+4];
+	ld.param.f32 %r1, [f];
+	ld.param.s16 %r2, [h];
+	st.global.u32 [%d], %r0;
+	st.global.u32 [%d+4], %r1;
+	st.global.u32 [%d+8], %r2;
+	ret;
+}
+.visible .entry hang(.param .u64 p)
+{
+	.reg .b64 %d;
+	.reg .b32 %r;
+	.reg .pred %p;
+	ld.param.u64 %d, [p];
+L:	ld.volatile.global.u32 %r, [%d];
+	setp.eq.u32 %p, %r, 0;
+	@%p bra L;
+	ret;
+}
+.visible .entry reverse(.param .u64 p)
+{
+	.reg .b64 %d;
+	.reg .b32 %r<4>;
+	ld.param.u64 %d, [p];
+	mov.u32 %r0, %tid.x;
+	mov.u32 %r3, tile;
+	mad.lo.u32 %r1, %r0, 4, %r3;
+	mad.wide.u32 %d, %r0, 4, %d;
+	ld.global.u32 %r2, [%d];
+	st.shared.u32 [%r1], %r2;
+	bar.sync 0;
+	xor.b32 %r0, %r0, 63;
+	mad.lo.u32 %r1, %r0, 4, %r3;
+	ld.shared.u32 %r2, [%r1];
+	st.global.u32 [%d], %r2;
+	ret;
+}
+.visible .entry tensor() { wgmma.fence.sync.aligned; ret; }
+END
+run() {
+	"$BELFRY" ptx run "$work/run.ptx" "$@" >"$work/out" 2>"$work/err"
+}
+printf '\005\006\007\010\0\0\300\077\376\377\377\377' >"$work/bits.bin"
+bits="--arg bytes:0102030405060708 --arg f32:1.5 --arg s16:-2"
+run --kernel bits $bits --arg "buffer:12,hex,save=$work/saved,expect=$work/bits.bin" || fail "bits: $(cat "$work/out" "$work/err")"
+grep -q '^  05 06 07 08 00 00 c0 3f fe ff ff ff$' "$work/out" || fail "hex: $(cat "$work/out")"
+cmp -s "$work/saved" "$work/bits.bin" || fail "save="
+printf '\0' >>"$work/bits.bin"
+run --kernel bits $bits --arg "buffer:12,expect=$work/bits.bin" && fail "a file that is longer than the buffer is as expected"
+run --kernel bits $bits --arg "buffer:12,expect=$work/run.ptx"
+[ $? -eq 1 ] && grep -q "argument 3 differs from .*run.ptx at byte 0" "$work/out" || fail "expect: $(cat "$work/out")"
+for ordering in sc tso gpu adversarial; do
+	run --kernel reverse --block 64 --shared 256 --arg buffer:256,count,words=3 --ordering $ordering || fail "reverse: $(cat "$work/err")"
+	grep -q '^  63 62 61$' "$work/out" || fail "reverse $ordering: $(cat "$work/out")"
+done
+run --kernel reverse --block 64 --shared 256 --arg buffer:256,random=3 --json || fail "random"
+python3 - "$work/out" <<'END' || fail "JSON: $(cat "$work/out")"
+import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(0 if d["failure"] is None and d["warps"] == 2 and d["arguments"][0]["size"] == 256 else 1)
+END
+run --kernel reverse --block 64 --shared 256 --arg "buffer:256,file=$work/saved,hex=4" --trace "$work/t.jsonl" || fail "file="
+grep -q hopper_cta "$work/t.jsonl" || fail "no records in the trace"
+run --kernel hang --arg buffer:4
+[ $? -eq 1 ] && grep -q 'waits for memory that it polls at arg0+0x0' "$work/out" || fail "hang: $(cat "$work/out")"
+run --kernel hang --arg u64:0
+[ $? -eq 1 ] && grep -q 'kernel hang at .*run.ptx:24 ' "$work/out" || fail "fault: $(cat "$work/out")"
+says 'kernel tensor can reach wgmma.fence.sync.aligned' "$BELFRY" ptx run "$work/run.ptx" --kernel tensor
+says "there is no kernel 'x'" "$BELFRY" ptx run "$work/run.ptx" --kernel x
+says 'hang takes 1 arguments, 0 are given' "$BELFRY" ptx run "$work/run.ptx" --kernel hang
+says "argument 0 has 4 bytes, the kernel's parameter has 8" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg u32:1
+says "argument 0: '300' is no byte" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg buffer:8,fill=300
+says "argument 0: a buffer has no 'frob'" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg buffer:8,frob
+says "argument 0: 256 does not fit into 8 bits" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg u8:256
+says "argument 0: there is no type 'frob'" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg frob:1
+says '--grid wants X, X,Y or X,Y,Z' "$BELFRY" ptx run "$work/run.ptx" --kernel hang --grid 1,x --arg u64:0
+says '--kernel is missing' "$BELFRY" ptx run "$work/run.ptx"
 exit $failed
