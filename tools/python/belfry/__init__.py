@@ -3,7 +3,7 @@
     import belfry
 
     t = belfry.Trace("run.bft")
-    t.meta["command"]                           # how it was made
+    t.meta["command"]                           # the command that made it
     for r in t.records("cqe"):                  # in order; without names: all records
         print(r.time_ps, r.actor, r["qpn"], r["index"])
     c = t.columns("dma_read", "len", "iova")    # {"time_ps": ..., "actor": ..., "len": ..., "iova": ...}
@@ -12,8 +12,8 @@
     for q in belfry.stages("run.bft"):
         print(q.name, {s.name: s.quantile(0.5) for s in q.stages})
 
-Columns are numpy arrays where numpy is installed and arrays of the standard library elsewhere. Times are picoseconds.
-Names of record types and fields are the trace's own: t.types lists them.
+Columns are numpy arrays if numpy is installed, otherwise arrays of the standard library. Times are picoseconds. Names of
+record types and fields are those of the trace: t.types lists them.
 """
 
 import array
