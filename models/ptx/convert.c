@@ -69,13 +69,12 @@ static uint64_t integer_to_float(enum bf_ptx_type to, enum bf_ptx_type from, uns
 
 /* Between floats. */
 
-/* .rn and .rz have a canonical NaN; .rna treats its bits as it does a number's, .satfinite with them. */
+/* .rn and .rz have a canonical NaN; .rna cuts its bits, and .satfinite takes it for a number that is too large. */
 static uint32_t nan_to_tf32(uint32_t a, unsigned mode)
 {
 	if ((mode & BF_PTX_MODE_RNA) == 0)
 		return 0x7fffe000;
-	const uint32_t rounded = (a + 0x1000) & ~0x1fffu;
-	return mode & BF_PTX_MODE_SATFINITE ? rounded - 0x2000 : rounded;
+	return (a & ~0x1fffu) - (mode & BF_PTX_MODE_SATFINITE ? 0x2000u : 0u);
 }
 
 /* A NaN: of f64, and to f64, its top bits go on, unless .ftz makes f32's canonical one of it. */

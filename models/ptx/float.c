@@ -169,9 +169,10 @@ uint16_t bf_ptx_half_mul(enum bf_ptx_type format, uint16_t a, uint16_t b, unsign
 
 uint16_t bf_ptx_half_fma(enum bf_ptx_type format, uint16_t a, uint16_t b, uint16_t c, unsigned mode)
 {
-	double product = half_number(format, a, mode) * half_number(format, b, mode);
-	if ((mode & BF_PTX_MODE_OOB) && (a == 0xffff || b == 0xffff))
-		product = 0.0;
+	const double product = half_number(format, a, mode) * half_number(format, b, mode);
+
+	if ((mode & BF_PTX_MODE_OOB) && ((a & 0x7fff) == 0x7ff7 || (b & 0x7fff) == 0x7ff7))
+		return 0;
 	return half_round(format, bf_ptx_sum_odd(product, half_number(format, c, mode)), mode);
 }
 

@@ -37,7 +37,7 @@ enum bf_ptx_mode {
 	BF_PTX_MODE_SATFINITE = 1 << 5,
 	BF_PTX_MODE_NAN = 1 << 6,      /* .NaN of min and max */
 	BF_PTX_MODE_XORSIGN = 1 << 7,  /* .xorsign.abs */
-	BF_PTX_MODE_OOB = 1 << 8,      /* .oob of fma: a product with the NaN 0xffff (f16, bf16) is 0 */
+	BF_PTX_MODE_OOB = 1 << 8,      /* .oob of fma: 0 if a factor is the NaN 0x7ff7 of either sign */
 	BF_PTX_MODE_RNA = 1 << 9,      /* cvt to tf32: ties away from zero */
 	BF_PTX_MODE_INTEGER = 1 << 10, /* cvt between equal float types with rni, rzi, rmi, rpi: to a whole number */
 };
@@ -116,7 +116,8 @@ static BF_ALWAYS_INLINE uint32_t bf_ptx_result_f32(float value, unsigned mode)
 static BF_ALWAYS_INLINE uint32_t bf_ptx_round_f32(double value, unsigned mode)
 {
 	const float rounded = (float)value;
-	const bool flush = (mode & BF_PTX_MODE_FTZ) && (value < 0x1p-126) & (value > -0x1p-126);
+	/* From half a place below the least normal number on, 24 bits round up to it. */
+	const bool flush = (mode & BF_PTX_MODE_FTZ) && (value < 0x1.ffffffp-127) & (value > -0x1.ffffffp-127);
 	return bf_ptx_result_f32(flush ? bf_ptx_float(bf_ptx_bits32(rounded) & 0x80000000u) : rounded, mode);
 }
 

@@ -206,6 +206,16 @@ static uint64_t overflow(const struct shape *s, bool saturates, bool sign, unsig
 	return s->above - largest;
 }
 
+/* A number below the least normal one is flushed, unless it is rounded up to that with the places that a normal number
+ * has. */
+static uint64_t flushed_magnitude(const struct shape *s, const struct bf_ptx_soft *a, unsigned mode)
+{
+	const uint32_t lost = UNIT - s->fraction;
+	const uint64_t places = (uint64_t)(a->significand >> lost) + rounds_up(a->significand, lost, a->sign, mode);
+
+	return a->exponent == s->least - 1 && places >> (s->fraction + 1) != 0 ? 1ull << s->fraction : 0;
+}
+
 static uint64_t magnitude_of(const struct shape *s, const struct bf_ptx_soft *a, unsigned mode, bool saturates)
 {
 	if (a->kind == BF_PTX_SOFT_INF)
@@ -214,7 +224,7 @@ static uint64_t magnitude_of(const struct shape *s, const struct bf_ptx_soft *a,
 		return 0;
 	const bool subnormal = a->exponent < s->least;
 	if (subnormal && (mode & BF_PTX_MODE_FTZ))
-		return 0;
+		return flushed_magnitude(s, a, mode);
 	if (a->exponent > 2048)
 		return overflow(s, saturates, a->sign, mode);
 	uint32_t lost = UNIT - s->fraction;
