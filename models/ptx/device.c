@@ -225,7 +225,8 @@ static int read_and_link(struct bf_ptx_library *lib, const struct bf_ptx_source 
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < count; i++)
-		rc = bf_ptx_program_add(lib->program, sources[i].name, sources[i].text, sources[i].len);
+		rc = bf_ptx_program_add_excerpt(lib->program, sources[i].name, sources[i].text, sources[i].len,
+						sources[i].strays);
 	if (!rc)
 		rc = bf_ptx_link(lib->program, &link);
 	return rc ? bf_fail(err, rc, "%s", lib->program->error.text) : 0;

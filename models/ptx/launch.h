@@ -29,6 +29,7 @@
 
 struct bf_hopper_profile;
 struct bf_ptx_program;
+struct bf_ptx_strays;
 
 struct bf_ptx_device;  /* opaque */
 struct bf_ptx_library; /* modules that were linked and loaded together; opaque */
@@ -60,6 +61,8 @@ struct bf_ptx_source {
 	const char *name; /* for messages; copied */
 	const char *text;
 	size_t len;
+	struct bf_ptx_strays
+	    *strays; /* zeroed: an excerpt, of which strays are passed over (module.h); NULL: a module */
 };
 
 /*

@@ -8,6 +8,7 @@
 /* Every form's tally begins with it. */
 struct bf_check {
 	struct bf_json *json; /* NULL: text */
+	const char *path;     /* of the file, "-": standard input */
 	uint64_t taken, bad;  /* things compared; those that are not as they should be */
 };
 
@@ -20,12 +21,13 @@ struct bf_check_form {
 	int (*begin)(void *tally, struct bf_error *err); /* before the first line; NULL: nothing to do */
 	/* Compares what a line holds, counts it and tells of it. 0, or a negative errno with l->err set. */
 	int (*take)(void *tally, struct bf_json_line *l);
+	void (*end)(void *tally); /* after the last one and print(): gives back what the tally holds; NULL: nothing */
 	/* What came of all lines, as text and as members of the open object. */
 	void (*print)(const void *tally);
 	void (*summary)(struct bf_json *j, const void *tally);
 };
 
 extern const struct bf_check_form bf_check_cqe, bf_check_nvme, bf_check_hopper_mbarrier, bf_check_hopper_timing,
-    bf_check_sdma_rect;
+    bf_check_ptx, bf_check_sdma_rect;
 
 #endif

@@ -9,8 +9,8 @@
 #include "tools/checks/check.h"
 #include "traces/container/text.h"
 
-static const struct bf_check_form *const forms[] = { &bf_check_cqe, &bf_check_nvme, &bf_check_hopper_mbarrier,
-						     &bf_check_hopper_timing, &bf_check_sdma_rect };
+static const struct bf_check_form *const forms[] = { &bf_check_cqe,           &bf_check_nvme, &bf_check_hopper_mbarrier,
+						     &bf_check_hopper_timing, &bf_check_ptx,  &bf_check_sdma_rect };
 
 static int take_file(const struct bf_check_form *form, struct bf_check *t, FILE *f, struct bf_error *err)
 {
@@ -65,9 +65,12 @@ static int check_file(const struct bf_args *args, const struct bf_check_form *fo
 
 	if (!t)
 		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
+	t->path = path;
 	rc = bf_arg_json(args) ? take_json(form, t, f, &err) : take_file(form, t, f, &err);
 	if (!rc && !t->json)
 		form->print(t);
+	if (form->end)
+		form->end(t);
 	code = t->bad ? BF_EXIT_FAILED : BF_EXIT_GOOD;
 	free(t);
 	if (rc) {
@@ -107,39 +110,44 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx FILE",
 	.summary = "compare the models with data from real devices",
-	.details = "mlx5-cqe: FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
-		   "expected result: a \"note\" in words (\"remote access error\", \"vendor_err 0x88\", \"qpn "
-		   "0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome, vendor, qpn, opcode, status and slot. If "
-		   "the slot is known, the signature is checked too. Exit code 1: some completion differs from what "
-		   "is expected.\n"
-		   "\n"
-		   "nvme: FILE is JSON Lines with what Linux, nvme-cli and smartctl printed (\"kind\", \"source\", "
-		   "\"text\"). Traces run on the model, and status, order and queue heads are compared. Identify "
-		   "data and logs are converted to bytes and printed again; then the model's own are printed in the "
-		   "same form.\n"
-		   "\n"
-		   "sdma-rect: FILE is JSON Lines with requests for sub-window copies and the packets that they "
-		   "become.\n"
-		   "Packets are compared dword by dword; then they run on the model, and the result is compared "
-		   "with a\n"
-		   "plain loop.\n"
-		   "\n"
-		   "hopper-mbarrier: FILE is JSON Lines with sequences of barrier operations that a GPU ran; words, "
-		   "tokens,\n"
-		   "results and faults are compared step by step.\n"
-		   "\n"
-		   "hopper-timing: FILE is JSON Lines with rows that a probe measured on a GPU; each is run as the "
-		   "same experiment on\n"
-		   "the model. A row is within bounds if its values are within 5 % or 3 cycles and its counts are "
-		   "equal.\n"
-		   "\n"
-		   "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
-		   "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
-		   "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
-		   "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
-	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing",
+	.details =
+	    "mlx5-cqe: FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
+	    "expected result: a \"note\" in words (\"remote access error\", \"vendor_err 0x88\", \"qpn "
+	    "0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome, vendor, qpn, opcode, status and slot. If "
+	    "the slot is known, the signature is checked too. Exit code 1: some completion differs from what "
+	    "is expected.\n"
+	    "\n"
+	    "nvme: FILE is JSON Lines with what Linux, nvme-cli and smartctl printed (\"kind\", \"source\", "
+	    "\"text\"). Traces run on the model, and status, order and queue heads are compared. Identify "
+	    "data and logs are converted to bytes and printed again; then the model's own are printed in the "
+	    "same form.\n"
+	    "\n"
+	    "sdma-rect: FILE is JSON Lines with requests for sub-window copies and the packets that they "
+	    "become.\n"
+	    "Packets are compared dword by dword; then they run on the model, and the result is compared "
+	    "with a\n"
+	    "plain loop.\n"
+	    "\n"
+	    "hopper-mbarrier: FILE is JSON Lines with sequences of barrier operations that a GPU ran; words, "
+	    "tokens,\n"
+	    "results and faults are compared step by step.\n"
+	    "\n"
+	    "hopper-timing: FILE is JSON Lines with rows that a probe measured on a GPU; each is run as the "
+	    "same experiment on\n"
+	    "the model. A row is within bounds if its values are within 5 % or 3 cycles and its counts are "
+	    "equal.\n"
+	    "\n"
+	    "ptx: FILE is JSON Lines with PTX kernels that a GPU ran. Each runs on the model, and checksums of its "
+	    "registers or of its output are compared. A line that names a \"kernel\" means one of the module beside "
+	    "FILE, whose name ends in .ptx in place of .jsonl.\n"
+	    "\n"
+	    "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
+	    "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
+	    "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
+	    "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
+	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

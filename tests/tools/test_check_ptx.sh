@@ -1,0 +1,79 @@
+#!/bin/sh
+# PTX kernels that an H100 ran, on the model; and what was changed in them is found.
+set -eu
+command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+samples=$BELFRY_SOURCE_DIR/traces/samples
+
+# is EXIT TEXT: what the command put into "out" says that text.
+is() {
+	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
+		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
+		cat "$work/out" >&2
+		exit 1
+	fi
+}
+check() {
+	got=0
+	"$BELFRY" check ptx "$@" >"$work/out" 2>&1 || got=$?
+}
+
+for set in random forms; do
+	xz -dc "$samples/ptx_${set}_h100.jsonl.xz" >"$work/$set.jsonl"
+	lines=$(wc -l <"$work/$set.jsonl")
+	check "$work/$set.jsonl"
+	is 0 "$lines exact, 0 not; $((lines * 24)) checksums compared"
+done
+"$BELFRY" check ptx "$work/random.jsonl" --json | jq -e '.launches == .exact and (.cases | length) == .launches' >/dev/null
+
+cp "$samples/ptx_kernels_h100.jsonl" "$work/kernels.jsonl"
+check "$work/kernels.jsonl"
+is 2 'kernels.ptx, the module of these kernels, cannot be opened'
+xz -dc "$samples/ptx_kernels_h100.ptx.xz" >"$work/kernels.ptx"
+check "$work/kernels.jsonl"
+is 0 '18 exact, 0 not; 18 checksums compared'
+is 0 '4 bodies without a head, 522 lines from line 1596 on: passed over'
+
+# What was changed is found: a register, a word of the output, an instruction, the module.
+head -n 1 "$work/random.jsonl" >"$work/one"
+sed 's/"r3": "[0-9a-f]*"/"r3": "12345678"/; s/"p": "[0-9a-f]*"/"p": "0"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 1 ': r3 p'
+sed 's/57076c6f/57076c6e/' "$work/kernels.jsonl" >"$work/changed.jsonl"
+cp "$work/kernels.ptx" "$work/changed.ptx"
+check "$work/changed.jsonl"
+is 1 'MISMATCH  scan, seed 1: other words than on silicon'
+is 1 '17 exact, 1 not'
+sed 's/bar.sync 0;/trap;/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 1 'trap'
+sed 's/bar.sync 0;/wgmma.fence.sync.aligned;/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 1 'wgmma'
+sed 's/mov.u32/moov.u32/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 1 'moov'
+
+# Bad files.
+sed 's/"row": [0-9]*/"row": 20/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 'is too small for the registers'
+sed 's/"r0": "[0-9a-f]*"/"r0": "xyz"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 '"r0" in "crc" is not a checksum of up to eight digits'
+sed 's/"seeds": \[[^]]*\]/"seeds": [1, 2, 3, 4]/' "$work/kernels.jsonl" >"$work/changed.jsonl"
+check "$work/changed.jsonl"
+is 2 'has fewer entries than seeds'
+sed 's/"compare": \[[^]]*\]/"compare": [5]/' "$work/kernels.jsonl" >"$work/changed.jsonl"
+check "$work/changed.jsonl"
+is 2 'is not [from, to] of the words'
+sed 's/"input_seed"/"seed"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 'field "input_seed" is missing'
+echo '{"id": 1}' >"$work/bad"
+check "$work/bad"
+is 2 'it has neither "ptx" nor "kernel"'
+check /dev/null
+is 2 'there is no kernel in it'
