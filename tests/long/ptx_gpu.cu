@@ -82,7 +82,7 @@ static uint64_t column_result(const uint8_t *at, const columns &c)
 	if (c.kind == 'f' && (value & 0x7fffffff) > 0x7f800000)
 		return 0x7fffffff;
 	if (c.kind == 'd' && (value & ~(1ull << 63)) > 0x7ff0000000000000ull)
-		return 0x07ffffffffffffffull;
+		return 0x7fffffffffffffffull;
 	return value;
 }
 
