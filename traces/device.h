@@ -184,6 +184,22 @@ bool bf_device_find_late(struct bf_device_judge *j, const struct bf_device_recor
 
 /* ---- bytes ---- */
 
+/*
+ * A type of record with an entry's bytes behind it: the HTML page shows the last ones of each queue. Members are names
+ * of fields.
+ */
+struct bf_entry_row {
+	const char *type;
+	const char *slot, *label,
+	    *error; /* label: an enum or a text; not good when `error` is not 0; both may be NULL */
+	/* Prints an entry of at least `bytes` bytes; NULL, or of fewer: the record's fields are printed. */
+	size_t bytes;
+	void (*print)(FILE *out, const struct bf_device_record *e, const struct bf_device_record *about);
+	/* The type whose last record of the same actor print() gets as `about`, NULL if none came; NULL: it needs none.
+	 */
+	const char *about;
+};
+
 /* A layout for `belfry decode NAME HEX`. */
 struct bf_device_form {
 	const char *name; /* "ring64" */
@@ -206,6 +222,7 @@ struct bf_device {
 	const struct bf_busy_row *busy;
 	const struct bf_timeline_row *timeline;
 	const struct bf_timeline_signal_row *signals;
+	const struct bf_entry_row *entries;
 	const struct bf_device_form *forms;
 };
 

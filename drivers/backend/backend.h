@@ -44,6 +44,8 @@ struct bf_gpu_profile;
 #define BF_DEVICE_MLX5 1u
 #define BF_DEVICE_NVME 2u
 #define BF_DEVICE_SDMA 4u
+/* The short name of device 1u << i: "nic", "nvme", "sdma". NULL past the last. */
+const char *bf_device_kind(uint32_t i);
 
 /* Where a device stands: in one PE of a modelled world. */
 struct bf_device_place {

@@ -134,21 +134,18 @@ static void print_backends(struct bf_json *json)
 /* What --backend=auto takes, by kind of device. */
 static void print_auto(struct bf_json *json)
 {
-	static const struct {
-		const char *name;
-		uint32_t device;
-	} kinds[] = { { "nic", BF_DEVICE_MLX5 }, { "nvme", BF_DEVICE_NVME }, { "sdma", BF_DEVICE_SDMA } };
+	const char *kind;
 	char why[512], text[160] = "";
 
 	if (json)
 		bf_json_open(json, "auto", '{');
-	for (size_t i = 0; i < BF_ARRAY_LEN(kinds); i++) {
-		const char *name = bf_backend_auto(kinds[i].device, why, sizeof(why))->name;
+	for (uint32_t i = 0; (kind = bf_device_kind(i)) != NULL; i++) {
+		const char *name = bf_backend_auto(1u << i, why, sizeof(why))->name;
 		const size_t used = strlen(text);
 
 		if (json)
-			bf_json_text(json, kinds[i].name, name);
-		snprintf(text + used, sizeof(text) - used, "%s%s for %s", used ? ", " : "", name, kinds[i].name);
+			bf_json_text(json, kind, name);
+		snprintf(text + used, sizeof(text) - used, "%s%s for %s", used ? ", " : "", name, kind);
 	}
 	if (json)
 		bf_json_close(json, '}');

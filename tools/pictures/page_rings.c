@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/mlx5/wqe.h"
-#include "models/sdma/decode.h"
 #include "tools/pictures/page_internal.h"
 #include "traces/container/number_map_internal.h"
+#include "traces/device.h"
 
 struct entry {
 	uint64_t time_ps, slot;
@@ -19,7 +18,9 @@ struct ring {
 	char name[64];
 	struct entry entries[BF_PAGE_ENTRIES]; /* a circle */
 	uint64_t count;
-	struct bf_sdma_dialect dialect;
+	/* The record of the queue that printing needs. */
+	struct bf_device_record about;
+	uint8_t *fixed;
 };
 
 struct rings {
@@ -29,14 +30,17 @@ struct rings {
 	uint32_t nrings;
 };
 
-/* Records with an entry's bytes behind them, and the field that says which entry it is. */
-static const struct source {
-	const char *type, *slot, *label, *error;
-} sources[] = {
-	{ "wqe_fetch", "index", "opcode", "verdict" }, { "cqe", "slot", "opcode", "syndrome" },
-	{ "nvme_fetch", "slot", "opcode", NULL },      { "nvme_completion", "cqslot", "opcode", "status" },
-	{ "sdma_packet", "index", "name", NULL },      { "recv_wqe_fetch", "index", NULL, NULL },
-};
+/* Whether the record is what a row's print() needs, or what it prints. */
+static const struct bf_entry_row *row_of(const char *type, bool about)
+{
+	const struct bf_device *d;
+
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_entry_row *row = d->entries; row && row->type; row++)
+			if (about ? row->about && strcmp(row->about, type) == 0 : strcmp(row->type, type) == 0)
+				return row;
+	return NULL;
+}
 
 static struct ring *ring_of(struct rings *r, uint32_t actor)
 {
@@ -79,25 +83,21 @@ static void print_fields(FILE *out, const struct bf_trace_record *rec)
 	}
 }
 
-static void print_entry(FILE *out, const struct ring *ring, const struct bf_trace_record *rec)
+static void print_entry(FILE *out, const struct ring *ring, const struct bf_entry_row *row,
+			const struct bf_trace_record *rec)
 {
-	const char *type = rec->type->name;
-	uint32_t dw[64];
-	struct bf_sdma_packet p;
+	const struct bf_device_record e = { .time_ps = rec->time_ps,
+					    .number = rec->number,
+					    .actor = rec->actor,
+					    .type = rec->type,
+					    .fixed = rec->fixed,
+					    .tail = rec->tail,
+					    .tail_len = rec->tail_len };
 
-	if (strcmp(type, "wqe_fetch") == 0) {
-		bf_mlx5_wqe_print(out, rec->tail, rec->tail_len);
-	} else if (strcmp(type, "cqe") == 0 && rec->tail_len >= 64) {
-		bf_mlx5_cqe_print(out, rec->tail);
-	} else if (strcmp(type, "sdma_packet") == 0) {
-		const uint32_t n = rec->tail_len / 4 < 64 ? rec->tail_len / 4 : 64;
-
-		memcpy(dw, rec->tail, n * sizeof(*dw));
-		bf_sdma_decode(&ring->dialect, dw, n, &p);
-		bf_sdma_print(out, &p, dw, n);
-	} else {
+	if (row->print && rec->tail_len >= row->bytes)
+		row->print(out, &e, ring->fixed ? &ring->about : NULL);
+	else
 		print_fields(out, rec);
-	}
 }
 
 static char *hex_of(const uint8_t *bytes, uint32_t len)
@@ -113,7 +113,7 @@ static char *hex_of(const uint8_t *bytes, uint32_t len)
 	return out;
 }
 
-static int take(struct rings *r, const struct source *s, const struct bf_trace_record *rec)
+static int take(struct rings *r, const struct bf_entry_row *s, const struct bf_trace_record *rec)
 {
 	struct ring *ring = ring_of(r, rec->actor);
 	const struct bf_rec_field *label = s->label ? bf_schema_field(rec->type, s->label) : NULL;
@@ -131,7 +131,7 @@ static int take(struct rings *r, const struct source *s, const struct bf_trace_r
 	text = open_memstream(&e->text, &len);
 	if (!text || !e->bytes)
 		return -ENOMEM;
-	print_entry(text, ring, rec);
+	print_entry(text, ring, s, rec);
 	fclose(text);
 	bf_trace_field_u64(rec, s->slot, &e->slot);
 	e->bad = s->error && bf_trace_field_u64(rec, s->error, &value) && value;
@@ -150,20 +150,18 @@ static int take(struct rings *r, const struct source *s, const struct bf_trace_r
 	return 0;
 }
 
-/* The dialect of a copy engine's packets is in the record of its queue's creation. */
-static int note_dialect(struct rings *r, const struct bf_trace_record *rec)
+static int note_about(struct rings *r, const struct bf_trace_record *rec)
 {
 	struct ring *ring = ring_of(r, rec->actor);
-	uint64_t gen = 0, wide_rect = 0, wide_count = 0;
+	uint8_t *fixed = ring ? realloc(ring->fixed, rec->type->size) : NULL;
 
-	if (!ring)
+	if (!fixed)
 		return -ENOMEM;
-	bf_trace_field_u64(rec, "gen", &gen);
-	bf_trace_field_u64(rec, "wide_rect", &wide_rect);
-	bf_trace_field_u64(rec, "wide_count", &wide_count);
-	ring->dialect = (struct bf_sdma_dialect){ .gen = (enum bf_sdma_gen)gen,
-						  .wide_rect = wide_rect != 0,
-						  .wide_count = wide_count != 0 };
+	memcpy(fixed, rec->fixed, rec->type->size);
+	ring->fixed = fixed;
+	ring->about = (struct bf_device_record){
+		.time_ps = rec->time_ps, .number = rec->number, .actor = rec->actor, .type = rec->type, .fixed = fixed
+	};
 	return 0;
 }
 
@@ -198,11 +196,11 @@ int bf_page_rings(struct bf_json *j, struct bf_trace *t, const struct bf_page_jo
 	int rc = 0, damage = 0;
 
 	while (!rc && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
-		rc = strcmp(rec.type->name, "sdma_queue") == 0 ? note_dialect(&r, &rec) : 0;
-		for (size_t i = 0; rec.tail_len && i < BF_ARRAY_LEN(sources); i++) {
-			if (strcmp(sources[i].type, rec.type->name) == 0)
-				rc = take(&r, &sources[i], &rec);
-		}
+		const struct bf_entry_row *row = rec.tail_len ? row_of(rec.type->name, false) : NULL;
+
+		rc = row_of(rec.type->name, true) ? note_about(&r, &rec) : 0;
+		if (!rc && row)
+			rc = take(&r, row, &rec);
 	}
 	if (rc == -ENOMEM)
 		bf_fail(job->err, rc, "out of memory for the page");
@@ -214,6 +212,7 @@ int bf_page_rings(struct bf_json *j, struct bf_trace *t, const struct bf_page_jo
 			free(r.ring[i]->entries[k].bytes);
 			free(r.ring[i]->entries[k].text);
 		}
+		free(r.ring[i]->fixed);
 		free(r.ring[i]);
 	}
 	bf_json_close(j, ']');

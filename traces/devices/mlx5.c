@@ -1,4 +1,5 @@
 /* The ConnectX, and the IBGDA drivers that fill its queues: what those who read traces know of it. */
+#include "models/mlx5/wqe.h"
 #include "traces/device.h"
 
 extern const struct bf_rule_family bf_rules_mlx5, bf_rules_ll, bf_rules_shmem;
@@ -124,6 +125,25 @@ static const struct bf_timeline_signal_row signals[] = {
 	{ .type = NULL },
 };
 
+static void print_wqe(FILE *out, const struct bf_device_record *e, const struct bf_device_record *about)
+{
+	(void)about;
+	bf_mlx5_wqe_print(out, e->tail, e->tail_len);
+}
+
+static void print_cqe(FILE *out, const struct bf_device_record *e, const struct bf_device_record *about)
+{
+	(void)about;
+	bf_mlx5_cqe_print(out, e->tail);
+}
+
+static const struct bf_entry_row entries[] = {
+	{ "wqe_fetch", "index", "opcode", "verdict", .print = print_wqe },
+	{ "cqe", "slot", "opcode", "syndrome", .bytes = 64, .print = print_cqe },
+	{ .type = "recv_wqe_fetch", .slot = "index" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_mlx5;
 const struct bf_device bf_device_mlx5 = {
 	.name = "mlx5",
@@ -132,4 +152,5 @@ const struct bf_device bf_device_mlx5 = {
 	.families = families,
 	.timeline = timeline,
 	.signals = signals,
+	.entries = entries,
 };

@@ -93,6 +93,12 @@ static const struct bf_timeline_signal_row signals[] = {
 	{ .type = NULL },
 };
 
+static const struct bf_entry_row entries[] = {
+	{ .type = "nvme_fetch", .slot = "slot", .label = "opcode" },
+	{ .type = "nvme_completion", .slot = "cqslot", .label = "opcode", .error = "status" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_nvme;
 const struct bf_device bf_device_nvme = {
 	.name = "nvme",
@@ -101,4 +107,5 @@ const struct bf_device bf_device_nvme = {
 	.families = families,
 	.timeline = timeline,
 	.signals = signals,
+	.entries = entries,
 };

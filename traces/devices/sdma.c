@@ -1,4 +1,7 @@
 /* AMD's copy engine, and its driver: what those who read traces know of it. */
+#include <string.h>
+
+#include "models/sdma/decode.h"
 #include "traces/device.h"
 
 extern const struct bf_rule_family bf_rules_sdma;
@@ -48,6 +51,29 @@ static const struct bf_timeline_signal_row signals[] = {
 	{ .type = NULL },
 };
 
+/* The dialect of its packets is in the record of a queue's creation. */
+static void print_packet(FILE *out, const struct bf_device_record *e, const struct bf_device_record *about)
+{
+	struct bf_sdma_dialect dialect = { .gen = BF_SDMA_V4 };
+	const uint32_t n = e->tail_len / 4 < 64 ? e->tail_len / 4 : 64;
+	struct bf_sdma_packet p;
+	uint32_t dw[64];
+
+	if (about) {
+		dialect.gen = (enum bf_sdma_gen)bf_device_u64(about, "gen");
+		dialect.wide_rect = bf_device_u64(about, "wide_rect") != 0;
+		dialect.wide_count = bf_device_u64(about, "wide_count") != 0;
+	}
+	memcpy(dw, e->tail, n * sizeof(*dw));
+	bf_sdma_decode(&dialect, dw, n, &p);
+	bf_sdma_print(out, &p, dw, n);
+}
+
+static const struct bf_entry_row entries[] = {
+	{ .type = "sdma_packet", .slot = "index", .label = "name", .print = print_packet, .about = "sdma_queue" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_sdma;
 const struct bf_device bf_device_sdma = {
 	.name = "sdma",
@@ -57,4 +83,5 @@ const struct bf_device bf_device_sdma = {
 	.busy = busy,
 	.timeline = timeline,
 	.signals = signals,
+	.entries = entries,
 };
