@@ -385,3 +385,20 @@ int bf_ptx_entry_get(struct bf_ptx_code *code, const struct bf_ptx_func *fn, str
 	*out = (struct bf_ptx_entry *)body;
 	return 0;
 }
+
+bool bf_ptx_code_refusal(struct bf_ptx_code *code, const struct bf_ptx_func *fn, uint32_t *at,
+			 const struct bf_ptx_stmt **stmt, const char **text)
+{
+	const struct bf_ptx_body *body = fn->defined ? bf_ptx_body_get(code, fn, text) : NULL;
+
+	for (; body != NULL && *at < body->insn_count; (*at)++) {
+		const struct bf_ptx_insn *i = &body->insns[*at];
+		if (i->run[0] != bf_ptx_controls[BF_PTX_CONTROL_TRAP] || i->mode != BF_PTX_TRAP_REFUSE)
+			continue;
+		*stmt = &fn->stmts[i->stmt];
+		*text = i->more;
+		(*at)++;
+		return true;
+	}
+	return false;
+}

@@ -195,6 +195,13 @@ int bf_ptx_entry_get(struct bf_ptx_code *code, const struct bf_ptx_func *fn, str
 		     struct bf_error *err);
 
 /*
+ * What of function `fn` (with a body) would be refused when a lane gets there: the next such statement after place *at,
+ * which is 0 before the first call, with the text that a trap would have. Decodes the function. False: no more.
+ */
+bool bf_ptx_code_refusal(struct bf_ptx_code *code, const struct bf_ptx_func *fn, uint32_t *at,
+			 const struct bf_ptx_stmt **stmt, const char **text);
+
+/*
  * Prepares a warp to run `entry` from its beginning; everything the machine fills must be filled. -ENOMEM. A warp that
  * has been finished with bf_ptx_warp_fini() may be initialised again.
  */

@@ -14,6 +14,8 @@
 #include "models/ptx/module.h"
 
 #define RIG_GLOBAL (1ull << 40)
+#define RIG_CONST (1ull << 50) /* generic addresses of .const and of the kernel's parameters */
+#define RIG_PARAM (1ull << 51)
 #define RIG_WARPS 32
 
 struct rig_warp {
@@ -89,6 +91,10 @@ static inline uint8_t *rig_at(struct bf_ptx_warp *w, uint32_t space, uint64_t a,
 		return a + len <= 65536 ? r->constants + a : NULL;
 	if (space == BF_PTX_SPACE_NONE && a - BF_PTX_SHARED_WINDOW < r->shared_bytes)
 		return r->shared + (a - BF_PTX_SHARED_WINDOW);
+	if (space == BF_PTX_SPACE_NONE && a - RIG_CONST < 65536)
+		return r->constants + (a - RIG_CONST);
+	if (space == BF_PTX_SPACE_NONE && a - RIG_PARAM < sizeof(r->params))
+		return r->params + (a - RIG_PARAM);
 	return a >= RIG_GLOBAL && a + len <= RIG_GLOBAL + r->global_bytes ? r->global + (a - RIG_GLOBAL) : NULL;
 }
 
@@ -309,7 +315,8 @@ static inline bool rig_open(struct rig *r, const char *name, const char *text, s
 	*r = (struct rig){ .plain = true };
 	struct bf_ptx_strays strays = { 0 };
 	r->program = bf_ptx_program_create();
-	if (bf_ptx_program_add_excerpt(r->program, name, text, len, &strays) != 0 || bf_ptx_link(r->program, &link) != 0) {
+	if (bf_ptx_program_add_excerpt(r->program, name, text, len, &strays) != 0 ||
+	    bf_ptx_link(r->program, &link) != 0) {
 		snprintf(r->text, sizeof(r->text), "%s", r->program->error.text);
 		return false;
 	}
@@ -320,14 +327,14 @@ static inline bool rig_open(struct rig *r, const char *name, const char *text, s
 	r->shared_bytes = 1 << 17;
 	r->shared = calloc(r->shared_bytes, 1);
 	r->warp = calloc(RIG_WARPS, sizeof(*r->warp));
-	bf_ptx_image(r->program, BF_PTX_GLOBAL, r->base, 1ull << 50, r->global + (r->base - RIG_GLOBAL));
-	bf_ptx_image(r->program, BF_PTX_CONST, r->base, 1ull << 50, r->constants);
+	bf_ptx_image(r->program, BF_PTX_GLOBAL, r->base, RIG_CONST, r->global + (r->base - RIG_GLOBAL));
+	bf_ptx_image(r->program, BF_PTX_CONST, r->base, RIG_CONST, r->constants);
 	const struct bf_ptx_code_opts opts = {
 		.program = r->program,
 		.port = &rig_port,
 		.machine = r,
 		.global_base = r->base,
-		.const_base = 1ull << 50,
+		.const_base = RIG_CONST,
 	};
 	return bf_ptx_code_create(&opts, &r->code, &err) == 0;
 }
@@ -368,8 +375,8 @@ static inline void rig_fill(struct rig *r, struct rig_warp *w, uint32_t grid, ui
 	x->nctaid[0] = grid;
 	x->cluster_nctarank = 1;
 	x->warpid = w->index;
-	x->constant_va = 1ull << 50;
-	x->param_va = 1ull << 51;
+	x->constant_va = RIG_CONST;
+	x->param_va = RIG_PARAM;
 	x->local_bytes = 2048;
 	x->dynamic_offset = k->dynamic_offset;
 }

@@ -232,6 +232,48 @@ START_TEST(sinks_and_packing)
 }
 END_TEST
 
+/* Comparisons of packed halves, packed floats, lop3 with a predicate. */
+START_TEST(packed_pairs)
+{
+	const uint32_t *out =
+	    run(KERNEL("", "mov.b32 %r1, 0x3c004000; mov.b32 %r2, 0x40003c00; set.gt.f16x2.f16x2 %r3, %r1, %r2;\n"
+			   "setp.gt.f16x2 %p1|%p2, %r1, %r2; selp.b32 %r4, 1, 0, %p1; @%p2 add.u32 %r4, %r4, 2;\n"
+			   "setp.lt.u32 %p3, %t, 8; and.b32 %r5, %t, 1; lop3.or.b32 %r6|%p4, %r5, 0, 0, 0xf0, %p3;\n"
+			   "selp.b32 %r7, 1, 0, %p4; mov.b64 %rd1, {0x3f800000, 0x40000000};\n"
+			   "add.rn.f32x2 %rd2, %rd1, %rd1; mov.b64 {%r8, %r9}, %rd2;\n"
+			   "st.global.u32 [%to], %r3; st.global.u32 [%to+128], %r4; st.global.u32 [%to+256], %r7;\n"
+			   "st.global.u32 [%to+384], %r8; st.global.u32 [%to+512], %r9; ret;"),
+		32);
+	for (uint32_t l = 0; l < 32; l++) {
+		ck_assert_uint_eq(out[l], 0x00003c00);
+		ck_assert_uint_eq(out[32 + l], 1);
+		ck_assert_uint_eq(out[64 + l], l < 8 || (l & 1));
+		ck_assert_uint_eq(out[96 + l], 0x40000000);
+		ck_assert_uint_eq(out[128 + l], 0x40800000);
+	}
+	rig_close(&rig);
+}
+END_TEST
+
+/* Every refusal of a function, without a lane that gets there. */
+START_TEST(refusals_beforehand)
+{
+	static const char text[] = KERNEL("", "bra E; prefetch.global.L2 [%out]; setp.lt.u32 %p1, %t, 4;\n"
+					      "E: @%p1 prefetch.global.L1 [%out]; ret;");
+	const struct bf_ptx_stmt *stmt;
+	const char *why;
+	uint32_t at = 0;
+
+	ck_assert_msg(rig_open(&rig, "t.ptx", text, strlen(text), 4096), "%s", rig.text);
+	const struct bf_ptx_func *fn = bf_ptx_find_func(rig.program, "k");
+	ck_assert(bf_ptx_code_refusal(rig.code, fn, &at, &stmt, &why));
+	ck_assert_uint_eq(stmt->line, 8);
+	ck_assert_str_eq(why, "prefetch.global.L1: not in the rig");
+	ck_assert(!bf_ptx_code_refusal(rig.code, fn, &at, &stmt, &why));
+	rig_close(&rig);
+}
+END_TEST
+
 /* The flag holds NOT borrow after a subtraction; mixing families shows it. */
 START_TEST(carry_flag)
 {
@@ -405,6 +447,8 @@ int main(void)
 	tcase_add_test(t, indirect_calls_that_diverge);
 	tcase_add_test(t, struct_by_value);
 	tcase_add_test(t, sinks_and_packing);
+	tcase_add_test(t, packed_pairs);
+	tcase_add_test(t, refusals_beforehand);
 	tcase_add_test(t, carry_flag);
 	tcase_add_test(t, lanes_that_have_ended);
 	tcase_add_test(t, meeting_in_two_places);
