@@ -174,6 +174,15 @@ bool bf_ptx_is_func_param(struct bf_ptx_decoder *d, const struct bf_ptx_operand 
 void bf_ptx_lower_mov(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
 void bf_ptx_lower_cvt(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
 void bf_ptx_lower_cvta(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+/* lower_lanes.c; those that say false have no such form */
+void bf_ptx_lower_setp(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+void bf_ptx_lower_set(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+void bf_ptx_lower_selp(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+void bf_ptx_lower_pred(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s, enum bf_ptx_pred_mode mode);
+void bf_ptx_lower_carry(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+void bf_ptx_lower_lop3(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+bool bf_ptx_lower_f32x2(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
+bool bf_ptx_lower_lanes(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
 /* lower_meet.c */
 void bf_ptx_lower_meet(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s);
 

@@ -92,8 +92,8 @@ void bf_ptx_lower_meet(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 		*all[k].patch = NONE;
 		if (all[k].v != NONE)
 			bf_ptx_list_add(d, all[k].v, all[k].role, all[k].patch);
-	/* It orders memory among those who have met, which is the machine's. */
-	if (f->op == BF_PTX_OP_BAR_WARP_SYNC)
-		bf_ptx_lower_perform(d, s);
+		/* It orders memory among those who have met, which is the machine's. */
+		if (f->op == BF_PTX_OP_BAR_WARP_SYNC)
+			bf_ptx_lower_perform(d, s);
 	}
 }
