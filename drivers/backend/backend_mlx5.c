@@ -449,7 +449,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 const struct bf_backend bf_backend_mlx5 = {
 	BF_BACKEND_HEAD,
 	.name = "mlx5",
-	.summary = "a real ConnectX by libmlx5 and DEVX, rings and doorbells driven directly",
+	.summary = "a real ConnectX through libmlx5 and DEVX, with rings and doorbells driven directly",
 	.devices = BF_DEVICE_MLX5,
 	.probe = probe,
 	.probe_gpu = bf_verbs_gpu_probe,

@@ -142,7 +142,7 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 const struct bf_backend bf_backend_rxe = {
 	BF_BACKEND_HEAD,
 	.name = "rxe",
-	.summary = "mlx5 rings whose entries any RDMA device executes by verbs, soft-RoCE first",
+	.summary = "mlx5 rings whose entries any RDMA device, such as soft-RoCE, executes through verbs",
 	.devices = BF_DEVICE_MLX5,
 	.records = BF_CLASS_QUEUE,
 	.probe = probe,

@@ -64,7 +64,7 @@ static int open_gpu(struct bf_verbs_world *w)
 {
 	int rc = w->gpu ? 0 : bf_gpu_memory_open(&w->gpu, w->gpu_name, sizeof(w->gpu_name));
 
-	return rc ? bf_fail(w->m.err, rc, "memory of a GPU: %s", w->gpu_name) : 0;
+	return rc ? bf_fail(w->m.err, rc, "GPU memory: %s", w->gpu_name) : 0;
 }
 
 /* Where nobody but threads of the CPU stores into the copy, what they stored is told by what was there before. */

@@ -15,14 +15,14 @@
 static void tell_absent(bool mlx5, char *why, size_t cap)
 {
 	if (mlx5)
-		snprintf(why, cap,
-			 "no device of libmlx5: with a ConnectX, 'modprobe mlx5_ib' and apt-get install "
-			 "ibverbs-providers; without one, 'belfry exec -- belfry run ... --backend mlx5' drives "
-			 "the model through libmlx5");
+		snprintf(
+		    why, cap,
+		    "no libmlx5 device: with a ConnectX, 'modprobe mlx5_ib' and apt-get install ibverbs-providers; "
+		    "without one, 'belfry exec -- belfry run ... --backend mlx5' drives the model through libmlx5");
 	else
 		snprintf(why, cap,
-			 "no RDMA device: 'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one "
-			 "(as root); 'belfry exec -- belfry run ... --backend rxe' takes the model for one");
+			 "no RDMA device: 'modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IFACE' makes one (as "
+			 "root); 'belfry exec -- belfry run ... --backend rxe' uses the model as one");
 }
 
 static void tell_refusal(const char *name, bool mlx5, int rc, char *why, size_t cap)

@@ -113,11 +113,12 @@ const struct bf_ibgda_bug bf_ibgda_lacks[] = {
 	  "the GPU may not map doorbell pages (cudaHostRegister with IoMemory: error 800, not permitted); set the "
 	  "driver's PeerMappingOverride, or let a CPU thread ring" },
 	{ BF_IBGDA_LACKS_PEER_MEMORY, "peer-memory",
-	  "the NIC cannot register GPU memory: neither dma-buf nor nvidia-peermem is there" },
+	  "the NIC cannot register GPU memory: neither dma-buf nor nvidia-peermem is available" },
 	{ BF_IBGDA_LACKS_ADDRESS_HANDLE, "address-handle",
-	  "no address handle can be made: the port's GID is zero, so the link is down, has no IP address, or the GID "
-	  "index is wrong" },
+	  "address handles cannot be created: the port's GID is zero, so the link is down, has no IP "
+	  "address, or the GID index is wrong" },
 	{ BF_IBGDA_LACKS_GPU_BUFFERS, "gpu-buffers",
-	  "no GPU memory that the NIC can use for rings, records and completion queues; put them into host memory" },
+	  "the NIC cannot use GPU memory for rings, records and completion queues; put them into host "
+	  "memory" },
 	{ 0, NULL, NULL },
 };

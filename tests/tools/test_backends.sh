@@ -103,7 +103,7 @@ if [ -e "$BELFRY_BUILD_DIR/tests/fake/libcuda.so.1" ]; then
 	gpu full 77 run ibgda-put --backend mlx5 --heap gpu
 	says 'gives no memory'
 	gpu '' 0 doctor
-	says 'memory of a GPU: a GPU of thought, by DMA-BUF'
+	says 'GPU memory: a GPU of thought, by DMA-BUF'
 	gpu nodmabuf 0 doctor --json
 	says 'wants nvidia-peermem'
 	gpu '' 2 run ibgda-put --backend rxe --heap gpu

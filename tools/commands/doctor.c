@@ -96,7 +96,7 @@ static void print_gpu_memory(struct bf_json *json, const struct bf_backend *b)
 		bf_json_text(json, usable ? "what" : "why", why);
 		bf_json_close(json, '}');
 	} else {
-		snprintf(text, sizeof(text), "%smemory of a GPU: %s", usable ? "" : "no ", why);
+		snprintf(text, sizeof(text), "%sGPU memory: %s", usable ? "" : "no ", why);
 		print_remark(text);
 	}
 }
@@ -216,7 +216,7 @@ static void print_exec(struct bf_json *json)
 		{ "exec", have, "the library that belfry exec loads into programs", why.text, exec },
 		{ "ibverbs", find_library("libibverbs.so.1", verbs), "RDMA programs for belfry exec",
 		  "apt-get install libibverbs1", verbs },
-		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device that belfry exec shows",
+		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device of belfry exec",
 		  "apt-get install ibverbs-providers", mlx5 },
 	};
 
@@ -241,9 +241,9 @@ static int run_doctor(const struct bf_args *args)
 		  "apt-get install libopenmpi-dev, then configure again", NULL },
 	};
 	const struct optional_part programs[] = {
-		{ "tshark", on_path("tshark"), "the test that has exported packets dissected", "apt-get install tshark",
+		{ "tshark", on_path("tshark"), "the test that dissects exported packets", "apt-get install tshark",
 		  NULL },
-		{ "nvcc", on_path("nvcc"), "the check that the drivers compile as CUDA device code",
+		{ "nvcc", on_path("nvcc"), "the test that compiles the drivers as CUDA device code",
 		  "install the CUDA toolkit", NULL },
 	};
 	struct bf_json writer, *json = NULL;

@@ -80,9 +80,9 @@ static const struct bf_opt options[] = {
 
 static const struct bf_words words[] = {
 	{ BF_WORDS("bug", "Bugs", bf_ibgda_bugs, struct bf_ibgda_bug, struct bf_workload, bugs) },
-	{ BF_WORDS("bug", "Bugs that readers suspect in NVSHMEM and DeepEP", bf_ibgda_suspects, struct bf_ibgda_suspect,
+	{ BF_WORDS("bug", "Suspected bugs of NVSHMEM and DeepEP", bf_ibgda_suspects, struct bf_ibgda_suspect,
 		   struct bf_workload, suspects) },
-	{ BF_WORDS("without", "What a machine may lack", bf_ibgda_lacks, struct bf_ibgda_bug, struct bf_workload,
+	{ BF_WORDS("without", "What --without can remove", bf_ibgda_lacks, struct bf_ibgda_bug, struct bf_workload,
 		   lacks) },
 	{ .option = NULL },
 };
@@ -145,7 +145,7 @@ static int choose_memory(const struct bf_args *args, struct bf_workload *w)
 	if (w->heap != BF_HEAP_GPU && (!w->gpu || w->place == BF_PLACE_HOST))
 		return BF_EXIT_GOOD;
 	if (w->backend->probe_gpu(false, why, sizeof(why)) != 0)
-		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "no memory of a GPU: %s", why);
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "no GPU memory: %s", why);
 	return BF_EXIT_GOOD;
 }
 
@@ -380,7 +380,7 @@ static void list(struct bf_json *j)
 	     "  sc                       stores are visible at once, in order\n"
 	     "  tso                      stores wait in a buffer and leave in order (x86)\n"
 	     "  gpu                      stores leave in any order; fences have scopes\n"
-	     "  adversarial              as gpu, each store at once or as late as nothing forces it");
+	     "  adversarial              as gpu, but each store becomes visible at once or as late as possible");
 	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
 		printf("Profile %s\n", (*p)->name);
 		bf_profile_print(stdout, *p);
