@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/ptx/exec.h"
 #include "sim/mem.h"
 #include "sim/view.h"
 
@@ -140,6 +141,14 @@ struct bf_ptx_fault {
 	char text[640]; /* all of it, for people */
 };
 const struct bf_ptx_fault *bf_ptx_device_fault(const struct bf_ptx_device *d);
+
+/*
+ * Decodes all functions of a linked program and calls `told` for each statement that the machine would refuse when a
+ * lane gets there: those that bf_ptx_next_refusal() tells, and forms and operands that only the decoder looks at. By
+ * functions. `why` names the instruction and lasts for the call. 0, or -ENOMEM with `err`.
+ */
+typedef void bf_ptx_refused_fn(void *arg, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s, const char *why);
+int bf_ptx_each_refused(const struct bf_ptx_program *p, bf_ptx_refused_fn *told, void *arg, struct bf_error *err);
 
 /* What has been run so far. */
 struct bf_ptx_counts {

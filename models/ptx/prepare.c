@@ -11,7 +11,7 @@ enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED }; /* barrier.c's */
 
 static int refuse(struct bf_ptx_prepared *op, const char *why)
 {
-	snprintf(op->text, sizeof(op->text), "%.36s: %.36s", op->stmt->form->text, why);
+	snprintf(op->text, sizeof(op->text), "%s", why); /* the decoder names the instruction */
 	return -ENOTSUP;
 }
 

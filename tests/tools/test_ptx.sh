@@ -57,6 +57,18 @@ json "$work/a.ptx" "$work/b.ptx" '[len(k["refused"]) for k in d["kernels"]] == [
 [ $code -eq 1 ] || fail "refused: exit code $code"
 "$BELFRY" ptx check "$work/b.ptx" | grep -q 'refused: bad.cu:7: wgmma.fence.sync.aligned.*b.ptx:8)$' || fail "text of b.ptx"
 
+# Forms that only the decoder refuses do not keep a kernel from starting.
+cat >"$work/stops.ptx" <<END
+$head.visible .entry k(.param .u64 p) {
+.reg .b64 %d; .reg .b32 %r;
+multimem.ld_reduce.relaxed.sys.global.add.u32 %r, [%d];
+ret; }
+END
+json "$work/stops.ptx" '[(s["line"], s["instruction"]) for s in d["kernels"][0]["stops"]] ==
+	[(6, "multimem.ld_reduce.relaxed.sys.global.add.u32")]'
+[ $code -eq 0 ] || fail "stops: exit code $code"
+"$BELFRY" ptx check "$work/stops.ptx" | grep -q '^      stops at: .*stops.ptx:6: multimem' || fail "stops at"
+
 # says TEXT COMMAND...: exit code 2, and this on standard error.
 says() {
 	local text=$1

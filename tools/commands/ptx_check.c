@@ -3,11 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/ptx/launch.h"
 #include "models/ptx/module.h"
 #include "tools/cli/cli.h"
 
 /* Functions that the machine provides: what nvcc declares .extern and no module defines. */
 static const char *const builtins[] = { "vprintf", "malloc", "free", "__assertfail" };
+
+/* A statement at which a lane would stop: its form or operands are not the machine's. */
+struct stop {
+	const struct bf_ptx_func *func;
+	const struct bf_ptx_stmt *stmt;
+	char why[96];
+};
 
 struct check {
 	const struct bf_args *args;
@@ -16,6 +24,9 @@ struct check {
 	uint32_t *uses;              /* by form, for one kernel */
 	const char **told;           /* symbols that were told of */
 	uint32_t told_count;
+	struct stop *stops; /* by function, then by statement */
+	uint32_t stop_count, stop_room;
+	bool out_of_memory;
 	uint32_t kernels, refused; /* kernels that can reach something that is refused */
 };
 
@@ -79,7 +90,89 @@ static uint32_t count_refused(struct check *c, const struct bf_ptx_kernel *k, st
 	return n;
 }
 
+/* ---- what the decoder refuses ---- */
+
+static void take_stop(void *arg, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s, const char *why)
+{
+	struct check *c = arg;
+	const char *reason = strstr(why, ": ");
+	struct stop *stop;
+
+	if (c->stop_count == c->stop_room) {
+		uint32_t room = c->stop_room ? 2 * c->stop_room : 64;
+		struct stop *wider = realloc(c->stops, room * sizeof(*wider));
+
+		c->out_of_memory |= !wider;
+		if (!wider)
+			return;
+		c->stops = wider;
+		c->stop_room = room;
+	}
+	stop = &c->stops[c->stop_count++];
+	stop->func = f;
+	stop->stmt = s;
+	snprintf(stop->why, sizeof(stop->why), "%s", reason ? reason + 2 : why);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct stop *x = a, *y = b;
+
+	if (x->func != y->func)
+		return x->func->number < y->func->number ? -1 : 1;
+	return x->stmt < y->stmt ? -1 : x->stmt > y->stmt;
+}
+
+/* Those that the vocabulary refuses are told as such: the launch fails. */
+static int find_stops(struct check *c)
+{
+	struct bf_ptx_refusal it = { 0 };
+	struct bf_error err = { 0 };
+	uint32_t kept = 0;
+
+	if (bf_ptx_each_refused(c->p, take_stop, c, &err) || c->out_of_memory)
+		return bf_cli_error(c->args, BF_EXIT_USAGE, "%s", err.code ? err.text : "out of memory");
+	if (c->stop_count)
+		qsort(c->stops, c->stop_count, sizeof(*c->stops), by_place);
+	while (bf_ptx_next_refusal(c->p, NULL, &it))
+		for (uint32_t i = 0; !is_symbol(&it) && i < c->stop_count; i++)
+			if (c->stops[i].stmt == it.stmt)
+				c->stops[i].func = NULL;
+	for (uint32_t i = 0; i < c->stop_count; i++)
+		if (c->stops[i].func)
+			c->stops[kept++] = c->stops[i];
+	c->stop_count = kept;
+	return 0;
+}
+
+static bool reaches(const struct bf_ptx_kernel *k, const struct bf_ptx_func *f)
+{
+	for (uint32_t i = 0; i < k->func_count; i++)
+		if (k->funcs[i] == f->number)
+			return true;
+	return false;
+}
+
+/* The next one from *at on that a kernel can reach, NULL: there are no more. */
+static const struct stop *next_stop(const struct check *c, const struct bf_ptx_kernel *k, uint32_t *at)
+{
+	while (*at < c->stop_count) {
+		const struct stop *s = &c->stops[(*at)++];
+
+		if (!k || reaches(k, s->func))
+			return s;
+	}
+	return NULL;
+}
+
 /* ---- text ---- */
+
+static void print_place(struct check *c, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s)
+{
+	if (bf_ptx_loc(c->p, f, s))
+		printf(" (%s:%" PRIu32 ")", c->p->modules[f->module]->name, s->line);
+	printf("\n");
+}
 
 static void print_refusal(struct check *c, const struct bf_ptx_refusal *r, const char *indent)
 {
@@ -87,9 +180,24 @@ static void print_refusal(struct check *c, const struct bf_ptx_refusal *r, const
 
 	bf_ptx_where(c->p, r->func, r->stmt, where, sizeof(where));
 	printf("%s%s: %s: %s", indent, where, r->what, r->reason);
-	if (bf_ptx_loc(c->p, r->func, r->stmt))
-		printf(" (%s:%" PRIu32 ")", c->p->modules[r->func->module]->name, r->stmt->line);
-	printf("\n");
+	print_place(c, r->func, r->stmt);
+}
+
+static void print_stops(struct check *c, const struct bf_ptx_kernel *k, const char *indent)
+{
+	uint32_t at = 0, more = 0;
+	const struct stop *s = next_stop(c, k, &at);
+	char where[512];
+
+	if (!s)
+		return;
+	bf_ptx_where(c->p, s->func, s->stmt, where, sizeof(where));
+	printf("%sstops at: %s: %s: %s", indent, where, s->stmt->form->text, s->why);
+	print_place(c, s->func, s->stmt);
+	while (next_stop(c, k, &at))
+		more++;
+	if (more)
+		printf("%sand %" PRIu32 " more\n", indent, more);
 }
 
 static void print_head(const struct check *c)
@@ -129,6 +237,7 @@ static void print_kernel(struct check *c, const struct bf_ptx_func *f)
 		if (refused > 1)
 			printf("      and %" PRIu32 " more\n", refused - 1);
 	}
+	print_stops(c, k, "      ");
 }
 
 static int by_uses(const void *a, const void *b)
@@ -185,6 +294,10 @@ static void print_unreached(struct check *c)
 	struct bf_ptx_refusal first;
 	uint32_t n = count_refused(c, NULL, &first);
 
+	if (!c->kernels && c->stop_count) {
+		printf("\n");
+		print_stops(c, NULL, "");
+	}
 	if (!n || c->refused)
 		return;
 	printf("\nrefused if a kernel reached it: %" PRIu32 " instructions, the first is\n", n);
@@ -241,6 +354,27 @@ static void json_refusals(struct check *c, struct bf_json *j, const struct bf_pt
 	bf_json_close(j, ']');
 }
 
+static void json_stops(struct check *c, struct bf_json *j, const struct bf_ptx_kernel *k)
+{
+	const struct stop *s;
+	uint32_t at = 0;
+
+	bf_json_open(j, "stops", '[');
+	while ((s = next_stop(c, k, &at)) != NULL) {
+		char where[512];
+
+		bf_json_open(j, NULL, '{');
+		bf_json_text(j, "instruction", s->stmt->form->text);
+		bf_json_text(j, "reason", s->why);
+		bf_json_text(j, "where", bf_ptx_where(c->p, s->func, s->stmt, where, sizeof(where)));
+		bf_json_text(j, "module", c->p->modules[s->func->module]->name);
+		bf_json_u64(j, "line", s->stmt->line);
+		bf_json_text(j, "function", s->func->name);
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, ']');
+}
+
 static void json_three(struct bf_json *j, const char *key, const uint32_t v[3])
 {
 	if (!v[0])
@@ -284,6 +418,7 @@ static void json_kernel(struct check *c, struct bf_json *j, const struct bf_ptx_
 	count_forms(c, k);
 	json_forms(c, j);
 	json_refusals(c, j, k, false);
+	json_stops(c, j, k);
 	c->refused += count_refused(c, k, &first) != 0;
 	bf_json_close(j, '}');
 }
@@ -367,6 +502,8 @@ static int check(struct check *c)
 	c->told = calloc((size_t)c->p->var_count + c->p->func_count + 1, sizeof(*c->told));
 	if (!c->uses || !c->told)
 		return bf_cli_error(c->args, BF_EXIT_USAGE, "out of memory");
+	if (find_stops(c))
+		return BF_EXIT_USAGE;
 	if (bf_arg_json(c->args))
 		json_all(c);
 	else
@@ -385,6 +522,7 @@ static int run(const struct bf_args *args)
 		code = c.p ? check(&c) : bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
 	free(c.uses);
 	free(c.told);
+	free(c.stops);
 	bf_ptx_program_destroy(c.p);
 	return code;
 }
@@ -409,10 +547,11 @@ const struct bf_command bf_cmd_ptx_check = {
 	    "with file, line and column. For each kernel: statements of it and of what it calls, how many\n"
 	    "forms of instructions, how many functions it calls, its registers as declared, static shared\n"
 	    "memory (+: and dynamic), the largest .local frame, bytes of parameters. Instructions that the\n"
-	    "machine does not have are told of the kernels that can reach them.\n"
+	    "machine does not have are told of the kernels that can reach them. \"stops at\": the kernel starts, and\n"
+	    "fails when a lane gets there.\n"
 	    "\n"
-	    "Exit code 1: a kernel can reach something that is refused. What other modules must define does\n"
-	    "not count.\n"
+	    "Exit code 1: a kernel can reach something that is refused. What other modules must define, and\n"
+	    "where a kernel would stop, does not count.\n"
 	    "\n"
 	    "  nvcc -ptx -arch=sm_90 -lineinfo kernel.cu && belfry ptx check kernel.ptx",
 	.options = options,
