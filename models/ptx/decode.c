@@ -119,7 +119,8 @@ static void emit_guard(struct bf_ptx_decoder *d, const struct bf_ptx_operation *
 	g->target = g + 2;
 }
 
-static void emit_operation(struct bf_ptx_decoder *d, const struct bf_ptx_operation *o, uint32_t count)
+/* `count` statements lie before the operation, `after` of them behind it. */
+static void emit_operation(struct bf_ptx_decoder *d, const struct bf_ptx_operation *o, uint32_t count, uint32_t after)
 {
 	if (o->guard != BF_PTX_REF_NONE)
 		emit_guard(d, o, count);
@@ -137,7 +138,7 @@ static void emit_operation(struct bf_ptx_decoder *d, const struct bf_ptx_operati
 	for (uint32_t e = o->list; e < o->list + o->list_count; e++)
 		*d->list[e].patch = ref_of(d, d->list[e].v);
 	if (o->mark || (o->guard != BF_PTX_REF_NONE && !o->simple))
-		next_insn(d, BF_PTX_CONTROL_MARK, o->stmt, count + 1);
+		next_insn(d, BF_PTX_CONTROL_MARK, o->stmt, after);
 }
 
 /* Targets of branches are block numbers until all blocks have their places. */
@@ -215,7 +216,8 @@ static void emit_block(struct bf_ptx_decoder *d, uint32_t at, uint32_t *count)
 			b->branch = d->body->insn_count;
 			b->jump = b->next[1];
 		}
-		emit_operation(d, o, *count);
+		const bool done = k + 1 == b->end || d->ops[k + 1].stmt != o->stmt;
+		emit_operation(d, o, *count, *count + done);
 	}
 	(*count)++;
 	/* What it falls through to stands elsewhere. */

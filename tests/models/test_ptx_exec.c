@@ -331,6 +331,9 @@ START_TEST(meeting_in_two_places)
 		ck_assert_uint_eq(out[64 + l], l | 3);
 		ck_assert_uint_eq(out[96 + l], ~0u);
 	}
+	/* 21 statements a lane, give or take what a jump counts for. */
+	ck_assert_uint_ge(rig.lane_instructions, 32 * 18);
+	ck_assert_uint_le(rig.lane_instructions, 32 * 24);
 	rig_close(&rig);
 }
 END_TEST
