@@ -3,6 +3,7 @@
 
 #include "tools/cli/cli.h"
 #include "tools/report/findings.h"
+#include "traces/evidence/evidence.h"
 
 static void json_rule(struct bf_json *j, const char *key, const struct bf_rule_about *r)
 {
@@ -78,6 +79,37 @@ static void similar(const char *word, char *text, size_t cap)
 	}
 }
 
+/* Not a rule's name, but a syndrome, a status or what libraries call it: the rules that it may come from. */
+static int rules_of(const struct bf_args *args, const struct bf_meaning *m)
+{
+	struct bf_json j;
+
+	if (bf_arg_json(args)) {
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '[');
+	} else {
+		printf("%s (%s): ", m->name, m->also);
+		bf_cli_wrap(stdout, m->means, 4, (unsigned)(strlen(m->name) + strlen(m->also) + 5));
+		printf("\n");
+	}
+	for (uint32_t i = 0; i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
+		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+
+		if (bf_arg_json(args)) {
+			if (r)
+				json_rule(&j, NULL, r);
+			continue;
+		}
+		printf("  %-24s ", r ? r->id : "(no rule sees it)");
+		bf_cli_wrap(stdout, m->cause[i].tell, 27, 27);
+	}
+	if (bf_arg_json(args)) {
+		bf_json_close(&j, ']');
+		bf_json_end(&j);
+	}
+	return BF_EXIT_GOOD;
+}
+
 static int run_rules(const struct bf_args *args)
 {
 	const char *id = bf_arg_positional_count(args) ? bf_arg_positional(args, 0) : NULL;
@@ -85,6 +117,8 @@ static int run_rules(const struct bf_args *args)
 	char others[160];
 	struct bf_json j;
 
+	if (id && !r && bf_meaning_find(id))
+		return rules_of(args, bf_meaning_find(id));
 	if (id && !r) {
 		similar(id, others, sizeof(others));
 		return bf_cli_error(args, BF_EXIT_USAGE, "there is no rule \"%s\"%s%s; `belfry rules` lists them", id,
@@ -114,14 +148,17 @@ static const struct bf_opt options[] = { { .name = NULL } };
 
 const struct bf_command bf_cmd_rules = {
 	.name = "rules",
-	.usage = "rules [ID]",
+	.usage = "rules [ID|STATUS]",
 	.summary = "list the rules that `belfry lint` checks, or explain one",
 	.details = "Without an argument: all rules by family, with severity and title. With a rule's id: what the "
 		   "hardware does, what is wrong, how to do it right, the sources, and commands that show the "
-		   "mistake and the correct version.\n"
+		   "mistake and the correct version. With a syndrome and vendor syndrome (13/88), an NVMe status "
+		   "(00/13, 0x2013) or a status by name (RETRY_EXC): the rules that it may come from.\n"
 		   "\n"
 		   "Examples:\n"
 		   "  belfry rules\n"
+		   "  belfry rules 13/88\n"
+		   "  belfry rules RETRY_EXC\n"
 		   "  belfry rules MLX5-DBREC-ORDER",
 	.options = options,
 	.min_args = 0,

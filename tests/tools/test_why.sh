@@ -1,0 +1,83 @@
+#!/bin/bash
+# belfry why: every form of a public report is accepted as it stands, alone and amid a log, and means what it says.
+set -u
+command -v jq >/dev/null || { echo "jq is not here"; exit 77; }
+failed=0
+fail() {
+	echo "FAIL: $*" >&2
+	failed=1
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+pasted=$BELFRY_SOURCE_DIR/tests/tools/pasted
+
+# rows FILE: each piece of evidence as a line of reports.expected.
+rows() {
+	"$BELFRY" why "$1" --json >"$work/json"
+	[ $? -eq 3 ] || fail "$1: exit code"
+	jq -r '.evidence[] | "\(.line) \(.device) \(.meaning // "-")" +
+		([["syndrome", "syndrome"], ["vendor syndrome", "vendor"], ["QP", "qp"], ["queue", "queue"],
+		  ["command identifier", "cid"]] as $names | .facts as $f | .device as $d |
+		 (if $d == "nvme" and $f.status then " status=\($f.status)" else "" end) +
+		 ([$names[] | select($f[.[0]] != null and ($d == "nvme" or (.[0] != "queue"))) | " \(.[1])=\($f[.[0]])"] | join("")))' "$work/json"
+}
+
+rows "$pasted/reports.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/reports.expected" || fail "$(diff "$work/rows" "$pasted/reports.expected")"
+
+# Each report by itself, with a clock and a rank in front, and Windows' ends of lines: the same meaning.
+while read -r line device meaning; do
+	first=$line last=$line
+	case $line in 2) last=5 ;; 6) last=9 ;; 10) last=13 ;; 14) last=17 ;; 19) last=22 ;; 25) first=24 last=28 ;; esac
+	sed -n "${first},${last}p" "$pasted/reports.txt" | sed 's/^/[1,3]<stderr>:Nov 22 10:00:01 n7: /; s/$/\r/' >"$work/one"
+	got=$(rows "$work/one" | tail -1 | cut -d' ' -f2-)
+	[ "$got" = "$device $meaning" ] || fail "line $line in front of a rank: '$got', not '$device $meaning'"
+done <"$pasted/reports.expected"
+
+# Two ranks dump at once: their rows are told apart.
+for i in 1 2 3 4; do
+	sed -n "$((i + 1))p" "$pasted/reports.txt" | sed 's/^/[1,0]<stderr>: /'
+	sed -n "$((i + 9))p" "$pasted/reports.txt" | sed 's/^/[1,1]<stderr>: /'
+done >"$work/two"
+[ "$(rows "$work/two" | cut -d' ' -f3 | xargs)" = "04/52 13" ] || fail "two ranks: $(rows "$work/two")"
+
+# The last row alone; other words that look like rows; nothing.
+echo '00000000 00008813 08006214 0000f6d2' >"$work/row"
+[ "$(rows "$work/row")" = "1 mlx5 13 syndrome=0x13 vendor=0x88 qp=0x6214" ] || fail "one row: $(rows "$work/row")"
+for i in 1 2 3 4 5 6 7 8; do echo "$i: deadbeef 00000000 12345678 000000$i$i"; done >"$work/words"
+"$BELFRY" why "$work/words" >"$work/out" || fail "words that are no completion are taken for one: $(cat "$work/out")"
+grep -q 'nothing in them' "$work/out" || fail "nothing is not said"
+"$BELFRY" why </dev/null >"$work/out" || fail "an empty paste: $?"
+
+# First errors stand before flushes, and all are counted.
+{
+	for i in 1 2 3 4 5; do sed -n 29p "$pasted/reports.txt"; done
+	sed -n 35p "$pasted/reports.txt"
+} >"$work/order"
+"$BELFRY" why "$work/order" >"$work/out"
+grep -q '6 pieces of evidence, of which 5 flushed' "$work/out" || fail "not all are counted: $(head -1 "$work/out")"
+grep -q '^1. mlx5: 15/81' "$work/out" || fail "the flush stands first"
+grep -q '^2. mlx5: 05/f9.*(5 times)' "$work/out" || fail "flushes are not told"
+# Whatever it names is there.
+grep -oE '^   [0-9]\. [A-Z0-9]+-[A-Z0-9-]+' "$work/out" | awk '{ print $2 }' | while read -r rule; do
+	"$BELFRY" rules "$rule" >/dev/null || echo "$rule"
+done >"$work/missing"
+[ ! -s "$work/missing" ] || fail "no such rules: $(cat "$work/missing")"
+
+# A completion's own entry stands with it.
+"$BELFRY" why "$pasted/reports.txt" | grep -q 'its entry: *line 43: queue 5' || fail "the command of a completion is not found"
+
+# Captures and traces go to those who read them.
+"$BELFRY" why "$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl" | grep -q 'remote access error' || fail "a capture"
+"$BELFRY" run ibgda-put --bug dbrec-index --trace "$work/t.bft" >/dev/null
+"$BELFRY" why "$work/t.bft" >"$work/out"
+[ $? -eq 3 ] && grep -q MLX5-DBREC-INDEX "$work/out" || fail "a trace"
+
+# By syndrome, status and name.
+for word in 13/88 0x13/0x88 13 REM_ACCESS_ERR IBV_WC_REM_ACCESS_ERR remote_access; do
+	"$BELFRY" rules "$word" 2>&1 | grep -q MLX5-REMOTE-ACCESS || fail "rules $word"
+done
+"$BELFRY" rules 0x2013 | grep -q NVME-PRP-ALIGN || fail "rules 0x2013"
+"$BELFRY" rules RETRY_EXC | grep -q MLX5-RETRY-EXCEEDED || fail "rules RETRY_EXC"
+"$BELFRY" rules 99/99 >/dev/null 2>&1 && fail "rules 99/99 names something"
+exit $failed

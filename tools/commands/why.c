@@ -1,0 +1,443 @@
+/* belfry why: what somebody has of a failure, whatever its form, and what it means. */
+#include <errno.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "models/mlx5/wqe.h"
+#include "models/nvme/text.h"
+#include "tools/cli/input.h"
+#include "tools/report/findings.h"
+#include "traces/container/text.h"
+#include "traces/evidence/evidence.h"
+#include "traces/import/capture.h"
+#include "traces/import/sdma_dump.h"
+
+#define HEAD_BYTES 4096u
+#define SHOWN 3u /* lines of a group that are named */
+#define GROUPS 1024u
+
+/* Evidence that says the same: counted, answered once. */
+struct group {
+	const struct bf_evidence *first;
+	const struct bf_meaning *meaning;
+	uint64_t count;
+	uint64_t line[SHOWN];
+};
+
+struct answer {
+	struct bf_evidence_list list;
+	struct group *group;
+	size_t ngroups;
+};
+
+/* ---- what is a file that is no text ---- */
+
+extern char **environ;
+
+/* The commands that read traces answer for them. Returns their exit code. */
+static int ask(const char *command, const char *path, const char *option)
+{
+	char *const argv[] = { strdup("belfry"), strdup(command), strdup(path), option ? strdup(option) : NULL, NULL };
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid)
+		status = BF_EXIT_USAGE << 8;
+	for (size_t i = 0; i < BF_ARRAY_LEN(argv); i++)
+		free(argv[i]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : BF_EXIT_USAGE;
+}
+
+static bool is_trace(const char *head, size_t len)
+{
+	return len >= 8 && (memcmp(head,
+				   "\x89"
+				   "BFT",
+				   4) == 0 ||
+			    memmem(head, len < 256 ? len : 256, "belfry_trace", 12));
+}
+
+static bool is_pcap(const char *head, size_t len)
+{
+	static const char *const magics[] = { "\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1",
+					      "\x0a\x0d\x0d\x0a" };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(magics); i++)
+		if (len >= 4 && memcmp(head, magics[i], 4) == 0)
+			return true;
+	return false;
+}
+
+/* ---- groups ---- */
+
+static bool same(const struct bf_evidence *a, const struct bf_evidence *b)
+{
+	return a->device == b->device && a->kind == b->kind && bf_evidence_meaning(a) == bf_evidence_meaning(b) &&
+	       bf_evidence_syndrome(a) == bf_evidence_syndrome(b) &&
+	       a->fact[BF_FACT_VENDOR] == b->fact[BF_FACT_VENDOR] && a->fact[BF_FACT_NVME] == b->fact[BF_FACT_NVME] &&
+	       a->fact[BF_FACT_OPCODE] == b->fact[BF_FACT_OPCODE] &&
+	       a->fact[BF_FACT_REFUSED] == b->fact[BF_FACT_REFUSED];
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	const int fx = bf_evidence_follows(x->first), fy = bf_evidence_follows(y->first);
+	const int ex = x->first->kind == BF_EVIDENCE_ENTRY, ey = y->first->kind == BF_EVIDENCE_ENTRY;
+
+	if (ex != ey)
+		return ex - ey;
+	if (fx != fy)
+		return fx - fy;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int make_groups(struct answer *a)
+{
+	a->group = calloc(a->list.count ? a->list.count : 1, sizeof(*a->group));
+	if (!a->group)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->list.count; i++) {
+		const struct bf_evidence *e = &a->list.item[i];
+		size_t k = 0;
+
+		while (k < a->ngroups && !same(a->group[k].first, e))
+			k++;
+		if (k == GROUPS) /* more kinds than anybody reads: counted with the last one */
+			k--;
+		if (k == a->ngroups)
+			a->group[a->ngroups++] = (struct group){ .first = e, .meaning = bf_evidence_meaning(e) };
+		if (a->group[k].count < SHOWN)
+			a->group[k].line[a->group[k].count] = e->line;
+		a->group[k].count++;
+	}
+	qsort(a->group, a->ngroups, sizeof(*a->group), by_weight);
+	return 0;
+}
+
+/* The entry or command that a completion speaks of, where it was printed, too. */
+static const struct bf_evidence *entry_of(const struct answer *a, const struct bf_evidence *e)
+{
+	for (size_t i = 0; i < a->list.count && e->kind != BF_EVIDENCE_ENTRY; i++) {
+		const struct bf_evidence *o = &a->list.item[i];
+
+		if (o->kind != BF_EVIDENCE_ENTRY || o->device != e->device)
+			continue;
+		if (e->device == BF_EVIDENCE_NVME && o->fact[BF_FACT_CID] == e->fact[BF_FACT_CID] &&
+		    o->fact[BF_FACT_QID] == e->fact[BF_FACT_QID])
+			return o;
+		if (e->device == BF_EVIDENCE_MLX5 && e->fact[BF_FACT_COUNTER] >= 0 &&
+		    o->fact[BF_FACT_COUNTER] == e->fact[BF_FACT_COUNTER])
+			return o;
+	}
+	return NULL;
+}
+
+/* ---- text ---- */
+
+static const char *device_name(enum bf_evidence_device d)
+{
+	static const char *const names[] = { "mlx5", "nvme", "sdma", "gpu", "pcie" };
+
+	return names[d];
+}
+
+static void title(const struct group *g, char *text, size_t cap)
+{
+	const struct bf_evidence *e = g->first;
+	const int64_t syndrome = bf_evidence_syndrome(e), vendor = e->fact[BF_FACT_VENDOR];
+	char code[32] = "";
+
+	if (e->device == BF_EVIDENCE_MLX5 && e->kind == BF_EVIDENCE_COMPLETION && syndrome >= 0) {
+		if (vendor >= 0)
+			snprintf(code, sizeof(code), "%02x/%02x, ", (unsigned)syndrome, (unsigned)vendor);
+		else
+			snprintf(code, sizeof(code), "%02x, ", (unsigned)syndrome);
+		snprintf(text, cap, "%s%s", code, bf_mlx5_syndrome_text((uint8_t)syndrome));
+	} else if (e->device == BF_EVIDENCE_NVME && e->fact[BF_FACT_NVME] >= 0) {
+		snprintf(text, cap, "%02x/%02x, %s", (unsigned)(e->fact[BF_FACT_NVME] >> 8),
+			 (unsigned)(e->fact[BF_FACT_NVME] & 0xff),
+			 bf_nvme_status_text((uint32_t)e->fact[BF_FACT_NVME]));
+	} else {
+		snprintf(text, cap, "%s", g->meaning ? g->meaning->name : e->form);
+	}
+}
+
+static const char *facts_text(const struct bf_evidence *e, char *text, size_t cap)
+{
+	size_t n = 0;
+
+	snprintf(text, cap, "no field");
+	for (enum bf_fact f = 0; f < BF_FACTS && n < cap; f++) {
+		const int64_t v = e->fact[f];
+		const char *comma = n ? ", " : "";
+
+		if (v < 0)
+			continue;
+		if (f == BF_FACT_WQE_OPCODE)
+			n += (size_t)snprintf(text + n, cap - n, "%s%s 0x%" PRIx64 " (%s)", comma, bf_facts[f].name,
+					      (uint64_t)v, bf_mlx5_opcode_name((uint8_t)v));
+		else if (bf_facts[f].hex)
+			n += (size_t)snprintf(text + n, cap - n, "%s%s 0x%" PRIx64, comma, bf_facts[f].name,
+					      (uint64_t)v);
+		else
+			n += (size_t)snprintf(text + n, cap - n, "%s%s %" PRId64, comma, bf_facts[f].name, v);
+	}
+	return text;
+}
+
+static void paragraph(const char *head, const char *text)
+{
+	printf("   %-10s ", head);
+	bf_cli_wrap(stdout, text, 14, 14);
+}
+
+static void print_causes(const struct bf_meaning *m)
+{
+	const char *example = NULL;
+
+	printf("   likely causes, the first ones first:\n");
+	for (uint32_t i = 0; i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
+		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s%s%s%s%s", r ? r->id : "", r ? " (" : "", r ? r->title : "",
+			 r ? "): " : "", m->cause[i].tell);
+		printf("   %u. ", i + 1);
+		bf_cli_wrap(stdout, text, 6, 6);
+		if (!example && r)
+			example = r->example;
+	}
+	paragraph("look at:", m->look);
+	if (example)
+		printf("   %-10s belfry %s\n", "here:", example);
+}
+
+static void print_group(const struct answer *a, const struct group *g, uint32_t number)
+{
+	const struct bf_evidence *entry = entry_of(a, g->first);
+	char head[160], text[1024];
+
+	title(g, head, sizeof(head));
+	printf("\n%" PRIu32 ". %s: %s", number, device_name(g->first->device), head);
+	if (g->count > 1)
+		printf(" (%" PRIu64 " times)", g->count);
+	printf("\n   line %-5" PRIu64 " %s\n", g->first->line, g->first->text);
+	printf("   %-10s ", "form:");
+	printf("%s", g->first->form);
+	for (uint32_t i = 1; i < g->count && i < SHOWN; i++)
+		printf("%s line %" PRIu64, i == 1 ? "; also" : ",", g->line[i]);
+	if (g->count > SHOWN)
+		printf(" and %" PRIu64 " more", g->count - SHOWN);
+	printf("\n");
+	paragraph("says:", facts_text(g->first, text, sizeof(text)));
+	if (entry) {
+		const int n = snprintf(text, sizeof(text), "line %" PRIu64 ": ", entry->line);
+
+		facts_text(entry, text + n, sizeof(text) - (size_t)n);
+		paragraph("its entry:", text);
+	}
+	if (!g->meaning)
+		return;
+	paragraph("means:", g->meaning->means);
+	print_causes(g->meaning);
+}
+
+static void print_answer(const struct answer *a)
+{
+	uint64_t follows = 0;
+
+	for (size_t i = 0; i < a->list.count; i++)
+		follows += bf_evidence_follows(&a->list.item[i]);
+	printf("%" PRIu64 " lines, %zu pieces of evidence", a->list.lines, a->list.count);
+	if (follows)
+		printf(", of which %" PRIu64 " flushed: they only follow from an earlier error", follows);
+	printf("\n");
+	for (size_t i = 0; i < a->ngroups; i++)
+		print_group(a, &a->group[i], (uint32_t)i + 1);
+}
+
+/* ---- JSON ---- */
+
+static void json_facts(struct bf_json *j, const struct bf_evidence *e)
+{
+	bf_json_open(j, "facts", '{');
+	for (enum bf_fact f = 0; f < BF_FACTS; f++) {
+		if (e->fact[f] < 0)
+			continue;
+		if (bf_facts[f].hex)
+			bf_json_hex(j, bf_facts[f].name, (uint64_t)e->fact[f]);
+		else
+			bf_json_u64(j, bf_facts[f].name, (uint64_t)e->fact[f]);
+	}
+	bf_json_close(j, '}');
+}
+
+static void json_evidence(struct bf_json *j, const struct bf_evidence *e)
+{
+	const struct bf_meaning *m = bf_evidence_meaning(e);
+
+	bf_json_open(j, NULL, '{');
+	bf_json_u64(j, "line", e->line);
+	bf_json_text(j, "device", device_name(e->device));
+	bf_json_text(j, "form", e->form);
+	bf_json_text(j, "text", e->text);
+	bf_json_text(j, "meaning", m ? m->name : NULL);
+	bf_json_bool(j, "follows", bf_evidence_follows(e));
+	json_facts(j, e);
+	bf_json_close(j, '}');
+}
+
+static void json_group(struct bf_json *j, const struct group *g)
+{
+	const struct bf_meaning *m = g->meaning;
+	char head[160];
+
+	title(g, head, sizeof(head));
+	bf_json_open(j, NULL, '{');
+	bf_json_text(j, "what", head);
+	bf_json_u64(j, "count", g->count);
+	bf_json_u64(j, "first_line", g->first->line);
+	bf_json_text(j, "means", m ? m->means : NULL);
+	bf_json_open(j, "causes", '[');
+	for (uint32_t i = 0; m && i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
+		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+
+		bf_json_open(j, NULL, '{');
+		bf_json_text(j, "rule", r ? r->id : NULL);
+		bf_json_text(j, "tell", m->cause[i].tell);
+		bf_json_text(j, "example", r ? r->example : NULL);
+		bf_json_close(j, '}');
+	}
+	bf_json_close(j, ']');
+	bf_json_text(j, "look", m ? m->look : NULL);
+	bf_json_close(j, '}');
+}
+
+static void json_answer(const struct answer *a)
+{
+	struct bf_json j;
+
+	bf_json_begin(&j, stdout);
+	bf_json_open(&j, NULL, '{');
+	bf_json_u64(&j, "lines", a->list.lines);
+	bf_json_open(&j, "evidence", '[');
+	for (size_t i = 0; i < a->list.count; i++)
+		json_evidence(&j, &a->list.item[i]);
+	bf_json_close(&j, ']');
+	bf_json_open(&j, "answers", '[');
+	for (size_t i = 0; i < a->ngroups; i++)
+		json_group(&j, &a->group[i]);
+	bf_json_close(&j, ']');
+	bf_json_close(&j, '}');
+	bf_json_end(&j);
+}
+
+/* ---- the command ---- */
+
+/* A trace is judged; a capture is compared with the model, which tells the life of what failed. */
+static int ask_others(const char *path, bool trace)
+{
+	const int code = ask(trace ? "lint" : "replay", path, NULL);
+
+	return trace && code == BF_EXIT_GOOD ? ask("explain", path, "--stuck") : code;
+}
+
+/* 0 with the text's evidence added, or an exit code; `*done`: other commands have answered. */
+static int take_file(const struct bf_args *args, const char *path, struct answer *a, bool *done)
+{
+	const size_t before = a->list.count;
+	struct bf_error err = { 0 };
+	char head[HEAD_BYTES], *text = NULL;
+	size_t n = 0, len;
+	bool trace, named = strcmp(path, "-") != 0;
+	FILE *f;
+	int rc = bf_input_peek(path, &f, head, sizeof(head), &n, &err);
+
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	trace = is_trace(head, n);
+	*done = named && (trace || bf_capture_probe(head, n));
+	if (*done || is_pcap(head, n)) {
+		fclose(f);
+		return *done ? ask_others(path, trace)
+			     : bf_cli_error(
+				   args, BF_EXIT_USAGE,
+				   "%s has packets: `tshark -V -r FILE` prints them; a trace or a capture says more",
+				   path);
+	}
+	rc = bf_text_whole(f, path, &text, &len, &err);
+	rc = rc ? rc : bf_evidence_read(text, len, &a->list, &err);
+	free(text);
+	fclose(f);
+	if (rc)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	*done = named && a->list.count == before && bf_sdma_dump_probe(head, n);
+	return *done ? ask_others(path, false) : 0;
+}
+
+static int run_why(const struct bf_args *args)
+{
+	const unsigned n = bf_arg_positional_count(args);
+	struct answer a = { 0 };
+	bool done = false, any = false;
+	int code = 0;
+
+	for (unsigned i = 0; !code && i < (n ? n : 1); i++) {
+		code = take_file(args, n ? bf_arg_positional(args, i) : "-", &a, &done);
+		any = any || done;
+	}
+	if (!code && make_groups(&a))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
+	if (!code && bf_arg_json(args) && !any)
+		json_answer(&a);
+	else if (!code && a.list.count)
+		print_answer(&a);
+	else if (!code && !any)
+		printf("%" PRIu64 " lines, and nothing in them that is known as evidence.\n"
+		       "`belfry why --help` lists what is known; a trace or a capture is better evidence than a log:\n"
+		       "`belfry record -- PROGRAM`, `belfry exec --trace FILE -- PROGRAM`.\n",
+		       a.list.lines);
+	if (!code && a.list.count)
+		code = BF_EXIT_FINDINGS;
+	free(a.group);
+	bf_evidence_free(&a.list);
+	return code;
+}
+
+static const struct bf_opt options[] = { { .name = NULL } };
+
+const struct bf_command bf_cmd_why = {
+	.name = "why",
+	.usage = "why [FILE...]",
+	.summary = "paste what you have of a failure, get what it means and its likely causes",
+	.details =
+	    "Reads standard input or files: whole logs or one line, with clocks and ranks in front, several dumps in "
+	    "one paste. Each piece of evidence is named, its fields are read as its author prints them (NCCL in "
+	    "decimal, GPUNetIO with bytes swapped), and the first error is told apart from what only follows. "
+	    "Likely causes are rules: `belfry rules ID` says all about one, `belfry rules 13/88` finds them by "
+	    "syndrome, status or name.\n"
+	    "\n"
+	    "Known: completions dumped by libmlx5, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, NVSHMEM, "
+	    "DeepEP, perftest, Open MPI; refused commands and queue pair events of Linux' mlx5; NVMe time-outs, "
+	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, "
+	    "NVIDIA's driver, IOMMUs and PCIe. A trace is given to lint and explain, a capture or a dumped SDMA ring "
+	    "to "
+	    "replay.\n"
+	    "\n"
+	    "Exit code 3: there is evidence of an error. 0: none that is known. 2: a file cannot be read.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  dmesg | belfry why\n"
+	    "  belfry why nccl.log\n"
+	    "  echo 'mlx5_0: ... status=12 opcode=1 len=0 vendor err 129' | belfry why",
+	.options = options,
+	.min_args = 0,
+	.max_args = 64,
+	.run = run_why,
+};

@@ -1,0 +1,57 @@
+/* What the readers of evidence share. */
+#ifndef BELFRY_TRACES_EVIDENCE_EVIDENCE_INTERNAL_H
+#define BELFRY_TRACES_EVIDENCE_EVIDENCE_INTERNAL_H
+
+#include "traces/evidence/evidence.h"
+
+/* A line: from `at` to `end`, without the newline. */
+struct bf_line {
+	const char *at, *end;
+	uint64_t number;
+};
+
+#define BF_LABELS_MAX 8u
+
+/* Where a fact stands: behind one of the labels, which are separated by '|'. */
+struct bf_label {
+	const char *text;
+	uint8_t fact; /* enum bf_fact */
+	uint8_t base; /* 16, 10; 0: hexadecimal behind 0x, else decimal */
+};
+
+/*
+ * A form of line. `cue` stands in every such line and in few others. Where `take` is there it reads the line, false: it
+ * is none of these; otherwise each label that the line has gives its fact, and the line counts if it has the first one.
+ */
+struct bf_evidence_form {
+	const char *name, *cue;
+	enum bf_evidence_device device;
+	enum bf_evidence_kind kind;
+	struct bf_label label[BF_LABELS_MAX];
+	bool (*take)(const struct bf_line *l, struct bf_evidence *e);
+};
+extern const struct bf_evidence_form bf_evidence_forms[];
+extern const size_t bf_evidence_forms_count;
+
+void bf_evidence_begin(struct bf_evidence *e, const char *form, enum bf_evidence_device device,
+		       enum bf_evidence_kind kind, const struct bf_line *l);
+/* The line becomes what is quoted. */
+void bf_evidence_quote(struct bf_evidence *e, const struct bf_line *l);
+/* Behind the first of the texts in `labels` that the line has; NULL: it has none. */
+const char *bf_line_find(const struct bf_line *l, const char *labels);
+/* The number at `p`; -1: there is none, or it has more than 63 bits. */
+int64_t bf_line_number(const struct bf_line *l, const char *p, uint8_t base);
+bool bf_evidence_form_take(const struct bf_evidence_form *f, const struct bf_line *l, struct bf_evidence *e);
+
+/* dump.c: rows of bytes, as completions and entries are dumped. */
+struct bf_dumps;                                              /* opaque */
+struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list); /* NULL: no memory */
+/* The line, if it has a row. 0 or -ENOMEM. */
+int bf_dumps_line(struct bf_dumps *d, const struct bf_line *l);
+int bf_dumps_end(struct bf_dumps *d); /* frees it */
+
+struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list); /* NULL: no memory */
+/* Facts of a completion from the bytes of it that are there. */
+void bf_evidence_from_cqe(struct bf_evidence *e);
+
+#endif

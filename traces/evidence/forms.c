@@ -1,0 +1,411 @@
+/*
+ * The forms of lines, most telling first. Behind each stands who writes it; the examples of the tests are lines of
+ * public reports.
+ */
+#include <string.h>
+
+#include "sim/bytes.h"
+#include "sim/member.h"
+#include "traces/evidence/evidence_internal.h"
+
+/* Texts of ibv_wc_status_str() (rdma-core libibverbs/verbs.c) and of those who print in their own words. */
+static const struct {
+	const char *text;
+	uint8_t status;
+} verbs_texts[] = {
+	{ "local length error", 1 },
+	{ "local QP operation error", 2 },
+	{ "local protection error", 4 },
+	{ "Work Request Flushed Error", 5 },
+	{ "WORK REQUEST FLUSHED ERROR", 5 },
+	{ "Work Request Flushed", 5 },
+	{ "work request flushed", 5 },
+	{ "memory bind operation error", 6 },
+	{ "memory management operation error", 6 },
+	{ "bad response error", 7 },
+	{ "local access error", 8 },
+	{ "remote invalid request error", 9 },
+	{ "remote access error", 10 },
+	{ "Remote access on", 10 },
+	{ "remote operation error", 11 },
+	{ "transport retry counter exceeded", 12 },
+	{ "Transport retry count exceeded", 12 },
+	{ "TRANSPORT RETRY COUNTER EXCEEDED", 12 },
+	{ "RNR retry counter exceeded", 13 },
+	{ "RNR RETRY EXCEEDED", 13 },
+};
+
+static bool take_verbs_text(const struct bf_line *l, struct bf_evidence *e)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(verbs_texts); i++) {
+		if (!bf_line_find(l, verbs_texts[i].text))
+			continue;
+		if (e->fact[BF_FACT_VERBS] < 0)
+			e->fact[BF_FACT_VERBS] = verbs_texts[i].status;
+		return true;
+	}
+	return false;
+}
+
+/* A number of a status, or else its text. Success is no evidence. */
+static bool take_verbs(const struct bf_line *l, struct bf_evidence *e)
+{
+	return e->fact[BF_FACT_VERBS] >= 0 ? e->fact[BF_FACT_VERBS] != 0 : take_verbs_text(l, e);
+}
+
+/* Linux mlx5_cmd_out_err(): "RTR2RTS_QP(0x504) op_mod(0x0) failed, status bad parameter(0x3), syndrome (0x4bb88f)". */
+static bool take_command(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *mod = bf_line_find(l, ") op_mod("), *status = bf_line_find(l, "failed, status "), *open;
+
+	if (!mod || !status)
+		return false;
+	open = memrchr(l->at, '(', (size_t)(mod - 9 - l->at));
+	e->fact[BF_FACT_OPCODE] = open ? bf_line_number(l, open + 1, 16) : -1;
+	open = memchr(status, '(', (size_t)(l->end - status));
+	e->fact[BF_FACT_REFUSED] = open ? bf_line_number(l, open + 1, 16) : -1;
+	return e->fact[BF_FACT_OPCODE] >= 0;
+}
+
+/* Linux mlx5_ib: "QP 51291 error: local length error (0x8e 0x0 0x0)": vendor, hardware syndrome, its type. */
+static bool take_qp_event(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *text = bf_line_find(l, " error: "),
+		   *open = text ? memchr(text, '(', (size_t)(l->end - text)) : NULL;
+
+	if (!open || e->fact[BF_FACT_QPN] < 0 || !take_verbs_text(l, e))
+		return false;
+	e->fact[BF_FACT_VENDOR] = bf_line_number(l, open + 1, 16);
+	open = memchr(open, ' ', (size_t)(l->end - open));
+	e->fact[BF_FACT_HW] = open ? bf_line_number(l, open, 16) : -1;
+	return true;
+}
+
+/*
+ * NVIDIA DOCA GPUNetIO prints fields as they lie in memory: 65281 is 0xff01, entry 0x01ff; qpn ed020008 is opcode 8
+ * behind QP 0x2ed, bytes reversed.
+ */
+static bool take_gpunetio(const struct bf_line *l, struct bf_evidence *e)
+{
+	const int64_t counter = e->fact[BF_FACT_COUNTER];
+	const char *p = bf_line_find(l, "wqe_qpn=");
+	const int64_t qpn = p ? bf_line_number(l, p, 16) : -1;
+
+	(void)l;
+	if (counter >= 0 && counter <= 0xffff)
+		e->fact[BF_FACT_COUNTER] = (counter & 0xff) << 8 | counter >> 8;
+	if (qpn >= 0 && qpn <= UINT32_MAX) {
+		const uint32_t swapped = __builtin_bswap32((uint32_t)qpn);
+
+		e->fact[BF_FACT_WQE_OPCODE] = swapped >> 24;
+		e->fact[BF_FACT_QPN] = swapped & 0xffffff;
+	}
+	return e->fact[BF_FACT_SYNDROME] >= 0;
+}
+
+/* UCX: "RC QP 0x263a8 wqe[817]: RDMA_WRITE s-- [rva 0x11bc9f090 rkey 0x129c7] [va ... len ... lkey ...]". */
+static bool take_ucx_entry(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)l, e->fact[BF_FACT_COUNTER] >= 0 && e->fact[BF_FACT_QPN] >= 0;
+}
+
+/* Linux blk_mq: a status of type and code behind each other, as 0xTCC with flags above (NVMe Base 2.0, figure 92). */
+static void set_status(struct bf_evidence *e, int64_t status)
+{
+	e->fact[BF_FACT_NVME] = status & 0x7ff;
+	e->fact[BF_FACT_DNR] = status >> 14 & 1;
+}
+
+/* nvme-cli: "NVMe status: PRP Offset Invalid: ...(0x2013)". */
+static bool take_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *p = bf_line_find(l, "NVMe status: |NVMe Status:"), *open = NULL;
+	int64_t status;
+
+	for (const char *q = p; q && q < l->end && (q = memmem(q, (size_t)(l->end - q), "(0x", 3)) != NULL; q++)
+		open = q;
+	status = open ? bf_line_number(l, open + 1, 16) : -1;
+	if (status <= 0)
+		return false;
+	set_status(e, status);
+	return true;
+}
+
+/* Type and code as two numbers. False: they are none of a status, or of success. */
+static bool set_type_and_code(struct bf_evidence *e, int64_t type, int64_t code)
+{
+	if (type < 0 || type > 7 || code < 0 || code > 0xff || type + code == 0)
+		return false;
+	e->fact[BF_FACT_NVME] = type << 8 | code;
+	return true;
+}
+
+/* SPDK: "INVALID FIELD (00/02) sqid:5 cid:191 cdw0:0 sqhd:0001 p:1 m:1 dnr:0". */
+static bool take_spdk_status(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *sqid = bf_line_find(l, ") sqid:|) qid:"), *open;
+
+	open = sqid ? memrchr(l->at, '(', (size_t)(sqid - l->at)) : NULL;
+	if (!open || l->end - open < 7)
+		return false;
+	return set_type_and_code(e, bf_line_number(l, open + 1, 16), bf_line_number(l, open + 4, 16));
+}
+
+/* Linux nvme_log_error(): "I/O Error (sct 0x2 / sc 0x81)". */
+static bool take_sct_sc(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *sct = bf_line_find(l, "sct 0x"), *sc = bf_line_find(l, "/ sc 0x");
+
+	e->fact[BF_FACT_DNR] = bf_line_find(l, "DNR") != NULL;
+	return sct && sc && set_type_and_code(e, bf_line_number(l, sct - 2, 16), bf_line_number(l, sc - 2, 16));
+}
+
+/* Linux' trace event, also as a comment of function_graph: "nvme_complete_rq: nvme0: qid=0, cmdid=5, ...
+ * status=0x4002". */
+static bool take_nvme_event(const struct bf_line *l, struct bf_evidence *e)
+{
+	const int64_t status = e->fact[BF_FACT_NVME];
+
+	(void)l;
+	if (status <= 0)
+		return false;
+	set_status(e, status);
+	return true;
+}
+
+static bool take_always(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)l, (void)e, true;
+}
+
+static bool take_deepep(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, "timeout|time out|timed out") != NULL;
+}
+
+#define MLX5 BF_EVIDENCE_MLX5
+#define NVME BF_EVIDENCE_NVME
+
+const struct bf_evidence_form bf_evidence_forms[] = {
+	/* Linux mlx5e: drivers/net/ethernet/mellanox/mlx5/core/en/txrx.h */
+	{ "mlx5e's error completion",
+	  "rror cqe on cqn",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { ", syndrome ", BF_FACT_SYNDROME, 0 },
+	    { "vendor syndrome ", BF_FACT_VENDOR, 0 },
+	    { "cqn ", BF_FACT_CQN, 0 },
+	    { ", qn ", BF_FACT_QPN, 0 },
+	    { ", ci ", BF_FACT_COUNTER, 0 },
+	    { ", opcode ", BF_FACT_CQE_OPCODE, 0 } },
+	  NULL },
+	/* Linux mlx5_ib: drivers/infiniband/hw/mlx5/cq.c */
+	{ "mlx5_ib's error completion",
+	  ", vendor syndrome ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { ": syndrome |, syndrome ", BF_FACT_SYNDROME, 0 }, { ", vendor syndrome ", BF_FACT_VENDOR, 0 } },
+	  NULL },
+	/* UCX: src/uct/ib/mlx5/ib_mlx5_log.c */
+	{ "UCX's completion with error",
+	  "(synd 0x",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "(synd ", BF_FACT_SYNDROME, 0 }, { " vend ", BF_FACT_VENDOR, 0 }, { "hw_synd ", BF_FACT_HW, 16 } },
+	  NULL },
+	{ "UCX's print of an entry",
+	  " wqe[",
+	  MLX5,
+	  BF_EVIDENCE_ENTRY,
+	  { { " wqe[", BF_FACT_COUNTER, 10 },
+	    { "QP 0x|QP ", BF_FACT_QPN, 16 },
+	    { "[rva ", BF_FACT_RADDR, 0 },
+	    { " rkey ", BF_FACT_RKEY, 0 } },
+	  take_ucx_entry },
+	/* UCX over verbs: src/uct/ib/rc/verbs */
+	{ "UCX's completion with error",
+	  "vendor_err 0x",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "vendor_err ", BF_FACT_VENDOR, 0 }, { "[qpn ", BF_FACT_QPN, 0 }, { "wrid ", BF_FACT_WR_ID, 0 } },
+	  take_verbs },
+	/* NVIDIA/nccl src/transport/net_ib.cc: all in decimal */
+	{ "NCCL's completion with error",
+	  " vendor err ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { " status=|with error |with status ", BF_FACT_VERBS, 10 }, { " vendor err ", BF_FACT_VENDOR, 10 } },
+	  take_verbs },
+	{ "NCCL's completion with error",
+	  " vendor_err=",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "status=", BF_FACT_VERBS, 10 }, { " vendor_err=", BF_FACT_VENDOR, 10 } },
+	  take_verbs },
+	/* DOCA GPUNetIO: doca_gpunetio_dev_verbs_cq.cuh */
+	{ "GPUNetIO's completion with error",
+	  "vendor_err_synd=",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "syndrome=", BF_FACT_SYNDROME, 0 },
+	    { "vendor_err_synd=", BF_FACT_VENDOR, 0 },
+	    { "hw_err_synd=", BF_FACT_HW, 0 },
+	    { "wqe_counter=", BF_FACT_COUNTER, 10 } },
+	  take_gpunetio },
+	/* NVSHMEM's device code: ibgda_device.cuh */
+	{ "NVSHMEM's poll",
+	  "ibgda_poll_cq failed",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "error=|error: ", BF_FACT_VERBS, 10 }, { "qpn=|qpn: ", BF_FACT_QPN, 0 } },
+	  take_always },
+	/* perftest: src/perftest_communication.c */
+	{ "perftest's completion with error",
+	  "ailed status ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "ailed status ", BF_FACT_VERBS, 10 },
+	    { "syndrom 0x|syndrome 0x", BF_FACT_VENDOR, 16 },
+	    { "wr_id ", BF_FACT_WR_ID, 10 } },
+	  take_verbs },
+	/* Open MPI: opal/mca/btl/openib */
+	{ "Open MPI's completion with error",
+	  " status number ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { " status number ", BF_FACT_VERBS, 10 },
+	    { "vendor error ", BF_FACT_VENDOR, 10 },
+	    { " wr_id ", BF_FACT_WR_ID, 16 } },
+	  take_verbs },
+	/* spdk/spdk lib/nvmf/rdma.c, lib/nvme/nvme_rdma.c */
+	{ "SPDK's completion with error",
+	  " error when processing WR",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { 0 } },
+	  take_verbs_text },
+	{ "SPDK's completion with error",
+	  "WC error",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "status: (|status (", BF_FACT_VERBS, 10 }, { "qid ", BF_FACT_QID, 10 } },
+	  take_verbs },
+	/* Linux: drivers/net/ethernet/mellanox/mlx5/core/cmd.c */
+	{ "a command that the device refused",
+	  ") op_mod(",
+	  MLX5,
+	  BF_EVIDENCE_COMMAND,
+	  { { "syndrome (", BF_FACT_FIRMWARE, 16 } },
+	  take_command },
+	/* Linux: drivers/infiniband/hw/mlx5/qp.c */
+	{ "a queue pair's error event",
+	  " error: ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "QP ", BF_FACT_QPN, 10 } },
+	  take_qp_event },
+	/* deepseek-ai/DeepEP csrc/kernels */
+	{ "DeepEP's time-out", "DeepEP ", MLX5, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_deepep },
+	{ "a verbs status", "local length error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "local QP operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "local protection error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "equest Flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "equest flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "REQUEST FLUSHED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "remote invalid request error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "remote access error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "remote operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "retry counter exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "retry count exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "RETRY COUNTER EXCEEDED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+
+	/* Linux: drivers/nvme/host/pci.c */
+	{ "Linux' NVMe time-out",
+	  " timeout, ",
+	  NVME,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "QID ", BF_FACT_QID, 10 }, { "I/O tag |I/O ", BF_FACT_CID, 10 } },
+	  NULL },
+	{ "Linux' completion of nothing",
+	  "completed on queue ",
+	  NVME,
+	  BF_EVIDENCE_STRAY,
+	  { { "invalid id ", BF_FACT_CID, 10 }, { "completed on queue ", BF_FACT_QID, 10 } },
+	  NULL },
+	{ "Linux' controller that is gone",
+	  "controller is down",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "CSTS=", BF_FACT_CSTS, 0 } },
+	  NULL },
+	{ "Linux' controller that is not ready",
+	  "Device not ready",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "CSTS=", BF_FACT_CSTS, 0 } },
+	  take_always },
+	{ "Linux' NVMe error", "/ sc 0x", NVME, BF_EVIDENCE_COMPLETION, { { " LBA ", BF_FACT_LBA, 10 } }, take_sct_sc },
+	{ "Linux' trace of a completion",
+	  "nvme_complete_rq:",
+	  NVME,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "status=", BF_FACT_NVME, 0 }, { "qid=", BF_FACT_QID, 10 }, { "cmdid=", BF_FACT_CID, 10 } },
+	  take_nvme_event },
+	/* spdk/spdk lib/nvme/nvme_qpair.c */
+	{ "SPDK's print of a completion",
+	  ") sqid:",
+	  NVME,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "sqid:", BF_FACT_QID, 10 }, { "cid:", BF_FACT_CID, 10 }, { "dnr:", BF_FACT_DNR, 10 } },
+	  take_spdk_status },
+	{ "SPDK's print of a completion",
+	  ") qid:",
+	  NVME,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "qid:", BF_FACT_QID, 10 }, { "cid:", BF_FACT_CID, 10 }, { "dnr:", BF_FACT_DNR, 10 } },
+	  take_spdk_status },
+	{ "SPDK's print of a command",
+	  " nsid:",
+	  NVME,
+	  BF_EVIDENCE_ENTRY,
+	  { { "nsid:", BF_FACT_NSID, 10 },
+	    { "sqid:|qid:", BF_FACT_QID, 10 },
+	    { "cid:", BF_FACT_CID, 10 },
+	    { "lba:", BF_FACT_LBA, 10 } },
+	  NULL },
+	/* linux-nvme/nvme-cli */
+	{ "nvme-cli's status", "NVMe status: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
+	{ "nvme-cli's status", "NVMe Status:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
+
+	/* Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_job.c */
+	{ "amdgpu's ring time-out",
+	  "ring sdma",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
+	  NULL },
+	/* ROCm/ROCR-Runtime */
+	{ "ROCr's memory fault",
+	  "Memory access fault by GPU",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { "address ", BF_FACT_ADDRESS, 0 } },
+	  take_always },
+	/* NVIDIA's driver: docs.nvidia.com/deploy/xid-errors */
+	{ "an Xid", "NVRM: Xid", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { "): ", BF_FACT_XID, 10 } }, NULL },
+	/* Linux: drivers/iommu/intel/dmar.c, drivers/iommu/amd/iommu.c, drivers/pci/pcie/aer.c */
+	{ "an IOMMU's fault",
+	  "fault addr ",
+	  BF_EVIDENCE_PCIE,
+	  BF_EVIDENCE_FAULT,
+	  { { "fault addr ", BF_FACT_ADDRESS, 16 } },
+	  NULL },
+	{ "an IOMMU's fault",
+	  "IO_PAGE_FAULT",
+	  BF_EVIDENCE_PCIE,
+	  BF_EVIDENCE_FAULT,
+	  { { "address=", BF_FACT_ADDRESS, 16 } },
+	  take_always },
+	{ "a PCIe error", "PCIe Bus Error:", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+};
+const size_t bf_evidence_forms_count = BF_ARRAY_LEN(bf_evidence_forms);
