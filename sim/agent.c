@@ -76,15 +76,11 @@ static void agent_main(void *arg)
 		struct bf_rec_agent_start r = { .stack = bf_coro_stack_bytes(a->coro) };
 
 		memcpy(r.name, a->name, sizeof(r.name));
-		bf_record(&a->sim->rec, &bf_rec_agent_start_schema, a->actor, &r, NULL, 0);
+		BF_EMIT_MADE(a->sim, a->actor, agent_start, r, NULL, 0);
 	}
 	b->main(a, b->arg);
 	bf_agent_sync(a);
-	if (bf_probe(a->sim, BF_CLASS_AGENT)) {
-		struct bf_rec_agent_end r = { .ahead = a->charge_ps };
-
-		bf_record(&a->sim->rec, &bf_rec_agent_end_schema, a->actor, &r, NULL, 0);
-	}
+	BF_EMIT(a->sim, a->actor, agent_end, .ahead = a->charge_ps);
 }
 
 /* A stack that somebody else no longer needs saves the system calls for a new one. */
@@ -271,14 +267,12 @@ static void record_wait(struct bf_agent *a, const void *line, uint32_t n, uint64
 	struct bf_rec_agent_wait rec = { .va = r ? bf_va(r, line) : 0, .timeout = timeout_ps, .lines = n };
 
 	strncpy(rec.what, what ? what : "", sizeof(rec.what) - 1);
-	bf_record(&a->sim->rec, &bf_rec_agent_wait_schema, a->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(a->sim, a->actor, agent_wait, rec, NULL, 0);
 }
 
 static void record_wake(struct bf_agent *a, int result)
 {
-	struct bf_rec_agent_wake r = { .slept = bf_agent_now(a) - a->wait->since_ps, .reason = result ? 1 : 0 };
-
-	bf_record(&a->sim->rec, &bf_rec_agent_wake_schema, a->actor, &r, NULL, 0);
+	BF_EMIT(a->sim, a->actor, agent_wake, .slept = bf_agent_now(a) - a->wait->since_ps, .reason = result ? 1 : 0);
 }
 
 int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint64_t timeout_ps, uint64_t poll_ps,
@@ -311,8 +305,7 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	bf_watch_remove(a);
 	w->polled_ps = bf_agent_now(a);
 	result = w->touched ? 0 : -ETIMEDOUT;
-	if (bf_probe_type(a->sim, agent_wake))
-		record_wake(a, result);
+	record_wake(a, result);
 	return result;
 }
 
@@ -343,8 +336,7 @@ void bf_agent_park(struct bf_agent *a, const char *what)
 		w->parked = true;
 		bf_agent_sleep(a, what);
 		w->parked = false;
-		if (bf_probe_type(a->sim, agent_wake))
-			record_wake(a, 0);
+		record_wake(a, 0);
 	}
 	w->unparked = false;
 }

@@ -124,8 +124,7 @@ static void record_deadlock(struct bf_sim *sim, const struct bf_agent *a)
 	}
 	strncpy(rec.what, a->waits_for ? a->waits_for : "", sizeof(rec.what) - 1);
 	describe_line(&t, a);
-	bf_record(&sim->rec, &bf_rec_deadlock_schema, a->actor, &rec, line,
-		  (uint32_t)(t.len < sizeof(line) ? t.len : sizeof(line) - 1));
+	BF_EMIT_MADE(sim, a->actor, deadlock, rec, line, (uint32_t)(t.len < sizeof(line) ? t.len : sizeof(line) - 1));
 }
 
 void bf_agents_report(struct bf_sim *sim, struct bf_error *err)

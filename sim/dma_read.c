@@ -234,9 +234,9 @@ static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw
 		atomic.done_ps = op->at_ps;
 		atomic.status = op->status;
 		if (op->modify)
-			bf_record(&p->sim->rec, &bf_rec_dma_rmw_schema, p->actor, &atomic, NULL, 0);
+			BF_EMIT_MADE(p->sim, p->actor, dma_rmw, atomic, NULL, 0);
 		else
-			bf_record(&p->sim->rec, &bf_rec_dma_read_schema, p->actor, &rec, op->dst, tail);
+			BF_EMIT_MADE(p->sim, p->actor, dma_read, rec, op->dst, tail);
 	}
 	if (r->head == r->mid)
 		bf_dma_set_due(p, BF_DMA_DUE_READ_RETURNED, op->at_ps);

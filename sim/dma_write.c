@@ -193,9 +193,8 @@ int bf_dma_write(struct bf_dma_port *p, uint64_t iova, const void *src, uint32_t
 static void record_write(struct bf_dma_port *p, uint64_t iova, uint64_t va, const void *bytes, uint32_t len,
 			 uint32_t flags)
 {
-	struct bf_rec_dma_write rec = { .iova = iova, .va = va, .len = len, .flags = flags & BF_DMA_RELAXED };
-
-	bf_record(&p->sim->rec, &bf_rec_dma_write_schema, p->actor, &rec, bytes, len <= BF_DMA_INLINE_MAX ? len : 0);
+	BF_EMIT_TAIL(p->sim, p->actor, dma_write, bytes, len <= BF_DMA_INLINE_MAX ? len : 0, .iova = iova, .va = va,
+		     .len = len, .flags = flags & BF_DMA_RELAXED);
 }
 
 /* One run of a write changes memory. */
@@ -208,8 +207,7 @@ static void land_run(struct bf_dma_port *p, uint64_t iova, struct bf_region *reg
 		store_words(host, bytes, len);
 	else
 		memcpy(host, bytes, len);
-	if (bf_probe_type(p->sim, dma_write))
-		record_write(p, iova, bf_va(region, host), bytes, len, flags);
+	record_write(p, iova, bf_va(region, host), bytes, len, flags);
 	bf_mem_touched(region, host, len);
 }
 
@@ -233,15 +231,13 @@ static void BF_NOINLINE land_slowly(struct bf_dma_port *p, struct bf_dma_lane *l
 			return;
 		if (region->far) {
 			region->far->write(region, (uint64_t)((uint8_t *)host - region->bytes), bytes, (uint32_t)run);
-			if (bf_probe(p->sim, BF_CLASS_DMA))
-				record_write(p, iova, bf_va(region, host), bytes, (uint32_t)run, w->flags);
+			record_write(p, iova, bf_va(region, host), bytes, (uint32_t)run, w->flags);
 		} else if (region->kind == BF_MEM_MMIO) {
 			uint8_t store[64];
 
 			run = run < 64 ? run : 64;
 			memcpy(store, bytes, (size_t)run);
-			if (bf_probe(p->sim, BF_CLASS_DMA))
-				record_write(p, iova, bf_va(region, host), store, (uint32_t)run, w->flags);
+			record_write(p, iova, bf_va(region, host), store, (uint32_t)run, w->flags);
 			region->mmio->write(region, (uint64_t)((uint8_t *)host - region->bytes), store, (uint32_t)run);
 		} else {
 			land_run(p, iova, region, host, bytes, (uint32_t)run, w->flags);

@@ -27,7 +27,7 @@ static void record(const struct bf_dmabuf *buf, const struct bf_dmabuf_attach *a
 		r.addr = a->count ? a->ranges[0].addr : 0;
 		strncpy(r.importer, a->importer->name, sizeof(r.importer) - 1);
 	}
-	bf_record(&buf->sim->rec, &bf_rec_dmabuf_schema, 0, &r, NULL, 0);
+	BF_EMIT_MADE(buf->sim, 0, dmabuf, r, NULL, 0);
 }
 
 void bf_dmabuf_init(struct bf_dmabuf *buf, struct bf_sim *sim, const char *name, uint64_t size,

@@ -442,13 +442,8 @@ static bool check(struct bf_sim *sim, enum bf_fault_kind kind, uint64_t at_ps, u
 	if (!hit)
 		return false;
 	hit->fired++;
-	if (bf_probe(sim, BF_CLASS_FAULT)) {
-		struct bf_rec_fault_injected rec = {
-			.delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind, .rule = out->rule
-		};
-
-		bf_record(&sim->rec, &bf_rec_fault_injected_schema, actor, &rec, NULL, 0);
-	}
+	BF_EMIT(sim, actor, fault_injected, .delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind,
+		.rule = out->rule);
 	return true;
 }
 

@@ -163,11 +163,7 @@ int64_t BF_NOINLINE bf_ioas_fault(struct bf_ioas *as, uint64_t iova, uint64_t le
 	as->last_fault = (struct bf_iommu_fault){
 		.iova = iova, .time_ps = as->sim->now_ps, .access = access, .reason = reason, .actor = actor
 	};
-	if (bf_probe(as->sim, BF_CLASS_DMA)) {
-		struct bf_rec_iommu_fault r = { .iova = iova, .len = len, .access = access, .reason = reason };
-
-		bf_record(&as->sim->rec, &bf_rec_iommu_fault_schema, actor, &r, NULL, 0);
-	}
+	BF_EMIT(as->sim, actor, iommu_fault, .iova = iova, .len = len, .access = access, .reason = reason);
 	return -EFAULT;
 }
 

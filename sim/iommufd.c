@@ -26,7 +26,7 @@ int bf_iommufd_done(struct bf_iommufd *fd, const struct bf_rec_iommufd *rec, con
 
 	if (bf_probe(fd->sim, BF_CLASS_META)) {
 		snprintf(r.name, sizeof(r.name), "%.31s", name ? name : "");
-		bf_record(&fd->sim->rec, &bf_rec_iommufd_schema, 0, &r, NULL, 0);
+		BF_EMIT_MADE(fd->sim, 0, iommufd, r, NULL, 0);
 	}
 	return rec->status;
 }

@@ -211,7 +211,7 @@ static void record_region(const struct bf_region *r)
 
 	memcpy(rec.name, r->name, sizeof(rec.name) - 1);
 	memcpy(rec.space, r->space->name, sizeof(r->space->name));
-	bf_record(&r->space->sim->rec, &bf_rec_region_schema, 0, &rec, NULL, 0);
+	BF_EMIT_MADE(r->space->sim, 0, region, rec, NULL, 0);
 }
 
 static int enter(struct bf_space *sp, struct bf_region *r)

@@ -102,11 +102,8 @@ static void arrive(struct bf_region *r, uint64_t offset, const void *data, uint3
 
 	if (bf_fault_check(sim, BF_FAULT_LOST_DOORBELL, actor, 0, &lost))
 		return;
-	if (bf_probe_type(sim, mmio_arrive)) {
-		struct bf_rec_mmio_arrive rec = { .va = r->va + offset, .offset = offset, .region = r->id, .len = len };
-
-		bf_record(&sim->rec, &bf_rec_mmio_arrive_schema, actor, &rec, data, len);
-	}
+	BF_EMIT_TAIL(sim, actor, mmio_arrive, data, len, .va = r->va + offset, .offset = offset, .region = r->id,
+		     .len = len);
 	r->mmio->write(r, offset, data, len);
 }
 
@@ -225,12 +222,7 @@ uint64_t bf_mmio_load(struct bf_region *region, uint64_t offset, uint32_t len, u
 	if (region->mmio && region->mmio->read && len && len <= 8 && offset <= region->size &&
 	    len <= region->size - offset)
 		value &= region->mmio->read(region, offset, len);
-	if (bf_probe(sim, BF_CLASS_MMIO)) {
-		struct bf_rec_mmio_load rec = {
-			.va = region->va + offset, .value = value, .done_ps = *done_ps, .region = region->id, .len = len
-		};
-
-		bf_record(&sim->rec, &bf_rec_mmio_load_schema, l ? l->actor : 0, &rec, NULL, 0);
-	}
+	BF_EMIT(sim, l ? l->actor : 0, mmio_load, .va = region->va + offset, .value = value, .done_ps = *done_ps,
+		.region = region->id, .len = len);
 	return value;
 }

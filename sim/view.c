@@ -303,7 +303,7 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 					    .sem = (uint16_t)sem,
 					    .scope = (uint16_t)scope };
 
-		bf_record(&a->sim->rec, &bf_rec_store_schema, a->actor, &rec, data, len);
+		BF_EMIT_MADE(a->sim, a->actor, store, rec, data, len);
 	}
 	if (release && scope == BF_SCOPE_SYS)
 		bf_memory_write_back(v, BF_CAUSE_RELEASE);
@@ -359,7 +359,7 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 				.va = va_of(a, p), .value = head_of(out, len), .fresh = head_of(fresh, len), .len = len
 			};
 
-			bf_record(&a->sim->rec, &bf_rec_stale_load_schema, a->actor, &r, NULL, 0);
+			BF_EMIT_MADE(a->sim, a->actor, stale_load, r, NULL, 0);
 		}
 		return true;
 	}
@@ -387,7 +387,7 @@ static void record_load(struct bf_agent *a, const void *p, const void *data, uin
 		return;
 	v->polled_va = r.va;
 	v->polled_value = r.value;
-	bf_record(&a->sim->rec, &bf_rec_load_schema, a->actor, &r, NULL, 0);
+	BF_EMIT_MADE(a->sim, a->actor, load, r, NULL, 0);
 }
 
 void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
@@ -428,11 +428,7 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope)
 		bf_wc_evict(v, BF_WC_FENCE);
 	drop_stale(v, scope);
 	BF_WHERE(a);
-	if (bf_probe_type(a->sim, fence)) {
-		struct bf_rec_fence r = { .pushed = pushed, .scope = scope };
-
-		bf_record(&a->sim->rec, &bf_rec_fence_schema, a->actor, &r, NULL, 0);
-	}
+	BF_EMIT(a->sim, a->actor, fence, .pushed = pushed, .scope = scope);
 }
 
 static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, uint64_t compare)
@@ -529,18 +525,8 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 
 	apply(a, p, len, operate, &o, &old, &now, sem, scope);
 	BF_WHERE(a);
-	if (bf_probe_type(a->sim, atomic)) {
-		struct bf_rec_atomic r = { .va = va_of(a, p),
-					   .old = old,
-					   .operand = operand,
-					   .compare = compare,
-					   .op = (uint16_t)op,
-					   .len = (uint16_t)len,
-					   .sem = (uint16_t)sem,
-					   .scope = (uint16_t)scope };
-
-		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);
-	}
+	BF_EMIT(a->sim, a->actor, atomic, .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
+		.op = (uint16_t)op, .len = (uint16_t)len, .sem = (uint16_t)sem, .scope = (uint16_t)scope);
 	return old;
 }
 
@@ -552,17 +538,8 @@ void bf_atomic_apply(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn
 	apply(a, p, len, fn, arg, was, now, sem, scope);
 	memcpy(old, was, len);
 	BF_WHERE(a);
-	if (bf_probe_type(a->sim, atomic)) {
-		struct bf_rec_atomic r = { .va = va_of(a, p),
-					   .old = head_of(was, len),
-					   .operand = head_of(now, len),
-					   .op = BF_ATOMIC_EXCH,
-					   .len = (uint16_t)len,
-					   .sem = (uint16_t)sem,
-					   .scope = (uint16_t)scope };
-
-		bf_record(&a->sim->rec, &bf_rec_atomic_schema, a->actor, &r, NULL, 0);
-	}
+	BF_EMIT(a->sim, a->actor, atomic, .va = va_of(a, p), .old = head_of(was, len), .operand = head_of(now, len),
+		.op = BF_ATOMIC_EXCH, .len = (uint16_t)len, .sem = (uint16_t)sem, .scope = (uint16_t)scope);
 }
 
 void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len)
@@ -586,11 +563,7 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 		return;
 	v->seq++;
 	BF_WHERE(a);
-	if (bf_probe_type(a->sim, mmio_store)) {
-		struct bf_rec_mmio_store rec = { .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem };
-
-		bf_record(&a->sim->rec, &bf_rec_mmio_store_schema, a->actor, &rec, data, len);
-	}
+	BF_EMIT_TAIL(a->sim, a->actor, mmio_store, data, len, .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem);
 	/* An uncached store drives write-combining buffers out (Intel SDM vol. 3, "Memory Cache Control"). */
 	if (o == BF_ORDER_TSO)
 		bf_wc_evict(v, BF_WC_ORDERED);

@@ -131,15 +131,9 @@ static void detach(struct bf_buffered *e)
 static void record_visible(struct bf_sim *sim, const struct bf_buffered *e, enum bf_cause cause)
 {
 	const uint64_t now = bf_agents_now(sim);
-	struct bf_rec_store_visible r = {
-		.va = bf_va(e->region, e->at),
-		.seq = e->seq,
-		.age = now > e->issued_ps ? now - e->issued_ps : 0,
-		.len = e->len,
-		.cause = cause,
-	};
 
-	bf_record(&sim->rec, &bf_rec_store_visible_schema, e->actor, &r, NULL, 0);
+	BF_EMIT(sim, e->actor, store_visible, .va = bf_va(e->region, e->at), .seq = e->seq,
+		.age = now > e->issued_ps ? now - e->issued_ps : 0, .len = e->len, .cause = cause);
 }
 
 /* Memory has it, or the device is about to: the end of a store's way. */
@@ -184,8 +178,7 @@ static uint64_t merge(struct bf_buffered *e, uint64_t due)
 			continue;
 		if (o->drain.when < due)
 			due = o->drain.when;
-		if (bf_probe(sim, BF_CLASS_MEM))
-			record_visible(sim, o, BF_CAUSE_MERGED);
+		record_visible(sim, o, BF_CAUSE_MERGED);
 		detach(o);
 		give_back(sim, o);
 	}

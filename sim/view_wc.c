@@ -21,11 +21,8 @@ static void send(struct bf_view_full *v, uint32_t first, uint32_t len, enum bf_w
 	struct bf_wc *wc = &v->wc;
 	const uint64_t offset = wc->offset + first;
 
-	if (bf_probe(v->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_wc_evict r = { .va = wc->region->va + offset, .len = len, .cause = cause };
-
-		bf_record(&v->sim->rec, &bf_rec_wc_evict_schema, wc->actor, &r, wc->data + first, len);
-	}
+	BF_EMIT_TAIL(v->sim, wc->actor, wc_evict, wc->data + first, len, .va = wc->region->va + offset, .len = len,
+		     .cause = cause);
 	bf_mmio_post(wc->region, offset, wc->data + first, len);
 }
 

@@ -104,7 +104,7 @@ static uint32_t meet(struct bf_agent *a, struct bf_where *w, uintptr_t pc)
 	}
 	w->images[w->count++] = s.found;
 	rec = (struct bf_rec_image){ .build_id = bf_get_be64(s.build_id), .image = w->count };
-	bf_record(&a->sim->rec, &bf_rec_image_schema, 0, &rec, s.path, (uint32_t)strlen(s.path));
+	BF_EMIT_MADE(a->sim, 0, image, rec, s.path, (uint32_t)strlen(s.path));
 	return w->count;
 }
 
@@ -124,7 +124,7 @@ static uint32_t text_number(struct bf_agent *a, struct bf_where *w, const char *
 	if (w->count == IMAGES)
 		return 0;
 	w->images[w->count++] = (struct image){ .text = text };
-	bf_record(&a->sim->rec, &bf_rec_image_schema, 0, &rec, text, (uint32_t)strlen(text));
+	BF_EMIT_MADE(a->sim, 0, image, rec, text, (uint32_t)strlen(text));
 	return w->count;
 }
 
@@ -141,7 +141,7 @@ void bf_where_record(struct bf_agent *a, const void *pc_at)
 	if (a->file) {
 		rec = (struct bf_rec_where){ .offset = a->line, .image = text_number(a, *w, a->file) };
 		if (rec.image)
-			bf_record(&a->sim->rec, &bf_rec_where_schema, a->actor, &rec, NULL, 0);
+			BF_EMIT_MADE(a->sim, a->actor, where, rec, NULL, 0);
 		return;
 	}
 	if ((*w)->last >= (*w)->count || !holds(*w, (*w)->last, pc)) {
@@ -151,7 +151,7 @@ void bf_where_record(struct bf_agent *a, const void *pc_at)
 			return;
 	}
 	rec = (struct bf_rec_where){ .offset = pc - (*w)->images[(*w)->last].base, .image = (*w)->last + 1 };
-	bf_record(&a->sim->rec, &bf_rec_where_schema, a->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(a->sim, a->actor, where, rec, NULL, 0);
 }
 
 void bf_where_free(struct bf_where *w)

@@ -165,7 +165,7 @@ static void record_standing(struct bf_sim *sim, const struct bf_warp_of *w)
 		}
 		r.waits |= (uint32_t)(bf_shared_offset(l->wait_bar) == r.address) << i;
 	}
-	bf_record(&sim->rec, &bf_rec_hopper_standing_schema, w->lane[0].thread.agent->actor, &r, NULL, 0);
+	BF_EMIT_MADE(sim, w->lane[0].thread.agent->actor, hopper_standing, r, NULL, 0);
 }
 
 static void record_standings(struct bf_sim *sim, const struct bf_sim_grid *g)

@@ -20,20 +20,9 @@ static void hazard_by(const struct bf_lane *l, uint32_t event, const struct bf_c
 	const struct bf_cta_of *own = l->warp->cta;
 	struct bf_sim *sim = bf_cluster_sim_of(own);
 
-	if (bf_probe(sim, BF_CLASS_MEM)) {
-		const struct bf_rec_hopper_hazard r = {
-			.sm = at->model ? bf_hopper_cta_sm(at->model) : UINT32_MAX,
-			.address = bf_shared_offset(address),
-			.rank = at->rank,
-			.block = own->block,
-			.warp = l->warp->index,
-			.by_rank = by_rank,
-			.by = by,
-			.event = event,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_hazard_schema, l->thread.agent->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, l->thread.agent->actor, hopper_hazard, .sm = at->model ? bf_hopper_cta_sm(at->model) : UINT32_MAX,
+		.address = bf_shared_offset(address), .rank = at->rank, .block = own->block, .warp = l->warp->index,
+		.by_rank = by_rank, .by = by, .event = event);
 }
 
 static void hazard(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
@@ -114,7 +103,7 @@ void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *
 
 		snprintf(r.name, sizeof(r.name), "%s", label->name);
 		snprintf(r.who, sizeof(r.who), "%s", label->who);
-		bf_record(&sim->rec, &bf_rec_hopper_label_schema, l->thread.agent->actor, &r, NULL, 0);
+		BF_EMIT_MADE(sim, l->thread.agent->actor, hopper_label, r, NULL, 0);
 	}
 	if (!w || !track(w, &cta->cluster->grid->opts))
 		return;
@@ -127,12 +116,8 @@ void bf_watch_init_fence(struct bf_lane *l)
 	const struct bf_cta_of *cta = l->warp->cta;
 	struct bf_sim *sim = bf_cluster_sim_of(cta);
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		const struct bf_rec_hopper_init_fence r = { .sm = bf_hopper_cta_sm(cta->model),
-							    .warp = l->warp->index };
-
-		bf_record(&sim->rec, &bf_rec_hopper_init_fence_schema, l->thread.agent->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, l->thread.agent->actor, hopper_init_fence, .sm = bf_hopper_cta_sm(cta->model),
+		.warp = l->warp->index);
 }
 
 static void watch_init(struct bf_cta_of *cta, struct bf_watched *w)

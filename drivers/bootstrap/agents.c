@@ -54,15 +54,8 @@ static void wake_all(struct bf_boot_agents *g, uint64_t until_ps)
 
 static void record_call(const struct agent_pe *p, enum bf_boot_op op, size_t bytes, uint64_t since_ps, int rc)
 {
-	const struct bf_rec_boot_call r = { .waited = bf_agent_now(p->agent) - since_ps,
-					    .bytes = bytes,
-					    .pe = p->boot.pe,
-					    .npes = p->boot.npes,
-					    .result = rc,
-					    .op = op };
-
-	if (bf_probe(p->group->sim, BF_CLASS_DRIVER))
-		bf_record(&p->group->sim->rec, &bf_rec_boot_call_schema, p->agent->actor, &r, NULL, 0);
+	BF_EMIT(p->group->sim, p->agent->actor, boot_call, .waited = bf_agent_now(p->agent) - since_ps, .bytes = bytes,
+		.pe = p->boot.pe, .npes = p->boot.npes, .result = rc, .op = op);
 }
 
 static int call(struct bf_boot *b, enum bf_boot_op op, const void *in, void *out, size_t bytes)

@@ -232,11 +232,7 @@ static void take_cnp(struct bf_port *p, const struct bf_packet *pkt)
 	if (!f)
 		return;
 	cut(f, sim->now_ps);
-	if (bf_probe(sim, BF_CLASS_NET)) {
-		struct bf_rec_rate r = { .peer = ipv4, .qp = peer, .mbps = f->rate / 1000 };
-
-		bf_record(&sim->rec, &bf_rec_rate_schema, p->info.actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, p->info.actor, rate, .peer = ipv4, .qp = peer, .mbps = f->rate / 1000);
 }
 
 /* True when it is time to tell the sender of this flow. */

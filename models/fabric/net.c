@@ -330,11 +330,7 @@ static void reroute(struct bf_hop *h, bool up)
 	uint64_t bit = 1ull << (spine % 64), *alive = &n->switches[one->from].alive[spine / 64];
 
 	*alive = up ? *alive | bit : *alive & ~bit;
-	if (bf_probe(sim, BF_CLASS_NET)) {
-		struct bf_rec_reroute r = { .up = up };
-
-		bf_record(&sim->rec, &bf_rec_reroute_schema, h->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, h->actor, reroute, .up = up);
 }
 
 static void change(struct bf_lane *l, struct bf_packet *pkt)
@@ -439,7 +435,7 @@ static void report(void *arg, const struct bf_fabric_link *link)
 		return;
 	snprintf(r.from, sizeof(r.from), "%s", link->from);
 	snprintf(r.to, sizeof(r.to), "%s", link->to);
-	bf_record(&sim->rec, &bf_rec_link_load_schema, link->actor, &r, NULL, 0);
+	BF_EMIT_MADE(sim, link->actor, link_load, r, NULL, 0);
 }
 
 void bf_fabric_report(struct bf_fabric *f)

@@ -199,7 +199,7 @@ void bf_hop_set(struct bf_hop *h, bool up)
 	if (bf_probe(sim, BF_CLASS_NET) && h->from != BF_NET_NONE) {
 		struct bf_rec_link r = { .up = up };
 
-		bf_record(&sim->rec, &bf_rec_link_schema, h->actor, &r, NULL, 0);
+		BF_EMIT_MADE(sim, h->actor, link, r, NULL, 0);
 	}
 	if (!up) {
 		set_paused(h, 0);
@@ -247,11 +247,7 @@ void bf_hop_take_pause(struct bf_packet *pkt)
 	bf_packet_free(pkt);
 	if (!h->up)
 		return;
-	if (bf_probe(sim, BF_CLASS_NET)) {
-		struct bf_rec_pause r = { .priority = priority, .paused = on };
-
-		bf_record(&sim->rec, &bf_rec_pause_schema, h->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, h->actor, pause, .priority = priority, .paused = on);
 	set_paused(h, (uint8_t)(on ? h->paused | bit : h->paused & ~bit));
 	start(h);
 }

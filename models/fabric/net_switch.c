@@ -151,17 +151,8 @@ static void forward(struct bf_switch *sw, struct bf_packet *pkt)
 		return;
 	}
 	marked = mark(sw, h, pkt);
-	if (bf_probe(sim, BF_CLASS_NET)) {
-		struct bf_rec_hop r = {
-			.packet = pkt->id,
-			.depth = (uint32_t)(h->queue[pkt->priority].bytes + pkt->len),
-			.len = (uint16_t)pkt->len,
-			.priority = pkt->priority,
-			.marked = marked,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hop_schema, h->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, h->actor, hop, .packet = pkt->id, .depth = (uint32_t)(h->queue[pkt->priority].bytes + pkt->len),
+		.len = (uint16_t)pkt->len, .priority = pkt->priority, .marked = marked);
 	admit(sw, pkt);
 	bf_hop_queue(h, pkt);
 }

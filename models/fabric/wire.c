@@ -39,7 +39,7 @@ static void record(uint32_t actor, const struct bf_port *peer, const struct bf_p
 
 		bool bytes = dir == BF_DIR_TX || (peer && peer == pkt->fabric->beyond);
 
-		bf_record(&sim->rec, &bf_rec_packet_schema, actor, &r, pkt->data, bytes ? pkt->len : 0);
+		BF_EMIT_MADE(sim, actor, packet, r, pkt->data, bytes ? pkt->len : 0);
 	}
 }
 
@@ -540,11 +540,7 @@ static void set_link(struct bf_port *p, bool up)
 	if (p->up == up)
 		return;
 	p->up = up;
-	if (bf_probe(sim, BF_CLASS_NET)) {
-		struct bf_rec_link r = { .up = up };
-
-		bf_record(&sim->rec, &bf_rec_link_schema, p->info.actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, p->info.actor, link, .up = up);
 	if (!up)
 		cut(p);
 	p->tx_free_ps = p->rx_free_ps = p->order_ps = sim->now_ps;

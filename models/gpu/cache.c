@@ -130,14 +130,8 @@ static void show_line(struct bf_gpu *gpu, uint32_t ref, enum bf_gpu_cause cause)
 	struct bf_gpu_bo *bo = c->bo;
 	const uint32_t line = c->line;
 
-	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_visible r = { .va = line_va(bo, line),
-						.age = gpu->sim->now_ps - c->since_ps,
-						.len = gpu->profile.line,
-						.cause = cause };
-
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_visible_schema, gpu->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->actor, gpu_visible, .va = line_va(bo, line), .age = gpu->sim->now_ps - c->since_ps,
+		.len = gpu->profile.line, .cause = cause);
 	gpu->stats.visible++;
 	give_back(gpu, ref);
 	wake(bo, line);
@@ -163,16 +157,8 @@ static void write_back(struct bf_gpu *gpu, uint32_t ref, enum bf_gpu_cause cause
 	struct bf_gpu_copy *c = copy_at(gpu, ref), *held = copy_at(gpu, c->bo->held[c->line]);
 	uint8_t *bytes = line_bytes(c->bo, c->line);
 
-	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_write_back r = { .va = line_va(c->bo, c->line),
-						   .mask = c->dirty[0],
-						   .mask_high = c->dirty[1],
-						   .age = gpu->sim->now_ps - c->dirty_ps,
-						   .by = c->dirty_by,
-						   .cause = cause };
-
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_write_back_schema, gpu->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->actor, gpu_write_back, .va = line_va(c->bo, c->line), .mask = c->dirty[0],
+		.mask_high = c->dirty[1], .age = gpu->sim->now_ps - c->dirty_ps, .by = c->dirty_by, .cause = cause);
 	for (uint32_t i = 0; i < gpu->profile.line; i++) {
 		if (!is_dirty(c, i))
 			continue;
@@ -333,7 +319,7 @@ static void check_stale(struct bf_gpu_bo *bo, uint32_t line, uint32_t at, const 
 						   .from = from->list != BF_GPU_HELD,
 						   .through = through };
 
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_stale_load_schema, gpu->actor, &r, NULL, 0);
+		BF_EMIT_MADE(gpu->sim, gpu->actor, gpu_stale_load, r, NULL, 0);
 		from->told = true;
 	}
 }
@@ -449,13 +435,8 @@ static void hold(struct bf_gpu_bo *bo, uint32_t line, uint64_t va, uint32_t len,
 		l2->missed = 0;
 	}
 	gpu->stats.arrived += first;
-	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_gpu_arrived r = {
-			.va = va, .len = len, .by = by, .in_l2 = l2 != NULL, .held = gpu->list[BF_GPU_HELD].count
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_arrived_schema, gpu->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->actor, gpu_arrived, .va = va, .len = len, .by = by, .in_l2 = l2 != NULL,
+		.held = gpu->list[BF_GPU_HELD].count);
 }
 
 static void landing(struct bf_cache *cache, struct bf_region *r, uint64_t offset, uint64_t len,
@@ -521,15 +502,8 @@ static void sampled(struct bf_cache *cache, struct bf_region *r, uint64_t offset
 			continue;
 		gpu->stats.late_stores++;
 		note_late(gpu, c, line_va(bo, (uint32_t)line) + from, by->actor);
-		if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-			struct bf_rec_gpu_late_store rec = { .va = line_va(bo, (uint32_t)line) + from,
-							     .since = c->dirty_ps,
-							     .len = (uint32_t)(to - from),
-							     .by = c->dirty_by,
-							     .reader = by->actor };
-
-			bf_record(&gpu->sim->rec, &bf_rec_gpu_late_store_schema, gpu->actor, &rec, NULL, 0);
-		}
+		BF_EMIT(gpu->sim, gpu->actor, gpu_late_store, .va = line_va(bo, (uint32_t)line) + from,
+			.since = c->dirty_ps, .len = (uint32_t)(to - from), .by = c->dirty_by, .reader = by->actor);
 	}
 }
 

@@ -256,7 +256,7 @@ void bf_gpu_check_stray(struct bf_gpu_bo *bo, uint64_t offset, uint64_t len, con
 			memcpy(r.owner, bo->region->name, sizeof(r.owner) - 1);
 		note_stray(gpu, w, bo, &r);
 		if (bf_probe(gpu->sim, BF_CLASS_FAULT))
-			bf_record(&gpu->sim->rec, &bf_rec_gpu_stray_write_schema, gpu->actor, &r, NULL, 0);
+			BF_EMIT_MADE(gpu->sim, gpu->actor, gpu_stray_write, r, NULL, 0);
 		return;
 	}
 }

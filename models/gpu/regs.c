@@ -39,19 +39,10 @@ static void on_done(struct bf_event *ev)
 	e->ack |= field(BF_GPU_INVALIDATE_VMIDS, e->request);
 	gpu->stats.invalidations += verdict == DONE;
 	gpu->stats.ignored += verdict != DONE;
-	if (bf_probe(gpu->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_gpu_invalidate r = {
-			.request = e->request,
-			.lines = lines,
-			.engine = e->index,
-			.vmids = (uint16_t)field(BF_GPU_INVALIDATE_VMIDS, e->request),
-			.flush_type = (uint16_t)field(BF_GPU_INVALIDATE_FLUSH_TYPE, e->request),
-			.hub = e->hub,
-			.verdict = (uint8_t)verdict,
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_invalidate_schema, gpu->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->actor, gpu_invalidate, .request = e->request, .lines = lines, .engine = e->index,
+		.vmids = (uint16_t)field(BF_GPU_INVALIDATE_VMIDS, e->request),
+		.flush_type = (uint16_t)field(BF_GPU_INVALIDATE_FLUSH_TYPE, e->request), .hub = e->hub,
+		.verdict = (uint8_t)verdict);
 }
 
 /* An engine does one request at a time; a second one finds the first done. */
@@ -115,13 +106,8 @@ static void regs_write(struct bf_region *region, uint64_t offset, const void *da
 		}
 		effect = store_other(gpu, offset, value);
 	}
-	if (bf_probe(gpu->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_gpu_register r = {
-			.offset = (uint32_t)offset, .value = value, .len = len, .effect = effect
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_gpu_register_schema, gpu->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->actor, gpu_register, .offset = (uint32_t)offset, .value = value, .len = len,
+		.effect = effect);
 	if (effect == RESET)
 		reset(gpu, offset);
 }

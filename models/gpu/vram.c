@@ -31,7 +31,7 @@ static void record(const struct bf_gpu_bo *bo, enum bo_event what)
 	if (!bf_probe(gpu->sim, BF_CLASS_META))
 		return;
 	memcpy(r.name, bo->region->name, sizeof(r.name) - 1);
-	bf_record(&gpu->sim->rec, &bf_rec_gpu_bo_schema, gpu->actor, &r, NULL, 0);
+	BF_EMIT_MADE(gpu->sim, gpu->actor, gpu_bo, r, NULL, 0);
 }
 
 uint32_t bf_gpu_block_above(const struct bf_gpu *gpu, uint64_t at)

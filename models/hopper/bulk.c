@@ -185,17 +185,8 @@ void bf_bulk_raise(struct bf_bulk_sm *s, enum bf_bulk_fault why, const struct bf
 		.address = copy->shared,
 	};
 
-	if (bf_probe(gpu->sim, BF_CLASS_FAULT)) {
-		struct bf_rec_hopper_bulk_fault r = {
-			.global = copy->global,
-			.copy = copy->number,
-			.shared = copy->shared,
-			.warp = slot,
-			.reason = why,
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_hopper_bulk_fault_schema, s->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, s->sm->actor, hopper_bulk_fault, .global = copy->global, .copy = copy->number,
+		.shared = copy->shared, .warp = slot, .reason = why);
 	if (!s->bulk->fault)
 		s->bulk->fault = why;
 	bf_hopper_raise(gpu, &f);
@@ -310,24 +301,10 @@ static void record_issue(const struct bf_hopper_cta *cta, const struct bf_bulk_c
 {
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_bulk r = {
-			.global = c->map ? c->map->base : c->global,
-			.copy = c->number,
-			.shared = c->shared,
-			.source = c->source,
-			.barrier = c->barrier,
-			.bytes = c->bytes,
-			.cta = cta->number,
-			.ranks = ranks,
-			.warp = (uint16_t)slot,
-			.lane = (uint8_t)c->lane,
-			.kind = (uint8_t)c->kind,
-			.rank = c->map ? (uint16_t)c->map->rank : 0,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_bulk_schema, cta->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, cta->sm->actor, hopper_bulk, .global = c->map ? c->map->base : c->global, .copy = c->number,
+		.shared = c->shared, .source = c->source, .barrier = c->barrier, .bytes = c->bytes, .cta = cta->number,
+		.ranks = ranks, .warp = (uint16_t)slot, .lane = (uint8_t)c->lane, .kind = (uint8_t)c->kind,
+		.rank = c->map ? (uint16_t)c->map->rank : 0);
 }
 
 /* The job enters the engine's queue. */
@@ -429,13 +406,8 @@ static void record_group(const struct bf_hopper_cta *cta, enum bf_bulk_groups ki
 {
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_group r = {
-			.warp = slot, .lanes = lanes, .group = group, .event = event, .kind = (uint16_t)kind
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_group_schema, cta->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, cta->sm->actor, hopper_group, .warp = slot, .lanes = lanes, .group = group, .event = event,
+		.kind = (uint16_t)kind);
 }
 
 void bf_bulk_group_commit(struct bf_hopper_cta *cta, enum bf_bulk_groups kind, uint32_t warp, uint32_t lanes)

@@ -58,11 +58,7 @@ static void record_end(const struct bf_bulk_job *j, uint32_t event)
 {
 	struct bf_sim *sim = j->from->bulk->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_bulk_end r = { .copy = j->copy.number, .event = event };
-
-		bf_record(&sim->rec, &bf_rec_hopper_bulk_end_schema, j->from->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, j->from->sm->actor, hopper_bulk_end, .copy = j->copy.number, .event = event);
 }
 
 void bf_bulk_read_done(struct bf_event *ev)
@@ -317,17 +313,9 @@ static void record_piece(const struct bf_bulk_piece *p, uint32_t actor)
 {
 	struct bf_sim *sim = p->job->from->bulk->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_DMA)) {
-		struct bf_rec_hopper_bulk_piece r = {
-			.global = p->global,
-			.copy = p->job->copy.number,
-			.shared = p->shared | (uint32_t)p->rank << BF_HOPPER_RANK_SHIFT,
-			.bytes = p->bytes,
-			.outside = p->outside,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_bulk_piece_schema, actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, actor, hopper_bulk_piece, .global = p->global, .copy = p->job->copy.number,
+		.shared = p->shared | (uint32_t)p->rank << BF_HOPPER_RANK_SHIFT, .bytes = p->bytes,
+		.outside = p->outside);
 }
 
 static void write_shared(struct bf_bulk_sm *to, uint32_t base, const struct bf_bulk_piece *p)

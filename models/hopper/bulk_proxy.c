@@ -89,11 +89,7 @@ uint64_t bf_bulk_fence(struct bf_hopper_cta *cta, uint32_t warp)
 		s->stale -= bytes;
 		s->unfenced[slot].low = s->unfenced[slot].high = 0;
 	}
-	if (bf_probe(gpu->sim, BF_CLASS_MEM)) {
-		struct bf_rec_hopper_proxy_fence r = { .warp = slot, .bytes = bytes };
-
-		bf_record(&gpu->sim->rec, &bf_rec_hopper_proxy_fence_schema, cta->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, cta->sm->actor, hopper_proxy_fence, .warp = slot, .bytes = bytes);
 	return gpu->sim->now_ps + bf_hopper_mc(gpu, gpu->profile.proxy_fence_mc);
 }
 
@@ -128,7 +124,7 @@ void bf_bulk_view_read(struct bf_bulk_sm *s, uint32_t address, void *data, uint3
 	}
 	s->bulk->counts.stale += r.bytes;
 	if (r.bytes && bf_probe(sim, BF_CLASS_MEM))
-		bf_record(&sim->rec, &bf_rec_hopper_stale_read_schema, s->sm->actor, &r, NULL, 0);
+		BF_EMIT_MADE(sim, s->sm->actor, hopper_stale_read, r, NULL, 0);
 }
 
 void bf_bulk_view_forget(struct bf_bulk_sm *s, uint32_t address, uint32_t len)

@@ -90,15 +90,9 @@ static void update(struct bf_bulk_sm *s, uint32_t barrier, uint32_t bytes, uint3
 		};
 
 		bf_hopper_raise(gpu, &f);
-	} else if (bf_probe(gpu->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_bulk_signal r = {
-			.word = bf_sync_peek(s->sm->unit, barrier, NULL),
-			.address = barrier,
-			.bytes = bytes,
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_hopper_bulk_signal_schema, s->sm->actor, &r, NULL, 0);
-	}
+	} else
+		BF_EMIT(gpu->sim, s->sm->actor, hopper_bulk_signal, .word = bf_sync_peek(s->sm->unit, barrier, NULL),
+			.address = barrier, .bytes = bytes);
 }
 
 void bf_bulk_signal(struct bf_event *ev)

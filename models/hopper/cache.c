@@ -11,11 +11,7 @@ enum { FILLED, WRITTEN_BACK, INVALIDATED, DROPPED };
 
 static void record_line(const struct bf_sync_unit *u, const struct bf_sync_line *l, uint32_t event)
 {
-	if (bf_probe(u->sim, BF_CLASS_MEM)) {
-		struct bf_rec_hopper_cache r = { .word = l->word[0], .address = l->tag << u->shift, .event = event };
-
-		bf_record(&u->sim->rec, &bf_rec_hopper_cache_schema, u->opts.actor, &r, NULL, 0);
-	}
+	BF_EMIT(u->sim, u->opts.actor, hopper_cache, .word = l->word[0], .address = l->tag << u->shift, .event = event);
 }
 
 static void unlink_line(struct bf_sync_unit *u, uint8_t i)

@@ -79,19 +79,8 @@ void bf_hopper_raise(struct bf_hopper *gpu, const struct bf_hopper_fault *fault)
 	struct bf_hopper_fault f = *fault;
 
 	f.when_ps = gpu->sim->now_ps;
-	if (bf_probe(gpu->sim, BF_CLASS_FAULT)) {
-		struct bf_rec_hopper_fault r = {
-			.word = f.word,
-			.address = f.address,
-			.warp = f.warp,
-			.lane = f.lane,
-			.op = (uint8_t)f.op,
-			.kind = (uint8_t)f.kind,
-			.reason = (uint16_t)f.barrier,
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_hopper_fault_schema, gpu->sm[f.sm].actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->sm[f.sm].actor, hopper_fault, .word = f.word, .address = f.address, .warp = f.warp,
+		.lane = f.lane, .op = (uint8_t)f.op, .kind = (uint8_t)f.kind, .reason = (uint16_t)f.barrier);
 	if (gpu->fault.kind)
 		return;
 	gpu->fault = f;
@@ -237,18 +226,8 @@ static void record_cta(const struct bf_hopper_cta *cta, uint32_t event)
 {
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_cta r = {
-			.cta = cta->number,
-			.rank = cta->rank,
-			.base = cta->base,
-			.bytes = cta->bytes,
-			.first_warp = cta->first_warp,
-			.event = event,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_cta_schema, cta->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, cta->sm->actor, hopper_cta, .cta = cta->number, .rank = cta->rank, .base = cta->base,
+		.bytes = cta->bytes, .first_warp = cta->first_warp, .event = event);
 }
 
 static uint64_t slot_mask(const struct bf_hopper_cta *cta)

@@ -128,17 +128,8 @@ static void record_copy(const struct bf_hopper_cta *cta, const struct bf_ldgsts_
 	const uint32_t first = c->active ? (uint32_t)__builtin_ctz(c->active) : 0;
 	struct bf_sim *sim = cta->sm->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_ldgsts r = {
-			.global = c->global[first],
-			.shared = c->shared[first],
-			.lanes = c->active,
-			.warp = slot,
-			.bytes = c->bytes,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_ldgsts_schema, cta->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, cta->sm->actor, hopper_ldgsts, .global = c->global[first], .shared = c->shared[first],
+		.lanes = c->active, .warp = slot, .bytes = c->bytes);
 }
 
 void bf_ldgsts_issue(struct bf_hopper_cta *cta, struct bf_ldgsts_copy *c)
@@ -262,17 +253,8 @@ static void record_arrive(const struct bf_bulk_sm *s, uint32_t slot, uint32_t ad
 {
 	struct bf_sim *sim = s->bulk->gpu->sim;
 
-	if (bf_probe(sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_hopper_ldgsts_arrive r = {
-			.address = address,
-			.lanes = lanes,
-			.warp = slot,
-			.noinc = noinc,
-			.event = event,
-		};
-
-		bf_record(&sim->rec, &bf_rec_hopper_ldgsts_arrive_schema, s->sm->actor, &r, NULL, 0);
-	}
+	BF_EMIT(sim, s->sm->actor, hopper_ldgsts_arrive, .address = address, .lanes = lanes, .warp = slot,
+		.noinc = noinc, .event = event);
 }
 
 /* The copies of the mark's lanes have ended. */

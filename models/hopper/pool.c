@@ -24,7 +24,7 @@ static void record_wait(const struct bf_sync_unit *u, const struct bf_sync_instr
 			.event = event,
 		};
 
-		bf_record(&u->sim->rec, &bf_rec_hopper_wait_schema, u->opts.actor, &r, NULL, 0);
+		BF_EMIT_MADE(u->sim, u->opts.actor, hopper_wait, r, NULL, 0);
 	}
 }
 

@@ -41,18 +41,8 @@ static void record_remote(const struct bf_hopper_message *m, uint32_t actor_sm, 
 {
 	struct bf_hopper *gpu = m->gpu;
 
-	if (bf_probe(gpu->sim, BF_CLASS_NET)) {
-		struct bf_rec_hopper_remote r = {
-			.at_ps = at_ps,
-			.address = m->address,
-			.warp = m->warp,
-			.sm = m->from_sm,
-			.op = m->op,
-			.arrived = arrived,
-		};
-
-		bf_record(&gpu->sim->rec, &bf_rec_hopper_remote_schema, gpu->sm[actor_sm].actor, &r, NULL, 0);
-	}
+	BF_EMIT(gpu->sim, gpu->sm[actor_sm].actor, hopper_remote, .at_ps = at_ps, .address = m->address,
+		.warp = m->warp, .sm = m->from_sm, .op = m->op, .arrived = arrived);
 }
 
 static void raise_for(const struct bf_hopper_message *m, enum bf_hopper_fault_kind kind, enum bf_mbar_fault barrier,

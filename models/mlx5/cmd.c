@@ -224,7 +224,7 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 		};
 
 		snprintf(rec.name, sizeof(rec.name), "%s", c ? c->name : "?");
-		bf_record(&dev->sim->rec, &bf_rec_cmd_schema, dev->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(dev->sim, dev->actor, cmd, rec, NULL, 0);
 	}
 	return 0;
 }

@@ -64,17 +64,9 @@ static void hold(struct bf_mlx5 *dev, const struct bf_mlx5_cq *cq, uint32_t by)
 
 static void record_config(const struct bf_mlx5_cq *cq, const uint8_t *cqc)
 {
-	struct bf_rec_cq_config rec = {
-		.dbrec = bf_get_be64(cqc + BF_CQC_DBR_ADDR),
-		.cqn = cq->cqn,
-		.cqes = cq->mask + 1,
-		.cqe_size = cq->cqe_size,
-		.uar = cq->uar,
-		.collapsed = cq->collapsed,
-		.overrun_ignore = cq->ignore_overrun,
-	};
-
-	bf_record(&cq->dev->sim->rec, &bf_rec_cq_config_schema, cq->actor, &rec, NULL, 0);
+	BF_EMIT(cq->dev->sim, cq->actor, cq_config, .dbrec = bf_get_be64(cqc + BF_CQC_DBR_ADDR), .cqn = cq->cqn,
+		.cqes = cq->mask + 1, .cqe_size = cq->cqe_size, .uar = cq->uar, .collapsed = cq->collapsed,
+		.overrun_ignore = cq->ignore_overrun);
 }
 
 /* A CQ with its context, and with what it needs for events or against overrun. NULL: no memory. */
@@ -137,8 +129,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	hold(dev, cq, 1);
 	snprintf(name, sizeof(name), "%s.cq0x%x", dev->name, cq->cqn);
 	cq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_config(cq, cqc);
+	record_config(cq, cqc);
 	m->number = cq->cqn;
 	return BF_MLX5_CMD_OK;
 }
@@ -165,16 +156,9 @@ uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m)
 
 static void record_resize(const struct bf_mlx5_cq *cq, uint32_t from)
 {
-	struct bf_rec_cq_resize rec = {
-		.ring = bf_mlx5_buf_linear(&cq->buf) ? cq->buf.at : 0,
-		.cqn = cq->cqn,
-		.producer = (cq->producer - 1) & 0xffffff,
-		.from = from,
-		.to = cq->mask + 1,
-		.cqe_size = cq->cqe_size,
-	};
-
-	bf_record(&cq->dev->sim->rec, &bf_rec_cq_resize_schema, cq->actor, &rec, NULL, 0);
+	BF_EMIT(cq->dev->sim, cq->actor, cq_resize, .ring = bf_mlx5_buf_linear(&cq->buf) ? cq->buf.at : 0,
+		.cqn = cq->cqn, .producer = (cq->producer - 1) & 0xffffff, .from = from, .to = cq->mask + 1,
+		.cqe_size = cq->cqe_size);
 }
 
 /* Another ring, of another size. What is in the old one stays there: moving it is the driver's business. */
@@ -203,8 +187,7 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 	cq->mask = (1u << log_size) - 1;
 	cq->cqe_size = (uint8_t)cqe_size;
 	cq->pad = cqe_sz == CQE_128_PAD;
-	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
-		record_resize(cq, from);
+	record_resize(cq, from);
 	return BF_MLX5_CMD_OK;
 }
 

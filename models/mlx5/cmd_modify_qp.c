@@ -192,22 +192,11 @@ static void take_requester(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 
 static void record_path(const struct bf_mlx5_qp *qp)
 {
-	struct bf_rec_qp_path rec = {
-		.qpn = qp->qpn,
-		.remote_qpn = qp->remote_qpn,
-		.remote_ipv4 = qp->remote_ipv4,
-		.ipv4 = qp->port->ipv4,
-		.max_reads = qp->max_rdatomic,
-		.max_answers = qp->max_answers,
-		.mtu = 1u << qp->mtu_shift,
-		.access = qp->access,
-		.retries = qp->retry_count,
-		.rnr_retries = qp->rnr_retry,
-		.timeout = qp->ack_timeout,
-		.min_rnr_timer = qp->min_rnr_nak,
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_qp_path_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT(qp->dev->sim, qp->actor, qp_path, .qpn = qp->qpn, .remote_qpn = qp->remote_qpn,
+		.remote_ipv4 = qp->remote_ipv4, .ipv4 = qp->port->ipv4, .max_reads = qp->max_rdatomic,
+		.max_answers = qp->max_answers, .mtu = 1u << qp->mtu_shift, .access = qp->access,
+		.retries = qp->retry_count, .rnr_retries = qp->rnr_retry, .timeout = qp->ack_timeout,
+		.min_rnr_timer = qp->min_rnr_nak);
 }
 
 static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
@@ -216,8 +205,7 @@ static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *q
 	take_requester(qp, kept, qpc, OPTPAR_ACK_TIMEOUT | OPTPAR_RETRY_COUNT | OPTPAR_RNR_RETRY | OPTPAR_SRA_MAX);
 	take_access(qp, qpc, optional);
 	take_pkey(kept, qpc, optional);
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
-		record_path(qp);
+	record_path(qp);
 	return BF_MLX5_CMD_OK;
 }
 

@@ -122,20 +122,11 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 static void record_config(const struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
-	struct bf_rec_qp_config rec = {
-		.dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
-		.sq = qp->has_sq && bf_mlx5_buf_linear(&qp->sq) ? qp->sq.at : 0,
-		.qpn = qp->qpn,
-		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0,
-		.rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
-		.rq_stride = qp->rq_stride,
-		.send_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_SND),
-		.recv_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_RCV),
-		.pd = qp->pd,
-		.uar = qp->uar,
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_qp_config_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT(qp->dev->sim, qp->actor, qp_config, .dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
+		.sq = qp->has_sq && bf_mlx5_buf_linear(&qp->sq) ? qp->sq.at : 0, .qpn = qp->qpn,
+		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0, .rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
+		.rq_stride = qp->rq_stride, .send_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_SND),
+		.recv_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_RCV), .pd = qp->pd, .uar = qp->uar);
 }
 
 /*
@@ -183,8 +174,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	hold(qp, 1);
 	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->qpn);
 	qp->actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
-	if (bf_probe(m->dev->sim, BF_CLASS_QUEUE))
-		record_config(qp, qpc);
+	record_config(qp, qpc);
 	m->number = qp->qpn;
 	return BF_MLX5_CMD_OK;
 }

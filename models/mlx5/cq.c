@@ -95,24 +95,11 @@ static void build(const struct bf_mlx5_cq *cq, const struct source *from, const 
 static void record_cqe(const struct bf_mlx5_cq *cq, uint32_t qpn, const struct bf_mlx5_completion *c, uint64_t iova,
 		       uint8_t verdict, const struct bf_mlx5_cqe *cqe)
 {
-	struct bf_rec_cqe rec = {
-		.iova = iova,
-		.cqn = cq->cqn,
-		.qpn = qpn,
-		.count = cq->producer,
-		.slot = cq->collapsed ? 0 : cq->producer & cq->mask,
-		.byte_cnt = c->byte_cnt,
-		.imm = c->imm,
-		.index = c->index,
-		.opcode = c->opcode,
-		.syndrome = c->err.syndrome,
-		.vendor = c->err.vendor,
-		.wqe_opcode = c->wqe_opcode,
-		.solicited = c->solicited,
-		.verdict = verdict,
-	};
-
-	bf_record(&cq->dev->sim->rec, &bf_rec_cqe_schema, cq->actor, &rec, cqe, cqe ? sizeof(*cqe) : 0);
+	BF_EMIT_TAIL(cq->dev->sim, cq->actor, cqe, cqe, cqe ? sizeof(*cqe) : 0, .iova = iova, .cqn = cq->cqn,
+		     .qpn = qpn, .count = cq->producer, .slot = cq->collapsed ? 0 : cq->producer & cq->mask,
+		     .byte_cnt = c->byte_cnt, .imm = c->imm, .index = c->index, .opcode = c->opcode,
+		     .syndrome = c->err.syndrome, .vendor = c->err.vendor, .wqe_opcode = c->wqe_opcode,
+		     .solicited = c->solicited, .verdict = verdict);
 }
 
 static uint32_t consumer_of(const struct bf_mlx5_cq *cq)
@@ -122,17 +109,8 @@ static uint32_t consumer_of(const struct bf_mlx5_cq *cq)
 
 static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 {
-	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_cq_event rec = {
-			.cqn = cq->cqn,
-			.producer = cq->producer & 0xffffff,
-			.consumer = consumer_of(cq),
-			.kind = kind,
-			.sn = cq->arm_sn,
-		};
-
-		bf_record(&cq->dev->sim->rec, &bf_rec_cq_event_schema, cq->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(cq->dev->sim, cq->actor, cq_event, .cqn = cq->cqn, .producer = cq->producer & 0xffffff,
+		.consumer = consumer_of(cq), .kind = kind, .sn = cq->arm_sn);
 	if (kind == EVENT_COMPLETION)
 		bf_mlx5_event_comp(cq);
 }
@@ -257,8 +235,7 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64 || cq->pad) && put_front(cq, at, c)) ||
 		 bf_dma_write(&dev->dma, iova, &cqe, sizeof(cqe), 0))
 		verdict = CQE_FAILED;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_cqe(cq, from->qpn, c, iova, verdict, &cqe);
+	record_cqe(cq, from->qpn, c, iova, verdict, &cqe);
 	if (verdict == CQE_WRITTEN)
 		count_cqe(dev, c);
 	cq->producer++;
@@ -363,14 +340,12 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 	struct bf_fault overrun;
 
 	if (BF_UNLIKELY(cq->error)) {
-		if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
-			record_cqe(cq, qp->qpn, c, 0, CQE_IN_ERROR, NULL);
+		record_cqe(cq, qp->qpn, c, 0, CQE_IN_ERROR, NULL);
 		return;
 	}
 	if (!cq->ignore_overrun) {
 		if (bf_fault_check(cq->dev->sim, BF_FAULT_CQ_OVERRUN, cq->actor, qp->qpn, &overrun)) {
-			if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE))
-				record_cqe(cq, qp->qpn, c, 0, CQE_OVERRUN, NULL);
+			record_cqe(cq, qp->qpn, c, 0, CQE_OVERRUN, NULL);
 			fail(cq, EVENT_OVERRUN);
 			return;
 		}
@@ -410,17 +385,8 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 			  : cq->fired && sn == cq->fired_sn ? ARM_STALE
 							    : ARM_OK;
 
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_cq_arm rec = {
-			.cqn = cqn,
-			.consumer = consumer,
-			.sn = (uint8_t)sn,
-			.solicited_only = word >> 24 & 1,
-			.verdict = verdict,
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_cq_arm_schema, cq ? cq->actor : dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, cq ? cq->actor : dev->actor, cq_arm, .cqn = cqn, .consumer = consumer, .sn = (uint8_t)sn,
+		.solicited_only = word >> 24 & 1, .verdict = verdict);
 	if (cq && cq->extra && verdict != ARM_WRONG_UAR)
 		cq->extra->arm_word = word;
 	if (verdict)

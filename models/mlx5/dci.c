@@ -84,20 +84,9 @@ void bf_mlx5_dci_reset(struct bf_mlx5_qp *qp)
 
 static void record_connection(const struct bf_mlx5_qp *qp, uint32_t psn, uint32_t what)
 {
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_dc_connection rec = {
-			.qpn = qp->qpn,
-			.dct = qp->remote_qpn,
-			.ipv4 = qp->remote_ipv4,
-			.session = qp->dci->session,
-			.psn = psn,
-			.stream = qp->dci->stream,
-			.attempt = qp->dci->attempt,
-			.what = what,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_dc_connection_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, dc_connection, .qpn = qp->qpn, .dct = qp->remote_qpn, .ipv4 = qp->remote_ipv4,
+		.session = qp->dci->session, .psn = psn, .stream = qp->dci->stream, .attempt = qp->dci->attempt,
+		.what = what);
 }
 
 /* A packet of the connection itself. False on lack of memory. */
@@ -240,18 +229,8 @@ static void refused(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
 	struct bf_mlx5_send *s = bf_mlx5_oldest(qp);
 
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_dc_cnak rec = {
-			.qpn = qp->qpn,
-			.dct = r->src_qp,
-			.session = r->session,
-			.psn = r->psn,
-			.stream = r->stream,
-			.reason = (uint16_t)r->dc_info,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_dc_cnak_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, dc_cnak, .qpn = qp->qpn, .dct = r->src_qp, .session = r->session,
+		.psn = r->psn, .stream = r->stream, .reason = (uint16_t)r->dc_info);
 	if (!s || r->attempt != qp->dci->attempt || qp->dci->announce)
 		return;
 	switch (r->dc_info) {
@@ -418,17 +397,8 @@ void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 
 static void record_stream(const struct bf_mlx5_qp *dci, uint16_t stream, uint8_t syndrome, uint8_t what)
 {
-	if (bf_probe(dci->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_dci_stream rec = {
-			.qpn = dci->qpn,
-			.errored = dci->dci->errored,
-			.stream = stream,
-			.syndrome = syndrome,
-			.what = what,
-		};
-
-		bf_record(&dci->dev->sim->rec, &bf_rec_dci_stream_schema, dci->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dci->dev->sim, dci->actor, dci_stream, .qpn = dci->qpn, .errored = dci->dci->errored, .stream = stream,
+		.syndrome = syndrome, .what = what);
 }
 
 /*

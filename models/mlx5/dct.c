@@ -44,29 +44,14 @@ static struct bf_mlx5_dc_context *find(struct bf_mlx5_dct *dct, const struct bf_
 
 static void record_context(const struct bf_mlx5_dct *dct, const struct bf_roce *r, uint32_t what)
 {
-	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_dc_context rec = {
-			.dct = dct->dctn,
-			.qpn = r->src_qp,
-			.ipv4 = r->src_ipv4,
-			.session = r->session,
-			.psn = r->psn,
-			.stream = r->stream,
-			.contexts = (uint16_t)dct->contexts,
-			.what = what,
-		};
-
-		bf_record(&dct->dev->sim->rec, &bf_rec_dc_context_schema, dct->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dct->dev->sim, dct->actor, dc_context, .dct = dct->dctn, .qpn = r->src_qp, .ipv4 = r->src_ipv4,
+		.session = r->session, .psn = r->psn, .stream = r->stream, .contexts = (uint16_t)dct->contexts,
+		.what = what);
 }
 
 static void record_state(const struct bf_mlx5_dct *dct, uint8_t to)
 {
-	if (bf_probe(dct->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_dct_state rec = { .dct = dct->dctn, .contexts = (uint16_t)dct->contexts, .to = to };
-
-		bf_record(&dct->dev->sim->rec, &bf_rec_dct_state_schema, dct->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dct->dev->sim, dct->actor, dct_state, .dct = dct->dctn, .contexts = (uint16_t)dct->contexts, .to = to);
 }
 
 /* The way back to whom a frame came from. */

@@ -53,18 +53,9 @@ static void send_interrupt(struct bf_mlx5_eq *eq)
 static void record_eqe(const struct bf_mlx5_eq *eq, const struct bf_mlx5_eqe *e, uint32_t number, uint64_t iova,
 		       uint8_t verdict)
 {
-	struct bf_rec_eqe rec = {
-		.iova = iova,
-		.eqn = eq->eqn,
-		.count = eq->producer,
-		.number = number,
-		.event = e->type,
-		.sub_type = e->sub_type,
-		.interrupt = eq->armed && verdict == EQE_WRITTEN,
-		.verdict = verdict,
-	};
-
-	bf_record(&eq->dev->sim->rec, &bf_rec_eqe_schema, eq->actor, &rec, e, sizeof(*e));
+	BF_EMIT_TAIL(eq->dev->sim, eq->actor, eqe, e, sizeof(*e), .iova = iova, .eqn = eq->eqn, .count = eq->producer,
+		     .number = number, .event = e->type, .sub_type = e->sub_type,
+		     .interrupt = eq->armed && verdict == EQE_WRITTEN, .verdict = verdict);
 }
 
 /* A full queue loses the entry, unless it was created to overwrite old ones. */
@@ -81,8 +72,7 @@ static void put(struct bf_mlx5_eq *eq, struct bf_mlx5_eqe *e, uint32_t number)
 		verdict = EQE_OVERFLOW;
 	else if (bf_dma_write(&dev->dma, iova, e, sizeof(*e), 0))
 		verdict = EQE_FAILED;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_eqe(eq, e, number, iova, verdict);
+	record_eqe(eq, e, number, iova, verdict);
 	if (verdict == EQE_FAILED)
 		eq->status = EQ_STATUS_WRITE_FAIL;
 	if (verdict != EQE_WRITTEN) {
@@ -196,13 +186,8 @@ void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm)
 	struct bf_mlx5_eq *eq = bf_mlx5_table_get(&dev->eqs, word >> 24);
 	uint8_t verdict = !eq ? UPDATE_NO_EQ : eq->uar != uar->index ? UPDATE_WRONG_UAR : UPDATE_OK;
 
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_eq_update rec = {
-			.eqn = word >> 24, .consumer = word & 0xffffff, .arm = arm, .verdict = verdict
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_eq_update_schema, eq ? eq->actor : dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, eq ? eq->actor : dev->actor, eq_update, .eqn = word >> 24, .consumer = word & 0xffffff,
+		.arm = arm, .verdict = verdict);
 	if (verdict)
 		return;
 	eq->consumer = word & 0xffffff;
@@ -228,11 +213,8 @@ static uint8_t eq_ring(struct bf_mlx5_eq *eq, const struct bf_mlx5_mail *m, cons
 
 static void record_config(const struct bf_mlx5_eq *eq)
 {
-	struct bf_rec_eq_config rec = {
-		.mask = eq->types, .eqn = eq->eqn, .eqes = eq->mask + 1, .vector = eq->vector, .uar = eq->uar
-	};
-
-	bf_record(&eq->dev->sim->rec, &bf_rec_eq_config_schema, eq->actor, &rec, NULL, 0);
+	BF_EMIT(eq->dev->sim, eq->actor, eq_config, .mask = eq->types, .eqn = eq->eqn, .eqes = eq->mask + 1,
+		.vector = eq->vector, .uar = eq->uar);
 }
 
 void bf_mlx5_eq_free(struct bf_mlx5_eq *eq)
@@ -275,8 +257,7 @@ uint8_t bf_mlx5_cmd_create_eq(struct bf_mlx5_mail *m)
 	uar->users++;
 	snprintf(name, sizeof(name), "%s.eq%u", dev->name, eq->eqn);
 	eq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_config(eq);
+	record_config(eq);
 	m->number = eq->eqn;
 	return BF_MLX5_CMD_OK;
 }

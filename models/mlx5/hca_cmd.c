@@ -193,7 +193,7 @@ static void record(const struct bf_mlx5_hca *hca, const struct life *l, uint8_t 
 	struct bf_rec_cmd rec = { .opcode = l->opcode, .status = status };
 
 	snprintf(rec.name, sizeof(rec.name), "%s", l->name);
-	bf_record(&hca->sim->rec, &bf_rec_cmd_schema, hca->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(hca->sim, hca->actor, cmd, rec, NULL, 0);
 }
 
 uint8_t bf_hca_execute(struct bf_mlx5_hca *hca, const uint8_t *in, uint32_t in_len, uint8_t *out, uint32_t out_len)

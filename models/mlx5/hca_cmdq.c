@@ -62,18 +62,11 @@ void bf_hca_drop(struct bf_mlx5_hca *hca)
 static void record_entry(const struct bf_mlx5_hca *hca, enum bf_mlx5_delivery delivery, uint8_t status, bool event)
 {
 	const struct bf_mlx5_cmd_entry *e = &hca->cmd.entry;
-	struct bf_rec_cmd_entry rec = {
-		.slot = hca->cmd.slot,
-		.in_len = bf_be32(e->in_len),
-		.out_len = bf_be32(e->out_len),
-		.opcode = (uint16_t)BF_MLX5_GET(e->in, BF_CMD_OPCODE),
-		.token = e->token,
-		.delivery = (uint8_t)delivery,
-		.status = status,
-		.event = event,
-	};
 
-	bf_record(&hca->sim->rec, &bf_rec_cmd_entry_schema, hca->actor, &rec, e, sizeof(*e));
+	BF_EMIT_TAIL(hca->sim, hca->actor, cmd_entry, e, sizeof(*e), .slot = hca->cmd.slot,
+		     .in_len = bf_be32(e->in_len), .out_len = bf_be32(e->out_len),
+		     .opcode = (uint16_t)BF_MLX5_GET(e->in, BF_CMD_OPCODE), .token = e->token,
+		     .delivery = (uint8_t)delivery, .status = status, .event = event);
 }
 
 /*
@@ -99,8 +92,7 @@ static void finish(struct bf_mlx5_hca *hca, enum bf_mlx5_delivery delivery)
 	hca->count.commands++;
 	hca->count.refused += delivery != BF_MLX5_DELIVERY_OK;
 	hca->count.events += event;
-	if (bf_probe(hca->sim, BF_CLASS_QUEUE))
-		record_entry(hca, delivery, e->out[0], event);
+	record_entry(hca, delivery, e->out[0], event);
 	if (event)
 		bf_mlx5_event_cmd(hca->dev, 1u << c->slot);
 	forget(c);

@@ -51,7 +51,7 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 			.index = index,
 		};
 
-		bf_record(&qp->dev->sim->rec, &bf_rec_mkey_error_schema, qp->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(qp->dev->sim, qp->actor, mkey_error, rec, NULL, 0);
 	}
 	return f;
 }

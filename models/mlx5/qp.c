@@ -67,11 +67,7 @@ static void leave_send_error(struct bf_mlx5_qp *qp)
 
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
 {
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_qp_state rec = { .qpn = qp->qpn, .from = qp->state, .to = state, .cause = cause };
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_qp_state_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, qp_state, .qpn = qp->qpn, .from = qp->state, .to = state, .cause = cause);
 	if (qp->state == BF_MLX5_QPS_SQER)
 		leave_send_error(qp);
 	qp->state = state;
@@ -97,7 +93,7 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 		};
 
 		snprintf(rec.why, sizeof(rec.why), "%s", why);
-		bf_record(&qp->dev->sim->rec, &bf_rec_qp_error_schema, qp->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(qp->dev->sim, qp->actor, qp_error, rec, NULL, 0);
 	}
 }
 

@@ -88,17 +88,8 @@ static void send_nak(struct bf_mlx5_qp *qp)
 
 	qp->nak = 0;
 	qp->acks_owed = 0; /* a NAK acknowledges what came before it */
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nak_sent rec = {
-			.qpn = qp->qpn,
-			.psn = qp->nak_psn,
-			.got = qp->dev->rx.psn,
-			.syndrome = syndrome,
-			.opcode = qp->nak_opcode,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_nak_sent_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, nak_sent, .qpn = qp->qpn, .psn = qp->nak_psn, .got = qp->dev->rx.psn,
+		.syndrome = syndrome, .opcode = qp->nak_opcode);
 	qp->dev->count.naks_sent[bf_mlx5_nak_kind(syndrome)]++;
 	send_aeth(qp, BF_RC_ACK, syndrome, qp->nak_psn, qp->msn, 0);
 	if (is_fatal(syndrome)) {

@@ -100,18 +100,8 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
 	bf_mlx5_tx_drop(qp, BF_TX_REQUEST);
 	bf_mlx5_tx_seek(qp, psn);
 	qp->retries++;
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_retransmit rec = {
-			.qpn = qp->qpn,
-			.psn = psn,
-			.sent = sent,
-			.index = qp->tx_index,
-			.cause = cause,
-			.left = cause == 2 ? qp->rnr_left : qp->retries_left,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_retransmit_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, retransmit, .qpn = qp->qpn, .psn = psn, .sent = sent, .index = qp->tx_index,
+		.cause = cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left);
 }
 
 struct bf_mlx5_send *bf_mlx5_oldest(const struct bf_mlx5_qp *qp)

@@ -29,7 +29,7 @@ void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet
 			rec.psn = dev->rx.psn;
 			rec.opcode = dev->rx.opcode;
 		}
-		bf_record(&dev->sim->rec, &bf_rec_rx_drop_schema, actor, &rec, NULL, 0);
+		BF_EMIT_MADE(dev->sim, actor, rx_drop, rec, NULL, 0);
 	}
 }
 
@@ -312,19 +312,8 @@ static void finish_message(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 
 	qp->rx_op = OP_NONE;
 	qp->msn = bf_psn_add(qp->msn, 1);
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_request_done rec = {
-			.va = qp->rx_va - qp->rx_done,
-			.qpn = qp->qpn,
-			.psn = r->psn,
-			.msn = qp->msn,
-			.length = qp->rx_done,
-			.rkey = qp->rx_rkey,
-			.opcode = r->opcode,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_request_done_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, request_done, .va = qp->rx_va - qp->rx_done, .qpn = qp->qpn, .psn = r->psn,
+		.msn = qp->msn, .length = qp->rx_done, .rkey = qp->rx_rkey, .opcode = r->opcode);
 	if (qp->rx_has_wqe)
 		complete_receive(qp, opcode, qp->rx_done, opcode == BF_MLX5_CQE_RESP_SEND ? 0 : r->imm, r->solicited,
 				 err_none);

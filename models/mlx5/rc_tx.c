@@ -483,22 +483,9 @@ static bool check_wqe(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 
 static void record_start(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 {
-	struct bf_rec_wqe_start rec = {
-		.raddr = s->raddr,
-		.va = s->va,
-		.qpn = qp->qpn,
-		.psn = s->psn,
-		.npsn = s->npsn,
-		.length = s->length,
-		.lkey = s->lkey,
-		.rkey = s->rkey,
-		.in_flight = in_flight(qp),
-		.index = s->index,
-		.opcode = s->opcode,
-		.nsge = s->nsge,
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_wqe_start_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT(qp->dev->sim, qp->actor, wqe_start, .raddr = s->raddr, .va = s->va, .qpn = qp->qpn, .psn = s->psn,
+		.npsn = s->npsn, .length = s->length, .lkey = s->lkey, .rkey = s->rkey, .in_flight = in_flight(qp),
+		.index = s->index, .opcode = s->opcode, .nsge = s->nsge);
 }
 
 /* First touch of a WQE: fence, checks, PSNs. False: not now, or it failed. */
@@ -529,8 +516,7 @@ static bool start(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	s->flags |= BF_SEND_STARTED;
 	if (s->flags & BF_SEND_RDATOMIC)
 		qp->rdatomic++;
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
-		record_start(qp, s);
+	record_start(qp, s);
 	if (s->opcode == BF_MLX5_OP_NOP || s->opcode == BF_MLX5_OP_UMR || (s->opcode == BF_MLX5_OP_DUMP && !s->length))
 		s->flags |= BF_SEND_DONE;
 	else if (s->opcode == BF_MLX5_OP_DUMP)

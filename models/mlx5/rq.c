@@ -90,18 +90,8 @@ void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len,
 	rx->in_cqe_len = 0;
 	qp->rq_index = index;
 	qp->rx_has_wqe = true;
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_recv_wqe_fetch rec = {
-			.room = rx->room,
-			.qpn = qp->qpn,
-			.nsge = rx->nsge,
-			.psn = qp->expected_psn,
-			.index = index,
-			.producer = producer,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_recv_wqe_fetch_schema, qp->actor, &rec, bytes, len);
-	}
+	BF_EMIT_TAIL(qp->dev->sim, qp->actor, recv_wqe_fetch, bytes, len, .room = rx->room, .qpn = qp->qpn,
+		     .nsge = rx->nsge, .psn = qp->expected_psn, .index = index, .producer = producer);
 }
 
 enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)

@@ -76,7 +76,7 @@ static void record_dbrec(const struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer 
 
 	/* libmlx5 rings with the index of its last WQE, which is at most 16 WQEBBs behind the producer index. */
 	rec.mismatch = (uint16_t)(qp->producer - qp->bell_index) > BF_MLX5_MAX_WQEBBS;
-	bf_record(&qp->dev->sim->rec, &bf_rec_dbrec_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(qp->dev->sim, qp->actor, dbrec, rec, NULL, 0);
 }
 
 /*
@@ -185,36 +185,21 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 
 	if (why)
 		snprintf(rec.why, sizeof(rec.why), "%.31s", why);
-	bf_record(&qp->dev->sim->rec, &bf_rec_wqe_fetch_schema, qp->actor, &rec, bytes, wqebbs * BF_MLX5_WQEBB);
+	BF_EMIT_MADE(qp->dev->sim, qp->actor, wqe_fetch, rec, bytes, wqebbs * BF_MLX5_WQEBB);
 }
 
 static void record_datagram(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
 {
-	struct bf_rec_ud_wqe rec = {
-		.qpn = qp->qpn,
-		.dest_qp = w->dct,
+	BF_EMIT(qp->dev->sim, qp->actor, ud_wqe, .qpn = qp->qpn, .dest_qp = w->dct,
 		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport,
-		.qkey = (uint32_t)(w->dc_key >> 32),
-		.index = index,
-		.av_len = w->av_len,
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_ud_wqe_schema, qp->actor, &rec, NULL, 0);
+		.qkey = (uint32_t)(w->dc_key >> 32), .index = index, .av_len = w->av_len);
 }
 
 static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
 {
-	struct bf_rec_dc_wqe rec = {
-		.dc_key = w->dc_key,
-		.qpn = qp->qpn,
-		.dct = w->dct,
-		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport,
-		.index = index,
-		.stream = w->stream,
-		.av_len = w->av_len,
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_dc_wqe_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT(qp->dev->sim, qp->actor, dc_wqe, .dc_key = w->dc_key, .qpn = qp->qpn, .dct = w->dct,
+		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport, .index = index,
+		.stream = w->stream, .av_len = w->av_len);
 }
 
 static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
@@ -443,21 +428,10 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const 
 		c.data_len = s->atomic_size ? s->atomic_size : (uint8_t)s->length;
 		c.format = bf_mlx5_cqe_format(qp->cs_req);
 	}
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_wqe_done rec = {
-			.qpn = qp->qpn,
-			.psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn,
-			.length = s->length,
-			.index = s->index,
-			.next = (uint16_t)(s->index + s->wqebbs),
-			.opcode = s->opcode,
-			.signalled = signalled,
-			.syndrome = c.err.syndrome,
-			.vendor = c.err.vendor,
-		};
-
-		bf_record(&qp->dev->sim->rec, &bf_rec_wqe_done_schema, qp->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(qp->dev->sim, qp->actor, wqe_done, .qpn = qp->qpn,
+		.psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn, .length = s->length, .index = s->index,
+		.next = (uint16_t)(s->index + s->wqebbs), .opcode = s->opcode, .signalled = signalled,
+		.syndrome = c.err.syndrome, .vendor = c.err.vendor);
 	if (signalled)
 		bf_mlx5_cq_write(qp->send_cq, qp, &c);
 }

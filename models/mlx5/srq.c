@@ -188,18 +188,8 @@ static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 	srq->consumed++;
 	if (srq->at != index + 1u)
 		srq->cached = 0; /* what lies there may have been reused by the time the list comes back */
-	if (bf_probe(srq->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_srq_take rec = {
-			.srqn = srq->srqn,
-			.qpn = qp->qpn,
-			.index = index,
-			.next = srq->at,
-			.left = left(srq),
-			.limit = srq->limit,
-		};
-
-		bf_record(&srq->dev->sim->rec, &bf_rec_srq_take_schema, srq->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(srq->dev->sim, srq->actor, srq_take, .srqn = srq->srqn, .qpn = qp->qpn, .index = index, .next = srq->at,
+		.left = left(srq), .limit = srq->limit);
 	bf_mlx5_rq_begin(qp, wqe + sizeof(*link), srq->stride - (uint32_t)sizeof(*link), index, srq->producer);
 	if (srq->at > srq->mask)
 		fail(srq); /* the list leads out of the ring */
@@ -258,17 +248,9 @@ static void hold(struct bf_mlx5_srq *srq, uint32_t by)
 
 static void record_config(const struct bf_mlx5_srq *srq, const struct shape *s)
 {
-	struct bf_rec_srq_config rec = {
-		.dbrec = s->dbr,
-		.ring = bf_mlx5_buf_linear(&srq->ring) ? srq->ring.at : 0,
-		.srqn = srq->srqn,
-		.wqes = srq->mask + 1u,
-		.stride = srq->stride,
-		.pd = srq->pd,
-		.cyclic = srq->cyclic,
-	};
-
-	bf_record(&srq->dev->sim->rec, &bf_rec_srq_config_schema, srq->actor, &rec, NULL, 0);
+	BF_EMIT(srq->dev->sim, srq->actor, srq_config, .dbrec = s->dbr,
+		.ring = bf_mlx5_buf_linear(&srq->ring) ? srq->ring.at : 0, .srqn = srq->srqn, .wqes = srq->mask + 1u,
+		.stride = srq->stride, .pd = srq->pd, .cyclic = srq->cyclic);
 }
 
 /* `context` is kept for QUERY. */
@@ -306,8 +288,7 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 	hold(srq, 1);
 	snprintf(name, sizeof(name), "%s.srq0x%x", dev->name, srq->srqn);
 	srq->actor = bf_stream_actor(&dev->sim->rec, "queue", name);
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_config(srq, s);
+	record_config(srq, s);
 	m->number = srq->srqn;
 	return BF_MLX5_CMD_OK;
 }

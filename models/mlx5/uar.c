@@ -57,19 +57,9 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	uint8_t verdict = bell_verdict(qp, uar);
 	struct bf_fault stall = { 0 }, broken;
 
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_doorbell rec = {
-			.qpn = qpn,
-			.uar = uar->index,
-			.offset = offset,
-			.len = len,
-			.index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word),
-			.opcode = (uint8_t)word,
-			.verdict = verdict,
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_doorbell_schema, qp ? qp->actor : dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, qp ? qp->actor : dev->actor, doorbell, .qpn = qpn, .uar = uar->index, .offset = offset,
+		.len = len, .index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word), .opcode = (uint8_t)word,
+		.verdict = verdict);
 	if (verdict != BELL_OK) {
 		dev->count.doorbells_ignored++;
 		return;

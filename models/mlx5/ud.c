@@ -92,11 +92,8 @@ static void complete(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t le
 
 static void record_done(const struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
-	struct bf_rec_request_done rec = {
-		.qpn = qp->qpn, .psn = r->psn, .length = r->payload_len, .opcode = r->opcode
-	};
-
-	bf_record(&qp->dev->sim->rec, &bf_rec_request_done_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT(qp->dev->sim, qp->actor, request_done, .qpn = qp->qpn, .psn = r->psn, .length = r->payload_len,
+		.opcode = r->opcode);
 }
 
 /* A receive that cannot hold the datagram, or whose memory cannot be written, fails its queue pair (assumed). */
@@ -123,8 +120,7 @@ static void place(struct bf_mlx5_qp *qp, const struct bf_packet *pkt, const stru
 		fail(qp, r, err);
 		return;
 	}
-	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
-		record_done(qp, r);
+	record_done(qp, r);
 	complete(qp, r, GRH_BYTES + r->payload_len, err_none);
 }
 

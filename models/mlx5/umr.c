@@ -44,7 +44,7 @@ static void record(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, ui
 		rec.access = (uint8_t)k->access;
 		rec.free = k->free;
 	}
-	bf_record(&qp->dev->sim->rec, &bf_rec_umr_schema, qp->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(qp->dev->sim, qp->actor, umr, rec, NULL, 0);
 }
 
 /* The kernel's queue pair for keys may change those of all protection domains, and which one they are of. */

@@ -30,11 +30,7 @@ uint32_t bf_nvme_bar_size(const struct bf_nvme *dev)
 void bf_nvme_driver_error(struct bf_nvme *dev, enum bf_nvme_wrong wrong, uint32_t qid, uint64_t value, uint64_t limit)
 {
 	dev->count.driver_errors++;
-	if (bf_probe(dev->sim, BF_CLASS_FAULT)) {
-		struct bf_rec_nvme_driver_error rec = { .value = value, .limit = limit, .qid = qid, .wrong = wrong };
-
-		bf_record(&dev->sim->rec, &bf_rec_nvme_driver_error_schema, dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, dev->actor, nvme_driver_error, .value = value, .limit = limit, .qid = qid, .wrong = wrong);
 }
 
 static void ignored_doorbell(struct bf_nvme *dev, enum bf_nvme_wrong wrong, uint32_t qid, uint32_t value,

@@ -100,11 +100,7 @@ static void on_interrupt(struct bf_event *ev)
 	if (!dev->bus_master || is_masked(dev, vector))
 		return;
 	dev->count.interrupts++;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_interrupt rec = { .vector = vector, .completions = v->waiting };
-
-		bf_record(&dev->sim->rec, &bf_rec_nvme_interrupt_schema, dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, dev->actor, nvme_interrupt, .vector = vector, .completions = v->waiting);
 	v->waiting = 0;
 	dev->interrupt(dev->interrupt_arg, vector);
 }
@@ -139,26 +135,11 @@ static void count_times(struct bf_nvme *dev, struct bf_nvme_rq *rq, uint64_t lan
 static void record_completion(const struct bf_nvme_cq *cq, const struct bf_nvme_rq *rq, uint64_t landed_ps,
 			      const struct bf_nvme_cqe *cqe)
 {
-	struct bf_rec_nvme_completion rec = {
-		.landed_ps = landed_ps,
-		.doorbell_ps = rq->fetch_ps - rq->told_ps,
-		.fetch_ps = rq->start_ps - rq->fetch_ps,
-		.data_ps = rq->data_ps,
-		.media_ps = rq->media_ps,
-		.dw0 = rq->dw0,
-		.dw1 = rq->dw1,
-		.sqid = rq->sqid,
-		.cqid = cq->qid,
-		.sqslot = rq->slot,
-		.cqslot = (uint16_t)cq->tail,
-		.cid = rq->cid,
-		.sqhd = rq->sqhd,
-		.status = (uint16_t)rq->status,
-		.phase = cq->phase,
-		.opcode = rq->opcode,
-	};
-
-	bf_record(&cq->dev->sim->rec, &bf_rec_nvme_completion_schema, cq->actor, &rec, cqe, sizeof(*cqe));
+	BF_EMIT_TAIL(cq->dev->sim, cq->actor, nvme_completion, cqe, sizeof(*cqe), .landed_ps = landed_ps,
+		     .doorbell_ps = rq->fetch_ps - rq->told_ps, .fetch_ps = rq->start_ps - rq->fetch_ps,
+		     .data_ps = rq->data_ps, .media_ps = rq->media_ps, .dw0 = rq->dw0, .dw1 = rq->dw1, .sqid = rq->sqid,
+		     .cqid = cq->qid, .sqslot = rq->slot, .cqslot = (uint16_t)cq->tail, .cid = rq->cid,
+		     .sqhd = rq->sqhd, .status = (uint16_t)rq->status, .phase = cq->phase, .opcode = rq->opcode);
 }
 
 /* The dword with the phase tag is the last of the 16 bytes to change; on request it is a write of its own. */
@@ -198,8 +179,7 @@ static void post(struct bf_nvme_cq *cq, struct bf_nvme_rq *rq)
 	}
 	landed = dev->link.posted_ps > dev->sim->now_ps ? dev->link.posted_ps : dev->sim->now_ps;
 	count_times(dev, rq, landed);
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_completion(cq, rq, landed, &cqe);
+	record_completion(cq, rq, landed, &cqe);
 	dev->count.completions++;
 	if (++cq->tail == cq->ring.size) {
 		cq->tail = 0;
@@ -218,17 +198,8 @@ static void hold(struct bf_nvme_cq *cq, struct bf_nvme_rq *rq)
 	bf_nvme_list_add(&cq->held, rq);
 	cq->nheld++;
 	dev->count.held++;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_held rec = {
-			.held = cq->nheld,
-			.sqid = rq->sqid,
-			.cqid = cq->qid,
-			.cid = rq->cid,
-			.head = (uint16_t)cq->head,
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_nvme_held_schema, cq->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, cq->actor, nvme_held, .held = cq->nheld, .sqid = rq->sqid, .cqid = cq->qid, .cid = rq->cid,
+		.head = (uint16_t)cq->head);
 	if (dev->dbbuf_shadow && cq->qid)
 		bf_nvme_shadow_sleep_cq(cq);
 }

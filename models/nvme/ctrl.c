@@ -20,18 +20,8 @@ static void on_shutdown(struct bf_event *ev);
 
 static void record_state(struct bf_nvme *dev, uint16_t state, uint16_t reason, uint64_t value, uint32_t dropped)
 {
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_state rec = {
-			.value = value,
-			.cc = dev->regs.cc,
-			.csts = dev->regs.csts,
-			.dropped = dropped,
-			.state = state,
-			.reason = reason,
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_nvme_state_schema, dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, dev->actor, nvme_state, .value = value, .cc = dev->regs.cc, .csts = dev->regs.csts,
+		.dropped = dropped, .state = state, .reason = reason);
 }
 
 static void set_phase(struct bf_nvme *dev, enum bf_nvme_phase phase)

@@ -17,11 +17,7 @@ static uint32_t event_dw0(const struct bf_nvme_event *e)
 
 static void record_event(struct bf_nvme *dev, const struct bf_nvme_event *e, uint16_t cid, uint16_t fate)
 {
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_event rec = { .dw0 = event_dw0(e), .cid = cid, .fate = fate };
-
-		bf_record(&dev->sim->rec, &bf_rec_nvme_event_schema, dev->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, dev->actor, nvme_event, .dw0 = event_dw0(e), .cid = cid, .fate = fate);
 }
 
 /*

@@ -39,36 +39,16 @@ uint64_t bf_nvme_ring_iova(const struct bf_nvme_ring *r, uint32_t slot, uint32_t
 
 static void record_sq(const struct bf_nvme_sq *sq, uint8_t what)
 {
-	if (bf_probe(sq->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_queue rec = {
-			.base = sq->ring.pages ? sq->ring.pages[0] : sq->ring.base,
-			.size = sq->ring.size,
-			.qid = sq->qid,
-			.cqid = sq->cq->qid,
-			.what = what,
-			.flags = sq->ring.pages == NULL,
-		};
-
-		bf_record(&sq->dev->sim->rec, &bf_rec_nvme_queue_schema, sq->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(sq->dev->sim, sq->actor, nvme_queue, .base = sq->ring.pages ? sq->ring.pages[0] : sq->ring.base,
+		.size = sq->ring.size, .qid = sq->qid, .cqid = sq->cq->qid, .what = what,
+		.flags = sq->ring.pages == NULL);
 }
 
 static void record_cq(const struct bf_nvme_cq *cq, uint8_t what)
 {
-	if (bf_probe(cq->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_nvme_queue rec = {
-			.base = cq->ring.pages ? cq->ring.pages[0] : cq->ring.base,
-			.size = cq->ring.size,
-			.qid = cq->qid,
-			.cqid = cq->qid,
-			.vector = cq->vector,
-			.queue = 1,
-			.what = what,
-			.flags = (uint32_t)(cq->ring.pages == NULL) | (cq->interrupts ? QUEUE_IEN : 0),
-		};
-
-		bf_record(&cq->dev->sim->rec, &bf_rec_nvme_queue_schema, cq->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(cq->dev->sim, cq->actor, nvme_queue, .base = cq->ring.pages ? cq->ring.pages[0] : cq->ring.base,
+		.size = cq->ring.size, .qid = cq->qid, .cqid = cq->qid, .vector = cq->vector, .queue = 1, .what = what,
+		.flags = (uint32_t)(cq->ring.pages == NULL) | (cq->interrupts ? QUEUE_IEN : 0));
 }
 
 int bf_nvme_queue_open(struct bf_nvme *dev)

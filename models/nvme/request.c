@@ -135,18 +135,9 @@ void bf_nvme_rq_free(struct bf_nvme_rq *rq)
 
 static void record_fetch(const struct bf_nvme_sq *sq, const struct bf_nvme_rq *rq, uint32_t batch)
 {
-	struct bf_rec_nvme_fetch rec = {
-		.nsid = bf_le32(rq->sqe.nsid),
-		.sqid = rq->sqid,
-		.slot = rq->slot,
-		.cid = rq->cid,
-		.sqhd = (uint16_t)sq->head,
-		.opcode = rq->opcode,
-		.flags = rq->sqe.flags,
-		.batch = (uint16_t)batch,
-	};
-
-	bf_record(&sq->dev->sim->rec, &bf_rec_nvme_fetch_schema, sq->actor, &rec, &rq->sqe, sizeof(rq->sqe));
+	BF_EMIT_TAIL(sq->dev->sim, sq->actor, nvme_fetch, &rq->sqe, sizeof(rq->sqe), .nsid = bf_le32(rq->sqe.nsid),
+		     .sqid = rq->sqid, .slot = rq->slot, .cid = rq->cid, .sqhd = (uint16_t)sq->head,
+		     .opcode = rq->opcode, .flags = rq->sqe.flags, .batch = (uint16_t)batch);
 }
 
 static void enlist(struct bf_nvme_sq *sq, struct bf_nvme_rq *rq)
@@ -220,8 +211,7 @@ bool bf_nvme_accept(struct bf_nvme_sq *sq, uint32_t slot, const uint8_t *entry, 
 	name(rq);
 	enlist(sq, rq);
 	dev->count.commands++;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE))
-		record_fetch(sq, rq, batch);
+	record_fetch(sq, rq, batch);
 	queue_start(dev, rq);
 	return true;
 }
@@ -239,18 +229,10 @@ static void on_start(struct bf_event *ev)
 
 static void record_start(const struct bf_nvme_rq *rq)
 {
-	struct bf_rec_nvme_start rec = {
-		.slba = bf_le32(rq->sqe.cdw10) | (uint64_t)bf_le32(rq->sqe.cdw11) << 32,
-		.nsid = bf_le32(rq->sqe.nsid),
-		.cdw12 = bf_le32(rq->sqe.cdw12),
-		.sqid = rq->sqid,
-		.slot = rq->slot,
-		.cid = rq->cid,
-		.opcode = rq->opcode,
-		.admin = !rq->sqid,
-	};
-
-	bf_record(&rq->dev->sim->rec, &bf_rec_nvme_start_schema, rq->sq->actor, &rec, NULL, 0);
+	BF_EMIT(rq->dev->sim, rq->sq->actor, nvme_start,
+		.slba = bf_le32(rq->sqe.cdw10) | (uint64_t)bf_le32(rq->sqe.cdw11) << 32, .nsid = bf_le32(rq->sqe.nsid),
+		.cdw12 = bf_le32(rq->sqe.cdw12), .sqid = rq->sqid, .slot = rq->slot, .cid = rq->cid,
+		.opcode = rq->opcode, .admin = !rq->sqid);
 }
 
 static void run_formatting(struct bf_nvme_rq *rq)
@@ -265,8 +247,7 @@ static void run_formatting(struct bf_nvme_rq *rq)
 static void run(struct bf_nvme_rq *rq)
 {
 	rq->state = BF_NVME_RQ_RUNNING;
-	if (bf_probe(rq->dev->sim, BF_CLASS_QUEUE))
-		record_start(rq);
+	record_start(rq);
 	if (!rq->sqid)
 		bf_nvme_admin_start(rq);
 	else if (BF_UNLIKELY(rq->dev->formatting != NULL) && bf_nvme_is_formatting(rq->dev, bf_le32(rq->sqe.nsid)))
@@ -294,8 +275,7 @@ static void run_fused(struct bf_nvme_rq *first, struct bf_nvme_rq *second)
 	first->mate = second;
 	second->mate = first;
 	first->stuck = second->stuck = true;
-	if (bf_probe(first->dev->sim, BF_CLASS_QUEUE))
-		record_start(second);
+	record_start(second);
 	run(first);
 }
 

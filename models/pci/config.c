@@ -147,9 +147,7 @@ bool bf_pci_is_master(const struct bf_pci *fn)
 
 static void record_write(const struct bf_pci *fn, uint32_t offset, const void *src, uint32_t len)
 {
-	struct bf_rec_pci_config r = { .offset = offset, .len = len };
-
-	bf_record(&fn->sim->rec, &bf_rec_pci_config_schema, fn->actor, &r, src, len <= 64 ? len : 0);
+	BF_EMIT_TAIL(fn->sim, fn->actor, pci_config, src, len <= 64 ? len : 0, .offset = offset, .len = len);
 }
 
 int bf_pci_config_write(struct bf_pci *fn, uint32_t offset, const void *src, uint32_t len)
@@ -163,8 +161,7 @@ int bf_pci_config_write(struct bf_pci *fn, uint32_t offset, const void *src, uin
 		return bf_fail(&fn->sim->error, -EINVAL, "%s: %u bytes at 0x%x reach out of configuration space",
 			       fn->name, len, offset);
 	fn->count.config_writes++;
-	if (bf_probe(fn->sim, BF_CLASS_MMIO))
-		record_write(fn, offset, src, len);
+	record_write(fn, offset, src, len);
 	for (uint32_t at = offset; at < BF_PCI_CONFIG_USED && at - offset < len; at++) {
 		const uint8_t v = value[at - offset], writable = fn->writable[at];
 
@@ -212,11 +209,7 @@ static void reset_vectors(struct bf_pci *fn)
 void bf_pci_reset(struct bf_pci *fn, enum bf_pci_reset kind)
 {
 	fn->count.resets++;
-	if (bf_probe(fn->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_pci_reset r = { .reason = kind };
-
-		bf_record(&fn->sim->rec, &bf_rec_pci_reset_schema, fn->actor, &r, NULL, 0);
-	}
+	BF_EMIT(fn->sim, fn->actor, pci_reset, .reason = kind);
 	restore_config(fn, kind);
 	reset_vectors(fn);
 	fn->master = false;

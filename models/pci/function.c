@@ -259,9 +259,7 @@ int bf_pci_bar_write(struct bf_pci *fn, uint32_t bar, uint64_t offset, const voi
 
 static void record_interrupt(const struct bf_pci *fn, uint32_t vector, uint32_t what)
 {
-	struct bf_rec_pci_interrupt r = { .vector = vector, .what = what };
-
-	bf_record(&fn->sim->rec, &bf_rec_pci_interrupt_schema, fn->actor, &r, NULL, 0);
+	BF_EMIT(fn->sim, fn->actor, pci_interrupt, .vector = vector, .what = what);
 }
 
 /* An interrupt is a memory write: without bus mastering it cannot leave (PCIe 7.5.1.1.3, bit 2). */
@@ -270,8 +268,7 @@ void bf_pci_interrupt(void *arg, uint32_t vector)
 	struct bf_pci *fn = arg;
 	const bool exists = fn->attached && vector < fn->opts.vectors;
 
-	if (bf_probe(fn->sim, BF_CLASS_MMIO))
-		record_interrupt(fn, vector, !exists ? 3 : bf_pci_is_master(fn) ? 0 : 2);
+	record_interrupt(fn, vector, !exists ? 3 : bf_pci_is_master(fn) ? 0 : 2);
 	if (!exists)
 		return;
 	fn->count.interrupts++;
@@ -304,8 +301,7 @@ int32_t bf_pci_next_pending(const struct bf_pci *fn, uint32_t from)
 void bf_pci_sent(struct bf_pci *fn, uint32_t vector)
 {
 	fn->pending[vector / 64] &= ~(1ull << vector % 64);
-	if (bf_probe(fn->sim, BF_CLASS_MMIO))
-		record_interrupt(fn, vector, 1);
+	record_interrupt(fn, vector, 1);
 }
 
 void bf_pci_update_master(struct bf_pci *fn)

@@ -45,10 +45,7 @@ void bf_vfu_hang_up(struct bf_vfio_user *s, const char *fmt, ...)
 
 static void record_session(struct bf_vfio_user *s, uint32_t what)
 {
-	struct bf_rec_vfio_user_session r = { .number = (uint32_t)s->count.sessions, .what = what };
-
-	if (bf_probe(s->sim, BF_CLASS_META))
-		bf_record(&s->sim->rec, &bf_rec_vfio_user_session_schema, s->actor, &r, NULL, 0);
+	BF_EMIT(s->sim, s->actor, vfio_user_session, .number = (uint32_t)s->count.sessions, .what = what);
 }
 
 /* Ends the connection at once; nobody is in the middle of it. */

@@ -17,12 +17,8 @@
 static void record_map(struct bf_vfio_user *s, uint32_t what, uint64_t iova, uint64_t size, uint64_t offset,
 		       uint32_t access)
 {
-	struct bf_rec_vfio_user_map r = {
-		.iova = iova, .size = size, .offset = offset, .what = what, .access = access
-	};
-
-	if (bf_probe(s->sim, BF_CLASS_DMA))
-		bf_record(&s->sim->rec, &bf_rec_vfio_user_map_schema, s->actor, &r, NULL, 0);
+	BF_EMIT(s->sim, s->actor, vfio_user_map, .iova = iova, .size = size, .offset = offset, .what = what,
+		.access = access);
 }
 
 /* Files. --------------------------------------------------------------------------------------------------------- */

@@ -296,18 +296,8 @@ void bf_vfu_handle(struct bf_vfio_user *s, struct bf_vfu_message *m)
 		return;
 	}
 	rc = run_command(s, m);
-	if (bf_probe(s->sim, BF_CLASS_NET)) {
-		struct bf_rec_vfio_user_message r = {
-			.size = m->len + (uint32_t)sizeof(struct bf_vfu_header),
-			.fds = m->nfds,
-			.status = rc,
-			.id = m->id,
-			.command = (uint8_t)m->command,
-			.posted = m->posted,
-		};
-
-		bf_record(&s->sim->rec, &bf_rec_vfio_user_message_schema, s->actor, &r, NULL, 0);
-	}
+	BF_EMIT(s->sim, s->actor, vfio_user_message, .size = m->len + (uint32_t)sizeof(struct bf_vfu_header),
+		.fds = m->nfds, .status = rc, .id = m->id, .command = (uint8_t)m->command, .posted = m->posted);
 	if (m->replied)
 		return;
 	if (rc)

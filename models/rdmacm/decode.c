@@ -69,7 +69,7 @@ static void record(const struct bf_cm_call *c, const char *name, int status)
 	if (!bf_probe(c->cm->sim, BF_CLASS_QUEUE))
 		return;
 	snprintf(rec.name, sizeof(rec.name), "%s", name);
-	bf_record(&c->cm->sim->rec, &bf_rec_cm_call_schema, c->cm->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(c->cm->sim, c->cm->actor, cm_call, rec, NULL, 0);
 }
 
 static int run(struct bf_cm_call *c, const struct command *cmd, uint64_t address, uint32_t in_len)

@@ -353,13 +353,8 @@ int bf_cm_migrate_id(struct bf_cm_call *c)
 
 static void record(const struct bf_cm_id *id, const struct rdma_ucm_event_resp *resp)
 {
-	struct bf_rec_cm_event rec = { .id = resp->id,
-				       .status = (int32_t)resp->status,
-				       .event = resp->event,
-				       .port = bf_cm_addr_port(&id->src.sa) };
-
-	if (bf_probe(id->cm->sim, BF_CLASS_QUEUE))
-		bf_record(&id->cm->sim->rec, &bf_rec_cm_event_schema, id->cm->actor, &rec, NULL, 0);
+	BF_EMIT(id->cm->sim, id->cm->actor, cm_event, .id = resp->id, .status = (int32_t)resp->status,
+		.event = resp->event, .port = bf_cm_addr_port(&id->src.sa));
 }
 
 static bool put(const struct bf_cm_event *what)

@@ -159,7 +159,7 @@ void bf_cm_record(struct bf_rdmacm *cm, uint32_t peer, const uint8_t *mad, uint3
 		rec.reason = (uint16_t)BF_MLX5_GET(mad, BF_CM_REJ_REASON);
 	else if (kind == BF_CM_SIDR_REP)
 		rec.reason = (uint16_t)BF_MLX5_GET(mad, BF_CM_SIDR_REP_STATUS);
-	bf_record(&cm->sim->rec, &bf_rec_cm_message_schema, cm->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(cm->sim, cm->actor, cm_message, rec, NULL, 0);
 }
 
 bool bf_cm_of_this_machine(const struct bf_rdmacm *cm, uint32_t ipv4)

@@ -124,17 +124,8 @@ static bool next_piece(struct bf_sdma_job *j)
 
 static void record_piece(const struct bf_sdma_job *j, const struct bf_dma_rows *r)
 {
-	struct bf_rec_sdma_piece rec = {
-		.src = j->fill ? 0 : r->src,
-		.dst = r->dst,
-		.len = r->bytes,
-		.src_pitch = r->src_pitch,
-		.dst_pitch = r->dst_pitch,
-		.rows = (uint32_t)r->rows,
-		.job = j->id,
-	};
-
-	bf_record(&j->dev->sim->rec, &bf_rec_sdma_piece_schema, j->q->actor, &rec, NULL, 0);
+	BF_EMIT(j->dev->sim, j->q->actor, sdma_piece, .src = j->fill ? 0 : r->src, .dst = r->dst, .len = r->bytes,
+		.src_pitch = r->src_pitch, .dst_pitch = r->dst_pitch, .rows = (uint32_t)r->rows, .job = j->id);
 }
 
 /* Which dword held the address that failed. */
@@ -163,8 +154,7 @@ static bool move(struct bf_sdma_job *j)
 	struct bf_dma_port *port = &j->dev->dma;
 	uint64_t faults = port->ioas->faults;
 
-	if (bf_probe(j->dev->sim, BF_CLASS_DMA))
-		record_piece(j, &r);
+	record_piece(j, &r);
 	if (j->fill) {
 		if (!bf_dma_fill(port, r.dst, r.bytes, j->pattern, 1u << j->fill_size))
 			return true;
@@ -189,19 +179,8 @@ static void finish(struct bf_sdma_job *j)
 	struct bf_sdma *dev = j->dev;
 
 	j->q->count.bytes += j->total;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_copied rec = {
-			.index = j->index,
-			.indirect = j->indirect,
-			.start_ps = j->start_ps,
-			.bytes = j->total,
-			.rows = j->box.rows * j->box.slices,
-			.job = j->id,
-			.running = j->q->running - 1,
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_sdma_copied_schema, j->q->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, j->q->actor, sdma_copied, .index = j->index, .indirect = j->indirect, .start_ps = j->start_ps,
+		.bytes = j->total, .rows = j->box.rows * j->box.slices, .job = j->id, .running = j->q->running - 1);
 	release(j);
 }
 

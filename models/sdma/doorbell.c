@@ -73,17 +73,8 @@ static void ring_bell(struct bf_sdma_queue *q, uint64_t value, uint32_t len)
 		verdict = judge(q, value, &published, &wptr);
 	q->count.doorbells++;
 	q->count.doorbells_early += verdict == BELL_WPTR_BEHIND;
-	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_doorbell rec = { .value = value,
-						    .published = published,
-						    .before = before,
-						    .wptr = wptr,
-						    .retired = q->retired,
-						    .len = len,
-						    .verdict = verdict };
-
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_doorbell_schema, q->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(q->dev->sim, q->actor, sdma_doorbell, .value = value, .published = published, .before = before,
+		.wptr = wptr, .retired = q->retired, .len = len, .verdict = verdict);
 	if (verdict == BELL_BACK || verdict == BELL_PAST_RING) {
 		bf_sdma_stop_at(q, published, 0, BF_SDMA_DOORBELL_BACK, 0, (uint32_t)value, 0);
 	} else if (verdict != BELL_WIDTH && verdict != BELL_STOPPED) {

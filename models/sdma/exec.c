@@ -18,19 +18,9 @@ enum { DONE, AGAIN, TIMED_OUT, SKIPS, LOST };
 
 static void record_result(struct bf_sdma_queue *q, uint64_t before, uint64_t after, uint8_t verdict)
 {
-	struct bf_rec_sdma_result rec = {
-		.index = bf_sdma_index(q),
-		.indirect = bf_sdma_indirect(q),
-		.address = q->pkt.dst,
-		.before = before,
-		.after = after,
-		.tries = q->tries,
-		.op = q->pkt.op,
-		.verdict = verdict,
-	};
-
-	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE))
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_result_schema, q->actor, &rec, NULL, 0);
+	BF_EMIT(q->dev->sim, q->actor, sdma_result, .index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q),
+		.address = q->pkt.dst, .before = before, .after = after, .tries = q->tries, .op = q->pkt.op,
+		.verdict = verdict);
 }
 
 /* The address in dword 1 does not translate. */

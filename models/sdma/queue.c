@@ -58,7 +58,7 @@ void bf_sdma_stop_at(struct bf_sdma_queue *q, uint64_t index, uint64_t indirect,
 						 .running = q->running,
 						 .header = front ? bf_sdma_dwords(q)[0] : 0 };
 
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_fault_schema, q->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(q->dev->sim, q->actor, sdma_fault, rec, NULL, 0);
 	}
 }
 
@@ -72,16 +72,8 @@ void bf_sdma_stop(struct bf_sdma_queue *q, enum bf_sdma_reason reason, uint32_t 
 void bf_sdma_suspect(struct bf_sdma_queue *q, uint32_t what, uint32_t dword, uint32_t value, uint64_t address)
 {
 	q->count.suspects++;
-	if (bf_probe(q->dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_suspect rec = { .index = bf_sdma_index(q),
-						   .indirect = bf_sdma_indirect(q),
-						   .address = address,
-						   .dword = dword,
-						   .value = value,
-						   .what = what };
-
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_suspect_schema, q->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(q->dev->sim, q->actor, sdma_suspect, .index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q),
+		.address = address, .dword = dword, .value = value, .what = what);
 }
 
 /* The front end's next free moment, taken. */
@@ -114,11 +106,7 @@ void bf_sdma_on_rptr(struct bf_event *ev)
 	bf_put_le64(bytes, value);
 	q->rptr_written = q->retired;
 	q->count.rptr_writes++;
-	if (bf_probe_type(q->dev->sim, sdma_rptr)) {
-		struct bf_rec_sdma_rptr rec = { .value = value, .index = q->retired };
-
-		bf_record(&q->dev->sim->rec, &bf_rec_sdma_rptr_schema, q->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(q->dev->sim, q->actor, sdma_rptr, .value = value, .index = q->retired);
 	if (bf_dma_write(&q->dev->dma, q->opts.rptr, bytes, q->opts.wrapped ? 4 : 8, 0))
 		bf_sdma_stop(q, BF_SDMA_MEMORY, 0, q->opts.rptr);
 }
@@ -190,13 +178,8 @@ static void fetch(struct bf_sdma_queue *q, struct bf_sdma_stream *s, uint32_t wa
 	s->fetched += n;
 	s->fetching = true;
 	q->count.fetches++;
-	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		struct bf_rec_sdma_fetch rec = {
-			.index = s->fetched - n, .address = s->op.iova, .published = end, .len = s->op.len, .ring = ring
-		};
-
-		bf_record(&dev->sim->rec, &bf_rec_sdma_fetch_schema, q->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(dev->sim, q->actor, sdma_fetch, .index = s->fetched - n, .address = s->op.iova, .published = end,
+		.len = s->op.len, .ring = ring);
 	bf_dma_read(&dev->dma, &s->op);
 }
 
@@ -256,7 +239,7 @@ static void record_packet(struct bf_sdma_queue *q)
 	const uint32_t n = p->dwords < BF_SDMA_RECORD_DWORDS ? p->dwords : BF_SDMA_RECORD_DWORDS;
 
 	strncpy(rec.name, p->name, sizeof(rec.name) - 1);
-	bf_record(&q->dev->sim->rec, &bf_rec_sdma_packet_schema, q->actor, &rec, bf_sdma_dwords(q), n * 4);
+	BF_EMIT_MADE(q->dev->sim, q->actor, sdma_packet, rec, bf_sdma_dwords(q), n * 4);
 }
 
 /* Bits that nobody defined, in a packet that runs all the same. */

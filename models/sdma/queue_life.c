@@ -11,22 +11,11 @@ static void record_queue(struct bf_sdma_queue *q, uint32_t event)
 	const struct bf_sdma *dev = q->dev;
 	uint64_t offset;
 
-	if (!bf_probe(dev->sim, BF_CLASS_QUEUE))
-		return;
 	bf_sdma_doorbell(q, &offset);
-	bf_record(&dev->sim->rec, &bf_rec_sdma_queue_schema, q->actor,
-		  &(struct bf_rec_sdma_queue){ .ring = q->opts.ring,
-					       .bytes = q->opts.bytes,
-					       .rptr = q->opts.rptr,
-					       .wptr = q->opts.wptr,
-					       .doorbell = (uint32_t)offset,
-					       .gen = dev->dialect.gen,
-					       .wide_rect = dev->dialect.wide_rect,
-					       .wide_count = dev->dialect.wide_count,
-					       .wrapped = q->opts.wrapped,
-					       .strict = q->opts.strict,
-					       .event = event },
-		  NULL, 0);
+	BF_EMIT(dev->sim, q->actor, sdma_queue, .ring = q->opts.ring, .bytes = q->opts.bytes, .rptr = q->opts.rptr,
+		.wptr = q->opts.wptr, .doorbell = (uint32_t)offset, .gen = dev->dialect.gen,
+		.wide_rect = dev->dialect.wide_rect, .wide_count = dev->dialect.wide_count, .wrapped = q->opts.wrapped,
+		.strict = q->opts.strict, .event = event);
 }
 
 /*

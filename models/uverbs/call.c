@@ -154,7 +154,7 @@ void bf_uv_call_record(struct bf_uv_call *c, int status)
 	if (!bf_probe(c->u->sim, BF_CLASS_QUEUE))
 		return;
 	snprintf(rec.name, sizeof(rec.name), "%s", c->name ? c->name : "?");
-	bf_record(&c->u->sim->rec, &bf_rec_uverbs_call_schema, c->u->actor, &rec, NULL, 0);
+	BF_EMIT_MADE(c->u->sim, c->u->actor, uverbs_call, rec, NULL, 0);
 }
 
 void bf_uv_unknown_record(struct bf_uv_call *c, uint32_t command, uint16_t attr, int status)
@@ -168,5 +168,5 @@ void bf_uv_unknown_record(struct bf_uv_call *c, uint32_t command, uint16_t attr,
 
 	c->u->count.unknown++;
 	if (bf_probe(c->u->sim, BF_CLASS_QUEUE))
-		bf_record(&c->u->sim->rec, &bf_rec_uverbs_unknown_schema, c->u->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(c->u->sim, c->u->actor, uverbs_unknown, rec, NULL, 0);
 }

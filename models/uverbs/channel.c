@@ -131,15 +131,8 @@ uint32_t bf_uv_events_end(struct bf_uverbs_file *f, struct bf_uv_events *e)
 static void record_event(struct bf_uverbs_file *f, const struct bf_uv_channel *ch, uint64_t element, uint32_t number,
 			 uint32_t type, int status)
 {
-	struct bf_rec_uverbs_event rec = { .element = element,
-					   .status = status,
-					   .number = number,
-					   .fd = ch->fd,
-					   .type = (uint16_t)type,
-					   .file = (uint16_t)f->number };
-
-	if (bf_probe(f->u->sim, BF_CLASS_QUEUE))
-		bf_record(&f->u->sim->rec, &bf_rec_uverbs_event_schema, f->u->actor, &rec, NULL, 0);
+	BF_EMIT(f->u->sim, f->u->actor, uverbs_event, .element = element, .status = status, .number = number,
+		.fd = ch->fd, .type = (uint16_t)type, .file = (uint16_t)f->number);
 }
 
 static int put(struct bf_uverbs_file *f, struct bf_uv_channel *ch, const void *event, uint32_t len, uint32_t number,

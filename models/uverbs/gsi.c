@@ -288,11 +288,7 @@ static int open_qp(struct bf_uv_gsi *g)
 	g->has_qp = !err;
 	if (err)
 		return err;
-	if (bf_probe(g->u->sim, BF_CLASS_QUEUE)) {
-		const struct bf_rec_uverbs_qp1 rec = { .qpn = g->qpn, .cqn = g->cqn };
-
-		bf_record(&g->u->sim->rec, &bf_rec_uverbs_qp1_schema, g->u->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(g->u->sim, g->u->actor, uverbs_qp1, .qpn = g->qpn, .cqn = g->cqn);
 	return start(g);
 }
 

@@ -103,12 +103,8 @@ static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struc
 
 static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
 {
-	struct bf_rec_uverbs_mr rec = {
-		.address = mr->address, .length = mr->length, .iova = mr->iova, .lkey = mr->key, .access = mr->access
-	};
-
-	if (bf_probe(u->sim, BF_CLASS_QUEUE))
-		bf_record(&u->sim->rec, &bf_rec_uverbs_mr_schema, u->actor, &rec, NULL, 0);
+	BF_EMIT(u->sim, u->actor, uverbs_mr, .address = mr->address, .length = mr->length, .iova = mr->iova,
+		.lkey = mr->key, .access = mr->access);
 }
 
 /* A region's key and object, which `*out` gets. After a failure there is neither. */

@@ -165,13 +165,8 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 		return at;
 	page = (struct bf_engine_page){ .at = (uintptr_t)at, .region = m.region, .file = f };
 	insert(e, &page);
-	if (bf_probe(e->sim, BF_CLASS_META)) {
-		struct bf_rec_exec_page rec = {
-			.address = page.at, .va = m.region->va, .uar = m.uar, .write_combining = m.write_combining
-		};
-
-		bf_record(&e->sim->rec, &bf_rec_exec_page_schema, e->actor, &rec, NULL, 0);
-	}
+	BF_EMIT(e->sim, e->actor, exec_page, .address = page.at, .va = m.region->va, .uar = m.uar,
+		.write_combining = m.write_combining);
 	return at;
 }
 

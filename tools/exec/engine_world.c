@@ -180,7 +180,7 @@ static int open_trace(struct bf_engine *e)
 		return bf_fail(&e->sim->error, rc, "cannot record: %s", e->trace_error.text);
 	bf_trace_keep(&e->keeper, e->sim, e->trace);
 	start.devices = e->opts.devices;
-	bf_record(&e->sim->rec, &bf_rec_exec_start_schema, e->actor, &start, command, (uint32_t)strlen(command));
+	BF_EMIT_MADE(e->sim, e->actor, exec_start, start, command, (uint32_t)strlen(command));
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int record_image(struct dl_phdr_info *info, size_t size, void *arg)
 		len = readlink("/proc/self/exe", self, sizeof(self));
 		name = self;
 	}
-	bf_record(&e->sim->rec, &bf_rec_exec_image_schema, e->actor, &rec, name, len > 0 ? (uint32_t)len : 0);
+	BF_EMIT_MADE(e->sim, e->actor, exec_image, rec, name, len > 0 ? (uint32_t)len : 0);
 	return 0;
 }
 
@@ -217,7 +217,7 @@ static void record_process(struct bf_engine *e)
 
 	if (!bf_probe(e->sim, BF_CLASS_META))
 		return;
-	bf_record(&e->sim->rec, &bf_rec_exec_slot_schema, e->actor, &slot, NULL, 0);
+	BF_EMIT_MADE(e->sim, e->actor, exec_slot, slot, NULL, 0);
 	dl_iterate_phdr(record_image, e);
 }
 

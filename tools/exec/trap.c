@@ -39,13 +39,8 @@ void bf_engine_deliver(struct bf_engine *e, struct bf_region *region, uint64_t o
 {
 	e->count.stores++;
 	e->count.bytes += len;
-	if (bf_probe(e->sim, BF_CLASS_MMIO)) {
-		struct bf_rec_exec_store rec = {
-			.ip = ip, .va = region->va + offset, .offset = (uint32_t)offset, .len = len
-		};
-
-		bf_record(&e->sim->rec, &bf_rec_exec_store_schema, e->actor, &rec, data, len);
-	}
+	BF_EMIT_TAIL(e->sim, e->actor, exec_store, data, len, .ip = ip, .va = region->va + offset,
+		     .offset = (uint32_t)offset, .len = len);
 	bf_mmio_post(region, offset, data, len);
 }
 
@@ -290,7 +285,7 @@ static bool bring_back(struct bf_engine *e, int signal, const siginfo_t *info)
 		return false;
 	e->count.missing++;
 	if (bf_probe(e->sim, BF_CLASS_FAULT))
-		bf_record(&e->sim->rec, &bf_rec_exec_missing_schema, e->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(e->sim, e->actor, exec_missing, rec, NULL, 0);
 	return true;
 }
 
@@ -340,7 +335,7 @@ static void note(struct bf_engine *e, const struct bf_patch *p, const void *cont
 		return;
 	e->count.patches++;
 	if (bf_probe(e->sim, BF_CLASS_META))
-		bf_record(&e->sim->rec, &bf_rec_exec_patch_schema, e->actor, &rec, NULL, 0);
+		BF_EMIT_MADE(e->sim, e->actor, exec_patch, rec, NULL, 0);
 }
 
 static bool fault(struct bf_engine *e, const struct bf_patch *p, int signal, const siginfo_t *info, void *context)

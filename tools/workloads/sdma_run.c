@@ -95,8 +95,7 @@ static void record_mismatch(struct arena *a, uint8_t is, uint8_t should)
 
 	if (!sim || !bf_probe(sim, BF_CLASS_DRIVER))
 		return;
-	bf_record(&sim->rec, &bf_rec_sdma_mismatch_schema, bf_stream_actor(&sim->rec, "host", "workload"), &rec, NULL,
-		  0);
+	BF_EMIT_MADE(sim, bf_stream_actor(&sim->rec, "host", "workload"), sdma_mismatch, rec, NULL, 0);
 	keep_hash(a, sim);
 }
 
@@ -463,7 +462,7 @@ static void record_surfaces(struct arena *a)
 		};
 
 		snprintf(rec.what, sizeof(rec.what), "element of %u byte%s", rec.element, rec.element > 1 ? "s" : "");
-		bf_record(&sim->rec, &bf_rec_sdma_surface_schema, actor, &rec, at, bytes);
+		BF_EMIT_MADE(sim, actor, sdma_surface, rec, at, bytes);
 	}
 	keep_hash(a, sim);
 }
