@@ -20,8 +20,8 @@
  * A record has a name, a number, a class (here BF_CLASS_DMA), the queue that it is about, and fields: type, name, kind
  * and, where there is one, the unit. The queue is `actor`, when the record's actor is one, or the field that holds its
  * number, or `none`. Kinds are those of enum bf_field_kind, and PAD: a number that is always 0. Values that code knows
- * by name have a list BF_NAMES: it becomes enum bf_dma_status and the texts; BF_TEXTS(dma_status, "0=done;1=fault") has
- * the texts alone, of constants that stand elsewhere.
+ * by name have a list BF_NAMES: it becomes enum bf_dma_status and the texts; BF_TEXTS(), in the same form, gives
+ * texts alone to constants that stand elsewhere: the .c file includes their header, and they must agree.
  *
  * A header makes of the file struct bf_rec_dma_read and a declaration of bf_rec_dma_read_schema; a .c file defines it:
  *
@@ -307,6 +307,13 @@ typedef char bf_ft_text32[32];
 	extern const char bf_names_##list[]
 #define BF_NAMES_DEFINE(list, first, ...)                                                                              \
 	const char bf_names_##list[] = BF_NAMES_TEXT_OF_(BF_BARE first) BF_EACH(BF_NAMES_TEXT_, list, __VA_ARGS__)
+
+#define BF_TEXTS_DEFINE(list, ...)                                                                                     \
+	BF_EACH(BF_TEXTS_AGREE_, list, __VA_ARGS__)                                                                    \
+	BF_NAMES_DEFINE(list, __VA_ARGS__)
+#define BF_TEXTS_AGREE_(list, value) BF_TEXTS_AGREE_OF_(BF_BARE value)
+#define BF_TEXTS_AGREE_OF_(...) BF_TEXTS_AGREE_BY_(__VA_ARGS__)
+#define BF_TEXTS_AGREE_BY_(constant, number, text) BF_STATIC_ASSERT((constant) == (number), #constant);
 
 #define BF_NAMES_VALUE_(list, value) BF_NAMES_VALUE_OF_(BF_BARE value)
 #define BF_NAMES_VALUE_OF_(...) BF_NAMES_VALUE_BY_(__VA_ARGS__)

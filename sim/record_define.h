@@ -4,7 +4,7 @@
 #ifdef BF_RECORDS_DEF
 #define BF_RECORD(rec, number, cls, queue, ...) BF_RECORD_DEFINE(rec, __VA_ARGS__);
 #define BF_NAMES(list, ...) BF_NAMES_DEFINE(list, __VA_ARGS__);
-#define BF_TEXTS(list, texts) const char bf_names_##list[] = texts;
+#define BF_TEXTS(list, ...) BF_TEXTS_DEFINE(list, __VA_ARGS__);
 #include BF_RECORDS_DEF
 #undef BF_RECORD
 #undef BF_NAMES

@@ -12,8 +12,6 @@
 #include "drivers/backend/cluster_internal.h"
 #include "traces/records/cluster.h"
 
-enum { UNRELEASED, STORED_BARRIER, LOADED_BARRIER, WENT_ON, NOBODY_THERE, READ_BEFORE, COPYING, FOR_OTHERS };
-
 static void hazard_by(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
 		      uint32_t by_rank, uint32_t by)
 {
@@ -36,7 +34,7 @@ void bf_watch_nobody(struct bf_lane *l, uint32_t address)
 	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
 
 	if (cta)
-		hazard(l, NOBODY_THERE, cta, address, NULL);
+		hazard(l, BF_HAZARD_NOBODY, cta, address, NULL);
 }
 
 struct bf_watched *bf_watch_of(struct bf_cta_of *cta, uint32_t address)
@@ -144,7 +142,7 @@ void bf_watch_given_up(struct bf_lane *l)
 	if (!l->waits || !l->wait_tries)
 		return;
 	l->wait_tries = false;
-	hazard(l, WENT_ON, l->warp->cta, l->wait_bar, NULL);
+	hazard(l, BF_HAZARD_WENT_ON, l->warp->cta, l->wait_bar, NULL);
 }
 
 /* Meetings of a lane with others of its warp, its block or its cluster. */
@@ -171,7 +169,8 @@ static void speaks_for_others(const struct bf_lane *l, const struct bf_cta_of *a
 		const struct bf_lane *other = &l->warp->lane[i];
 
 		if (other != l && other->touched == met_others(other) + 1 && other->asks <= l->asks) {
-			hazard_by(l, FOR_OTHERS, at, address, l->warp->cta->rank, l->warp->index * BF_LANES + i);
+			hazard_by(l, BF_HAZARD_FOR_OTHERS, at, address, l->warp->cta->rank,
+				  l->warp->index * BF_LANES + i);
 			return;
 		}
 	}
@@ -237,7 +236,7 @@ void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, co
 	if (at + len > BF_WATCH_GRANULE)
 		return;
 	if (offset / 8 < BF_WATCH_BARRIERS && to->watched[offset / 8].inits)
-		hazard(l, STORED_BARRIER, to, offset, NULL);
+		hazard(l, BF_HAZARD_STORED, to, offset, NULL);
 	memcpy(g->bytes + at, data, len);
 	g->valid = (uint16_t)(g->valid | ((1u << len) - 1) << at);
 	g->rank = (uint16_t)l->warp->cta->rank;
@@ -258,7 +257,7 @@ void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len)
 	for (uint32_t at = offset / BF_WATCH_GRANULE;
 	     at * BF_WATCH_GRANULE < offset + len && at * BF_WATCH_GRANULE < to->cluster->grid->opts.shared_bytes; at++)
 		if (to->granule[at].reader == l->warp->index + 1 && to->granule[at].fences == l->warp->fences) {
-			hazard(l, READ_BEFORE, to, at * BF_WATCH_GRANULE, NULL);
+			hazard(l, BF_HAZARD_READ, to, at * BF_WATCH_GRANULE, NULL);
 			return;
 		}
 }
@@ -296,10 +295,10 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 
 	bf_watch_given_up(l);
 	if (offset / 8 < BF_WATCH_BARRIERS && from->watched[offset / 8].inits)
-		hazard(l, LOADED_BARRIER, from, offset, NULL);
+		hazard(l, BF_HAZARD_LOADED, from, offset, NULL);
 	l->touched = met_others(l) + 1;
 	if (copying(from, g))
-		hazard_by(l, COPYING, from, offset, from->rank, g->filler - 1u);
+		hazard_by(l, BF_HAZARD_COPYING, from, offset, from->rank, g->filler - 1u);
 	if (from == l->warp->cta) {
 		g->reader = (uint16_t)(l->warp->index + 1);
 		g->fences = l->warp->fences;
@@ -308,5 +307,5 @@ void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, c
 		return;
 	if (((uint32_t)g->valid >> at & ((1u << len) - 1u)) == (1u << len) - 1u &&
 	    memcmp(g->bytes + at, data, len) != 0)
-		hazard(l, UNRELEASED, from, offset, g);
+		hazard(l, BF_HAZARD_UNRELEASED, from, offset, g);
 }

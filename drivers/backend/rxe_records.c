@@ -8,10 +8,6 @@
 #include "models/mlx5/records.h"
 #include "sim/clock.h"
 
-/* As in struct bf_rec_wqe_fetch and struct bf_rec_cqe. */
-enum { FETCH_OK, FETCH_INDEX_MISMATCH, FETCH_QPN_MISMATCH, FETCH_MALFORMED };
-enum { CQE_WRITTEN, CQE_OVERRUN = 2 };
-
 static void emit(struct bf_rxe_world *w, const struct bf_rec_schema *type, uint32_t actor, const void *rec,
 		 const void *tail, uint32_t len)
 {
@@ -115,10 +111,10 @@ void bf_rxe_record_fetch(struct bf_rxe_world *w, const struct bf_rxe_qp *qp, con
 		.ds = x->ds,
 		.wqebbs = rc ? 1 : x->wqebbs,
 		.fm_ce_se = bytes[11],
-		.verdict = rc                        ? FETCH_MALFORMED
-			   : x->index != qp->fetched ? FETCH_INDEX_MISMATCH
-			   : x->qpn != qp->qpn       ? FETCH_QPN_MISMATCH
-						     : FETCH_OK,
+		.verdict = rc                        ? BF_MLX5_FETCH_MALFORMED
+			   : x->index != qp->fetched ? BF_MLX5_FETCH_INDEX
+			   : x->qpn != qp->qpn       ? BF_MLX5_FETCH_QPN
+						     : BF_MLX5_FETCH_OK,
 	};
 
 	emit(w, &bf_rec_wqe_fetch_schema, qp->actor, &rec, bytes, rec.wqebbs * BF_MLX5_WQEBB);
@@ -142,7 +138,7 @@ void bf_rxe_record_cqe(struct bf_rxe_world *w, const struct bf_rxe_cq *cq, const
 		.syndrome = error ? e->syndrome : 0,
 		.vendor = error ? e->vendor_err_synd : 0,
 		.wqe_opcode = (uint8_t)(bf_be32(cqe->sop_drop_qpn) >> 24),
-		.verdict = lost ? CQE_OVERRUN : CQE_WRITTEN,
+		.verdict = lost ? BF_MLX5_POST_OVERRUN : BF_MLX5_POST_WRITTEN,
 	};
 
 	emit(w, &bf_rec_cqe_schema, cq->actor, &rec, cqe, sizeof(*cqe));

@@ -8,9 +8,6 @@
 
 #define BF_GPU_LINE_MAX 128u
 
-/* Why something left its place: values of `cause` in records gpu_visible and gpu_write_back. */
-enum bf_gpu_cause { BF_GPU_BY_REQUEST, BF_GPU_BY_BACKGROUND, BF_GPU_BY_EVICTION, BF_GPU_BY_MOVE };
-
 /* A run of physical VRAM. */
 struct bf_gpu_extent {
 	uint64_t start, len; /* offsets in VRAM */

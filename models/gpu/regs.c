@@ -4,28 +4,20 @@
 
 #include "models/gpu/gpu_internal.h"
 
-enum { HUB_GC, HUB_MM };
-
-/* Values of the field `verdict` of record gpu_invalidate. */
-enum verdict { DONE, OTHER_HUB, OTHER_ENGINE, NOT_HEAVYWEIGHT, NO_VMID };
-
-/* Values of the field `effect` of record gpu_register. */
-enum effect { NO_EFFECT, HDP_FLUSH, RESET, NOT_32_BITS };
-
 static uint32_t field(uint64_t mask, uint32_t word)
 {
 	return (uint32_t)BF_FIELD_GET(mask, word);
 }
 
-static enum verdict judge(uint32_t hub, uint32_t engine, uint32_t request)
+static enum bf_gpu_invalidate_verdict judge(uint32_t hub, uint32_t engine, uint32_t request)
 {
-	if (hub != HUB_GC)
-		return OTHER_HUB;
+	if (hub != BF_GPU_HUB_GC)
+		return BF_GPU_INVALIDATE_OTHER_HUB;
 	if (engine != BF_GPU_GART_ENGINE)
-		return OTHER_ENGINE;
+		return BF_GPU_INVALIDATE_OTHER_ENGINE;
 	if (field(BF_GPU_INVALIDATE_FLUSH_TYPE, request) != BF_GPU_FLUSH_HEAVYWEIGHT)
-		return NOT_HEAVYWEIGHT;
-	return field(BF_GPU_INVALIDATE_VMIDS, request) ? DONE : NO_VMID;
+		return BF_GPU_INVALIDATE_NOT_HEAVYWEIGHT;
+	return field(BF_GPU_INVALIDATE_VMIDS, request) ? BF_GPU_INVALIDATE_DONE : BF_GPU_INVALIDATE_NO_VMID;
 }
 
 /* The request is through: translations are gone (not modelled), and with the right one so is what was held back. */
@@ -33,12 +25,12 @@ static void on_done(struct bf_event *ev)
 {
 	struct bf_gpu_engine *e = BF_CONTAINER_OF(ev, struct bf_gpu_engine, done);
 	struct bf_gpu *gpu = e->gpu;
-	const enum verdict verdict = judge(e->hub, e->index, e->request);
-	const uint32_t lines = verdict == DONE ? bf_gpu_make_visible(gpu, BF_GPU_BY_REQUEST) : 0;
+	const enum bf_gpu_invalidate_verdict verdict = judge(e->hub, e->index, e->request);
+	const uint32_t lines = verdict == BF_GPU_INVALIDATE_DONE ? bf_gpu_make_visible(gpu, BF_GPU_BY_REQUEST) : 0;
 
 	e->ack |= field(BF_GPU_INVALIDATE_VMIDS, e->request);
-	gpu->stats.invalidations += verdict == DONE;
-	gpu->stats.ignored += verdict != DONE;
+	gpu->stats.invalidations += verdict == BF_GPU_INVALIDATE_DONE;
+	gpu->stats.ignored += verdict != BF_GPU_INVALIDATE_DONE;
 	BF_EMIT(gpu->sim, gpu->actor, gpu_invalidate, .request = e->request, .lines = lines, .engine = e->index,
 		.vmids = (uint16_t)field(BF_GPU_INVALIDATE_VMIDS, e->request),
 		.flush_type = (uint16_t)field(BF_GPU_INVALIDATE_FLUSH_TYPE, e->request), .hub = e->hub,
@@ -72,33 +64,33 @@ static void reset(struct bf_gpu *gpu, uint64_t offset)
 	bf_sim_stop(gpu->sim);
 }
 
-static enum effect store_other(struct bf_gpu *gpu, uint64_t offset, uint32_t value)
+static enum bf_gpu_effect store_other(struct bf_gpu *gpu, uint64_t offset, uint32_t value)
 {
 	switch (offset) {
 	case BF_GPU_HDP_FLUSH_REQ:
 		gpu->hdp |= value;
 		gpu->stats.hdp_flushes++;
-		return HDP_FLUSH;
+		return BF_GPU_EFFECT_HDP_FLUSH;
 	case BF_GPU_HDP_FLUSH_DONE:
 		gpu->hdp = value;
-		return NO_EFFECT;
+		return BF_GPU_EFFECT_NONE;
 	case BF_GPU_GCVM_L2_CNTL2:
 	case BF_GPU_GCR_GENERAL_CNTL:
-		return RESET;
+		return BF_GPU_EFFECT_RESET;
 	default:
-		return NO_EFFECT;
+		return BF_GPU_EFFECT_NONE;
 	}
 }
 
 static void regs_write(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
 {
 	struct bf_gpu *gpu = region->owner;
-	struct bf_gpu_engine *e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset);
+	struct bf_gpu_engine *e = engine_at(gpu, BF_GPU_HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset);
 	const uint32_t value = len >= 4 ? bf_get_le32(data) : 0;
-	enum effect effect = NOT_32_BITS;
+	enum bf_gpu_effect effect = BF_GPU_EFFECT_NOT_32_BITS;
 
 	if (!e)
-		e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset);
+		e = engine_at(gpu, BF_GPU_HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset);
 	if (len == 4 && offset % 4 == 0) {
 		if (e) {
 			request(e, value);
@@ -108,7 +100,7 @@ static void regs_write(struct bf_region *region, uint64_t offset, const void *da
 	}
 	BF_EMIT(gpu->sim, gpu->actor, gpu_register, .offset = (uint32_t)offset, .value = value, .len = len,
 		.effect = effect);
-	if (effect == RESET)
+	if (effect == BF_GPU_EFFECT_RESET)
 		reset(gpu, offset);
 }
 
@@ -119,11 +111,11 @@ static uint64_t regs_read(struct bf_region *region, uint64_t offset, uint32_t le
 
 	if (len != 4 || offset % 4)
 		return UINT64_MAX;
-	if ((e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset)) ||
-	    (e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset)))
+	if ((e = engine_at(gpu, BF_GPU_HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_REQ, offset)) ||
+	    (e = engine_at(gpu, BF_GPU_HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_REQ, offset)))
 		return e->request;
-	if ((e = engine_at(gpu, HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_ACK, offset)) ||
-	    (e = engine_at(gpu, HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_ACK, offset)))
+	if ((e = engine_at(gpu, BF_GPU_HUB_GC, BF_GPU_GCVM_INVALIDATE_ENG0_ACK, offset)) ||
+	    (e = engine_at(gpu, BF_GPU_HUB_MM, BF_GPU_MMVM_INVALIDATE_ENG0_ACK, offset)))
 		return e->ack;
 	return offset == BF_GPU_HDP_FLUSH_DONE ? gpu->hdp : 0;
 }

@@ -10,10 +10,7 @@
 
 #include "models/gpu/gpu_internal.h"
 
-/* Values of the field `what` of record gpu_bo. */
-enum bo_event { BO_ALLOC, BO_MOVE, BO_FREE, BO_PIN, BO_UNPIN, BO_MOVE_REFUSED };
-
-static void record(const struct bf_gpu_bo *bo, enum bo_event what)
+static void record(const struct bf_gpu_bo *bo, enum bf_gpu_bo_event what)
 {
 	struct bf_gpu *gpu = bo->gpu;
 	struct bf_rec_gpu_bo r = {
@@ -226,7 +223,7 @@ int bf_gpu_vram_alloc(struct bf_gpu *gpu, const char *name, uint64_t size, enum 
 	bf_region_set_cache(bo->region, &gpu->cache);
 	*gpu->bos_tail = bo;
 	gpu->bos_tail = &bo->next;
-	record(bo, BO_ALLOC);
+	record(bo, BF_GPU_BO_ALLOC);
 	*out = bo;
 	return 0;
 }
@@ -240,7 +237,7 @@ int bf_gpu_vram_free(struct bf_gpu_bo *bo)
 		return bf_fail(&gpu->sim->error, -EBUSY, "GPU '%s': a DMA-BUF of buffer '%s' is in use", gpu->name,
 			       bo->region->name);
 	bf_gpu_cache_forget(bo);
-	record(bo, BO_FREE);
+	record(bo, BF_GPU_BO_FREE);
 	while (*at != bo)
 		at = &(*at)->next;
 	*at = bo->next;
@@ -285,7 +282,7 @@ int bf_gpu_bo_move(struct bf_gpu_bo *bo, enum bf_gpu_place to)
 	int rc = 0;
 
 	if (bo->pins) {
-		record(bo, BO_MOVE_REFUSED);
+		record(bo, BF_GPU_BO_MOVE_REFUSED);
 		return bf_fail(&gpu->sim->error, -EBUSY, "GPU '%s': buffer '%s' is pinned", gpu->name,
 			       bo->region->name);
 	}
@@ -303,18 +300,18 @@ int bf_gpu_bo_move(struct bf_gpu_bo *bo, enum bf_gpu_place to)
 		return rc;
 	if (n)
 		displace(gpu, old, n, bo->region->bytes);
-	record(bo, BO_MOVE);
+	record(bo, BF_GPU_BO_MOVE);
 	return 0;
 }
 
 void bf_gpu_bo_pin(struct bf_gpu_bo *bo)
 {
 	bo->pins++;
-	record(bo, BO_PIN);
+	record(bo, BF_GPU_BO_PIN);
 }
 
 void bf_gpu_bo_unpin(struct bf_gpu_bo *bo)
 {
 	bo->pins--;
-	record(bo, BO_UNPIN);
+	record(bo, BF_GPU_BO_UNPIN);
 }

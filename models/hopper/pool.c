@@ -9,8 +9,6 @@
 #include "models/hopper/records.h"
 #include "models/hopper/unit_internal.h"
 
-enum { PARKED, REFUSED, WOKEN, EXPIRED, EVICTED, KILLED };
-
 static void record_wait(const struct bf_sync_unit *u, const struct bf_sync_instr *in, uint64_t at_ps, uint32_t event)
 {
 	if (bf_probe(u->sim, BF_CLASS_QUEUE)) {
@@ -113,7 +111,7 @@ static void expire(struct bf_event *ev)
 	while ((in = u->first) && in->limit_ps <= now) {
 		leave(u, in);
 		u->counts.expired++;
-		record_wait(u, in, now, EXPIRED);
+		record_wait(u, in, now, BF_HOPPER_EXPIRED);
 		in->next_waiter = NULL;
 		*end = in;
 		end = &in->next_waiter;
@@ -133,7 +131,7 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 {
 	if (u->parked >= u->profile->pool_entries) {
 		u->counts.refused++;
-		record_wait(u, in, at_ps, REFUSED);
+		record_wait(u, in, at_ps, BF_HOPPER_REFUSED);
 		return false;
 	}
 	if (u->parked == 0)
@@ -146,7 +144,7 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 	u->last = &in->next_waiter;
 	u->parked++;
 	u->counts.parked++;
-	record_wait(u, in, at_ps, PARKED);
+	record_wait(u, in, at_ps, BF_HOPPER_PARKED);
 	if (u->first == in)
 		bf_sim_at(u->sim, &u->limit, in->limit_ps);
 	return true;
@@ -163,7 +161,7 @@ void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t at_ps)
 		leave(u, in);
 		in->result = in->active;
 		u->counts.woken++;
-		record_wait(u, in, at_ps, WOKEN);
+		record_wait(u, in, at_ps, BF_HOPPER_WOKEN);
 		in->next_waiter = NULL;
 		*end = in;
 		end = &in->next_waiter;
@@ -182,7 +180,7 @@ void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes
 			continue;
 		leave(u, in);
 		in->killed = kill;
-		record_wait(u, in, u->sim->now_ps, kill ? KILLED : EVICTED);
+		record_wait(u, in, u->sim->now_ps, kill ? BF_HOPPER_KILLED : BF_HOPPER_EVICTED);
 		in->next_waiter = NULL;
 		*end = in;
 		end = &in->next_waiter;

@@ -1,4 +1,6 @@
 #include "models/hopper/records_bulk.h"
 
+#include "models/hopper/bulk.h"
+
 #define BF_RECORDS_DEF "models/hopper/records_bulk.def"
 #include "sim/record_define.h"

@@ -313,9 +313,9 @@ static void enter(struct bf_mlx5_qp *qp, uint8_t state)
 {
 	/* A queue pair that never left RESET has no rings to flush. */
 	if (state == BF_MLX5_QPS_ERR && qp->state != BF_MLX5_QPS_RST)
-		bf_mlx5_qp_error(qp, 0);
+		bf_mlx5_qp_error(qp, BF_MLX5_BY_COMMAND);
 	else if (state != qp->state)
-		bf_mlx5_qp_set_state(qp, state, 0);
+		bf_mlx5_qp_set_state(qp, state, BF_MLX5_BY_COMMAND);
 	bf_mlx5_sq_run(qp);
 }
 

@@ -8,10 +8,6 @@
 /* Every ConnectX-4 and later requester-error dump has bit 1 of op_own set (docs/hardware/mlx5.md#cqe-8). */
 #define ERROR_OP_OWN 0x02u
 
-enum { CQE_WRITTEN, CQE_LOST, CQE_OVERRUN, CQE_IN_ERROR, CQE_FAILED };
-enum { EVENT_COMPLETION, EVENT_OVERRUN, EVENT_FAILED };
-enum { ARM_OK, ARM_NO_CQ, ARM_WRONG_UAR, ARM_STALE };
-
 /* CQC.status (mlx5_ifc.h MLX5_CQC_STATUS_*). */
 enum { CQ_STATUS_OK = 0, CQ_STATUS_OVERRUN = 9, CQ_STATUS_WRITE_FAIL = 10 };
 
@@ -111,7 +107,7 @@ static void event(struct bf_mlx5_cq *cq, uint8_t kind)
 {
 	BF_EMIT(cq->dev->sim, cq->actor, cq_event, .cqn = cq->cqn, .producer = cq->producer & 0xffffff,
 		.consumer = consumer_of(cq), .kind = kind, .sn = cq->arm_sn);
-	if (kind == EVENT_COMPLETION)
+	if (kind == BF_MLX5_CQ_EVENT_COMPLETION)
 		bf_mlx5_event_comp(cq);
 }
 
@@ -123,14 +119,14 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	if (cq->error)
 		return;
 	cq->error = true;
-	cq->status = kind == EVENT_OVERRUN ? CQ_STATUS_OVERRUN : CQ_STATUS_WRITE_FAIL;
+	cq->status = kind == BF_MLX5_CQ_EVENT_OVERRUN ? CQ_STATUS_OVERRUN : CQ_STATUS_WRITE_FAIL;
 	event(cq, kind);
-	bf_mlx5_event_cq_error(cq, kind == EVENT_OVERRUN ? BF_EQE_CQ_ERR_OVERRUN : BF_EQE_CQ_ERR_ACCESS);
+	bf_mlx5_event_cq_error(cq, kind == BF_MLX5_CQ_EVENT_OVERRUN ? BF_EQE_CQ_ERR_OVERRUN : BF_EQE_CQ_ERR_ACCESS);
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&cq->dev->qps, &n)); n++) {
 		if (qp->state != BF_MLX5_QPS_RST && qp->state != BF_MLX5_QPS_ERR &&
 		    (qp->send_cq == cq || qp->recv_cq == cq)) {
 			bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
-			bf_mlx5_qp_error(qp, 3);
+			bf_mlx5_qp_error(qp, BF_MLX5_BY_CQ);
 		}
 	}
 }
@@ -155,7 +151,7 @@ static void fire(struct bf_mlx5_cq *cq)
 		bf_sim_cancel(cq->dev->sim, &cq->extra->timer);
 		cq->extra->count = 0;
 	}
-	event(cq, EVENT_COMPLETION);
+	event(cq, BF_MLX5_CQ_EVENT_COMPLETION);
 }
 
 /* An armed CQ has got an entry that counts: its event comes now, or when there are more of them, or it was long ago. */
@@ -225,26 +221,26 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	uint32_t slot = cq->collapsed ? 0 : cq->producer & cq->mask, run;
 	uint64_t at = (uint64_t)slot * cq->cqe_size + (cq->cqe_size - sizeof(struct bf_mlx5_cqe));
 	uint64_t iova = bf_mlx5_buf_iova(&cq->buf, at, sizeof(struct bf_mlx5_cqe), &run);
-	uint8_t verdict = CQE_WRITTEN;
+	uint8_t verdict = BF_MLX5_POST_WRITTEN;
 	struct bf_mlx5_cqe cqe;
 	struct bf_fault lost;
 
 	build(cq, from, c, &cqe);
 	if (bf_fault_check(dev->sim, BF_FAULT_LOST_COMPLETION, cq->actor, from->qpn, &lost))
-		verdict = CQE_LOST;
+		verdict = BF_MLX5_POST_LOST;
 	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64 || cq->pad) && put_front(cq, at, c)) ||
 		 bf_dma_write(&dev->dma, iova, &cqe, sizeof(cqe), 0))
-		verdict = CQE_FAILED;
+		verdict = BF_MLX5_POST_FAILED;
 	record_cqe(cq, from->qpn, c, iova, verdict, &cqe);
-	if (verdict == CQE_WRITTEN)
+	if (verdict == BF_MLX5_POST_WRITTEN)
 		count_cqe(dev, c);
 	cq->producer++;
 	if (c->solicited || c->err.syndrome)
 		cq->solicited_end = cq->producer & 0xffffff;
-	if (cq->arm && verdict == CQE_WRITTEN && (cq->arm == ARMED_ANY || c->solicited || c->err.syndrome))
+	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || c->solicited || c->err.syndrome))
 		moderate(cq);
-	if (verdict == CQE_FAILED)
-		fail(cq, EVENT_FAILED);
+	if (verdict == BF_MLX5_POST_FAILED)
+		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
 }
 
 static bool full(const struct bf_mlx5_cq *cq)
@@ -295,8 +291,8 @@ static void consumer_read(struct bf_dma_op *op)
 		free(w);
 	}
 	if (x->wait) {
-		fail(cq, EVENT_OVERRUN);
-		drop_waiting(cq, CQE_OVERRUN);
+		fail(cq, BF_MLX5_CQ_EVENT_OVERRUN);
+		drop_waiting(cq, BF_MLX5_POST_OVERRUN);
 	}
 }
 
@@ -321,7 +317,7 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 	struct bf_mlx5_cq_wait *w = malloc(sizeof(*w));
 
 	if (!w) {
-		fail(cq, EVENT_OVERRUN);
+		fail(cq, BF_MLX5_CQ_EVENT_OVERRUN);
 		return;
 	}
 	*w = (struct bf_mlx5_cq_wait){ .c = *c, .qpn = from->qpn, .user_index = from->user_index, .made_ns = from->ns };
@@ -340,13 +336,13 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 	struct bf_fault overrun;
 
 	if (BF_UNLIKELY(cq->error)) {
-		record_cqe(cq, qp->qpn, c, 0, CQE_IN_ERROR, NULL);
+		record_cqe(cq, qp->qpn, c, 0, BF_MLX5_POST_IN_ERROR, NULL);
 		return;
 	}
 	if (!cq->ignore_overrun) {
 		if (bf_fault_check(cq->dev->sim, BF_FAULT_CQ_OVERRUN, cq->actor, qp->qpn, &overrun)) {
-			record_cqe(cq, qp->qpn, c, 0, CQE_OVERRUN, NULL);
-			fail(cq, EVENT_OVERRUN);
+			record_cqe(cq, qp->qpn, c, 0, BF_MLX5_POST_OVERRUN, NULL);
+			fail(cq, BF_MLX5_CQ_EVENT_OVERRUN);
 			return;
 		}
 		if (cq->extra->wait || full(cq)) {
@@ -380,14 +376,14 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 	uint32_t word = (uint32_t)(doorbell >> 32), cqn = (uint32_t)doorbell & 0xffffff;
 	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, cqn);
 	uint32_t consumer = word & 0xffffff, sn = word >> 28 & 3;
-	uint8_t verdict = !cq                               ? ARM_NO_CQ
-			  : cq->uar != uar->index           ? ARM_WRONG_UAR
-			  : cq->fired && sn == cq->fired_sn ? ARM_STALE
-							    : ARM_OK;
+	uint8_t verdict = !cq                               ? BF_MLX5_ARM_NO_CQ
+			  : cq->uar != uar->index           ? BF_MLX5_ARM_WRONG_UAR
+			  : cq->fired && sn == cq->fired_sn ? BF_MLX5_ARM_STALE
+							    : BF_MLX5_ARM_OK;
 
 	BF_EMIT(dev->sim, cq ? cq->actor : dev->actor, cq_arm, .cqn = cqn, .consumer = consumer, .sn = (uint8_t)sn,
 		.solicited_only = word >> 24 & 1, .verdict = verdict);
-	if (cq && cq->extra && verdict != ARM_WRONG_UAR)
+	if (cq && cq->extra && verdict != BF_MLX5_ARM_WRONG_UAR)
 		cq->extra->arm_word = word;
 	if (verdict)
 		return;

@@ -17,10 +17,6 @@ static const struct bf_mlx5_err err_wqe = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01
 static const struct bf_mlx5_err err_key = { BF_MLX5_SYND_REM_ACCESS, 0x88, 0x00 };
 static const struct bf_mlx5_err err_handshake = { BF_MLX5_SYND_REM_INV_REQ, 0x8a, 0x00 };
 
-enum { CHOSEN, CONNECT_SENT, ACKNOWLEDGED, DISCONNECT_SENT };
-enum { STREAM_FAILED, STREAM_RESET };
-enum { CAUSE_NO_CONTEXT = 4, CAUSE_BUSY = 5 }; /* of the retransmit record */
-
 int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	const struct bf_mlx5_profile *p = &qp->dev->profile;
@@ -172,7 +168,7 @@ static void choose(struct bf_mlx5_qp *qp, const struct bf_mlx5_target *t)
 	d->open = d->announce = true;
 	d->waiting = false;
 	qp->dev->count.dc_connects++;
-	record_connection(qp, qp->una_psn, CHOSEN);
+	record_connection(qp, qp->una_psn, BF_MLX5_DCI_CHOSEN);
 }
 
 bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
@@ -192,7 +188,7 @@ bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		return false; /* the acknowledgements bring us back here */
 	if (d->open && !d->announce) {
 		send_control(qp, BF_DC_DISCONNECT); /* when it is lost, the context there ages */
-		record_connection(qp, qp->una_psn, DISCONNECT_SENT);
+		record_connection(qp, qp->una_psn, BF_MLX5_DCI_DISCONNECT_SENT);
 	}
 	choose(qp, &t);
 	return true;
@@ -207,7 +203,7 @@ bool bf_mlx5_dci_gate(struct bf_mlx5_qp *qp)
 	bf_mlx5_rto_start(qp);
 	if (!send_control(qp, BF_DC_CONNECT))
 		return false;
-	record_connection(qp, qp->una_psn, CONNECT_SENT);
+	record_connection(qp, qp->una_psn, BF_MLX5_DCI_CONNECT_SENT);
 	d->announce = false;
 	d->waiting = d->full;
 	return !d->waiting;
@@ -238,12 +234,12 @@ static void refused(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		if (!bf_mlx5_use_retry(qp))
 			break;
 		bf_mlx5_dci_again(qp);
-		bf_mlx5_go_back(qp, qp->una_psn, CAUSE_NO_CONTEXT);
+		bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_NO_CONTEXT);
 		break;
 	case BF_CNAK_BUSY:
 		/* Contexts become free sooner or later (dct.c): no retry is used up. */
 		bf_mlx5_dci_again(qp);
-		bf_mlx5_go_back(qp, qp->una_psn, CAUSE_BUSY);
+		bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_BUSY);
 		bf_mlx5_pause(qp, qp->dev->profile.dc_busy_ps);
 		break;
 	case BF_CNAK_KEY:
@@ -265,7 +261,7 @@ static void acknowledged(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		return;
 	d->waiting = false;
 	d->peer_session = r->dc_info;
-	record_connection(qp, r->psn, ACKNOWLEDGED);
+	record_connection(qp, r->psn, BF_MLX5_DCI_ACKNOWLEDGED);
 }
 
 /* Is the packet of the connection that we have now? A refused data packet carried the target's session number. */
@@ -420,9 +416,9 @@ void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp)
 	dci->dci->errored++;
 	if (!dci->err.syndrome)
 		dci->err = qp->err;
-	record_stream(dci, qp->dci->stream, qp->err.syndrome, STREAM_FAILED);
+	record_stream(dci, qp->dci->stream, qp->err.syndrome, BF_MLX5_STREAM_FAILED);
 	if (dci->dci->errored >= dci->dci->max_errored)
-		bf_mlx5_qp_error(dci, 1);
+		bf_mlx5_qp_error(dci, BF_MLX5_BY_REQUESTER);
 }
 
 /* Numbers fold as those of WQEs do: rdma-core's tests reset a stream by the number that they used. */
@@ -439,6 +435,6 @@ uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream)
 	bf_mlx5_qp_reset(s);
 	s->state = qp->state;
 	qp->dci->errored--;
-	record_stream(qp, (uint16_t)stream, 0, STREAM_RESET);
+	record_stream(qp, (uint16_t)stream, 0, BF_MLX5_STREAM_RESET);
 	return BF_MLX5_CMD_OK;
 }

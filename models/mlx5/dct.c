@@ -23,7 +23,6 @@
 #define DRAIN_LOOK_PS (1 * BF_US)  /* how often a draining target looks whether it is drained: assumed */
 #define DRAIN_LIMIT_PS (1 * BF_MS) /* messages that have not ended by then never will: assumed */
 
-enum { OPENED, OPENED_AGAIN, EVICTED, CLOSED, NO_CONTEXT, ALL_BUSY, KEY_VIOLATION, WANTS_FULL };
 #define STATE_DESTROYED 3u
 
 static struct bf_mlx5_dc_context **bucket_of(struct bf_mlx5_dct *dct, uint32_t ipv4, uint32_t qpn, uint32_t stream)
@@ -224,7 +223,7 @@ static struct bf_mlx5_dc_context *evict(struct bf_mlx5_dct *dct)
 				       .stream = c->stream,
 				       .psn = expected_psn(c) };
 
-		record_context(dct, &who, EVICTED);
+		record_context(dct, &who, BF_MLX5_DC_EVICTED);
 	}
 	if (c->qp)
 		free_qp(c->qp);
@@ -285,19 +284,19 @@ static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const
 		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
 	} else if (r->dc_key != bf_get_be64(dct->context + BF_DCTC_ACCESS_KEY)) {
 		dct->violations++;
-		refuse(dct, pkt, BF_CNAK_KEY, KEY_VIOLATION);
+		refuse(dct, pkt, BF_CNAK_KEY, BF_MLX5_DC_KEY_VIOLATION);
 	} else if (BF_MLX5_GET(dct->context, BF_DCTC_FULL_HANDSHAKE) && !(r->dc_flags & BF_DCETH_FULL)) {
-		refuse(dct, pkt, BF_CNAK_HANDSHAKE, WANTS_FULL);
+		refuse(dct, pkt, BF_CNAK_HANDSHAKE, BF_MLX5_DC_WANTS_FULL);
 	} else if (newer) {
 		bool again = c != NULL;
 
 		if (!again)
 			c = new_context(dct, r);
 		if (!c || !begin(dct, c, pkt)) {
-			refuse(dct, pkt, BF_CNAK_BUSY, ALL_BUSY);
+			refuse(dct, pkt, BF_CNAK_BUSY, BF_MLX5_DC_ALL_BUSY);
 			return;
 		}
-		record_context(dct, r, again ? OPENED_AGAIN : OPENED);
+		record_context(dct, r, again ? BF_MLX5_DC_OPENED_AGAIN : BF_MLX5_DC_OPENED);
 	}
 	if (c && c->open && c->session == r->session && c->full)
 		reply(dct, pkt, BF_DC_CONNECT_ACK, c->my_session);
@@ -311,7 +310,7 @@ static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
 	if (!c || c->session != r->session || !c->open)
 		return;
 	used(dct, c, false);
-	record_context(dct, r, CLOSED);
+	record_context(dct, r, BF_MLX5_DC_CLOSED);
 	if (!is_quiet(c->qp) || c->qp->acks_owed || c->qp->nak)
 		return;
 	c->psn = c->qp->expected_psn;
@@ -327,7 +326,7 @@ static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, struc
 	const int32_t newer = c ? (int32_t)(r->session - (c->full ? c->my_session : c->session)) : 1;
 
 	if (newer > 0) {
-		refuse(dct, pkt, BF_CNAK_NO_CONTEXT, NO_CONTEXT);
+		refuse(dct, pkt, BF_CNAK_NO_CONTEXT, BF_MLX5_DC_NO_CONTEXT);
 	} else if (newer < 0 || !c->open) {
 		bf_mlx5_rx_drop(dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
 	} else if (c->qp->state == BF_MLX5_QPS_ERR) {

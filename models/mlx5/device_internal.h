@@ -291,7 +291,7 @@ void bf_mlx5_rto_fired(struct bf_event *ev);
 void bf_mlx5_rnr_fired(struct bf_event *ev);
 void bf_mlx5_rto_start(struct bf_mlx5_qp *qp);    /* a packet left */
 void bf_mlx5_rto_progress(struct bf_mlx5_qp *qp); /* something was acknowledged */
-void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause);
+void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, enum bf_mlx5_again cause);
 /* One retry less; false when none was left and the oldest WQE failed. */
 bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp);
 void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer);
@@ -310,20 +310,6 @@ void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there i
 /* True when a receive WQE is at hand. Otherwise the packet waits for one, or was refused, or dropped. */
 bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r);
 /* Why a packet had no effect, in the order of the drop record's reasons. */
-enum bf_mlx5_drop {
-	BF_MLX5_DROP_NOT_ROCE,
-	BF_MLX5_DROP_LENGTH,
-	BF_MLX5_DROP_ICRC,
-	BF_MLX5_DROP_NO_QP,
-	BF_MLX5_DROP_PEER,
-	BF_MLX5_DROP_STATE,
-	BF_MLX5_DROP_SEQUENCE,
-	BF_MLX5_DROP_STALE,
-	BF_MLX5_DROP_UNEXPECTED,
-	BF_MLX5_DROP_MEMORY,
-	BF_MLX5_DROP_QKEY,
-	BF_MLX5_DROP_NO_RECEIVE,
-};
 void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected,
 		     enum bf_mlx5_drop why);
 
@@ -447,8 +433,8 @@ int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp);        /* what is needed from INI
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp); /* false on lack of memory */
 /* Room for answers, if there is none yet; false on lack of memory. */
 bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp);
-void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause);
-void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause);
+void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_cause cause);
+void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause);
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp);
 void bf_mlx5_qp_release(struct bf_mlx5_qp *qp); /* a DMA operation of a dead QP has ended */
 void bf_mlx5_qp_free(struct bf_mlx5_qp *qp);

@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-enum { EQE_WRITTEN, EQE_OVERFLOW, EQE_FAILED };
-enum { UPDATE_OK, UPDATE_NO_EQ, UPDATE_WRONG_UAR };
-
 /* EQC.status (mlx5_ifc.h MLX5_EQC_STATUS_*). */
 enum { EQ_STATUS_OK = 0, EQ_STATUS_WRITE_FAIL = 10 };
 
@@ -55,27 +52,27 @@ static void record_eqe(const struct bf_mlx5_eq *eq, const struct bf_mlx5_eqe *e,
 {
 	BF_EMIT_TAIL(eq->dev->sim, eq->actor, eqe, e, sizeof(*e), .iova = iova, .eqn = eq->eqn, .count = eq->producer,
 		     .number = number, .event = e->type, .sub_type = e->sub_type,
-		     .interrupt = eq->armed && verdict == EQE_WRITTEN, .verdict = verdict);
+		     .interrupt = eq->armed && verdict == BF_MLX5_EQE_WRITTEN, .verdict = verdict);
 }
 
 /* A full queue loses the entry, unless it was created to overwrite old ones. */
 static void put(struct bf_mlx5_eq *eq, struct bf_mlx5_eqe *e, uint32_t number)
 {
 	struct bf_mlx5 *dev = eq->dev;
-	uint8_t verdict = EQE_WRITTEN;
+	uint8_t verdict = BF_MLX5_EQE_WRITTEN;
 	uint64_t iova;
 	uint32_t run;
 
 	e->owner = (eq->producer & (eq->mask + 1)) != 0;
 	iova = bf_mlx5_buf_iova(&eq->buf, (uint64_t)(eq->producer & eq->mask) * sizeof(*e), sizeof(*e), &run);
 	if (full(eq) && !eq->ignore_overrun)
-		verdict = EQE_OVERFLOW;
+		verdict = BF_MLX5_EQE_OVERFLOW;
 	else if (bf_dma_write(&dev->dma, iova, e, sizeof(*e), 0))
-		verdict = EQE_FAILED;
+		verdict = BF_MLX5_EQE_FAILED;
 	record_eqe(eq, e, number, iova, verdict);
-	if (verdict == EQE_FAILED)
+	if (verdict == BF_MLX5_EQE_FAILED)
 		eq->status = EQ_STATUS_WRITE_FAIL;
-	if (verdict != EQE_WRITTEN) {
+	if (verdict != BF_MLX5_EQE_WRITTEN) {
 		dev->count.events_lost++;
 		return;
 	}
@@ -184,7 +181,9 @@ void bf_mlx5_eq_update(struct bf_mlx5_uar *uar, uint32_t word, bool arm)
 {
 	struct bf_mlx5 *dev = uar->dev;
 	struct bf_mlx5_eq *eq = bf_mlx5_table_get(&dev->eqs, word >> 24);
-	uint8_t verdict = !eq ? UPDATE_NO_EQ : eq->uar != uar->index ? UPDATE_WRONG_UAR : UPDATE_OK;
+	uint8_t verdict = !eq                     ? BF_MLX5_EQ_UPDATE_NO_EQ
+			  : eq->uar != uar->index ? BF_MLX5_EQ_UPDATE_WRONG_UAR
+						  : BF_MLX5_EQ_UPDATE_OK;
 
 	BF_EMIT(dev->sim, eq ? eq->actor : dev->actor, eq_update, .eqn = word >> 24, .consumer = word & 0xffffff,
 		.arm = arm, .verdict = verdict);

@@ -143,17 +143,6 @@ struct bf_mlx5_mkey {
 #define BF_MLX5_ACCESS_REMOTE_WRITE 8u
 #define BF_MLX5_ACCESS_ATOMIC 16u
 
-enum bf_mlx5_key_fault {
-	BF_MLX5_KEY_OK,
-	BF_MLX5_KEY_UNKNOWN,
-	BF_MLX5_KEY_VARIANT,
-	BF_MLX5_KEY_FREE,
-	BF_MLX5_KEY_PD,
-	BF_MLX5_KEY_QP,
-	BF_MLX5_KEY_BOUNDS,
-	BF_MLX5_KEY_ACCESS,
-};
-
 /* An error, as the CQE will tell it. */
 struct bf_mlx5_err {
 	uint8_t syndrome, vendor, hw;

@@ -65,7 +65,7 @@ static void leave_send_error(struct bf_mlx5_qp *qp)
 	qp->tx_psn = qp->una_psn = qp->send_psn;
 }
 
-void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, uint8_t cause)
+void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_cause cause)
 {
 	BF_EMIT(qp->dev->sim, qp->actor, qp_state, .qpn = qp->qpn, .from = qp->state, .to = state, .cause = cause);
 	if (qp->state == BF_MLX5_QPS_SQER)
@@ -125,7 +125,7 @@ static void stop_timers(struct bf_mlx5_qp *qp)
  * (docs/hardware/mlx5.md#qp-states-5). The doorbell record is read once more to learn of receives that no request ever
  * asked for.
  */
-void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, uint8_t cause)
+void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause)
 {
 	bool whole = !qp->context_of && !(qp->dci && qp->dci->parent);
 

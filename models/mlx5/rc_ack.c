@@ -51,7 +51,7 @@ static struct bf_mlx5_send *acked_before(struct bf_mlx5_qp *qp, uint32_t psn)
 	if (una != psn && !(qp->lost_valid && qp->lost_psn == una)) {
 		qp->lost_valid = true;
 		qp->lost_psn = una;
-		bf_mlx5_go_back(qp, una, 3);
+		bf_mlx5_go_back(qp, una, BF_MLX5_AGAIN_LOST);
 	}
 	return s;
 }
@@ -69,7 +69,7 @@ static void rx_nak(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	switch (r->aeth_syndrome) {
 	case BF_AETH_NAK_SEQ:
 		if (bf_mlx5_use_retry(qp))
-			bf_mlx5_go_back(qp, qp->una_psn, 1);
+			bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_NAK);
 		return;
 	case BF_AETH_NAK_INV_REQ:
 		fail_at(qp, s, err_invalid, "NAK: remote invalid request");

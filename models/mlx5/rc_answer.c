@@ -93,7 +93,7 @@ static void send_nak(struct bf_mlx5_qp *qp)
 	qp->dev->count.naks_sent[bf_mlx5_nak_kind(syndrome)]++;
 	send_aeth(qp, BF_RC_ACK, syndrome, qp->nak_psn, qp->msn, 0);
 	if (is_fatal(syndrome)) {
-		bf_mlx5_qp_error(qp, 2);
+		bf_mlx5_qp_error(qp, BF_MLX5_BY_RESPONDER);
 		bf_mlx5_sq_run(qp);
 	}
 }

@@ -90,7 +90,7 @@ void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn)
 	count_reads(qp);
 }
 
-void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t cause)
+void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, enum bf_mlx5_again cause)
 {
 	uint32_t sent = (uint32_t)bf_psn_diff(qp->tx_psn, psn);
 
@@ -153,7 +153,7 @@ void bf_mlx5_rto_fired(struct bf_event *ev)
 		qp->lost_valid = false;
 		if (qp->dci)
 			bf_mlx5_dci_again(qp);
-		bf_mlx5_go_back(qp, qp->una_psn, 0);
+		bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_TIME_OUT);
 	}
 	bf_mlx5_sq_run(qp);
 }
@@ -173,7 +173,7 @@ void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer)
 	}
 	if (qp->rnr_retry != RNR_FOREVER)
 		qp->rnr_left--;
-	bf_mlx5_go_back(qp, psn, 2);
+	bf_mlx5_go_back(qp, psn, BF_MLX5_AGAIN_RNR);
 	bf_mlx5_pause(qp, rnr_ps(timer));
 }
 

@@ -149,7 +149,7 @@ static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, 
 		bf_mlx5_nak(qp, nak, r->psn, r->opcode);
 		return;
 	}
-	bf_mlx5_qp_error(qp, 2);
+	bf_mlx5_qp_error(qp, BF_MLX5_BY_RESPONDER);
 	bf_mlx5_sq_run(qp);
 }
 

@@ -16,10 +16,6 @@ static const struct bf_mlx5_err err_fetch = { BF_MLX5_SYND_LOCAL_QP_OP, 0x51, 0x
 /* Flushed (dLSM#7, nccl#1405, nvme-cli#3268). */
 static const struct bf_mlx5_err err_flush = { BF_MLX5_SYND_WR_FLUSH, 0xf9, 0x00 };
 
-enum { SOURCE_RING, SOURCE_BLUEFLAME };
-enum { FETCH_OK, FETCH_INDEX, FETCH_QPN, FETCH_MALFORMED, FETCH_FAILED };
-enum { DBREC_ADVANCED, DBREC_UNCHANGED, DBREC_BACK, DBREC_FAILED };
-
 static void dbrec_done(struct bf_dma_op *op);
 
 void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp)
@@ -88,15 +84,15 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value, uint64_t bel
 	uint16_t ahead = (uint16_t)(value - qp->producer);
 
 	if (!ahead)
-		return DBREC_UNCHANGED;
+		return BF_MLX5_DBREC_UNCHANGED;
 	if (ahead > 0x8000)
-		return DBREC_BACK;
+		return BF_MLX5_DBREC_BACK;
 	if (!bf_mlx5_sq_copy_take(qp))
-		return DBREC_FAILED;
+		return BF_MLX5_DBREC_FAILED;
 	for (uint16_t i = qp->producer; i != value; i++)
 		bf_mlx5_send_at(qp, i)->told_ps = bell_ps;
 	qp->producer = value;
-	return DBREC_ADVANCED;
+	return BF_MLX5_DBREC_ADVANCED;
 }
 
 static void use_blueflame(struct bf_mlx5_qp *qp);
@@ -111,7 +107,7 @@ static void dbrec_failed(struct bf_mlx5_qp *qp)
 		return;
 	bf_mlx5_qp_report(qp, 0, qp->head, 0, qp->send_psn, 0, err_fetch, "doorbell record cannot be read");
 	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
-	bf_mlx5_qp_error(qp, 1);
+	bf_mlx5_qp_error(qp, BF_MLX5_BY_REQUESTER);
 }
 
 /* Producer indices are taken over from the record. */
@@ -119,7 +115,7 @@ static void take_record(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 {
 	const int32_t status = x->op.status;
 	uint16_t before = qp->producer;
-	uint8_t verdict = DBREC_FAILED;
+	uint8_t verdict = BF_MLX5_DBREC_FAILED;
 
 	if (!status && qp->has_sq)
 		verdict = take_producer(qp, (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_SND), x->bell_ps);
@@ -129,9 +125,9 @@ static void take_record(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 		record_dbrec(qp, x, before, verdict);
 	if (qp->state == BF_MLX5_QPS_ERR && !status)
 		bf_mlx5_rq_flush(qp);
-	if (verdict == DBREC_FAILED && (status || qp->has_sq))
+	if (verdict == BF_MLX5_DBREC_FAILED && (status || qp->has_sq))
 		dbrec_failed(qp);
-	if (verdict == DBREC_ADVANCED)
+	if (verdict == BF_MLX5_DBREC_ADVANCED)
 		use_blueflame(qp);
 }
 
@@ -171,7 +167,7 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 	struct bf_rec_wqe_fetch rec = {
 		.qpn = qp->qpn,
 		.ctrl_qpn = w->qpn,
-		.length = verdict >= FETCH_MALFORMED ? 0 : w->length,
+		.length = verdict >= BF_MLX5_FETCH_MALFORMED ? 0 : w->length,
 		.index = qp->decoded,
 		.ctrl_index = w->index,
 		.producer = qp->producer,
@@ -273,10 +269,10 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 	if (BF_UNLIKELY(w->av_len && !status) && bf_probe(dev->sim, BF_CLASS_QUEUE))
 		(qp->dci ? record_av : record_datagram)(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		uint8_t verdict = status              ? FETCH_MALFORMED
-				  : w->index != index ? FETCH_INDEX
-				  : w->qpn != qp->qpn ? FETCH_QPN
-						      : FETCH_OK;
+		uint8_t verdict = status              ? BF_MLX5_FETCH_MALFORMED
+				  : w->index != index ? BF_MLX5_FETCH_INDEX
+				  : w->qpn != qp->qpn ? BF_MLX5_FETCH_QPN
+						      : BF_MLX5_FETCH_OK;
 
 		record_fetch(qp, bytes, wqebbs, source, verdict, status ? why.text : NULL);
 	}
@@ -321,7 +317,7 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 	bf->have = 0;
 	qp->fetch_issued++;
 	qp->fetched++;
-	decode(qp, SOURCE_BLUEFLAME);
+	decode(qp, BF_MLX5_FROM_BLUEFLAME);
 }
 
 /* The ring's memory is gone: each WQE of the fetch is one that cannot be executed. */
@@ -354,7 +350,7 @@ static void fetch_done(struct bf_dma_op *op)
 		if (BF_UNLIKELY(op->status))
 			fetch_failed(qp, f);
 		else
-			decode(qp, SOURCE_RING);
+			decode(qp, BF_MLX5_FROM_RING);
 	}
 	bf_mlx5_sq_run(qp);
 }
@@ -445,9 +441,9 @@ static void send_failed(struct bf_mlx5_qp *qp)
 	if (flushes(qp))
 		return;
 	if (bf_mlx5_is_unreliable(qp))
-		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQER, 1);
+		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQER, BF_MLX5_BY_REQUESTER);
 	else
-		bf_mlx5_qp_error(qp, 1);
+		bf_mlx5_qp_error(qp, BF_MLX5_BY_REQUESTER);
 }
 
 /* Completes WQEs in order. True when at least one was. */
@@ -488,7 +484,7 @@ static void check_drained(struct bf_mlx5_qp *qp)
 		return;
 	if (qp->head != qp->decoded && bf_mlx5_send_at(qp, qp->head)->flags & BF_SEND_STARTED)
 		return;
-	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQD, 4);
+	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQD, BF_MLX5_BY_DRAINED);
 	qp->drained = true;
 	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_SQ_DRAINED);
 }

@@ -10,24 +10,22 @@
 /* The device stopped looking at doorbells for this long, unless the plan says otherwise. */
 #define STALL_PS (100 * BF_US)
 
-enum { BELL_OK, BELL_NO_QP, BELL_WRONG_UAR, BELL_NO_SQ, BELL_NOT_READY };
-
 static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_uar *uar)
 {
 	if (!qp)
-		return BELL_NO_QP;
+		return BF_MLX5_BELL_NO_QP;
 	if (qp->uar != uar->index)
-		return BELL_WRONG_UAR;
+		return BF_MLX5_BELL_WRONG_UAR;
 	if (!qp->has_sq)
-		return BELL_NO_SQ;
-	return qp->state < BF_MLX5_QPS_RTS ? BELL_NOT_READY : BELL_OK;
+		return BF_MLX5_BELL_NO_SQ;
+	return qp->state < BF_MLX5_QPS_RTS ? BF_MLX5_BELL_NOT_READY : BF_MLX5_BELL_OK;
 }
 
 /* As if the queue pair had met something that it cannot go on from. */
 static void fail(struct bf_mlx5_qp *qp)
 {
 	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
-	bf_mlx5_qp_error(qp, 1);
+	bf_mlx5_qp_error(qp, BF_MLX5_BY_REQUESTER);
 }
 
 void bf_mlx5_failure_due(struct bf_event *ev)
@@ -60,7 +58,7 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	BF_EMIT(dev->sim, qp ? qp->actor : dev->actor, doorbell, .qpn = qpn, .uar = uar->index, .offset = offset,
 		.len = len, .index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word), .opcode = (uint8_t)word,
 		.verdict = verdict);
-	if (verdict != BELL_OK) {
+	if (verdict != BF_MLX5_BELL_OK) {
 		dev->count.doorbells_ignored++;
 		return;
 	}
@@ -220,7 +218,7 @@ static void ring_others(struct bf_mlx5_uar *uar)
 		uint16_t producer;
 		uint32_t word;
 
-		if (bell_verdict(qp, uar) != BELL_OK || bf_event_pending(&qp->bell_event) ||
+		if (bell_verdict(qp, uar) != BF_MLX5_BELL_OK || bf_event_pending(&qp->bell_event) ||
 		    !look(dev, bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_SND, 4, &run), &word))
 			continue;
 		producer = (uint16_t)word;

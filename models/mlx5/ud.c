@@ -101,7 +101,7 @@ static void fail(struct bf_mlx5_qp *qp, const struct bf_roce *r, struct bf_mlx5_
 {
 	bf_mlx5_qp_report(qp, 1, qp->rq_index, r->opcode, r->psn, 0, err, "datagram cannot be placed");
 	complete(qp, r, 0, err);
-	bf_mlx5_qp_error(qp, 2);
+	bf_mlx5_qp_error(qp, BF_MLX5_BY_RESPONDER);
 	bf_mlx5_sq_run(qp);
 }
 

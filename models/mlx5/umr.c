@@ -6,20 +6,17 @@
 
 #include <stdlib.h>
 
-enum { DONE, NO_SUCH_KEY, OTHER_PD, UMR_DISABLED, NOT_FREE, OTHER_QP, NOT_MODELLED };
-enum { BY_UMR, BY_SEND };
-
 /* Vendor codes are not evidenced. */
 static const struct bf_mlx5_err err_bind = { BF_MLX5_SYND_MW_BIND, 0x00, 0x00 };
 static const struct bf_mlx5_err err_opcode = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01 };
 
 static const char *const reasons[] = {
-	[NO_SUCH_KEY] = "UMR: no such key",
-	[OTHER_PD] = "UMR: key of another protection domain",
-	[UMR_DISABLED] = "UMR: key that UMR may not change",
-	[NOT_FREE] = "UMR: key is not free",
-	[OTHER_QP] = "UMR: key of another queue pair",
-	[NOT_MODELLED] = "UMR: not modelled",
+	[BF_MLX5_UMR_NO_SUCH_KEY] = "UMR: no such key",
+	[BF_MLX5_UMR_OTHER_PD] = "UMR: key of another protection domain",
+	[BF_MLX5_UMR_DISABLED] = "UMR: key that UMR may not change",
+	[BF_MLX5_UMR_NOT_FREE] = "UMR: key is not free",
+	[BF_MLX5_UMR_OTHER_QP] = "UMR: key of another queue pair",
+	[BF_MLX5_UMR_NOT_MODELLED] = "UMR: not modelled",
 };
 
 #define KNOWN_MASK                                                                                                     \
@@ -63,18 +60,18 @@ static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, 
 		     uint64_t mask)
 {
 	if (!k || (flags & BF_MLX5_UMR_CHECK_QPN && k->variant != (key & 0xff)))
-		return NO_SUCH_KEY;
+		return BF_MLX5_UMR_NO_SUCH_KEY;
 	if (k->pd != qp->pd && !is_kernels(qp))
-		return OTHER_PD;
+		return BF_MLX5_UMR_OTHER_PD;
 	if (!k->umr_en)
-		return UMR_DISABLED;
+		return BF_MLX5_UMR_DISABLED;
 	if (flags & BF_MLX5_UMR_CHECK_FREE && !k->free)
-		return NOT_FREE;
+		return BF_MLX5_UMR_NOT_FREE;
 	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->qpn)
-		return OTHER_QP;
+		return BF_MLX5_UMR_OTHER_QP;
 	if (mask & BF_MLX5_UMR_MASK_PD && is_kernels(qp))
 		mask &= ~(uint64_t)BF_MLX5_UMR_MASK_PD;
-	return mask & ~(uint64_t)KNOWN_MASK ? NOT_MODELLED : DONE;
+	return mask & ~(uint64_t)KNOWN_MASK ? BF_MLX5_UMR_NOT_MODELLED : BF_MLX5_UMR_OK;
 }
 
 /* KLMs one behind the other; entries of zeros fill the list up. */
@@ -141,14 +138,14 @@ static uint8_t take_list(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, st
 	struct bf_mlx5_xlat *x;
 
 	if (!n)
-		return DONE;
+		return BF_MLX5_UMR_OK;
 	bf_mlx5_copy_wqe(qp, s, BF_MLX5_UMR_LIST_AT, list, n * BF_MLX5_DS);
 	x = k->klm ? bf_mlx5_read_list(list, n) : NULL;
 	if (!x)
-		return NOT_MODELLED;
+		return BF_MLX5_UMR_NOT_MODELLED;
 	free(k->xlat);
 	k->xlat = x;
-	return DONE;
+	return BF_MLX5_UMR_OK;
 }
 
 static bool take_pd(const struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, uint32_t number)
@@ -199,19 +196,19 @@ bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	mask = bf_be64(ctrl->mkey_mask);
 	verdict = check(qp, k, s->imm, ctrl->flags, mask);
 	if (!verdict && ctrl->flags & BF_MLX5_UMR_OFFSET && bf_be16(ctrl->offset))
-		verdict = NOT_MODELLED;
+		verdict = BF_MLX5_UMR_NOT_MODELLED;
 	if (!verdict && mask & BF_MLX5_UMR_MASK_PD &&
 	    !take_pd(qp->dev, k, BF_MLX5_GET(bytes + BF_MLX5_UMR_MKC_AT, BF_MKC_PD)))
-		verdict = OTHER_PD;
+		verdict = BF_MLX5_UMR_OTHER_PD;
 	if (!verdict)
 		verdict = take_list(qp, s, k, bf_be16(ctrl->klm_octowords));
 	if (!verdict) {
 		take_context(k, bytes + BF_MLX5_UMR_MKC_AT, mask);
 		qp->dev->key_changes++;
 	}
-	record(qp, k, s->imm, s->index, BY_UMR, verdict);
+	record(qp, k, s->imm, s->index, BF_MLX5_BY_UMR, verdict);
 	if (verdict)
-		bf_mlx5_send_fail(qp, s, verdict == NOT_MODELLED ? err_opcode : err_bind, reasons[verdict]);
+		bf_mlx5_send_fail(qp, s, verdict == BF_MLX5_UMR_NOT_MODELLED ? err_opcode : err_bind, reasons[verdict]);
 	return !verdict;
 }
 
@@ -225,6 +222,6 @@ bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key)
 		return false;
 	k->free = true;
 	qp->dev->key_changes++;
-	record(qp, k, key, 0, BY_SEND, DONE);
+	record(qp, k, key, 0, BF_MLX5_BY_SEND, BF_MLX5_UMR_OK);
 	return true;
 }

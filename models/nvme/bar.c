@@ -10,8 +10,6 @@
 #define QID_NONE 0xffffu
 #define CELL_SEEN 0xffffffffu
 
-enum { SOURCE_REGISTER, SOURCE_SHADOW, SOURCE_MEMORY };
-
 /* The controller memory buffer is the whole of BAR 2. Queues, lists and data of both directions may lie in it. */
 #define CMB_BIR 2u
 #define CMB_UNIT 4096u
@@ -76,10 +74,11 @@ static void ring_sq(struct bf_nvme_sq *sq, uint32_t value, uint8_t source)
 		record_doorbell(dev, sq->actor, &rec);
 	}
 	if (!good) {
-		ignored_doorbell(dev, source == SOURCE_SHADOW ? BF_NVME_WRONG_SHADOW : wrong, sq->qid, value, limit);
+		ignored_doorbell(dev, source == BF_NVME_BELL_SHADOW ? BF_NVME_WRONG_SHADOW : wrong, sq->qid, value,
+				 limit);
 		return;
 	}
-	dev->count.doorbells += source != SOURCE_SHADOW;
+	dev->count.doorbells += source != BF_NVME_BELL_SHADOW;
 	bf_nvme_sq_tail(sq, value);
 }
 
@@ -111,10 +110,11 @@ static void ring_cq(struct bf_nvme_cq *cq, uint32_t value, uint8_t source)
 		record_doorbell(dev, cq->actor, &rec);
 	}
 	if (!good) {
-		ignored_doorbell(dev, source == SOURCE_SHADOW ? BF_NVME_WRONG_SHADOW : wrong, cq->qid, value, limit);
+		ignored_doorbell(dev, source == BF_NVME_BELL_SHADOW ? BF_NVME_WRONG_SHADOW : wrong, cq->qid, value,
+				 limit);
 		return;
 	}
-	dev->count.doorbells += source != SOURCE_SHADOW;
+	dev->count.doorbells += source != BF_NVME_BELL_SHADOW;
 	cq->doorbells++;
 	bf_nvme_cq_head(cq, value);
 }
@@ -152,12 +152,12 @@ static void ring(struct bf_nvme *dev, uint32_t offset, uint32_t value, uint8_t s
 
 void bf_nvme_shadow_sq(struct bf_nvme_sq *sq, uint32_t value)
 {
-	ring_sq(sq, value & 0xffff, SOURCE_SHADOW);
+	ring_sq(sq, value & 0xffff, BF_NVME_BELL_SHADOW);
 }
 
 void bf_nvme_shadow_cq(struct bf_nvme_cq *cq, uint32_t value)
 {
-	ring_cq(cq, value & 0xffff, SOURCE_SHADOW);
+	ring_cq(cq, value & 0xffff, BF_NVME_BELL_SHADOW);
 }
 
 /* A half or the whole of a 64-bit register. */
@@ -229,7 +229,7 @@ static void bar_write(struct bf_region *region, uint64_t offset, const void *dat
 
 	if (len == 4 && !(at & 3)) {
 		if (at >= BF_NVME_DOORBELLS)
-			ring(dev, at, bf_get_le32(data), SOURCE_REGISTER);
+			ring(dev, at, bf_get_le32(data), BF_NVME_BELL_REGISTER);
 		else
 			write32(dev, at, bf_get_le32(data));
 	} else if (len == 8 && (at == BF_NVME_ASQ || at == BF_NVME_ACQ)) {
@@ -387,7 +387,7 @@ static int poll_cell(struct bf_nvme *dev, uint32_t offset, uint32_t *seen)
 	if (value == *seen)
 		return 0;
 	*seen = value;
-	ring(dev, offset, value, SOURCE_MEMORY);
+	ring(dev, offset, value, BF_NVME_BELL_MEMORY);
 	return 1;
 }
 
@@ -402,7 +402,7 @@ static int poll_shadowed_cell(struct bf_nvme *dev, uint32_t offset)
 	if (look(dev, offset) == CELL_SEEN)
 		return 0;
 	value = __atomic_exchange_n(cell(dev, offset), CELL_SEEN, __ATOMIC_ACQ_REL);
-	ring(dev, offset, value, SOURCE_MEMORY);
+	ring(dev, offset, value, BF_NVME_BELL_MEMORY);
 	return 1;
 }
 

@@ -12,7 +12,6 @@
 #define AMS_RR 0u
 #define AMS_WRR 1u
 
-enum { STATE_SHUTTING_DOWN = 5, STATE_SHUT_DOWN, STATE_RESET, STATE_SUBSYSTEM_RESET, STATE_BUS_MASTER };
 enum { SHST_NORMAL, SHST_OCCURRING, SHST_COMPLETE };
 
 static void on_ctrl(struct bf_event *ev);
@@ -161,7 +160,7 @@ static void start_shutdown(struct bf_nvme *dev, uint32_t kind)
 	if (kind == 1 && settled > at)
 		at = settled;
 	set_shst(dev, SHST_OCCURRING);
-	record_state(dev, STATE_SHUTTING_DOWN, 0, kind, 0);
+	record_state(dev, BF_NVME_SHUTTING_DOWN, 0, kind, 0);
 	bf_sim_at(dev->sim, &dev->shutdown_event, at);
 }
 
@@ -171,7 +170,7 @@ static void on_shutdown(struct bf_event *ev)
 
 	set_shst(dev, SHST_COMPLETE);
 	dev->unclean = false;
-	record_state(dev, STATE_SHUT_DOWN, 0, 0, 0);
+	record_state(dev, BF_NVME_SHUT_DOWN, 0, 0, 0);
 	bf_nvme_publish(dev);
 }
 
@@ -227,7 +226,7 @@ void bf_nvme_subsystem_reset(struct bf_nvme *dev)
 
 	reset_registers(dev);
 	dev->regs.csts = (uint32_t)BF_NVME_CSTS_NSSRO;
-	record_state(dev, STATE_SUBSYSTEM_RESET, 0, 0, dropped);
+	record_state(dev, BF_NVME_SUBSYSTEM_RESET, 0, 0, dropped);
 }
 
 void bf_nvme_reset(struct bf_nvme *dev)
@@ -235,7 +234,7 @@ void bf_nvme_reset(struct bf_nvme *dev)
 	uint32_t dropped = drop_all(dev);
 
 	reset_registers(dev);
-	record_state(dev, STATE_RESET, 0, 0, dropped);
+	record_state(dev, BF_NVME_RESET, 0, 0, dropped);
 	bf_nvme_publish(dev);
 }
 
@@ -253,7 +252,7 @@ void bf_nvme_bus_master(struct bf_nvme *dev, bool on)
 	if (dev->bus_master == on)
 		return;
 	dev->bus_master = on;
-	record_state(dev, STATE_BUS_MASTER, 0, on, 0);
+	record_state(dev, BF_NVME_BUS_MASTER, 0, on, 0);
 	if (!on)
 		return;
 	bf_nvme_cq_resume(dev);

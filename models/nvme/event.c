@@ -7,7 +7,6 @@
  */
 #include "models/nvme/device_internal.h"
 
-enum { FATE_REPORTED, FATE_KEPT, FATE_MASKED, FATE_LOST };
 enum { TYPE_ERROR, TYPE_SMART, TYPE_NOTICE };
 
 static uint32_t event_dw0(const struct bf_nvme_event *e)
@@ -41,7 +40,7 @@ static void report(struct bf_nvme *dev, const struct bf_nvme_event *e)
 	memmove(dev->aers, dev->aers + 1, dev->naers * sizeof(dev->aers[0]));
 	dev->masked |= (uint8_t)(1u << e->type);
 	dev->count.async_events++;
-	record_event(dev, e, rq->cid, FATE_REPORTED);
+	record_event(dev, e, rq->cid, BF_NVME_EVENT_REPORTED);
 	rq->dw0 = event_dw0(e);
 	bf_nvme_complete(rq, 0);
 }
@@ -67,9 +66,9 @@ void bf_nvme_async_event(struct bf_nvme *dev, uint8_t type, uint8_t info, uint8_
 	if (!masked && dev->naers)
 		report(dev, &e);
 	else if (type == TYPE_ERROR)
-		record_event(dev, &e, 0, masked ? FATE_MASKED : FATE_LOST);
+		record_event(dev, &e, 0, masked ? BF_NVME_EVENT_MASKED : BF_NVME_EVENT_LOST);
 	else
-		record_event(dev, &e, 0, keep(dev, &e) ? FATE_KEPT : FATE_LOST);
+		record_event(dev, &e, 0, keep(dev, &e) ? BF_NVME_EVENT_KEPT : BF_NVME_EVENT_LOST);
 }
 
 /* Reports what waits and may be reported now. */

@@ -17,8 +17,6 @@
 #define QUEUE_IEN 2u
 #define ADMIN_PRIO 0u
 
-enum { WHAT_CREATED, WHAT_DELETING, WHAT_DELETED, WHAT_DROPPED };
-
 uint64_t bf_nvme_ring_iova(const struct bf_nvme_ring *r, uint32_t slot, uint32_t n, uint32_t *run)
 {
 	uint64_t at = (uint64_t)slot << r->shift;
@@ -216,8 +214,8 @@ int bf_nvme_admin_queues(struct bf_nvme *dev)
 		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for the admin queues", dev->name);
 	cq->interrupts = true;
 	sq->prio = ADMIN_PRIO;
-	record_cq(cq, WHAT_CREATED);
-	record_sq(sq, WHAT_CREATED);
+	record_cq(cq, BF_NVME_QUEUE_CREATED);
+	record_sq(sq, BF_NVME_QUEUE_CREATED);
 	return 0;
 }
 
@@ -229,10 +227,10 @@ uint32_t bf_nvme_drop_queues(struct bf_nvme *dev)
 	dropped = bf_nvme_drop_completions(dev) + bf_nvme_drop_commands(dev);
 	while (dev->nlive_sqs) {
 		bf_nvme_arbiter_forget(dev->sqs[dev->live_sqs[0]]);
-		remove_sq(dev->sqs[dev->live_sqs[0]], WHAT_DROPPED);
+		remove_sq(dev->sqs[dev->live_sqs[0]], BF_NVME_QUEUE_DROPPED);
 	}
 	while (dev->nlive_cqs)
-		remove_cq(dev->cqs[dev->live_cqs[0]], WHAT_DROPPED);
+		remove_cq(dev->cqs[dev->live_cqs[0]], BF_NVME_QUEUE_DROPPED);
 	return dropped;
 }
 
@@ -370,7 +368,7 @@ static void create_cq(struct bf_nvme_rq *rq)
 	rq->buf = NULL;
 	cq->interrupts = cdw11 & QUEUE_IEN;
 	cq->vector = cq->interrupts ? (uint16_t)(cdw11 >> 16) : 0;
-	record_cq(cq, WHAT_CREATED);
+	record_cq(cq, BF_NVME_QUEUE_CREATED);
 	bf_nvme_complete(rq, 0);
 }
 
@@ -421,7 +419,7 @@ static void create_sq(struct bf_nvme_rq *rq)
 	}
 	rq->buf = NULL;
 	sq->prio = (uint8_t)(cdw11 >> 1 & 3);
-	record_sq(sq, WHAT_CREATED);
+	record_sq(sq, BF_NVME_QUEUE_CREATED);
 	bf_nvme_complete(rq, 0);
 }
 
@@ -453,7 +451,7 @@ void bf_nvme_delete_sq(struct bf_nvme_rq *rq)
 	}
 	sq->deleter = rq;
 	rq->stuck = true;
-	record_sq(sq, WHAT_DELETING);
+	record_sq(sq, BF_NVME_QUEUE_DELETING);
 	bf_nvme_sq_abort_all(sq);
 	bf_nvme_sq_idle(sq);
 }
@@ -466,7 +464,7 @@ void bf_nvme_sq_idle(struct bf_nvme_sq *sq)
 		return;
 	sq->deleter = NULL;
 	bf_nvme_arbiter_forget(sq);
-	remove_sq(sq, WHAT_DELETED);
+	remove_sq(sq, BF_NVME_QUEUE_DELETED);
 	bf_nvme_complete(deleter, 0);
 }
 
@@ -482,7 +480,7 @@ void bf_nvme_delete_cq(struct bf_nvme_rq *rq)
 	else if (cq->users)
 		status = BF_NVME_SC_QUEUE_DELETION | BF_NVME_DNR;
 	else
-		remove_cq(cq, WHAT_DELETED);
+		remove_cq(cq, BF_NVME_QUEUE_DELETED);
 	bf_nvme_complete(rq, status);
 }
 

@@ -310,14 +310,6 @@ struct bf_nvme_features {
 	uint8_t host_id[16];        /* 81h */
 };
 
-enum bf_nvme_phase {
-	BF_NVME_OFF,       /* EN = 0, RDY = 0 */
-	BF_NVME_ENABLING,  /* EN = 1, RDY = 0 */
-	BF_NVME_ON,        /* EN = 1, RDY = 1 */
-	BF_NVME_DISABLING, /* EN fell, RDY = 1 */
-	BF_NVME_FAILED,    /* CFS */
-};
-
 struct bf_nvme_regs {
 	uint64_t cap, asq, acq, cmbmsc;
 	uint32_t vs, intms, cc, csts, aqa, cmbsts;

@@ -337,7 +337,6 @@ void bf_cm_again(struct bf_cm_id *id); /* once more, since the peer seems not to
 void bf_cm_stop(struct bf_cm_id *id);
 void bf_cm_wait(struct bf_cm_id *id, uint64_t ps);
 uint64_t bf_cm_time_ps(uint32_t exponent);
-enum { BF_CM_SENT, BF_CM_SENT_AGAIN, BF_CM_RECEIVED, BF_CM_MALFORMED, BF_CM_GIVEN_UP };
 void bf_cm_record(struct bf_rdmacm *cm, uint32_t peer, const uint8_t *mad, uint32_t what, uint32_t tries);
 
 /* cm.c: what an identifier says of itself, and what becomes of one that nobody answers. */

@@ -264,7 +264,7 @@ static bool stops_at_undefined(struct bf_sdma_queue *q, const struct bf_sdma_box
 	uint32_t dword;
 
 	if (BF_UNLIKELY(bf_sdma_leaves_surface(&q->pkt, &dword))) {
-		bf_sdma_suspect(q, 2, dword, bf_sdma_dwords(q)[dword], 0);
+		bf_sdma_suspect(q, BF_SDMA_SUSPECT_OUT_OF_SURFACE, dword, bf_sdma_dwords(q)[dword], 0);
 		if (q->opts.strict) {
 			bf_sdma_stop(q, BF_SDMA_OUT_OF_SURFACE, dword, 0);
 			return true;
@@ -273,7 +273,7 @@ static bool stops_at_undefined(struct bf_sdma_queue *q, const struct bf_sdma_box
 	/* Backwards towards higher addresses is what the bit is for. */
 	if (BF_UNLIKELY(overlap) && !(q->pkt.backwards && box->dst > box->src)) {
 		dword = q->pkt.kind == BF_SDMA_KIND_RECT ? 6 : 5;
-		bf_sdma_suspect(q, 3, dword, bf_sdma_dwords(q)[dword], box->dst);
+		bf_sdma_suspect(q, BF_SDMA_SUSPECT_OVERLAP, dword, bf_sdma_dwords(q)[dword], box->dst);
 		if (q->opts.strict) {
 			bf_sdma_stop(q, BF_SDMA_OVERLAP, dword, box->dst);
 			return true;

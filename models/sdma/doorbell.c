@@ -6,8 +6,6 @@
 /* The engine stopped looking at doorbells for this long, unless the plan says otherwise. */
 #define STALL_PS (100 * BF_US)
 
-enum { BELL_OK, BELL_AGAIN, BELL_WPTR_BEHIND, BELL_UNALIGNED, BELL_BACK, BELL_PAST_RING, BELL_WIDTH, BELL_STOPPED };
-
 /* The write pointer in memory, as the index it means; `published` itself when it cannot be read. */
 static uint64_t peek_wptr(struct bf_sdma_queue *q, uint64_t published)
 {
@@ -34,19 +32,19 @@ static uint32_t judge(struct bf_sdma_queue *q, uint64_t value, uint64_t *publish
 		*published = q->published + ((value - q->published) & q->mask & ~3ull);
 	*wptr = q->published;
 	if (q->fault.reason)
-		return BELL_STOPPED;
+		return BF_SDMA_BELL_STOPPED;
 	if (q->opts.wrapped && value > q->mask)
-		return BELL_PAST_RING;
+		return BF_SDMA_BELL_PAST_RING;
 	if (*published < q->published)
-		return BELL_BACK;
+		return BF_SDMA_BELL_BACK;
 	if (*published - q->retired > q->opts.bytes)
-		return BELL_PAST_RING;
+		return BF_SDMA_BELL_PAST_RING;
 	*wptr = peek_wptr(q, *published);
 	if (value & 3)
-		return BELL_UNALIGNED;
+		return BF_SDMA_BELL_UNALIGNED;
 	if (*wptr < *published)
-		return BELL_WPTR_BEHIND;
-	return *published == q->published ? BELL_AGAIN : BELL_OK;
+		return BF_SDMA_BELL_WPTR_BEHIND;
+	return *published == q->published ? BF_SDMA_BELL_AGAIN : BF_SDMA_BELL_OK;
 }
 
 /* Before the first fetch of an idle queue. */
@@ -66,18 +64,18 @@ static void start_after_bell(struct bf_sdma_queue *q)
 static void ring_bell(struct bf_sdma_queue *q, uint64_t value, uint32_t len)
 {
 	uint64_t published, wptr = 0, before = q->published;
-	uint32_t verdict = BELL_WIDTH;
+	uint32_t verdict = BF_SDMA_BELL_WRONG_WIDTH;
 
 	published = before;
 	if (len == (q->opts.wrapped ? 4u : 8u))
 		verdict = judge(q, value, &published, &wptr);
 	q->count.doorbells++;
-	q->count.doorbells_early += verdict == BELL_WPTR_BEHIND;
+	q->count.doorbells_early += verdict == BF_SDMA_BELL_WPTR_BEHIND;
 	BF_EMIT(q->dev->sim, q->actor, sdma_doorbell, .value = value, .published = published, .before = before,
 		.wptr = wptr, .retired = q->retired, .len = len, .verdict = verdict);
-	if (verdict == BELL_BACK || verdict == BELL_PAST_RING) {
+	if (verdict == BF_SDMA_BELL_BACK || verdict == BF_SDMA_BELL_PAST_RING) {
 		bf_sdma_stop_at(q, published, 0, BF_SDMA_DOORBELL_BACK, 0, (uint32_t)value, 0);
-	} else if (verdict != BELL_WIDTH && verdict != BELL_STOPPED) {
+	} else if (verdict != BF_SDMA_BELL_WRONG_WIDTH && verdict != BF_SDMA_BELL_STOPPED) {
 		q->published = published;
 		start_after_bell(q);
 	}

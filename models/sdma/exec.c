@@ -14,8 +14,6 @@ bool bf_sdma_may_overlap(enum bf_sdma_kind kind)
 	       kind == BF_SDMA_KIND_WRITE || kind == BF_SDMA_KIND_INDIRECT;
 }
 
-enum { DONE, AGAIN, TIMED_OUT, SKIPS, LOST };
-
 static void record_result(struct bf_sdma_queue *q, uint64_t before, uint64_t after, uint8_t verdict)
 {
 	BF_EMIT(q->dev->sim, q->actor, sdma_result, .index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q),
@@ -37,7 +35,7 @@ static enum bf_sdma_progress store(struct bf_sdma_queue *q, uint64_t value, uint
 	bf_put_le64(bytes, value);
 	if (bf_dma_write(&q->dev->dma, q->pkt.dst, bytes, len, 0))
 		return memory_fault(q);
-	record_result(q, 0, value, DONE);
+	record_result(q, 0, value, BF_SDMA_DONE);
 	return BF_SDMA_OVER;
 }
 
@@ -60,7 +58,7 @@ static enum bf_sdma_progress timestamp(struct bf_sdma_queue *q)
 		return BF_SDMA_OVER;
 	}
 	if (q->pkt.dst & 31)
-		bf_sdma_suspect(q, 4, 1, (uint32_t)q->pkt.dst, q->pkt.dst);
+		bf_sdma_suspect(q, BF_SDMA_SUSPECT_TIMESTAMP, 1, (uint32_t)q->pkt.dst, q->pkt.dst);
 	return store(q, q->pkt.sub_op == BF_SDMA_TIMESTAMP_GET ? ticks + q->timestamp_offset : ticks, 8);
 }
 
@@ -116,13 +114,13 @@ static void poll_done(struct bf_sdma_queue *q)
 
 	if (!holds && retries_left(q) && !ends_early(q)) {
 		if (q->tries == 1)
-			record_result(q, q->op_value, p->reference, AGAIN);
+			record_result(q, q->op_value, p->reference, BF_SDMA_AGAIN);
 		bf_sim_after(q->dev->sim, &q->timer, p->interval * q->dev->profile.poll_ps);
 		return;
 	}
 	if (!holds && !retries_left(q))
-		bf_sdma_suspect(q, 5, p->is64 ? 7 : 5, (uint32_t)p->retries, p->dst);
-	record_result(q, q->op_value, p->reference, holds || retries_left(q) ? DONE : TIMED_OUT);
+		bf_sdma_suspect(q, BF_SDMA_SUSPECT_POLL_TIMEOUT, p->is64 ? 7 : 5, (uint32_t)p->retries, p->dst);
+	record_result(q, q->op_value, p->reference, holds || retries_left(q) ? BF_SDMA_DONE : BF_SDMA_TIMED_OUT);
 	q->polled = p->dst;
 	q->polled_end = q->from->next + p->dwords * 4ull;
 	bf_sdma_packet_over(q);
@@ -132,7 +130,7 @@ static void cond_done(struct bf_sdma_queue *q)
 {
 	const bool equal = (uint32_t)q->op_value == (uint32_t)q->pkt.reference;
 
-	record_result(q, q->op_value, q->pkt.reference, equal ? DONE : SKIPS);
+	record_result(q, q->op_value, q->pkt.reference, equal ? BF_SDMA_DONE : BF_SDMA_SKIPS);
 	q->skip = equal ? 0 : q->pkt.count * 4;
 	bf_sdma_packet_over(q);
 }
@@ -164,11 +162,11 @@ static void atomic_done(struct bf_sdma_queue *q)
 
 	if (p->loop && (p->operation & 31) == BF_SDMA_ATOMIC_CMPSWAP && q->op_value != compare) {
 		if (q->tries == 1)
-			record_result(q, q->op_value, after, AGAIN);
+			record_result(q, q->op_value, after, BF_SDMA_AGAIN);
 		bf_sim_after(q->dev->sim, &q->timer, p->interval * q->dev->profile.poll_ps);
 		return;
 	}
-	record_result(q, q->op_value, after, DONE);
+	record_result(q, q->op_value, after, BF_SDMA_DONE);
 	bf_sdma_packet_over(q);
 }
 
@@ -211,7 +209,7 @@ static void deliver_trap(struct bf_sdma_queue *q)
 	const bool gone = bf_fault_check(dev->sim, BF_FAULT_LOST_COMPLETION, q->actor, 0, &lost);
 
 	q->count.traps++;
-	record_result(q, 0, q->pkt.data, gone ? LOST : DONE);
+	record_result(q, 0, q->pkt.data, gone ? BF_SDMA_LOST : BF_SDMA_DONE);
 	q->op_busy = true; /* the listener may destroy the queue */
 	if (!gone && dev->trap)
 		dev->trap(dev->trap_arg, (uint32_t)q->pkt.data);

@@ -69,7 +69,8 @@ void bf_sdma_stop(struct bf_sdma_queue *q, enum bf_sdma_reason reason, uint32_t 
 	bf_sdma_stop_at(q, bf_sdma_index(q), bf_sdma_indirect(q), reason, dword, value, address);
 }
 
-void bf_sdma_suspect(struct bf_sdma_queue *q, uint32_t what, uint32_t dword, uint32_t value, uint64_t address)
+void bf_sdma_suspect(struct bf_sdma_queue *q, enum bf_sdma_suspicion what, uint32_t dword, uint32_t value,
+		     uint64_t address)
 {
 	q->count.suspects++;
 	BF_EMIT(q->dev->sim, q->actor, sdma_suspect, .index = bf_sdma_index(q), .indirect = bf_sdma_indirect(q),
@@ -247,7 +248,7 @@ static void report_reserved(struct bf_sdma_queue *q)
 {
 	for (uint32_t i = 0; i < q->pkt.fixed; i++)
 		if (q->pkt.reserved >> i & 1)
-			bf_sdma_suspect(q, 1, i, bf_sdma_dwords(q)[i], 0);
+			bf_sdma_suspect(q, BF_SDMA_SUSPECT_RESERVED_BITS, i, bf_sdma_dwords(q)[i], 0);
 }
 
 /* Fewer dwords are here than the packet has. */

@@ -6,7 +6,7 @@
 
 #include "sim/stats.h"
 
-static void record_queue(struct bf_sdma_queue *q, uint32_t event)
+static void record_queue(struct bf_sdma_queue *q, enum bf_sdma_queue_event event)
 {
 	const struct bf_sdma *dev = q->dev;
 	uint64_t offset;
@@ -104,7 +104,7 @@ int bf_sdma_queue_create(struct bf_sdma *dev, const struct bf_sdma_queue_opts *o
 		return bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory", name);
 	}
 	dev->queues[id] = q;
-	record_queue(q, 0);
+	record_queue(q, BF_SDMA_QUEUE_CREATED);
 	*out = q;
 	return 0;
 }
@@ -131,7 +131,7 @@ void bf_sdma_queue_destroy(struct bf_sdma_queue *q)
 {
 	struct bf_sdma *dev = q->dev;
 
-	record_queue(q, dev->going ? 4 : 3);
+	record_queue(q, dev->going ? BF_SDMA_QUEUE_LEFT : BF_SDMA_QUEUE_DESTROYED);
 	dev->queues[q->id] = NULL;
 	bf_sim_cancel(dev->sim, &q->step);
 	bf_sim_cancel(dev->sim, &q->timer);
@@ -156,7 +156,7 @@ int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
 			q->waits = NULL;
 			q->for_slot = false;
 		}
-		record_queue(q, 1);
+		record_queue(q, BF_SDMA_QUEUE_PAUSED);
 		return 0;
 	}
 	status = check_ring(dev, ring, bytes);
@@ -166,7 +166,7 @@ int bf_sdma_queue_update(struct bf_sdma_queue *q, uint64_t ring, uint64_t bytes)
 	q->opts.bytes = bytes;
 	q->mask = bytes - 1;
 	q->paused = false;
-	record_queue(q, 2);
+	record_queue(q, BF_SDMA_QUEUE_RESUMED);
 	if (!q->in_packet)
 		bf_sdma_retry(q);
 	return 0;

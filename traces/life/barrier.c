@@ -4,11 +4,10 @@
 #include <stdlib.h>
 
 #include "models/hopper/word.h"
+#include "models/hopper/unit.h"
 #include "traces/life/explain_internal.h"
 
 #define WARPS 64u /* of an SM; others are counted as the last one */
-
-enum { OP_INIT, OP_INVAL, OP_ARRIVE, OP_ARRIVE_DROP, OP_EXPECT_TX, OP_COMPLETE_TX, OP_FIRST_WAIT, OP_LAST_WAIT = 9 };
 
 struct phase {
 	uint64_t begin_ps;
@@ -136,7 +135,7 @@ static void on_op(struct bf_explain *l, const struct bf_explain_view *v)
 	bf_explain_get_name(v, "op", name, sizeof(name));
 	b->word = after;
 	switch (op) {
-	case OP_INIT:
+	case BF_SYNC_INIT:
 		b->number = 0;
 		b->live = true;
 		b->has_before = false;
@@ -145,32 +144,33 @@ static void on_op(struct bf_explain *l, const struct bf_explain_view *v)
 						   "warp %" PRIu64 " initialises it for %u arrivals a phase", warp,
 						   bf_mbar_expected(after)));
 		return;
-	case OP_INVAL:
+	case BF_SYNC_INVAL:
 		b->live = false;
 		bf_explain_push(
 		    l, bf_explain_make(v, BF_EXPLAIN_DEVICE, "inval", "warp %" PRIu64 " invalidates it", warp));
 		return;
-	case OP_ARRIVE:
-	case OP_ARRIVE_DROP:
+	case BF_SYNC_ARRIVE:
+	case BF_SYNC_ARRIVE_DROP:
 		arrival(&b->now, v, (uint32_t)bf_explain_get(v, "lanes"));
 		break;
-	case OP_EXPECT_TX:
+	case BF_SYNC_EXPECT_TX:
 		b->now.expected += bf_explain_get(v, "tx");
 		break;
-	case OP_COMPLETE_TX:
+	case BF_SYNC_COMPLETE_TX:
 		b->now.came += bf_explain_get(v, "tx");
 		b->now.pieces++;
 		break;
 	default:
-		if (op >= OP_FIRST_WAIT && op <= OP_LAST_WAIT && !bf_explain_get(v, "result"))
+		if (op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE && !bf_explain_get(v, "result"))
 			b->asking |= 1ull << (warp < WARPS ? warp : WARPS - 1);
-		else if (op >= OP_FIRST_WAIT && op <= OP_LAST_WAIT)
+		else if (op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE)
 			b->asking &= ~(1ull << (warp < WARPS ? warp : WARPS - 1));
 		b->now.waits |= b->asking;
 		return;
 	}
 	if (bf_mbar_phase(before) != bf_mbar_phase(after)) {
-		snprintf(by, sizeof(by), op == OP_COMPLETE_TX ? "the last bytes" : "%s by warp %" PRIu64, name, warp);
+		snprintf(by, sizeof(by), op == BF_SYNC_COMPLETE_TX ? "the last bytes" : "%s by warp %" PRIu64, name,
+			 warp);
 		end_phase(l, b, v, by);
 	}
 }

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "models/rdmacm/mad.h"
+#include "models/rdmacm/records.h"
 #include "traces/life/stuck_internal.h"
-
-enum what { SENT, SENT_AGAIN, RECEIVED, MALFORMED, GIVEN_UP }; /* `what` of cm_message */
 
 /* Port spaces of librdmacm, which are the upper half of a service ID (annex A11). */
 #define PS_TCP 0x0106u
@@ -168,15 +167,15 @@ ROW(on_message)
 {
 	(void)actor;
 	switch (bf_stuck_field(rec, "what")) {
-	case SENT:
+	case BF_CM_SENT:
 		return on_sent(s, rec, false);
-	case SENT_AGAIN:
+	case BF_CM_SENT_AGAIN:
 		return on_sent(s, rec, true);
-	case RECEIVED:
+	case BF_CM_RECEIVED:
 		return on_received(s, rec);
-	case GIVEN_UP:
+	case BF_CM_GIVEN_UP:
 		return on_given_up(s, rec);
-	case MALFORMED:
+	case BF_CM_MALFORMED:
 	default:
 		return 0;
 	}

@@ -1,5 +1,6 @@
 /* Captured events, barriers and threads. */
 #include "models/hopper/word.h"
+#include "models/hopper/unit.h"
 #include "models/mlx5/prm.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
@@ -98,8 +99,6 @@ ROW(on_ftrace_complete)
 
 /* ---- barriers ---- */
 
-enum { OP_INIT, OP_INVAL, OP_ARRIVE, OP_ARRIVE_DROP, OP_FIRST_WAIT = 6, OP_LAST_WAIT = 9 };
-
 ROW(on_hopper_op)
 {
 	struct bf_stuck_barrier *b = bf_stuck_barrier_of(s, rec->actor, bf_stuck_field(rec, "address"));
@@ -111,24 +110,24 @@ ROW(on_hopper_op)
 	s->ran = true;
 	if (!b)
 		return bf_stuck_no_memory(s);
-	if (op >= OP_FIRST_WAIT && op <= OP_LAST_WAIT) {
+	if (op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE) {
 		if (bf_stuck_field(rec, "result"))
 			b->asking &= ~warp;
 		else if (!(b->asking & warp))
 			b->asking |= warp;
 		return 0;
 	}
-	if (op > OP_ARRIVE_DROP + 2)
+	if (op > BF_SYNC_ARRIVE_DROP + 2)
 		return 0;
 	b->word = after;
-	b->live = op != OP_INVAL;
-	if (op == OP_INIT) {
+	b->live = op != BF_SYNC_INVAL;
+	if (op == BF_SYNC_INIT) {
 		b->phases = b->parked = b->asking = b->arrived = b->arrived_before = 0;
 		b->since_ps = rec->time_ps;
-	} else if (op == OP_ARRIVE || op == OP_ARRIVE_DROP) {
+	} else if (op == BF_SYNC_ARRIVE || op == BF_SYNC_ARRIVE_DROP) {
 		b->arrived |= bf_stuck_field(rec, "remote") ? 0 : warp;
 	}
-	if (op != OP_INIT && bf_mbar_phase(before) != bf_mbar_phase(after)) {
+	if (op != BF_SYNC_INIT && bf_mbar_phase(before) != bf_mbar_phase(after)) {
 		b->phases++;
 		b->arrived_before = b->arrived;
 		b->arrived = b->asking = 0;

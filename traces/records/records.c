@@ -1,5 +1,6 @@
 /* Records of drivers, of imported files and of programs: their schemas. */
 #include "traces/records/cluster.h"
+#include "traces/import/ftrace.h"
 #include "traces/records/bootstrap.h"
 #include "traces/records/ibgda.h"
 #include "traces/records/ll.h"

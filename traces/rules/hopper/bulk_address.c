@@ -2,7 +2,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->hopper_bulk_fault.reason >= 3 && e->hopper_bulk_fault.reason != 7)
+	if (e->hopper_bulk_fault.reason >= BF_BULK_FAULT_WINDOW && e->hopper_bulk_fault.reason != BF_BULK_FAULT_GONE)
 		bf_hopper_copy_refused(r, e);
 }
 

@@ -2,7 +2,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->hopper_bulk_fault.reason == 2)
+	if (e->hopper_bulk_fault.reason == BF_BULK_FAULT_ALIGN)
 		bf_hopper_copy_refused(r, e);
 }
 

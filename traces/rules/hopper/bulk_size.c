@@ -19,7 +19,7 @@ void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->hopper_bulk_fault.reason == 1)
+	if (e->hopper_bulk_fault.reason == BF_BULK_FAULT_SIZE)
 		bf_hopper_copy_refused(r, e);
 }
 

@@ -111,16 +111,16 @@ void bf_hopper_note_bulk(struct bf_rules *r, struct bf_hopper_run *run, const st
 	stop_reading(run, place);
 	run->copies[place] =
 	    (struct bf_hopper_copy){ .rec = *c, .sm = from->sm, .at_ps = e->time_ps, .record = e->number, .set = true };
-	if (c->kind == BF_COPY_STORE) {
+	if (c->kind == BF_BULK_STORE) {
 		run->reading[run->nreading++] = (uint16_t)place;
 		if (w)
 			w->stores_open |= 1u << c->lane % 32;
 		return;
 	}
-	for (uint32_t rank = 0; c->kind == BF_COPY_LOAD && rank < BF_HOPPER_RANKS; rank++)
+	for (uint32_t rank = 0; c->kind == BF_BULK_LOAD && rank < BF_HOPPER_RANKS; rank++)
 		if (c->ranks ? c->ranks >> rank & 1 : rank == from->rank)
 			brings(r, run, e, from, rank);
-	if (c->kind == BF_COPY_PEER)
+	if (c->kind == BF_BULK_PEER)
 		brings(r, run, e, from, (uint32_t)c->shared >> 24);
 }
 
@@ -134,7 +134,7 @@ void bf_hopper_note_bulk_end(struct bf_hopper_run *run, const struct bf_seen *e)
 	if (!c->read)
 		stop_reading(run, place);
 	c->read = true;
-	c->ended = e->hopper_bulk_end.event == 1;
+	c->ended = e->hopper_bulk_end.event == BF_HOPPER_BULK_ENDED;
 }
 
 /* "shared memory of sm3" is where plain accesses to SM 3's go. */
@@ -180,11 +180,13 @@ void bf_hopper_note_async(struct bf_rules *r, struct bf_hopper_run *run, const s
 		if (w->empty & e->hopper_ldgsts.lanes && !(w->uncovered & e->hopper_ldgsts.lanes))
 			w->first_uncovered = e->number;
 		w->uncovered |= w->empty & (uint32_t)e->hopper_ldgsts.lanes;
-	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == 0 && e->hopper_group.kind == 0) {
+	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == BF_HOPPER_GROUP_COMMITTED &&
+		   e->hopper_group.kind == BF_HOPPER_OF_BULK) {
 		w->stores_open &= ~(uint32_t)e->hopper_group.lanes;
-	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == 0) {
+	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == BF_HOPPER_GROUP_COMMITTED) {
 		cover(w, (uint32_t)e->hopper_group.lanes);
-	} else if (e->kind == BF_SEEN_hopper_ldgsts_arrive && e->hopper_ldgsts_arrive.event == 0) {
+	} else if (e->kind == BF_SEEN_hopper_ldgsts_arrive &&
+		   e->hopper_ldgsts_arrive.event == BF_HOPPER_LDGSTS_ISSUED) {
 		cover(w, (uint32_t)e->hopper_ldgsts_arrive.lanes);
 		block = bf_hopper_block_of(run, sm, n->slot);
 		n->queue = bf_hopper_make_barrier(

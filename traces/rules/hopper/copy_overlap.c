@@ -18,7 +18,7 @@ struct state {
 static struct copy copy_of(const struct bf_seen *e, const struct bf_hopper_block *from)
 {
 	const struct bf_seen_hopper_bulk *c = &e->hopper_bulk;
-	const bool reads = c->kind == BF_COPY_STORE;
+	const bool reads = c->kind == BF_BULK_STORE;
 
 	return (struct copy){
 		.number = c->copy + 1,
@@ -46,7 +46,7 @@ static void begin(struct bf_rule_run *r, const struct bf_seen *e)
 	struct state *s = r->state;
 	struct copy mine;
 
-	if (e->hopper_bulk.kind == BF_COPY_PEER || e->hopper_bulk.cta >= run->nblocks ||
+	if (e->hopper_bulk.kind == BF_BULK_PEER || e->hopper_bulk.cta >= run->nblocks ||
 	    !run->blocks[e->hopper_bulk.cta].known)
 		return;
 	mine = copy_of(e, &run->blocks[e->hopper_bulk.cta]);
@@ -78,7 +78,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	}
 	for (uint32_t i = 0; i < COPIES; i++)
 		if (s->copies[i].number == e->hopper_bulk_end.copy + 1 &&
-		    (s->copies[i].reads || e->hopper_bulk_end.event == 1))
+		    (s->copies[i].reads || e->hopper_bulk_end.event == BF_HOPPER_BULK_ENDED))
 			s->copies[i].number = 0;
 }
 

@@ -8,9 +8,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	uint32_t lanes = 0;
 	struct bf_finding *f;
 
-	if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event && e->hopper_group.kind == 1)
+	if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event && e->hopper_group.kind == BF_HOPPER_OF_ASYNC)
 		lanes = (uint32_t)e->hopper_group.lanes;
-	else if (e->kind == BF_SEEN_hopper_op && e->hopper_op.op >= BF_OP_TEST && e->hopper_op.result)
+	else if (e->kind == BF_SEEN_hopper_op && e->hopper_op.op >= BF_SYNC_TEST_PARITY && e->hopper_op.result)
 		lanes = (uint32_t)e->hopper_op.lanes;
 	lanes &= n->warp ? n->warp->open & n->warp->uncovered : 0;
 	if (!lanes)

@@ -8,7 +8,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	    e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.address : e->hopper_hazard.rank << 24;
 	struct bf_finding *f;
 
-	if (e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.kind != 3 : e->hopper_hazard.event != BF_HAZARD_NOBODY)
+	if (e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.kind != BF_HOPPER_FAULT_GONE
+					    : e->hopper_hazard.event != BF_HAZARD_NOBODY)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)

@@ -8,7 +8,13 @@
 #ifndef BELFRY_TRACES_RULES_HOPPER_HOPPER_H
 #define BELFRY_TRACES_RULES_HOPPER_HOPPER_H
 
+#include "models/hopper/bulk.h"
+#include "models/hopper/hopper.h"
+#include "models/hopper/records.h"
+#include "models/hopper/records_bulk.h"
+#include "models/hopper/unit.h"
 #include "models/hopper/word.h"
+#include "traces/records/cluster.h"
 #include "traces/rules/rule.h"
 
 #define BF_HOPPER_SMS 256u
@@ -17,30 +23,6 @@
 #define BF_HOPPER_RANKS 16u
 
 /* Values of the records' fields. */
-enum {
-	BF_OP_INIT,
-	BF_OP_INVAL,
-	BF_OP_ARRIVE,
-	BF_OP_DROP,
-	BF_OP_EXPECT,
-	BF_OP_COMPLETE,
-	BF_OP_TEST,
-	BF_OP_TEST_TOKEN,
-	BF_OP_TRY,
-	BF_OP_TRY_TOKEN
-};
-enum { BF_HOPPER_PARKED, BF_HOPPER_REFUSED, BF_HOPPER_WOKEN, BF_HOPPER_EXPIRED };
-enum { BF_COPY_LOAD, BF_COPY_STORE, BF_COPY_PEER };
-enum {
-	BF_HAZARD_UNRELEASED,
-	BF_HAZARD_STORED,
-	BF_HAZARD_LOADED,
-	BF_HAZARD_WENT_ON,
-	BF_HAZARD_NOBODY,
-	BF_HAZARD_READ,
-	BF_HAZARD_COPYING,
-	BF_HAZARD_FOR_OTHERS
-};
 
 /* A block, by its number. */
 struct bf_hopper_block {

@@ -7,7 +7,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_hopper_now *n = bf_hopper_now(r);
 	struct bf_finding *f;
 
-	if (!n->bar || e->hopper_op.op != BF_OP_INVAL || !n->in_flight)
+	if (!n->bar || e->hopper_op.op != BF_SYNC_INVAL || !n->in_flight)
 		return;
 	f = bf_rule_find(r, e, n->queue);
 	if (!f)

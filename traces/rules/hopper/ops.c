@@ -11,11 +11,11 @@ static uint32_t count_arrivals(const struct bf_seen_hopper_op *o, uint32_t *flip
 	const uint32_t asked = (uint32_t)o->count * (o->remote ? 1 : lanes);
 
 	*flips = bf_mbar_phase(o->before) != bf_mbar_phase(o->after);
-	if (o->op != BF_OP_ARRIVE && o->op != BF_OP_DROP)
+	if (o->op != BF_SYNC_ARRIVE && o->op != BF_SYNC_ARRIVE_DROP)
 		return 0;
 	if (!*flips && before >= after && asked < 2 * expected)
 		return before - after;
-	if (*flips && asked < 2 * expected && o->op == BF_OP_ARRIVE)
+	if (*flips && asked < 2 * expected && o->op == BF_SYNC_ARRIVE)
 		return before + expected - after;
 	if (expected && asked >= before)
 		*flips = 1 + (asked - before) / expected;
@@ -80,14 +80,14 @@ static void note_tx(struct bf_hopper_now *n, struct bf_hopper_barrier *b, const 
 	struct bf_hopper_party *p = n->party;
 
 	switch (e->hopper_op.op) {
-	case BF_OP_EXPECT:
+	case BF_SYNC_EXPECT_TX:
 		b->armed += (uint64_t)tx;
 		b->expects++;
 		n->late_expect = p && p->copied > p->arrived && p->arrived > p->armed && n->in_flight;
 		if (p)
 			p->armed = e->number + 1;
 		break;
-	case BF_OP_COMPLETE:
+	case BF_SYNC_COMPLETE_TX:
 		if (n->by_copy)
 			b->landed += (uint64_t)-tx;
 		else
@@ -149,22 +149,23 @@ void bf_hopper_note_op(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	b->word = o->after;
 	s->ops++;
 	s->misses += !o->hit;
-	if (o->op == BF_OP_INIT) {
+	if (o->op == BF_SYNC_INIT) {
 		begin_life(run, b, e, n->slot);
 		return;
 	}
-	if (o->op == BF_OP_INVAL) {
+	if (o->op == BF_SYNC_INVAL) {
 		n->was_alive = b->alive;
 		b->alive = b->labelled = false;
 		return;
 	}
-	if (o->op >= BF_OP_TEST) {
+	if (o->op >= BF_SYNC_TEST_PARITY) {
 		if (!n->warp)
 			return;
 		n->warp->wait_address = o->address;
 		n->warp->wait_lanes = (uint32_t)o->lanes;
 		n->warp->wait_record = e->number;
-		n->warp->parity = o->op == BF_OP_TEST || o->op == BF_OP_TRY ? (uint32_t)o->count & 1 : 2 + b->phases;
+		n->warp->parity = o->op == BF_SYNC_TEST_PARITY || o->op == BF_SYNC_TRY_PARITY ? (uint32_t)o->count & 1
+											      : 2 + b->phases;
 		n->warp->parked = false;
 		n->warp->came_back = BF_HOPPER_PARKED;
 		if (o->result)
@@ -208,7 +209,7 @@ void bf_hopper_note_remote(struct bf_hopper_run *run, const struct bf_seen *e)
 	struct bf_hopper_warp *w = bf_hopper_warp(run, (uint32_t)e->hopper_remote.sm, (uint32_t)e->hopper_remote.warp);
 
 	if (!e->hopper_remote.arrived) {
-		if (w && e->hopper_remote.op <= BF_OP_DROP)
+		if (w && e->hopper_remote.op <= BF_SYNC_ARRIVE_DROP)
 			w->arrived_since = true;
 		return;
 	}

@@ -6,7 +6,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_hopper_now *n = bf_hopper_now(r);
 	const struct bf_hopper_barrier *b = n->bar;
-	const bool over = e->kind == BF_SEEN_hopper_op ? e->hopper_op.op >= BF_OP_TEST && e->hopper_op.result
+	const bool over = e->kind == BF_SEEN_hopper_op ? e->hopper_op.op >= BF_SYNC_TEST_PARITY && e->hopper_op.result
 						       : e->hopper_wait.event == BF_HOPPER_WOKEN;
 	struct bf_finding *f;
 

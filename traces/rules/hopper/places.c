@@ -223,7 +223,7 @@ struct bf_rule_queue *bf_hopper_fault_at(struct bf_rule_run *r, const struct bf_
 	*sm = bf_hopper_sm_of(r->rules, bf_hopper_run(r), e->actor);
 	*address = (uint32_t)e->hopper_fault.address;
 	block = bf_hopper_ranked_block(run, *sm, rank);
-	if (block && e->hopper_fault.op != BF_OP_COMPLETE)
+	if (block && e->hopper_fault.op != BF_SYNC_COMPLETE_TX)
 		*address = block->base + (*address & 0xffffff);
 	return bf_hopper_make_barrier(r->rules, bf_hopper_run(r), *sm, *address);
 }
@@ -232,7 +232,7 @@ static enum bf_hopper_early who_came_early(struct bf_hopper_run *run, const stru
 {
 	const struct bf_hopper_warp *w;
 
-	if ((run->fault_remote || e->hopper_fault.op == BF_OP_COMPLETE) && bf_hopper_clustered(run, sm))
+	if ((run->fault_remote || e->hopper_fault.op == BF_SYNC_COMPLETE_TX) && bf_hopper_clustered(run, sm))
 		return BF_EARLY_CLUSTER;
 	w = bf_hopper_warp(run, sm, (uint32_t)e->hopper_fault.warp);
 	return w && w->init_lanes >> (e->hopper_fault.lane & 31) & 1 ? BF_EARLY_OWNER : BF_EARLY_OTHER;

@@ -10,7 +10,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint32_t *times;
 
-	if (!n->bar || (e->hopper_op.op != BF_OP_TEST && e->hopper_op.op != BF_OP_TEST_TOKEN))
+	if (!n->bar || (e->hopper_op.op != BF_SYNC_TEST_PARITY && e->hopper_op.op != BF_SYNC_TEST_STATE))
 		return;
 	times = bf_rule_queue_state(r, n->queue);
 	*times = e->hopper_op.result ? 0 : *times + 1;

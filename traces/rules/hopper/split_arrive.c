@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	struct arrivals *a;
 
-	if (!n->bar || e->hopper_op.op != BF_OP_ARRIVE || e->hopper_op.remote || n->slot >= BF_HOPPER_SLOTS)
+	if (!n->bar || e->hopper_op.op != BF_SYNC_ARRIVE || e->hopper_op.remote || n->slot >= BF_HOPPER_SLOTS)
 		return;
 	a = bf_rule_queue_state(r, n->queue);
 	if (a->phase[n->slot] != n->bar->phases)

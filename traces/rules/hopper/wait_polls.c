@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct polls *p = n->queue ? bf_rule_queue_state(r, n->queue) : NULL;
 	struct bf_finding *f;
 
-	if (!p || e->hopper_op.op < BF_OP_TRY || e->hopper_op.lanes == UINT32_MAX || !(e->hopper_op.lanes & 1))
+	if (!p || e->hopper_op.op < BF_SYNC_TRY_PARITY || e->hopper_op.lanes == UINT32_MAX || !(e->hopper_op.lanes & 1))
 		return;
 	if (e->hopper_op.result || p->slot != n->slot)
 		p->n = 0;

@@ -1,16 +1,15 @@
 #include <inttypes.h>
 
 #include "sim/bytes.h"
+#include "models/mlx5/prm_cqe.h"
 #include "traces/rules/mlx5/mlx5.h"
-
-#define FLUSH 0x05u
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const uint8_t opcode = e->tail_len >= 64 ? e->tail[63] >> 4 : 0;
 	struct bf_finding *f;
 
-	if ((opcode != 13 && opcode != 14) || e->tail[55] == FLUSH)
+	if ((opcode != 13 && opcode != 14) || e->tail[55] == BF_MLX5_SYND_WR_FLUSH)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (!f)

@@ -7,7 +7,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	char verdict[32];
 	struct bf_finding *f;
 
-	if (e->cqe.verdict == 0)
+	if (e->cqe.verdict == BF_MLX5_POST_WRITTEN)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -2,11 +2,9 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
-#define OVERRUN 1u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->cq_event.kind == OVERRUN ? bf_rule_find(r, e, NULL) : NULL;
+	struct bf_finding *f = e->cq_event.kind == BF_MLX5_CQ_EVENT_OVERRUN ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f,

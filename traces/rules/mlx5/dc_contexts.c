@@ -2,11 +2,9 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
-#define ALL_BUSY 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->dc_context.what == ALL_BUSY ? bf_rule_find(r, e, NULL) : NULL;
+	struct bf_finding *f = e->dc_context.what == BF_MLX5_DC_ALL_BUSY ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f,

@@ -1,12 +1,11 @@
 #include <inttypes.h>
 
 #include "traces/rules/mlx5/mlx5.h"
-
-#define FLUSH 0x05u
+#include "models/mlx5/prm_cqe.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->cqe.syndrome == FLUSH ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f = e->cqe.syndrome == BF_MLX5_SYND_WR_FLUSH ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;

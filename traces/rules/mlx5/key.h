@@ -4,17 +4,6 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
-/* Values of `why` in record mkey_error. */
-enum {
-	BF_MLX5_KEY_NO_SUCH = 1,
-	BF_MLX5_KEY_VARIANT = 2,
-	BF_MLX5_KEY_FREE = 3,
-	BF_MLX5_KEY_OTHER_PD = 4,
-	BF_MLX5_KEY_OTHER_QP = 5,
-	BF_MLX5_KEY_BOUNDS = 6,
-	BF_MLX5_KEY_NO_ACCESS = 7,
-};
-
 /* The finding of rule `r` about the mkey_error record `e`, with its sentence. */
 void bf_mlx5_key_finding(struct bf_rule_run *r, const struct bf_seen *e);
 

@@ -2,8 +2,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->mkey_error.why == BF_MLX5_KEY_NO_ACCESS || e->mkey_error.why == BF_MLX5_KEY_OTHER_PD ||
-	    e->mkey_error.why == BF_MLX5_KEY_OTHER_QP)
+	if (e->mkey_error.why == BF_MLX5_KEY_ACCESS || e->mkey_error.why == BF_MLX5_KEY_PD ||
+	    e->mkey_error.why == BF_MLX5_KEY_QP)
 		bf_mlx5_key_finding(r, e);
 }
 

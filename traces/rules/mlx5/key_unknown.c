@@ -2,7 +2,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->mkey_error.why >= BF_MLX5_KEY_NO_SUCH && e->mkey_error.why <= BF_MLX5_KEY_FREE)
+	if (e->mkey_error.why >= BF_MLX5_KEY_UNKNOWN && e->mkey_error.why <= BF_MLX5_KEY_FREE)
 		bf_mlx5_key_finding(r, e);
 }
 

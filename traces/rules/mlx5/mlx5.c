@@ -47,7 +47,7 @@ void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_
 	struct bf_finding *f;
 	char why[40];
 
-	if (e->qp_error.syndrome != syndrome || e->qp_error.side != 0)
+	if (e->qp_error.syndrome != syndrome || e->qp_error.side != BF_MLX5_REQUESTER)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

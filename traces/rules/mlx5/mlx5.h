@@ -8,6 +8,7 @@
 #ifndef BELFRY_TRACES_RULES_MLX5_MLX5_H
 #define BELFRY_TRACES_RULES_MLX5_MLX5_H
 
+#include "models/mlx5/records.h"
 #include "traces/rules/rule.h"
 
 #define BF_MLX5_RING_MAX 65536u

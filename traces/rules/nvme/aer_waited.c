@@ -1,8 +1,7 @@
 #include <inttypes.h>
 
 #include "traces/rules/nvme/nvme.h"
-
-#define ASYNC_EVENT_REQUEST 0x0cu
+#include "models/nvme/prm.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
@@ -13,7 +12,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->nvm_timeout.qid)
 		return;
 	for (uint32_t i = 0; i < q->in_flight; i++) {
-		if (q->commands[i].entry[0] != ASYNC_EVENT_REQUEST)
+		if (q->commands[i].entry[0] != BF_NVME_ADM_ASYNC_EVENT)
 			return;
 		waits = &q->commands[i];
 	}

@@ -2,8 +2,6 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define BUS_MASTER 9u
-
 struct state {
 	bool off;
 	uint64_t since_ps, since_record;
@@ -15,7 +13,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_nvme_state) {
-		if (e->nvme_state.state != BUS_MASTER)
+		if (e->nvme_state.state != BF_NVME_BUS_MASTER)
 			return;
 		s->off = !e->nvme_state.value;
 		s->since_ps = e->time_ps;

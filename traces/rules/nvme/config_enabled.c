@@ -2,11 +2,9 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define WRONG 8u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->nvme_driver_error.wrong == WRONG ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f = e->nvme_driver_error.wrong == BF_NVME_WRONG_CONFIG ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
 		bf_finding_say(f, "a register of the configuration was written while CC.EN was 1 (0x%" PRIx64 ")",

@@ -1,16 +1,13 @@
 #include <inttypes.h>
 
 #include "traces/rules/nvme/nvme.h"
-
-/* Of enum bf_nvme_wrong; others have rules of their own. */
-enum { VALUE = 0, ACCESS = 6, SHADOW = 11 };
-#define DOORBELLS 0x1000u
+#include "models/nvme/prm.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->nvme_driver_error.wrong == ACCESS && e->nvme_driver_error.value < DOORBELLS) {
+	if (e->nvme_driver_error.wrong == BF_NVME_WRONG_ACCESS && e->nvme_driver_error.value < BF_NVME_DOORBELLS) {
 		f = bf_rule_find(r, e, NULL);
 		if (f)
 			bf_finding_say(
@@ -18,7 +15,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			    e->nvme_driver_error.limit, e->nvme_driver_error.value);
 		return;
 	}
-	if (e->nvme_driver_error.wrong != VALUE && e->nvme_driver_error.wrong != SHADOW)
+	if (e->nvme_driver_error.wrong != BF_NVME_WRONG_DOORBELL_VALUE &&
+	    e->nvme_driver_error.wrong != BF_NVME_WRONG_SHADOW)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
@@ -26,7 +24,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			       "the driver wrote 0x%" PRIx64 " to a %s of queue %" PRIu64
 			       ", which must be below %" PRIu64 ": the controller ignores it",
 			       e->nvme_driver_error.value,
-			       e->nvme_driver_error.wrong == SHADOW ? "shadow doorbell" : "doorbell",
+			       e->nvme_driver_error.wrong == BF_NVME_WRONG_SHADOW ? "shadow doorbell" : "doorbell",
 			       e->nvme_driver_error.qid, e->nvme_driver_error.limit);
 }
 

@@ -2,15 +2,13 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define TAIL_OVERRUN 1u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
 	struct bf_finding *f;
 	uint32_t i = 1;
 
-	if (e->nvme_driver_error.wrong != TAIL_OVERRUN)
+	if (e->nvme_driver_error.wrong != BF_NVME_WRONG_TAIL_OVERRUN)
 		return;
 	/* The doorbell that is too old was on its way when the newest one of these was accepted. */
 	while (i < q->ntails && q->tails[i] != e->nvme_driver_error.value)

@@ -2,11 +2,9 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define STRIDE 12u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->nvme_driver_error.wrong == STRIDE ? bf_rule_find(r, e, NULL) : NULL;
+	struct bf_finding *f = e->nvme_driver_error.wrong == BF_NVME_WRONG_STRIDE ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f,

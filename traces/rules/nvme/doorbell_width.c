@@ -1,16 +1,14 @@
 #include <inttypes.h>
 
 #include "traces/rules/nvme/nvme.h"
-
-#define ACCESS 6u
-#define DOORBELLS 0x1000u
+#include "models/nvme/prm.h"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const uint64_t at = e->nvme_driver_error.value, len = e->nvme_driver_error.limit;
 	struct bf_finding *f;
 
-	if (e->nvme_driver_error.wrong != ACCESS || at < DOORBELLS || len == 4)
+	if (e->nvme_driver_error.wrong != BF_NVME_WRONG_ACCESS || at < BF_NVME_DOORBELLS || len == 4)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)

@@ -2,13 +2,11 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define FAILED 4u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	/* In the order of enum bf_nvme_fatal_reason. */
 	static const char *const names[] = { NULL, "ASQ", "ACQ", "AQA", "CC.MPS", "CC.CSS", "CC.AMS" };
-	const char *name = e->nvme_state.state == FAILED && e->nvme_state.reason < BF_ARRAY_LEN(names)
+	const char *name = e->nvme_state.state == BF_NVME_FAILED && e->nvme_state.reason < BF_ARRAY_LEN(names)
 			       ? names[e->nvme_state.reason]
 			       : NULL;
 	struct bf_finding *f = name ? bf_rule_find(r, e, NULL) : NULL;

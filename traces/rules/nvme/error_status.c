@@ -1,10 +1,10 @@
 #include <inttypes.h>
 
 #include "models/nvme/text.h"
+#include "models/nvme/prm.h"
 #include "traces/rules/nvme/nvme.h"
 
 #define CODE 0x7ffu
-#define COMPARE_FAILURE 0x285u /* an answer, not an error */
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
@@ -12,7 +12,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const char *text;
 	struct bf_finding *f;
 
-	if (!code || code == COMPARE_FAILURE)
+	/* That a comparison failed is an answer. */
+	if (!code || code == BF_NVME_SC_COMPARE)
 		return;
 	text = bf_nvme_status_text(code);
 	f = bf_rule_find(r, e, e->queue);

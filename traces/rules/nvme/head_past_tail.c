@@ -4,7 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->nvme_driver_error.wrong == 2 ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f =
+	    e->nvme_driver_error.wrong == BF_NVME_WRONG_HEAD_PAST_TAIL ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
 		bf_finding_say(

@@ -2,12 +2,9 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define FAILED 4u
-#define KEEP_ALIVE 10u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const bool late = e->nvme_state.state == FAILED && e->nvme_state.reason == KEEP_ALIVE;
+	const bool late = e->nvme_state.state == BF_NVME_FAILED && e->nvme_state.reason == BF_NVME_FATAL_KEEP_ALIVE;
 	struct bf_finding *f = late ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)

@@ -48,8 +48,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		struct vector *v = bf_rule_queue_state(r, e->queue);
 
 		if (e->nvme_queue.queue)
-			*v = (struct vector){ e->nvme_queue.vector,
-					      e->nvme_queue.what == 0 && e->nvme_queue.flags & IEN };
+			*v = (struct vector){ e->nvme_queue.vector, e->nvme_queue.what == BF_NVME_QUEUE_CREATED &&
+									e->nvme_queue.flags & IEN };
 	} else {
 		on_timeout(r, e);
 	}

@@ -2,11 +2,10 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define WRONG 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->nvme_driver_error.wrong == WRONG ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f =
+	    e->nvme_driver_error.wrong == BF_NVME_WRONG_NOT_READY ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
 		bf_finding_say(f, "queue %" PRIu64 " got a doorbell (%" PRIu64 ") while CSTS.RDY was 0",

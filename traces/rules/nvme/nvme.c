@@ -349,14 +349,13 @@ static void note_doorbell(struct bf_nvme_queue *q, const struct bf_seen *e)
 	q->ntails += q->ntails < BF_ARRAY_LEN(q->tails);
 }
 
-enum { CREATED, DELETING };
 #define CONTIGUOUS 1u
 
 /* A queue that is created anew begins with nothing in it. */
 static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
 		       const struct bf_seen *e)
 {
-	const bool created = e->nvme_queue.what == CREATED;
+	const bool created = e->nvme_queue.what == BF_NVME_QUEUE_CREATED;
 	const bool known = created && !run->admin_other;
 
 	if (e->nvme_queue.queue) {
@@ -365,7 +364,7 @@ static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct
 		forget_queue(q, true);
 		return;
 	}
-	if (e->nvme_queue.what == DELETING)
+	if (e->nvme_queue.what == BF_NVME_QUEUE_DELETING)
 		return;
 	forget_queue(q, false);
 	q->sq_size = known ? (uint32_t)e->nvme_queue.size : 0;

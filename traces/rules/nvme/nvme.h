@@ -5,6 +5,7 @@
 #ifndef BELFRY_TRACES_RULES_NVME_NVME_H
 #define BELFRY_TRACES_RULES_NVME_NVME_H
 
+#include "models/nvme/records.h"
 #include "sim/bytes.h"
 #include "traces/rules/rule.h"
 

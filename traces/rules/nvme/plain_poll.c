@@ -1,11 +1,11 @@
 #include <inttypes.h>
 
 #include "traces/rules/nvme/nvme.h"
+#include "sim/mem.h"
+#include "sim/view.h"
 
 #define THREADS 4096u
-#define ACQUIRE 2u
 #define DEVICES 64u
-#define MMIO 2u
 
 /* By number; threads that share a place vouch for each other. */
 struct state {
@@ -66,7 +66,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	switch (e->kind) {
 	case BF_SEEN_region:
-		if (e->region.kind != MMIO || s->ndevices == DEVICES)
+		if (e->region.kind != BF_MEM_MMIO || s->ndevices == DEVICES)
 			break;
 		s->device[s->ndevices].va = e->region.va;
 		s->device[s->ndevices++].size = e->region.size;
@@ -85,7 +85,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		break;
 	case BF_SEEN_load:
 		/* The dword that tells a completion. */
-		if (e->load.sem == ACQUIRE && e->load.va % 16 == 12)
+		if (e->load.sem == BF_ACQUIRE && e->load.va % 16 == 12)
 			polled(r, place);
 		break;
 	default:

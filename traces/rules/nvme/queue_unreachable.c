@@ -2,19 +2,16 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define FAILED 4u
-enum { FETCH = 7, POST };
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const bool fatal =
-	    e->nvme_state.state == FAILED && (e->nvme_state.reason == FETCH || e->nvme_state.reason == POST);
+	const bool fatal = e->nvme_state.state == BF_NVME_FAILED &&
+			   (e->nvme_state.reason == BF_NVME_FATAL_FETCH || e->nvme_state.reason == BF_NVME_FATAL_POST);
 	struct bf_finding *f = fatal ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f, "the controller failed (CSTS.CFS) because it could not %s slot %" PRIu64,
-			       e->nvme_state.reason == FETCH ? "fetch from a submission queue, at"
-							     : "post to a completion queue, in",
+			       e->nvme_state.reason == BF_NVME_FATAL_FETCH ? "fetch from a submission queue, at"
+									   : "post to a completion queue, in",
 			       e->nvme_state.value);
 }
 

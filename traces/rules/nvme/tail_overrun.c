@@ -2,8 +2,6 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-#define TAIL_OVERRUN 1u
-
 /* With every slot filled the tail is back at the head, and says that there is nothing. */
 static void on_timeout(struct bf_rule_run *r, const struct bf_seen *e)
 {
@@ -27,7 +25,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		on_timeout(r, e);
 		return;
 	}
-	if (e->nvme_driver_error.wrong != TAIL_OVERRUN)
+	if (e->nvme_driver_error.wrong != BF_NVME_WRONG_TAIL_OVERRUN)
 		return;
 	for (uint32_t i = 1; i < q->ntails; i++) /* NVME-DOORBELL-REORDERED */
 		if (q->tails[i] == e->nvme_driver_error.value)

@@ -1,9 +1,8 @@
 #include <inttypes.h>
 
 #include "sim/bytes.h"
+#include "sim/iommu.h"
 #include "traces/rules/nvme/nvme.h"
-
-#define UNMAPPED 1u
 
 /* No PRP1 or PRP2: of the commands in flight with a list, the one that was fetched last is at work. */
 static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
@@ -40,7 +39,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	uint8_t *seen = r->state;
 	struct bf_rule_queue *queue;
 
-	if (*seen || e->iommu_fault.reason != UNMAPPED)
+	if (*seen || e->iommu_fault.reason != BF_IOMMU_UNMAPPED)
 		return;
 	*seen = 1;
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {

@@ -2,9 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define BACK 4u
-#define PAST_RING 5u
-
 static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
@@ -12,7 +9,8 @@ static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_span *before = bf_sdma_published_to(q, e->sdma_doorbell.before);
 	struct bf_finding *f;
 
-	if ((e->sdma_doorbell.verdict != BACK && e->sdma_doorbell.verdict != PAST_RING) || !p || !before)
+	if ((e->sdma_doorbell.verdict != BF_SDMA_BELL_BACK && e->sdma_doorbell.verdict != BF_SDMA_BELL_PAST_RING) ||
+	    !p || !before)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

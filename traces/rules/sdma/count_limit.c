@@ -2,15 +2,13 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define RESERVED_BITS 1u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k =
 	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != RESERVED_BITS || !k ||
+	if (e->sdma_suspect.what != BF_SDMA_SUSPECT_RESERVED_BITS || !k ||
 	    !((k->kind == BF_SDMA_KIND_COPY && e->sdma_suspect.dword == 1) ||
 	      (k->kind == BF_SDMA_KIND_FILL && e->sdma_suspect.dword == 4)))
 		return;

@@ -2,14 +2,12 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define WRONG_WIDTH 6u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const bool wrapped = bf_sdma_of(e->queue)->wrapped;
 	struct bf_finding *f;
 
-	if (e->sdma_doorbell.verdict != WRONG_WIDTH)
+	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_WRONG_WIDTH)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)

@@ -2,9 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define BACK 4u
-#define PAST_RING 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
@@ -12,8 +9,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint64_t lap;
 
-	if ((e->sdma_doorbell.verdict != BACK && e->sdma_doorbell.verdict != PAST_RING) || !q->bytes ||
-	    e->sdma_doorbell.before > q->bytes)
+	if ((e->sdma_doorbell.verdict != BF_SDMA_BELL_BACK && e->sdma_doorbell.verdict != BF_SDMA_BELL_PAST_RING) ||
+	    !q->bytes || e->sdma_doorbell.before > q->bytes)
 		return;
 	lap = (e->sdma_doorbell.before + q->bytes - 1) / q->bytes * q->bytes;
 	p = bf_sdma_published_to(q, e->sdma_doorbell.value + lap);

@@ -2,8 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define BACK 4u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
@@ -11,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	/* A queue that never got past its first lap may have been given offsets in the ring. */
-	if (e->sdma_doorbell.verdict != BACK || e->sdma_doorbell.before <= q->bytes)
+	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_BACK || e->sdma_doorbell.before <= q->bytes)
 		return;
 	for (uint64_t back = 0; (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++) {
 		for (unsigned bits = 12; bits <= 32; bits += 4) {

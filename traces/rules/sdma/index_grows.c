@@ -2,14 +2,12 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define PAST_RING 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
 	struct bf_finding *f;
 
-	if (e->sdma_doorbell.verdict != PAST_RING || !q->wrapped || e->sdma_doorbell.value < q->bytes)
+	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_PAST_RING || !q->wrapped || e->sdma_doorbell.value < q->bytes)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

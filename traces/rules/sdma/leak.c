@@ -2,11 +2,9 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define LEFT 4u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->sdma_queue.event == LEFT ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f = e->sdma_queue.event == BF_SDMA_QUEUE_LEFT ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
 		bf_finding_say(f, "%s was created and is still there when its engine goes away",

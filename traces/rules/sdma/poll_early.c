@@ -2,8 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define DONE 0u
-
 /* The last poll of a queue that ended unsatisfied. */
 struct state {
 	uint64_t index, end, va, seen, at_ps, record;
@@ -15,7 +13,7 @@ static void ended(struct bf_rule_run *r, struct state *s, const struct bf_sdma_q
 	const struct bf_sdma_begun *k = bf_sdma_packet_in(q, e->sdma_result.index, e->sdma_result.indirect);
 	struct bf_sdma_packet p;
 
-	if (!k || k->kind != BF_SDMA_KIND_POLL || e->sdma_result.verdict != DONE)
+	if (!k || k->kind != BF_SDMA_KIND_POLL || e->sdma_result.verdict != BF_SDMA_DONE)
 		return;
 	bf_sdma_whole(q, k, &p);
 	if (bf_sdma_poll_holds((uint32_t)p.func, e->sdma_result.before, p.reference, p.mask))

@@ -2,8 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define AGAIN 1u
-
 struct state {
 	uint64_t index, seen;
 	bool again;
@@ -13,7 +11,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = bf_rule_queue_state(r, e->queue);
 
-	*s = (struct state){ e->sdma_result.index, e->sdma_result.before, e->sdma_result.verdict == AGAIN };
+	*s = (struct state){ e->sdma_result.index, e->sdma_result.before, e->sdma_result.verdict == BF_SDMA_AGAIN };
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)

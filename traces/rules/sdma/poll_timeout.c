@@ -2,13 +2,11 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define GAVE_UP 5u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != GAVE_UP)
+	if (e->sdma_suspect.what != BF_SDMA_SUSPECT_POLL_TIMEOUT)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -2,8 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define RESERVED_BITS 1u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k =
@@ -11,7 +9,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != RESERVED_BITS || !k || k->kind != BF_SDMA_KIND_RECT || !e->sdma_suspect.dword)
+	if (e->sdma_suspect.what != BF_SDMA_SUSPECT_RESERVED_BITS || !k || k->kind != BF_SDMA_KIND_RECT ||
+	    !e->sdma_suspect.dword)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -11,8 +11,6 @@
 #define AHEAD 4u   /* packets of a submission come one right after the other */
 
 /* What a sdma_queue record says. */
-enum { CREATED, PAUSED, RESUMED };
-
 /* ---- the driver's ---- */
 
 static void note_span(struct bf_sdma_queue *q, const struct bf_seen *e)
@@ -146,9 +144,9 @@ static BF_NOINLINE void note_store(struct bf_rules *r, struct bf_sdma_run *run, 
 
 static void note_queue(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
-	if (e->sdma_queue.event == PAUSED || e->sdma_queue.event == RESUMED)
-		q->paused = e->sdma_queue.event == PAUSED;
-	if (e->sdma_queue.event != CREATED || !e->sdma_queue.bytes)
+	if (e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED || e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED)
+		q->paused = e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED;
+	if (e->sdma_queue.event != BF_SDMA_QUEUE_CREATED || !e->sdma_queue.bytes)
 		return;
 	free(q->w);
 	/* The one that replaces a queue after a reset is another. */
@@ -348,7 +346,8 @@ static void note_result(struct bf_sdma_queue *q, const struct bf_seen *e)
 {
 	struct bf_sdma_begun *k;
 
-	for (uint64_t back = 0; e->sdma_result.verdict == 0 && (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+	for (uint64_t back = 0; e->sdma_result.verdict == BF_SDMA_DONE && (k = bf_sdma_packet_back(q, back)) != NULL;
+	     back++)
 		if (k->index == e->sdma_result.index && k->kind == BF_SDMA_KIND_POLL) {
 			k->held_ps = e->time_ps;
 			return;

@@ -6,6 +6,7 @@
 #define BELFRY_TRACES_RULES_SDMA_SDMA_H
 
 #include "models/sdma/decode.h"
+#include "models/sdma/records.h"
 #include "traces/rules/rule.h"
 
 #define BF_SDMA_SPANS 1024u

@@ -2,8 +2,6 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define OUT_OF_SURFACE 2u
-
 /* Cut by the element size, rows would fit. */
 static bool bytes_for_elements(const struct bf_sdma_packet *p)
 {
@@ -17,7 +15,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_begun *k =
 	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
-	struct bf_finding *f = e->sdma_suspect.what == OUT_OF_SURFACE && k ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f =
+	    e->sdma_suspect.what == BF_SDMA_SUSPECT_OUT_OF_SURFACE && k ? bf_rule_find(r, e, e->queue) : NULL;
 	struct bf_sdma_packet p;
 
 	if (!f)

@@ -2,13 +2,11 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define UNALIGNED 4u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->sdma_suspect.what != UNALIGNED)
+	if (e->sdma_suspect.what != BF_SDMA_SUSPECT_TIMESTAMP)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

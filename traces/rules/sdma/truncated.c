@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (e->kind == BF_SEEN_sdma_queue) {
 		/* A queue that hung and was replaced: somebody saw to it. */
-		f = e->sdma_queue.event == 0 ? bf_rule_found(r, e->queue) : NULL;
+		f = e->sdma_queue.event == BF_SDMA_QUEUE_CREATED ? bf_rule_found(r, e->queue) : NULL;
 		if (f)
 			f->dropped = true;
 		return;

@@ -2,13 +2,11 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-#define WPTR_BEHIND 2u
-
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->sdma_doorbell.verdict != WPTR_BEHIND)
+	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_WPTR_BEHIND)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -5,7 +5,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_shmem_put *put =
-	    e->shmem_call.call == BF_SHMEM_SAID_FLAG ? bf_shmem_open_put(r->rules, e, false) : NULL;
+	    e->shmem_call.call == BF_SHMEM_CALL_FLAG ? bf_shmem_open_put(r->rules, e, false) : NULL;
 	struct bf_finding *f = put && put->qpn != e->shmem_call.qpn ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (!f)

@@ -16,9 +16,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (!warp)
 		return;
-	if (e->shmem_call.call == BF_SHMEM_SAID_LEAVE && warp->leaves > s->left)
+	if (e->shmem_call.call == BF_SHMEM_CALL_LEAVE && warp->leaves > s->left)
 		*s = (struct state){ warp->leaves, e->actor, e->time_ps, e->number };
-	if (e->shmem_call.call != BF_SHMEM_SAID_MEET || warp->meets > s->left)
+	if (e->shmem_call.call != BF_SHMEM_CALL_MEET || warp->meets > s->left)
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (!f)

@@ -58,7 +58,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->kind == BF_SEEN_ibgda_publish) {
 		if (e->queue && e->queue->family == &bf_rules_mlx5)
 			note_publish(w, e);
-	} else if (e->shmem_call.call == BF_SHMEM_SAID_COMPLETE && w->actor == e->actor) {
+	} else if (e->shmem_call.call == BF_SHMEM_CALL_COMPLETE && w->actor == e->actor) {
 		judge(r, e, w);
 		w->n = 0;
 	}

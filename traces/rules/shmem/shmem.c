@@ -121,19 +121,19 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	struct bf_shmem_put *p;
 
 	(void)r;
-	if (e->shmem_call.call == BF_SHMEM_SAID_PUT) {
+	if (e->shmem_call.call == BF_SHMEM_CALL_PUT) {
 		note_put(run, e);
-	} else if (e->shmem_call.call == BF_SHMEM_SAID_COMPLETE) {
+	} else if (e->shmem_call.call == BF_SHMEM_CALL_COMPLETE) {
 		p = make(run, e->actor, ANY_PE);
 		if (p) {
 			p->epoch++;
 			p->opens = 0;
 		}
-	} else if (e->shmem_call.call == BF_SHMEM_SAID_SIGNAL) {
+	} else if (e->shmem_call.call == BF_SHMEM_CALL_SIGNAL) {
 		close_put(run, e);
-	} else if (e->shmem_call.call == BF_SHMEM_SAID_MEET || e->shmem_call.call == BF_SHMEM_SAID_LEAVE) {
+	} else if (e->shmem_call.call == BF_SHMEM_CALL_MEET || e->shmem_call.call == BF_SHMEM_CALL_LEAVE) {
 		p = make(run, e->actor, ANY_PE);
-		if (p && e->shmem_call.call == BF_SHMEM_SAID_MEET)
+		if (p && e->shmem_call.call == BF_SHMEM_CALL_MEET)
 			p->meets++;
 		else if (p)
 			p->leaves++;

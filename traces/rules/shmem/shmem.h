@@ -3,17 +3,8 @@
 #ifndef BELFRY_TRACES_RULES_SHMEM_SHMEM_H
 #define BELFRY_TRACES_RULES_SHMEM_SHMEM_H
 
+#include "traces/records/shmem.h"
 #include "traces/rules/rule.h"
-
-enum bf_shmem_said {
-	BF_SHMEM_SAID_PUT,
-	BF_SHMEM_SAID_FLAG,
-	BF_SHMEM_SAID_SIGNAL,
-	BF_SHMEM_SAID_COMPLETE,
-	BF_SHMEM_SAID_OVERWRITE,
-	BF_SHMEM_SAID_MEET,
-	BF_SHMEM_SAID_LEAVE,
-};
 
 /* The last put of a warp to a PE since its last fence or quiet. A signal behind it closes it, too. */
 struct bf_shmem_put {

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = e->shmem_call.call == BF_SHMEM_SAID_SIGNAL && !bf_shmem_open_put(r->rules, e, false)
+	struct bf_finding *f = e->shmem_call.call == BF_SHMEM_CALL_SIGNAL && !bf_shmem_open_put(r->rules, e, false)
 				   ? bf_rule_find(r, e, NULL)
 				   : NULL;
 

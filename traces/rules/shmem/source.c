@@ -5,7 +5,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_shmem_put *put =
-	    e->shmem_call.call == BF_SHMEM_SAID_OVERWRITE ? bf_shmem_open_put(r->rules, e, false) : NULL;
+	    e->shmem_call.call == BF_SHMEM_CALL_OVERWRITE ? bf_shmem_open_put(r->rules, e, false) : NULL;
 	struct bf_finding *f = put ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (!f)
