@@ -54,6 +54,13 @@ static inline bool places_in(const struct bf_ptx_core *c, const struct bf_ptx_ac
 		return false;
 	const uint64_t limit = win->size - span;
 	p->host = win->host;
+	if (c->kind == BF_PTX_KIND_LANE) {
+		const uint64_t offset = address_of(c, x, c->lane) - window_base;
+		p->offset[c->lane] = offset;
+		p->same = true;
+		p->dense = false;
+		return offset <= limit && (offset & (span - 1)) == 0;
+	}
 	if (x->base == BF_PTX_REF_NONE) {
 		const uint64_t offset = fixed - window_base;
 		for (uint32_t l = 0; l < BF_PTX_LANES; l++)
@@ -213,9 +220,17 @@ static inline void load_same(struct bf_ptx_core *c, const struct bf_ptx_piece *t
 	if (to->kind == BF_PTX_PIECE_32) {
 		uint32_t *d = bf_ptx_row32(c, to->ref);
 		const uint32_t v = (uint32_t)value;
+		if (c->kind == BF_PTX_KIND_LANE) {
+			d[c->lane] = v;
+			return;
+		}
 		VECTOR_LOOP d[l] = m >> l & 1 ? v : d[l];
 	} else if (to->kind == BF_PTX_PIECE_64) {
 		uint64_t *d = bf_ptx_row64(c, to->ref);
+		if (c->kind == BF_PTX_KIND_LANE) {
+			d[c->lane] = value;
+			return;
+		}
 		VECTOR_LOOP d[l] = (uint64_t)m >> l & 1 ? value : d[l];
 	}
 }
