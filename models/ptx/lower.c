@@ -412,6 +412,11 @@ static void lower_switch(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 
 	if (s->guard != BF_PTX_NONE)
 		d->refused = "a guard before brx.idx";
+	if (s->operands[1].kind != BF_PTX_OPERAND_PROTO ||
+	    d->fn->protos[s->operands[1].index].kind != BF_PTX_PROTO_BRANCH_TARGETS) {
+		d->refused = "no list of branch targets";
+		return;
+	}
 	bf_ptx_field(o, BF_PTX_FIELD_C, BF_PTX_ROLE_USE, index);
 	o->more = &d->fn->protos[s->operands[1].index];
 }
