@@ -632,12 +632,13 @@ void bf_ptx_lower(struct bf_ptx_decoder *d)
 		d->stmt_op[n] = first;
 		d->guard = s->guard != BF_PTX_NONE ? d->reg_first[s->guard] : BF_PTX_REF_NONE;
 		d->negate = s->guard_negate;
-		d->refused = NULL;
+		d->refused = bf_ptx_form_refusal(s->form);
 		/* NVIDIA's driver 580 drops the guard of a testp when it compiles for an H100: 51 random kernels of 51.
 		 */
 		if (s->form->op == BF_PTX_OP_TESTP)
 			d->guard = BF_PTX_REF_NONE;
-		lower_stmt(d, s);
+		if (d->refused == NULL)
+			lower_stmt(d, s);
 		if (d->refused != NULL && !d->failed) {
 			d->op_count = first;
 			d->list_count = list;

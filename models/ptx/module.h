@@ -321,6 +321,12 @@ const struct bf_ptx_func *bf_ptx_func_of_value(const struct bf_ptx_program *p, u
 void bf_ptx_image(const struct bf_ptx_program *p, enum bf_ptx_space space, uint64_t global_base, uint64_t const_base,
 		  void *out);
 
+/*
+ * Why the vocabulary refuses a form, one line in static memory; NULL: it does not. Only statements of forms that are
+ * not refused have as many operands as BF_PTX_OPS says.
+ */
+const char *bf_ptx_form_refusal(const struct bf_ptx_form *f);
+
 /* Something that a kernel can reach and the machine refuses. */
 struct bf_ptx_refusal {
 	const struct bf_ptx_func *func;

@@ -187,8 +187,6 @@ struct bf_ptx_name *bf_ptx_token_name(struct bf_ptx_reader *r);
 
 /* form.c */
 struct bf_ptx_form *bf_ptx_form_get(struct bf_ptx_reader *r, const char *text, size_t len);
-/* Why the vocabulary refuses it, NULL: it does not. */
-const char *bf_ptx_form_refusal(const struct bf_ptx_form *f);
 void bf_ptx_form_operands(const struct bf_ptx_form *f, uint32_t *least, uint32_t *most);
 
 /* A value of a constant expression. */

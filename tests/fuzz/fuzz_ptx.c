@@ -1,12 +1,13 @@
 /*
  * Any text is a program, or an error with its place. Modules are separated by bytes of 0x1e. What the reader gives is
- * walked whole: every number in it must lead somewhere.
+ * walked whole: every number in it must lead somewhere. Then every function is decoded.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/ptx/launch.h"
 #include "models/ptx/module.h"
 
 #define SEPARATOR 0x1e
@@ -95,6 +96,12 @@ static void walk_image(const struct bf_ptx_program *p, enum bf_ptx_space space, 
 	free(image);
 }
 
+static void told(void *arg, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s, const char *why)
+{
+	(void)arg;
+	must(s >= f->stmts && s < f->stmts + f->stmt_count && why[0]);
+}
+
 static void walk_linked(const struct bf_ptx_program *p)
 {
 	struct bf_ptx_refusal it = { 0 };
@@ -109,6 +116,7 @@ static void walk_linked(const struct bf_ptx_program *p)
 	}
 	while (bf_ptx_next_refusal(p, NULL, &it))
 		must(it.what && it.reason);
+	must(bf_ptx_each_refused(p, told, NULL, NULL) == 0);
 	walk_image(p, BF_PTX_GLOBAL, p->global_size);
 	walk_image(p, BF_PTX_CONST, p->const_size);
 }

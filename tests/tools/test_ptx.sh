@@ -69,6 +69,12 @@ json "$work/stops.ptx" '[(s["line"], s["instruction"]) for s in d["kernels"][0][
 [ $code -eq 0 ] || fail "stops: exit code $code"
 "$BELFRY" ptx check "$work/stops.ptx" | grep -q '^      stops at: .*stops.ptx:6: multimem' || fail "stops at"
 
+# A word that is not known may have any operands, or none.
+printf '%s.visible .entry k() {\nmov.b6017;\nfrob 1, {2}, [x];\n}\n' "$head" >"$work/unknown.ptx"
+json "$work/unknown.ptx" '[(r["line"], r["reason"]) for r in d["kernels"][0]["refused"]] ==
+	[(5, "a modifier that is not known"), (6, "no such instruction")]'
+[ $code -eq 1 ] || fail "unknown words: exit code $code"
+
 # says TEXT COMMAND...: exit code 2, and this on standard error.
 says() {
 	local text=$1
