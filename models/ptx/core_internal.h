@@ -144,7 +144,8 @@ struct bf_ptx_frame {
 	uint32_t local;  /* address of its .local frame */
 	uint32_t bottom; /* the lowest .local address in use: below lies what alloca took */
 	uint32_t capacity;
-	uint32_t pad[5];
+	uint32_t instance; /* counts the warp's calls: no two are alike */
+	uint32_t pad[4];
 	uint8_t slots[];
 };
 BF_STATIC_ASSERT(offsetof(struct bf_ptx_frame, slots) == 64, "slots are aligned");
@@ -190,7 +191,8 @@ struct bf_ptx_core {
 	uint32_t groups;
 	uint32_t current;
 	uint64_t epoch;
-	uint32_t since; /* instructions since time passed */
+	uint32_t instances; /* of frames so far */
+	uint32_t since;     /* instructions since time passed */
 	bool fault;
 	struct bf_ptx_group group[BF_PTX_LANES];
 

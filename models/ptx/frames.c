@@ -48,6 +48,7 @@ struct bf_ptx_frame *bf_ptx_frame_new(struct bf_ptx_core *c, struct bf_ptx_body 
 	for (uint32_t n = 0; n < body->clear_count; n++)
 		memset(f->slots + body->clear[n].ref, 0, bf_ptx_piece_bytes(&body->clear[n]));
 	f->capacity = capacity;
+	f->instance = ++c->instances;
 	f->body = body;
 	f->parent = parent;
 	f->depth = parent != NULL ? parent->depth + 1 : 0;

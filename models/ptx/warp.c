@@ -174,7 +174,9 @@ const struct bf_ptx_insn *bf_ptx_suspend(struct bf_ptx_core *c, const struct bf_
 /* A sum over what the lanes of the mask hold in the registers that are alive at a loop's head. */
 static uint64_t hash_lanes(const struct bf_ptx_core *c, const struct bf_ptx_back *back)
 {
-	uint64_t h = 0x9e3779b97f4a7c15ull;
+	/* What its callers hold does not change as long as this call goes on: a loop in another call is another loop.
+	 */
+	uint64_t h = 0x9e3779b97f4a7c15ull + c->frame->instance;
 
 	for (uint32_t k = 0; k < back->live_count; k++) {
 		const struct bf_ptx_piece *p = &back->live[k];
