@@ -15,6 +15,18 @@ if(BELFRY_CUDA)
 	add_custom_target(belfry-cuda ALL DEPENDS ${cuda_library})
 endif()
 
+# The same code as PTX, for the machine that runs it (`--agent ptx`): a text that stands beside the program.
+if(BELFRY_PTX)
+	find_program(NVCC nvcc HINTS /usr/local/cuda/bin REQUIRED)
+	file(GLOB_RECURSE device_code CONFIGURE_DEPENDS drivers/*.h models/*/prm*.h)
+	set(drivers_ptx ${PROJECT_BINARY_DIR}/tools/belfry-drivers.ptx)
+	add_custom_command(OUTPUT ${drivers_ptx}
+		COMMAND ${NVCC} -std=c++17 -O2 -arch=sm_90 -lineinfo -ptx -I ${PROJECT_SOURCE_DIR}
+			-o ${drivers_ptx} ${PROJECT_SOURCE_DIR}/drivers/backend/ptx_agent.cu
+		DEPENDS drivers/backend/ptx_agent.cu ${device_code} VERBATIM)
+	add_custom_target(belfry-drivers-ptx ALL DEPENDS ${drivers_ptx})
+endif()
+
 # What needs MPI is another such library, so that nothing else depends on an MPI.
 if(BELFRY_MPI)
 	find_package(MPI QUIET COMPONENTS C)

@@ -39,6 +39,7 @@
 	  (BELFRY_VERSION_MINOR > (minor) || (BELFRY_VERSION_MINOR == (minor) && BELFRY_VERSION_PATCH >= (patch)))))
 
 #include "drivers/backend/backend.h"
+#include "drivers/backend/ptx.h"
 #include "drivers/platform/platform.h"
 #include "drivers/trial/trial.h"
 #include "models/gpu/prm.h"

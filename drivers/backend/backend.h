@@ -39,6 +39,9 @@ struct bf_nvme_profile;
 struct bf_nvme_ns_opts;
 struct bf_sdma_profile;
 struct bf_gpu_profile;
+struct bf_ptx_launch;
+struct bf_ptx_library;
+struct bf_ptx_source;
 
 /* Devices that a PE may have. */
 #define BF_DEVICE_MLX5 1u
@@ -104,6 +107,11 @@ struct bf_world_opts {
 	/* sim: one more device of each PE, of a model that comes with the program; bf_backend.model() gives it. */
 	const struct bf_device_model *model;
 	const void *model_opts; /* for model->open() */
+	/*
+	 * sim: the file with the drivers' device code as PTX (drivers/backend/ptx_agent.cu, compiled by nvcc), which
+	 * the grids of GPUs then run, in place of the same code compiled as C. NULL: they do not. Borrowed during open.
+	 */
+	const char *ptx;
 };
 
 /* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal (bf_world_opts.ranks). */
@@ -306,6 +314,15 @@ struct bf_backend {
 	enum bf_platform_id platform;
 	/* The PE's device of bf_world_opts.model; NULL, or returns NULL: there is none. */
 	void *(*model)(struct bf_world *w, uint32_t pe);
+	/*
+	 * A program's own device code: modules of PTX for the GPU of PE `pe`, loaded into its memory, and a kernel of
+	 * them that starts when run() is called (models/ptx/launch.h). Where `done` is NULL a fault of the kernel ends
+	 * the run with -EFAULT. NULL: this backend runs none.
+	 */
+	int (*ptx_load)(struct bf_world *w, uint32_t pe, const struct bf_ptx_source *sources, uint32_t count,
+			struct bf_ptx_library **out);
+	int (*ptx_launch)(struct bf_world *w, uint32_t pe, struct bf_ptx_library *lib,
+			  const struct bf_ptx_launch *launch);
 };
 
 /* All backends that this build knows, NULL-terminated: sim, live, then those that need something of the machine. */

@@ -9,6 +9,7 @@
 
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/machine_internal.h"
+#include "drivers/backend/ptx_world_internal.h"
 #include "drivers/backend/ranks_internal.h"
 #include "drivers/platform/platform_sim.h"
 #include "models/fabric/topology.h"
@@ -36,8 +37,9 @@ struct block {
 struct sim_world {
 	struct bf_world m;
 	struct bf_domain **gpu; /* [npes] */
-	struct block *blocks;   /* that run, or are stuck */
-	bool stuck;             /* a run did not end: agents of it still sleep */
+	struct bf_ptx_world *ptx;
+	struct block *blocks; /* that run, or are stuck */
+	bool stuck;           /* a run did not end: agents of it still sleep */
 };
 
 static struct sim_world *world_of(struct bf_world *m)
@@ -75,6 +77,7 @@ static void world_close(struct bf_world *m)
 	if (!w)
 		return;
 	free_blocks(w);
+	bf_ptx_world_close(w->ptx);
 	for (uint32_t i = 0; w->gpu && i < w->m.npes; i++)
 		bf_domain_destroy(w->gpu[i]);
 	free(w->gpu);
@@ -99,6 +102,8 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	rc = w->gpu ? 0 : -ENOMEM;
 	for (uint32_t i = w->m.first; !rc && i < w->m.first + w->m.count; i++)
 		rc = bf_domain_create(w->m.sim, BF_SCOPE_GPU, NULL, &w->gpu[i]);
+	if (!rc)
+		rc = bf_ptx_world_open(&w->m, w->gpu, opts->ptx, &w->ptx);
 	if (rc) {
 		world_close(&w->m);
 		return bf_fail(err, rc, "no memory for a GPU");
@@ -196,11 +201,15 @@ static int start_grids(struct sim_world *w)
 	int rc = 0;
 
 	while ((g = bf_machine_next_grid(&w->m))) {
-		for (uint32_t i = 0; !rc && i < g->blocks; i++)
+		const bool ptx = !g->cpu && bf_ptx_world_runs_drivers(w->ptx);
+
+		if (!rc && ptx)
+			rc = bf_ptx_world_start_driver(w->ptx, g);
+		for (uint32_t i = 0; !rc && !ptx && i < g->blocks; i++)
 			rc = start_block(w, g, i);
 		free(g);
 	}
-	return rc;
+	return rc ? rc : bf_ptx_world_start(w->ptx);
 }
 
 /*
@@ -279,6 +288,17 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	return w->m.ranks ? bf_ranks_merge(w->m.ranks, out) : 0;
 }
 
+static int ptx_load(struct bf_world *m, uint32_t pe, const struct bf_ptx_source *sources, uint32_t count,
+		    struct bf_ptx_library **out)
+{
+	return bf_ptx_world_load(world_of(m)->ptx, pe, sources, count, out);
+}
+
+static int ptx_launch(struct bf_world *m, uint32_t pe, struct bf_ptx_library *lib, const struct bf_ptx_launch *launch)
+{
+	return bf_ptx_world_launch(world_of(m)->ptx, pe, lib, launch);
+}
+
 const struct bf_backend bf_backend_sim = {
 	BF_BACKEND_HEAD,
 	.name = "sim",
@@ -310,4 +330,6 @@ const struct bf_backend bf_backend_sim = {
 	.sim = bf_machine_sim,
 	.platform = BF_PLATFORM_SIM,
 	.model = bf_machine_model,
+	.ptx_load = ptx_load,
+	.ptx_launch = ptx_launch,
 };

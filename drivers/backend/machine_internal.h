@@ -59,6 +59,7 @@ struct bf_world {
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */
 	uint64_t limit_ps;
+	uint32_t streams; /* of PTX grids so far: grids of a run execute side by side */
 };
 
 /* 0 or negative errno with opts->... named in `err`; `err` is kept for later calls. Undoes itself on failure. */

@@ -163,6 +163,25 @@ int bf_trial_memory(struct bf_trial *t, uint32_t pe, enum bf_placement place, ui
 int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *code, void *arg);
 int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_kernel_fn *code, void *arg);
 
+/* ---- PTX: device code as a compiler made it (models/ptx/launch.h) ---- */
+
+/*
+ * Loads the PTX text in `count` files (nvcc -ptx, or from a program), linked together, into the GPU of `pe`. What is
+ * wrong with them is the trial's reason.
+ */
+int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint32_t count,
+		 struct bf_ptx_library **out);
+
+/*
+ * A grid of a kernel in them, which starts when setup has returned: `blocks` of `threads`, with `nargs` arguments of at
+ * most 8 bytes each (pointers, integers), cut to the size of their parameters. Pointers may be those of struct
+ * bf_memory and of queues; what the kernel writes into entries as addresses must be simulated ones (`va`, `local_va`).
+ * bf_trial_ptx_start() takes any launch; without `done` a fault of the kernel stops the run.
+ */
+int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const char *kernel,
+			uint32_t blocks, uint32_t threads, const uint64_t *args, uint32_t nargs);
+int bf_trial_ptx_start(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const struct bf_ptx_launch *launch);
+
 /* ---- mlx5: reliable connections between all PEs, made by command mailboxes (drivers/ibgda/host.h) ---- */
 
 struct bf_trial_mlx5_opts {

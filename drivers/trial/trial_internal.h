@@ -26,6 +26,7 @@ struct bf_trial {
 	char reason[256];    /* the first one; "" */
 	struct bf_ibgda_host *mlx5;
 	uint64_t heap_bytes;
+	uint32_t grids;            /* of PTX so far */
 	struct bf_nvm_host **nvme; /* [npes] */
 	uint32_t *nvme_queues;     /* [npes] */
 };

@@ -87,7 +87,7 @@ static void library_free(struct bf_ptx_library *lib)
 	bf_ptx_code_destroy(lib->code);
 	bf_ptx_program_destroy(lib->program);
 	free(lib->by_stmts);
-	free(lib->copies);
+	free(lib->traits);
 	free(lib);
 }
 
@@ -121,6 +121,12 @@ const struct bf_ptx_fault *bf_ptx_device_fault(const struct bf_ptx_device *d)
 	return bf_ptx_is_dead(d) ? &d->fault : NULL;
 }
 
+void bf_ptx_device_stop_run(struct bf_ptx_device *d)
+{
+	bf_fail(&d->sim->error, -EFAULT, "%s", d->fault.text);
+	bf_sim_stop(d->sim);
+}
+
 struct bf_ptx_counts bf_ptx_device_counts(const struct bf_ptx_device *d)
 {
 	return d->counts;
@@ -141,8 +147,8 @@ static int index_functions(struct bf_ptx_library *lib)
 	const struct bf_ptx_program *p = lib->program;
 
 	lib->by_stmts = calloc(p->func_count + 1u, sizeof(*lib->by_stmts));
-	lib->copies = calloc(p->func_count + 1u, 1);
-	if (!lib->by_stmts || !lib->copies)
+	lib->traits = calloc(p->func_count + 1u, sizeof(*lib->traits));
+	if (!lib->by_stmts || !lib->traits)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->func_count; i++)
 		if (p->funcs[i]->stmt_count)

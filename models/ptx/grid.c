@@ -66,17 +66,47 @@ uint64_t bf_ptx_workspace(const struct bf_ptx_grid *g)
 
 /* ---- the end of blocks and grids ---- */
 
+/* Keeps a view or a domain until the grid ends; false: there is no memory to keep it. */
+static bool leave(struct bf_ptx_left **list, struct bf_view *view, struct bf_domain *domain)
+{
+	struct bf_ptx_left *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return false;
+	*l = (struct bf_ptx_left){ .next = *list, .view = view, .domain = domain };
+	*list = l;
+	return true;
+}
+
+static void free_left(struct bf_ptx_left **list)
+{
+	while (*list) {
+		struct bf_ptx_left *l = *list;
+
+		*list = l->next;
+		bf_view_destroy(l->view);
+		bf_domain_destroy(l->domain);
+		free(l);
+	}
+}
+
 static void free_flights(struct bf_ptx_machine_warp *w);
 
 static void free_warp(struct bf_ptx_machine_warp *w)
 {
+	struct bf_ptx_grid *g;
+	struct bf_ptx_device *d;
+
 	if (!w)
 		return;
-	w->device->counts.instructions += w->core.lane_instructions;
+	g = w->block->grid;
+	d = w->device;
+	d->counts.instructions += w->core.lane_instructions;
 	bf_ptx_warp_fini(&w->core);
 	free_flights(w);
 	for (uint32_t i = 0; i < BF_PTX_LANES; i++)
-		bf_view_destroy(w->lane[i].view);
+		if (w->lane[i].view && (d->opts.ordering == BF_ORDER_SC || !leave(&g->views, w->lane[i].view, NULL)))
+			bf_view_destroy(w->lane[i].view);
 	free(w->looks);
 	free(w);
 }
@@ -106,7 +136,8 @@ static void free_block(struct bf_ptx_block *b)
 		bf_hopper_exit(b->cta);
 	for (uint32_t i = 0; b->warp && i < b->nwarps; i++)
 		free_warp(b->warp[i]);
-	bf_domain_destroy(b->domain);
+	if (b->domain && !leave(&b->grid->domains, NULL, b->domain))
+		bf_domain_destroy(b->domain);
 	b->cluster->block[b->rank] = NULL;
 	free(b->warp);
 	free(b);
@@ -130,6 +161,8 @@ void bf_ptx_grid_free(struct bf_ptx_grid *g)
 
 	while (g->live)
 		free_cluster(g->live);
+	free_left(&g->views);
+	free_left(&g->domains);
 	while (*link != g)
 		link = &(*link)->next;
 	*link = g->next;
@@ -184,13 +217,6 @@ static void warp_main(struct bf_agent *self, void *arg)
 		bf_ptx_warp_run(&w->core);
 	bf_ptx_settle(w);
 	bf_ptx_as_warp(w);
-	/* What its lanes stored is there for those who come after the kernel. */
-	for (uint32_t i = 0; i < BF_PTX_LANES; i++) {
-		if (w->lane[i].view && d->opts.ordering != BF_ORDER_SC) {
-			bf_view_destroy(w->lane[i].view);
-			w->lane[i].view = NULL;
-		}
-	}
 	bf_agent_sync(self);
 	bf_agent_describe_by(self, NULL, NULL);
 	w->agent = NULL;
@@ -554,26 +580,33 @@ static int refuse_reachable(const struct bf_ptx_grid *g)
 		       r.reason, where[0] ? ", " : "", where);
 }
 
-/* Whether copies read shared memory of such a kernel: only then must each plain store be told to the copy engine. */
-static bool copies_shared(struct bf_ptx_library *lib, const struct bf_ptx_func *fn)
+/* What is known of a kernel by all that it can reach. */
+static void look_at(struct bf_ptx_library *lib, const struct bf_ptx_func *fn)
 {
+	struct bf_ptx_traits *t = &lib->traits[fn->number];
 	const struct bf_ptx_kernel *k = fn->kernel;
-	uint8_t *known = &lib->copies[fn->number];
 
-	for (uint32_t i = 0; !*known && i < k->func_count; i++) {
+	if (t->known)
+		return;
+	t->known = true;
+	t->stack = k->recursive;
+	for (uint32_t i = 0; i < k->func_count; i++) {
 		const struct bf_ptx_func *f = lib->program->funcs[k->funcs[i]];
 
-		for (uint32_t j = 0; !*known && j < f->stmt_count; j++) {
+		for (uint32_t j = 0; j < f->stmt_count; j++) {
 			const struct bf_ptx_form *form = f->stmts[j].form;
 
-			if (form->op == BF_PTX_OP_CP_REDUCE_ASYNC_BULK ||
-			    (form->op == BF_PTX_OP_CP_ASYNC_BULK && form->space2 != BF_PTX_GLOBAL))
-				*known = 2;
+			t->stack = t->stack || form->op == BF_PTX_OP_ALLOCA;
+			t->copies_shared = t->copies_shared || form->op == BF_PTX_OP_CP_REDUCE_ASYNC_BULK ||
+					   (form->op == BF_PTX_OP_CP_ASYNC_BULK && form->space2 != BF_PTX_GLOBAL);
+		}
+		for (uint32_t j = 0; j < f->var_count; j++) {
+			const struct bf_ptx_var *v = lib->program->vars[f->vars[j]];
+
+			if (v->space == BF_PTX_LOCAL || (v->space == BF_PTX_PARAM && !f->entry && v->addressed))
+				t->local_bytes += (v->size + v->align + 15) & ~15ull;
 		}
 	}
-	if (!*known)
-		*known = 1;
-	return *known == 2;
 }
 
 static int take_memory(struct bf_ptx_grid *g, const struct bf_ptx_launch *l)
@@ -583,7 +616,9 @@ static int take_memory(struct bf_ptx_grid *g, const struct bf_ptx_launch *l)
 	const struct bf_hopper_profile *p = bf_hopper_profile(g->device->gpu);
 	struct bf_error *err = &g->device->sim->error;
 	const uint32_t fixed = k->dynamic_align ? k->dynamic_offset : k->static_shared;
-	uint64_t local = g->device->opts.stack_bytes, shared = (uint64_t)fixed + l->shared_bytes;
+	const struct bf_ptx_traits *t = &g->lib->traits[f->number];
+	const uint64_t shared = (uint64_t)fixed + l->shared_bytes;
+	uint64_t local;
 
 	if (l->param_bytes != f->param_size)
 		return bf_fail(err, -EINVAL, "launch of %s: %zu bytes of parameters, it takes %u", f->name,
@@ -596,9 +631,10 @@ static int take_memory(struct bf_ptx_grid *g, const struct bf_ptx_launch *l)
 	if (g->warps > p->warps)
 		return bf_fail(err, -ENOSPC, "launch of %s: %u warps of a block, an SM has %u", f->name, g->warps,
 			       p->warps);
-	for (uint32_t i = 0; i < k->func_count; i++)
-		local += g->lib->program->funcs[k->funcs[i]]->local_size;
+	look_at(g->lib, f);
+	local = t->local_bytes + (t->stack ? g->device->opts.stack_bytes : 0);
 	g->local_bytes = (uint32_t)(local < BF_PTX_LOCAL_SIZE / 2 ? (local + 15) & ~15ull : BF_PTX_LOCAL_SIZE / 2);
+	g->copies_shared = t->copies_shared;
 	g->shared_bytes = (uint32_t)shared;
 	if (l->cooperative) {
 		const uint32_t by_warps = p->warps / g->warps;
@@ -643,7 +679,6 @@ int bf_ptx_device_launch(struct bf_ptx_device *d, struct bf_ptx_library *lib, co
 		free(g);
 		return rc;
 	}
-	g->copies_shared = copies_shared(lib, f);
 	if (f->param_size)
 		memcpy(slot_bytes(d, g->param_slot), launch->params, f->param_size);
 	memset(slot_bytes(d, g->param_slot) + BF_PTX_PARAM_SLOT, 0, SLOT_BYTES - BF_PTX_PARAM_SLOT);

@@ -24,13 +24,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/ptx/exec.h"
+#include "sim/compiler.h"
+#include "sim/error.h"
 #include "sim/mem.h"
 #include "sim/view.h"
 
 struct bf_hopper_profile;
+struct bf_ptx_func;
 struct bf_ptx_program;
+struct bf_ptx_stmt;
 struct bf_ptx_strays;
+
+BF_API_BEGIN
 
 struct bf_ptx_device;  /* opaque */
 struct bf_ptx_library; /* modules that were linked and loaded together; opaque */
@@ -46,7 +51,7 @@ struct bf_ptx_device_opts {
 	const struct bf_cost *cost;              /* NULL: bf_cost_gpu */
 	const struct bf_hopper_profile *profile; /* NULL: bf_hopper_h200 */
 	uint64_t heap_bytes;                     /* of malloc; 0: 8 MiB */
-	uint32_t stack_bytes;                    /* .local memory of a thread, beyond what its frames need; 0: 16 KiB */
+	uint32_t stack_bytes;                    /* .local memory of a thread for recursion and alloca; 0: 16 KiB */
 	bf_ptx_print_fn *print;                  /* NULL: standard output */
 	void *print_arg;
 };
@@ -150,11 +155,16 @@ const struct bf_ptx_fault *bf_ptx_device_fault(const struct bf_ptx_device *d);
 typedef void bf_ptx_refused_fn(void *arg, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s, const char *why);
 int bf_ptx_each_refused(const struct bf_ptx_program *p, bf_ptx_refused_fn *told, void *arg, struct bf_error *err);
 
+/* A fault has been: the simulation's run ends, and sim->error says why (-EFAULT). For `done` functions. */
+void bf_ptx_device_stop_run(struct bf_ptx_device *d);
+
 /* What has been run so far. */
 struct bf_ptx_counts {
 	uint64_t grids, blocks, warps;
 	uint64_t instructions; /* of all lanes, of warps that have ended */
 };
 struct bf_ptx_counts bf_ptx_device_counts(const struct bf_ptx_device *d);
+
+BF_API_END
 
 #endif

@@ -106,6 +106,7 @@ enum bf_ptx_result bf_ptx_wait(struct bf_ptx_machine_warp *w, uint32_t mask, enu
 		struct bf_ptx_machine_lane *l = &w->lane[__builtin_ctz(left)];
 
 		l->waits = (uint8_t)why;
+		l->party = mask;
 		if (why != BF_PTX_SLEEPING && why != BF_PTX_POLLING)
 			l->until_ps = BF_NEVER;
 	}
@@ -127,7 +128,7 @@ bool bf_ptx_again(struct bf_ptx_machine_warp *w, uint32_t mask)
 /* nanosleep: 0 to twice the time, at most 1 ms (PTX ISA); an H100 takes about three quarters of it. */
 static enum bf_ptx_result do_sleep(struct bf_ptx_machine_warp *w, uint32_t mask, const bf_ptx_row *in)
 {
-	uint64_t now;
+	uint64_t now, most = 0;
 
 	if (bf_ptx_again(w, mask))
 		return BF_PTX_DONE;
@@ -137,8 +138,10 @@ static enum bf_ptx_result do_sleep(struct bf_ptx_machine_warp *w, uint32_t mask,
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		const uint64_t ns = (uint32_t)in[0][lane] < 1000000 ? (uint32_t)in[0][lane] : 1000000;
 
-		w->lane[lane].until_ps = now + ns * 750 + 37 * BF_NS;
+		most = ns > most ? ns : most;
 	}
+	for (uint32_t left = mask; left; left &= left - 1)
+		w->lane[__builtin_ctz(left)].until_ps = now + most * 750 + 37 * BF_NS;
 	return bf_ptx_wait(w, mask, BF_PTX_SLEEPING);
 }
 
@@ -193,9 +196,6 @@ static enum bf_ptx_result perform(struct bf_ptx_warp *core, const struct bf_ptx_
 		return bf_ptx_do_cluster_arrive(w, op, mask);
 	case BF_PTX_DOES_CLUSTER_WAIT:
 		return bf_ptx_do_cluster_wait(w, mask);
-	case BF_PTX_DOES_WARP_SYNC:
-		bf_ptx_fence_lanes(w, mask, BF_SCOPE_CTA);
-		return BF_PTX_DONE;
 	case BF_PTX_DOES_SLEEP:
 		return do_sleep(w, mask, in);
 	case BF_PTX_DOES_SREG:
@@ -227,6 +227,14 @@ static enum bf_ptx_result quantum(struct bf_ptx_warp *core)
 	bf_ptx_settle(w);
 	bf_agent_sync(w->agent);
 	return bf_ptx_is_dead(w->device) ? BF_PTX_FAULT : BF_PTX_DONE;
+}
+
+static void synced(struct bf_ptx_warp *core, uint32_t mask)
+{
+	struct bf_ptx_machine_warp *w = bf_ptx_machine_of(core);
+
+	bf_ptx_settle(w);
+	bf_ptx_fence_lanes(w, mask, BF_SCOPE_CTA);
 }
 
 static enum bf_ptx_result exited(struct bf_ptx_warp *core, uint32_t mask)
@@ -265,6 +273,7 @@ const struct bf_ptx_port bf_ptx_machine_port = {
 	.spin = bf_ptx_spin,
 	.quantum = quantum,
 	.idle = bf_ptx_idle,
+	.synced = synced,
 	.exited = exited,
 	.trap = trap,
 	.builtin = bf_ptx_do_builtin,

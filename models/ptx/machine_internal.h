@@ -11,7 +11,7 @@
 #include "sim/rng.h"
 
 #define BF_PTX_BARRIERS 16u
-#define BF_PTX_POLLS 4u          /* accesses of one lane in a round of a loop that polls */
+#define BF_PTX_POLLS 16u         /* accesses of one lane in a round of a loop that polls */
 #define BF_PTX_LOOPS 8u          /* loops of one warp that poll at the same time and are told apart */
 #define BF_PTX_REGIONS 4u        /* regions that a warp has met last */
 #define BF_PTX_PARAM_SLOT 32768u /* bytes: the most that a launch takes (PTX ISA, .entry) */
@@ -28,7 +28,6 @@ enum bf_ptx_does {
 	BF_PTX_DOES_BARRIER,
 	BF_PTX_DOES_CLUSTER_ARRIVE,
 	BF_PTX_DOES_CLUSTER_WAIT,
-	BF_PTX_DOES_WARP_SYNC,
 	BF_PTX_DOES_SLEEP,
 	BF_PTX_DOES_SREG,
 	BF_PTX_DOES_MBARRIER,
@@ -63,6 +62,14 @@ enum {
 
 /* ---- the machine ---- */
 
+/* What is known of a kernel, once it has been launched. */
+struct bf_ptx_traits {
+	uint64_t local_bytes; /* of variables and parameters on a thread's stack, without recursion */
+	bool known;
+	bool stack;         /* it may take more than that */
+	bool copies_shared; /* copies read its shared memory: plain stores must be told to the copy engine */
+};
+
 struct bf_ptx_library {
 	struct bf_ptx_library *next;
 	struct bf_ptx_device *device;
@@ -71,7 +78,14 @@ struct bf_ptx_library {
 	struct bf_region *globals, *constants;
 	const struct bf_ptx_func **by_stmts; /* functions with statements, by where those lie */
 	uint32_t nfuncs;
-	uint8_t *copies; /* by number of function: 1 unknown, 2 no, 3: the kernel copies out of shared memory */
+	struct bf_ptx_traits *traits; /* by number of function */
+};
+
+/* A view or a block's level that outlives its block. */
+struct bf_ptx_left {
+	struct bf_ptx_left *next;
+	struct bf_view *view;
+	struct bf_domain *domain;
 };
 
 struct bf_ptx_grid {
@@ -91,6 +105,8 @@ struct bf_ptx_grid {
 	uint64_t number;
 	bool running, explicit_cluster, copies_shared;
 	struct bf_ptx_cluster *live;
+	/* Of blocks that have ended: what they stored late is late still, until the grid ends. */
+	struct bf_ptx_left *views, *domains;
 };
 
 struct bf_ptx_cluster {
@@ -127,7 +143,7 @@ struct bf_ptx_block {
 /* What a lane looked at in this round of a loop. */
 struct bf_ptx_look {
 	void *at; /* host address; NULL: a barrier's phase */
-	uint32_t lane, len;
+	uint32_t len;
 	bool shared;
 	uint8_t value[16];
 };
@@ -155,6 +171,7 @@ struct bf_ptx_machine_lane {
 	uint32_t actor;
 	uint8_t waits;   /* enum bf_ptx_waits */
 	uint8_t barrier; /* that it waits at */
+	uint32_t party;  /* lanes that wait together with it: they go on together */
 	uint32_t cluster_round;
 	bool cluster_come;
 	uint64_t until_ps; /* SLEEPING, POLLING: no longer; BF_NEVER */
@@ -178,9 +195,11 @@ struct bf_ptx_machine_warp {
 		struct bf_region *region;
 		uint64_t base; /* by which programs address it */
 	} met[BF_PTX_REGIONS];
-	const struct bf_ptx_stmt *placed; /* whose line is in the agent */
-	struct bf_ptx_look *looks;        /* [32 * BF_PTX_POLLS], when it has polled */
-	uint32_t nlooks, lost;            /* lost: lanes that looked at more than there is room for */
+	const struct bf_ptx_stmt *placed;          /* whose line is in the agent */
+	struct bf_ptx_look (*looks)[BF_PTX_POLLS]; /* [32], when it has polled */
+	uint8_t nlooks[BF_PTX_LANES];              /* of each lane */
+	uint32_t lost;                             /* lanes that looked at more than there is room for */
+	uint32_t timed;                            /* lanes that have read a clock in this round: it is no pure spin */
 	struct bf_ptx_loop loops[BF_PTX_LOOPS];
 	uint32_t next_loop;
 	struct bf_ptx_flight *flights; /* all that it has, in use or not */

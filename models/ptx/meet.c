@@ -247,6 +247,11 @@ const struct bf_ptx_insn *bf_ptx_do_meet(struct bf_ptx_core *c, const struct bf_
 		bf_ptx_split(c, c->mask & ~same, i);
 	if ((c->mask & ~members) != 0)
 		return bf_ptx_trapped(c, i, BF_PTX_TRAP_MASK, "a lane is not in the member mask that it names");
+	/* What they stored is there for those whom they meet (PTX ISA, "bar.warp.sync"). */
+	if (x->op == BF_PTX_OP_BAR_WARP_SYNC && *c->warp->slow != 0 && c->warp->port->synced != NULL) {
+		bf_ptx_at(c, i);
+		c->warp->port->synced(c->warp, c->mask);
+	}
 	if ((members & c->warp->live) != c->mask)
 		return meet_others(c, i, x, members);
 

@@ -18,45 +18,35 @@
 
 void bf_ptx_looked(struct bf_ptx_machine_warp *w, uint32_t lane, void *at, uint32_t len, const void *value, bool shared)
 {
-	uint32_t mine = 0;
+	struct bf_ptx_look *k;
 
 	w->core.polls++;
 	if (!w->looks)
-		w->looks = calloc(BF_PTX_LANES * BF_PTX_POLLS, sizeof(*w->looks));
+		w->looks = calloc(BF_PTX_LANES, sizeof(*w->looks));
 	if (!w->looks) {
 		w->lost |= 1u << lane;
 		return;
 	}
-	for (uint32_t i = 0; i < w->nlooks; i++) {
-		struct bf_ptx_look *k = &w->looks[i];
-
-		if (k->lane != lane)
-			continue;
-		mine++;
-		if (k->at == at && k->len == len) {
-			memcpy(k->value, value ? value : k->value, len < sizeof(k->value) ? len : sizeof(k->value));
-			return;
-		}
-	}
-	if (mine == BF_PTX_POLLS) {
+	k = w->looks[lane];
+	while (k < w->looks[lane] + w->nlooks[lane] && (k->at != at || k->len != len))
+		k++;
+	if (k == w->looks[lane] + BF_PTX_POLLS) {
 		w->lost |= 1u << lane;
 		return;
 	}
-	w->looks[w->nlooks] = (struct bf_ptx_look){ .at = at, .lane = lane, .len = len, .shared = shared };
+	if (k == w->looks[lane] + w->nlooks[lane]) {
+		*k = (struct bf_ptx_look){ .at = at, .len = len, .shared = shared };
+		w->nlooks[lane]++;
+	}
 	if (value)
-		memcpy(w->looks[w->nlooks].value, value, len < 16 ? len : 16);
-	w->nlooks++;
+		memcpy(k->value, value, len < sizeof(k->value) ? len : sizeof(k->value));
 }
 
 /* The lanes begin a new round. */
 static void forget(struct bf_ptx_machine_warp *w, uint32_t lanes)
 {
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < w->nlooks; i++)
-		if (!(lanes >> w->looks[i].lane & 1))
-			w->looks[kept++] = w->looks[i];
-	w->nlooks = kept;
+	for (uint32_t left = lanes; left; left &= left - 1)
+		w->nlooks[__builtin_ctz(left)] = 0;
 	w->lost &= ~lanes;
 }
 
@@ -65,11 +55,12 @@ static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask)
 {
 	uint64_t h = 1;
 
-	for (uint32_t i = 0; i < w->nlooks; i++) {
-		const struct bf_ptx_look *k = &w->looks[i];
+	for (uint32_t left = mask; left; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 
-		if (mask >> k->lane & 1) {
-			const uint64_t words[3] = { h, (uint64_t)(uintptr_t)k->at, (uint64_t)k->lane << 8 | k->len };
+		for (uint32_t i = 0; i < w->nlooks[lane]; i++) {
+			const struct bf_ptx_look *k = &w->looks[lane][i];
+			const uint64_t words[3] = { h, (uint64_t)(uintptr_t)k->at, (uint64_t)lane << 8 | k->len };
 
 			h = bf_hash_bytes(words, sizeof(words));
 			h ^= bf_hash_bytes(k->value, sizeof(k->value));
@@ -80,8 +71,8 @@ static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask)
 
 static bool has_looked(const struct bf_ptx_machine_warp *w, uint32_t mask)
 {
-	for (uint32_t i = 0; i < w->nlooks; i++)
-		if (mask >> w->looks[i].lane & 1)
+	for (uint32_t left = mask; left; left &= left - 1)
+		if (w->nlooks[__builtin_ctz(left)])
 			return true;
 	return false;
 }
@@ -116,7 +107,7 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	const uint64_t looks = signature(w, mask);
 	struct bf_ptx_loop *r;
 	uint64_t now, step;
-	bool known, again, pure;
+	bool known, again, pure, timed;
 
 	if (bf_ptx_is_dead(w->device))
 		return BF_PTX_FAULT;
@@ -125,7 +116,9 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	now = bf_agent_now(w->agent);
 	r = round_of(w, mask, target, &known);
 	again = known && r->looks == looks && r->progress == core->progress && !(w->lost & mask) && has_looked(w, mask);
-	pure = again && r->hash == hash;
+	timed = (w->timed & mask) != 0;
+	pure = again && r->hash == hash && !timed;
+	w->timed &= ~mask;
 	if (!again)
 		r->since_ps = now;
 	r->hash = hash;
@@ -134,8 +127,11 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	step = (now - r->since_ps) / STEP_PART;
 	if (pure)
 		return sleep_until(w, mask, BF_NEVER);
+	/* A time-out comes no more than a part of itself too late; a counter would make that part a power. */
+	if (!timed && step > STEP_MAX)
+		step = STEP_MAX;
 	if (again && step > w->device->pays->poll)
-		return sleep_until(w, mask, now + (step < STEP_MAX ? step : STEP_MAX));
+		return sleep_until(w, mask, now + step);
 	forget(w, mask);
 	return BF_PTX_DONE;
 }
@@ -154,6 +150,8 @@ static uint32_t lanes_that(const struct bf_ptx_machine_warp *w, enum bf_ptx_wait
 
 static void wake(struct bf_ptx_machine_warp *w, uint32_t lanes)
 {
+	for (uint32_t left = lanes; left; left &= left - 1)
+		lanes |= w->lane[__builtin_ctz(left)].party;
 	if (!lanes)
 		return;
 	forget(w, lanes);
@@ -182,14 +180,14 @@ static uint64_t wake_sleepers(struct bf_ptx_machine_warp *w)
 }
 
 /* Whether a lane would find something else now than it has found. */
-static bool has_changed(struct bf_ptx_machine_warp *w, const struct bf_ptx_look *k)
+static bool has_changed(struct bf_ptx_machine_warp *w, uint32_t lane, const struct bf_ptx_look *k)
 {
 	uint8_t now[16] = { 0 };
 	const uint32_t len = k->len < sizeof(now) ? k->len : (uint32_t)sizeof(now);
 
 	if (!k->at)
 		return false;
-	if (k->shared || !bf_ptx_as_lane(w, k->lane)) {
+	if (k->shared || !bf_ptx_as_lane(w, lane)) {
 		memcpy(now, k->at, len);
 	} else {
 		bf_load_peek(w->agent, k->at, now, len);
@@ -221,19 +219,21 @@ static void listen(struct bf_ptx_machine_warp *w, uint32_t polling, struct liste
 	uint32_t changed = 0;
 
 	*out = (struct listening){ 0 };
-	for (uint32_t i = 0; i < w->nlooks; i++) {
-		const struct bf_ptx_look *k = &w->looks[i];
+	for (uint32_t left = polling; left; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 
-		if (!(polling >> k->lane & 1))
-			continue;
-		if (has_changed(w, k))
-			changed |= 1u << k->lane;
-		else if (!k->at)
-			out->phase = true;
-		else if (k->shared)
-			out->shared = true;
-		else
-			add_line(out, k->at);
+		for (uint32_t i = 0; i < w->nlooks[lane]; i++) {
+			const struct bf_ptx_look *k = &w->looks[lane][i];
+
+			if (has_changed(w, lane, k))
+				changed |= 1u << lane;
+			else if (!k->at)
+				out->phase = true;
+			else if (k->shared)
+				out->shared = true;
+			else
+				add_line(out, k->at);
+		}
 	}
 	if (changed) {
 		/* A weak load may go on seeing an old copy: it looks again, in its own time. */

@@ -278,8 +278,6 @@ int bf_ptx_prepare(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_
 		return cluster_arrive(f, op);
 	case BF_PTX_OP_BARRIER_CLUSTER_WAIT:
 		return plain(f, op, BF_PTX_DOES_CLUSTER_WAIT);
-	case BF_PTX_OP_BAR_WARP_SYNC:
-		return plain(f, op, BF_PTX_DOES_WARP_SYNC);
 	case BF_PTX_OP_NANOSLEEP:
 		return plain(f, op, BF_PTX_DOES_SLEEP);
 	case BF_PTX_OP_MBARRIER_INIT:
@@ -319,6 +317,7 @@ int bf_ptx_prepare(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_
 		return plain(f, op, BF_PTX_DOES_BULK_COMMIT);
 	case BF_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
 		return group_wait(f, op, BF_PTX_DOES_BULK_WAIT);
+	case BF_PTX_OP_BAR_WARP_SYNC: /* its lanes have fenced when they came: synced() */
 	case BF_PTX_OP_PREFETCH:
 	case BF_PTX_OP_PREFETCHU:
 	case BF_PTX_OP_DISCARD:

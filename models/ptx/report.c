@@ -97,12 +97,10 @@ static void BF_PRINTF(2, 3) add(struct text *t, const char *fmt, ...)
 	t->len += n > 0 ? (size_t)n : 0;
 }
 
+/* What it waits for: the last that it looked at. */
 static const struct bf_ptx_look *look_of(const struct bf_ptx_machine_warp *w, uint32_t lane)
 {
-	for (uint32_t i = 0; i < w->nlooks; i++)
-		if (w->looks[i].lane == lane)
-			return &w->looks[i];
-	return NULL;
+	return w->nlooks[lane] ? &w->looks[lane][w->nlooks[lane] - 1] : NULL;
 }
 
 static void say_wait(struct text *t, const struct bf_ptx_machine_warp *w, uint32_t lane)

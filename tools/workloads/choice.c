@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "models/fabric/topology.h"
 #include "sim/fault.h"
@@ -365,6 +366,27 @@ int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
 		return bf_cli_error(args, BF_EXIT_USAGE,
 				    "--agent=cuda: a real GPU keeps no virtual time; add --backend=live");
 	return take_backend(args, "cuda", backend);
+}
+
+int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, char *path,
+		  size_t cap)
+{
+	static const char name[] = "belfry-drivers.ptx";
+	ssize_t len;
+
+	if (strcmp(backend->name, "sim") != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=ptx: PTX runs in virtual time, --backend=sim");
+	snprintf(path, cap, "%s", given ? given : "");
+	if (!path[0]) {
+		len = readlink("/proc/self/exe", path, cap - sizeof(name));
+		while (len > 0 && path[len - 1] != '/')
+			len--;
+		snprintf(path + (len > 0 ? len : 0), sizeof(name), "%s", name);
+	}
+	if (access(path, R_OK) != 0)
+		return bf_cli_error(args, BF_EXIT_UNAVAILABLE,
+				    "--agent=ptx: no %s: build with -DBELFRY_PTX=ON on a machine that has nvcc", path);
+	return BF_EXIT_GOOD;
 }
 
 /* The text of a plan file, NULL with `err` set. */

@@ -149,6 +149,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.sink = sink,
 		.system_scope = system_scope(w),
 		.cuda = w->gpu,
+		.ptx = w->agent == BF_AGENT_PTX ? w->ptx_path : NULL,
 		.ranks = w->ranks,
 		.pe_hashes = w->hashes,
 	};

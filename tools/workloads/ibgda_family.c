@@ -68,10 +68,13 @@ static const struct bf_opt options[] = {
 	  "traffic when a link is cut",
 	  0, 0, backup),
 	O("proxy", FLAG, NULL, NULL, "a CPU thread rings doorbells for the GPU's threads", 0, 0, proxy),
-	O("agent", ENUM, "gpu|cuda", "gpu",
-	  "who runs the GPU threads: a model, or a real GPU (with --backend mlx5, or with --backend live, "
-	  "which is the same as --backend cuda)",
+	O("agent", ENUM, "gpu|cuda|ptx", "gpu",
+	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx), or a real GPU (with --backend mlx5, "
+	  "or "
+	  "with --backend live, which is the same as --backend cuda)",
 	  0, 0, agent),
+	O("ptx", TEXT, "FILE", NULL,
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
 	O("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing", 0, 0, profile_text),
 	O("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0, topology),
 	{ .name = NULL },
@@ -153,8 +156,10 @@ static int choose_memory(const struct bf_args *args, struct bf_workload *w)
 static int settle(const struct bf_args *args, void *choices)
 {
 	struct bf_workload *w = choices;
-	int code = w->agent ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
+	int code = w->agent == BF_AGENT_CUDA ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
 
+	if (w->agent == BF_AGENT_PTX)
+		return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
 	w->gpu = w->agent && w->backend->probe_gpu;
 	if (!w->gpu)
 		w->agent = 0; /* the backend says it */

@@ -19,6 +19,10 @@ enum bf_transport { BF_TRANSPORT_RC, BF_TRANSPORT_DC };
 enum bf_heap { BF_HEAP_AUTO, BF_HEAP_HOST, BF_HEAP_GPU };
 
 /* Most are members of rows of the options (ibgda_family.c), in their order; meanings stand there. */
+/* Choices of --agent. */
+#define BF_AGENT_CUDA 1u
+#define BF_AGENT_PTX 2u
+
 struct bf_workload {
 	enum bf_ibgda_work work;
 	const struct bf_backend *backend;
@@ -50,8 +54,10 @@ struct bf_workload {
 	bool plain_cq;
 	uint32_t ack_timeout, retries;
 	bool backup, proxy;
-	uint32_t agent; /* 1: a real GPU; the backend is "cuda" then, or `gpu` is set */
-	bool gpu;       /* no option: a real GPU's threads ring a real NIC */
+	uint32_t agent; /* BF_AGENT_*; CUDA: the backend is "cuda" then, or `gpu` is set */
+	const char *ptx;
+	char ptx_path[512]; /* of the drivers as PTX, with BF_AGENT_PTX; no option of its own */
+	bool gpu;           /* no option: a real GPU's threads ring a real NIC */
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted.
 	 */
 	struct bf_boot *ranks;

@@ -1,0 +1,29 @@
+/*
+ * The drivers' device code for the machine that runs PTX: compiled by nvcc to belfry-drivers.ptx, which `--agent ptx`
+ * loads (ptx_world.c).
+ */
+#include "drivers/platform/platform_cuda.h"
+
+#include "drivers/ibgda/kernels_internal.h"
+#include "drivers/nvme/kernels_internal.h"
+
+extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
+{
+	struct bf_thread t;
+
+	bf_ibgda_work(&t, &job, (enum bf_ibgda_work)work);
+}
+
+extern "C" __global__ void belfry_nvme(struct bf_nvm_job job, uint32_t work)
+{
+	struct bf_thread t;
+
+	bf_nvm_work_io(&t, &job, (enum bf_nvm_work)work);
+}
+
+extern "C" __global__ void belfry_nvme_ring(struct bf_nvm_job job)
+{
+	struct bf_thread t;
+
+	bf_nvm_work_ring(&t, &job);
+}

@@ -1,0 +1,265 @@
+#include "drivers/backend/ptx_world_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/ibgda/kernels.h"
+#include "drivers/nvme/kernels.h"
+
+/* A launch that waits for the next run. */
+struct waiting {
+	struct waiting *next;
+	struct bf_ptx_device *device;
+	struct bf_ptx_library *lib;
+	struct bf_ptx_launch launch;
+	char kernel[128];
+	uint8_t params[];
+};
+
+struct gpu {
+	struct bf_ptx_device *device;
+	struct bf_ptx_library *drivers;
+};
+
+struct bf_ptx_world {
+	struct bf_world *m;
+	struct bf_domain **domain;
+	struct gpu *gpu; /* [npes] */
+	struct waiting *first, **last;
+	char *drivers; /* the file; NULL: grids of our drivers are C */
+	char *text;    /* what it holds, once it was read */
+	size_t len;
+};
+
+int bf_ptx_world_open(struct bf_world *m, struct bf_domain **gpu, const char *drivers, struct bf_ptx_world **out)
+{
+	struct bf_ptx_world *w = calloc(1, sizeof(*w));
+
+	*out = w;
+	if (!w)
+		return -ENOMEM;
+	w->m = m;
+	w->domain = gpu;
+	w->last = &w->first;
+	w->gpu = calloc(m->npes, sizeof(*w->gpu));
+	w->drivers = drivers ? strdup(drivers) : NULL;
+	if (w->gpu && (w->drivers || !drivers))
+		return 0;
+	bf_ptx_world_close(w);
+	*out = NULL;
+	return -ENOMEM;
+}
+
+void bf_ptx_world_close(struct bf_ptx_world *w)
+{
+	if (!w)
+		return;
+	while (w->first) {
+		struct waiting *l = w->first;
+
+		w->first = l->next;
+		free(l);
+	}
+	for (uint32_t i = 0; w->gpu && i < w->m->npes; i++)
+		bf_ptx_device_destroy(w->gpu[i].device);
+	free(w->gpu);
+	free(w->drivers);
+	free(w->text);
+	free(w);
+}
+
+/* ---- devices ---- */
+
+/* A kernel's fault ends the run, as an access does that a processor does not survive. */
+static void grid_ended(void *arg, bool failed)
+{
+	struct bf_ptx_device *d = arg;
+
+	if (failed)
+		bf_ptx_device_stop_run(d);
+}
+
+static int device_of(struct bf_ptx_world *w, uint32_t pe, struct bf_ptx_device **out)
+{
+	struct bf_world *m = w->m;
+	char name[16];
+	int rc = 0;
+
+	*out = NULL;
+	if (pe < m->first || pe - m->first >= m->count)
+		return bf_fail(m->err, pe < m->npes ? -EREMOTE : -EINVAL, "PE %u is not of this process", pe);
+	if (!w->gpu[pe].device) {
+		const struct bf_ptx_device_opts opts = {
+			.name = name, .space = &m->pe[pe].space, .domain = w->domain[pe], .ordering = m->ordering
+		};
+
+		snprintf(name, sizeof(name), "pe%u.", pe % BF_PES_MAX);
+		rc = bf_ptx_device_create(m->sim, &opts, &w->gpu[pe].device);
+	}
+	*out = w->gpu[pe].device;
+	return rc ? bf_fail(m->err, rc, "the GPU of PE %u: %s", pe, m->sim->error.text) : 0;
+}
+
+int bf_ptx_world_load(struct bf_ptx_world *w, uint32_t pe, const struct bf_ptx_source *sources, uint32_t count,
+		      struct bf_ptx_library **out)
+{
+	struct bf_ptx_device *d;
+	int rc = device_of(w, pe, &d);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	rc = bf_ptx_device_load(d, sources, count, out);
+	return rc ? bf_fail(w->m->err, rc, "%s", w->m->sim->error.text) : 0;
+}
+
+/* ---- launches ---- */
+
+int bf_ptx_world_launch(struct bf_ptx_world *w, uint32_t pe, struct bf_ptx_library *lib,
+			const struct bf_ptx_launch *launch)
+{
+	struct bf_ptx_kernel_info info;
+	struct bf_ptx_device *d;
+	struct waiting *l;
+	int rc = device_of(w, pe, &d);
+
+	if (rc)
+		return rc;
+	if (bf_ptx_library_kernel(lib, launch->kernel, &info))
+		return bf_fail(w->m->err, -ENOENT, "no kernel '%s' in the modules", launch->kernel);
+	l = calloc(1, sizeof(*l) + launch->param_bytes);
+	if (!l)
+		return bf_fail(w->m->err, -ENOMEM, "no memory for a launch");
+	l->device = d;
+	l->lib = lib;
+	l->launch = *launch;
+	snprintf(l->kernel, sizeof(l->kernel), "%s", launch->kernel);
+	if (launch->param_bytes)
+		memcpy(l->params, launch->params, launch->param_bytes);
+	l->launch.params = l->params;
+	if (!l->launch.done) {
+		l->launch.done = grid_ended;
+		l->launch.arg = d;
+	}
+	*w->last = l;
+	w->last = &l->next;
+	return 0;
+}
+
+int bf_ptx_world_start(struct bf_ptx_world *w)
+{
+	int rc = 0;
+
+	while (w->first) {
+		struct waiting *l = w->first;
+
+		w->first = l->next;
+		l->launch.kernel = l->kernel;
+		if (!rc)
+			rc = bf_ptx_device_launch(l->device, l->lib, &l->launch);
+		free(l);
+	}
+	w->last = &w->first;
+	return rc;
+}
+
+/* ---- our drivers ---- */
+
+bool bf_ptx_world_runs_drivers(const struct bf_ptx_world *w)
+{
+	return w->drivers != NULL;
+}
+
+static int read_drivers(struct bf_ptx_world *w)
+{
+	FILE *f = fopen(w->drivers, "rb");
+	long size = -1;
+	int rc = 0;
+
+	if (f && fseek(f, 0, SEEK_END) == 0)
+		size = ftell(f);
+	if (size < 0 || fseek(f, 0, SEEK_SET) != 0)
+		rc = bf_fail(w->m->err, -ENOENT, "cannot read the drivers' PTX, %s: %s", w->drivers, strerror(errno));
+	if (!rc) {
+		w->text = malloc((size_t)size + 1);
+		w->len = w->text ? fread(w->text, 1, (size_t)size, f) : 0;
+		if (!w->text || w->len != (size_t)size)
+			rc = bf_fail(w->m->err, -EIO, "cannot read the drivers' PTX, %s", w->drivers);
+	}
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+static int load_drivers(struct bf_ptx_world *w, uint32_t pe)
+{
+	struct bf_ptx_source source = { .name = w->drivers };
+	int rc = w->text ? 0 : read_drivers(w);
+
+	source.text = w->text;
+	source.len = w->len;
+	return rc ? rc : bf_ptx_world_load(w, pe, &source, 1, &w->gpu[pe].drivers);
+}
+
+/* drivers/backend/ptx_agent.cu takes them so: the job by value, then which work of it. */
+struct ibgda_params {
+	struct bf_ibgda_job job;
+	uint32_t work;
+};
+struct nvme_params {
+	struct bf_nvm_job job;
+	uint32_t work;
+};
+
+static int start(struct bf_ptx_world *w, const struct bf_grid *g, const char *kernel, const void *params, size_t bytes)
+{
+	struct bf_ptx_device *d = w->gpu[g->pe].device;
+	const struct bf_ptx_launch l = { .kernel = kernel,
+					 .grid = { g->blocks },
+					 .block = { g->warps * BF_LANES },
+					 .params = params,
+					 .param_bytes = bytes,
+					 .stream = w->m->streams++,
+					 .done = grid_ended,
+					 .arg = d };
+
+	return bf_ptx_device_launch(d, w->gpu[g->pe].drivers, &l);
+}
+
+int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
+{
+	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_SIM);
+	const struct bf_nvm_kernels *nvme = bf_nvm_kernels(BF_PLATFORM_SIM);
+	struct bf_ptx_device *d;
+	int rc = device_of(w, g->pe, &d);
+
+	if (!rc && !w->gpu[g->pe].drivers)
+		rc = load_drivers(w, g->pe);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < BF_IBGDA_WORKS; i++) {
+		struct ibgda_params p;
+
+		if (ibgda->run[i] != g->kernel)
+			continue;
+		memset(&p, 0, sizeof(p));
+		memcpy(&p.job, g->arg, sizeof(p.job));
+		p.work = i;
+		return start(w, g, "belfry_ibgda", &p, offsetof(struct ibgda_params, work) + sizeof(p.work));
+	}
+	for (uint32_t i = 0; i < BF_NVM_WORKS; i++) {
+		struct nvme_params p;
+
+		if (nvme->run[i] != g->kernel)
+			continue;
+		memset(&p, 0, sizeof(p));
+		memcpy(&p.job, g->arg, sizeof(p.job));
+		p.work = i;
+		return start(w, g, "belfry_nvme", &p, offsetof(struct nvme_params, work) + sizeof(p.work));
+	}
+	if (nvme->ring == g->kernel)
+		return start(w, g, "belfry_nvme_ring", g->arg, sizeof(struct bf_nvm_job));
+	return bf_fail(w->m->err, -ENOTSUP, "the drivers' PTX has no such kernel");
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Our device code as nvcc compiles it, run as PTX: the workloads end well under every ordering, and the device fetches
+# the same entries as from the C code, byte for byte.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+ptx=$BELFRY_BUILD_DIR/tools/belfry-drivers.ptx
+if [ ! -e "$ptx" ]; then
+	nvcc=$(command -v nvcc || true)
+	[ -n "$nvcc" ] || nvcc=/usr/local/cuda/bin/nvcc
+	[ -x "$nvcc" ] || { echo "no belfry-drivers.ptx, and no nvcc (CUDA toolkit) to make it"; exit 77; }
+	ptx=$work/drivers.ptx
+	"$nvcc" -std=c++17 -O1 -arch=sm_90 -lineinfo -ptx -I "$BELFRY_SOURCE_DIR" -o "$ptx" \
+		"$BELFRY_SOURCE_DIR/drivers/backend/ptx_agent.cu"
+fi
+cd "$work"
+
+fail() {
+	echo "$1" >&2
+	cat out >&2
+	exit 1
+}
+
+run() {
+	"$BELFRY" run "$@" >out 2>&1
+}
+
+for ordering in sc tso gpu adversarial; do
+	for kind in put get amo mixed; do
+		run ibgda-$kind --agent ptx --ptx "$ptx" --ordering $ordering --records none ||
+			fail "ibgda-$kind --agent ptx fails under $ordering"
+	done
+done
+
+# What the device fetched, without times.
+fetched() {
+	"$BELFRY" dump "$1" --type=wqe_fetch --tails | grep -E 'wqe_fetch|^ +[0-9a-f]{6} ' | sed 's/^ *[0-9.]* ns *//' >"$2"
+	[ "$(wc -l <"$2")" -gt 20 ] || fail "$1 has no entries"
+}
+for shape in "ibgda-put --messages 8" "ibgda-mixed --messages 24" "ibgda-amo --op cas --fetch"; do
+	# shellcheck disable=SC2086
+	run $shape --ordering sc --trace c.bft && run $shape --agent ptx --ptx "$ptx" --ordering sc --trace ptx.bft ||
+		fail "$shape"
+	fetched c.bft c
+	fetched ptx.bft ptx
+	sort c >c.sorted
+	sort ptx >ptx.sorted
+	cmp c.sorted ptx.sorted || fail "$shape: the entries are not those of the C code"
+done
