@@ -1,6 +1,6 @@
 #!/bin/sh
 # Our device code as nvcc compiles it, run as PTX: the workloads end well under every ordering, and the device fetches
-# the same entries as from the C code, byte for byte.
+# the same entries as from the C code, byte for byte, and a missing fence is found by its rule, with its line.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -48,3 +48,10 @@ for shape in "ibgda-put --messages 8" "ibgda-mixed --messages 24" "ibgda-amo --o
 	sort ptx >ptx.sorted
 	cmp c.sorted ptx.sorted || fail "$shape: the entries are not those of the C code"
 done
+
+# The fence that is left out, and where.
+if run ibgda-put --agent ptx --ptx "$ptx" --bug cta-fence --ordering adversarial --records all,where --lint; then
+	fail "the run is good without its fence"
+fi
+grep -q 'MLX5-FENCE-SCOPE, the root cause' out || fail "the rule is not the root cause"
+grep -qE '^    at .*drivers/ibgda/[a-z_]+\.h:[0-9]+' out || fail "no line"
