@@ -294,7 +294,7 @@ int bf_stream_close(struct bf_stream *st)
 	return st->status;
 }
 
-void bf_stream_free(struct bf_stream *st)
+void bf_stream_fini(struct bf_stream *st)
 {
 	free(st->buf);
 	while (st->texts) {

@@ -161,7 +161,7 @@ int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask
 /* Flushes and switches off. Returns the first error of the sink, if any. Hash and count stay readable. */
 int bf_stream_close(struct bf_stream *st);
 int bf_stream_flush(struct bf_stream *st);
-void bf_stream_free(struct bf_stream *st);
+void bf_stream_fini(struct bf_stream *st);
 
 /*
  * Gives the actor called `name` (copied) of kind `kind` ("agent", "device", "queue", "link"; copied) its number, from

@@ -42,8 +42,8 @@ void bf_sim_destroy(struct bf_sim *sim)
 	if (!sim)
 		return;
 	bf_agents_fini(sim);
-	bf_stats_free(sim);
-	bf_stream_free(&sim->rec);
+	bf_stats_fini(sim);
+	bf_stream_fini(&sim->rec);
 	bf_pool_fini(sim);
 	free(BF_CONTAINER_OF(sim, struct sim_block, sim));
 }

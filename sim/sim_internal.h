@@ -10,4 +10,7 @@
  */
 uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps);
 
+/* Of sim/stats.h, for bf_sim_destroy(). */
+void bf_stats_fini(struct bf_sim *sim);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/rng.h"
+#include "sim/sim_internal.h"
 
 struct entry;
 
@@ -295,7 +296,7 @@ void bf_stats_each(const struct bf_sim *sim,
 	}
 }
 
-void bf_stats_free(struct bf_sim *sim)
+void bf_stats_fini(struct bf_sim *sim)
 {
 	struct bf_stats *st = sim->stats;
 

@@ -58,9 +58,6 @@ void bf_stats_each(const struct bf_sim *sim,
 			      const struct bf_hist *hist),
 		   void *arg);
 
-/* Internal to sim/: called by bf_sim_destroy(). */
-void bf_stats_free(struct bf_sim *sim);
-
 BF_API_END
 
 #endif

@@ -29,7 +29,7 @@ static void world_close(struct bf_world *m)
 		return;
 	bf_rxe_close_objects(w);
 	bf_stream_close(&w->records);
-	bf_stream_free(&w->records);
+	bf_stream_fini(&w->records);
 	free(w->load);
 	bf_verbs_world_close(&w->v);
 	free(w);

@@ -26,7 +26,7 @@ static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_r
 	struct bf_trace_writer *w = NULL;
 	char seed[32];
 
-	if (!again || bf_trace_create(c->spec->trace, NULL, NULL, &w, NULL) != 0) {
+	if (!again || bf_trace_writer_open(c->spec->trace, NULL, NULL, &w, NULL) != 0) {
 		free(again);
 		return;
 	}
@@ -38,7 +38,7 @@ static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_r
 	bf_trace_meta(w, "verdict", bf_trial_verdict_name(r->verdict));
 	if (r->nfindings && r->finding[0].root)
 		bf_trace_meta(w, "cause", r->finding[0].text);
-	bf_trace_close(w);
+	bf_trace_writer_close(w);
 	free(again);
 }
 

@@ -119,13 +119,13 @@ static int open_rules(struct bf_trial *t, struct bf_suppressions **accepted, str
 	*accepted = NULL;
 	*rules = NULL;
 	if (t->spec->accept) {
-		rc = bf_suppressions_new(accepted);
+		rc = bf_suppressions_create(accepted);
 		if (!rc)
 			rc = bf_suppress_text(*accepted, t->spec->accept, "accept", &t->err);
 	}
 	opts.suppress = *accepted;
 	if (!rc)
-		rc = bf_rules_open(&opts, rules, &t->err);
+		rc = bf_rules_create(&opts, rules, &t->err);
 	return rc ? machine_failed(t, rc, "rules") : 0;
 }
 
@@ -260,8 +260,8 @@ void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, str
 		if (r->verdict != BF_TRIAL_NOT_RUN)
 			judge(spec, rules, r);
 	}
-	bf_rules_free(rules);
-	bf_suppressions_free(accepted);
+	bf_rules_destroy(rules);
+	bf_suppressions_destroy(accepted);
 	memcpy(r->reason, t.reason, sizeof(r->reason));
 	r->ok = r->verdict == BF_TRIAL_GOOD;
 	r->runs = 1;

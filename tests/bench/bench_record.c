@@ -130,7 +130,7 @@ static void bench_writer(struct bench *b, const char *what, const struct bf_trac
 {
 	FILE *null = fopen("/dev/null", "wb");
 	struct bf_trace_writer *w;
-	if (!null || bf_trace_create(NULL, null, options, &w, NULL))
+	if (!null || bf_trace_writer_open(NULL, null, options, &w, NULL))
 		exit(1);
 	double start = now_ns();
 	bf_stream_open(&b->rec, &b->now_ps, BF_CLASS_ALL, bf_trace_sink(w));
@@ -143,7 +143,7 @@ static void bench_writer(struct bench *b, const char *what, const struct bf_trac
 			step_tail(b);
 	}
 	bf_stream_close(&b->rec);
-	bf_trace_close(w);
+	bf_trace_writer_close(w);
 	double took = now_ns() - start, bytes = (double)n * (40 + 64.0 / 4);
 	printf("writer, %-22s %8.2f ns a record %8.0f MB/s   %6.3f of a copy\n", what, took / (double)n,
 	       bytes / took * 1e3, bytes / took / copy_gbs);
@@ -158,13 +158,13 @@ static void bench_reader(struct bench *b, double copy_gbs)
 	FILE *file = open_memstream(&bytes, &size);
 	struct bf_trace_writer *w;
 	struct bf_trace *t;
-	if (!file || bf_trace_create(NULL, file, NULL, &w, NULL))
+	if (!file || bf_trace_writer_open(NULL, file, NULL, &w, NULL))
 		exit(1);
 	bf_stream_open(&b->rec, &b->now_ps, BF_CLASS_ALL, bf_trace_sink(w));
 	for (uint64_t i = 0; i < b->n / 4; i++)
 		step_probed(b);
 	bf_stream_close(&b->rec);
-	bf_trace_close(w);
+	bf_trace_writer_close(w);
 	fclose(file);
 	if (bf_trace_open_memory(bytes, size, &t, NULL))
 		exit(1);
@@ -176,7 +176,7 @@ static void bench_reader(struct bench *b, double copy_gbs)
 	double took = now_ns() - start, moved = (double)n * 40;
 	printf("reader, zstd                  %8.2f ns a record %8.0f MB/s   %6.3f of a copy\n", took / (double)n,
 	       moved / took * 1e3, moved / took / copy_gbs);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(bytes);
 }
 
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	bench_writer(b, "JSON Lines", &(struct bf_trace_options){ .jsonl = true }, speed);
 	bench_reader(b, speed);
 	printf("(%" PRIu64 ")\n", b->work % 10);
-	bf_stream_free(&b->rec);
+	bf_stream_fini(&b->rec);
 	free(b);
 	return 0;
 }

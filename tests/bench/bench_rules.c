@@ -324,7 +324,7 @@ static struct figure once(const struct traffic *t, uint32_t amount, enum listene
 	struct bf_rules *rules;
 	struct figure f;
 
-	if (bf_rules_open(&opts, &rules, &err))
+	if (bf_rules_create(&opts, &rules, &err))
 		die("rules", &err);
 	f = t->run(amount, who == RULES ? bf_rules_only_sink(rules) : NULL, who == OFF ? 0 : bf_rules_classes(rules));
 	bf_rules_finish(rules, true);
@@ -332,7 +332,7 @@ static struct figure once(const struct traffic *t, uint32_t amount, enum listene
 		fprintf(stderr, "bench_rules: %s\n", bf_rules_root(rules)->text);
 		exit(2);
 	}
-	bf_rules_free(rules);
+	bf_rules_destroy(rules);
 	return f;
 }
 

@@ -192,7 +192,7 @@ START_TEST(a_life_is_told_by_rows)
 	bf_explain_free(l);
 	ck_assert(!bf_explain_parse("ring0.r0:", &of));
 	ck_assert(!bf_explain_parse("ring0.x0:1", &of));
-	bf_trace_free(t);
+	bf_trace_close(t);
 	unlink(path);
 }
 END_TEST
@@ -212,8 +212,8 @@ START_TEST(stages_are_of_the_same_rows)
 	ck_assert_uint_eq(q->entries, COPIES);
 	ck_assert_uint_eq(q->unfinished, 0);
 	ck_assert_str_eq(q->stage[2], "completion");
-	bf_stages_free(s);
-	bf_trace_free(t);
+	bf_stages_destroy(s);
+	bf_trace_close(t);
 	unlink(path);
 }
 END_TEST

@@ -29,7 +29,7 @@ static void take_cause(struct run *r, struct bf_rules *rules)
 	if (root)
 		strcpy(r->cause, root->rule->id);
 	r->problems = bf_rules_problems(rules);
-	bf_rules_free(rules);
+	bf_rules_destroy(rules);
 }
 
 static void run_job(struct run *r, enum bf_ordering ordering, uint64_t seed)
@@ -42,7 +42,7 @@ static void run_job(struct run *r, enum bf_ordering ordering, uint64_t seed)
 	struct bf_cluster_grid grid;
 	size_t bytes;
 
-	ck_assert_int_eq(bf_rules_open(NULL, &rules, NULL), 0);
+	ck_assert_int_eq(bf_rules_create(NULL, &rules, NULL), 0);
 	opts.record_mask = bf_rules_classes(rules);
 	opts.sink = bf_rules_sink(rules);
 	r->job.seed = (uint32_t)seed;

@@ -117,7 +117,7 @@ static int write_trace(const struct bf_trace_options *options, FILE *file, struc
 	struct bf_stream st = { 0 };
 	struct bf_trace_writer *w;
 	uint64_t clock = 0;
-	int rc = bf_trace_create("trace", file, options, &w, err), recorded, written;
+	int rc = bf_trace_writer_open("trace", file, options, &w, err), recorded, written;
 
 	if (rc)
 		return rc;
@@ -131,8 +131,8 @@ static int write_trace(const struct bf_trace_options *options, FILE *file, struc
 			  i % 8 ? i : sizeof(tail));
 	}
 	recorded = bf_stream_close(&st);
-	bf_stream_free(&st);
-	written = bf_trace_close(w);
+	bf_stream_fini(&st);
+	written = bf_trace_writer_close(w);
 	if (written)
 		return written;
 	rc = rc ? rc : recorded;
@@ -151,7 +151,7 @@ static int read_trace(const char *bytes, size_t len, struct bf_error *err)
 		;
 	if (!rc)
 		rc = bf_trace_seek_time(t, 0);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return rc;
 }
 

@@ -368,12 +368,12 @@ START_TEST(failed_runs_leave_traces)
 	ck_assert_msg(!bf_trace_open(path, NULL, &t, &err), "%s", err.text);
 	ck_assert_str_eq(bf_trace_meta_get(t, "trial"), "writes");
 	ck_assert_str_eq(bf_trace_meta_get(t, "cause"), r.finding[0].text);
-	ck_assert_int_eq(bf_rules_open(NULL, &rules, &err), 0);
+	ck_assert_int_eq(bf_rules_create(NULL, &rules, &err), 0);
 	ck_assert_int_eq(bf_rules_trace(rules, t, &err), 0);
 	bf_rules_finish(rules, true);
 	ck_assert_str_eq(bf_rules_root(rules)->rule->id, "MLX5-DBREC-ORDER");
-	bf_rules_free(rules);
-	bf_trace_free(t);
+	bf_rules_destroy(rules);
+	bf_trace_close(t);
 	unlink(path);
 }
 END_TEST

@@ -21,20 +21,20 @@ int main(int argc, char **argv)
 	}
 	rc = bf_trace_open(argv[1], NULL, &trace, &err);
 	if (!rc)
-		rc = bf_rules_open(NULL, &rules, &err);
+		rc = bf_rules_create(NULL, &rules, &err);
 	if (!rc)
 		rc = bf_rules_trace(rules, trace, &err);
 	if (rc) {
 		fprintf(stderr, "lint_trace: %s\n", err.text);
-		bf_rules_free(rules);
-		bf_trace_free(trace);
+		bf_rules_destroy(rules);
+		bf_trace_close(trace);
 		return 2;
 	}
 	bf_rules_finish(rules, true);
 	for (uint32_t i = 0; i < bf_rules_count(rules); i++)
 		print(bf_rules_found(rules, i));
 	problems = bf_rules_problems(rules);
-	bf_rules_free(rules);
-	bf_trace_free(trace);
+	bf_rules_destroy(rules);
+	bf_trace_close(trace);
 	return problems ? 1 : 0;
 }

@@ -30,14 +30,14 @@ static void judge(struct bf_trace *t)
 	struct bf_error err = { 0 };
 	struct bf_rules *r;
 
-	if (bf_rules_open(NULL, &r, &err))
+	if (bf_rules_create(NULL, &r, &err))
 		abort();
 	bf_rules_trace(r, t, &err);
 	bf_rules_finish(r, true);
 	for (uint32_t i = 0; i < bf_rules_count(r); i++)
 		if (!bf_rules_found(r, i)->text[0])
 			abort();
-	bf_rules_free(r);
+	bf_rules_destroy(r);
 }
 
 static void follow(const char *name, struct bf_trace *t, FILE *out)
@@ -68,7 +68,7 @@ static void stages(struct bf_trace *t)
 	struct bf_error err = { 0 };
 
 	bf_stages_read(t, &s, &err);
-	bf_stages_free(s);
+	bf_stages_destroy(s);
 }
 
 /* Each input goes one way besides the rules, chosen by its bytes: all ways for each would be slow. */
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!t)
 		return 0;
 	judge(t);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	for (size_t i = 0; i < size; i++)
 		sum += data[i];
 	t = open_trace(data, size);
@@ -113,6 +113,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	look(t, sum % (4 + sizeof(targets) / sizeof(targets[0])), out);
 	fclose(out);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return 0;
 }

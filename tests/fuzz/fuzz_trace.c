@@ -60,19 +60,19 @@ static void through_jsonl(const char *bytes, size_t len, uint64_t hash)
 	bool damaged;
 	FILE *out = open_memstream(&text, &text_len);
 	if (!bf_trace_open_memory(bytes, len, &t, NULL)) {
-		if (bf_trace_create(NULL, out, &(struct bf_trace_options){ .jsonl = true }, &w, NULL))
+		if (bf_trace_writer_open(NULL, out, &(struct bf_trace_options){ .jsonl = true }, &w, NULL))
 			abort();
 		int rc = bf_trace_copy(t, w);
-		if ((rc && rc != -EBADMSG && rc != -ENOTSUP) || bf_trace_close(w))
+		if ((rc && rc != -EBADMSG && rc != -ENOTSUP) || bf_trace_writer_close(w))
 			abort();
-		bf_trace_free(t);
+		bf_trace_close(t);
 		fflush(out);
 		if (bf_trace_open_memory(text, text_len, &t, NULL))
 			abort();
 		read_all(t, &damaged);
 		if (damaged || bf_trace_hash(t) != hash)
 			abort();
-		bf_trace_free(t);
+		bf_trace_close(t);
 	}
 	fclose(out);
 	free(text);
@@ -101,9 +101,9 @@ static void diff_with_itself(const char *bytes, size_t len)
 		if (bf_diff(a, b, &(struct bf_diff_options){ .context = 3 }, out, NULL, NULL) == 1)
 			abort();
 		fclose(out);
-		bf_trace_free(b);
+		bf_trace_close(b);
 	}
-	bf_trace_free(a);
+	bf_trace_close(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bool damaged;
 		uint64_t last = read_all(t, &damaged), hash = bf_trace_hash(t);
 		use(t, last);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		diff_with_itself(bytes, len);
 		through_jsonl(bytes, len, hash);
 	}

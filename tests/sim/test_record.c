@@ -90,7 +90,7 @@ START_TEST(test_off)
 	ck_assert_int_eq(bf_stream_flush(&st), 0);
 	ck_assert_int_eq(bf_stream_close(&st), 0);
 	bf_stream_hash(&st);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 }
 END_TEST
 
@@ -120,7 +120,7 @@ START_TEST(test_layout)
 	ck_assert_uint_eq(st.count, 2);
 	/* Computed apart from this code, from the description in docs/trace-format.md. */
 	ck_assert_uint_eq(bf_stream_hash(&st), 0xec84cdb409ebf539ull);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	free(m);
 }
 END_TEST
@@ -141,7 +141,7 @@ static uint64_t hash_of(unsigned n, unsigned flush_every, struct bf_sink *sink, 
 	uint64_t open = bf_stream_hash(&st);
 	bf_stream_close(&st);
 	ck_assert_uint_eq(open, bf_stream_hash(&st));
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	return open;
 }
 
@@ -218,7 +218,7 @@ START_TEST(test_large_tails)
 	ck_assert_int_eq(st.status, -EMSGSIZE);
 	ck_assert_uint_eq(st.mask, 0);
 	ck_assert_int_eq(bf_stream_close(&st), -EMSGSIZE);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	free(tail);
 	free(m);
 }
@@ -245,7 +245,7 @@ START_TEST(test_sink_error)
 	ck_assert_int_eq(bf_stream_close(&st), 0);
 	ck_assert_uint_eq(st.count, 1);
 	ck_assert_uint_eq(m->len, 32);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	free(m);
 }
 END_TEST
@@ -262,7 +262,7 @@ START_TEST(test_probe)
 	ck_assert(!bf_probe(&sim, BF_CLASS_NET));
 	bf_stream_close(&sim.rec);
 	ck_assert(!bf_probe(&sim, BF_CLASS_DMA));
-	bf_stream_free(&sim.rec);
+	bf_stream_fini(&sim.rec);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ START_TEST(test_open_fails)
 	emit(&st, 1);
 	ck_assert_int_eq(bf_stream_close(&st), 0);
 	ck_assert_uint_eq(st.count, 1);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	free(m);
 }
 END_TEST
@@ -313,7 +313,7 @@ START_TEST(test_tee)
 	b->fail_after = 0;
 	emit(&st, 1);
 	ck_assert_int_eq(bf_stream_close(&st), -ENOSPC);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	free(a);
 	free(b);
 }
@@ -376,8 +376,8 @@ START_TEST(test_take)
 	emit(&st, 1);
 	ck_assert_uint_eq(few->len, len);
 	bf_stream_close(&all);
-	bf_stream_free(&st);
-	bf_stream_free(&all);
+	bf_stream_fini(&st);
+	bf_stream_fini(&all);
 	free(few);
 	free(every);
 }

@@ -128,7 +128,7 @@ static struct bf_trace *trace_of(const struct story *s, char **bytes)
 	FILE *f = open_memstream(bytes, &size);
 	const struct bf_trace_options opts = { 0 };
 
-	ck_assert_int_eq(bf_trace_create(NULL, f, &opts, &writer, &err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, f, &opts, &writer, &err), 0);
 	ck_assert_int_eq(bf_stream_open(&w.st, &w.now, BF_CLASS_ALL, bf_trace_sink(writer)), 0);
 	for (uint32_t d = 0; d < s->n; d++)
 		make_queues(&w, &s->device[d]);
@@ -142,8 +142,8 @@ static struct bf_trace *trace_of(const struct story *s, char **bytes)
 				do_step(&w, dev, &dev->step[i], dev->other_feeder);
 		}
 	ck_assert_int_eq(bf_stream_close(&w.st), 0);
-	bf_stream_free(&w.st);
-	ck_assert_int_eq(bf_trace_close(writer), 0);
+	bf_stream_fini(&w.st);
+	ck_assert_int_eq(bf_trace_writer_close(writer), 0);
 	fclose(f);
 	ck_assert_int_eq(bf_trace_open_memory(*bytes, size, &t, &err), 0);
 	return t;
@@ -161,8 +161,8 @@ static int compare(const struct story *a, const struct story *b, struct bf_compl
 	int rc = bf_completion_diff(x, y, out, NULL, r, &err);
 
 	fclose(out);
-	bf_trace_free(x);
-	bf_trace_free(y);
+	bf_trace_close(x);
+	bf_trace_close(y);
 	free(bytes_a);
 	free(bytes_b);
 	return rc;

@@ -610,7 +610,7 @@ START_TEST(the_trace_has_every_store)
 	ck_assert_uint_eq(starts, 1);
 	ck_assert_uint_eq(bells, 50);
 	ck_assert_uint_eq(stores, 50);
-	bf_trace_free(trace);
+	bf_trace_close(trace);
 	/* And is what a recorder beside a device would have written. */
 	ck_assert_int_eq(bf_capture_load(path, &capture, NULL), 0);
 	for (size_t i = 0; i < capture->count; i++)

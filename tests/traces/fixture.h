@@ -72,7 +72,7 @@ static inline void fix_make(struct fix *f, unsigned n, const struct bf_trace_opt
 	*f = (struct fix){ 0 };
 	FILE *file = open_memstream(&f->file, &f->size);
 	struct bf_trace_writer *w;
-	ck_assert_int_eq(bf_trace_create(NULL, file, options, &w, &f->err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, file, options, &w, &f->err), 0);
 	ck_assert_int_eq(bf_trace_meta(w, "seed", "7"), 0);
 	ck_assert_int_eq(bf_trace_meta(w, "text", "two\nlines \"\xc3\xa9\""), 0);
 	f->actors[0] = bf_stream_actor(&f->st, "queue", "sq0");
@@ -82,10 +82,10 @@ static inline void fix_make(struct fix *f, unsigned n, const struct bf_trace_opt
 	for (unsigned i = 0; i < n; i++)
 		fix_record(f, i);
 	ck_assert_int_eq(bf_stream_close(&f->st), 0);
-	ck_assert_int_eq(bf_trace_close(w), 0);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
 	f->hash = bf_stream_hash(&f->st);
 	ck_assert_uint_eq(f->st.count, n);
-	bf_stream_free(&f->st);
+	bf_stream_fini(&f->st);
 	fclose(file);
 }
 
@@ -95,7 +95,7 @@ static inline bool fix_has_jsonl(void)
 	struct bf_trace *t;
 	int rc = bf_trace_open_memory("{\"belfry_trace\":1}\n", 19, &t, NULL);
 	if (!rc)
-		bf_trace_free(t);
+		bf_trace_close(t);
 	return rc != -ENOTSUP;
 }
 

@@ -18,7 +18,7 @@ struct story {
 static void story_begin_by(struct story *s, struct bf_sink *(*sink)(struct bf_rules *r))
 {
 	*s = (struct story){ 0 };
-	ck_assert_int_eq(bf_rules_open(NULL, &s->rules, NULL), 0);
+	ck_assert_int_eq(bf_rules_create(NULL, &s->rules, NULL), 0);
 	ck_assert_int_eq(bf_stream_open(&s->st, &s->now, BF_CLASS_ALL, sink(s->rules)), 0);
 }
 
@@ -67,8 +67,8 @@ static void story_ends(struct story *s, const char *id, const char *text)
 			      bf_rules_root(s->rules)->rule->id);
 		ck_assert_msg(strstr(f->text, text) != NULL, "\"%s\" is not in: %s", text, f->text);
 	}
-	bf_stream_free(&s->st);
-	bf_rules_free(s->rules);
+	bf_stream_fini(&s->st);
+	bf_rules_destroy(s->rules);
 }
 
 #endif

@@ -41,15 +41,15 @@ static inline void tape_open(struct tape *p)
 {
 	*p = (struct tape){ 0 };
 	p->file = open_memstream(&p->bytes, &p->size);
-	ck_assert(!bf_trace_create(NULL, p->file, NULL, &p->w, &p->err));
+	ck_assert(!bf_trace_writer_open(NULL, p->file, NULL, &p->w, &p->err));
 	ck_assert(!bf_stream_open(&p->st, &p->clock, BF_CLASS_ALL, bf_trace_sink(p->w)));
 }
 
 static inline struct bf_trace *tape_read(struct tape *p)
 {
 	ck_assert(!bf_stream_close(&p->st));
-	ck_assert(!bf_trace_close(p->w));
-	bf_stream_free(&p->st);
+	ck_assert(!bf_trace_writer_close(p->w));
+	bf_stream_fini(&p->st);
 	fclose(p->file);
 	ck_assert(!bf_trace_open_memory(p->bytes, p->size, &p->t, &p->err));
 	return p->t;
@@ -57,7 +57,7 @@ static inline struct bf_trace *tape_read(struct tape *p)
 
 static inline void tape_close(struct tape *p)
 {
-	bf_trace_free(p->t);
+	bf_trace_close(p->t);
 	free(p->bytes);
 }
 

@@ -272,9 +272,9 @@ START_TEST(test_through_a_trace)
 	struct bf_capture *c = parse(ALL, 0, &err), *back;
 
 	close(mkstemp(path));
-	ck_assert_int_eq(bf_trace_create(path, NULL, &o, &w, &err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(path, NULL, &o, &w, &err), 0);
 	ck_assert_int_eq(bf_capture_emit(c, bf_trace_sink(w), &err), 0);
-	ck_assert_int_eq(bf_trace_close(w), 0);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
 	ck_assert_msg(bf_capture_load(path, &back, &err) == 0, "%s", err.text);
 	check_all(back);
 	bf_capture_free(back);

@@ -35,7 +35,8 @@ static void make(struct fix *f, const struct plan *p)
 	*f = (struct fix){ 0 };
 	FILE *file = open_memstream(&f->file, &f->size);
 	struct bf_trace_writer *w;
-	ck_assert_int_eq(bf_trace_create(NULL, file, &(struct bf_trace_options){ .chunk_bytes = 1024 }, &w, NULL), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, file, &(struct bf_trace_options){ .chunk_bytes = 1024 }, &w, NULL),
+			 0);
 	bf_stream_open(&f->st, &f->clock, BF_CLASS_ALL, bf_trace_sink(w));
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned queue = p->renumber ? 1 - i : i;
@@ -48,8 +49,8 @@ static void make(struct fix *f, const struct plan *p)
 			write_record(f, p, i);
 	}
 	ck_assert_int_eq(bf_stream_close(&f->st), 0);
-	bf_stream_free(&f->st);
-	ck_assert_int_eq(bf_trace_close(w), 0);
+	bf_stream_fini(&f->st);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
 	fclose(file);
 }
 
@@ -66,8 +67,8 @@ static int diff(const struct plan *pa, const struct plan *pb, const struct bf_di
 	FILE *out = open_memstream(text, &size);
 	int rc = bf_diff(ta, tb, o, out, r, NULL);
 	fclose(out);
-	bf_trace_free(ta);
-	bf_trace_free(tb);
+	bf_trace_close(ta);
+	bf_trace_close(tb);
 	free(a.file);
 	free(b.file);
 	return rc;
@@ -171,7 +172,7 @@ static char *dump(const struct fix *f, const struct bf_dump_options *o, int want
 	FILE *out = open_memstream(&text, &size);
 	ck_assert_int_eq(bf_dump(t, o, out, &err), want);
 	fclose(out);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return text;
 }
 

@@ -519,7 +519,7 @@ START_TEST(cut_traces)
 		ck_assert(rc == 0 || rc == -EBADMSG);
 		ck_assert_ptr_nonnull(s);
 		bf_stuck_free(s);
-		bf_trace_free(t);
+		bf_trace_close(t);
 	}
 	tape_close(&p);
 }

@@ -17,10 +17,10 @@ static char *convert(const char *from, size_t from_size, const struct bf_trace_o
 	struct bf_trace_writer *w;
 	struct bf_error err = { 0 };
 	ck_assert_int_eq(bf_trace_open_memory(from, from_size, &t, &err), 0);
-	ck_assert_int_eq(bf_trace_create(NULL, file, options, &w, &err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, file, options, &w, &err), 0);
 	ck_assert_msg(bf_trace_copy(t, w) == 0, "%s", err.text);
-	ck_assert_int_eq(bf_trace_close(w), 0);
-	bf_trace_free(t);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
+	bf_trace_close(t);
 	fclose(file);
 	return bytes;
 }
@@ -55,7 +55,7 @@ START_TEST(test_round_trip)
 		ck_assert_uint_eq(size[0], size[k]);
 		ck_assert_mem_eq(records[0], records[k], size[0]);
 		ck_assert_str_eq(bf_trace_actor_name(t, 3), "unused");
-		bf_trace_free(t);
+		bf_trace_close(t);
 		if (k)
 			free(records[k]);
 	}
@@ -87,7 +87,7 @@ static int first_step(const char *text, struct bf_trace_record *rec, uint8_t *fi
 	rc = bf_trace_next(t, rec);
 	if (rc == 1)
 		memcpy(fixed, rec->fixed, rec->type->size);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return rc;
 }
 
@@ -167,7 +167,7 @@ START_TEST(test_bad_lines)
 		ck_assert_uint_eq(count, 2);
 		ck_assert_uint_eq(loss->offset, strlen(HEAD DECLARE));
 		ck_assert_uint_eq(loss->bytes, strlen(bad[i]));
-		bf_trace_free(t);
+		bf_trace_close(t);
 	}
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(test_end_line)
 	ck_assert_int_eq(bf_trace_seek_time(t, 4001), 0);
 	ck_assert_int_eq(bf_trace_next(t, &rec), 1);
 	ck_assert_uint_eq(rec.number, 3);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(f.file);
 }
 END_TEST

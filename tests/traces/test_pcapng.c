@@ -43,7 +43,7 @@ static void make(struct capture *c, bool both)
 	uint64_t clock = 0x100000001ull;
 	*c = (struct capture){ 0 };
 	FILE *file = open_memstream(&c->trace, &c->trace_size);
-	ck_assert_int_eq(bf_trace_create(NULL, file, NULL, &w, &err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, file, NULL, &w, &err), 0);
 	uint32_t a = bf_stream_actor(&st, "port", "nic0.p1"), b = bf_stream_actor(&st, "port", "nic1.p1");
 	bf_stream_open(&st, &clock, BF_CLASS_ALL, bf_trace_sink(w));
 	send_packet(&st, a, 1, 0, 0);
@@ -55,15 +55,15 @@ static void make(struct capture *c, bool both)
 	send_packet(&st, a, 3, 1, 3);
 	send_packet(&st, a, 99, 1, 0); /* never sent */
 	ck_assert_int_eq(bf_stream_close(&st), 0);
-	bf_stream_free(&st);
-	ck_assert_int_eq(bf_trace_close(w), 0);
+	bf_stream_fini(&st);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
 	fclose(file);
 	ck_assert_int_eq(bf_trace_open_memory(c->trace, c->trace_size, &t, &err), 0);
 	FILE *out = open_memstream(&c->bytes, &c->size);
 	struct bf_pcapng_options options = { .both = both };
 	ck_assert_msg(!bf_pcapng_export(t, &options, out, &c->result, &err), "%s", err.text);
 	fclose(out);
-	bf_trace_free(t);
+	bf_trace_close(t);
 }
 
 static uint32_t word(const struct capture *c, size_t at)

@@ -237,7 +237,7 @@ START_TEST(suppressed_findings_do_not_count)
 	struct bf_rules_opts o = { 0 };
 	struct rig r;
 
-	ck_assert_int_eq(bf_suppressions_new(&sup), 0);
+	ck_assert_int_eq(bf_suppressions_create(&sup), 0);
 	ck_assert_int_lt(bf_suppress_text(sup, "MLX5-NO-SUCH-RULE why\n", "list", &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.text, "list, line 1"));
 	ck_assert_int_lt(bf_suppress_text(sup, "# nothing\n\nMLX5-FLUSHED  \n", "list", &err), 0);
@@ -247,13 +247,13 @@ START_TEST(suppressed_findings_do_not_count)
 	ck_assert_ptr_null(bf_suppressed(sup, "MLX5-DBREC-ORDER"));
 	begin(&r);
 	bf_stream_close(&r.s.st);
-	bf_rules_free(r.s.rules);
+	bf_rules_destroy(r.s.rules);
 	o.suppress = sup;
-	ck_assert_int_eq(bf_rules_open(&o, &r.s.rules, &err), 0);
+	ck_assert_int_eq(bf_rules_create(&o, &r.s.rules, &err), 0);
 	ck_assert_int_eq(bf_stream_open(&r.s.st, &r.s.now, BF_CLASS_ALL, bf_rules_sink(r.s.rules)), 0);
 	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .verdict = 4);
 	story_ends(&r.s, NULL, NULL);
-	bf_suppressions_free(sup);
+	bf_suppressions_destroy(sup);
 }
 END_TEST
 
@@ -265,9 +265,9 @@ START_TEST(one_rule_alone)
 
 	begin(&r);
 	bf_stream_close(&r.s.st);
-	bf_rules_free(r.s.rules);
-	ck_assert_int_lt(bf_rules_open(&(struct bf_rules_opts){ .only = none, .nonly = 1 }, &r.s.rules, &err), 0);
-	ck_assert_int_eq(bf_rules_open(&(struct bf_rules_opts){ .only = only, .nonly = 1 }, &r.s.rules, &err), 0);
+	bf_rules_destroy(r.s.rules);
+	ck_assert_int_lt(bf_rules_create(&(struct bf_rules_opts){ .only = none, .nonly = 1 }, &r.s.rules, &err), 0);
+	ck_assert_int_eq(bf_rules_create(&(struct bf_rules_opts){ .only = only, .nonly = 1 }, &r.s.rules, &err), 0);
 	ck_assert_int_eq(bf_stream_open(&r.s.st, &r.s.now, BF_CLASS_ALL, bf_rules_sink(r.s.rules)), 0);
 	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .verdict = 4);
 	story_ends(&r.s, NULL, NULL);

@@ -39,7 +39,7 @@ static void begin(struct story *s)
 	const struct bf_rec_qp_config config = { .qpn = QPN, .sq_wqebbs = DEPTH };
 
 	*s = (struct story){ 0 };
-	ck_assert_int_eq(bf_rules_open(NULL, &s->rules, NULL), 0);
+	ck_assert_int_eq(bf_rules_create(NULL, &s->rules, NULL), 0);
 	ck_assert_int_eq(bf_stream_open(&s->st, &s->now, BF_CLASS_ALL, bf_rules_sink(s->rules)), 0);
 	s->thread = bf_stream_actor(&s->st, "agent", "pe0.w3.l0");
 	s->other = bf_stream_actor(&s->st, "agent", "pe0.w4.l0");
@@ -148,8 +148,8 @@ static struct verdict end(struct story *s)
 		v.end_ps = root->end_ps;
 		v.records = root->last_record - root->first_record + 1;
 	}
-	bf_stream_free(&s->st);
-	bf_rules_free(s->rules);
+	bf_stream_fini(&s->st);
+	bf_rules_destroy(s->rules);
 	return v;
 }
 

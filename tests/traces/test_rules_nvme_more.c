@@ -28,7 +28,7 @@ static void begin_choosy(struct rig *r)
 	const struct bf_rules_opts nvme = { .families = "nvme" };
 
 	r->s = (struct story){ 0 };
-	ck_assert_int_eq(bf_rules_open(&nvme, &r->s.rules, NULL), 0);
+	ck_assert_int_eq(bf_rules_create(&nvme, &r->s.rules, NULL), 0);
 	ck_assert_int_eq(bf_stream_open(&r->s.st, &r->s.now, BF_CLASS_ALL, bf_rules_only_sink(r->s.rules)), 0);
 	r->driver = story_actor(&r->s, "agent", "pe0.cpu0");
 	r->controller = story_actor(&r->s, "device", "ssd0");

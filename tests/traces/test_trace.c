@@ -70,7 +70,7 @@ START_TEST(test_round_trip)
 	ck_assert_int_eq(bf_trace_next(t, &rec), 0);
 	ck_assert_int_eq(bf_trace_next(t, &rec), 0);
 	ck_assert_uint_eq(bf_trace_hash(t), f.hash);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(f.file);
 }
 END_TEST
@@ -104,7 +104,7 @@ START_TEST(test_one_damaged_chunk)
 		ck_assert_uint_eq(loss->bytes, to - from);
 		ck_assert_uint_gt(loss->records, 0);
 		ck_assert_uint_eq(loss->records + seen, RECORDS);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		t = open_bytes(f.file, f.size);
 		uint64_t good = 0;
 		int damage = 0;
@@ -113,7 +113,7 @@ START_TEST(test_one_damaged_chunk)
 		ck_assert_int_eq(rc, 0);
 		ck_assert_int_eq(damage, -EBADMSG);
 		ck_assert_uint_eq(good, seen);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		f.file[hit_header ? from + 30 : to - 3] ^= 0x10;
 	}
 	free(f.file);
@@ -141,7 +141,7 @@ START_TEST(test_damaged_ends)
 		ck_assert_uint_eq(damage, i != 5);
 		ck_assert_uint_eq(bf_trace_hash(t), f.hash);
 		free(bytes);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		f.file[places[i]] ^= 0x40;
 	}
 	free(f.file);
@@ -165,7 +165,7 @@ START_TEST(test_missing_chunk)
 	ck_assert_uint_eq(loss->bytes, 0);
 	ck_assert_uint_eq(loss->records + n, RECORDS);
 	free(bytes);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(f.file);
 }
 END_TEST
@@ -201,7 +201,7 @@ START_TEST(test_missing_bytes)
 		ck_assert_uint_eq(loss->chunk, c);
 		ck_assert_uint_eq(loss->bytes, len - 10);
 		ck_assert_uint_eq(loss->records + n, RECORDS);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		free(bytes);
 		free(cut);
 	}
@@ -223,7 +223,7 @@ START_TEST(test_repeated_chunk)
 	ck_assert_uint_eq(fix_read_all(t, &bytes, &size, &damage), RECORDS);
 	ck_assert_uint_eq(damage, 1);
 	ck_assert_uint_eq(bf_trace_hash(t), f.hash);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(bytes);
 	free(twice);
 	free(f.file);
@@ -245,7 +245,7 @@ START_TEST(test_chunk_alone)
 		uint64_t n = fix_read_all(t, &bytes, &size, &damage);
 		ck_assert_uint_gt(n, 0);
 		sum += n;
-		bf_trace_free(t);
+		bf_trace_close(t);
 		free(bytes);
 	}
 	ck_assert_uint_eq(sum, RECORDS);
@@ -275,7 +275,7 @@ START_TEST(test_resealed)
 	ck_assert_uint_eq(fix_read_all(t, &bytes, &size, &damage), FEW);
 	ck_assert_uint_eq(damage, 1);
 	ck_assert_ptr_nonnull(strstr(err.text, "hash"));
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(bytes);
 	free(f.file);
 }
@@ -309,7 +309,7 @@ START_TEST(test_truncation)
 	fix_make(&f, FEW, _i ? &tiny_raw : &tiny_chunks);
 	struct bf_trace *t = open_bytes(f.file, f.size);
 	ck_assert_uint_eq(fix_read_all(t, &all, &all_size, &damage), FEW);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	for (size_t cut = 24; cut < f.size; cut++) {
 		struct bf_error err = { 0 };
 		if (bf_trace_open_memory(f.file, cut, &t, &err)) {
@@ -325,7 +325,7 @@ START_TEST(test_truncation)
 		if (_i)
 			ck_assert_uint_eq(n, whole_before(&f, all, all_size, cut));
 		free(bytes);
-		bf_trace_free(t);
+		bf_trace_close(t);
 	}
 	ck_assert_uint_eq(last, all_size);
 	free(all);
@@ -343,7 +343,7 @@ START_TEST(test_flipped_bytes)
 	fix_make(&f, FEW, _i ? &tiny_raw : &tiny_chunks);
 	struct bf_trace *t = open_bytes(f.file, f.size);
 	fix_read_all(t, &all, &all_size, &damage);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	for (size_t i = 0; i < f.size; i++) {
 		f.file[i] ^= (char)(1 << (i % 8));
 		struct bf_error err = { 0 };
@@ -354,7 +354,7 @@ START_TEST(test_flipped_bytes)
 			for (size_t at = 0; size < all_size && at < size; at += 8)
 				ck_assert_ptr_nonnull(memmem(all, all_size, bytes + at, 8));
 			free(bytes);
-			bf_trace_free(t);
+			bf_trace_close(t);
 		}
 		f.file[i] ^= (char)(1 << (i % 8));
 	}
@@ -402,7 +402,7 @@ START_TEST(test_seek)
 		ck_assert_uint_eq(bf_trace_hash(t), f.hash);
 		free(bytes);
 	}
-	bf_trace_free(t);
+	bf_trace_close(t);
 	free(f.file);
 }
 END_TEST
@@ -449,7 +449,7 @@ START_TEST(test_pipe)
 	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_eq(loss->records + n, RECORDS);
 	free(bytes);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	fclose(in);
 	pthread_join(thread, NULL);
 	free(f.file);
@@ -479,16 +479,16 @@ START_TEST(test_writer_errors)
 {
 	struct bf_trace_writer *w;
 	struct bf_error err = { 0 };
-	ck_assert_int_eq(bf_trace_create("/no/such/dir/t", NULL, NULL, &w, &err), -ENOENT);
+	ck_assert_int_eq(bf_trace_writer_open("/no/such/dir/t", NULL, NULL, &w, &err), -ENOENT);
 	FILE *full = fopen("/dev/full", "wb");
 	ck_assert_ptr_nonnull(full);
 	struct bf_trace_options options = { .jsonl = _i };
-	ck_assert_int_eq(bf_trace_create(NULL, full, &options, &w, &err), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, full, &options, &w, &err), 0);
 	ck_assert_int_eq(bf_trace_meta(w, "", "x"), -EINVAL);
 	ck_assert_int_eq(bf_trace_meta(w, "k", "\xff"), -EINVAL);
 	ck_assert_int_eq(bf_trace_meta(w, "k", "v"), 0);
 	ck_assert_int_eq(bf_trace_flush(w), -ENOSPC);
-	ck_assert_int_eq(bf_trace_close(w), -ENOSPC);
+	ck_assert_int_eq(bf_trace_writer_close(w), -ENOSPC);
 	ck_assert_int_eq(err.code, -ENOSPC);
 	fclose(full);
 }
@@ -501,7 +501,7 @@ START_TEST(test_flush)
 	FILE *file = open_memstream(&f.file, &f.size);
 	struct bf_trace_writer *w;
 	struct bf_trace_options options = { .jsonl = _i };
-	ck_assert_int_eq(bf_trace_create(NULL, file, &options, &w, NULL), 0);
+	ck_assert_int_eq(bf_trace_writer_open(NULL, file, &options, &w, NULL), 0);
 	ck_assert_int_eq(bf_stream_open(&f.st, &f.clock, BF_CLASS_ALL, bf_trace_sink(w)), 0);
 	for (unsigned i = 0; i < 10; i++)
 		fix_record(&f, i);
@@ -514,10 +514,10 @@ START_TEST(test_flush)
 	ck_assert_uint_eq(fix_read_all(t, &bytes, &size, &damage), 10);
 	ck_assert_uint_eq(damage, 1);
 	free(bytes);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	bf_stream_close(&f.st);
-	bf_stream_free(&f.st);
-	ck_assert_int_eq(bf_trace_close(w), 0);
+	bf_stream_fini(&f.st);
+	ck_assert_int_eq(bf_trace_writer_close(w), 0);
 	fclose(file);
 	free(f.file);
 }

@@ -14,7 +14,7 @@ int bf_input_import(const struct bf_capture *c, const char *source, const char *
 {
 	const struct bf_trace_options o = { .jsonl = path && bf_input_is_jsonl(path) };
 	struct bf_trace_writer *w;
-	int rc = bf_trace_create(path, file, &o, &w, err), closed;
+	int rc = bf_trace_writer_open(path, file, &o, &w, err), closed;
 
 	if (rc)
 		return rc;
@@ -25,7 +25,7 @@ int bf_input_import(const struct bf_capture *c, const char *source, const char *
 		rc = 0; /* a file name that is not UTF-8 */
 	if (!rc)
 		rc = bf_capture_emit(c, bf_trace_sink(w), err);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 
@@ -117,7 +117,7 @@ int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 
 int bf_input_again(struct bf_input *in, const char *path, struct bf_error *err)
 {
-	bf_trace_free(in->trace);
+	bf_trace_close(in->trace);
 	in->trace = NULL;
 	rewind(in->file);
 	return bf_trace_open(path, in->file, &in->trace, err);
@@ -136,7 +136,7 @@ int bf_output_close(FILE *out, const char *path, struct bf_error *err)
 void bf_input_close(struct bf_input *in)
 {
 	if (in->trace)
-		bf_trace_free(in->trace);
+		bf_trace_close(in->trace);
 	if (in->file)
 		fclose(in->file);
 }

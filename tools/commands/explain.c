@@ -112,11 +112,11 @@ static int explain_stuck(const struct bf_args *args, struct bf_input *in, struct
 		damage.code = damage.code ? damage.code : -EBADMSG;
 	else
 		damage = (struct bf_error){ 0 };
-	if (!s || bf_rules_open(NULL, &r, err) || judge(in, r, !damage.code, err))
+	if (!s || bf_rules_create(NULL, &r, err) || judge(in, r, !damage.code, err))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
 	else
 		code = bf_stuck_out(args, s, r, damage.code ? damage.text : NULL);
-	bf_rules_free(r);
+	bf_rules_destroy(r);
 	bf_stuck_free(s);
 	return code;
 }

@@ -40,12 +40,12 @@ static int export_jsonl(const struct bf_args *args, struct bf_trace *t, FILE *ou
 {
 	const struct bf_trace_options o = { .jsonl = true };
 	struct bf_trace_writer *w;
-	int rc = bf_trace_create(bf_arg_text(args, "o"), out, &o, &w, err), closed;
+	int rc = bf_trace_writer_open(bf_arg_text(args, "o"), out, &o, &w, err), closed;
 
 	if (rc)
 		return rc;
 	rc = bf_trace_copy(t, w);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 

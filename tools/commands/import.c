@@ -61,7 +61,7 @@ static int write_trace(const char *form, const char *path, const char *out,
 {
 	const struct bf_trace_options o = { .jsonl = bf_input_is_jsonl(out) };
 	struct bf_trace_writer *w;
-	int rc = bf_trace_create(out, NULL, &o, &w, err), closed;
+	int rc = bf_trace_writer_open(out, NULL, &o, &w, err), closed;
 
 	if (rc)
 		return rc;
@@ -70,7 +70,7 @@ static int write_trace(const char *form, const char *path, const char *out,
 		rc = 0; /* a file name that is not UTF-8 */
 	if (!rc)
 		rc = emit(source, bf_trace_sink(w), err);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 

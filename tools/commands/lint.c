@@ -95,7 +95,7 @@ static int read_input(struct bf_lint_file *f, struct bf_input *in)
 static int read_file(struct bf_lint_file *f, const struct bf_rules_opts *opts, bool alone, struct bf_error *err)
 {
 	struct bf_input in;
-	int rc = bf_rules_open(opts, &f->rules, err);
+	int rc = bf_rules_create(opts, &f->rules, err);
 
 	if (rc)
 		return rc;
@@ -210,7 +210,7 @@ static void free_files(struct bf_lint *l)
 {
 	for (uint32_t i = 0; i < l->nfiles; i++) {
 		bf_places_free(l->files[i].places);
-		bf_rules_free(l->files[i].rules);
+		bf_rules_destroy(l->files[i].rules);
 		free(l->files[i].path);
 	}
 	free(l->files);
@@ -291,14 +291,14 @@ static int run_lint(const struct bf_args *args)
 		return bf_cmd_rules.run(args);
 	if (!bf_arg_positional_count(args))
 		return bf_cli_error(args, BF_EXIT_USAGE, "which traces? Files, folders, or '-' for standard input");
-	if (bf_suppressions_new(&s) != 0)
+	if (bf_suppressions_create(&s) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "no memory for suppressions");
 	if (read_all(args, &l, s, &err) != 0)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else
 		code = report(args, &l, &err);
 	free_files(&l);
-	bf_suppressions_free(s);
+	bf_suppressions_destroy(s);
 	return code;
 }
 

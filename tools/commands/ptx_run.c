@@ -282,7 +282,7 @@ static int finish(struct run *r, int rc)
 		bf_stream_close(&r->sim->rec);
 	if (r->sim)
 		bf_sim_destroy(r->sim);
-	if (r->trace && bf_trace_close(r->trace) && !rc)
+	if (r->trace && bf_trace_writer_close(r->trace) && !rc)
 		rc = bf_fail(&r->err, -EIO, "cannot write the trace");
 	free(r->arg);
 	free(r->params);

@@ -92,14 +92,14 @@ static int run_traced(struct job *job, const char *path, FILE *file, struct bf_e
 {
 	const struct bf_trace_options o = { .jsonl = path && bf_input_is_jsonl(path) };
 	struct bf_trace_writer *w;
-	int rc = bf_trace_create(path, file, &o, &w, err), closed;
+	int rc = bf_trace_writer_open(path, file, &o, &w, err), closed;
 
 	if (rc)
 		return rc;
 	rc = write_meta(job, w);
 	if (!rc)
 		rc = run_once(job, bf_trace_sink(w), BF_CLASS_ALL, err);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 
@@ -130,7 +130,7 @@ static int write_pcapng(struct job *job, const char *trace_path, const char *pat
 		rc = rc ? rc : closed;
 	}
 	if (t)
-		bf_trace_free(t);
+		bf_trace_close(t);
 	if (trace)
 		fclose(trace);
 	return rc;

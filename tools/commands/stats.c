@@ -151,7 +151,7 @@ static int stats(const struct bf_args *args)
 		code = tell(args, s, rc ? err.text : in.damage ? in.damage_error.text : NULL);
 	else
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	bf_stages_free(s);
+	bf_stages_destroy(s);
 	bf_input_close(&in);
 	return code;
 }

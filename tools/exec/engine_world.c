@@ -165,7 +165,7 @@ static int open_trace(struct bf_engine *e)
 
 	if (!e->opts.trace[0])
 		return 0;
-	rc = bf_trace_create(e->opts.trace, NULL, NULL, &e->trace, &e->trace_error);
+	rc = bf_trace_writer_open(e->opts.trace, NULL, NULL, &e->trace, &e->trace_error);
 	if (rc)
 		return bf_fail(&e->sim->error, rc, "%s", e->trace_error.text);
 	read_command(command, sizeof(command));
@@ -317,7 +317,7 @@ void bf_engine_world_close(struct bf_engine *e)
 		bf_sim_destroy(e->sim);
 	}
 	e->sim = NULL;
-	if (e->trace && bf_trace_close(e->trace))
+	if (e->trace && bf_trace_writer_close(e->trace))
 		fprintf(stderr, "belfry exec: %s\n", e->trace_error.text);
 	e->trace = NULL;
 	bf_fault_plan_destroy(e->faults);

@@ -9,7 +9,7 @@ int bf_page_findings(struct bf_json *j, struct bf_trace *t, const struct bf_page
 {
 	const struct bf_unable *u;
 	struct bf_rules *rules;
-	int rc = bf_rules_open(NULL, &rules, job->err);
+	int rc = bf_rules_create(NULL, &rules, job->err);
 
 	if (rc)
 		return rc;
@@ -43,7 +43,7 @@ int bf_page_findings(struct bf_json *j, struct bf_trace *t, const struct bf_page
 	}
 	bf_json_close(j, ']');
 	job->result->findings = bf_rules_problems(rules);
-	bf_rules_free(rules);
+	bf_rules_destroy(rules);
 	return rc;
 }
 
@@ -54,6 +54,6 @@ int bf_page_statistics(struct bf_json *j, struct bf_trace *t, const struct bf_pa
 
 	if (s)
 		bf_stats_json(j, s, NULL);
-	bf_stages_free(s);
+	bf_stages_destroy(s);
 	return rc;
 }

@@ -107,7 +107,7 @@ static int compare(const struct bf_args *args, struct bf_trace *a, const char *p
 		bf_json_close(&j, '}');
 		bf_json_end(&j);
 	}
-	bf_trace_free(b);
+	bf_trace_close(b);
 	if (rc < 0 && !bf_arg_json(args))
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text[0] ? err.text : "the trace is damaged");
 	return rc < 0 ? BF_EXIT_USAGE : rc ? BF_EXIT_FAILED : BF_EXIT_GOOD;
@@ -159,6 +159,6 @@ int bf_replay_layout(const struct bf_args *args, const char *path, FILE *f)
 		code = replay(args, t, path, temporary);
 		unlink(temporary);
 	}
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return code;
 }

@@ -22,7 +22,7 @@ bool bf_replay_is_nvme(const char *path, FILE *f, const char *head, size_t len)
 		return false;
 	}
 	found = bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "ftrace") == 0;
-	bf_trace_free(t);
+	bf_trace_close(t);
 	rewind(f);
 	return found;
 }
@@ -42,7 +42,7 @@ static int load(const char *path, FILE *f, struct bf_ftrace **out, struct bf_err
 	if (rc)
 		return rc;
 	rc = bf_ftrace_from_trace(t, out, err);
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return rc;
 }
 
@@ -72,7 +72,7 @@ static int run(const struct bf_args *args, const char *path, const struct bf_ftr
 	o->sink = bf_trace_sink(w);
 	o->record_mask = BF_CLASS_ALL;
 	rc = bf_nvme_replay_run(t, o, r, err);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 

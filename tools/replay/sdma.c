@@ -23,7 +23,7 @@ bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
 	}
 	found =
 	    bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "sdma-ring") == 0;
-	bf_trace_free(t);
+	bf_trace_close(t);
 	rewind(f);
 	return found;
 }
@@ -54,7 +54,7 @@ static int run(const struct bf_args *args, const char *path, const struct bf_sdm
 	o->sink = bf_trace_sink(w);
 	o->record_mask = BF_CLASS_ALL;
 	rc = bf_sdma_replay_run(d, o, r, err);
-	closed = bf_trace_close(w);
+	closed = bf_trace_writer_close(w);
 	return rc ? rc : closed;
 }
 

@@ -27,7 +27,7 @@ int bf_replay_trace_open(const struct bf_args *args, const char *source, const c
 	*out = NULL;
 	if (!path)
 		return 0;
-	rc = bf_trace_create(path, NULL, &form, out, err);
+	rc = bf_trace_writer_open(path, NULL, &form, out, err);
 	if (rc)
 		return rc;
 	snprintf(seed, sizeof(seed), "%" PRIu64, bf_arg_u64(args, "seed"));
@@ -38,7 +38,7 @@ int bf_replay_trace_open(const struct bf_args *args, const char *source, const c
 	rc = rc ? rc : bf_trace_meta(*out, "source", source);
 	if (!rc || rc == -EINVAL) /* a file name that is not UTF-8 is not worth failing for */
 		return 0;
-	bf_trace_close(*out);
+	bf_trace_writer_close(*out);
 	*out = NULL;
 	return rc;
 }

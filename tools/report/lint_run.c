@@ -9,7 +9,7 @@ int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_li
 		return BF_EXIT_GOOD;
 	if (!records)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules read records, and there are none");
-	if (bf_rules_open(NULL, &l->rules, &err) != 0)
+	if (bf_rules_create(NULL, &l->rules, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	return BF_EXIT_GOOD;
 }
@@ -65,6 +65,6 @@ int bf_lint_run_code(const struct bf_lint_run *l)
 void bf_lint_run_free(struct bf_lint_run *l)
 {
 	bf_places_free(l->places);
-	bf_rules_free(l->rules);
+	bf_rules_destroy(l->rules);
 	*l = (struct bf_lint_run){ 0 };
 }

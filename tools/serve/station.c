@@ -29,7 +29,7 @@ static int open_trace(struct bf_station *s)
 	if (!rc) {
 		const struct bf_trace_options opts = { .jsonl = bf_input_is_jsonl(path) };
 
-		rc = bf_trace_create(path, NULL, &opts, &s->trace, &s->trace_err);
+		rc = bf_trace_writer_open(path, NULL, &opts, &s->trace, &s->trace_err);
 		if (rc)
 			return bf_fail(&s->sim->error, rc, "%s", s->trace_err.text);
 		bf_trace_meta(s->trace, "command", s->command);
@@ -158,7 +158,7 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 	if (s->trace) {
 		bf_trace_keep_stop(&s->keeper);
 		bf_stream_close(&s->sim->rec);
-		trace_rc = bf_trace_close(s->trace);
+		trace_rc = bf_trace_writer_close(s->trace);
 	}
 	if (!rc && !trace_rc)
 		report(s, counts, more, arg);

@@ -504,12 +504,12 @@ int bf_begin_trace(const struct bf_args *args, const char *command, struct bf_tr
 	*out = NULL;
 	if (!path)
 		return 0;
-	rc = bf_trace_create(path, NULL, &opts, out, err);
+	rc = bf_trace_writer_open(path, NULL, &opts, out, err);
 	if (rc)
 		return rc;
 	rc = bf_trace_meta(*out, "command", command);
 	if (rc) {
-		bf_trace_close(*out);
+		bf_trace_writer_close(*out);
 		*out = NULL;
 	}
 	return rc;

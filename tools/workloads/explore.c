@@ -86,7 +86,7 @@ static int write_trace(const struct bf_args *args, const struct outcome *o, stru
 		bf_trace_meta(trace, "window", window);
 		bf_trace_meta(trace, "cause", o->cause.text);
 	}
-	return rc ? (bf_trace_close(trace), rc) : bf_trace_close(trace);
+	return rc ? (bf_trace_writer_close(trace), rc) : bf_trace_writer_close(trace);
 }
 
 static void print_text(const struct bf_args *args, const struct outcome *o)

@@ -51,13 +51,13 @@ static void ask_records(const struct bf_family *f, const void *w, struct bf_caus
 	struct bf_error err = { 0 };
 	struct bf_rules *rules;
 
-	if (bf_rules_open(NULL, &rules, NULL) != 0)
+	if (bf_rules_create(NULL, &rules, NULL) != 0)
 		return;
 	if (bf_family_again(f, w, bf_rules_classes(rules), bf_rules_only_sink(rules), &err) == 0) {
 		bf_rules_finish(rules, true);
 		bf_cause_take(rules, out);
 	}
-	bf_rules_free(rules);
+	bf_rules_destroy(rules);
 }
 
 /* A real device does not repeat itself, and a file that the first run wrote to is not what it was. */
@@ -208,7 +208,7 @@ static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_wr
 	rc = run->family->search.run(run->w, bf_lint_run_sink(&e->lint, sink), e->r, &run->err);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : run->family->verdict_name(e->r->verdict));
-		*written = bf_trace_close(trace);
+		*written = bf_trace_writer_close(trace);
 	}
 	if (!rc && !*written && run->write)
 		*written = run->write(run, &run->err);

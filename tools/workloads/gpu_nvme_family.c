@@ -182,7 +182,7 @@ static int command_line(const struct bf_args *args)
 	rc = bf_gpu_nvme_run(&o, &r, &err);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : r.verdict);
-		trace_rc = bf_trace_close(trace);
+		trace_rc = bf_trace_writer_close(trace);
 	}
 	if (rc || trace_rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);

@@ -116,7 +116,7 @@ int bf_trace_open(const char *path, FILE *file, struct bf_trace **out, struct bf
 	if (!rc)
 		rc = open_form(t);
 	if (rc) {
-		bf_trace_free(t);
+		bf_trace_close(t);
 		return rc;
 	}
 	*out = t;
@@ -139,7 +139,7 @@ int bf_trace_open_memory(const void *bytes, size_t len, struct bf_trace **out, s
 	return rc;
 }
 
-void bf_trace_free(struct bf_trace *t)
+void bf_trace_close(struct bf_trace *t)
 {
 	if (!t)
 		return;

@@ -37,8 +37,8 @@ struct bf_trace_options {
  * may be a pipe and stays the caller's. `options` may be NULL. `err` may be NULL; it is kept and takes the text of
  * later failures. Returns 0 or a negative errno.
  */
-int bf_trace_create(const char *path, FILE *file, const struct bf_trace_options *options, struct bf_trace_writer **out,
-		    struct bf_error *err);
+int bf_trace_writer_open(const char *path, FILE *file, const struct bf_trace_options *options,
+			 struct bf_trace_writer **out, struct bf_error *err);
 
 /* The sink to give to bf_stream_open(). Lives as long as the writer. */
 struct bf_sink *bf_trace_sink(struct bf_trace_writer *w);
@@ -53,7 +53,7 @@ int bf_trace_meta(struct bf_trace_writer *w, const char *key, const char *value)
 int bf_trace_flush(struct bf_trace_writer *w);
 
 /* Finishes the trace and frees the writer, also after errors. Returns the first error of the writer's life. */
-int bf_trace_close(struct bf_trace_writer *w);
+int bf_trace_writer_close(struct bf_trace_writer *w);
 
 /* Reading. */
 
@@ -65,7 +65,7 @@ struct bf_trace_record {
 	uint64_t time_ps;
 	uint32_t actor;
 	uint32_t tail_len;
-	const struct bf_rec_schema *type; /* valid until bf_trace_free() */
+	const struct bf_rec_schema *type; /* valid until bf_trace_close() */
 	const uint8_t *fixed;             /* type->size bytes */
 	const uint8_t *tail;
 	const void *raw; /* header to padding, as sinks take it: 8-byte aligned, bf_rec_header first */
@@ -103,7 +103,7 @@ int bf_trace_open(const char *path, FILE *file, struct bf_trace **out, struct bf
 /* The same with `len` bytes in memory, which must outlive the reader. */
 int bf_trace_open_memory(const void *bytes, size_t len, struct bf_trace **out, struct bf_error *err);
 
-void bf_trace_free(struct bf_trace *t);
+void bf_trace_close(struct bf_trace *t);
 
 /*
  * Steps to the next record. Returns 1 with the record in `rec`, 0 at the end, or a negative errno with a text that says

@@ -234,8 +234,8 @@ static void free_writer(struct bf_trace_writer *w)
 	free(w);
 }
 
-int bf_trace_create(const char *path, FILE *file, const struct bf_trace_options *options, struct bf_trace_writer **out,
-		    struct bf_error *err)
+int bf_trace_writer_open(const char *path, FILE *file, const struct bf_trace_options *options,
+			 struct bf_trace_writer **out, struct bf_error *err)
 {
 	static const struct bf_trace_options defaults;
 	if (!options)
@@ -290,7 +290,7 @@ int bf_trace_flush(struct bf_trace_writer *w)
 	return w->status;
 }
 
-int bf_trace_close(struct bf_trace_writer *w)
+int bf_trace_writer_close(struct bf_trace_writer *w)
 {
 	if (!w->status)
 		w->finish(w);

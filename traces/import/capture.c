@@ -353,7 +353,7 @@ static int load_records(const char *text, size_t len, struct bf_capture **out, s
 		return rc;
 	*out = calloc(1, sizeof(**out));
 	rc = *out ? bf_capture_read(t, *out, err) : bf_fail(err, -ENOMEM, "out of memory");
-	bf_trace_free(t);
+	bf_trace_close(t);
 	return rc;
 }
 

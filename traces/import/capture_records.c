@@ -137,7 +137,7 @@ int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_
 		rc = st.status;
 	}
 	int closed = bf_stream_close(&st);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	bf_capture_actors_free(&actors);
 	if (!rc)
 		rc = closed;

@@ -64,7 +64,7 @@ int bf_ftrace_emit(const struct bf_ftrace *t, struct bf_sink *sink, struct bf_er
 		rc = st.status;
 	}
 	closed = bf_stream_close(&st);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	if (!rc)
 		rc = closed;
 	return rc ? bf_fail(err, rc, "cannot write the records: %s", strerror(-rc)) : 0;

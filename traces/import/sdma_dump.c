@@ -298,7 +298,7 @@ int bf_sdma_dump_load_file(FILE *f, const char *path, struct bf_sdma_dump **out,
 	rewind(f);
 	if (!bf_sdma_dump_probe(head, n) && bf_trace_open(path, f, &t, err) == 0) {
 		rc = from_trace(t, out, err);
-		bf_trace_free(t);
+		bf_trace_close(t);
 		return rc;
 	}
 	rewind(f);
@@ -329,7 +329,7 @@ int bf_sdma_dump_emit(const struct bf_sdma_dump *d, struct bf_sink *sink, struct
 		bf_record(&st, &bf_rec_sdma_dump_schema, bf_stream_actor(&st, "queue", d->name[0] ? d->name : "sdma"),
 			  &r, d->dw, (uint32_t)(d->count * 4));
 	closed = bf_stream_close(&st);
-	bf_stream_free(&st);
+	bf_stream_fini(&st);
 	rc = rc ? rc : closed;
 	return rc ? bf_fail(err, rc, "cannot write the record: %s", strerror(-rc)) : 0;
 }

@@ -61,7 +61,7 @@ static int find_mlx5(struct memory *m, struct bf_trace *t, struct bf_error *err)
 	const struct bf_explain *l = m->l;
 	struct bf_rule_queue *queue;
 	struct bf_rules *r;
-	int rc = bf_rules_open(&opts, &r, err);
+	int rc = bf_rules_create(&opts, &r, err);
 
 	if (rc)
 		return rc;
@@ -80,7 +80,7 @@ static int find_mlx5(struct memory *m, struct bf_trace *t, struct bf_error *err)
 	}
 	if (queue && bf_mlx5_of(queue)->dbrec_ring)
 		add_range(m, "the doorbell record", bf_mlx5_of(queue)->dbrec_ring->va + 4, 4, true);
-	bf_rules_free(r);
+	bf_rules_destroy(r);
 	return rc == -EBADMSG ? 0 : rc;
 }
 

@@ -459,13 +459,13 @@ int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *
 		}
 	}
 	if (rc) {
-		bf_stages_free(s);
+		bf_stages_destroy(s);
 		*out = NULL;
 	}
 	return rc ? rc : damage;
 }
 
-void bf_stages_free(struct bf_stages *s)
+void bf_stages_destroy(struct bf_stages *s)
 {
 	if (!s)
 		return;

@@ -38,10 +38,10 @@ struct bf_stages; /* opaque */
 
 /*
  * Reads `t` from where it stands. 0; -EBADMSG when part of it was damaged (the rest was read), or another negative
- * errno, with text in `err`. Free with bf_stages_free(), also after -EBADMSG.
+ * errno, with text in `err`. Free with bf_stages_destroy(), also after -EBADMSG.
  */
 int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *err);
-void bf_stages_free(struct bf_stages *s);
+void bf_stages_destroy(struct bf_stages *s);
 
 /* In order of their first record; NULL past the last. */
 const struct bf_stage_queue *bf_stages_queue(const struct bf_stages *s, uint32_t i);

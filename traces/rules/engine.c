@@ -230,7 +230,7 @@ static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type);
 static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind, const char *name);
 
-int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err)
+int bf_rules_create(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err)
 {
 	struct bf_rules *r;
 	int rc;
@@ -250,14 +250,14 @@ int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struc
 		r->take[t] = bf_rules_take_first;
 	rc = set_up(r, opts);
 	if (rc) {
-		bf_rules_free(r);
+		bf_rules_destroy(r);
 		return bf_fail(err, rc, "no memory for rules");
 	}
 	*out = r;
 	return 0;
 }
 
-void bf_rules_free(struct bf_rules *r)
+void bf_rules_destroy(struct bf_rules *r)
 {
 	if (!r)
 		return;

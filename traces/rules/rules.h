@@ -83,9 +83,9 @@ struct bf_rules_opts {
 	const struct bf_suppressions *suppress; /* may be NULL; borrowed */
 };
 
-/* -ENOENT for an unknown id, -ENOMEM; `err` says which. `opts` may be NULL. Free with bf_rules_free(). */
-int bf_rules_open(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err);
-void bf_rules_free(struct bf_rules *r);
+/* -ENOENT for an unknown id, -ENOMEM; `err` says which. `opts` may be NULL. Free with bf_rules_destroy(). */
+int bf_rules_create(const struct bf_rules_opts *opts, struct bf_rules **out, struct bf_error *err);
+void bf_rules_destroy(struct bf_rules *r);
 
 /* For bf_stream_open() or bf_sink_tee_init(). Takes all records and keeps what rules ask for. */
 struct bf_sink *bf_rules_sink(struct bf_rules *r);
@@ -107,7 +107,7 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 
 /*
  * No more records come. `complete`: the run has ended, so what has not happened never will; false for a trace that was
- * cut. Findings and texts are valid until bf_rules_free(), sorted: the root cause first, then by time.
+ * cut. Findings and texts are valid until bf_rules_destroy(), sorted: the root cause first, then by time.
  */
 void bf_rules_finish(struct bf_rules *r, bool complete);
 uint32_t bf_rules_count(const struct bf_rules *r);
@@ -134,8 +134,8 @@ uint64_t bf_rules_faults(const struct bf_rules *r, const char **text);
  * a comment, and an id may end with '*'. -EINVAL with `err` set: an unknown id, or no reason.
  */
 struct bf_suppressions;
-int bf_suppressions_new(struct bf_suppressions **out);
-void bf_suppressions_free(struct bf_suppressions *s);
+int bf_suppressions_create(struct bf_suppressions **out);
+void bf_suppressions_destroy(struct bf_suppressions *s);
 int bf_suppress(struct bf_suppressions *s, const char *id, const char *reason, struct bf_error *err);
 int bf_suppress_text(struct bf_suppressions *s, const char *text, const char *what, struct bf_error *err);
 /* The reason why findings of `id` do not count; NULL when they do. */

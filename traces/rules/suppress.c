@@ -21,13 +21,13 @@ struct bf_suppressions {
 	struct suppression *first;
 };
 
-int bf_suppressions_new(struct bf_suppressions **out)
+int bf_suppressions_create(struct bf_suppressions **out)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -ENOMEM;
 }
 
-void bf_suppressions_free(struct bf_suppressions *s)
+void bf_suppressions_destroy(struct bf_suppressions *s)
 {
 	while (s && s->first) {
 		struct suppression *next = s->first->next;

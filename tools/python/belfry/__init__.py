@@ -137,7 +137,7 @@ class Trace:
         if rc:
             _fail(rc, err)
         # `err` takes the texts of later failures, so it lives as long as the reader.
-        return ffi.gc(out[0], lib.bf_trace_free), err
+        return ffi.gc(out[0], lib.bf_trace_close), err
 
     def _walk(self, names, begin_ps):
         """(record, its _Type) for each wanted record; damage is a warning, and reading goes on behind it."""
@@ -258,10 +258,10 @@ def findings(path, complete=True):
     """What the rules find in a trace, the root cause first. `complete`: the run had ended when its trace did."""
     t, _ = Trace(path)._open()
     out, err = ffi.new("struct bf_rules **"), ffi.new("struct bf_error *")
-    rc = lib.bf_rules_open(ffi.NULL, out, err)
+    rc = lib.bf_rules_create(ffi.NULL, out, err)
     if rc:
         _fail(rc, err)
-    r = ffi.gc(out[0], lib.bf_rules_free)
+    r = ffi.gc(out[0], lib.bf_rules_destroy)
     _checked(lib.bf_rules_trace(r, t, err), err, path)
     lib.bf_rules_finish(r, complete)
     return [_finding(lib.bf_rules_found(r, i)) for i in range(lib.bf_rules_count(r))]
@@ -290,7 +290,7 @@ def stages(path):
     rc = lib.bf_stages_read(t, out, err)
     if out[0] == ffi.NULL:
         _fail(rc, err)
-    s = ffi.gc(out[0], lib.bf_stages_free)
+    s = ffi.gc(out[0], lib.bf_stages_destroy)
     _checked(rc, err, path)
     queues, i = [], 0
     while lib.bf_stages_queue(s, i) != ffi.NULL:

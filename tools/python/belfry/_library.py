@@ -29,7 +29,7 @@ struct bf_trace_record {
 };
 struct bf_trace_meta_entry { const char *key; const char *value; };
 int bf_trace_open(const char *path, void *file, struct bf_trace **out, struct bf_error *err);
-void bf_trace_free(struct bf_trace *t);
+void bf_trace_close(struct bf_trace *t);
 int bf_trace_next(struct bf_trace *t, struct bf_trace_record *rec);
 int bf_trace_seek_time(struct bf_trace *t, uint64_t time_ps);
 const struct bf_rec_schema *bf_trace_type_at(const struct bf_trace *t, size_t i);
@@ -50,8 +50,8 @@ struct bf_found {
 };
 const char *bf_severity_name(int s);
 const struct bf_rule_about *bf_rule_at(uint32_t i);
-int bf_rules_open(const void *opts, struct bf_rules **out, struct bf_error *err);
-void bf_rules_free(struct bf_rules *r);
+int bf_rules_create(const void *opts, struct bf_rules **out, struct bf_error *err);
+void bf_rules_destroy(struct bf_rules *r);
 int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err);
 void bf_rules_finish(struct bf_rules *r, bool complete);
 uint32_t bf_rules_count(const struct bf_rules *r);
@@ -66,7 +66,7 @@ struct bf_stage_queue {
     struct bf_hist whole; uint64_t entries; uint64_t unfinished;
 };
 int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *err);
-void bf_stages_free(struct bf_stages *s);
+void bf_stages_destroy(struct bf_stages *s);
 const struct bf_stage_queue *bf_stages_queue(const struct bf_stages *s, uint32_t i);
 
 /* drivers/belfry.h */
