@@ -10,7 +10,6 @@
 #define ISSI 1u         /* the command interface's revision that Linux uses (mlx5_core_set_issi()) */
 #define IEEE_VENDOR 0x0002c9u
 #define PSID "BELFRY0000000001"
-#define LOG_MAX_KLM 16u
 #define LOG_MAX_GROUPS 8u
 #define GROUP_MEMBERS 240u
 #define MTU 4200u /* of Ethernet frames: RoCE's 4096 and headers */
@@ -32,7 +31,7 @@ static void infiniband(uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_XRC, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_XRCD, BF_MLX5_LOG_MAX_XRCD);
 	BF_MLX5_SET(cap, BF_CAP_UMR_NO_ENTITY_SIZE, 1);
-	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_KLM, LOG_MAX_KLM);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_KLM, BF_MLX5_LOG_MAX_KLM);
 	BF_MLX5_SET(cap, BF_CAP_LOG_PG_SZ, 12);
 	BF_MLX5_SET(cap, BF_CAP_UARS_PER_PAGE, 1);
 	BF_MLX5_SET(cap, BF_CAP_DRIVER_VERSION, 1);

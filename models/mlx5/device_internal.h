@@ -95,6 +95,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_table xrcds;        /* numbers alone */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
+	uint32_t entries;     /* of translations: pages and pieces that keys and UMEMs keep, at most BF_MLX5_ENTRIES */
 	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
 	struct bf_mlx5_uar **uars;     /* [uar_end]; NULL: not there yet */
@@ -409,8 +410,16 @@ void bf_mlx5_mkey_free(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k);
 /* Syndrome of a local key failure. */
 struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 
+/*
+ * Real devices keep translations in memory that the host gives them (MANAGE_PAGES), so a host pays for its own lists.
+ * Here they are this process's: 16 M entries are 64 GiB in pages of 4 KiB, and half a GiB at most. Assumed.
+ */
+#define BF_MLX5_ENTRIES (1u << 24)
+#define BF_MLX5_LOG_MAX_KLM 16u /* pieces of a key, log_max_klm_list_size */
+
 /* mkey_map.c */
-struct bf_mlx5_xlat *bf_mlx5_xlat_new(uint32_t count); /* NULL on lack of memory */
+struct bf_mlx5_xlat *bf_mlx5_xlat_new(struct bf_mlx5 *dev, uint32_t count); /* NULL: no memory, or no more entries */
+void bf_mlx5_xlat_free(struct bf_mlx5 *dev, struct bf_mlx5_xlat *x);
 /* The other keys that bytes of a key lie in allow the access as well. */
 enum bf_mlx5_key_fault bf_mlx5_map_check(const struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
 					 uint64_t len, uint32_t access);
@@ -420,9 +429,10 @@ uint64_t bf_mlx5_map(const struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint3
 int bf_mlx5_key_write(struct bf_mlx5 *dev, uint32_t key, uint64_t va, const uint8_t *data, uint32_t len);
 
 /* umr.c */
-bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);         /* false: the WQE failed */
-bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key);     /* false: that is not allowed */
-struct bf_mlx5_xlat *bf_mlx5_read_list(const uint8_t *list, uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
+bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);     /* false: the WQE failed */
+bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key); /* false: that is not allowed */
+struct bf_mlx5_xlat *bf_mlx5_read_list(struct bf_mlx5 *dev, const uint8_t *list,
+				       uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
@@ -482,8 +492,9 @@ uint8_t bf_mlx5_cmd_query_vport_counter(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m);
 /* A UMEM, without a number, of `n` pages listed as be64; `offset` is that of its first byte. 0 or a status. */
-uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
+uint8_t bf_mlx5_umem_make(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
 			  struct bf_mlx5_umem **out);
+void bf_mlx5_umem_free(struct bf_mlx5 *dev, struct bf_mlx5_umem *u); /* nobody uses it, and it has no number */
 /* The one that a command names; NULL: there is none. */
 struct bf_mlx5_umem *bf_mlx5_umem_find(const struct bf_mlx5 *dev, uint32_t id);
 /*

@@ -206,7 +206,7 @@ static uint8_t eq_ring(struct bf_mlx5_eq *eq, const struct bf_mlx5_mail *m, cons
 
 	if (pages > (m->in_len - BF_CREATE_EQ_PAS) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	status = bf_mlx5_umem_make(m->in + BF_CREATE_EQ_PAS, (uint32_t)pages, log_page, 0, &eq->pages);
+	status = bf_mlx5_umem_make(m->dev, m->in + BF_CREATE_EQ_PAS, (uint32_t)pages, log_page, 0, &eq->pages);
 	return status ? status : bf_mlx5_buf_in(&eq->buf, eq->pages, 0, bytes);
 }
 
@@ -218,7 +218,8 @@ static void record_config(const struct bf_mlx5_eq *eq)
 
 void bf_mlx5_eq_free(struct bf_mlx5_eq *eq)
 {
-	free(eq->pages);
+	if (eq->pages)
+		bf_mlx5_umem_free(eq->dev, eq->pages);
 	free(eq);
 }
 

@@ -85,15 +85,16 @@ uint32_t bf_mlx5_mkc_access(const uint8_t *mkc)
 
 void bf_mlx5_mkey_free(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k)
 {
-	free(k->xlat);
+	bf_mlx5_xlat_free(dev, k->xlat);
 	bf_pool_give(dev->sim, k, sizeof(*k));
 }
 
 /* Pages one behind the other are one part. */
-static uint8_t take_pages(struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t n, uint32_t log_page)
+static uint8_t take_pages(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t n,
+			  uint32_t log_page)
 {
 	const uint64_t page = 1ull << log_page;
-	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(n);
+	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(dev, n);
 
 	if (!x)
 		return BF_MLX5_CMD_NO_RES;
@@ -114,7 +115,11 @@ static uint8_t take_pages(struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t 
 	if (x->offset + k->len < k->len || x->offset + k->len > x->round)
 		return BF_MLX5_CMD_BAD_PARAM;
 	x = realloc(k->xlat, sizeof(*x) + x->count * sizeof(x->part[0]));
-	k->xlat = x ? x : k->xlat;
+	if (!x)
+		return BF_MLX5_CMD_OK; /* it stays as large as it was */
+	k->xlat = x;
+	dev->entries -= x->room - x->count;
+	x->room = x->count;
 	return BF_MLX5_CMD_OK;
 }
 
@@ -135,7 +140,7 @@ static uint8_t take_umem(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 	k->umem = u;
 	if (u->contiguous && bf_mlx5_buf_iova(&all, offset, 1, &run) == k->start)
 		return BF_MLX5_CMD_OK;
-	x = k->xlat = bf_mlx5_xlat_new((uint32_t)((k->len >> u->log_page) + 2));
+	x = k->xlat = bf_mlx5_xlat_new(m->dev, (uint32_t)((k->len >> u->log_page) + 2));
 	if (!x)
 		return BF_MLX5_CMD_NO_RES;
 	x->round = k->len;
@@ -166,14 +171,16 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 		return BF_MLX5_CMD_BAD_INP_LEN;
 	k->klm = mode == BF_MKC_ACCESS_KLM;
 	if (k->klm) {
-		k->xlat = bf_mlx5_read_list(list, n);
+		if (n > 1u << BF_MLX5_LOG_MAX_KLM)
+			return BF_MLX5_CMD_BAD_PARAM;
+		k->xlat = bf_mlx5_read_list(m->dev, list, n);
 		return k->xlat ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_PARAM;
 	}
 	if (!n || mode == BF_MKC_ACCESS_PA)
 		return BF_MLX5_CMD_OK;
 	/* Entries come in pairs; whether the last one counts shows in the length. */
 	pages = ((k->start & ((1ull << log_page) - 1)) + k->len + (1ull << log_page) - 1) >> log_page;
-	return take_pages(k, list, pages == 2ull * n - 1 ? 2 * n - 1 : 2 * n, log_page);
+	return take_pages(m->dev, k, list, pages == 2ull * n - 1 ? 2 * n - 1 : 2 * n, log_page);
 }
 
 uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)

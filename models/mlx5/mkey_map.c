@@ -14,13 +14,24 @@
 #define MAX_DEPTH 4u
 #define NOWHERE (UINT64_MAX - UINT32_MAX) /* no IOAS maps it: an access that cannot be translated faults there */
 
-struct bf_mlx5_xlat *bf_mlx5_xlat_new(uint32_t count)
+struct bf_mlx5_xlat *bf_mlx5_xlat_new(struct bf_mlx5 *dev, uint32_t count)
 {
-	struct bf_mlx5_xlat *x = calloc(1, sizeof(*x) + count * sizeof(x->part[0]));
+	struct bf_mlx5_xlat *x =
+	    count <= BF_MLX5_ENTRIES - dev->entries ? calloc(1, sizeof(*x) + count * sizeof(x->part[0])) : NULL;
 
-	if (x)
-		x->count = count;
+	if (!x)
+		return NULL;
+	x->count = x->room = count;
+	dev->entries += count;
 	return x;
+}
+
+void bf_mlx5_xlat_free(struct bf_mlx5 *dev, struct bf_mlx5_xlat *x)
+{
+	if (!x)
+		return;
+	dev->entries -= x->room;
+	free(x);
 }
 
 /* The part that byte `at` of a round lies in: the last one that does not begin behind it. */

@@ -119,7 +119,7 @@ struct bf_mlx5_part {
 struct bf_mlx5_xlat {
 	uint64_t round, rounds; /* bytes; 0: nothing is there */
 	uint64_t offset;        /* of the key's first byte in the first part */
-	uint32_t count;
+	uint32_t count, room;   /* parts that are there, that there is memory for */
 	struct bf_mlx5_part part[];
 };
 

@@ -11,11 +11,12 @@ static uint64_t page_at(const uint8_t *list, uint32_t i)
 	return bf_get_be64(list + 8 * i) & ~MTT_PERMISSIONS;
 }
 
-uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
+uint8_t bf_mlx5_umem_make(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n, uint32_t log_page, uint64_t offset,
 			  struct bf_mlx5_umem **out)
 {
 	bool contiguous = true;
 	struct bf_mlx5_umem *u;
+	uint32_t kept;
 
 	if (offset >> log_page)
 		return BF_MLX5_CMD_BAD_PARAM;
@@ -24,18 +25,26 @@ uint8_t bf_mlx5_umem_make(const uint8_t *list, uint32_t n, uint32_t log_page, ui
 			return BF_MLX5_CMD_BAD_PARAM;
 		contiguous = contiguous && page_at(list, i) == page_at(list, 0) + ((uint64_t)i << log_page);
 	}
-	u = calloc(1, sizeof(*u) + (contiguous ? 1 : n) * sizeof(u->pages[0]));
+	kept = contiguous ? 1 : n;
+	u = kept <= BF_MLX5_ENTRIES - dev->entries ? calloc(1, sizeof(*u) + kept * sizeof(u->pages[0])) : NULL;
 	if (!u)
 		return BF_MLX5_CMD_NO_RES;
+	dev->entries += kept;
 	u->log_page = log_page;
 	u->page_offset = offset;
 	u->npages = n;
 	u->size = ((uint64_t)n << log_page) - offset;
 	u->contiguous = contiguous;
-	for (uint32_t i = 0; i < (contiguous ? 1 : n); i++)
+	for (uint32_t i = 0; i < kept; i++)
 		u->pages[i] = page_at(list, i);
 	*out = u;
 	return BF_MLX5_CMD_OK;
+}
+
+void bf_mlx5_umem_free(struct bf_mlx5 *dev, struct bf_mlx5_umem *u)
+{
+	dev->entries -= u->contiguous ? 1 : (uint32_t)u->npages;
+	free(u);
 }
 
 struct bf_mlx5_umem *bf_mlx5_umem_find(const struct bf_mlx5 *dev, uint32_t id)
@@ -55,11 +64,12 @@ uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 
 	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	status = bf_mlx5_umem_make(m->in + BF_CREATE_UMEM_MTT, n, log_page, BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), &u);
+	status = bf_mlx5_umem_make(m->dev, m->in + BF_CREATE_UMEM_MTT, n, log_page,
+				   BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), &u);
 	if (status)
 		return status;
 	if (bf_mlx5_table_add(&m->dev->umems, u, &u->number)) {
-		free(u);
+		bf_mlx5_umem_free(m->dev, u);
 		return BF_MLX5_CMD_LIM;
 	}
 	m->number = u->number;
@@ -75,7 +85,7 @@ uint8_t bf_mlx5_cmd_destroy_umem(struct bf_mlx5_mail *m)
 	if (u->users)
 		return BF_MLX5_CMD_RES_BUSY;
 	bf_mlx5_table_remove(&m->dev->umems, m->number);
-	free(u);
+	bf_mlx5_umem_free(m->dev, u);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -154,12 +164,12 @@ uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, u
 	pages = (offset + len + (1ull << log_page) - 1) >> log_page;
 	if (pages > (m->in_len - BF_CREATE_PAS) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	status = bf_mlx5_umem_make(m->in + BF_CREATE_PAS, (uint32_t)pages, log_page, offset, &u);
+	status = bf_mlx5_umem_make(dev, m->in + BF_CREATE_PAS, (uint32_t)pages, log_page, offset, &u);
 	if (status)
 		return status;
 	u->owned = true;
 	if (bf_mlx5_table_add(&dev->umems, u, &u->number)) {
-		free(u);
+		bf_mlx5_umem_free(dev, u);
 		return BF_MLX5_CMD_LIM;
 	}
 	status = bf_mlx5_buf_in(b, u, 0, len);
@@ -181,5 +191,5 @@ void bf_mlx5_buf_hold(struct bf_mlx5 *dev, const struct bf_mlx5_buf *b, uint32_t
 	if (u->users || !u->owned)
 		return;
 	bf_mlx5_table_remove(&dev->umems, u->number);
-	free(u);
+	bf_mlx5_umem_free(dev, u);
 }

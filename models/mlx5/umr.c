@@ -120,14 +120,14 @@ static bool read_strided(struct bf_mlx5_xlat *x, const uint8_t *list, uint32_t n
 }
 
 /* What a key translates by, from `n` entries of 16 bytes. NULL: no memory, or a list that cannot be. */
-struct bf_mlx5_xlat *bf_mlx5_read_list(const uint8_t *list, uint32_t n)
+struct bf_mlx5_xlat *bf_mlx5_read_list(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n)
 {
-	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(n);
+	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(dev, n);
 	bool strided = n && bf_get_be32(list + 4) == BF_MLX5_STRIDED;
 
 	if (!x || (strided ? read_strided : read_klms)(x, list, n))
 		return x;
-	free(x);
+	bf_mlx5_xlat_free(dev, x);
 	return NULL;
 }
 
@@ -140,10 +140,10 @@ static uint8_t take_list(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, st
 	if (!n)
 		return BF_MLX5_UMR_OK;
 	bf_mlx5_copy_wqe(qp, s, BF_MLX5_UMR_LIST_AT, list, n * BF_MLX5_DS);
-	x = k->klm ? bf_mlx5_read_list(list, n) : NULL;
+	x = k->klm ? bf_mlx5_read_list(qp->dev, list, n) : NULL;
 	if (!x)
 		return BF_MLX5_UMR_NOT_MODELLED;
-	free(k->xlat);
+	bf_mlx5_xlat_free(qp->dev, k->xlat);
 	k->xlat = x;
 	return BF_MLX5_UMR_OK;
 }

@@ -1,6 +1,7 @@
 /* The command interface: every mailbox is answered, wrong ones with the status that says why. */
 #include <check.h>
 
+#include "models/mlx5/device_internal.h"
 #include "sim/rng.h"
 #include "tests/models/mlx5_rig.h"
 
@@ -209,6 +210,44 @@ START_TEST(umems_bound_their_contents)
 	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_RES_BUSY);
 	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_CQ, BF_MLX5_GET(out, BF_CMD_OUT_NUMBER)), BF_MLX5_CMD_OK);
 	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_UMEM, umem), BF_MLX5_CMD_OK);
+}
+END_TEST
+
+/* A guest that registers without end is refused, and goes on where it gives back. */
+START_TEST(translations_are_bounded)
+{
+	const uint32_t pages = 1u << 20, most = BF_MLX5_ENTRIES / pages;
+	const size_t umem_len = BF_CREATE_UMEM_MTT + 8ull * pages, key_len = BF_CREATE_MKEY_XLT + 8ull * pages;
+	uint8_t *in = calloc(1, umem_len), *key = calloc(1, key_len), out[16];
+	uint32_t umem[BF_MLX5_ENTRIES >> 20], n = 0, number;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_UMEM);
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, pages);
+	BF_MLX5_SET(key, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_MKEY);
+	BF_MLX5_SET(key + BF_CREATE_MKEY_MKC, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_MTT);
+	BF_MLX5_SET(key + BF_CREATE_MKEY_MKC, BF_MKC_LOG_PAGE_SIZE, 12);
+	BF_MLX5_SET(key + BF_CREATE_MKEY_MKC, BF_MKC_QPN, 0xffffff);
+	BF_MLX5_SET(key + BF_CREATE_MKEY_MKC, BF_MKC_PD, a->pd);
+	bf_put_be64(key + BF_CREATE_MKEY_MKC + BF_MKC_SIZE, 4096ull * pages);
+	BF_MLX5_SET(key, BF_CREATE_MKEY_XLT_ACTUAL, pages / 2);
+	for (uint32_t i = 0; i < pages; i++) {
+		bf_put_be64(in + BF_CREATE_UMEM_MTT + 8ull * i, 8192ull * i);
+		bf_put_be64(key + BF_CREATE_MKEY_XLT + 8ull * i, 8192ull * i);
+	}
+	while (n < most && rig_cmd(a, in, umem_len, out, sizeof(out)) == BF_MLX5_CMD_OK)
+		umem[n++] = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
+	ck_assert_uint_ge(n, most - 1); /* the node has a few of its own */
+	ck_assert_uint_eq(rig_cmd(a, in, umem_len, out, sizeof(out)), BF_MLX5_CMD_NO_RES);
+	ck_assert_uint_eq(rig_cmd(a, key, key_len, out, sizeof(out)), BF_MLX5_CMD_NO_RES);
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_UMEM, umem[--n]), BF_MLX5_CMD_OK);
+	for (int again = 0; again < 3; again++) {
+		ck_assert_uint_eq(rig_cmd(a, key, key_len, out, sizeof(out)), BF_MLX5_CMD_OK);
+		number = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
+		ck_assert_uint_eq(rig_cmd(a, in, umem_len, out, sizeof(out)), BF_MLX5_CMD_NO_RES);
+		ck_assert_uint_eq(simple(BF_MLX5_CMD_DESTROY_MKEY, number), BF_MLX5_CMD_OK);
+	}
+	free(in);
+	free(key);
 }
 END_TEST
 
@@ -468,6 +507,7 @@ int main(void)
 	tcase_add_test(tc, wrong_queue_pairs);
 	tcase_add_test(tc, wrong_completion_queues);
 	tcase_add_test(tc, umems_bound_their_contents);
+	tcase_add_test(tc, translations_are_bounded);
 	tcase_add_test(tc, chosen_numbers);
 	tcase_add_test(tc, query_says_what_was_set);
 	tcase_add_test(tc, random_mailboxes);

@@ -1,5 +1,6 @@
 #include "tools/serve/serve.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "tools/workloads/choice.h"
@@ -12,13 +13,14 @@ static void log_line(void *arg, const char *text)
 		fprintf(stderr, "belfry serve: %s\n", text);
 }
 
-/* A machine that goes takes the power with it: the next client finds a device that has just been switched on. */
+/* When the guest exits, the device loses power: the next client finds one that has just been switched on. */
 static void client_ended(void *arg)
 {
 	struct bf_serve *s = arg;
 
 	s->device->power_cycle(s);
 	bf_pci_reset(s->fn, BF_PCI_RESET_CONVENTIONAL);
+	malloc_trim(0); /* what that guest's lists took goes back to this machine */
 	if (bf_arg_flag(s->st.args, "once"))
 		bf_live_stop(s->st.live);
 }
