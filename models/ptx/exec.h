@@ -106,7 +106,8 @@ struct bf_ptx_port {
 	/* Every group waits for the machine: blocks until warp->ready has something. DONE or FAULT. */
 	enum bf_ptx_result (*idle)(struct bf_ptx_warp *w);
 
-	/* Lanes have come to bar.warp.sync, which orders memory, while *slow is not 0. NULL: there is nothing to order. */
+	/* Lanes have come to bar.warp.sync, which orders memory, while *slow is not 0. NULL: there is nothing to order.
+	 */
 	void (*synced)(struct bf_ptx_warp *w, uint32_t mask);
 
 	/* Lanes have ended. Others may become ready by that. */
