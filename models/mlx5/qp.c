@@ -67,7 +67,8 @@ static void leave_send_error(struct bf_mlx5_qp *qp)
 
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_cause cause)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, qp_state, .qpn = qp->qpn, .from = qp->state, .to = state, .cause = cause);
+	BF_EMIT(qp->dev->sim, qp->actor, qp_state, .qpn = qp->qpn, .from = qp->state, .to = state,
+		.cause = (uint8_t)cause);
 	if (qp->state == BF_MLX5_QPS_SQER)
 		leave_send_error(qp);
 	qp->state = state;

@@ -101,7 +101,7 @@ void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, enum bf_mlx5_again cau
 	bf_mlx5_tx_seek(qp, psn);
 	qp->retries++;
 	BF_EMIT(qp->dev->sim, qp->actor, retransmit, .qpn = qp->qpn, .psn = psn, .sent = sent, .index = qp->tx_index,
-		.cause = cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left);
+		.cause = (uint8_t)cause, .left = cause == 2 ? qp->rnr_left : qp->retries_left);
 }
 
 struct bf_mlx5_send *bf_mlx5_oldest(const struct bf_mlx5_qp *qp)
