@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
+
 /* Words, numbers and signs: PTX ISA 4.1 to 4.5. */
 
 enum { LETTER = 1, DIGIT = 2, LEAD = 4, BLANK = 8 }; /* LEAD: _ $ %, which need another character behind them */
@@ -124,15 +126,6 @@ static void dot(struct bf_ptx_reader *r)
 	r->at = p;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static void number_end(struct bf_ptx_reader *r, const char *p)
 {
 	if (follows(*p)) {
@@ -153,7 +146,7 @@ static void exact_real(struct bf_ptx_reader *r)
 	uint64_t bits = 0;
 
 	for (uint32_t i = 0; i < digits; i++, p++) {
-		int d = hex_digit(*p);
+		int d = bf_hex_digit(*p);
 
 		if (d < 0)
 			bf_ptx_fail(r, r->tok.line, r->tok.column, "0%c takes %u hexadecimal digits", r->at[1], digits);
@@ -212,7 +205,7 @@ static void integer(struct bf_ptx_reader *r)
 		base = 8;
 	}
 	for (const char *first = p;; p++) {
-		int d = hex_digit(*p);
+		int d = bf_hex_digit(*p);
 
 		if (d < 0 || (uint64_t)d >= base) {
 			if (p == first)
