@@ -12,6 +12,12 @@
 #include "sim/fault.h"
 #include "sim/image.h"
 
+/*
+ * Queue pairs of a PE's NICs have numbers of their own: its drivers name a queue pair by that alone. Hardware may give
+ * out the same ones.
+ */
+#define QPNS_OF_A_NIC 0x10000u
+
 /* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
 static uint32_t port_ipv4(uint32_t pe, uint32_t nic, uint32_t port)
 {
@@ -32,6 +38,7 @@ static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const stru
 		.ipv4 = { port_ipv4(index, nic, 0), port_ipv4(index, nic, 1) },
 		.host = index,
 		.rail = nic * m->ports,
+		.first_qpn = nic ? 0x100 + nic * QPNS_OF_A_NIC : 0,
 		/* One for each queue pair of up to 64 to every peer: DeepEP has one for each expert of a PE. */
 		.uar_pages = 64 + 64 * (m->npes - 1),
 	};

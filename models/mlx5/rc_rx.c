@@ -227,12 +227,14 @@ bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct 
 }
 
 /* The opening packet of a WRITE: rights and bounds for the whole message (docs/hardware/mlx5.md#checks). */
-static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+static uint8_t begin_write(struct bf_mlx5_qp *qp, const struct bf_roce *r, const char **why)
 {
 	const struct bf_mlx5_mkey *k = NULL;
 
+	*why = qp->access & BF_MLX5_ACCESS_REMOTE_WRITE ? "longer than log_msg_max" : "QP allows no remote WRITE";
 	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_WRITE) || r->dma_len > 1ull << qp->log_msg_max)
 		return BF_AETH_NAK_INV_REQ;
+	*why = "remote key";
 	if (r->dma_len && (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_WRITE, 0, &k) ||
 			   bf_mlx5_mkey_refused(qp)))
 		return BF_AETH_NAK_ACCESS;
@@ -262,13 +264,18 @@ static int write_payload(struct bf_mlx5_qp *qp, const uint8_t *payload, uint32_t
 }
 
 /* 0, a NAK syndrome, and for SENDs `err` of the receive WQE. */
-static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8_t *payload, struct bf_mlx5_err *err)
+static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8_t *payload, struct bf_mlx5_err *err,
+		     const char **why)
 {
+	*why = "memory cannot be reached";
 	if (qp->rx_op == OP_SEND) {
-		if ((uint64_t)qp->rx_done + r->payload_len > 1ull << qp->log_msg_max)
+		if ((uint64_t)qp->rx_done + r->payload_len > 1ull << qp->log_msg_max) {
+			*why = "longer than log_msg_max";
 			return BF_AETH_NAK_INV_REQ;
+		}
 		if (r->payload_len > qp->receive->room - qp->rx_done) {
 			*err = err_too_long;
+			*why = "longer than the receive";
 			return BF_AETH_NAK_INV_REQ;
 		}
 		if (BF_UNLIKELY(r->payload_len <= qp->cs_res) && is_first(r->opcode) && is_last(r->opcode)) {
@@ -278,10 +285,14 @@ static uint8_t place(struct bf_mlx5_qp *qp, const struct bf_roce *r, const uint8
 		}
 		return bf_mlx5_rq_scatter(qp, payload, r->payload_len, err) ? BF_AETH_NAK_OP : 0;
 	}
-	if (r->payload_len > qp->rx_left || (is_last(r->opcode) && r->payload_len != qp->rx_left))
+	if (r->payload_len > qp->rx_left || (is_last(r->opcode) && r->payload_len != qp->rx_left)) {
+		*why = "not the length that RETH says";
 		return BF_AETH_NAK_INV_REQ;
-	if (r->payload_len && !key_holds(qp, r->payload_len))
+	}
+	if (r->payload_len && !key_holds(qp, r->payload_len)) {
+		*why = "remote key is gone";
 		return BF_AETH_NAK_ACCESS;
+	}
 	if (r->payload_len && write_payload(qp, payload, r->payload_len))
 		return BF_AETH_NAK_OP;
 	qp->rx_va += r->payload_len;
@@ -319,33 +330,41 @@ static void finish_message(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 				 err_none);
 }
 
+/* What is wrong with the packet before anybody looks at what it carries; NULL: nothing. */
+static const char *misfit(const struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t op)
+{
+	if (is_first(r->opcode) ? qp->rx_op != OP_NONE : qp->rx_op != op)
+		return "not the packet that should follow";
+	if (!is_last(r->opcode) && r->payload_len != 1u << qp->mtu_shift)
+		return "path MTU differs: not a full MTU";
+	if (r->payload_len > 1u << qp->mtu_shift)
+		return "path MTU differs: larger";
+	if (!is_first(r->opcode) && !r->payload_len)
+		return "an empty packet in a message";
+	return takes_wqe(r->opcode) && !qp->has_rq && !qp->srq ? "no receive queue" : NULL;
+}
+
 /* A SEND or WRITE packet that is next in sequence. The packet is consumed unless it waits for a receive WQE. */
 static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
 {
 	uint8_t op = r->opcode >= BF_RC_WRITE_FIRST && r->opcode <= BF_RC_WRITE_ONLY_IMM ? OP_WRITE : OP_SEND;
 	struct bf_mlx5_err err = { 0 };
-	uint8_t nak = 0;
+	const char *why = misfit(qp, r, op);
+	uint8_t nak = why ? BF_AETH_NAK_INV_REQ : 0;
 
-	if (is_first(r->opcode) ? qp->rx_op != OP_NONE : qp->rx_op != op)
-		nak = BF_AETH_NAK_INV_REQ;
-	else if (!is_last(r->opcode) && r->payload_len != 1u << qp->mtu_shift)
-		nak = BF_AETH_NAK_INV_REQ;
-	else if (r->payload_len > 1u << qp->mtu_shift || (!is_first(r->opcode) && !r->payload_len))
-		nak = BF_AETH_NAK_INV_REQ;
-	else if (takes_wqe(r->opcode) && !qp->has_rq && !qp->srq)
-		nak = BF_AETH_NAK_INV_REQ;
 	if (!nak && takes_wqe(r->opcode) && !qp->rx_has_wqe && !bf_mlx5_rx_take(qp, pkt, r))
 		return;
 	if (!nak && is_first(r->opcode)) {
 		qp->rx_done = 0;
-		nak = op == OP_WRITE ? begin_write(qp, r) : 0;
+		nak = op == OP_WRITE ? begin_write(qp, r, &why) : 0;
 		qp->rx_op = op;
 	}
 	if (!nak)
-		nak = place(qp, r, pkt->data + r->payload_offset, &err);
+		nak = place(qp, r, pkt->data + r->payload_offset, &err, &why);
 	if (!nak && (r->opcode == BF_RC_SEND_LAST_INV || r->opcode == BF_RC_SEND_ONLY_INV) &&
 	    !bf_mlx5_remote_invalidate(qp, r->imm)) {
 		nak = BF_AETH_NAK_ACCESS;
+		why = "the key to invalidate";
 		err = err_inval_key;
 	}
 	if (BF_UNLIKELY(nak) && qp->service == BF_QPC_ST_UC && !err.syndrome) {
@@ -353,7 +372,7 @@ static void execute(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct b
 		return;
 	}
 	if (nak) {
-		refuse(qp, r, nak, err, "SEND or WRITE refused");
+		refuse(qp, r, nak, err, why);
 		bf_packet_free(pkt);
 		return;
 	}

@@ -72,6 +72,84 @@ START_TEST(refusal_comes_first)
 }
 END_TEST
 
+/* Both ends of a connection, 10.0.0.1 and 10.0.0.2. */
+static uint32_t connect(struct rig *r, uint32_t far_mtu)
+{
+	uint32_t far;
+
+	begin(r);
+	far = story_actor(&r->s, "queue", "nic1.qp0x102");
+	STORY(&r->s, qp_config, far, .qpn = 0x102, .sq_wqebbs = DEPTH);
+	STORY(&r->s, qp_path, r->qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 0x0a000001, .remote_ipv4 = 0x0a000002,
+	      .mtu = 4096, .access = 8, .max_reads = 1, .max_answers = 1);
+	STORY(&r->s, qp_path, far, .qpn = 0x102, .remote_qpn = QPN, .ipv4 = 0x0a000002, .remote_ipv4 = 0x0a000001,
+	      .mtu = far_mtu, .access = 8, .max_reads = 1, .max_answers = 1);
+	return far;
+}
+
+/* A refusal quotes what the responder recorded, and where both ends disagree. */
+START_TEST(both_ends_speak)
+{
+	static const struct {
+		uint8_t syndrome, nak;
+		const char *id;
+	} cases[] = { { 0x12, 0x61, "MLX5-REMOTE-INVALID" },
+		      { 0x13, 0x62, "MLX5-REMOTE-ACCESS" },
+		      { 0x14, 0x63, "MLX5-REMOTE-OPERATION" } };
+	struct rig r;
+	uint32_t far;
+
+	far = connect(&r, 1024);
+	STORY(&r.s, qp_error, far, .qpn = 0x102, .side = 1, .psn = 7, .nak = cases[_i].nak, .why = "as it says");
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = cases[_i].syndrome, .vendor = 0x8a);
+	story_ends(&r.s, cases[_i].id,
+		   _i == 0   ? "nic1.qp0x102, in state RESET, refused PSN 7 (NAK 61): as it says"
+		   : _i == 1 ? "path MTU 4096 here, 1024 there"
+			     : "its remote access is WRITE");
+}
+END_TEST
+
+/* Packets that the peer drops without a word: why tells which rule. Where the peer took some, PSNs agree. */
+START_TEST(the_peer_drops)
+{
+	static const struct {
+		uint8_t why;
+		bool taken;
+		const char *id, *text;
+	} cases[] = {
+		{ 5, false, "MLX5-PEER-STATE", "dropped 1 packets, the last for \"qp-state\": PSN 9" },
+		{ 6, false, "MLX5-PEER-PSN", "PSN 9, when it expected 4" },
+		{ 7, false, "MLX5-PEER-PSN", "takes its packets for old ones" },
+		{ 3, false, "MLX5-PEER-GONE", "has no such queue pair" },
+		{ 4, false, "MLX5-PEER-GONE", "is connected to somebody else" },
+		{ 6, true, "MLX5-RETRY-EXCEEDED", "out-of-sequence" },
+		{ 2, false, "MLX5-RETRY-EXCEEDED", "bad-icrc" },
+	};
+	struct rig r;
+	uint32_t far;
+
+	far = connect(&r, 4096);
+	if (cases[_i].taken)
+		STORY(&r.s, request_done, far, .qpn = 0x102, .psn = 1);
+	STORY(&r.s, rx_drop, far, .qpn = 0x102, .psn = 9, .expected = 4, .why = cases[_i].why);
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = 0x15, .vendor = 0x81);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
+/* An error of which only the completion is known; a queue pair that a command stopped has none. */
+START_TEST(completions_are_never_nothing)
+{
+	struct rig r;
+
+	begin(&r);
+	if (_i == 1)
+		STORY(&r.s, qp_state, r.qp, .qpn = QPN, .from = 3, .to = 6, .cause = 0);
+	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = _i == 2 ? 0x10 : 0x05, .vendor = 0xf9);
+	story_ends(&r.s, _i == 1 ? NULL : "MLX5-ERROR-COMPLETION", "WQE 4 of QP 0x101 on PE 0 completed with syndrome");
+}
+END_TEST
+
 /* What DC targets refuse, and one that is not there. */
 START_TEST(dc_targets)
 {
@@ -103,6 +181,7 @@ START_TEST(flushes_are_told)
 	struct rig r;
 
 	begin(&r);
+	STORY(&r.s, qp_state, r.qp, .qpn = QPN, .from = 3, .to = 6, .cause = 0);
 	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = 0x05, .vendor = 0xf9);
 	story_ends(&r.s, "MLX5-FLUSHED", "from WQE 4 on were flushed (05/f9)");
 }
@@ -284,6 +363,9 @@ int main(void)
 	tcase_add_loop_test(t, keys, 0, 6);
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
+	tcase_add_loop_test(t, both_ends_speak, 0, 3);
+	tcase_add_loop_test(t, the_peer_drops, 0, 7);
+	tcase_add_loop_test(t, completions_are_never_nothing, 0, 3);
 	tcase_add_loop_test(t, dc_targets, 0, 3);
 	tcase_add_test(t, flushes_are_told);
 	tcase_add_loop_test(t, early_poll_and_quiet, 0, 2);

@@ -275,6 +275,8 @@ START_TEST(somebody_waits_for_ever)
 	STORY(&r.s, agent_start, r.a, .stack = 0);
 	submit(&r, r.a, 0);
 	execute(&r, 0, BF_MLX5_OP_RDMA_WRITE, 0);
+	r.s.now += 10000000; /* so that nothing is under way */
+	STORY(&r.s, agent_wake, r.a, .reason = 1);
 	story_ends(&r.s, "MLX5-POLL-WINDOW", "no poller takes the counter");
 }
 END_TEST

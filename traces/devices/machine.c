@@ -42,10 +42,15 @@ static const struct bf_timeline_row timeline[] = {
 	{ .type = NULL },
 };
 
+extern const struct bf_rule_family bf_rules_machine;
+
+static const struct bf_rule_family *const families[] = { &bf_rules_machine, NULL };
+
 extern const struct bf_device bf_device_machine;
 const struct bf_device bf_device_machine = {
 	.name = "machine",
 	.summary = "what every machine has",
+	.families = families,
 	.busy = busy,
 	.timeline = timeline,
 };

@@ -147,7 +147,8 @@ static bool wants_registers(const struct bf_rules *r)
 /* What the engine itself takes in: the table of stores, and the count of faults. */
 static bool takes(const struct bf_rules *r, enum bf_seen_kind kind)
 {
-	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_dma_read ||
+	return kind == BF_SEEN_agent_start || kind == BF_SEEN_agent_end || kind == BF_SEEN_deadlock ||
+	       kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_dma_read ||
 	       kind == BF_SEEN_fault_injected || (kind == BF_SEEN_mmio_store && wants_registers(r));
 }
 
@@ -415,8 +416,12 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 	a = &r->actors[actor];
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	/* A capture is one machine's, and the first number there is a queue's. */
-	if (strncmp(name, "cap.", 4) != 0)
-		a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
+	if (strncmp(name, "cap.", 4) != 0) {
+		char *end;
+
+		a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), &end, 10);
+		a->unit = *end == '.' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+	}
 	a->queue = queue ? strtoul(queue + 2, NULL, 10) : 0;
 	a->is_queue = strcmp(kind, "queue") == 0;
 	return 0;
@@ -542,20 +547,44 @@ uint64_t bf_rule_now(const struct bf_rules *r)
 
 /* ---- the end ---- */
 
-void bf_rules_finish(struct bf_rules *r, bool complete)
+/* A thread that is under way stores something again and again, if only where it polls from. */
+#define MOVES_WITHIN (5 * BF_US)
+
+bool bf_rules_cut(const struct bf_rules *r)
 {
-	if (r->finished)
-		return;
-	r->finished = true;
+	return r->cut;
+}
+
+uint64_t bf_rules_moved(const struct bf_rules *r)
+{
+	return r->moved_ps;
+}
+
+static void judge_end(struct bf_rules *r, uint32_t net, bool complete)
+{
 	for (uint32_t i = 0; i < r->nruns; i++) {
 		struct bf_rule_run *run = &r->runs[i];
 
+		if (run->rule->net != net)
+			continue;
 		for (uint32_t q = 0; run->rule->end_queue && q < r->nqueues; q++)
 			if (strcmp(r->queues[q]->family->name, run->rule->about.family) == 0)
 				run->rule->end_queue(run, r->queues[q], complete);
 		if (run->rule->end)
 			run->rule->end(run, complete);
 	}
+	bf_findings_complete(r);
+}
+
+void bf_rules_finish(struct bf_rules *r, bool complete)
+{
+	if (r->finished)
+		return;
+	r->finished = true;
+	r->cut = r->started > r->ended && !r->deadlocked && r->now_ps - r->moved_ps < MOVES_WITHIN;
+	complete = complete && !r->cut;
+	for (uint32_t net = 0; net <= BF_RULE_NETS; net++)
+		judge_end(r, net, complete);
 	bf_findings_settle(r);
 	bf_rules_note_unable(r);
 	bf_device_rules_note_unjudged(r);

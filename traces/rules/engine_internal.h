@@ -29,7 +29,7 @@ struct bf_plan {
 
 struct bf_rules_actor {
 	char name[48];
-	uint32_t pe;
+	uint32_t pe, unit;
 	uint64_t queue; /* the number behind ".q" */
 	bool is_queue;
 	bool unjudged;                /* made records of queues of a type that no rule knows */
@@ -93,6 +93,10 @@ struct bf_rules {
 	uint16_t noticed; /* by facts, in the record at hand */
 	int status;
 	uint64_t now_ps, records;
+	uint64_t moved_ps;                   /* the last store */
+	uint64_t started, ended, deadlocked; /* threads */
+	bool cut;
+	uint32_t settled; /* findings whose text is complete */
 	uint64_t faults;
 	char fault_text[200];
 	struct bf_unable *unable;
@@ -114,7 +118,8 @@ bf_take_fn bf_rules_take_first;
 bf_take_fn *bf_rules_take_by(const struct bf_plan *p);
 bf_take_fn bf_rules_take_device;
 
-/* Findings: order them, name the root cause; see finding.c. */
+/* Findings: complete the texts of new ones; order them and name the root cause; see finding.c. */
+void bf_findings_complete(struct bf_rules *r);
 void bf_findings_settle(struct bf_rules *r);
 void bf_findings_store_visible(struct bf_rules *r, const struct bf_store *s);
 void bf_findings_free(struct bf_rules *r);

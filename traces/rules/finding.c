@@ -185,11 +185,9 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->rule->about.id, y->rule->about.id);
 }
 
-void bf_findings_settle(struct bf_rules *r)
+void bf_findings_complete(struct bf_rules *r)
 {
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < r->nfindings; i++) {
+	for (uint32_t i = r->settled; i < r->nfindings; i++) {
 		struct bf_finding *f = r->findings[i];
 
 		if (!void_finding(r, f))
@@ -200,12 +198,27 @@ void bf_findings_settle(struct bf_rules *r)
 			free(f);
 			continue;
 		}
-		r->findings[kept++] = f;
+		r->findings[r->settled++] = f;
 		r->problems += !f->found.suppressed && f->rule->about.severity != BF_SEVERITY_NOTE;
 	}
-	r->nfindings = kept;
-	if (kept)
-		qsort(r->findings, kept, sizeof(*r->findings), compare);
+	r->nfindings = r->settled;
+}
+
+bool bf_rule_silent(const struct bf_rule_run *r, const struct bf_rule_queue *queue)
+{
+	for (uint32_t i = 0; i < r->rules->settled; i++) {
+		const struct bf_finding *f = r->rules->findings[i];
+
+		if (f->rule->about.severity != BF_SEVERITY_NOTE && (!queue || f->queue == queue))
+			return false;
+	}
+	return true;
+}
+
+void bf_findings_settle(struct bf_rules *r)
+{
+	if (r->nfindings)
+		qsort(r->findings, r->nfindings, sizeof(*r->findings), compare);
 	if (r->problems)
 		r->findings[0]->found.root = true;
 }

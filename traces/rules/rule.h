@@ -37,7 +37,7 @@ struct bf_seen {
 	uint64_t time_ps;
 	uint64_t number; /* place in the stream, from 0 */
 	uint32_t actor;
-	uint32_t pe; /* the first number in the actor's name */
+	uint32_t pe, unit; /* the first number in the actor's name, and the second of a device's, "nic<pe>.<unit>" */
 	enum bf_seen_kind kind;
 	uint32_t tail_len;
 	const uint8_t *tail;
@@ -66,6 +66,7 @@ struct bf_rule_queue {
 	const struct bf_rule_family *family;
 	uint32_t pe;
 	uint64_t number;
+	uint32_t unit;   /* which of the PE's devices has it: the second number in its name */
 	uint32_t actor;  /* the device's queue, 0 until one of its records came */
 	uint32_t place;  /* in order of appearance */
 	uint8_t *memory; /* facts, then the states of rules */
@@ -94,6 +95,7 @@ enum {
 	BF_RANK_EFFECT = 70,     /* what follows from errors: flushes, retries, time-outs */
 	BF_RANK_LUCK = 80,       /* warnings */
 	BF_RANK_SPEED = 90,      /* performance */
+	BF_RANK_NET = 100,       /* that something is wrong, where no other rule knows what */
 };
 
 struct bf_finding {
@@ -108,9 +110,12 @@ struct bf_finding {
 	char text[800];
 };
 
+#define BF_RULE_NETS 2u /* the highest `net` */
+
 struct bf_rule {
 	struct bf_rule_about about;
 	uint8_t rank;
+	bool net;                /* its end_queue() and end() come after all others, where bf_rule_silent() is known */
 	const uint16_t *records; /* BF_SEES(): the records that `on` is called for; NULL: none */
 	uint16_t spares;         /* of them one that it begins without, as if by bf_rule_spare(); 0: none */
 	uint16_t when;           /* of the first `whens` of `records` only those in which facts noticed one of these */
@@ -212,6 +217,16 @@ struct bf_finding *bf_rule_find(struct bf_rule_run *r, const struct bf_seen *e, 
 
 /* The finding that a rule has made at a queue; NULL. */
 struct bf_finding *bf_rule_found(struct bf_rule_run *r, const struct bf_rule_queue *queue);
+
+/* For rules that are nets: no other rule has found an error or a warning at `queue`; NULL: anywhere. */
+bool bf_rule_silent(const struct bf_rule_run *r, const struct bf_rule_queue *queue);
+
+/*
+ * The run was still moving when it was cut, by a limit for instance: some thread had not ended, and something was
+ * stored a moment before. Then `complete` is false. When something was stored last.
+ */
+bool bf_rules_cut(const struct bf_rules *r);
+uint64_t bf_rules_moved(const struct bf_rules *r);
 
 /* The entry that it is about. */
 void bf_finding_index(struct bf_finding *f, uint64_t index);

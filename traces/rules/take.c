@@ -42,7 +42,7 @@ static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_se
 		return q != NULL;
 	a->latest = q;
 	if (q && a->is_queue && p->kind != BF_SEEN_cqe)
-		q->actor = e->actor;
+		q->actor = e->actor, q->unit = e->unit;
 	return q != NULL;
 }
 
@@ -58,6 +58,7 @@ static void note_fault(struct bf_rules *r, const struct bf_seen *e)
 
 static inline void issue(struct bf_rules *r, const struct bf_seen *e, uint64_t seq, uint64_t va)
 {
+	r->moved_ps = e->time_ps;
 	if (BF_UNLIKELY(!bf_stores_issue(r->stores, e, seq, va)))
 		r->status = -ENOMEM;
 }
@@ -76,6 +77,16 @@ static inline bool show(struct bf_rules *r, const struct bf_rec_header *head, ui
 static inline bool note(struct bf_rules *r, const struct bf_rec_header *head, const struct bf_seen *e)
 {
 	switch (e->kind) {
+	case BF_SEEN_agent_start:
+		r->started++;
+		r->moved_ps = e->time_ps;
+		break;
+	case BF_SEEN_agent_end:
+		r->ended++;
+		break;
+	case BF_SEEN_deadlock:
+		r->deadlocked++;
+		break;
 	case BF_SEEN_store:
 		issue(r, e, e->store.seq, e->store.va);
 		break;
@@ -104,6 +115,7 @@ static inline void begin(const struct bf_rules *r, const struct bf_rec_schema *t
 	e->number = r->records;
 	e->actor = head->actor;
 	e->pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
+	e->unit = head->actor < r->nactors ? r->actors[head->actor].unit : 0;
 	e->kind = kind;
 	e->fixed = fixed;
 	e->tail = tail;

@@ -7,7 +7,7 @@
 #define BF_MLX5_CQS 1024u
 
 struct bf_mlx5_cq {
-	uint32_t pe, cqn, cqes;
+	uint32_t pe, unit, cqn, cqes;
 	bool known, collapsed, overrun_ignore;
 };
 
@@ -16,15 +16,16 @@ struct bf_mlx5_cqs {
 	struct bf_mlx5_cq cq[BF_MLX5_CQS];
 };
 
-static inline uint32_t bf_mlx5_cq_place(uint64_t pe, uint64_t cqn)
+static inline uint32_t bf_mlx5_cq_place(uint64_t pe, uint64_t unit, uint64_t cqn)
 {
-	return (uint32_t)((pe << 24 ^ cqn) * 0x9e3779b97f4a7c15ull >> 40) % BF_MLX5_CQS;
+	return (uint32_t)((pe << 28 ^ unit << 24 ^ cqn) * 0x9e3779b97f4a7c15ull >> 40) % BF_MLX5_CQS;
 }
 
 static inline void bf_mlx5_note_cq(struct bf_mlx5_cqs *s, const struct bf_seen *e)
 {
-	s->cq[bf_mlx5_cq_place(e->pe, e->cq_config.cqn)] =
+	s->cq[bf_mlx5_cq_place(e->pe, e->unit, e->cq_config.cqn)] =
 	    (struct bf_mlx5_cq){ .pe = e->pe,
+				 .unit = e->unit,
 				 .cqn = (uint32_t)e->cq_config.cqn,
 				 .cqes = (uint32_t)e->cq_config.cqes,
 				 .known = true,
@@ -32,12 +33,13 @@ static inline void bf_mlx5_note_cq(struct bf_mlx5_cqs *s, const struct bf_seen *
 				 .overrun_ignore = e->cq_config.overrun_ignore != 0 };
 }
 
-/* NULL: nothing is known of it. */
-static inline const struct bf_mlx5_cq *bf_mlx5_find_cq(const struct bf_mlx5_cqs *s, uint32_t pe, uint32_t cqn)
+/* That of a queue pair's device; NULL: nothing is known of it. */
+static inline const struct bf_mlx5_cq *bf_mlx5_find_cq(const struct bf_mlx5_cqs *s, const struct bf_rule_queue *of,
+						       uint32_t cqn)
 {
-	const struct bf_mlx5_cq *cq = &s->cq[bf_mlx5_cq_place(pe, cqn)];
+	const struct bf_mlx5_cq *cq = &s->cq[bf_mlx5_cq_place(of->pe, of->unit, cqn)];
 
-	return cq->known && cq->pe == pe && cq->cqn == cqn ? cq : NULL;
+	return cq->known && cq->pe == of->pe && cq->unit == of->unit && cq->cqn == cqn ? cq : NULL;
 }
 
 #endif

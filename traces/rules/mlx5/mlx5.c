@@ -9,6 +9,7 @@
 #include "models/mlx5/wqe.h"
 #include "sim/bytes.h"
 #include "sim/mem.h"
+#include "traces/rules/mlx5/far.h"
 
 #define READS 64u
 #define FENCES 1024u
@@ -57,6 +58,8 @@ void bf_mlx5_failed_with(struct bf_rule_run *r, const struct bf_seen *e, uint32_
 	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome %02" PRIx32 ", vendor %02" PRIx64 ": %s%s%s%s",
 		       e->qp_error.index, bf_rule_actor(r->rules, e->actor), syndrome, e->qp_error.vendor,
 		       bf_mlx5_syndrome(syndrome), why[0] ? ", " : "", why, more);
+	if (e->qp_error.syndrome >= BF_MLX5_SYND_REM_INV_REQ)
+		bf_mlx5_say_far(r->rules, f, e->queue);
 }
 
 const char *bf_mlx5_syndrome(uint64_t syndrome)
@@ -446,6 +449,8 @@ static void note_path(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	q->retries = (uint32_t)e->qp_path.retries;
 	q->rnr_retries = (uint32_t)e->qp_path.rnr_retries;
 	q->timeout = (uint32_t)e->qp_path.timeout;
+	q->mtu = (uint32_t)e->qp_path.mtu;
+	q->access = (uint32_t)e->qp_path.access;
 }
 
 static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_seen *e)
@@ -475,9 +480,18 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		break;
 	case BF_SEEN_qp_error:
 		q->failed = true;
+		bf_mlx5_note_answer(q, e);
+		break;
+	case BF_SEEN_request_done:
+		q->answers.taken = true;
+		break;
+	case BF_SEEN_rx_drop:
+	case BF_SEEN_nak_sent:
+		bf_mlx5_note_answer(q, e);
 		break;
 	case BF_SEEN_qp_state:
 		q->state = (uint8_t)e->qp_state.to;
+		q->stopped = q->state == BF_MLX5_QPS_ERR && e->qp_state.cause == BF_MLX5_BY_COMMAND;
 		/* A queue pair that was reset begins anew: nothing of it has failed or waits to be rung for. */
 		if (q->state == BF_MLX5_QPS_RST) {
 			q->error_syndrome = 0;
@@ -559,7 +573,8 @@ static void forget(void *facts)
 	R(retransmits) R(read_zero) R(shared_queue) R(cq_too_small) R(cq_entry0) R(cq_not_cleared)                     \
 	R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)             \
 	R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)                    \
-	R(no_quiet) R(dbrec_unfenced)
+	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
+	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
@@ -570,15 +585,43 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint16_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint16_t records[] = {
-	BF_SEEN_agent_start,   BF_SEEN_agent_end,        BF_SEEN_store,         BF_SEEN_store_visible,
-	BF_SEEN_fence,         BF_SEEN_dma_read,         BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
-	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,         BF_SEEN_cqe,           BF_SEEN_qp_state,
-	BF_SEEN_mkey_error,    BF_SEEN_qp_error,         BF_SEEN_retransmit,    BF_SEEN_dbrec,
-	BF_SEEN_rx_drop,       BF_SEEN_nak_sent,         BF_SEEN_qp_config,     BF_SEEN_qp_path,
-	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,      BF_SEEN_ibgda_publish, BF_SEEN_ibgda_post,
-	BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,      BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume,
-	BF_SEEN_ibgda_astray,  BF_SEEN_ibgda_result,     BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
-	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell, BF_SEEN_capture_wqe,   0,
+	BF_SEEN_agent_start,
+	BF_SEEN_agent_end,
+	BF_SEEN_store,
+	BF_SEEN_store_visible,
+	BF_SEEN_fence,
+	BF_SEEN_dma_read,
+	BF_SEEN_doorbell,
+	BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,
+	BF_SEEN_wqe_done,
+	BF_SEEN_cqe,
+	BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,
+	BF_SEEN_qp_error,
+	BF_SEEN_retransmit,
+	BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,
+	BF_SEEN_request_done,
+	BF_SEEN_nak_sent,
+	BF_SEEN_qp_config,
+	BF_SEEN_qp_path,
+	BF_SEEN_ibgda_reserve,
+	BF_SEEN_ibgda_build,
+	BF_SEEN_ibgda_publish,
+	BF_SEEN_ibgda_post,
+	BF_SEEN_ibgda_poll,
+	BF_SEEN_ibgda_quiet,
+	BF_SEEN_ibgda_handoff,
+	BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,
+	BF_SEEN_ibgda_result,
+	BF_SEEN_ibgda_ibuf,
+	BF_SEEN_dc_wqe,
+	BF_SEEN_capture_qp,
+	BF_SEEN_capture_doorbell,
+	BF_SEEN_capture_wqe,
+	0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {

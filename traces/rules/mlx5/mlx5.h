@@ -64,6 +64,15 @@ struct bf_mlx5_dbrec_store {
 	bool set, rang_before; /* its thread had rung the doorbell for this index before */
 };
 
+/* What a queue pair recorded as the responder (far.c). */
+struct bf_mlx5_answers {
+	bool refused, taken; /* some request was carried out */
+	uint8_t refused_nak, drop_why, drop_state, nak_syndrome;
+	uint32_t refused_psn, drop_psn, drop_expected, nak_psn;
+	uint64_t refused_ps, refused_record, drops, drop_ps, drop_record, naks;
+	char refused_why[33], drop_text[33];
+};
+
 struct bf_mlx5_queue {
 	struct bf_ring *ring, *dbrec_ring;
 	uint64_t sq;                /* where the device has the ring; 0: not known */
@@ -94,9 +103,12 @@ struct bf_mlx5_queue {
 	uint8_t error_syndrome;
 	/* Configuration. */
 	bool configured, connected;
-	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout;
+	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout,
+	    mtu, access;
 	uint8_t state;
-	bool failed; /* it has had an error */
+	bool failed;  /* it has had an error */
+	bool stopped; /* a command moved it to error: what is flushed then is no error */
+	struct bf_mlx5_answers answers;
 };
 
 extern const struct bf_rule_family bf_rules_mlx5;

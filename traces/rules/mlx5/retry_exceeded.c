@@ -2,14 +2,14 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_failed_with(r, e, 0x15u, ": the path is dead, and later flushes are its consequence");
+	bf_mlx5_failed_with(r, e, 0x15u, ": no retry was acknowledged, and later flushes follow from that");
 }
 
 const struct bf_rule bf_rule_mlx5_retry_exceeded = {
 	.about = {
 		.id = "MLX5-RETRY-EXCEEDED",
 		.family = "mlx5",
-		.title = "the path is dead: nobody answered any of the retries",
+		.title = "the path is dead: no retry was acknowledged",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt "
 			    "times, and then fails the queue pair with syndrome 15, vendor 81.",
