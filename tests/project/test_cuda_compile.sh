@@ -146,13 +146,22 @@ for tool in calibrate compare; do
 done
 echo "compiled for sm_90a"
 
-# What the optimizer has to say it says of the newer one; for the oldest it is left out where nvcc can do without.
+# What the optimizer has to say it says of the newer one; for the oldest it is left out where nvcc can do without. The
+# kernels of every workload of the NIC in one unit take it a minute: test_ptx_agent.sh optimizes them, and runs them.
 fast=
 "$nvcc" --help | grep -q -e '--Ofast-compile' && fast=-Ofc=max
-for arch in $("$nvcc" --list-gpu-code | head -n 1) sm_90; do
-	[ "$arch" != sm_90 ] || fast=
-	for unit in kernels nvme sdma; do
-		"$nvcc" -Werror all-warnings $fast -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/$unit.o" "$dir/$unit.cu"
-	done
-	echo "compiled for $arch"
+oldest=$("$nvcc" --list-gpu-code | head -n 1)
+# compiled UNIT ARCH [OPTION...]
+compiled() {
+	unit=$1 arch=$2
+	shift 2
+	"$nvcc" -Werror all-warnings "$@" -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/$unit.o" "$dir/$unit.cu"
+}
+for unit in kernels nvme sdma; do
+	compiled $unit "$oldest" $fast
 done
+echo "compiled for $oldest"
+compiled kernels sm_90 $fast
+compiled nvme sm_90
+compiled sdma sm_90
+echo "compiled for sm_90"
