@@ -27,7 +27,7 @@ BF_API_BEGIN
 
 /* Which entries a record speaks of. */
 enum bf_life_entries {
-	BF_LIFE_ONE,   /* field `first` */
+	BF_LIFE_ONE,   /* `first` */
 	BF_LIFE_COUNT, /* `first` and as many as `second` says */
 	BF_LIFE_RANGE, /* from `first` to before `second` */
 	BF_LIFE_BELOW, /* all before `first` that have not been there yet */
@@ -35,9 +35,30 @@ enum bf_life_entries {
 	BF_LIFE_SLOTS, /* `first`, which takes as many slots as `second` says */
 	BF_LIFE_NAMED, /* `first`, which goes by `second` from now on: its slot may hold another before it is complete
 			*/
+	/* Of lives whose indices are bytes. A submission is what the first of BYTES that is known of it had. */
+	BF_LIFE_BYTES,  /* from `first` to before `second` */
+	BF_LIFE_BEHIND, /* all that end before `first` */
+	BF_LIFE_IN,     /* another one of the submission that `first` lies in */
+	BF_LIFE_ALL,    /* whatever of the queue has begun and not ended */
 };
 
-/* One record type that says where an entry is: which queue, which entries, which point. A type may have two. */
+/* What a record does to an entry. */
+enum bf_life_role {
+	BF_LIFE_POINT, /* it is at `point` now */
+	BF_LIFE_ASIDE, /* told, from `point` on: it moves nothing */
+	BF_LIFE_STOP,  /* the queue stops here: `says` is why what is open does not go on. From `point` on */
+	BF_LIFE_OPEN,  /* the queue begins, with nothing in it. Its ring: `va` and `bytes` */
+	BF_LIFE_SHUT,  /* the queue ends, and what is in it with it, unless it has stopped before */
+};
+
+/*
+ * One record type that says where an entry is: which queue, which entries, which point. `first`, `second` and the like
+ * are fields, or arithmetic with them as in sentences: "dwords*4", "q0[31:16]".
+ *
+ * A sentence has $field where the value of a field is to stand: an enum's name, $#field in hexadecimal, $a+b-1 with
+ * arithmetic from left to right, $q0[31:16] for bits; $time is the record's. [field?yes|no] has the one text when the
+ * field is not 0, else the other; [field=3?yes] and [field!=3?yes] compare.
+ */
 struct bf_life_row {
 	const char *type;
 	uint32_t point; /* index into the points */
@@ -45,16 +66,36 @@ struct bf_life_row {
 	const char *queue; /* the field with its number; NULL: the actor is the queue */
 	const char *first, *second;
 	const char *when; /* only when this field ... */
-	uint64_t is;      /* ... has this value */
+	uint64_t is;      /* ... has this value; or comparisons, all of which hold: "op!=0 indirect=0" */
 	bool software;    /* the actor is a thread, and does not name the queue */
 	/*
-	 * For `belfry explain`: a sentence, "fetches entry $index of $bytes bytes", where $field stands for the value
-	 * of a field, an enum's for its name; NULL: the name of the point says it. With the address and length of the
-	 * entry in memory, if the record has them, stores to it and the device's reads are told as well.
+	 * For `belfry explain`: a sentence, "fetches entry $index of $bytes bytes"; NULL: the name of the point says
+	 * it. With the address and length of the entry in memory, if the record has them, stores to it and the device's
+	 * reads are told as well.
 	 */
 	const char *says;
 	const char *va, *bytes;
 	const char *error; /* not good when this field is not 0 */
+	enum bf_life_role role;
+	const char *after; /* only what has been at this point, or behind it; NULL: whatever */
+	const char *step;  /* short name of what happens; NULL: that of the point */
+	const char *also;  /* a second sentence, on a line of its own; nothing is told when it comes out empty */
+	const char *again; /* point 0: a sentence for when another entry takes the place in the ring */
+	const char *keep;  /* "signal=address": the value that sentences and `of` know by the name signal from now on */
+	const char *of;    /* `first` and `second` are compared with what is kept under this name, not with the index */
+	bool rings;        /* the thread's last store to a device was for this */
+	bool reads;        /* the device has asked for the entry's bytes; `va` and `bytes` say so, too */
+	bool once;         /* ASIDE: only the first one is told */
+};
+
+/*
+ * An entry that is stuck: what shows that it has not come to a point. Sentences stand on no record: $index, $from and
+ * $to (of its submission) and what rows keep are known, $type.field of the queue's last record of a type, and @point,
+ * @type: the thread that took the entry there, or whose record that was. [name?...] asks whether it is known.
+ */
+struct bf_life_end {
+	const char *name; /* of the point; one that is no point of the life: see bf_life.needs */
+	const char *says; /* what the thread that had the entry last does now is told behind it */
 };
 
 /* A kind of entry. An entry ends with its last point, or when its slot is used again. */
@@ -70,6 +111,12 @@ struct bf_life {
 	 * code of its own, or not at all.
 	 */
 	const char *prefix;
+	const char *entry; /* "packet": what one is called; NULL: "entry" */
+	const char *group; /* "submission": what --stuck counts; NULL: the same */
+	bool hex;          /* indices are written in hexadecimal */
+	/* What is kept under this name must not be 0 in what began with point 0, or the last point was in vain. */
+	const char *needs;
+	const struct bf_life_end *ends; /* ends with a NULL name; NULL: none */
 };
 
 /* Records of a span, by the field with its other end: how busy the actor was. */

@@ -52,7 +52,7 @@ stuck full "nvme-read --commands 40 --bug cq-head-never-rung" '\[NVME-CQ-NOT-RUN
 	'first missing step: completion' 'its completion is kept: the completion queue is full'
 stuck first "sdma-copy --bug doorbell-first" '\[SDMA-DOORBELL-FIRST\]' '1 submission, first missing step: completion' \
 	'found nothing but NOPs there' 'pe0\.cpu0 waits for a completion'
-stuck straddle "sdma-wrap --bug straddle" '\[SDMA-STRADDLE\]' '1 submission, first missing step: done' \
+stuck straddle "sdma-wrap --bug straddle" '\[SDMA-STRADDLE\]' '1 submission, first missing step: retire' \
 	'the queue stopped at packet 0xff4, dword 3: straddles'
 stuck bytes "mbarrier-pipeline --bug tx-over" 'gpu0\.sm0:0x400: 4 waiting warps, first missing step: bytes' \
 	'16 bytes are expected and have not come'

@@ -42,7 +42,7 @@ static const struct {
 	{ "ssd0.sq1:cid=0x5#3", BF_EXPLAIN_NVME, "ssd0", 1, 5, 3, false, "ssd0.sq1:cid=5#3" },
 	{ "ssd0.sq1:slot=7", BF_EXPLAIN_NVME, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
 	{ "ssd0.sq1:7", BF_EXPLAIN_NVME, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
-	{ "sdma0.q0:0x60", BF_EXPLAIN_SDMA, "sdma0", 0, 0x60, 1, false, "sdma0.q0:0x60" },
+	{ "sdma0.q0:0x60", BF_EXPLAIN_ROWS, "sdma0", 0, 0x60, 1, false, "sdma0.q0:0x60" },
 	{ "gpu0.sm3:0x400", BF_EXPLAIN_BARRIER, "gpu0", 3, 0x400, 1, false, "gpu0.sm3:0x400" },
 	{ "nic0.cq0x40:#57", BF_EXPLAIN_COMPLETION, "nic0", 0x40, 57, 1, false, "nic0.cq0x40:#57" },
 };

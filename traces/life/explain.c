@@ -330,7 +330,6 @@ static const struct {
 } kinds[] = {
 	[BF_EXPLAIN_MLX5] = { bf_explain_mlx5_handlers, bf_explain_mlx5_end },
 	[BF_EXPLAIN_NVME] = { bf_explain_nvme_handlers, bf_explain_nvme_end },
-	[BF_EXPLAIN_SDMA] = { bf_explain_sdma_handlers, bf_explain_sdma_end },
 	[BF_EXPLAIN_BARRIER] = { bf_explain_barrier_handlers, bf_explain_barrier_end },
 	[BF_EXPLAIN_COMPLETION] = { NULL, bf_explain_mlx5_end },
 	[BF_EXPLAIN_ROWS] = { no_handlers, bf_explain_rows_end },
@@ -361,6 +360,8 @@ int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain 
 	l->qpn = (uint32_t)target->queue;
 	l->index = (uint16_t)target->index;
 	l->blocks = 1;
+	l->facts.index = target->index;
+	l->queue.life = target->life;
 	l->device_only = target->kind == BF_EXPLAIN_MLX5 && !target->device[0];
 	*out = l;
 	return 0;
@@ -380,6 +381,7 @@ void bf_explain_free(struct bf_explain *l)
 		return;
 	bf_explain_barrier_free(l);
 	bf_number_map_free(&l->last_read);
+	bf_life_free_queue(&l->queue);
 	free(l->steps);
 	free(l->packets);
 	free(l->actors);

@@ -1,7 +1,8 @@
 /*
  * What the parts of the story share: explain.c takes records in, explain_driver.c, explain_queue.c and explain_wire.c
  * know a send entry (what its driver did, what happens at its own queue, its packets and the other end), explain_nvme.c
- * a command, explain_sdma.c a packet, explain_barrier.c a barrier; explain_memory.c adds what was visible to whom.
+ * a command, explain_barrier.c a barrier; rows.c takes the rows of a device; explain_memory.c adds what was visible to
+ * whom.
  */
 #ifndef BELFRY_TRACES_LIFE_EXPLAIN_INTERNAL_H
 #define BELFRY_TRACES_LIFE_EXPLAIN_INTERNAL_H
@@ -11,6 +12,7 @@
 
 #include "traces/container/number_map_internal.h"
 #include "traces/life/explain.h"
+#include "traces/life/facts.h"
 
 #define BF_EXPLAIN_TYPES 1024u
 #define BF_EXPLAIN_PSN_MASK 0xffffffu
@@ -102,14 +104,17 @@ struct bf_explain {
 	uint64_t cqe_iova, cqe_va, cqe_bytes;
 	bool cqe_known, cqe_landed, cqe_loaded;
 	/* Commands and packets. */
-	int nvme_point, sdma_point;
-	uint32_t passed;                /* a device's rows: bits of points */
+	int nvme_point;
+	/* A device's rows. */
+	struct bf_life_facts facts;
+	struct bf_life_queue queue;
+	char by[BF_LIFE_POINTS][48];    /* who took it to each point */
+	uint32_t told;                  /* bits of rows */
 	struct bf_number_map last_read; /* and the record, plus one, of the last entry that was read at an address */
-	uint64_t sdma_around;           /* the packet that the byte lies inside of, plus one; 0: none */
 	uint64_t cqn;
 	uint32_t seen_nth, slot, entries;
-	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, span_from, span_to, signal_va, ring_va, ring_bytes;
-	bool cid_known, slot_known, span_known, signal_known, given_up, failed, started;
+	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, ring_va, ring_bytes;
+	bool given_up, failed;
 	struct bf_explain_barrier *barrier;
 
 	unsigned nunknown;
@@ -164,10 +169,9 @@ void bf_explain_missing(struct bf_explain *l, enum bf_explain_place place, const
 
 /* One for each kind: who takes its records, and what is missing at the end. */
 extern const struct bf_explain_handler bf_explain_mlx5_handlers[], bf_explain_nvme_handlers[],
-    bf_explain_sdma_handlers[], bf_explain_barrier_handlers[];
+    bf_explain_barrier_handlers[];
 void bf_explain_mlx5_end(struct bf_explain *l);
 void bf_explain_nvme_end(struct bf_explain *l);
-void bf_explain_sdma_end(struct bf_explain *l);
 void bf_explain_barrier_end(struct bf_explain *l);
 /* By the rows of a device: rows.c. */
 bf_explain_on bf_explain_rows_take;

@@ -272,16 +272,17 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 	struct memory *m = calloc(1, sizeof(*m));
 	struct bf_trace_record rec;
 	bool buffered = false, stored;
+	char name[32];
 	int rc = 0, damage;
 
 	if (!m)
 		return bf_fail(err, -ENOMEM, "out of memory");
 	m->l = l;
+	snprintf(name, sizeof(name), "the %.24s", bf_explain_thing(&l->target));
 	if (l->target.kind == BF_EXPLAIN_MLX5)
 		rc = find_mlx5(m, t, err);
 	else
-		add_range(m, l->target.kind == BF_EXPLAIN_SDMA ? "the packet" : "the entry", l->entry_va, l->entry_len,
-			  false);
+		add_range(m, l->target.life ? name : "the entry", l->entry_va, l->entry_len, false);
 	if (!rc && m->nranges)
 		rc = bf_trace_seek_time(t, 0);
 	/* Without records of stores a read tells nothing of what was there in time. */

@@ -5,94 +5,191 @@
 #include "traces/life/explain_internal.h"
 #include "traces/life/label.h"
 
-/* The number behind the prefix in the last part of an actor's name: 1 of "ring0.r1". */
+#define ENTRY_MAX 4096u /* bytes of an entry whose stores are followed */
+
 static bool is_queue(const struct bf_explain *l, const char *actor)
 {
-	const char *dot = strrchr(actor, '.');
-	char name[48];
+	uint64_t number;
 
-	snprintf(name, sizeof(name), "%s%" PRIu64, l->target.life->prefix, l->target.queue);
-	return dot && strcmp(dot + 1, name) == 0;
+	return bf_life_queue_number(l->target.life, actor, &number) && number == l->target.queue;
 }
 
 static bool is_own(const struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
 {
-	if (row->when && bf_explain_get(v, row->when) != row->is)
+	if (!bf_life_holds(row, v->type, v->fixed))
 		return false;
 	if (row->software ? !bf_explain_from_driver(l, v) : !bf_explain_from_device(l, v->actor))
 		return false;
-	return row->queue ? bf_explain_get(v, row->queue) == l->target.queue : is_queue(l, v->actor);
+	if (row->queue)
+		return bf_explain_get(v, row->queue) == l->target.queue;
+	return row->software || is_queue(l, v->actor);
 }
 
-static bool is_about(const struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+static bool has_passed(const struct bf_explain *l, uint32_t point)
 {
-	const struct bf_life *life = l->target.life;
-	const uint64_t index = life->wrap ? l->target.index % life->wrap : l->target.index;
-	const uint64_t first = row->first ? bf_explain_get(v, row->first) : 0;
-	const uint64_t second = row->second ? bf_explain_get(v, row->second) : 0;
+	return l->facts.points >> point != 0;
+}
 
-	switch (row->entries) {
-	case BF_LIFE_COUNT:
-		return index - first < second;
-	case BF_LIFE_RANGE:
-		return index >= first && index < second;
-	case BF_LIFE_BELOW:
-	case BF_LIFE_UPTO:
-		return index < first;
-	case BF_LIFE_ONE:
-	case BF_LIFE_SLOTS:
-	case BF_LIFE_NAMED:
-	default:
-		return index == first;
-	}
+static bool is_over(const struct bf_explain *l)
+{
+	return l->facts.points >> (bf_life_points(l->target.life) - 1) & 1;
+}
+
+/* ---- steps ---- */
+
+static struct bf_explain_step make(const struct bf_explain_view *v, const struct bf_life_row *row, const char *step,
+				   const char *says)
+{
+	const struct bf_label_scope scope = { .type = v->type, .fixed = v->fixed, .time_ps = v->time_ps };
+	struct bf_explain_step s =
+	    row->software ? bf_explain_by(v, step, "%s", "") : bf_explain_make(v, BF_EXPLAIN_DEVICE, step, "%s", "");
+
+	bf_label_say(&scope, says, s.text, sizeof(s.text));
+	return s;
 }
 
 static void tell(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
 {
-	const char *point = l->target.life->points[row->point];
-	struct bf_explain_step s =
-	    row->software ? bf_explain_by(v, point, "%s", "") : bf_explain_make(v, BF_EXPLAIN_DEVICE, point, "%s", "");
+	const char *point = l->target.life->points[row->point], *step = row->step ? row->step : point;
+	struct bf_explain_step also;
 
-	bf_label_make(row->says ? row->says : point, v->type, v->fixed, s.text, sizeof(s.text));
-	bf_explain_push(l, s);
-	if (!l->device[0] && !row->software)
-		bf_explain_device_name(v->actor, l->device, sizeof(l->device));
-	l->passed |= 1u << row->point;
-	l->failed = l->failed || (row->error && bf_explain_get(v, row->error));
+	bf_explain_push(l, make(v, row, step, row->says ? row->says : point));
+	if (!row->also)
+		return;
+	also = make(v, row, "fields", row->also);
+	if (also.text[0])
+		bf_explain_detail(l, also);
+}
+
+/* The entry's memory, as far as the record tells, and how far the device is with it. */
+static void note_memory(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
 	if (row->va) {
-		const uint64_t key[3] = { bf_explain_get(v, row->va), 0, 0 };
+		const uint64_t key[3] = { bf_life_u64(row->va, v->type, v->fixed), 0, 0 };
 
 		/* Stores belong to it that came when the entry that had the place before had been read. */
 		l->begin_record = bf_number_get(&l->last_read, key);
 		l->entry_va = key[0];
-		l->entry_len = row->bytes ? bf_explain_get(v, row->bytes) : 0;
+	}
+	if (row->bytes)
+		l->entry_len = bf_life_u64(row->bytes, v->type, v->fixed);
+	if (row->va || row->bytes || row->reads)
 		l->fetch_record = v->number;
+}
+
+/* What the thread stored last to a device was this doorbell. */
+static void note_ring(struct bf_explain *l, const struct bf_explain_view *v)
+{
+	l->posted_by_driver = true;
+	snprintf(l->ringer, sizeof(l->ringer), "%.47s", v->actor);
+	if (strcmp(l->mmio_actor, v->actor) == 0)
+		l->ring_seq = l->mmio_seq + 1;
+}
+
+static void pass(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
+	if (!l->facts.points && !row->va)
+		l->begin_record = v->number;
+	if (row->software)
+		l->pe = bf_explain_pe(v->actor);
+	else
+		bf_explain_device_name(v->actor, l->device, sizeof(l->device));
+	tell(l, v, row);
+	l->facts.points |= 1u << row->point;
+	snprintf(l->by[row->point], sizeof(*l->by), "%.47s", v->actor);
+	note_memory(l, v, row);
+	if (row->rings)
+		note_ring(l, v);
+}
+
+/* Another entry takes the place that this one had in the ring. */
+static void take_again(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
+	struct bf_life_facts next = l->facts;
+
+	next.index += l->ring_bytes;
+	if (!row->again || l->recycled || !l->ring_bytes ||
+	    !bf_life_is_about(l->target.life, row, &next, v->type, v->fixed))
+		return;
+	l->recycled = true;
+	bf_explain_push(l, make(v, row, "recycle", row->again));
+}
+
+/* ---- records ---- */
+
+static void take_point(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
+	/* A driver may speak of what it did after the device has gone on. */
+	const bool late = row->software ? l->facts.points >> row->point & 1 : has_passed(l, row->point);
+
+	if (late) {
+		take_again(l, v, row);
+	} else if (bf_life_is_about(l->target.life, row, &l->facts, v->type, v->fixed)) {
+		bf_life_note(l->target.life, row, &l->facts, v->type, v->fixed);
+		pass(l, v, row);
+	} else if (row->va) {
+		/* Another entry of the queue was read there. */
+		const uint64_t key[3] = { bf_life_u64(row->va, v->type, v->fixed), 0, 0 };
+
+		if (bf_number_put(&l->last_read, key, v->number + 1))
+			l->status = -ENOMEM;
 	}
 }
 
-/* Another entry of the queue was read there. */
-static void note_place(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+static void take_aside(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
 {
-	const uint64_t key[3] = { row->va ? bf_explain_get(v, row->va) : 0, 0, 0 };
+	const uint32_t bit = 1u << (row - l->target.life->rows);
 
-	if (row->va && bf_number_put(&l->last_read, key, v->number + 1))
-		l->status = -ENOMEM;
+	if ((row->says && !has_passed(l, row->point)) || (row->role == BF_LIFE_STOP && is_over(l)) ||
+	    (row->once && l->told & bit) || !bf_life_is_about(l->target.life, row, &l->facts, v->type, v->fixed))
+		return;
+	bf_life_note(l->target.life, row, &l->facts, v->type, v->fixed);
+	l->told |= bit;
+	if (row->says)
+		tell(l, v, row);
+}
+
+static void take_row(struct bf_explain *l, const struct bf_explain_view *v, const struct bf_life_row *row)
+{
+	if (!is_own(l, v, row))
+		return;
+	l->status = bf_life_note_queue(&l->queue, v->type, v->fixed, v->actor) ? -ENOMEM : l->status;
+	switch (row->role) {
+	case BF_LIFE_POINT:
+		take_point(l, v, row);
+		break;
+	case BF_LIFE_ASIDE:
+	case BF_LIFE_STOP:
+		take_aside(l, v, row);
+		break;
+	case BF_LIFE_OPEN:
+		l->ring_va = bf_life_u64(row->va, v->type, v->fixed);
+		l->ring_bytes = bf_life_u64(row->bytes, v->type, v->fixed);
+		break;
+	case BF_LIFE_SHUT:
+	default:
+		break;
+	}
 }
 
 void bf_explain_rows_take(struct bf_explain *l, const struct bf_explain_view *v)
 {
-	uint32_t last = 0;
+	if (strcmp(v->type->name, "mmio_store") == 0)
+		bf_explain_on_mmio_store(l, v);
+	else if (strcmp(v->type->name, "store_visible") == 0)
+		bf_explain_on_store_visible(l, v);
+	for (const struct bf_life_row *row = l->target.life->rows; row->type; row++)
+		if (strcmp(row->type, v->type->name) == 0)
+			take_row(l, v, row);
+}
 
-	while (last + 1 < BF_LIFE_POINTS && l->target.life->points[last + 1])
-		last++;
-	for (const struct bf_life_row *row = l->target.life->rows; row->type && !(l->passed >> last & 1); row++) {
-		if (strcmp(row->type, v->type->name) != 0 || l->passed >> row->point & 1 || !is_own(l, v, row))
-			continue;
-		if (is_about(l, v, row))
-			tell(l, v, row);
-		else
-			note_place(l, v, row);
-	}
+/* ---- what never came ---- */
+
+static const char *who(const void *of, uint32_t point)
+{
+	const struct bf_explain *l = of;
+
+	return l->by[point][0] ? l->by[point] : NULL;
 }
 
 /* The first point behind the last one that it has passed. */
@@ -100,15 +197,27 @@ void bf_explain_rows_end(struct bf_explain *l)
 {
 	const struct bf_life *life = l->target.life;
 	const struct bf_life_row *row = life->rows;
+	const uint32_t n = bf_life_points(life);
+	const struct bf_life_end *end;
 	uint32_t next = 0;
+	char text[200];
 
-	while (l->passed >> next)
+	if (!l->entry_va && l->ring_bytes)
+		l->entry_va = l->ring_va + l->facts.index % l->ring_bytes;
+	if (!l->entry_len && l->facts.to > l->facts.from)
+		l->entry_len = l->facts.to - l->facts.index;
+	if (l->entry_len > ENTRY_MAX)
+		l->entry_len = ENTRY_MAX;
+	while (l->facts.points >> next)
 		next++;
-	if (!l->passed || next == BF_LIFE_POINTS || !life->points[next])
+	if (!l->facts.points || (next == n && !bf_life_in_vain(life, &l->facts)))
 		return;
-	while (row->type && row->point != next)
+	while (row->type && (row->point != next || row->role != BF_LIFE_POINT))
 		row++;
-	bf_explain_missing(l, row->software ? BF_EXPLAIN_SOFTWARE : BF_EXPLAIN_DEVICE, life->points[next],
-			   "no %s: no record %s of this entry has come", life->points[next],
-			   row->type ? row->type : "?");
+	end = bf_life_missing(&l->queue, &l->facts, next, who, l, text, sizeof(text));
+	bf_explain_missing(l, row->software ? BF_EXPLAIN_SOFTWARE : BF_EXPLAIN_DEVICE,
+			   next < n ? life->points[next]
+			   : end    ? end->name
+				    : "end",
+			   "%s", text);
 }

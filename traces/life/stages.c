@@ -10,9 +10,11 @@
 
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
+#include "traces/life/facts.h"
 
 /* Slots of one entry: no entry of ours has more (PRM, WQE size: 16 WQEBBs), and a record may lie. */
 #define SLOTS_MAX 16u
+#define ROWS_MAX 6u /* of one record type that move entries */
 
 /* ---- state ---- */
 
@@ -26,14 +28,19 @@ struct told {
 	uint64_t upto, at_ps;
 };
 
+/* What was told of entries that come later, in order. */
+struct told_list {
+	struct told *told;
+	size_t n, first, cap;
+};
+
 struct queue {
 	struct bf_stage_queue q;
 	const struct bf_life *life;
-	uint32_t named; /* behind this point an entry goes by its second name; 0: it has none */
-	uint64_t below; /* BELOW: so far */
-	uint64_t size;  /* indices wrap here */
-	struct told *told;
-	size_t ntold, first_told, cap_told;
+	uint32_t named;                       /* behind this point an entry goes by its second name; 0: it has none */
+	uint64_t below;                       /* BELOW: so far */
+	uint64_t size;                        /* indices wrap here */
+	struct told_list told[BF_STAGES_MAX]; /* of each point */
 };
 
 struct busy {
@@ -49,8 +56,8 @@ struct type {
 		const struct bf_life *life;
 		uint32_t number; /* of the life, among all */
 		const struct bf_life_row *row;
-		const struct bf_rec_field *queue, *first, *second, *when;
-	} rows[2];
+		const struct bf_rec_field *queue;
+	} rows[ROWS_MAX];
 	const struct bf_busy_row *busy;
 	const struct bf_rec_field *other, *bytes, *size;
 };
@@ -222,7 +229,8 @@ static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const
 	const struct bf_life_row *row = k->rows[n].row;
 	const struct bf_life *life = k->rows[n].life;
 	const char *actor = bf_trace_actor_name(s->trace, rec->actor);
-	const uint64_t key[3] = { k->rows[n].number, row->queue ? number_of(actor) : rec->actor, qn };
+	const bool numbered = row->queue || (life->prefix && bf_life_queue_number(life, actor, &qn));
+	const uint64_t key[3] = { k->rows[n].number, numbered ? number_of(actor) : rec->actor, qn };
 	struct queue *q, **more;
 
 	*at = (uint32_t)bf_number_get(&s->queues, key);
@@ -256,29 +264,45 @@ static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const
 	return 0;
 }
 
-static int tell_upto(struct bf_stages *s, struct queue *q, uint64_t upto, uint64_t at_ps)
+static int tell_upto(struct bf_stages *s, struct told_list *l, uint64_t upto, uint64_t at_ps)
 {
-	if (q->first_told == q->ntold)
-		q->first_told = q->ntold = 0;
-	if (q->ntold == q->cap_told) {
-		const size_t n = q->cap_told ? 2 * q->cap_told : 16;
-		struct told *more = realloc(q->told, n * sizeof(*more));
+	if (l->first == l->n)
+		l->first = l->n = 0;
+	if (l->n == l->cap) {
+		const size_t n = l->cap ? 2 * l->cap : 16;
+		struct told *more = realloc(l->told, n * sizeof(*more));
 
 		if (!more)
 			return no_memory(s);
-		q->told = more;
-		q->cap_told = n;
+		l->told = more;
+		l->cap = n;
 	}
-	q->told[q->ntold++] = (struct told){ upto, at_ps };
+	l->told[l->n++] = (struct told){ upto, at_ps };
 	return 0;
 }
 
 /* When entry `index` was told of, if somebody had told: plus 1. */
-static uint64_t told_at(struct queue *q, uint64_t index)
+static uint64_t told_at(struct told_list *l, uint64_t index)
 {
-	while (q->first_told < q->ntold && q->told[q->first_told].upto <= index)
-		q->first_told++;
-	return q->first_told < q->ntold ? q->told[q->first_told].at_ps + 1 : 0;
+	while (l->first < l->n && l->told[l->first].upto <= index)
+		l->first++;
+	return l->first < l->n ? l->told[l->first].at_ps + 1 : 0;
+}
+
+/* An entry that comes now has what was told of it before. */
+static int mark_told(struct bf_stages *s, uint32_t at, uint64_t index, uint32_t point)
+{
+	int rc = 0;
+
+	if (bf_number_get(&s->entries, (const uint64_t[]){ at, index, 0 }))
+		return 0;
+	for (uint32_t p = 0; !rc && p < point; p++) {
+		const uint64_t told = told_at(&s->queue[at]->told[p], index);
+
+		if (told)
+			rc = mark(s, at, index, p, told - 1, true);
+	}
+	return rc;
 }
 
 static uint64_t value_of(const struct bf_rec_field *f, const struct bf_trace_record *rec)
@@ -289,16 +313,17 @@ static uint64_t value_of(const struct bf_rec_field *f, const struct bf_trace_rec
 static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const struct bf_trace_record *rec)
 {
 	const struct bf_life_row *row = k->rows[n].row;
-	const uint64_t first = value_of(k->rows[n].first, rec), second = value_of(k->rows[n].second, rec);
 	const uint64_t qn = value_of(k->rows[n].queue, rec);
 	struct queue *q;
-	uint64_t told, last;
+	uint64_t first, second, last;
 	uint32_t at;
 	bool begins; /* a completion of what nobody knows says nothing */
 	int rc;
 
-	if (row->when && value_of(k->rows[n].when, rec) != row->is)
+	if (!bf_life_holds(row, rec->type, rec->fixed))
 		return 0;
+	first = bf_life_u64(row->first, rec->type, rec->fixed);
+	second = bf_life_u64(row->second, rec->type, rec->fixed);
 	rc = queue_of(s, k, n, rec, qn, &at);
 	if (rc)
 		return rc;
@@ -323,14 +348,18 @@ static int take_row(struct bf_stages *s, const struct type *k, uint32_t n, const
 			rc = mark(s, at, q->below, row->point, rec->time_ps, false);
 		return rc;
 	case BF_LIFE_UPTO:
-		return tell_upto(s, q, first, rec->time_ps);
+		return tell_upto(s, &q->told[row->point], first, rec->time_ps);
+	case BF_LIFE_BYTES:
+		return tell_upto(s, &q->told[row->point], second, rec->time_ps);
+	case BF_LIFE_BEHIND:
+	case BF_LIFE_IN:
+	case BF_LIFE_ALL:
+		return 0;
 	case BF_LIFE_ONE:
 	case BF_LIFE_SLOTS:
 	case BF_LIFE_NAMED:
 	default:
-		told = told_at(q, first);
-		if (told)
-			rc = mark(s, at, first, 0, told - 1, true);
+		rc = mark_told(s, at, first, row->point);
 		if (!rc)
 			rc = mark(s, at, first, row->point, rec->time_ps, begins);
 		for (uint64_t i = 1; row->entries == BF_LIFE_SLOTS && i < second && i < SLOTS_MAX; i++)
@@ -384,15 +413,12 @@ static void add_row(struct type *k, const struct bf_life *life, uint32_t number,
 {
 	const struct bf_rec_schema *schema = k->schema;
 
-	if (k->nrows == BF_ARRAY_LEN(k->rows))
+	if (k->nrows == BF_ARRAY_LEN(k->rows) || row->role != BF_LIFE_POINT)
 		return;
 	k->rows[k->nrows].life = life;
 	k->rows[k->nrows].number = number;
 	k->rows[k->nrows].row = row;
-	k->rows[k->nrows].queue = field_of(schema, row->queue);
-	k->rows[k->nrows].first = field_of(schema, row->first);
-	k->rows[k->nrows].second = field_of(schema, row->second);
-	k->rows[k->nrows++].when = field_of(schema, row->when);
+	k->rows[k->nrows++].queue = field_of(schema, row->queue);
 	k->size = field_of(schema, life->slots);
 }
 
@@ -470,7 +496,8 @@ void bf_stages_destroy(struct bf_stages *s)
 	if (!s)
 		return;
 	for (uint32_t i = 0; i < s->nqueues; i++) {
-		free(s->queue[i]->told);
+		for (uint32_t p = 0; p < BF_STAGES_MAX; p++)
+			free(s->queue[i]->told[p].told);
 		free(s->queue[i]);
 	}
 	for (uint32_t i = 0; i < s->nbusies; i++)

@@ -50,11 +50,11 @@ static void name_queue(struct bf_stuck_queue *q, const char *actor, bool device)
 	}
 }
 
-struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind kind, const char *actor, bool device,
+struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, uint32_t kind, const char *actor, bool device,
 					 uint64_t number)
 {
 	const int64_t pe = bf_explain_pe(actor);
-	const uint64_t key[3] = { (uint64_t)kind, pe < 0 ? UINT32_MAX : (uint64_t)pe, number };
+	const uint64_t key[3] = { kind, pe < 0 ? UINT32_MAX : (uint64_t)pe, number };
 	uint64_t at = bf_number_get(&s->queues, key);
 	struct bf_stuck_queue *q;
 
@@ -75,18 +75,12 @@ struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind 
 	return q;
 }
 
-struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, enum bf_stuck_kind kind, const struct bf_trace_record *rec,
+struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, uint32_t kind, const struct bf_trace_record *rec,
 					 const char *actor, const char *field)
 {
 	const bool device = rec->type->class_ != BF_CLASS_DRIVER;
-	const char *dot = strrchr(actor, '.');
-	uint64_t number = field ? bf_stuck_field(rec, field) : 0;
-	struct bf_stuck_queue *q;
+	struct bf_stuck_queue *q = bf_stuck_queue_of(s, kind, actor, device, bf_stuck_field(rec, field));
 
-	/* An SDMA queue's records have its number in the actor's name alone. */
-	if (!field && dot && dot[1] == 'q')
-		number = strtoull(dot + 2, NULL, 10);
-	q = bf_stuck_queue_of(s, kind, actor, device, number);
 	if (q && !device)
 		q->driver = true;
 	if (device)
@@ -170,8 +164,7 @@ void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct
 {
 	e->points |= 1u << p;
 	e->last_ps = rec->time_ps;
-	if (p <= BF_STUCK_RING)
-		e->who[p] = rec->actor + 1;
+	e->who[p] = rec->actor + 1;
 }
 
 void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q)
@@ -231,8 +224,8 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 
 static const struct bf_stuck_row *row_of(const char *type)
 {
-	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_nvme_rows, bf_stuck_sdma_rows,
-							     bf_stuck_cm_rows, bf_stuck_other_rows };
+	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_nvme_rows, bf_stuck_cm_rows,
+							     bf_stuck_other_rows };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
 		for (const struct bf_stuck_row *row = tables[i]; row->type; row++)
@@ -248,8 +241,11 @@ static int take(struct bf_stuck *s, const struct bf_trace_record *rec)
 	if (s->cache[at].type != rec->type) {
 		s->cache[at].type = rec->type;
 		s->cache[at].row = row_of(rec->type->name);
+		s->cache[at].in_lives = bf_stuck_in_lives(rec->type->name);
 	}
 	s->end_ps = rec->time_ps;
+	if (s->cache[at].in_lives)
+		return bf_stuck_life_take(s, rec, bf_trace_actor_name(s->trace, rec->actor));
 	return s->cache[at].row ? s->cache[at].row->on(s, rec, bf_trace_actor_name(s->trace, rec->actor)) : 0;
 }
 
@@ -280,6 +276,8 @@ void bf_stuck_free(struct bf_stuck *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->nqueues; i++)
+		bf_life_free_queue(&s->queue[i].life);
 	bf_number_map_free(&s->queues);
 	bf_number_map_free(&s->entries);
 	bf_number_map_free(&s->barriers);

@@ -20,9 +20,6 @@ static const struct {
 					   BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) |
 					   BF_STUCK_BIT(BF_STUCK_START) | BF_STUCK_BIT(BF_STUCK_COMPLETION) |
 					   BF_STUCK_BIT(BF_STUCK_SEEN) },
-	[BF_STUCK_SDMA] = { "submission", BF_STUCK_BIT(BF_STUCK_RESERVE) | BF_STUCK_BIT(BF_STUCK_RING) |
-					      BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_START) |
-					      BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION) },
 	[BF_STUCK_CAPTURE] = { "captured entry", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
 						     BF_STUCK_BIT(BF_STUCK_COMPLETION) },
 	[BF_STUCK_FTRACE] = { "captured command", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_COMPLETION) },
@@ -45,16 +42,15 @@ struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
 	return &s->groups[s->ngroups++];
 }
 
-/* The first step after the last one that was taken; POINTS when nothing is missing, or nobody can tell. */
-static enum bf_stuck_point missing_step(const struct bf_stuck *s, const struct bf_stuck_queue *q,
-					const struct bf_stuck_entry *e)
+/* The first step after the last one that was taken; NOTHING when nothing is missing, or nobody can tell. */
+static uint32_t missing_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
 {
 	uint32_t left = kinds[q->kind].points;
 	unsigned p = 0;
 
 	if (q->kind == BF_STUCK_CAPTURE) {
 		if (s->ran || !e->signalled)
-			return BF_STUCK_POINTS;
+			return BF_STUCK_NOTHING;
 		return q->known_dbrec && (int16_t)(uint16_t)(q->dbrec - e->index) > 0 ? BF_STUCK_COMPLETION
 										      : BF_STUCK_RING;
 	}
@@ -70,8 +66,8 @@ static enum bf_stuck_point missing_step(const struct bf_stuck *s, const struct b
 	/* The device's steps are missing from the stream, not from the device. */
 	if (p < BF_STUCK_POINTS && (BF_STUCK_BIT(p) & BF_STUCK_DEVICE_POINTS) && !s->device &&
 	    q->kind != BF_STUCK_FTRACE)
-		return BF_STUCK_POINTS;
-	return (enum bf_stuck_point)p;
+		return BF_STUCK_NOTHING;
+	return p < BF_STUCK_POINTS ? p : BF_STUCK_NOTHING;
 }
 
 static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_entry *e, struct bf_stuck_group *g)
@@ -83,17 +79,21 @@ static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_ent
 	t->queue = q->number;
 	t->index = e->index;
 	t->nth = 1;
-	t->kind = q->kind == BF_STUCK_MLX5   ? BF_EXPLAIN_MLX5
-		  : q->kind == BF_STUCK_SDMA ? BF_EXPLAIN_SDMA
-					     : BF_EXPLAIN_NVME;
-	/* Of a submission, the packet that the engine stopped at. */
-	if (t->kind == BF_EXPLAIN_SDMA && q->stopped && q->fault_index >= e->index && q->fault_index < e->to)
-		t->index = q->fault_index;
+	t->kind = q->kind == BF_STUCK_MLX5 ? BF_EXPLAIN_MLX5 : BF_EXPLAIN_NVME;
 	if (t->kind == BF_EXPLAIN_NVME) {
 		t->by_slot = q->kind == BF_STUCK_NVME;
 		t->index = t->by_slot ? e->slot : e->cid;
 		t->nth = e->nth;
 	}
+}
+
+static void describe(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
+		     enum bf_stuck_point missing, struct bf_stuck_group *g)
+{
+	g->kind = kinds[q->kind].entry;
+	g->missing = point_names[missing];
+	set_target(q, e, g);
+	bf_stuck_entry_text(s, q, e, missing, g);
 }
 
 static int by_order(const void *a, const void *b)
@@ -127,12 +127,12 @@ static int group_entries(struct bf_stuck *s)
 	for (size_t i = 0; !rc && i < n; i++) {
 		const struct bf_stuck_entry *e = list[i];
 		const struct bf_stuck_queue *q = &s->queue[e->key[0]];
-		const enum bf_stuck_point missing = missing_step(s, q, e);
-		const uint64_t key[3] = { e->key[0], (uint64_t)missing, 0 };
+		const uint32_t missing = q->life.life ? bf_stuck_life_step(s, q, e) : missing_step(s, q, e);
+		const uint64_t key[3] = { e->key[0], missing, 0 };
 		uint64_t at = bf_number_get(&groups, key);
 		struct bf_stuck_group *g;
 
-		if (missing >= BF_STUCK_POINTS)
+		if (missing == BF_STUCK_NOTHING)
 			continue;
 		if (at) {
 			s->groups[at - 1].count++;
@@ -144,12 +144,12 @@ static int group_entries(struct bf_stuck *s)
 			break;
 		}
 		snprintf(g->where, sizeof(g->where), "%s", q->name);
-		g->kind = kinds[q->kind].entry;
-		g->missing = point_names[missing];
 		g->count = 1;
 		g->since_ps = e->last_ps;
-		set_target(q, e, g);
-		bf_stuck_entry_text(s, q, e, missing, g);
+		if (q->life.life)
+			bf_stuck_life_group(s, q, e, missing, g);
+		else
+			describe(s, q, e, (enum bf_stuck_point)missing, g);
 	}
 	bf_number_map_free(&groups);
 	free(list);
@@ -325,6 +325,24 @@ static void unknown(struct bf_stuck *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Of a life that is told by rows, once: no records of its queues' software, or of any device. */
+static void note_unknown_life(struct bf_stuck *s, size_t at)
+{
+	const struct bf_life *life = s->queue[at].life.life;
+	bool driver = false;
+	char types[160];
+
+	for (size_t i = 0; i < s->nqueues; i++) {
+		if (s->queue[i].life.life == life && i < at)
+			return;
+		driver = driver || (s->queue[i].life.life == life && s->queue[i].driver);
+	}
+	if (!driver && bf_life_types(life, true, types, sizeof(types)))
+		unknown(s, "entries that never reached a device: the trace has no records %s", types);
+	if (!s->device && bf_life_types(life, false, types, sizeof(types)))
+		unknown(s, "what devices did with what was rung for: the trace has no records %s", types);
+}
+
 static void note_unknown(struct bf_stuck *s)
 {
 	static const struct {
@@ -334,13 +352,18 @@ static void note_unknown(struct bf_stuck *s)
 		{ BF_STUCK_MLX5, "ibgda_reserve, ibgda_build, ibgda_publish, ibgda_post",
 		  "doorbell, dbrec, wqe_fetch, cqe" },
 		{ BF_STUCK_NVME, "nvm_build, nvm_ring", "nvme_doorbell, nvme_fetch, nvme_completion" },
-		{ BF_STUCK_SDMA, "sdma_reserve, sdma_publish", "sdma_doorbell, sdma_packet, sdma_rptr" },
 	};
 	bool seen[BF_STUCK_KINDS] = { false }, driver[BF_STUCK_KINDS] = { false };
 
 	for (size_t i = 0; i < s->nqueues; i++) {
-		seen[s->queue[i].kind] = true;
-		driver[s->queue[i].kind] = driver[s->queue[i].kind] || s->queue[i].driver;
+		const struct bf_stuck_queue *q = &s->queue[i];
+
+		if (q->life.life) {
+			note_unknown_life(s, i);
+			continue;
+		}
+		seen[q->kind] = true;
+		driver[q->kind] = driver[q->kind] || q->driver;
 	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(types); i++) {
 		if (seen[types[i].kind] && !driver[types[i].kind])

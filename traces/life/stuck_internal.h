@@ -1,7 +1,7 @@
 /*
- * What is unfinished: explain_stuck.c keeps entries, barriers and threads while records come; explain_stuck_mlx5.c,
- * _nvme.c, _sdma.c, _cm.c and _rows.c know which record moves which; explain_stuck_group.c finds the first missing
- * steps, and explain_stuck_text.c says what shows them.
+ * What is unfinished: stuck.c keeps entries, barriers and threads while records come; stuck_life.c moves entries by the
+ * rows of their devices, stuck_mlx5.c, _nvme.c, _cm.c and _rows.c move the others; stuck_group.c finds the first
+ * missing steps, and stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
 #define BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
@@ -9,10 +9,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "traces/life/facts.h"
 #include "traces/life/stuck.h"
 #include "traces/container/number_map_internal.h"
 
-enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_NVME, BF_STUCK_SDMA, BF_STUCK_CAPTURE, BF_STUCK_FTRACE, BF_STUCK_KINDS };
+/* What has handlers of its own; lives that are told by rows (traces/device.h) follow, by their number. */
+enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_NVME, BF_STUCK_CAPTURE, BF_STUCK_FTRACE, BF_STUCK_KINDS };
 
 /* The points of an entry's life, in order; a kind of queue uses those that it has. */
 enum bf_stuck_point {
@@ -35,23 +37,24 @@ enum bf_stuck_point {
 	 BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION))
 
 struct bf_stuck_entry {
-	uint64_t key[3];                 /* in the map: queue, index or identifier, which of the two */
-	uint64_t index;                  /* as its driver counts; SDMA: of the first byte */
-	uint64_t to;                     /* SDMA: behind the last byte */
-	uint64_t last_ps;                /* of its last point */
-	uint64_t order;                  /* of its beginning */
-	uint32_t points;                 /* bits of those that it has passed */
-	uint32_t who[BF_STUCK_RING + 1]; /* actors plus one: reserved, built, published, rang */
-	uint32_t slot, cid, nth;         /* NVMe: the n-th command of its slot, from 1 */
-	uint32_t line;                   /* of a capture */
-	bool open, posts;                /* posts: its publisher said that it rings itself */
-	bool signalled, lost, held, retried, empty;
+	uint64_t key[3];              /* in the map: queue, index or identifier, which of the two */
+	uint64_t index;               /* as its driver counts */
+	uint64_t last_ps;             /* of its last point */
+	uint64_t order;               /* of its beginning */
+	uint32_t points;              /* bits of those that it has passed */
+	uint32_t who[BF_LIFE_POINTS]; /* actors plus one: who took it to each */
+	struct bf_life_facts facts;   /* of a device's rows */
+	uint32_t slot, cid, nth;      /* NVMe: the n-th command of its slot, from 1 */
+	uint32_t line;                /* of a capture */
+	bool open, posts;             /* posts: its publisher said that it rings itself */
+	bool signalled, lost, held, retried;
 	bool early;         /* the device had fetched it before it was even reserved */
 	uint64_t next_free; /* plus one */
 };
 
 struct bf_stuck_queue {
-	enum bf_stuck_kind kind;
+	uint32_t kind;
+	struct bf_life_queue life; /* of a device's rows; life.life NULL: it has handlers of its own */
 	uint32_t pe;
 	uint64_t number;
 	char name[64]; /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
@@ -60,14 +63,12 @@ struct bf_stuck_queue {
 	uint64_t completed, polled, fetched; /* mlx5: entries below are */
 	uint64_t lost;                       /* entries that wait behind a lost completion */
 	uint64_t rung, doorbells;            /* last index rung by the driver; doorbells that arrived */
-	uint64_t dbrec;            /* what the device read last in the doorbell record, or got by the last doorbell */
-	uint64_t packets, signals; /* SDMA: dispatched, and those that signal */
-	uint64_t passed;           /* SDMA: the read pointer */
-	uint32_t ringer;           /* actor plus one */
+	uint64_t dbrec;  /* what the device read last in the doorbell record, or got by the last doorbell */
+	uint32_t ringer; /* actor plus one */
 	uint64_t completed_ps;
 	uint32_t state; /* of a queue pair */
 	uint64_t remote_qpn, remote_ipv4, ipv4;
-	uint64_t fault_index; /* SDMA: of the packet at which it stopped */
+	uint64_t stopped_at; /* rows: the index at which it stopped */
 	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
 	char trouble[120]; /* a fault or an error of the queue, as a sentence */
 };
@@ -122,6 +123,7 @@ struct bf_stuck {
 	struct {
 		const struct bf_rec_schema *type;
 		const struct bf_stuck_row *row;
+		bool in_lives;
 	} cache[1024];
 	struct bf_stuck_group *groups;
 	uint32_t ngroups, cap_groups;
@@ -134,22 +136,19 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_sdma_rows[], bf_stuck_cm_rows[],
+extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_cm_rows[],
     bf_stuck_other_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
-/* explain_stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
+/* stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
 void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size);
 int bf_stuck_no_memory(struct bf_stuck *s);
 uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
 /* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
-struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, enum bf_stuck_kind kind, const char *actor, bool device,
+struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, uint32_t kind, const char *actor, bool device,
 					 uint64_t number);
-/*
- * The queue that a record is about, by the field with its number; NULL: the actor's name has it. NULL on lack of
- * memory.
- */
-struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, enum bf_stuck_kind kind, const struct bf_trace_record *rec,
+/* The queue that a record is about, by the field with its number; NULL on lack of memory. */
+struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, uint32_t kind, const struct bf_trace_record *rec,
 					 const char *actor, const char *field);
 /* An open entry; NULL. `space` tells indices from identifiers. */
 struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
@@ -166,7 +165,16 @@ void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct
 struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
 
-/* explain_stuck_text.c: appends to the group's text. */
+/* stuck_life.c: rows of all devices. 0 or -ENOMEM. */
+bool bf_stuck_in_lives(const char *type);
+int bf_stuck_life_take(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
+/* The first step that an entry misses: a point's number, or the one behind the last; NOTHING: nobody can tell. */
+#define BF_STUCK_NOTHING UINT32_MAX
+uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e);
+void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
+			 uint32_t missing, struct bf_stuck_group *g);
+
+/* stuck_text.c: appends to the group's text. */
 void bf_stuck_say(struct bf_stuck_group *g, const char *fmt, ...) BF_PRINTF(2, 3);
 /* What a thread does now; `actor` is its number plus one. */
 void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uint32_t actor);
@@ -174,12 +182,12 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 			 enum bf_stuck_point missing, struct bf_stuck_group *g);
 void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
 
-/* explain_stuck_group.c: an empty group behind the others; NULL on lack of memory. */
+/* stuck_group.c: an empty group behind the others; NULL on lack of memory. */
 struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s);
 /* Groups what is left. 0 or -ENOMEM. */
 int bf_stuck_conclude(struct bf_stuck *s);
 
-/* explain_stuck_cm.c: the same for connections. */
+/* stuck_cm.c: the same for connections. */
 int bf_stuck_group_connections(struct bf_stuck *s);
 
 #endif

@@ -193,46 +193,7 @@ static void nvme_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, 
 	bf_stuck_say_thread(s, g, by);
 }
 
-/* ---- submissions ---- */
-
-static void sdma_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
-		      enum bf_stuck_point missing, struct bf_stuck_group *g)
-{
-	const uint32_t by = e->who[BF_STUCK_RING] ? e->who[BF_STUCK_RING] : e->who[BF_STUCK_RESERVE];
-
-	bf_stuck_say(g, "bytes 0x%" PRIx64 " to 0x%" PRIx64 " ", e->index, e->to ? e->to - 1 : 0);
-	switch (missing) {
-	case BF_STUCK_RING:
-		bf_stuck_say(g, "were reserved by %s and never published: ", name_of(s, by));
-		if (q->ringer)
-			bf_stuck_say(g, "the last doorbell, by %s, was for what lies below 0x%" PRIx64,
-				     name_of(s, q->ringer), q->rung);
-		else
-			bf_stuck_say(g, "nobody has rung");
-		break;
-	case BF_STUCK_DOORBELL:
-		bf_stuck_say(g, "were published by %s: ", name_of(s, by));
-		if (q->known_dbrec)
-			bf_stuck_say(g, "the last doorbell that arrived said 0x%" PRIx64, q->dbrec);
-		else
-			bf_stuck_say(g, "no doorbell has arrived");
-		break;
-	case BF_STUCK_START:
-		bf_stuck_say(g,
-			     "were announced by a doorbell, and the engine has decoded no packet there; its read "
-			     "pointer is 0x%" PRIx64,
-			     q->passed);
-		break;
-	case BF_STUCK_DONE:
-		bf_stuck_say(g, "are being executed: the read pointer is at 0x%" PRIx64, q->passed);
-		break;
-	case BF_STUCK_COMPLETION:
-	default:
-		bf_stuck_say(g, "are behind the engine, which found nothing but NOPs there: no packet that signals");
-		break;
-	}
-	bf_stuck_say_thread(s, g, by);
-}
+/* ---- peers ---- */
 
 /* What is wrong at the other end of a connection. */
 static void say_peer(const struct bf_stuck *s, const struct bf_stuck_queue *q, struct bf_stuck_group *g)
@@ -255,9 +216,6 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 		break;
 	case BF_STUCK_NVME:
 		nvme_text(s, q, e, missing, g);
-		break;
-	case BF_STUCK_SDMA:
-		sdma_text(s, q, e, missing, g);
 		break;
 	case BF_STUCK_CAPTURE:
 		bf_stuck_say(g, "entry %" PRIu64 " (line %u) asks for a completion, and ", e->index, e->line);

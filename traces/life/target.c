@@ -37,8 +37,9 @@ static const struct kind_name {
 	enum bf_explain_kind kind;
 	uint64_t max_queue;
 } kinds[] = {
-	{ "qp", BF_EXPLAIN_MLX5, 0xffffff },       { "sq", BF_EXPLAIN_NVME, 0xffff },
-	{ "q", BF_EXPLAIN_SDMA, 0xffff },          { "sm", BF_EXPLAIN_BARRIER, 0xffff },
+	{ "qp", BF_EXPLAIN_MLX5, 0xffffff },
+	{ "sq", BF_EXPLAIN_NVME, 0xffff },
+	{ "sm", BF_EXPLAIN_BARRIER, 0xffff },
 	{ "cq", BF_EXPLAIN_COMPLETION, 0xffffff },
 };
 
@@ -104,11 +105,11 @@ bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 const char *bf_explain_thing(const struct bf_explain_target *t)
 {
 	static const char *const things[] = {
-		[BF_EXPLAIN_MLX5] = "entry",      [BF_EXPLAIN_NVME] = "command",       [BF_EXPLAIN_SDMA] = "packet",
-		[BF_EXPLAIN_BARRIER] = "barrier", [BF_EXPLAIN_COMPLETION] = "command", [BF_EXPLAIN_ROWS] = "entry",
+		[BF_EXPLAIN_MLX5] = "entry",         [BF_EXPLAIN_NVME] = "command", [BF_EXPLAIN_BARRIER] = "barrier",
+		[BF_EXPLAIN_COMPLETION] = "command", [BF_EXPLAIN_ROWS] = "entry",
 	};
 
-	return things[t->kind];
+	return t->life && t->life->entry ? t->life->entry : things[t->kind];
 }
 
 const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf, size_t cap)
@@ -123,11 +124,9 @@ const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf,
 		snprintf(buf, cap, "%s%ssq%" PRIu64 ":%s=%" PRIu64 "%s", device, dot, t->queue,
 			 t->by_slot ? "slot" : "cid", t->index, nth);
 		break;
-	case BF_EXPLAIN_SDMA:
-		snprintf(buf, cap, "%s%sq%" PRIu64 ":0x%" PRIx64, device, dot, t->queue, t->index);
-		break;
 	case BF_EXPLAIN_ROWS:
-		snprintf(buf, cap, "%s%s%s%" PRIu64 ":%" PRIu64, device, dot, t->life->prefix, t->queue, t->index);
+		snprintf(buf, cap, t->life->hex ? "%s%s%s%" PRIu64 ":0x%" PRIx64 : "%s%s%s%" PRIu64 ":%" PRIu64, device,
+			 dot, t->life->prefix, t->queue, t->index);
 		break;
 	case BF_EXPLAIN_BARRIER:
 		snprintf(buf, cap, "%s%ssm%" PRIu64 ":0x%" PRIx64, device, dot, t->queue, t->index);

@@ -43,10 +43,8 @@ static const struct lack {
 	  "when its bytes were stored, and whether they were visible in time" },
 	{ BF_EXPLAIN_NVME, "nvme_doorbell nvme_fetch nvme_completion", BF_CLASS_QUEUE, NULL,
 	  "what the controller did" },
-	{ BF_EXPLAIN_SDMA, "sdma_reserve sdma_publish", BF_CLASS_DRIVER, NULL, "who reserved and published it" },
-	{ BF_EXPLAIN_SDMA, "store store_visible", BF_CLASS_MEM, NULL,
+	{ BF_EXPLAIN_ROWS, "store store_visible", BF_CLASS_MEM, NULL,
 	  "when its bytes were stored, and whether they were visible in time" },
-	{ BF_EXPLAIN_SDMA, "sdma_doorbell sdma_packet", BF_CLASS_QUEUE, NULL, "what the engine did" },
 };
 
 /* A class that is in the stream by more than captured events. */
@@ -61,8 +59,24 @@ static bool has_class(const struct bf_trace *t, uint32_t class_)
 	return false;
 }
 
+/* The points of a life, and the records of them, that only software or only the device can tell of. */
+static void note_rows(struct bf_explain *l, const struct bf_trace *t, bool software)
+{
+	const struct bf_life *life = l->target.life;
+	char types[160];
+
+	if (bf_life_types(life, software, types, sizeof(types)) &&
+	    !has_class(t, software ? BF_CLASS_DRIVER : BF_CLASS_QUEUE) && l->nunknown < BF_ARRAY_LEN(l->unknown))
+		snprintf(l->unknown[l->nunknown++], sizeof(l->unknown[0]),
+			 "what %s did: the trace has no records %.110s", software ? "its driver" : "the device", types);
+}
+
 void bf_explain_note_types(struct bf_explain *l, struct bf_trace *t)
 {
+	if (l->target.life) {
+		note_rows(l, t, true);
+		note_rows(l, t, false);
+	}
 	for (size_t i = 0; i < BF_ARRAY_LEN(lacks) && l->nunknown < BF_ARRAY_LEN(l->unknown); i++) {
 		const struct lack *k = &lacks[i];
 

@@ -1,0 +1,279 @@
+#include "traces/life/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/life/label.h"
+
+uint32_t bf_life_points(const struct bf_life *life)
+{
+	uint32_t n = 0;
+
+	while (n < BF_LIFE_POINTS && life->points[n])
+		n++;
+	return n;
+}
+
+bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t cap)
+{
+	const uint32_t last = bf_life_points(life) - 1;
+	size_t used = 0;
+
+	for (const struct bf_life_row *row = life->rows; row->type; row++) {
+		const struct bf_life_row *same = life->rows;
+
+		while (strcmp(same->type, row->type) != 0)
+			same++;
+		if (same == row && row->role == BF_LIFE_POINT && row->software == software && used < cap &&
+		    !(software && row->point == last))
+			used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", row->type);
+	}
+	return used != 0;
+}
+
+bool bf_life_queue_number(const struct bf_life *life, const char *actor, uint64_t *number)
+{
+	const char *dot = strrchr(actor, '.');
+	const size_t len = strlen(life->prefix);
+	char *end;
+
+	if (!dot || strncmp(dot + 1, life->prefix, len) != 0 || dot[1 + len] < '0' || dot[1 + len] > '9')
+		return false;
+	*number = strtoull(dot + 1 + len, &end, 10);
+	return *end == '\0';
+}
+
+uint64_t bf_life_u64(const char *expression, const struct bf_rec_schema *type, const void *fixed)
+{
+	return expression ? bf_label_u64(expression, type, fixed) : 0;
+}
+
+bool bf_life_holds(const struct bf_life_row *row, const struct bf_rec_schema *type, const void *fixed)
+{
+	return !row->when || bf_label_holds(row->when, row->is, type, fixed);
+}
+
+/* ---- what rows keep ---- */
+
+/* A row's "signal=address" is about `name`. */
+static bool keeps(const struct bf_life_row *row, const char *name, size_t len)
+{
+	return row->keep && strncmp(row->keep, name, len) == 0 && row->keep[len] == '=';
+}
+
+/* Where the value of that name is: names are numbered as they first appear. BF_LIFE_KEPT: nobody keeps one. */
+static uint32_t kept_at(const struct bf_life *life, const char *name, size_t len)
+{
+	uint32_t at = 0;
+
+	for (const struct bf_life_row *row = life->rows; row->type; row++) {
+		const struct bf_life_row *first = life->rows;
+
+		if (!row->keep)
+			continue;
+		if (keeps(row, name, len))
+			return at < BF_LIFE_KEPT ? at : BF_LIFE_KEPT;
+		while (!keeps(first, row->keep, strcspn(row->keep, "=")))
+			first++;
+		at += first == row;
+	}
+	return BF_LIFE_KEPT;
+}
+
+void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, struct bf_life_facts *entry,
+		  const struct bf_rec_schema *type, const void *fixed)
+{
+	const size_t len = row->keep ? strcspn(row->keep, "=") : 0;
+	const uint32_t at = row->keep ? kept_at(life, row->keep, len) : BF_LIFE_KEPT;
+	uint64_t value;
+
+	if (row->entries == BF_LIFE_BYTES && row->role == BF_LIFE_POINT && entry->from == entry->to) {
+		entry->from = bf_life_u64(row->first, type, fixed);
+		entry->to = bf_life_u64(row->second, type, fixed);
+	}
+	if (at == BF_LIFE_KEPT)
+		return;
+	value = bf_life_u64(row->keep + len + 1, type, fixed);
+	/* What is needed may have come before. */
+	if (life->needs && keeps(row, life->needs, strlen(life->needs)) && entry->has >> at & 1)
+		value |= entry->kept[at];
+	entry->kept[at] = value;
+	entry->has |= 1u << at;
+}
+
+bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *entry)
+{
+	const uint32_t at = life->needs ? kept_at(life, life->needs, strlen(life->needs)) : BF_LIFE_KEPT;
+
+	return at < BF_LIFE_KEPT && entry->points & 1 && !entry->kept[at];
+}
+
+/* ---- which entries ---- */
+
+/* `at` lies in from..to-1, of a ring that may wrap when `wraps`. */
+static bool covers(uint64_t at, uint64_t from, uint64_t to, bool wraps)
+{
+	if (wraps && to < from)
+		return at >= from || at < to;
+	return at >= from && at < to;
+}
+
+static bool has_passed(const struct bf_life *life, const struct bf_life_facts *entry, const char *point)
+{
+	for (uint32_t p = 0; p < bf_life_points(life); p++)
+		if (strcmp(life->points[p], point) == 0)
+			return entry->points >> p != 0;
+	return false;
+}
+
+bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row, const struct bf_life_facts *entry,
+		      const struct bf_rec_schema *type, const void *fixed)
+{
+	const uint64_t first = bf_life_u64(row->first, type, fixed), second = bf_life_u64(row->second, type, fixed);
+	const uint32_t of = row->of ? kept_at(life, row->of, strlen(row->of)) : BF_LIFE_KEPT;
+	uint64_t index = life->wrap ? entry->index % life->wrap : entry->index;
+
+	if (row->after && !has_passed(life, entry, row->after))
+		return false;
+	if (row->of && (of == BF_LIFE_KEPT || !(entry->has >> of & 1)))
+		return false;
+	if (row->of)
+		index = entry->kept[of];
+	switch (row->entries) {
+	case BF_LIFE_COUNT:
+		return index - first < second;
+	case BF_LIFE_RANGE:
+		return covers(index, first, second, life->slots || life->wrap);
+	case BF_LIFE_BELOW:
+	case BF_LIFE_UPTO:
+	case BF_LIFE_BEHIND:
+		return index < first;
+	case BF_LIFE_BYTES:
+		return covers(index, first, second, false);
+	case BF_LIFE_IN:
+		return first != index && covers(first, entry->from, entry->to, false);
+	case BF_LIFE_ALL:
+		return true;
+	case BF_LIFE_ONE:
+	case BF_LIFE_SLOTS:
+	case BF_LIFE_NAMED:
+	default:
+		return index == first;
+	}
+}
+
+/* ---- what is missing ---- */
+
+/* A sentence of the life speaks of records of this type. */
+static bool is_mentioned(const struct bf_life *life, const char *type)
+{
+	const size_t len = strlen(type);
+
+	for (const struct bf_life_end *end = life->ends; end && end->name; end++)
+		for (const char *c = end->says; (c = strstr(c, type)) != NULL; c += len)
+			if (c > end->says && strchr("[@$#", c[-1]))
+				return true;
+	return false;
+}
+
+int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by)
+{
+	struct bf_life_last *last = q->last;
+
+	while (last < q->last + BF_LIFE_KEPT && last->type && last->type != type)
+		last++;
+	if (last == q->last + BF_LIFE_KEPT || (!last->type && !is_mentioned(q->life, type->name)))
+		return 0;
+	if (!last->type) {
+		last->fixed = malloc(type->size ? type->size : 1);
+		if (!last->fixed)
+			return -ENOMEM;
+		last->type = type;
+	}
+	memcpy(last->fixed, fixed, type->size);
+	strncpy(last->by, by, sizeof(last->by) - 1);
+	return 0;
+}
+
+void bf_life_free_queue(struct bf_life_queue *q)
+{
+	for (uint32_t i = 0; i < BF_LIFE_KEPT; i++)
+		free(q->last[i].fixed);
+}
+
+struct story {
+	const struct bf_life_queue *q;
+	const struct bf_life_facts *entry;
+	bf_life_who *who;
+	const void *of;
+};
+
+static const struct bf_life_last *last_of(const struct story *s, const char *type, size_t len)
+{
+	for (uint32_t i = 0; i < BF_LIFE_KEPT && s->q->last[i].type; i++)
+		if (strncmp(s->q->last[i].type->name, type, len) == 0 && !s->q->last[i].type->name[len])
+			return &s->q->last[i];
+	return NULL;
+}
+
+static bool number(const void *of, const char *name, struct bf_label_value *out)
+{
+	const struct story *s = of;
+	const size_t len = strcspn(name, ".");
+	const struct bf_life_last *last = last_of(s, name, len);
+	const uint32_t at = kept_at(s->q->life, name, len);
+
+	if (strcmp(name, "index") == 0)
+		out->value = s->entry->index;
+	else if (strcmp(name, "from") == 0)
+		out->value = s->entry->from < s->entry->to ? s->entry->from : s->entry->index;
+	else if (strcmp(name, "to") == 0)
+		out->value = s->entry->from < s->entry->to ? s->entry->to : s->entry->index + 1;
+	else if (at < BF_LIFE_KEPT && s->entry->has >> at & 1)
+		out->value = s->entry->kept[at];
+	else if (last && name[len] && (out->field = bf_schema_field(last->type, name + len + 1)) != NULL)
+		out->value = bf_field_u64(out->field, out->fixed = last->fixed);
+	else if (last)
+		out->value = 1;
+	else
+		return name[len] != '\0'; /* of a record that has not come: 0 */
+	return true;
+}
+
+static const char *thread(const void *of, const char *name)
+{
+	const struct story *s = of;
+	const struct bf_life_last *last = last_of(s, name, strlen(name));
+
+	for (uint32_t p = 0; p < bf_life_points(s->q->life); p++)
+		if (strcmp(s->q->life->points[p], name) == 0)
+			return s->who(s->of, p);
+	return last ? last->by : NULL;
+}
+
+const struct bf_life_end *bf_life_missing(const struct bf_life_queue *q, const struct bf_life_facts *entry,
+					  uint32_t missing, bf_life_who *who, const void *of, char *out, size_t cap)
+{
+	const struct story s = { .q = q, .entry = entry, .who = who, .of = of };
+	const struct bf_label_scope scope = { .number = number, .thread = thread, .of = &s };
+	const struct bf_life *life = q->life;
+	const uint32_t n = bf_life_points(life);
+	const struct bf_life_row *row = life->rows;
+
+	for (const struct bf_life_end *end = life->ends; end && end->name; end++) {
+		uint32_t p = 0;
+
+		while (p < n && strcmp(life->points[p], end->name) != 0)
+			p++;
+		if (p != missing)
+			continue;
+		bf_label_say(&scope, end->says, out, cap);
+		return end;
+	}
+	while (row->type && (row->point != missing || row->role != BF_LIFE_POINT))
+		row++;
+	snprintf(out, cap, "no %s: no record %s of this entry has come", missing < n ? life->points[missing] : "end",
+		 row->type ? row->type : "?");
+	return NULL;
+}

@@ -1,0 +1,65 @@
+/*
+ * What is known of an entry while records go by, from the rows of its life (traces/device.h): shared by the story of
+ * one (rows.c) and by what is stuck (stuck_life.c).
+ */
+#ifndef BELFRY_TRACES_LIFE_FACTS_H
+#define BELFRY_TRACES_LIFE_FACTS_H
+
+#include "traces/device.h"
+
+#define BF_LIFE_KEPT 8u /* names that rows of one life may keep */
+
+/* Of an entry. */
+struct bf_life_facts {
+	uint64_t index;
+	uint64_t from, to; /* of its submission; equal: not known */
+	uint64_t kept[BF_LIFE_KEPT];
+	uint32_t has; /* bits: which are */
+	uint32_t points;
+};
+
+/* The queue's last record of each type that the life's sentences speak of. */
+struct bf_life_last {
+	const struct bf_rec_schema *type;
+	void *fixed;
+	char by[48];
+};
+struct bf_life_queue {
+	const struct bf_life *life;
+	struct bf_life_last last[BF_LIFE_KEPT];
+};
+
+/* Who took the entry to a point; NULL: nobody known. */
+typedef const char *bf_life_who(const void *of, uint32_t point);
+
+uint32_t bf_life_points(const struct bf_life *life);
+
+/* The types of records that tell of points before the last: "sdma_reserve, sdma_publish". False: there are none. */
+bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t cap);
+
+/* The number of the queue that the actor is: 1 of "ring0.r1", by the life's prefix. False: it is none of its queues. */
+bool bf_life_queue_number(const struct bf_life *life, const char *actor, uint64_t *number);
+
+/* The row's queue and condition aside: whether its record is about the entry. */
+bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row, const struct bf_life_facts *entry,
+		      const struct bf_rec_schema *type, const void *fixed);
+bool bf_life_holds(const struct bf_life_row *row, const struct bf_rec_schema *type, const void *fixed);
+uint64_t bf_life_u64(const char *expression, const struct bf_rec_schema *type, const void *fixed); /* NULL: 0 */
+
+/* The record is about the entry: notes what the row keeps, and the submission. */
+void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, struct bf_life_facts *entry,
+		  const struct bf_rec_schema *type, const void *fixed);
+/* The record is about the queue. 0 or -ENOMEM. */
+int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by);
+void bf_life_free_queue(struct bf_life_queue *q);
+
+/* It has passed all points, and not done what it was for. */
+bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *entry);
+/*
+ * What shows that the entry has not come to point number `missing`, which may be the one behind the last: the sentence
+ * and its row; NULL: there is none, and `out` says so in general.
+ */
+const struct bf_life_end *bf_life_missing(const struct bf_life_queue *q, const struct bf_life_facts *entry,
+					  uint32_t missing, bf_life_who *who, const void *of, char *out, size_t cap);
+
+#endif

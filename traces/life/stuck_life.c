@@ -1,0 +1,299 @@
+/* Which record moves which entry, by the rows of the devices' lives (traces/device.h). */
+#include <errno.h>
+
+#include "traces/life/explain_internal.h"
+#include "traces/life/label.h"
+#include "traces/life/stuck_internal.h"
+
+#define ENTRIES_MAX 65536u /* of one record: no ring is longer, and a record may lie */
+
+/* A life that is told by rows alone. */
+static bool is_told(const struct bf_life *life)
+{
+	return life->prefix != NULL;
+}
+
+bool bf_stuck_in_lives(const char *type)
+{
+	const struct bf_device *d;
+
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *life = d->lives; life && *life; life++)
+			for (const struct bf_life_row *row = (*life)->rows; is_told(*life) && row->type; row++)
+				if (strcmp(row->type, type) == 0)
+					return true;
+	return false;
+}
+
+/* ---- entries ---- */
+
+struct moving {
+	struct bf_stuck *s;
+	struct bf_stuck_queue *q;
+	const struct bf_life_row *row;
+	const struct bf_trace_record *rec;
+};
+
+static bool is_bytes(const struct bf_life_row *row)
+{
+	return row->entries >= BF_LIFE_BYTES;
+}
+
+static uint64_t value(const struct moving *m, const char *expression)
+{
+	return bf_life_u64(expression, m->rec->type, m->rec->fixed);
+}
+
+/* The entry is at the row's point, or the row keeps something of it. */
+static void move(const struct moving *m, struct bf_stuck_entry *e)
+{
+	const struct bf_life *life = m->q->life.life;
+
+	bf_life_note(life, m->row, &e->facts, m->rec->type, m->rec->fixed);
+	if (m->row->role != BF_LIFE_POINT)
+		return;
+	bf_stuck_pass(e, (enum bf_stuck_point)m->row->point, m->rec);
+	e->facts.points = e->points;
+	if (m->row->point + 1 == bf_life_points(life) && !bf_life_in_vain(life, &e->facts))
+		bf_stuck_end(m->s, e);
+}
+
+/* Submissions: an entry is moved by what lies in it, and by what it lies in. */
+static bool touches(const struct moving *m, const struct bf_stuck_entry *e)
+{
+	const uint64_t first = value(m, m->row->first), second = value(m, m->row->second);
+
+	switch (m->row->entries) {
+	case BF_LIFE_BYTES:
+		return e->facts.from < second && e->facts.to > first;
+	case BF_LIFE_BEHIND:
+		return e->facts.to <= first;
+	case BF_LIFE_ALL:
+		return true;
+	default:
+		return !m->row->of && first >= e->facts.from && first < e->facts.to;
+	}
+}
+
+static int move_bytes(const struct moving *m)
+{
+	const uint64_t first = value(m, m->row->first), second = value(m, m->row->second);
+	const bool begins = m->row->entries == BF_LIFE_BYTES && m->row->role == BF_LIFE_POINT &&
+			    (m->row->point == 0 || (!m->q->driver && !m->row->software)) && second > first;
+	const uint64_t queue = (uint64_t)(m->q - m->s->queue);
+	bool known = false;
+
+	for (size_t i = 0; begins && m->row->point && i < m->s->nentries; i++)
+		known = known || (m->s->entry[i].open && m->s->entry[i].key[0] == queue && touches(m, &m->s->entry[i]));
+	if (begins && !known) {
+		struct bf_stuck_entry *e = bf_stuck_begin(m->s, m->q, first, 0);
+
+		if (!e)
+			return bf_stuck_no_memory(m->s);
+		e->facts = (struct bf_life_facts){ .index = first, .from = first, .to = second };
+	}
+	for (size_t i = 0; i < m->s->nentries; i++)
+		if (m->s->entry[i].open && m->s->entry[i].key[0] == queue && touches(m, &m->s->entry[i]))
+			move(m, &m->s->entry[i]);
+	return 0;
+}
+
+static uint64_t place_of(const struct moving *m, uint64_t index)
+{
+	return m->q->life.life->wrap ? index % m->q->life.life->wrap : index;
+}
+
+/* Entry `index` is begun, or moved when it is there. */
+static int move_one(const struct moving *m, uint64_t index, bool begins)
+{
+	struct bf_stuck_entry *e = bf_stuck_find(m->s, m->q, place_of(m, index), 0);
+
+	if (begins && (!e || m->row->point == 0)) {
+		e = bf_stuck_begin(m->s, m->q, place_of(m, index), 0);
+		if (!e)
+			return bf_stuck_no_memory(m->s);
+		e->index = e->facts.index = index;
+	}
+	if (e)
+		move(m, e);
+	return 0;
+}
+
+static int move_entries(const struct moving *m)
+{
+	const uint64_t first = value(m, m->row->first), second = value(m, m->row->second);
+	const bool begins =
+	    m->row->role == BF_LIFE_POINT && (m->row->point == 0 || (!m->q->driver && !m->row->software));
+	uint64_t last = first + 1;
+	int rc = 0;
+
+	switch (m->row->entries) {
+	case BF_LIFE_COUNT:
+		last = first + second;
+		break;
+	case BF_LIFE_RANGE:
+		last = second < first && m->q->size ? second + m->q->size : second;
+		break;
+	case BF_LIFE_BELOW:
+		for (size_t i = 0; i < m->s->nentries; i++)
+			if (m->s->entry[i].open && m->s->entry[i].key[0] == (uint64_t)(m->q - m->s->queue) &&
+			    m->s->entry[i].index < first)
+				move(m, &m->s->entry[i]);
+		return 0;
+	default:
+		break;
+	}
+	for (uint64_t i = first; !rc && i < last && i - first < ENTRIES_MAX; i++)
+		rc = move_one(m, i, begins);
+	return rc;
+}
+
+/* ---- rows ---- */
+
+/* Why nothing goes on: the first such record. */
+static void stop(const struct moving *m)
+{
+	const struct bf_label_scope scope = { .type = m->rec->type, .fixed = m->rec->fixed };
+
+	if (m->q->stopped)
+		return;
+	m->q->stopped = true;
+	m->q->stopped_at = value(m, m->row->first);
+	bf_label_say(&scope, m->row->says, m->q->trouble, sizeof(m->q->trouble));
+}
+
+static bool has_bytes(const struct bf_life *life)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (is_bytes(row))
+			return true;
+	return false;
+}
+
+static int take_row(const struct moving *m)
+{
+	switch (m->row->role) {
+	case BF_LIFE_STOP:
+		stop(m);
+		return 0;
+	case BF_LIFE_OPEN:
+		m->q->size = value(m, m->row->bytes);
+		bf_stuck_forget(m->s, m->q);
+		return 0;
+	case BF_LIFE_SHUT:
+		if (!m->q->stopped && !m->s->deadlock)
+			bf_stuck_forget(m->s, m->q);
+		return 0;
+	case BF_LIFE_ASIDE:
+		if (!m->row->keep)
+			return 0;
+		break;
+	case BF_LIFE_POINT:
+	default:
+		break;
+	}
+	return has_bytes(m->q->life.life) ? move_bytes(m) : move_entries(m);
+}
+
+static int take_life(struct bf_stuck *s, const struct bf_life *life, uint32_t kind, const struct bf_trace_record *rec,
+		     const char *actor)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++) {
+		uint64_t number = bf_life_u64(row->queue, rec->type, rec->fixed);
+		struct moving m = { .s = s, .row = row, .rec = rec };
+		int rc;
+
+		/* Software that names no queue speaks of memory, and moves nothing. */
+		if (strcmp(row->type, rec->type->name) != 0 || !bf_life_holds(row, rec->type, rec->fixed) ||
+		    (!row->queue && (row->software || !bf_life_queue_number(life, actor, &number))))
+			continue;
+		m.q = bf_stuck_queue_of(s, kind, actor, !row->software, number);
+		if (!m.q)
+			return bf_stuck_no_memory(s);
+		m.q->life.life = life;
+		m.q->driver = m.q->driver || row->software;
+		s->device = s->device || !row->software;
+		s->ran = s->ran || !row->software;
+		rc =
+		    bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) ? bf_stuck_no_memory(s) : take_row(&m);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int bf_stuck_life_take(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
+{
+	const struct bf_device *d;
+	uint32_t kind = BF_STUCK_KINDS;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *life = d->lives; !rc && life && *life; life++, kind++)
+			if (is_told(*life))
+				rc = take_life(s, *life, kind, rec, actor);
+	return rc;
+}
+
+/* ---- what is left ---- */
+
+struct story {
+	const struct bf_stuck *s;
+	const struct bf_stuck_entry *e;
+};
+
+static const char *who(const void *of, uint32_t point)
+{
+	const struct story *story = of;
+	const uint32_t actor = story->e->who[point];
+
+	return actor ? bf_trace_actor_name(story->s->trace, actor - 1) : NULL;
+}
+
+static bool is_software(const struct bf_life *life, uint32_t point)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->role == BF_LIFE_POINT && row->point == point)
+			return row->software;
+	return false;
+}
+
+uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
+{
+	uint32_t missing = 0;
+
+	while (e->points >> missing)
+		missing++;
+	/* The device's steps are missing from the stream, not from the device. */
+	if (!s->device && missing < bf_life_points(q->life.life) && !is_software(q->life.life, missing))
+		return BF_STUCK_NOTHING;
+	return missing;
+}
+
+void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
+			 uint32_t missing, struct bf_stuck_group *g)
+{
+	const struct bf_life *life = q->life.life;
+	const struct story story = { .s = s, .e = e };
+	const uint32_t n = bf_life_points(life);
+	const struct bf_life_end *end =
+	    bf_life_missing(&q->life, &e->facts, missing, who, &story, g->text, sizeof(g->text));
+	uint32_t thread = 0;
+
+	g->kind = life->group ? life->group : life->entry ? life->entry : "entry";
+	g->missing = missing < n ? life->points[missing] : end ? end->name : "end";
+	for (uint32_t p = 0; p < n; p++)
+		if (e->who[p] && is_software(life, p))
+			thread = e->who[p];
+	bf_stuck_say_thread(s, g, thread);
+	if (q->trouble[0])
+		bf_stuck_say(g, "; %s", q->trouble);
+	g->explained = q->device[0] != '\0';
+	g->oldest = (struct bf_explain_target){
+		.kind = BF_EXPLAIN_ROWS, .life = life, .queue = q->number, .index = e->index, .nth = 1
+	};
+	snprintf(g->oldest.device, sizeof(g->oldest.device), "%s", q->device);
+	/* Of a submission, the packet that the device stopped at. */
+	if (q->stopped && q->stopped_at >= e->facts.from && q->stopped_at < e->facts.to)
+		g->oldest.index = q->stopped_at;
+}
