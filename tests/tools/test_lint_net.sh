@@ -31,4 +31,22 @@ found MACHINE-CUT sdma-copy --limit 5us
 found MACHINE-CUT mbarrier-ring --limit 5us
 # The host's own command has no answer.
 found "MACHINE-STUCK" nvme-verify --limit 100ms --faults 'lost-completion count=1'
+
+# Captures and Linux traces are judged by what the model does with them, too, and Linux' function_graph form is read.
+"$BELFRY" lint "$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl" --sarif "$work/s.sarif" --junit "$work/j.xml" >"$work/out"
+[ $? -eq 3 ] || fail "a capture with an error: exit code"
+grep -q 'client.jsonl, replayed: ' "$work/out" || fail "a capture is not replayed: $(cat "$work/out")"
+grep -q 'MLX5-KEY-UNKNOWN, the root cause' "$work/out" || fail "what the replay shows is not found: $(cat "$work/out")"
+grep -q 'MLX5-CAPTURED-ERROR' "$work/out" || fail "what was captured is not found"
+grep -q 'MLX5-KEY-UNKNOWN' "$work/s.sarif" || fail "SARIF lacks what the replay shows"
+grep -q '<failure' "$work/j.xml" || fail "JUnit lacks it"
+cat >"$work/graph" <<'END'
+ 13)               |  nvme_queue_rq() {
+ 13)Q               |              /* nvme_setup_cmd: nvme0: qid=0, cmdid=8214, nsid=0, flags=0x0, meta=0x0, cmd=(nvme_admin_identify cns=1, ctrlid=0) */
+ 13)Q               |              /* nvme_sq: nvme0: qid=0, head=1, tail=1 */
+ 13)Q               |              /* nvme_complete_rq: nvme0: qid=0, cmdid=8214, res=0x0, retries=0, flags=0x2, status=0x4002 */
+END
+"$BELFRY" lint "$work/graph" >"$work/out"
+[ $? -eq 3 ] || fail "a trace in function_graph form: exit code"
+grep -q 'NVME-CAPTURED-STATUS, the root cause' "$work/out" || fail "its status is not found: $(cat "$work/out")"
 exit $failed

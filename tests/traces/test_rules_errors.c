@@ -5,6 +5,7 @@
 #include "sim/bytes.h"
 #include "tests/traces/rules_story.h"
 #include "traces/records/capture.h"
+#include "traces/records/ftrace.h"
 
 #define QPN 0x101u
 #define DEPTH 16u
@@ -147,6 +148,44 @@ START_TEST(completions_are_never_nothing)
 		STORY(&r.s, qp_state, r.qp, .qpn = QPN, .from = 3, .to = 6, .cause = 0);
 	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = _i == 2 ? 0x10 : 0x05, .vendor = 0xf9);
 	story_ends(&r.s, _i == 1 ? NULL : "MLX5-ERROR-COMPLETION", "WQE 4 of QP 0x101 on PE 0 completed with syndrome");
+}
+END_TEST
+
+/* Linux traces of real drives: statuses, and commands that take longer than Linux waits. */
+START_TEST(drives_that_were_traced)
+{
+	static const struct {
+		uint32_t status;
+		uint64_t after_s;
+		const char *id, *text;
+	} cases[] = { { 0x4002, 0, "NVME-CAPTURED-STATUS", "status 0x002, Invalid Field" },
+		      { 0, 31, "NVME-CAPTURED-LATE", "ended 31000000.000 us after it was set up" },
+		      { 0, 29, NULL, NULL },
+		      { 0x285, 0, NULL, NULL } }; /* a comparison failed: an answer */
+	struct rig r;
+	uint32_t q;
+
+	story_begin(&r.s);
+	q = story_actor(&r.s, "queue", "nvme0.q1");
+	STORY(&r.s, ftrace_setup, q, .qid = 1, .cid = 7, .opcode = 2, .line = 1);
+	r.s.now += cases[_i].after_s * 1000 * 1000 * 1000 * 1000;
+	STORY(&r.s, ftrace_complete, q, .qid = 1, .cid = 7, .status = cases[_i].status, .line = 2);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
+/* One that has no end; an event request may wait for ever. */
+START_TEST(a_drive_that_says_nothing)
+{
+	struct rig r;
+	uint32_t q;
+
+	story_begin(&r.s);
+	q = story_actor(&r.s, "queue", "nvme0.q0");
+	STORY(&r.s, ftrace_setup, q, .qid = 0, .cid = 7, .opcode = _i ? 0x0c : 0x06, .line = 1);
+	r.s.now += 61ull * 1000 * 1000 * 1000 * 1000;
+	STORY(&r.s, ftrace_setup, q, .qid = 0, .cid = 8, .opcode = 6, .line = 2);
+	story_ends(&r.s, _i ? NULL : "NVME-CAPTURED-LATE", "command 0x7 (line 1) has no end");
 }
 END_TEST
 
@@ -363,6 +402,8 @@ int main(void)
 	tcase_add_loop_test(t, keys, 0, 6);
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
+	tcase_add_loop_test(t, drives_that_were_traced, 0, 4);
+	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);
 	tcase_add_loop_test(t, both_ends_speak, 0, 3);
 	tcase_add_loop_test(t, the_peer_drops, 0, 7);
 	tcase_add_loop_test(t, completions_are_never_nothing, 0, 3);

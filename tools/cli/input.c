@@ -49,28 +49,53 @@ static FILE *spool(FILE *in)
 	return out;
 }
 
-static int open_capture(FILE *f, const char *path, struct bf_input *in, struct bf_error *err)
+static int import_ftrace(const struct bf_ftrace *t, FILE *file, struct bf_error *err)
 {
-	struct bf_capture *c;
-	FILE *trace;
-	int rc = bf_capture_load_file(f, path, &c, &in->damage_error);
+	const struct bf_trace_options o = { 0 };
+	struct bf_trace_writer *w;
+	int rc = bf_trace_writer_open(NULL, file, &o, &w, err), closed;
 
-	if (!c)
-		return bf_fail(err, rc, "%s", in->damage_error.text);
-	in->damage = rc;
+	if (rc)
+		return rc;
+	rc = bf_trace_meta(w, "imported-from", "ftrace");
+	if (!rc)
+		rc = bf_ftrace_emit(t, bf_trace_sink(w), err);
+	closed = bf_trace_writer_close(w);
+	return rc ? rc : closed;
+}
+
+/* A capture or a Linux trace, as the trace that it becomes. */
+static int open_import(FILE *f, const char *path, struct bf_input *in, struct bf_error *err)
+{
+	FILE *trace = tmpfile();
+	int rc;
+
 	in->is_capture = true;
-	trace = tmpfile();
+	in->file = trace;
 	if (!trace)
 		rc = bf_fail(err, -errno, "no temporary file: %s", strerror(errno));
+	else if (in->capture)
+		rc = bf_input_import(in->capture, path, NULL, trace, err);
 	else
-		rc = bf_input_import(c, path, NULL, trace, err);
-	bf_capture_free(c);
+		rc = import_ftrace(in->ftrace, trace, err);
 	fclose(f);
-	in->file = trace;
 	if (rc)
 		return rc;
 	rewind(trace);
 	return bf_trace_open(path, trace, &in->trace, err);
+}
+
+static int load_import(FILE *f, const char *path, bool capture, struct bf_input *in, struct bf_error *err)
+{
+	const int rc = capture ? bf_capture_load_file(f, path, &in->capture, &in->damage_error)
+			       : bf_ftrace_load_file(f, path, &in->ftrace, &in->damage_error);
+
+	if (!in->capture && !in->ftrace) {
+		fclose(f);
+		return bf_fail(err, rc, "%s", in->damage_error.text);
+	}
+	in->damage = rc;
+	return open_import(f, path, in, err);
 }
 
 int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *len, struct bf_error *err)
@@ -98,19 +123,20 @@ int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *
 int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 {
 	char head[4096];
+	bool capture;
 	size_t n;
-
 	int rc;
 
 	*in = (struct bf_input){ 0 };
 	rc = bf_input_peek(path, &in->file, head, sizeof(head), &n, err);
 	if (rc)
 		return rc;
-	if (bf_capture_probe(head, n)) {
+	capture = bf_capture_probe(head, n);
+	if (capture || bf_ftrace_probe(head, n)) {
 		FILE *f = in->file;
 
 		in->file = NULL;
-		return open_capture(f, path, in, err);
+		return load_import(f, path, capture, in, err);
 	}
 	return bf_trace_open(path, in->file, &in->trace, err);
 }
@@ -139,4 +165,6 @@ void bf_input_close(struct bf_input *in)
 		bf_trace_close(in->trace);
 	if (in->file)
 		fclose(in->file);
+	bf_capture_free(in->capture);
+	bf_ftrace_free(in->ftrace);
 }

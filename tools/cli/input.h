@@ -1,5 +1,5 @@
 /*
- * Traces as commands take them: a trace file in either form, or a raw capture, which is imported on the way; and the
+ * Traces as commands take them: a trace file in either form, or a raw capture or Linux NVMe trace, which are imported on the way; and the
  * end of files that commands write.
  */
 #ifndef BELFRY_TOOLS_CLI_INPUT_H
@@ -8,12 +8,16 @@
 #include <stdio.h>
 
 #include "traces/import/capture.h"
+#include "traces/import/ftrace.h"
 #include "traces/container/trace.h"
 
 struct bf_input {
 	struct bf_trace *trace;
 	FILE *file;
-	bool is_capture;
+	bool is_capture; /* of mlx5 queues, or a Linux NVMe trace */
+	/* What was read of either, to be replayed; NULL: neither, or a trace that one was imported into. */
+	struct bf_capture *capture;
+	struct bf_ftrace *ftrace;
 	int damage; /* a capture's error, which stands behind the events that could be read; 0: none */
 	struct bf_error damage_error;
 };

@@ -96,6 +96,7 @@ static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources 
 {
 	const struct bf_rule_about *rule;
 	uint32_t tests = 0, failures = 0, skipped = 0;
+	char name[4200];
 
 	for (; (rule = bf_rules_judging(file->rules, tests)) != NULL; tests++) {
 		const struct bf_found *f = finding_of(file->rules, rule);
@@ -104,7 +105,7 @@ static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources 
 		skipped += f ? f->suppressed != NULL : missing_for(file->rules, rule) != NULL;
 	}
 	fputs("  <testsuite name=\"", out);
-	xml(out, file->path);
+	xml(out, bf_lint_name(file, name, sizeof(name)));
 	fprintf(out,
 		"\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%d\" skipped=\"%" PRIu32 "\" time=\"0\">\n",
 		tests + (file->err.code != 0), failures, file->err.code != 0, skipped);

@@ -10,6 +10,7 @@ struct bf_lint_file {
 	struct bf_places *places; /* NULL: the trace does not tell where in the code */
 	struct bf_error err;      /* of a damaged trace, whose rest was read, or of one that could not be */
 	bool unreadable;
+	bool replayed; /* what the model did with the capture that stands before it */
 };
 
 struct bf_lint {
@@ -18,6 +19,9 @@ struct bf_lint {
 };
 
 struct bf_json;
+
+/* "file.jsonl", or "file.jsonl, replayed". Valid until the next call with the same buffer. */
+const char *bf_lint_name(const struct bf_lint_file *f, char *text, size_t cap);
 
 /*
  * Puts traces before all rules and says what they found, as `belfry lint` does: as text to `out`, or with `j` as

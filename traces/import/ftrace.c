@@ -105,6 +105,16 @@ static const struct point *find_point(struct bf_ftrace_line *l, const char **nam
 	return NULL;
 }
 
+/* function_graph prints events as comments, without a time: " 13)Q  |  / * nvme_sq: ... * /"; then l->end moves. */
+static bool is_comment(struct bf_ftrace_line *l, const char *name)
+{
+	if (name - l->start < 3 || memcmp(name - 3, "/* ", 3) != 0)
+		return false;
+	while (l->end > l->p && (l->end[-1] == ' ' || l->end[-1] == '*' || l->end[-1] == '/'))
+		l->end--;
+	return true;
+}
+
 /* The time stands right before the event's name: "... 9203.271124: nvme_sq:". */
 static int read_stamp(const struct bf_ftrace_line *l, const char *name, struct bf_ftrace_event *ev)
 {
@@ -289,7 +299,7 @@ static int read_point(struct bf_ftrace_line *l, const struct point *point, const
 
 	ev->kind = point->kind;
 	ev->side = point->side;
-	rc = read_stamp(l, name, ev);
+	rc = is_comment(l, name) ? 0 : read_stamp(l, name, ev);
 	if (!rc)
 		rc = read_ctrl(l, ev);
 	if (rc || ev->kind == BF_FTRACE_AEN)

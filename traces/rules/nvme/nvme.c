@@ -519,7 +519,8 @@ static void forget(void *facts)
 	R(flush_type) R(no_interrupt) R(unseen) R(completion_lost) R(doorbell_lost) R(no_answer)                       \
 	R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped)           \
 	R(mdts) R(lba_range) R(nsid) R(protection) R(cns) R(request_limit) R(error_status) R(flush_early)              \
-	R(read_overlap) R(taken_twice) R(doorbell_each) R(depth_one) R(small_io) R(shared_queue)
+	R(read_overlap) R(taken_twice) R(doorbell_each) R(depth_one) R(small_io) R(shared_queue) R(captured_status)             \
+	R(captured_late)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
@@ -527,7 +528,12 @@ BF_NVME_RULES(DECLARE)
 #define LIST(name) &bf_rule_nvme_##name,
 static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
 
-static const uint16_t signs[] = { BF_SEEN_nvm_build, BF_SEEN_nvme_fetch, BF_SEEN_nvme_completion, BF_SEEN_nvme_doorbell,
+static const uint16_t signs[] = { BF_SEEN_nvm_build,
+				  BF_SEEN_nvme_fetch,
+				  BF_SEEN_nvme_completion,
+				  BF_SEEN_nvme_doorbell,
+				  BF_SEEN_ftrace_setup,
+				  BF_SEEN_ftrace_complete,
 				  0 };
 
 /* Those that name a queue are here whether facts need them or not: that makes them the family's. */
