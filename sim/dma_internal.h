@@ -35,6 +35,8 @@ struct bf_dma_rings {
 	/* The read at `mid`, while it samples: how far it has come, and the far region that it waits for, if any. */
 	uint64_t sampled_va;
 	uint32_t sampled, asked;
+	bool vram;        /* from GPU memory */
+	uint64_t back_ps; /* when the last read that GPU memory gave is back: none after it is earlier */
 	struct bf_region *far;
 	bool busy; /* inside on_due(), which schedules the event itself */
 	uint64_t due[BF_DMA_DUES];

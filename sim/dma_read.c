@@ -120,6 +120,7 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 			return (int)bf_ioas_fault(p->ioas, iova, left, BF_IOMMU_READ, p->actor, BF_IOMMU_OWN);
 		if (!r->sampled)
 			r->sampled_va = bf_va(region, host);
+		r->vram |= region->kind == BF_MEM_VRAM;
 		if (region->far && !region->far->get)
 			return ask(p, region, host, dst, (uint32_t)run);
 		if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
@@ -211,6 +212,15 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 	return 0;
 }
 
+/* GPU memory behind another link is later; reads stay in order, so what comes after it is no earlier. */
+static void behind_gpu(struct bf_dma_rings *r, struct bf_link *l, struct bf_dma_op *op)
+{
+	if (r->vram)
+		r->back_ps = op->at_ps = link_from_vram(l, op->len, op->at_ps);
+	else if (op->at_ps < r->back_ps)
+		op->at_ps = r->back_ps;
+}
+
 /* The read at `mid` has sampled, or failed to: its data start back, and the next one may sample. */
 static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw)
 {
@@ -222,6 +232,8 @@ static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw
 	if (!op->status)
 		bytes = op->len + (uint64_t)link_tlps(op->len, l->profile.max_payload) * l->profile.tlp_overhead;
 	op->at_ps = link_charge_down(l, bytes) + l->profile.latency_ps;
+	if (BF_UNLIKELY(l->profile.vram_ps | l->profile.vram_ps_per_kib))
+		behind_gpu(r, l, op);
 	if (bf_probe(p->sim, BF_CLASS_DMA)) {
 		struct bf_rec_dma_rmw atomic = *rmw;
 		struct bf_rec_dma_read rec = { .iova = op->iova,
@@ -261,6 +273,7 @@ void bf_dma_read_at_memory(struct bf_dma_port *p)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	r->sampled = 0;
 	r->sampled_va = 0;
+	r->vram = false;
 	op->status = op->modify ? modify(p, op, &rmw) : sample(p, op);
 	if (BF_LIKELY(!r->far))
 		read_sampled(p, &rmw);

@@ -32,6 +32,8 @@ struct bf_link_profile {
 	uint32_t max_read_request; /* bytes of a read request */
 	uint32_t tlp_overhead;     /* header, framing, CRC: bytes charged for each TLP */
 	uint64_t relaxed_ps;       /* a relaxed write may land this much later than it could; 0: never */
+	/* GPU memory (BF_MEM_VRAM) behind another link: what reads of it take more, and its own rate; 0: none. */
+	uint64_t vram_ps, vram_ps_per_kib;
 };
 
 /* PCIe 5.0 with 16 lanes; each constant's source is in pcie.c. */
@@ -43,6 +45,7 @@ struct bf_link {
 	uint64_t up_free_ps, down_free_ps; /* when each direction is next idle; up = device to memory */
 	uint64_t up_bytes, down_bytes;     /* statistics, TLP overhead included */
 	uint64_t posted_ps;                /* when the last posted write issued so far is in memory */
+	uint64_t vram_free_ps;             /* when what GPU memory was asked for so far has come */
 	uint32_t actor;
 	struct bf_link_mmio *mmio; /* stores on their way to the device */
 };

@@ -32,4 +32,18 @@ static inline uint64_t link_charge_down(struct bf_link *l, uint64_t bytes)
 	return link_charge(l, &l->down_free_ps, &l->down_bytes, bytes);
 }
 
+/*
+ * Data of a read that GPU memory gave: later and slower than a host's. Reads stay in order, so what was asked for
+ * afterwards comes no earlier.
+ */
+static inline uint64_t link_from_vram(struct bf_link *l, uint32_t len, uint64_t at_ps)
+{
+	const struct bf_link_profile *p = &l->profile;
+	uint64_t start = l->vram_free_ps > l->sim->now_ps ? l->vram_free_ps : l->sim->now_ps;
+
+	l->vram_free_ps = start + ((uint64_t)len * p->vram_ps_per_kib + 1023) / 1024;
+	start = l->vram_free_ps + p->latency_ps;
+	return (start > at_ps ? start : at_ps) + p->vram_ps;
+}
+
 #endif

@@ -37,6 +37,8 @@ struct bf_mlx5_profile {
 extern const struct bf_mlx5_profile bf_mlx5_cx7;
 /* The same limits, and nothing takes time: for foreign programs on the wall clock. No ICRC. */
 extern const struct bf_mlx5_profile bf_mlx5_instant;
+/* With timing that is fitted to published figures of the generation (profile_timed.c). */
+extern const struct bf_mlx5_profile bf_mlx5_cx5_timed, bf_mlx5_cx6_timed, bf_mlx5_cx7_timed, bf_mlx5_cx8_timed;
 
 BF_API_END
 

@@ -43,6 +43,9 @@ struct bf_nvme_profile {
 extern const struct bf_nvme_profile bf_nvme_970pro;
 /* Queue protocol and media in no time at all: for functional runs and for servers on the wall clock. */
 extern const struct bf_nvme_profile bf_nvme_instant;
+/* Drives of published figures (profile_timed.c). */
+extern const struct bf_nvme_profile bf_nvme_980pro, bf_nvme_pm1733, bf_nvme_optane, bf_nvme_p3700, bf_nvme_m9100,
+    bf_nvme_p4510, bf_nvme_sn850x, bf_nvme_mtr;
 
 enum bf_nvme_lba { BF_NVME_LBA_512, BF_NVME_LBA_4096 };
 

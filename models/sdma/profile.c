@@ -86,8 +86,9 @@ const struct bf_sdma_profile bf_sdma_v7_1 = {
 
 const struct bf_sdma_profile *bf_sdma_profile_find(const char *name)
 {
-	static const struct bf_sdma_profile *const all[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7,
-							     &bf_sdma_v7_1 };
+	static const struct bf_sdma_profile *const all[] = { &bf_sdma_v4,    &bf_sdma_v5,     &bf_sdma_v6,
+							     &bf_sdma_v7,    &bf_sdma_v7_1,   &bf_sdma_mi50,
+							     &bf_sdma_mi200, &bf_sdma_mi300x, &bf_sdma_mi350x };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(all); i++)
 		if (!strcmp(all[i]->name, name))

@@ -39,6 +39,8 @@ struct bf_sdma_profile {
 };
 /* One for each generation: Vega/MI200 (v4), RDNA1/2 (v5), RDNA3 (v6), RDNA4 (v7), gfx1250 (v7.1). */
 extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_v7, bf_sdma_v7_1;
+/* Parts that figures are published of (profile_timed.c): generation v4. */
+extern const struct bf_sdma_profile bf_sdma_mi50, bf_sdma_mi200, bf_sdma_mi300x, bf_sdma_mi350x;
 /* The profile called `name` ("v4"); NULL when there is none. */
 const struct bf_sdma_profile *bf_sdma_profile_find(const char *name);
 

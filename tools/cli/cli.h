@@ -107,7 +107,8 @@ void bf_json_open(struct bf_json *j, const char *key, char bracket);      /* '{'
 void bf_json_close(struct bf_json *j, char bracket);                      /* '}' or ']' */
 void bf_json_text(struct bf_json *j, const char *key, const char *value); /* NULL: null */
 void bf_json_u64(struct bf_json *j, const char *key, uint64_t value);
-void bf_json_hex(struct bf_json *j, const char *key, uint64_t value); /* "0x..." */
+void bf_json_number(struct bf_json *j, const char *key, double value); /* six digits; null when it is none */
+void bf_json_hex(struct bf_json *j, const char *key, uint64_t value);  /* "0x..." */
 void bf_json_bool(struct bf_json *j, const char *key, bool value);
 void bf_json_end(struct bf_json *j); /* newline */
 

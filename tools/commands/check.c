@@ -10,7 +10,8 @@
 #include "traces/container/text.h"
 
 static const struct bf_check_form *const forms[] = { &bf_check_cqe,           &bf_check_nvme, &bf_check_hopper_mbarrier,
-						     &bf_check_hopper_timing, &bf_check_ptx,  &bf_check_sdma_rect };
+						     &bf_check_hopper_timing, &bf_check_ptx,  &bf_check_sdma_rect,
+						     &bf_check_timing };
 
 static int take_file(const struct bf_check_form *form, struct bf_check *t, FILE *f, struct bf_error *err)
 {
@@ -110,7 +111,7 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx|timing FILE",
 	.summary = "compare the models with data from real devices",
 	.details =
 	    "mlx5-cqe: FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
@@ -143,11 +144,17 @@ const struct bf_command bf_cmd_check = {
 	    "registers or of its output are compared. A line that names a \"kernel\" means one of the module beside "
 	    "FILE, whose name ends in .ptx in place of .jsonl.\n"
 	    "\n"
+	    "timing: FILE is JSON Lines with figures that others published: \"device\", \"metric\", \"op\", size, "
+	    "queue "
+	    "pairs, depth, \"hardware\", \"conditions\", \"value\" and \"unit\". Each is run as the experiment that it "
+	    "was, or the reason is printed why it cannot be. The table tells the errors of each source. They are no "
+	    "pass or fail: the exit code is 0 when all could be read (docs/timing.md).\n"
+	    "\n"
 	    "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl\n"
 	    "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
 	    "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
 	    "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
-	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx",
+	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx|timing",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "tools/cli/cli.h"
 
@@ -110,6 +111,15 @@ void bf_json_u64(struct bf_json *j, const char *key, uint64_t value)
 {
 	write_key(j, key);
 	fprintf(j->out, value > JSON_EXACT ? "\"%" PRIu64 "\"" : "%" PRIu64, value);
+}
+
+void bf_json_number(struct bf_json *j, const char *key, double value)
+{
+	write_key(j, key);
+	if (isfinite(value))
+		fprintf(j->out, "%.6g", value);
+	else
+		fputs("null", j->out);
 }
 
 void bf_json_hex(struct bf_json *j, const char *key, uint64_t value)

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Published figures as experiments on the models: each is run or says why not, errors stay where they are, and a line
+# that is no figure is refused with its number and the reason.
+set -eu
+command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+check() {
+	got=0
+	"$BELFRY" check timing "$@" >"$work/out" 2>&1 || got=$?
+}
+is() {
+	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
+		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
+		tail -n 40 "$work/out" >&2
+		exit 1
+	fi
+}
+
+xz -dc "$BELFRY_SOURCE_DIR/traces/samples/timing_figures.jsonl.xz" >"$work/all"
+
+# Every figure has a line, and either a value or a reason.
+check "$work/all"
+is 0 '914 figures, 739 of them count'
+[ "$(grep -c '%' "$work/out")" -gt 500 ]
+lines=$(grep -cE '^(mlx5|nvme|sdma|pcie|hopper)-[0-9a-f]{10} ' "$work/out")
+[ "$lines" = 914 ] || { echo "FAILED: $lines lines of figures" >&2; exit 1; }
+reasons=$(grep -c 'cannot be run: .' "$work/out")
+runs=$(sed -n 's/.*count; \([0-9]*\) were run.*/\1/p' "$work/out")
+[ "$reasons" -gt 0 ] && [ "$runs" -ge 550 ] || { echo "FAILED: $runs of the figures that count were run" >&2; exit 1; }
+median=$(sed -n 's/.*median error \([0-9]*\)\.[0-9] %.*/\1/p' "$work/out")
+[ "$median" -lt 15 ] || { echo "FAILED: median error $median %" >&2; exit 1; }
+
+# The same as JSON, and twice the same.
+grep '"device":"sdma"' "$work/all" >"$work/some"
+check --json "$work/some"
+is 0 '"curves":['
+is 0 '"error_percent":'
+is 0 '"cannot_be_run":'
+cp "$work/out" "$work/first"
+check --json "$work/some"
+cmp "$work/first" "$work/out"
+
+# A value that is another one gives another error: nothing here knows the answer.
+grep '"id":"mlx5-427251476d"' "$work/all" >"$work/one"
+check "$work/one"
+cp "$work/out" "$work/first"
+sed 's/"value":[0-9.]*/"value":1/' "$work/one" >"$work/other"
+check "$work/other"
+[ "$(awk '/^mlx5-/ {print $(NF-3)}' "$work/first")" = "$(awk '/^mlx5-/ {print $(NF-3)}' "$work/out")" ]
+! cmp -s "$work/first" "$work/out"
+
+# Figures of what is not known, and bad files.
+sed 's/"device":"mlx5"/"device":"abacus"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 0 'cannot be run: there is no model of "abacus"'
+sed 's/"metric":"[a-z_]*"/"metric":"charm"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 0 'cannot be run: no experiment for "charm"'
+sed 's/"unit":"[^"]*"/"unit":"furlongs"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 0 'cannot be run: "furlongs" is no unit'
+sed 's/"value":[0-9.]*/"value":"much"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 'line 1, column'
+is 2 '"value" is no number that a measurement can give'
+sed 's/"confidence":"[a-z]*"/"confidence":"sure"/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 '"confidence" is not high, medium or low'
+sed 's/"source":"[^"]*",//' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 'line 1: no "source"'
+{ cat "$work/one"; echo '{"id":'; } >"$work/bad"
+check "$work/bad"
+is 2 'line 2, column'
+check /dev/null
+is 2 'there is no figure in it'

@@ -1,0 +1,84 @@
+#include "tools/timing/model.h"
+
+#include "sim/member.h"
+
+void bf_timing_model_init(struct bf_timing_model *m)
+{
+	*m = (struct bf_timing_model){
+		.nic = { [BF_NIC_CX5] = bf_mlx5_cx5_timed,
+			 [BF_NIC_CX6] = bf_mlx5_cx6_timed,
+			 [BF_NIC_CX7] = bf_mlx5_cx7_timed },
+		.drive = { [BF_DRIVE_970PRO] = bf_nvme_970pro,
+			   [BF_DRIVE_980PRO] = bf_nvme_980pro,
+			   [BF_DRIVE_PM1733] = bf_nvme_pm1733,
+			   [BF_DRIVE_OPTANE] = bf_nvme_optane,
+			   [BF_DRIVE_P3700] = bf_nvme_p3700,
+			   [BF_DRIVE_M9100] = bf_nvme_m9100,
+			   [BF_DRIVE_P4510] = bf_nvme_p4510,
+			   [BF_DRIVE_SN850X] = bf_nvme_sn850x,
+			   [BF_DRIVE_MTR] = bf_nvme_mtr },
+		.engine = { [BF_ENGINE_MI50] = bf_sdma_mi50,
+			    [BF_ENGINE_MI200] = bf_sdma_mi200,
+			    [BF_ENGINE_MI300X] = bf_sdma_mi300x,
+			    [BF_ENGINE_MI350X] = bf_sdma_mi350x },
+		.sw = {
+#define VALUE(name, value, basis, what) .name = (value),
+			BF_TIMING_SOFTWARE(VALUE)
+#undef VALUE
+		},
+	};
+}
+
+#define OF_NIC(short_name, id, member, text)                                                                           \
+	{                                                                                                              \
+		short_name "." #member, BF_MEMBER(struct bf_timing_model, nic[id].member), BF_BASIS_FITTED, text       \
+	}
+#define NIC(short_name, id)                                                                                            \
+	OF_NIC(short_name, id, pcie.latency_ps, "PCIe, one way"), OF_NIC(short_name, id, pcie.mem_ps, "host memory"),  \
+	    OF_NIC(short_name, id, pcie.vram_ps, "GPU memory, beyond that"),                                           \
+	    OF_NIC(short_name, id, port_latency_ps, "port and half a switch"),                                         \
+	    OF_NIC(short_name, id, doorbell_ps, "doorbell to first fetch"),                                            \
+	    OF_NIC(short_name, id, packet_tx_ps, "one packet built"),                                                  \
+	    OF_NIC(short_name, id, packet_rx_ps, "one packet checked")
+#define OF_DRIVE(short_name, id, member, text)                                                                         \
+	{                                                                                                              \
+		short_name "." #member, BF_MEMBER(struct bf_timing_model, drive[id].member), BF_BASIS_FITTED, text     \
+	}
+#define DRIVE(short_name, id)                                                                                          \
+	OF_DRIVE(short_name, id, read_ps, "a media page read"), OF_DRIVE(short_name, id, command_ps, "one command"),   \
+	    OF_DRIVE(short_name, id, ps_per_kib, "1 KiB of all media")
+#define OF_ENGINE(short_name, id, member, text)                                                                        \
+	{                                                                                                              \
+		short_name "." #member, BF_MEMBER(struct bf_timing_model, engine[id].member), BF_BASIS_FITTED, text    \
+	}
+#define ENGINE(short_name, id)                                                                                         \
+	OF_ENGINE(short_name, id, link_ps_per_kib, "1 KiB that crosses the link"),                                     \
+	    OF_ENGINE(short_name, id, vram_ps_per_kib, "1 KiB between GPU memories"),                                  \
+	    OF_ENGINE(short_name, id, copy_ps, "dispatch to first data")
+
+static const struct bf_timing_constant constants[] = { NIC("cx5", BF_NIC_CX5),
+						       NIC("cx6", BF_NIC_CX6),
+						       NIC("cx7", BF_NIC_CX7),
+						       DRIVE("970pro", BF_DRIVE_970PRO),
+						       DRIVE("980pro", BF_DRIVE_980PRO),
+						       DRIVE("optane", BF_DRIVE_OPTANE),
+						       DRIVE("p3700", BF_DRIVE_P3700),
+						       DRIVE("m9100", BF_DRIVE_M9100),
+						       DRIVE("p4510", BF_DRIVE_P4510),
+						       DRIVE("sn850x", BF_DRIVE_SN850X),
+						       DRIVE("mtr-slc", BF_DRIVE_MTR),
+						       ENGINE("mi50", BF_ENGINE_MI50),
+						       ENGINE("mi200", BF_ENGINE_MI200),
+						       ENGINE("mi300x", BF_ENGINE_MI300X),
+						       ENGINE("mi350x", BF_ENGINE_MI350X),
+#define CONSTANT(name, value, basis, what)                                                                             \
+	{ #name, BF_MEMBER(struct bf_timing_model, sw.name), BF_BASIS_##basis, what },
+						       BF_TIMING_SOFTWARE(CONSTANT)
+#undef CONSTANT
+};
+
+const struct bf_timing_constant *bf_timing_constants(size_t *n)
+{
+	*n = BF_ARRAY_LEN(constants);
+	return constants;
+}
