@@ -52,6 +52,8 @@ struct bf_bulk_copy {
 	 * and `barrier` in each. 0: the block that both name.
 	 */
 	uint16_t multicast;
+	bf_hopper_combine_fn *combine; /* STORE and PEER, plain form: of a reduction. NULL: the bytes replace others */
+	uint32_t how;                  /* ... first argument */
 	const struct bf_tensor_map *map; /* tensor form of LOAD and STORE; copied. NULL: plain form */
 	int32_t at[BF_TENSOR_RANK_MAX];  /* corner of the box, in elements */
 

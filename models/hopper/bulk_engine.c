@@ -320,9 +320,18 @@ static void record_piece(const struct bf_bulk_piece *p, uint32_t actor)
 
 static void write_shared(struct bf_bulk_sm *to, uint32_t base, const struct bf_bulk_piece *p)
 {
-	const enum bf_tensor_swizzle swizzle = p->job->copy.map ? p->job->map.swizzle : BF_TENSOR_SWIZZLE_NONE;
+	const struct bf_bulk_copy *c = &p->job->copy;
+	const enum bf_tensor_swizzle swizzle = c->map ? p->job->map.swizzle : BF_TENSOR_SWIZZLE_NONE;
 	const uint8_t *data = p->data;
 	uint32_t address = p->shared;
+	uint8_t sum[BF_BULK_LINE];
+
+	if (c->combine) {
+		bf_bulk_view_read(to, base + address, sum, p->bytes, c->number);
+		c->combine(c->how, true, sum, data, p->bytes);
+		bf_bulk_view_write(to, base + address, sum, p->bytes);
+		return;
+	}
 
 	for (uint32_t n, len = p->bytes; len; address += n, data += n, len -= n) {
 		n = swizzle ? least(len, 16 - address % 16) : len;
@@ -347,6 +356,21 @@ static void land_shared(struct bf_bulk_piece *p)
 	bf_bulk_signal_later(to, p);
 }
 
+/* False: nothing is there. */
+static bool land_global(struct bf_bulk_piece *p)
+{
+	const struct bf_bulk_job *j = p->job;
+	struct bf_bulk_sm *s = j->from;
+	uint8_t sum[BF_BULK_LINE];
+
+	if (!j->copy.combine)
+		return bf_bulk_global_write(s, p->global, p->data, p->bytes);
+	if (!bf_bulk_global_read(s->bulk, p->global, sum, p->bytes))
+		return false;
+	j->copy.combine(j->copy.how, false, sum, p->data, p->bytes);
+	return bf_bulk_global_write(s, p->global, sum, p->bytes);
+}
+
 void bf_bulk_landed(struct bf_event *ev)
 {
 	struct bf_bulk_piece *p = BF_CONTAINER_OF(ev, struct bf_bulk_piece, event);
@@ -368,7 +392,7 @@ void bf_bulk_landed(struct bf_event *ev)
 		return;
 	}
 	record_piece(p, s->sm->actor);
-	if (bf_bulk_global_write(s, p->global, p->data, p->bytes))
+	if (land_global(p))
 		bf_bulk_piece_done(p);
 	else
 		bf_bulk_raise(s, BF_BULK_FAULT_GLOBAL, &j->copy, j->slot);

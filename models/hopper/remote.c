@@ -21,6 +21,8 @@ struct bf_hopper_message {
 	uint32_t data;
 	uint32_t from_sm, warp, lane;
 	uint64_t value;
+	bf_hopper_combine_fn *combine;
+	uint32_t how;
 	uint8_t op;
 	bool busy;
 };
@@ -83,7 +85,12 @@ static void arrived(struct bf_event *ev)
 		record_remote(m, to->sm->id, gpu->sim->now_ps, true);
 		address = to->base + (m->address & BF_HOPPER_OFFSET);
 		if (op == BF_SYNC_ST_ASYNC) {
-			memcpy(to->sm->shared + to->base + (m->data & BF_HOPPER_OFFSET), &m->value, m->tx);
+			uint8_t *at = to->sm->shared + to->base + (m->data & BF_HOPPER_OFFSET);
+
+			if (m->combine)
+				m->combine(m->how, true, at, &m->value, m->tx);
+			else
+				memcpy(at, &m->value, m->tx);
 			op = BF_SYNC_COMPLETE_TX;
 		}
 		bf_sync_update(to->sm->unit, op, address, m->count, m->tx, m->warp, &fault);
@@ -125,6 +132,8 @@ static uint32_t gather(const struct bf_sync_instr *in, uint32_t lanes, struct bf
 	m->count = m->tx = 0;
 	m->data = in->data[first];
 	m->value = in->token[first];
+	m->combine = in->combine;
+	m->how = in->how;
 	for (uint32_t left = lanes; left; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 

@@ -45,6 +45,12 @@ const char *bf_sync_op_name(enum bf_sync_op op); /* "arrive_drop" */
 struct bf_sync_unit;
 
 /*
+ * How data that arrive are combined with what lies there: of an asynchronous reduction (red.async,
+ * cp.reduce.async.bulk). `how` is the issuer's; `shared`: the destination is shared memory. Whole elements, aligned.
+ */
+typedef void bf_hopper_combine_fn(uint32_t how, bool shared, void *at, const void *data, uint32_t len);
+
+/*
  * One warp instruction. The issuer owns it, fills in the first part, and keeps it until `done`; with no `done` (nobody
  * uses a result; not for try_wait) it may be reused as soon as the issuing call has returned.
  */
@@ -62,6 +68,8 @@ struct bf_sync_instr {
 	uint32_t tx[BF_WARP_LANES];
 	uint32_t data[BF_WARP_LANES];
 	uint64_t token[BF_WARP_LANES];
+	bf_hopper_combine_fn *combine; /* ST_ASYNC: NULL, or its data do not replace what is there */
+	uint32_t how;                  /* ... first argument */
 
 	uint32_t
 	    base; /* where the block's window lies in the SM's shared memory: added to the low 24 bits of addresses */

@@ -115,6 +115,20 @@ static bool apply(void *arg, const void *was, void *now)
 	return true;
 }
 
+void bf_ptx_combine(uint32_t how, bool shared, void *at, const void *data, uint32_t len)
+{
+	struct modify m = { .sub = how >> 8, .type = how & 0xff, .shared = shared };
+	uint8_t was[ATOMIC_BYTES], now[ATOMIC_BYTES];
+
+	m.len = bf_ptx_type_bits((enum bf_ptx_type)m.type) / 8;
+	for (uint32_t i = 0; i < len; i += m.len) {
+		memcpy(m.a, (const uint8_t *)data + i, m.len);
+		memcpy(was, (uint8_t *)at + i, m.len);
+		if (apply(&m, was, now))
+			memcpy((uint8_t *)at + i, now, m.len);
+	}
+}
+
 bool bf_ptx_atomic_known(uint32_t sub, uint32_t type)
 {
 	const uint32_t bits = bf_ptx_type_bits((enum bf_ptx_type)type);

@@ -119,6 +119,10 @@ static enum bf_ptx_result bulk_lane(struct bf_ptx_machine_warp *w, const struct 
 		if (op->words[BF_PTX_W_MORE2])
 			c.multicast = (uint16_t)in[4][lane];
 	}
+	if (op->words[BF_PTX_W_SUB] != BF_PTX_SUB_NONE) {
+		c.combine = bf_ptx_combine;
+		c.how = bf_ptx_how(op);
+	}
 	if (!fine)
 		return BF_PTX_FAULT;
 	if (kind != BF_BULK_PEER && !c.global && c.bytes)

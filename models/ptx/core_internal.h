@@ -345,16 +345,17 @@ bf_ptx_handler bf_ptx_do_special, bf_ptx_do_place, bf_ptx_do_param, bf_ptx_do_sp
 
 /* models/ptx/meet.c: an instruction among lanes. Operands: */
 struct bf_ptx_meet {
-	uint8_t op;            /* enum bf_ptx_op: VOTE, MATCH, SHFL, REDUX, ELECT, BAR_WARP_SYNC */
-	uint8_t sub;           /* enum bf_ptx_sub */
-	bool negate;           /* of the predicate of vote */
-	bool is_signed;        /* redux */
-	uint8_t kind;          /* of `value`: enum bf_ptx_piece_kind */
-	uint32_t value;        /* row or predicate */
-	uint32_t lane, bounds; /* rows of shfl */
-	uint32_t members;      /* row */
-	uint32_t to;           /* row of 32 (predicate for vote without ballot), or NONE */
-	uint32_t to_pred;      /* second destination or NONE */
+	uint8_t op;                        /* enum bf_ptx_op: VOTE, MATCH, SHFL, REDUX, ELECT, BAR_WARP_SYNC */
+	uint8_t sub;                       /* enum bf_ptx_sub */
+	bool negate;                       /* of the predicate of vote */
+	bool is_signed;                    /* redux */
+	bool is_float, nan_wins, absolute; /* redux.f32 */
+	uint8_t kind;                      /* of `value`: enum bf_ptx_piece_kind */
+	uint32_t value;                    /* row or predicate */
+	uint32_t lane, bounds;             /* rows of shfl */
+	uint32_t members;                  /* row */
+	uint32_t to;                       /* row of 32 (predicate for vote without ballot), or NONE */
+	uint32_t to_pred;                  /* second destination or NONE */
 };
 bf_ptx_handler bf_ptx_do_meet;
 

@@ -204,12 +204,39 @@ void bf_ptx_lower_carry(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 	bf_ptx_field(o, BF_PTX_FIELD_E, BF_PTX_ROLE_BOTH, d->carry);
 }
 
+/* min and max of three: of two, and of that and the third. .abs: of magnitudes. False: no such form. */
+static bool lower_three(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
+{
+	const uint32_t op = s->form->op;
+	struct bf_ptx_pick p;
+	uint32_t v[3];
+
+	if ((op != BF_PTX_OP_MIN && op != BF_PTX_OP_MAX) || s->operand_count != 4 || s->form->types[0] != BF_PTX_F32 ||
+	    !bf_ptx_select(s->form, 3, &p))
+		return false;
+	for (uint32_t k = 0; k < 3; k++) {
+		v[k] = bf_ptx_read(d, &s->operands[k + 1], BF_PTX_F32);
+		if (s->form->flags & BF_PTX_FLAG(ABS_MOD)) {
+			const uint32_t abs = bf_ptx_vreg_new(d, BF_PTX_CLASS_32);
+			bf_ptx_emit_lanes(d, BF_PTX_LANE_ABS_F32, abs, v[k], BF_PTX_REF_NONE, BF_PTX_REF_NONE);
+			v[k] = abs;
+		}
+	}
+	const uint32_t two = bf_ptx_vreg_new(d, BF_PTX_CLASS_32);
+	bf_ptx_emit_lanes(d, p.op, two, v[0], v[1], BF_PTX_REF_NONE)->mode = p.mode;
+	bf_ptx_emit_lanes(d, p.op, bf_ptx_written(d, &s->operands[0], BF_PTX_CLASS_32), two, v[2], BF_PTX_REF_NONE)
+	    ->mode = p.mode;
+	return true;
+}
+
 /* One result of elementwise operands. False: no such form. */
 bool bf_ptx_lower_lanes(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 {
 	struct bf_ptx_pick p;
 	uint32_t v[4] = { BF_PTX_REF_NONE, BF_PTX_REF_NONE, BF_PTX_REF_NONE, BF_PTX_REF_NONE };
 
+	if (lower_three(d, s))
+		return true;
 	if (!bf_ptx_select(s->form, s->operand_count, &p))
 		return false;
 	for (uint32_t k = 0; k < p.sources; k++)

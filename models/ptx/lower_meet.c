@@ -63,10 +63,9 @@ void bf_ptx_lower_meet(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 		x->kind = BF_PTX_PIECE_32;
 		break;
 	case BF_PTX_OP_REDUX:
-		if (bf_ptx_type_letter(type) == 'f') {
-			d->refused = "not in sm_90";
-			return;
-		}
+		x->is_float = bf_ptx_type_letter(type) == 'f';
+		x->nan_wins = (f->flags & BF_PTX_FLAG(NAN_OUT)) != 0;
+		x->absolute = (f->flags & BF_PTX_FLAG(ABS_MOD)) != 0;
 		targets(d, &s->operands[0], BF_PTX_CLASS_32, &to, &pred);
 		value = bf_ptx_read(d, &s->operands[1], type);
 		x->kind = BF_PTX_PIECE_32;
@@ -92,8 +91,5 @@ void bf_ptx_lower_meet(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 		*all[k].patch = NONE;
 		if (all[k].v != NONE)
 			bf_ptx_list_add(d, all[k].v, all[k].role, all[k].patch);
-		/* It orders memory among those who have met, which is the machine's. */
-		if (f->op == BF_PTX_OP_BAR_WARP_SYNC)
-			bf_ptx_lower_perform(d, s);
 	}
 }

@@ -184,6 +184,8 @@ static enum bf_ptx_result perform(struct bf_ptx_warp *core, const struct bf_ptx_
 		return bf_ptx_do_load(w, op, mask, in, out);
 	case BF_PTX_DOES_STORE:
 		return bf_ptx_do_store(w, op, mask, in);
+	case BF_PTX_DOES_STORE_ZEROS:
+		return bf_ptx_do_store_zeros(w, op, mask, in);
 	case BF_PTX_DOES_ATOMIC:
 		return bf_ptx_do_atomic(w, op, mask, in, out);
 	case BF_PTX_DOES_FENCE:
@@ -204,6 +206,7 @@ static enum bf_ptx_result perform(struct bf_ptx_warp *core, const struct bf_ptx_
 	case BF_PTX_DOES_MBARRIER:
 	case BF_PTX_DOES_PENDING_COUNT:
 	case BF_PTX_DOES_ST_ASYNC:
+	case BF_PTX_DOES_TRY_CANCEL:
 		return bf_ptx_do_sync_unit(w, op, mask, in, out);
 	case BF_PTX_DOES_COPY:
 	case BF_PTX_DOES_COPY_ARRIVE:

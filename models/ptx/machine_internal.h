@@ -32,12 +32,14 @@ enum bf_ptx_does {
 	BF_PTX_DOES_SREG,
 	BF_PTX_DOES_MBARRIER,
 	BF_PTX_DOES_PENDING_COUNT,
-	BF_PTX_DOES_ST_ASYNC,
+	BF_PTX_DOES_ST_ASYNC, /* red.async, too: W_SUB says what it does */
 	BF_PTX_DOES_COPY,
 	BF_PTX_DOES_COPY_ARRIVE,
 	BF_PTX_DOES_COPY_COMMIT,
 	BF_PTX_DOES_COPY_WAIT,
 	BF_PTX_DOES_BULK,
+	BF_PTX_DOES_STORE_ZEROS, /* st.bulk */
+	BF_PTX_DOES_TRY_CANCEL,  /* clusterlaunchcontrol */
 	BF_PTX_DOES_BULK_COMMIT,
 	BF_PTX_DOES_BULK_WAIT,
 };
@@ -310,10 +312,18 @@ enum bf_ptx_result bf_ptx_do_load(struct bf_ptx_machine_warp *w, const struct bf
 				  const bf_ptx_row *in, bf_ptx_row *out);
 enum bf_ptx_result bf_ptx_do_store(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
 				   const bf_ptx_row *in);
+enum bf_ptx_result bf_ptx_do_store_zeros(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
+					 const bf_ptx_row *in);
 enum bf_ptx_result bf_ptx_do_atomic(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
 				    const bf_ptx_row *in, bf_ptx_row *out);
 /* Whether there is such an atomic; its operands' bytes are words already. */
 bool bf_ptx_atomic_known(uint32_t sub, uint32_t type);
+/* Asynchronous reductions, for models/hopper: `how` is bf_ptx_how(). */
+void bf_ptx_combine(uint32_t how, bool shared, void *at, const void *data, uint32_t len);
+static inline uint32_t bf_ptx_how(const struct bf_ptx_prepared *op)
+{
+	return op->words[BF_PTX_W_SUB] << 8 | op->words[BF_PTX_W_TYPE];
+}
 enum bf_ptx_result bf_ptx_do_barrier(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
 				     const bf_ptx_row *in, bf_ptx_row *out);
 enum bf_ptx_result bf_ptx_do_cluster_arrive(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op,

@@ -7,6 +7,7 @@
  * when they run again.
  */
 #include "models/ptx/core_internal.h"
+#include "models/ptx/float.h"
 
 #include <string.h>
 
@@ -92,6 +93,21 @@ static void match(const struct bf_ptx_meet *x, struct meeting *m)
 	}
 }
 
+static uint32_t reduce_float(const struct bf_ptx_meet *x, const struct meeting *m)
+{
+	const uint32_t mode = x->nan_wins ? BF_PTX_MODE_NAN : 0, sign = x->absolute ? 0x7fffffff : 0xffffffff;
+	uint32_t r = (uint32_t)value_of(m, (uint32_t)__builtin_ctz(m->set)) & sign;
+
+	/* Of one lane, too, a NaN is the canonical one. */
+	r = bf_ptx_min_f32(r, r, mode);
+	EACH(m->set & (m->set - 1), l)
+	{
+		const uint32_t v = (uint32_t)value_of(m, l) & sign;
+		r = x->sub == BF_PTX_SUB_MIN ? bf_ptx_min_f32(r, v, mode) : bf_ptx_max_f32(r, v, mode);
+	}
+	return r;
+}
+
 static uint32_t reduce(const struct bf_ptx_meet *x, const struct meeting *m)
 {
 	uint32_t r = (uint32_t)value_of(m, (uint32_t)__builtin_ctz(m->set));
@@ -137,7 +153,7 @@ static void compute(const struct bf_ptx_meet *x, struct meeting *m)
 		match(x, m);
 		return;
 	case BF_PTX_OP_REDUX:
-		all = reduce(x, m);
+		all = x->is_float ? reduce_float(x, m) : reduce(x, m);
 		break;
 	case BF_PTX_OP_ELECT:
 		all = (uint32_t)__builtin_ctz(m->set);
@@ -226,7 +242,7 @@ static const struct bf_ptx_insn *meet_others(struct bf_ptx_core *c, const struct
 		if (c->group[k].state == BF_PTX_MEETS && (c->group[k].mask & others) != 0)
 			c->group[k].state = BF_PTX_RUNS;
 	deliver(c, x, m.out, m.out_pred);
-	bf_ptx_account(c, i->count);
+	bf_ptx_account(c, i->count + 1);
 	return bf_ptx_yield(c, i + 1);
 }
 
@@ -243,8 +259,10 @@ const struct bf_ptx_insn *bf_ptx_do_meet(struct bf_ptx_core *c, const struct bf_
 	/* Lanes of another member mask meet among themselves: they come here once more. */
 	uint32_t same = 0;
 	EACH(c->mask, l) same |= (uint32_t)(row[l] == members) << l;
-	if (same != c->mask)
+	if (same != c->mask) {
+		bf_ptx_account(c, i->count);
 		bf_ptx_split(c, c->mask & ~same, i);
+	}
 	if ((c->mask & ~members) != 0)
 		return bf_ptx_trapped(c, i, BF_PTX_TRAP_MASK, "a lane is not in the member mask that it names");
 	/* What they stored is there for those whom they meet (PTX ISA, "bar.warp.sync"). */

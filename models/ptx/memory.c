@@ -216,3 +216,28 @@ enum bf_ptx_result bf_ptx_do_store(struct bf_ptx_machine_warp *w, const struct b
 		bf_ptx_as_warp(w);
 	return bf_ptx_is_dead(w->device) ? BF_PTX_FAULT : BF_PTX_DONE;
 }
+
+/* st.bulk: each lane clears its own range of shared memory. */
+enum bf_ptx_result bf_ptx_do_store_zeros(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
+					 const bf_ptx_row *in)
+{
+	static const uint8_t zeros[8];
+
+	w->core.progress++;
+	w->agent->charge_ps += SHARED_STORE_PS;
+	for (uint32_t left = mask; left; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		struct bf_ptx_place p;
+
+		for (uint64_t at = 0; at < in[1][lane]; at += sizeof(zeros)) {
+			if (!bf_ptx_place(w, lane, op->words[BF_PTX_W_SPACE], in[0][lane] + at, sizeof(zeros), true,
+					  &p))
+				return BF_PTX_FAULT;
+			if (p.space != BF_PTX_SHARED)
+				return bf_ptx_fault_at(w, 1u << lane, BF_PTX_FAULT_SPACE, in[0][lane],
+						       "st.bulk of what is not shared memory");
+			store_shared(w, &p, zeros, sizeof(zeros));
+		}
+	}
+	return BF_PTX_DONE;
+}

@@ -182,6 +182,15 @@ static int copy(const struct bf_ptx_stmt *s, struct bf_ptx_prepared *op)
 	return 0;
 }
 
+/* Asynchronous reductions do what red does, but for compare-and-swap and exchange. */
+static bool reduces(const struct bf_ptx_form *f)
+{
+	const uint32_t type = f->type_count ? f->types[f->type_count - 1] : BF_PTX_TYPE_NONE;
+
+	return f->sub != BF_PTX_SUB_NONE && f->sub != BF_PTX_SUB_CAS && f->sub != BF_PTX_SUB_EXCH &&
+	       bf_ptx_atomic_known(f->sub, type);
+}
+
 static int bulk(const struct bf_ptx_stmt *s, struct bf_ptx_prepared *op)
 {
 	const struct bf_ptx_form *f = s->form;
@@ -192,7 +201,11 @@ static int bulk(const struct bf_ptx_stmt *s, struct bf_ptx_prepared *op)
 		return refuse(op, "not on this GPU");
 	op->words[BF_PTX_W_MORE] = from_global ? BF_BULK_LOAD : to_global ? BF_BULK_STORE : BF_BULK_PEER;
 	op->words[BF_PTX_W_MORE2] = (f->flags & BF_PTX_FLAG(MULTICAST)) != 0;
-	return 0;
+	op->words[BF_PTX_W_SUB] = BF_PTX_SUB_NONE;
+	if (f->op != BF_PTX_OP_CP_REDUCE_ASYNC_BULK)
+		return 0;
+	op->words[BF_PTX_W_SUB] = f->sub;
+	return reduces(f) && !from_global ? 0 : refuse(op, "no reduction of this kind");
 }
 
 static int group_wait(const struct bf_ptx_form *f, struct bf_ptx_prepared *op, enum bf_ptx_does does)
@@ -240,8 +253,38 @@ static int st_async(const struct bf_ptx_form *f, struct bf_ptx_prepared *op)
 {
 	common(f, op, BF_PTX_DOES_ST_ASYNC);
 	op->words[BF_PTX_W_SEM] = BF_RELAXED;
+	op->words[BF_PTX_W_SUB] = f->op == BF_PTX_OP_RED_ASYNC ? f->sub : BF_PTX_SUB_NONE;
 	if (f->flags & BF_PTX_FLAG(MMIO) || space_of(f->space) == BF_PTX_GLOBAL)
 		return refuse(op, "not on this GPU");
+	if (f->op == BF_PTX_OP_RED_ASYNC && !reduces(f))
+		return refuse(op, "no reduction of this kind");
+	return 0;
+}
+
+/* Rows: the address, how many bytes; the value is 0 (PTX ISA, "st.bulk"). */
+static int store_zeros(const struct bf_ptx_form *f, struct bf_ptx_prepared *op)
+{
+	common(f, op, BF_PTX_DOES_STORE_ZEROS);
+	op->words[BF_PTX_W_BYTES] = 8;
+	return 0;
+}
+
+/* Nothing that waits is ever taken away from a grid: try_cancel answers so. Then query_cancel's are zeros. */
+static int try_cancel(const struct bf_ptx_form *f, struct bf_ptx_prepared *op)
+{
+	common(f, op, BF_PTX_DOES_TRY_CANCEL);
+	op->words[BF_PTX_W_SEM] = BF_RELAXED;
+	op->words[BF_PTX_W_SUB] = BF_PTX_SUB_NONE;
+	op->words[BF_PTX_W_MORE] = (f->flags & BF_PTX_FLAG(MULTICAST_ALL)) != 0;
+	return 0;
+}
+
+static int query_cancel(const struct bf_ptx_stmt *s, struct bf_ptx_prepared *op)
+{
+	const struct bf_ptx_operand *o = &s->operands[0];
+
+	common(s->form, op, BF_PTX_DOES_NOTHING);
+	op->words[BF_PTX_W_OUTS] = o->kind == BF_PTX_OPERAND_VECTOR ? o->count : 1;
 	return 0;
 }
 
@@ -299,7 +342,14 @@ int bf_ptx_prepare(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_
 	case BF_PTX_OP_MBARRIER_PENDING_COUNT:
 		return plain(f, op, BF_PTX_DOES_PENDING_COUNT);
 	case BF_PTX_OP_ST_ASYNC:
+	case BF_PTX_OP_RED_ASYNC:
 		return st_async(f, op);
+	case BF_PTX_OP_ST_BULK:
+		return store_zeros(f, op);
+	case BF_PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL:
+		return try_cancel(f, op);
+	case BF_PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL:
+		return query_cancel(stmt, op);
 	case BF_PTX_OP_CP_ASYNC:
 		return copy(stmt, op);
 	case BF_PTX_OP_CP_ASYNC_COMMIT_GROUP:
@@ -312,6 +362,7 @@ int bf_ptx_prepare(void *machine, const struct bf_ptx_stmt *stmt, struct bf_ptx_
 		op->words[BF_PTX_W_MORE] = (f->flags & BF_PTX_FLAG(NOINC)) != 0;
 		return 0;
 	case BF_PTX_OP_CP_ASYNC_BULK:
+	case BF_PTX_OP_CP_REDUCE_ASYNC_BULK:
 		return bulk(stmt, op);
 	case BF_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
 		return plain(f, op, BF_PTX_DOES_BULK_COMMIT);

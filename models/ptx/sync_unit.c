@@ -151,6 +151,22 @@ static void pending_count(uint32_t mask, const bf_ptx_row *in, bf_ptx_row *out)
 	}
 }
 
+/* The instruction for the unit of a store of 4 or 8 bytes each behind which bytes of a barrier complete. */
+static struct bf_ptx_flight *store_flight(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op,
+					  uint32_t mask)
+{
+	struct bf_ptx_flight *f = bf_ptx_flight(w, mask);
+
+	if (!f) {
+		bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, "the host has no memory left");
+		return NULL;
+	}
+	f->instr.op = BF_SYNC_ST_ASYNC;
+	f->instr.combine = op->words[BF_PTX_W_SUB] == BF_PTX_SUB_NONE ? NULL : bf_ptx_combine;
+	f->instr.how = bf_ptx_how(op);
+	return f;
+}
+
 /* 4 or 8 bytes each: wider ones are two stores, whose bytes add up. */
 static enum bf_ptx_result st_async(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
 				   const bf_ptx_row *in)
@@ -161,11 +177,10 @@ static enum bf_ptx_result st_async(struct bf_ptx_machine_warp *w, const struct b
 
 	bf_agent_sync(w->agent);
 	for (uint32_t at = 0; r == BF_PTX_DONE && at < total; at += each) {
-		struct bf_ptx_flight *f = bf_ptx_flight(w, mask);
+		struct bf_ptx_flight *f = store_flight(w, op, mask);
 
 		if (!f)
-			return bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, "the host has no memory left");
-		f->instr.op = BF_SYNC_ST_ASYNC;
+			return BF_PTX_FAULT;
 		for (uint32_t left = mask; left; left &= left - 1) {
 			const uint32_t lane = (uint32_t)__builtin_ctz(left);
 			const uint32_t row = 1 + at / bytes;
@@ -178,6 +193,40 @@ static enum bf_ptx_result st_async(struct bf_ptx_machine_warp *w, const struct b
 			f->instr.token[lane] =
 			    words == 2 ? (in[row][lane] & UINT32_MAX) | in[row + 1][lane] << 32 : in[row][lane];
 			f->instr.tx[lane] = each;
+			f->instr.count[lane] = 0;
+		}
+		r = issue(w, op, f);
+	}
+	return r;
+}
+
+/* The answer to try_cancel, 16 bytes of nothing, to one block or to all of the cluster. */
+static enum bf_ptx_result answer_cancel(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared *op, uint32_t mask,
+					const bf_ptx_row *in)
+{
+	const struct bf_ptx_block *b = w->block;
+	const uint32_t ranks = op->words[BF_PTX_W_MORE] ? b->grid->ctas : 1;
+	enum bf_ptx_result r = BF_PTX_DONE;
+
+	bf_agent_sync(w->agent);
+	for (uint32_t k = 0; r == BF_PTX_DONE && k < 2 * ranks; k++) {
+		const uint32_t rank = op->words[BF_PTX_W_MORE] ? k / 2 : b->rank;
+		struct bf_ptx_flight *f = store_flight(w, op, mask);
+
+		if (!f)
+			return BF_PTX_FAULT;
+		for (uint32_t left = mask; left; left &= left - 1) {
+			const uint32_t lane = (uint32_t)__builtin_ctz(left);
+			uint32_t to, barrier;
+
+			if (!bf_ptx_window_address(w, lane, op->words[BF_PTX_W_SPACE], in[0][lane] + 8 * (k & 1),
+						   &to) ||
+			    !bf_ptx_window_address(w, lane, op->words[BF_PTX_W_SPACE], in[1][lane], &barrier))
+				return BF_PTX_FAULT;
+			f->instr.data[lane] = bf_hopper_map(to, rank);
+			f->instr.address[lane] = bf_hopper_map(barrier, rank);
+			f->instr.token[lane] = 0;
+			f->instr.tx[lane] = 8;
 			f->instr.count[lane] = 0;
 		}
 		r = issue(w, op, f);
@@ -204,6 +253,8 @@ enum bf_ptx_result bf_ptx_do_sync_unit(struct bf_ptx_machine_warp *w, const stru
 	}
 	if (op->words[BF_PTX_W_DOES] == BF_PTX_DOES_ST_ASYNC)
 		return st_async(w, op, mask, in);
+	if (op->words[BF_PTX_W_DOES] == BF_PTX_DOES_TRY_CANCEL)
+		return answer_cancel(w, op, mask, in);
 	bf_agent_sync(w->agent);
 	f = bf_ptx_flight(w, mask);
 	if (!f)

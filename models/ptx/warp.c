@@ -329,8 +329,10 @@ static const struct bf_ptx_insn *switched(struct bf_ptx_core *c, const struct bf
 	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
 		same |= (uint32_t)(index[l] == chosen) << l;
 	/* The others come here once more. */
-	if ((same & c->mask) != c->mask)
+	if ((same & c->mask) != c->mask) {
+		bf_ptx_account(c, i->count);
 		bf_ptx_split(c, c->mask & ~same, i);
+	}
 	if (chosen >= s->count)
 		return bf_ptx_trapped(c, i, BF_PTX_TRAP_CALL, "brx.idx: the index is beyond the list of targets");
 	bf_ptx_account(c, i->count + 1);

@@ -2,8 +2,10 @@
  * Runs the kernels that ptx_kernels.py prints on a GPU and adds the checksums of their results to the lines.
  *
  *	nvcc -O2 -o ptx_gpu ptx_gpu.cu -lcuda
- *	ptx_gpu FILE [PART PARTS]         every PARTS-th line, from line PART on, with "crc"
+ *	ptx_gpu FILE [PART PARTS [LEVEL]] every PARTS-th line, from line PART on, with "crc"; LEVEL: 0 to 4, how much the
+ *					  driver optimises. Levels that disagree about a kernel: its compiler is wrong
  *	ptx_gpu FILE rows ID              the rows that kernel ID leaves, a thread a line
+ *	ptx_gpu FILE module MODULE        lines that name a "kernel" of MODULE
  *
  * Inputs and checksums are those of tools/checks/ptx.c. A kernel that the driver refuses, that crashes its compiler or
  * that does not end in ten seconds is named and left out; the exit code is 1 then.
@@ -131,14 +133,15 @@ static void must(CUresult rc, const char *what, uint64_t id)
 }
 
 /* Runs one line's kernel; false: the driver refused it. */
-static bool run(const std::string &line, std::vector<uint8_t> &rows)
+static bool run(const std::string &line, uint64_t level, std::vector<uint8_t> &rows)
 {
 	const uint64_t id = number(line, "id"), threads = number(line, "block"), row = number(line, "row");
 	const std::string text = module_of(line);
 	std::vector<uint8_t> input(threads * row);
 	char log[4096] = "";
-	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)sizeof(log) };
+	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+				   CU_JIT_OPTIMIZATION_LEVEL };
+	void *values[] = { log, (void *)sizeof(log), (void *)level };
 	CUmodule module;
 	CUfunction kernel;
 	CUdeviceptr in, out;
@@ -154,7 +157,7 @@ static bool run(const std::string &line, std::vector<uint8_t> &rows)
 				memcpy(at, &value, c.bytes);
 			}
 	}
-	if (cuModuleLoadDataEx(&module, text.c_str(), 2, options, values) != CUDA_SUCCESS) {
+	if (cuModuleLoadDataEx(&module, text.c_str(), 3, options, values) != CUDA_SUCCESS) {
 		fprintf(stderr, "kernel %llu is refused: %s\n", (unsigned long long)id, log);
 		return false;
 	}
@@ -221,13 +224,13 @@ static void begin_gpu()
 }
 
 /* A child's work: lines from `next` on; each is told to `done` by a byte, 1 if the driver took it. */
-static void work(const std::vector<std::string> &lines, size_t next, int done)
+static void work(const std::vector<std::string> &lines, uint64_t level, size_t next, int done)
 {
 	std::vector<uint8_t> rows;
 
 	begin_gpu();
 	for (; next < lines.size(); next++) {
-		const char good = run(lines[next], rows);
+		const char good = run(lines[next], level, rows);
 
 		if (good)
 			print_sums(lines[next], rows);
@@ -239,7 +242,7 @@ static void work(const std::vector<std::string> &lines, size_t next, int done)
 }
 
 /* Runs all lines in children, a new one behind each kernel that a child dies or hangs of. How many were left out. */
-static size_t supervise(const std::vector<std::string> &lines)
+static size_t supervise(const std::vector<std::string> &lines, uint64_t level)
 {
 	size_t next = 0, bad = 0;
 
@@ -251,7 +254,7 @@ static size_t supervise(const std::vector<std::string> &lines)
 			exit(2);
 		const pid_t child = fork();
 		if (child == 0)
-			work(lines, next, ends[1]);
+			work(lines, level, next, ends[1]);
 		close(ends[1]);
 		struct pollfd wait = { ends[0], POLLIN, 0 };
 		while (next < lines.size() && poll(&wait, 1, 10000) == 1 && read(ends[0], &good, 1) == 1) {
@@ -271,19 +274,105 @@ static size_t supervise(const std::vector<std::string> &lines)
 	return bad;
 }
 
+/* ---- lines that name a kernel of a module ---- */
+
+static std::vector<uint64_t> numbers(const std::string &line, const char *name)
+{
+	std::vector<uint64_t> list;
+	const char *at = line.c_str() + line.find(std::string("\"") + name + "\": [") + strlen(name) + 5;
+
+	for (char *end; *at != ']'; at = end + strspn(end, ", "))
+		list.push_back(strtoull(at, &end, 10));
+	return list;
+}
+
+static uint32_t run_seed(const std::string &line, CUfunction kernel, uint64_t seed)
+{
+	const uint64_t in_words = number(line, "in_words"), out_words = number(line, "out_words");
+	const std::vector<uint64_t> compare = numbers(line, "compare");
+	std::vector<uint32_t> input(in_words), output(out_words);
+	uint32_t n = number(line, "n"), sum = 0;
+	CUdeviceptr in, out;
+
+	for (uint64_t i = 0; i < in_words; i++)
+		input[i] = (uint32_t)mix(seed << 32 | i);
+	must(cuMemAlloc(&in, 4 * in_words), "cuMemAlloc", seed);
+	must(cuMemAlloc(&out, 4 * out_words), "cuMemAlloc", seed);
+	must(cuMemcpyHtoD(in, input.data(), 4 * in_words), "copy", seed);
+	must(cuMemsetD8(out, 0, 4 * out_words), "clear", seed);
+	void *params[] = { &in, &out, &n };
+	must(cuLaunchKernel(kernel, number(line, "grid"), 1, 1, number(line, "block"), 1, 1, number(line, "shared"),
+			    NULL, params, NULL), "launch", seed);
+	must(cuCtxSynchronize(), "run", seed);
+	must(cuMemcpyDtoH(output.data(), out, 4 * out_words), "copy", seed);
+	for (uint64_t i = compare[0]; i < compare[1]; i++)
+		sum = crc(sum, output[i], 4);
+	cuMemFree(in);
+	cuMemFree(out);
+	return sum;
+}
+
+/* Each kernel in a process of its own: one that hangs or fails leaves the others alone. */
+static int run_module(const std::vector<std::string> &lines, const char *path)
+{
+	std::string text;
+	FILE *f = fopen(path, "r");
+	int status, bad = 0, c;
+
+	if (!f) {
+		fprintf(stderr, "%s cannot be opened\n", path);
+		return 2;
+	}
+	while ((c = getc(f)) != EOF)
+		text += (char)c;
+	fclose(f);
+	for (const std::string &line : lines) {
+		const size_t name = line.find("\"kernel\": \"") + 11;
+		const std::string kernel = line.substr(name, line.find('"', name) - name);
+
+		fflush(stdout);
+		if (fork() == 0) {
+			CUmodule module;
+			CUfunction function;
+
+			alarm(20);
+			begin_gpu();
+			must(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16384), "stack", 0);
+			must(cuModuleLoadData(&module, text.c_str()), "module", 0);
+			must(cuModuleGetFunction(&function, module, kernel.c_str()), kernel.c_str(), 0);
+			printf("%.*s, \"crc\": [", (int)line.rfind('}'), line.c_str());
+			const char *comma = "";
+			for (uint64_t seed : numbers(line, "seeds")) {
+				printf("%s\"%08x\"", comma, run_seed(line, function, seed));
+				comma = ", ";
+			}
+			printf("]}\n");
+			exit(0);
+		}
+		wait(&status);
+		if (status) {
+			fprintf(stderr, "%s fails\n", kernel.c_str());
+			bad = 1;
+		}
+	}
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	const bool dump = argc == 4 && strcmp(argv[2], "rows") == 0;
-	const uint64_t part = argc == 4 && !dump ? strtoull(argv[2], NULL, 10) : 0;
-	const uint64_t parts = argc == 4 && !dump ? strtoull(argv[3], NULL, 10) : 1;
-	FILE *f = argc == 2 || argc == 4 ? fopen(argv[1], "r") : NULL;
+	const bool module = argc == 4 && strcmp(argv[2], "module") == 0;
+	const uint64_t part = argc >= 4 && !dump && !module ? strtoull(argv[2], NULL, 10) : 0;
+	const uint64_t parts = argc >= 4 && !dump && !module ? strtoull(argv[3], NULL, 10) : 1;
+	const uint64_t level = argc == 5 ? strtoull(argv[4], NULL, 10) : 4;
+	FILE *f = argc == 2 || argc == 4 || argc == 5 ? fopen(argv[1], "r") : NULL;
 	std::vector<std::string> lines;
 	std::vector<uint8_t> rows;
 	char *text = NULL;
 	size_t room = 0;
 
 	if (!f || parts == 0) {
-		fprintf(stderr, "usage: ptx_gpu FILE [PART PARTS | rows ID]\n");
+		fprintf(stderr, "usage: ptx_gpu FILE [PART PARTS [LEVEL] | rows ID | module MODULE]\n");
 		return 2;
 	}
 	for (uint64_t i = 0; getline(&text, &room, f) > 0; i++)
@@ -291,11 +380,13 @@ int main(int argc, char **argv)
 			lines.push_back(text);
 	free(text);
 	fclose(f);
+	if (module)
+		return run_module(lines, argv[3]);
 	if (!dump)
-		return supervise(lines) != 0;
+		return supervise(lines, level) != 0;
 	begin_gpu();
 	for (const std::string &line : lines)
-		if (run(line, rows))
+		if (run(line, level, rows))
 			print_rows(line, rows);
 	return 0;
 }

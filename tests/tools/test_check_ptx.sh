@@ -36,6 +36,14 @@ check "$work/kernels.jsonl"
 is 0 '18 exact, 0 not; 18 checksums compared'
 is 0 '4 bodies without a head, 522 lines from line 1596 on: passed over'
 
+# One source as a release, a debug and a Blackwell build: the same words from all.
+cp "$samples/ptx_kinds_h100.jsonl" "$work/kinds.jsonl"
+for build in kinds_h100 kinds_debug_h100 kinds_sm120; do
+	xz -dc "$samples/ptx_$build.ptx.xz" >"$work/kinds.ptx"
+	check "$work/kinds.jsonl"
+	is 0 '123 exact, 0 not; 123 checksums compared'
+done
+
 # What was changed is found: a register, a word of the output, an instruction, the module.
 head -n 1 "$work/random.jsonl" >"$work/one"
 sed 's/"r3": "[0-9a-f]*"/"r3": "12345678"/; s/"p": "[0-9a-f]*"/"p": "0"/' "$work/one" >"$work/bad"
