@@ -74,7 +74,7 @@ static uint32_t remote(const struct bf_rxe_world *w, uint32_t key)
 
 /* ---- atomics that verbs lack ---- */
 
-/* A 1 bit in `boundary` marks the top bit of a field: carries do not leave it (models/mlx5/rc_answer.c). */
+/* A 1 bit in `boundary` marks the top bit of a field: carries do not leave it (models/rdma/answer.c). */
 static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t boundary)
 {
 	const uint64_t low = (a & ~boundary) + (b & ~boundary);

@@ -30,15 +30,15 @@ static uint8_t with(uint32_t set, uint32_t bit, bool on)
 static void take_access(struct bf_mlx5_qp *qp, const uint8_t *qpc, uint32_t which)
 {
 	if (which & OPTPAR_RRE)
-		qp->access = with(qp->access, BF_MLX5_ACCESS_REMOTE_READ, BF_MLX5_GET(qpc, BF_QPC_RRE));
+		qp->rdma.access = with(qp->rdma.access, BF_MLX5_ACCESS_REMOTE_READ, BF_MLX5_GET(qpc, BF_QPC_RRE));
 	if (which & OPTPAR_RWE)
-		qp->access = with(qp->access, BF_MLX5_ACCESS_REMOTE_WRITE, BF_MLX5_GET(qpc, BF_QPC_RWE));
+		qp->rdma.access = with(qp->rdma.access, BF_MLX5_ACCESS_REMOTE_WRITE, BF_MLX5_GET(qpc, BF_QPC_RWE));
 	if (which & OPTPAR_RAE) {
-		qp->access = with(qp->access, BF_MLX5_ACCESS_ATOMIC, BF_MLX5_GET(qpc, BF_QPC_RAE));
-		qp->atomic_mode = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_ATOMIC_MODE);
+		qp->rdma.access = with(qp->rdma.access, BF_MLX5_ACCESS_ATOMIC, BF_MLX5_GET(qpc, BF_QPC_RAE));
+		qp->rdma.atomic_mode = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_ATOMIC_MODE);
 	}
 	if (which & OPTPAR_RNR_TIMEOUT)
-		qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_MIN_RNR_NAK);
+		qp->rdma.min_rnr_nak = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_MIN_RNR_NAK);
 	if (which & OPTPAR_Q_KEY)
 		qp->qkey = BF_MLX5_GET(qpc, BF_QPC_Q_KEY);
 }
@@ -50,7 +50,7 @@ static uint8_t set_port(struct bf_mlx5_qp *qp, uint8_t *kept, uint32_t port)
 		return BF_MLX5_CMD_OK;
 	if (port > qp->dev->port_count)
 		return BF_MLX5_CMD_BAD_PARAM;
-	qp->port = &qp->dev->ports[port - 1];
+	bf_mlx5_qp_use_port(qp, &qp->dev->ports[port - 1]);
 	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	return BF_MLX5_CMD_OK;
 }
@@ -139,7 +139,7 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *pat
 	if (!opts.dst_ipv4)
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (!opts.udp_src_port)
-		opts.udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff));
+		opts.udp_src_port = (uint16_t)(0xc000 | (qp->rdma.qpn & 0x3fff));
 	set_port(qp, kept, port);
 	opts.ecn = bf_port_ecn(qp->port->port);
 	port = BF_MLX5_GET(kept + BF_QPC_PATH, BF_PATH_PORT);
@@ -147,8 +147,8 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *pat
 	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	opts.src_ipv4 = qp->port->ipv4;
 	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
-	qp->remote_ipv4 = opts.dst_ipv4;
-	bf_roce_path_init(&qp->path, &opts);
+	qp->rdma.remote_ipv4 = opts.dst_ipv4;
+	bf_roce_path_init(&qp->rdma.path, &opts);
 	return BF_MLX5_CMD_OK;
 }
 
@@ -159,13 +159,13 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
 		return BF_MLX5_CMD_BAD_PARAM;
 	/* DC initiators and datagrams get their address from each WQE. */
-	if (!qp->dci && qp->service != BF_QPC_ST_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
+	if (!qp->dci && qp->rdma.service != BF_RDMA_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
-	qp->mtu_shift = (uint8_t)(7 + mtu);
-	qp->log_msg_max = (uint8_t)msg;
-	qp->remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
-	qp->expected_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_RCV_PSN);
-	qp->max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+	qp->rdma.mtu_shift = (uint8_t)(7 + mtu);
+	qp->rdma.log_msg_max = (uint8_t)msg;
+	qp->rdma.remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
+	qp->rdma.expected_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_RCV_PSN);
+	qp->rdma.max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	take_access(qp, qpc, optional | OPTPAR_RNR_TIMEOUT);
 	return BF_MLX5_CMD_OK;
@@ -177,31 +177,31 @@ static void take_requester(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	if (which & OPTPAR_ACK_TIMEOUT) {
 		const uint32_t timeout = BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT);
 
-		qp->ack_timeout = bf_mlx5_is_unreliable(qp) ? 0 : (uint8_t)timeout;
+		qp->rdma.ack_timeout = bf_rdma_is_unreliable(&qp->rdma) ? 0 : (uint8_t)timeout;
 		BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_ACK_TIMEOUT, timeout);
 	}
 	if (which & OPTPAR_RETRY_COUNT)
-		qp->retry_count = qp->retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
+		qp->rdma.retry_count = qp->rdma.retries_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RETRY_COUNT);
 	if (which & OPTPAR_RNR_RETRY)
-		qp->rnr_retry = qp->rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
+		qp->rdma.rnr_retry = qp->rdma.rnr_left = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
 	if (which & OPTPAR_SRA_MAX) {
-		qp->max_rdatomic = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
+		qp->rdma.max_rdatomic = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
 		BF_MLX5_SET(kept, BF_QPC_LOG_SRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_SRA_MAX));
 	}
 }
 
 static void record_path(const struct bf_mlx5_qp *qp)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, qp_path, .qpn = qp->qpn, .remote_qpn = qp->remote_qpn,
-		.remote_ipv4 = qp->remote_ipv4, .ipv4 = qp->port->ipv4, .max_reads = qp->max_rdatomic,
-		.max_answers = qp->max_answers, .mtu = 1u << qp->mtu_shift, .access = qp->access,
-		.retries = qp->retry_count, .rnr_retries = qp->rnr_retry, .timeout = qp->ack_timeout,
-		.min_rnr_timer = qp->min_rnr_nak);
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, qp_path, .qpn = qp->rdma.qpn, .remote_qpn = qp->rdma.remote_qpn,
+		.remote_ipv4 = qp->rdma.remote_ipv4, .ipv4 = qp->port->ipv4, .max_reads = qp->rdma.max_rdatomic,
+		.max_answers = qp->rdma.max_answers, .mtu = 1u << qp->rdma.mtu_shift, .access = qp->rdma.access,
+		.retries = qp->rdma.retry_count, .rnr_retries = qp->rdma.rnr_retry, .timeout = qp->rdma.ack_timeout,
+		.min_rnr_timer = qp->rdma.min_rnr_nak);
 }
 
 static uint8_t rtr_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
-	qp->send_psn = qp->tx_psn = qp->una_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_SEND_PSN);
+	qp->rdma.send_psn = qp->rdma.tx_psn = qp->rdma.una_psn = BF_MLX5_GET(qpc, BF_QPC_NEXT_SEND_PSN);
 	take_requester(qp, kept, qpc, OPTPAR_ACK_TIMEOUT | OPTPAR_RETRY_COUNT | OPTPAR_RNR_RETRY | OPTPAR_SRA_MAX);
 	take_access(qp, qpc, optional);
 	take_pkey(kept, qpc, optional);
@@ -228,12 +228,12 @@ static uint8_t rts_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *q
 /* A send queue that is drained may be given all that the way to RTS gave it (IBA vol. 1 section 11.2.5.3). */
 static uint8_t sqd_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
-	bool has_path = !qp->dci && qp->service != BF_QPC_ST_UD;
+	bool has_path = !qp->dci && qp->rdma.service != BF_RDMA_UD;
 
 	if (optional & OPTPAR_PRIMARY_PATH && has_path && set_path(qp, kept, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (optional & OPTPAR_RRA_MAX) {
-		qp->max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
+		qp->rdma.max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 		BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 	}
 	take_requester(qp, kept, qpc, optional);
@@ -245,7 +245,7 @@ static uint8_t change_source_port(struct bf_mlx5_qp *qp, uint32_t udp_port)
 {
 	uint8_t kept[BF_QPC_LEN], path[BF_PATH_LEN];
 
-	if (qp->dci || qp->service == BF_QPC_ST_UD)
+	if (qp->dci || qp->rdma.service == BF_RDMA_UD)
 		return BF_MLX5_CMD_BAD_PARAM;
 	bf_mlx5_unpack(qp->context, kept, sizeof(kept));
 	memcpy(path, kept + BF_QPC_PATH, sizeof(path));
@@ -312,9 +312,9 @@ static const struct transition *find_transition(uint32_t opcode)
 static void enter(struct bf_mlx5_qp *qp, uint8_t state)
 {
 	/* A queue pair that never left RESET has no rings to flush. */
-	if (state == BF_MLX5_QPS_ERR && qp->state != BF_MLX5_QPS_RST)
+	if (state == BF_MLX5_QPS_ERR && qp->rdma.state != BF_MLX5_QPS_RST)
 		bf_mlx5_qp_error(qp, BF_MLX5_BY_COMMAND);
-	else if (state != qp->state)
+	else if (state != qp->rdma.state)
 		bf_mlx5_qp_set_state(qp, state, BF_MLX5_BY_COMMAND);
 	bf_mlx5_sq_run(qp);
 }
@@ -338,7 +338,7 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
-	if (!(t->from >> qp->state & 1))
+	if (!(t->from >> qp->rdma.state & 1))
 		return BF_MLX5_CMD_BAD_QP_STATE;
 	if (t->step)
 		status = do_step(qp, t, m);

@@ -51,7 +51,7 @@ static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, c
 {
 	uint64_t rq_bytes = qp->has_rq ? (uint64_t)qp->rq_stride * (qp->rq_mask + 1u) : 0;
 	uint64_t sq_at = (rq_bytes + BF_MLX5_WQEBB - 1) & ~(uint64_t)(BF_MLX5_WQEBB - 1);
-	uint64_t sq_bytes = qp->has_sq ? (uint64_t)(qp->sq_mask + 1u) << BF_MLX5_WQEBB_SHIFT : 0;
+	uint64_t sq_bytes = qp->has_sq ? (uint64_t)(qp->rdma.sq_mask + 1u) << BF_MLX5_WQEBB_SHIFT : 0;
 	uint64_t offset = bf_get_be64(m->in + BF_CREATE_QP_UMEM_OFFSET), dbr = bf_get_be64(qpc + BF_QPC_DBR_ADDR);
 	uint32_t id = BF_MLX5_GET(m->in, BF_CREATE_QP_UMEM_ID);
 	bool valid = BF_MLX5_GET(m->in, BF_CREATE_QP_UMEM_VALID);
@@ -96,6 +96,7 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 		return BF_MLX5_CMD_BAD_RES;
 	if ((srqn && !qp->srq) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
 		return BF_MLX5_CMD_BAD_RES;
+	qp->rdma.receives = qp->has_rq || qp->srq;
 	scatter_to_cqe(qp, qpc);
 	return BF_MLX5_CMD_OK;
 }
@@ -110,11 +111,12 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_DCI) ||
 	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
 		return BF_MLX5_CMD_BAD_PARAM;
-	qp->service = (uint8_t)st;
+	qp->rdma.service = st == BF_QPC_ST_UD ? BF_RDMA_UD : st == BF_QPC_ST_UC ? BF_RDMA_UC : BF_RDMA_RC;
+	qp->rdma.asks = st == BF_QPC_ST_UD ? BF_RDMA_ASKS_ADDRESS : 0;
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
 	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st != BF_QPC_ST_DCI;
-	qp->sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
+	qp->rdma.sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
 	qp->rq_stride = (uint16_t)(16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE));
 	return st == BF_QPC_ST_DCI ? (uint8_t)bf_mlx5_dci_create(qp, qpc) : BF_MLX5_CMD_OK;
@@ -122,9 +124,9 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 static void record_config(const struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, qp_config, .dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
-		.sq = qp->has_sq && bf_mlx5_buf_linear(&qp->sq) ? qp->sq.at : 0, .qpn = qp->qpn,
-		.sq_wqebbs = qp->has_sq ? qp->sq_mask + 1u : 0, .rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, qp_config, .dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
+		.sq = qp->has_sq && bf_mlx5_buf_linear(&qp->sq) ? qp->sq.at : 0, .qpn = qp->rdma.qpn,
+		.sq_wqebbs = qp->has_sq ? qp->rdma.sq_mask + 1u : 0, .rq_wqes = qp->has_rq ? qp->rq_mask + 1u : 0,
 		.rq_stride = qp->rq_stride, .send_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_SND),
 		.recv_cqn = BF_MLX5_GET(qpc, BF_QPC_CQN_RCV), .pd = qp->pd, .uar = qp->uar);
 }
@@ -154,9 +156,8 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 
 	if (!qp)
 		return BF_MLX5_CMD_NO_RES;
-	qp->dev = m->dev;
-	qp->port = &m->dev->ports[0];
-	bf_mlx5_qp_init(qp);
+	bf_mlx5_qp_init(qp, m->dev);
+	bf_mlx5_qp_use_port(qp, &m->dev->ports[0]);
 	status = qp_shape(qp, qpc);
 	if (!status)
 		status = qp_resources(qp, qpc);
@@ -164,7 +165,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 		status = qp_buffers(qp, m, qpc);
 	if (!status)
 		status = bf_mlx5_qp_keep(qp, qpc);
-	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->qpn))
+	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->rdma.qpn))
 		status = BF_MLX5_CMD_LIM;
 	if (status) {
 		bf_mlx5_buf_hold(qp->dev, rings(qp), 0);
@@ -172,10 +173,10 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 		return status;
 	}
 	hold(qp, 1);
-	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->qpn);
-	qp->actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
+	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->rdma.qpn);
+	qp->rdma.actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
 	record_config(qp, qpc);
-	m->number = qp->qpn;
+	m->number = qp->rdma.qpn;
 	return BF_MLX5_CMD_OK;
 }
 
@@ -187,14 +188,14 @@ uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	bf_mlx5_qp_reset(qp);
 	hold(qp, UINT32_MAX); /* minus one */
-	bf_mlx5_table_remove(&m->dev->qps, qp->qpn);
-	if (qp->service == BF_QPC_ST_UD)
+	bf_mlx5_table_remove(&m->dev->qps, qp->rdma.qpn);
+	if (qp->rdma.service == BF_RDMA_UD)
 		bf_mlx5_groups_forget(m->dev, qp);
-	if (!qp->inflight) {
+	if (!qp->rdma.inflight) {
 		bf_mlx5_qp_free(qp);
 		return BF_MLX5_CMD_OK;
 	}
-	qp->dead = true;
+	qp->rdma.dead = true;
 	qp->next_zombie = m->dev->zombie_qps;
 	m->dev->zombie_qps = qp;
 	return BF_MLX5_CMD_OK;
@@ -209,22 +210,22 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	bf_mlx5_unpack(qp->context, qpc, BF_QPC_LEN);
 	BF_MLX5_SET(qpc, BF_QPC_STATE,
-		    qp->state == BF_MLX5_QPS_SQD && !qp->drained ? BF_MLX5_QPS_SQ_DRAINING : qp->state);
-	BF_MLX5_SET(qpc, BF_QPC_MTU, qp->mtu_shift ? qp->mtu_shift - 7u : 0);
-	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, qp->log_msg_max);
-	BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, qp->remote_qpn);
-	BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, qp->retry_count);
-	BF_MLX5_SET(qpc, BF_QPC_RNR_RETRY, qp->rnr_retry);
-	BF_MLX5_SET(qpc, BF_QPC_NEXT_SEND_PSN, qp->send_psn);
-	BF_MLX5_SET(qpc, BF_QPC_LAST_ACKED_PSN, bf_psn_add(qp->una_psn, BF_PSN_MASK));
-	BF_MLX5_SET(qpc, BF_QPC_ATOMIC_MODE, qp->atomic_mode);
-	BF_MLX5_SET(qpc, BF_QPC_RRE, (qp->access & BF_MLX5_ACCESS_REMOTE_READ) != 0);
-	BF_MLX5_SET(qpc, BF_QPC_RWE, (qp->access & BF_MLX5_ACCESS_REMOTE_WRITE) != 0);
-	BF_MLX5_SET(qpc, BF_QPC_RAE, (qp->access & BF_MLX5_ACCESS_ATOMIC) != 0);
-	BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, qp->min_rnr_nak);
-	BF_MLX5_SET(qpc, BF_QPC_NEXT_RCV_PSN, qp->expected_psn);
+		    qp->rdma.state == BF_MLX5_QPS_SQD && !qp->drained ? BF_MLX5_QPS_SQ_DRAINING : qp->rdma.state);
+	BF_MLX5_SET(qpc, BF_QPC_MTU, qp->rdma.mtu_shift ? qp->rdma.mtu_shift - 7u : 0);
+	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, qp->rdma.log_msg_max);
+	BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, qp->rdma.remote_qpn);
+	BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, qp->rdma.retry_count);
+	BF_MLX5_SET(qpc, BF_QPC_RNR_RETRY, qp->rdma.rnr_retry);
+	BF_MLX5_SET(qpc, BF_QPC_NEXT_SEND_PSN, qp->rdma.send_psn);
+	BF_MLX5_SET(qpc, BF_QPC_LAST_ACKED_PSN, bf_psn_add(qp->rdma.una_psn, BF_PSN_MASK));
+	BF_MLX5_SET(qpc, BF_QPC_ATOMIC_MODE, qp->rdma.atomic_mode);
+	BF_MLX5_SET(qpc, BF_QPC_RRE, (qp->rdma.access & BF_MLX5_ACCESS_REMOTE_READ) != 0);
+	BF_MLX5_SET(qpc, BF_QPC_RWE, (qp->rdma.access & BF_MLX5_ACCESS_REMOTE_WRITE) != 0);
+	BF_MLX5_SET(qpc, BF_QPC_RAE, (qp->rdma.access & BF_MLX5_ACCESS_ATOMIC) != 0);
+	BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, qp->rdma.min_rnr_nak);
+	BF_MLX5_SET(qpc, BF_QPC_NEXT_RCV_PSN, qp->rdma.expected_psn);
 	BF_MLX5_SET(qpc, BF_QPC_Q_KEY, qp->qkey);
-	BF_MLX5_SET(qpc, BF_QPC_HW_SQ_COUNTER, qp->head);
+	BF_MLX5_SET(qpc, BF_QPC_HW_SQ_COUNTER, qp->rdma.head);
 	BF_MLX5_SET(qpc, BF_QPC_SW_SQ_COUNTER, qp->producer);
 	BF_MLX5_SET(qpc, BF_QPC_HW_RQ_COUNTER, qp->rq_consumed);
 	BF_MLX5_SET(qpc, BF_QPC_SW_RQ_COUNTER, qp->rq_producer);

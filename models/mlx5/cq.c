@@ -123,7 +123,7 @@ static void fail(struct bf_mlx5_cq *cq, uint8_t kind)
 	event(cq, kind);
 	bf_mlx5_event_cq_error(cq, kind == BF_MLX5_CQ_EVENT_OVERRUN ? BF_EQE_CQ_ERR_OVERRUN : BF_EQE_CQ_ERR_ACCESS);
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&cq->dev->qps, &n)); n++) {
-		if (qp->state != BF_MLX5_QPS_RST && qp->state != BF_MLX5_QPS_ERR &&
+		if (qp->rdma.state != BF_MLX5_QPS_RST && qp->rdma.state != BF_MLX5_QPS_ERR &&
 		    (qp->send_cq == cq || qp->recv_cq == cq)) {
 			bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
 			bf_mlx5_qp_error(qp, BF_MLX5_BY_CQ);
@@ -332,16 +332,16 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c)
 {
-	struct source from = { qp->qpn, qp->user_index, cq->dev->sim->now_ps / BF_NS };
+	struct source from = { qp->rdma.qpn, qp->user_index, cq->dev->sim->now_ps / BF_NS };
 	struct bf_fault overrun;
 
 	if (BF_UNLIKELY(cq->error)) {
-		record_cqe(cq, qp->qpn, c, 0, BF_MLX5_POST_IN_ERROR, NULL);
+		record_cqe(cq, qp->rdma.qpn, c, 0, BF_MLX5_POST_IN_ERROR, NULL);
 		return;
 	}
 	if (!cq->ignore_overrun) {
-		if (bf_fault_check(cq->dev->sim, BF_FAULT_CQ_OVERRUN, cq->actor, qp->qpn, &overrun)) {
-			record_cqe(cq, qp->qpn, c, 0, BF_MLX5_POST_OVERRUN, NULL);
+		if (bf_fault_check(cq->dev->sim, BF_FAULT_CQ_OVERRUN, cq->actor, qp->rdma.qpn, &overrun)) {
+			record_cqe(cq, qp->rdma.qpn, c, 0, BF_MLX5_POST_OVERRUN, NULL);
 			fail(cq, BF_MLX5_CQ_EVENT_OVERRUN);
 			return;
 		}

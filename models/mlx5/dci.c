@@ -29,6 +29,7 @@ int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	if (!d)
 		return BF_MLX5_CMD_NO_RES;
 	qp->dci = d;
+	qp->rdma.asks = BF_RDMA_ASKS_ADDRESS | BF_RDMA_ASKS_CONNECTION;
 	d->full = BF_MLX5_GET(qpc, BF_QPC_FULL_HANDSHAKE);
 	d->max_errored = 1u << errored;
 	if (streams) {
@@ -43,11 +44,11 @@ int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 static void free_stream(struct bf_mlx5_qp *stream)
 {
 	bf_mlx5_qp_reset(stream);
-	if (!stream->inflight) {
+	if (!stream->rdma.inflight) {
 		bf_mlx5_qp_free(stream);
 		return;
 	}
-	stream->dead = true;
+	stream->rdma.dead = true;
 	stream->next_zombie = stream->dev->zombie_qps;
 	stream->dev->zombie_qps = stream;
 }
@@ -75,36 +76,53 @@ void bf_mlx5_dci_reset(struct bf_mlx5_qp *qp)
 
 	drop_streams(d);
 	d->open = d->announce = d->waiting = false;
-	qp->remote_qpn = qp->remote_ipv4 = 0;
+	qp->rdma.remote_qpn = qp->rdma.remote_ipv4 = 0;
 }
 
 static void record_connection(const struct bf_mlx5_qp *qp, uint32_t psn, uint32_t what)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, dc_connection, .qpn = qp->qpn, .dct = qp->remote_qpn, .ipv4 = qp->remote_ipv4,
-		.session = qp->dci->session, .psn = psn, .stream = qp->dci->stream, .attempt = qp->dci->attempt,
-		.what = what);
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, dc_connection, .qpn = qp->rdma.qpn, .dct = qp->rdma.remote_qpn,
+		.ipv4 = qp->rdma.remote_ipv4, .session = qp->dci->session, .psn = psn, .stream = qp->dci->stream,
+		.attempt = qp->dci->attempt, .what = what);
+}
+
+void bf_mlx5_dc_address(const struct bf_mlx5_qp *qp, struct bf_roce *r)
+{
+	r->dc = true;
+	r->src_qp = qp->rdma.qpn;
+	if (qp->dci) {
+		r->session = qp->dci->full ? qp->dci->peer_session : qp->dci->session;
+		r->stream = qp->dci->stream;
+		r->attempt = qp->dci->attempt;
+		r->dc_flags = qp->dci->full ? BF_DCETH_FULL : 0;
+	} else {
+		r->session = qp->context_of->session;
+		r->stream = qp->context_of->stream;
+		r->attempt = 0;
+		r->dc_flags = 0;
+	}
 }
 
 /* A packet of the connection itself. False on lack of memory. */
 static bool send_control(struct bf_mlx5_qp *qp, uint8_t opcode)
 {
 	struct bf_mlx5 *dev = qp->dev;
-	struct bf_roce *r = &dev->tx;
+	struct bf_roce *r = &dev->rdma.tx;
 	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
 
 	if (!pkt)
 		return false;
-	bf_mlx5_address(qp, r);
+	bf_rdma_address(&qp->rdma, NULL, r);
 	r->opcode = opcode;
 	r->session = qp->dci->session;
 	r->solicited = false;
 	r->ack_req = qp->dci->full && opcode == BF_DC_CONNECT;
-	r->psn = qp->una_psn;
+	r->psn = qp->rdma.una_psn;
 	r->dc_key = qp->dci->key;
 	r->payload_len = 0;
 	r->pad = 0;
-	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->path, r), dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, BF_TX_REQUEST | BF_TX_WHOLE);
+	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->rdma.path, r), dev->profile.icrc);
+	bf_rdma_tx_push(&qp->rdma, pkt, BF_RDMA_TX_REQUEST | BF_RDMA_TX_WHOLE);
 	return true;
 }
 
@@ -120,7 +138,7 @@ int bf_mlx5_read_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, s
 	t->number = (uint32_t)BF_FIELD_GET(BF_MLX5_AV_DCT, bf_be32(av.dqp_dct));
 	t->path = (struct bf_roce_path_opts){ .src_ipv4 = qp->port->ipv4,
 					      .ecn = bf_port_ecn(qp->port->port),
-					      .udp_src_port = (uint16_t)(0xc000 | (qp->qpn & 0x3fff)) };
+					      .udp_src_port = (uint16_t)(0xc000 | (qp->rdma.qpn & 0x3fff)) };
 	memcpy(t->path.src_mac, qp->port->mac, sizeof(t->path.src_mac));
 	if (s->av == BF_MLX5_AV_COMPACT) {
 		uint8_t qpc[BF_QPC_LEN];
@@ -158,9 +176,9 @@ static void choose(struct bf_mlx5_qp *qp, const struct bf_mlx5_target *t)
 {
 	struct bf_mlx5_dci *d = qp->dci;
 
-	qp->remote_qpn = t->number;
-	qp->remote_ipv4 = t->path.dst_ipv4;
-	bf_roce_path_init(&qp->path, &t->path);
+	qp->rdma.remote_qpn = t->number;
+	qp->rdma.remote_ipv4 = t->path.dst_ipv4;
+	bf_roce_path_init(&qp->rdma.path, &t->path);
 	d->key = t->key;
 	d->session = ++qp->dev->dc_sessions;
 	d->peer_session = 0;
@@ -168,7 +186,7 @@ static void choose(struct bf_mlx5_qp *qp, const struct bf_mlx5_target *t)
 	d->open = d->announce = true;
 	d->waiting = false;
 	qp->dev->count.dc_connects++;
-	record_connection(qp, qp->una_psn, BF_MLX5_DCI_CHOSEN);
+	record_connection(qp, qp->rdma.una_psn, BF_MLX5_DCI_CHOSEN);
 }
 
 bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
@@ -182,13 +200,13 @@ bool bf_mlx5_dci_ready(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		bf_mlx5_send_fail(qp, s, err_wqe, "address vector names nobody");
 		return false;
 	}
-	if (d->open && t.number == qp->remote_qpn && t.path.dst_ipv4 == qp->remote_ipv4 && t.key == d->key)
+	if (d->open && t.number == qp->rdma.remote_qpn && t.path.dst_ipv4 == qp->rdma.remote_ipv4 && t.key == d->key)
 		return true;
-	if (qp->una_psn != qp->send_psn)
+	if (qp->rdma.una_psn != qp->rdma.send_psn)
 		return false; /* the acknowledgements bring us back here */
 	if (d->open && !d->announce) {
 		send_control(qp, BF_DC_DISCONNECT); /* when it is lost, the context there ages */
-		record_connection(qp, qp->una_psn, BF_MLX5_DCI_DISCONNECT_SENT);
+		record_connection(qp, qp->rdma.una_psn, BF_MLX5_DCI_DISCONNECT_SENT);
 	}
 	choose(qp, &t);
 	return true;
@@ -200,10 +218,10 @@ bool bf_mlx5_dci_gate(struct bf_mlx5_qp *qp)
 
 	if (BF_LIKELY(!d->announce))
 		return !d->waiting;
-	bf_mlx5_rto_start(qp);
+	bf_rdma_rto_start(&qp->rdma);
 	if (!send_control(qp, BF_DC_CONNECT))
 		return false;
-	record_connection(qp, qp->una_psn, BF_MLX5_DCI_CONNECT_SENT);
+	record_connection(qp, qp->rdma.una_psn, BF_MLX5_DCI_CONNECT_SENT);
 	d->announce = false;
 	d->waiting = d->full;
 	return !d->waiting;
@@ -223,30 +241,30 @@ void bf_mlx5_dci_again(struct bf_mlx5_qp *qp)
 /* The target does not take our packets. One refusal for each attempt counts: the others are of the same cause. */
 static void refused(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 {
-	struct bf_mlx5_send *s = bf_mlx5_oldest(qp);
+	struct bf_rdma_send *s = bf_rdma_oldest(&qp->rdma);
 
-	BF_EMIT(qp->dev->sim, qp->actor, dc_cnak, .qpn = qp->qpn, .dct = r->src_qp, .session = r->session,
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, dc_cnak, .qpn = qp->rdma.qpn, .dct = r->src_qp, .session = r->session,
 		.psn = r->psn, .stream = r->stream, .reason = (uint16_t)r->dc_info);
 	if (!s || r->attempt != qp->dci->attempt || qp->dci->announce)
 		return;
 	switch (r->dc_info) {
 	case BF_CNAK_NO_CONTEXT:
-		if (!bf_mlx5_use_retry(qp))
+		if (!bf_rdma_use_retry(&qp->rdma))
 			break;
 		bf_mlx5_dci_again(qp);
-		bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_NO_CONTEXT);
+		bf_rdma_go_back(&qp->rdma, qp->rdma.una_psn, BF_RDMA_AGAIN_NO_CONTEXT);
 		break;
 	case BF_CNAK_BUSY:
 		/* Contexts become free sooner or later (dct.c): no retry is used up. */
 		bf_mlx5_dci_again(qp);
-		bf_mlx5_go_back(qp, qp->una_psn, BF_MLX5_AGAIN_BUSY);
-		bf_mlx5_pause(qp, qp->dev->profile.dc_busy_ps);
+		bf_rdma_go_back(&qp->rdma, qp->rdma.una_psn, BF_RDMA_AGAIN_BUSY);
+		bf_rdma_pause(&qp->rdma, qp->dev->profile.dc_busy_ps);
 		break;
 	case BF_CNAK_KEY:
-		bf_mlx5_send_fail(qp, s, err_key, "CNAK: DC access key violation");
+		bf_mlx5_send_fail(qp, bf_mlx5_send_of(s), err_key, "CNAK: DC access key violation");
 		break;
 	case BF_CNAK_HANDSHAKE:
-		bf_mlx5_send_fail(qp, s, err_handshake, "target wants a full handshake");
+		bf_mlx5_send_fail(qp, bf_mlx5_send_of(s), err_handshake, "target wants a full handshake");
 		break;
 	default:
 		break;
@@ -269,7 +287,7 @@ static bool is_current(const struct bf_mlx5_qp *qp, const struct bf_mlx5_port *p
 {
 	const struct bf_mlx5_dci *d = qp->dci;
 
-	if (!d->open || port != qp->port || r->src_ipv4 != qp->remote_ipv4 || r->src_qp != qp->remote_qpn)
+	if (!d->open || port != qp->port || r->src_ipv4 != qp->rdma.remote_ipv4 || r->src_qp != qp->rdma.remote_qpn)
 		return false;
 	return r->session == d->session || (r->opcode == BF_DC_CNAK && d->full && r->session == d->peer_session);
 }
@@ -277,18 +295,18 @@ static bool is_current(const struct bf_mlx5_qp *qp, const struct bf_mlx5_port *p
 /* ACKs, NAKs, READ data, atomic results, and what a target says of the connection. */
 void bf_mlx5_dci_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
-	const struct bf_roce *r = &dev->rx;
+	const struct bf_roce *r = &dev->rdma.rx;
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
-	uint32_t actor = qp ? qp->actor : dev->actor;
+	uint32_t actor = qp ? qp->rdma.actor : dev->actor;
 
 	if (qp && qp->dci && qp->dci->stream_count)
 		qp = r->stream < qp->dci->stream_count ? qp->dci->streams[r->stream] : NULL;
 	if (!qp || !qp->dci) {
-		bf_mlx5_rx_drop(dev, actor, pkt, 0, BF_MLX5_DROP_NO_QP);
-	} else if (qp->state != BF_MLX5_QPS_RTS && qp->state != BF_MLX5_QPS_SQD) {
-		bf_mlx5_rx_drop(dev, actor, pkt, qp->una_psn, BF_MLX5_DROP_STATE);
+		bf_rdma_drop(&dev->rdma, actor, pkt, 0, BF_RDMA_DROP_NO_QP);
+	} else if (qp->rdma.state != BF_MLX5_QPS_RTS && qp->rdma.state != BF_MLX5_QPS_SQD) {
+		bf_rdma_drop(&dev->rdma, actor, pkt, qp->rdma.una_psn, BF_RDMA_DROP_STATE);
 	} else if (!is_current(qp, port, r)) {
-		bf_mlx5_rx_drop(dev, actor, pkt, qp->una_psn, BF_MLX5_DROP_STALE);
+		bf_rdma_drop(&dev->rdma, actor, pkt, qp->rdma.una_psn, BF_RDMA_DROP_STALE);
 	} else if (r->opcode == BF_DC_CONNECT_ACK || r->opcode == BF_DC_CNAK) {
 		if (r->opcode == BF_DC_CNAK)
 			refused(qp, r);
@@ -296,7 +314,7 @@ void bf_mlx5_dci_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_pa
 			acknowledged(qp, r);
 		bf_mlx5_sq_run(qp);
 	} else {
-		bf_mlx5_rx_response(qp, pkt);
+		bf_rdma_rx_response(&qp->rdma, pkt);
 	}
 	bf_packet_free(pkt);
 }
@@ -306,36 +324,36 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 {
 	struct bf_mlx5_qp *s = bf_pool_take(qp->dev->sim, sizeof(*s));
 	struct bf_mlx5_dci *d = bf_pool_take(qp->dev->sim, sizeof(*d));
+	void *sends = calloc(qp->rdma.sq_mask + 1u, sizeof(struct bf_mlx5_send));
+	const struct bf_rdma_qp *from = &qp->rdma;
 
-	if (s)
-		s->sends = calloc(qp->sq_mask + 1u, sizeof(*s->sends));
-	if (!s || !d || !s->sends) {
-		if (s)
-			free(s->sends);
+	if (!s || !d || !sends) {
+		free(sends);
 		bf_pool_give(qp->dev->sim, s, sizeof(*s));
 		bf_pool_give(qp->dev->sim, d, sizeof(*d));
 		return NULL;
 	}
-	bf_mlx5_qp_init(s);
-	s->dev = qp->dev;
+	bf_mlx5_qp_init(s, qp->dev);
 	s->dci = d;
 	s->sq_bytes = qp->sq_bytes;
-	s->qpn = qp->qpn;
-	s->actor = qp->actor;
-	s->sq_mask = qp->sq_mask;
-	s->state = qp->state;
-	s->service = qp->service;
-	s->mtu_shift = qp->mtu_shift;
 	s->pd = qp->pd;
 	s->send_cq = qp->send_cq;
 	s->recv_cq = qp->recv_cq;
-	s->port = qp->port;
+	bf_mlx5_qp_use_port(s, qp->port);
 	s->user_index = qp->user_index;
-	s->ack_timeout = qp->ack_timeout;
-	s->retry_count = s->retries_left = qp->retry_count;
-	s->rnr_retry = s->rnr_left = qp->rnr_retry;
-	s->max_rdatomic = qp->max_rdatomic;
-	s->log_msg_max = qp->log_msg_max;
+	s->rdma.sends = sends;
+	s->rdma.qpn = from->qpn;
+	s->rdma.actor = from->actor;
+	s->rdma.sq_mask = from->sq_mask;
+	s->rdma.state = from->state;
+	s->rdma.service = from->service;
+	s->rdma.asks = from->asks;
+	s->rdma.mtu_shift = from->mtu_shift;
+	s->rdma.ack_timeout = from->ack_timeout;
+	s->rdma.retry_count = s->rdma.retries_left = from->retry_count;
+	s->rdma.rnr_retry = s->rdma.rnr_left = from->rnr_retry;
+	s->rdma.max_rdatomic = from->max_rdatomic;
+	s->rdma.log_msg_max = from->log_msg_max;
 	d->parent = qp;
 	d->stream = number;
 	d->full = qp->dci->full;
@@ -359,7 +377,7 @@ void bf_mlx5_dci_deal(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint16_t st
 	struct bf_mlx5_qp *to;
 	struct bf_mlx5_send *dealt;
 
-	if (qp->halted)
+	if (qp->rdma.halted)
 		return;
 	stream = (uint16_t)(stream & (d->stream_count - 1));
 	to = d->streams[stream] ? d->streams[stream] : open_stream(qp, stream);
@@ -367,10 +385,11 @@ void bf_mlx5_dci_deal(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint16_t st
 		cannot_deal(qp, s, "no memory for a stream channel");
 		return;
 	}
-	dealt = bf_mlx5_send_at(to, to->decoded);
+	dealt = bf_mlx5_send_at(to, to->rdma.decoded);
 	*dealt = *s;
-	dealt->slot = to->decoded;
-	to->decoded = to->fetched = to->fetch_issued = to->producer = (uint16_t)(to->decoded + s->wqebbs);
+	dealt->rdma.slot = to->rdma.decoded;
+	to->rdma.decoded = (uint16_t)(to->rdma.decoded + s->rdma.slots);
+	to->fetched = to->fetch_issued = to->producer = to->rdma.decoded;
 }
 
 void bf_mlx5_dci_run(struct bf_mlx5_qp *qp)
@@ -380,21 +399,21 @@ void bf_mlx5_dci_run(struct bf_mlx5_qp *qp)
 
 		if (!s)
 			continue;
-		if (s->state != BF_MLX5_QPS_ERR)
-			s->state = qp->state;
+		if (s->rdma.state != BF_MLX5_QPS_ERR)
+			s->rdma.state = qp->rdma.state;
 		bf_mlx5_sq_run(s);
 	}
 }
 
 void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s)
 {
-	bf_mlx5_send_at(qp->dci->parent, s->index)->flags |= BF_SEND_TOLD;
+	bf_mlx5_send_at(qp->dci->parent, s->index)->rdma.flags |= BF_RDMA_SEND_ELSEWHERE;
 }
 
 static void record_stream(const struct bf_mlx5_qp *dci, uint16_t stream, uint8_t syndrome, uint8_t what)
 {
-	BF_EMIT(dci->dev->sim, dci->actor, dci_stream, .qpn = dci->qpn, .errored = dci->dci->errored, .stream = stream,
-		.syndrome = syndrome, .what = what);
+	BF_EMIT(dci->dev->sim, dci->rdma.actor, dci_stream, .qpn = dci->rdma.qpn, .errored = dci->dci->errored,
+		.stream = stream, .syndrome = syndrome, .what = what);
 }
 
 /*
@@ -411,7 +430,7 @@ void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp)
 				bf_mlx5_qp_reset(qp->dci->streams[i]);
 		return;
 	}
-	if (dci->state == BF_MLX5_QPS_ERR)
+	if (dci->rdma.state == BF_MLX5_QPS_ERR)
 		return;
 	dci->dci->errored++;
 	if (!dci->err.syndrome)
@@ -430,10 +449,10 @@ uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream)
 		return BF_MLX5_CMD_BAD_PARAM;
 	stream &= qp->dci->stream_count - 1;
 	s = qp->dci->streams[stream];
-	if (!s || s->state != BF_MLX5_QPS_ERR || s->head != s->decoded)
+	if (!s || s->rdma.state != BF_MLX5_QPS_ERR || s->rdma.head != s->rdma.decoded)
 		return BF_MLX5_CMD_BAD_PARAM;
 	bf_mlx5_qp_reset(s);
-	s->state = qp->state;
+	s->rdma.state = qp->rdma.state;
 	qp->dci->errored--;
 	record_stream(qp, (uint16_t)stream, 0, BF_MLX5_STREAM_RESET);
 	return BF_MLX5_CMD_OK;

@@ -1,7 +1,7 @@
 /*
  * The DC target: its commands, and the responder contexts that initiators connect to.
  *
- * A context is a queue pair without queues: what rc_rx.c and rc_answer.c know of the initiator. A target has a bounded
+ * A context is a queue pair without queues: what models/rdma knows of the initiator. A target has a bounded
  * number. A new initiator gets a fresh one, or that of an initiator that has disconnected, or that of one that was
  * silent for the profile's dct_idle_ps; otherwise it is told to come again. Contexts of closed connections stay until
  * their place is needed, but for their queue pairs, so that late copies of old packets are known as such. Behind an
@@ -58,7 +58,7 @@ static void way_back(const struct bf_mlx5_dct *dct, const struct bf_packet *pkt,
 {
 	struct bf_roce_path_opts opts = {
 		.src_ipv4 = dct->port->ipv4,
-		.dst_ipv4 = dct->dev->rx.src_ipv4,
+		.dst_ipv4 = dct->dev->rdma.rx.src_ipv4,
 		.udp_src_port = (uint16_t)(0xc000 | (dct->dctn & 0x3fff)),
 		.ecn = bf_port_ecn(dct->port->port),
 		.dscp = (uint8_t)BF_MLX5_GET(dct->context, BF_DCTC_DSCP),
@@ -76,7 +76,7 @@ static void way_back(const struct bf_mlx5_dct *dct, const struct bf_packet *pkt,
 static void reply(struct bf_mlx5_dct *dct, const struct bf_packet *to, uint8_t opcode, uint32_t info)
 {
 	struct bf_mlx5 *dev = dct->dev;
-	const struct bf_roce *r = &dev->rx;
+	const struct bf_roce *r = &dev->rdma.rx;
 	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
 	struct bf_roce out = {
 		.opcode = opcode,
@@ -101,29 +101,30 @@ static void reply(struct bf_mlx5_dct *dct, const struct bf_packet *to, uint8_t o
 
 static void refuse(struct bf_mlx5_dct *dct, const struct bf_packet *pkt, uint32_t reason, uint32_t what)
 {
-	record_context(dct, &dct->dev->rx, what);
+	record_context(dct, &dct->dev->rdma.rx, what);
 	dct->dev->count.dc_cnaks_sent++;
 	reply(dct, pkt, BF_DC_CNAK, reason);
 }
 
 static bool is_quiet(const struct bf_mlx5_qp *qp)
 {
-	return !qp->inflight && !qp->txq && !qp->hold && qp->answers_head == qp->answers_tail && !qp->rx_op;
+	return !qp->rdma.inflight && !qp->rdma.txq && !qp->rdma.hold &&
+	       qp->rdma.answers_head == qp->rdma.answers_tail && !qp->rdma.rx_op;
 }
 
 static uint32_t expected_psn(const struct bf_mlx5_dc_context *c)
 {
-	return c->qp ? c->qp->expected_psn : c->psn;
+	return c->qp ? c->qp->rdma.expected_psn : c->psn;
 }
 
 static void free_qp(struct bf_mlx5_qp *qp)
 {
 	bf_mlx5_qp_reset(qp);
-	if (!qp->inflight) {
+	if (!qp->rdma.inflight) {
 		bf_mlx5_qp_free(qp);
 		return;
 	}
-	qp->dead = true;
+	qp->rdma.dead = true;
 	qp->next_zombie = qp->dev->zombie_qps;
 	qp->dev->zombie_qps = qp;
 }
@@ -135,26 +136,27 @@ static struct bf_mlx5_qp *make_qp(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_con
 
 	if (!qp)
 		return NULL;
-	bf_mlx5_qp_init(qp);
-	qp->dev = dct->dev;
-	qp->port = dct->port;
-	qp->qpn = dct->dctn;
-	qp->actor = dct->actor;
+	bf_mlx5_qp_init(qp, dct->dev);
+	bf_mlx5_qp_use_port(qp, dct->port);
+	qp->rdma.qpn = dct->dctn;
+	qp->rdma.actor = dct->actor;
 	qp->pd = dct->pd;
 	qp->send_cq = qp->recv_cq = dct->cq;
 	qp->srq = dct->srq;
 	qp->user_index = BF_MLX5_GET(dctc, BF_DCTC_USER_INDEX);
-	qp->mtu_shift = (uint8_t)(7 + BF_MLX5_GET(dctc, BF_DCTC_MTU));
-	qp->log_msg_max = 30;
-	qp->max_answers = 1u << LOG_ANSWERS;
-	qp->min_rnr_nak = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_MIN_RNR_NAK);
-	qp->atomic_mode = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_ATOMIC_MODE);
-	qp->access = (uint8_t)((BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
-			       (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
-			       (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0));
-	qp->remote_ipv4 = c->ipv4;
-	qp->remote_qpn = c->qpn;
+	qp->rdma.mtu_shift = (uint8_t)(7 + BF_MLX5_GET(dctc, BF_DCTC_MTU));
+	qp->rdma.log_msg_max = 30;
+	qp->rdma.max_answers = 1u << LOG_ANSWERS;
+	qp->rdma.min_rnr_nak = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_MIN_RNR_NAK);
+	qp->rdma.atomic_mode = (uint8_t)BF_MLX5_GET(dctc, BF_DCTC_ATOMIC_MODE);
+	qp->rdma.access = (uint8_t)((BF_MLX5_GET(dctc, BF_DCTC_RRE) ? BF_MLX5_ACCESS_REMOTE_READ : 0) |
+				    (BF_MLX5_GET(dctc, BF_DCTC_RWE) ? BF_MLX5_ACCESS_REMOTE_WRITE : 0) |
+				    (BF_MLX5_GET(dctc, BF_DCTC_RAE) ? BF_MLX5_ACCESS_ATOMIC : 0));
+	qp->rdma.remote_ipv4 = c->ipv4;
+	qp->rdma.remote_qpn = c->qpn;
 	qp->context_of = c;
+	qp->rdma.asks = BF_RDMA_ASKS_ADDRESS;
+	qp->rdma.receives = dct->srq != NULL;
 	return qp;
 }
 
@@ -254,7 +256,7 @@ static struct bf_mlx5_dc_context *new_context(struct bf_mlx5_dct *dct, const str
 /* False on lack of memory. */
 static bool begin(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const struct bf_packet *pkt)
 {
-	const struct bf_roce *r = &dct->dev->rx;
+	const struct bf_roce *r = &dct->dev->rdma.rx;
 
 	if (c->qp)
 		bf_mlx5_qp_reset(c->qp);
@@ -262,9 +264,9 @@ static bool begin(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const s
 		c->qp = make_qp(dct, c);
 	if (!c->qp)
 		return false;
-	way_back(dct, pkt, &c->qp->path);
-	c->qp->state = BF_MLX5_QPS_RTR;
-	c->qp->expected_psn = r->psn;
+	way_back(dct, pkt, &c->qp->rdma.path);
+	c->qp->rdma.state = BF_MLX5_QPS_RTR;
+	c->qp->rdma.expected_psn = r->psn;
 	c->session = r->session;
 	c->full = r->dc_flags & BF_DCETH_FULL;
 	c->my_session = ++dct->sessions;
@@ -275,13 +277,13 @@ static bool begin(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const s
 
 static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const struct bf_packet *pkt)
 {
-	const struct bf_roce *r = &dct->dev->rx;
+	const struct bf_roce *r = &dct->dev->rdma.rx;
 	int32_t newer = c ? (int32_t)(r->session - c->session) : 1;
 
 	if (dct->state != BF_DCTC_STATE_ACTIVE) {
-		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, 0, BF_MLX5_DROP_STATE);
+		bf_rdma_drop(&dct->dev->rdma, dct->actor, pkt, 0, BF_RDMA_DROP_STATE);
 	} else if (newer < 0 || (!newer && !c->open)) {
-		bf_mlx5_rx_drop(dct->dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
+		bf_rdma_drop(&dct->dev->rdma, dct->actor, pkt, expected_psn(c), BF_RDMA_DROP_STALE);
 	} else if (r->dc_key != bf_get_be64(dct->context + BF_DCTC_ACCESS_KEY)) {
 		dct->violations++;
 		refuse(dct, pkt, BF_CNAK_KEY, BF_MLX5_DC_KEY_VIOLATION);
@@ -305,15 +307,15 @@ static void connect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, const
 /* An acknowledgement may still be owed for a copy of a packet: the queue pair stays then until its place is needed. */
 static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
 {
-	const struct bf_roce *r = &dct->dev->rx;
+	const struct bf_roce *r = &dct->dev->rdma.rx;
 
 	if (!c || c->session != r->session || !c->open)
 		return;
 	used(dct, c, false);
 	record_context(dct, r, BF_MLX5_DC_CLOSED);
-	if (!is_quiet(c->qp) || c->qp->acks_owed || c->qp->nak)
+	if (!is_quiet(c->qp) || c->qp->rdma.acks_owed || c->qp->rdma.nak)
 		return;
-	c->psn = c->qp->expected_psn;
+	c->psn = c->qp->rdma.expected_psn;
 	free_qp(c->qp);
 	c->qp = NULL;
 }
@@ -322,19 +324,19 @@ static void disconnect(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c)
 static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, struct bf_packet *pkt)
 {
 	struct bf_mlx5 *dev = dct->dev;
-	const struct bf_roce *r = &dev->rx;
+	const struct bf_roce *r = &dev->rdma.rx;
 	const int32_t newer = c ? (int32_t)(r->session - (c->full ? c->my_session : c->session)) : 1;
 
 	if (newer > 0) {
 		refuse(dct, pkt, BF_CNAK_NO_CONTEXT, BF_MLX5_DC_NO_CONTEXT);
 	} else if (newer < 0 || !c->open) {
-		bf_mlx5_rx_drop(dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STALE);
-	} else if (c->qp->state == BF_MLX5_QPS_ERR) {
-		bf_mlx5_rx_drop(dev, dct->actor, pkt, expected_psn(c), BF_MLX5_DROP_STATE);
+		bf_rdma_drop(&dev->rdma, dct->actor, pkt, expected_psn(c), BF_RDMA_DROP_STALE);
+	} else if (c->qp->rdma.state == BF_MLX5_QPS_ERR) {
+		bf_rdma_drop(&dev->rdma, dct->actor, pkt, expected_psn(c), BF_RDMA_DROP_STATE);
 	} else {
 		c->used_ps = dev->sim->now_ps;
 		used(dct, c, true);
-		bf_mlx5_rx_request(c->qp, pkt);
+		bf_rdma_rx_request(&c->qp->rdma, pkt);
 		return;
 	}
 	bf_packet_free(pkt);
@@ -342,14 +344,14 @@ static void request(struct bf_mlx5_dct *dct, struct bf_mlx5_dc_context *c, struc
 
 void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
-	const struct bf_roce *r = &dev->rx;
+	const struct bf_roce *r = &dev->rdma.rx;
 	struct bf_mlx5_dct *dct = bf_mlx5_table_get(&dev->dcts, r->dest_qp);
 
 	if (!dct || dct->port != port || dct->state == BF_DCTC_STATE_DRAINED) {
-		bf_mlx5_rx_drop(dev, dct ? dct->actor : dev->actor, pkt, 0,
-				!dct                ? BF_MLX5_DROP_NO_QP
-				: dct->port != port ? BF_MLX5_DROP_PEER
-						    : BF_MLX5_DROP_STATE);
+		bf_rdma_drop(&dev->rdma, dct ? dct->actor : dev->actor, pkt, 0,
+			     !dct                ? BF_RDMA_DROP_NO_QP
+			     : dct->port != port ? BF_RDMA_DROP_PEER
+						 : BF_RDMA_DROP_STATE);
 		bf_packet_free(pkt);
 	} else if (r->opcode == BF_DC_CONNECT || r->opcode == BF_DC_DISCONNECT) {
 		if (r->opcode == BF_DC_CONNECT)

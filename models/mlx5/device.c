@@ -10,16 +10,10 @@
 #define FIRST_DCTN 0x400000u
 #define NUMBER_MAX 0xffffffu
 #define XFER_BLOCK 32u
-#define ATOMIC_BLOCK 32u
 
 struct bf_mlx5_xfer_block {
 	struct bf_mlx5_xfer_block *next;
 	struct bf_mlx5_xfer xfers[XFER_BLOCK];
-};
-
-struct bf_mlx5_atomic_block {
-	struct bf_mlx5_atomic_block *next;
-	struct bf_mlx5_atomic_op ops[ATOMIC_BLOCK];
 };
 
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
@@ -39,25 +33,6 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 	for (uint32_t i = 1; i < XFER_BLOCK; i++)
 		bf_mlx5_xfer_put(dev, &block->xfers[i]);
 	return &block->xfers[0];
-}
-
-struct bf_mlx5_atomic_op *bf_mlx5_atomic_get(struct bf_mlx5 *dev)
-{
-	struct bf_mlx5_atomic_op *x = dev->atomics;
-	struct bf_mlx5_atomic_block *block;
-
-	if (BF_LIKELY(x != NULL)) {
-		dev->atomics = x->next;
-		return x;
-	}
-	block = calloc(1, sizeof(*block));
-	if (!block)
-		return NULL;
-	block->next = dev->atomic_blocks;
-	dev->atomic_blocks = block;
-	for (uint32_t i = 1; i < ATOMIC_BLOCK; i++)
-		bf_mlx5_atomic_put(dev, &block->ops[i]);
-	return &block->ops[0];
 }
 
 static bool reserve_uar(struct bf_mlx5 *dev, uint32_t index)
@@ -156,7 +131,7 @@ static uint32_t peer_of(void *owner, uint32_t qpn)
 	const struct bf_mlx5_port *p = owner;
 	const struct bf_mlx5_qp *qp = bf_mlx5_table_get(&p->dev->qps, qpn);
 
-	return qp ? qp->remote_qpn : 0;
+	return qp ? qp->rdma.remote_qpn : 0;
 }
 
 static void link_changed(void *owner, bool up)
@@ -216,6 +191,21 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	return status;
 }
 
+static void init_transport(struct bf_mlx5 *dev)
+{
+	const struct bf_mlx5_profile *p = &dev->profile;
+	const struct bf_rdma_profile profile = {
+		.packet_tx_ps = p->packet_tx_ps,
+		.packet_rx_ps = p->packet_rx_ps,
+		.ack_delay_ps = p->ack_delay_ps,
+		.ack_every = p->ack_every,
+		.max_outstanding = p->max_outstanding,
+		.icrc = p->icrc,
+	};
+
+	bf_rdma_init(&dev->rdma, dev->sim, dev->fabric, &dev->dma, &bf_mlx5_transport, &profile, dev->actor);
+}
+
 static bool profile_is_sane(const struct bf_mlx5_profile *p)
 {
 	return p->fetch_wqebbs >= BF_MLX5_MAX_WQEBBS && p->max_outstanding && p->max_outstanding < BF_PSN_SPAN &&
@@ -250,9 +240,9 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	dev->infiniband = opts->infiniband;
 	dev->uar_free = opts->first_uar;
 	dev->port_count = opts->ports ? opts->ports : 1;
-	dev->tx.pkey = 0xffff; /* the default partition, full member (IBA vol. 1 section 10.9) */
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
 	dev->actor = bf_stream_actor(&sim->rec, "device", dev->name);
+	init_transport(dev);
 	init_tables(dev, opts);
 	bf_fault_timer_start(sim, &dev->failure, BF_FAULT_QP_ERROR, bf_mlx5_failure_due);
 	status = bf_mlx5_stats_open(dev);
@@ -350,12 +340,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	free(dev->uars);
 	if (dev->link.mmio)
 		bf_link_fini(&dev->link);
-	while (dev->atomic_blocks) {
-		struct bf_mlx5_atomic_block *block = dev->atomic_blocks;
-
-		dev->atomic_blocks = block->next;
-		free(block);
-	}
+	bf_rdma_fini(&dev->rdma);
 	while (dev->xfer_blocks) {
 		struct bf_mlx5_xfer_block *block = dev->xfer_blocks;
 
@@ -402,23 +387,23 @@ struct bf_dma_port *bf_mlx5_dma(struct bf_mlx5 *dev)
 static void fill_info(const struct bf_mlx5_qp *qp, struct bf_mlx5_qp_info *out)
 {
 	*out = (struct bf_mlx5_qp_info){
-		.qpn = qp->qpn,
-		.state = qp->state,
-		.remote_qpn = qp->remote_qpn,
+		.qpn = qp->rdma.qpn,
+		.state = qp->rdma.state,
+		.remote_qpn = qp->rdma.remote_qpn,
 		.cqn_snd = qp->send_cq->cqn,
 		.cqn_rcv = qp->recv_cq->cqn,
 		.sq_producer = qp->producer,
 		.sq_fetched = qp->fetched,
-		.sq_started = qp->tx_index,
-		.sq_completed = qp->head,
+		.sq_started = qp->rdma.tx_index,
+		.sq_completed = qp->rdma.head,
 		.rq_producer = qp->rq_producer,
 		.rq_consumed = qp->rq_consumed,
-		.send_psn = qp->send_psn,
-		.acked_psn = bf_psn_add(qp->una_psn, BF_PSN_MASK),
-		.recv_psn = qp->expected_psn,
+		.send_psn = qp->rdma.send_psn,
+		.acked_psn = bf_psn_add(qp->rdma.una_psn, BF_PSN_MASK),
+		.recv_psn = qp->rdma.expected_psn,
 		.doorbells = qp->doorbells,
-		.retries = qp->retries,
-		.rnr_naks = qp->rnr_naks,
+		.retries = qp->rdma.retries,
+		.rnr_naks = qp->rdma.rnr_naks,
 		.syndrome = qp->err.syndrome,
 		.vendor_syndrome = qp->err.vendor,
 	};

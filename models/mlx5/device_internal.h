@@ -26,8 +26,8 @@ struct bf_mlx5_uar {
 };
 
 /*
- * What a device counts, in the order of the path; published under these names behind the device's ("nic0.cqes"). NAKs
- * have an array each, by bf_mlx5_nak_kind(), and so have packets that were thrown away, by the record's reason.
+ * What a device counts beside its transport, in the order of the path; published under these names behind the device's
+ * ("nic0.cqes").
  */
 #define BF_MLX5_COUNTERS(C)                                                                                            \
 	C(doorbells)         /* that a queue pair listened to */                                                       \
@@ -36,10 +36,6 @@ struct bf_mlx5_uar {
 	C(ring_reads)                                                                                                  \
 	C(wqes_fetched)                                                                                                \
 	C(wqes_completed)                                                                                              \
-	C(packets_resent)                                                                                              \
-	C(timeouts)                                                                                                    \
-	C(acks_sent)                                                                                                   \
-	C(acks_received)                                                                                               \
 	C(cqes) /* written, those with an error included */                                                            \
 	C(error_cqes)                                                                                                  \
 	C(events)      /* event queue entries written */                                                               \
@@ -49,22 +45,10 @@ struct bf_mlx5_uar {
 	C(dc_cnaks_sent) /* refusals by DC targets */                                                                  \
 	C(dct_evictions) /* responder contexts that another initiator got */
 
-#define BF_MLX5_NAK_KINDS 6u /* RNR, sequence, invalid request, access, operation, reserved codes */
-#define BF_MLX5_DROPS 12u
-
-static inline uint32_t bf_mlx5_nak_kind(uint8_t syndrome)
-{
-	if ((syndrome & 0xe0) == BF_AETH_RNR)
-		return 0;
-	return syndrome >= BF_AETH_NAK_SEQ && syndrome <= BF_AETH_NAK_OP ? syndrome - BF_AETH_NAK_SEQ + 1u : 5;
-}
-
 struct bf_mlx5_counts {
 #define C(name) uint64_t name;
 	BF_MLX5_COUNTERS(C)
 #undef C
-	uint64_t naks_sent[BF_MLX5_NAK_KINDS], naks_received[BF_MLX5_NAK_KINDS];
-	uint64_t rx_drops[BF_MLX5_DROPS];
 };
 
 struct bf_mlx5 {
@@ -79,24 +63,19 @@ struct bf_mlx5 {
 	uint32_t actor;
 	struct bf_dma_port dma;
 	struct bf_link link;
-	struct bf_roce tx;           /* scratch: fields that the opcode at hand does not use may hold anything */
+	struct bf_rdma rdma;         /* its transport */
 	struct bf_mlx5_wqe decoded;  /* scratch */
-	struct bf_roce rx;           /* the packet at hand */
 	struct bf_roce_path ud_path; /* of the datagram at hand */
 	struct bf_mlx5_group *groups;
-	struct bf_fault_timer failure;   /* of queue pairs, by the clock */
-	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
+	struct bf_fault_timer failure; /* of queue pairs, by the clock */
 	struct bf_mlx5_xfer *xfers;
 	struct bf_mlx5_xfer_block *xfer_blocks;
-	struct bf_mlx5_atomic_op *atomics; /* free ones */
-	struct bf_mlx5_atomic_block *atomic_blocks;
 	struct bf_mlx5_sq_copy *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_table reserved;     /* blocks of QPNs that no queue pair gets */
 	struct bf_mlx5_table xrcds;        /* numbers alone */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t entries;     /* of translations: pages and pieces that keys and UMEMs keep, at most BF_MLX5_ENTRIES */
-	uint32_t key_changes; /* keys that went: what was checked before counts no more */
 	struct bf_space *space;
 	struct bf_mlx5_uar **uars;     /* [uar_end]; NULL: not there yet */
 	uint32_t uar_count, uar_end;   /* uar_count: pages that there may be */
@@ -127,12 +106,6 @@ static inline struct bf_mlx5_uar *bf_mlx5_uar_find(const struct bf_mlx5 *dev, ui
 	return uar && uar->allocated ? uar : NULL;
 }
 struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev);
-struct bf_mlx5_atomic_op *bf_mlx5_atomic_get(struct bf_mlx5 *dev);
-static inline void bf_mlx5_atomic_put(struct bf_mlx5 *dev, struct bf_mlx5_atomic_op *x)
-{
-	x->next = dev->atomics;
-	dev->atomics = x;
-}
 static inline void bf_mlx5_xfer_put(struct bf_mlx5 *dev, struct bf_mlx5_xfer *x)
 {
 	x->next = dev->xfers;
@@ -147,9 +120,10 @@ void bf_mlx5_bell_fired(struct bf_event *ev);
 void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp);
 /* Completes what can, sends what can, fetches more: after anything that may have made room. */
 void bf_mlx5_sq_run(struct bf_mlx5_qp *qp);
+void bf_mlx5_sq_complete(struct bf_rdma_qp *rdma, struct bf_rdma_send *send, enum bf_rdma_end end);
 static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, uint16_t index)
 {
-	return &qp->sends[index & qp->sq_mask];
+	return &((struct bf_mlx5_send *)qp->rdma.sends)[index & qp->rdma.sq_mask];
 }
 
 /* dci.c */
@@ -168,6 +142,9 @@ void bf_mlx5_dci_run(struct bf_mlx5_qp *qp);
 void bf_mlx5_dci_told(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s); /* a stream has completed the WQE */
 void bf_mlx5_dci_stream_error(struct bf_mlx5_qp *qp);
 uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream);
+
+/* The fields of `r` that say of which DC connection a packet of this queue pair is. */
+void bf_mlx5_dc_address(const struct bf_mlx5_qp *qp, struct bf_roce *r);
 
 /* Whom a LID names that is used at this port (prm.h, address vector). */
 static inline uint32_t bf_mlx5_lid_ipv4(const struct bf_mlx5_port *port, uint16_t lid)
@@ -215,127 +192,46 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_dct(struct bf_mlx5_mail *m);
 
-/* Nobody acknowledges what it sends: a WQE is done when it has left. */
-static inline bool bf_mlx5_is_unreliable(const struct bf_mlx5_qp *qp)
-{
-	return qp->service == BF_QPC_ST_UD || qp->service == BF_QPC_ST_UC;
-}
-
-/* Where a packet of this queue goes, and of what connection it is. */
-static inline void bf_mlx5_address(const struct bf_mlx5_qp *qp, struct bf_roce *r)
-{
-	r->dest_qp = qp->remote_qpn;
-	r->uc = qp->service == BF_QPC_ST_UC;
-	r->dc = qp->dci || qp->context_of;
-	if (BF_LIKELY(!r->dc))
-		return;
-	r->src_qp = qp->qpn;
-	if (qp->dci) {
-		r->session = qp->dci->full ? qp->dci->peer_session : qp->dci->session;
-		r->stream = qp->dci->stream;
-		r->attempt = qp->dci->attempt;
-		r->dc_flags = qp->dci->full ? BF_DCETH_FULL : 0;
-	} else {
-		r->session = qp->context_of->session;
-		r->stream = qp->context_of->stream;
-		r->attempt = 0;
-		r->dc_flags = 0;
-	}
-}
-
 /* sq_copy.c: qp->sends, sq_bytes and fetch */
 bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp); /* false on lack of memory; true when it has one */
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copies_fini(struct bf_mlx5 *dev);
 
-#define BF_MLX5_BACKLOG_PS (2 * BF_US) /* no more is made to be sent while the port has this much to do: assumed */
-
-/* rc_tx.c */
-void bf_mlx5_tx_run(struct bf_mlx5_qp *qp);
-#define BF_TX_WHOLE 1u    /* payload is in */
-#define BF_TX_REQUEST 2u  /* of the requester */
-#define BF_TX_RESPONSE 4u /* READ data; neither: ACKs, NAKs, atomic results */
-/* Sends `pkt` after everything that is queued, and not before its payload is in. */
-void bf_mlx5_tx_push(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t flags);
-/* Queued packets that have one of these flags must not leave any more. */
-void bf_mlx5_tx_drop(struct bf_mlx5_qp *qp, uint32_t kinds);
-/* `rkey` 0: `va` is an IOVA. */
-bool bf_mlx5_tx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
-			 uint32_t rkey, uint64_t va, uint32_t len);
+/* transport.c: what the transport asks of this device. */
+extern const struct bf_rdma_ops bf_mlx5_transport;
+void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
+void bf_mlx5_expect(void *owner, const struct bf_packet *pkt);
 /* Fails the WQE: it completes with `err` when it is the oldest, and nothing after it is sent. */
 void bf_mlx5_send_fail(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, struct bf_mlx5_err err, const char *why);
+/* What a CQE says of a cause. */
+struct bf_mlx5_err bf_mlx5_err_of(enum bf_rdma_cause cause);
+static inline void bf_mlx5_qp_use_port(struct bf_mlx5_qp *qp, struct bf_mlx5_port *port)
+{
+	qp->port = port;
+	qp->rdma.port = port->port;
+}
 
-/* rc_sge.c: pieces of a WQE's scatter/gather list. */
-struct bf_mlx5_piece {
-	uint64_t va; /* what walk_next() gives is an IOVA */
-	uint32_t len, lkey;
-};
-struct bf_mlx5_walk {
-	const struct bf_mlx5_qp *qp;
-	const struct bf_mlx5_send *send;
-	uint32_t at;   /* next SGE */
-	uint64_t skip; /* bytes to leave out before the next piece */
-};
+/* sge.c: pieces of a WQE's scatter/gather list, read from the device's copy of the ring. */
 /* Copies `len` bytes from `at` of the WQE. */
 void bf_mlx5_copy_wqe(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, uint32_t at, uint8_t *to,
 		      uint32_t len);
-bool bf_mlx5_walk_next(struct bf_mlx5_walk *w, uint32_t want, struct bf_mlx5_piece *out);
+bool bf_mlx5_next_piece(struct bf_rdma_walk *w, uint32_t want, struct bf_rdma_piece *out);
 /* Checks all keys of a WQE, and finds out whether one translates. */
 enum bf_mlx5_key_fault bf_mlx5_check_sges(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t access);
-
-/* rc_ack.c */
-void bf_mlx5_rx_response(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
-
-/* rc_retry.c */
-void bf_mlx5_rto_fired(struct bf_event *ev);
-void bf_mlx5_rnr_fired(struct bf_event *ev);
-void bf_mlx5_rto_start(struct bf_mlx5_qp *qp);    /* a packet left */
-void bf_mlx5_rto_progress(struct bf_mlx5_qp *qp); /* something was acknowledged */
-void bf_mlx5_go_back(struct bf_mlx5_qp *qp, uint32_t psn, enum bf_mlx5_again cause);
-/* One retry less; false when none was left and the oldest WQE failed. */
-bool bf_mlx5_use_retry(struct bf_mlx5_qp *qp);
-void bf_mlx5_rnr_nak(struct bf_mlx5_qp *qp, uint32_t psn, uint8_t timer);
-/* Nothing is sent for that long, then from the oldest packet on. */
-void bf_mlx5_pause(struct bf_mlx5_qp *qp, uint64_t ps);
-/* The WQE that owns the oldest unacknowledged PSN; NULL: none. */
-struct bf_mlx5_send *bf_mlx5_oldest(const struct bf_mlx5_qp *qp);
-/* The transmitter's position becomes `psn`, which lies between una and send. */
-void bf_mlx5_tx_seek(struct bf_mlx5_qp *qp, uint32_t psn);
-
-/* rc_rx.c */
-void bf_mlx5_rx(void *owner, struct bf_packet *pkt);
-void bf_mlx5_expect(void *owner, const struct bf_packet *pkt);
-void bf_mlx5_rx_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
-void bf_mlx5_rx_resume(struct bf_mlx5_qp *qp); /* a receive WQE came, or there is none */
-/* True when a receive WQE is at hand. Otherwise the packet waits for one, or was refused, or dropped. */
-bool bf_mlx5_rx_take(struct bf_mlx5_qp *qp, struct bf_packet *pkt, const struct bf_roce *r);
-/* Why a packet had no effect, in the order of the drop record's reasons. */
-void bf_mlx5_rx_drop(struct bf_mlx5 *dev, uint32_t actor, const struct bf_packet *pkt, uint32_t expected,
-		     enum bf_mlx5_drop why);
-
-/* rc_answer.c */
-void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r);
-void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r);
-void bf_mlx5_answer_duplicate(struct bf_mlx5_qp *qp, const struct bf_roce *r);
-void bf_mlx5_answer_run(struct bf_mlx5_qp *qp);
-void bf_mlx5_answer_fired(struct bf_event *ev);
-void bf_mlx5_ack_fired(struct bf_event *ev);
-void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once);
-/* Refuses the request at `psn`. Fatal ones (everything but sequence and RNR) put the QP into error once sent. */
-void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode);
+/* Puts bytes of an answer where the WQE says, or keeps them for its CQE. 0, or it cannot be written. */
+int bf_mlx5_scatter(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s, uint32_t offset, const uint8_t *data, uint32_t len);
 
 /* rq.c */
-enum bf_mlx5_rq_take { BF_MLX5_RQ_WAIT, BF_MLX5_RQ_TAKEN, BF_MLX5_RQ_EMPTY, BF_MLX5_RQ_BROKEN };
-enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp);
-/* Scatters `len` bytes into the receive WQE at hand. 0 or the fault. */
-int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err);
+enum bf_rdma_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp);
+/* Scatters `len` bytes into the receive WQE at hand. */
+enum bf_rdma_cause bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len);
 void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp);
 /* The receive WQE at hand is this one: `len` bytes of data segments. */
 void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer);
 
 /* srq.c */
-enum bf_mlx5_rq_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp); /* as bf_mlx5_rq_take() */
+enum bf_rdma_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp); /* as bf_mlx5_rq_take() */
 /* The queue pair waits no more for a WQE of its shared receive queue. */
 void bf_mlx5_srq_leave_line(struct bf_mlx5_qp *qp);
 uint8_t bf_mlx5_cmd_create_srq(struct bf_mlx5_mail *m);
@@ -399,9 +295,6 @@ uint8_t bf_mlx5_cmd_query_eq(struct bf_mlx5_mail *m);
 /* mkey.c */
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out);
-/* The fault plan refuses the access to remote memory that a request wants: asked once for each, after its key is good.
- */
-bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp);
 /* What bf_mlx5_mkey_check() checks, without a record. `qpn` 0: whosesoever the key is. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out);
@@ -435,14 +328,12 @@ struct bf_mlx5_xlat *bf_mlx5_read_list(struct bf_mlx5 *dev, const uint8_t *list,
 				       uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
 
 /* qp.c */
-void bf_mlx5_qp_init(struct bf_mlx5_qp *qp);
+void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev);
 /* Keeps the context for QUERY; 0 or a status. */
 uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc);
 uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16]);     /* 0: none that can be reached */
 int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp);        /* what is needed from INIT on; 0 or -ENOMEM */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp); /* false on lack of memory */
-/* Room for answers, if there is none yet; false on lack of memory. */
-bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp);
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_cause cause);
 void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause);
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp);

@@ -128,8 +128,8 @@ void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type)
 	if (!eq || (qp->dci && qp->dci->parent))
 		return;
 	e.data[BF_EQE_QP_SRQ_TYPE] = qp->context_of ? BF_EQE_QUEUE_DCT : BF_EQE_QUEUE_QP;
-	bf_put_be32(e.data + BF_EQE_QP_SRQ_NUMBER, qp->qpn);
-	put(eq, &e, qp->qpn);
+	bf_put_be32(e.data + BF_EQE_QP_SRQ_NUMBER, qp->rdma.qpn);
+	put(eq, &e, qp->rdma.qpn);
 }
 
 /* IBA vol. 1 section 11.6.3.1: what a responder's consumer hears when no completion can tell. */

@@ -70,7 +70,7 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
-	if (qp->service != BF_QPC_ST_UD || !bf_mlx5_group_ipv4(gid))
+	if (qp->rdma.service != BF_RDMA_UD || !bf_mlx5_group_ipv4(gid))
 		return BF_MLX5_CMD_BAD_PARAM;
 	at = find(m->dev, qp, gid);
 	if (*at)
@@ -117,13 +117,13 @@ static bool wants(const struct bf_mlx5_group *g, const struct bf_mlx5_port *port
 {
 	if (bf_mlx5_group_ipv4(g->gid) != sent->dst_ipv4 || g->qp->port != port)
 		return false;
-	return !g->block_own || sent->src_qp != g->qp->qpn || sent->src_ipv4 != port->ipv4;
+	return !g->block_own || sent->src_qp != g->qp->rdma.qpn || sent->src_ipv4 != port->ipv4;
 }
 
 void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	struct bf_mlx5 *dev = port->dev;
-	const struct bf_roce sent = dev->rx;
+	const struct bf_roce sent = dev->rdma.rx;
 
 	for (const struct bf_mlx5_group *g = dev->groups; g; g = g->next) {
 		struct bf_packet *copy = NULL;
@@ -135,7 +135,7 @@ void bf_mlx5_groups_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 		copy->id = pkt->id;
 		copy->len = pkt->len;
 		memcpy(copy->data, pkt->data, pkt->len);
-		dev->rx = sent; /* what the last one did may have used it */
+		dev->rdma.rx = sent; /* what the last one did may have used it */
 		bf_mlx5_ud_take(g->qp, port, copy);
 	}
 	bf_packet_free(pkt);

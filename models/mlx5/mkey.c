@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "sim/fault.h"
-
 /* The order of the checks is that of docs/hardware/mlx5.md#checks. */
 enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t pd, uint32_t qpn, uint32_t key,
 					   uint64_t va, uint64_t len, uint32_t access, const struct bf_mlx5_mkey **out)
@@ -32,7 +30,7 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out)
 {
 	const struct bf_mlx5_mkey *k;
-	enum bf_mlx5_key_fault f = bf_mlx5_mkey_allows(qp->dev, qp->pd, qp->qpn, key, va, len, access, &k);
+	enum bf_mlx5_key_fault f = bf_mlx5_mkey_allows(qp->dev, qp->pd, qp->rdma.qpn, key, va, len, access, &k);
 
 	if (BF_UNLIKELY(!f && k->xlat))
 		f = bf_mlx5_map_check(qp->dev, k, va, len, access);
@@ -43,7 +41,7 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 			.va = va,
 			.start = k ? k->start : 0,
 			.size = k ? k->len : 0,
-			.qpn = qp->qpn,
+			.qpn = qp->rdma.qpn,
 			.key = key,
 			.length = (uint32_t)len,
 			.access = (uint8_t)access,
@@ -51,16 +49,9 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 			.index = index,
 		};
 
-		BF_EMIT_MADE(qp->dev->sim, qp->actor, mkey_error, rec, NULL, 0);
+		BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, mkey_error, rec, NULL, 0);
 	}
 	return f;
-}
-
-bool bf_mlx5_mkey_refused(const struct bf_mlx5_qp *qp)
-{
-	struct bf_fault refused;
-
-	return bf_fault_check(qp->dev->sim, BF_FAULT_ACCESS, qp->actor, qp->qpn, &refused);
 }
 
 /*
@@ -238,7 +229,7 @@ uint8_t bf_mlx5_cmd_destroy_mkey(struct bf_mlx5_mail *m)
 	pd->users--;
 	if (k->umem)
 		k->umem->users--;
-	m->dev->key_changes++;
+	m->dev->rdma.key_changes++;
 	bf_mlx5_table_remove(&m->dev->mkeys, k->index);
 	bf_mlx5_mkey_free(m->dev, k);
 	return BF_MLX5_CMD_OK;

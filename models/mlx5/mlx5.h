@@ -3,12 +3,12 @@
  *
  * It sees what the hardware sees: command mailboxes (bf_mlx5_cmd), stores to its UAR pages, ring and record bytes read
  * by DMA, packets. Everything else (QPs, keys, retries) lives behind those. A request travels through the files in this
- * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> rc_tx.c (packets) -> [fabric] ->
- * rc_rx.c (WRITE, SEND) or rc_answer.c (READ, atomic, ACK, NAK) -> [fabric] -> rc_ack.c -> sq.c (in order) -> cq.c
- * (completion). A DC initiator chooses and opens its connection
- * in dci.c before rc_tx.c sends, a DC target finds the responder context in dct.c before rc_rx.c takes the packet.
- * Datagrams take the same way; what they add is in ud.c.
- * Beside the path: rc_retry.c (time-outs, go-back-N), rq.c and srq.c (receives), mkey.c, mkey_map.c and umr.c (keys),
+ * order: uar.c (doorbell) -> sq.c (doorbell record, fetch) -> wqe.c (decode) -> the transport, models/rdma: tx.c
+ * (packets) -> [fabric] -> rx.c (WRITE, SEND) or answer.c (READ, atomic, ACK, NAK) -> [fabric] -> ack.c -> sq.c
+ * (in order) -> cq.c (completion). What the transport asks of this device is in transport.c. A DC initiator chooses and
+ * opens its connection in dci.c before the transport sends, a DC target finds the responder context in dct.c before it
+ * takes the packet. Datagrams take the same way; what they add is in ud.c.
+ * Beside the path: rq.c and srq.c (receives), mkey.c, mkey_map.c and umr.c (keys),
  * mcg.c (groups), qp.c (states), eq.c (events), cmd*.c (commands).
  *
  * What is known of the hardware, and how well: docs/hardware/mlx5.md, docs/hardware/roce.md. One thread per device, the
@@ -128,13 +128,14 @@ int bf_mlx5_poll_uar(struct bf_region *region);
 
 /*
  * Statistics (sim/stats.h), by name behind the device's: doorbells, dbrec_reads, wqes_fetched, wqes_completed, cqes,
- * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (device_internal.h lists all), and the
+ * packets_resent, timeouts, naks_sent.sequence, rx_drops.icrc and so on (stats.c lists all), and the
  * histogram `latency`: from the arrival of the doorbell that announced a WQE to its CQE in memory, of signalled WQEs
  * without error. Link, DMA port and fabric port have their own: NAME.pcie, NAME.dma, NAME.p1, NAME.p2.
  */
 
 /*
- * Records: models/mlx5/records.h (types 100 to 125). Each QP, CQ and DCT is an actor of kind "queue": "nic0.qp0x101".
+ * Records: models/mlx5/records.h (types 100 to 125), models/rdma/records.h. Each QP, CQ and DCT is an actor of kind
+ * "queue": "nic0.qp0x101".
  */
 
 #endif

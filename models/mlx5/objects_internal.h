@@ -5,24 +5,10 @@
 #ifndef BELFRY_MODELS_MLX5_OBJECTS_INTERNAL_H
 #define BELFRY_MODELS_MLX5_OBJECTS_INTERNAL_H
 
-#include "models/fabric/roce.h"
 #include "models/mlx5/mlx5.h"
 #include "models/mlx5/records.h"
 #include "models/mlx5/wqe.h"
-
-#define BF_PSN_MASK 0xffffffu
-#define BF_PSN_SPAN (1u << 22) /* most PSNs in flight: well below half of the 24-bit space */
-
-/* Distance from b to a in the 24-bit circle, -2^23 .. 2^23 - 1. */
-static inline int32_t bf_psn_diff(uint32_t a, uint32_t b)
-{
-	return (int32_t)((a - b) << 8) >> 8;
-}
-
-static inline uint32_t bf_psn_add(uint32_t psn, uint32_t n)
-{
-	return (psn + n) & BF_PSN_MASK;
-}
+#include "models/rdma/rdma.h"
 
 /*
  * Objects by 24-bit number, in two levels: a look-up is two loads. Both take memory only from the lowest number to the
@@ -139,9 +125,9 @@ struct bf_mlx5_mkey {
 
 #define BF_MLX5_ACCESS_LOCAL_READ 1u
 #define BF_MLX5_ACCESS_LOCAL_WRITE 2u
-#define BF_MLX5_ACCESS_REMOTE_READ 4u
-#define BF_MLX5_ACCESS_REMOTE_WRITE 8u
-#define BF_MLX5_ACCESS_ATOMIC 16u
+#define BF_MLX5_ACCESS_REMOTE_READ BF_RDMA_ACCESS_REMOTE_READ
+#define BF_MLX5_ACCESS_REMOTE_WRITE BF_RDMA_ACCESS_REMOTE_WRITE
+#define BF_MLX5_ACCESS_ATOMIC BF_RDMA_ACCESS_ATOMIC
 
 /* An error, as the CQE will tell it. */
 struct bf_mlx5_err {

@@ -5,31 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void bf_mlx5_qp_init(struct bf_mlx5_qp *qp)
+void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev)
 {
+	qp->dev = dev;
+	bf_rdma_qp_init(&qp->rdma, &dev->rdma, sizeof(struct bf_mlx5_send));
 	bf_event_init(&qp->bell_event, bf_mlx5_bell_fired);
-	bf_event_init(&qp->rto_event, bf_mlx5_rto_fired);
-	bf_event_init(&qp->rnr_event, bf_mlx5_rnr_fired);
-	bf_event_init(&qp->ack_event, bf_mlx5_ack_fired);
-	bf_event_init(&qp->answer_event, bf_mlx5_answer_fired);
-	qp->rto_deadline = BF_NEVER;
-	qp->txq_tail = &qp->txq;
-}
-
-/*
- * Room for answers: as many as may be asked for at once, and as many that are repeated. A queue pair that was reset may
- * allow more than in its last life, whose atomics may still be under way.
- */
-bool bf_mlx5_qp_make_answers(struct bf_mlx5_qp *qp)
-{
-	if (BF_LIKELY(qp->answers && qp->answers_cap >= 2 * qp->max_answers))
-		return true;
-	if (qp->answers && (qp->inflight || qp->answers_tail))
-		return false;
-	free(qp->answers);
-	qp->answers_cap = (uint16_t)(2 * qp->max_answers);
-	qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
-	return qp->answers != NULL;
 }
 
 /* Room for receive WQEs, with the first one that is needed: most receive queues of a mesh never are. */
@@ -56,22 +36,13 @@ int bf_mlx5_qp_prepare(struct bf_mlx5_qp *qp)
 	return qp->has_sq && qp->dci && !bf_mlx5_sq_copy_take(qp) ? -ENOMEM : 0;
 }
 
-/* What was posted before is flushed; the transmitter stands behind it. */
-static void leave_send_error(struct bf_mlx5_qp *qp)
-{
-	qp->halted = false;
-	qp->tx_index = qp->ack_index = qp->head;
-	qp->tx_packet = 0;
-	qp->tx_psn = qp->una_psn = qp->send_psn;
-}
-
 void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_cause cause)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, qp_state, .qpn = qp->qpn, .from = qp->state, .to = state,
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, qp_state, .qpn = qp->rdma.qpn, .from = qp->rdma.state, .to = state,
 		.cause = (uint8_t)cause);
-	if (qp->state == BF_MLX5_QPS_SQER)
-		leave_send_error(qp);
-	qp->state = state;
+	if (qp->rdma.state == BF_MLX5_QPS_SQER)
+		bf_rdma_resume_sends(&qp->rdma);
+	qp->rdma.state = state;
 	qp->drained = false;
 }
 
@@ -82,7 +53,7 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 		qp->err = err;
 	if (bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_qp_error rec = {
-			.qpn = qp->qpn,
+			.qpn = qp->rdma.qpn,
 			.psn = psn,
 			.index = index,
 			.side = side,
@@ -94,31 +65,8 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 		};
 
 		snprintf(rec.why, sizeof(rec.why), "%s", why);
-		BF_EMIT_MADE(qp->dev->sim, qp->actor, qp_error, rec, NULL, 0);
+		BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, qp_error, rec, NULL, 0);
 	}
-}
-
-static void free_held(struct bf_mlx5_qp *qp)
-{
-	bf_mlx5_srq_leave_line(qp);
-	while (qp->hold) {
-		struct bf_packet *pkt = qp->hold;
-
-		qp->hold = pkt->next;
-		bf_packet_free(pkt);
-	}
-}
-
-static void stop_timers(struct bf_mlx5_qp *qp)
-{
-	struct bf_sim *sim = qp->dev->sim;
-
-	bf_sim_cancel(sim, &qp->rto_event);
-	bf_sim_cancel(sim, &qp->rnr_event);
-	bf_sim_cancel(sim, &qp->ack_event);
-	bf_sim_cancel(sim, &qp->answer_event);
-	qp->rto_deadline = BF_NEVER;
-	qp->rnr_waiting = false;
 }
 
 /*
@@ -130,18 +78,14 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause)
 {
 	bool whole = !qp->context_of && !(qp->dci && qp->dci->parent);
 
-	if (qp->state == BF_MLX5_QPS_ERR)
+	if (qp->rdma.state == BF_MLX5_QPS_ERR)
 		return;
 	if (whole)
 		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_ERR, cause);
 	else
-		qp->state = BF_MLX5_QPS_ERR;
-	stop_timers(qp);
-	bf_mlx5_tx_drop(qp, BF_TX_REQUEST | BF_TX_RESPONSE);
-	free_held(qp);
-	qp->answers_head = qp->answers_tail;
-	qp->acks_owed = 0;
-	qp->nak = 0;
+		qp->rdma.state = BF_MLX5_QPS_ERR;
+	bf_mlx5_srq_leave_line(qp);
+	bf_rdma_stop(&qp->rdma);
 	if (qp->dci)
 		bf_mlx5_dci_stream_error(qp);
 	/* WQEs that stay in a shared queue are others'; the one at hand is flushed, and there will be no more. */
@@ -157,29 +101,17 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause)
 /* Back to RESET: what is in flight is void, no CQE says so. */
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 {
-	if (BF_UNLIKELY(qp->service == BF_QPC_ST_UD))
+	if (BF_UNLIKELY(qp->rdma.service == BF_QPC_ST_UD))
 		bf_mlx5_special_close(qp);
-	stop_timers(qp);
+	bf_mlx5_srq_leave_line(qp);
+	bf_rdma_reset(&qp->rdma);
 	bf_sim_cancel(qp->dev->sim, &qp->bell_event);
-	bf_mlx5_tx_drop(qp, ~0u);
-	free_held(qp);
-	qp->epoch++;
-	qp->producer = qp->fetch_issued = qp->fetched = qp->decoded = qp->tx_index = qp->ack_index = qp->head = 0;
-	qp->tx_packet = qp->read_psns = qp->locals = 0;
-	qp->rdatomic = 0;
-	qp->tx_psn = qp->send_psn = qp->una_psn = qp->expected_psn = qp->msn = 0;
-	qp->halted = qp->bell_again = qp->dbr_again = qp->lost_valid = qp->resending = false;
+	qp->producer = qp->fetch_issued = qp->fetched = 0;
+	qp->bell_again = qp->dbr_again = false;
 	qp->bf = NULL;
-	qp->acks_owed = 0;
-	qp->rx_op = qp->nak = 0;
-	qp->nak_sent = qp->refused = qp->rx_has_wqe = qp->established = false;
-	qp->rq_found = BF_MLX5_RQ_WAIT;
-	qp->answers_head = qp->answers_tail = 0;
-	qp->answers_inflight = 0;
+	qp->rq_found = BF_RDMA_TAKE_WAIT;
 	qp->rq_producer = qp->rq_consumed = qp->rq_cached = 0;
 	qp->err = (struct bf_mlx5_err){ 0 };
-	for (uint32_t i = 0; qp->answers && i < qp->answers_cap; i++)
-		qp->answers[i].npsn = 0;
 	if (qp->dci)
 		bf_mlx5_dci_reset(qp);
 }
@@ -189,7 +121,7 @@ void bf_mlx5_qp_release(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_qp **link = &qp->dev->zombie_qps;
 
-	if (qp->inflight)
+	if (qp->rdma.inflight)
 		return;
 	while (*link != qp)
 		link = &(*link)->next_zombie;
@@ -199,21 +131,15 @@ void bf_mlx5_qp_release(struct bf_mlx5_qp *qp)
 
 void bf_mlx5_qp_free(struct bf_mlx5_qp *qp)
 {
-	while (qp->txq) {
-		struct bf_packet *pkt = qp->txq;
-
-		qp->txq = pkt->next;
-		bf_packet_free(pkt);
-	}
-	free_held(qp);
+	bf_mlx5_srq_leave_line(qp);
+	bf_rdma_qp_fini(&qp->rdma);
 	if (qp->dci && qp->dci->parent) /* a stream uses its DCI's */
-		free(qp->sends);
+		free(qp->rdma.sends);
 	else
 		bf_mlx5_sq_copy_free(qp);
 	if (qp->dci)
 		bf_mlx5_dci_free(qp);
 	free(qp->receive);
-	free(qp->answers);
 	free(qp->context);
 	bf_pool_give(qp->dev->sim, qp, sizeof(*qp));
 }

@@ -2,16 +2,12 @@
  * The receive queue.
  *
  * Posting a receive rings no bell: the device reads the doorbell record when it needs a receive WQE and knows of none,
- * then fetches as many as it caches. Requests that arrive meanwhile wait (rc_rx.c).
+ * then fetches as many as it caches. Requests that arrive meanwhile wait (models/rdma/rx.c).
  */
 #include "models/mlx5/device_internal.h"
 
 enum { RQ_IDLE, RQ_DBREC, RQ_FETCH };
 
-/* Responder: receive-buffer key (ucx#7801, ucx#9167). */
-static const struct bf_mlx5_err err_key = { BF_MLX5_SYND_LOCAL_PROT, 0x32, 0x92 };
-/* Responder: the buffer cannot be written; vendor code assumed from the requester's side. */
-static const struct bf_mlx5_err err_write = { BF_MLX5_SYND_LOCAL_ACCESS, 0x51, 0x01 };
 static const struct bf_mlx5_err err_flush = { BF_MLX5_SYND_WR_FLUSH, 0xf9, 0x00 };
 
 static void rq_done(struct bf_dma_op *op);
@@ -45,9 +41,9 @@ static void fetch(struct bf_mlx5_qp *qp)
 		read_record(qp);
 	else
 		read_wqes(qp);
-	qp->receive->epoch = qp->epoch;
+	qp->receive->epoch = qp->rdma.epoch;
 	qp->receive->op.done = rq_done;
-	qp->inflight++;
+	qp->rdma.inflight++;
 	bf_dma_read(&qp->dev->dma, &qp->receive->op);
 }
 
@@ -58,57 +54,58 @@ static void rq_done(struct bf_dma_op *op)
 	uint8_t what = qp->rq_busy;
 
 	qp->rq_busy = RQ_IDLE;
-	qp->inflight--;
-	if (qp->dead) {
+	qp->rdma.inflight--;
+	if (qp->rdma.dead) {
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (rx->epoch == qp->epoch && qp->state != BF_MLX5_QPS_ERR) {
+	if (rx->epoch == qp->rdma.epoch && qp->rdma.state != BF_MLX5_QPS_ERR) {
 		if (op->status) {
-			qp->rq_found = BF_MLX5_RQ_BROKEN;
+			qp->rq_found = BF_RDMA_TAKE_BROKEN;
 		} else if (what == RQ_DBREC) {
 			qp->rq_producer = (uint16_t)bf_get_be32(rx->record);
 			if (qp->rq_producer != qp->rq_consumed) {
 				fetch(qp);
 				return;
 			}
-			qp->rq_found = BF_MLX5_RQ_EMPTY;
+			qp->rq_found = BF_RDMA_TAKE_EMPTY;
 		} else {
 			qp->rq_cached = (uint16_t)(qp->rq_consumed + op->len / qp->rq_stride);
 		}
 	}
-	bf_mlx5_rx_resume(qp);
-	qp->rq_found = BF_MLX5_RQ_WAIT;
+	bf_rdma_rx_resume(&qp->rdma);
+	qp->rq_found = BF_RDMA_TAKE_WAIT;
 }
 
 void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer)
 {
 	struct bf_mlx5_receive *rx = qp->receive;
 
-	rx->nsge = bf_mlx5_recv_decode(bytes, len, rx->sge, len / BF_MLX5_DS, &rx->room);
+	rx->nsge = bf_mlx5_recv_decode(bytes, len, rx->sge, len / BF_MLX5_DS, &qp->rdma.rx_room);
 	rx->sge_at = rx->sge_done = 0;
 	rx->in_cqe_len = 0;
 	qp->rq_index = index;
-	qp->rx_has_wqe = true;
-	BF_EMIT_TAIL(qp->dev->sim, qp->actor, recv_wqe_fetch, bytes, len, .room = rx->room, .qpn = qp->qpn,
-		     .nsge = rx->nsge, .psn = qp->expected_psn, .index = index, .producer = producer);
+	qp->rdma.rx_has_receive = true;
+	BF_EMIT_TAIL(qp->dev->sim, qp->rdma.actor, recv_wqe_fetch, bytes, len, .room = qp->rdma.rx_room,
+		     .qpn = qp->rdma.qpn, .nsge = rx->nsge, .psn = qp->rdma.expected_psn, .index = index,
+		     .producer = producer);
 }
 
-enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
+enum bf_rdma_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 {
-	enum bf_mlx5_rq_take found = qp->rq_found;
+	enum bf_rdma_take found = qp->rq_found;
 	uint16_t left;
 
 	if (qp->srq)
 		return bf_mlx5_srq_take(qp);
 	if (qp->rq_busy)
-		return BF_MLX5_RQ_WAIT;
+		return BF_RDMA_TAKE_WAIT;
 	/* Without memory no receive can be had; the requester tries again later. */
 	if (!bf_mlx5_qp_make_receives(qp))
-		return BF_MLX5_RQ_EMPTY;
+		return BF_RDMA_TAKE_EMPTY;
 	if (qp->rq_cached == qp->rq_consumed) {
-		qp->rq_found = BF_MLX5_RQ_WAIT;
-		if (found == BF_MLX5_RQ_WAIT)
+		qp->rq_found = BF_RDMA_TAKE_WAIT;
+		if (found == BF_RDMA_TAKE_WAIT)
 			fetch(qp);
 		return found;
 	}
@@ -117,10 +114,10 @@ enum bf_mlx5_rq_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 	bf_mlx5_rq_begin(qp, qp->receive->bytes + qp->receive->op.len - (size_t)left * qp->rq_stride, qp->rq_stride,
 			 qp->rq_consumed, qp->rq_producer);
 	qp->rq_consumed++;
-	return BF_MLX5_RQ_TAKEN;
+	return BF_RDMA_TAKE_TAKEN;
 }
 
-int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len, struct bf_mlx5_err *err)
+enum bf_rdma_cause bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len)
 {
 	struct bf_mlx5_receive *rx = qp->receive;
 
@@ -129,16 +126,12 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 		uint32_t n = sge->len - rx->sge_done;
 
 		n = n < len ? n : len;
-		if ((!rx->sge_done || qp->rx_keys != qp->dev->key_changes) &&
+		if ((!rx->sge_done || qp->rdma.rx_keys != qp->dev->rdma.key_changes) &&
 		    bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len, BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index,
-				       NULL)) {
-			*err = err_key;
-			return -1;
-		}
-		if (bf_mlx5_key_write(qp->dev, sge->lkey, sge->va + rx->sge_done, data, n)) {
-			*err = err_write;
-			return -1;
-		}
+				       NULL))
+			return BF_RDMA_RECEIVE_KEY;
+		if (bf_mlx5_key_write(qp->dev, sge->lkey, sge->va + rx->sge_done, data, n))
+			return BF_RDMA_RECEIVE_WRITE;
 		data += n;
 		len -= n;
 		rx->sge_done += n;
@@ -147,8 +140,8 @@ int bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len,
 			rx->sge_done = 0;
 		}
 	}
-	qp->rx_keys = qp->dev->key_changes;
-	return 0;
+	qp->rdma.rx_keys = qp->dev->rdma.key_changes;
+	return BF_RDMA_NO_CAUSE;
 }
 
 static void flush_one(struct bf_mlx5_qp *qp, uint16_t index)
@@ -161,8 +154,8 @@ static void flush_one(struct bf_mlx5_qp *qp, uint16_t index)
 /* In error: every receive that the doorbell record knows of is completed with a flush error, in order. */
 void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp)
 {
-	if (qp->rx_has_wqe) {
-		qp->rx_has_wqe = false;
+	if (qp->rdma.rx_has_receive) {
+		qp->rdma.rx_has_receive = false;
 		flush_one(qp, qp->rq_index);
 	}
 	if ((uint16_t)(qp->rq_producer - qp->rq_consumed) > qp->rq_mask + 1u)

@@ -33,9 +33,9 @@ void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp)
 	qp->dbr_busy = true;
 	qp->dbr_again = false;
 	qp->dev->count.dbrec_reads++;
-	qp->inflight++;
+	qp->rdma.inflight++;
 	x->qp = qp;
-	x->epoch = qp->epoch;
+	x->epoch = qp->rdma.epoch;
 	x->bell_ps = qp->bell_ps;
 	x->op = (struct bf_dma_op){
 		.iova = bf_mlx5_buf_iova(&qp->dbr, 0, BF_MLX5_DBR_BYTES, &run),
@@ -61,18 +61,18 @@ void bf_mlx5_bell_fired(struct bf_event *ev)
 static void record_dbrec(const struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x, uint16_t before, uint8_t verdict)
 {
 	struct bf_rec_dbrec rec = {
-		.qpn = qp->qpn,
+		.qpn = qp->rdma.qpn,
 		.before = before,
 		.producer = qp->producer,
 		.doorbell = qp->bell_index,
 		.rq_producer = (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_RCV),
 		.verdict = verdict,
-		.in_ring = (uint16_t)(qp->producer - qp->head),
+		.in_ring = (uint16_t)(qp->producer - qp->rdma.head),
 	};
 
 	/* libmlx5 rings with the index of its last WQE, which is at most 16 WQEBBs behind the producer index. */
 	rec.mismatch = (uint16_t)(qp->producer - qp->bell_index) > BF_MLX5_MAX_WQEBBS;
-	BF_EMIT_MADE(qp->dev->sim, qp->actor, dbrec, rec, NULL, 0);
+	BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, dbrec, rec, NULL, 0);
 }
 
 /*
@@ -103,9 +103,9 @@ static void use_blueflame(struct bf_mlx5_qp *qp);
  */
 static void dbrec_failed(struct bf_mlx5_qp *qp)
 {
-	if (qp->state == BF_MLX5_QPS_ERR)
+	if (qp->rdma.state == BF_MLX5_QPS_ERR)
 		return;
-	bf_mlx5_qp_report(qp, 0, qp->head, 0, qp->send_psn, 0, err_fetch, "doorbell record cannot be read");
+	bf_mlx5_qp_report(qp, 0, qp->rdma.head, 0, qp->rdma.send_psn, 0, err_fetch, "doorbell record cannot be read");
 	bf_mlx5_event_qp(qp, BF_MLX5_EVENT_WQ_CATAS_ERROR);
 	bf_mlx5_qp_error(qp, BF_MLX5_BY_REQUESTER);
 }
@@ -123,7 +123,7 @@ static void take_record(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 		qp->rq_producer = (uint16_t)bf_get_be32(x->record + 4 * BF_MLX5_DBR_RCV);
 	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
 		record_dbrec(qp, x, before, verdict);
-	if (qp->state == BF_MLX5_QPS_ERR && !status)
+	if (qp->rdma.state == BF_MLX5_QPS_ERR && !status)
 		bf_mlx5_rq_flush(qp);
 	if (verdict == BF_MLX5_DBREC_FAILED && (status || qp->has_sq))
 		dbrec_failed(qp);
@@ -135,14 +135,14 @@ static void dbrec_done(struct bf_dma_op *op)
 {
 	struct bf_mlx5_xfer *x = BF_CONTAINER_OF(op, struct bf_mlx5_xfer, op);
 	struct bf_mlx5_qp *qp = x->qp;
-	const bool stale = x->epoch != qp->epoch;
+	const bool stale = x->epoch != qp->rdma.epoch;
 
 	qp->dbr_busy = false;
-	qp->inflight--;
-	if (!qp->dead && !stale)
+	qp->rdma.inflight--;
+	if (!qp->rdma.dead && !stale)
 		take_record(qp, x);
 	bf_mlx5_xfer_put(qp->dev, x);
-	if (qp->dead) {
+	if (qp->rdma.dead) {
 		bf_mlx5_qp_release(qp);
 		return;
 	}
@@ -156,7 +156,7 @@ static void copy_from_ring(const struct bf_mlx5_qp *qp, uint16_t index, uint8_t 
 {
 	for (uint32_t i = 0; i < wqebbs; i++)
 		memcpy(to + i * BF_MLX5_WQEBB,
-		       qp->sq_bytes + ((size_t)((uint16_t)(index + i) & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT),
+		       qp->sq_bytes + ((size_t)((uint16_t)(index + i) & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT),
 		       BF_MLX5_WQEBB);
 }
 
@@ -165,10 +165,10 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 {
 	const struct bf_mlx5_wqe *w = &qp->dev->decoded;
 	struct bf_rec_wqe_fetch rec = {
-		.qpn = qp->qpn,
+		.qpn = qp->rdma.qpn,
 		.ctrl_qpn = w->qpn,
 		.length = verdict >= BF_MLX5_FETCH_MALFORMED ? 0 : w->length,
-		.index = qp->decoded,
+		.index = qp->rdma.decoded,
 		.ctrl_index = w->index,
 		.producer = qp->producer,
 		.opcode = w->opcode,
@@ -181,56 +181,101 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 
 	if (why)
 		snprintf(rec.why, sizeof(rec.why), "%.31s", why);
-	BF_EMIT_MADE(qp->dev->sim, qp->actor, wqe_fetch, rec, bytes, wqebbs * BF_MLX5_WQEBB);
+	BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, wqe_fetch, rec, bytes, wqebbs * BF_MLX5_WQEBB);
 }
 
 static void record_datagram(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, ud_wqe, .qpn = qp->qpn, .dest_qp = w->dct,
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, ud_wqe, .qpn = qp->rdma.qpn, .dest_qp = w->dct,
 		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport,
 		.qkey = (uint32_t)(w->dc_key >> 32), .index = index, .av_len = w->av_len);
 }
 
 static void record_av(const struct bf_mlx5_qp *qp, const struct bf_mlx5_wqe *w, uint16_t index)
 {
-	BF_EMIT(qp->dev->sim, qp->actor, dc_wqe, .dc_key = w->dc_key, .qpn = qp->qpn, .dct = w->dct,
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, dc_wqe, .dc_key = w->dc_key, .qpn = qp->rdma.qpn, .dct = w->dct,
 		.ipv4 = w->av_len == BF_MLX5_AV_FULL ? bf_mlx5_gid_ipv4(w->rgid) : w->udp_sport, .index = index,
 		.stream = w->stream, .av_len = w->av_len);
+}
+
+static uint8_t operation(uint8_t opcode)
+{
+	switch (opcode) {
+	case BF_MLX5_OP_SEND:
+		return BF_RDMA_OP_SEND;
+	case BF_MLX5_OP_SEND_IMM:
+		return BF_RDMA_OP_SEND_IMM;
+	case BF_MLX5_OP_SEND_INVAL:
+		return BF_RDMA_OP_SEND_INVAL;
+	case BF_MLX5_OP_RDMA_WRITE:
+		return BF_RDMA_OP_WRITE;
+	case BF_MLX5_OP_RDMA_WRITE_IMM:
+		return BF_RDMA_OP_WRITE_IMM;
+	case BF_MLX5_OP_RDMA_READ:
+		return BF_RDMA_OP_READ;
+	case BF_MLX5_OP_ATOMIC_CS:
+		return BF_RDMA_OP_COMPARE_SWAP;
+	case BF_MLX5_OP_ATOMIC_FA:
+		return BF_RDMA_OP_FETCH_ADD;
+	case BF_MLX5_OP_ATOMIC_MASKED_CS:
+		return BF_RDMA_OP_MASKED_COMPARE_SWAP;
+	case BF_MLX5_OP_ATOMIC_MASKED_FA:
+		return BF_RDMA_OP_MASKED_FETCH_ADD;
+	default:
+		return BF_RDMA_OP_LOCAL;
+	}
+}
+
+/* What each fence mode waits for: docs/hardware/mlx5.md#send-entry-6. */
+static uint8_t fence(uint8_t fm)
+{
+	switch (fm) {
+	case BF_MLX5_FM_NONE:
+		return 0;
+	case BF_MLX5_FM_SMALL:
+		return BF_RDMA_FENCE_LOCAL;
+	case BF_MLX5_FM_FENCE:
+		return BF_RDMA_FENCE_READS;
+	case BF_MLX5_FM_FENCE_SMALL:
+		return BF_RDMA_FENCE_READS | BF_RDMA_FENCE_LOCAL;
+	default:
+		return BF_RDMA_FENCE_ALL;
+	}
 }
 
 static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint16_t index)
 {
 	*s = (struct bf_mlx5_send){
+		.rdma = {
+			.raddr = w->raddr,
+			.rkey = w->rkey,
+			.length = w->length,
+			.imm = w->imm,
+			.inline_len = w->inline_len,
+			.slot = index,
+			.slots = w->wqebbs,
+			.op = operation(w->opcode),
+			.fence = fence(w->fm),
+			.atomic_size = w->atomic_size,
+		},
 		.told_ps = s->told_ps,
-		.raddr = w->raddr,
-		.rkey = w->rkey,
-		.length = w->length,
-		.imm = w->imm,
 		.index = index,
+		.inline_at = (uint16_t)w->inline_offset,
 		.opcode = w->opcode,
 		.opmod = w->opmod,
-		.wqebbs = w->wqebbs,
 		.nsge = (uint8_t)w->nsge,
-		.fm = w->fm,
 		.ce = w->ce,
-		.atomic_size = w->atomic_size,
-		.payload = (uint16_t)w->inline_offset,
-		.slot = index,
 		.av = w->av_len,
 	};
-	if (w->has_inline && !w->nsge) {
-		s->flags |= BF_SEND_INLINE;
-	} else if (w->nsge) {
-		s->inline_at = (uint16_t)w->inline_offset;
-		s->inline_len = (uint16_t)w->inline_len;
+	if (w->nsge) {
 		s->va = w->sge[0].va;
 		s->lkey = w->sge[0].lkey;
 		s->payload = (uint16_t)((w->ds - w->nsge) * BF_MLX5_DS);
 	}
 	if (w->solicited)
-		s->flags |= BF_SEND_SOLICITED;
+		s->rdma.flags |= BF_RDMA_SEND_SOLICITED;
 	if (w->opcode == BF_MLX5_OP_RDMA_READ || w->atomic_size)
-		s->flags |= BF_SEND_RDATOMIC;
+		s->rdma.flags |= BF_RDMA_SEND_RDATOMIC;
 }
 
 /* Decodes the WQE at `decoded`. False: more of it has to come first. */
@@ -238,48 +283,49 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 {
 	struct bf_mlx5 *dev = qp->dev;
 	struct bf_mlx5_wqe *w = &dev->decoded;
-	uint16_t index = qp->decoded;
+	uint16_t index = qp->rdma.decoded;
 	struct bf_mlx5_send *s = bf_mlx5_send_at(qp, index);
-	uint8_t *bytes = qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
+	uint8_t *bytes = qp->sq_bytes + ((size_t)(index & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT);
 	uint8_t whole[BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB];
 	uint32_t ds = bytes[7] & 0x3f, wqebbs = ds ? (ds + 3) / 4 : 1;
 	struct bf_error why; /* set when decoding fails */
 	int status;
 
-	if ((uint16_t)(qp->fetched - index) < wqebbs && wqebbs <= qp->sq_mask + 1u)
+	if ((uint16_t)(qp->fetched - index) < wqebbs && wqebbs <= qp->rdma.sq_mask + 1u)
 		return false;
-	if (wqebbs > qp->sq_mask + 1u)
+	if (wqebbs > qp->rdma.sq_mask + 1u)
 		wqebbs = 1; /* cannot be: DS is garbage, and decoding will say so */
-	if ((index & qp->sq_mask) + wqebbs > qp->sq_mask + 1u) {
+	if ((index & qp->rdma.sq_mask) + wqebbs > qp->rdma.sq_mask + 1u) {
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = qp->dci                       ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
-		 : qp->service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
-					       : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
+	status = qp->dci                            ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+		 : qp->rdma.service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+						    : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
 	if (BF_LIKELY(!status)) {
 		fill_send(s, w, index);
 	} else {
 		*s = (struct bf_mlx5_send){
-			.index = index, .slot = index, .opcode = w->opcode, .wqebbs = (uint8_t)wqebbs
+			.rdma = { .slot = index, .slots = (uint8_t)wqebbs, .flags = BF_RDMA_SEND_FAILED },
+			.index = index,
+			.opcode = w->opcode,
+			.err = err_malformed,
 		};
-		s->err = err_malformed;
-		s->flags = BF_SEND_FAILED;
 	}
 	if (BF_UNLIKELY(w->av_len && !status) && bf_probe(dev->sim, BF_CLASS_QUEUE))
 		(qp->dci ? record_av : record_datagram)(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
-		uint8_t verdict = status              ? BF_MLX5_FETCH_MALFORMED
-				  : w->index != index ? BF_MLX5_FETCH_INDEX
-				  : w->qpn != qp->qpn ? BF_MLX5_FETCH_QPN
-						      : BF_MLX5_FETCH_OK;
+		uint8_t verdict = status                   ? BF_MLX5_FETCH_MALFORMED
+				  : w->index != index      ? BF_MLX5_FETCH_INDEX
+				  : w->qpn != qp->rdma.qpn ? BF_MLX5_FETCH_QPN
+							   : BF_MLX5_FETCH_OK;
 
 		record_fetch(qp, bytes, wqebbs, source, verdict, status ? why.text : NULL);
 	}
-	if (status && qp->state == BF_MLX5_QPS_RTS && !qp->halted)
-		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->send_psn, 0, err_malformed, why.text);
-	qp->decoded = (uint16_t)(index + wqebbs);
-	if (BF_UNLIKELY(qp->dci && qp->dci->stream_count) && qp->state != BF_MLX5_QPS_ERR)
+	if (status && qp->rdma.state == BF_MLX5_QPS_RTS && !qp->rdma.halted)
+		bf_mlx5_qp_report(qp, 0, index, w->opcode, qp->rdma.send_psn, 0, err_malformed, why.text);
+	qp->rdma.decoded = (uint16_t)(index + wqebbs);
+	if (BF_UNLIKELY(qp->dci && qp->dci->stream_count) && qp->rdma.state != BF_MLX5_QPS_ERR)
 		bf_mlx5_dci_deal(qp, s, w->stream);
 	dev->count.wqes_fetched++;
 	return true;
@@ -287,13 +333,13 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 
 static void decode(struct bf_mlx5_qp *qp, uint8_t source)
 {
-	uint16_t from = qp->decoded;
+	uint16_t from = qp->rdma.decoded;
 
-	while (qp->decoded != qp->fetched && decode_one(qp, source))
+	while (qp->rdma.decoded != qp->fetched && decode_one(qp, source))
 		;
-	qp->dev->tx_busy_ps =
-	    (qp->dev->tx_busy_ps > qp->dev->sim->now_ps ? qp->dev->tx_busy_ps : qp->dev->sim->now_ps) +
-	    (uint16_t)(qp->decoded - from) * qp->dev->profile.wqe_ps;
+	qp->dev->rdma.tx_busy_ps =
+	    (qp->dev->rdma.tx_busy_ps > qp->dev->sim->now_ps ? qp->dev->rdma.tx_busy_ps : qp->dev->sim->now_ps) +
+	    (uint16_t)(qp->rdma.decoded - from) * qp->dev->profile.wqe_ps;
 }
 
 /*
@@ -306,14 +352,15 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 	bool next;
 
 	qp->bf = NULL;
-	if (!bf || !qp->sends || bf->have != ~0ull || qp->state != BF_MLX5_QPS_RTS || qp->fetch_issued != qp->fetched ||
-	    qp->fetched != qp->decoded)
+	if (!bf || !qp->rdma.sends || bf->have != ~0ull || qp->rdma.state != BF_MLX5_QPS_RTS ||
+	    qp->fetch_issued != qp->fetched || qp->fetched != qp->rdma.decoded)
 		return;
-	next = bf_get_be32(bf->bytes + 4) >> 8 == qp->qpn &&
+	next = bf_get_be32(bf->bytes + 4) >> 8 == qp->rdma.qpn &&
 	       BF_FIELD_GET(BF_MLX5_CTRL_INDEX, bf_get_be32(bf->bytes)) == qp->fetched;
-	if (!next || (uint16_t)(qp->fetched - qp->head) > qp->sq_mask)
+	if (!next || (uint16_t)(qp->fetched - qp->rdma.head) > qp->rdma.sq_mask)
 		return;
-	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->bytes, BF_MLX5_WQEBB);
+	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->bytes,
+	       BF_MLX5_WQEBB);
 	bf->have = 0;
 	qp->fetch_issued++;
 	qp->fetched++;
@@ -323,15 +370,17 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 /* The ring's memory is gone: each WQE of the fetch is one that cannot be executed. */
 static void fetch_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_fetch *f)
 {
-	for (uint16_t index = qp->decoded; index != qp->fetched; index++) {
-		memset(qp->sq_bytes + ((size_t)(index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
+	for (uint16_t index = qp->rdma.decoded; index != qp->fetched; index++) {
+		memset(qp->sq_bytes + ((size_t)(index & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT), 0, BF_MLX5_WQEBB);
 		*bf_mlx5_send_at(qp, index) = (struct bf_mlx5_send){
-			.index = index, .slot = index, .wqebbs = 1, .flags = BF_SEND_FAILED, .err = err_fetch
+			.rdma = { .slot = index, .slots = 1, .flags = BF_RDMA_SEND_FAILED },
+			.index = index,
+			.err = err_fetch,
 		};
 	}
-	if (qp->state == BF_MLX5_QPS_RTS)
-		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->send_psn, 0, err_fetch, "send queue cannot be read");
-	qp->decoded = qp->fetched;
+	if (qp->rdma.state == BF_MLX5_QPS_RTS)
+		bf_mlx5_qp_report(qp, 0, f->start, 0, qp->rdma.send_psn, 0, err_fetch, "send queue cannot be read");
+	qp->rdma.decoded = qp->fetched;
 }
 
 static void fetch_done(struct bf_dma_op *op)
@@ -340,12 +389,12 @@ static void fetch_done(struct bf_dma_op *op)
 	struct bf_mlx5_qp *qp = f->qp;
 
 	f->busy = false;
-	qp->inflight--;
-	if (qp->dead) {
+	qp->rdma.inflight--;
+	if (qp->rdma.dead) {
 		bf_mlx5_qp_release(qp);
 		return;
 	}
-	if (f->epoch == qp->epoch) {
+	if (f->epoch == qp->rdma.epoch) {
 		qp->fetched = (uint16_t)(qp->fetched + f->count);
 		if (BF_UNLIKELY(op->status))
 			fetch_failed(qp, f);
@@ -359,9 +408,9 @@ static void fetch_done(struct bf_dma_op *op)
 static bool fetch_next(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_fetch *f = &qp->fetch[qp->fetch_next];
-	uint32_t slot = qp->fetch_issued & qp->sq_mask, size = qp->sq_mask + 1u;
+	uint32_t slot = qp->fetch_issued & qp->rdma.sq_mask, size = qp->rdma.sq_mask + 1u;
 	uint32_t n = (uint16_t)(qp->producer - qp->fetch_issued);
-	uint32_t room = size - (uint16_t)(qp->fetch_issued - qp->head);
+	uint32_t room = size - (uint16_t)(qp->fetch_issued - qp->rdma.head);
 	uint32_t run;
 
 	if (f->busy)
@@ -377,104 +426,58 @@ static bool fetch_next(struct bf_mlx5_qp *qp)
 	f->op.dst = qp->sq_bytes + ((size_t)slot << BF_MLX5_WQEBB_SHIFT);
 	f->op.done = fetch_done;
 	f->qp = qp;
-	f->epoch = qp->epoch;
+	f->epoch = qp->rdma.epoch;
 	f->start = qp->fetch_issued;
 	f->count = (uint16_t)n;
 	f->busy = true;
 	qp->fetch_issued = (uint16_t)(qp->fetch_issued + n);
 	qp->fetch_next = (uint8_t)((qp->fetch_next + 1u) % BF_MLX5_FETCHES);
-	qp->inflight++;
+	qp->rdma.inflight++;
 	qp->dev->count.ring_reads++;
 	bf_dma_read(&qp->dev->dma, &f->op);
 	return true;
 }
 
-/* WQEs that are posted now are not executed. */
-static bool flushes(const struct bf_mlx5_qp *qp)
-{
-	return qp->state == BF_MLX5_QPS_ERR || qp->state == BF_MLX5_QPS_SQER;
-}
-
 /* In error, too: WQEs are read to learn where they end, so that each gets its flush completion. */
 static void fetch_more(struct bf_mlx5_qp *qp)
 {
-	if (qp->state != BF_MLX5_QPS_RTS && !flushes(qp))
+	if (qp->rdma.state != BF_MLX5_QPS_RTS && !bf_rdma_flushes(&qp->rdma))
 		return;
 	while (qp->fetch_issued != qp->producer && fetch_next(qp))
 		;
 }
 
-static void complete(struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, const struct bf_mlx5_err *err)
+/* The WQE is over: its CQE, if it is to have one. */
+void bf_mlx5_sq_complete(struct bf_rdma_qp *rdma, struct bf_rdma_send *send, enum bf_rdma_end end)
 {
+	struct bf_mlx5_qp *qp = bf_mlx5_qp_of(rdma);
+	struct bf_mlx5_send *s = bf_mlx5_send_of(send);
 	struct bf_mlx5_completion c = {
-		.opcode = err ? BF_MLX5_CQE_REQ_ERR : BF_MLX5_CQE_REQ,
+		.opcode = end ? BF_MLX5_CQE_REQ_ERR : BF_MLX5_CQE_REQ,
 		.wqe_opcode = s->opcode,
 		.index = s->index,
-		.byte_cnt = s->length,
+		.byte_cnt = send->length,
 	};
-	bool signalled = err || s->ce >= 2;
+	const bool signalled = end || s->ce >= 2;
 
 	qp->dev->count.wqes_completed++;
-	if (err)
-		c.err = *err;
+	if (end)
+		c.err = end == BF_RDMA_FLUSHED ? err_flush : s->err;
 	else
 		c.told_ps = s->told_ps;
-	if (BF_UNLIKELY(s->flags & BF_SEND_IN_CQE) && !err) {
-		c.data = qp->sq_bytes + ((size_t)(s->index & qp->sq_mask) << BF_MLX5_WQEBB_SHIFT);
-		c.data_len = s->atomic_size ? s->atomic_size : (uint8_t)s->length;
+	if (BF_UNLIKELY(s->in_cqe) && !end) {
+		c.data = qp->sq_bytes + ((size_t)(s->index & rdma->sq_mask) << BF_MLX5_WQEBB_SHIFT);
+		c.data_len = send->atomic_size ? send->atomic_size : (uint8_t)send->length;
 		c.format = bf_mlx5_cqe_format(qp->cs_req);
 	}
-	BF_EMIT(qp->dev->sim, qp->actor, wqe_done, .qpn = qp->qpn,
-		.psn = s->npsn ? bf_psn_add(s->psn, s->npsn - 1) : s->psn, .length = s->length, .index = s->index,
-		.next = (uint16_t)(s->index + s->wqebbs), .opcode = s->opcode, .signalled = signalled,
-		.syndrome = c.err.syndrome, .vendor = c.err.vendor);
+	BF_EMIT(qp->dev->sim, rdma->actor, wqe_done, .qpn = rdma->qpn,
+		.psn = send->npsn ? bf_psn_add(send->psn, send->npsn - 1) : send->psn, .length = send->length,
+		.index = s->index, .next = (uint16_t)(s->index + send->slots), .opcode = s->opcode,
+		.signalled = signalled, .syndrome = c.err.syndrome, .vendor = c.err.vendor);
 	if (signalled)
 		bf_mlx5_cq_write(qp->send_cq, qp, &c);
-}
-
-/*
- * A send that failed takes the whole queue pair down, or the send queue alone where no peer counts on it (IBA vol. 1
- * section 10.3.1.6).
- */
-static void send_failed(struct bf_mlx5_qp *qp)
-{
-	if (flushes(qp))
-		return;
-	if (bf_mlx5_is_unreliable(qp))
-		bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQER, BF_MLX5_BY_REQUESTER);
-	else
-		bf_mlx5_qp_error(qp, BF_MLX5_BY_REQUESTER);
-}
-
-/* Completes WQEs in order. True when at least one was. */
-static bool retire(struct bf_mlx5_qp *qp)
-{
-	uint16_t from = qp->head;
-
-	while (qp->head != qp->decoded) {
-		struct bf_mlx5_send *s = bf_mlx5_send_at(qp, qp->head);
-		const struct bf_mlx5_err *err = NULL;
-
-		if (BF_UNLIKELY(s->flags & BF_SEND_TOLD)) {
-			qp->head = qp->ack_index = qp->tx_index = (uint16_t)(qp->head + s->wqebbs);
-			continue;
-		}
-		if (flushes(qp))
-			err = &err_flush;
-		else if (s->flags & BF_SEND_FAILED && qp->halted)
-			err = &s->err;
-		else if (!(s->flags & BF_SEND_DONE))
-			break;
-		if (qp->ack_index == qp->head)
-			qp->ack_index = (uint16_t)(qp->head + s->wqebbs);
-		qp->head = (uint16_t)(qp->head + s->wqebbs);
-		complete(qp, s, err);
-		if (BF_UNLIKELY(qp->dci && qp->dci->parent))
-			bf_mlx5_dci_told(qp, s);
-		if (err)
-			send_failed(qp);
-	}
-	return qp->head != from;
+	if (BF_UNLIKELY(qp->dci && qp->dci->parent))
+		bf_mlx5_dci_told(qp, s);
 }
 
 /* In SQD what was started is finished, then there is an event, once (IBA vol. 1 section 10.3.1.5). */
@@ -482,7 +485,8 @@ static void check_drained(struct bf_mlx5_qp *qp)
 {
 	if (qp->drained)
 		return;
-	if (qp->head != qp->decoded && bf_mlx5_send_at(qp, qp->head)->flags & BF_SEND_STARTED)
+	if (qp->rdma.head != qp->rdma.decoded &&
+	    bf_rdma_send_at(&qp->rdma, qp->rdma.head)->flags & BF_RDMA_SEND_STARTED)
 		return;
 	bf_mlx5_qp_set_state(qp, BF_MLX5_QPS_SQD, BF_MLX5_BY_DRAINED);
 	qp->drained = true;
@@ -492,27 +496,28 @@ static void check_drained(struct bf_mlx5_qp *qp)
 /* Nothing is left to do with the copy, and nothing that is under way will ask for it. */
 static bool is_idle(const struct bf_mlx5_qp *qp)
 {
-	return qp->head == qp->producer && !qp->inflight && qp->state == BF_MLX5_QPS_RTS;
+	return qp->rdma.head == qp->producer && !qp->rdma.inflight && qp->rdma.state == BF_MLX5_QPS_RTS;
 }
 
 void bf_mlx5_sq_run(struct bf_mlx5_qp *qp)
 {
 	if (qp->in_progress)
 		return;
-	if (!qp->sends) {
-		if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
+	if (!qp->rdma.sends) {
+		if (BF_UNLIKELY(qp->rdma.state == BF_MLX5_QPS_SQD))
 			check_drained(qp);
 		return;
 	}
 	qp->in_progress = true;
-	do {
-		if (BF_UNLIKELY(qp->dci && qp->dci->stream_count))
+	if (BF_UNLIKELY(qp->dci && qp->dci->stream_count)) {
+		do
 			bf_mlx5_dci_run(qp);
-		else
-			bf_mlx5_tx_run(qp);
-	} while (retire(qp) && qp->head != qp->decoded);
+		while (bf_rdma_retire(&qp->rdma) && qp->rdma.head != qp->rdma.decoded);
+	} else {
+		bf_rdma_progress(&qp->rdma);
+	}
 	fetch_more(qp);
-	if (BF_UNLIKELY(qp->state == BF_MLX5_QPS_SQD))
+	if (BF_UNLIKELY(qp->rdma.state == BF_MLX5_QPS_SQD))
 		check_drained(qp);
 	qp->in_progress = false;
 	if (is_idle(qp) && !qp->dci)

@@ -18,21 +18,21 @@ struct bf_mlx5_sq_copy {
 
 static uint32_t size_class(const struct bf_mlx5_qp *qp)
 {
-	return (uint32_t)__builtin_popcount(qp->sq_mask); /* sq_mask + 1 is a power of two */
+	return (uint32_t)__builtin_popcount(qp->rdma.sq_mask); /* sq_mask + 1 is a power of two */
 }
 
 static void use(struct bf_mlx5_qp *qp, struct bf_mlx5_sq_copy *copy)
 {
 	qp->sq_bytes = copy->bytes;
 	qp->fetch = copy->fetch;
-	qp->sends = copy->sends;
+	qp->rdma.sends = copy->sends;
 }
 
 static void forget(struct bf_mlx5_qp *qp)
 {
 	qp->sq_bytes = NULL;
 	qp->fetch = NULL;
-	qp->sends = NULL;
+	qp->rdma.sends = NULL;
 }
 
 static void free_copy(struct bf_mlx5_sq_copy *copy)
@@ -60,12 +60,12 @@ bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_sq_copy **stock = &qp->dev->spare[size_class(qp)], *copy = *stock;
 
-	if (qp->sends)
+	if (qp->rdma.sends)
 		return true;
 	if (copy)
 		*stock = copy->next;
 	else
-		copy = new_copy(qp->sq_mask + 1u);
+		copy = new_copy(qp->rdma.sq_mask + 1u);
 	if (!copy)
 		return false;
 	use(qp, copy);
@@ -75,7 +75,7 @@ bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp)
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_sq_copy **stock = &qp->dev->spare[size_class(qp)];
-	struct bf_mlx5_sq_copy *copy = BF_CONTAINER_OF(qp->sends, struct bf_mlx5_sq_copy, sends);
+	struct bf_mlx5_sq_copy *copy = BF_CONTAINER_OF(qp->rdma.sends, struct bf_mlx5_sq_copy, sends);
 
 	copy->next = *stock;
 	*stock = copy;
@@ -84,8 +84,8 @@ void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp)
 
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp)
 {
-	if (qp->sends)
-		free_copy(BF_CONTAINER_OF(qp->sends, struct bf_mlx5_sq_copy, sends));
+	if (qp->rdma.sends)
+		free_copy(BF_CONTAINER_OF(qp->rdma.sends, struct bf_mlx5_sq_copy, sends));
 	forget(qp);
 }
 

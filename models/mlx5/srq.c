@@ -121,7 +121,7 @@ void bf_mlx5_srq_leave_line(struct bf_mlx5_qp *qp)
 }
 
 /* Everyone who stands in line now looks again; who finds nothing stands in line anew, behind them. */
-static void call_line(struct bf_mlx5_srq *srq, enum bf_mlx5_rq_take found)
+static void call_line(struct bf_mlx5_srq *srq, enum bf_rdma_take found)
 {
 	uint32_t n = 0;
 
@@ -132,8 +132,8 @@ static void call_line(struct bf_mlx5_srq *srq, enum bf_mlx5_rq_take found)
 
 		bf_mlx5_srq_leave_line(qp);
 		qp->rq_found = (uint8_t)found;
-		bf_mlx5_rx_resume(qp);
-		qp->rq_found = BF_MLX5_RQ_WAIT;
+		bf_rdma_rx_resume(&qp->rdma);
+		qp->rq_found = BF_RDMA_TAKE_WAIT;
 	}
 }
 
@@ -159,17 +159,17 @@ static void read_done(struct bf_dma_op *op)
 	}
 	if (op->status) {
 		fail(srq);
-		call_line(srq, BF_MLX5_RQ_BROKEN);
+		call_line(srq, BF_RDMA_TAKE_BROKEN);
 		return;
 	}
 	if (what == RECORD) {
 		srq->producer = (uint16_t)bf_get_be32(srq->record);
 		check_limit(srq);
 		if (!left(srq))
-			call_line(srq, BF_MLX5_RQ_EMPTY);
+			call_line(srq, BF_RDMA_TAKE_EMPTY);
 	} else {
 		srq->cached = (uint16_t)(op->len / srq->stride);
-		call_line(srq, BF_MLX5_RQ_WAIT);
+		call_line(srq, BF_RDMA_TAKE_WAIT);
 	}
 	look(srq);
 }
@@ -188,8 +188,8 @@ static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 	srq->consumed++;
 	if (srq->at != index + 1u)
 		srq->cached = 0; /* what lies there may have been reused by the time the list comes back */
-	BF_EMIT(srq->dev->sim, srq->actor, srq_take, .srqn = srq->srqn, .qpn = qp->qpn, .index = index, .next = srq->at,
-		.left = left(srq), .limit = srq->limit);
+	BF_EMIT(srq->dev->sim, srq->actor, srq_take, .srqn = srq->srqn, .qpn = qp->rdma.qpn, .index = index,
+		.next = srq->at, .left = left(srq), .limit = srq->limit);
 	bf_mlx5_rq_begin(qp, wqe + sizeof(*link), srq->stride - (uint32_t)sizeof(*link), index, srq->producer);
 	if (srq->at > srq->mask)
 		fail(srq); /* the list leads out of the ring */
@@ -199,22 +199,22 @@ static void take(struct bf_mlx5_srq *srq, struct bf_mlx5_qp *qp)
 	}
 }
 
-enum bf_mlx5_rq_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp)
+enum bf_rdma_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_srq *srq = qp->srq;
-	enum bf_mlx5_rq_take found = qp->rq_found;
+	enum bf_rdma_take found = qp->rq_found;
 
 	/* Without memory no receive can be had; the requester tries again later. */
 	if (!bf_mlx5_qp_make_receives(qp))
-		return BF_MLX5_RQ_EMPTY;
+		return BF_RDMA_TAKE_EMPTY;
 	if (srq->error)
-		return BF_MLX5_RQ_BROKEN;
+		return BF_RDMA_TAKE_BROKEN;
 	if (left(srq) && (uint16_t)(srq->at - srq->cached_at) < srq->cached) {
 		take(srq, qp);
-		return BF_MLX5_RQ_TAKEN;
+		return BF_RDMA_TAKE_TAKEN;
 	}
-	qp->rq_found = BF_MLX5_RQ_WAIT;
-	if (found == BF_MLX5_RQ_WAIT) {
+	qp->rq_found = BF_RDMA_TAKE_WAIT;
+	if (found == BF_RDMA_TAKE_WAIT) {
 		stand_in_line(srq, qp->receive);
 		look(srq);
 	}

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-static const char *const nak_names[BF_MLX5_NAK_KINDS] = {
+static const char *const nak_names[BF_RDMA_NAK_KINDS] = {
 	"rnr", "sequence", "invalid_request", "access", "operation", "reserved",
 };
 
 /* In the order of the drop record's reasons (records.h). */
-static const char *const drop_names[BF_MLX5_DROPS] = {
+static const char *const drop_names[BF_RDMA_DROPS] = {
 	"not_roce", "length", "icrc",       "no_qp",  "peer", "state",
 	"sequence", "stale",  "unexpected", "memory", "qkey", "no_receive",
 };
@@ -35,18 +35,23 @@ static int attach_each(struct bf_mlx5 *dev, const char *what, const char *const 
 int bf_mlx5_stats_open(struct bf_mlx5 *dev)
 {
 	const struct bf_mlx5_counts *n = &dev->count;
+	const struct bf_rdma_counts *t = &dev->rdma.count;
 	char name[40];
 	int status = 0;
 
 #define C(counter) status = status ? status : attach(dev, #counter, &n->counter);
 	BF_MLX5_COUNTERS(C)
 #undef C
+	status = status ? status : attach(dev, "packets_resent", &t->packets_resent);
+	status = status ? status : attach(dev, "timeouts", &t->timeouts);
+	status = status ? status : attach(dev, "acks_sent", &t->acks_sent);
+	status = status ? status : attach(dev, "acks_received", &t->acks_received);
 	if (!status)
-		status = attach_each(dev, "naks_sent", nak_names, n->naks_sent, BF_MLX5_NAK_KINDS);
+		status = attach_each(dev, "naks_sent", nak_names, t->naks_sent, BF_RDMA_NAK_KINDS);
 	if (!status)
-		status = attach_each(dev, "naks_received", nak_names, n->naks_received, BF_MLX5_NAK_KINDS);
+		status = attach_each(dev, "naks_received", nak_names, t->naks_received, BF_RDMA_NAK_KINDS);
 	if (!status)
-		status = attach_each(dev, "rx_drops", drop_names, n->rx_drops, BF_MLX5_DROPS);
+		status = attach_each(dev, "rx_drops", drop_names, t->rx_drops, BF_RDMA_DROPS);
 	snprintf(name, sizeof(name), "%s.latency", dev->name);
 	dev->latency = bf_stats_hist(dev->sim, name, "ps");
 	if (!status && !dev->latency)

@@ -18,7 +18,7 @@ static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_ua
 		return BF_MLX5_BELL_WRONG_UAR;
 	if (!qp->has_sq)
 		return BF_MLX5_BELL_NO_SQ;
-	return qp->state < BF_MLX5_QPS_RTS ? BF_MLX5_BELL_NOT_READY : BF_MLX5_BELL_OK;
+	return qp->rdma.state < BF_MLX5_QPS_RTS ? BF_MLX5_BELL_NOT_READY : BF_MLX5_BELL_OK;
 }
 
 /* As if the queue pair had met something that it cannot go on from. */
@@ -35,8 +35,8 @@ void bf_mlx5_failure_due(struct bf_event *ev)
 	struct bf_fault broken;
 
 	for (uint32_t n = 0; (qp = bf_mlx5_table_next(&dev->qps, &n)); n++)
-		if (qp->state == BF_MLX5_QPS_RTS &&
-		    bf_fault_check_at(dev->sim, &dev->failure, qp->actor, qp->qpn, &broken))
+		if (qp->rdma.state == BF_MLX5_QPS_RTS &&
+		    bf_fault_check_at(dev->sim, &dev->failure, qp->rdma.actor, qp->rdma.qpn, &broken))
 			fail(qp);
 	bf_fault_timer_next(dev->sim, &dev->failure);
 }
@@ -55,7 +55,7 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	uint8_t verdict = bell_verdict(qp, uar);
 	struct bf_fault stall = { 0 }, broken;
 
-	BF_EMIT(dev->sim, qp ? qp->actor : dev->actor, doorbell, .qpn = qpn, .uar = uar->index, .offset = offset,
+	BF_EMIT(dev->sim, qp ? qp->rdma.actor : dev->actor, doorbell, .qpn = qpn, .uar = uar->index, .offset = offset,
 		.len = len, .index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word), .opcode = (uint8_t)word,
 		.verdict = verdict);
 	if (verdict != BF_MLX5_BELL_OK) {
@@ -66,10 +66,11 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	qp->doorbells++;
 	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
 	qp->bf = bf;
-	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->actor, qpn, &broken) && qp->state == BF_MLX5_QPS_RTS)
+	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->rdma.actor, qpn, &broken) &&
+	    qp->rdma.state == BF_MLX5_QPS_RTS)
 		fail(qp);
 	if (bf_fault_check(dev->sim, BF_FAULT_DEVICE_STALL, dev->actor, qpn, &stall))
-		dev->tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
+		dev->rdma.tx_busy_ps = dev->sim->now_ps + (stall.delay_ps ? stall.delay_ps : STALL_PS);
 	if (bf_event_pending(&qp->bell_event)) {
 		if (!qp->bell_again)
 			qp->again_ps = dev->sim->now_ps;
@@ -78,7 +79,8 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	}
 	qp->bell_ps = dev->sim->now_ps;
 	bf_sim_at(dev->sim, &qp->bell_event,
-		  (dev->tx_busy_ps > dev->sim->now_ps ? dev->tx_busy_ps : dev->sim->now_ps) + dev->profile.doorbell_ps);
+		  (dev->rdma.tx_busy_ps > dev->sim->now_ps ? dev->rdma.tx_busy_ps : dev->sim->now_ps) +
+		      dev->profile.doorbell_ps);
 }
 
 /* The buffer at `offset`, from its first store on; NULL on lack of memory. */
@@ -225,7 +227,7 @@ static void ring_others(struct bf_mlx5_uar *uar)
 		if (producer == qp->producer)
 			continue;
 		bf_put_be32(bell, (uint32_t)BF_FIELD_PREP(BF_MLX5_CTRL_INDEX, producer));
-		bf_put_be32(bell + 4, qp->qpn << 8);
+		bf_put_be32(bell + 4, qp->rdma.qpn << 8);
 		uar_write(uar->region, BF_MLX5_UAR_BF, bell, sizeof(bell));
 	}
 }

@@ -28,7 +28,7 @@ static const char *const reasons[] = {
 static void record(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, uint32_t key, uint16_t index, uint8_t by,
 		   uint8_t verdict)
 {
-	struct bf_rec_umr rec = { .qpn = qp->qpn, .key = key, .index = index, .by = by, .verdict = verdict };
+	struct bf_rec_umr rec = { .qpn = qp->rdma.qpn, .key = key, .index = index, .by = by, .verdict = verdict };
 
 	if (!bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
 		return;
@@ -41,7 +41,7 @@ static void record(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, ui
 		rec.access = (uint8_t)k->access;
 		rec.free = k->free;
 	}
-	BF_EMIT_MADE(qp->dev->sim, qp->actor, umr, rec, NULL, 0);
+	BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, umr, rec, NULL, 0);
 }
 
 /* The kernel's queue pair for keys may change those of all protection domains, and which one they are of. */
@@ -49,7 +49,7 @@ static bool is_kernels(const struct bf_mlx5_qp *qp)
 {
 	uint8_t qpc[BF_QPC_LEN];
 
-	if (BF_LIKELY(qp->service != BF_QPC_ST_UD))
+	if (BF_LIKELY(qp->rdma.service != BF_RDMA_UD))
 		return false;
 	bf_mlx5_unpack(qp->context, qpc, sizeof(qpc));
 	return BF_MLX5_GET(qpc, BF_QPC_ST) == BF_QPC_ST_REG_UMR;
@@ -67,7 +67,7 @@ static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, 
 		return BF_MLX5_UMR_DISABLED;
 	if (flags & BF_MLX5_UMR_CHECK_FREE && !k->free)
 		return BF_MLX5_UMR_NOT_FREE;
-	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->qpn)
+	if (flags & BF_MLX5_UMR_CHECK_QPN && k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->rdma.qpn)
 		return BF_MLX5_UMR_OTHER_QP;
 	if (mask & BF_MLX5_UMR_MASK_PD && is_kernels(qp))
 		mask &= ~(uint64_t)BF_MLX5_UMR_MASK_PD;
@@ -187,14 +187,14 @@ static void take_context(struct bf_mlx5_mkey *k, const uint8_t *mkc, uint64_t ma
 
 bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
-	struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, s->imm >> 8);
+	struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, s->rdma.imm >> 8);
 	uint8_t bytes[BF_MLX5_UMR_LIST_AT], verdict;
 	const struct bf_mlx5_umr_ctrl *ctrl = (const void *)(bytes + BF_MLX5_UMR_CTRL_AT);
 	uint64_t mask;
 
 	bf_mlx5_copy_wqe(qp, s, 0, bytes, sizeof(bytes));
 	mask = bf_be64(ctrl->mkey_mask);
-	verdict = check(qp, k, s->imm, ctrl->flags, mask);
+	verdict = check(qp, k, s->rdma.imm, ctrl->flags, mask);
 	if (!verdict && ctrl->flags & BF_MLX5_UMR_OFFSET && bf_be16(ctrl->offset))
 		verdict = BF_MLX5_UMR_NOT_MODELLED;
 	if (!verdict && mask & BF_MLX5_UMR_MASK_PD &&
@@ -204,9 +204,9 @@ bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 		verdict = take_list(qp, s, k, bf_be16(ctrl->klm_octowords));
 	if (!verdict) {
 		take_context(k, bytes + BF_MLX5_UMR_MKC_AT, mask);
-		qp->dev->key_changes++;
+		qp->dev->rdma.key_changes++;
 	}
-	record(qp, k, s->imm, s->index, BF_MLX5_BY_UMR, verdict);
+	record(qp, k, s->rdma.imm, s->index, BF_MLX5_BY_UMR, verdict);
 	if (verdict)
 		bf_mlx5_send_fail(qp, s, verdict == BF_MLX5_UMR_NOT_MODELLED ? err_opcode : err_bind, reasons[verdict]);
 	return !verdict;
@@ -218,10 +218,10 @@ bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key)
 	struct bf_mlx5_mkey *k = bf_mlx5_table_get(&qp->dev->mkeys, key >> 8);
 
 	if (!k || k->free || !k->en_rinval || k->variant != (key & 0xff) || k->pd != qp->pd ||
-	    (k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->qpn))
+	    (k->qpn != BF_MLX5_ANY_QP && k->qpn != qp->rdma.qpn))
 		return false;
 	k->free = true;
-	qp->dev->key_changes++;
+	qp->dev->rdma.key_changes++;
 	record(qp, k, key, 0, BF_MLX5_BY_SEND, BF_MLX5_UMR_OK);
 	return true;
 }

@@ -92,8 +92,8 @@ START_TEST(bytes_of_a_queue_pair)
 	       entries, uar, bf, region, qp + cq + entries + uar + bf + region);
 	ck_assert_uint_le(qp + cq + entries + uar + bf + region, LIMIT);
 	printf("at its first READ or atomic: %zu bytes for each that its peer may ask for, twice\n",
-	       sizeof(struct bf_mlx5_answer));
-	ck_assert_uint_le(sizeof(struct bf_mlx5_answer), 64);
+	       sizeof(struct bf_rdma_answer));
+	ck_assert_uint_le(sizeof(struct bf_rdma_answer), 64);
 }
 END_TEST
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A folder includes only headers of folders below it: sim < models < traces < drivers < tools. Drivers see of the models
 # only the layouts that hardware documents (prm.h); a backend, which joins a driver to a model, sees all of them, and
-# belfry.h has the profiles (profile.h) for those who choose one.
+# belfry.h has the profiles (profile.h) for those who choose one. Of the models, fabric knows no other, and the RDMA
+# transport only fabric: any NIC can stand on it.
 # Includes in quotes are written from the root of the project, so that their folder can be read off.
 set -eu
 
@@ -13,6 +14,7 @@ upward_includes() {
 	sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*(include|define[[:space:]]+BF_RECORDS_DEF)[[:space:]]*(["<])([^">]*)[">].*/\1 \4 \3/' |
 	awk '
 	BEGIN {
+		below["fabric"] = " fabric "; below["rdma"] = " fabric rdma "
 		level["sim"] = 1; level["models"] = 2; level["traces"] = 3; level["drivers"] = 4; level["tools"] = 5
 	}
 	{
@@ -24,6 +26,8 @@ upward_includes() {
 			why = "not written from the root of the project"
 		else if (level[h[1]] > level[f[1]])
 			why = f[1] "/ knows nothing of " h[1] "/"
+		else if (f[1] == "models" && h[1] == "models" && f[2] in below && index(below[f[2]], " " h[2] " ") == 0)
+			why = "models/" f[2] "/ knows nothing of models/" h[2] "/"
 		else if (f[1] == "drivers" && f[2] != "backend" && h[1] == "models" && header !~ /\/prm\.h$/ && !(file == "drivers/belfry.h" && header ~ /\/profile\.h$/))
 			why = "outside drivers/backend only prm.h of a model may be included"
 		else
@@ -35,18 +39,21 @@ upward_includes() {
 # The check itself must be able to fail: a made-up tree with one wrong include of each kind and the right ones beside.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for folder in sim models/mlx5 traces drivers/ibgda drivers/backend tools; do
+for folder in sim models/mlx5 models/rdma traces drivers/ibgda drivers/backend tools; do
 	mkdir -p "$work/$folder"
 done
 printf '#include <stdio.h>\n#include "sim/sim.h"\n' >"$work/sim/good.c"
 printf '#include "models/mlx5/mlx5.h"\n' >"$work/sim/bad.c"
 printf '  #  include <traces/container/trace.h>\n' >"$work/models/mlx5/bad.h"
+printf '#include "models/fabric/roce.h"\n#include "models/rdma/rdma.h"\n' >"$work/models/rdma/good.c"
+printf '#include "models/mlx5/prm.h"\n' >"$work/models/rdma/bad.c"
+printf '#include "models/rdma/rdma.h"\n' >"$work/models/mlx5/good.c"
 printf '#include "tools/cli/cli.h"\n' >"$work/traces/bad.c"
 printf '#define BF_RECORDS_DEF "drivers/ibgda/records.def"\n' >"$work/traces/bad.def"
 printf '#include "models/mlx5/prm.h"\n#include "models/mlx5/mlx5.h"\n' >"$work/drivers/ibgda/bad.h"
 printf '#include "models/mlx5/mlx5.h"\n#include "traces/container/trace.h"\n' >"$work/drivers/backend/good.c"
 printf '#include "cli.h"\n' >"$work/tools/bad.c"
-expected='drivers/ibgda/bad.h models/mlx5/bad.h sim/bad.c tools/bad.c traces/bad.c traces/bad.def'
+expected='drivers/ibgda/bad.h models/mlx5/bad.h models/rdma/bad.c sim/bad.c tools/bad.c traces/bad.c traces/bad.def'
 found=$(upward_includes "$work" | sed 's/:.*//' | LC_ALL=C sort | tr '\n' ' ')
 if [ "$found" != "$expected " ]; then
 	echo "the check is broken: in the made-up tree it found '$found' instead of '$expected'" >&2

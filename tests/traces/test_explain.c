@@ -13,6 +13,7 @@
 #include "models/hopper/word.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
+#include "models/rdma/records.h"
 #include "models/nvme/records.h"
 #include "models/sdma/records.h"
 #include "sim/records_agent.h"

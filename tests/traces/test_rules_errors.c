@@ -2,6 +2,7 @@
 #include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
+#include "models/rdma/records.h"
 #include "sim/bytes.h"
 #include "tests/traces/rules_story.h"
 #include "traces/records/capture.h"

@@ -29,7 +29,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		s->sent[i].index = e->dc_wqe.index;
 		return;
 	}
-	if (e->rx_drop.why != BF_MLX5_DROP_NO_QP)
+	if (e->rx_drop.why != BF_RDMA_DROP_NO_QP)
 		return;
 	for (uint32_t i = 0; i < SENT; i++) {
 		if (!s->sent[i].queue || s->sent[i].dct != e->rx_drop.qpn)

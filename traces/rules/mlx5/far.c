@@ -104,7 +104,7 @@ void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_qu
 	} else if (a->drops) {
 		bf_finding_say(f, "dropped %" PRIu64 " packets, the last for \"%s\": PSN %" PRIu32, a->drops,
 			       a->drop_text, a->drop_psn);
-		if (a->drop_why == BF_MLX5_DROP_SEQUENCE || a->drop_why == BF_MLX5_DROP_STALE)
+		if (a->drop_why == BF_RDMA_DROP_SEQUENCE || a->drop_why == BF_RDMA_DROP_STALE)
 			bf_finding_say(f, ", when it expected %" PRIu32, a->drop_expected);
 		bf_finding_since(f, a->drop_ps, a->drop_record);
 	} else if (a->naks) {

@@ -15,7 +15,7 @@ void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_qu
 
 /*
  * A qp_error record of a requester whose retries ran out: finds it, if the peer dropped its last packets for `why`
- * (enum bf_mlx5_drop); `sentence` says what that means.
+ * (enum bf_rdma_drop); `sentence` says what that means.
  */
 void bf_mlx5_dropped_for(struct bf_rule_run *r, const struct bf_seen *e, uint8_t why, const char *sentence);
 

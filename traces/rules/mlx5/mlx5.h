@@ -9,6 +9,7 @@
 #define BELFRY_TRACES_RULES_MLX5_MLX5_H
 
 #include "models/mlx5/records.h"
+#include "models/rdma/records.h"
 #include "traces/rules/rule.h"
 
 #define BF_MLX5_RING_MAX 65536u

@@ -2,8 +2,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_dropped_for(r, e, BF_MLX5_DROP_NO_QP, "the other end has no such queue pair");
-	bf_mlx5_dropped_for(r, e, BF_MLX5_DROP_PEER, "the other end is connected to somebody else");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_NO_QP, "the other end has no such queue pair");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_PEER, "the other end is connected to somebody else");
 }
 
 const struct bf_rule bf_rule_mlx5_peer_gone = {

@@ -8,8 +8,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	/* Where any request was taken both had begun alike. */
 	if (!theirs || theirs->answers.taken)
 		return;
-	bf_mlx5_dropped_for(r, e, BF_MLX5_DROP_SEQUENCE, "the other end waits for another PSN");
-	bf_mlx5_dropped_for(r, e, BF_MLX5_DROP_STALE, "the other end takes its packets for old ones");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, "the other end waits for another PSN");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STALE, "the other end takes its packets for old ones");
 }
 
 const struct bf_rule bf_rule_mlx5_peer_psn = {

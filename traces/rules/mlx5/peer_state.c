@@ -2,7 +2,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_dropped_for(r, e, BF_MLX5_DROP_STATE, "the other end was not in a state in which it answers");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STATE, "the other end was not in a state in which it answers");
 }
 
 const struct bf_rule bf_rule_mlx5_peer_state = {

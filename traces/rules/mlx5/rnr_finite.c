@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
 	struct bf_finding *f;
 
-	if (e->retransmit.cause != BF_MLX5_AGAIN_RNR || !q->connected || q->rnr_retries == FOR_EVER)
+	if (e->retransmit.cause != BF_RDMA_AGAIN_RNR || !q->connected || q->rnr_retries == FOR_EVER)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

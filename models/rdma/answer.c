@@ -4,55 +4,54 @@
  * An ACK or NAK tells the requester that everything before it was answered, so none may overtake a READ response or an
  * atomic's result: while answers are pending, ACKs wait and are then one, and a NAK waits.
  */
-#include "models/mlx5/device_internal.h"
+#include "models/rdma/transport_internal.h"
 
 #define GATHER_WINDOW 64u /* READ response packets whose data are on the way from memory: assumed */
 
-static const struct bf_mlx5_err err_none = { 0 };
-
-static struct bf_mlx5_answer *answer_at(const struct bf_mlx5_qp *qp, uint32_t i)
+static struct bf_rdma_answer *answer_at(const struct bf_rdma_qp *qp, uint32_t i)
 {
 	return &qp->answers[i & (qp->answers_cap - 1)];
 }
 
-static void send_aeth(struct bf_mlx5_qp *qp, uint8_t opcode, uint8_t syndrome, uint32_t psn, uint32_t msn,
+static void send_aeth(struct bf_rdma_qp *qp, uint8_t opcode, uint8_t syndrome, uint32_t psn, uint32_t msn,
 		      uint64_t orig)
 {
-	struct bf_mlx5 *dev = qp->dev;
+	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
 	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	const struct bf_roce_path *path;
 
 	if (!pkt)
 		return; /* the requester's time-out asks again */
 	r->opcode = opcode;
 	r->solicited = r->ack_req = false;
 	r->pad = 0;
-	bf_mlx5_address(qp, r);
+	path = bf_rdma_address(qp, NULL, r);
 	r->psn = psn;
 	r->aeth_syndrome = syndrome;
 	r->msn = msn;
 	r->atomic_orig = orig;
 	r->payload_len = 0;
-	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, &qp->path, r), dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, BF_TX_WHOLE);
+	pkt->len = bf_roce_finish(pkt->data, r, bf_roce_build(pkt->data, path, r), dev->profile.icrc);
+	bf_rdma_tx_push(qp, pkt, BF_RDMA_TX_WHOLE);
 }
 
-static void send_ack(struct bf_mlx5_qp *qp)
+static void send_ack(struct bf_rdma_qp *qp)
 {
 	qp->acks_owed = 0;
 	qp->dev->count.acks_sent++;
 	send_aeth(qp, BF_RC_ACK, BF_AETH_ACK, bf_psn_add(qp->expected_psn, BF_PSN_MASK), qp->msn, 0);
 }
 
-static bool answers_pending(const struct bf_mlx5_qp *qp)
+static bool answers_pending(const struct bf_rdma_qp *qp)
 {
 	return qp->answers_head != qp->answers_tail;
 }
 
 /* A request asked for an ACK. It may wait a little for company, unless `at_once`. */
-void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once)
+void bf_rdma_ack(struct bf_rdma_qp *qp, bool at_once)
 {
-	struct bf_mlx5 *dev = qp->dev;
+	struct bf_rdma *dev = qp->dev;
 
 	qp->acks_owed++;
 	if (answers_pending(qp))
@@ -63,9 +62,9 @@ void bf_mlx5_ack(struct bf_mlx5_qp *qp, bool at_once)
 		bf_sim_at(dev->sim, &qp->ack_event, dev->rx_busy_ps + dev->profile.ack_delay_ps);
 }
 
-void bf_mlx5_ack_fired(struct bf_event *ev)
+void bf_rdma_ack_fired(struct bf_event *ev)
 {
-	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, ack_event);
+	struct bf_rdma_qp *qp = BF_CONTAINER_OF(ev, struct bf_rdma_qp, ack_event);
 
 	if (qp->acks_owed && !answers_pending(qp))
 		send_ack(qp);
@@ -77,12 +76,12 @@ static bool is_fatal(uint8_t syndrome)
 }
 
 /* A fatal one ends everything, so it also lets the READ data leave that are still on the way from memory. */
-static bool nak_may_leave(const struct bf_mlx5_qp *qp)
+static bool nak_may_leave(const struct bf_rdma_qp *qp)
 {
 	return qp->nak && !answers_pending(qp) && !(is_fatal(qp->nak) && qp->answers_inflight);
 }
 
-static void send_nak(struct bf_mlx5_qp *qp)
+static void send_nak(struct bf_rdma_qp *qp)
 {
 	uint8_t syndrome = qp->nak;
 
@@ -90,15 +89,15 @@ static void send_nak(struct bf_mlx5_qp *qp)
 	qp->acks_owed = 0; /* a NAK acknowledges what came before it */
 	BF_EMIT(qp->dev->sim, qp->actor, nak_sent, .qpn = qp->qpn, .psn = qp->nak_psn, .got = qp->dev->rx.psn,
 		.syndrome = syndrome, .opcode = qp->nak_opcode);
-	qp->dev->count.naks_sent[bf_mlx5_nak_kind(syndrome)]++;
+	qp->dev->count.naks_sent[bf_rdma_nak_kind(syndrome)]++;
 	send_aeth(qp, BF_RC_ACK, syndrome, qp->nak_psn, qp->msn, 0);
 	if (is_fatal(syndrome)) {
-		bf_mlx5_qp_error(qp, BF_MLX5_BY_RESPONDER);
-		bf_mlx5_sq_run(qp);
+		qp->dev->ops->enter(qp, BF_RDMA_ERR, BF_RDMA_RESPONDER);
+		qp->dev->ops->run(qp);
 	}
 }
 
-void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode)
+void bf_rdma_nak(struct bf_rdma_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode)
 {
 	if (qp->refused && (!qp->nak || bf_psn_diff(psn, qp->nak_psn) >= 0))
 		return; /* one that waits gives way to that of an earlier request only */
@@ -111,15 +110,22 @@ void bf_mlx5_nak(struct bf_mlx5_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t 
 		send_nak(qp);
 }
 
-static void refuse(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint8_t nak, const char *why)
+/* A READ or atomic is refused; `late`: one that had been accepted. */
+static void tell(struct bf_rdma_qp *qp, uint8_t opcode, uint32_t psn, uint8_t nak, bool late, const char *why)
 {
-	bf_mlx5_qp_report(qp, 1, 0, r->opcode, r->psn, nak, err_none, why);
-	bf_mlx5_event_refused(qp, nak);
-	bf_mlx5_nak(qp, nak, r->psn, r->opcode);
+	const struct bf_rdma_refusal x = { .psn = psn, .opcode = opcode, .nak = nak, .late = late, .why = why };
+
+	qp->dev->ops->refused(qp, &x);
+	bf_rdma_nak(qp, nak, psn, opcode);
 }
 
-/* READ and atomic resources of the responder: log_rra_max (docs/hardware/mlx5.md#qp-states-9). */
-static uint32_t answers_in_use(const struct bf_mlx5_qp *qp)
+static void refuse(struct bf_rdma_qp *qp, const struct bf_roce *r, uint8_t nak, const char *why)
+{
+	tell(qp, r->opcode, r->psn, nak, false, why);
+}
+
+/* READ and atomic resources of the responder: as many as the queue pair says. */
+static uint32_t answers_in_use(const struct bf_rdma_qp *qp)
 {
 	uint32_t n = 0;
 
@@ -128,7 +134,7 @@ static uint32_t answers_in_use(const struct bf_mlx5_qp *qp)
 	return n;
 }
 
-static uint32_t response_count(const struct bf_mlx5_qp *qp, uint32_t len)
+static uint32_t response_count(const struct bf_rdma_qp *qp, uint32_t len)
 {
 	return len ? ((len - 1) >> qp->mtu_shift) + 1 : 1;
 }
@@ -137,9 +143,9 @@ static uint32_t response_count(const struct bf_mlx5_qp *qp, uint32_t len)
  * The next free resource; the oldest answer there is forgotten. NULL while its atomic is still being executed, and on
  * lack of memory: the requester's time-out asks again.
  */
-static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t npsn)
+static struct bf_rdma_answer *new_answer(struct bf_rdma_qp *qp, const struct bf_roce *r, uint32_t npsn)
 {
-	struct bf_mlx5_answer *a = bf_mlx5_qp_make_answers(qp) ? answer_at(qp, qp->answers_tail) : NULL;
+	struct bf_rdma_answer *a = bf_rdma_make_answers(qp) ? answer_at(qp, qp->answers_tail) : NULL;
 
 	if (!a || a->busy)
 		return NULL;
@@ -162,20 +168,19 @@ static struct bf_mlx5_answer *new_answer(struct bf_mlx5_qp *qp, const struct bf_
 	return a;
 }
 
-void bf_mlx5_answer_read(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+void bf_rdma_answer_read(struct bf_rdma_qp *qp, const struct bf_roce *r)
 {
-	const struct bf_mlx5_mkey *k = NULL;
-	struct bf_mlx5_answer *a;
+	struct bf_rdma_answer *a;
+	uint8_t memory = 0;
 
-	if (!(qp->access & BF_MLX5_ACCESS_REMOTE_READ) || r->dma_len > 1ull << qp->log_msg_max ||
+	if (!(qp->access & BF_RDMA_ACCESS_REMOTE_READ) || r->dma_len > 1ull << qp->log_msg_max ||
 	    answers_in_use(qp) >= qp->max_answers)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
-	else if (r->dma_len && (bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, &k) ||
-				bf_mlx5_mkey_refused(qp)))
+	else if (r->dma_len && !bf_rdma_allowed(qp, r->rkey, r->va, r->dma_len, BF_RDMA_ACCESS_REMOTE_READ, &memory))
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 	else if ((a = new_answer(qp, r, response_count(qp, r->dma_len)))) {
-		a->mapped = k && k->xlat;
-		bf_mlx5_answer_run(qp);
+		a->memory = memory;
+		bf_rdma_answer_run(qp);
 	}
 }
 
@@ -195,7 +200,7 @@ static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t boundary)
 /* At the moment the bytes are read: the atomic itself. Memory is in the host's order. */
 static void modify(struct bf_dma_op *op, void *bytes)
 {
-	struct bf_mlx5_atomic_op *x = BF_CONTAINER_OF(op, struct bf_mlx5_atomic_op, op);
+	struct bf_rdma_atomic *x = BF_CONTAINER_OF(op, struct bf_rdma_atomic, op);
 	uint64_t old = load(bytes, x->size), value = old;
 
 	x->answer->old = old;
@@ -221,7 +226,7 @@ static void modify(struct bf_dma_op *op, void *bytes)
 }
 
 /* Answers to earlier requests still go out, and the NAK behind them; later ones do not. */
-static void atomic_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_answer *a)
+static void atomic_failed(struct bf_rdma_qp *qp, const struct bf_rdma_answer *a)
 {
 	uint32_t i = qp->answers_head;
 
@@ -230,22 +235,21 @@ static void atomic_failed(struct bf_mlx5_qp *qp, const struct bf_mlx5_answer *a)
 	if (i == qp->answers_tail)
 		return; /* an earlier request failed first */
 	qp->answers_tail = i;
-	bf_mlx5_qp_report(qp, 1, 0, a->opcode, a->psn, BF_AETH_NAK_OP, err_none, "memory cannot be reached");
-	bf_mlx5_nak(qp, BF_AETH_NAK_OP, a->psn, a->opcode);
+	tell(qp, a->opcode, a->psn, BF_AETH_NAK_OP, true, "memory cannot be reached");
 }
 
 static void atomic_done(struct bf_dma_op *op)
 {
-	struct bf_mlx5_atomic_op *x = BF_CONTAINER_OF(op, struct bf_mlx5_atomic_op, op);
-	struct bf_mlx5_answer *a = x->answer;
-	struct bf_mlx5_qp *qp = x->qp;
+	struct bf_rdma_atomic *x = BF_CONTAINER_OF(op, struct bf_rdma_atomic, op);
+	struct bf_rdma_answer *a = x->answer;
+	struct bf_rdma_qp *qp = x->qp;
 	bool stale = x->epoch != qp->epoch, failed = op->status;
 
 	a->busy = false;
-	bf_mlx5_atomic_put(qp->dev, x);
+	bf_rdma_atomic_put(qp->dev, x);
 	qp->inflight--;
 	if (qp->dead) {
-		bf_mlx5_qp_release(qp);
+		qp->dev->ops->release(qp);
 		return;
 	}
 	if (stale)
@@ -254,40 +258,39 @@ static void atomic_done(struct bf_dma_op *op)
 	if (failed)
 		atomic_failed(qp, a);
 	else
-		bf_mlx5_answer_run(qp);
+		bf_rdma_answer_run(qp);
 }
 
-/* QPC.atomic_mode: 0 none, 1 the two operations of the InfiniBand specification, above that extended ones up to 8 B. */
-static bool atomic_allowed(const struct bf_mlx5_qp *qp, const struct bf_roce *r, uint32_t size)
+static bool atomic_allowed(const struct bf_rdma_qp *qp, const struct bf_roce *r, uint32_t size)
 {
 	bool extended = r->opcode == BF_RC_EXT_COMPARE_SWAP || r->opcode == BF_RC_EXT_FETCH_ADD;
 
-	if (!(qp->access & BF_MLX5_ACCESS_ATOMIC) || !qp->atomic_mode || (extended && qp->atomic_mode == 1))
+	if (!(qp->access & BF_RDMA_ACCESS_ATOMIC) || !qp->atomic_mode || (extended && qp->atomic_mode == 1))
 		return false;
 	return (size == 4 || size == 8) && !(r->va & (size - 1)) && answers_in_use(qp) < qp->max_answers;
 }
 
-void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 {
 	bool plain = r->opcode == BF_RC_COMPARE_SWAP || r->opcode == BF_RC_FETCH_ADD;
 	uint32_t size = plain ? 8 : r->atomic_size, run = size;
-	const struct bf_mlx5_mkey *k;
-	struct bf_mlx5_atomic_op *x;
-	struct bf_mlx5_answer *a;
+	struct bf_rdma_atomic *x;
+	struct bf_rdma_answer *a;
+	uint8_t memory = 0;
 
 	if (!atomic_allowed(qp, r, size)) {
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "atomic not allowed or unaligned");
 		return;
 	}
-	if (bf_mlx5_mkey_check(qp, r->rkey, r->va, size, BF_MLX5_ACCESS_ATOMIC, 0, &k) || bf_mlx5_mkey_refused(qp)) {
+	if (!bf_rdma_allowed(qp, r->rkey, r->va, size, BF_RDMA_ACCESS_ATOMIC, &memory)) {
 		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
 		return;
 	}
-	x = bf_mlx5_atomic_get(qp->dev);
+	x = bf_rdma_atomic_get(qp->dev);
 	a = x ? new_answer(qp, r, 1) : NULL;
 	if (!a) {
 		if (x)
-			bf_mlx5_atomic_put(qp->dev, x);
+			bf_rdma_atomic_put(qp->dev, x);
 		return;
 	}
 	a->busy = true;
@@ -300,13 +303,14 @@ void bf_mlx5_answer_atomic(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	x->compare_mask = r->compare_mask;
 	x->epoch = qp->epoch;
 	/* An operand in several pieces cannot be changed at once: memory says no. */
-	x->op.iova = k->xlat ? bf_mlx5_map(qp->dev, r->rkey, r->va, BF_MLX5_ACCESS_ATOMIC, &run) : r->va;
+	x->op.iova =
+	    memory & BF_RDMA_MEMORY_MAPPED ? qp->dev->ops->map(qp, r->rkey, r->va, BF_RDMA_ACCESS_ATOMIC, &run) : r->va;
 	x->op.len = run;
 	x->op.dst = NULL;
 	x->op.modify = modify;
 	x->op.done = atomic_done;
 	qp->inflight++;
-	bf_dma_read(&qp->dev->dma, &x->op);
+	bf_dma_read(qp->dev->dma, &x->op);
 }
 
 static uint8_t response_opcode(uint32_t k, uint32_t n, uint32_t from)
@@ -317,11 +321,12 @@ static uint8_t response_opcode(uint32_t k, uint32_t n, uint32_t from)
 }
 
 /* Starts one packet of a READ's answer. */
-static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+static bool send_response(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
-	struct bf_mlx5 *dev = qp->dev;
+	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
 	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	const struct bf_roce_path *path;
 	uint32_t offset = a->sent << qp->mtu_shift, len = a->len - offset, mtu = 1u << qp->mtu_shift, at;
 
 	if (!pkt)
@@ -331,50 +336,45 @@ static bool send_response(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 	r->opcode = response_opcode(a->sent, a->npsn, a->from);
 	r->solicited = r->ack_req = false;
 	r->pad = (uint8_t)(-len & 3);
-	bf_mlx5_address(qp, r);
+	path = bf_rdma_address(qp, NULL, r);
 	r->psn = bf_psn_add(a->psn, a->sent);
 	r->aeth_syndrome = BF_AETH_ACK;
 	r->msn = a->msn;
 	r->payload_len = len;
-	at = bf_roce_build(pkt->data, &qp->path, r);
+	at = bf_roce_build(pkt->data, path, r);
 	a->sent++;
 	if (len)
-		return bf_mlx5_tx_response(qp, pkt, r->psn, at, a->mapped ? a->rkey : 0, a->va + offset, len);
+		return bf_rdma_tx_response(qp, pkt, r->psn, at, a->rkey, a->memory, a->va + offset, len);
 	pkt->len = bf_roce_finish(pkt->data, r, at, dev->profile.icrc);
-	bf_mlx5_tx_push(qp, pkt, BF_TX_RESPONSE | BF_TX_WHOLE);
+	bf_rdma_tx_push(qp, pkt, BF_RDMA_TX_RESPONSE | BF_RDMA_TX_WHOLE);
 	return true;
 }
 
 /* The key of the READ is still good, although keys may have gone since its request came. */
-static bool key_holds(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+static bool key_holds(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
 	uint32_t done = a->sent << qp->mtu_shift;
-	const struct bf_mlx5_mkey *k;
 
 	if (BF_LIKELY(a->keys == qp->dev->key_changes) || !a->len)
 		return true;
 	a->keys = qp->dev->key_changes;
-	if (bf_mlx5_mkey_check(qp, a->rkey, a->va + done, a->len - done, BF_MLX5_ACCESS_REMOTE_READ, 0, &k))
-		return false;
-	a->mapped = k->xlat;
-	return true;
+	return qp->dev->ops->remote(qp, a->rkey, a->va + done, a->len - done, BF_RDMA_ACCESS_REMOTE_READ, &a->memory);
 }
 
 /* The rest of the READ is refused; of a repetition, which may be a mere echo of the network, nothing more is sent. */
-static bool key_gone(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+static bool key_gone(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
 	if (a->again) {
 		a->sent = a->npsn;
 		return true;
 	}
 	qp->answers_tail = qp->answers_head;
-	bf_mlx5_qp_report(qp, 1, 0, a->opcode, bf_psn_add(a->psn, a->sent), BF_AETH_NAK_ACCESS, err_none, "remote key");
-	bf_mlx5_nak(qp, BF_AETH_NAK_ACCESS, bf_psn_add(a->psn, a->sent), a->opcode);
+	tell(qp, a->opcode, bf_psn_add(a->psn, a->sent), BF_AETH_NAK_ACCESS, true, "remote key");
 	return false;
 }
 
 /* False: has to wait. */
-static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
+static bool answer_one(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
 	struct bf_sim *sim = qp->dev->sim;
 
@@ -387,14 +387,14 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 		return true;
 	}
 	while (a->sent < a->npsn) {
-		const uint64_t port_free = bf_port_tx_free_for_ps(qp->port->port, qp->remote_qpn);
+		const uint64_t port_free = bf_port_tx_free_for_ps(qp->port, qp->remote_qpn);
 
 		if (!key_holds(qp, a))
 			return key_gone(qp, a);
 		if (qp->answers_inflight >= GATHER_WINDOW)
 			return false;
-		if (port_free > sim->now_ps + BF_MLX5_BACKLOG_PS) {
-			bf_sim_at(sim, &qp->answer_event, port_free - BF_MLX5_BACKLOG_PS / 2);
+		if (port_free > sim->now_ps + BF_RDMA_BACKLOG_PS) {
+			bf_sim_at(sim, &qp->answer_event, port_free - BF_RDMA_BACKLOG_PS / 2);
 			return false;
 		}
 		if (!send_response(qp, a))
@@ -404,7 +404,7 @@ static bool answer_one(struct bf_mlx5_qp *qp, struct bf_mlx5_answer *a)
 }
 
 /* Sends what is due, in order. */
-void bf_mlx5_answer_run(struct bf_mlx5_qp *qp)
+void bf_rdma_answer_run(struct bf_rdma_qp *qp)
 {
 	while (answers_pending(qp)) {
 		if (!answer_one(qp, answer_at(qp, qp->answers_head)))
@@ -417,16 +417,16 @@ void bf_mlx5_answer_run(struct bf_mlx5_qp *qp)
 		send_ack(qp);
 }
 
-void bf_mlx5_answer_fired(struct bf_event *ev)
+void bf_rdma_answer_fired(struct bf_event *ev)
 {
-	bf_mlx5_answer_run(BF_CONTAINER_OF(ev, struct bf_mlx5_qp, answer_event));
+	bf_rdma_answer_run(BF_CONTAINER_OF(ev, struct bf_rdma_qp, answer_event));
 }
 
 /* The resource whose answer covers `psn`, among those that are remembered. */
-static bool find_answer(const struct bf_mlx5_qp *qp, uint32_t psn, uint32_t *out)
+static bool find_answer(const struct bf_rdma_qp *qp, uint32_t psn, uint32_t *out)
 {
 	for (uint32_t n = 1; n <= qp->answers_cap && n <= qp->answers_tail; n++) {
-		const struct bf_mlx5_answer *a = answer_at(qp, qp->answers_tail - n);
+		const struct bf_rdma_answer *a = answer_at(qp, qp->answers_tail - n);
 		int32_t into = bf_psn_diff(psn, a->psn);
 
 		if (a->npsn && into >= 0 && (uint32_t)into < a->npsn) {
@@ -441,9 +441,10 @@ static bool find_answer(const struct bf_mlx5_qp *qp, uint32_t psn, uint32_t *out
  * A READ that was answered is executed again from where the duplicate asks; an atomic gets its saved result. The
  * answers go out again from there in order; later ones that were complete are sent again only when asked for.
  */
-static void answer_again(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+static void answer_again(struct bf_rdma_qp *qp, const struct bf_roce *r)
 {
-	struct bf_mlx5_answer *a;
+	struct bf_rdma_answer *a;
+	uint8_t memory;
 	uint32_t i;
 
 	if (!find_answer(qp, r->psn, &i))
@@ -457,7 +458,8 @@ static void answer_again(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 		if (r->va != a->va + ((uint64_t)skip << qp->mtu_shift) || r->rkey != a->rkey ||
 		    r->dma_len != a->len - (skip << qp->mtu_shift))
 			return;
-		if (a->len && bf_mlx5_mkey_check(qp, r->rkey, r->va, r->dma_len, BF_MLX5_ACCESS_REMOTE_READ, 0, NULL))
+		if (a->len &&
+		    !qp->dev->ops->remote(qp, r->rkey, r->va, r->dma_len, BF_RDMA_ACCESS_REMOTE_READ, &memory))
 			return;
 		a->sent = a->from = skip;
 	} else {
@@ -466,16 +468,16 @@ static void answer_again(struct bf_mlx5_qp *qp, const struct bf_roce *r)
 	a->again = true;
 	if ((int32_t)(i - qp->answers_head) < 0)
 		qp->answers_head = i;
-	bf_mlx5_answer_run(qp);
+	bf_rdma_answer_run(qp);
 }
 
 /* A request that was seen before (IBA vol. 1 section 9.7.5.1.4): WRITEs and SENDs are acknowledged, never repeated. */
-void bf_mlx5_answer_duplicate(struct bf_mlx5_qp *qp, const struct bf_roce *r)
+void bf_rdma_answer_duplicate(struct bf_rdma_qp *qp, const struct bf_roce *r)
 {
 	uint32_t info = bf_roce_opcode_info(r->opcode);
 
 	if (r->opcode == BF_RC_READ_REQUEST || info & (BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC))
 		answer_again(qp, r);
 	else if (r->ack_req)
-		bf_mlx5_ack(qp, true);
+		bf_rdma_ack(qp, true);
 }
