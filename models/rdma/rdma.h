@@ -288,7 +288,7 @@ struct bf_rdma_ops {
 	 * bf_rdma_progress()). False: it failed. NULL: there are no such entries.
 	 */
 	bool (*local)(struct bf_rdma_qp *qp, struct bf_rdma_send *s);
-	/* Copies `len` bytes from `at` on of those that the entry itself carries. */
+	/* Copies `len` bytes from `at` on of those that the entry itself carries. NULL: none does. */
 	void (*copy)(const struct bf_rdma_qp *qp, const struct bf_rdma_send *s, uint32_t at, uint8_t *to, uint32_t len);
 	/* The next piece of at most `want` bytes of the entry's segments. False at the end of the list. */
 	bool (*piece)(struct bf_rdma_walk *w, uint32_t want, struct bf_rdma_piece *out);
