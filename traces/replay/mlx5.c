@@ -341,10 +341,14 @@ static void stand_in(struct bf_replay *r, const struct bf_replay_cqe *c)
 static int walk_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_cq *cq = bf_replay_find_cq(r, ev->queue.cqn);
-	const struct bf_replay_cqe *c = &cq->captured[cq->seen++];
-	struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
+	const struct bf_replay_cqe *c;
+	struct bf_replay_qp *q;
 	int rc;
 
+	if (cq->seen == cq->ncaptured || cq->captured[cq->seen].line != ev->line)
+		return 0; /* of an entry in front of the capture */
+	c = &cq->captured[cq->seen++];
+	q = bf_replay_find_qp(r, c->qpn);
 	if (bf_replay_cqe_side(c) == BF_REPLAY_SEND)
 		stand_in(r, c);
 	else if (q->peer)
@@ -368,12 +372,53 @@ static void mark_unrung(struct bf_replay *r, const struct bf_replay_qp *q)
 		mark(r, q->entries[i].ev);
 }
 
+/*
+ * A capture that begins in the middle of a queue's life: NOPs take the places of entries before it, empty messages
+ * those of receives. What they complete is forgotten.
+ */
+static int take_earlier(struct bf_replay *r, struct bf_replay_qp *q)
+{
+	const struct bf_replay_cqe empty = { .opcode = BF_MLX5_CQE_RESP_SEND, .qpn = q->cap->qpn };
+	struct bf_mlx5_ctrl nop[BF_MLX5_WQEBB / sizeof(struct bf_mlx5_ctrl)] = { 0 };
+	uint64_t end;
+	int rc = 0;
+
+	while (!rc && q->producer < q->sq_base) {
+		end = q->producer + q->cap->sq_wqebbs < q->sq_base ? q->producer + q->cap->sq_wqebbs : q->sq_base;
+		for (uint64_t at = q->producer; at < end; at++) {
+			nop->opmod_idx_opcode = bf_to_be32((uint32_t)at << 8 | BF_MLX5_OP_NOP);
+			nop->qpn_ds = bf_to_be32(q->cap->qpn << 8 | 1);
+			write_blocks(q, at, (const void *)nop, 1);
+		}
+		publish(r, q, end, (const void *)nop);
+		rc = run_until(r, r->sim->now_ps + PATIENCE_PS);
+	}
+	for (uint32_t i = 0; !rc && i < q->rq_base; i++) {
+		peer_sends(r, q, &empty);
+		rc = run_until(r, r->sim->now_ps + PATIENCE_PS);
+	}
+	return rc;
+}
+
+static int take_all_earlier(struct bf_replay *r)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->nqps && !rc; i++)
+		rc = take_earlier(r, &r->qps[i]);
+	for (size_t i = 0; i < r->ncqs; i++)
+		r->cqs[i].nsimulated = 0;
+	return rc;
+}
+
 static int walk(struct bf_replay *r)
 {
 	const struct bf_capture *c = r->capture;
 	uint64_t limit;
 	int rc = poll_all(r);
 
+	if (!rc)
+		rc = take_all_earlier(r);
 	for (size_t i = 0; i < c->count && !rc; i++) {
 		const struct bf_capture_event *ev = &c->events[i];
 

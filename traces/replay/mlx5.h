@@ -12,7 +12,11 @@
  * software that was captured did. A flush completion of an entry that the capture lacks gets a stand-in entry with the
  * completion's opcode: the device that failed no longer fetched it.
  *
- * Compared are, per completion queue: order, opcode, queue pair, WQE counter, the requester's WQE opcode, the byte
+ * A capture may begin in the middle of a queue's life: NOPs and empty messages take the places of what came before, and
+ * completions of that are not compared.
+ *
+ * Compared are, per completion queue: order (but not how sends and receives alternate where the peer is made up: when
+ * it sends is the replay's choice), opcode, queue pair, WQE counter, the requester's WQE opcode, the byte
  * count where the device defines it (receive, READ, atomic), immediate data, and the syndromes of errors. Time stamps
  * and signatures are not.
  */
@@ -105,8 +109,9 @@ struct bf_replay_result {
 
 /*
  * Replays `c`. Returns 0 with the comparison in `*out` (free with bf_replay_free()), -EBADMSG when the capture does not
- * add up (with the line), -E2BIG when it needs more memory than a replay may have, -ENOTSUP for a capture that begins
- * in the middle of a queue, or another negative errno; `err` says what. Divergences are no error. One thread.
+ * add up (with the line), -E2BIG when it needs more memory than a replay may have, -ENOTSUP for a capture of both
+ * ends that begins in the middle of a receive queue, or another negative errno; `err` says what. Divergences are no
+ * error. One thread.
  */
 int bf_replay_run(const struct bf_capture *c, const struct bf_replay_opts *opts, struct bf_replay_result **out,
 		  struct bf_error *err);

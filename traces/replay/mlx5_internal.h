@@ -56,6 +56,9 @@ struct bf_replay_qp {
 	struct bf_replay_entry *entries;
 	size_t nentries, entries_cap, next_entry;
 	uint64_t producer; /* blocks rung so far */
+	/* Where the capture begins, in the middle of the queue's life: blocks and receives before are unknown. */
+	uint32_t sq_base, rq_base;
+	bool sq_begun, rq_begun;
 	uint32_t doorbells, send_stand_ins;
 	/* Receive queue: entries by running number; NULL where the capture has none. */
 	const struct bf_capture_event **recv;
@@ -135,6 +138,8 @@ struct bf_replay_cq *bf_replay_find_cq(const struct bf_replay *r, uint32_t cqn);
 struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srqn);
 struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key);
 void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out);
+/* A completion of an entry in front of the capture's first one: nothing to compare. */
+bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe *c);
 enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c);
 /* Makes room for one more item of `size` bytes in `*items`. 0 or -ENOMEM. */
 int bf_replay_grow(void **items, size_t count, size_t *cap, size_t size);

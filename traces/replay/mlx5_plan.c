@@ -240,12 +240,8 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 	if (q->nentries)
 		expected = q->entries[q->nentries - 1].at + q->entries[q->nentries - 1].blocks;
 	e.at = bf_replay_unwrap(expected, ev->queue.index);
-	if (q->nentries == 0 && e.at != 0)
-		return bf_fail(
-		    r->err, -ENOTSUP,
-		    "line %" PRIu32 ": QP 0x%" PRIx32 " begins at entry %" PRIu32
-		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
-		    ev->line, q->cap->qpn, ev->queue.index);
+	if (q->nentries == 0)
+		expected = e.at = q->sq_base;
 	if (e.at != expected)
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": entry %" PRIu32 " of QP 0x%" PRIx32 " should be entry %" PRIu32
@@ -284,12 +280,6 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 			       "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
 	at = bf_replay_unwrap(q->nrecv, ev->queue.index);
-	if (q->nrecv == 0 && at != 0)
-		return bf_fail(
-		    r->err, -ENOTSUP,
-		    "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
-		    ": the capture starts in the middle of the queue's life, a replay needs it from entry 0 on",
-		    ev->line, q->cap->qpn, ev->queue.index);
 	if (at < q->nrecv || at - q->nrecv >= q->cap->rq_wqes)
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": receive entry %" PRIu32 " of QP 0x%" PRIx32
@@ -303,6 +293,51 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 	}
 	q->recv_captured++;
 	return add_recv(r, q, ev);
+}
+
+/* The first send and receive entries of each queue pair that the capture speaks of. */
+static int plan_begin(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_cqe c = { 0 };
+	struct bf_replay_qp *q;
+	uint32_t index = ev->queue.index;
+
+	if (ev->kind == BF_CAPTURE_CQE)
+		bf_replay_read_cqe(ev->bytes, &c);
+	else if (ev->kind != BF_CAPTURE_WQE && ev->kind != BF_CAPTURE_RECV_WQE)
+		return 0;
+	q = bf_replay_find_qp(r, ev->kind == BF_CAPTURE_CQE ? c.qpn : ev->queue.qpn);
+	if (!q)
+		return 0; /* said where it is planned */
+	if (ev->kind == BF_CAPTURE_WQE) {
+		q->sq_base = q->sq_begun ? q->sq_base : index & 0xffff;
+		q->sq_begun = true;
+		return 0;
+	}
+	if (!q->cap->rq_wqes || (ev->kind == BF_CAPTURE_CQE && bf_replay_cqe_side(&c) != BF_REPLAY_RECV))
+		return 0;
+	if (ev->kind == BF_CAPTURE_CQE)
+		index = c.counter;
+	if (!q->rq_begun || (q->rq_base && (int16_t)(uint16_t)(index - q->rq_base) < 0))
+		q->rq_base = index & 0xffff;
+	q->rq_begun = true;
+	return 0;
+}
+
+/* Receives in front of the capture are consumed before it, by messages that the made-up peer sends for them. */
+static int plan_earlier_receives(struct bf_replay *r, struct bf_replay_qp *q)
+{
+	int rc = 0;
+
+	if (q->rq_base && q->loop)
+		return bf_fail(r->err, -ENOTSUP,
+			       "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
+			       ": the capture starts in the middle of the queue's life, and has both ends of the "
+			       "connection",
+			       q->line, q->cap->qpn, q->rq_base);
+	while (!rc && q->nrecv < q->rq_base)
+		rc = add_recv(r, q, NULL);
+	return rc;
 }
 
 /* What nobody takes from may hold anything. */
@@ -383,6 +418,14 @@ static int plan_consumed(struct bf_replay *r, struct bf_replay_qp *q, const stru
 	return at == q->nrecv && q->cap->rq_wqes ? add_recv(r, q, NULL) : 0;
 }
 
+bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe *c)
+{
+	const struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
+
+	return q && bf_replay_cqe_side(c) == BF_REPLAY_SEND && q->sq_base && q->nentries <= q->cap->sq_wqebbs &&
+	       (int16_t)(uint16_t)(c->counter - q->sq_base) < 0;
+}
+
 static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_cq *cq = bf_replay_find_cq(r, ev->queue.cqn);
@@ -395,6 +438,8 @@ static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": no queue pair of the capture uses CQ 0x%" PRIx32,
 			       ev->line, ev->queue.cqn);
 	bf_replay_read_cqe(ev->bytes, &c);
+	if (bf_replay_is_earlier(r, &c))
+		return 0;
 	c.line = ev->line;
 	c.number = ev->queue.index;
 	c.time_ps = ev->t_ns * BF_NS;
@@ -579,6 +624,10 @@ int bf_replay_plan(struct bf_replay *r)
 		if (r->capture->events[i].kind == BF_CAPTURE_MKEY)
 			rc = plan_listed_key(r, &r->capture->events[i]);
 	}
+	for (size_t i = 0; i < r->capture->count && !rc; i++)
+		rc = plan_begin(r, &r->capture->events[i]);
+	for (size_t i = 0; i < r->nqps && !rc; i++)
+		rc = plan_earlier_receives(r, &r->qps[i]);
 	for (size_t i = 0; i < r->capture->count && !rc; i++)
 		rc = plan_event(r, &r->capture->events[i]);
 	return rc ? rc : plan_memory(r);
