@@ -17,6 +17,26 @@ ibgda-put --messages 24 --depth 16 --batch 4 --window 4
 ibgda-put --per-lane --lanes 7 --messages 4 --fill --pes 3 --route all
 ibgda-put --flavour deepep --depth 64 --messages 24 --place host
 ibgda-put --size 9000 --messages 4 --granule 4096 --granules-per-mr 1 --nics 2 --ports 2
+ibgda-put --nics 2 --warps 2 --messages 8
+ibgda-mixed --nics 2 --ports 2 --qps 2 --warps 2 --messages 12 --pes 3 --route all
+ibgda-amo --nics 3 --op inc --warps 2 --messages 8
+ibgda-get --nics 2 --per-lane --lanes 3 --messages 6
+ibgda-put --proxy --messages 16
+ibgda-mixed --proxy --nics 2 --warps 2 --messages 12
+ibgda-put --transport dc --warps 4 --messages 12 --pes 4 --route all
+ibgda-mixed --transport dc --messages 12
+ibgda-get --transport dc --pes 3 --messages 8
+ibgda-put --backup --ports 2 --messages 40
+ibgda-put --backup --nics 2 --messages 40
+ibgda-put --backup --ports 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic0.p1 after=4us'
+ibgda-put --backup --nics 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic0.0.p1 after=4us'
+ibgda-amo --op inc --backup --nics 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic1.0.p1 after=5us'
+ibgda-put --messages 60 --ack-timeout 4 --faults 'drop prob=0.02'
+ibgda-mixed --messages 40 --ack-timeout 4 --nics 2 --faults 'drop prob=0.02'
+ibgda-mixed --messages 40 --ack-timeout 4 --faults 'duplicate prob=0.05; reorder prob=0.05 delay=2us'
+ibgda-put --messages 40 --ack-timeout 6 --faults 'link-down on=nic0.p1 after=3us until=60us'
+ibgda-get --messages 40 --ack-timeout 4 --faults 'corrupt prob=0.02'
+ibgda-put --messages 24 --faults 'device-stall on=nic0 count=3 delay=20us'
 ibgda-get --messages 8 --warps 2 --quiet-every 3 --size 2048
 ibgda-get --per-lane --lanes 4 --blocking-get --messages 4
 ibgda-amo --op cas --fetch --messages 4 --warps 2 --per-lane --lanes 4
@@ -82,8 +102,9 @@ worker() {
 	awk -v jobs="$jobs" -v mine="$1" 'NR % jobs == mine' "$work/plan" >"$work/plan$1"
 	while read -r command; do
 		code=0
-		# shellcheck disable=SC2086 # the words of a shape are words
-		"$BELFRY" run $command --trace "$trace" >"$work/out$1" 2>&1 || code=$?
+		# Words of a shape are words, but for a fault plan, which is quoted.
+		eval "set -- $command"
+		"$BELFRY" run "$@" --trace "$trace" >"$work/out$1" 2>&1 || code=$?
 		if [ $code -ne 0 ]; then
 			echo "belfry run $command: exit code $code"
 		else

@@ -1,6 +1,6 @@
 /*
- * Traces as commands take them: a trace file in either form, or a raw capture or Linux NVMe trace, which are imported on the way; and the
- * end of files that commands write.
+ * Traces as commands take them: a trace file in either form, or a raw capture or Linux NVMe trace, which are imported
+ * on the way; and the end of files that commands write.
  */
 #ifndef BELFRY_TOOLS_CLI_INPUT_H
 #define BELFRY_TOOLS_CLI_INPUT_H

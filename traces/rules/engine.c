@@ -560,6 +560,11 @@ uint64_t bf_rules_moved(const struct bf_rules *r)
 	return r->moved_ps;
 }
 
+static bool is_left(const struct bf_rule_queue *q)
+{
+	return q->family->left && q->family->left(q->memory);
+}
+
 static void judge_end(struct bf_rules *r, uint32_t net, bool complete)
 {
 	for (uint32_t i = 0; i < r->nruns; i++) {
@@ -568,7 +573,8 @@ static void judge_end(struct bf_rules *r, uint32_t net, bool complete)
 		if (run->rule->net != net)
 			continue;
 		for (uint32_t q = 0; run->rule->end_queue && q < r->nqueues; q++)
-			if (strcmp(r->queues[q]->family->name, run->rule->about.family) == 0)
+			if (strcmp(r->queues[q]->family->name, run->rule->about.family) == 0 &&
+			    (net || !is_left(r->queues[q])))
 				run->rule->end_queue(run, r->queues[q], complete);
 		if (run->rule->end)
 			run->rule->end(run, complete);

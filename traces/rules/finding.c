@@ -33,7 +33,7 @@ struct bf_span bf_store_lateness(const struct bf_store *s, uint64_t at_ps)
 {
 	static const struct bf_span never = { "not at all, before or" };
 
-	return s->visible_ps == BF_NEVER ? never : bf_span_of(s->visible_ps - at_ps);
+	return s->visible_ps == BF_NEVER ? never : bf_span_of(s->visible_ps > at_ps ? s->visible_ps - at_ps : 0);
 }
 
 /* ---- making ---- */

@@ -139,8 +139,9 @@ struct bf_rule_family {
 	const uint16_t *records;            /* BF_SEES(): what `on` is called for */
 	uint32_t run_bytes, queue_bytes;    /* facts, zeroed */
 	void (*on)(struct bf_rules *r, void *run, const struct bf_seen *e);
-	void (*forget)(void *queue_facts); /* a queue's facts are about to be freed; may be NULL */
-	void (*forget_run)(void *run);     /* the run's facts are; may be NULL */
+	bool (*left)(const void *queue_facts); /* nobody waits for what it was given: no end_queue(). May be NULL */
+	void (*forget)(void *queue_facts);     /* a queue's facts are about to be freed; may be NULL */
+	void (*forget_run)(void *run);         /* the run's facts are; may be NULL */
 };
 /* The families of all devices (traces/device.h), in their order. NULL past the last. */
 const struct bf_rule_family *bf_rule_family_at(uint32_t i);

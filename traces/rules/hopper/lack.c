@@ -134,8 +134,15 @@ enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queu
 		return BF_LACK_PARITY;
 	if (bf_mbar_tx(b->word))
 		return bytes_lack(run, b);
-	if (who && who->passed_address == q->number && !who->arrived_since && waiter->passed)
+	if (who && who->passed_address == q->number && !who->arrived_since && waiter->passed) {
+		/* Some lanes wait while another one, which they meet only later, is the one that has yet to arrive. */
+		if (who->waits != UINT32_MAX && pending && b->labelled && b->block < run->nblocks &&
+		    arrivals_lack(r, run, b, rank, warp) == BF_LACK_OWN_LANE)
+			return BF_LACK_OWN_LANE;
+		*rank = who->rank;
+		*warp = who->warp;
 		return BF_LACK_SECOND_WAIT;
+	}
 	return pending && b->labelled && b->block < run->nblocks ? arrivals_lack(r, run, b, rank, warp)
 								 : BF_LACK_SOMETHING;
 }

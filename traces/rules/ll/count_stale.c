@@ -2,6 +2,19 @@
 
 #include "traces/rules/ll/ll.h"
 
+/* An earlier round's count for the same place in the buffer, which two rounds share in turns. */
+static bool was_there(struct bf_rules *r, const struct bf_seen *e, int32_t value)
+{
+	const struct bf_ll_exchange *x;
+
+	for (uint32_t i = 0; (x = bf_ll_exchange_at(r, i)) != NULL; i++)
+		if (x->counted && x->value == value && x->dst == e->pe && x->src == e->ll_recv.src &&
+		    x->expert == e->ll_recv.expert && x->phase == e->ll_recv.phase && x->round < e->ll_recv.round &&
+		    x->round % 2 == e->ll_recv.round % 2)
+			return true;
+	return false;
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_ll_exchange *x = bf_ll_exchange_of(r->rules, e);
@@ -9,6 +22,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	if (x && x->counted && x->value == value && x->count_ps <= e->time_ps)
+		return;
+	if (!was_there(r->rules, e, value))
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)

@@ -8,7 +8,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	struct bf_finding *f;
 
+	/* What was in memory when the device looked was not late. */
 	if (!complete || !q->dbrec.set || !q->after.set || q->after.rang_before ||
+	    q->after.store.visible_ps < q->dbrec.sampled_ps ||
 	    bf_mlx5_fences_in_block(r->rules, q->after.store.actor, q->after.store.record))
 		return;
 	f = bf_rule_find(r, NULL, queue);

@@ -10,10 +10,23 @@ static void report(struct bf_rule_run *r, const struct bf_seen *e, uint64_t inde
 	if (!f)
 		return;
 	bf_finding_index(f, index);
+	if (index == says) {
+		bf_finding_say(f,
+			       "the slot of WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32
+			       " holds zeros where a control segment belongs: no entry was stored there",
+			       index, e->queue->number, e->queue->pe);
+		return;
+	}
 	bf_finding_say(f,
 		       "the control segment in the slot of WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32
 		       " says index %" PRIu64 ": it is another entry's, or none was stored there",
 		       index, e->queue->number, e->queue->pe, says);
+}
+
+/* The first eight bytes of the slot: index, opcode, queue pair, size. Queue pair 0 is no driver's. */
+static bool is_empty(const struct bf_seen *e)
+{
+	return e->tail_len >= 8 ? !bf_get_be64(e->tail) : !e->wqe_fetch.ctrl_qpn;
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -22,7 +35,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	/* Where the wrong bytes came from is other rules' when the driver's records tell. */
 	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER &&
-	    (e->wqe_fetch.ctrl_index != e->wqe_fetch.index || !e->wqe_fetch.ctrl_qpn))
+	    (e->wqe_fetch.ctrl_index != e->wqe_fetch.index || is_empty(e)))
 		report(r, e, e->wqe_fetch.index, e->wqe_fetch.ctrl_index);
 	else if (e->kind == BF_SEEN_capture_wqe && e->tail_len >= 16 &&
 		 bf_get_be16(e->tail + 1) != (e->capture_wqe.index & 0xffff))

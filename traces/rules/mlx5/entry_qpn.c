@@ -20,8 +20,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
 
-	/* QP 0 is no driver's: nothing was ever stored to a slot that names it. */
-	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER && e->wqe_fetch.ctrl_qpn &&
+	/* All zeros: nothing was ever stored to the slot, and MLX5-ENTRY-INDEX says so. */
+	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER &&
+	    (e->wqe_fetch.ctrl_qpn || (e->tail_len >= 8 && bf_get_be64(e->tail))) &&
 	    e->wqe_fetch.ctrl_index == e->wqe_fetch.index && e->wqe_fetch.ctrl_qpn != e->queue->number)
 		report(r, e, e->wqe_fetch.index, e->wqe_fetch.ctrl_qpn);
 	else if (e->kind == BF_SEEN_capture_wqe && e->tail_len >= 16 && bf_get_be24(e->tail + 4) != e->queue->number)

@@ -496,6 +496,7 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		if (q->state == BF_MLX5_QPS_RST) {
 			q->error_syndrome = 0;
 			q->posted = q->published;
+			q->dbrec.set = q->most.set = q->after.set = false;
 			q->reserved = 0;
 			for (uint32_t i = 0; q->slots && i < q->depth; i++)
 				q->slots[i].reserved = q->slots[i].published = 0;
@@ -512,6 +513,18 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		note_driver(r, q, e);
 		break;
 	}
+}
+
+/* Its traffic goes by another queue pair from now on: nobody waits here for what this one was given. */
+static void note_move(struct bf_rules *r, const struct bf_seen *e)
+{
+	struct bf_rule_queue *from = bf_rule_queue(r, &bf_rules_mlx5, e->pe, e->ibgda_move.from_qpn, false);
+	struct bf_rule_queue *to = bf_rule_queue(r, &bf_rules_mlx5, e->pe, e->ibgda_move.to_qpn, false);
+
+	if (from)
+		bf_mlx5_of(from)->moved = true;
+	if (to)
+		bf_mlx5_of(to)->moved = false;
 }
 
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
@@ -550,11 +563,19 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_dma_read:
 		note_read(run, e);
 		break;
+	case BF_SEEN_ibgda_move:
+		note_move(r, e);
+		break;
 	default:
 		if (e->queue)
 			on_queue(r, run, e);
 		break;
 	}
+}
+
+static bool left(const void *facts)
+{
+	return ((const struct bf_mlx5_queue *)facts)->moved;
 }
 
 static void forget(void *facts)
@@ -585,43 +606,25 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint16_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint16_t records[] = {
-	BF_SEEN_agent_start,
-	BF_SEEN_agent_end,
-	BF_SEEN_store,
-	BF_SEEN_store_visible,
-	BF_SEEN_fence,
-	BF_SEEN_dma_read,
-	BF_SEEN_doorbell,
-	BF_SEEN_wqe_fetch,
-	BF_SEEN_wqe_start,
-	BF_SEEN_wqe_done,
-	BF_SEEN_cqe,
-	BF_SEEN_qp_state,
-	BF_SEEN_mkey_error,
-	BF_SEEN_qp_error,
-	BF_SEEN_retransmit,
-	BF_SEEN_dbrec,
-	BF_SEEN_rx_drop,
-	BF_SEEN_request_done,
-	BF_SEEN_nak_sent,
-	BF_SEEN_qp_config,
-	BF_SEEN_qp_path,
-	BF_SEEN_ibgda_reserve,
-	BF_SEEN_ibgda_build,
-	BF_SEEN_ibgda_publish,
-	BF_SEEN_ibgda_post,
-	BF_SEEN_ibgda_poll,
-	BF_SEEN_ibgda_quiet,
-	BF_SEEN_ibgda_handoff,
-	BF_SEEN_ibgda_consume,
-	BF_SEEN_ibgda_astray,
-	BF_SEEN_ibgda_result,
-	BF_SEEN_ibgda_ibuf,
-	BF_SEEN_dc_wqe,
-	BF_SEEN_capture_qp,
-	BF_SEEN_capture_doorbell,
-	BF_SEEN_capture_wqe,
-	0,
+	BF_SEEN_agent_start,   BF_SEEN_agent_end,
+	BF_SEEN_store,         BF_SEEN_store_visible,
+	BF_SEEN_fence,         BF_SEEN_dma_read,
+	BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,     BF_SEEN_wqe_done,
+	BF_SEEN_cqe,           BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,    BF_SEEN_qp_error,
+	BF_SEEN_retransmit,    BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,       BF_SEEN_request_done,
+	BF_SEEN_nak_sent,      BF_SEEN_qp_config,
+	BF_SEEN_qp_path,       BF_SEEN_ibgda_reserve,
+	BF_SEEN_ibgda_build,   BF_SEEN_ibgda_publish,
+	BF_SEEN_ibgda_post,    BF_SEEN_ibgda_poll,
+	BF_SEEN_ibgda_quiet,   BF_SEEN_ibgda_handoff,
+	BF_SEEN_ibgda_consume, BF_SEEN_ibgda_astray,
+	BF_SEEN_ibgda_result,  BF_SEEN_ibgda_ibuf,
+	BF_SEEN_dc_wqe,        BF_SEEN_ibgda_move,
+	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
+	BF_SEEN_capture_wqe,   0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {
@@ -634,5 +637,6 @@ const struct bf_rule_family bf_rules_mlx5 = {
 	.run_bytes = sizeof(struct run),
 	.queue_bytes = sizeof(struct bf_mlx5_queue),
 	.on = on,
+	.left = left,
 	.forget = forget,
 };

@@ -7,7 +7,8 @@ static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
 	struct bf_finding *f;
 
-	if (e->nvme_fetch.sqid || !q->entries || e->nvme_fetch.slot < q->entries)
+	/* Exchanged they are only if each queue has the other one's size. */
+	if (e->nvme_fetch.sqid || !q->entries || e->nvme_fetch.slot < q->entries || q->cq_size != q->entries)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
@@ -28,7 +29,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	}
 	/* The controller has come round its admin completion queue and the driver has not. */
-	if (e->nvm_timeout.qid || e->nvm_timeout.cq_head <= q->most_cq_slot || q->completions <= q->most_cq_slot + 1ull)
+	if (e->nvm_timeout.qid || !q->entries || q->cq_size != q->entries ||
+	    e->nvm_timeout.cq_head <= q->most_cq_slot || q->completions <= q->most_cq_slot + 1ull)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)

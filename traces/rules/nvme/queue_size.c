@@ -10,7 +10,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const uint64_t told = is_cq ? q->cq_size : q->sq_size;
 	struct bf_finding *f;
 
-	if (!e->queue->number || !told || !own || told == own)
+	/* Sizes of the admin queues that are exchanged are NVME-AQA-SWAPPED's. */
+	if (!told || !own || told == own || (!e->queue->number && q->cq_size == own && q->sq_size != q->cq_size))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
