@@ -79,6 +79,12 @@ done
 # Traffic that has moved to another queue pair: pollers were right not to take the flushed entries for done.
 expect 0 run ibgda-put --ports 2 --backup --lint --faults 'link-down on=nic0.p1 after=1us'
 says 'MLX5-FLUSHED'
+# Queue pairs of several NICs, and those that were left, reset and opened again.
+expect 0 run ibgda-put --nics 2 --warps 2 --messages 4 --lint
+expect 0 run ibgda-put --backup --ports 2 --messages 40 --ack-timeout 4 --seed 90 --ordering adversarial --lint \
+	--faults 'link-down on=nic0.p1 after=4us'
+expect 0 run ibgda-amo --op inc --backup --nics 2 --messages 40 --ack-timeout 4 --seed 388 --ordering adversarial --lint \
+	--faults 'link-down on=nic1.0.p1 after=5us'
 expect 1 run ibgda-put --lint --bug dbrec-index --json
 python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["lint"]["root"] == d["cause"]["rule"] == "MLX5-DBREC-INDEX"' \
 	"$work/out"

@@ -453,10 +453,47 @@ static void note_path(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	q->access = (uint32_t)e->qp_path.access;
 }
 
+/*
+ * A queue pair that was reset begins anew, for the device at 0: nothing of it has failed or waits to be rung for. A
+ * driver whose counters never go back goes on at the next multiple of 2^16.
+ */
+static void begin_at(struct bf_mlx5_queue *q, uint64_t index)
+{
+	q->fetched = q->done = q->polled = q->posted = q->published = q->reserved = index;
+}
+
+static void note_reset(struct bf_mlx5_queue *q)
+{
+	begin_at(q, 0);
+	q->begins = true;
+	q->failed = false;
+	q->error_syndrome = 0;
+	q->done_record = 0;
+	q->dbrec.set = q->most.set = q->after.set = false;
+	if (q->slots)
+		memset(q->slots, 0, q->depth * sizeof(*q->slots));
+}
+
+static void note_begin(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const uint64_t first = e->kind == BF_SEEN_ibgda_reserve   ? e->ibgda_reserve.base
+			       : e->kind == BF_SEEN_ibgda_build   ? e->ibgda_build.index
+			       : e->kind == BF_SEEN_ibgda_publish ? e->ibgda_publish.base
+			       : e->kind == BF_SEEN_ibgda_post    ? e->ibgda_post.from
+								  : UINT64_MAX;
+
+	if (first == UINT64_MAX)
+		return;
+	q->begins = false;
+	begin_at(q, first & ~(uint64_t)0xffff);
+}
+
 static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_seen *e)
 {
 	struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
 
+	if (BF_UNLIKELY(q->begins))
+		note_begin(q, e);
 	switch (e->kind) {
 	case BF_SEEN_ibgda_build:
 		note_build(r, q, e);
@@ -492,15 +529,8 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 	case BF_SEEN_qp_state:
 		q->state = (uint8_t)e->qp_state.to;
 		q->stopped = q->state == BF_MLX5_QPS_ERR && e->qp_state.cause == BF_MLX5_BY_COMMAND;
-		/* A queue pair that was reset begins anew: nothing of it has failed or waits to be rung for. */
-		if (q->state == BF_MLX5_QPS_RST) {
-			q->error_syndrome = 0;
-			q->posted = q->published;
-			q->dbrec.set = q->most.set = q->after.set = false;
-			q->reserved = 0;
-			for (uint32_t i = 0; q->slots && i < q->depth; i++)
-				q->slots[i].reserved = q->slots[i].published = 0;
-		}
+		if (q->state == BF_MLX5_QPS_RST)
+			note_reset(q);
 		break;
 	case BF_SEEN_qp_config:
 	case BF_SEEN_capture_qp:

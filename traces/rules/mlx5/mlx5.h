@@ -108,6 +108,7 @@ struct bf_mlx5_queue {
 	    mtu, access;
 	uint8_t state;
 	bool failed;  /* it has had an error */
+	bool begins;  /* it was reset, and its driver has said nothing since */
 	bool moved;   /* its traffic goes by another one */
 	bool stopped; /* a command moved it to error: what is flushed then is no error */
 	struct bf_mlx5_answers answers;
