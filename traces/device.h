@@ -44,11 +44,13 @@ enum bf_life_entries {
 
 /* What a record does to an entry. */
 enum bf_life_role {
-	BF_LIFE_POINT, /* it is at `point` now */
-	BF_LIFE_ASIDE, /* told, from `point` on: it moves nothing */
-	BF_LIFE_STOP,  /* the queue stops here: `says` is why what is open does not go on. From `point` on */
-	BF_LIFE_OPEN,  /* the queue begins, with nothing in it. Its ring: `va` and `bytes` */
-	BF_LIFE_SHUT,  /* the queue ends, and what is in it with it, unless it has stopped before */
+	BF_LIFE_POINT,   /* it is at `point` now */
+	BF_LIFE_ASIDE,   /* told, from `point` on: it moves nothing */
+	BF_LIFE_STOP,    /* the queue stops here: `says` is why what is open does not go on. From `point` on */
+	BF_LIFE_OPEN,    /* the queue begins, with nothing in it. Its ring: `va` and `bytes` */
+	BF_LIFE_SHUT,    /* the queue ends, and what is in it with it, unless it has stopped before */
+	BF_LIFE_IDLE,    /* the entry waits for something that may never come: it is not stuck */
+	BF_LIFE_ANSWERS, /* where completions of the queue lie: `va` */
 };
 
 /*
@@ -59,15 +61,16 @@ enum bf_life_role {
  * arithmetic from left to right, $q0[31:16] for bits; $time is the record's. [field?yes|no] has the one text when the
  * field is not 0, else the other; [field=3?yes] and [field!=3?yes] compare.
  */
+struct bf_device_record;
 struct bf_life_row {
 	const char *type;
 	uint32_t point; /* index into the points */
 	enum bf_life_entries entries;
-	const char *queue; /* the field with its number; NULL: the actor is the queue */
-	const char *first, *second;
-	const char *when; /* only when this field ... */
-	uint64_t is;      /* ... has this value; or comparisons, all of which hold: "op!=0 indirect=0" */
-	bool software;    /* the actor is a thread, and does not name the queue */
+	const char *queue; /* the field with its number; NULL: the actor is the queue; "*": all queues of the device */
+	const char *first, *second; /* ONE: by `second` it will go, if that is known before it is NAMED */
+	const char *when;           /* only when this field ... */
+	uint64_t is;                /* ... has this value; or comparisons, all of which hold: "op!=0 indirect=0" */
+	bool software;              /* the actor is a thread, and does not name the queue */
 	/*
 	 * For `belfry explain`: a sentence, "fetches entry $index of $bytes bytes"; NULL: the name of the point says
 	 * it. With the address and length of the entry in memory, if the record has them, stores to it and the device's
@@ -83,9 +86,17 @@ struct bf_life_row {
 	const char *again; /* point 0: a sentence for when another entry takes the place in the ring */
 	const char *keep;  /* "signal=address": the value that sentences and `of` know by the name signal from now on */
 	const char *of;    /* `first` and `second` are compared with what is kept under this name, not with the index */
-	bool rings;        /* the thread's last store to a device was for this */
-	bool reads;        /* the device has asked for the entry's bytes; `va` and `bytes` say so, too */
-	bool once;         /* ASIDE: only the first one is told */
+	/* For the lines below the sentence: the n-th one, from 0; false: there are no more. NULL: there are none. */
+	bool (*lines)(const struct bf_device_record *e, unsigned n, char *out, size_t cap);
+	const char *lands;    /* a completion: its address, or the offset in what ANSWERS said */
+	uint32_t lands_bytes; /* of the completion */
+	const char *answers;  /* a completion: the field with the number of its queue, for WHAT as in "ssd0.cq1:#3" */
+	bool elsewhere;       /* the actor is another part of the device, and does not name the queue */
+	bool captured;        /* the record is of a capture; the actor is the queue's device */
+	bool begins;          /* nothing need be known of the entry before, if nobody told of point 0 */
+	bool rings;           /* the thread's last store to a device was for this */
+	bool reads;           /* the device has asked for the entry's bytes; `va` and `bytes` say so, too */
+	bool once;            /* ASIDE: only the first one is told */
 };
 
 /*
@@ -111,9 +122,12 @@ struct bf_life {
 	 * code of its own, or not at all.
 	 */
 	const char *prefix;
-	const char *entry; /* "packet": what one is called; NULL: "entry" */
-	const char *group; /* "submission": what --stuck counts; NULL: the same */
-	bool hex;          /* indices are written in hexadecimal */
+	const char *entry;     /* "packet": what one is called; NULL: "entry" */
+	const char *group;     /* "submission": what --stuck counts; NULL: the same */
+	const char *bytes;     /* "entry": what lies in memory; NULL: the same */
+	const char *slot, *id; /* with NAMED, what the two numbers are called: "slot", "cid"; NULL */
+	uint32_t slot_bytes;   /* of a slot of the ring; 0: indices are bytes */
+	bool hex;              /* indices are written in hexadecimal */
 	/* What is kept under this name must not be 0 in what began with point 0, or the last point was in vain. */
 	const char *needs;
 	const struct bf_life_end *ends; /* ends with a NULL name; NULL: none */

@@ -104,7 +104,7 @@ first=$("$BELFRY" dump lock.bft --type=deadlock --json | grep -o '"actor":"[^"]*
 said lock "root cause: 4 threads wait .* for ever, $first first" "$first: 4 waiting threads"
 "$BELFRY" run nvme-verify --commands 60 --depth 8 --size 512 --timeout 1ms --bug cq-head-never-rung --trace=full.bft >/dev/null
 "$BELFRY" explain full.bft --stuck >out
-said full 'gave up after 1000\.000 us' 'belfry explain full\.bft ssd0\.sq1:slot=8'
+said full 'gave up after 1000000 ns: 8 commands out' 'belfry explain full\.bft ssd0\.sq1:slot=8'
 
 # --- lives: the driver's steps, what was visible, the device's, and back
 qpn=$("$BELFRY" dump put.bft --type=wqe_fetch --limit=1 | grep -o 'qpn=0x[0-9a-f]*' | head -n 1 | cut -d= -f2)

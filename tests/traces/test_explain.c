@@ -39,10 +39,10 @@ static const struct {
 	{ "256:0x51", BF_EXPLAIN_MLX5, "", 0x100, 81, 1, false, "0x100:81" },
 	{ "nic0.qp0x100:65617", BF_EXPLAIN_MLX5, "nic0", 0x100, 65617, 1, false, "nic0.qp0x100:65617" },
 	{ "nic0.1.qp0x100:1", BF_EXPLAIN_MLX5, "nic0.1", 0x100, 1, 1, false, "nic0.1.qp0x100:1" },
-	{ "ssd0.sq1:cid=5", BF_EXPLAIN_NVME, "ssd0", 1, 5, 1, false, "ssd0.sq1:cid=5" },
-	{ "ssd0.sq1:cid=0x5#3", BF_EXPLAIN_NVME, "ssd0", 1, 5, 3, false, "ssd0.sq1:cid=5#3" },
-	{ "ssd0.sq1:slot=7", BF_EXPLAIN_NVME, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
-	{ "ssd0.sq1:7", BF_EXPLAIN_NVME, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
+	{ "ssd0.sq1:cid=5", BF_EXPLAIN_ROWS, "ssd0", 1, 5, 1, false, "ssd0.sq1:cid=5" },
+	{ "ssd0.sq1:cid=0x5#3", BF_EXPLAIN_ROWS, "ssd0", 1, 5, 3, false, "ssd0.sq1:cid=5#3" },
+	{ "ssd0.sq1:slot=7", BF_EXPLAIN_ROWS, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
+	{ "ssd0.sq1:7", BF_EXPLAIN_ROWS, "ssd0", 1, 7, 1, true, "ssd0.sq1:slot=7" },
 	{ "sdma0.q0:0x60", BF_EXPLAIN_ROWS, "sdma0", 0, 0x60, 1, false, "sdma0.q0:0x60" },
 	{ "gpu0.sm3:0x400", BF_EXPLAIN_BARRIER, "gpu0", 3, 0x400, 1, false, "gpu0.sm3:0x400" },
 	{ "nic0.cq0x40:#57", BF_EXPLAIN_COMPLETION, "nic0", 0x40, 57, 1, false, "nic0.cq0x40:#57" },
@@ -335,14 +335,13 @@ END_TEST
 /* Bytes 16-31 of the entry were in the buffer of its thread when the device read them. */
 START_TEST(bytes_that_were_not_visible)
 {
-	struct bf_explain_target t = {
-		.kind = BF_EXPLAIN_NVME, .device = "ssd0", .queue = 1, .index = 2, .by_slot = true
-	};
+	struct bf_explain_target t;
 	const uint8_t bytes[16] = { 0 };
 	struct bf_explain *l;
 	uint32_t thread;
 	struct tape p;
 
+	ck_assert(bf_explain_parse("ssd0.sq1:slot=2", &t));
 	tape_open(&p);
 	thread = actor_of(&p, "agent", "pe0.cpu0");
 	for (uint64_t i = 0; i < 4; i++) {
@@ -363,7 +362,7 @@ START_TEST(bytes_that_were_not_visible)
 	ck_assert(tells(l, "bytes 48-63 of the entry are visible"));
 	ck_assert(tells(l, "16 bytes were not visible yet, from byte 16 on: in the store buffer of pe0.cpu0"));
 	ck_assert(tells(l, "bytes 16-31 of the entry never left the store buffer of pe0.cpu0"));
-	ck_assert(tells(l, "has not started it"));
+	ck_assert(tells(l, "CID 0x9 was fetched from slot 2 and has not begun"));
 	ck_assert(!bf_explain_ended(l));
 	bf_explain_free(l);
 	tape_close(&p);

@@ -329,7 +329,6 @@ static const struct {
 	void (*end)(struct bf_explain *l);
 } kinds[] = {
 	[BF_EXPLAIN_MLX5] = { bf_explain_mlx5_handlers, bf_explain_mlx5_end },
-	[BF_EXPLAIN_NVME] = { bf_explain_nvme_handlers, bf_explain_nvme_end },
 	[BF_EXPLAIN_BARRIER] = { bf_explain_barrier_handlers, bf_explain_barrier_end },
 	[BF_EXPLAIN_COMPLETION] = { NULL, bf_explain_mlx5_end },
 	[BF_EXPLAIN_ROWS] = { no_handlers, bf_explain_rows_end },
@@ -346,7 +345,8 @@ int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain 
 	struct bf_explain *l;
 
 	*out = NULL;
-	if (target->kind >= BF_ARRAY_LEN(kinds) || !kinds[target->kind].handlers)
+	if (target->kind >= BF_ARRAY_LEN(kinds) || !kinds[target->kind].handlers ||
+	    (target->kind == BF_EXPLAIN_ROWS && !target->life))
 		return -EINVAL;
 	l = calloc(1, sizeof(*l));
 	if (!l)

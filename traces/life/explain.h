@@ -15,9 +15,8 @@
 
 enum bf_explain_kind {
 	BF_EXPLAIN_MLX5,       /* a send entry */
-	BF_EXPLAIN_NVME,       /* a command */
 	BF_EXPLAIN_BARRIER,    /* of an SM */
-	BF_EXPLAIN_COMPLETION, /* of an mlx5 or NVMe completion queue: the life of what it completes */
+	BF_EXPLAIN_COMPLETION, /* of a completion queue: the life of what it completes */
 	BF_EXPLAIN_ROWS,       /* an entry of a device that tells its life by rows (traces/device.h) */
 };
 

@@ -1,8 +1,7 @@
 /*
  * What the parts of the story share: explain.c takes records in, explain_driver.c, explain_queue.c and explain_wire.c
- * know a send entry (what its driver did, what happens at its own queue, its packets and the other end), explain_nvme.c
- * a command, explain_barrier.c a barrier; rows.c takes the rows of a device; explain_memory.c adds what was visible to
- * whom.
+ * know a send entry (what its driver did, what happens at its own queue, its packets and the other end),
+ * explain_barrier.c a barrier; rows.c takes the rows of a device; explain_memory.c adds what was visible to whom.
  */
 #ifndef BELFRY_TRACES_LIFE_EXPLAIN_INTERNAL_H
 #define BELFRY_TRACES_LIFE_EXPLAIN_INTERNAL_H
@@ -104,17 +103,18 @@ struct bf_explain {
 	uint64_t cqe_iova, cqe_va, cqe_bytes;
 	bool cqe_known, cqe_landed, cqe_loaded;
 	/* Commands and packets. */
-	int nvme_point;
 	/* A device's rows. */
 	struct bf_life_facts facts;
 	struct bf_life_queue queue;
-	char by[BF_LIFE_POINTS][48];    /* who took it to each point */
-	uint32_t told;                  /* bits of rows */
+	char by[BF_LIFE_POINTS][48]; /* who took it to each point */
+	uint64_t told;               /* bits of rows */
+	bool over;                   /* its slot or name is another's now */
+	bool captured, told_by_software;
+	uint64_t fetch_before;
 	struct bf_number_map last_read; /* and the record, plus one, of the last entry that was read at an address */
-	uint64_t cqn;
-	uint32_t seen_nth, slot, entries;
-	uint64_t cid, cq_slot, cq_base, entry_va, entry_len, ring_va, ring_bytes;
-	bool given_up, failed;
+	uint32_t seen_nth;
+	uint64_t cq_base, entry_va, entry_len, ring_va, ring_bytes;
+	bool failed;
 	struct bf_explain_barrier *barrier;
 
 	unsigned nunknown;
@@ -168,10 +168,8 @@ void bf_explain_missing(struct bf_explain *l, enum bf_explain_place place, const
     BF_PRINTF(4, 5);
 
 /* One for each kind: who takes its records, and what is missing at the end. */
-extern const struct bf_explain_handler bf_explain_mlx5_handlers[], bf_explain_nvme_handlers[],
-    bf_explain_barrier_handlers[];
+extern const struct bf_explain_handler bf_explain_mlx5_handlers[], bf_explain_barrier_handlers[];
 void bf_explain_mlx5_end(struct bf_explain *l);
-void bf_explain_nvme_end(struct bf_explain *l);
 void bf_explain_barrier_end(struct bf_explain *l);
 /* By the rows of a device: rows.c. */
 bf_explain_on bf_explain_rows_take;

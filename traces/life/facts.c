@@ -15,6 +15,23 @@ uint32_t bf_life_points(const struct bf_life *life)
 	return n;
 }
 
+uint32_t bf_life_point(const struct bf_life *life, const char *name)
+{
+	uint32_t p = 0;
+
+	while (p < BF_LIFE_POINTS && life->points[p] && strcmp(life->points[p], name) != 0)
+		p++;
+	return p;
+}
+
+uint32_t bf_life_named(const struct bf_life *life)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->entries == BF_LIFE_NAMED)
+			return row->point;
+	return BF_LIFE_POINTS;
+}
+
 bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t cap)
 {
 	const uint32_t last = bf_life_points(life) - 1;
@@ -25,8 +42,8 @@ bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t 
 
 		while (strcmp(same->type, row->type) != 0)
 			same++;
-		if (same == row && row->role == BF_LIFE_POINT && row->software == software && used < cap &&
-		    !(software && row->point == last))
+		if (same == row && row->role == BF_LIFE_POINT && row->software == software && !row->captured &&
+		    used < cap && !(software && row->point == last))
 			used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", row->type);
 	}
 	return used != 0;
@@ -92,6 +109,8 @@ void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, str
 		entry->from = bf_life_u64(row->first, type, fixed);
 		entry->to = bf_life_u64(row->second, type, fixed);
 	}
+	if (row->second && (row->entries == BF_LIFE_NAMED || row->entries == BF_LIFE_ONE))
+		entry->name = bf_life_u64(row->second, type, fixed);
 	if (at == BF_LIFE_KEPT)
 		return;
 	value = bf_life_u64(row->keep + len + 1, type, fixed);
@@ -119,22 +138,16 @@ static bool covers(uint64_t at, uint64_t from, uint64_t to, bool wraps)
 	return at >= from && at < to;
 }
 
-static bool has_passed(const struct bf_life *life, const struct bf_life_facts *entry, const char *point)
-{
-	for (uint32_t p = 0; p < bf_life_points(life); p++)
-		if (strcmp(life->points[p], point) == 0)
-			return entry->points >> p != 0;
-	return false;
-}
-
 bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row, const struct bf_life_facts *entry,
 		      const struct bf_rec_schema *type, const void *fixed)
 {
 	const uint64_t first = bf_life_u64(row->first, type, fixed), second = bf_life_u64(row->second, type, fixed);
 	const uint32_t of = row->of ? kept_at(life, row->of, strlen(row->of)) : BF_LIFE_KEPT;
-	uint64_t index = life->wrap ? entry->index % life->wrap : entry->index;
+	uint64_t index = row->point > bf_life_named(life) ? entry->name
+			 : life->wrap                     ? entry->index % life->wrap
+							  : entry->index;
 
-	if (row->after && !has_passed(life, entry, row->after))
+	if (row->after && entry->points < 1u << bf_life_point(life, row->after))
 		return false;
 	if (row->of && (of == BF_LIFE_KEPT || !(entry->has >> of & 1)))
 		return false;
@@ -202,14 +215,7 @@ void bf_life_free_queue(struct bf_life_queue *q)
 		free(q->last[i].fixed);
 }
 
-struct story {
-	const struct bf_life_queue *q;
-	const struct bf_life_facts *entry;
-	bf_life_who *who;
-	const void *of;
-};
-
-static const struct bf_life_last *last_of(const struct story *s, const char *type, size_t len)
+static const struct bf_life_last *last_of(const struct bf_life_story *s, const char *type, size_t len)
 {
 	for (uint32_t i = 0; i < BF_LIFE_KEPT && s->q->last[i].type; i++)
 		if (strncmp(s->q->last[i].type->name, type, len) == 0 && !s->q->last[i].type->name[len])
@@ -219,13 +225,15 @@ static const struct bf_life_last *last_of(const struct story *s, const char *typ
 
 static bool number(const void *of, const char *name, struct bf_label_value *out)
 {
-	const struct story *s = of;
+	const struct bf_life_story *s = of;
 	const size_t len = strcspn(name, ".");
 	const struct bf_life_last *last = last_of(s, name, len);
 	const uint32_t at = kept_at(s->q->life, name, len);
 
-	if (strcmp(name, "index") == 0)
+	if (strcmp(name, "index") == 0 || (s->q->life->slot && strcmp(name, s->q->life->slot) == 0))
 		out->value = s->entry->index;
+	else if (s->q->life->id && strcmp(name, s->q->life->id) == 0)
+		out->value = s->entry->name;
 	else if (strcmp(name, "from") == 0)
 		out->value = s->entry->from < s->entry->to ? s->entry->from : s->entry->index;
 	else if (strcmp(name, "to") == 0)
@@ -243,7 +251,7 @@ static bool number(const void *of, const char *name, struct bf_label_value *out)
 
 static const char *thread(const void *of, const char *name)
 {
-	const struct story *s = of;
+	const struct bf_life_story *s = of;
 	const struct bf_life_last *last = last_of(s, name, strlen(name));
 
 	for (uint32_t p = 0; p < bf_life_points(s->q->life); p++)
@@ -252,23 +260,26 @@ static const char *thread(const void *of, const char *name)
 	return last ? last->by : NULL;
 }
 
-const struct bf_life_end *bf_life_missing(const struct bf_life_queue *q, const struct bf_life_facts *entry,
-					  uint32_t missing, bf_life_who *who, const void *of, char *out, size_t cap)
+void bf_life_say(const struct bf_life_story *s, const struct bf_rec_schema *type, const void *fixed, uint64_t time_ps,
+		 const char *says, char *out, size_t cap)
 {
-	const struct story s = { .q = q, .entry = entry, .who = who, .of = of };
-	const struct bf_label_scope scope = { .number = number, .thread = thread, .of = &s };
-	const struct bf_life *life = q->life;
+	const struct bf_label_scope scope = {
+		.type = type, .fixed = fixed, .time_ps = time_ps, .number = number, .thread = thread, .of = s
+	};
+
+	bf_label_say(&scope, says, out, cap);
+}
+
+const struct bf_life_end *bf_life_missing(const struct bf_life_story *s, uint32_t missing, char *out, size_t cap)
+{
+	const struct bf_life *life = s->q->life;
 	const uint32_t n = bf_life_points(life);
 	const struct bf_life_row *row = life->rows;
 
 	for (const struct bf_life_end *end = life->ends; end && end->name; end++) {
-		uint32_t p = 0;
-
-		while (p < n && strcmp(life->points[p], end->name) != 0)
-			p++;
-		if (p != missing)
+		if (bf_life_point(life, end->name) != missing)
 			continue;
-		bf_label_say(&scope, end->says, out, cap);
+		bf_life_say(s, NULL, NULL, 0, end->says, out, cap);
 		return end;
 	}
 	while (row->type && (row->point != missing || row->role != BF_LIFE_POINT))

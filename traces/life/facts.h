@@ -11,7 +11,8 @@
 
 /* Of an entry. */
 struct bf_life_facts {
-	uint64_t index;
+	uint64_t index;    /* UINT64_MAX: not known, it goes by its name */
+	uint64_t name;     /* by which it goes behind the point where it is NAMED */
 	uint64_t from, to; /* of its submission; equal: not known */
 	uint64_t kept[BF_LIFE_KEPT];
 	uint32_t has; /* bits: which are */
@@ -29,10 +30,18 @@ struct bf_life_queue {
 	struct bf_life_last last[BF_LIFE_KEPT];
 };
 
-/* Who took the entry to a point; NULL: nobody known. */
-typedef const char *bf_life_who(const void *of, uint32_t point);
+/* What sentences stand on. `who` took the entry to a point; NULL: nobody known. */
+struct bf_life_story {
+	const struct bf_life_queue *q;
+	const struct bf_life_facts *entry;
+	const char *(*who)(const void *of, uint32_t point);
+	const void *of;
+};
 
 uint32_t bf_life_points(const struct bf_life *life);
+uint32_t bf_life_point(const struct bf_life *life, const char *name); /* the number of points: it has none such */
+/* The point at which its entries get their name; BF_LIFE_POINTS: they have none. */
+uint32_t bf_life_named(const struct bf_life *life);
 
 /* The types of records that tell of points before the last: "sdma_reserve, sdma_publish". False: there are none. */
 bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t cap);
@@ -59,7 +68,10 @@ bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *ent
  * What shows that the entry has not come to point number `missing`, which may be the one behind the last: the sentence
  * and its row; NULL: there is none, and `out` says so in general.
  */
-const struct bf_life_end *bf_life_missing(const struct bf_life_queue *q, const struct bf_life_facts *entry,
-					  uint32_t missing, bf_life_who *who, const void *of, char *out, size_t cap);
+const struct bf_life_end *bf_life_missing(const struct bf_life_story *s, uint32_t missing, char *out, size_t cap);
+
+/* A sentence about the entry from a record at `time_ps`. */
+void bf_life_say(const struct bf_life_story *s, const struct bf_rec_schema *type, const void *fixed, uint64_t time_ps,
+		 const char *says, char *out, size_t cap);
 
 #endif

@@ -278,7 +278,8 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 	if (!m)
 		return bf_fail(err, -ENOMEM, "out of memory");
 	m->l = l;
-	snprintf(name, sizeof(name), "the %.24s", bf_explain_thing(&l->target));
+	snprintf(name, sizeof(name), "the %.24s",
+		 l->target.life && l->target.life->bytes ? l->target.life->bytes : bf_explain_thing(&l->target));
 	if (l->target.kind == BF_EXPLAIN_MLX5)
 		rc = find_mlx5(m, t, err);
 	else

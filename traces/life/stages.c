@@ -257,9 +257,9 @@ static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const
 	}
 	q = s->queue[--*at];
 	/* A thread knows a queue's number; the device, when it speaks, its name. */
-	if (row->software && !*q->q.name)
+	if ((row->software || row->elsewhere) && !*q->q.name)
 		snprintf(q->q.name, sizeof(q->q.name), "%.16s queue 0x%llx", actor, (unsigned long long)qn);
-	else if (!row->software)
+	else if (!row->software && !row->elsewhere)
 		snprintf(q->q.name, sizeof(q->q.name), "%.47s", actor);
 	return 0;
 }

@@ -224,7 +224,7 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 
 static const struct bf_stuck_row *row_of(const char *type)
 {
-	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_nvme_rows, bf_stuck_cm_rows,
+	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_cm_rows,
 							     bf_stuck_other_rows };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)

@@ -16,13 +16,8 @@ static const struct {
 	uint32_t points;
 } kinds[BF_STUCK_KINDS] = {
 	[BF_STUCK_MLX5] = { "send entry", BF_STUCK_BIT(BF_STUCK_COMPLETION + 1) - 1 },
-	[BF_STUCK_NVME] = { "command", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
-					   BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) |
-					   BF_STUCK_BIT(BF_STUCK_START) | BF_STUCK_BIT(BF_STUCK_COMPLETION) |
-					   BF_STUCK_BIT(BF_STUCK_SEEN) },
 	[BF_STUCK_CAPTURE] = { "captured entry", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
 						     BF_STUCK_BIT(BF_STUCK_COMPLETION) },
-	[BF_STUCK_FTRACE] = { "captured command", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_COMPLETION) },
 };
 
 /* ---- groups ---- */
@@ -64,8 +59,7 @@ static uint32_t missing_step(const struct bf_stuck *s, const struct bf_stuck_que
 	for (p = 0; p < BF_STUCK_POINTS && !(left & BF_STUCK_BIT(p)); p++)
 		;
 	/* The device's steps are missing from the stream, not from the device. */
-	if (p < BF_STUCK_POINTS && (BF_STUCK_BIT(p) & BF_STUCK_DEVICE_POINTS) && !s->device &&
-	    q->kind != BF_STUCK_FTRACE)
+	if (p < BF_STUCK_POINTS && (BF_STUCK_BIT(p) & BF_STUCK_DEVICE_POINTS) && !s->device)
 		return BF_STUCK_NOTHING;
 	return p < BF_STUCK_POINTS ? p : BF_STUCK_NOTHING;
 }
@@ -79,12 +73,7 @@ static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_ent
 	t->queue = q->number;
 	t->index = e->index;
 	t->nth = 1;
-	t->kind = q->kind == BF_STUCK_MLX5 ? BF_EXPLAIN_MLX5 : BF_EXPLAIN_NVME;
-	if (t->kind == BF_EXPLAIN_NVME) {
-		t->by_slot = q->kind == BF_STUCK_NVME;
-		t->index = t->by_slot ? e->slot : e->cid;
-		t->nth = e->nth;
-	}
+	t->kind = BF_EXPLAIN_MLX5;
 }
 
 static void describe(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
@@ -329,17 +318,18 @@ static void unknown(struct bf_stuck *s, const char *fmt, ...)
 static void note_unknown_life(struct bf_stuck *s, size_t at)
 {
 	const struct bf_life *life = s->queue[at].life.life;
-	bool driver = false;
+	bool driver = false, captured = false;
 	char types[160];
 
 	for (size_t i = 0; i < s->nqueues; i++) {
 		if (s->queue[i].life.life == life && i < at)
 			return;
 		driver = driver || (s->queue[i].life.life == life && s->queue[i].driver);
+		captured = captured || (s->queue[i].life.life == life && s->queue[i].captured);
 	}
 	if (!driver && bf_life_types(life, true, types, sizeof(types)))
 		unknown(s, "entries that never reached a device: the trace has no records %s", types);
-	if (!s->device && bf_life_types(life, false, types, sizeof(types)))
+	if ((!s->device || captured) && bf_life_types(life, false, types, sizeof(types)))
 		unknown(s, "what devices did with what was rung for: the trace has no records %s", types);
 }
 
@@ -351,7 +341,6 @@ static void note_unknown(struct bf_stuck *s)
 	} types[] = {
 		{ BF_STUCK_MLX5, "ibgda_reserve, ibgda_build, ibgda_publish, ibgda_post",
 		  "doorbell, dbrec, wqe_fetch, cqe" },
-		{ BF_STUCK_NVME, "nvm_build, nvm_ring", "nvme_doorbell, nvme_fetch, nvme_completion" },
 	};
 	bool seen[BF_STUCK_KINDS] = { false }, driver[BF_STUCK_KINDS] = { false };
 
@@ -375,10 +364,6 @@ static void note_unknown(struct bf_stuck *s)
 	if (seen[BF_STUCK_CAPTURE] && !s->ran)
 		unknown(s, "who posted, what was visible, what the device read: a capture has entries, doorbells and "
 			   "completions alone (capture_wqe, capture_doorbell, capture_cqe)");
-	if (seen[BF_STUCK_FTRACE])
-		unknown(s,
-			"doorbells and what the controller fetched: kernel events tell of set-up and completion alone "
-			"(ftrace_setup, ftrace_complete)");
 	if (!bf_trace_type(s->trace, "agent_start") && !bf_trace_type(s->trace, "agent_wait"))
 		unknown(s, "which threads wait: the trace has no records agent_start, agent_wait");
 }

@@ -1,6 +1,6 @@
 /*
  * What is unfinished: stuck.c keeps entries, barriers and threads while records come; stuck_life.c moves entries by the
- * rows of their devices, stuck_mlx5.c, _nvme.c, _cm.c and _rows.c move the others; stuck_group.c finds the first
+ * rows of their devices, stuck_mlx5.c, _cm.c and _rows.c move the others; stuck_group.c finds the first
  * missing steps, and stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
@@ -14,7 +14,7 @@
 #include "traces/container/number_map_internal.h"
 
 /* What has handlers of its own; lives that are told by rows (traces/device.h) follow, by their number. */
-enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_NVME, BF_STUCK_CAPTURE, BF_STUCK_FTRACE, BF_STUCK_KINDS };
+enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_CAPTURE, BF_STUCK_KINDS };
 
 /* The points of an entry's life, in order; a kind of queue uses those that it has. */
 enum bf_stuck_point {
@@ -44,10 +44,10 @@ struct bf_stuck_entry {
 	uint32_t points;              /* bits of those that it has passed */
 	uint32_t who[BF_LIFE_POINTS]; /* actors plus one: who took it to each */
 	struct bf_life_facts facts;   /* of a device's rows */
-	uint32_t slot, cid, nth;      /* NVMe: the n-th command of its slot, from 1 */
+	uint32_t nth;                 /* of those with this slot, from 1 */
 	uint32_t line;                /* of a capture */
 	bool open, posts;             /* posts: its publisher said that it rings itself */
-	bool signalled, lost, held, retried;
+	bool signalled, lost, retried;
 	bool early;         /* the device had fetched it before it was even reserved */
 	uint64_t next_free; /* plus one */
 };
@@ -69,7 +69,8 @@ struct bf_stuck_queue {
 	uint32_t state; /* of a queue pair */
 	uint64_t remote_qpn, remote_ipv4, ipv4;
 	uint64_t stopped_at; /* rows: the index at which it stopped */
-	bool known_dbrec, has_fetched, driver, stopped, gave_up, error;
+	bool known_dbrec, has_fetched, driver, stopped, error;
+	bool captured;     /* rows: by records of a capture */
 	char trouble[120]; /* a fault or an error of the queue, as a sentence */
 };
 
@@ -136,7 +137,7 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_nvme_rows[], bf_stuck_cm_rows[],
+extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_cm_rows[],
     bf_stuck_other_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 

@@ -36,12 +36,35 @@ struct moving {
 
 static bool is_bytes(const struct bf_life_row *row)
 {
-	return row->entries >= BF_LIFE_BYTES;
+	return row->entries == BF_LIFE_BYTES || row->entries == BF_LIFE_BEHIND || row->entries == BF_LIFE_IN;
 }
 
 static uint64_t value(const struct moving *m, const char *expression)
 {
 	return bf_life_u64(expression, m->rec->type, m->rec->fixed);
+}
+
+static bool is_software(const struct bf_life *life, uint32_t point)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->role == BF_LIFE_POINT && row->point == point)
+			return row->software;
+	return false;
+}
+
+/* Nothing is to come: software that has not spoken of the entry before will not do so behind the device either. */
+static bool is_last(const struct moving *m, const struct bf_stuck_entry *e)
+{
+	const struct bf_life *life = m->q->life.life;
+	const uint32_t n = bf_life_points(life);
+	uint32_t left = n;
+
+	for (uint32_t p = 0; p < n; p++)
+		if (e->points >> p & 1 && is_software(life, p))
+			return m->row->point + 1 == n;
+	while (left && is_software(life, left - 1))
+		left--;
+	return m->row->point + 1 >= left;
 }
 
 /* The entry is at the row's point, or the row keeps something of it. */
@@ -54,7 +77,7 @@ static void move(const struct moving *m, struct bf_stuck_entry *e)
 		return;
 	bf_stuck_pass(e, (enum bf_stuck_point)m->row->point, m->rec);
 	e->facts.points = e->points;
-	if (m->row->point + 1 == bf_life_points(life) && !bf_life_in_vain(life, &e->facts))
+	if (is_last(m, e) && !bf_life_in_vain(life, &e->facts))
 		bf_stuck_end(m->s, e);
 }
 
@@ -98,23 +121,61 @@ static int move_bytes(const struct moving *m)
 	return 0;
 }
 
+/* Entries have a slot, and behind some point a name; this is what the row's `first` is. */
+static bool by_name(const struct moving *m)
+{
+	return m->row->point > bf_life_named(m->q->life.life);
+}
+
 static uint64_t place_of(const struct moving *m, uint64_t index)
 {
-	return m->q->life.life->wrap ? index % m->q->life.life->wrap : index;
+	const struct bf_life *life = m->q->life.life;
+
+	if (by_name(m))
+		return index;
+	return life->wrap ? index % life->wrap : life->slots && m->q->size ? index % m->q->size : index;
+}
+
+/* How many entries the slot has had, this one included. */
+static uint32_t count_slot(const struct moving *m, uint64_t slot)
+{
+	const uint64_t key[3] = { (uint64_t)(m->q - m->s->queue), slot, 0 };
+	const uint64_t n = bf_number_get(&m->s->counts, key) + 1;
+
+	return bf_number_put(&m->s->counts, key, n) ? 1 : (uint32_t)n;
+}
+
+/* An entry whose first number this is. NULL on lack of memory. */
+static struct bf_stuck_entry *begin_one(const struct moving *m, uint64_t index)
+{
+	struct bf_stuck_entry *e = bf_stuck_begin(m->s, m->q, place_of(m, index), by_name(m));
+
+	if (!e)
+		return NULL;
+	e->index = e->facts.index = by_name(m) ? UINT64_MAX : index;
+	e->facts.name = by_name(m) ? index : 0;
+	if (m->q->life.life->id && !by_name(m))
+		e->nth = count_slot(m, index);
+	return e;
 }
 
 /* Entry `index` is begun, or moved when it is there. */
 static int move_one(const struct moving *m, uint64_t index, bool begins)
 {
-	struct bf_stuck_entry *e = bf_stuck_find(m->s, m->q, place_of(m, index), 0);
+	struct bf_stuck_entry *e = bf_stuck_find(m->s, m->q, place_of(m, index), by_name(m));
 
+	if (m->row->after && e && e->points < 1u << bf_life_point(m->q->life.life, m->row->after))
+		return 0;
 	if (begins && (!e || m->row->point == 0)) {
-		e = bf_stuck_begin(m->s, m->q, place_of(m, index), 0);
+		e = begin_one(m, index);
 		if (!e)
 			return bf_stuck_no_memory(m->s);
-		e->index = e->facts.index = index;
 	}
-	if (e)
+	if (e && m->row->entries == BF_LIFE_NAMED && bf_stuck_rename(m->s, e, value(m, m->row->second), 1))
+		return bf_stuck_no_memory(m->s);
+	if (e && m->row->role == BF_LIFE_IDLE)
+		bf_stuck_end(m->s, e);
+	else if (e)
 		move(m, e);
 	return 0;
 }
@@ -123,7 +184,8 @@ static int move_entries(const struct moving *m)
 {
 	const uint64_t first = value(m, m->row->first), second = value(m, m->row->second);
 	const bool begins =
-	    m->row->role == BF_LIFE_POINT && (m->row->point == 0 || (!m->q->driver && !m->row->software));
+	    m->row->role == BF_LIFE_POINT &&
+	    (m->row->point == 0 || m->row->begins || (!m->q->driver && !m->row->software && !m->row->elsewhere));
 	uint64_t last = first + 1;
 	int rc = 0;
 
@@ -153,13 +215,16 @@ static int move_entries(const struct moving *m)
 /* Why nothing goes on: the first such record. */
 static void stop(const struct moving *m)
 {
-	const struct bf_label_scope scope = { .type = m->rec->type, .fixed = m->rec->fixed };
+	const size_t cap = sizeof(m->q->trouble);
+	size_t used = 0;
 
 	if (m->q->stopped)
 		return;
+	if (m->row->software)
+		used = (size_t)snprintf(m->q->trouble, cap, "%.40s ", bf_trace_actor_name(m->s->trace, m->rec->actor));
 	m->q->stopped = true;
 	m->q->stopped_at = value(m, m->row->first);
-	bf_label_say(&scope, m->row->says, m->q->trouble, sizeof(m->q->trouble));
+	bf_label_make(m->row->says, m->rec->type, m->rec->fixed, m->q->trouble + used, cap - used);
 }
 
 static bool has_bytes(const struct bf_life *life)
@@ -172,6 +237,10 @@ static bool has_bytes(const struct bf_life *life)
 
 static int take_row(const struct moving *m)
 {
+	const uint64_t size = value(m, m->q->life.life->slots);
+
+	if (size && size <= ENTRIES_MAX)
+		m->q->size = size;
 	switch (m->row->role) {
 	case BF_LIFE_STOP:
 		stop(m);
@@ -185,9 +254,12 @@ static int take_row(const struct moving *m)
 			bf_stuck_forget(m->s, m->q);
 		return 0;
 	case BF_LIFE_ASIDE:
-		if (!m->row->keep)
+		if (!m->row->keep || m->row->of)
 			return 0;
 		break;
+	case BF_LIFE_ANSWERS:
+		return 0;
+	case BF_LIFE_IDLE:
 	case BF_LIFE_POINT:
 	default:
 		break;
@@ -199,23 +271,24 @@ static int take_life(struct bf_stuck *s, const struct bf_life *life, uint32_t ki
 		     const char *actor)
 {
 	for (const struct bf_life_row *row = life->rows; row->type; row++) {
-		uint64_t number = bf_life_u64(row->queue, rec->type, rec->fixed);
 		struct moving m = { .s = s, .row = row, .rec = rec };
+		uint64_t number = value(&m, row->queue);
 		int rc;
 
 		/* Software that names no queue speaks of memory, and moves nothing. */
 		if (strcmp(row->type, rec->type->name) != 0 || !bf_life_holds(row, rec->type, rec->fixed) ||
-		    (!row->queue && (row->software || !bf_life_queue_number(life, actor, &number))))
+		    (row->queue ? *row->queue == '*' : row->software || !bf_life_queue_number(life, actor, &number)))
 			continue;
-		m.q = bf_stuck_queue_of(s, kind, actor, !row->software, number);
+		m.q = bf_stuck_queue_of(s, kind, actor, !row->software && !row->elsewhere, number);
 		if (!m.q)
 			return bf_stuck_no_memory(s);
 		m.q->life.life = life;
 		m.q->driver = m.q->driver || row->software;
+		m.q->captured = m.q->captured || row->captured;
 		s->device = s->device || !row->software;
 		s->ran = s->ran || !row->software;
-		rc =
-		    bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) ? bf_stuck_no_memory(s) : take_row(&m);
+		rc = row->role == BF_LIFE_POINT ? bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) : 0;
+		rc = rc ? bf_stuck_no_memory(s) : take_row(&m);
 		if (rc)
 			return rc;
 	}
@@ -250,14 +323,6 @@ static const char *who(const void *of, uint32_t point)
 	return actor ? bf_trace_actor_name(story->s->trace, actor - 1) : NULL;
 }
 
-static bool is_software(const struct bf_life *life, uint32_t point)
-{
-	for (const struct bf_life_row *row = life->rows; row->type; row++)
-		if (row->role == BF_LIFE_POINT && row->point == point)
-			return row->software;
-	return false;
-}
-
 uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
 {
 	uint32_t missing = 0;
@@ -275,9 +340,9 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 {
 	const struct bf_life *life = q->life.life;
 	const struct story story = { .s = s, .e = e };
+	const struct bf_life_story told = { .q = &q->life, .entry = &e->facts, .who = who, .of = &story };
 	const uint32_t n = bf_life_points(life);
-	const struct bf_life_end *end =
-	    bf_life_missing(&q->life, &e->facts, missing, who, &story, g->text, sizeof(g->text));
+	const struct bf_life_end *end = bf_life_missing(&told, missing, g->text, sizeof(g->text));
 	uint32_t thread = 0;
 
 	g->kind = life->group ? life->group : life->entry ? life->entry : "entry";
@@ -290,8 +355,13 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 		bf_stuck_say(g, "; %s", q->trouble);
 	g->explained = q->device[0] != '\0';
 	g->oldest = (struct bf_explain_target){
-		.kind = BF_EXPLAIN_ROWS, .life = life, .queue = q->number, .index = e->index, .nth = 1
+		.kind = BF_EXPLAIN_ROWS, .life = life, .queue = q->number, .index = e->facts.index, .nth = 1
 	};
+	if (life->id) {
+		g->oldest.by_slot = e->facts.index != UINT64_MAX;
+		g->oldest.index = g->oldest.by_slot ? e->facts.index : e->facts.name;
+		g->oldest.nth = e->nth;
+	}
 	snprintf(g->oldest.device, sizeof(g->oldest.device), "%s", q->device);
 	/* Of a submission, the packet that the device stopped at. */
 	if (q->stopped && q->stopped_at >= e->facts.from && q->stopped_at < e->facts.to)

@@ -5,8 +5,6 @@
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
-#define ASYNC_EVENT 0x0cu /* an admin command that waits for something to report */
-
 /* ---- captures ---- */
 
 /* A capture is of one host: its queue pairs and completion queues have names of their own. */
@@ -59,39 +57,6 @@ ROW(on_capture_cqe)
 	q = bf_stuck_queue_of(s, BF_STUCK_CAPTURE, "capture", true,
 			      BF_FIELD_GET(BF_MLX5_CQE_QPN, bf_be32(c->sop_drop_qpn)));
 	e = q ? bf_stuck_find(s, q, bf_be16(c->wqe_counter), 0) : NULL;
-	if (e)
-		bf_stuck_end(s, e);
-	return q ? 0 : bf_stuck_no_memory(s);
-}
-
-ROW(on_ftrace_setup)
-{
-	struct bf_stuck_queue *q;
-	struct bf_stuck_entry *e;
-
-	if (bf_stuck_field(rec, "side"))
-		return 0;
-	q = bf_stuck_queue_of(s, BF_STUCK_FTRACE, actor, true, bf_stuck_field(rec, "qid"));
-	e = q ? bf_stuck_begin(s, q, bf_stuck_field(rec, "cid"), 1) : NULL;
-	if (!e)
-		return bf_stuck_no_memory(s);
-	e->cid = (uint32_t)bf_stuck_field(rec, "cid");
-	e->line = (uint32_t)bf_stuck_field(rec, "line");
-	bf_stuck_pass(e, BF_STUCK_BUILD, rec);
-	if (q->number == 0 && bf_stuck_field(rec, "opcode") == ASYNC_EVENT)
-		bf_stuck_end(s, e);
-	return 0;
-}
-
-ROW(on_ftrace_complete)
-{
-	struct bf_stuck_queue *q;
-	struct bf_stuck_entry *e;
-
-	if (bf_stuck_field(rec, "side"))
-		return 0;
-	q = bf_stuck_queue_of(s, BF_STUCK_FTRACE, actor, true, bf_stuck_field(rec, "qid"));
-	e = q ? bf_stuck_find(s, q, bf_stuck_field(rec, "cid"), 1) : NULL;
 	if (e)
 		bf_stuck_end(s, e);
 	return q ? 0 : bf_stuck_no_memory(s);
@@ -209,8 +174,6 @@ const struct bf_stuck_row bf_stuck_other_rows[] = {
 	{ "capture_doorbell", on_capture_doorbell },
 	{ "capture_wqe", on_capture_wqe },
 	{ "capture_cqe", on_capture_cqe },
-	{ "ftrace_setup", on_ftrace_setup },
-	{ "ftrace_complete", on_ftrace_complete },
 	{ "hopper_op", on_hopper_op },
 	{ "hopper_wait", on_hopper_wait },
 	{ "agent_wait", on_agent_wait },

@@ -150,49 +150,6 @@ static void mlx5_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, 
 	}
 }
 
-/* ---- commands ---- */
-
-static void nvme_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
-		      enum bf_stuck_point missing, struct bf_stuck_group *g)
-{
-	const uint32_t by = e->who[BF_STUCK_BUILD];
-
-	switch (missing) {
-	case BF_STUCK_RING:
-		bf_stuck_say(g, "%s filled slot %u (CID 0x%x), and the controller was never told: ", name_of(s, by),
-			     e->slot, e->cid);
-		if (q->ringer)
-			bf_stuck_say(g, "the last doorbell, by %s, said %" PRIu64, name_of(s, q->ringer), q->rung);
-		else
-			bf_stuck_say(g, "nobody has rung this queue");
-		break;
-	case BF_STUCK_DOORBELL:
-		bf_stuck_say(g, "%s rang for slot %u (CID 0x%x); ", name_of(s, e->who[BF_STUCK_RING]), e->slot, e->cid);
-		if (q->known_dbrec)
-			bf_stuck_say(g, "the last doorbell that arrived said %" PRIu64, q->dbrec);
-		else
-			bf_stuck_say(g, "no doorbell has arrived");
-		break;
-	case BF_STUCK_FETCH:
-		bf_stuck_say(g, "the controller was told of slot %u (CID 0x%x) and has not fetched it", e->slot,
-			     e->cid);
-		break;
-	case BF_STUCK_START:
-		bf_stuck_say(g, "CID 0x%x was fetched from slot %u and has not begun", e->cid, e->slot);
-		break;
-	case BF_STUCK_COMPLETION:
-		bf_stuck_say(g, "CID 0x%x %s", e->cid,
-			     e->held ? "is done, and its completion is kept: the completion queue is full"
-				     : "was begun and is not complete");
-		break;
-	case BF_STUCK_SEEN:
-	default:
-		bf_stuck_say(g, "CID 0x%x is complete, and nobody has taken the completion", e->cid);
-		break;
-	}
-	bf_stuck_say_thread(s, g, by);
-}
-
 /* ---- peers ---- */
 
 /* What is wrong at the other end of a connection. */
@@ -214,9 +171,6 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 	case BF_STUCK_MLX5:
 		mlx5_text(s, q, e, missing, g);
 		break;
-	case BF_STUCK_NVME:
-		nvme_text(s, q, e, missing, g);
-		break;
 	case BF_STUCK_CAPTURE:
 		bf_stuck_say(g, "entry %" PRIu64 " (line %u) asks for a completion, and ", e->index, e->line);
 		if (missing == BF_STUCK_RING)
@@ -224,11 +178,8 @@ void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *
 		else
 			bf_stuck_say(g, "the capture has none");
 		break;
-	case BF_STUCK_FTRACE:
 	case BF_STUCK_KINDS:
 	default:
-		bf_stuck_say(g, "CID 0x%x was set up (line %u), and the trace has no completion of it", e->cid,
-			     e->line);
 		break;
 	}
 	if (q->trouble[0])

@@ -38,25 +38,38 @@ static const struct kind_name {
 	uint64_t max_queue;
 } kinds[] = {
 	{ "qp", BF_EXPLAIN_MLX5, 0xffffff },
-	{ "sq", BF_EXPLAIN_NVME, 0xffff },
 	{ "sm", BF_EXPLAIN_BARRIER, 0xffff },
 	{ "cq", BF_EXPLAIN_COMPLETION, 0xffffff },
 };
 
+/* "cid=", where `word` is "cid". */
+static bool word_is(const char **text, const char *word)
+{
+	const char *at = *text;
+
+	if (!word || !literal(&at, word) || !literal(&at, "="))
+		return false;
+	*text = at;
+	return true;
+}
+
 /* "81", "cid=5", "slot=5#2", "#57", "0x60" */
 static bool parse_index(const char *at, struct bf_explain_target *out)
 {
+	const struct bf_life *life = out->life;
+	const bool named = life && life->id;
 	uint64_t nth = 1;
 
 	if (out->kind == BF_EXPLAIN_COMPLETION && !literal(&at, "#"))
 		return false;
-	if (out->kind == BF_EXPLAIN_NVME)
-		out->by_slot = !literal(&at, "cid=");
-	if (out->by_slot)
-		literal(&at, "slot=");
-	if (!number(&at, out->kind == BF_EXPLAIN_NVME ? 0xffff : UINT64_MAX >> 1, &out->index))
+	if (named) {
+		out->by_slot = !word_is(&at, life->id);
+		if (out->by_slot)
+			word_is(&at, life->slot);
+	}
+	if (!number(&at, named ? 0xffff : UINT64_MAX >> 1, &out->index))
 		return false;
-	if (out->kind == BF_EXPLAIN_NVME && literal(&at, "#") && (!number(&at, UINT32_MAX, &nth) || !nth))
+	if (named && literal(&at, "#") && (!number(&at, UINT32_MAX, &nth) || !nth))
 		return false;
 	out->nth = (uint32_t)nth;
 	return *at == '\0';
@@ -73,7 +86,8 @@ static bool parse_life(const char *queue, const char *colon, struct bf_explain_t
 			const char *at = queue;
 
 			out->life = *life;
-			if ((*life)->prefix && literal(&at, (*life)->prefix) && number(&at, UINT32_MAX, &out->queue))
+			if ((*life)->prefix && literal(&at, (*life)->prefix) &&
+			    number(&at, (*life)->id ? 0xffff : UINT32_MAX, &out->queue))
 				return at == colon && parse_index(colon + 1, out);
 		}
 	return false;
@@ -105,8 +119,10 @@ bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 const char *bf_explain_thing(const struct bf_explain_target *t)
 {
 	static const char *const things[] = {
-		[BF_EXPLAIN_MLX5] = "entry",         [BF_EXPLAIN_NVME] = "command", [BF_EXPLAIN_BARRIER] = "barrier",
-		[BF_EXPLAIN_COMPLETION] = "command", [BF_EXPLAIN_ROWS] = "entry",
+		[BF_EXPLAIN_MLX5] = "entry",
+		[BF_EXPLAIN_BARRIER] = "barrier",
+		[BF_EXPLAIN_COMPLETION] = "entry",
+		[BF_EXPLAIN_ROWS] = "entry",
 	};
 
 	return t->life && t->life->entry ? t->life->entry : things[t->kind];
@@ -115,18 +131,16 @@ const char *bf_explain_thing(const struct bf_explain_target *t)
 const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf, size_t cap)
 {
 	const char *device = t->device, *dot = *device ? "." : "";
+	const char *word = !t->life ? NULL : t->by_slot ? t->life->slot : t->life->id;
 	char nth[16] = "";
 
 	if (t->nth > 1)
 		snprintf(nth, sizeof(nth), "#%" PRIu32, t->nth);
 	switch (t->kind) {
-	case BF_EXPLAIN_NVME:
-		snprintf(buf, cap, "%s%ssq%" PRIu64 ":%s=%" PRIu64 "%s", device, dot, t->queue,
-			 t->by_slot ? "slot" : "cid", t->index, nth);
-		break;
 	case BF_EXPLAIN_ROWS:
-		snprintf(buf, cap, t->life->hex ? "%s%s%s%" PRIu64 ":0x%" PRIx64 : "%s%s%s%" PRIu64 ":%" PRIu64, device,
-			 dot, t->life->prefix, t->queue, t->index);
+		snprintf(buf, cap,
+			 t->life->hex ? "%s%s%s%" PRIu64 ":%s%s0x%" PRIx64 "%s" : "%s%s%s%" PRIu64 ":%s%s%" PRIu64 "%s",
+			 device, dot, t->life->prefix, t->queue, word ? word : "", word ? "=" : "", t->index, nth);
 		break;
 	case BF_EXPLAIN_BARRIER:
 		snprintf(buf, cap, "%s%ssm%" PRIu64 ":0x%" PRIx64, device, dot, t->queue, t->index);
@@ -144,28 +158,25 @@ const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf,
 
 /* ---- completions ---- */
 
-/* What is known when the completion comes: laps of the queue's counter, uses of an identifier. */
+/* What is known when the completion comes: laps of the queue's counter, uses of a name. */
 struct search {
 	const struct bf_explain_target *want;
 	struct bf_explain_target found;
 	bool done;
-	uint64_t count;              /* NVMe: completions of the queue so far */
-	struct bf_number_map places; /* where each queue pair (or identifier) is, plus one */
+	uint64_t count;              /* completions of the queue so far */
+	struct bf_number_map places; /* how far each queue pair, or name of a queue, has come, plus one */
 };
 
-static uint64_t place_of(const struct search *s, uint64_t number)
+static uint64_t place_of(const struct search *s, const void *life, uint64_t queue, uint64_t name)
 {
-	const uint64_t key[3] = { number, 0, 0 };
-	const uint64_t at = bf_number_get(&s->places, key);
+	const uint64_t at = bf_number_get(&s->places, (const uint64_t[]){ (uint64_t)(uintptr_t)life, queue, name });
 
 	return at ? at - 1 : 0;
 }
 
-static int set_place(struct search *s, uint64_t number, uint64_t at)
+static int set_place(struct search *s, const void *life, uint64_t queue, uint64_t name, uint64_t at)
 {
-	const uint64_t key[3] = { number, 0, 0 };
-
-	return bf_number_put(&s->places, key, at + 1);
+	return bf_number_put(&s->places, (const uint64_t[]){ (uint64_t)(uintptr_t)life, queue, name }, at + 1);
 }
 
 static bool of_device(const struct search *s, const char *actor)
@@ -177,15 +188,12 @@ static bool of_device(const struct search *s, const char *actor)
 
 static uint64_t field(const struct bf_trace_record *rec, const char *name)
 {
-	uint64_t value = 0;
-
-	bf_trace_field_u64(rec, name, &value);
-	return value;
+	return bf_life_u64(name, rec->type, rec->fixed);
 }
 
 static void found_mlx5(struct search *s, const struct bf_trace_record *rec)
 {
-	const uint64_t qpn = field(rec, "qpn"), at = place_of(s, qpn);
+	const uint64_t qpn = field(rec, "qpn"), at = place_of(s, NULL, qpn, 0);
 	const uint16_t back = (uint16_t)(at - field(rec, "index"));
 
 	/* Not beyond what has been fetched: the counter tells the rest. */
@@ -194,38 +202,54 @@ static void found_mlx5(struct search *s, const struct bf_trace_record *rec)
 	s->done = true;
 }
 
-static void found_nvme(struct search *s, const struct bf_trace_record *rec)
+/* By the rows of a life whose entries have names. 0, or -ENOMEM. */
+static int look_by_rows(struct search *s, const struct bf_trace_record *rec, const struct bf_life *life)
 {
-	const uint64_t sqid = field(rec, "sqid"), cid = field(rec, "cid");
+	int rc = 0;
 
-	s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_NVME, .queue = sqid, .index = cid };
-	s->found.nth = (uint32_t)place_of(s, sqid << 16 | cid);
-	s->done = true;
+	for (const struct bf_life_row *row = life->rows; row->type && !rc && !s->done; row++) {
+		const uint64_t queue = field(rec, row->queue);
+
+		if (strcmp(row->type, rec->type->name) != 0)
+			continue;
+		if (row->entries == BF_LIFE_NAMED) {
+			const uint64_t name = field(rec, row->second);
+
+			rc = set_place(s, life, queue, name, place_of(s, life, queue, name) + 1);
+		} else if (row->answers && field(rec, row->answers) == s->want->queue && s->count++ == s->want->index) {
+			const uint64_t name = field(rec, row->first);
+
+			s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_ROWS,
+							       .life = life,
+							       .queue = queue,
+							       .index = name,
+							       .nth = (uint32_t)place_of(s, life, queue, name) };
+			s->done = true;
+		}
+	}
+	return rc;
 }
 
 /* 0, or -ENOMEM. */
 static int look_at(struct search *s, const struct bf_trace_record *rec, const char *actor)
 {
-	const char *type = rec->type->name;
+	const struct bf_device *d;
 	int rc = 0;
 
 	if (!of_device(s, actor))
 		return 0;
-	if (strcmp(type, "wqe_fetch") == 0) {
-		const uint64_t at = place_of(s, field(rec, "qpn"));
+	if (strcmp(rec->type->name, "wqe_fetch") == 0) {
+		const uint64_t at = place_of(s, NULL, field(rec, "qpn"), 0);
 
-		rc = set_place(s, field(rec, "qpn"), at + (uint16_t)(field(rec, "index") - at));
-	} else if (strcmp(type, "nvme_fetch") == 0) {
-		const uint64_t key = field(rec, "sqid") << 16 | field(rec, "cid");
-
-		rc = set_place(s, key, place_of(s, key) + 1);
-	} else if (strcmp(type, "cqe") == 0) {
+		rc = set_place(s, NULL, field(rec, "qpn"), 0, at + (uint16_t)(field(rec, "index") - at));
+	} else if (strcmp(rec->type->name, "cqe") == 0) {
 		if (field(rec, "cqn") == s->want->queue && field(rec, "count") == s->want->index)
 			found_mlx5(s, rec);
-	} else if (strcmp(type, "nvme_completion") == 0) {
-		if (field(rec, "cqid") == s->want->queue && s->count++ == s->want->index)
-			found_nvme(s, rec);
 	}
+	for (uint32_t i = 0; !rc && (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *life = d->lives; !rc && life && *life; life++)
+			if ((*life)->id)
+				rc = look_by_rows(s, rec, *life);
 	if (s->done)
 		bf_explain_device_name(actor, s->found.device, sizeof(s->found.device));
 	return rc;

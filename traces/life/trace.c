@@ -38,11 +38,6 @@ static const struct lack {
 	{ BF_EXPLAIN_MLX5, "dma_read", BF_CLASS_DMA, "wqe_fetch", "when the device read its bytes" },
 	{ BF_EXPLAIN_MLX5, "doorbell dbrec wqe_fetch", BF_CLASS_QUEUE, NULL, "what reached the device" },
 	{ BF_EXPLAIN_MLX5, "packet", BF_CLASS_NET, "wqe_start", "which packets were sent for it" },
-	{ BF_EXPLAIN_NVME, "nvm_build nvm_ring", BF_CLASS_DRIVER, NULL, "who built it, and what was meant" },
-	{ BF_EXPLAIN_NVME, "store store_visible", BF_CLASS_MEM, NULL,
-	  "when its bytes were stored, and whether they were visible in time" },
-	{ BF_EXPLAIN_NVME, "nvme_doorbell nvme_fetch nvme_completion", BF_CLASS_QUEUE, NULL,
-	  "what the controller did" },
 	{ BF_EXPLAIN_ROWS, "store store_visible", BF_CLASS_MEM, NULL,
 	  "when its bytes were stored, and whether they were visible in time" },
 };
