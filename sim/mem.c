@@ -269,10 +269,12 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 		.link = opts->link,
 	};
 	strncpy(r->name, opts->name, sizeof(r->name) - 1);
-	rc = place(sp, opts, r->size, &r->va);
+	rc = sp->at_host && !opts->va ? 0 : place(sp, opts, r->size, &r->va);
 	if (!rc && !r->bytes && (opts->image ? map_image(r, opts->image) : map_bytes(r)))
 		rc = bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory for %llu bytes", r->name,
 			     (unsigned long long)r->size);
+	if (!rc && !r->va)
+		r->va = (uintptr_t)r->bytes;
 	if (!rc)
 		rc = enter(sp, r);
 	if (rc) {

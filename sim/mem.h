@@ -135,6 +135,7 @@ struct bf_space {
 	uint64_t next_va;
 	struct bf_region *last; /* the last hit of either lookup */
 	struct bf_cache *cache; /* of the GPU of this space: what a system-scope fence of its threads writes back */
+	bool at_host; /* automatic addresses are those of the bytes: set after bf_space_init() by who wants it */
 };
 
 /* `index` separates the address ranges of several spaces of one simulation (PE number): va = (index + 1) << 40 up. */

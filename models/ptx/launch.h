@@ -62,6 +62,9 @@ int bf_ptx_device_create(struct bf_sim *sim, const struct bf_ptx_device_opts *op
 /* After the run, while the space exists; grids that have not ended are given up. NULL is fine. */
 void bf_ptx_device_destroy(struct bf_ptx_device *d);
 
+/* A region of the space is about to go: running warps ask for it anew, and what they find is nobody's memory. */
+void bf_ptx_device_forget(struct bf_ptx_device *d, const struct bf_region *region);
+
 /* Text of one module. */
 struct bf_ptx_source {
 	const char *name; /* for messages; copied */

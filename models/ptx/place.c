@@ -36,6 +36,25 @@ static struct bf_region *find_region(struct bf_ptx_machine_warp *w, uint64_t add
 	return r;
 }
 
+static void forget_in_warp(struct bf_ptx_machine_warp *w, const struct bf_region *region)
+{
+	for (uint32_t i = 0; i < BF_PTX_REGIONS; i++)
+		if (w->met[i].region == region)
+			w->met[i].region = NULL;
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(w->core.global); i++)
+		if (w->core.global[i].host == region->bytes)
+			w->core.global[i] = (struct bf_ptx_window){ 0 };
+}
+
+void bf_ptx_device_forget(struct bf_ptx_device *d, const struct bf_region *region)
+{
+	for (uint32_t i = 0; i < d->nsms; i++)
+		for (struct bf_ptx_block *b = d->sm[i]; b; b = b->next)
+			for (uint32_t j = 0; j < b->nwarps; j++)
+				if (b->warp[j])
+					forget_in_warp(b->warp[j], region);
+}
+
 static bool place_global(struct bf_ptx_machine_warp *w, uint32_t lane, uint64_t address, uint32_t len,
 			 struct bf_ptx_place *out)
 {

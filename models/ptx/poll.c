@@ -125,8 +125,11 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	r->looks = looks;
 	r->progress = core->progress;
 	step = (now - r->since_ps) / STEP_PART;
-	if (pure)
+	if (pure && !w->device->sim->shared)
 		return sleep_until(w, mask, BF_NEVER);
+	/* Stores by threads outside of the simulation wake nobody. */
+	if (pure && step < w->device->pays->poll)
+		step = w->device->pays->poll + 1;
 	/* A time-out comes no more than a part of itself too late; a counter would make that part a power. */
 	if (!timed && step > STEP_MAX)
 		step = STEP_MAX;

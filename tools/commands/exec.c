@@ -21,6 +21,7 @@
 #include "tools/workloads/choice.h"
 #include "tools/cli/cli.h"
 #include "tools/exec/engine.h"
+#include "tools/exec/gpu.h"
 #include "tools/exec/identity.h"
 #include "tools/exec/target.h"
 #include "tools/exec/traces.h"
@@ -35,6 +36,7 @@ struct exec {
 	struct bf_exec_tree tree;
 	struct bf_exec_traces traces;
 	char library[PATH_MAX];
+	char cuda[PATH_MAX]; /* libcuda.so.1 of ours, with --gpu */
 	char program[PATH_MAX];
 	uint32_t udp_ipv4;
 	bool not_found;
@@ -90,6 +92,25 @@ static void set_preload(const struct exec *x)
 	setenv("LD_PRELOAD", value, 1);
 }
 
+/* The folder of our CUDA libraries comes first in the way that programs look for theirs; a machine's own stay out. */
+static void set_gpu(struct exec *x)
+{
+	static const char *const orderings[] = { [BF_ORDER_SC] = "sc",
+						 [BF_ORDER_TSO] = "tso",
+						 [BF_ORDER_GPU] = "gpu",
+						 [BF_ORDER_ADVERSARIAL] = "adversarial" };
+	const char *others = getenv("LD_LIBRARY_PATH");
+	char *slash = strrchr(x->cuda, '/'), value[2 * PATH_MAX];
+
+	set_text(BF_EXEC_ENV_GPU, bf_arg_text(x->args, "gpu"));
+	set_text(BF_EXEC_ENV_ORDERING, orderings[bf_arg_u64(x->args, "ordering")]);
+	if (!slash)
+		return;
+	snprintf(value, sizeof(value), "%.*s%s%s", (int)(slash - x->cuda), x->cuda, others && *others ? ":" : "",
+		 others ? others : "");
+	setenv("LD_LIBRARY_PATH", value, 1);
+}
+
 static int set_faults(const struct exec *x, struct bf_error *err)
 {
 	const char *given = bf_arg_text(x->args, "faults");
@@ -119,7 +140,7 @@ static int set_faults(const struct exec *x, struct bf_error *err)
 	return rc;
 }
 
-static int set_environment(const struct exec *x, struct bf_error *err)
+static int set_environment(struct exec *x, struct bf_error *err)
 {
 	static const char *const doorbells[] = {
 		[BF_EXEC_TRAP] = "trap", [BF_EXEC_POLL] = "poll", [BF_EXEC_DIRECT] = "direct"
@@ -146,6 +167,7 @@ static int set_environment(const struct exec *x, struct bf_error *err)
 	set_text(BF_EXEC_ENV_IDLE, NULL);
 	if (bf_arg_given(args, "idle-us"))
 		set_number(BF_EXEC_ENV_IDLE, bf_arg_u64(args, "idle-us"));
+	set_gpu(x);
 	set_preload(x);
 	return set_faults(x, err);
 }
@@ -312,12 +334,19 @@ static int report(const struct exec *x, struct bf_error *err)
 static int prepare(struct exec *x, struct bf_error *err)
 {
 	const char *name = bf_arg_positional(x->args, 0), *udp = bf_arg_text(x->args, "udp");
+	const char *gpus = bf_arg_text(x->args, "gpu");
+	char why[128];
 	uint16_t port;
 	int rc;
 
 	if (udp && bf_exec_parse_udp(udp, &x->udp_ipv4, &port))
 		return bf_fail(err, -EINVAL,
 			       "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
+	rc = gpus ? bf_exec_gpu_parse(gpus, NULL, NULL, why, sizeof(why)) : 0;
+	if (rc)
+		return bf_fail(err, rc, "--gpu %s: %s", gpus, why);
+	if (!gpus && bf_arg_given(x->args, "ordering"))
+		return bf_fail(err, -EINVAL, "--ordering is that of GPUs: it needs --gpu");
 	rc = bf_exec_target_find(name, x->program);
 	x->not_found = rc != 0;
 	if (rc)
@@ -325,6 +354,8 @@ static int prepare(struct exec *x, struct bf_error *err)
 	rc = bf_exec_target_check(x->program, err);
 	if (!rc)
 		rc = bf_exec_library("libbelfry-exec.so", x->library, err);
+	if (!rc && gpus)
+		rc = bf_exec_library("belfry-gpu/libcuda.so.1", x->cuda, err);
 	if (!rc)
 		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), x->udp_ipv4, err);
 	if (!rc && (bf_arg_given(x->args, "trace") || bf_arg_flag(x->args, "lint")))
@@ -369,6 +400,15 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_FLAG,
 	  .help = "trap: leave the program's code alone; otherwise an instruction that rings often is replaced by "
 		  "a jump, which avoids the faults" },
+	{ .name = "gpu",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "N[:PROFILE]",
+	  .help = "N GPUs that run the program's CUDA kernels from their PTX; profiles: h100 (default), h200, cc120" },
+	{ .name = "ordering",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "sc|tso|gpu|adversarial",
+	  .initial = "sc",
+	  .help = "with --gpu: how late stores of kernels become visible to others" },
 	{ .name = "trace",
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",

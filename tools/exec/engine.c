@@ -93,7 +93,10 @@ void bf_engine_catch_up(struct bf_engine *e)
 
 	take_answers(e, now);
 	let_pass(e, now);
-	bf_sim_run(e->sim, now);
+	if (e->ptx)
+		bf_engine_ptx_run(e, now);
+	else
+		bf_sim_run(e->sim, now);
 	if (e->sim->now_ps < now)
 		e->sim->now_ps = now;
 }
@@ -132,6 +135,11 @@ uint64_t bf_engine_next_look(struct bf_engine *e)
 	return e->opts.doorbells == BF_EXEC_POLL && e->npages && idle < next ? idle : next;
 }
 
+bool bf_engine_driven(const struct bf_engine *e)
+{
+	return e->opts.doorbells != BF_EXEC_POLL && __atomic_load_n(&e->drivers, __ATOMIC_RELAXED);
+}
+
 void bf_engine_leave(struct bf_engine *e)
 {
 	uint64_t due;
@@ -147,7 +155,7 @@ void bf_engine_leave(struct bf_engine *e)
 	bf_outside_flush(e->outside);
 	/* It looks at doorbells when it wakes by itself, but not if it sleeps for ever. */
 	due = e->thread_due_ps == BF_NEVER ? bf_engine_next_look(e) : bf_engine_next_due(e);
-	poke = due < e->thread_due_ps;
+	poke = due < e->thread_due_ps && !bf_engine_driven(e);
 	if (poke)
 		e->thread_due_ps = due;
 	bf_engine_unlock(e);

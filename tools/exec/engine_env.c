@@ -103,6 +103,21 @@ static int read_abi(struct bf_engine_opts *opts, char *why, size_t cap)
 	return 0;
 }
 
+static int read_gpus(struct bf_engine_opts *opts, char *why, size_t cap)
+{
+	const char *gpus = env(BF_EXEC_ENV_GPU), *ordering = env(BF_EXEC_ENV_ORDERING);
+	char text[128];
+
+	if (gpus && bf_exec_gpu_parse(gpus, &opts->gpus, &opts->gpu, text, sizeof(text))) {
+		snprintf(why, cap, "%s=%s: %s", BF_EXEC_ENV_GPU, gpus, text);
+		return -EINVAL;
+	}
+	if (!ordering || !bf_ordering_parse(ordering, &opts->ordering))
+		return 0;
+	snprintf(why, cap, "%s=%s: must be sc, tso, gpu or adversarial", BF_EXEC_ENV_ORDERING, ordering);
+	return -EINVAL;
+}
+
 int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap)
 {
 	uint64_t devices = 1, idle_us = BF_EXEC_IDLE_US;
@@ -119,6 +134,7 @@ int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap)
 	rc = rc ? rc : read_trace(opts, why, cap);
 	rc = rc ? rc : read_udp(opts, why, cap);
 	rc = rc ? rc : read_number(BF_EXEC_ENV_UDP_RATE, 0, BF_EXEC_UDP_MBITS_MAX, &opts->udp_mbits, why, cap);
+	rc = rc ? rc : read_gpus(opts, why, cap);
 	opts->devices = (uint32_t)devices;
 	opts->idle_us = (uint32_t)idle_us;
 	return rc ? rc : read_abi(opts, why, cap);

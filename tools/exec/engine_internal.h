@@ -16,6 +16,7 @@
 #include "sim/fault.h"
 #include "tools/exec/channels.h"
 #include "tools/exec/engine.h"
+#include "tools/exec/gpu.h"
 #include "tools/exec/identity.h"
 #include "tools/exec/trap_patch.h"
 #include "tools/exec/trap_store.h"
@@ -35,6 +36,9 @@ struct bf_engine_opts {
 	uint64_t udp_mbits;
 	uint32_t devices;
 	uint32_t idle_us;
+	uint32_t gpus; /* that run PTX, and what they are */
+	const struct bf_exec_gpu_profile *gpu;
+	enum bf_ordering ordering;
 };
 
 /* engine_env.c. 0 or -EINVAL, `why` says which variable and what may be there. */
@@ -116,6 +120,8 @@ struct bf_engine {
 	struct bf_region *program;    /* all of the former */
 	struct bf_space gpus;         /* those of the former at which there is memory of GPUs */
 	struct bf_cuda *cuda;         /* NULL: the program has shown none yet */
+	struct bf_engine_ptx *ptx;    /* GPUs of ours; NULL: nobody has wanted them yet */
+	uint32_t drivers;             /* threads that wait for kernels, and run them */
 	struct bf_ioas ioas;
 	bool has_memory, has_bars, has_gpus, has_ioas;
 	struct bf_fabric *fabric;
@@ -168,6 +174,8 @@ void bf_engine_leave(struct bf_engine *e);
 uint64_t bf_engine_next_look(struct bf_engine *e);
 /* The same without doorbells that nobody tells of. */
 uint64_t bf_engine_next_due(struct bf_engine *e);
+/* Threads that wait for kernels do the engine's thread's work. */
+bool bf_engine_driven(const struct bf_engine *e);
 /* Lets go without running anything. */
 void bf_engine_unlock(struct bf_engine *e);
 /* Fires what is due, with the clock as it was set on entering. Under the lock. */
@@ -205,6 +213,20 @@ uint32_t bf_engine_pages_poll(struct bf_engine *e);
 int bf_engine_gpu_pin(struct bf_engine *e, uint64_t first, uint64_t end);
 /* The program has ordinary memory there now. */
 void bf_engine_gpu_forget(struct bf_engine *e, uint64_t first, uint64_t end);
+
+/* engine_ptx.c: the calls of gpu.h, and what is due up to `until_ps`, a piece at a time. */
+int bf_engine_ptx_give(struct bf_engine *e, void *at, uint64_t size, enum bf_exec_gpu_memory kind);
+int bf_engine_ptx_give_doorbell(struct bf_engine *e, void *at, uint64_t size);
+void bf_engine_ptx_take(struct bf_engine *e, void *at);
+int bf_engine_ptx_load(struct bf_engine *e, uint32_t device, const struct bf_ptx_source *sources, uint32_t count,
+		       struct bf_ptx_library **out, char *why, size_t cap);
+int bf_engine_ptx_launch(struct bf_engine *e, uint32_t device, struct bf_ptx_library *lib,
+			 const struct bf_ptx_launch *launch, char *why, size_t cap);
+const struct bf_ptx_fault *bf_engine_ptx_fault(struct bf_engine *e, uint32_t device);
+void bf_engine_ptx_wait(struct bf_engine *e, const uint32_t *word, uint32_t value, uint64_t most_ns);
+size_t bf_engine_ptx_printed(struct bf_engine *e, char *to, size_t cap);
+void bf_engine_ptx_run(struct bf_engine *e, uint64_t until_ps);
+void bf_engine_ptx_close(struct bf_engine *e);
 
 /* engine_glance.c: a cell has rung. */
 void bf_engine_glance_note(struct bf_engine *e, uint64_t *cell);

@@ -33,6 +33,9 @@
 #define GUARD_PS (5 * BF_MS)
 #define LAST_GUARD_PS (5 * BF_MS)
 
+/* And while threads of the program run its GPUs, of which the last one wakes it. */
+#define DRIVEN_PS (2 * BF_MS)
+
 /* A program's threads may take turns; it does not follow them more often than this. */
 #define MOVE_PS (10 * BF_MS)
 
@@ -116,6 +119,8 @@ static uint64_t plan(struct bf_engine *e, bool work, struct idle *idle, uint32_t
 	latest = guard(e);
 	due = e->glance.guarded ? bf_engine_next_due(e) : bf_engine_next_look(e);
 	due = latest < due ? latest : due;
+	if (bf_engine_driven(e) && due < e->sim->now_ps + DRIVEN_PS)
+		due = e->sim->now_ps + DRIVEN_PS;
 	if (due <= e->sim->now_ps || !bf_outside_sleep(e->outside, word, value))
 		return 0;
 	e->thread_due_ps = due;

@@ -287,6 +287,7 @@ int bf_engine_world_open(struct bf_engine *e, char *why, size_t cap)
 void bf_engine_world_close(struct bf_engine *e)
 {
 	bf_engine_cm_end(e);
+	bf_engine_ptx_close(e);
 	for (uint32_t i = 0; i < BF_EXEC_DEVICES_MAX; i++) {
 		bf_uverbs_destroy(e->device[i].uverbs);
 		if (e->device[i].nic)

@@ -1,0 +1,245 @@
+/*
+ * What the files of libcuda.so.1 share. One lock guards all of it; the machine behind (tools/exec/gpu.h) has its own,
+ * which is taken second. The machine says that a kernel has ended by a word that counts, without any lock.
+ */
+#ifndef BELFRY_TOOLS_CUDA_DRIVER_INTERNAL_H
+#define BELFRY_TOOLS_CUDA_DRIVER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "sim/compiler.h"
+#include "tools/cuda/driver.h"
+#include "tools/exec/gpu.h"
+
+struct bf_cu_device {
+	struct bf_cu_context *primary;
+	uint32_t retained;
+	unsigned flags;
+	uint64_t in_use; /* bytes of its memory */
+	int fd;          /* that is its memory; -1: none yet */
+	uint64_t next_offset;
+	int fault; /* what killed it, told once; 0: it lives */
+	size_t limit[16];
+	struct bf_cu_pool *pool, *default_pool;
+};
+
+struct bf_cu_context {
+	uint32_t magic;
+	int device;
+	unsigned flags;
+	bool primary;
+	struct bf_cu_context *below; /* on a thread's stack */
+	struct bf_cu_stream *legacy; /* its default stream */
+	struct bf_cu_stream *streams;
+};
+
+/* ---- driver.c ---- */
+
+struct bf_cu {
+	pthread_mutex_t lock;
+	const struct bf_exec_gpu_calls *machine; /* NULL: cuInit() has not been */
+	const struct bf_exec_gpu_profile *profile;
+	uint32_t count; /* devices */
+	bool ended;
+	struct bf_cu_device device[BF_EXEC_GPUS_MAX];
+	uint32_t word; /* counts ends of kernels and whatever else may let a stream go on */
+};
+extern struct bf_cu bf_cu;
+
+/* The lock, for calls of the program. */
+void bf_cu_lock(void);
+void bf_cu_unlock(void);
+
+/* 0, BF_CU_NOT_INITIALIZED, or what killed the device. */
+int bf_cu_ready(void);
+/* The calling thread's context; makes device 0's primary one current when there is none and `make`. */
+struct bf_cu_context *bf_cu_current(void);
+/* The same, and 0 or the reason why nothing may be done in it. */
+int bf_cu_enter(struct bf_cu_context **out);
+bool bf_cu_is_context(const struct bf_cu_context *c);
+
+/* The file that code at an address is of. */
+const char *bf_cu_caller(const void *address);
+/* One line for the program's user on standard error. */
+void bf_cu_say(const char *fmt, ...) BF_PRINTF(1, 2);
+
+/* What kernels have printed goes to standard output. */
+void bf_cu_print(void);
+
+/* ---- memory.c ---- */
+
+enum bf_cu_block_kind {
+	BF_CU_BLOCK_DEVICE,
+	BF_CU_BLOCK_PINNED,
+	BF_CU_BLOCK_MANAGED,
+	BF_CU_BLOCK_REGISTERED,
+	BF_CU_BLOCK_DOORBELL,
+	BF_CU_BLOCK_MAPPED, /* a mapping of a cuMemCreate() handle */
+	BF_CU_BLOCK_PEER,   /* of another process, by IPC */
+};
+
+struct bf_cu_block {
+	uint64_t at, size;     /* as asked for */
+	uint64_t first, bytes; /* the pages */
+	enum bf_cu_block_kind kind;
+	int device;
+	unsigned flags;
+	uint64_t id;
+	uint64_t offset; /* in the device's file */
+	struct bf_cu_handle *handle;
+	bool read_only, sync;
+	void *pool;
+};
+
+/* The block that holds an address, or NULL. Under the lock. */
+struct bf_cu_block *bf_cu_block_at(uint64_t address);
+/* Memory of a device. 0 or an error. Under the lock. */
+int bf_cu_allocate(int device, uint64_t size, struct bf_cu_block **out);
+int bf_cu_release(uint64_t at);
+/* Adds a block that is there already. */
+int bf_cu_block_add(const struct bf_cu_block *b, struct bf_cu_block **out);
+void bf_cu_block_remove(struct bf_cu_block *b);
+
+/* ---- module.c ---- */
+
+struct bf_cu_module {
+	uint32_t magic;
+	struct bf_cu_module *next;
+	char *name; /* for messages */
+	struct bf_ptx_source *sources;
+	uint32_t source_count;
+	struct bf_ptx_library *lib[BF_EXEC_GPUS_MAX];
+	struct bf_cu_function *functions;
+	char missing[512]; /* why it has no PTX; empty: it has */
+	int failed;        /* an earlier try to load it */
+};
+
+struct bf_cu_function {
+	uint32_t magic;
+	struct bf_cu_function *next;
+	struct bf_cu_module *module;
+	char *name;
+	struct bf_ptx_kernel_info info;
+	uint32_t local_bytes, registers;
+	struct bf_cu_param {
+		uint32_t offset, size;
+	} * params;
+	uint32_t dynamic_shared; /* the most that a launch may ask for */
+	int carveout;
+	bool wide_clusters;
+	uint32_t cluster[3];
+};
+
+/* The library of a module on a device, loaded if it is not. Under the lock. */
+int bf_cu_load(struct bf_cu_module *m, int device, struct bf_ptx_library **out);
+struct bf_cu_function *bf_cu_function_of(void *handle);
+/* How many of its blocks an SM holds at once. */
+uint32_t bf_cu_blocks_of_sm(const struct bf_cu_function *f, uint32_t threads, uint64_t dynamic);
+
+/* ---- stream.c ---- */
+
+enum bf_cu_op_kind {
+	BF_CU_OP_KERNEL,
+	BF_CU_OP_COPY,
+	BF_CU_OP_FILL,
+	BF_CU_OP_HOST,
+	BF_CU_OP_RECORD,
+	BF_CU_OP_WAIT_EVENT,
+	BF_CU_OP_WRITE,
+	BF_CU_OP_WAIT,
+	BF_CU_OP_FREE,
+	BF_CU_OP_NOTHING,
+};
+
+enum bf_cu_op_state { BF_CU_OP_QUEUED, BF_CU_OP_STARTED, BF_CU_OP_DONE };
+
+/* Something in a stream. */
+struct bf_cu_op {
+	struct bf_cu_op *next;
+	struct bf_cu_op *next_call; /* HOST: among those that are to be called */
+	struct bf_cu_stream *stream;
+	enum bf_cu_op_kind kind;
+	uint32_t state; /* enum bf_cu_op_state; DONE by whoever does it, without the lock */
+	uint64_t number;
+	struct {
+		struct bf_cu_stream *stream;
+		uint64_t number;
+	} * after; /* in other streams */
+	uint32_t after_count;
+	union {
+		struct {
+			struct bf_cu_function *fn;
+			struct bf_ptx_launch launch;
+			uint8_t *params; /* behind the op */
+		} kernel;
+		struct bf_cu_copy3d copy;
+		struct {
+			CUdeviceptr at;
+			size_t pitch, width, height;
+			uint32_t value, size;
+		} fill;
+		struct {
+			bf_cu_host_fn *fn;
+			bf_cu_stream_fn *old;
+			void *arg;
+		} host;
+		struct {
+			struct bf_cu_event *event;
+			uint64_t round;
+		} event;
+		struct {
+			CUdeviceptr at;
+			uint64_t value;
+			uint32_t bytes, flags;
+		} word;
+		uint64_t free;
+	};
+};
+
+struct bf_cu_stream {
+	uint32_t magic;
+	struct bf_cu_stream *next;
+	struct bf_cu_context *context;
+	uint32_t id;
+	unsigned flags; /* 1: does not wait for the legacy stream */
+	int priority;
+	bool per_thread, dead;
+	struct bf_cu_op *head, **tail;
+	uint64_t queued, done; /* numbers of operations */
+};
+
+struct bf_cu_event {
+	uint32_t magic;
+	unsigned flags;
+	uint64_t recorded, completed; /* rounds */
+	struct bf_cu_stream *stream;
+	uint64_t number; /* of the last record in its stream */
+	uint64_t when_ns;
+	bool timed;
+	uint32_t refs;
+	int device;
+};
+
+/* The stream that a handle means in the current context. NULL: none. Under the lock. */
+struct bf_cu_stream *bf_cu_stream_of(CUstream handle, struct bf_cu_context *c);
+struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, int priority);
+
+/* An operation with `extra` bytes behind; NULL: no memory. */
+struct bf_cu_op *bf_cu_op_make(enum bf_cu_op_kind kind, size_t extra);
+/* Puts it into a stream and lets go what can. 0 or an error. Takes the op. Under the lock. */
+int bf_cu_enqueue(struct bf_cu_stream *s, struct bf_cu_op *op);
+/* Waits for all that is in a stream now (NULL: in all of them). Under the lock, which it gives up meanwhile. */
+int bf_cu_wait_stream(struct bf_cu_stream *s);
+int bf_cu_wait_all(struct bf_cu_context *c);
+/* What has gone wrong on a device: its error, told when it is new. Under the lock. */
+int bf_cu_check(int device);
+/* Lets go what can. Under the lock. */
+void bf_cu_advance(void);
+void bf_cu_streams_end(void);
+
+/* ---- copy.c ---- */
+
+int bf_cu_copy_now(const struct bf_cu_copy3d *c);
+
+#endif

@@ -1,0 +1,752 @@
+/*
+ * Memory: what there is, by address, and what kernels are given of it.
+ *
+ * Memory of a device is a piece of that device's file (memfd) mapped into the process, so that a pointer means the same
+ * to the program, to kernels and to the NIC, and other processes can map the same piece. Pieces are not used again:
+ * their pages go back with a hole, and a file has room for ever.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tools/cuda/driver_internal.h"
+
+#define PAGE 4096u
+#define LARGE (2u << 20)
+#define FILE_BYTES (1ull << 52)
+
+/* Flags of cuMemHostRegister(). */
+#define IO_MEMORY 4u
+#define READ_ONLY 8u
+
+static struct {
+	struct bf_cu_block **by_at; /* sorted by address */
+	uint32_t count, cap;
+	uint64_t ids;
+} blocks;
+
+/* ---- the table ---- */
+
+static uint32_t first_above(uint64_t address)
+{
+	uint32_t low = 0, high = blocks.count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct bf_cu_block *b = blocks.by_at[middle];
+
+		if (b->at + b->size <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct bf_cu_block *bf_cu_block_at(uint64_t address)
+{
+	const uint32_t i = first_above(address);
+
+	return i < blocks.count && blocks.by_at[i]->at <= address ? blocks.by_at[i] : NULL;
+}
+
+int bf_cu_block_add(const struct bf_cu_block *like, struct bf_cu_block **out)
+{
+	struct bf_cu_block *b = malloc(sizeof(*b));
+	const uint32_t i = first_above(like->at);
+
+	if (b && blocks.count == blocks.cap) {
+		const uint32_t cap = 2 * blocks.cap + 64;
+		struct bf_cu_block **wider = realloc(blocks.by_at, cap * sizeof(struct bf_cu_block *));
+
+		if (!wider) {
+			free(b);
+			b = NULL;
+		} else {
+			blocks.by_at = wider;
+			blocks.cap = cap;
+		}
+	}
+	if (!b)
+		return BF_CU_OUT_OF_MEMORY;
+	*b = *like;
+	b->id = ++blocks.ids;
+	memmove(&blocks.by_at[i + 1], &blocks.by_at[i], (blocks.count - i) * sizeof(struct bf_cu_block *));
+	blocks.by_at[i] = b;
+	blocks.count++;
+	if (out)
+		*out = b;
+	return BF_CU_OK;
+}
+
+void bf_cu_block_remove(struct bf_cu_block *b)
+{
+	const uint32_t i = first_above(b->at);
+
+	blocks.count--;
+	memmove(&blocks.by_at[i], &blocks.by_at[i + 1], (blocks.count - i) * sizeof(struct bf_cu_block *));
+	free(b);
+}
+
+/* ---- memory of a device ---- */
+
+/* Addresses for `bytes`, at a multiple of 2 MiB where they are many, with an inaccessible page behind. */
+static uint8_t *reserve(uint64_t bytes)
+{
+	const uint64_t align = bytes >= LARGE ? LARGE : PAGE, all = bytes + align + PAGE;
+	uint8_t *p = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	at = (uint8_t *)(((uintptr_t)p + align - 1) & ~(uintptr_t)(align - 1));
+	if (at > p)
+		munmap(p, (size_t)(at - p));
+	if (p + all > at + bytes + PAGE)
+		munmap(at + bytes + PAGE, (size_t)(p + all - (at + bytes + PAGE)));
+	return at;
+}
+
+static int file_of(int device)
+{
+	struct bf_cu_device *d = &bf_cu.device[device];
+	char name[32];
+
+	if (d->fd >= 0)
+		return d->fd;
+	snprintf(name, sizeof(name), "belfry-gpu%d", device);
+	d->fd = memfd_create(name, MFD_CLOEXEC);
+	if (d->fd >= 0 && ftruncate(d->fd, (off_t)FILE_BYTES)) {
+		close(d->fd);
+		d->fd = -1;
+	}
+	return d->fd;
+}
+
+static int give(void *at, uint64_t bytes, enum bf_exec_gpu_memory kind)
+{
+	const int rc = bf_cu.machine->give(at, bytes, kind);
+
+	return !rc ? BF_CU_OK : rc == -EEXIST ? BF_CU_REGISTERED : BF_CU_OUT_OF_MEMORY;
+}
+
+int bf_cu_allocate(int device, uint64_t size, struct bf_cu_block **out)
+{
+	struct bf_cu_device *d = &bf_cu.device[device];
+	const uint64_t bytes = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	struct bf_cu_block b = { .size = size, .bytes = bytes, .kind = BF_CU_BLOCK_DEVICE, .device = device };
+	uint8_t *at;
+	int rc;
+
+	if (!size)
+		return BF_CU_INVALID_VALUE;
+	if (size > bf_cu.profile->memory - d->in_use || file_of(device) < 0)
+		return BF_CU_OUT_OF_MEMORY;
+	at = reserve(bytes);
+	if (!at)
+		return BF_CU_OUT_OF_MEMORY;
+	b.offset = d->next_offset;
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, d->fd, (off_t)b.offset) ==
+	    MAP_FAILED) {
+		munmap(at, bytes + PAGE);
+		return BF_CU_OUT_OF_MEMORY;
+	}
+	b.at = b.first = (uintptr_t)at;
+	rc = give(at, bytes, BF_EXEC_GPU_DEVICE);
+	if (!rc) {
+		rc = bf_cu_block_add(&b, out);
+		if (rc)
+			bf_cu.machine->take(at);
+	}
+	if (rc) {
+		munmap(at, bytes + PAGE);
+		return rc;
+	}
+	d->next_offset += bytes >= LARGE ? (bytes + LARGE - 1) & ~(uint64_t)(LARGE - 1) : bytes;
+	d->in_use += bytes;
+	return BF_CU_OK;
+}
+
+int bf_cu_release(uint64_t at)
+{
+	struct bf_cu_block *b = bf_cu_block_at(at);
+
+	if (!b || b->at != at)
+		return BF_CU_INVALID_VALUE;
+	bf_cu.machine->take((void *)(uintptr_t)b->first);
+	munmap((void *)(uintptr_t)b->first, b->bytes + PAGE);
+	if (b->kind == BF_CU_BLOCK_DEVICE) {
+		fallocate(bf_cu.device[b->device].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->offset,
+			  (off_t)b->bytes);
+		bf_cu.device[b->device].in_use -= b->bytes;
+	}
+	bf_cu_block_remove(b);
+	return BF_CU_OK;
+}
+
+int cuMemAlloc_v2(CUdeviceptr *out, size_t size)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_block *b = NULL;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !out)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	rc = bf_cu_allocate(c->device, size, &b);
+	if (!rc)
+		*out = b->at;
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
+{
+	if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+		return BF_CU_INVALID_VALUE;
+	*pitch = (width + 511) & ~(size_t)511;
+	return cuMemAlloc_v2(out, *pitch * height);
+}
+
+/* Frees what all streams of the context have done with: cudaFree() waits, as on a GPU. */
+static int free_block(uint64_t at, bool device)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_block *b;
+	int rc = bf_cu_enter(&c);
+
+	if (rc)
+		return rc;
+	if (!at)
+		return BF_CU_OK;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	if (!b || b->at != at ||
+	    (device ? b->kind != BF_CU_BLOCK_DEVICE && b->kind != BF_CU_BLOCK_MANAGED : b->kind != BF_CU_BLOCK_PINNED))
+		rc = BF_CU_INVALID_VALUE;
+	else
+		rc = bf_cu_wait_all(c);
+	if (!rc)
+		rc = bf_cu_release(at);
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuMemFree_v2(CUdeviceptr at)
+{
+	return free_block(at, true);
+}
+
+int cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
+{
+	(void)stream; /* it is there at once */
+	return cuMemAlloc_v2(out, size);
+}
+
+int cuMemFreeAsync(CUdeviceptr at, CUstream handle)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_stream *s;
+	const struct bf_cu_block *b;
+	struct bf_cu_op *op;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !at)
+		return rc;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	s = bf_cu_stream_of(handle, c);
+	op = s && b && b->at == at && b->kind == BF_CU_BLOCK_DEVICE ? bf_cu_op_make(BF_CU_OP_FREE, 0) : NULL;
+	rc = op ? BF_CU_OK : s ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
+	if (op) {
+		op->free = at;
+		rc = bf_cu_enqueue(s, op);
+	}
+	bf_cu_unlock();
+	return rc;
+}
+
+/* ---- memory of the host ---- */
+
+static int allocate_host(uint64_t size, enum bf_cu_block_kind kind, unsigned flags, uint64_t *out)
+{
+	const uint64_t bytes = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	struct bf_cu_block b = { .size = size, .bytes = bytes, .kind = kind, .flags = flags };
+	struct bf_cu_context *c;
+	uint8_t *at;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !size)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	at = size < 1ull << 46 ? reserve(bytes) : NULL;
+	if (!at || mprotect(at, bytes, PROT_READ | PROT_WRITE))
+		return BF_CU_OUT_OF_MEMORY;
+	b.at = b.first = (uintptr_t)at;
+	b.device = c->device;
+	bf_cu_lock();
+	rc = give(at, bytes, BF_EXEC_GPU_HOST);
+	if (!rc)
+		rc = bf_cu_block_add(&b, NULL);
+	bf_cu_unlock();
+	*out = b.at;
+	return rc;
+}
+
+int cuMemHostAlloc(void **out, size_t size, unsigned flags)
+{
+	uint64_t at = 0;
+	int rc;
+
+	if (!out || flags & ~7u)
+		return BF_CU_INVALID_VALUE;
+	rc = allocate_host(size, BF_CU_BLOCK_PINNED, flags, &at);
+	if (!rc)
+		*out = (void *)(uintptr_t)at;
+	return rc;
+}
+
+int cuMemAllocHost_v2(void **out, size_t size)
+{
+	return cuMemHostAlloc(out, size, 0);
+}
+
+int cuMemFreeHost(void *at)
+{
+	return free_block((uintptr_t)at, false);
+}
+
+int cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned flags)
+{
+	if (!out || (flags != 1 && flags != 2))
+		return BF_CU_INVALID_VALUE;
+	return allocate_host(size, BF_CU_BLOCK_MANAGED, flags, out);
+}
+
+int cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *at, unsigned flags)
+{
+	const struct bf_cu_block *b;
+
+	if (!out || flags)
+		return BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = bf_cu_block_at((uintptr_t)at);
+	bf_cu_unlock();
+	if (!b)
+		return BF_CU_INVALID_VALUE;
+	*out = (uintptr_t)at;
+	return BF_CU_OK;
+}
+
+int cuMemHostGetFlags(unsigned *flags, void *at)
+{
+	const struct bf_cu_block *b;
+
+	bf_cu_lock();
+	b = bf_cu_block_at((uintptr_t)at);
+	bf_cu_unlock();
+	if (!flags || !b)
+		return BF_CU_INVALID_VALUE;
+	*flags = b->flags;
+	return BF_CU_OK;
+}
+
+/*
+ * The pages of the range become the GPUs'. A doorbell page of the NIC is one only by name: what kernels store there
+ * goes to it, whatever the flags say of I/O memory.
+ */
+int cuMemHostRegister_v2(void *p, size_t size, unsigned flags)
+{
+	const uint64_t at = (uintptr_t)p, first = at & ~(uint64_t)(PAGE - 1);
+	struct bf_cu_block b = { .at = at, .size = size, .first = first, .flags = flags };
+	struct bf_cu_context *c;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !p || !size || flags & ~15u)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	b.bytes = ((at + size + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - first;
+	b.device = c->device;
+	b.read_only = flags & READ_ONLY;
+	bf_cu_lock();
+	if (bf_cu_block_at(at) || bf_cu_block_at(at + size - 1)) {
+		bf_cu_unlock();
+		return BF_CU_REGISTERED;
+	}
+	rc = bf_cu.machine->give_doorbell((void *)(uintptr_t)first, b.bytes);
+	b.kind = rc == -ENOENT ? BF_CU_BLOCK_REGISTERED : BF_CU_BLOCK_DOORBELL;
+	if (rc == -ENOENT && flags & IO_MEMORY)
+		rc = BF_CU_NOT_PERMITTED;
+	else if (rc == -ENOENT)
+		rc = give((void *)(uintptr_t)first, b.bytes, BF_EXEC_GPU_HOST);
+	else if (rc)
+		rc = rc == -EEXIST ? BF_CU_REGISTERED : BF_CU_UNKNOWN;
+	if (!rc)
+		rc = bf_cu_block_add(&b, NULL);
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuMemHostUnregister(void *p)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_block *b;
+	int rc = bf_cu_enter(&c);
+
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	b = bf_cu_block_at((uintptr_t)p);
+	if (!b || b->at != (uintptr_t)p || (b->kind != BF_CU_BLOCK_REGISTERED && b->kind != BF_CU_BLOCK_DOORBELL)) {
+		rc = BF_CU_NOT_REGISTERED;
+	} else {
+		rc = bf_cu_wait_all(c);
+		bf_cu.machine->take((void *)(uintptr_t)b->first);
+		bf_cu_block_remove(b);
+	}
+	bf_cu_unlock();
+	return rc;
+}
+
+/* ---- what is known of it ---- */
+
+int cuMemGetInfo_v2(size_t *unused, size_t *total)
+{
+	struct bf_cu_context *c;
+	const int rc = bf_cu_enter(&c);
+
+	if (rc)
+		return rc;
+	if (unused)
+		*unused = bf_cu.profile->memory - bf_cu.device[c->device].in_use;
+	if (total)
+		*total = bf_cu.profile->memory;
+	return BF_CU_OK;
+}
+
+int cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at)
+{
+	const struct bf_cu_block *b;
+
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	if (b && base)
+		*base = b->at;
+	if (b && size)
+		*size = b->size;
+	bf_cu_unlock();
+	return b ? BF_CU_OK : BF_CU_NOT_FOUND;
+}
+
+/* Attributes of pointers, CUpointer_attribute. */
+enum {
+	POINTER_CONTEXT = 1,
+	POINTER_TYPE,
+	POINTER_DEVICE,
+	POINTER_HOST,
+	POINTER_P2P,
+	POINTER_SYNC,
+	POINTER_ID,
+	POINTER_MANAGED,
+	POINTER_ORDINAL,
+	POINTER_LEGACY_IPC,
+	POINTER_START,
+	POINTER_SIZE,
+	POINTER_MAPPED,
+	POINTER_HANDLES,
+	POINTER_RDMA,
+	POINTER_ACCESS,
+	POINTER_POOL,
+	POINTER_MAP_SIZE,
+	POINTER_MAP_BASE,
+	POINTER_BLOCK_ID,
+};
+
+static bool is_device(const struct bf_cu_block *b)
+{
+	return b->kind == BF_CU_BLOCK_DEVICE || b->kind == BF_CU_BLOCK_MAPPED || b->kind == BF_CU_BLOCK_PEER;
+}
+
+static void put32(void *out, uint32_t v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+static void put64(void *out, uint64_t v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+static int pointer_attribute(void *out, int attribute, const struct bf_cu_block *b, uint64_t at)
+{
+	switch (attribute) {
+	case POINTER_CONTEXT:
+		put64(out, (uintptr_t)bf_cu.device[b->device].primary);
+		return BF_CU_OK;
+	case POINTER_TYPE:
+		put32(out, is_device(b) || b->kind == BF_CU_BLOCK_MANAGED ? BF_CU_DEVICE : BF_CU_HOST);
+		return BF_CU_OK;
+	case POINTER_DEVICE:
+		put64(out, at);
+		return BF_CU_OK;
+	case POINTER_HOST:
+		put64(out, is_device(b) ? 0 : at);
+		return is_device(b) ? BF_CU_INVALID_VALUE : BF_CU_OK;
+	case POINTER_SYNC:
+		*(uint8_t *)out = b->sync;
+		return BF_CU_OK;
+	case POINTER_ID:
+	case POINTER_BLOCK_ID:
+		put64(out, b->id);
+		return BF_CU_OK;
+	case POINTER_MANAGED:
+		*(uint8_t *)out = b->kind == BF_CU_BLOCK_MANAGED;
+		return BF_CU_OK;
+	case POINTER_ORDINAL:
+		put32(out, (uint32_t)b->device);
+		return BF_CU_OK;
+	case POINTER_LEGACY_IPC:
+		*(uint8_t *)out = b->kind == BF_CU_BLOCK_DEVICE;
+		return BF_CU_OK;
+	case POINTER_START:
+	case POINTER_MAP_BASE:
+		put64(out, b->at);
+		return BF_CU_OK;
+	case POINTER_SIZE:
+	case POINTER_MAP_SIZE:
+		put64(out, b->size);
+		return BF_CU_OK;
+	case POINTER_MAPPED:
+		*(uint8_t *)out = 1;
+		return BF_CU_OK;
+	case POINTER_HANDLES:
+		put64(out, b->handle ? 1 : 0);
+		return BF_CU_OK;
+	case POINTER_RDMA:
+		*(uint8_t *)out = is_device(b);
+		return BF_CU_OK;
+	case POINTER_ACCESS:
+		put32(out, 3);
+		return BF_CU_OK;
+	case POINTER_POOL:
+		put64(out, (uintptr_t)b->pool);
+		return BF_CU_OK;
+	default:
+		return BF_CU_INVALID_VALUE;
+	}
+}
+
+int cuPointerGetAttribute(void *out, int attribute, CUdeviceptr at)
+{
+	const struct bf_cu_block *b;
+	int rc = bf_cu_ready();
+
+	if (rc || !out)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	rc = b ? pointer_attribute(out, attribute, b, at) : BF_CU_INVALID_VALUE;
+	bf_cu_unlock();
+	return rc;
+}
+
+/* For addresses that are nobody's, zeros; the ordinal then is -2 (cuda.h). */
+int cuPointerGetAttributes(unsigned count, int *attributes, void **out, CUdeviceptr at)
+{
+	const struct bf_cu_block *b;
+	const int rc = bf_cu_ready();
+
+	if (rc || !attributes || !out)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	for (unsigned i = 0; i < count; i++) {
+		const int a = attributes[i];
+		const bool byte = a == POINTER_SYNC || a == POINTER_MANAGED || a == POINTER_LEGACY_IPC ||
+				  a == POINTER_MAPPED || a == POINTER_RDMA;
+		const bool word = a == POINTER_TYPE || a == POINTER_ORDINAL || a == POINTER_ACCESS;
+
+		if (!out[i])
+			continue;
+		if (b)
+			pointer_attribute(out[i], a, b, at);
+		else if (byte)
+			*(uint8_t *)out[i] = 0;
+		else if (word)
+			put32(out[i], a == POINTER_ORDINAL ? (uint32_t)-2 : 0);
+		else
+			put64(out[i], 0);
+	}
+	bf_cu_unlock();
+	return BF_CU_OK;
+}
+
+int cuPointerSetAttribute(const void *value, int attribute, CUdeviceptr at)
+{
+	struct bf_cu_block *b;
+
+	if (!value || attribute != POINTER_SYNC)
+		return BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	if (b)
+		b->sync = *(const uint32_t *)value != 0; /* copies are synchronous for memory anyway */
+	bf_cu_unlock();
+	return b ? BF_CU_OK : BF_CU_INVALID_VALUE;
+}
+
+/* Hints: the memory does not move. */
+int cuMemAdvise(CUdeviceptr at, size_t size, int advice, int device)
+{
+	(void)at;
+	(void)size;
+	(void)advice;
+	(void)device;
+	return bf_cu_ready();
+}
+
+int cuMemAdvise_v2(CUdeviceptr at, size_t size, int advice, struct bf_cu_location where)
+{
+	return cuMemAdvise(at, size, advice, where.id);
+}
+
+static int prefetch(CUdeviceptr at, size_t size)
+{
+	const struct bf_cu_block *b;
+
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	bf_cu_unlock();
+	return b && b->kind == BF_CU_BLOCK_MANAGED && at + size <= b->at + b->size ? BF_CU_OK : BF_CU_INVALID_VALUE;
+}
+
+int cuMemPrefetchAsync(CUdeviceptr at, size_t size, int device, CUstream stream)
+{
+	(void)device;
+	(void)stream;
+	return prefetch(at, size);
+}
+
+int cuMemPrefetchAsync_v2(CUdeviceptr at, size_t size, struct bf_cu_location where, unsigned flags, CUstream stream)
+{
+	(void)where;
+	(void)stream;
+	return flags ? BF_CU_INVALID_VALUE : prefetch(at, size);
+}
+
+/* ---- shared with the NIC and with other processes ---- */
+
+/* The descriptor is a token: the NIC of this process knows by it which memory is meant. */
+int cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size_t size, int type, unsigned long long flags)
+{
+	const struct bf_cu_block *b;
+	int fd;
+
+	if (!handle || !size || flags & ~1ull)
+		return BF_CU_INVALID_VALUE;
+	if (type != 1)
+		return BF_CU_NOT_SUPPORTED;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	if (!b || at + size > b->first + b->bytes || at % PAGE || !is_device(b)) {
+		bf_cu_unlock();
+		return BF_CU_INVALID_VALUE;
+	}
+	bf_cu_unlock();
+	fd = memfd_create("belfry-dmabuf", MFD_CLOEXEC);
+	if (fd < 0)
+		return BF_CU_OPERATING_SYSTEM;
+	bf_cu.machine->note_dmabuf(fd, at, size);
+	memcpy(handle, &fd, sizeof(fd));
+	return BF_CU_OK;
+}
+
+/* What a handle's bytes are. */
+struct ipc {
+	uint32_t magic, pid;
+	int32_t fd, device;
+	uint64_t offset, bytes, size;
+};
+#define IPC_MAGIC 0x63706962u
+
+int cuIpcGetMemHandle(struct bf_cu_ipc *out, CUdeviceptr at)
+{
+	struct ipc ipc = { .magic = IPC_MAGIC, .pid = (uint32_t)getpid() };
+	const struct bf_cu_block *b;
+	int rc = bf_cu_ready();
+
+	if (rc || !out)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	if (!b || b->kind != BF_CU_BLOCK_DEVICE) {
+		rc = BF_CU_INVALID_VALUE;
+	} else {
+		ipc.fd = bf_cu.device[b->device].fd;
+		ipc.device = b->device;
+		ipc.offset = b->offset;
+		ipc.bytes = b->bytes;
+		ipc.size = b->size;
+		memset(out, 0, sizeof(*out));
+		memcpy(out->bytes, &ipc, sizeof(ipc));
+	}
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned flags)
+{
+	struct bf_cu_block b = { .kind = BF_CU_BLOCK_PEER };
+	struct bf_cu_context *c;
+	struct ipc ipc;
+	char path[64];
+	uint8_t *at;
+	int fd, rc = bf_cu_enter(&c);
+
+	(void)flags;
+	memcpy(&ipc, handle.bytes, sizeof(ipc));
+	if (rc || !out || ipc.magic != IPC_MAGIC)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	if (ipc.pid == (uint32_t)getpid())
+		return BF_CU_INVALID_CONTEXT; /* a process does not open its own */
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", ipc.pid, ipc.fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return BF_CU_INVALID_HANDLE;
+	at = reserve(ipc.bytes);
+	if (!at || mmap(at, ipc.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
+			(off_t)ipc.offset) == MAP_FAILED)
+		rc = BF_CU_OUT_OF_MEMORY;
+	close(fd);
+	if (rc)
+		return rc;
+	b.at = b.first = (uintptr_t)at;
+	b.size = ipc.size;
+	b.bytes = ipc.bytes;
+	b.device = c->device;
+	bf_cu_lock();
+	rc = give(at, b.bytes, BF_EXEC_GPU_DEVICE);
+	if (!rc)
+		rc = bf_cu_block_add(&b, NULL);
+	bf_cu_unlock();
+	*out = b.at;
+	return rc;
+}
+
+int cuIpcCloseMemHandle(CUdeviceptr at)
+{
+	struct bf_cu_context *c;
+	const struct bf_cu_block *b;
+	int rc = bf_cu_enter(&c);
+
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	rc = !b || b->at != at || b->kind != BF_CU_BLOCK_PEER ? BF_CU_INVALID_VALUE : bf_cu_wait_all(c);
+	if (!rc)
+		rc = bf_cu_release(at);
+	bf_cu_unlock();
+	return rc;
+}

@@ -1,0 +1,961 @@
+/*
+ * Streams: queues of operations on the wall clock.
+ *
+ * An operation begins when the one before it in its stream has ended, and those of other streams that it waits for.
+ * Kernels go to the machine as soon as only kernels are before them, which it keeps in order by itself. Whoever waits
+ * for a stream lets its operations go on, and runs the machine meanwhile; when nobody waits, a thread does it.
+ * Functions of the program have a thread of their own, since they may take as long as they like.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/cuda/driver_internal.h"
+
+#define STREAM_MAGIC 0x6d727473u
+#define EVENT_MAGIC 0x746e7665u
+
+/* How long a wait lasts at most before memory that streams wait for is looked at again; and without such. */
+#define LOOK_NS 20000u
+#define WAIT_NS 1000000u
+
+static struct {
+	struct bf_cu_stream **all; /* of all contexts */
+	uint32_t count, cap, ids;
+	uint32_t unstarted;  /* operations that have not begun */
+	uint32_t words;      /* among them those that look at memory */
+	uint32_t waiting;    /* threads in bf_cu_wait_*() */
+	bool started, ended; /* the two threads */
+	pthread_cond_t work, call;
+	struct bf_cu_op *first_call, *last_call; /* functions of the program for the thread that calls them */
+} streams = { .work = PTHREAD_COND_INITIALIZER, .call = PTHREAD_COND_INITIALIZER };
+
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Somebody may go on. Without any lock. */
+static void signal_word(void)
+{
+	__atomic_add_fetch(&bf_cu.word, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &bf_cu.word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* ---- streams ---- */
+
+struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, int priority)
+{
+	struct bf_cu_stream *s = calloc(1, sizeof(*s));
+
+	if (s && streams.count == streams.cap) {
+		const uint32_t cap = 2 * streams.cap + 16;
+		struct bf_cu_stream **wider = realloc(streams.all, cap * sizeof(struct bf_cu_stream *));
+
+		if (!wider) {
+			free(s);
+			return NULL;
+		}
+		streams.all = wider;
+		streams.cap = cap;
+	}
+	if (!s)
+		return NULL;
+	s->magic = STREAM_MAGIC;
+	s->context = c;
+	s->flags = flags;
+	s->priority = priority;
+	s->id = ++streams.ids;
+	s->tail = &s->head;
+	streams.all[streams.count++] = s;
+	return s;
+}
+
+static bool is_stream(const struct bf_cu_stream *s)
+{
+	for (uint32_t i = 0; i < streams.count; i++)
+		if (streams.all[i] == s)
+			return !s->dead;
+	return false;
+}
+
+/* The default stream of a thread, one for each device. */
+static struct bf_cu_stream *of_thread(struct bf_cu_context *c)
+{
+	static _Thread_local struct bf_cu_stream *own[BF_EXEC_GPUS_MAX];
+
+	if (!own[c->device]) {
+		own[c->device] = bf_cu_stream_make(c, 0, 0);
+		if (own[c->device])
+			own[c->device]->per_thread = true;
+	}
+	return own[c->device];
+}
+
+struct bf_cu_stream *bf_cu_stream_of(CUstream handle, struct bf_cu_context *c)
+{
+	if (!handle || handle == BF_CU_STREAM_LEGACY)
+		return c->legacy;
+	if (handle == BF_CU_STREAM_THREAD)
+		return of_thread(c);
+	return is_stream(handle) ? handle : NULL;
+}
+
+/* ---- operations ---- */
+
+struct bf_cu_op *bf_cu_op_make(enum bf_cu_op_kind kind, size_t extra)
+{
+	struct bf_cu_op *op = calloc(1, sizeof(*op) + extra);
+
+	if (op)
+		op->kind = kind;
+	return op;
+}
+
+static bool done(const struct bf_cu_op *op)
+{
+	return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == BF_CU_OP_DONE;
+}
+
+/* From the machine, under its lock: nothing but the word. */
+static void kernel_ended(void *arg, bool failed)
+{
+	struct bf_cu_op *op = arg;
+
+	(void)failed;
+	__atomic_store_n(&op->state, BF_CU_OP_DONE, __ATOMIC_RELEASE);
+	signal_word();
+}
+
+static int add_after(struct bf_cu_op *op, struct bf_cu_stream *s, uint64_t number)
+{
+	void *wider;
+
+	if (s == op->stream || s->done >= number)
+		return BF_CU_OK;
+	wider = realloc(op->after, (op->after_count + 1) * sizeof(op->after[0]));
+	if (!wider)
+		return BF_CU_OUT_OF_MEMORY;
+	op->after = wider;
+	op->after[op->after_count].stream = s;
+	op->after[op->after_count++].number = number;
+	return BF_CU_OK;
+}
+
+/* The legacy stream waits for all streams of its context that are not non-blocking, and they wait for it. */
+static int after_default(struct bf_cu_op *op)
+{
+	struct bf_cu_stream *s = op->stream, *legacy = s->context->legacy;
+	int rc = BF_CU_OK;
+
+	if (s != legacy)
+		return s->flags & 1 ? BF_CU_OK : add_after(op, legacy, legacy->queued);
+	for (uint32_t i = 0; !rc && i < streams.count; i++)
+		if (streams.all[i]->context == s->context && !(streams.all[i]->flags & 1))
+			rc = add_after(op, streams.all[i], streams.all[i]->queued);
+	return rc;
+}
+
+static bool others_done(const struct bf_cu_op *op)
+{
+	for (uint32_t i = 0; i < op->after_count; i++)
+		if (op->after[i].stream->done < op->after[i].number)
+			return false;
+	return true;
+}
+
+/* ---- doing them ---- */
+
+static void start_kernel(struct bf_cu_op *op)
+{
+	const struct bf_cu_function *f = op->kernel.fn;
+	const int device = op->stream->context->device;
+	struct bf_ptx_library *lib;
+	char why[1024] = "";
+	int rc = bf_cu_load(f->module, device, &lib);
+
+	op->kernel.launch.done = kernel_ended;
+	op->kernel.launch.arg = op;
+	op->kernel.launch.stream = op->stream->id;
+	if (!rc)
+		rc = bf_cu.machine->launch((uint32_t)device, lib, &op->kernel.launch, why, sizeof(why));
+	if (!rc)
+		return;
+	if (why[0] && !bf_cu.device[device].fault && !bf_cu.machine->fault((uint32_t)device))
+		bf_cu_say("%s", why);
+	if (!bf_cu.device[device].fault)
+		bf_cu.device[device].fault = rc == -ENOSPC ? BF_CU_LAUNCH_OUT_OF_RESOURCES : BF_CU_LAUNCH_FAILED;
+	__atomic_store_n(&op->state, BF_CU_OP_DONE, __ATOMIC_RELEASE);
+}
+
+static void fill(const struct bf_cu_op *op)
+{
+	for (size_t y = 0; y < op->fill.height; y++) {
+		uint8_t *row = (uint8_t *)(uintptr_t)op->fill.at + y * op->fill.pitch;
+
+		if (op->fill.size == 1)
+			memset(row, (int)op->fill.value, op->fill.width);
+		else
+			for (size_t x = 0; x < op->fill.width; x++)
+				memcpy(row + x * op->fill.size, &op->fill.value, op->fill.size);
+	}
+}
+
+static void record(const struct bf_cu_op *op)
+{
+	struct bf_cu_event *e = op->event.event;
+
+	if (op->event.round > e->completed) {
+		e->completed = op->event.round;
+		e->when_ns = clock_ns();
+	}
+	if (!--e->refs && !e->magic)
+		free(e);
+}
+
+static bool word_is_there(const struct bf_cu_op *op)
+{
+	const uint64_t mask = op->word.bytes == 4 ? UINT32_MAX : UINT64_MAX;
+	const uint64_t now = op->word.bytes == 4
+				 ? __atomic_load_n((const uint32_t *)(uintptr_t)op->word.at, __ATOMIC_ACQUIRE)
+				 : __atomic_load_n((const uint64_t *)(uintptr_t)op->word.at, __ATOMIC_ACQUIRE);
+	const uint64_t value = op->word.value & mask;
+
+	switch (op->word.flags & 3) {
+	case 0: /* at least, as a difference with a sign */
+		return op->word.bytes == 4 ? (int32_t)(uint32_t)(now - value) >= 0 : (int64_t)(now - value) >= 0;
+	case 1:
+		return now == value;
+	case 2:
+		return (now & value) != 0;
+	default:
+		return (~(now | value) & mask) != 0;
+	}
+}
+
+static void hand_to_caller(struct bf_cu_op *op)
+{
+	op->state = BF_CU_OP_STARTED;
+	if (streams.first_call)
+		streams.last_call->next_call = op;
+	else
+		streams.first_call = op;
+	streams.last_call = op;
+	pthread_cond_signal(&streams.call);
+}
+
+/* What a device that died leaves undone: only what others wait for. */
+static void start(struct bf_cu_op *op)
+{
+	const bool dead = bf_cu.device[op->stream->context->device].fault != 0;
+
+	op->state = BF_CU_OP_STARTED;
+	switch (op->kind) {
+	case BF_CU_OP_KERNEL:
+		if (!dead) {
+			start_kernel(op);
+			return;
+		}
+		break;
+	case BF_CU_OP_COPY:
+		if (!dead && bf_cu_copy_now(&op->copy))
+			bf_cu_say("a copy of %zu bytes from or to an address that is not there", op->copy.width);
+		break;
+	case BF_CU_OP_FILL:
+		if (!dead)
+			fill(op);
+		break;
+	case BF_CU_OP_WRITE:
+		if (op->word.bytes == 4)
+			__atomic_store_n((uint32_t *)(uintptr_t)op->word.at, (uint32_t)op->word.value,
+					 __ATOMIC_RELEASE);
+		else
+			__atomic_store_n((uint64_t *)(uintptr_t)op->word.at, op->word.value, __ATOMIC_RELEASE);
+		break;
+	case BF_CU_OP_RECORD:
+		record(op);
+		break;
+	case BF_CU_OP_FREE:
+		bf_cu_release(op->free);
+		break;
+	case BF_CU_OP_HOST:
+		hand_to_caller(op);
+		return;
+	case BF_CU_OP_WAIT_EVENT:
+	case BF_CU_OP_WAIT:
+	case BF_CU_OP_NOTHING:
+		break;
+	}
+	__atomic_store_n(&op->state, BF_CU_OP_DONE, __ATOMIC_RELEASE);
+}
+
+static bool may_start(const struct bf_cu_op *op)
+{
+	if (!others_done(op))
+		return false;
+	return op->kind != BF_CU_OP_WAIT || word_is_there(op) || bf_cu.device[op->stream->context->device].fault;
+}
+
+/* True when something went on. */
+static bool advance_stream(struct bf_cu_stream *s)
+{
+	bool moved = false;
+
+	for (;;) {
+		struct bf_cu_op *op = s->head;
+
+		if (op && done(op)) {
+			s->head = op->next;
+			if (!s->head)
+				s->tail = &s->head;
+			s->done = op->number;
+			free(op->after);
+			free(op);
+			moved = true;
+			continue;
+		}
+		while (op && op->state != BF_CU_OP_QUEUED && op->kind == BF_CU_OP_KERNEL)
+			op = op->next;
+		/* Behind kernels that run only a kernel may go, too. */
+		if (!op || op->state != BF_CU_OP_QUEUED || (op != s->head && op->kind != BF_CU_OP_KERNEL) ||
+		    !may_start(op))
+			return moved;
+		streams.unstarted--;
+		streams.words -= op->kind == BF_CU_OP_WAIT;
+		start(op);
+		moved = true;
+	}
+}
+
+void bf_cu_advance(void)
+{
+	bool moved = true;
+
+	while (moved) {
+		moved = false;
+		for (uint32_t i = 0; i < streams.count; i++)
+			if (streams.all[i]->head)
+				moved = advance_stream(streams.all[i]) || moved;
+	}
+}
+
+/* ---- threads ---- */
+
+static void *work(void *arg)
+{
+	(void)arg;
+	bf_cu_lock();
+	while (!streams.ended) {
+		const uint32_t seen = __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE);
+		const struct timespec t = { .tv_nsec = streams.words ? LOOK_NS : WAIT_NS };
+
+		bf_cu_advance();
+		if (!streams.unstarted || streams.waiting) {
+			/* Who waits does it; the last of them says when that is over. */
+			pthread_cond_wait(&streams.work, &bf_cu.lock);
+			continue;
+		}
+		bf_cu_unlock();
+		syscall(SYS_futex, &bf_cu.word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+		bf_cu_lock();
+	}
+	bf_cu_unlock();
+	return NULL;
+}
+
+static void *call(void *arg)
+{
+	(void)arg;
+	bf_cu_lock();
+	while (!streams.ended) {
+		struct bf_cu_op *op = streams.first_call;
+		int result;
+
+		if (!op) {
+			pthread_cond_wait(&streams.call, &bf_cu.lock);
+			continue;
+		}
+		streams.first_call = op->next_call;
+		result = bf_cu.device[op->stream->context->device].fault;
+		bf_cu_unlock();
+		if (op->host.old)
+			op->host.old(op->stream, result, op->host.arg);
+		else if (!result)
+			op->host.fn(op->host.arg);
+		bf_cu_lock();
+		__atomic_store_n(&op->state, BF_CU_OP_DONE, __ATOMIC_RELEASE);
+		signal_word();
+		bf_cu_advance();
+	}
+	bf_cu_unlock();
+	return NULL;
+}
+
+static void start_threads(void)
+{
+	pthread_t thread;
+
+	if (streams.started)
+		return;
+	streams.started = true;
+	if (!pthread_create(&thread, NULL, work, NULL))
+		pthread_detach(thread);
+	if (!pthread_create(&thread, NULL, call, NULL))
+		pthread_detach(thread);
+}
+
+/* At exit: what has not begun never will. The threads may be gone already. */
+void bf_cu_streams_end(void)
+{
+	streams.ended = true;
+	bf_cu.ended = true;
+}
+
+int bf_cu_enqueue(struct bf_cu_stream *s, struct bf_cu_op *op)
+{
+	int rc;
+
+	op->stream = s;
+	rc = after_default(op);
+	if (rc) {
+		free(op->after);
+		free(op);
+		return rc;
+	}
+	op->number = ++s->queued;
+	*s->tail = op;
+	s->tail = &op->next;
+	streams.unstarted++;
+	streams.words += op->kind == BF_CU_OP_WAIT;
+	bf_cu_advance();
+	if (streams.unstarted && !streams.waiting) {
+		start_threads();
+		pthread_cond_signal(&streams.work);
+	} else if (op->kind == BF_CU_OP_HOST) {
+		start_threads();
+	}
+	return bf_cu.device[s->context->device].fault;
+}
+
+/* ---- waiting ---- */
+
+int bf_cu_check(int device)
+{
+	struct bf_cu_device *d = &bf_cu.device[device];
+	const struct bf_ptx_fault *f;
+
+	if (d->fault)
+		return d->fault;
+	f = bf_cu.machine->fault((uint32_t)device);
+	if (!f || __atomic_exchange_n(&d->fault, (int)f->kind, __ATOMIC_RELAXED))
+		return d->fault;
+	bf_cu_print();
+	bf_cu_say("%s", f->text);
+	return d->fault;
+}
+
+static void wait_a_little(uint32_t seen)
+{
+	const uint64_t most = streams.words ? LOOK_NS : WAIT_NS;
+
+	streams.waiting++;
+	bf_cu_unlock();
+	bf_cu.machine->wait(&bf_cu.word, seen, most);
+	bf_cu_lock();
+	if (!--streams.waiting && streams.unstarted)
+		pthread_cond_signal(&streams.work);
+}
+
+static int wait_for(struct bf_cu_stream *s, uint64_t number)
+{
+	for (;;) {
+		const uint32_t seen = __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE);
+
+		bf_cu_advance();
+		if (s->done >= number || bf_cu.ended)
+			break;
+		if (bf_cu_check(s->context->device) && (!s->head || s->head->state != BF_CU_OP_STARTED))
+			break;
+		wait_a_little(seen);
+	}
+	return bf_cu_check(s->context->device);
+}
+
+int bf_cu_wait_stream(struct bf_cu_stream *s)
+{
+	return wait_for(s, s->queued);
+}
+
+int bf_cu_wait_all(struct bf_cu_context *c)
+{
+	int rc = bf_cu_check(c->device);
+
+	for (uint32_t i = 0; i < streams.count; i++)
+		if (streams.all[i]->context == c)
+			rc = wait_for(streams.all[i], streams.all[i]->queued);
+	return rc;
+}
+
+/* ---- calls ---- */
+
+int cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+	struct bf_cu_context *c;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !out || flags > 1)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	*out = bf_cu_stream_make(c, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+	bf_cu_unlock();
+	return *out ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
+}
+
+int cuStreamCreate(CUstream *out, unsigned flags)
+{
+	return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+/* What is in it still happens; nobody may put anything more into it. */
+int cuStreamDestroy_v2(CUstream handle)
+{
+	int rc = bf_cu_ready();
+
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	if (handle && is_stream(handle) && handle != handle->context->legacy)
+		handle->dead = true;
+	else
+		rc = BF_CU_INVALID_HANDLE;
+	bf_cu_unlock();
+	return rc;
+}
+
+static int enter_stream(CUstream handle, struct bf_cu_stream **out)
+{
+	struct bf_cu_context *c;
+	int rc = bf_cu_enter(&c);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	*out = bf_cu_stream_of(handle, c);
+	if (!*out)
+		bf_cu_unlock();
+	return *out ? BF_CU_OK : BF_CU_INVALID_HANDLE;
+}
+
+int cuStreamSynchronize(CUstream handle)
+{
+	struct bf_cu_stream *s;
+	int rc = enter_stream(handle, &s);
+
+	if (rc)
+		return rc;
+	/* The legacy stream is done when those that it waits for are. */
+	rc = s == s->context->legacy ? bf_cu_wait_all(s->context) : bf_cu_wait_stream(s);
+	bf_cu_unlock();
+	bf_cu_print();
+	return rc;
+}
+
+int cuStreamQuery(CUstream handle)
+{
+	struct bf_cu_stream *s;
+	int rc = enter_stream(handle, &s);
+
+	if (rc)
+		return rc;
+	bf_cu_advance();
+	rc = bf_cu_check(s->context->device);
+	if (!rc && s->done < s->queued)
+		rc = BF_CU_NOT_READY;
+	bf_cu_unlock();
+	if (rc == BF_CU_NOT_READY) /* a program that asks again and again gives the machine its time */
+		bf_cu.machine->wait(&bf_cu.word, __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE), 1);
+	return rc;
+}
+
+int cuStreamGetFlags(CUstream handle, unsigned *flags)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*flags = s->flags;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+int cuStreamGetPriority(CUstream handle, int *priority)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*priority = s->priority;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+int cuStreamGetCtx(CUstream handle, CUcontext *out)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*out = s->context;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+int cuStreamGetDevice(CUstream handle, int *device)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*device = s->context->device;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+int cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*id = s->id;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+/* Nothing is ever captured: cuStreamBeginCapture() is not there. */
+int cuStreamIsCapturing(CUstream handle, int *status)
+{
+	struct bf_cu_stream *s;
+	const int rc = enter_stream(handle, &s);
+
+	if (!rc) {
+		*status = 0;
+		bf_cu_unlock();
+	}
+	return rc;
+}
+
+int cuStreamGetCaptureInfo_v2(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies,
+			      size_t *count)
+{
+	(void)id;
+	(void)graph;
+	(void)dependencies;
+	(void)count;
+	return cuStreamIsCapturing(handle, status);
+}
+
+int cuStreamGetCaptureInfo_v3(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies, void *edges,
+			      size_t *count)
+{
+	(void)edges;
+	return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	static _Thread_local int own;
+	const int before = own;
+
+	if (!mode || *mode < 0 || *mode > 2)
+		return BF_CU_INVALID_VALUE;
+	own = *mode;
+	*mode = before;
+	return BF_CU_OK;
+}
+
+static int put(CUstream handle, struct bf_cu_op *op)
+{
+	struct bf_cu_stream *s;
+	int rc;
+
+	if (!op)
+		return BF_CU_OUT_OF_MEMORY;
+	rc = enter_stream(handle, &s);
+	if (rc) {
+		free(op);
+		return rc;
+	}
+	rc = bf_cu_enqueue(s, op);
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuLaunchHostFunc(CUstream handle, bf_cu_host_fn *fn, void *arg)
+{
+	struct bf_cu_op *op = fn ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
+
+	if (!fn)
+		return BF_CU_INVALID_VALUE;
+	if (op) {
+		op->host.fn = fn;
+		op->host.arg = arg;
+	}
+	return put(handle, op);
+}
+
+int cuStreamAddCallback(CUstream handle, bf_cu_stream_fn *fn, void *arg, unsigned flags)
+{
+	struct bf_cu_op *op = fn && !flags ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
+
+	if (!fn || flags)
+		return BF_CU_INVALID_VALUE;
+	if (op) {
+		op->host.old = fn;
+		op->host.arg = arg;
+	}
+	return put(handle, op);
+}
+
+static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes,
+		    unsigned flags)
+{
+	struct bf_cu_op *op;
+
+	if (!at || at % bytes)
+		return BF_CU_INVALID_VALUE;
+	op = bf_cu_op_make(kind, 0);
+	if (op) {
+		op->word.at = at;
+		op->word.value = value;
+		op->word.bytes = bytes;
+		op->word.flags = flags;
+	}
+	return put(handle, op);
+}
+
+int cuStreamWriteValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WRITE, at, value, 4, flags);
+}
+
+int cuStreamWriteValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WRITE, at, value, 8, flags);
+}
+
+int cuStreamWaitValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WAIT, at, value, 4, flags);
+}
+
+int cuStreamWaitValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WAIT, at, value, 8, flags);
+}
+
+/* CUstreamBatchMemOpParams: 48 bytes each. */
+struct memop {
+	uint32_t what;
+	uint32_t pad;
+	uint64_t at, value;
+	uint32_t flags, pad2;
+	uint64_t alias, pad3;
+};
+
+int cuStreamBatchMemOp_v2(CUstream s, unsigned count, const void *params, unsigned flags)
+{
+	const struct memop *ops = params;
+	int rc = BF_CU_OK;
+
+	if (flags || !params || count > 256)
+		return BF_CU_INVALID_VALUE;
+	for (unsigned i = 0; !rc && i < count; i++) {
+		const struct memop *o = &ops[i];
+
+		switch (o->what) {
+		case 1:
+			rc = cuStreamWaitValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
+			break;
+		case 2:
+			rc = cuStreamWriteValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
+			break;
+		case 3: /* flush of remote writes: they are there */
+			break;
+		case 4:
+			rc = cuStreamWaitValue64_v2(s, o->at, o->value, o->flags);
+			break;
+		case 5:
+			rc = cuStreamWriteValue64_v2(s, o->at, o->value, o->flags);
+			break;
+		case 6: /* barrier: each operation is one */
+			break;
+		default:
+			rc = BF_CU_INVALID_VALUE;
+		}
+	}
+	return rc;
+}
+
+/* ---- events ---- */
+
+int cuEventCreate(CUevent *out, unsigned flags)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_event *e;
+	const int rc = bf_cu_enter(&c);
+
+	if (rc || !out || flags & ~7u)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	if (flags & 4)
+		return bf_cu_unsupported("events for other processes");
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return BF_CU_OUT_OF_MEMORY;
+	e->magic = EVENT_MAGIC;
+	e->flags = flags;
+	e->timed = !(flags & 2);
+	e->device = c->device;
+	*out = e;
+	return BF_CU_OK;
+}
+
+static bool is_event(const struct bf_cu_event *e)
+{
+	return e && e->magic == EVENT_MAGIC;
+}
+
+int cuEventDestroy_v2(CUevent e)
+{
+	if (!is_event(e))
+		return BF_CU_INVALID_HANDLE;
+	bf_cu_lock();
+	e->magic = 0;
+	if (!e->refs)
+		free(e);
+	bf_cu_unlock();
+	return BF_CU_OK;
+}
+
+int cuEventRecordWithFlags(CUevent e, CUstream handle, unsigned flags)
+{
+	struct bf_cu_stream *s;
+	struct bf_cu_op *op;
+	int rc;
+
+	(void)flags;
+	if (!is_event(e))
+		return BF_CU_INVALID_HANDLE;
+	rc = enter_stream(handle, &s);
+	if (rc)
+		return rc;
+	op = bf_cu_op_make(BF_CU_OP_RECORD, 0);
+	if (op) {
+		op->event.event = e;
+		op->event.round = ++e->recorded;
+		e->refs++;
+		e->stream = s;
+		e->number = s->queued + 1;
+		rc = bf_cu_enqueue(s, op);
+	}
+	bf_cu_unlock();
+	return op ? rc : BF_CU_OUT_OF_MEMORY;
+}
+
+int cuEventRecord(CUevent e, CUstream handle)
+{
+	return cuEventRecordWithFlags(e, handle, 0);
+}
+
+int cuEventQuery(CUevent e)
+{
+	int rc;
+
+	if (!is_event(e))
+		return BF_CU_INVALID_HANDLE;
+	bf_cu_lock();
+	bf_cu_advance();
+	rc = bf_cu_check(e->device);
+	if (!rc && e->completed < e->recorded)
+		rc = BF_CU_NOT_READY;
+	bf_cu_unlock();
+	if (rc == BF_CU_NOT_READY)
+		bf_cu.machine->wait(&bf_cu.word, __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE), 1);
+	return rc;
+}
+
+int cuEventSynchronize(CUevent e)
+{
+	int rc = BF_CU_OK;
+
+	if (!is_event(e))
+		return BF_CU_INVALID_HANDLE;
+	bf_cu_lock();
+	if (e->completed < e->recorded)
+		rc = wait_for(e->stream, e->number);
+	else
+		rc = bf_cu_check(e->device);
+	bf_cu_unlock();
+	bf_cu_print();
+	return rc;
+}
+
+int cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+	int rc = BF_CU_OK;
+
+	if (!ms || !is_event(from) || !is_event(to) || !from->timed || !to->timed || !from->recorded || !to->recorded)
+		return BF_CU_INVALID_HANDLE;
+	bf_cu_lock();
+	bf_cu_advance();
+	if (from->completed < from->recorded || to->completed < to->recorded)
+		rc = BF_CU_NOT_READY;
+	else
+		*ms = (float)((double)(int64_t)(to->when_ns - from->when_ns) / 1e6);
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
+{
+	return cuEventElapsedTime(ms, from, to);
+}
+
+/* What comes later in the stream waits for what was in the event's stream when it was recorded. */
+int cuStreamWaitEvent(CUstream handle, CUevent e, unsigned flags)
+{
+	struct bf_cu_stream *s;
+	struct bf_cu_op *op;
+	int rc;
+
+	(void)flags;
+	if (!is_event(e))
+		return BF_CU_INVALID_HANDLE;
+	rc = enter_stream(handle, &s);
+	if (rc)
+		return rc;
+	op = bf_cu_op_make(BF_CU_OP_WAIT_EVENT, 0);
+	if (!op) {
+		bf_cu_unlock();
+		return BF_CU_OUT_OF_MEMORY;
+	}
+	op->stream = s;
+	if (e->stream && e->completed < e->recorded)
+		rc = add_after(op, e->stream, e->number);
+	rc = rc ? rc : bf_cu_enqueue(s, op);
+	bf_cu_unlock();
+	return rc;
+}

@@ -1,0 +1,460 @@
+/* Memory, copies and symbols. */
+#include <string.h>
+
+#include "tools/cudart/runtime.h"
+
+enum { TO_DEVICE = 1, FROM_DEVICE = 2, WITHIN_DEVICE = 3, ANY = 4 };
+
+#define ENTERED(call)                                                                                                  \
+	do {                                                                                                           \
+		const int entered = bf_rt_enter();                                                                     \
+                                                                                                                       \
+		return bf_rt_done(entered ? entered : (call));                                                         \
+	} while (0)
+
+static CUdeviceptr va(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+/* ---- allocation ---- */
+
+/* Nothing is asked for: the runtime gives NULL and no error. */
+BF_CU_API int cudaMalloc(void **out, size_t size)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	if (!out)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	if (!rc && size)
+		rc = cuMemAlloc_v2(&at, size);
+	*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaFree(void *p)
+{
+	ENTERED(cuMemFree_v2(va(p)));
+}
+
+/* Memory is there at once, and goes when the stream has come to it. */
+BF_CU_API int cudaMallocAsync(void **out, size_t size, CUstream stream)
+{
+	(void)stream;
+	return cudaMalloc(out, size);
+}
+
+BF_CU_API int cudaMallocAsync_ptsz(void **out, size_t size, CUstream stream)
+{
+	return cudaMallocAsync(out, size, stream);
+}
+
+BF_CU_API int cudaFreeAsync(void *p, CUstream stream)
+{
+	ENTERED(cuMemFreeAsync(va(p), stream));
+}
+
+BF_CU_API int cudaFreeAsync_ptsz(void *p, CUstream stream)
+{
+	return cudaFreeAsync(p, stream ? stream : BF_CU_STREAM_THREAD);
+}
+
+BF_CU_API int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuMemAllocPitch_v2(&at, pitch, width, height, 4);
+	if (out)
+		*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+struct pitched {
+	void *at;
+	size_t pitch, x, y;
+};
+
+struct extent {
+	size_t width, height, depth;
+};
+
+BF_CU_API int cudaMalloc3D(struct pitched *out, struct extent e)
+{
+	const int rc = cudaMallocPitch(&out->at, &out->pitch, e.width, e.height * e.depth);
+
+	out->x = e.width;
+	out->y = e.height;
+	return rc;
+}
+
+BF_CU_API int cudaHostAlloc(void **out, size_t size, unsigned flags)
+{
+	const int rc = bf_rt_enter();
+
+	if (!out)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	*out = NULL;
+	return bf_rt_done(rc || !size ? rc : cuMemHostAlloc(out, size, flags));
+}
+
+BF_CU_API int cudaMallocHost(void **out, size_t size)
+{
+	return cudaHostAlloc(out, size, 0);
+}
+
+BF_CU_API int cudaFreeHost(void *p)
+{
+	ENTERED(cuMemFreeHost(p));
+}
+
+BF_CU_API int cudaMallocManaged(void **out, size_t size, unsigned flags)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuMemAllocManaged(&at, size, flags);
+	if (out)
+		*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaHostRegister(void *p, size_t size, unsigned flags)
+{
+	ENTERED(cuMemHostRegister_v2(p, size, flags));
+}
+
+BF_CU_API int cudaHostUnregister(void *p)
+{
+	ENTERED(cuMemHostUnregister(p));
+}
+
+BF_CU_API int cudaHostGetDevicePointer(void **out, void *p, unsigned flags)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuMemHostGetDevicePointer_v2(&at, p, flags);
+	*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaHostGetFlags(unsigned *flags, void *p)
+{
+	ENTERED(cuMemHostGetFlags(flags, p));
+}
+
+BF_CU_API int cudaMemGetInfo(size_t *unused, size_t *total)
+{
+	ENTERED(cuMemGetInfo_v2(unused, total));
+}
+
+struct pointer_attributes {
+	int type, device;
+	void *device_at, *host_at;
+	long reserved[8];
+};
+
+BF_CU_API int cudaPointerGetAttributes(struct pointer_attributes *out, const void *p)
+{
+	int asked[] = { 2, 9, 8, 3 }, ordinal = -2;
+	unsigned type = 0;
+	uint8_t managed = 0;
+	uint64_t at = 0;
+	void *values[] = { &type, &ordinal, &managed, &at };
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuPointerGetAttributes(4, asked, values, va(p));
+	if (rc || !out)
+		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
+	memset(out, 0, sizeof(*out));
+	out->type = managed ? 3 : (int)type; /* 0 nobody's, 1 the host's, 2 a device's, 3 managed */
+	out->device = ordinal;
+	out->device_at = (void *)(uintptr_t)at;
+	out->host_at = type == BF_CU_HOST || managed ? (void *)(uintptr_t)p : NULL;
+	if (!type)
+		out->host_at = (void *)(uintptr_t)p;
+	return 0;
+}
+
+BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, struct bf_cu_location where)
+{
+	ENTERED(cuMemAdvise_v2(va(p), size, advice, where));
+}
+
+BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
+				   CUstream stream)
+{
+	ENTERED(cuMemPrefetchAsync_v2(va(p), size, where, flags, stream));
+}
+
+BF_CU_API int cudaIpcGetMemHandle(struct bf_cu_ipc *out, void *p)
+{
+	ENTERED(cuIpcGetMemHandle(out, va(p)));
+}
+
+BF_CU_API int cudaIpcOpenMemHandle(void **out, struct bf_cu_ipc handle, unsigned flags)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuIpcOpenMemHandle_v2(&at, handle, flags);
+	*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaIpcCloseMemHandle(void *p)
+{
+	ENTERED(cuIpcCloseMemHandle(va(p)));
+}
+
+/* ---- copies ---- */
+
+static int copy(void *to, const void *from, size_t size, int kind, CUstream stream, bool wait)
+{
+	int rc = bf_rt_enter();
+
+	if (rc || !size)
+		return bf_rt_done(rc);
+	if (kind < 0 || kind > ANY)
+		return bf_rt_done(BF_RT_INVALID_DIRECTION);
+	if (!to || !from)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	rc = cuMemcpyAsync(va(to), va(from), size, stream);
+	if (!rc && wait && kind != WITHIN_DEVICE)
+		rc = cuStreamSynchronize(stream);
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaMemcpy(void *to, const void *from, size_t size, int kind)
+{
+	return copy(to, from, size, kind, NULL, true);
+}
+
+BF_CU_API int cudaMemcpy_ptds(void *to, const void *from, size_t size, int kind)
+{
+	return copy(to, from, size, kind, BF_CU_STREAM_THREAD, true);
+}
+
+BF_CU_API int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, CUstream stream)
+{
+	return copy(to, from, size, kind, stream, false);
+}
+
+BF_CU_API int cudaMemcpyAsync_ptsz(void *to, const void *from, size_t size, int kind, CUstream stream)
+{
+	return copy(to, from, size, kind, stream ? stream : BF_CU_STREAM_THREAD, false);
+}
+
+BF_CU_API int cudaMemcpyPeer(void *to, int device, const void *from, int other, size_t size)
+{
+	(void)device;
+	(void)other;
+	return copy(to, from, size, ANY, NULL, true);
+}
+
+BF_CU_API int cudaMemcpyPeerAsync(void *to, int device, const void *from, int other, size_t size, CUstream stream)
+{
+	(void)device;
+	(void)other;
+	return copy(to, from, size, ANY, stream, false);
+}
+
+static int area(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+		CUstream stream, bool wait)
+{
+	const struct bf_cu_copy2d c = { .src_type = BF_CU_UNIFIED,
+					.src_device = va(from),
+					.src_pitch = from_pitch,
+					.dst_type = BF_CU_UNIFIED,
+					.dst_device = va(to),
+					.dst_pitch = to_pitch,
+					.width = width,
+					.height = height };
+	int rc = bf_rt_enter();
+
+	if (rc || !width || !height)
+		return bf_rt_done(rc);
+	if (width > to_pitch || width > from_pitch)
+		return bf_rt_done(12); /* invalid pitch */
+	rc = cuMemcpy2DAsync_v2(&c, stream);
+	if (!rc && wait)
+		rc = cuStreamSynchronize(stream);
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+			   int kind)
+{
+	(void)kind;
+	return area(to, to_pitch, from, from_pitch, width, height, NULL, true);
+}
+
+BF_CU_API int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+				size_t height, int kind, CUstream stream)
+{
+	(void)kind;
+	return area(to, to_pitch, from, from_pitch, width, height, stream, false);
+}
+
+/* cudaMemcpy3DParms */
+struct volume {
+	void *src_array;
+	size_t src_pos[3];
+	struct pitched src;
+	void *dst_array;
+	size_t dst_pos[3];
+	struct pitched dst;
+	struct extent extent;
+	int kind;
+};
+
+static int volume(const struct volume *v, CUstream stream, bool wait)
+{
+	struct bf_cu_copy3d c;
+	int rc = bf_rt_enter();
+
+	if (rc || !v)
+		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
+	if (v->src_array || v->dst_array)
+		return bf_rt_done(bf_cu_unsupported("copies of arrays"));
+	c = (struct bf_cu_copy3d){ .src_x = v->src_pos[0],
+				   .src_y = v->src_pos[1],
+				   .src_z = v->src_pos[2],
+				   .src_type = BF_CU_UNIFIED,
+				   .src_device = va(v->src.at),
+				   .src_pitch = v->src.pitch,
+				   .src_height = v->src.y,
+				   .dst_x = v->dst_pos[0],
+				   .dst_y = v->dst_pos[1],
+				   .dst_z = v->dst_pos[2],
+				   .dst_type = BF_CU_UNIFIED,
+				   .dst_device = va(v->dst.at),
+				   .dst_pitch = v->dst.pitch,
+				   .dst_height = v->dst.y,
+				   .width = v->extent.width,
+				   .height = v->extent.height,
+				   .depth = v->extent.depth };
+	rc = cuMemcpy3DAsync_v2(&c, stream);
+	if (!rc && wait)
+		rc = cuStreamSynchronize(stream);
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaMemcpy3D(const struct volume *v)
+{
+	return volume(v, NULL, true);
+}
+
+BF_CU_API int cudaMemcpy3DAsync(const struct volume *v, CUstream stream)
+{
+	return volume(v, stream, false);
+}
+
+/* ---- fills ---- */
+
+BF_CU_API int cudaMemset(void *at, int value, size_t n)
+{
+	ENTERED(cuMemsetD8_v2(va(at), (unsigned char)value, n));
+}
+
+BF_CU_API int cudaMemset_ptds(void *at, int value, size_t n)
+{
+	ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, BF_CU_STREAM_THREAD));
+}
+
+BF_CU_API int cudaMemsetAsync(void *at, int value, size_t n, CUstream stream)
+{
+	ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, stream));
+}
+
+BF_CU_API int cudaMemsetAsync_ptsz(void *at, int value, size_t n, CUstream stream)
+{
+	return cudaMemsetAsync(at, value, n, stream ? stream : BF_CU_STREAM_THREAD);
+}
+
+BF_CU_API int cudaMemset2D(void *at, size_t pitch, int value, size_t width, size_t height)
+{
+	ENTERED(cuMemsetD2D8_v2(va(at), pitch, (unsigned char)value, width, height));
+}
+
+BF_CU_API int cudaMemset2DAsync(void *at, size_t pitch, int value, size_t width, size_t height, CUstream stream)
+{
+	ENTERED(cuMemsetD2D8Async(va(at), pitch, (unsigned char)value, width, height, stream));
+}
+
+/* ---- symbols ---- */
+
+BF_CU_API int cudaGetSymbolAddress(void **out, const void *symbol)
+{
+	CUdeviceptr at = 0;
+	const int rc = bf_rt_symbol(symbol, &at, NULL);
+
+	*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+	return bf_rt_done(bf_rt_symbol(symbol, NULL, size));
+}
+
+static int symbol_place(const void *symbol, size_t size, size_t offset, void **out)
+{
+	CUdeviceptr at = 0;
+	size_t all = 0;
+	const int rc = bf_rt_symbol(symbol, &at, &all);
+
+	*out = (void *)(uintptr_t)(at + offset);
+	return rc ? rc : size > all || offset > all - size ? BF_CU_INVALID_VALUE : BF_CU_OK;
+}
+
+static int to_symbol(const void *symbol, const void *from, size_t size, size_t offset, int kind, CUstream stream,
+		     bool wait)
+{
+	void *at;
+	const int rc = symbol_place(symbol, size, offset, &at);
+
+	return rc ? bf_rt_done(rc) : copy(at, from, size, kind, stream, wait);
+}
+
+static int from_symbol(void *to, const void *symbol, size_t size, size_t offset, int kind, CUstream stream, bool wait)
+{
+	void *at;
+	const int rc = symbol_place(symbol, size, offset, &at);
+
+	return rc ? bf_rt_done(rc) : copy(to, at, size, kind, stream, wait);
+}
+
+BF_CU_API int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset, int kind)
+{
+	return to_symbol(symbol, from, size, offset, kind, NULL, true);
+}
+
+BF_CU_API int cudaMemcpyToSymbol_ptds(const void *symbol, const void *from, size_t size, size_t offset, int kind)
+{
+	return to_symbol(symbol, from, size, offset, kind, BF_CU_STREAM_THREAD, true);
+}
+
+BF_CU_API int cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset, int kind,
+				      CUstream stream)
+{
+	return to_symbol(symbol, from, size, offset, kind, stream, false);
+}
+
+BF_CU_API int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, int kind)
+{
+	return from_symbol(to, symbol, size, offset, kind, NULL, true);
+}
+
+BF_CU_API int cudaMemcpyFromSymbol_ptds(void *to, const void *symbol, size_t size, size_t offset, int kind)
+{
+	return from_symbol(to, symbol, size, offset, kind, BF_CU_STREAM_THREAD, true);
+}
+
+BF_CU_API int cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind,
+					CUstream stream)
+{
+	return from_symbol(to, symbol, size, offset, kind, stream, false);
+}

@@ -1,0 +1,510 @@
+/* Devices, streams, events, kernels' attributes, errors. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cudart/runtime.h"
+
+static _Thread_local struct {
+	int device, error;
+} thread;
+
+/* ---- errors ---- */
+
+int bf_rt_done(int error)
+{
+	if (error && error != BF_CU_NOT_READY)
+		thread.error = error;
+	return error;
+}
+
+BF_CU_API int cudaGetLastError(void)
+{
+	const int error = thread.error;
+
+	thread.error = 0;
+	return error;
+}
+
+BF_CU_API int cudaPeekAtLastError(void)
+{
+	return thread.error;
+}
+
+BF_CU_API const char *cudaGetErrorName(int error)
+{
+	const char *text = bf_cu_runtime_name(error);
+
+	return text ? text : "unrecognized error code";
+}
+
+BF_CU_API const char *cudaGetErrorString(int error)
+{
+	const char *text;
+
+	return cuGetErrorString(error, &text) ? "unrecognized error code" : text;
+}
+
+/* ---- devices ---- */
+
+int bf_rt_device(void)
+{
+	return thread.device;
+}
+
+int bf_rt_enter(void)
+{
+	CUcontext c = NULL;
+	int rc = cuInit(0);
+
+	rc = rc ? rc : cuCtxGetCurrent(&c);
+	if (rc || c)
+		return rc;
+	rc = cuDevicePrimaryCtxRetain(&c, thread.device);
+	return rc ? rc : cuCtxSetCurrent(c);
+}
+
+BF_CU_API int cudaGetDeviceCount(int *count)
+{
+	int rc = cuInit(0);
+
+	if (count)
+		*count = 0;
+	rc = rc ? rc : cuDeviceGetCount(count);
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaSetDevice(int device)
+{
+	CUcontext c;
+	int rc = cuInit(0);
+
+	rc = rc ? rc : cuDevicePrimaryCtxRetain(&c, device);
+	rc = rc ? rc : cuCtxSetCurrent(c);
+	if (!rc)
+		thread.device = device;
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaInitDevice(int device, unsigned flags, unsigned more)
+{
+	CUcontext c;
+	int rc = cuInit(0);
+
+	(void)flags;
+	(void)more;
+	return bf_rt_done(rc ? rc : cuDevicePrimaryCtxRetain(&c, device));
+}
+
+BF_CU_API int cudaGetDevice(int *device)
+{
+	int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxGetDevice(device));
+}
+
+BF_CU_API int cudaDeviceGetAttribute(int *value, int attribute, int device)
+{
+	int rc = cuInit(0);
+
+	return bf_rt_done(rc ? rc : cuDeviceGetAttribute(value, attribute, device));
+}
+
+/* Where fields of cudaDeviceProp (CUDA 13) are that a device attribute has the value of. All of them are ints. */
+static const struct {
+	uint16_t at, attribute;
+} properties[] = {
+	{ 304, 12 },  { 308, 10 },  { 320, 1 },   { 324, 2 },   { 328, 3 },   { 332, 4 },   { 336, 5 },   { 340, 6 },
+	{ 344, 7 },   { 360, 75 },  { 364, 76 },  { 384, 16 },  { 388, 18 },  { 392, 19 },  { 560, 31 },  { 564, 32 },
+	{ 568, 33 },  { 572, 34 },  { 576, 50 },  { 580, 35 },  { 584, 40 },  { 588, 41 },  { 592, 37 },  { 596, 38 },
+	{ 600, 108 }, { 604, 39 },  { 608, 78 },  { 612, 79 },  { 616, 80 },  { 632, 82 },  { 636, 83 },  { 640, 84 },
+	{ 644, 85 },  { 648, 86 },  { 652, 88 },  { 656, 89 },  { 660, 90 },  { 664, 91 },  { 668, 95 },  { 680, 100 },
+	{ 684, 101 }, { 688, 106 }, { 692, 109 }, { 704, 99 },  { 708, 112 }, { 712, 113 }, { 716, 114 }, { 720, 115 },
+	{ 724, 116 }, { 728, 117 }, { 732, 118 }, { 736, 119 }, { 740, 121 }, { 744, 125 }, { 748, 120 }, { 752, 129 },
+	{ 756, 130 }, { 760, 131 }, { 764, 133 }, { 768, 134 }, { 772, 139 }, { 776, 140 }, { 780, 143 },
+};
+
+/* The same for sizes. */
+static const struct {
+	uint16_t at, attribute;
+} sizes[] = {
+	{ 296, 8 }, { 312, 11 }, { 352, 9 }, { 368, 14 }, { 376, 51 }, { 624, 81 }, { 672, 97 }, { 696, 111 },
+};
+
+#define PROPERTIES_SIZE 1008u
+#define AT_UUID 256u
+#define AT_MEMORY 288u
+
+BF_CU_API int cudaGetDeviceProperties(void *out, int device)
+{
+	uint8_t *p = out;
+	size_t bytes;
+	int rc = cuInit(0), value;
+
+	if (rc || !out)
+		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
+	memset(p, 0, PROPERTIES_SIZE);
+	rc = cuDeviceGetName(out, AT_UUID, device);
+	rc = rc ? rc : cuDeviceGetUuid_v2((struct bf_cu_uuid *)(void *)(p + AT_UUID), device);
+	rc = rc ? rc : cuDeviceTotalMem_v2(&bytes, device);
+	if (rc)
+		return bf_rt_done(rc);
+	memcpy(p + AT_MEMORY, &bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
+		if (!cuDeviceGetAttribute(&value, properties[i].attribute, device))
+			memcpy(p + properties[i].at, &value, sizeof(value));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (!cuDeviceGetAttribute(&value, sizes[i].attribute, device)) {
+			bytes = (size_t)value;
+			memcpy(p + sizes[i].at, &bytes, sizeof(bytes));
+		}
+	return 0;
+}
+
+BF_CU_API int cudaDriverGetVersion(int *version)
+{
+	return bf_rt_done(cuDriverGetVersion(version));
+}
+
+BF_CU_API int cudaRuntimeGetVersion(int *version)
+{
+	return bf_rt_done(cuDriverGetVersion(version));
+}
+
+BF_CU_API int cudaDeviceSynchronize(void)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxSynchronize());
+}
+
+BF_CU_API int cudaDeviceReset(void)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuDevicePrimaryCtxReset_v2(thread.device));
+}
+
+BF_CU_API int cudaGetDeviceFlags(unsigned *flags)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxGetFlags(flags));
+}
+
+BF_CU_API int cudaSetDeviceFlags(unsigned flags)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxSetFlags(flags));
+}
+
+BF_CU_API int cudaDeviceGetLimit(size_t *value, int limit)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxGetLimit(value, limit));
+}
+
+BF_CU_API int cudaDeviceSetLimit(int limit, size_t value)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxSetLimit(limit, value));
+}
+
+BF_CU_API int cudaDeviceGetCacheConfig(int *config)
+{
+	return bf_rt_done(cuCtxGetCacheConfig(config));
+}
+
+BF_CU_API int cudaDeviceSetCacheConfig(int config)
+{
+	return bf_rt_done(cuCtxSetCacheConfig(config));
+}
+
+BF_CU_API int cudaDeviceGetPCIBusId(char *text, int len, int device)
+{
+	const int rc = cuInit(0);
+
+	return bf_rt_done(rc ? rc : cuDeviceGetPCIBusId(text, len, device));
+}
+
+BF_CU_API int cudaDeviceGetByPCIBusId(int *device, const char *text)
+{
+	const int rc = cuInit(0);
+
+	return bf_rt_done(rc ? rc : cuDeviceGetByPCIBusId(device, text));
+}
+
+BF_CU_API int cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuCtxGetStreamPriorityRange(least, greatest));
+}
+
+BF_CU_API int cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	const int rc = cuInit(0);
+
+	return bf_rt_done(rc ? rc : cuDeviceCanAccessPeer(can, device, peer));
+}
+
+BF_CU_API int cudaDeviceGetP2PAttribute(int *value, int attribute, int from, int to)
+{
+	const int rc = cuInit(0);
+
+	return bf_rt_done(rc ? rc : cuDeviceGetP2PAttribute(value, attribute, from, to));
+}
+
+BF_CU_API int cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+	CUcontext c = NULL;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuDevicePrimaryCtxRetain(&c, peer);
+	return bf_rt_done(rc ? rc : cuCtxEnablePeerAccess(c, flags));
+}
+
+BF_CU_API int cudaDeviceDisablePeerAccess(int peer)
+{
+	CUcontext c = NULL;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuDevicePrimaryCtxRetain(&c, peer);
+	return bf_rt_done(rc ? rc : cuCtxDisablePeerAccess(c));
+}
+
+BF_CU_API int cudaDeviceFlushGPUDirectRDMAWrites(int target, int scope)
+{
+	const int rc = bf_rt_enter();
+
+	return bf_rt_done(rc ? rc : cuFlushGPUDirectRDMAWrites(target, scope));
+}
+
+BF_CU_API int cudaProfilerStart(void)
+{
+	return 0;
+}
+
+BF_CU_API int cudaProfilerStop(void)
+{
+	return 0;
+}
+
+/* ---- streams and events; _ptsz: stream 0 is the thread's own ---- */
+
+#define ENTERED(call)                                                                                                  \
+	do {                                                                                                           \
+		const int entered = bf_rt_enter();                                                                     \
+                                                                                                                       \
+		return bf_rt_done(entered ? entered : (call));                                                         \
+	} while (0)
+
+#define BOTH(name, params, call)                                                                                       \
+	BF_CU_API int name params                                                                                      \
+	{                                                                                                              \
+		ENTERED(call);                                                                                         \
+	}                                                                                                              \
+	BF_CU_API int name##_ptsz params                                                                               \
+	{                                                                                                              \
+		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
+		ENTERED(call);                                                                                         \
+	}
+
+BF_CU_API int cudaStreamCreate(CUstream *out)
+{
+	ENTERED(cuStreamCreate(out, 0));
+}
+
+BF_CU_API int cudaStreamCreateWithFlags(CUstream *out, unsigned flags)
+{
+	ENTERED(cuStreamCreate(out, flags));
+}
+
+BF_CU_API int cudaStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+	ENTERED(cuStreamCreateWithPriority(out, flags, priority));
+}
+
+BF_CU_API int cudaStreamDestroy(CUstream s)
+{
+	ENTERED(cuStreamDestroy_v2(s));
+}
+
+BOTH(cudaStreamSynchronize, (CUstream s), cuStreamSynchronize(s))
+BOTH(cudaStreamQuery, (CUstream s), cuStreamQuery(s))
+BOTH(cudaStreamGetFlags, (CUstream s, unsigned *flags), cuStreamGetFlags(s, flags))
+BOTH(cudaStreamGetPriority, (CUstream s, int *priority), cuStreamGetPriority(s, priority))
+BOTH(cudaStreamGetId, (CUstream s, unsigned long long *id), cuStreamGetId(s, id))
+BOTH(cudaStreamGetDevice, (CUstream s, int *device), cuStreamGetDevice(s, device))
+BOTH(cudaStreamWaitEvent, (CUstream s, CUevent event, unsigned flags), cuStreamWaitEvent(s, event, flags))
+BOTH(cudaStreamAddCallback, (CUstream s, bf_cu_stream_fn *fn, void *arg, unsigned flags),
+     cuStreamAddCallback(s, fn, arg, flags))
+BOTH(cudaLaunchHostFunc, (CUstream s, bf_cu_host_fn *fn, void *arg), cuLaunchHostFunc(s, fn, arg))
+BOTH(cudaStreamIsCapturing, (CUstream s, int *status), cuStreamIsCapturing(s, status))
+BOTH(cudaStreamGetCaptureInfo,
+     (CUstream s, int *status, uint64_t *id, void *graph, void *from, void *edges, size_t *count),
+     cuStreamGetCaptureInfo_v3(s, status, id, graph, from, edges, count))
+BOTH(cudaEventRecord, (CUevent event, CUstream s), cuEventRecord(event, s))
+BOTH(cudaEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags), cuEventRecordWithFlags(event, s, flags))
+
+BF_CU_API int cudaThreadExchangeStreamCaptureMode(int *mode)
+{
+	return bf_rt_done(cuThreadExchangeStreamCaptureMode(mode));
+}
+
+BF_CU_API int cudaEventCreate(CUevent *out)
+{
+	ENTERED(cuEventCreate(out, 0));
+}
+
+BF_CU_API int cudaEventCreateWithFlags(CUevent *out, unsigned flags)
+{
+	ENTERED(cuEventCreate(out, flags));
+}
+
+BF_CU_API int cudaEventDestroy(CUevent event)
+{
+	ENTERED(cuEventDestroy_v2(event));
+}
+
+BF_CU_API int cudaEventQuery(CUevent event)
+{
+	ENTERED(cuEventQuery(event));
+}
+
+BF_CU_API int cudaEventSynchronize(CUevent event)
+{
+	ENTERED(cuEventSynchronize(event));
+}
+
+BF_CU_API int cudaEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+	ENTERED(cuEventElapsedTime(ms, from, to));
+}
+
+/* ---- kernels ---- */
+
+struct function_attributes {
+	size_t shared, constants, local;
+	int threads, registers, ptx, binary, cache, dynamic, carveout, cluster_set, cluster[3], policy, wide;
+	int reserved[17];
+};
+
+BF_CU_API int cudaFuncGetAttributes(struct function_attributes *out, const void *stub)
+{
+	CUfunction f;
+	int rc = bf_rt_kernel(stub, &f), v[16] = { 0 };
+
+	if (rc || !out)
+		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
+	for (int i = 0; !rc && i < 16; i++)
+		rc = cuFuncGetAttribute(&v[i], i, f);
+	*out = (struct function_attributes){ .shared = (size_t)v[1],
+					     .constants = (size_t)v[2],
+					     .local = (size_t)v[3],
+					     .threads = v[0],
+					     .registers = v[4],
+					     .ptx = v[5],
+					     .binary = v[6],
+					     .cache = v[7],
+					     .dynamic = v[8],
+					     .carveout = v[9],
+					     .cluster_set = v[10],
+					     .cluster = { v[11], v[12], v[13] },
+					     .policy = v[15],
+					     .wide = v[14] };
+	return bf_rt_done(rc);
+}
+
+BF_CU_API int cudaFuncSetAttribute(const void *stub, int attribute, int value)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuFuncSetAttribute(f, attribute, value));
+}
+
+BF_CU_API int cudaFuncSetCacheConfig(const void *stub, int config)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuFuncSetCacheConfig(f, config));
+}
+
+BF_CU_API int cudaFuncGetName(const char **name, const void *stub)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuFuncGetName(name, f));
+}
+
+BF_CU_API int cudaFuncGetParamInfo(const void *stub, size_t index, size_t *offset, size_t *size)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuFuncGetParamInfo(f, index, offset, size));
+}
+
+BF_CU_API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *stub, int threads,
+								     size_t dynamic, unsigned flags)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(
+	    rc ? rc : cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, dynamic, flags));
+}
+
+BF_CU_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *stub, int threads, size_t dynamic)
+{
+	return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, stub, threads, dynamic, 0);
+}
+
+BF_CU_API int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *stub, int blocks, int threads)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuOccupancyAvailableDynamicSMemPerBlock(bytes, f, blocks, threads));
+}
+
+/* ---- the driver's entry points ---- */
+
+static int entry_point(const char *name, void **fn, int version, int *result)
+{
+	int status = 1;
+	const int rc = cuGetProcAddress_v2(name, fn, version, 0, &status);
+
+	if (result)
+		*result = status == 1 ? 1 : status;
+	return rc == BF_CU_NOT_FOUND ? 0 : rc;
+}
+
+BF_CU_API int cudaGetDriverEntryPoint(const char *name, void **fn, unsigned long long flags, int *result)
+{
+	const int rc = bf_rt_enter();
+
+	(void)flags;
+	return bf_rt_done(rc ? rc : entry_point(name, fn, BF_CU_VERSION, result));
+}
+
+BF_CU_API int cudaGetDriverEntryPointByVersion(const char *name, void **fn, unsigned version, unsigned long long flags,
+					       int *result)
+{
+	const int rc = bf_rt_enter();
+
+	(void)flags;
+	return bf_rt_done(rc ? rc : entry_point(name, fn, (int)version, result));
+}
+
+BF_CU_API int cudaGetExportTable(const void **table, const struct bf_cu_uuid *id)
+{
+	(void)id;
+	*table = NULL;
+	return bf_rt_done(bf_cu_unsupported("cudaGetExportTable"));
+}
