@@ -111,7 +111,7 @@ struct bf_life_end {
 
 /* A kind of entry. An entry ends with its last point, or when its slot is used again. */
 struct bf_life {
-	const char *name;                   /* "nvme": of bf_stage_queue.kind */
+	const char *name;                   /* "ring64": of bf_stage_queue.kind */
 	const char *points[BF_LIFE_POINTS]; /* what happens at each, "doorbell"; NULL past the last */
 	const struct bf_life_row *rows;
 	uint32_t wrap;        /* indices are counted modulo this; 0: not */
@@ -273,7 +273,7 @@ struct bf_device_form {
 struct bf_rule_family;
 
 struct bf_device {
-	const char *name;    /* "nvme" */
+	const char *name;    /* "ring64" */
 	const char *summary; /* one line */
 	/* NULL where it has none. */
 	const struct bf_life *const *lives; /* these three end with a NULL pointer */

@@ -55,7 +55,7 @@ struct bf_command {
 	int (*run)(const struct bf_args *args); /* returns an exit code */
 	/*
 	 * Forms of this command with options of their own, NULL-terminated: the one whose `prefix` the first word that
-	 * is not an option begins with takes over ("run sdma-copy": prefix "sdma-"), the first one that fits. A family
+	 * is not an option begins with takes over ("run ring-copy": prefix "ring-"), the first one that fits. A family
 	 * has the command's name.
 	 */
 	const struct bf_command *const *families;

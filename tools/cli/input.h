@@ -1,6 +1,6 @@
 /*
- * Traces as commands take them: a trace file in either form, or a raw capture or Linux NVMe trace, which are imported
- * on the way; and the end of files that commands write.
+ * Traces as commands take them: a trace file in either form, or a raw capture or a trace of Linux' events, which are
+ * imported on the way; and the end of files that commands write.
  */
 #ifndef BELFRY_TOOLS_CLI_INPUT_H
 #define BELFRY_TOOLS_CLI_INPUT_H
@@ -14,7 +14,7 @@
 struct bf_input {
 	struct bf_trace *trace;
 	FILE *file;
-	bool is_capture; /* of mlx5 queues, or a Linux NVMe trace */
+	bool is_capture; /* of queues, or of Linux' events */
 	/* What was read of either, to be replayed; NULL: neither, or a trace that one was imported into. */
 	struct bf_capture *capture;
 	struct bf_ftrace *ftrace;

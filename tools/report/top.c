@@ -72,7 +72,7 @@ static struct row *row_of(struct bf_top *t, const char *name, size_t len)
 static void take(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *hist)
 {
 	struct bf_top *t = arg;
-	/* A queue's counters (sdma0.q0.packets) add up to its device's. */
+	/* A queue's counters (ring0.r0.packets) add up to its device's. */
 	const char *dot = strchr(name, '.'), *rest = dot ? dot + 1 : NULL;
 
 	(void)unit;

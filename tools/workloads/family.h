@@ -24,7 +24,7 @@ struct bf_run;
 
 /* A workload: ends with a NULL name. */
 struct bf_work {
-	const char *name, *summary; /* "nvme-read" */
+	const char *name, *summary; /* "ring-copy" */
 };
 
 /* What `belfry run` or `belfry explore` says of a family; a NULL summary: the command does not have it. */
@@ -44,7 +44,7 @@ struct bf_family_help {
  * in a world of its own, on any thread, several at a time.
  */
 struct bf_family {
-	const char *prefix; /* with which the names of its workloads begin: "nvme-" */
+	const char *prefix; /* with which the names of its workloads begin: "ring-" */
 	const struct bf_work *works;
 	const struct bf_opt *options; /* of both commands; --trace, --list and those of all families are added */
 	const struct bf_words *words; /* ends with a NULL option; NULL: no such options */

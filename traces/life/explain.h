@@ -1,8 +1,8 @@
 /*
- * The life of one thing, told from a record stream: of an entry of a queue (an mlx5 send entry, an NVMe command, an
- * SDMA packet), of a completion, or of a barrier in shared memory. Who reserved, built, published and rang, what the
- * device read and whether those bytes were visible by then, what it did, its completion, who saw that, and the slot's
- * return. For a barrier: phase by phase, who arrived, which bytes came, who waits.
+ * The life of one thing, told from a record stream: of an entry of a queue (a send entry, a command, a packet:
+ * traces/device.h), of a completion, or of a barrier in shared memory. Who reserved, built, published and rang, what
+ * the device read and whether those bytes were visible by then, what it did, its completion, who saw that, and the
+ * slot's return. For a barrier: phase by phase, who arrived, which bytes came, who waits.
  *
  * Reads records by the names of their types and fields, live (as a sink) or from a trace of any version. One thread per
  * life. Times are picoseconds of the stream.
@@ -27,7 +27,7 @@ struct bf_explain_target {
 	enum bf_explain_kind kind;
 	const struct bf_life *life; /* ROWS */
 	char device[24];            /* "nic0"; empty: the first that has such a thing */
-	uint64_t queue;             /* its number: QPN, CQN, SQ, SDMA queue, SM */
+	uint64_t queue;             /* its number: QPN, CQN, SM, or what the actor's name ends with */
 	/*
 	 * Of an entry: its counter in WQEBBs, which goes on counting where its 16 bits come round. Of a command: its
 	 * identifier, or its slot. Of a packet: its byte index. Of a barrier: its address. Of a completion: its number
@@ -39,9 +39,10 @@ struct bf_explain_target {
 };
 
 /*
- * "nic0.qp0x100:81", "0x100:81", "ssd0.sq1:cid=5", "ssd0.sq1:slot=5" (or "ssd0.sq1:5"; the third one: "...:5#3"),
- * "sdma0.q0:0x60", "gpu0.sm0:0x400", "nic0.cq0x40:#57", "ssd0.cq1:#3", or with the prefix of a device's lives. False
- * when the text is none of these.
+ * "nic0.qp0x100:81", "0x100:81", "gpu0.sm0:0x400", "nic0.cq0x40:#57", "ssd0.cq1:#3", or with the prefix of a device's
+ * life: "ring0.r0:0x60"; if its entries have names, "ssd0.sq1:cid=5", "ssd0.sq1:slot=5" (or "ssd0.sq1:5"; the third
+ * one:
+ * "...:5#3"). False when the text is none of these.
  */
 bool bf_explain_parse(const char *text, struct bf_explain_target *out);
 

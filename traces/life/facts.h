@@ -43,7 +43,7 @@ uint32_t bf_life_point(const struct bf_life *life, const char *name); /* the num
 /* The point at which its entries get their name; BF_LIFE_POINTS: they have none. */
 uint32_t bf_life_named(const struct bf_life *life);
 
-/* The types of records that tell of points before the last: "sdma_reserve, sdma_publish". False: there are none. */
+/* The types of records that tell of points before the last: "ring64_doorbell, ring64_fetch". False: there are none. */
 bool bf_life_types(const struct bf_life *life, bool software, char *out, size_t cap);
 
 /* The number of the queue that the actor is: 1 of "ring0.r1", by the life's prefix. False: it is none of its queues. */

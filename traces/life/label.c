@@ -33,7 +33,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A name at `c`, "index" or "sdma_rptr.index", to `name`; where it ends. */
+/* A name at `c`, "index" or "ring64_fetch.index", to `name`; where it ends. */
 static const char *take_name(const char *c, char name[NAME_MAX_LEN])
 {
 	size_t len = 0;

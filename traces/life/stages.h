@@ -19,7 +19,7 @@ BF_API_BEGIN
 /* A queue of entries, the waits at an SM's barriers, or an engine's copies. */
 struct bf_stage_queue {
 	char name[48];
-	const char *kind; /* "mlx5 send", "nvme", "sdma", "barrier waits", "bulk copies" */
+	const char *kind; /* the life's name */
 	uint32_t nstages;
 	const char *stage[BF_STAGES_MAX];   /* what happens at its end: "reserve", "build", ... */
 	struct bf_hist hist[BF_STAGES_MAX]; /* ps; the first is empty: nothing was before */

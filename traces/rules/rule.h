@@ -8,7 +8,7 @@
  * own anything.
  *
  * Facts are what several rules need: bf_stores_late() (stores.h) for what was stored and could not be seen yet, and a
- * family's own (mlx5.h, nvme.h, sdma.h), reached by bf_rule_facts(queue).
+ * family's own (<family>.h), reached by bf_rule_facts(queue).
  *
  * A finding is made when the evidence is there. bf_rule_find() gives room for the first one of a rule at a queue (or
  * thread, where there is no queue) and counts the others. What shows only later (when a late store became visible) goes
