@@ -62,6 +62,15 @@ bool bf_ptx_warp_local_write(const struct bf_ptx_warp *w, uint32_t lane, uint64_
 /* An operand as a row of 64 bits. */
 static void fetch(const struct bf_ptx_core *c, const struct bf_ptx_piece *p, uint64_t *row)
 {
+	if (c->kind == BF_PTX_KIND_LANE) {
+		const uint32_t l = c->lane;
+
+		row[l] = p->kind == BF_PTX_PIECE_32     ? bf_ptx_row32(c, p->ref)[l]
+			 : p->kind == BF_PTX_PIECE_64   ? bf_ptx_row64(c, p->ref)[l]
+			 : p->kind == BF_PTX_PIECE_PRED ? *bf_ptx_pred(c, p->ref) >> l & 1
+							: 0;
+		return;
+	}
 	switch (p->kind) {
 	case BF_PTX_PIECE_32: {
 		const uint32_t *s = bf_ptx_row32(c, p->ref);
@@ -120,8 +129,10 @@ static uint64_t fixed_part(const struct bf_ptx_core *c, const struct bf_ptx_acce
 static void fetch_address(const struct bf_ptx_core *c, const struct bf_ptx_access *x, uint64_t *row)
 {
 	const uint64_t fixed = fixed_part(c, x);
+	const uint32_t first = c->kind == BF_PTX_KIND_LANE ? c->lane : 0;
+	const uint32_t end = c->kind == BF_PTX_KIND_LANE ? c->lane + 1 : BF_PTX_LANES;
 
-	for (uint32_t l = 0; l < BF_PTX_LANES; l++) {
+	for (uint32_t l = first; l < end; l++) {
 		if (x->base == BF_PTX_REF_NONE)
 			row[l] = fixed;
 		else if (x->base_wide)

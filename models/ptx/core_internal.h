@@ -157,14 +157,15 @@ struct bf_ptx_group {
 	const struct bf_ptx_insn *pc;
 	struct bf_ptx_frame *frame;
 	uint32_t mask;
-	uint32_t polls;   /* warp->polls at its last backward branch */
-	uint64_t stamp;   /* of its last rotation: the lowest one runs first */
-	uint32_t turns;   /* backward branches since then: */
-	uint32_t spins;   /* those of rounds that polled */
-	uint8_t state;    /* enum bf_ptx_state */
-	uint8_t meet;     /* MEETS: what it waits with: enum bf_ptx_op, */
-	uint8_t meet_sub; /* and enum bf_ptx_sub */
-	uint32_t members; /* MEETS: whom for */
+	uint32_t polls;    /* warp->polls at its last backward branch */
+	uint32_t progress; /* warp->progress at the last one with which it polled */
+	uint64_t stamp;    /* of its last rotation: the lowest one runs first */
+	uint32_t turns;    /* backward branches since then: */
+	uint32_t spins;    /* those of rounds that polled */
+	uint8_t state;     /* enum bf_ptx_state */
+	uint8_t meet;      /* MEETS: what it waits with: enum bf_ptx_op, */
+	uint8_t meet_sub;  /* and enum bf_ptx_sub */
+	uint32_t members;  /* MEETS: whom for */
 };
 
 #define BF_PTX_FRAME_CLASSES 20

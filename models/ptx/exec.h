@@ -24,6 +24,8 @@
 #include "sim/error.h"
 
 #define BF_PTX_LANES 32u
+#define BF_PTX_WINDOWS                                                                                                 \
+	6u /* regions of global memory that the core reaches by itself: a driver's ring, records, state */
 
 /*
  * Generic addresses: a window is its base + the address in the state space. Everything else is global. The generic
@@ -139,8 +141,8 @@ struct bf_ptx_core;
  *
  * Plain accesses that the core makes itself, without a call: weak ld and st (volatile ones of shared memory, too) whose
  * addresses are aligned and, all lanes of them, inside one window: `shared` (stores only with `plain_store`),
- * `constant`, `param` (loads), and while *slow is 0 one of `global`. All others go to perform(), which may fill
- * global[].
+ * `constant`, `param` (loads), and while *slow is 0 (for loads: has no bit of `loads_mind`) one of `global`.
+ * All others go to perform(), which may fill global[].
  */
 struct bf_ptx_warp {
 	const struct bf_ptx_port *port;
@@ -150,8 +152,9 @@ struct bf_ptx_warp {
 	struct bf_ptx_window shared;   /* of its own CTA: base is rank << 24 */
 	struct bf_ptx_window constant; /* base 0 */
 	struct bf_ptx_window param;    /* the entry's parameters, base 0 */
-	struct bf_ptx_window global[2];
+	struct bf_ptx_window global[BF_PTX_WINDOWS];
 	const uint32_t *slow; /* 0: global memory is plain memory (&sim->slow) */
+	uint32_t loads_mind;  /* bits of *slow with which loads go to perform(); stores mind all */
 	uint64_t *charge;     /* += load_ps or store_ps once for each plain access of global memory */
 	uint32_t load_ps, store_ps;
 	bool plain_store; /* false: somebody listens to stores to shared memory */

@@ -277,6 +277,7 @@ static void fill_memory(struct bf_ptx_machine_warp *w)
 	c->param = (struct bf_ptx_window){ .host = slot_bytes(d, g->param_slot), .size = g->fn->param_size };
 	c->param_va = slot_va(d, g->param_slot);
 	c->slow = &d->sim->slow;
+	c->loads_mind = ~BF_SLOW_WATCH;
 	c->load_ps = (uint32_t)d->pays->load;
 	c->store_ps = (uint32_t)d->pays->store;
 	c->plain_store = !g->copies_shared;

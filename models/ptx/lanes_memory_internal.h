@@ -126,7 +126,7 @@ static inline bool plain_places(struct bf_ptx_core *c, const struct bf_ptx_acces
 			return false;
 		return places_in(c, x, BF_PTX_SHARED_WINDOW + w->shared.base, &w->shared, p);
 	}
-	if (*w->slow != 0)
+	if ((*w->slow & (x->store ? ~0u : w->loads_mind)) != 0)
 		return false;
 	for (uint32_t k = 0; k < BF_ARRAY_LEN(w->global); k++) {
 		const struct bf_ptx_window *win = &w->global[k];

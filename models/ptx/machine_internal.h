@@ -11,10 +11,10 @@
 #include "sim/rng.h"
 
 #define BF_PTX_BARRIERS 16u
-#define BF_PTX_POLLS 16u         /* accesses of one lane in a round of a loop that polls */
-#define BF_PTX_LOOPS 8u          /* loops of one warp that poll at the same time and are told apart */
-#define BF_PTX_REGIONS 4u        /* regions that a warp has met last */
-#define BF_PTX_PARAM_SLOT 32768u /* bytes: the most that a launch takes (PTX ISA, .entry) */
+#define BF_PTX_POLLS 16u              /* accesses of one lane in a round of a loop that polls */
+#define BF_PTX_LOOPS 8u               /* loops of one warp that poll at the same time and are told apart */
+#define BF_PTX_REGIONS BF_PTX_WINDOWS /* regions that a warp has met last */
+#define BF_PTX_PARAM_SLOT 32768u      /* bytes: the most that a launch takes (PTX ISA, .entry) */
 
 /* ---- what an instruction is, for perform(): words of struct bf_ptx_prepared ---- */
 

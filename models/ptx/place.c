@@ -30,7 +30,7 @@ static struct bf_region *find_region(struct bf_ptx_machine_warp *w, uint64_t add
 	w->met[0].base = *base;
 	/* What is plain memory the core may reach by itself from now on. */
 	if (r->kind != BF_MEM_MMIO && !r->cache) {
-		w->core.global[1] = w->core.global[0];
+		memmove(w->core.global + 1, w->core.global, sizeof(w->core.global) - sizeof(w->core.global[0]));
 		w->core.global[0] = (struct bf_ptx_window){ .host = r->bytes, .base = *base, .size = r->size };
 	}
 	return r;

@@ -171,6 +171,22 @@ const struct bf_ptx_insn *bf_ptx_suspend(struct bf_ptx_core *c, const struct bf_
 	return NULL;
 }
 
+/* What the lanes of the mask hold in a row: a sum of products, none of which waits for another one. */
+static uint64_t hash_row(const struct bf_ptx_core *c, const struct bf_ptx_piece *p)
+{
+	uint64_t sum = 0, factor = 0x9e3779b97f4a7c15ull;
+
+	if (c->kind == BF_PTX_KIND_LANE)
+		return p->kind == BF_PTX_PIECE_64 ? bf_ptx_row64(c, p->ref)[c->lane] : bf_ptx_row32(c, p->ref)[c->lane];
+	for (uint32_t l = 0; l < BF_PTX_LANES; l++, factor += 0xd1b54a32d192ed02ull) {
+		const uint64_t in = 0 - (uint64_t)(c->mask >> l & 1);
+		const uint64_t v = p->kind == BF_PTX_PIECE_64 ? bf_ptx_row64(c, p->ref)[l] : bf_ptx_row32(c, p->ref)[l];
+
+		sum += ((v + (v >> 32)) * factor) & in;
+	}
+	return sum ^ sum >> 31;
+}
+
 /* A sum over what the lanes of the mask hold in the registers that are alive at a loop's head. */
 static uint64_t hash_lanes(const struct bf_ptx_core *c, const struct bf_ptx_back *back)
 {
@@ -184,12 +200,8 @@ static uint64_t hash_lanes(const struct bf_ptx_core *c, const struct bf_ptx_back
 			h = (h ^ (*bf_ptx_pred(c, p->ref) & c->mask)) * 0x100000001b3ull;
 			continue;
 		}
-		for (uint32_t rest = c->mask; rest != 0; rest &= rest - 1) {
-			const uint32_t l = (uint32_t)__builtin_ctz(rest);
-			h ^= p->kind == BF_PTX_PIECE_64 ? bf_ptx_row64(c, p->ref)[l] : bf_ptx_row32(c, p->ref)[l];
-			h *= 0x100000001b3ull;
-			h ^= h >> 29;
-		}
+		h = (h ^ hash_row(c, p)) * 0x100000001b3ull;
+		h ^= h >> 29;
 	}
 	return h;
 }
@@ -206,9 +218,10 @@ static const struct bf_ptx_insn *turn(struct bf_ptx_core *c, const struct bf_ptx
 		g->polls = w->polls;
 		g->spins++;
 		bf_ptx_at(c, i);
-		/* Without a list of what is alive no two rounds are the same. */
-		const uint64_t hash =
-		    i->a == BF_PTX_REF_NONE ? w->lane_instructions : hash_lanes(c, &body->backs[i->a]);
+		/* A round that stored is like no other one, nor without a list of what is alive. */
+		const bool alike = g->progress == w->progress && i->a != BF_PTX_REF_NONE;
+		const uint64_t hash = alike ? hash_lanes(c, &body->backs[i->a]) : w->lane_instructions;
+		g->progress = w->progress;
 		switch (w->port->spin(w, c->mask, (uint32_t)(t - body->insns), hash)) {
 		case BF_PTX_DONE:
 			break;
