@@ -6,6 +6,7 @@
 #include "models/mlx5/device_internal.h"
 #include "models/mlx5/prm_hca.h"
 
+#include <stdarg.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -198,6 +199,16 @@ static uint8_t execute(struct bf_mlx5_mail *m, const struct command *c)
 	return c->run(m);
 }
 
+uint8_t bf_mlx5_refuse(struct bf_mlx5 *dev, uint8_t status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(dev->refusal, sizeof(dev->refusal), fmt, ap);
+	va_end(ap);
+	return status;
+}
+
 int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct bf_mlx5_mail m = { .dev = dev, .in = in, .out = out, .in_len = in_len, .out_len = out_len };
@@ -211,6 +222,7 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 	m.number = BF_MLX5_GET(in, BF_CMD_IN_NUMBER);
 	c = find_command(dev, m.opcode);
 	memset(out, 0, out_len);
+	dev->refusal[0] = '\0';
 	status = execute(&m, c);
 	if (status)
 		memset(out, 0, out_len);
@@ -218,6 +230,12 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 		BF_MLX5_SET(out, BF_CMD_OUT_NUMBER, m.number);
 	BF_MLX5_SET(out, BF_CMD_OUT_STATUS, status);
 	BF_MLX5_SET(out, BF_CMD_OUT_SYNDROME, m.syndrome);
+	if (status && dev->refusal[0] && bf_probe(dev->sim, BF_CLASS_QUEUE)) {
+		struct bf_rec_cmd_refused rec = { .number = m.number, .opcode = (uint16_t)m.opcode, .status = status };
+
+		snprintf(rec.name, sizeof(rec.name), "%s", c ? c->name : "?");
+		BF_EMIT_MADE(dev->sim, dev->actor, cmd_refused, rec, dev->refusal, (uint32_t)strlen(dev->refusal));
+	}
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		struct bf_rec_cmd rec = {
 			.number = m.number, .syndrome = m.syndrome, .opcode = (uint16_t)m.opcode, .status = status

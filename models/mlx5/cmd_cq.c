@@ -1,6 +1,7 @@
 /* Commands on completion queues: create, modify (another ring, moderation of events), query, destroy. */
 #include "models/mlx5/device_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define LOG_SIZE_MAX 22u
@@ -30,7 +31,8 @@ static uint8_t cq_buffers(struct bf_mlx5 *dev, struct bf_mlx5_cq *cq, const stru
 	uint8_t status;
 
 	if (dbr & 7)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "doorbell record at 0x%" PRIx64 ": must be a multiple of 8", dbr);
 	status = ring(m, &cq->buf, cqc, bytes);
 	if (!status)
 		status = bf_mlx5_buf_init(dev, &record, BF_MLX5_GET(cqc, BF_CQC_DBR_UMEM_VALID),
@@ -103,11 +105,16 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	uint8_t status;
 
 	/* Event queue 0 is none: drivers that never arm need not make one (the model's own liberty). */
-	if (!bf_mlx5_uar_find(dev, uar) || (eqn && !bf_mlx5_table_get(&dev->eqs, eqn)))
-		return BF_MLX5_CMD_BAD_RES;
+	if (!bf_mlx5_uar_find(dev, uar))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such doorbell page", uar);
+	if (eqn && !bf_mlx5_table_get(&dev->eqs, eqn))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "c_eqn %u: there is no such event queue", eqn);
 	/* Compressed CQEs are not modelled. */
-	if (log_size > LOG_SIZE_MAX || cqe_sz > CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
-		return BF_MLX5_CMD_BAD_PARAM;
+	if (log_size > LOG_SIZE_MAX)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "log_cq_size %u: at most %u", log_size, LOG_SIZE_MAX);
+	if (cqe_sz > CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "cqe_sz %u%s: the model has 0 to %u, uncompressed",
+				      cqe_sz, BF_MLX5_GET(cqc, BF_CQC_COMP_EN) ? " with cqe_comp_en" : "", CQE_128_PAD);
 	cq = make(dev, cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;

@@ -49,7 +49,8 @@ static uint8_t set_port(struct bf_mlx5_qp *qp, uint8_t *kept, uint32_t port)
 	if (!port)
 		return BF_MLX5_CMD_OK;
 	if (port > qp->dev->port_count)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "vhca_port_num %u: the device has ports 1 to %u",
+				      port, qp->dev->port_count);
 	bf_mlx5_qp_use_port(qp, &qp->dev->ports[port - 1]);
 	BF_MLX5_SET(kept + BF_QPC_PATH, BF_PATH_PORT, port);
 	return BF_MLX5_CMD_OK;
@@ -67,9 +68,12 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 
 	(void)optional;
 	/* Said here, as Linux does, or at creation, as DEVX programs do (rdma-core tests/mlx5_base.py). */
-	if (set_port(qp, kept, port ? port : 1) || (BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED &&
-						    BF_MLX5_GET(kept, BF_QPC_PM_STATE) != PM_STATE_MIGRATED))
+	if (set_port(qp, kept, port ? port : 1))
 		return BF_MLX5_CMD_BAD_PARAM;
+	if (BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED &&
+	    BF_MLX5_GET(kept, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "pm_state %u: must be MIGRATED, %u",
+				      BF_MLX5_GET(qpc, BF_QPC_PM_STATE), PM_STATE_MIGRATED);
 	if (bf_mlx5_qp_prepare(qp))
 		return BF_MLX5_CMD_NO_RES;
 	BF_MLX5_SET(kept, BF_QPC_PM_STATE, PM_STATE_MIGRATED);
@@ -134,10 +138,12 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *pat
 	};
 
 	if (port > qp->dev->port_count)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "vhca_port_num %u: the device has ports 1 to %u",
+				      port, qp->dev->port_count);
 	set_peer(port ? &qp->dev->ports[port - 1] : qp->port, path, &opts);
 	if (!opts.dst_ipv4)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "rgid_rip of the primary path: no IPv4 address, ::ffff:a.b.c.d");
 	if (!opts.udp_src_port)
 		opts.udp_src_port = (uint16_t)(0xc000 | (qp->rdma.qpn & 0x3fff));
 	set_port(qp, kept, port);
@@ -156,8 +162,12 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 {
 	uint32_t mtu = BF_MLX5_GET(qpc, BF_QPC_MTU), msg = BF_MLX5_GET(qpc, BF_QPC_LOG_MSG_MAX);
 
-	if (mtu < MTU_MIN || mtu > MTU_MAX || !msg || msg > LOG_MSG_MAX)
-		return BF_MLX5_CMD_BAD_PARAM;
+	if (mtu < MTU_MIN || mtu > MTU_MAX)
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "mtu %u: must be %u to %u, for 256 bytes to 4096",
+				      mtu, MTU_MIN, MTU_MAX);
+	if (!msg || msg > LOG_MSG_MAX)
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "log_msg_max %u: must be 1 to %u", msg,
+				      LOG_MSG_MAX);
 	/* DC initiators and datagrams get their address from each WQE. */
 	if (!qp->dci && qp->rdma.service != BF_RDMA_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
 		return BF_MLX5_CMD_BAD_PARAM;
@@ -337,9 +347,11 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 	uint8_t status = BF_MLX5_CMD_OK;
 
 	if (!qp)
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "qpn 0x%x: there is no such queue pair", m->number);
 	if (!(t->from >> qp->rdma.state & 1))
-		return BF_MLX5_CMD_BAD_QP_STATE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_QP_STATE,
+				      "QP 0x%x is in state %u; the command starts from state %d", m->number,
+				      qp->rdma.state, __builtin_ctz(t->from));
 	if (t->step)
 		status = do_step(qp, t, m);
 	if (!status && m->opcode == BF_MLX5_CMD_RTS2RTS_QP)

@@ -1,6 +1,7 @@
 /* Commands on queue pairs: create, query, destroy. The state machine is in cmd_modify_qp.c. */
 #include "models/mlx5/device_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define WORDS_OF_A_PATH 7u /* of an address, ports, timeout, and how many READs each side takes */
@@ -57,8 +58,13 @@ static uint8_t qp_buffers(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, c
 	bool valid = BF_MLX5_GET(m->in, BF_CREATE_QP_UMEM_VALID);
 	uint8_t status;
 
-	if ((dbr & 7) || (offset & (BF_MLX5_WQEBB - 1)) || offset + sq_at < offset)
-		return BF_MLX5_CMD_BAD_PARAM;
+	if (dbr & 7)
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "doorbell record at 0x%" PRIx64 ": must be a multiple of 8", dbr);
+	if ((offset & (BF_MLX5_WQEBB - 1)) || offset + sq_at < offset)
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "rings at offset 0x%" PRIx64 " of their memory: must be a multiple of 64",
+				      offset);
 	if (!valid && bf_mlx5_has_pages(m)) {
 		status = rings_in_pages(qp, m, qpc, rq_bytes, sq_at, sq_bytes);
 	} else {
@@ -93,9 +99,18 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	qp->send_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
 	if (!bf_mlx5_table_get(&dev->pds, qp->pd) && BF_MLX5_GET(qpc, BF_QPC_ST) != BF_QPC_ST_REG_UMR)
-		return BF_MLX5_CMD_BAD_RES;
-	if ((srqn && !qp->srq) || !qp->send_cq || !qp->recv_cq || !bf_mlx5_uar_find(dev, qp->uar))
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "pd 0x%x: there is no such protection domain", qp->pd);
+	if (srqn && !qp->srq)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "srqn 0x%x: there is no such shared receive queue",
+				      srqn);
+	if (!qp->send_cq || !qp->recv_cq)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "%s 0x%x: there is no such completion queue",
+				      qp->send_cq ? "cqn_rcv" : "cqn_snd",
+				      BF_MLX5_GET(qpc, BF_QPC_CQN_SND) * !qp->send_cq +
+					  BF_MLX5_GET(qpc, BF_QPC_CQN_RCV) * (qp->send_cq != NULL));
+	if (!bf_mlx5_uar_find(dev, qp->uar))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such doorbell page",
+				      qp->uar);
 	qp->rdma.receives = qp->has_rq || qp->srq;
 	scatter_to_cqe(qp, qpc);
 	return BF_MLX5_CMD_OK;
@@ -110,7 +125,9 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	/* XRC, raw packets and WQE signatures are not modelled. */
 	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_DCI) ||
 	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "st %u%s: the model has RC 0, UC 1, UD 2, DCI 5, without signatures", st,
+				      BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE) ? " with wq_signature" : "");
 	qp->rdma.service = st == BF_QPC_ST_UD ? BF_RDMA_UD : st == BF_QPC_ST_UC ? BF_RDMA_UC : BF_RDMA_RC;
 	qp->rdma.asks = st == BF_QPC_ST_UD ? BF_RDMA_ASKS_ADDRESS : 0;
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);

@@ -61,6 +61,7 @@ struct bf_mlx5 {
 	void (*irq)(void *owner, uint32_t vector); /* NULL: nobody listens */
 	void *irq_owner;
 	uint32_t actor;
+	char refusal[112]; /* why the command at hand is refused; empty: its status says it all */
 	struct bf_dma_port dma;
 	struct bf_link link;
 	struct bf_rdma rdma;         /* its transport */
@@ -174,6 +175,8 @@ void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 
 /* general.c */
 #define BF_MLX5_LOG_RESERVED_QPNS 6u /* of a block */
+/* Ends a command with `status`, and says which field is wrong and what it may be. Returns `status`. */
+uint8_t bf_mlx5_refuse(struct bf_mlx5 *dev, uint8_t status, const char *fmt, ...) BF_PRINTF(3, 4);
 uint8_t bf_mlx5_cmd_create_object(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_object(struct bf_mlx5_mail *m);
 

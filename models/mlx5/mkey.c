@@ -1,6 +1,7 @@
 /* Memory keys: the checks, and the commands that make and destroy keys. */
 #include "models/mlx5/device_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* The order of the checks is that of docs/hardware/mlx5.md#checks. */
@@ -184,9 +185,11 @@ uint8_t bf_mlx5_cmd_create_mkey(struct bf_mlx5_mail *m)
 	uint8_t status;
 
 	if (!pd)
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "pd 0x%x: there is no such protection domain",
+				      BF_MLX5_GET(mkc, BF_MKC_PD));
 	if (!length64 && start + len < start)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "start_addr 0x%" PRIx64 " and len 0x%" PRIx64 ": beyond 2^64", start, len);
 	k = bf_pool_take(m->dev->sim, sizeof(*k));
 	if (!k)
 		return BF_MLX5_CMD_NO_RES;

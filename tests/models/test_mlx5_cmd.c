@@ -112,6 +112,9 @@ START_TEST(required_attributes)
 		ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
 	}
 	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_RST2INIT_QP, &p.q[1], &o), 0);
+	static const char *const says[] = { "mtu 0: must be 1 to 5", "mtu 6: must be 1 to 5", "log_msg_max 31",
+					    "rgid_rip", "rgid_rip" };
+
 	for (int wrong = 0; wrong < 5; wrong++) {
 		rig_modify_fill(in, BF_MLX5_CMD_INIT2RTR_QP, &q, &p.q[1], &o);
 		if (wrong == 0)
@@ -125,6 +128,7 @@ START_TEST(required_attributes)
 		else
 			memset(qpc + BF_QPC_PATH + BF_PATH_RGID + 12, 0, 4);
 		ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+		ck_assert_msg(strstr(a->dev->refusal, says[wrong]) != NULL, "%s", a->dev->refusal);
 	}
 	ck_assert_uint_eq(rig_modify(&q, BF_MLX5_CMD_INIT2RTR_QP, &p.q[1], &o), 0);
 }
@@ -132,6 +136,9 @@ END_TEST
 
 START_TEST(wrong_queue_pairs)
 {
+	/* Which field; the umem's number is not a field of the context. */
+	static const char *const says[] = { "pd 0xfff", "cqn_snd 0xfff", "cqn_rcv 0xfff",          "uar_page 0x3f",
+					    "",         "st 3",          "doorbell record at 0x4", "wq_signature" };
 	uint8_t in[BF_CREATE_QP_LEN], out[16], *qpc = in + BF_QP_QPC;
 
 	for (int wrong = 0; wrong < 8; wrong++) {
@@ -154,7 +161,11 @@ START_TEST(wrong_queue_pairs)
 		if (wrong == 7)
 			BF_MLX5_SET(qpc, BF_QPC_WQ_SIGNATURE, 1);
 		ck_assert_msg(rig_cmd(a, in, sizeof(in), out, sizeof(out)) == expected, "case %d", wrong);
+		ck_assert_msg(strstr(a->dev->refusal, says[wrong]) != NULL, "case %d: %s", wrong, a->dev->refusal);
 	}
+	/* The next command that is taken has nothing to say. */
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_QUERY_ADAPTER, 0), BF_MLX5_CMD_BAD_OUTP_LEN);
+	ck_assert_str_eq(a->dev->refusal, "");
 }
 END_TEST
 

@@ -152,6 +152,20 @@ START_TEST(completions_are_never_nothing)
 }
 END_TEST
 
+/* The command's name and the field. */
+START_TEST(a_refused_command)
+{
+	static const char why[] = "mtu 0: must be 1 to 5, for 256 bytes to 4096";
+	struct rig r;
+
+	begin(&r);
+	STORY_TAIL(&r.s, cmd_refused, story_actor(&r.s, "device", "nic0"), why, sizeof(why) - 1, .opcode = 0x503,
+		   .status = 3, .name = "INIT2RTR_QP");
+	story_ends(&r.s, "MLX5-COMMAND-REFUSED",
+		   "INIT2RTR_QP (0x503) ended with status 0x3: mtu 0: must be 1 to 5, for 256");
+}
+END_TEST
+
 /* Linux traces of real drives: statuses, and commands that take longer than Linux waits. */
 START_TEST(drives_that_were_traced)
 {
@@ -403,6 +417,7 @@ int main(void)
 	tcase_add_loop_test(t, keys, 0, 6);
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
+	tcase_add_test(t, a_refused_command);
 	tcase_add_loop_test(t, drives_that_were_traced, 0, 4);
 	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);
 	tcase_add_loop_test(t, both_ends_speak, 0, 3);

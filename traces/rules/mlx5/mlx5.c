@@ -625,7 +625,7 @@ static void forget(void *facts)
 	R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)             \
 	R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)                    \
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
-	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending)
+	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
