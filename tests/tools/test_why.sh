@@ -25,6 +25,9 @@ rows() {
 rows "$pasted/reports.txt" >"$work/rows"
 cmp -s "$work/rows" "$pasted/reports.expected" || fail "$(diff "$work/rows" "$pasted/reports.expected")"
 
+rows "$pasted/more.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/more.expected" || fail "$(diff "$work/rows" "$pasted/more.expected")"
+
 # Each report by itself, with a clock and a rank in front, and Windows' ends of lines: the same meaning.
 while read -r line device meaning; do
 	first=$line last=$line
@@ -33,6 +36,10 @@ while read -r line device meaning; do
 	got=$(rows "$work/one" | tail -1 | cut -d' ' -f2-)
 	[ "$got" = "$device $meaning" ] || fail "line $line in front of a rank: '$got', not '$device $meaning'"
 done <"$pasted/reports.expected"
+while read -r line expected; do
+	sed -n "${line}p" "$pasted/more.txt" | sed 's/^/[1,3]<stderr>:Nov 22 10:00:01 n7: /; s/$/\r/' >"$work/one"
+	[ "$(rows "$work/one" | cut -d' ' -f2-)" = "$expected" ] || fail "line $line of more.txt: $(rows "$work/one"), not $expected"
+done <"$pasted/more.expected"
 
 # Two ranks dump at once: their rows are told apart.
 for i in 1 2 3 4; do

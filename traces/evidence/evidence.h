@@ -23,6 +23,8 @@ enum bf_evidence_kind {
 	BF_EVIDENCE_STRAY,      /* a completion that nobody waits for */
 	BF_EVIDENCE_FAULT,      /* an access that was stopped on its way */
 	BF_EVIDENCE_DOWN,       /* the device does not answer, or was given up */
+	BF_EVIDENCE_EVENT,      /* the device speaks of a queue pair, a queue, a port or itself: no entry */
+	BF_EVIDENCE_CALL,       /* a library's call failed, for a reason that it does not say */
 };
 
 /* What can be known. A value is -1 where nothing says it. */
@@ -52,7 +54,9 @@ enum bf_fact {
 	BF_FACT_SIGNALED, /* fences of a ring: done, submitted */
 	BF_FACT_EMITTED,
 	BF_FACT_ADDRESS,
-	BF_FACT_XID, /* of NVIDIA's driver */
+	BF_FACT_XID,   /* of NVIDIA's driver */
+	BF_FACT_EVENT, /* enum ibv_event_type */
+	BF_FACT_ERRNO, /* positive */
 	BF_FACTS
 };
 

@@ -33,7 +33,77 @@ static const struct {
 	{ "TRANSPORT RETRY COUNTER EXCEEDED", 12 },
 	{ "RNR retry counter exceeded", 13 },
 	{ "RNR RETRY EXCEEDED", 13 },
+	{ "IBV_WC_LOC_LEN_ERR", 1 },
+	{ "IBV_WC_LOC_QP_OP_ERR", 2 },
+	{ "IBV_WC_LOC_PROT_ERR", 4 },
+	{ "IBV_WC_WR_FLUSH_ERR", 5 },
+	{ "IBV_WC_REM_INV_REQ_ERR", 9 },
+	{ "IBV_WC_REM_ACCESS_ERR", 10 },
+	{ "IBV_WC_REM_OP_ERR", 11 },
+	{ "IBV_WC_RETRY_EXC_ERR", 12 },
+	{ "IBV_WC_RNR_RETRY_EXC_ERR", 13 },
 };
+
+/* Texts of ibv_event_type_str() (rdma-core libibverbs/enum_strs.c). */
+static const struct {
+	const char *text;
+	uint8_t event;
+} event_texts[] = {
+	{ "CQ error", 0 },
+	{ "local work queue catastrophic error", 1 },
+	{ "invalid request local work queue error", 2 },
+	{ "local access violation work queue error", 3 },
+	{ "path migration request error", 7 },
+	{ "local catastrophic error", 8 },
+	{ "port error", 10 },
+	{ "SRQ catastrophic error", 14 },
+};
+
+static bool take_event(const struct bf_line *l, struct bf_evidence *e)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(event_texts); i++) {
+		if (!bf_line_find(l, event_texts[i].text))
+			continue;
+		e->fact[BF_FACT_EVENT] = event_texts[i].event;
+		return true;
+	}
+	return false;
+}
+
+/* Linux mlx5_core: "cmd[22]: CREATE_DCT(0x710) No done completion", "CREATE_DCT(0x710) timeout. Will cause a leak". */
+static bool take_command_time_out(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *p = bf_line_find(l, ") No done completion|) timeout. Will cause a leak"), *open;
+
+	open = p ? memrchr(l->at, '(', (size_t)(p - l->at)) : NULL;
+	while (open && bf_line_number(l, open + 1, 16) < 0 && open > l->at)
+		open = memrchr(l->at, '(', (size_t)(open - l->at));
+	e->fact[BF_FACT_OPCODE] = open ? bf_line_number(l, open + 1, 16) : -1;
+	return e->fact[BF_FACT_OPCODE] >= 0;
+}
+
+/* NVSHMEM: "Error in mlx5dv_devx_obj_modify for INIT2RTR_QP with syndrome 764216". */
+static bool take_devx(const struct bf_line *l, struct bf_evidence *e)
+{
+	static const struct {
+		const char *name;
+		uint16_t opcode;
+	} commands[] = { { "RST2INIT_QP", 0x502 }, { "INIT2RTR_QP", 0x503 }, { "RTR2RTS_QP", 0x504 },
+			 { "CREATE_QP", 0x500 },   { "CREATE_CQ", 0x400 },   { "CREATE_DCT", 0x710 },
+			 { "(DCT)", 0x710 } };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(commands); i++)
+		if (bf_line_find(l, commands[i].name))
+			e->fact[BF_FACT_OPCODE] = commands[i].opcode;
+	return bf_line_find(l, "rror|ailed") != NULL;
+}
+
+/* A verbs call's name and that it failed. */
+static bool take_call(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "ailed|rror|Unable|NULL value") != NULL;
+}
 
 static bool take_verbs_text(const struct bf_line *l, struct bf_evidence *e)
 {
@@ -259,6 +329,47 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_COMPLETION,
 	  { { "error=|error: ", BF_FACT_VERBS, 10 }, { "qpn=|qpn: ", BF_FACT_QPN, 0 } },
 	  take_always },
+	/* UCX over verbs: src/uct/ib/dc/verbs */
+	{ "UCX's completion with error",
+	  "completion with error on qp ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "error on qp ", BF_FACT_QPN, 0 }, { " syndrome ", BF_FACT_VENDOR, 0 } },
+	  take_verbs_text },
+	/* uccl-project/uccl collective/rdma/rdma_io.cc */
+	{ "UCCL's completion with error",
+	  "CQ state error: ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "CQ state error: ", BF_FACT_VERBS, 10 } },
+	  take_verbs },
+	/* ofiwg/libfabric prov/rxm */
+	{ "libfabric's completion with error",
+	  "prov_err: ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "err: ", BF_FACT_ERRNO, 10 } },
+	  take_verbs_text },
+	/* ofiwg/libfabric prov/efa: no queue pair's error, but the event of one that nobody took */
+	{ "libfabric's event that nobody reads",
+	  "Unable to write to EQ",
+	  MLX5,
+	  BF_EVIDENCE_CALL,
+	  { { "error (", BF_FACT_ERRNO, 10 } },
+	  take_always },
+	/* spdk/spdk lib/nvmf/rdma.c nvmf_rdma_log_wc_status() */
+	{ "SPDK's completion with error",
+	  "Error on CQ ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "status: (", BF_FACT_VERBS, 10 } },
+	  take_verbs },
+	{ "SPDK's completion with error",
+	  "CQ error on Queue Pair ",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "Opcode ", BF_FACT_OPCODE, 10 } },
+	  take_verbs_text },
 	/* perftest: src/perftest_communication.c */
 	{ "perftest's completion with error",
 	  "ailed status ",
@@ -304,6 +415,61 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_COMPLETION,
 	  { { "QP ", BF_FACT_QPN, 10 } },
 	  take_qp_event },
+	/* NVIDIA/nccl src/transport/net_ib.cc, kvcache-ai/Mooncake worker_pool.cpp: ibv_get_async_event() */
+	{ "an asynchronous event", "async event", MLX5, BF_EVIDENCE_EVENT, { { 0 } }, take_event },
+	{ "an asynchronous event", "async fatal event", MLX5, BF_EVIDENCE_EVENT, { { 0 } }, take_event },
+	/* Linux: drivers/net/ethernet/mellanox/mlx5/core/{health,cmd,main}.c, en_main.c */
+	{ "mlx5_core's health check", "device's health compromised", MLX5, BF_EVIDENCE_DOWN, { { 0 } }, take_always },
+	{ "mlx5_core's health check",
+	  "irisc not responding",
+	  MLX5,
+	  BF_EVIDENCE_DOWN,
+	  { { "synd ", BF_FACT_FIRMWARE, 0 } },
+	  NULL },
+	{ "mlx5_core's firmware assert",
+	  "assert_exit_ptr ",
+	  MLX5,
+	  BF_EVIDENCE_DOWN,
+	  { { "assert_exit_ptr ", BF_FACT_ADDRESS, 0 } },
+	  NULL },
+	{ "a command without an answer",
+	  "No done completion",
+	  MLX5,
+	  BF_EVIDENCE_DOWN,
+	  { { 0 } },
+	  take_command_time_out },
+	{ "a command without an answer",
+	  "timeout. Will cause a leak",
+	  MLX5,
+	  BF_EVIDENCE_DOWN,
+	  { { 0 } },
+	  take_command_time_out },
+	{ "mlx5_core's probe", "handle_hca_cap failed", MLX5, BF_EVIDENCE_DOWN, { { 0 } }, take_always },
+	{ "mlx5_core's probe",
+	  "mlx5_load_one failed",
+	  MLX5,
+	  BF_EVIDENCE_DOWN,
+	  { { "error code -", BF_FACT_ERRNO, 10 } },
+	  take_always },
+	{ "mlx5e's time-out of a queue",
+	  "TX timeout detected",
+	  MLX5,
+	  BF_EVIDENCE_EVENT,
+	  { { "SQ: ", BF_FACT_QPN, 0 }, { "CQ: ", BF_FACT_CQN, 0 } },
+	  take_always },
+	/* DEVX: NVIDIA/nvshmem ibgda.cpp, openucx/ucx; verbs calls in others' words */
+	{ "a refused DEVX command",
+	  "mlx5dv_devx_obj_",
+	  MLX5,
+	  BF_EVIDENCE_COMMAND,
+	  { { "syndrome ", BF_FACT_FIRMWARE, 0 } },
+	  take_devx },
+	{ "a verbs call", "ibv_modify_qp", MLX5, BF_EVIDENCE_CALL, { { "status: ", BF_FACT_ERRNO, 10 } }, take_call },
+	{ "a verbs call", "ibv_post_", MLX5, BF_EVIDENCE_CALL, { { "with error ", BF_FACT_ERRNO, 10 } }, take_call },
+	{ "a verbs call", "ibv_reg_mr", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "a verbs call", "ibv_dealloc_pd", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "a verbs call", "Unable to create ah", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "a verbs status in words", "IBV_WC_", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
 	/* deepseek-ai/DeepEP csrc/kernels */
 	{ "DeepEP's time-out", "DeepEP ", MLX5, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_deepep },
 	{ "a verbs status", "local length error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
@@ -319,7 +485,34 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	{ "a verbs status", "retry count exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
 	{ "a verbs status", "RETRY COUNTER EXCEEDED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
 
-	/* Linux: drivers/nvme/host/pci.c */
+	/* kvcache-ai/Mooncake worker_pool.cpp */
+	{ "Mooncake's transfer",
+	  "Process failed for slice",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "dest_addr: ", BF_FACT_RADDR, 0 }, { "dest_rkey: ", BF_FACT_RKEY, 0 } },
+	  take_always },
+	/* spdk/spdk lib/nvme/nvme_ctrlr.c, nvme_qpair.c */
+	{ "SPDK's controller that does not start",
+	  "initialization timed out in state",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { 0 } },
+	  take_always },
+	{ "SPDK's controller that was given up", "in failed state", NVME, BF_EVIDENCE_DOWN, { { 0 } }, take_always },
+	{ "SPDK's transport error",
+	  "CQ transport error ",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "error -", BF_FACT_ERRNO, 10 }, { "qpair id ", BF_FACT_QID, 10 } },
+	  take_always },
+	/* Linux: drivers/nvme/host/pci.c, core.c */
+	{ "Linux' controller that is removed",
+	  "after probe failure",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "status: -", BF_FACT_ERRNO, 10 } },
+	  take_always },
 	{ "Linux' NVMe time-out",
 	  " timeout, ",
 	  NVME,
@@ -384,6 +577,21 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_TIMEOUT,
 	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
 	  NULL },
+	/* Linux: drivers/gpu/drm/amd/amdgpu/{gmc_v*,sdma_v*}.c */
+	{ "amdgpu's page fault", "] page fault (src_id", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+	{ "amdgpu's page fault", "no-retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+	{ "the page of amdgpu's fault",
+	  "in page starting at address ",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { "at address ", BF_FACT_ADDRESS, 0 } },
+	  NULL },
+	{ "SDMA's privileged register write",
+	  "SDMA gets an Register Write SRBM_WRITE",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  take_always },
 	/* ROCm/ROCR-Runtime */
 	{ "ROCr's memory fault",
 	  "Memory access fault by GPU",

@@ -33,6 +33,8 @@ const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_EMITTED] = { "fences submitted", false },
 	[BF_FACT_ADDRESS] = { "address", true },
 	[BF_FACT_XID] = { "Xid", false },
+	[BF_FACT_EVENT] = { "event", false },
+	[BF_FACT_ERRNO] = { "errno", false },
 };
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list)
