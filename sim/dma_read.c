@@ -42,6 +42,19 @@ static bool reserve_op(struct bf_sim *sim, struct bf_dma_rings *r)
 	return true;
 }
 
+/*
+ * When an atomic that passes relaxed writes that are late changes memory: it passes no strict ones and no earlier read,
+ * and is executed where it meets memory, as it arrives.
+ */
+static uint64_t passing_time(const struct bf_link *l, const struct bf_dma_rings *r, uint64_t at)
+{
+	const uint64_t before = r->tail != r->mid ? r->ops[(r->tail - 1) & (r->cap - 1)]->at_ps : 0;
+
+	if (at < l->strict_ps)
+		at = l->strict_ps;
+	return at > before ? at : before;
+}
+
 void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 {
 	struct bf_dma_rings *r = p->rings;
@@ -60,9 +73,13 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 		bytes += op->len; /* an AtomicOp request carries its operands (section 6.15) */
 	p->reads++;
 	at = link_charge_up(l, bytes) + l->profile.latency_ps;
-	if (at < l->posted_ps)
-		at = l->posted_ps;
-	op->at_ps = at + l->profile.mem_ps;
+	if (BF_UNLIKELY(op->passes_relaxed && at < l->posted_ps && l->strict_ps < l->posted_ps)) {
+		op->at_ps = passing_time(l, r, at);
+	} else {
+		if (at < l->posted_ps)
+			at = l->posted_ps;
+		op->at_ps = at + l->profile.mem_ps;
+	}
 	r->ops[r->tail++ & (r->cap - 1)] = op;
 	if (r->tail - r->mid == 1)
 		bf_dma_set_due(p, BF_DMA_DUE_READ_AT_MEMORY, op->at_ps);

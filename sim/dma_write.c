@@ -145,6 +145,8 @@ static uint64_t landing_time(struct bf_dma_port *p, uint32_t len, uint32_t flags
 	r->lanes[*lane].last_ps = at;
 	if (l->posted_ps < at)
 		l->posted_ps = at;
+	if (*lane == BF_DMA_LANE_STRICT)
+		l->strict_ps = at;
 	return at;
 }
 

@@ -72,6 +72,7 @@ static const char *const kind_names[BF_FAULT_KINDS] = {
 	[BF_FAULT_QP_ERROR] = "qp-error",
 	[BF_FAULT_CQ_OVERRUN] = "cq-overrun",
 	[BF_FAULT_ACCESS] = "access-error",
+	[BF_FAULT_MUTE] = "qp-mute",
 };
 
 const char *bf_fault_kind_name(enum bf_fault_kind k)

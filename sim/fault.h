@@ -8,10 +8,11 @@
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
  * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds
- * no room), access-error (a request's remote key is refused). NAME: an actor's name with '*' as wildcard. TIME: number
- * with ps, ns, us, ms, s. N: decimal or 0x. P: 0..1 with at most six decimals. `skip` opportunities pass before the
- * rule starts, it fires at most `count` times (default 1, "inf" allowed; default inf when prob or until is given).
- * `delay` is how long a delay, reorder, link-down or device-stall lasts; other kinds refuse it.
+ * no room), access-error (a request's remote key is refused), qp-mute (an atomic is executed, and nothing that its
+ * queue pair sends from then on arrives). NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms,
+ * s. N: decimal or 0x. P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at
+ * most `count` times (default 1, "inf" allowed; default inf when prob or until is given). `delay` is how long a delay,
+ * reorder, link-down or device-stall lasts; other kinds refuse it.
  *
  * `qp` limits a rule to one queue or QP number, the times to after <= now < until. Every rule sees every opportunity
  * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic,
@@ -43,6 +44,7 @@ enum bf_fault_kind {
 	BF_FAULT_QP_ERROR,
 	BF_FAULT_CQ_OVERRUN,
 	BF_FAULT_ACCESS,
+	BF_FAULT_MUTE,
 	BF_FAULT_KINDS
 };
 

@@ -46,6 +46,7 @@ struct bf_link {
 	uint64_t up_bytes, down_bytes;     /* statistics, TLP overhead included */
 	uint64_t posted_ps;                /* when the last posted write issued so far is in memory */
 	uint64_t vram_free_ps;             /* when what GPU memory was asked for so far has come */
+	uint64_t strict_ps;                /* of those without relaxed ordering */
 	uint32_t actor;
 	struct bf_link_mmio *mmio; /* stores on their way to the device */
 };
@@ -95,6 +96,11 @@ struct bf_dma_op {
 	void *dst; /* len bytes, valid until done */
 	bf_dma_fn *done;
 	void (*modify)(struct bf_dma_op *op, void *bytes);
+	/*
+	 * With `modify`: earlier writes with the relaxed ordering attribute may land later than it changes memory
+	 * (section 2.4.1, C2b: an AtomicOp request that has the attribute itself).
+	 */
+	bool passes_relaxed;
 	uint64_t at_ps; /* the port's */
 };
 

@@ -85,6 +85,9 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_MAX_WQE_RQ, MAX_RECV_WQE);
 	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_MHZ, CLOCK_MHZ);
 	BF_MLX5_SET(cap, BF_CAP_FREQUENCY_KHZ, CLOCK_MHZ * 1000);
+	BF_MLX5_SET(cap, BF_CAP_CD, p->traits.core_direct);
+	BF_MLX5_SET(cap, BF_CAP_OOO_RW_RC, p->traits.ooo_rw);
+	BF_MLX5_SET(cap, BF_CAP_OOO_ALL_RC, p->traits.ooo_all);
 	if (dev->infiniband)
 		infiniband(cap);
 	if (!p->dct_contexts)
@@ -108,8 +111,23 @@ static void atomics(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_ATOMIC_CAP_SIZE_DC, dev->profile.dct_contexts ? 4 | 8 : 0);
 }
 
+static void general_2(const struct bf_mlx5 *dev, uint8_t *cap)
+{
+	BF_MLX5_SET(cap, BF_CAP2_LOG_RESERVED_QPNS, BF_MLX5_LOG_RESERVED_QPNS);
+	BF_MLX5_SET(cap, BF_CAP2_DP_ORDERING_FORCE, dev->profile.traits.ordering_force);
+	BF_MLX5_SET(cap, BF_CAP2_NO_RECORD, dev->profile.traits.no_record);
+}
+
+/* The range of source ports is that of RFC 6335 section 6, which annex A17.9.2 of IBA takes. */
+static void roce(uint8_t *cap)
+{
+	BF_MLX5_SET(cap, BF_ROCE_CAP_MIN_UDP_SPORT, 0xc000);
+	BF_MLX5_SET(cap, BF_ROCE_CAP_MAX_UDP_SPORT, 0xffff);
+	BF_MLX5_SET(cap, BF_ROCE_CAP_TABLE_SIZE, BF_MLX5_ROCE_ADDRESSES);
+}
+
 /*
- * General and atomic capabilities, as much as fits `out`; offsets from struct mlx5_ifc_cmd_hca_cap_bits and
+ * General, atomic and RoCE capabilities, as much as fits `out`; offsets from struct mlx5_ifc_cmd_hca_cap_bits and
  * mlx5_ifc_atomic_caps_bits in Linux include/linux/mlx5/mlx5_ifc.h. Other types are answered with zeros: nothing
  * optional is there.
  */
@@ -124,7 +142,9 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
 	else if (type == BF_HCA_CAP_ATOMIC)
 		atomics(m->dev, cap);
 	else if (type == BF_HCA_CAP_GENERAL_2)
-		BF_MLX5_SET(cap, BF_CAP2_LOG_RESERVED_QPNS, BF_MLX5_LOG_RESERVED_QPNS);
+		general_2(m->dev, cap);
+	else if (type == BF_HCA_CAP_ROCE && !m->dev->infiniband)
+		roce(cap);
 	memcpy(m->out + BF_HCA_CAP, cap, room < sizeof(cap) ? room : sizeof(cap));
 	return BF_MLX5_CMD_OK;
 }

@@ -59,7 +59,7 @@ static uint8_t alloc_uar(struct bf_mlx5_mail *m)
 	uar->allocated = true;
 	uar->arm_half = false;
 	for (struct bf_mlx5_bf *bf = uar->bf; bf; bf = bf->next)
-		bf->have = 0;
+		bf->have = 0, bf->whole = false;
 	m->number = dev->uar_free++;
 	return BF_MLX5_CMD_OK;
 }
@@ -149,6 +149,8 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_QUERY_DCT, OUT(BF_DCT_DCTC + BF_DCTC_LEN), "QUERY_DCT", bf_mlx5_cmd_query_dct },
 	{ BF_MLX5_CMD_QUERY_VPORT_STATE, SIMPLE, "QUERY_VPORT_STATE", bf_mlx5_cmd_query_vport_state },
 	{ BF_MLX5_CMD_QUERY_NIC_VPORT_CONTEXT, OUT(BF_NIC_VPORT_LEN), "QUERY_NIC_VPORT", bf_mlx5_cmd_query_nic_vport },
+	{ BF_MLX5_CMD_QUERY_ROCE_ADDRESS, OUT(BF_ROCE_ADDRESS_LEN), "QUERY_ROCE_ADDRESS",
+	  bf_mlx5_cmd_query_roce_address },
 	{ BF_MLX5_CMD_QUERY_HCA_VPORT_CONTEXT, OUT(BF_HCA_VPORT_LEN), "QUERY_HCA_VPORT", bf_mlx5_cmd_query_hca_vport },
 	{ BF_MLX5_CMD_MODIFY_HCA_VPORT_CONTEXT, IN(BF_HCA_VPORT_LEN), "MODIFY_HCA_VPORT",
 	  bf_mlx5_cmd_modify_hca_vport },

@@ -12,10 +12,26 @@
 /* CQC.st (mlx5_ifc.h MLX5_CQC_ST_*). */
 enum { CQ_ST_SOLICITED = 6, CQ_ST_ARMED = 9, CQ_ST_FIRED = 10 };
 
+/*
+ * The device keeps where in its first page a ring begins in 64ths of 4 KiB, so it cannot begin further on in a larger
+ * page (ucx#11103; docs/hardware/mlx5.md#gpu-initiated-11). Seen of a CQ of one entry, so asked of those alone.
+ */
+static bool begins_too_far(const struct bf_mlx5_mail *m, const uint8_t *cqc)
+{
+	const struct bf_mlx5_umem *u = bf_mlx5_umem_find(m->dev, BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_ID));
+	uint64_t at = bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET);
+
+	if (!u || BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE) || m->dev->profile.traits.any_cq_offset)
+		return false;
+	return ((u->page_offset + at) & ((1ull << u->log_page) - 1)) >= 64 * BF_MLX5_WQEBB;
+}
+
 static uint8_t ring(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, const uint8_t *cqc, uint64_t bytes)
 {
 	const bool valid = BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID);
 
+	if (valid && begins_too_far(m, cqc))
+		return BF_MLX5_CMD_BAD_PARAM;
 	if (!valid && bf_mlx5_has_pages(m))
 		return bf_mlx5_buf_pages(m, b, BF_MLX5_GET(cqc, BF_CQC_LOG_PAGE_SIZE),
 					 BF_MLX5_GET(cqc, BF_CQC_PAGE_OFFSET), bytes);

@@ -139,6 +139,40 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	return st == BF_QPC_ST_DCI ? (uint8_t)bf_mlx5_dci_create(qp, qpc) : BF_MLX5_CMD_OK;
 }
 
+/* Whom nothing but the register rings; there are only so many (docs/hardware/mlx5.md#gpu-initiated-2 and 3). */
+static uint8_t dbr_mode(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+{
+	const struct bf_mlx5_traits *traits = &qp->dev->profile.traits;
+	const uint32_t mode = BF_MLX5_GET(qpc, BF_QPC_SEND_DBR_MODE);
+
+	if (mode == BF_DBR_VALID)
+		return BF_MLX5_CMD_OK;
+	if (mode != BF_DBR_NONE || !traits->no_record)
+		return traits->mode_refused_res ? BF_MLX5_CMD_NO_RES : BF_MLX5_CMD_BAD_PARAM;
+	if (traits->no_record_max && qp->dev->no_record_qps >= traits->no_record_max)
+		return traits->limit_is_lim ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_NO_RES;
+	qp->no_record = true;
+	return BF_MLX5_CMD_OK;
+}
+
+/* What else a context asks for that some devices have (docs/hardware/mlx5.md#gpu-initiated-9 and 15). */
+static uint8_t abilities(struct bf_mlx5_qp *qp, const uint8_t *qpc)
+{
+	const struct bf_mlx5_traits *traits = &qp->dev->profile.traits;
+	const uint32_t order = BF_MLX5_GET(qpc, BF_QPC_DP_ORDERING_1) << 1 | BF_MLX5_GET(qpc, BF_QPC_DP_ORDERING_0);
+	const bool has_order = order == BF_DP_ORDERING_IBTA || (order == BF_DP_ORDERING_OOO_RW && traits->ooo_rw) ||
+			       (order == BF_DP_ORDERING_OOO_ALL && traits->ooo_all);
+	const bool force = BF_MLX5_GET(qpc, BF_QPC_DP_ORDERING_FORCE);
+
+	qp->companion = BF_MLX5_GET(qpc, BF_QPC_CD_MASTER);
+	qp->ooo = order && has_order;
+	if (qp->companion && !traits->core_direct)
+		return BF_MLX5_CMD_BAD_PARAM;
+	if ((!has_order || (force && !traits->ordering_force)) && !traits->order_ignored)
+		return BF_MLX5_CMD_BAD_PARAM;
+	return dbr_mode(qp, qpc);
+}
+
 static void record_config(const struct bf_mlx5_qp *qp, const uint8_t *qpc)
 {
 	BF_EMIT(qp->dev->sim, qp->rdma.actor, qp_config, .dbrec = bf_get_be64(qpc + BF_QPC_DBR_ADDR),
@@ -179,6 +213,8 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	if (!status)
 		status = qp_resources(qp, qpc);
 	if (!status)
+		status = abilities(qp, qpc);
+	if (!status)
 		status = qp_buffers(qp, m, qpc);
 	if (!status)
 		status = bf_mlx5_qp_keep(qp, qpc);
@@ -190,6 +226,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 		return status;
 	}
 	hold(qp, 1);
+	m->dev->no_record_qps += qp->no_record;
 	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->rdma.qpn);
 	qp->rdma.actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
 	record_config(qp, qpc);
@@ -205,6 +242,7 @@ uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	bf_mlx5_qp_reset(qp);
 	hold(qp, UINT32_MAX); /* minus one */
+	qp->dev->no_record_qps -= qp->no_record;
 	bf_mlx5_table_remove(&m->dev->qps, qp->rdma.qpn);
 	if (qp->rdma.service == BF_RDMA_UD)
 		bf_mlx5_groups_forget(m->dev, qp);

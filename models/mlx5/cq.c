@@ -235,12 +235,16 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	if (verdict == BF_MLX5_POST_WRITTEN)
 		count_cqe(dev, c);
 	cq->producer++;
+	if (cq->extra && c->err.syndrome)
+		cq->extra->errors++;
 	if (c->solicited || c->err.syndrome)
 		cq->solicited_end = cq->producer & 0xffffff;
 	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || c->solicited || c->err.syndrome))
 		moderate(cq);
 	if (verdict == BF_MLX5_POST_FAILED)
 		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
+	if (BF_UNLIKELY(cq->extra && cq->extra->waiters))
+		bf_mlx5_wait_wake(cq);
 }
 
 static bool full(const struct bf_mlx5_cq *cq)
@@ -414,6 +418,7 @@ bool bf_mlx5_cq_end_ring(struct bf_mlx5_cq *cq)
 
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 {
+	bf_mlx5_wait_forget_cq(cq);
 	if (cq->extra) {
 		drop_waiting(cq, 0);
 		bf_sim_cancel(cq->dev->sim, &cq->extra->timer);

@@ -201,6 +201,8 @@ static void init_transport(struct bf_mlx5 *dev)
 		.ack_every = p->ack_every,
 		.max_outstanding = p->max_outstanding,
 		.icrc = p->icrc,
+		.atomics_wait = p->traits.atomics_wait,
+		.waits_for_receive = p->traits.waits_for_receive,
 	};
 
 	bf_rdma_init(&dev->rdma, dev->sim, dev->fabric, &dev->dma, &bf_mlx5_transport, &profile, dev->actor);

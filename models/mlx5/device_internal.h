@@ -13,6 +13,8 @@ struct bf_mlx5_bf {
 	uint32_t at;             /* offset in the page */
 	uint64_t have;
 	uint8_t bytes[64];
+	bool whole; /* `copy` is a WQEBB that no ring has used */
+	uint8_t copy[64];
 };
 
 struct bf_mlx5_uar {
@@ -74,6 +76,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_sq_copy *spare[17]; /* copies of send queues of 2^i WQEBBs that nobody uses */
 	struct bf_mlx5_table reserved;     /* blocks of QPNs that no queue pair gets */
 	struct bf_mlx5_table xrcds;        /* numbers alone */
+	uint32_t no_record_qps;            /* queue pairs without a doorbell record */
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t entries;     /* of translations: pages and pieces that keys and UMEMs keep, at most BF_MLX5_ENTRIES */
@@ -117,6 +120,8 @@ static inline void bf_mlx5_xfer_put(struct bf_mlx5 *dev, struct bf_mlx5_xfer *x)
 extern const struct bf_mmio_ops bf_mlx5_uar_ops;
 
 /* sq.c */
+/* The producer index becomes `value`, which a register said. */
+void bf_mlx5_bell_index(struct bf_mlx5_qp *qp, uint16_t value);
 void bf_mlx5_bell_fired(struct bf_event *ev);
 void bf_mlx5_dbrec_read(struct bf_mlx5_qp *qp);
 /* Completes what can, sends what can, fetches more: after anything that may have made room. */
@@ -126,6 +131,13 @@ static inline struct bf_mlx5_send *bf_mlx5_send_at(const struct bf_mlx5_qp *qp, 
 {
 	return &((struct bf_mlx5_send *)qp->rdma.sends)[index & qp->rdma.sq_mask];
 }
+
+/* wait.c: WAIT, which holds a companion's send queue until a CQ has got enough entries */
+/* False: it waits on, and the CQ's next entry will run the queue; or the WQE failed. */
+bool bf_mlx5_wait_over(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);
+void bf_mlx5_wait_forget(struct bf_mlx5_qp *qp);    /* it waits for nothing any more */
+void bf_mlx5_wait_forget_cq(struct bf_mlx5_cq *cq); /* the CQ goes: who waits for it waits for ever */
+void bf_mlx5_wait_wake(struct bf_mlx5_cq *cq);      /* it has got an entry */
 
 /* dci.c */
 int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc); /* 0 or a command status */
@@ -371,6 +383,9 @@ uint8_t bf_mlx5_cmd_query_adapter(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_issi(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_set_issi(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m);
+/* roce_address.c */
+#define BF_MLX5_ROCE_ADDRESSES 8u /* what a gid_table_size of 0 says */
+uint8_t bf_mlx5_cmd_query_roce_address(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);

@@ -8,6 +8,7 @@
 #define BF_HCA_CAP 0x10
 #define BF_HCA_CAP_GENERAL 0u
 #define BF_HCA_CAP_ATOMIC 3u
+#define BF_HCA_CAP_ROCE 4u
 #define BF_HCA_CAP_GENERAL_2 0x20u
 #define BF_CAP_HAS_GENERAL_2 0x04, 0x80000000u
 #define BF_CAP_LOG_MAX_SRQ_SZ 0x10, 0xff000000u
@@ -25,9 +26,12 @@
 #define BF_CAP_LOG_MAX_RA_RES_DC 0x24, 0x0000003fu
 #define BF_CAP_LOG_MAX_RA_REQ_QP 0x28, 0x003f0000u
 #define BF_CAP_LOG_MAX_RA_RES_QP 0x28, 0x0000003fu
+#define BF_CAP_GID_TABLE_SIZE 0x2c, 0x0000ffffu /* 0: 8 entries .. 4: 128 */
+#define BF_CAP_RTS2RTS_DSCP 0x2c, 0x00200000u
 #define BF_CAP_PORT_TYPE 0x34, 0x00000300u /* 1: Ethernet */
 #define BF_CAP_NUM_PORTS 0x34, 0x000000ffu
 #define BF_CAP_LOG_MAX_MSG 0x38, 0x1f000000u
+#define BF_CAP_OOO_RW_RC 0x38, 0x00200000u
 #define BF_CAP_QPC_EXTENSION 0x24, 0x20000000u
 #define BF_CAP_RTS2RTS_UDP_SPORT 0x28, 0x00004000u
 #define BF_CAP_CQE_VERSION 0x3c, 0x0000000fu
@@ -41,6 +45,7 @@
 #define BF_CAP_CQ_RESIZE 0x44, 0x40000000u
 #define BF_CAP_CQ_MODERATION 0x44, 0x20000000u
 #define BF_CAP_BLOCK_LB_MC 0x44, 0x00800000u
+#define BF_CAP_CD 0x44, 0x00080000u /* core-direct: WAIT */
 #define BF_CAP_UD 0x44, 0x00000004u
 #define BF_CAP_UC 0x44, 0x00000002u
 #define BF_CAP_RC 0x44, 0x00000001u
@@ -51,6 +56,7 @@
 #define BF_CAP_MAX_WQE_RQ 0x54, 0x0000ffffu
 #define BF_CAP_MAX_WQE_SQ_DC 0x58, 0x0000ffffu
 #define BF_CAP_LOG_MAX_PD 0x64, 0x001f0000u
+#define BF_CAP_OOO_ALL_RC 0x64, 0x00000800u
 #define BF_CAP_LOG_MAX_RMP 0x70, 0x1f000000u
 #define BF_CAP_OBJECT_TYPES 0x80 /* be64: a bit for each BF_OBJ_* */
 #define BF_CAP_MAX_EQS 0x8c, 0x0000ffffu
@@ -60,6 +66,8 @@
 #define BF_CAP_LOG_MAX_DCI_STREAMS 0xb0, 0x001f0000u
 #define BF_CAP_LOG_MAX_DCI_ERRORED 0xb0, 0x00001f00u
 #define BF_CAP2_LOG_RESERVED_QPNS 0x10, 0x00001f00u /* that one object has */
+#define BF_CAP2_DP_ORDERING_FORCE 0x10, 0x00800000u
+#define BF_CAP2_NO_RECORD 0x5c, 0x40000000u /* send_dbr_mode_no_dbr_ext */
 #define BF_CAP_NUM_VHCA_PORTS 0xc0, 0x0000ff00u
 #define BF_HCA_CAP_LEN 0xc4
 #define BF_ATOMIC_CAP_8B_HOST 0x08, 0xc0000000u
@@ -71,6 +79,21 @@
 #define BF_ATOMIC_CAP_SIZE_QP 0x14, 0x0000ffffu /* a bit for each size in bytes, at its value */
 #define BF_ATOMIC_CAP_SIZE_DC 0x18, 0x0000ffffu
 #define BF_ATOMIC_CAP_LEN 0x1c
+#define BF_ROCE_CAP_MAX_UDP_SPORT 0x18, 0xffff0000u
+#define BF_ROCE_CAP_MIN_UDP_SPORT 0x18, 0x0000ffffu
+#define BF_ROCE_CAP_TABLE_SIZE 0x1c, 0x0000ffffu
+
+/* QUERY_ROCE_ADDRESS: an entry of the GID table of a port, at 0x10 of the output (mlx5_ifc.h roce_addr_layout). */
+#define BF_ROCE_ADDRESS_INDEX 0x08, 0xffff0000u
+#define BF_ROCE_ADDRESS_PORT 0x08, 0x0000000fu
+#define BF_ROCE_ADDRESS_ENTRY 0x10 /* 16 bytes of GID, then: */
+#define BF_ROCE_ADDRESS_MAC_HI 0x10, 0x0000ffffu
+#define BF_ROCE_ADDRESS_MAC_LO 0x14, 0xffffffffu
+#define BF_ROCE_ADDRESS_L3_TYPE 0x18, 0x00000f00u /* 0: IPv4, 1: IPv6 */
+#define BF_ROCE_ADDRESS_VERSION 0x18, 0x000000ffu
+#define BF_ROCE_V1 0u
+#define BF_ROCE_V2 2u
+#define BF_ROCE_ADDRESS_LEN 0x30
 
 /* ACCESS_REG: register number at 0x08, register at 0x10; op_mod 1 reads. PAOS tells a port's state. */
 #define BF_ACCESS_REG_ID 0x08, 0x0000ffffu

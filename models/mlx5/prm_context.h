@@ -165,7 +165,12 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_ST_REG_UMR 12u /* the kernel's own: changes keys of all protection domains, sends nothing */
 #define BF_QPC_PM_STATE 0x00, 0x00001800u
 #define BF_QPC_WQ_SIGNATURE 0x04, 0x80000000u
-#define BF_QPC_BLOCK_LB_MC 0x04, 0x40000000u /* its own multicasts do not come back */
+#define BF_QPC_BLOCK_LB_MC 0x04, 0x40000000u   /* its own multicasts do not come back */
+#define BF_QPC_DP_ORDERING_0 0x04, 0x02000000u /* with DP_ORDERING_1 above it: BF_DP_ORDERING_* */
+#define BF_QPC_DP_ORDERING_FORCE 0x04, 0x01000000u
+#define BF_DP_ORDERING_IBTA 0u
+#define BF_DP_ORDERING_OOO_RW 1u /* data of READs and WRITEs are placed in any order */
+#define BF_DP_ORDERING_OOO_ALL 2u
 #define BF_QPC_PD 0x04, 0x00ffffffu
 #define BF_QPC_MTU 0x08, 0xe0000000u /* 1: 256 .. 5: 4096 */
 #define BF_QPC_LOG_MSG_MAX 0x08, 0x1f000000u
@@ -174,6 +179,9 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_NO_SQ 0x08, 0x00008000u
 #define BF_QPC_LOG_SQ_SIZE 0x08, 0x00007800u
 #define BF_QPC_UAR_PAGE 0x0c, 0x00ffffffu
+#define BF_QPC_SEND_DBR_MODE 0x10, 0xc0000000u
+#define BF_DBR_VALID 0u
+#define BF_DBR_NONE 1u                          /* no doorbell record: BF_MLX5_UAR_NO_RECORD rings (NO_DBR_EXT) */
 #define BF_QPC_FULL_HANDSHAKE 0x10, 0x10000000u /* DCI: data wait for the connection's acknowledgement */
 #define BF_QPC_USER_INDEX 0x10, 0x00ffffffu
 #define BF_QPC_LOG_PAGE_SIZE 0x14, 0x1f000000u
@@ -195,6 +203,10 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_RWE 0x90, 0x00004000u
 #define BF_QPC_RAE 0x90, 0x00002000u
 #define BF_QPC_PAGE_OFFSET 0x90, 0x00000fc0u
+#define BF_QPC_DP_ORDERING_1 0x90, 0x00000008u
+#define BF_QPC_CD_SLAVE_RECEIVE 0x90, 0x00000004u
+#define BF_QPC_CD_SLAVE_SEND 0x90, 0x00000002u
+#define BF_QPC_CD_MASTER 0x90, 0x00000001u /* may WAIT */
 #define BF_QPC_MIN_RNR_NAK 0x94, 0x1f000000u
 #define BF_QPC_NEXT_RCV_PSN 0x94, 0x00ffffffu
 #define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu

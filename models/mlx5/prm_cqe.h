@@ -143,6 +143,8 @@ enum bf_mlx5_event {
 #define BF_MLX5_UAR_EQ_ARM 0x40u /* be32: EQ number << 24 | consumer index; arms */
 #define BF_MLX5_UAR_EQ_NO_ARM                                                                                          \
 	0x48u /* the same without arming (Linux drivers/net/ethernet/mellanox/mlx5/core/lib/eq.h) */
+/* Rings a queue pair without a doorbell record: the index is in the store (GPUNetIO doca_verbs_uar.cpp). */
+#define BF_MLX5_UAR_NO_RECORD 0x600u
 #define BF_MLX5_UAR_BF 0x800u
 #define BF_MLX5_BF_REG 512u
 #define BF_MLX5_BF_BUF 256u /* half a register: software alternates */

@@ -21,6 +21,7 @@ enum bf_mlx5_opcode {
 	BF_MLX5_OP_SEND = 0x0a,
 	BF_MLX5_OP_SEND_IMM = 0x0b,
 	BF_MLX5_OP_TSO = 0x0e,
+	BF_MLX5_OP_WAIT = 0x0f,
 	BF_MLX5_OP_RDMA_READ = 0x10,
 	BF_MLX5_OP_ATOMIC_CS = 0x11,
 	BF_MLX5_OP_ATOMIC_FA = 0x12,
@@ -191,6 +192,15 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_fa32) == 16, "masked FA 4 B");
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_fa64) == 16, "masked FA 8 B");
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_cs32) == 16, "masked CS 4 B");
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_masked_cs64) == 32, "masked CS 8 B");
+
+/* Segment of a WAIT, behind the control segment (GPUNetIO doca_gpunetio_verbs_dev.h; Linux lib/aso.h does not show it).
+ */
+struct bf_mlx5_wait {
+	uint8_t reserved[8]; /* not looked at */
+	struct bf_be32 index;
+	struct bf_be32 cqn;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_wait) == 16, "wait segment");
 
 /* First segment of a receive WQE of a linked-list SRQ (mlx5dv.h struct mlx5_wqe_srq_next_seg). */
 struct bf_mlx5_srq_next {

@@ -39,6 +39,39 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.log_dci_streams = 6,           /* assumed */
 	.host_endian_atomics = true,    /* docs/hardware/mlx5.md#atomics-5: what the drivers select where it exists */
 	.icrc = true,
+	.traits = BF_MLX5_TRAITS_CX7,
+};
+
+/*
+ * The generations beside it: port and link are what their product briefs say (ConnectX-6: 200 Gb/s, PCIe Gen4 x16;
+ * ConnectX-8: 800 Gb/s, Gen6 x16); the rest is taken from the ConnectX-7 (assumed).
+ */
+#define BESIDE_CX7(link_ps_per_kib, port_ps)                                                                           \
+	.pcie = {                                                                                                      \
+		.latency_ps = 150 * BF_NS,                                                                             \
+		.mem_ps = 200 * BF_NS,                                                                                 \
+		.ps_per_kib = link_ps_per_kib,                                                                         \
+		.max_payload = 512,                                                                                    \
+		.max_read_request = 4096,                                                                              \
+		.tlp_overhead = 24,                                                                                    \
+		.relaxed_ps = 100 * BF_NS,                                                                             \
+	},                                                                                                             \
+	.port_latency_ps = 150 * BF_NS, .port_ps_per_kib = port_ps, .doorbell_ps = 50 * BF_NS, .wqe_ps = 4 * BF_NS,    \
+	.packet_tx_ps = 1 * BF_NS, .packet_rx_ps = 4 * BF_NS, .ack_delay_ps = 100 * BF_NS, .ack_every = 16,            \
+	.fetch_wqebbs = 16, .max_outstanding = 512, .log_max_qp = 18, .log_max_cq = 24, .log_max_mkey = 24,            \
+	.dct_contexts = 128, .dct_idle_ps = 100 * BF_MS, .dc_busy_ps = 10 * BF_US, .log_dci_streams = 6,               \
+	.host_endian_atomics = true, .icrc = true
+
+const struct bf_mlx5_profile bf_mlx5_cx6 = {
+	.name = "cx6",
+	BESIDE_CX7(32500, 40960),
+	.traits = BF_MLX5_TRAITS_CX6,
+};
+
+const struct bf_mlx5_profile bf_mlx5_cx8 = {
+	.name = "cx8",
+	BESIDE_CX7(8125, 10240),
+	.traits = BF_MLX5_TRAITS_CX8,
 };
 
 /* The limits of a ConnectX-7; where time passes by itself, on the wall clock, nothing of the device adds to it. */
@@ -56,4 +89,5 @@ const struct bf_mlx5_profile bf_mlx5_instant = {
 	.dc_busy_ps = 10 * BF_US,
 	.log_dci_streams = 6,
 	.host_endian_atomics = true,
+	.traits = BF_MLX5_TRAITS_CX7,
 };

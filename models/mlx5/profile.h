@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "models/mlx5/traits.h"
 #include "sim/compiler.h"
 #include "sim/pcie.h"
 
 BF_API_BEGIN
 
 /*
- * Timing and limits. bf_mlx5_cx7 is a ConnectX-7 on PCIe Gen5 x16 with a 400 Gb/s port; each constant has its source,
- * or "assumed", where it is defined.
+ * Timing and limits. bf_mlx5_cx7 is a ConnectX-7 on PCIe Gen5 x16 with a 400 Gb/s port, bf_mlx5_cx6 and bf_mlx5_cx8 are
+ * the generations beside it; each constant has its source, or "assumed", where it is defined.
  */
 struct bf_mlx5_profile {
 	const char *name;
@@ -33,8 +34,9 @@ struct bf_mlx5_profile {
 	uint32_t log_dci_streams; /* most stream channels of a DC initiator */
 	bool host_endian_atomics; /* 8-byte atomic results in host order (mlx5 "host endianness request mode") */
 	bool icrc;                /* compute and check ICRC */
+	struct bf_mlx5_traits traits;
 };
-extern const struct bf_mlx5_profile bf_mlx5_cx7;
+extern const struct bf_mlx5_profile bf_mlx5_cx6, bf_mlx5_cx7, bf_mlx5_cx8;
 /* The same limits, and nothing takes time: for foreign programs on the wall clock. No ICRC. */
 extern const struct bf_mlx5_profile bf_mlx5_instant;
 /* With timing that is fitted to published figures of the generation (profile_timed.c). */

@@ -175,6 +175,9 @@ struct bf_mlx5_qp {
 	bool has_sq, has_rq;
 	bool drained; /* in SQD, and said so */
 	bool dbr_busy, dbr_again, bell_again;
+	bool no_record; /* rung by a register of its own, which has the index */
+	bool companion; /* may WAIT (cd_master) */
+	bool ooo;       /* data that arrive are placed in any order */
 	uint8_t dump_byte;
 	uint32_t pd, uar;
 	uint32_t doorbells, user_index;
@@ -198,6 +201,8 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_cq *recv_cq;
 	struct bf_mlx5_buf rq;
 	/* Object. */
+	struct bf_mlx5_cq *wait_cq;   /* what its WAIT waits for; NULL: none */
+	struct bf_mlx5_qp *wait_next; /* others that wait for the same */
 	struct bf_mlx5_qp *next_zombie;
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };

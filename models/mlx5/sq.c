@@ -50,7 +50,10 @@ void bf_mlx5_bell_fired(struct bf_event *ev)
 {
 	struct bf_mlx5_qp *qp = BF_CONTAINER_OF(ev, struct bf_mlx5_qp, bell_event);
 
-	bf_mlx5_dbrec_read(qp);
+	if (BF_UNLIKELY(qp->no_record || qp->dev->profile.traits.bell_leads))
+		bf_mlx5_bell_index(qp, qp->bell_index);
+	if (BF_LIKELY(!qp->no_record))
+		bf_mlx5_dbrec_read(qp);
 	if (qp->bell_again) {
 		qp->bell_again = false;
 		qp->bell_ps = qp->again_ps;
@@ -76,6 +79,17 @@ static void record_dbrec(const struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer 
 }
 
 /*
+ * What was not fetched yet is taken back, where the device believes that. Nobody does (docs/hardware/mlx5.md#
+ * gpu-initiated-4).
+ */
+static uint8_t step_back(struct bf_mlx5_qp *qp, uint16_t value)
+{
+	if (BF_UNLIKELY(qp->dev->profile.traits.bell_back))
+		qp->producer = (int16_t)(value - qp->fetch_issued) > 0 ? value : qp->fetch_issued;
+	return BF_MLX5_DBREC_BACK;
+}
+
+/*
  * 16-bit arithmetic. A ring has at most 32768 WQEBBs, so a longer way forward is a way back: an older record was read.
  * It is not followed (assumed).
  */
@@ -86,7 +100,7 @@ static uint8_t take_producer(struct bf_mlx5_qp *qp, uint16_t value, uint64_t bel
 	if (!ahead)
 		return BF_MLX5_DBREC_UNCHANGED;
 	if (ahead > 0x8000)
-		return BF_MLX5_DBREC_BACK;
+		return step_back(qp, value);
 	if (!bf_mlx5_sq_copy_take(qp))
 		return BF_MLX5_DBREC_FAILED;
 	for (uint16_t i = qp->producer; i != value; i++)
@@ -129,6 +143,25 @@ static void take_record(struct bf_mlx5_qp *qp, const struct bf_mlx5_xfer *x)
 		dbrec_failed(qp);
 	if (verdict == BF_MLX5_DBREC_ADVANCED)
 		use_blueflame(qp);
+}
+
+/*
+ * An index that a register said. Of queue pairs with a record it is a hint (and libmlx5's is that of its last WQE): one
+ * that leads nowhere in the ring is left to the record.
+ */
+void bf_mlx5_bell_index(struct bf_mlx5_qp *qp, uint16_t value)
+{
+	const uint16_t before = qp->producer;
+	uint8_t verdict;
+
+	if (!qp->no_record && ((uint16_t)(value - qp->producer) > qp->rdma.sq_mask + 1u || value == qp->producer))
+		return;
+	verdict = take_producer(qp, value, qp->bell_ps);
+	BF_EMIT(qp->dev->sim, qp->rdma.actor, dbrec, .qpn = qp->rdma.qpn, .before = before, .producer = qp->producer,
+		.doorbell = value, .verdict = verdict, .in_ring = (uint16_t)(qp->producer - qp->rdma.head));
+	if (verdict == BF_MLX5_DBREC_ADVANCED)
+		use_blueflame(qp);
+	bf_mlx5_sq_run(qp);
 }
 
 static void dbrec_done(struct bf_dma_op *op)
@@ -278,6 +311,19 @@ static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint1
 		s->rdma.flags |= BF_RDMA_SEND_RDATOMIC;
 }
 
+/* Bytes that drivers leave as the stack had them (docs/hardware/mlx5.md#gpu-initiated-12). */
+static bool reserved_is_used(const struct bf_mlx5_wqe *w, const uint8_t *bytes)
+{
+	const bool has_raddr =
+	    w->opcode == BF_MLX5_OP_RDMA_WRITE || w->opcode == BF_MLX5_OP_RDMA_READ || w->atomic_size;
+
+	if (w->signature || w->stream || (w->imm && (has_raddr || w->opcode == BF_MLX5_OP_WAIT)))
+		return true;
+	if (w->opcode == BF_MLX5_OP_WAIT)
+		return bf_get_be64(bytes + sizeof(struct bf_mlx5_ctrl)) != 0;
+	return has_raddr && bf_get_be32(bytes + sizeof(struct bf_mlx5_ctrl) + w->av_len + 12) != 0;
+}
+
 /* Decodes the WQE at `decoded`. False: more of it has to come first. */
 static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 {
@@ -302,6 +348,8 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 	status = qp->dci                            ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 		 : qp->rdma.service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 						    : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
+	if (BF_UNLIKELY(dev->profile.traits.looks_at_reserved) && !status && reserved_is_used(w, bytes))
+		status = bf_fail(&why, -EINVAL, "reserved bytes are not 0");
 	if (BF_LIKELY(!status)) {
 		fill_send(s, w, index);
 	} else {
@@ -352,16 +400,17 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 	bool next;
 
 	qp->bf = NULL;
-	if (!bf || !qp->rdma.sends || bf->have != ~0ull || qp->rdma.state != BF_MLX5_QPS_RTS ||
-	    qp->fetch_issued != qp->fetched || qp->fetched != qp->rdma.decoded)
+	if (!bf || !bf->whole || bf_get_be32(bf->copy + 4) >> 8 != qp->rdma.qpn)
 		return;
-	next = bf_get_be32(bf->bytes + 4) >> 8 == qp->rdma.qpn &&
-	       BF_FIELD_GET(BF_MLX5_CTRL_INDEX, bf_get_be32(bf->bytes)) == qp->fetched;
+	bf->whole = false; /* now or never: the index comes again */
+	if (!qp->rdma.sends || qp->rdma.state != BF_MLX5_QPS_RTS || qp->fetch_issued != qp->fetched ||
+	    qp->fetched != qp->rdma.decoded)
+		return;
+	next = BF_FIELD_GET(BF_MLX5_CTRL_INDEX, bf_get_be32(bf->copy)) == qp->fetched;
 	if (!next || (uint16_t)(qp->fetched - qp->rdma.head) > qp->rdma.sq_mask)
 		return;
-	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->bytes,
+	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->copy,
 	       BF_MLX5_WQEBB);
-	bf->have = 0;
 	qp->fetch_issued++;
 	qp->fetched++;
 	decode(qp, BF_MLX5_FROM_BLUEFLAME);

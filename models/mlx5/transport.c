@@ -17,6 +17,8 @@ static const struct bf_mlx5_err errs[BF_RDMA_CAUSES] = {
 	[BF_RDMA_NO_ADDRESS] = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01 },
 	/* No ACK within retries (ucx#6669, nccl#426). */
 	[BF_RDMA_RETRIES_OUT] = { BF_MLX5_SYND_RETRY_EXC, 0x81, 0x00 },
+	/* Of an atomic (nccl#2383): docs/hardware/mlx5.md#gpu-initiated-18. */
+	[BF_RDMA_NO_ANSWER] = { BF_MLX5_SYND_RETRY_EXC, 0x83, 0x00 },
 	/* Vendor code not evidenced: docs/hardware/mlx5.md#vendor-syndromes-8. */
 	[BF_RDMA_RNR_OUT] = { BF_MLX5_SYND_RNR_EXC, 0x87, 0x00 },
 	/* NAK codes as the requester's CQE tells them: docs/hardware/mlx5.md#vendor-syndromes-6. */
@@ -181,12 +183,14 @@ static void start_dump(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	}
 }
 
-/* NOP, UMR, DUMP. */
+/* NOP, UMR, DUMP, WAIT. */
 static bool local(struct bf_rdma_qp *rdma, struct bf_rdma_send *s)
 {
 	struct bf_mlx5_qp *qp = bf_mlx5_qp_of(rdma);
 	struct bf_mlx5_send *send = bf_mlx5_send_of(s);
 
+	if (send->opcode == BF_MLX5_OP_WAIT && !bf_mlx5_wait_over(qp, send))
+		return false;
 	if (send->opcode == BF_MLX5_OP_UMR && !bf_mlx5_umr(qp, send))
 		return false;
 	started(rdma, s);
@@ -273,7 +277,8 @@ static bool remote(struct bf_rdma_qp *qp, uint32_t rkey, uint64_t va, uint64_t l
 
 	if (BF_UNLIKELY(bf_mlx5_mkey_check(bf_mlx5_qp_of(qp), rkey, va, len, access, 0, &k)))
 		return false;
-	*memory = (uint8_t)((k->relaxed ? BF_RDMA_MEMORY_RELAXED : 0) | (k->xlat ? BF_RDMA_MEMORY_MAPPED : 0));
+	*memory = (uint8_t)((k->relaxed || bf_mlx5_qp_of(qp)->ooo ? BF_RDMA_MEMORY_RELAXED : 0) |
+			    (k->xlat ? BF_RDMA_MEMORY_MAPPED : 0));
 	return true;
 }
 

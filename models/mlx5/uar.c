@@ -10,14 +10,20 @@
 /* The device stopped looking at doorbells for this long, unless the plan says otherwise. */
 #define STALL_PS (100 * BF_US)
 
-static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_uar *uar)
+static uint8_t bell_verdict(const struct bf_mlx5_qp *qp, const struct bf_mlx5_uar *uar, uint32_t offset, uint32_t word)
 {
+	const struct bf_mlx5_traits *traits = &uar->dev->profile.traits;
+
 	if (!qp)
 		return BF_MLX5_BELL_NO_QP;
 	if (qp->uar != uar->index)
 		return BF_MLX5_BELL_WRONG_UAR;
 	if (!qp->has_sq)
 		return BF_MLX5_BELL_NO_SQ;
+	if (BF_UNLIKELY(qp->no_record != (offset == BF_MLX5_UAR_NO_RECORD)) && !traits->any_register)
+		return BF_MLX5_BELL_REGISTER;
+	if (BF_UNLIKELY(traits->bell_opmod) && BF_FIELD_GET(BF_MLX5_CTRL_OPMOD, word))
+		return BF_MLX5_BELL_OPMOD;
 	return qp->rdma.state < BF_MLX5_QPS_RTS ? BF_MLX5_BELL_NOT_READY : BF_MLX5_BELL_OK;
 }
 
@@ -41,18 +47,26 @@ void bf_mlx5_failure_due(struct bf_event *ev)
 	bf_fault_timer_next(dev->sim, &dev->failure);
 }
 
+/* Of two doorbells that have the index in them, one behind the other, the older index may come last. */
+static bool keeps_index(const struct bf_mlx5_qp *qp, uint16_t index)
+{
+	return qp->no_record && bf_event_pending(&qp->bell_event) && (int16_t)(index - qp->bell_index) < 0 &&
+	       !qp->dev->profile.traits.bell_back;
+}
+
 /*
  * The first eight bytes of a control segment are in: take the QPN from them and look at the doorbell record. A queue
  * pair answers only to its own UAR page (that is what keeps processes apart) and sends only from RTS on; what a too
- * early ring announced is found by the next one (docs/hardware/mlx5.md#posting-order-5).
+ * early ring announced is found by the next one (docs/hardware/mlx5.md#posting-order-5). `bf`: the BlueFlame buffer
+ * that was stored to, if it was one.
  */
-static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf, uint32_t len)
+static void ring(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *bytes, struct bf_mlx5_bf *bf, uint32_t len)
 {
 	struct bf_mlx5 *dev = uar->dev;
-	uint32_t qpn = bf_get_be32(bf->bytes + 4) >> 8;
-	uint32_t word = bf_get_be32(bf->bytes);
+	uint32_t qpn = bf_get_be32(bytes + 4) >> 8;
+	uint32_t word = bf_get_be32(bytes);
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&dev->qps, qpn);
-	uint8_t verdict = bell_verdict(qp, uar);
+	uint8_t verdict = bell_verdict(qp, uar, offset, word);
 	struct bf_fault stall = { 0 }, broken;
 
 	BF_EMIT(dev->sim, qp ? qp->rdma.actor : dev->actor, doorbell, .qpn = qpn, .uar = uar->index, .offset = offset,
@@ -64,8 +78,10 @@ static void ring(struct bf_mlx5_uar *uar, uint32_t offset, struct bf_mlx5_bf *bf
 	}
 	dev->count.doorbells++;
 	qp->doorbells++;
-	qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
-	qp->bf = bf;
+	if (!keeps_index(qp, (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word)))
+		qp->bell_index = (uint16_t)BF_FIELD_GET(BF_MLX5_CTRL_INDEX, word);
+	if (bf)
+		qp->bf = bf;
 	if (bf_fault_check(dev->sim, BF_FAULT_QP_ERROR, qp->rdma.actor, qpn, &broken) &&
 	    qp->rdma.state == BF_MLX5_QPS_RTS)
 		fail(qp);
@@ -103,7 +119,9 @@ static struct bf_mlx5_bf *buffer(struct bf_mlx5_uar *uar, uint32_t offset)
 /*
  * BlueFlame registers: 0x800 + k * 512, each of two halves of 256 bytes. A ring is the arrival of the half's first
  * eight bytes, in one store or two; what a write-combining buffer sends around them, before or after and in pieces, is
- * the rest of the first WQEBB. The device may use it instead of fetching (see sq.c), so only 64 bytes are kept.
+ * the rest of the first WQEBB. The device may use it instead of fetching (see sq.c), so only 64 bytes are kept: those
+ * of the last WQE that came whole, which a ring of eight bytes behind it leaves alone
+ * (docs/hardware/mlx5.md#gpu-initiated-7).
  */
 static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
@@ -121,10 +139,16 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;
 	if (bf->have == ~0ull || (bf->have & fresh & RING_BYTES))
 		bf->have = 0; /* a new WQE begins: what is left of the last one is void */
+	if (BF_UNLIKELY(!bf->have && uar->dev->profile.traits.ring_voids_copy))
+		bf->whole = false;
 	memcpy(bf->bytes + at, data, len);
 	bf->have |= fresh;
+	if (bf->have == ~0ull) {
+		memcpy(bf->copy, bf->bytes, sizeof(bf->copy));
+		bf->whole = true;
+	}
 	if ((fresh & RING_BYTES) && (bf->have & RING_BYTES) == RING_BYTES)
-		ring(uar, offset & ~7u, bf, len);
+		ring(uar, offset & ~7u, bf->bytes, bf, len);
 }
 
 /*
@@ -154,6 +178,8 @@ static void uar_write(struct bf_region *region, uint64_t offset, const void *dat
 		return;
 	if (offset >= BF_MLX5_UAR_BF)
 		bf_write(uar, (uint32_t)offset, data, len);
+	else if (offset == BF_MLX5_UAR_NO_RECORD && len >= 8)
+		ring(uar, (uint32_t)offset, data, NULL, len);
 	else
 		arm_write(uar, (uint32_t)offset, data, len);
 }
@@ -207,7 +233,8 @@ static bool look(struct bf_mlx5 *dev, uint64_t iova, uint32_t *word)
 
 /*
  * Queue pairs may share a page, and even a cell: of two rings between two looks only the last is there. So all of the
- * page's queue pairs count as rung whose doorbell records have moved on.
+ * page's queue pairs count as rung whose doorbell records have moved on. Of those without a record, what the last store
+ * did not say is not to be had: they need a page each in live mode.
  */
 static void ring_others(struct bf_mlx5_uar *uar)
 {
@@ -220,7 +247,8 @@ static void ring_others(struct bf_mlx5_uar *uar)
 		uint16_t producer;
 		uint32_t word;
 
-		if (bell_verdict(qp, uar) != BF_MLX5_BELL_OK || bf_event_pending(&qp->bell_event) ||
+		if (qp->no_record || bell_verdict(qp, uar, BF_MLX5_UAR_BF, 0) != BF_MLX5_BELL_OK ||
+		    bf_event_pending(&qp->bell_event) ||
 		    !look(dev, bf_mlx5_buf_iova(&qp->dbr, 4 * BF_MLX5_DBR_SND, 4, &run), &word))
 			continue;
 		producer = (uint16_t)word;
@@ -260,6 +288,7 @@ int bf_mlx5_poll_uar(struct bf_region *region)
 
 	if (!uar->allocated)
 		return 0;
+	rung |= poll_cell(uar, BF_MLX5_UAR_NO_RECORD);
 	for (uint32_t at = BF_MLX5_UAR_BF; at < BF_MLX5_UAR_BYTES; at += BF_MLX5_BF_BUF)
 		rung |= poll_cell(uar, at);
 	if (rung && uar->users > 1)

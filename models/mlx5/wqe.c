@@ -15,12 +15,15 @@ enum transport { RC, DC, UD };
 #define KNOWN 32u
 #define LOCAL 64u /* nothing goes to the wire: no address vector on any transport */
 #define HAS_UMR 128u
+#define HAS_WAIT 256u
 
 static uint32_t shape(uint8_t opcode)
 {
 	switch (opcode) {
 	case BF_MLX5_OP_NOP:
 		return KNOWN | NO_CHECK | LOCAL;
+	case BF_MLX5_OP_WAIT:
+		return KNOWN | HAS_WAIT | LOCAL;
 	case BF_MLX5_OP_UMR:
 		return KNOWN | HAS_UMR | LOCAL;
 	case BF_MLX5_OP_DUMP:
@@ -217,6 +220,17 @@ static int decode_umr(struct cursor *c, struct bf_mlx5_wqe *w)
 	return w->umr_octowords && !segment(c, w->umr_octowords * BF_MLX5_DS, "list of the key") ? -EINVAL : 0;
 }
 
+static int decode_wait(struct cursor *c, struct bf_mlx5_wqe *w)
+{
+	const struct bf_mlx5_wait *seg = segment(c, sizeof(*seg), "wait segment");
+
+	if (!seg)
+		return -EINVAL;
+	w->wait_index = bf_be32(seg->index);
+	w->wait_cqn = bf_be32(seg->cqn) & 0xffffff;
+	return 0;
+}
+
 /* Rules between segments. */
 static int check_whole(struct cursor *c, const struct bf_mlx5_wqe *w)
 {
@@ -284,6 +298,8 @@ static int decode(const void *bytes, uint32_t len, enum transport t, struct bf_m
 		status = decode_raddr(&c, out);
 	if (!status && s & HAS_ATOMIC)
 		status = decode_atomic(&c, out);
+	if (!status && s & HAS_WAIT)
+		status = decode_wait(&c, out);
 	if (!status && s & HAS_UMR)
 		status = decode_umr(&c, out);
 	if (!status && s & HAS_DATA)

@@ -39,6 +39,7 @@ struct bf_mlx5_wqe {
 	uint32_t inline_len;
 	uint32_t inline_offset; /* of the first payload byte in the WQE bytes */
 	uint32_t nsge;
+	uint32_t wait_index, wait_cqn; /* WAIT: until the CQ has entry `wait_index` */
 	/* UMR: the key is `imm`. The context is at byte 64 of the WQE, the list behind it. */
 	uint8_t umr_flags;
 	uint16_t umr_octowords, umr_offset;

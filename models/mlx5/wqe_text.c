@@ -16,6 +16,8 @@ const char *bf_mlx5_opcode_name(uint8_t opcode)
 		return "SEND";
 	case BF_MLX5_OP_SEND_IMM:
 		return "SEND_IMM";
+	case BF_MLX5_OP_WAIT:
+		return "WAIT";
 	case BF_MLX5_OP_RDMA_READ:
 		return "RDMA_READ";
 	case BF_MLX5_OP_ATOMIC_CS:
@@ -123,6 +125,8 @@ static const struct {
 	{ BF_MLX5_SYND_REM_ACCESS, 0x88, "NAK: remote access error (rkey, bounds or rights at the peer)" },
 	{ BF_MLX5_SYND_REM_OP, 0x89, "NAK: remote operational error" },
 	{ BF_MLX5_SYND_RETRY_EXC, 0x81, "no acknowledgement within the retries: peer dead, unreachable or not ready" },
+	{ BF_MLX5_SYND_RETRY_EXC, 0x83,
+	  "no answer to an atomic within the retries: the peer may have executed it all the same" },
 	{ BF_MLX5_SYND_RNR_EXC, 0x87, "peer had no receive posted within the RNR retries" },
 	{ BF_MLX5_SYND_WR_FLUSH, 0xf9, "flushed because the queue pair was in error: look for an earlier completion" },
 	{ BF_MLX5_SYND_WR_FLUSH, 0xf4, "flushed because the queue pair was in error: look for an earlier completion" },

@@ -276,6 +276,7 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 	uint32_t size = plain ? 8 : r->atomic_size, run = size;
 	struct bf_rdma_atomic *x;
 	struct bf_rdma_answer *a;
+	struct bf_fault mute;
 	uint8_t memory = 0;
 
 	if (!atomic_allowed(qp, r, size)) {
@@ -293,6 +294,8 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 			bf_rdma_atomic_put(qp->dev, x);
 		return;
 	}
+	if (bf_fault_check(qp->dev->sim, BF_FAULT_MUTE, qp->actor, qp->qpn, &mute))
+		qp->mute = true;
 	a->busy = true;
 	x->qp = qp;
 	x->answer = a;
@@ -308,6 +311,7 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 	x->op.len = run;
 	x->op.dst = NULL;
 	x->op.modify = modify;
+	x->op.passes_relaxed = !qp->dev->profile.atomics_wait;
 	x->op.done = atomic_done;
 	qp->inflight++;
 	bf_dma_read(qp->dev->dma, &x->op);

@@ -161,7 +161,7 @@ void bf_rdma_reset(struct bf_rdma_qp *qp)
 	qp->tx_packet = qp->read_psns = qp->locals = 0;
 	qp->rdatomic = 0;
 	qp->tx_psn = qp->send_psn = qp->una_psn = qp->expected_psn = qp->msn = 0;
-	qp->halted = qp->lost_valid = qp->resending = false;
+	qp->halted = qp->lost_valid = qp->resending = qp->mute = false;
 	qp->acks_owed = 0;
 	qp->rx_op = qp->nak = 0;
 	qp->nak_sent = qp->refused = qp->rx_has_receive = qp->established = false;

@@ -157,6 +157,7 @@ struct bf_rdma_qp {
 	bool dead;   /* the device's: it is gone but for what still calls back */
 	bool lost_valid;
 	bool resending;            /* PSNs before resend_end leave again */
+	bool mute;                 /* by the fault plan: nothing that it sends arrives */
 	uint16_t answers_inflight; /* READ response packets that are being gathered */
 	uint32_t epoch;            /* counts resets: what was started before one is void */
 	uint32_t inflight;         /* DMA operations that will call back, the device's own included */
@@ -228,6 +229,7 @@ enum bf_rdma_cause {
 	BF_RDMA_NOT_HERE,       /* a service that has no such operation */
 	BF_RDMA_NO_ADDRESS,     /* the entry names nobody */
 	BF_RDMA_RETRIES_OUT,    /* no ACK within the retries */
+	BF_RDMA_NO_ANSWER,      /* the same, to an atomic, which may have been executed */
 	BF_RDMA_RNR_OUT,        /* the receiver was not ready, and the retries are out */
 	BF_RDMA_REMOTE_INVALID, /* NAKs */
 	BF_RDMA_REMOTE_ACCESS,
@@ -285,7 +287,7 @@ struct bf_rdma_ops {
 	void (*started)(struct bf_rdma_qp *qp, const struct bf_rdma_send *s);
 	/*
 	 * Executes an entry that stays in the device. The device sets BF_RDMA_SEND_DONE, now or later (then it calls
-	 * bf_rdma_progress()). False: it failed. NULL: there are no such entries.
+	 * bf_rdma_progress()). False: it failed, or it cannot begin yet. NULL: there are no such entries.
 	 */
 	bool (*local)(struct bf_rdma_qp *qp, struct bf_rdma_send *s);
 	/* Copies `len` bytes from `at` on of those that the entry itself carries. NULL: none does. */
@@ -350,6 +352,8 @@ struct bf_rdma_profile {
 	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t max_outstanding; /* unacknowledged packets of a queue pair, below BF_PSN_SPAN */
 	bool icrc;                /* compute and check ICRC */
+	bool atomics_wait;        /* for relaxed writes before them, too */
+	bool waits_for_receive;   /* a SEND where there is no receive queue gets RNR NAKs */
 };
 
 /* NAKs have a counter each, by bf_rdma_nak_kind(), and so have packets that were thrown away, by the record's reason.

@@ -129,7 +129,8 @@ bool bf_rdma_use_retry(struct bf_rdma_qp *qp)
 	}
 	s = bf_rdma_oldest(qp);
 	if (s)
-		bf_rdma_fail(qp, s, BF_RDMA_RETRIES_OUT, "no ACK within the retries");
+		bf_rdma_fail(qp, s, s->atomic_size ? BF_RDMA_NO_ANSWER : BF_RDMA_RETRIES_OUT,
+			     s->atomic_size ? "no answer within the retries" : "no ACK within the retries");
 	rto_stop(qp);
 	return false;
 }

@@ -262,7 +262,12 @@ static const char *misfit(const struct bf_rdma_qp *qp, const struct bf_roce *r, 
 		return "path MTU differs: larger";
 	if (!is_first(r->opcode) && !r->payload_len)
 		return "an empty packet in a message";
-	return takes_receive(r->opcode) && !qp->receives ? "no receive queue" : NULL;
+	return NULL;
+}
+
+static uint8_t no_receive_queue(const struct bf_rdma_qp *qp)
+{
+	return qp->dev->profile.waits_for_receive ? (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak) : BF_AETH_NAK_INV_REQ;
 }
 
 /* A SEND or WRITE packet that is next in sequence. The packet is consumed unless it waits for a receive. */
@@ -273,6 +278,10 @@ static void execute(struct bf_rdma_qp *qp, struct bf_packet *pkt, const struct b
 	const char *why = misfit(qp, r, op);
 	uint8_t nak = why ? BF_AETH_NAK_INV_REQ : 0;
 
+	if (!nak && takes_receive(r->opcode) && !qp->receives) {
+		why = "no receive queue";
+		nak = no_receive_queue(qp);
+	}
 	if (!nak && takes_receive(r->opcode) && !qp->rx_has_receive && !bf_rdma_rx_take(qp, pkt, r))
 		return;
 	if (!nak && is_first(r->opcode)) {

@@ -42,7 +42,11 @@ static void flush_txq(struct bf_rdma_qp *qp)
 
 void bf_rdma_tx_push(struct bf_rdma_qp *qp, struct bf_packet *pkt, uint32_t flags)
 {
-	pkt->flags = flags;
+	pkt->flags = BF_UNLIKELY(qp->mute) ? flags | PKT_DEAD : flags;
+	if (BF_UNLIKELY(qp->mute) && flags & BF_RDMA_TX_WHOLE && !qp->txq) {
+		bf_packet_free(pkt);
+		return;
+	}
 	if (flags & BF_RDMA_TX_WHOLE && !qp->txq) {
 		bf_port_send(qp->port, pkt);
 		return;

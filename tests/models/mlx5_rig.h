@@ -71,6 +71,9 @@ struct rig_qp_opts {
 	bool block_own; /* multicasts */
 	uint32_t srqn;  /* with no_rq */
 	uint32_t cs_req, cs_res;
+	uint32_t dbr_mode, order; /* BF_DBR_*, BF_DP_ORDERING_* */
+	bool companion, force;
+	uint32_t *status; /* of CREATE_QP, which must succeed where nobody asks */
 };
 
 struct rig_qp {
@@ -267,6 +270,19 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 	BF_MLX5_SET(qpc, BF_QPC_CS_RES, o->cs_res);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, rig_va(n, q->dbr));
 	bf_put_be64(in + BF_CREATE_QP_UMEM_OFFSET, rig_va(n, q->rq));
+	BF_MLX5_SET(qpc, BF_QPC_SEND_DBR_MODE, o->dbr_mode);
+	BF_MLX5_SET(qpc, BF_QPC_CD_MASTER, o->companion);
+	BF_MLX5_SET(qpc, BF_QPC_DP_ORDERING_0, o->order & 1);
+	BF_MLX5_SET(qpc, BF_QPC_DP_ORDERING_1, o->order >> 1);
+	BF_MLX5_SET(qpc, BF_QPC_DP_ORDERING_FORCE, o->force);
+	if (o->status) {
+		uint8_t out[16];
+
+		BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_QP);
+		*o->status = rig_cmd(n, in, sizeof(in), out, sizeof(out));
+		q->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
+		return;
+	}
 	q->qpn = rig_do(n, BF_MLX5_CMD_CREATE_QP, in, sizeof(in));
 }
 

@@ -57,7 +57,7 @@ START_TEST(bad_text_is_refused_by_name)
 		const char *text, *says;
 	} cases[] = {
 		{ "", "profile" },
-		{ "cx8", "cx8" },
+		{ "cx9", "cx9" },
 		{ "cx77", "cx77" },
 		{ "cx7,", "\"\"" },
 		{ "cx7,wqe_p=1", "wqe_p" },

@@ -8,7 +8,7 @@
 
 #include "sim/member.h"
 
-static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7, NULL };
+static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7, &bf_mlx5_cx6, &bf_mlx5_cx8, NULL };
 
 const struct bf_mlx5_profile *const *bf_profiles(void)
 {
@@ -57,6 +57,27 @@ static const struct field fields[] = {
 	FIELD(dct_contexts, 0, 1u << 16),
 	FIELD(host_endian_atomics, 0, 1),
 	FIELD(icrc, 0, 1),
+	FIELD(traits.no_record, 0, 1),
+	FIELD(traits.no_record_max, 0, 1u << 24),
+	FIELD(traits.core_direct, 0, 1),
+	FIELD(traits.ooo_rw, 0, 1),
+	FIELD(traits.ooo_all, 0, 1),
+	FIELD(traits.ordering_force, 0, 1),
+	FIELD(traits.any_register, 0, 1),
+	FIELD(traits.mode_refused_res, 0, 1),
+	FIELD(traits.limit_is_lim, 0, 1),
+	FIELD(traits.bell_back, 0, 1),
+	FIELD(traits.bell_leads, 0, 1),
+	FIELD(traits.bell_opmod, 0, 1),
+	FIELD(traits.ring_voids_copy, 0, 1),
+	FIELD(traits.wait_16, 0, 1),
+	FIELD(traits.wait_of_all, 0, 1),
+	FIELD(traits.wait_for_good, 0, 1),
+	FIELD(traits.any_cq_offset, 0, 1),
+	FIELD(traits.looks_at_reserved, 0, 1),
+	FIELD(traits.waits_for_receive, 0, 1),
+	FIELD(traits.atomics_wait, 0, 1),
+	FIELD(traits.order_ignored, 0, 1),
 };
 
 static uint64_t get_field(const struct field *f, const struct bf_mlx5_profile *p)
