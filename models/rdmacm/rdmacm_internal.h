@@ -29,7 +29,7 @@
 #define BF_CM_MAX_RETRIES 15u
 #define BF_CM_MRA_TIMEOUT_MAX 24u
 #define BF_CM_PACKET_LIFETIME 16u
-#define BF_CM_ACK_DELAY 16u /* of the device (models/uverbs/query.c) */
+#define BF_CM_ACK_DELAY 16u /* of the device (models/uverbs/mlx5/query.c) */
 #define BF_CM_HOP_LIMIT 64u
 #define BF_CM_SGID_INDEX 3u /* RoCE v2, of the IPv4 address (models/uverbs/gid.c) */
 #define BF_CM_PKEY 0xffffu

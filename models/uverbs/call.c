@@ -126,6 +126,13 @@ int bf_uv_response(struct bf_uv_call *c, const void *from, uint32_t size)
 	return bf_uv_put(c, &c->core_out, from, size);
 }
 
+int bf_uv_dmabuf(struct bf_uv_call *c, int fd, uint64_t *address, uint64_t len)
+{
+	const struct bf_uverbs_host *h = &c->u->opts.host;
+
+	return h->dmabuf ? h->dmabuf(h->arg, fd, *address, len, address) : -EOPNOTSUPP;
+}
+
 int bf_uv_done(struct bf_uv_call *c)
 {
 	(void)c;

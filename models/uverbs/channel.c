@@ -24,7 +24,7 @@ static void release(struct bf_uv_channel *ch)
 
 	if (f->async == ch)
 		f->async = NULL;
-	bf_uv_unsubscribe_channel(ch);
+	bf_uv_provider(ch->o.file->u)->channel_gone(ch);
 	unlink_channel(ch);
 	f->u->count.channels--;
 	free(ch);
@@ -40,7 +40,7 @@ static void forget(struct bf_uverbs_file *f, int fd)
 		if (ch->fd != fd || ch->closed)
 			continue;
 		ch->closed = true;
-		bf_uv_unsubscribe_channel(ch);
+		bf_uv_provider(ch->o.file->u)->channel_gone(ch);
 		if (!o->users)
 			release(ch);
 	}

@@ -154,11 +154,11 @@ int bf_uverbs_ioctl(struct bf_uverbs_file *f, uint64_t request, uint64_t arg)
 		return -EINVAL;
 	if (head.reserved1 || head.reserved2)
 		return -EPROTONOSUPPORT;
-	if (head.driver_id != RDMA_DRIVER_MLX5)
+	if (head.driver_id != bf_uv_provider(f->u)->driver_id)
 		return -EINVAL;
 	c.object_id = head.object_id;
 	c.method_id = head.method_id;
-	c.method = bf_uv_method_find(head.object_id, head.method_id);
+	c.method = bf_uv_method_find(f->u, head.object_id, head.method_id);
 	if (!c.method) {
 		bf_uv_unknown_record(&c, 0, 0xffff, -EPROTONOSUPPORT);
 		return -EPROTONOSUPPORT;

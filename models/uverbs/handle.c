@@ -21,8 +21,10 @@ static int grow(struct bf_uverbs_file *f)
 	return 0;
 }
 
-static uint32_t *count_of(struct bf_uverbs_counts *n, uint16_t type)
+static uint32_t *count_of(struct bf_uverbs *u, uint16_t type)
 {
+	struct bf_uverbs_counts *n = &u->count;
+
 	switch (type) {
 	case UVERBS_OBJECT_PD:
 		return &n->pds;
@@ -38,12 +40,8 @@ static uint32_t *count_of(struct bf_uverbs_counts *n, uint16_t type)
 		return &n->srqs;
 	case UVERBS_OBJECT_AH:
 		return &n->ahs;
-	case MLX5_IB_OBJECT_UAR:
-		return &n->uars;
-	case MLX5_IB_OBJECT_DEVX_UMEM:
-		return &n->umems;
 	default:
-		return &n->devx_objects;
+		return bf_uv_provider(u)->count(n, type);
 	}
 }
 
@@ -65,7 +63,7 @@ void *bf_uv_new(struct bf_uv_call *c, uint16_t type, size_t size)
 	o->prev = f->newest;
 	*(f->newest ? &f->newest->next : &f->oldest) = o;
 	f->newest = o;
-	++*count_of(&f->u->count, type);
+	++*count_of(f->u, type);
 	c->handle = o->handle;
 	return o;
 }
@@ -79,35 +77,8 @@ void bf_uv_free(struct bf_uv_object *o)
 		f->first_free = o->handle;
 	*(o->prev ? &o->prev->next : &f->oldest) = o->next;
 	*(o->next ? &o->next->prev : &f->newest) = o->prev;
-	--*count_of(&f->u->count, o->type);
+	--*count_of(f->u, o->type);
 	free(o);
-}
-
-/* Each returns 0 when the device has let go; the object is freed here. */
-static int destroy_one(struct bf_uv_object *o, bool forced)
-{
-	switch (o->type) {
-	case UVERBS_OBJECT_PD:
-		return bf_uv_pd_destroy(o, forced);
-	case UVERBS_OBJECT_MR:
-		return bf_uv_mr_destroy(o, forced);
-	case UVERBS_OBJECT_MW:
-		return bf_uv_mw_destroy(o, forced);
-	case UVERBS_OBJECT_CQ:
-		return bf_uv_cq_destroy(o, forced);
-	case UVERBS_OBJECT_QP:
-		return bf_uv_qp_destroy(o, forced);
-	case UVERBS_OBJECT_SRQ:
-		return bf_uv_srq_destroy(o, forced);
-	case UVERBS_OBJECT_AH:
-		return bf_uv_ah_destroy(o, forced);
-	case MLX5_IB_OBJECT_UAR:
-		return bf_uv_uar_destroy(o, forced);
-	case MLX5_IB_OBJECT_DEVX_UMEM:
-		return bf_uv_umem_destroy(o, forced);
-	default:
-		return bf_uv_devx_destroy(o, forced);
-	}
 }
 
 int bf_uv_destroy(struct bf_uv_object *o, bool forced)
@@ -116,7 +87,7 @@ int bf_uv_destroy(struct bf_uv_object *o, bool forced)
 
 	if (o->users && !forced)
 		return -EBUSY;
-	err = destroy_one(o, forced);
+	err = bf_uv_provider(o->file->u)->destroy(o, forced);
 	if (err && !forced)
 		return err;
 	bf_uv_free(o);
@@ -175,4 +146,32 @@ void bf_uv_close_objects(struct bf_uverbs_file *f)
 	free(f->objects);
 	f->objects = NULL;
 	f->handles = 0;
+}
+
+/* Handles of a kind, for a program that imports a context. */
+int bf_uv_info_handles(struct bf_uv_call *c)
+{
+	const struct bf_uv_attr *room = bf_uv_attr(c, UVERBS_ATTR_INFO_HANDLES_LIST);
+	struct bf_uv_bytes at = room->bytes;
+	uint32_t total = 0;
+	uint64_t kind;
+
+	if (!c->f->context)
+		return -EINVAL;
+	if (bf_uv_attr_get(c, UVERBS_ATTR_INFO_OBJECT_ID, &kind, sizeof(kind)))
+		return -EFAULT;
+	for (const struct bf_uv_object *o = c->f->oldest; o && at.len >= 4; o = o->next) {
+		struct bf_uv_bytes one = { .address = at.address, .len = 4 };
+
+		if (o->type != kind)
+			continue;
+		if (bf_uv_put(c, &one, &o->handle, sizeof(o->handle)))
+			return -EFAULT;
+		at.address += 4;
+		at.len -= 4;
+		total++;
+	}
+	if (bf_uv_put(c, &at, NULL, 0) || bf_uv_attr_mark(c, UVERBS_ATTR_INFO_HANDLES_LIST))
+		return -EFAULT;
+	return bf_uv_attr_put(c, UVERBS_ATTR_INFO_TOTAL_HANDLES, &total, sizeof(total));
 }

@@ -3,15 +3,6 @@
 
 #include <stdlib.h>
 
-static int command(struct bf_uverbs *u, uint32_t opcode, uint32_t qpn, const uint8_t gid[16])
-{
-	uint8_t in[BF_MCG_LEN] = { 0 }, out[16];
-
-	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qpn);
-	memcpy(in + BF_MCG_GID, gid, 16);
-	return bf_uv_cmd(u, opcode, in, sizeof(in), out, sizeof(out));
-}
-
 static struct bf_uv_mcast **find(struct bf_uv_qp *qp, const uint8_t gid[16], uint16_t mlid)
 {
 	struct bf_uv_mcast **at = &qp->mcast;
@@ -54,7 +45,7 @@ int bf_uv_attach_mcast(struct bf_uv_call *c)
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	err = command(c->u, BF_MLX5_CMD_ATTACH_TO_MCG, qp->qpn, cmd.gid);
+	err = bf_uv_provider(c->u)->mcast(c->u, true, qp->qpn, cmd.gid);
 	if (err) {
 		free(m);
 		return err;
@@ -77,7 +68,7 @@ int bf_uv_detach_mcast(struct bf_uv_call *c)
 	m = *at;
 	if (!m)
 		return -EINVAL;
-	err = command(c->u, BF_MLX5_CMD_DETACH_FROM_MCG, qp->qpn, cmd.gid);
+	err = bf_uv_provider(c->u)->mcast(c->u, false, qp->qpn, cmd.gid);
 	if (err)
 		return err;
 	*at = m->next;
@@ -90,7 +81,7 @@ void bf_uv_mcast_drop(struct bf_uv_qp *qp)
 	while (qp->mcast) {
 		struct bf_uv_mcast *m = qp->mcast;
 
-		command(qp->o.file->u, BF_MLX5_CMD_DETACH_FROM_MCG, qp->qpn, m->gid);
+		bf_uv_provider(qp->o.file->u)->mcast(qp->o.file->u, false, qp->qpn, m->gid);
 		qp->mcast = m->next;
 		free(m);
 	}

@@ -65,43 +65,20 @@ static void put_guid(const struct tree *t, const char *file)
 }
 
 /*
- * A ConnectX-7 by its PCI names (vendor 15b3, device 1021). The device number is that of /dev/null, which is what the
- * surroundings open in its place: it must agree with what stat(2) says of the descriptor.
+ * The device number is that of /dev/null, which is what the surroundings open in its place: it must agree with what
+ * stat(2) says of the descriptor.
  */
 void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 		     void (*fn)(void *arg, const char *path, const char *text), void *arg)
 {
-	static const char *const files[][2] = {
-		{ "node_type", "1: CA" },
-		{ "fw_ver", "28.39.1002" },
-		{ "hw_rev", "0" },
-		{ "board_id", "BELFRY0000001" },
-		{ "hca_type", "MT4129" },
-		{ "node_desc", "belfry" },
-		{ "device/vendor", "0x15b3" },
-		{ "device/device", "0x1021" },
-		{ "device/subsystem_vendor", "0x15b3" },
-		{ "device/subsystem_device", "0x0023" },
-		{ "device/modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00" },
-		{ "ports/1/link_layer", "Ethernet" },
-		{ "ports/1/state", "4: ACTIVE" },
-		{ "ports/1/phys_state", "5: LinkUp" },
-		{ "ports/1/rate", "400 Gb/sec (4X NDR)" },
-		{ "ports/1/lid", "0x0" },
-		{ "ports/1/sm_lid", "0x0" },
-		{ "ports/1/sm_sl", "0" },
-		{ "ports/1/lid_mask_count", "0" },
-		{ "ports/1/cap_mask", "0x04010000" },
-		{ "ports/1/pkeys/0", "0xffff" },
-	};
 	const struct tree t = { opts, index, fn, arg };
 
 	fn(arg, "infiniband_verbs/abi_version", "6");
 	put_verbs(&t, "ibdev", opts->name);
 	put_verbs(&t, "dev", "1:3");
 	put_verbs(&t, "abi_version", "1");
-	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++)
-		put(&t, files[i][0], files[i][1]);
+	for (const char *const(*file)[2] = opts->provider->identity; (*file)[0]; file++)
+		put(&t, (*file)[0], (*file)[1]);
 	put_guid(&t, "node_guid");
 	put_guid(&t, "sys_image_guid");
 	put_gids(&t);

@@ -1,11 +1,12 @@
 /*
- * The kernel's half of an RDMA device: what lies between the ioctls and writes of libibverbs and libmlx5 and the
- * command mailbox of the ConnectX model.
+ * The kernel's half of an RDMA device: what lies between the ioctls and writes of libibverbs and the command mailbox of
+ * a device model.
  *
- * It plays ib_uverbs and mlx5_ib: requests of the uverbs ABI are decoded into typed ones (decode*.c: strict on lengths,
- * driven by tables), objects get handles of the file that made them (handle.c), and each becomes the device commands
- * that mlx5_ib would send (pd.c, mr.c, cq.c, qp.c, srq.c, devx.c and so on). The device never learns that the kernel is
- * not one: rings, records and doorbells are the program's, and events come from event queues in memory.
+ * It plays ib_uverbs: requests of the uverbs ABI are decoded into typed ones (decode*.c: strict on lengths, driven by
+ * tables), and objects get handles of the file that made them (handle.c). What only a driver can do is its provider's
+ * (struct bf_uv_provider in uverbs_internal.h, a descriptor of methods): mlx5/ plays mlx5_ib, and each object becomes
+ * the device commands that mlx5_ib would send (mlx5/mr.c, cq.c, qp.c and so on). The device never learns that the
+ * kernel is not one: rings, records and doorbells are the program's, and events come from event queues in memory.
  *
  * It makes no system call: whatever needs one is asked of the surroundings (struct bf_uverbs_host). Memory addresses of
  * the program are I/O addresses of the device (the surroundings map them one to one).
@@ -19,16 +20,22 @@
 #ifndef BELFRY_MODELS_UVERBS_UVERBS_H
 #define BELFRY_MODELS_UVERBS_UVERBS_H
 
-#include "models/mlx5/mlx5.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/iommu.h"
+#include "sim/mem.h"
+#include "sim/sim.h"
 
 struct bf_uverbs;      /* one device, such as mlx5_0 */
+struct bf_uv_provider; /* the driver below the verbs: models/uverbs/mlx5/mlx5_ib.h */
 struct bf_uverbs_file; /* an open /dev/infiniband/uverbs0 */
 
 #define BF_UVERBS_PAGE 4096u
 
 /* What a program may map, as the kernel said it in an mmap offset: a UAR page, or a page to read. */
 struct bf_uverbs_mapping {
-	struct bf_region *region; /* of the UAR page (bf_mlx5_uar()); NULL: the other kind */
+	struct bf_region *region; /* of the UAR page; NULL: the other kind */
 	uint32_t uar;             /* its number */
 	bool write_combining;     /* a BlueFlame page; otherwise uncached */
 	const uint8_t *page;      /* the other kind's BF_UVERBS_PAGE bytes, which never change */
@@ -68,9 +75,10 @@ struct bf_uverbs_host {
 };
 
 struct bf_uverbs_opts {
-	const char *name;       /* "mlx5_0" */
-	struct bf_mlx5 *device; /* borrowed */
-	struct bf_space *space; /* where the kernel's own event queues live; the device's */
+	const char *name;                      /* "mlx5_0" */
+	const struct bf_uv_provider *provider; /* the driver, such as bf_mlx5_ib */
+	void *device;                          /* what it drives, borrowed */
+	struct bf_space *space;                /* where the kernel's own event queues live; the device's */
 	struct bf_ioas *ioas;
 	struct bf_uverbs_host host;
 	uint32_t ipv4; /* of the port: GIDs are made from it */
@@ -100,7 +108,7 @@ int bf_uverbs_ioctl(struct bf_uverbs_file *f, uint64_t request, uint64_t arg);
 int64_t bf_uverbs_write(struct bf_uverbs_file *f, uint64_t address, uint64_t len);
 int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out);
 
-/* The device's interrupt: hand it to struct bf_mlx5_opts.irq with the uverbs as owner. */
+/* The device's interrupt: the device model's owner hands it on, with the uverbs. */
 void bf_uverbs_irq(void *uverbs, uint32_t vector);
 
 /* The path MTU of its ports, as the verbs number it (enum ibv_mtu): 1 is 256 bytes, 5 is 4096. */

@@ -4,7 +4,8 @@
  *
  * A request arrives in decode.c (ioctl) or decode_write.c (write, and the write commands that an ioctl carries), which
  * check it against a row of a table and call the row's handler in the file of its object. A handler reads what is left
- * to read, sends device commands (device.c: bf_uv_cmd()), and answers.
+ * to read, has the device do it, and answers. What is the same for every device is here; a verb that needs the device
+ * goes to its provider (struct bf_uv_provider), whose handlers are in a folder of its own, such as mlx5/.
  */
 #ifndef BELFRY_MODELS_UVERBS_INTERNAL_H
 #define BELFRY_MODELS_UVERBS_INTERNAL_H
@@ -13,35 +14,20 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
+#include <string.h>
 
 #include "models/uverbs/records.h"
 #include "models/uverbs/uverbs.h"
+#include "sim/bytes.h"
 
 #define BF_UV_PAGE BF_UVERBS_PAGE
 #define BF_UV_VECTORS 4u   /* completion vectors, an event queue each */
 #define BF_UV_GIDS 4u      /* RoCE v1 and v2, link-local and of the IPv4 address */
 #define BF_UV_GID_ROOM 16u /* places in the table, of which those are taken */
 #define BF_UV_PKEY 0xffffu
-#define BF_UV_CLOCK_MASK 0x7fffffffffffffffull /* of time stamps, which count nanoseconds */
 #define BF_UV_NO_HANDLE UINT32_MAX
-#define BF_UV_ATTRS 16u         /* most rows of a method's table */
-#define BF_UV_CMD_MAX 65536u    /* bytes of a DEVX command block: the length of an attribute has 16 bits */
-#define BF_UV_LOG_MAX_QP_SZ 15u /* WQEBBs of a send queue, WQEs of a receive queue */
-#define BF_UV_LOG_MAX_CQ_SZ 22u
-#define BF_UV_MAX_SGE 30u
-#define BF_UV_MAX_SRQ_WR 32767u
-#define BF_UV_MAX_SRQ_SGE 31u
-#define BF_UV_MAX_RD_ATOM 16u
-
-/* Static UARs of a file (no dynamic ones): pages with two registers each that the kernel deals out. */
-#define BF_UV_STATIC_UARS 16u
-#define BF_UV_REGS_PER_UAR 4u /* as the program numbers them */
-#define BF_UV_KERNEL_REGS 2u  /* as the kernel deals them: the last two are for fast paths */
-
+#define BF_UV_ATTRS 16u /* most rows of a method's table */
 /* Bytes in or out: in the program's memory, or (`local`) inside the request. */
 struct bf_uv_bytes {
 	const uint8_t *local;
@@ -123,7 +109,7 @@ struct bf_uv_object {
 	struct bf_uverbs_file *file;
 	struct bf_uv_object *prev, *next; /* in order of creation */
 	uint32_t handle, users;
-	uint16_t type; /* UVERBS_OBJECT_*, MLX5_IB_OBJECT_* */
+	uint16_t type; /* UVERBS_OBJECT_*, or one of the provider's */
 };
 
 /* A descriptor from which the program reads events. It may outlive its place in the file's list: see `closed`. */
@@ -131,8 +117,8 @@ struct bf_uv_channel {
 	struct bf_uv_object o; /* without a handle */
 	int fd;
 	uint32_t flags;
-	bool closed; /* the number was given out anew: the program has closed this one */
-	struct bf_uv_subscription *subscriptions;
+	bool closed;                              /* the number was given out anew: the program has closed this one */
+	struct bf_uv_subscription *subscriptions; /* the provider's: what a channel of its own is to tell */
 };
 
 struct bf_uv_pd {
@@ -213,92 +199,95 @@ struct bf_uv_ah {
 	struct bf_uv_pd *pd;
 };
 
-struct bf_uv_uar {
-	struct bf_uv_object o;
-	uint32_t uar;
-	uint32_t entry; /* of its mmap offset */
-	bool write_combining;
-};
-
-struct bf_uv_umem {
-	struct bf_uv_object o;
-	uint32_t id;
-};
-
-/* A DEVX object, and the command that destroys it. */
-struct bf_uv_devx {
-	struct bf_uv_object o;
-	uint32_t number;
-	uint16_t opcode; /* that created it */
-	uint8_t destroy[32];
-	uint32_t destroy_len;
-};
-
-/* A DEVX event channel wants events of a type, of one object or (`object` NULL) of none in particular. */
-struct bf_uv_subscription {
-	struct bf_uv_subscription *next;
-	struct bf_uv_object *object;
-	uint64_t cookie;
-	uint32_t number;
-	uint16_t type;
-};
-
-/* Objects by the device's number, for events. */
-struct bf_uv_gsi;
-
-#define BF_UV_BUCKETS 256u
-
-/* An event queue in memory. */
-struct bf_uv_eq {
-	uint8_t *ring;
-	uint32_t eqn, entries, ci;
-	bool open;
-};
-
 struct bf_uverbs {
 	struct bf_sim *sim;
 	struct bf_uverbs_opts opts;
 	struct bf_uverbs_file *files;
-	struct bf_region *eq_mem;
-	struct bf_uv_eq eq[1 + BF_UV_VECTORS]; /* asynchronous events first */
-	uint32_t uar;                          /* the kernel's own */
 	uint32_t actor;
 	uint32_t last_file;
-	uint8_t key_variant;
-	bool has_uar, eq_mapped;
-	struct bf_uv_cq *cqs[BF_UV_BUCKETS];
-	struct bf_uv_qp *qps[BF_UV_BUCKETS];
-	struct bf_uv_srq *srqs[BF_UV_BUCKETS];
-	struct bf_uv_gsi *gsi; /* NULL: nobody manages */
 	struct bf_uverbs_counts count;
-	uint8_t clock[BF_UV_PAGE]; /* struct mlx5_ib_clock_info: programs map it */
 };
 
 struct bf_uverbs_file {
 	struct bf_uverbs *u;
 	struct bf_uverbs_file *next;
 	uint32_t number;
-	bool context, devx, dynamic, cqe_version, closing;
-	struct mlx5_ib_alloc_ucontext_resp answer; /* to its GET_CONTEXT */
-	uint32_t static_uars, uar[BF_UV_STATIC_UARS];
-	uint8_t reg_users[BF_UV_STATIC_UARS * BF_UV_KERNEL_REGS];
+	bool context, closing;
 	struct bf_uv_object **objects; /* by handle */
 	uint32_t handles, first_free;
 	struct bf_uv_object *oldest, *newest;
 	struct bf_uv_channel *channels; /* all of this file's; list by o.next */
 	struct bf_uv_channel *async;    /* the one that objects without their own use */
-	uint32_t last_entry;            /* of mmap offsets */
 	uint32_t comp_read, async_read; /* events that were read of the object that was destroyed last */
 };
 
-/* device.c */
-/* Sends a mailbox. 0, or what Linux makes of the status. */
-int bf_uv_cmd(struct bf_uverbs *u, uint32_t opcode, void *in, size_t in_len, void *out, size_t out_len);
-/* A mailbox of 16 bytes with `number`; returns the number in the answer by `out` (may be NULL). */
-int bf_uv_simple(struct bf_uverbs *u, uint32_t opcode, uint32_t number, uint32_t *out);
-int bf_uv_status_errno(uint32_t status);
-/* The device's capabilities of a type (BF_HCA_CAP_*), BF_HCA_CAP_LEN bytes of them. */
-int bf_uv_caps(struct bf_uverbs *u, uint32_t type, uint8_t cap[BF_HCA_CAP_LEN]);
+/* Verbs that need the device: each is a handler of a method or command (methods.c, commands.c). */
+#define BF_UV_VERBS(V)                                                                                                 \
+	V(get_context)                                                                                                 \
+	V(get_context_write)                                                                                           \
+	V(query_device)                                                                                                \
+	V(query_device_ex)                                                                                             \
+	V(query_port)                                                                                                  \
+	V(query_port_write)                                                                                            \
+	V(alloc_pd)                                                                                                    \
+	V(create_ah)                                                                                                   \
+	V(reg_mr)                                                                                                      \
+	V(rereg_mr)                                                                                                    \
+	V(reg_dmabuf_mr)                                                                                               \
+	V(advise_mr)                                                                                                   \
+	V(query_mr)                                                                                                    \
+	V(alloc_mw)                                                                                                    \
+	V(create_cq)                                                                                                   \
+	V(create_cq_write)                                                                                             \
+	V(create_cq_ex)                                                                                                \
+	V(resize_cq)                                                                                                   \
+	V(modify_cq)                                                                                                   \
+	V(create_qp)                                                                                                   \
+	V(create_qp_write)                                                                                             \
+	V(create_qp_ex)                                                                                                \
+	V(modify_qp)                                                                                                   \
+	V(modify_qp_ex)                                                                                                \
+	V(query_qp)                                                                                                    \
+	V(create_srq)                                                                                                  \
+	V(create_srq_write)                                                                                            \
+	V(create_xsrq)                                                                                                 \
+	V(modify_srq)                                                                                                  \
+	V(query_srq)
+
+/*
+ * A driver below the verbs, as mlx5_ib is one. `device_size` and `file_size` are of structures that begin with struct
+ * bf_uverbs and struct bf_uverbs_file; they are zero but for that.
+ */
+struct bf_uv_provider {
+	uint32_t driver_id; /* RDMA_DRIVER_* */
+	size_t device_size, file_size;
+	int (*open)(struct bf_uverbs *u);   /* 0 or a negative errno, text in sim->error */
+	void (*close)(struct bf_uverbs *u); /* also after open() failed */
+	void (*irq)(struct bf_uverbs *u, uint32_t vector);
+	void (*file_close)(struct bf_uverbs_file *f); /* its objects have gone */
+	int (*mmap)(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out);
+	void (*channel_gone)(struct bf_uv_channel *ch); /* nobody reads it any more */
+	/* Attaches a queue pair to a multicast group, or detaches it. */
+	int (*mcast)(struct bf_uverbs *u, bool attach, uint32_t qpn, const uint8_t gid[16]);
+	/* The device lets go of an object, which is freed then: 0, or why not. `forced`: it will be freed all the same.
+	 */
+	int (*destroy)(struct bf_uv_object *o, bool forced);
+	/* Where objects of the provider's own kinds are counted. */
+	uint32_t *(*count)(struct bf_uverbs_counts *n, uint16_t type);
+	int (*mad_open)(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner);
+	int (*mad_send)(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD]);
+	void (*mad_close)(struct bf_uverbs *u);
+	const char *const (*identity)[2]; /* files below /sys/class/infiniband/NAME, and their texts; ends with NULL */
+	const struct bf_uv_method *methods;         /* beside those of every device; the last has no name */
+#define V(verb) int (*verb)(struct bf_uv_call * c); /* NULL: not supported */
+	BF_UV_VERBS(V)
+#undef V
+};
+
+static inline const struct bf_uv_provider *bf_uv_provider(const struct bf_uverbs *u)
+{
+	return u->opts.provider;
+}
 
 /* call.c: bytes of a request. All return 0 or -EFAULT (or what they say). */
 /* At most `size` bytes; what the program did not give is zero. */
@@ -326,7 +315,7 @@ void bf_uv_call_record(struct bf_uv_call *c, int status);
 void bf_uv_unknown_record(struct bf_uv_call *c, uint32_t command, uint16_t attr, int status);
 
 /* decode.c, decode_write.c, methods.c, commands.c */
-const struct bf_uv_method *bf_uv_method_find(uint16_t object, uint16_t method);
+const struct bf_uv_method *bf_uv_method_find(const struct bf_uverbs *u, uint16_t object, uint16_t method);
 const struct bf_uv_command *bf_uv_command_find(uint32_t number);
 int bf_uv_invoke_write(struct bf_uv_call *c);
 
@@ -365,29 +354,7 @@ void bf_uv_put_raw(struct bf_uv_channel *ch, const void *event, uint32_t len, ui
 int bf_uv_create_comp_channel(struct bf_uv_call *c);
 int bf_uv_alloc_async(struct bf_uv_call *c);
 
-/* eq.c */
-int bf_uv_eqs_open(struct bf_uverbs *u);
-void bf_uv_eqs_close(struct bf_uverbs *u);
-/* Looks at an event queue for what its interrupt has not told yet. */
-void bf_uv_eq_read(struct bf_uverbs *u, uint32_t vector);
-
-/* gsi.c */
-void bf_uv_gsi_close(struct bf_uv_gsi *g);
-bool bf_uv_gsi_has(const struct bf_uv_gsi *g, uint32_t cqn); /* is that its completion queue? `g` may be NULL */
-void bf_uv_gsi_poll(struct bf_uv_gsi *g);
-
-/* context.c */
-int bf_uv_get_context(struct bf_uv_call *c);
-int bf_uv_get_context_write(struct bf_uv_call *c);
-int bf_uv_query_context(struct bf_uv_call *c);
-void bf_uv_context_close(struct bf_uverbs_file *f);
-
 /* query.c, gid.c */
-int bf_uv_query_device(struct bf_uv_call *c);
-int bf_uv_query_device_ex(struct bf_uv_call *c);
-int bf_uv_query_port(struct bf_uv_call *c);
-int bf_uv_query_port_write(struct bf_uv_call *c);
-int bf_uv_query_port_mlx5(struct bf_uv_call *c);
 int bf_uv_info_handles(struct bf_uv_call *c);
 int bf_uv_query_gid_table(struct bf_uv_call *c);
 int bf_uv_query_gid_entry(struct bf_uv_call *c);
@@ -397,118 +364,35 @@ bool bf_uv_gid_is_group(const uint8_t gid[16]); /* rdma/ib_addr.h rdma_is_multic
 /* What the wire knows: the IPv4-mapped form of a GID and the MAC of its owner. -EINVAL when it leads nowhere. */
 int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6]);
 
-/* pd.c */
-int bf_uv_alloc_pd(struct bf_uv_call *c);
-int bf_uv_dealloc_pd(struct bf_uv_call *c);
-int bf_uv_query_pd(struct bf_uv_call *c);
-int bf_uv_pd_destroy(struct bf_uv_object *o, bool forced);
-
-/* mr.c, mw.c */
-int bf_uv_reg_mr(struct bf_uv_call *c);
-int bf_uv_reg_dmabuf_mr(struct bf_uv_call *c);
 /* The program's address of what lies at `*address` of a DMA-BUF. 0 or a negative errno. */
 int bf_uv_dmabuf(struct bf_uv_call *c, int fd, uint64_t *address, uint64_t len);
-int bf_uv_rereg_mr(struct bf_uv_call *c);
-int bf_uv_dereg_mr(struct bf_uv_call *c);
-int bf_uv_advise_mr(struct bf_uv_call *c);
-int bf_uv_query_mr(struct bf_uv_call *c);
-int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_alloc_mw(struct bf_uv_call *c);
-int bf_uv_dealloc_mw(struct bf_uv_call *c);
-int bf_uv_mw_destroy(struct bf_uv_object *o, bool forced);
 
-/* cq.c */
-int bf_uv_create_cq(struct bf_uv_call *c);
-int bf_uv_create_cq_write(struct bf_uv_call *c);
-int bf_uv_create_cq_ex(struct bf_uv_call *c);
-int bf_uv_resize_cq(struct bf_uv_call *c);
-int bf_uv_modify_cq(struct bf_uv_call *c);
-int bf_uv_destroy_cq(struct bf_uv_call *c);
-int bf_uv_destroy_cq_write(struct bf_uv_call *c);
-int bf_uv_cq_destroy(struct bf_uv_object *o, bool forced);
-
-/* qp.c, qp_modify.c, qp_query.c, dct.c, mcast.c */
-struct bf_uv_qp_args {
-	struct bf_uv_pd *pd;
-	struct bf_uv_cq *send_cq, *recv_cq;
-	struct bf_uv_srq *srq;
-	struct bf_uv_channel *async;
-	uint64_t user_handle;
-	struct ib_uverbs_qp_cap cap;
-	uint32_t flags;
-	uint8_t type, sig_all;
-};
-int bf_uv_create_qp(struct bf_uv_call *c);
-int bf_uv_create_qp_write(struct bf_uv_call *c);
-int bf_uv_create_qp_ex(struct bf_uv_call *c);
-int bf_uv_destroy_qp(struct bf_uv_call *c);
-int bf_uv_destroy_qp_write(struct bf_uv_call *c);
-int bf_uv_qp_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_modify_qp(struct bf_uv_call *c);
-int bf_uv_modify_qp_ex(struct bf_uv_call *c);
-int bf_uv_query_qp(struct bf_uv_call *c);
 int bf_uv_attach_mcast(struct bf_uv_call *c);
 int bf_uv_detach_mcast(struct bf_uv_call *c);
 void bf_uv_mcast_drop(struct bf_uv_qp *qp);
-int bf_uv_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd);
-int bf_uv_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m);
-int bf_uv_dct_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp);
-int bf_uv_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *resp);
-void bf_uv_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp);
-void bf_uv_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp);
 /* Does this step keep to the rules that all drivers share (Linux core/verbs.c ib_modify_qp_is_ok())? */
 bool bf_uv_qp_step_ok(uint8_t type, uint32_t from, uint32_t to, uint32_t mask);
 
-/* srq.c, ah.c */
-int bf_uv_create_srq(struct bf_uv_call *c);
-int bf_uv_create_srq_write(struct bf_uv_call *c);
-int bf_uv_create_xsrq(struct bf_uv_call *c);
-int bf_uv_modify_srq(struct bf_uv_call *c);
-int bf_uv_query_srq(struct bf_uv_call *c);
+/* destroy.c */
+int bf_uv_dealloc_pd(struct bf_uv_call *c);
+int bf_uv_dereg_mr(struct bf_uv_call *c);
+int bf_uv_dealloc_mw(struct bf_uv_call *c);
+int bf_uv_destroy_cq(struct bf_uv_call *c);
+int bf_uv_destroy_cq_write(struct bf_uv_call *c);
+int bf_uv_destroy_qp(struct bf_uv_call *c);
+int bf_uv_destroy_qp_write(struct bf_uv_call *c);
 int bf_uv_destroy_srq(struct bf_uv_call *c);
 int bf_uv_destroy_srq_write(struct bf_uv_call *c);
-int bf_uv_srq_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_create_ah(struct bf_uv_call *c);
 int bf_uv_destroy_ah(struct bf_uv_call *c);
-int bf_uv_ah_destroy(struct bf_uv_object *o, bool forced);
 
-/* uar.c */
-int bf_uv_alloc_uar(struct bf_uv_call *c);
-int bf_uv_uar_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_static_uars(struct bf_uverbs_file *f, uint32_t regs);
-void bf_uv_static_uars_free(struct bf_uverbs_file *f);
-/* Deals a register of the static UARs; `*uar` is its page. */
-int bf_uv_reg_take(struct bf_uverbs_file *f, uint32_t *reg, uint32_t *uar);
-void bf_uv_reg_give(struct bf_uverbs_file *f, uint32_t reg);
-/* How the program numbers it. */
-uint32_t bf_uv_reg_name(uint32_t reg);
-/* The page of a register as the program numbers it; negative errno. */
-int64_t bf_uv_reg_page(const struct bf_uverbs_file *f, uint32_t name);
-
-/* devx.c, devx_umem.c, devx_event.c */
-int bf_uv_devx_other(struct bf_uv_call *c);
-int bf_uv_devx_query_uar(struct bf_uv_call *c);
-int bf_uv_devx_query_eqn(struct bf_uv_call *c);
-int bf_uv_devx_create(struct bf_uv_call *c);
-int bf_uv_devx_modify(struct bf_uv_call *c);
-int bf_uv_devx_query(struct bf_uv_call *c);
-int bf_uv_devx_query_async(struct bf_uv_call *c);
-/* The command that makes objects of the kind that `opcode` modifies or queries. */
-uint32_t bf_uv_devx_maker(uint32_t opcode);
-int bf_uv_devx_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_umem_reg(struct bf_uv_call *c);
-int bf_uv_umem_destroy(struct bf_uv_object *o, bool forced);
-int bf_uv_devx_cmd_fd(struct bf_uv_call *c);
-int bf_uv_devx_event_fd(struct bf_uv_call *c);
-int bf_uv_devx_subscribe(struct bf_uv_call *c);
-void bf_uv_devx_event(struct bf_uverbs *u, uint16_t type, uint32_t number, const uint8_t *eqe);
-/* Subscriptions of a channel or to an object end. */
-void bf_uv_unsubscribe_channel(struct bf_uv_channel *ch);
-void bf_uv_unsubscribe_object(struct bf_uv_object *o);
+/* verbs.c: hand over to the provider. */
+#define V(verb) int bf_uv_##verb(struct bf_uv_call *c);
+BF_UV_VERBS(V)
+#undef V
 
 /* Nothing is to be done besides destroying the object of the handle: methods that destroy. */
 int bf_uv_done(struct bf_uv_call *c);
-/* Methods that a ConnectX would answer and this one has no hardware for. */
+/* Methods that a device might answer and that are not modelled. */
 int bf_uv_refuse(struct bf_uv_call *c);
 
 #endif

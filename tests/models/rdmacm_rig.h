@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/mlx5/mlx5.h"
 #include "models/rdmacm/rdmacm.h"
+#include "models/uverbs/mlx5/mlx5_ib.h"
 
 #define CM_FDS 64
 #define CM_FIRST_FD 100
@@ -162,6 +164,7 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 	CM_MUST(!bf_space_init(&m->space, r->sim, names[index], index));
 	CM_MUST(!bf_ioas_init(&m->ioas, r->sim, names[index], 4096));
 	CM_MUST(!bf_mlx5_create(r->sim, &nic, &m->nic));
+	u.provider = &bf_mlx5_ib;
 	u.device = m->nic;
 	u.host = (struct bf_uverbs_host){ .arg = m,
 					  .channel_open = cm_channel_open,

@@ -473,7 +473,7 @@ static void count_file(void *arg, const char *path, const char *text)
 
 START_TEST(sysfs)
 {
-	struct bf_uverbs_opts opts = { .name = "mlx5_9", .ipv4 = UV_IPV4 };
+	struct bf_uverbs_opts opts = { .provider = &bf_mlx5_ib, .name = "mlx5_9", .ipv4 = UV_IPV4 };
 	uint32_t seen = 0;
 
 	bf_uverbs_sysfs(&opts, 3, count_file, &seen);

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/mlx5/mlx5.h"
 #include "models/mlx5/wqe.h"
+#include "models/uverbs/mlx5/mlx5_ib.h"
 #include "models/uverbs/uverbs.h"
 
 #define UV_MEM (32u << 20)
@@ -226,6 +228,7 @@ static inline int uv_try_open(struct uv_rig *r, const struct bf_mlx5_profile *pr
 	dev.fabric = r->fabric;
 	UV_MUST(!bf_mlx5_create(r->sim, &dev, &r->dev));
 	opts.device = r->dev;
+	opts.provider = &bf_mlx5_ib;
 	r->request = uv_alloc(r, 65536);
 	return bf_uverbs_create(r->sim, &opts, &r->u);
 }

@@ -2,7 +2,7 @@
 # A folder includes only headers of folders below it: sim < models < traces < drivers < tools. Drivers see of the models
 # only the layouts that hardware documents (prm.h); a backend, which joins a driver to a model, sees all of them, and
 # belfry.h has the profiles (profile.h) for those who choose one. Of the models, fabric knows no other, and the RDMA
-# transport only fabric: any NIC can stand on it.
+# transport only fabric: any NIC can stand on it. What every provider of verbs has knows none of them.
 # Includes in quotes are written from the root of the project, so that their folder can be read off.
 set -eu
 
@@ -20,6 +20,11 @@ upward_includes() {
 	{
 		file = $1; header = $2; system_header = $3 == "<"
 		split(file, f, "/"); split(header, h, "/")
+		common_verbs = f[1] == "models" && f[2] == "uverbs" && f[3] != "mlx5"
+		if (common_verbs && (header ~ /^models\/(mlx5|uverbs\/mlx5)\// || header ~ /^rdma\/mlx5/)) {
+			printf "%s: include of \"%s\": what every provider of verbs has knows none of them\n", file, header
+			next
+		}
 		if (!(h[1] in level) && system_header)
 			next
 		if (!(h[1] in level))
@@ -39,7 +44,7 @@ upward_includes() {
 # The check itself must be able to fail: a made-up tree with one wrong include of each kind and the right ones beside.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for folder in sim models/mlx5 models/rdma traces drivers/ibgda drivers/backend tools; do
+for folder in sim models/mlx5 models/rdma models/uverbs/mlx5 traces drivers/ibgda drivers/backend tools; do
 	mkdir -p "$work/$folder"
 done
 printf '#include <stdio.h>\n#include "sim/sim.h"\n' >"$work/sim/good.c"
@@ -48,12 +53,14 @@ printf '  #  include <traces/container/trace.h>\n' >"$work/models/mlx5/bad.h"
 printf '#include "models/fabric/roce.h"\n#include "models/rdma/rdma.h"\n' >"$work/models/rdma/good.c"
 printf '#include "models/mlx5/prm.h"\n' >"$work/models/rdma/bad.c"
 printf '#include "models/rdma/rdma.h"\n' >"$work/models/mlx5/good.c"
+printf '#include <rdma/mlx5-abi.h>\n' >"$work/models/uverbs/bad.c"
+printf '#include <rdma/mlx5-abi.h>\n#include "models/mlx5/mlx5.h"\n' >"$work/models/uverbs/mlx5/good.c"
 printf '#include "tools/cli/cli.h"\n' >"$work/traces/bad.c"
 printf '#define BF_RECORDS_DEF "drivers/ibgda/records.def"\n' >"$work/traces/bad.def"
 printf '#include "models/mlx5/prm.h"\n#include "models/mlx5/mlx5.h"\n' >"$work/drivers/ibgda/bad.h"
 printf '#include "models/mlx5/mlx5.h"\n#include "traces/container/trace.h"\n' >"$work/drivers/backend/good.c"
 printf '#include "cli.h"\n' >"$work/tools/bad.c"
-expected='drivers/ibgda/bad.h models/mlx5/bad.h models/rdma/bad.c sim/bad.c tools/bad.c traces/bad.c traces/bad.def'
+expected='drivers/ibgda/bad.h models/mlx5/bad.h models/rdma/bad.c models/uverbs/bad.c sim/bad.c tools/bad.c traces/bad.c traces/bad.def'
 found=$(upward_includes "$work" | sed 's/:.*//' | LC_ALL=C sort | tr '\n' ' ')
 if [ "$found" != "$expected " ]; then
 	echo "the check is broken: in the made-up tree it found '$found' instead of '$expected'" >&2

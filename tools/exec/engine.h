@@ -19,7 +19,9 @@
 
 #include <signal.h>
 
+#include "models/mlx5/mlx5.h"
 #include "models/rdmacm/rdmacm.h"
+#include "models/uverbs/mlx5/mlx5_ib.h"
 #include "models/uverbs/uverbs.h"
 
 enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };

@@ -129,6 +129,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 	rc = bf_mlx5_create(e->sim, &nic, &d->nic);
 	if (rc)
 		return rc;
+	uverbs.provider = &bf_mlx5_ib;
 	uverbs.device = d->nic;
 	bf_engine_host_init(e, &uverbs.host);
 	return bf_uverbs_create(e->sim, &uverbs, &d->uverbs);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "models/rdmacm/rdmacm.h"
+#include "models/uverbs/mlx5/mlx5_ib.h"
 #include "tools/exec/identity.h"
 
 /* A ConnectX behind a root port of its own, one function a device: /sys/devices/.../NAME and what leads there. */
@@ -179,6 +180,7 @@ static void put_device(struct writer *t, uint32_t udp_ipv4)
 	char below[PATH_MAX], file[32];
 
 	bf_exec_identity(&id, t->index, udp_ipv4);
+	opts.provider = &bf_mlx5_ib;
 	opts.name = id.name;
 	opts.ipv4 = id.ipv4;
 	opts.node_guid = id.node_guid;

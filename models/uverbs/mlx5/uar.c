@@ -1,5 +1,5 @@
 /* UAR pages: those that a program asks for one by one, those it gets with its context, and where it maps them. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 /*
  * An mmap offset counts pages; bits 15:8 say what is mapped. Static pages go by index (0, or with a cache attribute 2
@@ -23,10 +23,10 @@ static uint32_t entry_of(uint64_t token)
 	return ((uint32_t)TOKEN_COMMAND(token) - FIRST_ENTRY) << 16 | (uint32_t)(TOKEN_INDEX(token) & 0xffff);
 }
 
-int bf_uv_alloc_uar(struct bf_uv_call *c)
+int bf_mlx5_ib_alloc_uar(struct bf_uv_call *c)
 {
 	uint32_t length = BF_MLX5_UAR_BYTES;
-	struct bf_uv_uar *uar;
+	struct bf_mlx5_ib_uar *uar;
 	uint64_t type, offset;
 	int err = bf_uv_attr_get(c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type, sizeof(type));
 
@@ -34,18 +34,18 @@ int bf_uv_alloc_uar(struct bf_uv_call *c)
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	if ((c->f->last_entry >> 16) + FIRST_ENTRY >= LAST_ENTRY)
+	if ((bf_mlx5_ib_file_of(c->f)->last_entry >> 16) + FIRST_ENTRY >= LAST_ENTRY)
 		return -ENOMEM;
 	uar = bf_uv_new(c, MLX5_IB_OBJECT_UAR, sizeof(*uar));
 	if (!uar)
 		return -ENOMEM;
-	err = bf_uv_simple(c->u, BF_MLX5_CMD_ALLOC_UAR, 0, &uar->uar);
+	err = bf_mlx5_ib_simple(c->u, BF_MLX5_CMD_ALLOC_UAR, 0, &uar->uar);
 	if (err) {
 		bf_uv_free(&uar->o);
 		return err == -EAGAIN ? -ENOMEM : err;
 	}
 	uar->write_combining = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
-	uar->entry = c->f->last_entry++;
+	uar->entry = bf_mlx5_ib_file_of(c->f)->last_entry++;
 	c->number = uar->uar;
 	offset = token_of(uar->entry) * BF_UV_PAGE;
 	if (bf_uv_attr_put(c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset)) ||
@@ -58,79 +58,81 @@ int bf_uv_alloc_uar(struct bf_uv_call *c)
 	return 0;
 }
 
-int bf_uv_uar_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_uar_destroy(struct bf_uv_object *o, bool forced)
 {
 	(void)forced;
-	return bf_uv_simple(o->file->u, BF_MLX5_CMD_DEALLOC_UAR, ((struct bf_uv_uar *)o)->uar, NULL);
+	return bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DEALLOC_UAR, ((struct bf_mlx5_ib_uar *)o)->uar, NULL);
 }
 
-int bf_uv_static_uars(struct bf_uverbs_file *f, uint32_t regs)
+int bf_mlx5_ib_static_uars(struct bf_uverbs_file *f, uint32_t regs)
 {
-	uint32_t pages = regs / BF_UV_KERNEL_REGS;
+	uint32_t pages = regs / BF_MLX5_IB_KERNEL_REGS;
 	int err = 0;
 
-	if (pages > BF_UV_STATIC_UARS)
+	if (pages > BF_MLX5_IB_STATIC_UARS)
 		return -ENOMEM;
-	while (f->static_uars < pages && !err) {
-		err = bf_uv_simple(f->u, BF_MLX5_CMD_ALLOC_UAR, 0, &f->uar[f->static_uars]);
-		f->static_uars += !err;
+	while (bf_mlx5_ib_file_of(f)->static_uars < pages && !err) {
+		err = bf_mlx5_ib_simple(f->u, BF_MLX5_CMD_ALLOC_UAR, 0,
+					&bf_mlx5_ib_file_of(f)->uar[bf_mlx5_ib_file_of(f)->static_uars]);
+		bf_mlx5_ib_file_of(f)->static_uars += !err;
 	}
 	if (err)
-		bf_uv_static_uars_free(f);
+		bf_mlx5_ib_static_uars_free(f);
 	return err == -EAGAIN ? -ENOMEM : err;
 }
 
-void bf_uv_static_uars_free(struct bf_uverbs_file *f)
+void bf_mlx5_ib_static_uars_free(struct bf_uverbs_file *f)
 {
-	while (f->static_uars)
-		bf_uv_simple(f->u, BF_MLX5_CMD_DEALLOC_UAR, f->uar[--f->static_uars], NULL);
+	while (bf_mlx5_ib_file_of(f)->static_uars)
+		bf_mlx5_ib_simple(f->u, BF_MLX5_CMD_DEALLOC_UAR,
+				  bf_mlx5_ib_file_of(f)->uar[--bf_mlx5_ib_file_of(f)->static_uars], NULL);
 }
 
 /* Register 0 is for everybody (the kernel's "high class" one); the others go to who has the fewest companions. */
-int bf_uv_reg_take(struct bf_uverbs_file *f, uint32_t *reg, uint32_t *uar)
+int bf_mlx5_ib_reg_take(struct bf_uverbs_file *f, uint32_t *reg, uint32_t *uar)
 {
-	uint32_t best = 0, n = f->static_uars * BF_UV_KERNEL_REGS;
+	uint32_t best = 0, n = bf_mlx5_ib_file_of(f)->static_uars * BF_MLX5_IB_KERNEL_REGS;
 
 	if (!n)
 		return -EINVAL;
 	for (uint32_t i = 1; i < n; i++)
-		if (!best || f->reg_users[i] < f->reg_users[best])
+		if (!best || bf_mlx5_ib_file_of(f)->reg_users[i] < bf_mlx5_ib_file_of(f)->reg_users[best])
 			best = i;
-	f->reg_users[best]++;
+	bf_mlx5_ib_file_of(f)->reg_users[best]++;
 	*reg = best;
-	*uar = f->uar[best / BF_UV_KERNEL_REGS];
+	*uar = bf_mlx5_ib_file_of(f)->uar[best / BF_MLX5_IB_KERNEL_REGS];
 	return 0;
 }
 
-void bf_uv_reg_give(struct bf_uverbs_file *f, uint32_t reg)
+void bf_mlx5_ib_reg_give(struct bf_uverbs_file *f, uint32_t reg)
 {
-	f->reg_users[reg]--;
+	bf_mlx5_ib_file_of(f)->reg_users[reg]--;
 }
 
-uint32_t bf_uv_reg_name(uint32_t reg)
+uint32_t bf_mlx5_ib_reg_name(uint32_t reg)
 {
-	return reg / BF_UV_KERNEL_REGS * BF_UV_REGS_PER_UAR + reg % BF_UV_KERNEL_REGS;
+	return reg / BF_MLX5_IB_KERNEL_REGS * BF_MLX5_IB_REGS_PER_UAR + reg % BF_MLX5_IB_KERNEL_REGS;
 }
 
-int64_t bf_uv_reg_page(const struct bf_uverbs_file *f, uint32_t name)
+int64_t bf_mlx5_ib_reg_page(const struct bf_uverbs_file *f, uint32_t name)
 {
-	uint32_t page = name / BF_UV_REGS_PER_UAR;
+	uint32_t page = name / BF_MLX5_IB_REGS_PER_UAR;
 
-	return page < f->static_uars ? (int64_t)f->uar[page] : -EINVAL;
+	return page < bf_mlx5_ib_file_of(f)->static_uars ? (int64_t)bf_mlx5_ib_file_of(f)->uar[page] : -EINVAL;
 }
 
-static const struct bf_uv_uar *find_entry(const struct bf_uverbs_file *f, uint64_t token)
+static const struct bf_mlx5_ib_uar *find_entry(const struct bf_uverbs_file *f, uint64_t token)
 {
 	for (const struct bf_uv_object *o = f->oldest; o; o = o->next)
-		if (o->type == MLX5_IB_OBJECT_UAR && ((const struct bf_uv_uar *)o)->entry == entry_of(token))
-			return (const struct bf_uv_uar *)o;
+		if (o->type == MLX5_IB_OBJECT_UAR && ((const struct bf_mlx5_ib_uar *)o)->entry == entry_of(token))
+			return (const struct bf_mlx5_ib_uar *)o;
 	return NULL;
 }
 
-int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out)
+int bf_mlx5_ib_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, struct bf_uverbs_mapping *out)
 {
 	uint64_t token = offset / BF_UV_PAGE, command = TOKEN_COMMAND(token), index = TOKEN_INDEX(token);
-	const struct bf_uv_uar *dynamic;
+	const struct bf_mlx5_ib_uar *dynamic;
 
 	if (!f->context || offset % BF_UV_PAGE || len != BF_UV_PAGE)
 		return -EINVAL;
@@ -139,9 +141,9 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
 	case MLX5_IB_MMAP_NC_PAGE:
-		if (index >= f->static_uars)
+		if (index >= bf_mlx5_ib_file_of(f)->static_uars)
 			return -EINVAL;
-		out->uar = f->uar[index];
+		out->uar = bf_mlx5_ib_file_of(f)->uar[index];
 		out->write_combining = command != MLX5_IB_MMAP_NC_PAGE;
 		break;
 	case MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES:
@@ -151,7 +153,7 @@ int bf_uverbs_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, stru
 	case MLX5_IB_MMAP_CLOCK_INFO:
 		if (index != MLX5_IB_CLOCK_INFO_V1)
 			return -EINVAL;
-		out->page = f->u->clock;
+		out->page = bf_mlx5_ib_of(f->u)->clock;
 		return 0;
 	default:
 		dynamic = command >= FIRST_ENTRY ? find_entry(f, token) : NULL;

@@ -2,6 +2,7 @@
  * DC targets: the verbs treat them as queue pairs, the device has another object for them. As in hw/mlx5/qp.c, INIT
  * only notes what is wanted, and RTR creates the target.
  */
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 #include "models/uverbs/qp_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #define INIT_NEEDS (BF_UV_QP_STATE | BF_UV_QP_ACCESS_FLAGS | BF_UV_QP_PKEY_INDEX | BF_UV_QP_PORT)
 #define RTR_NEEDS (BF_UV_QP_STATE | BF_UV_QP_MIN_RNR_TIMER | BF_UV_QP_AV | BF_UV_QP_PATH_MTU)
 
-int bf_uv_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd)
+int bf_mlx5_ib_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd)
 {
 	uint8_t *dctc;
 
@@ -22,7 +23,7 @@ int bf_uv_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx
 	BF_MLX5_SET(dctc, BF_DCTC_PD, qp->pd->pdn);
 	BF_MLX5_SET(dctc, BF_DCTC_SRQN, qp->srq->srqn);
 	BF_MLX5_SET(dctc, BF_DCTC_CQN, qp->recv_cq->cqn);
-	BF_MLX5_SET(dctc, BF_DCTC_USER_INDEX, c->f->cqe_version ? ucmd->uidx : 0xffffff);
+	BF_MLX5_SET(dctc, BF_DCTC_USER_INDEX, bf_mlx5_ib_file_of(c->f)->cqe_version ? ucmd->uidx : 0xffffff);
 	bf_put_be64(dctc + BF_DCTC_ACCESS_KEY, ucmd->access_key);
 	return 0;
 }
@@ -58,17 +59,17 @@ static int to_rtr(struct bf_uverbs *u, struct bf_uv_qp *qp, const struct ib_uver
 	BF_MLX5_SET(dctc, BF_DCTC_MTU, m->path_mtu);
 	BF_MLX5_SET(dctc, BF_DCTC_GID_INDEX, m->dest.sgid_index);
 	BF_MLX5_SET(dctc, BF_DCTC_HOP_LIMIT, m->dest.hop_limit);
-	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_DCT, qp->dct, BF_CREATE_DCT_LEN, out, sizeof(out));
+	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_CREATE_DCT, qp->dct, BF_CREATE_DCT_LEN, out, sizeof(out));
 	if (err)
 		return err;
 	qp->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	qp->dest = m->dest;
 	qp->mtu = m->path_mtu;
-	bf_uv_qp_know(u, qp);
+	bf_mlx5_ib_qp_know(u, qp);
 	return 0;
 }
 
-int bf_uv_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m)
+int bf_mlx5_ib_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m)
 {
 	uint32_t to = m->qp_state;
 	int err = -EINVAL;
@@ -85,17 +86,17 @@ int bf_uv_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_
 	return err;
 }
 
-int bf_uv_dct_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp)
+int bf_mlx5_ib_dct_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp)
 {
 	int err;
 
 	if (qp->state != BF_UV_QPS_RTR)
 		return 0;
-	err = bf_uv_simple(u, BF_MLX5_CMD_DRAIN_DCT, qp->qpn, NULL);
-	return err ? err : bf_uv_simple(u, BF_MLX5_CMD_DESTROY_DCT, qp->qpn, NULL);
+	err = bf_mlx5_ib_simple(u, BF_MLX5_CMD_DRAIN_DCT, qp->qpn, NULL);
+	return err ? err : bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_DCT, qp->qpn, NULL);
 }
 
-int bf_uv_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *resp)
+int bf_mlx5_ib_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *resp)
 {
 	uint8_t in[16] = { 0 }, out[BF_DCT_DCTC + BF_DCTC_LEN];
 	int err;
@@ -106,7 +107,7 @@ int bf_uv_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_q
 	if (qp->state != BF_UV_QPS_RTR)
 		return -EINVAL;
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
-	err = bf_uv_cmd(u, BF_MLX5_CMD_QUERY_DCT, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_QUERY_DCT, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		resp->min_rnr_timer = (uint8_t)BF_MLX5_GET(out + BF_DCT_DCTC, BF_DCTC_MIN_RNR_NAK);
 	return err;

@@ -1,5 +1,5 @@
 /* Completion queues: rings of the program, told to the device by address. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include "sim/bits.h"
 
@@ -17,10 +17,10 @@ struct cq_args {
 /* The program wants room for `cqe` entries; a ring has one more than it holds (hw/mlx5/cq.c). */
 static int ring_size(uint32_t cqe, uint32_t *log)
 {
-	if (cqe > 1u << BF_UV_LOG_MAX_CQ_SZ)
+	if (cqe > 1u << BF_MLX5_IB_LOG_MAX_CQ_SZ)
 		return -EINVAL;
 	*log = bf_log2_up(cqe + 1);
-	return *log > BF_UV_LOG_MAX_CQ_SZ ? -EINVAL : 0;
+	return *log > BF_MLX5_IB_LOG_MAX_CQ_SZ ? -EINVAL : 0;
 }
 
 /* CQC.cqe_sz; only entries of 128 bytes can be padded. */
@@ -41,7 +41,7 @@ static int64_t uar_of(const struct bf_uverbs_file *f, const struct mlx5_ib_creat
 {
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
 		return ucmd->uar_page_index;
-	return f->static_uars ? (int64_t)f->uar[0] : -EINVAL;
+	return bf_mlx5_ib_file_of(f)->static_uars ? (int64_t)bf_mlx5_ib_file_of(f)->uar[0] : -EINVAL;
 }
 
 static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_cq *ucmd)
@@ -73,11 +73,11 @@ static int command(struct bf_uv_call *c, const struct cq_args *a, const struct m
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd->cqe_size, pads(ucmd)));
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, (uint32_t)uar);
-	BF_MLX5_SET(cqc, BF_CQC_EQN, c->u->eq[1 + a->vector].eqn);
+	BF_MLX5_SET(cqc, BF_CQC_EQN, bf_mlx5_ib_of(c->u)->eq[1 + a->vector].eqn);
 	BF_MLX5_SET(cqc, BF_CQC_OI, !!(a->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN));
 	bf_put_be64(cqc + BF_CQC_DBR_ADDR, ucmd->db_addr);
 	bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, ucmd->buf_addr);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*cqn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return err;
@@ -94,13 +94,13 @@ static int pin_ring(struct bf_uv_call *c, uint64_t buf, uint64_t len, uint64_t d
 
 static void know(struct bf_uverbs *u, struct bf_uv_cq *cq)
 {
-	cq->next_by_number = u->cqs[cq->cqn % BF_UV_BUCKETS];
-	u->cqs[cq->cqn % BF_UV_BUCKETS] = cq;
+	cq->next_by_number = bf_mlx5_ib_of(u)->cqs[cq->cqn % BF_MLX5_IB_BUCKETS];
+	bf_mlx5_ib_of(u)->cqs[cq->cqn % BF_MLX5_IB_BUCKETS] = cq;
 }
 
 static void unknow(struct bf_uverbs *u, struct bf_uv_cq *cq)
 {
-	struct bf_uv_cq **at = &u->cqs[cq->cqn % BF_UV_BUCKETS];
+	struct bf_uv_cq **at = &bf_mlx5_ib_of(u)->cqs[cq->cqn % BF_MLX5_IB_BUCKETS];
 
 	while (*at != cq)
 		at = &(*at)->next_by_number;
@@ -149,7 +149,7 @@ static int create(struct bf_uv_call *c, const struct cq_args *a, struct bf_uv_cq
 	return err;
 }
 
-int bf_uv_create_cq(struct bf_uv_call *c)
+int bf_mlx5_ib_create_cq(struct bf_uv_call *c)
 {
 	struct cq_args a = { 0 };
 	struct bf_uv_cq *cq;
@@ -184,7 +184,7 @@ static int create_by_command(struct bf_uv_call *c, struct cq_args *a, int32_t ch
 	return create(c, a, cq);
 }
 
-int bf_uv_create_cq_write(struct bf_uv_call *c)
+int bf_mlx5_ib_create_cq_write(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_cq_resp resp = { 0 };
 	struct ib_uverbs_create_cq cmd;
@@ -208,7 +208,7 @@ int bf_uv_create_cq_write(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_create_cq_ex(struct bf_uv_call *c)
+int bf_mlx5_ib_create_cq_ex(struct bf_uv_call *c)
 {
 	struct ib_uverbs_ex_create_cq_resp resp = { 0 };
 	struct ib_uverbs_ex_create_cq cmd;
@@ -247,7 +247,7 @@ static int check_fits(struct bf_uv_call *c, const struct bf_uv_cq *cq, uint32_t 
 	int err;
 
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, cq->cqn);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_QUERY_CQ, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_QUERY_CQ, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		err = h->copy_in(h->arg, record, cq->dbr, sizeof(record));
 	if (err)
@@ -256,7 +256,7 @@ static int check_fits(struct bf_uv_call *c, const struct bf_uv_cq *cq, uint32_t 
 }
 
 /* The device moves to the new ring and says where by an entry of its own; libmlx5 copies what is left of the old. */
-int bf_uv_resize_cq(struct bf_uv_call *c)
+int bf_mlx5_ib_resize_cq(struct bf_uv_call *c)
 {
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 }, out[16], *cqc = in + BF_CREATE_CQ_CQC;
 	struct ib_uverbs_resize_cq_resp resp = { 0 };
@@ -290,7 +290,7 @@ int bf_uv_resize_cq(struct bf_uv_call *c)
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd.cqe_size, cq->pad));
 	bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, ucmd.buf_addr);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_MODIFY_CQ, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_MODIFY_CQ, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return err;
 	cq->cqe = resp.cqe;
@@ -299,7 +299,7 @@ int bf_uv_resize_cq(struct bf_uv_call *c)
 }
 
 /* Moderation: how many completions, and for how long, an event may wait. */
-int bf_uv_modify_cq(struct bf_uv_call *c)
+int bf_mlx5_ib_modify_cq(struct bf_uv_call *c)
 {
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 }, out[16], *cqc = in + BF_CREATE_CQ_CQC;
 	struct ib_uverbs_ex_modify_cq cmd;
@@ -320,54 +320,19 @@ int bf_uv_modify_cq(struct bf_uv_call *c)
 	BF_MLX5_SET(in, BF_MODIFY_CQ_SELECT, BF_MODIFY_CQ_PERIOD | BF_MODIFY_CQ_COUNT);
 	BF_MLX5_SET(cqc, BF_CQC_PERIOD, cmd.attr.cq_period);
 	BF_MLX5_SET(cqc, BF_CQC_MAX_COUNT, cmd.attr.cq_count);
-	return bf_uv_cmd(c->u, BF_MLX5_CMD_MODIFY_CQ, in, sizeof(in), out, sizeof(out));
+	return bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_MODIFY_CQ, in, sizeof(in), out, sizeof(out));
 }
 
-int bf_uv_cq_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_cq_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_cq *cq = (struct bf_uv_cq *)o;
-	int err = bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_CQ, cq->cqn, NULL);
+	int err = bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_CQ, cq->cqn, NULL);
 
 	if (err && !forced)
 		return err;
 	unknow(o->file->u, cq);
-	bf_uv_unsubscribe_object(o);
+	bf_mlx5_ib_unsubscribe_object(o);
 	o->file->comp_read = bf_uv_events_end(o->file, &cq->comp);
 	o->file->async_read = bf_uv_events_end(o->file, &cq->async);
 	return err;
-}
-
-/* Destroys, and tells how many events of it the program has read. */
-static int destroy_and_count(struct bf_uv_call *c, struct bf_uv_object *o, struct ib_uverbs_destroy_cq_resp *resp)
-{
-	int err;
-
-	c->number = ((struct bf_uv_cq *)o)->cqn;
-	err = bf_uv_destroy(o, false);
-	resp->comp_events_reported = c->f->comp_read;
-	resp->async_events_reported = c->f->async_read;
-	return err;
-}
-
-int bf_uv_destroy_cq(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_cq_resp resp;
-	int err = destroy_and_count(c, bf_uv_attr_object(c, UVERBS_ATTR_DESTROY_CQ_HANDLE), &resp);
-
-	return err ? err : bf_uv_attr_put(c, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
-}
-
-int bf_uv_destroy_cq_write(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_cq_resp resp;
-	struct ib_uverbs_destroy_cq cmd;
-	struct bf_uv_object *o;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	if (!err)
-		err = bf_uv_lookup(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &o);
-	c->handle = cmd.cq_handle;
-	if (!err)
-		err = destroy_and_count(c, o, &resp);
-	return err ? err : bf_uv_response(c, &resp, sizeof(resp));
 }

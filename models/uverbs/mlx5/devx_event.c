@@ -1,17 +1,17 @@
 /* DEVX event channels: entries of event queues for those who asked for them. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include <stdlib.h>
 
 #define MAX_TYPES 255u
 #define EQE_BYTES sizeof(struct bf_mlx5_eqe)
 
-int bf_uv_devx_cmd_fd(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_cmd_fd(struct bf_uv_call *c)
 {
 	struct bf_uv_channel *ch;
 	int err;
 
-	if (!c->f->devx)
+	if (!bf_mlx5_ib_file_of(c->f)->devx)
 		return -EINVAL;
 	ch = bf_uv_channel_new(c, MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, &err);
 	if (!ch)
@@ -22,7 +22,7 @@ int bf_uv_devx_cmd_fd(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_devx_event_fd(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_event_fd(struct bf_uv_call *c)
 {
 	struct bf_uv_channel *ch;
 	uint32_t flags;
@@ -30,7 +30,7 @@ int bf_uv_devx_event_fd(struct bf_uv_call *c)
 
 	if (bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, &flags, sizeof(flags)))
 		return -EFAULT;
-	if (!c->f->devx || flags & ~(uint32_t)MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA)
+	if (!bf_mlx5_ib_file_of(c->f)->devx || flags & ~(uint32_t)MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA)
 		return -EINVAL;
 	ch = bf_uv_channel_new(c, MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, &err);
 	if (!ch)
@@ -86,7 +86,7 @@ static int add(struct bf_uv_channel *ch, struct bf_uv_object *o, uint16_t type, 
 	if (!s)
 		return -ENOMEM;
 	*s = (struct bf_uv_subscription){
-		.object = o, .cookie = cookie, .type = type, .number = o ? ((struct bf_uv_devx *)o)->number : 0
+		.object = o, .cookie = cookie, .type = type, .number = o ? ((struct bf_mlx5_ib_devx *)o)->number : 0
 	};
 	while (*at)
 		at = &(*at)->next;
@@ -94,7 +94,7 @@ static int add(struct bf_uv_channel *ch, struct bf_uv_object *o, uint16_t type, 
 	return 0;
 }
 
-int bf_uv_devx_subscribe(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_subscribe(struct bf_uv_call *c)
 {
 	struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE);
 	const uint16_t list = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST;
@@ -124,10 +124,10 @@ static bool wanted(const struct bf_uv_subscription *s, uint16_t type, uint32_t n
 
 	if (s->type != type)
 		return false;
-	return !s->object || (s->number == number && ((const struct bf_uv_devx *)s->object)->opcode == maker);
+	return !s->object || (s->number == number && ((const struct bf_mlx5_ib_devx *)s->object)->opcode == maker);
 }
 
-void bf_uv_devx_event(struct bf_uverbs *u, uint16_t type, uint32_t number, const uint8_t *eqe)
+void bf_mlx5_ib_devx_event(struct bf_uverbs *u, uint16_t type, uint32_t number, const uint8_t *eqe)
 {
 	uint8_t event[sizeof(uint64_t) + EQE_BYTES];
 
@@ -164,12 +164,12 @@ static void remove_some(struct bf_uv_channel *ch, const struct bf_uv_object *obj
 	}
 }
 
-void bf_uv_unsubscribe_channel(struct bf_uv_channel *ch)
+void bf_mlx5_ib_unsubscribe_channel(struct bf_uv_channel *ch)
 {
 	remove_some(ch, NULL);
 }
 
-void bf_uv_unsubscribe_object(struct bf_uv_object *object)
+void bf_mlx5_ib_unsubscribe_object(struct bf_uv_object *object)
 {
 	for (struct bf_uv_object *o = (struct bf_uv_object *)object->file->channels; o; o = o->next)
 		remove_some((struct bf_uv_channel *)o, object);

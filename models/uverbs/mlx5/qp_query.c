@@ -1,4 +1,5 @@
 /* What ibv_query_qp(3) tells: the device's context, turned back into attributes, and what only the kernel knows. */
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 #include "models/uverbs/qp_internal.h"
 
 static uint8_t state_of(uint32_t device)
@@ -36,7 +37,7 @@ static void from_context(struct bf_uv_qp *qp, const uint8_t *qpc, struct ib_uver
 	r->rnr_retry = (uint8_t)BF_MLX5_GET(qpc, BF_QPC_RNR_RETRY);
 }
 
-int bf_uv_query_qp(struct bf_uv_call *c)
+int bf_mlx5_ib_query_qp(struct bf_uv_call *c)
 {
 	struct ib_uverbs_query_qp_resp resp = { 0 };
 	uint8_t in[16] = { 0 }, out[BF_QP_QPC + BF_QPC_LEN];
@@ -51,10 +52,10 @@ int bf_uv_query_qp(struct bf_uv_call *c)
 		return -EINVAL;
 	c->number = qp->qpn;
 	if (qp->type == BF_UV_QPT_DCT) {
-		err = bf_uv_dct_query(c->u, qp, &resp);
+		err = bf_mlx5_ib_dct_query(c->u, qp, &resp);
 	} else {
 		BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
-		err = bf_uv_cmd(c->u, BF_MLX5_CMD_QUERY_QP, in, sizeof(in), out, sizeof(out));
+		err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_QUERY_QP, in, sizeof(in), out, sizeof(out));
 		if (!err)
 			from_context(qp, out + BF_QP_QPC, &resp);
 	}

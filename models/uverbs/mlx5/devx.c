@@ -2,7 +2,7 @@
  * DEVX: command blocks that programs write themselves. The kernel looks at the opcode, puts its mark on the block, and
  * keeps what undoes it (Linux drivers/infiniband/hw/mlx5/devx.c).
  */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include <stdlib.h>
 
@@ -93,7 +93,7 @@ static int take_block(struct bf_uv_call *c, uint16_t in_id, uint32_t out_len, st
 {
 	uint32_t in_len = bf_uv_attr(c, in_id)->bytes.len;
 
-	if (!c->f->devx)
+	if (!bf_mlx5_ib_file_of(c->f)->devx)
 		return -EINVAL;
 	*b = (struct block){ .in_len = in_len, .out_len = out_len };
 	b->in = malloc((size_t)in_len + out_len);
@@ -123,7 +123,7 @@ static int execute(struct bf_uv_call *c, const struct block *b, uint16_t out_id)
 	return err;
 }
 
-int bf_uv_devx_other(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_other(struct bf_uv_call *c)
 {
 	struct block b;
 	int err = take_block(c, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
@@ -170,7 +170,7 @@ static void force_umem(const struct block *b)
 	}
 }
 
-static void note_destroy(struct bf_uv_devx *d, const struct block *b, uint32_t opcode)
+static void note_destroy(struct bf_mlx5_ib_devx *d, const struct block *b, uint32_t opcode)
 {
 	d->opcode = (uint16_t)b->opcode;
 	d->number = BF_MLX5_GET(b->out, BF_CMD_OUT_NUMBER);
@@ -188,7 +188,7 @@ static void note_destroy(struct bf_uv_devx *d, const struct block *b, uint32_t o
 
 static int create(struct bf_uv_call *c, const struct block *b, uint32_t destroy_opcode)
 {
-	struct bf_uv_devx *d = bf_uv_new(c, MLX5_IB_OBJECT_DEVX_OBJ, sizeof(*d));
+	struct bf_mlx5_ib_devx *d = bf_uv_new(c, MLX5_IB_OBJECT_DEVX_OBJ, sizeof(*d));
 	int err;
 
 	if (!d)
@@ -208,7 +208,7 @@ static int create(struct bf_uv_call *c, const struct block *b, uint32_t destroy_
 	return err;
 }
 
-int bf_uv_devx_create(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_create(struct bf_uv_call *c)
 {
 	struct block b;
 	int err = take_block(c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
@@ -229,9 +229,9 @@ int bf_uv_devx_create(struct bf_uv_call *c)
 /* What the command speaks of must be what the handle names: of the program's DEVX objects, or of the verbs' own. */
 static bool names(const struct bf_uv_object *o, const struct block *b)
 {
-	const struct bf_uv_devx *d = (const struct bf_uv_devx *)o;
+	const struct bf_mlx5_ib_devx *d = (const struct bf_mlx5_ib_devx *)o;
 	uint32_t number = BF_MLX5_GET(b->in, BF_CMD_IN_NUMBER);
-	uint32_t made = bf_uv_devx_maker(b->opcode);
+	uint32_t made = bf_mlx5_ib_devx_maker(b->opcode);
 
 	switch (o->type) {
 	case MLX5_IB_OBJECT_DEVX_OBJ:
@@ -249,7 +249,7 @@ static bool names(const struct bf_uv_object *o, const struct block *b)
 	}
 }
 
-uint32_t bf_uv_devx_maker(uint32_t opcode)
+uint32_t bf_mlx5_ib_devx_maker(uint32_t opcode)
 {
 	switch (opcode) {
 	case BF_MLX5_CMD_MODIFY_CQ:
@@ -270,7 +270,7 @@ uint32_t bf_uv_devx_maker(uint32_t opcode)
 	}
 }
 
-int bf_uv_devx_modify(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_modify(struct bf_uv_call *c)
 {
 	const struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE);
 	struct block b;
@@ -290,7 +290,7 @@ int bf_uv_devx_modify(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_devx_query(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_query(struct bf_uv_call *c)
 {
 	const struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE);
 	struct block b;
@@ -307,7 +307,7 @@ int bf_uv_devx_query(struct bf_uv_call *c)
 }
 
 /* The answer comes as an event: what the program calls the request, and the block. */
-int bf_uv_devx_query_async(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_query_async(struct bf_uv_call *c)
 {
 	const struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
 	struct bf_uv_object *fd = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
@@ -336,39 +336,39 @@ int bf_uv_devx_query_async(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_devx_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_devx_destroy(struct bf_uv_object *o, bool forced)
 {
-	struct bf_uv_devx *d = (struct bf_uv_devx *)o;
+	struct bf_mlx5_ib_devx *d = (struct bf_mlx5_ib_devx *)o;
 	struct bf_uverbs *u = o->file->u;
 	uint8_t out[16];
 	int err;
 
 	/* A DC target goes after it was drained (mlx5 hw/mlx5/qpc.c mlx5_core_destroy_dct()). */
 	if (d->opcode == BF_MLX5_CMD_CREATE_DCT)
-		bf_uv_simple(u, BF_MLX5_CMD_DRAIN_DCT, d->number, NULL);
+		bf_mlx5_ib_simple(u, BF_MLX5_CMD_DRAIN_DCT, d->number, NULL);
 	err = bf_mlx5_cmd(u->opts.device, d->destroy, d->destroy_len, out, sizeof(out));
 	if (!err)
-		err = bf_uv_status_errno(BF_MLX5_GET(out, BF_CMD_OUT_STATUS));
+		err = bf_mlx5_ib_status_errno(BF_MLX5_GET(out, BF_CMD_OUT_STATUS));
 	if (!err || forced)
-		bf_uv_unsubscribe_object(o);
+		bf_mlx5_ib_unsubscribe_object(o);
 	return err;
 }
 
-int bf_uv_devx_query_uar(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_query_uar(struct bf_uv_call *c)
 {
 	uint32_t index, page;
 	int64_t found;
 
 	if (bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, &index, sizeof(index)))
 		return -EFAULT;
-	found = bf_uv_reg_page(c->f, index);
+	found = bf_mlx5_ib_reg_page(c->f, index);
 	if (found < 0)
 		return (int)found;
 	page = (uint32_t)found;
 	return bf_uv_attr_put(c, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &page, sizeof(page));
 }
 
-int bf_uv_devx_query_eqn(struct bf_uv_call *c)
+int bf_mlx5_ib_devx_query_eqn(struct bf_uv_call *c)
 {
 	uint32_t vector;
 
@@ -376,5 +376,6 @@ int bf_uv_devx_query_eqn(struct bf_uv_call *c)
 		return -EFAULT;
 	if (vector >= BF_UV_VECTORS)
 		return -ENOENT;
-	return bf_uv_attr_put(c, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &c->u->eq[1 + vector].eqn, sizeof(uint32_t));
+	return bf_uv_attr_put(c, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &bf_mlx5_ib_of(c->u)->eq[1 + vector].eqn,
+			      sizeof(uint32_t));
 }

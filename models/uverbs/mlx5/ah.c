@@ -1,7 +1,7 @@
 /* Address handles: libmlx5 builds address vectors itself; the kernel checks them and tells the peer's MAC address. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
-int bf_uv_create_ah(struct bf_uv_call *c)
+int bf_mlx5_ib_create_ah(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_ah_resp resp = { 0 };
 	struct mlx5_ib_create_ah_resp uhw = { 0 };
@@ -34,15 +34,7 @@ int bf_uv_create_ah(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_destroy_ah(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_ah cmd;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_AH, cmd.ah_handle);
-}
-
-int bf_uv_ah_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_ah_destroy(struct bf_uv_object *o, bool forced)
 {
 	(void)forced;
 	((struct bf_uv_ah *)o)->pd->o.users--;

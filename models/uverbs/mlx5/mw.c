@@ -1,5 +1,5 @@
 /* Memory windows: keys without memory, which work requests bind. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #define TYPE_1 1u
 #define TYPE_2 2u
@@ -17,16 +17,16 @@ static int make_key(struct bf_uverbs *u, const struct bf_uv_pd *pd, uint8_t type
 	BF_MLX5_SET(mkc, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_KLM);
 	BF_MLX5_SET(mkc, BF_MKC_EN_RINVAL, type == TYPE_2);
 	BF_MLX5_SET(mkc, BF_MKC_QPN, ANY_QP);
-	BF_MLX5_SET(mkc, BF_MKC_KEY, u->key_variant);
+	BF_MLX5_SET(mkc, BF_MKC_KEY, bf_mlx5_ib_of(u)->key_variant);
 	BF_MLX5_SET(mkc, BF_MKC_PD, pd->pdn);
 	BF_MLX5_SET(mkc, BF_MKC_XLT_OCTOWORDS, 1);
-	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in), out, sizeof(out));
 	if (!err)
-		*key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | u->key_variant++;
+		*key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | bf_mlx5_ib_of(u)->key_variant++;
 	return err;
 }
 
-int bf_uv_alloc_mw(struct bf_uv_call *c)
+int bf_mlx5_ib_alloc_mw(struct bf_uv_call *c)
 {
 	struct ib_uverbs_alloc_mw_resp resp = { 0 };
 	struct ib_uverbs_alloc_mw cmd;
@@ -58,18 +58,10 @@ int bf_uv_alloc_mw(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_dealloc_mw(struct bf_uv_call *c)
-{
-	struct ib_uverbs_dealloc_mw cmd;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_MW, cmd.mw_handle);
-}
-
-int bf_uv_mw_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_mw_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_mw *mw = (struct bf_uv_mw *)o;
-	int err = bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mw->key >> 8, NULL);
+	int err = bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mw->key >> 8, NULL);
 
 	if (!err || forced)
 		mw->pd->o.users--;

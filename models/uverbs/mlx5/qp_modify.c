@@ -1,4 +1,5 @@
 /* A queue pair from state to state: what the verbs ask for becomes a context for the device's command. */
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 #include "models/uverbs/qp_internal.h"
 
 #include "sim/bits.h"
@@ -79,9 +80,9 @@ static int check(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m,
 		return -EINVAL;
 	if ((mask & BF_UV_QP_PKEY_INDEX) && m->pkey_index)
 		return -EINVAL;
-	if ((mask & BF_UV_QP_MAX_QP_RD_ATOMIC) && m->max_rd_atomic > BF_UV_MAX_RD_ATOM)
+	if ((mask & BF_UV_QP_MAX_QP_RD_ATOMIC) && m->max_rd_atomic > BF_MLX5_IB_MAX_RD_ATOM)
 		return -EINVAL;
-	if ((mask & BF_UV_QP_MAX_DEST_RD_ATOMIC) && m->max_dest_rd_atomic > BF_UV_MAX_RD_ATOM)
+	if ((mask & BF_UV_QP_MAX_DEST_RD_ATOMIC) && m->max_dest_rd_atomic > BF_MLX5_IB_MAX_RD_ATOM)
 		return -EINVAL;
 	if ((mask & BF_UV_QP_PATH_MTU) && (m->path_mtu < 1 || m->path_mtu > MTU_4096))
 		return -EINVAL;
@@ -214,7 +215,7 @@ static int modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uve
 		return err;
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
 	BF_MLX5_SET(in, OPT_PARAM_MASK, optional_of(m->attr_mask));
-	err = bf_uv_cmd(c->u, opcode, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, opcode, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		remember(qp, m, to);
 	return err;
@@ -229,7 +230,7 @@ static struct bf_uv_qp *find(struct bf_uv_call *c, uint32_t handle)
 	return qp;
 }
 
-int bf_uv_modify_qp(struct bf_uv_call *c)
+int bf_mlx5_ib_modify_qp(struct bf_uv_call *c)
 {
 	struct ib_uverbs_modify_qp cmd;
 	struct bf_uv_qp *qp;
@@ -242,10 +243,10 @@ int bf_uv_modify_qp(struct bf_uv_call *c)
 	qp = find(c, cmd.qp_handle);
 	if (!qp)
 		return -EINVAL;
-	return qp->type == BF_UV_QPT_DCT ? bf_uv_dct_modify(c, qp, &cmd) : modify(c, qp, &cmd);
+	return qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd) : modify(c, qp, &cmd);
 }
 
-int bf_uv_modify_qp_ex(struct bf_uv_call *c)
+int bf_mlx5_ib_modify_qp_ex(struct bf_uv_call *c)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp = { 0 };
 	struct mlx5_ib_modify_qp_resp uhw = { 0 };
@@ -265,7 +266,7 @@ int bf_uv_modify_qp_ex(struct bf_uv_call *c)
 	qp = find(c, cmd.base.qp_handle);
 	if (!qp)
 		return -EINVAL;
-	err = qp->type == BF_UV_QPT_DCT ? bf_uv_dct_modify(c, qp, &cmd.base) : modify(c, qp, &cmd.base);
+	err = qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd.base) : modify(c, qp, &cmd.base);
 	if (err)
 		return err;
 	uhw.response_length = c->uhw_out.len < sizeof(uhw) ? c->uhw_out.len : sizeof(uhw);

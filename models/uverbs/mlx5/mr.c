@@ -1,5 +1,5 @@
 /* Memory regions: keys whose translation is by address, or, where the program's addresses are others, by pages. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static void fill_context(struct bf_uverbs *u, const struct bf_uv_mr *mr, const s
 	BF_MLX5_SET(mkc, BF_MKC_RELAXED_WRITE, !!(access & IB_UVERBS_ACCESS_RELAXED_ORDERING));
 	BF_MLX5_SET(mkc, BF_MKC_UMR_EN, 1);
 	BF_MLX5_SET(mkc, BF_MKC_QPN, ANY_QP);
-	BF_MLX5_SET(mkc, BF_MKC_KEY, u->key_variant);
+	BF_MLX5_SET(mkc, BF_MKC_KEY, bf_mlx5_ib_of(u)->key_variant);
 	BF_MLX5_SET(mkc, BF_MKC_PD, pd->pdn);
 	bf_put_be64(mkc + BF_MKC_START, mr->iova);
 	bf_put_be64(mkc + BF_MKC_SIZE, mr->length);
@@ -94,10 +94,10 @@ static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struc
 	BF_MLX5_SET(in, BF_CREATE_MKEY_XLT_ACTUAL, (uint32_t)((n + 1) / 2));
 	for (uint64_t i = 0; i < n; i++)
 		bf_put_be64(in + BF_CREATE_MKEY_XLT + 8 * i, (first + i) << shift);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_MKEY, in, len, out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_CREATE_MKEY, in, len, out, sizeof(out));
 	free(in);
 	if (!err)
-		*key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | c->u->key_variant++;
+		*key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8 | bf_mlx5_ib_of(c->u)->key_variant++;
 	return err;
 }
 
@@ -120,7 +120,7 @@ static int add_region(struct bf_uv_call *c, struct bf_uv_mr *want, struct bf_uv_
 		return err;
 	mr = bf_uv_new(c, UVERBS_OBJECT_MR, sizeof(*mr));
 	if (!mr) {
-		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
+		bf_mlx5_ib_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
 		return -ENOMEM;
 	}
 	o = mr->o;
@@ -134,7 +134,7 @@ static int add_region(struct bf_uv_call *c, struct bf_uv_mr *want, struct bf_uv_
 	return 0;
 }
 
-int bf_uv_reg_mr(struct bf_uv_call *c)
+int bf_mlx5_ib_reg_mr(struct bf_uv_call *c)
 {
 	struct ib_uverbs_reg_mr_resp resp = { 0 };
 	struct ib_uverbs_reg_mr cmd;
@@ -163,15 +163,8 @@ int bf_uv_reg_mr(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_dmabuf(struct bf_uv_call *c, int fd, uint64_t *address, uint64_t len)
-{
-	const struct bf_uverbs_host *h = &c->u->opts.host;
-
-	return h->dmabuf ? h->dmabuf(h->arg, fd, *address, len, address) : -EOPNOTSUPP;
-}
-
 /* Linux drivers/infiniband/core/uverbs_std_types_mr.c; the access that it takes is less than that of other regions. */
-int bf_uv_reg_dmabuf_mr(struct bf_uv_call *c)
+int bf_mlx5_ib_reg_dmabuf_mr(struct bf_uv_call *c)
 {
 	struct bf_uv_pd *pd = (struct bf_uv_pd *)bf_uv_attr_object(c, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE);
 	struct bf_uv_mr *mr, want = { 0 };
@@ -227,21 +220,21 @@ static int wanted(struct bf_uv_call *c, const struct ib_uverbs_rereg_mr *cmd, co
  */
 static int replace_key(struct bf_uv_call *c, struct bf_uv_mr *want, const struct bf_uv_pd *pd)
 {
-	uint8_t variant = c->u->key_variant;
-	int err = bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
+	uint8_t variant = bf_mlx5_ib_of(c->u)->key_variant;
+	int err = bf_mlx5_ib_simple(c->u, BF_MLX5_CMD_DESTROY_MKEY, want->key >> 8, NULL);
 
 	if (err)
 		return err;
-	c->u->key_variant = (uint8_t)want->key;
+	bf_mlx5_ib_of(c->u)->key_variant = (uint8_t)want->key;
 	bf_mlx5_next_number(c->u->opts.device, BF_MLX5_OBJ_MKEY, want->key >> 8);
 	err = make_key(c, want, pd, &want->key);
 	if (err)
 		want->key = 0;
-	c->u->key_variant = variant;
+	bf_mlx5_ib_of(c->u)->key_variant = variant;
 	return err;
 }
 
-int bf_uv_rereg_mr(struct bf_uv_call *c)
+int bf_mlx5_ib_rereg_mr(struct bf_uv_call *c)
 {
 	struct ib_uverbs_rereg_mr_resp resp = { 0 };
 	struct ib_uverbs_rereg_mr cmd;
@@ -275,18 +268,10 @@ int bf_uv_rereg_mr(struct bf_uv_call *c)
 	return bf_uv_response(c, &resp, sizeof(resp));
 }
 
-int bf_uv_dereg_mr(struct bf_uv_call *c)
-{
-	struct ib_uverbs_dereg_mr cmd;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_MR, cmd.mr_handle);
-}
-
-int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_mr_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_mr *mr = (struct bf_uv_mr *)o;
-	int err = mr->key ? bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL) : 0;
+	int err = mr->key ? bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL) : 0;
 
 	if (!err || forced)
 		mr->pd->o.users--;
@@ -294,7 +279,7 @@ int bf_uv_mr_destroy(struct bf_uv_object *o, bool forced)
 }
 
 /* Advice is for paging on demand, which there is not (hw/mlx5/mr.c). */
-int bf_uv_advise_mr(struct bf_uv_call *c)
+int bf_mlx5_ib_advise_mr(struct bf_uv_call *c)
 {
 	uint64_t advice;
 
@@ -303,7 +288,7 @@ int bf_uv_advise_mr(struct bf_uv_call *c)
 	return -EOPNOTSUPP;
 }
 
-int bf_uv_query_mr(struct bf_uv_call *c)
+int bf_mlx5_ib_query_mr(struct bf_uv_call *c)
 {
 	const struct bf_uv_mr *mr = (struct bf_uv_mr *)bf_uv_attr_object(c, UVERBS_ATTR_QUERY_MR_HANDLE);
 

@@ -1,5 +1,5 @@
 /* Shared receive queues. The device knows them as receive memory pools (hw/mlx5/srq_cmd.c create_rmp_cmd()). */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include "sim/bits.h"
 
@@ -44,7 +44,7 @@ static int command(struct bf_uverbs *u, struct bf_uv_srq *srq, const struct mlx5
 	BF_MLX5_SET(wq, BF_WQ_LOG_SIZE, bf_log2_up(srq->max_wr + 1));
 	bf_put_be64(wq + BF_WQ_DBR_ADDR, ucmd->db_addr);
 	bf_put_be64(wq + BF_WQ_UMEM_OFFSET, ucmd->buf_addr);
-	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_RMP, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_CREATE_RMP, in, sizeof(in), out, sizeof(out));
 	srq->srqn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return err;
 }
@@ -63,13 +63,13 @@ static int pin(struct bf_uv_call *c, const struct bf_uv_srq *srq, const struct m
 
 static void know(struct bf_uverbs *u, struct bf_uv_srq *srq)
 {
-	srq->next_by_number = u->srqs[srq->srqn % BF_UV_BUCKETS];
-	u->srqs[srq->srqn % BF_UV_BUCKETS] = srq;
+	srq->next_by_number = bf_mlx5_ib_of(u)->srqs[srq->srqn % BF_MLX5_IB_BUCKETS];
+	bf_mlx5_ib_of(u)->srqs[srq->srqn % BF_MLX5_IB_BUCKETS] = srq;
 }
 
 static void unknow(struct bf_uverbs *u, struct bf_uv_srq *srq)
 {
-	struct bf_uv_srq **at = &u->srqs[srq->srqn % BF_UV_BUCKETS];
+	struct bf_uv_srq **at = &bf_mlx5_ib_of(u)->srqs[srq->srqn % BF_MLX5_IB_BUCKETS];
 
 	while (*at != srq)
 		at = &(*at)->next_by_number;
@@ -85,7 +85,7 @@ static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_s
 
 	if (a->type != IB_UVERBS_SRQT_BASIC)
 		return a->type <= IB_UVERBS_SRQT_TM ? -EOPNOTSUPP : -EINVAL;
-	if (!a->pd || a->max_wr >= BF_UV_MAX_SRQ_WR + 1 || a->max_sge > BF_UV_MAX_SRQ_SGE)
+	if (!a->pd || a->max_wr >= BF_MLX5_IB_MAX_SRQ_WR + 1 || a->max_sge > BF_MLX5_IB_MAX_SRQ_SGE)
 		return -EINVAL;
 	err = take_uhw(c, &ucmd);
 	if (err)
@@ -114,7 +114,7 @@ static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_s
 	return err;
 }
 
-int bf_uv_create_srq(struct bf_uv_call *c)
+int bf_mlx5_ib_create_srq(struct bf_uv_call *c)
 {
 	struct srq_args a = {
 		.pd = (struct bf_uv_pd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
@@ -161,7 +161,7 @@ static int by_command(struct bf_uv_call *c, const struct srq_args *a)
 	return err;
 }
 
-int bf_uv_create_srq_write(struct bf_uv_call *c)
+int bf_mlx5_ib_create_srq_write(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_srq cmd;
 	struct srq_args a = { .type = IB_UVERBS_SRQT_BASIC };
@@ -176,7 +176,7 @@ int bf_uv_create_srq_write(struct bf_uv_call *c)
 	return by_command(c, &a);
 }
 
-int bf_uv_create_xsrq(struct bf_uv_call *c)
+int bf_mlx5_ib_create_xsrq(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_xsrq cmd;
 	struct srq_args a = { 0 };
@@ -202,7 +202,7 @@ static struct bf_uv_srq *find(struct bf_uv_call *c, uint32_t handle)
 }
 
 /* Only the limit: rings keep their size (hw/mlx5/srq.c mlx5_ib_modify_srq()). */
-int bf_uv_modify_srq(struct bf_uv_call *c)
+int bf_mlx5_ib_modify_srq(struct bf_uv_call *c)
 {
 	uint8_t in[BF_CREATE_RMP_LEN] = { 0 }, out[16], *rmpc = in + BF_RMP_RMPC;
 	struct ib_uverbs_modify_srq cmd;
@@ -223,10 +223,10 @@ int bf_uv_modify_srq(struct bf_uv_call *c)
 	BF_MLX5_SET(in, BF_MODIFY_RMP_BITMASK, 1);
 	BF_MLX5_SET(rmpc, BF_RMPC_STATE, BF_RMPC_READY);
 	BF_MLX5_SET(rmpc + BF_RMPC_WQ, BF_WQ_LWM, cmd.srq_limit);
-	return bf_uv_cmd(c->u, BF_MLX5_CMD_MODIFY_RMP, in, sizeof(in), out, sizeof(out));
+	return bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_MODIFY_RMP, in, sizeof(in), out, sizeof(out));
 }
 
-int bf_uv_query_srq(struct bf_uv_call *c)
+int bf_mlx5_ib_query_srq(struct bf_uv_call *c)
 {
 	uint8_t in[16] = { 0 }, out[BF_CREATE_RMP_LEN];
 	struct ib_uverbs_query_srq_resp resp = { 0 };
@@ -240,7 +240,7 @@ int bf_uv_query_srq(struct bf_uv_call *c)
 	if (!srq)
 		return -EINVAL;
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, srq->srqn);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_QUERY_RMP, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_QUERY_RMP, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return err;
 	resp.max_wr = srq->max_wr;
@@ -249,10 +249,10 @@ int bf_uv_query_srq(struct bf_uv_call *c)
 	return bf_uv_response(c, &resp, sizeof(resp));
 }
 
-int bf_uv_srq_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_srq_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_srq *srq = (struct bf_uv_srq *)o;
-	int err = bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_RMP, srq->srqn, NULL);
+	int err = bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_RMP, srq->srqn, NULL);
 
 	if (err && !forced)
 		return err;
@@ -260,37 +260,4 @@ int bf_uv_srq_destroy(struct bf_uv_object *o, bool forced)
 	srq->pd->o.users--;
 	o->file->async_read = bf_uv_events_end(o->file, &srq->async);
 	return err;
-}
-
-static int destroy_and_count(struct bf_uv_call *c, struct bf_uv_object *o, struct ib_uverbs_destroy_srq_resp *resp)
-{
-	int err;
-
-	c->number = ((struct bf_uv_srq *)o)->srqn;
-	err = bf_uv_destroy(o, false);
-	resp->events_reported = c->f->async_read;
-	return err;
-}
-
-int bf_uv_destroy_srq(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_srq_resp resp;
-	int err = destroy_and_count(c, bf_uv_attr_object(c, UVERBS_ATTR_DESTROY_SRQ_HANDLE), &resp);
-
-	return err ? err : bf_uv_attr_put(c, UVERBS_ATTR_DESTROY_SRQ_RESP, &resp, sizeof(resp));
-}
-
-int bf_uv_destroy_srq_write(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_srq_resp resp;
-	struct ib_uverbs_destroy_srq cmd;
-	struct bf_uv_object *o;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	if (!err)
-		err = bf_uv_lookup(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle, &o);
-	c->handle = cmd.srq_handle;
-	if (!err)
-		err = destroy_and_count(c, o, &resp);
-	return err ? err : bf_uv_response(c, &resp, sizeof(resp));
 }

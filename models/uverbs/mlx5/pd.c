@@ -1,7 +1,7 @@
 /* Protection domains. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
-int bf_uv_alloc_pd(struct bf_uv_call *c)
+int bf_mlx5_ib_alloc_pd(struct bf_uv_call *c)
 {
 	struct ib_uverbs_alloc_pd_resp resp = { 0 };
 	struct mlx5_ib_alloc_pd_resp uhw = { 0 };
@@ -14,7 +14,7 @@ int bf_uv_alloc_pd(struct bf_uv_call *c)
 	pd = bf_uv_new(c, UVERBS_OBJECT_PD, sizeof(*pd));
 	if (!pd)
 		return -ENOMEM;
-	err = bf_uv_simple(c->u, BF_MLX5_CMD_ALLOC_PD, 0, &pd->pdn);
+	err = bf_mlx5_ib_simple(c->u, BF_MLX5_CMD_ALLOC_PD, 0, &pd->pdn);
 	if (err) {
 		bf_uv_free(&pd->o);
 		return err;
@@ -29,21 +29,13 @@ int bf_uv_alloc_pd(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_dealloc_pd(struct bf_uv_call *c)
-{
-	struct ib_uverbs_dealloc_pd cmd;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_PD, cmd.pd_handle);
-}
-
-int bf_uv_pd_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_pd_destroy(struct bf_uv_object *o, bool forced)
 {
 	(void)forced;
-	return bf_uv_simple(o->file->u, BF_MLX5_CMD_DEALLOC_PD, ((struct bf_uv_pd *)o)->pdn, NULL);
+	return bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DEALLOC_PD, ((struct bf_uv_pd *)o)->pdn, NULL);
 }
 
-int bf_uv_query_pd(struct bf_uv_call *c)
+int bf_mlx5_ib_query_pd(struct bf_uv_call *c)
 {
 	const struct bf_uv_pd *pd = (struct bf_uv_pd *)bf_uv_attr_object(c, MLX5_IB_ATTR_QUERY_PD_HANDLE);
 

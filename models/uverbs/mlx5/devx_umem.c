@@ -1,5 +1,5 @@
 /* Memory that DEVX objects have their rings in: a list of pages, here those of the program's own addresses. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include <stdlib.h>
 
@@ -23,22 +23,22 @@ static int command(struct bf_uv_call *c, uint64_t address, uint64_t len, uint32_
 	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, (uint32_t)n);
 	for (uint64_t i = 0; i < n; i++)
 		bf_put_be64(in + BF_CREATE_UMEM_MTT + 8 * i, (first + i) << shift);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_UMEM, in, BF_CREATE_UMEM_MTT + 8 * n, out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_CREATE_UMEM, in, BF_CREATE_UMEM_MTT + 8 * n, out, sizeof(out));
 	free(in);
 	if (!err)
 		*id = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return err;
 }
 
-int bf_uv_umem_reg(struct bf_uv_call *c)
+int bf_mlx5_ib_umem_reg(struct bf_uv_call *c)
 {
 	const struct bf_uverbs_host *h = &c->u->opts.host;
 	uint64_t address, len, sizes;
-	struct bf_uv_umem *umem;
+	struct bf_mlx5_ib_umem *umem;
 	uint32_t access, id;
 	int err;
 
-	if (!c->f->devx)
+	if (!bf_mlx5_ib_file_of(c->f)->devx)
 		return -EINVAL;
 	if (bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &address, sizeof(address)) ||
 	    bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &len, sizeof(len)) ||
@@ -61,7 +61,7 @@ int bf_uv_umem_reg(struct bf_uv_call *c)
 		return err;
 	umem = bf_uv_new(c, MLX5_IB_OBJECT_DEVX_UMEM, sizeof(*umem));
 	if (!umem) {
-		bf_uv_simple(c->u, BF_MLX5_CMD_DESTROY_UMEM, id, NULL);
+		bf_mlx5_ib_simple(c->u, BF_MLX5_CMD_DESTROY_UMEM, id, NULL);
 		return -ENOMEM;
 	}
 	c->number = umem->id = id;
@@ -73,8 +73,8 @@ int bf_uv_umem_reg(struct bf_uv_call *c)
 	return 0;
 }
 
-int bf_uv_umem_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_umem_destroy(struct bf_uv_object *o, bool forced)
 {
 	(void)forced;
-	return bf_uv_simple(o->file->u, BF_MLX5_CMD_DESTROY_UMEM, ((struct bf_uv_umem *)o)->id, NULL);
+	return bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_UMEM, ((struct bf_mlx5_ib_umem *)o)->id, NULL);
 }

@@ -2,7 +2,7 @@
  * Event queues in memory, as mlx5 core/eq.c keeps them: one for asynchronous events, one for each completion vector.
  * Each is read until an entry is the device's, then armed again.
  */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #define LOG_ENTRIES 10u
 #define ENTRIES (1u << LOG_ENTRIES)
@@ -16,31 +16,32 @@
 	 1ull << BF_MLX5_EVENT_SRQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_SRQ_LAST_WQE |                                  \
 	 1ull << BF_MLX5_EVENT_SRQ_RQ_LIMIT | 1ull << BF_MLX5_EVENT_DCT_DRAINED)
 
-static void arm(struct bf_uverbs *u, const struct bf_uv_eq *eq)
+static void arm(struct bf_uverbs *u, const struct bf_mlx5_ib_eq *eq)
 {
 	uint8_t ring[4];
 
 	bf_put_be32(ring, (eq->ci & 0xffffff) | eq->eqn << 24);
-	bf_mmio_post(bf_mlx5_uar(u->opts.device, u->uar), BF_MLX5_UAR_EQ_ARM, ring, sizeof(ring));
+	bf_mmio_post(bf_mlx5_uar(u->opts.device, bf_mlx5_ib_of(u)->uar), BF_MLX5_UAR_EQ_ARM, ring, sizeof(ring));
 }
 
 static int open_eq(struct bf_uverbs *u, uint32_t vector)
 {
 	uint8_t in[BF_CREATE_EQ_PAS + 8 * PAGES] = { 0 }, out[16], *eqc = in + BF_EQ_EQC;
-	struct bf_uv_eq *eq = &u->eq[vector];
+	struct bf_mlx5_ib_eq *eq = &bf_mlx5_ib_of(u)->eq[vector];
 	int err;
 
-	eq->ring = u->eq_mem->bytes + (size_t)vector * RING_BYTES;
+	eq->ring = bf_mlx5_ib_of(u)->eq_mem->bytes + (size_t)vector * RING_BYTES;
 	/* The device's first round writes owner bits of zero. */
 	for (uint32_t i = 0; i < ENTRIES; i++)
 		((struct bf_mlx5_eqe *)(void *)eq->ring)[i].owner = BF_MLX5_EQE_OWNER;
 	BF_MLX5_SET(eqc, BF_EQC_LOG_SIZE, LOG_ENTRIES);
-	BF_MLX5_SET(eqc, BF_EQC_UAR_PAGE, u->uar);
+	BF_MLX5_SET(eqc, BF_EQC_UAR_PAGE, bf_mlx5_ib_of(u)->uar);
 	BF_MLX5_SET(eqc, BF_EQC_INTR, vector);
 	bf_put_be64(in + BF_CREATE_EQ_MASK, vector ? 0 : ASYNC_EVENTS);
 	for (uint32_t i = 0; i < PAGES; i++)
-		bf_put_be64(in + BF_CREATE_EQ_PAS + 8 * i, bf_va(u->eq_mem, eq->ring) + (uint64_t)i * BF_UV_PAGE);
-	err = bf_uv_cmd(u, BF_MLX5_CMD_CREATE_EQ, in, sizeof(in), out, sizeof(out));
+		bf_put_be64(in + BF_CREATE_EQ_PAS + 8 * i,
+			    bf_va(bf_mlx5_ib_of(u)->eq_mem, eq->ring) + (uint64_t)i * BF_UV_PAGE);
+	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_CREATE_EQ, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return bf_fail(&u->sim->error, err, "%s: no event queue for vector %u", u->opts.name, vector);
 	eq->eqn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
@@ -50,37 +51,37 @@ static int open_eq(struct bf_uverbs *u, uint32_t vector)
 	return 0;
 }
 
-int bf_uv_eqs_open(struct bf_uverbs *u)
+int bf_mlx5_ib_eqs_open(struct bf_uverbs *u)
 {
 	struct bf_region_opts mem = { .name = "event queues",
 				      .kind = BF_MEM_DRAM,
 				      .size = (1 + BF_UV_VECTORS) * RING_BYTES };
-	int err = bf_region_create(u->opts.space, &mem, &u->eq_mem);
+	int err = bf_region_create(u->opts.space, &mem, &bf_mlx5_ib_of(u)->eq_mem);
 
 	if (!err)
-		err = bf_ioas_map_region(u->opts.ioas, u->eq_mem, BF_IOMMU_READ | BF_IOMMU_WRITE);
+		err = bf_ioas_map_region(u->opts.ioas, bf_mlx5_ib_of(u)->eq_mem, BF_IOMMU_READ | BF_IOMMU_WRITE);
 	if (err)
 		return err;
-	u->eq_mapped = true;
-	for (uint32_t i = 0; i < BF_ARRAY_LEN(u->eq) && !err; i++)
+	bf_mlx5_ib_of(u)->eq_mapped = true;
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(bf_mlx5_ib_of(u)->eq) && !err; i++)
 		err = open_eq(u, i);
 	return err;
 }
 
-void bf_uv_eqs_close(struct bf_uverbs *u)
+void bf_mlx5_ib_eqs_close(struct bf_uverbs *u)
 {
-	for (uint32_t i = 0; i < BF_ARRAY_LEN(u->eq); i++)
-		if (u->eq[i].open)
-			bf_uv_simple(u, BF_MLX5_CMD_DESTROY_EQ, u->eq[i].eqn, NULL);
-	if (u->eq_mapped)
-		bf_ioas_unmap(u->opts.ioas, u->eq_mem->va, u->eq_mem->size);
-	if (u->eq_mem)
-		bf_region_destroy(u->eq_mem);
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(bf_mlx5_ib_of(u)->eq); i++)
+		if (bf_mlx5_ib_of(u)->eq[i].open)
+			bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_EQ, bf_mlx5_ib_of(u)->eq[i].eqn, NULL);
+	if (bf_mlx5_ib_of(u)->eq_mapped)
+		bf_ioas_unmap(u->opts.ioas, bf_mlx5_ib_of(u)->eq_mem->va, bf_mlx5_ib_of(u)->eq_mem->size);
+	if (bf_mlx5_ib_of(u)->eq_mem)
+		bf_region_destroy(bf_mlx5_ib_of(u)->eq_mem);
 }
 
 static struct bf_uv_cq *find_cq(struct bf_uverbs *u, uint32_t cqn)
 {
-	struct bf_uv_cq *cq = u->cqs[cqn % BF_UV_BUCKETS];
+	struct bf_uv_cq *cq = bf_mlx5_ib_of(u)->cqs[cqn % BF_MLX5_IB_BUCKETS];
 
 	while (cq && cq->cqn != cqn)
 		cq = cq->next_by_number;
@@ -89,7 +90,7 @@ static struct bf_uv_cq *find_cq(struct bf_uverbs *u, uint32_t cqn)
 
 static struct bf_uv_qp *find_qp(struct bf_uverbs *u, uint32_t qpn)
 {
-	struct bf_uv_qp *qp = u->qps[qpn % BF_UV_BUCKETS];
+	struct bf_uv_qp *qp = bf_mlx5_ib_of(u)->qps[qpn % BF_MLX5_IB_BUCKETS];
 
 	while (qp && qp->qpn != qpn)
 		qp = qp->next_by_number;
@@ -98,7 +99,7 @@ static struct bf_uv_qp *find_qp(struct bf_uverbs *u, uint32_t qpn)
 
 static struct bf_uv_srq *find_srq(struct bf_uverbs *u, uint32_t srqn)
 {
-	struct bf_uv_srq *srq = u->srqs[srqn % BF_UV_BUCKETS];
+	struct bf_uv_srq *srq = bf_mlx5_ib_of(u)->srqs[srqn % BF_MLX5_IB_BUCKETS];
 
 	while (srq && srq->srqn != srqn)
 		srq = srq->next_by_number;
@@ -147,8 +148,8 @@ static void tell_cq(struct bf_uverbs *u, uint32_t cqn, bool error)
 {
 	struct bf_uv_cq *cq = find_cq(u, cqn);
 
-	if (bf_uv_gsi_has(u->gsi, cqn) && !error)
-		bf_uv_gsi_poll(u->gsi);
+	if (bf_mlx5_ib_gsi_has(bf_mlx5_ib_of(u)->gsi, cqn) && !error)
+		bf_mlx5_ib_gsi_poll(bf_mlx5_ib_of(u)->gsi);
 	else if (cq && error)
 		bf_uv_put_async(cq->o.file, &cq->async, cqn, CQ_ERR);
 	else if (cq)
@@ -199,12 +200,12 @@ static void take(struct bf_uverbs *u, const struct bf_mlx5_eqe *e)
 	default:
 		break;
 	}
-	bf_uv_devx_event(u, e->type, number, (const uint8_t *)e);
+	bf_mlx5_ib_devx_event(u, e->type, number, (const uint8_t *)e);
 }
 
-void bf_uv_eq_read(struct bf_uverbs *u, uint32_t vector)
+void bf_mlx5_ib_eq_read(struct bf_uverbs *u, uint32_t vector)
 {
-	struct bf_uv_eq *eq = &u->eq[vector];
+	struct bf_mlx5_ib_eq *eq = &bf_mlx5_ib_of(u)->eq[vector];
 	struct bf_mlx5_eqe e;
 
 	for (;;) {
@@ -217,10 +218,8 @@ void bf_uv_eq_read(struct bf_uverbs *u, uint32_t vector)
 	arm(u, eq);
 }
 
-void bf_uverbs_irq(void *uverbs, uint32_t vector)
+void bf_mlx5_ib_irq(struct bf_uverbs *u, uint32_t vector)
 {
-	struct bf_uverbs *u = uverbs;
-
-	if (u && vector < BF_ARRAY_LEN(u->eq) && u->eq[vector].open)
-		bf_uv_eq_read(u, vector);
+	if (vector < BF_ARRAY_LEN(bf_mlx5_ib_of(u)->eq) && bf_mlx5_ib_of(u)->eq[vector].open)
+		bf_mlx5_ib_eq_read(u, vector);
 }

@@ -2,7 +2,7 @@
  * What a device and its ports say of themselves: a ConnectX-7, but only what the model does. Figures that the hardware
  * tells come from its capabilities, the rest is what Linux hw/mlx5/main.c answers.
  */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #define VENDOR 0x02c9u
 #define PART_CX7 4129u
@@ -43,7 +43,7 @@ static void fill_device(struct bf_uverbs *u, struct ib_uverbs_query_device_resp 
 {
 	uint8_t cap[BF_HCA_CAP_LEN];
 
-	bf_uv_caps(u, BF_HCA_CAP_GENERAL, cap);
+	bf_mlx5_ib_caps(u, BF_HCA_CAP_GENERAL, cap);
 	*r = (struct ib_uverbs_query_device_resp){
 		.fw_ver = FIRMWARE,
 		.node_guid = bf_htobe64(u->opts.node_guid),
@@ -53,12 +53,12 @@ static void fill_device(struct bf_uverbs *u, struct ib_uverbs_query_device_resp 
 		.vendor_id = VENDOR,
 		.vendor_part_id = PART_CX7,
 		.max_qp = 1u << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_QP),
-		.max_qp_wr = 1u << BF_UV_LOG_MAX_QP_SZ,
+		.max_qp_wr = 1u << BF_MLX5_IB_LOG_MAX_QP_SZ,
 		.device_cap_flags = device_flags(cap),
-		.max_sge = BF_UV_MAX_SGE,
-		.max_sge_rd = BF_UV_MAX_SGE,
+		.max_sge = BF_MLX5_IB_MAX_SGE,
+		.max_sge_rd = BF_MLX5_IB_MAX_SGE,
 		.max_cq = 1u << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_CQ),
-		.max_cqe = (1u << BF_UV_LOG_MAX_CQ_SZ) - 1,
+		.max_cqe = (1u << BF_MLX5_IB_LOG_MAX_CQ_SZ) - 1,
 		.max_mr = 1u << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_MKEY),
 		.max_pd = MAX_PD,
 		.max_qp_rd_atom = 1u << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_RA_REQ_QP),
@@ -70,8 +70,8 @@ static void fill_device(struct bf_uverbs *u, struct ib_uverbs_query_device_resp 
 		.max_total_mcast_qp_attach = MAX_MCAST_QPS * MAX_MCAST_GROUPS,
 		.max_ah = INT32_MAX,
 		.max_srq = MAX_PD,
-		.max_srq_wr = BF_UV_MAX_SRQ_WR,
-		.max_srq_sge = BF_UV_MAX_SRQ_SGE,
+		.max_srq_wr = BF_MLX5_IB_MAX_SRQ_WR,
+		.max_srq_sge = BF_MLX5_IB_MAX_SRQ_SGE,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = ACK_DELAY,
 		.phys_port_cnt = (uint8_t)BF_MLX5_GET(cap, BF_CAP_NUM_PORTS),
@@ -79,7 +79,7 @@ static void fill_device(struct bf_uverbs *u, struct ib_uverbs_query_device_resp 
 	r->max_res_rd_atom = r->max_qp_rd_atom * r->max_qp;
 }
 
-int bf_uv_query_device(struct bf_uv_call *c)
+int bf_mlx5_ib_query_device(struct bf_uv_call *c)
 {
 	struct ib_uverbs_query_device_resp resp;
 	struct ib_uverbs_query_device cmd;
@@ -102,7 +102,7 @@ static int answer_uhw(struct bf_uv_call *c)
 		return 0;
 	if (len < offsetof(struct mlx5_ib_query_device_resp, tso_caps))
 		return -EINVAL;
-	bf_uv_caps(c->u, BF_HCA_CAP_GENERAL, cap);
+	bf_mlx5_ib_caps(c->u, BF_HCA_CAP_GENERAL, cap);
 	r.response_length = len < sizeof(r) ? len : sizeof(r);
 	r.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	r.dci_streams_caps.max_log_num_concurent = (uint8_t)BF_MLX5_GET(cap, BF_CAP_LOG_MAX_DCI_STREAMS);
@@ -110,7 +110,7 @@ static int answer_uhw(struct bf_uv_call *c)
 	return bf_uv_put(c, &c->uhw_out, &r, sizeof(r));
 }
 
-int bf_uv_query_device_ex(struct bf_uv_call *c)
+int bf_mlx5_ib_query_device_ex(struct bf_uv_call *c)
 {
 	struct ib_uverbs_ex_query_device_resp resp = { 0 };
 	struct ib_uverbs_ex_query_device cmd;
@@ -125,7 +125,7 @@ int bf_uv_query_device_ex(struct bf_uv_call *c)
 		return err;
 	fill_device(c->u, &resp.base);
 	resp.response_length = c->core_out.len < sizeof(resp) ? c->core_out.len : sizeof(resp);
-	resp.timestamp_mask = BF_UV_CLOCK_MASK;
+	resp.timestamp_mask = BF_MLX5_IB_CLOCK_MASK;
 	resp.hca_core_clock = CLOCK_KHZ;
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	resp.cq_moderation_caps.max_cq_moderation_count = MODERATION_COUNT;
@@ -140,13 +140,8 @@ static bool port_is_up(struct bf_uverbs *u, uint32_t port)
 	BF_MLX5_SET(in, BF_CMD_OP_MOD, BF_ACCESS_REG_READ);
 	BF_MLX5_SET(in, BF_ACCESS_REG_ID, BF_REG_PAOS);
 	BF_MLX5_SET(in + BF_ACCESS_REG_DATA, BF_PAOS_PORT, port);
-	return !bf_uv_cmd(u, BF_MLX5_CMD_ACCESS_REG, in, sizeof(in), out, sizeof(out)) &&
+	return !bf_mlx5_ib_cmd(u, BF_MLX5_CMD_ACCESS_REG, in, sizeof(in), out, sizeof(out)) &&
 	       BF_MLX5_GET(out + BF_ACCESS_REG_DATA, BF_PAOS_OPER) == BF_PAOS_UP;
-}
-
-uint8_t bf_uverbs_active_mtu(const struct bf_uverbs *u)
-{
-	return u->opts.mtu ? (uint8_t)(24 - __builtin_clz(u->opts.mtu)) : MTU_4096;
 }
 
 static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query_port_resp *r)
@@ -156,7 +151,7 @@ static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query
 
 	if (!c->f->context)
 		return -EINVAL;
-	bf_uv_caps(c->u, BF_HCA_CAP_GENERAL, cap);
+	bf_mlx5_ib_caps(c->u, BF_HCA_CAP_GENERAL, cap);
 	if (!port || port > BF_MLX5_GET(cap, BF_CAP_NUM_PORTS))
 		return -EINVAL;
 	up = port_is_up(c->u, (uint32_t)port);
@@ -177,7 +172,7 @@ static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query
 	return 0;
 }
 
-int bf_uv_query_port(struct bf_uv_call *c)
+int bf_mlx5_ib_query_port(struct bf_uv_call *c)
 {
 	struct ib_uverbs_query_port_resp_ex resp = { 0 };
 	uint64_t port;
@@ -188,7 +183,7 @@ int bf_uv_query_port(struct bf_uv_call *c)
 	return err ? err : bf_uv_attr_put(c, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
 }
 
-int bf_uv_query_port_write(struct bf_uv_call *c)
+int bf_mlx5_ib_query_port_write(struct bf_uv_call *c)
 {
 	struct ib_uverbs_query_port_resp resp;
 	struct ib_uverbs_query_port cmd;
@@ -200,7 +195,7 @@ int bf_uv_query_port_write(struct bf_uv_call *c)
 }
 
 /* There is no embedded switch, so nothing of it is told (hw/mlx5/std_types.c). */
-int bf_uv_query_port_mlx5(struct bf_uv_call *c)
+int bf_mlx5_ib_query_port_mlx5(struct bf_uv_call *c)
 {
 	struct mlx5_ib_uapi_query_port resp = { 0 };
 	struct ib_uverbs_query_port_resp unused;
@@ -210,32 +205,4 @@ int bf_uv_query_port_mlx5(struct bf_uv_call *c)
 	if (!err)
 		err = fill_port(c, port, &unused);
 	return err ? err : bf_uv_attr_put(c, MLX5_IB_ATTR_QUERY_PORT, &resp, sizeof(resp));
-}
-
-/* Handles of a kind, for a program that imports a context. */
-int bf_uv_info_handles(struct bf_uv_call *c)
-{
-	const struct bf_uv_attr *room = bf_uv_attr(c, UVERBS_ATTR_INFO_HANDLES_LIST);
-	struct bf_uv_bytes at = room->bytes;
-	uint32_t total = 0;
-	uint64_t kind;
-
-	if (!c->f->context)
-		return -EINVAL;
-	if (bf_uv_attr_get(c, UVERBS_ATTR_INFO_OBJECT_ID, &kind, sizeof(kind)))
-		return -EFAULT;
-	for (const struct bf_uv_object *o = c->f->oldest; o && at.len >= 4; o = o->next) {
-		struct bf_uv_bytes one = { .address = at.address, .len = 4 };
-
-		if (o->type != kind)
-			continue;
-		if (bf_uv_put(c, &one, &o->handle, sizeof(o->handle)))
-			return -EFAULT;
-		at.address += 4;
-		at.len -= 4;
-		total++;
-	}
-	if (bf_uv_put(c, &at, NULL, 0) || bf_uv_attr_mark(c, UVERBS_ATTR_INFO_HANDLES_LIST))
-		return -EFAULT;
-	return bf_uv_attr_put(c, UVERBS_ATTR_INFO_TOTAL_HANDLES, &total, sizeof(total));
 }

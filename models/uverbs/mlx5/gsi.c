@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 #include "models/uverbs/qp_internal.h"
 
 #define QKEY 0x80010000u /* of queue pair 1 (IBA vol. 1 section 10.2.5) */
@@ -38,7 +39,7 @@
 #define IN_AT (OUT_AT + SENDS * BF_UVERBS_MAD)
 #define MEM_SIZE (IN_AT + (RECEIVE_ROOM << LOG_RQ))
 
-struct bf_uv_gsi {
+struct bf_mlx5_ib_gsi {
 	struct bf_uverbs *u;
 	struct bf_region *mem;
 	bool mapped, has_pd, has_key, has_cq, has_qp, failed;
@@ -49,12 +50,12 @@ struct bf_uv_gsi {
 	void *owner;
 };
 
-static uint8_t *at(const struct bf_uv_gsi *g, uint64_t offset)
+static uint8_t *at(const struct bf_mlx5_ib_gsi *g, uint64_t offset)
 {
 	return g->mem->bytes + offset;
 }
 
-static void arm(struct bf_uv_gsi *g)
+static void arm(struct bf_mlx5_ib_gsi *g)
 {
 	const uint32_t word = (g->arm_sn++ & 3) << 28 | (g->ci & 0xffffff);
 	uint8_t bell[8];
@@ -62,11 +63,11 @@ static void arm(struct bf_uv_gsi *g)
 	bf_put_be32(at(g, CQ_DBR_AT + 4 * BF_MLX5_CQ_DBR_ARM), word);
 	bf_put_be32(bell, word);
 	bf_put_be32(bell + 4, g->cqn);
-	bf_mmio_post(bf_mlx5_uar(g->u->opts.device, g->u->uar), BF_MLX5_UAR_CQ_ARM, bell, sizeof(bell));
+	bf_mmio_post(bf_mlx5_uar(g->u->opts.device, bf_mlx5_ib_of(g->u)->uar), BF_MLX5_UAR_CQ_ARM, bell, sizeof(bell));
 }
 
 /* The receive entry of `slot` is the device's (again). */
-static void post_receive(struct bf_uv_gsi *g, uint32_t slot)
+static void post_receive(struct bf_mlx5_ib_gsi *g, uint32_t slot)
 {
 	uint8_t *wqe = at(g, RQ_AT + BF_MLX5_DS * slot);
 
@@ -78,7 +79,7 @@ static void post_receive(struct bf_uv_gsi *g, uint32_t slot)
 
 /* ---- states ---- */
 
-static int step(struct bf_uv_gsi *g, uint32_t opcode)
+static int step(struct bf_mlx5_ib_gsi *g, uint32_t opcode)
 {
 	uint8_t in[BF_MODIFY_QP_LEN] = { 0 }, out[16], *qpc = in + BF_QP_QPC;
 
@@ -90,10 +91,10 @@ static int step(struct bf_uv_gsi *g, uint32_t opcode)
 	BF_MLX5_SET(qpc, BF_QPC_Q_KEY, QKEY);
 	BF_MLX5_SET(qpc + BF_QPC_PATH, BF_PATH_PORT, 1);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, g->mem->va + QP_DBR_AT);
-	return bf_uv_cmd(g->u, opcode, in, sizeof(in), out, sizeof(out));
+	return bf_mlx5_ib_cmd(g->u, opcode, in, sizeof(in), out, sizeof(out));
 }
 
-static int start(struct bf_uv_gsi *g)
+static int start(struct bf_mlx5_ib_gsi *g)
 {
 	int err = step(g, BF_MLX5_CMD_RST2INIT_QP);
 
@@ -107,7 +108,7 @@ static int start(struct bf_uv_gsi *g)
 
 /* ---- completions ---- */
 
-static void took(struct bf_uv_gsi *g, const struct bf_mlx5_cqe *cqe)
+static void took(struct bf_mlx5_ib_gsi *g, const struct bf_mlx5_cqe *cqe)
 {
 	const uint32_t slot = bf_be16(cqe->wqe_counter) & ((1u << LOG_RQ) - 1);
 	const uint8_t *in = at(g, IN_AT + (uint64_t)slot * RECEIVE_ROOM);
@@ -125,7 +126,7 @@ static void took(struct bf_uv_gsi *g, const struct bf_mlx5_cqe *cqe)
 	}
 }
 
-static void complete(struct bf_uv_gsi *g, const struct bf_mlx5_cqe *cqe)
+static void complete(struct bf_mlx5_ib_gsi *g, const struct bf_mlx5_cqe *cqe)
 {
 	switch (cqe->op_own >> 4) {
 	case BF_MLX5_CQE_REQ:
@@ -140,7 +141,7 @@ static void complete(struct bf_uv_gsi *g, const struct bf_mlx5_cqe *cqe)
 	}
 }
 
-void bf_uv_gsi_poll(struct bf_uv_gsi *g)
+void bf_mlx5_ib_gsi_poll(struct bf_mlx5_ib_gsi *g)
 {
 	for (;;) {
 		struct bf_mlx5_cqe cqe;
@@ -160,7 +161,7 @@ void bf_uv_gsi_poll(struct bf_uv_gsi *g)
 	arm(g);
 }
 
-bool bf_uv_gsi_has(const struct bf_uv_gsi *g, uint32_t cqn)
+bool bf_mlx5_ib_gsi_has(const struct bf_mlx5_ib_gsi *g, uint32_t cqn)
 {
 	return g && g->has_cq && g->cqn == cqn;
 }
@@ -184,9 +185,9 @@ static int fill_address(uint32_t ipv4, uint8_t *to)
 	return err;
 }
 
-int bf_uverbs_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD])
+int bf_mlx5_ib_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_UVERBS_MAD])
 {
-	struct bf_uv_gsi *g = u->gsi;
+	struct bf_mlx5_ib_gsi *g = bf_mlx5_ib_of(u)->gsi;
 	const uint32_t place = g ? g->sq_pi & ((1u << LOG_SQ) - 1) : 0, slot = place / WQEBBS_OF_SEND;
 	uint8_t *wqe, *data;
 	int err;
@@ -210,13 +211,13 @@ int bf_uverbs_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF_
 	bf_put_be64(data + 8, g->mem->va + OUT_AT + (uint64_t)slot * BF_UVERBS_MAD);
 	g->sq_pi += WQEBBS_OF_SEND;
 	bf_put_be32(at(g, QP_DBR_AT + 4 * BF_MLX5_DBR_SND), g->sq_pi);
-	bf_mmio_post(bf_mlx5_uar(u->opts.device, u->uar), BF_MLX5_UAR_BF, wqe, 8);
+	bf_mmio_post(bf_mlx5_uar(u->opts.device, bf_mlx5_ib_of(u)->uar), BF_MLX5_UAR_BF, wqe, 8);
 	return 0;
 }
 
 /* ---- opening and closing ---- */
 
-static int open_memory(struct bf_uv_gsi *g)
+static int open_memory(struct bf_mlx5_ib_gsi *g)
 {
 	struct bf_region_opts mem = { .name = "queue pair 1",
 				      .kind = BF_MEM_DRAM,
@@ -229,7 +230,7 @@ static int open_memory(struct bf_uv_gsi *g)
 	return err;
 }
 
-static int open_key(struct bf_uv_gsi *g)
+static int open_key(struct bf_mlx5_ib_gsi *g)
 {
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 }, out[16], *mkc = in + BF_CREATE_MKEY_MKC;
 	int err;
@@ -242,13 +243,13 @@ static int open_key(struct bf_uv_gsi *g)
 	BF_MLX5_SET(mkc, BF_MKC_LOG_PAGE_SIZE, 12);
 	bf_put_be64(mkc + BF_MKC_START, g->mem->va);
 	bf_put_be64(mkc + BF_MKC_SIZE, g->mem->size);
-	err = bf_uv_cmd(g->u, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(g->u, BF_MLX5_CMD_CREATE_MKEY, in, sizeof(in), out, sizeof(out));
 	g->key = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8;
 	g->has_key = !err;
 	return err;
 }
 
-static int open_cq(struct bf_uv_gsi *g)
+static int open_cq(struct bf_mlx5_ib_gsi *g)
 {
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 }, out[16], *cqc = in + BF_CREATE_CQ_CQC;
 	int err;
@@ -256,17 +257,17 @@ static int open_cq(struct bf_uv_gsi *g)
 	for (uint32_t i = 0; i < 1u << LOG_CQ; i++)
 		((struct bf_mlx5_cqe *)(void *)at(g, CQ_AT))[i].op_own = BF_MLX5_CQE_INVALID << 4 | 1;
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, LOG_CQ);
-	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, g->u->uar);
-	BF_MLX5_SET(cqc, BF_CQC_EQN, g->u->eq[1].eqn);
+	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, bf_mlx5_ib_of(g->u)->uar);
+	BF_MLX5_SET(cqc, BF_CQC_EQN, bf_mlx5_ib_of(g->u)->eq[1].eqn);
 	bf_put_be64(cqc + BF_CQC_DBR_ADDR, g->mem->va + CQ_DBR_AT);
 	bf_put_be64(in + BF_CREATE_CQ_UMEM_OFFSET, g->mem->va + CQ_AT);
-	err = bf_uv_cmd(g->u, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(g->u, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), out, sizeof(out));
 	g->cqn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	g->has_cq = !err;
 	return err;
 }
 
-static int open_qp(struct bf_uv_gsi *g)
+static int open_qp(struct bf_mlx5_ib_gsi *g)
 {
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, out[16], *qpc = in + BF_QP_QPC;
 	int err;
@@ -274,7 +275,7 @@ static int open_qp(struct bf_uv_gsi *g)
 	BF_MLX5_SET(qpc, BF_QPC_ST, BF_QPC_ST_QP1);
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, BF_UV_PM_MIGRATED);
 	BF_MLX5_SET(qpc, BF_QPC_PD, g->pdn);
-	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, g->u->uar);
+	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, bf_mlx5_ib_of(g->u)->uar);
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, LOCAL_UIDX);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, g->cqn);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, g->cqn);
@@ -283,7 +284,7 @@ static int open_qp(struct bf_uv_gsi *g)
 	BF_MLX5_SET(qpc, BF_QPC_LOG_RQ_STRIDE, 0); /* one data segment */
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, g->mem->va + QP_DBR_AT);
 	bf_put_be64(in + BF_CREATE_QP_UMEM_OFFSET, g->mem->va + RQ_AT);
-	err = bf_uv_cmd(g->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(g->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
 	g->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	g->has_qp = !err;
 	if (err)
@@ -292,45 +293,45 @@ static int open_qp(struct bf_uv_gsi *g)
 	return start(g);
 }
 
-int bf_uverbs_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner)
+int bf_mlx5_ib_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *owner)
 {
-	struct bf_uv_gsi *g;
+	struct bf_mlx5_ib_gsi *g;
 	int err;
 
-	if (u->gsi)
+	if (bf_mlx5_ib_of(u)->gsi)
 		return -EBUSY;
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return bf_fail(&u->sim->error, -ENOMEM, "%s: no memory for queue pair 1", u->opts.name);
-	*g = (struct bf_uv_gsi){ .u = u, .receive = receive, .owner = owner };
+	*g = (struct bf_mlx5_ib_gsi){ .u = u, .receive = receive, .owner = owner };
 	err = open_memory(g);
 	if (!err)
-		err = bf_uv_simple(u, BF_MLX5_CMD_ALLOC_PD, 0, &g->pdn);
+		err = bf_mlx5_ib_simple(u, BF_MLX5_CMD_ALLOC_PD, 0, &g->pdn);
 	g->has_pd = !err;
 	err = err ? err : open_key(g);
 	err = err ? err : open_cq(g);
 	err = err ? err : open_qp(g);
 	if (err) {
-		bf_uv_gsi_close(g);
+		bf_mlx5_ib_gsi_close(g);
 		return bf_fail(&u->sim->error, err, "%s: the device makes no queue pair 1", u->opts.name);
 	}
-	u->gsi = g;
+	bf_mlx5_ib_of(u)->gsi = g;
 	arm(g);
 	return 0;
 }
 
-void bf_uv_gsi_close(struct bf_uv_gsi *g)
+void bf_mlx5_ib_gsi_close(struct bf_mlx5_ib_gsi *g)
 {
 	if (!g)
 		return;
 	if (g->has_qp)
-		bf_uv_simple(g->u, BF_MLX5_CMD_DESTROY_QP, g->qpn, NULL);
+		bf_mlx5_ib_simple(g->u, BF_MLX5_CMD_DESTROY_QP, g->qpn, NULL);
 	if (g->has_cq)
-		bf_uv_simple(g->u, BF_MLX5_CMD_DESTROY_CQ, g->cqn, NULL);
+		bf_mlx5_ib_simple(g->u, BF_MLX5_CMD_DESTROY_CQ, g->cqn, NULL);
 	if (g->has_key)
-		bf_uv_simple(g->u, BF_MLX5_CMD_DESTROY_MKEY, g->key >> 8, NULL);
+		bf_mlx5_ib_simple(g->u, BF_MLX5_CMD_DESTROY_MKEY, g->key >> 8, NULL);
 	if (g->has_pd)
-		bf_uv_simple(g->u, BF_MLX5_CMD_DEALLOC_PD, g->pdn, NULL);
+		bf_mlx5_ib_simple(g->u, BF_MLX5_CMD_DEALLOC_PD, g->pdn, NULL);
 	if (g->mapped)
 		bf_ioas_unmap(g->u->opts.ioas, g->mem->va, g->mem->size);
 	if (g->mem)
@@ -338,8 +339,8 @@ void bf_uv_gsi_close(struct bf_uv_gsi *g)
 	free(g);
 }
 
-void bf_uverbs_mad_close(struct bf_uverbs *u)
+void bf_mlx5_ib_mad_close(struct bf_uverbs *u)
 {
-	bf_uv_gsi_close(u->gsi);
-	u->gsi = NULL;
+	bf_mlx5_ib_gsi_close(bf_mlx5_ib_of(u)->gsi);
+	bf_mlx5_ib_of(u)->gsi = NULL;
 }

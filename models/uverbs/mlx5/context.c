@@ -2,7 +2,7 @@
  * A program's context: what mlx5_ib_alloc_ucontext() (Linux drivers/infiniband/hw/mlx5/main.c) makes of the file. Later
  * libmlx5 takes UAR pages as it needs them; where the ioctl ABI is refused, all are given out here.
  */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #define REQ_V1 offsetof(struct mlx5_ib_alloc_ucontext_req_v2, flags)
 #define REQ_V2 offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
@@ -28,7 +28,7 @@ static int take_request(struct bf_uv_call *c, struct mlx5_ib_alloc_ucontext_req_
 		return -EOPNOTSUPP;
 	if (!req->total_num_bfregs || req->total_num_bfregs > MAX_BFREGS)
 		return req->total_num_bfregs ? -ENOMEM : -EINVAL;
-	req->total_num_bfregs = (req->total_num_bfregs + BF_UV_KERNEL_REGS - 1) & ~(BF_UV_KERNEL_REGS - 1);
+	req->total_num_bfregs = (req->total_num_bfregs + BF_MLX5_IB_KERNEL_REGS - 1) & ~(BF_MLX5_IB_KERNEL_REGS - 1);
 	return req->num_low_latency_bfregs > req->total_num_bfregs - 1 ? -EINVAL : 0;
 }
 
@@ -37,17 +37,17 @@ static void fill_answer(struct bf_uverbs_file *f, const struct mlx5_ib_alloc_uco
 {
 	uint8_t cap[BF_HCA_CAP_LEN];
 
-	bf_uv_caps(f->u, BF_HCA_CAP_GENERAL, cap);
+	bf_mlx5_ib_caps(f->u, BF_HCA_CAP_GENERAL, cap);
 	*resp = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = 1u << BF_MLX5_GET(cap, BF_CAP_LOG_MAX_QP),
 		.bf_reg_size = f->u->opts.blueflame ? BF_MLX5_BF_REG : 0,
-		.tot_bfregs = f->dynamic ? 0 : req->total_num_bfregs,
+		.tot_bfregs = bf_mlx5_ib_file_of(f)->dynamic ? 0 : req->total_num_bfregs,
 		.cache_line_size = CACHE_LINE,
 		.max_sq_desc_sz = MAX_SQ_DESC,
 		.max_rq_desc_sz = MAX_RQ_DESC,
-		.max_send_wqebb = 1u << BF_UV_LOG_MAX_QP_SZ,
-		.max_recv_wr = 1u << BF_UV_LOG_MAX_QP_SZ,
-		.max_srq_recv_wr = BF_UV_MAX_SRQ_WR,
+		.max_send_wqebb = 1u << BF_MLX5_IB_LOG_MAX_QP_SZ,
+		.max_recv_wr = 1u << BF_MLX5_IB_LOG_MAX_QP_SZ,
+		.max_srq_recv_wr = BF_MLX5_IB_MAX_SRQ_WR,
 		.num_ports = (uint16_t)BF_MLX5_GET(cap, BF_CAP_NUM_PORTS),
 		.response_length = room < sizeof(*resp) ? room : sizeof(*resp),
 		.cqe_version = (uint8_t)(req->max_cqe_version < 1 ? req->max_cqe_version : 1),
@@ -72,25 +72,25 @@ static int make(struct bf_uv_call *c)
 	err = take_request(c, &req);
 	if (err)
 		return err;
-	f->dynamic = (req.lib_caps & MLX5_LIB_CAP_DYN_UAR) && !f->u->opts.no_ioctl;
-	f->cqe_version = req.max_cqe_version >= 1;
-	if (!f->dynamic)
-		err = bf_uv_static_uars(f, req.total_num_bfregs);
+	bf_mlx5_ib_file_of(f)->dynamic = (req.lib_caps & MLX5_LIB_CAP_DYN_UAR) && !f->u->opts.no_ioctl;
+	bf_mlx5_ib_file_of(f)->cqe_version = req.max_cqe_version >= 1;
+	if (!bf_mlx5_ib_file_of(f)->dynamic)
+		err = bf_mlx5_ib_static_uars(f, req.total_num_bfregs);
 	if (err)
 		return err;
 	fill_answer(f, &req, &resp, c->uhw_out.len);
 	err = bf_uv_put(c, &c->uhw_out, &resp, sizeof(resp));
 	if (err) {
-		bf_uv_static_uars_free(f);
+		bf_mlx5_ib_static_uars_free(f);
 		return err;
 	}
-	f->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
+	bf_mlx5_ib_file_of(f)->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
 	f->context = true;
-	f->answer = resp;
+	bf_mlx5_ib_file_of(f)->answer = resp;
 	return 0;
 }
 
-int bf_uv_get_context(struct bf_uv_call *c)
+int bf_mlx5_ib_get_context(struct bf_uv_call *c)
 {
 	uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 	uint32_t vectors = BF_UV_VECTORS;
@@ -102,7 +102,7 @@ int bf_uv_get_context(struct bf_uv_call *c)
 }
 
 /* The older command makes the channel of asynchronous events, too. */
-int bf_uv_get_context_write(struct bf_uv_call *c)
+int bf_mlx5_ib_get_context_write(struct bf_uv_call *c)
 {
 	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = BF_UV_VECTORS };
 	struct ib_uverbs_get_context cmd;
@@ -129,7 +129,7 @@ int bf_uv_get_context_write(struct bf_uv_call *c)
 }
 
 /* For a program that got the descriptor of a context (ibv_import_device(3)). */
-int bf_uv_query_context(struct bf_uv_call *c)
+int bf_mlx5_ib_query_context(struct bf_uv_call *c)
 {
 	uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 	uint32_t vectors = BF_UV_VECTORS;
@@ -140,10 +140,12 @@ int bf_uv_query_context(struct bf_uv_call *c)
 	err = bf_uv_attr_put(c, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
 	if (!err)
 		err = bf_uv_attr_put(c, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &support, sizeof(support));
-	return err ? err : bf_uv_attr_put(c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &c->f->answer, sizeof(c->f->answer));
+	return err ? err
+		   : bf_uv_attr_put(c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &bf_mlx5_ib_file_of(c->f)->answer,
+				    sizeof(bf_mlx5_ib_file_of(c->f)->answer));
 }
 
-void bf_uv_context_close(struct bf_uverbs_file *f)
+void bf_mlx5_ib_context_close(struct bf_uverbs_file *f)
 {
-	bf_uv_static_uars_free(f);
+	bf_mlx5_ib_static_uars_free(f);
 }

@@ -1,5 +1,5 @@
 /* Queue pairs: creation and destruction. The rings are the program's, told to the device by address. */
-#include "models/uverbs/uverbs_internal.h"
+#include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static bool power_of_2(uint32_t n)
 }
 
 /* Which service; what the model has no hardware for is refused. */
-static int take_type(struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
+static int take_type(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
 {
 	uint32_t driver = ucmd->flags & (MLX5_QP_FLAG_TYPE_DCT | MLX5_QP_FLAG_TYPE_DCI);
 
@@ -54,15 +54,16 @@ static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_qp *ucmd)
 		return -EFAULT;
 	if (ucmd->flags & ~(uint32_t)UHW_FLAGS || ucmd->flags & MLX5_QP_FLAG_SIGNATURE)
 		return -EOPNOTSUPP;
-	if (c->f->cqe_version && (ucmd->uidx >= DEFAULT_UIDX || c->uhw_in.len < MIN_UHW + sizeof(ucmd->uidx)))
+	if (bf_mlx5_ib_file_of(c->f)->cqe_version &&
+	    (ucmd->uidx >= DEFAULT_UIDX || c->uhw_in.len < MIN_UHW + sizeof(ucmd->uidx)))
 		return -EINVAL;
 	return 0;
 }
 
 /* hw/mlx5/qp.c set_rq_size() and set_user_buf_size(): with an SRQ what is said of receives does not count. */
-static int take_rings(const struct bf_uv_qp_args *a, struct mlx5_ib_create_qp *ucmd)
+static int take_rings(const struct bf_mlx5_ib_qp_args *a, struct mlx5_ib_create_qp *ucmd)
 {
-	const uint32_t most = 1u << BF_UV_LOG_MAX_QP_SZ;
+	const uint32_t most = 1u << BF_MLX5_IB_LOG_MAX_QP_SZ;
 
 	if (a->srq)
 		ucmd->rq_wqe_count = 0;
@@ -99,8 +100,8 @@ static int64_t choose_uar(struct bf_uv_call *c, struct bf_uv_qp *qp, const struc
 	if (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)
 		return ucmd->bfreg_index;
 	if (ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX)
-		return bf_uv_reg_page(c->f, ucmd->bfreg_index);
-	err = bf_uv_reg_take(c->f, &qp->reg, &uar);
+		return bf_mlx5_ib_reg_page(c->f, ucmd->bfreg_index);
+	err = bf_mlx5_ib_reg_take(c->f, &qp->reg, &uar);
 	qp->has_reg = !err;
 	return err ? err : (int64_t)uar;
 }
@@ -125,13 +126,13 @@ static uint32_t service(uint8_t type)
  * values of atomics into a CQE big-endian, which UCX expects on its own queue pairs, and libmlx5 44 would copy them to
  * a verbs program as they are (rdma-core providers/mlx5/qp.c mlx5_copy_to_send_wqe()).
  */
-static void set_scatter(const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
+static void set_scatter(const struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
 {
 	if ((ucmd->flags & MLX5_QP_FLAG_SCATTER_CQE) && a->type == IB_UVERBS_QPT_RC)
 		BF_MLX5_SET(qpc, BF_QPC_CS_RES, a->recv_cq->large ? BF_CS_RES_64 : BF_CS_RES_32);
 }
 
-static void set_queues(const struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
+static void set_queues(const struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_qp *ucmd, uint8_t *qpc)
 {
 	BF_MLX5_SET(qpc, BF_QPC_NO_SQ, !ucmd->sq_wqe_count);
 	if (ucmd->sq_wqe_count)
@@ -147,7 +148,7 @@ static void set_queues(const struct bf_uv_qp_args *a, const struct mlx5_ib_creat
 	}
 }
 
-static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv_qp_args *a,
+static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_mlx5_ib_qp_args *a,
 		   const struct mlx5_ib_create_qp *ucmd)
 {
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, out[16], *qpc = in + BF_QP_QPC;
@@ -160,7 +161,7 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, PM_MIGRATED);
 	BF_MLX5_SET(qpc, BF_QPC_PD, a->pd->pdn);
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, (uint32_t)uar);
-	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, c->f->cqe_version ? ucmd->uidx : DEFAULT_UIDX);
+	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, bf_mlx5_ib_file_of(c->f)->cqe_version ? ucmd->uidx : DEFAULT_UIDX);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, a->send_cq->cqn);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, a->recv_cq->cqn);
 	if (a->type == BF_UV_QPT_DCI && (ucmd->flags & MLX5_QP_FLAG_DCI_STREAM)) {
@@ -172,22 +173,22 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv
 	set_scatter(a, ucmd, qpc);
 	bf_put_be64(qpc + BF_QPC_DBR_ADDR, ucmd->db_addr);
 	bf_put_be64(in + BF_CREATE_QP_UMEM_OFFSET, ucmd->buf_addr);
-	err = bf_uv_cmd(c->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), out, sizeof(out));
 	qp->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	if (err && qp->has_reg)
-		bf_uv_reg_give(c->f, qp->reg);
+		bf_mlx5_ib_reg_give(c->f, qp->reg);
 	return err;
 }
 
-void bf_uv_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp)
+void bf_mlx5_ib_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp)
 {
-	qp->next_by_number = u->qps[qp->qpn % BF_UV_BUCKETS];
-	u->qps[qp->qpn % BF_UV_BUCKETS] = qp;
+	qp->next_by_number = bf_mlx5_ib_of(u)->qps[qp->qpn % BF_MLX5_IB_BUCKETS];
+	bf_mlx5_ib_of(u)->qps[qp->qpn % BF_MLX5_IB_BUCKETS] = qp;
 }
 
-void bf_uv_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp)
+void bf_mlx5_ib_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp)
 {
-	struct bf_uv_qp **at = &u->qps[qp->qpn % BF_UV_BUCKETS];
+	struct bf_uv_qp **at = &bf_mlx5_ib_of(u)->qps[qp->qpn % BF_MLX5_IB_BUCKETS];
 
 	while (*at && *at != qp)
 		at = &(*at)->next_by_number;
@@ -206,7 +207,7 @@ static void hold(struct bf_uv_qp *qp, uint32_t by)
 		qp->srq->o.users += by;
 }
 
-static int make(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv_qp_args *a,
+static int make(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_mlx5_ib_qp_args *a,
 		const struct mlx5_ib_create_qp *ucmd)
 {
 	int err;
@@ -220,15 +221,15 @@ static int make(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_uv_qp
 	qp->sig_all = a->sig_all;
 	qp->dbr = ucmd->db_addr;
 	if (a->type == BF_UV_QPT_DCT)
-		return bf_uv_dct_create(c, qp, ucmd);
+		return bf_mlx5_ib_dct_create(c, qp, ucmd);
 	err = command(c, qp, a, ucmd);
 	if (!err)
-		bf_uv_qp_know(c->u, qp);
+		bf_mlx5_ib_qp_know(c->u, qp);
 	return err;
 }
 
 /* What the program asked for, or what its rings have room for (hw/mlx5/qp.c set_rq_size()). */
-static void adjust_cap(struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
+static void adjust_cap(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_qp *ucmd)
 {
 	if (!ucmd->rq_wqe_count) {
 		a->cap.max_recv_wr = 0;
@@ -239,7 +240,7 @@ static void adjust_cap(struct bf_uv_qp_args *a, const struct mlx5_ib_create_qp *
 	a->cap.max_recv_sge = (1u << ucmd->rq_wqe_shift) / BF_MLX5_DS;
 }
 
-static int check_parts(const struct bf_uv_qp_args *a)
+static int check_parts(const struct bf_mlx5_ib_qp_args *a)
 {
 	if (a->flags & ~(uint32_t)QP_FLAGS)
 		return -EINVAL;
@@ -250,7 +251,7 @@ static int check_parts(const struct bf_uv_qp_args *a)
 	return 0;
 }
 
-static int create(struct bf_uv_call *c, struct bf_uv_qp_args *a, struct bf_uv_qp **out)
+static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_uv_qp **out)
 {
 	struct mlx5_ib_create_qp_resp resp = { 0 };
 	struct mlx5_ib_create_qp ucmd;
@@ -279,7 +280,7 @@ static int create(struct bf_uv_call *c, struct bf_uv_qp_args *a, struct bf_uv_qp
 	bf_uv_events_start(&qp->async, a->async ? a->async : c->f->async, a->user_handle);
 	c->number = qp->qpn;
 	if (qp->has_reg)
-		resp.bfreg_index = bf_uv_reg_name(qp->reg);
+		resp.bfreg_index = bf_mlx5_ib_reg_name(qp->reg);
 	err = bf_uv_put(c, &c->uhw_out, &resp, sizeof(resp));
 	if (err)
 		bf_uv_destroy(&qp->o, true);
@@ -287,9 +288,9 @@ static int create(struct bf_uv_call *c, struct bf_uv_qp_args *a, struct bf_uv_qp
 	return err;
 }
 
-int bf_uv_create_qp(struct bf_uv_call *c)
+int bf_mlx5_ib_create_qp(struct bf_uv_call *c)
 {
-	struct bf_uv_qp_args a = {
+	struct bf_mlx5_ib_qp_args a = {
 		.pd = (struct bf_uv_pd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE),
 		.srq = (struct bf_uv_srq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
 		.send_cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
@@ -325,7 +326,7 @@ int bf_uv_create_qp(struct bf_uv_call *c)
 }
 
 /* The members that both commands share, once looked up. */
-static int by_command(struct bf_uv_call *c, struct bf_uv_qp_args *a, const struct ib_uverbs_ex_create_qp *cmd,
+static int by_command(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, const struct ib_uverbs_ex_create_qp *cmd,
 		      struct ib_uverbs_create_qp_resp *resp, struct bf_uv_qp **qp)
 {
 	int err;
@@ -356,12 +357,12 @@ static int by_command(struct bf_uv_call *c, struct bf_uv_qp_args *a, const struc
 	return 0;
 }
 
-int bf_uv_create_qp_write(struct bf_uv_call *c)
+int bf_mlx5_ib_create_qp_write(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_qp_resp resp;
 	struct ib_uverbs_create_qp cmd;
 	struct ib_uverbs_ex_create_qp ex = { 0 };
-	struct bf_uv_qp_args a = { 0 };
+	struct bf_mlx5_ib_qp_args a = { 0 };
 	struct bf_uv_qp *qp;
 	int err = bf_uv_request(c, &cmd, sizeof(cmd));
 
@@ -378,11 +379,11 @@ int bf_uv_create_qp_write(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_create_qp_ex(struct bf_uv_call *c)
+int bf_mlx5_ib_create_qp_ex(struct bf_uv_call *c)
 {
 	struct ib_uverbs_ex_create_qp_resp resp = { 0 };
 	struct ib_uverbs_ex_create_qp cmd;
-	struct bf_uv_qp_args a = { 0 };
+	struct bf_mlx5_ib_qp_args a = { 0 };
 	struct bf_uv_qp *qp;
 	int err = bf_uv_request(c, &cmd, sizeof(cmd));
 
@@ -403,7 +404,7 @@ int bf_uv_create_qp_ex(struct bf_uv_call *c)
 	return err;
 }
 
-int bf_uv_qp_destroy(struct bf_uv_object *o, bool forced)
+int bf_mlx5_ib_qp_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_qp *qp = (struct bf_uv_qp *)o;
 	struct bf_uverbs *u = o->file->u;
@@ -412,49 +413,16 @@ int bf_uv_qp_destroy(struct bf_uv_object *o, bool forced)
 	if (qp->mcast && !forced && !o->file->closing)
 		return -EBUSY;
 	bf_uv_mcast_drop(qp);
-	err = qp->type == BF_UV_QPT_DCT ? bf_uv_dct_destroy(u, qp)
-					: bf_uv_simple(u, BF_MLX5_CMD_DESTROY_QP, qp->qpn, NULL);
+	err = qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_destroy(u, qp)
+					: bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_QP, qp->qpn, NULL);
 	if (err && !forced)
 		return err;
-	bf_uv_qp_unknow(u, qp);
-	bf_uv_unsubscribe_object(o);
+	bf_mlx5_ib_qp_unknow(u, qp);
+	bf_mlx5_ib_unsubscribe_object(o);
 	if (qp->has_reg)
-		bf_uv_reg_give(o->file, qp->reg);
+		bf_mlx5_ib_reg_give(o->file, qp->reg);
 	hold(qp, UINT32_MAX); /* minus one */
 	o->file->async_read = bf_uv_events_end(o->file, &qp->async);
 	free(qp->dct);
 	return err;
-}
-
-static int destroy_and_count(struct bf_uv_call *c, struct bf_uv_object *o, struct ib_uverbs_destroy_qp_resp *resp)
-{
-	int err;
-
-	c->number = ((struct bf_uv_qp *)o)->qpn;
-	err = bf_uv_destroy(o, false);
-	resp->events_reported = c->f->async_read;
-	return err;
-}
-
-int bf_uv_destroy_qp(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_qp_resp resp;
-	int err = destroy_and_count(c, bf_uv_attr_object(c, UVERBS_ATTR_DESTROY_QP_HANDLE), &resp);
-
-	return err ? err : bf_uv_attr_put(c, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
-}
-
-int bf_uv_destroy_qp_write(struct bf_uv_call *c)
-{
-	struct ib_uverbs_destroy_qp_resp resp;
-	struct ib_uverbs_destroy_qp cmd;
-	struct bf_uv_object *o;
-	int err = bf_uv_request(c, &cmd, sizeof(cmd));
-
-	if (!err)
-		err = bf_uv_lookup(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &o);
-	c->handle = cmd.qp_handle;
-	if (!err)
-		err = destroy_and_count(c, o, &resp);
-	return err ? err : bf_uv_response(c, &resp, sizeof(resp));
 }
