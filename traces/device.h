@@ -51,6 +51,7 @@ enum bf_life_role {
 	BF_LIFE_SHUT,    /* the queue ends, and what is in it with it, unless it has stopped before */
 	BF_LIFE_IDLE,    /* the entry waits for something that may never come: it is not stuck */
 	BF_LIFE_ANSWERS, /* where completions of the queue lie: `va` */
+	BF_LIFE_PEER,    /* the queue's other end: number `first` at address `second`; its own address is `va` */
 };
 
 /*
@@ -91,6 +92,7 @@ struct bf_life_row {
 	const char *lands;    /* a completion: its address, or the offset in what ANSWERS said */
 	uint32_t lands_bytes; /* of the completion */
 	const char *answers;  /* a completion: the field with the number of its queue, for WHAT as in "ssd0.cq1:#3" */
+	const char *covers;   /* entries before this one end as well that have this kept */
 	bool elsewhere;       /* the actor is another part of the device, and does not name the queue */
 	bool captured;        /* the record is of a capture; the actor is the queue's device */
 	bool begins;          /* nothing need be known of the entry before, if nobody told of point 0 */
@@ -103,6 +105,8 @@ struct bf_life_row {
  * An entry that is stuck: what shows that it has not come to a point. Sentences stand on no record: $index, $from and
  * $to (of its submission) and what rows keep are known, $type.field of the queue's last record of a type, and @point,
  * @type: the thread that took the entry there, or whose record that was. [name?...] asks whether it is known.
+ * $before and @before are the first entry of the queue that has not come as far, and who began it; [before.point?...]
+ * asks how far it has come. [early?...]: the device had read the entry before it was begun.
  */
 struct bf_life_end {
 	const char *name; /* of the point; one that is no point of the life: see bf_life.needs */

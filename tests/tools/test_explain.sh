@@ -41,7 +41,7 @@ stuck lost "$put --bug lost-batch" 'root cause: .*\[MLX5-NOT-RUNG\]' \
 stuck record "$put --bug dbrec-index" '\[MLX5-DBREC-INDEX\]' '1 send entry, first missing step: doorbell' \
 	'the doorbell record said 19 when the device read it last: entry 19 is not below that'
 stuck window "$put --bug poll-no-minus2" '\[MLX5-POLL-WINDOW\]' 'first missing step: seen' \
-	'the device has completed all entries below 20, and pollers know of those below'
+	'entry [0-9]+ is complete, and pollers know of those below [0-9]+;'
 stuck early "ibgda-put --blocks 2 --warps 2 --qp-choice first --ordering adversarial --limit 1ms --bug no-ready-order" \
 	'\[MLX5-PUBLISH-ORDER\]' '1 send entry, first missing step: build' 'the device fetched entry [0-9]+ before pe[01]'
 stuck doorbell "ibgda-put --messages 1 --faults lost-doorbell --limit 1ms" 'first missing step: doorbell' \

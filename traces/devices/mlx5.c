@@ -6,56 +6,124 @@ extern const struct bf_rule_family bf_rules_mlx5, bf_rules_ll, bf_rules_shmem;
 
 static const struct bf_rule_family *const families[] = { &bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, NULL };
 
+enum send_point { RESERVE, BUILD, PUBLISH, RING, DOORBELL, FETCH, START, DONE, COMPLETION, SEEN };
+
+/* Of the requester's completions, good (0) or not (13), which are not the receiver's. */
+#define CQE(value)                                                                                                     \
+	{ .type = "cqe",                                                                                               \
+	  .point = COMPLETION,                                                                                         \
+	  .queue = "qpn",                                                                                              \
+	  .first = "index",                                                                                            \
+	  .when = "opcode=" value " verdict=0",                                                                        \
+	  .elsewhere = true,                                                                                           \
+	  .covers = "lost" },                                                                                          \
+	{                                                                                                              \
+		.type = "cqe", .role = BF_LIFE_ASIDE, .point = FETCH, .queue = "qpn", .first = "index",                \
+		.when = "opcode=" value " verdict!=0", .elsewhere = true, .keep = "lost=1"                             \
+	}
+
 static const struct bf_life_row sends_rows[] = {
+	{ .type = "qp_config", .role = BF_LIFE_ASIDE, .queue = "qpn" },
+	{ .type = "qp_state", .role = BF_LIFE_OPEN, .queue = "qpn", .when = "to=0" },
+	{ .type = "qp_state", .role = BF_LIFE_ASIDE, .queue = "qpn" },
+	{ .type = "qp_path",
+	  .role = BF_LIFE_PEER,
+	  .queue = "qpn",
+	  .first = "remote_qpn",
+	  .second = "remote_ipv4",
+	  .va = "ipv4" },
 	{ .type = "ibgda_reserve",
-	  .point = 0,
+	  .point = RESERVE,
 	  .entries = BF_LIFE_COUNT,
 	  .queue = "qpn",
 	  .first = "base",
 	  .second = "count",
 	  .software = true },
 	{ .type = "ibgda_build",
-	  .point = 1,
-	  .entries = BF_LIFE_ONE,
+	  .point = BUILD,
+	  .entries = BF_LIFE_SLOTS,
 	  .queue = "qpn",
 	  .first = "index",
+	  .second = "ds+3/4",
 	  .software = true },
 	{ .type = "ibgda_publish",
-	  .point = 2,
+	  .point = PUBLISH,
 	  .entries = BF_LIFE_COUNT,
 	  .queue = "qpn",
 	  .first = "base",
 	  .second = "count",
+	  .keep = "posts=posts",
 	  .software = true },
 	{ .type = "ibgda_post",
-	  .point = 3,
+	  .point = RING,
 	  .entries = BF_LIFE_RANGE,
 	  .queue = "qpn",
 	  .first = "from",
 	  .second = "to",
 	  .software = true },
+	{ .type = "doorbell", .role = BF_LIFE_ASIDE, .queue = "qpn" },
 	{ .type = "dbrec",
-	  .point = 4,
+	  .point = DOORBELL,
 	  .entries = BF_LIFE_RANGE,
 	  .queue = "qpn",
 	  .first = "before",
 	  .second = "producer" },
 	{ .type = "wqe_fetch",
-	  .point = 5,
+	  .point = FETCH,
 	  .entries = BF_LIFE_SLOTS,
 	  .queue = "qpn",
 	  .first = "index",
-	  .second = "wqebbs" },
-	{ .type = "wqe_start", .point = 6, .entries = BF_LIFE_ONE, .queue = "qpn", .first = "index" },
-	{ .type = "wqe_done", .point = 7, .entries = BF_LIFE_ONE, .queue = "qpn", .first = "index" },
-	{ .type = "cqe", .point = 8, .entries = BF_LIFE_ONE, .queue = "qpn", .first = "index", .software = true },
+	  .second = "wqebbs",
+	  .begins = true },
+	{ .type = "wqe_start", .point = START, .queue = "qpn", .first = "index" },
+	{ .type = "retransmit",
+	  .role = BF_LIFE_ASIDE,
+	  .point = START,
+	  .queue = "qpn",
+	  .first = "index",
+	  .keep = "retried=1" },
+	{ .type = "wqe_done", .point = DONE, .queue = "qpn", .first = "index" },
+	/* One that asked for no completion has nothing more to come. */
+	{ .type = "wqe_done", .role = BF_LIFE_IDLE, .queue = "qpn", .first = "index", .when = "signalled=0" },
+	CQE("0"),
+	CQE("13"),
 	{ .type = "ibgda_poll",
-	  .point = 9,
+	  .point = SEEN,
 	  .entries = BF_LIFE_BELOW,
 	  .queue = "qpn",
 	  .first = "done",
+	  .after = "completion",
 	  .software = true },
+	{ .type = "qp_error",
+	  .role = BF_LIFE_STOP,
+	  .queue = "qpn",
+	  .entries = BF_LIFE_ALL,
+	  .first = "index",
+	  .says = "the queue pair failed at entry $index: $why" },
+	/* What a failed queue had is another one's now, or accounted for. */
+	{ .type = "ibgda_replay", .role = BF_LIFE_IDLE, .queue = "from_qpn", .first = "index", .software = true },
 	{ .type = NULL },
+};
+
+static const struct bf_life_end sends_ends[] = {
+	{ "build", "[early?the device fetched entry $index before @reserve had filled it|slot $index was reserved by "
+		   "@reserve and never filled]" },
+	{ "publish", "reserved and built by @build, never published[@before?: @build waits for slot $before, which "
+		     "@before reserved and never [before.build?published|filled]]" },
+	{ "ring", "entry $index was published by @publish, which [posts?was to ring and did not|left it to a later "
+		  "submission to ring]; [ibgda_post?the last doorbell, by @ibgda_post, covered the entries below "
+		  "$ibgda_post.to|nobody has ever rung this queue]" },
+	{ "doorbell", "@ring rang for it; [doorbell?doorbells arrived, and [dbrec?the doorbell record said "
+		      "$dbrec.producer when the device read it last: entry $index is not below that|the device has not "
+		      "read the doorbell record]|no doorbell of this queue has reached the device]" },
+	{ "fetch", "the device knows of entry $index and has not fetched it[qp_state?; the queue pair is in "
+		   "$qp_state.to]" },
+	{ "start", "entry $index was fetched and has not been started: it waits behind others, or for a connection" },
+	{ "done", "entry $index was started[retried?, sent again] and has not been acknowledged" },
+	{ "completion", "entry $index is done; its completion [lost?was lost on the way to memory|has not been "
+			"written]" },
+	{ "seen", "entry $index is complete, and pollers know of those below $ibgda_poll.done" },
+	{ .name = NULL },
 };
 
 static const struct bf_life sends = {
@@ -63,7 +131,9 @@ static const struct bf_life sends = {
 	.points = { "reserve", "build", "publish", "ring", "doorbell", "fetch", "start", "done", "completion", "seen" },
 	.rows = sends_rows,
 	.wrap = 65536,
-	.device_last = 7,
+	.device_last = DONE,
+	.group = "send entry",
+	.ends = sends_ends,
 };
 
 static const struct bf_life *const lives[] = { &sends, NULL };

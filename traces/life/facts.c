@@ -121,11 +121,16 @@ void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, str
 	entry->has |= 1u << at;
 }
 
+uint64_t bf_life_kept(const struct bf_life *life, const struct bf_life_facts *entry, const char *name)
+{
+	const uint32_t at = kept_at(life, name, strlen(name));
+
+	return at < BF_LIFE_KEPT && entry->has >> at & 1 ? entry->kept[at] : 0;
+}
+
 bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *entry)
 {
-	const uint32_t at = life->needs ? kept_at(life, life->needs, strlen(life->needs)) : BF_LIFE_KEPT;
-
-	return at < BF_LIFE_KEPT && entry->points & 1 && !entry->kept[at];
+	return life->needs && entry->points & 1 && !bf_life_kept(life, entry, life->needs);
 }
 
 /* ---- which entries ---- */
@@ -238,6 +243,12 @@ static bool number(const void *of, const char *name, struct bf_label_value *out)
 		out->value = s->entry->from < s->entry->to ? s->entry->from : s->entry->index;
 	else if (strcmp(name, "to") == 0)
 		out->value = s->entry->from < s->entry->to ? s->entry->to : s->entry->index + 1;
+	else if (strcmp(name, "early") == 0)
+		out->value = s->entry->early;
+	else if (s->before && strcmp(name, "before") == 0)
+		out->value = s->before->index;
+	else if (s->before && len == 6 && strncmp(name, "before.", 7) == 0)
+		out->value = s->before->points >> bf_life_point(s->q->life, name + 7) & 1;
 	else if (at < BF_LIFE_KEPT && s->entry->has >> at & 1)
 		out->value = s->entry->kept[at];
 	else if (last && name[len] && (out->field = bf_schema_field(last->type, name + len + 1)) != NULL)
@@ -254,6 +265,8 @@ static const char *thread(const void *of, const char *name)
 	const struct bf_life_story *s = of;
 	const struct bf_life_last *last = last_of(s, name, strlen(name));
 
+	if (s->before && strcmp(name, "before") == 0)
+		return s->before_by;
 	for (uint32_t p = 0; p < bf_life_points(s->q->life); p++)
 		if (strcmp(s->q->life->points[p], name) == 0)
 			return s->who(s->of, p);

@@ -17,6 +17,7 @@ struct bf_life_facts {
 	uint64_t kept[BF_LIFE_KEPT];
 	uint32_t has; /* bits: which are */
 	uint32_t points;
+	bool early; /* the device had read it before it was begun */
 };
 
 /* The queue's last record of each type that the life's sentences speak of. */
@@ -36,6 +37,9 @@ struct bf_life_story {
 	const struct bf_life_facts *entry;
 	const char *(*who)(const void *of, uint32_t point);
 	const void *of;
+	/* The first entry of the queue that has not come as far, and who began it; NULL: none. */
+	const struct bf_life_facts *before;
+	const char *before_by;
 };
 
 uint32_t bf_life_points(const struct bf_life *life);
@@ -61,6 +65,9 @@ void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, str
 /* The record is about the queue. 0 or -ENOMEM. */
 int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by);
 void bf_life_free_queue(struct bf_life_queue *q);
+
+/* What the entry has under a name that rows keep; 0: nothing. */
+uint64_t bf_life_kept(const struct bf_life *life, const struct bf_life_facts *entry, const char *name);
 
 /* It has passed all points, and not done what it was for. */
 bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *entry);

@@ -254,6 +254,7 @@ static void take_row(struct bf_explain *l, const struct bf_explain_view *v, cons
 		l->cq_base = bf_life_u64(row->va, v->type, v->fixed);
 		break;
 	case BF_LIFE_SHUT:
+	case BF_LIFE_PEER:
 	case BF_LIFE_IDLE:
 	default:
 		break;

@@ -75,19 +75,6 @@ struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, uint32_t kind, cons
 	return q;
 }
 
-struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, uint32_t kind, const struct bf_trace_record *rec,
-					 const char *actor, const char *field)
-{
-	const bool device = rec->type->class_ != BF_CLASS_DRIVER;
-	struct bf_stuck_queue *q = bf_stuck_queue_of(s, kind, actor, device, bf_stuck_field(rec, field));
-
-	if (q && !device)
-		q->driver = true;
-	if (device)
-		s->device = true;
-	return q;
-}
-
 /* ---- entries ---- */
 
 static void entry_key(const struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index, uint64_t space,
@@ -160,11 +147,11 @@ int bf_stuck_rename(struct bf_stuck *s, struct bf_stuck_entry *e, uint64_t index
 	return bf_number_put(&s->entries, e->key, (uint64_t)(e - s->entry) + 1) ? bf_stuck_no_memory(s) : 0;
 }
 
-void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct bf_trace_record *rec)
+void bf_stuck_pass(struct bf_stuck_entry *e, uint32_t point, const struct bf_trace_record *rec)
 {
-	e->points |= 1u << p;
+	e->points |= 1u << point;
 	e->last_ps = rec->time_ps;
-	e->who[p] = rec->actor + 1;
+	e->who[point] = rec->actor + 1;
 }
 
 void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q)
@@ -224,8 +211,7 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 
 static const struct bf_stuck_row *row_of(const char *type)
 {
-	static const struct bf_stuck_row *const tables[] = { bf_stuck_mlx5_rows, bf_stuck_cm_rows,
-							     bf_stuck_other_rows };
+	static const struct bf_stuck_row *const tables[] = { bf_stuck_cm_rows, bf_stuck_other_rows };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
 		for (const struct bf_stuck_row *row = tables[i]; row->type; row++)

@@ -7,19 +7,6 @@
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
-static const char *const point_names[BF_STUCK_POINTS] = { "reserve", "build", "publish", "ring",       "doorbell",
-							  "fetch",   "start", "done",    "completion", "seen" };
-
-/* The points that entries of a kind have. */
-static const struct {
-	const char *entry;
-	uint32_t points;
-} kinds[BF_STUCK_KINDS] = {
-	[BF_STUCK_MLX5] = { "send entry", BF_STUCK_BIT(BF_STUCK_COMPLETION + 1) - 1 },
-	[BF_STUCK_CAPTURE] = { "captured entry", BF_STUCK_BIT(BF_STUCK_BUILD) | BF_STUCK_BIT(BF_STUCK_RING) |
-						     BF_STUCK_BIT(BF_STUCK_COMPLETION) },
-};
-
 /* ---- groups ---- */
 
 struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
@@ -37,53 +24,30 @@ struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
 	return &s->groups[s->ngroups++];
 }
 
-/* The first step after the last one that was taken; NOTHING when nothing is missing, or nobody can tell. */
-static uint32_t missing_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
-{
-	uint32_t left = kinds[q->kind].points;
-	unsigned p = 0;
+/* ---- what a capture has: entries, doorbells and completions ---- */
 
-	if (q->kind == BF_STUCK_CAPTURE) {
-		if (s->ran || !e->signalled)
-			return BF_STUCK_NOTHING;
-		return q->known_dbrec && (int16_t)(uint16_t)(q->dbrec - e->index) > 0 ? BF_STUCK_COMPLETION
-										      : BF_STUCK_RING;
-	}
-	if (e->lost)
-		return BF_STUCK_COMPLETION;
-	if (e->early)
-		return BF_STUCK_BUILD;
-	while (e->points >> (p + 1))
-		p++;
-	left &= ~(BF_STUCK_BIT(p + 1) - 1);
-	for (p = 0; p < BF_STUCK_POINTS && !(left & BF_STUCK_BIT(p)); p++)
-		;
-	/* The device's steps are missing from the stream, not from the device. */
-	if (p < BF_STUCK_POINTS && (BF_STUCK_BIT(p) & BF_STUCK_DEVICE_POINTS) && !s->device)
+enum { CAPTURED_WRITE, CAPTURED_RING, CAPTURED_COMPLETION };
+
+static uint32_t captured_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
+{
+	if (s->ran || !e->signalled)
 		return BF_STUCK_NOTHING;
-	return p < BF_STUCK_POINTS ? p : BF_STUCK_NOTHING;
+	return q->known_dbrec && (int16_t)(uint16_t)(q->dbrec - e->index) > 0 ? CAPTURED_COMPLETION : CAPTURED_RING;
 }
 
-static void set_target(const struct bf_stuck_queue *q, const struct bf_stuck_entry *e, struct bf_stuck_group *g)
+static void captured_group(const struct bf_stuck_queue *q, const struct bf_stuck_entry *e, uint32_t missing,
+			   struct bf_stuck_group *g)
 {
-	struct bf_explain_target *t = &g->oldest;
-
-	g->explained = q->kind != BF_STUCK_CAPTURE && q->device[0];
-	snprintf(t->device, sizeof(t->device), "%s", q->device);
-	t->queue = q->number;
-	t->index = e->index;
-	t->nth = 1;
-	t->kind = BF_EXPLAIN_MLX5;
+	g->kind = "captured entry";
+	g->missing = missing == CAPTURED_RING ? "ring" : "completion";
+	bf_stuck_say(g, "entry %" PRIu64 " (line %u) asks for a completion, and ", e->index, e->line);
+	if (missing == CAPTURED_RING)
+		bf_stuck_say(g, "no doorbell covers it: the doorbell record said %" PRIu64 " last", q->dbrec);
+	else
+		bf_stuck_say(g, "the capture has none");
 }
 
-static void describe(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
-		     enum bf_stuck_point missing, struct bf_stuck_group *g)
-{
-	g->kind = kinds[q->kind].entry;
-	g->missing = point_names[missing];
-	set_target(q, e, g);
-	bf_stuck_entry_text(s, q, e, missing, g);
-}
+/* ---- entries ---- */
 
 static int by_order(const void *a, const void *b)
 {
@@ -106,6 +70,33 @@ static const struct bf_stuck_entry **open_entries(const struct bf_stuck *s, size
 	return list;
 }
 
+/* The group of one entry: its queue's that miss the same step. 0 or -ENOMEM. */
+static int group_entry(struct bf_stuck *s, struct bf_number_map *groups, const struct bf_stuck_entry *e,
+		       uint32_t missing)
+{
+	const struct bf_stuck_queue *q = &s->queue[e->key[0]];
+	const uint64_t key[3] = { e->key[0], missing, 0 };
+	const uint64_t at = bf_number_get(groups, key);
+	struct bf_stuck_group *g;
+
+	if (at) {
+		s->groups[at - 1].count++;
+		return 0;
+	}
+	g = bf_stuck_new_group(s);
+	if (!g || bf_number_put(groups, key, s->ngroups))
+		return bf_stuck_no_memory(s);
+	snprintf(g->where, sizeof(g->where), "%s", q->name);
+	g->count = 1;
+	g->since_ps = e->last_ps;
+	if (q->life.life)
+		bf_stuck_life_group(s, q, e, missing, g);
+	else
+		captured_group(q, e, missing, g);
+	return 0;
+}
+
+/* What is complete and has not been looked at comes last: it is nobody's cause. */
 static int group_entries(struct bf_stuck *s)
 {
 	struct bf_number_map groups = { 0 }; /* queue and step: group plus one */
@@ -113,82 +104,20 @@ static int group_entries(struct bf_stuck *s)
 	const struct bf_stuck_entry **list = open_entries(s, &n);
 	int rc = s->nentries && !list ? bf_stuck_no_memory(s) : 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		const struct bf_stuck_entry *e = list[i];
-		const struct bf_stuck_queue *q = &s->queue[e->key[0]];
-		const uint32_t missing = q->life.life ? bf_stuck_life_step(s, q, e) : missing_step(s, q, e);
-		const uint64_t key[3] = { e->key[0], missing, 0 };
-		uint64_t at = bf_number_get(&groups, key);
-		struct bf_stuck_group *g;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; !rc && i < n; i++) {
+			const struct bf_stuck_queue *q = &s->queue[list[i]->key[0]];
+			const struct bf_life *life = q->life.life;
+			const uint32_t missing =
+			    life ? bf_stuck_life_step(s, q, list[i]) : captured_step(s, q, list[i]);
+			const bool left = life && bf_stuck_life_may_be_left(life, missing);
 
-		if (missing == BF_STUCK_NOTHING)
-			continue;
-		if (at) {
-			s->groups[at - 1].count++;
-			continue;
+			if (missing != BF_STUCK_NOTHING && left == (pass == 1))
+				rc = group_entry(s, &groups, list[i], missing);
 		}
-		g = bf_stuck_new_group(s);
-		if (!g || bf_number_put(&groups, key, s->ngroups)) {
-			rc = bf_stuck_no_memory(s);
-			break;
-		}
-		snprintf(g->where, sizeof(g->where), "%s", q->name);
-		g->count = 1;
-		g->since_ps = e->last_ps;
-		if (q->life.life)
-			bf_stuck_life_group(s, q, e, missing, g);
-		else
-			describe(s, q, e, (enum bf_stuck_point)missing, g);
-	}
 	bf_number_map_free(&groups);
 	free(list);
 	return rc;
-}
-
-/* ---- completions that are there and that nobody took ---- */
-
-static const struct bf_stuck_thread *waiter_of(const struct bf_stuck *s, const struct bf_stuck_queue *q)
-{
-	for (size_t i = 0; i < s->nthreads; i++) {
-		const struct bf_stuck_thread *t = &s->thread[i];
-
-		if (t->waits && strstr(t->what, "completion") &&
-		    bf_explain_pe(bf_trace_actor_name(s->trace, t->actor)) == (int64_t)q->pe)
-			return t;
-	}
-	return NULL;
-}
-
-static int group_unseen(struct bf_stuck *s)
-{
-	for (size_t i = 0; i < s->nqueues; i++) {
-		const struct bf_stuck_queue *q = &s->queue[i];
-		const struct bf_stuck_thread *t =
-		    q->kind == BF_STUCK_MLX5 && q->completed > q->polled ? waiter_of(s, q) : NULL;
-		struct bf_stuck_group *g;
-
-		if (!t)
-			continue;
-		g = bf_stuck_new_group(s);
-		if (!g)
-			return bf_stuck_no_memory(s);
-		snprintf(g->where, sizeof(g->where), "%s", q->name);
-		g->kind = kinds[q->kind].entry;
-		g->missing = point_names[BF_STUCK_SEEN];
-		g->count = q->completed - q->polled;
-		g->since_ps = q->completed_ps;
-		g->explained = q->device[0] != '\0';
-		g->oldest = (struct bf_explain_target){
-			.kind = BF_EXPLAIN_MLX5, .queue = q->number, .index = q->polled, .nth = 1
-		};
-		snprintf(g->oldest.device, sizeof(g->oldest.device), "%s", q->device);
-		bf_stuck_say(g,
-			     "the device has completed all entries below %" PRIu64
-			     ", and pollers know of those below %" PRIu64,
-			     q->completed, q->polled);
-		bf_stuck_say_thread(s, g, t->actor + 1);
-	}
-	return 0;
 }
 
 /* ---- barriers ---- */
@@ -335,33 +264,15 @@ static void note_unknown_life(struct bf_stuck *s, size_t at)
 
 static void note_unknown(struct bf_stuck *s)
 {
-	static const struct {
-		enum bf_stuck_kind kind;
-		const char *driver, *device;
-	} types[] = {
-		{ BF_STUCK_MLX5, "ibgda_reserve, ibgda_build, ibgda_publish, ibgda_post",
-		  "doorbell, dbrec, wqe_fetch, cqe" },
-	};
-	bool seen[BF_STUCK_KINDS] = { false }, driver[BF_STUCK_KINDS] = { false };
+	bool capture = false;
 
 	for (size_t i = 0; i < s->nqueues; i++) {
-		const struct bf_stuck_queue *q = &s->queue[i];
-
-		if (q->life.life) {
+		if (s->queue[i].life.life)
 			note_unknown_life(s, i);
-			continue;
-		}
-		seen[q->kind] = true;
-		driver[q->kind] = driver[q->kind] || q->driver;
+		else
+			capture = true;
 	}
-	for (size_t i = 0; i < BF_ARRAY_LEN(types); i++) {
-		if (seen[types[i].kind] && !driver[types[i].kind])
-			unknown(s, "entries that never reached a device: the trace has no records %s", types[i].driver);
-		if (seen[types[i].kind] && !s->device)
-			unknown(s, "what devices did with what was rung for: the trace has no records %s",
-				types[i].device);
-	}
-	if (seen[BF_STUCK_CAPTURE] && !s->ran)
+	if (capture && !s->ran)
 		unknown(s, "who posted, what was visible, what the device read: a capture has entries, doorbells and "
 			   "completions alone (capture_wqe, capture_doorbell, capture_cqe)");
 	if (!bf_trace_type(s->trace, "agent_start") && !bf_trace_type(s->trace, "agent_wait"))
@@ -372,8 +283,6 @@ int bf_stuck_conclude(struct bf_stuck *s)
 {
 	int rc = group_entries(s);
 
-	if (!rc)
-		rc = group_unseen(s);
 	if (!rc)
 		rc = group_barriers(s);
 	if (!rc)

@@ -1,6 +1,6 @@
 /*
  * What is unfinished: stuck.c keeps entries, barriers and threads while records come; stuck_life.c moves entries by the
- * rows of their devices, stuck_mlx5.c, _cm.c and _rows.c move the others; stuck_group.c finds the first
+ * rows of their devices, stuck_cm.c and stuck_rows.c know the others; stuck_group.c finds the first
  * missing steps, and stuck_text.c says what shows them.
  */
 #ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
@@ -14,27 +14,7 @@
 #include "traces/container/number_map_internal.h"
 
 /* What has handlers of its own; lives that are told by rows (traces/device.h) follow, by their number. */
-enum bf_stuck_kind { BF_STUCK_MLX5, BF_STUCK_CAPTURE, BF_STUCK_KINDS };
-
-/* The points of an entry's life, in order; a kind of queue uses those that it has. */
-enum bf_stuck_point {
-	BF_STUCK_RESERVE,
-	BF_STUCK_BUILD,
-	BF_STUCK_PUBLISH,
-	BF_STUCK_RING,
-	BF_STUCK_DOORBELL,
-	BF_STUCK_FETCH,
-	BF_STUCK_START,
-	BF_STUCK_DONE,
-	BF_STUCK_COMPLETION,
-	BF_STUCK_SEEN,
-	BF_STUCK_POINTS
-};
-
-#define BF_STUCK_BIT(p) (1u << (p))
-#define BF_STUCK_DEVICE_POINTS                                                                                         \
-	(BF_STUCK_BIT(BF_STUCK_DOORBELL) | BF_STUCK_BIT(BF_STUCK_FETCH) | BF_STUCK_BIT(BF_STUCK_START) |               \
-	 BF_STUCK_BIT(BF_STUCK_DONE) | BF_STUCK_BIT(BF_STUCK_COMPLETION))
+enum bf_stuck_kind { BF_STUCK_CAPTURE, BF_STUCK_KINDS };
 
 struct bf_stuck_entry {
 	uint64_t key[3];              /* in the map: queue, index or identifier, which of the two */
@@ -46,9 +26,8 @@ struct bf_stuck_entry {
 	struct bf_life_facts facts;   /* of a device's rows */
 	uint32_t nth;                 /* of those with this slot, from 1 */
 	uint32_t line;                /* of a capture */
-	bool open, posts;             /* posts: its publisher said that it rings itself */
-	bool signalled, lost, retried;
-	bool early;         /* the device had fetched it before it was even reserved */
+	bool open;
+	bool signalled;
 	uint64_t next_free; /* plus one */
 };
 
@@ -59,17 +38,13 @@ struct bf_stuck_queue {
 	uint64_t number;
 	char name[64]; /* the device's, "nic0.qp0x100"; "queue N of PE M" before */
 	char device[24];
-	uint64_t size;                       /* of the ring, in its own terms; 0: not known */
-	uint64_t completed, polled, fetched; /* mlx5: entries below are */
-	uint64_t lost;                       /* entries that wait behind a lost completion */
-	uint64_t rung, doorbells;            /* last index rung by the driver; doorbells that arrived */
-	uint64_t dbrec;  /* what the device read last in the doorbell record, or got by the last doorbell */
-	uint32_t ringer; /* actor plus one */
-	uint64_t completed_ps;
-	uint32_t state; /* of a queue pair */
+	uint64_t size;           /* of the ring, in its own terms; 0: not known */
+	uint64_t fetched, below; /* rows: so far the device has read, software has seen */
+	uint64_t lost;           /* rows: entries that may be waiting for a later completion */
+	uint64_t dbrec;          /* of a capture: the doorbell record at the last doorbell */
 	uint64_t remote_qpn, remote_ipv4, ipv4;
 	uint64_t stopped_at; /* rows: the index at which it stopped */
-	bool known_dbrec, has_fetched, driver, stopped, error;
+	bool known_dbrec, has_fetched, driver, stopped;
 	bool captured;     /* rows: by records of a capture */
 	char trouble[120]; /* a fault or an error of the queue, as a sentence */
 };
@@ -137,8 +112,7 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_mlx5_rows[], bf_stuck_cm_rows[],
-    bf_stuck_other_rows[]; /* each ends with a NULL type */
+extern const struct bf_stuck_row bf_stuck_cm_rows[], bf_stuck_other_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
 /* stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
@@ -148,9 +122,6 @@ uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
 /* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */
 struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, uint32_t kind, const char *actor, bool device,
 					 uint64_t number);
-/* The queue that a record is about, by the field with its number; NULL on lack of memory. */
-struct bf_stuck_queue *bf_stuck_queue_by(struct bf_stuck *s, uint32_t kind, const struct bf_trace_record *rec,
-					 const char *actor, const char *field);
 /* An open entry; NULL. `space` tells indices from identifiers. */
 struct bf_stuck_entry *bf_stuck_find(struct bf_stuck *s, const struct bf_stuck_queue *q, uint64_t index,
 				     uint64_t space);
@@ -162,7 +133,7 @@ int bf_stuck_rename(struct bf_stuck *s, struct bf_stuck_entry *e, uint64_t index
 void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e);
 /* All entries of a queue are gone. */
 void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q);
-void bf_stuck_pass(struct bf_stuck_entry *e, enum bf_stuck_point p, const struct bf_trace_record *rec);
+void bf_stuck_pass(struct bf_stuck_entry *e, uint32_t point, const struct bf_trace_record *rec);
 struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
 
@@ -172,6 +143,8 @@ int bf_stuck_life_take(struct bf_stuck *s, const struct bf_trace_record *rec, co
 /* The first step that an entry misses: a point's number, or the one behind the last; NOTHING: nobody can tell. */
 #define BF_STUCK_NOTHING UINT32_MAX
 uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e);
+/* Software learns of that point in groups, and need not look. */
+bool bf_stuck_life_may_be_left(const struct bf_life *life, uint32_t point);
 void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
 			 uint32_t missing, struct bf_stuck_group *g);
 
@@ -179,8 +152,6 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 void bf_stuck_say(struct bf_stuck_group *g, const char *fmt, ...) BF_PRINTF(2, 3);
 /* What a thread does now; `actor` is its number plus one. */
 void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uint32_t actor);
-void bf_stuck_entry_text(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
-			 enum bf_stuck_point missing, struct bf_stuck_group *g);
 void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
 
 /* stuck_group.c: an empty group behind the others; NULL on lack of memory. */

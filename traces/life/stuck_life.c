@@ -6,11 +6,12 @@
 #include "traces/life/stuck_internal.h"
 
 #define ENTRIES_MAX 65536u /* of one record: no ring is longer, and a record may lie */
+#define SLOTS_MAX 16u      /* of one entry, likewise */
 
 /* A life that is told by rows alone. */
 static bool is_told(const struct bf_life *life)
 {
-	return life->prefix != NULL;
+	return life->prefix || life->ends;
 }
 
 bool bf_stuck_in_lives(const char *type)
@@ -73,9 +74,10 @@ static void move(const struct moving *m, struct bf_stuck_entry *e)
 	const struct bf_life *life = m->q->life.life;
 
 	bf_life_note(life, m->row, &e->facts, m->rec->type, m->rec->fixed);
+	m->q->lost += m->row->role == BF_LIFE_ASIDE; /* whatever is kept may be covered */
 	if (m->row->role != BF_LIFE_POINT)
 		return;
-	bf_stuck_pass(e, (enum bf_stuck_point)m->row->point, m->rec);
+	bf_stuck_pass(e, m->row->point, m->rec);
 	e->facts.points = e->points;
 	if (is_last(m, e) && !bf_life_in_vain(life, &e->facts))
 		bf_stuck_end(m->s, e);
@@ -153,10 +155,55 @@ static struct bf_stuck_entry *begin_one(const struct moving *m, uint64_t index)
 	if (!e)
 		return NULL;
 	e->index = e->facts.index = by_name(m) ? UINT64_MAX : index;
+	e->facts.early = m->row->point == 0 && m->q->has_fetched && index < m->q->fetched;
 	e->facts.name = by_name(m) ? index : 0;
 	if (m->q->life.life->id && !by_name(m))
 		e->nth = count_slot(m, index);
 	return e;
+}
+
+/* Further slots of an entry have no life of their own; software may have taken them for others by now. */
+static void end_slots(const struct moving *m, uint64_t index, uint64_t slots)
+{
+	for (uint64_t i = 1; i < slots && i < SLOTS_MAX; i++) {
+		struct bf_stuck_entry *e = bf_stuck_find(m->s, m->q, place_of(m, index + i), 0);
+
+		if (e && (!m->row->software || e->index == index + i))
+			bf_stuck_end(m->s, e);
+	}
+}
+
+/* How far the device has read, beyond the bits of its counter, which never goes back by more than half of them. */
+static void note_fetched(const struct moving *m, uint64_t index, uint64_t slots)
+{
+	const uint64_t wrap = m->q->life.life->wrap;
+	uint64_t step;
+
+	if (!wrap)
+		return;
+	if (!m->q->has_fetched)
+		m->q->fetched = index;
+	step = (index + slots - m->q->fetched) % wrap;
+	m->q->fetched += step <= wrap / 2 ? step : 0;
+	m->q->has_fetched = true;
+}
+
+/* A completion speaks for those before its own that lost theirs. */
+static void end_covered(const struct moving *m, uint64_t index)
+{
+	const struct bf_life *life = m->q->life.life;
+
+	for (size_t i = 0; i < m->s->nentries; i++) {
+		struct bf_stuck_entry *e = &m->s->entry[i];
+		const uint64_t ahead = life->wrap ? (index - e->index) % life->wrap : index - e->index;
+
+		if (e->open && e->key[0] == (uint64_t)(m->q - m->s->queue) && ahead &&
+		    ahead < (life->wrap ? life->wrap : UINT64_MAX) / 2 &&
+		    bf_life_kept(life, &e->facts, m->row->covers)) {
+			bf_stuck_end(m->s, e);
+			m->q->lost--;
+		}
+	}
 }
 
 /* Entry `index` is begun, or moved when it is there. */
@@ -182,6 +229,7 @@ static int move_one(const struct moving *m, uint64_t index, bool begins)
 
 static int move_entries(const struct moving *m)
 {
+	const struct bf_life *life = m->q->life.life;
 	const uint64_t first = value(m, m->row->first), second = value(m, m->row->second);
 	const bool begins =
 	    m->row->role == BF_LIFE_POINT &&
@@ -194,17 +242,24 @@ static int move_entries(const struct moving *m)
 		last = first + second;
 		break;
 	case BF_LIFE_RANGE:
-		last = second < first && m->q->size ? second + m->q->size : second;
+		last = second < first ? second + (life->wrap ? life->wrap : m->q->size) : second;
 		break;
 	case BF_LIFE_BELOW:
-		for (size_t i = 0; i < m->s->nentries; i++)
-			if (m->s->entry[i].open && m->s->entry[i].key[0] == (uint64_t)(m->q - m->s->queue) &&
-			    m->s->entry[i].index < first)
-				move(m, &m->s->entry[i]);
-		return 0;
+		if (first > m->q->below + ENTRIES_MAX)
+			m->q->below = first - ENTRIES_MAX;
+		for (; !rc && m->q->below < first; m->q->below++)
+			rc = move_one(m, m->q->below, false);
+		return rc;
+	case BF_LIFE_SLOTS:
+		end_slots(m, first, second);
+		if (!m->row->software)
+			note_fetched(m, first, second);
+		break;
 	default:
 		break;
 	}
+	if (m->row->covers && m->q->lost)
+		end_covered(m, first);
 	for (uint64_t i = first; !rc && i < last && i - first < ENTRIES_MAX; i++)
 		rc = move_one(m, i, begins);
 	return rc;
@@ -245,8 +300,14 @@ static int take_row(const struct moving *m)
 	case BF_LIFE_STOP:
 		stop(m);
 		return 0;
+	case BF_LIFE_PEER:
+		m->q->remote_qpn = value(m, m->row->first);
+		m->q->remote_ipv4 = value(m, m->row->second);
+		m->q->ipv4 = value(m, m->row->va);
+		return 0;
 	case BF_LIFE_OPEN:
-		m->q->size = value(m, m->row->bytes);
+		if (m->row->bytes)
+			m->q->size = value(m, m->row->bytes);
 		bf_stuck_forget(m->s, m->q);
 		return 0;
 	case BF_LIFE_SHUT:
@@ -265,6 +326,12 @@ static int take_row(const struct moving *m)
 		break;
 	}
 	return has_bytes(m->q->life.life) ? move_bytes(m) : move_entries(m);
+}
+
+/* Sentences may speak of what moves entries, and of rows that do nothing else. */
+static bool is_noted(const struct bf_life_row *row)
+{
+	return row->role == BF_LIFE_POINT || (row->role == BF_LIFE_ASIDE && !row->says && !row->keep);
 }
 
 static int take_life(struct bf_stuck *s, const struct bf_life *life, uint32_t kind, const struct bf_trace_record *rec,
@@ -287,7 +354,7 @@ static int take_life(struct bf_stuck *s, const struct bf_life *life, uint32_t ki
 		m.q->captured = m.q->captured || row->captured;
 		s->device = s->device || !row->software;
 		s->ran = s->ran || !row->software;
-		rc = row->role == BF_LIFE_POINT ? bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) : 0;
+		rc = is_noted(row) ? bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) : 0;
 		rc = rc ? bf_stuck_no_memory(s) : take_row(&m);
 		if (rc)
 			return rc;
@@ -323,16 +390,65 @@ static const char *who(const void *of, uint32_t point)
 	return actor ? bf_trace_actor_name(story->s->trace, actor - 1) : NULL;
 }
 
+/* A thread of the PE waits for completions. */
+static bool is_waited_for(const struct bf_stuck *s, const struct bf_stuck_queue *q)
+{
+	for (size_t i = 0; i < s->nthreads; i++)
+		if (s->thread[i].waits && strstr(s->thread[i].what, "completion") &&
+		    bf_explain_pe(bf_trace_actor_name(s->trace, s->thread[i].actor)) == (int64_t)q->pe)
+			return true;
+	return false;
+}
+
+/* Software learns of entries in groups, and need not look. */
+bool bf_stuck_life_may_be_left(const struct bf_life *life, uint32_t point)
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->role == BF_LIFE_POINT && row->point == point)
+			return row->software && row->entries == BF_LIFE_BELOW;
+	return false;
+}
+
 uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e)
 {
+	const struct bf_life *life = q->life.life;
 	uint32_t missing = 0;
 
+	if (e->facts.early)
+		return 1;
 	while (e->points >> missing)
 		missing++;
 	/* The device's steps are missing from the stream, not from the device. */
-	if (!s->device && missing < bf_life_points(q->life.life) && !is_software(q->life.life, missing))
+	if (missing < bf_life_points(life) && !is_software(life, missing) && !s->device)
 		return BF_STUCK_NOTHING;
-	return missing;
+	return bf_stuck_life_may_be_left(life, missing) && !is_waited_for(s, q) ? BF_STUCK_NOTHING : missing;
+}
+
+/* The lowest entry of the queue that has not come to `missing` either: what later ones may wait for. */
+static const struct bf_stuck_entry *first_before(const struct bf_stuck *s, const struct bf_stuck_entry *e,
+						 uint32_t missing)
+{
+	const struct bf_stuck_entry *first = NULL;
+
+	for (size_t i = 0; i < s->nentries; i++) {
+		const struct bf_stuck_entry *x = &s->entry[i];
+
+		if (x->open && x->key[0] == e->key[0] && !(x->points >> missing) && x->index < e->index &&
+		    (!first || x->index < first->index))
+			first = x;
+	}
+	return first;
+}
+
+/* What is wrong at the other end of a connection. */
+static void say_peer(const struct bf_stuck *s, const struct bf_stuck_queue *q, struct bf_stuck_group *g)
+{
+	for (size_t i = 0; q->remote_qpn && i < s->nqueues; i++) {
+		const struct bf_stuck_queue *x = &s->queue[i];
+
+		if (x->kind == q->kind && x->number == q->remote_qpn && x->ipv4 == q->remote_ipv4 && x->trouble[0])
+			bf_stuck_say(g, "; its peer %s: %s", x->name, x->trouble);
+	}
 }
 
 void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e,
@@ -340,7 +456,16 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 {
 	const struct bf_life *life = q->life.life;
 	const struct story story = { .s = s, .e = e };
-	const struct bf_life_story told = { .q = &q->life, .entry = &e->facts, .who = who, .of = &story };
+	const struct bf_stuck_entry *before = first_before(s, e, missing);
+	const struct story beginning = { .s = s, .e = before };
+	const struct bf_life_story told = {
+		.q = &q->life,
+		.entry = &e->facts,
+		.who = who,
+		.of = &story,
+		.before = before ? &before->facts : NULL,
+		.before_by = before ? who(&beginning, 0) : NULL,
+	};
 	const uint32_t n = bf_life_points(life);
 	const struct bf_life_end *end = bf_life_missing(&told, missing, g->text, sizeof(g->text));
 	uint32_t thread = 0;
@@ -353,10 +478,14 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 	bf_stuck_say_thread(s, g, thread);
 	if (q->trouble[0])
 		bf_stuck_say(g, "; %s", q->trouble);
+	else if (missing < n && !is_software(life, missing))
+		say_peer(s, q, g);
 	g->explained = q->device[0] != '\0';
-	g->oldest = (struct bf_explain_target){
-		.kind = BF_EXPLAIN_ROWS, .life = life, .queue = q->number, .index = e->facts.index, .nth = 1
-	};
+	g->oldest = (struct bf_explain_target){ .queue = q->number, .index = e->facts.index, .nth = 1 };
+	if (life->prefix) {
+		g->oldest.kind = BF_EXPLAIN_ROWS;
+		g->oldest.life = life;
+	}
 	if (life->id) {
 		g->oldest.by_slot = e->facts.index != UINT64_MAX;
 		g->oldest.index = g->oldest.by_slot ? e->facts.index : e->facts.name;

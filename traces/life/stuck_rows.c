@@ -18,7 +18,6 @@ ROW(on_capture_doorbell)
 	snprintf(q->name, sizeof(q->name), "qp0x%" PRIx64, q->number);
 	q->dbrec = bf_stuck_field(rec, "dbrec") & 0xffff;
 	q->known_dbrec = true;
-	q->doorbells++;
 	return 0;
 }
 
@@ -37,7 +36,7 @@ ROW(on_capture_wqe)
 	e->line = (uint32_t)bf_stuck_field(rec, "line");
 	/* Byte 11 of the control segment: whether it asks for a completion (mlx5dv.h, MLX5_WQE_CTRL_CQ_UPDATE). */
 	e->signalled = rec->tail_len >= 12 && (rec->tail[11] & 0x0c) == 0x08;
-	bf_stuck_pass(e, BF_STUCK_BUILD, rec);
+	bf_stuck_pass(e, 0, rec);
 	return 0;
 }
 
