@@ -12,7 +12,7 @@ shared() {
 			grep -vE -- "$own" | grep -vE '^(traces/devices/|traces/records/records\.c|tools/workloads/families\.c)' |
 			sed "s|^|$device |" || true
 	done <<-END
-		mlx5 mlx5|ibgda|verbs|rdma|/hca|/ll|shmem|gin|capture|cqe
+		mlx5 mlx5|ibgda|verbs|rdma|exec|/hca|/ll|shmem|gin|capture|cqe
 		nvme nvme|vfio|ftrace|storage
 		sdma sdma|kfd|copier|memcpy3d
 		hopper hopper|mbarrier|barrier|ptx
