@@ -6,8 +6,8 @@ extern const struct bf_rule_family bf_rules_hopper;
 static const struct bf_rule_family *const families[] = { &bf_rules_hopper, NULL };
 
 static const struct bf_life_row waits_rows[] = {
-	{ .type = "hopper_wait", .point = 0, .entries = BF_LIFE_ONE, .first = "warp", .when = "event", .is = 0 },
-	{ .type = "hopper_wait", .point = 1, .entries = BF_LIFE_ONE, .first = "warp", .when = "event", .is = 2 },
+	{ "hopper_wait", 0, BF_LIFE_ONE, NULL, "warp", .when = "event", .is = 0 },
+	{ "hopper_wait", 1, BF_LIFE_ONE, NULL, "warp", .when = "event", .is = 2 },
 	{ .type = NULL },
 };
 
@@ -18,9 +18,9 @@ static const struct bf_life waits = {
 };
 
 static const struct bf_life_row copies_rows[] = {
-	{ .type = "hopper_bulk", .point = 0, .entries = BF_LIFE_ONE, .first = "copy" },
-	{ .type = "hopper_bulk_end", .point = 1, .entries = BF_LIFE_ONE, .first = "copy", .when = "event", .is = 0 },
-	{ .type = "hopper_bulk_end", .point = 2, .entries = BF_LIFE_ONE, .first = "copy", .when = "event", .is = 1 },
+	{ "hopper_bulk", 0, BF_LIFE_ONE, NULL, .first = "copy" },
+	{ "hopper_bulk_end", 1, BF_LIFE_ONE, NULL, "copy", .when = "event", .is = 0 },
+	{ "hopper_bulk_end", 2, BF_LIFE_ONE, NULL, "copy", .when = "event", .is = 1 },
 	{ .type = NULL },
 };
 
