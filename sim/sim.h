@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "sim/choice.h"
 #include "sim/compiler.h"
 #include "sim/error.h"
 #include "sim/event.h"
@@ -34,6 +35,7 @@ struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */
 struct bf_stats;      /* sim/stats.h */
 struct bf_pool;       /* sim/pool.h */
+struct bf_graph;      /* sim/graph.h */
 struct bf_queue;
 
 struct bf_sim {
@@ -55,6 +57,8 @@ struct bf_sim {
 	struct bf_fault_plan *faults; /* NULL: no faults. Not owned. */
 	struct bf_stats *stats;       /* NULL until the first statistic is asked for */
 	struct bf_pool *pool;         /* sim/pool.h; NULL until something is taken from it */
+	struct bf_chooser *chooser;   /* NULL: the seed answers. Not owned. */
+	struct bf_graph *graph;       /* NULL: views keep buffers */
 	uint64_t seed;
 	uint64_t events; /* fired so far */
 	struct bf_error error;
@@ -83,6 +87,12 @@ void bf_sim_destroy(struct bf_sim *sim);
  * inside an event or agent.
  */
 enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps);
+
+/* Asks the chooser, which must be there, for one of `n` >= 1 alternatives. */
+static inline uint32_t bf_choose(struct bf_sim *sim, enum bf_choice_kind kind, uint32_t n)
+{
+	return n < 2 ? 0 : sim->chooser->choose(sim->chooser, kind, n);
+}
 
 /* Makes bf_sim_run() return after the current event. Callable from events and agents of this simulation only. */
 void bf_sim_stop(struct bf_sim *sim);

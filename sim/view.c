@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/graph.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
 #include "sim/where_internal.h"
 
-#define THREAD_STORES 64 /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
-#define ALL_STORES 16384 /* a simulation's: what thousands of threads store at once does not all wait */
+#define THREAD_STORES 64          /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
+#define ALL_STORES 16384          /* a simulation's: what thousands of threads store at once does not all wait */
+#define CHOSEN_LATE (256 * BF_US) /* as late as adversarial makes a store */
+#define CHOSEN_NEVER BF_S         /* somebody moves it on before */
 #define THREAD_BUCKET_BITS 3
 #define DOMAIN_BUCKET_BITS 8
 
@@ -121,6 +124,32 @@ void bf_view_destroy(struct bf_view *view)
 	bf_pool_give(v->sim, v, sizeof(*v));
 }
 
+uint32_t bf_view_ready(const struct bf_view *v)
+{
+	return bf_buffer_ready(&bf_view_full((struct bf_view *)(uintptr_t)v)->thread);
+}
+
+void bf_view_drain(struct bf_view *v, uint32_t i)
+{
+	bf_buffer_drain_ready(&bf_view_full(v)->thread, i);
+}
+
+uint32_t bf_domain_ready(const struct bf_domain *d)
+{
+	return bf_buffer_ready(&d->buffer);
+}
+
+void bf_domain_drain(struct bf_domain *d, uint32_t i)
+{
+	bf_buffer_drain_ready(&d->buffer, i);
+}
+
+void bf_domain_forget(struct bf_domain *d)
+{
+	if (d->buffer.stale)
+		bf_stale_drop_all(&d->buffer);
+}
+
 /* What a real processor answers with a fault: the run stops and says whose store or load it was. */
 static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, const void *p, uint32_t len, bool mmio)
 {
@@ -164,6 +193,14 @@ uint64_t bf_view_late(struct bf_rng *rng)
 	return power + bf_rng_below(rng, power);
 }
 
+/* Chosen, a store moves on at once, or as late as nothing forces it. */
+static uint64_t chosen_delay(struct bf_sim *sim)
+{
+	if (sim->chooser->untimed)
+		return CHOSEN_NEVER;
+	return bf_choose(sim, BF_CHOICE_DRAIN, 2) ? CHOSEN_LATE : 0;
+}
+
 /*
  * One hop's time. tso: store buffers drain within a fraction of a microsecond. gpu: the hops of one store add up to a
  * few microseconds, and a store to a device needs no cache to make room. adversarial: at once, or as late as the fabric
@@ -171,6 +208,8 @@ uint64_t bf_view_late(struct bf_rng *rng)
  */
 static uint64_t hop_delay(struct bf_view_full *v, bool mmio)
 {
+	if (BF_UNLIKELY(v->sim->chooser))
+		return chosen_delay(v->sim);
 	switch (v->pub.ordering) {
 	case BF_ORDER_TSO:
 		return bf_rng_below(&v->rng, 500 * BF_NS);
@@ -264,6 +303,12 @@ static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const voi
 		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_FULL);
 }
 
+/* Its accesses are answered by an execution graph, not by buffers. */
+static bool by_graph(const struct bf_view_full *v)
+{
+	return BF_UNLIKELY(v->sim->graph) && v->pub.ordering >= BF_ORDER_GPU;
+}
+
 static uint64_t va_of(struct bf_agent *a, const void *p)
 {
 	const struct bf_region *r = region_at(a, p);
@@ -292,6 +337,10 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 
 	a->charge_ps += v->pub.cost->store;
 	v->seq++;
+	if (by_graph(v)) {
+		bf_graph_store(a, p, data, len, sem, scope);
+		return;
+	}
 	BF_WHERE(a);
 	if (recorded || v->pub.ordering != BF_ORDER_SC)
 		r = region_at(a, p);
@@ -340,6 +389,20 @@ static uint64_t head_of(const void *data, uint32_t len)
 	return v;
 }
 
+static bool leaves_copy(struct bf_view_full *v)
+{
+	if (BF_UNLIKELY(v->sim->chooser))
+		return bf_choose(v->sim, BF_CHOICE_STALE, 2);
+	return bf_rng_chance(&v->rng, 500000);
+}
+
+static uint64_t copy_life(struct bf_view_full *v)
+{
+	if (BF_UNLIKELY(v->sim->chooser))
+		return v->sim->chooser->untimed ? CHOSEN_NEVER : CHOSEN_LATE;
+	return v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng);
+}
+
 /* A weak load through the block's copies: true when one of them answered for what lies above the block. */
 static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8_t *out)
 {
@@ -348,6 +411,11 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 	const uint8_t *copy = bf_stale_find(v->block, line);
 	uint8_t fresh[BF_LINE];
 
+	if (copy && BF_UNLIKELY(v->sim->chooser) && v->sim->chooser->untimed &&
+	    !bf_choose(v->sim, BF_CHOICE_STALE, 2)) { /* it had expired */
+		bf_stale_drop_line(v->block, line);
+		copy = NULL;
+	}
 	if (copy) {
 		memcpy(out, copy + (p - line), len);
 		if (!bf_probe(a->sim, BF_CLASS_MEM))
@@ -363,12 +431,10 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 		}
 		return true;
 	}
-	if (bf_rng_chance(&v->rng, 500000) && bf_view_region(a, p, len, false)) {
+	if (leaves_copy(v) && bf_view_region(a, p, len, false)) {
 		bf_memory_load(a, line, fresh, BF_LINE, false);
 		overlay_from(v->block->above, line, BF_LINE, fresh);
-		bf_stale_keep(v->block, line, fresh,
-			      v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US)
-							      : bf_view_late(&v->rng));
+		bf_stale_keep(v->block, line, fresh, copy_life(v));
 	}
 	return false;
 }
@@ -395,6 +461,10 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool through = bf_path_of(v, sem, scope) == BF_PATH_THROUGH;
 
+	if (by_graph(v)) {
+		bf_graph_load(a, p, data, len, sem, scope);
+		return;
+	}
 	if (v->pub.ordering == BF_ORDER_SC) {
 		bf_memory_load(a, p, data, len, through);
 	} else if (sem == BF_WEAK && v->block && load_stale(a, p, len, data)) {
@@ -414,12 +484,16 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 		record_load(a, p, data, len, sem, scope);
 }
 
-void bf_fence(struct bf_agent *a, enum bf_scope scope)
+static void fence(struct bf_agent *a, bool sc, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const struct bf_cost *c = v->pub.cost;
 	uint32_t pushed;
 
+	if (by_graph(v)) {
+		bf_graph_fence(a, sc, scope);
+		return;
+	}
 	bf_agent_delay(a, scope == BF_SCOPE_CTA ? c->fence_cta : scope == BF_SCOPE_GPU ? c->fence_gpu : c->fence_sys);
 	pushed = bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_FENCE);
 	if (scope == BF_SCOPE_SYS)
@@ -429,6 +503,16 @@ void bf_fence(struct bf_agent *a, enum bf_scope scope)
 	drop_stale(v, scope);
 	BF_WHERE(a);
 	BF_EMIT(a->sim, a->actor, fence, .pushed = pushed, .scope = scope);
+}
+
+void bf_fence(struct bf_agent *a, enum bf_scope scope)
+{
+	fence(a, true, scope);
+}
+
+void bf_fence_acq_rel(struct bf_agent *a, enum bf_scope scope)
+{
+	fence(a, false, scope);
 }
 
 static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, uint64_t compare)
@@ -483,6 +567,10 @@ static BF_ALWAYS_INLINE void apply(struct bf_agent *a, void *p, uint32_t len, bf
 	const bool locked = v->pub.ordering == BF_ORDER_TSO; /* LOCK drains all buffers, whatever the code asked for */
 	const enum bf_level level = locked ? BF_LEVEL_MEMORY : level_of(scope);
 
+	if (by_graph(v)) {
+		bf_graph_modify(a, p, len, fn, arg, old, now, sem, scope);
+		return;
+	}
 	bf_agent_delay(a, v->pub.cost->atomic);
 	v->seq++;
 	if (locked)

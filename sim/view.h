@@ -79,6 +79,17 @@ struct bf_view_opts {
 int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out);
 void bf_view_destroy(struct bf_view *v);
 
+/*
+ * For a chooser that is untimed (sim/choice.h): how many stores of this view, or of this level, may move on now, and
+ * moving one of them, the `i`th.
+ */
+uint32_t bf_view_ready(const struct bf_view *v);
+void bf_view_drain(struct bf_view *v, uint32_t i);
+uint32_t bf_domain_ready(const struct bf_domain *d);
+void bf_domain_drain(struct bf_domain *d, uint32_t i);
+/* Its stale copies are gone. */
+void bf_domain_forget(struct bf_domain *d);
+
 /* The part that the fast paths read. */
 struct bf_view {
 	const struct bf_cost *cost;
@@ -124,6 +135,11 @@ static BF_ALWAYS_INLINE void bf_load(struct bf_agent *a, const void *p, void *da
 
 /* Self: a fence of `scope`. Everything this thread stored before is visible there afterwards; stale copies are gone. */
 void bf_fence(struct bf_agent *a, enum bf_scope scope);
+/*
+ * Self: fence.acq_rel. bf_fence() is fence.sc; in the buffers both are one, and only an execution graph (sim/graph.h)
+ * tells them apart.
+ */
+void bf_fence_acq_rel(struct bf_agent *a, enum bf_scope scope);
 
 /*
  * Self: an atomic on 4 or 8 bytes at scope `scope`; returns the old value. `sem` BF_RELAXED orders nothing else,

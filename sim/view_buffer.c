@@ -194,6 +194,34 @@ void bf_buffer_drain(struct bf_event *ev)
 	hop(e, e->in->level, BF_CAUSE_DRAIN);
 }
 
+static bool is_ready(const struct bf_buffered *e)
+{
+	const struct bf_buffered *o = e->prev;
+
+	while (o && !ordered(o, e))
+		o = o->prev;
+	return !o;
+}
+
+uint32_t bf_buffer_ready(const struct bf_buffer *b)
+{
+	uint32_t n = 0;
+
+	for (const struct bf_buffered *e = b->first; e; e = e->next)
+		n += is_ready(e);
+	return n;
+}
+
+void bf_buffer_drain_ready(struct bf_buffer *b, uint32_t i)
+{
+	struct bf_buffered *e = b->first;
+
+	while (e && (!is_ready(e) || i--))
+		e = e->next;
+	if (e)
+		hop(e, b->level, BF_CAUSE_DRAIN);
+}
+
 /* Decides when a store that has arrived in its buffer goes on: after its delay, and not before those it must follow. */
 static void settle(struct bf_buffered *e)
 {

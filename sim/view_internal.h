@@ -80,6 +80,10 @@ struct bf_buffered *bf_stores_take(struct bf_sim *sim);
 /* The event of a buffered store: its next hop. */
 void bf_buffer_drain(struct bf_event *ev);
 
+/* Stores that none before them in their buffer holds back, and the next hop of one of them. */
+uint32_t bf_buffer_ready(const struct bf_buffer *b);
+void bf_buffer_drain_ready(struct bf_buffer *b, uint32_t i);
+
 /* Lays `e` into `b` (NULL: memory), from where it hops on by itself. */
 void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_cause cause);
 

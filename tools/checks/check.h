@@ -28,6 +28,6 @@ struct bf_check_form {
 };
 
 extern const struct bf_check_form bf_check_cqe, bf_check_nvme, bf_check_hopper_mbarrier, bf_check_hopper_timing,
-    bf_check_ptx, bf_check_sdma_rect, bf_check_timing;
+    bf_check_litmus, bf_check_ptx, bf_check_sdma_rect, bf_check_timing;
 
 #endif

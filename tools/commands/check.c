@@ -9,9 +9,10 @@
 #include "tools/checks/check.h"
 #include "traces/container/text.h"
 
-static const struct bf_check_form *const forms[] = { &bf_check_cqe,           &bf_check_nvme, &bf_check_hopper_mbarrier,
-						     &bf_check_hopper_timing, &bf_check_ptx,  &bf_check_sdma_rect,
-						     &bf_check_timing };
+static const struct bf_check_form *const forms[] = {
+	&bf_check_cqe,    &bf_check_nvme, &bf_check_hopper_mbarrier, &bf_check_hopper_timing,
+	&bf_check_litmus, &bf_check_ptx,  &bf_check_sdma_rect,       &bf_check_timing
+};
 
 static int take_file(const struct bf_check_form *form, struct bf_check *t, FILE *f, struct bf_error *err)
 {
@@ -111,7 +112,7 @@ static const struct bf_opt options[] = { { 0 } };
 
 const struct bf_command bf_cmd_check = {
 	.name = "check",
-	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx|timing FILE",
+	.usage = "check mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|litmus|ptx|timing FILE",
 	.summary = "compare the models with data from real devices",
 	.details =
 	    "mlx5-cqe: FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
@@ -140,6 +141,11 @@ const struct bf_command bf_cmd_check = {
 	    "the model. A row is within bounds if its values are within 5 % or 3 cycles and its counts are "
 	    "equal.\n"
 	    "\n"
+	    "litmus: FILE is JSON Lines with litmus tests of the PTX or x86-TSO memory model: locations, threads, an "
+	    "outcome, and whether some execution may end so. Each thread is an agent on the views, and every execution "
+	    "is tried: no forbidden outcome may be seen, every allowed one must be. Tests of the PTX model run on the "
+	    "store buffers of the views, too, which must not show what is forbidden.\n"
+	    "\n"
 	    "ptx: FILE is JSON Lines with PTX kernels that a GPU ran. Each runs on the model, and checksums of its "
 	    "registers or of its output are compared. A line that names a \"kernel\" means one of the module beside "
 	    "FILE, whose name ends in .ptx in place of .jsonl.\n"
@@ -154,7 +160,7 @@ const struct bf_command bf_cmd_check = {
 	    "  belfry check nvme traces/samples/nvme_captures.jsonl\n"
 	    "  belfry check sdma-rect traces/samples/sdma_rect_tiles.jsonl\n"
 	    "  belfry check hopper-mbarrier traces/samples/hopper_mbarrier_edges_h200.jsonl",
-	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|ptx|timing",
+	.words = "mlx5-cqe|nvme|sdma-rect|hopper-mbarrier|hopper-timing|litmus|ptx|timing",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -164,6 +164,37 @@ const struct bf_json_member *bf_json_line_find(const struct bf_json_line *l, con
 	return NULL;
 }
 
+struct bf_json_line bf_json_line_within(const struct bf_json_line *l, const struct bf_json_member *m)
+{
+	return (struct bf_json_line){
+		.start = l->start, .p = m->value, .end = m->value + m->value_len, .number = l->number, .err = l->err
+	};
+}
+
+int bf_json_line_element(struct bf_json_line *array, struct bf_json_member *out)
+{
+	const bool first = array->count == 0;
+	int rc;
+
+	if (array->p == array->end || (first && *array->p != '['))
+		return fail_at(array, array->p, "an array was expected");
+	array->p += first;
+	skip_space(array);
+	if (array->p < array->end && *array->p == ']')
+		return 0;
+	if (!first) {
+		if (array->p == array->end || *array->p != ',')
+			return fail_at(array, array->p, "a comma or the end of the array was expected");
+		array->p++;
+		skip_space(array);
+	}
+	*out = (struct bf_json_member){ .name = "" };
+	rc = scan_value(array, out);
+	array->count = 1;
+	skip_space(array);
+	return rc ? rc : 1;
+}
+
 bool bf_json_line_blank(struct bf_json_line *l)
 {
 	skip_space(l);

@@ -41,6 +41,16 @@ int bf_json_line_scan(struct bf_json_line *l);
 /* The member called `name`, or NULL. */
 const struct bf_json_member *bf_json_line_find(const struct bf_json_line *l, const char *name);
 
+/* The member's value as a line of its own, for messages with the column of the whole: bf_json_line_scan() for an
+ * object. */
+struct bf_json_line bf_json_line_within(const struct bf_json_line *l, const struct bf_json_member *m);
+
+/*
+ * The next element of an array whose value bf_json_line_within() has made a line, its name empty. 1, 0 at the end, or
+ * -EBADMSG.
+ */
+int bf_json_line_element(struct bf_json_line *array, struct bf_json_member *out);
+
 /* Fails with -EBADMSG: line and column of the member, and `what` about field `name`. */
 int bf_json_line_fail(struct bf_json_line *l, const struct bf_json_member *m, const char *name, const char *what);
 
