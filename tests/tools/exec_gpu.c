@@ -1,8 +1,10 @@
 /*
  * A program that gives memory of a GPU to a NIC, and a doorbell page to the GPU. test_exec.sh runs it under
- * `belfry exec` with a driver that stands for CUDA's (fake_cuda.c); what it found wrong first ends it with exit code 1.
+ * `belfry exec` with a driver that stands for CUDA's (fake_cuda.c), and with the one of `belfry exec --gpu`; what it
+ * found wrong first ends it with exit code 1.
  */
 #include <dlfcn.h>
+#include <endian.h>
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -42,7 +44,8 @@ static struct {
 static void load(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	void *self;
+	void *self, *context_of;
+	int (*start)(unsigned flags);
 
 	NEED(library, dlerror());
 	*(void **)&cuda.get = dlsym(library, "cuGetProcAddress_v2");
@@ -57,6 +60,10 @@ static void load(void)
 		 !cuda.get("cuDevicePrimaryCtxRetain", (void **)&cuda.retain, 7000, 0, NULL) &&
 		 !cuda.get("cuCtxPushCurrent", (void **)&cuda.push, 4000, 0, NULL),
 	     "functions of the driver");
+	/* One that is more than a stand-in wants to be started. */
+	*(void **)&start = dlsym(library, "cuInit");
+	if (start)
+		NEED(!start(0) && !cuda.retain(&context_of, 0) && !cuda.push(context_of), "start of the driver");
 }
 
 static struct ibv_context *context;
@@ -99,16 +106,13 @@ static void connect_self(void)
 	     "RTS");
 }
 
-static void run(struct ibv_send_wr *wr, uint64_t at, uint32_t len, uint32_t lkey)
+static uint32_t posted; /* entries of 64 bytes, one each */
+
+static void complete(void)
 {
-	struct ibv_sge sge = { at, len, lkey };
-	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 	int n = 0;
 
-	wr->sg_list = &sge;
-	wr->num_sge = 1;
-	NEED(!ibv_post_send(qp, wr, &bad), "post");
 	for (int ms = 0; !n && ms < 20000; ms++) {
 		for (int i = 0; !n && i < 1000; i++)
 			n = ibv_poll_cq(cq, 1, &wc);
@@ -116,6 +120,18 @@ static void run(struct ibv_send_wr *wr, uint64_t at, uint32_t len, uint32_t lkey
 			usleep(1000);
 	}
 	NEED(n == 1 && wc.status == IBV_WC_SUCCESS, n ? ibv_wc_status_str(wc.status) : "no completion");
+}
+
+static void run(struct ibv_send_wr *wr, uint64_t at, uint32_t len, uint32_t lkey)
+{
+	struct ibv_sge sge = { at, len, lkey };
+	struct ibv_send_wr *bad;
+
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	NEED(!ibv_post_send(qp, wr, &bad), "post");
+	posted++;
+	complete();
 }
 
 static void write_to(uint64_t from, uint64_t to, uint32_t len, const struct ibv_mr *a, const struct ibv_mr *b)
@@ -212,6 +228,65 @@ static void test_nobodys(void)
 	cuda.release(gpu);
 }
 
+/* A kernel that posts: the entry is there, it fills the data, publishes the count and rings. */
+static const char post[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+			   ".visible .entry post(.param .u64 data, .param .u64 record, .param .u32 count,\n"
+			   "	.param .u64 reg, .param .u64 ctrl)\n"
+			   "{\n"
+			   "	.reg .b32 %r<3>;\n	.reg .b64 %rd<5>;\n"
+			   "	ld.param.u64 %rd1, [data];\n	ld.param.u64 %rd2, [record];\n"
+			   "	ld.param.u32 %r1, [count];\n	ld.param.u64 %rd3, [reg];\n"
+			   "	ld.param.u64 %rd4, [ctrl];\n"
+			   "	mov.u32 %r2, 0x12345678;\n	st.global.u32 [%rd1], %r2;\n"
+			   "	fence.acq_rel.sys;\n	st.relaxed.sys.global.u32 [%rd2], %r1;\n"
+			   "	fence.acq_rel.sys;\n	st.mmio.relaxed.sys.global.u64 [%rd3], %rd4;\n"
+			   "	ret;\n}\n";
+
+static void test_kernel(const struct mlx5dv_qp *dv)
+{
+	int (*load_data)(void **module, const void *image), (*get)(void **f, void *module, const char *name);
+	int (*launch)(void *f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *stream,
+		      void **params, void **extra);
+	uint32_t *wqe = (uint32_t *)((uint8_t *)dv->sq.buf + posted % dv->sq.wqe_cnt * dv->sq.stride);
+	uint32_t count = htobe32(posted + 1), words[2] = { 0 };
+	uint32_t *record = (uint32_t *)&dv->dbrec[MLX5_SND_DBR];
+	void *module, *kernel, *reg = dv->bf.reg;
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	uint64_t gpu, ctrl;
+	void *params[] = { &gpu, &record, &count, &reg, &ctrl };
+	struct ibv_mr *mr;
+
+	*(void **)&load_data = dlsym(library, "cuModuleLoadData");
+	*(void **)&get = dlsym(library, "cuModuleGetFunction");
+	*(void **)&launch = dlsym(library, "cuLaunchKernel");
+	if (!load_data)
+		return; /* a stand-in that runs no kernels */
+	NEED(!cuda.alloc(&gpu, BYTES), "memory of the GPU");
+	cuda.up(gpu, words, 8);
+	mr = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
+	NEED(mr, "memory of the GPU is not registered");
+	wqe[0] = htobe32((posted & 0xffff) << 8 | MLX5_OPCODE_RDMA_WRITE);
+	wqe[1] = htobe32(qp->qp_num << 8 | 3);
+	wqe[2] = htobe32(MLX5_WQE_CTRL_CQ_UPDATE);
+	wqe[3] = 0;
+	wqe[4] = htobe32((uint32_t)(gpu >> 32));
+	wqe[5] = htobe32((uint32_t)gpu + 4);
+	wqe[6] = htobe32(mr->rkey);
+	wqe[7] = 0;
+	wqe[8] = htobe32(4);
+	wqe[9] = htobe32(mr->lkey);
+	wqe[10] = htobe32((uint32_t)(gpu >> 32));
+	wqe[11] = htobe32((uint32_t)gpu);
+	memcpy(&ctrl, wqe, 8);
+	NEED(!cuda.host_register(record, 4, 3), "the record is not registered");
+	NEED(!load_data(&module, post) && !get(&kernel, module, "post"), "a module");
+	NEED(!launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
+	complete();
+	cuda.down(words, gpu, 8);
+	NEED(words[0] == 0x12345678 && words[1] == 0x12345678, "what the kernel posted has not been done");
+	NEED(!ibv_dereg_mr(mr) && !cuda.release(gpu), "release");
+}
+
 static void test_doorbell(void)
 {
 	struct mlx5dv_qp dv = { 0 };
@@ -222,6 +297,7 @@ static void test_doorbell(void)
 	NEED(!cuda.host_register(dv.bf.reg, 8, REGISTER), "a GPU gets no doorbell page");
 	NEED(cuda.host_register(&elsewhere, 8, REGISTER) == 1, "memory is taken for a doorbell page");
 	NEED(!cuda.host_register(&elsewhere, 8, REGISTER & 3), "memory is not registered");
+	test_kernel(&dv);
 }
 
 int main(void)

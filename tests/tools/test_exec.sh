@@ -60,7 +60,10 @@ if [ -x "$gpu" ]; then
 	export MLX5_SCATTER_TO_CQE=0 LD_LIBRARY_PATH="$BELFRY_BUILD_DIR/tests/fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	expect 0 -- "$gpu"
 	expect 0 --doorbells poll --trace gpu.bft --lint -- "$gpu"
-	unset MLX5_SCATTER_TO_CQE LD_LIBRARY_PATH
+	unset LD_LIBRARY_PATH
+	expect 0 --gpu 1 -- "$gpu"
+	expect 0 --gpu 1 --ordering adversarial --trace gpu.bft --lint -- "$gpu"
+	unset MLX5_SCATTER_TO_CQE
 fi
 
 # ---- exit codes, signals, output ----

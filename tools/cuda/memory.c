@@ -377,7 +377,7 @@ int cuMemHostRegister_v2(void *p, size_t size, unsigned flags)
 	rc = bf_cu.machine->give_doorbell((void *)(uintptr_t)first, b.bytes);
 	b.kind = rc == -ENOENT ? BF_CU_BLOCK_REGISTERED : BF_CU_BLOCK_DOORBELL;
 	if (rc == -ENOENT && flags & IO_MEMORY)
-		rc = BF_CU_NOT_PERMITTED;
+		rc = BF_CU_INVALID_VALUE; /* no registers of a device */
 	else if (rc == -ENOENT)
 		rc = give((void *)(uintptr_t)first, b.bytes, BF_EXEC_GPU_HOST);
 	else if (rc)

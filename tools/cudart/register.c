@@ -282,16 +282,6 @@ BF_CU_API int __cudaPopCallConfiguration(struct bf_dim3 *grid, struct bf_dim3 *b
 	return 0;
 }
 
-/* The runtime's error for a shape that cannot be is its own. */
-static int launched(int rc, struct bf_dim3 grid, struct bf_dim3 block)
-{
-	if (rc == BF_CU_INVALID_VALUE &&
-	    (!grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535 || !block.x || !block.y || !block.z ||
-	     (uint64_t)block.x * block.y * block.z > 1024 || block.z > 64))
-		rc = BF_RT_INVALID_CONFIGURATION;
-	return bf_rt_done(rc);
-}
-
 static int launch(CUfunction f, struct bf_dim3 grid, struct bf_dim3 block, void **args, size_t shared, CUstream stream,
 		  bool cooperative)
 {
@@ -303,7 +293,7 @@ static int launch(CUfunction f, struct bf_dim3 grid, struct bf_dim3 block, void 
 						     (unsigned)shared, stream, args)
 			 : cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared,
 					  stream, args, NULL);
-	return launched(rc, grid, block);
+	return bf_rt_done(rc);
 }
 
 static CUstream of_thread(CUstream stream)
@@ -399,7 +389,7 @@ BF_CU_API int cudaLaunchKernelExC(const struct launch_config *c, const void *stu
 		return bf_rt_done(BF_CU_INVALID_VALUE);
 	rc = bf_rt_kernel(stub, &f);
 	config = driver_config(c);
-	return rc ? bf_rt_done(rc) : launched(cuLaunchKernelEx(&config, f, args, NULL), c->grid, c->block);
+	return rc ? bf_rt_done(rc) : bf_rt_done(cuLaunchKernelEx(&config, f, args, NULL));
 }
 
 BF_CU_API int cudaLaunchKernelExC_ptsz(const struct launch_config *c, const void *stub, void **args)

@@ -71,6 +71,8 @@ static int take(struct bf_engine *e, uint64_t first, uint64_t end, struct bf_cud
 
 int bf_engine_gpu_pin(struct bf_engine *e, uint64_t first, uint64_t end)
 {
+	if (e->opts.gpus) /* theirs is memory of the process */
+		return -EFAULT;
 	if (!e->cuda)
 		e->cuda = bf_cuda_find();
 	if (!e->cuda)

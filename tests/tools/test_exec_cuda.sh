@@ -1,0 +1,51 @@
+#!/bin/sh
+# CUDA programs under `belfry exec --gpu`, whose PTX they bring themselves: no toolkit is needed.
+set -eu
+
+program=$BELFRY_BUILD_DIR/tests/exec_cuda
+[ -x "$program" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+	echo "$*" >&2
+	cat out err >&2
+	exit 1
+}
+
+# expect CODE OPTIONS -- PROGRAM ...
+expect() {
+	want=$1 code=0
+	shift
+	"$BELFRY" exec "$@" >out 2>err || code=$?
+	[ "$code" = "$want" ] || fail "exit code $code instead of $want: $*"
+}
+
+says() {
+	grep -qF -- "$1" out err || fail "it does not say: $1"
+}
+
+for gpu in 1 2:h200 1:cc120; do
+	for ordering in sc gpu adversarial; do
+		expect 0 --gpu $gpu --ordering $ordering -- "$program"
+		says 'ok cuda'
+		says 'cannot run: it has machine code (sm_90) without PTX'
+		says 'compute_90'
+		says 'cudaMallocArray is not there: called 1 times'
+	done
+done
+expect 0 --gpu 1 -- "$program" fault
+says 'an illegal memory access was encountered'
+says 'nobody'"'"'s memory; kernel scale'
+says 'thread (0,0,0)'
+expect 0 --gpu 1 --doorbells poll --trace t.bft --lint -- "$program"
+says 'nothing found'
+"$BELFRY" dump t.bft | grep -q 'device memory' || fail 'the trace has no memory of the device'
+
+expect 2 --gpu 0 -- "$program"
+says '--gpu 0: must be N or N:PROFILE'
+expect 2 --gpu 1:v100 -- "$program"
+says 'there are h100, h200 and cc120'
+expect 2 --ordering gpu -- "$program"
+says '--ordering is that of GPUs'
