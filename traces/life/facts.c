@@ -183,8 +183,7 @@ bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row,
 
 /* ---- what is missing ---- */
 
-/* A sentence of the life speaks of records of this type. */
-static bool is_mentioned(const struct bf_life *life, const char *type)
+bool bf_life_mentions(const struct bf_life *life, const char *type)
 {
 	const size_t len = strlen(type);
 
@@ -201,7 +200,7 @@ int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type
 
 	while (last < q->last + BF_LIFE_KEPT && last->type && last->type != type)
 		last++;
-	if (last == q->last + BF_LIFE_KEPT || (!last->type && !is_mentioned(q->life, type->name)))
+	if (last == q->last + BF_LIFE_KEPT)
 		return 0;
 	if (!last->type) {
 		last->fixed = malloc(type->size ? type->size : 1);

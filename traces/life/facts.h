@@ -62,7 +62,9 @@ uint64_t bf_life_u64(const char *expression, const struct bf_rec_schema *type, c
 /* The record is about the entry: notes what the row keeps, and the submission. */
 void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, struct bf_life_facts *entry,
 		  const struct bf_rec_schema *type, const void *fixed);
-/* The record is about the queue. 0 or -ENOMEM. */
+/* A sentence of the life speaks of the queue's last record of this type. */
+bool bf_life_mentions(const struct bf_life *life, const char *type);
+/* The record, of a type that is mentioned, is about the queue. 0 or -ENOMEM. */
 int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by);
 void bf_life_free_queue(struct bf_life_queue *q);
 

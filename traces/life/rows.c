@@ -236,7 +236,8 @@ static void take_row(struct bf_explain *l, const struct bf_explain_view *v, cons
 {
 	if (!is_own(l, v, row))
 		return;
-	if (row->role == BF_LIFE_POINT && bf_life_note_queue(&l->queue, v->type, v->fixed, v->actor))
+	if (row->role == BF_LIFE_POINT && bf_life_mentions(l->target.life, row->type) &&
+	    bf_life_note_queue(&l->queue, v->type, v->fixed, v->actor))
 		l->status = -ENOMEM;
 	switch (row->role) {
 	case BF_LIFE_POINT:

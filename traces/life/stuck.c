@@ -223,15 +223,18 @@ static const struct bf_stuck_row *row_of(const char *type)
 static int take(struct bf_stuck *s, const struct bf_trace_record *rec)
 {
 	const uint32_t at = rec->type->id % BF_ARRAY_LEN(s->cache);
+	int rc = 0;
 
 	if (s->cache[at].type != rec->type) {
 		s->cache[at].type = rec->type;
 		s->cache[at].row = row_of(rec->type->name);
-		s->cache[at].in_lives = bf_stuck_in_lives(rec->type->name);
+		s->cache[at].nmoves = bf_stuck_life_find(rec->type->name, s->cache[at].moves);
 	}
 	s->end_ps = rec->time_ps;
-	if (s->cache[at].in_lives)
-		return bf_stuck_life_take(s, rec, bf_trace_actor_name(s->trace, rec->actor));
+	for (uint32_t i = 0; i < s->cache[at].nmoves && !rc; i++)
+		rc = bf_stuck_life_take(s, &s->cache[at].moves[i], rec, bf_trace_actor_name(s->trace, rec->actor));
+	if (rc || s->cache[at].nmoves)
+		return rc;
 	return s->cache[at].row ? s->cache[at].row->on(s, rec, bf_trace_actor_name(s->trace, rec->actor)) : 0;
 }
 

@@ -80,6 +80,16 @@ struct bf_stuck_conn {
 	bool ours, datagram, busy; /* busy: the peer has asked for time */
 };
 
+#define BF_STUCK_MOVES 8u /* rows of one type of record, of all lives */
+
+/* A row of a life that is told by rows; `kind` tells lives apart. */
+struct bf_stuck_move {
+	const struct bf_life *life;
+	const struct bf_life_row *row;
+	uint32_t kind;
+	bool noted; /* sentences speak of the queue's last record of that type */
+};
+
 struct bf_stuck {
 	struct bf_trace *trace;
 	struct bf_error *err;
@@ -99,7 +109,8 @@ struct bf_stuck {
 	struct {
 		const struct bf_rec_schema *type;
 		const struct bf_stuck_row *row;
-		bool in_lives;
+		struct bf_stuck_move moves[BF_STUCK_MOVES];
+		uint32_t nmoves;
 	} cache[1024];
 	struct bf_stuck_group *groups;
 	uint32_t ngroups, cap_groups;
@@ -137,9 +148,11 @@ void bf_stuck_pass(struct bf_stuck_entry *e, uint32_t point, const struct bf_tra
 struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
 
-/* stuck_life.c: rows of all devices. 0 or -ENOMEM. */
-bool bf_stuck_in_lives(const char *type);
-int bf_stuck_life_take(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
+/* stuck_life.c: the rows of all devices for a type of record; how many there are. */
+uint32_t bf_stuck_life_find(const char *type, struct bf_stuck_move moves[BF_STUCK_MOVES]);
+/* 0 or -ENOMEM. */
+int bf_stuck_life_take(struct bf_stuck *s, const struct bf_stuck_move *move, const struct bf_trace_record *rec,
+		       const char *actor);
 /* The first step that an entry misses: a point's number, or the one behind the last; NOTHING: nobody can tell. */
 #define BF_STUCK_NOTHING UINT32_MAX
 uint32_t bf_stuck_life_step(const struct bf_stuck *s, const struct bf_stuck_queue *q, const struct bf_stuck_entry *e);

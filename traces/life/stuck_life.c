@@ -14,16 +14,24 @@ static bool is_told(const struct bf_life *life)
 	return life->prefix || life->ends;
 }
 
-bool bf_stuck_in_lives(const char *type)
+/* Sentences may speak of what moves entries, and of rows that do nothing else. */
+static bool is_noted(const struct bf_life *life, const struct bf_life_row *row)
 {
+	return (row->role == BF_LIFE_POINT || (row->role == BF_LIFE_ASIDE && !row->says && !row->keep)) &&
+	       bf_life_mentions(life, row->type);
+}
+
+uint32_t bf_stuck_life_find(const char *type, struct bf_stuck_move moves[BF_STUCK_MOVES])
+{
+	uint32_t kind = BF_STUCK_KINDS, n = 0;
 	const struct bf_device *d;
 
 	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
-		for (const struct bf_life *const *life = d->lives; life && *life; life++)
+		for (const struct bf_life *const *life = d->lives; life && *life; life++, kind++)
 			for (const struct bf_life_row *row = (*life)->rows; is_told(*life) && row->type; row++)
-				if (strcmp(row->type, type) == 0)
-					return true;
-	return false;
+				if (strcmp(row->type, type) == 0 && n < BF_STUCK_MOVES)
+					moves[n++] = (struct bf_stuck_move){ *life, row, kind, is_noted(*life, row) };
+	return n;
 }
 
 /* ---- entries ---- */
@@ -328,51 +336,28 @@ static int take_row(const struct moving *m)
 	return has_bytes(m->q->life.life) ? move_bytes(m) : move_entries(m);
 }
 
-/* Sentences may speak of what moves entries, and of rows that do nothing else. */
-static bool is_noted(const struct bf_life_row *row)
+int bf_stuck_life_take(struct bf_stuck *s, const struct bf_stuck_move *move, const struct bf_trace_record *rec,
+		       const char *actor)
 {
-	return row->role == BF_LIFE_POINT || (row->role == BF_LIFE_ASIDE && !row->says && !row->keep);
-}
+	const struct bf_life_row *row = move->row;
+	struct moving m = { .s = s, .row = row, .rec = rec };
+	uint64_t number = value(&m, row->queue);
 
-static int take_life(struct bf_stuck *s, const struct bf_life *life, uint32_t kind, const struct bf_trace_record *rec,
-		     const char *actor)
-{
-	for (const struct bf_life_row *row = life->rows; row->type; row++) {
-		struct moving m = { .s = s, .row = row, .rec = rec };
-		uint64_t number = value(&m, row->queue);
-		int rc;
-
-		/* Software that names no queue speaks of memory, and moves nothing. */
-		if (strcmp(row->type, rec->type->name) != 0 || !bf_life_holds(row, rec->type, rec->fixed) ||
-		    (row->queue ? *row->queue == '*' : row->software || !bf_life_queue_number(life, actor, &number)))
-			continue;
-		m.q = bf_stuck_queue_of(s, kind, actor, !row->software && !row->elsewhere, number);
-		if (!m.q)
-			return bf_stuck_no_memory(s);
-		m.q->life.life = life;
-		m.q->driver = m.q->driver || row->software;
-		m.q->captured = m.q->captured || row->captured;
-		s->device = s->device || !row->software;
-		s->ran = s->ran || !row->software;
-		rc = is_noted(row) ? bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor) : 0;
-		rc = rc ? bf_stuck_no_memory(s) : take_row(&m);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-int bf_stuck_life_take(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
-{
-	const struct bf_device *d;
-	uint32_t kind = BF_STUCK_KINDS;
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && (d = bf_device_at(i)) != NULL; i++)
-		for (const struct bf_life *const *life = d->lives; !rc && life && *life; life++, kind++)
-			if (is_told(*life))
-				rc = take_life(s, *life, kind, rec, actor);
-	return rc;
+	/* Software that names no queue speaks of memory, and moves nothing. */
+	if (!bf_life_holds(row, rec->type, rec->fixed) ||
+	    (row->queue ? *row->queue == '*' : row->software || !bf_life_queue_number(move->life, actor, &number)))
+		return 0;
+	m.q = bf_stuck_queue_of(s, move->kind, actor, !row->software && !row->elsewhere, number);
+	if (!m.q)
+		return bf_stuck_no_memory(s);
+	m.q->life.life = move->life;
+	m.q->driver = m.q->driver || row->software;
+	m.q->captured = m.q->captured || row->captured;
+	s->device = s->device || !row->software;
+	s->ran = s->ran || !row->software;
+	if (move->noted && bf_life_note_queue(&m.q->life, rec->type, rec->fixed, actor))
+		return bf_stuck_no_memory(s);
+	return take_row(&m);
 }
 
 /* ---- what is left ---- */
